@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Host lists: "atlas[3,5-7,9-11]" <-> atlas3 atlas5 … Zero padding and order are kept. */
+#ifndef SCR_BASE_HOSTLIST_H
+#define SCR_BASE_HOSTLIST_H
+
+#include <stddef.h>
+#include "base/err.h"
+
+struct scr_hostlist {
+    char **name;
+    size_t n;
+};
+#define SCR_HOSTLIST_INIT { 0, 0 }
+
+/* Expands a comma-separated list; order and duplicates preserved; "" is the empty list.
+ * Several bracket groups ("r[1-2]n[1-4]") and suffixes ("n[1-2]-ib") work. More than 1,048,576
+ * hosts, a reversed or unclosed range, or an empty item is SCR_E_ARG naming the item. */
+int scr_hostlist_expand(const char *text, struct scr_hostlist *out, struct scr_err *err);
+/* Compressed text, malloc'd: adjacent names with one prefix, width and suffix share a bracket. With sort != 0 names are ordered by
+ * prefix and number first (duplicates preserved), as scr_glob_hosts does. */
+int scr_hostlist_compress(const struct scr_hostlist *list, int sort, char **text,
+                          struct scr_err *err);
+/* a without the names in b; names of a that are in b. Order of a kept. */
+int scr_hostlist_minus(const struct scr_hostlist *a, const struct scr_hostlist *b,
+                       struct scr_hostlist *out, struct scr_err *err);
+int scr_hostlist_intersect(const struct scr_hostlist *a, const struct scr_hostlist *b,
+                           struct scr_hostlist *out, struct scr_err *err);
+int scr_hostlist_contains(const struct scr_hostlist *list, const char *name);
+void scr_hostlist_free(struct scr_hostlist *list);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Growing strings, and strict conversions. Nothing here truncates or ignores trailing text. */
+#ifndef SCR_BASE_STR_H
+#define SCR_BASE_STR_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A growing byte buffer that is always NUL-terminated past len once anything was appended.
+ * Starts as SCR_STR_INIT. After a failed allocation it is empty and bad stays 1, so a chain
+ * of appends needs one check at the end. */
+struct scr_str {
+    char *p;
+    size_t len, cap;
+    int bad;
+};
+#define SCR_STR_INIT { 0, 0, 0, 0 }
+
+void scr_str_free(struct scr_str *s);
+void scr_str_append(struct scr_str *s, const char *text);
+void scr_str_append_n(struct scr_str *s, const void *bytes, size_t n);
+void scr_str_printf(struct scr_str *s, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void scr_str_vprintf(struct scr_str *s, const char *fmt, va_list ap)
+    __attribute__((format(printf, 2, 0)));
+/* Hands the text over (caller frees; "" if nothing was appended); NULL if bad. Resets s. */
+char *scr_str_take(struct scr_str *s);
+
+/* malloc'd printf; NULL when out of memory. */
+char *scr_asprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* strdup that takes NULL (returns NULL). */
+char *scr_strdup(const char *s);
+/* malloc(n*size) with overflow check, zeroed; n == 0 gives a valid 1-byte block. */
+void *scr_calloc(size_t n, size_t size);
+/* realloc to n*size with overflow check; NULL leaves p untouched. */
+void *scr_reallocarray(void *p, size_t n, size_t size);
+
+/* Whole-string decimal conversions: optional sign, digits, nothing else; return 1 on success
+ * and set *out, 0 (out untouched) on empty, trailing text or overflow. */
+int scr_parse_i64(const char *s, int64_t *out);
+int scr_parse_u64(const char *s, uint64_t *out);
+int scr_parse_int(const char *s, int *out);
+int scr_parse_f64(const char *s, double *out);
+/* "0x%08x", any case, up to 8 digits. */
+int scr_parse_hex32(const char *s, uint32_t *out);
+
+/* Edit distance with transpositions, for "did you mean"; case-insensitive. */
+int scr_edit_distance(const char *a, const char *b);
+
+#endif

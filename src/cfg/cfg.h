@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Configuration: every parameter of src/defs/params.def from every source, with precedence
+ * and origin (environment, user file, SCR_Config, system file, default; first found wins).
+ *
+ *     struct scr_cfg *cfg = scr_cfg_new();
+ *     scr_cfg_set_environ(cfg, environ, &err);             // only SCR_* and what values expand
+ *     scr_cfg_app(cfg, "SCR_FLUSH=5", &reply, &err);       // SCR_Config, before load
+ *     scr_cfg_load(&env, cfg, &err);                       // files; reads the disk
+ *     struct scr_params prm; scr_cfg_params(cfg, &prm, &err);
+ *
+ * In an MPI job rank 0 does the above and broadcasts scr_cfg_pack()'s hash; the others
+ * scr_cfg_unpack() it, so that all ranks see the same values. Only src/cfg reads the environment. */
+#ifndef SCR_CFG_CFG_H
+#define SCR_CFG_CFG_H
+
+#include <stdint.h>
+#include "base/env.h"
+#include "base/hash.h"
+
+struct scr_cfg; /* opaque */
+
+enum scr_cfg_source { SCR_CFG_ENV, SCR_CFG_USER, SCR_CFG_APP, SCR_CFG_SYSTEM, SCR_CFG_DEFAULT,
+                      SCR_CFG_NSOURCES };
+
+/* One member per row of params.def, named in lower case without "SCR_":
+ * prm.flush, prm.cache_base, prm.mpi_buf_size … types: int (BOOL, INT), uint64_t (SIZE),
+ * double (SECONDS, DOUBLE), const char * (STR, ENUM text; NULL when unset without a default,
+ * borrowed from cfg). ENUM members have a second int member <name>_id. */
+struct scr_params {
+#define SCR_PARAM_BOOL(field) int field;
+#define SCR_PARAM_INT(field) int field;
+#define SCR_PARAM_SIZE(field) uint64_t field;
+#define SCR_PARAM_SECONDS(field) double field;
+#define SCR_PARAM_DOUBLE(field) double field;
+#define SCR_PARAM_STR(field) const char *field;
+#define X(name, field, type, def, range, unit, since, doc) SCR_PARAM_##type(field)
+#include "defs/params.def"
+#undef X
+};
+
+struct scr_cfg *scr_cfg_new(void);
+void scr_cfg_free(struct scr_cfg *cfg);
+
+/* Path of the system file instead of the one built in (tests). NULL: none. */
+int scr_cfg_set_system_file(struct scr_cfg *cfg, const char *path);
+
+/* Copies what it needs of envp (not retained). */
+int scr_cfg_set_environ(struct scr_cfg *cfg, char *const *envp, struct scr_err *err);
+
+/* One SCR_Config string: "K=V" sets, "K=" unsets the application's value, "K" queries;
+ * "CKPT=0 TYPE=XOR SET_SIZE=16" and "CKPT=0 TYPE" likewise. *reply: malloc'd value for a query
+ * that has one, else NULL. Setting an unknown name is accepted with a warning (logged by load). */
+int scr_cfg_app(struct scr_cfg *cfg, const char *text, char **reply, struct scr_err *err);
+int scr_cfg_app_is_query(const char *text); /* 1 if text would change nothing */
+
+/* Reads the system file and the user file ($SCR_CONF_FILE, else <prefix>/.scrconf; a named one that is
+ * missing is SCR_E_CONFIG). Logs warnings for unknown keys and SCR_* variables with the nearest name.
+ * May be called again after scr_cfg_app changed SCR_PREFIX or SCR_CONF_FILE. */
+int scr_cfg_load(const struct scr_env *env, struct scr_cfg *cfg, struct scr_err *err);
+
+/* For commands: the settings saved by the library in <prefix>/.scr/app.conf become the APP source. */
+int scr_cfg_load_app_conf(const struct scr_env *env, struct scr_cfg *cfg, struct scr_err *err);
+/* Text of app.conf, one setting a line, malloc'd; "" if the application set nothing. */
+char *scr_cfg_app_text(const struct scr_cfg *cfg);
+
+/* Typed values, all checked: a bad one is SCR_E_CONFIG "NAME=value (origin): expected …". */
+int scr_cfg_params(const struct scr_cfg *cfg, struct scr_params *out, struct scr_err *err);
+
+/* Value after precedence as text (NULL: unset and no default), and where it is from:
+ * "environment", "/path/.scrconf:3", "SCR_Config", "default" (borrowed). */
+const char *scr_cfg_get(const struct scr_cfg *cfg, const char *name);
+const char *scr_cfg_origin(const struct scr_cfg *cfg, const char *name);
+/* Raw setting of one source (NULL: not set there) for scr param --explain. */
+const char *scr_cfg_get_from(const struct scr_cfg *cfg, const char *name,
+                             enum scr_cfg_source source, const char **origin);
+
+/* Everything a rank needs, as a hash (to broadcast), and back into a fresh cfg. */
+int scr_cfg_pack(const struct scr_cfg *cfg, scr_hash *out, struct scr_err *err);
+int scr_cfg_unpack(struct scr_cfg *cfg, const scr_hash *in, struct scr_err *err);
+
+#endif

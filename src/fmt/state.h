@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The small state files as typed structs over hashes: halt, flush, nodes, summary, rank2file.
+ * Decoders check everything and keep nothing they do not know; editors work on the hash so that
+ * unknown keys survive. */
+#ifndef SCR_FMT_STATE_H
+#define SCR_FMT_STATE_H
+
+#include <stdint.h>
+#include "base/err.h"
+#include "base/hash.h"
+
+/* --- halt.scr: CheckpointsLeft ExitAfter ExitBefore HaltSeconds ExitReason --- */
+struct scr_halt {
+    int64_t checkpoints_left; /* -1: not set */
+    int64_t exit_after;       /* epoch seconds, -1: not set */
+    int64_t exit_before;      /* epoch seconds, -1: not set */
+    int64_t halt_seconds;     /* -1: not set */
+    const char *reason;       /* NULL: not set; borrowed */
+};
+int scr_halt_get(const scr_hash *h, struct scr_halt *out, struct scr_err *err);
+int scr_halt_set(scr_hash *h, const struct scr_halt *in); /* unset fields are removed */
+/* 1 and a reason text (malloc'd) if the run should stop at time now; 0 otherwise. */
+int scr_halt_due(const struct scr_halt *h, int64_t now, char **why);
+
+/* --- flush.scr: DATASET/<id>/{NAME, LOCATION/{CACHE,PFS,FLUSHING,SYNC_FLUSHING}, CKPT, OUTPUT, DSETDESC} --- */
+enum scr_location { SCR_LOC_CACHE = 1, SCR_LOC_PFS = 2, SCR_LOC_FLUSHING = 4, SCR_LOC_SYNC_FLUSHING = 8 };
+int scr_flush_set_dataset(scr_hash *h, const scr_hash *dset); /* from a dataset hash */
+int scr_flush_set_location(scr_hash *h, int id, int loc, int on);
+int scr_flush_get_location(const scr_hash *h, int id); /* bits; 0 if unknown */
+int scr_flush_remove(scr_hash *h, int id);
+int scr_flush_need(const scr_hash *h, int id); /* 1: in cache and not on the PFS */
+int scr_flush_latest(const scr_hash *h);       /* newest checkpoint in cache; -1: none */
+
+/* --- nodes.scr --- */
+int scr_nodes_get(const scr_hash *h, int *nodes, struct scr_err *err);
+int scr_nodes_set(scr_hash *h, int nodes);
+
+/* --- summary.scr: VERSION=6 COMPLETE DSET/{dataset}; version 5 is read too, then the
+ * rank/file part is in the same file and *rank2file (malloc'd hash) is set from it --- */
+int scr_summary_set(scr_hash *h, const scr_hash *dset, int complete);
+int scr_summary_get(const scr_hash *h, int *complete, scr_hash **dset, scr_hash **rank2file,
+                    struct scr_err *err);
+
+/* --- rank2file: root {LEVEL=1, RANKS, RANK/<w>/{FILE=".0.<w>", OFFSET}}; part {LEVEL=0, RANKS,
+ * RANK/<r>/{FILE/<path>/{SIZE, CRC}}}. The name of a part is the root's name + FILE. A root with
+ * LEVEL=0 is itself a part. OFFSET: first world rank of the part. --- */
+int scr_rank2file_set_root(scr_hash *h, int level, int ranks);
+int scr_rank2file_add_part(scr_hash *h, int writer, int first_rank);
+int scr_rank2file_set_part(scr_hash *h, int ranks);
+int scr_rank2file_add_file(scr_hash *part, int rank, const char *path, uint64_t size,
+                           const uint32_t *crc, const scr_hash *meta_extra);
+/* Checks level, ranks, rank numbers in range, paths safe, sizes present. */
+int scr_rank2file_check_part(const scr_hash *part, struct scr_err *err);
+
+#endif

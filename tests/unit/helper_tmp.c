@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "helper_tmp.h"
+
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char tmp_dir[512];
+
+const char *test_tmp(void)
+{
+    if (tmp_dir[0] == '\0') {
+        const char *base = getenv("TMPDIR");
+        snprintf(tmp_dir, sizeof tmp_dir, "%s/scr-unit.XXXXXX", base ? base : "/tmp");
+        assert_non_null(mkdtemp(tmp_dir));
+    }
+    return tmp_dir;
+}
+
+const char *test_path(const char *fmt, ...)
+{
+    static char slots[16][1024];
+    static unsigned next;
+    char *slot = slots[next++ % 16];
+    int n = snprintf(slot, sizeof slots[0], "%s/", test_tmp());
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(slot + n, sizeof slots[0] - (size_t)n, fmt, ap);
+    va_end(ap);
+    return slot;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st, (void)type, (void)ftw;
+    return remove(path);
+}
+
+void test_tmp_remove(void)
+{
+    if (tmp_dir[0] != '\0')
+        nftw(tmp_dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    tmp_dir[0] = '\0';
+}
+
+void test_put(const char *path, const void *bytes, size_t n)
+{
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(bytes, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+}
+
+void *test_get(const char *path, size_t *n)
+{
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    char *buf = calloc(1, (size_t)st.st_size + 1);
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    assert_int_equal(fread(buf, 1, (size_t)st.st_size, f), (size_t)st.st_size);
+    fclose(f);
+    *n = (size_t)st.st_size;
+    return buf;
+}

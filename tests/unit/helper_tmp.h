@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A temporary directory per test program, removed at exit. */
+#ifndef SCR_TEST_HELPER_TMP_H
+#define SCR_TEST_HELPER_TMP_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+/* Fresh directory ($TMPDIR or /tmp), the same string until removed; fails the test if it cannot. */
+const char *test_tmp(void);
+/* "<test_tmp()>/<fmt…>", valid until the 16th call after it. */
+const char *test_path(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void test_tmp_remove(void); /* rm -r; call from the group teardown */
+/* Writes a file with these bytes; reads one (malloc'd). */
+void test_put(const char *path, const void *bytes, size_t n);
+void *test_get(const char *path, size_t *n);
+
+#endif
