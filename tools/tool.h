@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What every command of the program scr shares: options, context, output, exit status.
+ *
+ * To add a command "frob" (`scr param` and `scr drill` likewise): write
+ * tools/cmd_frob.c with one object of this shape, add a row to src/defs/commands.def, a
+ * man page doc/man1/scr_frob.1.md and a script tests/cli/frob.sh.
+ *
+ *     enum { OPT_PREFIX, OPT_JSON };
+ *     static const struct scr_opt opts[] = {
+ *         [OPT_PREFIX] = { "prefix", 'p', "DIR", "look in DIR instead of the current
+ * prefix" }, [OPT_JSON] = { "json", 0, NULL, "print JSON" }, { 0 },
+ *     };
+ *     static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
+ *     {
+ *         if (scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err) != SCR_OK)
+ *             return err->code;
+ *         scr_tool_print(t, "%s\n", t->prefix.path);
+ *         return SCR_OK;
+ *     }
+ *     const struct scr_cmd scr_cmd_frob = { .name = "frob", .usage = "[OPTION]...
+ * NAME...", .about = "Frobs each NAME.", .opts = opts, .min_operands = 1, .max_operands
+ * = -1, .run = run };
+ *
+ * It then runs as `scr frob`, `scr_frob` and `scr-frob`. The table gives parsing,
+ * --help and the errors for unknown options (with the nearest name); --help (-h) and
+ * --version are added to every command. Long options may be cut short while
+ * unambiguous, take "--name=VALUE" or
+ * "--name VALUE"; short ones "-pVALUE" or "-p VALUE"; options and operands may be
+ * mixed, "--" ends the options. */
+#ifndef SCR_TOOL_H
+#define SCR_TOOL_H
+
+#include "base/env.h"
+#include "cfg/cfg.h"
+#include "store/prefix.h"
+#include <stdio.h>
+
+enum {
+    SCR_TOOL_NO = -1,      /* run() says "no": exit status 1, nothing printed */
+    SCR_TOOL_MAX_OPTS = 40 /* rows of an option table */
+};
+
+struct scr_opt {
+    const char *name;    /* long name, without "--"; NULL ends the table */
+    char letter;         /* short option, or 0 */
+    const char *metavar; /* name of its value in the help, or NULL: takes none */
+    const char *help;    /* one line, lower case, no full stop */
+};
+
+/* The parsed command line; everything is borrowed from argv. */
+struct scr_args {
+    const char
+        *opt[SCR_TOOL_MAX_OPTS];  /* value of row i; "" for a row without metavar;
+                                     NULL: not given. The last one given counts. */
+    int count[SCR_TOOL_MAX_OPTS]; /* how often it was given */
+    const char **operand;         /* NULL-terminated */
+    int noperands;
+    int after_dashes; /* index of the first operand after "--"; noperands if none */
+};
+
+struct scr_tool;
+
+struct scr_cmd {
+    const char *name;  /* "index": row of commands.def */
+    const char *usage; /* what follows the name in the synopsis */
+    const char *about; /* paragraphs of the help, lines of at most 78 columns */
+    const struct scr_opt *opts; /* may be NULL */
+    const char *notes;          /* printed after the options; may be NULL */
+    int min_operands;
+    int max_operands;    /* -1: any number */
+    int stop_at_operand; /* 1: the first operand ends the options (PROGRAM ARGS...) */
+    /* SCR_OK: exit status 0. SCR_TOOL_NO: 1. Any other code with err filled: the error
+     * is printed once as "scr_frob: error: <text>" and the exit status is 2. */
+    int (*run)(struct scr_tool *t, const struct scr_args *a, struct scr_err *err);
+};
+
+struct scr_tool {
+    struct scr_env env; /* sys and log */
+    struct scr_log log; /* warnings to stderr as "scr_frob: warning: …" */
+    const struct scr_cmd *cmd;
+    const char *who;  /* the command as the user called it: "scr_frob" or "scr frob" */
+    const char *self; /* argv[0] of the program */
+    char *const *environ;
+    FILE *out;                /* stdout */
+    struct scr_cfg *cfg;      /* NULL until scr_tool_cfg */
+    struct scr_prefix prefix; /* path NULL until scr_tool_prefix */
+};
+
+/* Loads the configuration from all sources into t->cfg, once. prefix (may be NULL)
+ * overrides SCR_PREFIX; the default is the current directory. The app.conf of that
+ * prefix is read too. */
+int scr_tool_cfg(struct scr_tool *t, const char *prefix, struct scr_err *err);
+
+/* Opens the prefix directory into t->prefix: given, else SCR_PREFIX, else the current
+ * directory. create: make its .scr directory. Reads no configuration file when given.
+ */
+int scr_tool_prefix(struct scr_tool *t, const char *given, int create,
+                    struct scr_err *err);
+
+/* --- output: everything a command prints goes through these --- */
+/* Text to stdout. Write errors are found at the end: exit status 2, "write stdout: …".
+ */
+void scr_tool_print(struct scr_tool *t, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+/* A JSON value to stdout, indented, followed by a newline. Takes the reference; NULL
+ * (jansson out of memory) is SCR_E_NOMEM. */
+struct json_t;
+int scr_tool_json(struct scr_tool *t, struct json_t *value, struct scr_err *err);
+
+/* --- errors in the use of a command: SCR_E_USAGE; the "Try … --help" line is added ---
+ */
+int scr_tool_usage(struct scr_tool *t, struct scr_err *err, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* At most one of the listed rows (ended by -1) may be given. */
+int scr_tool_exclusive(struct scr_tool *t, const struct scr_args *a,
+                       struct scr_err *err, const int *rows);
+/* Value of row as a whole number in lo … hi; out keeps its value when the row was not
+ * given. */
+int scr_tool_int(struct scr_tool *t, const struct scr_args *a, int row, int64_t lo,
+                 int64_t hi, int64_t *out, struct scr_err *err);
+
+/* --- for main.c and the tests --- */
+/* Runs the program with these arguments and returns its exit status. */
+int scr_tool_main(int argc, char **argv, char *const *environ, FILE *out, FILE *errout);
+
+#endif
