@@ -25,7 +25,9 @@ enum scr_cfg_source { SCR_CFG_ENV, SCR_CFG_USER, SCR_CFG_APP, SCR_CFG_SYSTEM, SC
 /* One member per row of params.def, named in lower case without "SCR_":
  * prm.flush, prm.cache_base, prm.mpi_buf_size … types: int (BOOL, INT), uint64_t (SIZE),
  * double (SECONDS, DOUBLE), const char * (STR, ENUM text; NULL when unset without a default,
- * borrowed from cfg). ENUM members have a second int member <name>_id. */
+ * borrowed from cfg). ENUM members have a second int member <name>_id: the position of the value
+ * in the table's ONEOF list (copy_type_id is an enum scr_scheme for the first four). An alias
+ * (SCR_HALT_EXIT) has no member of its own: use that of the row it stands for (halt_enabled). */
 struct scr_params {
 #define SCR_PARAM_BOOL(field) int field;
 #define SCR_PARAM_INT(field) int field;
@@ -33,9 +35,18 @@ struct scr_params {
 #define SCR_PARAM_SECONDS(field) double field;
 #define SCR_PARAM_DOUBLE(field) double field;
 #define SCR_PARAM_STR(field) const char *field;
-#define X(name, field, type, def, range, unit, since, doc) SCR_PARAM_##type(field)
+#define SCR_PARAM_ENUM(field)                                                            \
+    const char *field;                                                                   \
+    int field##_id;
+#define X(name, field, type, def, range, unit, since, who, doc) SCR_PARAM_##type(field)
 #include "defs/params.def"
-#undef X
+#undef SCR_PARAM_BOOL
+#undef SCR_PARAM_INT
+#undef SCR_PARAM_SIZE
+#undef SCR_PARAM_SECONDS
+#undef SCR_PARAM_DOUBLE
+#undef SCR_PARAM_STR
+#undef SCR_PARAM_ENUM
 };
 
 struct scr_cfg *scr_cfg_new(void);
