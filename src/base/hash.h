@@ -91,19 +91,27 @@ scr_hash *scr_hash_getf(const scr_hash *h, const char *fmt, ...);
 /* Order by key: bytewise, or as numbers (keys that are none come last, bytewise). One level. */
 void scr_hash_sort(scr_hash *h, enum scr_hash_order order);
 void scr_hash_sort_int(scr_hash *h, enum scr_hash_order order);
-/* Adds every element of src to dst, recursively; existing keys are kept and merged below. */
+/* Adds every element of src to dst, recursively; existing keys are kept and merged below.
+ * SCR_OK or SCR_E_NOMEM. */
 int scr_hash_merge(scr_hash *dst, const scr_hash *src);
 /* Keys that are decimal ints, ascending, malloc'd (NULL with *n = 0 if none). 1 or 0 (memory). */
 int scr_hash_list_int(const scr_hash *h, int **vals, size_t *n);
 int scr_hash_equal(const scr_hash *a, const scr_hash *b); /* order of keys does not matter */
 
 /* --- bytes (seeds: packed hash; big-endian u32 count, then key NUL, packed hash …) --- */
+enum { SCR_HASH_DEPTH = 64 }; /* most keys below each other in packed bytes */
 size_t scr_hash_pack_size(const scr_hash *h);
-/* Packs into buf of scr_hash_pack_size(h) bytes; returns the bytes written, 0 if !scr_hash_ok. */
+/* Packs into buf of scr_hash_pack_size(h) bytes; returns the bytes written, 0 if !scr_hash_ok
+ * or deeper than a reader accepts. */
 size_t scr_hash_pack(void *buf, const scr_hash *h);
 /* Merges the packed hash at buf into h; *used (may be NULL) = bytes read. Every count and
- * string is bounded by n, depth by 64; hostile bytes give SCR_E_CORRUPT and leave h as it was. */
+ * string is bounded by n, depth by SCR_HASH_DEPTH, and a key given twice is refused; hostile
+ * bytes give SCR_E_CORRUPT and leave h as it was. */
 int scr_hash_unpack(const void *buf, size_t n, scr_hash *h, size_t *used, struct scr_err *err);
+
+/* --- tests --- */
+/* Elements visited when every key of this one level is looked up once. */
+size_t scr_hash_lookup_steps(const scr_hash *h);
 
 /* --- people --- */
 /* As a tree, two spaces a level after indent; an element whose hash is one empty key prints as

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Hash files: header, packed hash and CRC32, read whole, written by atomic replacement.
+ */
+#include "base/hashfile.h"
+
+#include "base/lock.h"
+#include "base/str.h"
+#include <stdlib.h>
+
+/*  0      4      6       8                16      20
+ *  | magic | type | version | total file size | flags | packed hash … | CRC32 |
+ * big-endian  */
+enum {
+    TYPE_HASH = 1,
+    VERSION = 1,
+    AT_TYPE = 4,
+    AT_VERSION = 6,
+    AT_SIZE = 8,
+    AT_FLAGS = 16,
+    HEADER = 20,
+    CRC_BYTES = 4,
+    FLAG_CRC = 1,
+    FILE_MODE = 0644 /* the umask of the process applies */
+};
+static const uint32_t MAGIC = 0x951fc3f5;
+static const size_t FILE_MAX = (size_t)1 << 30; /* refuses to load more than this */
+
+static void put_be(unsigned char *p, uint64_t v, int bytes)
+{
+    for (int i = bytes - 1; i >= 0; i--, v >>= 8)
+        p[i] = (unsigned char)v;
+}
+
+static uint64_t get_be(const unsigned char *p, int bytes)
+{
+    uint64_t v = 0;
+    for (int i = 0; i < bytes; i++)
+        v = v << 8 | p[i];
+    return v;
+}
+
+/* CRC32 with the polynomial of zlib, four bits at a time: this layer uses libc alone
+ * and hash files are small. The data path uses the vectorised one of ec/. */
+static uint32_t crc32_of(const unsigned char *p, size_t n)
+{
+    static const uint32_t nibble[16] = {
+        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
+        0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
+        0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
+    };
+    uint32_t crc = 0xffffffff;
+    for (size_t i = 0; i < n; i++) {
+        crc ^= p[i];
+        crc = crc >> 4 ^ nibble[crc & 15];
+        crc = crc >> 4 ^ nibble[crc & 15];
+    }
+    return ~crc;
+}
+
+/* --- bytes --- */
+
+int scr_hash_encode(const scr_hash *h, void **buf, size_t *n, struct scr_err *err)
+{
+    size_t packed = scr_hash_pack_size(h);
+    size_t total = HEADER + packed + CRC_BYTES;
+    unsigned char *p = malloc(total);
+    if (p == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "encode hash: no memory for %zu bytes",
+                        total);
+    put_be(p, MAGIC, 4);
+    put_be(p + AT_TYPE, TYPE_HASH, 2);
+    put_be(p + AT_VERSION, VERSION, 2);
+    put_be(p + AT_SIZE, total, 8);
+    put_be(p + AT_FLAGS, FLAG_CRC, 4);
+    if (scr_hash_pack(p + HEADER, h) != packed) {
+        free(p);
+        return scr_hash_ok(h) ? scr_fail(err, SCR_E_RANGE, 0,
+                                         "encode hash: more than %d levels of keys",
+                                         SCR_HASH_DEPTH)
+                              : scr_fail(err, SCR_E_NOMEM, 0,
+                                         "encode hash: an entry was lost to a failed "
+                                         "allocation");
+    }
+    put_be(p + HEADER + packed, crc32_of(p, HEADER + packed), CRC_BYTES);
+    *buf = p;
+    *n = total;
+    return SCR_OK;
+}
+
+static int corrupt(struct scr_err *err, const char *what)
+{
+    return scr_fail(err, SCR_E_CORRUPT, 0, "hash file: %s", what);
+}
+
+/* Checks magic, type and version, and that the size the header claims fits in n bytes.
+ */
+static int check_header(const unsigned char *p, size_t n, int whole, uint64_t *size,
+                        struct scr_err *err)
+{
+    if (n < HEADER)
+        return corrupt(err, "shorter than a header");
+    if (get_be(p, 4) != MAGIC)
+        return corrupt(err, "bad magic number");
+    if (get_be(p + AT_TYPE, 2) != TYPE_HASH)
+        return corrupt(err, "not of the type of a hash");
+    uint64_t version = get_be(p + AT_VERSION, 2);
+    if (version > VERSION)
+        return scr_fail(err, SCR_E_VERSION, 0,
+                        "hash file: version %u is newer than this reader's %d",
+                        (unsigned)version, VERSION);
+    if (version < VERSION)
+        return corrupt(err, "bad version");
+    *size = get_be(p + AT_SIZE, 8);
+    if (*size > n)
+        return corrupt(err, "shorter than its header says");
+    if (*size < HEADER || (whole && *size < n))
+        return corrupt(err, "longer than its header says");
+    return SCR_OK;
+}
+
+/* Checks the CRC if there is one; *body gets the number of bytes of the packed hash. */
+static int check_body(const unsigned char *p, size_t size, size_t *body,
+                      struct scr_err *err)
+{
+    uint64_t flags = get_be(p + AT_FLAGS, 4);
+    size_t trailer = flags & FLAG_CRC ? CRC_BYTES : 0;
+    if (size < HEADER + trailer)
+        return corrupt(err, "no room for the checksum");
+    if (trailer != 0 &&
+        get_be(p + size - CRC_BYTES, CRC_BYTES) != crc32_of(p, size - CRC_BYTES))
+        return corrupt(err, "checksum does not match");
+    if ((flags & ~(uint64_t)FLAG_CRC) != 0)
+        return scr_fail(err, SCR_E_VERSION, 0, "hash file: unknown flags 0x%08x",
+                        (unsigned)flags);
+    *body = size - HEADER - trailer;
+    return SCR_OK;
+}
+
+/* Unpacks into the empty hash h; all n bytes must belong to it. */
+static int unpack_all(const unsigned char *p, size_t n, scr_hash *h,
+                      struct scr_err *err)
+{
+    size_t used = 0;
+    int rc = scr_hash_unpack(p, n, h, &used, err);
+    if (rc != SCR_OK || used == n)
+        return rc;
+    scr_hash_unset_all(h);
+    return corrupt(err, "bytes left over after the hash");
+}
+
+/* The same into a hash that holds something: complete before the first change. */
+static int unpack_merge(const unsigned char *p, size_t n, scr_hash *h,
+                        struct scr_err *err)
+{
+    scr_hash *fresh = scr_hash_new();
+    int rc = SCR_E_NOMEM;
+    if (fresh != NULL && (rc = unpack_all(p, n, fresh, err)) == SCR_OK)
+        rc = scr_hash_merge(h, fresh);
+    scr_hash_delete(fresh);
+    if (rc == SCR_E_NOMEM)
+        return scr_fail(err, rc, 0, "hash file: out of memory");
+    return rc;
+}
+
+int scr_hash_decode(const void *buf, size_t n, scr_hash *h, size_t *used,
+                    struct scr_err *err)
+{
+    const unsigned char *p = buf;
+    uint64_t size = 0;
+    size_t body = 0;
+    int rc = SCR_OK;
+    if (n > 0 && (rc = check_header(p, n, used == NULL, &size, err)) != SCR_OK)
+        return rc;
+    if (n > 0 && (rc = check_body(p, (size_t)size, &body, err)) != SCR_OK)
+        return rc;
+    if (n > 0)
+        rc = h != NULL && scr_hash_size(h) == 0
+                 ? unpack_all(p + HEADER, body, h, err)
+                 : unpack_merge(p + HEADER, body, h, err);
+    if (rc == SCR_OK && used != NULL)
+        *used = (size_t)size;
+    return rc;
+}
+
+/* --- files --- */
+
+int scr_hash_file_read(const struct scr_sys *sys, const char *path, scr_hash *h,
+                       struct scr_err *err)
+{
+    void *buf = NULL;
+    size_t n = 0;
+    int rc = scr_file_load(sys, path, FILE_MAX, &buf, &n, err);
+    if (rc != SCR_OK)
+        return rc;
+    struct scr_err cause = SCR_ERR_INIT;
+    rc = scr_hash_decode(buf, n, h, NULL, &cause);
+    free(buf);
+    return rc == SCR_OK ? SCR_OK
+                        : scr_fail(err, rc, 0, "read %s: %s", path, cause.text);
+}
+
+int scr_hash_file_write(const struct scr_sys *sys, const char *path, const scr_hash *h,
+                        enum scr_durability how, struct scr_err *err)
+{
+    struct scr_err cause = SCR_ERR_INIT;
+    void *buf = NULL;
+    size_t n = 0;
+    int rc = scr_hash_encode(h, &buf, &n, &cause);
+    if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "write %s: %s", path, cause.text);
+    rc = scr_file_replace(sys, path, buf, n, FILE_MODE, how, err);
+    free(buf);
+    return rc;
+}
+
+/* --- transactions --- */
+
+struct scr_hash_locked {
+    const struct scr_sys *sys;
+    char *path;
+    struct scr_lock lock;
+};
+
+static void locked_free(struct scr_hash_locked *l)
+{
+    if (l == NULL)
+        return;
+    scr_lock_release(l->sys, &l->lock);
+    free(l->path);
+    free(l);
+}
+
+static int locked_new(const struct scr_sys *sys, const char *path, int timeout_ms,
+                      struct scr_hash_locked **out, struct scr_err *err)
+{
+    int rc = SCR_E_NOMEM;
+    struct scr_hash_locked *l = scr_calloc(1, sizeof *l);
+    char *lock_path = scr_asprintf("%s.lock", path);
+    if (l == NULL || lock_path == NULL) {
+        free(l);
+        l = NULL;
+        goto out;
+    }
+    l->sys = sys;
+    l->lock = (struct scr_lock)SCR_LOCK_INIT;
+    if ((l->path = scr_strdup(path)) != NULL)
+        rc = scr_lock_acquire(sys, lock_path, timeout_ms, &l->lock, err);
+out:
+    free(lock_path);
+    if (rc == SCR_OK) {
+        *out = l;
+        return SCR_OK;
+    }
+    locked_free(l);
+    return scr_fail(err, rc, 0, "lock %s: out of memory", path);
+}
+
+/* Like scr_hash_file_read, but an absent file is an empty hash. */
+static int read_if_there(const struct scr_sys *sys, const char *path, scr_hash *h,
+                         struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_hash_file_read(sys, path, h, &why);
+    if (rc == SCR_OK || rc == SCR_E_NOENT)
+        return SCR_OK;
+    if (err != NULL && err->code == SCR_OK)
+        *err = why;
+    return rc;
+}
+
+int scr_hash_lock_open_read(const struct scr_sys *sys, const char *path, int timeout_ms,
+                            struct scr_hash_locked **lk, scr_hash *h,
+                            struct scr_err *err)
+{
+    struct scr_hash_locked *l = NULL;
+    *lk = NULL;
+    int rc = locked_new(sys, path, timeout_ms, &l, err);
+    if (rc != SCR_OK)
+        return rc;
+    if ((rc = read_if_there(sys, path, h, err)) != SCR_OK) {
+        locked_free(l);
+        return rc;
+    }
+    *lk = l;
+    return SCR_OK;
+}
+
+int scr_hash_write_close_unlock(struct scr_hash_locked **lk, const scr_hash *h,
+                                enum scr_durability how, struct scr_err *err)
+{
+    struct scr_hash_locked *l = *lk;
+    int rc = SCR_OK;
+    if (l != NULL && h != NULL)
+        rc = scr_hash_file_write(l->sys, l->path, h, how, err);
+    locked_free(l);
+    *lk = NULL;
+    return rc;
+}
+
+int scr_hash_read_with_lock(const struct scr_sys *sys, const char *path, int timeout_ms,
+                            scr_hash *h, struct scr_err *err)
+{
+    struct scr_hash_locked *lk = NULL;
+    int rc = scr_hash_lock_open_read(sys, path, timeout_ms, &lk, h, err);
+    if (rc != SCR_OK)
+        return rc;
+    return scr_hash_write_close_unlock(&lk, NULL, SCR_VOLATILE, err);
+}
+
+int scr_hash_file_update(const struct scr_sys *sys, const char *path, int timeout_ms,
+                         enum scr_durability how, scr_hash_edit edit, void *arg,
+                         struct scr_err *err)
+{
+    struct scr_hash_locked *lk = NULL;
+    int changed = 0;
+    scr_hash *h = scr_hash_new();
+    if (h == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "update %s: out of memory", path);
+    int rc = scr_hash_lock_open_read(sys, path, timeout_ms, &lk, h, err);
+    if (rc == SCR_OK)
+        rc = edit(h, arg, &changed, err);
+    int wrc =
+        scr_hash_write_close_unlock(&lk, rc == SCR_OK && changed ? h : NULL, how, err);
+    scr_hash_delete(h);
+    return rc != SCR_OK ? rc : wrc;
+}
