@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Whole reads and writes, and the atomic replacement of a file. */
+#include "base/io.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/dir.h"
+#include "base/path.h"
+#include "base/str.h"
+
+/* The kernel moves at most 2 GiB - 4 KiB a call anyway; this keeps a size in ssize_t.
+ */
+static const size_t most_at_once = (size_t)1 << 30;
+
+static size_t slice(size_t n)
+{
+    return n < most_at_once ? n : most_at_once;
+}
+
+int scr_open(const struct scr_sys *sys, const char *path, int flags, mode_t mode,
+             int *fd, struct scr_err *err)
+{
+    do
+        *fd = sys->openat(AT_FDCWD, path, flags | O_CLOEXEC, mode);
+    while (*fd < 0 && errno == EINTR);
+    if (*fd < 0)
+        return scr_fail(err, SCR_E_IO, errno, "open %s", path);
+    return SCR_OK;
+}
+
+int scr_close(const struct scr_sys *sys, int *fd, const char *path, struct scr_err *err)
+{
+    if (*fd < 0)
+        return SCR_OK;
+    int rc = sys->close(*fd);
+    *fd = -1; /* closed on Linux whatever close returned, so never tried again */
+    return rc == 0 ? SCR_OK : scr_fail(err, SCR_E_IO, errno, "close %s", path);
+}
+
+int scr_pread_all(const struct scr_sys *sys, int fd, void *buf, size_t n, off_t off,
+                  const char *path, struct scr_err *err)
+{
+    char *p = buf;
+    while (n > 0) {
+        ssize_t got = sys->pread(fd, p, slice(n), off);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return scr_fail(err, SCR_E_IO, errno, "read %s", path);
+        if (got == 0)
+            return scr_fail(err, SCR_E_MISSING, 0,
+                            "read %s: ends at byte %lld, %zu bytes too early", path,
+                            (long long)off, n);
+        p += got;
+        off += got;
+        n -= (size_t)got;
+    }
+    return SCR_OK;
+}
+
+int scr_pwrite_all(const struct scr_sys *sys, int fd, const void *buf, size_t n,
+                   off_t off, const char *path, struct scr_err *err)
+{
+    const char *p = buf;
+    while (n > 0) {
+        ssize_t put = sys->pwrite(fd, p, slice(n), off);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0) /* a write of nothing would be tried for ever */
+            return scr_fail(err, SCR_E_IO, put < 0 ? errno : EIO, "write %s", path);
+        p += put;
+        off += put;
+        n -= (size_t)put;
+    }
+    return SCR_OK;
+}
+
+int scr_read_upto(const struct scr_sys *sys, int fd, void *buf, size_t n, size_t *got,
+                  const char *path, struct scr_err *err)
+{
+    char *p = buf;
+    *got = 0;
+    while (*got < n) {
+        ssize_t r = sys->read(fd, p + *got, slice(n - *got));
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r < 0)
+            return scr_fail(err, SCR_E_IO, errno, "read %s", path);
+        if (r == 0)
+            break;
+        *got += (size_t)r;
+    }
+    return SCR_OK;
+}
+
+int scr_write_all(const struct scr_sys *sys, int fd, const void *buf, size_t n,
+                  const char *path, struct scr_err *err)
+{
+    const char *p = buf;
+    while (n > 0) {
+        ssize_t put = sys->write(fd, p, slice(n));
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            return scr_fail(err, SCR_E_IO, put < 0 ? errno : EIO, "write %s", path);
+        p += put;
+        n -= (size_t)put;
+    }
+    return SCR_OK;
+}
+
+int scr_fsync(const struct scr_sys *sys, int fd, const char *path, struct scr_err *err)
+{
+    int rc;
+    do
+        rc = sys->fsync(fd);
+    while (rc != 0 && errno == EINTR);
+    return rc == 0 ? SCR_OK : scr_fail(err, SCR_E_IO, errno, "fsync %s", path);
+}
+
+/* --- loading --- */
+
+/* Reads to the end of the file, growing *buf from its first size; the file may be
+ * larger than fstat said (a journal that is appended to, a file of /proc). */
+static int load_fd(const struct scr_sys *sys, int fd, size_t size, size_t max,
+                   char **buf, size_t *n, const char *path, struct scr_err *err)
+{
+    *n = 0;
+    for (;;) {
+        char *p = scr_reallocarray(*buf, size + 1, 1);
+        if (p == NULL)
+            return scr_fail(err, SCR_E_NOMEM, ENOMEM, "load %s", path);
+        *buf = p;
+        size_t got;
+        int rc = scr_read_upto(sys, fd, p + *n, size + 1 - *n, &got, path, err);
+        if (rc != SCR_OK)
+            return rc;
+        *n += got;
+        if (*n <= size)
+            break;
+        if (size >= max)
+            return scr_fail(err, SCR_E_RANGE, 0, "load %s: larger than %zu bytes", path,
+                            max);
+        size = size < max / 2 ? 2 * size + 4096 : max;
+        if (size > max)
+            size = max;
+    }
+    (*buf)[*n] = '\0';
+    return SCR_OK;
+}
+
+int scr_file_load(const struct scr_sys *sys, const char *path, size_t max, void **buf,
+                  size_t *n, struct scr_err *err)
+{
+    int fd = -1, rc;
+    char *p = NULL;
+    struct stat st;
+    *buf = NULL;
+    *n = 0;
+    /* O_NONBLOCK: a FIFO in the place of a state file must not hang us. */
+    if ((rc = scr_open(sys, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd, err)) !=
+        SCR_OK)
+        goto out;
+    if (sys->fstat(fd, &st) != 0) {
+        rc = scr_fail(err, SCR_E_IO, errno, "stat %s", path);
+        goto out;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        rc = scr_fail(err, SCR_E_UNSAFE, 0, "load %s: not a regular file", path);
+        goto out;
+    }
+    if ((uint64_t)st.st_size > max) {
+        rc = scr_fail(err, SCR_E_RANGE, 0, "load %s: larger than %zu bytes", path, max);
+        goto out;
+    }
+    rc = load_fd(sys, fd, (size_t)st.st_size, max, &p, n, path, err);
+out:
+    (void)scr_close(sys, &fd, path, NULL); /* nothing was written */
+    if (rc != SCR_OK) {
+        free(p);
+        *n = 0;
+        return rc;
+    }
+    *buf = p;
+    return SCR_OK;
+}
+
+/* --- replacing --- */
+
+enum {
+    TEMP_BASE =
+        200, /* bytes of the name kept in a temporary name, to stay below NAME_MAX */
+    TEMP_TRIES = 1000 /* temporaries of crashed namesakes to step over */
+};
+
+/* Creates "<dir>/.<base>.<pid>.<n>.tmp" with the first n that nobody has. Another host
+ * may have a process of our pid, so the name alone proves nothing: O_EXCL does. */
+static int temp_open(const struct scr_sys *sys, const char *path, mode_t mode,
+                     char **temp, int *fd, struct scr_err *err)
+{
+    char *dir = scr_path_dir(path);
+    for (int i = 0; dir != NULL && i < TEMP_TRIES; i++) {
+        free(*temp);
+        *temp = scr_asprintf("%s/.%.*s.%ld.%d.tmp", dir, TEMP_BASE, scr_path_base(path),
+                             (long)getpid(), i);
+        if (*temp == NULL)
+            break;
+        do
+            *fd = sys->openat(AT_FDCWD, *temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                              mode);
+        while (*fd < 0 && errno == EINTR);
+        if (*fd >= 0 || errno != EEXIST) {
+            free(dir);
+            return *fd >= 0 ? SCR_OK
+                            : scr_fail(err, SCR_E_IO, errno, "create %s", *temp);
+        }
+    }
+    int rc = dir == NULL || *temp == NULL
+                 ? scr_fail(err, SCR_E_NOMEM, ENOMEM, "replace %s", path)
+                 : scr_fail(err, SCR_E_EXIST, 0,
+                            "replace %s: too many left-over temporary files like %s",
+                            path, *temp);
+    free(dir);
+    return rc;
+}
+
+static int sync_parent(const struct scr_sys *sys, const char *path, struct scr_err *err)
+{
+    char *dir = scr_path_dir(path);
+    if (dir == NULL)
+        return scr_fail(err, SCR_E_NOMEM, ENOMEM, "fsync directory of %s", path);
+    int rc = scr_dir_sync(sys, dir, err);
+    free(dir);
+    return rc;
+}
+
+int scr_file_replace(const struct scr_sys *sys, const char *path, const void *buf,
+                     size_t n, mode_t mode, enum scr_durability how,
+                     struct scr_err *err)
+{
+    int fd = -1, rc;
+    char *temp = NULL;
+    if ((rc = temp_open(sys, path, mode, &temp, &fd, err)) != SCR_OK) {
+        free(temp);
+        return rc;
+    }
+    if ((rc = scr_write_all(sys, fd, buf, n, temp, err)) != SCR_OK)
+        goto out;
+    if (how == SCR_DURABLE && (rc = scr_fsync(sys, fd, temp, err)) != SCR_OK)
+        goto out;
+    if ((rc = scr_close(sys, &fd, temp, err)) != SCR_OK)
+        goto out;
+    rc = scr_file_rename(sys, temp, path, err);
+out:
+    (void)scr_close(sys, &fd, temp, NULL); /* only open when it is thrown away */
+    if (rc != SCR_OK)
+        (void)scr_file_remove(sys, temp,
+                              NULL); /* the first error is the one to report */
+    else if (how == SCR_DURABLE)
+        rc = sync_parent(sys, path, err);
+    free(temp);
+    return rc;
+}
+
+int scr_file_append(const struct scr_sys *sys, const char *path, const void *buf,
+                    size_t n, mode_t mode, struct scr_err *err)
+{
+    int fd = -1;
+    int rc = scr_open(sys, path, O_WRONLY | O_APPEND | O_CREAT, mode, &fd, err);
+    if (rc != SCR_OK)
+        return rc;
+    /* The first write carries everything; a second one, after a short write, either
+     * completes the record or learns why it cannot be. */
+    rc = scr_write_all(sys, fd, buf, n, path, err);
+    int closed = scr_close(sys, &fd, path, err);
+    return rc != SCR_OK ? rc : closed;
+}
+
+/* --- names --- */
+
+int scr_file_stat(const struct scr_sys *sys, const char *path, struct stat *st,
+                  struct scr_err *err)
+{
+    if (sys->fstatat(AT_FDCWD, path, st, AT_SYMLINK_NOFOLLOW) != 0)
+        return scr_fail(err, SCR_E_IO, errno, "stat %s", path);
+    return SCR_OK;
+}
+
+int scr_file_remove(const struct scr_sys *sys, const char *path, struct scr_err *err)
+{
+    if (sys->unlinkat(AT_FDCWD, path, 0) != 0 && errno != ENOENT)
+        return scr_fail(err, SCR_E_IO, errno, "remove %s", path);
+    return SCR_OK;
+}
+
+int scr_file_rename(const struct scr_sys *sys, const char *from, const char *to,
+                    struct scr_err *err)
+{
+    if (sys->renameat(AT_FDCWD, from, AT_FDCWD, to) != 0)
+        return scr_fail(err, SCR_E_IO, errno, "rename %s to %s", from, to);
+    return SCR_OK;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A lock between processes: an open-file-description lock on a file of its own. */
+#include "base/lock.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/units.h"
+
+enum {
+    NOTE_BYTES = 96, /* the holder's line, always this long: one write, no truncation */
+    FIRST_PAUSE_US = 500,  /* between tries; doubled up to … */
+    LAST_PAUSE_US = 50000, /* … this, which bounds how late a freed lock is noticed */
+};
+
+static int open_lock_file(const struct scr_sys *sys, const char *path, int *fd,
+                          struct scr_err *err)
+{
+    struct stat st;
+    int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    int rc = scr_open(sys, path, flags, 0600, fd, err);
+    if (rc != SCR_OK)
+        return rc;
+    if (sys->fstat(*fd, &st) != 0)
+        rc = scr_fail(err, SCR_E_IO, errno, "stat %s", path);
+    else if (!S_ISREG(st.st_mode))
+        rc = scr_fail(err, SCR_E_UNSAFE, 0, "lock %s: not a regular file", path);
+    if (rc != SCR_OK)
+        (void)scr_close(sys, fd, path, NULL);
+    return rc;
+}
+
+/* 1 if the lock was taken, 0 if another has it, -1 with errno. */
+static int try_lock(const struct scr_sys *sys, int fd)
+{
+    struct flock lk = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+    if (sys->setlk(fd, &lk) == 0)
+        return 1;
+    return errno == EAGAIN || errno == EACCES || errno == EINTR ? 0 : -1;
+}
+
+/* Sleeps, but not past the end; the next pause. */
+static long pause_us(long us, double left_s)
+{
+    if ((double)us * 1e-6 > left_s)
+        us = (long)(left_s * 1e6) + 1;
+    struct timespec t = { us / 1000000, us % 1000000 * 1000 };
+    nanosleep(&t, NULL);
+    return 2 * us < LAST_PAUSE_US ? 2 * us : LAST_PAUSE_US;
+}
+
+static int wait_lock(const struct scr_sys *sys, int fd, int timeout_ms)
+{
+    double end = scr_now_mono() + 1e-3 * (double)timeout_ms;
+    for (long us = FIRST_PAUSE_US;;) {
+        int got = try_lock(sys, fd);
+        if (got != 0)
+            return got;
+        double left = end - scr_now_mono();
+        if (left <= 0)
+            return 0;
+        us = pause_us(us, left);
+    }
+}
+
+/* Leaves the holder's pid and host for those who wait in vain. The lock does not depend
+ * on it, so failures only cost the hint; a wrong hint is taken away. */
+static void sign(const struct scr_sys *sys, int fd)
+{
+    char host[48] = "?", note[NOTE_BYTES + 1];
+    (void)gethostname(host, sizeof host - 1);
+    host[sizeof host - 1] = '\0';
+    memset(note, ' ', NOTE_BYTES);
+    int n = snprintf(note, NOTE_BYTES, "process %ld on %s", (long)getpid(), host);
+    note[n] = ' ';
+    note[NOTE_BYTES - 1] = '\n';
+    if (scr_pwrite_all(sys, fd, note, NOTE_BYTES, 0, "", NULL) != SCR_OK)
+        (void)sys->ftruncate(fd, 0);
+}
+
+static int fail_locked(const struct scr_sys *sys, int fd, const char *path,
+                       int timeout_ms, struct scr_err *err)
+{
+    char note[NOTE_BYTES + 1] = "";
+    size_t n = 0;
+    (void)scr_read_upto(sys, fd, note, NOTE_BYTES, &n, path, NULL);
+    note[n] = '\0';
+    note[strcspn(note, "\n")] = '\0';
+    n = strlen(note);
+    while (n > 0 && note[n - 1] == ' ')
+        note[--n] = '\0';
+    return scr_fail(err, SCR_E_LOCKED, 0, "lock %s: still held after %d ms by %s", path,
+                    timeout_ms, n > 0 ? note : "another process");
+}
+
+static int fail_lock(const char *path, int cause, struct scr_err *err)
+{
+    int none =
+        cause == ENOLCK || cause == ENOSYS || cause == EOPNOTSUPP || cause == EINVAL;
+    return scr_fail(err, SCR_E_IO, cause, "lock %s%s", path,
+                    none ? " (this file system needs locks: mount Lustre with -o flock)"
+                         : "");
+}
+
+int scr_lock_acquire(const struct scr_sys *sys, const char *path, int timeout_ms,
+                     struct scr_lock *lock, struct scr_err *err)
+{
+    int fd = -1;
+    lock->fd = -1;
+    int rc = open_lock_file(sys, path, &fd, err);
+    if (rc != SCR_OK)
+        return rc;
+    int got = wait_lock(sys, fd, timeout_ms);
+    if (got == 1) {
+        sign(sys, fd);
+        lock->fd = fd;
+        return SCR_OK;
+    }
+    rc = got < 0 ? fail_lock(path, errno, err)
+                 : fail_locked(sys, fd, path, timeout_ms, err);
+    (void)scr_close(sys, &fd, path, NULL); /* the error to report is the first */
+    return rc;
+}
+
+void scr_lock_release(const struct scr_sys *sys, struct scr_lock *lock)
+{
+    int saved = errno;
+    /* Closing the only descriptor of the open file releases the lock, if an unlock
+     * failed. */
+    struct flock lk = { .l_type = F_UNLCK, .l_whence = SEEK_SET };
+    if (lock->fd >= 0)
+        (void)sys->setlk(lock->fd, &lk);
+    (void)scr_close(sys, &lock->fd, "", NULL);
+    errno = saved;
+}

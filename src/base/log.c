@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages to people, one line each. */
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+
+#include "base/str.h"
+
+static const char *label(int level)
+{
+    if (level <= SCR_LOG_ERROR)
+        return "error: ";
+    if (level == SCR_LOG_WARN)
+        return "warning: ";
+    return level >= SCR_LOG_DEBUG ? "debug: " : "";
+}
+
+static void mask_controls(struct scr_str *s)
+{
+    for (size_t i = 0; i < s->len; i++)
+        if ((unsigned char)s->p[i] < 0x20 || s->p[i] == 0x7f)
+            s->p[i] = '?';
+}
+
+void scr_log(const struct scr_log *log, int level, const char *fmt, ...)
+{
+    if (log == NULL || log->quiet || level > log->level)
+        return;
+    int saved = errno;
+    struct scr_str line = SCR_STR_INIT;
+    scr_str_printf(&line, "%s: %s", log->who ? log->who : "SCR", label(level));
+    va_list ap;
+    va_start(ap, fmt);
+    scr_str_vprintf(&line, fmt, ap);
+    va_end(ap);
+    mask_controls(&line);
+    scr_str_append(&line, "\n");
+
+    /* A message that cannot be printed has nobody left to be reported to. */
+    FILE *out = log->out ? log->out : stderr;
+    if (line.bad)
+        fputs("SCR: error: out of memory while printing a message\n", out);
+    else
+        (void)fwrite(line.p, 1, line.len, out);
+    fflush(out);
+    scr_str_free(&line);
+    errno = saved;
+}
+
+void scr_log_err(const struct scr_log *log, const struct scr_err *err)
+{
+    if (err == NULL || err->code == SCR_OK)
+        return;
+    const char *text = err->text[0] != '\0' ? err->text : scr_err_meaning(err->code);
+    scr_log(log, SCR_LOG_ERROR, "%s", text);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of the real system calls. */
+#include "base/sys.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static int real_openat(int dirfd, const char *path, int flags, mode_t mode)
+{
+    return openat(dirfd, path, flags, mode);
+}
+
+static int real_setlk(int fd, struct flock *lk)
+{
+    lk->l_pid = 0; /* required of open-file-description locks */
+    return fcntl(fd, F_OFD_SETLK, lk);
+}
+
+const struct scr_sys scr_sys_posix = {
+    .openat = real_openat,
+    .close = close,
+    .read = read,
+    .write = write,
+    .pread = pread,
+    .pwrite = pwrite,
+    .fsync = fsync,
+    .ftruncate = ftruncate,
+    .fstat = fstat,
+    .fstatat = fstatat,
+    .statvfs = statvfs,
+    .renameat = renameat,
+    .unlinkat = unlinkat,
+    .mkdirat = mkdirat,
+    .fchmod = fchmod,
+    .fchown = fchown,
+    .futimens = futimens,
+    .setlk = real_setlk,
+    .fdopendir = fdopendir,
+    .readdir = readdir,
+    .closedir = closedir,
+};

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sizes and times as people write them. */
+#include "base/units.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/str.h"
+
+enum { NUMBER_MAX = 64 }; /* characters of a number; more is a mistake */
+
+/* Splits "1.5 GiB" into the number (copied to num) and the unit after blanks. A number
+ * here has no sign and no exponent, so that "1e" is one of a unit e. */
+static const char *split_number(const char *s, char num[NUMBER_MAX])
+{
+    if (s == NULL)
+        return NULL;
+    size_t n = strspn(s, "0123456789.");
+    if (n == 0 || n >= NUMBER_MAX)
+        return NULL;
+    memcpy(num, s, n);
+    num[n] = '\0';
+    return s + n + strspn(s + n, " ");
+}
+
+/* --- sizes --- */
+
+static const char size_letters[] = "kmgtpe";
+
+/* Power of 1024 of "", "b", "k", "kb", "kib", …; -1 if it is no unit. */
+static int size_power(const char *unit)
+{
+    if (unit[0] == '\0' || strcasecmp(unit, "b") == 0)
+        return 0;
+    const char *at = strchr(size_letters, tolower((unsigned char)unit[0]));
+    const char *rest = unit + 1;
+    if (at == NULL)
+        return -1;
+    if (*rest != '\0' && strcasecmp(rest, "b") != 0 && strcasecmp(rest, "ib") != 0)
+        return -1;
+    return (int)(at - size_letters) + 1;
+}
+
+int scr_parse_size(const char *s, uint64_t *bytes)
+{
+    char num[NUMBER_MAX];
+    const char *unit = split_number(s, num);
+    int power = unit ? size_power(unit) : -1;
+    if (power < 0)
+        return 0;
+
+    uint64_t whole;
+    if (scr_parse_u64(num, &whole)) { /* exact, where a double is not */
+        uint64_t scale = (uint64_t)1 << (10 * power);
+        return !__builtin_mul_overflow(whole, scale, bytes);
+    }
+    double v;
+    if (!scr_parse_f64(num, &v))
+        return 0;
+    v = ldexp(v, 10 * power);
+    if (v >= 18446744073709551616.0)
+        return 0;
+    *bytes = (uint64_t)v;
+    return 1;
+}
+
+const char *scr_format_size(uint64_t bytes, char *buf, size_t n)
+{
+    int power = 0;
+    uint64_t unit = 1;
+    while (power < 6 && bytes / unit >= 1024) {
+        power++;
+        unit <<= 10;
+    }
+    if (power == 0) {
+        snprintf(buf, n, "%llu B", (unsigned long long)bytes);
+        return buf;
+    }
+    /* In whole numbers, so that no locale's decimal comma gets in. */
+    uint64_t whole = bytes / unit;
+    uint64_t hundredths = (uint64_t)((double)(bytes % unit) * 100.0 / (double)unit);
+    snprintf(buf, n, "%llu.%02llu %ciB", (unsigned long long)whole,
+             (unsigned long long)hundredths, toupper(size_letters[power - 1]));
+    return buf;
+}
+
+/* --- times --- */
+
+static const struct {
+    const char *name;
+    double seconds;
+} time_units[] = {
+    { "", 1 }, { "s", 1 }, { "m", 60 }, { "h", 3600 }, { "d", 86400 },
+};
+
+int scr_parse_seconds(const char *s, double *seconds)
+{
+    char num[NUMBER_MAX];
+    double v;
+    const char *unit = split_number(s, num);
+    if (unit == NULL || !scr_parse_f64(num, &v))
+        return 0;
+    for (size_t i = 0; i < sizeof time_units / sizeof time_units[0]; i++) {
+        if (strcasecmp(unit, time_units[i].name) == 0) {
+            *seconds = v * time_units[i].seconds;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+const char *scr_format_stamp(time_t t, char *buf, size_t n)
+{
+    struct tm tm;
+    if (n > 0)
+        buf[0] = '\0';
+    if (localtime_r(&t, &tm) == NULL || strftime(buf, n, "%Y-%m-%dT%H:%M:%S", &tm) == 0)
+        snprintf(buf, n, "?");
+    return buf;
+}
+
+/* Exactly "dddd-dd-ddTdd:dd:dd". */
+static int is_stamp(const char *s)
+{
+    static const char shape[] = "dddd-dd-ddTdd:dd:dd";
+    if (strlen(s) != sizeof shape - 1)
+        return 0;
+    for (size_t i = 0; i < sizeof shape - 1; i++)
+        if (shape[i] == 'd' ? !isdigit((unsigned char)s[i]) : s[i] != shape[i])
+            return 0;
+    return 1;
+}
+
+int scr_parse_stamp(const char *s, time_t *t)
+{
+    struct tm tm = { .tm_isdst = -1 };
+    if (s == NULL || !is_stamp(s))
+        return 0;
+    if (sscanf(s, "%4d-%2d-%2dT%2d:%2d:%2d", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
+               &tm.tm_hour, &tm.tm_min, &tm.tm_sec) != 6)
+        return 0;
+    tm.tm_year -= 1900;
+    tm.tm_mon -= 1;
+    struct tm asked = tm;
+    time_t v = mktime(&tm);
+    /* mktime folds "February 30th" into March; a stamp that names no day is not one. */
+    if (tm.tm_mday != asked.tm_mday || tm.tm_mon != asked.tm_mon ||
+        tm.tm_min != asked.tm_min || tm.tm_sec != asked.tm_sec || asked.tm_hour > 23)
+        return 0;
+    *t = v;
+    return 1;
+}
+
+const char *scr_format_iso(const struct timespec *t, char *buf, size_t n)
+{
+    struct tm tm;
+    char day[32];
+    if (localtime_r(&t->tv_sec, &tm) == NULL ||
+        strftime(day, sizeof day, "%Y-%m-%dT%H:%M:%S", &tm) == 0) {
+        snprintf(buf, n, "?");
+        return buf;
+    }
+    long minutes = tm.tm_gmtoff / 60;
+    char sign = minutes < 0 ? '-' : '+';
+    if (minutes < 0)
+        minutes = -minutes;
+    snprintf(buf, n, "%s.%06ld%c%02ld:%02ld", day, t->tv_nsec / 1000, sign,
+             minutes / 60, minutes % 60);
+    return buf;
+}
+
+double scr_now_mono(void)
+{
+    struct timespec t = { 0, 0 };
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+uint64_t scr_now_usec(void)
+{
+    struct timespec t = { 0, 0 };
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
+}
