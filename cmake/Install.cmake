@@ -1,1 +1,58 @@
 # SPDX-License-Identifier: BSD-3-Clause
+# What is installed, and where: libraries, header, program and links, the drill's solver, the
+# CMake package, scr.pc and the man pages.
+include(CMakePackageConfigHelpers)
+include(cmake/Commands.cmake)
+include(cmake/Man.cmake)
+
+set(scr_libexec ${CMAKE_INSTALL_LIBEXECDIR}/scr)
+set(scr_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/scr)
+
+set_target_properties(scr_shared PROPERTIES EXPORT_NAME scr)
+set_target_properties(scr_static PROPERTIES EXPORT_NAME static)
+install(TARGETS scr_shared EXPORT scrTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS scr_static EXPORT scrStaticTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES include/scr.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+# The program, and its other names as links beside it, in the build directory too.
+if(TARGET scr_tool)
+    install(TARGETS scr_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    foreach(link ${SCR_COMMAND_LINKS})
+        set(made ${PROJECT_BINARY_DIR}/${link})
+        add_custom_command(TARGET scr_tool POST_BUILD
+            COMMAND ${CMAKE_COMMAND} -E create_symlink scr ${made} VERBATIM)
+        install(FILES ${made} DESTINATION ${CMAKE_INSTALL_BINDIR})
+    endforeach()
+endif()
+
+# The solver finds libscr beside it wherever the tree is moved to.
+file(RELATIVE_PATH libexec_to_lib /${scr_libexec} /${CMAKE_INSTALL_LIBDIR})
+set_target_properties(heat2d PROPERTIES INSTALL_RPATH "$ORIGIN/${libexec_to_lib}")
+install(TARGETS heat2d RUNTIME DESTINATION ${scr_libexec})
+
+# find_package(scr)
+install(EXPORT scrTargets NAMESPACE scr:: DESTINATION ${scr_package_dir})
+install(EXPORT scrStaticTargets NAMESPACE scr:: DESTINATION ${scr_package_dir})
+configure_package_config_file(cmake/scrConfig.cmake.in ${PROJECT_BINARY_DIR}/scrConfig.cmake
+                              INSTALL_DESTINATION ${scr_package_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/scrConfigVersion.cmake
+                                 COMPATIBILITY SameMajorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/scrConfig.cmake ${PROJECT_BINARY_DIR}/scrConfigVersion.cmake
+        DESTINATION ${scr_package_dir})
+
+# pkg-config; the prefix is found from the place of scr.pc, so the tree may be moved
+file(RELATIVE_PATH SCR_PC_UP /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" SCR_PC_UP "${SCR_PC_UP}")
+foreach(dir INCLUDEDIR LIBDIR)
+    if(IS_ABSOLUTE ${CMAKE_INSTALL_${dir}})
+        set(SCR_PC_${dir} ${CMAKE_INSTALL_${dir}})
+    else()
+        set(SCR_PC_${dir} "\${prefix}/${CMAKE_INSTALL_${dir}}")
+    endif()
+endforeach()
+configure_file(cmake/scr.pc.in ${PROJECT_BINARY_DIR}/scr.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/scr.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+if(SCR_PANDOC)
+    install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR})
+endif()

@@ -82,6 +82,7 @@ if(tool_sources)
     target_include_directories(scr_tool PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include
                                ${PROJECT_SOURCE_DIR}/tools)
     target_compile_options(scr_tool PRIVATE ${SCR_WARNINGS})
-    target_compile_definitions(scr_tool PRIVATE ${SCR_DEFINES})
+    target_compile_definitions(scr_tool PRIVATE ${SCR_DEFINES} SCR_MPIRUN="${SCR_MPIRUN}"
+        SCR_LIBEXECDIR="${CMAKE_INSTALL_FULL_LIBEXECDIR}/scr")
     target_link_libraries(scr_tool PRIVATE scr_base)
 endif()

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# A thin front of CMake: installs what is missing, configures, builds, tests.
+#
+#   make          build the library and the commands
+#   make drill    lose a node on this machine and restart from its neighbours
+#   make check    build with warnings as errors and run all tests and linters
+#   make lint     the linters alone          make asan     unit tests under ASan and UBSan
+#   make install  into PREFIX (/usr/local), below DESTDIR if set
+#   make clean    remove build/
+#
+# MPI=openmpi (default) or mpich; DRILL="--scheme PARTNER …"; CTEST="-L unit …"; JOBS=2;
+# SKIP_DEPS=1 leaves the installed packages alone.
+MPI ?= openmpi
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+DRILL ?=
+CTEST ?=
+BUILD ?= build/$(MPI)
+CMAKE_ARGS ?=
+
+# Tests start more processes than there are cores; two at a time keep their timeouts honest.
+TEST_JOBS ?= 2
+SAN := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+
+ifeq ($(filter $(MPI),openmpi mpich),)
+$(error MPI=$(MPI): expected openmpi or mpich)
+endif
+ifdef SKIP_DEPS
+deps = @:
+else
+deps = scripts/install-deps.sh
+endif
+
+.PHONY: build drill check lint asan install clean deps-build deps-check
+build: deps-build
+	cmake -S . -B $(BUILD) -DSCR_MPI=$(MPI) -DSCR_TESTS=OFF -DSCR_WERROR=OFF \
+	    -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_ARGS)
+	cmake --build $(BUILD) -j$(JOBS)
+
+drill: build
+	$(BUILD)/scr drill $(DRILL)
+
+check: deps-check
+	cmake -S . -B $(BUILD) -DSCR_MPI=$(MPI) -DSCR_TESTS=ON -DSCR_WERROR=ON $(CMAKE_ARGS)
+	cmake --build $(BUILD) -j$(JOBS)
+	ctest --test-dir $(BUILD) -j$(TEST_JOBS) --output-on-failure --no-tests=error $(CTEST)
+
+lint: deps-check
+	cmake -S . -B $(BUILD) -DSCR_MPI=$(MPI) -DSCR_TESTS=ON -DSCR_WERROR=ON $(CMAKE_ARGS)
+	cmake --build $(BUILD) -j$(JOBS)
+	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L lint
+
+asan: deps-check
+	cmake -S . -B build/asan -DSCR_MPI=$(MPI) -DSCR_TESTS=ON -DSCR_WERROR=ON \
+	    -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_C_FLAGS=$(SAN)" $(CMAKE_ARGS)
+	cmake --build build/asan -j$(JOBS)
+	ctest --test-dir build/asan -j$(TEST_JOBS) --output-on-failure --no-tests=error \
+	    -L unit $(CTEST)
+
+install: build
+	cmake --install $(BUILD)
+
+clean:
+	rm -rf build
+
+deps-build:
+	$(deps) build $(MPI)
+
+deps-check:
+	$(deps) build $(MPI) check

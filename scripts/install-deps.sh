@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Installs the Debian packages that are missing for what is to be done.
+#
+#   scripts/install-deps.sh [--print] GROUP...
+#
+#   GROUP    build | openmpi | mpich | check | ci
+#   --print  only prints the packages that are missing, one a line
+#
+# Uses apt-get as root or through sudo if that asks for no password; otherwise says what to
+# install and exits 2. On a system without dpkg it says so and trusts that all is there.
+set -eu
+
+declare -A packages=(
+    [build]="gcc libc6-dev make cmake pkg-config libisal-dev libjansson-dev"
+    [openmpi]="openmpi-bin libopenmpi-dev"
+    [mpich]="mpich libmpich-dev"
+    [check]="libcmocka-dev pandoc clang-format valgrind python3 binutils"
+    [ci]="clang"
+)
+
+usage() {
+    sed -n '3,11s/^# \{0,1\}//p' "$0"
+    exit "$1"
+}
+
+installed() {
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+missing_of() {
+    local package
+    for package in "$@"; do
+        installed "$package" || echo "$package"
+    done
+}
+
+# Runs a command as root, or fails with 1 when there is no way to do so without a password.
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then
+        sudo -n "$@"
+    else
+        return 1
+    fi
+}
+
+only_print=0
+wanted=()
+for arg in "$@"; do
+    case "$arg" in
+    --print) only_print=1 ;;
+    -h | --help) usage 0 ;;
+    *)
+        if [ -z "${packages[$arg]:-}" ]; then
+            echo "install-deps: unknown group '$arg' (${!packages[*]})" >&2
+            exit 2
+        fi
+        # shellcheck disable=SC2206 # a list of words
+        wanted+=(${packages[$arg]})
+        ;;
+    esac
+done
+[ ${#wanted[@]} -gt 0 ] || usage 2
+
+if ! command -v dpkg-query >/dev/null; then
+    echo "install-deps: no dpkg here; needed are the counterparts of: ${wanted[*]}" >&2
+    exit 0
+fi
+mapfile -t missing < <(missing_of "${wanted[@]}")
+[ ${#missing[@]} -gt 0 ] || exit 0
+if [ $only_print = 1 ]; then
+    printf '%s\n' "${missing[@]}"
+    exit 0
+fi
+
+echo "install-deps: installing ${missing[*]}"
+if ! as_root true; then
+    echo "install-deps: neither root nor sudo without a password; please run" >&2
+    echo "    apt-get install ${missing[*]}" >&2
+    exit 2
+fi
+as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y update
+as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get -q -y install --no-install-recommends "${missing[@]}"
