@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The hash: ordered tree of strings with an index once a level has more than a few
  * keys. */
-#include "base/hash.h"
-
+#include "base/hash_impl.h"
 #include "base/str.h"
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,16 +12,6 @@ enum {
     FIRST_SLOTS = 32 /* slots of a new index, a power of two */
 };
 
-/* Millions of hashes hold a single key, so both structures are kept at the smallest: 24
- * bytes a hash, 28 plus the key an element. */
-struct scr_hash_elem {
-    scr_hash_elem *next; /* NULL at the end */
-    scr_hash_elem *prev; /* of the first: the last */
-    scr_hash *hash;
-    uint32_t code; /* hash code of key under the index's seed; unset without an index */
-    char key[];
-};
-
 /* Open addressing with linear probing; removal shifts back, so there are no tombstones.
  * The seed differs from run to run, which keeps prepared files from making all keys
  * collide. */
@@ -31,13 +19,6 @@ struct hash_index {
     uint64_t seed;
     size_t mask; /* slots - 1 */
     scr_hash_elem *slot[];
-};
-
-struct scr_hash {
-    scr_hash_elem *first;
-    struct hash_index *index; /* NULL while there are few keys */
-    uint32_t size;
-    uint32_t lost; /* an insertion was lost for want of memory */
 };
 
 /* --- index --- */
@@ -338,330 +319,13 @@ scr_hash *scr_hash_elem_hash(const scr_hash_elem *e)
     return e == NULL ? NULL : e->hash;
 }
 
-/* --- key/value pairs --- */
-
-/* The hash under key, made if it is not there. */
-static scr_hash *get_or_set(scr_hash *h, const char *key)
+scr_hash *scr_hash_need(scr_hash *h, const char *key)
 {
     scr_hash *value = scr_hash_get(h, key);
     return value != NULL ? value : scr_hash_set(h, key, NULL);
 }
 
-scr_hash *scr_hash_set_kv(scr_hash *h, const char *key, const char *val)
-{
-    return get_or_set(get_or_set(h, key), val);
-}
-
-scr_hash *scr_hash_get_kv(const scr_hash *h, const char *key, const char *val)
-{
-    return scr_hash_get(scr_hash_get(h, key), val);
-}
-
-int scr_hash_unset_kv(scr_hash *h, const char *key, const char *val)
-{
-    scr_hash *values = scr_hash_get(h, key);
-    int there = scr_hash_unset(values, val);
-    if (there && scr_hash_size(values) == 0)
-        (void)scr_hash_unset(h, key);
-    return there;
-}
-
-enum { INT_TEXT = 24 }; /* bytes that hold any 64-bit number in decimal, NUL included */
-
-static const char *int_text(char buf[INT_TEXT], int64_t v)
-{
-    (void)snprintf(buf, INT_TEXT, "%" PRId64, v);
-    return buf;
-}
-
-scr_hash *scr_hash_set_kv_int(scr_hash *h, const char *key, int val)
-{
-    char buf[INT_TEXT];
-    return scr_hash_set_kv(h, key, int_text(buf, val));
-}
-
-scr_hash *scr_hash_get_kv_int(const scr_hash *h, const char *key, int val)
-{
-    char buf[INT_TEXT];
-    return scr_hash_get_kv(h, key, int_text(buf, val));
-}
-
-int scr_hash_unset_kv_int(scr_hash *h, const char *key, int val)
-{
-    char buf[INT_TEXT];
-    return scr_hash_unset_kv(h, key, int_text(buf, val));
-}
-
-/* --- single values --- */
-
-/* The new value is made before the old one goes: val may be borrowed from it. */
-scr_hash *scr_hash_set_val(scr_hash *h, const char *key, const char *val)
-{
-    scr_hash *holder = scr_hash_new();
-    scr_hash *value = scr_hash_set(holder, val, NULL);
-    if (value != NULL)
-        return scr_hash_set(h, key, holder) == NULL ? NULL : value;
-    scr_hash_delete(holder);
-    if (h != NULL)
-        h->lost = 1;
-    return NULL;
-}
-
-scr_hash *scr_hash_set_val_i64(scr_hash *h, const char *key, int64_t val)
-{
-    char buf[INT_TEXT];
-    return scr_hash_set_val(h, key, int_text(buf, val));
-}
-
-scr_hash *scr_hash_set_val_u64(scr_hash *h, const char *key, uint64_t val)
-{
-    char buf[INT_TEXT];
-    (void)snprintf(buf, sizeof buf, "%" PRIu64, val);
-    return scr_hash_set_val(h, key, buf);
-}
-
-scr_hash *scr_hash_set_val_crc(scr_hash *h, const char *key, uint32_t crc)
-{
-    char buf[INT_TEXT];
-    (void)snprintf(buf, sizeof buf, "0x%08" PRIx32, crc);
-    return scr_hash_set_val(h, key, buf);
-}
-
-const char *scr_hash_get_val(const scr_hash *h, const char *key)
-{
-    return scr_hash_elem_key(scr_hash_elem_first(scr_hash_get(h, key)));
-}
-
-/* The value of key if it has exactly one, else NULL. */
-static const char *only_val(const scr_hash *h, const char *key)
-{
-    const scr_hash *values = scr_hash_get(h, key);
-    return scr_hash_size(values) == 1 ? values->first->key : NULL;
-}
-
-int scr_hash_get_val_i64(const scr_hash *h, const char *key, int64_t *out)
-{
-    const char *text = only_val(h, key);
-    return text != NULL && scr_parse_i64(text, out);
-}
-
-int scr_hash_get_val_u64(const scr_hash *h, const char *key, uint64_t *out)
-{
-    const char *text = only_val(h, key);
-    return text != NULL && scr_parse_u64(text, out);
-}
-
-int scr_hash_get_val_int(const scr_hash *h, const char *key, int *out)
-{
-    const char *text = only_val(h, key);
-    return text != NULL && scr_parse_int(text, out);
-}
-
-int scr_hash_get_val_crc(const scr_hash *h, const char *key, uint32_t *out)
-{
-    const char *text = only_val(h, key);
-    return text != NULL && scr_parse_hex32(text, out);
-}
-
-/* --- several levels at once --- */
-
-enum conv { S, D, LD, LLD, U, LU, LLU, ZU, F, X, LX, WORD, BAD };
-
-static const struct {
-    const char *text;
-    enum conv conv;
-} conversions[] = {
-    { "%s", S }, { "%d", D },   { "%ld", LD },   { "%lld", LLD },
-    { "%u", U }, { "%lu", LU }, { "%llu", LLU }, { "%zu", ZU },
-    { "%f", F }, { "%lf", F },  { "%x", X },     { "%lx", LX },
-};
-
-enum {
-    KEY_TEXT = 512
-}; /* "%f" of the largest double needs 317 bytes; words are cut to this */
-
-/* Conversion at the front of fmt; *len is its length without the space that ends it. */
-static enum conv conv_at(const char *fmt, size_t *len)
-{
-    *len = strcspn(fmt, " ");
-    if (*len == 0 || *len >= KEY_TEXT)
-        return BAD;
-    for (size_t i = 0; i < sizeof conversions / sizeof conversions[0]; i++)
-        if (strlen(conversions[i].text) == *len &&
-            memcmp(conversions[i].text, fmt, *len) == 0)
-            return conversions[i].conv;
-    return memchr(fmt, '%', *len) == NULL ? WORD : BAD;
-}
-
-/* 1 if fmt is conversions and words separated by single spaces, at least one. */
-static int format_ok(const char *fmt)
-{
-    size_t len;
-    while (fmt != NULL && conv_at(fmt, &len) != BAD) {
-        if (fmt[len] == '\0')
-            return 1;
-        fmt += len + 1;
-    }
-    return 0;
-}
-
-/* Takes the next key off *fmt (NULL after the last one) and its argument off *ap. The
- * key is the argument itself or the text made of it in buf. */
-static const char *next_key(const char **fmt, va_list *ap, char buf[KEY_TEXT])
-{
-    size_t len;
-    enum conv conv = conv_at(*fmt, &len);
-    const char *word = *fmt;
-    *fmt = word[len] == '\0' ? NULL : word + len + 1;
-    switch (conv) {
-    case S:
-        return va_arg(*ap, const char *);
-    case D:
-        return int_text(buf, va_arg(*ap, int));
-    case LD:
-        return int_text(buf, va_arg(*ap, long));
-    case LLD:
-        return int_text(buf, va_arg(*ap, long long));
-    case U:
-        return int_text(buf, va_arg(*ap, unsigned));
-    case LU:
-        (void)snprintf(buf, KEY_TEXT, "%lu", va_arg(*ap, unsigned long));
-        return buf;
-    case LLU:
-        (void)snprintf(buf, KEY_TEXT, "%llu", va_arg(*ap, unsigned long long));
-        return buf;
-    case ZU:
-        (void)snprintf(buf, KEY_TEXT, "%zu", va_arg(*ap, size_t));
-        return buf;
-    case F:
-        (void)snprintf(buf, KEY_TEXT, "%f", va_arg(*ap, double));
-        return buf;
-    case X:
-        (void)snprintf(buf, KEY_TEXT, "%x", va_arg(*ap, unsigned));
-        return buf;
-    case LX:
-        (void)snprintf(buf, KEY_TEXT, "%lx", va_arg(*ap, unsigned long));
-        return buf;
-    default:
-        (void)snprintf(buf, KEY_TEXT, "%.*s", (int)len, word);
-        return buf;
-    }
-}
-
-scr_hash *scr_hash_setf(scr_hash *h, scr_hash *value, const char *fmt, ...)
-{
-    char buf[KEY_TEXT];
-    if (h == NULL || !format_ok(fmt)) {
-        scr_hash_delete(value);
-        return NULL;
-    }
-    va_list ap;
-    va_start(ap, fmt);
-    const char *key = next_key(&fmt, &ap, buf);
-    while (fmt != NULL) {
-        h = get_or_set(h, key);
-        key = next_key(&fmt, &ap, buf);
-    }
-    va_end(ap);
-    return value == NULL ? get_or_set(h, key) : scr_hash_set(h, key, value);
-}
-
-scr_hash *scr_hash_getf(const scr_hash *h, const char *fmt, ...)
-{
-    char buf[KEY_TEXT];
-    if (h == NULL || !format_ok(fmt))
-        return NULL;
-    va_list ap;
-    va_start(ap, fmt);
-    scr_hash *found = scr_hash_get(h, next_key(&fmt, &ap, buf));
-    while (fmt != NULL)
-        found = scr_hash_get(found, next_key(&fmt, &ap, buf));
-    va_end(ap);
-    return found;
-}
-
 /* --- whole hashes --- */
-
-typedef int (*elem_cmp)(const scr_hash_elem *a, const scr_hash_elem *b, int order);
-
-static int cmp_bytes(const scr_hash_elem *a, const scr_hash_elem *b, int order)
-{
-    return strcmp(a->key, b->key) * order;
-}
-
-static int cmp_numbers(const scr_hash_elem *a, const scr_hash_elem *b, int order)
-{
-    int64_t x = 0, y = 0;
-    int x_ok = scr_parse_i64(a->key, &x), y_ok = scr_parse_i64(b->key, &y);
-    if (x_ok != y_ok)
-        return x_ok ? -1 : 1; /* what is no number comes last in both orders */
-    if (x != y)
-        return (x < y ? -1 : 1) * order;
-    return cmp_bytes(a, b, order);
-}
-
-/* Takes the smaller head of the lists *a and *b off its list. */
-static scr_hash_elem *take_smaller(scr_hash_elem **a, scr_hash_elem **b, elem_cmp cmp,
-                                   int order)
-{
-    scr_hash_elem **from = *a == NULL || (*b != NULL && cmp(*b, *a, order) < 0) ? b : a;
-    scr_hash_elem *e = *from;
-    *from = e->next;
-    return e;
-}
-
-/* Cuts list after n elements and returns what follows. */
-static scr_hash_elem *cut_after(scr_hash_elem *list, size_t n)
-{
-    for (; list != NULL && n > 1; n--)
-        list = list->next;
-    if (list == NULL)
-        return NULL;
-    scr_hash_elem *rest = list->next;
-    list->next = NULL;
-    return rest;
-}
-
-/* One pass of a bottom-up merge sort: merges neighbouring runs of the given length. */
-static scr_hash_elem *merge_runs(scr_hash_elem *list, size_t run, elem_cmp cmp,
-                                 int order)
-{
-    scr_hash_elem *head = NULL, **tail = &head;
-    while (list != NULL) {
-        scr_hash_elem *a = list, *b = cut_after(a, run);
-        list = cut_after(b, run);
-        while (a != NULL || b != NULL) {
-            *tail = take_smaller(&a, &b, cmp, order);
-            tail = &(*tail)->next;
-        }
-    }
-    return head;
-}
-
-/* Merge sort of the list itself: needs no memory, so it cannot fail. */
-static void sort_by(scr_hash *h, elem_cmp cmp, int order)
-{
-    if (h == NULL || h->size < 2)
-        return;
-    for (size_t run = 1; run < h->size; run *= 2)
-        h->first = merge_runs(h->first, run, cmp, order);
-    scr_hash_elem *prev = h->first;
-    for (scr_hash_elem *e = h->first; e != NULL; e = e->next) {
-        e->prev = prev;
-        prev = e;
-    }
-    h->first->prev = prev;
-}
-
-void scr_hash_sort(scr_hash *h, enum scr_hash_order order)
-{
-    sort_by(h, cmp_bytes, order);
-}
-
-void scr_hash_sort_int(scr_hash *h, enum scr_hash_order order)
-{
-    sort_by(h, cmp_numbers, order);
-}
 
 int scr_hash_merge(scr_hash *dst, const scr_hash *src)
 {
@@ -669,38 +333,42 @@ int scr_hash_merge(scr_hash *dst, const scr_hash *src)
         return SCR_OK;
     dst->lost |= src->lost;
     for (SCR_HASH_EACH(e, src)) {
-        scr_hash *into = get_or_set(dst, e->key);
+        scr_hash *into = scr_hash_need(dst, e->key);
         if (into == NULL || scr_hash_merge(into, e->hash) != SCR_OK)
             return SCR_E_NOMEM;
     }
     return SCR_OK;
 }
 
-static int cmp_ints(const void *a, const void *b)
+static int absorb_each(scr_hash *dst, scr_hash *src)
 {
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
+    int rc = SCR_OK;
+    while (src->first != NULL) {
+        scr_hash_elem *e = src->first;
+        scr_hash *there = scr_hash_get(dst, e->key);
+        elem_unlink(src, e);
+        if (there == NULL && elem_link(dst, e))
+            continue;
+        if (there == NULL || absorb_each(there, e->hash) != SCR_OK) {
+            dst->lost = 1;
+            rc = SCR_E_NOMEM;
+        }
+        scr_hash_delete(e->hash);
+        free(e);
+    }
+    return rc;
 }
 
-int scr_hash_list_int(const scr_hash *h, int **vals, size_t *n)
+/* Into an empty hash the whole content moves at once. */
+int scr_hash_absorb(scr_hash *dst, scr_hash *src)
 {
-    *vals = NULL;
-    *n = 0;
-    if (scr_hash_size(h) == 0)
-        return 1;
-    int *list = scr_calloc(h->size, sizeof *list);
-    if (list == NULL)
-        return 0;
-    for (SCR_HASH_EACH(e, h))
-        if (scr_parse_int(e->key, &list[*n]))
-            ++*n;
-    if (*n == 0) {
-        free(list);
-        return 1;
-    }
-    qsort(list, *n, sizeof *list, cmp_ints);
-    *vals = list;
-    return 1;
+    if (dst->size > 0)
+        return absorb_each(dst, src);
+    scr_hash was = *dst;
+    *dst = *src;
+    dst->lost |= was.lost;
+    *src = was;
+    return SCR_OK;
 }
 
 int scr_hash_equal(const scr_hash *a, const scr_hash *b)
@@ -713,195 +381,4 @@ int scr_hash_equal(const scr_hash *a, const scr_hash *b)
             return 0;
     }
     return 1;
-}
-
-/* --- bytes --- */
-
-size_t scr_hash_pack_size(const scr_hash *h)
-{
-    size_t bytes = sizeof(uint32_t);
-    for (SCR_HASH_EACH(e, h))
-        bytes += strlen(e->key) + 1 + scr_hash_pack_size(e->hash);
-    return bytes;
-}
-
-/* 1 if keys lie at most `depth` below each other. */
-static int depth_ok(const scr_hash *h, int depth)
-{
-    if (depth == 0)
-        return scr_hash_size(h) == 0;
-    for (SCR_HASH_EACH(e, h))
-        if (!depth_ok(e->hash, depth - 1))
-            return 0;
-    return 1;
-}
-
-static unsigned char *pack_at(unsigned char *p, const scr_hash *h)
-{
-    size_t count = scr_hash_size(h);
-    for (int shift = 24; shift >= 0; shift -= 8)
-        *p++ = (unsigned char)(count >> shift);
-    for (SCR_HASH_EACH(e, h)) {
-        size_t n = strlen(e->key) + 1;
-        memcpy(p, e->key, n);
-        p = pack_at(p + n, e->hash);
-    }
-    return p;
-}
-
-size_t scr_hash_pack(void *buf, const scr_hash *h)
-{
-    if (!depth_ok(h, SCR_HASH_DEPTH) || !scr_hash_ok(h))
-        return 0;
-    return (size_t)(pack_at(buf, h) - (unsigned char *)buf);
-}
-
-/* What is left to unpack, and the count of the level it stands at. */
-struct unpacker {
-    const unsigned char *p;
-    size_t left;
-    const unsigned char *start;
-    struct scr_err *err;
-};
-
-static int unpack_fail(const struct unpacker *u, const char *what)
-{
-    return scr_fail(u->err, SCR_E_CORRUPT, 0, "packed hash: %s at byte %zu", what,
-                    (size_t)(u->p - u->start));
-}
-
-static int unpack_count(struct unpacker *u, size_t *count)
-{
-    enum { SMALLEST = 5 }; /* bytes of the smallest element: empty key, empty hash */
-    if (u->left < 4)
-        return unpack_fail(u, "count cut short");
-    *count =
-        (size_t)u->p[0] << 24 | (size_t)u->p[1] << 16 | (size_t)u->p[2] << 8 | u->p[3];
-    if (*count > (u->left - 4) / SMALLEST)
-        return unpack_fail(u, "more elements than bytes");
-    u->p += 4;
-    u->left -= 4;
-    return SCR_OK;
-}
-
-static int unpack_key(struct unpacker *u, const char **key)
-{
-    const unsigned char *end = memchr(u->p, 0, u->left);
-    if (end == NULL)
-        return unpack_fail(u, "key without end");
-    *key = (const char *)u->p;
-    u->left -= (size_t)(end + 1 - u->p);
-    u->p = end + 1;
-    return SCR_OK;
-}
-
-/* depth: how many levels of keys may still follow. */
-static int unpack_level(struct unpacker *u, scr_hash *h, int depth)
-{
-    size_t count = 0;
-    const char *key = "";
-    int rc = unpack_count(u, &count);
-    if (rc == SCR_OK && count > 0 && depth == 0)
-        rc = unpack_fail(u, "nested too deep");
-    for (; rc == SCR_OK && count > 0; count--) {
-        if ((rc = unpack_key(u, &key)) != SCR_OK)
-            return rc;
-        if (scr_hash_elem_get(h, key) != NULL)
-            return unpack_fail(u, "key given twice");
-        scr_hash *value = scr_hash_set(h, key, NULL);
-        if (value == NULL)
-            return scr_fail(u->err, SCR_E_NOMEM, 0, "packed hash: out of memory");
-        rc = unpack_level(u, value, depth - 1);
-    }
-    return rc;
-}
-
-/* Moves every element of src into dst, merging where a key is in both; src is left
- * empty. */
-static int absorb(scr_hash *dst, scr_hash *src)
-{
-    int rc = SCR_OK;
-    while (src->first != NULL) {
-        scr_hash_elem *e = src->first;
-        scr_hash *there = scr_hash_get(dst, e->key);
-        elem_unlink(src, e);
-        if (there == NULL && elem_link(dst, e))
-            continue;
-        if (there == NULL || absorb(there, e->hash) != SCR_OK) {
-            dst->lost = 1;
-            rc = SCR_E_NOMEM;
-        }
-        scr_hash_delete(e->hash);
-        free(e);
-    }
-    return rc;
-}
-
-/* Into an empty hash the whole content moves at once. */
-static int absorb_all(scr_hash *dst, scr_hash *src)
-{
-    if (dst->size > 0)
-        return absorb(dst, src);
-    scr_hash was = *dst;
-    *dst = *src;
-    dst->lost |= was.lost;
-    *src = was;
-    return SCR_OK;
-}
-
-int scr_hash_unpack(const void *buf, size_t n, scr_hash *h, size_t *used,
-                    struct scr_err *err)
-{
-    struct unpacker u = { buf, n, buf, err };
-    scr_hash *fresh = scr_hash_new();
-    if (fresh == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "packed hash: out of memory");
-    int rc = unpack_level(&u, fresh, SCR_HASH_DEPTH);
-    if (rc == SCR_OK && h != NULL && (rc = absorb_all(h, fresh)) != SCR_OK)
-        (void)scr_fail(err, rc, 0, "packed hash: out of memory");
-    if (rc == SCR_OK && used != NULL)
-        *used = n - u.left;
-    scr_hash_delete(fresh);
-    return rc;
-}
-
-/* --- people --- */
-
-static void print_key(FILE *out, const char *key)
-{
-    for (const unsigned char *p = (const unsigned char *)key; *p != '\0'; p++) {
-        if (*p < 0x20 || *p == 0x7f)
-            (void)fprintf(out, "\\x%02X", *p);
-        else
-            (void)fputc(*p, out);
-    }
-}
-
-/* The value of an element that is a plain "key = value", else NULL. */
-static const char *plain_value(const scr_hash_elem *e)
-{
-    const scr_hash *h = e->hash;
-    return scr_hash_size(h) == 1 && scr_hash_size(h->first->hash) == 0 ? h->first->key
-                                                                       : NULL;
-}
-
-void scr_hash_fprint(FILE *out, const scr_hash *h, int indent)
-{
-    for (SCR_HASH_EACH(e, h)) {
-        const char *value = plain_value(e);
-        (void)fprintf(out, "%*s", indent, "");
-        print_key(out, e->key);
-        if (value != NULL) {
-            (void)fputs(" = ", out);
-            print_key(out, value);
-        }
-        (void)fputc('\n', out);
-        if (value == NULL)
-            scr_hash_fprint(out, e->hash, indent + 2);
-    }
-}
-
-void scr_hash_print(const scr_hash *h, int indent)
-{
-    scr_hash_fprint(stdout, h, indent);
 }

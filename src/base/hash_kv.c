@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Hash: key/value pairs, single values, and several levels by a format. */
+#include "base/hash_impl.h"
+#include "base/str.h"
+#include <inttypes.h>
+#include <string.h>
+
+/* --- key/value pairs --- */
+
+scr_hash *scr_hash_set_kv(scr_hash *h, const char *key, const char *val)
+{
+    return scr_hash_need(scr_hash_need(h, key), val);
+}
+
+scr_hash *scr_hash_get_kv(const scr_hash *h, const char *key, const char *val)
+{
+    return scr_hash_get(scr_hash_get(h, key), val);
+}
+
+int scr_hash_unset_kv(scr_hash *h, const char *key, const char *val)
+{
+    scr_hash *values = scr_hash_get(h, key);
+    int there = scr_hash_unset(values, val);
+    if (there && scr_hash_size(values) == 0)
+        (void)scr_hash_unset(h, key);
+    return there;
+}
+
+enum { INT_TEXT = 24 }; /* bytes that hold any 64-bit number in decimal, NUL included */
+
+static const char *int_text(char buf[INT_TEXT], int64_t v)
+{
+    (void)snprintf(buf, INT_TEXT, "%" PRId64, v);
+    return buf;
+}
+
+scr_hash *scr_hash_set_kv_int(scr_hash *h, const char *key, int val)
+{
+    char buf[INT_TEXT];
+    return scr_hash_set_kv(h, key, int_text(buf, val));
+}
+
+scr_hash *scr_hash_get_kv_int(const scr_hash *h, const char *key, int val)
+{
+    char buf[INT_TEXT];
+    return scr_hash_get_kv(h, key, int_text(buf, val));
+}
+
+int scr_hash_unset_kv_int(scr_hash *h, const char *key, int val)
+{
+    char buf[INT_TEXT];
+    return scr_hash_unset_kv(h, key, int_text(buf, val));
+}
+
+/* --- single values --- */
+
+/* The new value is made before the old one goes: val may be borrowed from it. */
+scr_hash *scr_hash_set_val(scr_hash *h, const char *key, const char *val)
+{
+    scr_hash *holder = scr_hash_new();
+    scr_hash *value = scr_hash_set(holder, val, NULL);
+    if (value != NULL)
+        return scr_hash_set(h, key, holder) == NULL ? NULL : value;
+    scr_hash_delete(holder);
+    if (h != NULL)
+        h->lost = 1;
+    return NULL;
+}
+
+scr_hash *scr_hash_set_val_i64(scr_hash *h, const char *key, int64_t val)
+{
+    char buf[INT_TEXT];
+    return scr_hash_set_val(h, key, int_text(buf, val));
+}
+
+scr_hash *scr_hash_set_val_u64(scr_hash *h, const char *key, uint64_t val)
+{
+    char buf[INT_TEXT];
+    (void)snprintf(buf, sizeof buf, "%" PRIu64, val);
+    return scr_hash_set_val(h, key, buf);
+}
+
+scr_hash *scr_hash_set_val_crc(scr_hash *h, const char *key, uint32_t crc)
+{
+    char buf[INT_TEXT];
+    (void)snprintf(buf, sizeof buf, "0x%08" PRIx32, crc);
+    return scr_hash_set_val(h, key, buf);
+}
+
+const char *scr_hash_get_val(const scr_hash *h, const char *key)
+{
+    return scr_hash_elem_key(scr_hash_elem_first(scr_hash_get(h, key)));
+}
+
+/* The value of key if it has exactly one, else NULL. */
+static const char *only_val(const scr_hash *h, const char *key)
+{
+    const scr_hash *values = scr_hash_get(h, key);
+    return scr_hash_size(values) == 1 ? values->first->key : NULL;
+}
+
+int scr_hash_get_val_i64(const scr_hash *h, const char *key, int64_t *out)
+{
+    const char *text = only_val(h, key);
+    return text != NULL && scr_parse_i64(text, out);
+}
+
+int scr_hash_get_val_u64(const scr_hash *h, const char *key, uint64_t *out)
+{
+    const char *text = only_val(h, key);
+    return text != NULL && scr_parse_u64(text, out);
+}
+
+int scr_hash_get_val_int(const scr_hash *h, const char *key, int *out)
+{
+    const char *text = only_val(h, key);
+    return text != NULL && scr_parse_int(text, out);
+}
+
+int scr_hash_get_val_crc(const scr_hash *h, const char *key, uint32_t *out)
+{
+    const char *text = only_val(h, key);
+    return text != NULL && scr_parse_hex32(text, out);
+}
+
+/* --- several levels at once --- */
+
+enum conv { S, D, LD, LLD, U, LU, LLU, ZU, F, X, LX, WORD, BAD };
+
+static const struct {
+    const char *text;
+    enum conv conv;
+} conversions[] = {
+    { "%s", S }, { "%d", D },   { "%ld", LD },   { "%lld", LLD },
+    { "%u", U }, { "%lu", LU }, { "%llu", LLU }, { "%zu", ZU },
+    { "%f", F }, { "%lf", F },  { "%x", X },     { "%lx", LX },
+};
+
+enum {
+    KEY_TEXT = 512
+}; /* "%f" of the largest double needs 317 bytes; words are cut to this */
+
+/* Conversion at the front of fmt; *len is its length without the space that ends it. */
+static enum conv conv_at(const char *fmt, size_t *len)
+{
+    *len = strcspn(fmt, " ");
+    if (*len == 0 || *len >= KEY_TEXT)
+        return BAD;
+    for (size_t i = 0; i < sizeof conversions / sizeof conversions[0]; i++)
+        if (strlen(conversions[i].text) == *len &&
+            memcmp(conversions[i].text, fmt, *len) == 0)
+            return conversions[i].conv;
+    return memchr(fmt, '%', *len) == NULL ? WORD : BAD;
+}
+
+/* 1 if fmt is conversions and words separated by single spaces, at least one. */
+static int format_ok(const char *fmt)
+{
+    size_t len;
+    while (fmt != NULL && conv_at(fmt, &len) != BAD) {
+        if (fmt[len] == '\0')
+            return 1;
+        fmt += len + 1;
+    }
+    return 0;
+}
+
+/* Takes the next key off *fmt (NULL after the last one) and its argument off *ap. The
+ * key is the argument itself or the text made of it in buf. */
+static const char *next_key(const char **fmt, va_list *ap, char buf[KEY_TEXT])
+{
+    size_t len;
+    enum conv conv = conv_at(*fmt, &len);
+    const char *word = *fmt;
+    *fmt = word[len] == '\0' ? NULL : word + len + 1;
+    switch (conv) {
+    case S:
+        return va_arg(*ap, const char *);
+    case D:
+        return int_text(buf, va_arg(*ap, int));
+    case LD:
+        return int_text(buf, va_arg(*ap, long));
+    case LLD:
+        return int_text(buf, va_arg(*ap, long long));
+    case U:
+        return int_text(buf, va_arg(*ap, unsigned));
+    case LU:
+        (void)snprintf(buf, KEY_TEXT, "%lu", va_arg(*ap, unsigned long));
+        return buf;
+    case LLU:
+        (void)snprintf(buf, KEY_TEXT, "%llu", va_arg(*ap, unsigned long long));
+        return buf;
+    case ZU:
+        (void)snprintf(buf, KEY_TEXT, "%zu", va_arg(*ap, size_t));
+        return buf;
+    case F:
+        (void)snprintf(buf, KEY_TEXT, "%f", va_arg(*ap, double));
+        return buf;
+    case X:
+        (void)snprintf(buf, KEY_TEXT, "%x", va_arg(*ap, unsigned));
+        return buf;
+    case LX:
+        (void)snprintf(buf, KEY_TEXT, "%lx", va_arg(*ap, unsigned long));
+        return buf;
+    default:
+        (void)snprintf(buf, KEY_TEXT, "%.*s", (int)len, word);
+        return buf;
+    }
+}
+
+scr_hash *scr_hash_setf(scr_hash *h, scr_hash *value, const char *fmt, ...)
+{
+    char buf[KEY_TEXT];
+    if (h == NULL || !format_ok(fmt)) {
+        scr_hash_delete(value);
+        return NULL;
+    }
+    va_list ap;
+    va_start(ap, fmt);
+    const char *key = next_key(&fmt, &ap, buf);
+    while (fmt != NULL) {
+        h = scr_hash_need(h, key);
+        key = next_key(&fmt, &ap, buf);
+    }
+    va_end(ap);
+    return value == NULL ? scr_hash_need(h, key) : scr_hash_set(h, key, value);
+}
+
+scr_hash *scr_hash_getf(const scr_hash *h, const char *fmt, ...)
+{
+    char buf[KEY_TEXT];
+    if (h == NULL || !format_ok(fmt))
+        return NULL;
+    va_list ap;
+    va_start(ap, fmt);
+    scr_hash *found = scr_hash_get(h, next_key(&fmt, &ap, buf));
+    while (fmt != NULL)
+        found = scr_hash_get(found, next_key(&fmt, &ap, buf));
+    va_end(ap);
+    return found;
+}

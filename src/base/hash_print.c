@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Hash: the tree as people read it. */
+#include "base/hash_impl.h"
+
+static void print_key(FILE *out, const char *key)
+{
+    for (const unsigned char *p = (const unsigned char *)key; *p != '\0'; p++) {
+        if (*p < 0x20 || *p == 0x7f)
+            (void)fprintf(out, "\\x%02X", *p);
+        else
+            (void)fputc(*p, out);
+    }
+}
+
+/* The value of an element that is a plain "key = value", else NULL. */
+static const char *plain_value(const scr_hash_elem *e)
+{
+    const scr_hash *h = e->hash;
+    return scr_hash_size(h) == 1 && scr_hash_size(h->first->hash) == 0 ? h->first->key
+                                                                       : NULL;
+}
+
+void scr_hash_fprint(FILE *out, const scr_hash *h, int indent)
+{
+    for (SCR_HASH_EACH(e, h)) {
+        const char *value = plain_value(e);
+        (void)fprintf(out, "%*s", indent, "");
+        print_key(out, e->key);
+        if (value != NULL) {
+            (void)fputs(" = ", out);
+            print_key(out, value);
+        }
+        (void)fputc('\n', out);
+        if (value == NULL)
+            scr_hash_fprint(out, e->hash, indent + 2);
+    }
+}
+
+void scr_hash_print(const scr_hash *h, int indent)
+{
+    scr_hash_fprint(stdout, h, indent);
+}
