@@ -2,7 +2,8 @@
 /* A member of a set on this process: its application files as one logical file, and its
  * redundancy file, read and written by symbol, with CRCs computed on the way.
  *
- * Redundancy file: header (a hash file, see redfile.h), then scr_geom_parity_bytes() bytes. */
+ * Redundancy file: header (a hash file, see redfile.h), then scr_geom_parity_bytes()
+ * bytes. */
 #ifndef SCR_RED_MEMBER_H
 #define SCR_RED_MEMBER_H
 
@@ -11,41 +12,50 @@
 #include "red/geom.h"
 
 struct scr_member_file {
-    char *path;    /* full path */
+    char *path; /* full path */
     uint64_t size;
-    uint32_t crc;  /* set by scr_member_finish */
+    uint32_t crc; /* set by scr_member_finish */
 };
 
 struct scr_member; /* opaque */
 
-enum { SCR_MEMBER_READ_DATA = 1, SCR_MEMBER_WRITE_DATA = 2,
-       SCR_MEMBER_READ_PARITY = 4, SCR_MEMBER_WRITE_PARITY = 8 };
+enum {
+    SCR_MEMBER_READ_DATA = 1,
+    SCR_MEMBER_WRITE_DATA = 2,
+    SCR_MEMBER_READ_PARITY = 4,
+    SCR_MEMBER_WRITE_PARITY = 8
+};
 
-/* Opens member `me` of g. files (order = logical order) are copied. redpath is its redundancy file,
- * whose parity starts at header_bytes (red path may be NULL when no PARITY flag is set). Files opened for
- * writing are created 0600 if absent and cut to their size; READ needs files of exactly their size. */
-int scr_member_open(const struct scr_env *env, const struct scr_geom *g, int me, int flags,
-                    const struct scr_member_file *files, size_t nfiles, const char *redpath,
-                    uint64_t header_bytes, struct scr_member **out, struct scr_err *err);
+/* Opens member `me` of g. files (order = logical order) are copied. redpath is its
+ * redundancy file, whose parity starts at header_bytes (red path may be NULL when no
+ * PARITY flag is set). Files opened for writing are created 0600 if absent and cut to
+ * their size; READ needs files of exactly their size. */
+int scr_member_open(const struct scr_env *env, const struct scr_geom *g, int me,
+                    int flags, const struct scr_member_file *files, size_t nfiles,
+                    const char *redpath, uint64_t header_bytes, struct scr_member **out,
+                    struct scr_err *err);
 
-/* n bytes of symbol sym (which must be this member's) from byte `at` of it on. Reading past the end of the
- * logical file gives zeros; writing there drops bytes (they must be zeros: SCR_E_CORRUPT otherwise). Within one symbol calls are
- * in ascending order without gaps, different symbols interleave freely: CRCs build on that. */
-int scr_member_read(struct scr_member *m, const struct scr_sym *sym, uint64_t at, void *buf,
-                    size_t n, struct scr_err *err);
+/* n bytes of symbol sym (which must be this member's) from byte `at` of it on. Reading
+ * past the end of the logical file gives zeros; writing there drops bytes (they must be
+ * zeros: SCR_E_CORRUPT otherwise). Within one symbol calls are in ascending order
+ * without gaps, different symbols interleave freely: CRCs build on that. */
+int scr_member_read(struct scr_member *m, const struct scr_sym *sym, uint64_t at,
+                    void *buf, size_t n, struct scr_err *err);
 int scr_member_write(struct scr_member *m, const struct scr_sym *sym, uint64_t at,
                      const void *buf, size_t n, struct scr_err *err);
 
-/* CRC of each file and of the parity bytes as passed through read or write. Only valid when every byte
- * passed (a full encode, or a rebuild of this member): otherwise the missing ones are read now.
- * files[i].crc and *parity_crc are set (parity_crc may be NULL). Closes nothing. */
-int scr_member_finish(struct scr_member *m, struct scr_member_file *files, uint32_t *parity_crc,
-                      struct scr_err *err);
+/* CRC of each file and of the parity bytes as passed through read or write. Only valid
+ * when every byte passed (a full encode, or a rebuild of this member): otherwise the
+ * missing ones are read now. files[i].crc and *parity_crc are set (parity_crc may be
+ * NULL). Closes nothing. */
+int scr_member_finish(struct scr_member *m, struct scr_member_file *files,
+                      uint32_t *parity_crc, struct scr_err *err);
 /* Closes all; a failed close of written files is an error. NULL is fine. */
 int scr_member_close(struct scr_member *m, struct scr_err *err);
 
-/* CRC32 of a whole file, or of the bytes from off to its end, in slices of 256 KiB. size: bytes read. */
-int scr_file_crc32(const struct scr_env *env, const char *path, uint64_t off, uint64_t *size,
-                   uint32_t *crc, struct scr_err *err);
+/* CRC32 of a whole file, or of the bytes from off to its end, in slices of 256 KiB.
+ * size: bytes read. */
+int scr_file_crc32(const struct scr_env *env, const char *path, uint64_t off,
+                   uint64_t *size, uint32_t *crc, struct scr_err *err);
 
 #endif
