@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where things lie on node-local storage.
  *
- *   <base>[/vnode.<node>]/<user>/scr.<jobid>/                     a store's or the control directory
- *   <cache>/scr.dataset.<id>/rank.<r>/<base name>                 application files
+ *   <base>[/vnode.<node>]/<user>/scr.<jobid>/                     a store's or the
+ * control directory <cache>/scr.dataset.<id>/rank.<r>/<base name> application files
  *   <cache>/scr.dataset.<id>/.scr/<m>_of_<n>_in_<g>.<scheme>      redundancy files
  *
  * Directories are private (0700) and refused if foreign or symlinked below base. */
@@ -18,22 +18,30 @@ struct scr_place {
     const char *vnode; /* virtual node name, NULL on real nodes */
 };
 
-/* Full path of the job's directory under base (vnode level only if is_node_local); malloc'd. */
+/* Full path of the job's directory under base (vnode level only if is_node_local);
+ * malloc'd. */
 char *scr_place_dir(const struct scr_place *pl, const char *base, int is_node_local);
 /* Creates it. */
-int scr_place_make(const struct scr_env *env, const struct scr_place *pl, const char *base,
-                   int is_node_local, struct scr_err *err);
+int scr_place_make(const struct scr_env *env, const struct scr_place *pl,
+                   const char *base, int is_node_local, struct scr_err *err);
 
 char *scr_cache_dset_dir(const char *cache, int id);
 char *scr_cache_rank_dir(const char *cache, int id, int rank);
 char *scr_cache_red_path(const char *cache, int id, const char *redname);
-/* Creates scr.dataset.<id>, its rank.<rank> and .scr. Safe when several ranks do it at once. */
-int scr_cache_make(const struct scr_env *env, const char *cache, int id, int rank, struct scr_err *err);
-/* Removes rank.<rank> of a dataset; then the dataset directory if nothing else is in it. */
-int scr_cache_remove_rank(const struct scr_env *env, const char *cache, int id, int rank, struct scr_err *err);
+/* Creates scr.dataset.<id>, its rank.<rank> and .scr. Safe when several ranks do it at
+ * once. */
+int scr_cache_make(const struct scr_env *env, const char *cache, int id, int rank,
+                   struct scr_err *err);
+/* Removes rank.<rank> of a dataset; then the dataset directory if nothing else is in
+ * it. */
+int scr_cache_remove_rank(const struct scr_env *env, const char *cache, int id,
+                          int rank, struct scr_err *err);
 /* Removes the whole scr.dataset.<id>. */
-int scr_cache_remove(const struct scr_env *env, const char *cache, int id, struct scr_err *err);
-/* Ids of the scr.dataset.<id> directories in cache, ascending, malloc'd. Absent cache: none. */
-int scr_cache_ids(const struct scr_env *env, const char *cache, int **ids, size_t *n, struct scr_err *err);
+int scr_cache_remove(const struct scr_env *env, const char *cache, int id,
+                     struct scr_err *err);
+/* Ids of the scr.dataset.<id> directories in cache, ascending, malloc'd. Absent cache:
+ * none. */
+int scr_cache_ids(const struct scr_env *env, const char *cache, int **ids, size_t *n,
+                  struct scr_err *err);
 
 #endif

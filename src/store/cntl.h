@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The control directory: filemaps and the journal of routed files.
  *
- *   filemap.scrinfo            Filemap/<path>…: lists the others (written by the node's master)
- *   filemap_<i>.scrinfo        filemap of local rank i
- *   filemap_<i>.scrinfo.jnl    files routed since that filemap was written: records of
- *                              "DSET RANK path\0 crc32" (scr_journal(5)); a torn tail is ignored
+ *   filemap.scrinfo            Filemap/<path>…: lists the others (written by the node's
+ * master) filemap_<i>.scrinfo        filemap of local rank i filemap_<i>.scrinfo.jnl
+ * files routed since that filemap was written: records of "DSET RANK path\0 crc32"
+ * (scr_journal(5)); a torn tail is ignored
  *
- * A file may exist in cache only if the filemap or the journal of some local rank names it
- * (invariant C1). */
+ * A file may exist in cache only if the filemap or the journal of some local rank names
+ * it (invariant C1). */
 #ifndef SCR_STORE_CNTL_H
 #define SCR_STORE_CNTL_H
 
@@ -25,22 +25,24 @@ int scr_cntl_open(const struct scr_env *env, const char *dir, int local_rank,
                   struct scr_cntl *c, struct scr_err *err); /* dir must exist */
 void scr_cntl_close(const struct scr_env *env, struct scr_cntl *c);
 
-/* Everything this node's control directory knows: master filemap, all filemaps it lists and any filemap_*.scrinfo beside it, and
- * their journals, merged. A corrupt one is skipped with a warning naming it (its files are lost, the
- * rest is not). */
-int scr_cntl_read_node(const struct scr_env *env, const struct scr_cntl *c, scr_filemap *map,
-                       struct scr_err *err);
-/* Master only: the list of filemaps for nlocal ranks; removes filemaps of higher local ranks. */
-int scr_cntl_write_master(const struct scr_env *env, const struct scr_cntl *c, int nlocal,
-                          struct scr_err *err);
+/* Everything this node's control directory knows: master filemap, all filemaps it lists
+ * and any filemap_*.scrinfo beside it, and their journals, merged. A corrupt one is
+ * skipped with a warning naming it (its files are lost, the rest is not). */
+int scr_cntl_read_node(const struct scr_env *env, const struct scr_cntl *c,
+                       scr_filemap *map, struct scr_err *err);
+/* Master only: the list of filemaps for nlocal ranks; removes filemaps of higher local
+ * ranks. */
+int scr_cntl_write_master(const struct scr_env *env, const struct scr_cntl *c,
+                          int nlocal, struct scr_err *err);
 /* Replaces this rank's filemap and empties its journal. */
-int scr_cntl_write(const struct scr_env *env, struct scr_cntl *c, const scr_filemap *map,
-                   struct scr_err *err);
+int scr_cntl_write(const struct scr_env *env, struct scr_cntl *c,
+                   const scr_filemap *map, struct scr_err *err);
 /* Appends one routed file to the journal: O(1), one write. */
 int scr_cntl_journal(const struct scr_env *env, struct scr_cntl *c, int dset, int rank,
                      const char *path, struct scr_err *err);
 
-/* The journal's bytes, for tests and the golden files. Decode adds to map; stops at a torn tail. */
+/* The journal's bytes, for tests and the golden files. Decode adds to map; stops at a
+ * torn tail. */
 int scr_journal_encode(int dset, int rank, const char *path, void **buf, size_t *n);
 int scr_journal_decode(const void *buf, size_t n, scr_filemap *map, size_t *good);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The prefix directory: <prefix>/.scr and its state files, each updated as a transaction
- * (lock, read, edit, replace, fsync). Local calls; in a job rank 0 makes them. */
+/* The prefix directory: <prefix>/.scr and its state files, each updated as a
+ * transaction (lock, read, edit, replace, fsync). Local calls; in a job rank 0 makes
+ * them. */
 #ifndef SCR_STORE_PREFIX_H
 #define SCR_STORE_PREFIX_H
 
@@ -15,46 +16,52 @@ struct scr_prefix {
     char *scr;  /* <path>/.scr */
 };
 
-/* Checks that path is a directory; with create, makes <path>/.scr and checks that it can be written
- * (a missing or unwritable prefix is one clear line). */
+/* Checks that path is a directory; with create, makes <path>/.scr and checks that it
+ * can be written (a missing or unwritable prefix is one clear line). */
 int scr_prefix_open(const struct scr_env *env, const char *path, int create,
                     struct scr_prefix *p, struct scr_err *err);
 void scr_prefix_fini(struct scr_prefix *p);
 
 /* malloc'd paths. */
-char *scr_prefix_file(const struct scr_prefix *p, const char *name); /* <prefix>/.scr/<name> */
-char *scr_prefix_dset_dir(const struct scr_prefix *p, int id);       /* …/.scr/scr.dataset.<id> */
+char *scr_prefix_file(const struct scr_prefix *p,
+                      const char *name); /* <prefix>/.scr/<name> */
+char *scr_prefix_dset_dir(const struct scr_prefix *p,
+                          int id); /* …/.scr/scr.dataset.<id> */
 
-/* Reads index.scr into index (merged into an empty hash, normalised). Absent: empty index. A
- * zero-length, corrupt or unreadable-as-index file is kept aside as index.scr.damaged.<n>, the index is
- * rebuilt from the summaries of the scr.dataset.<id> directories, written, and a warning says so.
- * A newer version is an error and left alone. */
+/* Reads index.scr into index (merged into an empty hash, normalised). Absent: empty
+ * index. A zero-length, corrupt or unreadable-as-index file is kept aside as
+ * index.scr.damaged.<n>, the index is rebuilt from the summaries of the
+ * scr.dataset.<id> directories, written, and a warning says so. A newer version is an
+ * error and left alone. */
 int scr_prefix_index_read(const struct scr_env *env, const struct scr_prefix *p,
                           scr_hash *index, struct scr_err *err);
 /* Same repair, then edit under the lock. */
 int scr_prefix_index_update(const struct scr_env *env, const struct scr_prefix *p,
                             scr_hash_edit edit, void *arg, struct scr_err *err);
 
-/* Other state files by name ("halt.scr", "flush.scr", "nodes.scr"). Absent reads as empty;
- * a corrupt one is SCR_E_CORRUPT with the path (halt and flush are kept aside as .damaged.<n> on update, with a warning). */
+/* Other state files by name ("halt.scr", "flush.scr", "nodes.scr"). Absent reads as
+ * empty; a corrupt one is SCR_E_CORRUPT with the path (halt and flush are kept aside as
+ * .damaged.<n> on update, with a warning). */
 int scr_prefix_state_read(const struct scr_env *env, const struct scr_prefix *p,
                           const char *name, scr_hash *h, struct scr_err *err);
 int scr_prefix_state_update(const struct scr_env *env, const struct scr_prefix *p,
                             const char *name, scr_hash_edit edit, void *arg,
                             struct scr_err *err);
 
-/* Largest <id> of scr.dataset.<id> directories, 0 if none: ids are never reused even when the
- * index lost them. */
-int scr_prefix_max_dset_dir(const struct scr_env *env, const struct scr_prefix *p, int *max,
-                            struct scr_err *err);
+/* Largest <id> of scr.dataset.<id> directories, 0 if none: ids are never reused even
+ * when the index lost them. */
+int scr_prefix_max_dset_dir(const struct scr_env *env, const struct scr_prefix *p,
+                            int *max, struct scr_err *err);
 
-/* summary.scr of a dataset directory, and its rank2file with all parts merged into one part hash
- * (serial; par/fetch.h reads parts in parallel). Version 5 summaries give both. */
-int scr_prefix_summary_read(const struct scr_env *env, const struct scr_prefix *p, int id,
-                            int *complete, scr_hash *dset, struct scr_err *err);
-int scr_prefix_rank2file_read(const struct scr_env *env, const struct scr_prefix *p, int id,
-                              scr_hash *part, struct scr_err *err);
-int scr_prefix_summary_write(const struct scr_env *env, const struct scr_prefix *p, int id,
-                             const scr_hash *dset, int complete, struct scr_err *err);
+/* summary.scr of a dataset directory, and its rank2file with all parts merged into one
+ * part hash (serial; par/fetch.h reads parts in parallel). Version 5 summaries give
+ * both. */
+int scr_prefix_summary_read(const struct scr_env *env, const struct scr_prefix *p,
+                            int id, int *complete, scr_hash *dset, struct scr_err *err);
+int scr_prefix_rank2file_read(const struct scr_env *env, const struct scr_prefix *p,
+                              int id, scr_hash *part, struct scr_err *err);
+int scr_prefix_summary_write(const struct scr_env *env, const struct scr_prefix *p,
+                             int id, const scr_hash *dset, int complete,
+                             struct scr_err *err);
 
 #endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where things lie on node-local storage. */
+#include "store/cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dir.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "store/names.h"
+
+enum { PRIVATE = 0700 };
+
+/* The place below base; NULL when out of memory. */
+static char *place_rel(const struct scr_place *pl, int is_node_local)
+{
+    if (pl->vnode != NULL && is_node_local)
+        return scr_asprintf("vnode.%s/%s/scr.%s", pl->vnode, pl->user, pl->jobid);
+    return scr_asprintf("%s/scr.%s", pl->user, pl->jobid);
+}
+
+char *scr_place_dir(const struct scr_place *pl, const char *base, int is_node_local)
+{
+    char *rel = place_rel(pl, is_node_local);
+    char *dir = rel ? scr_path_join(base, rel) : NULL;
+    free(rel);
+    return dir;
+}
+
+/* A user name, job id or node name becomes one path component and must stay one. */
+static int check_component(const char *what, const char *name, struct scr_err *err)
+{
+    if (name != NULL && scr_path_is_safe(name) && strchr(name, '/') == NULL)
+        return SCR_OK;
+    return scr_fail(err, SCR_E_NAME, 0, "%s \"%s\" cannot be part of a path", what,
+                    name ? name : "");
+}
+
+int scr_place_make(const struct scr_env *env, const struct scr_place *pl,
+                   const char *base, int is_node_local, struct scr_err *err)
+{
+    int rc;
+    if ((rc = check_component("user name", pl->user, err)) != SCR_OK ||
+        (rc = check_component("job id", pl->jobid, err)) != SCR_OK)
+        return rc;
+    if (pl->vnode != NULL &&
+        (rc = check_component("virtual node", pl->vnode, err)) != SCR_OK)
+        return rc;
+    char *rel = place_rel(pl, is_node_local);
+    if (rel == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "directory below %s: out of memory", base);
+    rc = scr_dir_make_private(env->sys, base, rel, PRIVATE, err);
+    free(rel);
+    return rc;
+}
+
+char *scr_cache_dset_dir(const char *cache, int id)
+{
+    return scr_dset_path(cache, id);
+}
+
+/* <cache>/scr.dataset.<id>/<rest>; takes rest, which may be NULL (out of memory). */
+static char *below_dset(const char *cache, int id, char *rest)
+{
+    char *dset = rest ? scr_dset_path(cache, id) : NULL;
+    char *path = dset ? scr_asprintf("%s/%s", dset, rest) : NULL;
+    free(dset);
+    free(rest);
+    return path;
+}
+
+char *scr_cache_rank_dir(const char *cache, int id, int rank)
+{
+    return below_dset(cache, id, scr_asprintf("rank.%d", rank));
+}
+
+char *scr_cache_red_path(const char *cache, int id, const char *redname)
+{
+    return below_dset(cache, id, scr_asprintf(".scr/%s", redname));
+}
+
+int scr_cache_make(const struct scr_env *env, const char *cache, int id, int rank,
+                   struct scr_err *err)
+{
+    int rc = SCR_E_NOMEM;
+    char *rank_rel = scr_asprintf("scr.dataset.%d/rank.%d", id, rank);
+    char *red_rel = scr_asprintf("scr.dataset.%d/.scr", id);
+    if (rank_rel == NULL || red_rel == NULL)
+        scr_fail(err, rc, 0, "dataset directory in %s: out of memory", cache);
+    else if ((rc = scr_dir_make_private(env->sys, cache, rank_rel, PRIVATE, err)) ==
+             SCR_OK)
+        rc = scr_dir_make_private(env->sys, cache, red_rel, PRIVATE, err);
+    free(rank_rel);
+    free(red_rel);
+    return rc;
+}
+
+/* rmdir of the redundancy directory and of the dataset's, as far as they are empty. */
+static int prune(const struct scr_env *env, const char *cache, int id,
+                 struct scr_err *err)
+{
+    int rc = SCR_E_NOMEM;
+    char *dset = scr_dset_path(cache, id);
+    char *red = scr_cache_red_path(cache, id, "");
+    if (dset == NULL || red == NULL)
+        scr_fail(err, rc, 0, "dataset directory in %s: out of memory", cache);
+    else if ((rc = scr_dir_prune(env->sys, red, cache, err)) == SCR_OK)
+        rc = scr_dir_prune(env->sys, dset, cache, err);
+    free(dset);
+    free(red);
+    return rc;
+}
+
+int scr_cache_remove_rank(const struct scr_env *env, const char *cache, int id,
+                          int rank, struct scr_err *err)
+{
+    char *dir = scr_cache_rank_dir(cache, id, rank);
+    if (dir == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "rank directory in %s: out of memory",
+                        cache);
+    int rc = scr_dir_remove(env->sys, dir, err);
+    free(dir);
+    return rc == SCR_OK ? prune(env, cache, id, err) : rc;
+}
+
+int scr_cache_remove(const struct scr_env *env, const char *cache, int id,
+                     struct scr_err *err)
+{
+    char *dir = scr_dset_path(cache, id);
+    if (dir == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "dataset directory in %s: out of memory",
+                        cache);
+    int rc = scr_dir_remove(env->sys, dir, err);
+    free(dir);
+    return rc;
+}
+
+int scr_cache_ids(const struct scr_env *env, const char *cache, int **ids, size_t *n,
+                  struct scr_err *err)
+{
+    return scr_dset_ids(env, cache, ids, n, err);
+}

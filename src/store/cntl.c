@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The control directory: filemaps and the journal of routed files. */
+#include "store/cntl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dir.h"
+#include "base/hashfile.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+
+#define MASTER  "filemap.scrinfo"
+#define MAP     "filemap_"
+#define SUFFIX  ".scrinfo"
+#define JOURNAL ".jnl"
+
+enum {
+    FILE_MODE = 0600,
+    JOURNAL_MAX = 1 << 30 /* bytes read of a journal: some ten million files */
+};
+
+static int no_memory(const struct scr_cntl *c, struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "control directory %s: out of memory", c->dir);
+}
+
+int scr_cntl_open(const struct scr_env *env, const char *dir, int local_rank,
+                  struct scr_cntl *c, struct scr_err *err)
+{
+    *c = (struct scr_cntl){ .local_rank = local_rank, .jnl_fd = -1 };
+    int rc = scr_dir_make_private(env->sys, dir, "", 0700, err);
+    if (rc != SCR_OK)
+        return rc;
+    c->dir = scr_strdup(dir);
+    c->map_path = scr_asprintf("%s/" MAP "%d" SUFFIX, dir, local_rank);
+    c->jnl_path = scr_asprintf("%s/" MAP "%d" SUFFIX JOURNAL, dir, local_rank);
+    if (c->dir != NULL && c->map_path != NULL && c->jnl_path != NULL)
+        return SCR_OK;
+    scr_cntl_close(env, c);
+    return scr_fail(err, SCR_E_NOMEM, 0, "control directory %s: out of memory", dir);
+}
+
+void scr_cntl_close(const struct scr_env *env, struct scr_cntl *c)
+{
+    scr_close(env->sys, &c->jnl_fd, c->jnl_path, NULL);
+    free(c->dir);
+    free(c->map_path);
+    free(c->jnl_path);
+    *c = (struct scr_cntl){ .jnl_fd = -1 };
+}
+
+/* --- reading all of a node --- */
+
+/* Local rank of "filemap_<i>.scrinfo" or of its journal, else -1. */
+static int map_index(const char *name)
+{
+    char digits[16];
+    int i;
+    if (strncmp(name, MAP, sizeof MAP - 1) != 0)
+        return -1;
+    name += sizeof MAP - 1;
+    size_t len = strspn(name, "0123456789");
+    if (len == 0 || len >= sizeof digits)
+        return -1;
+    memcpy(digits, name, len);
+    digits[len] = '\0';
+    if (strcmp(name + len, SUFFIX) != 0 && strcmp(name + len, SUFFIX JOURNAL) != 0)
+        return -1;
+    return scr_parse_int(digits, &i) ? i : -1;
+}
+
+static int is_journal(const char *name)
+{
+    size_t len = strlen(name), skip = sizeof JOURNAL - 1;
+    return len > skip && strcmp(name + len - skip, JOURNAL) == 0;
+}
+
+static int journal_load(const struct scr_env *env, const char *path, scr_filemap *map,
+                        struct scr_err *err)
+{
+    void *buf = NULL;
+    size_t n, good;
+    int rc = scr_file_load(env->sys, path, JOURNAL_MAX, &buf, &n, err);
+    if (rc != SCR_OK)
+        return rc;
+    rc = scr_journal_decode(buf, n, map, &good);
+    free(buf);
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "read %s: out of memory", path);
+}
+
+/* Merges one filemap or journal. What cannot be read is lost, but only that: a warning.
+ */
+static int merge_one(const struct scr_env *env, const struct scr_cntl *c,
+                     const char *name, scr_filemap *map, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    char *path = scr_path_join(c->dir, name);
+    scr_filemap *one = scr_filemap_new();
+    int rc = SCR_E_NOMEM;
+    if (path != NULL && one != NULL)
+        rc = is_journal(name) ? journal_load(env, path, one, &why)
+                              : scr_filemap_read(env->sys, path, one, &why);
+    if (rc == SCR_OK)
+        rc = scr_filemap_merge(map, one);
+    scr_filemap_delete(one);
+    free(path);
+    if (rc == SCR_E_NOMEM)
+        return no_memory(c, err);
+    if (rc != SCR_OK && rc != SCR_E_NOENT)
+        scr_log(env->log, SCR_LOG_WARN, "%s; the files it names are taken as lost",
+                why.text);
+    return SCR_OK;
+}
+
+/* The master's list is merged by base name, so that a moved control directory still
+ * works. */
+static int merge_master(const struct scr_env *env, const struct scr_cntl *c,
+                        scr_filemap *map, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    char *path = scr_path_join(c->dir, MASTER);
+    scr_hash *master = scr_hash_new();
+    int rc = SCR_E_NOMEM;
+    if (path != NULL && master != NULL)
+        rc = scr_hash_file_read(env->sys, path, master, &why);
+    free(path);
+    if (rc == SCR_E_NOMEM) {
+        no_memory(c, err);
+    } else if (rc != SCR_OK) {
+        if (rc != SCR_E_NOENT)
+            scr_log(env->log, SCR_LOG_WARN, "%s; going by the files beside it",
+                    why.text);
+        rc = SCR_OK;
+    }
+    for (SCR_HASH_EACH(e, scr_hash_get(master, "Filemap"))) {
+        const char *name = scr_path_base(scr_hash_elem_key(e));
+        if (rc == SCR_OK && map_index(name) < 0 && scr_path_is_safe(name))
+            rc = merge_one(env, c, name, map, err);
+    }
+    scr_hash_delete(master);
+    return rc;
+}
+
+int scr_cntl_read_node(const struct scr_env *env, const struct scr_cntl *c,
+                       scr_filemap *map, struct scr_err *err)
+{
+    char **names;
+    size_t n;
+    int rc = scr_dir_list(env->sys, c->dir, &names, &n, err);
+    if (rc != SCR_OK)
+        return rc;
+    /* Filemaps before journals: a journal only adds what its filemap does not name yet.
+     */
+    for (int journals = 0; journals <= 1; journals++)
+        for (size_t i = 0; i < n && rc == SCR_OK; i++)
+            if (map_index(names[i]) >= 0 && is_journal(names[i]) == journals)
+                rc = merge_one(env, c, names[i], map, err);
+    scr_names_free(names, n);
+    return rc == SCR_OK ? merge_master(env, c, map, err) : rc;
+}
+
+/* --- writing --- */
+
+static int remove_above(const struct scr_env *env, const struct scr_cntl *c, int nlocal,
+                        struct scr_err *err)
+{
+    char **names;
+    size_t n;
+    int rc = scr_dir_list(env->sys, c->dir, &names, &n, err);
+    if (rc != SCR_OK)
+        return rc;
+    for (size_t i = 0; i < n && rc == SCR_OK; i++) {
+        if (map_index(names[i]) < nlocal)
+            continue;
+        char *path = scr_path_join(c->dir, names[i]);
+        rc = path ? scr_file_remove(env->sys, path, err) : no_memory(c, err);
+        free(path);
+    }
+    scr_names_free(names, n);
+    return rc;
+}
+
+int scr_cntl_write_master(const struct scr_env *env, const struct scr_cntl *c,
+                          int nlocal, struct scr_err *err)
+{
+    scr_hash *master = scr_hash_new();
+    char *path = scr_path_join(c->dir, MASTER);
+    int rc = path != NULL && master != NULL ? SCR_OK : no_memory(c, err);
+    for (int i = 0; i < nlocal && rc == SCR_OK; i++) {
+        char *map = scr_asprintf("%s/" MAP "%d" SUFFIX, c->dir, i);
+        if (map == NULL || scr_hash_set_kv(master, "Filemap", map) == NULL)
+            rc = no_memory(c, err);
+        free(map);
+    }
+    if (rc == SCR_OK)
+        rc = scr_hash_file_write(env->sys, path, master, SCR_VOLATILE, err);
+    scr_hash_delete(master);
+    free(path);
+    return rc == SCR_OK ? remove_above(env, c, nlocal, err) : rc;
+}
+
+int scr_cntl_write(const struct scr_env *env, struct scr_cntl *c,
+                   const scr_filemap *map, struct scr_err *err)
+{
+    int rc = scr_filemap_write(env->sys, c->map_path, map, err);
+    if (rc != SCR_OK)
+        return rc;
+    /* Only now: until the new filemap is in place the journal's files have no other
+     * name. */
+    rc = scr_close(env->sys, &c->jnl_fd, c->jnl_path, err);
+    return rc == SCR_OK ? scr_file_remove(env->sys, c->jnl_path, err) : rc;
+}
+
+/* --- journal --- */
+
+/* A torn record (the writer died, or the device was full) would hide all that follow:
+ * cut. */
+static int journal_mend(const struct scr_env *env, const struct scr_cntl *c,
+                        struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    void *buf = NULL;
+    size_t n, good;
+    int rc = scr_file_load(env->sys, c->jnl_path, JOURNAL_MAX, &buf, &n, &why);
+    if (rc == SCR_E_NOENT)
+        return SCR_OK;
+    if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "%s", why.text);
+    scr_journal_decode(buf, n, NULL, &good);
+    if (good != n)
+        rc = scr_file_replace(env->sys, c->jnl_path, buf, good, FILE_MODE, SCR_VOLATILE,
+                              err);
+    free(buf);
+    return rc;
+}
+
+static int journal_open(const struct scr_env *env, struct scr_cntl *c,
+                        struct scr_err *err)
+{
+    int rc = journal_mend(env, c, err);
+    return rc != SCR_OK ? rc
+                        : scr_open(env->sys, c->jnl_path,
+                                   O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW,
+                                   FILE_MODE, &c->jnl_fd, err);
+}
+
+int scr_cntl_journal(const struct scr_env *env, struct scr_cntl *c, int dset, int rank,
+                     const char *path, struct scr_err *err)
+{
+    void *buf = NULL;
+    size_t n;
+    int rc = c->jnl_fd >= 0 ? SCR_OK : journal_open(env, c, err);
+    if (rc != SCR_OK)
+        return rc;
+    if (scr_journal_encode(dset, rank, path, &buf, &n) != SCR_OK)
+        return no_memory(c, err);
+    rc = scr_write_all(env->sys, c->jnl_fd, buf, n, c->jnl_path, err);
+    free(buf);
+    if (rc != SCR_OK)
+        scr_close(env->sys, &c->jnl_fd, c->jnl_path, NULL); /* the next call mends it */
+    return rc;
+}

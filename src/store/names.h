@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Names of dataset directories, "scr.dataset.<id>", the same in the prefix and in
+ * caches. */
+#ifndef SCR_STORE_NAMES_H
+#define SCR_STORE_NAMES_H
+
+#include "base/env.h"
+#include <stddef.h>
+
+/* <dir>/scr.dataset.<id>, malloc'd. */
+char *scr_dset_path(const char *dir, int id);
+/* Id of a name of that form (decimal without leading zeros, >= 1), else -1. */
+int scr_dset_id(const char *name);
+/* Ids of the entries of dir with such names, ascending, malloc'd. An absent dir has
+ * none. */
+int scr_dset_ids(const struct scr_env *env, const char *dir, int **ids, size_t *n,
+                 struct scr_err *err);
+
+#endif
