@@ -33,8 +33,13 @@ void scr_comm_free(struct scr_comm *c); /* collective over c; no-op when empty *
 int scr_comm_split_str_all(const struct scr_comm *c, const char *text, struct scr_comm *out,
                            struct scr_err *err);
 
-/* The code of the lowest rank that failed, on every rank, with that rank's text and number (in c)
- * in err; SCR_OK everywhere if nobody failed. Costs one allreduce when all is well. */
+/* The same after hashing: ranks with equal hash but another text are told apart by comparing. */
+int scr_comm_split_hash_all(const struct scr_comm *c, uint32_t hash, const char *text,
+                            struct scr_comm *out, struct scr_err *err);
+
+/* The code of the lowest rank that failed, on every rank, with that rank's text and number (in c;
+ * err->rank is kept if that rank had set it already) in err; SCR_OK everywhere if nobody failed.
+ * Costs one allreduce when all is well. */
 int scr_agree_all(const struct scr_comm *c, int rc, struct scr_err *err);
 
 /* 1 on all ranks if flag is nonzero on all (and) / on any (or). */

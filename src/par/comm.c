@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Communicators of our own, agreement on a code, and small collectives over any size.
+ */
+#include "par/comm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "par/mpi_call.h"
+
+/* Counts in MPI-3 are ints; longer buffers go in pieces of this size. */
+enum { BCAST_PIECE = 1 << 30 };
+
+/* Bytes of a piece that scr_same_all compares at once, on the stack. */
+enum { SAME_PIECE = 8192 };
+
+int scr_mpi_check(int code, const char *what, struct scr_err *err)
+{
+    if (code == MPI_SUCCESS)
+        return SCR_OK;
+    char text[MPI_MAX_ERROR_STRING + 1] = "";
+    int len = 0;
+    MPI_Error_string(code, text, &len);
+    return scr_fail(err, SCR_E_MPI, 0, "%s: %s", what, text);
+}
+
+int scr_mpi_wait(MPI_Request *req, size_t n, const char *what, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (size_t i = 0; i < n; i++) {
+        int code = MPI_Wait(&req[i], MPI_STATUS_IGNORE);
+        if (rc == SCR_OK)
+            rc = scr_mpi_check(code, what, err);
+    }
+    return rc;
+}
+
+/* Takes over comm: our error handler, our rank and size. */
+static int comm_adopt(MPI_Comm comm, struct scr_comm *c, struct scr_err *err)
+{
+    c->comm = comm;
+    int rc = scr_mpi_check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN),
+                           "set error handler", err);
+    if (rc == SCR_OK)
+        rc = scr_mpi_check(MPI_Comm_rank(comm, &c->rank), "rank in communicator", err);
+    if (rc == SCR_OK)
+        rc = scr_mpi_check(MPI_Comm_size(comm, &c->size), "size of communicator", err);
+    return rc;
+}
+
+int scr_comm_dup_all(MPI_Comm from, struct scr_comm *c, struct scr_err *err)
+{
+    *c = (struct scr_comm)SCR_COMM_INIT;
+    MPI_Comm comm = MPI_COMM_NULL;
+    int rc = scr_mpi_check(MPI_Comm_dup(from, &comm), "duplicate communicator", err);
+    return rc == SCR_OK ? comm_adopt(comm, c, err) : rc;
+}
+
+int scr_comm_split_all(const struct scr_comm *c, int color, int key,
+                       struct scr_comm *out, struct scr_err *err)
+{
+    *out = (struct scr_comm)SCR_COMM_INIT;
+    MPI_Comm comm = MPI_COMM_NULL;
+    int code = MPI_Comm_split(c->comm, color < 0 ? MPI_UNDEFINED : color, key, &comm);
+    int rc = scr_mpi_check(code, "split communicator", err);
+    if (rc != SCR_OK || comm == MPI_COMM_NULL)
+        return rc;
+    return comm_adopt(comm, out, err);
+}
+
+void scr_comm_free(struct scr_comm *c)
+{
+    if (c->comm != MPI_COMM_NULL)
+        MPI_Comm_free(&c->comm);
+    *c = (struct scr_comm)SCR_COMM_INIT;
+}
+
+/* One round: rank 0's text keeps its equals in *part; the others go to *part of their
+ * own and *same says whether a further round is needed. Frees what *part was. */
+static int split_round(struct scr_comm *part, const char *text, int *same,
+                       struct scr_err *err)
+{
+    char *first = part->rank == 0 ? scr_strdup(text) : NULL;
+    int rc = scr_agree_all(
+        part, part->rank == 0 && first == NULL ? SCR_E_NOMEM : SCR_OK, err);
+    if (rc == SCR_OK)
+        rc = scr_bcast_str_all(part, 0, &first, err);
+    if (rc != SCR_OK)
+        goto out;
+    int mine = strcmp(first, text) == 0;
+    *same = scr_and_all(part, mine);
+    if (*same)
+        goto out;
+    struct scr_comm next = SCR_COMM_INIT;
+    rc = scr_comm_split_all(part, mine ? 0 : 1, part->rank, &next, err);
+    scr_comm_free(part);
+    *part = next;
+    *same = mine;
+out:
+    free(first);
+    return rc;
+}
+
+int scr_comm_split_hash_all(const struct scr_comm *c, uint32_t hash, const char *text,
+                            struct scr_comm *out, struct scr_err *err)
+{
+    *out = (struct scr_comm)SCR_COMM_INIT;
+    int rc = SCR_OK;
+    if (text == NULL)
+        rc = scr_fail(err, SCR_E_CONFIG, 0, "rank %d has no name to be grouped by",
+                      c->rank);
+    rc = scr_agree_all(c, rc, err);
+    if (rc != SCR_OK)
+        return rc;
+    rc = scr_comm_split_all(c, (int)(hash & 0x7fffffffu), c->rank, out, err);
+    int same = 0;
+    while (rc == SCR_OK && !same)
+        rc = split_round(out, text, &same, err);
+    rc = scr_agree_all(c, rc, err);
+    if (rc != SCR_OK)
+        scr_comm_free(out);
+    return rc;
+}
+
+/* FNV-1a: only spreads the texts, equality is decided by comparing them. */
+static uint32_t text_hash(const char *text)
+{
+    uint32_t h = 2166136261u;
+    for (; text != NULL && *text != '\0'; text++)
+        h = (h ^ (unsigned char)*text) * 16777619u;
+    return h ^ (h >> 31);
+}
+
+int scr_comm_split_str_all(const struct scr_comm *c, const char *text,
+                           struct scr_comm *out, struct scr_err *err)
+{
+    return scr_comm_split_hash_all(c, text_hash(text), text, out, err);
+}
+
+/* What the first failing rank tells the others; fixed size so that one broadcast
+ * carries it. */
+struct verdict {
+    int code, sys, rank;
+    char text[SCR_ERR_TEXT];
+};
+
+static void verdict_fill(struct verdict *v, int rc, int rank, const struct scr_err *err)
+{
+    int filled = err != NULL && err->code != SCR_OK;
+    v->code = rc;
+    v->sys = filled ? err->sys : 0;
+    v->rank = filled && err->rank >= 0 ? err->rank : rank;
+    const char *text = filled ? err->text : scr_err_meaning(rc);
+    size_t n = strnlen(text, sizeof v->text - 1);
+    memcpy(v->text, text, n);
+}
+
+static void verdict_store(const struct verdict *v, struct scr_err *err)
+{
+    if (err == NULL)
+        return;
+    err->code = v->code;
+    err->sys = v->sys;
+    err->rank = v->rank;
+    memcpy(err->text, v->text, sizeof err->text);
+}
+
+int scr_agree_all(const struct scr_comm *c, int rc, struct scr_err *err)
+{
+    int mine = rc != SCR_OK ? c->rank : c->size;
+    int first = c->size;
+    int code = MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, c->comm);
+    if (code != MPI_SUCCESS)
+        return rc != SCR_OK ? rc : scr_mpi_check(code, "agree on a code", err);
+    if (first == c->size)
+        return SCR_OK;
+    struct verdict v = { 0 };
+    if (c->rank == first)
+        verdict_fill(&v, rc, c->rank, err);
+    code = MPI_Bcast(&v, (int)sizeof v, MPI_BYTE, first, c->comm);
+    if (code != MPI_SUCCESS)
+        return rc != SCR_OK ? rc : scr_mpi_check(code, "broadcast of an error", err);
+    verdict_store(&v, err);
+    return v.code;
+}
+
+int scr_and_all(const struct scr_comm *c, int flag)
+{
+    int mine = flag != 0, all = 0;
+    return MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_LAND, c->comm) == MPI_SUCCESS &&
+           all;
+}
+
+int scr_or_all(const struct scr_comm *c, int flag)
+{
+    int mine = flag != 0, any = mine;
+    return MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_LOR, c->comm) == MPI_SUCCESS
+               ? any
+               : mine;
+}
+
+static int64_t reduce_i64(const struct scr_comm *c, int64_t v, MPI_Op op)
+{
+    int64_t all = v;
+    return MPI_Allreduce(&v, &all, 1, MPI_INT64_T, op, c->comm) == MPI_SUCCESS ? all
+                                                                               : v;
+}
+
+int64_t scr_max_all(const struct scr_comm *c, int64_t v)
+{
+    return reduce_i64(c, v, MPI_MAX);
+}
+
+int64_t scr_min_all(const struct scr_comm *c, int64_t v)
+{
+    return reduce_i64(c, v, MPI_MIN);
+}
+
+uint64_t scr_sum_all(const struct scr_comm *c, uint64_t v)
+{
+    uint64_t all = v;
+    int code = MPI_Allreduce(&v, &all, 1, MPI_UINT64_T, MPI_SUM, c->comm);
+    return code == MPI_SUCCESS ? all : v;
+}
+
+void scr_barrier_all(const struct scr_comm *c)
+{
+    MPI_Barrier(c->comm);
+}
+
+int scr_bcast_bytes_all(const struct scr_comm *c, int root, void *buf, size_t n,
+                        struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (size_t at = 0; at < n; at += BCAST_PIECE) {
+        size_t piece = n - at < BCAST_PIECE ? n - at : BCAST_PIECE;
+        int code = MPI_Bcast((char *)buf + at, (int)piece, MPI_BYTE, root, c->comm);
+        if (rc == SCR_OK)
+            rc = scr_mpi_check(code, "broadcast", err);
+    }
+    return rc;
+}
+
+int scr_bcast_str_all(const struct scr_comm *c, int root, char **s, struct scr_err *err)
+{
+    uint64_t len = c->rank == root && *s != NULL ? strlen(*s) + 1 : 0;
+    int rc = scr_bcast_bytes_all(c, root, &len, sizeof len, err);
+    char *text = *s;
+    if (rc == SCR_OK && c->rank != root) {
+        text = len > 0 ? malloc((size_t)len) : NULL;
+        if (len > 0 && text == NULL)
+            rc = scr_fail(err, SCR_E_NOMEM, 0, "broadcast of a string: out of memory");
+    }
+    rc = scr_agree_all(c, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_bcast_bytes_all(c, root, text, (size_t)len, err);
+    if (c->rank == root)
+        return rc;
+    if (rc == SCR_OK) {
+        free(*s);
+        *s = text;
+    } else if (text != *s) {
+        free(text);
+    }
+    return rc;
+}
+
+int scr_same_all(const struct scr_comm *c, const void *p, size_t n)
+{
+    const char *mine = p;
+    char piece[SAME_PIECE];
+    uint64_t total = n;
+    int same =
+        scr_bcast_bytes_all(c, 0, &total, sizeof total, NULL) == SCR_OK && total == n;
+    for (uint64_t at = 0; at < total; at += SAME_PIECE) {
+        size_t len = total - at < SAME_PIECE ? (size_t)(total - at) : SAME_PIECE;
+        if (c->rank == 0)
+            memcpy(piece, mine + at, len);
+        int rc = scr_bcast_bytes_all(c, 0, piece, len, NULL);
+        same = same && rc == SCR_OK && memcmp(piece, mine + at, len) == 0;
+    }
+    return scr_and_all(c, same);
+}

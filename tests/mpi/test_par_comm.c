@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Agreement, splitting by text, broadcast and exchange of hashes. */
+/* ranks: 1 2 5 8 */
+#include "mpi_test.h"
+
+#include "base/str.h"
+
+MPI_CASE(agree_is_ok_when_nobody_failed)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    CHECK_RC(scr_agree_all(&t->comm, SCR_OK, &err), SCR_OK, &err);
+    CHECK_INT(err.code, SCR_OK);
+}
+
+MPI_CASE(agree_gives_the_lowest_failed_ranks_error_to_all)
+{
+    for (int first = 0; first < t->comm.size; first++) {
+        struct scr_err err = SCR_ERR_INIT;
+        int rc = SCR_OK;
+        if (t->comm.rank >= first)
+            rc = scr_fail(&err, SCR_E_LOCKED + 0 * first, 0, "thing %d broke",
+                          t->comm.rank);
+        if (t->comm.rank > first) {
+            scr_err_clear(&err);
+            rc = scr_fail(&err, SCR_E_NAME, 0, "another thing broke");
+        }
+        CHECK_RC(scr_agree_all(&t->comm, rc, &err), SCR_E_LOCKED, &err);
+        char want[64];
+        snprintf(want, sizeof want, "thing %d broke", first);
+        CHECK(strcmp(err.text, want) == 0);
+        CHECK_INT(err.rank, first);
+        CHECK_INT(err.code, SCR_E_LOCKED);
+    }
+}
+
+MPI_CASE(agree_keeps_the_rank_that_was_known_before)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int last = t->comm.size - 1, rc = SCR_OK;
+    if (t->comm.rank == last) {
+        rc = scr_fail(&err, SCR_E_IO, 5, "read of a file");
+        err.rank = 77;
+    }
+    CHECK_RC(scr_agree_all(&t->comm, rc, &err), SCR_E_IO, &err);
+    CHECK_INT(err.rank, 77);
+    CHECK_INT(err.sys, 5);
+}
+
+MPI_CASE(agree_works_without_a_place_for_the_text)
+{
+    int rc = t->comm.rank == t->comm.size - 1 ? SCR_E_FULL : SCR_OK;
+    CHECK_INT(scr_agree_all(&t->comm, rc, NULL), SCR_E_FULL);
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_err *mine = t->comm.rank == 0 ? NULL : &err;
+    CHECK_INT(scr_agree_all(&t->comm, t->comm.rank == 0 ? SCR_E_FULL : SCR_OK, mine),
+              SCR_E_FULL);
+    if (mine != NULL)
+        CHECK(strcmp(err.text, scr_err_meaning(SCR_E_FULL)) == 0);
+}
+
+MPI_CASE(reductions)
+{
+    int n = t->comm.size, r = t->comm.rank;
+    CHECK_INT(scr_and_all(&t->comm, 2), 1);
+    CHECK_INT(scr_and_all(&t->comm, r != n - 1), 0);
+    CHECK_INT(scr_or_all(&t->comm, 0), 0);
+    CHECK_INT(scr_or_all(&t->comm, r == n - 1 ? 4 : 0), 1);
+    CHECK_INT(scr_max_all(&t->comm, -r), 0);
+    CHECK_INT(scr_min_all(&t->comm, -((int64_t)r << 40)), -((int64_t)(n - 1) << 40));
+    CHECK(scr_sum_all(&t->comm, (uint64_t)1 << 40) == (uint64_t)n << 40);
+    scr_barrier_all(&t->comm);
+}
+
+/* Every rank of `part` has text and the ranks are in world order. */
+static void check_part(struct mpi_test *t, const struct scr_comm *part,
+                       const char *text, int members)
+{
+    CHECK_INT(part->size, members);
+    CHECK_INT(scr_same_all(part, text, strlen(text) + 1), 1);
+    int above = -1;
+    MPI_Exscan(&t->comm.rank, &above, 1, MPI_INT, MPI_MAX, part->comm);
+    CHECK(part->rank == 0 || above < t->comm.rank);
+}
+
+MPI_CASE(split_by_text_puts_equal_texts_together)
+{
+    for (int k = 1; k <= t->comm.size; k++) {
+        struct scr_comm part;
+        struct scr_err err = SCR_ERR_INIT;
+        int mine = t->comm.rank % k;
+        char text[32];
+        snprintf(text, sizeof text, "node%d", mine);
+        CHECK_RC(scr_comm_split_str_all(&t->comm, text, &part, &err), SCR_OK, &err);
+        check_part(t, &part, text, (t->comm.size - mine + k - 1) / k);
+        scr_comm_free(&part);
+        CHECK(part.comm == MPI_COMM_NULL);
+    }
+}
+
+MPI_CASE(split_by_text_is_exact_when_hashes_collide)
+{
+    struct scr_comm part;
+    struct scr_err err = SCR_ERR_INIT;
+    int mine = t->comm.rank / 2;
+    char text[32];
+    snprintf(text, sizeof text, "n%d", mine);
+    CHECK_RC(scr_comm_split_hash_all(&t->comm, 5, text, &part, &err), SCR_OK, &err);
+    check_part(t, &part, text, 2 * mine + 1 < t->comm.size ? 2 : 1);
+    scr_comm_free(&part);
+}
+
+MPI_CASE(split_by_text_refuses_a_rank_without_one)
+{
+    struct scr_comm part;
+    struct scr_err err = SCR_ERR_INIT;
+    int last = t->comm.size - 1;
+    const char *text = t->comm.rank == last ? NULL : "a";
+    CHECK_RC(scr_comm_split_str_all(&t->comm, text, &part, &err), SCR_E_CONFIG, &err);
+    CHECK_INT(err.rank, last);
+    CHECK(part.comm == MPI_COMM_NULL);
+}
+
+MPI_CASE(split_without_colour_gives_an_empty_communicator)
+{
+    struct scr_comm part;
+    struct scr_err err = SCR_ERR_INIT;
+    int color = t->comm.rank == 0 ? 3 : -1;
+    CHECK_RC(scr_comm_split_all(&t->comm, color, 0, &part, &err), SCR_OK, &err);
+    CHECK_INT(part.size, t->comm.rank == 0 ? 1 : 0);
+    scr_comm_free(&part);
+    scr_comm_free(&part);
+}
+
+MPI_CASE(strings_are_broadcast)
+{
+    static const char *const texts[] = { "", "hello", NULL };
+    for (int i = 0; i < 3; i++) {
+        struct scr_err err = SCR_ERR_INIT;
+        int root = i % t->comm.size;
+        char *s = scr_strdup(t->comm.rank == root ? texts[i] : "old");
+        CHECK_RC(scr_bcast_str_all(&t->comm, root, &s, &err), SCR_OK, &err);
+        CHECK(texts[i] == NULL ? s == NULL : s != NULL && strcmp(s, texts[i]) == 0);
+        free(s);
+    }
+}
+
+MPI_CASE(bytes_are_compared_over_all_ranks)
+{
+    enum { N = 100000 };
+    char *p = scr_calloc(N, 1);
+    memset(p, 'x', N);
+    CHECK_INT(scr_same_all(&t->comm, p, N), 1);
+    CHECK_INT(scr_same_all(&t->comm, p, 0), 1);
+    if (t->comm.size > 1) {
+        int odd = t->comm.rank == t->comm.size - 1;
+        CHECK_INT(scr_same_all(&t->comm, p, odd ? N - 1 : N), 0);
+        CHECK_INT(scr_same_all(&t->comm, p, odd ? N : N - 1), 0);
+        p[N - 1] = odd ? 'y' : 'x';
+        CHECK_INT(scr_same_all(&t->comm, p, N), 0);
+    }
+    free(p);
+}
+
+/* {"FROM": from, "TO": to, "K": {0 … keys-1}} */
+static scr_hash *letter(int from, int to, int keys)
+{
+    scr_hash *h = scr_hash_new();
+    scr_hash_set_val_i64(h, "FROM", from);
+    scr_hash_set_val_i64(h, "TO", to);
+    for (int i = 0; i < keys; i++)
+        scr_hash_set_kv_int(h, "K", i);
+    return h;
+}
+
+MPI_CASE(hashes_are_broadcast_and_merged)
+{
+    static const int keys[] = { 0, 1, 30000 };
+    for (int i = 0; i < 3; i++) {
+        struct scr_err err = SCR_ERR_INIT;
+        int root = t->comm.size - 1;
+        scr_hash *want = letter(root, -1, keys[i]);
+        scr_hash *h = t->comm.rank == root ? scr_hash_dup(want) : scr_hash_new();
+        CHECK_RC(scr_hash_bcast_all(&t->comm, root, h, &err), SCR_OK, &err);
+        CHECK(scr_hash_equal(h, want));
+        scr_hash_delete(h);
+        scr_hash_delete(want);
+    }
+}
+
+MPI_CASE(hashes_go_round_a_ring)
+{
+    static const int keys[] = { 0, 7, 9000, 60000 };
+    int n = t->comm.size, me = t->comm.rank, right = (me + 1) % n,
+        left = (me + n - 1) % n;
+    for (int i = 0; i < 4; i++) {
+        struct scr_err err = SCR_ERR_INIT;
+        scr_hash *out = letter(me, right, keys[i]), *in = scr_hash_new();
+        scr_hash *want = letter(left, me, keys[i]);
+        CHECK_RC(scr_hash_sendrecv(&t->comm, out, right, in, left, &err), SCR_OK, &err);
+        CHECK(scr_hash_equal(in, want));
+        scr_hash_delete(out);
+        scr_hash_delete(in);
+        scr_hash_delete(want);
+    }
+}
+
+MPI_CASE(hashes_go_along_a_line)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int n = t->comm.size, me = t->comm.rank;
+    int right = me + 1 < n ? me + 1 : MPI_PROC_NULL,
+        left = me > 0 ? me - 1 : MPI_PROC_NULL;
+    scr_hash *out = letter(me, right, 3), *in = scr_hash_new();
+    CHECK_RC(scr_hash_sendrecv(&t->comm, out, right, in, left, &err), SCR_OK, &err);
+    CHECK_INT(scr_hash_size(in), me > 0 ? 3 : 0);
+    scr_hash_delete(in);
+    in = scr_hash_new();
+    if (n > 1 && me == 0)
+        CHECK_RC(scr_hash_send(&t->comm, n - 1, out, &err), SCR_OK, &err);
+    if (n > 1 && me == n - 1) {
+        CHECK_RC(scr_hash_recv(&t->comm, 0, in, &err), SCR_OK, &err);
+        CHECK_INT(scr_hash_size(in), 3);
+    }
+    scr_hash_delete(in);
+    scr_hash_delete(out);
+}
+
+/* A fixed pattern of who writes to whom in round `round`. */
+static int writes(int from, int to, int round)
+{
+    return (unsigned)(from * 7 + to * 13 + round * 5 + from * to) % 3 == 0;
+}
+
+static void exchange_round(struct mpi_test *t, int round)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    scr_hash *out = scr_hash_new(), *in = scr_hash_new(), *want = scr_hash_new();
+    int me = t->comm.rank;
+    char key[16];
+    for (int r = 0; r < t->comm.size; r++) {
+        snprintf(key, sizeof key, "%d", r);
+        int keys = round % 4 == 3 ? 20000 : round;
+        if (writes(me, r, round))
+            scr_hash_set(out, key, letter(me, r, keys));
+        if (writes(r, me, round))
+            scr_hash_set(want, key, letter(r, me, keys));
+    }
+    CHECK_RC(scr_hash_exchange_all(&t->comm, out, in, &err), SCR_OK, &err);
+    CHECK(scr_hash_equal(in, want));
+    int last = -1;
+    for (SCR_HASH_EACH(e, in)) {
+        CHECK(scr_hash_elem_key_int(e) > last);
+        last = scr_hash_elem_key_int(e);
+    }
+    scr_hash_delete(out);
+    scr_hash_delete(in);
+    scr_hash_delete(want);
+}
+
+MPI_CASE(sparse_exchange_delivers_everything_round_after_round)
+{
+    for (int round = 0; round < 60; round++)
+        exchange_round(t, round);
+}
+
+MPI_CASE(sparse_exchange_of_nothing)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    scr_hash *in = scr_hash_new();
+    CHECK_RC(scr_hash_exchange_all(&t->comm, NULL, in, &err), SCR_OK, &err);
+    CHECK_INT(scr_hash_size(in), 0);
+    scr_hash_delete(in);
+}
+
+MPI_CASE(sparse_exchange_refuses_a_key_that_is_no_rank)
+{
+    static const char *const bad[] = { "-1", "x", "99999" };
+    for (int i = 0; i < 3; i++) {
+        struct scr_err err = SCR_ERR_INIT;
+        scr_hash *out = scr_hash_new(), *in = scr_hash_new();
+        scr_hash_set_kv_int(out, "0", 5);
+        if (t->comm.rank == t->comm.size - 1)
+            scr_hash_set(out, bad[i], NULL);
+        CHECK_RC(scr_hash_exchange_all(&t->comm, out, in, &err), SCR_E_RANGE, &err);
+        CHECK_INT(err.rank, t->comm.size - 1);
+        scr_hash_delete(out);
+        scr_hash_delete(in);
+    }
+}
+
+MPI_CASE(a_failed_mpi_call_is_an_error_and_no_abort)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    char byte = 0;
+    CHECK_RC(scr_bcast_bytes_all(&t->comm, t->comm.size + 3, &byte, 1, &err), SCR_E_MPI,
+             &err);
+    CHECK(err.text[0] != '\0');
+}
+
+int main(int argc, char **argv)
+{
+    return mpi_test_main(
+        argc, argv,
+        MPI_CASES(RUN(agree_is_ok_when_nobody_failed),
+                  RUN(agree_gives_the_lowest_failed_ranks_error_to_all),
+                  RUN(agree_keeps_the_rank_that_was_known_before),
+                  RUN(agree_works_without_a_place_for_the_text), RUN(reductions),
+                  RUN(split_by_text_puts_equal_texts_together),
+                  RUN(split_by_text_is_exact_when_hashes_collide),
+                  RUN(split_by_text_refuses_a_rank_without_one),
+                  RUN(split_without_colour_gives_an_empty_communicator),
+                  RUN(strings_are_broadcast), RUN(bytes_are_compared_over_all_ranks),
+                  RUN(hashes_are_broadcast_and_merged), RUN(hashes_go_round_a_ring),
+                  RUN(hashes_go_along_a_line),
+                  RUN(sparse_exchange_delivers_everything_round_after_round),
+                  RUN(sparse_exchange_of_nothing),
+                  RUN(sparse_exchange_refuses_a_key_that_is_no_rank),
+                  RUN(a_failed_mpi_call_is_an_error_and_no_abort)));
+}
