@@ -112,6 +112,16 @@ int scr_write_all(const struct scr_sys *sys, int fd, const void *buf, size_t n,
     return SCR_OK;
 }
 
+int scr_resize(const struct scr_sys *sys, int fd, uint64_t n, const char *path,
+               struct scr_err *err)
+{
+    int rc;
+    do
+        rc = sys->ftruncate(fd, (off_t)n);
+    while (rc != 0 && errno == EINTR);
+    return rc == 0 ? SCR_OK : scr_fail(err, SCR_E_IO, errno, "resize %s", path);
+}
+
 int scr_fsync(const struct scr_sys *sys, int fd, const char *path, struct scr_err *err)
 {
     int rc;

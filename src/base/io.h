@@ -25,6 +25,9 @@ int scr_read_upto(const struct scr_sys *sys, int fd, void *buf, size_t n, size_t
                   const char *path, struct scr_err *err);
 int scr_write_all(const struct scr_sys *sys, int fd, const void *buf, size_t n,
                   const char *path, struct scr_err *err);
+/* Cuts or extends an open file to n bytes. */
+int scr_resize(const struct scr_sys *sys, int fd, uint64_t n, const char *path,
+               struct scr_err *err);
 int scr_fsync(const struct scr_sys *sys, int fd, const char *path, struct scr_err *err);
 
 /* The whole file into a malloc'd buffer (one NUL byte is appended, not counted in *n). A file

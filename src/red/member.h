@@ -26,10 +26,13 @@ enum {
     SCR_MEMBER_WRITE_PARITY = 8
 };
 
-/* Opens member `me` of g. files (order = logical order) are copied. redpath is its
- * redundancy file, whose parity starts at header_bytes (red path may be NULL when no
- * PARITY flag is set). Files opened for writing are created 0600 if absent and cut to
- * their size; READ needs files of exactly their size. */
+/* Opens member `me` of g (borrowed, as env, until the close). files (order = logical
+ * order) are copied; their sizes add up to g->len[me], else SCR_E_ARG. redpath is its
+ * redundancy file, whose parity starts at header_bytes (may be NULL when no PARITY flag
+ * is set). Files opened for writing are created 0600 if absent and cut to their size;
+ * READ needs regular files of exactly their size: SCR_E_NOENT, SCR_E_MISSING (short),
+ * SCR_E_CORRUPT (long), SCR_E_UNSAFE (no regular file). Any number of files: few are
+ * open at a time. One thread at a time. */
 int scr_member_open(const struct scr_env *env, const struct scr_geom *g, int me,
                     int flags, const struct scr_member_file *files, size_t nfiles,
                     const char *redpath, uint64_t header_bytes, struct scr_member **out,
@@ -44,17 +47,17 @@ int scr_member_read(struct scr_member *m, const struct scr_sym *sym, uint64_t at
 int scr_member_write(struct scr_member *m, const struct scr_sym *sym, uint64_t at,
                      const void *buf, size_t n, struct scr_err *err);
 
-/* CRC of each file and of the parity bytes as passed through read or write. Only valid
- * when every byte passed (a full encode, or a rebuild of this member): otherwise the
- * missing ones are read now. files[i].crc and *parity_crc are set (parity_crc may be
- * NULL). Closes nothing. */
+/* CRC of each file and of the parity bytes as passed through read or write; bytes that
+ * did not pass, or not in order, are read now. files[i].crc are set if opened with a
+ * DATA flag, *parity_crc if with a PARITY flag; either pointer may be NULL. Closes
+ * nothing. */
 int scr_member_finish(struct scr_member *m, struct scr_member_file *files,
                       uint32_t *parity_crc, struct scr_err *err);
 /* Closes all; a failed close of written files is an error. NULL is fine. */
 int scr_member_close(struct scr_member *m, struct scr_err *err);
 
-/* CRC32 of a whole file, or of the bytes from off to its end, in slices of 256 KiB.
- * size: bytes read. */
+/* CRC32 of a regular file from byte off to its end, in slices of 256 KiB. *size: bytes
+ * read. Symbolic links are not followed. */
 int scr_file_crc32(const struct scr_env *env, const char *path, uint64_t off,
                    uint64_t *size, uint32_t *crc, struct scr_err *err);
 

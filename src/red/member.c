@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A member's files and redundancy file, by symbol, with CRCs computed on the way. */
+#include "red/member.h"
+
+#include "base/io.h"
+#include "base/str.h"
+#include "red/fdcache.h"
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SLICE = 256 * 1024, /* bytes read at a time where nothing else says */
+    DATA_FLAGS = SCR_MEMBER_READ_DATA | SCR_MEMBER_WRITE_DATA,
+    PARITY_FLAGS = SCR_MEMBER_READ_PARITY | SCR_MEMBER_WRITE_PARITY,
+    /* The serial rebuild opens every member of a set in one process: share what
+     * RLIMIT_NOFILE usually gives. */
+    FDS_PER_SET = 512
+};
+
+/* Bytes within one file and one symbol. They pass in order, so that a CRC can be kept;
+ * done != len: they did not all pass, or not in order. */
+struct piece {
+    uint64_t off; /* in the logical file, or in the parity bytes */
+    uint64_t len; /* > 0 */
+    uint64_t done;
+    uint32_t crc; /* of the first done bytes */
+    size_t file;  /* data only */
+};
+
+struct pieces {
+    struct piece *at; /* ascending, without gaps */
+    size_t n, cap;
+};
+
+struct scr_member {
+    const struct scr_env *env;
+    const struct scr_geom *g;
+    int me, flags;
+    struct scr_member_file *files;
+    uint64_t *start; /* of each file in the logical file; [nfiles] is its end */
+    size_t nfiles;
+    char *redpath;
+    uint64_t header_bytes;
+    int redfd;
+    struct pieces data, parity;
+    struct scr_fdcache fds;
+    void *slice; /* SLICE bytes, when first needed */
+};
+
+/* --- pieces --- */
+
+static int add_piece(struct pieces *p, uint64_t off, uint64_t len, size_t file)
+{
+    if (p->n == p->cap) {
+        size_t cap = p->cap > 0 ? 2 * p->cap : 16;
+        struct piece *at = scr_reallocarray(p->at, cap, sizeof *at);
+        if (at == NULL)
+            return 0;
+        p->at = at;
+        p->cap = cap;
+    }
+    p->at[p->n++] = (struct piece){ .off = off, .len = len, .file = file };
+    return 1;
+}
+
+/* File f cut where chunks begin. */
+static int cut_file(struct scr_member *m, size_t f)
+{
+    uint64_t chunk = m->g->chunk > 0 ? m->g->chunk : m->start[m->nfiles];
+    uint64_t off = m->start[f], end = m->start[f + 1];
+    while (off < end) {
+        uint64_t next = (off / chunk + 1) * chunk;
+        uint64_t len = (next < end ? next : end) - off;
+        if (!add_piece(&m->data, off, len, f))
+            return 0;
+        off += len;
+    }
+    return 1;
+}
+
+static int cut_all(struct scr_member *m)
+{
+    for (size_t f = 0; f < m->nfiles; f++)
+        if (!cut_file(m, f))
+            return 0;
+    for (int slot = 0; slot < m->g->k; slot++) {
+        uint64_t off = scr_geom_slot_off(m->g, m->me, slot);
+        uint64_t end = scr_geom_slot_off(m->g, m->me, slot + 1);
+        if (end > off && !add_piece(&m->parity, off, end - off, 0))
+            return 0;
+    }
+    return 1;
+}
+
+/* The piece off lies in; NULL past the last. */
+static struct piece *find_piece(const struct pieces *p, uint64_t off)
+{
+    size_t lo = 0, hi = p->n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (p->at[mid].off + p->at[mid].len <= off)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < p->n ? &p->at[lo] : NULL;
+}
+
+/* n bytes at off of piece p pass. Its start begins it anew; a gap spoils it. */
+static void note(struct piece *p, uint64_t off, const void *buf, size_t n)
+{
+    uint64_t at = off - p->off;
+    if (at == 0 || at != p->done) {
+        p->crc = 0;
+        p->done = 0;
+    }
+    if (at != p->done)
+        return;
+    p->crc = scr_crc32(p->crc, buf, n);
+    p->done += n;
+}
+
+/* --- opening --- */
+
+static int copy_files(struct scr_member *m, const struct scr_member_file *files,
+                      size_t n, struct scr_err *err)
+{
+    m->files = scr_calloc(n, sizeof *m->files);
+    m->start = scr_calloc(n + 1, sizeof *m->start);
+    if (m->files == NULL || m->start == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "list of %zu files", n);
+    for (; m->nfiles < n; m->nfiles++) {
+        size_t f = m->nfiles;
+        m->files[f] = files[f];
+        m->files[f].path = scr_strdup(files[f].path);
+        if (m->files[f].path == NULL)
+            return scr_fail(err, SCR_E_NOMEM, 0, "list of %zu files", n);
+        m->start[f + 1] = m->start[f] + files[f].size;
+        if (m->start[f + 1] < m->start[f])
+            return scr_fail(err, SCR_E_RANGE, 0, "sizes of %zu files", n);
+    }
+    if (m->start[n] != m->g->len[m->me])
+        return scr_fail(err, SCR_E_ARG, 0,
+                        "files of member %d: %llu bytes, the set has %llu", m->me,
+                        (unsigned long long)m->start[n],
+                        (unsigned long long)m->g->len[m->me]);
+    return SCR_OK;
+}
+
+/* A file to be read must be a regular file of the recorded size. */
+static int check_size(const struct scr_member *m, const char *path, uint64_t size,
+                      struct scr_err *err)
+{
+    struct stat st;
+    int rc = scr_file_stat(m->env->sys, path, &st, err);
+    if (rc != SCR_OK)
+        return rc;
+    if (!S_ISREG(st.st_mode))
+        return scr_fail(err, SCR_E_UNSAFE, 0, "read %s: not a regular file", path);
+    if ((uint64_t)st.st_size == size)
+        return SCR_OK;
+    return scr_fail(err, (uint64_t)st.st_size < size ? SCR_E_MISSING : SCR_E_CORRUPT, 0,
+                    "read %s: %lld bytes, recorded are %llu", path,
+                    (long long)st.st_size, (unsigned long long)size);
+}
+
+static int open_data(struct scr_member *m, struct scr_err *err)
+{
+    int write = m->flags & SCR_MEMBER_WRITE_DATA;
+    int rc = SCR_OK;
+    scr_fdcache_init(&m->fds, m->env->sys, write ? O_RDWR | O_CREAT : O_RDONLY,
+                     FDS_PER_SET / m->g->n);
+    for (size_t f = 0; rc == SCR_OK && f < m->nfiles; f++) {
+        const struct scr_member_file *file = &m->files[f];
+        int fd;
+        if (!write)
+            rc = check_size(m, file->path, file->size, err);
+        else if ((rc = scr_fdcache_get(&m->fds, f, file->path, &fd, err)) == SCR_OK)
+            rc = scr_resize(m->env->sys, fd, file->size, file->path, err);
+    }
+    return rc;
+}
+
+static int open_parity(struct scr_member *m, struct scr_err *err)
+{
+    const struct scr_sys *sys = m->env->sys;
+    uint64_t size = m->header_bytes + scr_geom_parity_bytes(m->g, m->me);
+    int write = m->flags & SCR_MEMBER_WRITE_PARITY;
+    int rc = write ? SCR_OK : check_size(m, m->redpath, size, err);
+    if (rc != SCR_OK)
+        return rc;
+    rc = scr_open(sys, m->redpath, (write ? O_RDWR | O_CREAT : O_RDONLY) | O_NOFOLLOW,
+                  0600, &m->redfd, err);
+    if (rc == SCR_OK && write)
+        rc = scr_resize(sys, m->redfd, size, m->redpath, err);
+    return rc;
+}
+
+static int open_all(struct scr_member *m, const struct scr_member_file *files,
+                    size_t nfiles, const char *redpath, struct scr_err *err)
+{
+    int rc = copy_files(m, files, nfiles, err);
+    if (rc != SCR_OK)
+        return rc;
+    m->redpath = scr_strdup(redpath);
+    if (!cut_all(m) || (redpath != NULL && m->redpath == NULL))
+        return scr_fail(err, SCR_E_NOMEM, 0, "member %d of a redundancy set", m->me);
+    if ((m->flags & PARITY_FLAGS) != 0 && redpath == NULL)
+        return scr_fail(err, SCR_E_ARG, 0, "member %d: no redundancy file", m->me);
+    if ((m->flags & DATA_FLAGS) != 0)
+        rc = open_data(m, err);
+    if (rc == SCR_OK && (m->flags & PARITY_FLAGS) != 0)
+        rc = open_parity(m, err);
+    return rc;
+}
+
+int scr_member_open(const struct scr_env *env, const struct scr_geom *g, int me,
+                    int flags, const struct scr_member_file *files, size_t nfiles,
+                    const char *redpath, uint64_t header_bytes, struct scr_member **out,
+                    struct scr_err *err)
+{
+    *out = NULL;
+    if (me < 0 || me >= g->n)
+        return scr_fail(err, SCR_E_ARG, 0, "member %d of a set of %d", me, g->n);
+    struct scr_member *m = scr_calloc(1, sizeof *m);
+    if (m == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "member %d of a redundancy set", me);
+    m->env = env;
+    m->g = g;
+    m->me = me;
+    m->flags = flags;
+    m->header_bytes = header_bytes;
+    m->redfd = -1;
+    int rc = open_all(m, files, nfiles, redpath, err);
+    if (rc != SCR_OK)
+        (void)scr_member_close(m, NULL); /* the first error counts */
+    else
+        *out = m;
+    return rc;
+}
+
+/* --- bytes --- */
+
+enum direction { READ, WRITE };
+
+static int move(struct scr_member *m, enum direction dir, int fd, const char *path,
+                char *buf, size_t n, uint64_t off, struct scr_err *err)
+{
+    if (dir == READ)
+        return scr_pread_all(m->env->sys, fd, buf, n, (off_t)off, path, err);
+    return scr_pwrite_all(m->env->sys, fd, buf, n, (off_t)off, path, err);
+}
+
+/* n bytes at off, all of piece p. */
+static int move_piece(struct scr_member *m, enum direction dir, struct piece *p,
+                      int is_parity, uint64_t off, char *buf, size_t n,
+                      struct scr_err *err)
+{
+    int rc, fd;
+    if (is_parity) {
+        rc = move(m, dir, m->redfd, m->redpath, buf, n, m->header_bytes + off, err);
+    } else {
+        const char *path = m->files[p->file].path;
+        rc = scr_fdcache_get(&m->fds, p->file, path, &fd, err);
+        if (rc == SCR_OK)
+            rc = move(m, dir, fd, path, buf, n, off - m->start[p->file], err);
+    }
+    if (rc == SCR_OK)
+        note(p, off, buf, n);
+    return rc;
+}
+
+static int is_zero(const char *p, size_t n)
+{
+    return n == 0 || (p[0] == 0 && memcmp(p, p + 1, n - 1) == 0);
+}
+
+/* What lies past the end of the logical file reads as zeros and may only be written so.
+ */
+static int move_padding(const struct scr_member *m, enum direction dir, char *buf,
+                        size_t n, struct scr_err *err)
+{
+    if (dir == READ)
+        memset(buf, 0, n);
+    else if (!is_zero(buf, n))
+        return scr_fail(err, SCR_E_CORRUPT, 0,
+                        "files of member %d: rebuilt bytes past their end are not zero",
+                        m->me);
+    return SCR_OK;
+}
+
+static int check_symbol(const struct scr_member *m, enum direction dir,
+                        const struct scr_sym *sym, uint64_t at, size_t n,
+                        struct scr_err *err)
+{
+    static const int needed[2][2] = {
+        { DATA_FLAGS, PARITY_FLAGS },
+        { SCR_MEMBER_WRITE_DATA, SCR_MEMBER_WRITE_PARITY },
+    };
+    uint64_t len = scr_geom_max_rowlen(m->g);
+    uint64_t end = sym->off + at + n;
+    if (sym->member != m->me || (m->flags & needed[dir][sym->is_parity != 0]) == 0)
+        return scr_fail(err, SCR_E_ARG, 0,
+                        "member %d: not opened for this symbol of member %d", m->me,
+                        sym->member);
+    if (at > len || n > len - at ||
+        (sym->is_parity && end > scr_geom_parity_bytes(m->g, m->me)))
+        return scr_fail(err, SCR_E_RANGE, 0, "member %d: bytes past the symbol's end",
+                        m->me);
+    return SCR_OK;
+}
+
+static int transfer(struct scr_member *m, enum direction dir, const struct scr_sym *sym,
+                    uint64_t at, char *buf, size_t n, struct scr_err *err)
+{
+    struct pieces *pieces = sym->is_parity ? &m->parity : &m->data;
+    uint64_t off = sym->off + at;
+    int rc = check_symbol(m, dir, sym, at, n, err);
+    while (rc == SCR_OK && n > 0) {
+        struct piece *p = find_piece(pieces, off);
+        if (p == NULL)
+            return move_padding(m, dir, buf, n, err);
+        uint64_t left = p->off + p->len - off;
+        size_t len = left < n ? (size_t)left : n;
+        rc = move_piece(m, dir, p, sym->is_parity, off, buf, len, err);
+        off += len;
+        buf += len;
+        n -= len;
+    }
+    return rc;
+}
+
+int scr_member_read(struct scr_member *m, const struct scr_sym *sym, uint64_t at,
+                    void *buf, size_t n, struct scr_err *err)
+{
+    return transfer(m, READ, sym, at, buf, n, err);
+}
+
+int scr_member_write(struct scr_member *m, const struct scr_sym *sym, uint64_t at,
+                     const void *buf, size_t n, struct scr_err *err)
+{
+    return transfer(m, WRITE, sym, at, (char *)buf, n, err); /* only read from */
+}
+
+/* --- CRCs --- */
+
+/* Reads a piece of which not every byte passed in order. */
+static int complete(struct scr_member *m, struct piece *p, int is_parity,
+                    struct scr_err *err)
+{
+    if (p->done == p->len)
+        return SCR_OK;
+    if (m->slice == NULL && (m->slice = malloc(SLICE)) == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "read %d bytes", SLICE);
+    int rc = SCR_OK;
+    for (uint64_t at = 0; rc == SCR_OK && at < p->len; at += SLICE) {
+        size_t n = p->len - at < SLICE ? (size_t)(p->len - at) : SLICE;
+        rc = move_piece(m, READ, p, is_parity, p->off + at, m->slice, n, err);
+    }
+    return rc;
+}
+
+int scr_member_finish(struct scr_member *m, struct scr_member_file *files,
+                      uint32_t *parity_crc, struct scr_err *err)
+{
+    int rc = SCR_OK, data = (m->flags & DATA_FLAGS) != 0 && files != NULL;
+    int parity = (m->flags & PARITY_FLAGS) != 0 && parity_crc != NULL;
+    for (size_t f = 0; data && f < m->nfiles; f++)
+        files[f].crc = 0;
+    for (size_t i = 0; rc == SCR_OK && data && i < m->data.n; i++) {
+        struct piece *p = &m->data.at[i];
+        rc = complete(m, p, 0, err);
+        files[p->file].crc = scr_crc32_combine(files[p->file].crc, p->crc, p->len);
+    }
+    if (parity)
+        *parity_crc = 0;
+    for (size_t i = 0; rc == SCR_OK && parity && i < m->parity.n; i++) {
+        struct piece *p = &m->parity.at[i];
+        rc = complete(m, p, 1, err);
+        *parity_crc = scr_crc32_combine(*parity_crc, p->crc, p->len);
+    }
+    return rc;
+}
+
+int scr_member_close(struct scr_member *m, struct scr_err *err)
+{
+    if (m == NULL)
+        return SCR_OK;
+    int rc = scr_fdcache_close(&m->fds, err);
+    int closed = scr_close(m->env->sys, &m->redfd, m->redpath, err);
+    for (size_t f = 0; f < m->nfiles; f++)
+        free(m->files[f].path);
+    free(m->files);
+    free(m->start);
+    free(m->redpath);
+    free(m->data.at);
+    free(m->parity.at);
+    free(m->slice);
+    free(m);
+    return rc != SCR_OK ? rc : closed;
+}
+
+/* --- whole files --- */
+
+static int crc_of(const struct scr_env *env, int fd, const char *path, uint64_t off,
+                  uint64_t size, uint32_t *crc, struct scr_err *err)
+{
+    size_t cap = size < SLICE ? (size_t)size : SLICE;
+    char *buf = malloc(cap > 0 ? cap : 1);
+    if (buf == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "read %s", path);
+    int rc = SCR_OK;
+    *crc = 0;
+    for (uint64_t at = 0; rc == SCR_OK && at < size; at += cap) {
+        size_t n = size - at < cap ? (size_t)(size - at) : cap;
+        rc = scr_pread_all(env->sys, fd, buf, n, (off_t)(off + at), path, err);
+        if (rc == SCR_OK)
+            *crc = scr_crc32(*crc, buf, n);
+    }
+    free(buf);
+    return rc;
+}
+
+int scr_file_crc32(const struct scr_env *env, const char *path, uint64_t off,
+                   uint64_t *size, uint32_t *crc, struct scr_err *err)
+{
+    struct stat st;
+    int rc = scr_file_stat(env->sys, path, &st, err);
+    if (rc != SCR_OK)
+        return rc;
+    if (!S_ISREG(st.st_mode))
+        return scr_fail(err, SCR_E_UNSAFE, 0, "read %s: not a regular file", path);
+    if (off > (uint64_t)st.st_size)
+        return scr_fail(err, SCR_E_MISSING, 0, "read %s: ends at byte %lld", path,
+                        (long long)st.st_size);
+    int fd;
+    rc = scr_open(env->sys, path, O_RDONLY | O_NOFOLLOW, 0, &fd, err);
+    if (rc != SCR_OK)
+        return rc;
+    *size = (uint64_t)st.st_size - off;
+    rc = crc_of(env, fd, path, off, *size, crc, err);
+    int closed = scr_close(env->sys, &fd, path, err);
+    return rc != SCR_OK ? rc : closed;
+}
