@@ -20,7 +20,7 @@ int scr_dir_make_private(const struct scr_sys *sys, const char *base, const char
 int scr_dir_make(const struct scr_sys *sys, const char *path, mode_t mode,
                  struct scr_err *err);
 
-/* fsync of the directory itself. */
+/* fsync of the directory itself; a file system that cannot (EINVAL) needs none. */
 int scr_dir_sync(const struct scr_sys *sys, const char *path, struct scr_err *err);
 
 /* Names in a directory without "." and "..", sorted by byte value, as a malloc'd array of
@@ -30,10 +30,11 @@ int scr_dir_list(const struct scr_sys *sys, const char *path, char ***names, siz
 void scr_names_free(char **names, size_t n);
 
 /* rm -r without following symbolic links, staying on what openat reaches; absent is success.
- * Goes on after an error and returns the first. */
+ * Goes on after an error and returns the first. "/", "." and ".." are refused (SCR_E_ARG). */
 int scr_dir_remove(const struct scr_sys *sys, const char *path, struct scr_err *err);
 
-/* rmdir of path and then of its parents while they are empty, never of stop itself or above. */
+/* rmdir of path and then of its parents while they are empty, never of stop itself or above.
+ * Both absolute. A path not below stop is SCR_E_OUTSIDE; path equal to stop does nothing. */
 int scr_dir_prune(const struct scr_sys *sys, const char *path, const char *stop,
                   struct scr_err *err);
 

@@ -12,7 +12,8 @@
 /* Opens with O_CLOEXEC added; *fd is -1 on error. mode as in open(2). */
 int scr_open(const struct scr_sys *sys, const char *path, int flags, mode_t mode, int *fd,
              struct scr_err *err);
-/* Closes *fd if it is >= 0 and sets it to -1. A failed close of a written file is SCR_E_IO. */
+/* Closes *fd if it is >= 0 and sets it to -1. A failed close of a written file is SCR_E_IO, also
+ * with EINTR: nobody knows then whether what was written arrived. */
 int scr_close(const struct scr_sys *sys, int *fd, const char *path, struct scr_err *err);
 
 /* Exactly n bytes at off; end of file before that is SCR_E_MISSING. */
@@ -32,7 +33,7 @@ int scr_fsync(const struct scr_sys *sys, int fd, const char *path, struct scr_er
 
 /* The whole file into a malloc'd buffer (one NUL byte is appended, not counted in *n). A file
  * larger than max bytes is SCR_E_RANGE; an absent one SCR_E_NOENT; a directory or device
- * SCR_E_UNSAFE. */
+ * SCR_E_UNSAFE; *buf is NULL then. Never waits on a FIFO. */
 int scr_file_load(const struct scr_sys *sys, const char *path, size_t max, void **buf,
                   size_t *n, struct scr_err *err);
 
@@ -41,12 +42,16 @@ enum scr_durability {
     SCR_DURABLE = 1   /* file fsynced, renamed, directory fsynced (invariant D1) */
 };
 
-/* Replaces path atomically: temporary name ".<base>.<pid>.tmp" in the same directory, write, [fsync],
- * rename, [fsync directory]. On error path keeps its old content and the temporary is gone. */
+/* Replaces path atomically: a temporary ".<base>.<pid>.<n>.tmp" of its own in the same directory
+ * (O_EXCL, so any number of processes may replace one path at once, the last one wins), write,
+ * [fsync], rename, [fsync directory]. On error path keeps its old content and the temporary is
+ * gone; only when the very last step, the sync of the directory, fails is the new content there.
+ * A crash may leave the temporary. A symbolic link at path is itself replaced. */
 int scr_file_replace(const struct scr_sys *sys, const char *path, const void *buf, size_t n,
                      mode_t mode, enum scr_durability how, struct scr_err *err);
 
-/* One write() with O_APPEND | O_CREAT of all n bytes (logs, journals). */
+/* One write() with O_APPEND | O_CREAT of all n bytes (logs, journals); only after a short write
+ * a second one. An error may leave part of the record at the end. */
 int scr_file_append(const struct scr_sys *sys, const char *path, const void *buf, size_t n,
                     mode_t mode, struct scr_err *err);
 

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Starting processes, always from an argument array, never through a shell. */
+#include "base/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/str.h"
+#include "base/units.h"
+
+extern char **environ;
+
+enum {
+    TICK_MS = 20, /* longest time between two looks at a running process */
+    OUTPUT_MAX = 64 * 1024 * 1024 /* captured; a command that prints more went wrong */
+};
+static const double kill_grace_s = 2.0; /* from SIGTERM to SIGKILL */
+
+/* --- environment --- */
+
+/* Whether the setting "K=V" or "K" is about the variable of entry. */
+static int same_key(const char *setting, const char *entry)
+{
+    size_t n = strcspn(setting, "=");
+    return strncmp(setting, entry, n) == 0 && entry[n] == '=';
+}
+
+static int overridden(const char *entry, const char *const *settings)
+{
+    for (; *settings != NULL; settings++)
+        if (same_key(*settings, entry))
+            return 1;
+    return 0;
+}
+
+/* Ours with the settings applied: an array to free, of borrowed strings. */
+static char **merge_env(const char *const *settings)
+{
+    static const char *const none[] = { NULL };
+    size_t n = 0, m = 0;
+    settings = settings ? settings : none;
+    while (environ != NULL && environ[n] != NULL)
+        n++;
+    while (settings[m] != NULL)
+        m++;
+    char **env = scr_calloc(n + m + 1, sizeof *env), **at = env;
+    if (env == NULL)
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!overridden(environ[i], settings))
+            *at++ = environ[i];
+    for (size_t i = 0; i < m; i++)
+        if (strchr(settings[i], '=') != NULL)
+            *at++ =
+                (char *)(uintptr_t)settings[i]; /* posix_spawn does not write to it */
+    return env;
+}
+
+/* --- starting --- */
+
+/* What of a start has to be given back. */
+struct launch {
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attr;
+    int out, err; /* -1: inherited */
+};
+
+/* A descriptor above the standard ones, which a dup2 of another stream cannot hit. */
+static int open_output(const char *path, int *fd, struct scr_err *err)
+{
+    int low = -1;
+    int rc =
+        scr_open(&scr_sys_posix, path, O_WRONLY | O_CREAT | O_TRUNC, 0666, &low, err);
+    if (rc != SCR_OK)
+        return rc;
+    *fd = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (*fd < 0)
+        rc = scr_fail(err, SCR_E_IO, errno, "open %s", path);
+    (void)scr_close(&scr_sys_posix, &low, path, NULL); /* the copy stays open */
+    return rc;
+}
+
+static int open_outputs(const struct scr_proc_spec *spec, struct launch *l,
+                        struct scr_err *err)
+{
+    int one =
+        spec->out_path && spec->err_path && strcmp(spec->out_path, spec->err_path) == 0;
+    int rc = SCR_OK;
+    if (spec->out_path != NULL)
+        rc = open_output(spec->out_path, &l->out, err);
+    if (rc == SCR_OK && spec->err_path != NULL && !one)
+        rc = open_output(spec->err_path, &l->err, err);
+    return rc;
+}
+
+/* Everything the child does between its birth and the program; an errno. */
+static int describe(const struct scr_proc_spec *spec, struct launch *l)
+{
+    int out = l->out;
+    int err = spec->err_path != NULL && l->err < 0 ? l->out : l->err;
+    int rc = 0;
+    if (out >= 0)
+        rc = posix_spawn_file_actions_adddup2(&l->files, out, STDOUT_FILENO);
+    if (rc == 0 && err >= 0)
+        rc = posix_spawn_file_actions_adddup2(&l->files, err, STDERR_FILENO);
+    if (rc == 0 && spec->cwd != NULL)
+        rc = posix_spawn_file_actions_addchdir_np(&l->files, spec->cwd);
+
+    /* What we block or ignore is our affair, not the program's. */
+    short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
+    sigset_t none, dfl;
+    sigemptyset(&none);
+    sigemptyset(&dfl);
+    sigaddset(&dfl, SIGPIPE);
+    if (spec->new_group)
+        flags |= POSIX_SPAWN_SETPGROUP; /* its default group 0 means one of its own */
+    if (rc == 0)
+        rc = posix_spawnattr_setsigmask(&l->attr, &none);
+    if (rc == 0)
+        rc = posix_spawnattr_setsigdefault(&l->attr, &dfl);
+    if (rc == 0)
+        rc = posix_spawnattr_setflags(&l->attr, flags);
+    return rc;
+}
+
+/* posix_spawn and not fork: it tells why a program cannot be executed, and copies no
+ * page tables, nor memory registered with a network card, of a large process. */
+static int spawn(const struct scr_proc_spec *spec, struct launch *l, pid_t *pid)
+{
+    char **env = merge_env(spec->env);
+    char *const *argv = (char *const *)(uintptr_t)spec->argv;
+    if (env == NULL)
+        return ENOMEM;
+    int rc = describe(spec, l);
+    if (rc == 0)
+        rc = posix_spawnp(pid, argv[0], &l->files, &l->attr, argv, env);
+    free(env);
+    return rc;
+}
+
+/* out: where stdout goes, -1 as spec says. */
+static int start(const struct scr_proc_spec *spec, int out, pid_t *pid,
+                 struct scr_err *err)
+{
+    struct launch l = { .out = out, .err = -1 };
+    *pid = -1;
+    if (spec->argv == NULL || spec->argv[0] == NULL || spec->argv[0][0] == '\0')
+        return scr_fail(err, SCR_E_ARG, 0, "start a program: no name given");
+    if (posix_spawn_file_actions_init(&l.files) != 0)
+        return scr_fail(err, SCR_E_NOMEM, ENOMEM, "start %s", spec->argv[0]);
+    if (posix_spawnattr_init(&l.attr) != 0) {
+        posix_spawn_file_actions_destroy(&l.files);
+        return scr_fail(err, SCR_E_NOMEM, ENOMEM, "start %s", spec->argv[0]);
+    }
+    int rc = open_outputs(spec, &l, err);
+    if (rc == SCR_OK) {
+        int cause = spawn(spec, &l, pid);
+        if (cause != 0)
+            rc = scr_fail(err, SCR_E_IO, cause, "start %s%s%s", spec->argv[0],
+                          spec->cwd ? " in " : "", spec->cwd ? spec->cwd : "");
+    }
+    /* The child has copies; ours were not written to. */
+    if (l.out != out)
+        (void)scr_close(&scr_sys_posix, &l.out, "", NULL);
+    (void)scr_close(&scr_sys_posix, &l.err, "", NULL);
+    posix_spawnattr_destroy(&l.attr);
+    posix_spawn_file_actions_destroy(&l.files);
+    return rc;
+}
+
+int scr_proc_start(const struct scr_proc_spec *spec, pid_t *pid, struct scr_err *err)
+{
+    return start(spec, -1, pid, err);
+}
+
+/* --- waiting --- */
+
+static int exit_status(int raw)
+{
+    return WIFSIGNALED(raw) ? 128 + WTERMSIG(raw) : WEXITSTATUS(raw);
+}
+
+/* 1 and *status if it has ended, 0 if not, -1 with errno. */
+static int reap(pid_t pid, int flags, int *status)
+{
+    int raw;
+    pid_t got;
+    do
+        got = waitpid(pid, &raw, flags);
+    while (got < 0 && errno == EINTR);
+    if (got == pid)
+        *status = exit_status(raw);
+    return got == pid ? 1 : (int)got;
+}
+
+static void nap(long ms)
+{
+    struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
+    nanosleep(&t, NULL);
+}
+
+int scr_proc_wait(pid_t pid, double timeout_s, int *status, struct scr_err *err)
+{
+    double end = scr_now_mono() + timeout_s;
+    if (pid <= 0) /* waitpid would take any child of ours */
+        return scr_fail(err, SCR_E_ARG, 0, "wait for process %ld", (long)pid);
+    for (long ms = 1;; ms = 2 * ms < TICK_MS ? 2 * ms : TICK_MS) {
+        int got = reap(pid, timeout_s < 0 ? 0 : WNOHANG, status);
+        if (got > 0)
+            return SCR_OK;
+        if (got < 0)
+            return scr_fail(err, SCR_E_IO, errno, "wait for process %ld", (long)pid);
+        if (scr_now_mono() >= end)
+            return scr_fail(err, SCR_E_LOCKED, 0,
+                            "process %ld still running after %.1f seconds", (long)pid,
+                            timeout_s);
+        nap(ms);
+    }
+}
+
+int scr_proc_kill_group(pid_t pid, int signo, struct scr_err *err)
+{
+    if (pid <= 1) /* kill(-1) and kill(0) mean others than this group */
+        return scr_fail(err, SCR_E_ARG, 0, "kill process group %ld", (long)pid);
+    if (kill(-pid, signo) != 0 && errno != ESRCH)
+        return scr_fail(err, SCR_E_IO, errno, "kill process group %ld", (long)pid);
+    return SCR_OK;
+}
+
+/* Asks it to end, then makes it; reaped afterwards. */
+static void put_down(const struct scr_proc_spec *spec, pid_t pid)
+{
+    pid_t target = spec->new_group ? -pid : pid;
+    int status;
+    (void)kill(target, SIGTERM);
+    if (scr_proc_wait(pid, kill_grace_s, &status, NULL) == SCR_OK)
+        return;
+    (void)kill(target, SIGKILL);
+    (void)reap(pid, 0, &status);
+}
+
+/* --- whole runs --- */
+
+/* Milliseconds poll may wait before somebody has to look at the clock or the process.
+ */
+static int poll_ms(double end)
+{
+    double left = 1e3 * (end - scr_now_mono());
+    return left >= TICK_MS ? TICK_MS : left > 0 ? (int)left + 1 : 0;
+}
+
+/* Takes what the pipe holds; 1 if more may come, 0 at its end, -1 with errno. */
+static int drain_once(int fd, struct scr_str *text)
+{
+    char buf[16384];
+    ssize_t n = read(fd, buf, sizeof buf);
+    if (n < 0)
+        return errno == EINTR || errno == EAGAIN ? 1 : -1;
+    scr_str_append_n(text, buf, (size_t)n);
+    if (text->bad || text->len > OUTPUT_MAX) {
+        errno = text->bad ? ENOMEM : EFBIG;
+        return -1;
+    }
+    return n > 0;
+}
+
+/* Collects output until the pipe ends, or the process has ended and the pipe is empty:
+ * a daemon that inherited the pipe must not keep us here. *ended with the status then.
+ */
+static int collect(pid_t pid, int fd, double timeout_s, struct scr_str *text,
+                   int *ended, int *status, struct scr_err *err)
+{
+    double end = scr_now_mono() + (timeout_s < 0 ? 1e9 : timeout_s);
+    for (;;) {
+        struct pollfd p = { .fd = fd, .events = POLLIN };
+        int was_ended = *ended;
+        int ready = poll(&p, 1, was_ended ? 0 : poll_ms(end));
+        if (ready > 0) {
+            int more = drain_once(fd, text);
+            if (more < 0)
+                return scr_fail(err, SCR_E_IO, errno, "read output of process %ld",
+                                (long)pid);
+            if (more == 0)
+                return SCR_OK;
+        } else if (ready == 0 && was_ended) {
+            return SCR_OK;
+        }
+        if (scr_now_mono() >= end)
+            return scr_fail(err, SCR_E_LOCKED, 0,
+                            "process %ld still running after %.1f seconds", (long)pid,
+                            timeout_s);
+        if (ready <= 0 && !*ended)
+            *ended = reap(pid, WNOHANG, status) > 0;
+    }
+}
+
+/* The started process to its end, its output (if any is captured) to text. */
+static int see_through(const struct scr_proc_spec *spec, pid_t pid, int fd,
+                       double timeout_s, struct scr_str *text, int *status,
+                       struct scr_err *err)
+{
+    int ended = 0, rc = SCR_OK;
+    double end = scr_now_mono() + timeout_s;
+    if (fd >= 0)
+        rc = collect(pid, fd, timeout_s, text, &ended, status, err);
+    if (rc == SCR_OK && !ended) {
+        double left = end - scr_now_mono();
+        left = timeout_s < 0 ? -1 : left > 0 ? left : 0;
+        rc = scr_proc_wait(pid, left, status, err);
+    }
+    if (rc != SCR_OK && !ended)
+        put_down(spec, pid);
+    if (rc != SCR_OK)
+        scr_err_prefix(err, "%s", spec->argv[0]);
+    return rc;
+}
+
+int scr_proc_run(const struct scr_proc_spec *spec, double timeout_s, char **out,
+                 int *status, struct scr_err *err)
+{
+    struct scr_str text = SCR_STR_INIT;
+    int ends[2] = { -1, -1 };
+    pid_t pid;
+    *status = -1;
+    if (out != NULL) {
+        *out = NULL;
+        if (spec->out_path != NULL)
+            return scr_fail(err, SCR_E_ARG, 0,
+                            "run a program: output both captured and to %s",
+                            spec->out_path);
+        if (pipe2(ends, O_CLOEXEC) != 0)
+            return scr_fail(err, SCR_E_IO, errno, "run a program: pipe");
+    }
+    int rc = start(spec, ends[1], &pid, err);
+    (void)scr_close(&scr_sys_posix, &ends[1], "", NULL); /* the child has a copy */
+    if (rc == SCR_OK)
+        rc = see_through(spec, pid, ends[0], timeout_s, &text, status, err);
+    (void)scr_close(&scr_sys_posix, &ends[0], "",
+                    NULL); /* nothing written through it */
+    if (rc == SCR_OK && out != NULL && (*out = scr_str_take(&text)) == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, ENOMEM, "output of %s", spec->argv[0]);
+    if (rc != SCR_OK)
+        *status = -1;
+    scr_str_free(&text);
+    return rc;
+}

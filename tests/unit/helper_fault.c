@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* System calls that fail on demand. */
+#include "helper_fault.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+static struct {
+    enum test_kind kind;
+    long n; /* -1: none */
+    int error;
+    size_t most; /* bytes of a short transfer, when error is 0 */
+    enum test_how how;
+    int fired;
+    long calls[TEST_ANY + 1];
+} fault = { .kind = TEST_ANY, .n = -1 };
+
+static long open_fds;
+
+static void arm(enum test_kind kind, long n, int error, size_t most, enum test_how how)
+{
+    fault.kind = kind;
+    fault.n = n;
+    fault.error = error;
+    fault.most = most;
+    fault.how = how;
+    fault.fired = 0;
+    for (int i = 0; i <= TEST_ANY; i++)
+        fault.calls[i] = 0;
+}
+
+void test_fault_arm(enum test_kind kind, long n, int error, enum test_how how)
+{
+    arm(kind, n, error, 0, how);
+}
+
+void test_fault_short(enum test_kind kind, long n, size_t most, enum test_how how)
+{
+    arm(kind, n, 0, most, how);
+}
+
+int test_fault_off(void)
+{
+    fault.n = -1;
+    return fault.fired;
+}
+
+long test_fault_count(enum test_kind kind)
+{
+    return fault.calls[kind];
+}
+
+long test_fault_open_fds(void)
+{
+    return open_fds;
+}
+
+/* Counts a call; 1 if it is the one (or one of those) to disturb. */
+static int disturbed(enum test_kind kind)
+{
+    long number = fault.kind == TEST_ANY ? fault.calls[TEST_ANY] : fault.calls[kind];
+    fault.calls[kind]++;
+    fault.calls[TEST_ANY]++;
+    if (fault.n < 0 || (fault.kind != TEST_ANY && fault.kind != kind))
+        return 0;
+    if (number != fault.n && !(fault.how == TEST_FOREVER && number > fault.n))
+        return 0;
+    fault.fired = 1;
+    return 1;
+}
+
+/* 1 with errno if the call is to fail; a short fault shortens *most, where there is
+ * one. */
+static int fails(enum test_kind kind, size_t *most)
+{
+    if (!disturbed(kind))
+        return 0;
+    if (fault.error == 0) {
+        if (most != NULL && fault.most < *most)
+            *most = fault.most;
+        return 0;
+    }
+    errno = fault.error;
+    return 1;
+}
+
+/* Closing fails after the fact, as it does on Linux. */
+static int keep_error(int rc, int failed)
+{
+    if (!failed)
+        return rc;
+    errno = fault.error;
+    return -1;
+}
+
+static int f_openat(int dirfd, const char *path, int flags, mode_t mode)
+{
+    if (fails(TEST_OPENAT, NULL))
+        return -1;
+    int fd = scr_sys_posix.openat(dirfd, path, flags, mode);
+    open_fds += fd >= 0;
+    return fd;
+}
+
+static int f_close(int fd)
+{
+    int failed = fails(TEST_CLOSE, NULL);
+    int rc = scr_sys_posix.close(fd);
+    open_fds -= rc == 0;
+    return keep_error(rc, failed);
+}
+
+static ssize_t f_read(int fd, void *buf, size_t n)
+{
+    return fails(TEST_READ, &n) ? -1 : scr_sys_posix.read(fd, buf, n);
+}
+
+static ssize_t f_write(int fd, const void *buf, size_t n)
+{
+    return fails(TEST_WRITE, &n) ? -1 : scr_sys_posix.write(fd, buf, n);
+}
+
+static ssize_t f_pread(int fd, void *buf, size_t n, off_t off)
+{
+    return fails(TEST_PREAD, &n) ? -1 : scr_sys_posix.pread(fd, buf, n, off);
+}
+
+static ssize_t f_pwrite(int fd, const void *buf, size_t n, off_t off)
+{
+    return fails(TEST_PWRITE, &n) ? -1 : scr_sys_posix.pwrite(fd, buf, n, off);
+}
+
+static int f_fsync(int fd)
+{
+    return fails(TEST_FSYNC, NULL) ? -1 : scr_sys_posix.fsync(fd);
+}
+
+static int f_ftruncate(int fd, off_t length)
+{
+    return fails(TEST_FTRUNCATE, NULL) ? -1 : scr_sys_posix.ftruncate(fd, length);
+}
+
+static int f_fstat(int fd, struct stat *st)
+{
+    return fails(TEST_FSTAT, NULL) ? -1 : scr_sys_posix.fstat(fd, st);
+}
+
+static int f_fstatat(int dirfd, const char *path, struct stat *st, int flags)
+{
+    return fails(TEST_FSTATAT, NULL) ? -1
+                                     : scr_sys_posix.fstatat(dirfd, path, st, flags);
+}
+
+static int f_statvfs(const char *path, struct statvfs *st)
+{
+    return fails(TEST_STATVFS, NULL) ? -1 : scr_sys_posix.statvfs(path, st);
+}
+
+static int f_renameat(int olddir, const char *oldpath, int newdir, const char *newpath)
+{
+    return fails(TEST_RENAMEAT, NULL)
+               ? -1
+               : scr_sys_posix.renameat(olddir, oldpath, newdir, newpath);
+}
+
+static int f_unlinkat(int dirfd, const char *path, int flags)
+{
+    return fails(TEST_UNLINKAT, NULL) ? -1 : scr_sys_posix.unlinkat(dirfd, path, flags);
+}
+
+static int f_mkdirat(int dirfd, const char *path, mode_t mode)
+{
+    return fails(TEST_MKDIRAT, NULL) ? -1 : scr_sys_posix.mkdirat(dirfd, path, mode);
+}
+
+static int f_fchmod(int fd, mode_t mode)
+{
+    return fails(TEST_FCHMOD, NULL) ? -1 : scr_sys_posix.fchmod(fd, mode);
+}
+
+static int f_fchown(int fd, uid_t uid, gid_t gid)
+{
+    return fails(TEST_FCHOWN, NULL) ? -1 : scr_sys_posix.fchown(fd, uid, gid);
+}
+
+static int f_futimens(int fd, const struct timespec times[2])
+{
+    return fails(TEST_FUTIMENS, NULL) ? -1 : scr_sys_posix.futimens(fd, times);
+}
+
+static int f_setlk(int fd, struct flock *lk)
+{
+    return fails(TEST_SETLK, NULL) ? -1 : scr_sys_posix.setlk(fd, lk);
+}
+
+static DIR *f_fdopendir(int fd)
+{
+    return fails(TEST_FDOPENDIR, NULL) ? NULL : scr_sys_posix.fdopendir(fd);
+}
+
+static struct dirent *f_readdir(DIR *dir)
+{
+    return fails(TEST_READDIR, NULL) ? NULL : scr_sys_posix.readdir(dir);
+}
+
+static int f_closedir(DIR *dir)
+{
+    int failed = fails(TEST_CLOSEDIR, NULL);
+    int rc = scr_sys_posix.closedir(dir);
+    open_fds -= rc == 0; /* of the descriptor that fdopendir took over */
+    return keep_error(rc, failed);
+}
+
+const struct scr_sys test_fault_sys = {
+    .openat = f_openat,
+    .close = f_close,
+    .read = f_read,
+    .write = f_write,
+    .pread = f_pread,
+    .pwrite = f_pwrite,
+    .fsync = f_fsync,
+    .ftruncate = f_ftruncate,
+    .fstat = f_fstat,
+    .fstatat = f_fstatat,
+    .statvfs = f_statvfs,
+    .renameat = f_renameat,
+    .unlinkat = f_unlinkat,
+    .mkdirat = f_mkdirat,
+    .fchmod = f_fchmod,
+    .fchown = f_fchown,
+    .futimens = f_futimens,
+    .setlk = f_setlk,
+    .fdopendir = f_fdopendir,
+    .readdir = f_readdir,
+    .closedir = f_closedir,
+};
