@@ -87,4 +87,10 @@ int scr_rebuild_serial(const struct scr_env *env, int n, const char *const *redf
                        const char *const *dirs, const char *const *redout, int *rebuilt,
                        struct scr_err *err);
 
+/* The same for a scavenged dataset: every application file, of surviving and of lost members, lies at its destination
+ * PATH/NAME below prefix (scr_meta_dest; directories are made with scr_dir_make) instead of at dirs[i]/FILE. */
+int scr_rebuild_scavenged(const struct scr_env *env, int n, const char *const *redfiles,
+                          const char *prefix, const char *const *redout, int *rebuilt,
+                          struct scr_err *err);
+
 #endif
