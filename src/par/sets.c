@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Cuts the world into redundancy sets, and finds the sets of a stored dataset again. */
+#include "par/sets.h"
+
+#include <stdlib.h>
+
+#include "base/str.h"
+#include "ec/ec.h"
+#include "par/mpi_call.h"
+
+/* This rank's number when ranks are counted group by group. The first rank of a group
+ * is its lowest, so the ranks that lead a group, in world order, put the groups in
+ * order. */
+static int position(const struct scr_comm *world, const struct scr_comm *group)
+{
+    int lead = group->rank == 0 ? group->size : 0, before = 0;
+    MPI_Exscan(&lead, &before, 1, MPI_INT, MPI_SUM, world->comm);
+    if (world->rank == 0)
+        before = 0;
+    MPI_Bcast(&before, 1, MPI_INT, 0, group->comm);
+    return before + group->rank;
+}
+
+static int count_sets(int ranks, int largest_group, int set_size)
+{
+    int s = ranks / set_size;
+    if (s < largest_group)
+        s = largest_group;
+    int needed = (ranks + SCR_EC_MAX - 1) / SCR_EC_MAX;
+    return s < needed ? needed : s;
+}
+
+/* Everybody's world rank, by member; also the smallest. */
+static int list_members(const struct scr_comm *world, struct scr_set *out,
+                        struct scr_err *err)
+{
+    int rc = SCR_OK;
+    out->n = out->comm.size;
+    out->me = out->comm.rank;
+    out->world = scr_calloc((size_t)out->n, sizeof *out->world);
+    if (out->world == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "redundancy set of %d members", out->n);
+    rc = scr_agree_all(&out->comm, rc, err);
+    if (rc != SCR_OK)
+        return rc;
+    int code =
+        MPI_Allgather(&world->rank, 1, MPI_INT, out->world, 1, MPI_INT, out->comm.comm);
+    rc = scr_mpi_check(code, "list of a redundancy set", err);
+    out->id = out->world[0];
+    for (int i = 1; i < out->n; i++)
+        if (out->world[i] < out->id)
+            out->id = out->world[i];
+    return rc;
+}
+
+static const struct scr_set EMPTY_SET = { SCR_COMM_INIT, 0, -1, -1, NULL };
+
+int scr_set_make_all(const struct scr_comm *world, const struct scr_comm *group,
+                     int set_size, struct scr_set *out, struct scr_err *err)
+{
+    *out = EMPTY_SET;
+    int rc = SCR_OK;
+    if (set_size < 1)
+        rc = scr_fail(err, SCR_E_RANGE, 0, "set size %d: must be at least 1", set_size);
+    rc = scr_agree_all(world, rc, err);
+    if (rc != SCR_OK)
+        return rc;
+    int p = position(world, group);
+    int largest = (int)scr_max_all(world, group->size);
+    int s = count_sets(world->size, largest, set_size);
+    rc = scr_comm_split_all(world, p % s, p / s, &out->comm, err);
+    if (rc == SCR_OK)
+        rc = list_members(world, out, err);
+    rc = scr_agree_all(world, rc, err);
+    if (rc != SCR_OK)
+        scr_set_free(out);
+    return rc;
+}
+
+/* A list from a file: distinct world ranks, this one among them. *me: its index. */
+static int check_members(const struct scr_comm *world, const int *members, int n,
+                         int *me, struct scr_err *err)
+{
+    *me = -1;
+    if (n < 1)
+        return scr_fail(err, SCR_E_LOST, 0,
+                        "rank %d: nothing is left that names its redundancy set",
+                        world->rank);
+    if (n > SCR_EC_MAX)
+        return scr_fail(err, SCR_E_CORRUPT, 0,
+                        "redundancy set of %d members: %d at most", n, SCR_EC_MAX);
+    for (int i = 0; i < n; i++) {
+        if (members[i] < 0 || members[i] >= world->size)
+            return scr_fail(err, SCR_E_CORRUPT, 0, "redundancy set names rank %d of %d",
+                            members[i], world->size);
+        for (int j = 0; j < i; j++)
+            if (members[i] == members[j])
+                return scr_fail(err, SCR_E_CORRUPT, 0,
+                                "redundancy set names rank %d twice", members[i]);
+        if (members[i] == world->rank)
+            *me = i;
+    }
+    if (*me < 0)
+        return scr_fail(err, SCR_E_CORRUPT, 0,
+                        "redundancy set does not name its rank %d", world->rank);
+    return SCR_OK;
+}
+
+/* Lists that differ show as another size or order: splitting goes by the smallest
+ * member. */
+static int check_same(const struct scr_set *s, const int *members, int n,
+                      struct scr_err *err)
+{
+    int same = s->n == n;
+    for (int i = 0; same && i < n; i++)
+        same = s->world[i] == members[i];
+    if (!scr_and_all(&s->comm, same))
+        return scr_fail(err, SCR_E_CORRUPT, 0,
+                        "redundancy set of rank %d: its members disagree about it",
+                        s->id);
+    return SCR_OK;
+}
+
+int scr_set_restore_all(const struct scr_comm *world, const int *members, int n,
+                        struct scr_set *out, struct scr_err *err)
+{
+    *out = EMPTY_SET;
+    int me = -1;
+    int rc = scr_agree_all(world, check_members(world, members, n, &me, err), err);
+    if (rc != SCR_OK)
+        return rc;
+    int lowest = members[0];
+    for (int i = 1; i < n; i++)
+        if (members[i] < lowest)
+            lowest = members[i];
+    rc = scr_comm_split_all(world, lowest, me, &out->comm, err);
+    if (rc == SCR_OK)
+        rc = list_members(world, out, err);
+    if (rc == SCR_OK)
+        rc = check_same(out, members, n, err);
+    rc = scr_agree_all(world, rc, err);
+    if (rc != SCR_OK)
+        scr_set_free(out);
+    return rc;
+}
+
+void scr_set_free(struct scr_set *s)
+{
+    scr_comm_free(&s->comm);
+    free(s->world);
+    *s = EMPTY_SET;
+}
