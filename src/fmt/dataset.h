@@ -22,6 +22,6 @@ struct scr_dataset {
 /* Writes every field of d into h (replacing), keeps other keys. */
 int scr_dataset_set(scr_hash *h, const struct scr_dataset *d);
 /* SCR_E_CORRUPT without a valid ID and NAME. Missing flags mean checkpoint (older writers). */
-int scr_dataset_get(const scr_hash *h, struct scr_dataset *d, struct scr_err *err);
+int scr_dataset_get(const scr_hash *h, struct scr_dataset *out, struct scr_err *err);
 
 #endif

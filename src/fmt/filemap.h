@@ -5,7 +5,9 @@
  *   DSET/<id>/RANK/<r>                                   index
  *   RANK/<r>/DSET/<id>/{DSETDESC/{…}, REDDESC/{…}, FILES=<expected>, FILE/<path>/META/{…}, <TAG>=<value>}
  *
- * Every call keeps index and entries in step. Lists are malloc'd and ascending. */
+ * Every call keeps index and entries in step; an entry stays when its last file is removed.
+ * Setters make the entry they need. Lists are malloc'd and ascending; list calls return SCR_OK
+ * or SCR_E_NOMEM. */
 #ifndef SCR_FMT_FILEMAP_H
 #define SCR_FMT_FILEMAP_H
 
@@ -26,6 +28,8 @@ void scr_filemap_add_rank(scr_filemap *map, int dset, int rank); /* an entry wit
 void scr_filemap_remove_dataset(scr_filemap *map, int dset);
 void scr_filemap_remove_rank(scr_filemap *map, int rank);
 void scr_filemap_remove_rank_by_dataset(scr_filemap *map, int dset, int rank);
+/* All of a rank as a map of its own, removed from this one; empty if the rank is not there.
+ * NULL: out of memory, map unchanged. */
 scr_filemap *scr_filemap_extract_rank(scr_filemap *map, int rank);
 
 int scr_filemap_num_datasets(const scr_filemap *map);
@@ -63,8 +67,11 @@ void scr_filemap_set_tag(scr_filemap *map, int dset, int rank, const char *tag, 
 const char *scr_filemap_get_tag(const scr_filemap *map, int dset, int rank, const char *tag);
 void scr_filemap_unset_tag(scr_filemap *map, int dset, int rank, const char *tag);
 
-/* Files of their own, node-local (not synced). Read merges; entries that are malformed (index and entries disagree,
- * relative paths allowed, ".." refused) are SCR_E_CORRUPT. */
+/* SCR_E_CORRUPT unless index and entries agree, all numbers are numbers, and no file name is
+ * empty or has a ".." component (relative names are allowed). */
+int scr_filemap_check(const scr_filemap *map, struct scr_err *err);
+
+/* Files of their own, node-local (not synced). Read merges what passes the check, or nothing. */
 int scr_filemap_write(const struct scr_sys *sys, const char *path, const scr_filemap *map, struct scr_err *err);
 int scr_filemap_read(const struct scr_sys *sys, const char *path, scr_filemap *map, struct scr_err *err);
 
