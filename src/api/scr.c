@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The façade: SCR_* calls over the one context of this process. Checks the state table,
+ * calls core, prints the error once. The only file with a writable variable of its own.
+ */
+#include "scr.h"
+
+#include <mpi.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "core/ctx.h"
+
+_Static_assert((int)SCR_MAX_NAME == SCR_MAX_FILENAME, "one limit");
+_Static_assert((int)SCR_E_FAILURE == SCR_FAILURE, "one generic failure");
+
+static struct scr_ctx *the_ctx;
+
+static int mpi_is_up(void)
+{
+    int up = 0, down = 0;
+    MPI_Initialized(&up);
+    MPI_Finalized(&down);
+    return up && !down;
+}
+
+static int my_rank(void)
+{
+    int rank = 0;
+    if (the_ctx && the_ctx->world.comm != MPI_COMM_NULL)
+        return the_ctx->world.rank;
+    if (mpi_is_up())
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
+
+/* One line from one rank; collective errors are the same everywhere, so rank 0 speaks.
+ */
+static void print_error(const struct scr_err *err, int always)
+{
+    struct scr_log log = { .who = "SCR" };
+    if (err->code == SCR_OK || (!always && my_rank() != 0))
+        return;
+    if (always)
+        scr_log(&log, SCR_LOG_ERROR, "rank %d: %s", my_rank(), err->text);
+    else if (err->rank > 0)
+        scr_log(&log, SCR_LOG_ERROR, "%s (rank %d)", err->text, err->rank);
+    else
+        scr_log(&log, SCR_LOG_ERROR, "%s", err->text);
+}
+
+/* Every collective call: the result, printed if it is an error. */
+static int leave(int rc, const struct scr_err *err)
+{
+    if (rc == SCR_OK)
+        return SCR_SUCCESS;
+    struct scr_err copy = *err;
+    if (copy.code == SCR_OK)
+        scr_fail(&copy, rc, 0, "%s", scr_err_meaning(rc));
+    print_error(&copy, 0);
+    return rc;
+}
+
+/* The context if the call is allowed now. */
+static struct scr_ctx *enter(enum scr_call call, struct scr_err *err, int *rc)
+{
+    enum scr_state state = the_ctx ? the_ctx->state : SCR_STATE_NEW;
+    *rc = scr_state_check(state, call, err);
+    return *rc == SCR_OK ? the_ctx : NULL;
+}
+
+/* The documented halt: a condition is due, the newest checkpoint is safe, the run ends.
+ */
+static void halt_if_due(struct scr_ctx *ctx)
+{
+    if (!ctx->halt || !ctx->prm.halt_enabled)
+        return;
+    scr_barrier_all(&ctx->world);
+    the_ctx = NULL;
+    scr_ctx_free(ctx);
+    MPI_Finalize();
+    exit(0);
+}
+
+int SCR_Init(void)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int rc =
+        scr_state_check(the_ctx ? the_ctx->state : SCR_STATE_NEW, SCR_CALL_INIT, &err);
+    if (rc == SCR_OK && !mpi_is_up())
+        rc = scr_fail(&err, SCR_E_STATE, 0, "SCR_Init: call MPI_Init first");
+    if (rc == SCR_OK && the_ctx == NULL && (the_ctx = scr_ctx_new()) == NULL)
+        rc = scr_fail(&err, SCR_E_NOMEM, 0, "SCR_Init");
+    if (rc != SCR_OK)
+        return leave(rc, &err);
+    rc = scr_init_all(the_ctx, &err);
+    if (rc == SCR_OK)
+        halt_if_due(the_ctx);
+    return leave(rc, &err);
+}
+
+int SCR_Finalize(void)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int rc;
+    struct scr_ctx *ctx = enter(SCR_CALL_FINALIZE, &err, &rc);
+    if (ctx == NULL)
+        return leave(rc, &err);
+    rc = scr_finalize_all(ctx, &err);
+    rc = leave(rc, &err);
+    /* The empty context stays: it knows that the library was finalized. */
+    scr_ctx_free(ctx);
+    the_ctx = scr_ctx_new();
+    if (the_ctx)
+        the_ctx->state = SCR_STATE_DONE;
+    return rc;
+}
+
+const char *SCR_Config(const char *config)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    char *reply = NULL;
+    int rc = SCR_OK;
+    if (!mpi_is_up())
+        rc = scr_fail(&err, SCR_E_STATE, 0, "SCR_Config: call MPI_Init first");
+    if (rc == SCR_OK && the_ctx == NULL && (the_ctx = scr_ctx_new()) == NULL)
+        rc = scr_fail(&err, SCR_E_NOMEM, 0, "SCR_Config");
+    if (rc == SCR_OK)
+        rc = scr_state_check(the_ctx->state, SCR_CALL_CONFIG_GET, &err);
+    if (rc == SCR_OK)
+        rc = scr_config_all(the_ctx, config, &reply, &err);
+    leave(rc, &err);
+    return reply;
+}
+
+const char *SCR_Configf(const char *format, ...)
+{
+    if (format == NULL)
+        return SCR_Config(NULL);
+    struct scr_str s = SCR_STR_INIT;
+    va_list ap;
+    va_start(ap, format);
+    scr_str_vprintf(&s, format, ap);
+    va_end(ap);
+    char *text = scr_str_take(&s);
+    const char *reply = SCR_Config(text);
+    free(text);
+    return reply;
+}
+
+int SCR_Route_file(const char *name, char *file)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int rc;
+    struct scr_ctx *ctx = enter(SCR_CALL_ROUTE, &err, &rc);
+    if (ctx != NULL)
+        rc = scr_route(ctx, name, file, &err);
+    if (rc != SCR_OK)
+        print_error(&err, 1); /* a local call: the rank it happened on speaks */
+    return rc;
+}
+
+int SCR_Need_checkpoint(int *flag)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int rc;
+    if (flag)
+        *flag = 0;
+    struct scr_ctx *ctx = enter(SCR_CALL_NEED, &err, &rc);
+    if (ctx != NULL)
+        rc = scr_need_checkpoint_all(ctx, flag, &err);
+    return leave(rc, &err);
+}
+
+int SCR_Start_output(char *name, int flags)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int rc;
+    struct scr_ctx *ctx = enter(SCR_CALL_START, &err, &rc);
+    if (ctx != NULL)
+        rc = scr_start_output_all(ctx, name, flags, &err);
+    return leave(rc, &err);
+}
+
+int SCR_Complete_output(int valid)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int rc;
+    struct scr_ctx *ctx = enter(SCR_CALL_COMPLETE, &err, &rc);
+    if (ctx == NULL)
+        return leave(rc, &err);
+    rc = scr_complete_output_all(ctx, valid, &err);
+    rc = leave(rc, &err);
+    halt_if_due(ctx);
+    return rc;
+}
+
+int SCR_Start_checkpoint(void)
+{
+    return SCR_Start_output(NULL, SCR_FLAG_CHECKPOINT);
+}
+
+int SCR_Complete_checkpoint(int valid)
+{
+    return SCR_Complete_output(valid);
+}
+
+int SCR_Have_restart(int *flag, char *name)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int rc;
+    if (flag)
+        *flag = 0;
+    struct scr_ctx *ctx = enter(SCR_CALL_HAVE, &err, &rc);
+    if (ctx != NULL)
+        rc = scr_have_restart_all(ctx, flag, name, &err);
+    return leave(rc, &err);
+}
+
+int SCR_Start_restart(char *name)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int rc;
+    struct scr_ctx *ctx = enter(SCR_CALL_START_RESTART, &err, &rc);
+    if (ctx != NULL)
+        rc = scr_start_restart_all(ctx, name, &err);
+    return leave(rc, &err);
+}
+
+int SCR_Complete_restart(int valid)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int rc;
+    struct scr_ctx *ctx = enter(SCR_CALL_COMPLETE_RESTART, &err, &rc);
+    if (ctx != NULL)
+        rc = scr_complete_restart_all(ctx, valid, &err);
+    return leave(rc, &err);
+}
+
+int SCR_Should_exit(int *flag)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int rc;
+    if (flag)
+        *flag = 0;
+    struct scr_ctx *ctx = enter(SCR_CALL_EXIT, &err, &rc);
+    if (ctx != NULL)
+        rc = scr_should_exit_all(ctx, flag, &err);
+    return leave(rc, &err);
+}
+
+int SCR_Current(const char *name)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int rc;
+    struct scr_ctx *ctx = enter(SCR_CALL_CURRENT, &err, &rc);
+    if (ctx != NULL)
+        rc = scr_current_all(ctx, name, &err);
+    return leave(rc, &err);
+}
+
+int SCR_Delete(const char *name)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int rc;
+    struct scr_ctx *ctx = enter(SCR_CALL_DELETE, &err, &rc);
+    if (ctx != NULL)
+        rc = scr_delete_all(ctx, name, &err);
+    return leave(rc, &err);
+}
+
+int SCR_Drop(const char *name)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int rc;
+    struct scr_ctx *ctx = enter(SCR_CALL_DROP, &err, &rc);
+    if (ctx != NULL)
+        rc = scr_drop_all(ctx, name, &err);
+    return leave(rc, &err);
+}
+
+char *SCR_Get_version(void)
+{
+    static char version[] = SCR_VERSION;
+    return version;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What is in cache: room for the next dataset, deletion, look-up. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "core/ctx.h"
+#include "par/distribute.h"
+
+/* Cache directory a file of a dataset lies in: everything up to "scr.dataset.<id>". */
+static char *dset_dir_of(const char *path, int id)
+{
+    char *mark = scr_asprintf("/scr.dataset.%d/", id);
+    char *dir = NULL;
+    const char *at = mark ? strstr(path, mark) : NULL;
+    if (at)
+        dir = scr_asprintf("%.*s", (int)(at - path) + (int)strlen(mark) - 1, path);
+    free(mark);
+    return dir;
+}
+
+static int remove_files(struct scr_ctx *ctx, int id, int owner, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (scr_hash_elem *e = scr_filemap_first_file(ctx->map, id, owner); e;
+         e = scr_hash_elem_next(e)) {
+        const char *path = scr_hash_elem_key(e);
+        char *dir = scr_path_dir(path);
+        char *top = dset_dir_of(path, id);
+        char *stop = top ? scr_path_dir(top) : NULL;
+        int one = scr_file_remove(ctx->env.sys, path, rc == SCR_OK ? err : NULL);
+        if (one == SCR_OK && dir && stop)
+            scr_dir_prune(ctx->env.sys, dir, stop, NULL);
+        rc = rc == SCR_OK ? one : rc;
+        free(stop);
+        free(top);
+        free(dir);
+    }
+    return rc;
+}
+
+/* Directories without files are named by no map entry: where this rank's would be. */
+static void remove_own_dirs(struct scr_ctx *ctx, int id)
+{
+    for (int i = 0; i < ctx->descs.nstores; i++)
+        if (ctx->cache_dirs && ctx->cache_dirs[i])
+            scr_cache_remove_rank(&ctx->env, ctx->cache_dirs[i], id, ctx->world.rank,
+                                  NULL);
+}
+
+static int delete_local(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    int n = 0, *ranks = NULL;
+    int rc = scr_filemap_list_ranks_by_dataset(ctx->map, id, &n, &ranks);
+    if (rc != SCR_OK)
+        return scr_fail(err, SCR_E_NOMEM, 0, "delete dataset %d", id);
+    for (int i = 0; i < n; i++) {
+        int one = remove_files(ctx, id, ranks[i], err);
+        rc = rc == SCR_OK ? one : rc;
+    }
+    free(ranks);
+    remove_own_dirs(ctx, id);
+    /* Files first, then the record that names them (invariant C1). */
+    if (rc == SCR_OK) {
+        scr_filemap_remove_dataset(ctx->map, id);
+        rc = scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err);
+    }
+    return rc;
+}
+
+/* Last one out: removes the dataset directories that are empty on each node by now. */
+static void sweep_dirs(struct scr_ctx *ctx, int id)
+{
+    for (int i = 0; i < ctx->descs.nstores; i++) {
+        if (ctx->cache_dirs == NULL || ctx->cache_dirs[i] == NULL)
+            continue;
+        char *dir = scr_cache_dset_dir(ctx->cache_dirs[i], id);
+        char *red = dir ? scr_path_join(dir, ".scr") : NULL;
+        if (red)
+            scr_dir_prune(ctx->env.sys, red, ctx->cache_dirs[i], NULL);
+        free(red);
+        free(dir);
+    }
+}
+
+int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    scr_hash_unset_kv_int(ctx->ready, "READY", id);
+    int rc = scr_agree_all(&ctx->world, delete_local(ctx, id, err), err);
+    sweep_dirs(ctx, id);
+    int rc2 = scr_flush_forget_all(ctx, id, rc == SCR_OK ? err : NULL);
+    return rc != SCR_OK ? rc : rc2;
+}
+
+int scr_cache_purge_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    int *ids = NULL, n = 0;
+    int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
+    for (int i = 0; i < n && rc == SCR_OK; i++)
+        rc = scr_cache_delete_all(ctx, ids[i], err);
+    free(ids);
+    return rc;
+}
+
+int scr_cache_dataset(const struct scr_ctx *ctx, int id, struct scr_dataset *d,
+                      struct scr_err *err)
+{
+    const scr_hash *h = scr_filemap_get_dataset(ctx->map, id, ctx->world.rank);
+    if (h == NULL)
+        return scr_fail(err, SCR_E_NOENT, 0, "dataset %d is not in cache", id);
+    return scr_dataset_get(h, d, err);
+}
+
+int scr_cache_is_ready(const struct scr_ctx *ctx, int id)
+{
+    return scr_hash_get_kv_int(ctx->ready, "READY", id) != NULL;
+}
+
+int scr_cache_newest_ckpt(const struct scr_ctx *ctx, int below)
+{
+    int newest = 0;
+    for (SCR_HASH_EACH(e, scr_hash_get(ctx->ready, "READY"))) {
+        int id = scr_hash_elem_key_int(e);
+        struct scr_dataset d;
+        if (id > newest && (below == 0 || id < below) &&
+            scr_cache_dataset(ctx, id, &d, NULL) == SCR_OK && d.is_ckpt)
+            newest = id;
+    }
+    return newest;
+}
+
+int scr_cache_find(const struct scr_ctx *ctx, const char *name)
+{
+    int found = -1;
+    for (SCR_HASH_EACH(e, scr_hash_get(ctx->ready, "READY"))) {
+        int id = scr_hash_elem_key_int(e);
+        struct scr_dataset d;
+        if (id > found && scr_cache_dataset(ctx, id, &d, NULL) == SCR_OK &&
+            strcmp(d.name, name) == 0)
+            found = id;
+    }
+    return found;
+}
+
+/* --- room --- */
+
+/* Datasets of another number of ranks are not whole here and keep their place: they are
+ * what a run started with the right number would restart from. */
+static int in_store(const struct scr_ctx *ctx, int id, const char *store, int red_index)
+{
+    if (!scr_cache_is_ready(ctx, id))
+        return 0;
+    const scr_hash *desc = scr_filemap_get_desc(ctx->map, id, ctx->world.rank);
+    const char *path = scr_hash_get_val(desc, "STORE");
+    int index = -1;
+    scr_hash_get_val_int(desc, "INDEX", &index);
+    if (path == NULL || strcmp(path, store) != 0)
+        return 0;
+    return red_index < 0 || index == red_index;
+}
+
+/* Deletes the oldest datasets until fewer than limit are left (red_index < 0: of the
+ * store). */
+static int evict_to_all(struct scr_ctx *ctx, const char *store, int red_index,
+                        int limit, struct scr_err *err)
+{
+    int *ids = NULL, n = 0, have = 0;
+    int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
+    for (int i = 0; i < n; i++) {
+        ids[i] = scr_or_all(&ctx->world, in_store(ctx, ids[i], store, red_index))
+                     ? ids[i]
+                     : 0;
+        have += ids[i] != 0;
+    }
+    for (int i = 0; i < n && rc == SCR_OK && have >= limit; i++) {
+        if (ids[i] == 0)
+            continue;
+        scr_log(&ctx->log, SCR_LOG_INFO, "dataset %d leaves the cache", ids[i]);
+        rc = scr_cache_delete_all(ctx, ids[i], err);
+        have--;
+    }
+    free(ids);
+    return rc;
+}
+
+int scr_cache_evict_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
+                        struct scr_err *err)
+{
+    const struct scr_store *store = &ctx->descs.store[red->store];
+    /* A count of 0 keeps nothing between checkpoints; the one being written needs its
+     * place. */
+    int rc =
+        evict_to_all(ctx, store->path, -1, store->count > 0 ? store->count : 1, err);
+    if (rc == SCR_OK && red->count > 0)
+        rc = evict_to_all(ctx, store->path, red->index, red->count, err);
+    return rc;
+}

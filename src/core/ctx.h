@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One instance of the library: what it knows and what it does, without the façade.
+ *
+ * The SCR_* calls (api/scr.c) check the state table, call the function of the same name
+ * here and print the error. Functions ending in _all are collective over world and
+ * return the same code on every rank; nothing here prints errors, notes go through
+ * ctx->log (rank 0 speaks). A context is used by one thread at a time. */
+#ifndef SCR_CORE_CTX_H
+#define SCR_CORE_CTX_H
+
+#include "cfg/cfg.h"
+#include "cfg/desc.h"
+#include "core/state.h"
+#include "fmt/filemap.h"
+#include "par/comm.h"
+#include "par/flush.h"
+#include "par/protect.h"
+#include "par/sets.h"
+#include "store/cache.h"
+#include "store/cntl.h"
+#include "store/prefix.h"
+
+/* SCR_MAX_FILENAME of scr.h: bytes of a name or path, NUL included (api/ asserts they
+ * agree). */
+enum { SCR_MAX_NAME = 1024 };
+
+/* The dataset between Start_output and Complete_output. */
+struct scr_output {
+    int id; /* 0: no output phase is open */
+    int is_ckpt, is_output;
+    const struct scr_reddesc *red;
+    char *name;
+    char *dset_dir, *rank_dir; /* in cache */
+    scr_hash *routed;          /* destination under the prefix -> path in cache */
+    scr_hash *taken;           /* names in rank_dir that are given away */
+    struct scr_err refused;    /* first SCR_Route_file that failed in this phase */
+    double start;              /* scr_now_mono() */
+};
+
+/* The checkpoint a restart would read. */
+struct scr_restart {
+    int id; /* 0: none */
+    char *name;
+    char *dset_dir;
+    scr_hash *by_dest; /* destination under the prefix -> path, this rank's files */
+    scr_hash *by_name; /* base name -> path; "" when ambiguous */
+};
+
+/* Time spent, for SCR_Need_checkpoint. Only rank 0's figures are used. */
+struct scr_times {
+    double compute_start; /* since when the program computes, scr_now_mono() */
+    double compute, ckpt; /* seconds so far */
+    double last_ckpt;     /* end of the last checkpoint */
+    int need_calls;       /* calls of SCR_Need_checkpoint */
+};
+
+struct scr_ctx {
+    struct scr_env env;
+    struct scr_log log;
+    enum scr_state state;
+
+    struct scr_cfg *cfg;
+    struct scr_params prm;
+    struct scr_descs descs;
+
+    struct scr_comm world, node,
+        across;      /* across: ranks with the same index on their node */
+    int nodes;       /* number of nodes in the job */
+    char *node_name; /* this rank's node: virtual name or host name */
+    struct scr_place place;
+
+    struct scr_prefix prefix;
+    char *prefix_real; /* prefix without symbolic links, for names that come resolved */
+    char *cntl_dir;
+    struct scr_cntl cntl;
+    char **cache_dirs;    /* one per store; NULL for stores nobody uses */
+    struct scr_set *sets; /* one per redundancy descriptor */
+
+    scr_filemap *map; /* what this rank has in cache */
+    scr_hash *ready;  /* ids of datasets that are whole in cache, on all ranks alike */
+    int last_id;      /* largest dataset id ever seen here */
+    int ckpt_id;      /* counter of checkpoints, survives restarts */
+
+    struct scr_output out;
+    struct scr_restart restart;
+    int tried_below; /* restarts look for ids below this; 0: any */
+    int halt;        /* a halt condition was found due */
+    struct scr_times times;
+};
+
+/* --- life (init.c) --- */
+struct scr_ctx *scr_ctx_new(void);
+/* Frees everything; collective if Init had made communicators. */
+void scr_ctx_free(struct scr_ctx *ctx);
+int scr_init_all(struct scr_ctx *ctx, struct scr_err *err);
+int scr_finalize_all(struct scr_ctx *ctx, struct scr_err *err);
+/* SCR_Config: *reply is malloc'd or NULL. */
+int scr_config_all(struct scr_ctx *ctx, const char *text, char **reply,
+                   struct scr_err *err);
+
+/* --- where this rank is (topo.c) --- */
+int scr_topo_init_all(struct scr_ctx *ctx, struct scr_err *err);
+void scr_topo_fini(struct scr_ctx *ctx);
+/* Store of a path; the cache directory for it, malloc'd. */
+char *scr_topo_cache_dir(const struct scr_ctx *ctx, const char *store_path,
+                         int node_local);
+
+/* --- datasets (output.c, route.c) --- */
+int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
+                         struct scr_err *err);
+int scr_route(struct scr_ctx *ctx, const char *name, char *file, struct scr_err *err);
+int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err);
+void scr_output_fini(struct scr_output *out);
+/* Applies red to dataset id, whose files this rank's map lists, and writes the map. */
+int scr_protect_dataset_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int id,
+                            const char *dset_dir, const scr_hash *dset,
+                            struct scr_err *err);
+/* name as the application gave it -> path relative to the prefix, malloc'd. */
+int scr_route_dest(const struct scr_ctx *ctx, const char *name, char **dest,
+                   struct scr_err *err);
+
+/* --- cache (cachectl.c) --- */
+/* Deletes a dataset from cache on all ranks: files, map entries, flush-file entry. */
+int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+/* Deletes all datasets but keep (0: none kept) that any rank knows. */
+int scr_cache_purge_all(struct scr_ctx *ctx, struct scr_err *err);
+/* Makes room for one more dataset of red in its store. */
+int scr_cache_evict_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
+                        struct scr_err *err);
+/* Whether id is whole in cache; the newest such checkpoint below `below` (0: any), 0:
+ * none. Local, but the same on all ranks. */
+int scr_cache_is_ready(const struct scr_ctx *ctx, int id);
+int scr_cache_newest_ckpt(const struct scr_ctx *ctx, int below);
+/* Dataset view of id from this rank's map; SCR_E_NOENT if it has none. */
+int scr_cache_dataset(const struct scr_ctx *ctx, int id, struct scr_dataset *d,
+                      struct scr_err *err);
+/* Finds the cached dataset of that name (largest id), -1: none. Same answer on all
+ * ranks of a complete cache. */
+int scr_cache_find(const struct scr_ctx *ctx, const char *name);
+
+/* --- flush (flushctl.c) --- */
+int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+/* Whether id is in cache and not on the prefix; asks the flush file on rank 0. */
+int scr_flush_needed_all(struct scr_ctx *ctx, int id, int *need, struct scr_err *err);
+/* Outputs not yet flushed, then (if newest) the newest checkpoint in cache. */
+int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err);
+/* Notes id's locations in the flush file (rank 0 writes). */
+int scr_flush_mark_all(struct scr_ctx *ctx, int id, const scr_hash *dset, int on,
+                       int off, struct scr_err *err);
+int scr_flush_forget_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+
+/* --- restart (restart.c) --- */
+/* Brings what is in cache back to life and picks the checkpoint to restart from. */
+int scr_restart_init_all(struct scr_ctx *ctx, struct scr_err *err);
+/* Loads the newest checkpoint with an id below ctx->tried_below, from cache, else from
+ * the prefix. Finding none is success. */
+int scr_restart_find_all(struct scr_ctx *ctx, struct scr_err *err);
+int scr_have_restart_all(struct scr_ctx *ctx, int *flag, char *name,
+                         struct scr_err *err);
+int scr_start_restart_all(struct scr_ctx *ctx, char *name, struct scr_err *err);
+int scr_complete_restart_all(struct scr_ctx *ctx, int valid, struct scr_err *err);
+void scr_restart_fini(struct scr_restart *r);
+
+/* --- policy (policy.c) --- */
+int scr_need_checkpoint_all(struct scr_ctx *ctx, int *flag, struct scr_err *err);
+int scr_should_exit_all(struct scr_ctx *ctx, int *flag, struct scr_err *err);
+/* Halt file at Init: sets ctx->halt and says why. */
+int scr_halt_init_all(struct scr_ctx *ctx, struct scr_err *err);
+/* After a successful checkpoint: counts it, sets ctx->halt if a condition is due. */
+int scr_halt_ckpt_all(struct scr_ctx *ctx, struct scr_err *err);
+/* Writes ExitReason. */
+int scr_halt_reason_all(struct scr_ctx *ctx, const char *reason, struct scr_err *err);
+
+/* --- management (manage.c) --- */
+int scr_current_all(struct scr_ctx *ctx, const char *name, struct scr_err *err);
+int scr_delete_all(struct scr_ctx *ctx, const char *name, struct scr_err *err);
+int scr_drop_all(struct scr_ctx *ctx, const char *name, struct scr_err *err);
+
+/* --- phases (phase.c): SCR_PHASE_FILE and SCR_PHASE_DELAY, for drills --- */
+void scr_phase_all(struct scr_ctx *ctx, const char *phase, int id);
+
+/* Rank 0's edit of a state file, agreed. edit as in base/hashfile.h. */
+int scr_edit_state_all(struct scr_ctx *ctx, const char *file, scr_hash_edit edit,
+                       void *arg, struct scr_err *err);
+int scr_edit_index_all(struct scr_ctx *ctx, scr_hash_edit edit, void *arg,
+                       struct scr_err *err);
+
+/* Checks, on every rank, a text argument that must be given (unless optional), shorter
+ * than SCR_MAX_FILENAME and the same on all. */
+int scr_check_name_all(const struct scr_ctx *ctx, const char *call, const char *text,
+                       int optional, struct scr_err *err);
+
+#endif

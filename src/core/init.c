@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Init, Finalize and Config: the life of a context. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cwd.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "base/units.h"
+#include "core/ctx.h"
+
+struct scr_ctx *scr_ctx_new(void)
+{
+    struct scr_ctx *ctx = scr_calloc(1, sizeof *ctx);
+    if (ctx == NULL)
+        return NULL;
+    ctx->env.sys = &scr_sys_posix;
+    ctx->env.log = &ctx->log;
+    ctx->log.who = "SCR";
+    ctx->state = SCR_STATE_NEW;
+    ctx->world = ctx->node = ctx->across = (struct scr_comm)SCR_COMM_INIT;
+    ctx->cntl.jnl_fd = -1;
+    ctx->cfg = scr_cfg_new();
+    ctx->map = scr_filemap_new();
+    ctx->ready = scr_hash_new();
+    if (ctx->cfg == NULL || ctx->map == NULL || ctx->ready == NULL ||
+        scr_cfg_set_environ(ctx->cfg, scr_cfg_process_environ(), NULL) != SCR_OK) {
+        scr_ctx_free(ctx);
+        return NULL;
+    }
+    return ctx;
+}
+
+void scr_ctx_free(struct scr_ctx *ctx)
+{
+    if (ctx == NULL)
+        return;
+    scr_output_fini(&ctx->out);
+    scr_restart_fini(&ctx->restart);
+    scr_topo_fini(ctx);
+    scr_descs_fini(&ctx->descs);
+    scr_prefix_fini(&ctx->prefix);
+    scr_filemap_delete(ctx->map);
+    scr_hash_delete(ctx->ready);
+    scr_cfg_free(ctx->cfg);
+    free(ctx->prefix_real);
+    scr_comm_free(&ctx->world);
+    free(ctx);
+}
+
+/* --- configuration --- */
+
+/* Rank 0 reads environment and files; everybody continues with what rank 0 found. */
+static int share_config_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    scr_hash *packed = scr_hash_new();
+    int rc = packed ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "configuration");
+    if (rc == SCR_OK && ctx->world.rank == 0) {
+        rc = scr_cfg_load(&ctx->env, ctx->cfg, err);
+        if (rc == SCR_OK)
+            rc = scr_cfg_pack(ctx->cfg, packed, err);
+    }
+    rc = scr_agree_all(&ctx->world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_hash_bcast_all(&ctx->world, 0, packed, err);
+    if (rc == SCR_OK && ctx->world.rank != 0) {
+        scr_cfg_free(ctx->cfg);
+        ctx->cfg = scr_cfg_new();
+        rc = ctx->cfg ? scr_cfg_unpack(ctx->cfg, packed, err)
+                      : scr_fail(err, SCR_E_NOMEM, 0, "configuration");
+    }
+    scr_hash_delete(packed);
+    return scr_agree_all(&ctx->world, rc, err);
+}
+
+static int read_config_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    int rc = share_config_all(ctx, err);
+    if (rc != SCR_OK)
+        return rc;
+    rc = scr_cfg_params(ctx->cfg, &ctx->prm, err);
+    if (rc == SCR_OK) {
+        ctx->log.level = ctx->prm.debug;
+        if (!ctx->prm.enable)
+            rc =
+                scr_fail(err, SCR_E_DISABLED, 0, "SCR is disabled by SCR_ENABLE=0 (%s)",
+                         scr_cfg_origin(ctx->cfg, "SCR_ENABLE"));
+    }
+    if (rc == SCR_OK)
+        rc = scr_descs_build(ctx->cfg, &ctx->prm, &ctx->descs, err);
+    return scr_agree_all(&ctx->world, rc, err);
+}
+
+/* A query before SCR_Init: rank 0 knows, everybody is told. */
+static int query_all(struct scr_ctx *ctx, const struct scr_comm *comm, const char *text,
+                     char **reply, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    if (comm->rank == 0) {
+        if (ctx->state == SCR_STATE_NEW)
+            rc = scr_cfg_load(&ctx->env, ctx->cfg, err);
+        if (rc == SCR_OK)
+            rc = scr_cfg_app(ctx->cfg, text, reply, err);
+    }
+    rc = scr_agree_all(comm, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_bcast_str_all(comm, 0, reply, err);
+    return rc;
+}
+
+int scr_config_all(struct scr_ctx *ctx, const char *text, char **reply,
+                   struct scr_err *err)
+{
+    struct scr_comm temp = SCR_COMM_INIT;
+    const struct scr_comm *comm = &ctx->world;
+    *reply = NULL;
+    if (ctx->world.comm == MPI_COMM_NULL) {
+        int rc = scr_comm_dup_all(MPI_COMM_WORLD, &temp, err);
+        if (rc != SCR_OK)
+            return rc;
+        comm = &temp;
+        ctx->log.quiet = temp.rank != 0;
+    }
+    int rc = SCR_OK;
+    const char *same = text ? text : "";
+    if (text == NULL)
+        rc = scr_fail(err, SCR_E_ARG, 0, "SCR_Config: the argument is NULL");
+    rc = scr_agree_all(comm, rc, err);
+    if (rc == SCR_OK && !scr_same_all(comm, same, strlen(same) + 1))
+        rc = scr_fail(err, SCR_E_MISMATCH, 0,
+                      "SCR_Config: the argument differs between ranks (here \"%s\")",
+                      same);
+    if (rc == SCR_OK && scr_cfg_app_is_query(text)) {
+        rc = query_all(ctx, comm, text, reply, err);
+    } else if (rc == SCR_OK) {
+        rc = scr_state_check(ctx->state, SCR_CALL_CONFIG_SET, err);
+        if (rc == SCR_OK)
+            rc = scr_cfg_app(ctx->cfg, text, reply, err);
+        rc = scr_agree_all(comm, rc, err);
+    }
+    scr_comm_free(&temp);
+    return rc;
+}
+
+/* --- the prefix directory --- */
+
+/* Commands see the application's settings through app.conf; a stale one is removed. */
+static int write_app_conf(struct scr_ctx *ctx, struct scr_err *err)
+{
+    char *path = scr_prefix_file(&ctx->prefix, "app.conf");
+    char *text = scr_cfg_app_text(ctx->cfg);
+    int rc = SCR_OK;
+    if (path == NULL || text == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "app.conf");
+    else if (text[0] == '\0')
+        rc = scr_file_remove(ctx->env.sys, path, err);
+    else
+        rc = scr_file_replace(ctx->env.sys, path, text, strlen(text), 0644, SCR_DURABLE,
+                              err);
+    free(path);
+    free(text);
+    return rc;
+}
+
+static int set_nodes(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+{
+    (void)err;
+    *changed = 1;
+    return scr_nodes_set(h, *(const int *)arg);
+}
+
+/* Absolute prefix as rank 0 sees it, on every rank. */
+static int share_prefix_all(struct scr_ctx *ctx, char **path, struct scr_err *err)
+{
+    char *cwd = NULL;
+    *path = NULL;
+    int rc = SCR_OK;
+    if (ctx->world.rank == 0) {
+        rc = scr_cwd(&cwd, err);
+        if (rc == SCR_OK) {
+            *path = scr_path_join(cwd, ctx->prm.prefix ? ctx->prm.prefix : ".");
+            if (*path == NULL)
+                rc = scr_fail(err, SCR_E_NOMEM, 0, "prefix directory");
+        }
+        free(cwd);
+    }
+    rc = scr_agree_all(&ctx->world, rc, err);
+    return rc == SCR_OK ? scr_bcast_str_all(&ctx->world, 0, path, err) : rc;
+}
+
+static int open_prefix_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    char *path;
+    int rc = share_prefix_all(ctx, &path, err);
+    if (rc == SCR_OK && ctx->world.rank == 0)
+        rc = scr_prefix_open(&ctx->env, path, 1, &ctx->prefix, err);
+    rc = scr_agree_all(&ctx->world, rc, err);
+    if (rc == SCR_OK && ctx->world.rank != 0)
+        rc = scr_prefix_open(&ctx->env, path, 0, &ctx->prefix, err);
+    if (rc == SCR_OK)
+        rc = scr_realpath(ctx->prefix.path, &ctx->prefix_real, err);
+    if (rc == SCR_OK && ctx->world.rank == 0)
+        rc = write_app_conf(ctx, err);
+    free(path);
+    return scr_agree_all(&ctx->world, rc, err);
+}
+
+int scr_edit_state_all(struct scr_ctx *ctx, const char *file, scr_hash_edit edit,
+                       void *arg, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    if (ctx->world.rank == 0)
+        rc = scr_prefix_state_update(&ctx->env, &ctx->prefix, file, edit, arg, err);
+    return scr_agree_all(&ctx->world, rc, err);
+}
+
+int scr_edit_index_all(struct scr_ctx *ctx, scr_hash_edit edit, void *arg,
+                       struct scr_err *err)
+{
+    int rc = SCR_OK;
+    if (ctx->world.rank == 0)
+        rc = scr_prefix_index_update(&ctx->env, &ctx->prefix, edit, arg, err);
+    return scr_agree_all(&ctx->world, rc, err);
+}
+
+int scr_check_name_all(const struct scr_ctx *ctx, const char *call, const char *text,
+                       int optional, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    size_t n = text ? strlen(text) : 0;
+    if (text == NULL && !optional)
+        rc = scr_fail(err, SCR_E_ARG, 0, "%s: the name is NULL", call);
+    else if (text && n == 0)
+        rc = scr_fail(err, SCR_E_NAME, 0, "%s: the name is empty", call);
+    else if (n >= SCR_MAX_NAME)
+        rc = scr_fail(err, SCR_E_NAME, 0,
+                      "%s: the name has %zu characters, at most %d are allowed", call,
+                      n, SCR_MAX_NAME - 1);
+    rc = scr_agree_all(&ctx->world, rc, err);
+    if (rc != SCR_OK)
+        return rc;
+    /* NULL and "" are told apart by the leading mark. */
+    char mark[2] = { text ? '+' : '-', '\0' };
+    int same = scr_same_all(&ctx->world, mark, 2);
+    if (same && text)
+        same = scr_same_all(&ctx->world, text, n + 1);
+    if (!same)
+        return scr_fail(err, SCR_E_MISMATCH, 0, "%s: the name differs between ranks",
+                        call);
+    return SCR_OK;
+}
+
+/* --- init and finalize --- */
+
+static int start_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    int rc = read_config_all(ctx, err);
+    if (rc == SCR_OK)
+        rc = open_prefix_all(ctx, err);
+    if (rc == SCR_OK)
+        rc = scr_topo_init_all(ctx, err);
+    if (rc == SCR_OK)
+        rc = scr_edit_state_all(ctx, "nodes.scr", set_nodes, &ctx->nodes, err);
+    if (rc == SCR_OK)
+        rc = scr_halt_init_all(ctx, err);
+    if (rc == SCR_OK && !(ctx->halt && ctx->prm.halt_enabled))
+        rc = scr_restart_init_all(ctx, err);
+    return rc;
+}
+
+int scr_init_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    int rc = scr_comm_dup_all(MPI_COMM_WORLD, &ctx->world, err);
+    if (rc != SCR_OK)
+        return rc;
+    ctx->log.quiet = ctx->world.rank != 0;
+    rc = start_all(ctx, err);
+    if (rc == SCR_E_DISABLED)
+        ctx->state = SCR_STATE_DISABLED;
+    else
+        ctx->state = rc == SCR_OK ? SCR_STATE_IDLE : SCR_STATE_FAILED;
+    ctx->times.compute_start = ctx->times.last_ckpt = scr_now_mono();
+    return rc;
+}
+
+int scr_finalize_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    int rc = scr_flush_pending_all(ctx, ctx->prm.flush > 0, err);
+    struct scr_err second = SCR_ERR_INIT;
+    int rc2 =
+        scr_halt_reason_all(ctx, "SCR_FINALIZE_CALLED", rc == SCR_OK ? err : &second);
+    ctx->state = SCR_STATE_DONE;
+    return rc != SCR_OK ? rc : rc2;
+}

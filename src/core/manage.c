@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Current, Delete and Drop: the datasets an application manages by name. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "core/ctx.h"
+#include "par/distribute.h"
+
+/* Id of the dataset in the index (rank 0 reads) and in cache; 0 where it is not. */
+static int look_up_all(struct scr_ctx *ctx, const char *call, const char *name,
+                       int *listed, int *cached, struct scr_err *err)
+{
+    int rc = scr_check_name_all(ctx, call, name, 0, err);
+    if (rc != SCR_OK)
+        return rc;
+    int found = 0;
+    if (ctx->world.rank == 0) {
+        scr_hash *index = scr_hash_new();
+        rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
+        found = rc == SCR_OK ? scr_index_find(index, name) : 0;
+        scr_hash_delete(index);
+    }
+    rc = scr_agree_all(&ctx->world, rc, err);
+    *listed = (int)scr_max_all(&ctx->world, found > 0 ? found : 0);
+    *cached = scr_cache_find(ctx, name);
+    *cached = *cached > 0 ? *cached : 0;
+    return rc;
+}
+
+static int unknown(const char *call, const char *name, const struct scr_ctx *ctx,
+                   struct scr_err *err)
+{
+    return scr_fail(
+        err, SCR_E_NOENT, 0,
+        "%s: no dataset is named %s in %s (scr_index --prefix %s lists them)", call,
+        name, ctx->prefix.path, ctx->prefix.path);
+}
+
+/* --- current --- */
+
+static int edit_current(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+{
+    int rc = scr_index_set_current(index, arg);
+    *changed = rc == SCR_OK;
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "current %s", (const char *)arg);
+}
+
+static int drop_newer_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    int *ids = NULL, n = 0;
+    int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
+    for (int i = 0; i < n && rc == SCR_OK; i++)
+        if (ids[i] > id && scr_cache_is_ready(ctx, ids[i]))
+            rc = scr_cache_delete_all(ctx, ids[i], err);
+    free(ids);
+    return rc;
+}
+
+int scr_current_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
+{
+    int listed = 0, cached = 0;
+    int rc = look_up_all(ctx, "SCR_Current", name, &listed, &cached, err);
+    if (rc != SCR_OK)
+        return rc;
+    int id = listed > 0 ? listed : cached;
+    if (id == 0)
+        return unknown("SCR_Current", name, ctx, err);
+    if (listed > 0)
+        rc = scr_edit_index_all(ctx, edit_current, (void *)(uintptr_t)name, err);
+    if (rc == SCR_OK)
+        rc = drop_newer_all(ctx, id, err);
+    ctx->tried_below = id + 1;
+    return rc == SCR_OK ? scr_restart_find_all(ctx, err) : rc;
+}
+
+/* --- delete --- */
+
+/* Deletes one rank's share of the files under the prefix. */
+static int delete_files(struct scr_ctx *ctx, const scr_hash *share, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(from, share))
+        for (SCR_HASH_EACH(e, scr_hash_elem_hash(from))) {
+            char *path = scr_path_join(ctx->prefix.path, scr_hash_elem_key(e));
+            char *dir = path ? scr_path_dir(path) : NULL;
+            int one =
+                dir ? scr_file_remove(ctx->env.sys, path, rc == SCR_OK ? err : NULL)
+                    : scr_fail(err, SCR_E_NOMEM, 0, "delete");
+            if (one == SCR_OK)
+                scr_dir_prune(ctx->env.sys, dir, ctx->prefix.path, NULL);
+            rc = rc == SCR_OK ? one : rc;
+            free(dir);
+            free(path);
+        }
+    return rc;
+}
+
+/* The files of dataset id, spread over the ranks of this run: send = {<rank>:
+ * {<path>}}. */
+static int share_out(struct scr_ctx *ctx, int id, scr_hash *send, struct scr_err *err)
+{
+    scr_hash *part = scr_hash_new();
+    int rc = scr_prefix_rank2file_read(&ctx->env, &ctx->prefix, id, part, err);
+    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK"))) {
+        int to = scr_hash_elem_key_int(r) % ctx->world.size;
+        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(r), "FILE")))
+            scr_hash_setf(send, NULL, "%d %s", to < 0 ? 0 : to, scr_hash_elem_key(f));
+    }
+    scr_hash_delete(part);
+    /* An incomplete dataset has no list: only its own directory goes. */
+    if (rc == SCR_E_NOENT) {
+        scr_err_clear(err);
+        rc = SCR_OK;
+    }
+    if (rc == SCR_OK && !scr_hash_ok(send))
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "delete dataset %d", id);
+    return rc;
+}
+
+static int remove_dset_dir(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    char *dir = scr_prefix_dset_dir(&ctx->prefix, id);
+    int rc = dir ? scr_dir_remove(ctx->env.sys, dir, err)
+                 : scr_fail(err, SCR_E_NOMEM, 0, "delete dataset %d", id);
+    free(dir);
+    return rc;
+}
+
+static int edit_incomplete(scr_hash *index, void *arg, int *changed,
+                           struct scr_err *err)
+{
+    (void)err;
+    scr_hash *entry = scr_hash_get_kv_int(index, "DSET", *(const int *)arg);
+    *changed = entry != NULL;
+    if (entry)
+        scr_hash_set_val_i64(entry, "COMPLETE", 0);
+    return SCR_OK;
+}
+
+static int edit_remove(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+{
+    (void)err;
+    *changed = scr_index_remove(index, *(const int *)arg);
+    return SCR_OK;
+}
+
+/* Not complete any more, then the files, then the records: a death in between never
+ * leaves an entry that promises files that are gone. */
+static int delete_prefix_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    scr_hash *send = scr_hash_new(), *share = scr_hash_new();
+    int rc = scr_edit_index_all(ctx, edit_incomplete, &id, err);
+    if (rc == SCR_OK) {
+        if (ctx->world.rank == 0)
+            rc = share_out(ctx, id, send, err);
+        rc = scr_agree_all(&ctx->world, rc, err);
+    }
+    if (rc == SCR_OK)
+        rc = scr_hash_exchange_all(&ctx->world, send, share, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(&ctx->world, delete_files(ctx, share, err), err);
+    if (rc == SCR_OK) {
+        if (ctx->world.rank == 0)
+            rc = remove_dset_dir(ctx, id, err);
+        rc = scr_agree_all(&ctx->world, rc, err);
+    }
+    if (rc == SCR_OK)
+        rc = scr_edit_index_all(ctx, edit_remove, &id, err);
+    scr_hash_delete(send);
+    scr_hash_delete(share);
+    return rc;
+}
+
+/* A checkpoint waiting to be read may be among what was deleted. */
+static int refresh_restart_all(struct scr_ctx *ctx, int gone, struct scr_err *err)
+{
+    return ctx->restart.id == gone && gone > 0 ? scr_restart_find_all(ctx, err)
+                                               : SCR_OK;
+}
+
+int scr_delete_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
+{
+    int listed = 0, cached = 0;
+    int rc = look_up_all(ctx, "SCR_Delete", name, &listed, &cached, err);
+    if (rc != SCR_OK)
+        return rc;
+    if (listed == 0 && cached == 0)
+        return unknown("SCR_Delete", name, ctx, err);
+    if (cached > 0)
+        rc = scr_cache_delete_all(ctx, cached, err);
+    if (rc == SCR_OK && listed > 0)
+        rc = delete_prefix_all(ctx, listed, err);
+    if (rc == SCR_OK)
+        rc = refresh_restart_all(ctx, cached > 0 ? cached : listed, err);
+    return rc;
+}
+
+/* --- drop --- */
+
+int scr_drop_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
+{
+    int listed = 0, cached = 0;
+    int rc = look_up_all(ctx, "SCR_Drop", name, &listed, &cached, err);
+    if (rc != SCR_OK)
+        return rc;
+    if (listed == 0)
+        return unknown("SCR_Drop", name, ctx, err);
+    return scr_edit_index_all(ctx, edit_remove, &listed, err);
+}

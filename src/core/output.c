@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Start_output and Complete_output: a dataset from its first file to its protection. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/io.h"
+#include "base/str.h"
+#include "base/units.h"
+#include "core/ctx.h"
+
+enum { FLAG_CKPT = 1, FLAG_OUTPUT = 2 }; /* SCR_FLAG_* of scr.h */
+
+void scr_output_fini(struct scr_output *out)
+{
+    free(out->name);
+    free(out->dset_dir);
+    free(out->rank_dir);
+    scr_hash_delete(out->routed);
+    scr_hash_delete(out->taken);
+    memset(out, 0, sizeof *out);
+}
+
+/* --- start --- */
+
+static int check_flags_all(const struct scr_ctx *ctx, int flags, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    if (flags == 0 || (flags & ~(FLAG_CKPT | FLAG_OUTPUT)) != 0)
+        rc = scr_fail(err, SCR_E_ARG, 0,
+                      "SCR_Start_output: flags=%d is not a combination of "
+                      "SCR_FLAG_CHECKPOINT and SCR_FLAG_OUTPUT",
+                      flags);
+    rc = scr_agree_all(&ctx->world, rc, err);
+    if (rc == SCR_OK && !scr_same_all(&ctx->world, &flags, sizeof flags))
+        rc = scr_fail(err, SCR_E_MISMATCH, 0,
+                      "SCR_Start_output: the flags differ between ranks");
+    return rc;
+}
+
+/* The dataset hash; CREATED is rank 0's, so it is made there and sent around. */
+static int make_dataset_all(struct scr_ctx *ctx, scr_hash *dset, struct scr_err *err)
+{
+    const struct scr_output *out = &ctx->out;
+    struct scr_dataset d = { .id = out->id,
+                             .name = out->name,
+                             .user = ctx->prm.user_name,
+                             .jobname = ctx->prm.job_name,
+                             .jobid = ctx->prm.job_id,
+                             .cluster = ctx->prm.cluster_name,
+                             .ckpt = out->is_ckpt ? ctx->ckpt_id : 0,
+                             .complete = 0,
+                             .is_ckpt = out->is_ckpt,
+                             .is_output = out->is_output };
+    int rc = SCR_OK;
+    if (ctx->world.rank == 0) {
+        d.created = (int64_t)scr_now_usec();
+        rc = scr_dataset_set(dset, &d);
+        if (rc != SCR_OK)
+            scr_fail(err, rc, 0, "dataset %s", out->name);
+    }
+    rc = scr_agree_all(&ctx->world, rc, err);
+    return rc == SCR_OK ? scr_hash_bcast_all(&ctx->world, 0, dset, err) : rc;
+}
+
+static int open_output(struct scr_ctx *ctx, const char *name, int flags,
+                       struct scr_err *err)
+{
+    struct scr_output *out = &ctx->out;
+    out->is_ckpt = (flags & FLAG_CKPT) != 0;
+    out->is_output = (flags & FLAG_OUTPUT) != 0;
+    out->id = ctx->last_id + 1;
+    int ckpt_id = out->is_ckpt ? ctx->ckpt_id + 1 : 0;
+    out->name = name ? scr_strdup(name) : scr_asprintf("scr.dataset.%d", out->id);
+    out->routed = scr_hash_new();
+    out->taken = scr_hash_new();
+    out->red = scr_descs_select(&ctx->descs, ckpt_id, out->is_output);
+    if (out->red == NULL)
+        return scr_fail(err, SCR_E_CONFIG, 0, "no CKPT descriptor for checkpoint %d",
+                        ckpt_id);
+    const char *cache = ctx->cache_dirs[out->red->store];
+    out->dset_dir = scr_cache_dset_dir(cache, out->id);
+    out->rank_dir = scr_cache_rank_dir(cache, out->id, ctx->world.rank);
+    if (!out->name || !out->routed || !out->taken || !out->dset_dir || !out->rank_dir)
+        return scr_fail(err, SCR_E_NOMEM, 0, "SCR_Start_output");
+    return SCR_OK;
+}
+
+static int make_cache(struct scr_ctx *ctx, const scr_hash *dset, struct scr_err *err)
+{
+    const struct scr_output *out = &ctx->out;
+    scr_filemap_add_rank(ctx->map, out->id, ctx->world.rank);
+    scr_filemap_set_dataset(ctx->map, out->id, ctx->world.rank, dset);
+    int rc = scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err);
+    if (rc == SCR_OK)
+        rc = scr_cache_make(&ctx->env, ctx->cache_dirs[out->red->store], out->id,
+                            ctx->world.rank, err);
+    return rc;
+}
+
+/* Gives up the open dataset: nothing of it stays in cache. */
+static int abandon_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    int rc = scr_cache_delete_all(ctx, ctx->out.id, err);
+    scr_output_fini(&ctx->out);
+    return rc;
+}
+
+int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
+                         struct scr_err *err)
+{
+    int rc = scr_check_name_all(ctx, "SCR_Start_output", name, 1, err);
+    if (rc == SCR_OK)
+        rc = check_flags_all(ctx, flags, err);
+    if (rc != SCR_OK)
+        return rc;
+    double now = scr_now_mono();
+    rc = scr_agree_all(&ctx->world, open_output(ctx, name, flags, err), err);
+    if (rc == SCR_OK)
+        rc = scr_cache_evict_all(ctx, ctx->out.red, err);
+    if (rc != SCR_OK) {
+        scr_output_fini(&ctx->out);
+        return rc;
+    }
+    /* From here on the id counts as used, whatever happens. */
+    ctx->last_id = ctx->out.id;
+    ctx->ckpt_id += ctx->out.is_ckpt;
+    scr_restart_fini(&ctx->restart);
+    ctx->times.compute += now - ctx->times.compute_start;
+    ctx->out.start = now;
+    scr_phase_all(ctx, "checkpoint", ctx->out.id);
+    scr_hash *dset = scr_hash_new();
+    rc = make_dataset_all(ctx, dset, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(&ctx->world, make_cache(ctx, dset, err), err);
+    scr_hash_delete(dset);
+    if (rc != SCR_OK) {
+        abandon_all(ctx, NULL);
+        ctx->times.compute_start = scr_now_mono();
+        return rc;
+    }
+    ctx->state = SCR_STATE_OUTPUT;
+    return SCR_OK;
+}
+
+/* --- complete --- */
+
+static int note_file(struct scr_ctx *ctx, const char *path, uint64_t *bytes,
+                     struct scr_err *err)
+{
+    struct stat st;
+    int id = ctx->out.id, me = ctx->world.rank;
+    scr_meta *meta = scr_filemap_get_meta(ctx->map, id, me, path);
+    struct scr_err missing = SCR_ERR_INIT;
+    const char *name = path;
+    scr_meta_get_orig(meta, &name);
+    int rc = scr_file_stat(ctx->env.sys, path, &st, &missing);
+    if (rc == SCR_E_NOENT)
+        return scr_fail(err, SCR_E_MISSING, 0,
+                        "SCR_Complete_output: %s was routed to %s but never written",
+                        name, path);
+    if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "%s", missing.text);
+    if (!S_ISREG(st.st_mode))
+        return scr_fail(err, SCR_E_UNSAFE, 0,
+                        "SCR_Complete_output: %s is no regular file", path);
+    scr_meta_set_filesize(meta, (uint64_t)st.st_size);
+    scr_meta_set_complete(meta, 1);
+    scr_meta_set_stat(meta, &st);
+    *bytes += (uint64_t)st.st_size;
+    return SCR_OK;
+}
+
+/* Looks at every routed file; what the application and Route_file said counts first. */
+static int note_files(struct scr_ctx *ctx, int valid, uint64_t *bytes, uint64_t *files,
+                      struct scr_err *err)
+{
+    int id = ctx->out.id, me = ctx->world.rank, rc = SCR_OK;
+    *bytes = *files = 0;
+    if (ctx->out.refused.code != SCR_OK)
+        return scr_fail(err, ctx->out.refused.code, 0,
+                        "SCR_Complete_output: the dataset lacks a file: %s",
+                        ctx->out.refused.text);
+    if (!valid)
+        return scr_fail(
+            err, SCR_E_INVALID, 0,
+            "SCR_Complete_output: dataset %s dropped, the application passed "
+            "valid=0",
+            ctx->out.name);
+    for (scr_hash_elem *e = scr_filemap_first_file(ctx->map, id, me); e && rc == SCR_OK;
+         e = scr_hash_elem_next(e)) {
+        rc = note_file(ctx, scr_hash_elem_key(e), bytes, err);
+        *files += 1;
+    }
+    return rc;
+}
+
+static int seal_dataset(struct scr_ctx *ctx, uint64_t bytes, uint64_t files,
+                        scr_hash *dset, struct scr_err *err)
+{
+    int id = ctx->out.id, me = ctx->world.rank;
+    struct scr_dataset d;
+    int rc = scr_hash_merge(dset, scr_filemap_get_dataset(ctx->map, id, me));
+    if (rc == SCR_OK)
+        rc = scr_dataset_get(dset, &d, err);
+    if (rc != SCR_OK)
+        return scr_fail(err, SCR_E_NOMEM, 0, "dataset %d", id);
+    d.size = bytes;
+    d.files = files;
+    d.complete = 1;
+    d.name = ctx->out.name; /* the strings in d borrow from dset, which is rewritten */
+    d.user = ctx->prm.user_name;
+    d.jobname = ctx->prm.job_name;
+    d.jobid = ctx->prm.job_id;
+    d.cluster = ctx->prm.cluster_name;
+    rc = scr_dataset_set(dset, &d);
+    if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "dataset %d", id);
+    scr_filemap_set_dataset(ctx->map, id, me, dset);
+    return SCR_OK;
+}
+
+int scr_protect_dataset_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int id,
+                            const char *dset_dir, const scr_hash *dset,
+                            struct scr_err *err)
+{
+    const struct scr_store *store = &ctx->descs.store[red->store];
+    struct scr_protect p = { &ctx->env, &ctx->world, (size_t)ctx->prm.mpi_buf_size,
+                             ctx->prm.crc_on_copy };
+    scr_hash *extra = scr_hash_new();
+    scr_hash_set_val(extra, "STORE", store->path);
+    scr_hash_set_val(extra, "STORE_GROUP", store->group);
+    scr_hash_set_val_i64(extra, "INDEX", red->index);
+    int rc = extra && scr_hash_ok(extra)
+                 ? SCR_OK
+                 : scr_fail(err, SCR_E_NOMEM, 0, "dataset %d", id);
+    rc = scr_agree_all(&ctx->world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_protect_all(&p, &ctx->sets[red->index], red->scheme, red->set_failures,
+                             id, dset_dir, dset, extra, ctx->map, NULL, err);
+    scr_hash_delete(extra);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(&ctx->world,
+                           scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err), err);
+    return rc;
+}
+
+static int seal_and_protect_all(struct scr_ctx *ctx, int valid, scr_hash *dset,
+                                struct scr_err *err)
+{
+    uint64_t bytes = 0, files = 0;
+    int rc =
+        scr_agree_all(&ctx->world, note_files(ctx, valid, &bytes, &files, err), err);
+    if (rc != SCR_OK)
+        return rc;
+    bytes = scr_sum_all(&ctx->world, bytes);
+    files = scr_sum_all(&ctx->world, files);
+    rc = seal_dataset(ctx, bytes, files, dset, err);
+    rc = scr_agree_all(&ctx->world, rc, err);
+    if (rc != SCR_OK)
+        return rc;
+    scr_phase_all(ctx, "encode", ctx->out.id);
+    rc = scr_protect_dataset_all(ctx, ctx->out.red, ctx->out.id, ctx->out.dset_dir,
+                                 dset, err);
+    if (rc != SCR_OK)
+        return rc;
+    scr_hash_set_kv_int(ctx->ready, "READY", ctx->out.id);
+    return scr_flush_mark_all(ctx, ctx->out.id, dset, SCR_LOC_CACHE, 0, err);
+}
+
+/* Flushes a sealed dataset if it is due. Output must reach the prefix; for a checkpoint
+ * that is safe in cache a failed flush is a warning, and it is tried again later. */
+static int flush_due_all(struct scr_ctx *ctx, const struct scr_output *out,
+                         struct scr_err *err)
+{
+    int every = ctx->prm.flush;
+    int due = out->is_ckpt && every > 0 && ctx->ckpt_id % every == 0;
+    if (!out->is_output && !due)
+        return SCR_OK;
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_flush_dataset_all(ctx, out->id, &why);
+    if (rc == SCR_OK)
+        return out->is_ckpt ? SCR_OK : scr_cache_delete_all(ctx, out->id, err);
+    if (out->is_output)
+        return scr_fail(err, rc, 0, "%s", why.text);
+    scr_log(&ctx->log, SCR_LOG_WARN, "flush of %s failed, it stays in cache: %s",
+            out->name, why.text);
+    return SCR_OK;
+}
+
+int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
+{
+    scr_hash *dset = scr_hash_new();
+    int rc = seal_and_protect_all(ctx, valid, dset, err);
+    scr_hash_delete(dset);
+    int is_ckpt = ctx->out.is_ckpt;
+    if (rc != SCR_OK) {
+        abandon_all(ctx, NULL);
+    } else {
+        rc = flush_due_all(ctx, &ctx->out, err);
+        double now = scr_now_mono();
+        scr_log(&ctx->log, SCR_LOG_INFO, "dataset %d %s complete in %.3f s",
+                ctx->out.id, ctx->out.name, now - ctx->out.start);
+        if (is_ckpt) {
+            ctx->times.ckpt += now - ctx->out.start;
+            ctx->times.last_ckpt = now;
+        }
+        scr_output_fini(&ctx->out);
+    }
+    ctx->state = SCR_STATE_IDLE;
+    struct scr_err halt = SCR_ERR_INIT;
+    if (rc == SCR_OK && is_ckpt && scr_halt_ckpt_all(ctx, &halt) != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN, "halt conditions not read: %s", halt.text);
+    ctx->times.compute_start = scr_now_mono();
+    scr_phase_all(ctx, "compute", ctx->last_id);
+    return rc;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* SCR_Route_file: from a name under the prefix to the path to use now. Local. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cwd.h"
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "core/ctx.h"
+
+/* Copies a result into the caller's buffer; what does not fit is an error, never cut.
+ */
+static int give(const char *path, char *file, struct scr_err *err)
+{
+    size_t n = strlen(path);
+    if (n >= SCR_MAX_NAME)
+        return scr_fail(
+            err, SCR_E_NAME, 0,
+            "SCR_Route_file: the path %.64s… has %zu characters, at most %d "
+            "fit; use shorter names or a shorter SCR_CACHE_BASE",
+            path, n, SCR_MAX_NAME - 1);
+    memcpy(file, path, n + 1);
+    return SCR_OK;
+}
+
+/* Path of full as seen from the prefix, by its given or its resolved name; NULL:
+ * outside. */
+static char *below_prefix(const struct scr_ctx *ctx, const char *full, int *outside)
+{
+    char *dest = scr_path_below(ctx->prefix.path, full, outside);
+    if (dest == NULL && *outside)
+        dest = scr_path_below(ctx->prefix_real, full, outside);
+    return dest;
+}
+
+static int is_reserved(const char *dest)
+{
+    return strcmp(dest, ".") == 0 || strcmp(dest, ".scr") == 0 ||
+           strncmp(dest, ".scr/", 5) == 0;
+}
+
+int scr_route_dest(const struct scr_ctx *ctx, const char *name, char **dest,
+                   struct scr_err *err)
+{
+    char *cwd = NULL;
+    int outside = 0;
+    *dest = NULL;
+    int rc = scr_cwd(&cwd, err);
+    if (rc != SCR_OK)
+        return rc;
+    char *full = scr_path_join(cwd, name);
+    if (full)
+        *dest = below_prefix(ctx, full, &outside);
+    if (outside)
+        rc = scr_fail(err, SCR_E_OUTSIDE, 0,
+                      "SCR_Route_file: %s is outside the prefix directory %s (set "
+                      "SCR_PREFIX)",
+                      full, ctx->prefix.path);
+    else if (*dest == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+    else if (is_reserved(*dest))
+        rc = scr_fail(err, SCR_E_OUTSIDE, 0, "SCR_Route_file: %s is reserved for SCR",
+                      full);
+    free(full);
+    free(cwd);
+    return rc;
+}
+
+/* --- output phase --- */
+
+static int name_is_taken(void *arg, const char *rel)
+{
+    const struct scr_output *out = arg;
+    return scr_hash_get(out->taken, rel) != NULL;
+}
+
+static int make_subdir(struct scr_ctx *ctx, const char *rel, struct scr_err *err)
+{
+    char *dir = scr_path_dir(rel);
+    int rc = dir ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+    if (rc == SCR_OK && strcmp(dir, ".") != 0)
+        rc = scr_dir_make_private(ctx->env.sys, ctx->out.rank_dir, dir, 0700, err);
+    free(dir);
+    return rc;
+}
+
+static int record_meta(struct scr_ctx *ctx, const char *path, const char *rel,
+                       const char *name, const char *dest, struct scr_err *err)
+{
+    scr_meta *meta = scr_meta_new();
+    char *dir = scr_path_dir(dest);
+    int rc = meta && dir ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+    if (rc == SCR_OK) {
+        scr_meta_set_filename(meta, rel);
+        scr_meta_set_filetype(meta, "FULL");
+        scr_meta_set_complete(meta, 0);
+        scr_meta_set_rank(meta, ctx->world.rank);
+        scr_meta_set_ranks(meta, ctx->world.size);
+        scr_meta_set_dataset(meta, ctx->out.id);
+        scr_meta_set_orig(meta, name);
+        scr_meta_set_origpath(meta, dir);
+        scr_meta_set_origname(meta, scr_path_base(dest));
+        scr_filemap_add_file(ctx->map, ctx->out.id, ctx->world.rank, path);
+        scr_filemap_set_meta(ctx->map, ctx->out.id, ctx->world.rank, path, meta);
+    }
+    free(dir);
+    scr_meta_delete(meta);
+    return rc;
+}
+
+/* A destination seen for the first time: a place in cache, the journal, the map. */
+static int register_file(struct scr_ctx *ctx, const char *name, const char *dest,
+                         char *file, struct scr_err *err)
+{
+    struct scr_output *out = &ctx->out;
+    char *rel = scr_cache_name(dest, name_is_taken, out);
+    char *path = rel ? scr_path_join(out->rank_dir, rel) : NULL;
+    int rc =
+        path ? give(path, file, err) : scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+    if (rc == SCR_OK)
+        rc = make_subdir(ctx, rel, err);
+    if (rc == SCR_OK)
+        rc = scr_cntl_journal(&ctx->env, &ctx->cntl, out->id, ctx->world.rank, path,
+                              err);
+    if (rc == SCR_OK)
+        rc = record_meta(ctx, path, rel, name, dest, err);
+    if (rc == SCR_OK && (scr_hash_set(out->taken, rel, NULL) == NULL ||
+                         scr_hash_set_val(out->routed, dest, path) == NULL))
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+    free(path);
+    free(rel);
+    return rc;
+}
+
+static int route_output(struct scr_ctx *ctx, const char *name, char *file,
+                        struct scr_err *err)
+{
+    char *dest = NULL;
+    int rc = scr_route_dest(ctx, name, &dest, err);
+    if (rc == SCR_OK) {
+        const char *known = scr_hash_get_val(ctx->out.routed, dest);
+        rc = known ? give(known, file, err) : register_file(ctx, name, dest, file, err);
+    }
+    free(dest);
+    /* A program that overlooks the error must not get a dataset without this file. */
+    if (rc != SCR_OK && ctx->out.refused.code == SCR_OK && err)
+        ctx->out.refused = *err;
+    return rc;
+}
+
+/* --- restart phase --- */
+
+static int is_readable(const struct scr_ctx *ctx, const char *path, struct scr_err *err)
+{
+    int fd;
+    int rc = scr_open(ctx->env.sys, path, O_RDONLY, 0, &fd, err);
+    if (rc == SCR_OK)
+        rc = scr_close(ctx->env.sys, &fd, path, err);
+    return rc;
+}
+
+static int route_restart(struct scr_ctx *ctx, const char *name, char *file,
+                         struct scr_err *err)
+{
+    struct scr_err outside = SCR_ERR_INIT;
+    char *dest = NULL;
+    const char *path = NULL;
+    if (scr_route_dest(ctx, name, &dest, &outside) == SCR_OK)
+        path = scr_hash_get_val(ctx->restart.by_dest, dest);
+    free(dest);
+    if (path == NULL && strchr(name, '/') == NULL)
+        path = scr_hash_get_val(ctx->restart.by_name, name);
+    if (path != NULL && path[0] == '\0')
+        return scr_fail(err, SCR_E_ARG, 0,
+                        "SCR_Route_file: several files of checkpoint %s are called %s; "
+                        "give the path under the prefix",
+                        ctx->restart.name, name);
+    if (path == NULL && outside.code != SCR_OK && strchr(name, '/') != NULL)
+        return scr_fail(err, outside.code, 0, "%s", outside.text);
+    if (path == NULL)
+        return scr_fail(err, SCR_E_NOENT, 0,
+                        "SCR_Route_file: checkpoint %s has no file %s of rank %d",
+                        ctx->restart.name, name, ctx->world.rank);
+    int rc = is_readable(ctx, path, err);
+    return rc == SCR_OK ? give(path, file, err) : rc;
+}
+
+int scr_route(struct scr_ctx *ctx, const char *name, char *file, struct scr_err *err)
+{
+    if (name == NULL || file == NULL)
+        return scr_fail(err, SCR_E_ARG, 0, "SCR_Route_file: the %s is NULL",
+                        name == NULL ? "name" : "buffer for the path");
+    if (name[0] == '\0')
+        return scr_fail(err, SCR_E_NAME, 0, "SCR_Route_file: the name is empty");
+    if (ctx->state == SCR_STATE_OUTPUT)
+        return route_output(ctx, name, file, err);
+    if (ctx->state == SCR_STATE_RESTART)
+        return route_restart(ctx, name, file, err);
+    return give(name, file, err);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The state table of the API. */
+#include "core/state.h"
+
+#include <stddef.h>
+
+#define IN(s)   (1u << SCR_STATE_##s)
+#define RUNNING (IN(IDLE) | IN(OUTPUT) | IN(RESTART))
+
+static const struct {
+    const char *name;
+    unsigned allowed; /* set of states */
+} calls[SCR_CALL_COUNT_] = {
+    [SCR_CALL_INIT] = { "SCR_Init", IN(NEW) },
+    [SCR_CALL_FINALIZE] = { "SCR_Finalize", IN(IDLE) },
+    [SCR_CALL_CONFIG_SET] = { "SCR_Config", IN(NEW) },
+    [SCR_CALL_CONFIG_GET] = { "SCR_Config", IN(NEW) | RUNNING },
+    [SCR_CALL_ROUTE] = { "SCR_Route_file", RUNNING },
+    [SCR_CALL_NEED] = { "SCR_Need_checkpoint", IN(IDLE) },
+    [SCR_CALL_START] = { "SCR_Start_output", IN(IDLE) },
+    [SCR_CALL_COMPLETE] = { "SCR_Complete_output", IN(OUTPUT) },
+    [SCR_CALL_HAVE] = { "SCR_Have_restart", IN(IDLE) },
+    [SCR_CALL_START_RESTART] = { "SCR_Start_restart", IN(IDLE) },
+    [SCR_CALL_COMPLETE_RESTART] = { "SCR_Complete_restart", IN(RESTART) },
+    [SCR_CALL_EXIT] = { "SCR_Should_exit", RUNNING },
+    [SCR_CALL_CURRENT] = { "SCR_Current", IN(IDLE) },
+    [SCR_CALL_DELETE] = { "SCR_Delete", IN(IDLE) },
+    [SCR_CALL_DROP] = { "SCR_Drop", IN(IDLE) },
+};
+
+/* Why a call is refused in a state it is not allowed in. */
+static const char *const hints[SCR_STATE_COUNT_] = {
+    [SCR_STATE_NEW] = "call SCR_Init first",
+    [SCR_STATE_IDLE] = "no output or restart phase is open, start one first",
+    [SCR_STATE_OUTPUT] = "an output phase is open, call SCR_Complete_output first",
+    [SCR_STATE_RESTART] = "a restart phase is open, call SCR_Complete_restart first",
+    [SCR_STATE_DISABLED] = "SCR is disabled by SCR_ENABLE=0",
+    [SCR_STATE_FAILED] = "SCR_Init failed, see its message",
+    [SCR_STATE_DONE] = "SCR_Finalize was called",
+};
+
+/* Hints that say more than the state's. */
+static const struct {
+    enum scr_call call;
+    enum scr_state state;
+    const char *hint;
+} special[] = {
+    { SCR_CALL_INIT, SCR_STATE_IDLE, "SCR is initialised already, call it once" },
+    { SCR_CALL_CONFIG_SET, SCR_STATE_IDLE,
+      "settings are possible before SCR_Init only" },
+    { SCR_CALL_CONFIG_SET, SCR_STATE_OUTPUT,
+      "settings are possible before SCR_Init only" },
+    { SCR_CALL_CONFIG_SET, SCR_STATE_RESTART,
+      "settings are possible before SCR_Init only" },
+    { SCR_CALL_COMPLETE, SCR_STATE_IDLE,
+      "no output phase is open, call SCR_Start_output first" },
+    { SCR_CALL_COMPLETE_RESTART, SCR_STATE_IDLE,
+      "no restart phase is open, call SCR_Start_restart first" },
+};
+
+const char *scr_call_name(enum scr_call call)
+{
+    return calls[call].name;
+}
+
+static const char *hint_for(enum scr_state state, enum scr_call call)
+{
+    for (size_t i = 0; i < sizeof special / sizeof *special; i++)
+        if (special[i].call == call && special[i].state == state)
+            return special[i].hint;
+    return hints[state];
+}
+
+int scr_state_check(enum scr_state state, enum scr_call call, struct scr_err *err)
+{
+    if (calls[call].allowed & (1u << state))
+        return SCR_OK;
+    int code = state == SCR_STATE_DISABLED ? SCR_E_DISABLED : SCR_E_STATE;
+    return scr_fail(err, code, 0, "%s: %s", calls[call].name, hint_for(state, call));
+}

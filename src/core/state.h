@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The states of the library and the calls each allows: one table, checked before every
+ * call. */
+#ifndef SCR_CORE_STATE_H
+#define SCR_CORE_STATE_H
+
+#include "base/err.h"
+
+enum scr_state {
+    SCR_STATE_NEW, /* before SCR_Init */
+    SCR_STATE_IDLE,
+    SCR_STATE_OUTPUT,   /* between Start_output and Complete_output */
+    SCR_STATE_RESTART,  /* between Start_restart and Complete_restart */
+    SCR_STATE_DISABLED, /* SCR_ENABLE=0 */
+    SCR_STATE_FAILED,   /* SCR_Init failed */
+    SCR_STATE_DONE,     /* after SCR_Finalize */
+    SCR_STATE_COUNT_
+};
+
+enum scr_call {
+    SCR_CALL_INIT,
+    SCR_CALL_FINALIZE,
+    SCR_CALL_CONFIG_SET,
+    SCR_CALL_CONFIG_GET,
+    SCR_CALL_ROUTE,
+    SCR_CALL_NEED,
+    SCR_CALL_START,
+    SCR_CALL_COMPLETE,
+    SCR_CALL_HAVE,
+    SCR_CALL_START_RESTART,
+    SCR_CALL_COMPLETE_RESTART,
+    SCR_CALL_EXIT,
+    SCR_CALL_CURRENT,
+    SCR_CALL_DELETE,
+    SCR_CALL_DROP,
+    SCR_CALL_COUNT_
+};
+
+/* "SCR_Start_output" … */
+const char *scr_call_name(enum scr_call call);
+
+/* SCR_OK, or an error that names what is wrong and the call that should come first. */
+int scr_state_check(enum scr_state state, enum scr_call call, struct scr_err *err);
+
+#endif

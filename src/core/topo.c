@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Where this rank is: its node (real or virtual), the directories there, its sets. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cwd.h"
+#include "base/dir.h"
+#include "base/hostlist.h"
+#include "base/io.h"
+#include "base/str.h"
+#include "core/ctx.h"
+
+/* SCR_VNODES: names as a host list, or a count meaning n1 … n<count>. */
+static int vnode_names(const char *text, struct scr_hostlist *names,
+                       struct scr_err *err)
+{
+    int count;
+    if (!scr_parse_int(text, &count))
+        return scr_hostlist_expand(text, names, err);
+    if (count < 1)
+        return scr_fail(err, SCR_E_CONFIG, 0,
+                        "SCR_VNODES=%s: expected node names or a count of at least 1",
+                        text);
+    char *list = scr_asprintf("n[1-%d]", count);
+    if (list == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "virtual nodes");
+    int rc = scr_hostlist_expand(list, names, err);
+    free(list);
+    return rc;
+}
+
+/* The ranks of a host are spread over its virtual nodes in blocks. */
+static int vnode_pick(const char *text, int local, int nlocal, char **name,
+                      struct scr_err *err)
+{
+    struct scr_hostlist names = SCR_HOSTLIST_INIT;
+    int rc = vnode_names(text, &names, err);
+    if (rc == SCR_OK && names.n == 0)
+        rc = scr_fail(err, SCR_E_CONFIG, 0, "SCR_VNODES=%s: no node named", text);
+    if (rc == SCR_OK) {
+        size_t i = (size_t)local * names.n / (size_t)nlocal;
+        *name = scr_strdup(names.name[i]);
+        if (*name == NULL)
+            rc = scr_fail(err, SCR_E_NOMEM, 0, "virtual nodes");
+    }
+    scr_hostlist_free(&names);
+    return rc;
+}
+
+static int name_node_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    char *host = NULL;
+    int rc = scr_agree_all(&ctx->world, scr_hostname(&host, err), err);
+    if (rc == SCR_OK && ctx->prm.vnodes == NULL) {
+        ctx->node_name = host;
+        return SCR_OK;
+    }
+    struct scr_comm on_host = SCR_COMM_INIT;
+    if (rc == SCR_OK)
+        rc = scr_comm_split_str_all(&ctx->world, host, &on_host, err);
+    if (rc == SCR_OK) {
+        rc = vnode_pick(ctx->prm.vnodes, on_host.rank, on_host.size, &ctx->node_name,
+                        err);
+        rc = scr_agree_all(&ctx->world, rc, err);
+        ctx->place.vnode = ctx->node_name;
+        scr_comm_free(&on_host);
+    }
+    free(host);
+    return rc;
+}
+
+static int make_comms_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    int rc = scr_comm_split_str_all(&ctx->world, ctx->node_name, &ctx->node, err);
+    if (rc == SCR_OK)
+        rc = scr_comm_split_all(&ctx->world, ctx->node.rank, ctx->world.rank,
+                                &ctx->across, err);
+    if (rc == SCR_OK)
+        ctx->nodes = (int)scr_sum_all(&ctx->world, ctx->node.rank == 0);
+    return rc;
+}
+
+static int is_node_local(const struct scr_store *store)
+{
+    return strcmp(store->group, "NODE") == 0;
+}
+
+char *scr_topo_cache_dir(const struct scr_ctx *ctx, const char *store_path,
+                         int node_local)
+{
+    return scr_place_dir(&ctx->place, store_path, node_local);
+}
+
+static int store_is_used(const struct scr_ctx *ctx, int store)
+{
+    for (int i = 0; i < ctx->descs.nreds; i++)
+        if (ctx->descs.red[i].enabled && ctx->descs.red[i].store == store)
+            return 1;
+    return store == ctx->descs.cntl_store;
+}
+
+static int make_store(struct scr_ctx *ctx, int i, struct scr_err *err)
+{
+    const struct scr_store *store = &ctx->descs.store[i];
+    int rc =
+        scr_place_make(&ctx->env, &ctx->place, store->path, is_node_local(store), err);
+    if (rc != SCR_OK) {
+        scr_err_prefix(err, "%s on %s", store->origin, ctx->node_name);
+        return rc;
+    }
+    ctx->cache_dirs[i] = scr_topo_cache_dir(ctx, store->path, is_node_local(store));
+    return ctx->cache_dirs[i] ? SCR_OK
+                              : scr_fail(err, SCR_E_NOMEM, 0, "cache directory");
+}
+
+/* A process of a virtual node leaves its pid where a drill finds it. */
+static int write_pid(struct scr_ctx *ctx, struct scr_err *err)
+{
+    if (ctx->place.vnode == NULL)
+        return SCR_OK;
+    char *path = scr_asprintf("%s/pid.%d", ctx->cntl_dir, ctx->world.rank);
+    char *text = scr_asprintf("%ld %d\n", (long)getpid(), ctx->world.rank);
+    int rc = path && text ? scr_file_replace(ctx->env.sys, path, text, strlen(text),
+                                             0600, SCR_VOLATILE, err)
+                          : scr_fail(err, SCR_E_NOMEM, 0, "pid file");
+    free(path);
+    free(text);
+    return rc;
+}
+
+static void remove_pid(struct scr_ctx *ctx)
+{
+    if (ctx->place.vnode == NULL || ctx->cntl_dir == NULL)
+        return;
+    char *path = scr_asprintf("%s/pid.%d", ctx->cntl_dir, ctx->world.rank);
+    if (path)
+        scr_file_remove(ctx->env.sys, path, NULL);
+    free(path);
+}
+
+static int make_dirs(struct scr_ctx *ctx, struct scr_err *err)
+{
+    ctx->cache_dirs = scr_calloc((size_t)ctx->descs.nstores, sizeof *ctx->cache_dirs);
+    if (ctx->cache_dirs == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "cache directories");
+    int rc = SCR_OK;
+    for (int i = 0; i < ctx->descs.nstores && rc == SCR_OK; i++)
+        if (store_is_used(ctx, i))
+            rc = make_store(ctx, i, err);
+    if (rc != SCR_OK)
+        return rc;
+    ctx->cntl_dir = scr_strdup(ctx->cache_dirs[ctx->descs.cntl_store]);
+    if (ctx->cntl_dir == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "control directory");
+    rc = scr_cntl_open(&ctx->env, ctx->cntl_dir, ctx->node.rank, &ctx->cntl, err);
+    return rc == SCR_OK ? write_pid(ctx, err) : rc;
+}
+
+/* Says once what a descriptor cannot do for this placement of ranks. */
+static void report_weakened(const struct scr_ctx *ctx, const struct scr_reddesc *red,
+                            int smallest, int64_t alone)
+{
+    enum scr_scheme scheme = red->scheme;
+    int k = red->set_failures;
+    scr_geom_weaken(&scheme, &k, smallest);
+    if (scheme == red->scheme && (k == red->set_failures || scheme == SCR_SCHEME_XOR))
+        return;
+    if (alone == ctx->world.size)
+        scr_log(
+            &ctx->log, SCR_LOG_WARN,
+            "all ranks are in one %s group: %s cannot protect them, checkpoints are "
+            "cached as SINGLE and do not survive its loss",
+            red->group, scr_scheme_name(red->scheme));
+    else if (alone > 0)
+        scr_log(
+            &ctx->log, SCR_LOG_WARN,
+            "%s has no partner in another %s group for %lld of %d ranks: their files "
+            "are cached as SINGLE and do not survive its loss",
+            scr_scheme_name(red->scheme), red->group, (long long)alone,
+            ctx->world.size);
+    else
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "%s with SET_FAILURES=%d is weakened to %d in sets of %d ranks",
+                scr_scheme_name(red->scheme), red->set_failures, k, smallest);
+}
+
+static int make_set_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
+                        struct scr_set *set, struct scr_err *err)
+{
+    struct scr_comm group = SCR_COMM_INIT;
+    const char *value = scr_descs_group_value(&ctx->descs, red->group, ctx->node_name);
+    int rc = value ? SCR_OK
+                   : scr_fail(err, SCR_E_CONFIG, 0,
+                              "%s: group %s has no GROUPS line for host %s",
+                              red->origin, red->group, ctx->node_name);
+    rc = scr_agree_all(&ctx->world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_comm_split_str_all(&ctx->world, value, &group, err);
+    if (rc != SCR_OK)
+        return rc;
+    int size = red->scheme == SCR_SCHEME_SINGLE ? 1 : red->set_size;
+    rc = scr_set_make_all(&ctx->world, &group, size, set, err);
+    scr_comm_free(&group);
+    if (rc != SCR_OK || red->scheme == SCR_SCHEME_SINGLE)
+        return rc;
+    int smallest = (int)scr_min_all(&ctx->world, set->n);
+    int64_t alone = (int64_t)scr_sum_all(&ctx->world, set->n == 1);
+    report_weakened(ctx, red, smallest, alone);
+    return SCR_OK;
+}
+
+static int make_sets_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    ctx->sets = scr_calloc((size_t)ctx->descs.nreds, sizeof *ctx->sets);
+    int rc = ctx->sets ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "sets");
+    rc = scr_agree_all(&ctx->world, rc, err);
+    for (int i = 0; i < ctx->descs.nreds && rc == SCR_OK; i++)
+        if (ctx->descs.red[i].enabled)
+            rc = make_set_all(ctx, &ctx->descs.red[i], &ctx->sets[i], err);
+    return rc;
+}
+
+int scr_topo_init_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    ctx->place.user = ctx->prm.user_name;
+    ctx->place.jobid = ctx->prm.job_id;
+    int rc = name_node_all(ctx, err);
+    if (rc == SCR_OK)
+        rc = make_comms_all(ctx, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(&ctx->world, make_dirs(ctx, err), err);
+    if (rc == SCR_OK)
+        rc = make_sets_all(ctx, err);
+    return rc;
+}
+
+void scr_topo_fini(struct scr_ctx *ctx)
+{
+    remove_pid(ctx);
+    scr_cntl_close(&ctx->env, &ctx->cntl);
+    for (int i = 0; ctx->sets && i < ctx->descs.nreds; i++)
+        if (ctx->sets[i].n > 0)
+            scr_set_free(&ctx->sets[i]);
+    free(ctx->sets);
+    for (int i = 0; ctx->cache_dirs && i < ctx->descs.nstores; i++)
+        free(ctx->cache_dirs[i]);
+    free(ctx->cache_dirs);
+    free(ctx->cntl_dir);
+    free(ctx->node_name);
+    scr_comm_free(&ctx->across);
+    scr_comm_free(&ctx->node);
+    ctx->sets = NULL;
+    ctx->cache_dirs = NULL;
+    ctx->cntl_dir = ctx->node_name = NULL;
+}
