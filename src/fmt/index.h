@@ -13,11 +13,13 @@
 #include "fmt/dataset.h"
 
 /* Checks VERSION and structure, converts version 1 in place; an empty hash becomes an empty
- * version 2 index. SCR_E_VERSION for newer ones, SCR_E_CORRUPT otherwise. */
+ * version 2 index. SCR_E_VERSION for newer ones, SCR_E_CORRUPT otherwise. NAME is mended where
+ * it disagrees with DSET. Of several copies of a checkpoint in version 1 the complete one
+ * flushed last is kept; its directory becomes its NAME and stays under DIR. */
 int scr_index_normal(scr_hash *index, struct scr_err *err);
 
-/* Adds or replaces dataset (by ID) with COMPLETE and FLUSHED=when. A name already used by another id
- * moves to the new one. */
+/* Adds or replaces dataset (by ID) with COMPLETE and FLUSHED=when; complete clears FAILED. A name
+ * already used by another id moves to the new one. SCR_E_ARG: not a dataset; SCR_E_NOMEM. */
 int scr_index_add(scr_hash *index, const scr_hash *dset, int complete, time_t when);
 int scr_index_remove(scr_hash *index, int id);       /* 1 if it was there; drops CURRENT naming it */
 int scr_index_set_current(scr_hash *index, const char *name); /* SCR_E_NOENT if no such name */
@@ -34,12 +36,13 @@ struct scr_index_entry {
     struct scr_dataset dset;
     int complete, failed, current;
     const char *flushed;  /* timestamp or NULL */
+    const char *dir; /* version 1: directory below the prefix of files and summary; else NULL */
 };
 /* SCR_E_NOENT if there is no such id. Strings borrow from index. */
 int scr_index_get(const scr_hash *index, int id, struct scr_index_entry *e, struct scr_err *err);
 /* Largest id < below (0: no bound) that is a complete checkpoint not marked failed; -1: none. */
 int scr_index_newest(const scr_hash *index, int below);
-/* Ids descending, malloc'd. */
+/* Ids descending, malloc'd. SCR_OK or SCR_E_NOMEM. */
 int scr_index_ids(const scr_hash *index, int **ids, size_t *n);
 
 #endif
