@@ -382,3 +382,17 @@ int scr_prefix_state_update(const struct scr_env *env, const struct scr_prefix *
     state_fini(&s);
     return rc;
 }
+
+int scr_prefix_state_remove(const struct scr_env *env, const struct scr_prefix *p,
+                            const char *name, struct scr_err *err)
+{
+    struct state s;
+    struct stat st;
+    int rc = state_init(&s, env, p, name, err);
+    if (rc == SCR_OK && scr_file_stat(env->sys, s.path, &st, NULL) != SCR_E_NOENT &&
+        (rc = state_lock(&s, err)) == SCR_OK &&
+        (rc = scr_file_remove(env->sys, s.path, err)) == SCR_OK)
+        rc = scr_dir_sync(env->sys, p->scr, err);
+    state_fini(&s);
+    return rc;
+}

@@ -48,6 +48,10 @@ int scr_prefix_state_update(const struct scr_env *env, const struct scr_prefix *
                             const char *name, scr_hash_edit edit, void *arg,
                             struct scr_err *err);
 
+/* Removes a state file under its lock; an absent one is success. */
+int scr_prefix_state_remove(const struct scr_env *env, const struct scr_prefix *p,
+                            const char *name, struct scr_err *err);
+
 /* Largest <id> of scr.dataset.<id> directories, 0 if none: ids are never reused even
  * when the index lost them. */
 int scr_prefix_max_dset_dir(const struct scr_env *env, const struct scr_prefix *p,

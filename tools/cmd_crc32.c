@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* scr_crc32: the checksum SCR records for a file. */
+#include "base/str.h"
+#include "red/member.h"
+#include "tool.h"
+
+enum { OPT_EXPECT };
+
+static const struct scr_opt opts[] = {
+    [OPT_EXPECT] = { "expect", 'e', "CRC",
+                     "say whether the file has this CRC32 (0x…)" },
+    { 0 },
+};
+
+static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
+{
+    uint32_t crc, expected = 0;
+    uint64_t size;
+    const char *expect = a->opt[OPT_EXPECT];
+    if (expect != NULL && !scr_parse_hex32(expect, &expected))
+        return scr_tool_usage(t, err,
+                              "option --expect: \"%s\" is not a CRC32 such as "
+                              "0xd64a1f79",
+                              expect);
+    if (expect != NULL && a->noperands > 1)
+        return scr_tool_usage(t, err, "option --expect takes one file");
+    for (int i = 0; i < a->noperands; i++) {
+        int rc = scr_file_crc32(&t->env, a->operand[i], 0, &size, &crc, err);
+        if (rc != SCR_OK)
+            return rc;
+        if (expect != NULL)
+            return crc == expected ? SCR_OK : SCR_TOOL_NO;
+        scr_tool_print(t, a->noperands > 1 ? "0x%08x  %s\n" : "0x%08x\n", (unsigned)crc,
+                       a->operand[i]);
+    }
+    return SCR_OK;
+}
+
+const struct scr_cmd scr_cmd_crc32 = {
+    .name = "crc32",
+    .usage = "[OPTION]... FILE...",
+    .about = "Prints the CRC32 (of zlib and gzip) of FILE as 0x and eight hexadecimal\n"
+             "digits, with several files each followed by its name. With --expect\n"
+             "nothing is printed: the exit status is 0 if the CRC32 is the expected\n"
+             "one, 1 if not.",
+    .opts = opts,
+    .min_operands = 1,
+    .max_operands = -1,
+    .run = run,
+};

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* scr_hostlist, scr_glob_hosts: what shell scripts do with lists of hosts. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/hostlist.h"
+#include "base/str.h"
+#include "tool.h"
+
+enum {
+    OPT_COUNT,
+    OPT_NTH,
+    OPT_MINUS,
+    OPT_INTERSECTION,
+    OPT_COMPRESS,
+    OPT_EXPAND,
+    OPT_SORT,
+    OPT_JSON
+};
+
+static const struct scr_opt opts[] = {
+    [OPT_COUNT] = { "count", 'c', NULL, "print the number of hosts" },
+    [OPT_NTH] = { "nth", 'n', "N", "print the Nth host, counting from 1" },
+    [OPT_MINUS] = { "minus", 'm', "A:B", "print the hosts of A that are not in B" },
+    [OPT_INTERSECTION] = { "intersection", 'i', "A:B",
+                           "print the hosts of A that are in B" },
+    [OPT_COMPRESS] = { "compress", 'C', NULL, "print the list in its short form" },
+    [OPT_EXPAND] = { "expand", 'x', NULL, "print every host, separated by commas" },
+    [OPT_SORT] = { "sort", 's', NULL, "order by name and number before compressing" },
+    [OPT_JSON] = { "json", 0, NULL, "print the hosts as a JSON array of strings" },
+    { 0 },
+};
+
+static const int actions[] = { OPT_COUNT,    OPT_NTH,    OPT_MINUS, OPT_INTERSECTION,
+                               OPT_COMPRESS, OPT_EXPAND, -1 };
+
+/* --- input --- */
+
+/* All operands as one list. */
+static int read_operands(struct scr_tool *t, const struct scr_args *a,
+                         struct scr_hostlist *out, struct scr_err *err)
+{
+    struct scr_str joined = SCR_STR_INIT;
+    if (a->noperands == 0)
+        return scr_tool_usage(t, err, "which hosts?");
+    for (int i = 0; i < a->noperands; i++)
+        scr_str_printf(&joined, "%s%s", i > 0 ? "," : "", a->operand[i]);
+    int rc = joined.bad ? scr_fail(err, SCR_E_NOMEM, 0, "host list: out of memory")
+                        : scr_hostlist_expand(joined.p, out, err);
+    scr_str_free(&joined);
+    return rc;
+}
+
+typedef int (*combine)(const struct scr_hostlist *, const struct scr_hostlist *,
+                       struct scr_hostlist *, struct scr_err *);
+
+/* "A:B"; host names hold no colon. */
+static int read_pair(struct scr_tool *t, const char *pair, combine f,
+                     struct scr_hostlist *out, struct scr_err *err)
+{
+    struct scr_hostlist a = SCR_HOSTLIST_INIT, b = SCR_HOSTLIST_INIT;
+    const char *colon = strchr(pair, ':');
+    if (colon == NULL || strchr(colon + 1, ':') != NULL)
+        return scr_tool_usage(t, err, "\"%s\" is not two host lists A:B", pair);
+    int rc = SCR_E_NOMEM;
+    char *left = scr_asprintf("%.*s", (int)(colon - pair), pair);
+    if (left == NULL)
+        scr_fail(err, rc, 0, "host list: out of memory");
+    else if ((rc = scr_hostlist_expand(left, &a, err)) == SCR_OK &&
+             (rc = scr_hostlist_expand(colon + 1, &b, err)) == SCR_OK)
+        rc = f(&a, &b, out, err);
+    free(left);
+    scr_hostlist_free(&a);
+    scr_hostlist_free(&b);
+    return rc;
+}
+
+static int read_hosts(struct scr_tool *t, const struct scr_args *a,
+                      struct scr_hostlist *out, struct scr_err *err)
+{
+    int is_minus = a->opt[OPT_MINUS] != NULL;
+    if (!is_minus && a->opt[OPT_INTERSECTION] == NULL)
+        return read_operands(t, a, out, err);
+    if (a->noperands > 0)
+        return scr_tool_usage(t, err, "unexpected argument \"%s\"", a->operand[0]);
+    return is_minus ? read_pair(t, a->opt[OPT_MINUS], scr_hostlist_minus, out, err)
+                    : read_pair(t, a->opt[OPT_INTERSECTION], scr_hostlist_intersect,
+                                out, err);
+}
+
+/* --- output --- */
+
+static int print_json(struct scr_tool *t, const struct scr_hostlist *l,
+                      struct scr_err *err)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < l->n; i++) {
+        if (json_array_append_new(array, json_string(l->name[i])) != 0) {
+            json_decref(array);
+            return scr_fail(err, SCR_E_ARG, 0, "host \"%s\" is not UTF-8", l->name[i]);
+        }
+    }
+    return scr_tool_json(t, array, err);
+}
+
+static void print_expanded(struct scr_tool *t, const struct scr_hostlist *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        scr_tool_print(t, "%s%s", i > 0 ? "," : "", l->name[i]);
+    scr_tool_print(t, "\n");
+}
+
+static int print_compressed(struct scr_tool *t, const struct scr_hostlist *l, int sort,
+                            struct scr_err *err)
+{
+    char *text = NULL;
+    int rc = scr_hostlist_compress(l, sort, &text, err);
+    if (rc == SCR_OK)
+        scr_tool_print(t, "%s\n", text);
+    free(text);
+    return rc;
+}
+
+static int print_nth(struct scr_tool *t, const struct scr_args *a,
+                     const struct scr_hostlist *l, struct scr_err *err)
+{
+    int64_t nth = 0;
+    int rc = scr_tool_int(t, a, OPT_NTH, 1, INT32_MAX, &nth, err);
+    if (rc != SCR_OK)
+        return rc;
+    if ((size_t)nth > l->n)
+        return scr_fail(err, SCR_E_RANGE, 0, "there is no host %lld in a list of %zu",
+                        (long long)nth, l->n);
+    scr_tool_print(t, "%s\n", l->name[nth - 1]);
+    return SCR_OK;
+}
+
+static int print_hosts(struct scr_tool *t, const struct scr_args *a,
+                       const struct scr_hostlist *l, struct scr_err *err)
+{
+    if (a->opt[OPT_NTH] != NULL)
+        return print_nth(t, a, l, err);
+    if (a->opt[OPT_COUNT] != NULL)
+        scr_tool_print(t, "%zu\n", l->n);
+    else if (a->opt[OPT_JSON] != NULL)
+        return print_json(t, l, err);
+    else if (a->opt[OPT_EXPAND] != NULL)
+        print_expanded(t, l);
+    else
+        return print_compressed(t, l, a->opt[OPT_SORT] != NULL, err);
+    return SCR_OK;
+}
+
+static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
+{
+    struct scr_hostlist l = SCR_HOSTLIST_INIT;
+    int rc = scr_tool_exclusive(t, a, err, actions);
+    if (rc == SCR_OK)
+        rc = read_hosts(t, a, &l, err);
+    if (rc == SCR_OK)
+        rc = print_hosts(t, a, &l, err);
+    scr_hostlist_free(&l);
+    return rc;
+}
+
+const struct scr_cmd scr_cmd_hostlist = {
+    .name = "hostlist",
+    .usage = "[OPTION]... HOSTS...",
+    .about =
+        "Expands, compresses and compares lists of hosts. HOSTS is a list such as\n"
+        "\"atlas[3,5-7,9-11],hype2\"; several are taken as one. Order, duplicates and\n"
+        "zero padding are kept. Without an option the list is printed in its short\n"
+        "form.",
+    .opts = opts,
+    .max_operands = -1,
+    .run = run,
+};

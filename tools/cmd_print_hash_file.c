@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* scr_print_hash_file, scr_print: any state file for people to read. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/io.h"
+#include "base/str.h"
+#include "red/redfile.h"
+#include "tool.h"
+
+enum { OPT_JSON };
+
+static const struct scr_opt opts[] = {
+    [OPT_JSON] = { "json", 'j', NULL, "print JSON" },
+    { 0 },
+};
+
+/* --- reading --- */
+
+/* Only the hash at the start is read, so that a redundancy file of any size can be
+ * printed. */
+static int read_hash(struct scr_tool *t, const char *path, scr_hash *h, uint64_t *rest,
+                     struct scr_err *err)
+{
+    struct stat st;
+    uint64_t used = 0;
+    int rc = scr_file_stat(t->env.sys, path, &st, err);
+    if (rc == SCR_OK && S_ISREG(st.st_mode) && st.st_size > 0)
+        rc = scr_redfile_read(&t->env, path, h, &used, err);
+    else if (rc ==
+             SCR_OK) /* empty files; also what the reader refuses or a link leads to */
+        rc = scr_hash_file_read(t->env.sys, path, h, err);
+    *rest = rc == SCR_OK && S_ISREG(st.st_mode) ? (uint64_t)st.st_size - used : 0;
+    return rc;
+}
+
+/* --- JSON --- */
+
+/* A key is bytes, JSON wants UTF-8: what is none is written as \xHH. */
+static char *as_utf8(const char *key)
+{
+    struct scr_str s = SCR_STR_INIT;
+    json_t *probe = json_string(key);
+    json_decref(probe);
+    if (probe != NULL)
+        return scr_strdup(key);
+    for (const unsigned char *c = (const unsigned char *)key; *c != '\0'; c++)
+        scr_str_printf(&s, *c < 0x80 ? "%c" : "\\x%02X", *c);
+    return scr_str_take(&s);
+}
+
+/* The text of a value: the only key below, itself without anything below. Else NULL. */
+static const char *value_of(const scr_hash *h)
+{
+    scr_hash_elem *e = scr_hash_elem_first(h);
+    if (scr_hash_size(h) != 1 || scr_hash_size(scr_hash_elem_hash(e)) != 0)
+        return NULL;
+    return scr_hash_elem_key(e);
+}
+
+/* {"KEY": "value"} where there is a single value, {"KEY": {…}} elsewhere. NULL: no
+ * memory. */
+static json_t *hash_json(const scr_hash *h)
+{
+    json_t *object = json_object();
+    for (SCR_HASH_EACH(e, h)) {
+        const scr_hash *below = scr_hash_elem_hash(e);
+        const char *value = value_of(below);
+        char *key = as_utf8(scr_hash_elem_key(e)),
+             *text = value ? as_utf8(value) : NULL;
+        json_t *child = text ? json_string(text) : value ? NULL : hash_json(below);
+        int bad = key == NULL || json_object_set_new(object, key, child) != 0;
+        free(key);
+        free(text);
+        if (bad) {
+            json_decref(object);
+            return NULL;
+        }
+    }
+    return object;
+}
+
+/* --- the command --- */
+
+static int print_file(struct scr_tool *t, const char *path, int is_json, int indent,
+                      struct scr_err *err)
+{
+    uint64_t rest = 0;
+    scr_hash *h = scr_hash_new();
+    int rc = h ? read_hash(t, path, h, &rest, err)
+               : scr_fail(err, SCR_E_NOMEM, 0, "read %s: out of memory", path);
+    if (rc == SCR_OK && is_json)
+        rc = scr_tool_json(t, hash_json(h), err);
+    else if (rc == SCR_OK)
+        scr_hash_fprint(t->out, h, indent);
+    if (rc == SCR_OK && !is_json && rest > 0)
+        scr_tool_print(t, "%*s# %llu bytes of data follow the hash\n", indent, "",
+                       (unsigned long long)rest);
+    scr_hash_delete(h);
+    return rc;
+}
+
+static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
+{
+    int is_json = a->opt[OPT_JSON] != NULL, many = a->noperands > 1;
+    if (is_json && many)
+        return scr_tool_usage(t, err, "option --json takes one file");
+    int rc = SCR_OK;
+    for (int i = 0; i < a->noperands && rc == SCR_OK; i++) {
+        if (many)
+            scr_tool_print(t, "%s:\n", a->operand[i]);
+        rc = print_file(t, a->operand[i], is_json, many ? 2 : 0, err);
+    }
+    return rc;
+}
+
+const struct scr_cmd scr_cmd_print_hash_file = {
+    .name = "print_hash_file",
+    .usage = "[OPTION]... FILE...",
+    .about =
+        "Prints state files of SCR (*.scr, *.scrinfo, *.scrfilemap, rank2file,\n"
+        "redundancy files) as a tree, two blanks a level; a key with a single value\n"
+        "is printed as \"key = value\".",
+    .opts = opts,
+    .min_operands = 1,
+    .max_operands = -1,
+    .run = run,
+};

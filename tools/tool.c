@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The program scr: finds the command, runs it, reports its error, gives the exit
+ * status. */
+#include "tool.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "args.h"
+#include "base/path.h"
+#include "base/str.h"
+
+enum { EXIT_YES = 0, EXIT_NO = 1, EXIT_ERROR = 2 };
+
+/* --- the table of commands --- */
+
+#define X(name, links, summary) extern const struct scr_cmd scr_cmd_##name;
+#include "defs/commands.def"
+#undef X
+
+static const struct command {
+    const char *name, *links, *summary;
+    const struct scr_cmd *cmd;
+} commands[] = {
+#define X(name, links, summary) { #name, links, summary, &scr_cmd_##name },
+#include "defs/commands.def"
+#undef X
+};
+enum { NCOMMANDS = sizeof commands / sizeof commands[0] };
+
+/* Equal but for '-' and '_', over the first n bytes of a, where b ends. */
+static int same_name(const char *a, size_t n, const char *b)
+{
+    if (strlen(b) != n)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        if ((a[i] == '-' ? '_' : a[i]) != (b[i] == '-' ? '_' : b[i]))
+            return 0;
+    return 1;
+}
+
+/* Whether word is one of the links of a command without their "scr_". */
+static int is_link(const struct command *c, const char *word)
+{
+    const char *link = c->links;
+    while (*link != '\0') {
+        size_t n = strcspn(link, " ");
+        if (n > 4 && same_name(link + 4, n - 4, word))
+            return 1;
+        link += n + strspn(link + n, " ");
+    }
+    return 0;
+}
+
+static const struct scr_cmd *find_command(const char *word)
+{
+    for (int i = 0; i < NCOMMANDS; i++)
+        if (same_name(commands[i].name, strlen(commands[i].name), word) ||
+            is_link(&commands[i], word))
+            return commands[i].cmd;
+    return NULL;
+}
+
+/* --- context --- */
+
+/* The configuration without its files, which is enough to find the prefix. */
+static struct scr_cfg *cfg_of_environ(const struct scr_tool *t, struct scr_err *err)
+{
+    struct scr_cfg *cfg = scr_cfg_new();
+    if (cfg == NULL) {
+        scr_fail(err, SCR_E_NOMEM, 0, "configuration: out of memory");
+        return NULL;
+    }
+    if (scr_cfg_set_environ(cfg, t->environ, err) == SCR_OK)
+        return cfg;
+    scr_cfg_free(cfg);
+    return NULL;
+}
+
+int scr_tool_cfg(struct scr_tool *t, const char *prefix, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    if (t->cfg != NULL)
+        return SCR_OK;
+    if ((t->cfg = cfg_of_environ(t, err)) == NULL)
+        return SCR_E_NOMEM;
+    if (prefix != NULL)
+        rc = scr_cfg_override(t->cfg, "SCR_PREFIX", prefix, "--prefix", err);
+    if (rc == SCR_OK && (rc = scr_cfg_load(&t->env, t->cfg, err)) == SCR_OK)
+        rc = scr_cfg_load_app_conf(&t->env, t->cfg, err);
+    if (rc != SCR_OK) {
+        scr_cfg_free(t->cfg);
+        t->cfg = NULL;
+    }
+    return rc;
+}
+
+/* Only the environment counts besides the option: a mistake in a configuration file
+ * must not keep anyone from halting a job. */
+int scr_tool_prefix(struct scr_tool *t, const char *given, int create,
+                    struct scr_err *err)
+{
+    struct scr_cfg *cfg = given ? NULL : cfg_of_environ(t, err);
+    if (given == NULL && cfg == NULL)
+        return SCR_E_NOMEM;
+    if (given == NULL)
+        given = scr_cfg_getenv(cfg, "SCR_PREFIX");
+    int rc = scr_prefix_open(&t->env, given && *given ? given : ".", create, &t->prefix,
+                             err);
+    scr_cfg_free(cfg);
+    return rc;
+}
+
+/* --- output --- */
+
+void scr_tool_print(struct scr_tool *t, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vfprintf(t->out, fmt, ap);
+    va_end(ap);
+}
+
+int scr_tool_json(struct scr_tool *t, struct json_t *value, struct scr_err *err)
+{
+    if (value == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "json: out of memory");
+    if (json_dumpf(value, t->out, JSON_INDENT(2)) == 0)
+        fputc('\n', t->out);
+    json_decref(value);
+    return SCR_OK; /* write errors are found by finish_output */
+}
+
+static int finish_output(struct scr_tool *t, struct scr_err *err)
+{
+    errno = 0;
+    if (fflush(t->out) == 0 && !ferror(t->out))
+        return SCR_OK;
+    return scr_fail(err, SCR_E_IO, errno, "write stdout");
+}
+
+/* --- errors in the use of a command --- */
+
+int scr_tool_usage(struct scr_tool *t, struct scr_err *err, const char *fmt, ...)
+{
+    va_list ap;
+    (void)t;
+    struct scr_str text = SCR_STR_INIT;
+    va_start(ap, fmt);
+    scr_str_vprintf(&text, fmt, ap);
+    va_end(ap);
+    scr_fail(err, SCR_E_USAGE, 0, "%s", text.bad || !text.p ? "wrong use" : text.p);
+    scr_str_free(&text);
+    return SCR_E_USAGE;
+}
+
+int scr_tool_exclusive(struct scr_tool *t, const struct scr_args *a,
+                       struct scr_err *err, const int *rows)
+{
+    int first = -1;
+    for (; *rows >= 0; rows++) {
+        if (a->opt[*rows] == NULL)
+            continue;
+        if (first >= 0)
+            return scr_tool_usage(t, err, "options --%s and --%s exclude each other",
+                                  t->cmd->opts[first].name, t->cmd->opts[*rows].name);
+        first = *rows;
+    }
+    return SCR_OK;
+}
+
+int scr_tool_int(struct scr_tool *t, const struct scr_args *a, int row, int64_t lo,
+                 int64_t hi, int64_t *out, struct scr_err *err)
+{
+    int64_t v;
+    if (a->opt[row] == NULL)
+        return SCR_OK;
+    if (!scr_parse_i64(a->opt[row], &v) || v < lo || v > hi)
+        return scr_tool_usage(
+            t, err, "option --%s: \"%s\" is not a whole number from %lld to %lld",
+            t->cmd->opts[row].name, a->opt[row], (long long)lo, (long long)hi);
+    *out = v;
+    return SCR_OK;
+}
+
+/* --- running --- */
+
+/* A wrong use names the way to the right one, in the same line. */
+static int report(struct scr_tool *t, struct scr_err *err)
+{
+    if (err->code == SCR_E_USAGE)
+        scr_log(&t->log, SCR_LOG_ERROR, "%s; see %s --help", err->text, t->who);
+    else
+        scr_log(&t->log, SCR_LOG_ERROR, "%s",
+                err->text[0] != '\0' ? err->text : scr_err_meaning(err->code));
+    return EXIT_ERROR;
+}
+
+static int print_version(struct scr_tool *t)
+{
+    fprintf(t->out, "%s (SCR) " SCR_VERSION "\n", t->who);
+    return SCR_OK;
+}
+
+static int run_command(struct scr_tool *t, int argc, char **argv)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_args a;
+    enum scr_builtin builtin;
+    int rc = scr_args_parse(t->cmd, argc, argv, &a, &builtin, &err);
+    if (rc == SCR_OK && builtin == SCR_ARGS_HELP)
+        scr_args_help(t->out, t->who, t->cmd);
+    else if (rc == SCR_OK && builtin == SCR_ARGS_VERSION)
+        print_version(t);
+    else if (rc == SCR_OK)
+        rc = t->cmd->run(t, &a, &err);
+    if ((rc == SCR_OK || rc == SCR_TOOL_NO) && finish_output(t, &err) != SCR_OK)
+        rc = err.code;
+    scr_args_fini(&a);
+    scr_prefix_fini(&t->prefix);
+    scr_cfg_free(t->cfg);
+    if (rc == SCR_OK || rc == SCR_TOOL_NO)
+        return rc == SCR_OK ? EXIT_YES : EXIT_NO;
+    err.code = err.code == SCR_OK ? rc : err.code;
+    return report(t, &err);
+}
+
+/* --- `scr` itself --- */
+
+static int program_help(struct scr_tool *t)
+{
+    fprintf(t->out,
+            "Usage: %s COMMAND [OPTION]... [ARGUMENT]...\n\n"
+            "Commands of SCR, the scalable checkpoint/restart library:\n",
+            t->who);
+    for (int i = 0; i < NCOMMANDS; i++)
+        fprintf(t->out, "  %-18s %s\n", commands[i].name, commands[i].summary);
+    fprintf(t->out,
+            "\nEach also runs under its own name, as in scr_%s. For its options:\n"
+            "%s COMMAND --help.\n",
+            commands[0].name, t->who);
+    return SCR_OK;
+}
+
+static int no_such_command(struct scr_tool *t, const char *word, struct scr_err *err)
+{
+    const char *names[NCOMMANDS + 1] = { 0 };
+    for (int i = 0; i < NCOMMANDS; i++)
+        names[i] = commands[i].name;
+    const char *near = scr_args_nearest(word, names);
+    return near ? scr_tool_usage(t, err, "no command \"%s\" (did you mean %s?)", word,
+                                 near)
+                : scr_tool_usage(t, err, "no command \"%s\"", word);
+}
+
+/* `scr`, `scr --help`, `scr help`, `scr --version` or a mistake. */
+static int run_program(struct scr_tool *t, int argc, char **argv)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    const char *word = argc > 1 ? argv[1] : "";
+    int rc;
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 ||
+        strcmp(word, "help") == 0)
+        rc = program_help(t);
+    else if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0)
+        rc = print_version(t);
+    else if (*word == '\0')
+        rc = scr_tool_usage(t, &err, "which command?");
+    else
+        rc = no_such_command(t, word, &err);
+    if (rc == SCR_OK)
+        rc = finish_output(t, &err);
+    return rc == SCR_OK ? EXIT_YES : report(t, &err);
+}
+
+/* `scr help NAME` is `scr NAME --help`. */
+static int run_help(struct scr_tool *t)
+{
+    char help[] = "--help";
+    char *argv[] = { NULL, help, NULL };
+    return run_command(t, 2, argv);
+}
+
+/* `scr NAME …`: who becomes "scr NAME". */
+static int run_named(struct scr_tool *t, int argc, char **argv)
+{
+    int is_help = argc > 2 && strcmp(argv[1], "help") == 0;
+    const char *word = argc > 1 ? argv[1 + is_help] : "";
+    t->cmd = find_command(word);
+    if (t->cmd == NULL)
+        return run_program(t, is_help ? 2 : argc, is_help ? argv + 1 : argv);
+    char *who = scr_asprintf("%s %s", t->who, word);
+    t->who = t->log.who = who ? who : word;
+    int status = is_help ? run_help(t) : run_command(t, argc - 1, argv + 1);
+    free(who);
+    return status;
+}
+
+int scr_tool_main(int argc, char **argv, char *const *environ, FILE *out, FILE *errout)
+{
+    const char *self = argc > 0 ? argv[0] : "scr";
+    const char *base = scr_path_base(self);
+    struct scr_tool t = { .env = { &scr_sys_posix, NULL },
+                          .log = { .out = errout, .who = base, .level = SCR_LOG_NOTE },
+                          .who = base,
+                          .self = self,
+                          .environ = environ,
+                          .out = out };
+    t.env.log = &t.log;
+    if (strncmp(base, "scr_", 4) == 0 || strncmp(base, "scr-", 4) == 0)
+        t.cmd = find_command(base + 4);
+    return t.cmd != NULL ? run_command(&t, argc, argv) : run_named(&t, argc, argv);
+}
