@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One run of a drill: its environment, the watch over its phases, the strike, its end.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/proc.h"
+#include "base/str.h"
+#include "base/units.h"
+#include "drill.h"
+#include "store/cache.h"
+
+static const char job_user[] = "drill";
+
+enum { MAX_PHASE_FILE = 16 << 20, MAX_PID_FILE = 256 };
+static const double poll_s = 0.01;    /* between two looks at the phase file */
+static const double graceful_s = 5.0; /* for mpirun to end its processes when told to */
+
+/* --- the environment of a run --- */
+
+struct env_list {
+    char **v; /* NULL-terminated */
+    size_t n;
+    int bad;
+};
+
+static void env_add(struct env_list *e, char *item)
+{
+    char **v = item ? scr_reallocarray(e->v, e->n + 2, sizeof *v) : NULL;
+    if (v == NULL) {
+        free(item);
+        e->bad = 1;
+        return;
+    }
+    v[e->n++] = item;
+    v[e->n] = NULL;
+    e->v = v;
+}
+
+static void env_free(struct env_list *e)
+{
+    for (size_t i = 0; i < e->n; i++)
+        free(e->v[i]);
+    free(e->v);
+}
+
+/* More processes than cores, perhaps as root in a container: what MPI libraries need to
+ * be told, and where Open MPI is to put files that a killed process leaves behind. */
+static void env_add_mpi(struct env_list *e, const struct drill *d)
+{
+    static const char *const fixed[] = {
+        "OMPI_ALLOW_RUN_AS_ROOT=1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+        "OMPI_MCA_rmaps_base_oversubscribe=1",
+        "OMPI_MCA_mpi_yield_when_idle=1",
+        "OMPI_MCA_hwloc_base_binding_policy=none",
+        "OMPI_MCA_btl_vader_single_copy_mechanism=none",
+    };
+    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
+        env_add(e, scr_strdup(fixed[i]));
+    env_add(e, scr_asprintf("OMPI_MCA_btl_vader_backing_directory=%s", d->storage));
+    env_add(e, scr_asprintf("OMPI_MCA_orte_tmpdir_base=%s", d->storage));
+}
+
+/* Settings of the drill win over everything else: the environment comes first. */
+static void env_add_scr(struct env_list *e, const struct drill *d, const char *prefix,
+                        const char *name, const struct scr_hostlist *nodes)
+{
+    struct scr_str list = SCR_STR_INIT;
+    for (size_t i = 0; i < nodes->n; i++)
+        scr_str_printf(&list, "%s%s", i ? "," : "", nodes->name[i]);
+    char *names = scr_str_take(&list);
+    env_add(e, names ? scr_asprintf("SCR_VNODES=%s", names) : NULL);
+    free(names);
+    env_add(e, scr_strdup("SCR_ENABLE=1"));
+    env_add(e, scr_strdup("SCR_CONF_FILE"));
+    env_add(e, scr_asprintf("SCR_USER_NAME=%s", job_user));
+    env_add(e, scr_asprintf("SCR_JOB_ID=%s", scr_path_base(prefix)));
+    env_add(e, scr_asprintf("SCR_PREFIX=%s", prefix));
+    env_add(e, scr_asprintf("SCR_CACHE_BASE=%s/cache", d->storage));
+    env_add(e, scr_asprintf("SCR_CNTL_BASE=%s/cntl", d->storage));
+    env_add(e, scr_strdup("SCR_CACHE_SIZE=2"));
+    env_add(e, scr_strdup("SCR_GROUP=NODE"));
+    env_add(e, scr_asprintf("SCR_COPY_TYPE=%s", scr_scheme_name(d->scheme)));
+    env_add(e, scr_asprintf("SCR_FLUSH=%d", d->flush));
+    env_add(e, scr_asprintf("SCR_PHASE_FILE=%s/phases.%s", d->work, name));
+}
+
+/* --- processes of a node --- */
+
+struct node_files {
+    char *dir;    /* control directory of the job on this node */
+    char **names; /* its files */
+    size_t n;
+};
+
+static int node_files_list(const struct scr_sys *sys, const struct drill *d,
+                           const char *jobid, const char *node, struct node_files *f,
+                           struct scr_err *err)
+{
+    struct scr_place place = { job_user, jobid, node };
+    char *base = scr_asprintf("%s/cntl", d->storage);
+    *f = (struct node_files){ 0 };
+    f->dir = base ? scr_place_dir(&place, base, 1) : NULL;
+    free(base);
+    if (f->dir == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "list processes of %s", node);
+    return scr_dir_list(sys, f->dir, &f->names, &f->n, err);
+}
+
+static void node_files_free(struct node_files *f)
+{
+    scr_names_free(f->names, f->n);
+    free(f->dir);
+}
+
+/* "<pid> <world rank>\n"; 0 if the file is not that. */
+static int read_pid(const struct scr_sys *sys, const char *dir, const char *name,
+                    pid_t *pid, int *rank)
+{
+    char *path = scr_path_join(dir, name), *end = NULL;
+    void *text = NULL;
+    size_t n;
+    long p = 0, r = -1;
+    if (path && scr_file_load(sys, path, MAX_PID_FILE, &text, &n, NULL) == SCR_OK) {
+        p = strtol(text, &end, 10);
+        r = strtol(end, NULL, 10);
+    }
+    free(text);
+    free(path);
+    *pid = (pid_t)p;
+    *rank = (int)r;
+    return p > 1 && r >= 0;
+}
+
+/* SIGKILL to the node's processes; says which in run. */
+static int kill_node(const struct scr_sys *sys, const struct drill *d,
+                     const char *jobid, const char *node, struct drill_run *run,
+                     struct scr_err *err)
+{
+    struct node_files f;
+    struct scr_str who = SCR_STR_INIT;
+    int rc = node_files_list(sys, d, jobid, node, &f, err);
+    for (size_t i = 0; rc == SCR_OK && i < f.n; i++) {
+        pid_t pid;
+        int rank;
+        if (strncmp(f.names[i], "pid.", 4) != 0 ||
+            !read_pid(sys, f.dir, f.names[i], &pid, &rank) || kill(pid, SIGKILL) != 0)
+            continue;
+        scr_str_printf(&who, "%s%d (pid %d)", who.len ? ", " : "", rank, (int)pid);
+        run->killed++;
+    }
+    node_files_free(&f);
+    run->pids = scr_str_take(&who);
+    if (rc == SCR_OK && run->killed == 0)
+        rc = scr_fail(err, SCR_E_NOENT, 0,
+                      "no process of node %s found: does the program call SCR_Init?",
+                      node);
+    return rc;
+}
+
+/* What dies with a node: its directories under both bases. */
+static int remove_storage(const struct scr_sys *sys, const struct drill *d,
+                          const char *node, struct scr_err *err)
+{
+    static const char *const bases[] = { "cache", "cntl" };
+    int rc = SCR_OK;
+    for (size_t i = 0; i < 2 && rc == SCR_OK; i++) {
+        char *dir = scr_asprintf("%s/%s/vnode.%s", d->storage, bases[i], node);
+        rc = dir ? scr_dir_remove(sys, dir, err)
+                 : scr_fail(err, SCR_E_NOMEM, 0, "remove storage of %s", node);
+        free(dir);
+    }
+    return rc;
+}
+
+/* --- watching --- */
+
+struct watch {
+    const struct scr_sys *sys;
+    const struct drill *d;
+    const char *jobid;
+    const struct scr_hostlist *nodes;
+    char *phase_file;
+    pid_t pid;
+    double start;
+};
+
+/* The phase file so far, "" while it does not exist; malloc'd. */
+static char *phase_text(const struct watch *w)
+{
+    void *text = NULL;
+    size_t n;
+    if (scr_file_load(w->sys, w->phase_file, MAX_PHASE_FILE, &text, &n, NULL) != SCR_OK)
+        return scr_strdup("");
+    return text;
+}
+
+static int strike_is_due(const struct watch *w, const struct drill_strike *strike,
+                         struct drill_run *run)
+{
+    if (strike == NULL || run->struck_at >= 0)
+        return 0;
+    char *text = phase_text(w);
+    run->struck_dataset =
+        text ? scr_drill_phase_entry(text, strike->phase, strike->entry) : -1;
+    free(text);
+    return run->struck_dataset >= 0;
+}
+
+static int do_strike(const struct watch *w, const struct drill_strike *strike,
+                     struct drill_run *run, struct scr_err *err)
+{
+    run->struck_at = scr_now_mono() - w->start;
+    int rc = kill_node(w->sys, w->d, w->jobid, strike->node, run, err);
+    return rc == SCR_OK ? remove_storage(w->sys, w->d, strike->node, err) : rc;
+}
+
+/* Ends a run that is not to go on: mpirun first, then whatever is left of it. */
+static void end_run(const struct watch *w)
+{
+    int status;
+    kill(w->pid, SIGTERM);
+    if (scr_proc_wait(w->pid, graceful_s, &status, NULL) == SCR_OK)
+        return;
+    for (size_t i = 0; i < w->nodes->n; i++) {
+        struct drill_run left = { 0 };
+        kill_node(w->sys, w->d, w->jobid, w->nodes->name[i], &left, NULL);
+        free(left.pids);
+    }
+    kill(-w->pid, SIGKILL);
+    scr_proc_wait(w->pid, graceful_s, &status, NULL);
+}
+
+/* The caller of the command wants it to end: cmd_drill.c blocks these signals. */
+static int interrupted(void)
+{
+    sigset_t pending;
+    return sigpending(&pending) == 0 &&
+           (sigismember(&pending, SIGINT) == 1 || sigismember(&pending, SIGTERM) == 1 ||
+            sigismember(&pending, SIGHUP) == 1);
+}
+
+static int check_end(const struct watch *w, struct scr_err *err)
+{
+    if (interrupted())
+        return scr_fail(err, SCR_E_FAILURE, 0, "interrupted");
+    if (scr_now_mono() - w->start > w->d->timeout)
+        return scr_fail(err, SCR_E_LOCKED, 0, "still running after %.0f s: given up",
+                        w->d->timeout);
+    return SCR_OK;
+}
+
+static int watch_run(const struct watch *w, const struct drill_strike *strike,
+                     struct drill_run *run, struct scr_err *err)
+{
+    int rc;
+    while ((rc = scr_proc_wait(w->pid, poll_s, &run->status, NULL)) == SCR_E_LOCKED) {
+        rc = strike_is_due(w, strike, run) ? do_strike(w, strike, run, err) : SCR_OK;
+        if (rc != SCR_OK || (rc = check_end(w, err)) != SCR_OK) {
+            end_run(w);
+            return rc;
+        }
+    }
+    if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "wait for process %d", (int)w->pid);
+    /* A process can have written its directories between the strike and its death. */
+    return run->struck_at >= 0 ? remove_storage(w->sys, w->d, strike->node, err)
+                               : SCR_OK;
+}
+
+/* --- the run --- */
+
+static int argv_build(const struct drill *d, char *ranks, const char ***argv,
+                      struct scr_err *err)
+{
+    size_t n = 0;
+    while (d->program[n] != NULL)
+        n++;
+    const char **v = scr_calloc(n + 4, sizeof *v);
+    if (v == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "start %s", d->program[0]);
+    v[0] = d->mpirun;
+    v[1] = "-n";
+    v[2] = ranks;
+    memcpy(v + 3, d->program, n * sizeof *v);
+    *argv = v;
+    return SCR_OK;
+}
+
+static int start_run(const struct drill *d, const char *prefix, const char *log,
+                     const struct env_list *env, pid_t *pid, struct scr_err *err)
+{
+    char ranks[16];
+    const char **argv = NULL;
+    snprintf(ranks, sizeof ranks, "%d", d->ranks);
+    int rc = argv_build(d, ranks, &argv, err);
+    struct scr_proc_spec spec = { .argv = argv,
+                                  .env = (const char *const *)env->v,
+                                  .cwd = prefix,
+                                  .out_path = log,
+                                  .err_path = log,
+                                  .new_group = 1 };
+    if (rc == SCR_OK && (rc = scr_proc_start(&spec, pid, err)) != SCR_OK)
+        scr_err_prefix(err, "%s", d->mpirun);
+    free(argv);
+    return rc;
+}
+
+int scr_drill_run(struct scr_tool *t, const struct drill *d, const char *name,
+                  const char *dir, const struct scr_hostlist *nodes,
+                  const struct drill_strike *strike, struct drill_run *run,
+                  struct scr_err *err)
+{
+    struct env_list env = { 0 };
+    struct watch w = { .sys = t->env.sys, .d = d, .jobid = dir, .nodes = nodes };
+    char *prefix = scr_path_join(d->work, dir);
+    char *log = scr_asprintf("%s/log.%s", d->work, name);
+    char *text = NULL;
+    int rc = SCR_E_NOMEM;
+    *run = (struct drill_run){ .struck_at = -1, .struck_dataset = -1 };
+    w.phase_file = scr_asprintf("%s/phases.%s", d->work, name);
+    if (prefix) {
+        env_add_mpi(&env, d);
+        env_add_scr(&env, d, prefix, name, nodes);
+        if (strike)
+            env_add(&env, scr_asprintf("SCR_PHASE_DELAY=%d", (int)(d->delay * 1000)));
+    }
+    if (prefix == NULL || log == NULL || w.phase_file == NULL || env.bad) {
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "run %s", name);
+        goto out;
+    }
+    if ((rc = scr_dir_make(t->env.sys, prefix, 0700, err)) != SCR_OK)
+        goto out;
+    w.start = scr_now_mono();
+    if ((rc = start_run(d, prefix, log, &env, &w.pid, err)) != SCR_OK)
+        goto out;
+    rc = watch_run(&w, strike, run, err);
+    run->seconds = scr_now_mono() - w.start;
+    if ((text = phase_text(&w)) != NULL)
+        scr_drill_phases(text, &run->phases);
+out:
+    free(text);
+    free(w.phase_file);
+    free(log);
+    free(prefix);
+    env_free(&env);
+    return rc;
+}
+
+void scr_drill_run_fini(struct drill_run *run)
+{
+    free(run->pids);
+    run->pids = NULL;
+}
