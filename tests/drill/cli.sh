@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# cli.sh SCR HEAT2D QUICKSTART: options of scr drill, right and wrong ones, and what it leaves.
+set -uo pipefail
+scr=$1 heat2d=$2 quickstart=$3
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/scr-drill-cli.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+tests=0 bad=0
+
+# expect NAME STATUS REGEX ARGS...: exit status and a line of the output.
+expect() {
+    local name=$1 status=$2 regex=$3 got
+    shift 3
+    tests=$((tests + 1))
+    "$scr" drill "$@" >"$work/out" 2>&1
+    got=$?
+    if [ $got != "$status" ] || ! grep -Eq -- "$regex" "$work/out"; then
+        bad=$((bad + 1))
+        echo "FAIL: $name: status $got, expected $status and a line like '$regex'; output:"
+        sed 's/^/    /' "$work/out"
+    fi
+}
+
+left() {
+    find "$work" /dev/shm -maxdepth 1 -name 'scr-drill.*' -user "$(id -un)"
+}
+
+expect "help" 0 "during.*rebuild" --help
+expect "unknown option" 2 "schema" --schema XOR
+expect "unknown scheme" 2 "RAID6.*SINGLE, PARTNER, XOR or RS" --scheme RAID6
+expect "unknown phase" 2 "sleep.*compute" --during sleep
+expect "unknown node" 2 "n9.*n1 to n4" --kill n9
+expect "too few ranks" 2 "fewer than one" --ranks 3
+expect "one node" 2 "second node" --nodes 1
+expect "no number" 2 "many" --nodes many
+expect "SINGLE has nothing to rebuild" 2 "rebuilds nothing" --scheme SINGLE --during rebuild
+expect "result outside" 2 "below the directory" --result ../x
+expect "no such launcher" 2 "no-such-mpirun" --dir "$work" --mpirun /no-such-mpirun
+expect "no such directory" 2 "no/such" --dir "$work/no/such"
+expect "program fails" 2 "undisturbed run failed" --dir "$work" -- /bin/false
+expect "no such program" 2 "undisturbed run failed" --dir "$work" -- ./no-such-program
+expect "no result" 2 "wrote no field.bin" --dir "$work" -- "$quickstart"
+[ -z "$(left)" ] || {
+    bad=$((bad + 1))
+    echo "FAIL: left behind: $(left)"
+}
+
+# A program of one's own, by a relative path, with a result of another name.
+cd "$(dirname "$heat2d")" || exit 1
+expect "own program" 0 "verdict: PASSED" --dir "$work" --nodes 3 --ranks 3 --kill n3 \
+    --during checkpoint --result out.bin -- "./$(basename "$heat2d")" \
+    --steps 90 --every 20 --size 40 --sleep-ms 2 --output out.bin
+expect "never gets there" 2 "before phase compute was entered 50 times" --dir "$work" \
+    --nodes 2 --ranks 2 --at 50 --result out.bin -- "$heat2d" --steps 30 --every 10 \
+    --output out.bin
+expect "keep" 0 "kept $work/scr-drill" --dir "$work" --nodes 2 --ranks 2 --keep
+[ -n "$(left)" ] || {
+    bad=$((bad + 1))
+    echo "FAIL: --keep kept nothing"
+}
+
+echo "drill.cli: $tests cases, $bad wrong"
+[ $bad = 0 ]

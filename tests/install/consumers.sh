@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# consumers.sh BUILD_DIR SOURCE_DIR MPICC MPIRUN: what a user of an installed SCR does.
+set -euo pipefail
+build=$1 here=$2 mpicc=$3 mpirun=$4
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/scr-install.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+prefix=$work/prefix
+
+fail() {
+    echo "FAIL: $*" >&2
+    exit 1
+}
+
+# The program asks libscr for its version without a job, then runs as one.
+check() {
+    local program=$1 how=$2
+    [ "$("$program")" = "$version" ] || fail "$how: $program prints '$("$program")'"
+    (cd "$work" && SCR_CACHE_BASE=$work SCR_CNTL_BASE=$work SCR_PREFIX=$work \
+        "$mpirun" -n 2 "$program" run) || fail "$how: $program fails under $mpirun"
+    echo "ok: $how"
+}
+
+cmake --install "$build" --prefix "$prefix" >"$work/log" || fail "$(cat "$work/log")"
+libdir=$(dirname "$(dirname "$(find "$prefix" -name scr.pc)")")
+
+for file in include/scr.h bin/scr bin/scr_index bin/scr_drill libexec/scr/heat2d \
+    "${libdir#"$prefix"/}/libscr.so" "${libdir#"$prefix"/}/libscr.a"; do
+    [ -e "$prefix/$file" ] || fail "$file is not installed"
+done
+if command -v pandoc >/dev/null; then
+    for page in man3/SCR_Init.3 man3/SCR_Finalize.3 man7/scr.7 man7/scr_errors.7; do
+        [ -s "$prefix/share/man/$page" ] || fail "share/man/$page is not installed"
+    done
+fi
+"$prefix/bin/scr" --version >/dev/null || fail "the installed scr does not start"
+"$prefix/bin/scr_index" --help >/dev/null || fail "the link scr_index does not work"
+echo "ok: installed files"
+
+export PKG_CONFIG_PATH=$libdir/pkgconfig
+version=$(pkg-config --modversion scr)
+# shellcheck disable=SC2046 # flags are words
+"$mpicc" "$here/consumer/consumer.c" -o "$work/by-pkg-config" $(pkg-config --cflags --libs scr) \
+    -Wl,-rpath,"$libdir"
+check "$work/by-pkg-config" pkg-config
+
+# shellcheck disable=SC2046
+"$mpicc" -static-libgcc "$here/consumer/consumer.c" -o "$work/static" $(pkg-config --cflags scr) \
+    "$libdir/libscr.a" $(pkg-config --static --libs-only-l scr | sed 's/-lscr //')
+check "$work/static" "pkg-config, static"
+
+cmake -S "$here/consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$mpicc" \
+    >"$work/log" 2>&1 || fail "$(cat "$work/log")"
+cmake --build "$work/build" >"$work/log" 2>&1 || fail "$(cat "$work/log")"
+check "$work/build/consumer" "find_package"
+check "$work/build/consumer_static" "find_package, static"

@@ -1,0 +1,38 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""No writable variables of file scope: globals.py OBJECT...
+
+Reads the symbol tables of the object files with nm. Constant tables that hold pointers lie in
+.data.rel.ro and are fine; anything in .data, .bss, .tdata, .tbss or common is not."""
+import subprocess
+import sys
+
+WRITABLE = (".data", ".bss", ".tdata", ".tbss", "*COM*")
+FINE = (".data.rel.ro", ".data.ro")
+
+
+def writable(section):
+    return section.startswith(WRITABLE) and not section.startswith(FINE)
+
+
+def symbols(path):
+    """(name, section) of every symbol; the last column of nm's sysv format is the section."""
+    out = subprocess.run(["nm", "-f", "sysv", path], check=True, text=True, capture_output=True)
+    for line in out.stdout.split("\n"):
+        columns = [c.strip() for c in line.split("|")]
+        if len(columns) == 7:
+            yield columns[0], columns[6]
+
+
+def main():
+    bad = 0
+    for path in sys.argv[1:]:
+        for name, section in symbols(path):
+            if writable(section):
+                print(f"{path}: {name} is writable ({section}); keep state in a struct that is passed")
+                bad += 1
+    print(f"globals: {len(sys.argv) - 1} object files, {bad} finding(s)")
+    sys.exit(1 if bad or len(sys.argv) < 2 else 0)
+
+
+main()

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rules of the source tree that a compiler does not check.
+
+    lint.py RULE SOURCE_DIR        RULE: includes | calls | banned | spdx | words
+
+Prints "file:line: what is wrong" for each finding; ends 1 if there is any.
+"""
+import os
+import re
+import sys
+
+# What a file of a layer may include, itself aside. ARCHITECTURE.md draws the picture.
+BELOW = {
+    "base": [],
+    "cfg": ["base"],
+    "fmt": ["base"],
+    "ec": ["base"],
+    "store": ["base", "cfg", "fmt", "ec"],
+    "xfer": ["base", "cfg", "fmt", "ec"],
+    "rm": ["base", "cfg", "fmt", "ec"],
+    "red": ["base", "cfg", "fmt", "ec", "store", "xfer", "rm"],
+    "par": ["base", "cfg", "fmt", "ec", "store", "xfer", "rm", "red"],
+    "core": ["base", "cfg", "fmt", "ec", "store", "xfer", "rm", "red", "par"],
+    "api": ["base", "cfg", "fmt", "ec", "store", "xfer", "rm", "red", "par", "core"],
+}
+MPI_LAYERS = {"par", "core", "api"}
+TOOLS_BELOW = [layer for layer in BELOW if layer not in MPI_LAYERS]
+
+# Calls that only some places make: names, paths (prefixes) where they are allowed, why.
+# api/ ends the process in one place only, the documented halt.
+CALLS = [
+    ("open open64 openat creat fopen fdopen freopen fopen64 unlink unlinkat remove rename "
+     "renameat renameat2 mkdir mkdirat rmdir mkstemp mkostemp mkdtemp tmpfile opendir fdopendir "
+     "scandir nftw ftw stat lstat fstat fstatat statvfs truncate ftruncate fsync fdatasync "
+     "chmod fchmod chown lchown fchown symlink symlinkat link linkat readlink readlinkat flock "
+     "utimensat futimens access faccessat mmap munmap pread pwrite readv writev sendfile "
+     "copy_file_range",
+     ["src/base/"], "file-system calls belong to base/, through struct scr_sys"),
+    ("getenv secure_getenv setenv unsetenv putenv clearenv",
+     ["src/cfg/"], "only cfg/ knows the environment"),
+    ("fork vfork execl execle execlp execv execve execvp execvpe fexecve posix_spawn "
+     "posix_spawnp waitpid wait wait4 waitid pipe pipe2",
+     ["src/base/proc.c", "src/rm/"], "only base/proc.c and rm/ start processes"),
+    ("exit _exit _Exit quick_exit abort MPI_Abort assert __builtin_trap",
+     ["tools/main.c", "src/base/proc.c", "src/api/"],
+     "nothing ends the process but tools/main.c and the documented halt"),
+]
+EXIT_IN_API = {"exit"}
+
+# Never, anywhere: no bounds, hidden state, or no errors.
+BANNED = ("strcpy strcat sprintf vsprintf strtok atoi atol atoll atof gets system popen "
+          "alloca strncpy strncat tmpnam mktemp rand srand "
+          "gmtime localtime ctime asctime "
+          "strerror_r readdir_r usleep signal")
+BANNED_EVERYWHERE = "strcpy strcat sprintf vsprintf strtok atoi atol atoll atof gets tmpnam mktemp"
+
+# Marks of the machine something was written on.
+WORDS = [
+    (r"(?<![\w.$}])/(home|root|Users|work|export|media)/", "path of one machine"),
+    (r"\b(TODO|FIXME|XXX|HACK)\b", "unfinished business: mend it or write it down elsewhere"),
+    (r"[ \t]+$", "blanks at the end of the line"),
+]
+WORDS_SKIP_DIRS = {".git", "build", "golden", "__pycache__"}
+
+
+def walk(root, tops, suffixes):
+    """Files under root/<top> ending in one of suffixes, relative to root."""
+    for top in tops:
+        for dirpath, dirs, files in os.walk(os.path.join(root, top)):
+            dirs[:] = sorted(d for d in dirs if d not in WORDS_SKIP_DIRS and not d.startswith("build"))
+            for name in sorted(files):
+                if name.endswith(suffixes):
+                    yield os.path.relpath(os.path.join(dirpath, name), root)
+
+
+def read(root, path):
+    with open(os.path.join(root, path), encoding="utf-8") as f:
+        return f.read()
+
+
+TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+
+
+def code_lines(text):
+    """The lines of a C file with comments and the insides of literals blanked out."""
+    def blank(match):
+        token = match.group(0)
+        if token[0] in "\"'":
+            return token[0] + token[0]
+        return "\n" * token.count("\n") or " "
+    return TOKEN.sub(blank, text).split("\n")
+
+
+def layer_of(path):
+    parts = path.split(os.sep)
+    if parts[0] == "src" and len(parts) > 2:
+        return parts[1]
+    return parts[0]
+
+
+def includes(root):
+    for path in walk(root, ["src", "tools"], (".c", ".h")):
+        layer = layer_of(path)
+        if layer == "defs":
+            continue
+        if layer != "tools" and layer not in BELOW:
+            yield path, 1, f"unknown layer '{layer}'"
+            continue
+        allowed = TOOLS_BELOW if layer == "tools" else BELOW[layer]
+        for number, line in enumerate(read(root, path).split("\n"), 1):
+            yield from check_include(path, number, line, layer, allowed)
+
+
+def check_include(path, number, line, layer, allowed):
+    match = re.match(r'\s*#\s*include\s*(["<])([^">]+)[">]', line)
+    if not match:
+        return
+    kind, name = match.groups()
+    target = name.split("/")[0]
+    if name == "mpi.h" and layer not in MPI_LAYERS:
+        yield path, number, f"{layer} includes mpi.h; only {', '.join(sorted(MPI_LAYERS))} may"
+    elif kind == '"' and target in BELOW and target != layer and target not in allowed:
+        yield path, number, f"{layer} includes {name}, which is not below it"
+    elif kind == '"' and "/" not in name and layer not in ("tools", "api"):
+        yield path, number, f'write "{layer}/{name}": includes are relative to src/'
+
+
+def words_pattern(names):
+    return re.compile(r"(?<![\w.>])(" + "|".join(names.split()) + r")\s*\(")
+
+
+def is_declaration(line, start):
+    """'int (*open)(…)' and 'sys->open(…)' never match; 'int remove(…)' at column 0 does."""
+    return re.match(r"^(static |extern )?[a-z][\w ]*[ *]$", line[:start]) is not None \
+        and not line.startswith((" ", "\t", "return", "else"))
+
+
+def find_calls(root, pattern, tops):
+    for path in walk(root, tops, (".c", ".h")):
+        for number, line in enumerate(code_lines(read(root, path)), 1):
+            for match in pattern.finditer(line):
+                if not is_declaration(line, match.start(1)):
+                    yield path, number, match.group(1)
+
+
+def calls(root):
+    for names, places, why in CALLS:
+        for path, number, name in find_calls(root, words_pattern(names), ["src", "tools"]):
+            if not path.startswith(tuple(places)):
+                yield path, number, f"{name}(): {why}"
+            elif path.startswith("src/api/") and "src/api/" in places and name not in EXIT_IN_API:
+                yield path, number, f"{name}(): {why}"
+    environ = re.compile(r"(?<![\w.>])environ\b")
+    for path in walk(root, ["src", "tools"], (".c", ".h")):
+        if path.startswith(("src/cfg/", "src/base/proc.c", "tools/main.c", "tools/tool.")):
+            continue
+        for number, line in enumerate(code_lines(read(root, path)), 1):
+            if re.search(r"\bextern\b", line) and environ.search(line):
+                yield path, number, "environ: only cfg/ knows the environment"
+
+
+def banned(root):
+    for names, tops in ((BANNED, ["src", "tools"]), (BANNED_EVERYWHERE, ["tests", "examples"])):
+        for path, number, name in find_calls(root, words_pattern(names), tops):
+            yield path, number, f"{name}() is not used here; see STYLE in CONTRIBUTING.md"
+
+
+def spdx(root):
+    tops = ["src", "tools", "include", "tests", "examples", "scripts", "cmake", "bench", "bindings"]
+    for path in walk(root, tops, (".c", ".h", ".def", ".py", ".sh", ".cmake", "CMakeLists.txt")):
+        if "SPDX-License-Identifier: BSD-3-Clause" not in read(root, path)[:200]:
+            yield path, 1, "no line 'SPDX-License-Identifier: BSD-3-Clause' at the top"
+
+
+def words(root):
+    own = os.path.join("tests", "lint") # names what it looks for
+    suffixes = (".c", ".h", ".def", ".py", ".sh", ".cmake", ".md", ".txt", ".json", ".in", ".yml",
+                "Makefile", "LICENSE", "run", ".conf")
+    for path in walk(root, ["."], suffixes):
+        if os.path.dirname(path) == own:
+            continue
+        for number, line in enumerate(read(root, path).split("\n"), 1):
+            for pattern, what in WORDS:
+                match = re.search(pattern, line)
+                if match and not (path.endswith(".md") and what.startswith("blanks")):
+                    yield path, number, f"'{match.group(0)}': {what}"
+
+
+RULES = {f.__name__: f for f in (includes, calls, banned, spdx, words)}
+
+
+def main():
+    if len(sys.argv) != 3 or sys.argv[1] not in RULES:
+        sys.exit(f"usage: lint.py {'|'.join(RULES)} SOURCE_DIR")
+    findings = list(RULES[sys.argv[1]](sys.argv[2]))
+    for path, line, what in findings:
+        print(f"{path}:{line}: {what}")
+    print(f"{sys.argv[1]}: {len(findings)} finding(s)")
+    sys.exit(1 if findings else 0)
+
+
+main()

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A linter that finds nothing proves nothing: each rule is shown a small tree with one mistake
+and a twin of it that is allowed."""
+import os
+import subprocess
+import sys
+import tempfile
+
+LINT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lint.py")
+HEAD = "/* SPDX-License-Identifier: BSD-3-Clause */\n"
+
+# rule, path, text, whether it is to be found
+CASES = [
+    ("includes", "src/cfg/a.c", '#include "base/err.h"', False),
+    ("includes", "src/base/a.c", '#include "cfg/cfg.h"', True),
+    ("includes", "src/store/a.c", '#include "rm/rm.h"', True),
+    ("includes", "src/red/a.c", "#include <mpi.h>", True),
+    ("includes", "src/par/a.c", "#include <mpi.h>", False),
+    ("includes", "tools/a.c", '#include "par/comm.h"', True),
+    ("includes", "tools/a.c", '#include "tool.h"', False),
+    ("includes", "src/core/a.c", '#include "ctx.h"', True),
+    ("includes", "src/new/a.c", "", True),
+    ("calls", "src/store/a.c", "    fd = open(path, 0);", True),
+    ("calls", "src/base/a.c", "    fd = open(path, 0);", False),
+    ("calls", "src/store/a.c", "    fd = sys->open(path, 0);", False),
+    ("calls", "src/store/a.c", "    scr_open(path);", False),
+    ("calls", "src/store/a.c", "    /* open(path) */ log(\"open(x)\");", False),
+    ("calls", "src/core/a.c", "    return rename(a, b);", True),
+    ("calls", "src/core/a.c", "    s = getenv(\"USER\");", True),
+    ("calls", "src/cfg/a.c", "    s = getenv(\"USER\");", False),
+    ("calls", "src/base/a.c", "extern char **environ;", True),
+    ("calls", "tools/a.c", "    if (fork() == 0)", True),
+    ("calls", "src/rm/a.c", "    execvp(argv[0], argv);", False),
+    ("calls", "src/core/a.c", "    exit(1);", True),
+    ("calls", "src/core/a.c", "    MPI_Abort(comm, 1);", True),
+    ("calls", "src/api/a.c", "    exit(0);", False),
+    ("calls", "src/api/a.c", "    abort();", True),
+    ("calls", "tools/main.c", "    exit(1);", False),
+    ("banned", "src/base/a.c", "    strcpy(a, b);", True),
+    ("banned", "src/base/a.c", "    n = atoi(text);", True),
+    ("banned", "tests/unit/a.c", "    sprintf(a, b);", True),
+    ("banned", "src/base/a.c", "    snprintf(a, n, b);", False),
+    ("spdx", "src/base/a.c", "", False),
+    ("words", "doc/a.md", "see /home/somebody/x", True),
+    ("words", "doc/a.md", "see $HOME/x and /tmp/x", False),
+    ("words", "src/base/a.c", "/* TODO */", True),
+    ("words", "src/base/a.c", "int a; ", True),
+]
+
+
+def found(rule, path, text):
+    with tempfile.TemporaryDirectory(prefix="scr-lint.") as root:
+        os.makedirs(os.path.join(root, os.path.dirname(path)))
+        with open(os.path.join(root, path), "w", encoding="utf-8") as f:
+            f.write((HEAD if path.endswith(".c") else "") + text + "\n")
+        return subprocess.run([sys.executable, "-B", LINT, rule, root],
+                              stdout=subprocess.DEVNULL, check=False).returncode == 1
+
+
+def main():
+    wrong = [c for c in CASES if found(*c[:3]) != c[3]]
+    for rule, path, text, expected in wrong:
+        print(f"{rule}: {path}: '{text}' should{'' if expected else ' not'} be found")
+    print(f"selftest: {len(CASES)} cases, {len(wrong)} wrong")
+    sys.exit(1 if wrong else 0)
+
+
+main()
