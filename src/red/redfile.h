@@ -6,8 +6,9 @@
  *   DSET=<id> RANKS=<world size> TYPE=XOR|PARTNER|RS FAILURES=<k>
  *   GROUP/{RANKS=<n>, RANK/<i>/<world rank>}, MEMBER=<i>  CHUNK=<bytes>
  *   CURRENT/{RANK=<world rank>, FILES=<m>, FILE/<i>/{meta}, CHUNKCRC=0x…,
- * DESC/{reddesc}, DSETDESC/{dataset}} PARTNER/… the same for the left neighbour; with k
- * > 1 losses PARTNER, PARTNER2 … PARTNER<k> for the k left neighbours.
+ *            DESC/{reddesc}, DSETDESC/{dataset}}
+ *   PARTNER/… the same for the left neighbour; with k > 1 losses PARTNER, PARTNER2 …
+ *             PARTNER<k> for the k left neighbours.
  *
  * CRC fields have a fixed width, so the header is laid out before the encode and its
  * CRCs are filled in after it without moving the parity. SINGLE keeps such a file too,
@@ -35,26 +36,32 @@ const char *scr_redfile_partner_key(int j, char *buf, size_t n);
  */
 int scr_redfile_copies(int n, int k);
 
-/* CURRENT of a member from its files' meta hashes, in logical order (metas are copied).
- * crc 0 placeholders are "0x00000000". */
+/* CURRENT of a member from its files' meta hashes, in logical order. All are copied;
+ * desc and dset may be NULL. Every CRC is set to the placeholder "0x00000000". NULL:
+ * out of memory. */
 scr_hash *scr_redfile_current(int world_rank, size_t nfiles, scr_hash *const *metas,
                               const scr_hash *desc, const scr_hash *dset);
-/* Sets CRC of file i, and CHUNKCRC. */
+/* Sets the CRC of every file, and CHUNKCRC. SCR_E_ARG if current has not nfiles files,
+ * SCR_E_NOMEM. */
 int scr_redfile_set_crcs(scr_hash *current, size_t nfiles,
                          const struct scr_member_file *files, uint32_t chunk_crc);
-/* Header from its parts; partners[j-1] = CURRENT of the j-th left neighbour, copied. */
+/* Header from its parts; partners[j-1] = CURRENT of the j-th left neighbour, copied.
+ * NULL: out of memory. */
 scr_hash *scr_redfile_header(const struct scr_geom *g, int member, int dset_id,
                              int world_size, const int *world_ranks,
                              const scr_hash *current, scr_hash *const *partners,
                              int npartners);
 
-/* What a reader needs, from a header (hostile bytes are checked). */
+/* What a reader needs, from a header. Hostile bytes give SCR_E_CORRUPT: numbers outside
+ * their range, a set too small for its scheme, ranks missing, repeated or outside the
+ * run, a CURRENT that is not the member's. */
 struct scr_redinfo {
     int dset_id, world_size, n, k, member, set_id;
     enum scr_scheme scheme;
     uint64_t chunk;
-    int *world_ranks;      /* n of them, owned */
-    uint64_t header_bytes; /* where parity starts; set by scr_redfile_read */
+    int *world_ranks; /* n of them, owned */
+    uint64_t
+        header_bytes; /* where parity starts; 0; for the caller of scr_redfile_read */
 };
 int scr_redinfo_get(const scr_hash *header, struct scr_redinfo *out,
                     struct scr_err *err);
@@ -65,6 +72,12 @@ void scr_redinfo_fini(struct scr_redinfo *info);
 int scr_redfile_files(const scr_hash *current, const char *dir,
                       struct scr_member_file **files, size_t *n, int *has_crc,
                       struct scr_err *err);
+/* The same, or with SCR_LAYOUT_PREFIX for files at their destinations: path =
+ * dir/PATH/NAME (scr_meta_dest). */
+enum scr_layout { SCR_LAYOUT_CACHE, SCR_LAYOUT_PREFIX };
+int scr_redfile_files_at(const scr_hash *current, const char *dir,
+                         enum scr_layout layout, struct scr_member_file **files,
+                         size_t *n, int *has_crc, struct scr_err *err);
 void scr_member_files_free(struct scr_member_file *files, size_t n);
 
 /* Writes the header at the start of path without touching what follows (pwrite),
@@ -87,8 +100,9 @@ int scr_rebuild_serial(const struct scr_env *env, int n, const char *const *redf
                        const char *const *dirs, const char *const *redout, int *rebuilt,
                        struct scr_err *err);
 
-/* The same for a scavenged dataset: every application file, of surviving and of lost members, lies at its destination
- * PATH/NAME below prefix (scr_meta_dest; directories are made with scr_dir_make) instead of at dirs[i]/FILE. */
+/* The same for a scavenged dataset: every application file, of surviving and of lost
+ * members, lies at its destination PATH/NAME below prefix (scr_meta_dest; directories
+ * are made with scr_dir_make) instead of at dirs[i]/FILE. */
 int scr_rebuild_scavenged(const struct scr_env *env, int n, const char *const *redfiles,
                           const char *prefix, const char *const *redout, int *rebuilt,
                           struct scr_err *err);

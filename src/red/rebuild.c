@@ -1,0 +1,571 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Serial rebuild of one set: read what is left, believe nothing, compute the rest under
+ * temporary names, and only then put it in place. */
+#include "red/redfile.h"
+
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "red/serial.h"
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is known of a member, and of its replacement. */
+struct part {
+    scr_hash *header; /* NULL: no good redundancy file */
+    uint64_t header_bytes;
+    const scr_hash *current; /* borrowed from its own header or a neighbour's */
+    struct scr_member_file *files;
+    size_t nfiles;
+    int has_crc;
+    int have; /* SCR_HAVE_* */
+    struct scr_member_file
+        *tmp;     /* files under temporary names, while data is rebuilt */
+    char *redtmp; /* likewise; NULL: not rebuilt */
+    const char *redout;
+    struct scr_member *member;
+};
+
+struct rebuild {
+    const struct scr_env *env;
+    enum scr_layout layout;
+    int n;
+    const char *const *redfiles;
+    const char *const *dirs;
+    const char *const *redout;
+    struct scr_redinfo info; /* of the first good header */
+    int known;               /* info is set */
+    struct part *part;       /* n of them */
+    struct scr_geom g;
+};
+
+static void warn(const struct rebuild *r, struct scr_err *why)
+{
+    scr_log(r->env->log, SCR_LOG_WARN, "%s: counts as lost", why->text);
+    scr_err_clear(why);
+}
+
+/* --- headers --- */
+
+/* The header of member i, if it is one of this set. */
+static int read_header(struct rebuild *r, int i, struct scr_redinfo *info,
+                       struct scr_err *err)
+{
+    struct part *p = &r->part[i];
+    const char *path = r->redfiles[i];
+    p->header = scr_hash_new();
+    if (p->header == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "read %s", path);
+    int rc = scr_redfile_read(r->env, path, p->header, &p->header_bytes, err);
+    if (rc == SCR_OK) {
+        rc = scr_redinfo_get(p->header, info, err);
+        if (rc == SCR_OK && (info->n != r->n || info->member != i)) {
+            rc = scr_fail(err, SCR_E_CORRUPT, 0, "member %d of %d, not %d of %d",
+                          info->member + 1, info->n, i + 1, r->n);
+            scr_redinfo_fini(info);
+        }
+        scr_err_prefix(rc != SCR_OK ? err : NULL, "%s", path);
+    }
+    if (rc != SCR_OK) {
+        scr_hash_delete(p->header);
+        p->header = NULL;
+    }
+    return rc;
+}
+
+static int same_set(const struct scr_redinfo *a, const struct scr_redinfo *b)
+{
+    return a->dset_id == b->dset_id && a->world_size == b->world_size && a->n == b->n &&
+           a->k == b->k && a->scheme == b->scheme && a->chunk == b->chunk &&
+           memcmp(a->world_ranks, b->world_ranks, (size_t)a->n * sizeof(int)) == 0;
+}
+
+/* A damaged header is a lost one; two sound headers that disagree are not ours to
+ * judge. */
+static int load_header(struct rebuild *r, int i, struct scr_err *err)
+{
+    struct scr_redinfo info;
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = read_header(r, i, &info, &why);
+    if (rc == SCR_E_NOMEM)
+        return scr_fail(err, rc, 0, "%s", why.text);
+    if (rc != SCR_OK) {
+        warn(r, &why);
+        return SCR_OK;
+    }
+    if (!r->known) {
+        r->info = info;
+        r->known = 1;
+        return SCR_OK;
+    }
+    if (!same_set(&r->info, &info))
+        rc = scr_fail(err, SCR_E_CORRUPT, 0,
+                      "%s: belongs to another set or dataset than the others",
+                      r->redfiles[i]);
+    scr_redinfo_fini(&info);
+    return rc;
+}
+
+static int load_headers(struct rebuild *r, struct scr_err *err)
+{
+    for (int i = 0; i < r->n; i++) {
+        int rc = r->redfiles[i] != NULL ? load_header(r, i, err) : SCR_OK;
+        if (rc != SCR_OK)
+            return rc;
+    }
+    if (r->known)
+        return SCR_OK;
+    return scr_fail(err, SCR_E_LOST, 0,
+                    "redundancy set of %d members: no redundancy file is left", r->n);
+}
+
+/* --- meta data --- */
+
+/* CURRENT of member i: its own, or the copy a right neighbour keeps. */
+static const scr_hash *find_current(const struct rebuild *r, int i)
+{
+    int copies = scr_redfile_copies(r->n, r->info.k);
+    if (r->part[i].header != NULL)
+        return scr_hash_get(r->part[i].header, "CURRENT");
+    for (int j = 1; j <= copies; j++) {
+        char key[24];
+        int rank;
+        const scr_hash *h = scr_hash_get(r->part[(i + j) % r->n].header,
+                                         scr_redfile_partner_key(j, key, sizeof key));
+        if (scr_hash_get_val_int(h, "RANK", &rank) && rank == r->info.world_ranks[i])
+            return h;
+    }
+    return NULL;
+}
+
+static int list_files(struct rebuild *r, int i, uint64_t *len, struct scr_err *err)
+{
+    struct part *p = &r->part[i];
+    p->current = find_current(r, i);
+    if (p->current == NULL)
+        return scr_fail(err, SCR_E_LOST, 0,
+                        "rank %d: the meta data of its files is lost, its own "
+                        "redundancy file and those that hold a copy of it are gone",
+                        r->info.world_ranks[i]);
+    int rc = scr_redfile_files_at(p->current, r->dirs[i], r->layout, &p->files,
+                                  &p->nfiles, &p->has_crc, err);
+    for (size_t f = 0; rc == SCR_OK && f < p->nfiles; f++)
+        *len += p->files[f].size;
+    return rc;
+}
+
+static int make_geometry(struct rebuild *r, struct scr_err *err)
+{
+    uint64_t len[SCR_EC_MAX] = { 0 };
+    for (int i = 0; i < r->n; i++) {
+        int rc = list_files(r, i, &len[i], err);
+        if (rc != SCR_OK)
+            return rc;
+    }
+    int rc = scr_geom_init(&r->g, r->info.scheme, r->n, r->info.k, len, err);
+    if (rc != SCR_OK)
+        return rc;
+    if (r->g.chunk == r->info.chunk)
+        return SCR_OK;
+    return scr_fail(err, SCR_E_CORRUPT, 0,
+                    "redundancy set %d: chunks of %llu bytes do not fit its files",
+                    r->info.set_id, (unsigned long long)r->info.chunk);
+}
+
+/* --- what is left --- */
+
+/* SCR_OK if the bytes of path from off on are size bytes with this CRC. */
+static int check_bytes(const struct rebuild *r, const char *path, uint64_t off,
+                       uint64_t size, const uint32_t *crc, struct scr_err *err)
+{
+    struct stat st;
+    uint64_t got;
+    uint32_t is;
+    int rc = scr_file_stat(r->env->sys, path, &st, err);
+    if (rc != SCR_OK)
+        return rc;
+    if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size != off + size)
+        return scr_fail(err, SCR_E_MISSING, 0, "%s: not a file of %llu bytes", path,
+                        (unsigned long long)(off + size));
+    if (crc == NULL)
+        return SCR_OK;
+    rc = scr_file_crc32(r->env, path, off, &got, &is, err);
+    if (rc == SCR_OK && (got != size || is != *crc))
+        rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: CRC is 0x%08x, recorded is 0x%08x",
+                      path, is, *crc);
+    return rc;
+}
+
+static int check_data(const struct rebuild *r, const struct part *p,
+                      struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (size_t f = 0; rc == SCR_OK && f < p->nfiles; f++)
+        rc = check_bytes(r, p->files[f].path, 0, p->files[f].size,
+                         p->has_crc ? &p->files[f].crc : NULL, err);
+    return rc;
+}
+
+static int check_parity(const struct rebuild *r, int i, struct scr_err *err)
+{
+    const struct part *p = &r->part[i];
+    uint32_t crc;
+    int has_crc = scr_hash_get_val_crc(p->current, "CHUNKCRC", &crc);
+    return check_bytes(r, r->redfiles[i], p->header_bytes,
+                       scr_geom_parity_bytes(&r->g, i), has_crc ? &crc : NULL, err);
+}
+
+static int check_parts(struct rebuild *r, struct scr_err *err)
+{
+    for (int i = 0; i < r->n; i++) {
+        struct part *p = &r->part[i];
+        struct scr_err why = SCR_ERR_INIT;
+        int data = check_data(r, p, &why);
+        if (data == SCR_OK)
+            p->have |= SCR_HAVE_DATA;
+        else if (data != SCR_E_NOMEM)
+            warn(r, &why);
+        int parity = p->header == NULL ? SCR_OK : check_parity(r, i, &why);
+        if (p->header != NULL && parity == SCR_OK)
+            p->have |= SCR_HAVE_PARITY;
+        else if (parity != SCR_OK && parity != SCR_E_NOMEM)
+            warn(r, &why);
+        if (data == SCR_E_NOMEM || parity == SCR_E_NOMEM)
+            return scr_fail(err, SCR_E_NOMEM, 0, "%s", why.text);
+    }
+    return SCR_OK;
+}
+
+static void list_have(const struct rebuild *r, int *have)
+{
+    for (int i = 0; i < r->n; i++)
+        have[i] = r->part[i].have;
+}
+
+/* Ranks that lost something, for the message that gives up. */
+static int refuse(const struct rebuild *r, struct scr_err *err)
+{
+    struct scr_str ranks = SCR_STR_INIT;
+    for (int i = 0; i < r->n; i++)
+        if (r->part[i].have != SCR_HAVE_ALL)
+            scr_str_printf(&ranks, "%s%d", ranks.len > 0 ? ", " : "",
+                           r->info.world_ranks[i]);
+    char *text = scr_str_take(&ranks);
+    int rc = scr_fail(err, SCR_E_LOST, 0,
+                      "redundancy set %d: lost or damaged on ranks %s: more than %s of "
+                      "%d members can rebuild",
+                      r->info.set_id, text != NULL ? text : "?",
+                      scr_scheme_name(r->info.scheme), r->n);
+    free(text);
+    return rc;
+}
+
+static int check_tolerance(struct rebuild *r, int *lost, struct scr_err *err)
+{
+    int have[SCR_EC_MAX];
+    list_have(r, have);
+    if (!scr_geom_recoverable(&r->g, have))
+        return refuse(r, err);
+    *lost = 0;
+    for (int i = 0; i < r->n; i++) {
+        struct part *p = &r->part[i];
+        p->redout = r->redout[i] != NULL ? r->redout[i] : r->redfiles[i];
+        *lost |= p->have != SCR_HAVE_ALL;
+        if (!(p->have & SCR_HAVE_PARITY) && p->redout == NULL)
+            return scr_fail(err, SCR_E_ARG, 0,
+                            "rank %d: no path for its redundancy file",
+                            r->info.world_ranks[i]);
+    }
+    return SCR_OK;
+}
+
+/* --- temporary files --- */
+
+/* A name of constant form beside path: what a failed rebuild left, the next one reuses.
+ */
+static char *tmp_name(const struct rebuild *r, int i, const char *path, long file)
+{
+    char *dir = scr_path_dir(path);
+    char *tmp = dir == NULL ? NULL
+                            : scr_asprintf("%s/.scr_rebuild_%d_%ld.tmp", dir,
+                                           r->info.world_ranks[i], file);
+    free(dir);
+    return tmp;
+}
+
+static int make_parent(const struct rebuild *r, const char *path, struct scr_err *err)
+{
+    mode_t mode = r->layout == SCR_LAYOUT_PREFIX ? 0777 : 0700; /* less the umask */
+    char *dir = scr_path_dir(path);
+    if (dir == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "rebuild %s", path);
+    int rc = scr_dir_make(r->env->sys, dir, mode, err);
+    free(dir);
+    return rc;
+}
+
+static int name_files(struct rebuild *r, int i, struct scr_err *err)
+{
+    struct part *p = &r->part[i];
+    int rc = SCR_OK;
+    p->tmp = scr_calloc(p->nfiles, sizeof *p->tmp);
+    for (size_t f = 0; rc == SCR_OK && p->tmp != NULL && f < p->nfiles; f++) {
+        p->tmp[f] = p->files[f];
+        p->tmp[f].path = tmp_name(r, i, p->files[f].path, (long)f);
+        rc = p->tmp[f].path == NULL
+                 ? scr_fail(err, SCR_E_NOMEM, 0, "rebuild %s", p->files[f].path)
+                 : make_parent(r, p->files[f].path, err);
+    }
+    if (p->tmp == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "rebuild %zu files", p->nfiles);
+    return rc;
+}
+
+/* The header as the encode wrote it, into the temporary redundancy file. */
+static int start_redfile(struct rebuild *r, int i, struct scr_err *err)
+{
+    struct part *p = &r->part[i];
+    scr_hash *left[SCR_EC_MAX];
+    int copies = scr_redfile_copies(r->n, r->g.k);
+    int rc = make_parent(r, p->redout, err);
+    if (rc != SCR_OK)
+        return rc;
+    for (int j = 1; j <= copies; j++)
+        left[j - 1] =
+            (scr_hash *)r->part[(i + r->n - j) % r->n].current; /* only read */
+    scr_hash *header =
+        scr_redfile_header(&r->g, i, r->info.dset_id, r->info.world_size,
+                           r->info.world_ranks, p->current, left, copies);
+    p->redtmp = tmp_name(r, i, p->redout, -1);
+    if (header == NULL || p->redtmp == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "rebuild %s", p->redout);
+    else
+        rc = scr_redfile_write(r->env, p->redtmp, header, &p->header_bytes, err);
+    scr_hash_delete(header);
+    return rc;
+}
+
+static int open_part(struct rebuild *r, int i, struct scr_err *err)
+{
+    struct part *p = &r->part[i];
+    int data = p->have & SCR_HAVE_DATA, parity = p->have & SCR_HAVE_PARITY;
+    int flags = (data ? SCR_MEMBER_READ_DATA : SCR_MEMBER_WRITE_DATA) |
+                (parity ? SCR_MEMBER_READ_PARITY : SCR_MEMBER_WRITE_PARITY);
+    int rc = data ? SCR_OK : name_files(r, i, err);
+    if (rc == SCR_OK && !parity)
+        rc = start_redfile(r, i, err);
+    if (rc != SCR_OK)
+        return rc;
+    return scr_member_open(r->env, &r->g, i, flags, data ? p->files : p->tmp, p->nfiles,
+                           parity ? r->redfiles[i] : p->redtmp, p->header_bytes,
+                           &p->member, err);
+}
+
+static int compute(struct rebuild *r, struct scr_err *err)
+{
+    struct scr_member *members[SCR_EC_MAX];
+    int have[SCR_EC_MAX];
+    for (int i = 0; i < r->n; i++) {
+        int rc = open_part(r, i, err);
+        if (rc != SCR_OK)
+            return rc;
+        members[i] = r->part[i].member;
+    }
+    list_have(r, have);
+    return scr_rows_run(&r->g, have, members, err);
+}
+
+/* --- into place --- */
+
+/* What was rebuilt must have the CRCs that were recorded when it was whole. */
+static int verify_part(struct rebuild *r, int i, struct scr_err *err)
+{
+    struct part *p = &r->part[i];
+    uint32_t parity = 0, recorded;
+    if (p->have == SCR_HAVE_ALL)
+        return SCR_OK;
+    int rc =
+        scr_member_finish(p->member, p->tmp, p->redtmp != NULL ? &parity : NULL, err);
+    for (size_t f = 0; rc == SCR_OK && p->tmp != NULL && f < p->nfiles; f++)
+        if (p->has_crc && p->tmp[f].crc != p->files[f].crc)
+            rc = scr_fail(err, SCR_E_CORRUPT, 0,
+                          "%s: rebuilt with CRC 0x%08x, recorded is 0x%08x",
+                          p->files[f].path, p->tmp[f].crc, p->files[f].crc);
+    if (rc == SCR_OK && p->redtmp != NULL &&
+        scr_hash_get_val_crc(p->current, "CHUNKCRC", &recorded) && parity != recorded)
+        rc = scr_fail(err, SCR_E_CORRUPT, 0,
+                      "%s: rebuilt with CRC 0x%08x, recorded is 0x%08x", p->redout,
+                      parity, recorded);
+    return rc;
+}
+
+static int close_parts(struct rebuild *r, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (int i = 0; i < r->n; i++) {
+        int closed = scr_member_close(r->part[i].member, err);
+        r->part[i].member = NULL;
+        rc = rc != SCR_OK ? rc : closed;
+    }
+    return rc;
+}
+
+static int sync_file(const struct rebuild *r, const char *path, struct scr_err *err)
+{
+    int fd;
+    int rc = scr_open(r->env->sys, path, O_RDONLY | O_NOFOLLOW, 0, &fd, err);
+    if (rc != SCR_OK)
+        return rc;
+    rc = scr_fsync(r->env->sys, fd, path, err);
+    int closed = scr_close(r->env->sys, &fd, path, err);
+    return rc != SCR_OK ? rc : closed;
+}
+
+/* Calls fn with every temporary file and its destination: the data of all members, then
+ * their redundancy files, which tell that the data is there. */
+typedef int (*each_fn)(const struct rebuild *r, const char *tmp, const char *path,
+                       struct scr_err *err);
+
+static int each_rebuilt(struct rebuild *r, each_fn fn, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (int i = 0; rc == SCR_OK && i < r->n; i++)
+        for (size_t f = 0; rc == SCR_OK && r->part[i].tmp && f < r->part[i].nfiles; f++)
+            rc = fn(r, r->part[i].tmp[f].path, r->part[i].files[f].path, err);
+    for (int i = 0; rc == SCR_OK && i < r->n; i++)
+        if (r->part[i].redtmp != NULL)
+            rc = fn(r, r->part[i].redtmp, r->part[i].redout, err);
+    return rc;
+}
+
+static int sync_one(const struct rebuild *r, const char *tmp, const char *path,
+                    struct scr_err *err)
+{
+    (void)path;
+    return sync_file(r, tmp, err);
+}
+
+static int rename_one(const struct rebuild *r, const char *tmp, const char *path,
+                      struct scr_err *err)
+{
+    return scr_file_rename(r->env->sys, tmp, path, err);
+}
+
+static int sync_dir_of(const struct rebuild *r, const char *tmp, const char *path,
+                       struct scr_err *err)
+{
+    (void)tmp;
+    char *dir = scr_path_dir(path);
+    if (dir == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "fsync directory of %s", path);
+    int rc = scr_dir_sync(r->env->sys, dir, err);
+    free(dir);
+    return rc;
+}
+
+static int remove_one(const struct rebuild *r, const char *tmp, const char *path,
+                      struct scr_err *err)
+{
+    (void)path, (void)err;
+    if (tmp != NULL)
+        (void)scr_file_remove(r->env->sys, tmp, NULL); /* another error is reported */
+    return SCR_OK;
+}
+
+static int publish(struct rebuild *r, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (int i = 0; rc == SCR_OK && i < r->n; i++)
+        rc = verify_part(r, i, err);
+    int closed = close_parts(r, err);
+    rc = rc != SCR_OK ? rc : closed;
+    if (rc == SCR_OK)
+        rc = each_rebuilt(r, sync_one, err);
+    if (rc == SCR_OK)
+        rc = each_rebuilt(r, rename_one, err);
+    if (rc == SCR_OK)
+        rc = each_rebuilt(r, sync_dir_of, err);
+    return rc;
+}
+
+/* --- all of it --- */
+
+static int rebuild_set(struct rebuild *r, struct scr_err *err)
+{
+    int rc, lost;
+    if ((rc = load_headers(r, err)) != SCR_OK ||
+        (rc = make_geometry(r, err)) != SCR_OK ||
+        (rc = check_parts(r, err)) != SCR_OK ||
+        (rc = check_tolerance(r, &lost, err)) != SCR_OK || !lost)
+        return rc;
+    rc = compute(r, err);
+    if (rc == SCR_OK)
+        rc = publish(r, err);
+    if (rc != SCR_OK) {
+        (void)close_parts(r, NULL);
+        (void)each_rebuilt(r, remove_one, NULL);
+    }
+    return rc;
+}
+
+static void free_parts(struct rebuild *r)
+{
+    for (int i = 0; r->part != NULL && i < r->n; i++) {
+        struct part *p = &r->part[i];
+        scr_hash_delete(p->header);
+        scr_member_files_free(p->files, p->nfiles);
+        scr_member_files_free(p->tmp, p->nfiles);
+        free(p->redtmp);
+    }
+    free(r->part);
+}
+
+static int run(struct rebuild *r, int *rebuilt, struct scr_err *err)
+{
+    if (r->n < 1 || r->n > SCR_EC_MAX)
+        return scr_fail(err, SCR_E_RANGE, 0,
+                        "redundancy set of %d members: must have 1 to %d", r->n,
+                        SCR_EC_MAX);
+    r->part = scr_calloc((size_t)r->n, sizeof *r->part);
+    if (r->part == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "redundancy set of %d members", r->n);
+    int rc = rebuild_set(r, err);
+    for (int i = 0; rebuilt != NULL && i < r->n; i++)
+        rebuilt[i] = rc == SCR_OK ? SCR_HAVE_ALL & ~r->part[i].have : 0;
+    free_parts(r);
+    scr_geom_fini(&r->g);
+    if (r->known)
+        scr_redinfo_fini(&r->info);
+    return rc;
+}
+
+int scr_rebuild_serial(const struct scr_env *env, int n, const char *const *redfiles,
+                       const char *const *dirs, const char *const *redout, int *rebuilt,
+                       struct scr_err *err)
+{
+    struct rebuild r = { .env = env,
+                         .layout = SCR_LAYOUT_CACHE,
+                         .n = n,
+                         .redfiles = redfiles,
+                         .dirs = dirs,
+                         .redout = redout };
+    return run(&r, rebuilt, err);
+}
+
+int scr_rebuild_scavenged(const struct scr_env *env, int n, const char *const *redfiles,
+                          const char *prefix, const char *const *redout, int *rebuilt,
+                          struct scr_err *err)
+{
+    const char *dirs[SCR_EC_MAX];
+    for (int i = 0; i < SCR_EC_MAX; i++)
+        dirs[i] = prefix;
+    struct rebuild r = { .env = env,
+                         .layout = SCR_LAYOUT_PREFIX,
+                         .n = n,
+                         .redfiles = redfiles,
+                         .dirs = dirs,
+                         .redout = redout };
+    return run(&r, rebuilt, err);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The row plans run in one process. */
+#include "red/serial.h"
+
+#include "base/str.h"
+#include <stdlib.h>
+
+/* --- rows --- */
+
+enum {
+    SLICE = 256 * 1024
+}; /* bytes of a symbol in work at a time: fits the L2 cache */
+
+struct buffers {
+    uint8_t *sym[SCR_EC_MAX]; /* sources, then destinations */
+    int n;
+    size_t slice;
+};
+
+static int alloc_buffers(const struct scr_geom *g, struct buffers *b,
+                         struct scr_err *err)
+{
+    uint64_t len = scr_geom_max_rowlen(g);
+    int n = scr_geom_nd(g) + g->k;
+    b->slice = len < SLICE ? (size_t)len : SLICE;
+    for (b->n = 0; b->n < n; b->n++) {
+        b->sym[b->n] = scr_ec_alloc(b->slice);
+        if (b->sym[b->n] == NULL)
+            return scr_fail(err, SCR_E_NOMEM, 0, "%d buffers of %zu bytes", n,
+                            b->slice);
+    }
+    return SCR_OK;
+}
+
+static void free_buffers(struct buffers *b)
+{
+    for (int i = 0; i < b->n; i++)
+        free(b->sym[i]);
+}
+
+static int run_slice(const struct scr_plan *plan, uint64_t at, size_t n,
+                     const struct buffers *b, struct scr_member *const *members,
+                     struct scr_err *err)
+{
+    uint8_t *const *to = b->sym + plan->nsrc;
+    int rc = SCR_OK;
+    for (int j = 0; rc == SCR_OK && j < plan->nsrc; j++)
+        rc = scr_member_read(members[plan->src[j].member], &plan->src[j], at, b->sym[j],
+                             n, err);
+    if (rc != SCR_OK)
+        return rc;
+    scr_ec_apply(plan->nsrc, plan->ndst, plan->coef, plan->tables, n, b->sym, to);
+    for (int i = 0; rc == SCR_OK && i < plan->ndst; i++)
+        rc = scr_member_write(members[plan->dst[i].member], &plan->dst[i], at, to[i], n,
+                              err);
+    return rc;
+}
+
+static int run_row(const struct scr_geom *g, const int *have, int row,
+                   const struct buffers *b, struct scr_member *const *members,
+                   struct scr_err *err)
+{
+    struct scr_plan plan;
+    int rc = scr_plan_row(g, have, row, &plan, err);
+    if (rc != SCR_OK)
+        return rc;
+    for (uint64_t at = 0; rc == SCR_OK && plan.ndst > 0 && at < plan.len;
+         at += b->slice) {
+        size_t n = plan.len - at < b->slice ? (size_t)(plan.len - at) : b->slice;
+        rc = run_slice(&plan, at, n, b, members, err);
+    }
+    scr_plan_fini(&plan);
+    return rc;
+}
+
+int scr_rows_run(const struct scr_geom *g, const int *have,
+                 struct scr_member *const *members, struct scr_err *err)
+{
+    struct buffers b;
+    int rc = alloc_buffers(g, &b, err);
+    for (int row = 0; rc == SCR_OK && row < g->n; row++)
+        rc = run_row(g, have, row, &b, members, err);
+    free_buffers(&b);
+    return rc;
+}
+
+/* --- protecting --- */
+
+/* What is known of a member while it is encoded. */
+struct work {
+    scr_hash *current;
+    struct scr_member_file *files;
+    size_t nfiles;
+    uint64_t header_bytes;
+    struct scr_member *member;
+};
+
+struct job {
+    const struct scr_env *env;
+    const struct scr_serial_set *set;
+    const struct scr_serial_part *parts;
+    struct scr_geom g;
+    struct work *w; /* set->n of them */
+};
+
+static int describe(struct job *job, struct scr_err *err)
+{
+    const struct scr_serial_set *set = job->set;
+    uint64_t len[SCR_EC_MAX] = { 0 };
+    for (int i = 0; i < set->n; i++) {
+        const struct scr_serial_part *part = &job->parts[i];
+        struct work *w = &job->w[i];
+        int has_crc;
+        w->current = scr_redfile_current(set->world_ranks[i], part->nfiles, part->metas,
+                                         set->desc, set->dset);
+        if (w->current == NULL)
+            return scr_fail(err, SCR_E_NOMEM, 0, "redundancy header of member %d", i);
+        int rc = scr_redfile_files(w->current, part->dir, &w->files, &w->nfiles,
+                                   &has_crc, err);
+        if (rc != SCR_OK)
+            return rc;
+        for (size_t f = 0; f < w->nfiles; f++)
+            len[i] += w->files[f].size;
+    }
+    return scr_geom_init(&job->g, set->scheme, set->n, set->k, len, err);
+}
+
+static int write_headers(struct job *job, struct scr_err *err)
+{
+    const struct scr_serial_set *set = job->set;
+    int rc = SCR_OK, n = set->n, copies = scr_redfile_copies(n, job->g.k);
+    for (int i = 0; rc == SCR_OK && i < n; i++) {
+        scr_hash *left[SCR_EC_MAX];
+        for (int j = 1; j <= copies; j++)
+            left[j - 1] = job->w[(i + n - j) % n].current;
+        scr_hash *header =
+            scr_redfile_header(&job->g, i, set->dset_id, set->world_size,
+                               set->world_ranks, job->w[i].current, left, copies);
+        if (header == NULL)
+            return scr_fail(err, SCR_E_NOMEM, 0, "redundancy header of member %d", i);
+        rc = scr_redfile_write(job->env, job->parts[i].redpath, header,
+                               &job->w[i].header_bytes, err);
+        scr_hash_delete(header);
+    }
+    return rc;
+}
+
+static int encode(struct job *job, struct scr_err *err)
+{
+    struct scr_member *members[SCR_EC_MAX];
+    int have[SCR_EC_MAX];
+    for (int i = 0; i < job->set->n; i++) {
+        struct work *w = &job->w[i];
+        int rc = scr_member_open(job->env, &job->g, i,
+                                 SCR_MEMBER_READ_DATA | SCR_MEMBER_WRITE_PARITY,
+                                 w->files, w->nfiles, job->parts[i].redpath,
+                                 w->header_bytes, &w->member, err);
+        if (rc != SCR_OK)
+            return rc;
+        members[i] = w->member;
+        have[i] = SCR_HAVE_DATA;
+    }
+    return scr_rows_run(&job->g, have, members, err);
+}
+
+static int note_crcs(struct job *job, struct scr_err *err)
+{
+    for (int i = 0; i < job->set->n; i++) {
+        struct work *w = &job->w[i];
+        uint32_t parity = 0;
+        int rc = scr_member_finish(w->member, w->files, &parity, err);
+        if (rc != SCR_OK)
+            return rc;
+        if (scr_redfile_set_crcs(w->current, w->nfiles, w->files, parity) != SCR_OK)
+            return scr_fail(err, SCR_E_NOMEM, 0, "redundancy header of member %d", i);
+    }
+    return SCR_OK;
+}
+
+/* The CRCs do not change a header's size, so it is simply written again. */
+static int protect(struct job *job, struct scr_err *err)
+{
+    int rc;
+    if ((rc = describe(job, err)) != SCR_OK ||
+        (rc = write_headers(job, err)) != SCR_OK || (rc = encode(job, err)) != SCR_OK ||
+        (rc = note_crcs(job, err)) != SCR_OK)
+        return rc;
+    return write_headers(job, err);
+}
+
+int scr_protect_serial(const struct scr_env *env, const struct scr_serial_set *set,
+                       const struct scr_serial_part *parts, struct scr_err *err)
+{
+    struct job job = { .env = env, .set = set, .parts = parts };
+    if (set->n < 1 || set->n > SCR_EC_MAX)
+        return scr_fail(err, SCR_E_RANGE, 0, "redundancy set of %d members", set->n);
+    job.w = scr_calloc((size_t)set->n, sizeof *job.w);
+    if (job.w == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "redundancy set of %d members", set->n);
+    int rc = protect(&job, err);
+    for (int i = 0; i < set->n; i++) {
+        int closed = scr_member_close(job.w[i].member, err);
+        rc = rc != SCR_OK ? rc : closed;
+        scr_member_files_free(job.w[i].files, job.w[i].nfiles);
+        scr_hash_delete(job.w[i].current);
+    }
+    scr_geom_fini(&job.g);
+    free(job.w);
+    return rc;
+}
