@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Warnings about unknown names, and the checks of scr param --check. */
+#include "cfg/check.h"
+
+#include <string.h>
+
+#include "base/str.h"
+#include "cfg/desc.h"
+#include "cfg/source.h"
+#include "cfg/spec.h"
+
+/* --- unknown names --- */
+
+struct warner {
+    const struct scr_env *env;
+    struct scr_cfg *cfg;
+    int count;
+};
+
+/* 1 the first time for a name ("CKPT TYP" for a child). */
+static int first_time(struct scr_cfg *cfg, const char *key, const char *name)
+{
+    if (scr_hash_get_kv(cfg->warned, key ? key : "", name) != NULL)
+        return 0;
+    (void)scr_hash_set_kv(cfg->warned, key ? key : "", name);
+    return 1;
+}
+
+static void warn_unknown(struct warner *w, const char *key, const char *name,
+                         const char *origin)
+{
+    if (!first_time(w->cfg, key, name))
+        return;
+    const char *near = scr_spec_nearest(name, key);
+    w->count++;
+    scr_log(w->env->log, SCR_LOG_WARN, "unknown %s %s%s%s (%s)%s%s%s",
+            key ? "child" : "parameter", name, key ? " of " : "", key ? key : "",
+            origin ? origin : "?", near ? ": did you mean " : "", near ? near : "",
+            near ? "?" : "; scr param --list shows the known ones");
+}
+
+static void warn_environ(struct warner *w)
+{
+    for (SCR_HASH_EACH(e, w->cfg->environ)) {
+        const char *name = scr_hash_elem_key(e);
+        if (strncmp(name, "SCR_", 4) == 0 &&
+            scr_spec_find(scr_spec_unalias(name)) == NULL)
+            warn_unknown(w, NULL, name, "environment");
+    }
+}
+
+/* Children of GROUPS are names of groups, which are the user's. */
+static void warn_children(struct warner *w, const char *key, const scr_hash *line)
+{
+    if (strcmp(key, "GROUPS") == 0)
+        return;
+    for (SCR_HASH_EACH(e, scr_cfg_line_children(line))) {
+        const char *child = scr_hash_elem_key(e), *origin;
+        (void)scr_cfg_line_get(line, child, &origin);
+        if (scr_spec_child(key, child) == NULL)
+            warn_unknown(w, key, child, origin);
+    }
+}
+
+static const char *origin_of(const scr_hash *source, const char *name)
+{
+    const char *origin = NULL;
+    if (scr_source_get(source, name, &origin) != NULL)
+        return origin;
+    scr_hash_elem *line = scr_hash_elem_first(scr_source_lines(source, name));
+    if (line != NULL)
+        (void)scr_cfg_line_get(scr_hash_elem_hash(line), NULL, &origin);
+    return origin;
+}
+
+static void warn_source(struct warner *w, const scr_hash *source)
+{
+    for (SCR_HASH_EACH(e, source)) {
+        const char *name = scr_hash_elem_key(e);
+        if (scr_spec_line(name) == NULL && scr_spec_find(name) == NULL) {
+            if (origin_of(source, name) != NULL)
+                warn_unknown(w, NULL, name, origin_of(source, name));
+            continue;
+        }
+        for (SCR_HASH_EACH(line, scr_source_lines(source, name)))
+            warn_children(w, name, scr_hash_elem_hash(line));
+    }
+}
+
+int scr_cfg_warn(const struct scr_env *env, struct scr_cfg *cfg)
+{
+    struct warner w = { env, cfg, 0 };
+    warn_environ(&w);
+    warn_source(&w, cfg->source[SCR_CFG_USER]);
+    warn_source(&w, cfg->source[SCR_CFG_APP]);
+    warn_source(&w, cfg->source[SCR_CFG_SYSTEM]);
+    return w.count;
+}
+
+/* --- values --- */
+
+static int check_value(const struct scr_env *env, const struct scr_spec *spec,
+                       const char *text, const char *origin)
+{
+    char expected[160];
+    struct scr_value v;
+    if (spec == NULL || text == NULL || scr_spec_parse(spec, text, &v))
+        return 0;
+    scr_log(env->log, SCR_LOG_ERROR, "%s=%s (%s): expected %s", spec->name, text,
+            origin, scr_spec_expected(spec, expected, sizeof expected));
+    return 1;
+}
+
+static int check_line(const struct scr_env *env, const char *key, const scr_hash *line)
+{
+    int errors = 0;
+    for (SCR_HASH_EACH(e, scr_cfg_line_children(line))) {
+        const char *child = scr_hash_elem_key(e), *origin;
+        const char *text = scr_cfg_line_get(line, child, &origin);
+        errors += check_value(env, scr_spec_child(key, child), text, origin);
+    }
+    return errors;
+}
+
+int scr_cfg_check_values(const struct scr_env *env, const scr_hash *source)
+{
+    int errors = 0;
+    for (SCR_HASH_EACH(e, source)) {
+        const char *name = scr_hash_elem_key(e), *origin;
+        const char *text = scr_source_get(source, name, &origin);
+        errors += check_value(env, scr_spec_find(name), text, origin);
+        for (SCR_HASH_EACH(line, scr_source_lines(source, name)))
+            errors += check_line(env, name, scr_hash_elem_hash(line));
+    }
+    return errors;
+}
+
+/* --- descriptors --- */
+
+int scr_cfg_check_descs(const struct scr_env *env, struct scr_cfg *cfg)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_params prm;
+    struct scr_descs descs;
+    int rc = scr_cfg_params(cfg, &prm, &err);
+    if (rc == SCR_OK)
+        rc = scr_descs_build(cfg, &prm, &descs, &err);
+    if (rc == SCR_OK)
+        scr_descs_fini(&descs);
+    scr_log_err(env->log, &err);
+    return rc != SCR_OK;
+}

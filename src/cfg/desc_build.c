@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Building groups, stores and redundancy descriptors from parameters and lines. */
+#include "cfg/desc.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/path.h"
+#include "base/str.h"
+#include "cfg/grammar.h"
+#include "cfg/spec.h"
+
+/* --- what all parts of the building need --- */
+
+struct builder {
+    const struct scr_cfg *cfg;
+    const struct scr_params *prm;
+    struct scr_descs *out;
+    struct scr_err *err;
+};
+
+static int no_memory(const struct builder *b)
+{
+    return scr_fail(b->err, SCR_E_NOMEM, 0, "descriptors");
+}
+
+/* A line being turned into a descriptor: "CKPT=1 (/p/.scrconf:7)" in messages. */
+struct line {
+    const char *key, *value;
+    const scr_hash *hash;
+    const char *origin;
+};
+
+static struct line line_of(const char *key, const scr_hash_elem *e)
+{
+    struct line line = { key, scr_hash_elem_key(e), scr_hash_elem_hash(e), NULL };
+    (void)scr_cfg_line_get(line.hash, NULL, &line.origin);
+    return line;
+}
+
+/* The default of a child, which "$SCR_NAME" takes from a parameter. */
+static const char *default_text(const struct builder *b, const struct scr_spec *spec,
+                                const char **origin)
+{
+    *origin = "default";
+    if (spec->def == NULL || spec->def[0] != '$')
+        return spec->def;
+    *origin = scr_cfg_origin(b->cfg, spec->def + 1);
+    return scr_cfg_get(b->cfg, spec->def + 1);
+}
+
+/* Value of a child of a line, or its default; *text and *origin: as it was written. */
+static int get_child(const struct builder *b, const struct line *line,
+                     const char *child, struct scr_value *v, const char **text,
+                     const char **origin)
+{
+    char expected[160];
+    const struct scr_spec *spec = scr_spec_child(line->key, child);
+    *text = scr_cfg_line_get(line->hash, child, origin);
+    if (*text == NULL)
+        *text = default_text(b, spec, origin);
+    if (scr_spec_parse(spec, *text, v))
+        return SCR_OK;
+    return scr_fail(b->err, SCR_E_CONFIG, 0, "%s=%s %s=%s (%s): expected %s", line->key,
+                    line->value, child, *text, *origin,
+                    scr_spec_expected(spec, expected, sizeof expected));
+}
+
+static int get_int(const struct builder *b, const struct line *line, const char *child,
+                   int *out)
+{
+    struct scr_value v = { 0 };
+    const char *text, *origin;
+    int rc = get_child(b, line, child, &v, &text, &origin);
+    *out = v.i;
+    return rc;
+}
+
+/* --- groups --- */
+
+static int group_in_lines(const scr_hash *groups, const char *name)
+{
+    for (SCR_HASH_EACH(host, groups))
+        if (scr_hash_get(scr_hash_elem_hash(host), name) != NULL)
+            return 1;
+    return 0;
+}
+
+static int group_exists(const struct scr_descs *d, const char *name)
+{
+    return strcmp(name, "NODE") == 0 || strcmp(name, "WORLD") == 0 ||
+           group_in_lines(d->groups, name);
+}
+
+static int add_host(const struct builder *b, const struct line *line)
+{
+    scr_hash *host = scr_hash_set(b->out->groups, line->value, NULL);
+    if (host == NULL)
+        return no_memory(b);
+    for (SCR_HASH_EACH(e, scr_cfg_line_children(line->hash))) {
+        const char *child = scr_hash_elem_key(e);
+        const char *value = scr_cfg_line_get(line->hash, child, NULL);
+        if (scr_hash_set_val(host, child, value) == NULL)
+            return no_memory(b);
+    }
+    return SCR_OK;
+}
+
+static int build_groups(const struct builder *b)
+{
+    int rc = SCR_OK;
+    scr_hash *lines = scr_cfg_lines(b->cfg, "GROUPS");
+    b->out->groups = scr_hash_new();
+    if (lines == NULL || b->out->groups == NULL)
+        rc = no_memory(b);
+    for (SCR_HASH_EACH(e, lines)) {
+        struct line line = line_of("GROUPS", e);
+        if (rc == SCR_OK)
+            rc = add_host(b, &line);
+    }
+    scr_hash_delete(lines);
+    return rc;
+}
+
+/* name in upper case into *out; "what" names it in the error if there is none. */
+static int take_group(const struct builder *b, const char *name, const char *what,
+                      const char *origin, char **out)
+{
+    *out = scr_conf_upper(name, strlen(name));
+    if (*out == NULL)
+        return no_memory(b);
+    if (group_exists(b->out, *out))
+        return SCR_OK;
+    return scr_fail(
+        b->err, SCR_E_CONFIG, 0,
+        "%s=%s (%s): no such group; there are NODE, WORLD and those of GROUPS", what,
+        name, origin);
+}
+
+static int take_group_of_line(const struct builder *b, const struct line *line,
+                              char **out)
+{
+    struct scr_value v;
+    const char *text, *origin;
+    int rc = get_child(b, line, "GROUP", &v, &text, &origin);
+    if (rc != SCR_OK)
+        return rc;
+    char *what = scr_asprintf("%s=%s GROUP", line->key, line->value);
+    rc = what ? take_group(b, text, what, origin, out) : no_memory(b);
+    free(what);
+    return rc;
+}
+
+/* --- stores --- */
+
+static int find_store(const struct scr_descs *d, const char *path)
+{
+    for (int i = 0; i < d->nstores; i++)
+        if (strcmp(d->store[i].path, path) == 0)
+            return i;
+    return -1;
+}
+
+/* A new zeroed store of this path and origin; *path is taken over, also on failure. */
+static int append_store(const struct builder *b, char *path, const char *origin,
+                        struct scr_store **out)
+{
+    struct scr_descs *d = b->out;
+    struct scr_store *grown =
+        scr_reallocarray(d->store, (size_t)d->nstores + 1, sizeof *d->store);
+    char *copy = scr_strdup(origin);
+    if (grown != NULL)
+        d->store = grown;
+    if (grown == NULL || copy == NULL) {
+        free(path);
+        free(copy);
+        return no_memory(b);
+    }
+    *out = &d->store[d->nstores++];
+    **out = (struct scr_store){ .path = path, .origin = copy };
+    return SCR_OK;
+}
+
+/* Path of a store, normalised and malloc'd. */
+static int take_path(const struct builder *b, const char *text, const char *what,
+                     const char *origin, char **path)
+{
+    if (text == NULL || text[0] != '/')
+        return scr_fail(b->err, SCR_E_CONFIG, 0,
+                        "%s=%s (%s): expected an absolute path", what, text ? text : "",
+                        origin ? origin : "default");
+    *path = scr_path_normal(text);
+    return *path ? SCR_OK : no_memory(b);
+}
+
+static int fill_store(const struct builder *b, const struct line *line,
+                      struct scr_store *s)
+{
+    struct scr_value flush = { 0 };
+    const char *text, *origin;
+    int rc;
+    if ((rc = get_int(b, line, "ENABLED", &s->enabled)) != SCR_OK ||
+        (rc = get_int(b, line, "COUNT", &s->count)) != SCR_OK ||
+        (rc = get_int(b, line, "MKDIR", &s->mkdir)) != SCR_OK ||
+        (rc = get_child(b, line, "FLUSH", &flush, &text, &origin)) != SCR_OK)
+        return rc;
+    s->flush = flush.id != 0;
+    return take_group_of_line(b, line, &s->group);
+}
+
+static int add_store(const struct builder *b, const struct line *line)
+{
+    char *path = NULL;
+    struct scr_store *s;
+    int rc = take_path(b, line->value, "STORE", line->origin, &path);
+    if (rc != SCR_OK)
+        return rc;
+    if (find_store(b->out, path) >= 0) {
+        /* "/tmp/" after "/tmp": the first one counts */
+        free(path);
+        return SCR_OK;
+    }
+    rc = append_store(b, path, line->origin, &s);
+    return rc == SCR_OK ? fill_store(b, line, s) : rc;
+}
+
+/* The store of a base directory: a STORE line with its path, else one made for it. */
+static int add_base(const struct builder *b, const char *name, const char *text,
+                    int *index)
+{
+    const char *origin = scr_cfg_origin(b->cfg, name);
+    struct line line = { "STORE", text, NULL, NULL };
+    char *path = NULL, *from = NULL;
+    struct scr_store *s;
+    int rc = take_path(b, text, name, origin, &path);
+    if (rc != SCR_OK)
+        return rc;
+    *index = find_store(b->out, path);
+    if (*index >= 0) {
+        free(path);
+        return SCR_OK;
+    }
+    *index = b->out->nstores;
+    from = scr_asprintf("%s, %s", name, origin);
+    if (from == NULL) {
+        free(path);
+        return no_memory(b);
+    }
+    rc = append_store(b, path, from, &s);
+    free(from);
+    return rc == SCR_OK ? fill_store(b, &line, s) : rc;
+}
+
+static int build_stores(const struct builder *b, int *cache_store)
+{
+    int rc = SCR_OK;
+    scr_hash *lines = scr_cfg_lines(b->cfg, "STORE");
+    if (lines == NULL)
+        return no_memory(b);
+    for (SCR_HASH_EACH(e, lines)) {
+        struct line line = line_of("STORE", e);
+        if (rc == SCR_OK)
+            rc = add_store(b, &line);
+    }
+    scr_hash_delete(lines);
+    if (rc == SCR_OK)
+        rc = add_base(b, "SCR_CACHE_BASE", b->prm->cache_base, cache_store);
+    if (rc == SCR_OK)
+        rc = add_base(b, "SCR_CNTL_BASE", b->prm->cntl_base, &b->out->cntl_store);
+    if (rc == SCR_OK && !b->out->store[b->out->cntl_store].enabled)
+        rc = scr_fail(b->err, SCR_E_CONFIG, 0,
+                      "STORE=%s (%s): ENABLED=0, but SCR_CNTL_BASE needs it",
+                      b->prm->cntl_base, b->out->store[b->out->cntl_store].origin);
+    return rc;
+}
+
+/* --- redundancy descriptors --- */
+
+/* Copies of PARTNER: one, unless the user said otherwise. */
+static int replicas(const struct builder *b, int asked)
+{
+    for (int s = 0; s < SCR_CFG_DEFAULT; s++)
+        if (scr_cfg_get_from(b->cfg, "SCR_SET_FAILURES", (enum scr_cfg_source)s, NULL))
+            return asked;
+    return 1;
+}
+
+static int check_store_of(const struct builder *b, const char *what, const char *origin,
+                          const char *text, int store)
+{
+    if (store < 0)
+        return scr_fail(b->err, SCR_E_CONFIG, 0,
+                        "%s=%s (%s): no such store; declare it with a line STORE=%s",
+                        what, text, origin, text);
+    if (!b->out->store[store].enabled)
+        return scr_fail(b->err, SCR_E_CONFIG, 0,
+                        "%s=%s (%s): the store is disabled (%s)", what, text, origin,
+                        b->out->store[store].origin);
+    return SCR_OK;
+}
+
+/* The one descriptor of a configuration without CKPT lines. */
+static int build_implied(const struct builder *b, int cache_store)
+{
+    const struct scr_params *prm = b->prm;
+    struct scr_reddesc *r = b->out->red = scr_calloc(1, sizeof *b->out->red);
+    if (r == NULL)
+        return no_memory(b);
+    b->out->nreds = 1;
+    *r = (struct scr_reddesc){ .enabled = 1,
+                               .interval = 1,
+                               .bypass = prm->cache_bypass,
+                               .store = cache_store,
+                               .set_size = prm->set_size,
+                               .set_failures = prm->set_failures,
+                               .count = -1 };
+    (void)scr_scheme_parse(prm->copy_type, &r->scheme);
+    if (r->scheme == SCR_SCHEME_PARTNER)
+        r->set_failures = replicas(b, prm->set_failures);
+    r->origin =
+        scr_asprintf("SCR_COPY_TYPE, %s", scr_cfg_origin(b->cfg, "SCR_COPY_TYPE"));
+    if (r->origin == NULL)
+        return no_memory(b);
+    int rc = take_group(b, prm->group, "SCR_GROUP", scr_cfg_origin(b->cfg, "SCR_GROUP"),
+                        &r->group);
+    return rc == SCR_OK ? check_store_of(b, "SCR_CACHE_BASE", r->origin,
+                                         prm->cache_base, cache_store)
+                        : rc;
+}
+
+static int take_store_of_line(const struct builder *b, const struct line *line,
+                              int *store)
+{
+    struct scr_value v;
+    const char *text, *origin;
+    char *path = NULL;
+    int rc = get_child(b, line, "STORE", &v, &text, &origin);
+    if (rc != SCR_OK)
+        return rc;
+    char *what = scr_asprintf("CKPT=%s STORE", line->value);
+    rc = what ? take_path(b, text, what, origin, &path) : no_memory(b);
+    if (rc == SCR_OK) {
+        *store = find_store(b->out, path);
+        rc = check_store_of(b, what, origin, text, *store);
+    }
+    free(what);
+    free(path);
+    return rc;
+}
+
+static int take_scheme_of_line(const struct builder *b, const struct line *line,
+                               struct scr_reddesc *r)
+{
+    struct scr_value v;
+    const char *text, *origin;
+    int rc = get_child(b, line, "TYPE", &v, &text, &origin);
+    if (rc == SCR_OK)
+        (void)scr_scheme_parse(text, &r->scheme);
+    if (rc == SCR_OK && r->scheme == SCR_SCHEME_PARTNER &&
+        scr_cfg_line_get(line->hash, "SET_FAILURES", NULL) == NULL)
+        r->set_failures = replicas(b, r->set_failures);
+    return rc;
+}
+
+static int fill_red(const struct builder *b, const struct line *line,
+                    struct scr_reddesc *r)
+{
+    int rc;
+    if ((rc = get_int(b, line, "INTERVAL", &r->interval)) != SCR_OK ||
+        (rc = get_int(b, line, "OUTPUT", &r->output)) != SCR_OK ||
+        (rc = get_int(b, line, "BYPASS", &r->bypass)) != SCR_OK ||
+        (rc = get_int(b, line, "SET_SIZE", &r->set_size)) != SCR_OK ||
+        (rc = get_int(b, line, "SET_FAILURES", &r->set_failures)) != SCR_OK ||
+        (rc = get_int(b, line, "COUNT", &r->count)) != SCR_OK ||
+        (rc = take_scheme_of_line(b, line, r)) != SCR_OK ||
+        (rc = take_store_of_line(b, line, &r->store)) != SCR_OK)
+        return rc;
+    return take_group_of_line(b, line, &r->group);
+}
+
+/* A disabled descriptor keeps its number; the rest of its line is not looked at. */
+static int add_red(const struct builder *b, const struct line *line)
+{
+    int index;
+    if (!scr_parse_int(line->value, &index) || index < 0)
+        return scr_fail(b->err, SCR_E_CONFIG, 0,
+                        "CKPT=%s (%s): expected a number from 0 on", line->value,
+                        line->origin);
+    if (index >= b->out->nreds)
+        return scr_fail(
+            b->err, SCR_E_CONFIG, 0,
+            "CKPT=%d (%s): %d CKPT lines must be numbered 0 to %d without gaps", index,
+            line->origin, b->out->nreds, b->out->nreds - 1);
+    struct scr_reddesc *r = &b->out->red[index];
+    if (r->origin != NULL)
+        return scr_fail(b->err, SCR_E_CONFIG, 0,
+                        "CKPT=%s (%s): number %d is taken by %s", line->value,
+                        line->origin, index, r->origin);
+    *r = (struct scr_reddesc){
+        .index = index, .interval = 1, .set_size = 1, .set_failures = 1, .count = -1
+    };
+    r->origin = scr_strdup(line->origin);
+    if (r->origin == NULL)
+        return no_memory(b);
+    int rc = get_int(b, line, "ENABLED", &r->enabled);
+    if (rc != SCR_OK || r->enabled)
+        return rc == SCR_OK ? fill_red(b, line, r) : rc;
+    r->group = scr_strdup("NODE");
+    return r->group ? SCR_OK : no_memory(b);
+}
+
+/* One descriptor applies to every checkpoint, and at most one takes output. */
+static int check_reds(const struct builder *b)
+{
+    const struct scr_reddesc *every = NULL, *output = NULL;
+    for (int i = 0; i < b->out->nreds; i++) {
+        const struct scr_reddesc *r = &b->out->red[i];
+        if (r->enabled && r->interval == 1)
+            every = r;
+        if (r->enabled && r->output && output != NULL)
+            return scr_fail(b->err, SCR_E_CONFIG, 0,
+                            "CKPT=%d (%s): OUTPUT=1 is already at CKPT=%d (%s)", i,
+                            r->origin, output->index, output->origin);
+        if (r->enabled && r->output)
+            output = r;
+    }
+    if (every == NULL)
+        return scr_fail(b->err, SCR_E_CONFIG, 0,
+                        "CKPT=%d (%s): one CKPT line needs INTERVAL=1 (and be enabled)",
+                        0, b->out->red[0].origin);
+    return SCR_OK;
+}
+
+static int build_reds(const struct builder *b, const scr_hash *lines)
+{
+    size_t n = scr_hash_size(lines);
+    if (n == 0)
+        return scr_fail(b->err, SCR_E_CONFIG, 0,
+                        "SCR_COPY_TYPE=FILE (%s): there are no CKPT lines",
+                        scr_cfg_origin(b->cfg, "SCR_COPY_TYPE"));
+    if (n > 1024)
+        return scr_fail(b->err, SCR_E_CONFIG, 0, "more than 1024 CKPT lines");
+    b->out->red = scr_calloc(n, sizeof *b->out->red);
+    if (b->out->red == NULL)
+        return no_memory(b);
+    b->out->nreds = (int)n;
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(e, lines)) {
+        struct line line = line_of("CKPT", e);
+        if (rc == SCR_OK)
+            rc = add_red(b, &line);
+    }
+    return rc == SCR_OK ? check_reds(b) : rc;
+}
+
+static int build_from_lines(const struct builder *b)
+{
+    scr_hash *lines = scr_cfg_lines(b->cfg, "CKPT");
+    int rc = lines ? build_reds(b, lines) : no_memory(b);
+    scr_hash_delete(lines);
+    return rc;
+}
+
+/* --- the whole --- */
+
+int scr_descs_build(const struct scr_cfg *cfg, const struct scr_params *prm,
+                    struct scr_descs *out, struct scr_err *err)
+{
+    struct builder b = { cfg, prm, out, err };
+    int cache_store = 0;
+    memset(out, 0, sizeof *out);
+    int rc = build_groups(&b);
+    if (rc == SCR_OK)
+        rc = build_stores(&b, &cache_store);
+    if (rc == SCR_OK && strcasecmp(prm->copy_type, "FILE") == 0)
+        rc = build_from_lines(&b);
+    else if (rc == SCR_OK)
+        rc = build_implied(&b, cache_store);
+    if (rc != SCR_OK)
+        scr_descs_fini(out);
+    return rc;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Configuration files: which are read, and their lines as settings with an origin. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "cfg/check.h"
+#include "cfg/derive.h"
+#include "cfg/source.h"
+#include "cfg/spec.h"
+
+/* Bytes: the GROUPS lines of the largest machines fit many times. */
+enum { MAX_FILE = 64 << 20 };
+
+/* A file being read into a source. */
+struct reader {
+    const struct scr_env *env;
+    struct scr_cfg *cfg;
+    scr_hash *source;
+    const char *path;
+    int line;
+    int own;     /* <prefix>/.scrconf, which cannot move the prefix it was found by */
+    int saved;   /* app.conf, which may name the user file but not the prefix */
+    int *errors; /* NULL: the first error ends it; else log and count them all */
+};
+
+static int no_memory(struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "configuration");
+}
+
+/* A setting that comes too late, because the file it is in was found by it. */
+static int comes_too_late(const struct reader *r, const char *key)
+{
+    const struct scr_spec *spec = scr_spec_find(key);
+    if (strcmp(key, "SCR_PREFIX") == 0)
+        return r->own || r->saved;
+    return spec != NULL && spec->who == SCR_WHO_EARLY && !r->saved;
+}
+
+static int add_line(const struct reader *r, const struct scr_conf_line *line,
+                    const char *origin, struct scr_err *err)
+{
+    const char *key = line->item[0].key;
+    if (line->item[0].value == NULL)
+        return scr_fail(err, SCR_E_CONFIG, 0, "expected NAME=VALUE");
+    if (!comes_too_late(r, key))
+        return scr_source_add(r->source, line, origin, err);
+    if (!r->saved)
+        scr_log(r->env->log, SCR_LOG_WARN,
+                "%s (%s) is ignored: it cannot be set in this file", key, origin);
+    return SCR_OK;
+}
+
+static int read_line(const struct reader *r, const char *text, size_t n,
+                     struct scr_err *err)
+{
+    struct scr_conf_line line;
+    char *origin = scr_asprintf("%s:%d", r->path, r->line);
+    if (origin == NULL)
+        return no_memory(err);
+    struct scr_err cause = SCR_ERR_INIT;
+    int rc = scr_conf_parse(text, n, scr_source_lookup, r->cfg, &line, &cause);
+    if (rc == SCR_OK && line.n > 0)
+        rc = add_line(r, &line, origin, &cause);
+    scr_conf_line_free(&line);
+    if (rc != SCR_OK)
+        (void)scr_fail(err, rc, 0, "%s: \"%.*s\": %s", origin, n > 200 ? 200 : (int)n,
+                       text, cause.text);
+    free(origin);
+    return rc;
+}
+
+static int read_line_or_count(const struct reader *r, const char *text, size_t n,
+                              struct scr_err *err)
+{
+    struct scr_err one = SCR_ERR_INIT;
+    if (r->errors == NULL)
+        return read_line(r, text, n, err);
+    if (read_line(r, text, n, &one) != SCR_OK) {
+        scr_log_err(r->env->log, &one);
+        ++*r->errors;
+    }
+    return SCR_OK;
+}
+
+static int read_lines(struct reader *r, const char *text, size_t n, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    const char *end = text + n;
+    for (r->line = 1; text < end && rc == SCR_OK; r->line++) {
+        const char *newline = memchr(text, '\n', (size_t)(end - text));
+        const char *stop = newline ? newline : end;
+        rc = read_line_or_count(r, text, (size_t)(stop - text), err);
+        text = newline ? newline + 1 : end;
+    }
+    return rc;
+}
+
+static int read_file(struct reader *r, struct scr_err *err)
+{
+    void *text = NULL;
+    size_t n = 0;
+    int rc = scr_file_load(r->env->sys, r->path, MAX_FILE, &text, &n, err);
+    if (rc == SCR_OK)
+        rc = read_lines(r, text, n, err);
+    free(text);
+    return rc;
+}
+
+/* A missing file, or one below something that is no directory, says nothing. */
+static int read_if_there(struct reader *r, struct scr_err *err)
+{
+    struct scr_err cause = SCR_ERR_INIT;
+    int rc = read_file(r, &cause);
+    if (rc == SCR_OK || cause.sys == ENOENT || cause.sys == ENOTDIR)
+        return SCR_OK;
+    return scr_fail(err, rc, 0, "%s", cause.text);
+}
+
+/* --- the files --- */
+
+static int read_system_file(const struct scr_env *env, struct scr_cfg *cfg,
+                            struct scr_err *err)
+{
+    struct reader r = { .env = env,
+                        .cfg = cfg,
+                        .source = cfg->source[SCR_CFG_SYSTEM],
+                        .path = cfg->system_file };
+    return cfg->system_file ? read_if_there(&r, err) : SCR_OK;
+}
+
+static int read_named_file(struct reader *r, struct scr_err *err)
+{
+    struct scr_err cause = SCR_ERR_INIT;
+    r->path = scr_cfg_get(r->cfg, "SCR_CONF_FILE");
+    int rc = read_file(r, &cause);
+    if (rc == SCR_E_NOENT)
+        return scr_fail(err, SCR_E_CONFIG, 0, "SCR_CONF_FILE=%s (%s): no such file",
+                        r->path, scr_cfg_origin(r->cfg, "SCR_CONF_FILE"));
+    return rc == SCR_OK ? SCR_OK : scr_fail(err, rc, 0, "%s", cause.text);
+}
+
+static int read_own_file(struct reader *r, struct scr_err *err)
+{
+    int rc = scr_cfg_derive_prefix(r->cfg, err);
+    if (rc != SCR_OK)
+        return rc;
+    char *path = scr_path_join(r->cfg->prefix, ".scrconf");
+    if (path == NULL)
+        return no_memory(err);
+    r->path = path;
+    r->own = 1;
+    rc = read_if_there(r, err);
+    free(path);
+    return rc;
+}
+
+static int read_user_file(const struct scr_env *env, struct scr_cfg *cfg,
+                          struct scr_err *err)
+{
+    struct reader r = { .env = env, .cfg = cfg, .source = cfg->source[SCR_CFG_USER] };
+    if (scr_cfg_get(cfg, "SCR_CONF_FILE") != NULL)
+        return read_named_file(&r, err);
+    return read_own_file(&r, err);
+}
+
+int scr_cfg_load(const struct scr_env *env, struct scr_cfg *cfg, struct scr_err *err)
+{
+    int rc;
+    scr_hash_unset_all(cfg->source[SCR_CFG_USER]);
+    scr_hash_unset_all(cfg->source[SCR_CFG_SYSTEM]);
+    if ((rc = scr_cfg_derive(cfg, err)) != SCR_OK ||
+        (rc = read_system_file(env, cfg, err)) != SCR_OK ||
+        (rc = read_user_file(env, cfg, err)) != SCR_OK ||
+        (rc = scr_cfg_derive_prefix(cfg, err)) != SCR_OK)
+        return rc;
+    (void)scr_cfg_warn(env, cfg);
+    return SCR_OK;
+}
+
+/* --- app.conf --- */
+
+static int names_user_file(const struct scr_cfg *cfg)
+{
+    return scr_source_get(cfg->source[SCR_CFG_ENV], "SCR_CONF_FILE", NULL) == NULL &&
+           scr_source_get(cfg->source[SCR_CFG_APP], "SCR_CONF_FILE", NULL) != NULL;
+}
+
+static int read_app_conf(const struct scr_env *env, struct scr_cfg *cfg, scr_hash *into,
+                         struct scr_err *err)
+{
+    char *path = scr_path_join(cfg->prefix, ".scr/app.conf");
+    if (path == NULL || into == NULL) {
+        free(path);
+        return no_memory(err);
+    }
+    struct reader r = {
+        .env = env, .cfg = cfg, .source = into, .path = path, .saved = 1
+    };
+    int rc = read_if_there(&r, err);
+    free(path);
+    return rc;
+}
+
+int scr_cfg_load_app_conf(const struct scr_env *env, struct scr_cfg *cfg,
+                          struct scr_err *err)
+{
+    int rc = cfg->prefix ? SCR_OK : scr_cfg_derive_prefix(cfg, err);
+    if (rc != SCR_OK)
+        return rc;
+    scr_hash *settings = scr_hash_new();
+    rc = read_app_conf(env, cfg, settings, err);
+    if (rc != SCR_OK) {
+        scr_hash_delete(settings);
+        return rc;
+    }
+    scr_hash_delete(cfg->source[SCR_CFG_APP]);
+    cfg->source[SCR_CFG_APP] = settings;
+    return names_user_file(cfg) ? scr_cfg_load(env, cfg, err) : SCR_OK;
+}
+
+/* --- scr param --check --- */
+
+int scr_cfg_check_file(const struct scr_env *env, struct scr_cfg *cfg, const char *path,
+                       int *errors, int *warnings, struct scr_err *err)
+{
+    struct reader r = { .env = env,
+                        .cfg = cfg,
+                        .source = cfg->source[SCR_CFG_USER],
+                        .path = path,
+                        .errors = errors };
+    *errors = 0;
+    *warnings = 0;
+    int rc = read_file(&r, err);
+    if (rc != SCR_OK)
+        return rc;
+    *errors += scr_cfg_check_values(env, cfg->source[SCR_CFG_USER]);
+    *warnings = scr_cfg_warn(env, cfg);
+    if (*errors > 0)
+        return SCR_OK;
+    /* A user's CKPT line may name a store or group of the system file. */
+    rc = read_system_file(env, cfg, err);
+    if (rc == SCR_OK)
+        *errors = scr_cfg_check_descs(env, cfg);
+    return rc;
+}
