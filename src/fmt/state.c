@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The small state files: halt, flush, nodes. */
+#include "fmt/state.h"
+
+#include "base/str.h"
+#include "base/units.h"
+#include "fmt/dataset.h"
+#include <inttypes.h>
+#include <stddef.h>
+
+/* --- halt.scr --- */
+
+static const struct {
+    const char *key;
+    size_t at; /* of the number in struct scr_halt */
+} halt_numbers[] = {
+    { "CheckpointsLeft", offsetof(struct scr_halt, checkpoints_left) },
+    { "ExitAfter", offsetof(struct scr_halt, exit_after) },
+    { "ExitBefore", offsetof(struct scr_halt, exit_before) },
+    { "HaltSeconds", offsetof(struct scr_halt, halt_seconds) },
+};
+enum { NHALT = sizeof halt_numbers / sizeof halt_numbers[0] };
+
+static int64_t *halt_at(struct scr_halt *halt, size_t i)
+{
+    return (int64_t *)(void *)((char *)halt + halt_numbers[i].at);
+}
+
+int scr_halt_get(const scr_hash *h, struct scr_halt *out, struct scr_err *err)
+{
+    struct scr_halt halt = { -1, -1, -1, -1, NULL };
+    for (size_t i = 0; i < NHALT; i++) {
+        const char *key = halt_numbers[i].key;
+        if (scr_hash_get(h, key) == NULL)
+            continue;
+        if (!scr_hash_get_val_i64(h, key, halt_at(&halt, i)))
+            return scr_fail(err, SCR_E_CORRUPT, 0, "halt file: bad %s", key);
+        if (*halt_at(&halt, i) < 0)
+            *halt_at(&halt, i) = 0; /* a counter that others count past the end */
+    }
+    if (scr_hash_size(scr_hash_get(h, "ExitReason")) > 1)
+        return scr_fail(err, SCR_E_CORRUPT, 0, "halt file: several ExitReason");
+    halt.reason = scr_hash_get_val(h, "ExitReason");
+    *out = halt;
+    return SCR_OK;
+}
+
+int scr_halt_set(scr_hash *h, const struct scr_halt *in)
+{
+    struct scr_halt halt = *in;
+    for (size_t i = 0; i < NHALT; i++) {
+        if (*halt_at(&halt, i) >= 0)
+            scr_hash_set_val_i64(h, halt_numbers[i].key, *halt_at(&halt, i));
+        else
+            (void)scr_hash_unset(h, halt_numbers[i].key);
+    }
+    if (halt.reason != NULL)
+        scr_hash_set_val(h, "ExitReason", halt.reason);
+    else
+        (void)scr_hash_unset(h, "ExitReason");
+    return h != NULL && scr_hash_ok(h) ? SCR_OK : SCR_E_NOMEM;
+}
+
+int scr_halt_due(const struct scr_halt *h, int64_t now, char **why)
+{
+    char when[32];
+    int64_t early = h->halt_seconds > 0 ? h->halt_seconds : 0;
+    *why = NULL;
+    if (h->reason != NULL && *h->reason != '\0')
+        *why = scr_asprintf("exit reason is %s", h->reason);
+    else if (h->checkpoints_left == 0)
+        *why = scr_asprintf("no checkpoints left to take");
+    else if (h->exit_after >= 0 && now >= h->exit_after)
+        *why = scr_asprintf("it is past %s, the time to exit after",
+                            scr_format_stamp(h->exit_after, when, sizeof when));
+    else if (h->exit_before >= 0 && now >= h->exit_before - early)
+        *why = scr_asprintf("less than %" PRId64 " seconds left before %s", early,
+                            scr_format_stamp(h->exit_before, when, sizeof when));
+    else
+        return 0;
+    return 1;
+}
+
+/* --- flush.scr --- */
+
+static const struct {
+    const char *key;
+    int loc;
+} locations[] = {
+    { "CACHE", SCR_LOC_CACHE },
+    { "PFS", SCR_LOC_PFS },
+    { "FLUSHING", SCR_LOC_FLUSHING },
+    { "SYNC_FLUSHING", SCR_LOC_SYNC_FLUSHING },
+};
+enum { NLOCATIONS = sizeof locations / sizeof locations[0] };
+
+static void set_flag(scr_hash *h, const char *key, int on)
+{
+    if (on)
+        scr_hash_set_val_i64(h, key, 1);
+    else
+        (void)scr_hash_unset(h, key);
+}
+
+int scr_flush_set_dataset(scr_hash *h, const scr_hash *dset)
+{
+    struct scr_dataset d;
+    if (h == NULL || scr_dataset_get(dset, &d, NULL) != SCR_OK)
+        return SCR_E_ARG;
+    scr_hash *copy = scr_hash_dup(dset);
+    scr_hash *entry = scr_hash_set_kv_int(h, "DATASET", d.id);
+    if (copy == NULL || entry == NULL) {
+        scr_hash_delete(copy);
+        return SCR_E_NOMEM;
+    }
+    scr_hash_set_val(entry, "NAME", d.name);
+    set_flag(entry, "CKPT", d.is_ckpt);
+    set_flag(entry, "OUTPUT", d.is_output);
+    scr_hash_set(entry, "DSETDESC", copy);
+    return scr_hash_ok(h) ? SCR_OK : SCR_E_NOMEM;
+}
+
+int scr_flush_set_location(scr_hash *h, int id, int loc, int on)
+{
+    scr_hash *entry = on ? scr_hash_set_kv_int(h, "DATASET", id)
+                         : scr_hash_get_kv_int(h, "DATASET", id);
+    for (size_t i = 0; i < NLOCATIONS; i++) {
+        if ((loc & locations[i].loc) == 0)
+            continue;
+        if (on)
+            scr_hash_set_kv(entry, "LOCATION", locations[i].key);
+        else
+            (void)scr_hash_unset_kv(entry, "LOCATION", locations[i].key);
+    }
+    return h != NULL && scr_hash_ok(h) ? SCR_OK : SCR_E_NOMEM;
+}
+
+int scr_flush_get_location(const scr_hash *h, int id)
+{
+    int bits = 0;
+    const scr_hash *entry = scr_hash_get_kv_int(h, "DATASET", id);
+    for (size_t i = 0; i < NLOCATIONS; i++)
+        if (scr_hash_get_kv(entry, "LOCATION", locations[i].key) != NULL)
+            bits |= locations[i].loc;
+    return bits;
+}
+
+int scr_flush_remove(scr_hash *h, int id)
+{
+    return scr_hash_unset_kv_int(h, "DATASET", id);
+}
+
+int scr_flush_need(const scr_hash *h, int id)
+{
+    int loc = scr_flush_get_location(h, id);
+    return (loc & SCR_LOC_CACHE) != 0 && (loc & SCR_LOC_PFS) == 0;
+}
+
+/* A flag that is there counts, unless it says 0. */
+static int flag_of(const scr_hash *h, const char *key)
+{
+    int v = 1;
+    (void)scr_hash_get_val_int(h, key, &v);
+    return scr_hash_get(h, key) != NULL && v != 0;
+}
+
+int scr_flush_latest(const scr_hash *h)
+{
+    int latest = -1;
+    for (SCR_HASH_EACH(e, scr_hash_get(h, "DATASET"))) {
+        int id = scr_hash_elem_key_int(e);
+        if (id > latest && flag_of(scr_hash_elem_hash(e), "CKPT") &&
+            (scr_flush_get_location(h, id) & SCR_LOC_CACHE) != 0)
+            latest = id;
+    }
+    return latest;
+}
+
+/* --- nodes.scr --- */
+
+int scr_nodes_get(const scr_hash *h, int *nodes, struct scr_err *err)
+{
+    int n = 0;
+    if (scr_hash_get(h, "NODES") == NULL)
+        return scr_fail(err, SCR_E_NOENT, 0, "nodes file: no number of nodes");
+    if (!scr_hash_get_val_int(h, "NODES", &n) || n < 1)
+        return scr_fail(err, SCR_E_CORRUPT, 0, "nodes file: bad number of nodes");
+    *nodes = n;
+    return SCR_OK;
+}
+
+int scr_nodes_set(scr_hash *h, int nodes)
+{
+    if (nodes < 1)
+        return SCR_E_ARG;
+    return scr_hash_set_val_i64(h, "NODES", nodes) != NULL ? SCR_OK : SCR_E_NOMEM;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The summary of a dataset: version 6, and version 5 converted to it. */
+#include "base/str.h"
+#include "fmt/dataset.h"
+#include "fmt/state.h"
+#include <stdlib.h>
+
+enum { VERSION = 6, OLD_VERSION = 5 };
+
+static int corrupt(struct scr_err *err, const char *what)
+{
+    return scr_fail(err, SCR_E_CORRUPT, 0, "summary: %s", what);
+}
+
+static int no_memory(struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "summary: out of memory");
+}
+
+/* --- summary.scr --- */
+
+int scr_summary_set(scr_hash *h, const scr_hash *dset, int complete)
+{
+    struct scr_dataset d;
+    if (h == NULL || scr_dataset_get(dset, &d, NULL) != SCR_OK)
+        return SCR_E_ARG;
+    scr_hash *copy = scr_hash_dup(dset);
+    if (copy == NULL)
+        return SCR_E_NOMEM;
+    scr_hash_set_val_i64(h, "VERSION", VERSION);
+    scr_hash_set_val_i64(h, "COMPLETE", complete != 0);
+    scr_hash_set(h, "DSET", copy);
+    return scr_hash_ok(h) ? SCR_OK : SCR_E_NOMEM;
+}
+
+/* Number and bytes of the files in a checked part. */
+static void count_files(const scr_hash *part, uint64_t *files, uint64_t *bytes)
+{
+    *files = *bytes = 0;
+    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
+        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(r), "FILE"))) {
+            uint64_t size = 0;
+            (void)scr_hash_get_val_u64(scr_hash_elem_hash(f), "SIZE", &size);
+            *bytes += size;
+            ++*files;
+        }
+}
+
+/* The dataset hash that version 5 did not keep. It knew no name; callers that do (from
+ * the index) set it. */
+static int old_dataset(scr_hash *dset, int id, const scr_hash *part)
+{
+    struct scr_dataset d = { .id = id, .ckpt = id, .complete = -1, .is_ckpt = 1 };
+    char *name = scr_asprintf("scr.dataset.%d", id);
+    d.name = name;
+    count_files(part, &d.files, &d.size);
+    int rc = name == NULL ? SCR_E_NOMEM : scr_dataset_set(dset, &d);
+    free(name);
+    return rc;
+}
+
+/* Version 5, CKPT/<id>/{COMPLETE, RANKS, RANK/<r>/FILE/<name>/{SIZE CRC}}, in the shape
+ * of version 6 with the rank/file part under RANK2FILE. */
+static int convert_old(scr_hash *h, struct scr_err *err)
+{
+    const scr_hash *ckpts = scr_hash_get(h, "CKPT");
+    const scr_hash_elem *e = scr_hash_elem_first(ckpts);
+    int id = scr_hash_elem_key_int(e), complete;
+    if (scr_hash_size(ckpts) != 1 || id < 1)
+        return corrupt(err, "not of one checkpoint");
+    if (!scr_hash_get_val_int(scr_hash_elem_hash(e), "COMPLETE", &complete))
+        return corrupt(err, "bad or missing COMPLETE");
+
+    scr_hash *part = scr_hash_dup(scr_hash_elem_hash(e)), *dset = scr_hash_new();
+    (void)scr_hash_unset(part, "COMPLETE");
+    scr_hash_set_val_i64(part, "LEVEL", 0);
+    int rc = part == NULL ? no_memory(err) : scr_rank2file_check_part(part, err);
+    if (rc == SCR_OK && old_dataset(dset, id, part) != SCR_OK)
+        rc = no_memory(err);
+    if (rc != SCR_OK) {
+        scr_hash_delete(part);
+        scr_hash_delete(dset);
+        return rc;
+    }
+    (void)scr_hash_unset(h, "CKPT");
+    scr_hash_set_val_i64(h, "VERSION", VERSION);
+    scr_hash_set_val_i64(h, "COMPLETE", complete);
+    scr_hash_set(h, "DSET", dset);
+    scr_hash_set(h, "RANK2FILE", part);
+    return scr_hash_ok(h) ? SCR_OK : no_memory(err);
+}
+
+static int check_version(const scr_hash *h, int *version, struct scr_err *err)
+{
+    if (!scr_hash_get_val_int(h, "VERSION", version) || *version < OLD_VERSION)
+        return corrupt(err, "bad or missing VERSION");
+    if (*version > VERSION)
+        return scr_fail(err, SCR_E_VERSION, 0,
+                        "summary: version %d is newer than this reader's %d", *version,
+                        VERSION);
+    return SCR_OK;
+}
+
+/* Copy of the rank/file part kept in the summary itself, *part NULL if there is none.
+ */
+static int inner_part(const scr_hash *h, scr_hash **part, struct scr_err *err)
+{
+    const scr_hash *inner = scr_hash_get(h, "RANK2FILE");
+    *part = NULL;
+    if (inner == NULL)
+        return SCR_OK;
+    scr_hash *copy = scr_hash_dup(inner);
+    if (scr_hash_get(copy, "LEVEL") == NULL) /* its writers knew no levels */
+        scr_hash_set_val_i64(copy, "LEVEL", 0);
+    int rc = copy == NULL ? no_memory(err) : scr_rank2file_check_part(copy, err);
+    if (rc == SCR_OK)
+        *part = copy;
+    else
+        scr_hash_delete(copy);
+    return rc;
+}
+
+int scr_summary_get(scr_hash *h, int *complete, scr_hash **dset, scr_hash **rank2file,
+                    struct scr_err *err)
+{
+    struct scr_dataset d;
+    int version = 0, done = 0;
+    int rc = check_version(h, &version, err);
+    if (rc == SCR_OK && version == OLD_VERSION)
+        rc = convert_old(h, err);
+    if (rc != SCR_OK)
+        return rc;
+    if (!scr_hash_get_val_int(h, "COMPLETE", &done) || done < 0 || done > 1)
+        return corrupt(err, "bad or missing COMPLETE");
+    if ((rc = scr_dataset_get(scr_hash_get(h, "DSET"), &d, err)) != SCR_OK)
+        return rc;
+    if (rank2file != NULL && (rc = inner_part(h, rank2file, err)) != SCR_OK)
+        return rc;
+    if (complete != NULL)
+        *complete = done;
+    if (dset != NULL)
+        *dset = scr_hash_get(h, "DSET");
+    return SCR_OK;
+}
