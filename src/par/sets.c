@@ -144,6 +144,15 @@ int scr_set_restore_all(const struct scr_comm *world, const int *members, int n,
     return rc;
 }
 
+int scr_set_agree_all(const struct scr_set *s, int rc, struct scr_err *err)
+{
+    if (rc != SCR_OK && err != NULL && err->code == SCR_OK)
+        scr_fail(err, rc, 0, "%s", scr_err_meaning(rc));
+    if (rc != SCR_OK && err != NULL && err->rank < 0)
+        err->rank = s->world[s->me];
+    return scr_agree_all(&s->comm, rc, err);
+}
+
 void scr_set_free(struct scr_set *s)
 {
     scr_comm_free(&s->comm);

@@ -26,6 +26,8 @@ int scr_set_make_all(const struct scr_comm *world, const struct scr_comm *group,
  * SCR_E_LOST on all ranks). Checks that all members agree about the list. */
 int scr_set_restore_all(const struct scr_comm *world, const int *members, int n,
                         struct scr_set *out, struct scr_err *err);
+/* scr_agree_all over the set; err->rank becomes the world rank of the member at fault. */
+int scr_set_agree_all(const struct scr_set *s, int rc, struct scr_err *err);
 void scr_set_free(struct scr_set *s); /* collective over the set */
 
 #endif

@@ -393,11 +393,11 @@ int scr_stripe_run_all(const struct scr_set *set, const struct scr_geom *g,
     e.rounds = (longest + e.slice - 1) / e.slice;
     if (rc == SCR_OK)
         rc = make_buffers(&e);
-    rc = scr_agree_all(&set->comm, rc, err);
+    rc = scr_set_agree_all(set, rc, err);
     if (rc != SCR_OK)
         goto out;
     run_rounds(&e);
-    rc = scr_agree_all(&set->comm, e.rc, err);
+    rc = scr_set_agree_all(set, e.rc, err);
     if (stats != NULL)
         *stats = e.stats;
 out:

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One member's view of its redundancy set while it is encoded or rebuilt: what
+ * protect.c and restore.c share.
+ *
+ *     struct scr_redset r = SCR_REDSET_INIT;
+ *     … current, files …
+ *     rc = scr_redset_geom_all(&r, scheme, k, rc, err);
+ *     rc = scr_redset_partners_all(&r, rc, err);
+ *     rc = scr_redset_run_all(&r, have, flags, files, redpath, rc, err);
+ *     scr_redset_fini(&r);
+ *
+ * The _all calls are collective over the set, take the code of the local work so far
+ * and return one that all members share. */
+#ifndef SCR_PAR_REDSET_H
+#define SCR_PAR_REDSET_H
+
+#include "par/protect.h"
+#include "red/redfile.h"
+
+struct scr_redset {
+    const struct scr_protect *p;
+    const struct scr_set *set;
+    int id;                        /* dataset */
+    char *rank_dir;                /* application files of this rank */
+    char *redpath;                 /* its redundancy file; set by scr_redset_geom_all */
+    scr_hash *current;             /* CURRENT of this rank, owned */
+    struct scr_member_file *files; /* of it, below rank_dir, owned */
+    size_t nfiles;
+    struct scr_geom g;
+    scr_hash **partners; /* CURRENT of the left neighbours, nearest first */
+    int npartners;
+    uint64_t header_bytes;
+};
+#define SCR_REDSET_INIT                                                                \
+    {                                                                                  \
+        0                                                                              \
+    }
+
+/* rank_dir and redpath's directory come from dset_dir. */
+int scr_redset_init(struct scr_redset *r, const struct scr_protect *p,
+                    const struct scr_set *set, int id, const char *dset_dir,
+                    struct scr_err *err);
+void scr_redset_fini(struct scr_redset *r);
+
+/* "<dset_dir>/.scr/<name>" of this rank's redundancy file, malloc'd; NULL: out of
+ * memory. */
+char *scr_redset_path(const struct scr_redset *r, const char *dset_dir);
+
+/* Tells each other the lengths and lays out the geometry. */
+int scr_redset_geom_all(struct scr_redset *r, enum scr_scheme scheme, int k, int rc,
+                        struct scr_err *err);
+/* Sends current to the right neighbours, takes the left ones' into partners
+ * (replacing). */
+int scr_redset_partners_all(struct scr_redset *r, int rc, struct scr_err *err);
+/* The header from current and partners; NULL: out of memory. */
+scr_hash *scr_redset_header(const struct scr_redset *r);
+/* Bytes of that header on disk. */
+int scr_redset_header_size(const struct scr_redset *r, uint64_t *n,
+                           struct scr_err *err);
+
+/* Opens this member (flags of red/member.h; files and redpath may be temporaries), runs
+ * the plans for have[], and closes. With crc != NULL the CRCs of the files, and the
+ * parity's into *crc, are computed on the way. The result is agreed. */
+int scr_redset_run_all(const struct scr_redset *r, const int *have, int flags,
+                       struct scr_member_file *files, const char *redpath,
+                       uint32_t *crc, int rc, struct scr_stripe_stats *stats,
+                       struct scr_err *err);
+
+/* Names of the keys of REDDESC: {TYPE, FAILURES, SET_ID, RANKS, GROUP/{RANKS,
+ * RANK/<i>/<world>}, MEMBER}. */
+scr_hash *scr_redset_desc(const struct scr_redset *r, const scr_hash *extra);
+
+/* Enters into map, under (id, own rank), this member's files with the METAs of current,
+ * the redundancy file, the number of files, and the descriptors of current. What was
+ * there before is replaced. */
+int scr_redset_enter(const struct scr_redset *r, scr_filemap *map, struct scr_err *err);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Brings a dataset in cache back. Nothing that exists is changed before every rank
+ * knows that its set can be rebuilt. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "par/protect.h"
+#include "par/restoring.h"
+
+static uint64_t rebuilt_bytes(const struct scr_restoring *s)
+{
+    int have = s->have[s->set.me];
+    uint64_t n = have & SCR_HAVE_DATA ? 0 : s->r.g.len[s->set.me];
+    if (!(have & SCR_HAVE_PARITY))
+        n += scr_geom_parity_bytes(&s->r.g, s->set.me);
+    return n;
+}
+
+static void report_all(const struct scr_restoring *s, struct scr_restore_report *rep)
+{
+    const struct scr_comm *world = s->p->world;
+    uint64_t ranks = scr_sum_all(world, s->have[s->set.me] != SCR_HAVE_ALL);
+    uint64_t lost = scr_sum_all(world, (uint64_t)s->lost_files);
+    rep->bytes = scr_sum_all(world, rebuilt_bytes(s));
+    rep->rebuilt_ranks = (int)ranks;
+    rep->lost_files = lost > INT32_MAX ? INT32_MAX : (int)lost;
+}
+
+static int enter(struct scr_restoring *s, scr_hash *dset, struct scr_err *err)
+{
+    const scr_hash *found = scr_hash_get(s->r.current, "DSETDESC");
+    s->r.header_bytes =
+        s->have[s->set.me] & SCR_HAVE_PARITY ? s->header_bytes : s->r.header_bytes;
+    int rc = scr_redset_enter(&s->r, s->map, err);
+    if (rc == SCR_OK && scr_hash_merge(dset, found) != SCR_OK)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "dataset %d", s->r.id);
+    return rc;
+}
+
+static void restore_fini(struct scr_restoring *s)
+{
+    scr_member_files_free(s->tmp, s->r.nfiles);
+    free(s->tmpred);
+    free(s->redfound);
+    free(s->have);
+    scr_hash_delete(s->header);
+    scr_hash_delete(s->known);
+    scr_redset_fini(&s->r);
+    scr_set_free(&s->set);
+}
+
+int scr_restore_all(const struct scr_protect *p, int id, const char *dset_dir,
+                    scr_filemap *map, scr_hash *dset, struct scr_restore_report *rep,
+                    struct scr_err *err)
+{
+    struct scr_restoring s = { .p = p, .dset_dir = dset_dir, .map = map };
+    struct scr_restore_report unwanted;
+    s.set.comm = (struct scr_comm)SCR_COMM_INIT;
+    s.why = (struct scr_err)SCR_ERR_INIT;
+    rep = rep != NULL ? rep : &unwanted;
+    memset(rep, 0, sizeof *rep);
+    int rc = scr_agree_all(p->world,
+                           scr_redset_init(&s.r, p, &s.set, id, dset_dir, err), err);
+    if (rc == SCR_OK)
+        rc = scr_restore_find_set_all(&s, err);
+    if (rc != SCR_OK)
+        goto out;
+    rc = scr_restore_find_files_all(&s, err);
+    if (rc == SCR_OK)
+        rc = scr_restore_assess_all(&s, err);
+    rc = scr_agree_all(p->world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_restore_mend_all(&s, err);
+    if (rc != SCR_OK)
+        goto out;
+    report_all(&s, rep);
+    rc = scr_agree_all(p->world, enter(&s, dset, err), err);
+out:
+    restore_fini(&s);
+    return rc;
+}

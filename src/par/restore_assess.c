@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Restore, second part: what is left of the files, and whether it suffices. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "base/str.h"
+#include "par/mpi_call.h"
+#include "par/restoring.h"
+
+static int check_file(const struct scr_restoring *s, const struct scr_member_file *f,
+                      struct scr_err *err)
+{
+    uint64_t size = 0;
+    uint32_t crc = f->crc;
+    struct stat st;
+    int rc = scr_file_stat(s->p->env->sys, f->path, &st, err);
+    if (rc != SCR_OK)
+        return rc;
+    if (!S_ISREG(st.st_mode))
+        return scr_fail(err, SCR_E_UNSAFE, 0, "%s: not a regular file", f->path);
+    size = (uint64_t)st.st_size;
+    if (size == f->size && s->has_crc)
+        rc = scr_file_crc32(s->p->env, f->path, 0, &size, &crc, err);
+    if (rc != SCR_OK)
+        return rc;
+    if (size != f->size)
+        return scr_fail(err, SCR_E_MISSING, 0, "%s: %llu bytes, recorded are %llu",
+                        f->path, (unsigned long long)size, (unsigned long long)f->size);
+    if (crc != f->crc)
+        return scr_fail(err, SCR_E_CORRUPT, 0, "%s: crc32 0x%08x, recorded is 0x%08x",
+                        f->path, crc, f->crc);
+    return SCR_OK;
+}
+
+static int check_parity(const struct scr_restoring *s, struct scr_err *err)
+{
+    uint64_t size = 0, want = scr_geom_parity_bytes(&s->r.g, s->set.me);
+    uint32_t crc = 0, recorded = 0;
+    if (s->header == NULL)
+        return scr_fail(err, SCR_E_MISSING, 0, "%s: no good redundancy file",
+                        s->r.redpath);
+    if (strcmp(s->redfound, s->r.redpath) != 0)
+        return scr_fail(err, SCR_E_CORRUPT, 0, "%s: should be %s", s->redfound,
+                        s->r.redpath);
+    int rc = scr_file_crc32(s->p->env, s->r.redpath, s->header_bytes, &size, &crc, err);
+    if (rc != SCR_OK)
+        return rc;
+    if (size != want)
+        return scr_fail(err, SCR_E_MISSING, 0, "%s: %llu bytes of parity, not %llu",
+                        s->r.redpath, (unsigned long long)size,
+                        (unsigned long long)want);
+    if (scr_hash_get_val_crc(s->r.current, "CHUNKCRC", &recorded) && crc != recorded)
+        return scr_fail(err, SCR_E_CORRUPT, 0,
+                        "%s: crc32 of parity 0x%08x, recorded is 0x%08x", s->r.redpath,
+                        crc, recorded);
+    return SCR_OK;
+}
+
+/* Whatever cannot be read or is not as recorded counts as lost. */
+static int look(struct scr_restoring *s)
+{
+    int have = SCR_HAVE_ALL;
+    for (size_t i = 0; i < s->r.nfiles; i++) {
+        if (check_file(s, &s->r.files[i], &s->why) == SCR_OK)
+            continue;
+        have &= ~SCR_HAVE_DATA;
+        s->lost_files++;
+    }
+    if (check_parity(s, &s->why) != SCR_OK) {
+        have &= ~SCR_HAVE_PARITY;
+        s->lost_files++;
+    }
+    if (have != SCR_HAVE_ALL)
+        scr_log(s->p->env->log, SCR_LOG_INFO, "rank %d, dataset %d: %s",
+                s->p->world->rank, s->r.id, s->why.text);
+    return have;
+}
+
+/* World ranks, for messages: "0,2,4"; with have, of those members that lack something.
+ */
+static char *name_members(const struct scr_set *set, const int *have)
+{
+    struct scr_str text = SCR_STR_INIT;
+    for (int i = 0; i < set->n; i++)
+        if (have == NULL || have[i] != SCR_HAVE_ALL)
+            scr_str_printf(&text, "%s%d", text.len > 0 ? "," : "", set->world[i]);
+    return scr_str_take(&text);
+}
+
+/* The member at fault says which ranks and what it found first; the others stay silent,
+ * so that its text is the one all ranks get. */
+static int refuse(const struct scr_restoring *s, struct scr_err *err)
+{
+    const struct scr_geom *g = &s->r.g;
+    if (s->have[s->set.me] == SCR_HAVE_ALL)
+        return SCR_OK;
+    char *lost = name_members(&s->set, s->have);
+    char *all = name_members(&s->set, NULL);
+    int rc = scr_fail(
+        err, SCR_E_LOST, 0,
+        "dataset %d: ranks %s of the set %s have lost files, %s rebuilds %d: %s",
+        s->r.id, lost != NULL ? lost : "?", all != NULL ? all : "?",
+        scr_scheme_name(g->scheme), g->k, s->why.text);
+    free(lost);
+    free(all);
+    return rc;
+}
+
+int scr_restore_assess_all(struct scr_restoring *s, struct scr_err *err)
+{
+    const struct scr_comm *c = &s->set.comm;
+    s->r.redpath = scr_redset_path(&s->r, s->dset_dir);
+    s->have = scr_calloc((size_t)s->set.n, sizeof *s->have);
+    int rc = SCR_OK;
+    if (s->r.redpath == NULL || s->have == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "redundancy set of %d members", s->set.n);
+    rc = scr_set_agree_all(&s->set, rc, err);
+    if (rc != SCR_OK)
+        return rc;
+    int mine = look(s);
+    int code = MPI_Allgather(&mine, 1, MPI_INT, s->have, 1, MPI_INT, c->comm);
+    rc = scr_mpi_check(code, "what is left of a redundancy set", err);
+    if (rc == SCR_OK && !scr_geom_recoverable(&s->r.g, s->have))
+        rc = refuse(s, err);
+    return rc;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Restore, third part: the rebuild.
+ *
+ * Rebuilt files appear under temporary names below .scr, are checked, and only when
+ * those of all ranks are good renamed into place; so a death at any point leaves every
+ * source as it was, and the next restore starts over. */
+#include <stdlib.h>
+
+#include "base/attr.h"
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "par/restoring.h"
+
+static int set_is_whole(const struct scr_restoring *s)
+{
+    for (int i = 0; i < s->set.n; i++)
+        if (s->have[i] != SCR_HAVE_ALL)
+            return 0;
+    return 1;
+}
+
+/* Directories for the files of a rank that came to a new node. */
+static int make_dirs(const struct scr_restoring *s, struct scr_err *err)
+{
+    const struct scr_sys *sys = s->p->env->sys;
+    int rc = scr_dir_make_private(sys, s->dset_dir, ".scr", 0700, err);
+    for (size_t i = 0; i < s->r.nfiles && rc == SCR_OK; i++) {
+        char *dir = scr_path_dir(s->r.files[i].path);
+        int outside = 0;
+        char *base = scr_path_normal(s->dset_dir);
+        char *rel =
+            dir != NULL && base != NULL ? scr_path_below(base, dir, &outside) : NULL;
+        rc = rel != NULL
+                 ? scr_dir_make_private(sys, s->dset_dir, rel, 0700, err)
+                 : scr_fail(err, SCR_E_NOMEM, 0, "rebuild %s", s->r.files[i].path);
+        free(rel);
+        free(base);
+        free(dir);
+    }
+    return rc;
+}
+
+static int name_temporaries(struct scr_restoring *s, struct scr_err *err)
+{
+    int me = s->p->world->rank, bad = 0;
+    s->tmpred = scr_asprintf("%s/.scr/rebuild.%d.tmp", s->dset_dir, me);
+    s->tmp = scr_calloc(s->r.nfiles, sizeof *s->tmp);
+    for (size_t i = 0; s->tmp != NULL && i < s->r.nfiles; i++) {
+        s->tmp[i] = s->r.files[i];
+        s->tmp[i].path = scr_asprintf("%s/.scr/rebuild.%d.%zu.tmp", s->dset_dir, me, i);
+        bad = bad || s->tmp[i].path == NULL;
+    }
+    if (s->tmpred == NULL || s->tmp == NULL || bad)
+        return scr_fail(err, SCR_E_NOMEM, 0, "rebuild of dataset %d", s->r.id);
+    return SCR_OK;
+}
+
+static void remove_temporaries(const struct scr_restoring *s)
+{
+    const struct scr_sys *sys = s->p->env->sys;
+    if (s->tmpred != NULL)
+        (void)scr_file_remove(sys, s->tmpred, NULL);
+    for (size_t i = 0; s->tmp != NULL && i < s->r.nfiles; i++)
+        if (s->tmp[i].path != NULL)
+            (void)scr_file_remove(sys, s->tmp[i].path, NULL);
+}
+
+/* What passed through the rebuild, read or written, must be what was protected. */
+static int check_crcs(const struct scr_restoring *s,
+                      const struct scr_member_file *files, uint32_t parity_crc,
+                      struct scr_err *err)
+{
+    uint32_t recorded = parity_crc;
+    scr_hash_get_val_crc(s->r.current, "CHUNKCRC", &recorded);
+    if (recorded != parity_crc)
+        return scr_fail(err, SCR_E_CORRUPT, 0,
+                        "rebuild of %s: crc32 of parity 0x%08x, recorded is 0x%08x",
+                        s->r.redpath, parity_crc, recorded);
+    for (size_t i = 0; i < s->r.nfiles; i++) {
+        const scr_meta *meta = scr_hash_getf(s->r.current, "FILE %zu", i);
+        if (scr_meta_get_crc32(meta, &recorded) == SCR_OK && recorded != files[i].crc)
+            return scr_fail(err, SCR_E_CORRUPT, 0,
+                            "rebuild of %s: crc32 0x%08x, recorded is 0x%08x",
+                            s->r.files[i].path, files[i].crc, recorded);
+    }
+    return SCR_OK;
+}
+
+/* Mode, owner and times as recorded; what is not recorded stays as it is. */
+static int dress(const struct scr_restoring *s, size_t i, struct scr_err *err)
+{
+    const struct scr_sys *sys = s->p->env->sys;
+    const char *path = s->tmp[i].path;
+    struct stat st;
+    int fd = -1;
+    int rc = scr_open(sys, path, O_RDWR | O_NOFOLLOW, 0, &fd, err);
+    if (rc == SCR_OK)
+        rc = scr_fd_stat(sys, fd, &st, path, err);
+    if (rc == SCR_OK) {
+        (void)scr_meta_get_stat(scr_hash_getf(s->r.current, "FILE %zu", i), &st);
+        rc = scr_fd_set_attr(sys, fd, &st, path, err);
+    }
+    int closed = scr_close(sys, &fd, path, rc == SCR_OK ? err : NULL);
+    return rc == SCR_OK ? closed : rc;
+}
+
+static int write_header(const struct scr_restoring *s, struct scr_err *err)
+{
+    scr_hash *header = scr_redset_header(&s->r);
+    if (header == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "redundancy header of dataset %d",
+                        s->r.id);
+    int rc = scr_redfile_write(s->p->env, s->tmpred, header, NULL, err);
+    scr_hash_delete(header);
+    return rc;
+}
+
+static int finish_temporaries(const struct scr_restoring *s, struct scr_err *err)
+{
+    int have = s->have[s->set.me], rc = SCR_OK;
+    for (size_t i = 0; i < s->r.nfiles && rc == SCR_OK && !(have & SCR_HAVE_DATA); i++)
+        rc = dress(s, i, err);
+    if (rc == SCR_OK && !(have & SCR_HAVE_PARITY))
+        rc = write_header(s, err);
+    return rc;
+}
+
+static int prepare(struct scr_restoring *s, int *flags, struct scr_err *err)
+{
+    int have = s->have[s->set.me];
+    *flags = have & SCR_HAVE_DATA ? SCR_MEMBER_READ_DATA : SCR_MEMBER_WRITE_DATA;
+    *flags |= have & SCR_HAVE_PARITY ? SCR_MEMBER_READ_PARITY : SCR_MEMBER_WRITE_PARITY;
+    if (have & SCR_HAVE_PARITY)
+        s->r.header_bytes = s->header_bytes;
+    if (have == SCR_HAVE_ALL)
+        return SCR_OK;
+    int rc = make_dirs(s, err);
+    if (rc == SCR_OK)
+        rc = name_temporaries(s, err);
+    if (rc == SCR_OK && !(have & SCR_HAVE_PARITY))
+        rc = scr_redset_header_size(&s->r, &s->r.header_bytes, err);
+    if (rc == SCR_OK)
+        remove_temporaries(s); /* of a rebuild that died */
+    return rc;
+}
+
+/* Collective over the set: leaves the rebuilt files under their temporary names. */
+static int rebuild_all(struct scr_restoring *s, struct scr_err *err)
+{
+    int flags = 0, have = s->have[s->set.me];
+    uint32_t parity_crc = 0;
+    int rc = scr_redset_partners_all(&s->r, SCR_OK, err);
+    if (rc == SCR_OK)
+        rc = prepare(s, &flags, err);
+    struct scr_member_file *files = have & SCR_HAVE_DATA ? s->r.files : s->tmp;
+    const char *redpath = have & SCR_HAVE_PARITY ? s->r.redpath : s->tmpred;
+    uint32_t *crc = have == SCR_HAVE_ALL ? NULL : &parity_crc;
+    rc = scr_redset_run_all(&s->r, s->have, flags, files, redpath, crc, rc, NULL, err);
+    if (rc == SCR_OK && crc != NULL)
+        rc = check_crcs(s, files, parity_crc, err);
+    return rc == SCR_OK ? finish_temporaries(s, err) : rc;
+}
+
+static int put_in_place(const struct scr_restoring *s, struct scr_err *err)
+{
+    const struct scr_sys *sys = s->p->env->sys;
+    int have = s->have[s->set.me], rc = SCR_OK;
+    for (size_t i = 0; i < s->r.nfiles && rc == SCR_OK && !(have & SCR_HAVE_DATA); i++)
+        rc = scr_file_rename(sys, s->tmp[i].path, s->r.files[i].path, err);
+    if (rc == SCR_OK && !(have & SCR_HAVE_PARITY))
+        rc = scr_file_rename(sys, s->tmpred, s->r.redpath, err);
+    return rc;
+}
+
+/* Collective over world. */
+int scr_restore_mend_all(struct scr_restoring *s, struct scr_err *err)
+{
+    int rc = set_is_whole(s) ? SCR_OK : rebuild_all(s, err);
+    rc = scr_agree_all(s->p->world, rc, err);
+    if (rc == SCR_OK && s->have[s->set.me] != SCR_HAVE_ALL)
+        rc = put_in_place(s, err);
+    rc = scr_agree_all(s->p->world, rc, err);
+    if (rc != SCR_OK)
+        remove_temporaries(s);
+    return rc;
+}

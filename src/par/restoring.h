@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The state of a restore, and its three parts: find (who is in the set, which files
+ * there should be), assess (what is left of them), mend (the rebuild). */
+#ifndef SCR_PAR_RESTORING_H
+#define SCR_PAR_RESTORING_H
+
+#include "par/redset.h"
+
+struct scr_restoring {
+    const struct scr_protect *p;
+    const char *dset_dir;
+    scr_filemap *map;
+    struct scr_set set;
+    struct scr_redset r;
+    /* what this rank finds */
+    scr_hash *header; /* of its redundancy file; NULL: none that is good */
+    char *redfound;   /* where that is */
+    uint64_t header_bytes;
+    scr_hash *known; /* {TYPE, FAILURES, RANKS, GROUP}, from whoever knew it */
+    int has_crc;
+    int lost_files;     /* of this rank */
+    struct scr_err why; /* the first of them */
+    int *have;          /* of each member, SCR_HAVE_* */
+    /* what is rebuilt */
+    struct scr_member_file *tmp; /* temporary names, like r.files */
+    char *tmpred;
+};
+
+/* Collective over world; agreed. Finds s->set and what this rank has to say about it.
+ */
+int scr_restore_find_set_all(struct scr_restoring *s, struct scr_err *err);
+/* Collective over the set; agreed over it: CURRENT, files and geometry of s->r. */
+int scr_restore_find_files_all(struct scr_restoring *s, struct scr_err *err);
+
+/* Collective over the set: fills s->have. SCR_E_LOST, on the members at fault, when
+ * what is left does not suffice: the caller agrees. */
+int scr_restore_assess_all(struct scr_restoring *s, struct scr_err *err);
+
+/* Collective over world; agreed: rebuilds what is lost in this rank's set. */
+int scr_restore_mend_all(struct scr_restoring *s, struct scr_err *err);
+
+#endif
