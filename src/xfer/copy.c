@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One file from one place to another, whole or not at all. */
+#include "xfer/copy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/attr.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "ec/ec.h"
+
+enum {
+    BUF_DEFAULT = 1 << 20,
+    BUF_MAX = 1 << 28 /* larger reads gain nothing */
+};
+
+/* Short whatever dst is called, so that a name of the longest length can be copied too.
+ */
+char *scr_copy_tmp(const char *dst, int tag)
+{
+    char *dir = scr_path_dir(dst);
+    uint32_t crc = scr_crc32(0, dst, strlen(dst));
+    char *tmp = dir ? scr_asprintf("%s/" SCR_COPY_TMP ".%08x.%d", dir, crc, tag) : NULL;
+    free(dir);
+    return tmp;
+}
+
+/* O_NONBLOCK: a FIFO in the place of a file must not stop us. */
+static int open_source(const struct scr_sys *sys, const struct scr_copy *job, int *fd,
+                       struct stat *st, struct scr_err *err)
+{
+    int rc = scr_open(sys, job->src, O_RDONLY | O_NONBLOCK, 0, fd, err);
+    if (rc == SCR_OK)
+        rc = scr_fd_stat(sys, *fd, st, job->src, err);
+    if (rc == SCR_OK && !S_ISREG(st->st_mode))
+        rc = scr_fail(err, SCR_E_UNSAFE, 0, "copy %s: not a regular file", job->src);
+    return rc;
+}
+
+/* The whole of in to out; counts and sums up on the way. */
+static int pump(const struct scr_sys *sys, const struct scr_copy *job, int in, int out,
+                const char *tmp, struct scr_copied *got, struct scr_err *err)
+{
+    size_t cap = job->buf ? job->buf : BUF_DEFAULT;
+    size_t n = cap = cap < BUF_MAX ? cap : BUF_MAX;
+    void *buf = malloc(cap);
+    if (buf == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "copy %s: out of memory", job->src);
+    int sum = job->want_crc || job->crc != NULL;
+    int rc = SCR_OK;
+    while (rc == SCR_OK && n == cap) {
+        rc = scr_read_upto(sys, in, buf, cap, &n, job->src, err);
+        if (rc != SCR_OK)
+            break;
+        if (sum)
+            got->crc = scr_crc32(got->crc, buf, n);
+        got->size += n;
+        rc = scr_write_all(sys, out, buf, n, tmp, err);
+    }
+    free(buf);
+    return rc;
+}
+
+static int check_size(const struct scr_copy *job, uint64_t size, uint64_t want,
+                      struct scr_err *err)
+{
+    unsigned long long have = size, recorded = want;
+    if (have == recorded)
+        return SCR_OK;
+    if (job->size == NULL)
+        return scr_fail(err, SCR_E_CORRUPT, 0, "copy %s: it changed while it was read",
+                        job->src);
+    return scr_fail(err, have < recorded ? SCR_E_MISSING : SCR_E_CORRUPT, 0,
+                    "copy %s: it has %llu bytes, %llu were recorded", job->src, have,
+                    recorded);
+}
+
+static int check(const struct scr_copy *job, const struct scr_copied *got,
+                 struct scr_err *err)
+{
+    uint64_t want = job->size ? *job->size : (uint64_t)got->st.st_size;
+    int rc = check_size(job, got->size, want, err);
+    if (rc == SCR_OK && job->crc != NULL && *job->crc != got->crc)
+        rc = scr_fail(err, SCR_E_CORRUPT, 0,
+                      "copy %s: its CRC is 0x%08x, 0x%08x was recorded", job->src,
+                      got->crc, *job->crc);
+    return rc;
+}
+
+/* Attributes last: writing changes the times. */
+static int finish(const struct scr_sys *sys, const struct scr_copy *job, int out,
+                  const char *tmp, const struct scr_copied *got, struct scr_err *err)
+{
+    struct stat attr = job->attr ? *job->attr : got->st;
+    attr.st_mode |= job->mode_or;
+    int rc = check(job, got, err);
+    if (rc == SCR_OK)
+        rc = scr_fd_set_attr(sys, out, &attr, tmp, err);
+    if (rc == SCR_OK && job->sync)
+        rc = scr_fsync(sys, out, tmp, err);
+    return rc;
+}
+
+/* in -> tmp -> dst. A temporary left by an earlier attempt is in the way of O_EXCL,
+ * which keeps us from writing through a link somebody put there: it goes first. */
+static int copy_open(const struct scr_sys *sys, const struct scr_copy *job, int in,
+                     const char *tmp, struct scr_copied *got, struct scr_err *err)
+{
+    int out = -1;
+    int rc = scr_file_remove(sys, tmp, err);
+    if (rc == SCR_OK)
+        rc = scr_open(sys, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, &out,
+                      err);
+    if (rc != SCR_OK)
+        return rc;
+    rc = pump(sys, job, in, out, tmp, got, err);
+    if (rc == SCR_OK)
+        rc = finish(sys, job, out, tmp, got, err);
+    int closed = scr_close(sys, &out, tmp, rc == SCR_OK ? err : NULL);
+    rc = rc == SCR_OK ? closed : rc;
+    if (rc == SCR_OK)
+        rc = scr_file_rename(sys, tmp, job->dst, err);
+    if (rc != SCR_OK)
+        scr_file_remove(sys, tmp, NULL); /* the first error is the one to report */
+    return rc;
+}
+
+int scr_copy_file(const struct scr_sys *sys, const struct scr_copy *job,
+                  struct scr_copied *got, struct scr_err *err)
+{
+    int in = -1;
+    *got = (struct scr_copied){ 0 };
+    char *tmp = job->tmp ? scr_strdup(job->tmp) : scr_copy_tmp(job->dst, job->tag);
+    int rc = SCR_OK;
+    if (tmp == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "copy %s: out of memory", job->src);
+    if (rc == SCR_OK)
+        rc = open_source(sys, job, &in, &got->st, err);
+    if (rc == SCR_OK && job->size != NULL) /* nothing is written for a torn source */
+        rc = check_size(job, (uint64_t)got->st.st_size, *job->size, err);
+    if (rc == SCR_OK)
+        rc = copy_open(sys, job, in, tmp, got, err);
+    scr_close(sys, &in, job->src, NULL); /* only read from */
+    free(tmp);
+    return rc;
+}

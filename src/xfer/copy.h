@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One file from one place to another, whole or not at all.
+ *
+ *     struct scr_copy job = { .src = cached, .dst = final, .tag = rank, .crc =
+ * &recorded, .sync = 1 }; rc = scr_copy_file(sys, &job, &got, err);
+ *
+ * The bytes go to a temporary name in the directory of dst (which exists), which is
+ * renamed onto dst when everything written has been checked: a reader of dst finds the
+ * old file or the whole new one. On error dst is as it was and the temporary is gone.
+ * Local, any thread. */
+#ifndef SCR_XFER_COPY_H
+#define SCR_XFER_COPY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/sys.h"
+
+/* First characters of every temporary made here: application files are never called so.
+ */
+#define SCR_COPY_TMP ".scr-part"
+
+struct scr_copy {
+    const char *src, *dst;
+    const char
+        *tmp;   /* temporary name, on dst's file system; NULL: beside dst, from tag */
+    int tag;    /* makes the temporary unique among writers into one directory: the
+                   world rank, or a process id */
+    size_t buf; /* bytes read at a time; 0: 1 MiB */
+    const uint64_t *size;    /* what src must be; NULL: anything */
+    const uint32_t *crc;     /* likewise; implies want_crc */
+    int want_crc;            /* compute the CRC in the pass */
+    const struct stat *attr; /* mode, owner and times of dst; NULL: those of src */
+    mode_t mode_or; /* mode bits dst gets besides (a cached file must be readable) */
+    int sync;       /* fsync before the rename; the directory is the caller's, once
+                       for all files in it */
+};
+
+struct scr_copied {
+    uint64_t size;
+    uint32_t crc;   /* 0 unless computed */
+    struct stat st; /* of src, as opened */
+};
+
+/* SCR_E_NOENT: no src; SCR_E_UNSAFE: it is no regular file; SCR_E_MISSING: shorter than
+ * *size; SCR_E_CORRUPT: longer than *size, another CRC, or changed while it was read.
+ */
+int scr_copy_file(const struct scr_sys *sys, const struct scr_copy *job,
+                  struct scr_copied *got, struct scr_err *err);
+
+/* The temporary scr_copy_file makes beside dst for tag; malloc'd, NULL: out of memory.
+ */
+char *scr_copy_tmp(const char *dst, int tag);
+
+#endif

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One file is copied whole or not at all, whatever system call fails. */
+#include "helper_fault.h"
+#include "helper_tmp.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/dir.h"
+#include "base/io.h"
+#include "ec/ec.h"
+#include "xfer/copy.h"
+
+enum { BYTES = 10000 };
+
+static char src[512], dst[512];
+static unsigned char bytes[BYTES];
+
+static int setup(void **state)
+{
+    (void)state;
+    snprintf(src, sizeof src, "%s", test_path("src"));
+    snprintf(dst, sizeof dst, "%s", test_path("out/dst"));
+    for (size_t i = 0; i < BYTES; i++)
+        bytes[i] = (unsigned char)(i * 7 + i / 251);
+    struct scr_err err = SCR_ERR_INIT;
+    assert_int_equal(scr_dir_make(&scr_sys_posix, test_path("out"), 0700, &err),
+                     SCR_OK);
+    test_put(src, bytes, BYTES);
+    assert_int_equal(chmod(src, 0640), 0);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    test_tmp_remove();
+    return 0;
+}
+
+static void assert_holds(const char *path, const void *want, size_t n)
+{
+    size_t got_n;
+    void *got = test_get(path, &got_n);
+    assert_int_equal(got_n, n);
+    assert_memory_equal(got, want, n);
+    free(got);
+}
+
+/* Names in the directory of dst: nothing but dst itself is ever left. */
+static void assert_no_leftovers(void)
+{
+    char **names;
+    size_t n;
+    struct scr_err err = SCR_ERR_INIT;
+    assert_int_equal(scr_dir_list(&scr_sys_posix, test_path("out"), &names, &n, &err),
+                     SCR_OK);
+    for (size_t i = 0; i < n; i++)
+        assert_string_equal(names[i], "dst");
+    scr_names_free(names, n);
+}
+
+static int copy(const struct scr_copy *job, struct scr_copied *got)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int rc = scr_copy_file(&test_fault_sys, job, got, &err);
+    assert_int_equal(err.code, rc);
+    return rc;
+}
+
+static void copies_bytes_crc_mode_and_times(void **state)
+{
+    (void)state;
+    const struct timespec times[2] = { { 1111111111, 111 }, { 1222222222, 222 } };
+    assert_int_equal(utimensat(AT_FDCWD, src, times, 0), 0);
+    struct scr_copy job = { .src = src, .dst = dst, .want_crc = 1 };
+    struct scr_copied got;
+    struct stat st;
+    assert_int_equal(copy(&job, &got), SCR_OK);
+    assert_int_equal(stat(dst, &st), 0); /* before a reader moves the access time */
+    assert_holds(dst, bytes, BYTES);
+    assert_int_equal(got.size, BYTES);
+    assert_int_equal(got.crc, scr_crc32(0, bytes, BYTES));
+    assert_int_equal(st.st_mode & 07777, 0640);
+    assert_int_equal(st.st_mtim.tv_sec, 1222222222);
+    assert_int_equal(st.st_mtim.tv_nsec, 222);
+    assert_int_equal(st.st_atim.tv_sec, 1111111111);
+    assert_no_leftovers();
+}
+
+static void any_buffer_and_any_length_give_the_same_bytes(void **state)
+{
+    (void)state;
+    static const size_t lens[] = { 0, 1, 63, 64, 65, 128, 4096, BYTES };
+    static const size_t bufs[] = { 1, 64, 4096, 0, 1 << 30 };
+    for (size_t l = 0; l < sizeof lens / sizeof *lens; l++)
+        for (size_t b = 0; b < sizeof bufs / sizeof *bufs; b++) {
+            struct scr_copied got;
+            const uint64_t size = lens[l];
+            const uint32_t crc = scr_crc32(0, bytes, lens[l]);
+            struct scr_copy job = {
+                .src = src, .dst = dst, .buf = bufs[b], .size = &size, .crc = &crc
+            };
+            test_put(src, bytes, lens[l]);
+            assert_int_equal(copy(&job, &got), SCR_OK);
+            assert_holds(dst, bytes, lens[l]);
+            assert_int_equal(got.crc, crc);
+        }
+}
+
+static void attributes_may_come_from_elsewhere(void **state)
+{
+    (void)state;
+    struct stat st, attr = { .st_mode = 0444, .st_uid = (uid_t)-1 };
+    attr.st_mtim.tv_sec = 1000000000;
+    struct scr_copy job = { .src = src, .dst = dst, .attr = &attr, .mode_or = 0200 };
+    struct scr_copied got;
+    assert_int_equal(copy(&job, &got), SCR_OK);
+    assert_int_equal(stat(dst, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0644);
+    assert_int_equal(st.st_mtim.tv_sec, 1000000000);
+    assert_int_equal(got.st.st_mode & 07777, 0640);
+    assert_int_equal(got.crc, 0); /* nobody asked for it */
+}
+
+static void sync_is_one_fsync_and_no_sync_none(void **state)
+{
+    (void)state;
+    struct scr_copied got;
+    struct scr_copy job = { .src = src, .dst = dst };
+    test_fault_arm(TEST_FSYNC, -1, 0, TEST_ONCE);
+    assert_int_equal(copy(&job, &got), SCR_OK);
+    assert_int_equal(test_fault_count(TEST_FSYNC), 0);
+    job.sync = 1;
+    assert_int_equal(copy(&job, &got), SCR_OK);
+    assert_int_equal(test_fault_count(TEST_FSYNC), 1);
+}
+
+/* Each refusal keeps the old dst and leaves no temporary. */
+static void what_is_not_as_recorded_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t size;
+        uint32_t flip;
+        int code;
+    } cases[] = { { BYTES + 1, 0, SCR_E_MISSING },
+                  { BYTES - 1, 0, SCR_E_CORRUPT },
+                  { BYTES, 1, SCR_E_CORRUPT } };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const uint32_t crc = scr_crc32(0, bytes, BYTES) ^ cases[i].flip;
+        struct scr_copy job = {
+            .src = src, .dst = dst, .size = &cases[i].size, .crc = &crc
+        };
+        struct scr_copied got;
+        test_put(dst, "old", 3);
+        assert_int_equal(copy(&job, &got), cases[i].code);
+        assert_holds(dst, "old", 3);
+        assert_no_leftovers();
+    }
+}
+
+static void sources_that_are_no_files_are_refused(void **state)
+{
+    (void)state;
+    struct scr_copied got;
+    struct scr_copy job = { .src = src, .dst = dst };
+    assert_int_equal(unlink(src), 0);
+    assert_int_equal(copy(&job, &got), SCR_E_NOENT);
+    assert_int_equal(mkfifo(src, 0600), 0); /* must not wait for a writer */
+    assert_int_equal(copy(&job, &got), SCR_E_UNSAFE);
+    job.src = test_tmp();
+    assert_int_equal(copy(&job, &got), SCR_E_UNSAFE);
+    assert_int_equal(unlink(src), 0);
+    assert_no_leftovers();
+}
+
+static void links_in_the_way_are_replaced_not_followed(void **state)
+{
+    (void)state;
+    const char *victim = test_path("victim");
+    char *tmp = scr_copy_tmp(dst, 7);
+    struct scr_copied got;
+    struct scr_copy job = { .src = src, .dst = dst, .tag = 7 };
+    test_put(victim, "mine", 4);
+    assert_int_equal(symlink(victim, dst), 0);
+    assert_int_equal(symlink(victim, tmp), 0);
+    assert_int_equal(copy(&job, &got), SCR_OK);
+    assert_holds(victim, "mine", 4);
+    assert_holds(dst, bytes, BYTES);
+    assert_no_leftovers();
+    free(tmp);
+}
+
+static void the_longest_name_can_be_copied(void **state)
+{
+    (void)state;
+    char name[256];
+    memset(name, 'x', 255);
+    name[255] = '\0';
+    char *tmp = scr_copy_tmp(test_path("out/%s", name), 3);
+    char *other = scr_copy_tmp(test_path("out/%s", name), 4);
+    struct scr_copied got;
+    struct scr_copy job = { .src = src, .dst = test_path("out/%s", name) };
+    assert_int_equal(copy(&job, &got), SCR_OK);
+    assert_holds(test_path("out/%s", name), bytes, BYTES);
+    assert_string_not_equal(tmp, other); /* two writers into a directory never meet */
+    free(tmp);
+    free(other);
+}
+
+static void interruptions_and_short_transfers_go_unnoticed(void **state)
+{
+    (void)state;
+    static const enum test_kind kinds[] = { TEST_READ, TEST_WRITE };
+    const uint32_t crc = scr_crc32(0, bytes, BYTES);
+    struct scr_copy job = { .src = src, .dst = dst, .crc = &crc, .buf = 1000 };
+    struct scr_copied got;
+    for (int i = 0; i < 2; i++) {
+        test_fault_arm(kinds[i], 3, EINTR, TEST_ONCE);
+        assert_int_equal(copy(&job, &got), SCR_OK);
+        assert_true(test_fault_off());
+        test_fault_short(kinds[i], 2, 13, TEST_FOREVER);
+        assert_int_equal(copy(&job, &got), SCR_OK);
+        assert_true(test_fault_off());
+        assert_holds(dst, bytes, BYTES);
+    }
+}
+
+/* Every call fails once, or the machine stops there: dst is the old or the whole new
+ * file. */
+static void each_failing_call_leaves_old_or_new(void **state)
+{
+    enum test_how how = *(const enum test_how *)*state;
+    const uint32_t crc = scr_crc32(0, bytes, BYTES);
+    const uint64_t size = BYTES;
+    for (long n = 0;; n++) {
+        struct scr_copied got;
+        struct scr_copy job = {
+            .src = src, .dst = dst, .crc = &crc, .size = &size, .buf = 4096, .sync = 1
+        };
+        test_put(dst, "old", 3);
+        test_fault_arm(TEST_ANY, n, EIO, how);
+        int rc = copy(&job, &got);
+        int fired = test_fault_off();
+        struct stat st;
+        assert_int_equal(stat(dst, &st), 0);
+        if (st.st_size == 3)
+            assert_holds(dst, "old", 3);
+        else
+            assert_holds(dst, bytes, BYTES);
+        if (how == TEST_ONCE && rc == SCR_OK)
+            assert_int_equal(st.st_size, BYTES);
+        if (how == TEST_ONCE)
+            assert_no_leftovers();
+        assert_int_equal(test_fault_open_fds(), 0);
+        if (!fired) {
+            assert_int_equal(rc, SCR_OK);
+            assert_true(n > 10);
+            break;
+        }
+    }
+}
+
+static void a_full_disk_is_named_as_such(void **state)
+{
+    (void)state;
+    struct scr_copied got;
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_copy job = { .src = src, .dst = dst };
+    test_fault_arm(TEST_WRITE, 0, ENOSPC, TEST_ONCE);
+    assert_int_equal(scr_copy_file(&test_fault_sys, &job, &got, &err), SCR_E_FULL);
+    assert_true(test_fault_off());
+    assert_non_null(strstr(err.text, "out/"));
+    assert_no_leftovers();
+}
+
+int main(void)
+{
+    static enum test_how once = TEST_ONCE, forever = TEST_FOREVER;
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        CASE(copies_bytes_crc_mode_and_times),
+        CASE(any_buffer_and_any_length_give_the_same_bytes),
+        CASE(attributes_may_come_from_elsewhere),
+        CASE(sync_is_one_fsync_and_no_sync_none),
+        CASE(what_is_not_as_recorded_is_refused),
+        CASE(sources_that_are_no_files_are_refused),
+        CASE(links_in_the_way_are_replaced_not_followed),
+        CASE(the_longest_name_can_be_copied),
+        CASE(interruptions_and_short_transfers_go_unnoticed),
+        CASE(a_full_disk_is_named_as_such),
+        { "each_failing_call_once", each_failing_call_leaves_old_or_new, setup,
+          teardown, &once },
+        { "each_failing_call_forever", each_failing_call_leaves_old_or_new, setup,
+          teardown, &forever },
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
