@@ -147,13 +147,8 @@ static int bad_tree(const struct walk *w, const char *suffix, const char *what,
                     w->p->scr, w->id, suffix, what);
 }
 
-static int take_part(const struct walk *w, const scr_hash *part, const char *suffix,
-                     struct scr_err *err)
+static int take_part(const struct walk *w, const scr_hash *part, struct scr_err *err)
 {
-    struct scr_err why = SCR_ERR_INIT;
-    int rc = scr_rank2file_check_part(part, &why);
-    if (rc != SCR_OK)
-        return bad_tree(w, suffix, why.text, err);
     scr_hash *ranks = scr_hash_get(w->out, "RANK");
     if (ranks == NULL)
         ranks = scr_hash_set(w->out, "RANK", NULL);
@@ -162,41 +157,39 @@ static int take_part(const struct walk *w, const scr_hash *part, const char *suf
                : no_memory(w->id, err);
 }
 
-static int walk_tree(const struct walk *w, const char *suffix, int level_max,
-                     struct scr_err *err);
-
-/* Follows the FILE of every entry of an inner node. */
-static int walk_children(const struct walk *w, const scr_hash *node, const char *suffix,
-                         int level, struct scr_err *err)
+/* Reads the node of that name and checks it; *level is then its level. */
+static int read_node(const struct walk *w, const char *suffix, int level_max,
+                     scr_hash **node, int *level, struct scr_err *err)
 {
-    int rc = SCR_OK;
-    for (SCR_HASH_EACH(e, scr_hash_get(node, "RANK"))) {
-        const char *file = scr_hash_get_val(scr_hash_elem_hash(e), "FILE");
-        if (file == NULL || *file != '.' || strchr(file, '/') != NULL)
-            return bad_tree(w, suffix, "no usable part name", err);
-        if ((rc = walk_tree(w, file, level - 1, err)) != SCR_OK)
-            return rc;
-    }
-    return rc;
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = read_file(w->env, w->p, w->id, "rank2file", suffix, node, err);
+    if (rc != SCR_OK)
+        return rc;
+    if ((rc = scr_rank2file_check_root(*node, &why)) != SCR_OK)
+        return bad_tree(w, suffix, why.text, err);
+    scr_hash_get_val_int(*node, "LEVEL", level);
+    return *level <= level_max ? SCR_OK : bad_tree(w, suffix, "bad LEVEL", err);
 }
 
+/* level_max falls with every step down, so that a file that names itself ends the walk.
+ */
 static int walk_tree(const struct walk *w, const char *suffix, int level_max,
                      struct scr_err *err)
 {
-    scr_hash *node;
-    int level = 0, ranks;
-    int rc = read_file(w->env, w->p, w->id, "rank2file", suffix, &node, err);
-    if (rc != SCR_OK)
-        return rc;
-    if (!scr_hash_get_val_int(node, "LEVEL", &level) || level < 0 || level > level_max)
-        rc = bad_tree(w, suffix, "bad LEVEL", err);
-    else if (*suffix == '\0' && !scr_hash_get_val_int(node, "RANKS", &ranks))
-        rc = bad_tree(w, suffix, "no RANKS", err);
-    else if (*suffix == '\0' && (scr_rank2file_set_part(w->out, ranks) != SCR_OK))
+    scr_hash *node = NULL;
+    int level = 0, ranks = 0;
+    int rc = read_node(w, suffix, level_max, &node, &level, err);
+    if (rc == SCR_OK && *suffix == '\0' &&
+        scr_hash_get_val_int(node, "RANKS", &ranks) &&
+        scr_rank2file_set_part(w->out, ranks) != SCR_OK)
         rc = no_memory(w->id, err);
-    if (rc == SCR_OK)
-        rc = level == 0 ? take_part(w, node, suffix, err)
-                        : walk_children(w, node, suffix, level, err);
+    if (rc == SCR_OK && level == 0)
+        rc = take_part(w, node, err);
+    if (rc == SCR_OK && level > 0)
+        for (SCR_HASH_EACH(e, scr_hash_get(node, "RANK")))
+            if (rc == SCR_OK)
+                rc = walk_tree(w, scr_hash_get_val(scr_hash_elem_hash(e), "FILE"),
+                               level - 1, err);
     scr_hash_delete(node);
     return rc;
 }

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Checks, rebuilds and enters one dataset of the prefix directory. */
+#include "build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "faults.h"
+#include "scan.h"
+
+enum {
+    PART_BYTES = 1 << 20
+}; /* a part of rank2file is closed once it is about this big */
+
+static int no_memory(int id, struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "dataset %d: out of memory", id);
+}
+
+/* --- the index entry --- */
+
+struct entry {
+    const scr_hash *dset;
+    int complete;
+    time_t when;
+};
+
+static int edit_entry(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+{
+    const struct entry *e = arg;
+    struct scr_dataset d;
+    int rc = scr_dataset_get(e->dset, &d, err);
+    if (rc != SCR_OK)
+        return rc;
+    *changed = 1;
+    rc = scr_index_add(index, e->dset, e->complete, e->when);
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: dataset %d", d.id);
+}
+
+static int enter(const struct scr_env *env, const struct scr_prefix *p,
+                 const scr_hash *dset, int complete, time_t when, struct scr_err *err)
+{
+    struct entry e = { dset, complete, when };
+    return scr_prefix_index_update(env, p, edit_entry, &e, err);
+}
+
+/* The verdict on a dataset that is not whole: recorded first, then told. */
+static int reject(const struct scr_env *env, const struct scr_prefix *p, int id,
+                  const scr_hash *dset, const struct scr_faults *f, struct scr_err *err)
+{
+    if (scr_hash_size(dset) > 0) {
+        int rc = enter(env, p, dset, 0, time(NULL), err);
+        if (rc != SCR_OK)
+            return rc;
+    }
+    const char *first = f->first ? f->first : "files are missing";
+    if (f->n > 1)
+        return scr_fail(err, SCR_E_LOST, 0,
+                        "dataset %d is not whole: %s (and %zu more)", id, first,
+                        f->n - 1);
+    return scr_fail(err, SCR_E_LOST, 0, "dataset %d is not whole: %s", id, first);
+}
+
+/* --- rank2file --- */
+
+struct writer {
+    const struct scr_env *env;
+    const struct scr_prefix *p;
+    int id, ranks, nparts;
+    scr_hash *root, *part;
+    size_t part_bytes;
+    int first_rank; /* of the part being filled */
+};
+
+/* Writes <dset dir>/rank2file<suffix>. */
+static int write_map(const struct writer *w, const char *suffix, const scr_hash *h,
+                     struct scr_err *err)
+{
+    char *dir = scr_prefix_dset_dir(w->p, w->id);
+    char *path = dir ? scr_asprintf("%s/rank2file%s", dir, suffix) : NULL;
+    int rc = path ? scr_hash_file_write(w->env->sys, path, h, SCR_DURABLE, err)
+                  : no_memory(w->id, err);
+    free(path);
+    free(dir);
+    return rc;
+}
+
+/* Writes the part that has been filled, and starts the next with rank `next`. */
+static int close_part(struct writer *w, int next, struct scr_err *err)
+{
+    char *suffix = scr_asprintf(".0.%d", w->nparts);
+    int rc = suffix ? write_map(w, suffix, w->part, err) : no_memory(w->id, err);
+    free(suffix);
+    if (rc == SCR_OK &&
+        scr_rank2file_add_part(w->root, w->nparts++, w->first_rank) != SCR_OK)
+        rc = no_memory(w->id, err);
+    scr_hash_unset_all(w->part);
+    if (rc == SCR_OK && scr_rank2file_set_part(w->part, w->ranks) != SCR_OK)
+        rc = no_memory(w->id, err);
+    w->part_bytes = 0;
+    w->first_rank = next;
+    return rc;
+}
+
+/* Moves ranks one by one from all into parts of bounded size. */
+static int write_parts(struct writer *w, const scr_hash *all, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (int r = 0; r < w->ranks && rc == SCR_OK; r++) {
+        const scr_hash *files = scr_hash_get_kv_int(all, "RANK", r);
+        scr_hash *into = scr_hash_set_kv_int(w->part, "RANK", r);
+        if (into == NULL || scr_hash_merge(into, files) != SCR_OK)
+            return no_memory(w->id, err);
+        w->part_bytes += scr_hash_pack_size(files);
+        if (w->part_bytes >= PART_BYTES || r == w->ranks - 1)
+            rc = close_part(w, r + 1, err);
+    }
+    return rc;
+}
+
+static int write_rank2file(const struct scr_env *env, const struct scr_prefix *p,
+                           int id, const scr_hash *all, int ranks, struct scr_err *err)
+{
+    struct writer w = { .env = env,
+                        .p = p,
+                        .id = id,
+                        .ranks = ranks,
+                        .root = scr_hash_new(),
+                        .part = scr_hash_new() };
+    int rc = SCR_OK;
+    if (scr_rank2file_set_root(w.root, 1, ranks) != SCR_OK ||
+        scr_rank2file_set_part(w.part, ranks) != SCR_OK)
+        rc = no_memory(id, err);
+    if (rc == SCR_OK && (rc = write_parts(&w, all, err)) == SCR_OK)
+        rc = write_map(&w, "", w.root, err);
+    scr_hash_delete(w.root);
+    scr_hash_delete(w.part);
+    return rc;
+}
+
+/* --- a scavenged dataset --- */
+
+/* Everything is there: tell those who will look for it, the index last. */
+static int publish(struct scr_scan *s, struct scr_err *err)
+{
+    int rc;
+    if (scr_hash_size(s->dset) == 0)
+        return scr_fail(err, SCR_E_CORRUPT, 0, "dataset %d: no file describes it",
+                        s->id);
+    if (scr_hash_set_val_i64(s->dset, "COMPLETE", 1) == NULL)
+        return no_memory(s->id, err);
+    if ((rc = write_rank2file(s->env, s->p, s->id, s->part, s->ranks, err)) != SCR_OK ||
+        (rc = scr_prefix_summary_write(s->env, s->p, s->id, s->dset, 1, err)) != SCR_OK)
+        return rc;
+    return enter(s->env, s->p, s->dset, 1, time(NULL), err);
+}
+
+static int build_scavenged(const struct scr_env *env, const struct scr_prefix *p,
+                           int id, struct scr_build_report *report, struct scr_err *err)
+{
+    struct scr_scan s;
+    struct scr_faults f = SCR_FAULTS_INIT;
+    int rc = scr_scan_open(&s, env, p, id, err);
+    if (rc == SCR_OK)
+        rc = scr_scan_rebuild(&s, &f, err);
+    if (rc == SCR_OK) {
+        scr_faults_check(env, p->path, s.part, s.trusted, &f, &report->files);
+        rc = f.n > 0 ? reject(env, p, id, s.dset, &f, err) : publish(&s, err);
+    }
+    report->rebuilt_ranks = s.rebuilt_ranks;
+    report->built = rc == SCR_OK;
+    scr_faults_fini(&f);
+    scr_scan_fini(&s);
+    return rc;
+}
+
+/* --- a flushed dataset --- */
+
+static time_t summary_time(const struct scr_env *env, const struct scr_prefix *p,
+                           int id)
+{
+    struct stat st = { 0 };
+    char *dir = scr_prefix_dset_dir(p, id),
+         *path = dir ? scr_path_join(dir, "summary.scr") : NULL;
+    if (path == NULL || scr_file_stat(env->sys, path, &st, NULL) != SCR_OK)
+        st.st_mtime = time(NULL);
+    free(path);
+    free(dir);
+    return st.st_mtime;
+}
+
+/* Whether a scavenge left something to rebuild from beside an unusable summary. */
+static int is_scavenged(const struct scr_env *env, const struct scr_prefix *p, int id)
+{
+    struct scr_scan s;
+    int rc = scr_scan_open(&s, env, p, id, NULL);
+    scr_scan_fini(&s);
+    return rc == SCR_OK;
+}
+
+/* Checks the files that rank2file lists. */
+static int check_flushed(const struct scr_env *env, const struct scr_prefix *p, int id,
+                         int complete, struct scr_faults *f,
+                         struct scr_build_report *report, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    scr_hash *part = scr_hash_new();
+    int rc = scr_prefix_rank2file_read(env, p, id, part, &why);
+    if (rc == SCR_OK)
+        scr_faults_check(env, p->path, part, NULL, f, &report->files);
+    else if (rc != SCR_E_NOMEM)
+        scr_faults_add(f, "%s", why.text);
+    if (!complete)
+        scr_faults_add(f, "its summary says that it is incomplete");
+    scr_hash_delete(part);
+    return rc == SCR_E_NOMEM ? no_memory(id, err) : SCR_OK;
+}
+
+int scr_build_dataset(const struct scr_env *env, const struct scr_prefix *p, int id,
+                      struct scr_build_report *report, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    struct scr_faults f = SCR_FAULTS_INIT;
+    int complete = 0;
+    *report = (struct scr_build_report){ 0 };
+    scr_hash *dset = scr_hash_new();
+    int rc = scr_prefix_summary_read(env, p, id, &complete, dset, &why);
+    if (rc == SCR_E_VERSION || rc == SCR_E_NOMEM) {
+        scr_fail(err, rc, 0, "%s", why.text); /* a newer one is not ours to replace */
+    } else if (rc != SCR_OK) {
+        rc = build_scavenged(env, p, id, report, err);
+    } else if ((rc = check_flushed(env, p, id, complete, &f, report, err)) == SCR_OK) {
+        if (f.n == 0)
+            rc = enter(env, p, dset, 1, summary_time(env, p, id), err);
+        else if (is_scavenged(env, p, id))
+            rc = build_scavenged(env, p, id, report, err);
+        else
+            rc = reject(env, p, id, dset, &f, err);
+    }
+    scr_faults_fini(&f);
+    scr_hash_delete(dset);
+    return rc;
+}

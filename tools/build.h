@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes a dataset in the prefix directory usable: checks its files, rebuilds what is
+ * missing (developer's manual 11.10.6-11.10.9), writes rank2file and summary, enters it
+ * in the index.
+ *
+ * A flushed dataset has a summary; its files are checked against rank2file. A scavenged
+ * one has in its scr.dataset.<id> directory the redundancy files of the caches, whose
+ * headers say which files every rank wrote, and a <rank>.scrfilemap for each rank; the
+ * application files lie at their destinations below the prefix. */
+#ifndef SCR_TOOL_BUILD_H
+#define SCR_TOOL_BUILD_H
+
+#include "store/prefix.h"
+
+struct scr_build_report {
+    int rebuilt_ranks; /* ranks of which something was rebuilt */
+    int built;         /* 1: rank2file and summary were written */
+    uint64_t files;    /* application files checked */
+};
+
+/* SCR_E_LOST: files are missing or damaged beyond repair, the text names the first; the
+ * index then says COMPLETE=0. SCR_E_NOENT: there is nothing of that dataset. Data are
+ * on disk before the summary, the summary before the index entry. */
+int scr_build_dataset(const struct scr_env *env, const struct scr_prefix *p, int id,
+                      struct scr_build_report *report, struct scr_err *err);
+
+#endif

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* scr_index: lists and edits the index of datasets in a prefix directory. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/str.h"
+#include "build.h"
+#include "store/names.h"
+#include "tool.h"
+
+enum {
+    OPT_LIST,
+    OPT_CURRENT,
+    OPT_ADD,
+    OPT_BUILD,
+    OPT_REMOVE,
+    OPT_DROP,
+    OPT_DROP_AFTER,
+    OPT_PREFIX,
+    OPT_JSON
+};
+
+static const struct scr_opt opts[] = {
+    [OPT_LIST] = { "list", 'l', NULL, "list the datasets (the default)" },
+    [OPT_CURRENT] = { "current", 'c', "NAME", "restart from dataset NAME next time" },
+    [OPT_ADD] = { "add", 'a', "ID|NAME", "check a dataset, mend it, enter it" },
+    [OPT_BUILD] = { "build", 'b', "ID", "the same by id, after a scavenge" },
+    [OPT_REMOVE] = { "remove", 'r', "NAME", "forget dataset NAME; its files stay" },
+    [OPT_DROP] = { "drop", 'd', "NAME", "the same" },
+    [OPT_DROP_AFTER] = { "drop-after", 0, "NAME",
+                         "forget what is newer than dataset NAME" },
+    [OPT_PREFIX] = { "prefix", 'p', "DIR",
+                     "prefix directory (default: the current one)" },
+    [OPT_JSON] = { "json", 0, NULL, "list as JSON" },
+    { 0 },
+};
+
+static const int actions[] = { OPT_LIST,   OPT_CURRENT, OPT_ADD,        OPT_BUILD,
+                               OPT_REMOVE, OPT_DROP,    OPT_DROP_AFTER, -1 };
+
+/* --- listing --- */
+
+static int is_valid(const struct scr_index_entry *e)
+{
+    return e->complete && !e->failed;
+}
+
+static void print_entry(struct scr_tool *t, const struct scr_index_entry *e)
+{
+    scr_tool_print(t, "%c%6d %-5s %-19s %s\n", e->current ? '*' : ' ', e->id,
+                   is_valid(e) ? "YES" : "NO", e->flushed ? e->flushed : "",
+                   e->dset.name);
+}
+
+static json_t *entry_json(const struct scr_index_entry *e)
+{
+    return json_pack("{s:i, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:s?, s:I, s:I}", "id",
+                     e->id, "name", e->dset.name, "valid", is_valid(e), "complete",
+                     e->complete, "failed", e->failed, "current", e->current,
+                     "checkpoint", e->dset.is_ckpt, "output", e->dset.is_output,
+                     "flushed", e->flushed, "bytes", (json_int_t)e->dset.size, "files",
+                     (json_int_t)e->dset.files);
+}
+
+/* Calls for every dataset, newest first; one that cannot be read is an error. */
+static int each_entry(const scr_hash *index,
+                      int (*f)(struct scr_tool *, const struct scr_index_entry *,
+                               json_t *),
+                      struct scr_tool *t, json_t *array, struct scr_err *err)
+{
+    struct scr_index_entry e;
+    int *ids;
+    size_t n;
+    int rc = scr_index_ids(index, &ids, &n);
+    if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "index: out of memory");
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        if ((rc = scr_index_get(index, ids[i], &e, err)) == SCR_OK &&
+            (rc = f(t, &e, array)) != SCR_OK)
+            scr_fail(err, rc, 0, "list dataset %d", ids[i]);
+    free(ids);
+    return rc;
+}
+
+static int list_text(struct scr_tool *t, const struct scr_index_entry *e, json_t *array)
+{
+    (void)array;
+    print_entry(t, e);
+    return SCR_OK;
+}
+
+static int list_json(struct scr_tool *t, const struct scr_index_entry *e, json_t *array)
+{
+    (void)t;
+    return json_array_append_new(array, entry_json(e)) == 0 ? SCR_OK : SCR_E_NOMEM;
+}
+
+static int list(struct scr_tool *t, int is_json, struct scr_err *err)
+{
+    scr_hash *index = scr_hash_new();
+    int rc = scr_prefix_index_read(&t->env, &t->prefix, index, err);
+    if (rc == SCR_OK && is_json) {
+        json_t *array = json_array();
+        rc = each_entry(index, list_json, t, array, err);
+        if (rc == SCR_OK)
+            rc = scr_tool_json(t, array, err);
+        else
+            json_decref(array);
+    } else if (rc == SCR_OK) {
+        scr_tool_print(t, "   DSET VALID FLUSHED             NAME\n");
+        rc = each_entry(index, list_text, t, NULL, err);
+    }
+    scr_hash_delete(index);
+    return rc;
+}
+
+/* --- edits --- */
+
+struct edit {
+    struct scr_tool *t;
+    const char *name;
+};
+
+static int no_such_name(const struct edit *e, struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOENT, 0, "no dataset \"%s\" in the index of %s",
+                    e->name, e->t->prefix.path);
+}
+
+static int edit_current(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+{
+    const struct edit *e = arg;
+    struct scr_index_entry entry;
+    int id = scr_index_find(index, e->name);
+    if (id < 0)
+        return no_such_name(e, err);
+    int rc = scr_index_get(index, id, &entry, err);
+    if (rc != SCR_OK)
+        return rc;
+    if (!is_valid(&entry))
+        scr_log(e->t->env.log, SCR_LOG_WARN,
+                "dataset \"%s\" is %s: a restart will take an older one", e->name,
+                entry.failed ? "marked failed" : "incomplete");
+    *changed = 1;
+    rc = scr_index_set_current(index, e->name);
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: set current");
+}
+
+static int edit_drop(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+{
+    const struct edit *e = arg;
+    int id = scr_index_find(index, e->name);
+    if (id < 0)
+        return no_such_name(e, err);
+    *changed = scr_index_remove(index, id);
+    return SCR_OK;
+}
+
+static int edit_drop_after(scr_hash *index, void *arg, int *changed,
+                           struct scr_err *err)
+{
+    const struct edit *e = arg;
+    int id = scr_index_find(index, e->name), *ids;
+    size_t n;
+    if (id < 0)
+        return no_such_name(e, err);
+    int rc = scr_index_ids(index, &ids, &n);
+    if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "index: out of memory");
+    for (size_t i = 0; i < n && ids[i] > id; i++)
+        *changed |= scr_index_remove(index, ids[i]);
+    free(ids);
+    return SCR_OK;
+}
+
+/* --- add and build --- */
+
+/* The dataset directory whose summary has that name; the newest of several. 0: none. */
+static int find_by_summary(struct scr_tool *t, const char *name)
+{
+    int *ids, complete, found = 0;
+    size_t n;
+    if (scr_dset_ids(&t->env, t->prefix.scr, &ids, &n, NULL) != SCR_OK)
+        return 0;
+    for (size_t i = 0; i < n; i++) {
+        scr_hash *dset = scr_hash_new();
+        const char *is = NULL;
+        if (scr_prefix_summary_read(&t->env, &t->prefix, ids[i], &complete, dset,
+                                    NULL) == SCR_OK)
+            is = scr_hash_get_val(dset, "NAME");
+        if (is != NULL && strcmp(is, name) == 0)
+            found = ids[i];
+        scr_hash_delete(dset);
+    }
+    free(ids);
+    return found;
+}
+
+/* "50", "scr.dataset.50", or a name known to the index or to a summary. */
+static int find_dataset(struct scr_tool *t, const char *text, int *id,
+                        struct scr_err *err)
+{
+    if ((scr_parse_int(text, id) && *id > 0) || (*id = scr_dset_id(text)) > 0)
+        return SCR_OK;
+    scr_hash *index = scr_hash_new();
+    int rc = scr_prefix_index_read(&t->env, &t->prefix, index, err);
+    *id = rc == SCR_OK ? scr_index_find(index, text) : -1;
+    scr_hash_delete(index);
+    if (rc == SCR_OK && *id < 1)
+        *id = find_by_summary(t, text);
+    if (rc == SCR_OK && *id < 1)
+        rc = scr_fail(err, SCR_E_NOENT, 0, "no dataset \"%s\" in %s", text,
+                      t->prefix.scr);
+    return rc;
+}
+
+static int add(struct scr_tool *t, int id, struct scr_err *err)
+{
+    struct scr_build_report r;
+    int rc = scr_build_dataset(&t->env, &t->prefix, id, &r, err);
+    if (rc != SCR_OK)
+        return rc;
+    scr_tool_print(t, "dataset %d: %llu files checked", id,
+                   (unsigned long long)r.files);
+    if (r.rebuilt_ranks > 0)
+        scr_tool_print(t, ", %d rank%s rebuilt", r.rebuilt_ranks,
+                       r.rebuilt_ranks > 1 ? "s" : "");
+    scr_tool_print(t, "%s, added to the index\n", r.built ? ", summary written" : "");
+    return SCR_OK;
+}
+
+static int add_named(struct scr_tool *t, const char *text, struct scr_err *err)
+{
+    int id;
+    int rc = find_dataset(t, text, &id, err);
+    return rc == SCR_OK ? add(t, id, err) : rc;
+}
+
+static int build_id(struct scr_tool *t, const char *text, struct scr_err *err)
+{
+    int id;
+    if (!scr_parse_int(text, &id) || id < 1)
+        return scr_tool_usage(
+            t, err, "option --build: \"%s\" is not the id of a dataset", text);
+    return add(t, id, err);
+}
+
+/* --- the command --- */
+
+static const struct {
+    int opt;
+    scr_hash_edit edit;
+    int (*run)(struct scr_tool *t, const char *value, struct scr_err *err);
+} handlers[] = {
+    { OPT_CURRENT, edit_current, NULL }, { OPT_REMOVE, edit_drop, NULL },
+    { OPT_DROP, edit_drop, NULL },       { OPT_DROP_AFTER, edit_drop_after, NULL },
+    { OPT_ADD, NULL, add_named },        { OPT_BUILD, NULL, build_id },
+};
+
+static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
+{
+    int rc;
+    if ((rc = scr_tool_exclusive(t, a, err, actions)) != SCR_OK ||
+        (rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err)) != SCR_OK)
+        return rc;
+    for (size_t i = 0; i < sizeof handlers / sizeof handlers[0]; i++) {
+        const char *value = a->opt[handlers[i].opt];
+        struct edit e = { t, value };
+        if (value == NULL)
+            continue;
+        return handlers[i].edit != NULL
+                   ? scr_prefix_index_update(&t->env, &t->prefix, handlers[i].edit, &e,
+                                             err)
+                   : handlers[i].run(t, value, err);
+    }
+    return list(t, a->opt[OPT_JSON] != NULL, err);
+}
+
+const struct scr_cmd scr_cmd_index = {
+    .name = "index",
+    .usage = "[OPTION]...",
+    .about =
+        "Lists the datasets in a prefix directory, newest first: id, whether a "
+        "restart\n"
+        "may use it, when it was flushed, name; the current one, from which a restart\n"
+        "starts to look, is marked with *. Or changes that list.",
+    .opts = opts,
+    .notes =
+        "--add and --build check size and CRC32 of every file. After a scavenge they\n"
+        "rebuild missing files from redundancy data and write the summary first. A\n"
+        "dataset that cannot be made whole is listed as not valid.",
+    .run = run,
+};

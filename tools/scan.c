@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Reads, mends and lists what a scavenge left of a dataset. */
+#include "scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dir.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "fmt/filemap.h"
+#include "red/redfile.h"
+
+#define MAP_SUFFIX ".scrfilemap"
+
+static int no_memory(const struct scr_scan *s, struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "dataset %d: out of memory", s->id);
+}
+
+/* --- what lies in the directory --- */
+
+static void set_fini(struct scr_scan_set *set)
+{
+    for (int i = 0; set->red != NULL && i < set->n; i++)
+        free(set->red[i]);
+    free(set->red);
+    free(set->found);
+}
+
+static int set_init(const struct scr_scan *s, struct scr_scan_set *set,
+                    enum scr_scheme scheme, int n, int set_id, struct scr_err *err)
+{
+    *set = (struct scr_scan_set){ .scheme = scheme, .n = n, .set_id = set_id };
+    set->red = scr_calloc((size_t)n, sizeof *set->red);
+    set->found = scr_calloc((size_t)n, 1);
+    for (int i = 0; set->red != NULL && i < n; i++) {
+        char *name = scr_redfile_name(scheme, i, n, set_id);
+        set->red[i] = name ? scr_path_join(s->dir, name) : NULL;
+        free(name);
+        if (set->red[i] == NULL)
+            break;
+    }
+    return set->red != NULL && set->found != NULL && set->red[n - 1] != NULL
+               ? SCR_OK
+               : no_memory(s, err);
+}
+
+/* The set of these properties, made if it is new. NULL: out of memory. */
+static struct scr_scan_set *find_set(struct scr_scan *s, enum scr_scheme scheme, int n,
+                                     int set_id, struct scr_err *err)
+{
+    for (size_t i = 0; i < s->nsets; i++)
+        if (s->set[i].scheme == scheme && s->set[i].n == n &&
+            s->set[i].set_id == set_id)
+            return &s->set[i];
+    struct scr_scan_set *grown = scr_reallocarray(s->set, s->nsets + 1, sizeof *s->set);
+    if (grown == NULL) {
+        no_memory(s, err);
+        return NULL;
+    }
+    s->set = grown;
+    struct scr_scan_set *set = &s->set[s->nsets++];
+    return set_init(s, set, scheme, n, set_id, err) == SCR_OK ? set : NULL;
+}
+
+/* Rank of "<rank>.scrfilemap", else -1. */
+static int map_rank(const char *name)
+{
+    int rank = -1;
+    size_t digits = strspn(name, "0123456789");
+    if (digits == 0 || strcmp(name + digits, MAP_SUFFIX) != 0)
+        return -1;
+    char *number = scr_asprintf("%.*s", (int)digits, name);
+    if (number != NULL && !scr_parse_int(number, &rank))
+        rank = -1;
+    free(number);
+    return rank;
+}
+
+static int take_name(struct scr_scan *s, const char *name, struct scr_err *err)
+{
+    enum scr_scheme scheme;
+    int member, n, set_id;
+    if (map_rank(name) >= 0)
+        s->map_rank[s->nmaps++] = map_rank(name);
+    if (!scr_redfile_parse(name, &scheme, &member, &n, &set_id))
+        return SCR_OK;
+    struct scr_scan_set *set = find_set(s, scheme, n, set_id, err);
+    if (set == NULL)
+        return SCR_E_NOMEM;
+    set->found[member] = 1;
+    return SCR_OK;
+}
+
+static int list(struct scr_scan *s, struct scr_err *err)
+{
+    char **names;
+    size_t n;
+    int rc = scr_dir_list(s->env->sys, s->dir, &names, &n, err);
+    if (rc != SCR_OK)
+        return rc;
+    s->map_rank = scr_calloc(n, sizeof *s->map_rank);
+    if (s->map_rank == NULL)
+        rc = no_memory(s, err);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        rc = take_name(s, names[i], err);
+    scr_names_free(names, n);
+    if (rc == SCR_OK && s->nsets == 0 && s->nmaps == 0)
+        rc = scr_fail(err, SCR_E_NOENT, 0,
+                      "%s: no usable summary, no redundancy files and no filemaps",
+                      s->dir);
+    return rc;
+}
+
+int scr_scan_open(struct scr_scan *s, const struct scr_env *env,
+                  const struct scr_prefix *p, int id, struct scr_err *err)
+{
+    *s = (struct scr_scan){ .env = env, .p = p, .id = id };
+    s->dir = scr_prefix_dset_dir(p, id);
+    s->part = scr_hash_new();
+    s->dset = scr_hash_new();
+    if (s->dir == NULL || s->part == NULL || s->dset == NULL)
+        return no_memory(s, err);
+    return list(s, err);
+}
+
+void scr_scan_fini(struct scr_scan *s)
+{
+    for (size_t i = 0; i < s->nsets; i++)
+        set_fini(&s->set[i]);
+    free(s->set);
+    free(s->map_rank);
+    free(s->trusted);
+    free(s->dir);
+    scr_hash_delete(s->part);
+    scr_hash_delete(s->dset);
+    *s = (struct scr_scan){ 0 };
+}
+
+/* --- what is known of the ranks --- */
+
+/* World size and dataset hash, from the first source that tells. Sources that disagree
+ * are leftovers of another dataset. */
+static int learn(struct scr_scan *s, int ranks, const scr_hash *dset,
+                 struct scr_err *err)
+{
+    struct scr_dataset d;
+    if (ranks < 1 || (s->ranks != 0 && ranks != s->ranks))
+        return scr_fail(err, SCR_E_CORRUPT, 0, "written by %d ranks, others say %d",
+                        ranks, s->ranks);
+    if (scr_hash_size(dset) > 0) {
+        int rc = scr_dataset_get(dset, &d, err);
+        if (rc == SCR_OK && d.id != s->id)
+            rc = scr_fail(err, SCR_E_CORRUPT, 0, "belongs to dataset %d", d.id);
+        if (rc == SCR_OK && scr_hash_size(s->dset) == 0)
+            rc = scr_hash_merge(s->dset, dset);
+        if (rc != SCR_OK)
+            return rc;
+    }
+    if (s->ranks != 0)
+        return SCR_OK;
+    s->ranks = ranks;
+    s->trusted = scr_calloc((size_t)ranks, 1);
+    return s->trusted != NULL ? scr_rank2file_set_part(s->part, ranks) : SCR_E_NOMEM;
+}
+
+/* Enters a rank without files as well: one that wrote nothing is not a missing one. */
+static int enter_rank(struct scr_scan *s, int rank)
+{
+    scr_hash *r = scr_hash_set_kv_int(s->part, "RANK", rank);
+    if (scr_hash_get(r, "FILE") == NULL)
+        scr_hash_set(r, "FILE", NULL);
+    return scr_hash_ok(s->part) ? SCR_OK : SCR_E_NOMEM;
+}
+
+/* What a fetch needs besides size and CRC: mode and times. */
+static scr_hash *extra_of(const scr_meta *meta)
+{
+    static const char *const keys[] = { "MODE",        "UID",         "GID",
+                                        "ATIME_SECS",  "ATIME_NSECS", "CTIME_SECS",
+                                        "CTIME_NSECS", "MTIME_SECS",  "MTIME_NSECS" };
+    scr_hash *extra = scr_hash_new();
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        const char *v = scr_hash_get_val(meta, keys[i]);
+        if (v != NULL)
+            scr_hash_set_val(extra, keys[i], v);
+    }
+    return extra;
+}
+
+static int enter_file(struct scr_scan *s, int rank, const scr_meta *meta,
+                      struct scr_err *err)
+{
+    uint64_t size;
+    uint32_t crc;
+    char *dest = scr_meta_dest(meta);
+    if (dest == NULL || scr_meta_get_filesize(meta, &size) != SCR_OK) {
+        free(dest);
+        return scr_fail(err, SCR_E_CORRUPT, 0,
+                        "no size or no usable destination for a file of rank %d", rank);
+    }
+    /* 0 stands for "not computed" unless the file is empty. */
+    int has_crc = scr_meta_get_crc32(meta, &crc) == SCR_OK && (crc != 0 || size == 0);
+    scr_hash *extra = extra_of(meta);
+    int rc =
+        scr_rank2file_add_file(s->part, rank, dest, size, has_crc ? &crc : NULL, extra);
+    scr_hash_delete(extra);
+    free(dest);
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "a file of rank %d", rank);
+}
+
+/* --- redundancy sets --- */
+
+/* Enters a member's rank from the header of its redundancy file. */
+static int enter_header(struct scr_scan *s, const scr_hash *header, int is_whole,
+                        struct scr_err *err)
+{
+    struct scr_redinfo info;
+    const scr_hash *current = scr_hash_get(header, "CURRENT");
+    int rc = scr_redinfo_get(header, &info, err);
+    if (rc != SCR_OK)
+        return rc;
+    int rank = info.world_ranks[info.member];
+    if (info.dset_id != s->id)
+        rc = scr_fail(err, SCR_E_CORRUPT, 0, "belongs to dataset %d", info.dset_id);
+    else if ((rc = learn(s, info.world_size, scr_hash_get(current, "DSETDESC"), err)) ==
+             SCR_OK)
+        rc = enter_rank(s, rank);
+    for (SCR_HASH_EACH(e, scr_hash_get(current, "FILE")))
+        if (rc == SCR_OK)
+            rc = enter_file(s, rank, scr_hash_elem_hash(e), err);
+    if (rc == SCR_OK)
+        s->trusted[rank] = (char)is_whole;
+    scr_redinfo_fini(&info);
+    return rc;
+}
+
+static int enter_member(struct scr_scan *s, const char *path, int is_whole,
+                        struct scr_faults *f, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    uint64_t bytes;
+    scr_hash *header = scr_hash_new();
+    if (header == NULL)
+        return no_memory(s, err);
+    int rc = scr_redfile_read(s->env, path, header, &bytes, &why);
+    if (rc == SCR_OK && (rc = enter_header(s, header, is_whole, &why)) != SCR_OK)
+        scr_err_prefix(&why, "%s", path);
+    scr_hash_delete(header);
+    if (rc == SCR_E_NOMEM)
+        return no_memory(s, err);
+    if (rc != SCR_OK)
+        scr_faults_add(f, "%s", why.text);
+    return SCR_OK;
+}
+
+/* Rebuilds the set; 1 if it is whole now. */
+static int mend_set(struct scr_scan *s, const struct scr_scan_set *set,
+                    struct scr_faults *f)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int *rebuilt = scr_calloc((size_t)set->n, sizeof *rebuilt);
+    const char **red = scr_calloc((size_t)set->n, sizeof *red);
+    int rc = SCR_E_NOMEM;
+    for (int i = 0; red != NULL && i < set->n; i++)
+        red[i] = set->found[i] ? set->red[i] : NULL;
+    if (rebuilt != NULL && red != NULL)
+        rc = scr_rebuild_scavenged(s->env, set->n, red, s->p->path,
+                                   (const char *const *)set->red, rebuilt, &why);
+    if (rc != SCR_OK)
+        scr_faults_add(f, "%s", rc == SCR_E_NOMEM ? "out of memory" : why.text);
+    for (int i = 0; rc == SCR_OK && i < set->n; i++)
+        s->rebuilt_ranks += rebuilt[i] != 0;
+    free(rebuilt);
+    free(red);
+    return rc == SCR_OK;
+}
+
+static int take_set(struct scr_scan *s, const struct scr_scan_set *set,
+                    struct scr_faults *f, struct scr_err *err)
+{
+    int rc = SCR_OK, is_whole = mend_set(s, set, f);
+    for (int i = 0; i < set->n && rc == SCR_OK; i++)
+        if (is_whole || set->found[i])
+            rc = enter_member(s, set->red[i], is_whole, f, err);
+    return rc;
+}
+
+/* --- rank filemaps --- */
+
+/* Enters the application files a filemap lists for the rank; redundancy files are
+ * skipped. */
+static int enter_map_files(struct scr_scan *s, scr_filemap *map, int rank,
+                           struct scr_err *err)
+{
+    int n, rc = SCR_OK, total = 0;
+    const char **files = NULL, *type;
+    if ((rc = scr_filemap_list_files(map, s->id, rank, &n, &files)) != SCR_OK)
+        return rc;
+    for (int i = 0; i < n && rc == SCR_OK; i++) {
+        const scr_meta *meta = scr_filemap_get_meta(map, s->id, rank, files[i]);
+        if (scr_meta_get_ranks(meta, &total) == SCR_OK)
+            rc = learn(s, total, scr_filemap_get_dataset(map, s->id, rank), err);
+        if (scr_meta_get_filetype(meta, &type) == SCR_OK && strcmp(type, "FULL") != 0)
+            continue;
+        if (rc == SCR_OK)
+            rc = enter_file(s, rank, meta, err);
+    }
+    free(files);
+    return rc;
+}
+
+static int enter_map(struct scr_scan *s, scr_filemap *map, int rank,
+                     struct scr_faults *f, struct scr_err *err)
+{
+    if (!scr_filemap_have_rank_by_dataset(map, s->id, rank))
+        return scr_fail(err, SCR_E_CORRUPT, 0, "does not list rank %d of dataset %d",
+                        rank, s->id);
+    int expected = scr_filemap_num_expected_files(map, s->id, rank);
+    int listed = scr_filemap_num_files(map, s->id, rank);
+    if (listed < expected)
+        scr_faults_add(f, "rank %d: %d of its %d files were recovered", rank, listed,
+                       expected);
+    int rc = enter_map_files(s, map, rank, err);
+    if (rc == SCR_OK && s->ranks > 0 && rank >= s->ranks)
+        rc = scr_fail(err, SCR_E_CORRUPT, 0, "rank %d of a run of %d", rank, s->ranks);
+    return rc == SCR_OK ? enter_rank(s, rank) : rc;
+}
+
+/* For ranks whose redundancy file told nothing. */
+static int take_map(struct scr_scan *s, int rank, struct scr_faults *f,
+                    struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    if (scr_hash_get_kv_int(s->part, "RANK", rank) != NULL)
+        return SCR_OK;
+    char *path = scr_asprintf("%s/%d" MAP_SUFFIX, s->dir, rank);
+    scr_filemap *map = scr_filemap_new();
+    int rc = SCR_E_NOMEM;
+    if (path != NULL && map != NULL &&
+        (rc = scr_filemap_read(s->env->sys, path, map, &why)) == SCR_OK &&
+        (rc = enter_map(s, map, rank, f, &why)) != SCR_OK)
+        scr_err_prefix(&why, "%s", path);
+    scr_filemap_delete(map);
+    free(path);
+    if (rc == SCR_E_NOMEM)
+        return no_memory(s, err);
+    if (rc != SCR_OK)
+        scr_faults_add(f, "%s", why.text);
+    return SCR_OK;
+}
+
+int scr_scan_rebuild(struct scr_scan *s, struct scr_faults *f, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (size_t i = 0; i < s->nsets && rc == SCR_OK; i++)
+        rc = take_set(s, &s->set[i], f, err);
+    for (size_t i = 0; i < s->nmaps && rc == SCR_OK; i++)
+        rc = take_map(s, s->map_rank[i], f, err);
+    return rc;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a scavenge left of a dataset: the redundancy sets and the rank filemaps found in
+ * its scr.dataset.<id> directory, rebuilt where files are missing, and the rank2file
+ * part that follows from them. */
+#ifndef SCR_TOOL_SCAN_H
+#define SCR_TOOL_SCAN_H
+
+#include "cfg/desc.h"
+#include "faults.h"
+#include "store/prefix.h"
+
+/* One redundancy set, by the names of its members' files. */
+struct scr_scan_set {
+    enum scr_scheme scheme;
+    int n, set_id;
+    char *
+        *red; /* n paths in the dataset directory; found[i] says whether it was there */
+    char *found;
+};
+
+struct scr_scan {
+    const struct scr_env *env;
+    const struct scr_prefix *p;
+    int id;
+    char *dir;
+    struct scr_scan_set *set;
+    size_t nsets;
+    int *map_rank; /* ranks with a <rank>.scrfilemap */
+    size_t nmaps;
+
+    scr_hash *part; /* rank2file part of what is known */
+    scr_hash *dset; /* dataset hash; empty if nothing told it */
+    int ranks;      /* world size, 0: not known */
+    char *trusted;  /* ranks whose files' CRCs the rebuild has just checked */
+    int rebuilt_ranks;
+};
+
+/* Lists the directory. SCR_E_NOENT if it is not there or holds nothing to build from.
+ */
+int scr_scan_open(struct scr_scan *s, const struct scr_env *env,
+                  const struct scr_prefix *p, int id, struct scr_err *err);
+/* Rebuilds what is missing in every set, syncs what was rebuilt, then fills part, dset
+ * and ranks. Sets beyond repair and ranks short of files go to f. */
+int scr_scan_rebuild(struct scr_scan *s, struct scr_faults *f, struct scr_err *err);
+void scr_scan_fini(struct scr_scan *s);
+
+#endif
