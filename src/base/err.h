@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Errors: a code and one line of text, filled once by whoever first knows the cause, passed
- * up unchanged and printed once, by the façade or the command.
+/* Errors: a code and one line of text, filled once by whoever first knows the cause,
+ * passed up unchanged and printed once, by the façade or the command.
  *
  *     if (sys->fsync(fd) != 0)
  *         return scr_fail(err, SCR_E_IO, errno, "fsync %s", path);
@@ -19,28 +19,33 @@ enum scr_code {
 enum { SCR_ERR_TEXT = 1024 }; /* bytes of text kept, NUL included; longer text is cut */
 
 struct scr_err {
-    int code;                /* SCR_OK while nothing is wrong */
-    int sys;                 /* errno of the cause, 0 if none */
-    int rank;                /* world rank that filled it, -1 if not known (serial tools) */
+    int code; /* SCR_OK while nothing is wrong */
+    int sys;  /* errno of the cause, 0 if none */
+    int rank; /* world rank that filled it, -1 if not known (serial tools) */
     char text[SCR_ERR_TEXT]; /* "object verb: cause", lower case, no newline */
 };
 
-#define SCR_ERR_INIT { 0, 0, -1, "" }
+#define SCR_ERR_INIT                                                                   \
+    {                                                                                  \
+        0, 0, -1, ""                                                                   \
+    }
 
-/* Fills err unless it already holds an error (the first cause wins), appends ": <strerror>"
- * when sys is not 0, and returns code, so that callers write return scr_fail(...).
- * err may be NULL. ENOSPC and EDQUOT turn SCR_E_IO into SCR_E_FULL, ENOMEM into SCR_E_NOMEM,
- * ENOENT turns SCR_E_IO into SCR_E_NOENT. Keeps errno. */
+/* Fills err unless it already holds an error (the first cause wins), appends ":
+ * <strerror>" when sys is not 0, and returns code, so that callers write return
+ * scr_fail(...). err may be NULL. ENOSPC and EDQUOT turn SCR_E_IO into SCR_E_FULL,
+ * ENOMEM into SCR_E_NOMEM, ENOENT turns SCR_E_IO into SCR_E_NOENT. Keeps errno. */
 int scr_fail(struct scr_err *err, int code, int sys, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Puts "<text>: " before the text of an error already filled; no-op on an empty err or NULL. */
+/* Puts "<text>: " before the text of an error already filled; no-op on an empty err or
+ * NULL. */
 void scr_err_prefix(struct scr_err *err, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
 void scr_err_clear(struct scr_err *err);
 
-/* "SCR_E_IO" and "input/output error"; for unknown codes "SCR_E_?" and "unknown error". */
+/* "SCR_E_IO" and "input/output error"; for unknown codes "SCR_E_?" and "unknown error".
+ */
 const char *scr_err_name(int code);
 const char *scr_err_meaning(int code);
 

@@ -113,7 +113,7 @@ static int take_range(struct expansion *x, const char **p, struct range *r)
     r->width = (int)lo;
     if (r->lo > r->hi)
         return bad_item(x, "range runs backwards");
-    if (lo != hi && (*second == '0' || lo > hi))
+    if (lo > hi || (lo < hi && *second == '0'))
         return bad_item(x, "ends of a range are padded differently");
     *p = *after == ',' ? after + 1 : after;
     if (*after == ',' && **p == ']')
@@ -297,9 +297,14 @@ static size_t bracket_run(char *const *name, size_t n, size_t *field)
     return run;
 }
 
-static uint64_t field_number(const char *name, size_t field)
+/* Whether number b is what an expansion counts to after a: 9 -> 10, 08 -> 09, not 8 ->
+ * 09. */
+static int follows(const char *a, const char *b)
 {
-    return number_at(name + field, digits_at(name + field));
+    size_t na = digits_at(a), nb = digits_at(b);
+    if (number_at(b, nb) != number_at(a, na) + 1)
+        return 0;
+    return nb == na || (nb == na + 1 && *b != '0');
 }
 
 static void write_bracket(struct scr_str *s, char *const *name, size_t n, size_t field)
@@ -308,8 +313,7 @@ static void write_bracket(struct scr_str *s, char *const *name, size_t n, size_t
     scr_str_append_n(s, name[0], field);
     for (size_t i = 0; i < n;) {
         size_t last = i;
-        while (last + 1 < n && field_number(name[last + 1], field) ==
-                                   field_number(name[last], field) + 1)
+        while (last + 1 < n && follows(name[last] + field, name[last + 1] + field))
             last++;
         const char *lo = name[i] + field, *hi = name[last] + field;
         scr_str_append(s, i == 0 ? "[" : ",");

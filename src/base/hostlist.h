@@ -1,26 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Host lists: "atlas[3,5-7,9-11]" <-> atlas3 atlas5 … Zero padding and order are kept. */
+/* Host lists: "atlas[3,5-7,9-11]" <-> atlas3 atlas5 … Zero padding and order are kept.
+ */
 #ifndef SCR_BASE_HOSTLIST_H
 #define SCR_BASE_HOSTLIST_H
 
-#include <stddef.h>
 #include "base/err.h"
+#include <stddef.h>
 
 struct scr_hostlist {
     char **name;
     size_t n;
 };
-#define SCR_HOSTLIST_INIT { 0, 0 }
+#define SCR_HOSTLIST_INIT                                                              \
+    {                                                                                  \
+        0, 0                                                                           \
+    }
 
 /* Expands a comma-separated list; order and duplicates preserved; "" is the empty list.
- * Several bracket groups ("r[1-2]n[1-4]") and suffixes ("n[1-2]-ib") work. More than 1,048,576
- * hosts, a reversed or unclosed range, ends padded differently ("[01-100]", "[1-010]"), an empty
- * item or a name that is none (over 255 bytes, with blanks, control characters or '/', or
- * starting with '-') is SCR_E_ARG naming the item. Blanks around items are ignored. */
-int scr_hostlist_expand(const char *text, struct scr_hostlist *out, struct scr_err *err);
-/* Compressed text, malloc'd: adjacent names that differ in one number only and have it in one
- * width share a bracket. With sort != 0 names are ordered by prefix and number first (duplicates
- * preserved), as scr_glob_hosts does. Expanding the text gives the same names again. */
+ * Several bracket groups ("r[1-2]n[1-4]") and suffixes ("n[1-2]-ib") work. More than
+ * 1,048,576 hosts, a reversed or unclosed range, ends padded differently ("[1-010]"),
+ * an empty item or a name that is none (over 255 bytes, with blanks, control characters
+ * or '/', or starting with '-') is SCR_E_ARG naming the item. Blanks around items are
+ * ignored. */
+int scr_hostlist_expand(const char *text, struct scr_hostlist *out,
+                        struct scr_err *err);
+/* Compressed text, malloc'd: adjacent names that differ in one number only and have it
+ * in one width share a bracket. With sort != 0 names are ordered by prefix and number
+ * first (duplicates preserved), as scr_glob_hosts does. Expanding the text gives the
+ * same names again. */
 int scr_hostlist_compress(const struct scr_hostlist *list, int sort, char **text,
                           struct scr_err *err);
 /* a without the names in b; names of a that are in b. Order of a kept. */

@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Whole reads and writes, and the atomic replacement of a file. EINTR and short transfers are
- * retried; everything else is an error with the path in its text. */
+/* Whole reads and writes, and the atomic replacement of a file. EINTR and short
+ * transfers are retried; everything else is an error with the path in its text. */
 #ifndef SCR_BASE_IO_H
 #define SCR_BASE_IO_H
 
-#include <stddef.h>
-#include <stdint.h>
 #include "base/err.h"
 #include "base/sys.h"
+#include <stddef.h>
+#include <stdint.h>
 
 /* Opens with O_CLOEXEC added; *fd is -1 on error. mode as in open(2). */
-int scr_open(const struct scr_sys *sys, const char *path, int flags, mode_t mode, int *fd,
-             struct scr_err *err);
-/* Closes *fd if it is >= 0 and sets it to -1. A failed close of a written file is SCR_E_IO, also
- * with EINTR: nobody knows then whether what was written arrived. */
-int scr_close(const struct scr_sys *sys, int *fd, const char *path, struct scr_err *err);
+int scr_open(const struct scr_sys *sys, const char *path, int flags, mode_t mode,
+             int *fd, struct scr_err *err);
+/* Closes *fd if it is >= 0 and sets it to -1. A failed close of a written file is
+ * SCR_E_IO, also with EINTR: nobody knows then whether what was written arrived. */
+int scr_close(const struct scr_sys *sys, int *fd, const char *path,
+              struct scr_err *err);
 
 /* Exactly n bytes at off; end of file before that is SCR_E_MISSING. */
 int scr_pread_all(const struct scr_sys *sys, int fd, void *buf, size_t n, off_t off,
                   const char *path, struct scr_err *err);
-int scr_pwrite_all(const struct scr_sys *sys, int fd, const void *buf, size_t n, off_t off,
-                   const char *path, struct scr_err *err);
+int scr_pwrite_all(const struct scr_sys *sys, int fd, const void *buf, size_t n,
+                   off_t off, const char *path, struct scr_err *err);
 /* At the current offset; the read stops at end of file and sets *got. */
 int scr_read_upto(const struct scr_sys *sys, int fd, void *buf, size_t n, size_t *got,
                   const char *path, struct scr_err *err);
@@ -31,9 +32,9 @@ int scr_resize(const struct scr_sys *sys, int fd, uint64_t n, const char *path,
                struct scr_err *err);
 int scr_fsync(const struct scr_sys *sys, int fd, const char *path, struct scr_err *err);
 
-/* The whole file into a malloc'd buffer (one NUL byte is appended, not counted in *n). A file
- * larger than max bytes is SCR_E_RANGE; an absent one SCR_E_NOENT; a directory or device
- * SCR_E_UNSAFE; *buf is NULL then. Never waits on a FIFO. */
+/* The whole file into a malloc'd buffer (one NUL byte is appended, not counted in *n).
+ * A file larger than max bytes is SCR_E_RANGE; an absent one SCR_E_NOENT; a directory
+ * or device SCR_E_UNSAFE; *buf is NULL then. Never waits on a FIFO. */
 int scr_file_load(const struct scr_sys *sys, const char *path, size_t max, void **buf,
                   size_t *n, struct scr_err *err);
 
@@ -42,18 +43,20 @@ enum scr_durability {
     SCR_DURABLE = 1   /* file fsynced, renamed, directory fsynced (invariant D1) */
 };
 
-/* Replaces path atomically: a temporary ".<base>.<pid>.<n>.tmp" of its own in the same directory
- * (O_EXCL, so any number of processes may replace one path at once, the last one wins), write,
- * [fsync], rename, [fsync directory]. On error path keeps its old content and the temporary is
- * gone; only when the very last step, the sync of the directory, fails is the new content there.
- * A crash may leave the temporary. A symbolic link at path is itself replaced. */
-int scr_file_replace(const struct scr_sys *sys, const char *path, const void *buf, size_t n,
-                     mode_t mode, enum scr_durability how, struct scr_err *err);
+/* Replaces path atomically: a temporary ".<base>.<pid>.<n>.tmp" of its own in the same
+ * directory (O_EXCL, so any number of processes may replace one path at once, the last
+ * one wins), write, [fsync], rename, [fsync directory]. On error path keeps its old
+ * content and the temporary is gone; only when the very last step, the sync of the
+ * directory, fails is the new content there. A crash may leave the temporary. A
+ * symbolic link at path is itself replaced. */
+int scr_file_replace(const struct scr_sys *sys, const char *path, const void *buf,
+                     size_t n, mode_t mode, enum scr_durability how,
+                     struct scr_err *err);
 
-/* One write() with O_APPEND | O_CREAT of all n bytes (logs, journals); only after a short write
- * a second one. An error may leave part of the record at the end. */
-int scr_file_append(const struct scr_sys *sys, const char *path, const void *buf, size_t n,
-                    mode_t mode, struct scr_err *err);
+/* One write() with O_APPEND | O_CREAT of all n bytes (logs, journals); only after a
+ * short write a second one. An error may leave part of the record at the end. */
+int scr_file_append(const struct scr_sys *sys, const char *path, const void *buf,
+                    size_t n, mode_t mode, struct scr_err *err);
 
 /* Size and kind. Absent: SCR_E_NOENT. Follows no symbolic link. */
 int scr_file_stat(const struct scr_sys *sys, const char *path, struct stat *st,

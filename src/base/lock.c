@@ -22,9 +22,13 @@ static int open_lock_file(const struct scr_sys *sys, const char *path, int *fd,
 {
     struct stat st;
     int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-    int rc = scr_open(sys, path, flags, 0600, fd, err);
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_open(sys, path, flags, 0600, fd, &why);
+    if (rc != SCR_OK && why.sys == ELOOP)
+        return scr_fail(err, SCR_E_UNSAFE, 0, "lock %s: refused, it is a symbolic link",
+                        path);
     if (rc != SCR_OK)
-        return rc;
+        return scr_fail(err, SCR_E_IO, why.sys, "open %s", path);
     if (sys->fstat(*fd, &st) != 0)
         rc = scr_fail(err, SCR_E_IO, errno, "stat %s", path);
     else if (!S_ISREG(st.st_mode))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A lock between processes, held on a file of its own beside what it guards. Released by the
- * kernel when the holder dies. */
+/* A lock between processes, held on a file of its own beside what it guards. Released
+ * by the kernel when the holder dies. */
 #ifndef SCR_BASE_LOCK_H
 #define SCR_BASE_LOCK_H
 
@@ -10,12 +10,16 @@
 struct scr_lock {
     int fd; /* -1: not held */
 };
-#define SCR_LOCK_INIT { -1 }
+#define SCR_LOCK_INIT                                                                  \
+    {                                                                                  \
+        -1                                                                             \
+    }
 
-/* Waits up to timeout_ms for an exclusive lock on path (created 0600 if absent, never removed);
- * SCR_E_LOCKED when the time is over, naming the pid that holds it where known. timeout_ms 0
- * tries once. The lock belongs to this acquire and not to the process: acquiring it a second time
- * in the same process waits like anybody else; children made by fork share it. */
+/* Waits up to timeout_ms for an exclusive lock on path (created 0600 if absent, never
+ * removed); SCR_E_LOCKED when the time is over, naming the pid that holds it where
+ * known. timeout_ms 0 tries once. The lock belongs to this acquire and not to the
+ * process: acquiring it a second time in the same process waits like anybody else;
+ * children made by fork share it. */
 int scr_lock_acquire(const struct scr_sys *sys, const char *path, int timeout_ms,
                      struct scr_lock *lock, struct scr_err *err);
 void scr_lock_release(const struct scr_sys *sys, struct scr_lock *lock);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages to people, one line each, on stderr: "SCR: error: …". Which rank speaks is decided
- * by whoever makes the log: the others get one with quiet set. */
+/* Messages to people, one line each, on stderr: "SCR: error: …". Which rank speaks is
+ * decided by whoever makes the log: the others get one with quiet set. */
 #ifndef SCR_BASE_LOG_H
 #define SCR_BASE_LOG_H
 
-#include <stdio.h>
 #include "base/err.h"
+#include <stdio.h>
 
 enum scr_level {
     SCR_LOG_ERROR = -2, /* something the user asked for failed */
@@ -16,15 +16,15 @@ enum scr_level {
 };
 
 struct scr_log {
-    FILE *out;        /* NULL means stderr */
-    const char *who;  /* "SCR" in the library, the command's name in tools */
-    int level;        /* highest level printed: 0 … 2 */
-    int quiet;        /* 1: print nothing (every rank but the speaking one) */
+    FILE *out;       /* NULL means stderr */
+    const char *who; /* "SCR" in the library, the command's name in tools */
+    int level;       /* highest level printed: 0 … 2 */
+    int quiet;       /* 1: print nothing (every rank but the speaking one) */
 };
 
-/* Prints one line if log is not NULL, not quiet and level <= log->level. Newlines and other
- * control characters in the text are replaced by '?', so that one message is one line.
- * Written with a single fwrite so that lines of several processes do not mix. */
+/* Prints one line if log is not NULL, not quiet and level <= log->level. Newlines and
+ * other control characters in the text are replaced by '?', so that one message is one
+ * line. Written with a single fwrite so that lines of several processes do not mix. */
 void scr_log(const struct scr_log *log, int level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Path algebra on strings; nothing here touches the file system. Results are malloc'd and
- * owned by the caller, NULL means out of memory. */
+/* Path algebra on strings; nothing here touches the file system. Results are malloc'd
+ * and owned by the caller, NULL means out of memory. */
 #ifndef SCR_BASE_PATH_H
 #define SCR_BASE_PATH_H
 
-/* Absolute or relative path without ".", "//", trailing "/", and with ".." folded where there
- * is something to fold ("a/../b" -> "b", "/.." -> "/", "../a" stays, "" -> "."). */
+/* Absolute or relative path without ".", "//", trailing "/", and with ".." folded where
+ * there is something to fold ("a/../b" -> "b", "/.." -> "/", "../a" stays, "" -> ".").
+ */
 char *scr_path_normal(const char *path);
 
 /* a + "/" + b, normalised; an absolute b wins. */
@@ -15,12 +16,13 @@ char *scr_path_join(const char *a, const char *b);
  * *outside = 1 when path is not below dir (out of memory: NULL with *outside = 0). */
 char *scr_path_below(const char *dir, const char *path, int *outside);
 
-/* Last component ("" for "/") borrowed from path; directory part, malloc'd ("." if none). */
+/* Last component ("" for "/") borrowed from path; directory part, malloc'd ("." if
+ * none). */
 const char *scr_path_base(const char *path);
 char *scr_path_dir(const char *path);
 
-/* 1 if a relative path read from a file may be trusted to stay below the directory it is
- * joined to: not empty, not absolute, no ".." component, not "." itself. */
+/* 1 if a relative path read from a file may be trusted to stay below the directory it
+ * is joined to: not empty, not absolute, no ".." component, not "." itself. */
 int scr_path_is_safe(const char *rel);
 
 #endif

@@ -3,32 +3,33 @@
 #ifndef SCR_BASE_PROC_H
 #define SCR_BASE_PROC_H
 
-#include <sys/types.h>
 #include "base/err.h"
+#include <sys/types.h>
 
 struct scr_proc_spec {
     const char *const *argv; /* NULL-terminated; argv[0] looked up in PATH */
-    const char *const *env;  /* NULL-terminated "K=V" added to (or "K" removed from) ours; may be NULL */
+    const char *const *env;  /* NULL-terminated "K=V" added to (or "K" removed from)
+                                ours; may be NULL */
     const char *cwd;         /* NULL: ours */
     const char *out_path;    /* stdout to this file (truncated); NULL: inherited */
     const char *err_path;    /* stderr likewise; equal to out_path: both to one file */
-    int new_group;           /* 1: a process group of its own, for scr_proc_kill_group */
+    int new_group; /* 1: a process group of its own, for scr_proc_kill_group */
 };
 
-/* Starts the program; a program that cannot be executed is SCR_E_NOENT/SCR_E_IO here, not
- * exit status 127 later. It starts with no signal blocked and SIGPIPE at its default. Paths in
- * spec are relative to our directory, argv[0] with a '/' to cwd. */
+/* Starts the program; a program that cannot be executed is SCR_E_NOENT/SCR_E_IO here,
+ * not exit status 127 later. It starts with no signal blocked and SIGPIPE at its
+ * default. Paths in spec are relative to our directory, argv[0] with a '/' to cwd. */
 int scr_proc_start(const struct scr_proc_spec *spec, pid_t *pid, struct scr_err *err);
 /* Waits up to timeout_s seconds (< 0: for ever). *status: 0…255, or 128 + signal.
  * SCR_E_LOCKED when still running at the end of the time. */
 int scr_proc_wait(pid_t pid, double timeout_s, int *status, struct scr_err *err);
 /* Signal to the process group that new_group made; one that is gone is success. */
 int scr_proc_kill_group(pid_t pid, int signo, struct scr_err *err);
-/* Whole run with stdout captured (malloc'd, NUL-terminated; NULL pointer: inherited). When
- * the time is over the program (with new_group, its group) gets SIGTERM, two seconds later
- * SIGKILL, and the result is SCR_E_LOCKED. Ends with the program, even if a daemon it left
- * holds its stdout. *status is -1 on error. */
-int scr_proc_run(const struct scr_proc_spec *spec, double timeout_s, char **out, int *status,
-                 struct scr_err *err);
+/* Whole run with stdout captured (malloc'd, NUL-terminated; NULL pointer: inherited).
+ * When the time is over the program (with new_group, its group) gets SIGTERM, two
+ * seconds later SIGKILL, and the result is SCR_E_LOCKED. Ends with the program, even if
+ * a daemon it left holds its stdout. *status is -1 on error. */
+int scr_proc_run(const struct scr_proc_spec *spec, double timeout_s, char **out,
+                 int *status, struct scr_err *err);
 
 #endif

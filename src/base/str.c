@@ -112,14 +112,18 @@ char *scr_strdup(const char *s)
 
 void *scr_calloc(size_t n, size_t size)
 {
-    return n == 0 || size == 0 ? calloc(1, 1) : calloc(n, size);
+    size_t bytes;
+    if (__builtin_mul_overflow(n, size, &bytes))
+        return NULL;
+    return calloc(1, bytes ? bytes : 1);
 }
 
 void *scr_reallocarray(void *p, size_t n, size_t size)
 {
-    if (n == 0 || size == 0)
-        return realloc(p, 1);
-    return reallocarray(p, n, size);
+    size_t bytes;
+    if (__builtin_mul_overflow(n, size, &bytes))
+        return NULL;
+    return realloc(p, bytes ? bytes : 1);
 }
 
 /* --- conversions --- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Growing strings, and strict conversions. Nothing here truncates or ignores trailing text. */
+/* Growing strings, and strict conversions. Nothing here truncates or ignores trailing
+ * text. */
 #ifndef SCR_BASE_STR_H
 #define SCR_BASE_STR_H
 
@@ -7,15 +8,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A growing byte buffer that is always NUL-terminated past len once anything was appended.
- * Starts as SCR_STR_INIT. After a failed allocation it is empty and bad stays 1, so a chain
- * of appends needs one check at the end. */
+/* A growing byte buffer that is always NUL-terminated past len once anything was
+ * appended. Starts as SCR_STR_INIT. After a failed allocation it is empty and bad stays
+ * 1, so a chain of appends needs one check at the end. */
 struct scr_str {
     char *p;
     size_t len, cap;
     int bad;
 };
-#define SCR_STR_INIT { 0, 0, 0, 0 }
+#define SCR_STR_INIT                                                                   \
+    {                                                                                  \
+        0, 0, 0, 0                                                                     \
+    }
 
 void scr_str_free(struct scr_str *s);
 void scr_str_append(struct scr_str *s, const char *text);
@@ -24,7 +28,8 @@ void scr_str_printf(struct scr_str *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void scr_str_vprintf(struct scr_str *s, const char *fmt, va_list ap)
     __attribute__((format(printf, 2, 0)));
-/* Hands the text over (caller frees; "" if nothing was appended); NULL if bad. Resets s. */
+/* Hands the text over (caller frees; "" if nothing was appended); NULL if bad. Resets
+ * s. */
 char *scr_str_take(struct scr_str *s);
 
 /* malloc'd printf; NULL when out of memory. */
@@ -36,8 +41,8 @@ void *scr_calloc(size_t n, size_t size);
 /* realloc to n*size with overflow check; NULL leaves p untouched. */
 void *scr_reallocarray(void *p, size_t n, size_t size);
 
-/* Whole-string decimal conversions: optional sign, digits, nothing else; return 1 on success
- * and set *out, 0 (out untouched) on empty, trailing text or overflow. */
+/* Whole-string decimal conversions: optional sign, digits, nothing else; return 1 on
+ * success and set *out, 0 (out untouched) on empty, trailing text or overflow. */
 int scr_parse_i64(const char *s, int64_t *out);
 int scr_parse_u64(const char *s, uint64_t *out);
 int scr_parse_int(const char *s, int *out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The table of system calls. Every file-system call of SCR goes through one, so that a test
- * can make the n-th one fail. Members have the meaning, return values and errno of the
- * POSIX calls they are named after. Only src/base calls them directly; higher layers use
- * io.h, dir.h, lock.h and the object headers. */
+/* The table of system calls. Every file-system call of SCR goes through one, so that a
+ * test can make the n-th one fail. Members have the meaning, return values and errno of
+ * the POSIX calls they are named after. Only src/base calls them directly; higher
+ * layers use io.h, dir.h, lock.h and the object headers. */
 #ifndef SCR_BASE_SYS_H
 #define SCR_BASE_SYS_H
 
@@ -31,7 +31,8 @@ struct scr_sys {
     int (*fchmod)(int fd, mode_t mode);
     int (*fchown)(int fd, uid_t uid, gid_t gid);
     int (*futimens)(int fd, const struct timespec times[2]);
-    int (*setlk)(int fd, struct flock *lk); /* non-blocking open-file-description lock */
+    int (*setlk)(int fd,
+                 struct flock *lk); /* non-blocking open-file-description lock */
     DIR *(*fdopendir)(int fd);
     struct dirent *(*readdir)(DIR *dir);
     int (*closedir)(DIR *dir);

@@ -23,7 +23,8 @@ static const char *split_number(const char *s, char num[NUMBER_MAX])
         return NULL;
     memcpy(num, s, n);
     num[n] = '\0';
-    return s + n + strspn(s + n, " ");
+    const char *unit = s + n + strspn(s + n, " ");
+    return *unit == '\0' && unit != s + n ? NULL : unit; /* no blanks before nothing */
 }
 
 /* --- sizes --- */
@@ -54,8 +55,10 @@ int scr_parse_size(const char *s, uint64_t *bytes)
 
     uint64_t whole;
     if (scr_parse_u64(num, &whole)) { /* exact, where a double is not */
-        uint64_t scale = (uint64_t)1 << (10 * power);
-        return !__builtin_mul_overflow(whole, scale, bytes);
+        if (__builtin_mul_overflow(whole, (uint64_t)1 << (10 * power), &whole))
+            return 0;
+        *bytes = whole;
+        return 1;
     }
     double v;
     if (!scr_parse_f64(num, &v))
@@ -81,7 +84,8 @@ const char *scr_format_size(uint64_t bytes, char *buf, size_t n)
     }
     /* In whole numbers, so that no locale's decimal comma gets in. */
     uint64_t whole = bytes / unit;
-    uint64_t hundredths = (uint64_t)((double)(bytes % unit) * 100.0 / (double)unit);
+    uint64_t per_1024 = bytes % unit >> (10 * power - 10);
+    uint64_t hundredths = per_1024 * 100 / 1024;
     snprintf(buf, n, "%llu.%02llu %ciB", (unsigned long long)whole,
              (unsigned long long)hundredths, toupper(size_letters[power - 1]));
     return buf;

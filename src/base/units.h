@@ -7,21 +7,25 @@
 #include <stdint.h>
 #include <time.h>
 
-/* "64", "1.5g", "128KiB", "2 TB": k m g t p e, optional b or ib, base 1024, fractions allowed,
- * rounded down to whole bytes. 1 on success, 0 on anything else, negatives or overflow. */
+/* "64", "1.5g", "128KiB", "2 TB": k m g t p e, optional b or ib, base 1024, fractions
+ * allowed, rounded down to whole bytes. 1 on success, 0 on anything else, negatives or
+ * overflow. */
 int scr_parse_size(const char *s, uint64_t *bytes);
 
-/* "90", "1.5h", "30m", "2d", "10s": seconds by default. 1 on success; negatives fail. */
+/* "90", "1.5h", "30m", "2d", "10s": seconds by default. 1 on success; negatives fail.
+ */
 int scr_parse_seconds(const char *s, double *seconds);
 
 /* "512 B", "1.50 MiB" … into buf (at least 32 bytes); returns buf. */
 const char *scr_format_size(uint64_t bytes, char *buf, size_t n);
 
-/* Local time "2014-01-14T11:26:06" (FORMATS.md timestamps) and back; buf at least 32 bytes. */
+/* Local time "2014-01-14T11:26:06" (FORMATS.md timestamps) and back; buf at least 32
+ * bytes. */
 const char *scr_format_stamp(time_t t, char *buf, size_t n);
 int scr_parse_stamp(const char *s, time_t *t);
 
-/* ISO 8601 with microseconds and zone, "2014-01-14T11:26:06.000123+01:00"; buf ≥ 48 bytes. */
+/* ISO 8601 with microseconds and zone, "2014-01-14T11:26:06.000123+01:00"; buf ≥ 48
+ * bytes. */
 const char *scr_format_iso(const struct timespec *t, char *buf, size_t n);
 
 /* Seconds of a clock that never goes back, and microseconds since the epoch. */

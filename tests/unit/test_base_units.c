@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Sizes and times as people write them. */
+#include "helper_tmp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+
+static void sizes_people_write(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } rows[] = {
+        { "0", 0 },
+        { "64", 64 },
+        { "64b", 64 },
+        { "1k", 1024 },
+        { "128KiB", 131072 },
+        { "2 TB", (uint64_t)2 << 40 },
+        { "1.5g", (uint64_t)3 << 29 },
+        { "0.5k", 512 },
+        { "1.0001k", 1024 },
+        { "1.9", 1 },
+        { "15E", (uint64_t)15 << 60 },
+        { "18446744073709551615", UINT64_MAX },
+        { "9007199254740993", 9007199254740993u }, /* no double has this value */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        uint64_t v = 1;
+        assert_int_equal(scr_parse_size(rows[i].text, &v), 1);
+        assert_true(v == rows[i].bytes);
+    }
+}
+
+static void sizes_that_are_none(void **state)
+{
+    (void)state;
+    static const char *const bad[] = { "",
+                                       "k",
+                                       "-1",
+                                       "+1",
+                                       " 1",
+                                       "1 ",
+                                       "1kk",
+                                       "1kib2",
+                                       "1x",
+                                       "16E",
+                                       "1e3",
+                                       "0x10",
+                                       "1.2.3",
+                                       ".",
+                                       "1,5k",
+                                       "1 k b",
+                                       "99999999999999999999",
+                                       "16.0E" };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        uint64_t v = 42;
+        assert_int_equal(scr_parse_size(bad[i], &v), 0);
+        assert_true(v == 42);
+    }
+    assert_int_equal(scr_parse_size(NULL, &(uint64_t){ 0 }), 0);
+}
+
+static void sizes_printed(void **state)
+{
+    (void)state;
+    char b[32];
+    assert_string_equal(scr_format_size(0, b, sizeof b), "0 B");
+    assert_string_equal(scr_format_size(1023, b, sizeof b), "1023 B");
+    assert_string_equal(scr_format_size(1024, b, sizeof b), "1.00 KiB");
+    assert_string_equal(scr_format_size(3 << 19, b, sizeof b), "1.50 MiB");
+    assert_string_equal(scr_format_size(1048575, b, sizeof b), "1023.99 KiB");
+    assert_string_equal(scr_format_size(UINT64_MAX, b, sizeof b), "15.99 EiB");
+}
+
+static void durations(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double seconds;
+    } rows[] = { { "90", 90 },     { "10s", 10 }, { "30m", 1800 }, { "1.5h", 5400 },
+                 { "2D", 172800 }, { "0", 0 },    { "2 h", 7200 } };
+    double v = -1;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_equal(scr_parse_seconds(rows[i].text, &v), 1);
+        assert_true(v == rows[i].seconds);
+    }
+    static const char *const bad[] = {
+        "", "-1", "1w", "h", "1h30m", "nan", "1e3", "."
+    };
+    v = -1;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(scr_parse_seconds(bad[i], &v), 0);
+    assert_true(v == -1);
+}
+
+static void stamps_there_and_back(void **state)
+{
+    (void)state;
+    char b[32];
+    time_t t = 0;
+    setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+    tzset();
+    assert_int_equal(scr_parse_stamp("2014-01-14T11:26:06", &t), 1);
+    assert_true(t == 1389695166);
+    assert_string_equal(scr_format_stamp(t, b, sizeof b), "2014-01-14T11:26:06");
+    assert_int_equal(scr_parse_stamp("2014-07-14T11:26:06", &t), 1);
+    assert_true(t == 1405329966);
+
+    static const char *const bad[] = { "",
+                                       "2014-01-14",
+                                       "2014-01-14 11:26:06",
+                                       "2014-02-30T00:00:00",
+                                       "2014-13-01T00:00:00",
+                                       "2014-01-14T24:00:00",
+                                       "2014-01-14T11:60:00",
+                                       "2014-01-14T11:26:06Z",
+                                       "2014-01-14T11:26:+6" };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(scr_parse_stamp(bad[i], &t), 0);
+    assert_int_equal(scr_parse_stamp(NULL, &t), 0);
+    assert_true(t == 1405329966);
+}
+
+static void iso_times_carry_the_zone(void **state)
+{
+    (void)state;
+    char b[48];
+    struct timespec t = { 1389695166, 123456 };
+    setenv("TZ", "XXX-1", 1);
+    tzset();
+    assert_string_equal(scr_format_iso(&t, b, sizeof b),
+                        "2014-01-14T11:26:06.000123+01:00");
+    setenv("TZ", "XXX3:30", 1);
+    tzset();
+    assert_string_equal(scr_format_iso(&t, b, sizeof b),
+                        "2014-01-14T06:56:06.000123-03:30");
+}
+
+static void clocks_run(void **state)
+{
+    (void)state;
+    double a = scr_now_mono(), b = scr_now_mono();
+    assert_true(b >= a && a > 0);
+    uint64_t us = scr_now_usec();
+    assert_true(us / 1000000u >= (uint64_t)time(NULL) - 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_people_write),
+        cmocka_unit_test(sizes_that_are_none),
+        cmocka_unit_test(sizes_printed),
+        cmocka_unit_test(durations),
+        cmocka_unit_test(stamps_there_and_back),
+        cmocka_unit_test(iso_times_carry_the_zone),
+        cmocka_unit_test(clocks_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
