@@ -235,6 +235,34 @@ static void compression_loses_nothing(void **state)
     }
 }
 
+/* Whatever stands in a list, it is refused or it comes back. */
+static void garbage_is_refused_or_kept(void **state)
+{
+    (void)state;
+    static const char letters[] = "n[],-019]-,[1a.";
+    uint32_t seed = 99;
+    int accepted = 0;
+    for (int round = 0; round < 200000; round++) {
+        char text[24];
+        seed = seed * 1664525u + 1013904223u;
+        size_t n = seed >> 24 & 15;
+        for (size_t i = 0; i < n; i++) {
+            seed = seed * 1664525u + 1013904223u;
+            text[i] = letters[(seed >> 16) % (sizeof letters - 1)];
+        }
+        text[n] = '\0';
+        char *got = expanded(text);
+        if (got == NULL)
+            continue;
+        char *packed = compressed(got, 0);
+        is(expanded(packed), got);
+        free(packed);
+        free(got);
+        accepted++;
+    }
+    assert_true(accepted > 1000);
+}
+
 static void sets_keep_the_order_of_the_first(void **state)
 {
     (void)state;
@@ -276,6 +304,7 @@ int main(void)
         cmocka_unit_test(sorted_lists_are_by_prefix_and_number),
         cmocka_unit_test(names_that_would_not_come_back_are_not_compressed),
         cmocka_unit_test(compression_loses_nothing),
+        cmocka_unit_test(garbage_is_refused_or_kept),
         cmocka_unit_test(sets_keep_the_order_of_the_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

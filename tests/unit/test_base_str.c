@@ -146,7 +146,7 @@ static void numbers_with_fractions(void **state)
 static void a_decimal_comma_of_the_application_changes_nothing(void **state)
 {
     (void)state;
-    if (setlocale(LC_NUMERIC, "de_DE.UTF-8") == NULL)
+    if (!setlocale(LC_NUMERIC, "de_DE.UTF-8") && !setlocale(LC_NUMERIC, "fr_FR.UTF-8"))
         skip();
     double v = 0;
     int ok = scr_parse_f64("1.5", &v);
