@@ -42,15 +42,6 @@ static int remove_files(struct scr_ctx *ctx, int id, int owner, struct scr_err *
     return rc;
 }
 
-/* Directories without files are named by no map entry: where this rank's would be. */
-static void remove_own_dirs(struct scr_ctx *ctx, int id)
-{
-    for (int i = 0; i < ctx->descs.nstores; i++)
-        if (ctx->cache_dirs && ctx->cache_dirs[i])
-            scr_cache_remove_rank(&ctx->env, ctx->cache_dirs[i], id, ctx->world.rank,
-                                  NULL);
-}
-
 static int delete_local(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     int n = 0, *ranks = NULL;
@@ -62,7 +53,6 @@ static int delete_local(struct scr_ctx *ctx, int id, struct scr_err *err)
         rc = rc == SCR_OK ? one : rc;
     }
     free(ranks);
-    remove_own_dirs(ctx, id);
     /* Files first, then the record that names them (invariant C1). */
     if (rc == SCR_OK) {
         scr_filemap_remove_dataset(ctx->map, id);
@@ -71,26 +61,21 @@ static int delete_local(struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc;
 }
 
-/* Last one out: removes the dataset directories that are empty on each node by now. */
+/* After all ranks: what is left without a record, as of a rebuild that died, goes too.
+ */
 static void sweep_dirs(struct scr_ctx *ctx, int id)
 {
-    for (int i = 0; i < ctx->descs.nstores; i++) {
-        if (ctx->cache_dirs == NULL || ctx->cache_dirs[i] == NULL)
-            continue;
-        char *dir = scr_cache_dset_dir(ctx->cache_dirs[i], id);
-        char *red = dir ? scr_path_join(dir, ".scr") : NULL;
-        if (red)
-            scr_dir_prune(ctx->env.sys, red, ctx->cache_dirs[i], NULL);
-        free(red);
-        free(dir);
-    }
+    for (int i = 0; i < ctx->descs.nstores && ctx->node.rank == 0; i++)
+        if (ctx->cache_dirs && ctx->cache_dirs[i])
+            scr_cache_remove(&ctx->env, ctx->cache_dirs[i], id, NULL);
 }
 
 int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     scr_hash_unset_kv_int(ctx->ready, "READY", id);
     int rc = scr_agree_all(&ctx->world, delete_local(ctx, id, err), err);
-    sweep_dirs(ctx, id);
+    if (rc == SCR_OK)
+        sweep_dirs(ctx, id);
     int rc2 = scr_flush_forget_all(ctx, id, rc == SCR_OK ? err : NULL);
     return rc != SCR_OK ? rc : rc2;
 }

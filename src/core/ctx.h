@@ -92,10 +92,11 @@ struct scr_ctx {
 struct scr_ctx *scr_ctx_new(void);
 /* Frees everything; collective if Init had made communicators. */
 void scr_ctx_free(struct scr_ctx *ctx);
-int scr_init_all(struct scr_ctx *ctx, struct scr_err *err);
+/* Over the ranks of comm (the façade: MPI_COMM_WORLD), which is duplicated. */
+int scr_init_all(struct scr_ctx *ctx, MPI_Comm comm, struct scr_err *err);
 int scr_finalize_all(struct scr_ctx *ctx, struct scr_err *err);
-/* SCR_Config: *reply is malloc'd or NULL. */
-int scr_config_all(struct scr_ctx *ctx, const char *text, char **reply,
+/* SCR_Config: *reply is malloc'd or NULL. comm: who calls, before scr_init_all; ignored after. */
+int scr_config_all(struct scr_ctx *ctx, MPI_Comm comm, const char *text, char **reply,
                    struct scr_err *err);
 
 /* --- where this rank is (topo.c) --- */

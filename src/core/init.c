@@ -109,14 +109,14 @@ static int query_all(struct scr_ctx *ctx, const struct scr_comm *comm, const cha
     return rc;
 }
 
-int scr_config_all(struct scr_ctx *ctx, const char *text, char **reply,
+int scr_config_all(struct scr_ctx *ctx, MPI_Comm from, const char *text, char **reply,
                    struct scr_err *err)
 {
     struct scr_comm temp = SCR_COMM_INIT;
     const struct scr_comm *comm = &ctx->world;
     *reply = NULL;
     if (ctx->world.comm == MPI_COMM_NULL) {
-        int rc = scr_comm_dup_all(MPI_COMM_WORLD, &temp, err);
+        int rc = scr_comm_dup_all(from, &temp, err);
         if (rc != SCR_OK)
             return rc;
         comm = &temp;
@@ -269,9 +269,9 @@ static int start_all(struct scr_ctx *ctx, struct scr_err *err)
     return rc;
 }
 
-int scr_init_all(struct scr_ctx *ctx, struct scr_err *err)
+int scr_init_all(struct scr_ctx *ctx, MPI_Comm comm, struct scr_err *err)
 {
-    int rc = scr_comm_dup_all(MPI_COMM_WORLD, &ctx->world, err);
+    int rc = scr_comm_dup_all(comm, &ctx->world, err);
     if (rc != SCR_OK)
         return rc;
     ctx->log.quiet = ctx->world.rank != 0;

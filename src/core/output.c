@@ -312,6 +312,6 @@ int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
     if (rc == SCR_OK && is_ckpt && scr_halt_ckpt_all(ctx, &halt) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "halt conditions not read: %s", halt.text);
     ctx->times.compute_start = scr_now_mono();
-    scr_phase_all(ctx, "compute", ctx->last_id);
+    scr_phase_all(ctx, "compute", scr_cache_newest_ckpt(ctx, 0));
     return rc;
 }

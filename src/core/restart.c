@@ -501,7 +501,7 @@ int scr_complete_restart_all(struct scr_ctx *ctx, int valid, struct scr_err *err
         note_restart_all(ctx);
         scr_restart_fini(&ctx->restart);
         ctx->tried_below = 0;
-        scr_phase_all(ctx, "compute", ctx->last_id);
+        scr_phase_all(ctx, "compute", scr_cache_newest_ckpt(ctx, 0));
         return SCR_OK;
     }
     struct scr_err why = SCR_ERR_INIT;
