@@ -1,0 +1,531 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writes the golden files of the formats, beside this script: <format>/good-*.scr and
+<format>/bad-<error>-*.scr.
+
+It is a second encoder, written from the manual pages and sharing nothing with the C code: the
+tests decode every good file and must encode it to the same bytes, and every bad file must give
+the error in its name. The outputs are committed; run it again only to add files.
+"""
+import os
+import struct
+import zlib
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MAGIC, TYPE, VERSION, FLAG_CRC = 0x951FC3F5, 1, 1, 1
+
+
+def packed(tree):
+    """tree: a dict of key -> tree, a list of keys with empty trees, or one value."""
+    if isinstance(tree, list):
+        tree = {key: {} for key in tree}
+    elif not isinstance(tree, dict):
+        tree = {str(tree): {}}
+    out = struct.pack(">I", len(tree))
+    for key, below in tree.items():
+        out += str(key).encode("utf-8", "surrogateescape") + b"\0" + packed(below)
+    return out
+
+
+def enclosed(body, magic=MAGIC, kind=TYPE, version=VERSION, flags=FLAG_CRC, size=None, crc=None):
+    """A hash file around packed bytes; the keyword arguments make it a wrong one."""
+    trailer = 4 if flags & FLAG_CRC else 0
+    if size is None:
+        size = 20 + len(body) + trailer
+    head = struct.pack(">IHHQI", magic, kind, version, size, flags) + body
+    if crc is None:
+        crc = zlib.crc32(head)
+    return head + (struct.pack(">I", crc) if trailer else b"")
+
+
+def hash_file(tree):
+    return enclosed(packed(tree))
+
+
+def write(name, data):
+    path = os.path.join(HERE, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as f:
+        f.write(data if isinstance(data, bytes) else hash_file(data))
+
+
+def without(tree, *keys):
+    return {k: v for k, v in tree.items() if k not in keys}
+
+
+# --- hash files ---
+
+NODES = {"NODES": 3}
+
+
+def nest(depth):
+    """Packed bytes of keys below each other."""
+    return b"\0\0\0\1k\0" * depth + b"\0\0\0\0"
+
+
+def hash_files():
+    write("hashfile/good-nodes.scr", NODES)
+    write("hashfile/good-empty.scr", {})
+    write("hashfile/good-empty-keys.scr", {"": {"": {}}, "a": {"": {}}})
+    write("hashfile/good-order.scr", {"z": 1, "a": 2, "m": {"9": {}, "10": {}, "1": {}}})
+    write("hashfile/good-bytes.scr", {"tab\tnewline\n": "caf\u00e9", "\udcff\udcfe": {}})
+    write("hashfile/good-depth-64.scr", enclosed(nest(64)))
+    write("hashfile/good-keys-1000.scr", {"KEY": {"%d" % i: i * i for i in range(1000)}})
+    write("hashfile/plain-no-crc.scr", enclosed(packed(NODES), flags=0))
+    write("hashfile/plain-zero-length.scr", b"")
+
+    nodes = hash_file(NODES)
+    bad = {
+        "corrupt-header-cut": nodes[:19],
+        "corrupt-cut": nodes[:-1],
+        "corrupt-one-byte-more": nodes + b"\0",
+        "corrupt-crc": enclosed(packed(NODES), crc=0xD64A1F78),
+        "corrupt-magic": enclosed(packed(NODES), magic=0x951FC3F4),
+        "corrupt-magic-swapped": enclosed(packed(NODES), magic=0xF5C31F95),
+        "corrupt-type": enclosed(packed(NODES), kind=2),
+        "corrupt-version-0": enclosed(packed(NODES), version=0),
+        "corrupt-size-small": enclosed(packed(NODES), size=43),
+        "corrupt-size-zero": enclosed(packed(NODES), size=0),
+        "corrupt-size-huge": enclosed(packed(NODES), size=2**64 - 1),
+        "corrupt-size-header-only": enclosed(b"", flags=0, size=20),
+        "corrupt-no-room-for-crc": struct.pack(">IHHQI", MAGIC, TYPE, VERSION, 20, FLAG_CRC),
+        "corrupt-count-huge": enclosed(b"\xff\xff\xff\xff" + packed(NODES)[4:]),
+        "corrupt-count-one-more": enclosed(b"\0\0\0\2" + packed(NODES)[4:]),
+        "corrupt-count-one-less": enclosed(b"\0\0\0\0" + packed(NODES)[4:]),
+        "corrupt-count-cut": enclosed(b"\0\0\0"),
+        "corrupt-inner-count-huge": enclosed(b"\0\0\0\1NODES\0\x7f\xff\xff\xff"),
+        "corrupt-key-unterminated": enclosed(b"\0\0\0\1" + b"NODES" * 9),
+        "corrupt-key-twice": enclosed(b"\0\0\0\2A\0\0\0\0\0A\0\0\0\0\0"),
+        "corrupt-depth-65": enclosed(nest(65)),
+        "corrupt-depth-bomb": enclosed(nest(1000)),
+        "corrupt-text": b"NODES=3\n# this is no hash file\n",
+        "version-2": enclosed(packed(NODES), version=2),
+        "version-65535": enclosed(packed(NODES), version=65535),
+        "version-flags": enclosed(packed(NODES), flags=3),
+    }
+    for name, data in bad.items():
+        write("hashfile/bad-%s.scr" % name, data)
+
+
+# --- datasets, filemaps ---
+
+
+def dataset(number, name=None, **more):
+    d = {
+        "ID": number,
+        "NAME": name or "ckpt.%d" % number,
+        "USER": "user1",
+        "JOBNAME": "simulation123",
+        "JOBID": "112573",
+        "CLUSTER": "atlas",
+        "SIZE": 2097182,
+        "FILES": 4,
+        "CREATED": 1312850690668536,
+        "CKPT": number,
+        "COMPLETE": 1,
+        "FLAG_CKPT": 1,
+        "FLAG_OUTPUT": 0,
+    }
+    d.update(more)
+    return d
+
+
+def meta(rank, size, crc):
+    name = "rank_%d.ckpt" % rank
+    return {
+        "FILE": name,
+        "ORIG": "ckpt.6/" + name,
+        "PATH": "ckpt.6",
+        "NAME": name,
+        "TYPE": "FULL",
+        "COMPLETE": 1,
+        "SIZE": size,
+        "CRC": crc,
+        "RANK": rank,
+        "RANKS": 4,
+        "DSET": 6,
+        "MODE": 33152,
+        "UID": 1000,
+        "GID": 100,
+        "ATIME_SECS": 1312850690,
+        "ATIME_NSECS": 668536000,
+        "CTIME_SECS": 1312850690,
+        "CTIME_NSECS": 668536000,
+        "MTIME_SECS": 1312850690,
+        "MTIME_NSECS": 668536000,
+    }
+
+
+def filemaps():
+    cache = "/tmp/user1/scr.112573/scr.dataset.6/rank.2/rank_2.ckpt"
+    entry = {
+        "DSETDESC": dataset(6),
+        "REDDESC": {"ENABLED": 1, "TYPE": "XOR", "STORE": "/tmp"},
+        "FILES": 1,
+        "FILE": {cache: {"META": meta(2, 524296, "0x738bb68f")}},
+        "PARTNER": "atlas56",
+    }
+    good = {"DSET": {"6": {"RANK": ["2"]}}, "RANK": {"2": {"DSET": {"6": entry}}}}
+    write("filemap/good-one-rank.scr", good)
+    # what is copied to a dataset directory: relative names, no redundancy descriptor
+    scavenged = {
+        "DSETDESC": dataset(6, "scr.dataset.6"),
+        "FILES": 2,
+        "FILE": {
+            "3_of_4_in_0.xor": {
+                "META": {
+                    "RANKS": 4,
+                    "COMPLETE": 1,
+                    "SIZE": 175693,
+                    "TYPE": "XOR",
+                    "FILE": "3_of_4_in_0.xor",
+                    "CRC": "0x2ef519a1",
+                }
+            },
+            "rank_2.ckpt": {"META": meta(2, 524296, "0x738bb68f")},
+        },
+    }
+    write(
+        "filemap/good-scavenged.scr",
+        {"DSET": {"6": {"RANK": ["2"]}}, "RANK": {"2": {"DSET": {"6": scavenged}}}},
+    )
+    write(
+        "filemap/good-no-files.scr",
+        {
+            "DSET": {"10": {"RANK": ["20"]}, "11": {"RANK": ["20", "28"]}},
+            "RANK": {
+                "20": {"DSET": {"10": {"FILES": 0}, "11": {}}},
+                "28": {"DSET": {"11": {"FILE": ["/ssd/foo_28.ckpt.11"]}}},
+            },
+        },
+    )
+    write("filemap/good-empty.scr", {})
+
+    def one(dset, rank, entry):
+        return {"DSET": {dset: {"RANK": [rank]}}, "RANK": {rank: {"DSET": {dset: entry}}}}
+
+    bad = {
+        "no-entry": {"DSET": {"6": {"RANK": ["2"]}}},
+        "no-index": {"RANK": {"2": {"DSET": ["6"]}}},
+        "other-rank": {"DSET": {"6": {"RANK": ["3"]}}, "RANK": {"2": {"DSET": ["6"]}}},
+        "other-dataset": {"DSET": {"7": {"RANK": ["2"]}}, "RANK": {"2": {"DSET": ["6"]}}},
+        "index-without-ranks": {"DSET": ["6"]},
+        "rank-not-a-number": one("6", "two", {}),
+        "rank-negative": one("6", "-2", {}),
+        "rank-huge": one("6", "99999999999", {}),
+        "dataset-not-a-number": one("six", "2", {}),
+        "files-negative": one("6", "2", {"FILES": -1}),
+        "files-two-values": one("6", "2", {"FILES": ["1", "2"]}),
+        "file-dotdot": one("6", "2", {"FILE": ["/tmp/../etc/passwd"]}),
+        "file-dotdot-relative": one("6", "2", {"FILE": ["../rank_2.ckpt"]}),
+        "file-empty": one("6", "2", {"FILE": [""]}),
+        "file-root": one("6", "2", {"FILE": ["/"]}),
+    }
+    for name, tree in bad.items():
+        write("filemap/bad-corrupt-%s.scr" % name, tree)
+    write("filemap/bad-corrupt-cut.scr", hash_file(good)[:-5])
+
+
+# --- prefix directory ---
+
+T1, T2, T3 = "2011-02-28T12:36:50", "2011-02-28T12:37:14", "2011-02-28T12:37:36"
+
+
+def indexes():
+    good = {
+        "VERSION": 2,
+        "CURRENT": "ckpt.12",
+        "NAME": {
+            "ckpt.12": {"DSET": 12},
+            "ckpt.6": {"DSET": 6},
+            "plot.7": {"DSET": 7},
+        },
+        "DSET": {
+            "12": {"DSET": dataset(12), "COMPLETE": 1, "FLUSHED": T2, "FETCHED": [T2, T3]},
+            "6": {"DSET": dataset(6), "COMPLETE": 1, "FLUSHED": T1, "FAILED": [T3]},
+            "7": {
+                "DSET": dataset(7, "plot.7", FLAG_CKPT=0, FLAG_OUTPUT=1),
+                "COMPLETE": 0,
+                "FLUSHED": T1,
+                "FUTURE": {"KEY": "kept"},
+            },
+        },
+    }
+    write("index/good-v2.scr", good)
+    write("index/good-v2-empty.scr", {"VERSION": 2})
+
+    dirs = ["scr.2011-02-28_12:37:14.1145655.18", "scr.2011-02-28_12:37:36.1145655.18"]
+    old6 = "scr.2011-02-28_12:36:50.1145655.6"
+    v1 = {
+        "VERSION": 1,
+        "DIR": {d: {"CKPT": d.rsplit(".", 1)[1]} for d in dirs + [old6]},
+        "CKPT": {
+            "18": {
+                "DIR": {
+                    dirs[1]: {"COMPLETE": 1, "FLUSHED": T3},
+                    dirs[0]: {"FAILED": [T3], "FETCHED": [T3], "COMPLETE": 1, "FLUSHED": T2},
+                }
+            },
+            "6": {"DIR": {old6: {"FETCHED": [T2], "COMPLETE": 1, "FLUSHED": T1}}},
+        },
+        "FUTURE": "kept",
+    }
+
+    def was(number, name, entry):
+        d = {"CKPT": number, "FLAG_CKPT": 1, "FLAG_OUTPUT": 0, "ID": number, "NAME": name}
+        return {**entry, "DIR": name, "DSET": d}
+
+    write("index/good-v1.scr", v1)
+    write(
+        "index/becomes-v1.scr",
+        {
+            "VERSION": 2,
+            "FUTURE": "kept",
+            "DSET": {
+                "18": was(18, dirs[1], {"COMPLETE": 1, "FLUSHED": T3}),
+                "6": was(6, old6, {"FETCHED": [T2], "COMPLETE": 1, "FLUSHED": T1}),
+            },
+            "NAME": {dirs[1]: {"DSET": 18}, old6: {"DSET": 6}},
+        },
+    )
+    # the last writers of version 1 knew datasets
+    late = {"ID": 3, "NAME": "scr.dataset.3", "SIZE": 10, "FILES": 2}
+    write(
+        "index/good-v1-datasets.scr",
+        {
+            "VERSION": 1,
+            "DIR": {"scr.dataset.3": {"DSET": 3}},
+            "DSET": {"3": {"DIR": {"scr.dataset.3": {"DSET": late, "COMPLETE": 1}}}},
+        },
+    )
+    write(
+        "index/becomes-v1-datasets.scr",
+        {
+            "VERSION": 2,
+            "DSET": {"3": {"DSET": late, "COMPLETE": 1, "DIR": "scr.dataset.3"}},
+            "NAME": {"scr.dataset.3": {"DSET": 3}},
+        },
+    )
+    # NAME that disagrees with DSET is mended
+    mended = dict(good)
+    mended["NAME"] = {"gone": {"DSET": 99}, "ckpt.6": {"DSET": 12}, "plot.7": {"DSET": 7}}
+    write("index/good-v2-names.scr", mended)
+    mended = dict(good)
+    mended["NAME"] = {"plot.7": {"DSET": 7}, "ckpt.12": {"DSET": 12}, "ckpt.6": {"DSET": 6}}
+    write("index/becomes-v2-names.scr", mended)
+
+    def v2(number, entry):
+        return {"VERSION": 2, "DSET": {number: entry}}
+
+    bad = {
+        "corrupt-no-version": without(good, "VERSION"),
+        "corrupt-version-0": {**good, "VERSION": 0},
+        "corrupt-version-text": {**good, "VERSION": "two"},
+        "corrupt-version-twice": {**good, "VERSION": ["1", "2"]},
+        "version-3": {**good, "VERSION": 3},
+        "corrupt-current-twice": {**good, "CURRENT": ["ckpt.12", "ckpt.6"]},
+        "corrupt-id-0": v2("0", {"DSET": dataset(0)}),
+        "corrupt-id-text": v2("six", {"DSET": dataset(6)}),
+        "corrupt-id-differs": v2("7", {"DSET": dataset(6)}),
+        "corrupt-no-dataset": v2("6", {"COMPLETE": 1}),
+        "corrupt-no-name": v2("6", {"DSET": without(dataset(6), "NAME")}),
+        "corrupt-size": v2("6", {"DSET": dataset(6, SIZE="-1")}),
+        "corrupt-complete": v2("6", {"DSET": dataset(6), "COMPLETE": "yes"}),
+        "corrupt-v1-dotdot": {"VERSION": 1, "CKPT": {"6": {"DIR": ["../elsewhere"]}}},
+        "corrupt-v1-absolute": {"VERSION": 1, "CKPT": {"6": {"DIR": ["/elsewhere"]}}},
+        "corrupt-v1-no-dir": {"VERSION": 1, "CKPT": ["6"]},
+        "corrupt-v1-id": {"VERSION": 1, "CKPT": {"x": {"DIR": ["d"]}}},
+        "corrupt-other-format": NODES,
+        "corrupt-cut": hash_file(good)[:100],
+    }
+    for name, tree in bad.items():
+        write("index/bad-%s.scr" % name, tree)
+
+
+def summaries():
+    good = {"VERSION": 6, "COMPLETE": 1, "DSET": dataset(18)}
+    write("summary/good-v6.scr", good)
+    part = {
+        "RANKS": 4,
+        "RANK": {
+            "0": {"FILE": {"rank_0.ckpt": {"SIZE": 524294, "CRC": "0x6697d4ef"}}},
+            "2": {"FILE": {"rank_2.ckpt": {"SIZE": 524296, "CRC": "0xb6a62246"}}},
+            "3": {"FILE": {"rank_3.ckpt": {"SIZE": 524297, "CRC": "0x213c897a"}}},
+            "1": {"FILE": {"rank_1.ckpt": {"SIZE": 524295, "CRC": "0x28eeb9e"}}},
+        },
+    }
+    write("summary/good-v6-inner-part.scr", {**good, "RANK2FILE": part})
+    write("summary/good-v5.scr", {"VERSION": 5, "CKPT": {"18": {"COMPLETE": 1, **part}}})
+    write(
+        "summary/becomes-v5.scr",
+        {
+            "VERSION": 6,
+            "COMPLETE": 1,
+            "DSET": {
+                "ID": 18,
+                "NAME": "scr.dataset.18",
+                "SIZE": 2097182,
+                "FILES": 4,
+                "CREATED": 0,
+                "CKPT": 18,
+                "FLAG_CKPT": 1,
+                "FLAG_OUTPUT": 0,
+            },
+            "RANK2FILE": {**part, "LEVEL": 0},
+        },
+    )
+    outside = {"RANKS": 1, "RANK": {"0": {"FILE": {"../x": {"SIZE": 1}}}}}
+    bad = {
+        "corrupt-no-version": without(good, "VERSION"),
+        "corrupt-version-4": {**good, "VERSION": 4},
+        "version-7": {**good, "VERSION": 7},
+        "corrupt-no-complete": without(good, "COMPLETE"),
+        "corrupt-complete-2": {**good, "COMPLETE": 2},
+        "corrupt-no-dataset": without(good, "DSET"),
+        "corrupt-dataset-without-id": {**good, "DSET": without(dataset(18), "ID")},
+        "corrupt-inner-part": {**good, "RANK2FILE": outside},
+        "corrupt-v5-two": {"VERSION": 5, "CKPT": {"1": {}, "2": {}}},
+        "corrupt-v5-none": {"VERSION": 5},
+        "corrupt-v5-no-ranks": {"VERSION": 5, "CKPT": {"1": {"COMPLETE": 1}}},
+        "corrupt-v5-outside": {"VERSION": 5, "CKPT": {"1": {"COMPLETE": 1, **outside}}},
+        "corrupt-other-format": NODES,
+    }
+    for name, tree in bad.items():
+        write("summary/bad-%s.scr" % name, tree)
+
+
+def rank2files():
+    root = {
+        "LEVEL": 1,
+        "RANKS": 4,
+        "RANK": {
+            "0": {"FILE": ".0.0", "OFFSET": 0, "FIRST": 0},
+            "2": {"FILE": ".0.2", "OFFSET": 0, "FIRST": 2},
+        },
+    }
+    part = {
+        "LEVEL": 0,
+        "RANKS": 4,
+        "RANK": {
+            "0": {"FILE": {"ckpt.18/rank_0.ckpt": {"SIZE": 524294, "CRC": "0x6697d4ef"}}},
+            "1": {"FILE": {"ckpt.18/rank_1.ckpt": {"SIZE": 524295, "CRC": "0x028eeb9e"}}},
+        },
+    }
+    write("rank2file/good-root.scr", root)
+    write("rank2file/good-root-level-2.scr", {**root, "LEVEL": 2, "RANK": {"0": {"FILE": ".1.0", "OFFSET": 0}}})
+    write("rank2file/good-part.scr", part)
+    plain = {"LEVEL": 0, "RANKS": 2, "RANK": {"0": {"FILE": ["a/b"]}, "1": {}}}
+    write("rank2file/good-part-without-sizes.scr", plain)
+
+    def files(tree, ranks=4, rank="0"):
+        return {"LEVEL": 0, "RANKS": ranks, "RANK": {rank: {"FILE": tree}}}
+
+    def parts(tree):
+        return {"LEVEL": 1, "RANKS": 4, "RANK": tree}
+
+    bad = {
+        "no-level": without(part, "LEVEL"),
+        "level-negative": {**part, "LEVEL": -1},
+        "level-9": {**root, "LEVEL": 9},
+        "no-ranks": without(part, "RANKS"),
+        "ranks-0": {**part, "RANKS": 0},
+        "rank-out-of-range": files({"a": {"SIZE": 1}}, ranks=2, rank="2"),
+        "rank-text": files({"a": {"SIZE": 1}}, rank="zero"),
+        "path-absolute": files({"/etc/passwd": {"SIZE": 1}}),
+        "path-dotdot": files({"a/../../b": {"SIZE": 1}}),
+        "path-empty": files({"": {"SIZE": 1}}),
+        "size-text": files({"a": {"SIZE": "big"}}),
+        "size-negative": files({"a": {"SIZE": -1}}),
+        "crc": files({"a": {"SIZE": 1, "CRC": "0x123456789"}}),
+        "part-name-slash": parts({"0": {"FILE": "/../../x"}}),
+        "part-name-other": parts({"0": {"FILE": ".0.1"}}),
+        "part-without-name": parts({"0": {"OFFSET": 0}}),
+        "part-offset": parts({"0": {"FILE": ".0.0", "OFFSET": 20}}),
+    }
+    for name, tree in bad.items():
+        write("rank2file/bad-corrupt-%s.scr" % name, tree)
+
+
+def small_files():
+    halt = {
+        "CheckpointsLeft": 7,
+        "ExitAfter": 1298937600,
+        "ExitBefore": 1298944800,
+        "HaltSeconds": 1200,
+        "ExitReason": "SCR_FINALIZE_CALLED",
+    }
+    write("halt/good-all.scr", halt)
+    write("halt/good-counted-past-0.scr", {"CheckpointsLeft": -1})
+    write("halt/bad-corrupt-number.scr", {**halt, "ExitAfter": "noon"})
+    write("halt/bad-corrupt-two-numbers.scr", {**halt, "HaltSeconds": ["1", "2"]})
+    write("halt/bad-corrupt-two-reasons.scr", {**halt, "ExitReason": ["a", "b"]})
+    write("halt/bad-corrupt-overflow.scr", {**halt, "ExitBefore": 2**63})
+
+    write("nodes/good-4.scr", {"NODES": 4})
+    write("nodes/bad-noent-other-format.scr", halt)
+    write("nodes/bad-corrupt-0.scr", {"NODES": 0})
+    write("nodes/bad-corrupt-two.scr", {"NODES": ["3", "4"]})
+    write("nodes/bad-corrupt-text.scr", {"NODES": "four"})
+
+    def cached(number, places):
+        return {
+            "NAME": "ckpt.%d" % number,
+            "CKPT": 1,
+            "DSETDESC": dataset(number),
+            "LOCATION": places,
+        }
+
+    flush = {"DATASET": {"17": cached(17, ["CACHE"]), "18": cached(18, ["CACHE", "PFS"])}}
+    write("flush/good-two.scr", flush)
+    write("flush/bad-corrupt-cut.scr", hash_file(flush)[:60])
+
+    cache, prefix = "/tmp/user1/scr.1001186/scr.dataset.1/rank.0", "/p/user1/simulation123"
+    transfer = {
+        "FILES": {
+            cache + "/rank_0.ckpt": {
+                "DESTINATION": prefix + "/ckpt.1/rank_0.ckpt",
+                "SIZE": 524294,
+                "WRITTEN": 524294,
+            },
+            cache + "/rank_0.aux": {
+                "DESTINATION": prefix + "/ckpt.1/rank_0.aux",
+                "SIZE": 124,
+                "WRITTEN": 100,
+            },
+        },
+        "PERCENT": "0.000000",
+        "BW": "52428800.000000",
+        "COMMAND": "RUN",
+        "STATE": "STOPPED",
+        "FLAG": "DONE",
+    }
+    write("transfer/good-two.scr", transfer)
+
+    def file(**fields):
+        one = {"DESTINATION": "/p/a", "SIZE": 10, "WRITTEN": 0}
+        one.update(fields)
+        return {"FILES": {"/tmp/a": one}}
+
+    bad = {
+        "percent": {**transfer, "PERCENT": "half"},
+        "bw-negative": {**transfer, "BW": "-1.0"},
+        "bw-infinite": {**transfer, "BW": "inf"},
+        "command": {**transfer, "COMMAND": "DANCE"},
+        "state": {**transfer, "STATE": "LIMBO"},
+        "no-destination": {"FILES": {"/tmp/a": {"SIZE": 1}}},
+        "destination-relative": file(DESTINATION="a"),
+        "destination-dotdot": file(DESTINATION="/p/../etc/a"),
+        "source-relative": {"FILES": {"a": {"DESTINATION": "/p/a", "SIZE": 1}}},
+        "written-too-much": file(WRITTEN=11),
+        "size-text": file(SIZE="big"),
+    }
+    for name, tree in bad.items():
+        write("transfer/bad-corrupt-%s.scr" % name, tree)
+
+
+hash_files()
+filemaps()
+indexes()
+summaries()
+rank2files()
+small_files()
