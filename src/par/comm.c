@@ -3,6 +3,7 @@
  */
 #include "par/comm.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,15 +26,32 @@ int scr_mpi_check(int code, const char *what, struct scr_err *err)
     return scr_fail(err, SCR_E_MPI, 0, "%s: %s", what, text);
 }
 
+int scr_mpi_wait_status(MPI_Request *req, MPI_Status *st, const char *what,
+                        struct scr_err *err)
+{
+    int done = 0, code = MPI_SUCCESS;
+    while (!done && code == MPI_SUCCESS) {
+        code = MPI_Test(req, &done, st);
+        if (!done)
+            sched_yield();
+    }
+    return scr_mpi_check(code, what, err);
+}
+
 int scr_mpi_wait(MPI_Request *req, size_t n, const char *what, struct scr_err *err)
 {
     int rc = SCR_OK;
     for (size_t i = 0; i < n; i++) {
-        int code = MPI_Wait(&req[i], MPI_STATUS_IGNORE);
-        if (rc == SCR_OK)
-            rc = scr_mpi_check(code, what, err);
+        int rc1 = scr_mpi_wait_status(&req[i], MPI_STATUS_IGNORE, what, err);
+        rc = rc == SCR_OK ? rc1 : rc;
     }
     return rc;
+}
+
+int scr_mpi_finish(int code, MPI_Request *req, const char *what, struct scr_err *err)
+{
+    int rc = scr_mpi_check(code, what, err);
+    return rc == SCR_OK ? scr_mpi_wait(req, 1, what, err) : rc;
 }
 
 /* Takes over comm: our error handler, our rank and size. */
@@ -168,43 +186,34 @@ static void verdict_store(const struct verdict *v, struct scr_err *err)
 
 int scr_agree_all(const struct scr_comm *c, int rc, struct scr_err *err)
 {
-    int mine = rc != SCR_OK ? c->rank : c->size;
-    int first = c->size;
-    int code = MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, c->comm);
-    if (code != MPI_SUCCESS)
-        return rc != SCR_OK ? rc : scr_mpi_check(code, "agree on a code", err);
+    int first = (int)scr_min_all(c, rc != SCR_OK ? c->rank : c->size);
     if (first == c->size)
         return SCR_OK;
     struct verdict v = { 0 };
     if (c->rank == first)
         verdict_fill(&v, rc, c->rank, err);
-    code = MPI_Bcast(&v, (int)sizeof v, MPI_BYTE, first, c->comm);
-    if (code != MPI_SUCCESS)
-        return rc != SCR_OK ? rc : scr_mpi_check(code, "broadcast of an error", err);
+    if (scr_bcast_bytes_all(c, first, &v, sizeof v, err) != SCR_OK)
+        return rc != SCR_OK ? rc : SCR_E_MPI;
     verdict_store(&v, err);
     return v.code;
-}
-
-int scr_and_all(const struct scr_comm *c, int flag)
-{
-    int mine = flag != 0, all = 0;
-    return MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_LAND, c->comm) == MPI_SUCCESS &&
-           all;
-}
-
-int scr_or_all(const struct scr_comm *c, int flag)
-{
-    int mine = flag != 0, any = mine;
-    return MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_LOR, c->comm) == MPI_SUCCESS
-               ? any
-               : mine;
 }
 
 static int64_t reduce_i64(const struct scr_comm *c, int64_t v, MPI_Op op)
 {
     int64_t all = v;
-    return MPI_Allreduce(&v, &all, 1, MPI_INT64_T, op, c->comm) == MPI_SUCCESS ? all
-                                                                               : v;
+    MPI_Request req = MPI_REQUEST_NULL;
+    int code = MPI_Iallreduce(&v, &all, 1, MPI_INT64_T, op, c->comm, &req);
+    return scr_mpi_finish(code, &req, "reduction", NULL) == SCR_OK ? all : v;
+}
+
+int scr_and_all(const struct scr_comm *c, int flag)
+{
+    return reduce_i64(c, flag != 0, MPI_MIN) != 0;
+}
+
+int scr_or_all(const struct scr_comm *c, int flag)
+{
+    return reduce_i64(c, flag != 0, MPI_MAX) != 0;
 }
 
 int64_t scr_max_all(const struct scr_comm *c, int64_t v)
@@ -220,13 +229,24 @@ int64_t scr_min_all(const struct scr_comm *c, int64_t v)
 uint64_t scr_sum_all(const struct scr_comm *c, uint64_t v)
 {
     uint64_t all = v;
-    int code = MPI_Allreduce(&v, &all, 1, MPI_UINT64_T, MPI_SUM, c->comm);
-    return code == MPI_SUCCESS ? all : v;
+    MPI_Request req = MPI_REQUEST_NULL;
+    int code = MPI_Iallreduce(&v, &all, 1, MPI_UINT64_T, MPI_SUM, c->comm, &req);
+    return scr_mpi_finish(code, &req, "reduction", NULL) == SCR_OK ? all : v;
+}
+
+uint64_t scr_sum_below_all(const struct scr_comm *c, uint64_t v)
+{
+    uint64_t below = 0;
+    MPI_Request req = MPI_REQUEST_NULL;
+    int code = MPI_Iexscan(&v, &below, 1, MPI_UINT64_T, MPI_SUM, c->comm, &req);
+    int rc = scr_mpi_finish(code, &req, "sum of the ranks below", NULL);
+    return rc == SCR_OK && c->rank > 0 ? below : 0;
 }
 
 void scr_barrier_all(const struct scr_comm *c)
 {
-    MPI_Barrier(c->comm);
+    MPI_Request req = MPI_REQUEST_NULL;
+    scr_mpi_finish(MPI_Ibarrier(c->comm, &req), &req, "barrier", NULL);
 }
 
 int scr_bcast_bytes_all(const struct scr_comm *c, int root, void *buf, size_t n,
@@ -235,11 +255,24 @@ int scr_bcast_bytes_all(const struct scr_comm *c, int root, void *buf, size_t n,
     int rc = SCR_OK;
     for (size_t at = 0; at < n; at += BCAST_PIECE) {
         size_t piece = n - at < BCAST_PIECE ? n - at : BCAST_PIECE;
-        int code = MPI_Bcast((char *)buf + at, (int)piece, MPI_BYTE, root, c->comm);
-        if (rc == SCR_OK)
-            rc = scr_mpi_check(code, "broadcast", err);
+        MPI_Request req = MPI_REQUEST_NULL;
+        int code =
+            MPI_Ibcast((char *)buf + at, (int)piece, MPI_BYTE, root, c->comm, &req);
+        int rc1 = scr_mpi_finish(code, &req, "broadcast", err);
+        rc = rc == SCR_OK ? rc1 : rc;
     }
     return rc;
+}
+
+int scr_allgather_bytes_all(const struct scr_comm *c, const void *mine, size_t n,
+                            void *all, struct scr_err *err)
+{
+    MPI_Request req = MPI_REQUEST_NULL;
+    if (n > INT32_MAX)
+        return scr_fail(err, SCR_E_RANGE, 0, "gather %zu bytes of each rank", n);
+    int code =
+        MPI_Iallgather(mine, (int)n, MPI_BYTE, all, (int)n, MPI_BYTE, c->comm, &req);
+    return scr_mpi_finish(code, &req, "gather of all ranks", err);
 }
 
 int scr_bcast_str_all(const struct scr_comm *c, int root, char **s, struct scr_err *err)

@@ -48,9 +48,14 @@ int scr_or_all(const struct scr_comm *c, int flag);
 int64_t scr_max_all(const struct scr_comm *c, int64_t v);
 int64_t scr_min_all(const struct scr_comm *c, int64_t v);
 uint64_t scr_sum_all(const struct scr_comm *c, uint64_t v);
+/* Sum of v over the ranks below this one; 0 on rank 0. */
+uint64_t scr_sum_below_all(const struct scr_comm *c, uint64_t v);
 void scr_barrier_all(const struct scr_comm *c);
 /* From root to all; n may exceed 2^31. */
 int scr_bcast_bytes_all(const struct scr_comm *c, int root, void *buf, size_t n, struct scr_err *err);
+/* n bytes of each rank, by rank, into all (size * n bytes). For small communicators only. */
+int scr_allgather_bytes_all(const struct scr_comm *c, const void *mine, size_t n, void *all,
+                            struct scr_err *err);
 /* A malloc'd string (NULL allowed) from root to all. */
 int scr_bcast_str_all(const struct scr_comm *c, int root, char **s, struct scr_err *err);
 /* 1 on all ranks if n bytes at p are the same everywhere; 0 on all otherwise. */

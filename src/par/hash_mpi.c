@@ -112,9 +112,9 @@ static int take_more(const struct scr_comm *c, int from, uint64_t total,
     int rc = SCR_OK;
     for (uint64_t at = PAGE; at < total && rc == SCR_OK; at += PAGE) {
         int n = total - at < PAGE ? (int)(total - at) : PAGE;
-        int code =
-            MPI_Recv(page, n, MPI_BYTE, from, TAG_MORE, c->comm, MPI_STATUS_IGNORE);
-        rc = scr_mpi_check(code, "receive of a hash", err);
+        MPI_Request req = MPI_REQUEST_NULL;
+        int code = MPI_Irecv(page, n, MPI_BYTE, from, TAG_MORE, c->comm, &req);
+        rc = scr_mpi_finish(code, &req, "receive of a hash", err);
         scr_str_append_n(s, page, (size_t)n);
     }
     return rc;
@@ -128,8 +128,11 @@ static int letter_take(const struct scr_comm *c, int from, scr_hash *h,
     struct scr_str s = SCR_STR_INIT;
     MPI_Status st;
     int n = 0;
-    int code = MPI_Recv(page, PAGE, MPI_BYTE, from, TAG_FIRST, c->comm, &st);
+    MPI_Request req = MPI_REQUEST_NULL;
+    int code = MPI_Irecv(page, PAGE, MPI_BYTE, from, TAG_FIRST, c->comm, &req);
     int rc = scr_mpi_check(code, "receive of a hash", err);
+    if (rc == SCR_OK)
+        rc = scr_mpi_wait_status(&req, &st, "receive of a hash", err);
     if (rc == SCR_OK)
         rc = scr_mpi_check(MPI_Get_count(&st, MPI_BYTE, &n), "length of a hash", err);
     if (rc != SCR_OK)

@@ -8,7 +8,6 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "par/mpi_call.h"
 
 int scr_redset_init(struct scr_redset *r, const struct scr_protect *p,
                     const struct scr_set *set, int id, const char *dset_dir,
@@ -56,7 +55,6 @@ char *scr_redset_path(const struct scr_redset *r, const char *dset_dir)
 int scr_redset_geom_all(struct scr_redset *r, enum scr_scheme scheme, int k, int rc,
                         struct scr_err *err)
 {
-    const struct scr_comm *c = &r->set->comm;
     uint64_t mine = 0;
     uint64_t *len = scr_calloc((size_t)r->set->n, sizeof *len);
     if (len == NULL && rc == SCR_OK)
@@ -66,8 +64,7 @@ int scr_redset_geom_all(struct scr_redset *r, enum scr_scheme scheme, int k, int
         goto out;
     for (size_t i = 0; i < r->nfiles; i++)
         mine += r->files[i].size;
-    int code = MPI_Allgather(&mine, 1, MPI_UINT64_T, len, 1, MPI_UINT64_T, c->comm);
-    rc = scr_mpi_check(code, "lengths in a redundancy set", err);
+    rc = scr_allgather_bytes_all(&r->set->comm, &mine, sizeof mine, len, err);
     if (rc == SCR_OK)
         rc = scr_geom_init(&r->g, scheme, r->set->n, k, len, err);
     rc = scr_set_agree_all(r->set, rc, err);

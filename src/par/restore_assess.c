@@ -5,7 +5,6 @@
 
 #include "base/io.h"
 #include "base/str.h"
-#include "par/mpi_call.h"
 #include "par/restoring.h"
 
 static int check_file(const struct scr_restoring *s, const struct scr_member_file *f,
@@ -119,8 +118,7 @@ int scr_restore_assess_all(struct scr_restoring *s, struct scr_err *err)
     if (rc != SCR_OK)
         return rc;
     int mine = look(s);
-    int code = MPI_Allgather(&mine, 1, MPI_INT, s->have, 1, MPI_INT, c->comm);
-    rc = scr_mpi_check(code, "what is left of a redundancy set", err);
+    rc = scr_allgather_bytes_all(c, &mine, sizeof mine, s->have, err);
     if (rc == SCR_OK && !scr_geom_recoverable(&s->r.g, s->have))
         rc = refuse(s, err);
     return rc;

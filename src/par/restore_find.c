@@ -4,7 +4,6 @@
 
 #include "base/path.h"
 #include "base/str.h"
-#include "par/mpi_call.h"
 #include "par/restoring.h"
 
 /* --- the set --- */
@@ -252,8 +251,7 @@ static int find_current_all(struct scr_restoring *s, struct scr_err *err)
     rc = scr_set_agree_all(&s->set, rc, err);
     if (rc != SCR_OK)
         goto out;
-    int code = MPI_Allgather(&mine, 1, MPI_INT, has_header, 1, MPI_INT, c->comm);
-    rc = scr_mpi_check(code, "what is left of a redundancy set", err);
+    rc = scr_allgather_bytes_all(c, &mine, sizeof mine, has_header, err);
     if (rc == SCR_OK)
         rc = send_copies(s, has_header, out);
     int rc1 = scr_hash_exchange_all(c, out, in, err);

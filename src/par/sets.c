@@ -6,19 +6,16 @@
 
 #include "base/str.h"
 #include "ec/ec.h"
-#include "par/mpi_call.h"
 
 /* This rank's number when ranks are counted group by group. The first rank of a group
  * is its lowest, so the ranks that lead a group, in world order, put the groups in
  * order. */
 static int position(const struct scr_comm *world, const struct scr_comm *group)
 {
-    int lead = group->rank == 0 ? group->size : 0, before = 0;
-    MPI_Exscan(&lead, &before, 1, MPI_INT, MPI_SUM, world->comm);
-    if (world->rank == 0)
-        before = 0;
-    MPI_Bcast(&before, 1, MPI_INT, 0, group->comm);
-    return before + group->rank;
+    uint64_t lead = group->rank == 0 ? (uint64_t)group->size : 0;
+    uint64_t before = scr_sum_below_all(world, lead);
+    scr_bcast_bytes_all(group, 0, &before, sizeof before, NULL);
+    return (int)before + group->rank;
 }
 
 static int count_sets(int ranks, int largest_group, int set_size)
@@ -43,9 +40,8 @@ static int list_members(const struct scr_comm *world, struct scr_set *out,
     rc = scr_agree_all(&out->comm, rc, err);
     if (rc != SCR_OK)
         return rc;
-    int code =
-        MPI_Allgather(&world->rank, 1, MPI_INT, out->world, 1, MPI_INT, out->comm.comm);
-    rc = scr_mpi_check(code, "list of a redundancy set", err);
+    rc = scr_allgather_bytes_all(&out->comm, &world->rank, sizeof world->rank,
+                                 out->world, err);
     out->id = out->world[0];
     for (int i = 1; i < out->n; i++)
         if (out->world[i] < out->id)
