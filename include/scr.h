@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* SCR, the Scalable Checkpoint/Restart library: C interface.
  *
- * Calls are collective over MPI_COMM_WORLD unless marked local: every process makes them, in
- * the same order, between MPI_Init and MPI_Finalize, from one thread at a time. Every call
- * returns SCR_SUCCESS or an error code (scr_errors(7)) that is the same on all processes of a
- * collective call; one line on stderr says what is wrong, where it came from and what to do. An
- * error never ends the program. The only exit is the documented halt (SCR_Complete_output).
+ * Calls are collective over MPI_COMM_WORLD unless marked local: every process makes
+ * them, in the same order, between MPI_Init and MPI_Finalize, from one thread at a
+ * time. Every call returns SCR_SUCCESS or an error code (scr_errors(7)) that is the
+ * same on all processes of a collective call; one line on stderr says what is wrong,
+ * where it came from and what to do. An error never ends the program. The only exit is
+ * the documented halt (SCR_Complete_output).
  *
  *     SCR_Init();
  *     int have; char name[SCR_MAX_FILENAME];
@@ -41,9 +42,10 @@ extern "C" {
 #define SCR_MAX_FILENAME 1024
 
 /* Properties of a dataset, combined with |. */
-#define SCR_FLAG_NONE 0       /* for initialising variables; not valid in SCR_Start_output */
+#define SCR_FLAG_NONE 0 /* for initialising variables; not valid in SCR_Start_output   \
+                         */
 #define SCR_FLAG_CHECKPOINT 1 /* the program can restart from it */
-#define SCR_FLAG_OUTPUT 2     /* it must reach the prefix directory */
+#define SCR_FLAG_OUTPUT     2 /* it must reach the prefix directory */
 
 #if defined(__GNUC__)
 #define SCR_API __attribute__((visibility("default")))
@@ -53,22 +55,23 @@ extern "C" {
 
 /* --- start and end --- */
 
-/* Starts the library: reads the configuration, rebuilds datasets in cache (moves files to the
- * nodes their ranks run on, verifies them, rebuilds what was lost), else fetches a checkpoint from the prefix
- * directory. Once per process. With SCR_ENABLE=0 every call returns an error and does nothing.
- * If a halt condition is already satisfied, prints why and ends the process with exit(0), unless
- * SCR_HALT_ENABLED=0. */
+/* Starts the library: reads the configuration, rebuilds datasets in cache (moves files
+ * to the nodes their ranks run on, verifies them, rebuilds what was lost), else fetches
+ * a checkpoint from the prefix directory. Once per process. With SCR_ENABLE=0 every
+ * call returns an error and does nothing. If a halt condition is already satisfied,
+ * prints why and ends the process with exit(0), unless SCR_HALT_ENABLED=0. */
 SCR_API int SCR_Init(void);
 
-/* Flushes what must reach the prefix directory (with SCR_FLUSH > 0 the newest checkpoint),
- * records SCR_FINALIZE_CALLED in the halt file so that run scripts do not start the job again,
- * and frees everything. Before MPI_Finalize. */
+/* Flushes what must reach the prefix directory (with SCR_FLUSH > 0 the newest
+ * checkpoint), records SCR_FINALIZE_CALLED in the halt file so that run scripts do not
+ * start the job again, and frees everything. Before MPI_Finalize. */
 SCR_API int SCR_Finalize(void);
 
-/* Sets, unsets or queries a parameter (scr_params(5)): "NAME=value", "NAME=", "NAME", or for
- * descriptors "CKPT=0 TYPE=XOR SET_SIZE=16" and "CKPT=0 TYPE". Settings are possible before
- * SCR_Init only; a query returns a string to be freed by the caller, or NULL if there is no value. Setting
- * returns NULL. All processes pass the same text. Configf takes a printf format. */
+/* Sets, unsets or queries a parameter (scr_params(5)): "NAME=value", "NAME=", "NAME",
+ * or for descriptors "CKPT=0 TYPE=XOR SET_SIZE=16" and "CKPT=0 TYPE". Settings are
+ * possible before SCR_Init only; a query returns a string to be freed by the caller, or
+ * NULL if there is no value. Setting returns NULL. All processes pass the same text.
+ * Configf takes a printf format. */
 SCR_API const char *SCR_Config(const char *config);
 SCR_API const char *SCR_Configf(const char *format, ...)
 #if defined(__GNUC__)
@@ -78,11 +81,12 @@ SCR_API const char *SCR_Configf(const char *format, ...)
 
 /* --- paths --- */
 
-/* Local. Turns the path a file has (or will have) under the prefix directory into the path to
- * use now. name: absolute, or relative to the current directory; it must resolve to a place
- * under the prefix. file: SCR_MAX_FILENAME bytes. In an output phase the file is registered as
- * part of the dataset and its directory made; calling again for the same name gives the same path. In a restart phase the file
- * must exist and be readable; a bare file name is looked up among the files of the checkpoint. Outside of
+/* Local. Turns the path a file has (or will have) under the prefix directory into the
+ * path to use now. name: absolute, or relative to the current directory; it must
+ * resolve to a place under the prefix. file: SCR_MAX_FILENAME bytes. In an output phase
+ * the file is registered as part of the dataset and its directory made; calling again
+ * for the same name gives the same path. In a restart phase the file must exist and be
+ * readable; a bare file name is looked up among the files of the checkpoint. Outside of
  * both, name is copied to file. */
 SCR_API int SCR_Route_file(const char *name, char *file);
 
@@ -91,40 +95,47 @@ SCR_API int SCR_Route_file(const char *name, char *file);
 /* *flag = 1 when a checkpoint is advisable now, else 0; same on all processes. */
 SCR_API int SCR_Need_checkpoint(int *flag);
 
-/* SCR_Start_output(NULL, SCR_FLAG_CHECKPOINT) and SCR_Complete_output under their older names. */
+/* SCR_Start_output(NULL, SCR_FLAG_CHECKPOINT) and SCR_Complete_output under their older
+ * names. */
 SCR_API int SCR_Start_checkpoint(void);
 SCR_API int SCR_Complete_checkpoint(int valid);
 
-/* Opens an output phase. name: of the dataset, shorter than SCR_MAX_FILENAME, same on all
- * processes, or NULL for "scr.dataset.<id>". flags: SCR_FLAG_CHECKPOINT, SCR_FLAG_OUTPUT or both. Old
- * datasets in cache are deleted to make room. */
+/* Opens an output phase. name: of the dataset, shorter than SCR_MAX_FILENAME, same on
+ * all processes, or NULL for "scr.dataset.<id>". flags: SCR_FLAG_CHECKPOINT,
+ * SCR_FLAG_OUTPUT or both. Old datasets in cache are deleted to make room. */
 SCR_API int SCR_Start_output(char *name, int flags);
 
-/* Closes it: all files of this process are closed; valid = 1 if they were written well (or there are none). Returns
- * SCR_SUCCESS only if all processes passed 1 and the dataset is protected (and, where due, flushed);
- * otherwise the dataset is dropped and the older ones remain. If the job is to halt (scr_halt, end of the
- * allocation), the newest checkpoint is flushed and the process ends with exit(0), unless SCR_HALT_ENABLED=0. */
+/* Closes it: all files of this process are closed; valid = 1 if they were written well
+ * (or there are none). Returns SCR_SUCCESS only if all processes passed 1 and the
+ * dataset is protected (and, where due, flushed); otherwise the dataset is dropped and
+ * the older ones remain. If the job is to halt (scr_halt, end of the allocation), the
+ * newest checkpoint is flushed and the process ends with exit(0), unless
+ * SCR_HALT_ENABLED=0. */
 SCR_API int SCR_Complete_output(int valid);
 
 /* --- restart --- */
 
-/* *flag = 1 if there is a checkpoint to restart from; name (SCR_MAX_FILENAME bytes, or NULL)
- * is its name. */
+/* *flag = 1 if there is a checkpoint to restart from; name (SCR_MAX_FILENAME bytes, or
+ * NULL) is its name. */
 SCR_API int SCR_Have_restart(int *flag, char *name);
 SCR_API int SCR_Start_restart(char *name);
-/* valid = 1 if this process read all it needed. If any passed 0, that checkpoint is given up, the next older one is
- * loaded (SCR_Have_restart says whether there is one) and an error returned on all processes. */
+/* valid = 1 if this process read all it needed. If any passed 0, that checkpoint is
+ * given up, the next older one is loaded (SCR_Have_restart says whether there is one)
+ * and an error returned on all processes. */
 SCR_API int SCR_Complete_restart(int valid);
 
 /* --- the rest --- */
 
-/* *flag = 1 when the program should stop now (halt file, end of the allocation near). */
+/* *flag = 1 when the program should stop now (halt file, end of the allocation near).
+ */
 SCR_API int SCR_Should_exit(int *flag);
 
-/* Dataset `name` is the one to restart from (before SCR_Have_restart; newer datasets are dropped from cache), or
- * was restarted from without SCR. Unknown names are errors. */
+/* Dataset `name` is the one to restart from (before SCR_Have_restart; newer datasets
+ * are dropped from cache), or was restarted from without SCR. Unknown names are errors.
+ */
 SCR_API int SCR_Current(const char *name);
-/* Deletes a dataset's files (cache and prefix), directories that become empty, and its entry. */
+/* Deletes a dataset's files (cache and prefix), directories that become empty, and its
+ * entry. */
 SCR_API int SCR_Delete(const char *name);
 /* Removes the entry from the index only. */
 SCR_API int SCR_Drop(const char *name);

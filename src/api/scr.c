@@ -94,7 +94,7 @@ int SCR_Init(void)
         rc = scr_fail(&err, SCR_E_NOMEM, 0, "SCR_Init");
     if (rc != SCR_OK)
         return leave(rc, &err);
-    rc = scr_init_all(the_ctx, &err);
+    rc = scr_init_all(the_ctx, MPI_COMM_WORLD, &err);
     if (rc == SCR_OK)
         halt_if_due(the_ctx);
     return leave(rc, &err);
@@ -129,7 +129,7 @@ const char *SCR_Config(const char *config)
     if (rc == SCR_OK)
         rc = scr_state_check(the_ctx->state, SCR_CALL_CONFIG_GET, &err);
     if (rc == SCR_OK)
-        rc = scr_config_all(the_ctx, config, &reply, &err);
+        rc = scr_config_all(the_ctx, MPI_COMM_WORLD, config, &reply, &err);
     leave(rc, &err);
     return reply;
 }

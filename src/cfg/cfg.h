@@ -67,6 +67,9 @@ void scr_cfg_free(struct scr_cfg *cfg);
 /* Path of the system file instead of the one built in (tests). NULL: none. */
 int scr_cfg_set_system_file(struct scr_cfg *cfg, const char *path);
 
+/* The environment of this process, for scr_cfg_set_environ. */
+char *const *scr_cfg_process_environ(void);
+
 /* Copies envp (not retained). Call it once, before everything that follows. */
 int scr_cfg_set_environ(struct scr_cfg *cfg, char *const *envp, struct scr_err *err);
 

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "helper_job.h"
+
+#include <dirent.h>
+#include <stdarg.h>
+
+void job_new(struct mpi_test *t, struct job *job, int ranks)
+{
+    static int serial;
+    memset(job, 0, sizeof *job);
+    job->t = t;
+    job->in = t->comm.rank < ranks;
+    MPI_Comm_split(t->comm.comm, job->in ? 0 : MPI_UNDEFINED, t->comm.rank, &job->comm);
+    snprintf(job->dir, sizeof job->dir, "%s/job%d", t->dir, ++serial);
+    snprintf(job->prefix, sizeof job->prefix, "%s/prefix", job->dir);
+    snprintf(job->cache, sizeof job->cache, "%s/cache", job->dir);
+    if (!job->in)
+        return;
+    MPI_Comm_rank(job->comm, &job->rank);
+    MPI_Comm_size(job->comm, &job->size);
+    if (job->rank == 0) {
+        mkdir(job->dir, 0700);
+        mkdir(job->prefix, 0700);
+        mkdir(job->cache, 0700);
+    }
+    MPI_Barrier(job->comm);
+}
+
+void job_free(struct job *job)
+{
+    if (job->comm != MPI_COMM_NULL) {
+        MPI_Barrier(job->comm);
+        if (job->rank == 0)
+            mpi_test_remove(job->dir);
+        MPI_Comm_free(&job->comm);
+    }
+}
+
+static void set(struct job *job, struct scr_ctx *ctx, const char *text)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    char *reply = NULL;
+    CHECK_RC(scr_config_all(ctx, job->comm, text, &reply, &err), SCR_OK, &err);
+}
+
+static void setf(struct job *job, struct scr_ctx *ctx, const char *key,
+                 const char *value)
+{
+    char text[1024];
+    snprintf(text, sizeof text, "%s=%s", key, value);
+    set(job, ctx, text);
+}
+
+int job_try_start(struct job *job, struct scr_ctx **ctx, struct scr_err *err,
+                  const char *vnodes, const char *const *settings)
+{
+    *ctx = scr_ctx_new();
+    if (job->sys)
+        (*ctx)->env.sys = job->sys;
+    setf(job, *ctx, "SCR_PREFIX", job->prefix);
+    setf(job, *ctx, "SCR_CACHE_BASE", job->cache);
+    setf(job, *ctx, "SCR_CNTL_BASE", job->cache);
+    setf(job, *ctx, "SCR_JOB_ID", "job");
+    setf(job, *ctx, "SCR_USER_NAME", "tester");
+    setf(job, *ctx, "SCR_CACHE_SIZE", "2");
+    setf(job, *ctx, "SCR_FLUSH", "0");
+    if (vnodes)
+        setf(job, *ctx, "SCR_VNODES", vnodes);
+    for (; settings && *settings; settings++)
+        set(job, *ctx, *settings);
+    return scr_init_all(*ctx, job->comm, err);
+}
+
+struct scr_ctx *job_start(struct job *job, const char *vnodes, ...)
+{
+    struct mpi_test *t = job->t;
+    const char *settings[16] = { NULL };
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_ctx *ctx;
+    va_list ap;
+    va_start(ap, vnodes);
+    for (int i = 0; i < 15 && (settings[i] = va_arg(ap, const char *)) != NULL; i++)
+        ;
+    va_end(ap);
+    CHECK_RC(job_try_start(job, &ctx, &err, vnodes, settings), SCR_OK, &err);
+    return ctx;
+}
+
+void job_kill(struct job *job, struct scr_ctx *ctx)
+{
+    MPI_Barrier(job->comm);
+    scr_ctx_free(ctx);
+    MPI_Barrier(job->comm);
+}
+
+static void remove_halt(struct job *job)
+{
+    char path[800];
+    snprintf(path, sizeof path, "%s/.scr/halt.scr", job->prefix);
+    MPI_Barrier(job->comm);
+    if (job->rank == 0)
+        unlink(path);
+    MPI_Barrier(job->comm);
+}
+
+void job_end(struct job *job, struct scr_ctx *ctx)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    CHECK_RC(scr_finalize_all(ctx, &err), SCR_OK, &err);
+    job_kill(job, ctx);
+    remove_halt(job);
+}
+
+void job_lose_node(struct job *job, const char *vnode)
+{
+    char path[800];
+    snprintf(path, sizeof path, "%s/vnode.%s", job->cache, vnode);
+    MPI_Barrier(job->comm);
+    if (job->rank == 0)
+        mpi_test_remove(path);
+    MPI_Barrier(job->comm);
+}
+
+/* --- contents --- */
+
+static size_t file_size(int rank, int file, int seed)
+{
+    static const size_t sizes[] = { 1000, 0, 65537, 1, 4096, 12345 };
+    return sizes[(size_t)(rank * 2 + file * 3 + seed) % 6];
+}
+
+static unsigned char byte_at(int rank, int file, int seed, size_t i)
+{
+    uint64_t x =
+        (uint64_t)i * 2654435761u + (uint64_t)(rank * 131 + file * 17 + seed * 7919);
+    return (unsigned char)((x >> 13) ^ x);
+}
+
+static void file_name(char *name, size_t n, const struct job *job, int rank, int file,
+                      int seed)
+{
+    /* The second file of every rank has one base name in several directories. */
+    if (file == 1)
+        snprintf(name, n, "%s/step.%d/rank.%d/state", job->prefix, seed, rank);
+    else
+        snprintf(name, n, "%s/step.%d/file%d.%d", job->prefix, seed, file, rank);
+}
+
+static int write_file(const char *path, int rank, int file, int seed)
+{
+    size_t n = file_size(rank, file, seed);
+    FILE *f = fopen(path, "wb");
+    if (f == NULL)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        putc(byte_at(rank, file, seed, i), f);
+    return fclose(f) == 0;
+}
+
+static int read_file_ok(const char *path, int rank, int file, int seed)
+{
+    size_t n = file_size(rank, file, seed), i = 0;
+    FILE *f = fopen(path, "rb");
+    if (f == NULL)
+        return 0;
+    int c;
+    while ((c = getc(f)) != EOF && i < n && c == byte_at(rank, file, seed, i))
+        i++;
+    fclose(f);
+    return c == EOF && i == n;
+}
+
+int job_write(struct job *job, struct scr_ctx *ctx, const char *name, int seed,
+              int flags, struct scr_err *err)
+{
+    int rc = scr_start_output_all(ctx, name, flags, err);
+    int valid = 1;
+    if (rc != SCR_OK)
+        return rc;
+    for (int f = 0; f < JOB_FILES; f++) {
+        char file[900], path[SCR_MAX_NAME];
+        file_name(file, sizeof file, job, job->rank, f, seed);
+        valid = valid && scr_route(ctx, file, path, err) == SCR_OK &&
+                write_file(path, job->rank, f, seed);
+    }
+    return scr_complete_output_all(ctx, valid, err);
+}
+
+void job_checkpoint(struct job *job, struct scr_ctx *ctx, const char *name, int seed)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    CHECK_RC(job_write(job, ctx, name, seed, 1, &err), SCR_OK, &err);
+}
+
+int job_read_ok(struct job *job, struct scr_ctx *ctx, int seed)
+{
+    int ok = 1;
+    for (int f = 0; f < JOB_FILES; f++) {
+        char file[900], path[SCR_MAX_NAME];
+        struct scr_err err = SCR_ERR_INIT;
+        file_name(file, sizeof file, job, job->rank, f, seed);
+        if (scr_route(ctx, file, path, &err) != SCR_OK) {
+            fprintf(stderr, "rank %d: %s\n", job->rank, err.text);
+            ok = 0;
+        } else {
+            ok = read_file_ok(path, job->rank, f, seed) && ok;
+        }
+    }
+    return ok;
+}
+
+void job_check_restart(struct job *job, struct scr_ctx *ctx, const char *name, int seed)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    char got[SCR_MAX_NAME] = "";
+    int have = 0;
+    CHECK_RC(scr_have_restart_all(ctx, &have, got, &err), SCR_OK, &err);
+    CHECK_INT(have, name != NULL);
+    if (!have)
+        return;
+    if (name != NULL && strcmp(got, name) != 0)
+        mpi_test_fail(t, __FILE__, __LINE__, "restart offers %s, not %s", got, name);
+    CHECK_RC(scr_start_restart_all(ctx, got, &err), SCR_OK, &err);
+    int ok = job_read_ok(job, ctx, seed);
+    CHECK(ok);
+    CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
+}
+
+/* --- files on disk --- */
+
+void job_flip(const char *path, long at)
+{
+    FILE *f = fopen(path, "r+b");
+    if (f == NULL)
+        return;
+    fseek(f, at, SEEK_SET);
+    int c = getc(f);
+    fseek(f, at, SEEK_SET);
+    putc(c ^ 0x10, f);
+    fclose(f);
+}
+
+struct found {
+    char **paths;
+    int n;
+};
+
+static void find_in(const char *dir, const char *part, struct found *found)
+{
+    DIR *d = opendir(dir);
+    struct dirent *e;
+    while (d && (e = readdir(d)) != NULL) {
+        char path[1200];
+        struct stat st;
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        snprintf(path, sizeof path, "%.900s/%.255s", dir, e->d_name);
+        if (lstat(path, &st) != 0)
+            continue;
+        if (S_ISDIR(st.st_mode)) {
+            find_in(path, part, found);
+        } else if (strstr(path, part)) {
+            found->paths =
+                realloc(found->paths, (size_t)(found->n + 1) * sizeof(char *));
+            found->paths[found->n++] = strdup(path);
+        }
+    }
+    if (d)
+        closedir(d);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+char **job_find(const char *dir, const char *part, int *n)
+{
+    struct found found = { NULL, 0 };
+    find_in(dir, part, &found);
+    if (found.n > 0)
+        qsort(found.paths, (size_t)found.n, sizeof *found.paths, by_name);
+    *n = found.n;
+    return found.paths;
+}
+
+void job_find_free(char **paths, int n)
+{
+    for (int i = 0; i < n; i++)
+        free(paths[i]);
+    free(paths);
+}

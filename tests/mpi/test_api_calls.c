@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Every call of scr.h, used well and used wrong. The cases run in order: they are one
+ * life of the library. A misuse must give its code on all ranks and exactly one line on
+ * stderr. */
+/* ranks: 1 2 4 5 8 */
+#include "mpi_test.h"
+
+#include <fcntl.h>
+
+#include "scr.h"
+
+#define VERSION_TEXT SCR_VERSION
+
+/* --- what is said on stderr --- */
+
+struct capture {
+    int saved;
+    char path[600];
+};
+
+static void capture_start(struct mpi_test *t, struct capture *c)
+{
+    snprintf(c->path, sizeof c->path, "%s/stderr.%d", t->dir, t->comm.rank);
+    fflush(stderr);
+    c->saved = dup(2);
+    int fd = open(c->path, O_CREAT | O_TRUNC | O_WRONLY, 0600);
+    dup2(fd, 2);
+    close(fd);
+}
+
+/* Lines of all ranks together; text gets this rank's. */
+static int capture_end(struct capture *c, char *text, size_t n)
+{
+    fflush(stderr);
+    dup2(c->saved, 2);
+    close(c->saved);
+    FILE *f = fopen(c->path, "r");
+    size_t got = f ? fread(text, 1, n - 1, f) : 0;
+    text[got] = '\0';
+    if (f)
+        fclose(f);
+    int lines = 0, all = 0;
+    for (size_t i = 0; i < got; i++)
+        lines += text[i] == '\n';
+    MPI_Allreduce(&lines, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    return all;
+}
+
+/* A collective call that must fail with this code, one line and, if word is given, that
+ * word. */
+#define MISUSE(call, want, word)                                                       \
+    do {                                                                               \
+        struct capture cap_;                                                           \
+        char text_[4096];                                                              \
+        capture_start(t, &cap_);                                                       \
+        int rc_ = (call);                                                              \
+        int lines_ = capture_end(&cap_, text_, sizeof text_);                          \
+        if (rc_ != (want))                                                             \
+            mpi_test_fail(t, __FILE__, __LINE__, "%s = %s, not %s: %s", #call,         \
+                          scr_err_name(rc_), scr_err_name(want), text_);               \
+        if (lines_ != 1)                                                               \
+            mpi_test_fail(t, __FILE__, __LINE__, "%s: %d lines: %s", #call, lines_,    \
+                          text_);                                                      \
+        if (t->comm.rank == 0 && strstr(text_, word) == NULL)                          \
+            mpi_test_fail(t, __FILE__, __LINE__, "%s: no \"%s\" in: %s", #call, word,  \
+                          text_);                                                      \
+    } while (0)
+
+/* Route_file is local: the rank that errs speaks, so its lines are not counted over the
+ * ranks. */
+#define MISROUTE(name, file, want)                                                     \
+    do {                                                                               \
+        struct capture cap_;                                                           \
+        char text_[4096];                                                              \
+        capture_start(t, &cap_);                                                       \
+        int rc_ = SCR_Route_file(name, file);                                          \
+        capture_end(&cap_, text_, sizeof text_);                                       \
+        if (rc_ != (want) || strchr(text_, '\n') != strrchr(text_, '\n') || !text_[0]) \
+            mpi_test_fail(t, __FILE__, __LINE__, "route %s = %s, not %s: %s", #name,   \
+                          scr_err_name(rc_), scr_err_name(want), text_);               \
+    } while (0)
+
+static char prefix[600], cache[600];
+
+static void put(struct mpi_test *t, const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    CHECK(f != NULL);
+    if (f == NULL)
+        return;
+    fputs(text, f);
+    CHECK(fclose(f) == 0);
+}
+
+static int file_is(const char *path, const char *text)
+{
+    char got[256] = "";
+    FILE *f = fopen(path, "r");
+    if (f == NULL)
+        return 0;
+    size_t n = fread(got, 1, sizeof got - 1, f);
+    fclose(f);
+    return n == strlen(text) && memcmp(got, text, n) == 0;
+}
+
+/* One checkpoint with one file a rank that holds its name. */
+static int checkpoint(struct mpi_test *t, const char *name, int flags)
+{
+    char file[700], path[SCR_MAX_FILENAME];
+    char copy[SCR_MAX_FILENAME];
+    snprintf(copy, sizeof copy, "%s", name);
+    int rc = SCR_Start_output(copy, flags);
+    if (rc != SCR_SUCCESS)
+        return rc;
+    snprintf(file, sizeof file, "%s/%s/r%d", prefix, name, t->comm.rank);
+    CHECK_INT(SCR_Route_file(file, path), SCR_SUCCESS);
+    put(t, path, name);
+    return SCR_Complete_output(1);
+}
+
+static int exists(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static int exists(const char *fmt, ...)
+{
+    char path[1500];
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(path, sizeof path, fmt, ap);
+    va_end(ap);
+    return access(path, F_OK) == 0;
+}
+
+/* --- before SCR_Init --- */
+
+MPI_CASE(before_init_nothing_but_config_works)
+{
+    int flag = 7;
+    char path[SCR_MAX_FILENAME];
+    MISUSE(SCR_Finalize(), SCR_E_STATE, "call SCR_Init first");
+    MISUSE(SCR_Need_checkpoint(&flag), SCR_E_STATE, "SCR_Init");
+    CHECK_INT(flag, 0);
+    MISUSE(SCR_Start_output(NULL, SCR_FLAG_CHECKPOINT), SCR_E_STATE, "SCR_Init");
+    MISUSE(SCR_Complete_output(1), SCR_E_STATE, "SCR_Init");
+    MISUSE(SCR_Start_checkpoint(), SCR_E_STATE, "SCR_Init");
+    MISUSE(SCR_Complete_checkpoint(1), SCR_E_STATE, "SCR_Init");
+    MISUSE(SCR_Have_restart(&flag, NULL), SCR_E_STATE, "SCR_Init");
+    MISUSE(SCR_Start_restart(NULL), SCR_E_STATE, "SCR_Init");
+    MISUSE(SCR_Complete_restart(1), SCR_E_STATE, "SCR_Init");
+    MISUSE(SCR_Should_exit(&flag), SCR_E_STATE, "SCR_Init");
+    MISUSE(SCR_Current("x"), SCR_E_STATE, "SCR_Init");
+    MISUSE(SCR_Delete("x"), SCR_E_STATE, "SCR_Init");
+    MISUSE(SCR_Drop("x"), SCR_E_STATE, "SCR_Init");
+    MISROUTE("x", path, SCR_E_STATE);
+    CHECK(strcmp(SCR_Get_version(), VERSION_TEXT) == 0);
+}
+
+static int config_code(const char *text)
+{
+    free((char *)(uintptr_t)SCR_Config(text));
+    return SCR_E_MISMATCH; /* Config has no code: MISUSE looks at the line */
+}
+
+MPI_CASE(config_sets_unsets_and_queries)
+{
+    char *value;
+    CHECK(SCR_Config("SCR_FLUSH=7") == NULL);
+    value = (char *)(uintptr_t)SCR_Config("SCR_FLUSH");
+    CHECK(value && strcmp(value, "7") == 0);
+    free(value);
+    CHECK(SCR_Config("SCR_FLUSH=") == NULL);
+    value = (char *)(uintptr_t)SCR_Configf("SCR_%s", "FLUSH");
+    CHECK(value && strcmp(value, "10") == 0);
+    free(value);
+    CHECK(SCR_Configf("CKPT=%d TYPE=%s SET_SIZE=16", 0, "PARTNER") == NULL);
+    value = (char *)(uintptr_t)SCR_Config("CKPT=0 TYPE");
+    CHECK(value && strcmp(value, "PARTNER") == 0);
+    free(value);
+    CHECK(SCR_Config("CKPT=0 TYPE=") == NULL);
+    CHECK(SCR_Config("CKPT=0 SET_SIZE=") == NULL);
+    CHECK(SCR_Config("SCR_NODELIST") == NULL);
+    MISUSE(config_code(NULL), SCR_E_MISMATCH, "NULL");
+    if (t->comm.size > 1)
+        MISUSE(config_code(t->comm.rank ? "SCR_FLUSH=1" : "SCR_FLUSH=2"),
+               SCR_E_MISMATCH, "differs between ranks");
+}
+
+MPI_CASE(init_starts_once)
+{
+    snprintf(prefix, sizeof prefix, "%s/prefix", t->dir);
+    snprintf(cache, sizeof cache, "%s/cache", t->dir);
+    if (t->comm.rank == 0) {
+        mkdir(prefix, 0700);
+        mkdir(cache, 0700);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    SCR_Configf("SCR_PREFIX=%s", prefix);
+    SCR_Configf("SCR_CACHE_BASE=%s", cache);
+    SCR_Configf("SCR_CNTL_BASE=%s", cache);
+    SCR_Config("SCR_VNODES=4");
+    SCR_Config("SCR_CACHE_SIZE=3");
+    SCR_Config("SCR_FLUSH=0");
+    SCR_Config("SCR_CHECKPOINT_INTERVAL=2");
+    CHECK_INT(SCR_Init(), SCR_SUCCESS);
+    MISUSE(SCR_Init(), SCR_E_STATE, "already");
+    MISUSE(config_code("SCR_FLUSH=3"), SCR_E_MISMATCH, "before SCR_Init");
+    char *value = (char *)(uintptr_t)SCR_Config("SCR_CACHE_SIZE");
+    CHECK(value && strcmp(value, "3") == 0);
+    free(value);
+}
+
+/* --- idle --- */
+
+MPI_CASE(without_a_checkpoint_there_is_no_restart)
+{
+    int flag = 7;
+    char name[SCR_MAX_FILENAME];
+    CHECK_INT(SCR_Have_restart(&flag, name), SCR_SUCCESS);
+    CHECK_INT(flag, 0);
+    CHECK_INT(SCR_Have_restart(&flag, NULL), SCR_SUCCESS);
+    MISUSE(SCR_Have_restart(NULL, name), SCR_E_ARG, "NULL");
+    MISUSE(SCR_Start_restart(name), SCR_E_STATE, "SCR_Have_restart");
+    MISUSE(SCR_Complete_restart(1), SCR_E_STATE, "SCR_Start_restart");
+    MISUSE(SCR_Complete_output(1), SCR_E_STATE, "SCR_Start_output");
+}
+
+MPI_CASE(route_outside_of_phases_copies)
+{
+    char path[SCR_MAX_FILENAME] = "";
+    char huge[SCR_MAX_FILENAME + 10];
+    CHECK_INT(SCR_Route_file("some/relative name", path), SCR_SUCCESS);
+    CHECK(strcmp(path, "some/relative name") == 0);
+    memset(huge, 'x', sizeof huge);
+    huge[sizeof huge - 1] = '\0';
+    MISROUTE(huge, path, SCR_E_NAME);
+    MISROUTE(NULL, path, SCR_E_ARG);
+    MISROUTE("x", NULL, SCR_E_ARG);
+    MISROUTE("", path, SCR_E_NAME);
+    huge[SCR_MAX_FILENAME - 1] = '\0';
+    CHECK_INT(SCR_Route_file(huge, path), SCR_SUCCESS);
+}
+
+MPI_CASE(need_checkpoint_follows_the_interval)
+{
+    int flag = 7;
+    CHECK_INT(SCR_Need_checkpoint(&flag), SCR_SUCCESS);
+    CHECK_INT(flag, 0);
+    CHECK_INT(SCR_Need_checkpoint(&flag), SCR_SUCCESS);
+    CHECK_INT(flag, 1);
+    MISUSE(SCR_Need_checkpoint(NULL), SCR_E_ARG, "NULL");
+    CHECK_INT(SCR_Should_exit(&flag), SCR_SUCCESS);
+    CHECK_INT(flag, 0);
+    MISUSE(SCR_Should_exit(NULL), SCR_E_ARG, "NULL");
+}
+
+MPI_CASE(start_output_refuses_bad_arguments)
+{
+    char huge[SCR_MAX_FILENAME + 1], a[] = "a", b[] = "b", empty[] = "";
+    memset(huge, 'n', sizeof huge);
+    huge[sizeof huge - 1] = '\0';
+    MISUSE(SCR_Start_output(a, SCR_FLAG_NONE), SCR_E_ARG, "flags=0");
+    MISUSE(SCR_Start_output(a, 8), SCR_E_ARG, "flags=8");
+    MISUSE(SCR_Start_output(huge, SCR_FLAG_OUTPUT), SCR_E_NAME, "1024 characters");
+    MISUSE(SCR_Start_output(empty, SCR_FLAG_OUTPUT), SCR_E_NAME, "empty");
+    if (t->comm.size > 1) {
+        int odd = t->comm.rank == t->comm.size - 1;
+        MISUSE(SCR_Start_output(odd ? a : b, SCR_FLAG_OUTPUT), SCR_E_MISMATCH,
+               "name differs");
+        MISUSE(SCR_Start_output(odd ? NULL : b, SCR_FLAG_OUTPUT), SCR_E_MISMATCH,
+               "name differs");
+        MISUSE(SCR_Start_output(odd ? empty : b, SCR_FLAG_OUTPUT), SCR_E_NAME, "empty");
+        MISUSE(SCR_Start_output(a, odd ? SCR_FLAG_OUTPUT : SCR_FLAG_CHECKPOINT),
+               SCR_E_MISMATCH, "flags differ");
+    }
+}
+
+/* --- datasets --- */
+
+MPI_CASE(a_checkpoint_is_cached)
+{
+    CHECK_INT(checkpoint(t, "one", SCR_FLAG_CHECKPOINT), SCR_SUCCESS);
+    CHECK(!exists("%s/one/r%d", prefix, t->comm.rank));
+}
+
+MPI_CASE(calls_that_do_not_belong_into_an_output_phase)
+{
+    int flag;
+    char name[] = "phase";
+    CHECK_INT(SCR_Start_output(name, SCR_FLAG_CHECKPOINT), SCR_SUCCESS);
+    MISUSE(SCR_Start_output(NULL, SCR_FLAG_CHECKPOINT), SCR_E_STATE,
+           "SCR_Complete_output");
+    MISUSE(SCR_Start_checkpoint(), SCR_E_STATE, "SCR_Complete_output");
+    MISUSE(SCR_Have_restart(&flag, NULL), SCR_E_STATE, "SCR_Complete_output");
+    MISUSE(SCR_Start_restart(NULL), SCR_E_STATE, "SCR_Complete_output");
+    MISUSE(SCR_Complete_restart(1), SCR_E_STATE, "SCR_Complete_output");
+    MISUSE(SCR_Need_checkpoint(&flag), SCR_E_STATE, "SCR_Complete_output");
+    MISUSE(SCR_Current("one"), SCR_E_STATE, "SCR_Complete_output");
+    MISUSE(SCR_Delete("one"), SCR_E_STATE, "SCR_Complete_output");
+    MISUSE(SCR_Drop("one"), SCR_E_STATE, "SCR_Complete_output");
+    MISUSE(SCR_Finalize(), SCR_E_STATE, "SCR_Complete_output");
+    CHECK_INT(SCR_Should_exit(&flag), SCR_SUCCESS);
+    CHECK_INT(SCR_Complete_output(1), SCR_SUCCESS); /* zero files are a dataset */
+}
+
+MPI_CASE(route_in_an_output_phase)
+{
+    char file[700], path[SCR_MAX_FILENAME], again[SCR_MAX_FILENAME],
+        other[SCR_MAX_FILENAME];
+
+    CHECK_INT(SCR_Start_checkpoint(), SCR_SUCCESS);
+    snprintf(file, sizeof file, "%s/a/state.%d", prefix, t->comm.rank);
+    CHECK_INT(SCR_Route_file(file, path), SCR_SUCCESS);
+    CHECK_INT(SCR_Route_file(file, again), SCR_SUCCESS);
+    CHECK(strcmp(path, again) == 0);
+    CHECK(strncmp(path, cache, strlen(cache)) == 0);
+    /* The same base name in another directory is another file. */
+    snprintf(file, sizeof file, "%s/b/../b//state.%d", prefix, t->comm.rank);
+    CHECK_INT(SCR_Route_file(file, other), SCR_SUCCESS);
+    CHECK(strcmp(path, other) != 0);
+    put(t, path, "first");
+    put(t, other, "second");
+    CHECK(file_is(path, "first"));
+    CHECK_INT(SCR_Complete_checkpoint(1), SCR_SUCCESS);
+
+    CHECK_INT(SCR_Start_checkpoint(), SCR_SUCCESS);
+    MISROUTE("/etc/passwd", path, SCR_E_OUTSIDE);
+    MISROUTE(NULL, path, SCR_E_ARG);
+    snprintf(file, sizeof file, "%s/../elsewhere", prefix);
+    MISROUTE(file, path, SCR_E_OUTSIDE);
+    snprintf(file, sizeof file, "%s/.scr/index.scr", prefix);
+    MISROUTE(file, path, SCR_E_OUTSIDE);
+    MISROUTE(prefix, path, SCR_E_OUTSIDE);
+    /* A program that goes on after that does not get a dataset without its file. */
+    MISUSE(SCR_Complete_checkpoint(1), SCR_E_OUTSIDE, "outside the prefix");
+}
+
+MPI_CASE(names_too_long_for_the_buffer_are_refused)
+{
+    char huge[2048], path[SCR_MAX_FILENAME] = "untouched";
+    int n = snprintf(huge, sizeof huge, "%s/", prefix);
+    memset(huge + n, 'd', 1000);
+    huge[n + 1000] = '\0';
+    CHECK_INT(SCR_Start_checkpoint(), SCR_SUCCESS);
+    MISROUTE(huge, path, SCR_E_NAME);
+    CHECK(strcmp(path, "untouched") == 0);
+    MISUSE(SCR_Complete_checkpoint(1), SCR_E_NAME, "characters");
+}
+
+MPI_CASE(files_never_written_fail_the_dataset)
+{
+    char file[700], path[SCR_MAX_FILENAME], name[] = "unwritten";
+    CHECK_INT(SCR_Start_output(name, SCR_FLAG_CHECKPOINT), SCR_SUCCESS);
+    snprintf(file, sizeof file, "%s/never.%d", prefix, t->comm.rank);
+    CHECK_INT(SCR_Route_file(file, path), SCR_SUCCESS);
+    if (t->comm.rank != t->comm.size - 1)
+        put(t, path, "x");
+    MISUSE(SCR_Complete_output(1), SCR_E_MISSING, "never written");
+    CHECK(!exists("%s", path));
+    MISUSE(SCR_Current("unwritten"), SCR_E_NOENT, "unwritten");
+}
+
+MPI_CASE(valid_0_on_one_rank_drops_the_dataset_everywhere)
+{
+    char name[] = "invalid";
+    CHECK_INT(SCR_Start_output(name, SCR_FLAG_CHECKPOINT), SCR_SUCCESS);
+    MISUSE(SCR_Complete_output(t->comm.rank != t->comm.size - 1), SCR_E_INVALID,
+           "valid=0");
+    MISUSE(SCR_Delete("invalid"), SCR_E_NOENT, "invalid");
+}
+
+MPI_CASE(output_reaches_the_prefix_and_leaves_the_cache)
+{
+    char path[700];
+    CHECK_INT(checkpoint(t, "result", SCR_FLAG_OUTPUT), SCR_SUCCESS);
+    snprintf(path, sizeof path, "%s/result/r%d", prefix, t->comm.rank);
+    CHECK(file_is(path, "result"));
+    CHECK_INT(checkpoint(t, "both", SCR_FLAG_OUTPUT | SCR_FLAG_CHECKPOINT),
+              SCR_SUCCESS);
+    snprintf(path, sizeof path, "%s/both/r%d", prefix, t->comm.rank);
+    CHECK(file_is(path, "both"));
+}
+
+/* --- restart --- */
+
+static void read_back(struct mpi_test *t, const char *want, int valid)
+{
+    int flag = 0;
+    char name[SCR_MAX_FILENAME] = "", file[700], base[32], path[SCR_MAX_FILENAME];
+    CHECK_INT(SCR_Have_restart(&flag, name), SCR_SUCCESS);
+    CHECK_INT(flag, 1);
+    CHECK(strcmp(name, want) == 0);
+    name[0] = '\0';
+    CHECK_INT(SCR_Start_restart(name), SCR_SUCCESS);
+    CHECK(strcmp(name, want) == 0);
+    snprintf(file, sizeof file, "%s/%s/r%d", prefix, want, t->comm.rank);
+    CHECK_INT(SCR_Route_file(file, path), SCR_SUCCESS);
+    CHECK(file_is(path, want));
+    snprintf(base, sizeof base, "r%d", t->comm.rank);
+    path[0] = '\0';
+    CHECK_INT(SCR_Route_file(base, path), SCR_SUCCESS); /* deprecated, still there */
+    CHECK(file_is(path, want));
+    MISROUTE("no-such-file", path, SCR_E_NOENT);
+    MISROUTE("/etc/passwd", path, SCR_E_OUTSIDE);
+    if (valid)
+        CHECK_INT(SCR_Complete_restart(1), SCR_SUCCESS);
+    else
+        MISUSE(SCR_Complete_restart(t->comm.rank != 0), SCR_E_INVALID, "valid=0");
+}
+
+MPI_CASE(restart_falls_back_until_nothing_is_left)
+{
+    int flag = 7;
+    CHECK_INT(checkpoint(t, "r1", SCR_FLAG_CHECKPOINT | SCR_FLAG_OUTPUT), SCR_SUCCESS);
+    CHECK_INT(checkpoint(t, "r2", SCR_FLAG_CHECKPOINT), SCR_SUCCESS);
+    CHECK_INT(checkpoint(t, "r3", SCR_FLAG_CHECKPOINT), SCR_SUCCESS);
+    CHECK_INT(SCR_Have_restart(&flag, NULL), SCR_SUCCESS);
+    CHECK_INT(flag, 0); /* after a checkpoint there is nothing to restart from */
+    CHECK_INT(SCR_Current("r3"), SCR_SUCCESS);
+    MISUSE(SCR_Current("nobody"), SCR_E_NOENT, "nobody");
+    MISUSE(SCR_Current(NULL), SCR_E_ARG, "NULL");
+    if (t->comm.size > 1)
+        MISUSE(SCR_Current(t->comm.rank ? "r1" : "r2"), SCR_E_MISMATCH, "differs");
+    char name[SCR_MAX_FILENAME];
+    CHECK_INT(SCR_Start_restart(name), SCR_SUCCESS);
+    MISUSE(SCR_Start_restart(name), SCR_E_STATE, "SCR_Complete_restart");
+    MISUSE(SCR_Start_output(name, SCR_FLAG_CHECKPOINT), SCR_E_STATE,
+           "SCR_Complete_restart");
+    MISUSE(SCR_Finalize(), SCR_E_STATE, "SCR_Complete_restart");
+    CHECK_INT(SCR_Complete_restart(1), SCR_SUCCESS);
+    CHECK_INT(SCR_Have_restart(&flag, NULL), SCR_SUCCESS);
+    CHECK_INT(flag, 0);
+
+    CHECK_INT(SCR_Current("r2"), SCR_SUCCESS); /* drops r3 from cache */
+    MISUSE(SCR_Current("r3"), SCR_E_NOENT, "r3");
+    struct capture cap;
+    char text[4096];
+    capture_start(t, &cap); /* the fall-back is told in notes and warnings */
+    CHECK_INT(SCR_Start_restart(NULL), SCR_SUCCESS);
+    CHECK_INT(SCR_Complete_restart(t->comm.rank != 0), SCR_E_INVALID);
+    CHECK(capture_end(&cap, text, sizeof text) >= 2);
+    read_back(t, "r1", 1);
+}
+
+MPI_CASE(delete_and_drop)
+{
+    CHECK_INT(checkpoint(t, "d1", SCR_FLAG_CHECKPOINT | SCR_FLAG_OUTPUT), SCR_SUCCESS);
+    CHECK_INT(checkpoint(t, "d2", SCR_FLAG_CHECKPOINT | SCR_FLAG_OUTPUT), SCR_SUCCESS);
+    CHECK(exists("%s/d1/r%d", prefix, t->comm.rank));
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK_INT(SCR_Delete("d1"), SCR_SUCCESS);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(!exists("%s/d1", prefix));
+    MISUSE(SCR_Delete("d1"), SCR_E_NOENT, "d1");
+    MISUSE(SCR_Current("d1"), SCR_E_NOENT, "d1");
+    MISUSE(SCR_Delete(NULL), SCR_E_ARG, "NULL");
+    CHECK_INT(SCR_Drop("d2"), SCR_SUCCESS);
+    CHECK(exists("%s/d2/r%d", prefix, t->comm.rank));
+    MISUSE(SCR_Drop("d2"), SCR_E_NOENT, "d2");
+    MISUSE(SCR_Drop(NULL), SCR_E_ARG, "NULL");
+}
+
+MPI_CASE(finalize_ends_it)
+{
+    int flag;
+    char path[SCR_MAX_FILENAME];
+    CHECK_INT(SCR_Finalize(), SCR_SUCCESS);
+    MISUSE(SCR_Init(), SCR_E_STATE, "SCR_Finalize was called");
+    MISUSE(SCR_Finalize(), SCR_E_STATE, "SCR_Finalize was called");
+    MISUSE(SCR_Start_checkpoint(), SCR_E_STATE, "SCR_Finalize was called");
+    MISUSE(SCR_Have_restart(&flag, NULL), SCR_E_STATE, "SCR_Finalize was called");
+    MISROUTE("x", path, SCR_E_STATE);
+    CHECK(exists("%s/.scr/halt.scr", prefix));
+}
+
+int main(int argc, char **argv)
+{
+    return mpi_test_main(
+        argc, argv,
+        MPI_CASES(RUN(before_init_nothing_but_config_works),
+                  RUN(config_sets_unsets_and_queries), RUN(init_starts_once),
+                  RUN(without_a_checkpoint_there_is_no_restart),
+                  RUN(route_outside_of_phases_copies),
+                  RUN(need_checkpoint_follows_the_interval),
+                  RUN(start_output_refuses_bad_arguments), RUN(a_checkpoint_is_cached),
+                  RUN(calls_that_do_not_belong_into_an_output_phase),
+                  RUN(route_in_an_output_phase),
+                  RUN(names_too_long_for_the_buffer_are_refused),
+                  RUN(files_never_written_fail_the_dataset),
+                  RUN(valid_0_on_one_rank_drops_the_dataset_everywhere),
+                  RUN(output_reaches_the_prefix_and_leaves_the_cache),
+                  RUN(restart_falls_back_until_nothing_is_left), RUN(delete_and_drop),
+                  RUN(finalize_ends_it)));
+}

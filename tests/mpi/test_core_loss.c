@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Nodes are lost between two runs: what is in cache is rebuilt or refused, on all ranks
+ * alike. */
+/* ranks: 8 */
+#include "helper_job.h"
+
+#include "base/str.h"
+
+/* "n1,n2,…,n<count>" with node `gone` (1-based, 0: none) replaced by `by`, rotated by
+ * turn. */
+static void node_list(char *text, size_t n, int count, int gone, const char *by,
+                      int turn)
+{
+    text[0] = '\0';
+    for (int i = 0; i < count; i++) {
+        int node = (i + turn) % count + 1;
+        size_t len = strlen(text);
+        if (node == gone)
+            snprintf(text + len, n - len, "%s%s", i ? "," : "", by);
+        else
+            snprintf(text + len, n - len, "%sn%d", i ? "," : "", node);
+    }
+}
+
+static int ranks_for(const struct mpi_test *t, int nodes, int per_node)
+{
+    int ranks = nodes * per_node;
+    return ranks <= t->comm.size ? ranks : t->comm.size;
+}
+
+static void lose_one(struct mpi_test *t, const char *scheme, int nodes, int gone,
+                     int turn)
+{
+    struct job job;
+    char before[128], after[128], lost[16];
+    job_new(t, &job, ranks_for(t, nodes, 2));
+    if (job.in) {
+        node_list(before, sizeof before, nodes, 0, "", 0);
+        node_list(after, sizeof after, nodes, gone, "spare", turn);
+        snprintf(lost, sizeof lost, "n%d", gone);
+        struct scr_ctx *ctx = job_start(&job, before, scheme, NULL);
+        job_checkpoint(&job, ctx, "first", 1);
+        job_checkpoint(&job, ctx, "second", 2);
+        job_kill(&job, ctx);
+        job_lose_node(&job, lost);
+        ctx = job_start(&job, after, scheme, NULL);
+        job_check_restart(&job, ctx, "second", 2);
+        job_checkpoint(&job, ctx, "third", 3);
+        CHECK_INT(ctx->last_id, 3);
+        job_end(&job, ctx);
+    }
+    job_free(&job);
+}
+
+static void lose_every_node(struct mpi_test *t, const char *scheme)
+{
+    for (int nodes = 2; nodes <= 6; nodes++)
+        for (int gone = 1; gone <= nodes; gone++)
+            for (int turn = 0; turn < 2; turn++)
+                lose_one(t, scheme, nodes, gone, turn);
+}
+
+MPI_CASE(xor_survives_every_single_node_with_spare_and_moved_ranks)
+{
+    lose_every_node(t, "SCR_COPY_TYPE=XOR");
+}
+
+MPI_CASE(partner_survives_every_single_node_with_spare_and_moved_ranks)
+{
+    lose_every_node(t, "SCR_COPY_TYPE=PARTNER");
+}
+
+MPI_CASE(nothing_lost_nothing_rebuilt)
+{
+    struct job job;
+    job_new(t, &job, t->comm.size);
+    struct scr_ctx *ctx = job_start(&job, "n[1-4]", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, "n[1-4]", NULL);
+    job_check_restart(&job, ctx, "one", 1);
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(two_nodes_of_a_set_lost_without_a_flush_is_no_restart)
+{
+    struct job job;
+    job_new(t, &job, t->comm.size);
+    struct scr_ctx *ctx = job_start(&job, "n[1-4]", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    job_lose_node(&job, "n2");
+    job_lose_node(&job, "n3");
+    ctx = job_start(&job, "n[1-4]", NULL);
+    job_check_restart(&job, ctx, NULL, 0);
+    job_checkpoint(&job, ctx, "again", 5);
+    CHECK_INT(ctx->last_id, 2);
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(two_nodes_of_a_set_lost_falls_back_to_the_prefix)
+{
+    struct job job;
+    job_new(t, &job, t->comm.size);
+    struct scr_ctx *ctx = job_start(&job, "n[1-4]", "SCR_FLUSH=2", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_checkpoint(&job, ctx, "two", 2); /* flushed */
+    job_checkpoint(&job, ctx, "three", 3);
+    job_kill(&job, ctx);
+    job_lose_node(&job, "n1");
+    job_lose_node(&job, "n4");
+    ctx = job_start(&job, "n[1-4]", NULL);
+    job_check_restart(&job, ctx, "two", 2);
+    job_checkpoint(&job, ctx, "four", 4);
+    CHECK_INT(ctx->last_id, 4);
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(all_nodes_lost_fetches_and_protects_again)
+{
+    struct job job;
+    job_new(t, &job, t->comm.size);
+    struct scr_ctx *ctx = job_start(&job, "n[1-4]", "SCR_FLUSH=1", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    for (int i = 1; i <= 4; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "n%d", i);
+        job_lose_node(&job, name);
+    }
+    ctx = job_start(&job, "n[1-4]", NULL);
+    job_check_restart(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    /* What was fetched is protected like any checkpoint: a loss is rebuilt from cache.
+     */
+    job_lose_node(&job, "n2");
+    ctx = job_start(&job, "n1,n3,n5,n4", "SCR_FETCH=0", NULL);
+    job_check_restart(&job, ctx, "one", 1);
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(uneven_ranks_per_node_are_rebuilt)
+{
+    /* 7 ranks on 3 nodes: blocks of 3, 2, 2. */
+    for (int gone = 1; gone <= 3; gone++) {
+        struct job job;
+        char lost[8];
+        int ranks = t->comm.size < 7 ? t->comm.size : 7;
+        job_new(t, &job, ranks);
+        if (job.in) {
+            struct scr_ctx *ctx = job_start(&job, "n1,n2,n3", "SCR_SET_SIZE=2", NULL);
+            job_checkpoint(&job, ctx, "one", 1);
+            job_kill(&job, ctx);
+            snprintf(lost, sizeof lost, "n%d", gone);
+            job_lose_node(&job, lost);
+            ctx = job_start(&job, "n4,n3,n2", "SCR_SET_SIZE=2", NULL);
+            job_check_restart(&job, ctx, "one", 1);
+            job_end(&job, ctx);
+        }
+        job_free(&job);
+    }
+}
+
+MPI_CASE(one_node_falls_to_single_and_restarts)
+{
+    for (int ranks = 1; ranks <= 2 && ranks <= t->comm.size; ranks++) {
+        struct job job;
+        job_new(t, &job, ranks);
+        if (job.in) {
+            struct scr_ctx *ctx = job_start(&job, "n1", NULL);
+            job_checkpoint(&job, ctx, "one", 1);
+            job_kill(&job, ctx);
+            ctx = job_start(&job, "n1", NULL);
+            job_check_restart(&job, ctx, "one", 1);
+            job_end(&job, ctx);
+        }
+        job_free(&job);
+    }
+}
+
+/* Every file in cache that contains part gets a flipped byte, one at a time. */
+static void flip_each(struct mpi_test *t, const char *part)
+{
+    struct job job;
+    job_new(t, &job, t->comm.size);
+    struct scr_ctx *ctx = job_start(&job, "n[1-4]", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    int n = 0;
+    char **paths = job_find(job.cache, part, &n);
+    CHECK(n >= job.size);
+    for (int i = 0; i < n; i++) {
+        struct stat st;
+        if (stat(paths[i], &st) != 0 || st.st_size == 0)
+            continue;
+        MPI_Barrier(job.comm);
+        if (job.rank == 0)
+            job_flip(paths[i], (long)(st.st_size * (i % 4 + 1) / 5));
+        MPI_Barrier(job.comm);
+        ctx = job_start(&job, "n[1-4]", NULL);
+        job_check_restart(&job, ctx, "one", 1);
+        job_kill(&job, ctx);
+    }
+    job_find_free(paths, n);
+    job_free(&job);
+}
+
+MPI_CASE(flipped_byte_in_a_cached_file_is_repaired)
+{
+    flip_each(t, "/rank.");
+}
+
+MPI_CASE(flipped_byte_in_parity_or_its_header_is_repaired)
+{
+    flip_each(t, ".xor");
+}
+
+MPI_CASE(flipped_byte_on_the_prefix_falls_back_to_the_older_dataset)
+{
+    struct job job;
+    job_new(t, &job, t->comm.size);
+    struct scr_ctx *ctx = job_start(&job, "n[1-4]", "SCR_FLUSH=1", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_checkpoint(&job, ctx, "two", 2);
+    job_kill(&job, ctx);
+    int n = 0;
+    char **paths = job_find(job.prefix, "step.2/", &n);
+    CHECK(n > 0);
+    MPI_Barrier(job.comm);
+    if (job.rank == 0) {
+        struct stat st = { 0 };
+        int i = 0;
+        while (i < n && stat(paths[i], &st) == 0 && st.st_size == 0)
+            i++;
+        job_flip(paths[i], (long)st.st_size / 2);
+    }
+    job_find_free(paths, n);
+    for (int i = 1; i <= 4; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "n%d", i);
+        job_lose_node(&job, name);
+    }
+    ctx = job_start(&job, "n[1-4]", NULL);
+    job_check_restart(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+int main(int argc, char **argv)
+{
+    return mpi_test_main(
+        argc, argv,
+        MPI_CASES(RUN(nothing_lost_nothing_rebuilt),
+                  RUN(two_nodes_of_a_set_lost_without_a_flush_is_no_restart),
+                  RUN(two_nodes_of_a_set_lost_falls_back_to_the_prefix),
+                  RUN(all_nodes_lost_fetches_and_protects_again),
+                  RUN(uneven_ranks_per_node_are_rebuilt),
+                  RUN(one_node_falls_to_single_and_restarts),
+                  RUN(flipped_byte_in_a_cached_file_is_repaired),
+                  RUN(flipped_byte_in_parity_or_its_header_is_repaired),
+                  RUN(flipped_byte_on_the_prefix_falls_back_to_the_older_dataset),
+                  RUN(xor_survives_every_single_node_with_spare_and_moved_ranks),
+                  RUN(partner_survives_every_single_node_with_spare_and_moved_ranks)));
+}
