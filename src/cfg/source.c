@@ -83,13 +83,15 @@ const char *scr_source_get(const scr_hash *source, const char *name,
 
 static int check_line(const struct scr_conf_line *line, struct scr_err *err)
 {
-    const char *key = line->item[0].key;
-    if (line->n > 1 && scr_spec_find(scr_spec_unalias(key)) != NULL)
+    const struct scr_conf_item *head = &line->item[0];
+    if (head->value == NULL)
+        return scr_fail(err, SCR_E_CONFIG, 0, "expected %s=VALUE", head->key);
+    if (line->n > 1 && scr_spec_find(scr_spec_unalias(head->key)) != NULL)
         return scr_fail(err, SCR_E_CONFIG, 0,
                         "%s takes one value; put %s on a line of its own "
                         "(a value with blanks needs quotes)",
-                        key, line->item[1].key);
-    for (size_t i = 0; i < line->n; i++)
+                        head->key, line->item[1].key);
+    for (size_t i = 1; i < line->n; i++)
         if (line->item[i].value == NULL)
             return scr_fail(err, SCR_E_CONFIG, 0, "expected %s=VALUE",
                             line->item[i].key);
