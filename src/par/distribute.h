@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Restart, first part: hand the filemaps of a node to the ranks that run there now, and move files
- * to the nodes where their owners run. */
+/* Restart, first part: hand the filemaps of a node to the ranks that run there now, and
+ * move files to the nodes where their owners run. */
 #ifndef SCR_PAR_DISTRIBUTE_H
 #define SCR_PAR_DISTRIBUTE_H
 
@@ -8,26 +8,31 @@
 #include "par/comm.h"
 #include "store/cntl.h"
 
-/* Collective over world; node: ranks that share cntl. The node's master reads every filemap and
- * journal, gives each entry to its owner if that runs on this node, else spreads the rest evenly by rank; then
- * writes the new master filemap, and every rank its filemap, before old ones go. On return map is what this rank is
- * responsible for. Safe to die in at any point: every file stays named by some filemap. */
+/* Collective over world; node: ranks that share cntl. The node's master reads every
+ * filemap and journal, gives each entry to its owner if that runs on this node, else
+ * spreads the rest evenly by rank; then writes the new master filemap, and every rank
+ * its filemap, before old ones go. On return map is what this rank is responsible for.
+ * Safe to die in at any point: every file stays named by some filemap. */
 int scr_scatter_filemaps_all(const struct scr_env *env, const struct scr_comm *world,
                              const struct scr_comm *node, struct scr_cntl *cntl,
                              scr_filemap *map, struct scr_err *err);
 
 /* The ids any rank holds, ascending, equal on all ranks; malloc'd. O(ids) memory. */
-int scr_list_datasets_all(const struct scr_comm *world, const scr_filemap *map, int **ids,
-                          int *n, struct scr_err *err);
+int scr_list_datasets_all(const struct scr_comm *world, const scr_filemap *map,
+                          int **ids, int *n, struct scr_err *err);
 
-/* Moves the files of dataset id so that each owner holds its own below its dset_dir (rank.<r>/… and
- * .scr/<redundancy file>). An owner takes the holder with the most of its files intact (size as recorded), itself
- * first; files already in place stay, on one file system they are renamed when owner == holder but in another directory; else sent over MPI in
- * rounds (each rank sends to one and receives from one at a time, 64-bit sizes), written under a temporary name, renamed, entered into the owner's filemap (written to cntl) and only then removed at the source.
- * World ranks outside the communicator (another number of ranks): SCR_E_RANKS on all, before anything is touched.
- * Missing files are no error here: restore decides. cntl's filemap is kept true throughout (invariant C1). */
+/* Moves the files of dataset id so that each owner holds its own below its dset_dir
+ * (rank.<r>/… and .scr/<redundancy file>). An owner takes the holder with the most of
+ * its files intact (size as recorded), itself first; files already in place stay, on
+ * one file system they are renamed when owner == holder but in another directory; else
+ * sent over MPI in rounds (each rank sends to one and receives from one at a time,
+ * 64-bit sizes), written under a temporary name, renamed, entered into the owner's
+ * filemap (written to cntl) and only then removed at the source. World ranks outside
+ * the communicator (another number of ranks): SCR_E_RANKS on all, before anything is
+ * touched. Missing files are no error here: restore decides. cntl's filemap is kept
+ * true throughout (invariant C1). */
 int scr_distribute_all(const struct scr_env *env, const struct scr_comm *world,
-                       struct scr_cntl *cntl, int id, const char *dset_dir, size_t buf_max,
-                       scr_filemap *map, struct scr_err *err);
+                       struct scr_cntl *cntl, int id, const char *dset_dir,
+                       size_t buf_max, scr_filemap *map, struct scr_err *err);
 
 #endif

@@ -336,10 +336,8 @@ static int forget_gone(struct scr_holdings *h, int owner, struct scr_err *err)
     for (int i = 0; i < n; i++) {
         const char *rel = rel_of(h, owner, files[i]);
         const char *target = rel ? scr_holdings_target(h, rel) : NULL;
-        if (target == NULL || !is_gone(h, owner, rel, files[i]))
-            continue;
-        if (owner == h->me && strcmp(files[i], target) == 0 &&
-            strcmp(target, h->tmp) != 0)
+        if (target == NULL || !is_gone(h, owner, rel, files[i]) ||
+            is_expected(h, owner, files[i], target))
             continue;
         scr_filemap_remove_file(h->map, h->id, owner, files[i]);
         h->dirty = 1;

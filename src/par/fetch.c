@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Fetch: prefix directory to cache. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "fmt/dataset.h"
+#include "par/flush.h"
+#include "par/rank2file.h"
+#include "par/turns.h"
+#include "xfer/copy.h"
+
+struct fetch {
+    const struct scr_env *env;
+    const struct scr_comm *world;
+    const struct scr_prefix *prefix;
+    const struct scr_copy_opts *o;
+    int id;
+    const char *dset_dir;
+    scr_filemap *map;
+    scr_hash *files; /* FILE/<path below the prefix>/{SIZE, CRC} of this rank */
+    scr_hash *names; /* {<path below the prefix>: {<name below rank.<r>>}} */
+    char *tmp;       /* name of the file being copied */
+    uint64_t bytes;  /* this rank's */
+};
+
+static int no_memory(const struct fetch *f, struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "fetch of dataset %d: out of memory", f->id);
+}
+
+/* --- names in cache --- */
+
+static int is_reserved(const char *base)
+{
+    return base[strspn(base, "0123456789")] == '\0' ||
+           strncmp(base, SCR_COPY_TMP, sizeof SCR_COPY_TMP - 1) == 0;
+}
+
+char *scr_cache_name(const char *dest, int (*taken)(void *arg, const char *rel),
+                     void *arg)
+{
+    const char *base = scr_path_base(dest);
+    char *rel = NULL;
+    if (!is_reserved(base) && !taken(arg, base))
+        return scr_strdup(base);
+    for (unsigned n = 1; n != 0; n++) {
+        free(rel);
+        rel = scr_asprintf("%u/%s", n, base);
+        if (rel == NULL || !taken(arg, rel))
+            break;
+    }
+    return rel;
+}
+
+static int is_taken(void *arg, const char *rel)
+{
+    return scr_hash_get(arg, rel) != NULL;
+}
+
+/* Chooses a name for every file. */
+static int choose_names(struct fetch *f, struct scr_err *err)
+{
+    scr_hash *taken = scr_hash_new();
+    int rc = taken ? SCR_OK : no_memory(f, err);
+    for (SCR_HASH_EACH(e, scr_hash_get(f->files, "FILE"))) {
+        const char *dest = scr_hash_elem_key(e);
+        char *rel = rc == SCR_OK ? scr_cache_name(dest, is_taken, taken) : NULL;
+        if (rc == SCR_OK && (rel == NULL || scr_hash_set(taken, rel, NULL) == NULL ||
+                             scr_hash_set_val(f->names, dest, rel) == NULL))
+            rc = no_memory(f, err);
+        free(rel);
+    }
+    scr_hash_delete(taken);
+    return rc;
+}
+
+static char *cache_path(const struct fetch *f, const char *rel)
+{
+    return scr_asprintf("%s/rank.%d/%s", f->dset_dir, f->world->rank, rel);
+}
+
+/* --- one file --- */
+
+static int set_origin(const struct fetch *f, scr_meta *meta, const char *dest,
+                      struct scr_err *err)
+{
+    char *dir = scr_path_dir(dest), *full = scr_path_join(f->prefix->path, dest);
+    if (dir != NULL && full != NULL) {
+        scr_meta_set_orig(meta, full);
+        scr_meta_set_origpath(meta, dir);
+        scr_meta_set_origname(meta, scr_path_base(dest));
+    }
+    int rc = dir && full && scr_hash_ok(meta) ? SCR_OK : no_memory(f, err);
+    free(full);
+    free(dir);
+    return rc;
+}
+
+/* What is known of the file before it is there: enough to name it, not to take it for
+ * good. */
+static int announce_file(struct fetch *f, const char *dest, const scr_hash *info,
+                         struct scr_err *err)
+{
+    const char *rel = scr_hash_get_val(f->names, dest);
+    uint64_t size = 0;
+    uint32_t crc;
+    scr_meta *meta = scr_meta_new();
+    char *path = cache_path(f, rel);
+    int rc = meta && path ? SCR_OK : no_memory(f, err);
+    (void)scr_hash_get_val_u64(info, "SIZE", &size);
+    scr_meta_set(meta, rel, "FULL", size, f->id, f->world->rank, f->world->size, 0);
+    if (scr_hash_get_val_crc(info, "CRC", &crc))
+        scr_meta_set_crc32(meta, crc);
+    if (rc == SCR_OK)
+        rc = set_origin(f, meta, dest, err);
+    if (rc == SCR_OK)
+        scr_filemap_set_meta(f->map, f->id, f->world->rank, path, meta);
+    free(path);
+    scr_meta_delete(meta);
+    return rc;
+}
+
+static int announce(struct fetch *f, const scr_hash *dset, struct scr_err *err)
+{
+    int rank = f->world->rank, rc = choose_names(f, err);
+    scr_filemap_add_rank(f->map, f->id, rank);
+    scr_filemap_set_dataset(f->map, f->id, rank, dset);
+    scr_filemap_add_file(f->map, f->id, rank, f->tmp);
+    for (SCR_HASH_EACH(e, scr_hash_get(f->files, "FILE")))
+        if (rc == SCR_OK)
+            rc = announce_file(f, scr_hash_elem_key(e), scr_hash_elem_hash(e), err);
+    if (rc == SCR_OK && f->o->cntl != NULL)
+        rc = scr_cntl_write(f->env, f->o->cntl, f->map, err);
+    return rc;
+}
+
+static int make_dir(const struct fetch *f, const char *rel, struct scr_err *err)
+{
+    if (strchr(rel, '/') == NULL)
+        return SCR_OK; /* rank.<r> itself, the caller's */
+    char *below =
+        scr_asprintf("rank.%d/%.*s", f->world->rank, (int)strcspn(rel, "/"), rel);
+    int rc = below ? scr_dir_make_private(f->env->sys, f->dset_dir, below, 0700, err)
+                   : no_memory(f, err);
+    free(below);
+    return rc;
+}
+
+/* What the copy complains about, seen as a fault of the dataset where it is one. */
+static int dataset_code(const struct fetch *f, const char *src, int rc)
+{
+    struct stat st;
+    if (rc == SCR_E_UNSAFE)
+        return SCR_E_CORRUPT;
+    if (rc == SCR_E_NOENT && scr_file_stat(f->env->sys, src, &st, NULL) == SCR_E_NOENT)
+        return SCR_E_MISSING;
+    return rc;
+}
+
+static int copy_file(struct fetch *f, const char *src, const char *path,
+                     const scr_hash *info, struct scr_copied *got, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    uint64_t size;
+    uint32_t crc;
+    int complete = 1;
+    struct scr_copy job = { .src = src,
+                            .dst = path,
+                            .tmp = f->tmp,
+                            .buf = f->o->buf,
+                            .want_crc = f->o->crc,
+                            .mode_or = S_IRUSR | S_IWUSR };
+    if (scr_hash_get_val_u64(info, "SIZE", &size))
+        job.size = &size;
+    if (scr_hash_get_val_crc(info, "CRC", &crc))
+        job.crc = &crc;
+    if (scr_hash_get_val_int(info, "COMPLETE", &complete) && !complete)
+        return scr_fail(err, SCR_E_CORRUPT, 0, "fetch %s: recorded as incomplete", src);
+    int rc = scr_copy_file(f->env->sys, &job, got, &why);
+    return rc == SCR_OK ? rc
+                        : scr_fail(err, dataset_code(f, src, rc), 0, "%s", why.text);
+}
+
+/* Copies one file and completes its entry. */
+static int fetch_file(struct fetch *f, const char *dest, const scr_hash *info,
+                      struct scr_err *err)
+{
+    const char *rel = scr_hash_get_val(f->names, dest);
+    struct scr_copied got;
+    char *src = scr_path_join(f->prefix->path, dest), *path = cache_path(f, rel);
+    int rc = src && path ? make_dir(f, rel, err) : no_memory(f, err);
+    if (rc == SCR_OK)
+        rc = copy_file(f, src, path, info, &got, err);
+    if (rc == SCR_OK) {
+        scr_meta *meta = scr_filemap_get_meta(f->map, f->id, f->world->rank, path);
+        scr_meta_set_filesize(meta, got.size);
+        scr_meta_set_stat(meta, &got.st);
+        scr_meta_set_complete(meta, 1);
+        if (f->o->crc)
+            scr_meta_set_crc32(meta, got.crc);
+        f->bytes += got.size;
+        rc = scr_hash_ok(meta) ? SCR_OK : no_memory(f, err);
+    }
+    free(path);
+    free(src);
+    return rc;
+}
+
+static int fetch_files(struct fetch *f, struct scr_err *err)
+{
+    int rank = f->world->rank, rc = SCR_OK;
+    const scr_hash *files = scr_hash_get(f->files, "FILE");
+    for (SCR_HASH_EACH(e, files))
+        if (rc == SCR_OK)
+            rc = fetch_file(f, scr_hash_elem_key(e), scr_hash_elem_hash(e), err);
+    if (rc != SCR_OK)
+        return rc;
+    scr_filemap_remove_file(f->map, f->id, rank, f->tmp);
+    scr_filemap_set_expected_files(f->map, f->id, rank, (int)scr_hash_size(files));
+    return scr_hash_ok(f->map) ? SCR_OK : no_memory(f, err);
+}
+
+static int copy_all(struct fetch *f, struct scr_err *err)
+{
+    int before = scr_turn_take(f->world, f->o->width), rc = SCR_OK;
+    if (before == SCR_OK)
+        rc = fetch_files(f, err);
+    scr_turn_pass(f->world, f->o->width, before != SCR_OK ? before : rc);
+    return scr_agree_all(f->world, rc, err);
+}
+
+/* --- the record --- */
+
+static int read_summary(const struct fetch *f, scr_hash *dset, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int complete = 0;
+    int rc = scr_prefix_summary_read(f->env, f->prefix, f->id, &complete, dset, &why);
+    if (rc == SCR_E_NOENT)
+        rc = SCR_E_MISSING;
+    if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "%s", why.text);
+    if (!complete)
+        return scr_fail(err, SCR_E_CORRUPT, 0,
+                        "dataset %d: its summary says incomplete", f->id);
+    return SCR_OK;
+}
+
+/* A list that lost files must not pass for a dataset that has fewer. */
+static int check_count_all(const struct fetch *f, const scr_hash *dset,
+                           struct scr_err *err)
+{
+    uint64_t want = 0;
+    uint64_t have =
+        scr_sum_all(f->world, scr_hash_size(scr_hash_get(f->files, "FILE")));
+    if (!scr_hash_get_val_u64(dset, "FILES", &want) || want == have)
+        return SCR_OK;
+    return scr_fail(err, SCR_E_CORRUPT, 0,
+                    "dataset %d: its list names %llu files, its summary %llu", f->id,
+                    (unsigned long long)have, (unsigned long long)want);
+}
+
+static int learn_all(struct fetch *f, scr_hash *dset, struct scr_err *err)
+{
+    int rc = f->files && f->names && f->tmp ? SCR_OK : no_memory(f, err);
+    if (rc == SCR_OK && f->world->rank == 0)
+        rc = read_summary(f, dset, err);
+    rc = scr_agree_all(f->world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(f->world, scr_hash_bcast_all(f->world, 0, dset, err), err);
+    if (rc == SCR_OK)
+        rc = scr_rank2file_read_all(f->env, f->world, f->prefix, f->id, f->files, err);
+    return rc == SCR_OK ? check_count_all(f, dset, err) : rc;
+}
+
+int scr_fetch_all(const struct scr_env *env, const struct scr_comm *world,
+                  const struct scr_prefix *prefix, const struct scr_copy_opts *o,
+                  int id, const char *dset_dir, scr_filemap *map, scr_hash *dset,
+                  uint64_t *bytes, struct scr_err *err)
+{
+    struct fetch f = { .env = env,
+                       .world = world,
+                       .prefix = prefix,
+                       .o = o,
+                       .id = id,
+                       .dset_dir = dset_dir,
+                       .map = map };
+    f.files = scr_hash_new();
+    f.names = scr_hash_new();
+    f.tmp = cache_path(&f, SCR_COPY_TMP);
+    *bytes = 0;
+    int rc = learn_all(&f, dset, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(world, announce(&f, dset, err), err);
+    if (rc == SCR_OK)
+        rc = copy_all(&f, err);
+    if (rc == SCR_OK)
+        *bytes = scr_sum_all(world, f.bytes);
+    scr_hash_delete(f.files);
+    scr_hash_delete(f.names);
+    free(f.tmp);
+    return rc;
+}

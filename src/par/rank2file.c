@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The rank-to-file map of a dataset, written and read by many ranks. */
+#include "par/rank2file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "base/str.h"
+#include "par/mpi_call.h"
+
+static int no_memory(int id, struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "rank2file of dataset %d: out of memory", id);
+}
+
+/* <dataset directory>/rank2file<suffix>, malloc'd. */
+static char *path_of(const struct scr_prefix *p, int id, const char *suffix)
+{
+    char *dir = scr_prefix_dset_dir(p, id);
+    char *path = dir ? scr_asprintf("%s/rank2file%s", dir, suffix) : NULL;
+    free(dir);
+    return path;
+}
+
+/* --- write --- */
+
+/* The rank that writes this rank's part: the first one whose bytes begin in the same
+ * stretch of SCR_RANK2FILE_PART bytes, counted over all ranks in order. Three scans. */
+static int find_writer(const struct scr_comm *world, uint64_t bytes, int *writer,
+                       struct scr_err *err)
+{
+    uint64_t before = 0;
+    int64_t part, last = -1, first, found = 0;
+    int code = MPI_Exscan(&bytes, &before, 1, MPI_UINT64_T, MPI_SUM, world->comm);
+    part = world->rank == 0 ? 0 : (int64_t)(before / SCR_RANK2FILE_PART);
+    int code1 = MPI_Exscan(&part, &last, 1, MPI_INT64_T, MPI_MAX, world->comm);
+    first = world->rank == 0 || last != part ? world->rank : 0;
+    int code2 = MPI_Scan(&first, &found, 1, MPI_INT64_T, MPI_MAX, world->comm);
+    *writer = (int)found;
+    code = code != MPI_SUCCESS ? code : code1 != MPI_SUCCESS ? code1 : code2;
+    return scr_mpi_check(code, "scan of sizes", err);
+}
+
+static int write_file(const struct scr_env *env, const struct scr_prefix *p, int id,
+                      const char *suffix, const scr_hash *h, struct scr_err *err)
+{
+    char *path = path_of(p, id, suffix);
+    int rc = path ? scr_hash_file_write(env->sys, path, h, SCR_DURABLE, err)
+                  : no_memory(id, err);
+    free(path);
+    return rc;
+}
+
+/* recv: {<from>: {RANK/<from>/…}}, this writer's own included, in the order of ranks.
+ */
+static int write_part(const struct scr_env *env, const struct scr_comm *world,
+                      const struct scr_prefix *p, int id, scr_hash *recv,
+                      struct scr_err *err)
+{
+    scr_hash *part = scr_hash_new();
+    char *suffix = scr_asprintf(".0.%d", world->rank);
+    int rc = part && suffix ? scr_rank2file_set_part(part, world->size) : SCR_E_NOMEM;
+    for (SCR_HASH_EACH(e, recv))
+        if (rc == SCR_OK)
+            rc = scr_hash_merge(part, scr_hash_elem_hash(e));
+    rc = rc == SCR_OK ? write_file(env, p, id, suffix, part, err) : no_memory(id, err);
+    free(suffix);
+    scr_hash_delete(part);
+    return rc;
+}
+
+static int write_root(const struct scr_env *env, const struct scr_comm *world,
+                      const struct scr_prefix *p, int id, const scr_hash *writers,
+                      struct scr_err *err)
+{
+    scr_hash *root = scr_hash_new();
+    int rc = root ? scr_rank2file_set_root(root, 1, world->size) : SCR_E_NOMEM;
+    for (SCR_HASH_EACH(e, writers)) {
+        int writer = scr_hash_elem_key_int(e);
+        if (rc == SCR_OK)
+            rc = scr_rank2file_add_part(root, writer, writer);
+    }
+    rc = rc == SCR_OK ? write_file(env, p, id, "", root, err) : no_memory(id, err);
+    scr_hash_delete(root);
+    return rc;
+}
+
+/* Gathers the parts at their writers. *is_writer: whether this rank is one. */
+static int gather_all(const struct scr_comm *world, int id, scr_hash *mine,
+                      scr_hash *recv, int *is_writer, struct scr_err *err)
+{
+    int writer = 0;
+    scr_hash *send = scr_hash_new(), *ranks = scr_hash_extract(mine, "RANK");
+    int rc = find_writer(world, scr_hash_pack_size(ranks), &writer, err);
+    scr_hash *slot = scr_hash_setf(send, NULL, "%d", writer);
+    if (slot == NULL)
+        scr_hash_delete(ranks);
+    if (slot == NULL || ranks == NULL || scr_hash_set(slot, "RANK", ranks) == NULL)
+        rc = no_memory(id, err);
+    *is_writer = writer == world->rank;
+    rc = scr_agree_all(world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_hash_exchange_all(world, send, recv, err);
+    scr_hash_delete(send);
+    return rc;
+}
+
+/* Tells rank 0 who the writers are; it writes the root. */
+static int root_all(const struct scr_env *env, const struct scr_comm *world,
+                    const struct scr_prefix *p, int id, int is_writer,
+                    struct scr_err *err)
+{
+    scr_hash *send = scr_hash_new(), *recv = scr_hash_new();
+    int rc = send && recv ? SCR_OK : no_memory(id, err);
+    if (rc == SCR_OK && is_writer && scr_hash_setf(send, NULL, "%d", 0) == NULL)
+        rc = no_memory(id, err);
+    rc = scr_agree_all(world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_hash_exchange_all(world, send, recv, err);
+    if (rc == SCR_OK && world->rank == 0)
+        rc = write_root(env, world, p, id, recv, err);
+    scr_hash_delete(send);
+    scr_hash_delete(recv);
+    return scr_agree_all(world, rc, err);
+}
+
+int scr_rank2file_write_all(const struct scr_env *env, const struct scr_comm *world,
+                            const struct scr_prefix *p, int id, scr_hash *mine,
+                            struct scr_err *err)
+{
+    int is_writer = 0;
+    scr_hash *recv = scr_hash_new();
+    int rc = scr_agree_all(world, recv ? SCR_OK : no_memory(id, err), err);
+    if (rc == SCR_OK)
+        rc = gather_all(world, id, mine, recv, &is_writer, err);
+    if (rc == SCR_OK) {
+        if (is_writer)
+            rc = write_part(env, world, p, id, recv, err);
+        rc = scr_agree_all(world, rc, err);
+    }
+    scr_hash_delete(recv);
+    return rc == SCR_OK ? root_all(env, world, p, id, is_writer, err) : rc;
+}
+
+/* --- read --- */
+
+/* A file named by another one: that it is gone is a loss, not an answer. */
+static int read_file(const struct scr_env *env, const struct scr_prefix *p, int id,
+                     const char *suffix, scr_hash *h, struct scr_err *err)
+{
+    char *path = path_of(p, id, suffix);
+    int rc = path ? scr_hash_file_read(env->sys, path, h, err) : no_memory(id, err);
+    free(path);
+    return rc;
+}
+
+static int bad(int id, const char *suffix, const struct scr_err *why, int rc,
+               struct scr_err *err)
+{
+    return scr_fail(err, rc == SCR_E_NOENT ? SCR_E_MISSING : rc, 0,
+                    "rank2file%s of dataset %d: %s", suffix, id, why->text);
+}
+
+/* Rank 0's view of the map. */
+struct map {
+    scr_hash *root;  /* with parts to be read, NULL if there are none */
+    scr_hash *whole; /* a part of all ranks */
+    int ranks;
+};
+
+/* Two-level trees are read by many; anything else (older writers, deeper trees) by rank
+ * 0. */
+static int read_top(const struct scr_env *env, const struct scr_prefix *p, int id,
+                    struct map *m, struct scr_err *err)
+{
+    int level = -1;
+    struct scr_err why = SCR_ERR_INIT;
+    m->root = scr_hash_new();
+    m->whole = scr_hash_new();
+    if (m->root == NULL || m->whole == NULL)
+        return no_memory(id, err);
+    int rc = read_file(env, p, id, "", m->root, &why);
+    if (rc == SCR_OK)
+        rc = scr_rank2file_check_root(m->root, &why);
+    (void)scr_hash_get_val_int(m->root, "LEVEL", &level);
+    if (rc == SCR_E_NOENT || (rc == SCR_OK && level != 1)) {
+        scr_hash_unset_all(m->root);
+        scr_err_clear(&why);
+        rc = scr_prefix_rank2file_read(env, p, id, m->whole, &why);
+        if (rc == SCR_OK)
+            rc = scr_rank2file_check_part(m->whole, &why);
+    }
+    const scr_hash *known = level == 1 ? m->root : m->whole;
+    if (rc == SCR_OK && !scr_hash_get_val_int(known, "RANKS", &m->ranks))
+        rc = scr_fail(&why, SCR_E_CORRUPT, 0, "it does not say for how many ranks");
+    return rc == SCR_OK ? rc : bad(id, "", &why, rc, err);
+}
+
+/* Tells readers, spread evenly over the ranks, which parts to read. */
+static int assign_all(const struct scr_comm *world, int id, const scr_hash *root,
+                      scr_hash *parts, struct scr_err *err)
+{
+    scr_hash *send = scr_hash_new();
+    const scr_hash *all = scr_hash_get(root, "RANK");
+    uint64_t n = scr_hash_size(all), i = 0;
+    int rc = send ? SCR_OK : no_memory(id, err);
+    for (SCR_HASH_EACH(e, all)) {
+        int reader = (int)(i++ * (uint64_t)world->size / n);
+        const char *suffix = scr_hash_get_val(scr_hash_elem_hash(e), "FILE");
+        if (scr_hash_set_kv(scr_hash_setf(send, NULL, "%d", reader), "PART", suffix) ==
+            NULL)
+            rc = no_memory(id, err);
+    }
+    scr_hash *recv = scr_hash_new();
+    rc = recv ? rc : no_memory(id, err);
+    rc = scr_agree_all(world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_hash_exchange_all(world, send, recv, err);
+    if (rc == SCR_OK) /* only rank 0 had any to give */
+        rc = scr_hash_merge(parts, scr_hash_getf(recv, "%d PART", 0));
+    scr_hash_delete(recv);
+    scr_hash_delete(send);
+    return scr_agree_all(world, rc, err);
+}
+
+/* Puts the entries of a part into send, for the ranks they are of. */
+static int deal_part(const struct scr_comm *world, int id, const char *suffix,
+                     const scr_hash *part, scr_hash *send, struct scr_err *err)
+{
+    for (SCR_HASH_EACH(e, scr_hash_get(part, "RANK"))) {
+        int rank = scr_hash_elem_key_int(e);
+        if (rank < 0 || rank >= world->size)
+            return scr_fail(err, SCR_E_CORRUPT, 0,
+                            "rank2file%s of dataset %d: no such rank: %s", suffix, id,
+                            scr_hash_elem_key(e));
+        scr_hash *slot = scr_hash_setf(send, NULL, "%d", rank);
+        if (slot == NULL || scr_hash_merge(slot, scr_hash_elem_hash(e)) != SCR_OK)
+            return no_memory(id, err);
+    }
+    return SCR_OK;
+}
+
+static int read_part(const struct scr_env *env, const struct scr_comm *world,
+                     const struct scr_prefix *p, int id, const char *suffix,
+                     scr_hash *send, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    scr_hash *part = scr_hash_new();
+    int rc = part ? read_file(env, p, id, suffix, part, &why) : no_memory(id, &why);
+    if (rc == SCR_OK)
+        rc = scr_rank2file_check_part(part, &why);
+    rc = rc == SCR_OK ? deal_part(world, id, suffix, part, send, err)
+                      : bad(id, suffix, &why, rc, err);
+    scr_hash_delete(part);
+    return rc;
+}
+
+/* Reads the parts assigned and hands every rank its entry. */
+static int scatter_all(const struct scr_env *env, const struct scr_comm *world,
+                       const struct scr_prefix *p, int id, const scr_hash *parts,
+                       const scr_hash *whole, scr_hash *mine, struct scr_err *err)
+{
+    scr_hash *send = scr_hash_new(), *recv = scr_hash_new();
+    int rc = send && recv ? SCR_OK : no_memory(id, err);
+    if (rc == SCR_OK)
+        rc = deal_part(world, id, "", whole, send, err);
+    for (SCR_HASH_EACH(e, parts))
+        if (rc == SCR_OK)
+            rc = read_part(env, world, p, id, scr_hash_elem_key(e), send, err);
+    rc = scr_agree_all(world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_hash_exchange_all(world, send, recv, err);
+    if (rc == SCR_OK) {
+        for (SCR_HASH_EACH(e, recv))
+            if (rc == SCR_OK)
+                rc = scr_hash_merge(mine, scr_hash_elem_hash(e));
+        rc = scr_agree_all(world, rc, err);
+    }
+    scr_hash_delete(send);
+    scr_hash_delete(recv);
+    return rc;
+}
+
+int scr_rank2file_read_all(const struct scr_env *env, const struct scr_comm *world,
+                           const struct scr_prefix *p, int id, scr_hash *mine,
+                           struct scr_err *err)
+{
+    struct map m = { 0 };
+    scr_hash *parts = NULL;
+    int rc = world->rank == 0 ? read_top(env, p, id, &m, err) : SCR_OK;
+    rc = scr_agree_all(world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(
+            world, scr_bcast_bytes_all(world, 0, &m.ranks, sizeof m.ranks, err), err);
+    if (rc == SCR_OK && m.ranks != world->size)
+        rc = scr_fail(
+            err, SCR_E_RANKS, 0,
+            "dataset %d in the prefix directory was written by %d ranks, this run "
+            "has %d",
+            id, m.ranks, world->size);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(world,
+                           (parts = scr_hash_new()) ? SCR_OK : no_memory(id, err), err);
+    if (rc == SCR_OK)
+        rc = assign_all(world, id, m.root, parts, err);
+    if (rc == SCR_OK)
+        rc = scatter_all(env, world, p, id, parts, m.whole, mine, err);
+    scr_hash_delete(parts);
+    scr_hash_delete(m.root);
+    scr_hash_delete(m.whole);
+    return rc;
+}
