@@ -20,7 +20,8 @@ struct part {
     struct scr_member_file *files;
     size_t nfiles;
     int has_crc;
-    int have; /* SCR_HAVE_* */
+    uint8_t *good; /* good[f]: file f is what was recorded */
+    int have;      /* SCR_HAVE_* */
     struct scr_member_file
         *tmp;     /* files under temporary names, while data is rebuilt */
     char *redtmp; /* likewise; NULL: not rebuilt */
@@ -151,9 +152,14 @@ static int list_files(struct rebuild *r, int i, uint64_t *len, struct scr_err *e
                         r->info.world_ranks[i]);
     int rc = scr_redfile_files_at(p->current, r->dirs[i], r->layout, &p->files,
                                   &p->nfiles, &p->has_crc, err);
-    for (size_t f = 0; rc == SCR_OK && f < p->nfiles; f++)
+    if (rc != SCR_OK)
+        return rc;
+    for (size_t f = 0; f < p->nfiles; f++)
         *len += p->files[f].size;
-    return rc;
+    p->good = scr_calloc(p->nfiles, sizeof *p->good);
+    if (p->good == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "list of %zu files", p->nfiles);
+    return SCR_OK;
 }
 
 static int make_geometry(struct rebuild *r, struct scr_err *err)
@@ -198,44 +204,53 @@ static int check_bytes(const struct rebuild *r, const char *path, uint64_t off,
     return rc;
 }
 
-static int check_data(const struct rebuild *r, const struct part *p,
-                      struct scr_err *err)
+/* A member's data counts as a whole: one bad file and all its symbols are computed. */
+static int check_data(const struct rebuild *r, struct part *p, struct scr_err *err)
 {
-    int rc = SCR_OK;
-    for (size_t f = 0; rc == SCR_OK && f < p->nfiles; f++)
-        rc = check_bytes(r, p->files[f].path, 0, p->files[f].size,
-                         p->has_crc ? &p->files[f].crc : NULL, err);
-    return rc;
+    p->have |= SCR_HAVE_DATA;
+    for (size_t f = 0; f < p->nfiles; f++) {
+        struct scr_err why = SCR_ERR_INIT;
+        int rc = check_bytes(r, p->files[f].path, 0, p->files[f].size,
+                             p->has_crc ? &p->files[f].crc : NULL, &why);
+        if (rc == SCR_E_NOMEM)
+            return scr_fail(err, rc, 0, "%s", why.text);
+        p->good[f] = rc == SCR_OK;
+        if (rc != SCR_OK) {
+            p->have &= ~SCR_HAVE_DATA;
+            warn(r, &why);
+        }
+    }
+    return SCR_OK;
 }
 
 static int check_parity(const struct rebuild *r, int i, struct scr_err *err)
 {
-    const struct part *p = &r->part[i];
+    struct part *p = &r->part[i];
+    struct scr_err why = SCR_ERR_INIT;
     uint32_t crc;
+    if (p->header == NULL)
+        return SCR_OK;
     int has_crc = scr_hash_get_val_crc(p->current, "CHUNKCRC", &crc);
-    return check_bytes(r, r->redfiles[i], p->header_bytes,
-                       scr_geom_parity_bytes(&r->g, i), has_crc ? &crc : NULL, err);
+    int rc = check_bytes(r, r->redfiles[i], p->header_bytes,
+                         scr_geom_parity_bytes(&r->g, i), has_crc ? &crc : NULL, &why);
+    if (rc == SCR_E_NOMEM)
+        return scr_fail(err, rc, 0, "%s", why.text);
+    if (rc == SCR_OK)
+        p->have |= SCR_HAVE_PARITY;
+    else
+        warn(r, &why);
+    return SCR_OK;
 }
 
 static int check_parts(struct rebuild *r, struct scr_err *err)
 {
-    for (int i = 0; i < r->n; i++) {
-        struct part *p = &r->part[i];
-        struct scr_err why = SCR_ERR_INIT;
-        int data = check_data(r, p, &why);
-        if (data == SCR_OK)
-            p->have |= SCR_HAVE_DATA;
-        else if (data != SCR_E_NOMEM)
-            warn(r, &why);
-        int parity = p->header == NULL ? SCR_OK : check_parity(r, i, &why);
-        if (p->header != NULL && parity == SCR_OK)
-            p->have |= SCR_HAVE_PARITY;
-        else if (parity != SCR_OK && parity != SCR_E_NOMEM)
-            warn(r, &why);
-        if (data == SCR_E_NOMEM || parity == SCR_E_NOMEM)
-            return scr_fail(err, SCR_E_NOMEM, 0, "%s", why.text);
+    int rc = SCR_OK;
+    for (int i = 0; rc == SCR_OK && i < r->n; i++) {
+        rc = check_data(r, &r->part[i], err);
+        if (rc == SCR_OK)
+            rc = check_parity(r, i, err);
     }
-    return SCR_OK;
+    return rc;
 }
 
 static void list_have(const struct rebuild *r, int *have)
@@ -423,17 +438,47 @@ static int sync_file(const struct rebuild *r, const char *path, struct scr_err *
     return rc != SCR_OK ? rc : closed;
 }
 
-/* Calls fn with every temporary file and its destination: the data of all members, then
- * their redundancy files, which tell that the data is there. */
+/* Files that were good all the time stay as they are, with their times and modes. Their
+ * copies go first: so a temporary file left by a crash always belongs to something that
+ * still counts as lost, and the next rebuild uses its name again. */
+static int drop_good(const struct rebuild *r, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (int i = 0; i < r->n; i++) {
+        struct part *p = &r->part[i];
+        for (size_t f = 0; rc == SCR_OK && p->tmp != NULL && f < p->nfiles; f++) {
+            if (!p->good[f])
+                continue;
+            rc = scr_file_remove(r->env->sys, p->tmp[f].path, err);
+            if (rc == SCR_OK) {
+                free(p->tmp[f].path);
+                p->tmp[f].path = NULL;
+            }
+        }
+    }
+    return rc;
+}
+
+/* Calls fn with every temporary file there is and its destination: the data of all
+ * members, then their redundancy files, which tell that the data is there. */
 typedef int (*each_fn)(const struct rebuild *r, const char *tmp, const char *path,
                        struct scr_err *err);
 
-static int each_rebuilt(struct rebuild *r, each_fn fn, struct scr_err *err)
+static int each_file(const struct rebuild *r, const struct part *p, each_fn fn,
+                     struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (size_t f = 0; rc == SCR_OK && p->tmp != NULL && f < p->nfiles; f++)
+        if (p->tmp[f].path != NULL)
+            rc = fn(r, p->tmp[f].path, p->files[f].path, err);
+    return rc;
+}
+
+static int each_rebuilt(const struct rebuild *r, each_fn fn, struct scr_err *err)
 {
     int rc = SCR_OK;
     for (int i = 0; rc == SCR_OK && i < r->n; i++)
-        for (size_t f = 0; rc == SCR_OK && r->part[i].tmp && f < r->part[i].nfiles; f++)
-            rc = fn(r, r->part[i].tmp[f].path, r->part[i].files[f].path, err);
+        rc = each_file(r, &r->part[i], fn, err);
     for (int i = 0; rc == SCR_OK && i < r->n; i++)
         if (r->part[i].redtmp != NULL)
             rc = fn(r, r->part[i].redtmp, r->part[i].redout, err);
@@ -469,8 +514,7 @@ static int remove_one(const struct rebuild *r, const char *tmp, const char *path
                       struct scr_err *err)
 {
     (void)path, (void)err;
-    if (tmp != NULL)
-        (void)scr_file_remove(r->env->sys, tmp, NULL); /* another error is reported */
+    (void)scr_file_remove(r->env->sys, tmp, NULL); /* another error is reported */
     return SCR_OK;
 }
 
@@ -481,6 +525,8 @@ static int publish(struct rebuild *r, struct scr_err *err)
         rc = verify_part(r, i, err);
     int closed = close_parts(r, err);
     rc = rc != SCR_OK ? rc : closed;
+    if (rc == SCR_OK)
+        rc = drop_good(r, err);
     if (rc == SCR_OK)
         rc = each_rebuilt(r, sync_one, err);
     if (rc == SCR_OK)
@@ -517,6 +563,7 @@ static void free_parts(struct rebuild *r)
         scr_hash_delete(p->header);
         scr_member_files_free(p->files, p->nfiles);
         scr_member_files_free(p->tmp, p->nfiles);
+        free(p->good);
         free(p->redtmp);
     }
     free(r->part);
