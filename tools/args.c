@@ -240,6 +240,8 @@ enum { HELP_COLUMN = 30 }; /* where the explanations start */
 
 static void help_row(FILE *out, const struct scr_opt *o)
 {
+    if (o->help == NULL)
+        return;
     int n = o->letter != 0 ? fprintf(out, "  -%c, --%s", o->letter, o->name)
                            : fprintf(out, "      --%s", o->name);
     if (o->metavar != NULL)

@@ -44,7 +44,7 @@ struct scr_opt {
     const char *name;    /* long name, without "--"; NULL ends the table */
     char letter;         /* short option, or 0 */
     const char *metavar; /* name of its value in the help, or NULL: takes none */
-    const char *help;    /* one line, lower case, no full stop */
+    const char *help;    /* one line, lower case, no full stop; NULL: not listed */
 };
 
 /* The parsed command line; everything is borrowed from argv. */

@@ -97,6 +97,13 @@ int scr_cfg_warn(const struct scr_env *env, struct scr_cfg *cfg)
     return w.count;
 }
 
+int scr_cfg_warn_file(const struct scr_env *env, struct scr_cfg *cfg)
+{
+    struct warner w = { env, cfg, 0 };
+    warn_source(&w, cfg->source[SCR_CFG_USER]);
+    return w.count;
+}
+
 /* --- values --- */
 
 static int check_value(const struct scr_env *env, const struct scr_spec *spec,

@@ -10,6 +10,8 @@
  * variables that is not known, with the nearest one, unless it was warned about before.
  * Returns how many. */
 int scr_cfg_warn(const struct scr_env *env, struct scr_cfg *cfg);
+/* The same for the user file only. */
+int scr_cfg_warn_file(const struct scr_env *env, struct scr_cfg *cfg);
 
 /* Logs an error for each value of a source that its parameter does not take, also those
  * that another source would hide. Returns how many. */

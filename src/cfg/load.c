@@ -235,11 +235,12 @@ int scr_cfg_check_file(const struct scr_env *env, struct scr_cfg *cfg, const cha
                         .errors = errors };
     *errors = 0;
     *warnings = 0;
+    scr_hash_unset_all(cfg->source[SCR_CFG_ENV]); /* the file alone is looked at */
     int rc = read_file(&r, err);
     if (rc != SCR_OK)
         return rc;
     *errors += scr_cfg_check_values(env, cfg->source[SCR_CFG_USER]);
-    *warnings = scr_cfg_warn(env, cfg);
+    *warnings = scr_cfg_warn_file(env, cfg);
     if (*errors > 0)
         return SCR_OK;
     /* A user's CKPT line may name a store or group of the system file. */
