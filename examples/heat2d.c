@@ -236,10 +236,11 @@ static void checkpoint(const struct strip *s, int step)
     char dataset[64], name[96], path[SCR_MAX_FILENAME];
     snprintf(dataset, sizeof dataset, "heat2d.step.%d", step);
     snprintf(name, sizeof name, "%s/strip.%d", dataset, s->rank);
-    if (SCR_Start_output(dataset, SCR_FLAG_CHECKPOINT) != SCR_SUCCESS)
-        return;
-    int ok = SCR_Route_file(name, path) == SCR_SUCCESS && save_state(s, step, path);
-    int rc = SCR_Complete_output(ok);
+    int rc = SCR_Start_output(dataset, SCR_FLAG_CHECKPOINT);
+    if (rc == SCR_SUCCESS) {
+        int ok = SCR_Route_file(name, path) == SCR_SUCCESS && save_state(s, step, path);
+        rc = SCR_Complete_output(ok);
+    }
     if (s->rank == 0 && rc != SCR_SUCCESS)
         print_error(0, "checkpoint %s failed (%d); going on without it", dataset, rc);
 }

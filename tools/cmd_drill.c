@@ -65,7 +65,8 @@ enum { MAX_RUNS = 3, MAX_ARGS = 1000 };
 struct plan {
     struct drill d;
     int nodes, entry;
-    const char *kill, *during, *result;
+    const char *during, *result;
+    char *kill; /* malloc'd */
     struct drill_strike strike[MAX_RUNS - 1];
     int nstrikes;
     struct scr_hostlist names; /* of the nodes in use, in the order of their ranks */
@@ -74,6 +75,7 @@ struct plan {
     char *solver;         /* path of the program, malloc'd */
     char *work, *storage; /* malloc'd */
     int work_made, storage_made;
+    int complained; /* SCR reported an error in the undisturbed run */
 };
 
 /* --- the plan --- */
@@ -120,7 +122,6 @@ static int read_options(struct scr_tool *t, const struct scr_args *a, struct pla
 {
     const char *scheme = option(a, OPT_SCHEME, "XOR");
     p->during = option(a, OPT_DURING, "compute");
-    p->kill = option(a, OPT_KILL, NULL);
     p->result = option(a, OPT_RESULT, "field.bin");
     p->d.mpirun = option(a, OPT_MPIRUN, SCR_MPIRUN);
     p->d.delay = 0.2;
@@ -146,7 +147,8 @@ static int read_options(struct scr_tool *t, const struct scr_args *a, struct pla
     return read_numbers(t, a, p, err);
 }
 
-static int name_nodes(struct scr_tool *t, struct plan *p, struct scr_err *err)
+static int name_nodes(struct scr_tool *t, const struct scr_args *a, struct plan *p,
+                      struct scr_err *err)
 {
     p->names.name = scr_calloc((size_t)p->nodes, sizeof *p->names.name);
     int bad = p->names.name == NULL;
@@ -156,10 +158,10 @@ static int name_nodes(struct scr_tool *t, struct plan *p, struct scr_err *err)
     }
     for (int i = 0; i < MAX_RUNS - 1 && !bad; i++)
         bad = (p->spare[i] = scr_asprintf("n%d", p->nodes + 1 + i)) == NULL;
-    if (bad)
+    if (!bad)
+        p->kill = scr_strdup(option(a, OPT_KILL, p->names.name[p->nodes > 1]));
+    if (bad || p->kill == NULL)
         return scr_fail(err, SCR_E_NOMEM, 0, "name %d nodes", p->nodes);
-    if (p->kill == NULL)
-        p->kill = p->names.name[p->nodes > 1];
     if (!scr_hostlist_contains(&p->names, p->kill))
         return scr_tool_usage(t, err, "--kill %s: the nodes are n1 to n%d", p->kill,
                               p->nodes);
@@ -399,9 +401,16 @@ static void print_restart(struct scr_tool *t, const struct drill_phases *f)
                            : "in cache, nothing to rebuild");
 }
 
+/* Only of runs that nothing happened to: the others have every reason to complain. */
+static void print_complaint(struct scr_tool *t, const struct drill_run *r)
+{
+    if (r->complaint)
+        scr_tool_print(t, "drill:    its output says: %s\n", r->complaint);
+}
+
 /* --- the runs --- */
 
-static int reference_run(struct scr_tool *t, const struct plan *p, struct scr_err *err)
+static int reference_run(struct scr_tool *t, struct plan *p, struct scr_err *err)
 {
     struct drill_run run;
     struct stat st;
@@ -424,8 +433,13 @@ static int reference_run(struct scr_tool *t, const struct plan *p, struct scr_er
             "with --result",
             p->result);
     if (rc == SCR_OK)
-        scr_tool_print(t, "drill:    ended well after %.2f s; %s has %lld bytes\n",
-                       run.seconds, p->result, (long long)st.st_size);
+        scr_tool_print(
+            t,
+            "drill:    ended well after %.2f s; newest checkpoint: %d; %s has "
+            "%lld bytes\n",
+            run.seconds, run.phases.complete, p->result, (long long)st.st_size);
+    print_complaint(t, &run);
+    p->complained |= run.complaint != NULL;
     scr_drill_run_fini(&run);
     free(result);
     return rc;
@@ -486,6 +500,7 @@ static int final_run(struct scr_tool *t, const struct plan *p, struct drill_run 
         print_restart(t, &run->phases);
         scr_tool_print(t, "drill:    the run ended with status %d after %.2f s\n",
                        run->status, run->seconds);
+        print_complaint(t, run);
     }
     return rc;
 }
@@ -499,6 +514,8 @@ static const char *fault(const struct plan *p, const struct drill_run *last,
     const struct drill_phases *f = &last->phases;
     if (last->status != 0)
         return "the restarted run failed";
+    if (p->complained || last->complaint != NULL)
+        return "SCR reported an error in a run that nothing happened to";
     if (f->restart == 0)
         return "the restart began from scratch";
     if (f->restart < complete)
@@ -563,6 +580,7 @@ static void plan_fini(struct plan *p)
     scr_hostlist_free(&p->names);
     for (int i = 0; i < MAX_RUNS - 1; i++)
         free(p->spare[i]);
+    free(p->kill);
     free(p->program);
     free(p->solver);
     free(p->work);
@@ -587,7 +605,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     sigset_t before;
     int rc = read_options(t, a, &p, err);
     if (rc == SCR_OK)
-        rc = name_nodes(t, &p, err);
+        rc = name_nodes(t, a, &p, err);
     if (rc == SCR_OK)
         rc = choose_program(t, a, &p, err);
     if (rc != SCR_OK) {

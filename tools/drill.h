@@ -51,6 +51,8 @@ struct drill_run {
     int struck_dataset; /* dataset of the phase it was struck in */
     int killed;         /* processes killed */
     char *pids;         /* "4 (pid 4711), 5 (pid 4712)": killed ranks, malloc'd */
+    char
+        *complaint; /* first line "SCR: error: …" of its output, malloc'd; NULL: none */
     struct drill_phases phases;
 };
 

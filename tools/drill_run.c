@@ -17,7 +17,7 @@
 
 static const char job_user[] = "drill";
 
-enum { MAX_PHASE_FILE = 16 << 20, MAX_PID_FILE = 256 };
+enum { MAX_PHASE_FILE = 16 << 20, MAX_PID_FILE = 256, MAX_LOG = 256 << 20 };
 static const double poll_s = 0.01;    /* between two looks at the phase file */
 static const double graceful_s = 5.0; /* for mpirun to end its processes when told to */
 
@@ -274,6 +274,22 @@ static int watch_run(const struct watch *w, const struct drill_strike *strike,
                                : SCR_OK;
 }
 
+/* The first error SCR reported in the output of the run, NULL if there is none. */
+static char *first_complaint(const struct scr_sys *sys, const char *log)
+{
+    static const char mark[] = "SCR: error: ";
+    void *text = NULL;
+    size_t n;
+    char *line = NULL;
+    if (scr_file_load(sys, log, MAX_LOG, &text, &n, NULL) != SCR_OK)
+        return NULL;
+    const char *at = strstr(text, mark);
+    if (at != NULL)
+        line = scr_asprintf("%.*s", (int)strcspn(at, "\n"), at);
+    free(text);
+    return line;
+}
+
 /* --- the run --- */
 
 static int argv_build(const struct drill *d, char *ranks, const char ***argv,
@@ -342,6 +358,7 @@ int scr_drill_run(struct scr_tool *t, const struct drill *d, const char *name,
         goto out;
     rc = watch_run(&w, strike, run, err);
     run->seconds = scr_now_mono() - w.start;
+    run->complaint = first_complaint(t->env.sys, log);
     if ((text = phase_text(&w)) != NULL)
         scr_drill_phases(text, &run->phases);
 out:
@@ -356,5 +373,6 @@ out:
 void scr_drill_run_fini(struct drill_run *run)
 {
     free(run->pids);
-    run->pids = NULL;
+    free(run->complaint);
+    run->pids = run->complaint = NULL;
 }
