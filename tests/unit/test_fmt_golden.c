@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The golden files of every format: good ones survive a round trip byte for byte, old
+ * versions become what they should, bad ones give the error in their name and change
+ * nothing. */
+#include "helper_golden.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/hashfile.h"
+#include "base/str.h"
+#include "fmt/filemap.h"
+#include "fmt/index.h"
+#include "fmt/state.h"
+#include "fmt/transfer.h"
+
+/* --- a decoder a format; the typed ones check that failure leaves the target alone ---
+ */
+
+static int untouched(const void *p, size_t n)
+{
+    const unsigned char *bytes = p;
+    for (size_t i = 0; i < n; i++)
+        if (bytes[i] != 0xa5)
+            return 0;
+    return 1;
+}
+
+static int decode_filemap(scr_hash *h, struct scr_err *err)
+{
+    return scr_filemap_check(h, err);
+}
+
+static int decode_index(scr_hash *h, struct scr_err *err)
+{
+    return scr_index_normal(h, err);
+}
+
+static int decode_summary(scr_hash *h, struct scr_err *err)
+{
+    int complete = -7;
+    scr_hash *dset = NULL, *part = NULL;
+    int rc = scr_summary_get(h, &complete, &dset, &part, err);
+    if (rc == SCR_OK) {
+        assert_int_equal(complete, 1);
+        assert_ptr_equal(dset, scr_hash_get(h, "DSET"));
+        assert_true((part != NULL) == (scr_hash_get(h, "RANK2FILE") != NULL));
+    } else {
+        assert_true(complete == -7 && dset == NULL && part == NULL);
+    }
+    scr_hash_delete(part);
+    return rc;
+}
+
+static int decode_rank2file(scr_hash *h, struct scr_err *err)
+{
+    return scr_rank2file_check_root(h, err);
+}
+
+static int decode_halt(scr_hash *h, struct scr_err *err)
+{
+    struct scr_halt halt;
+    memset(&halt, 0xa5, sizeof halt);
+    int rc = scr_halt_get(h, &halt, err);
+    assert_true(rc == SCR_OK || untouched(&halt, sizeof halt));
+    return rc;
+}
+
+static int decode_flush(scr_hash *h, struct scr_err *err)
+{
+    (void)err;
+    assert_int_equal(scr_flush_latest(h), 18);
+    return SCR_OK;
+}
+
+static int decode_nodes(scr_hash *h, struct scr_err *err)
+{
+    int nodes = -7, rc = scr_nodes_get(h, &nodes, err);
+    assert_int_equal(nodes, rc == SCR_OK ? 4 : -7);
+    return rc;
+}
+
+static int decode_transfer(scr_hash *h, struct scr_err *err)
+{
+    uint64_t left = 7;
+    struct scr_transfer t;
+    memset(&t, 0xa5, sizeof t);
+    int rc = scr_transfer_get(h, &t, err);
+    assert_true(rc == SCR_OK || untouched(&t, sizeof t));
+    if (rc == SCR_OK)
+        rc = scr_transfer_left(h, &left, err);
+    assert_true(rc == SCR_OK ? left == 24 : left == 7);
+    return rc;
+}
+
+static const struct format {
+    const char *name;
+    int (*decode)(scr_hash *h, struct scr_err *err);
+} formats[] = {
+    { "filemap", decode_filemap }, { "index", decode_index },
+    { "summary", decode_summary }, { "rank2file", decode_rank2file },
+    { "halt", decode_halt },       { "flush", decode_flush },
+    { "nodes", decode_nodes },     { "transfer", decode_transfer },
+};
+
+/* --- the files --- */
+
+static void assert_encodes_to(const scr_hash *h, const unsigned char *bytes, size_t n,
+                              const char *name)
+{
+    void *buf;
+    size_t got;
+    assert_int_equal(scr_hash_encode(h, &buf, &got, NULL), SCR_OK);
+    if (got != n || memcmp(buf, bytes, n) != 0)
+        fail_msg("%s: encoded to other bytes", name);
+    free(buf);
+}
+
+/* Bytes of becomes-X.scr for good-X.scr, or of the file itself if there is none. */
+static unsigned char *expected_bytes(const struct format *f,
+                                     const struct test_golden *g, size_t *n)
+{
+    struct stat st;
+    char *path = scr_asprintf("%s/%s/becomes-%s", SCR_GOLDEN_DIR, f->name,
+                              g->name + strlen("good-"));
+    int there = stat(path, &st) == 0;
+    unsigned char *bytes = test_get(there ? path : g->path, n);
+    free(path);
+    return bytes;
+}
+
+static void check_good(const struct test_golden *g, void *arg)
+{
+    const struct format *f = arg;
+    struct scr_err err = SCR_ERR_INIT;
+    size_t n;
+    scr_hash *h = scr_hash_new();
+    unsigned char *want = expected_bytes(f, g, &n);
+    assert_int_equal(scr_hash_decode(g->bytes, g->n, h, NULL, NULL), SCR_OK);
+    assert_encodes_to(h, g->bytes, g->n, g->name);
+    if (f->decode(h, &err) != SCR_OK)
+        fail_msg("%s/%s: %s", f->name, g->name, err.text);
+    assert_encodes_to(h, want, n, g->name);
+    if (f->decode(h, &err) != SCR_OK) /* what it became is good, too */
+        fail_msg("%s/%s again: %s", f->name, g->name, err.text);
+    assert_encodes_to(h, want, n, g->name);
+    free(want);
+    scr_hash_delete(h);
+}
+
+static void check_bad(const struct test_golden *g, void *arg)
+{
+    const struct format *f = arg;
+    struct scr_err err = SCR_ERR_INIT;
+    scr_hash *h = scr_hash_new();
+    int rc = scr_hash_decode(g->bytes, g->n, h, NULL, &err);
+    scr_hash *before = scr_hash_dup(h);
+    if (rc == SCR_OK)
+        rc = f->decode(h, &err);
+    if (rc != g->code || err.code != g->code || err.text[0] == '\0')
+        fail_msg("%s/%s: %s %s", f->name, g->name, scr_err_name(rc), err.text);
+    assert_true(scr_hash_equal(h, before));
+    scr_hash_delete(h);
+    scr_hash_delete(before);
+}
+
+static void good_files(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+        (void)test_golden_each(formats[i].name, "good-", check_good,
+                               (void *)&formats[i]);
+}
+
+static void bad_files(void **state)
+{
+    (void)state;
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+        n += test_golden_each(formats[i].name, "bad-", check_bad, (void *)&formats[i]);
+    assert_true(n >= 85);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(good_files),
+        cmocka_unit_test(bad_files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Halt, flush, nodes, summary, rank2file and transfer files by example. */
+#include "helper_tmp.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fmt/dataset.h"
+#include "fmt/state.h"
+#include "fmt/transfer.h"
+
+static scr_hash *dataset(int id, int is_ckpt)
+{
+    struct scr_dataset d = { .id = id, .name = "name", .complete = -1 };
+    scr_hash *h = scr_hash_new();
+    d.is_ckpt = is_ckpt;
+    d.is_output = !is_ckpt;
+    assert_int_equal(scr_dataset_set(h, &d), SCR_OK);
+    return h;
+}
+
+/* --- halt --- */
+
+static const struct scr_halt no_halt = { -1, -1, -1, -1, NULL };
+
+static void halt_fields(void **state)
+{
+    (void)state;
+    struct scr_halt halt = no_halt, got;
+    scr_hash *h = scr_hash_new();
+    scr_hash_set_val(h, "FUTURE", "kept");
+    assert_int_equal(scr_halt_get(NULL, &got, NULL), SCR_OK);
+    assert_memory_equal(&got, &no_halt, sizeof got);
+    halt.checkpoints_left = 7;
+    halt.exit_before = 1298944800;
+    halt.reason = "SCR_FINALIZE_CALLED";
+    assert_int_equal(scr_halt_set(h, &halt), SCR_OK);
+    assert_int_equal(scr_halt_get(h, &got, NULL), SCR_OK);
+    assert_true(got.checkpoints_left == 7 && got.exit_after == -1 &&
+                got.exit_before == 1298944800 && got.halt_seconds == -1);
+    assert_string_equal(got.reason, "SCR_FINALIZE_CALLED");
+    assert_int_equal(scr_halt_set(h, &no_halt), SCR_OK); /* unset is removed */
+    assert_int_equal(scr_hash_size(h), 1);
+    assert_int_equal(scr_halt_set(NULL, &halt), SCR_E_NOMEM);
+    scr_hash_delete(h);
+}
+
+static void halt_conditions(void **state)
+{
+    (void)state;
+    static const struct {
+        struct scr_halt halt;
+        int64_t now;
+        int due;
+    } cases[] = {
+        { { -1, -1, -1, -1, NULL }, 1000, 0 },
+        { { -1, -1, -1, -1, "NODE_FAIL" }, 1000, 1 },
+        { { -1, -1, -1, -1, "" }, 1000, 0 },
+        { { 1, -1, -1, -1, NULL }, 1000, 0 },
+        { { 0, -1, -1, -1, NULL }, 1000, 1 },
+        { { -1, 1001, -1, -1, NULL }, 1000, 0 },
+        { { -1, 1000, -1, -1, NULL }, 1000, 1 },
+        { { -1, -1, 1001, -1, NULL }, 1000, 0 },
+        { { -1, -1, 1000, -1, NULL }, 1000, 1 },
+        { { -1, -1, 1600, 600, NULL }, 999, 0 },
+        { { -1, -1, 1600, 600, NULL }, 1000, 1 },
+        { { -1, -1, -1, 600, NULL }, 1000, 0 }, /* nothing to be before of */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *why = "";
+        assert_int_equal(scr_halt_due(&cases[i].halt, cases[i].now, &why),
+                         cases[i].due);
+        assert_true((why != NULL) == cases[i].due);
+        free(why);
+    }
+}
+
+/* --- flush --- */
+
+static void flush_locations(void **state)
+{
+    (void)state;
+    scr_hash *h = scr_hash_new(), *dset = dataset(18, 1);
+    assert_int_equal(scr_flush_set_dataset(h, dset), SCR_OK);
+    assert_int_equal(scr_flush_get_location(h, 18), 0);
+    assert_int_equal(scr_flush_need(h, 18), 0);
+    assert_int_equal(scr_flush_set_location(h, 18, SCR_LOC_CACHE, 1), SCR_OK);
+    assert_int_equal(scr_flush_need(h, 18), 1);
+    assert_int_equal(scr_flush_set_location(h, 18, SCR_LOC_PFS | SCR_LOC_FLUSHING, 1),
+                     SCR_OK);
+    assert_int_equal(scr_flush_need(h, 18), 0);
+    assert_int_equal(scr_flush_get_location(h, 18),
+                     SCR_LOC_CACHE | SCR_LOC_PFS | SCR_LOC_FLUSHING);
+    assert_int_equal(scr_flush_set_location(h, 18, SCR_LOC_FLUSHING, 0), SCR_OK);
+    assert_non_null(scr_hash_getf(h, "DATASET 18 LOCATION PFS"));
+    assert_null(scr_hash_getf(h, "DATASET 18 LOCATION FLUSHING"));
+    assert_true(scr_hash_equal(scr_hash_getf(h, "DATASET 18 DSETDESC"), dset));
+    assert_string_equal(scr_hash_get_val(scr_hash_getf(h, "DATASET 18"), "NAME"),
+                        "name");
+    assert_int_equal(scr_flush_set_location(h, 99, SCR_LOC_CACHE, 0), SCR_OK);
+    assert_null(scr_hash_getf(h, "DATASET 99")); /* taking away makes no entry */
+    assert_int_equal(scr_flush_remove(h, 18), 1);
+    assert_int_equal(scr_flush_remove(h, 18), 0);
+    assert_int_equal(scr_flush_set_dataset(h, h), SCR_E_ARG);
+    scr_hash_delete(h);
+    scr_hash_delete(dset);
+}
+
+static void flush_latest_is_a_cached_checkpoint(void **state)
+{
+    (void)state;
+    scr_hash *h = scr_hash_new();
+    assert_int_equal(scr_flush_latest(h), -1);
+    for (int id = 1; id <= 4; id++) {
+        scr_hash *dset = dataset(id, id != 3); /* 3 is output */
+        assert_int_equal(scr_flush_set_dataset(h, dset), SCR_OK);
+        scr_hash_delete(dset);
+    }
+    scr_flush_set_location(h, 1, SCR_LOC_CACHE, 1);
+    scr_flush_set_location(h, 2, SCR_LOC_CACHE, 1);
+    scr_flush_set_location(h, 3, SCR_LOC_CACHE, 1);
+    scr_flush_set_location(h, 4, SCR_LOC_PFS, 1);
+    assert_int_equal(scr_flush_latest(h), 2);
+    scr_hash_delete(h);
+}
+
+/* --- nodes --- */
+
+static void nodes(void **state)
+{
+    (void)state;
+    int n = 0;
+    scr_hash *h = scr_hash_new();
+    assert_int_equal(scr_nodes_get(h, &n, NULL), SCR_E_NOENT);
+    assert_int_equal(scr_nodes_set(h, 0), SCR_E_ARG);
+    assert_int_equal(scr_nodes_set(h, 4), SCR_OK);
+    assert_int_equal(scr_nodes_get(h, &n, NULL), SCR_OK);
+    assert_int_equal(n, 4);
+    scr_hash_delete(h);
+}
+
+/* --- summary and rank2file --- */
+
+static void summary(void **state)
+{
+    (void)state;
+    int complete;
+    scr_hash *h = scr_hash_new(), *dset = dataset(18, 1), *got, *part;
+    scr_hash_set_val(h, "FUTURE", "kept");
+    assert_int_equal(scr_summary_set(h, h, 1), SCR_E_ARG);
+    assert_int_equal(scr_summary_set(h, dset, 0), SCR_OK);
+    assert_int_equal(scr_summary_get(h, &complete, &got, &part, NULL), SCR_OK);
+    assert_int_equal(complete, 0);
+    assert_true(scr_hash_equal(got, dset));
+    assert_null(part);
+    assert_int_equal(scr_summary_get(h, NULL, NULL, NULL, NULL), SCR_OK);
+    assert_string_equal(scr_hash_get_val(h, "FUTURE"), "kept");
+    scr_hash_delete(h);
+    scr_hash_delete(dset);
+}
+
+static void rank2file_parts(void **state)
+{
+    (void)state;
+    uint32_t crc = 0x28eeb9e;
+    scr_hash *root = scr_hash_new(), *part = scr_hash_new(), *extra = scr_hash_new();
+    scr_hash_set_val(extra, "MODE", "33152");
+    assert_int_equal(scr_rank2file_add_part(root, 0, 0),
+                     SCR_E_ARG); /* before set_root */
+    assert_int_equal(scr_rank2file_set_root(root, 1, 4), SCR_OK);
+    assert_int_equal(scr_rank2file_add_part(root, 0, 0), SCR_OK);
+    assert_int_equal(scr_rank2file_add_part(root, 2, 2), SCR_OK);
+    assert_string_equal(scr_hash_get_val(scr_hash_getf(root, "RANK 2"), "FILE"),
+                        ".0.2");
+    assert_string_equal(scr_hash_get_val(scr_hash_getf(root, "RANK 2"), "OFFSET"), "0");
+    assert_int_equal(scr_rank2file_check_root(root, NULL), SCR_OK);
+    assert_int_equal(scr_rank2file_check_part(root, NULL), SCR_E_CORRUPT);
+
+    assert_int_equal(scr_rank2file_set_part(part, 4), SCR_OK);
+    assert_int_equal(scr_rank2file_add_file(part, 3, "a/b", 5, &crc, extra), SCR_OK);
+    assert_int_equal(scr_rank2file_add_file(part, 3, "c", 0, NULL, NULL), SCR_OK);
+    assert_int_equal(scr_rank2file_add_file(part, 3, "/c", 0, NULL, NULL),
+                     SCR_E_OUTSIDE);
+    assert_int_equal(scr_rank2file_add_file(part, 3, "../c", 0, NULL, NULL),
+                     SCR_E_OUTSIDE);
+    assert_int_equal(scr_rank2file_add_file(part, -1, "c", 0, NULL, NULL), SCR_E_ARG);
+    assert_int_equal(scr_rank2file_check_part(part, NULL), SCR_OK);
+    assert_int_equal(scr_rank2file_check_root(part, NULL),
+                     SCR_OK); /* a root of level 0 */
+    const scr_hash *file = scr_hash_getf(part, "RANK 3 FILE a/b");
+    assert_string_equal(scr_hash_get_val(file, "CRC"), "0x028eeb9e");
+    assert_string_equal(scr_hash_get_val(file, "MODE"), "33152");
+    scr_hash_delete(root);
+    scr_hash_delete(part);
+    scr_hash_delete(extra);
+}
+
+/* --- transfer --- */
+
+static void transfer_fields(void **state)
+{
+    (void)state;
+    struct scr_transfer t = { 50, 52428800.5, SCR_TRANSFER_RUN, 1, 1 }, got;
+    scr_hash *h = scr_hash_new();
+    assert_int_equal(scr_transfer_get(h, &got, NULL), SCR_OK);
+    assert_true(got.bw == 0 && got.command == SCR_TRANSFER_NONE && !got.running &&
+                !got.done);
+    assert_int_equal(scr_transfer_set(h, &t), SCR_OK);
+    assert_string_equal(scr_hash_get_val(h, "BW"), "52428800.500000");
+    assert_string_equal(scr_hash_get_val(h, "PERCENT"), "50.000000");
+    assert_int_equal(scr_transfer_get(h, &got, NULL), SCR_OK);
+    assert_true(got.percent == 50 && got.bw == 52428800.5 && got.running && got.done);
+    assert_int_equal(got.command, SCR_TRANSFER_RUN);
+    t = (struct scr_transfer){ 0, 0, SCR_TRANSFER_NONE, 0, 0 };
+    assert_int_equal(scr_transfer_set(h, &t), SCR_OK);
+    assert_null(scr_hash_get(h, "COMMAND"));
+    assert_null(scr_hash_get(h, "FLAG"));
+    t.bw = -1;
+    assert_int_equal(scr_transfer_set(h, &t), SCR_E_ARG);
+    t.bw = NAN;
+    assert_int_equal(scr_transfer_set(h, &t), SCR_E_ARG);
+    scr_hash_delete(h);
+}
+
+static void transfer_files(void **state)
+{
+    (void)state;
+    uint64_t left = 0;
+    struct scr_transfer_file f;
+    scr_hash *h = scr_hash_new();
+    assert_int_equal(scr_transfer_add_file(h, "a", "/p/a", 1), SCR_E_ARG);
+    assert_int_equal(scr_transfer_add_file(h, "/c/a", "p/a", 1), SCR_E_ARG);
+    assert_int_equal(scr_transfer_add_file(h, "/c/a", NULL, 1), SCR_E_ARG);
+    assert_int_equal(scr_transfer_add_file(h, "/c/a", "/p/a", 100), SCR_OK);
+    assert_int_equal(scr_transfer_add_file(h, "/c/b", "/p/b", 10), SCR_OK);
+    assert_int_equal(scr_transfer_left(h, &left, NULL), SCR_OK);
+    assert_true(left == 110);
+    assert_int_equal(scr_transfer_set_written(h, "/c/a", 60), SCR_OK);
+    assert_int_equal(scr_transfer_set_written(h, "/c/x", 60), SCR_E_NOENT);
+    assert_int_equal(scr_transfer_left(h, &left, NULL), SCR_OK);
+    assert_true(left == 50);
+    scr_hash_elem *e = scr_hash_elem_first(scr_hash_get(h, "FILES"));
+    assert_int_equal(scr_transfer_get_file(e, &f, NULL), SCR_OK);
+    assert_string_equal(f.destination, "/p/a");
+    assert_true(f.size == 100 && f.written == 60);
+    assert_int_equal(scr_transfer_remove_file(h, "/c/a"), 1);
+    assert_int_equal(scr_transfer_remove_file(h, "/c/a"), 0);
+    scr_transfer_add_file(h, "/c/a", "/p/a", UINT64_MAX); /* a sum that does not fit */
+    assert_int_equal(scr_transfer_left(h, &left, NULL), SCR_E_CORRUPT);
+    assert_true(left == 50);
+    scr_hash_delete(h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(halt_fields),
+        cmocka_unit_test(halt_conditions),
+        cmocka_unit_test(flush_locations),
+        cmocka_unit_test(flush_latest_is_a_cached_checkpoint),
+        cmocka_unit_test(nodes),
+        cmocka_unit_test(summary),
+        cmocka_unit_test(rank2file_parts),
+        cmocka_unit_test(transfer_fields),
+        cmocka_unit_test(transfer_files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
