@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "base/io.h"
 #include "base/str.h"
 #include "build.h"
 #include "store/names.h"
@@ -249,6 +250,20 @@ static int build_id(struct scr_tool *t, const char *text, struct scr_err *err)
 
 /* --- the command --- */
 
+/* A change is refused where no job has ever written: the directory is probably a
+ * mistake. */
+static int check_has_data(struct scr_tool *t, struct scr_err *err)
+{
+    struct stat st;
+    int rc = scr_file_stat(t->env.sys, t->prefix.scr, &st, NULL);
+    return rc != SCR_E_NOENT
+               ? SCR_OK
+               : scr_fail(err, rc, 0,
+                          "no SCR data in %s: give the prefix directory with "
+                          "--prefix",
+                          t->prefix.path);
+}
+
 static const struct {
     int opt;
     scr_hash_edit edit;
@@ -270,6 +285,8 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
         struct edit e = { t, value };
         if (value == NULL)
             continue;
+        if ((rc = check_has_data(t, err)) != SCR_OK)
+            return rc;
         return handlers[i].edit != NULL
                    ? scr_prefix_index_update(&t->env, &t->prefix, handlers[i].edit, &e,
                                              err)

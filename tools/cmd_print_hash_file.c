@@ -19,20 +19,27 @@ static const struct scr_opt opts[] = {
 
 /* --- reading --- */
 
-/* Only the hash at the start is read, so that a redundancy file of any size can be
- * printed. */
+enum { SMALL = 1 << 20 }; /* files up to this size are read whole */
+
+/* Of a big file only the hash at its start is read, so that a redundancy file of any
+ * size can be printed. *rest: bytes after the hash. */
 static int read_hash(struct scr_tool *t, const char *path, scr_hash *h, uint64_t *rest,
                      struct scr_err *err)
 {
-    struct stat st;
+    struct scr_err why = SCR_ERR_INIT;
+    struct stat st = { 0 };
     uint64_t used = 0;
-    int rc = scr_file_stat(t->env.sys, path, &st, err);
-    if (rc == SCR_OK && S_ISREG(st.st_mode) && st.st_size > 0)
-        rc = scr_redfile_read(&t->env, path, h, &used, err);
-    else if (rc ==
-             SCR_OK) /* empty files; also what the reader refuses or a link leads to */
-        rc = scr_hash_file_read(t->env.sys, path, h, err);
-    *rest = rc == SCR_OK && S_ISREG(st.st_mode) ? (uint64_t)st.st_size - used : 0;
+    int rc = SCR_E_CORRUPT;
+    *rest = 0;
+    if (scr_file_stat(t->env.sys, path, &st, NULL) != SCR_OK || st.st_size <= SMALL)
+        rc = scr_hash_file_read(t->env.sys, path, h, &why);
+    if (rc != SCR_E_CORRUPT)
+        return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+    rc = scr_redfile_read(&t->env, path, h, &used, why.code == SCR_OK ? err : NULL);
+    if (rc == SCR_OK)
+        *rest = (uint64_t)st.st_size - used;
+    else if (why.code != SCR_OK)
+        rc = scr_fail(err, why.code, 0, "%s", why.text);
     return rc;
 }
 

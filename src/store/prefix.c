@@ -50,7 +50,7 @@ static int prefix_check(const struct scr_env *env, const struct scr_prefix *p,
 {
     int rc = scr_dir_make_private(env->sys, p->path, "", 0, err);
     if (rc != SCR_OK) {
-        scr_err_prefix(err, "prefix directory %s", p->path);
+        scr_err_prefix(err, "prefix");
         return rc;
     }
     if (!create)
@@ -58,7 +58,7 @@ static int prefix_check(const struct scr_env *env, const struct scr_prefix *p,
     if ((rc = scr_dir_make(env->sys, p->scr, DIR_MODE, err)) == SCR_OK)
         rc = try_write(env, p, err);
     if (rc != SCR_OK)
-        scr_err_prefix(err, "prefix directory %s is not writable", p->path);
+        scr_err_prefix(err, "prefix is not writable");
     return rc;
 }
 
@@ -244,6 +244,9 @@ static int rebuild_add(struct state *s, int id, struct scr_err *err)
         return SCR_OK;
     if (rc == SCR_E_NOMEM)
         return state_no_memory(s, err);
+    /* What cannot be read now may be good: better no index than one that forgot it. */
+    if (rc == SCR_E_IO)
+        return scr_fail(err, rc, 0, "%s", why.text);
     scr_log(
         s->env->log, SCR_LOG_WARN,
         "%s; to put dataset %d back into the index: scr_index --prefix %s --build %d",
@@ -356,11 +359,12 @@ int scr_prefix_state_read(const struct scr_env *env, const struct scr_prefix *p,
     return rc;
 }
 
-/* Halt conditions and flush state can be given again, so a damaged file must not stop a
- * job. */
+/* Halt conditions, flush state and node counts can be given again, so a damaged file
+ * must not stop a job. */
 static int may_start_anew(const char *name)
 {
-    return strcmp(name, "halt.scr") == 0 || strcmp(name, "flush.scr") == 0;
+    return strcmp(name, "halt.scr") == 0 || strcmp(name, "flush.scr") == 0 ||
+           strcmp(name, "nodes.scr") == 0;
 }
 
 int scr_prefix_state_update(const struct scr_env *env, const struct scr_prefix *p,

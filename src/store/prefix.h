@@ -40,7 +40,7 @@ int scr_prefix_index_update(const struct scr_env *env, const struct scr_prefix *
                             scr_hash_edit edit, void *arg, struct scr_err *err);
 
 /* Other state files by name ("halt.scr", "flush.scr", "nodes.scr"). Absent reads as
- * empty; a corrupt one is SCR_E_CORRUPT with the path (halt and flush are kept aside as
+ * empty; a corrupt one is SCR_E_CORRUPT with the path (those three are kept aside as
  * .damaged.<n> on update, with a warning). */
 int scr_prefix_state_read(const struct scr_env *env, const struct scr_prefix *p,
                           const char *name, scr_hash *h, struct scr_err *err);

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Summary and rank2file of a dataset in the prefix directory. */
+#include "helper_store.h"
+
+static int teardown(void **state)
+{
+    (void)state;
+    test_tmp_remove();
+    return test_fault_open_fds() == 0 ? 0 : -1;
+}
+
+static int read_summary(struct test_store *t, int id, int *complete, scr_hash *dset)
+{
+    scr_err_clear(&t->err);
+    return scr_prefix_summary_read(&t->env, &t->p, id, complete, dset, &t->err);
+}
+
+/* --- summary --- */
+
+static void a_summary_comes_back(void **state)
+{
+    (void)state;
+    struct test_store t;
+    int complete = 0;
+    scr_hash *dset = scr_hash_new(), *want = test_dataset(18, "ckpt.18");
+    test_store_open(&t);
+    test_summary(&t, 18, "ckpt.18", 1);
+    assert_int_equal(read_summary(&t, 18, &complete, dset), SCR_OK);
+    assert_int_equal(complete, 1);
+    assert_true(scr_hash_equal(dset, want));
+    scr_hash_delete(dset);
+    scr_hash_delete(want);
+    test_store_close(&t);
+}
+
+static void absent_damaged_and_foreign_ones_are_told_apart(void **state)
+{
+    (void)state;
+    struct test_store t;
+    int complete;
+    scr_hash *dset = scr_hash_new();
+    test_store_open(&t);
+    assert_int_equal(read_summary(&t, 1, &complete, dset), SCR_E_NOENT);
+    test_summary(&t, 2, "ckpt.2", 1);
+    test_put(test_path("prefix/.scr/scr.dataset.2/summary.scr"), "bad", 3);
+    assert_int_equal(read_summary(&t, 2, &complete, dset), SCR_E_CORRUPT);
+    assert_non_null(strstr(t.err.text, "scr.dataset.2/summary.scr"));
+    test_summary(&t, 3, "ckpt.3", 1);
+    rename(test_path("prefix/.scr/scr.dataset.3"),
+           test_path("prefix/.scr/scr.dataset.4"));
+    assert_int_equal(read_summary(&t, 4, &complete, dset), SCR_E_CORRUPT);
+    assert_non_null(strstr(t.err.text, "describes dataset 3"));
+    assert_int_equal(scr_hash_size(dset), 0);
+    scr_hash_delete(dset);
+    test_store_close(&t);
+}
+
+static void writing_keeps_what_it_does_not_know_and_refuses_newer_ones(void **state)
+{
+    (void)state;
+    struct test_store t;
+    scr_hash *h = scr_hash_new(), *dset = test_dataset(5, "five");
+    const char *path = test_path("prefix/.scr/scr.dataset.5/summary.scr");
+    test_store_open(&t);
+    test_summary(&t, 5, "five", 0);
+    scr_hash_file_read(&scr_sys_posix, path, h, NULL);
+    scr_hash_set_kv(h, "FUTURE", "thing");
+    scr_hash_file_write(&scr_sys_posix, path, h, SCR_DURABLE, NULL);
+    test_summary(&t, 5, "five", 1);
+    scr_hash_unset_all(h);
+    scr_hash_file_read(&scr_sys_posix, path, h, NULL);
+    assert_non_null(scr_hash_get_kv(h, "FUTURE", "thing"));
+    assert_string_equal(scr_hash_get_val(h, "COMPLETE"), "1");
+
+    scr_hash_set_val_i64(h, "VERSION", 7);
+    scr_hash_file_write(&scr_sys_posix, path, h, SCR_DURABLE, NULL);
+    assert_int_equal(scr_prefix_summary_write(&t.env, &t.p, 5, dset, 1, &t.err),
+                     SCR_E_VERSION);
+    scr_hash_delete(h);
+    scr_hash_delete(dset);
+    test_store_close(&t);
+}
+
+static void writing_under_another_id_is_refused(void **state)
+{
+    (void)state;
+    struct test_store t;
+    scr_hash *dset = test_dataset(5, "five");
+    test_store_open(&t);
+    assert_int_equal(scr_prefix_summary_write(&t.env, &t.p, 6, dset, 1, &t.err),
+                     SCR_E_CORRUPT);
+    assert_false(test_exists(test_path("prefix/.scr/scr.dataset.6")));
+    scr_hash_delete(dset);
+    test_store_close(&t);
+}
+
+static void writing_survives_any_failure(void **state)
+{
+    (void)state;
+    scr_hash *dset = test_dataset(5, "five");
+    for (long n = 0;; n++) {
+        struct test_store t;
+        scr_hash *found = scr_hash_new();
+        int complete = -1;
+        test_store_open(&t);
+        test_summary(&t, 5, "five", 0);
+        test_fault_arm(TEST_ANY, n, EIO, TEST_FOREVER);
+        int rc = scr_prefix_summary_write(&t.env, &t.p, 5, dset, 1, &t.err);
+        int fired = test_fault_off();
+        assert_int_equal(read_summary(&t, 5, &complete, found), SCR_OK);
+        assert_true(complete == 1 || (rc != SCR_OK && complete == 0));
+        scr_hash_delete(found);
+        test_store_close(&t);
+        if (!fired)
+            break;
+    }
+    scr_hash_delete(dset);
+}
+
+/* --- rank2file --- */
+
+static void put_hash(int id, const char *name, const scr_hash *h)
+{
+    assert_int_equal(scr_dir_make(&scr_sys_posix,
+                                  test_path("prefix/.scr/scr.dataset.%d", id), 0700,
+                                  NULL),
+                     SCR_OK);
+    assert_int_equal(
+        scr_hash_file_write(&scr_sys_posix,
+                            test_path("prefix/.scr/scr.dataset.%d/%s", id, name), h,
+                            SCR_DURABLE, NULL),
+        SCR_OK);
+}
+
+/* A part of a run of `ranks` with one file for each of the ranks from … to-1. */
+static scr_hash *new_part(int ranks, int from, int to)
+{
+    scr_hash *h = scr_hash_new();
+    const uint32_t crc = 0x1234;
+    assert_int_equal(scr_rank2file_set_part(h, ranks), SCR_OK);
+    for (int r = from; r < to; r++) {
+        char path[32];
+        snprintf(path, sizeof path, "ckpt/rank_%d", r);
+        assert_int_equal(scr_rank2file_add_file(h, r, path, 100, &crc, NULL), SCR_OK);
+    }
+    return h;
+}
+
+static int read_map(struct test_store *t, int id, scr_hash *part)
+{
+    scr_err_clear(&t->err);
+    return scr_prefix_rank2file_read(&t->env, &t->p, id, part, &t->err);
+}
+
+/* Writes a root with two parts, ranks 0-1 and 2-3, as dataset 9. */
+static void put_two_parts(void)
+{
+    scr_hash *root = scr_hash_new(), *a = new_part(4, 0, 2), *b = new_part(4, 2, 4);
+    assert_int_equal(scr_rank2file_set_root(root, 1, 4), SCR_OK);
+    assert_int_equal(scr_rank2file_add_part(root, 0, 0), SCR_OK);
+    assert_int_equal(scr_rank2file_add_part(root, 2, 2), SCR_OK);
+    put_hash(9, "rank2file", root);
+    put_hash(9, "rank2file.0.0", a);
+    put_hash(9, "rank2file.0.2", b);
+    scr_hash_delete(root);
+    scr_hash_delete(a);
+    scr_hash_delete(b);
+}
+
+static void parts_are_merged(void **state)
+{
+    (void)state;
+    struct test_store t;
+    scr_hash *part = scr_hash_new(), *want = new_part(4, 0, 4);
+    test_store_open(&t);
+    put_two_parts();
+    assert_int_equal(read_map(&t, 9, part), SCR_OK);
+    assert_true(scr_hash_equal(part, want));
+    scr_hash_delete(part);
+    scr_hash_delete(want);
+    test_store_close(&t);
+}
+
+static void a_root_may_be_a_part_itself(void **state)
+{
+    (void)state;
+    struct test_store t;
+    scr_hash *part = scr_hash_new(), *only = new_part(2, 0, 2);
+    test_store_open(&t);
+    put_hash(3, "rank2file", only);
+    assert_int_equal(read_map(&t, 3, part), SCR_OK);
+    assert_true(scr_hash_equal(part, only));
+    scr_hash_delete(part);
+    scr_hash_delete(only);
+    test_store_close(&t);
+}
+
+static void missing_and_damaged_parts_are_errors(void **state)
+{
+    (void)state;
+    struct test_store t;
+    scr_hash *part = scr_hash_new();
+    test_store_open(&t);
+    assert_int_equal(read_map(&t, 1, part), SCR_E_NOENT);
+    put_two_parts();
+    test_put(test_path("prefix/.scr/scr.dataset.9/rank2file.0.2"), "bad", 3);
+    assert_int_equal(read_map(&t, 9, part), SCR_E_CORRUPT);
+    assert_non_null(strstr(t.err.text, "rank2file.0.2"));
+    scr_hash_unset_all(part);
+    unlink(test_path("prefix/.scr/scr.dataset.9/rank2file.0.2"));
+    assert_int_equal(read_map(&t, 9, part), SCR_E_NOENT);
+    scr_hash_delete(part);
+    test_store_close(&t);
+}
+
+/* A root whose only part has that FILE. */
+static int read_hostile(struct test_store *t, const char *file)
+{
+    scr_hash *root = scr_hash_new(), *part = scr_hash_new();
+    scr_rank2file_set_root(root, 1, 1);
+    scr_rank2file_add_part(root, 0, 0);
+    scr_hash_set_val(scr_hash_get_kv_int(root, "RANK", 0), "FILE", file);
+    put_hash(4, "rank2file", root);
+    int rc = read_map(t, 4, part);
+    scr_hash_delete(root);
+    scr_hash_delete(part);
+    return rc;
+}
+
+static void hostile_part_names_are_refused(void **state)
+{
+    (void)state;
+    struct test_store t;
+    test_store_open(&t);
+    assert_int_equal(read_hostile(&t, "/../../../secret"), SCR_E_CORRUPT);
+    assert_int_equal(read_hostile(&t, ""), SCR_E_CORRUPT);
+    assert_int_equal(read_hostile(&t, ".0.0/../x"), SCR_E_CORRUPT);
+    test_store_close(&t);
+}
+
+static void a_part_that_is_a_root_again_does_not_loop(void **state)
+{
+    (void)state;
+    struct test_store t;
+    scr_hash *root = scr_hash_new(), *part = scr_hash_new();
+    test_store_open(&t);
+    scr_rank2file_set_root(root, 1, 1);
+    scr_rank2file_add_part(root, 0, 0);
+    put_hash(4, "rank2file", root);
+    put_hash(4, "rank2file.0.0", root);
+    assert_int_equal(read_map(&t, 4, part), SCR_E_CORRUPT);
+    assert_non_null(strstr(t.err.text, "LEVEL"));
+    scr_hash_delete(root);
+    scr_hash_delete(part);
+    test_store_close(&t);
+}
+
+static void an_old_summary_gives_both(void **state)
+{
+    (void)state;
+    struct test_store t;
+    int complete;
+    scr_hash *h = scr_hash_new(), *dset = scr_hash_new(), *part = scr_hash_new();
+    test_store_open(&t);
+    scr_hash_set_val_i64(h, "VERSION", 5);
+    scr_hash *ckpt = scr_hash_set_kv_int(h, "CKPT", 6);
+    scr_hash_set_val_i64(ckpt, "COMPLETE", 1);
+    scr_hash_set_val_i64(ckpt, "RANKS", 1);
+    scr_hash_set_val_i64(scr_hash_setf(ckpt, NULL, "RANK 0 FILE rank_0.ckpt"), "SIZE",
+                         524294);
+    put_hash(6, "summary.scr", h);
+    assert_int_equal(read_summary(&t, 6, &complete, dset), SCR_OK);
+    assert_int_equal(complete, 1);
+    assert_int_equal(read_map(&t, 6, part), SCR_OK);
+    assert_string_equal(
+        scr_hash_get_val(scr_hash_getf(part, "RANK 0 FILE rank_0.ckpt"), "SIZE"),
+        "524294");
+    scr_hash_delete(h);
+    scr_hash_delete(dset);
+    scr_hash_delete(part);
+    test_store_close(&t);
+}
+
+static void reading_survives_any_failure(void **state)
+{
+    (void)state;
+    for (long n = 0;; n++) {
+        struct test_store t;
+        scr_hash *part = scr_hash_new();
+        test_store_open(&t);
+        put_two_parts();
+        test_fault_arm(TEST_ANY, n, EIO, TEST_ONCE);
+        int rc = read_map(&t, 9, part);
+        int fired = test_fault_off();
+        assert_true(rc == SCR_OK || rc == SCR_E_IO);
+        if (rc == SCR_OK)
+            assert_int_equal(scr_hash_size(scr_hash_get(part, "RANK")), 4);
+        scr_hash_delete(part);
+        test_store_close(&t);
+        if (!fired)
+            break;
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_summary_comes_back),
+        cmocka_unit_test(absent_damaged_and_foreign_ones_are_told_apart),
+        cmocka_unit_test(writing_keeps_what_it_does_not_know_and_refuses_newer_ones),
+        cmocka_unit_test(writing_under_another_id_is_refused),
+        cmocka_unit_test(writing_survives_any_failure),
+        cmocka_unit_test(parts_are_merged),
+        cmocka_unit_test(a_root_may_be_a_part_itself),
+        cmocka_unit_test(missing_and_damaged_parts_are_errors),
+        cmocka_unit_test(hostile_part_names_are_refused),
+        cmocka_unit_test(a_part_that_is_a_root_again_does_not_loop),
+        cmocka_unit_test(an_old_summary_gives_both),
+        cmocka_unit_test(reading_survives_any_failure),
+    };
+    return cmocka_run_group_tests(tests, NULL, teardown);
+}

@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The prefix directory: its index and state files are updated whole or not at all, and
+ * what is damaged is kept aside, never forgotten. */
+#include "helper_store.h"
+
+static int teardown(void **state)
+{
+    (void)state;
+    test_tmp_remove();
+    return test_fault_open_fds() == 0 ? 0 : -1;
+}
+
+static const char *index_path(void)
+{
+    return test_path("prefix/.scr/index.scr");
+}
+
+static int add(struct test_store *t, int id)
+{
+    return scr_prefix_index_update(&t->env, &t->p, test_add_id, &id, &t->err);
+}
+
+static int read_index(struct test_store *t, scr_hash *index)
+{
+    scr_err_clear(&t->err);
+    return scr_prefix_index_read(&t->env, &t->p, index, &t->err);
+}
+
+/* --- the directory --- */
+
+static void opens_a_directory_and_makes_its_hidden_one(void **state)
+{
+    (void)state;
+    struct test_store t;
+    test_store_open(&t);
+    assert_string_equal(t.p.path, test_path("prefix"));
+    assert_string_equal(t.p.scr, test_path("prefix/.scr"));
+    assert_true(test_exists(t.p.scr));
+    test_store_close(&t);
+}
+
+static void leaves_no_probe_behind(void **state)
+{
+    (void)state;
+    struct test_store t;
+    char **names;
+    size_t n;
+    test_store_open(&t);
+    assert_int_equal(scr_dir_list(&scr_sys_posix, t.p.scr, &names, &n, NULL), SCR_OK);
+    assert_int_equal(n, 0);
+    scr_names_free(names, n);
+    test_store_close(&t);
+}
+
+static void takes_relative_and_untidy_paths(void **state)
+{
+    (void)state;
+    struct test_store t;
+    struct scr_prefix p;
+    char old[4096];
+    test_store_open(&t);
+    assert_non_null(getcwd(old, sizeof old));
+    assert_int_equal(chdir(test_tmp()), 0);
+    assert_int_equal(scr_prefix_open(&t.env, "./x/..//prefix/", 0, &p, &t.err), SCR_OK);
+    assert_string_equal(p.path, t.p.path);
+    scr_prefix_fini(&p);
+    assert_int_equal(chdir(old), 0);
+    test_store_close(&t);
+}
+
+static void refuses_what_is_no_directory(void **state)
+{
+    (void)state;
+    struct test_store t;
+    struct scr_prefix p;
+    test_store_open(&t);
+    assert_int_equal(scr_prefix_open(&t.env, test_path("none"), 1, &p, &t.err),
+                     SCR_E_NOENT);
+    assert_non_null(strstr(t.err.text, "none"));
+    assert_null(p.path);
+    scr_err_clear(&t.err);
+    test_put(test_path("file"), "", 0);
+    assert_int_equal(scr_prefix_open(&t.env, test_path("file"), 1, &p, &t.err),
+                     SCR_E_IO);
+    scr_err_clear(&t.err);
+    assert_int_equal(scr_prefix_open(&t.env, "", 0, &p, &t.err), SCR_E_ARG);
+    assert_int_equal(scr_prefix_open(&t.env, NULL, 0, &p, NULL), SCR_E_ARG);
+    test_store_close(&t);
+}
+
+static void says_so_when_it_cannot_write(void **state)
+{
+    (void)state;
+    struct test_store t;
+    struct scr_prefix p;
+    test_store_open(&t);
+    test_fault_arm(TEST_OPENAT, 1, EACCES,
+                   TEST_FOREVER); /* the first opens the prefix */
+    assert_int_equal(scr_prefix_open(&t.env, t.p.path, 1, &p, &t.err), SCR_E_IO);
+    test_fault_off();
+    assert_non_null(strstr(t.err.text, "not writable"));
+    assert_non_null(strstr(t.err.text, t.p.path));
+    test_store_close(&t);
+}
+
+static void finds_the_largest_id_of_dataset_directories(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "scr.dataset.3",           "scr.dataset.12",
+                                         "scr.dataset.x",           "scr.dataset.07",
+                                         "scr.dataset.-1",          "scr.dataset.",
+                                         "scr.dataset.99999999999", "scr.datasets.40" };
+    struct test_store t;
+    int max = -1;
+    test_store_open(&t);
+    assert_int_equal(scr_prefix_max_dset_dir(&t.env, &t.p, &max, &t.err), SCR_OK);
+    assert_int_equal(max, 0);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        assert_int_equal(mkdir(test_path("prefix/.scr/%s", names[i]), 0700), 0);
+    assert_int_equal(scr_prefix_max_dset_dir(&t.env, &t.p, &max, &t.err), SCR_OK);
+    assert_int_equal(max, 12);
+    test_store_close(&t);
+}
+
+/* --- the index --- */
+
+static void an_absent_index_is_empty(void **state)
+{
+    (void)state;
+    struct test_store t;
+    test_store_open(&t);
+    assert_string_equal(test_index_ids(&t), "");
+    assert_false(test_exists(index_path()));
+    test_store_close(&t);
+}
+
+static void updates_are_kept(void **state)
+{
+    (void)state;
+    struct test_store t;
+    test_store_open(&t);
+    assert_int_equal(add(&t, 6), SCR_OK);
+    assert_int_equal(add(&t, 12), SCR_OK);
+    assert_string_equal(test_index_ids(&t), "12 6");
+    assert_string_equal(test_store_log(&t), "");
+    test_store_close(&t);
+}
+
+static int fail_after_change(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+{
+    (void)arg;
+    scr_hash_set_val(h, "CURRENT", "nonsense");
+    *changed = 1;
+    return scr_fail(err, SCR_E_NOENT, 0, "no such dataset");
+}
+
+static void a_failing_edit_changes_nothing(void **state)
+{
+    (void)state;
+    struct test_store t;
+    test_store_open(&t);
+    add(&t, 6);
+    assert_int_equal(
+        scr_prefix_index_update(&t.env, &t.p, fail_after_change, NULL, &t.err),
+        SCR_E_NOENT);
+    assert_string_equal(t.err.text, "no such dataset");
+    assert_string_equal(test_index_ids(&t), "6");
+    test_store_close(&t);
+}
+
+static void unknown_keys_survive_an_update(void **state)
+{
+    (void)state;
+    struct test_store t;
+    scr_hash *index = scr_hash_new();
+    test_store_open(&t);
+    scr_hash_set_val_i64(index, "VERSION", 2);
+    scr_hash_set_kv(index, "FUTURE", "thing");
+    assert_int_equal(
+        scr_hash_file_write(&scr_sys_posix, index_path(), index, SCR_DURABLE, NULL),
+        SCR_OK);
+    assert_int_equal(add(&t, 1), SCR_OK);
+    scr_hash_unset_all(index);
+    assert_int_equal(read_index(&t, index), SCR_OK);
+    assert_non_null(scr_hash_get_kv(index, "FUTURE", "thing"));
+    scr_hash_delete(index);
+    test_store_close(&t);
+}
+
+static void a_newer_index_is_refused_and_left_alone(void **state)
+{
+    (void)state;
+    struct test_store t;
+    scr_hash *index = scr_hash_new();
+    size_t n, m;
+    test_store_open(&t);
+    scr_hash_set_val_i64(index, "VERSION", 3);
+    scr_hash_file_write(&scr_sys_posix, index_path(), index, SCR_DURABLE, NULL);
+    void *before = test_get(index_path(), &n);
+    assert_int_equal(read_index(&t, index), SCR_E_VERSION);
+    assert_non_null(strstr(t.err.text, "index.scr"));
+    assert_int_equal(add(&t, 1), SCR_E_VERSION);
+    void *after = test_get(index_path(), &m);
+    assert_int_equal(n, m);
+    assert_memory_equal(before, after, n);
+    assert_false(test_exists(test_path("prefix/.scr/index.scr.damaged.1")));
+    free(before);
+    free(after);
+    scr_hash_delete(index);
+    test_store_close(&t);
+}
+
+/* --- the damaged index --- */
+
+static const struct damage {
+    const char *what, *bytes;
+    size_t n;
+} damages[] = {
+    { "zero bytes", "", 0 },
+    { "garbage", "garbage, forty bytes of it, no magic here", 41 },
+    { "a cut header", "\x95\x1f\xc3\xf5\0\1", 6 },
+};
+
+static void is_rebuilt(struct test_store *t, const struct damage *d)
+{
+    scr_hash *index = scr_hash_new();
+    struct scr_index_entry e;
+    size_t n;
+    test_put(index_path(), d->bytes, d->n);
+    assert_int_equal(read_index(t, index), SCR_OK);
+    assert_string_equal(test_index_ids(t), "12 6");
+    assert_int_equal(scr_index_get(index, 6, &e, NULL), SCR_OK);
+    assert_string_equal(e.dset.name, "ckpt.6");
+    assert_true(e.complete);
+    assert_string_equal(scr_index_get_current(index), "ckpt.6"); /* 12 is incomplete */
+    void *aside = test_get(test_path("prefix/.scr/index.scr.damaged.1"), &n);
+    assert_int_equal(n, d->n);
+    assert_memory_equal(aside, d->bytes, n);
+    free(aside);
+    scr_hash_delete(index);
+}
+
+static void a_damaged_index_is_kept_aside_and_rebuilt(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
+        struct test_store t;
+        test_store_open(&t);
+        test_summary(&t, 6, "ckpt.6", 1);
+        test_summary(&t, 12, "ckpt.12", 0);
+        is_rebuilt(&t, &damages[i]);
+        assert_non_null(strstr(test_store_log(&t), "index.scr.damaged.1"));
+        assert_non_null(
+            strstr(test_store_log(&t), "rebuilt from the dataset directories"));
+        test_store_close(&t);
+    }
+}
+
+static void a_flipped_bit_anywhere_is_found_and_mended(void **state)
+{
+    (void)state;
+    struct test_store t;
+    size_t n;
+    test_store_open(&t);
+    test_summary(&t, 6, "ckpt.6", 1);
+    add(&t, 6);
+    char *good = test_get(index_path(), &n);
+    for (size_t i = 8; i < n;
+         i += 7) { /* the bytes before tell magic, type and version */
+        scr_hash *index = scr_hash_new();
+        good[i] = (char)(good[i] ^ 0x10);
+        test_put(index_path(), good, n);
+        good[i] = (char)(good[i] ^ 0x10);
+        int rc = read_index(&t, index);
+        assert_true(rc == SCR_OK ||
+                    rc == SCR_E_VERSION); /* flags are part of the version */
+        if (rc == SCR_OK)
+            assert_int_equal(scr_index_find(index, "ckpt.6"), 6);
+        scr_hash_delete(index);
+    }
+    free(good);
+    test_store_close(&t);
+}
+
+static void damaged_files_never_replace_each_other(void **state)
+{
+    (void)state;
+    struct test_store t;
+    test_store_open(&t);
+    for (int i = 1; i <= 3; i++) {
+        test_put(index_path(), "bad", 3);
+        assert_int_equal(add(&t, i), SCR_OK);
+        assert_true(test_exists(test_path("prefix/.scr/index.scr.damaged.%d", i)));
+    }
+    assert_string_equal(test_index_ids(&t), "3");
+    test_store_close(&t);
+}
+
+static void datasets_without_usable_summary_are_named(void **state)
+{
+    (void)state;
+    struct test_store t;
+    scr_hash *index = scr_hash_new();
+    test_store_open(&t);
+    test_summary(&t, 2, "ckpt.2", 1);
+    assert_int_equal(mkdir(test_path("prefix/.scr/scr.dataset.7"), 0700), 0);
+    assert_int_equal(mkdir(test_path("prefix/.scr/scr.dataset.8"), 0700), 0);
+    test_put(test_path("prefix/.scr/scr.dataset.8/summary.scr"), "bad", 3);
+    test_put(index_path(), "", 0);
+    assert_int_equal(read_index(&t, index), SCR_OK);
+    assert_string_equal(test_index_ids(&t), "2");
+    assert_non_null(strstr(test_store_log(&t), "--build 7"));
+    assert_non_null(strstr(test_store_log(&t), "--build 8"));
+    scr_hash_delete(index);
+    test_store_close(&t);
+}
+
+static void a_copied_dataset_directory_is_not_a_dataset(void **state)
+{
+    (void)state;
+    struct test_store t;
+    test_store_open(&t);
+    test_summary(&t, 2, "ckpt.2", 1);
+    assert_int_equal(rename(test_path("prefix/.scr/scr.dataset.2"),
+                            test_path("prefix/.scr/scr.dataset.5")),
+                     0);
+    test_put(index_path(), "", 0);
+    assert_string_equal(test_index_ids(&t), "");
+    test_store_close(&t);
+}
+
+/* --- every system call fails once, and from each on nothing works --- */
+
+/* The old ids, or those with 12 as well: never anything else, after every fault. */
+static void survive_update(int error, enum test_how how, const char *start,
+                           size_t nstart)
+{
+    for (long n = 0;; n++) {
+        struct test_store t;
+        test_store_open(&t);
+        test_summary(&t, 6, "ckpt.6", 1);
+        if (start == NULL)
+            add(&t, 6);
+        else
+            test_put(index_path(), start, nstart);
+        test_fault_arm(TEST_ANY, n, error, how);
+        int rc = add(&t, 12);
+        int fired = test_fault_off();
+        const char *ids = test_index_ids(&t);
+        if (rc == SCR_OK)
+            assert_string_equal(ids, "12 6");
+        else
+            assert_true(strcmp(ids, "6") == 0 || strcmp(ids, "12 6") == 0);
+        assert_int_equal(t.err.code, rc);
+        test_store_close(&t);
+        if (!fired)
+            break;
+    }
+}
+
+static void an_index_update_survives_any_failure(void **state)
+{
+    (void)state;
+    survive_update(EIO, TEST_ONCE, NULL, 0);
+    survive_update(EIO, TEST_FOREVER, NULL, 0);
+    survive_update(ENOSPC, TEST_FOREVER, NULL, 0);
+}
+
+static void an_index_repair_survives_any_failure(void **state)
+{
+    (void)state;
+    survive_update(EIO, TEST_ONCE, "", 0);
+    survive_update(EIO, TEST_FOREVER, "garbage", 7);
+}
+
+static void interrupted_calls_are_not_noticed(void **state)
+{
+    (void)state;
+    for (long n = 0; n < 200; n++) {
+        struct test_store t;
+        test_store_open(&t);
+        test_fault_arm(TEST_READ, n, EINTR, TEST_ONCE);
+        assert_int_equal(add(&t, 12), SCR_OK);
+        int fired = test_fault_off();
+        test_store_close(&t);
+        if (!fired)
+            break;
+    }
+}
+
+/* --- other state files --- */
+
+static int set_halt(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+{
+    struct scr_halt halt;
+    int rc = scr_halt_get(h, &halt, err);
+    if (rc != SCR_OK)
+        return rc;
+    halt.checkpoints_left = *(int *)arg;
+    *changed = 1;
+    return scr_halt_set(h, &halt);
+}
+
+static int update_halt(struct test_store *t, int n)
+{
+    return scr_prefix_state_update(&t->env, &t->p, "halt.scr", set_halt, &n, &t->err);
+}
+
+static int64_t halt_now(struct test_store *t)
+{
+    const struct scr_env env = { &scr_sys_posix, NULL };
+    struct scr_halt halt;
+    scr_hash *h = scr_hash_new();
+    assert_int_equal(scr_prefix_state_read(&env, &t->p, "halt.scr", h, NULL), SCR_OK);
+    assert_int_equal(scr_halt_get(h, &halt, NULL), SCR_OK);
+    int64_t left = halt.checkpoints_left;
+    scr_hash_delete(h);
+    return left;
+}
+
+static void state_files_are_read_and_updated(void **state)
+{
+    (void)state;
+    struct test_store t;
+    test_store_open(&t);
+    assert_int_equal(halt_now(&t), -1);
+    assert_int_equal(update_halt(&t, 5), SCR_OK);
+    assert_int_equal(halt_now(&t), 5);
+    assert_int_equal(scr_prefix_state_remove(&t.env, &t.p, "halt.scr", &t.err), SCR_OK);
+    assert_int_equal(halt_now(&t), -1);
+    assert_int_equal(scr_prefix_state_remove(&t.env, &t.p, "halt.scr", &t.err), SCR_OK);
+    test_store_close(&t);
+}
+
+static void a_damaged_halt_file_is_kept_aside(void **state)
+{
+    (void)state;
+    struct test_store t;
+    scr_hash *h = scr_hash_new();
+    test_store_open(&t);
+    test_put(test_path("prefix/.scr/halt.scr"), "nonsense", 8);
+    assert_int_equal(scr_prefix_state_read(&t.env, &t.p, "halt.scr", h, &t.err),
+                     SCR_E_CORRUPT);
+    assert_non_null(strstr(t.err.text, "halt.scr"));
+    scr_err_clear(&t.err);
+    assert_int_equal(update_halt(&t, 1), SCR_OK);
+    assert_int_equal(halt_now(&t), 1);
+    assert_true(test_exists(test_path("prefix/.scr/halt.scr.damaged.1")));
+    assert_non_null(strstr(test_store_log(&t), "kept aside"));
+    scr_hash_delete(h);
+    test_store_close(&t);
+}
+
+static void other_damaged_files_are_not_replaced(void **state)
+{
+    (void)state;
+    struct test_store t;
+    int n = 1;
+    test_store_open(&t);
+    test_put(test_path("prefix/.scr/other.scr"), "nonsense", 8);
+    assert_int_equal(
+        scr_prefix_state_update(&t.env, &t.p, "other.scr", set_halt, &n, &t.err),
+        SCR_E_CORRUPT);
+    size_t size;
+    char *kept = test_get(test_path("prefix/.scr/other.scr"), &size);
+    assert_string_equal(kept, "nonsense");
+    free(kept);
+    test_store_close(&t);
+}
+
+static void a_halt_update_survives_any_failure(void **state)
+{
+    (void)state;
+    for (int how = TEST_ONCE; how <= TEST_FOREVER; how++) {
+        for (long n = 0;; n++) {
+            struct test_store t;
+            test_store_open(&t);
+            update_halt(&t, 5);
+            test_fault_arm(TEST_ANY, n, EIO, (enum test_how)how);
+            int rc = update_halt(&t, 9);
+            int fired = test_fault_off();
+            int64_t left = halt_now(&t);
+            assert_true(left == 9 || (rc != SCR_OK && left == 5));
+            test_store_close(&t);
+            if (!fired)
+                break;
+        }
+    }
+}
+
+static void a_removal_survives_any_failure(void **state)
+{
+    (void)state;
+    for (long n = 0;; n++) {
+        struct test_store t;
+        test_store_open(&t);
+        update_halt(&t, 5);
+        test_fault_arm(TEST_ANY, n, EIO, TEST_ONCE);
+        int rc = scr_prefix_state_remove(&t.env, &t.p, "halt.scr", &t.err);
+        int fired = test_fault_off();
+        int64_t left = halt_now(&t);
+        assert_true(left == -1 || (rc != SCR_OK && left == 5));
+        test_store_close(&t);
+        if (!fired)
+            break;
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(opens_a_directory_and_makes_its_hidden_one),
+        cmocka_unit_test(leaves_no_probe_behind),
+        cmocka_unit_test(takes_relative_and_untidy_paths),
+        cmocka_unit_test(refuses_what_is_no_directory),
+        cmocka_unit_test(says_so_when_it_cannot_write),
+        cmocka_unit_test(finds_the_largest_id_of_dataset_directories),
+        cmocka_unit_test(an_absent_index_is_empty),
+        cmocka_unit_test(updates_are_kept),
+        cmocka_unit_test(a_failing_edit_changes_nothing),
+        cmocka_unit_test(unknown_keys_survive_an_update),
+        cmocka_unit_test(a_newer_index_is_refused_and_left_alone),
+        cmocka_unit_test(a_damaged_index_is_kept_aside_and_rebuilt),
+        cmocka_unit_test(a_flipped_bit_anywhere_is_found_and_mended),
+        cmocka_unit_test(damaged_files_never_replace_each_other),
+        cmocka_unit_test(datasets_without_usable_summary_are_named),
+        cmocka_unit_test(a_copied_dataset_directory_is_not_a_dataset),
+        cmocka_unit_test(an_index_update_survives_any_failure),
+        cmocka_unit_test(an_index_repair_survives_any_failure),
+        cmocka_unit_test(interrupted_calls_are_not_noticed),
+        cmocka_unit_test(state_files_are_read_and_updated),
+        cmocka_unit_test(a_damaged_halt_file_is_kept_aside),
+        cmocka_unit_test(other_damaged_files_are_not_replaced),
+        cmocka_unit_test(a_halt_update_survives_any_failure),
+        cmocka_unit_test(a_removal_survives_any_failure),
+    };
+    return cmocka_run_group_tests(tests, NULL, teardown);
+}
