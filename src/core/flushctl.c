@@ -36,7 +36,9 @@ static int edit_forget(scr_hash *h, void *arg, int *changed, struct scr_err *err
     int id = *(const int *)arg;
     (void)err;
     *changed = scr_hash_get_kv_int(h, "DATASET", id) != NULL;
-    return *changed ? scr_flush_remove(h, id) : SCR_OK;
+    if (*changed)
+        scr_flush_remove(h, id);
+    return SCR_OK;
 }
 
 int scr_flush_forget_all(struct scr_ctx *ctx, int id, struct scr_err *err)
@@ -62,8 +64,9 @@ int scr_flush_needed_all(struct scr_ctx *ctx, int id, int *need, struct scr_err 
 int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     const scr_hash *dset = scr_filemap_get_dataset(ctx->map, id, ctx->world.rank);
-    struct scr_copy_opts o = { ctx->prm.flush_width, (size_t)ctx->prm.file_buf_size,
-                               ctx->prm.crc_on_flush };
+    struct scr_copy_opts o = { .width = ctx->prm.flush_width,
+                               .buf = (size_t)ctx->prm.file_buf_size,
+                               .crc = ctx->prm.crc_on_flush };
     uint64_t bytes = 0;
     int rc = scr_flush_mark_all(ctx, id, dset, SCR_LOC_CACHE | SCR_LOC_SYNC_FLUSHING, 0,
                                 err);

@@ -297,8 +297,10 @@ static int fetch_into_all(struct scr_ctx *ctx, const struct scr_reddesc *red, in
                           char **name, struct scr_err *err)
 {
     const struct scr_store *store = &ctx->descs.store[red->store];
-    struct scr_copy_opts o = { ctx->prm.fetch_width, (size_t)ctx->prm.file_buf_size,
-                               ctx->prm.crc_on_flush };
+    struct scr_copy_opts o = { .width = ctx->prm.fetch_width,
+                               .buf = (size_t)ctx->prm.file_buf_size,
+                               .crc = ctx->prm.crc_on_flush,
+                               .cntl = &ctx->cntl };
     scr_hash *dset = scr_hash_new();
     char *dset_dir = NULL;
     uint64_t bytes = 0;

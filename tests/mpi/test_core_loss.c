@@ -148,7 +148,7 @@ MPI_CASE(uneven_ranks_per_node_are_rebuilt)
     /* 7 ranks on 3 nodes: blocks of 3, 2, 2. */
     for (int gone = 1; gone <= 3; gone++) {
         struct job job;
-        char lost[8];
+        char lost[8], after[64];
         int ranks = t->comm.size < 7 ? t->comm.size : 7;
         job_new(t, &job, ranks);
         if (job.in) {
@@ -157,7 +157,8 @@ MPI_CASE(uneven_ranks_per_node_are_rebuilt)
             job_kill(&job, ctx);
             snprintf(lost, sizeof lost, "n%d", gone);
             job_lose_node(&job, lost);
-            ctx = job_start(&job, "n4,n3,n2", "SCR_SET_SIZE=2", NULL);
+            node_list(after, sizeof after, 3, gone, "n4", 1);
+            ctx = job_start(&job, after, "SCR_SET_SIZE=2", NULL);
             job_check_restart(&job, ctx, "one", 1);
             job_end(&job, ctx);
         }
