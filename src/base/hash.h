@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The hash: an ordered tree of strings. A hash is a list of elements; an element is a key and
- * a hash. A value is a key whose hash is empty: {"SIZE": {"1024": {}}} means SIZE=1024.
+/* The hash: an ordered tree of strings. A hash is a list of elements; an element is a
+ * key and a hash. A value is a key whose hash is empty: {"SIZE": {"1024": {}}} means
+ * SIZE=1024.
  *
  *     scr_hash *h = scr_hash_new();
  *     scr_hash *r = scr_hash_set_kv_int(h, "RANK", 3);
@@ -8,19 +9,20 @@
  *     …
  *     scr_hash_delete(h);
  *
- * Keys are unique within a hash; elements keep the order they were inserted in. Look-up is by
- * index, so n insertions and look-ups under one parent cost O(n). Every call takes NULL for
- * the hash and treats it as empty (getters give NULL or 0, setters do nothing and give NULL).
- * Out of memory: setters return NULL and mark the hash they could not extend; scr_hash_ok()
- * finds the mark anywhere in a tree and packing refuses such a tree, so a lost insertion is
- * never written as if it were complete. Not thread-safe: one owner at a time. */
+ * Keys are unique within a hash; elements keep the order they were inserted in. Look-up
+ * is by index, so n insertions and look-ups under one parent cost O(n). Every call
+ * takes NULL for the hash and treats it as empty (getters give NULL or 0, setters do
+ * nothing and give NULL). Out of memory: setters return NULL and mark the hash they
+ * could not extend; scr_hash_ok() finds the mark anywhere in a tree and packing refuses
+ * such a tree, so a lost insertion is never written as if it were complete. Not
+ * thread-safe: one owner at a time. */
 #ifndef SCR_BASE_HASH_H
 #define SCR_BASE_HASH_H
 
+#include "base/err.h"
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include "base/err.h"
 
 typedef struct scr_hash scr_hash;
 typedef struct scr_hash_elem scr_hash_elem;
@@ -35,14 +37,16 @@ scr_hash *scr_hash_dup(const scr_hash *h);
 int scr_hash_ok(const scr_hash *h); /* 1 unless an insertion was lost in it or below */
 
 /* --- elements --- */
-/* Inserts key with value (a new empty hash if value is NULL) or replaces the value it has, in its place in the order.
- * Takes ownership of value, also on failure. Returns the value stored, borrowed. */
+/* Inserts key with value (a new empty hash if value is NULL) or replaces the value it
+ * has, in its place in the order. Takes ownership of value, also on failure. Returns
+ * the value stored, borrowed. */
 scr_hash *scr_hash_set(scr_hash *h, const char *key, scr_hash *value);
 scr_hash *scr_hash_get(const scr_hash *h, const char *key);
 /* Removes key and its tree; 1 if it was there. */
 int scr_hash_unset(scr_hash *h, const char *key);
 void scr_hash_unset_all(scr_hash *h);
-/* Takes the value of key out of h without freeing it (NULL if absent); the caller owns it. */
+/* Takes the value of key out of h without freeing it (NULL if absent); the caller owns
+ * it. */
 scr_hash *scr_hash_extract(scr_hash *h, const char *key);
 size_t scr_hash_size(const scr_hash *h); /* number of keys */
 
@@ -54,8 +58,10 @@ int scr_hash_elem_key_int(const scr_hash_elem *e); /* strict decimal, else -1 */
 scr_hash *scr_hash_elem_hash(const scr_hash_elem *e);
 
 /* for (SCR_HASH_EACH(e, h)) — the current element must not be unset inside the loop. */
-#define SCR_HASH_EACH(e, h)                                                                \
-    scr_hash_elem *e = scr_hash_elem_first(h); (e) != NULL; (e) = scr_hash_elem_next(e)
+#define SCR_HASH_EACH(e, h)                                                            \
+    scr_hash_elem *e = scr_hash_elem_first(h);                                         \
+    (e) != NULL;                                                                       \
+    (e) = scr_hash_elem_next(e)
 
 /* --- key/value pairs: h[key][val] --- */
 scr_hash *scr_hash_set_kv(scr_hash *h, const char *key, const char *val);
@@ -70,52 +76,59 @@ int scr_hash_unset_kv_int(scr_hash *h, const char *key, int val);
 scr_hash *scr_hash_set_val(scr_hash *h, const char *key, const char *val);
 scr_hash *scr_hash_set_val_i64(scr_hash *h, const char *key, int64_t val);
 scr_hash *scr_hash_set_val_u64(scr_hash *h, const char *key, uint64_t val);
-scr_hash *scr_hash_set_val_crc(scr_hash *h, const char *key, uint32_t crc); /* "0x%08x" */
+scr_hash *scr_hash_set_val_crc(scr_hash *h, const char *key,
+                               uint32_t crc); /* "0x%08x" */
 /* First key under key, borrowed; NULL if there is none. */
 const char *scr_hash_get_val(const scr_hash *h, const char *key);
-/* 1 and *out set, or 0 (out untouched) when absent, not a number of that range, or ambiguous. */
+/* 1 and *out set, or 0 (out untouched) when absent, not a number of that range, or
+ * ambiguous. */
 int scr_hash_get_val_i64(const scr_hash *h, const char *key, int64_t *out);
 int scr_hash_get_val_u64(const scr_hash *h, const char *key, uint64_t *out);
 int scr_hash_get_val_int(const scr_hash *h, const char *key, int *out);
 int scr_hash_get_val_crc(const scr_hash *h, const char *key, uint32_t *out);
 
 /* --- several levels at once; fmt is conversions separated by single spaces, of
- * %s %d %ld %lld %u %lu %llu %zu %f %lf %x %lx; plain words between are keys as they stand.
- *     scr_hash_getf(h, "%s %d %s %d", "RANK", 0, "CKPT", 10)
- * setf takes ownership of value (NULL: a new empty hash if the last key is new, else its
- * present value is kept). A bad format gives NULL. --- */
+ * %s %d %ld %lld %u %lu %llu %zu %f %lf %x %lx; plain words between are keys as they
+ * stand. scr_hash_getf(h, "%s %d %s %d", "RANK", 0, "CKPT", 10) setf takes ownership of
+ * value (NULL: a new empty hash if the last key is new, else its present value is
+ * kept). A bad format gives NULL. --- */
 scr_hash *scr_hash_setf(scr_hash *h, scr_hash *value, const char *fmt, ...);
 scr_hash *scr_hash_getf(const scr_hash *h, const char *fmt, ...);
 
 /* --- whole hashes --- */
-/* Order by key: bytewise, or as numbers (keys that are none come last, bytewise). One level. */
+/* Order by key: bytewise, or as numbers (keys that are none come last, bytewise). One
+ * level. */
 void scr_hash_sort(scr_hash *h, enum scr_hash_order order);
 void scr_hash_sort_int(scr_hash *h, enum scr_hash_order order);
-/* Adds every element of src to dst, recursively; existing keys are kept and merged below.
- * SCR_OK or SCR_E_NOMEM. */
+/* Adds every element of src to dst, recursively; existing keys are kept and merged
+ * below. SCR_OK or SCR_E_NOMEM. */
 int scr_hash_merge(scr_hash *dst, const scr_hash *src);
-/* Keys that are decimal ints, ascending, malloc'd (NULL with *n = 0 if none). 1 or 0 (memory). */
+/* Keys that are decimal ints, ascending, malloc'd (NULL with *n = 0 if none). 1 or 0
+ * (memory). */
 int scr_hash_list_int(const scr_hash *h, int **vals, size_t *n);
-int scr_hash_equal(const scr_hash *a, const scr_hash *b); /* order of keys does not matter */
+int scr_hash_equal(const scr_hash *a,
+                   const scr_hash *b); /* order of keys does not matter */
 
-/* --- bytes (seeds: packed hash; big-endian u32 count, then key NUL, packed hash …) --- */
+/* --- bytes (seeds: packed hash; big-endian u32 count, then key NUL, packed hash …) ---
+ */
 enum { SCR_HASH_DEPTH = 64 }; /* most keys below each other in packed bytes */
 size_t scr_hash_pack_size(const scr_hash *h);
-/* Packs into buf of scr_hash_pack_size(h) bytes; returns the bytes written, 0 if !scr_hash_ok
- * or deeper than a reader accepts. */
+/* Packs into buf of scr_hash_pack_size(h) bytes; returns the bytes written, 0 if
+ * !scr_hash_ok or deeper than a reader accepts. */
 size_t scr_hash_pack(void *buf, const scr_hash *h);
-/* Merges the packed hash at buf into h; *used (may be NULL) = bytes read. Every count and
- * string is bounded by n, depth by SCR_HASH_DEPTH, and a key given twice is refused; hostile
- * bytes give SCR_E_CORRUPT and leave h as it was. */
-int scr_hash_unpack(const void *buf, size_t n, scr_hash *h, size_t *used, struct scr_err *err);
+/* Merges the packed hash at buf into h; *used (may be NULL) = bytes read. Every count
+ * and string is bounded by n, depth by SCR_HASH_DEPTH, and a key given twice is
+ * refused; hostile bytes give SCR_E_CORRUPT and leave h as it was. */
+int scr_hash_unpack(const void *buf, size_t n, scr_hash *h, size_t *used,
+                    struct scr_err *err);
 
 /* --- tests --- */
 /* Elements visited when every key of this one level is looked up once. */
 size_t scr_hash_lookup_steps(const scr_hash *h);
 
 /* --- people --- */
-/* As a tree, two spaces a level after indent; an element whose hash is one empty key prints as
- * "key = value". Control characters are escaped as \xHH. */
+/* As a tree, two spaces a level after indent; an element whose hash is one empty key
+ * prints as "key = value". Control characters are escaped as \xHH. */
 void scr_hash_fprint(FILE *out, const scr_hash *h, int indent);
 void scr_hash_print(const scr_hash *h, int indent); /* to stdout */
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hash files (.scr, .scrinfo): header, packed hash, CRC32. Layout in FORMATS (scr_hashfile(5)). */
+/* Hash files (.scr, .scrinfo): header, packed hash, CRC32. Layout in FORMATS
+ * (scr_hashfile(5)). */
 #ifndef SCR_BASE_HASHFILE_H
 #define SCR_BASE_HASHFILE_H
 
@@ -8,11 +9,13 @@
 
 /* Bytes of a hash file, malloc'd. */
 int scr_hash_encode(const scr_hash *h, void **buf, size_t *n, struct scr_err *err);
-/* Merges a hash file held in memory into h. The bytes may continue past the file (redundancy
- * files): *used (may be NULL) is the size the header claims; with used == NULL trailing bytes
- * are SCR_E_CORRUPT. n == 0 is an empty hash. Bad magic, type, size, CRC or structure:
- * SCR_E_CORRUPT; a newer version: SCR_E_VERSION; h is untouched then. */
-int scr_hash_decode(const void *buf, size_t n, scr_hash *h, size_t *used, struct scr_err *err);
+/* Merges a hash file held in memory into h. The bytes may continue past the file
+ * (redundancy files): *used (may be NULL) is the size the header claims; with used ==
+ * NULL trailing bytes are SCR_E_CORRUPT. n == 0 is an empty hash. Bad magic, type,
+ * size, CRC or structure: SCR_E_CORRUPT; a newer version: SCR_E_VERSION; h is untouched
+ * then. */
+int scr_hash_decode(const void *buf, size_t n, scr_hash *h, size_t *used,
+                    struct scr_err *err);
 
 /* Reads path and merges it into h. Absent: SCR_E_NOENT. Errors carry the path. */
 int scr_hash_file_read(const struct scr_sys *sys, const char *path, scr_hash *h,
@@ -21,20 +24,21 @@ int scr_hash_file_read(const struct scr_sys *sys, const char *path, scr_hash *h,
 int scr_hash_file_write(const struct scr_sys *sys, const char *path, const scr_hash *h,
                         enum scr_durability how, struct scr_err *err);
 
-/* A transaction on a file that several processes update: takes "<path>.lock", reads path
- * (absent: empty hash), calls edit, writes the hash back if edit returned SCR_OK and changed
- * something ( *changed set to 1 by edit ), releases the lock. A file that cannot be read or
- * decoded is an error and is not replaced. */
+/* A transaction on a file that several processes update: takes "<path>.lock", reads
+ * path (absent: empty hash), calls edit, writes the hash back if edit returned SCR_OK
+ * and changed something ( *changed set to 1 by edit ), releases the lock. A file that
+ * cannot be read or decoded is an error and is not replaced. */
 typedef int (*scr_hash_edit)(scr_hash *h, void *arg, int *changed, struct scr_err *err);
 int scr_hash_file_update(const struct scr_sys *sys, const char *path, int timeout_ms,
                          enum scr_durability how, scr_hash_edit edit, void *arg,
                          struct scr_err *err);
 
-/* The same in the steps of the developer's manual. The lock handle owns the lock; unlock with
- * write_close_unlock (h NULL: leave the file as it is). */
+/* The same in the steps of the developer's manual. The lock handle owns the lock;
+ * unlock with write_close_unlock (h NULL: leave the file as it is). */
 struct scr_hash_locked;
 int scr_hash_lock_open_read(const struct scr_sys *sys, const char *path, int timeout_ms,
-                            struct scr_hash_locked **lk, scr_hash *h, struct scr_err *err);
+                            struct scr_hash_locked **lk, scr_hash *h,
+                            struct scr_err *err);
 int scr_hash_write_close_unlock(struct scr_hash_locked **lk, const scr_hash *h,
                                 enum scr_durability how, struct scr_err *err);
 int scr_hash_read_with_lock(const struct scr_sys *sys, const char *path, int timeout_ms,

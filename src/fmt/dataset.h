@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The dataset hash: ID NAME USER JOBNAME JOBID CLUSTER SIZE FILES CREATED CKPT COMPLETE
- * FLAG_CKPT FLAG_OUTPUT. Kept as a hash so that unknown keys survive; this is the typed view. */
+ * FLAG_CKPT FLAG_OUTPUT. Kept as a hash so that unknown keys survive; this is the typed
+ * view. */
 #ifndef SCR_FMT_DATASET_H
 #define SCR_FMT_DATASET_H
 
-#include <stdint.h>
 #include "base/err.h"
 #include "base/hash.h"
+#include <stdint.h>
 
 struct scr_dataset {
-    int id;                 /* >= 1 */
-    const char *name;       /* borrowed from the hash; never NULL after get */
+    int id;           /* >= 1 */
+    const char *name; /* borrowed from the hash; never NULL after get */
     const char *user, *jobname, *jobid, *cluster; /* may be NULL: left out */
-    uint64_t size, files;   /* bytes and files of all ranks */
-    int64_t created;        /* µs since the epoch */
+    uint64_t size, files;                         /* bytes and files of all ranks */
+    int64_t created;                              /* µs since the epoch */
     int ckpt;               /* checkpoint counter value, 0: none recorded */
     int complete;           /* 1, 0; -1: not recorded */
     int is_ckpt, is_output; /* flags */
@@ -21,7 +22,8 @@ struct scr_dataset {
 
 /* Writes every field of d into h (replacing), keeps other keys. */
 int scr_dataset_set(scr_hash *h, const struct scr_dataset *d);
-/* SCR_E_CORRUPT without a valid ID and NAME. Missing flags mean checkpoint (older writers). */
+/* SCR_E_CORRUPT without a valid ID and NAME. Missing flags mean checkpoint (older
+ * writers). */
 int scr_dataset_get(const scr_hash *h, struct scr_dataset *out, struct scr_err *err);
 
 #endif

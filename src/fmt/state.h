@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The small state files as typed structs over hashes: halt, flush, nodes, summary, rank2file.
- * Decoders check everything and keep nothing they do not know; editors work on the hash so that
- * unknown keys survive. */
+/* The small state files as typed structs over hashes: halt, flush, nodes, summary,
+ * rank2file. Decoders check everything and keep nothing they do not know; editors work
+ * on the hash so that unknown keys survive. */
 #ifndef SCR_FMT_STATE_H
 #define SCR_FMT_STATE_H
 
-#include <stdint.h>
 #include "base/err.h"
 #include "base/hash.h"
+#include <stdint.h>
 
-/* --- halt.scr: CheckpointsLeft ExitAfter ExitBefore HaltSeconds ExitReason. Malformed fields are
- * SCR_E_CORRUPT, numbers below 0 read as 0. --- */
+/* --- halt.scr: CheckpointsLeft ExitAfter ExitBefore HaltSeconds ExitReason. Malformed
+ * fields are SCR_E_CORRUPT, numbers below 0 read as 0. --- */
 struct scr_halt {
     int64_t checkpoints_left; /* -1: not set */
     int64_t exit_after;       /* epoch seconds, -1: not set */
@@ -23,44 +23,53 @@ int scr_halt_set(scr_hash *h, const struct scr_halt *in); /* unset fields are re
 /* 1 and a reason text (malloc'd) if the run should stop at time now; 0 otherwise. */
 int scr_halt_due(const struct scr_halt *h, int64_t now, char **why);
 
-/* --- flush.scr: DATASET/<id>/{NAME, LOCATION/{CACHE,PFS,FLUSHING,SYNC_FLUSHING}, CKPT, OUTPUT, DSETDESC} --- */
-enum scr_location { SCR_LOC_CACHE = 1, SCR_LOC_PFS = 2, SCR_LOC_FLUSHING = 4, SCR_LOC_SYNC_FLUSHING = 8 };
+/* --- flush.scr: DATASET/<id>/{NAME, LOCATION/{CACHE,PFS,FLUSHING,SYNC_FLUSHING}, CKPT,
+ * OUTPUT, DSETDESC} --- */
+enum scr_location {
+    SCR_LOC_CACHE = 1,
+    SCR_LOC_PFS = 2,
+    SCR_LOC_FLUSHING = 4,
+    SCR_LOC_SYNC_FLUSHING = 8
+};
 int scr_flush_set_dataset(scr_hash *h, const scr_hash *dset); /* from a dataset hash */
 int scr_flush_set_location(scr_hash *h, int id, int loc, int on);
 int scr_flush_get_location(const scr_hash *h, int id); /* bits; 0 if unknown */
-int scr_flush_remove(scr_hash *h, int id);     /* 1 if it was there */
+int scr_flush_remove(scr_hash *h, int id);             /* 1 if it was there */
 int scr_flush_need(const scr_hash *h, int id); /* 1: in cache and not on the PFS */
-int scr_flush_latest(const scr_hash *h);       /* newest checkpoint in cache; -1: none */
+int scr_flush_latest(const scr_hash *h); /* newest checkpoint in cache; -1: none */
 
 /* --- nodes.scr --- */
 /* SCR_E_NOENT: not recorded. */
 int scr_nodes_get(const scr_hash *h, int *nodes, struct scr_err *err);
 int scr_nodes_set(scr_hash *h, int nodes);
 
-/* --- summary.scr: VERSION=6 COMPLETE DSET/{dataset}. Version 5, which had the rank/file part in
- * the same file, is converted in place: its dataset gets the name scr.dataset.<id>, and the part
- * goes under RANK2FILE. --- */
+/* --- summary.scr: VERSION=6 COMPLETE DSET/{dataset}. Version 5, which had the
+ * rank/file part in the same file, is converted in place: its dataset gets the name
+ * scr.dataset.<id>, and the part goes under RANK2FILE. --- */
 int scr_summary_set(scr_hash *h, const scr_hash *dset, int complete);
-/* *dset is borrowed from h; *rank2file is a copy of the part in the summary (LEVEL=0, checked) or
- * NULL when it has files of its own, owned by the caller. Each may be NULL if not wanted. */
+/* *dset is borrowed from h; *rank2file is a copy of the part in the summary (LEVEL=0,
+ * checked) or NULL when it has files of its own, owned by the caller. Each may be NULL
+ * if not wanted. */
 int scr_summary_get(scr_hash *h, int *complete, scr_hash **dset, scr_hash **rank2file,
                     struct scr_err *err);
 
-/* --- rank2file: root {LEVEL=1, RANKS, RANK/<w>/{FILE=".0.<w>", OFFSET, FIRST}}; part {LEVEL=0, RANKS,
- * RANK/<r>/{FILE/<path>/{SIZE, CRC}}}. The name of a part is the root's name + FILE; w is the world
- * rank that wrote it. A root with LEVEL=0 is itself a part. OFFSET: byte of the part file its
- * hash starts at, always 0. FIRST (ours): first world rank in the part. --- */
+/* --- rank2file: root {LEVEL=1, RANKS, RANK/<w>/{FILE=".0.<w>", OFFSET, FIRST}}; part
+ * {LEVEL=0, RANKS, RANK/<r>/{FILE/<path>/{SIZE, CRC}}}. The name of a part is the
+ * root's name + FILE; w is the world rank that wrote it. A root with LEVEL=0 is itself
+ * a part. OFFSET: byte of the part file its hash starts at, always 0. FIRST (ours):
+ * first world rank in the part. --- */
 int scr_rank2file_set_root(scr_hash *h, int level, int ranks);
 int scr_rank2file_add_part(scr_hash *h, int writer, int first_rank);
 int scr_rank2file_set_part(scr_hash *h, int ranks);
-/* SCR_E_OUTSIDE for a path that is not below the prefix. Keys of meta_extra (may be NULL) are copied. */
+/* SCR_E_OUTSIDE for a path that is not below the prefix. Keys of meta_extra (may be
+ * NULL) are copied. */
 int scr_rank2file_add_file(scr_hash *part, int rank, const char *path, uint64_t size,
                            const uint32_t *crc, const scr_hash *meta_extra);
-/* Checks level, ranks, rank numbers in range, paths safe, SIZE and CRC well-formed. Other writers
- * leave SIZE and CRC out: a reader must not count on them. */
+/* Checks level, ranks, rank numbers in range, paths safe, SIZE and CRC well-formed.
+ * Other writers leave SIZE and CRC out: a reader must not count on them. */
 int scr_rank2file_check_part(const scr_hash *part, struct scr_err *err);
-/* The same of a root (or inner node): names of its parts are of the form given above. One with
- * LEVEL=0 is checked as a part. */
+/* The same of a root (or inner node): names of its parts are of the form given above.
+ * One with LEVEL=0 is checked as a part. */
 int scr_rank2file_check_root(const scr_hash *root, struct scr_err *err);
 
 #endif
