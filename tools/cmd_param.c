@@ -49,8 +49,7 @@ static const char *const source_names[SCR_CFG_NSOURCES] = {
 
 /* name as the table spells it, malloc'd; an unknown one is an error with the nearest.
  */
-static int take_name(struct scr_tool *t, const char *text, char **name,
-                     struct scr_err *err)
+static int take_name(const char *text, char **name, struct scr_err *err)
 {
     char *upper = scr_conf_upper(text, strlen(text));
     if (upper == NULL)
@@ -65,8 +64,9 @@ static int take_name(struct scr_tool *t, const char *text, char **name,
     free(*name);
     *name = NULL;
     if (near == NULL)
-        return scr_tool_usage(t, err, "unknown parameter %s", text);
-    return scr_tool_usage(t, err, "unknown parameter %s; did you mean %s?", text, near);
+        return scr_fail(err, SCR_E_ARG, 0, "unknown parameter %s", text);
+    return scr_fail(err, SCR_E_ARG, 0, "unknown parameter %s; did you mean %s?", text,
+                    near);
 }
 
 static int check_value(const struct scr_spec *spec, const char *value,
@@ -282,7 +282,7 @@ static int explain_parameter(struct scr_tool *t, const struct scr_spec *spec,
         explain_source(t, spec->name, s, &found);
     scr_str_append(&text, "\n");
     scr_doc_wrap(&text, "  ", spec->doc, 78);
-    scr_str_append(&text, "  ");
+    scr_str_append(&text, " ");
     scr_doc_type(&text, spec);
     scr_str_printf(&text, " Since SCR %s.\n", spec->since);
     int rc = text.bad ? scr_fail(err, SCR_E_NOMEM, 0, "%s", spec->name) : SCR_OK;
@@ -306,8 +306,10 @@ static int explain_lines(struct scr_tool *t, const struct scr_line_spec *spec,
     scr_doc_wrap(&text, "  ", spec->doc, 78);
     for (size_t i = 0; i < scr_nchild_specs; i++) {
         const struct scr_spec *c = &scr_child_specs[i];
-        if (strcmp(c->parent, spec->key) == 0)
-            scr_str_printf(&text, "  %-13s %s (default %s)\n", c->name, c->doc, c->def);
+        if (strcmp(c->parent, spec->key) != 0)
+            continue;
+        scr_str_printf(&text, "\n  %s (default %s)\n", c->name, c->def);
+        scr_doc_wrap(&text, "      ", c->doc, 78);
     }
     if (rc == SCR_OK && text.bad)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "%s", spec->key);
@@ -374,7 +376,7 @@ static int run_with_cfg(struct scr_tool *t, const struct scr_args *a,
     if (wants_name != a->noperands)
         return scr_tool_usage(t, err,
                               wants_name ? "which parameter?" : "--list takes no NAME");
-    int rc = wants_name ? take_name(t, a->operand[0], &name, err) : SCR_OK;
+    int rc = wants_name ? take_name(a->operand[0], &name, err) : SCR_OK;
     if (rc == SCR_OK)
         rc = scr_tool_cfg(t, a->opt[OPT_PREFIX], err);
     if (rc == SCR_OK && wants_name)

@@ -2,6 +2,8 @@
 /* Writes what the parameter table says for people. */
 #include "param_doc.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { WIDTH = 78 };
@@ -37,10 +39,15 @@ void scr_doc_wrap(struct scr_str *out, const char *indent, const char *text,
 void scr_doc_type(struct scr_str *out, const struct scr_spec *spec)
 {
     char words[160];
-    (void)scr_spec_expected(spec, words, sizeof words);
+    if (spec->type == SCR_TYPE_STR && !spec->component)
+        return;
+    if (spec->type == SCR_TYPE_INT && spec->max > INT_MAX)
+        (void)snprintf(words, sizeof words, "an integer, at least %.0f", spec->min);
+    else
+        (void)scr_spec_expected(spec, words, sizeof words);
     if (words[0] >= 'a' && words[0] <= 'z')
         words[0] = (char)(words[0] - 'a' + 'A');
-    scr_str_append(out, words);
+    scr_str_printf(out, " %s", words);
     if (spec->type != SCR_TYPE_SIZE && spec->type != SCR_TYPE_SECONDS &&
         spec->unit[0] != '\0')
         scr_str_printf(out, " (%s)", spec->unit);
@@ -86,15 +93,15 @@ static const char page_head[] =
     "An empty value counts as not set. What the program set is kept in\n"
     "*.scr/app.conf* below the prefix directory for the commands. A value that a\n"
     "parameter does not take is an error; a name that nobody knows is a warning.\n"
-    "**scr param --explain** *NAME* prints where a value comes from, and\n"
-    "**scr param --check** *FILE* checks a file before it is used.\n"
+    "**scr param \\--explain** *NAME* prints where a value comes from, and\n"
+    "**scr param \\--check** *FILE* checks a file before it is used.\n"
     "\n"
     "# SYNTAX\n"
     "\n"
     "A file has one setting a line, *KEY*=*VALUE*. Empty lines and everything after\n"
     "**#** are ignored. Keys may be in lower case. A value with blanks is put into\n"
     "double quotes. A backslash takes the meaning from the character after it.\n"
-    "*$NAME* and *${NAME}* stand for a variable of the environment, which must be\n"
+    "*\\$NAME* and *\\${NAME}* stand for a variable of the environment, which must be\n"
     "defined. Some keys have children on the same line:\n"
     "\n"
     "    SCR_COPY_TYPE=FILE\n"
@@ -103,7 +110,9 @@ static const char page_head[] =
     "    CKPT=1 INTERVAL=8 TYPE=PARTNER STORE=/ssd\n"
     "\n"
     "Sizes take the units k, m, g, t, p and e, with an optional b or ib, always\n"
-    "powers of 1024; times take s, m, h and d. Fractions are allowed in both.\n";
+    "powers of 1024; times take s, m, h and d. Fractions are allowed in both.\n"
+    "\n"
+    "Below, the default of each parameter is in parentheses.\n";
 
 static const char page_tail[] = "# SEE ALSO\n"
                                 "\n"
@@ -158,7 +167,6 @@ static void parameter(struct scr_str *out, const struct scr_spec *spec)
     escape(out, scr_doc_derived_default(spec));
     scr_str_append(out, ")\n");
     escape(&text, spec->doc);
-    scr_str_append(&text, " ");
     scr_doc_type(&type, spec);
     escape(&text, type.p ? type.p : "");
     if (spec->who == SCR_WHO_EARLY)

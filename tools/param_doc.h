@@ -11,7 +11,7 @@
 void scr_doc_wrap(struct scr_str *out, const char *indent, const char *text,
                   size_t width);
 
-/* "An integer from 1 to 254, in failures." */
+/* " An integer from 1 to 254 (failures)."; nothing for plain text. */
 void scr_doc_type(struct scr_str *out, const struct scr_spec *spec);
 
 /* "the environment variables …": where a default comes from that is not in the table.

@@ -2,6 +2,7 @@
 /* Warnings about unknown names, and the checks of scr param --check. */
 #include "cfg/check.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -106,26 +107,32 @@ int scr_cfg_warn_file(const struct scr_env *env, struct scr_cfg *cfg)
 
 /* --- values --- */
 
+/* line: "CKPT=0 " before the name of a child, else "". */
 static int check_value(const struct scr_env *env, const struct scr_spec *spec,
-                       const char *text, const char *origin)
+                       const char *line, const char *text, const char *origin)
 {
     char expected[160];
     struct scr_value v;
     if (spec == NULL || text == NULL || scr_spec_parse(spec, text, &v))
         return 0;
-    scr_log(env->log, SCR_LOG_ERROR, "%s=%s (%s): expected %s", spec->name, text,
-            origin, scr_spec_expected(spec, expected, sizeof expected));
+    scr_log(env->log, SCR_LOG_ERROR, "%s%s=%s (%s): expected %s", line, spec->name,
+            text, origin, scr_spec_expected(spec, expected, sizeof expected));
     return 1;
 }
 
-static int check_line(const struct scr_env *env, const char *key, const scr_hash *line)
+static int check_line(const struct scr_env *env, const char *key,
+                      const scr_hash_elem *of)
 {
     int errors = 0;
+    const scr_hash *line = scr_hash_elem_hash(of);
+    char *label = scr_asprintf("%s=%s ", key, scr_hash_elem_key(of));
     for (SCR_HASH_EACH(e, scr_cfg_line_children(line))) {
         const char *child = scr_hash_elem_key(e), *origin;
         const char *text = scr_cfg_line_get(line, child, &origin);
-        errors += check_value(env, scr_spec_child(key, child), text, origin);
+        errors += check_value(env, scr_spec_child(key, child), label ? label : "", text,
+                              origin);
     }
+    free(label);
     return errors;
 }
 
@@ -135,9 +142,9 @@ int scr_cfg_check_values(const struct scr_env *env, const scr_hash *source)
     for (SCR_HASH_EACH(e, source)) {
         const char *name = scr_hash_elem_key(e), *origin;
         const char *text = scr_source_get(source, name, &origin);
-        errors += check_value(env, scr_spec_find(name), text, origin);
+        errors += check_value(env, scr_spec_find(name), "", text, origin);
         for (SCR_HASH_EACH(line, scr_source_lines(source, name)))
-            errors += check_line(env, name, scr_hash_elem_hash(line));
+            errors += check_line(env, name, line);
     }
     return errors;
 }
