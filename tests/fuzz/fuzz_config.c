@@ -10,16 +10,14 @@
 
 #include "cfg/cfg.h"
 #include "cfg/desc.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "fuzz.h"
 
 static struct scr_cfg *fresh(void)
 {
     char *envp[] = { "HOME=/home/me", "USER=me", "X=a \"b\" # \\", NULL };
     struct scr_cfg *cfg = scr_cfg_new();
-    if (cfg == NULL || scr_cfg_set_system_file(cfg, NULL) != SCR_OK ||
-        scr_cfg_set_environ(cfg, envp, NULL) != SCR_OK)
-        abort();
+    FUZZ_CHECK(cfg != NULL && scr_cfg_set_system_file(cfg, NULL) == SCR_OK &&
+               scr_cfg_set_environ(cfg, envp, NULL) == SCR_OK);
     return cfg;
 }
 
@@ -32,8 +30,7 @@ static void set_lines(struct scr_cfg *cfg, char *text)
             *next++ = '\0';
         int is_query = scr_cfg_app_is_query(line);
         int rc = scr_cfg_app(cfg, line, &reply, NULL);
-        if (reply != NULL && (rc != SCR_OK || !is_query))
-            abort();
+        FUZZ_CHECK(reply == NULL || (rc == SCR_OK && is_query));
         free(reply);
         line = next;
     }
@@ -44,13 +41,11 @@ static void check_app_text(const struct scr_cfg *cfg)
 {
     struct scr_cfg *again = fresh();
     char *text = scr_cfg_app_text(cfg), *copy = scr_cfg_app_text(cfg);
-    if (text == NULL || copy == NULL)
-        abort();
+    FUZZ_CHECK(text != NULL && copy != NULL);
     if (text[0] != '\0')
         set_lines(again, copy);
     char *twice = scr_cfg_app_text(again);
-    if (twice == NULL || strcmp(text, twice) != 0)
-        abort();
+    FUZZ_CHECK(twice != NULL && strcmp(text, twice) == 0);
     free(twice);
     free(copy);
     free(text);
@@ -61,10 +56,9 @@ static void check_broadcast(const struct scr_cfg *cfg)
 {
     struct scr_cfg *other = scr_cfg_new();
     scr_hash *one = scr_hash_new(), *two = scr_hash_new();
-    if (scr_cfg_pack(cfg, one, NULL) != SCR_OK ||
-        scr_cfg_unpack(other, one, NULL) != SCR_OK ||
-        scr_cfg_pack(other, two, NULL) != SCR_OK || !scr_hash_equal(one, two))
-        abort();
+    FUZZ_CHECK(scr_cfg_pack(cfg, one, NULL) == SCR_OK);
+    FUZZ_CHECK(scr_cfg_unpack(other, one, NULL) == SCR_OK);
+    FUZZ_CHECK(scr_cfg_pack(other, two, NULL) == SCR_OK && scr_hash_equal(one, two));
     scr_hash_delete(one);
     scr_hash_delete(two);
     scr_cfg_free(other);
@@ -78,8 +72,7 @@ static void check_values(const struct scr_cfg *cfg)
         scr_descs_build(cfg, &prm, &descs, NULL) != SCR_OK)
         return;
     for (int id = 0; id < 20; id++)
-        if (scr_descs_select(&descs, id, id % 2) == NULL)
-            abort();
+        FUZZ_CHECK(scr_descs_select(&descs, id, id % 2) != NULL);
     scr_descs_fini(&descs);
 }
 
@@ -105,12 +98,10 @@ static void as_file(const uint8_t *data, size_t size)
     char path[64];
     int errors, warnings;
     int fd = memfd_create("config", MFD_CLOEXEC);
-    if (fd < 0 || write(fd, data, size) != (ssize_t)size)
-        abort();
+    FUZZ_CHECK(fd >= 0 && write(fd, data, size) == (ssize_t)size);
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     struct scr_cfg *cfg = fresh();
-    if (scr_cfg_check_file(&env, cfg, path, &errors, &warnings, NULL) != SCR_OK)
-        abort();
+    FUZZ_CHECK(scr_cfg_check_file(&env, cfg, path, &errors, &warnings, NULL) == SCR_OK);
     scr_cfg_free(cfg);
     (void)close(fd);
 }
