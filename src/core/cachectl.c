@@ -73,6 +73,7 @@ static void sweep_dirs(struct scr_ctx *ctx, int id)
 int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     scr_hash_unset_kv_int(ctx->ready, "READY", id);
+    scr_hash_unset_kv_int(ctx->ready, "LOST", id);
     int rc = scr_agree_all(&ctx->world, delete_local(ctx, id, err), err);
     if (rc == SCR_OK)
         sweep_dirs(ctx, id);
@@ -171,14 +172,32 @@ static int evict_to_all(struct scr_ctx *ctx, const char *store, int red_index,
     return rc;
 }
 
+/* What could not be rebuilt at the start is kept until now: had this run died at once,
+ * another start might have had more luck with the same files. */
+static int drop_lost_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    int *ids = NULL;
+    size_t n = 0;
+    int rc = scr_hash_list_int(scr_hash_get(ctx->ready, "LOST"), &ids, &n)
+                 ? SCR_OK
+                 : scr_fail(err, SCR_E_NOMEM, 0, "datasets beyond repair");
+    rc = scr_agree_all(&ctx->world, rc, err);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        rc = scr_cache_delete_all(ctx, ids[i], err);
+    free(ids);
+    return rc;
+}
+
 int scr_cache_evict_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
                         struct scr_err *err)
 {
     const struct scr_store *store = &ctx->descs.store[red->store];
+    int rc = drop_lost_all(ctx, err);
+    if (rc != SCR_OK)
+        return rc;
     /* A count of 0 keeps nothing between checkpoints; the one being written needs its
      * place. */
-    int rc =
-        evict_to_all(ctx, store->path, -1, store->count > 0 ? store->count : 1, err);
+    rc = evict_to_all(ctx, store->path, -1, store->count > 0 ? store->count : 1, err);
     if (rc == SCR_OK && red->count > 0)
         rc = evict_to_all(ctx, store->path, red->index, red->count, err);
     return rc;

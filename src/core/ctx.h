@@ -77,9 +77,10 @@ struct scr_ctx {
     struct scr_set *sets; /* one per redundancy descriptor */
 
     scr_filemap *map; /* what this rank has in cache */
-    scr_hash *ready;  /* ids of datasets that are whole in cache, on all ranks alike */
-    int last_id;      /* largest dataset id ever seen here */
-    int ckpt_id;      /* counter of checkpoints, survives restarts */
+    scr_hash *ready; /* READY/<id>: whole in cache; LOST/<id>: not restored; same on all
+                        ranks */
+    int last_id;     /* largest dataset id ever seen here */
+    int ckpt_id;     /* counter of checkpoints, survives restarts */
 
     struct scr_output out;
     struct scr_restart restart;
@@ -95,7 +96,8 @@ void scr_ctx_free(struct scr_ctx *ctx);
 /* Over the ranks of comm (the façade: MPI_COMM_WORLD), which is duplicated. */
 int scr_init_all(struct scr_ctx *ctx, MPI_Comm comm, struct scr_err *err);
 int scr_finalize_all(struct scr_ctx *ctx, struct scr_err *err);
-/* SCR_Config: *reply is malloc'd or NULL. comm: who calls, before scr_init_all; ignored after. */
+/* SCR_Config: *reply is malloc'd or NULL. comm: who calls, before scr_init_all; ignored
+ * after. */
 int scr_config_all(struct scr_ctx *ctx, MPI_Comm comm, const char *text, char **reply,
                    struct scr_err *err);
 

@@ -123,12 +123,6 @@ static int rebuild_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc;
 }
 
-/* Errors that mean the data in cache are beyond repair, not that this run could not. */
-static int is_beyond_repair(int rc)
-{
-    return rc == SCR_E_LOST || rc == SCR_E_CORRUPT || rc == SCR_E_MISSING;
-}
-
 static int rebuild_cache_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     int *ids = NULL, n = 0;
@@ -146,8 +140,9 @@ static int rebuild_cache_all(struct scr_ctx *ctx, struct scr_err *err)
         }
         scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d is not restored from cache: %s",
                 ids[i], why.text);
-        if (is_beyond_repair(one))
-            rc = scr_cache_delete_all(ctx, ids[i], err);
+        /* A dataset of another number of ranks keeps its place (invariant P5). */
+        if (one != SCR_E_RANKS)
+            scr_hash_set_kv_int(ctx->ready, "LOST", ids[i]);
     }
     free(ids);
     return rc;
@@ -396,7 +391,8 @@ static int cache_is_foreign(struct scr_ctx *ctx)
     int n = 0, *ids = NULL, foreign = 0;
     if (scr_filemap_list_datasets(ctx->map, &n, &ids) == SCR_OK)
         for (int i = 0; i < n; i++)
-            foreign |= !scr_cache_is_ready(ctx, ids[i]);
+            foreign |= !scr_cache_is_ready(ctx, ids[i]) &&
+                       scr_hash_get_kv_int(ctx->ready, "LOST", ids[i]) == NULL;
     free(ids);
     return scr_or_all(&ctx->world, foreign);
 }

@@ -114,6 +114,28 @@ int scr_prefix_max_dset_dir(const struct scr_env *env, const struct scr_prefix *
 
 /* --- one state file, from lock to unlock --- */
 
+/* What a damaged or lost file means. */
+static const struct traits {
+    const char *name;
+    enum scr_durability how;
+    int may_start_anew; /* can be given again, so a damaged one must not stop a job */
+} state_traits[] = {
+    { "halt.scr", SCR_DURABLE, 1 },
+    /* Tells of what is in cache and dies with it: a checkpoint does not wait for the
+     * parallel file system to sync it. */
+    { "flush.scr", SCR_VOLATILE, 1 },
+    { "nodes.scr", SCR_VOLATILE, 1 },
+    { NULL, SCR_DURABLE, 0 },
+};
+
+static const struct traits *traits_of(const char *name)
+{
+    const struct traits *t = state_traits;
+    while (t->name != NULL && strcmp(t->name, name) != 0)
+        t++;
+    return t;
+}
+
 struct state {
     const struct scr_env *env;
     const struct scr_prefix *p;
@@ -175,7 +197,8 @@ static int state_load(struct state *s, struct scr_err *err)
 
 static int state_write(struct state *s, struct scr_err *err)
 {
-    return scr_hash_file_write(s->env->sys, s->path, s->h, SCR_DURABLE, err);
+    return scr_hash_file_write(s->env->sys, s->path, s->h, traits_of(s->name)->how,
+                               err);
 }
 
 /* Copies what was found to "<name>.damaged.<n>". A copy, not a rename: until the
@@ -359,14 +382,6 @@ int scr_prefix_state_read(const struct scr_env *env, const struct scr_prefix *p,
     return rc;
 }
 
-/* Halt conditions, flush state and node counts can be given again, so a damaged file
- * must not stop a job. */
-static int may_start_anew(const char *name)
-{
-    return strcmp(name, "halt.scr") == 0 || strcmp(name, "flush.scr") == 0 ||
-           strcmp(name, "nodes.scr") == 0;
-}
-
 int scr_prefix_state_update(const struct scr_env *env, const struct scr_prefix *p,
                             const char *name, scr_hash_edit edit, void *arg,
                             struct scr_err *err)
@@ -376,7 +391,7 @@ int scr_prefix_state_update(const struct scr_env *env, const struct scr_prefix *
     int rc = state_init(&s, env, p, name, err);
     if (rc == SCR_OK && (rc = state_lock(&s, err)) == SCR_OK) {
         rc = state_load(&s, &why);
-        if (rc == SCR_E_CORRUPT && may_start_anew(name))
+        if (rc == SCR_E_CORRUPT && traits_of(name)->may_start_anew)
             rc = state_keep_aside(&s, why.text, err);
         else if (rc != SCR_OK)
             scr_fail(err, rc, 0, "%s", why.text);

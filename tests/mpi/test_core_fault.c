@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Every system call of a cycle fails once, on one rank, or all do from then on, on all
+ * ranks, as if the job had died there: no hang, the same code everywhere, and nothing
+ * that was complete is lost. */
+/* ranks: 4 */
+#include <errno.h>
+
+#include "helper_fault.h"
+#include "helper_job.h"
+
+static const char *const nodes = "n[1-4]";
+
+/* 1 on all ranks if they all have the same code. */
+static int same_code(const struct job *job, int rc)
+{
+    int low = 0, high = 0;
+    MPI_Allreduce(&rc, &low, 1, MPI_INT, MPI_MIN, job->comm);
+    MPI_Allreduce(&rc, &high, 1, MPI_INT, MPI_MAX, job->comm);
+    return low == high;
+}
+
+static int any_fired(const struct job *job, int fired)
+{
+    int any = 0;
+    MPI_Allreduce(&fired, &any, 1, MPI_INT, MPI_MAX, job->comm);
+    return any;
+}
+
+static void lose_all_nodes(struct job *job)
+{
+    for (int i = 1; i <= 4; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "n%d", i);
+        job_lose_node(job, name);
+    }
+}
+
+/* The restart after the fault, with all calls working: the new checkpoint if it was
+ * acknowledged, else the new or the old one, every byte right. */
+static void check_one_or_two(struct job *job, int two_acknowledged)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    char name[SCR_MAX_NAME] = "";
+    int have = 0;
+    struct scr_ctx *ctx = job_start(job, nodes, NULL);
+    CHECK_RC(scr_have_restart_all(ctx, &have, name, &err), SCR_OK, &err);
+    CHECK_INT(have, 1);
+    int two = strcmp(name, "two") == 0;
+    CHECK(two || strcmp(name, "one") == 0);
+    CHECK(two || !two_acknowledged);
+    if (have)
+        job_check_restart(job, ctx, name, two ? 2 : 1);
+    job_kill(job, ctx);
+}
+
+struct plan {
+    int victim; /* rank whose call fails; -1: all ranks, from then on */
+    int error;
+    const char *flush; /* "SCR_FLUSH=1": the checkpoint goes to the prefix, and the
+                          nodes are lost after it */
+};
+
+/* One cycle in which call number n of the second checkpoint fails. 0 when there is no
+ * call n. */
+static int fail_checkpoint(struct mpi_test *t, const struct plan *p, long n)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, t->comm.size);
+    job.sys = &test_fault_sys;
+    struct scr_ctx *ctx = job_start(&job, nodes, p->flush, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    int mine = p->victim < 0 || p->victim == job.rank;
+    if (mine)
+        test_fault_arm(TEST_ANY, n, p->error, p->victim < 0 ? TEST_FOREVER : TEST_ONCE);
+    int rc = job_write(&job, ctx, "two", 2, 1, &err);
+    int fired = any_fired(&job, mine && test_fault_off());
+    CHECK(same_code(&job, rc));
+    CHECK(fired || rc == SCR_OK);
+    CHECK(ctx->state == SCR_STATE_IDLE);
+    job_kill(&job, ctx);
+    job.sys = NULL;
+    if (strcmp(p->flush, "SCR_FLUSH=1") == 0)
+        lose_all_nodes(&job);
+    check_one_or_two(&job, rc == SCR_OK && strcmp(p->flush, "SCR_FLUSH=1") != 0);
+    job_free(&job);
+    return fired;
+}
+
+static void fail_every_call(struct mpi_test *t, const struct plan *p)
+{
+    long n = 0;
+    while (n < 2000 && mpi_test_good(t) && fail_checkpoint(t, p, n))
+        n++;
+    CHECK(n > 20 && n < 2000);
+    if (t->comm.rank == 0)
+        printf("       %ld calls failed in turn\n", n);
+}
+
+MPI_CASE(each_call_of_a_checkpoint_fails_once_on_rank_0)
+{
+    fail_every_call(t, &(struct plan){ 0, EIO, "SCR_FLUSH=0" });
+}
+
+MPI_CASE(each_call_of_a_checkpoint_fails_once_on_another_rank)
+{
+    fail_every_call(t, &(struct plan){ 2, ENOSPC, "SCR_FLUSH=0" });
+}
+
+MPI_CASE(each_call_of_a_flush_fails_once_on_rank_0)
+{
+    fail_every_call(t, &(struct plan){ 0, EIO, "SCR_FLUSH=1" });
+}
+
+MPI_CASE(each_call_of_a_flush_fails_once_on_another_rank)
+{
+    fail_every_call(t, &(struct plan){ 3, EDQUOT, "SCR_FLUSH=1" });
+}
+
+MPI_CASE(the_job_dies_at_each_call_of_a_checkpoint)
+{
+    fail_every_call(t, &(struct plan){ -1, EIO, "SCR_FLUSH=0" });
+}
+
+MPI_CASE(the_job_dies_at_each_call_of_a_flush)
+{
+    fail_every_call(t, &(struct plan){ -1, EIO, "SCR_FLUSH=1" });
+}
+
+/* Call n of the start fails, with a node to rebuild: a second start must find
+ * everything. */
+static int fail_start(struct mpi_test *t, int victim, enum test_how how, long n)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_ctx *ctx;
+    job_new(t, &job, t->comm.size);
+    ctx = job_start(&job, nodes, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    job_lose_node(&job, "n2");
+    job.sys = &test_fault_sys;
+    int mine = victim < 0 || victim == job.rank;
+    if (mine)
+        test_fault_arm(TEST_ANY, n, EIO, how);
+    int rc = job_try_start(&job, &ctx, &err, "n1,n5,n3,n4", NULL);
+    int fired = any_fired(&job, mine && test_fault_off());
+    CHECK(same_code(&job, rc));
+    CHECK(fired || rc == SCR_OK);
+    job_kill(&job, ctx);
+    job.sys = NULL;
+    ctx = job_start(&job, "n1,n5,n3,n4", NULL);
+    job_check_restart(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+    return fired;
+}
+
+static void fail_every_start(struct mpi_test *t, int victim, enum test_how how)
+{
+    long n = 0;
+    while (n < 2000 && mpi_test_good(t) && fail_start(t, victim, how, n))
+        n++;
+    CHECK(n > 20 && n < 2000);
+    if (t->comm.rank == 0)
+        printf("       %ld calls failed in turn\n", n);
+}
+
+MPI_CASE(each_call_of_a_rebuilding_start_fails_once)
+{
+    fail_every_start(t, 0, TEST_ONCE);
+    fail_every_start(t, 1, TEST_ONCE); /* the rank that is rebuilt */
+}
+
+MPI_CASE(the_job_dies_at_each_call_of_a_rebuilding_start)
+{
+    fail_every_start(t, -1, TEST_FOREVER);
+}
+
+MPI_CASE(no_descriptor_is_left_open)
+{
+    CHECK_INT(test_fault_open_fds(), 0);
+}
+
+int main(int argc, char **argv)
+{
+    return mpi_test_main(
+        argc, argv,
+        MPI_CASES(RUN(each_call_of_a_checkpoint_fails_once_on_rank_0),
+                  RUN(each_call_of_a_checkpoint_fails_once_on_another_rank),
+                  RUN(each_call_of_a_flush_fails_once_on_rank_0),
+                  RUN(each_call_of_a_flush_fails_once_on_another_rank),
+                  RUN(the_job_dies_at_each_call_of_a_checkpoint),
+                  RUN(the_job_dies_at_each_call_of_a_flush),
+                  RUN(each_call_of_a_rebuilding_start_fails_once),
+                  RUN(the_job_dies_at_each_call_of_a_rebuilding_start),
+                  RUN(no_descriptor_is_left_open)));
+}
