@@ -31,10 +31,11 @@ struct parse {
 const char *scr_args_nearest(const char *word, const char *const *names)
 {
     const char *best = NULL;
-    int best_distance = 4; /* more edits than this are another word */
+    int best_distance =
+        (int)strlen(word) / 3 + 1; /* this many edits are another word */
     for (; *names != NULL; names++) {
         int d = scr_edit_distance(word, *names);
-        if (d < best_distance && d < (int)strlen(*names)) {
+        if (d < best_distance) {
             best = *names;
             best_distance = d;
         }

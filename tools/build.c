@@ -69,7 +69,7 @@ static int reject(const struct scr_env *env, const struct scr_prefix *p, int id,
 struct writer {
     const struct scr_env *env;
     const struct scr_prefix *p;
-    int id, ranks, nparts;
+    int id, ranks;
     scr_hash *root, *part;
     size_t part_bytes;
     int first_rank; /* of the part being filled */
@@ -91,11 +91,11 @@ static int write_map(const struct writer *w, const char *suffix, const scr_hash 
 /* Writes the part that has been filled, and starts the next with rank `next`. */
 static int close_part(struct writer *w, int next, struct scr_err *err)
 {
-    char *suffix = scr_asprintf(".0.%d", w->nparts);
+    char *suffix = scr_asprintf(".0.%d", w->first_rank);
     int rc = suffix ? write_map(w, suffix, w->part, err) : no_memory(w->id, err);
     free(suffix);
     if (rc == SCR_OK &&
-        scr_rank2file_add_part(w->root, w->nparts++, w->first_rank) != SCR_OK)
+        scr_rank2file_add_part(w->root, w->first_rank, w->first_rank) != SCR_OK)
         rc = no_memory(w->id, err);
     scr_hash_unset_all(w->part);
     if (rc == SCR_OK && scr_rank2file_set_part(w->part, w->ranks) != SCR_OK)

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/attr.h"
 #include "base/dir.h"
+#include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "fmt/filemap.h"
@@ -174,21 +176,6 @@ static int enter_rank(struct scr_scan *s, int rank)
     return scr_hash_ok(s->part) ? SCR_OK : SCR_E_NOMEM;
 }
 
-/* What a fetch needs besides size and CRC: mode and times. */
-static scr_hash *extra_of(const scr_meta *meta)
-{
-    static const char *const keys[] = { "MODE",        "UID",         "GID",
-                                        "ATIME_SECS",  "ATIME_NSECS", "CTIME_SECS",
-                                        "CTIME_NSECS", "MTIME_SECS",  "MTIME_NSECS" };
-    scr_hash *extra = scr_hash_new();
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        const char *v = scr_hash_get_val(meta, keys[i]);
-        if (v != NULL)
-            scr_hash_set_val(extra, keys[i], v);
-    }
-    return extra;
-}
-
 static int enter_file(struct scr_scan *s, int rank, const scr_meta *meta,
                       struct scr_err *err)
 {
@@ -202,18 +189,43 @@ static int enter_file(struct scr_scan *s, int rank, const scr_meta *meta,
     }
     /* 0 stands for "not computed" unless the file is empty. */
     int has_crc = scr_meta_get_crc32(meta, &crc) == SCR_OK && (crc != 0 || size == 0);
-    scr_hash *extra = extra_of(meta);
     int rc =
-        scr_rank2file_add_file(s->part, rank, dest, size, has_crc ? &crc : NULL, extra);
-    scr_hash_delete(extra);
+        scr_rank2file_add_file(s->part, rank, dest, size, has_crc ? &crc : NULL, NULL);
     free(dest);
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "a file of rank %d", rank);
 }
 
 /* --- redundancy sets --- */
 
+/* A rebuilt file gets the mode and times back that its meta data record; what cannot be
+ * given back is no reason to do without the file. */
+static void give_back_attr(const struct scr_scan *s, const scr_meta *meta)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    struct stat st;
+    int fd = -1;
+    char *dest = scr_meta_dest(meta);
+    char *path = dest ? scr_path_join(s->p->path, dest) : NULL;
+    if (path != NULL &&
+        scr_open(s->env->sys, path, O_RDONLY | O_NOFOLLOW, 0, &fd, &why) == SCR_OK &&
+        scr_fd_stat(s->env->sys, fd, &st, path, &why) == SCR_OK &&
+        scr_meta_get_stat(meta, &st) == SCR_OK) {
+        st.st_mode &= 0777;
+        scr_fd_set_attr(s->env->sys, fd, &st, path, &why);
+    }
+    scr_close(s->env->sys, &fd, path, NULL);
+    if (why.code != SCR_OK)
+        scr_log(s->env->log, SCR_LOG_WARN,
+                "%s; its mode and times stay those of the rebuild", why.text);
+    free(path);
+    free(dest);
+}
+
+/* State of a member's files after the rebuild of its set. */
+enum mended { NOT_WHOLE, WHOLE, REBUILT };
+
 /* Enters a member's rank from the header of its redundancy file. */
-static int enter_header(struct scr_scan *s, const scr_hash *header, int is_whole,
+static int enter_header(struct scr_scan *s, const scr_hash *header, enum mended mended,
                         struct scr_err *err)
 {
     struct scr_redinfo info;
@@ -227,16 +239,19 @@ static int enter_header(struct scr_scan *s, const scr_hash *header, int is_whole
     else if ((rc = learn(s, info.world_size, scr_hash_get(current, "DSETDESC"), err)) ==
              SCR_OK)
         rc = enter_rank(s, rank);
-    for (SCR_HASH_EACH(e, scr_hash_get(current, "FILE")))
+    for (SCR_HASH_EACH(e, scr_hash_get(current, "FILE"))) {
         if (rc == SCR_OK)
             rc = enter_file(s, rank, scr_hash_elem_hash(e), err);
+        if (rc == SCR_OK && mended == REBUILT)
+            give_back_attr(s, scr_hash_elem_hash(e));
+    }
     if (rc == SCR_OK)
-        s->trusted[rank] = (char)is_whole;
+        s->trusted[rank] = mended != NOT_WHOLE;
     scr_redinfo_fini(&info);
     return rc;
 }
 
-static int enter_member(struct scr_scan *s, const char *path, int is_whole,
+static int enter_member(struct scr_scan *s, const char *path, enum mended mended,
                         struct scr_faults *f, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -245,7 +260,7 @@ static int enter_member(struct scr_scan *s, const char *path, int is_whole,
     if (header == NULL)
         return no_memory(s, err);
     int rc = scr_redfile_read(s->env, path, header, &bytes, &why);
-    if (rc == SCR_OK && (rc = enter_header(s, header, is_whole, &why)) != SCR_OK)
+    if (rc == SCR_OK && (rc = enter_header(s, header, mended, &why)) != SCR_OK)
         scr_err_prefix(&why, "%s", path);
     scr_hash_delete(header);
     if (rc == SCR_E_NOMEM)
@@ -255,35 +270,39 @@ static int enter_member(struct scr_scan *s, const char *path, int is_whole,
     return SCR_OK;
 }
 
-/* Rebuilds the set; 1 if it is whole now. */
-static int mend_set(struct scr_scan *s, const struct scr_scan_set *set,
-                    struct scr_faults *f)
+/* Rebuilds the set; rebuilt[i] gets the SCR_HAVE_* bits of what was. */
+static int mend_set(const struct scr_scan *s, const struct scr_scan_set *set,
+                    int *rebuilt, struct scr_err *err)
 {
-    struct scr_err why = SCR_ERR_INIT;
-    int *rebuilt = scr_calloc((size_t)set->n, sizeof *rebuilt);
     const char **red = scr_calloc((size_t)set->n, sizeof *red);
-    int rc = SCR_E_NOMEM;
-    for (int i = 0; red != NULL && i < set->n; i++)
+    if (red == NULL)
+        return no_memory(s, err);
+    for (int i = 0; i < set->n; i++)
         red[i] = set->found[i] ? set->red[i] : NULL;
-    if (rebuilt != NULL && red != NULL)
-        rc = scr_rebuild_scavenged(s->env, set->n, red, s->p->path,
-                                   (const char *const *)set->red, rebuilt, &why);
-    if (rc != SCR_OK)
-        scr_faults_add(f, "%s", rc == SCR_E_NOMEM ? "out of memory" : why.text);
-    for (int i = 0; rc == SCR_OK && i < set->n; i++)
-        s->rebuilt_ranks += rebuilt[i] != 0;
-    free(rebuilt);
+    int rc = scr_rebuild_scavenged(s->env, set->n, red, s->p->path,
+                                   (const char *const *)set->red, rebuilt, err);
     free(red);
-    return rc == SCR_OK;
+    return rc;
 }
 
 static int take_set(struct scr_scan *s, const struct scr_scan_set *set,
                     struct scr_faults *f, struct scr_err *err)
 {
-    int rc = SCR_OK, is_whole = mend_set(s, set, f);
-    for (int i = 0; i < set->n && rc == SCR_OK; i++)
-        if (is_whole || set->found[i])
-            rc = enter_member(s, set->red[i], is_whole, f, err);
+    struct scr_err why = SCR_ERR_INIT;
+    int *rebuilt = scr_calloc((size_t)set->n, sizeof *rebuilt);
+    int mend = rebuilt ? mend_set(s, set, rebuilt, &why) : no_memory(s, &why);
+    int rc = mend == SCR_E_NOMEM ? no_memory(s, err) : SCR_OK;
+    if (rc == SCR_OK && mend != SCR_OK)
+        scr_faults_add(f, "%s", why.text);
+    for (int i = 0; i < set->n && rc == SCR_OK; i++) {
+        enum mended mended = mend != SCR_OK               ? NOT_WHOLE
+                             : rebuilt[i] & SCR_HAVE_DATA ? REBUILT
+                                                          : WHOLE;
+        if (mend == SCR_OK || set->found[i])
+            rc = enter_member(s, set->red[i], mended, f, err);
+        s->rebuilt_ranks += mend == SCR_OK && rebuilt[i] != 0;
+    }
+    free(rebuilt);
     return rc;
 }
 

@@ -109,6 +109,9 @@ static int merge_one(const struct scr_env *env, const struct scr_cntl *c,
     free(path);
     if (rc == SCR_E_NOMEM)
         return no_memory(c, err);
+    /* Not read is not damaged: it must not be replaced as if it named nothing. */
+    if (rc != SCR_OK && rc != SCR_E_NOENT && rc != SCR_E_CORRUPT && rc != SCR_E_VERSION)
+        return scr_fail(err, rc, 0, "%s", why.text);
     if (rc != SCR_OK && rc != SCR_E_NOENT)
         scr_log(env->log, SCR_LOG_WARN, "%s; the files it names are taken as lost",
                 why.text);

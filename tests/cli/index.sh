@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# scr_index: listing and editing the index.
+. "${0%/*}/lib.sh"
+header="   DSET VALID FLUSHED             NAME"
+
+# list [MARK ID VALID NAME]…: the listing expected, times left out
+listing() {
+    printf '%s\n' "   DSET VALID NAME"
+    while [ $# -gt 0 ]; do
+        printf '%s%6d %-5s %s\n' "$1" "$2" "$3" "$4"
+        shift 4
+    done
+}
+
+# lists ARGS…: checks the listing of the current directory
+lists() {
+    run scr_index
+    has_status 0
+    [ "$(cut -c 1-13,34- "$out")" = "$(listing "$@")" ] || fail "listing expected: $*"
+}
+
+# a prefix with datasets 6, 12 and 18
+fill() {
+    rm -rf .scr ckpt.*
+    for id in 6 12 18; do
+        cli_scavenge "$tmp" $id XOR 3 3
+        scr_index --build $id >/dev/null || exit 1
+    done
+}
+
+# nothing there yet
+run scr_index
+is 0 "$header"
+check "listing makes nothing" ! -e .scr
+run scr_index --json
+is 0 "[]"
+run scr_index --current x
+fails 2 "no SCR data in"
+
+common scr_index --list
+
+# the listing, to the letter
+fill
+touch -d '2014-01-14T11:26:06' .scr/scr.dataset.18/summary.scr
+touch -d '2014-01-14T10:28:23' .scr/scr.dataset.12/summary.scr
+touch -d '2014-01-14T09:27:15' .scr/scr.dataset.6/summary.scr
+for id in 18 12 6; do scr_index --add $id >/dev/null; done
+run scr_index --current ckpt.18
+is 0 ""
+run scr_index
+is 0 "$header
+*    18 YES   2014-01-14T11:26:06 ckpt.18
+     12 YES   2014-01-14T10:28:23 ckpt.12
+      6 YES   2014-01-14T09:27:15 ckpt.6"
+run scr_index --list
+has 0 "*    18 YES"
+run scr_index --json
+has 0 '"name": "ckpt.18"'
+has 0 '"current": true'
+has 0 '"flushed": "2014-01-14T11:26:06"'
+
+# from elsewhere
+mkdir elsewhere
+cd elsewhere || exit 99
+run scr_index --prefix ..
+has 0 "ckpt.12"
+run scr_index -p "$tmp"
+has 0 "ckpt.12"
+SCR_PREFIX=$tmp run scr_index
+has 0 "ckpt.12"
+cd "$tmp" || exit 99
+run scr_index --prefix /no/such/directory
+fails 2 "/no/such/directory: no such file or directory"
+
+# current, remove, drop
+run scr_index --current ckpt.12
+is 0 ""
+lists " " 18 YES ckpt.18 "*" 12 YES ckpt.12 " " 6 YES ckpt.6
+run scr_index --current ckpt.99
+fails 2 'no dataset "ckpt.99" in the index of'
+run scr_index --remove ckpt.12
+is 0 ""
+lists " " 18 YES ckpt.18 " " 6 YES ckpt.6
+check "files stay" -f ckpt.12/rank_0.dat
+run scr_index --drop ckpt.12
+fails 2 'no dataset "ckpt.12"'
+run scr_index --add 12
+is 0 "dataset 12: 6 files checked, added to the index"
+run scr_index --drop-after ckpt.6
+is 0 ""
+lists " " 6 YES ckpt.6
+run scr_index --drop-after ckpt.6
+is 0 ""
+run scr_index --drop ckpt.6
+is 0 ""
+lists
+
+# add by id, by directory name, by the name in the summary
+run scr_index --add ckpt.12
+has 0 "dataset 12:"
+run scr_index --add scr.dataset.6
+has 0 "dataset 6:"
+run scr_index --add 18
+has 0 "dataset 18:"
+lists " " 18 YES ckpt.18 " " 12 YES ckpt.12 " " 6 YES ckpt.6
+run scr_index --add nonsense
+fails 2 'no dataset "nonsense" in'
+run scr_index --add 99
+fails 2 "scr.dataset.99"
+
+# wrong use
+run scr_index --build ckpt.6
+fails 2 'option --build: "ckpt.6" is not the id of a dataset'
+run scr_index --build 0
+fails 2 "is not the id of a dataset"
+run scr_index --current a --drop b
+fails 2 "options --current and --drop exclude each other"
+run scr_index ckpt.6
+fails 2 'unexpected argument "ckpt.6"'
+run scr_index --curent ckpt.6
+fails 2 "did you mean --current?"
+
+# a damaged index: kept aside, nothing forgotten
+for damage in "" "garbage instead of an index"; do
+    fill
+    printf '%s' "$damage" >.scr/index.scr
+    run scr_index
+    warns 0 "index.scr.damaged.1"
+    has 0 "ckpt.18"
+    lists "*" 18 YES ckpt.18 " " 12 YES ckpt.12 " " 6 YES ckpt.6
+    check "kept" "$(cat .scr/index.scr.damaged.1)" = "$damage"
+    check "once" ! -e .scr/index.scr.damaged.2
+done
+
+# an index of the future is left alone
+cp "$SCR_TEST_SOURCE"/tests/golden/index/bad-version-*.scr .scr/index.scr
+sum=$(scr_crc32 .scr/index.scr)
+run scr_index
+fails 2 "newer than this reader"
+run scr_index --add 6
+fails 2 "newer than this reader"
+run scr_crc32 --expect "$sum" .scr/index.scr
+is 0 ""
+
+# two commands at once lose nothing
+fill
+for id in 6 12 18; do scr_index --drop ckpt.$id; done
+pids=
+for id in 6 12 18; do
+    scr_index --add $id >/dev/null &
+    pids="$pids $!"
+done
+# shellcheck disable=SC2086
+for pid in $pids; do wait "$pid" || fail "a concurrent scr_index failed"; done
+lists " " 18 YES ckpt.18 " " 12 YES ckpt.12 " " 6 YES ckpt.6
