@@ -14,7 +14,7 @@
 
 static struct scr_cfg *fresh(void)
 {
-    char *envp[] = { "HOME=/home/me", "USER=me", "X=a \"b\" # \\", NULL };
+    char *envp[] = { "HOME=/h/me", "USER=me", "X=a \"b\" # \\", NULL };
     struct scr_cfg *cfg = scr_cfg_new();
     FUZZ_CHECK(cfg != NULL && scr_cfg_set_system_file(cfg, NULL) == SCR_OK &&
                scr_cfg_set_environ(cfg, envp, NULL) == SCR_OK);

@@ -12,7 +12,7 @@ static const char *lookup(const char *name, void *arg)
 {
     (void)arg;
     if (strcmp(name, "HOME") == 0)
-        return "/home/me";
+        return "/h/me";
     if (strcmp(name, "SPACED") == 0)
         return "two words # and more";
     if (strcmp(name, "LINES") == 0)
@@ -48,9 +48,9 @@ static const struct example examples[] = {
     { "SCR_PREFIX=\"/a # b\"", "SCR_PREFIX", "/a # b" },
     { "SCR_PREFIX=/a\\ b\\#c\\\"d\\\\e", "SCR_PREFIX", "/a b#c\"d\\e" },
     { "SCR_PREFIX=\"/a\\\"b\\$HOME\"", "SCR_PREFIX", "/a\"b$HOME" },
-    { "SCR_PREFIX=$HOME/run", "SCR_PREFIX", "/home/me/run" },
-    { "SCR_PREFIX=${HOME}run", "SCR_PREFIX", "/home/merun" },
-    { "SCR_PREFIX=\"$HOME/my run\"", "SCR_PREFIX", "/home/me/my run" },
+    { "SCR_PREFIX=$HOME/run", "SCR_PREFIX", "/h/me/run" },
+    { "SCR_PREFIX=${HOME}run", "SCR_PREFIX", "/h/merun" },
+    { "SCR_PREFIX=\"$HOME/my run\"", "SCR_PREFIX", "/h/me/my run" },
     { "SCR_PREFIX=$SPACED", "SCR_PREFIX", "two words # and more" },
     { "SCR_PREFIX=a$", "SCR_PREFIX", "a$" },
     { "SCR_PREFIX=$1/$-", "SCR_PREFIX", "$1/$-" },
