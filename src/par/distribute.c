@@ -109,6 +109,36 @@ static scr_hash *note(scr_hash *list, const char *rel)
     return scr_hash_set(list, rel, NULL);
 }
 
+/* Meta data of our file rel from any other holder; NULL: none. */
+static const scr_meta *meta_elsewhere(const struct dist *d, const char *rel)
+{
+    for (SCR_HASH_EACH(o, d->offers)) {
+        const scr_hash *files = scr_hash_get(scr_hash_elem_hash(o), "FILE");
+        const scr_meta *meta = scr_hash_get(scr_hash_get(files, rel), "META");
+        if (meta != NULL)
+            return meta;
+    }
+    return NULL;
+}
+
+/* A file that came here but was not entered any more, because the run died, has its
+ * meta data at the holder only: takes it over. *trusted 0: the file is not the one
+ * recorded there. */
+static int complete_own(struct dist *d, const char *rel, scr_hash *info, int *trusted,
+                        struct scr_err *err)
+{
+    uint64_t have = 0, want = 0;
+    const scr_meta *meta = scr_hash_get(info, "META") ? NULL : meta_elsewhere(d, rel);
+    (void)scr_hash_get_val_u64(info, "SIZE", &have);
+    *trusted = scr_meta_get_filesize(meta, &want) != SCR_OK || have == want;
+    if (meta == NULL || !*trusted)
+        return SCR_OK;
+    scr_hash *copy = scr_hash_dup(meta);
+    if (copy == NULL || scr_hash_set(info, "META", copy) == NULL)
+        return no_memory(d, err);
+    return SCR_OK;
+}
+
 /* Sorts our own files into those in place (safe) and those that lie elsewhere on this
  * node (away). */
 static int sort_own(struct dist *d, scr_hash *away, struct scr_err *err)
@@ -117,10 +147,20 @@ static int sort_own(struct dist *d, scr_hash *away, struct scr_err *err)
         const char *rel = scr_hash_elem_key(e);
         const char *path = scr_holdings_path(&d->h, d->h.me, rel);
         const char *target = scr_holdings_target(&d->h, rel);
-        if (path == NULL || target == NULL)
+        int had = scr_hash_get(scr_hash_elem_hash(e), "META") != NULL, trusted;
+        int rc = complete_own(d, rel, scr_hash_elem_hash(e), &trusted, err);
+        if (rc != SCR_OK || path == NULL || target == NULL)
             return no_memory(d, err);
-        if (note(strcmp(path, target) == 0 ? d->safe : away, rel) == NULL)
+        if (!trusted)
+            continue;
+        int in_place = strcmp(path, target) == 0;
+        if (note(in_place ? d->safe : away, rel) == NULL)
             return no_memory(d, err);
+        const scr_meta *meta = scr_hash_get(scr_hash_elem_hash(e), "META");
+        if (in_place && !had && meta != NULL)
+            rc = scr_holdings_enter(&d->h, rel, meta, err);
+        if (rc != SCR_OK)
+            return rc;
     }
     return SCR_OK;
 }

@@ -1,0 +1,439 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Ranks come back on other nodes: every file finds its owner, and none is ever lost. */
+/* ranks: 1 2 3 4 5 8 */
+#include <errno.h>
+
+#include "helper_fault.h"
+#include "helper_move.h"
+#include "par/distribute.h"
+
+enum { NNODES = 16, BUF = 1000 };
+
+static const struct scr_env posix = { &scr_sys_posix, NULL };
+static const struct scr_env faulty = { &test_fault_sys, NULL };
+
+/* --- placements: node of each rank --- */
+
+static int block(int rank, int per_node)
+{
+    return rank / per_node;
+}
+
+/* The k-th of some permutations of 0 … n-1 (all of them for k < n! in turn). */
+static int permuted(int rank, int n, long k)
+{
+    int left[64], at = 0;
+    for (int i = 0; i < n; i++)
+        left[i] = i;
+    for (int r = 0;; r++) {
+        int choices = n - r;
+        at = (int)(k % choices);
+        k /= choices;
+        if (r == rank)
+            return left[at];
+        memmove(&left[at], &left[at + 1], (size_t)(choices - at - 1) * sizeof *left);
+    }
+}
+
+/* --- runs --- */
+
+static void first_run(struct mpi_test *t, const char *root, int node,
+                      const enum move_kind *kinds, int ndsets)
+{
+    struct move_job job;
+    move_start(t, &job, root, &posix, node);
+    for (int d = 0; d < ndsets; d++)
+        move_write(t, &job, d + 1, kinds[d]);
+    move_stop(&job);
+}
+
+/* Filemaps to their ranks, then every dataset to its owners. */
+static int restart(struct mpi_test *t, struct move_job *job, size_t buf,
+                   struct scr_err *err)
+{
+    int *ids = NULL, n = 0;
+    int rc = scr_scatter_filemaps_all(&job->env, &t->comm, &job->node, &job->cntl,
+                                      job->map, err);
+    if (rc == SCR_OK)
+        rc = scr_list_datasets_all(&t->comm, job->map, &ids, &n, err);
+    for (int i = 0; i < n && rc == SCR_OK; i++)
+        rc = scr_distribute_all(&job->env, &t->comm, &job->cntl, ids[i],
+                                move_dset_dir(job, ids[i]), buf, job->map, err);
+    free(ids);
+    return rc;
+}
+
+/* 1 if this job has a rank on the node where rank's files lie. */
+static int *reachable(struct mpi_test *t, int from, int to)
+{
+    int n = t->comm.size;
+    int *was = calloc((size_t)n, sizeof *was), *now = calloc((size_t)n, sizeof *now);
+    MPI_Allgather(&from, 1, MPI_INT, was, 1, MPI_INT, t->comm.comm);
+    MPI_Allgather(&to, 1, MPI_INT, now, 1, MPI_INT, t->comm.comm);
+    for (int r = 0; r < n; r++) {
+        int found = 0;
+        for (int i = 0; i < n; i++)
+            found |= now[i] == was[r];
+        was[r] = found;
+    }
+    free(now);
+    return was;
+}
+
+/* A run on these nodes finds everything that the first one left on them, and leaves no
+ * more. */
+static void check_restart(struct mpi_test *t, const char *root, int from, int to,
+                          const enum move_kind *kinds, int ndsets, size_t buf)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct move_job job;
+    long want = 0;
+    int *there = reachable(t, from, to);
+    move_start(t, &job, root, &posix, to);
+    CHECK_RC(restart(t, &job, buf, &err), SCR_OK, &err);
+    for (int d = 0; d < ndsets; d++) {
+        if (there[t->comm.rank])
+            move_check(t, &job, d + 1, kinds[d]);
+        else
+            CHECK_INT(scr_filemap_num_files(job.map, d + 1, t->comm.rank), 0);
+        want += move_expected(t->comm.size, kinds[d]);
+    }
+    move_stop(&job);
+    CHECK_INT(move_count_files(t, root, NNODES), want);
+    free(there);
+}
+
+static void move_between(struct mpi_test *t, int from, int to,
+                         const enum move_kind *kinds, int ndsets, size_t buf)
+{
+    const char *root = move_root(t);
+    first_run(t, root, from, kinds, ndsets);
+    check_restart(t, root, from, to, kinds, ndsets, buf);
+    move_root_remove(t);
+}
+
+static const enum move_kind mixed[] = { MOVE_MIXED };
+
+MPI_CASE(ranks_that_stay_move_nothing)
+{
+    const char *root = move_root(t);
+    struct scr_err err = SCR_ERR_INIT;
+    struct move_job job;
+    int node = block(t->comm.rank, 2);
+    first_run(t, root, node, mixed, 1);
+    move_start(t, &job, root, &faulty, node);
+    test_fault_arm(TEST_ANY, -1, 0, TEST_ONCE);
+    CHECK_RC(restart(t, &job, BUF, &err), SCR_OK, &err);
+    test_fault_off();
+    CHECK_INT(test_fault_count(TEST_PREAD), 0);
+    CHECK_INT(test_fault_count(TEST_PWRITE), 0);
+    move_check(t, &job, 1, MOVE_MIXED);
+    move_stop(&job);
+    CHECK_INT(move_count_files(t, root, NNODES),
+              move_expected(t->comm.size, MOVE_MIXED));
+    move_root_remove(t);
+}
+
+MPI_CASE(every_permutation_of_ranks_over_nodes)
+{
+    int n = t->comm.size;
+    long all = 1;
+    for (int i = 2; i <= n; i++)
+        all *= i;
+    for (long k = 0; k < all && mpi_test_good(t); k += all > 120 ? all / 40 + 1 : 1)
+        move_between(t, t->comm.rank, permuted(t->comm.rank, n, k), mixed, 1, BUF);
+}
+
+MPI_CASE(permutations_of_nodes_with_two_ranks)
+{
+    int n = (t->comm.size + 1) / 2, rank = t->comm.rank;
+    long all = 1;
+    for (int i = 2; i <= n; i++)
+        all *= i;
+    for (long k = 0; k < all && mpi_test_good(t); k++)
+        move_between(t, block(rank, 2), permuted(block(rank, 2), n, k), mixed, 1, BUF);
+}
+
+MPI_CASE(more_or_fewer_ranks_per_node)
+{
+    int rank = t->comm.rank;
+    for (int from = 1; from <= 4; from++)
+        for (int to = 1; to <= 4 && mpi_test_good(t); to++) {
+            move_between(t, block(rank, from), block(rank, to), mixed, 1, BUF);
+            move_between(t, block(rank, from), 7 - block(rank, to), mixed, 1, BUF);
+        }
+}
+
+MPI_CASE(all_sorts_of_files_and_several_datasets)
+{
+    static const enum move_kind kinds[] = { MOVE_MIXED, MOVE_HOLES, MOVE_NONE,
+                                            MOVE_EMPTY, MOVE_MANY };
+    int n = t->comm.size, rank = t->comm.rank;
+    move_between(t, rank, (rank + 1) % n, kinds, 5, BUF);
+    move_between(t, block(rank, 3), block(n - 1 - rank, 2), kinds, 5, 1 << 20);
+}
+
+/* Messages of a few bytes make batches of a few files: many passes. */
+MPI_CASE(any_size_of_message_and_many_batches)
+{
+    static const enum move_kind kinds[] = { MOVE_MIXED, MOVE_LARGE };
+    static const size_t bufs[] = { 1, 7, 60, 4096, 1 << 20 };
+    int n = t->comm.size, rank = t->comm.rank;
+    for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++)
+        move_between(t, rank, (rank + 1) % n, kinds, bufs[i] < 60 ? 1 : 2, bufs[i]);
+}
+
+/* The node of the highest rank is gone with its files; its ranks run on a spare. */
+MPI_CASE(a_lost_node_costs_only_its_own_files)
+{
+    int n = t->comm.size, rank = t->comm.rank, lost = block(n - 1, 2);
+    struct scr_err err = SCR_ERR_INIT;
+    struct move_job job;
+    const char *root = move_root(t);
+    char path[700];
+    first_run(t, root, block(rank, 2), mixed, 1);
+    snprintf(path, sizeof path, "%s/node.%d", root, lost);
+    if (rank == 0)
+        mpi_test_remove(path);
+    scr_barrier_all(&t->comm);
+    /* The others move on by one as well, among the nodes that are left. */
+    move_start(t, &job, root, &posix,
+               block(rank, 2) == lost ? 15 : (block(rank, 2) + 1) % lost);
+    CHECK_RC(restart(t, &job, BUF, &err), SCR_OK, &err);
+    if (block(rank, 2) != lost)
+        move_check(t, &job, 1, MOVE_MIXED);
+    else
+        CHECK_INT(scr_filemap_num_files(job.map, 1, rank), 0);
+    long want = 0;
+    for (int r = 0; r < n; r++)
+        want += block(r, 2) == lost ? 0 : move_nfiles(r, MOVE_MIXED) + 1;
+    CHECK_INT(move_count_files(t, root, NNODES), want);
+    move_stop(&job);
+    move_root_remove(t);
+}
+
+/* A file that is gone or too short at its holder stays behind; the others come. */
+MPI_CASE(missing_and_short_files_are_no_error)
+{
+    int n = t->comm.size, rank = t->comm.rank;
+    struct scr_err err = SCR_ERR_INIT;
+    struct move_job job;
+    const char *root = move_root(t);
+    char path[1024];
+    first_run(t, root, rank, mixed, 1);
+    snprintf(path, sizeof path, "%s/node.%d/cache/scr.dataset.1/rank.%d/file.0", root,
+             rank, rank);
+    CHECK_INT(rank % 2 ? unlink(path) : truncate(path, 0), 0);
+    scr_barrier_all(&t->comm);
+    move_start(t, &job, root, &posix, (rank + 1) % n);
+    CHECK_RC(restart(t, &job, BUF, &err), SCR_OK, &err);
+    snprintf(path, sizeof path, "%s/rank.%d/file.0", move_dset_dir(&job, 1), rank);
+    CHECK(!move_same(path, 1, rank, 0, MOVE_MIXED));
+    snprintf(path, sizeof path, "%s/rank.%d/1/file.0", move_dset_dir(&job, 1), rank);
+    CHECK(move_same(path, 1, rank, 2, MOVE_MIXED));
+    move_count_files(t, root, NNODES);
+    move_stop(&job);
+    move_root_remove(t);
+}
+
+/* A byte flipped in cache is found on the way: that file does not arrive. */
+MPI_CASE(a_flipped_byte_does_not_arrive)
+{
+    int n = t->comm.size, rank = t->comm.rank;
+    struct scr_err err = SCR_ERR_INIT;
+    struct move_job job;
+    const char *root = move_root(t);
+    char path[1024];
+    first_run(t, root, rank, mixed, 1);
+    snprintf(path, sizeof path, "%s/node.%d/cache/scr.dataset.1/rank.%d/1/file.0", root,
+             rank, rank);
+    FILE *f = fopen(path, "r+b");
+    CHECK(f != NULL && fseek(f, 77, SEEK_SET) == 0);
+    int c = f != NULL ? fgetc(f) : 0;
+    CHECK(f != NULL && fseek(f, 77, SEEK_SET) == 0 && fputc(c ^ 1, f) != EOF);
+    CHECK(f != NULL && fclose(f) == 0);
+    scr_barrier_all(&t->comm);
+    move_start(t, &job, root, &posix, (rank + 1) % n);
+    CHECK_RC(restart(t, &job, BUF, &err), SCR_OK, &err);
+    snprintf(path, sizeof path, "%s/rank.%d/1/file.0", move_dset_dir(&job, 1), rank);
+    CHECK(n == 1 || access(path, F_OK) != 0);
+    snprintf(path, sizeof path, "%s/rank.%d/file.0", move_dset_dir(&job, 1), rank);
+    CHECK(move_same(path, 1, rank, 0, MOVE_MIXED));
+    move_count_files(t, root, NNODES);
+    move_stop(&job);
+    move_root_remove(t);
+}
+
+/* Owner and holder are the same rank, but the cache lies elsewhere now. */
+MPI_CASE(a_cache_that_moved_on_its_node_is_renamed_into_place)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct move_job job;
+    const char *root = move_root(t);
+    first_run(t, root, block(t->comm.rank, 2), mixed, 1);
+    for (int k = 0; k < 2; k++) { /* and with rename refused: another file system */
+        move_start(t, &job, root, &faulty, block(t->comm.rank, 2));
+        size_t len = strlen(job.cache);
+        snprintf(job.cache + len, sizeof job.cache - len, "/moved.%d", k);
+        move_mkdir("%s", job.cache);
+        scr_barrier_all(&t->comm);
+        CHECK_RC(scr_scatter_filemaps_all(&posix, &t->comm, &job.node, &job.cntl,
+                                          job.map, &err),
+                 SCR_OK, &err);
+        /* renames: directory entries first, then filemaps; the first file's is the
+         * third */
+        test_fault_arm(TEST_RENAMEAT, k == 0 ? -1 : 1, EXDEV, TEST_ONCE);
+        CHECK_RC(scr_distribute_all(&job.env, &t->comm, &job.cntl, 1,
+                                    move_dset_dir(&job, 1), BUF, job.map, &err),
+                 SCR_OK, &err);
+        CHECK_INT(test_fault_off(), k);
+        move_check(t, &job, 1, MOVE_MIXED);
+        move_stop(&job);
+        CHECK_INT(move_count_files(t, root, NNODES),
+                  move_expected(t->comm.size, MOVE_MIXED));
+    }
+    move_root_remove(t);
+}
+
+/* --- another number of ranks --- */
+
+/* The job of fewer ranks runs on a part of the communicator. */
+static void check_other_size(struct mpi_test *t, const char *root, int size, int want)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct mpi_test part = *t;
+    struct move_job job;
+    scr_comm_split_all(&t->comm, t->comm.rank < size ? 0 : -1, t->comm.rank, &part.comm,
+                       &err);
+    if (part.comm.comm != MPI_COMM_NULL) {
+        move_start(&part, &job, root, &posix, part.comm.rank + 5);
+        move_start(&part, &job, root, &posix, part.comm.rank);
+        int rc = restart(&part, &job, BUF, &err);
+        move_same_rc(&part, rc);
+        if (rc != want)
+            mpi_test_fail(t, __FILE__, __LINE__, "%d ranks: %s", size, err.text);
+        if (want == SCR_E_RANKS) {
+            char text[64];
+            snprintf(text, sizeof text, "run has %d", size);
+            if (strstr(err.text, text) == NULL)
+                mpi_test_fail(t, __FILE__, __LINE__, "no number in: %s", err.text);
+        }
+        move_stop(&job);
+        scr_comm_free(&part.comm);
+    }
+    t->failed += part.failed > t->failed ? part.failed - t->failed : 0;
+    scr_barrier_all(&t->comm);
+}
+
+MPI_CASE(another_number_of_ranks_touches_nothing)
+{
+    int n = t->comm.size, rank = t->comm.rank;
+    const char *root = move_root(t);
+    first_run(t, root, rank, mixed, 1);
+    for (int fewer = 1; fewer < n; fewer++)
+        check_other_size(t, root, fewer, SCR_E_RANKS);
+    CHECK_INT(move_count_files(t, root, NNODES), move_expected(n, MOVE_MIXED));
+    check_restart(t, root, rank, rank, mixed, 1, BUF); /* still all there for n ranks */
+    move_root_remove(t);
+}
+
+/* Written by fewer ranks than run now: only the record tells. */
+MPI_CASE(more_ranks_than_wrote_it_are_told_apart)
+{
+    int n = t->comm.size;
+    struct scr_err err = SCR_ERR_INIT;
+    struct mpi_test part = *t;
+    struct move_job job;
+    const char *root = move_root(t);
+    if (n == 1)
+        return;
+    scr_comm_split_all(&t->comm, t->comm.rank < n - 1 ? 0 : -1, t->comm.rank,
+                       &part.comm, &err);
+    if (part.comm.comm != MPI_COMM_NULL) {
+        first_run(&part, root, part.comm.rank, mixed, 1);
+        scr_comm_free(&part.comm);
+    }
+    scr_barrier_all(&t->comm);
+    move_start(t, &job, root, &posix, t->comm.rank);
+    CHECK_RC(restart(t, &job, BUF, &err), SCR_E_RANKS, &err);
+    CHECK_INT(move_count_files(t, root, NNODES), move_expected(n - 1, MOVE_MIXED));
+    move_stop(&job);
+    move_root_remove(t);
+}
+
+/* --- failures --- */
+
+/* A restart in which calls of some ranks fail from the n-th on; then one in which
+ * nothing does. 1 if any failure happened. */
+static int disturbed_restart(struct mpi_test *t, long n, int victim, int error,
+                             enum test_how how)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct move_job job;
+    int rank = t->comm.rank, size = t->comm.size;
+    const char *root = move_root(t);
+    first_run(t, root, block(rank, 2), mixed, 1);
+    move_start(t, &job, root, &faulty, block((rank + 1) % size, 2));
+    test_fault_arm(TEST_ANY, victim < 0 || victim == rank ? n : -1, error, how);
+    int rc = restart(t, &job, BUF, &err);
+    int fired = scr_or_all(&t->comm, test_fault_off());
+    move_same_rc(t, rc);
+    if (!fired)
+        CHECK_RC(rc, SCR_OK, &err);
+    move_stop(&job);
+    move_count_files(t, root, NNODES); /* C1 */
+    check_restart(t, root, block(rank, 2), block((rank + 1) % size, 2), mixed, 1, BUF);
+    if (!mpi_test_good(t) && rank == 0)
+        fprintf(stderr, "call %ld of rank %d, error %d, how %d: %s\n", n, victim, error,
+                (int)how, err.text);
+    move_root_remove(t);
+    return fired;
+}
+
+/* Some calls a restart makes cannot fail without harm: reading an owner's filemap with
+ * an error makes the files it names unknown to this run. They must be known to the
+ * next. */
+static void disturb(struct mpi_test *t, int victim, int error, enum test_how how)
+{
+    long n = 0, step = t->comm.size > 4 ? 5 : 1;
+    while (mpi_test_good(t) && disturbed_restart(t, n, victim, error, how))
+        n += step;
+    CHECK(n > 10 || !mpi_test_good(t));
+}
+
+MPI_CASE(each_failing_call_of_one_rank_loses_nothing)
+{
+    for (int victim = 0; victim < t->comm.size && victim < 3; victim++)
+        disturb(t, victim, victim == 1 ? ENOSPC : EIO, TEST_ONCE);
+}
+
+MPI_CASE(a_rank_whose_node_fails_for_good_loses_nothing)
+{
+    disturb(t, t->comm.size - 1, EIO, TEST_FOREVER);
+}
+
+MPI_CASE(a_run_that_dies_anywhere_loses_nothing)
+{
+    disturb(t, -1, EIO, TEST_FOREVER);
+}
+
+int main(int argc, char **argv)
+{
+    return mpi_test_main(
+        argc, argv,
+        MPI_CASES(RUN(ranks_that_stay_move_nothing),
+                  RUN(every_permutation_of_ranks_over_nodes),
+                  RUN(permutations_of_nodes_with_two_ranks),
+                  RUN(more_or_fewer_ranks_per_node),
+                  RUN(all_sorts_of_files_and_several_datasets),
+                  RUN(any_size_of_message_and_many_batches),
+                  RUN(a_lost_node_costs_only_its_own_files),
+                  RUN(missing_and_short_files_are_no_error),
+                  RUN(a_flipped_byte_does_not_arrive),
+                  RUN(a_cache_that_moved_on_its_node_is_renamed_into_place),
+                  RUN(another_number_of_ranks_touches_nothing),
+                  RUN(more_ranks_than_wrote_it_are_told_apart),
+                  RUN(each_failing_call_of_one_rank_loses_nothing),
+                  RUN(a_rank_whose_node_fails_for_good_loses_nothing),
+                  RUN(a_run_that_dies_anywhere_loses_nothing)));
+}
