@@ -17,6 +17,7 @@ struct scr_protect {
 
 /* Writes this rank's redundancy file <dset_dir>/.scr/<name> for the files listed in map under (id, world rank),
  * whose META has SIZE; fills CRC into the METAs, adds the redundancy file to map (META TYPE = scheme, SIZE) and
+ * sets FILES and the tag CHUNKCRC, and
  * stores REDDESC: {TYPE, FAILURES, SET_ID, RANKS=<world size>, GROUP/{RANKS, RANK/<i>/<world>}, MEMBER, INDEX, STORE, CACHE dir}.
  * desc_extra is merged into REDDESC. scheme and k as configured; weakened per set as scr_geom_weaken says. A failure anywhere is
  * agreed by all ranks of world; redundancy files may be left, the caller deletes the dataset. */

@@ -193,6 +193,9 @@ int scr_redset_enter(const struct scr_redset *r, scr_filemap *map, struct scr_er
     if (dset != NULL)
         scr_filemap_set_dataset(map, r->id, me, dset);
     scr_filemap_set_desc(map, r->id, me, scr_hash_get(r->current, "DESC"));
+    const char *chunk_crc = scr_hash_get_val(r->current, "CHUNKCRC");
+    if (chunk_crc != NULL)
+        scr_filemap_set_tag(map, r->id, me, "CHUNKCRC", chunk_crc);
     if (rc == SCR_OK)
         rc = enter_redfile(r, map);
     if (rc != SCR_OK || !scr_hash_ok(map))

@@ -152,8 +152,7 @@ int scr_restore_find_set_all(struct scr_restoring *s, struct scr_err *err)
 
 /* --- the meta data --- */
 
-/* Own CURRENT from the filemap: when header and all copies of it are gone. Its parity
- * is lost then, so there is no checksum of it to keep. */
+/* Own CURRENT from the filemap: when header and all copies of it are gone. */
 static scr_hash *current_from_map(const struct scr_restoring *s)
 {
     int n = 0, used = 0, me = s->p->world->rank, id = s->r.id;
@@ -184,7 +183,11 @@ static scr_hash *current_from_map(const struct scr_restoring *s)
         else
             scr_hash_unset(meta, "CRC");
     }
-    scr_hash_unset(current, "CHUNKCRC");
+    const char *chunk_crc = scr_filemap_get_tag(s->map, id, me, "CHUNKCRC");
+    if (chunk_crc != NULL)
+        scr_hash_set_val(current, "CHUNKCRC", chunk_crc);
+    else
+        scr_hash_unset(current, "CHUNKCRC");
     free(metas);
     free(files);
     return current;
@@ -265,25 +268,34 @@ out:
     return rc;
 }
 
-/* The geometry all members remember: a set whose members differ about it cannot be
+/* Scheme and failures, as every member must remember them: one that does not cannot be
  * computed with. */
+static int find_scheme_all(struct scr_restoring *s, enum scr_scheme *scheme, int *k,
+                           int rc, struct scr_err *err)
+{
+    const char *type = scr_hash_get_val(s->known, "TYPE");
+    if (rc == SCR_OK && (type == NULL || !scr_scheme_parse(type, scheme) ||
+                         !scr_hash_get_val_int(s->known, "FAILURES", k)))
+        rc = scr_fail(err, SCR_E_CORRUPT, 0, "dataset %d: no scheme of its redundancy",
+                      s->r.id);
+    rc = scr_set_agree_all(&s->set, rc, err);
+    if (rc != SCR_OK)
+        return rc;
+    int mine[2] = { (int)*scheme, *k };
+    if (scr_same_all(&s->set.comm, mine, sizeof mine))
+        return SCR_OK;
+    return scr_fail(err, SCR_E_CORRUPT, 0,
+                    "dataset %d: the members of set %d disagree about its scheme",
+                    s->r.id, s->set.id);
+}
+
 static int find_geom_all(struct scr_restoring *s, int rc, struct scr_err *err)
 {
     enum scr_scheme scheme = SCR_SCHEME_SINGLE;
     int k = 0;
-    const char *type = scr_hash_get_val(s->known, "TYPE");
-    if (rc == SCR_OK && (type == NULL || !scr_scheme_parse(type, &scheme) ||
-                         !scr_hash_get_val_int(s->known, "FAILURES", &k)))
-        rc = scr_fail(err, SCR_E_CORRUPT, 0, "dataset %d: scheme of its redundancy",
-                      s->r.id);
-    int plan[2] = { (int)scheme, k };
-    if (!scr_same_all(&s->set.comm, plan, sizeof plan) && rc == SCR_OK)
-        rc = scr_fail(
-            err, SCR_E_CORRUPT, 0,
-            "dataset %d: members of a redundancy set disagree about its scheme",
-            s->r.id);
-    rc = scr_redset_geom_all(&s->r, scheme, k, rc, err);
     uint64_t chunk = 0;
+    rc = find_scheme_all(s, &scheme, &k, rc, err);
+    rc = scr_redset_geom_all(&s->r, scheme, k, rc, err);
     if (rc == SCR_OK && s->header != NULL &&
         (!scr_hash_get_val_u64(s->header, "CHUNK", &chunk) || chunk != s->r.g.chunk))
         rc = scr_fail(err, SCR_E_CORRUPT, 0,

@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "helper_cell.h"
+
+#include <fcntl.h>
+#include <time.h>
+
+#include "base/str.h"
+#include "red/redfile.h"
+#include "store/cache.h"
+
+struct cell_file {
+    char *path;
+    void *bytes;
+    size_t n;
+    struct stat st;
+};
+
+/* --- files --- */
+
+static unsigned char byte_at(int rank, int file, size_t i)
+{
+    uint32_t x =
+        (uint32_t)rank * 2654435761u + (uint32_t)file * 40503u + (uint32_t)i * 97u;
+    return (unsigned char)(x >> 7 ^ x);
+}
+
+static void put_file(struct mpi_test *t, const char *path, int rank, int file, size_t n)
+{
+    unsigned char *bytes = scr_calloc(n, 1);
+    for (size_t i = 0; i < n; i++)
+        bytes[i] = byte_at(rank, file, i);
+    FILE *f = fopen(path, "wb");
+    CHECK(f != NULL && fwrite(bytes, 1, n, f) == n);
+    CHECK(f == NULL || fclose(f) == 0);
+    free(bytes);
+    struct timespec times[2] = { { 1000000000 + rank, 5000 },
+                                 { 1100000000 + file, 7000 } };
+    CHECK(utimensat(AT_FDCWD, path, times, 0) == 0);
+    CHECK(chmod(path, file % 2 ? 0640 : 0600) == 0);
+}
+
+/* Size of file i of a rank; -1: it has no such file. */
+static long size_of(enum cell_files profile, int rank, int i, int nd)
+{
+    static const long odd[] = { 0, 1, 731, 4097 };
+    switch (profile) {
+    case CELL_ODD:
+        return i < 4 ? odd[i] + (i > 1 ? 13 * rank : 0) : -1;
+    case CELL_UNEVEN:
+        return i > 0 ? -1 : rank == 0 ? 300000 : 3 * rank;
+    case CELL_EDGE:
+        return i > 0 ? -1 : 640L * nd + rank % 3 - 1;
+    case CELL_SOME:
+        return i == 0 && rank % 2 == 1 ? 777 : -1;
+    case CELL_EQUAL:
+        return i == 0 ? CELL_BYTES / 3 : i == 1 ? CELL_BYTES - CELL_BYTES / 3 : -1;
+    case CELL_TINY:
+        return i < 2 ? 3 * i + rank : -1;
+    default:
+        return -1;
+    }
+}
+
+static void make_file(struct cell *c, int i, long size)
+{
+    struct mpi_test *t = c->t;
+    char name[64], path[1000];
+    struct stat st;
+    int me = c->world.rank;
+    snprintf(name, sizeof name, i == 2 ? "1/file%d" : "file%d.ckpt", i);
+    snprintf(path, sizeof path, "%s/%s", c->rank_dir, name);
+    if (i == 2) {
+        char dir[1000];
+        snprintf(dir, sizeof dir, "%s/1", c->rank_dir);
+        CHECK(mkdir(dir, 0700) == 0);
+    }
+    put_file(t, path, me, i, (size_t)size);
+    CHECK(stat(path, &st) == 0);
+    scr_meta *meta = scr_meta_new();
+    scr_meta_set(meta, name, "FULL", (uint64_t)size, c->id, me, c->world.size, 1);
+    scr_meta_set_origpath(meta, "ckpt");
+    scr_meta_set_origname(meta, name);
+    scr_meta_set_stat(meta, &st);
+    scr_filemap_add_file(c->map, c->id, me, path);
+    scr_filemap_set_meta(c->map, c->id, me, path, meta);
+    scr_meta_delete(meta);
+}
+
+static void make_node(struct cell *c)
+{
+    struct mpi_test *t = c->t;
+    mkdir(c->node, 0700);
+    CHECK_RC(scr_cache_make(&c->env, c->node, c->id, c->world.rank, &c->err), SCR_OK,
+             &c->err);
+}
+
+static void make_set_all(struct cell *c)
+{
+    struct mpi_test *t = c->t;
+    struct scr_comm alone;
+    CHECK_RC(scr_comm_split_all(&c->world, c->world.rank, 0, &alone, &c->err), SCR_OK,
+             &c->err);
+    CHECK_RC(scr_set_make_all(&c->world, &alone, c->world.size, &c->set, &c->err),
+             SCR_OK, &c->err);
+    scr_comm_free(&alone);
+}
+
+void cell_make_all(struct mpi_test *t, struct cell *c, const struct scr_comm *world,
+                   enum cell_files profile, int nd)
+{
+    static int serial;
+    memset(c, 0, sizeof *c);
+    c->t = t;
+    c->world = *world;
+    c->env = (struct scr_env){ &scr_sys_posix, NULL };
+    c->p = (struct scr_protect){ &c->env, &c->world, 100000, 1 };
+    c->id = 7;
+    c->err = (struct scr_err)SCR_ERR_INIT;
+    snprintf(c->node, sizeof c->node, "%s/%d.node%d", t->dir, ++serial, world->rank);
+    snprintf(c->dset_dir, sizeof c->dset_dir, "%s/scr.dataset.%d", c->node, c->id);
+    snprintf(c->rank_dir, sizeof c->rank_dir, "%s/rank.%d", c->dset_dir, world->rank);
+    c->map = scr_filemap_new();
+    c->dset = scr_hash_new();
+    scr_hash_set_val_i64(c->dset, "ID", c->id);
+    scr_hash_set_val(c->dset, "NAME", "ckpt.7");
+    make_node(c);
+    scr_filemap_add_rank(c->map, c->id, world->rank);
+    scr_filemap_set_dataset(c->map, c->id, world->rank, c->dset);
+    for (int i = 0; size_of(profile, world->rank, i, nd) >= 0; i++)
+        make_file(c, i, size_of(profile, world->rank, i, nd));
+    make_set_all(c);
+}
+
+static void forget(struct cell *c)
+{
+    for (size_t i = 0; i < c->nkept; i++) {
+        free(c->kept[i].path);
+        free(c->kept[i].bytes);
+    }
+    free(c->kept);
+    c->kept = NULL;
+    c->nkept = 0;
+    scr_filemap_delete(c->kept_map);
+    c->kept_map = NULL;
+}
+
+void cell_free_all(struct cell *c)
+{
+    forget(c);
+    scr_set_free(&c->set);
+    scr_filemap_delete(c->map);
+    scr_hash_delete(c->dset);
+    mpi_test_remove(c->node);
+}
+
+/* --- calls --- */
+
+static int check_same_code(struct cell *c, int rc)
+{
+    struct mpi_test *t = c->t;
+    CHECK_INT(scr_same_all(&c->world, &rc, sizeof rc), 1);
+    if (rc != SCR_OK)
+        CHECK(scr_same_all(&c->world, c->err.text, strlen(c->err.text)) &&
+              c->err.text[0] != '\0');
+    return rc;
+}
+
+int cell_try_protect_all(struct cell *c, enum scr_scheme scheme, int k)
+{
+    scr_hash *extra = scr_hash_new();
+    scr_hash_set_val(extra, "STORE", "/dev/shm");
+    scr_err_clear(&c->err);
+    int rc = scr_protect_all(&c->p, &c->set, scheme, k, c->id, c->dset_dir, c->dset,
+                             extra, c->map, &c->stats, &c->err);
+    scr_hash_delete(extra);
+    return check_same_code(c, rc);
+}
+
+void cell_protect_all(struct cell *c, enum scr_scheme scheme, int k)
+{
+    struct mpi_test *t = c->t;
+    CHECK_RC(cell_try_protect_all(c, scheme, k), SCR_OK, &c->err);
+    cell_keep(c);
+}
+
+int cell_try_restore_all(struct cell *c)
+{
+    struct mpi_test *t = c->t;
+    scr_hash *dset = scr_hash_new();
+    scr_err_clear(&c->err);
+    int rc = scr_restore_all(&c->p, c->id, c->dset_dir, c->map, dset, &c->rep, &c->err);
+    if (rc == SCR_OK)
+        CHECK(scr_hash_equal(dset, c->dset));
+    scr_hash_delete(dset);
+    return check_same_code(c, rc);
+}
+
+/* --- keeping and comparing --- */
+
+static struct cell *walking; /* nftw has no argument */
+
+static int keep_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)ftw;
+    struct cell *c = walking;
+    if (type != FTW_F)
+        return 0;
+    c->kept = realloc(c->kept, (c->nkept + 1) * sizeof *c->kept);
+    struct cell_file *f = &c->kept[c->nkept++];
+    *f = (struct cell_file){ scr_strdup(path), scr_calloc((size_t)st->st_size, 1),
+                             (size_t)st->st_size, *st };
+    FILE *in = fopen(path, "rb");
+    if (in == NULL || fread(f->bytes, 1, f->n, in) != f->n)
+        f->n = 0;
+    if (in != NULL)
+        fclose(in);
+    return 0;
+}
+
+void cell_keep(struct cell *c)
+{
+    forget(c);
+    walking = c;
+    nftw(c->dset_dir, keep_one, 16, FTW_PHYS);
+    c->kept_map = scr_hash_dup(c->map);
+}
+
+void cell_put_back(struct cell *c)
+{
+    struct mpi_test *t = c->t;
+    mpi_test_remove(c->dset_dir);
+    make_node(c);
+    for (size_t i = 0; i < c->nkept; i++) {
+        const struct cell_file *f = &c->kept[i];
+        char *dir = scr_asprintf("%s/1", c->rank_dir);
+        mkdir(dir, 0700);
+        free(dir);
+        FILE *out = fopen(f->path, "wb");
+        CHECK(out != NULL && fwrite(f->bytes, 1, f->n, out) == f->n &&
+              fclose(out) == 0);
+        struct timespec times[2] = { f->st.st_atim, f->st.st_mtim };
+        CHECK(utimensat(AT_FDCWD, f->path, times, 0) == 0);
+        CHECK(chmod(f->path, f->st.st_mode & 0777) == 0);
+    }
+    scr_filemap_delete(c->map);
+    c->map = scr_hash_dup(c->kept_map);
+}
+
+static int is_red(const char *path)
+{
+    return strstr(path, "/.scr/") != NULL;
+}
+
+enum compare { ALL_OF_IT, IF_THERE, BYTES };
+
+static void compare(struct cell *c, const struct cell_file *f, enum compare how)
+{
+    struct mpi_test *t = c->t;
+    struct cell now = *c;
+    now.kept = NULL;
+    now.nkept = 0;
+    struct stat st;
+    if (lstat(f->path, &st) != 0) {
+        if (how != IF_THERE)
+            mpi_test_fail(t, __FILE__, __LINE__, "%s: is missing", f->path);
+        return;
+    }
+    walking = &now;
+    keep_one(f->path, &st, FTW_F, NULL);
+    if (now.kept[0].n != f->n || memcmp(now.kept[0].bytes, f->bytes, f->n) != 0)
+        mpi_test_fail(t, __FILE__, __LINE__, "%s: %zu bytes differ from the %zu before",
+                      f->path, now.kept[0].n, f->n);
+    if (!is_red(f->path) && how != BYTES) {
+        CHECK_INT(st.st_mode, f->st.st_mode);
+        CHECK_INT(st.st_mtim.tv_sec, f->st.st_mtim.tv_sec);
+        CHECK_INT(st.st_mtim.tv_nsec, f->st.st_mtim.tv_nsec);
+    }
+    free(now.kept[0].path);
+    free(now.kept[0].bytes);
+    free(now.kept);
+}
+
+static size_t counted;
+
+static int count_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)path, (void)st, (void)ftw;
+    counted += type == FTW_F;
+    return 0;
+}
+
+size_t cell_count(const struct cell *c)
+{
+    counted = 0;
+    nftw(c->dset_dir, count_one, 16, FTW_PHYS);
+    return counted;
+}
+
+void cell_check_whole(struct cell *c)
+{
+    struct mpi_test *t = c->t;
+    for (size_t i = 0; i < c->nkept; i++)
+        compare(c, &c->kept[i], ALL_OF_IT);
+    CHECK_INT(cell_count(c), c->nkept);
+    CHECK(scr_hash_equal(c->map, c->kept_map));
+}
+
+void cell_check_intact(struct cell *c, size_t least)
+{
+    struct mpi_test *t = c->t;
+    for (size_t i = 0; i < c->nkept; i++)
+        compare(c, &c->kept[i], IF_THERE);
+    CHECK(cell_count(c) >= least);
+}
+
+void cell_check_bytes(struct cell *c)
+{
+    for (size_t i = 0; i < c->nkept; i++)
+        compare(c, &c->kept[i], BYTES);
+}
+
+void cell_check_data(struct cell *c)
+{
+    for (size_t i = 0; i < c->nkept; i++)
+        if (!is_red(c->kept[i].path))
+            compare(c, &c->kept[i], ALL_OF_IT);
+}
+
+/* --- damage --- */
+
+const char *cell_red(const struct cell *c)
+{
+    scr_hash_elem *e = scr_filemap_first_file(c->map, c->id, c->world.rank);
+    for (; e != NULL; e = scr_hash_elem_next(e))
+        if (is_red(scr_hash_elem_key(e)))
+            return scr_hash_elem_key(e);
+    return NULL;
+}
+
+static void flip(struct cell *c, const char *path, long at, int whence)
+{
+    struct mpi_test *t = c->t;
+    struct stat st;
+    CHECK(stat(path, &st) == 0);
+    struct timespec times[2] = { st.st_atim, st.st_mtim };
+    FILE *f = fopen(path, "r+b");
+    CHECK(f != NULL && fseek(f, at, whence) == 0);
+    int byte = f != NULL ? fgetc(f) : 0;
+    CHECK(f != NULL && fseek(f, at, whence) == 0 && fputc(byte ^ 0x10, f) != EOF);
+    CHECK(f == NULL || fclose(f) == 0);
+    CHECK(utimensat(AT_FDCWD, path, times, 0) == 0);
+}
+
+/* The largest application file; NULL if none has a byte. */
+static const char *largest(const struct cell *c)
+{
+    const struct cell_file *best = NULL;
+    for (size_t i = 0; i < c->nkept; i++)
+        if (!is_red(c->kept[i].path) && c->kept[i].n > 0 &&
+            (best == NULL || c->kept[i].n > best->n))
+            best = &c->kept[i];
+    return best != NULL ? best->path : NULL;
+}
+
+static void shorten(struct cell *c, const char *path)
+{
+    struct mpi_test *t = c->t;
+    struct stat st;
+    CHECK(stat(path, &st) == 0 && truncate(path, st.st_size - 1) == 0);
+}
+
+static void lose_files(struct cell *c, int red)
+{
+    for (size_t i = 0; i < c->nkept; i++)
+        if (is_red(c->kept[i].path) == red)
+            unlink(c->kept[i].path);
+}
+
+int cell_hits_data(const struct cell *c, enum cell_loss loss)
+{
+    size_t files = 0;
+    for (size_t i = 0; i < c->nkept; i++)
+        files += !is_red(c->kept[i].path);
+    if (loss == CELL_FLIP_DATA || loss == CELL_SHORT_DATA)
+        return largest(c) != NULL;
+    return files > 0 && (loss == CELL_NODE || loss == CELL_DATA);
+}
+
+void cell_damage(struct cell *c, enum cell_loss loss)
+{
+    const char *red = cell_red(c), *data = largest(c);
+    switch (loss) {
+    case CELL_NODE:
+        mpi_test_remove(c->node);
+        make_node(c);
+        scr_filemap_clear(c->map);
+        break;
+    case CELL_DATA:
+        lose_files(c, 0);
+        break;
+    case CELL_RED:
+        lose_files(c, 1);
+        break;
+    case CELL_FLIP_DATA:
+        flip(c, data != NULL ? data : red, 0, SEEK_SET);
+        break;
+    case CELL_FLIP_PARITY:
+        flip(c, red, -1, SEEK_END);
+        break;
+    case CELL_FLIP_HEADER:
+        flip(c, red, 40, SEEK_SET);
+        break;
+    case CELL_SHORT_DATA:
+        shorten(c, data != NULL ? data : red);
+        break;
+    case CELL_SHORT_RED:
+        shorten(c, red);
+        break;
+    default:
+        scr_filemap_clear(c->map);
+        break;
+    }
+}
