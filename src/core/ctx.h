@@ -11,6 +11,7 @@
 #include "cfg/cfg.h"
 #include "cfg/desc.h"
 #include "core/state.h"
+#include "fmt/event.h"
 #include "fmt/filemap.h"
 #include "par/comm.h"
 #include "par/flush.h"
@@ -87,6 +88,7 @@ struct scr_ctx {
     int tried_below; /* restarts look for ids below this; 0: any */
     int halt;        /* a halt condition was found due */
     struct scr_times times;
+    int log_failed; /* the event log could not be written and is left alone */
 };
 
 /* --- life (init.c) --- */
@@ -178,6 +180,13 @@ int scr_halt_reason_all(struct scr_ctx *ctx, const char *reason, struct scr_err 
 int scr_current_all(struct scr_ctx *ctx, const char *name, struct scr_err *err);
 int scr_delete_all(struct scr_ctx *ctx, const char *name, struct scr_err *err);
 int scr_drop_all(struct scr_ctx *ctx, const char *name, struct scr_err *err);
+
+/* --- events (event.c): rank 0 appends to <prefix>/.scr/log if SCR_LOG_ENABLE is set
+ * --- */
+void scr_event_note(struct scr_ctx *ctx, struct scr_event e);
+/* scr_event_note with the members that apply: SCR_EVENT(ctx, .event = "FETCH_START",
+ * .dset = id). Members left out (0, NULL) are not recorded. */
+#define SCR_EVENT(ctx, ...) scr_event_note(ctx, (struct scr_event){ __VA_ARGS__ })
 
 /* --- phases (phase.c): SCR_PHASE_FILE and SCR_PHASE_DELAY, for drills --- */
 void scr_phase_all(struct scr_ctx *ctx, const char *phase, int id);

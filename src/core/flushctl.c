@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/str.h"
+#include "base/units.h"
 #include "core/ctx.h"
 #include "par/distribute.h"
 
@@ -73,8 +74,13 @@ int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     if (rc != SCR_OK)
         return rc;
     scr_phase_all(ctx, "flush", id);
+    double start = scr_now_mono();
+    SCR_EVENT(ctx, .event = "FLUSH_START", .dset = id);
     rc = scr_flush_all(&ctx->env, &ctx->world, &ctx->prefix, &o, id, dset, ctx->map,
                        &bytes, err);
+    SCR_EVENT(ctx, .event = rc == SCR_OK ? "FLUSH_SUCCESS" : "FLUSH_FAIL", .dset = id,
+              .bytes = (int64_t)bytes, .secs = scr_now_mono() - start,
+              .note = rc == SCR_OK || err == NULL ? NULL : err->text);
     int done = rc == SCR_OK ? SCR_LOC_PFS : 0;
     int rc2 = scr_flush_mark_all(ctx, id, dset, done, SCR_LOC_SYNC_FLUSHING,
                                  rc == SCR_OK ? err : NULL);

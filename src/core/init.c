@@ -263,6 +263,8 @@ static int start_all(struct scr_ctx *ctx, struct scr_err *err)
     if (rc == SCR_OK)
         rc = scr_edit_state_all(ctx, "nodes.scr", set_nodes, &ctx->nodes, err);
     if (rc == SCR_OK)
+        SCR_EVENT(ctx, .event = "RUN_START");
+    if (rc == SCR_OK)
         rc = scr_halt_init_all(ctx, err);
     if (rc == SCR_OK && !(ctx->halt && ctx->prm.halt_enabled))
         rc = scr_restart_init_all(ctx, err);
@@ -291,5 +293,6 @@ int scr_finalize_all(struct scr_ctx *ctx, struct scr_err *err)
     int rc2 =
         scr_halt_reason_all(ctx, "SCR_FINALIZE_CALLED", rc == SCR_OK ? err : &second);
     ctx->state = SCR_STATE_DONE;
+    SCR_EVENT(ctx, .event = "RUN_END");
     return rc != SCR_OK ? rc : rc2;
 }

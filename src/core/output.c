@@ -129,6 +129,8 @@ int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
     ctx->times.compute += now - ctx->times.compute_start;
     ctx->out.start = now;
     scr_phase_all(ctx, "checkpoint", ctx->out.id);
+    SCR_EVENT(ctx, .event = ctx->out.is_ckpt ? "CHECKPOINT_START" : "OUTPUT_START",
+              .dset = ctx->out.id, .name = ctx->out.name);
     scr_hash *dset = scr_hash_new();
     rc = make_dataset_all(ctx, dset, err);
     if (rc == SCR_OK)
@@ -259,13 +261,21 @@ static int seal_and_protect_all(struct scr_ctx *ctx, int valid, scr_hash *dset,
     rc = scr_agree_all(&ctx->world, rc, err);
     if (rc != SCR_OK)
         return rc;
+    double start = scr_now_mono();
     scr_phase_all(ctx, "encode", ctx->out.id);
     rc = scr_protect_dataset_all(ctx, ctx->out.red, ctx->out.id, ctx->out.dset_dir,
                                  dset, err);
     if (rc != SCR_OK)
         return rc;
     scr_hash_set_kv_int(ctx->ready, "READY", ctx->out.id);
-    return scr_flush_mark_all(ctx, ctx->out.id, dset, SCR_LOC_CACHE, 0, err);
+    SCR_EVENT(ctx, .event = "ENCODE", .dset = ctx->out.id, .bytes = (int64_t)bytes,
+              .files = (int64_t)files, .secs = scr_now_mono() - start);
+    /* Whole as it is, the dataset is not given up for a line in a state file. */
+    struct scr_err mark = SCR_ERR_INIT;
+    if (scr_flush_mark_all(ctx, ctx->out.id, dset, SCR_LOC_CACHE, 0, &mark) != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN, "commands will not find dataset %d: %s",
+                ctx->out.id, mark.text);
+    return SCR_OK;
 }
 
 /* Flushes a sealed dataset if it is due. Output must reach the prefix; for a checkpoint
@@ -305,6 +315,9 @@ int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
             ctx->times.ckpt += now - ctx->out.start;
             ctx->times.last_ckpt = now;
         }
+        SCR_EVENT(ctx, .event = is_ckpt ? "CHECKPOINT_END" : "OUTPUT_END",
+                  .dset = ctx->out.id, .name = ctx->out.name,
+                  .secs = now - ctx->out.start);
         scr_output_fini(&ctx->out);
     }
     ctx->state = SCR_STATE_IDLE;

@@ -86,6 +86,7 @@ int scr_halt_ckpt_all(struct scr_ctx *ctx, struct scr_err *err)
         ctx->halt = 1;
         scr_log(&ctx->log, SCR_LOG_NOTE, "halting after this checkpoint: %s",
                 e.why ? e.why : "halt condition");
+        SCR_EVENT(ctx, .event = "HALT", .note = e.why);
         struct scr_err flush = SCR_ERR_INIT;
         if (scr_flush_pending_all(ctx, 1, &flush) != SCR_OK)
             scr_log(&ctx->log, SCR_LOG_ERROR, "last flush before the halt: %s",

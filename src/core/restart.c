@@ -129,10 +129,12 @@ static int rebuild_cache_all(struct scr_ctx *ctx, struct scr_err *err)
     int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
     for (int i = 0; i < n && rc == SCR_OK; i++) {
         struct scr_err why = SCR_ERR_INIT;
+        SCR_EVENT(ctx, .event = "REBUILD_START", .dset = ids[i]);
         int one = rebuild_all(ctx, ids[i], &why);
         ctx->last_id = ids[i] > ctx->last_id ? ids[i] : ctx->last_id;
         if (one == SCR_OK) {
             scr_hash_set_kv_int(ctx->ready, "READY", ids[i]);
+            SCR_EVENT(ctx, .event = "REBUILD_SUCCESS", .dset = ids[i]);
             scr_hash *dset = scr_filemap_get_dataset(ctx->map, ids[i], ctx->world.rank);
             rc = scr_flush_mark_all(ctx, ids[i], dset, SCR_LOC_CACHE,
                                     SCR_LOC_SYNC_FLUSHING, err);
@@ -140,6 +142,7 @@ static int rebuild_cache_all(struct scr_ctx *ctx, struct scr_err *err)
         }
         scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d is not restored from cache: %s",
                 ids[i], why.text);
+        SCR_EVENT(ctx, .event = "REBUILD_FAIL", .dset = ids[i], .note = why.text);
         /* A dataset of another number of ranks keeps its place (invariant P5). */
         if (one != SCR_E_RANKS)
             scr_hash_set_kv_int(ctx->ready, "LOST", ids[i]);
@@ -345,6 +348,7 @@ static int fetch_one_all(struct scr_ctx *ctx, int id, struct scr_err *err)
         rc = scr_edit_index_all(ctx, edit_fetched, &f, err);
         scr_log(&ctx->log, SCR_LOG_NOTE, "fetched checkpoint %s (dataset %d) from %s",
                 name, id, ctx->prefix.path);
+        SCR_EVENT(ctx, .event = "FETCH_SUCCESS", .dset = id, .name = name);
     } else if (rc != SCR_E_RANKS) {
         struct fetched f = { id, 1, NULL };
         struct scr_err second = SCR_ERR_INIT;
@@ -374,10 +378,12 @@ static int fetch_loop_all(struct scr_ctx *ctx, struct scr_err *err)
         if (rc != SCR_OK || id < 0)
             return rc;
         struct scr_err why = SCR_ERR_INIT;
+        SCR_EVENT(ctx, .event = "FETCH_START", .dset = id);
         rc = fetch_one_all(ctx, id, &why);
         if (rc == SCR_OK)
             return load_all(ctx, id, err);
         scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d is not fetched: %s", id, why.text);
+        SCR_EVENT(ctx, .event = "FETCH_FAIL", .dset = id, .note = why.text);
         if (rc == SCR_E_RANKS)
             return SCR_OK;
         ctx->tried_below = id;
@@ -464,6 +470,8 @@ static void note_restart_all(struct scr_ctx *ctx)
     struct scr_err why = SCR_ERR_INIT;
     scr_log(&ctx->log, SCR_LOG_NOTE, "restarted from checkpoint %s (dataset %d)",
             ctx->restart.name, ctx->restart.id);
+    SCR_EVENT(ctx, .event = "RESTART_SUCCESS", .dset = ctx->restart.id,
+              .name = ctx->restart.name);
     if (scr_edit_index_all(ctx, edit_current, &f, &why) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "current not noted: %s", why.text);
 }
@@ -484,6 +492,7 @@ static int give_up_all(struct scr_ctx *ctx, struct scr_err *err)
     scr_log(&ctx->log, SCR_LOG_WARN,
             "checkpoint %s (dataset %d) is given up, the application could not read it",
             ctx->restart.name, id);
+    SCR_EVENT(ctx, .event = "RESTART_FAIL", .dset = id, .name = ctx->restart.name);
     int rc = scr_edit_index_all(ctx, edit_failed, &id, err);
     if (rc == SCR_OK)
         rc = scr_cache_delete_all(ctx, id, err);
