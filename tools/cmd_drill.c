@@ -55,8 +55,8 @@ enum { NPHASES = sizeof phases / sizeof phases[0] };
 
 /* The solver that runs when no program is given: about two seconds, seven checkpoints.
  */
-static const char *const solver_args[] = { "--steps",  "400",       "--size",     "128",
-                                           "--every",  "50",        "--sleep-ms", "2",
+static const char *const solver_args[] = { "--steps",  "160",       "--size",     "128",
+                                           "--every",  "20",        "--sleep-ms", "5",
                                            "--output", "field.bin", NULL };
 
 enum { MAX_RUNS = 3, MAX_ARGS = 1000 };

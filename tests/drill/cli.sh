@@ -54,6 +54,27 @@ expect "own program" 0 "verdict: PASSED" --dir "$work" --nodes 3 --ranks 3 --kil
 expect "never gets there" 2 "before phase compute was entered 50 times" --dir "$work" \
     --nodes 2 --ranks 2 --at 50 --result out.bin -- "$heat2d" --steps 30 --every 10 \
     --output out.bin
+
+# Verdicts that are not good.
+export SCR_FETCH=0
+expect "from scratch" 1 "verdict: FAILED: .* from scratch" --dir "$work" --nodes 2 \
+    --ranks 2 --scheme SINGLE
+unset SCR_FETCH
+expect "another result" 1 "verdict: FAILED: the result differs" --dir "$work" --nodes 2 \
+    --ranks 2 --result r -- /bin/sh -c "$heat2d --steps 80 --every 20 && date +%N >r"
+expect "no SCR in it" 2 "before phase compute" --dir "$work" --nodes 2 --ranks 2 --result r \
+    -- /bin/sh -c "echo 1 >r"
+
+# Interrupted: it cleans up, then dies of the signal; neither processes nor directories stay.
+tests=$((tests + 1))
+timeout --preserve-status -s INT 2 "$scr" drill --dir "$work" --nodes 2 --ranks 2 \
+    --result r -- "$heat2d" --steps 5000 --sleep-ms 10 --output r >"$work/out" 2>&1
+got=$?
+if [ $got != 130 ] || [ -n "$(left)" ] || pgrep -f "^$heat2d.*5000" >"$work/out"; then
+    bad=$((bad + 1))
+    echo "FAIL: interrupted: status $got; left: $(left); output: $(cat "$work/out")"
+fi
+
 expect "keep" 0 "kept $work/scr-drill" --dir "$work" --nodes 2 --ranks 2 --keep
 [ -n "$(left)" ] || {
     bad=$((bad + 1))

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# examples.sh MPIRUN HEAT2D QUICKSTART: the examples do what their comments say.
+# examples.sh SCR MPIRUN HEAT2D QUICKSTART: the examples do what their comments say.
 set -euo pipefail
-mpirun=$1 heat2d=$2 quickstart=$3
+scr=$1 mpirun=$2 heat2d=$3 quickstart=$4
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/scr-examples.XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -38,6 +38,9 @@ cd "$work/again"
 export SCR_PREFIX=$PWD SCR_JOB_ID=again SCR_FLUSH=1
 "$mpirun" -n 2 "$heat2d" --size 50 --steps 35 --every 10 >../log1
 rm -rf "$work/u/scr.again"
+"$mpirun" -n 2 "$heat2d" --size 50 --steps 60 >../log2 2>&1 # does nothing: the job has finished
+grep -q SCR_FINALIZE_CALLED ../log2 || fail "a finished job starts again: $(cat ../log2)"
+"$scr" halt --remove
 "$mpirun" -n 2 "$heat2d" --size 50 --steps 60 --every 10 --output ../again.bin >../log2
 grep -q "restarted from heat2d.step.30 at step 30" ../log2 || fail "$(cat ../log2)"
 cmp "$work/one" "$work/again.bin" || fail "a restarted run differs"
@@ -48,6 +51,7 @@ cd "$work/quick"
 export SCR_PREFIX=$PWD SCR_JOB_ID=quick
 "$mpirun" -n 2 "$quickstart" || fail "quickstart"
 [ "$(cat step.100/rank_1.txt)" = 100 ] || fail "quickstart left no step.100/rank_1.txt"
+"$scr" halt --remove
 "$mpirun" -n 2 "$quickstart" || fail "quickstart a second time"
 [ ! -e step.110 ] || fail "quickstart did not go on from step 100"
 echo "ok: quickstart"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program outside the tree: prints SCR's version; with an argument it starts and ends SCR. */
+/* A program outside the tree: prints SCR's version; with an argument it starts and ends
+ * SCR. */
 #include <mpi.h>
 #include <scr.h>
 #include <stdio.h>
