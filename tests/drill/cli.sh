@@ -70,7 +70,8 @@ tests=$((tests + 1))
 timeout --preserve-status -s INT 2 "$scr" drill --dir "$work" --nodes 2 --ranks 2 \
     --result r -- "$heat2d" --steps 5000 --sleep-ms 10 --output r >"$work/out" 2>&1
 got=$?
-if [ $got != 130 ] || [ -n "$(left)" ] || pgrep -f "^$heat2d.*5000" >"$work/out"; then
+if [ $got != 130 ] || [ -n "$(left)" ] ||
+    grep -als -- '[s]teps.5000' /proc/[0-9]*/cmdline >>"$work/out"; then
     bad=$((bad + 1))
     echo "FAIL: interrupted: status $got; left: $(left); output: $(cat "$work/out")"
 fi
