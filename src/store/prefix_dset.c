@@ -7,7 +7,7 @@
 #include "base/dir.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "store/prefix.h"
+#include "store/prefix_dset.h"
 
 enum {
     DIR_MODE = 0777, /* cut by the umask */
@@ -19,22 +19,12 @@ static int no_memory(int id, struct scr_err *err)
     return scr_fail(err, SCR_E_NOMEM, 0, "dataset %d: out of memory", id);
 }
 
-/* <dset dir>/<name><suffix>, malloc'd. */
-static char *dset_file(const struct scr_prefix *p, int id, const char *name,
-                       const char *suffix)
-{
-    char *dir = scr_prefix_dset_dir(p, id);
-    char *path = dir ? scr_asprintf("%s/%s%s", dir, name, suffix) : NULL;
-    free(dir);
-    return path;
-}
-
-/* Reads one hash file of the dataset's directory into a new hash. */
-static int read_file(const struct scr_env *env, const struct scr_prefix *p, int id,
+/* Reads <dir>/<name><suffix> into a new hash. */
+static int read_file(const struct scr_env *env, const char *dir, int id,
                      const char *name, const char *suffix, scr_hash **h,
                      struct scr_err *err)
 {
-    char *path = dset_file(p, id, name, suffix);
+    char *path = scr_asprintf("%s/%s%s", dir, name, suffix);
     *h = scr_hash_new();
     int rc = path != NULL && *h != NULL ? scr_hash_file_read(env->sys, path, *h, err)
                                         : no_memory(id, err);
@@ -59,44 +49,114 @@ static int check_id(int id, const scr_hash *dset, struct scr_err *err)
     return rc;
 }
 
-/* Either output may be NULL. */
-static int summary_load(const struct scr_env *env, const struct scr_prefix *p, int id,
+/* Reads the summary in dir. Either output may be NULL. */
+static int summary_load(const struct scr_env *env, const char *dir, int id,
                         int *complete, scr_hash *dset, scr_hash **rank2file,
                         struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     scr_hash *h, *found = NULL;
-    int rc = read_file(env, p, id, "summary.scr", "", &h, err);
+    int rc = read_file(env, dir, id, "summary.scr", "", &h, err);
     if (rc != SCR_OK)
         return rc;
     rc = scr_summary_get(h, complete, &found, rank2file, &why);
     if (rc == SCR_OK)
         rc = check_id(id, found, &why);
     if (rc != SCR_OK)
-        scr_fail(err, rc, 0, "%s/scr.dataset.%d/summary.scr: %s", p->scr, id, why.text);
+        scr_fail(err, rc, 0, "%s/summary.scr: %s", dir, why.text);
     else if (dset != NULL && scr_hash_merge(dset, found) != SCR_OK)
         rc = no_memory(id, err);
     scr_hash_delete(h);
     return rc;
 }
 
-int scr_prefix_summary_read(const struct scr_env *env, const struct scr_prefix *p,
+int scr_prefix_summary_here(const struct scr_env *env, const struct scr_prefix *p,
                             int id, int *complete, scr_hash *dset, struct scr_err *err)
 {
     scr_hash *rank2file = NULL;
-    int rc = summary_load(env, p, id, complete, dset, &rank2file, err);
+    char *dir = scr_prefix_dset_dir(p, id);
+    int rc = dir ? summary_load(env, dir, id, complete, dset, &rank2file, err)
+                 : no_memory(id, err);
     scr_hash_delete(rank2file);
+    free(dir);
     return rc;
 }
 
+/* --- datasets of version 1: summary and files lie in a directory of the prefix that
+ * only the index names --- */
+
+/* That directory relative to the prefix, malloc'd; NULL if the index knows of none. */
+static char *old_dir(const struct scr_env *env, const struct scr_prefix *p, int id)
+{
+    struct scr_index_entry e;
+    char *dir = NULL;
+    scr_hash *index = scr_hash_new();
+    if (scr_prefix_index_read(env, p, index, NULL) == SCR_OK &&
+        scr_index_get(index, id, &e, NULL) == SCR_OK && e.dir != NULL &&
+        scr_path_is_safe(e.dir))
+        dir = scr_strdup(e.dir);
+    scr_hash_delete(index);
+    return dir;
+}
+
+/* Puts dir before the path of every file, which version 5 counts from the summary. */
+static int move_paths(const char *dir, const scr_hash *from, scr_hash *to)
+{
+    int ranks = 0;
+    scr_hash_get_val_int(from, "RANKS", &ranks);
+    if (scr_rank2file_set_part(to, ranks) != SCR_OK)
+        return SCR_E_CORRUPT;
+    for (SCR_HASH_EACH(r, scr_hash_get(from, "RANK"))) {
+        scr_hash *rank = scr_hash_set_kv(to, "RANK", scr_hash_elem_key(r));
+        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(r), "FILE"))) {
+            char *path = scr_path_join(dir, scr_hash_elem_key(f));
+            scr_hash *file = path ? scr_hash_set_kv(rank, "FILE", path) : NULL;
+            int rc = file ? scr_hash_merge(file, scr_hash_elem_hash(f)) : SCR_E_NOMEM;
+            free(path);
+            if (rc != SCR_OK)
+                return rc;
+        }
+    }
+    return scr_hash_ok(to) ? SCR_OK : SCR_E_NOMEM;
+}
+
+/* SCR_E_NOENT, without text, if there is no such dataset. */
+static int old_load(const struct scr_env *env, const struct scr_prefix *p, int id,
+                    int *complete, scr_hash *dset, scr_hash *part, struct scr_err *err)
+{
+    scr_hash *files = NULL;
+    char *rel = old_dir(env, p, id), *dir = rel ? scr_path_join(p->path, rel) : NULL;
+    int rc = SCR_E_NOENT;
+    if (dir != NULL)
+        rc = summary_load(env, dir, id, complete, dset, &files, err);
+    if (rc == SCR_OK && dset != NULL && scr_hash_set_val(dset, "NAME", rel) == NULL)
+        rc = no_memory(id, err);
+    if (rc == SCR_OK && part != NULL && (rc = move_paths(rel, files, part)) != SCR_OK)
+        scr_fail(err, rc, 0, "%s/summary.scr: list of files", dir);
+    scr_hash_delete(files);
+    free(dir);
+    free(rel);
+    return rc;
+}
+
+int scr_prefix_summary_read(const struct scr_env *env, const struct scr_prefix *p,
+                            int id, int *complete, scr_hash *dset, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_prefix_summary_here(env, p, id, complete, dset, &why);
+    if (rc == SCR_E_NOENT && old_load(env, p, id, complete, dset, NULL, NULL) == SCR_OK)
+        return SCR_OK;
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+}
+
 /* What is there to be edited: an unreadable summary is replaced, a newer one is not. */
-static int summary_base(const struct scr_env *env, const struct scr_prefix *p, int id,
+static int summary_base(const struct scr_env *env, const char *dir, int id,
                         scr_hash **h, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     scr_hash *dset = NULL, *rank2file = NULL;
     int complete;
-    int rc = read_file(env, p, id, "summary.scr", "", h, &why);
+    int rc = read_file(env, dir, id, "summary.scr", "", h, &why);
     if (rc == SCR_OK)
         rc = scr_summary_get(*h, &complete, &dset, &rank2file, &why);
     scr_hash_delete(rank2file);
@@ -114,12 +174,13 @@ int scr_prefix_summary_write(const struct scr_env *env, const struct scr_prefix 
                              struct scr_err *err)
 {
     scr_hash *h = NULL;
-    char *dir = scr_prefix_dset_dir(p, id), *path = dset_file(p, id, "summary.scr", "");
-    int rc = dir != NULL && path != NULL ? check_id(id, dset, err) : no_memory(id, err);
+    char *dir = scr_prefix_dset_dir(p, id);
+    char *path = dir ? scr_path_join(dir, "summary.scr") : NULL;
+    int rc = path ? check_id(id, dset, err) : no_memory(id, err);
     if (rc == SCR_OK)
         rc = scr_dir_make(env->sys, dir, DIR_MODE, err);
     if (rc == SCR_OK)
-        rc = summary_base(env, p, id, &h, err);
+        rc = summary_base(env, dir, id, &h, err);
     if (rc == SCR_OK && scr_summary_set(h, dset, complete) != SCR_OK)
         rc = no_memory(id, err);
     if (rc == SCR_OK)
@@ -135,7 +196,7 @@ int scr_prefix_summary_write(const struct scr_env *env, const struct scr_prefix 
 /* What a walk over the tree of parts carries along. */
 struct walk {
     const struct scr_env *env;
-    const struct scr_prefix *p;
+    const char *dir; /* of the dataset */
     int id;
     scr_hash *out;
 };
@@ -143,8 +204,7 @@ struct walk {
 static int bad_tree(const struct walk *w, const char *suffix, const char *what,
                     struct scr_err *err)
 {
-    return scr_fail(err, SCR_E_CORRUPT, 0, "%s/scr.dataset.%d/rank2file%s: %s",
-                    w->p->scr, w->id, suffix, what);
+    return scr_fail(err, SCR_E_CORRUPT, 0, "%s/rank2file%s: %s", w->dir, suffix, what);
 }
 
 static int take_part(const struct walk *w, const scr_hash *part, struct scr_err *err)
@@ -162,7 +222,7 @@ static int read_node(const struct walk *w, const char *suffix, int level_max,
                      scr_hash **node, int *level, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    int rc = read_file(w->env, w->p, w->id, "rank2file", suffix, node, err);
+    int rc = read_file(w->env, w->dir, w->id, "rank2file", suffix, node, err);
     if (rc != SCR_OK)
         return rc;
     if ((rc = scr_rank2file_check_root(*node, &why)) != SCR_OK)
@@ -195,27 +255,40 @@ static int walk_tree(const struct walk *w, const char *suffix, int level_max,
 }
 
 /* Datasets of older writers have no rank2file: their summary has it all. */
-static int from_summary(const struct walk *w, struct scr_err *err)
+static int from_summary(const struct walk *w, const struct scr_prefix *p,
+                        struct scr_err *err)
 {
+    struct scr_err why = SCR_ERR_INIT;
     scr_hash *rank2file = NULL;
     int complete;
-    int rc = summary_load(w->env, w->p, w->id, &complete, NULL, &rank2file, err);
-    if (rc == SCR_OK && rank2file == NULL)
-        rc = scr_fail(err, SCR_E_NOENT, 0, "%s/scr.dataset.%d/rank2file: no such file",
-                      w->p->scr, w->id);
-    if (rc == SCR_OK && scr_hash_merge(w->out, rank2file) != SCR_OK)
-        rc = no_memory(w->id, err);
+    int rc = summary_load(w->env, w->dir, w->id, &complete, NULL, &rank2file, &why);
+    if (rc == SCR_E_NOENT) {
+        scr_err_clear(&why);
+        rc = old_load(w->env, p, w->id, &complete, NULL, w->out, &why);
+    } else if (rc == SCR_OK && rank2file != NULL) {
+        rc = scr_hash_merge(w->out, rank2file);
+    } else if (rc == SCR_OK) {
+        rc = SCR_E_NOENT;
+    }
     scr_hash_delete(rank2file);
-    return rc;
+    if (rc == SCR_OK)
+        return rc;
+    return why.code != SCR_OK
+               ? scr_fail(err, rc, 0, "%s", why.text)
+               : scr_fail(err, rc, 0, "%s/rank2file: %s", w->dir, scr_err_meaning(rc));
 }
 
 int scr_prefix_rank2file_read(const struct scr_env *env, const struct scr_prefix *p,
                               int id, scr_hash *part, struct scr_err *err)
 {
-    const struct walk w = { env, p, id, part };
     struct scr_err why = SCR_ERR_INIT;
-    int rc = walk_tree(&w, "", LEVEL_MAX, &why);
+    char *dir = scr_prefix_dset_dir(p, id);
+    const struct walk w = { env, dir, id, part };
+    int rc = dir ? walk_tree(&w, "", LEVEL_MAX, &why) : no_memory(id, &why);
     if (rc == SCR_E_NOENT && scr_hash_size(part) == 0)
-        return from_summary(&w, err);
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+        rc = from_summary(&w, p, err);
+    else if (rc != SCR_OK)
+        scr_fail(err, rc, 0, "%s", why.text);
+    free(dir);
+    return rc;
 }

@@ -1,4 +1,6 @@
+#!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
+# shellcheck disable=SC2154 # out, err and tmp are set by lib.sh
 # scr_index --build and --add: a scavenged dataset becomes one to restart from.
 . "${0%/*}/lib.sh"
 dir=.scr/scr.dataset.7

@@ -1,4 +1,6 @@
+#!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
+# shellcheck disable=SC2154 # out, err and tmp are set by lib.sh
 # scr_crc32: checksums of files.
 . "${0%/*}/lib.sh"
 printf 123456789 >nine

@@ -1,4 +1,6 @@
+#!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
+# shellcheck disable=SC2154 # out, err and tmp are set by lib.sh
 # scr_hostlist and scr_glob_hosts: lists of hosts.
 . "${0%/*}/lib.sh"
 atlas="atlas[3,5-7,9-11]"

@@ -1,4 +1,6 @@
+#!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
+# shellcheck disable=SC2154 # out, err and tmp are set by lib.sh
 # scr_index: listing and editing the index.
 . "${0%/*}/lib.sh"
 header="   DSET VALID FLUSHED             NAME"

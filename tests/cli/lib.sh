@@ -1,3 +1,4 @@
+#!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Helpers of the command tests. Source it first: it enters a fresh directory, removed at the end,
 # with the commands in PATH and none of the user's SCR_* settings.
@@ -14,7 +15,8 @@ done
 export LC_ALL=C TZ=UTC PATH="$SCR_TEST_BIN:${SCR_TEST_HELPERS:-$SCR_TEST_BIN}:$PATH"
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/scr-cli.XXXXXX") || exit 99
 out=$tmp/.out err=$tmp/.err status=0 ran=
-: >"$out" >"$err"
+: >"$out"
+: >"$err"
 trap 'cd /; rm -rf "$tmp"' EXIT
 trap 'exit 99' HUP INT TERM
 cd "$tmp" || exit 99

@@ -1,4 +1,6 @@
+#!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
+# shellcheck disable=SC2154 # out, err and tmp are set by lib.sh
 # scr_print_hash_file: state files for people to read.
 . "${0%/*}/lib.sh"
 
@@ -63,7 +65,7 @@ fails 2 "option --json takes one file"
 echo "this is no hash file, though it is longer than a header" >text
 run scr_print text
 fails 2 "read text: hash file: bad magic number"
-head -c 30 nodes.scr >cut
+head -c 30 nodes.scr >"cut"
 run scr_print cut
 fails 2 "shorter than its header says"
 { head -c 20 nodes.scr; printf 'X'; tail -c 23 nodes.scr; } >flipped

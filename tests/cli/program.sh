@@ -1,4 +1,6 @@
+#!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
+# shellcheck disable=SC2154 # out, err and tmp are set by lib.sh
 # scr itself: commands by name and by link, help, mistakes.
 . "${0%/*}/lib.sh"
 

@@ -281,6 +281,72 @@ static void an_old_summary_gives_both(void **state)
     test_store_close(&t);
 }
 
+/* A prefix of version 1: index.scr in the prefix directory, a directory per checkpoint.
+ */
+static void put_version_1(int id, const char *dir)
+{
+    scr_hash *index = scr_hash_new(), *summary = scr_hash_new();
+    scr_hash_set_val_i64(index, "VERSION", 1);
+    scr_hash_set_kv(scr_hash_set_kv(index, "DIR", dir), "CKPT", "18");
+    scr_hash *copy = scr_hash_setf(index, NULL, "CKPT %d DIR %s", id, dir);
+    scr_hash_set_val_i64(copy, "COMPLETE", 1);
+    scr_hash_set_val(copy, "FLUSHED", "2011-02-28T12:37:36");
+    scr_hash_set_val_i64(summary, "VERSION", 5);
+    scr_hash *ckpt = scr_hash_set_kv_int(summary, "CKPT", id);
+    scr_hash_set_val_i64(ckpt, "COMPLETE", 1);
+    scr_hash_set_val_i64(ckpt, "RANKS", 1);
+    scr_hash_set_val_i64(scr_hash_setf(ckpt, NULL, "RANK 0 FILE rank_0.ckpt"), "SIZE",
+                         5);
+    assert_int_equal(scr_hash_file_write(&scr_sys_posix, test_path("prefix/index.scr"),
+                                         index, SCR_DURABLE, NULL),
+                     SCR_OK);
+    mkdir(test_path("prefix/%s", dir), 0700);
+    assert_int_equal(scr_hash_file_write(&scr_sys_posix,
+                                         test_path("prefix/%s/summary.scr", dir),
+                                         summary, SCR_DURABLE, NULL),
+                     SCR_OK);
+    scr_hash_delete(index);
+    scr_hash_delete(summary);
+}
+
+static void a_prefix_of_version_1_is_read(void **state)
+{
+    (void)state;
+    struct test_store t;
+    int complete = 0, id = 19;
+    scr_hash *dset = scr_hash_new(), *part = scr_hash_new();
+    test_store_open(&t);
+    put_version_1(18, "scr.2011-02-28.18");
+    assert_string_equal(test_index_ids(&t), "18");
+    assert_int_equal(read_summary(&t, 18, &complete, dset), SCR_OK);
+    assert_int_equal(complete, 1);
+    assert_string_equal(scr_hash_get_val(dset, "NAME"), "scr.2011-02-28.18");
+    assert_int_equal(read_map(&t, 18, part), SCR_OK);
+    assert_non_null(
+        scr_hash_getf(part, "RANK 0 FILE scr.2011-02-28.18/rank_0.ckpt SIZE 5"));
+
+    /* the first update writes the new index and leaves the old one as it was */
+    assert_int_equal(scr_prefix_index_update(&t.env, &t.p, test_add_id, &id, &t.err),
+                     SCR_OK);
+    assert_string_equal(test_index_ids(&t), "19 18");
+    scr_hash_unset_all(part);
+    assert_int_equal(read_map(&t, 18, part), SCR_OK);
+    assert_true(test_exists(test_path("prefix/index.scr")));
+    scr_hash_delete(dset);
+    scr_hash_delete(part);
+    test_store_close(&t);
+}
+
+static void a_foreign_index_scr_in_the_prefix_is_ignored(void **state)
+{
+    (void)state;
+    struct test_store t;
+    test_store_open(&t);
+    test_put(test_path("prefix/index.scr"), "an application's own file", 25);
+    assert_string_equal(test_index_ids(&t), "");
+    test_store_close(&t);
+}
+
 static void reading_survives_any_failure(void **state)
 {
     (void)state;
@@ -316,6 +382,8 @@ int main(void)
         cmocka_unit_test(hostile_part_names_are_refused),
         cmocka_unit_test(a_part_that_is_a_root_again_does_not_loop),
         cmocka_unit_test(an_old_summary_gives_both),
+        cmocka_unit_test(a_prefix_of_version_1_is_read),
+        cmocka_unit_test(a_foreign_index_scr_in_the_prefix_is_ignored),
         cmocka_unit_test(reading_survives_any_failure),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
