@@ -306,12 +306,18 @@ const char *scr_hash_elem_key(const scr_hash_elem *e)
     return e == NULL ? NULL : e->key;
 }
 
+/* A key that is a number is looked up by that number, so "07" and "+7" are none. */
+int scr_hash_key_int(const char *key, int *out)
+{
+    const char *digits = *key == '-' ? key + 1 : key;
+    int leading = *digits == '0' && (digits[1] != '\0' || digits != key);
+    return *key != '+' && !leading && scr_parse_int(key, out);
+}
+
 int scr_hash_elem_key_int(const scr_hash_elem *e)
 {
-    int v = -1;
-    if (e != NULL)
-        (void)scr_parse_int(e->key, &v);
-    return v;
+    int v;
+    return e != NULL && scr_hash_key_int(e->key, &v) ? v : -1;
 }
 
 scr_hash *scr_hash_elem_hash(const scr_hash_elem *e)

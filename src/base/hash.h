@@ -54,7 +54,8 @@ scr_hash_elem *scr_hash_elem_get(const scr_hash *h, const char *key);
 scr_hash_elem *scr_hash_elem_first(const scr_hash *h);
 scr_hash_elem *scr_hash_elem_next(const scr_hash_elem *e);
 const char *scr_hash_elem_key(const scr_hash_elem *e);
-int scr_hash_elem_key_int(const scr_hash_elem *e); /* strict decimal, else -1 */
+/* -1 unless the key is an int exactly as set_kv_int writes it ("07" is none). */
+int scr_hash_elem_key_int(const scr_hash_elem *e);
 scr_hash *scr_hash_elem_hash(const scr_hash_elem *e);
 
 /* for (SCR_HASH_EACH(e, h)) — the current element must not be unset inside the loop. */
@@ -103,8 +104,8 @@ void scr_hash_sort_int(scr_hash *h, enum scr_hash_order order);
 /* Adds every element of src to dst, recursively; existing keys are kept and merged
  * below. SCR_OK or SCR_E_NOMEM. */
 int scr_hash_merge(scr_hash *dst, const scr_hash *src);
-/* Keys that are decimal ints, ascending, malloc'd (NULL with *n = 0 if none). 1 or 0
- * (memory). */
+/* Keys that are ints as set_kv_int writes them, ascending, malloc'd (NULL with *n = 0
+ * if none). 1 or 0 (memory). */
 int scr_hash_list_int(const scr_hash *h, int **vals, size_t *n);
 int scr_hash_equal(const scr_hash *a,
                    const scr_hash *b); /* order of keys does not matter */

@@ -102,7 +102,7 @@ int scr_hash_list_int(const scr_hash *h, int **vals, size_t *n)
     if (list == NULL)
         return 0;
     for (SCR_HASH_EACH(e, h))
-        if (scr_parse_int(e->key, &list[*n]))
+        if (scr_hash_key_int(e->key, &list[*n]))
             ++*n;
     if (*n == 0) {
         free(list);

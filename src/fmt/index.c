@@ -83,8 +83,6 @@ static int mend_names(scr_hash *index)
 
 static int check_version_2(scr_hash *index, struct scr_err *err)
 {
-    if (scr_hash_size(scr_hash_get(index, "CURRENT")) > 1)
-        return corrupt(err, "several values of", "CURRENT");
     for (SCR_HASH_EACH(e, scr_hash_get(index, "DSET"))) {
         int rc = check_entry(e, err);
         if (rc != SCR_OK)
@@ -172,6 +170,7 @@ static int convert_version_1(scr_hash *index, struct scr_err *err)
         (void)scr_hash_unset(index, "CKPT");
         (void)scr_hash_unset(index, "DIR");
         (void)scr_hash_unset(index, "DSET");
+        (void)scr_hash_unset(index, "NAME"); /* no key of version 1 */
         scr_hash_set_val_i64(index, "VERSION", VERSION);
         if ((rc = scr_hash_merge(index, fresh)) != SCR_OK)
             (void)scr_fail(err, rc, 0, "index: out of memory");
@@ -194,6 +193,8 @@ int scr_index_normal(scr_hash *index, struct scr_err *err)
         return scr_fail(err, SCR_E_VERSION, 0,
                         "index: version %d is newer than this reader's %d", version,
                         VERSION);
+    if (scr_hash_size(scr_hash_get(index, "CURRENT")) > 1)
+        return corrupt(err, "several values of", "CURRENT");
     return version == 1 ? convert_version_1(index, err) : check_version_2(index, err);
 }
 

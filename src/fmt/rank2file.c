@@ -52,12 +52,12 @@ int scr_rank2file_add_file(scr_hash *part, int rank, const char *path, uint64_t 
         return SCR_E_OUTSIDE;
     scr_hash *file =
         scr_hash_set_kv(scr_hash_set_kv_int(part, "RANK", rank), "FILE", path);
-    if (scr_hash_merge(file, meta_extra) != SCR_OK)
+    if (file == NULL || scr_hash_merge(file, meta_extra) != SCR_OK)
         return SCR_E_NOMEM;
     scr_hash_set_val_u64(file, "SIZE", size);
     if (crc != NULL)
         scr_hash_set_val_crc(file, "CRC", *crc);
-    return scr_hash_ok(part) ? SCR_OK : SCR_E_NOMEM;
+    return scr_hash_ok(file) ? SCR_OK : SCR_E_NOMEM; /* not all of part, for each file */
 }
 
 /* --- checks --- */

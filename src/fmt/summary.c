@@ -59,6 +59,12 @@ static int old_dataset(scr_hash *dset, int id, const scr_hash *part)
     return rc;
 }
 
+static int get_complete(const scr_hash *h, int *complete)
+{
+    return scr_hash_get_val_int(h, "COMPLETE", complete) &&
+           (*complete == 0 || *complete == 1);
+}
+
 /* Version 5, CKPT/<id>/{COMPLETE, RANKS, RANK/<r>/FILE/<name>/{SIZE CRC}}, in the shape
  * of version 6 with the rank/file part under RANK2FILE. */
 static int convert_old(scr_hash *h, struct scr_err *err)
@@ -68,7 +74,7 @@ static int convert_old(scr_hash *h, struct scr_err *err)
     int id = scr_hash_elem_key_int(e), complete;
     if (scr_hash_size(ckpts) != 1 || id < 1)
         return corrupt(err, "not of one checkpoint");
-    if (!scr_hash_get_val_int(scr_hash_elem_hash(e), "COMPLETE", &complete))
+    if (!get_complete(scr_hash_elem_hash(e), &complete))
         return corrupt(err, "bad or missing COMPLETE");
 
     scr_hash *part = scr_hash_dup(scr_hash_elem_hash(e)), *dset = scr_hash_new();
@@ -130,7 +136,7 @@ int scr_summary_get(scr_hash *h, int *complete, scr_hash **dset, scr_hash **rank
         rc = convert_old(h, err);
     if (rc != SCR_OK)
         return rc;
-    if (!scr_hash_get_val_int(h, "COMPLETE", &done) || done < 0 || done > 1)
+    if (!get_complete(h, &done))
         return corrupt(err, "bad or missing COMPLETE");
     if ((rc = scr_dataset_get(scr_hash_get(h, "DSET"), &d, err)) != SCR_OK)
         return rc;

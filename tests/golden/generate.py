@@ -213,6 +213,8 @@ def filemaps():
         "rank-not-a-number": one("6", "two", {}),
         "rank-negative": one("6", "-2", {}),
         "rank-huge": one("6", "99999999999", {}),
+        "rank-leading-zero": one("6", "02", {}),
+        "dataset-plus": one("+6", "2", {}),
         "dataset-not-a-number": one("six", "2", {}),
         "files-negative": one("6", "2", {"FILES": -1}),
         "files-two-values": one("6", "2", {"FILES": ["1", "2"]}),
@@ -306,6 +308,20 @@ def indexes():
             "NAME": {"scr.dataset.3": {"DSET": 3}},
         },
     )
+    # a version 1 that somebody gave keys of version 2
+    mixed = {"DIR": {"scr.dataset.3": {"DSET": late, "COMPLETE": 1}}}
+    write(
+        "index/good-v1-mixed.scr",
+        {"VERSION": 1, "NAME": {"scr.dataset.3": {"DSET": 4}}, "DSET": {"3": mixed}},
+    )
+    write(
+        "index/becomes-v1-mixed.scr",
+        {
+            "VERSION": 2,
+            "DSET": {"3": {"DSET": late, "COMPLETE": 1, "DIR": "scr.dataset.3"}},
+            "NAME": {"scr.dataset.3": {"DSET": 3}},
+        },
+    )
     # NAME that disagrees with DSET is mended
     mended = dict(good)
     mended["NAME"] = {"gone": {"DSET": 99}, "ckpt.6": {"DSET": 12}, "plot.7": {"DSET": 7}}
@@ -324,6 +340,7 @@ def indexes():
         "corrupt-version-twice": {**good, "VERSION": ["1", "2"]},
         "version-3": {**good, "VERSION": 3},
         "corrupt-current-twice": {**good, "CURRENT": ["ckpt.12", "ckpt.6"]},
+        "corrupt-v1-current-twice": {**v1, "CURRENT": ["ckpt.12", "ckpt.6"]},
         "corrupt-id-0": v2("0", {"DSET": dataset(0)}),
         "corrupt-id-text": v2("six", {"DSET": dataset(6)}),
         "corrupt-id-differs": v2("7", {"DSET": dataset(6)}),
@@ -385,6 +402,7 @@ def summaries():
         "corrupt-dataset-without-id": {**good, "DSET": without(dataset(18), "ID")},
         "corrupt-inner-part": {**good, "RANK2FILE": outside},
         "corrupt-v5-two": {"VERSION": 5, "CKPT": {"1": {}, "2": {}}},
+        "corrupt-v5-complete-2": {"VERSION": 5, "CKPT": {"18": {"COMPLETE": 2, **part}}},
         "corrupt-v5-none": {"VERSION": 5},
         "corrupt-v5-no-ranks": {"VERSION": 5, "CKPT": {"1": {"COMPLETE": 1}}},
         "corrupt-v5-outside": {"VERSION": 5, "CKPT": {"1": {"COMPLETE": 1, **outside}}},

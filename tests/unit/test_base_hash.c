@@ -138,8 +138,9 @@ static void iteration_is_in_order_of_insertion(void **state)
 static void integer_keys_are_strict(void **state)
 {
     (void)state;
-    scr_hash *h = with_keys("7", "-3", "7x", "", "99999999999", NULL);
-    int want[] = { 7, -3, -1, -1, -1 }, i = 0;
+    scr_hash *h =
+        with_keys("7", "-3", "7x", "", "99999999999", "07", "+7", "-0", "0", NULL);
+    int want[] = { 7, -3, -1, -1, -1, -1, -1, -1, 0 }, i = 0;
     for (SCR_HASH_EACH(e, h))
         assert_int_equal(scr_hash_elem_key_int(e), want[i++]);
     scr_hash_delete(h);
@@ -307,7 +308,7 @@ static void lists_of_integers(void **state)
     (void)state;
     int *list;
     size_t n;
-    scr_hash *h = with_keys("10", "2", "x", "-5", "2147483648", NULL);
+    scr_hash *h = with_keys("10", "2", "x", "-5", "2147483648", "010", NULL);
     assert_int_equal(scr_hash_list_int(h, &list, &n), 1);
     assert_int_equal(n, 3);
     assert_int_equal(list[0], -5);
