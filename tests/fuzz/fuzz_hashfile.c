@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Hash files and packed hashes: what is read can be written and read again. */
+#include "fuzz.h"
+
+#include "base/hashfile.h"
+
+static void round_trip(const scr_hash *h)
+{
+    void *buf;
+    size_t n;
+    scr_hash *back = scr_hash_new();
+    FUZZ_CHECK(scr_hash_encode(h, &buf, &n, NULL) == SCR_OK);
+    FUZZ_CHECK(scr_hash_decode(buf, n, back, NULL, NULL) == SCR_OK);
+    FUZZ_CHECK(scr_hash_equal(h, back));
+    scr_hash_delete(back);
+    free(buf);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    size_t used = 0;
+    scr_hash *h = scr_hash_new();
+    if (scr_hash_decode(data, n, h, &used, NULL) == SCR_OK)
+        FUZZ_CHECK(used <= n);
+    else
+        FUZZ_CHECK(scr_hash_size(h) == 0);
+    round_trip(h);
+    scr_hash_delete(h);
+
+    h = fuzz_tree(data, n);
+    round_trip(h);
+    scr_hash_sort(h, SCR_HASH_ASC);
+    scr_hash_sort_int(h, SCR_HASH_DESC);
+    round_trip(h);
+    scr_hash_delete(h);
+    return 0;
+}
