@@ -116,6 +116,14 @@ void move_rel(char *rel, size_t n, int i)
         snprintf(rel, n, "file.%d", i);
 }
 
+void move_dest(char *dest, size_t n, int rank, int i)
+{
+    if (i == 2)
+        snprintf(dest, n, "ckpt/other.%d/file.0", rank);
+    else
+        snprintf(dest, n, "ckpt/rank.%d/file.%d", rank, i);
+}
+
 static void path_of(char *path, size_t n, const char *dset_dir, int rank, int size,
                     int i)
 {
@@ -149,6 +157,22 @@ const char *move_dset_dir(const struct move_job *job, int id)
     return dir;
 }
 
+/* Where it goes on a flush, and what it looks like there. */
+static void set_origin(scr_meta *meta, int rank, int i)
+{
+    char dest[128];
+    struct stat st = { .st_mode = S_IFREG | 0640,
+                       .st_uid = getuid(),
+                       .st_gid = getgid() };
+    st.st_mtim.tv_sec = st.st_atim.tv_sec = 1000000000 + i;
+    move_dest(dest, sizeof dest, rank, i);
+    char *slash = strrchr(dest, '/');
+    *slash = '\0';
+    scr_meta_set_origpath(meta, dest);
+    scr_meta_set_origname(meta, slash + 1);
+    scr_meta_set_stat(meta, &st);
+}
+
 static void write_one(struct mpi_test *t, struct move_job *job, int id,
                       enum move_kind kind, int i)
 {
@@ -164,6 +188,8 @@ static void write_one(struct mpi_test *t, struct move_job *job, int id,
     scr_meta_set(meta, i < 0 ? strrchr(path, '/') + 1 : rel, i < 0 ? "XOR" : "FULL", n,
                  id, rank, size, 1);
     scr_meta_set_crc32(meta, scr_crc32(0, bytes, n));
+    if (i >= 0)
+        set_origin(meta, rank, i);
     scr_filemap_set_meta(job->map, id, rank, path, meta);
     scr_meta_delete(meta);
     free(bytes);
@@ -182,6 +208,8 @@ void move_write(struct mpi_test *t, struct move_job *job, int id, enum move_kind
     scr_hash_set_val_i64(desc, "RANKS", t->comm.size);
     scr_hash_set_val_i64(dset, "ID", id);
     scr_hash_set_val(dset, "NAME", "moved");
+    scr_hash_set_val_i64(dset, "FLAG_CKPT", 1);
+    scr_hash_set_val_i64(dset, "FLAG_OUTPUT", 0);
     scr_filemap_set_desc(job->map, id, rank, desc);
     scr_filemap_set_dataset(job->map, id, rank, dset);
     scr_filemap_set_expected_files(job->map, id, rank, n);

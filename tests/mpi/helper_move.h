@@ -54,7 +54,8 @@ void move_check(struct mpi_test *t, struct move_job *job, int id, enum move_kind
 int move_same(const char *path, int id, int rank, int i, enum move_kind kind);
 int move_nfiles(int rank, enum move_kind kind);
 uint64_t move_size(int rank, int i, enum move_kind kind);
-void move_rel(char *rel, size_t n, int i); /* of file i, below rank.<r> */
+void move_rel(char *rel, size_t n, int i);             /* of file i, below rank.<r> */
+void move_dest(char *dest, size_t n, int rank, int i); /* below the prefix */
 void *move_bytes(int id, int rank, int i, enum move_kind kind, size_t *n);
 
 /* Collective: all regular files below the caches of the nodes, every one of them named
