@@ -74,6 +74,39 @@ static int share_config_all(struct scr_ctx *ctx, struct scr_err *err)
     return scr_agree_all(&ctx->world, rc, err);
 }
 
+/* Known and checked, but without effect in this version: whoever sets one is told. */
+static const char *const without_effect[] = {
+    "SCR_CACHE_BYPASS",   "SCR_FETCH_BYPASS",         "SCR_FLUSH_ASYNC",
+    "SCR_FLUSH_TYPE",     "SCR_FLUSH_ASYNC_BW",       "SCR_FLUSH_ASYNC_PERCENT",
+    "SCR_FLUSH_COMPRESS", "SCR_PREFIX_SIZE",          "SCR_PREFIX_PURGE",
+    "SCR_CRC_ON_DELETE",  "SCR_PRESERVE_DIRECTORIES", "SCR_DROP_AFTER_CURRENT",
+};
+
+static void warn_without_effect(const struct scr_ctx *ctx)
+{
+    for (size_t i = 0; i < sizeof without_effect / sizeof *without_effect; i++) {
+        const char *name = without_effect[i];
+        const char *origin = scr_cfg_origin(ctx->cfg, name);
+        if (origin != NULL && strncmp(origin, "default", 7) != 0)
+            scr_log(&ctx->log, SCR_LOG_WARN, "%s (%s) has no effect in this version",
+                    name, origin);
+    }
+    for (int i = 0; i < ctx->descs.nreds; i++)
+        if (ctx->descs.red[i].bypass)
+            scr_log(&ctx->log, SCR_LOG_WARN, "%s: BYPASS has no effect in this version",
+                    ctx->descs.red[i].origin);
+}
+
+/* A job that restarts from the prefix only: what is cached goes there, nothing is
+ * fetched. */
+static void apply_global_restart(struct scr_params *prm)
+{
+    if (!prm->global_restart)
+        return;
+    prm->flush_on_restart = 1;
+    prm->fetch = 0;
+}
+
 static int read_config_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     int rc = share_config_all(ctx, err);
@@ -82,6 +115,7 @@ static int read_config_all(struct scr_ctx *ctx, struct scr_err *err)
     rc = scr_cfg_params(ctx->cfg, &ctx->prm, err);
     if (rc == SCR_OK) {
         ctx->log.level = ctx->prm.debug;
+        apply_global_restart(&ctx->prm);
         if (!ctx->prm.enable)
             rc =
                 scr_fail(err, SCR_E_DISABLED, 0, "SCR is disabled by SCR_ENABLE=0 (%s)",
@@ -89,6 +123,8 @@ static int read_config_all(struct scr_ctx *ctx, struct scr_err *err)
     }
     if (rc == SCR_OK)
         rc = scr_descs_build(ctx->cfg, &ctx->prm, &ctx->descs, err);
+    if (rc == SCR_OK)
+        warn_without_effect(ctx);
     return scr_agree_all(&ctx->world, rc, err);
 }
 

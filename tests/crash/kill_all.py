@@ -93,7 +93,7 @@ def main():
         if step < acknowledged:
             print(f"run {i}: restarted from {step}, but {acknowledged} was complete")
             failed += 1
-        time.sleep(rng.uniform(0.0, 0.25))
+        time.sleep(rng.uniform(0.0, 0.5))
         said = kill(job)
         if "wrong bytes" in said:
             print(f"run {i}: {said}")
