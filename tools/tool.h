@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* clang-format off */
 /* What every command of the program scr shares: options, context, output, exit status.
  *
- * To add a command "frob" (`scr param` and `scr drill` likewise): write
- * tools/cmd_frob.c with one object of this shape, add a row to src/defs/commands.def, a
- * man page doc/man1/scr_frob.1.md and a script tests/cli/frob.sh.
+ * To add a command "frob": write tools/cmd_frob.c with one object of this shape, add a
+ * row to src/defs/commands.def, a man page doc/man1/scr_frob.1.md and a script
+ * tests/cli/frob.sh.
  *
  *     enum { OPT_PREFIX, OPT_JSON };
  *     static const struct scr_opt opts[] = {
- *         [OPT_PREFIX] = { "prefix", 'p', "DIR", "look in DIR instead of the current
- * prefix" }, [OPT_JSON] = { "json", 0, NULL, "print JSON" }, { 0 },
+ *         [OPT_PREFIX] = { "prefix", 'p', "DIR", "look in DIR" },
+ *         [OPT_JSON] = { "json", 0, NULL, "print JSON" },
+ *         { 0 },
  *     };
  *     static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
  *     {
- *         if (scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err) != SCR_OK)
- *             return err->code;
- *         scr_tool_print(t, "%s\n", t->prefix.path);
- *         return SCR_OK;
+ *         int rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err);
+ *         if (rc == SCR_OK)
+ *             scr_tool_print(t, "%s\n", t->prefix.path);
+ *         return rc;
  *     }
- *     const struct scr_cmd scr_cmd_frob = { .name = "frob", .usage = "[OPTION]...
- * NAME...", .about = "Frobs each NAME.", .opts = opts, .min_operands = 1, .max_operands
- * = -1, .run = run };
+ *     const struct scr_cmd scr_cmd_frob = {
+ *         .name = "frob", .usage = "[OPTION]... NAME...", .about = "Frobs each NAME.",
+ *         .opts = opts, .min_operands = 1, .max_operands = -1, .run = run };
  *
- * It then runs as `scr frob`, `scr_frob` and `scr-frob`. The table gives parsing,
- * --help and the errors for unknown options (with the nearest name); --help (-h) and
- * --version are added to every command. Long options may be cut short while
- * unambiguous, take "--name=VALUE" or
- * "--name VALUE"; short ones "-pVALUE" or "-p VALUE"; options and operands may be
- * mixed, "--" ends the options. */
+ * It then runs as `scr frob`, `scr_frob` and `scr-frob`. The table gives parsing, --help
+ * and the errors for unknown options (with the nearest name); --help (-h) and --version
+ * (-V) are added to every command. Long options may be cut short while unambiguous, and
+ * take "--name=VALUE" or "--name VALUE"; short ones "-pVALUE" or "-p VALUE"; options and
+ * operands may be mixed; "--" ends the options. */
+/* clang-format on */
 #ifndef SCR_TOOL_H
 #define SCR_TOOL_H
 

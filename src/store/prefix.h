@@ -32,7 +32,8 @@ char *scr_prefix_dset_dir(const struct scr_prefix *p,
  * index. A zero-length, corrupt or unreadable-as-index file is kept aside as
  * index.scr.damaged.<n>, the index is rebuilt from the summaries of the
  * scr.dataset.<id> directories, written, and a warning says so. A newer version is an
- * error and left alone. */
+ * error and left alone. Where there is none, a version 1 index.scr in the prefix
+ * directory itself is read. */
 int scr_prefix_index_read(const struct scr_env *env, const struct scr_prefix *p,
                           scr_hash *index, struct scr_err *err);
 /* Same repair, then edit under the lock. */
@@ -58,8 +59,9 @@ int scr_prefix_max_dset_dir(const struct scr_env *env, const struct scr_prefix *
                             int *max, struct scr_err *err);
 
 /* summary.scr of a dataset directory, and its rank2file with all parts merged into one
- * part hash (serial; par/fetch.h reads parts in parallel). Version 5 summaries give
- * both. */
+ * part hash (serial; par/fetch.h reads parts in parallel). Version 5
+ * summaries give both; those that only a version 1 index names are found through it,
+ * and their paths are made relative to the prefix. */
 int scr_prefix_summary_read(const struct scr_env *env, const struct scr_prefix *p,
                             int id, int *complete, scr_hash *dset, struct scr_err *err);
 int scr_prefix_rank2file_read(const struct scr_env *env, const struct scr_prefix *p,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The prefix directory: its index and state files are updated whole or not at all, and
- * what is damaged is kept aside, never forgotten. */
+ * what is damaged is kept aside, never forgotten (invariants D1, D3, P4). */
 #include "helper_store.h"
 
 static int teardown(void **state)
