@@ -651,7 +651,52 @@ def redundancy():
         redundancy_set(name, scheme, k, 18, 32, ranks, files)
 
 
+# --- the examples printed in the manual pages ---
+
+
+def examples():
+    file = {"/ssd/u/scr.7/scr.dataset.6/rank.2/a": {"META": {"SIZE": 5, "CRC": "0x3610a686"}}}
+    entry = {"FILES": 1, "FILE": file}
+    write(
+        "filemap/good-manual.scr",
+        {"DSET": {"6": {"RANK": 2}}, "RANK": {"2": {"DSET": {"6": entry}}}},
+    )
+    d = {"ID": 6, "NAME": "ckpt.6", "SIZE": 10, "FILES": 2, "FLAG_CKPT": 1, "FLAG_OUTPUT": 0}
+    write(
+        "index/good-manual.scr",
+        {
+            "VERSION": 2,
+            "DSET": {"6": {"DSET": d, "COMPLETE": 1, "FLUSHED": T1}},
+            "NAME": {"ckpt.6": {"DSET": 6}},
+            "CURRENT": "ckpt.6",
+        },
+    )
+    write("summary/good-manual.scr", {"VERSION": 6, "COMPLETE": 1, "DSET": d})
+    ranks = {
+        "0": {"FILE": {"ckpt.6/a": {"SIZE": 5, "CRC": "0x3610a686"}}},
+        "1": {"FILE": {"ckpt.6/b": {"SIZE": 5, "CRC": "0x3610a686"}}},
+    }
+    write("rank2file/good-manual.scr", {"LEVEL": 1, "RANKS": 2, "RANK": {"0": {"FILE": ".0.0", "OFFSET": 0, "FIRST": 0}}})
+    write("rank2file/good-manual-part.scr", {"LEVEL": 0, "RANKS": 2, "RANK": ranks})
+    write(
+        "flush/good-manual.scr",
+        {"DATASET": {"18": {"NAME": "ckpt.18", "CKPT": 1, "LOCATION": ["CACHE", "PFS"]}}},
+    )
+    write("halt/good-manual.scr", {"CheckpointsLeft": 7, "ExitReason": "SCR_FINALIZE_CALLED"})
+    write(
+        "transfer/good-manual.scr",
+        {
+            "FILES": {"/ssd/a": {"DESTINATION": "/p/a", "SIZE": 24, "WRITTEN": 0}},
+            "PERCENT": "0.000000",
+            "BW": "52428800.000000",
+            "COMMAND": "RUN",
+            "STATE": "STOPPED",
+        },
+    )
+
+
 hash_files()
+examples()
 filemaps()
 indexes()
 summaries()

@@ -4,6 +4,7 @@
  * nothing. */
 #include "helper_golden.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -182,11 +183,77 @@ static void bad_files(void **state)
     assert_true(n >= 85);
 }
 
+/* --- the examples of the manual pages --- */
+
+/* The bytes of one line "    <offset>  <hex bytes>  |…|" appended to bytes; 1 if line
+ * is one. An offset of 0 starts anew. */
+static int take_dump_line(const char *line, unsigned char *bytes, size_t *n)
+{
+    unsigned offset, byte;
+    int used;
+    if (sscanf(line, "    %8x  %n", &offset, &used) != 1 || strchr(line, '|') == NULL)
+        return 0;
+    if (offset == 0)
+        *n = 0;
+    assert_int_equal(offset, *n);
+    for (const char *p = line + used; *p != '|'; p += used) {
+        assert_int_equal(sscanf(p, "%2x %n", &byte, &used), 1);
+        bytes[(*n)++] = (unsigned char)byte;
+    }
+    return 1;
+}
+
+/* 1 if one of the dumps in the page is exactly the golden file. */
+static int page_has(const char *page, const char *golden)
+{
+    unsigned char dump[1024];
+    char line[512];
+    size_t n = 0, want_n;
+    int found = 0, in_dump = 0;
+    char *golden_path = scr_asprintf("%s/%s", SCR_GOLDEN_DIR, golden);
+    char *page_path = scr_asprintf("%s/doc/man5/%s", SCR_SOURCE_DIR, page);
+    unsigned char *want = test_get(golden_path, &want_n);
+    FILE *f = fopen(page_path, "r");
+    assert_non_null(f);
+    while (!found && fgets(line, sizeof line, f) != NULL) {
+        int was_in_dump = in_dump;
+        in_dump = take_dump_line(line, dump, &n);
+        if (was_in_dump && !in_dump)
+            found = n == want_n && memcmp(dump, want, n) == 0;
+    }
+    (void)fclose(f);
+    free(want);
+    free(golden_path);
+    free(page_path);
+    return found;
+}
+
+static void manual_pages_show_golden_files(void **state)
+{
+    (void)state;
+    static const char *const examples[][2] = {
+        { "scr_hashfile.5.md", "hashfile/good-nodes.scr" },
+        { "scr_filemap.5.md", "filemap/good-manual.scr" },
+        { "scr_index_file.5.md", "index/good-manual.scr" },
+        { "scr_summary.5.md", "summary/good-manual.scr" },
+        { "scr_summary.5.md", "rank2file/good-manual.scr" },
+        { "scr_summary.5.md", "rank2file/good-manual-part.scr" },
+        { "scr_halt_file.5.md", "halt/good-manual.scr" },
+        { "scr_flush_file.5.md", "flush/good-manual.scr" },
+        { "scr_nodes_file.5.md", "nodes/good-4.scr" },
+        { "scr_transfer_file.5.md", "transfer/good-manual.scr" },
+    };
+    for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++)
+        if (!page_has(examples[i][0], examples[i][1]))
+            fail_msg("%s shows no dump of %s", examples[i][0], examples[i][1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_files),
         cmocka_unit_test(bad_files),
+        cmocka_unit_test(manual_pages_show_golden_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
