@@ -78,7 +78,7 @@ static void check_after(struct test_store *t, int rc, const uint32_t *whole)
     assert_int_equal(report.files, 2 * RANKS);
 }
 
-static void survive(int error, enum test_how how)
+static void survive(enum test_kind kind, int error, enum test_how how)
 {
     struct test_store t;
     struct scr_build_report report;
@@ -90,7 +90,7 @@ static void survive(int error, enum test_how how)
     test_store_close(&t);
     for (long n = 0;; n++) {
         scavenge(&t);
-        test_fault_arm(TEST_ANY, n, error, how);
+        test_fault_arm(kind, n, error, how);
         int rc = scr_build_dataset(&t.env, &t.p, ID, &report, &t.err);
         int fired = test_fault_off();
         assert_int_equal(t.err.code, rc);
@@ -104,19 +104,20 @@ static void survive(int error, enum test_how how)
 static void one_failing_call_does_no_harm(void **state)
 {
     (void)state;
-    survive(EIO, TEST_ONCE);
+    survive(TEST_ANY, EIO, TEST_ONCE);
 }
 
 static void a_crash_at_any_call_does_no_harm(void **state)
 {
     (void)state;
-    survive(EIO, TEST_FOREVER);
+    survive(TEST_ANY, EIO, TEST_FOREVER);
 }
 
 static void a_full_disk_does_no_harm(void **state)
 {
     (void)state;
-    survive(ENOSPC, TEST_FOREVER);
+    survive(TEST_WRITE, ENOSPC, TEST_FOREVER);
+    survive(TEST_PWRITE, ENOSPC, TEST_FOREVER);
 }
 
 int main(void)
