@@ -243,8 +243,9 @@ int scr_index_add(scr_hash *index, const scr_hash *dset, int complete, time_t wh
     scr_hash_set_val(entry, "FLUSHED", scr_format_stamp(when, stamp, sizeof stamp));
     if (complete)
         scr_index_clear_failed(index, d.id);
-    scr_hash_set_val_i64(scr_hash_set_kv(index, "NAME", name), "DSET", d.id);
-    return scr_hash_ok(index) ? SCR_OK : SCR_E_NOMEM;
+    scr_hash *way_in = scr_hash_set_kv(index, "NAME", name);
+    int ok = scr_hash_set_val_i64(way_in, "DSET", d.id) != NULL && scr_hash_ok(entry);
+    return ok ? SCR_OK : SCR_E_NOMEM;
 }
 
 int scr_index_remove(scr_hash *index, int id)

@@ -40,7 +40,7 @@ int scr_rank2file_add_part(scr_hash *h, int writer, int first_rank)
     scr_hash_set_val_i64(part, "OFFSET", 0);
     scr_hash_set_val_i64(part, "FIRST", first_rank);
     free(name);
-    return scr_hash_ok(h) ? SCR_OK : SCR_E_NOMEM;
+    return part != NULL && scr_hash_ok(part) ? SCR_OK : SCR_E_NOMEM;
 }
 
 int scr_rank2file_add_file(scr_hash *part, int rank, const char *path, uint64_t size,
@@ -57,7 +57,8 @@ int scr_rank2file_add_file(scr_hash *part, int rank, const char *path, uint64_t 
     scr_hash_set_val_u64(file, "SIZE", size);
     if (crc != NULL)
         scr_hash_set_val_crc(file, "CRC", *crc);
-    return scr_hash_ok(file) ? SCR_OK : SCR_E_NOMEM; /* not all of part, for each file */
+    return scr_hash_ok(file) ? SCR_OK
+                             : SCR_E_NOMEM; /* only this file, not all before */
 }
 
 /* --- checks --- */

@@ -107,7 +107,7 @@ int scr_transfer_add_file(scr_hash *h, const char *source, const char *destinati
     scr_hash_set_val(file, "DESTINATION", destination);
     scr_hash_set_val_u64(file, "SIZE", size);
     scr_hash_set_val_u64(file, "WRITTEN", 0);
-    return scr_hash_ok(h) ? SCR_OK : SCR_E_NOMEM;
+    return file != NULL && scr_hash_ok(file) ? SCR_OK : SCR_E_NOMEM;
 }
 
 int scr_transfer_get_file(const scr_hash_elem *e, struct scr_transfer_file *out,

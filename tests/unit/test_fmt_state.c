@@ -252,6 +252,28 @@ static void transfer_files(void **state)
     scr_hash_delete(h);
 }
 
+/* Adding a file costs the same whatever is there: were it the number of those before,
+ * this would take minutes. */
+static void many_files(void **state)
+{
+    (void)state;
+    char path[64];
+    uint64_t left;
+    scr_hash *part = scr_hash_new(), *h = scr_hash_new();
+    assert_int_equal(scr_rank2file_set_part(part, 1), SCR_OK);
+    for (int i = 0; i < 100000; i++) {
+        (void)snprintf(path, sizeof path, "/c/file.%d", i);
+        assert_int_equal(scr_rank2file_add_file(part, 0, path + 1, 1, NULL, NULL),
+                         SCR_OK);
+        assert_int_equal(scr_transfer_add_file(h, path, path, 1), SCR_OK);
+    }
+    assert_int_equal(scr_rank2file_check_part(part, NULL), SCR_OK);
+    assert_int_equal(scr_transfer_left(h, &left, NULL), SCR_OK);
+    assert_true(left == 100000);
+    scr_hash_delete(part);
+    scr_hash_delete(h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -264,6 +286,7 @@ int main(void)
         cmocka_unit_test(rank2file_parts),
         cmocka_unit_test(transfer_fields),
         cmocka_unit_test(transfer_files),
+        cmocka_unit_test(many_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
