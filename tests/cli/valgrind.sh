@@ -1,0 +1,41 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# The commands under valgrind: no invalid access, nothing lost, no descriptor left open.
+. "${0%/*}/lib.sh"
+if ! command -v valgrind >/dev/null; then
+    echo "skipped: valgrind is not installed"
+    exit 0
+fi
+
+# clean STATUS COMMAND…: the command's own status, and not a word from valgrind
+clean() {
+    want=$1
+    shift
+    program=$(command -v "$1")
+    shift
+    run valgrind --quiet --error-exitcode=77 --leak-check=full --show-leak-kinds=all \
+        --track-fds=yes --log-file="$tmp/.valgrind" "$program" "$@"
+    cat "$tmp/.valgrind" >>"$err"
+    has_status "$want"
+    ! grep -E "definitely|indirectly|possibly|still reachable|Invalid|uninitialised" \
+        "$tmp/.valgrind" || fail "valgrind complains"
+}
+
+cli_scavenge "$tmp" 7 XOR 4 8
+clean 0 scr_index --build 7
+clean 0 scr_index
+clean 0 scr_index --json
+clean 2 scr_index --current nobody
+clean 0 scr_print_hash_file .scr/index.scr
+clean 0 scr_halt --checkpoints 3 --after "8:30am tomorrow"
+clean 0 scr_halt --list
+clean 0 scr_halt --remove
+clean 0 scr_crc32 .scr/index.scr
+clean 0 scr_hostlist --expand "atlas[3,5-7,009-011]"
+clean 2 scr_hostlist --expand "atlas[3"
+clean 0 scr_param --list
+clean 0 scr_param --explain SCR_FLUSH
+printf 'SCR_FLUSH=abc\nnonsense\n' >bad.conf
+clean 1 scr_param --check bad.conf
+head -c 100 .scr/index.scr >torn.scr
+clean 2 scr_print_hash_file torn.scr
