@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
+# shellcheck disable=SC2154 # out, err and tmp are set by lib.sh
 # The commands under valgrind: no invalid access, nothing lost, no descriptor left open.
 . "${0%/*}/lib.sh"
 if ! command -v valgrind >/dev/null; then

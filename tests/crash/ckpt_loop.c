@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checkpoints as fast as it can until it is killed. After every checkpoint that SCR_Complete_output
- * called complete, rank 0 appends its number to a ledger; at a start it says which number it restarted
- * from and whether every byte was right. usage: ckpt_loop LEDGER COUNT [BYTES] */
+/* Checkpoints as fast as it can until it is killed. After every checkpoint that
+ * SCR_Complete_output called complete, rank 0 appends its number to a ledger; at a
+ * start it says which number it restarted from and whether every byte was right. usage:
+ * ckpt_loop LEDGER COUNT [BYTES] */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -16,7 +17,8 @@ static size_t bytes = 200000;
 
 static unsigned char byte_at(long step, size_t i)
 {
-    unsigned long x = (unsigned long)step * 1000003u + (unsigned long)rank * 7919u + i * 31u;
+    unsigned long x =
+        (unsigned long)step * 1000003u + (unsigned long)rank * 7919u + i * 31u;
     return (unsigned char)(x ^ (x >> 11));
 }
 

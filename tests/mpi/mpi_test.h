@@ -116,8 +116,8 @@ __attribute__((unused)) static void mpi_test_remove(const char *path)
     nftw(path, mpi_test_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* The same directory on all ranks: $TMPDIR, else memory if there is some, else /tmp. The
- * cases sync many small files, and what they show does not depend on the disk. */
+/* The same directory on all ranks: $TMPDIR, else memory if there is some, else /tmp.
+ * The cases sync many small files, and what they show does not depend on the disk. */
 static int mpi_test_make_dir(char *dir, size_t n, int rank)
 {
     const char *base = getenv("TMPDIR");

@@ -33,7 +33,8 @@ const char *test_path(const char *fmt, ...)
     return slot;
 }
 
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+static int remove_one(const char *path, const struct stat *st, int type,
+                      struct FTW *ftw)
 {
     (void)st, (void)type, (void)ftw;
     return remove(path);

@@ -7,9 +7,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+
 #include <cmocka.h>
 
-/* Fresh directory ($TMPDIR or /tmp), the same string until removed; fails the test if it cannot. */
+/* Fresh directory ($TMPDIR or /tmp), the same string until removed; fails the test if
+ * it cannot. */
 const char *test_tmp(void);
 /* "<test_tmp()>/<fmt…>", valid until the 16th call after it. */
 const char *test_path(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

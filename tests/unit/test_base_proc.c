@@ -198,7 +198,7 @@ static void a_daemon_left_behind_does_not_hold_us(void **state)
     assert_int_equal(scr_proc_run(&spec, 25, &out, &status, NULL), SCR_OK);
     assert_true(scr_now_mono() - before < 20);
     assert_int_equal(status, 0);
-    assert_int_equal(kill((pid_t)atol(out), SIGKILL), 0);
+    assert_int_equal(kill((pid_t)strtol(out, NULL, 10), SIGKILL), 0);
     free(out);
 }
 
