@@ -140,7 +140,7 @@ MPI_CASE(every_permutation_of_ranks_over_nodes)
     long all = 1;
     for (int i = 2; i <= n; i++)
         all *= i;
-    for (long k = 0; k < all && mpi_test_good(t); k += all > 120 ? all / 40 + 1 : 1)
+    for (long k = 0; k < all && mpi_test_good(t); k += all > 24 ? all / 25 + 1 : 1)
         move_between(t, t->comm.rank, permuted(t->comm.rank, n, k), mixed, 1, BUF);
 }
 
@@ -370,10 +370,11 @@ static int disturbed_restart(struct mpi_test *t, long n, int victim, int error,
 {
     struct scr_err err = SCR_ERR_INIT;
     struct move_job job;
-    int rank = t->comm.rank, size = t->comm.size;
+    int rank = t->comm.rank, size = t->comm.size, per_node = size > 2 ? 2 : 1;
     const char *root = move_root(t);
-    first_run(t, root, block(rank, 2), mixed, 1);
-    move_start(t, &job, root, &faulty, block((rank + 1) % size, 2));
+    int from = block(rank, per_node), to = block((rank + 1) % size, per_node);
+    first_run(t, root, from, mixed, 1);
+    move_start(t, &job, root, &faulty, to);
     test_fault_arm(TEST_ANY, victim < 0 || victim == rank ? n : -1, error, how);
     int rc = restart(t, &job, BUF, &err);
     int fired = scr_or_all(&t->comm, test_fault_off());
@@ -382,7 +383,7 @@ static int disturbed_restart(struct mpi_test *t, long n, int victim, int error,
         CHECK_RC(rc, SCR_OK, &err);
     move_stop(&job);
     move_count_files(t, root, NNODES); /* C1 */
-    check_restart(t, root, block(rank, 2), block((rank + 1) % size, 2), mixed, 1, BUF);
+    check_restart(t, root, from, to, mixed, 1, BUF);
     if (!mpi_test_good(t) && rank == 0)
         fprintf(stderr, "call %ld of rank %d, error %d, how %d: %s\n", n, victim, error,
                 (int)how, err.text);
@@ -390,13 +391,13 @@ static int disturbed_restart(struct mpi_test *t, long n, int victim, int error,
     return fired;
 }
 
-/* Some calls a restart makes cannot fail without harm: reading an owner's filemap with
- * an error makes the files it names unknown to this run. They must be known to the
- * next. */
+/* Each call on up to three ranks; with more ranks, which make more calls in all, some
+ * of them. */
 static void disturb(struct mpi_test *t, int victim, int error, enum test_how how)
 {
-    long n = 0, step = t->comm.size > 4 ? 5 : 1;
-    while (mpi_test_good(t) && disturbed_restart(t, n, victim, error, how))
+    long n = victim < 0 ? 0 : victim,
+         step = t->comm.size > 3 ? 2 * t->comm.size - 1 : 1;
+    while (mpi_test_good(t) && n < 10000 && disturbed_restart(t, n, victim, error, how))
         n += step;
     CHECK(n > 10 || !mpi_test_good(t));
 }
