@@ -377,6 +377,15 @@ int scr_hash_absorb(scr_hash *dst, scr_hash *src)
     return SCR_OK;
 }
 
+void scr_hash_move(scr_hash *dst, scr_hash *src)
+{
+    if (dst == NULL || src == NULL || dst == src)
+        return;
+    scr_hash_unset_all(dst);
+    *dst = *src;
+    memset(src, 0, sizeof *src);
+}
+
 int scr_hash_equal(const scr_hash *a, const scr_hash *b)
 {
     if (scr_hash_size(a) != scr_hash_size(b))

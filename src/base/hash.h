@@ -104,6 +104,9 @@ void scr_hash_sort_int(scr_hash *h, enum scr_hash_order order);
 /* Adds every element of src to dst, recursively; existing keys are kept and merged
  * below. SCR_OK or SCR_E_NOMEM. */
 int scr_hash_merge(scr_hash *dst, const scr_hash *src);
+/* Puts everything of src in the place of everything of dst; src is left empty. Cannot
+ * fail, so an edit made on a copy can be taken over whole. */
+void scr_hash_move(scr_hash *dst, scr_hash *src);
 /* Keys that are ints as set_kv_int writes them, ascending, malloc'd (NULL with *n = 0
  * if none). 1 or 0 (memory). */
 int scr_hash_list_int(const scr_hash *h, int **vals, size_t *n);

@@ -153,30 +153,28 @@ static int convert_entry(scr_hash *index, const scr_hash_elem *e, struct scr_err
 
 static int convert_version_1(scr_hash *index, struct scr_err *err)
 {
-    int rc = SCR_OK;
-    scr_hash *fresh = scr_hash_new();
-    const scr_hash *old = scr_hash_get(index, "CKPT");
+    scr_hash *fresh = scr_hash_dup(index);
+    scr_hash *old = scr_hash_extract(fresh, "CKPT");
     if (old == NULL)
-        old = scr_hash_get(index, "DSET");
+        old = scr_hash_extract(fresh, "DSET");
+    (void)scr_hash_unset(fresh, "DSET");
+    (void)scr_hash_unset(fresh, "DIR");
+    (void)scr_hash_unset(fresh, "NAME"); /* no key of version 1 */
+    scr_hash_set_val_i64(fresh, "VERSION", VERSION);
+
+    int rc = fresh != NULL ? SCR_OK : SCR_E_NOMEM;
     for (SCR_HASH_EACH(e, old))
         if (rc == SCR_OK)
             rc = convert_entry(fresh, e, err);
-    scr_hash_set_val_i64(fresh, "VERSION", VERSION);
-    if (rc == SCR_OK && (fresh == NULL || !scr_hash_ok(fresh)))
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "index: out of memory");
+    if (rc == SCR_OK && !scr_hash_ok(fresh))
+        rc = SCR_E_NOMEM;
     if (rc == SCR_OK)
         rc = check_version_2(fresh, err);
-    if (rc == SCR_OK) {
-        (void)scr_hash_unset(index, "CKPT");
-        (void)scr_hash_unset(index, "DIR");
-        (void)scr_hash_unset(index, "DSET");
-        (void)scr_hash_unset(index, "NAME"); /* no key of version 1 */
-        scr_hash_set_val_i64(index, "VERSION", VERSION);
-        if ((rc = scr_hash_merge(index, fresh)) != SCR_OK)
-            (void)scr_fail(err, rc, 0, "index: out of memory");
-    }
+    if (rc == SCR_OK)
+        scr_hash_move(index, fresh);
+    scr_hash_delete(old);
     scr_hash_delete(fresh);
-    return rc;
+    return rc == SCR_E_NOMEM ? scr_fail(err, rc, 0, "index: out of memory") : rc;
 }
 
 int scr_index_normal(scr_hash *index, struct scr_err *err)

@@ -65,8 +65,29 @@ static int get_complete(const scr_hash *h, int *complete)
            (*complete == 0 || *complete == 1);
 }
 
-/* Version 5, CKPT/<id>/{COMPLETE, RANKS, RANK/<r>/FILE/<name>/{SIZE CRC}}, in the shape
- * of version 6 with the rank/file part under RANK2FILE. */
+/* Gives h, a summary of version 5 of checkpoint id, the shape of version 6. */
+static int reshape(scr_hash *h, int id, int complete, struct scr_err *err)
+{
+    scr_hash *ckpts = scr_hash_get(h, "CKPT");
+    scr_hash *part =
+        scr_hash_extract(ckpts, scr_hash_elem_key(scr_hash_elem_first(ckpts)));
+    (void)scr_hash_unset(h, "CKPT");
+    (void)scr_hash_unset(part, "COMPLETE");
+    scr_hash_set_val_i64(part, "LEVEL", 0);
+    scr_hash_set_val_i64(h, "VERSION", VERSION);
+    scr_hash_set_val_i64(h, "COMPLETE", complete);
+    scr_hash *dset = scr_hash_set(h, "DSET", NULL);
+    part = scr_hash_set(h, "RANK2FILE", part);
+    if (!scr_hash_ok(h))
+        return no_memory(err);
+    int rc = scr_rank2file_check_part(part, err);
+    if (rc == SCR_OK && old_dataset(dset, id, part) != SCR_OK)
+        rc = no_memory(err);
+    return rc;
+}
+
+/* Version 5, CKPT/<id>/{COMPLETE, RANKS, RANK/<r>/FILE/<name>/{SIZE CRC}}, becomes
+ * version 6 with the rank/file part under RANK2FILE. */
 static int convert_old(scr_hash *h, struct scr_err *err)
 {
     const scr_hash *ckpts = scr_hash_get(h, "CKPT");
@@ -76,24 +97,12 @@ static int convert_old(scr_hash *h, struct scr_err *err)
         return corrupt(err, "not of one checkpoint");
     if (!get_complete(scr_hash_elem_hash(e), &complete))
         return corrupt(err, "bad or missing COMPLETE");
-
-    scr_hash *part = scr_hash_dup(scr_hash_elem_hash(e)), *dset = scr_hash_new();
-    (void)scr_hash_unset(part, "COMPLETE");
-    scr_hash_set_val_i64(part, "LEVEL", 0);
-    int rc = part == NULL ? no_memory(err) : scr_rank2file_check_part(part, err);
-    if (rc == SCR_OK && old_dataset(dset, id, part) != SCR_OK)
-        rc = no_memory(err);
-    if (rc != SCR_OK) {
-        scr_hash_delete(part);
-        scr_hash_delete(dset);
-        return rc;
-    }
-    (void)scr_hash_unset(h, "CKPT");
-    scr_hash_set_val_i64(h, "VERSION", VERSION);
-    scr_hash_set_val_i64(h, "COMPLETE", complete);
-    scr_hash_set(h, "DSET", dset);
-    scr_hash_set(h, "RANK2FILE", part);
-    return scr_hash_ok(h) ? SCR_OK : no_memory(err);
+    scr_hash *fresh = scr_hash_dup(h);
+    int rc = fresh != NULL ? reshape(fresh, id, complete, err) : no_memory(err);
+    if (rc == SCR_OK)
+        scr_hash_move(h, fresh);
+    scr_hash_delete(fresh);
+    return rc;
 }
 
 static int check_version(const scr_hash *h, int *version, struct scr_err *err)
@@ -118,7 +127,8 @@ static int inner_part(const scr_hash *h, scr_hash **part, struct scr_err *err)
     scr_hash *copy = scr_hash_dup(inner);
     if (scr_hash_get(copy, "LEVEL") == NULL) /* its writers knew no levels */
         scr_hash_set_val_i64(copy, "LEVEL", 0);
-    int rc = copy == NULL ? no_memory(err) : scr_rank2file_check_part(copy, err);
+    int rc = copy == NULL || !scr_hash_ok(copy) ? no_memory(err)
+                                                : scr_rank2file_check_part(copy, err);
     if (rc == SCR_OK)
         *part = copy;
     else

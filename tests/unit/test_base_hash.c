@@ -292,6 +292,24 @@ static void merging(void **state)
     scr_hash_delete(copy);
 }
 
+static void moving(void **state)
+{
+    (void)state;
+    scr_hash *a = with_keys("old", NULL), *b = with_many(20);
+    scr_hash_move(a, b);
+    assert_int_equal(scr_hash_size(a), 20);
+    assert_string_equal(scr_hash_get_val(a, "key.19"), "19");
+    assert_int_equal(scr_hash_size(b), 0);
+    scr_hash_set(b, "usable", NULL);
+    scr_hash_move(a, a);
+    scr_hash_move(a, NULL);
+    scr_hash_move(NULL, b);
+    assert_int_equal(scr_hash_size(a), 20);
+    assert_string_equal(keys_of(b), "usable");
+    scr_hash_delete(a);
+    scr_hash_delete(b);
+}
+
 static void equality_ignores_order(void **state)
 {
     (void)state;
@@ -578,6 +596,7 @@ int main(void)
         cmocka_unit_test(bad_formats_change_nothing),
         cmocka_unit_test(sorting),
         cmocka_unit_test(merging),
+        cmocka_unit_test(moving),
         cmocka_unit_test(equality_ignores_order),
         cmocka_unit_test(lists_of_integers),
         cmocka_unit_test(a_lost_insertion_is_found_anywhere),
