@@ -71,4 +71,12 @@ void scr_drill_phases(const char *text, struct drill_phases *out);
 /* Dataset of the entry-th line of phase; -1 while there is none. */
 int scr_drill_phase_entry(const char *text, const char *phase, int entry);
 
+struct drill_diff {
+    uint64_t bytes; /* equal ones at the start */
+    int same;       /* 0: the next byte differs, or one of the two ends there */
+};
+
+int scr_drill_compare(const struct scr_sys *sys, const char *a, const char *b,
+                      struct drill_diff *out, struct scr_err *err);
+
 #endif

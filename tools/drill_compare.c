@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Compares two results byte by byte. */
+#include <stdlib.h>
+
+#include "base/io.h"
+#include "base/str.h"
+#include "drill.h"
+
+enum { COMPARE_BUF = 1 << 16 };
+
+static int compare_open(const struct scr_sys *sys, int a, int b, struct drill_diff *out,
+                        struct scr_err *err)
+{
+    static const size_t half = COMPARE_BUF;
+    char *buf = scr_calloc(2, half);
+    size_t na = half, nb = half;
+    int rc = buf ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "compare results");
+    *out = (struct drill_diff){ 0, 1 };
+    while (rc == SCR_OK && out->same && na == half) {
+        rc = scr_read_upto(sys, a, buf, half, &na, "the first result", err);
+        if (rc == SCR_OK)
+            rc = scr_read_upto(sys, b, buf + half, half, &nb, "the second result", err);
+        if (rc != SCR_OK)
+            break;
+        size_t n = na < nb ? na : nb, i = 0;
+        while (i < n && buf[i] == buf[half + i])
+            i++;
+        out->bytes += i;
+        out->same = i == na && na == nb;
+    }
+    free(buf);
+    return rc;
+}
+
+int scr_drill_compare(const struct scr_sys *sys, const char *a, const char *b,
+                      struct drill_diff *out, struct scr_err *err)
+{
+    int fda = -1, fdb = -1;
+    int rc = scr_open(sys, a, O_RDONLY, 0, &fda, err);
+    if (rc == SCR_OK)
+        rc = scr_open(sys, b, O_RDONLY, 0, &fdb, err);
+    if (rc == SCR_OK)
+        rc = compare_open(sys, fda, fdb, out, err);
+    (void)scr_close(sys, &fda, a, NULL); /* only read */
+    (void)scr_close(sys, &fdb, b, NULL);
+    return rc;
+}
