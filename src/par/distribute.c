@@ -3,11 +3,11 @@
  *
  * Holders tell owners what they have (one sparse exchange). Then come passes until no
  * owner wants anything that somebody has: each owner asks the one holder that has most
- * of what it lacks for a batch, holders serve one owner a round, owners enter what came
- * in their filemap on disk and say so, holders remove it. Usually one pass; none if
- * nobody moved. As a file is removed only when its owner's filemap names the copy, the
- * run may die anywhere in between and the next one finds every file at one of the two,
- * or at both. */
+ * of what it lacks for a batch, holders serve one owner a round, owners enter what
+ * came in their filemap on disk and say so, holders remove it. Usually one pass; none
+ * if nobody moved. As a file is removed only when its owner's filemap names the copy,
+ * the run may die anywhere in between and the next one finds every file at one of the
+ * two, or at both. */
 #include "par/distribute.h"
 
 #include <errno.h>
@@ -81,8 +81,8 @@ static int check_ranks(const scr_filemap *map, int id, int size, struct scr_err 
 
 /* --- what owners know --- */
 
-/* What the entry of a holder says about us besides files (descriptors, number of files)
- * and ours does not. */
+/* What the entry of a holder says about us besides files (descriptors, number of
+ * files) and ours does not. */
 static int adopt_entry(struct dist *d, const scr_hash *offer, struct scr_err *err)
 {
     scr_filemap_add_rank(d->h.map, d->h.id, d->h.me);

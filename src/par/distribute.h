@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Restart, first part: hand the filemaps of a node to the ranks that run there now, and
- * move files to the nodes where their owners run. */
+/* Restart, first part: hand the filemaps of a node to the ranks that run there now,
+ * and move files to the nodes where their owners run. */
 #ifndef SCR_PAR_DISTRIBUTE_H
 #define SCR_PAR_DISTRIBUTE_H
 
@@ -22,15 +22,18 @@ int scr_list_datasets_all(const struct scr_comm *world, const scr_filemap *map,
                           int **ids, int *n, struct scr_err *err);
 
 /* Moves the files of dataset id so that each owner holds its own below its dset_dir
- * (rank.<r>/… and .scr/<redundancy file>). An owner takes the holder with the most of
- * its files intact (size as recorded), itself first; files already in place stay, on
- * one file system they are renamed when owner == holder but in another directory; else
- * sent over MPI in rounds (each rank sends to one and receives from one at a time,
- * 64-bit sizes), written under a temporary name, renamed, entered into the owner's
- * filemap (written to cntl) and only then removed at the source. World ranks outside
- * the communicator (another number of ranks): SCR_E_RANKS on all, before anything is
- * touched. Missing files are no error here: restore decides. cntl's filemap is kept
- * true throughout (invariant C1). */
+ * (scr_cache_dset_dir of its cache; made with rank.<r>/ and .scr/). Files in place
+ * stay; those elsewhere on the owner's node are renamed, or copied from another file
+ * system; the others come over MPI, from the holder that has most of what is lacking
+ * (size as recorded), then from the next, in batches and rounds: each rank sends to one
+ * and receives from one at a time, at most buf_max bytes a message. A file is written
+ * under a temporary name, checked against its recorded CRC, renamed, entered in the
+ * owner's filemap on disk, and only then removed at the source; names are on disk
+ * before the files exist (invariant C1). Dying anywhere loses nothing: call it again.
+ *
+ * Another number of ranks: SCR_E_RANKS on all, before anything is touched. Files that
+ * are missing, unreadable or damaged are no error here, a warning says so: restore
+ * decides. */
 int scr_distribute_all(const struct scr_env *env, const struct scr_comm *world,
                        struct scr_cntl *cntl, int id, const char *dset_dir,
                        size_t buf_max, scr_filemap *map, struct scr_err *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Flush: cache to prefix directory. The order of steps is the header's; each is agreed.
- */
+/* Flush: cache to prefix directory. The order of steps is the header's; each is
+ * agreed. */
 #include "par/flush.h"
 
 #include <stdlib.h>
@@ -286,8 +286,8 @@ static int begin_all(const struct flush *f, struct scr_err *err)
 
 /* --- files --- */
 
-/* Mode, owner and times as recorded at the end of the output phase: the cached file may
- * have been rebuilt since. */
+/* Mode, owner and times as recorded at the end of the output phase: the cached file
+ * may have been rebuilt since. */
 static int copy_one(const struct flush *f, struct flush_file *file, struct scr_err *err)
 {
     struct stat attr = { .st_mode = 0 };

@@ -18,8 +18,8 @@ struct scr_copy_opts {
                               (invariant C1); NULL: the caller sees to it */
 };
 
-/* Copies this rank's TYPE=FULL files of dataset id (map) to PATH/NAME under the prefix.
- * In order:
+/* Copies this rank's TYPE=FULL files of dataset id (map) to PATH/NAME under the
+ * prefix. In order:
  *
  *   1. index entry COMPLETE=0 (an interrupted flush is visible, its id never used
  * again), an older summary of this id removed;
@@ -34,8 +34,8 @@ struct scr_copy_opts {
  * the other, or inside <prefix>/.scr is SCR_E_OUTSIDE or SCR_E_EXIST with the names.
  * dset: used on rank 0; SIZE, FILES and COMPLETE are set from what was copied. *bytes:
  * of all ranks. On failure the entry stays COMPLETE=0 and files already in place stay;
- * same code on all ranks. An older dataset of the same name becomes incomplete if files
- * it may have were replaced. */
+ * same code on all ranks. An older dataset of the same name becomes incomplete if
+ * files it may have were replaced. */
 int scr_flush_all(const struct scr_env *env, const struct scr_comm *world,
                   const struct scr_prefix *prefix, const struct scr_copy_opts *o,
                   int id, const scr_hash *dset, const scr_filemap *map, uint64_t *bytes,
@@ -45,20 +45,20 @@ int scr_flush_all(const struct scr_env *env, const struct scr_comm *world,
  * with META, FILES and DSETDESC into map under (id, own rank); the caller writes map.
  * Rank 0 reads summary.scr and the rank2file root; parts are read by as many ranks as
  * there are parts and scattered. Sizes and CRCs are verified where recorded.
- * SCR_E_RANKS: written by another number of ranks (nothing copied, nothing to be marked
- * failed); SCR_E_CORRUPT, _MISSING, _IO: do not use this dataset; map then names what
- * may lie in cache. *dset (an empty hash) gets the dataset hash; *bytes: of all ranks.
- */
+ * SCR_E_RANKS: written by another number of ranks (nothing copied, nothing to be
+ * marked failed); SCR_E_CORRUPT, _MISSING, _IO: do not use this dataset; map then
+ * names what may lie in cache. *dset (an empty hash) gets the dataset hash; *bytes: of
+ * all ranks. */
 int scr_fetch_all(const struct scr_env *env, const struct scr_comm *world,
                   const struct scr_prefix *prefix, const struct scr_copy_opts *o,
                   int id, const char *dset_dir, scr_filemap *map, scr_hash *dset,
                   uint64_t *bytes, struct scr_err *err);
 
-/* Where file `dest` (relative to the prefix) of this rank goes in cache: its base name,
- * or a numbered sub-directory "<n>/<base>" when taken (taken(arg, rel) says so). Names
- * that are a number, or one of our temporaries, always go into a sub-directory: what
- * lies beside the sub-directories is never called like one. malloc'd path relative to
- * rank.<r>. */
+/* Where file `dest` (relative to the prefix) of this rank goes in cache: its base
+ * name, or a numbered sub-directory "<n>/<base>" when taken (taken(arg, rel) says so).
+ * Names that are a number, or one of our temporaries, always go into a sub-directory:
+ * what lies beside the sub-directories is never called like one. malloc'd path
+ * relative to rank.<r>. */
 char *scr_cache_name(const char *dest, int (*taken)(void *arg, const char *rel),
                      void *arg);
 

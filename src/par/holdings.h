@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What this rank holds of one dataset while its files are handed to their owners: which
- * files exist on this node, for whom, how good they are, and where ours shall be.
+/* What this rank holds of one dataset while its files are handed to their owners:
+ * which files exist on this node, for whom, how good they are, and where ours shall
+ * be.
  *
  * A file is known by its place below the dataset directory, its rel:
- * "rank.<owner>/<name>" or
- * ".scr/<redundancy file>". Every list is a hash, so that look-ups stay O(1). */
+ * "rank.<owner>/<name>" or ".scr/<redundancy file>". Every list is a hash, so that
+ * look-ups stay O(1). */
 #ifndef SCR_PAR_HOLDINGS_H
 #define SCR_PAR_HOLDINGS_H
 
@@ -30,10 +31,9 @@ int scr_holdings_init(struct scr_holdings *h, struct scr_err *err);
 void scr_holdings_fini(struct scr_holdings *h);
 
 /* Looks at every file the map names: fills have, and offers with what each owner is to
- * be told:
- * {<owner>: {ENTRY/{all but FILE}, FILE/<rel>/{SIZE, META}}}. A file is intact if it is
- * a regular file of the size recorded, or of any size if none is. Remains of
- * interrupted transfers are removed. */
+ * be told: {<owner>: {ENTRY/{all but FILE}, FILE/<rel>/{SIZE, META}}}. A file is
+ * intact if it is a regular file of the size recorded, or of any size if none is.
+ * Remains of interrupted transfers are removed. */
 int scr_holdings_inspect(struct scr_holdings *h, scr_hash *offers, struct scr_err *err);
 
 /* Where our file rel shall be; borrowed, NULL: out of memory. */

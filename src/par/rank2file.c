@@ -169,8 +169,8 @@ struct map {
     int ranks;
 };
 
-/* Two-level trees are read by many; anything else (older writers, deeper trees) by rank
- * 0. */
+/* Two-level trees are read by many; anything else (older writers, deeper trees) by
+ * rank 0. */
 static int read_top(const struct scr_env *env, const struct scr_prefix *p, int id,
                     struct map *m, struct scr_err *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files over MPI: a list of them out to one rank while another comes in from one rank.
  *
- * Both sides of a link know names and sizes before; a file travels as messages of
- * 8 bytes of head and at most `slice` bytes of it, an empty file as one head. The head
+ * Both sides of a link know names and sizes before; a file travels as messages of 8
+ * bytes of head and at most `slice` bytes of it, an empty file as one head. The head
  * says whether the sender could read all so far: after a failure it goes on sending
  * heads, so that nobody waits for what will not come. Reading, sending, receiving and
  * writing overlap (two buffers each way). */

@@ -16,8 +16,8 @@ enum {
     BUF_MAX = 1 << 28 /* larger reads gain nothing */
 };
 
-/* Short whatever dst is called, so that a name of the longest length can be copied too.
- */
+/* Short whatever dst is called, so that a name of the longest length can be copied
+ * too. */
 char *scr_copy_tmp(const char *dst, int tag)
 {
     char *dir = scr_path_dir(dst);

@@ -17,8 +17,8 @@
 #include "base/err.h"
 #include "base/sys.h"
 
-/* First characters of every temporary made here: application files are never called so.
- */
+/* First characters of every temporary made here: application files are never called
+ * so. */
 #define SCR_COPY_TMP ".scr-part"
 
 struct scr_copy {
@@ -43,9 +43,9 @@ struct scr_copied {
     struct stat st; /* of src, as opened */
 };
 
-/* SCR_E_NOENT: no src; SCR_E_UNSAFE: it is no regular file; SCR_E_MISSING: shorter than
- * *size; SCR_E_CORRUPT: longer than *size, another CRC, or changed while it was read.
- */
+/* SCR_E_NOENT: no src; SCR_E_UNSAFE: it is no regular file; SCR_E_MISSING: shorter
+ * than *size; SCR_E_CORRUPT: longer than *size, another CRC, or changed while it was
+ * read. */
 int scr_copy_file(const struct scr_sys *sys, const struct scr_copy *job,
                   struct scr_copied *got, struct scr_err *err);
 

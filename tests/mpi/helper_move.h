@@ -42,8 +42,8 @@ void move_start(struct mpi_test *t, struct move_job *job, const char *root,
                 const struct scr_env *env, int node);
 void move_stop(struct move_job *job);
 
-/* Dataset id of this rank, its redundancy file included, entered in the map and stored.
- */
+/* Dataset id of this rank, its redundancy file included, entered in the map and
+ * stored. */
 void move_write(struct mpi_test *t, struct move_job *job, int id, enum move_kind kind);
 /* <cache>/scr.dataset.<id>; valid until the next call. */
 const char *move_dset_dir(const struct move_job *job, int id);
