@@ -42,8 +42,9 @@ extern "C" {
 #define SCR_MAX_FILENAME 1024
 
 /* Properties of a dataset, combined with |. */
-#define SCR_FLAG_NONE 0 /* for initialising variables; not valid in SCR_Start_output   \
-                         */
+#define SCR_FLAG_NONE                                                                  \
+    0 /* for initialising variables; not valid in SCR_Start_output                     \
+       */
 #define SCR_FLAG_CHECKPOINT 1 /* the program can restart from it */
 #define SCR_FLAG_OUTPUT     2 /* it must reach the prefix directory */
 
@@ -107,10 +108,12 @@ SCR_API int SCR_Start_output(char *name, int flags);
 
 /* Closes it: all files of this process are closed; valid = 1 if they were written well
  * (or there are none). Returns SCR_SUCCESS only if all processes passed 1 and the
- * dataset is protected (and, where due, flushed); otherwise the dataset is dropped and
- * the older ones remain. If the job is to halt (scr_halt, end of the allocation), the
- * newest checkpoint is flushed and the process ends with exit(0), unless
- * SCR_HALT_ENABLED=0. */
+ * dataset is protected in cache and, if it is output, copied to the prefix directory. A
+ * dataset that some process could not write or that could not be protected is dropped,
+ * older ones remain. Output that could not be copied stays in cache and is tried again
+ * later; a checkpoint whose periodic flush (SCR_FLUSH) failed is a warning. If the job
+ * is to halt (scr_halt, end of the allocation), the newest checkpoint is flushed and
+ * the process ends with exit(0), unless SCR_HALT_ENABLED=0. */
 SCR_API int SCR_Complete_output(int valid);
 
 /* --- restart --- */

@@ -76,11 +76,21 @@ static void halt_if_due(struct scr_ctx *ctx)
 {
     if (!ctx->halt || !ctx->prm.halt_enabled)
         return;
+    SCR_EVENT(ctx, .event = "RUN_END", .note = "halt");
     scr_barrier_all(&ctx->world);
     the_ctx = NULL;
     scr_ctx_free(ctx);
     MPI_Finalize();
     exit(0);
+}
+
+/* Frees everything; the empty context that stays knows how it ended. */
+static void forget(enum scr_state state)
+{
+    scr_ctx_free(the_ctx);
+    the_ctx = scr_ctx_new();
+    if (the_ctx)
+        the_ctx->state = state;
 }
 
 int SCR_Init(void)
@@ -97,7 +107,10 @@ int SCR_Init(void)
     rc = scr_init_all(the_ctx, MPI_COMM_WORLD, &err);
     if (rc == SCR_OK)
         halt_if_due(the_ctx);
-    return leave(rc, &err);
+    rc = leave(rc, &err);
+    if (rc != SCR_SUCCESS)
+        forget(the_ctx->state);
+    return rc;
 }
 
 int SCR_Finalize(void)
@@ -109,11 +122,7 @@ int SCR_Finalize(void)
         return leave(rc, &err);
     rc = scr_finalize_all(ctx, &err);
     rc = leave(rc, &err);
-    /* The empty context stays: it knows that the library was finalized. */
-    scr_ctx_free(ctx);
-    the_ctx = scr_ctx_new();
-    if (the_ctx)
-        the_ctx->state = SCR_STATE_DONE;
+    forget(SCR_STATE_DONE);
     return rc;
 }
 

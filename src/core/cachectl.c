@@ -10,6 +10,13 @@
 #include "core/ctx.h"
 #include "par/distribute.h"
 
+/* Keys of ctx->ready. */
+static const char *const state_keys[] = {
+    [SCR_CACHE_READY] = "READY",
+    [SCR_CACHE_LOST] = "LOST",
+    [SCR_CACHE_FOREIGN] = "FOREIGN",
+};
+
 /* Cache directory a file of a dataset lies in: everything up to "scr.dataset.<id>". */
 static char *dset_dir_of(const char *path, int id)
 {
@@ -70,23 +77,48 @@ static void sweep_dirs(struct scr_ctx *ctx, int id)
             scr_cache_remove(&ctx->env, ctx->cache_dirs[i], id, NULL);
 }
 
+void scr_cache_set_state(struct scr_ctx *ctx, int id, enum scr_cache_state state)
+{
+    for (size_t i = 0; i < sizeof state_keys / sizeof *state_keys; i++)
+        scr_hash_unset_kv_int(ctx->ready, state_keys[i], id);
+    if (state != SCR_CACHE_GONE)
+        scr_hash_set_kv_int(ctx->ready, state_keys[state], id);
+}
+
+int scr_cache_newest(const struct scr_ctx *ctx, enum scr_cache_state state, int below)
+{
+    int newest = 0;
+    for (SCR_HASH_EACH(e, scr_hash_get(ctx->ready, state_keys[state]))) {
+        int id = scr_hash_elem_key_int(e);
+        if (id > newest && (below == 0 || id < below))
+            newest = id;
+    }
+    return newest;
+}
+
 int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
-    scr_hash_unset_kv_int(ctx->ready, "READY", id);
-    scr_hash_unset_kv_int(ctx->ready, "LOST", id);
+    if (ctx->restart.id == id)
+        scr_restart_fini(&ctx->restart);
     int rc = scr_agree_all(&ctx->world, delete_local(ctx, id, err), err);
-    if (rc == SCR_OK)
+    /* What could not be deleted is no dataset any more, and tried again when room is
+     * needed. */
+    scr_cache_set_state(ctx, id, rc == SCR_OK ? SCR_CACHE_GONE : SCR_CACHE_LOST);
+    if (rc == SCR_OK) {
         sweep_dirs(ctx, id);
-    int rc2 = scr_flush_forget_all(ctx, id, rc == SCR_OK ? err : NULL);
-    return rc != SCR_OK ? rc : rc2;
+        scr_flush_forget_all(ctx, id);
+    }
+    return rc;
 }
 
 int scr_cache_purge_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     int *ids = NULL, n = 0;
     int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
-    for (int i = 0; i < n && rc == SCR_OK; i++)
+    for (int i = 0; i < n && rc == SCR_OK; i++) {
         rc = scr_cache_delete_all(ctx, ids[i], err);
+        ctx->last_id = ids[i] > ctx->last_id ? ids[i] : ctx->last_id;
+    }
     free(ids);
     return rc;
 }
@@ -100,15 +132,21 @@ int scr_cache_dataset(const struct scr_ctx *ctx, int id, struct scr_dataset *d,
     return scr_dataset_get(h, d, err);
 }
 
+int scr_cache_check_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    struct scr_dataset d;
+    return scr_agree_all(&ctx->world, scr_cache_dataset(ctx, id, &d, err), err);
+}
+
 int scr_cache_is_ready(const struct scr_ctx *ctx, int id)
 {
-    return scr_hash_get_kv_int(ctx->ready, "READY", id) != NULL;
+    return scr_hash_get_kv_int(ctx->ready, state_keys[SCR_CACHE_READY], id) != NULL;
 }
 
 int scr_cache_newest_ckpt(const struct scr_ctx *ctx, int below)
 {
     int newest = 0;
-    for (SCR_HASH_EACH(e, scr_hash_get(ctx->ready, "READY"))) {
+    for (SCR_HASH_EACH(e, scr_hash_get(ctx->ready, state_keys[SCR_CACHE_READY]))) {
         int id = scr_hash_elem_key_int(e);
         struct scr_dataset d;
         if (id > newest && (below == 0 || id < below) &&
@@ -121,7 +159,7 @@ int scr_cache_newest_ckpt(const struct scr_ctx *ctx, int below)
 int scr_cache_find(const struct scr_ctx *ctx, const char *name)
 {
     int found = -1;
-    for (SCR_HASH_EACH(e, scr_hash_get(ctx->ready, "READY"))) {
+    for (SCR_HASH_EACH(e, scr_hash_get(ctx->ready, state_keys[SCR_CACHE_READY]))) {
         int id = scr_hash_elem_key_int(e);
         struct scr_dataset d;
         if (id > found && scr_cache_dataset(ctx, id, &d, NULL) == SCR_OK &&
@@ -131,24 +169,68 @@ int scr_cache_find(const struct scr_ctx *ctx, const char *name)
     return found;
 }
 
+int scr_cache_open(struct scr_ctx *ctx, int id, const char *store, int node_local,
+                   char **dset_dir, struct scr_err *err)
+{
+    char *cache = scr_topo_cache_dir(ctx, store, node_local);
+    *dset_dir = cache ? scr_cache_dset_dir(cache, id) : NULL;
+    int rc = *dset_dir ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "dataset %d", id);
+    if (rc == SCR_OK)
+        rc = scr_place_make(&ctx->env, &ctx->place, store, node_local, err);
+    if (rc == SCR_OK)
+        rc = scr_cache_make(&ctx->env, cache, id, ctx->world.rank, err);
+    free(cache);
+    return rc;
+}
+
+void scr_cache_prune_all(struct scr_ctx *ctx, int id)
+{
+    for (int i = 0; i < ctx->descs.nstores; i++) {
+        const char *cache = ctx->cache_dirs ? ctx->cache_dirs[i] : NULL;
+        char *rank_dir = cache ? scr_cache_rank_dir(cache, id, ctx->world.rank) : NULL;
+        char *red = cache ? scr_cache_red_path(cache, id, "") : NULL;
+        if (rank_dir)
+            scr_dir_prune(ctx->env.sys, rank_dir, cache, NULL);
+        if (red)
+            scr_dir_prune(ctx->env.sys, red, cache, NULL);
+        free(rank_dir);
+        free(red);
+    }
+    scr_barrier_all(&ctx->world);
+}
+
 /* --- room --- */
 
-/* Datasets of another number of ranks are not whole here and keep their place: they are
- * what a run started with the right number would restart from. */
-static int in_store(const struct scr_ctx *ctx, int id, const char *store, int red_index)
+/* COUNT counts checkpoints: output leaves the cache by itself when it has reached the
+ * prefix. Datasets of another number of ranks keep their place: they are what a run
+ * started with the right number would restart from (invariant P5). */
+static int counts(const struct scr_ctx *ctx, int id, const char *store, int red_index)
 {
-    if (!scr_cache_is_ready(ctx, id))
-        return 0;
+    struct scr_dataset d;
     const scr_hash *desc = scr_filemap_get_desc(ctx->map, id, ctx->world.rank);
     const char *path = scr_hash_get_val(desc, "STORE");
     int index = -1;
     scr_hash_get_val_int(desc, "INDEX", &index);
-    if (path == NULL || strcmp(path, store) != 0)
+    if (!scr_cache_is_ready(ctx, id) || path == NULL || strcmp(path, store) != 0 ||
+        scr_cache_dataset(ctx, id, &d, NULL) != SCR_OK || !d.is_ckpt)
         return 0;
     return red_index < 0 || index == red_index;
 }
 
-/* Deletes the oldest datasets until fewer than limit are left (red_index < 0: of the
+/* An output whose flush failed before gets one more chance to reach the prefix. */
+static int evict_one_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    struct scr_dataset d;
+    int rc = scr_cache_dataset(ctx, id, &d, NULL);
+    int is_output = scr_or_all(&ctx->world, rc == SCR_OK && d.is_output);
+    rc = is_output ? scr_flush_if_needed_all(ctx, id, err) : SCR_OK;
+    if (rc != SCR_OK)
+        return rc;
+    scr_log(&ctx->log, SCR_LOG_INFO, "dataset %d leaves the cache", id);
+    return scr_cache_delete_all(ctx, id, err);
+}
+
+/* Deletes the oldest checkpoints until fewer than limit are left (red_index < 0: of the
  * store). */
 static int evict_to_all(struct scr_ctx *ctx, const char *store, int red_index,
                         int limit, struct scr_err *err)
@@ -156,48 +238,43 @@ static int evict_to_all(struct scr_ctx *ctx, const char *store, int red_index,
     int *ids = NULL, n = 0, have = 0;
     int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
     for (int i = 0; i < n; i++) {
-        ids[i] = scr_or_all(&ctx->world, in_store(ctx, ids[i], store, red_index))
-                     ? ids[i]
-                     : 0;
-        have += ids[i] != 0;
+        int in = scr_or_all(&ctx->world, counts(ctx, ids[i], store, red_index));
+        ids[i] = in ? ids[i] : 0;
+        have += in;
     }
     for (int i = 0; i < n && rc == SCR_OK && have >= limit; i++) {
         if (ids[i] == 0)
             continue;
-        scr_log(&ctx->log, SCR_LOG_INFO, "dataset %d leaves the cache", ids[i]);
-        rc = scr_cache_delete_all(ctx, ids[i], err);
+        rc = evict_one_all(ctx, ids[i], err);
         have--;
     }
     free(ids);
     return rc;
 }
 
-/* What could not be rebuilt at the start is kept until now: had this run died at once,
- * another start might have had more luck with the same files. */
-static int drop_lost_all(struct scr_ctx *ctx, struct scr_err *err)
+/* What could not be restored, or not be deleted, is kept until its room is needed:
+ * another start may have more luck with the same files. */
+static void drop_lost_all(struct scr_ctx *ctx)
 {
-    int *ids = NULL;
-    size_t n = 0;
-    int rc = scr_hash_list_int(scr_hash_get(ctx->ready, "LOST"), &ids, &n)
-                 ? SCR_OK
-                 : scr_fail(err, SCR_E_NOMEM, 0, "datasets beyond repair");
-    rc = scr_agree_all(&ctx->world, rc, err);
-    for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        rc = scr_cache_delete_all(ctx, ids[i], err);
-    free(ids);
-    return rc;
+    int id = 0, below = 0;
+    while ((id = scr_cache_newest(ctx, SCR_CACHE_LOST, below)) > 0) {
+        struct scr_err why = SCR_ERR_INIT;
+        if (scr_cache_delete_all(ctx, id, &why) != SCR_OK)
+            scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d is not deleted from cache: %s",
+                    id, why.text);
+        below = id;
+    }
 }
 
 int scr_cache_evict_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
                         struct scr_err *err)
 {
     const struct scr_store *store = &ctx->descs.store[red->store];
-    int rc = drop_lost_all(ctx, err);
-    if (rc != SCR_OK)
-        return rc;
+    drop_lost_all(ctx);
     /* A count of 0 keeps nothing between checkpoints; the one being written needs its
      * place. */
-    rc = evict_to_all(ctx, store->path, -1, store->count > 0 ? store->count : 1, err);
+    int rc =
+        evict_to_all(ctx, store->path, -1, store->count > 0 ? store->count : 1, err);
     if (rc == SCR_OK && red->count > 0)
         rc = evict_to_all(ctx, store->path, red->index, red->count, err);
     return rc;

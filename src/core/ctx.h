@@ -42,7 +42,6 @@ struct scr_output {
 struct scr_restart {
     int id; /* 0: none */
     char *name;
-    char *dset_dir;
     scr_hash *by_dest; /* destination under the prefix -> path, this rank's files */
     scr_hash *by_name; /* base name -> path; "" when ambiguous */
 };
@@ -57,17 +56,21 @@ struct scr_times {
 
 struct scr_ctx {
     struct scr_env env;
-    struct scr_log log;
+    struct scr_log log;       /* rank 0 speaks for all */
+    struct scr_log local_log; /* what only this rank sees: warnings, with its number */
+    char *local_who;
     enum scr_state state;
 
     struct scr_cfg *cfg;
+    int have_environ; /* cfg has taken the environment */
     struct scr_params prm;
     struct scr_descs descs;
 
     struct scr_comm world, node,
-        across;      /* across: ranks with the same index on their node */
-    int nodes;       /* number of nodes in the job */
-    char *node_name; /* this rank's node: virtual name or host name */
+        across;       /* across: ranks with the same index on their node */
+    int nodes;        /* number of nodes in the job */
+    char *vnode_name; /* virtual node, NULL on real ones */
+    char *node_name;  /* this rank's node: virtual name or host name */
     struct scr_place place;
 
     struct scr_prefix prefix;
@@ -78,10 +81,9 @@ struct scr_ctx {
     struct scr_set *sets; /* one per redundancy descriptor */
 
     scr_filemap *map; /* what this rank has in cache */
-    scr_hash *ready; /* READY/<id>: whole in cache; LOST/<id>: not restored; same on all
-                        ranks */
-    int last_id;     /* largest dataset id ever seen here */
-    int ckpt_id;     /* counter of checkpoints, survives restarts */
+    scr_hash *ready;  /* <state>/<id> of each dataset in cache, the same on all ranks */
+    int last_id;      /* largest dataset id ever seen here */
+    int ckpt_id;      /* counter of checkpoints, survives restarts */
 
     struct scr_output out;
     struct scr_restart restart;
@@ -125,46 +127,72 @@ int scr_route_dest(const struct scr_ctx *ctx, const char *name, char **dest,
                    struct scr_err *err);
 
 /* --- cache (cachectl.c) --- */
-/* Deletes a dataset from cache on all ranks: files, map entries, flush-file entry. */
-int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err);
-/* Deletes all datasets but keep (0: none kept) that any rank knows. */
-int scr_cache_purge_all(struct scr_ctx *ctx, struct scr_err *err);
-/* Makes room for one more dataset of red in its store. */
-int scr_cache_evict_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
-                        struct scr_err *err);
-/* Whether id is whole in cache; the newest such checkpoint below `below` (0: any), 0:
- * none. Local, but the same on all ranks. */
+enum scr_cache_state {
+    SCR_CACHE_READY,   /* whole */
+    SCR_CACHE_LOST,    /* not restored or not deleted: goes when room is needed */
+    SCR_CACHE_FOREIGN, /* of another number of ranks: kept for those */
+    SCR_CACHE_GONE
+};
+void scr_cache_set_state(struct scr_ctx *ctx, int id, enum scr_cache_state state);
+/* Largest id in that state below `below` (0: any); 0: none. */
+int scr_cache_newest(const struct scr_ctx *ctx, enum scr_cache_state state, int below);
+int scr_cache_newest_ckpt(const struct scr_ctx *ctx, int below); /* READY checkpoints */
 int scr_cache_is_ready(const struct scr_ctx *ctx, int id);
-int scr_cache_newest_ckpt(const struct scr_ctx *ctx, int below);
+/* READY dataset of that name with the largest id, -1: none. */
+int scr_cache_find(const struct scr_ctx *ctx, const char *name);
 /* Dataset view of id from this rank's map; SCR_E_NOENT if it has none. */
 int scr_cache_dataset(const struct scr_ctx *ctx, int id, struct scr_dataset *d,
                       struct scr_err *err);
-/* Finds the cached dataset of that name (largest id), -1: none. Same answer on all
- * ranks of a complete cache. */
-int scr_cache_find(const struct scr_ctx *ctx, const char *name);
+/* SCR_OK if every rank has that view: from then on each may act on its own. */
+int scr_cache_check_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+/* Makes this rank's directories of dataset id; *dset_dir is malloc'd. Local. */
+int scr_cache_open(struct scr_ctx *ctx, int id, const char *store, int node_local,
+                   char **dset_dir, struct scr_err *err);
+/* Removes what of them is empty. */
+void scr_cache_prune_all(struct scr_ctx *ctx, int id);
+/* Deletes a dataset from cache on all ranks: files, map entries, flush-file entry. */
+int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+/* Deletes all datasets that any rank knows. */
+int scr_cache_purge_all(struct scr_ctx *ctx, struct scr_err *err);
+/* Makes room for one more checkpoint of red in its store. */
+int scr_cache_evict_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
+                        struct scr_err *err);
 
 /* --- flush (flushctl.c) --- */
 int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err);
-/* Whether id is in cache and not on the prefix; asks the flush file on rank 0. */
-int scr_flush_needed_all(struct scr_ctx *ctx, int id, int *need, struct scr_err *err);
-/* Outputs not yet flushed, then (if newest) the newest checkpoint in cache. */
+/* The same unless the flush file says that it is on the prefix. */
+int scr_flush_if_needed_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+/* Outputs not yet flushed, then (if newest) the newest checkpoint in cache; the first
+ * error. */
 int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err);
-/* Notes id's locations in the flush file (rank 0 writes). */
-int scr_flush_mark_all(struct scr_ctx *ctx, int id, const scr_hash *dset, int on,
-                       int off, struct scr_err *err);
-int scr_flush_forget_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+/* Notes id's locations (SCR_LOC_*) in the flush file, or that it is gone; failing is a
+ * warning. */
+void scr_flush_mark_all(struct scr_ctx *ctx, int id, int on, int off);
+void scr_flush_forget_all(struct scr_ctx *ctx, int id);
 
-/* --- restart (restart.c) --- */
-/* Brings what is in cache back to life and picks the checkpoint to restart from. */
-int scr_restart_init_all(struct scr_ctx *ctx, struct scr_err *err);
+/* --- restart (revive.c, fetchctl.c, restart.c) --- */
+/* At a start: rebuilds what is in cache, learns the ids in use, flushes what is
+ * overdue. */
+int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err);
+/* Dataset id into the cache, protected there. */
+int scr_fetch_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+/* The current or newest complete checkpoint with an id above `above` and below
+ * ctx->tried_below that can be fetched; failing ones are told and passed over. *id = 0:
+ * none. */
+int scr_fetch_newest_all(struct scr_ctx *ctx, int above, int *id, struct scr_err *err);
 /* Loads the newest checkpoint with an id below ctx->tried_below, from cache, else from
  * the prefix. Finding none is success. */
 int scr_restart_find_all(struct scr_ctx *ctx, struct scr_err *err);
+/* Loads this one, from cache, else (unless SCR_FETCH=0) from the prefix. */
+int scr_restart_load_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 int scr_have_restart_all(struct scr_ctx *ctx, int *flag, char *name,
                          struct scr_err *err);
 int scr_start_restart_all(struct scr_ctx *ctx, char *name, struct scr_err *err);
 int scr_complete_restart_all(struct scr_ctx *ctx, int valid, struct scr_err *err);
 void scr_restart_fini(struct scr_restart *r);
+/* CURRENT=name if the index lists it under this id. */
+int scr_note_current_all(struct scr_ctx *ctx, int id, const char *name,
+                         struct scr_err *err);
 
 /* --- policy (policy.c) --- */
 int scr_need_checkpoint_all(struct scr_ctx *ctx, int *flag, struct scr_err *err);

@@ -25,11 +25,21 @@ static int edit_mark(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "flush file, dataset %d", m->id);
 }
 
-int scr_flush_mark_all(struct scr_ctx *ctx, int id, const scr_hash *dset, int on,
-                       int off, struct scr_err *err)
+/* The flush file tells commands what to save when the job has died. That it cannot be
+ * written is no reason to give up a dataset. */
+static void warn_unmarked(const struct scr_ctx *ctx, int id, const struct scr_err *why)
 {
-    struct mark m = { id, dset, on, off };
-    return scr_edit_state_all(ctx, "flush.scr", edit_mark, &m, err);
+    scr_log(&ctx->log, SCR_LOG_WARN, "commands are not told where dataset %d is: %s",
+            id, why->text);
+}
+
+void scr_flush_mark_all(struct scr_ctx *ctx, int id, int on, int off)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    struct mark m = { id, scr_filemap_get_dataset(ctx->map, id, ctx->world.rank), on,
+                      off };
+    if (scr_edit_state_all(ctx, "flush.scr", edit_mark, &m, &why) != SCR_OK)
+        warn_unmarked(ctx, id, &why);
 }
 
 static int edit_forget(scr_hash *h, void *arg, int *changed, struct scr_err *err)
@@ -42,24 +52,26 @@ static int edit_forget(scr_hash *h, void *arg, int *changed, struct scr_err *err
     return SCR_OK;
 }
 
-int scr_flush_forget_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+void scr_flush_forget_all(struct scr_ctx *ctx, int id)
 {
-    return scr_edit_state_all(ctx, "flush.scr", edit_forget, &id, err);
+    struct scr_err why = SCR_ERR_INIT;
+    if (scr_edit_state_all(ctx, "flush.scr", edit_forget, &id, &why) != SCR_OK)
+        warn_unmarked(ctx, id, &why);
 }
 
-int scr_flush_needed_all(struct scr_ctx *ctx, int id, int *need, struct scr_err *err)
+/* Whether id is not known to be on the prefix; a flush file that cannot be read knows
+ * nothing. */
+static int is_unflushed_all(struct scr_ctx *ctx, int id)
 {
-    int rc = SCR_OK, answer = 0;
+    int answer = 0;
     if (ctx->world.rank == 0) {
         scr_hash *h = scr_hash_new();
-        rc = scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", h, err);
-        if (rc == SCR_OK)
-            answer = (scr_flush_get_location(h, id) & SCR_LOC_PFS) == 0;
+        answer = scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", h, NULL) !=
+                     SCR_OK ||
+                 (scr_flush_get_location(h, id) & SCR_LOC_PFS) == 0;
         scr_hash_delete(h);
     }
-    rc = scr_agree_all(&ctx->world, rc, err);
-    *need = scr_or_all(&ctx->world, answer);
-    return rc;
+    return scr_or_all(&ctx->world, answer);
 }
 
 int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
@@ -69,48 +81,50 @@ int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
                                .buf = (size_t)ctx->prm.file_buf_size,
                                .crc = ctx->prm.crc_on_flush };
     uint64_t bytes = 0;
-    int rc = scr_flush_mark_all(ctx, id, dset, SCR_LOC_CACHE | SCR_LOC_SYNC_FLUSHING, 0,
-                                err);
-    if (rc != SCR_OK)
-        return rc;
+    scr_flush_mark_all(ctx, id, SCR_LOC_CACHE | SCR_LOC_SYNC_FLUSHING, 0);
     scr_phase_all(ctx, "flush", id);
     double start = scr_now_mono();
     SCR_EVENT(ctx, .event = "FLUSH_START", .dset = id);
-    rc = scr_flush_all(&ctx->env, &ctx->world, &ctx->prefix, &o, id, dset, ctx->map,
-                       &bytes, err);
+    int rc = scr_flush_all(&ctx->env, &ctx->world, &ctx->prefix, &o, id, dset, ctx->map,
+                           &bytes, err);
     SCR_EVENT(ctx, .event = rc == SCR_OK ? "FLUSH_SUCCESS" : "FLUSH_FAIL", .dset = id,
               .bytes = (int64_t)bytes, .secs = scr_now_mono() - start,
               .note = rc == SCR_OK || err == NULL ? NULL : err->text);
-    int done = rc == SCR_OK ? SCR_LOC_PFS : 0;
-    int rc2 = scr_flush_mark_all(ctx, id, dset, done, SCR_LOC_SYNC_FLUSHING,
-                                 rc == SCR_OK ? err : NULL);
-    return rc != SCR_OK ? rc : rc2;
+    scr_flush_mark_all(ctx, id, rc == SCR_OK ? SCR_LOC_PFS : 0, SCR_LOC_SYNC_FLUSHING);
+    return rc;
 }
 
-static int flush_if_needed_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+int scr_flush_if_needed_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
-    int need = 0;
-    int rc = scr_flush_needed_all(ctx, id, &need, err);
-    return rc == SCR_OK && need ? scr_flush_dataset_all(ctx, id, err) : rc;
+    return is_unflushed_all(ctx, id) ? scr_flush_dataset_all(ctx, id, err) : SCR_OK;
 }
 
+/* An output in cache goes to the prefix; if that is all it is, it leaves the cache. */
+static int flush_output_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    struct scr_dataset d;
+    if (!scr_cache_is_ready(ctx, id) ||
+        scr_cache_dataset(ctx, id, &d, NULL) != SCR_OK || !d.is_output)
+        return SCR_OK;
+    int keep = d.is_ckpt;
+    int rc = scr_flush_if_needed_all(ctx, id, err);
+    return rc == SCR_OK && !keep ? scr_cache_delete_all(ctx, id, err) : rc;
+}
+
+/* One that fails does not keep the others, least of all the newest checkpoint. */
 int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err)
 {
     int *ids = NULL, n = 0;
     int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
-    for (int i = 0; i < n && rc == SCR_OK; i++) {
-        struct scr_dataset d;
-        if (!scr_cache_is_ready(ctx, ids[i]) ||
-            scr_cache_dataset(ctx, ids[i], &d, NULL) != SCR_OK || !d.is_output)
-            continue;
-        int keep = d.is_ckpt;
-        rc = flush_if_needed_all(ctx, ids[i], err);
-        if (rc == SCR_OK && !keep)
-            rc = scr_cache_delete_all(ctx, ids[i], err);
+    for (int i = 0; i < n; i++) {
+        int one = flush_output_all(ctx, ids[i], rc == SCR_OK ? err : NULL);
+        rc = rc == SCR_OK ? one : rc;
     }
     int id = scr_cache_newest_ckpt(ctx, 0);
-    if (rc == SCR_OK && newest && id > 0)
-        rc = flush_if_needed_all(ctx, id, err);
+    if (newest && id > 0) {
+        int one = scr_flush_if_needed_all(ctx, id, rc == SCR_OK ? err : NULL);
+        rc = rc == SCR_OK ? one : rc;
+    }
     free(ids);
     return rc;
 }

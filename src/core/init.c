@@ -16,16 +16,15 @@ struct scr_ctx *scr_ctx_new(void)
     if (ctx == NULL)
         return NULL;
     ctx->env.sys = &scr_sys_posix;
-    ctx->env.log = &ctx->log;
-    ctx->log.who = "SCR";
+    ctx->env.log = &ctx->local_log;
+    ctx->log.who = ctx->local_log.who = "SCR";
     ctx->state = SCR_STATE_NEW;
     ctx->world = ctx->node = ctx->across = (struct scr_comm)SCR_COMM_INIT;
     ctx->cntl.jnl_fd = -1;
     ctx->cfg = scr_cfg_new();
     ctx->map = scr_filemap_new();
     ctx->ready = scr_hash_new();
-    if (ctx->cfg == NULL || ctx->map == NULL || ctx->ready == NULL ||
-        scr_cfg_set_environ(ctx->cfg, scr_cfg_process_environ(), NULL) != SCR_OK) {
+    if (ctx->cfg == NULL || ctx->map == NULL || ctx->ready == NULL) {
         scr_ctx_free(ctx);
         return NULL;
     }
@@ -45,11 +44,23 @@ void scr_ctx_free(struct scr_ctx *ctx)
     scr_hash_delete(ctx->ready);
     scr_cfg_free(ctx->cfg);
     free(ctx->prefix_real);
+    free(ctx->local_who);
     scr_comm_free(&ctx->world);
     free(ctx);
 }
 
 /* --- configuration --- */
+
+/* The environment is taken once, the files are read again each time: their place may
+ * have changed. */
+static int load_config(struct scr_ctx *ctx, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    if (!ctx->have_environ)
+        rc = scr_cfg_set_environ(ctx->cfg, scr_cfg_process_environ(), err);
+    ctx->have_environ = 1;
+    return rc == SCR_OK ? scr_cfg_load(&ctx->env, ctx->cfg, err) : rc;
+}
 
 /* Rank 0 reads environment and files; everybody continues with what rank 0 found. */
 static int share_config_all(struct scr_ctx *ctx, struct scr_err *err)
@@ -57,7 +68,7 @@ static int share_config_all(struct scr_ctx *ctx, struct scr_err *err)
     scr_hash *packed = scr_hash_new();
     int rc = packed ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "configuration");
     if (rc == SCR_OK && ctx->world.rank == 0) {
-        rc = scr_cfg_load(&ctx->env, ctx->cfg, err);
+        rc = load_config(ctx, err);
         if (rc == SCR_OK)
             rc = scr_cfg_pack(ctx->cfg, packed, err);
     }
@@ -115,6 +126,7 @@ static int read_config_all(struct scr_ctx *ctx, struct scr_err *err)
     rc = scr_cfg_params(ctx->cfg, &ctx->prm, err);
     if (rc == SCR_OK) {
         ctx->log.level = ctx->prm.debug;
+        ctx->local_log.level = ctx->world.rank == 0 ? ctx->prm.debug : SCR_LOG_WARN;
         apply_global_restart(&ctx->prm);
         if (!ctx->prm.enable)
             rc =
@@ -135,7 +147,7 @@ static int query_all(struct scr_ctx *ctx, const struct scr_comm *comm, const cha
     int rc = SCR_OK;
     if (comm->rank == 0) {
         if (ctx->state == SCR_STATE_NEW)
-            rc = scr_cfg_load(&ctx->env, ctx->cfg, err);
+            rc = load_config(ctx, err);
         if (rc == SCR_OK)
             rc = scr_cfg_app(ctx->cfg, text, reply, err);
     }
@@ -303,7 +315,9 @@ static int start_all(struct scr_ctx *ctx, struct scr_err *err)
     if (rc == SCR_OK)
         rc = scr_halt_init_all(ctx, err);
     if (rc == SCR_OK && !(ctx->halt && ctx->prm.halt_enabled))
-        rc = scr_restart_init_all(ctx, err);
+        rc = scr_cache_revive_all(ctx, err);
+    if (rc == SCR_OK && !(ctx->halt && ctx->prm.halt_enabled))
+        rc = scr_restart_find_all(ctx, err);
     return rc;
 }
 
@@ -313,6 +327,9 @@ int scr_init_all(struct scr_ctx *ctx, MPI_Comm comm, struct scr_err *err)
     if (rc != SCR_OK)
         return rc;
     ctx->log.quiet = ctx->world.rank != 0;
+    ctx->local_who = scr_asprintf("SCR: rank %d", ctx->world.rank);
+    if (ctx->local_who != NULL)
+        ctx->local_log.who = ctx->local_who;
     rc = start_all(ctx, err);
     if (rc == SCR_E_DISABLED)
         ctx->state = SCR_STATE_DISABLED;

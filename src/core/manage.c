@@ -9,24 +9,44 @@
 #include "core/ctx.h"
 #include "par/distribute.h"
 
-/* Id of the dataset in the index (rank 0 reads) and in cache; 0 where it is not. */
-static int look_up_all(struct scr_ctx *ctx, const char *call, const char *name,
-                       int *listed, int *cached, struct scr_err *err)
+/* A dataset by its name, where it is and what it can be used for. */
+struct found {
+    int listed;  /* id in the index, 0: not there */
+    int cached;  /* id in cache, 0: not there */
+    int is_ckpt; /* the listed one is a complete checkpoint */
+    int ckpt;    /* its place in the count of checkpoints */
+};
+
+static int look_up(struct scr_ctx *ctx, const char *name, struct found *f,
+                   struct scr_err *err)
 {
+    struct scr_index_entry e;
+    scr_hash *index = scr_hash_new();
+    int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
+    int id = rc == SCR_OK ? scr_index_find(index, name) : -1;
+    if (id > 0 && scr_index_get(index, id, &e, NULL) == SCR_OK) {
+        f->listed = id;
+        f->is_ckpt = e.dset.is_ckpt && e.complete;
+        f->ckpt = e.dset.ckpt;
+    }
+    scr_hash_delete(index);
+    return rc;
+}
+
+static int look_up_all(struct scr_ctx *ctx, const char *call, const char *name,
+                       struct found *f, struct scr_err *err)
+{
+    memset(f, 0, sizeof *f);
     int rc = scr_check_name_all(ctx, call, name, 0, err);
     if (rc != SCR_OK)
         return rc;
-    int found = 0;
-    if (ctx->world.rank == 0) {
-        scr_hash *index = scr_hash_new();
-        rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
-        found = rc == SCR_OK ? scr_index_find(index, name) : 0;
-        scr_hash_delete(index);
-    }
+    if (ctx->world.rank == 0)
+        rc = look_up(ctx, name, f, err);
     rc = scr_agree_all(&ctx->world, rc, err);
-    *listed = (int)scr_max_all(&ctx->world, found > 0 ? found : 0);
-    *cached = scr_cache_find(ctx, name);
-    *cached = *cached > 0 ? *cached : 0;
+    if (rc == SCR_OK)
+        rc = scr_bcast_bytes_all(&ctx->world, 0, f, sizeof *f, err);
+    int cached = scr_cache_find(ctx, name);
+    f->cached = cached > 0 ? cached : 0;
     return rc;
 }
 
@@ -41,13 +61,6 @@ static int unknown(const char *call, const char *name, const struct scr_ctx *ctx
 
 /* --- current --- */
 
-static int edit_current(scr_hash *index, void *arg, int *changed, struct scr_err *err)
-{
-    int rc = scr_index_set_current(index, arg);
-    *changed = rc == SCR_OK;
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "current %s", (const char *)arg);
-}
-
 static int drop_newer_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     int *ids = NULL, n = 0;
@@ -59,21 +72,35 @@ static int drop_newer_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc;
 }
 
+/* Of two datasets of one name the newer one is meant. */
+static int can_be_current(const struct scr_ctx *ctx, const struct found *f, int id)
+{
+    struct scr_dataset d;
+    if (id == f->cached)
+        return scr_cache_dataset(ctx, id, &d, NULL) == SCR_OK && d.is_ckpt;
+    return f->is_ckpt;
+}
+
 int scr_current_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
 {
-    int listed = 0, cached = 0;
-    int rc = look_up_all(ctx, "SCR_Current", name, &listed, &cached, err);
+    struct found f;
+    int rc = look_up_all(ctx, "SCR_Current", name, &f, err);
     if (rc != SCR_OK)
         return rc;
-    int id = listed > 0 ? listed : cached;
+    int id = f.listed > f.cached ? f.listed : f.cached;
     if (id == 0)
         return unknown("SCR_Current", name, ctx, err);
-    if (listed > 0)
-        rc = scr_edit_index_all(ctx, edit_current, (void *)(uintptr_t)name, err);
+    if (!can_be_current(ctx, &f, id))
+        return scr_fail(err, SCR_E_ARG, 0,
+                        "SCR_Current: dataset %s is no complete checkpoint", name);
+    rc = scr_note_current_all(ctx, id, name, err);
     if (rc == SCR_OK)
         rc = drop_newer_all(ctx, id, err);
+    if (rc != SCR_OK)
+        return rc;
     ctx->tried_below = id + 1;
-    return rc == SCR_OK ? scr_restart_find_all(ctx, err) : rc;
+    ctx->ckpt_id = id == f.listed && f.ckpt > 0 ? f.ckpt : ctx->ckpt_id;
+    return scr_restart_load_all(ctx, id, err);
 }
 
 /* --- delete --- */
@@ -148,14 +175,16 @@ static int edit_remove(scr_hash *index, void *arg, int *changed, struct scr_err 
 }
 
 /* Not complete any more, then the files, then the records: a death in between never
- * leaves an entry that promises files that are gone. */
+ * leaves an entry that promises files that are gone (invariant P3). */
 static int delete_prefix_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     scr_hash *send = scr_hash_new(), *share = scr_hash_new();
     int rc = scr_edit_index_all(ctx, edit_incomplete, &id, err);
     if (rc == SCR_OK) {
-        if (ctx->world.rank == 0)
-            rc = share_out(ctx, id, send, err);
+        if (ctx->world.rank == 0) {
+            rc = scr_prefix_summary_remove(&ctx->env, &ctx->prefix, id, err);
+            rc = rc == SCR_OK ? share_out(ctx, id, send, err) : rc;
+        }
         rc = scr_agree_all(&ctx->world, rc, err);
     }
     if (rc == SCR_OK)
@@ -174,27 +203,22 @@ static int delete_prefix_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc;
 }
 
-/* A checkpoint waiting to be read may be among what was deleted. */
-static int refresh_restart_all(struct scr_ctx *ctx, int gone, struct scr_err *err)
-{
-    return ctx->restart.id == gone && gone > 0 ? scr_restart_find_all(ctx, err)
-                                               : SCR_OK;
-}
-
 int scr_delete_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
 {
-    int listed = 0, cached = 0;
-    int rc = look_up_all(ctx, "SCR_Delete", name, &listed, &cached, err);
+    struct found f;
+    int rc = look_up_all(ctx, "SCR_Delete", name, &f, err);
     if (rc != SCR_OK)
         return rc;
-    if (listed == 0 && cached == 0)
+    if (f.listed == 0 && f.cached == 0)
         return unknown("SCR_Delete", name, ctx, err);
-    if (cached > 0)
-        rc = scr_cache_delete_all(ctx, cached, err);
-    if (rc == SCR_OK && listed > 0)
-        rc = delete_prefix_all(ctx, listed, err);
-    if (rc == SCR_OK)
-        rc = refresh_restart_all(ctx, cached > 0 ? cached : listed, err);
+    int offered = ctx->restart.id;
+    if (f.cached > 0)
+        rc = scr_cache_delete_all(ctx, f.cached, err);
+    if (rc == SCR_OK && f.listed > 0)
+        rc = delete_prefix_all(ctx, f.listed, err);
+    /* If it was the one to restart from, another takes its place. */
+    if (rc == SCR_OK && offered > 0 && (offered == f.cached || offered == f.listed))
+        rc = scr_restart_find_all(ctx, err);
     return rc;
 }
 
@@ -202,11 +226,11 @@ int scr_delete_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
 
 int scr_drop_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
 {
-    int listed = 0, cached = 0;
-    int rc = look_up_all(ctx, "SCR_Drop", name, &listed, &cached, err);
+    struct found f;
+    int rc = look_up_all(ctx, "SCR_Drop", name, &f, err);
     if (rc != SCR_OK)
         return rc;
-    if (listed == 0)
+    if (f.listed == 0)
         return unknown("SCR_Drop", name, ctx, err);
-    return scr_edit_index_all(ctx, edit_remove, &listed, err);
+    return scr_edit_index_all(ctx, edit_remove, &f.listed, err);
 }

@@ -116,7 +116,7 @@ int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
         return rc;
     double now = scr_now_mono();
     rc = scr_agree_all(&ctx->world, open_output(ctx, name, flags, err), err);
-    if (rc == SCR_OK)
+    if (rc == SCR_OK && ctx->out.is_ckpt)
         rc = scr_cache_evict_all(ctx, ctx->out.red, err);
     if (rc != SCR_OK) {
         scr_output_fini(&ctx->out);
@@ -244,7 +244,7 @@ int scr_protect_dataset_all(struct scr_ctx *ctx, const struct scr_reddesc *red, 
     if (rc == SCR_OK)
         rc = scr_agree_all(&ctx->world,
                            scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err), err);
-    return rc;
+    return rc == SCR_OK ? scr_cache_check_all(ctx, id, err) : rc;
 }
 
 static int seal_and_protect_all(struct scr_ctx *ctx, int valid, scr_hash *dset,
@@ -267,14 +267,10 @@ static int seal_and_protect_all(struct scr_ctx *ctx, int valid, scr_hash *dset,
                                  dset, err);
     if (rc != SCR_OK)
         return rc;
-    scr_hash_set_kv_int(ctx->ready, "READY", ctx->out.id);
+    scr_cache_set_state(ctx, ctx->out.id, SCR_CACHE_READY);
     SCR_EVENT(ctx, .event = "ENCODE", .dset = ctx->out.id, .bytes = (int64_t)bytes,
               .files = (int64_t)files, .secs = scr_now_mono() - start);
-    /* Whole as it is, the dataset is not given up for a line in a state file. */
-    struct scr_err mark = SCR_ERR_INIT;
-    if (scr_flush_mark_all(ctx, ctx->out.id, dset, SCR_LOC_CACHE, 0, &mark) != SCR_OK)
-        scr_log(&ctx->log, SCR_LOG_WARN, "commands will not find dataset %d: %s",
-                ctx->out.id, mark.text);
+    scr_flush_mark_all(ctx, ctx->out.id, SCR_LOC_CACHE, 0);
     return SCR_OK;
 }
 
@@ -289,8 +285,14 @@ static int flush_due_all(struct scr_ctx *ctx, const struct scr_output *out,
         return SCR_OK;
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_flush_dataset_all(ctx, out->id, &why);
+    if (rc == SCR_OK && !out->is_ckpt) {
+        struct scr_err left = SCR_ERR_INIT;
+        if (scr_cache_delete_all(ctx, out->id, &left) != SCR_OK)
+            scr_log(&ctx->log, SCR_LOG_WARN, "%s stays in cache: %s", out->name,
+                    left.text);
+    }
     if (rc == SCR_OK)
-        return out->is_ckpt ? SCR_OK : scr_cache_delete_all(ctx, out->id, err);
+        return SCR_OK;
     if (out->is_output)
         return scr_fail(err, rc, 0, "%s", why.text);
     scr_log(&ctx->log, SCR_LOG_WARN, "flush of %s failed, it stays in cache: %s",

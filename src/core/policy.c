@@ -12,21 +12,46 @@
 
 struct halt_edit {
     const struct scr_params *prm;
-    int at_start;       /* 1: fill an empty file with what the job was started with */
+    int at_start;       /* 1: a reason left by an earlier allocation is forgotten */
     int count;          /* 1: one checkpoint more was completed */
     const char *record; /* ExitReason to write, NULL: none */
     int due;            /* result */
     char *why;          /* result, malloc'd */
 };
 
-/* scr_halt's settings win over the job's: only a file without any takes the job's. */
-static int take_job_settings(const struct halt_edit *e, struct scr_halt *h)
+/* Which job a recorded reason stops: a chain of jobs is not stopped by its first. What
+ * scr_halt writes has no job and stops every one. */
+#define EXIT_JOB "ExitJobId"
+
+static int forget_old_reason(const struct halt_edit *e, scr_hash *file)
 {
-    if (!e->at_start || e->prm->halt_seconds <= 0)
+    const char *job = scr_hash_get_val(file, EXIT_JOB);
+    if (!e->at_start || job == NULL || strcmp(job, e->prm->job_id) == 0)
         return 0;
-    h->halt_seconds = (int64_t)e->prm->halt_seconds;
-    if (e->prm->end_time > 0)
-        h->exit_before = (int64_t)e->prm->end_time;
+    scr_hash_unset(file, EXIT_JOB);
+    scr_hash_unset(file, "ExitReason");
+    return 1;
+}
+
+/* The conditions of the file and those of this job, which are not written there: the
+ * end of its allocation, and SCR_HALT_SECONDS unless scr_halt set it. */
+static int is_due(const struct halt_edit *e, const struct scr_halt *in_file, char **why)
+{
+    struct scr_halt h = *in_file;
+    int64_t end = (int64_t)e->prm->end_time;
+    if (h.halt_seconds < 0)
+        h.halt_seconds = (int64_t)e->prm->halt_seconds;
+    if (h.halt_seconds > 0 && end > 0 && (h.exit_before < 0 || end < h.exit_before))
+        h.exit_before = end;
+    return scr_halt_due(&h, (int64_t)time(NULL), why);
+}
+
+static int record_reason(const struct halt_edit *e, scr_hash *file)
+{
+    if (e->record == NULL || scr_hash_get_val(file, "ExitReason") != NULL)
+        return 0;
+    scr_hash_set_val(file, "ExitReason", e->record);
+    scr_hash_set_val(file, EXIT_JOB, e->prm->job_id);
     return 1;
 }
 
@@ -34,22 +59,44 @@ static int edit_halt(scr_hash *file, void *arg, int *changed, struct scr_err *er
 {
     struct halt_edit *e = arg;
     struct scr_halt h;
-    int empty = scr_hash_size(file) == 0;
+    *changed = forget_old_reason(e, file);
     int rc = scr_halt_get(file, &h, err);
     if (rc != SCR_OK)
         return rc;
-    if (empty)
-        *changed = take_job_settings(e, &h);
     if (e->count && h.checkpoints_left > 0) {
         h.checkpoints_left--;
+        scr_hash_set_val_i64(file, "CheckpointsLeft", h.checkpoints_left);
         *changed = 1;
     }
-    e->due = scr_halt_due(&h, (int64_t)time(NULL), &e->why);
-    if (e->record && h.reason == NULL) {
-        h.reason = e->record;
+    e->due = is_due(e, &h, &e->why);
+    if (record_reason(e, file))
         *changed = 1;
-    }
-    return *changed ? scr_halt_set(file, &h) : SCR_OK;
+    return SCR_OK;
+}
+
+/* Looks without changing anything: no lock, no write, often. A damaged file is mended
+ * when the next checkpoint is counted. */
+static int look_at_halt(struct scr_ctx *ctx, struct halt_edit *e, struct scr_err *err)
+{
+    scr_hash *file = scr_hash_new();
+    int changed;
+    int rc = scr_prefix_state_read(&ctx->env, &ctx->prefix, "halt.scr", file, err);
+    if (rc == SCR_OK)
+        rc = edit_halt(file, e, &changed, err);
+    scr_hash_delete(file);
+    if (rc != SCR_E_CORRUPT)
+        return rc;
+    scr_err_clear(err);
+    return SCR_OK;
+}
+
+static int share_due_all(struct scr_ctx *ctx, struct halt_edit *e, int rc,
+                         struct scr_err *err)
+{
+    e->due = scr_or_all(&ctx->world, e->due);
+    if (rc == SCR_OK && e->due)
+        rc = scr_bcast_str_all(&ctx->world, 0, &e->why, err);
+    return rc;
 }
 
 /* Runs the edit; due and why (malloc'd, may be NULL) come out on every rank. */
@@ -57,10 +104,7 @@ static int halt_all(struct scr_ctx *ctx, struct halt_edit *e, struct scr_err *er
 {
     e->prm = &ctx->prm;
     int rc = scr_edit_state_all(ctx, "halt.scr", edit_halt, e, err);
-    e->due = scr_or_all(&ctx->world, e->due);
-    if (rc == SCR_OK && e->due)
-        rc = scr_bcast_str_all(&ctx->world, 0, &e->why, err);
-    return rc;
+    return share_due_all(ctx, e, rc, err);
 }
 
 int scr_halt_init_all(struct scr_ctx *ctx, struct scr_err *err)
@@ -115,9 +159,16 @@ static int check_flag_all(struct scr_ctx *ctx, const char *call, const int *flag
 /* Asks the halt file again unless a condition was due before. */
 static int halt_due_all(struct scr_ctx *ctx, int *due, struct scr_err *err)
 {
-    struct halt_edit e = { 0 };
-    int rc = ctx->halt ? SCR_OK : halt_all(ctx, &e, err);
-    *due = ctx->halt || e.due;
+    struct halt_edit e = { .prm = &ctx->prm };
+    int rc = SCR_OK;
+    *due = ctx->halt;
+    if (ctx->halt)
+        return rc;
+    if (ctx->world.rank == 0)
+        rc = look_at_halt(ctx, &e, err);
+    rc = scr_agree_all(&ctx->world, rc, err);
+    rc = share_due_all(ctx, &e, rc, err);
+    *due = e.due;
     free(e.why);
     return rc;
 }

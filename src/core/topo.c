@@ -48,6 +48,22 @@ static int vnode_pick(const char *text, int local, int nlocal, char **name,
     return rc;
 }
 
+/* A name for the node that no other node of the job has: virtual ones of several hosts
+ * may be called alike. */
+static int name_vnode(struct scr_ctx *ctx, const char *host,
+                      const struct scr_comm *on_host, struct scr_err *err)
+{
+    int rc = vnode_pick(ctx->prm.vnodes, on_host->rank, on_host->size, &ctx->vnode_name,
+                        err);
+    if (rc != SCR_OK)
+        return rc;
+    ctx->place.vnode = ctx->vnode_name;
+    ctx->node_name = on_host->size == ctx->world.size
+                         ? scr_strdup(ctx->vnode_name)
+                         : scr_asprintf("%s/%s", host, ctx->vnode_name);
+    return ctx->node_name ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "virtual nodes");
+}
+
 static int name_node_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     char *host = NULL;
@@ -59,13 +75,9 @@ static int name_node_all(struct scr_ctx *ctx, struct scr_err *err)
     struct scr_comm on_host = SCR_COMM_INIT;
     if (rc == SCR_OK)
         rc = scr_comm_split_str_all(&ctx->world, host, &on_host, err);
-    if (rc == SCR_OK) {
-        rc = vnode_pick(ctx->prm.vnodes, on_host.rank, on_host.size, &ctx->node_name,
-                        err);
-        rc = scr_agree_all(&ctx->world, rc, err);
-        ctx->place.vnode = ctx->node_name;
-        scr_comm_free(&on_host);
-    }
+    if (rc == SCR_OK)
+        rc = scr_agree_all(&ctx->world, name_vnode(ctx, host, &on_host, err), err);
+    scr_comm_free(&on_host);
     free(host);
     return rc;
 }
@@ -77,7 +89,7 @@ static int make_comms_all(struct scr_ctx *ctx, struct scr_err *err)
         rc = scr_comm_split_all(&ctx->world, ctx->node.rank, ctx->world.rank,
                                 &ctx->across, err);
     if (rc == SCR_OK)
-        ctx->nodes = (int)scr_sum_all(&ctx->world, ctx->node.rank == 0);
+        ctx->nodes = (int)scr_max_all(&ctx->world, ctx->across.size);
     return rc;
 }
 
@@ -248,9 +260,10 @@ void scr_topo_fini(struct scr_ctx *ctx)
     free(ctx->cache_dirs);
     free(ctx->cntl_dir);
     free(ctx->node_name);
+    free(ctx->vnode_name);
     scr_comm_free(&ctx->across);
     scr_comm_free(&ctx->node);
     ctx->sets = NULL;
     ctx->cache_dirs = NULL;
-    ctx->cntl_dir = ctx->node_name = NULL;
+    ctx->cntl_dir = ctx->node_name = ctx->vnode_name = NULL;
 }

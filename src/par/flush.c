@@ -213,15 +213,17 @@ struct index_edit {
     const scr_hash *dset;
     int id, complete;
     int replaces; /* files of an older dataset of this name may be overwritten */
+    int replaced; /* result: id of that dataset, 0: none */
 };
 
 /* Before: the entry is there, incomplete; nothing leads to a dataset whose files go. */
-static void open_entry(scr_hash *index, const struct index_edit *e, const char *name)
+static void open_entry(scr_hash *index, struct index_edit *e, const char *name)
 {
     int old = scr_index_find(index, name);
     const char *current = scr_index_get_current(index);
     if (old < 0 || (old != e->id && !e->replaces))
         return;
+    e->replaced = old != e->id ? old : 0;
     if (old != e->id)
         scr_hash_set_val_i64(scr_hash_getf(index, "DSET %d", old), "COMPLETE", 0);
     if (current != NULL && strcmp(current, name) == 0)
@@ -230,7 +232,7 @@ static void open_entry(scr_hash *index, const struct index_edit *e, const char *
 
 static int edit_index(scr_hash *index, void *arg, int *changed, struct scr_err *err)
 {
-    const struct index_edit *e = arg;
+    struct index_edit *e = arg;
     struct scr_dataset d;
     int rc = scr_dataset_get(e->dset, &d, err);
     if (rc != SCR_OK)
@@ -238,7 +240,10 @@ static int edit_index(scr_hash *index, void *arg, int *changed, struct scr_err *
     if (!e->complete)
         open_entry(index, e, d.name);
     rc = scr_index_add(index, e->dset, e->complete, time(NULL));
-    if (rc == SCR_OK && e->complete && d.is_ckpt)
+    /* A late flush of an older checkpoint does not take the job back to it. */
+    const char *current = scr_index_get_current(index);
+    int newer = current == NULL || scr_index_find(index, current) < e->id;
+    if (rc == SCR_OK && e->complete && d.is_ckpt && newer)
         rc = scr_index_set_current(index, d.name);
     *changed = 1;
     return rc == SCR_OK ? rc
@@ -251,24 +256,23 @@ static int write_index(const struct flush *f, const scr_hash *dset, int complete
     struct index_edit e = {
         .dset = dset, .id = f->id, .complete = complete, .replaces = replaces
     };
-    return scr_prefix_index_update(f->env, f->prefix, edit_index, &e, err);
+    int rc = scr_prefix_index_update(f->env, f->prefix, edit_index, &e, err);
+    if (rc == SCR_OK && e.replaced > 0)
+        rc = scr_prefix_summary_remove(f->env, f->prefix, e.replaced, err);
+    return rc;
 }
 
 /* The dataset's directory, without the summary that would call it complete. */
 static int open_dset_dir(const struct flush *f, struct scr_err *err)
 {
     char *dir = scr_prefix_dset_dir(f->prefix, f->id);
-    char *summary = dir ? scr_path_join(dir, "summary.scr") : NULL;
-    int rc = summary ? SCR_OK : no_memory(f, err);
+    int rc = dir ? SCR_OK : no_memory(f, err);
     if (rc == SCR_OK)
         rc = scr_dir_make(f->env->sys, dir, DIR_MODE, err);
     if (rc == SCR_OK)
         rc = scr_dir_sync(f->env->sys, f->prefix->scr, err);
     if (rc == SCR_OK)
-        rc = scr_file_remove(f->env->sys, summary, err);
-    if (rc == SCR_OK)
-        rc = scr_dir_sync(f->env->sys, dir, err);
-    free(summary);
+        rc = scr_prefix_summary_remove(f->env, f->prefix, f->id, err);
     free(dir);
     return rc;
 }

@@ -123,17 +123,22 @@ int scr_prefix_state_update(const struct scr_env *env, const struct scr_prefix *
                             struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
+    int aside = SCR_E_FAILURE; /* SCR_OK: a damaged file was kept aside */
     struct scr_txn s;
     int rc = scr_txn_init(&s, env, p, name, err);
     if (rc == SCR_OK && (rc = scr_txn_lock(&s, err)) == SCR_OK) {
         rc = scr_txn_load(&s, &why);
         if (rc == SCR_E_CORRUPT && scr_txn_may_start_anew(name))
-            rc = scr_txn_keep_aside(&s, why.text, err);
+            rc = aside = scr_txn_keep_aside(&s, why.text, err);
         else if (rc != SCR_OK)
             scr_fail(err, rc, 0, "%s", why.text);
     }
     if (rc == SCR_OK)
         rc = scr_txn_edit(&s, edit, arg, err);
+    /* Also when the edit changed nothing: what was kept aside once is not found again.
+     */
+    if (rc == SCR_OK && aside == SCR_OK)
+        rc = scr_txn_write(&s, err);
     scr_txn_fini(&s);
     return rc;
 }

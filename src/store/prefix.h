@@ -66,6 +66,10 @@ int scr_prefix_summary_read(const struct scr_env *env, const struct scr_prefix *
                             int id, int *complete, scr_hash *dset, struct scr_err *err);
 int scr_prefix_rank2file_read(const struct scr_env *env, const struct scr_prefix *p,
                               int id, scr_hash *part, struct scr_err *err);
+/* Removes summary.scr: without it a dataset is not taken for complete, also when the
+ * index is rebuilt. An absent one, or no directory, is success. */
+int scr_prefix_summary_remove(const struct scr_env *env, const struct scr_prefix *p,
+                              int id, struct scr_err *err);
 int scr_prefix_summary_write(const struct scr_env *env, const struct scr_prefix *p,
                              int id, const scr_hash *dset, int complete,
                              struct scr_err *err);

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Fetching a checkpoint from the prefix into the cache, and which. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/str.h"
+#include "core/ctx.h"
+
+/* --- one dataset --- */
+
+struct fetched {
+    int id;
+    int failed; /* 1: the dataset itself is bad */
+    const char *name;
+};
+
+static int edit_fetched(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+{
+    const struct fetched *f = arg;
+    time_t now = time(NULL);
+    (void)err;
+    *changed = 1;
+    if (f->failed) {
+        scr_index_mark_failed(index, f->id, now);
+        return SCR_OK;
+    }
+    scr_index_mark_fetched(index, f->id, now);
+    int rc = scr_index_set_current(index, f->name);
+    return rc == SCR_E_NOENT ? SCR_OK : rc;
+}
+
+static int fetch_into_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int id,
+                          char **name, struct scr_err *err)
+{
+    const struct scr_store *store = &ctx->descs.store[red->store];
+    struct scr_copy_opts o = { .width = ctx->prm.fetch_width,
+                               .buf = (size_t)ctx->prm.file_buf_size,
+                               .crc = ctx->prm.crc_on_flush,
+                               .cntl = &ctx->cntl };
+    scr_hash *dset = scr_hash_new();
+    char *dset_dir = NULL;
+    uint64_t bytes = 0;
+    struct scr_dataset d;
+    int rc = scr_cache_open(ctx, id, store->path, strcmp(store->group, "NODE") == 0,
+                            &dset_dir, err);
+    rc = scr_agree_all(&ctx->world, rc, err);
+    if (rc == SCR_OK) {
+        scr_phase_all(ctx, "fetch", id);
+        rc = scr_fetch_all(&ctx->env, &ctx->world, &ctx->prefix, &o, id, dset_dir,
+                           ctx->map, dset, &bytes, err);
+    }
+    if (rc == SCR_OK)
+        rc = scr_protect_dataset_all(ctx, red, id, dset_dir, dset, err);
+    if (rc == SCR_OK) {
+        rc = scr_cache_dataset(ctx, id, &d, err);
+        *name = rc == SCR_OK ? scr_strdup(d.name) : NULL;
+        rc = scr_agree_all(&ctx->world, rc == SCR_OK && !*name ? SCR_E_NOMEM : rc, err);
+    }
+    if (rc == SCR_OK) {
+        scr_cache_set_state(ctx, id, SCR_CACHE_READY);
+        scr_flush_mark_all(ctx, id, SCR_LOC_CACHE | SCR_LOC_PFS, 0);
+    }
+    scr_hash_delete(dset);
+    free(dset_dir);
+    return rc;
+}
+
+/* Errors that are the dataset's fault: it is not tried again. */
+static int is_bad_dataset(int rc)
+{
+    return rc == SCR_E_CORRUPT || rc == SCR_E_MISSING || rc == SCR_E_OUTSIDE;
+}
+
+static void note_in_index_all(struct scr_ctx *ctx, struct fetched f)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    if (scr_edit_index_all(ctx, edit_fetched, &f, &why) != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d: the index is not updated: %s",
+                f.id, why.text);
+}
+
+/* What a fetch that failed left in cache. One written by another number of ranks was
+ * not touched, and may lie in cache for those. */
+static void clean_up_all(struct scr_ctx *ctx, int id, int rc)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    if (rc == SCR_E_RANKS)
+        scr_cache_prune_all(ctx, id);
+    else
+        scr_cache_delete_all(ctx, id, &why);
+}
+
+int scr_fetch_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    char *name = NULL;
+    const struct scr_reddesc *red = scr_descs_select(&ctx->descs, 1, 0);
+    int rc = red ? SCR_OK : scr_fail(err, SCR_E_CONFIG, 0, "no CKPT descriptor");
+    if (rc == SCR_OK)
+        rc = scr_cache_evict_all(ctx, red, err);
+    if (rc != SCR_OK)
+        return rc;
+    SCR_EVENT(ctx, .event = "FETCH_START", .dset = id);
+    rc = fetch_into_all(ctx, red, id, &name, err);
+    if (rc == SCR_OK) {
+        note_in_index_all(ctx, (struct fetched){ id, 0, name });
+        scr_log(&ctx->log, SCR_LOG_NOTE, "fetched checkpoint %s (dataset %d) from %s",
+                name, id, ctx->prefix.path);
+        SCR_EVENT(ctx, .event = "FETCH_SUCCESS", .dset = id, .name = name);
+    } else {
+        if (is_bad_dataset(rc))
+            note_in_index_all(ctx, (struct fetched){ id, 1, NULL });
+        clean_up_all(ctx, id, rc);
+        SCR_EVENT(ctx, .event = "FETCH_FAIL", .dset = id,
+                  .note = err != NULL ? err->text : NULL);
+    }
+    free(name);
+    return rc;
+}
+
+/* --- which --- */
+
+/* The dataset to restart from that the index or SCR_CURRENT names, if it can be; -1:
+ * none. */
+static int current_of(const struct scr_ctx *ctx, const scr_hash *index)
+{
+    struct scr_index_entry e;
+    const char *name =
+        ctx->prm.current ? ctx->prm.current : scr_index_get_current(index);
+    int id = name ? scr_index_find(index, name) : -1;
+    if (ctx->prm.current && id < 0 && ctx->tried_below == 0)
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "SCR_CURRENT=%s names no dataset of the index, the newest is taken",
+                name);
+    if (id < 0 || (ctx->tried_below > 0 && id >= ctx->tried_below) ||
+        scr_index_get(index, id, &e, NULL) != SCR_OK)
+        return -1;
+    return e.complete && !e.failed && e.dset.is_ckpt ? id : -1;
+}
+
+static int choose(struct scr_ctx *ctx, int current_first, int *id, struct scr_err *err)
+{
+    scr_hash *index = scr_hash_new();
+    int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
+    *id = -1;
+    if (rc == SCR_OK && current_first)
+        *id = current_of(ctx, index);
+    if (rc == SCR_OK && *id < 0)
+        *id = scr_index_newest(index, ctx->tried_below);
+    scr_hash_delete(index);
+    return rc;
+}
+
+/* Rank 0 chooses for all; 0: there is none. */
+static int choose_all(struct scr_ctx *ctx, int current_first, int *id,
+                      struct scr_err *err)
+{
+    int rc = SCR_OK, choice = -1;
+    if (ctx->world.rank == 0)
+        rc = choose(ctx, current_first, &choice, err);
+    rc = scr_agree_all(&ctx->world, rc, err);
+    choice = (int)scr_max_all(&ctx->world, choice);
+    *id = choice > 0 ? choice : 0;
+    return rc;
+}
+
+int scr_fetch_newest_all(struct scr_ctx *ctx, int above, int *id, struct scr_err *err)
+{
+    for (;;) {
+        struct scr_err why = SCR_ERR_INIT;
+        int choice = 0;
+        *id = 0;
+        int rc = choose_all(ctx, above == 0, &choice, err);
+        if (rc != SCR_OK || choice <= above)
+            return rc;
+        rc = scr_fetch_dataset_all(ctx, choice, &why);
+        *id = rc == SCR_OK ? choice : 0;
+        if (rc == SCR_OK)
+            return rc;
+        scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d is not fetched: %s", choice,
+                why.text);
+        if (rc == SCR_E_RANKS)
+            return SCR_OK;
+        ctx->tried_below = choice;
+    }
+}

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* At a start: brings what is in cache back to life, dataset by dataset, oldest first.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/ctx.h"
+#include "par/distribute.h"
+
+/* The redundancy descriptor of dataset id from any entry this rank holds; NULL: none.
+ */
+static const scr_hash *any_desc(const struct scr_ctx *ctx, int id)
+{
+    for (scr_hash_elem *e = scr_filemap_first_rank_by_dataset(ctx->map, id); e;
+         e = scr_hash_elem_next(e)) {
+        const scr_hash *desc =
+            scr_filemap_get_desc(ctx->map, id, scr_hash_elem_key_int(e));
+        if (scr_hash_get_val(desc, "STORE") != NULL)
+            return desc;
+    }
+    return NULL;
+}
+
+/* Where and by how many ranks dataset id was written: told by the lowest rank that
+ * knows. */
+static int share_desc_all(struct scr_ctx *ctx, int id, scr_hash *desc,
+                          struct scr_err *err)
+{
+    const scr_hash *mine = any_desc(ctx, id);
+    int root = (int)scr_min_all(&ctx->world, mine ? ctx->world.rank : ctx->world.size);
+    if (root == ctx->world.size)
+        return scr_fail(err, SCR_E_LOST, 0, "dataset %d was not complete", id);
+    int rc = SCR_OK;
+    if (root == ctx->world.rank && scr_hash_merge(desc, mine) != SCR_OK)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "dataset %d", id);
+    rc = scr_agree_all(&ctx->world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_hash_bcast_all(&ctx->world, root, desc, err);
+    if (rc != SCR_OK)
+        return rc;
+    int ranks = 0;
+    if (!scr_hash_get_val_int(desc, "RANKS", &ranks) ||
+        !scr_hash_get_val(desc, "STORE"))
+        return scr_fail(err, SCR_E_CORRUPT, 0, "descriptor of dataset %d", id);
+    if (ranks != ctx->world.size)
+        return scr_fail(
+            err, SCR_E_RANKS, 0,
+            "dataset %d in cache was written by %d ranks, this run has %d: it is "
+            "kept for a run with %d ranks (SCR_CACHE_PURGE=1 deletes it)",
+            id, ranks, ctx->world.size, ranks);
+    return SCR_OK;
+}
+
+static int restore_one_all(struct scr_ctx *ctx, int id, const char *dset_dir,
+                           struct scr_err *err)
+{
+    struct scr_protect p = { &ctx->env, &ctx->world, (size_t)ctx->prm.mpi_buf_size,
+                             ctx->prm.crc_on_copy };
+    struct scr_restore_report rep = { 0 };
+    scr_hash *dset = scr_hash_new();
+    int rc = scr_distribute_all(&ctx->env, &ctx->world, &ctx->cntl, id, dset_dir,
+                                (size_t)ctx->prm.mpi_buf_size, ctx->map, err);
+    if (rc == SCR_OK) {
+        scr_phase_all(ctx, "rebuild", id);
+        rc = scr_restore_all(&p, id, dset_dir, ctx->map, dset, &rep, err);
+    }
+    if (rc == SCR_OK)
+        rc = scr_agree_all(&ctx->world,
+                           scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err), err);
+    if (rc == SCR_OK && rep.rebuilt_ranks > 0)
+        scr_log(
+            &ctx->log, SCR_LOG_NOTE,
+            "dataset %d: rebuilt the files of %d of %d ranks (%d files were lost or "
+            "damaged)",
+            id, rep.rebuilt_ranks, ctx->world.size, rep.lost_files);
+    scr_hash_delete(dset);
+    return rc == SCR_OK ? scr_cache_check_all(ctx, id, err) : rc;
+}
+
+static int rebuild_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    scr_hash *desc = scr_hash_new();
+    char *dset_dir = NULL;
+    int rc = share_desc_all(ctx, id, desc, err);
+    if (rc == SCR_OK) {
+        const char *group = scr_hash_get_val(desc, "STORE_GROUP");
+        rc =
+            scr_cache_open(ctx, id, scr_hash_get_val(desc, "STORE"),
+                           group == NULL || strcmp(group, "NODE") == 0, &dset_dir, err);
+        rc = scr_agree_all(&ctx->world, rc, err);
+        if (rc == SCR_OK)
+            rc = restore_one_all(ctx, id, dset_dir, err);
+    }
+    free(dset_dir);
+    scr_hash_delete(desc);
+    return rc;
+}
+
+static int rebuild_cache_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    int *ids = NULL, n = 0;
+    int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
+    for (int i = 0; i < n; i++) {
+        struct scr_err why = SCR_ERR_INIT;
+        SCR_EVENT(ctx, .event = "REBUILD_START", .dset = ids[i]);
+        int one = rebuild_all(ctx, ids[i], &why);
+        ctx->last_id = ids[i] > ctx->last_id ? ids[i] : ctx->last_id;
+        if (one == SCR_OK) {
+            scr_cache_set_state(ctx, ids[i], SCR_CACHE_READY);
+            scr_flush_mark_all(ctx, ids[i], SCR_LOC_CACHE, SCR_LOC_SYNC_FLUSHING);
+            SCR_EVENT(ctx, .event = "REBUILD_SUCCESS", .dset = ids[i]);
+            continue;
+        }
+        scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d is not restored from cache: %s",
+                ids[i], why.text);
+        SCR_EVENT(ctx, .event = "REBUILD_FAIL", .dset = ids[i], .note = why.text);
+        scr_cache_set_state(ctx, ids[i],
+                            one == SCR_E_RANKS ? SCR_CACHE_FOREIGN : SCR_CACHE_LOST);
+    }
+    free(ids);
+    return rc;
+}
+
+/* Ids of the index and of dataset directories count too: no id is used twice. */
+static int learn_last_id_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    int rc = SCR_OK, max = 0;
+    if (ctx->world.rank == 0) {
+        scr_hash *index = scr_hash_new();
+        rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
+        if (rc == SCR_OK)
+            rc = scr_prefix_max_dset_dir(&ctx->env, &ctx->prefix, &max, err);
+        int listed = scr_index_max_id(index);
+        max = listed > max ? listed : max;
+        scr_hash_delete(index);
+    }
+    rc = scr_agree_all(&ctx->world, rc, err);
+    int known = (int)scr_max_all(&ctx->world, max > ctx->last_id ? max : ctx->last_id);
+    ctx->last_id = known;
+    return rc;
+}
+
+int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    int rc = scr_scatter_filemaps_all(&ctx->env, &ctx->world, &ctx->node, &ctx->cntl,
+                                      ctx->map, err);
+    if (rc == SCR_OK && (!ctx->prm.distribute || ctx->prm.cache_purge))
+        rc = scr_cache_purge_all(ctx, err);
+    if (rc == SCR_OK)
+        rc = rebuild_cache_all(ctx, err);
+    if (rc == SCR_OK)
+        rc = learn_last_id_all(ctx, err);
+    if (rc != SCR_OK)
+        return rc;
+    struct scr_err why = SCR_ERR_INIT;
+    if (scr_flush_pending_all(ctx, ctx->prm.flush_on_restart, &why) != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "flush at restart failed, tried again later: %s", why.text);
+    return SCR_OK;
+}
