@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What becomes of datasets: flushed, made current, evicted, deleted, fallen back to. */
+/* ranks: 4 */
+#include "helper_job.h"
+
+#include <time.h>
+
+static const char *const nodes = "n[1-4]";
+
+/* Entry of the index under this id: complete, -1 if there is none; *current: named by
+ * CURRENT. */
+static int entry(struct job *job, int id, int *current)
+{
+    struct scr_env env = { .sys = &scr_sys_posix };
+    struct scr_prefix p = { 0 };
+    struct scr_index_entry e;
+    scr_hash *index = scr_hash_new();
+    int complete = -1;
+    *current = 0;
+    MPI_Barrier(job->comm);
+    if (scr_prefix_open(&env, job->prefix, 0, &p, NULL) == SCR_OK &&
+        scr_prefix_index_read(&env, &p, index, NULL) == SCR_OK &&
+        scr_index_get(index, id, &e, NULL) == SCR_OK) {
+        complete = e.complete;
+        *current = e.current;
+    }
+    scr_prefix_fini(&p);
+    scr_hash_delete(index);
+    MPI_Barrier(job->comm);
+    return complete;
+}
+
+#define CHECK_ENTRY(id, want_complete, want_current)                                   \
+    do {                                                                               \
+        int current_;                                                                  \
+        CHECK_INT(entry(&job, id, &current_), want_complete);                          \
+        CHECK_INT(current_, want_current);                                             \
+    } while (0)
+
+/* A file where the flush of this seed wants a directory, until it is removed again. */
+static void block_flush(struct job *job, int seed, int on)
+{
+    char path[800];
+    snprintf(path, sizeof path, "%s/step.%d", job->prefix, seed);
+    MPI_Barrier(job->comm);
+    if (job->rank == 0 && on)
+        fclose(fopen(path, "w"));
+    else if (job->rank == 0)
+        unlink(path);
+    MPI_Barrier(job->comm);
+}
+
+/* Dataset id vanishes from every node; the filemaps that name it stay. */
+static void lose_dataset(struct job *job, int id)
+{
+    MPI_Barrier(job->comm);
+    for (int i = 1; i <= 4 && job->rank == 0; i++) {
+        char path[900];
+        snprintf(path, sizeof path, "%s/vnode.n%d/tester/scr.job/scr.dataset.%d",
+                 job->cache, i, id);
+        mpi_test_remove(path);
+    }
+    MPI_Barrier(job->comm);
+}
+
+static int offered(struct job *job, struct scr_ctx *ctx)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    int have = 0;
+    CHECK_RC(scr_have_restart_all(ctx, &have, NULL, &err), SCR_OK, &err);
+    CHECK_INT(have, ctx->restart.id > 0);
+    return ctx->restart.id;
+}
+
+MPI_CASE(an_output_that_cannot_be_flushed_does_not_keep_the_newest_checkpoint)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT, late = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=10", NULL);
+    job_checkpoint(&job, ctx, "c1", 1);
+    block_flush(&job, 2, 1);
+    CHECK(job_write(&job, ctx, "out", 2, 2, &err) != SCR_OK);
+    CHECK(scr_cache_is_ready(ctx, 2)); /* kept, to be tried again */
+    job_checkpoint(&job, ctx, "c3", 3);
+    CHECK(scr_finalize_all(ctx, &late) != SCR_OK);
+    CHECK_ENTRY(3, 1, 1);
+    CHECK_ENTRY(2, 0, 0);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(an_output_that_failed_reaches_the_prefix_at_the_next_chance)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=1", NULL);
+    block_flush(&job, 1, 1);
+    CHECK(job_write(&job, ctx, "out", 1, 3, &err) != SCR_OK);
+    block_flush(&job, 1, 0);
+    job_checkpoint(&job, ctx, "c2", 2); /* evicts it, flushed first */
+    CHECK_ENTRY(1, 1, 1);
+    CHECK(!scr_cache_is_ready(ctx, 1));
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(a_late_flush_does_not_move_current_back)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT, late = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_CACHE_SIZE=5", "SCR_FLUSH=1", NULL);
+    block_flush(&job, 1, 1);
+    CHECK(job_write(&job, ctx, "a", 1, 3, &err) != SCR_OK);
+    block_flush(&job, 1, 0);
+    job_checkpoint(&job, ctx, "b", 2);
+    CHECK_ENTRY(2, 1, 1);
+    CHECK_RC(scr_finalize_all(ctx, &late), SCR_OK, &late);
+    CHECK_ENTRY(1, 1, 0);
+    CHECK_ENTRY(2, 1, 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(output_does_not_evict_a_checkpoint)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=1", NULL);
+    job_checkpoint(&job, ctx, "c1", 1);
+    CHECK_RC(job_write(&job, ctx, "out", 2, 2, &err), SCR_OK, &err);
+    CHECK(!scr_cache_is_ready(ctx, 2));
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, NULL);
+    job_check_restart(&job, ctx, "c1", 1);
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(current_loads_what_it_names)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_CACHE_SIZE=5", "SCR_FLUSH=1", NULL);
+    job_checkpoint(&job, ctx, "a", 1);
+    job_checkpoint(&job, ctx, "b", 2);
+    job_checkpoint(&job, ctx, "c", 3);
+    job_kill(&job, ctx);
+    lose_dataset(&job, 2);
+    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=5", "SCR_FLUSH=1", NULL);
+    CHECK_INT(offered(&job, ctx), 3);
+    CHECK_RC(scr_current_all(ctx, "b", &err), SCR_OK, &err);
+    job_check_restart(&job, ctx, "b", 2);
+    CHECK_ENTRY(2, 1, 1);
+    CHECK_INT(ctx->ckpt_id, 2);
+    job_checkpoint(&job, ctx, "d", 4);
+    CHECK_ENTRY(4, 1, 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(current_means_the_newer_of_two_with_one_name)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_CACHE_SIZE=5", "SCR_FLUSH=2", NULL);
+    for (int i = 1; i <= 3; i++)
+        job_checkpoint(&job, ctx, "restart", i);
+    CHECK_RC(scr_current_all(ctx, "restart", &err), SCR_OK, &err);
+    CHECK_INT(offered(&job, ctx), 3);
+    job_check_restart(&job, ctx, "restart", 3);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(an_output_cannot_be_current)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=5", NULL);
+    job_checkpoint(&job, ctx, "c1", 1);
+    CHECK_RC(job_write(&job, ctx, "out", 2, 2, &err), SCR_OK, &err);
+    job_checkpoint(&job, ctx, "c3", 3);
+    CHECK_RC(scr_current_all(ctx, "out", &err), SCR_E_ARG, &err);
+    CHECK(scr_cache_is_ready(ctx, 3));
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(another_number_of_ranks_does_not_block_newer_datasets_on_the_prefix)
+{
+    struct job job, two;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+    job_checkpoint(&job, ctx, "x", 1);
+    job_kill(&job, ctx);
+    two = job;
+    MPI_Comm_split(job.comm, job.rank < 2 ? 0 : MPI_UNDEFINED, job.rank, &two.comm);
+    if (job.rank < 2) {
+        two.size = 2;
+        ctx = job_start(&two, "n[1-2]", "SCR_FLUSH=1", NULL);
+        CHECK_INT(offered(&two, ctx), 0);
+        job_checkpoint(&two, ctx, "y", 2);
+        job_kill(&two, ctx);
+        lose_dataset(&two, 2);
+        ctx = job_start(&two, "n[1-2]", NULL);
+        job_check_restart(&two, ctx, "y", 2);
+        CHECK_RC(scr_current_all(ctx, "y", &err), SCR_OK, &err);
+        CHECK_INT(offered(&two, ctx), 2);
+        job_kill(&two, ctx);
+        MPI_Comm_free(&two.comm);
+    }
+    MPI_Barrier(job.comm);
+    ctx = job_start(&job, nodes, "SCR_FETCH=0", NULL);
+    CHECK_INT(offered(&job, ctx), 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(what_was_lost_from_cache_is_fetched_before_something_older_is_used)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_CACHE_SIZE=3", "SCR_FLUSH=1", NULL);
+    job_checkpoint(&job, ctx, "a", 1);
+    job_checkpoint(&job, ctx, "b", 2);
+    job_kill(&job, ctx);
+    lose_dataset(&job, 2);
+    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=3", NULL);
+    job_check_restart(&job, ctx, "b", 2);
+    job_kill(&job, ctx);
+    lose_dataset(&job, 2);
+    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=3", "SCR_FETCH=0", NULL);
+    job_check_restart(&job, ctx, "a", 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(a_cached_file_that_cannot_be_deleted_does_not_stop_the_fall_back)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    char file[900], path[SCR_MAX_NAME];
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_CACHE_SIZE=1", "SCR_FLUSH=1", NULL);
+    job_checkpoint(&job, ctx, "a", 1);
+    job_checkpoint(&job, ctx, "b", 2);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=1", NULL);
+    CHECK_RC(scr_start_restart_all(ctx, NULL, &err), SCR_OK, &err);
+    snprintf(file, sizeof file, "%s/step.2/file0.%d", job.prefix, job.rank);
+    CHECK_RC(scr_route(ctx, file, path, &err), SCR_OK, &err);
+    if (job.rank == 1) {
+        unlink(path); /* a directory that is not empty is there instead */
+        mkdir(path, 0700);
+        strncat(path, "/x", sizeof path - strlen(path) - 1);
+        fclose(fopen(path, "w"));
+    }
+    CHECK_RC(scr_complete_restart_all(ctx, 0, &err), SCR_E_INVALID, &err);
+    job_check_restart(&job, ctx, "a", 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(an_unwritable_flush_file_costs_no_dataset)
+{
+    struct job job;
+    char path[800];
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=1", NULL);
+    job_checkpoint(&job, ctx, "c1", 1);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=1", NULL);
+    snprintf(path, sizeof path, "%s/.scr/flush.scr.lock", job.prefix);
+    MPI_Barrier(job.comm);
+    if (job.rank == 0) {
+        unlink(path);
+        mkdir(path, 0700);
+    }
+    MPI_Barrier(job.comm);
+    job_checkpoint(&job, ctx, "c2", 2);
+    CHECK_INT(offered(&job, ctx), 0); /* c1, offered until then, is gone */
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, NULL);
+    job_check_restart(&job, ctx, "c2", 2);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(a_delete_that_fails_halfway_leaves_nothing_that_looks_complete)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    char path[1000];
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    job_checkpoint(&job, ctx, "a", 1);
+    job_checkpoint(&job, ctx, "b", 2);
+    snprintf(path, sizeof path, "%s/step.2/file0.1", job.prefix);
+    MPI_Barrier(job.comm);
+    if (job.rank == 0) {
+        unlink(path);
+        mkdir(path, 0700);
+        strncat(path, "/x", sizeof path - strlen(path) - 1);
+        fclose(fopen(path, "w"));
+    }
+    MPI_Barrier(job.comm);
+    CHECK(scr_delete_all(ctx, "b", &err) != SCR_OK);
+    CHECK_ENTRY(2, 0, 1);
+    snprintf(path, sizeof path, "%s/.scr/index.scr", job.prefix);
+    MPI_Barrier(job.comm);
+    if (job.rank == 0)
+        CHECK(truncate(path, 0) == 0);
+    CHECK_ENTRY(1, 1, 1);
+    CHECK_ENTRY(2, -1, 0);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(purged_ids_are_not_used_again)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+    job_checkpoint(&job, ctx, "c1", 1);
+    job_checkpoint(&job, ctx, "c2", 2);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, "SCR_CACHE_PURGE=1", NULL);
+    CHECK_INT(offered(&job, ctx), 0);
+    CHECK_INT(ctx->last_id, 2);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(a_damaged_halt_file_is_kept_aside_once)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    char path[800];
+    int flag, n = 0;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+    snprintf(path, sizeof path, "%s/.scr/halt.scr", job.prefix);
+    MPI_Barrier(job.comm);
+    if (job.rank == 0) {
+        FILE *f = fopen(path, "w");
+        fputs("garbage garbage", f);
+        fclose(f);
+    }
+    MPI_Barrier(job.comm);
+    for (int i = 0; i < 3; i++)
+        CHECK_RC(scr_need_checkpoint_all(ctx, &flag, &err), SCR_OK, &err);
+    job_checkpoint(&job, ctx, "c1", 1);
+    job_checkpoint(&job, ctx, "c2", 2);
+    MPI_Barrier(job.comm);
+    char **found = job_find(job.prefix, "halt.scr.damaged", &n);
+    CHECK_INT(n, 1);
+    job_find_free(found, n);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+static struct scr_ctx *start_in_allocation(struct job *job, const char *id, long end)
+{
+    char text[64], name[64];
+    snprintf(text, sizeof text, "SCR_END_TIME=%ld", end);
+    snprintf(name, sizeof name, "SCR_JOB_ID=%s", id);
+    return job_start(job, nodes, "SCR_HALT_SECONDS=60", "SCR_HALT_ENABLED=0", text,
+                     name, NULL);
+}
+
+MPI_CASE(the_end_of_one_allocation_does_not_stop_the_next)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    long now = (long)time(NULL);
+    MPI_Bcast(&now, 1, MPI_LONG, 0, job.comm);
+    struct scr_ctx *ctx = start_in_allocation(&job, "a1", now + 30);
+    CHECK_INT(ctx->halt, 1);
+    job_checkpoint(&job, ctx, "c1", 1);
+    CHECK_RC(scr_finalize_all(ctx, &err), SCR_OK, &err);
+    job_kill(&job, ctx);
+    ctx = start_in_allocation(&job, "a1", now + 100000);
+    CHECK_INT(ctx->halt, 1); /* it ended well: not again in this one */
+    job_kill(&job, ctx);
+    ctx = start_in_allocation(&job, "a2", now + 100000);
+    CHECK_INT(ctx->halt, 0);
+    job_check_restart(&job, ctx, "c1", 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+int main(int argc, char **argv)
+{
+    return mpi_test_main(
+        argc, argv,
+        MPI_CASES(
+            RUN(an_output_that_cannot_be_flushed_does_not_keep_the_newest_checkpoint),
+            RUN(an_output_that_failed_reaches_the_prefix_at_the_next_chance),
+            RUN(a_late_flush_does_not_move_current_back),
+            RUN(output_does_not_evict_a_checkpoint), RUN(current_loads_what_it_names),
+            RUN(current_means_the_newer_of_two_with_one_name),
+            RUN(an_output_cannot_be_current),
+            RUN(another_number_of_ranks_does_not_block_newer_datasets_on_the_prefix),
+            RUN(what_was_lost_from_cache_is_fetched_before_something_older_is_used),
+            RUN(a_cached_file_that_cannot_be_deleted_does_not_stop_the_fall_back),
+            RUN(an_unwritable_flush_file_costs_no_dataset),
+            RUN(a_delete_that_fails_halfway_leaves_nothing_that_looks_complete),
+            RUN(purged_ids_are_not_used_again),
+            RUN(a_damaged_halt_file_is_kept_aside_once),
+            RUN(the_end_of_one_allocation_does_not_stop_the_next)));
+}
