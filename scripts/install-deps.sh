@@ -75,12 +75,12 @@ if [ $only_print = 1 ]; then
     exit 0
 fi
 
-echo "install-deps: installing ${missing[*]}"
 if ! as_root true; then
     echo "install-deps: neither root nor sudo without a password; please run" >&2
     echo "    apt-get install ${missing[*]}" >&2
     exit 2
 fi
+echo "install-deps: installing ${missing[*]}"
 as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y update
 as_root env DEBIAN_FRONTEND=noninteractive \
     apt-get -q -y install --no-install-recommends "${missing[@]}"
