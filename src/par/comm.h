@@ -1,45 +1,51 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Communicators, agreement and the exchange of hashes. Calls ending in _all are collective
- * over the communicator they are given: every rank makes them, whatever happened to it before.
+/* Communicators, agreement and the exchange of hashes. Calls ending in _all are
+ * collective over the communicator they are given: every rank makes them, whatever
+ * happened to it before.
  *
- * The rule of the library: between two collectives nobody returns. Local work fills a code,
- * scr_agree_all() makes every rank leave with the same one.
+ * The rule of the library: between two collectives nobody returns. Local work fills a
+ * code, scr_agree_all() makes every rank leave with the same one.
  *
  *     int rc = local_work(…, err);
- *     rc = scr_agree_all(comm, rc, err);   // now equal on all ranks, text of the first cause
- *     if (rc != SCR_OK) return rc;                                                            */
+ *     rc = scr_agree_all(comm, rc, err);   // now equal on all ranks, text of the first
+ * cause if (rc != SCR_OK) return rc; */
 #ifndef SCR_PAR_COMM_H
 #define SCR_PAR_COMM_H
 
-#include <mpi.h>
-#include <stdint.h>
 #include "base/env.h"
 #include "base/hash.h"
+#include <mpi.h>
+#include <stdint.h>
 
 struct scr_comm {
     MPI_Comm comm; /* MPI_COMM_NULL when not set up */
     int rank, size;
 };
-#define SCR_COMM_INIT { MPI_COMM_NULL, -1, 0 }
+#define SCR_COMM_INIT                                                                  \
+    {                                                                                  \
+        MPI_COMM_NULL, -1, 0                                                           \
+    }
 
 int scr_comm_dup_all(MPI_Comm from, struct scr_comm *c, struct scr_err *err);
 /* color < 0: MPI_UNDEFINED, *out stays empty. */
-int scr_comm_split_all(const struct scr_comm *c, int color, int key, struct scr_comm *out,
-                       struct scr_err *err);
+int scr_comm_split_all(const struct scr_comm *c, int color, int key,
+                       struct scr_comm *out, struct scr_err *err);
 void scr_comm_free(struct scr_comm *c); /* collective over c; no-op when empty */
 
-/* Splits by string: ranks with equal text end in one communicator, ordered by rank; exact also when
- * hashes collide; O(log P) memory and steps. text NULL is an error on all ranks (SCR_E_CONFIG), naming the first such rank. */
-int scr_comm_split_str_all(const struct scr_comm *c, const char *text, struct scr_comm *out,
-                           struct scr_err *err);
+/* Splits by string: ranks with equal text end in one communicator, ordered by rank;
+ * exact also when hashes collide; O(log P) memory and steps. text NULL is an error on
+ * all ranks (SCR_E_CONFIG), naming the first such rank. */
+int scr_comm_split_str_all(const struct scr_comm *c, const char *text,
+                           struct scr_comm *out, struct scr_err *err);
 
-/* The same after hashing: ranks with equal hash but another text are told apart by comparing. */
+/* The same after hashing: ranks with equal hash but another text are told apart by
+ * comparing. */
 int scr_comm_split_hash_all(const struct scr_comm *c, uint32_t hash, const char *text,
                             struct scr_comm *out, struct scr_err *err);
 
-/* The code of the lowest rank that failed, on every rank, with that rank's text and number (in c;
- * err->rank is kept if that rank had set it already) in err; SCR_OK everywhere if nobody failed.
- * Costs one allreduce when all is well. */
+/* The code of the lowest rank that failed, on every rank, with that rank's text and
+ * number (in c; err->rank is kept if that rank had set it already) in err; SCR_OK
+ * everywhere if nobody failed. Costs one allreduce when all is well. */
 int scr_agree_all(const struct scr_comm *c, int rc, struct scr_err *err);
 
 /* 1 on all ranks if flag is nonzero on all (and) / on any (or). */
@@ -52,25 +58,32 @@ uint64_t scr_sum_all(const struct scr_comm *c, uint64_t v);
 uint64_t scr_sum_below_all(const struct scr_comm *c, uint64_t v);
 void scr_barrier_all(const struct scr_comm *c);
 /* From root to all; n may exceed 2^31. */
-int scr_bcast_bytes_all(const struct scr_comm *c, int root, void *buf, size_t n, struct scr_err *err);
-/* n bytes of each rank, by rank, into all (size * n bytes). For small communicators only. */
-int scr_allgather_bytes_all(const struct scr_comm *c, const void *mine, size_t n, void *all,
-                            struct scr_err *err);
+int scr_bcast_bytes_all(const struct scr_comm *c, int root, void *buf, size_t n,
+                        struct scr_err *err);
+/* n bytes of each rank, by rank, into all (size * n bytes). For small communicators
+ * only. */
+int scr_allgather_bytes_all(const struct scr_comm *c, const void *mine, size_t n,
+                            void *all, struct scr_err *err);
 /* A malloc'd string (NULL allowed) from root to all. */
-int scr_bcast_str_all(const struct scr_comm *c, int root, char **s, struct scr_err *err);
+int scr_bcast_str_all(const struct scr_comm *c, int root, char **s,
+                      struct scr_err *err);
 /* 1 on all ranks if n bytes at p are the same everywhere; 0 on all otherwise. */
 int scr_same_all(const struct scr_comm *c, const void *p, size_t n);
 
-/* Hashes. bcast: non-roots' h is merged into. sendrecv: any of the two partners may be MPI_PROC_NULL. */
-int scr_hash_bcast_all(const struct scr_comm *c, int root, scr_hash *h, struct scr_err *err);
-int scr_hash_send(const struct scr_comm *c, int to, const scr_hash *h, struct scr_err *err);
+/* Hashes. bcast: non-roots' h is merged into. sendrecv: any of the two partners may be
+ * MPI_PROC_NULL. */
+int scr_hash_bcast_all(const struct scr_comm *c, int root, scr_hash *h,
+                       struct scr_err *err);
+int scr_hash_send(const struct scr_comm *c, int to, const scr_hash *h,
+                  struct scr_err *err);
 int scr_hash_recv(const struct scr_comm *c, int from, scr_hash *h, struct scr_err *err);
-int scr_hash_sendrecv(const struct scr_comm *c, const scr_hash *send, int to, scr_hash *recv,
-                      int from, struct scr_err *err);
-/* Sparse exchange: send = {<rank>: hash …} -> recv = {<rank>: hash …}; receivers need not know
- * their senders. No O(P) memory: non-blocking consensus (Issend, Iprobe, Ibarrier). Keys that are no rank of
- * c are SCR_E_RANGE, on all ranks. The result is agreed. */
-int scr_hash_exchange_all(const struct scr_comm *c, const scr_hash *send, scr_hash *recv,
-                          struct scr_err *err);
+int scr_hash_sendrecv(const struct scr_comm *c, const scr_hash *send, int to,
+                      scr_hash *recv, int from, struct scr_err *err);
+/* Sparse exchange: send = {<rank>: hash …} -> recv = {<rank>: hash …}; receivers need
+ * not know their senders. No O(P) memory: non-blocking consensus (Issend, Iprobe,
+ * Ibarrier). Keys that are no rank of c are SCR_E_RANGE, on all ranks. The result is
+ * agreed. */
+int scr_hash_exchange_all(const struct scr_comm *c, const scr_hash *send,
+                          scr_hash *recv, struct scr_err *err);
 
 #endif

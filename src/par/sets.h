@@ -1,32 +1,35 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Redundancy sets: who protects whom.
  *
- * Ranks are numbered group by group (groups in the order of their lowest world rank, inside by
- * world rank): position p. With P ranks, the largest group of m, there are
- * s = max(m, floor(P / SET_SIZE), 1) sets and position p belongs to set p mod s, at index p div s. As no
- * group is larger than s and its positions are consecutive, no set holds two ranks of a group,
- * and set sizes differ by at most one (9 -> 9, 16 -> 8+8, 17 -> 9+8 for SET_SIZE 8), also with uneven groups.
- * More than SCR_EC_MAX members per set are avoided by raising s. O(log P) steps, O(set size) memory. */
+ * Ranks are numbered group by group (groups in the order of their lowest world rank,
+ * inside by world rank): position p. With P ranks, the largest group of m, there are s
+ * = max(m, floor(P / SET_SIZE), 1) sets and position p belongs to set p mod s, at index
+ * p div s. As no group is larger than s and its positions are consecutive, no set holds
+ * two ranks of a group, and set sizes differ by at most one (9 -> 9, 16 -> 8+8, 17 ->
+ * 9+8 for SET_SIZE 8), also with uneven groups. More than SCR_EC_MAX members per set
+ * are avoided by raising s. O(log P) steps, O(set size) memory. */
 #ifndef SCR_PAR_SETS_H
 #define SCR_PAR_SETS_H
 
 #include "par/comm.h"
 
 struct scr_set {
-    struct scr_comm comm;  /* the members, in set order */
-    int n, me;             /* = comm.size, comm.rank */
-    int id;                /* smallest world rank of the members */
-    int *world;            /* world rank of each member, owned */
+    struct scr_comm comm; /* the members, in set order */
+    int n, me;            /* = comm.size, comm.rank */
+    int id;               /* smallest world rank of the members */
+    int *world;           /* world rank of each member, owned */
 };
 
 /* group: communicator of this rank's failure group within world. */
-int scr_set_make_all(const struct scr_comm *world, const struct scr_comm *group, int set_size,
-                     struct scr_set *out, struct scr_err *err);
-/* The set as it was: members' world ranks as stored with a dataset; n == 0: this rank does not know its set (then
- * SCR_E_LOST on all ranks). Checks that all members agree about the list. */
+int scr_set_make_all(const struct scr_comm *world, const struct scr_comm *group,
+                     int set_size, struct scr_set *out, struct scr_err *err);
+/* The set as it was: members' world ranks as stored with a dataset; n == 0: this rank
+ * does not know its set (then SCR_E_LOST on all ranks). Checks that all members agree
+ * about the list. */
 int scr_set_restore_all(const struct scr_comm *world, const int *members, int n,
                         struct scr_set *out, struct scr_err *err);
-/* scr_agree_all over the set; err->rank becomes the world rank of the member at fault. */
+/* scr_agree_all over the set; err->rank becomes the world rank of the member at fault.
+ */
 int scr_set_agree_all(const struct scr_set *s, int rc, struct scr_err *err);
 void scr_set_free(struct scr_set *s); /* collective over the set */
 

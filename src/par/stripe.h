@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The engine: runs the row plans of red/geom.h over MPI. Encode and rebuild are the same call
- * with different have[].
+/* The engine: runs the row plans of red/geom.h over MPI. Encode and rebuild are the
+ * same call with different have[].
  *
- * For every slice of every row the plan's sources send to the coder, which computes all missing symbols
- * in one pass, writes its own and sends the others to their holders. In encoding, each member codes one row
- * and sends B(n-1)/(n-k) bytes in all. Slices are double-buffered: the receives of the next slice are
- * posted before the arithmetic of this one.
+ * For every slice of every row the plan's sources send to the coder, which computes all
+ * missing symbols in one pass, writes its own and sends the others to their holders. In
+ * encoding, each member codes one row and sends B(n-1)/(n-k) bytes in all. Slices are
+ * double-buffered: the receives of the next slice are posted before the arithmetic of
+ * this one.
  *
- * A rank whose file input or output fails goes on communicating (so nobody hangs) and reports at the
- * end; the result is agreed over the set. */
+ * A rank whose file input or output fails goes on communicating (so nobody hangs) and
+ * reports at the end; the result is agreed over the set. */
 #ifndef SCR_PAR_STRIPE_H
 #define SCR_PAR_STRIPE_H
 
@@ -20,10 +21,11 @@ struct scr_stripe_stats {
     uint64_t sent, received; /* bytes of chunk data through MPI, this rank */
 };
 
-/* Collective over set. have[0…n) equal on all members. m: this member, opened for what the plans
- * need of it; NULL if opening failed locally (rc_in says why) — the rank still takes part. buf_max bounds each message. */
-int scr_stripe_run_all(const struct scr_set *set, const struct scr_geom *g, const int *have,
-                       struct scr_member *m, int rc_in, size_t buf_max,
+/* Collective over set. have[0…n) equal on all members. m: this member, opened for what
+ * the plans need of it; NULL if opening failed locally (rc_in says why) — the rank
+ * still takes part. buf_max bounds each message. */
+int scr_stripe_run_all(const struct scr_set *set, const struct scr_geom *g,
+                       const int *have, struct scr_member *m, int rc_in, size_t buf_max,
                        struct scr_stripe_stats *stats, struct scr_err *err);
 
 #endif
