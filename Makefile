@@ -4,7 +4,7 @@
 #   make          build the library and the commands
 #   make drill    lose a node on this machine and restart from its neighbours
 #   make check    build with warnings as errors and run all tests and linters
-#   make lint     the linters alone          make asan     unit tests under ASan and UBSan
+#   make lint     the linters alone          make asan     unit tests and fuzzers, sanitized
 #   make install  into PREFIX (/usr/local), below DESTDIR if set
 #   make clean    remove build/
 #
@@ -52,10 +52,10 @@ lint: deps-check
 
 asan: deps-check
 	cmake -S . -B build/asan -DSCR_MPI=$(MPI) -DSCR_TESTS=ON -DSCR_WERROR=ON \
-	    -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_C_FLAGS=$(SAN)" $(CMAKE_ARGS)
+	    -DSCR_FUZZ=ON -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_C_FLAGS=$(SAN)" $(CMAKE_ARGS)
 	cmake --build build/asan -j$(JOBS)
 	ctest --test-dir build/asan -j$(TEST_JOBS) --output-on-failure --no-tests=error \
-	    -L unit $(CTEST)
+	    -L 'unit|fuzz' $(CTEST)
 
 install: build
 	cmake --install $(BUILD)
