@@ -10,6 +10,7 @@ void job_new(struct mpi_test *t, struct job *job, int ranks)
     memset(job, 0, sizeof *job);
     job->t = t;
     job->in = t->comm.rank < ranks;
+    mpi_test_barrier(t->comm.comm);
     MPI_Comm_split(t->comm.comm, job->in ? 0 : MPI_UNDEFINED, t->comm.rank, &job->comm);
     snprintf(job->dir, sizeof job->dir, "%s/job%d", t->dir, ++serial);
     snprintf(job->prefix, sizeof job->prefix, "%s/prefix", job->dir);
@@ -23,13 +24,13 @@ void job_new(struct mpi_test *t, struct job *job, int ranks)
         mkdir(job->prefix, 0700);
         mkdir(job->cache, 0700);
     }
-    MPI_Barrier(job->comm);
+    mpi_test_barrier(job->comm);
 }
 
 void job_free(struct job *job)
 {
     if (job->comm != MPI_COMM_NULL) {
-        MPI_Barrier(job->comm);
+        mpi_test_barrier(job->comm);
         if (job->rank == 0)
             mpi_test_remove(job->dir);
         MPI_Comm_free(&job->comm);
@@ -89,19 +90,19 @@ struct scr_ctx *job_start(struct job *job, const char *vnodes, ...)
 
 void job_kill(struct job *job, struct scr_ctx *ctx)
 {
-    MPI_Barrier(job->comm);
+    mpi_test_barrier(job->comm);
     scr_ctx_free(ctx);
-    MPI_Barrier(job->comm);
+    mpi_test_barrier(job->comm);
 }
 
 static void remove_halt(struct job *job)
 {
     char path[800];
     snprintf(path, sizeof path, "%s/.scr/halt.scr", job->prefix);
-    MPI_Barrier(job->comm);
+    mpi_test_barrier(job->comm);
     if (job->rank == 0)
         unlink(path);
-    MPI_Barrier(job->comm);
+    mpi_test_barrier(job->comm);
 }
 
 void job_end(struct job *job, struct scr_ctx *ctx)
@@ -117,10 +118,10 @@ void job_lose_node(struct job *job, const char *vnode)
 {
     char path[800];
     snprintf(path, sizeof path, "%s/vnode.%s", job->cache, vnode);
-    MPI_Barrier(job->comm);
+    mpi_test_barrier(job->comm);
     if (job->rank == 0)
         mpi_test_remove(path);
-    MPI_Barrier(job->comm);
+    mpi_test_barrier(job->comm);
 }
 
 /* --- contents --- */

@@ -10,6 +10,14 @@
 
 static const char *const nodes = "n[1-4]";
 
+/* The system calls are the same with every MPI: one walks over all of them, where
+ * waiting ranks spin on the cores every seventh will do. */
+#ifdef MPICH_VERSION
+enum { STRIDE = 7 };
+#else
+enum { STRIDE = 1 };
+#endif
+
 /* 1 on all ranks if they all have the same code. */
 static int same_code(const struct job *job, int rc)
 {
@@ -92,10 +100,10 @@ static void fail_every_call(struct mpi_test *t, const struct plan *p)
 {
     long n = 0;
     while (n < 2000 && mpi_test_good(t) && fail_checkpoint(t, p, n))
-        n++;
+        n += STRIDE;
     CHECK(n > 20 && n < 2000);
     if (t->comm.rank == 0)
-        printf("       %ld calls failed in turn\n", n);
+        printf("       %ld calls failed in turn, of %ld\n", n / STRIDE, n);
 }
 
 MPI_CASE(each_call_of_a_checkpoint_fails_once_on_rank_0)
@@ -161,10 +169,10 @@ static void fail_every_start(struct mpi_test *t, int victim, enum test_how how)
 {
     long n = 0;
     while (n < 2000 && mpi_test_good(t) && fail_start(t, victim, how, n))
-        n++;
+        n += STRIDE;
     CHECK(n > 20 && n < 2000);
     if (t->comm.rank == 0)
-        printf("       %ld calls failed in turn\n", n);
+        printf("       %ld calls failed in turn, of %ld\n", n / STRIDE, n);
 }
 
 MPI_CASE(each_call_of_a_rebuilding_start_fails_once)

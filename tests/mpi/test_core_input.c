@@ -68,7 +68,7 @@ static void put_config(struct job *job, const char *text)
         fputs(text, f);
         fclose(f);
     }
-    MPI_Barrier(job->comm);
+    mpi_test_barrier(job->comm);
 }
 
 static void refuse_config(struct mpi_test *t, const char *text, const char *word)
@@ -100,13 +100,13 @@ static void spoil(struct job *job, const char *name, const char *bytes, size_t n
 {
     char path[800];
     snprintf(path, sizeof path, "%s/.scr/%s", job->prefix, name);
-    MPI_Barrier(job->comm);
+    mpi_test_barrier(job->comm);
     if (job->rank == 0) {
         FILE *f = fopen(path, "wb");
         fwrite(bytes, 1, n, f);
         fclose(f);
     }
-    MPI_Barrier(job->comm);
+    mpi_test_barrier(job->comm);
 }
 
 static void lose_all_nodes(struct job *job)
@@ -159,10 +159,10 @@ MPI_CASE(a_damaged_filemap_costs_no_more_than_its_ranks)
     job_kill(&job, ctx);
     char **maps = job_find(job.cache, "vnode.n2/tester/scr.job/filemap_", &n);
     CHECK(n >= 1);
-    MPI_Barrier(job.comm);
+    mpi_test_barrier(job.comm);
     if (job.rank == 0)
         job_flip(maps[0], 60);
-    MPI_Barrier(job.comm);
+    mpi_test_barrier(job.comm);
     job_find_free(maps, n);
     ctx = job_start(&job, nodes, NULL);
     job_check_restart(&job, ctx, "one", 1);
@@ -211,7 +211,7 @@ static void start_with_one_less(struct mpi_test *t, int from_prefix)
         job_kill(&less, ctx);
         MPI_Comm_free(&less.comm);
     }
-    MPI_Barrier(job.comm);
+    mpi_test_barrier(job.comm);
     CHECK_INT(index_failed_entries(&job), 0);
     ctx = job_start(&job, nodes, NULL);
     job_check_restart(&job, ctx, "one", 1);
@@ -315,7 +315,7 @@ MPI_CASE(halt_file_is_honoured_at_complete_and_at_init)
                  SCR_OK, &err);
         scr_hash_delete(halt);
     }
-    MPI_Barrier(job.comm);
+    mpi_test_barrier(job.comm);
     job_checkpoint(&job, ctx, "two", 2);
     CHECK_RC(scr_should_exit_all(ctx, &flag, &err), SCR_OK, &err);
     CHECK_INT(flag, 0);

@@ -17,7 +17,7 @@ static int entry(struct job *job, int id, int *current)
     scr_hash *index = scr_hash_new();
     int complete = -1;
     *current = 0;
-    MPI_Barrier(job->comm);
+    mpi_test_barrier(job->comm);
     if (scr_prefix_open(&env, job->prefix, 0, &p, NULL) == SCR_OK &&
         scr_prefix_index_read(&env, &p, index, NULL) == SCR_OK &&
         scr_index_get(index, id, &e, NULL) == SCR_OK) {
@@ -26,7 +26,7 @@ static int entry(struct job *job, int id, int *current)
     }
     scr_prefix_fini(&p);
     scr_hash_delete(index);
-    MPI_Barrier(job->comm);
+    mpi_test_barrier(job->comm);
     return complete;
 }
 
@@ -42,25 +42,25 @@ static void block_flush(struct job *job, int seed, int on)
 {
     char path[800];
     snprintf(path, sizeof path, "%s/step.%d", job->prefix, seed);
-    MPI_Barrier(job->comm);
+    mpi_test_barrier(job->comm);
     if (job->rank == 0 && on)
         fclose(fopen(path, "w"));
     else if (job->rank == 0)
         unlink(path);
-    MPI_Barrier(job->comm);
+    mpi_test_barrier(job->comm);
 }
 
 /* Dataset id vanishes from every node; the filemaps that name it stay. */
 static void lose_dataset(struct job *job, int id)
 {
-    MPI_Barrier(job->comm);
+    mpi_test_barrier(job->comm);
     for (int i = 1; i <= 4 && job->rank == 0; i++) {
         char path[900];
         snprintf(path, sizeof path, "%s/vnode.n%d/tester/scr.job/scr.dataset.%d",
                  job->cache, i, id);
         mpi_test_remove(path);
     }
-    MPI_Barrier(job->comm);
+    mpi_test_barrier(job->comm);
 }
 
 static int offered(struct job *job, struct scr_ctx *ctx)
@@ -221,7 +221,7 @@ MPI_CASE(another_number_of_ranks_does_not_block_newer_datasets_on_the_prefix)
         job_kill(&two, ctx);
         MPI_Comm_free(&two.comm);
     }
-    MPI_Barrier(job.comm);
+    mpi_test_barrier(job.comm);
     ctx = job_start(&job, nodes, "SCR_FETCH=0", NULL);
     CHECK_INT(offered(&job, ctx), 1);
     job_kill(&job, ctx);
@@ -285,12 +285,12 @@ MPI_CASE(an_unwritable_flush_file_costs_no_dataset)
     job_kill(&job, ctx);
     ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=1", NULL);
     snprintf(path, sizeof path, "%s/.scr/flush.scr.lock", job.prefix);
-    MPI_Barrier(job.comm);
+    mpi_test_barrier(job.comm);
     if (job.rank == 0) {
         unlink(path);
         mkdir(path, 0700);
     }
-    MPI_Barrier(job.comm);
+    mpi_test_barrier(job.comm);
     job_checkpoint(&job, ctx, "c2", 2);
     CHECK_INT(offered(&job, ctx), 0); /* c1, offered until then, is gone */
     job_kill(&job, ctx);
@@ -310,18 +310,18 @@ MPI_CASE(a_delete_that_fails_halfway_leaves_nothing_that_looks_complete)
     job_checkpoint(&job, ctx, "a", 1);
     job_checkpoint(&job, ctx, "b", 2);
     snprintf(path, sizeof path, "%s/step.2/file0.1", job.prefix);
-    MPI_Barrier(job.comm);
+    mpi_test_barrier(job.comm);
     if (job.rank == 0) {
         unlink(path);
         mkdir(path, 0700);
         strncat(path, "/x", sizeof path - strlen(path) - 1);
         fclose(fopen(path, "w"));
     }
-    MPI_Barrier(job.comm);
+    mpi_test_barrier(job.comm);
     CHECK(scr_delete_all(ctx, "b", &err) != SCR_OK);
     CHECK_ENTRY(2, 0, 1);
     snprintf(path, sizeof path, "%s/.scr/index.scr", job.prefix);
-    MPI_Barrier(job.comm);
+    mpi_test_barrier(job.comm);
     if (job.rank == 0)
         CHECK(truncate(path, 0) == 0);
     CHECK_ENTRY(1, 1, 1);
@@ -354,18 +354,18 @@ MPI_CASE(a_damaged_halt_file_is_kept_aside_once)
     job_new(t, &job, 4);
     struct scr_ctx *ctx = job_start(&job, nodes, NULL);
     snprintf(path, sizeof path, "%s/.scr/halt.scr", job.prefix);
-    MPI_Barrier(job.comm);
+    mpi_test_barrier(job.comm);
     if (job.rank == 0) {
         FILE *f = fopen(path, "w");
         fputs("garbage garbage", f);
         fclose(f);
     }
-    MPI_Barrier(job.comm);
+    mpi_test_barrier(job.comm);
     for (int i = 0; i < 3; i++)
         CHECK_RC(scr_need_checkpoint_all(ctx, &flag, &err), SCR_OK, &err);
     job_checkpoint(&job, ctx, "c1", 1);
     job_checkpoint(&job, ctx, "c2", 2);
-    MPI_Barrier(job.comm);
+    mpi_test_barrier(job.comm);
     char **found = job_find(job.prefix, "halt.scr.damaged", &n);
     CHECK_INT(n, 1);
     job_find_free(found, n);
