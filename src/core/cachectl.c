@@ -138,9 +138,14 @@ int scr_cache_check_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return scr_agree_all(&ctx->world, scr_cache_dataset(ctx, id, &d, err), err);
 }
 
+int scr_cache_is(const struct scr_ctx *ctx, int id, enum scr_cache_state state)
+{
+    return scr_hash_get_kv_int(ctx->ready, state_keys[state], id) != NULL;
+}
+
 int scr_cache_is_ready(const struct scr_ctx *ctx, int id)
 {
-    return scr_hash_get_kv_int(ctx->ready, state_keys[SCR_CACHE_READY], id) != NULL;
+    return scr_cache_is(ctx, id, SCR_CACHE_READY);
 }
 
 int scr_cache_newest_ckpt(const struct scr_ctx *ctx, int below)
@@ -217,8 +222,7 @@ static int counts(const struct scr_ctx *ctx, int id, const char *store, int red_
     return red_index < 0 || index == red_index;
 }
 
-/* An output whose flush failed before gets one more chance to reach the prefix. */
-static int evict_one_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+int scr_cache_let_go_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     struct scr_dataset d;
     int rc = scr_cache_dataset(ctx, id, &d, NULL);
@@ -245,7 +249,7 @@ static int evict_to_all(struct scr_ctx *ctx, const char *store, int red_index,
     for (int i = 0; i < n && rc == SCR_OK && have >= limit; i++) {
         if (ids[i] == 0)
             continue;
-        rc = evict_one_all(ctx, ids[i], err);
+        rc = scr_cache_let_go_all(ctx, ids[i], err);
         have--;
     }
     free(ids);

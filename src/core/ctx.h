@@ -138,6 +138,7 @@ void scr_cache_set_state(struct scr_ctx *ctx, int id, enum scr_cache_state state
 int scr_cache_newest(const struct scr_ctx *ctx, enum scr_cache_state state, int below);
 int scr_cache_newest_ckpt(const struct scr_ctx *ctx, int below); /* READY checkpoints */
 int scr_cache_is_ready(const struct scr_ctx *ctx, int id);
+int scr_cache_is(const struct scr_ctx *ctx, int id, enum scr_cache_state state);
 /* READY dataset of that name with the largest id, -1: none. */
 int scr_cache_find(const struct scr_ctx *ctx, const char *name);
 /* Dataset view of id from this rank's map; SCR_E_NOENT if it has none. */
@@ -152,6 +153,9 @@ int scr_cache_open(struct scr_ctx *ctx, int id, const char *store, int node_loca
 void scr_cache_prune_all(struct scr_ctx *ctx, int id);
 /* Deletes a dataset from cache on all ranks: files, map entries, flush-file entry. */
 int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+/* The same for a dataset nobody asked to lose: output that has not reached the prefix
+ * is flushed first, and stays if that fails (invariant P7). */
+int scr_cache_let_go_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* Deletes all datasets that any rank knows. */
 int scr_cache_purge_all(struct scr_ctx *ctx, struct scr_err *err);
 /* Makes room for one more checkpoint of red in its store. */
@@ -169,6 +173,8 @@ int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err);
  * warning. */
 void scr_flush_mark_all(struct scr_ctx *ctx, int id, int on, int off);
 void scr_flush_forget_all(struct scr_ctx *ctx, int id);
+/* Takes datasets of earlier allocations, whose caches are gone, out of it. */
+void scr_flush_sweep_all(struct scr_ctx *ctx);
 
 /* --- restart (revive.c, fetchctl.c, restart.c) --- */
 /* At a start: rebuilds what is in cache, learns the ids in use, flushes what is

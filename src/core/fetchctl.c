@@ -12,9 +12,10 @@
 struct fetched {
     int id;
     int failed; /* 1: the dataset itself is bad */
-    const char *name;
 };
 
+/* CURRENT stays: it moves when the application has read the checkpoint (invariant P6).
+ */
 static int edit_fetched(scr_hash *index, void *arg, int *changed, struct scr_err *err)
 {
     const struct fetched *f = arg;
@@ -26,8 +27,8 @@ static int edit_fetched(scr_hash *index, void *arg, int *changed, struct scr_err
         return SCR_OK;
     }
     scr_index_mark_fetched(index, f->id, now);
-    int rc = scr_index_set_current(index, f->name);
-    return rc == SCR_E_NOENT ? SCR_OK : rc;
+    scr_index_clear_failed(index, f->id);
+    return SCR_OK;
 }
 
 static int fetch_into_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int id,
@@ -72,6 +73,14 @@ static int is_bad_dataset(int rc)
     return rc == SCR_E_CORRUPT || rc == SCR_E_MISSING || rc == SCR_E_OUTSIDE;
 }
 
+/* Errors that are this run's fault: an older dataset would lose work for nothing, or be
+ * taken only because it is smaller. */
+static int is_ours(int rc)
+{
+    return rc == SCR_E_FULL || rc == SCR_E_NOMEM || rc == SCR_E_UNSAFE ||
+           rc == SCR_E_CONFIG || rc == SCR_E_MPI;
+}
+
 static void note_in_index_all(struct scr_ctx *ctx, struct fetched f)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -91,25 +100,41 @@ static void clean_up_all(struct scr_ctx *ctx, int id, int rc)
         scr_cache_delete_all(ctx, id, &why);
 }
 
+/* What is in cache is only evicted if there is no room beside it: until the new one is
+ * whole it may be all there is. */
+static int fetch_or_make_room_all(struct scr_ctx *ctx, int id, char **name,
+                                  struct scr_err *err)
+{
+    const struct scr_reddesc *red = scr_descs_select(&ctx->descs, 1, 0);
+    struct scr_err full = SCR_ERR_INIT;
+    if (red == NULL)
+        return scr_fail(err, SCR_E_CONFIG, 0, "no CKPT descriptor");
+    int rc = fetch_into_all(ctx, red, id, name, &full);
+    if (rc != SCR_E_FULL)
+        return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", full.text);
+    clean_up_all(ctx, id, rc);
+    free(*name);
+    *name = NULL;
+    rc = scr_cache_evict_all(ctx, red, err);
+    return rc == SCR_OK ? fetch_into_all(ctx, red, id, name, err) : rc;
+}
+
 int scr_fetch_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     char *name = NULL;
-    const struct scr_reddesc *red = scr_descs_select(&ctx->descs, 1, 0);
-    int rc = red ? SCR_OK : scr_fail(err, SCR_E_CONFIG, 0, "no CKPT descriptor");
-    if (rc == SCR_OK)
-        rc = scr_cache_evict_all(ctx, red, err);
-    if (rc != SCR_OK)
-        return rc;
+    if (scr_cache_is(ctx, id, SCR_CACHE_FOREIGN))
+        return scr_fail(err, SCR_E_RANKS, 0,
+                        "dataset %d lies in cache for another number of ranks", id);
     SCR_EVENT(ctx, .event = "FETCH_START", .dset = id);
-    rc = fetch_into_all(ctx, red, id, &name, err);
+    int rc = fetch_or_make_room_all(ctx, id, &name, err);
     if (rc == SCR_OK) {
-        note_in_index_all(ctx, (struct fetched){ id, 0, name });
+        note_in_index_all(ctx, (struct fetched){ id, 0 });
         scr_log(&ctx->log, SCR_LOG_NOTE, "fetched checkpoint %s (dataset %d) from %s",
                 name, id, ctx->prefix.path);
         SCR_EVENT(ctx, .event = "FETCH_SUCCESS", .dset = id, .name = name);
     } else {
         if (is_bad_dataset(rc))
-            note_in_index_all(ctx, (struct fetched){ id, 1, NULL });
+            note_in_index_all(ctx, (struct fetched){ id, 1 });
         clean_up_all(ctx, id, rc);
         SCR_EVENT(ctx, .event = "FETCH_FAIL", .dset = id,
                   .note = err != NULL ? err->text : NULL);
@@ -177,6 +202,8 @@ int scr_fetch_newest_all(struct scr_ctx *ctx, int above, int *id, struct scr_err
         *id = rc == SCR_OK ? choice : 0;
         if (rc == SCR_OK)
             return rc;
+        if (is_ours(rc))
+            return scr_fail(err, rc, 0, "fetch of dataset %d: %s", choice, why.text);
         scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d is not fetched: %s", choice,
                 why.text);
         if (rc == SCR_E_RANKS)

@@ -59,19 +59,24 @@ void scr_flush_forget_all(struct scr_ctx *ctx, int id)
         warn_unmarked(ctx, id, &why);
 }
 
-/* Whether id is not known to be on the prefix; a flush file that cannot be read knows
- * nothing. */
-static int is_unflushed_all(struct scr_ctx *ctx, int id)
+/* The flush file is not synced and can be lost; the index knows what is complete. */
+static int is_on_prefix(const struct scr_ctx *ctx, int id)
 {
-    int answer = 0;
-    if (ctx->world.rank == 0) {
-        scr_hash *h = scr_hash_new();
-        answer = scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", h, NULL) !=
-                     SCR_OK ||
-                 (scr_flush_get_location(h, id) & SCR_LOC_PFS) == 0;
-        scr_hash_delete(h);
-    }
-    return scr_or_all(&ctx->world, answer);
+    struct scr_index_entry e;
+    scr_hash *flush = scr_hash_new(), *index = scr_hash_new();
+    int on = scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", flush, NULL) ==
+                 SCR_OK &&
+             (scr_flush_get_location(flush, id) & SCR_LOC_PFS) != 0;
+    if (!on && scr_prefix_index_read(&ctx->env, &ctx->prefix, index, NULL) == SCR_OK)
+        on = scr_index_get(index, id, &e, NULL) == SCR_OK && e.complete && !e.failed;
+    scr_hash_delete(flush);
+    scr_hash_delete(index);
+    return on;
+}
+
+static int is_on_prefix_all(struct scr_ctx *ctx, int id)
+{
+    return scr_or_all(&ctx->world, ctx->world.rank == 0 && is_on_prefix(ctx, id));
 }
 
 int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
@@ -96,7 +101,7 @@ int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 
 int scr_flush_if_needed_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
-    return is_unflushed_all(ctx, id) ? scr_flush_dataset_all(ctx, id, err) : SCR_OK;
+    return is_on_prefix_all(ctx, id) ? SCR_OK : scr_flush_dataset_all(ctx, id, err);
 }
 
 /* An output in cache goes to the prefix; if that is all it is, it leaves the cache. */
@@ -127,4 +132,42 @@ int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err)
     }
     free(ids);
     return rc;
+}
+
+/* --- what the flush file says of datasets that are gone --- */
+
+static void forget_cache(scr_hash *h, int id)
+{
+    for (int bit = SCR_LOC_CACHE; bit <= SCR_LOC_SYNC_FLUSHING; bit <<= 1)
+        if (bit != SCR_LOC_PFS)
+            scr_flush_set_location(h, id, bit, 0);
+    if (scr_flush_get_location(h, id) == 0)
+        scr_flush_remove(h, id);
+}
+
+static int edit_sweep(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+{
+    const struct scr_ctx *ctx = arg;
+    int *ids = NULL;
+    size_t n = 0;
+    if (!scr_hash_list_int(scr_hash_get(h, "DATASET"), &ids, &n))
+        return scr_fail(err, SCR_E_NOMEM, 0, "flush file");
+    for (size_t i = 0; i < n; i++) {
+        int here = 0;
+        for (int state = 0; state < SCR_CACHE_GONE; state++)
+            here = here || scr_cache_is(ctx, ids[i], (enum scr_cache_state)state);
+        if (here || (scr_flush_get_location(h, ids[i]) & SCR_LOC_CACHE) == 0)
+            continue;
+        forget_cache(h, ids[i]);
+        *changed = 1;
+    }
+    free(ids);
+    return SCR_OK;
+}
+
+void scr_flush_sweep_all(struct scr_ctx *ctx)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    if (scr_edit_state_all(ctx, "flush.scr", edit_sweep, ctx, &why) != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN, "the flush file is not swept: %s", why.text);
 }

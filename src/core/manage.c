@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Current, Delete and Drop: the datasets an application manages by name. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,13 +62,14 @@ static int unknown(const char *call, const char *name, const struct scr_ctx *ctx
 
 /* --- current --- */
 
+/* Checkpoints newer than id leave the cache. */
 static int drop_newer_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     int *ids = NULL, n = 0;
     int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
     for (int i = 0; i < n && rc == SCR_OK; i++)
-        if (ids[i] > id && scr_cache_is_ready(ctx, ids[i]))
-            rc = scr_cache_delete_all(ctx, ids[i], err);
+        if (ids[i] > id && !scr_cache_is(ctx, ids[i], SCR_CACHE_FOREIGN))
+            rc = scr_cache_let_go_all(ctx, ids[i], err);
     free(ids);
     return rc;
 }
@@ -79,6 +81,15 @@ static int can_be_current(const struct scr_ctx *ctx, const struct found *f, int 
     if (id == f->cached)
         return scr_cache_dataset(ctx, id, &d, NULL) == SCR_OK && d.is_ckpt;
     return f->is_ckpt;
+}
+
+/* What was offered before the call that failed is offered again. */
+static int find_again_all(struct scr_ctx *ctx, int rc)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    if (scr_restart_find_all(ctx, &why) != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN, "no checkpoint to restart from: %s", why.text);
+    return rc;
 }
 
 int scr_current_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
@@ -93,14 +104,15 @@ int scr_current_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
     if (!can_be_current(ctx, &f, id))
         return scr_fail(err, SCR_E_ARG, 0,
                         "SCR_Current: dataset %s is no complete checkpoint", name);
-    rc = scr_note_current_all(ctx, id, name, err);
-    if (rc == SCR_OK)
-        rc = drop_newer_all(ctx, id, err);
-    if (rc != SCR_OK)
-        return rc;
-    ctx->tried_below = id + 1;
+    /* Loaded first: what cannot be had must not cost what is there. */
     ctx->ckpt_id = id == f.listed && f.ckpt > 0 ? f.ckpt : ctx->ckpt_id;
-    return scr_restart_load_all(ctx, id, err);
+    rc = scr_restart_load_all(ctx, id, err);
+    if (rc != SCR_OK)
+        return find_again_all(ctx, rc);
+    ctx->tried_below = id < INT_MAX ? id + 1 : 0;
+    rc = scr_note_current_all(ctx, id, name, err);
+    int rc2 = drop_newer_all(ctx, id, rc == SCR_OK ? err : NULL);
+    return rc == SCR_OK ? rc2 : rc;
 }
 
 /* --- delete --- */
@@ -125,23 +137,63 @@ static int delete_files(struct scr_ctx *ctx, const scr_hash *share, struct scr_e
     return rc;
 }
 
+/* Adds the paths of dataset id to paths. A dataset without a list has none. */
+static int add_paths(struct scr_ctx *ctx, int id, scr_hash *paths, struct scr_err *err)
+{
+    struct scr_err none = SCR_ERR_INIT;
+    scr_hash *part = scr_hash_new();
+    int rc = scr_prefix_rank2file_read(&ctx->env, &ctx->prefix, id, part, &none);
+    if (rc == SCR_E_NOENT && scr_hash_size(part) == 0)
+        rc = SCR_OK;
+    else if (rc != SCR_OK)
+        scr_fail(err, rc, 0, "%s", none.text);
+    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
+        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(r), "FILE")))
+            scr_hash_set(paths, scr_hash_elem_key(f), NULL);
+    scr_hash_delete(part);
+    return rc == SCR_OK && !scr_hash_ok(paths)
+               ? scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d", id)
+               : rc;
+}
+
+/* Programs may write every checkpoint to the same paths: what a later dataset wrote
+ * there is not deleted with an earlier one. */
+static int spare_others(struct scr_ctx *ctx, int id, scr_hash *paths,
+                        struct scr_err *err)
+{
+    scr_hash *index = scr_hash_new(), *others = scr_hash_new();
+    int *ids = NULL;
+    size_t n = 0;
+    int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
+    if (rc == SCR_OK)
+        rc = scr_index_ids(index, &ids, &n);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++) {
+        struct scr_index_entry e;
+        if (ids[i] != id && scr_index_get(index, ids[i], &e, NULL) == SCR_OK &&
+            e.complete)
+            rc = add_paths(ctx, ids[i], others, err);
+    }
+    for (SCR_HASH_EACH(f, others))
+        scr_hash_unset(paths, scr_hash_elem_key(f));
+    free(ids);
+    scr_hash_delete(others);
+    scr_hash_delete(index);
+    return rc;
+}
+
 /* The files of dataset id, spread over the ranks of this run: send = {<rank>:
  * {<path>}}. */
 static int share_out(struct scr_ctx *ctx, int id, scr_hash *send, struct scr_err *err)
 {
-    scr_hash *part = scr_hash_new();
-    int rc = scr_prefix_rank2file_read(&ctx->env, &ctx->prefix, id, part, err);
-    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK"))) {
-        int to = scr_hash_elem_key_int(r) % ctx->world.size;
-        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(r), "FILE")))
-            scr_hash_setf(send, NULL, "%d %s", to < 0 ? 0 : to, scr_hash_elem_key(f));
-    }
-    scr_hash_delete(part);
-    /* An incomplete dataset has no list: only its own directory goes. */
-    if (rc == SCR_E_NOENT) {
-        scr_err_clear(err);
-        rc = SCR_OK;
-    }
+    scr_hash *paths = scr_hash_new();
+    int to = 0;
+    int rc = add_paths(ctx, id, paths, err);
+    if (rc == SCR_OK)
+        rc = spare_others(ctx, id, paths, err);
+    for (SCR_HASH_EACH(f, paths))
+        scr_hash_setf(send, NULL, "%d %s", to++ % ctx->world.size,
+                      scr_hash_elem_key(f));
+    scr_hash_delete(paths);
     if (rc == SCR_OK && !scr_hash_ok(send))
         rc = scr_fail(err, SCR_E_NOMEM, 0, "delete dataset %d", id);
     return rc;
@@ -182,8 +234,9 @@ static int delete_prefix_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     int rc = scr_edit_index_all(ctx, edit_incomplete, &id, err);
     if (rc == SCR_OK) {
         if (ctx->world.rank == 0) {
-            rc = scr_prefix_summary_remove(&ctx->env, &ctx->prefix, id, err);
-            rc = rc == SCR_OK ? share_out(ctx, id, send, err) : rc;
+            rc = share_out(ctx, id, send, err);
+            if (rc == SCR_OK)
+                rc = scr_prefix_summary_remove(&ctx->env, &ctx->prefix, id, err);
         }
         rc = scr_agree_all(&ctx->world, rc, err);
     }
@@ -203,6 +256,24 @@ static int delete_prefix_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc;
 }
 
+/* Every cached dataset of that name, also one that could not be restored. */
+static int delete_cached_all(struct scr_ctx *ctx, const char *name, int listed,
+                             struct scr_err *err)
+{
+    int *ids = NULL, n = 0;
+    int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
+    for (int i = 0; i < n && rc == SCR_OK; i++) {
+        struct scr_dataset d;
+        int named = scr_cache_dataset(ctx, ids[i], &d, NULL) == SCR_OK &&
+                    strcmp(d.name, name) == 0;
+        named = scr_or_all(&ctx->world, named || ids[i] == listed);
+        if (named && !scr_cache_is(ctx, ids[i], SCR_CACHE_FOREIGN))
+            rc = scr_cache_delete_all(ctx, ids[i], err);
+    }
+    free(ids);
+    return rc;
+}
+
 int scr_delete_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
 {
     struct found f;
@@ -212,12 +283,11 @@ int scr_delete_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
     if (f.listed == 0 && f.cached == 0)
         return unknown("SCR_Delete", name, ctx, err);
     int offered = ctx->restart.id;
-    if (f.cached > 0)
-        rc = scr_cache_delete_all(ctx, f.cached, err);
+    rc = delete_cached_all(ctx, name, f.listed, err);
     if (rc == SCR_OK && f.listed > 0)
         rc = delete_prefix_all(ctx, f.listed, err);
     /* If it was the one to restart from, another takes its place. */
-    if (rc == SCR_OK && offered > 0 && (offered == f.cached || offered == f.listed))
+    if (rc == SCR_OK && offered > 0 && ctx->restart.id == 0)
         rc = scr_restart_find_all(ctx, err);
     return rc;
 }

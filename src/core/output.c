@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Start_output and Complete_output: a dataset from its first file to its protection. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,8 +9,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "core/ctx.h"
-
-enum { FLAG_CKPT = 1, FLAG_OUTPUT = 2 }; /* SCR_FLAG_* of scr.h */
+#include "scr.h"
 
 void scr_output_fini(struct scr_output *out)
 {
@@ -26,7 +26,7 @@ void scr_output_fini(struct scr_output *out)
 static int check_flags_all(const struct scr_ctx *ctx, int flags, struct scr_err *err)
 {
     int rc = SCR_OK;
-    if (flags == 0 || (flags & ~(FLAG_CKPT | FLAG_OUTPUT)) != 0)
+    if (flags == 0 || (flags & ~(SCR_FLAG_CHECKPOINT | SCR_FLAG_OUTPUT)) != 0)
         rc = scr_fail(err, SCR_E_ARG, 0,
                       "SCR_Start_output: flags=%d is not a combination of "
                       "SCR_FLAG_CHECKPOINT and SCR_FLAG_OUTPUT",
@@ -67,8 +67,10 @@ static int open_output(struct scr_ctx *ctx, const char *name, int flags,
                        struct scr_err *err)
 {
     struct scr_output *out = &ctx->out;
-    out->is_ckpt = (flags & FLAG_CKPT) != 0;
-    out->is_output = (flags & FLAG_OUTPUT) != 0;
+    if (ctx->last_id == INT_MAX)
+        return scr_fail(err, SCR_E_RANGE, 0, "dataset ids are used up");
+    out->is_ckpt = (flags & SCR_FLAG_CHECKPOINT) != 0;
+    out->is_output = (flags & SCR_FLAG_OUTPUT) != 0;
     out->id = ctx->last_id + 1;
     int ckpt_id = out->is_ckpt ? ctx->ckpt_id + 1 : 0;
     out->name = name ? scr_strdup(name) : scr_asprintf("scr.dataset.%d", out->id);
@@ -206,7 +208,7 @@ static int seal_dataset(struct scr_ctx *ctx, uint64_t bytes, uint64_t files,
     if (rc == SCR_OK)
         rc = scr_dataset_get(dset, &d, err);
     if (rc != SCR_OK)
-        return scr_fail(err, SCR_E_NOMEM, 0, "dataset %d", id);
+        return scr_fail(err, rc, 0, "dataset %d", id);
     d.size = bytes;
     d.files = files;
     d.complete = 1;

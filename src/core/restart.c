@@ -78,10 +78,13 @@ static void load_cached_all(struct scr_ctx *ctx)
     int id;
     while ((id = scr_cache_newest_ckpt(ctx, ctx->tried_below)) > 0) {
         struct scr_err why = SCR_ERR_INIT;
-        if (load_all(ctx, id, &why) == SCR_OK)
+        int rc = load_all(ctx, id, &why);
+        if (rc == SCR_OK)
             return;
         scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d in cache is not usable: %s", id,
                 why.text);
+        if (rc != SCR_E_CORRUPT)
+            return;
         scr_cache_set_state(ctx, id, SCR_CACHE_LOST);
     }
 }

@@ -145,9 +145,6 @@ static int route_output(struct scr_ctx *ctx, const char *name, char *file,
         rc = known ? give(known, file, err) : register_file(ctx, name, dest, file, err);
     }
     free(dest);
-    /* A program that overlooks the error must not get a dataset without this file. */
-    if (rc != SCR_OK && ctx->out.refused.code == SCR_OK && err)
-        ctx->out.refused = *err;
     return rc;
 }
 
@@ -188,7 +185,7 @@ static int route_restart(struct scr_ctx *ctx, const char *name, char *file,
     return rc == SCR_OK ? give(path, file, err) : rc;
 }
 
-int scr_route(struct scr_ctx *ctx, const char *name, char *file, struct scr_err *err)
+static int route(struct scr_ctx *ctx, const char *name, char *file, struct scr_err *err)
 {
     if (name == NULL || file == NULL)
         return scr_fail(err, SCR_E_ARG, 0, "SCR_Route_file: the %s is NULL",
@@ -200,4 +197,17 @@ int scr_route(struct scr_ctx *ctx, const char *name, char *file, struct scr_err 
     if (ctx->state == SCR_STATE_RESTART)
         return route_restart(ctx, name, file, err);
     return give(name, file, err);
+}
+
+int scr_route(struct scr_ctx *ctx, const char *name, char *file, struct scr_err *err)
+{
+    struct scr_err mine = SCR_ERR_INIT;
+    int rc = route(ctx, name, file, &mine);
+    /* A program that overlooks the error must not get a dataset without this file. */
+    if (rc != SCR_OK && ctx->state == SCR_STATE_OUTPUT &&
+        ctx->out.refused.code == SCR_OK)
+        ctx->out.refused = mine;
+    if (rc != SCR_OK && err != NULL)
+        *err = mine;
+    return rc;
 }

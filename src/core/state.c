@@ -58,11 +58,6 @@ static const struct {
       "no restart phase is open, call SCR_Start_restart first" },
 };
 
-const char *scr_call_name(enum scr_call call)
-{
-    return calls[call].name;
-}
-
 static const char *hint_for(enum scr_state state, enum scr_call call)
 {
     for (size_t i = 0; i < sizeof special / sizeof *special; i++)

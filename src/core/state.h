@@ -36,9 +36,6 @@ enum scr_call {
     SCR_CALL_COUNT_
 };
 
-/* "SCR_Start_output" … */
-const char *scr_call_name(enum scr_call call);
-
 /* SCR_OK, or an error that names what is wrong and the call that should come first. */
 int scr_state_check(enum scr_state state, enum scr_call call, struct scr_err *err);
 

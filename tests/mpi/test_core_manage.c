@@ -330,6 +330,74 @@ MPI_CASE(a_delete_that_fails_halfway_leaves_nothing_that_looks_complete)
     job_free(&job);
 }
 
+MPI_CASE(delete_spares_files_that_a_later_dataset_wrote)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    job_checkpoint(&job, ctx, "a", 1);
+    job_checkpoint(&job, ctx, "b", 1); /* the same seed: the same paths */
+    CHECK_RC(scr_delete_all(ctx, "a", &err), SCR_OK, &err);
+    CHECK_ENTRY(1, -1, 0);
+    job_kill(&job, ctx);
+    lose_dataset(&job, 2);
+    ctx = job_start(&job, nodes, NULL);
+    job_check_restart(&job, ctx, "b", 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(current_that_cannot_be_loaded_costs_nothing)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    char path[800];
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    job_checkpoint(&job, ctx, "a", 1);
+    job_kill(&job, ctx);
+    lose_dataset(&job, 1);
+    snprintf(path, sizeof path, "%s/step.1/file0.1", job.prefix);
+    mpi_test_barrier(job.comm);
+    if (job.rank == 0)
+        job_flip(path, 0);
+    mpi_test_barrier(job.comm);
+    ctx = job_start(&job, nodes, "SCR_FETCH=0", NULL);
+    job_checkpoint(&job, ctx, "b", 2);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, NULL);
+    CHECK_INT(offered(&job, ctx), 2);
+    CHECK_RC(scr_current_all(ctx, "a", &err), SCR_E_CORRUPT, &err);
+    job_check_restart(&job, ctx, "b", 2);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(a_lost_flush_file_does_not_copy_again_what_is_complete)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    struct stat before = { 0 }, after = { 0 };
+    char path[800];
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    job_checkpoint(&job, ctx, "a", 1);
+    snprintf(path, sizeof path, "%s/.scr/flush.scr", job.prefix);
+    mpi_test_barrier(job.comm);
+    if (job.rank == 0)
+        unlink(path);
+    mpi_test_barrier(job.comm);
+    snprintf(path, sizeof path, "%s/step.1/file0.%d", job.prefix, job.rank);
+    CHECK(stat(path, &before) == 0);
+    CHECK_RC(scr_finalize_all(ctx, &err), SCR_OK, &err);
+    CHECK(stat(path, &after) == 0);
+    CHECK_INT(after.st_ino, before.st_ino);
+    CHECK_ENTRY(1, 1, 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
 MPI_CASE(purged_ids_are_not_used_again)
 {
     struct job job;
@@ -420,6 +488,9 @@ int main(int argc, char **argv)
             RUN(a_cached_file_that_cannot_be_deleted_does_not_stop_the_fall_back),
             RUN(an_unwritable_flush_file_costs_no_dataset),
             RUN(a_delete_that_fails_halfway_leaves_nothing_that_looks_complete),
+            RUN(delete_spares_files_that_a_later_dataset_wrote),
+            RUN(current_that_cannot_be_loaded_costs_nothing),
+            RUN(a_lost_flush_file_does_not_copy_again_what_is_complete),
             RUN(purged_ids_are_not_used_again),
             RUN(a_damaged_halt_file_is_kept_aside_once),
             RUN(the_end_of_one_allocation_does_not_stop_the_next)));
