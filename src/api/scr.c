@@ -13,6 +13,9 @@
 #include "core/ctx.h"
 
 _Static_assert((int)SCR_MAX_NAME == SCR_MAX_FILENAME, "one limit");
+_Static_assert((int)SCR_IS_CKPT == SCR_FLAG_CHECKPOINT &&
+                   (int)SCR_IS_OUTPUT == SCR_FLAG_OUTPUT,
+               "the same flags");
 _Static_assert((int)SCR_E_FAILURE == SCR_FAILURE, "one generic failure");
 
 static struct scr_ctx *the_ctx;

@@ -24,6 +24,8 @@
 /* SCR_MAX_FILENAME of scr.h: bytes of a name or path, NUL included (api/ asserts they
  * agree). */
 enum { SCR_MAX_NAME = 1024 };
+/* SCR_FLAG_CHECKPOINT and SCR_FLAG_OUTPUT of scr.h. */
+enum { SCR_IS_CKPT = 1, SCR_IS_OUTPUT = 2 };
 
 /* The dataset between Start_output and Complete_output. */
 struct scr_output {

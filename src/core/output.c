@@ -9,7 +9,6 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "core/ctx.h"
-#include "scr.h"
 
 void scr_output_fini(struct scr_output *out)
 {
@@ -26,7 +25,7 @@ void scr_output_fini(struct scr_output *out)
 static int check_flags_all(const struct scr_ctx *ctx, int flags, struct scr_err *err)
 {
     int rc = SCR_OK;
-    if (flags == 0 || (flags & ~(SCR_FLAG_CHECKPOINT | SCR_FLAG_OUTPUT)) != 0)
+    if (flags == 0 || (flags & ~(SCR_IS_CKPT | SCR_IS_OUTPUT)) != 0)
         rc = scr_fail(err, SCR_E_ARG, 0,
                       "SCR_Start_output: flags=%d is not a combination of "
                       "SCR_FLAG_CHECKPOINT and SCR_FLAG_OUTPUT",
@@ -69,8 +68,8 @@ static int open_output(struct scr_ctx *ctx, const char *name, int flags,
     struct scr_output *out = &ctx->out;
     if (ctx->last_id == INT_MAX)
         return scr_fail(err, SCR_E_RANGE, 0, "dataset ids are used up");
-    out->is_ckpt = (flags & SCR_FLAG_CHECKPOINT) != 0;
-    out->is_output = (flags & SCR_FLAG_OUTPUT) != 0;
+    out->is_ckpt = (flags & SCR_IS_CKPT) != 0;
+    out->is_output = (flags & SCR_IS_OUTPUT) != 0;
     out->id = ctx->last_id + 1;
     int ckpt_id = out->is_ckpt ? ctx->ckpt_id + 1 : 0;
     out->name = name ? scr_strdup(name) : scr_asprintf("scr.dataset.%d", out->id);
