@@ -37,6 +37,8 @@ static int edit_entry(scr_hash *index, void *arg, int *changed, struct scr_err *
         return rc;
     *changed = 1;
     rc = scr_index_add(index, e->dset, e->complete, e->when);
+    if (rc == SCR_OK)
+        rc = scr_index_advance_current(index, d.id);
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: dataset %d", d.id);
 }
 
@@ -47,16 +49,39 @@ static int enter(const struct scr_env *env, const struct scr_prefix *p,
     return scr_prefix_index_update(env, p, edit_entry, &e, err);
 }
 
-/* The verdict on a dataset that is not whole: recorded first, then told. */
-static int reject(const struct scr_env *env, const struct scr_prefix *p, int id,
-                  const scr_hash *dset, const struct scr_faults *f, struct scr_err *err)
+/* What is known of a dataset before its redundancy files are looked at. */
+struct known {
+    int complete;         /* there is a summary that says so */
+    int damaged;          /* and it is not true */
+    const scr_hash *dset; /* by the summary; NULL: there is none */
+};
+
+/* Nothing says any more that the dataset is complete, whatever else becomes of it: the
+ * index is made anew from the summaries when it is lost. */
+static int retract(const struct scr_env *env, const struct scr_prefix *p, int id,
+                   const scr_hash *dset, int has_summary, struct scr_err *err)
 {
-    if (scr_hash_size(dset) > 0) {
-        int rc = enter(env, p, dset, 0, time(NULL), err);
-        if (rc != SCR_OK)
-            return rc;
-    }
+    int rc = SCR_OK;
+    if (scr_hash_size(dset) > 0)
+        rc = enter(env, p, dset, 0, time(NULL), err);
+    if (rc == SCR_OK && has_summary)
+        rc = scr_prefix_summary_remove(env, p, id, err);
+    return rc;
+}
+
+/* The verdict on a dataset that is not whole: recorded first, then told. Files that
+ * could not be looked at may be good, so that they change nothing. */
+static int reject(const struct scr_env *env, const struct scr_prefix *p, int id,
+                  const scr_hash *dset, const struct known *known,
+                  const struct scr_faults *f, struct scr_err *err)
+{
     const char *first = f->first ? f->first : "files are missing";
+    if (!known->damaged && !scr_faults_real(f))
+        return scr_fail(err, SCR_E_IO, 0, "dataset %d cannot be checked: %s", id,
+                        first);
+    int rc = retract(env, p, id, dset, known->complete, err);
+    if (rc != SCR_OK)
+        return rc;
     if (f->n > 1)
         return scr_fail(err, SCR_E_LOST, 0,
                         "dataset %d is not whole: %s (and %zu more)", id, first,
@@ -143,33 +168,41 @@ static int write_rank2file(const struct scr_env *env, const struct scr_prefix *p
 
 /* --- a scavenged dataset --- */
 
-/* Everything is there: tell those who will look for it, the index last. */
-static int publish(struct scr_scan *s, struct scr_err *err)
+/* Everything is there: tell those who will look for it, the index last. Meanwhile no
+ * older summary vouches for a list of files that is half old and half new. */
+static int publish(struct scr_scan *s, const struct known *known, struct scr_err *err)
 {
-    int rc;
+    int rc = SCR_OK;
     if (scr_hash_size(s->dset) == 0)
         return scr_fail(err, SCR_E_CORRUPT, 0, "dataset %d: no file describes it",
                         s->id);
     if (scr_hash_set_val_i64(s->dset, "COMPLETE", 1) == NULL)
         return no_memory(s->id, err);
-    if ((rc = write_rank2file(s->env, s->p, s->id, s->part, s->ranks, err)) != SCR_OK ||
+    if (known->complete)
+        rc = retract(s->env, s->p, s->id, s->dset, 1, err);
+    if (rc != SCR_OK ||
+        (rc = write_rank2file(s->env, s->p, s->id, s->part, s->ranks, err)) != SCR_OK ||
         (rc = scr_prefix_summary_write(s->env, s->p, s->id, s->dset, 1, err)) != SCR_OK)
         return rc;
     return enter(s->env, s->p, s->dset, 1, time(NULL), err);
 }
 
 static int build_scavenged(const struct scr_env *env, const struct scr_prefix *p,
-                           int id, struct scr_build_report *report, struct scr_err *err)
+                           int id, const struct known *known,
+                           struct scr_build_report *report, struct scr_err *err)
 {
     struct scr_scan s;
     struct scr_faults f = SCR_FAULTS_INIT;
     int rc = scr_scan_open(&s, env, p, id, err);
     if (rc == SCR_OK)
         rc = scr_scan_rebuild(&s, &f, err);
-    if (rc == SCR_OK) {
-        scr_faults_check(env, p->path, s.part, s.trusted, &f, &report->files);
-        rc = f.n > 0 ? reject(env, p, id, s.dset, &f, err) : publish(&s, err);
-    }
+    /* Of what could not be read nothing is known: that is not to count as lost. */
+    if (rc == SCR_OK && (f.n == 0 || scr_faults_real(&f)))
+        scr_faults_check(env, p->path, s.dset, s.part, s.trusted, &f, &report->files);
+    if (rc == SCR_OK)
+        rc = f.n > 0 ? reject(env, p, id, scr_hash_size(s.dset) ? s.dset : known->dset,
+                              known, &f, err)
+                     : publish(&s, known, err);
     report->rebuilt_ranks = s.rebuilt_ranks;
     report->built = rc == SCR_OK;
     scr_faults_fini(&f);
@@ -179,17 +212,10 @@ static int build_scavenged(const struct scr_env *env, const struct scr_prefix *p
 
 /* --- a flushed dataset --- */
 
-static time_t summary_time(const struct scr_env *env, const struct scr_prefix *p,
-                           int id)
+static time_t flushed_at(const struct scr_env *env, const struct scr_prefix *p, int id)
 {
-    struct stat st = { 0 };
-    char *dir = scr_prefix_dset_dir(p, id),
-         *path = dir ? scr_path_join(dir, "summary.scr") : NULL;
-    if (path == NULL || scr_file_stat(env->sys, path, &st, NULL) != SCR_OK)
-        st.st_mtime = time(NULL);
-    free(path);
-    free(dir);
-    return st.st_mtime;
+    time_t when = scr_prefix_summary_time(env, p, id);
+    return when != 0 ? when : time(NULL);
 }
 
 /* Whether a scavenge left something to rebuild from beside an unusable summary. */
@@ -203,44 +229,55 @@ static int is_scavenged(const struct scr_env *env, const struct scr_prefix *p, i
 
 /* Checks the files that rank2file lists. */
 static int check_flushed(const struct scr_env *env, const struct scr_prefix *p, int id,
-                         int complete, struct scr_faults *f,
+                         const scr_hash *dset, int complete, struct scr_faults *f,
                          struct scr_build_report *report, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     scr_hash *part = scr_hash_new();
     int rc = scr_prefix_rank2file_read(env, p, id, part, &why);
     if (rc == SCR_OK)
-        scr_faults_check(env, p->path, part, NULL, f, &report->files);
+        scr_faults_check(env, p->path, dset, part, NULL, f, &report->files);
     else if (rc != SCR_E_NOMEM)
-        scr_faults_add(f, "%s", why.text);
+        scr_faults_add_err(f, &why);
     if (!complete)
         scr_faults_add(f, "its summary says that it is incomplete");
     scr_hash_delete(part);
     return rc == SCR_E_NOMEM ? no_memory(id, err) : SCR_OK;
 }
 
+static int build_flushed(const struct scr_env *env, const struct scr_prefix *p, int id,
+                         const scr_hash *dset, int complete,
+                         struct scr_build_report *report, struct scr_err *err)
+{
+    struct scr_faults f = SCR_FAULTS_INIT;
+    int rc = check_flushed(env, p, id, dset, complete, &f, report, err);
+    const struct known known = { complete, scr_faults_real(&f), dset };
+    if (rc == SCR_OK && f.n == 0)
+        rc = enter(env, p, dset, 1, flushed_at(env, p, id), err);
+    else if (rc == SCR_OK && is_scavenged(env, p, id)) {
+        report->files = 0;
+        rc = build_scavenged(env, p, id, &known, report, err);
+    } else if (rc == SCR_OK)
+        rc = reject(env, p, id, dset, &known, &f, err);
+    scr_faults_fini(&f);
+    return rc;
+}
+
 int scr_build_dataset(const struct scr_env *env, const struct scr_prefix *p, int id,
                       struct scr_build_report *report, struct scr_err *err)
 {
+    const struct known nothing = { 0, 0, NULL };
     struct scr_err why = SCR_ERR_INIT;
-    struct scr_faults f = SCR_FAULTS_INIT;
     int complete = 0;
     *report = (struct scr_build_report){ 0 };
     scr_hash *dset = scr_hash_new();
     int rc = scr_prefix_summary_read(env, p, id, &complete, dset, &why);
-    if (rc == SCR_E_VERSION || rc == SCR_E_NOMEM) {
-        scr_fail(err, rc, 0, "%s", why.text); /* a newer one is not ours to replace */
-    } else if (rc != SCR_OK) {
-        rc = build_scavenged(env, p, id, report, err);
-    } else if ((rc = check_flushed(env, p, id, complete, &f, report, err)) == SCR_OK) {
-        if (f.n == 0)
-            rc = enter(env, p, dset, 1, summary_time(env, p, id), err);
-        else if (is_scavenged(env, p, id))
-            rc = build_scavenged(env, p, id, report, err);
-        else
-            rc = reject(env, p, id, dset, &f, err);
-    }
-    scr_faults_fini(&f);
+    if (rc == SCR_OK)
+        rc = build_flushed(env, p, id, dset, complete, report, err);
+    else if (rc == SCR_E_VERSION || rc == SCR_E_NOMEM || rc == SCR_E_IO)
+        scr_fail(err, rc, 0, "%s", why.text); /* may be good, or newer: left alone */
+    else
+        rc = build_scavenged(env, p, id, &nothing, report, err);
     scr_hash_delete(dset);
     return rc;
 }

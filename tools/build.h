@@ -19,8 +19,10 @@ struct scr_build_report {
 };
 
 /* SCR_E_LOST: files are missing or damaged beyond repair, the text names the first; the
- * index then says COMPLETE=0. SCR_E_NOENT: there is nothing of that dataset. Data are
- * on disk before the summary, the summary before the index entry. */
+ * index then says COMPLETE=0, and a summary that said otherwise is gone. SCR_E_IO:
+ * files could not be looked at; index and summary are as they were. A checkpoint newer
+ * than CURRENT becomes it. SCR_E_NOENT: there is nothing of that dataset. Data are on
+ * disk before the summary, the summary before the index entry. */
 int scr_build_dataset(const struct scr_env *env, const struct scr_prefix *p, int id,
                       struct scr_build_report *report, struct scr_err *err);
 

@@ -22,10 +22,28 @@ void scr_faults_add(struct scr_faults *f, const char *fmt, ...)
     f->first = scr_str_take(&s);
 }
 
+void scr_faults_add_err(struct scr_faults *f, const struct scr_err *why)
+{
+    f->unknown += why->code == SCR_E_IO || why->code == SCR_E_FULL ||
+                  why->code == SCR_E_NOMEM || why->code == SCR_E_LOCKED;
+    scr_faults_add(f, "%s", why->text);
+}
+
+int scr_faults_real(const struct scr_faults *f)
+{
+    return f->n > f->unknown;
+}
+
 void scr_faults_fini(struct scr_faults *f)
 {
     free(f->first);
     *f = (struct scr_faults)SCR_FAULTS_INIT;
+}
+
+static void add_of_rank(struct scr_faults *f, int rank, struct scr_err *why)
+{
+    scr_err_prefix(why, "rank %d", rank);
+    scr_faults_add_err(f, why);
 }
 
 /* The file itself; meta holds what is recorded of it. */
@@ -39,7 +57,7 @@ static void check_file(const struct scr_env *env, const char *path,
     uint32_t crc, recorded;
     int has_size = scr_hash_get_val_u64(meta, "SIZE", &size); /* older writers: no */
     if (scr_file_stat(env->sys, path, &st, &why) != SCR_OK)
-        scr_faults_add(f, "rank %d: %s", rank, why.text);
+        add_of_rank(f, rank, &why);
     else if (!S_ISREG(st.st_mode))
         scr_faults_add(f, "rank %d: %s is not a regular file", rank, path);
     else if (has_size && (uint64_t)st.st_size != size)
@@ -48,7 +66,7 @@ static void check_file(const struct scr_env *env, const char *path,
     else if (!with_crc || !scr_hash_get_val_crc(meta, "CRC", &recorded))
         return;
     else if (scr_file_crc32(env, path, 0, &read_size, &crc, &why) != SCR_OK)
-        scr_faults_add(f, "rank %d: %s", rank, why.text);
+        add_of_rank(f, rank, &why);
     else if (crc != recorded)
         scr_faults_add(f, "rank %d: %s has the CRC32 0x%08x, 0x%08x is recorded", rank,
                        path, (unsigned)crc, (unsigned)recorded);
@@ -59,29 +77,61 @@ static void check_rank(const struct scr_env *env, const char *prefix,
                        struct scr_faults *f, uint64_t *nfiles)
 {
     for (SCR_HASH_EACH(e, files)) {
+        struct scr_err why = SCR_ERR_INIT;
         char *path = scr_path_join(prefix, scr_hash_elem_key(e));
-        if (path != NULL)
+        if (path != NULL) {
             check_file(env, path, scr_hash_elem_hash(e), with_crc, rank, f);
-        else
-            scr_faults_add(f, "rank %d: out of memory", rank);
+        } else {
+            scr_fail(&why, SCR_E_NOMEM, 0, "out of memory");
+            add_of_rank(f, rank, &why);
+        }
         free(path);
         ++*nfiles;
     }
 }
 
-void scr_faults_check(const struct scr_env *env, const char *prefix,
-                      const scr_hash *part, const char *trusted, struct scr_faults *f,
-                      uint64_t *files)
+static void add_gap(struct scr_faults *f, int from, int to)
 {
+    if (from < to)
+        scr_faults_add(f, "rank %d: nothing is known of its files", from);
+}
+
+/* Goes by the ranks that are listed: RANKS may be any number. */
+static int check_ranks(const struct scr_env *env, const char *prefix,
+                       const scr_hash *part, int ranks, const char *trusted,
+                       struct scr_faults *f, uint64_t *files)
+{
+    const scr_hash *all = scr_hash_get(part, "RANK");
+    int *rank, next = 0;
+    size_t n;
+    if (!scr_hash_list_int(all, &rank, &n))
+        return SCR_E_NOMEM;
+    for (size_t i = 0; i < n && rank[i] < ranks; i++) {
+        add_gap(f, next, rank[i]);
+        next = rank[i] + 1;
+        check_rank(env, prefix,
+                   scr_hash_get(scr_hash_get_kv_int(part, "RANK", rank[i]), "FILE"),
+                   rank[i], trusted == NULL || !trusted[rank[i]], f, files);
+    }
+    add_gap(f, next, ranks);
+    free(rank);
+    return SCR_OK;
+}
+
+void scr_faults_check(const struct scr_env *env, const char *prefix,
+                      const scr_hash *dset, const scr_hash *part, const char *trusted,
+                      struct scr_faults *f, uint64_t *files)
+{
+    struct scr_err why = SCR_ERR_INIT;
     int ranks = 0;
+    uint64_t recorded;
     if (!scr_hash_get_val_int(part, "RANKS", &ranks))
         scr_faults_add(f, "the number of ranks is not recorded");
-    for (int r = 0; r < ranks; r++) {
-        const scr_hash *rank = scr_hash_get_kv_int(part, "RANK", r);
-        if (rank == NULL)
-            scr_faults_add(f, "rank %d: nothing is known of its files", r);
-        else
-            check_rank(env, prefix, scr_hash_get(rank, "FILE"), r,
-                       trusted == NULL || !trusted[r], f, files);
+    if (check_ranks(env, prefix, part, ranks, trusted, f, files) != SCR_OK) {
+        scr_fail(&why, SCR_E_NOMEM, 0, "out of memory");
+        scr_faults_add_err(f, &why);
+    } else if (scr_hash_get_val_u64(dset, "FILES", &recorded) && recorded != *files) {
+        scr_faults_add(f, "%llu files are listed, %llu are recorded",
+                       (unsigned long long)*files, (unsigned long long)recorded);
     }
 }

@@ -11,22 +11,29 @@
 struct scr_faults {
     char *first; /* malloc'd; NULL: none (or out of memory, see n) */
     size_t n;
+    size_t unknown; /* of the n those that tell nothing about the files: I/O errors */
 };
 #define SCR_FAULTS_INIT                                                                \
     {                                                                                  \
-        0, 0                                                                           \
+        0, 0, 0                                                                        \
     }
 
 void scr_faults_add(struct scr_faults *f, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* A fault that a call reported: its text, and by its code whether it is one of the
+ * files or only of the attempt to look at them. */
+void scr_faults_add_err(struct scr_faults *f, const struct scr_err *why);
+/* 1 if something is wrong with the files themselves, as far as is known. */
+int scr_faults_real(const struct scr_faults *f);
 void scr_faults_fini(struct scr_faults *f);
 
 /* Checks the files of every rank that a rank2file part lists: there, below prefix, of
  * the recorded size and, where recorded, the CRC32 (not for ranks with trusted[rank]
- * set; trusted may be NULL). A rank that is not listed is a fault. *files counts what
- * was looked at. */
+ * set; trusted may be NULL). A rank that is not listed is a fault, one for each gap,
+ * and so is a number of files other than the dataset hash dset records, if it does.
+ * *files counts what was looked at. */
 void scr_faults_check(const struct scr_env *env, const char *prefix,
-                      const scr_hash *part, const char *trusted, struct scr_faults *f,
-                      uint64_t *files);
+                      const scr_hash *dset, const scr_hash *part, const char *trusted,
+                      struct scr_faults *f, uint64_t *files);
 
 #endif

@@ -266,7 +266,7 @@ static int enter_member(struct scr_scan *s, const char *path, enum mended mended
     if (rc == SCR_E_NOMEM)
         return no_memory(s, err);
     if (rc != SCR_OK)
-        scr_faults_add(f, "%s", why.text);
+        scr_faults_add_err(f, &why);
     return SCR_OK;
 }
 
@@ -293,7 +293,7 @@ static int take_set(struct scr_scan *s, const struct scr_scan_set *set,
     int mend = rebuilt ? mend_set(s, set, rebuilt, &why) : no_memory(s, &why);
     int rc = mend == SCR_E_NOMEM ? no_memory(s, err) : SCR_OK;
     if (rc == SCR_OK && mend != SCR_OK)
-        scr_faults_add(f, "%s", why.text);
+        scr_faults_add_err(f, &why);
     for (int i = 0; i < set->n && rc == SCR_OK; i++) {
         enum mended mended = mend != SCR_OK               ? NOT_WHOLE
                              : rebuilt[i] & SCR_HAVE_DATA ? REBUILT
@@ -338,7 +338,9 @@ static int enter_map(struct scr_scan *s, scr_filemap *map, int rank,
                         rank, s->id);
     int expected = scr_filemap_num_expected_files(map, s->id, rank);
     int listed = scr_filemap_num_files(map, s->id, rank);
-    if (listed < expected)
+    if (expected < 0)
+        scr_faults_add(f, "rank %d: the number of its files is not recorded", rank);
+    else if (listed < expected)
         scr_faults_add(f, "rank %d: %d of its %d files were recovered", rank, listed,
                        expected);
     int rc = enter_map_files(s, map, rank, err);
@@ -366,7 +368,7 @@ static int take_map(struct scr_scan *s, int rank, struct scr_faults *f,
     if (rc == SCR_E_NOMEM)
         return no_memory(s, err);
     if (rc != SCR_OK)
-        scr_faults_add(f, "%s", why.text);
+        scr_faults_add_err(f, &why);
     return SCR_OK;
 }
 

@@ -294,6 +294,18 @@ void scr_index_clear_failed(scr_hash *index, int id)
     (void)scr_hash_unset(entry_of(index, id), "FAILED");
 }
 
+int scr_index_advance_current(scr_hash *index, int id)
+{
+    struct scr_index_entry e;
+    const char *current = scr_index_get_current(index);
+    if (scr_index_get(index, id, &e, NULL) != SCR_OK || !e.complete || e.failed ||
+        !e.dset.is_ckpt || !leads_to(index, e.dset.name, id))
+        return SCR_OK;
+    if (current != NULL && scr_index_find(index, current) >= id)
+        return SCR_OK;
+    return scr_index_set_current(index, e.dset.name);
+}
+
 /* --- questions --- */
 
 int scr_index_find(const scr_hash *index, const char *name)

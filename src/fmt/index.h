@@ -29,6 +29,10 @@ int scr_index_remove(scr_hash *index,
                      int id); /* 1 if it was there; drops CURRENT naming it */
 int scr_index_set_current(scr_hash *index,
                           const char *name); /* SCR_E_NOENT if no such name */
+/* Makes dataset id current if it is a complete checkpoint that has not failed, and
+ * CURRENT is unset or leads to no dataset or an older one. SCR_OK (also when nothing is
+ * to be done) or SCR_E_NOMEM. */
+int scr_index_advance_current(scr_hash *index, int id);
 void scr_index_unset_current(scr_hash *index);
 const char *scr_index_get_current(const scr_hash *index);
 int scr_index_find(const scr_hash *index, const char *name); /* id or -1 */

@@ -241,10 +241,8 @@ static int edit_index(scr_hash *index, void *arg, int *changed, struct scr_err *
         open_entry(index, e, d.name);
     rc = scr_index_add(index, e->dset, e->complete, time(NULL));
     /* A late flush of an older checkpoint does not take the job back to it. */
-    const char *current = scr_index_get_current(index);
-    int newer = current == NULL || scr_index_find(index, current) < e->id;
-    if (rc == SCR_OK && e->complete && d.is_ckpt && newer)
-        rc = scr_index_set_current(index, d.name);
+    if (rc == SCR_OK)
+        rc = scr_index_advance_current(index, e->id);
     *changed = 1;
     return rc == SCR_OK ? rc
                         : scr_fail(err, rc, 0, "index: entry of dataset %d", e->id);

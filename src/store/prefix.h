@@ -10,6 +10,7 @@
 #include "base/hashfile.h"
 #include "fmt/index.h"
 #include "fmt/state.h"
+#include <time.h>
 
 struct scr_prefix {
     char *path; /* absolute, normalised */
@@ -66,6 +67,9 @@ int scr_prefix_summary_read(const struct scr_env *env, const struct scr_prefix *
                             int id, int *complete, scr_hash *dset, struct scr_err *err);
 int scr_prefix_rank2file_read(const struct scr_env *env, const struct scr_prefix *p,
                               int id, scr_hash *part, struct scr_err *err);
+/* When summary.scr was written, which is when the dataset was flushed; 0: not known. */
+time_t scr_prefix_summary_time(const struct scr_env *env, const struct scr_prefix *p,
+                               int id);
 /* Removes summary.scr: without it a dataset is not taken for complete, also when the
  * index is rebuilt. An absent one, or no directory, is success. */
 int scr_prefix_summary_remove(const struct scr_env *env, const struct scr_prefix *p,

@@ -191,6 +191,19 @@ int scr_prefix_summary_write(const struct scr_env *env, const struct scr_prefix 
     return rc;
 }
 
+time_t scr_prefix_summary_time(const struct scr_env *env, const struct scr_prefix *p,
+                               int id)
+{
+    struct stat st = { 0 };
+    char *dir = scr_prefix_dset_dir(p, id);
+    char *path = dir ? scr_path_join(dir, "summary.scr") : NULL;
+    if (path != NULL && scr_file_stat(env->sys, path, &st, NULL) != SCR_OK)
+        st.st_mtime = 0;
+    free(path);
+    free(dir);
+    return st.st_mtime;
+}
+
 /* --- rank2file --- */
 
 /* What a walk over the tree of parts carries along. */

@@ -8,20 +8,6 @@
 #include "store/prefix_dset.h"
 #include "store/txn.h"
 
-/* When the summary was written, which is when the dataset was flushed. */
-static time_t summary_time(const struct scr_env *env, const struct scr_prefix *p,
-                           int id)
-{
-    struct stat st = { 0 };
-    char *dir = scr_prefix_dset_dir(p, id);
-    char *path = dir ? scr_path_join(dir, "summary.scr") : NULL;
-    if (path != NULL && scr_file_stat(env->sys, path, &st, NULL) != SCR_OK)
-        st.st_mtime = 0;
-    free(path);
-    free(dir);
-    return st.st_mtime;
-}
-
 static int rebuild_add(struct scr_txn *s, int id, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -29,7 +15,8 @@ static int rebuild_add(struct scr_txn *s, int id, struct scr_err *err)
     scr_hash *dset = scr_hash_new();
     int rc = scr_prefix_summary_here(s->env, s->p, id, &complete, dset, &why);
     if (rc == SCR_OK)
-        rc = scr_index_add(s->h, dset, complete, summary_time(s->env, s->p, id));
+        rc = scr_index_add(s->h, dset, complete,
+                           scr_prefix_summary_time(s->env, s->p, id));
     scr_hash_delete(dset);
     if (rc == SCR_OK)
         return SCR_OK;

@@ -105,7 +105,7 @@ rm $dir/2_of_4_in_0.xor $dir/3_of_4_in_0.xor
 run scr_index --build 7
 warns 2 "scr_index: error: dataset 7 is not whole:"
 run scr_index
-has 0 "      7 NO    "
+has 0 "     7 NO    "
 check "no summary" ! -e $dir/summary.scr
 run scr_index --current ckpt.7
 warns 0 "is incomplete"
@@ -142,7 +142,24 @@ rm $dir/*.xor $dir/*.scrfilemap ckpt.7/rank_2.dat
 run scr_index --add 7
 fails 2 "rank 2: stat $tmp/ckpt.7/rank_2.dat: no such file or directory"
 run scr_index
-has 0 "      7 NO    "
+has 0 "     7 NO    "
+check "the summary no longer says complete" ! -e $dir/summary.scr
+
+# --- the newest checkpoint entered is the current one, an older one does not take over ---
+rm -rf .scr ckpt.*
+for id in 7 9 8; do
+    cli_scavenge "$tmp" $id XOR 3 3 || exit 99
+    run scr_index --build $id
+    has 0 "added to the index"
+done
+run scr_print .scr/index.scr
+has 0 "CURRENT = ckpt.9"
+run scr_index --current ckpt.7
+has_status 0
+run scr_index --add 8
+has 0 "added to the index"
+run scr_print .scr/index.scr
+has 0 "CURRENT = ckpt.8"
 
 # --- nothing at all, or not what it says ---
 rm -rf .scr ckpt.*

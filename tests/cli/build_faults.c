@@ -6,6 +6,8 @@
 
 #include "base/proc.h"
 #include "build.h"
+#include "faults.h"
+#include "fmt/filemap.h"
 #include "red/member.h"
 
 enum { ID = 7, RANKS = 3, LOST = 1 };
@@ -120,12 +122,147 @@ static void a_full_disk_does_no_harm(void **state)
     survive(TEST_PWRITE, ENOSPC, TEST_FOREVER);
 }
 
+/* Dataset built; then what is there to rebuild from is removed. */
+static void flushed(struct test_store *t)
+{
+    struct scr_build_report report;
+    scavenge(t);
+    assert_int_equal(scr_build_dataset(&t->env, &t->p, ID, &report, &t->err), SCR_OK);
+    for (int r = 0; r < RANKS; r++) {
+        unlink(test_path("prefix/.scr/scr.dataset.7/%d_of_3_in_0.xor", r + 1));
+        unlink(test_path("prefix/.scr/scr.dataset.7/%d.scrfilemap", r));
+    }
+}
+
+static int is_there(const char *name)
+{
+    return access(test_path("prefix/.scr/scr.dataset.7/%s", name), F_OK) == 0;
+}
+
+static void files_not_looked_at_are_not_condemned(void **state)
+{
+    (void)state;
+    struct test_store t;
+    struct scr_build_report report;
+    flushed(&t);
+    for (long n = 0;; n++) {
+        scr_err_clear(&t.err);
+        test_fault_arm(TEST_ANY, n, EIO, TEST_ONCE);
+        int rc = scr_build_dataset(&t.env, &t.p, ID, &report, &t.err);
+        int fired = test_fault_off();
+        assert_true(rc == SCR_OK || rc == SCR_E_IO);
+        assert_true(is_there("summary.scr"));
+        assert_int_equal(in_index(&t), 1);
+        if (!fired)
+            break;
+    }
+    test_store_close(&t);
+}
+
+static void no_summary_vouches_for_half_a_list(void **state)
+{
+    (void)state;
+    for (long n = 0;; n++) {
+        struct test_store t;
+        struct scr_build_report report;
+        scavenge(&t);
+        assert_int_equal(scr_build_dataset(&t.env, &t.p, ID, &report, &t.err), SCR_OK);
+        unlink(test_path("prefix/.scr/scr.dataset.7/rank2file"));
+        unlink(test_path("prefix/.scr/scr.dataset.7/rank2file.0.0"));
+        test_fault_arm(TEST_ANY, n, EIO, TEST_FOREVER);
+        int rc = scr_build_dataset(&t.env, &t.p, ID, &report, &t.err);
+        int fired = test_fault_off();
+        assert_int_equal(t.err.code, rc);
+        if (is_there("rank2file.0.0") && !is_there("rank2file"))
+            assert_false(is_there("summary.scr"));
+        if (!is_there("summary.scr"))
+            assert_true(!fired || in_index(&t) == 0);
+        test_store_close(&t);
+        if (!fired) {
+            assert_int_equal(rc, SCR_OK);
+            break;
+        }
+    }
+}
+
+static void set_recorded_files(struct test_store *t, uint64_t n)
+{
+    int complete;
+    scr_hash *dset = scr_hash_new();
+    assert_int_equal(scr_prefix_summary_read(&t->env, &t->p, ID, &complete, dset, NULL),
+                     SCR_OK);
+    scr_hash_set_val_u64(dset, "FILES", n);
+    assert_int_equal(scr_prefix_summary_write(&t->env, &t->p, ID, dset, 1, NULL),
+                     SCR_OK);
+    scr_hash_delete(dset);
+}
+
+static void as_many_files_must_be_listed_as_recorded(void **state)
+{
+    (void)state;
+    struct test_store t;
+    struct scr_build_report report;
+    flushed(&t);
+    set_recorded_files(&t, 2 * RANKS + 1);
+    assert_int_equal(scr_build_dataset(&t.env, &t.p, ID, &report, &t.err), SCR_E_LOST);
+    assert_non_null(strstr(t.err.text, "6 files are listed, 7 are recorded"));
+    assert_int_equal(in_index(&t), 0);
+    assert_false(is_there("summary.scr"));
+    test_store_close(&t);
+}
+
+static void a_filemap_must_say_how_many_files_there_were(void **state)
+{
+    (void)state;
+    struct test_store t;
+    struct scr_build_report report;
+    scavenge(&t);
+    assert_int_equal(scr_build_dataset(&t.env, &t.p, ID, &report, &t.err), SCR_OK);
+    unlink(test_path("prefix/.scr/scr.dataset.7/summary.scr"));
+    for (int r = 0; r < RANKS; r++)
+        unlink(test_path("prefix/.scr/scr.dataset.7/%d_of_3_in_0.xor", r + 1));
+    const char *path = test_path("prefix/.scr/scr.dataset.7/1.scrfilemap");
+    scr_filemap *map = scr_filemap_new();
+    assert_int_equal(scr_filemap_read(&scr_sys_posix, path, map, NULL), SCR_OK);
+    scr_filemap_unset_expected_files(map, ID, 1);
+    assert_int_equal(scr_filemap_write(&scr_sys_posix, path, map, NULL), SCR_OK);
+    scr_filemap_delete(map);
+    assert_int_equal(scr_build_dataset(&t.env, &t.p, ID, &report, &t.err), SCR_E_LOST);
+    assert_non_null(strstr(t.err.text, "rank 1: the number of its files"));
+    assert_int_equal(in_index(&t), 0);
+    test_store_close(&t);
+}
+
+/* One look-up for every rank would take minutes. */
+static void ranks_that_are_not_listed_cost_nothing(void **state)
+{
+    (void)state;
+    const struct scr_env env = { &scr_sys_posix, NULL };
+    struct scr_faults f = SCR_FAULTS_INIT;
+    uint64_t files = 0;
+    scr_hash *part = scr_hash_new();
+    assert_int_equal(scr_rank2file_set_part(part, INT32_MAX), SCR_OK);
+    scr_hash_set_kv_int(part, "RANK", 0);
+    scr_hash_set_kv_int(part, "RANK", INT32_MAX - 2);
+    scr_faults_check(&env, "/", NULL, part, NULL, &f, &files);
+    assert_int_equal(f.n, 2);
+    assert_string_equal(f.first, "rank 1: nothing is known of its files");
+    assert_int_equal(files, 0);
+    scr_faults_fini(&f);
+    scr_hash_delete(part);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_failing_call_does_no_harm),
         cmocka_unit_test(a_crash_at_any_call_does_no_harm),
         cmocka_unit_test(a_full_disk_does_no_harm),
+        cmocka_unit_test(files_not_looked_at_are_not_condemned),
+        cmocka_unit_test(no_summary_vouches_for_half_a_list),
+        cmocka_unit_test(as_many_files_must_be_listed_as_recorded),
+        cmocka_unit_test(a_filemap_must_say_how_many_files_there_were),
+        cmocka_unit_test(ranks_that_are_not_listed_cost_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
 }

@@ -104,7 +104,7 @@ run scr_index --add scr.dataset.6
 has 0 "dataset 6:"
 run scr_index --add 18
 has 0 "dataset 18:"
-lists " " 18 YES ckpt.18 " " 12 YES ckpt.12 " " 6 YES ckpt.6
+lists "*" 18 YES ckpt.18 " " 12 YES ckpt.12 " " 6 YES ckpt.6
 run scr_index --add nonsense
 fails 2 'no dataset "nonsense" in'
 run scr_index --add 99
@@ -154,4 +154,4 @@ for id in 6 12 18; do
 done
 # shellcheck disable=SC2086
 for pid in $pids; do wait "$pid" || fail "a concurrent scr_index failed"; done
-lists " " 18 YES ckpt.18 " " 12 YES ckpt.12 " " 6 YES ckpt.6
+lists "*" 18 YES ckpt.18 " " 12 YES ckpt.12 " " 6 YES ckpt.6

@@ -124,6 +124,35 @@ static void current(void **state)
     scr_hash_delete(index);
 }
 
+static void current_only_moves_forward_to_good_checkpoints(void **state)
+{
+    (void)state;
+    scr_hash *index = scr_hash_new();
+    assert_int_equal(scr_index_normal(index, NULL), SCR_OK);
+    for (int id = 1; id <= 4; id++) {
+        char name[16];
+        snprintf(name, sizeof name, "ckpt.%d", id);
+        add(index, id, name, id != 4, 1);
+    }
+    assert_int_equal(scr_index_advance_current(index, 2), SCR_OK);
+    assert_string_equal(scr_index_get_current(index), "ckpt.2");
+    assert_int_equal(scr_index_advance_current(index, 1), SCR_OK); /* older */
+    assert_int_equal(scr_index_advance_current(index, 4), SCR_OK); /* incomplete */
+    assert_int_equal(scr_index_advance_current(index, 9), SCR_OK); /* not there */
+    assert_string_equal(scr_index_get_current(index), "ckpt.2");
+    scr_index_mark_failed(index, 3, 0);
+    assert_int_equal(scr_index_advance_current(index, 3), SCR_OK);
+    assert_string_equal(scr_index_get_current(index), "ckpt.2");
+    scr_index_clear_failed(index, 3);
+    scr_hash_set_val_i64(scr_hash_getf(index, "DSET 3 DSET"), "FLAG_CKPT", 0);
+    assert_int_equal(scr_index_advance_current(index, 3), SCR_OK); /* output only */
+    assert_string_equal(scr_index_get_current(index), "ckpt.2");
+    scr_hash_set_val_i64(scr_hash_getf(index, "DSET 3 DSET"), "FLAG_CKPT", 1);
+    assert_int_equal(scr_index_advance_current(index, 3), SCR_OK);
+    assert_string_equal(scr_index_get_current(index), "ckpt.3");
+    scr_hash_delete(index);
+}
+
 static void removed_datasets_are_gone(void **state)
 {
     (void)state;
@@ -218,6 +247,7 @@ int main(void)
         cmocka_unit_test(ids_descend),
         cmocka_unit_test(newest_falls_back),
         cmocka_unit_test(current),
+        cmocka_unit_test(current_only_moves_forward_to_good_checkpoints),
         cmocka_unit_test(removed_datasets_are_gone),
         cmocka_unit_test(a_name_moves_to_the_dataset_added_last),
         cmocka_unit_test(every_fetch_is_recorded),
