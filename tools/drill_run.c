@@ -164,6 +164,26 @@ static int kill_node(const struct scr_sys *sys, const struct drill *d,
     return rc;
 }
 
+/* Killed processes leave their pid files: those pids may be anyone's by now. */
+static int forget_pids(const struct scr_sys *sys, const struct drill *d,
+                       const char *jobid, const char *node, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    struct node_files f;
+    int rc = node_files_list(sys, d, jobid, node, &f, &why);
+    for (size_t i = 0; rc == SCR_OK && i < f.n; i++) {
+        if (strncmp(f.names[i], "pid.", 4) != 0)
+            continue;
+        char *path = scr_path_join(f.dir, f.names[i]);
+        rc = path ? scr_file_remove(sys, path, &why)
+                  : scr_fail(&why, SCR_E_NOMEM, 0, "forget processes of %s", node);
+        free(path);
+    }
+    node_files_free(&f);
+    return rc == SCR_OK || rc == SCR_E_NOENT ? SCR_OK
+                                             : scr_fail(err, rc, 0, "%s", why.text);
+}
+
 /* What dies with a node: its directories under both bases. */
 static int remove_storage(const struct scr_sys *sys, const struct drill *d,
                           const char *node, struct scr_err *err)
@@ -218,7 +238,10 @@ static int do_strike(const struct watch *w, const struct drill_strike *strike,
 {
     run->struck_at = scr_now_mono() - w->start;
     int rc = kill_node(w->sys, w->d, w->jobid, strike->node, run, err);
-    return rc == SCR_OK ? remove_storage(w->sys, w->d, strike->node, err) : rc;
+    /* Processes still dying may get in the way; watch_run removes what stays. */
+    if (rc == SCR_OK)
+        (void)remove_storage(w->sys, w->d, strike->node, NULL);
+    return rc;
 }
 
 /* Ends a run that is not to go on: mpirun first, then whatever is left of it. */
@@ -352,6 +375,10 @@ int scr_drill_run(struct scr_tool *t, const struct drill *d, const char *name,
         goto out;
     }
     if ((rc = scr_dir_make(t->env.sys, prefix, 0700, err)) != SCR_OK)
+        goto out;
+    for (size_t i = 0; i < nodes->n && rc == SCR_OK; i++)
+        rc = forget_pids(t->env.sys, d, dir, nodes->name[i], err);
+    if (rc != SCR_OK)
         goto out;
     w.start = scr_now_mono();
     if ((rc = start_run(d, prefix, log, &env, &w.pid, err)) != SCR_OK)
