@@ -56,19 +56,6 @@ struct known {
     const scr_hash *dset; /* by the summary; NULL: there is none */
 };
 
-/* Nothing says any more that the dataset is complete, whatever else becomes of it: the
- * index is made anew from the summaries when it is lost. */
-static int retract(const struct scr_env *env, const struct scr_prefix *p, int id,
-                   const scr_hash *dset, int has_summary, struct scr_err *err)
-{
-    int rc = SCR_OK;
-    if (scr_hash_size(dset) > 0)
-        rc = enter(env, p, dset, 0, time(NULL), err);
-    if (rc == SCR_OK && has_summary)
-        rc = scr_prefix_summary_remove(env, p, id, err);
-    return rc;
-}
-
 /* The verdict on a dataset that is not whole: recorded first, then told. Files that
  * could not be looked at may be good, so that they change nothing. */
 static int reject(const struct scr_env *env, const struct scr_prefix *p, int id,
@@ -79,7 +66,9 @@ static int reject(const struct scr_env *env, const struct scr_prefix *p, int id,
     if (!known->damaged && !scr_faults_real(f))
         return scr_fail(err, SCR_E_IO, 0, "dataset %d cannot be checked: %s", id,
                         first);
-    int rc = retract(env, p, id, dset, known->complete, err);
+    /* The summary stays: with it the dataset can be added again when the file is back.
+     */
+    int rc = scr_hash_size(dset) > 0 ? enter(env, p, dset, 0, time(NULL), err) : SCR_OK;
     if (rc != SCR_OK)
         return rc;
     if (f->n > 1)
@@ -179,7 +168,9 @@ static int publish(struct scr_scan *s, const struct known *known, struct scr_err
     if (scr_hash_set_val_i64(s->dset, "COMPLETE", 1) == NULL)
         return no_memory(s->id, err);
     if (known->complete)
-        rc = retract(s->env, s->p, s->id, s->dset, 1, err);
+        rc = enter(s->env, s->p, s->dset, 0, time(NULL), err);
+    if (rc == SCR_OK && known->complete)
+        rc = scr_prefix_summary_remove(s->env, s->p, s->id, err);
     if (rc != SCR_OK ||
         (rc = write_rank2file(s->env, s->p, s->id, s->part, s->ranks, err)) != SCR_OK ||
         (rc = scr_prefix_summary_write(s->env, s->p, s->id, s->dset, 1, err)) != SCR_OK)
