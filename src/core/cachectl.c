@@ -177,7 +177,7 @@ int scr_cache_find(const struct scr_ctx *ctx, const char *name)
 int scr_cache_open(struct scr_ctx *ctx, int id, const char *store, int node_local,
                    char **dset_dir, struct scr_err *err)
 {
-    char *cache = scr_topo_cache_dir(ctx, store, node_local);
+    char *cache = scr_place_dir(&ctx->place, store, node_local);
     *dset_dir = cache ? scr_cache_dset_dir(cache, id) : NULL;
     int rc = *dset_dir ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "dataset %d", id);
     if (rc == SCR_OK)

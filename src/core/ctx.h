@@ -110,9 +110,6 @@ int scr_config_all(struct scr_ctx *ctx, MPI_Comm comm, const char *text, char **
 /* --- where this rank is (topo.c) --- */
 int scr_topo_init_all(struct scr_ctx *ctx, struct scr_err *err);
 void scr_topo_fini(struct scr_ctx *ctx);
-/* Store of a path; the cache directory for it, malloc'd. */
-char *scr_topo_cache_dir(const struct scr_ctx *ctx, const char *store_path,
-                         int node_local);
 
 /* --- datasets (output.c, route.c) --- */
 int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,

@@ -99,12 +99,12 @@ static int make_cache(struct scr_ctx *ctx, const scr_hash *dset, struct scr_err 
     return rc;
 }
 
-/* Gives up the open dataset: nothing of it stays in cache. */
-static int abandon_all(struct scr_ctx *ctx, struct scr_err *err)
+/* Gives up the open dataset: nothing of it stays in cache. Why it failed is told
+ * already. */
+static void abandon_all(struct scr_ctx *ctx)
 {
-    int rc = scr_cache_delete_all(ctx, ctx->out.id, err);
+    scr_cache_delete_all(ctx, ctx->out.id, NULL);
     scr_output_fini(&ctx->out);
-    return rc;
 }
 
 int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
@@ -138,7 +138,7 @@ int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
         rc = scr_agree_all(&ctx->world, make_cache(ctx, dset, err), err);
     scr_hash_delete(dset);
     if (rc != SCR_OK) {
-        abandon_all(ctx, NULL);
+        abandon_all(ctx);
         ctx->times.compute_start = scr_now_mono();
         return rc;
     }
@@ -308,7 +308,7 @@ int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
     scr_hash_delete(dset);
     int is_ckpt = ctx->out.is_ckpt;
     if (rc != SCR_OK) {
-        abandon_all(ctx, NULL);
+        abandon_all(ctx);
     } else {
         rc = flush_due_all(ctx, &ctx->out, err);
         double now = scr_now_mono();

@@ -98,12 +98,6 @@ static int is_node_local(const struct scr_store *store)
     return strcmp(store->group, "NODE") == 0;
 }
 
-char *scr_topo_cache_dir(const struct scr_ctx *ctx, const char *store_path,
-                         int node_local)
-{
-    return scr_place_dir(&ctx->place, store_path, node_local);
-}
-
 static int store_is_used(const struct scr_ctx *ctx, int store)
 {
     for (int i = 0; i < ctx->descs.nreds; i++)
@@ -121,7 +115,7 @@ static int make_store(struct scr_ctx *ctx, int i, struct scr_err *err)
         scr_err_prefix(err, "%s on %s", store->origin, ctx->node_name);
         return rc;
     }
-    ctx->cache_dirs[i] = scr_topo_cache_dir(ctx, store->path, is_node_local(store));
+    ctx->cache_dirs[i] = scr_place_dir(&ctx->place, store->path, is_node_local(store));
     return ctx->cache_dirs[i] ? SCR_OK
                               : scr_fail(err, SCR_E_NOMEM, 0, "cache directory");
 }
