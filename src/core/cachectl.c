@@ -9,6 +9,8 @@
 #include "base/str.h"
 #include "core/ctx.h"
 #include "par/distribute.h"
+#include "red/redfile.h"
+#include "store/spare.h"
 
 /* Keys of ctx->ready. */
 static const char *const state_keys[] = {
@@ -29,6 +31,21 @@ static char *dset_dir_of(const char *path, int id)
     return dir;
 }
 
+/* The redundancy file of what makes room for the open dataset is kept for that one.
+ * Where that cannot be done it is removed like all others. */
+static void keep_spare(struct scr_ctx *ctx, int id, const char *path)
+{
+    enum scr_scheme scheme;
+    int member, n, set;
+    struct scr_output *out = &ctx->out;
+    if (out->id == 0 || out->id == id || out->has_spare ||
+        !scr_redfile_parse(scr_path_base(path), &scheme, &member, &n, &set))
+        return;
+    const char *cache = ctx->cache_dirs[out->red->store];
+    out->has_spare = scr_spare_keep(&ctx->env, path, cache, out->id, ctx->world.rank,
+                                    NULL) == SCR_OK;
+}
+
 static int remove_files(struct scr_ctx *ctx, int id, int owner, struct scr_err *err)
 {
     int rc = SCR_OK;
@@ -38,6 +55,7 @@ static int remove_files(struct scr_ctx *ctx, int id, int owner, struct scr_err *
         char *dir = scr_path_dir(path);
         char *top = dset_dir_of(path, id);
         char *stop = top ? scr_path_dir(top) : NULL;
+        keep_spare(ctx, id, path);
         int one = scr_file_remove(ctx->env.sys, path, rc == SCR_OK ? err : NULL);
         if (one == SCR_OK && dir && stop)
             scr_dir_prune(ctx->env.sys, dir, stop, NULL);
@@ -68,9 +86,7 @@ static int delete_local(struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc;
 }
 
-/* After all ranks: what is left without a record, as of a rebuild that died, goes too.
- */
-static void sweep_dirs(struct scr_ctx *ctx, int id)
+void scr_cache_sweep(struct scr_ctx *ctx, int id)
 {
     for (int i = 0; i < ctx->descs.nstores && ctx->node.rank == 0; i++)
         if (ctx->cache_dirs && ctx->cache_dirs[i])
@@ -105,7 +121,7 @@ int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err)
      * needed. */
     scr_cache_set_state(ctx, id, rc == SCR_OK ? SCR_CACHE_GONE : SCR_CACHE_LOST);
     if (rc == SCR_OK) {
-        sweep_dirs(ctx, id);
+        scr_cache_sweep(ctx, id);
         scr_flush_forget_all(ctx, id);
     }
     return rc;

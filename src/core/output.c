@@ -117,10 +117,14 @@ int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
         return rc;
     double now = scr_now_mono();
     rc = scr_agree_all(&ctx->world, open_output(ctx, name, flags, err), err);
-    if (rc == SCR_OK && ctx->out.is_ckpt)
-        rc = scr_cache_evict_all(ctx, ctx->out.red, err);
     if (rc != SCR_OK) {
         scr_output_fini(&ctx->out);
+        return rc;
+    }
+    if (ctx->out.is_ckpt)
+        rc = scr_cache_evict_all(ctx, ctx->out.red, err);
+    if (rc != SCR_OK) {
+        abandon_all(ctx); /* a spare may lie there */
         return rc;
     }
     /* From here on the id counts as used, whatever happens. */

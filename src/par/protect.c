@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "par/redset.h"
+#include "store/spare.h"
 
 /* --- this rank's files --- */
 
@@ -110,15 +111,18 @@ static void free_metas(scr_meta **metas, size_t n)
 
 /* --- the encode --- */
 
-/* The header's place stays empty until its CRCs are known: a file without a valid
- * header is none, so a death in here leaves nothing that looks complete. */
+/* The header's place stays empty, or blank in a spare, until its CRCs are known: a file
+ * without a valid header is none, so a death in here leaves nothing that looks
+ * complete. */
 static int start_redfile(struct scr_redset *r, const char *dset_dir,
                          struct scr_err *err)
 {
     r->redpath = scr_redset_path(r, dset_dir);
     if (r->redpath == NULL)
         return scr_fail(err, SCR_E_NOMEM, 0, "redundancy file of dataset %d", r->id);
-    int rc = scr_file_remove(r->p->env->sys, r->redpath, err);
+    int rc = scr_spare_take(r->p->env, dset_dir, r->p->world->rank, r->redpath, NULL);
+    if (rc != SCR_OK)
+        rc = scr_file_remove(r->p->env->sys, r->redpath, err);
     return rc == SCR_OK ? scr_redset_header_size(r, &r->header_bytes, err) : rc;
 }
 

@@ -115,18 +115,45 @@ int scr_redset_header_size(const struct scr_redset *r, uint64_t *n, struct scr_e
     return rc;
 }
 
+/* The CRC of this member's parity from those of everybody's data. */
+static int sum_parity_crc_all(const struct scr_redset *r, const struct scr_member *m,
+                              uint32_t *crc, int rc, struct scr_err *err)
+{
+    size_t n = (size_t)r->set->n;
+    uint32_t *mine = scr_calloc(n, sizeof *mine);
+    uint32_t *all = scr_calloc(n * n, sizeof *all);
+    if (rc == SCR_OK && (mine == NULL || all == NULL))
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "checksums of dataset %d", r->id);
+    rc = scr_set_agree_all(r->set, rc, err);
+    if (rc == SCR_OK) {
+        scr_member_row_crcs(m, mine);
+        rc = scr_allgather_bytes_all(&r->set->comm, mine, n * sizeof *mine, all, err);
+    }
+    if (rc == SCR_OK)
+        *crc = scr_geom_parity_crc(&r->g, r->set->me, all);
+    free(mine);
+    free(all);
+    return rc;
+}
+
 int scr_redset_run_all(const struct scr_redset *r, const int *have, int flags,
                        struct scr_member_file *files, const char *redpath,
                        uint32_t *crc, int rc, struct scr_stripe_stats *stats,
                        struct scr_err *err)
 {
     struct scr_member *m = NULL;
+    int sums = crc != NULL && scr_geom_sums(&r->g) && scr_geom_is_encode(&r->g, have);
+    flags |= sums || crc == NULL ? SCR_MEMBER_NO_PARITY_CRC : 0;
+    flags |= crc == NULL ? SCR_MEMBER_NO_DATA_CRC : 0;
     if (rc == SCR_OK)
         rc = scr_member_open(r->p->env, &r->g, r->set->me, flags, files, r->nfiles,
                              redpath, r->header_bytes, &m, err);
     rc = scr_stripe_run_all(r->set, &r->g, have, m, rc, r->p->mpi_buf, stats, err);
-    if (rc == SCR_OK && crc != NULL)
+    if (rc == SCR_OK && crc != NULL) {
         rc = scr_member_finish(m, files, crc, err);
+        if (sums)
+            rc = sum_parity_crc_all(r, m, crc, rc, err);
+    }
     int closed = scr_member_close(m, rc == SCR_OK ? err : NULL);
     return scr_set_agree_all(r->set, rc == SCR_OK ? closed : rc, err);
 }

@@ -8,7 +8,7 @@
 #include "par/restoring.h"
 
 static int check_file(const struct scr_restoring *s, const struct scr_member_file *f,
-                      struct scr_err *err)
+                      int deep, struct scr_err *err)
 {
     uint64_t size = 0;
     uint32_t crc = f->crc;
@@ -19,7 +19,7 @@ static int check_file(const struct scr_restoring *s, const struct scr_member_fil
     if (!S_ISREG(st.st_mode))
         return scr_fail(err, SCR_E_UNSAFE, 0, "%s: not a regular file", f->path);
     size = (uint64_t)st.st_size;
-    if (size == f->size && s->has_crc)
+    if (size == f->size && s->has_crc && deep)
         rc = scr_file_crc32(s->p->env, f->path, 0, &size, &crc, err);
     if (rc != SCR_OK)
         return rc;
@@ -32,41 +32,54 @@ static int check_file(const struct scr_restoring *s, const struct scr_member_fil
     return SCR_OK;
 }
 
-static int check_parity(const struct scr_restoring *s, struct scr_err *err)
+/* Size and, if deep, CRC of the bytes behind the header. */
+static int check_parity_bytes(const struct scr_restoring *s, int deep,
+                              struct scr_err *err)
 {
-    uint64_t size = 0, want = scr_geom_parity_bytes(&s->r.g, s->set.me);
+    uint64_t size = 0,
+             want = s->header_bytes + scr_geom_parity_bytes(&s->r.g, s->set.me);
     uint32_t crc = 0, recorded = 0;
+    struct stat st;
+    int rc = scr_file_stat(s->p->env->sys, s->r.redpath, &st, err);
+    if (rc != SCR_OK)
+        return rc;
+    if ((uint64_t)st.st_size != want)
+        return scr_fail(err, SCR_E_MISSING, 0, "%s: %lld bytes, not %llu", s->r.redpath,
+                        (long long)st.st_size, (unsigned long long)want);
+    if (!deep || !scr_hash_get_val_crc(s->r.current, "CHUNKCRC", &recorded))
+        return SCR_OK;
+    rc = scr_file_crc32(s->p->env, s->r.redpath, s->header_bytes, &size, &crc, err);
+    if (rc == SCR_OK && crc != recorded)
+        rc = scr_fail(err, SCR_E_CORRUPT, 0,
+                      "%s: crc32 of parity 0x%08x, recorded is 0x%08x", s->r.redpath,
+                      crc, recorded);
+    return rc;
+}
+
+static int check_parity(const struct scr_restoring *s, int deep, struct scr_err *err)
+{
     if (s->header == NULL)
         return scr_fail(err, SCR_E_MISSING, 0, "%s: no good redundancy file",
                         s->r.redpath);
     if (strcmp(s->redfound, s->r.redpath) != 0)
         return scr_fail(err, SCR_E_CORRUPT, 0, "%s: should be %s", s->redfound,
                         s->r.redpath);
-    int rc = scr_file_crc32(s->p->env, s->r.redpath, s->header_bytes, &size, &crc, err);
-    if (rc != SCR_OK)
-        return rc;
-    if (size != want)
-        return scr_fail(err, SCR_E_MISSING, 0, "%s: %llu bytes of parity, not %llu",
-                        s->r.redpath, (unsigned long long)size,
-                        (unsigned long long)want);
-    if (scr_hash_get_val_crc(s->r.current, "CHUNKCRC", &recorded) && crc != recorded)
-        return scr_fail(err, SCR_E_CORRUPT, 0,
-                        "%s: crc32 of parity 0x%08x, recorded is 0x%08x", s->r.redpath,
-                        crc, recorded);
-    return SCR_OK;
+    return check_parity_bytes(s, deep, err);
 }
 
 /* Whatever cannot be read or is not as recorded counts as lost. */
-static int look(struct scr_restoring *s)
+static int look(struct scr_restoring *s, int deep)
 {
     int have = SCR_HAVE_ALL;
+    s->lost_files = 0;
+    scr_err_clear(&s->why);
     for (size_t i = 0; i < s->r.nfiles; i++) {
-        if (check_file(s, &s->r.files[i], &s->why) == SCR_OK)
+        if (check_file(s, &s->r.files[i], deep, &s->why) == SCR_OK)
             continue;
         have &= ~SCR_HAVE_DATA;
         s->lost_files++;
     }
-    if (check_parity(s, &s->why) != SCR_OK) {
+    if (check_parity(s, deep, &s->why) != SCR_OK) {
         have &= ~SCR_HAVE_PARITY;
         s->lost_files++;
     }
@@ -106,20 +119,36 @@ static int refuse(const struct scr_restoring *s, struct scr_err *err)
     return rc;
 }
 
+int scr_restore_look_all(struct scr_restoring *s, int deep, struct scr_err *err)
+{
+    int mine = look(s, deep);
+    int rc = scr_allgather_bytes_all(&s->set.comm, &mine, sizeof mine, s->have, err);
+    if (rc == SCR_OK && !scr_geom_recoverable(&s->r.g, s->have))
+        rc = refuse(s, err);
+    return rc;
+}
+
+int scr_restore_is_whole(const struct scr_restoring *s)
+{
+    for (int i = 0; i < s->set.n; i++)
+        if (s->have[i] != SCR_HAVE_ALL)
+            return 0;
+    return 1;
+}
+
 int scr_restore_assess_all(struct scr_restoring *s, struct scr_err *err)
 {
-    const struct scr_comm *c = &s->set.comm;
     s->r.redpath = scr_redset_path(&s->r, s->dset_dir);
     s->have = scr_calloc((size_t)s->set.n, sizeof *s->have);
     int rc = SCR_OK;
     if (s->r.redpath == NULL || s->have == NULL)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "redundancy set of %d members", s->set.n);
     rc = scr_set_agree_all(&s->set, rc, err);
-    if (rc != SCR_OK)
-        return rc;
-    int mine = look(s);
-    rc = scr_allgather_bytes_all(c, &mine, sizeof mine, s->have, err);
-    if (rc == SCR_OK && !scr_geom_recoverable(&s->r.g, s->have))
-        rc = refuse(s, err);
-    return rc;
+    if (rc == SCR_OK)
+        rc = scr_restore_look_all(s, 0, err);
+    /* The rebuild reads every byte and checks it on the way; without one it is done
+     * here. */
+    rc = scr_set_agree_all(&s->set, rc, err);
+    return rc == SCR_OK && scr_restore_is_whole(s) ? scr_restore_look_all(s, 1, err)
+                                                   : rc;
 }

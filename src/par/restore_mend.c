@@ -5,6 +5,7 @@
  * those of all ranks are good renamed into place; so a death at any point leaves every
  * source as it was, and the next restore starts over. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/attr.h"
 #include "base/dir.h"
@@ -12,14 +13,6 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "par/restoring.h"
-
-static int set_is_whole(const struct scr_restoring *s)
-{
-    for (int i = 0; i < s->set.n; i++)
-        if (s->have[i] != SCR_HAVE_ALL)
-            return 0;
-    return 1;
-}
 
 /* Directories for the files of a rank that came to a new node. */
 static int make_dirs(const struct scr_restoring *s, struct scr_err *err)
@@ -65,6 +58,15 @@ static void remove_temporaries(const struct scr_restoring *s)
     for (size_t i = 0; s->tmp != NULL && i < s->r.nfiles; i++)
         if (s->tmp[i].path != NULL)
             (void)scr_file_remove(sys, s->tmp[i].path, NULL);
+}
+
+/* The files as they are, to note CRCs in. */
+static struct scr_member_file *files_to_read(const struct scr_restoring *s)
+{
+    struct scr_member_file *files = scr_calloc(s->r.nfiles, sizeof *files);
+    for (size_t i = 0; files != NULL && i < s->r.nfiles; i++)
+        files[i] = s->r.files[i];
+    return files;
 }
 
 /* What passed through the rebuild, read or written, must be what was protected. */
@@ -137,30 +139,71 @@ static int prepare(struct scr_restoring *s, int *flags, struct scr_err *err)
     if (have == SCR_HAVE_ALL)
         return SCR_OK;
     int rc = make_dirs(s, err);
-    if (rc == SCR_OK)
+    if (rc == SCR_OK && s->tmp == NULL)
         rc = name_temporaries(s, err);
     if (rc == SCR_OK && !(have & SCR_HAVE_PARITY))
         rc = scr_redset_header_size(&s->r, &s->r.header_bytes, err);
     if (rc == SCR_OK)
-        remove_temporaries(s); /* of a rebuild that died */
+        remove_temporaries(s); /* of a rebuild that died or failed */
     return rc;
 }
 
-/* Collective over the set: leaves the rebuilt files under their temporary names. */
+/* Collective over the set: leaves the rebuilt files under their temporary names. What
+ * is read on the way is verified like what is written. */
 static int rebuild_all(struct scr_restoring *s, struct scr_err *err)
 {
     int flags = 0, have = s->have[s->set.me];
     uint32_t parity_crc = 0;
     int rc = scr_redset_partners_all(&s->r, SCR_OK, err);
+    struct scr_member_file *sources = files_to_read(s);
+    if (rc == SCR_OK && sources == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "rebuild of dataset %d", s->r.id);
     if (rc == SCR_OK)
         rc = prepare(s, &flags, err);
-    struct scr_member_file *files = have & SCR_HAVE_DATA ? s->r.files : s->tmp;
+    struct scr_member_file *files = have & SCR_HAVE_DATA ? sources : s->tmp;
     const char *redpath = have & SCR_HAVE_PARITY ? s->r.redpath : s->tmpred;
-    uint32_t *crc = have == SCR_HAVE_ALL ? NULL : &parity_crc;
+    uint32_t *crc = have == SCR_HAVE_ALL && !s->has_crc ? NULL : &parity_crc;
     rc = scr_redset_run_all(&s->r, s->have, flags, files, redpath, crc, rc, NULL, err);
     if (rc == SCR_OK && crc != NULL)
         rc = check_crcs(s, files, parity_crc, err);
-    return rc == SCR_OK ? finish_temporaries(s, err) : rc;
+    free(sources);
+    rc = rc == SCR_OK ? finish_temporaries(s, err) : rc;
+    return scr_set_agree_all(&s->set, rc, err);
+}
+
+/* After a rebuild that failed: what can really be read? 1 if that is less than was
+ * thought and still suffices. */
+static int worth_another_all(struct scr_restoring *s, int *rc, struct scr_err *err)
+{
+    int n = s->set.n, fewer = 0;
+    int *before = scr_calloc((size_t)n, sizeof *before);
+    int have = scr_and_all(&s->set.comm, before != NULL);
+    if (have) {
+        memcpy(before, s->have, (size_t)n * sizeof *before);
+        *rc = scr_set_agree_all(&s->set, scr_restore_look_all(s, 1, err), err);
+        for (int i = 0; i < n; i++)
+            fewer = fewer || (before[i] & ~s->have[i]) != 0;
+    }
+    free(before);
+    return have && *rc == SCR_OK && fewer;
+}
+
+/* The first look went by sizes. A source that turns out to be damaged or unreadable in
+ * the rebuild is found by a look that reads everything, and counts as lost in the next
+ * attempt; every attempt knows of one loss more, so there are few. */
+static int mend_all(struct scr_restoring *s, struct scr_err *err)
+{
+    struct scr_err first = SCR_ERR_INIT;
+    int rc = rebuild_all(s, &first), again = SCR_OK;
+    while (rc != SCR_OK && worth_another_all(s, &again, err)) {
+        scr_err_clear(&first);
+        rc = rebuild_all(s, &first);
+    }
+    if (rc == SCR_OK || again != SCR_OK)
+        return rc == SCR_OK ? SCR_OK : again;
+    if (err != NULL && err->code == SCR_OK)
+        *err = first;
+    return rc;
 }
 
 static int put_in_place(const struct scr_restoring *s, struct scr_err *err)
@@ -177,7 +220,7 @@ static int put_in_place(const struct scr_restoring *s, struct scr_err *err)
 /* Collective over world. */
 int scr_restore_mend_all(struct scr_restoring *s, struct scr_err *err)
 {
-    int rc = set_is_whole(s) ? SCR_OK : rebuild_all(s, err);
+    int rc = scr_restore_is_whole(s) ? SCR_OK : mend_all(s, err);
     rc = scr_agree_all(s->p->world, rc, err);
     if (rc == SCR_OK && s->have[s->set.me] != SCR_HAVE_ALL)
         rc = put_in_place(s, err);

@@ -33,8 +33,14 @@ int scr_restore_find_set_all(struct scr_restoring *s, struct scr_err *err);
 int scr_restore_find_files_all(struct scr_restoring *s, struct scr_err *err);
 
 /* Collective over the set: fills s->have. SCR_E_LOST, on the members at fault, when
- * what is left does not suffice: the caller agrees. */
+ * what is left does not suffice: the caller agrees. If all seem to be there, their
+ * contents are verified too. */
 int scr_restore_assess_all(struct scr_restoring *s, struct scr_err *err);
+/* One look at what is left: deep 0 goes by sizes and headers, 1 reads everything. As
+ * above. */
+int scr_restore_look_all(struct scr_restoring *s, int deep, struct scr_err *err);
+/* 1 if by the last look no member of the set lacks anything. */
+int scr_restore_is_whole(const struct scr_restoring *s);
 
 /* Collective over world; agreed: rebuilds what is lost in this rank's set. */
 int scr_restore_mend_all(struct scr_restoring *s, struct scr_err *err);

@@ -152,6 +152,47 @@ void scr_geom_symbol(const struct scr_geom *g, int row, int s, struct scr_sym *o
         copied_symbol(g, row, s, out);
 }
 
+int scr_geom_data_of(const struct scr_geom *g, int row, int member, struct scr_sym *out)
+{
+    int nd = scr_geom_nd(g);
+    int s = is_striped(g) ? wrap(g, member - row - g->k) : wrap(g, member - row);
+    if (s >= nd)
+        return 0;
+    scr_geom_symbol(g, row, s, out);
+    return 1;
+}
+
+/* --- CRCs of sums --- */
+
+int scr_geom_sums(const struct scr_geom *g)
+{
+    return g->k == 1 || scr_geom_nd(g) == 1;
+}
+
+/* CRC32 is linear but for a constant of the length, which the CRC of zeros shows: an
+ * even number of terms cancels it, and the sum needs it once. */
+static uint32_t sum_crc(const struct scr_geom *g, int row, const uint32_t *crc)
+{
+    struct scr_sym sym;
+    int nd = scr_geom_nd(g);
+    uint32_t sum = nd % 2 == 0 ? scr_crc32_zeros(scr_geom_rowlen(g, row)) : 0;
+    for (int s = 0; s < nd; s++) {
+        scr_geom_symbol(g, row, s, &sym);
+        sum ^= crc[(size_t)sym.member * (size_t)g->n + (size_t)row];
+    }
+    return sum;
+}
+
+uint32_t scr_geom_parity_crc(const struct scr_geom *g, int member, const uint32_t *crc)
+{
+    uint32_t all = 0;
+    for (int slot = 0; slot < g->k; slot++) {
+        int row = slot_row(g, member, slot);
+        all = scr_crc32_combine(all, sum_crc(g, row, crc), scr_geom_rowlen(g, row));
+    }
+    return all;
+}
+
 static int is_had(const int *have, const struct scr_sym *sym)
 {
     return have[sym->member] & (sym->is_parity ? SCR_HAVE_PARITY : SCR_HAVE_DATA);
@@ -196,7 +237,7 @@ static int solve(const struct scr_geom *g, struct scr_plan *plan, const int *fro
     return rc;
 }
 
-static int is_encoding(const struct scr_geom *g, const int *have)
+int scr_geom_is_encode(const struct scr_geom *g, const int *have)
 {
     for (int i = 0; i < g->n; i++)
         if (have[i] != SCR_HAVE_DATA)
@@ -222,7 +263,7 @@ static int source_at(const struct scr_plan *plan, int rank)
 static int pick_coder(const struct scr_geom *g, const int *have,
                       const struct scr_plan *plan)
 {
-    if (is_encoding(g, have))
+    if (scr_geom_is_encode(g, have))
         return plan->dst[0].member;
     return source_at(plan, plan->row % plan->nsrc);
 }

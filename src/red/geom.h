@@ -62,6 +62,18 @@ struct scr_sym {
 };
 void scr_geom_symbol(const struct scr_geom *g, int row, int s, struct scr_sym *out);
 
+/* The data symbol that member holds of row, if it holds one. */
+int scr_geom_data_of(const struct scr_geom *g, int row, int member,
+                     struct scr_sym *out);
+
+/* 1 if every parity symbol is the plain sum of its row's data: XOR, and copies. The CRC
+ * of a sum follows from the CRCs of its terms, so that parity need not be read for its
+ * own. */
+int scr_geom_sums(const struct scr_geom *g);
+/* CRC of member's parity bytes then: crc[i * n + row] is that of member i's data symbol
+ * of row, padded to the row's length (scr_member_row_crcs). */
+uint32_t scr_geom_parity_crc(const struct scr_geom *g, int member, const uint32_t *crc);
+
 /* What each member still has. */
 enum { SCR_HAVE_DATA = 1, SCR_HAVE_PARITY = 2, SCR_HAVE_ALL = 3 };
 
@@ -86,6 +98,8 @@ int scr_plan_row(const struct scr_geom *g, const int *have, int row,
                  struct scr_plan *plan, struct scr_err *err);
 void scr_plan_fini(struct scr_plan *plan);
 
+/* 1 if have[] is what there is before encoding: the data and no parity. */
+int scr_geom_is_encode(const struct scr_geom *g, const int *have);
 /* 1 if every row can be planned with have[]. */
 int scr_geom_recoverable(const struct scr_geom *g, const int *have);
 

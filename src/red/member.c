@@ -265,7 +265,8 @@ static int move_piece(struct scr_member *m, enum direction dir, struct piece *p,
         if (rc == SCR_OK)
             rc = move(m, dir, fd, path, buf, n, off - m->start[p->file], err);
     }
-    if (rc == SCR_OK)
+    int skip = is_parity ? SCR_MEMBER_NO_PARITY_CRC : SCR_MEMBER_NO_DATA_CRC;
+    if (rc == SCR_OK && !(m->flags & skip))
         note(p, off, buf, n);
     return rc;
 }
@@ -363,8 +364,10 @@ static int complete(struct scr_member *m, struct piece *p, int is_parity,
 int scr_member_finish(struct scr_member *m, struct scr_member_file *files,
                       uint32_t *parity_crc, struct scr_err *err)
 {
-    int rc = SCR_OK, data = (m->flags & DATA_FLAGS) != 0 && files != NULL;
-    int parity = (m->flags & PARITY_FLAGS) != 0 && parity_crc != NULL;
+    int rc = SCR_OK, data = files != NULL && (m->flags & DATA_FLAGS) != 0 &&
+                            (m->flags & SCR_MEMBER_NO_DATA_CRC) == 0;
+    int parity = parity_crc != NULL && (m->flags & PARITY_FLAGS) != 0 &&
+                 (m->flags & SCR_MEMBER_NO_PARITY_CRC) == 0;
     for (size_t f = 0; data && f < m->nfiles; f++)
         files[f].crc = 0;
     for (size_t i = 0; rc == SCR_OK && data && i < m->data.n; i++) {
@@ -380,6 +383,30 @@ int scr_member_finish(struct scr_member *m, struct scr_member_file *files,
         *parity_crc = scr_crc32_combine(*parity_crc, p->crc, p->len);
     }
     return rc;
+}
+
+/* Of the symbol at off: what its pieces give, and zeros after their end. */
+static uint32_t symbol_crc(const struct scr_member *m, uint64_t off, uint64_t len)
+{
+    uint32_t crc = 0;
+    uint64_t done = 0;
+    const struct piece *p = find_piece(&m->data, off);
+    const struct piece *end = m->data.at + m->data.n;
+    for (; p != NULL && p < end && p->off < off + len; p++) {
+        crc = scr_crc32_combine(crc, p->crc, p->len);
+        done += p->len;
+    }
+    return scr_crc32_combine(crc, scr_crc32_zeros(len - done), len - done);
+}
+
+void scr_member_row_crcs(const struct scr_member *m, uint32_t *crc)
+{
+    struct scr_sym sym;
+    for (int row = 0; row < m->g->n; row++) {
+        crc[row] = 0;
+        if (scr_geom_data_of(m->g, row, m->me, &sym))
+            crc[row] = symbol_crc(m, sym.off, scr_geom_rowlen(m->g, row));
+    }
 }
 
 int scr_member_close(struct scr_member *m, struct scr_err *err)

@@ -23,7 +23,10 @@ enum {
     SCR_MEMBER_READ_DATA = 1,
     SCR_MEMBER_WRITE_DATA = 2,
     SCR_MEMBER_READ_PARITY = 4,
-    SCR_MEMBER_WRITE_PARITY = 8
+    SCR_MEMBER_WRITE_PARITY = 8,
+    /* no CRC is kept of what passes; scr_member_finish leaves it alone */
+    SCR_MEMBER_NO_DATA_CRC = 16,
+    SCR_MEMBER_NO_PARITY_CRC = 32
 };
 
 /* Opens member `me` of g (borrowed, as env, until the close). files (order = logical
@@ -53,6 +56,10 @@ int scr_member_write(struct scr_member *m, const struct scr_sym *sym, uint64_t a
  * nothing. */
 int scr_member_finish(struct scr_member *m, struct scr_member_file *files,
                       uint32_t *parity_crc, struct scr_err *err);
+/* CRC of each data symbol of this member, padded to the length of its row: crc[row] for
+ * the rows it holds data of, 0 for the others; g->n of them. Opened with a DATA flag
+ * and without SCR_MEMBER_NO_DATA_CRC, after all symbols passed or scr_member_finish. */
+void scr_member_row_crcs(const struct scr_member *m, uint32_t *crc);
 /* Closes all; a failed close of written files is an error. NULL is fine. */
 int scr_member_close(struct scr_member *m, struct scr_err *err);
 

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Times an application that checkpoints through SCR, call by call.
+ *
+ *     mpirun -n 4 ckpt [--size BYTES] [--files N] [--repeats N] [--leave]
+ *     mpirun -n 4 ckpt --restart [--size BYTES] [--files N] [--lost R,R,...]
+ *
+ * Uses the public interface only, so it measures any library with that interface. A
+ * time is the maximum over the ranks; of the repeats the median counts, the first
+ * checkpoint (new files, cold caches) excepted. Rank 0 prints one line of JSON: seconds
+ * by phase, "memcpy" in bytes a second of one core, measured in the same run while the
+ * other ranks sleep, bytes sent by the busiest rank for one checkpoint (counted at the
+ * profiling interface of MPI), and memory.
+ *
+ * --leave ends without SCR_Finalize, as a run does that was killed: its cache can be
+ * restarted from. --restart times that start, compares every byte, and times a plain
+ * write of the same bytes to new files by the ranks named by --lost, all at once. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "scr.h"
+
+enum { INIT, START, ROUTE, WRITE, COMPLETE, FINALIZE, PHASES };
+static const char *const phase_names[PHASES] = { "init",  "start",    "route",
+                                                 "write", "complete", "finalize" };
+
+enum { MAX_REPEATS = 64, COPY_BYTES = 64 << 20, COPIES = 9 };
+
+struct bench {
+    size_t size; /* bytes of a rank, over all its files */
+    int files, repeats, leave, restart;
+    const char *lost; /* ranks, comma separated */
+    int rank, ranks;
+    unsigned char *data;
+    double seconds[PHASES][MAX_REPEATS];
+    int count[PHASES];
+    uint64_t sent; /* of the last checkpoint */
+    long own_kib;  /* memory of the application when the library starts */
+};
+
+static void die(const char *what)
+{
+    fprintf(stderr, "ckpt: %s%s%s\n", what, errno ? ": " : "",
+            errno ? strerror(errno) : "");
+    MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+static void require(int code, const char *call)
+{
+    errno = 0;
+    if (code != SCR_SUCCESS)
+        die(call);
+}
+
+/* --- bytes sent, at the profiling interface --- */
+
+static uint64_t bytes_sent;
+
+static void count_bytes(int count, MPI_Datatype type)
+{
+    int size = 0;
+    PMPI_Type_size(type, &size);
+    bytes_sent += (uint64_t)count * (uint64_t)size;
+}
+
+int MPI_Send(const void *buf, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm)
+{
+    count_bytes(n, type);
+    return PMPI_Send(buf, n, type, to, tag, comm);
+}
+
+int MPI_Isend(const void *buf, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+              MPI_Request *req)
+{
+    count_bytes(n, type);
+    return PMPI_Isend(buf, n, type, to, tag, comm, req);
+}
+
+int MPI_Sendrecv(const void *buf, int n, MPI_Datatype type, int to, int tag, void *in,
+                 int nin, MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm,
+                 MPI_Status *status)
+{
+    count_bytes(n, type);
+    return PMPI_Sendrecv(buf, n, type, to, tag, in, nin, in_type, from, in_tag, comm,
+                         status);
+}
+
+/* --- measuring --- */
+
+/* A barrier in which waiting ranks leave the cores alone. */
+static void quiet_barrier(void)
+{
+    MPI_Request req;
+    int done = 0;
+    MPI_Ibarrier(MPI_COMM_WORLD, &req);
+    while (MPI_Test(&req, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done)
+        usleep(500);
+}
+
+static void note(struct bench *b, int phase, double seconds)
+{
+    double longest;
+    MPI_Allreduce(&seconds, &longest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    if (b->count[phase] < MAX_REPEATS)
+        b->seconds[phase][b->count[phase]++] = longest;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(const double *values, int n)
+{
+    double sorted[MAX_REPEATS];
+    if (n == 0)
+        return 0;
+    memcpy(sorted, values, (size_t)n * sizeof *values);
+    qsort(sorted, (size_t)n, sizeof *sorted, ascending);
+    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+/* Bytes a second one core copies between buffers larger than its caches. */
+static double measure_memcpy(const struct bench *b)
+{
+    double rate = 0, times[COPIES];
+    quiet_barrier();
+    if (b->rank == 0) {
+        char *from = malloc(COPY_BYTES), *to = malloc(COPY_BYTES);
+        if (from == NULL || to == NULL)
+            die("memory");
+        memset(from, 1, COPY_BYTES);
+        memset(to, 2, COPY_BYTES);
+        for (int i = 0; i < COPIES; i++) {
+            double start = MPI_Wtime();
+            memcpy(to, from, COPY_BYTES);
+            times[i] = MPI_Wtime() - start;
+            from[(size_t)i] = to[COPY_BYTES - 1 - i];
+        }
+        rate = COPY_BYTES / median(times, COPIES);
+        free(from);
+        free(to);
+    }
+    quiet_barrier();
+    MPI_Bcast(&rate, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    return rate;
+}
+
+/* A value in KiB from /proc/self/status; 0: not there. */
+static long status_kib(const char *key)
+{
+    char line[256];
+    long kib = 0;
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f != NULL && fgets(line, sizeof line, f) != NULL)
+        if (strncmp(line, key, strlen(key)) == 0 && line[strlen(key)] == ':')
+            kib = strtol(line + strlen(key) + 1, NULL, 10);
+    if (f != NULL)
+        fclose(f);
+    return kib;
+}
+
+/* From now on VmHWM is the peak since now, where the kernel can do that. */
+static void reset_peak(void)
+{
+    int fd = open("/proc/self/clear_refs", O_WRONLY);
+    if (fd < 0)
+        return;
+    ssize_t n = write(fd, "5", 1);
+    (void)n;
+    close(fd);
+}
+
+/* --- the application --- */
+
+static size_t file_size(const struct bench *b, int file)
+{
+    size_t each = b->size / (size_t)b->files;
+    return file == b->files - 1 ? b->size - each * (size_t)(b->files - 1) : each;
+}
+
+static void file_name(const struct bench *b, const char *dataset, int file, char *name)
+{
+    snprintf(name, SCR_MAX_FILENAME, "%.500s/rank_%d.%d", dataset, b->rank, file);
+}
+
+/* No two words of a run's data are alike, so that nothing can be mistaken. */
+static void fill(struct bench *b, int step)
+{
+    uint64_t x = (uint64_t)b->rank * 1000003 + (uint64_t)step * 7919 + 1;
+    for (size_t i = 0; i < b->size; i += sizeof x) {
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        memcpy(b->data + i, &x, b->size - i < sizeof x ? b->size - i : sizeof x);
+    }
+}
+
+static void write_file(const char *path, const unsigned char *data, size_t size)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (fd < 0)
+        die(path);
+    for (size_t at = 0; at < size;) {
+        ssize_t n = write(fd, data + at, size - at);
+        if (n < 0)
+            die(path);
+        at += (size_t)n;
+    }
+    if (close(fd) != 0)
+        die(path);
+}
+
+static void compare_file(const char *path, const unsigned char *data, size_t size)
+{
+    static unsigned char part[1 << 16];
+    int fd = open(path, O_RDONLY);
+    if (fd < 0)
+        die(path);
+    for (size_t at = 0; at < size;) {
+        ssize_t n = read(fd, part, sizeof part);
+        errno = 0;
+        if (n <= 0 || memcmp(part, data + at, (size_t)n) != 0)
+            die("a restarted file differs from what was written");
+        at += (size_t)n;
+    }
+    close(fd);
+}
+
+static void checkpoint(struct bench *b, int step)
+{
+    char dataset[64], name[SCR_MAX_FILENAME], path[SCR_MAX_FILENAME];
+    double route = 0, written = 0, t[3];
+    snprintf(dataset, sizeof dataset, "ckpt.%d", step);
+    fill(b, step);
+    quiet_barrier();
+
+    uint64_t before = bytes_sent;
+    t[0] = MPI_Wtime();
+    require(SCR_Start_output(dataset, SCR_FLAG_CHECKPOINT), "SCR_Start_output");
+    double start = MPI_Wtime() - t[0];
+    for (int f = 0; f < b->files; f++) {
+        t[0] = MPI_Wtime();
+        file_name(b, dataset, f, name);
+        require(SCR_Route_file(name, path), "SCR_Route_file");
+        t[1] = MPI_Wtime();
+        write_file(path, b->data + (size_t)f * (b->size / (size_t)b->files),
+                   file_size(b, f));
+        t[2] = MPI_Wtime();
+        route += t[1] - t[0];
+        written += t[2] - t[1];
+    }
+    quiet_barrier();
+    t[0] = MPI_Wtime();
+    require(SCR_Complete_output(1), "SCR_Complete_output");
+    double complete = MPI_Wtime() - t[0];
+
+    b->sent = bytes_sent - before;
+    if (step == 1 && b->repeats > 1)
+        return;
+    note(b, START, start);
+    note(b, ROUTE, route);
+    note(b, WRITE, written);
+    note(b, COMPLETE, complete);
+}
+
+static int is_lost(const struct bench *b)
+{
+    for (const char *at = b->lost; at != NULL && *at != '\0';) {
+        char *end;
+        if (strtol(at, &end, 10) == b->rank)
+            return 1;
+        at = *end == ',' ? end + 1 : NULL;
+    }
+    return 0;
+}
+
+/* What a program without a library would need for the bytes that were lost. */
+static double plain_write(struct bench *b)
+{
+    const char *dir = getenv("SCR_CACHE_BASE");
+    char path[SCR_MAX_FILENAME];
+    double times[5], longest;
+    snprintf(path, sizeof path, "%s/plain.%d", dir != NULL ? dir : "/tmp", b->rank);
+    for (int i = 0; i < 5; i++) {
+        quiet_barrier();
+        double start = MPI_Wtime();
+        if (is_lost(b))
+            write_file(path, b->data, b->size);
+        double took = MPI_Wtime() - start;
+        unlink(path);
+        MPI_Allreduce(&took, &longest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+        times[i] = longest;
+    }
+    return median(times, 5);
+}
+
+static void restart(struct bench *b)
+{
+    char dataset[SCR_MAX_FILENAME], name[SCR_MAX_FILENAME], path[SCR_MAX_FILENAME];
+    int have = 0, step = 0;
+    require(SCR_Have_restart(&have, dataset), "SCR_Have_restart");
+    errno = 0;
+    if (!have || sscanf(dataset, "ckpt.%d", &step) != 1)
+        die("no checkpoint to restart from");
+    fill(b, step);
+    require(SCR_Start_restart(dataset), "SCR_Start_restart");
+    for (int f = 0; f < b->files; f++) {
+        file_name(b, dataset, f, name);
+        require(SCR_Route_file(name, path), "SCR_Route_file");
+        compare_file(path, b->data + (size_t)f * (b->size / (size_t)b->files),
+                     file_size(b, f));
+    }
+    require(SCR_Complete_restart(1), "SCR_Complete_restart");
+}
+
+/* --- the report --- */
+
+static void report(struct bench *b, double rate, double plain)
+{
+    uint64_t sent;
+    long mine[2] = { status_kib("VmHWM"), 0 }, most[2];
+    mine[1] = mine[0] - b->own_kib;
+    MPI_Reduce(&b->sent, &sent, 1, MPI_UINT64_T, MPI_MAX, 0, MPI_COMM_WORLD);
+    MPI_Reduce(mine, most, 2, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
+    if (b->rank != 0)
+        return;
+    printf("{\"ranks\": %d, \"size\": %zu, \"files\": %d, \"memcpy\": %.0f", b->ranks,
+           b->size, b->files, rate);
+    for (int p = 0; p < PHASES; p++)
+        if (b->count[p] > 0)
+            printf(", \"%s\": %.6f", phase_names[p],
+                   median(b->seconds[p], b->count[p]));
+    if (b->restart)
+        printf(", \"plain_write\": %.6f", plain);
+    else
+        printf(", \"sent\": %llu", (unsigned long long)sent);
+    printf(", \"peak_rss_kib\": %ld, \"library_kib\": %ld}\n", most[0], most[1]);
+}
+
+static void usage(void)
+{
+    fputs("usage: ckpt [--size BYTES] [--files N] [--repeats N] [--leave]\n"
+          "       ckpt --restart [--size BYTES] [--files N] [--lost R,R,...]\n",
+          stderr);
+    exit(2);
+}
+
+static size_t parse_size(const char *text)
+{
+    char *end;
+    unsigned long long n = strtoull(text, &end, 10);
+    const char *units = "KMG", *unit = *end != '\0' ? strchr(units, *end) : NULL;
+    if (end == text || (*end != '\0' && (unit == NULL || end[1] != '\0')))
+        usage();
+    return (size_t)n << (unit != NULL ? 10 * (unit - units + 1) : 0);
+}
+
+static void parse(struct bench *b, int argc, char **argv)
+{
+    static const struct option options[] = {
+        { "size", 1, NULL, 's' },    { "files", 1, NULL, 'f' },
+        { "repeats", 1, NULL, 'r' }, { "lost", 1, NULL, 'l' },
+        { "leave", 0, NULL, 'L' },   { "restart", 0, NULL, 'R' },
+        { NULL, 0, NULL, 0 }
+    };
+    int c;
+    while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        switch (c) {
+        case 's':
+            b->size = parse_size(optarg);
+            break;
+        case 'f':
+            b->files = atoi(optarg);
+            break;
+        case 'r':
+            b->repeats = atoi(optarg);
+            break;
+        case 'l':
+            b->lost = optarg;
+            break;
+        case 'L':
+            b->leave = 1;
+            break;
+        case 'R':
+            b->restart = 1;
+            break;
+        default:
+            usage();
+        }
+    }
+    if (optind < argc || b->files < 1 || b->repeats < 1 || b->repeats > MAX_REPEATS)
+        usage();
+}
+
+int main(int argc, char **argv)
+{
+    static struct bench b = { .size = 64 << 20, .files = 1, .repeats = 6 };
+    double plain = 0;
+    parse(&b, argc, argv);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &b.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &b.ranks);
+    b.data = malloc(b.size + 1);
+    if (b.data == NULL)
+        die("memory");
+    fill(&b, 0);
+    double rate = measure_memcpy(&b);
+    reset_peak();
+    b.own_kib = status_kib("VmRSS");
+
+    quiet_barrier();
+    double t = MPI_Wtime();
+    require(SCR_Init(), "SCR_Init");
+    note(&b, INIT, MPI_Wtime() - t);
+    if (b.restart) {
+        restart(&b);
+        plain = plain_write(&b);
+    }
+    for (int step = 1; !b.restart && step <= b.repeats; step++)
+        checkpoint(&b, step);
+
+    if (!b.leave) {
+        quiet_barrier();
+        t = MPI_Wtime();
+        require(SCR_Finalize(), "SCR_Finalize");
+        note(&b, FINALIZE, MPI_Wtime() - t);
+    }
+    report(&b, rate, plain);
+    free(b.data);
+    MPI_Finalize();
+    return 0;
+}

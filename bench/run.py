@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs bench/ckpt over schemes, sizes and losses, on virtual nodes of this machine.
+
+    run.py --mpirun MPIRUN --ckpt PROGRAM [--cases REGEX] [--rounds N] [--cache DIR]
+           [--json FILE]
+
+Figures are ratios measured within one run, so that machines compare:
+
+  encode   bytes of all ranks / (seconds of SCR_Complete_output * memcpy of one core)
+  rebuild  seconds of SCR_Init / seconds of a plain write of the lost bytes
+  verify   bytes of all ranks / (seconds of SCR_Init * memcpy of one core)
+
+Every case runs --rounds times; the table shows the median and the extremes.
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+# name: (kind, ranks, MiB a rank, files a rank, repeats, lost ranks, settings of the checkpoint)
+XOR, PARTNER, SINGLE = "TYPE=XOR", "TYPE=PARTNER", "TYPE=SINGLE"
+
+
+PHASES = ("init", "start", "route", "write", "complete", "finalize")
+
+
+def rs(k):
+    return f"TYPE=RS SET_FAILURES={k}"
+
+
+CASES = {
+    "encode.SINGLE.64": ("encode", 4, 64, 1, 6, [], SINGLE),
+    "encode.PARTNER.64": ("encode", 4, 64, 1, 6, [], PARTNER),
+    "encode.XOR.64": ("encode", 4, 64, 1, 6, [], XOR),
+    "encode.XOR.256": ("encode", 4, 256, 1, 5, [], XOR),
+    "encode.RS2.64": ("encode", 4, 64, 1, 6, [], rs(2)),
+    "encode.RS3.64": ("encode", 4, 64, 1, 6, [], rs(3)),
+    "encode.RS2.64.8ranks": ("encode", 8, 64, 1, 5, [], rs(2)),
+    "encode.XOR.64.100files": ("encode", 4, 64, 100, 6, [], XOR),
+    "encode.XOR.1": ("encode", 4, 1, 1, 12, [], XOR),
+    "rebuild.PARTNER.64": ("rebuild", 4, 64, 1, 2, [1], PARTNER),
+    "rebuild.XOR.64": ("rebuild", 4, 64, 1, 2, [1], XOR),
+    "rebuild.RS2.64.one": ("rebuild", 4, 64, 1, 2, [1], rs(2)),
+    "rebuild.RS2.64.two": ("rebuild", 4, 64, 1, 2, [1, 2], rs(2)),
+    "verify.XOR.64": ("verify", 4, 64, 1, 2, [], XOR),
+}
+
+MPI_ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+}
+
+
+def start(args, base, case, options):
+    _, ranks, mib, files, _, _, descriptor = case
+    conf = os.path.join(base, "scr.conf")
+    with open(conf, "w", encoding="ascii") as f:
+        f.write(f"CKPT=0 INTERVAL=1 GROUP=NODE STORE={base}/cache {descriptor}\n")
+    for name in ("cache", "prefix"):
+        os.makedirs(os.path.join(base, name), exist_ok=True)
+    env = dict(
+        os.environ,
+        **MPI_ENVIRONMENT,
+        SCR_CONF_FILE=conf,
+        SCR_COPY_TYPE="FILE",
+        SCR_PREFIX=f"{base}/prefix",
+        SCR_CACHE_BASE=f"{base}/cache",
+        SCR_CNTL_BASE=f"{base}/cache",
+        SCR_CACHE_SIZE="1",
+        SCR_FLUSH="0",
+        SCR_JOB_ID="bench",
+        SCR_VNODES=str(ranks),
+    )
+    command = [args.mpirun, "-n", str(ranks), os.path.abspath(args.ckpt), "--size", f"{mib}M", "--files", str(files)]
+    run = subprocess.run(command + options, env=env, cwd=f"{base}/prefix", stdout=subprocess.PIPE,
+                         text=True, check=False)
+    if run.returncode != 0:
+        sys.exit(f"run.py: {' '.join(command + options)}: exit {run.returncode}")
+    return json.loads(run.stdout.splitlines()[-1])
+
+
+def node_of(base, rank):
+    """The storage of the virtual node a rank runs on (one rank a node)."""
+    nodes = sorted(
+        (n for n in os.listdir(f"{base}/cache") if n.startswith("vnode.")),
+        key=lambda name: (len(name), name),
+    )
+    return os.path.join(base, "cache", nodes[rank])
+
+
+def measure(args, case):
+    kind, _, _, _, repeats, lost, _ = case
+    with tempfile.TemporaryDirectory(prefix="scr.bench.", dir=args.cache) as base:
+        if kind == "encode":
+            return start(args, base, case, ["--repeats", str(repeats)])
+        start(args, base, case, ["--repeats", str(repeats), "--leave"])
+        for rank in sorted(lost, reverse=True):
+            shutil.rmtree(node_of(base, rank))
+        ranks = ",".join(str(r) for r in lost)
+        return start(args, base, case, ["--restart", "--lost", ranks])
+
+
+def ratio(case, result):
+    kind, ranks, mib, *_ = case
+    if kind == "rebuild":
+        return result["init"] / result["plain_write"]
+    seconds = result["complete" if kind == "encode" else "init"]
+    return ranks * mib * 2**20 / (seconds * result["memcpy"])
+
+
+def row(name, case, results):
+    ratios = sorted(ratio(case, r) for r in results)
+    last = results[-1]
+    phases = [f"{1e3 * last[p]:9.2f}" if p in last else f"{'-':>9}"
+              for p in PHASES]
+    sent = f"{last['sent'] / 2**20:7.1f}" if "sent" in last else f"{'-':>7}"
+    print(f"{name:24} {statistics.median(ratios):6.3f} {ratios[0]:6.3f} {ratios[-1]:6.3f} "
+          f"{''.join(phases)} {sent} {last['library_kib'] / 1024:6.1f} "
+          f"{last['memcpy'] / 2**30:6.1f}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--mpirun", required=True)
+    parser.add_argument("--ckpt", required=True)
+    parser.add_argument("--cases", default="", help="only those whose name matches")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--cache", default="/dev/shm")
+    parser.add_argument("--json", help="one line a run is appended to this file")
+    args = parser.parse_args()
+    print(f"{'case':24} {'ratio':>6} {'least':>6} {'most':>6} "
+          f"{''.join(f'{p:>9}' for p in PHASES)} "
+          f"{'sent':>7} {'memory':>6} {'memcpy':>6}\n{'':45} "
+          f"{'ms, median of the repeats of the last round':^54} {'MiB':>7} {'MiB':>6} {'GiB/s':>6}", flush=True)
+    for name, case in CASES.items():
+        if not re.search(args.cases, name):
+            continue
+        results = []
+        for _ in range(args.rounds):
+            results.append(measure(args, case))
+            if args.json:
+                with open(args.json, "a", encoding="ascii") as f:
+                    print(json.dumps({"case": name, "ratio": ratio(case, results[-1]),
+                                      **results[-1]}), file=f)
+        row(name, case, results)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A redundancy file kept for the next dataset. */
+#include "store/spare.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "base/io.h"
+#include "base/str.h"
+#include "store/cache.h"
+
+/* Longer than what a hash file begins with. */
+enum { BLANK = 64 };
+
+static char *spare_path(const char *dset_dir, int rank)
+{
+    return scr_asprintf("%s/.scr/spare.%d", dset_dir, rank);
+}
+
+static int blank(const struct scr_env *env, const char *path, struct scr_err *err)
+{
+    static const char zeros[BLANK];
+    int fd;
+    int rc = scr_open(env->sys, path, O_WRONLY | O_NOFOLLOW, 0, &fd, err);
+    if (rc == SCR_OK)
+        rc = scr_pwrite_all(env->sys, fd, zeros, sizeof zeros, 0, path, err);
+    int closed = scr_close(env->sys, &fd, path, rc == SCR_OK ? err : NULL);
+    return rc == SCR_OK ? closed : rc;
+}
+
+int scr_spare_keep(const struct scr_env *env, const char *path, const char *cache,
+                   int id, int rank, struct scr_err *err)
+{
+    char *dset_dir = scr_cache_dset_dir(cache, id);
+    char *to = dset_dir != NULL ? spare_path(dset_dir, rank) : NULL;
+    int rc = to != NULL ? blank(env, path, err)
+                        : scr_fail(err, SCR_E_NOMEM, 0, "keep %s: out of memory", path);
+    if (rc == SCR_OK)
+        rc = scr_cache_make(env, cache, id, rank, err);
+    if (rc == SCR_OK)
+        rc = scr_file_rename(env->sys, path, to, err);
+    free(to);
+    free(dset_dir);
+    return rc;
+}
+
+int scr_spare_take(const struct scr_env *env, const char *dset_dir, int rank,
+                   const char *path, struct scr_err *err)
+{
+    char *from = spare_path(dset_dir, rank);
+    int rc = from != NULL ? scr_file_rename(env->sys, from, path, err)
+                          : scr_fail(err, SCR_E_NOMEM, 0,
+                                     "take a spare for %s: out of memory", path);
+    free(from);
+    return rc;
+}
