@@ -18,12 +18,12 @@ static int position(const struct scr_comm *world, const struct scr_comm *group)
     return (int)before + group->rank;
 }
 
-static int count_sets(int ranks, int largest_group, int set_size)
+int scr_set_count(int ranks, int largest_group, int set_size)
 {
     int s = ranks / set_size;
     if (s < largest_group)
         s = largest_group;
-    int needed = (ranks + SCR_EC_MAX - 1) / SCR_EC_MAX;
+    int needed = (ranks - 1) / SCR_EC_MAX + 1;
     return s < needed ? needed : s;
 }
 
@@ -63,7 +63,7 @@ int scr_set_make_all(const struct scr_comm *world, const struct scr_comm *group,
         return rc;
     int p = position(world, group);
     int largest = (int)scr_max_all(world, group->size);
-    int s = count_sets(world->size, largest, set_size);
+    int s = scr_set_count(world->size, largest, set_size);
     rc = scr_comm_split_all(world, p % s, p / s, &out->comm, err);
     if (rc == SCR_OK)
         rc = list_members(world, out, err);

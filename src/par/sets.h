@@ -2,12 +2,11 @@
 /* Redundancy sets: who protects whom.
  *
  * Ranks are numbered group by group (groups in the order of their lowest world rank,
- * inside by world rank): position p. With P ranks, the largest group of m, there are s
- * = max(m, floor(P / SET_SIZE), 1) sets and position p belongs to set p mod s, at index
- * p div s. As no group is larger than s and its positions are consecutive, no set holds
- * two ranks of a group, and set sizes differ by at most one (9 -> 9, 16 -> 8+8, 17 ->
- * 9+8 for SET_SIZE 8), also with uneven groups. More than SCR_EC_MAX members per set
- * are avoided by raising s. O(log P) steps, O(set size) memory. */
+ * inside by world rank): position p. With s sets (scr_set_count), position p belongs to
+ * set p mod s, at index p div s. As no group is larger than s and its positions are
+ * consecutive, no set holds two ranks of a group, and set sizes differ by at most one
+ * (9 -> 9, 16 -> 8+8, 17 -> 9+8 for SET_SIZE 8), also with uneven groups. O(log P)
+ * steps, O(set size) memory. */
 #ifndef SCR_PAR_SETS_H
 #define SCR_PAR_SETS_H
 
@@ -19,6 +18,13 @@ struct scr_set {
     int id;               /* smallest world rank of the members */
     int *world;           /* world rank of each member, owned */
 };
+
+/* Number of sets: as many as SET_SIZE allows, at least as many as the largest group has
+ * ranks, and so many that none has more than SCR_EC_MAX members. All at least 1. With
+ * one rank a group, sets have SET_SIZE to 2 SET_SIZE - 1 members if there are ranks for
+ * one; a set smaller than SET_SIZE comes from a group larger than ranks / SET_SIZE, or
+ * from SCR_EC_MAX. */
+int scr_set_count(int ranks, int largest_group, int set_size);
 
 /* group: communicator of this rank's failure group within world. */
 int scr_set_make_all(const struct scr_comm *world, const struct scr_comm *group,

@@ -3,6 +3,8 @@
 /* ranks: 1 2 7 13 */
 #include "mpi_test.h"
 
+#include <limits.h>
+
 #include "base/str.h"
 #include "par/sets.h"
 
@@ -27,10 +29,61 @@ static uint32_t seed_of_run(struct mpi_test *t, const char *name)
     return seed;
 }
 
+static uint32_t below(uint32_t *state, int n)
+{
+    return next_random(state) % (uint32_t)n;
+}
+
+/* --- what the header promises, computed with everything in one place --- */
+
+/* Position of rank when groups are counted one after the other, in the order of their
+ * lowest ranks. */
+static int position_of(const int *group_of, int ranks, int rank)
+{
+    int first = rank, before = 0;
+    for (int r = rank - 1; r >= 0; r--)
+        if (group_of[r] == group_of[rank])
+            first = r;
+    for (int r = 0; r < ranks; r++) {
+        int lowest = r;
+        for (int i = r - 1; i >= 0; i--)
+            if (group_of[i] == group_of[r])
+                lowest = i;
+        before += lowest < first || (lowest == first && r < rank);
+    }
+    return before;
+}
+
+static int largest_group(const int *group_of, int ranks)
+{
+    int most = 0;
+    for (int r = 0; r < ranks; r++) {
+        int n = 0;
+        for (int i = 0; i < ranks; i++)
+            n += group_of[i] == group_of[r];
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
 static int expected_sets(int ranks, int largest, int set_size)
 {
     int s = ranks / set_size > largest ? ranks / set_size : largest;
     return s > 1 ? s : 1;
+}
+
+/* The members are those, and in that order, that the positions give. */
+static void check_members(struct mpi_test *t, const struct scr_set *set,
+                          const int *group_of, int sets)
+{
+    int n = t->comm.size, mine = position_of(group_of, n, t->comm.rank) % sets;
+    for (int r = 0; r < n; r++) {
+        int p = position_of(group_of, n, r);
+        if (p % sets == mine && p / sets < set->n)
+            CHECK_INT(set->world[p / sets], r);
+        else
+            CHECK(p % sets != mine);
+    }
 }
 
 static void check_no_group_twice(struct mpi_test *t, const struct scr_set *set,
@@ -54,48 +107,197 @@ static void check_fields(struct mpi_test *t, const struct scr_set *set)
               1);
 }
 
-/* Makes the sets of a topology, checks them, and finds them again from their lists. */
+/* Finds the sets again from their lists. */
+static void check_found_again(struct mpi_test *t, const struct scr_set *set)
+{
+    struct scr_set again;
+    struct scr_err err = SCR_ERR_INIT;
+    CHECK_RC(scr_set_restore_all(&t->comm, set->world, set->n, &again, &err), SCR_OK,
+             &err);
+    CHECK_INT(again.n, set->n);
+    CHECK_INT(again.me, set->me);
+    CHECK_INT(again.id, set->id);
+    CHECK(again.n == set->n &&
+          memcmp(again.world, set->world, (size_t)set->n * sizeof *set->world) == 0);
+    scr_set_free(&again);
+}
+
+/* Makes the sets of a topology and checks them. */
 static void check_topology(struct mpi_test *t, const int *group_of, int set_size)
 {
     struct scr_comm group;
-    struct scr_set set, again;
+    struct scr_set set;
     struct scr_err err = SCR_ERR_INIT;
     char name[16];
-    int ranks = t->comm.size, largest;
+    int ranks = t->comm.size;
     snprintf(name, sizeof name, "g%d", group_of[t->comm.rank]);
     CHECK_RC(scr_comm_split_str_all(&t->comm, name, &group, &err), SCR_OK, &err);
-    largest = (int)scr_max_all(&t->comm, group.size);
     CHECK_RC(scr_set_make_all(&t->comm, &group, set_size, &set, &err), SCR_OK, &err);
+    int largest = largest_group(group_of, ranks);
     int sets = expected_sets(ranks, largest, set_size);
     CHECK(set.n >= ranks / sets && set.n <= (ranks + sets - 1) / sets);
+    /* Smaller than asked for only where a large group leaves no other way. */
+    CHECK(set.n >= set_size || largest > ranks / set_size || ranks < set_size);
+    CHECK(set.n < 2 * (int64_t)set_size);
     check_fields(t, &set);
     check_no_group_twice(t, &set, group_of);
+    check_members(t, &set, group_of, sets);
     CHECK_INT(scr_sum_all(&t->comm, set.me == 0), sets);
-
-    CHECK_RC(scr_set_restore_all(&t->comm, set.world, set.n, &again, &err), SCR_OK,
-             &err);
-    CHECK_INT(again.n, set.n);
-    CHECK_INT(again.me, set.me);
-    CHECK_INT(again.id, set.id);
-    CHECK(again.n == set.n &&
-          memcmp(again.world, set.world, (size_t)set.n * sizeof *set.world) == 0);
-    scr_set_free(&again);
+    check_found_again(t, &set);
     scr_set_free(&set);
     scr_comm_free(&group);
     CHECK(set.comm.comm == MPI_COMM_NULL);
 }
 
+/* --- topologies --- */
+
+static void fill_uniform(int *group_of, int n, uint32_t *random)
+{
+    int groups = 1 + (int)below(random, n);
+    for (int r = 0; r < n; r++)
+        group_of[r] = (int)below(random, groups);
+}
+
+/* Blocks of random lengths, like nodes that are not all full. */
+static void fill_blocks(int *group_of, int n, uint32_t *random)
+{
+    int longest = 1 + (int)below(random, n);
+    for (int r = 0, g = 0; r < n; g++)
+        for (int left = 1 + (int)below(random, longest); left > 0 && r < n; left--)
+            group_of[r++] = g;
+}
+
+/* One group takes most ranks, wherever they are. */
+static void fill_giant(int *group_of, int n, uint32_t *random)
+{
+    for (int r = 0; r < n; r++)
+        group_of[r] = below(random, 4) ? n : (int)below(random, n);
+}
+
+/* Groups of one, in random order, but for the ranks of one block. */
+static void fill_singles(int *group_of, int n, uint32_t *random)
+{
+    int from = (int)below(random, n), to = from + (int)below(random, n);
+    for (int r = 0; r < n; r++)
+        group_of[r] = r >= from && r < to ? n : n - r;
+}
+
+static void fill_one(int *group_of, int n, uint32_t *random)
+{
+    (void)random;
+    for (int r = 0; r < n; r++)
+        group_of[r] = 0;
+}
+
+/* Topologies times ranks, and the step from one set size to the next. The sets do not
+ * depend on the MPI: fewer where waiting ranks spin on the cores. */
+#ifdef MPICH_VERSION
+enum { WORK = 300, STEP = 4 };
+#else
+enum { WORK = 4000, STEP = 1 };
+#endif
+
 MPI_CASE(random_topologies)
 {
+    static void (*const fill[])(int *, int, uint32_t *) = {
+        fill_uniform, fill_blocks, fill_giant, fill_uniform, fill_blocks, fill_singles,
+    };
+    enum { FILLS = sizeof fill / sizeof *fill };
     uint32_t random = seed_of_run(t, t->name);
-    int *group_of = scr_calloc((size_t)t->comm.size, sizeof *group_of);
-    for (int round = 0; round < 25; round++) {
-        int groups = 1 + (int)(next_random(&random) % (uint32_t)t->comm.size);
-        for (int r = 0; r < t->comm.size; r++)
-            group_of[r] = (int)(next_random(&random) % (uint32_t)groups);
-        check_topology(t, group_of, 1 + (int)(next_random(&random) % 10));
+    int n = t->comm.size;
+    int *group_of = scr_calloc((size_t)n, sizeof *group_of);
+    for (int round = 0; round < WORK / n && mpi_test_good(t); round++) {
+        fill[round % FILLS](group_of, n, &random);
+        check_topology(t, group_of, 1 + (int)below(&random, n + 2));
     }
     free(group_of);
+}
+
+/* From alone to all together, and beyond what a set can have. */
+MPI_CASE(every_set_size)
+{
+    static const int beyond[] = { 254, 255, 256, 1000000, INT_MAX };
+    uint32_t random = seed_of_run(t, t->name);
+    int n = t->comm.size;
+    int *group_of = scr_calloc((size_t)n, sizeof *group_of);
+    for (int kind = 0; kind < 3; kind++) {
+        (kind == 0   ? fill_one
+         : kind == 1 ? fill_blocks
+                     : fill_singles)(group_of, n, &random);
+        for (int size = 1; size <= n + 1; size += STEP)
+            check_topology(t, group_of, size);
+        for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i += STEP)
+            check_topology(t, group_of, beyond[i]);
+    }
+    free(group_of);
+}
+
+/* --- more ranks than a test can run --- */
+
+/* The sets of groups of these sizes, counted position by position. */
+static void check_count(struct mpi_test *t, const int *groups, int ngroups,
+                        int set_size)
+{
+    int ranks = 0, largest = 0, p = 0;
+    for (int g = 0; g < ngroups; g++) {
+        ranks += groups[g];
+        largest = groups[g] > largest ? groups[g] : largest;
+    }
+    int s = scr_set_count(ranks, largest, set_size);
+    int least = ranks / s, most = (ranks + s - 1) / s;
+    int *last = scr_calloc((size_t)s, sizeof *last); /* group of the last member, + 1 */
+    CHECK(least >= 1 && most <= 255);
+    CHECK(most < 2 * (int64_t)set_size);
+    CHECK(least >= set_size || largest > ranks / set_size || ranks < set_size ||
+          ranks / (s - 1) >= 255);
+    for (int g = 0; g < ngroups; g++)
+        for (int i = 0; i < groups[g]; i++, p++) {
+            CHECK(last[p % s] != g + 1);
+            last[p % s] = g + 1;
+        }
+    free(last);
+}
+
+MPI_CASE(counts_hold_for_any_number_of_ranks)
+{
+    uint32_t random = seed_of_run(t, t->name);
+    int groups[1000];
+    for (int round = 0; round < 2000 && t->comm.rank == 0 && !t->failed; round++) {
+        int n = 1 + (int)below(&random, 1000), most = 1 + (int)below(&random, 64);
+        for (int g = 0; g < n; g++)
+            groups[g] = 1 + (int)below(&random, most);
+        if (round % 5 == 0)
+            groups[below(&random, n)] = 1 + (int)below(&random, 5000);
+        int limit = round % 2 ? 20 : 600;
+        check_count(t, groups, n, 1 + (int)below(&random, limit));
+        check_count(t, groups, n, round % 2 ? 255 : 256);
+    }
+}
+
+MPI_CASE(counts_of_the_manual)
+{
+    static const struct {
+        int ranks, largest, set_size, sets;
+    } rows[] = {
+        { 9, 1, 8, 1 },      /* 9 */
+        { 15, 1, 8, 1 },     /* 15 */
+        { 16, 1, 8, 2 },     /* 8+8 */
+        { 17, 1, 8, 2 },     /* 9+8 */
+        { 18, 2, 8, 2 },     /* two ranks on each of 9 nodes: 9+9 */
+        { 34, 2, 8, 4 },     /* of 17 nodes: 9+9+8+8 */
+        { 4, 4, 8, 4 },      /* one node: everybody alone */
+        { 8, 1, 1, 8 },      /* the same by wish */
+        { 1, 1, 8, 1 },      /* a job of one */
+        { 255, 1, 255, 1 },  /* the most a set can have */
+        { 256, 1, 255, 2 },  /* one more: 128+128 */
+        { 509, 1, 300, 2 },  /* 255+254 */
+        { 511, 1, 1000, 3 }, /* 171+170+170 */
+        { INT_MAX, 1, INT_MAX, 8421505 },
+        { INT_MAX, INT_MAX, 8, INT_MAX },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        CHECK_INT(scr_set_count(rows[i].ranks, rows[i].largest, rows[i].set_size),
+                  rows[i].sets);
 }
 
 MPI_CASE(blocks_and_cycles_of_equal_groups)
@@ -170,7 +372,9 @@ int main(int argc, char **argv)
 {
     return mpi_test_main(
         argc, argv,
-        MPI_CASES(RUN(random_topologies), RUN(blocks_and_cycles_of_equal_groups),
+        MPI_CASES(RUN(random_topologies), RUN(every_set_size),
+                  RUN(counts_hold_for_any_number_of_ranks), RUN(counts_of_the_manual),
+                  RUN(blocks_and_cycles_of_equal_groups),
                   RUN(one_group_leaves_every_rank_alone),
                   RUN(a_set_size_below_one_is_refused_everywhere),
                   RUN(stored_lists_that_cannot_be_are_refused_everywhere)));
