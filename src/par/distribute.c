@@ -121,43 +121,70 @@ static const scr_meta *meta_elsewhere(const struct dist *d, const char *rel)
     return NULL;
 }
 
-/* A file that came here but was not entered any more, because the run died, has its
- * meta data at the holder only: takes it over. *trusted 0: the file is not the one
- * recorded there. */
-static int complete_own(struct dist *d, const char *rel, scr_hash *info, int *trusted,
-                        struct scr_err *err)
+/* A file that came to a node but was not entered any more, because the run died, has
+ * its meta data elsewhere only: takes it over, wherever the file is taken from. If it
+ * is not the one recorded, it is not to be had there. */
+static int complete_offer(struct dist *d, int holder, const char *rel, scr_hash *info,
+                          struct scr_err *err)
 {
     uint64_t have = 0, want = 0;
     const scr_meta *meta = scr_hash_get(info, "META") ? NULL : meta_elsewhere(d, rel);
     (void)scr_hash_get_val_u64(info, "SIZE", &have);
-    *trusted = scr_meta_get_filesize(meta, &want) != SCR_OK || have == want;
-    if (meta == NULL || !*trusted)
+    if (meta == NULL)
         return SCR_OK;
+    if (scr_meta_get_filesize(meta, &want) == SCR_OK && have != want)
+        return note(scr_hash_setf(d->tried, NULL, "%d", holder), rel)
+                   ? SCR_OK
+                   : no_memory(d, err);
     scr_hash *copy = scr_hash_dup(meta);
     if (copy == NULL || scr_hash_set(info, "META", copy) == NULL)
         return no_memory(d, err);
     return SCR_OK;
 }
 
+static int complete_offers(struct dist *d, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(o, d->offers))
+        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(o), "FILE")))
+            if (rc == SCR_OK)
+                rc = complete_offer(d, scr_hash_elem_key_int(o), scr_hash_elem_key(f),
+                                    scr_hash_elem_hash(f), err);
+    return rc;
+}
+
+static int is_wanted(const struct dist *d, int holder, const char *rel)
+{
+    return scr_hash_get(d->safe, rel) == NULL &&
+           scr_hash_get(scr_hash_getf(d->tried, "%d", holder), rel) == NULL;
+}
+
+/* 1 if the filemap knows more of our file at path than its name. */
+static int is_entered(const struct dist *d, const char *path)
+{
+    uint64_t size;
+    const scr_meta *meta = scr_filemap_get_meta(d->h.map, d->h.id, d->h.me, path);
+    return meta != NULL && scr_meta_get_filesize(meta, &size) == SCR_OK;
+}
+
 /* Sorts our own files into those in place (safe) and those that lie elsewhere on this
  * node (away). */
 static int sort_own(struct dist *d, scr_hash *away, struct scr_err *err)
 {
+    int rc = SCR_OK;
     for (SCR_HASH_EACH(e, files_at(d, d->h.me))) {
         const char *rel = scr_hash_elem_key(e);
         const char *path = scr_holdings_path(&d->h, d->h.me, rel);
         const char *target = scr_holdings_target(&d->h, rel);
-        int had = scr_hash_get(scr_hash_elem_hash(e), "META") != NULL, trusted;
-        int rc = complete_own(d, rel, scr_hash_elem_hash(e), &trusted, err);
-        if (rc != SCR_OK || path == NULL || target == NULL)
+        if (path == NULL || target == NULL)
             return no_memory(d, err);
-        if (!trusted)
+        if (!is_wanted(d, d->h.me, rel))
             continue;
         int in_place = strcmp(path, target) == 0;
         if (note(in_place ? d->safe : away, rel) == NULL)
             return no_memory(d, err);
         const scr_meta *meta = scr_hash_get(scr_hash_elem_hash(e), "META");
-        if (in_place && !had && meta != NULL)
+        if (in_place && meta != NULL && !is_entered(d, target))
             rc = scr_holdings_enter(&d->h, rel, meta, err);
         if (rc != SCR_OK)
             return rc;
@@ -166,7 +193,8 @@ static int sort_own(struct dist *d, scr_hash *away, struct scr_err *err)
 }
 
 /* By rename, or as a copy where that is another file system (the source then goes at
- * the end, with all that are safe elsewhere). */
+ * the end, with all that are safe elsewhere). Either way as it is: restore finds what
+ * is damaged, and can mend it only if the rest came. */
 static int move_own(struct dist *d, const char *rel, const scr_meta *meta,
                     struct scr_err *err)
 {
@@ -174,13 +202,13 @@ static int move_own(struct dist *d, const char *rel, const scr_meta *meta,
     const char *from = scr_holdings_path(&d->h, d->h.me, rel);
     const char *to = scr_holdings_target(&d->h, rel);
     struct scr_copied got;
-    struct scr_copy job = {
-        .src = from, .dst = to, .tmp = d->h.tmp, .mode_or = S_IRUSR
-    };
-    uint32_t crc;
+    struct scr_copy job = { .src = from,
+                            .dst = to,
+                            .tmp = d->h.tmp,
+                            .buf = d->ship.slice,
+                            .mode_or = S_IRUSR };
     int rc = scr_file_rename(d->env->sys, from, to, &why);
     if (rc != SCR_OK && why.sys == EXDEV) {
-        job.crc = scr_meta_get_crc32(meta, &crc) == SCR_OK ? &crc : NULL;
         scr_err_clear(&why);
         rc = scr_copy_file(d->env->sys, &job, &got, &why);
     }
@@ -221,18 +249,15 @@ static int learn_all(struct dist *d, struct scr_err *err)
     if (rc == SCR_OK)
         rc = scr_hash_exchange_all(d->world, send, d->offers, err);
     scr_hash_delete(send);
+    if (rc != SCR_OK)
+        return rc;
+    rc = complete_offers(d, err);
     if (rc == SCR_OK)
-        rc = scr_agree_all(d->world, settle_own(d, err), err);
-    return rc;
+        rc = settle_own(d, err);
+    return scr_agree_all(d->world, rc, err);
 }
 
 /* --- one pass --- */
-
-static int is_wanted(const struct dist *d, int holder, const char *rel)
-{
-    return scr_hash_get(d->safe, rel) == NULL &&
-           scr_hash_get(scr_hash_getf(d->tried, "%d", holder), rel) == NULL;
-}
 
 /* The holder with most of what we lack, the lowest of equals; -1: nobody has any. */
 static int choose_holder(const struct dist *d)
@@ -539,6 +564,13 @@ static void dist_fini(struct dist *d)
     scr_hash_delete(d->tried);
 }
 
+/* Bytes of a file in a message that is no longer than buf_max with its head. */
+static int64_t pick_slice(size_t buf_max)
+{
+    int64_t most = buf_max < 1 << 30 ? (int64_t)buf_max : 1 << 30;
+    return most > SCR_SHIP_HEAD ? most - SCR_SHIP_HEAD : 1;
+}
+
 int scr_distribute_all(const struct scr_env *env, const struct scr_comm *world,
                        struct scr_cntl *cntl, int id, const char *dset_dir,
                        size_t buf_max, scr_filemap *map, struct scr_err *err)
@@ -546,8 +578,7 @@ int scr_distribute_all(const struct scr_env *env, const struct scr_comm *world,
     int rc = scr_agree_all(world, check_ranks(map, id, world->size, err), err);
     if (rc != SCR_OK)
         return rc;
-    int64_t most = buf_max < 1 << 30 ? (int64_t)buf_max : 1 << 30;
-    int64_t slice = scr_min_all(world, most > 0 ? most : 1);
+    int64_t slice = scr_min_all(world, pick_slice(buf_max));
     char *cache = scr_path_dir(dset_dir);
     struct dist d = { .env = env, .world = world };
     d.h = (struct scr_holdings){ .env = env,

@@ -26,10 +26,11 @@ int scr_list_datasets_all(const struct scr_comm *world, const scr_filemap *map,
  * stay; those elsewhere on the owner's node are renamed, or copied from another file
  * system; the others come over MPI, from the holder that has most of what is lacking
  * (size as recorded), then from the next, in batches and rounds: each rank sends to one
- * and receives from one at a time, at most buf_max bytes a message. A file is written
- * under a temporary name, checked against its recorded CRC, renamed, entered in the
- * owner's filemap on disk, and only then removed at the source; names are on disk
- * before the files exist (invariant C1). Dying anywhere loses nothing: call it again.
+ * and receives from one at a time, at most buf_max bytes (if that is 9 or more) a
+ * message, read or write. A file is written under a temporary name, checked against its
+ * recorded CRC if it came over MPI, renamed, entered in the owner's filemap on disk,
+ * and only then removed at the source; names are on disk before the files exist
+ * (invariant C1). Dying anywhere loses nothing: call it again.
  *
  * Another number of ranks: SCR_E_RANKS on all, before anything is touched. Files that
  * are missing, unreadable or damaged are no error here, a warning says so: restore

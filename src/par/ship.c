@@ -12,7 +12,7 @@
 #include "par/mpi_call.h"
 
 enum { TAG_SHIP = 21 };
-enum { HEAD = 8 }; /* u32 status, 4 bytes of nothing: keeps the data aligned */
+enum { HEAD = SCR_SHIP_HEAD }; /* u32 status, 4 bytes of nothing: aligns the data */
 enum { SHIP_GOOD = 0, SHIP_BAD = 1 };
 
 int scr_ship_init(struct scr_ship *s, struct scr_err *err)
@@ -199,7 +199,7 @@ static int wait_message(MPI_Request *req, int *n, struct scr_err *err)
 {
     MPI_Status st;
     *n = 0;
-    int rc = scr_mpi_check(MPI_Wait(req, &st), "receive of a file", err);
+    int rc = scr_mpi_wait_status(req, &st, "receive of a file", err);
     return rc == SCR_OK ? scr_mpi_check(MPI_Get_count(&st, MPI_BYTE, n), "length", err)
                         : rc;
 }
@@ -220,7 +220,7 @@ int scr_ship_run(struct scr_ship *s, const struct scr_ship_list *out,
     for (uint64_t i = 0; (i < nout || i < nin) && rc1 == SCR_OK; i++) {
         int now = (int)(i & 1), next = !now;
         if (i < nout) {
-            rc1 = scr_mpi_check(MPI_Wait(&sent[now], MPI_STATUS_IGNORE), "send", err);
+            rc1 = scr_mpi_wait(&sent[now], 1, "send of a file", err);
             n = fill(&o, s->buf[now]);
             int code = MPI_Isend(s->buf[now], n, MPI_BYTE, out->peer, TAG_SHIP,
                                  s->comm->comm, &sent[now]);
@@ -233,8 +233,7 @@ int scr_ship_run(struct scr_ship *s, const struct scr_ship_list *out,
             rc = drain(&c, s->buf[2 + now], (size_t)n, rc, err);
         }
     }
-    for (int i = 0; i < 2; i++)
-        MPI_Wait(&sent[i], MPI_STATUS_IGNORE);
+    scr_mpi_wait(sent, 2, "send of a file", NULL);
     scr_close(s->env->sys, &o.fd, "file", NULL); /* open only after an error of MPI */
     scr_close(s->env->sys, &c.fd, "file", NULL);
     return rc != SCR_OK ? rc : rc1;

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files over MPI: a list of them out to one rank while another comes in from one rank.
  *
- * Both sides of a link know names and sizes before; a file travels as messages of 8
- * bytes of head and at most `slice` bytes of it, an empty file as one head. The head
- * says whether the sender could read all so far: after a failure it goes on sending
- * heads, so that nobody waits for what will not come. Reading, sending, receiving and
- * writing overlap (two buffers each way). */
+ * Both sides of a link know names and sizes before; a file travels as messages of a
+ * head and at most `slice` bytes of it, an empty file as one head. The head says
+ * whether the sender could read all so far: after a failure it goes on sending heads,
+ * so that nobody waits for what will not come. Reading, sending, receiving and writing
+ * overlap (two buffers each way). */
 #ifndef SCR_PAR_SHIP_H
 #define SCR_PAR_SHIP_H
 
 #include "base/env.h"
 #include "fmt/meta.h"
 #include "par/comm.h"
+
+/* Bytes of a message besides those of the file. */
+enum { SCR_SHIP_HEAD = 8 };
 
 struct scr_ship_file {
     const char *path; /* out: what is read; in: where it ends */
@@ -31,7 +34,7 @@ struct scr_ship {
     const struct scr_env *env;
     const struct scr_comm *comm;
     const char *tmp; /* name of the file being received, on the file system of in's */
-    size_t slice;    /* equal on all ranks, 1 … 2^30 */
+    size_t slice;    /* equal on all ranks, 1 … 2^30 - SCR_SHIP_HEAD */
     unsigned char *buf[4];
 };
 

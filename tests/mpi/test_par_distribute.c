@@ -264,6 +264,21 @@ MPI_CASE(a_flipped_byte_does_not_arrive)
     move_root_remove(t);
 }
 
+/* Restarts with the cache in another directory of the same nodes. */
+static void start_elsewhere(struct mpi_test *t, struct move_job *job, const char *root,
+                            int k)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    move_start(t, job, root, &faulty, block(t->comm.rank, 2));
+    size_t len = strlen(job->cache);
+    snprintf(job->cache + len, sizeof job->cache - len, "/moved.%d", k);
+    move_mkdir("%s", job->cache);
+    scr_barrier_all(&t->comm);
+    CHECK_RC(scr_scatter_filemaps_all(&posix, &t->comm, &job->node, &job->cntl,
+                                      job->map, &err),
+             SCR_OK, &err);
+}
+
 /* Owner and holder are the same rank, but the cache lies elsewhere now. */
 MPI_CASE(a_cache_that_moved_on_its_node_is_renamed_into_place)
 {
@@ -272,14 +287,7 @@ MPI_CASE(a_cache_that_moved_on_its_node_is_renamed_into_place)
     const char *root = move_root(t);
     first_run(t, root, block(t->comm.rank, 2), mixed, 1);
     for (int k = 0; k < 2; k++) { /* and with rename refused: another file system */
-        move_start(t, &job, root, &faulty, block(t->comm.rank, 2));
-        size_t len = strlen(job.cache);
-        snprintf(job.cache + len, sizeof job.cache - len, "/moved.%d", k);
-        move_mkdir("%s", job.cache);
-        scr_barrier_all(&t->comm);
-        CHECK_RC(scr_scatter_filemaps_all(&posix, &t->comm, &job.node, &job.cntl,
-                                          job.map, &err),
-                 SCR_OK, &err);
+        start_elsewhere(t, &job, root, k);
         /* renames: directory entries first, then filemaps; the first file's is the
          * third */
         test_fault_arm(TEST_RENAMEAT, k == 0 ? -1 : 1, EXDEV, TEST_ONCE);
@@ -287,11 +295,43 @@ MPI_CASE(a_cache_that_moved_on_its_node_is_renamed_into_place)
                                     move_dset_dir(&job, 1), BUF, job.map, &err),
                  SCR_OK, &err);
         CHECK_INT(test_fault_off(), k);
+        CHECK(k == 1 || test_fault_count(TEST_READ) == 0); /* no byte was copied */
+        CHECK_INT(test_fault_count(TEST_PREAD), 0);
         move_check(t, &job, 1, MOVE_MIXED);
         move_stop(&job);
         CHECK_INT(move_count_files(t, root, NNODES),
                   move_expected(t->comm.size, MOVE_MIXED));
     }
+    move_root_remove(t);
+}
+
+/* A damaged file is moved like any other: restore mends it with the help of the rest,
+ * which has to be there for that. */
+MPI_CASE(a_damaged_file_does_not_keep_the_others_from_another_file_system)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct move_job job;
+    const char *root = move_root(t);
+    char path[1024];
+    int rank = t->comm.rank;
+    first_run(t, root, block(rank, 2), mixed, 1);
+    snprintf(path, sizeof path, "%s/node.%d/cache/scr.dataset.1/rank.%d/file.0", root,
+             block(rank, 2), rank);
+    CHECK_INT(truncate(path, 0), 0);
+    CHECK_INT(truncate(path, (off_t)move_size(rank, 0, MOVE_MIXED)), 0);
+    start_elsewhere(t, &job, root, 0);
+    test_fault_arm(TEST_RENAMEAT, 1, EXDEV, TEST_ONCE);
+    CHECK_RC(scr_distribute_all(&job.env, &t->comm, &job.cntl, 1,
+                                move_dset_dir(&job, 1), BUF, job.map, &err),
+             SCR_OK, &err);
+    CHECK_INT(test_fault_off(), 1);
+    CHECK_INT(scr_filemap_num_files(job.map, 1, rank),
+              move_nfiles(rank, MOVE_MIXED) + 1);
+    snprintf(path, sizeof path, "%s/rank.%d/1/file.0", move_dset_dir(&job, 1), rank);
+    CHECK(move_same(path, 1, rank, 2, MOVE_MIXED));
+    move_stop(&job);
+    CHECK_INT(move_count_files(t, root, NNODES),
+              move_expected(t->comm.size, MOVE_MIXED));
     move_root_remove(t);
 }
 
@@ -363,17 +403,21 @@ MPI_CASE(more_ranks_than_wrote_it_are_told_apart)
 
 /* --- failures --- */
 
+static const enum move_kind two[] = { MOVE_MIXED, MOVE_HOLES };
+
 /* A restart in which calls of some ranks fail from the n-th on; then one in which
- * nothing does. 1 if any failure happened. */
+ * nothing does, on the same nodes or back where the files came from. 1 if any failure
+ * happened. */
 static int disturbed_restart(struct mpi_test *t, long n, int victim, int error,
                              enum test_how how)
 {
     struct scr_err err = SCR_ERR_INIT;
     struct move_job job;
     int rank = t->comm.rank, size = t->comm.size, per_node = size > 2 ? 2 : 1;
+    int ndsets = how == TEST_FOREVER ? 2 : 1;
     const char *root = move_root(t);
     int from = block(rank, per_node), to = block((rank + 1) % size, per_node);
-    first_run(t, root, from, mixed, 1);
+    first_run(t, root, from, two, ndsets);
     move_start(t, &job, root, &faulty, to);
     test_fault_arm(TEST_ANY, victim < 0 || victim == rank ? n : -1, error, how);
     int rc = restart(t, &job, BUF, &err);
@@ -383,7 +427,7 @@ static int disturbed_restart(struct mpi_test *t, long n, int victim, int error,
         CHECK_RC(rc, SCR_OK, &err);
     move_stop(&job);
     move_count_files(t, root, NNODES); /* C1 */
-    check_restart(t, root, from, to, mixed, 1, BUF);
+    check_restart(t, root, from, n % 2 ? from : to, two, ndsets, BUF);
     if (!mpi_test_good(t) && rank == 0)
         fprintf(stderr, "call %ld of rank %d, error %d, how %d: %s\n", n, victim, error,
                 (int)how, err.text);
@@ -392,11 +436,18 @@ static int disturbed_restart(struct mpi_test *t, long n, int victim, int error,
 }
 
 /* Each call on up to three ranks; with more ranks, which make more calls in all, some
- * of them. */
+ * of them. The calls are the same with every MPI: one walks over all of them, where
+ * waiting ranks spin on the cores every seventh will do. */
+#ifdef MPICH_VERSION
+enum { STRIDE = 7, STRIDE_OF_MANY = 5 };
+#else
+enum { STRIDE = 1, STRIDE_OF_MANY = 2 };
+#endif
+
 static void disturb(struct mpi_test *t, int victim, int error, enum test_how how)
 {
     long n = victim < 0 ? 0 : victim,
-         step = t->comm.size > 3 ? 2 * t->comm.size - 1 : 1;
+         step = t->comm.size > 3 ? STRIDE_OF_MANY * t->comm.size - 1 : STRIDE;
     while (mpi_test_good(t) && n < 10000 && disturbed_restart(t, n, victim, error, how))
         n += step;
     CHECK(n > 10 || !mpi_test_good(t));
@@ -418,6 +469,113 @@ MPI_CASE(a_run_that_dies_anywhere_loses_nothing)
     disturb(t, -1, EIO, TEST_FOREVER);
 }
 
+/* --- anything --- */
+
+/* The same sequence on every rank, from a printed seed. */
+static uint32_t below(uint32_t *state, int n)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 17;
+    *state ^= *state << 5;
+    return *state % (uint32_t)n;
+}
+
+static uint32_t seed_of_run(struct mpi_test *t)
+{
+    const char *given = getenv("SCR_TEST_SEED");
+    uint32_t seed =
+        given != NULL ? (uint32_t)strtoul(given, NULL, 10) : (uint32_t)getpid();
+    seed = seed != 0 ? seed : 1;
+    scr_bcast_bytes_all(&t->comm, 0, &seed, sizeof seed, NULL);
+    if (t->comm.rank == 0)
+        printf("       %s: SCR_TEST_SEED=%u\n", t->name, seed);
+    return seed;
+}
+
+/* node[0 … n-1] becomes a permutation of 0 … n-1. */
+static void shuffle(int *node, int n, uint32_t *random)
+{
+    for (int i = 0; i < n; i++) {
+        int j = (int)below(random, i + 1);
+        node[i] = node[j];
+        node[j] = i;
+    }
+}
+
+/* Node of this rank: any number of ranks on some of as many nodes as there are ranks.
+ */
+static int random_node(struct mpi_test *t, uint32_t *random)
+{
+    int n = t->comm.size, node[64], mine = 0;
+    shuffle(node, n, random);
+    int used = 1 + (int)below(random, n);
+    for (int r = 0; r < n; r++) {
+        int k = node[below(random, used)];
+        mine = r == t->comm.rank ? k : mine;
+    }
+    return mine;
+}
+
+/* A restart on random nodes that every rank may leave at a call of its own. */
+static void random_restart(struct mpi_test *t, const char *root, int deaths,
+                           uint32_t *random)
+{
+    enum { CALLS = 400 }; /* about what a restart makes */
+    struct scr_err err = SCR_ERR_INIT;
+    struct move_job job;
+    long call = -1;
+    move_start(t, &job, root, &faulty, random_node(t, random));
+    for (int r = 0; r < t->comm.size; r++) {
+        int dies = below(random, 3) == 0;
+        long at = (long)below(random, CALLS);
+        if (r == t->comm.rank && deaths && dies)
+            call = at;
+    }
+    test_fault_arm(TEST_ANY, call, EIO, TEST_FOREVER);
+    int rc = restart(t, &job, BUF, &err);
+    int fired = scr_or_all(&t->comm, test_fault_off());
+    move_same_rc(t, rc);
+    if (!fired)
+        CHECK_RC(rc, SCR_OK, &err);
+    move_stop(&job);
+    move_count_files(t, root, NNODES); /* C1 */
+}
+
+static void random_walk(struct mpi_test *t, uint32_t *random)
+{
+    static const enum move_kind any[] = { MOVE_MIXED, MOVE_HOLES, MOVE_NONE,
+                                          MOVE_EMPTY };
+    enum move_kind kinds[3];
+    int n = t->comm.size, last[64], ndsets = 2 + (int)below(random, 2);
+    for (int d = 0; d < 3; d++)
+        kinds[d] = any[below(random, 4)];
+    const char *root = move_root(t);
+    first_run(t, root, random_node(t, random), kinds, ndsets);
+    for (int k = (int)below(random, 5); k > 0; k--)
+        random_restart(t, root, k > 1, random);
+    /* A rank on every node: from wherever it got to, each file is found. */
+    shuffle(last, n, random);
+    check_restart(t, root, 0, last[t->comm.rank], kinds, ndsets, BUF);
+    move_root_remove(t);
+}
+
+/* The files do not depend on the MPI: fewer walks where waiting ranks spin on the
+ * cores. */
+#ifdef MPICH_VERSION
+enum { WALKS = 10 };
+#else
+enum { WALKS = 80 };
+#endif
+
+/* Several runs, with deaths in all but the last, on any nodes with any number of ranks
+ * each, before one run finds all the files of two or three datasets again. */
+MPI_CASE(random_moves_and_deaths_lose_nothing)
+{
+    uint32_t random = seed_of_run(t);
+    for (int k = 0; k < WALKS && mpi_test_good(t); k++)
+        random_walk(t, &random);
+}
+
 int main(int argc, char **argv)
 {
     return mpi_test_main(
@@ -432,9 +590,11 @@ int main(int argc, char **argv)
                   RUN(missing_and_short_files_are_no_error),
                   RUN(a_flipped_byte_does_not_arrive),
                   RUN(a_cache_that_moved_on_its_node_is_renamed_into_place),
+                  RUN(a_damaged_file_does_not_keep_the_others_from_another_file_system),
                   RUN(another_number_of_ranks_touches_nothing),
                   RUN(more_ranks_than_wrote_it_are_told_apart),
                   RUN(each_failing_call_of_one_rank_loses_nothing),
                   RUN(a_rank_whose_node_fails_for_good_loses_nothing),
-                  RUN(a_run_that_dies_anywhere_loses_nothing)));
+                  RUN(a_run_that_dies_anywhere_loses_nothing),
+                  RUN(random_moves_and_deaths_lose_nothing)));
 }
