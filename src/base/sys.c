@@ -3,6 +3,7 @@
 #include "base/sys.h"
 
 #include <stdio.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static int real_openat(int dirfd, const char *path, int flags, mode_t mode)
@@ -28,6 +29,10 @@ const struct scr_sys scr_sys_posix = {
     .fstat = fstat,
     .fstatat = fstatat,
     .statvfs = statvfs,
+    .fstatfs = fstatfs,
+    .mmap = mmap,
+    .munmap = munmap,
+    .madvise = madvise,
     .renameat = renameat,
     .unlinkat = unlinkat,
     .mkdirat = mkdirat,

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/types.h>
+#include <sys/vfs.h>
 #include <time.h>
 
 struct scr_sys {
@@ -25,6 +26,10 @@ struct scr_sys {
     int (*fstat)(int fd, struct stat *st);
     int (*fstatat)(int dirfd, const char *path, struct stat *st, int flags);
     int (*statvfs)(const char *path, struct statvfs *st);
+    int (*fstatfs)(int fd, struct statfs *st);
+    void *(*mmap)(void *at, size_t n, int prot, int flags, int fd, off_t off);
+    int (*munmap)(void *at, size_t n);
+    int (*madvise)(void *at, size_t n, int advice);
     int (*renameat)(int olddir, const char *oldpath, int newdir, const char *newpath);
     int (*unlinkat)(int dirfd, const char *path, int flags);
     int (*mkdirat)(int dirfd, const char *path, mode_t mode);

@@ -38,12 +38,13 @@ static void keep_spare(struct scr_ctx *ctx, int id, const char *path)
     enum scr_scheme scheme;
     int member, n, set;
     struct scr_output *out = &ctx->out;
-    if (out->id == 0 || out->id == id || out->has_spare ||
-        !scr_redfile_parse(scr_path_base(path), &scheme, &member, &n, &set))
+    if (!scr_redfile_parse(scr_path_base(path), &scheme, &member, &n, &set))
         return;
-    const char *cache = ctx->cache_dirs[out->red->store];
-    out->has_spare = scr_spare_keep(&ctx->env, path, cache, out->id, ctx->world.rank,
-                                    NULL) == SCR_OK;
+    if (out->id != 0 && out->id != id && !out->has_spare)
+        out->has_spare =
+            scr_spare_keep(&ctx->env, path, ctx->cache_dirs[out->red->store], out->id,
+                           ctx->world.rank, NULL) == SCR_OK;
+    scr_map_forget(ctx->env.sys, &ctx->maps, path);
 }
 
 static int remove_files(struct scr_ctx *ctx, int id, int owner, struct scr_err *err)

@@ -8,6 +8,7 @@
 #ifndef SCR_CORE_CTX_H
 #define SCR_CORE_CTX_H
 
+#include "base/map.h"
 #include "cfg/cfg.h"
 #include "cfg/desc.h"
 #include "core/state.h"
@@ -59,6 +60,7 @@ struct scr_times {
 
 struct scr_ctx {
     struct scr_env env;
+    struct scr_map_keep maps; /* env.maps */
     struct scr_log log;       /* rank 0 speaks for all */
     struct scr_log local_log; /* what only this rank sees: warnings, with its number */
     char *local_who;

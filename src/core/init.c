@@ -17,6 +17,7 @@ struct scr_ctx *scr_ctx_new(void)
         return NULL;
     ctx->env.sys = &scr_sys_posix;
     ctx->env.log = &ctx->local_log;
+    ctx->env.maps = &ctx->maps;
     ctx->log.who = ctx->local_log.who = "SCR";
     ctx->state = SCR_STATE_NEW;
     ctx->world = ctx->node = ctx->across = (struct scr_comm)SCR_COMM_INIT;
@@ -46,6 +47,7 @@ void scr_ctx_free(struct scr_ctx *ctx)
     free(ctx->prefix_real);
     free(ctx->local_who);
     scr_comm_free(&ctx->world);
+    scr_map_keep_fini(ctx->env.sys, &ctx->maps);
     free(ctx);
 }
 

@@ -10,6 +10,7 @@
 #include "base/io.h"
 #include "base/str.h"
 #include "core/ctx.h"
+#include "core/weaken.h"
 
 /* SCR_VNODES: names as a host list, or a count meaning n1 … n<count>. */
 static int vnode_names(const char *text, struct scr_hostlist *names,
@@ -163,34 +164,6 @@ static int make_dirs(struct scr_ctx *ctx, struct scr_err *err)
     return rc == SCR_OK ? write_pid(ctx, err) : rc;
 }
 
-/* Says once what a descriptor cannot do for this placement of ranks. */
-static void report_weakened(const struct scr_ctx *ctx, const struct scr_reddesc *red,
-                            int smallest, int64_t alone)
-{
-    enum scr_scheme scheme = red->scheme;
-    int k = red->set_failures;
-    scr_geom_weaken(&scheme, &k, smallest);
-    if (scheme == red->scheme && (k == red->set_failures || scheme == SCR_SCHEME_XOR))
-        return;
-    if (alone == ctx->world.size)
-        scr_log(
-            &ctx->log, SCR_LOG_WARN,
-            "all ranks are in one %s group: %s cannot protect them, checkpoints are "
-            "cached as SINGLE and do not survive its loss",
-            red->group, scr_scheme_name(red->scheme));
-    else if (alone > 0)
-        scr_log(
-            &ctx->log, SCR_LOG_WARN,
-            "%s has no partner in another %s group for %lld of %d ranks: their files "
-            "are cached as SINGLE and do not survive its loss",
-            scr_scheme_name(red->scheme), red->group, (long long)alone,
-            ctx->world.size);
-    else
-        scr_log(&ctx->log, SCR_LOG_WARN,
-                "%s with SET_FAILURES=%d is weakened to %d in sets of %d ranks",
-                scr_scheme_name(red->scheme), red->set_failures, k, smallest);
-}
-
 static int make_set_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
                         struct scr_set *set, struct scr_err *err)
 {
@@ -207,13 +180,10 @@ static int make_set_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
         return rc;
     int size = red->scheme == SCR_SCHEME_SINGLE ? 1 : red->set_size;
     rc = scr_set_make_all(&ctx->world, &group, size, set, err);
+    if (rc == SCR_OK)
+        rc = scr_weaken_report_all(ctx, red, set, &group, value, err);
     scr_comm_free(&group);
-    if (rc != SCR_OK || red->scheme == SCR_SCHEME_SINGLE)
-        return rc;
-    int smallest = (int)scr_min_all(&ctx->world, set->n);
-    int64_t alone = (int64_t)scr_sum_all(&ctx->world, set->n == 1);
-    report_weakened(ctx, red, smallest, alone);
-    return SCR_OK;
+    return rc;
 }
 
 static int make_sets_all(struct scr_ctx *ctx, struct scr_err *err)

@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs row plans over MPI.
  *
- * The rows run side by side: in round t every row handles its t-th slice, so that all
- * members code at the same time. What a member does in a round is three lists made once
- * from the plans:
+ * What a member does is three lists made once from the plans:
  *
  *   lends   a symbol of mine that another member's row needs: read, send to the coder
  *   jobs    a row I code: receive its sources, compute, write mine, send the others
- * home gets    a symbol of mine that another member computes: receive, write
+ *           home
+ *   gets    a symbol of mine that another member computes: receive, write
  *
- * Everything exists twice, by the parity of t:
- *
- *   round t:  write what came home in t-1 · post the receives of t+1, read and send for
- * t+1 · wait for the sources of t, compute, send home
- *
- * What round t waits for was sent in rounds before t or in step 3 of t, which itself
- * waits for step 2 of t-1 only; so nobody waits in a circle. Between two members a row
- * sends one symbol a round in either direction: (sender, row) is the tag, and order
- * keeps the rounds apart. */
+ * Each entry goes through its row slice by slice, at its own pace: whatever can go on
+ * does, and only when nothing can the processor is given away. An entry has DEPTH
+ * slices in flight, whose receives are posted ahead; so reading, transfer, arithmetic
+ * and writing overlap, and a member that is held up holds up only the rows it has a
+ * part in. Nobody waits in a circle, as a lend waits for its coder's receive alone, and
+ * that for the slice DEPTH before it. Between two members a row sends one symbol a
+ * slice in either direction: (sender, row) is the tag, and order keeps the slices
+ * apart. */
 #include "par/stripe.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pages.h"
 #include "base/str.h"
 #include "par/mpi_call.h"
 
 /* A slice fits the second-level cache; all buffers of a rank together stay below the
  * budget. */
-enum { SLICE_MAX = 256 * 1024, BUFFER_BUDGET = 16 * 1024 * 1024, ALIGN = 64 };
+enum { SLICE_MAX = 128 * 1024, BUFFER_BUDGET = 16 * 1024 * 1024, ALIGN = 64 };
+
+enum { DEPTH = 3 };
 
 /* Tags: a row on its way to its coder, and back. */
 enum { TAG_LEND = 0, TAG_HOME = 256 };
@@ -38,14 +40,21 @@ struct transfer {
     struct scr_sym sym;
     uint64_t len; /* of its row */
     int peer, tag;
-    uint8_t *buf[2];
-    MPI_Request req[2];
+    uint8_t *own[DEPTH]; /* from the pool */
+    uint8_t *buf[DEPTH]; /* where a slice is: own, or its place in a file in memory */
+    MPI_Request req[DEPTH];
+    uint64_t count; /* slices */
+    uint64_t next;  /* the first that is not done: 0 … count */
 };
 
 struct job {
-    struct scr_plan plan; /* owns coef and tables */
-    struct transfer *src; /* plan.nsrc of them; peer == me: read here */
-    struct transfer *dst; /* plan.ndst of them; peer == me: written here */
+    struct scr_plan plan;  /* owns coef and tables */
+    struct transfer *src;  /* plan.nsrc of them; peer == me: read here */
+    struct transfer *dst;  /* plan.ndst of them; peer == me: written here */
+    int copies;            /* all destinations are the source: they share its buffer */
+    struct transfer *mine; /* the destination written here, if any */
+    uint64_t count, next;  /* slices, as in a transfer */
+    uint64_t posted;       /* receives of slices below this are posted */
 };
 
 struct engine {
@@ -56,8 +65,8 @@ struct engine {
     struct job *job;
     size_t njob;
     size_t slice;
-    uint64_t rounds;
     uint8_t *pool;
+    size_t pool_bytes;
     struct scr_stripe_stats stats;
     int rc; /* first local failure: from then on only communication goes on */
     struct scr_err *err;
@@ -87,7 +96,16 @@ static void transfer_init(struct transfer *x, const struct scr_sym *sym, uint64_
                           int peer, int tag)
 {
     *x = (struct transfer){ .sym = *sym, .len = len, .peer = peer, .tag = tag };
-    x->req[0] = x->req[1] = MPI_REQUEST_NULL;
+    for (int b = 0; b < DEPTH; b++)
+        x->req[b] = MPI_REQUEST_NULL;
+}
+
+static int is_copy(const struct scr_plan *plan)
+{
+    int ones = plan->nsrc == 1;
+    for (int i = 0; i < plan->ndst; i++)
+        ones = ones && plan->coef[i] == 1;
+    return ones;
 }
 
 static int add_job(struct engine *e, struct scr_plan *plan)
@@ -104,9 +122,13 @@ static int add_job(struct engine *e, struct scr_plan *plan)
     for (int i = 0; i < plan->nsrc; i++)
         transfer_init(&j->src[i], &plan->src[i], plan->len, plan->src[i].member,
                       TAG_LEND + plan->row);
-    for (int i = 0; i < plan->ndst; i++)
+    for (int i = 0; i < plan->ndst; i++) {
         transfer_init(&j->dst[i], &plan->dst[i], plan->len, plan->dst[i].member,
                       TAG_HOME + plan->row);
+        if (plan->dst[i].member == e->set->me)
+            j->mine = &j->dst[i];
+    }
+    j->copies = is_copy(&j->plan);
     return SCR_OK;
 }
 
@@ -136,20 +158,15 @@ static int add_row(struct engine *e, struct scr_plan *plan)
     return rc;
 }
 
-/* Plans every row and keeps what concerns this member. *longest: of the rows that have
- * work. */
-static int make_lists(struct engine *e, const struct scr_geom *g, const int *have,
-                      uint64_t *longest)
+/* Plans every row and keeps what concerns this member. */
+static int make_lists(struct engine *e, const struct scr_geom *g, const int *have)
 {
     struct scr_plan *plan = malloc(sizeof *plan);
     int rc = plan == NULL ? SCR_E_NOMEM : SCR_OK;
-    *longest = 0;
     for (int row = 0; row < g->n && rc == SCR_OK; row++) {
         rc = scr_plan_row(g, have, row, plan, e->err);
         if (rc != SCR_OK)
             break;
-        if (plan->ndst > 0 && plan->len > *longest)
-            *longest = plan->len;
         if (plan->ndst > 0)
             rc = add_row(e, plan);
         scr_plan_fini(plan);
@@ -162,12 +179,17 @@ static int make_lists(struct engine *e, const struct scr_geom *g, const int *hav
 
 /* --- the buffers --- */
 
+static size_t own_results(const struct job *j)
+{
+    return j->copies ? 0 : (size_t)j->plan.ndst;
+}
+
 static size_t count_buffers(const struct engine *e)
 {
     size_t n = e->nlend + e->nget;
     for (size_t i = 0; i < e->njob; i++)
-        n += (size_t)e->job[i].plan.nsrc + (size_t)e->job[i].plan.ndst;
-    return 2 * n;
+        n += (size_t)e->job[i].plan.nsrc + own_results(&e->job[i]);
+    return DEPTH * n;
 }
 
 static size_t pick_slice(const struct engine *e, size_t buf_max)
@@ -185,8 +207,8 @@ static size_t pick_slice(const struct engine *e, size_t buf_max)
 static uint8_t *deal(struct transfer *x, size_t n, uint8_t *at, size_t stride)
 {
     for (size_t i = 0; i < n; i++) {
-        for (int b = 0; b < 2; b++, at += stride)
-            x[i].buf[b] = at;
+        for (int b = 0; b < DEPTH; b++, at += stride)
+            x[i].own[b] = x[i].buf[b] = at;
     }
     return at;
 }
@@ -197,29 +219,26 @@ static int make_buffers(struct engine *e)
     size_t n = count_buffers(e);
     if (n == 0)
         return SCR_OK;
-    e->pool = scr_ec_alloc(n * stride);
+    /* Zeros, as after a failed read what lies in a buffer is sent nevertheless. */
+    e->pool_bytes = n * stride;
+    e->pool = scr_pages_alloc(e->pool_bytes);
     if (e->pool == NULL)
         return scr_fail(e->err, SCR_E_NOMEM, 0, "%zu buffers of %zu bytes", n, stride);
-    /* After a failed read what lies in a buffer is sent nevertheless: let it be
-     * defined. */
-    memset(e->pool, 0, n * stride);
     uint8_t *at = deal(e->lend, e->nlend, e->pool, stride);
     at = deal(e->get, e->nget, at, stride);
     for (size_t i = 0; i < e->njob; i++) {
         struct job *j = &e->job[i];
         at = deal(j->src, (size_t)j->plan.nsrc, at, stride);
-        at = deal(j->dst, (size_t)j->plan.ndst, at, stride);
+        at = deal(j->dst, own_results(j), at, stride);
     }
     return SCR_OK;
 }
 
 /* --- one slice of one symbol --- */
 
-/* Bytes of row length len that round t handles. */
+/* Bytes of slice t of a row of length len. */
 static size_t piece(const struct engine *e, uint64_t len, uint64_t t)
 {
-    if (t >= e->rounds || t > len / e->slice)
-        return 0;
     uint64_t left = len - t * e->slice;
     return left < e->slice ? (size_t)left : e->slice;
 }
@@ -227,76 +246,117 @@ static size_t piece(const struct engine *e, uint64_t len, uint64_t t)
 static void read_here(struct engine *e, struct transfer *x, uint64_t t, size_t n)
 {
     if (e->rc == SCR_OK)
-        e->rc = scr_member_read(e->m, &x->sym, t * e->slice, x->buf[t & 1], n, e->err);
+        e->rc =
+            scr_member_read(e->m, &x->sym, t * e->slice, x->buf[t % DEPTH], n, e->err);
 }
 
 static void write_here(struct engine *e, struct transfer *x, uint64_t t, size_t n)
 {
     if (e->rc == SCR_OK)
-        e->rc = scr_member_write(e->m, &x->sym, t * e->slice, x->buf[t & 1], n, e->err);
+        e->rc =
+            scr_member_write(e->m, &x->sym, t * e->slice, x->buf[t % DEPTH], n, e->err);
+}
+
+/* What belongs here, as sym, is received in its place if that is in memory. */
+static void choose_place(struct engine *e, struct transfer *x,
+                         const struct scr_sym *sym, uint64_t t, size_t n)
+{
+    void *window =
+        e->rc == SCR_OK ? scr_member_window(e->m, sym, t * e->slice, n) : NULL;
+    x->buf[t % DEPTH] = window != NULL ? window : x->own[t % DEPTH];
 }
 
 static void start_recv(struct engine *e, struct transfer *x, uint64_t t, size_t n)
 {
-    int code = MPI_Irecv(x->buf[t & 1], (int)n, MPI_BYTE, x->peer, x->tag,
-                         e->set->comm.comm, &x->req[t & 1]);
+    int code = MPI_Irecv(x->buf[t % DEPTH], (int)n, MPI_BYTE, x->peer, x->tag,
+                         e->set->comm.comm, &x->req[t % DEPTH]);
     keep(e, scr_mpi_check(code, "receive of a slice", e->err));
     e->stats.received += n;
 }
 
 static void start_send(struct engine *e, struct transfer *x, uint64_t t, size_t n)
 {
-    int code = MPI_Isend(x->buf[t & 1], (int)n, MPI_BYTE, x->peer, x->tag,
-                         e->set->comm.comm, &x->req[t & 1]);
+    int code = MPI_Isend(x->buf[t % DEPTH], (int)n, MPI_BYTE, x->peer, x->tag,
+                         e->set->comm.comm, &x->req[t % DEPTH]);
     keep(e, scr_mpi_check(code, "send of a slice", e->err));
     e->stats.sent += n;
 }
 
-static void finish(struct engine *e, struct transfer *x, uint64_t t)
+/* 1 if the slice that t's buffer was used for before, or t itself, has gone through. */
+static int is_done(struct engine *e, struct transfer *x, uint64_t t)
 {
-    keep(e, scr_mpi_wait(&x->req[t & 1], 1, "exchange of a slice", e->err));
+    int done = 0;
+    int code = MPI_Test(&x->req[t % DEPTH], &done, MPI_STATUS_IGNORE);
+    keep(e, scr_mpi_check(code, "exchange of a slice", e->err));
+    return done || code != MPI_SUCCESS;
 }
 
-/* --- the steps of a round --- */
-
-static void step_home(struct engine *e, uint64_t t)
+static int are_done(struct engine *e, struct transfer *x, int n, uint64_t t)
 {
-    for (size_t i = 0; i < e->nget; i++) {
-        struct transfer *x = &e->get[i];
-        size_t n = piece(e, x->len, t);
-        finish(e, x, t);
-        if (n > 0)
-            write_here(e, x, t, n);
-    }
+    int all = 1;
+    for (int i = 0; i < n; i++)
+        all = is_done(e, &x[i], t) && all;
+    return all;
 }
 
-static void step_post(struct engine *e, uint64_t t)
+/* --- the next slice of each entry; 1 if it could be done --- */
+
+static int push_lend(struct engine *e, struct transfer *x)
 {
-    int me = e->set->me;
-    for (size_t i = 0; i < e->nget; i++) {
-        size_t n = piece(e, e->get[i].len, t);
-        if (n > 0)
-            start_recv(e, &e->get[i], t, n);
-    }
-    for (size_t i = 0; i < e->njob; i++) {
-        struct job *j = &e->job[i];
-        size_t n = piece(e, j->plan.len, t);
-        for (int s = 0; s < j->plan.nsrc && n > 0; s++)
-            if (j->src[s].peer != me)
-                start_recv(e, &j->src[s], t, n);
-    }
+    uint64_t t = x->next;
+    if (t == x->count || !is_done(e, x, t))
+        return 0;
+    size_t n = piece(e, x->len, t);
+    read_here(e, x, t, n);
+    start_send(e, x, t, n);
+    x->next++;
+    return 1;
 }
 
-static void step_lend(struct engine *e, uint64_t t)
+static void post_get(struct engine *e, struct transfer *x, uint64_t t)
 {
-    for (size_t i = 0; i < e->nlend; i++) {
-        struct transfer *x = &e->lend[i];
-        size_t n = piece(e, x->len, t);
-        finish(e, x, t); /* the slice before the last, from the same buffer */
-        if (n == 0)
-            continue;
-        read_here(e, x, t, n);
-        start_send(e, x, t, n);
+    if (t >= x->count)
+        return;
+    size_t n = piece(e, x->len, t);
+    choose_place(e, x, &x->sym, t, n);
+    start_recv(e, x, t, n);
+}
+
+static int pull_get(struct engine *e, struct transfer *x)
+{
+    uint64_t t = x->next;
+    if (t == x->count || !is_done(e, x, t))
+        return 0;
+    write_here(e, x, t, piece(e, x->len, t));
+    x->next++;
+    post_get(e, x, t + DEPTH);
+    return 1;
+}
+
+/* Copies share the source's buffer, which is free again when they have been sent. What
+ * is also sent on goes through our own buffers, from where it is read faster. */
+static int share_source(struct engine *e, struct job *j, uint64_t t)
+{
+    struct transfer *src = &j->src[0];
+    if (!are_done(e, j->dst, j->plan.ndst, t))
+        return 0;
+    if (j->mine != NULL && j->plan.ndst == 1)
+        choose_place(e, src, &j->mine->sym, t, piece(e, j->plan.len, t));
+    for (int i = 0; i < j->plan.ndst; i++)
+        j->dst[i].buf[t % DEPTH] = src->buf[t % DEPTH];
+    return 1;
+}
+
+/* Posts the receives of as many slices as there are free buffers for. */
+static void post_sources(struct engine *e, struct job *j)
+{
+    for (; j->posted < j->count && j->posted < j->next + DEPTH; j->posted++) {
+        size_t n = piece(e, j->plan.len, j->posted);
+        if (j->copies && !share_source(e, j, j->posted))
+            return;
+        for (int s = 0; s < j->plan.nsrc; s++)
+            if (j->src[s].peer != e->set->me)
+                start_recv(e, &j->src[s], j->posted, n);
     }
 }
 
@@ -304,65 +364,94 @@ static void compute(struct job *j, uint64_t t, size_t n)
 {
     uint8_t *src[SCR_EC_MAX], *dst[SCR_EC_MAX];
     for (int i = 0; i < j->plan.nsrc; i++)
-        src[i] = j->src[i].buf[t & 1];
+        src[i] = j->src[i].buf[t % DEPTH];
     for (int i = 0; i < j->plan.ndst; i++)
-        dst[i] = j->dst[i].buf[t & 1];
+        dst[i] = j->dst[i].buf[t % DEPTH];
     scr_ec_apply(j->plan.nsrc, j->plan.ndst, j->plan.coef, j->plan.tables, n, src, dst);
 }
 
-static void run_job(struct engine *e, struct job *j, uint64_t t, size_t n)
+static int push_job(struct engine *e, struct job *j)
 {
+    uint64_t t = j->next;
     int me = e->set->me;
-    for (int i = 0; i < j->plan.nsrc; i++) {
+    post_sources(e, j);
+    if (t == j->posted || !are_done(e, j->src, j->plan.nsrc, t) ||
+        (!j->copies && !are_done(e, j->dst, j->plan.ndst, t)))
+        return 0;
+    size_t n = piece(e, j->plan.len, t);
+    for (int i = 0; i < j->plan.nsrc; i++)
         if (j->src[i].peer == me)
             read_here(e, &j->src[i], t, n);
-        else
-            finish(e, &j->src[i], t);
-    }
-    for (int i = 0; i < j->plan.ndst; i++)
-        finish(e, &j->dst[i], t); /* sent home two rounds ago */
-    compute(j, t, n);
+    if (!j->copies)
+        compute(j, t, n);
     for (int i = 0; i < j->plan.ndst; i++) {
         if (j->dst[i].peer == me)
             write_here(e, &j->dst[i], t, n);
         else
             start_send(e, &j->dst[i], t, n);
     }
+    j->next++;
+    return 1;
 }
 
-static void step_code(struct engine *e, uint64_t t)
+/* --- all of them --- */
+
+static uint64_t count_slices(const struct engine *e, uint64_t len)
 {
-    for (size_t i = 0; i < e->njob; i++) {
-        size_t n = piece(e, e->job[i].plan.len, t);
-        if (n > 0)
-            run_job(e, &e->job[i], t, n);
-    }
+    return len / e->slice + (len % e->slice > 0);
+}
+
+static uint64_t count_lists(struct engine *e)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < e->nlend; i++)
+        all += e->lend[i].count = count_slices(e, e->lend[i].len);
+    for (size_t i = 0; i < e->nget; i++)
+        all += e->get[i].count = count_slices(e, e->get[i].len);
+    for (size_t i = 0; i < e->njob; i++)
+        all += e->job[i].count = count_slices(e, e->job[i].plan.len);
+    return all;
+}
+
+/* What others wait for comes first. */
+static uint64_t push_all(struct engine *e)
+{
+    uint64_t done = 0;
+    for (size_t i = 0; i < e->njob; i++)
+        done += (uint64_t)push_job(e, &e->job[i]);
+    for (size_t i = 0; i < e->nlend; i++)
+        done += (uint64_t)push_lend(e, &e->lend[i]);
+    for (size_t i = 0; i < e->nget; i++)
+        done += (uint64_t)pull_get(e, &e->get[i]);
+    return done;
+}
+
+static void finish(struct engine *e, struct transfer *x)
+{
+    keep(e, scr_mpi_wait(x->req, DEPTH, "exchange of a slice", e->err));
 }
 
 static void finish_sends(struct engine *e)
 {
-    for (uint64_t b = 0; b < 2; b++) {
-        for (size_t i = 0; i < e->nlend; i++)
-            finish(e, &e->lend[i], b);
-        for (size_t i = 0; i < e->njob; i++)
-            for (int s = 0; s < e->job[i].plan.ndst; s++)
-                finish(e, &e->job[i].dst[s], b);
-    }
+    for (size_t i = 0; i < e->nlend; i++)
+        finish(e, &e->lend[i]);
+    for (size_t i = 0; i < e->njob; i++)
+        for (int s = 0; s < e->job[i].plan.ndst; s++)
+            finish(e, &e->job[i].dst[s]);
 }
 
-static void run_rounds(struct engine *e)
+static void run_lists(struct engine *e)
 {
-    step_post(e, 0);
-    step_lend(e, 0);
-    for (uint64_t t = 0; t < e->rounds; t++) {
-        if (t > 0)
-            step_home(e, t - 1);
-        step_post(e, t + 1);
-        step_lend(e, t + 1);
-        step_code(e, t);
+    uint64_t left = count_lists(e);
+    for (size_t i = 0; i < e->nget; i++)
+        for (uint64_t t = 0; t < DEPTH; t++)
+            post_get(e, &e->get[i], t);
+    while (left > 0) {
+        uint64_t done = push_all(e);
+        left -= done;
+        if (done == 0)
+            sched_yield();
     }
-    if (e->rounds > 0)
-        step_home(e, e->rounds - 1);
     finish_sends(e);
 }
 
@@ -376,7 +465,7 @@ static void engine_fini(struct engine *e)
     free(e->job);
     free(e->lend);
     free(e->get);
-    free(e->pool);
+    scr_pages_free(e->pool, e->pool_bytes);
 }
 
 int scr_stripe_run_all(const struct scr_set *set, const struct scr_geom *g,
@@ -384,19 +473,17 @@ int scr_stripe_run_all(const struct scr_set *set, const struct scr_geom *g,
                        struct scr_stripe_stats *stats, struct scr_err *err)
 {
     struct engine e = { .set = set, .m = m, .err = err };
-    uint64_t longest = 0;
     int rc = rc_in;
     if (rc == SCR_OK)
-        rc = make_lists(&e, g, have, &longest);
+        rc = make_lists(&e, g, have);
     /* Messages must be of one size everywhere, whatever each rank can afford. */
     e.slice = (size_t)scr_min_all(&set->comm, (int64_t)pick_slice(&e, buf_max));
-    e.rounds = (longest + e.slice - 1) / e.slice;
     if (rc == SCR_OK)
         rc = make_buffers(&e);
     rc = scr_set_agree_all(set, rc, err);
     if (rc != SCR_OK)
         goto out;
-    run_rounds(&e);
+    run_lists(&e);
     rc = scr_set_agree_all(set, e.rc, err);
     if (stats != NULL)
         *stats = e.stats;

@@ -3,6 +3,7 @@
 #include "red/member.h"
 
 #include "base/io.h"
+#include "base/map.h"
 #include "base/str.h"
 #include "red/fdcache.h"
 #include <stdlib.h>
@@ -10,11 +11,14 @@
 
 enum {
     SLICE = 256 * 1024, /* bytes read at a time where nothing else says */
+    CACHED = 32 * 1024, /* a part that stays in the first-level cache */
     DATA_FLAGS = SCR_MEMBER_READ_DATA | SCR_MEMBER_WRITE_DATA,
     PARITY_FLAGS = SCR_MEMBER_READ_PARITY | SCR_MEMBER_WRITE_PARITY,
     /* The serial rebuild opens every member of a set in one process: share what
      * RLIMIT_NOFILE usually gives. */
-    FDS_PER_SET = 512
+    FDS_PER_SET = 512,
+    /* A process may have some ten thousand mappings. */
+    MAPPED_FILES = 4096
 };
 
 /* Bytes within one file and one symbol. They pass in order, so that a CRC can be kept;
@@ -32,6 +36,11 @@ struct pieces {
     size_t n, cap;
 };
 
+struct file_map {
+    struct scr_map map;
+    int tried;
+};
+
 struct scr_member {
     const struct scr_env *env;
     const struct scr_geom *g;
@@ -44,7 +53,9 @@ struct scr_member {
     int redfd;
     struct pieces data, parity;
     struct scr_fdcache fds;
-    void *slice; /* SLICE bytes, when first needed */
+    struct scr_map redmap;
+    struct file_map *maps; /* of the files, when they are read */
+    void *slice;           /* SLICE bytes, when first needed */
 };
 
 /* --- pieces --- */
@@ -168,6 +179,9 @@ static int open_data(struct scr_member *m, struct scr_err *err)
 {
     int write = m->flags & SCR_MEMBER_WRITE_DATA;
     int rc = SCR_OK;
+    if (!write && m->nfiles <= MAPPED_FILES &&
+        (m->maps = scr_calloc(m->nfiles, sizeof *m->maps)) == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "list of %zu files", m->nfiles);
     scr_fdcache_init(&m->fds, m->env->sys, write ? O_RDWR | O_CREAT : O_RDONLY,
                      FDS_PER_SET / m->g->n);
     for (size_t f = 0; rc == SCR_OK && f < m->nfiles; f++) {
@@ -193,6 +207,8 @@ static int open_parity(struct scr_member *m, struct scr_err *err)
                   0600, &m->redfd, err);
     if (rc == SCR_OK && write)
         rc = scr_resize(sys, m->redfd, size, m->redpath, err);
+    if (rc == SCR_OK && (!write || m->env->maps != NULL))
+        scr_map_open(sys, write ? m->env->maps : NULL, m->redfd, size, &m->redmap);
     return rc;
 }
 
@@ -251,23 +267,93 @@ static int move(struct scr_member *m, enum direction dir, int fd, const char *pa
     return scr_pwrite_all(m->env->sys, fd, buf, n, (off_t)off, path, err);
 }
 
+/* 1 if parity bytes are in place: buf is their window, or they could be copied there.
+ */
+static int write_mapped(struct scr_member *m, uint64_t off, const char *buf, size_t n)
+{
+    uint64_t at = m->header_bytes + off;
+    if (m->redmap.at == NULL)
+        return 0;
+    if ((const char *)m->redmap.at + at == buf)
+        return 1;
+    void *window = scr_map_window(m->env->sys, &m->redmap, m->redfd, at, n);
+    if (window != NULL)
+        memcpy(window, buf, n);
+    return window != NULL;
+}
+
+/* n bytes at `at` of file f, which is mapped when first asked for. */
+static const void *view_file(struct scr_member *m, size_t f, uint64_t at, size_t n)
+{
+    int fd;
+    if (m->maps == NULL || m->files[f].size < SCR_MAP_LEAST ||
+        scr_fdcache_get(&m->fds, f, m->files[f].path, &fd, NULL) != SCR_OK)
+        return NULL;
+    struct file_map *fm = &m->maps[f];
+    if (!fm->tried)
+        scr_map_open(m->env->sys, NULL, fd, m->files[f].size, &fm->map);
+    fm->tried = 1;
+    return scr_map_window(m->env->sys, &fm->map, fd, at, n);
+}
+
+/* n bytes at off, all of piece p, to be read where they lie; NULL: not in memory. */
+static const void *view_piece(struct scr_member *m, const struct piece *p,
+                              int is_parity, uint64_t off, size_t n)
+{
+    if (is_parity)
+        return scr_map_window(m->env->sys, &m->redmap, m->redfd, m->header_bytes + off,
+                              n);
+    return view_file(m, p->file, off - m->start[p->file], n);
+}
+
+static int move_bytes(struct scr_member *m, enum direction dir, const struct piece *p,
+                      int is_parity, uint64_t off, char *buf, size_t n,
+                      struct scr_err *err)
+{
+    if (dir == WRITE && is_parity && write_mapped(m, off, buf, n))
+        return SCR_OK;
+    if (is_parity)
+        return move(m, dir, m->redfd, m->redpath, buf, n, m->header_bytes + off, err);
+    int fd;
+    const char *path = m->files[p->file].path;
+    int rc = scr_fdcache_get(&m->fds, p->file, path, &fd, err);
+    return rc == SCR_OK ? move(m, dir, fd, path, buf, n, off - m->start[p->file], err)
+                        : rc;
+}
+
+static void pass(struct scr_member *m, struct piece *p, int is_parity, uint64_t off,
+                 const void *buf, size_t n)
+{
+    int skip = is_parity ? SCR_MEMBER_NO_PARITY_CRC : SCR_MEMBER_NO_DATA_CRC;
+    if (!(m->flags & skip))
+        note(p, off, buf, n);
+}
+
+/* From memory to memory. The CRC waits for memory and reads ahead better than a copy
+ * does, so it goes first, on a part that the copy then finds in the cache. */
+static void copy_view(struct scr_member *m, struct piece *p, int is_parity,
+                      uint64_t off, const char *view, char *buf, size_t n)
+{
+    for (size_t at = 0; at < n; at += CACHED) {
+        size_t len = n - at < CACHED ? n - at : CACHED;
+        pass(m, p, is_parity, off + at, view + at, len);
+        memcpy(buf + at, view + at, len);
+    }
+}
+
 /* n bytes at off, all of piece p. */
 static int move_piece(struct scr_member *m, enum direction dir, struct piece *p,
                       int is_parity, uint64_t off, char *buf, size_t n,
                       struct scr_err *err)
 {
-    int rc, fd;
-    if (is_parity) {
-        rc = move(m, dir, m->redfd, m->redpath, buf, n, m->header_bytes + off, err);
-    } else {
-        const char *path = m->files[p->file].path;
-        rc = scr_fdcache_get(&m->fds, p->file, path, &fd, err);
-        if (rc == SCR_OK)
-            rc = move(m, dir, fd, path, buf, n, off - m->start[p->file], err);
+    const void *view = dir == READ ? view_piece(m, p, is_parity, off, n) : NULL;
+    if (view != NULL) {
+        copy_view(m, p, is_parity, off, view, buf, n);
+        return SCR_OK;
     }
-    int skip = is_parity ? SCR_MEMBER_NO_PARITY_CRC : SCR_MEMBER_NO_DATA_CRC;
-    if (rc == SCR_OK && !(m->flags & skip))
-        note(p, off, buf, n);
+    int rc = move_bytes(m, dir, p, is_parity, off, buf, n, err);
+    if (rc == SCR_OK)
+        pass(m, p, is_parity, off, buf, n);
     return rc;
 }
 
@@ -343,21 +429,38 @@ int scr_member_write(struct scr_member *m, const struct scr_sym *sym, uint64_t a
     return transfer(m, WRITE, sym, at, (char *)buf, n, err); /* only read from */
 }
 
+void *scr_member_window(struct scr_member *m, const struct scr_sym *sym, uint64_t at,
+                        size_t n)
+{
+    if (!sym->is_parity || check_symbol(m, WRITE, sym, at, n, NULL) != SCR_OK)
+        return NULL;
+    return scr_map_window(m->env->sys, &m->redmap, m->redfd,
+                          m->header_bytes + sym->off + at, n);
+}
+
 /* --- CRCs --- */
+
+static int read_slice(struct scr_member *m, struct piece *p, int is_parity,
+                      uint64_t off, size_t n, struct scr_err *err)
+{
+    const void *view = view_piece(m, p, is_parity, off, n);
+    if (view != NULL) {
+        pass(m, p, is_parity, off, view, n);
+        return SCR_OK;
+    }
+    if (m->slice == NULL && (m->slice = malloc(SLICE)) == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "read %d bytes", SLICE);
+    return move_piece(m, READ, p, is_parity, off, m->slice, n, err);
+}
 
 /* Reads a piece of which not every byte passed in order. */
 static int complete(struct scr_member *m, struct piece *p, int is_parity,
                     struct scr_err *err)
 {
-    if (p->done == p->len)
-        return SCR_OK;
-    if (m->slice == NULL && (m->slice = malloc(SLICE)) == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "read %d bytes", SLICE);
     int rc = SCR_OK;
-    for (uint64_t at = 0; rc == SCR_OK && at < p->len; at += SLICE) {
-        size_t n = p->len - at < SLICE ? (size_t)(p->len - at) : SLICE;
-        rc = move_piece(m, READ, p, is_parity, p->off + at, m->slice, n, err);
-    }
+    for (uint64_t at = 0; rc == SCR_OK && p->done < p->len && at < p->len; at += SLICE)
+        rc = read_slice(m, p, is_parity, p->off + at,
+                        p->len - at < SLICE ? (size_t)(p->len - at) : SLICE, err);
     return rc;
 }
 
@@ -413,12 +516,16 @@ int scr_member_close(struct scr_member *m, struct scr_err *err)
 {
     if (m == NULL)
         return SCR_OK;
+    for (size_t f = 0; m->maps != NULL && f < m->nfiles; f++)
+        scr_map_close(m->env->sys, NULL, &m->maps[f].map);
+    scr_map_close(m->env->sys, m->redmap.writable ? m->env->maps : NULL, &m->redmap);
     int rc = scr_fdcache_close(&m->fds, err);
     int closed = scr_close(m->env->sys, &m->redfd, m->redpath, err);
     for (size_t f = 0; f < m->nfiles; f++)
         free(m->files[f].path);
     free(m->files);
     free(m->start);
+    free(m->maps);
     free(m->redpath);
     free(m->data.at);
     free(m->parity.at);
@@ -436,14 +543,19 @@ static int crc_of(const struct scr_env *env, int fd, const char *path, uint64_t 
     char *buf = malloc(cap > 0 ? cap : 1);
     if (buf == NULL)
         return scr_fail(err, SCR_E_NOMEM, 0, "read %s", path);
+    struct scr_map map;
+    scr_map_open(env->sys, NULL, fd, off + size, &map);
     int rc = SCR_OK;
     *crc = 0;
     for (uint64_t at = 0; rc == SCR_OK && at < size; at += cap) {
         size_t n = size - at < cap ? (size_t)(size - at) : cap;
-        rc = scr_pread_all(env->sys, fd, buf, n, (off_t)(off + at), path, err);
+        const void *view = scr_map_window(env->sys, &map, fd, off + at, n);
+        if (view == NULL)
+            rc = scr_pread_all(env->sys, fd, buf, n, (off_t)(off + at), path, err);
         if (rc == SCR_OK)
-            *crc = scr_crc32(*crc, buf, n);
+            *crc = scr_crc32(*crc, view != NULL ? view : buf, n);
     }
+    scr_map_close(env->sys, NULL, &map);
     free(buf);
     return rc;
 }

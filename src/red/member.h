@@ -50,6 +50,12 @@ int scr_member_read(struct scr_member *m, const struct scr_sym *sym, uint64_t at
 int scr_member_write(struct scr_member *m, const struct scr_sym *sym, uint64_t at,
                      const void *buf, size_t n, struct scr_err *err);
 
+/* Where bytes at … at + n of a parity symbol opened for writing lie in memory, if they
+ * do (base/map.h), until the close; else NULL. What is put there is handed to
+ * scr_member_write all the same, with this address as buf. Not aligned. */
+void *scr_member_window(struct scr_member *m, const struct scr_sym *sym, uint64_t at,
+                        size_t n);
+
 /* CRC of each file and of the parity bytes as passed through read or write; bytes that
  * did not pass, or not in order, are read now. files[i].crc are set if opened with a
  * DATA flag, *parity_crc if with a PARITY flag; either pointer may be NULL. Closes

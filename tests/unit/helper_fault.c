@@ -3,6 +3,7 @@
 #include "helper_fault.h"
 
 #include <errno.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static struct {
@@ -156,6 +157,22 @@ static int f_statvfs(const char *path, struct statvfs *st)
     return fails(TEST_STATVFS, NULL) ? -1 : scr_sys_posix.statvfs(path, st);
 }
 
+static int f_fstatfs(int fd, struct statfs *st)
+{
+    return fails(TEST_FSTATFS, NULL) ? -1 : scr_sys_posix.fstatfs(fd, st);
+}
+
+static void *f_mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
+{
+    return fails(TEST_MMAP, NULL) ? MAP_FAILED
+                                  : scr_sys_posix.mmap(at, n, prot, flags, fd, off);
+}
+
+static int f_madvise(void *at, size_t n, int advice)
+{
+    return fails(TEST_MADVISE, NULL) ? -1 : scr_sys_posix.madvise(at, n, advice);
+}
+
 static int f_renameat(int olddir, const char *oldpath, int newdir, const char *newpath)
 {
     return fails(TEST_RENAMEAT, NULL)
@@ -223,6 +240,10 @@ const struct scr_sys test_fault_sys = {
     .fstat = f_fstat,
     .fstatat = f_fstatat,
     .statvfs = f_statvfs,
+    .fstatfs = f_fstatfs,
+    .mmap = f_mmap,
+    .munmap = munmap,
+    .madvise = f_madvise,
     .renameat = f_renameat,
     .unlinkat = f_unlinkat,
     .mkdirat = f_mkdirat,

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Says at Init which ranks a redundancy descriptor protects less than it was asked to.
+ */
+#include "core/weaken.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "ec/ec.h"
+
+struct weaken {
+    const struct scr_ctx *ctx;
+    const struct scr_reddesc *red;
+    const struct scr_set *set;
+    const struct scr_comm *group;
+    const char *scheme;
+    int ranks;        /* of the job */
+    int largest;      /* ranks of the largest group */
+    int least;        /* members of the smallest set that has a parity */
+    int failures;     /* the scheme shall survive in a set */
+    int64_t alone;    /* ranks without a partner */
+    int64_t fewer[2]; /* ranks in sets of least and least + 1 that survive fewer */
+};
+
+static int asked_failures(const struct scr_reddesc *red)
+{
+    return red->scheme == SCR_SCHEME_XOR ? 1 : red->set_failures;
+}
+
+/* Ranks in sets of n members that cannot survive as many failures as asked for. */
+static int64_t count_fewer_all(const struct weaken *w, int n)
+{
+    return (int64_t)scr_sum_all(&w->ctx->world, w->set->n == n && n - 1 < w->failures);
+}
+
+static void count_all(struct weaken *w)
+{
+    const struct scr_comm *world = &w->ctx->world;
+    w->alone = (int64_t)scr_sum_all(world, w->set->n == 1);
+    w->largest = (int)scr_max_all(world, w->group->size);
+    w->least = (int)scr_min_all(world, w->set->n > 1 ? w->set->n : INT_MAX);
+    for (int i = 0; i < 2 && w->least < INT_MAX; i++)
+        w->fewer[i] = count_fewer_all(w, w->least + i);
+}
+
+/* --- ranks without a partner --- */
+
+/* The descriptors of one group need not all say that it is the only one. */
+static int is_first_of_group(const struct scr_ctx *ctx, const struct scr_reddesc *red)
+{
+    for (const struct scr_reddesc *r = ctx->descs.red; r < red; r++)
+        if (r->enabled && r->scheme != SCR_SCHEME_SINGLE &&
+            strcmp(r->group, red->group) == 0)
+            return 0;
+    return 1;
+}
+
+static void say_one_group(const struct weaken *w)
+{
+    if (is_first_of_group(w->ctx, w->red))
+        scr_log(&w->ctx->log, SCR_LOG_WARN,
+                "all ranks are in one %s group: no redundancy scheme can protect them, "
+                "checkpoints are cached as SINGLE and do not survive its loss",
+                w->red->group);
+}
+
+/* Without partners are ranks of the largest group: it is more than half of the job. */
+static int say_alone_all(const struct weaken *w, const char *value, struct scr_err *err)
+{
+    const struct scr_comm *world = &w->ctx->world;
+    int is_largest = w->group->size == w->largest;
+    int root = (int)scr_min_all(world, is_largest ? world->rank : world->size);
+    char *name = world->rank == root ? scr_strdup(value) : NULL;
+    int rc = scr_bcast_str_all(world, root, &name, err);
+    if (rc == SCR_OK)
+        scr_log(&w->ctx->log, SCR_LOG_WARN,
+                "%s: %s group %s has %d of the %d ranks: %s finds no partner in "
+                "another group for %lld of them, whose files are cached as SINGLE and "
+                "do not survive its loss",
+                w->red->origin, w->red->group, name ? name : "?", w->largest, w->ranks,
+                w->scheme, (long long)w->alone);
+    free(name);
+    return rc;
+}
+
+static int report_alone_all(const struct weaken *w, const char *value,
+                            struct scr_err *err)
+{
+    if (w->alone == 0)
+        return SCR_OK;
+    if (w->largest == w->ranks) {
+        say_one_group(w);
+        return SCR_OK;
+    }
+    if (w->alone < w->ranks)
+        return say_alone_all(w, value, err);
+    scr_log(&w->ctx->log, SCR_LOG_WARN,
+            "%s: SET_SIZE=%d leaves every rank alone: %s cannot protect them, "
+            "checkpoints are cached as SINGLE and do not survive the loss of a %s "
+            "group",
+            w->red->origin, w->red->set_size, w->scheme, w->red->group);
+    return SCR_OK;
+}
+
+/* --- sets smaller than asked for --- */
+
+static void report_fewer_all(const struct weaken *w)
+{
+    if (w->fewer[0] == 0)
+        return;
+    int groups = (int)scr_sum_all(&w->ctx->world, w->group->rank == 0);
+    char *more = NULL;
+    if (w->fewer[1] > 0)
+        more = scr_asprintf(", to %d for %lld in sets of %d", w->least,
+                            (long long)w->fewer[1], w->least + 1);
+    scr_log(
+        &w->ctx->log, SCR_LOG_WARN,
+        "%s: %s with SET_FAILURES=%d is weakened to %d for %lld of %d ranks in sets "
+        "of %d%s (SET_SIZE=%d; %d %s groups of at most %d ranks)",
+        w->red->origin, w->scheme, w->failures, w->least - 1, (long long)w->fewer[0],
+        w->ranks, w->least, more ? more : "", w->red->set_size, groups, w->red->group,
+        w->largest);
+    free(more);
+}
+
+/* Only a job too large for one set is kept from a SET_SIZE that no set can have. */
+static void report_size(const struct weaken *w)
+{
+    int size = w->red->set_size;
+    int without = w->ranks / size > w->largest ? w->ranks / size : w->largest;
+    if (size > SCR_EC_MAX && scr_set_count(w->ranks, w->largest, size) > without)
+        scr_log(&w->ctx->log, SCR_LOG_WARN,
+                "%s: SET_SIZE=%d: a set has at most %d ranks", w->red->origin, size,
+                SCR_EC_MAX);
+}
+
+int scr_weaken_report_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
+                          const struct scr_set *set, const struct scr_comm *group,
+                          const char *value, struct scr_err *err)
+{
+    struct weaken w = { .ctx = ctx, .red = red, .set = set, .group = group };
+    if (red->scheme == SCR_SCHEME_SINGLE)
+        return SCR_OK;
+    w.scheme = scr_scheme_name(red->scheme);
+    w.ranks = ctx->world.size;
+    w.failures = asked_failures(red);
+    count_all(&w);
+    report_size(&w);
+    report_fewer_all(&w);
+    return report_alone_all(&w, value, err);
+}
