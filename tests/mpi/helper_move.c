@@ -49,7 +49,7 @@ void move_start(struct mpi_test *t, struct move_job *job, const char *root,
     move_mkdir("%s", cntl);
     move_mkdir("%s", job->cache);
     scr_barrier_all(&t->comm);
-    const struct scr_env plain = { &scr_sys_posix, NULL };
+    const struct scr_env plain = { .sys = &scr_sys_posix };
     CHECK_RC(scr_cntl_open(&plain, cntl, job->node.rank, &job->cntl, &err), SCR_OK,
              &err);
     job->map = scr_filemap_new();
@@ -57,7 +57,7 @@ void move_start(struct mpi_test *t, struct move_job *job, const char *root,
 
 void move_stop(struct move_job *job)
 {
-    const struct scr_env plain = { &scr_sys_posix, NULL };
+    const struct scr_env plain = { .sys = &scr_sys_posix };
     scr_cntl_close(&plain, &job->cntl);
     scr_comm_free(&job->node);
     scr_filemap_delete(job->map);
@@ -198,7 +198,7 @@ static void write_one(struct mpi_test *t, struct move_job *job, int id,
 void move_write(struct mpi_test *t, struct move_job *job, int id, enum move_kind kind)
 {
     struct scr_err err = SCR_ERR_INIT;
-    const struct scr_env plain = { &scr_sys_posix, NULL };
+    const struct scr_env plain = { .sys = &scr_sys_posix };
     int rank = t->comm.rank, n = move_nfiles(rank, kind);
     scr_hash *desc = scr_hash_new(), *dset = scr_hash_new();
     CHECK_RC(scr_cache_make(&plain, job->cache, id, rank, &err), SCR_OK, &err);
@@ -296,7 +296,7 @@ static scr_hash *names_in(const scr_filemap *map)
 
 static void see_node(struct mpi_test *t, const char *root, int node)
 {
-    const struct scr_env plain = { &scr_sys_posix, NULL };
+    const struct scr_env plain = { .sys = &scr_sys_posix };
     struct scr_err err = SCR_ERR_INIT;
     struct scr_cntl cntl;
     char path[800];

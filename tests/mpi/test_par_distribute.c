@@ -9,8 +9,8 @@
 
 enum { NNODES = 16, BUF = 1000 };
 
-static const struct scr_env posix = { &scr_sys_posix, NULL };
-static const struct scr_env faulty = { &test_fault_sys, NULL };
+static const struct scr_env posix = { .sys = &scr_sys_posix };
+static const struct scr_env faulty = { .sys = &test_fault_sys };
 
 /* --- placements: node of each rank --- */
 
