@@ -44,7 +44,7 @@ static int no_memory(const struct dist *d, struct scr_err *err)
                     d->h.id);
 }
 
-/* --- number of ranks --- */
+/* --- whether this is a dataset of ours --- */
 
 /* Number of ranks that wrote the dataset, from rank's entry; 0: not recorded. */
 static int recorded_ranks(const scr_filemap *map, int id, int rank)
@@ -77,6 +77,37 @@ static int check_ranks(const scr_filemap *map, int id, int size, struct scr_err 
                 rank, size);
     }
     return SCR_OK;
+}
+
+/* When the dataset was made, as the entry of a rank says; 0: it does not. */
+static int64_t created(const scr_filemap *map, int id, int rank)
+{
+    int64_t when = 0;
+    (void)scr_hash_get_val_i64(scr_filemap_get_dataset(map, id, rank), "CREATED",
+                               &when);
+    return when;
+}
+
+/* Runs on nodes that have none in common may have given two datasets the same number.
+ * Their files have the same names, so that nobody could tell them apart later. */
+static int check_one_dataset_all(const struct scr_comm *world, const scr_filemap *map,
+                                 int id, struct scr_err *err)
+{
+    int64_t oldest = INT64_MAX, newest = 0;
+    for (scr_hash_elem *e = scr_filemap_first_rank_by_dataset(map, id); e != NULL;
+         e = scr_hash_elem_next(e)) {
+        int64_t when = created(map, id, scr_hash_elem_key_int(e));
+        oldest = when > 0 && when < oldest ? when : oldest;
+        newest = when > newest ? when : newest;
+    }
+    oldest = scr_min_all(world, oldest);
+    newest = scr_max_all(world, newest);
+    if (newest == 0 || oldest == newest)
+        return SCR_OK;
+    return scr_fail(err, SCR_E_CORRUPT, 0,
+                    "dataset %d in cache: the nodes hold parts of two datasets of this "
+                    "number, which cannot be put together",
+                    id);
 }
 
 /* --- what owners know --- */
@@ -576,6 +607,8 @@ int scr_distribute_all(const struct scr_env *env, const struct scr_comm *world,
                        size_t buf_max, scr_filemap *map, struct scr_err *err)
 {
     int rc = scr_agree_all(world, check_ranks(map, id, world->size, err), err);
+    if (rc == SCR_OK)
+        rc = check_one_dataset_all(world, map, id, err);
     if (rc != SCR_OK)
         return rc;
     int64_t slice = scr_min_all(world, pick_slice(buf_max));

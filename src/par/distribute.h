@@ -32,8 +32,9 @@ int scr_list_datasets_all(const struct scr_comm *world, const scr_filemap *map,
  * and only then removed at the source; names are on disk before the files exist
  * (invariant C1). Dying anywhere loses nothing: call it again.
  *
- * Another number of ranks: SCR_E_RANKS on all, before anything is touched. Files that
- * are missing, unreadable or damaged are no error here, a warning says so: restore
+ * Another number of ranks: SCR_E_RANKS on all, before anything is touched. Entries of
+ * two datasets with this number (their CREATED differ): SCR_E_CORRUPT, likewise. Files
+ * that are missing, unreadable or damaged are no error here, a warning says so: restore
  * decides. */
 int scr_distribute_all(const struct scr_env *env, const struct scr_comm *world,
                        struct scr_cntl *cntl, int id, const char *dset_dir,

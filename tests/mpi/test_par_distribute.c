@@ -401,6 +401,29 @@ MPI_CASE(more_ranks_than_wrote_it_are_told_apart)
     move_root_remove(t);
 }
 
+/* Two runs that did not see each other's nodes: what came of them has the same names.
+ */
+MPI_CASE(two_datasets_of_one_number_are_not_mixed)
+{
+    int n = t->comm.size, rank = t->comm.rank;
+    struct scr_err err = SCR_ERR_INIT;
+    struct move_job job;
+    const char *root = move_root(t);
+    move_start(t, &job, root, &posix, rank);
+    move_write(t, &job, 1, MOVE_MIXED);
+    scr_hash_set_val_i64(scr_filemap_get_dataset(job.map, 1, rank), "CREATED",
+                         rank % 2 ? 1000 : 1001);
+    CHECK_RC(scr_cntl_write(&posix, &job.cntl, job.map, &err), SCR_OK, &err);
+    move_stop(&job);
+    scr_barrier_all(&t->comm);
+    move_start(t, &job, root, &posix, (rank + 1) % n);
+    CHECK_RC(restart(t, &job, BUF, &err), n > 1 ? SCR_E_CORRUPT : SCR_OK, &err);
+    CHECK(n == 1 || strstr(err.text, "two datasets") != NULL);
+    move_stop(&job);
+    CHECK_INT(move_count_files(t, root, NNODES), move_expected(n, MOVE_MIXED));
+    move_root_remove(t);
+}
+
 /* --- failures --- */
 
 static const enum move_kind two[] = { MOVE_MIXED, MOVE_HOLES };
@@ -593,6 +616,7 @@ int main(int argc, char **argv)
                   RUN(a_damaged_file_does_not_keep_the_others_from_another_file_system),
                   RUN(another_number_of_ranks_touches_nothing),
                   RUN(more_ranks_than_wrote_it_are_told_apart),
+                  RUN(two_datasets_of_one_number_are_not_mixed),
                   RUN(each_failing_call_of_one_rank_loses_nothing),
                   RUN(a_rank_whose_node_fails_for_good_loses_nothing),
                   RUN(a_run_that_dies_anywhere_loses_nothing),
