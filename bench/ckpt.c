@@ -3,6 +3,7 @@
  *
  *     mpirun -n 4 ckpt [--size BYTES] [--files N] [--repeats N] [--leave]
  *     mpirun -n 4 ckpt --restart [--size BYTES] [--files N] [--lost R,R,...]
+ *                        [--parity BYTES]
  *
  * Uses the public interface only, so it measures any library with that interface. A
  * time is the maximum over the ranks; of the repeats the median counts, the first
@@ -13,7 +14,8 @@
  *
  * --leave ends without SCR_Finalize, as a run does that was killed: its cache can be
  * restarted from. --restart times that start, compares every byte, and times a plain
- * write of the same bytes to new files by the ranks named by --lost, all at once. */
+ * write of the bytes that were rebuilt, to new files, by the ranks named by --lost, all
+ * at once: --size of data and --parity of redundancy each. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -33,7 +35,8 @@ static const char *const phase_names[PHASES] = { "init",  "start",    "route",
 enum { MAX_REPEATS = 64, COPY_BYTES = 64 << 20, COPIES = 9 };
 
 struct bench {
-    size_t size; /* bytes of a rank, over all its files */
+    size_t size;   /* bytes of a rank, over all its files */
+    size_t parity; /* bytes of redundancy a rank holds, at most size */
     int files, repeats, leave, restart;
     const char *lost; /* ranks, comma separated */
     int rank, ranks;
@@ -280,20 +283,25 @@ static int is_lost(const struct bench *b)
     return 0;
 }
 
-/* What a program without a library would need for the bytes that were lost. */
+/* What a program without a library would need for the bytes that were lost: those of
+ * the files, and those of the redundancy. */
 static double plain_write(struct bench *b)
 {
     const char *dir = getenv("SCR_CACHE_BASE");
-    char path[SCR_MAX_FILENAME];
+    char file[SCR_MAX_FILENAME], parity[SCR_MAX_FILENAME + 8];
     double times[5], longest;
-    snprintf(path, sizeof path, "%s/plain.%d", dir != NULL ? dir : "/tmp", b->rank);
+    snprintf(file, sizeof file, "%s/plain.%d", dir != NULL ? dir : "/tmp", b->rank);
+    snprintf(parity, sizeof parity, "%s.parity", file);
     for (int i = 0; i < 5; i++) {
         quiet_barrier();
         double start = MPI_Wtime();
-        if (is_lost(b))
-            write_file(path, b->data, b->size);
+        if (is_lost(b)) {
+            write_file(file, b->data, b->size);
+            write_file(parity, b->data, b->parity);
+        }
         double took = MPI_Wtime() - start;
-        unlink(path);
+        unlink(file);
+        unlink(parity);
         MPI_Allreduce(&took, &longest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
         times[i] = longest;
     }
@@ -346,7 +354,8 @@ static void report(struct bench *b, double rate, double plain)
 static void usage(void)
 {
     fputs("usage: ckpt [--size BYTES] [--files N] [--repeats N] [--leave]\n"
-          "       ckpt --restart [--size BYTES] [--files N] [--lost R,R,...]\n",
+          "       ckpt --restart [--size BYTES] [--files N] [--lost R,R,...]\n"
+          "                      [--parity BYTES]\n",
           stderr);
     exit(2);
 }
@@ -366,8 +375,8 @@ static void parse(struct bench *b, int argc, char **argv)
     static const struct option options[] = {
         { "size", 1, NULL, 's' },    { "files", 1, NULL, 'f' },
         { "repeats", 1, NULL, 'r' }, { "lost", 1, NULL, 'l' },
-        { "leave", 0, NULL, 'L' },   { "restart", 0, NULL, 'R' },
-        { NULL, 0, NULL, 0 }
+        { "parity", 1, NULL, 'p' },  { "leave", 0, NULL, 'L' },
+        { "restart", 0, NULL, 'R' }, { NULL, 0, NULL, 0 }
     };
     int c;
     while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -380,6 +389,9 @@ static void parse(struct bench *b, int argc, char **argv)
             break;
         case 'r':
             b->repeats = atoi(optarg);
+            break;
+        case 'p':
+            b->parity = parse_size(optarg);
             break;
         case 'l':
             b->lost = optarg;
@@ -394,7 +406,8 @@ static void parse(struct bench *b, int argc, char **argv)
             usage();
         }
     }
-    if (optind < argc || b->files < 1 || b->repeats < 1 || b->repeats > MAX_REPEATS)
+    if (optind < argc || b->files < 1 || b->repeats < 1 || b->repeats > MAX_REPEATS ||
+        b->parity > b->size)
         usage();
 }
 

@@ -8,7 +8,8 @@
 Figures are ratios measured within one run, so that machines compare:
 
   encode   bytes of all ranks / (seconds of SCR_Complete_output * memcpy of one core)
-  rebuild  seconds of SCR_Init / seconds of a plain write of the lost bytes
+  rebuild  seconds of SCR_Init / seconds of a plain write of the same bytes, files and
+           redundancy, to new files by the ranks that lost them
   verify   bytes of all ranks / (seconds of SCR_Init * memcpy of one core)
 
 Every case runs --rounds times; the table shows the median and the extremes.
@@ -55,7 +56,8 @@ MPI_ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "OMPI_MCA_rmaps_base_mapping_policy": "core:OVERSUBSCRIBE",
+    "OMPI_MCA_hwloc_base_binding_policy": "core:overload-allowed",
 }
 
 
@@ -96,6 +98,14 @@ def node_of(base, rank):
     return os.path.join(base, "cache", nodes[rank])
 
 
+def parity_bytes(case):
+    """Bytes of redundancy a rank holds, all ranks being one set and of one size."""
+    _, ranks, mib, _, _, _, descriptor = case
+    losses = int(descriptor.partition("SET_FAILURES=")[2] or 1)
+    data = {XOR: ranks - 1, PARTNER: 1, SINGLE: 0}.get(descriptor, ranks - losses)
+    return mib * 2**20 * losses // data if data else 0
+
+
 def measure(args, case):
     kind, _, _, _, repeats, lost, _ = case
     with tempfile.TemporaryDirectory(prefix="scr.bench.", dir=args.cache) as base:
@@ -105,7 +115,8 @@ def measure(args, case):
         for rank in sorted(lost, reverse=True):
             shutil.rmtree(node_of(base, rank))
         ranks = ",".join(str(r) for r in lost)
-        return start(args, base, case, ["--restart", "--lost", ranks])
+        return start(args, base, case, ["--restart", "--lost", ranks,
+                                        "--parity", str(parity_bytes(case))])
 
 
 def ratio(case, result):

@@ -11,7 +11,6 @@
 
 enum {
     SLICE = 256 * 1024, /* bytes read at a time where nothing else says */
-    CACHED = 32 * 1024, /* a part that stays in the first-level cache */
     DATA_FLAGS = SCR_MEMBER_READ_DATA | SCR_MEMBER_WRITE_DATA,
     PARITY_FLAGS = SCR_MEMBER_READ_PARITY | SCR_MEMBER_WRITE_PARITY,
     /* The serial rebuild opens every member of a set in one process: share what
@@ -329,28 +328,11 @@ static void pass(struct scr_member *m, struct piece *p, int is_parity, uint64_t 
         note(p, off, buf, n);
 }
 
-/* From memory to memory. The CRC waits for memory and reads ahead better than a copy
- * does, so it goes first, on a part that the copy then finds in the cache. */
-static void copy_view(struct scr_member *m, struct piece *p, int is_parity,
-                      uint64_t off, const char *view, char *buf, size_t n)
-{
-    for (size_t at = 0; at < n; at += CACHED) {
-        size_t len = n - at < CACHED ? n - at : CACHED;
-        pass(m, p, is_parity, off + at, view + at, len);
-        memcpy(buf + at, view + at, len);
-    }
-}
-
 /* n bytes at off, all of piece p. */
 static int move_piece(struct scr_member *m, enum direction dir, struct piece *p,
                       int is_parity, uint64_t off, char *buf, size_t n,
                       struct scr_err *err)
 {
-    const void *view = dir == READ ? view_piece(m, p, is_parity, off, n) : NULL;
-    if (view != NULL) {
-        copy_view(m, p, is_parity, off, view, buf, n);
-        return SCR_OK;
-    }
     int rc = move_bytes(m, dir, p, is_parity, off, buf, n, err);
     if (rc == SCR_OK)
         pass(m, p, is_parity, off, buf, n);

@@ -36,7 +36,7 @@ static void scavenge(struct test_store *t)
 
 static void sums(uint32_t crc[RANKS])
 {
-    const struct scr_env env = { &scr_sys_posix, NULL };
+    const struct scr_env env = { .sys = &scr_sys_posix };
     uint64_t size;
     for (int r = 0; r < RANKS; r++) {
         crc[r] = 0;
@@ -48,7 +48,7 @@ static void sums(uint32_t crc[RANKS])
 /* COMPLETE of the dataset in the index, read with working calls; -1: not there. */
 static int in_index(struct test_store *t)
 {
-    const struct scr_env env = { &scr_sys_posix, NULL };
+    const struct scr_env env = { .sys = &scr_sys_posix };
     struct scr_index_entry e;
     scr_hash *index = scr_hash_new();
     assert_int_equal(scr_prefix_index_read(&env, &t->p, index, NULL), SCR_OK);
@@ -236,7 +236,7 @@ static void a_filemap_must_say_how_many_files_there_were(void **state)
 static void ranks_that_are_not_listed_cost_nothing(void **state)
 {
     (void)state;
-    const struct scr_env env = { &scr_sys_posix, NULL };
+    const struct scr_env env = { .sys = &scr_sys_posix };
     struct scr_faults f = SCR_FAULTS_INIT;
     uint64_t files = 0;
     scr_hash *part = scr_hash_new();

@@ -23,7 +23,7 @@
 
 enum { MAX = 64, MAX_FILES = 128 };
 
-static const struct scr_env env = { &scr_sys_posix, NULL };
+static const struct scr_env env = { .sys = &scr_sys_posix };
 static const char *prefix;
 static const char *path_in_meta;
 static int id, ranks, set_size, nfiles = 1;

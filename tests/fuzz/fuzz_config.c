@@ -94,7 +94,7 @@ static void as_app(const uint8_t *data, size_t size)
 static void as_file(const uint8_t *data, size_t size)
 {
     static const struct scr_log silent = { .quiet = 1 };
-    static const struct scr_env env = { &scr_sys_posix, &silent };
+    static const struct scr_env env = { .sys = &scr_sys_posix, .log = &silent };
     char path[64];
     int errors, warnings;
     int fd = memfd_create("config", MFD_CLOEXEC);

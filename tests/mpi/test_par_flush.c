@@ -13,8 +13,8 @@
 
 enum { ID = 7, BUF = 1000 };
 
-static const struct scr_env posix = { &scr_sys_posix, NULL };
-static const struct scr_env faulty = { &test_fault_sys, NULL };
+static const struct scr_env posix = { .sys = &scr_sys_posix };
+static const struct scr_env faulty = { .sys = &test_fault_sys };
 
 /* A job with dataset ID in cache, one rank a node, and a prefix directory. */
 struct scene {
@@ -702,7 +702,7 @@ static int counted_futimens(int fd, const struct timespec times[2])
 MPI_CASE(no_more_ranks_copy_at_once_than_allowed)
 {
     struct scr_sys sys = scr_sys_posix;
-    const struct scr_env counted = { &sys, NULL };
+    const struct scr_env counted = { .sys = &sys };
     MPI_Win win;
     int unit;
     MPI_Aint bytes = t->comm.rank == 0 ? 2 * (MPI_Aint)sizeof(int) : 0;

@@ -35,7 +35,7 @@ static inline void test_store_open(struct test_store *t)
                                .who = "test",
                                .level = SCR_LOG_NOTE };
     assert_non_null(t->log.out);
-    t->env = (struct scr_env){ &test_fault_sys, &t->log };
+    t->env = (struct scr_env){ .sys = &test_fault_sys, .log = &t->log };
     const char *dir = test_path("prefix");
     assert_int_equal(scr_dir_remove(&scr_sys_posix, dir, NULL), SCR_OK);
     assert_int_equal(mkdir(dir, 0700), 0);
@@ -101,7 +101,7 @@ static inline int test_add_id(scr_hash *index, void *arg, int *changed,
 static inline const char *test_index_ids(struct test_store *t)
 {
     static char text[1024];
-    const struct scr_env env = { &scr_sys_posix, NULL };
+    const struct scr_env env = { .sys = &scr_sys_posix };
     struct scr_err err = SCR_ERR_INIT;
     scr_hash *index = scr_hash_new();
     int *ids, rc = scr_prefix_index_read(&env, &t->p, index, &err);

@@ -18,7 +18,7 @@ static int teardown(void **state)
     return test_fault_open_fds() == 0 ? 0 : -1;
 }
 
-static const struct scr_env env = { &test_fault_sys, NULL };
+static const struct scr_env env = { .sys = &test_fault_sys };
 static const struct scr_place place = { "user1", "112573", NULL };
 static const struct scr_place vplace = { "user1", "112573", "n2" };
 

@@ -26,7 +26,7 @@ static void begin(struct fixture *f)
 {
     *f = (struct fixture){ .err = SCR_ERR_INIT };
     f->log = (struct scr_log){ .out = open_memstream(&f->text, &f->n), .who = "test" };
-    f->env = (struct scr_env){ &test_fault_sys, &f->log };
+    f->env = (struct scr_env){ .sys = &test_fault_sys, .log = &f->log };
     scr_dir_remove(&scr_sys_posix, test_path("cntl"), NULL);
     assert_int_equal(mkdir(test_path("cntl"), 0700), 0);
     assert_int_equal(scr_cntl_open(&f->env, test_path("cntl"), 0, &f->c, &f->err),
@@ -54,7 +54,7 @@ static int journal(struct fixture *f, int dset, int rank, const char *path)
 /* Everything the directory knows, read as a restarted process would. */
 static scr_filemap *read_all(struct fixture *f)
 {
-    const struct scr_env env = { &scr_sys_posix, &f->log };
+    const struct scr_env env = { .sys = &scr_sys_posix, .log = &f->log };
     scr_filemap *map = scr_filemap_new();
     struct scr_err err = SCR_ERR_INIT;
     if (scr_cntl_read_node(&env, &f->c, map, &err) != SCR_OK)

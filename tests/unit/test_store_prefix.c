@@ -408,7 +408,7 @@ static int update_halt(struct test_store *t, int n)
 
 static int64_t halt_now(struct test_store *t)
 {
-    const struct scr_env env = { &scr_sys_posix, NULL };
+    const struct scr_env env = { .sys = &scr_sys_posix };
     struct scr_halt halt;
     scr_hash *h = scr_hash_new();
     assert_int_equal(scr_prefix_state_read(&env, &t->p, "halt.scr", h, NULL), SCR_OK);
