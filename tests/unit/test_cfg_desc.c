@@ -2,6 +2,8 @@
 /* Groups, stores and redundancy descriptors, good and bad. */
 #include "helper_cfg.h"
 
+#include <limits.h>
+
 #include "cfg/desc.h"
 
 /* Builds from the text of a user file and these environment variables. */
@@ -109,6 +111,32 @@ static void test_lines_are_ignored_unless_asked_for(void **state)
     assert_int_equal(build(&t, "CKPT=0 TYPE=RS\nCKPT=7 GROUP=NONE\n", &d), SCR_OK);
     assert_int_equal(d.nreds, 1);
     assert_int_equal(d.red[0].scheme, SCR_SCHEME_XOR);
+    finish(&t, &d);
+}
+
+/* What sets can have is for the job to find out: only numbers that none has are errors.
+ */
+static void test_limits_of_sets(void **state)
+{
+    (void)state;
+    struct test_cfg t;
+    struct scr_descs d;
+    assert_int_equal(build(&t,
+                           "SCR_COPY_TYPE=FILE\nSCR_SET_SIZE=300\n"
+                           "CKPT=0 TYPE=RS SET_SIZE=1 SET_FAILURES=1\n"
+                           "CKPT=1 INTERVAL=2 TYPE=RS SET_SIZE=2 SET_FAILURES=254\n"
+                           "CKPT=2 INTERVAL=4 TYPE=PARTNER SET_FAILURES=254\n"
+                           "CKPT=3 INTERVAL=8 SET_SIZE=2147483647\n",
+                           &d),
+                     SCR_OK);
+    assert_string_equal(test_cfg_log(&t), "");
+    assert_int_equal(d.red[0].set_size, 1);
+    assert_int_equal(d.red[0].set_failures, 1);
+    assert_int_equal(d.red[1].set_size, 2);
+    assert_int_equal(d.red[1].set_failures, 254);
+    assert_int_equal(d.red[2].set_size, 300);
+    assert_int_equal(d.red[2].set_failures, 254);
+    assert_int_equal(d.red[3].set_size, INT_MAX);
     finish(&t, &d);
 }
 
@@ -280,6 +308,11 @@ static void test_bad_values_point_at_the_line(void **state)
     refused("SCR_COPY_TYPE=FILE\nCKPT=0 INTERVAL=0\n", ".scrconf:2)", "INTERVAL=0");
     refused("SCR_COPY_TYPE=FILE\nCKPT=0 SET_FAILURES=0\n", ".scrconf:2)",
             "SET_FAILURES=0");
+    refused("SCR_COPY_TYPE=FILE\nCKPT=0 TYPE=RS SET_FAILURES=255\n", ".scrconf:2)",
+            "expected an integer from 1 to 254");
+    refused("SCR_COPY_TYPE=FILE\nCKPT=0 SET_SIZE=2147483648\n", ".scrconf:2)",
+            "SET_SIZE=2147483648");
+    refused("SCR_COPY_TYPE=FILE\nCKPT=0 SET_SIZE=8k\n", ".scrconf:2)", "SET_SIZE=8k");
     refused("SCR_COPY_TYPE=FILE\nCKPT=0 OUTPUT=maybe\n", ".scrconf:2)", "0 or 1");
 }
 
@@ -343,6 +376,7 @@ int main(void)
         cmocka_unit_test(test_implied_descriptor_follows_the_parameters),
         cmocka_unit_test(test_copies_of_partner),
         cmocka_unit_test(test_lines_are_ignored_unless_asked_for),
+        cmocka_unit_test(test_limits_of_sets),
         cmocka_unit_test(test_example_of_the_manual),
         cmocka_unit_test(test_values_of_groups),
         cmocka_unit_test(test_selection),
