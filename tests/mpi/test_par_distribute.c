@@ -236,18 +236,19 @@ MPI_CASE(missing_and_short_files_are_no_error)
     move_root_remove(t);
 }
 
-/* A byte flipped in cache is found on the way: that file does not arrive. */
+/* A byte flipped in cache is found on the way: that file does not arrive, and is left
+ * where it is. */
 MPI_CASE(a_flipped_byte_does_not_arrive)
 {
     int n = t->comm.size, rank = t->comm.rank;
     struct scr_err err = SCR_ERR_INIT;
     struct move_job job;
     const char *root = move_root(t);
-    char path[1024];
+    char path[1024], source[1024];
     first_run(t, root, rank, mixed, 1);
-    snprintf(path, sizeof path, "%s/node.%d/cache/scr.dataset.1/rank.%d/1/file.0", root,
-             rank, rank);
-    FILE *f = fopen(path, "r+b");
+    snprintf(source, sizeof source, "%s/node.%d/cache/scr.dataset.1/rank.%d/1/file.0",
+             root, rank, rank);
+    FILE *f = fopen(source, "r+b");
     CHECK(f != NULL && fseek(f, 77, SEEK_SET) == 0);
     int c = f != NULL ? fgetc(f) : 0;
     CHECK(f != NULL && fseek(f, 77, SEEK_SET) == 0 && fputc(c ^ 1, f) != EOF);
@@ -257,6 +258,7 @@ MPI_CASE(a_flipped_byte_does_not_arrive)
     CHECK_RC(restart(t, &job, BUF, &err), SCR_OK, &err);
     snprintf(path, sizeof path, "%s/rank.%d/1/file.0", move_dset_dir(&job, 1), rank);
     CHECK(n == 1 || access(path, F_OK) != 0);
+    CHECK(access(source, F_OK) == 0);
     snprintf(path, sizeof path, "%s/rank.%d/file.0", move_dset_dir(&job, 1), rank);
     CHECK(move_same(path, 1, rank, 0, MOVE_MIXED));
     move_count_files(t, root, NNODES);
