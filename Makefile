@@ -4,17 +4,20 @@
 #   make          build the library and the commands
 #   make drill    lose a node on this machine and restart from its neighbours
 #   make check    build with warnings as errors and run all tests and linters
+#   make bench    time checkpoints and rebuilds on virtual nodes of this machine
 #   make lint     the linters alone          make asan     unit tests and fuzzers, sanitized
 #   make install  into PREFIX (/usr/local), below DESTDIR if set
 #   make clean    remove build/
 #
 # MPI=openmpi (default) or mpich; DRILL="--scheme PARTNER …"; CTEST="-L unit …"; JOBS=2;
+# BENCH="--cases XOR --rounds 5" (bench/run.py --help);
 # SKIP_DEPS=1 leaves the installed packages alone.
 MPI ?= openmpi
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 DRILL ?=
 CTEST ?=
+BENCH ?=
 BUILD ?= build/$(MPI)
 CMAKE_ARGS ?=
 
@@ -31,7 +34,7 @@ else
 deps = scripts/install-deps.sh
 endif
 
-.PHONY: build drill check lint asan install clean deps-build deps-check
+.PHONY: build drill bench check lint asan install clean deps-build deps-check
 build: deps-build
 	cmake -S . -B $(BUILD) -DSCR_MPI=$(MPI) -DSCR_TESTS=OFF -DSCR_WERROR=OFF \
 	    -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_ARGS)
@@ -39,6 +42,9 @@ build: deps-build
 
 drill: build
 	$(BUILD)/scr drill $(DRILL)
+
+bench: build
+	bench/run.py --mpirun mpirun.$(MPI) --ckpt $(BUILD)/bench/ckpt $(BENCH)
 
 check: deps-check
 	cmake -S . -B $(BUILD) -DSCR_MPI=$(MPI) -DSCR_TESTS=ON -DSCR_WERROR=ON $(CMAKE_ARGS)

@@ -385,10 +385,10 @@ static void parse(struct bench *b, int argc, char **argv)
             b->size = parse_size(optarg);
             break;
         case 'f':
-            b->files = atoi(optarg);
+            b->files = (int)parse_size(optarg);
             break;
         case 'r':
-            b->repeats = atoi(optarg);
+            b->repeats = (int)parse_size(optarg);
             break;
         case 'p':
             b->parity = parse_size(optarg);

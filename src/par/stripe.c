@@ -28,9 +28,12 @@
 
 /* A slice fits the second-level cache; all buffers of a rank together stay below the
  * budget. */
-enum { SLICE_MAX = 128 * 1024, BUFFER_BUDGET = 16 * 1024 * 1024, ALIGN = 64 };
-
-enum { DEPTH = 3 };
+enum {
+    SLICE_MAX = 128 * 1024,
+    BUFFER_BUDGET = 16 * 1024 * 1024,
+    ALIGN = 64,
+    DEPTH = 3 /* slices of an entry in flight: one here, one on its way, one there */
+};
 
 /* Tags: a row on its way to its coder, and back. */
 enum { TAG_LEND = 0, TAG_HOME = 256 };

@@ -4,9 +4,9 @@
  *
  * For every slice of every row the plan's sources send to the coder, which computes all
  * missing symbols in one pass, writes its own and sends the others to their holders. In
- * encoding, each member codes one row and sends B(n-1)/(n-k) bytes in all. Slices are
- * double-buffered: the receives of the next slice are posted before the arithmetic of
- * this one.
+ * encoding, each member codes one row and sends B(n-1)/(n-k) bytes in all. A few slices
+ * of every row are in flight, so that reading, transfer, arithmetic and writing
+ * overlap; parity that lies in memory is received in its place (base/map.h).
  *
  * A rank whose file input or output fails goes on communicating (so nobody hangs) and
  * reports at the end; the result is agreed over the set. */
