@@ -9,9 +9,9 @@
 
 enum {
     BLOCK = 512, /* unit of st_blocks */
-    /* A kept mapping is a little longer than its file: the next one that is written
-     * over it may be. */
-    SLACK = 1024 * 1024
+    /* A mapping that is kept goes on to the end of a page of this size: the length of a
+     * header varies by some bytes. */
+    SLACK = 64 * 1024
 };
 
 static const struct scr_map UNMAPPED;
@@ -23,11 +23,18 @@ static int is_in_memory(const struct scr_sys *sys, int fd)
            (st.f_type == TMPFS_MAGIC || st.f_type == RAMFS_MAGIC);
 }
 
-/* 1 if the first n bytes are there and no hole is among them. */
+/* 1 if the first n bytes are there, and pages enough for them. */
 static int has_pages(const struct scr_sys *sys, int fd, uint64_t n, struct stat *st)
 {
     return sys->fstat(fd, st) == 0 && (uint64_t)st->st_size >= n &&
            (uint64_t)st->st_blocks * BLOCK >= n;
+}
+
+/* Pages may lie past the end of the file, so that their number alone says nothing. */
+static int has_no_hole(const struct scr_sys *sys, int fd, uint64_t n)
+{
+    off_t hole = sys->lseek(fd, 0, SEEK_HOLE);
+    return hole >= 0 && (uint64_t)hole >= n;
 }
 
 static void unmap(const struct scr_sys *sys, struct scr_map *map)
@@ -85,10 +92,15 @@ void scr_map_keep_fini(const struct scr_sys *sys, struct scr_map_keep *keep)
 
 /* --- mappings --- */
 
+static uint64_t with_slack(uint64_t n)
+{
+    return (n + SLACK - 1) / SLACK * SLACK;
+}
+
 static struct scr_map map_new(const struct scr_sys *sys, int fd, uint64_t n,
                               int writable, const struct stat *st)
 {
-    uint64_t len = writable ? n + SLACK : n;
+    uint64_t len = writable ? with_slack(n) : n;
     int prot = writable ? PROT_READ | PROT_WRITE : PROT_READ;
     void *at = sys->mmap(NULL, (size_t)len, prot, MAP_SHARED, fd, 0);
     if (at == MAP_FAILED)
@@ -106,19 +118,19 @@ void scr_map_open(const struct scr_sys *sys, struct scr_map_keep *keep, int fd,
 {
     struct stat st;
     *map = UNMAPPED;
-    if (n < SCR_MAP_LEAST || n > SIZE_MAX - SLACK || !is_in_memory(sys, fd) ||
-        !has_pages(sys, fd, n, &st))
+    if (n < SCR_MAP_LEAST || n > SIZE_MAX - SLACK || sys->fstat(fd, &st) != 0 ||
+        !is_in_memory(sys, fd))
         return;
     if (keep != NULL)
         *map = find(keep, &st);
-    if (map->len < n)
+    /* A file that was cut has lost pages that the mapping, and network adapters that
+     * know it, may still hold: such a mapping is not used again. */
+    int whole = has_pages(sys, fd, n, &st) && has_no_hole(sys, fd, n);
+    if (!whole || with_slack(map->n) != with_slack(n))
         unmap(sys, map);
-    /* A file cut shorter and extended again may have new pages. */
-    if (map->at != NULL && map->n / SLACK != n / SLACK)
-        map->touched = 0;
-    map->n = n;
-    if (map->at == NULL)
+    if (whole && map->at == NULL)
         *map = map_new(sys, fd, n, keep != NULL, &st);
+    map->n = map->at != NULL ? n : 0;
 }
 
 /* A read brings in many pages at a time, writable ones if the mapping is; a first write

@@ -24,6 +24,7 @@ const struct scr_sys scr_sys_posix = {
     .write = write,
     .pread = pread,
     .pwrite = pwrite,
+    .lseek = lseek,
     .fsync = fsync,
     .ftruncate = ftruncate,
     .fstat = fstat,

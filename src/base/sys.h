@@ -21,6 +21,7 @@ struct scr_sys {
     ssize_t (*write)(int fd, const void *buf, size_t n);
     ssize_t (*pread)(int fd, void *buf, size_t n, off_t off);
     ssize_t (*pwrite)(int fd, const void *buf, size_t n, off_t off);
+    off_t (*lseek)(int fd, off_t off, int whence);
     int (*fsync)(int fd);
     int (*ftruncate)(int fd, off_t length);
     int (*fstat)(int fd, struct stat *st);

@@ -31,14 +31,24 @@ static char *dset_dir_of(const char *path, int id)
     return dir;
 }
 
+/* 1 if path is where redundancy files are and names one: an application's file may have
+ * such a name too. */
+static int is_redfile(const char *path)
+{
+    enum scr_scheme scheme;
+    int member, n, set;
+    char *dir = scr_path_dir(path);
+    int hidden = dir != NULL && strcmp(scr_path_base(dir), ".scr") == 0;
+    free(dir);
+    return hidden && scr_redfile_parse(scr_path_base(path), &scheme, &member, &n, &set);
+}
+
 /* The redundancy file of what makes room for the open dataset is kept for that one.
  * Where that cannot be done it is removed like all others. */
 static void keep_spare(struct scr_ctx *ctx, int id, const char *path)
 {
-    enum scr_scheme scheme;
-    int member, n, set;
     struct scr_output *out = &ctx->out;
-    if (!scr_redfile_parse(scr_path_base(path), &scheme, &member, &n, &set))
+    if (!is_redfile(path))
         return;
     if (out->id != 0 && out->id != id && !out->has_spare)
         out->has_spare =
@@ -87,11 +97,30 @@ static int delete_local(struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc;
 }
 
-void scr_cache_sweep(struct scr_ctx *ctx, int id)
+static void sweep(struct scr_ctx *ctx, int id)
 {
     for (int i = 0; i < ctx->descs.nstores && ctx->node.rank == 0; i++)
         if (ctx->cache_dirs && ctx->cache_dirs[i])
             scr_cache_remove(&ctx->env, ctx->cache_dirs[i], id, NULL);
+}
+
+static void sweep_above(struct scr_ctx *ctx, const char *cache, int id)
+{
+    int *ids = NULL;
+    size_t n = 0;
+    if (scr_cache_ids(&ctx->env, cache, &ids, &n, NULL) != SCR_OK)
+        return;
+    for (size_t i = 0; i < n; i++)
+        if (ids[i] > id)
+            scr_cache_remove(&ctx->env, cache, ids[i], NULL);
+    free(ids);
+}
+
+void scr_cache_sweep_above(struct scr_ctx *ctx, int id)
+{
+    for (int i = 0; i < ctx->descs.nstores && ctx->node.rank == 0; i++)
+        if (ctx->cache_dirs && ctx->cache_dirs[i])
+            sweep_above(ctx, ctx->cache_dirs[i], id);
 }
 
 void scr_cache_set_state(struct scr_ctx *ctx, int id, enum scr_cache_state state)
@@ -122,7 +151,7 @@ int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err)
      * needed. */
     scr_cache_set_state(ctx, id, rc == SCR_OK ? SCR_CACHE_GONE : SCR_CACHE_LOST);
     if (rc == SCR_OK) {
-        scr_cache_sweep(ctx, id);
+        sweep(ctx, id);
         scr_flush_forget_all(ctx, id);
     }
     return rc;

@@ -158,9 +158,9 @@ int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* The same for a dataset nobody asked to lose: output that has not reached the prefix
  * is flushed first, and stays if that fails (invariant P7). */
 int scr_cache_let_go_all(struct scr_ctx *ctx, int id, struct scr_err *err);
-/* Removes what of dataset id lies in this node's caches without a record, as a rebuild
- * or an eviction that died leaves it. One rank a node does it. */
-void scr_cache_sweep(struct scr_ctx *ctx, int id);
+/* Removes datasets with larger ids from this node's caches: begun without a record, as
+ * an eviction that died leaves them. One rank a node does it. */
+void scr_cache_sweep_above(struct scr_ctx *ctx, int id);
 /* Deletes all datasets that any rank knows. */
 int scr_cache_purge_all(struct scr_ctx *ctx, struct scr_err *err);
 /* Makes room for one more checkpoint of red in its store. */

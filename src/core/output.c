@@ -103,6 +103,9 @@ static int make_cache(struct scr_ctx *ctx, const scr_hash *dset, struct scr_err 
  * already. */
 static void abandon_all(struct scr_ctx *ctx)
 {
+    /* Of a spare, or of a redundancy file that nothing names yet: mapped, its pages
+     * would stay. */
+    scr_map_keep_fini(ctx->env.sys, &ctx->maps);
     scr_cache_delete_all(ctx, ctx->out.id, NULL);
     scr_output_fini(&ctx->out);
 }

@@ -152,7 +152,7 @@ int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err)
         rc = learn_last_id_all(ctx, err);
     if (rc != SCR_OK)
         return rc;
-    scr_cache_sweep(ctx, ctx->last_id + 1); /* never begun, but a spare may be there */
+    scr_cache_sweep_above(ctx, ctx->last_id);
     scr_flush_sweep_all(ctx);
     struct scr_err why = SCR_ERR_INIT;
     if (scr_flush_pending_all(ctx, ctx->prm.flush_on_restart, &why) != SCR_OK)

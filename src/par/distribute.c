@@ -79,10 +79,13 @@ static int check_ranks(const scr_filemap *map, int id, int size, struct scr_err 
     return SCR_OK;
 }
 
-/* When the dataset was made, as the entry of a rank says; 0: it does not. */
+/* When the dataset was made, as the entry of a rank says; 0: it does not, or the
+ * dataset was only begun there and nobody needs what there is. */
 static int64_t created(const scr_filemap *map, int id, int rank)
 {
     int64_t when = 0;
+    if (scr_filemap_get_desc(map, id, rank) == NULL)
+        return 0;
     (void)scr_hash_get_val_i64(scr_filemap_get_dataset(map, id, rank), "CREATED",
                                &when);
     return when;

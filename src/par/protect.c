@@ -188,6 +188,7 @@ int scr_protect_all(const struct scr_protect *p, const struct scr_set *set,
     stats = stats != NULL ? stats : &unwanted;
     memset(stats, 0, sizeof *stats);
     int rc = scr_redset_init(&r, p, set, id, dset_dir, err);
+    r.encoding = 1;
     if (rc == SCR_OK)
         rc = take_files(&r, map, &metas, err);
     rc = scr_redset_geom_all(&r, scheme, k, rc, err);

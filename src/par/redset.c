@@ -142,7 +142,7 @@ int scr_redset_run_all(const struct scr_redset *r, const int *have, int flags,
                        struct scr_err *err)
 {
     struct scr_member *m = NULL;
-    int sums = crc != NULL && scr_geom_sums(&r->g) && scr_geom_is_encode(&r->g, have);
+    int sums = r->encoding && crc != NULL && scr_geom_sums(&r->g);
     flags |= sums || crc == NULL ? SCR_MEMBER_NO_PARITY_CRC : 0;
     flags |= crc == NULL ? SCR_MEMBER_NO_DATA_CRC : 0;
     if (rc == SCR_OK)

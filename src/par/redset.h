@@ -20,10 +20,11 @@
 struct scr_redset {
     const struct scr_protect *p;
     const struct scr_set *set;
-    int id;                        /* dataset */
-    char *rank_dir;                /* application files of this rank */
-    char *redpath;                 /* its redundancy file; set by scr_redset_geom_all */
-    scr_hash *current;             /* CURRENT of this rank, owned */
+    int id;            /* dataset */
+    int encoding;      /* its parity is new, and its CRC may come from the data's */
+    char *rank_dir;    /* application files of this rank */
+    char *redpath;     /* its redundancy file; set by scr_redset_geom_all */
+    scr_hash *current; /* CURRENT of this rank, owned */
     struct scr_member_file *files; /* of it, below rank_dir, owned */
     size_t nfiles;
     struct scr_geom g;

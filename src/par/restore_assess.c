@@ -19,14 +19,14 @@ static int check_file(const struct scr_restoring *s, const struct scr_member_fil
     if (!S_ISREG(st.st_mode))
         return scr_fail(err, SCR_E_UNSAFE, 0, "%s: not a regular file", f->path);
     size = (uint64_t)st.st_size;
-    if (size == f->size && s->has_crc && deep)
+    if (size == f->size && deep)
         rc = scr_file_crc32(s->p->env, f->path, 0, &size, &crc, err);
     if (rc != SCR_OK)
         return rc;
     if (size != f->size)
         return scr_fail(err, SCR_E_MISSING, 0, "%s: %llu bytes, recorded are %llu",
                         f->path, (unsigned long long)size, (unsigned long long)f->size);
-    if (crc != f->crc)
+    if (s->has_crc && crc != f->crc)
         return scr_fail(err, SCR_E_CORRUPT, 0, "%s: crc32 0x%08x, recorded is 0x%08x",
                         f->path, crc, f->crc);
     return SCR_OK;
@@ -46,10 +46,11 @@ static int check_parity_bytes(const struct scr_restoring *s, int deep,
     if ((uint64_t)st.st_size != want)
         return scr_fail(err, SCR_E_MISSING, 0, "%s: %lld bytes, not %llu", s->r.redpath,
                         (long long)st.st_size, (unsigned long long)want);
-    if (!deep || !scr_hash_get_val_crc(s->r.current, "CHUNKCRC", &recorded))
+    if (!deep)
         return SCR_OK;
     rc = scr_file_crc32(s->p->env, s->r.redpath, s->header_bytes, &size, &crc, err);
-    if (rc == SCR_OK && crc != recorded)
+    if (rc == SCR_OK && scr_hash_get_val_crc(s->r.current, "CHUNKCRC", &recorded) &&
+        crc != recorded)
         rc = scr_fail(err, SCR_E_CORRUPT, 0,
                       "%s: crc32 of parity 0x%08x, recorded is 0x%08x", s->r.redpath,
                       crc, recorded);

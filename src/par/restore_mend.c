@@ -45,9 +45,13 @@ static int name_temporaries(struct scr_restoring *s, struct scr_err *err)
         s->tmp[i].path = scr_asprintf("%s/.scr/rebuild.%d.%zu.tmp", s->dset_dir, me, i);
         bad = bad || s->tmp[i].path == NULL;
     }
-    if (s->tmpred == NULL || s->tmp == NULL || bad)
-        return scr_fail(err, SCR_E_NOMEM, 0, "rebuild of dataset %d", s->r.id);
-    return SCR_OK;
+    if (s->tmpred != NULL && s->tmp != NULL && !bad)
+        return SCR_OK;
+    scr_member_files_free(s->tmp, s->r.nfiles);
+    free(s->tmpred);
+    s->tmp = NULL;
+    s->tmpred = NULL;
+    return scr_fail(err, SCR_E_NOMEM, 0, "rebuild of dataset %d", s->r.id);
 }
 
 static void remove_temporaries(const struct scr_restoring *s)

@@ -6,7 +6,8 @@
  * missing symbols in one pass, writes its own and sends the others to their holders. In
  * encoding, each member codes one row and sends B(n-1)/(n-k) bytes in all. A few slices
  * of every row are in flight, so that reading, transfer, arithmetic and writing
- * overlap; parity that lies in memory is received in its place (base/map.h).
+ * overlap; parity from another member that lies in memory here is received in its place
+ * (base/map.h).
  *
  * A rank whose file input or output fails goes on communicating (so nobody hangs) and
  * reports at the end; the result is agreed over the set. */

@@ -155,7 +155,8 @@ void scr_geom_symbol(const struct scr_geom *g, int row, int s, struct scr_sym *o
 int scr_geom_data_of(const struct scr_geom *g, int row, int member, struct scr_sym *out)
 {
     int nd = scr_geom_nd(g);
-    int s = is_striped(g) ? wrap(g, member - row - g->k) : wrap(g, member - row);
+    int behind = wrap(g, member - row);
+    int s = is_striped(g) ? wrap(g, behind - g->k) : behind;
     if (s >= nd)
         return 0;
     scr_geom_symbol(g, row, s, out);
@@ -237,7 +238,7 @@ static int solve(const struct scr_geom *g, struct scr_plan *plan, const int *fro
     return rc;
 }
 
-int scr_geom_is_encode(const struct scr_geom *g, const int *have)
+static int is_encoding(const struct scr_geom *g, const int *have)
 {
     for (int i = 0; i < g->n; i++)
         if (have[i] != SCR_HAVE_DATA)
@@ -263,7 +264,7 @@ static int source_at(const struct scr_plan *plan, int rank)
 static int pick_coder(const struct scr_geom *g, const int *have,
                       const struct scr_plan *plan)
 {
-    if (scr_geom_is_encode(g, have))
+    if (is_encoding(g, have))
         return plan->dst[0].member;
     return source_at(plan, plan->row % plan->nsrc);
 }

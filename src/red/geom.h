@@ -98,8 +98,6 @@ int scr_plan_row(const struct scr_geom *g, const int *have, int row,
                  struct scr_plan *plan, struct scr_err *err);
 void scr_plan_fini(struct scr_plan *plan);
 
-/* 1 if have[] is what there is before encoding: the data and no parity. */
-int scr_geom_is_encode(const struct scr_geom *g, const int *have);
 /* 1 if every row can be planned with have[]. */
 int scr_geom_recoverable(const struct scr_geom *g, const int *have);
 

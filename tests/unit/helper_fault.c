@@ -131,6 +131,11 @@ static ssize_t f_pwrite(int fd, const void *buf, size_t n, off_t off)
     return fails(TEST_PWRITE, &n) ? -1 : scr_sys_posix.pwrite(fd, buf, n, off);
 }
 
+static off_t f_lseek(int fd, off_t off, int whence)
+{
+    return fails(TEST_LSEEK, NULL) ? -1 : scr_sys_posix.lseek(fd, off, whence);
+}
+
 static int f_fsync(int fd)
 {
     return fails(TEST_FSYNC, NULL) ? -1 : scr_sys_posix.fsync(fd);
@@ -235,6 +240,7 @@ const struct scr_sys test_fault_sys = {
     .write = f_write,
     .pread = f_pread,
     .pwrite = f_pwrite,
+    .lseek = f_lseek,
     .fsync = f_fsync,
     .ftruncate = f_ftruncate,
     .fstat = f_fstat,

@@ -33,6 +33,7 @@ enum test_kind {
     TEST_WRITE,
     TEST_PREAD,
     TEST_PWRITE,
+    TEST_LSEEK,
     TEST_FSYNC,
     TEST_FTRUNCATE,
     TEST_FSTAT,

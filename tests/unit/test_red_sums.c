@@ -62,21 +62,36 @@ static uint32_t crc_of_bytes(const struct set *s, int member)
     return crc;
 }
 
+/* The symbol of row that member holds, by looking at all; 0: a parity or none. */
+static int holds_data(const struct scr_geom *g, int row, int member,
+                      struct scr_sym *out)
+{
+    for (int s = 0; s < scr_geom_nd(g); s++) {
+        scr_geom_symbol(g, row, s, out);
+        if (out->member == member)
+            return 1;
+    }
+    return 0;
+}
+
 static void check(enum scr_scheme scheme, int n, int k)
 {
     static struct set s;
     uint32_t crc[MAX_N * MAX_N] = { 0 };
-    struct scr_sym sym;
+    struct scr_sym sym, want;
     make(&s, scheme, n, k);
     assert_int_equal(scr_geom_sums(&s.g), s.g.k == 1 || scr_geom_nd(&s.g) == 1);
     for (int i = 0; i < n; i++)
-        for (int row = 0; row < n; row++)
-            if (scr_geom_data_of(&s.g, row, i, &sym)) {
-                assert_int_equal(sym.member, i);
+        for (int row = 0; row < n; row++) {
+            int held = holds_data(&s.g, row, i, &want);
+            assert_int_equal(scr_geom_data_of(&s.g, row, i, &sym), held);
+            if (held) {
+                assert_int_equal(sym.off, want.off);
                 assert_false(sym.is_parity);
                 crc[i * n + row] = scr_crc32(0, s.data[i] + sym.off,
                                              (size_t)scr_geom_rowlen(&s.g, row));
             }
+        }
     for (int i = 0; scr_geom_sums(&s.g) && i < n; i++)
         assert_int_equal(scr_geom_parity_crc(&s.g, i, crc), crc_of_bytes(&s, i));
     scr_geom_fini(&s.g);
