@@ -45,11 +45,11 @@ CASES = {
     "encode.RS2.64.8ranks": ("encode", 8, 64, 1, 5, [], rs(2)),
     "encode.XOR.64.100files": ("encode", 4, 64, 100, 6, [], XOR),
     "encode.XOR.1": ("encode", 4, 1, 1, 12, [], XOR),
-    "rebuild.PARTNER.64": ("rebuild", 4, 64, 1, 2, [1], PARTNER),
-    "rebuild.XOR.64": ("rebuild", 4, 64, 1, 2, [1], XOR),
-    "rebuild.RS2.64.one": ("rebuild", 4, 64, 1, 2, [1], rs(2)),
-    "rebuild.RS2.64.two": ("rebuild", 4, 64, 1, 2, [1, 2], rs(2)),
-    "verify.XOR.64": ("verify", 4, 64, 1, 2, [], XOR),
+    "rebuild.PARTNER.64": ("rebuild", 4, 64, 1, 4, [1], PARTNER),
+    "rebuild.XOR.64": ("rebuild", 4, 64, 1, 4, [1], XOR),
+    "rebuild.RS2.64.one": ("rebuild", 4, 64, 1, 4, [1], rs(2)),
+    "rebuild.RS2.64.two": ("rebuild", 4, 64, 1, 4, [1, 2], rs(2)),
+    "verify.XOR.64": ("verify", 4, 64, 1, 4, [], XOR),
 }
 
 MPI_ENVIRONMENT = {
@@ -143,6 +143,7 @@ def main():
     parser.add_argument("--mpirun", required=True)
     parser.add_argument("--ckpt", required=True)
     parser.add_argument("--cases", default="", help="only those whose name matches")
+    parser.add_argument("--mib", type=int, help="MiB a rank, instead of the cases' own")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--cache", default="/dev/shm")
     parser.add_argument("--json", help="one line a run is appended to this file")
@@ -154,6 +155,8 @@ def main():
     for name, case in CASES.items():
         if not re.search(args.cases, name):
             continue
+        if args.mib:
+            case = (*case[:2], args.mib, *case[3:])
         results = []
         for _ in range(args.rounds):
             results.append(measure(args, case))

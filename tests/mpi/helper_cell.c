@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/str.h"
+#include "ec/ec.h"
 #include "red/redfile.h"
 #include "store/cache.h"
 
@@ -39,10 +40,25 @@ static void put_file(struct mpi_test *t, const char *path, int rank, int file, s
     CHECK(chmod(path, file % 2 ? 0640 : 0600) == 0);
 }
 
+/* One rank has all bytes in every turn, so that a chunk has CELL_CHUNK of them. */
+static long chunks_of(int rank, int turn, int nd)
+{
+    const long all = (long)nd * CELL_CHUNK;
+    const long sizes[CELL_TURNS] = {
+        0, 1, CELL_CHUNK - 1, CELL_CHUNK, CELL_CHUNK + 1, all - 1, all
+    };
+    long size = sizes[(rank + turn) % CELL_TURNS];
+    return rank == turn % 2 || size > all ? all : size;
+}
+
 /* Size of file i of a rank; -1: it has no such file. */
 static long size_of(enum cell_files profile, int rank, int i, int nd)
 {
     static const long odd[] = { 0, 1, 731, 4097 };
+    if (profile >= CELL_CHUNKS) {
+        long all = chunks_of(rank, (int)profile - CELL_CHUNKS, nd);
+        return i == 0 ? all / 3 : i == 1 ? all - all / 3 : -1;
+    }
     switch (profile) {
     case CELL_ODD:
         return i < 4 ? odd[i] + (i > 1 ? 13 * rank : 0) : -1;
@@ -112,7 +128,7 @@ void cell_make_all(struct mpi_test *t, struct cell *c, const struct scr_comm *wo
     memset(c, 0, sizeof *c);
     c->t = t;
     c->world = *world;
-    c->env = (struct scr_env){ &scr_sys_posix, NULL };
+    c->env = (struct scr_env){ .sys = &scr_sys_posix };
     c->p = (struct scr_protect){ &c->env, &c->world, 100000, 1 };
     c->id = 7;
     c->err = (struct scr_err)SCR_ERR_INIT;
@@ -151,6 +167,20 @@ void cell_free_all(struct cell *c)
     scr_filemap_delete(c->map);
     scr_hash_delete(c->dset);
     mpi_test_remove(c->node);
+}
+
+static int is_red(const char *path)
+{
+    return strstr(path, "/.scr/") != NULL;
+}
+
+/* The redundancy file there was, wherever it is now; NULL: none. */
+static const struct cell_file *kept_red(const struct cell *c)
+{
+    for (size_t i = 0; i < c->nkept; i++)
+        if (is_red(c->kept[i].path))
+            return &c->kept[i];
+    return NULL;
 }
 
 /* --- calls --- */
@@ -195,6 +225,39 @@ int cell_try_restore_all(struct cell *c)
     return check_same_code(c, rc);
 }
 
+enum { PATH_BYTES = 1024 };
+
+/* Where a member's redundancy file is, and its other files. */
+struct place {
+    char red[PATH_BYTES], dir[PATH_BYTES];
+};
+
+/* As a command would: a redundancy file that is not there is lost. */
+static int rebuild_serially(struct cell *c, const struct place *all)
+{
+    const char *reds[SCR_EC_MAX], *dirs[SCR_EC_MAX], *outs[SCR_EC_MAX];
+    for (int i = 0; i < c->set.n; i++) {
+        outs[i] = all[i].red;
+        dirs[i] = all[i].dir;
+        reds[i] = access(outs[i], F_OK) == 0 ? outs[i] : NULL;
+    }
+    return scr_rebuild_serial(&c->env, c->set.n, reds, dirs, outs, NULL, &c->err);
+}
+
+int cell_try_serial_all(struct cell *c, int by)
+{
+    struct place mine, *all = scr_calloc((size_t)c->set.n, sizeof *all);
+    int rc = SCR_OK;
+    scr_err_clear(&c->err);
+    snprintf(mine.red, sizeof mine.red, "%s", kept_red(c)->path);
+    snprintf(mine.dir, sizeof mine.dir, "%s", c->rank_dir);
+    scr_allgather_bytes_all(&c->set.comm, &mine, sizeof mine, all, &c->err);
+    if (c->set.me == by)
+        rc = rebuild_serially(c, all);
+    free(all);
+    return check_same_code(c, scr_agree_all(&c->set.comm, rc, &c->err));
+}
+
 /* --- keeping and comparing --- */
 
 static struct cell *walking; /* nftw has no argument */
@@ -217,12 +280,24 @@ static int keep_one(const char *path, const struct stat *st, int type, struct FT
     return 0;
 }
 
+static size_t header_bytes(const struct cell *c)
+{
+    const struct cell_file *red = kept_red(c);
+    uint64_t n = 0;
+    scr_hash *header = scr_hash_new();
+    if (red != NULL && scr_redfile_read(&c->env, red->path, header, &n, NULL) != SCR_OK)
+        n = 0;
+    scr_hash_delete(header);
+    return (size_t)n;
+}
+
 void cell_keep(struct cell *c)
 {
     forget(c);
     walking = c;
     nftw(c->dset_dir, keep_one, 16, FTW_PHYS);
     c->kept_map = scr_hash_dup(c->map);
+    c->header_bytes = header_bytes(c);
 }
 
 void cell_put_back(struct cell *c)
@@ -246,38 +321,81 @@ void cell_put_back(struct cell *c)
     c->map = scr_hash_dup(c->kept_map);
 }
 
-static int is_red(const char *path)
-{
-    return strstr(path, "/.scr/") != NULL;
-}
-
 enum compare { ALL_OF_IT, IF_THERE, BYTES };
+
+/* Whether there is a file with the bytes there were. */
+static int is_same(const struct cell_file *f)
+{
+    unsigned char buf[4096];
+    const unsigned char *want = f->bytes;
+    size_t at = 0, n = 0;
+    FILE *in = fopen(f->path, "rb");
+    if (in == NULL)
+        return 0;
+    while ((n = fread(buf, 1, sizeof buf, in)) > 0 && n <= f->n - at &&
+           memcmp(buf, want + at, n) == 0)
+        at += n;
+    fclose(in);
+    return n == 0 && at == f->n;
+}
 
 static void compare(struct cell *c, const struct cell_file *f, enum compare how)
 {
     struct mpi_test *t = c->t;
-    struct cell now = *c;
-    now.kept = NULL;
-    now.nkept = 0;
     struct stat st;
     if (lstat(f->path, &st) != 0) {
         if (how != IF_THERE)
             mpi_test_fail(t, __FILE__, __LINE__, "%s: is missing", f->path);
         return;
     }
-    walking = &now;
-    keep_one(f->path, &st, FTW_F, NULL);
-    if (now.kept[0].n != f->n || memcmp(now.kept[0].bytes, f->bytes, f->n) != 0)
-        mpi_test_fail(t, __FILE__, __LINE__, "%s: %zu bytes differ from the %zu before",
-                      f->path, now.kept[0].n, f->n);
+    if (!is_same(f))
+        mpi_test_fail(t, __FILE__, __LINE__,
+                      "%s: %lld bytes differ from the %zu before", f->path,
+                      (long long)st.st_size, f->n);
     if (!is_red(f->path) && how != BYTES) {
         CHECK_INT(st.st_mode, f->st.st_mode);
         CHECK_INT(st.st_mtim.tv_sec, f->st.st_mtim.tv_sec);
         CHECK_INT(st.st_mtim.tv_nsec, f->st.st_mtim.tv_nsec);
     }
-    free(now.kept[0].path);
-    free(now.kept[0].bytes);
-    free(now.kept);
+}
+
+int cell_have(const struct cell *c)
+{
+    int have = SCR_HAVE_ALL;
+    for (size_t i = 0; i < c->nkept; i++)
+        if (!is_same(&c->kept[i]))
+            have &= is_red(c->kept[i].path) ? ~SCR_HAVE_PARITY : ~SCR_HAVE_DATA;
+    return have;
+}
+
+static uint64_t print; /* nftw has no argument */
+
+/* Added up, as files come in no order. */
+static int print_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)ftw;
+    uint64_t size = 0, facts[] = { st->st_ino,
+                                   st->st_mode,
+                                   (uint64_t)st->st_size,
+                                   (uint64_t)st->st_mtim.tv_sec,
+                                   (uint64_t)st->st_mtim.tv_nsec,
+                                   (uint64_t)st->st_ctim.tv_sec,
+                                   (uint64_t)st->st_ctim.tv_nsec };
+    const struct scr_env env = { .sys = &scr_sys_posix };
+    uint32_t bytes = 0;
+    if (type != FTW_F)
+        return 0;
+    scr_file_crc32(&env, path, 0, &size, &bytes, NULL);
+    uint64_t name = scr_crc32(scr_crc32(0, path, strlen(path)), facts, sizeof facts);
+    print += 1 + (name << 32 | bytes);
+    return 0;
+}
+
+uint64_t cell_print(const struct cell *c)
+{
+    print = 0;
+    nftw(c->node, print_one, 16, FTW_PHYS);
+    return print;
 }
 
 static size_t counted;
@@ -337,7 +455,7 @@ const char *cell_red(const struct cell *c)
     return NULL;
 }
 
-static void flip(struct cell *c, const char *path, long at, int whence)
+static void flip(struct cell *c, const char *path, long at, int whence, int bits)
 {
     struct mpi_test *t = c->t;
     struct stat st;
@@ -346,7 +464,7 @@ static void flip(struct cell *c, const char *path, long at, int whence)
     FILE *f = fopen(path, "r+b");
     CHECK(f != NULL && fseek(f, at, whence) == 0);
     int byte = f != NULL ? fgetc(f) : 0;
-    CHECK(f != NULL && fseek(f, at, whence) == 0 && fputc(byte ^ 0x10, f) != EOF);
+    CHECK(f != NULL && fseek(f, at, whence) == 0 && fputc(byte ^ bits, f) != EOF);
     CHECK(f == NULL || fclose(f) == 0);
     CHECK(utimensat(AT_FDCWD, path, times, 0) == 0);
 }
@@ -360,6 +478,35 @@ static const char *largest(const struct cell *c)
             (best == NULL || c->kept[i].n > best->n))
             best = &c->kept[i];
     return best != NULL ? best->path : NULL;
+}
+
+/* Byte number `at` of all application files together: the file it lies in; at: in it.
+ */
+static const struct cell_file *file_with(const struct cell *c, size_t *at)
+{
+    size_t i = 0;
+    while (is_red(c->kept[i].path) || *at >= c->kept[i].n) {
+        *at -= is_red(c->kept[i].path) ? 0 : c->kept[i].n;
+        i++;
+    }
+    return &c->kept[i];
+}
+
+void cell_flip(struct cell *c, enum cell_loss what, uint64_t pick)
+{
+    const struct cell_file *f = kept_red(c);
+    size_t data = 0, parity = f->n - c->header_bytes, at = (size_t)(pick / 8);
+    for (size_t i = 0; i < c->nkept; i++)
+        data += is_red(c->kept[i].path) ? 0 : c->kept[i].n;
+    if (what == CELL_FLIP_DATA && data > 0) {
+        at %= data;
+        f = file_with(c, &at);
+    } else if (what == CELL_FLIP_PARITY && parity > 0) {
+        at = c->header_bytes + at % parity;
+    } else {
+        at %= c->header_bytes;
+    }
+    flip(c, f->path, (long)at, SEEK_SET, 1 << pick % 8);
 }
 
 static void shorten(struct cell *c, const char *path)
@@ -402,13 +549,13 @@ void cell_damage(struct cell *c, enum cell_loss loss)
         lose_files(c, 1);
         break;
     case CELL_FLIP_DATA:
-        flip(c, data != NULL ? data : red, 0, SEEK_SET);
+        flip(c, data != NULL ? data : red, 0, SEEK_SET, 0x10);
         break;
     case CELL_FLIP_PARITY:
-        flip(c, red, -1, SEEK_END);
+        flip(c, red, -1, SEEK_END, 0x10);
         break;
     case CELL_FLIP_HEADER:
-        flip(c, red, 40, SEEK_SET);
+        flip(c, red, 40, SEEK_SET, 0x10);
         break;
     case CELL_SHORT_DATA:
         shorten(c, data != NULL ? data : red);

@@ -26,9 +26,13 @@ enum cell_files {
     CELL_SOME,   /* files on odd ranks only */
     CELL_EQUAL,  /* CELL_BYTES on every rank in two files */
     CELL_TINY,   /* a few bytes */
-    CELL_PROFILES_
+    CELL_PROFILES_,
+    /* CELL_CHUNKS + turn: two files of together 0, 1, chunk - 1, chunk, chunk + 1, all
+       chunks less one, or all bytes, dealt out to the ranks from turn on */
+    CELL_CHUNKS = CELL_PROFILES_
 };
-enum { CELL_BYTES = 27720 }; /* divisible by 1 … 12 */
+enum { CELL_BYTES = 27720 };               /* divisible by 1 … 12 */
+enum { CELL_CHUNK = 101, CELL_TURNS = 7 }; /* of CELL_CHUNKS */
 
 enum cell_loss {
     CELL_NODE,        /* everything: files, redundancy file, filemap */
@@ -65,11 +69,12 @@ struct cell {
     /* as it was after cell_keep */
     struct cell_file *kept;
     size_t nkept;
+    size_t header_bytes; /* of the redundancy file; 0: none */
     scr_filemap *kept_map;
 };
 
 /* Makes the files, the filemap entry and one set of all ranks in world order. nd: data
- * chunks a row (CELL_EDGE). */
+ * chunks a row (CELL_EDGE, CELL_CHUNKS). */
 void cell_make_all(struct mpi_test *t, struct cell *c, const struct scr_comm *world,
                    enum cell_files profile, int nd);
 void cell_free_all(struct cell *c); /* removes the nodes */
@@ -79,6 +84,8 @@ void cell_free_all(struct cell *c); /* removes the nodes */
 int cell_try_protect_all(struct cell *c, enum scr_scheme scheme, int k);
 void cell_protect_all(struct cell *c, enum scr_scheme scheme, int k);
 int cell_try_restore_all(struct cell *c);
+/* Member `by` rebuilds the set as the commands do, from the directories of all. */
+int cell_try_serial_all(struct cell *c, int by);
 
 /* Remembers all files of this rank and its filemap; puts them back; removes what is
  * remembered. */
@@ -88,6 +95,9 @@ void cell_put_back(struct cell *c);
 void cell_damage(struct cell *c, enum cell_loss loss);
 /* 1 if that would harm an application file of this rank. */
 int cell_hits_data(const struct cell *c, enum cell_loss loss);
+/* Flips one bit, chosen by pick, of the application files (CELL_FLIP_DATA), the parity
+ * or the header; of the header where there is no such byte. Twice is as if never. */
+void cell_flip(struct cell *c, enum cell_loss what, uint64_t pick);
 
 /* Everything of this rank is as kept: bytes of all files, modes and times of
  * application files, filemap, dataset. */
@@ -100,6 +110,11 @@ void cell_check_bytes(struct cell *c);
 /* Only the application files. */
 void cell_check_data(struct cell *c);
 size_t cell_count(const struct cell *c); /* files of this rank now */
+/* SCR_HAVE_* of this rank: which of its files have the bytes they had. */
+int cell_have(const struct cell *c);
+/* A number for all files of this rank's node, their bytes, modes, times and inodes: as
+ * long as it stays the same, so do they. */
+uint64_t cell_print(const struct cell *c);
 
 /* Full path of this rank's redundancy file, borrowed from the filemap; NULL: none. */
 const char *cell_red(const struct cell *c);

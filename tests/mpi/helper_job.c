@@ -4,6 +4,10 @@
 #include <dirent.h>
 #include <stdarg.h>
 
+#include "base/hostlist.h"
+#include "base/str.h"
+#include "red/member.h"
+
 void job_new(struct mpi_test *t, struct job *job, int ranks)
 {
     static int serial;
@@ -59,6 +63,7 @@ int job_try_start(struct job *job, struct scr_ctx **ctx, struct scr_err *err,
     *ctx = scr_ctx_new();
     if (job->sys)
         (*ctx)->env.sys = job->sys;
+    (*ctx)->log.out = (*ctx)->local_log.out = job->out;
     setf(job, *ctx, "SCR_PREFIX", job->prefix);
     setf(job, *ctx, "SCR_CACHE_BASE", job->cache);
     setf(job, *ctx, "SCR_CNTL_BASE", job->cache);
@@ -114,25 +119,148 @@ void job_end(struct job *job, struct scr_ctx *ctx)
     remove_halt(job);
 }
 
-void job_lose_node(struct job *job, const char *vnode)
+void job_lose_node(struct job *job, const char *vnodes)
 {
-    char path[800];
-    snprintf(path, sizeof path, "%s/vnode.%s", job->cache, vnode);
+    struct mpi_test *t = job->t;
+    struct scr_hostlist list = SCR_HOSTLIST_INIT;
+    struct scr_err err = SCR_ERR_INIT;
+    CHECK_RC(scr_hostlist_expand(vnodes, &list, &err), SCR_OK, &err);
     mpi_test_barrier(job->comm);
-    if (job->rank == 0)
+    for (size_t i = 0; i < list.n && job->rank == 0; i++) {
+        char *path = scr_asprintf("%s/vnode.%s", job->cache, list.name[i]);
         mpi_test_remove(path);
+        free(path);
+    }
     mpi_test_barrier(job->comm);
+    scr_hostlist_free(&list);
+}
+
+/* --- what is stored --- */
+
+static const char *copy_from, *copy_to; /* nftw has no argument */
+static int copy_failed;
+
+static void copy_file(const char *from, const char *to)
+{
+    char buf[4096];
+    size_t n;
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+    int ok = in != NULL && out != NULL;
+    while (ok && (n = fread(buf, 1, sizeof buf, in)) > 0)
+        ok = fwrite(buf, 1, n, out) == n;
+    if (in != NULL)
+        fclose(in);
+    if (out != NULL)
+        ok = fclose(out) == 0 && ok;
+    copy_failed += !ok;
+}
+
+static int copy_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)ftw;
+    char *to = scr_asprintf("%s%s", copy_to, path + strlen(copy_from));
+    if (type == FTW_D)
+        copy_failed += mkdir(to, 0700) != 0;
+    else
+        copy_file(path, to);
+    copy_failed += chmod(to, st->st_mode & 0777) != 0;
+    free(to);
+    return 0;
+}
+
+static void copy_tree(struct job *job, const char *from, const char *to)
+{
+    struct mpi_test *t = job->t;
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0) {
+        mpi_test_remove(to);
+        copy_from = from;
+        copy_to = to;
+        copy_failed = 0;
+        CHECK(nftw(from, copy_one, 16, FTW_PHYS) == 0 && copy_failed == 0);
+    }
+    mpi_test_barrier(job->comm);
+}
+
+/* Prefix and cache, there or back. */
+static void copy_all(struct job *job, int back)
+{
+    const char *dirs[] = { job->prefix, job->cache };
+    for (int i = 0; i < 2; i++) {
+        char *saved = scr_asprintf("%s.saved", dirs[i]);
+        copy_tree(job, back ? saved : dirs[i], back ? dirs[i] : saved);
+        free(saved);
+    }
+}
+
+void job_save(struct job *job)
+{
+    copy_all(job, 0);
+}
+
+void job_go_back(struct job *job)
+{
+    copy_all(job, 1);
+}
+
+static void note_file(scr_hash *files, const char *path, const char *below)
+{
+    const struct scr_env env = { .sys = &scr_sys_posix };
+    uint64_t size = 0;
+    uint32_t crc = 0;
+    char text[16];
+    if (scr_file_crc32(&env, path, 0, &size, &crc, NULL) != SCR_OK)
+        return;
+    snprintf(text, sizeof text, "%08x", crc);
+    scr_hash_set_kv(files, below, text);
+}
+
+scr_hash *job_cached(const struct job *job, int id)
+{
+    scr_hash *files = NULL;
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0) {
+        int n = 0;
+        char *dir = scr_asprintf("/scr.dataset.%d/", id);
+        char **paths = job_find(job->cache, dir, &n);
+        files = scr_hash_new();
+        for (int i = 0; i < n; i++)
+            note_file(files, paths[i], strstr(paths[i], dir) + strlen(dir));
+        job_find_free(paths, n);
+        free(dir);
+    }
+    mpi_test_barrier(job->comm);
+    return files;
+}
+
+int job_has_kept(const struct job *job, const scr_hash *want, const scr_hash *before,
+                 const scr_hash *now)
+{
+    int all = 1;
+    for (SCR_HASH_EACH(e, want)) {
+        const char *path = scr_hash_elem_key(e), *crc = scr_hash_get_val(want, path);
+        if ((before != NULL && scr_hash_get_kv(before, path, crc) == NULL) ||
+            scr_hash_get_kv(now, path, crc) != NULL)
+            continue;
+        fprintf(stderr, "%s is not in cache as it was\n", path);
+        all = 0;
+    }
+    MPI_Bcast(&all, 1, MPI_INT, 0, job->comm);
+    return all;
 }
 
 /* --- contents --- */
 
-static size_t file_size(int rank, int file, int seed)
+/* -1: the rank has no such file. */
+static long file_size(const struct job *job, int rank, int file, int seed)
 {
-    static const size_t sizes[] = { 1000, 0, 65537, 1, 4096, 12345 };
-    return sizes[(size_t)(rank * 2 + file * 3 + seed) % 6];
+    static const long sizes[] = { 1000, 0, 65537, 1, 4096, 12345 };
+    if (job->size_of != NULL)
+        return job->size_of(rank, file, seed);
+    return file < JOB_FILES ? sizes[(size_t)(rank * 2 + file * 3 + seed) % 6] : -1;
 }
 
-static unsigned char byte_at(int rank, int file, int seed, size_t i)
+static unsigned char byte_at(int rank, int file, int seed, long i)
 {
     uint64_t x =
         (uint64_t)i * 2654435761u + (uint64_t)(rank * 131 + file * 17 + seed * 7919);
@@ -149,20 +277,19 @@ static void file_name(char *name, size_t n, const struct job *job, int rank, int
         snprintf(name, n, "%s/step.%d/file%d.%d", job->prefix, seed, file, rank);
 }
 
-static int write_file(const char *path, int rank, int file, int seed)
+static int write_file(const char *path, long n, int rank, int file, int seed)
 {
-    size_t n = file_size(rank, file, seed);
     FILE *f = fopen(path, "wb");
     if (f == NULL)
         return 0;
-    for (size_t i = 0; i < n; i++)
+    for (long i = 0; i < n; i++)
         putc(byte_at(rank, file, seed, i), f);
     return fclose(f) == 0;
 }
 
-static int read_file_ok(const char *path, int rank, int file, int seed)
+static int read_file_ok(const char *path, long n, int rank, int file, int seed)
 {
-    size_t n = file_size(rank, file, seed), i = 0;
+    long i = 0;
     FILE *f = fopen(path, "rb");
     if (f == NULL)
         return 0;
@@ -178,13 +305,14 @@ int job_write(struct job *job, struct scr_ctx *ctx, const char *name, int seed,
 {
     int rc = scr_start_output_all(ctx, name, flags, err);
     int valid = 1;
+    long n;
     if (rc != SCR_OK)
         return rc;
-    for (int f = 0; f < JOB_FILES; f++) {
+    for (int f = 0; (n = file_size(job, job->rank, f, seed)) >= 0; f++) {
         char file[900], path[SCR_MAX_NAME];
         file_name(file, sizeof file, job, job->rank, f, seed);
         valid = valid && scr_route(ctx, file, path, err) == SCR_OK &&
-                write_file(path, job->rank, f, seed);
+                write_file(path, n, job->rank, f, seed);
     }
     return scr_complete_output_all(ctx, valid, err);
 }
@@ -199,7 +327,8 @@ void job_checkpoint(struct job *job, struct scr_ctx *ctx, const char *name, int 
 int job_read_ok(struct job *job, struct scr_ctx *ctx, int seed)
 {
     int ok = 1;
-    for (int f = 0; f < JOB_FILES; f++) {
+    long n;
+    for (int f = 0; (n = file_size(job, job->rank, f, seed)) >= 0; f++) {
         char file[900], path[SCR_MAX_NAME];
         struct scr_err err = SCR_ERR_INIT;
         file_name(file, sizeof file, job, job->rank, f, seed);
@@ -207,7 +336,7 @@ int job_read_ok(struct job *job, struct scr_ctx *ctx, int seed)
             fprintf(stderr, "rank %d: %s\n", job->rank, err.text);
             ok = 0;
         } else {
-            ok = read_file_ok(path, job->rank, f, seed) && ok;
+            ok = read_file_ok(path, n, job->rank, f, seed) && ok;
         }
     }
     return ok;

@@ -4,13 +4,14 @@
  * would be.
  *
  *     struct job job;
- *     job_new(t, &job, 4);                        // 4 ranks; others skip: if (!job.in)
- * return struct scr_ctx *ctx = job_start(&job, "n1,n2", "SCR_COPY_TYPE=XOR", NULL);
+ *     job_new(t, &job, 4);                  // 4 ranks; the others: if (!job.in) …
+ *     struct scr_ctx *ctx = job_start(&job, "n1,n2", "SCR_COPY_TYPE=XOR", NULL);
  *     job_checkpoint(&job, ctx, "one", 1);
- *     job_kill(&job, ctx);                        // no Finalize: as if the ranks had
- * died job_lose_node(&job, "n2"); ctx = job_start(&job, "n1,n3", NULL);
+ *     job_kill(&job, ctx);                  // no Finalize, as if the ranks had died
+ *     job_lose_node(&job, "n2");
+ *     ctx = job_start(&job, "n1,n3", NULL);
  *     job_check_restart(&job, ctx, "one", 1);
- *     job_end(&job, ctx);                         // Finalize
+ *     job_end(&job, ctx);                   // Finalize
  *     job_free(&job); */
 #ifndef SCR_TEST_HELPER_JOB_H
 #define SCR_TEST_HELPER_JOB_H
@@ -27,9 +28,12 @@ struct job {
     char prefix[700];
     char cache[700];
     const struct scr_sys *sys; /* NULL: the real calls */
+    FILE *out;                 /* of SCR's messages; NULL: stderr */
+    /* Bytes of a rank's file, -1: there are no more of them; a pure function. NULL:
+       JOB_FILES of several sizes. */
+    long (*size_of)(int rank, int file, int seed);
 };
 
-/* Files a rank writes, and how long they are: a pure function of (rank, seed). */
 enum { JOB_FILES = 3 };
 
 void job_new(struct mpi_test *t, struct job *job, int ranks);
@@ -43,9 +47,21 @@ int job_try_start(struct job *job, struct scr_ctx **ctx, struct scr_err *err,
 void job_kill(struct job *job, struct scr_ctx *ctx);
 void job_end(struct job *job, struct scr_ctx *ctx);
 
-/* Removes everything the node stores: its sub-directories under cache and control base.
- */
-void job_lose_node(struct job *job, const char *vnode);
+/* Removes everything these nodes (a host list) store: their sub-directories of cache
+ * and control base. */
+void job_lose_node(struct job *job, const char *vnodes);
+
+/* Remembers what the prefix and all nodes store now; makes it what they store. */
+void job_save(struct job *job);
+void job_go_back(struct job *job);
+
+/* The files of dataset id in cache, on whatever node: {<path below the dataset's
+ * directory>: {<crc32>}} on rank 0, NULL elsewhere. */
+scr_hash *job_cached(const struct job *job, int id);
+/* 1 on all ranks if all files of want, or those of them that `before` has (not NULL),
+ * are in now with the same bytes. */
+int job_has_kept(const struct job *job, const scr_hash *want, const scr_hash *before,
+                 const scr_hash *now);
 
 /* Start, route, write (content by rank, file and seed), complete. */
 int job_write(struct job *job, struct scr_ctx *ctx, const char *name, int seed,

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "helper_cell.h"
 #include "helper_fault.h"
+#include "helper_tolerance.h"
 #include "store/cache.h"
 
 struct plan {
@@ -26,20 +27,11 @@ enum { PLANS = sizeof plans / sizeof plans[0] };
 static int tolerates(const struct plan *p, int n, const int *lost)
 {
     struct plan w = *p;
-    int count = 0;
+    int have[SCR_EC_MAX];
     scr_geom_weaken(&w.scheme, &w.k, n);
     for (int i = 0; i < n; i++)
-        count += lost[i];
-    if (w.scheme != SCR_SCHEME_PARTNER)
-        return count <= w.k;
-    for (int i = 0; i < n; i++) {
-        int copies = lost[i] ? 0 : 1;
-        for (int j = 1; j <= w.k; j++)
-            copies += !lost[(i + j) % n];
-        if (copies == 0)
-            return 0;
-    }
-    return 1;
+        have[i] = lost[i] ? 0 : SCR_HAVE_ALL;
+    return test_tolerates(w.scheme, w.k, n, have);
 }
 
 static int data_chunks(const struct plan *p, int n)
@@ -332,7 +324,7 @@ MPI_CASE(more_ranks_are_refused_and_nothing_is_touched)
         cell_make_all(t, &c, &few, CELL_ODD, 1);
         cell_protect_all(&c, SCR_SCHEME_XOR, 1);
     }
-    struct scr_env env = { &scr_sys_posix, NULL };
+    struct scr_env env = { .sys = &scr_sys_posix };
     struct scr_protect p = { &env, &t->comm, 4096, 1 };
     scr_filemap *empty = scr_filemap_new();
     scr_hash *dset = scr_hash_new();

@@ -3,6 +3,7 @@
  * what the plans compute in memory is what was lost, for every loss within tolerance.
  */
 #include "helper_tmp.h"
+#include "helper_tolerance.h"
 
 #include "red/geom.h"
 #include <stdio.h>
@@ -384,29 +385,11 @@ static void memory_fini(struct memory *m)
     scr_geom_fini(&m->g);
 }
 
-/* By the rules of the schemes, not by the planner. */
-static int tolerable(const struct scr_geom *g, const int *have)
-{
-    for (int row = 0; row < g->n; row++) {
-        int lost = 0, striped = g->chunk > 0;
-        for (int i = 0; i < g->n; i++) {
-            int right = (i - row + g->n) % g->n; /* steps from the row's first member */
-            int is_parity = striped ? right < g->k : right >= 1 && right <= g->k;
-            int is_data = striped ? !is_parity : right == 0;
-            lost += (is_parity && !(have[i] & SCR_HAVE_PARITY)) ||
-                    (is_data && !(have[i] & SCR_HAVE_DATA));
-        }
-        if (lost > g->k)
-            return 0;
-    }
-    return 1;
-}
-
 /* Loses what have[] says, rebuilds it and compares with what was. */
 static void lose_and_rebuild(struct memory *m, const int *have)
 {
     struct memory copy = { .g = m->g };
-    int expected = tolerable(&m->g, have);
+    int expected = test_tolerates(m->g.scheme, m->g.k, m->g.n, have);
     assert_int_equal(scr_geom_recoverable(&m->g, have), expected);
     for (int i = 0; i < m->g.n; i++) {
         size_t nd = (size_t)padded_len(&m->g, i), np = scr_geom_parity_bytes(&m->g, i);
@@ -431,6 +414,8 @@ static void lose_and_rebuild(struct memory *m, const int *have)
     }
 }
 
+/* Every subset of whole members; of sets up to six every mixture of what may be left
+ * of each, of larger ones some. */
 static void check_losses(enum scr_scheme s, int n, int k)
 {
     struct memory m;
@@ -441,7 +426,12 @@ static void check_losses(enum scr_scheme s, int n, int k)
             have[i] = mask & (1U << i) ? 0 : SCR_HAVE_ALL;
         lose_and_rebuild(&m, have);
     }
-    for (int round = 0; round < 60; round++) {
+    for (unsigned code = 0; n <= 6 && code < 1U << 2 * n; code++) {
+        for (int i = 0; i < n; i++)
+            have[i] = (int)(code >> 2 * i & SCR_HAVE_ALL);
+        lose_and_rebuild(&m, have);
+    }
+    for (int round = 0; n > 6 && round < 500; round++) {
         for (int i = 0; i < n; i++)
             have[i] = rnd(3) ? SCR_HAVE_ALL : (int)rnd(4);
         lose_and_rebuild(&m, have);
@@ -453,6 +443,32 @@ static void every_loss_within_tolerance_is_rebuilt(void **state)
 {
     (void)state;
     for_all(8, 4, check_losses);
+}
+
+/* The rule the tests go by, for whole members: no more than k of them, and of PARTNER
+ * no more than k side by side. */
+static void check_rule(enum scr_scheme s, int n, int k)
+{
+    scr_geom_weaken(&s, &k, n);
+    for (unsigned lost = 0; lost < 1U << n; lost++) {
+        int have[8], count = 0, run = 0, longest = 0;
+        for (int i = 0; i < n; i++) {
+            have[i] = lost & (1U << i) ? 0 : SCR_HAVE_ALL;
+            count += have[i] == 0;
+        }
+        for (int i = 0; i < 2 * n; i++) {
+            run = have[i % n] == 0 ? run + 1 : 0;
+            longest = run > longest ? run : longest;
+        }
+        int can = s == SCR_SCHEME_PARTNER ? longest <= k : count <= k;
+        assert_int_equal(test_tolerates(s, k, n, have), can);
+    }
+}
+
+static void tolerance_of_whole_members_is_counted(void **state)
+{
+    (void)state;
+    for_all(8, 4, check_rule);
 }
 
 static void rs_1_stores_the_bytes_of_xor(void **state)
@@ -508,6 +524,7 @@ int main(void)
         cmocka_unit_test(encoding_gives_each_member_one_row),
         cmocka_unit_test(rebuilding_shares_the_work_among_the_survivors),
         cmocka_unit_test(nothing_lost_is_nothing_to_do),
+        cmocka_unit_test(tolerance_of_whole_members_is_counted),
         cmocka_unit_test(every_loss_within_tolerance_is_rebuilt),
         cmocka_unit_test(rs_1_stores_the_bytes_of_xor),
         cmocka_unit_test(sets_of_255_plan),

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Random numbers that all ranks draw alike, from a seed that is printed and can be
+ * given. */
+#ifndef SCR_TEST_HELPER_RANDOM_H
+#define SCR_TEST_HELPER_RANDOM_H
+
+#include <time.h>
+
+#include "mpi_test.h"
+
+struct test_random {
+    uint64_t state;
+};
+
+/* splitmix64 */
+__attribute__((unused)) static uint64_t test_draw(struct test_random *r)
+{
+    uint64_t x = r->state += 0x9e3779b97f4a7c15u;
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+/* 0 … n-1 */
+__attribute__((unused)) static int test_below(struct test_random *r, int n)
+{
+    return (int)(test_draw(r) % (uint64_t)n);
+}
+
+/* A sequence of its own for case number i of a run, so that it can be repeated alone.
+ */
+__attribute__((unused)) static struct test_random test_random_case(uint64_t seed, int i)
+{
+    struct test_random r = { seed };
+    r.state = test_draw(&r) + (uint64_t)i;
+    r.state = test_draw(&r);
+    return r;
+}
+
+/* Collective: $TEST_SEED, else one of the clock; printed. */
+__attribute__((unused)) static uint64_t test_seed_all(const struct mpi_test *t)
+{
+    const char *given = getenv("TEST_SEED");
+    uint64_t seed = given != NULL ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
+    MPI_Bcast(&seed, 1, MPI_UINT64_T, 0, t->comm.comm);
+    if (t->comm.rank == 0)
+        printf("       seed %llu (TEST_SEED=%llu repeats it)\n",
+               (unsigned long long)seed, (unsigned long long)seed);
+    return seed;
+}
+
+#endif
