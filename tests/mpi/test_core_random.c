@@ -6,7 +6,7 @@
  * by all ranks, and no good file goes.
  *
  * TEST_SEED repeats a run, TEST_CASE one case of it. */
-/* ranks: 8 */
+/* soak: 8 */
 #include "helper_job.h"
 
 #include "base/str.h"
