@@ -304,7 +304,7 @@ int scr_tool_main(int argc, char **argv, char *const *environ, FILE *out, FILE *
 {
     const char *self = argc > 0 ? argv[0] : "scr";
     const char *base = scr_path_base(self);
-    struct scr_tool t = { .env = { &scr_sys_posix, NULL },
+    struct scr_tool t = { .env = { .sys = &scr_sys_posix },
                           .log = { .out = errout, .who = base, .level = SCR_LOG_NOTE },
                           .who = base,
                           .self = self,
