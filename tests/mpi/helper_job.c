@@ -242,7 +242,10 @@ int job_has_kept(const struct job *job, const scr_hash *want, const scr_hash *be
         if ((before != NULL && scr_hash_get_kv(before, path, crc) == NULL) ||
             scr_hash_get_kv(now, path, crc) != NULL)
             continue;
-        fprintf(stderr, "%s is not in cache as it was\n", path);
+        fprintf(stderr, "%s with crc32 %s is not in cache, but with", path, crc);
+        for (SCR_HASH_EACH(other, scr_hash_get(now, path)))
+            fprintf(stderr, " %s", scr_hash_elem_key(other));
+        fprintf(stderr, "\n");
         all = 0;
     }
     MPI_Bcast(&all, 1, MPI_INT, 0, job->comm);

@@ -187,6 +187,57 @@ MPI_CASE(one_node_falls_to_single_and_restarts)
     }
 }
 
+/* The redundancy files of members 1 … 4 with their bit in gone go, whatever their
+ * scheme calls them. */
+static void lose_redundancy(struct job *job, int gone)
+{
+    int n = 0;
+    char **paths = job_find(job->cache, "/.scr/", &n);
+    mpi_test_barrier(job->comm);
+    for (int i = 0; i < n && job->rank == 0; i++) {
+        long member = strtol(strrchr(paths[i], '/') + 1, NULL, 10);
+        if (gone & 1 << (member - 1))
+            unlink(paths[i]);
+    }
+    mpi_test_barrier(job->comm);
+    job_find_free(paths, n);
+}
+
+/* Without headers the filemaps know the files, on the node where they were written and
+ * after they moved to another one. */
+static void lose_each_redundancy(struct mpi_test *t, const char *scheme)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    if (job.in) {
+        struct scr_ctx *ctx = job_start(&job, "n[1-4]", scheme, NULL);
+        job_checkpoint(&job, ctx, "one", 1);
+        job_kill(&job, ctx);
+        scr_hash *files = job_cached(&job, 1);
+        job_save(&job);
+        for (int i = 0; i < 32; i += STRIDE) {
+            lose_redundancy(&job, i % 16);
+            ctx = job_start(&job, i < 16 ? "n[1-4]" : "n2,n3,n4,n1", scheme, NULL);
+            job_check_restart(&job, ctx, "one", 1);
+            scr_hash *now = job_cached(&job, 1);
+            CHECK(job_has_kept(&job, files, NULL, now));
+            scr_hash_delete(now);
+            job_kill(&job, ctx);
+            job_go_back(&job);
+        }
+        scr_hash_delete(files);
+    }
+    job_free(&job);
+}
+
+MPI_CASE(any_redundancy_files_may_go_if_the_data_is_there)
+{
+    lose_each_redundancy(t, "SCR_COPY_TYPE=XOR");
+    lose_each_redundancy(t, "SCR_COPY_TYPE=RS");
+    lose_each_redundancy(t, "SCR_COPY_TYPE=PARTNER");
+    lose_each_redundancy(t, "SCR_COPY_TYPE=SINGLE");
+}
+
 /* Every file in cache that contains part gets a flipped byte, one at a time. */
 static void flip_each(struct mpi_test *t, const char *part)
 {
@@ -261,6 +312,7 @@ int main(int argc, char **argv)
                   RUN(all_nodes_lost_fetches_and_protects_again),
                   RUN(uneven_ranks_per_node_are_rebuilt),
                   RUN(one_node_falls_to_single_and_restarts),
+                  RUN(any_redundancy_files_may_go_if_the_data_is_there),
                   RUN(flipped_byte_in_a_cached_file_is_repaired),
                   RUN(flipped_byte_in_parity_or_its_header_is_repaired),
                   RUN(flipped_byte_on_the_prefix_falls_back_to_the_older_dataset),

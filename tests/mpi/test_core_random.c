@@ -6,7 +6,7 @@
  * by all ranks, and no good file goes.
  *
  * TEST_SEED repeats a run, TEST_CASE one case of it. */
-/* soak: 8 */
+/* ranks: 8 */
 #include "helper_job.h"
 
 #include "base/str.h"
@@ -201,6 +201,14 @@ static enum expected expect(const struct trial *c, int dset)
 
 /* --- checkpoints --- */
 
+/* Written, or rebuilt by a start. One that is not keeps the losses it has, and nobody
+ * makes them good. */
+static void make_whole(struct trial *c, int dset)
+{
+    for (int i = 0; i < c->ranks; i++)
+        c->there[dset][i] = c->known[dset][i] = SCR_HAVE_ALL;
+}
+
 static void checkpoint(struct trial *c, struct scr_ctx *ctx)
 {
     struct mpi_test *t = c->t;
@@ -208,7 +216,7 @@ static void checkpoint(struct trial *c, struct scr_ctx *ctx)
     struct dataset *d = &c->dset[c->ndsets];
     *d = (struct dataset){ .id = ctx->last_id + 1, .name = names[c->ndsets] };
     d->seed = test_below(&c->r, 1000000);
-    c->ndsets++;
+    make_whole(c, c->ndsets++);
     divide(c, d);
     job_checkpoint(&c->job, ctx, d->name, d->seed);
     d->files = job_cached(&c->job, d->id);
@@ -217,14 +225,15 @@ static void checkpoint(struct trial *c, struct scr_ctx *ctx)
 
 /* --- damage --- */
 
-/* One file, changed a little or removed; says how. */
+/* One file, changed a little or removed; says how. A place is chosen as a part of the
+ * size, which in files with times in them is not the same in every run. */
 static const char *hurt_file(struct test_random *r, const char *path)
 {
     struct stat st;
     int how = test_below(r, 5);
     long at = 0;
     if (stat(path, &st) == 0 && st.st_size > 0)
-        at = (long)(test_draw(r) % (uint64_t)st.st_size);
+        at = (long)((double)st.st_size * test_below(r, 10000) / 10000);
     if (how == 0 && unlink(path) == 0)
         return "removed";
     if (how == 1 && st.st_size > 0 && truncate(path, st.st_size - 1) == 0)
@@ -338,7 +347,8 @@ static void lose(struct trial *c, struct spread *was, int *lost)
     }
     for (int d = 0; d < c->ndsets; d++)
         for (int i = 0; i < c->ranks; i++)
-            c->there[d][i] = c->known[d][i] = lost[was->node[i]] ? 0 : SCR_HAVE_ALL;
+            if (lost[was->node[i]])
+                note(c, d, i, 0);
 }
 
 /* Nodes the next run does not use are as good as lost, and do not come back. */
@@ -403,6 +413,8 @@ static void check_cache(struct trial *c, struct scr_ctx *ctx, scr_hash *const *b
             CHECK(job_has_kept(&c->job, d->files, ready ? NULL : before[i], now));
         d->vague = !ready && expect(c, i) == EITHER;
         d->lost = !ready && !d->vague;
+        if (ready)
+            make_whole(c, i);
         scr_hash_delete(now);
     }
 }
