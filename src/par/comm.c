@@ -226,12 +226,17 @@ int64_t scr_min_all(const struct scr_comm *c, int64_t v)
     return reduce_i64(c, v, MPI_MIN);
 }
 
+void scr_sums_all(const struct scr_comm *c, uint64_t *v, int n)
+{
+    MPI_Request req = MPI_REQUEST_NULL;
+    int code = MPI_Iallreduce(MPI_IN_PLACE, v, n, MPI_UINT64_T, MPI_SUM, c->comm, &req);
+    scr_mpi_finish(code, &req, "reduction", NULL);
+}
+
 uint64_t scr_sum_all(const struct scr_comm *c, uint64_t v)
 {
-    uint64_t all = v;
-    MPI_Request req = MPI_REQUEST_NULL;
-    int code = MPI_Iallreduce(&v, &all, 1, MPI_UINT64_T, MPI_SUM, c->comm, &req);
-    return scr_mpi_finish(code, &req, "reduction", NULL) == SCR_OK ? all : v;
+    scr_sums_all(c, &v, 1);
+    return v;
 }
 
 uint64_t scr_sum_below_all(const struct scr_comm *c, uint64_t v)

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which destinations several ranks have, and whose they are: a file belongs to the
+ * lowest rank that has it.
+ *
+ * Most programs put the rank's number into the names of its files. If for all ranks it
+ * is the same number of the path (the last one, say), two ranks cannot have the same
+ * path, and one reduction of a few hundred bytes proves it. So it does if, besides
+ * those, one rank has files that name nobody. Only otherwise paths are exchanged: those
+ * that name no rank or another one, each with the one rank that looks after it. */
+#ifndef SCR_PAR_OWNERS_H
+#define SCR_PAR_OWNERS_H
+
+#include "par/comm.h"
+
+/* Most totals that ride along. */
+enum { SCR_OWNERS_TOTALS = 4 };
+
+/* dests: {<path below the prefix>} of this rank. shared (empty) gets those of them that
+ * other ranks have too: {<path>: {OWNER=<rank>, RANKS="0-3,7"}}, the same on all ranks
+ * that have it; *any: some rank got some. totals[0…ntotals) (ntotals <=
+ * SCR_OWNERS_TOTALS) become sums over all ranks, in the same reduction. Agreed. */
+int scr_owners_find_all(const struct scr_comm *world, const scr_hash *dests,
+                        uint64_t *totals, size_t ntotals, scr_hash *shared, int *any,
+                        struct scr_err *err);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which files several ranks have. */
+/* ranks: 1 2 4 5 */
+#include "mpi_test.h"
+#include "par/owners.h"
+
+/* The names a rank has in a case; a pure function of the rank. */
+typedef void (*names_of)(int rank, int size, scr_hash *names);
+
+static void add(scr_hash *names, const char *fmt, int a, int b)
+{
+    char name[64];
+    snprintf(name, sizeof name, fmt, a, b);
+    scr_hash_set(names, name, NULL);
+}
+
+/* Ranks that have this name, ascending. */
+static int who_has(names_of f, int size, const char *name, int *ranks)
+{
+    int n = 0;
+    for (int r = 0; r < size; r++) {
+        scr_hash *names = scr_hash_new();
+        f(r, size, names);
+        if (scr_hash_get(names, name) != NULL)
+            ranks[n++] = r;
+        scr_hash_delete(names);
+    }
+    return n;
+}
+
+/* Compares with what follows from knowing the names of all ranks. */
+static void check(struct mpi_test *t, names_of f)
+{
+    scr_hash *mine = scr_hash_new(), *shared = scr_hash_new();
+    struct scr_err err = SCR_ERR_INIT;
+    int any = -1, ranks[64], expect_any = 0;
+    uint64_t totals[2] = { 1, (uint64_t)t->comm.rank };
+    f(t->comm.rank, t->comm.size, mine);
+    CHECK_RC(scr_owners_find_all(&t->comm, mine, totals, 2, shared, &any, &err), SCR_OK,
+             &err);
+    CHECK_INT(totals[0], t->comm.size);
+    CHECK_INT(totals[1], t->comm.size * (t->comm.size - 1) / 2);
+    size_t n = 0;
+    for (SCR_HASH_EACH(e, mine)) {
+        int has = who_has(f, t->comm.size, scr_hash_elem_key(e), ranks), owner = -1;
+        const scr_hash *found = scr_hash_get(shared, scr_hash_elem_key(e));
+        CHECK((found != NULL) == (has > 1));
+        if (has < 2)
+            continue;
+        n++;
+        CHECK(scr_hash_get_val_int(found, "OWNER", &owner));
+        CHECK_INT(owner, ranks[0]);
+    }
+    CHECK_INT(scr_hash_size(shared), n);
+    expect_any = scr_or_all(&t->comm, n > 0);
+    CHECK_INT(any, expect_any);
+    scr_hash_delete(mine);
+    scr_hash_delete(shared);
+}
+
+static void numbered(int rank, int size, scr_hash *names)
+{
+    (void)size;
+    add(names, "step.7/rank_%d.ckpt", rank, 0);
+    add(names, "step.7/rank_%d/part.h5", rank, 0);
+}
+
+static void numbered_from_one(int rank, int size, scr_hash *names)
+{
+    (void)size;
+    for (int i = 0; i < 3; i++)
+        add(names, "out.%06d.%04d", rank + 1, i);
+}
+
+static void with_a_header(int rank, int size, scr_hash *names)
+{
+    numbered(rank, size, names);
+    if (rank == size - 1)
+        add(names, "header", 0, 0);
+}
+
+MPI_CASE(names_with_the_rank_are_of_one_rank)
+{
+    check(t, numbered);
+    check(t, numbered_from_one);
+    check(t, with_a_header);
+}
+
+static void all_alike(int rank, int size, scr_hash *names)
+{
+    /* in another order on every rank */
+    for (int i = 0; i < size; i++)
+        add(names, "shared.%d", (i + rank) % size, 0);
+    add(names, "shared", 0, 0);
+}
+
+static void with_one_shared(int rank, int size, scr_hash *names)
+{
+    numbered(rank, size, names);
+    add(names, "shared.dat", 0, 0);
+}
+
+static void in_pairs(int rank, int size, scr_hash *names)
+{
+    (void)size;
+    add(names, "pair.%d", rank / 2, 0);
+}
+
+static void of_another(int rank, int size, scr_hash *names)
+{
+    numbered(rank, size, names);
+    if (rank == size - 1)
+        add(names, "step.7/rank_%d.ckpt", 0, 0);
+}
+
+static void headers(int rank, int size, scr_hash *names)
+{
+    numbered(rank, size, names);
+    add(names, "header.%c", 'a' + rank % 3, 0);
+}
+
+MPI_CASE(files_of_several_ranks_belong_to_the_lowest)
+{
+    check(t, all_alike);
+    check(t, with_one_shared);
+    check(t, in_pairs);
+    check(t, of_another);
+    check(t, headers);
+}
+
+static void none(int rank, int size, scr_hash *names)
+{
+    (void)rank, (void)size, (void)names;
+}
+
+static void huge_numbers(int rank, int size, scr_hash *names)
+{
+    (void)size;
+    add(names, "x99999999999999999999999999.%d", rank % 2, 0);
+    add(names, "4294967296%d", rank, 0);
+}
+
+MPI_CASE(numbers_that_are_no_ranks)
+{
+    check(t, none);
+    check(t, huge_numbers);
+}
+
+static int round_of_random;
+
+/* Some of a few names, so that many are had by several ranks. */
+static void at_random(int rank, int size, scr_hash *names)
+{
+    static const char *const form[] = { "f%d", "a%d.%d", "d%d/g%d", "n" };
+    uint32_t x = (uint32_t)(rank * 7919 + round_of_random * 104729 + 1);
+    for (int i = 0; i < 4; i++) {
+        x = x * 1664525u + 1013904223u;
+        add(names, form[x >> 30], (int)(x >> 16) % (size + 1), (int)(x >> 8) % 3);
+    }
+    if (round_of_random % 2)
+        add(names, "own.%d", rank, 0);
+}
+
+MPI_CASE(what_is_found_is_what_knowing_all_gives)
+{
+    for (round_of_random = 0; round_of_random < 200; round_of_random++)
+        check(t, at_random);
+}
+
+MPI_CASE(ranks_are_told_as_ranges)
+{
+    scr_hash *mine = scr_hash_new(), *shared = scr_hash_new();
+    struct scr_err err = SCR_ERR_INIT;
+    int any = 0;
+    with_one_shared(t->comm.rank, t->comm.size, mine);
+    CHECK_RC(scr_owners_find_all(&t->comm, mine, NULL, 0, shared, &any, &err), SCR_OK,
+             &err);
+    const char *ranks = scr_hash_get_val(scr_hash_get(shared, "shared.dat"), "RANKS");
+    char want[16];
+    snprintf(want, sizeof want, "0-%d", t->comm.size - 1);
+    CHECK(t->comm.size == 1 ? ranks == NULL : ranks && strcmp(ranks, want) == 0);
+    scr_hash_delete(mine);
+    scr_hash_delete(shared);
+}
+
+int main(int argc, char **argv)
+{
+    return mpi_test_main(argc, argv,
+                         MPI_CASES(RUN(names_with_the_rank_are_of_one_rank),
+                                   RUN(files_of_several_ranks_belong_to_the_lowest),
+                                   RUN(numbers_that_are_no_ranks),
+                                   RUN(what_is_found_is_what_knowing_all_gives),
+                                   RUN(ranks_are_told_as_ranges)));
+}
