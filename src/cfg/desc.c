@@ -84,6 +84,11 @@ static const struct scr_reddesc *output_desc(const struct scr_descs *d)
     return NULL;
 }
 
+int scr_store_is_shared(const struct scr_store *store)
+{
+    return strcmp(store->group, "WORLD") == 0;
+}
+
 const struct scr_reddesc *scr_descs_select(const struct scr_descs *d, int ckpt_id,
                                            int is_output)
 {

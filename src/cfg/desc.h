@@ -72,6 +72,9 @@ const char *scr_descs_group_value(const struct scr_descs *d, const char *group,
 const struct scr_reddesc *scr_descs_select(const struct scr_descs *d, int ckpt_id,
                                            int is_output);
 
+/* 1 if all processes share the device (GROUP=WORLD). */
+int scr_store_is_shared(const struct scr_store *store);
+
 const char *scr_scheme_name(enum scr_scheme s);   /* "XOR" */
 const char *scr_scheme_suffix(enum scr_scheme s); /* "xor"; "" for SINGLE */
 /* SINGLE LOCAL PARTNER XOR RS, any case; 1 and *out, or 0. */

@@ -36,10 +36,15 @@ struct scr_output {
     char *name;
     char *dset_dir, *rank_dir; /* in cache */
     int has_spare;             /* a redundancy file is kept for it (store/spare.h) */
-    scr_hash *routed;          /* destination under the prefix -> path in cache */
+    scr_hash *routed;          /* destination under the prefix -> path to write to */
     scr_hash *taken;           /* names in rank_dir that are given away */
+    scr_hash *shared;          /* those routed by other ranks too (par/owners.h) */
     struct scr_err refused;    /* first SCR_Route_file that failed in this phase */
-    double start;              /* scr_now_mono() */
+    int bypass;     /* files are written to the prefix; the rest is for that */
+    scr_hash *dset; /* as the index has it */
+    char *made_dir; /* directory of the file routed last */
+    int replaced;   /* id of a complete dataset of the same name, 0: none */
+    double start;   /* scr_now_mono() */
 };
 
 /* The checkpoint a restart would read. */
@@ -124,9 +129,42 @@ void scr_output_fini(struct scr_output *out);
 int scr_protect_dataset_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int id,
                             const char *dset_dir, const scr_hash *dset,
                             struct scr_err *err);
+/* Whether the open dataset may be completed: what the application and Route_file said.
+ */
+int scr_output_check(const struct scr_ctx *ctx, int valid, struct scr_err *err);
+/* 1 unless a routed destination belongs to another rank (after scr_settle_owners_all).
+ */
+int scr_output_is_mine(const struct scr_ctx *ctx, const char *dest);
+/* Sums totals over all ranks, and finds the files that several ranks routed: each
+ * belongs to the lowest of them, if the store can hold it. SCR_E_EXIST with names of
+ * file and ranks if not. (shared.c) */
+int scr_settle_owners_all(struct scr_ctx *ctx, uint64_t *totals, size_t ntotals,
+                          struct scr_err *err);
 /* name as the application gave it -> path relative to the prefix, malloc'd. */
 int scr_route_dest(const struct scr_ctx *ctx, const char *name, char **dest,
                    struct scr_err *err);
+
+/* --- datasets that bypass the cache (bypass.c) --- */
+/* Enters the open dataset in the index, incomplete. */
+int scr_bypass_start_all(struct scr_ctx *ctx, const scr_hash *dset,
+                         struct scr_err *err);
+/* Where dest is written: its path under the prefix, malloc'd; directories are made.
+ * Local. */
+int scr_bypass_place(struct scr_ctx *ctx, const char *dest, char **path,
+                     struct scr_err *err);
+/* Syncs and records what was written, and makes the entry complete. On failure the
+ * entry stays incomplete and files stay as they are. */
+int scr_bypass_complete_all(struct scr_ctx *ctx, int valid, struct scr_err *err);
+/* Whether a restart reads dataset id in the prefix directory: because it is configured
+ * so, because it was written there, or because it has files of several ranks, which a
+ * store of nodes cannot hold. */
+int scr_is_read_in_place_all(struct scr_ctx *ctx, int id);
+/* Verifies it and makes it the checkpoint to restart from; *name is malloc'd. */
+int scr_in_place_open_all(struct scr_ctx *ctx, int id, char **name,
+                          struct scr_err *err);
+/* Enters files that belong to one rank, shared = {<destination>: {<path>}} there, on
+ * all ranks. (shared.c) */
+int scr_spread_shared_all(struct scr_ctx *ctx, scr_hash *shared, struct scr_err *err);
 
 /* --- cache (cachectl.c) --- */
 enum scr_cache_state {
@@ -185,12 +223,15 @@ void scr_flush_sweep_all(struct scr_ctx *ctx);
 /* At a start: rebuilds what is in cache, learns the ids in use, flushes what is
  * overdue. */
 int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err);
-/* Dataset id into the cache, protected there. */
+/* Dataset id into the cache, protected there; or, if it is one to be read in place
+ * (bypass.c), as the checkpoint to restart from. */
 int scr_fetch_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* The current or newest complete checkpoint with an id above `above` and below
  * ctx->tried_below that can be fetched; failing ones are told and passed over. *id = 0:
  * none. */
 int scr_fetch_newest_all(struct scr_ctx *ctx, int above, int *id, struct scr_err *err);
+/* 1 if CURRENT is a checkpoint that can be fetched, with an id above that. */
+int scr_current_is_newer_all(struct scr_ctx *ctx, int above);
 /* Loads the newest checkpoint with an id below ctx->tried_below, from cache, else from
  * the prefix. Finding none is success. */
 int scr_restart_find_all(struct scr_ctx *ctx, struct scr_err *err);
@@ -201,6 +242,8 @@ int scr_have_restart_all(struct scr_ctx *ctx, int *flag, char *name,
 int scr_start_restart_all(struct scr_ctx *ctx, char *name, struct scr_err *err);
 int scr_complete_restart_all(struct scr_ctx *ctx, int valid, struct scr_err *err);
 void scr_restart_fini(struct scr_restart *r);
+/* Enters a file of this rank. */
+int scr_restart_add(struct scr_restart *r, const char *dest, const char *path);
 /* CURRENT=name if the index lists it under this id. */
 int scr_note_current_all(struct scr_ctx *ctx, int id, const char *name,
                          struct scr_err *err);

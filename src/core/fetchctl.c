@@ -126,7 +126,9 @@ int scr_fetch_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
         return scr_fail(err, SCR_E_RANKS, 0,
                         "dataset %d lies in cache for another number of ranks", id);
     SCR_EVENT(ctx, .event = "FETCH_START", .dset = id);
-    int rc = fetch_or_make_room_all(ctx, id, &name, err);
+    int rc = scr_is_read_in_place_all(ctx, id)
+                 ? scr_in_place_open_all(ctx, id, &name, err)
+                 : fetch_or_make_room_all(ctx, id, &name, err);
     if (rc == SCR_OK) {
         note_in_index_all(ctx, (struct fetched){ id, 0 });
         scr_log(&ctx->log, SCR_LOG_NOTE, "fetched checkpoint %s (dataset %d) from %s",
@@ -163,30 +165,39 @@ static int current_of(const struct scr_ctx *ctx, const scr_hash *index)
     return e.complete && !e.failed && e.dset.is_ckpt ? id : -1;
 }
 
-static int choose(struct scr_ctx *ctx, int current_first, int *id, struct scr_err *err)
+static int choose(struct scr_ctx *ctx, int above, int *id, struct scr_err *err)
 {
     scr_hash *index = scr_hash_new();
     int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
-    *id = -1;
-    if (rc == SCR_OK && current_first)
-        *id = current_of(ctx, index);
-    if (rc == SCR_OK && *id < 0)
+    *id = rc == SCR_OK ? current_of(ctx, index) : -1;
+    if (rc == SCR_OK && *id <= above)
         *id = scr_index_newest(index, ctx->tried_below);
     scr_hash_delete(index);
     return rc;
 }
 
-/* Rank 0 chooses for all; 0: there is none. */
-static int choose_all(struct scr_ctx *ctx, int current_first, int *id,
-                      struct scr_err *err)
+/* Rank 0 chooses for all: CURRENT if that is above, else the newest; 0: none. */
+static int choose_all(struct scr_ctx *ctx, int above, int *id, struct scr_err *err)
 {
     int rc = SCR_OK, choice = -1;
     if (ctx->world.rank == 0)
-        rc = choose(ctx, current_first, &choice, err);
+        rc = choose(ctx, above, &choice, err);
     rc = scr_agree_all(&ctx->world, rc, err);
     choice = (int)scr_max_all(&ctx->world, choice);
     *id = choice > 0 ? choice : 0;
     return rc;
+}
+
+int scr_current_is_newer_all(struct scr_ctx *ctx, int above)
+{
+    int newer = 0;
+    if (ctx->world.rank == 0) {
+        scr_hash *index = scr_hash_new();
+        if (scr_prefix_index_read(&ctx->env, &ctx->prefix, index, NULL) == SCR_OK)
+            newer = current_of(ctx, index) > above;
+        scr_hash_delete(index);
+    }
+    return scr_or_all(&ctx->world, newer);
 }
 
 int scr_fetch_newest_all(struct scr_ctx *ctx, int above, int *id, struct scr_err *err)
@@ -195,7 +206,7 @@ int scr_fetch_newest_all(struct scr_ctx *ctx, int above, int *id, struct scr_err
         struct scr_err why = SCR_ERR_INIT;
         int choice = 0;
         *id = 0;
-        int rc = choose_all(ctx, above == 0, &choice, err);
+        int rc = choose_all(ctx, above, &choice, err);
         if (rc != SCR_OK || choice <= above)
             return rc;
         rc = scr_fetch_dataset_all(ctx, choice, &why);

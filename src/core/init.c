@@ -89,10 +89,10 @@ static int share_config_all(struct scr_ctx *ctx, struct scr_err *err)
 
 /* Known and checked, but without effect in this version: whoever sets one is told. */
 static const char *const without_effect[] = {
-    "SCR_CACHE_BYPASS",   "SCR_FETCH_BYPASS",         "SCR_FLUSH_ASYNC",
-    "SCR_FLUSH_TYPE",     "SCR_FLUSH_ASYNC_BW",       "SCR_FLUSH_ASYNC_PERCENT",
-    "SCR_FLUSH_COMPRESS", "SCR_PREFIX_SIZE",          "SCR_PREFIX_PURGE",
-    "SCR_CRC_ON_DELETE",  "SCR_PRESERVE_DIRECTORIES", "SCR_DROP_AFTER_CURRENT",
+    "SCR_FLUSH_ASYNC",         "SCR_FLUSH_TYPE",     "SCR_FLUSH_ASYNC_BW",
+    "SCR_FLUSH_ASYNC_PERCENT", "SCR_FLUSH_COMPRESS", "SCR_PREFIX_SIZE",
+    "SCR_PREFIX_PURGE",        "SCR_CRC_ON_DELETE",  "SCR_PRESERVE_DIRECTORIES",
+    "SCR_DROP_AFTER_CURRENT",
 };
 
 static void warn_without_effect(const struct scr_ctx *ctx)
@@ -104,10 +104,6 @@ static void warn_without_effect(const struct scr_ctx *ctx)
             scr_log(&ctx->log, SCR_LOG_WARN, "%s (%s) has no effect in this version",
                     name, origin);
     }
-    for (int i = 0; i < ctx->descs.nreds; i++)
-        if (ctx->descs.red[i].bypass)
-            scr_log(&ctx->log, SCR_LOG_WARN, "%s: BYPASS has no effect in this version",
-                    ctx->descs.red[i].origin);
 }
 
 /* A job that restarts from the prefix only: what is cached goes there, nothing is

@@ -284,8 +284,11 @@ int scr_delete_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
         return unknown("SCR_Delete", name, ctx, err);
     int offered = ctx->restart.id;
     rc = delete_cached_all(ctx, name, f.listed, err);
-    if (rc == SCR_OK && f.listed > 0)
+    if (rc == SCR_OK && f.listed > 0) {
+        if (ctx->restart.id == f.listed) /* read in place */
+            scr_restart_fini(&ctx->restart);
         rc = delete_prefix_all(ctx, f.listed, err);
+    }
     /* If it was the one to restart from, another takes its place. */
     if (rc == SCR_OK && offered > 0 && ctx->restart.id == 0)
         rc = scr_restart_find_all(ctx, err);

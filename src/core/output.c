@@ -17,6 +17,9 @@ void scr_output_fini(struct scr_output *out)
     free(out->rank_dir);
     scr_hash_delete(out->routed);
     scr_hash_delete(out->taken);
+    scr_hash_delete(out->shared);
+    scr_hash_delete(out->dset);
+    free(out->made_dir);
     memset(out, 0, sizeof *out);
 }
 
@@ -55,6 +58,9 @@ static int make_dataset_all(struct scr_ctx *ctx, scr_hash *dset, struct scr_err 
     if (ctx->world.rank == 0) {
         d.created = (int64_t)scr_now_usec();
         rc = scr_dataset_set(dset, &d);
+        if (rc == SCR_OK && out->bypass &&
+            scr_hash_set_val(dset, "BYPASS", "1") == NULL)
+            rc = SCR_E_NOMEM;
         if (rc != SCR_OK)
             scr_fail(err, rc, 0, "dataset %s", out->name);
     }
@@ -75,14 +81,17 @@ static int open_output(struct scr_ctx *ctx, const char *name, int flags,
     out->name = name ? scr_strdup(name) : scr_asprintf("scr.dataset.%d", out->id);
     out->routed = scr_hash_new();
     out->taken = scr_hash_new();
+    out->shared = scr_hash_new();
     out->red = scr_descs_select(&ctx->descs, ckpt_id, out->is_output);
     if (out->red == NULL)
         return scr_fail(err, SCR_E_CONFIG, 0, "no CKPT descriptor for checkpoint %d",
                         ckpt_id);
+    out->bypass = out->red->bypass;
     const char *cache = ctx->cache_dirs[out->red->store];
     out->dset_dir = scr_cache_dset_dir(cache, out->id);
     out->rank_dir = scr_cache_rank_dir(cache, out->id, ctx->world.rank);
-    if (!out->name || !out->routed || !out->taken || !out->dset_dir || !out->rank_dir)
+    if (!out->name || !out->routed || !out->taken || !out->shared || !out->dset_dir ||
+        !out->rank_dir)
         return scr_fail(err, SCR_E_NOMEM, 0, "SCR_Start_output");
     return SCR_OK;
 }
@@ -99,10 +108,14 @@ static int make_cache(struct scr_ctx *ctx, const scr_hash *dset, struct scr_err 
     return rc;
 }
 
-/* Gives up the open dataset: nothing of it stays in cache. Why it failed is told
- * already. */
+/* Gives up the open dataset: nothing of it stays in cache. One that bypasses the cache
+ * stays where it is, listed as incomplete. Why it failed is told already. */
 static void abandon_all(struct scr_ctx *ctx)
 {
+    if (ctx->out.bypass) {
+        scr_output_fini(&ctx->out);
+        return;
+    }
     /* Of a spare, or of a redundancy file that nothing names yet: mapped, its pages
      * would stay. */
     scr_map_keep_fini(ctx->env.sys, &ctx->maps);
@@ -124,7 +137,7 @@ int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
         scr_output_fini(&ctx->out);
         return rc;
     }
-    if (ctx->out.is_ckpt)
+    if (ctx->out.is_ckpt && !ctx->out.bypass)
         rc = scr_cache_evict_all(ctx, ctx->out.red, err);
     if (rc != SCR_OK) {
         abandon_all(ctx); /* a spare may lie there */
@@ -141,7 +154,9 @@ int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
               .dset = ctx->out.id, .name = ctx->out.name);
     scr_hash *dset = scr_hash_new();
     rc = make_dataset_all(ctx, dset, err);
-    if (rc == SCR_OK)
+    if (rc == SCR_OK && ctx->out.bypass)
+        rc = scr_bypass_start_all(ctx, dset, err);
+    else if (rc == SCR_OK)
         rc = scr_agree_all(&ctx->world, make_cache(ctx, dset, err), err);
     scr_hash_delete(dset);
     if (rc != SCR_OK) {
@@ -181,12 +196,14 @@ static int note_file(struct scr_ctx *ctx, const char *path, uint64_t *bytes,
     return SCR_OK;
 }
 
-/* Looks at every routed file; what the application and Route_file said counts first. */
-static int note_files(struct scr_ctx *ctx, int valid, uint64_t *bytes, uint64_t *files,
-                      struct scr_err *err)
+/* Of this rank's files, then of all ranks'. */
+enum { BYTES, FILES, TOTALS };
+struct totals {
+    uint64_t v[TOTALS];
+};
+
+int scr_output_check(const struct scr_ctx *ctx, int valid, struct scr_err *err)
 {
-    int id = ctx->out.id, me = ctx->world.rank, rc = SCR_OK;
-    *bytes = *files = 0;
     if (ctx->out.refused.code != SCR_OK)
         return scr_fail(err, ctx->out.refused.code, 0,
                         "SCR_Complete_output: the dataset lacks a file: %s",
@@ -197,16 +214,25 @@ static int note_files(struct scr_ctx *ctx, int valid, uint64_t *bytes, uint64_t 
             "SCR_Complete_output: dataset %s dropped, the application passed "
             "valid=0",
             ctx->out.name);
+    return SCR_OK;
+}
+
+/* Looks at every routed file; what the application and Route_file said counts first. */
+static int note_files(struct scr_ctx *ctx, int valid, struct totals *total,
+                      struct scr_err *err)
+{
+    int id = ctx->out.id, me = ctx->world.rank;
+    int rc = scr_output_check(ctx, valid, err);
     for (scr_hash_elem *e = scr_filemap_first_file(ctx->map, id, me); e && rc == SCR_OK;
          e = scr_hash_elem_next(e)) {
-        rc = note_file(ctx, scr_hash_elem_key(e), bytes, err);
-        *files += 1;
+        rc = note_file(ctx, scr_hash_elem_key(e), &total->v[BYTES], err);
+        total->v[FILES] += 1;
     }
     return rc;
 }
 
-static int seal_dataset(struct scr_ctx *ctx, uint64_t bytes, uint64_t files,
-                        scr_hash *dset, struct scr_err *err)
+static int seal_dataset(struct scr_ctx *ctx, const struct totals *total, scr_hash *dset,
+                        struct scr_err *err)
 {
     int id = ctx->out.id, me = ctx->world.rank;
     struct scr_dataset d;
@@ -215,8 +241,8 @@ static int seal_dataset(struct scr_ctx *ctx, uint64_t bytes, uint64_t files,
         rc = scr_dataset_get(dset, &d, err);
     if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "dataset %d", id);
-    d.size = bytes;
-    d.files = files;
+    d.size = total->v[BYTES];
+    d.files = total->v[FILES];
     d.complete = 1;
     d.name = ctx->out.name; /* the strings in d borrow from dset, which is rewritten */
     d.user = ctx->prm.user_name;
@@ -258,14 +284,13 @@ int scr_protect_dataset_all(struct scr_ctx *ctx, const struct scr_reddesc *red, 
 static int seal_and_protect_all(struct scr_ctx *ctx, int valid, scr_hash *dset,
                                 struct scr_err *err)
 {
-    uint64_t bytes = 0, files = 0;
-    int rc =
-        scr_agree_all(&ctx->world, note_files(ctx, valid, &bytes, &files, err), err);
+    struct totals total = { { 0 } };
+    int rc = scr_agree_all(&ctx->world, note_files(ctx, valid, &total, err), err);
+    if (rc == SCR_OK)
+        rc = scr_settle_owners_all(ctx, total.v, TOTALS, err);
     if (rc != SCR_OK)
         return rc;
-    bytes = scr_sum_all(&ctx->world, bytes);
-    files = scr_sum_all(&ctx->world, files);
-    rc = seal_dataset(ctx, bytes, files, dset, err);
+    rc = seal_dataset(ctx, &total, dset, err);
     rc = scr_agree_all(&ctx->world, rc, err);
     if (rc != SCR_OK)
         return rc;
@@ -276,8 +301,9 @@ static int seal_and_protect_all(struct scr_ctx *ctx, int valid, scr_hash *dset,
     if (rc != SCR_OK)
         return rc;
     scr_cache_set_state(ctx, ctx->out.id, SCR_CACHE_READY);
-    SCR_EVENT(ctx, .event = "ENCODE", .dset = ctx->out.id, .bytes = (int64_t)bytes,
-              .files = (int64_t)files, .secs = scr_now_mono() - start);
+    SCR_EVENT(ctx, .event = "ENCODE", .dset = ctx->out.id,
+              .bytes = (int64_t)total.v[BYTES], .files = (int64_t)total.v[FILES],
+              .secs = scr_now_mono() - start);
     scr_flush_mark_all(ctx, ctx->out.id, SCR_LOC_CACHE, 0);
     return SCR_OK;
 }
@@ -311,13 +337,14 @@ static int flush_due_all(struct scr_ctx *ctx, const struct scr_output *out,
 int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
 {
     scr_hash *dset = scr_hash_new();
-    int rc = seal_and_protect_all(ctx, valid, dset, err);
+    int rc = ctx->out.bypass ? scr_bypass_complete_all(ctx, valid, err)
+                             : seal_and_protect_all(ctx, valid, dset, err);
     scr_hash_delete(dset);
     int is_ckpt = ctx->out.is_ckpt;
     if (rc != SCR_OK) {
         abandon_all(ctx);
     } else {
-        rc = flush_due_all(ctx, &ctx->out, err);
+        rc = ctx->out.bypass ? SCR_OK : flush_due_all(ctx, &ctx->out, err);
         double now = scr_now_mono();
         scr_log(&ctx->log, SCR_LOG_INFO, "dataset %d %s complete in %.3f s",
                 ctx->out.id, ctx->out.name, now - ctx->out.start);

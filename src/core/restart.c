@@ -18,18 +18,22 @@ void scr_restart_fini(struct scr_restart *r)
     memset(r, 0, sizeof *r);
 }
 
-static int add_file(scr_hash *by_dest, scr_hash *by_name, const char *path,
-                    const scr_meta *meta)
+int scr_restart_add(struct scr_restart *r, const char *dest, const char *path)
+{
+    const char *base = scr_path_base(dest);
+    const char *same = scr_hash_get_val(r->by_name, base);
+    return scr_hash_set_val(r->by_dest, dest, path) != NULL &&
+                   scr_hash_set_val(r->by_name, base, same ? "" : path) != NULL
+               ? SCR_OK
+               : SCR_E_NOMEM;
+}
+
+static int add_file(struct scr_restart *r, const char *path, const scr_meta *meta)
 {
     char *dest = scr_meta_dest(meta);
-    if (dest == NULL)
-        return SCR_E_CORRUPT;
-    const char *base = scr_path_base(dest);
-    const char *same = scr_hash_get_val(by_name, base);
-    int ok = scr_hash_set_val(by_dest, dest, path) != NULL &&
-             scr_hash_set_val(by_name, base, same ? "" : path) != NULL;
+    int rc = dest ? scr_restart_add(r, dest, path) : SCR_E_CORRUPT;
     free(dest);
-    return ok ? SCR_OK : SCR_E_NOMEM;
+    return rc;
 }
 
 static int index_files(struct scr_ctx *ctx, int id, struct scr_err *err)
@@ -42,7 +46,7 @@ static int index_files(struct scr_ctx *ctx, int id, struct scr_err *err)
         const scr_meta *meta =
             scr_filemap_get_meta(ctx->map, id, ctx->world.rank, path);
         if (scr_meta_check_filetype(meta, "FULL") == SCR_OK)
-            rc = add_file(r->by_dest, r->by_name, path, meta);
+            rc = add_file(r, path, meta);
     }
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "files of dataset %d", id);
 }
@@ -89,9 +93,10 @@ static void load_cached_all(struct scr_ctx *ctx)
     }
 }
 
-/* The prefix is asked when the cache has nothing, and when something newer was lost
- * from it. A dataset of another number of ranks is newer than what lies below it, also
- * for the prefix: going back behind it would lose the work of that run without a word.
+/* The prefix is asked when the cache has nothing, when something newer was lost from
+ * it, and when CURRENT is newer, as one that bypassed the cache is. A dataset of
+ * another number of ranks is newer than what lies below it, also for the prefix: going
+ * back behind it would lose the work of that run without a word.
  */
 int scr_restart_find_all(struct scr_ctx *ctx, struct scr_err *err)
 {
@@ -100,10 +105,12 @@ int scr_restart_find_all(struct scr_ctx *ctx, struct scr_err *err)
     int foreign = scr_cache_newest(ctx, SCR_CACHE_FOREIGN, ctx->tried_below);
     int tried = ctx->tried_below, id = 0, rc = SCR_OK;
     scr_restart_fini(&ctx->restart);
-    if (ctx->prm.fetch && (cached == 0 || lost > cached))
-        rc = scr_fetch_newest_all(ctx, cached > foreign ? cached : foreign, &id, err);
+    int above = cached > foreign ? cached : foreign;
+    if (ctx->prm.fetch &&
+        (cached == 0 || lost > cached || scr_current_is_newer_all(ctx, above)))
+        rc = scr_fetch_newest_all(ctx, above, &id, err);
     if (rc == SCR_OK && id > 0)
-        return load_all(ctx, id, err);
+        return ctx->restart.id == id ? SCR_OK : load_all(ctx, id, err);
     ctx->tried_below = tried;
     load_cached_all(ctx);
     return rc;
@@ -118,7 +125,7 @@ int scr_restart_load_all(struct scr_ctx *ctx, int id, struct scr_err *err)
             return SCR_OK; /* a program that reads the prefix itself */
         rc = scr_fetch_dataset_all(ctx, id, err);
     }
-    return rc == SCR_OK ? load_all(ctx, id, err) : rc;
+    return rc == SCR_OK && ctx->restart.id != id ? load_all(ctx, id, err) : rc;
 }
 
 /* --- the calls --- */

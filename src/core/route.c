@@ -135,15 +135,31 @@ static int register_file(struct scr_ctx *ctx, const char *name, const char *dest
     return rc;
 }
 
+/* One that bypasses the cache: the application writes it where it belongs. */
+static int register_bypass(struct scr_ctx *ctx, const char *dest, char *file,
+                           struct scr_err *err)
+{
+    char *path = NULL;
+    int rc = scr_bypass_place(ctx, dest, &path, err);
+    if (rc == SCR_OK)
+        rc = give(path, file, err);
+    if (rc == SCR_OK && scr_hash_set_val(ctx->out.routed, dest, path) == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+    free(path);
+    return rc;
+}
+
 static int route_output(struct scr_ctx *ctx, const char *name, char *file,
                         struct scr_err *err)
 {
     char *dest = NULL;
     int rc = scr_route_dest(ctx, name, &dest, err);
-    if (rc == SCR_OK) {
-        const char *known = scr_hash_get_val(ctx->out.routed, dest);
-        rc = known ? give(known, file, err) : register_file(ctx, name, dest, file, err);
-    }
+    const char *known = rc == SCR_OK ? scr_hash_get_val(ctx->out.routed, dest) : NULL;
+    if (known != NULL)
+        rc = give(known, file, err);
+    else if (rc == SCR_OK)
+        rc = ctx->out.bypass ? register_bypass(ctx, dest, file, err)
+                             : register_file(ctx, name, dest, file, err);
     free(dest);
     return rc;
 }

@@ -11,6 +11,7 @@
 #include "par/flush.h"
 #include "par/rank2file.h"
 #include "par/turns.h"
+#include "red/member.h"
 #include "xfer/copy.h"
 
 struct fetch {
@@ -224,11 +225,12 @@ static int fetch_files(struct fetch *f, struct scr_err *err)
     return scr_hash_ok(f->map) ? SCR_OK : no_memory(f, err);
 }
 
-static int copy_all(struct fetch *f, struct scr_err *err)
+static int in_turns_all(struct fetch *f, int (*work)(struct fetch *, struct scr_err *),
+                        struct scr_err *err)
 {
     int before = scr_turn_take(f->world, f->o->width), rc = SCR_OK;
     if (before == SCR_OK)
-        rc = fetch_files(f, err);
+        rc = work(f, err);
     scr_turn_pass(f->world, f->o->width, before != SCR_OK ? before : rc);
     return scr_agree_all(f->world, rc, err);
 }
@@ -264,9 +266,8 @@ static int check_count_all(const struct fetch *f, const scr_hash *dset,
                     (unsigned long long)have, (unsigned long long)want);
 }
 
-static int learn_all(struct fetch *f, scr_hash *dset, struct scr_err *err)
+static int learn_all(struct fetch *f, int rc, scr_hash *dset, struct scr_err *err)
 {
-    int rc = f->files && f->names && f->tmp ? SCR_OK : no_memory(f, err);
     if (rc == SCR_OK && f->world->rank == 0)
         rc = read_summary(f, dset, err);
     rc = scr_agree_all(f->world, rc, err);
@@ -293,15 +294,84 @@ int scr_fetch_all(const struct scr_env *env, const struct scr_comm *world,
     f.names = scr_hash_new();
     f.tmp = cache_path(&f, SCR_COPY_TMP);
     *bytes = 0;
-    int rc = learn_all(&f, dset, err);
+    int rc = f.files && f.names && f.tmp ? SCR_OK : no_memory(&f, err);
+    rc = learn_all(&f, rc, dset, err);
     if (rc == SCR_OK)
         rc = scr_agree_all(world, announce(&f, dset, err), err);
     if (rc == SCR_OK)
-        rc = copy_all(&f, err);
+        rc = in_turns_all(&f, fetch_files, err);
     if (rc == SCR_OK)
         *bytes = scr_sum_all(world, f.bytes);
     scr_hash_delete(f.files);
     scr_hash_delete(f.names);
     free(f.tmp);
+    return rc;
+}
+
+/* --- in place --- */
+
+static int verify_crc(const struct fetch *f, const char *path, uint32_t want,
+                      struct scr_err *err)
+{
+    uint64_t size = 0;
+    uint32_t crc = 0;
+    int rc = scr_file_crc32(f->env, path, 0, &size, &crc, err);
+    if (rc == SCR_OK && crc != want)
+        rc = scr_fail(err, SCR_E_CORRUPT, 0,
+                      "%s: its CRC is 0x%08x, 0x%08x was recorded", path, crc, want);
+    return rc;
+}
+
+static int verify_file(const struct fetch *f, const char *path, const scr_hash *info,
+                       uint64_t *bytes, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    struct stat st;
+    uint64_t size;
+    uint32_t crc;
+    int complete = 1;
+    int rc = scr_file_stat(f->env->sys, path, &st, &why);
+    if (rc == SCR_E_NOENT)
+        rc = SCR_E_MISSING;
+    if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "%s", why.text);
+    if (!S_ISREG(st.st_mode))
+        return scr_fail(err, SCR_E_CORRUPT, 0, "%s: not a regular file", path);
+    if (scr_hash_get_val_int(info, "COMPLETE", &complete) && !complete)
+        return scr_fail(err, SCR_E_CORRUPT, 0, "%s: recorded as incomplete", path);
+    if (scr_hash_get_val_u64(info, "SIZE", &size) && size != (uint64_t)st.st_size)
+        return scr_fail(err, SCR_E_CORRUPT, 0, "%s: %lld bytes, recorded are %llu",
+                        path, (long long)st.st_size, (unsigned long long)size);
+    *bytes += (uint64_t)st.st_size;
+    return f->o->crc && scr_hash_get_val_crc(info, "CRC", &crc)
+               ? verify_crc(f, path, crc, err)
+               : SCR_OK;
+}
+
+static int verify_files(struct fetch *f, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(e, scr_hash_get(f->files, "FILE"))) {
+        char *path = scr_path_join(f->prefix->path, scr_hash_elem_key(e));
+        if (rc == SCR_OK)
+            rc = path ? verify_file(f, path, scr_hash_elem_hash(e), &f->bytes, err)
+                      : no_memory(f, err);
+        free(path);
+    }
+    return rc;
+}
+
+int scr_fetch_in_place_all(const struct scr_env *env, const struct scr_comm *world,
+                           const struct scr_prefix *prefix,
+                           const struct scr_copy_opts *o, int id, scr_hash *files,
+                           scr_hash *dset, uint64_t *bytes, struct scr_err *err)
+{
+    struct fetch f = {
+        .env = env, .world = world, .prefix = prefix, .o = o, .id = id, .files = files
+    };
+    int rc = learn_all(&f, SCR_OK, dset, err);
+    if (rc == SCR_OK)
+        rc = in_turns_all(&f, verify_files, err);
+    *bytes = rc == SCR_OK ? scr_sum_all(world, f.bytes) : 0;
     return rc;
 }

@@ -359,16 +359,29 @@ static int sync_dirs_all(const struct flush *f, struct scr_err *err)
 
 /* --- the record --- */
 
+/* {SHARED} of a file that other ranks wrote too. */
+static int mark_shared(scr_hash *extra, const scr_meta *meta)
+{
+    scr_hash_unset_all(extra);
+    return scr_hash_get(meta, "SHARED") == NULL ||
+           scr_hash_set_val(extra, "SHARED", "1") != NULL;
+}
+
 static int list_files(const struct flush *f, scr_hash *part, struct scr_err *err)
 {
     int rank = f->world->rank, rc = SCR_OK;
-    if (scr_hash_set_kv_int(part, "RANK", rank) == NULL) /* also one without files */
-        return no_memory(f, err);
+    scr_hash *extra = scr_hash_new();
+    if (extra == NULL || /* RANK: also one without files */
+        scr_hash_set_kv_int(part, "RANK", rank) == NULL)
+        rc = SCR_E_NOMEM;
     for (size_t i = 0; i < f->n && rc == SCR_OK; i++) {
         const struct flush_file *file = &f->file[i];
-        rc = scr_rank2file_add_file(part, rank, file->dest, file->got.size,
-                                    file->has_crc ? &file->crc : NULL, NULL);
+        rc = mark_shared(extra, file->meta)
+                 ? scr_rank2file_add_file(part, rank, file->dest, file->got.size,
+                                          file->has_crc ? &file->crc : NULL, extra)
+                 : SCR_E_NOMEM;
     }
+    scr_hash_delete(extra);
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "list of files of rank %d", rank);
 }
 
@@ -419,6 +432,20 @@ static int check_args(const struct flush *f, struct scr_err *err)
     return rc;
 }
 
+/* From files in place to a dataset that is complete. */
+static int complete_all(struct flush *f, uint64_t *bytes, struct scr_err *err)
+{
+    int rc = sync_dirs_all(f, err);
+    if (rc == SCR_OK)
+        rc = record_all(f, err);
+    if (rc != SCR_OK)
+        return rc;
+    for (size_t i = 0; i < f->n; i++)
+        *bytes += f->file[i].got.size;
+    *bytes = scr_sum_all(f->world, *bytes);
+    return finish_all(f, *bytes, err);
+}
+
 static int run_all(struct flush *f, const scr_filemap *map, uint64_t *bytes,
                    struct scr_err *err)
 {
@@ -432,16 +459,17 @@ static int run_all(struct flush *f, const scr_filemap *map, uint64_t *bytes,
         rc = begin_all(f, err);
     if (rc == SCR_OK)
         rc = copy_all(f, err);
-    if (rc == SCR_OK)
-        rc = sync_dirs_all(f, err);
-    if (rc == SCR_OK)
-        rc = record_all(f, err);
-    if (rc != SCR_OK)
-        return rc;
-    for (size_t i = 0; i < f->n; i++)
-        *bytes += f->file[i].got.size;
-    *bytes = scr_sum_all(f->world, *bytes);
-    return finish_all(f, *bytes, err);
+    return rc == SCR_OK ? complete_all(f, bytes, err) : rc;
+}
+
+static void flush_fini(struct flush *f)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        free(f->file[i].dest);
+        free(f->file[i].full);
+    }
+    free(f->file);
+    scr_hash_delete(f->dirs);
 }
 
 int scr_flush_all(const struct scr_env *env, const struct scr_comm *world,
@@ -458,11 +486,57 @@ int scr_flush_all(const struct scr_env *env, const struct scr_comm *world,
                        .dirs = scr_hash_new() };
     *bytes = 0;
     int rc = run_all(&f, map, bytes, err);
-    for (size_t i = 0; i < f.n; i++) {
-        free(f.file[i].dest);
-        free(f.file[i].full);
+    flush_fini(&f);
+    return rc;
+}
+
+/* --- files that are there already --- */
+
+int scr_publish_begin_all(const struct scr_env *env, const struct scr_comm *world,
+                          const struct scr_prefix *prefix, int id, const scr_hash *dset,
+                          struct scr_err *err)
+{
+    struct flush f = {
+        .env = env, .world = world, .prefix = prefix, .id = id, .dset = dset
+    };
+    return begin_all(&f, err);
+}
+
+static int list_published(struct flush *f, const scr_hash *files, struct scr_err *err)
+{
+    f->file = scr_calloc(scr_hash_size(files), sizeof *f->file);
+    if (f->file == NULL)
+        return no_memory(f, err);
+    for (SCR_HASH_EACH(e, files)) {
+        struct flush_file *file = &f->file[f->n++];
+        file->meta = scr_hash_elem_hash(e);
+        (void)scr_hash_get_val_u64(file->meta, "SIZE", &file->got.size);
+        file->has_crc = scr_hash_get_val_crc(file->meta, "CRC", &file->crc);
+        if ((file->dest = scr_strdup(scr_hash_elem_key(e))) == NULL)
+            return no_memory(f, err);
     }
-    free(f.file);
-    scr_hash_delete(f.dirs);
+    return SCR_OK;
+}
+
+int scr_publish_all(const struct scr_env *env, const struct scr_comm *world,
+                    const struct scr_prefix *prefix, int id, const scr_hash *dset,
+                    const scr_hash *files, uint64_t *bytes, struct scr_err *err)
+{
+    struct flush f = { .env = env,
+                       .world = world,
+                       .prefix = prefix,
+                       .id = id,
+                       .dset = dset,
+                       .dirs = scr_hash_new() };
+    *bytes = 0;
+    int rc = check_args(&f, err);
+    if (rc == SCR_OK)
+        rc = list_published(&f, files, err);
+    rc = scr_agree_all(world, rc, err);
+    if (rc == SCR_OK)
+        rc = claim_all(&f, err);
+    if (rc == SCR_OK)
+        rc = complete_all(&f, bytes, err);
+    flush_fini(&f);
     return rc;
 }

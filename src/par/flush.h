@@ -41,6 +41,19 @@ int scr_flush_all(const struct scr_env *env, const struct scr_comm *world,
                   int id, const scr_hash *dset, const scr_filemap *map, uint64_t *bytes,
                   struct scr_err *err);
 
+/* A dataset whose files are written to the prefix by the application itself: step 1,
+ * before they are, and then, when this rank's are in place, whole and synced, the
+ * directories they are in (fsynced) and steps 3 to 5.
+ *
+ * files: {<path below the prefix>: {SIZE, CRC, SHARED}} that belong to this rank;
+ * SHARED marks one that others wrote too. As above otherwise. */
+int scr_publish_begin_all(const struct scr_env *env, const struct scr_comm *world,
+                          const struct scr_prefix *prefix, int id, const scr_hash *dset,
+                          struct scr_err *err);
+int scr_publish_all(const struct scr_env *env, const struct scr_comm *world,
+                    const struct scr_prefix *prefix, int id, const scr_hash *dset,
+                    const scr_hash *files, uint64_t *bytes, struct scr_err *err);
+
 /* Copies dataset id from the prefix into dset_dir/rank.<r> (exists) and enters files
  * with META, FILES and DSETDESC into map under (id, own rank); the caller writes map.
  * Rank 0 reads summary.scr and the rank2file root; parts are read by as many ranks as
@@ -53,6 +66,14 @@ int scr_fetch_all(const struct scr_env *env, const struct scr_comm *world,
                   const struct scr_prefix *prefix, const struct scr_copy_opts *o,
                   int id, const char *dset_dir, scr_filemap *map, scr_hash *dset,
                   uint64_t *bytes, struct scr_err *err);
+
+/* The same without a copy, for files to be read where they lie: files (an empty hash)
+ * gets {FILE/<path below the prefix>/{SIZE, CRC, SHARED}} of this rank. Sizes are
+ * verified where recorded, with o->crc CRCs too. */
+int scr_fetch_in_place_all(const struct scr_env *env, const struct scr_comm *world,
+                           const struct scr_prefix *prefix,
+                           const struct scr_copy_opts *o, int id, scr_hash *files,
+                           scr_hash *dset, uint64_t *bytes, struct scr_err *err);
 
 /* Where file `dest` (relative to the prefix) of this rank goes in cache: its base
  * name, or a numbered sub-directory "<n>/<base>" when taken (taken(arg, rel) says so).

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Datasets that bypass the cache: their files are written straight to the prefix
+ * directory. The index lists them as incomplete from Start_output on; Complete_output
+ * syncs the files, records them and makes the entry complete (invariants P1, P8). */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cwd.h"
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "core/ctx.h"
+#include "par/turns.h"
+#include "red/member.h"
+
+enum { DIR_MODE = 0777 }; /* cut by the umask */
+
+/* --- start --- */
+
+/* The complete dataset of this name, whose files may lie where the new ones go; 0:
+ * none. */
+static int find_replaced(struct scr_ctx *ctx, int *id, struct scr_err *err)
+{
+    struct scr_index_entry e;
+    scr_hash *index = scr_hash_new();
+    int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
+    int found = rc == SCR_OK ? scr_index_find(index, ctx->out.name) : -1;
+    if (found > 0 && scr_index_get(index, found, &e, NULL) == SCR_OK && e.complete)
+        *id = found;
+    scr_hash_delete(index);
+    return rc;
+}
+
+int scr_bypass_start_all(struct scr_ctx *ctx, const scr_hash *dset, struct scr_err *err)
+{
+    struct scr_output *out = &ctx->out;
+    int rc = SCR_OK, replaced = 0;
+    if ((out->dset = scr_hash_dup(dset)) == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "dataset %s", out->name);
+    if (rc == SCR_OK && ctx->world.rank == 0)
+        rc = find_replaced(ctx, &replaced, err);
+    rc = scr_agree_all(&ctx->world, rc, err);
+    if (rc != SCR_OK)
+        return rc;
+    out->replaced = (int)scr_max_all(&ctx->world, replaced);
+    return scr_publish_begin_all(&ctx->env, &ctx->world, &ctx->prefix, out->id,
+                                 out->dset, err);
+}
+
+/* --- route --- */
+
+/* Checks where the part of dir that exists really is. */
+static int check_inside(const struct scr_ctx *ctx, const char *dir, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    char *real = NULL;
+    int outside = 0;
+    int rc = scr_realpath(dir, &real, &why);
+    if (rc == SCR_E_NOENT && strcmp(dir, ctx->prefix.path) != 0) {
+        char *above = scr_path_dir(dir);
+        rc = above ? check_inside(ctx, above, err)
+                   : scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+        free(above);
+        return rc;
+    }
+    if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "SCR_Route_file: %s", why.text);
+    free(scr_path_below(ctx->prefix_real, real, &outside));
+    if (outside)
+        rc = scr_fail(err, SCR_E_OUTSIDE, 0,
+                      "SCR_Route_file: %s leads to %s, which is outside the prefix "
+                      "directory %s",
+                      dir, real, ctx->prefix.path);
+    free(real);
+    return rc;
+}
+
+/* Programs route many files into one directory: the last one is remembered. */
+static int make_dir(struct scr_ctx *ctx, const char *path, struct scr_err *err)
+{
+    struct scr_output *out = &ctx->out;
+    char *dir = scr_path_dir(path);
+    int rc = dir ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+    if (rc == SCR_OK && out->made_dir != NULL && strcmp(dir, out->made_dir) == 0) {
+        free(dir);
+        return SCR_OK;
+    }
+    if (rc == SCR_OK)
+        rc = check_inside(ctx, dir, err);
+    if (rc == SCR_OK)
+        rc = scr_dir_make(ctx->env.sys, dir, DIR_MODE, err);
+    free(out->made_dir);
+    out->made_dir = rc == SCR_OK ? dir : NULL;
+    if (rc != SCR_OK)
+        free(dir);
+    return rc;
+}
+
+static int edit_demote(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+{
+    scr_hash *entry = scr_hash_get_kv_int(index, "DSET", *(const int *)arg);
+    (void)err;
+    *changed = entry != NULL;
+    if (entry)
+        scr_hash_set_val_i64(entry, "COMPLETE", 0);
+    return SCR_OK;
+}
+
+/* The file is about to be written over: from now on the older dataset of this name is
+ * not complete. The first rank to find one does it for all; without its summary the
+ * others see that it is done. */
+static int demote_replaced(struct scr_ctx *ctx, struct scr_err *err)
+{
+    int id = ctx->out.replaced;
+    if (id == 0)
+        return SCR_OK;
+    ctx->out.replaced = 0;
+    if (scr_prefix_summary_time(&ctx->env, &ctx->prefix, id) == 0)
+        return SCR_OK;
+    int rc = scr_prefix_index_update(&ctx->env, &ctx->prefix, edit_demote, &id, err);
+    return rc == SCR_OK ? scr_prefix_summary_remove(&ctx->env, &ctx->prefix, id, err)
+                        : rc;
+}
+
+/* What is at path already must be a file that can be written over. */
+static int check_free(struct scr_ctx *ctx, const char *path, struct scr_err *err)
+{
+    struct stat st = { 0 };
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_file_stat(ctx->env.sys, path, &st, &why);
+    if (rc == SCR_E_NOENT)
+        return SCR_OK;
+    if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "SCR_Route_file: %s", why.text);
+    if (S_ISREG(st.st_mode))
+        return demote_replaced(ctx, err);
+    return scr_fail(err, SCR_E_UNSAFE, 0,
+                    "SCR_Route_file: %s is %s, a file is to be written there; remove "
+                    "it or use another name",
+                    path,
+                    S_ISDIR(st.st_mode)   ? "a directory"
+                    : S_ISLNK(st.st_mode) ? "a symbolic link"
+                                          : "no regular file");
+}
+
+int scr_bypass_place(struct scr_ctx *ctx, const char *dest, char **path,
+                     struct scr_err *err)
+{
+    *path = scr_path_join(ctx->prefix.path, dest);
+    int rc = *path ? make_dir(ctx, *path, err)
+                   : scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+    return rc == SCR_OK ? check_free(ctx, *path, err) : rc;
+}
+
+/* --- complete --- */
+
+static int sync_file(struct scr_ctx *ctx, const char *dest, const char *path,
+                     struct scr_err *err)
+{
+    struct stat st;
+    struct scr_err why = SCR_ERR_INIT;
+    int fd = -1;
+    int rc = scr_file_stat(ctx->env.sys, path, &st, &why);
+    if (rc == SCR_E_NOENT)
+        return scr_fail(err, SCR_E_MISSING, 0,
+                        "SCR_Complete_output: %s was routed but never written", dest);
+    if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "%s", why.text);
+    if (!S_ISREG(st.st_mode))
+        return scr_fail(err, SCR_E_UNSAFE, 0,
+                        "SCR_Complete_output: %s is no regular file", path);
+    rc = scr_open(ctx->env.sys, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0, &fd, err);
+    if (rc == SCR_OK)
+        rc = scr_fsync(ctx->env.sys, fd, path, err);
+    scr_close(ctx->env.sys, &fd, path, NULL); /* only read from */
+    return rc;
+}
+
+/* Also files of other ranks: each node writes back what was written on it. */
+static int sync_files(struct scr_ctx *ctx, scr_hash *files, struct scr_err *err)
+{
+    int rc = files ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "list of files");
+    for (SCR_HASH_EACH(e, ctx->out.routed)) {
+        const char *dest = scr_hash_elem_key(e);
+        if (rc == SCR_OK)
+            rc = sync_file(ctx, dest, scr_hash_get_val(ctx->out.routed, dest), err);
+    }
+    return rc;
+}
+
+/* Size and CRC of a file of this rank. */
+static int measure_file(struct scr_ctx *ctx, const char *dest, scr_hash *files,
+                        struct scr_err *err)
+{
+    const char *path = scr_hash_get_val(ctx->out.routed, dest);
+    struct stat st = { 0 };
+    uint64_t size = 0;
+    uint32_t crc = 0;
+    int rc;
+    if (ctx->prm.crc_on_flush)
+        rc = scr_file_crc32(&ctx->env, path, 0, &size, &crc, err);
+    else if ((rc = scr_file_stat(ctx->env.sys, path, &st, err)) == SCR_OK)
+        size = (uint64_t)st.st_size;
+    if (rc != SCR_OK)
+        return rc;
+    scr_hash *info = scr_hash_set(files, dest, NULL);
+    scr_hash_set_val_u64(info, "SIZE", size);
+    if (ctx->prm.crc_on_flush)
+        scr_hash_set_val_crc(info, "CRC", crc);
+    if (scr_hash_get(ctx->out.shared, dest) != NULL)
+        scr_hash_set_val(info, "SHARED", "1");
+    return scr_hash_ok(files) ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "list of files");
+}
+
+static int measure_files(struct scr_ctx *ctx, scr_hash *files, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(e, ctx->out.routed)) {
+        const char *dest = scr_hash_elem_key(e);
+        if (rc == SCR_OK && scr_output_is_mine(ctx, dest))
+            rc = measure_file(ctx, dest, files, err);
+    }
+    return rc;
+}
+
+typedef int (*pass)(struct scr_ctx *ctx, scr_hash *files, struct scr_err *err);
+
+/* At most SCR_FLUSH_WIDTH ranks at a time. */
+static int in_turns_all(struct scr_ctx *ctx, pass work, scr_hash *files,
+                        struct scr_err *err)
+{
+    int width = ctx->prm.flush_width, rc = SCR_OK;
+    int before = scr_turn_take(&ctx->world, width);
+    if (before == SCR_OK)
+        rc = work(ctx, files, err);
+    scr_turn_pass(&ctx->world, width, before != SCR_OK ? before : rc);
+    return scr_agree_all(&ctx->world, rc, err);
+}
+
+int scr_bypass_complete_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
+{
+    struct scr_output *out = &ctx->out;
+    scr_hash *files = scr_hash_new();
+    uint64_t bytes = 0;
+    int rc = scr_agree_all(&ctx->world, scr_output_check(ctx, valid, err), err);
+    if (rc == SCR_OK) {
+        scr_phase_all(ctx, "flush", out->id);
+        rc = in_turns_all(ctx, sync_files, files, err);
+    }
+    if (rc == SCR_OK)
+        rc = scr_settle_owners_all(ctx, NULL, 0, err);
+    if (rc == SCR_OK)
+        rc = in_turns_all(ctx, measure_files, files, err);
+    if (rc == SCR_OK)
+        rc = scr_publish_all(&ctx->env, &ctx->world, &ctx->prefix, out->id, out->dset,
+                             files, &bytes, err);
+    scr_hash_delete(files);
+    return rc;
+}
+
+/* --- restart --- */
+
+/* What the index says of the dataset: written in place, or for a shared store. */
+static int wants_in_place(const struct scr_ctx *ctx, int id, int is_shared_store)
+{
+    scr_hash *index = scr_hash_new();
+    int wants = 0;
+    if (scr_prefix_index_read(&ctx->env, &ctx->prefix, index, NULL) == SCR_OK) {
+        const scr_hash *dset = scr_hash_getf(index, "DSET %d DSET", id);
+        wants = scr_hash_get(dset, "BYPASS") != NULL ||
+                (scr_hash_get(dset, "SHARED") != NULL && !is_shared_store);
+    }
+    scr_hash_delete(index);
+    return wants;
+}
+
+int scr_is_read_in_place_all(struct scr_ctx *ctx, int id)
+{
+    const struct scr_reddesc *red = scr_descs_select(&ctx->descs, 1, 0);
+    if (ctx->prm.fetch_bypass || (red != NULL && red->bypass))
+        return 1;
+    int shared = red != NULL && scr_store_is_shared(&ctx->descs.store[red->store]);
+    return scr_or_all(&ctx->world,
+                      ctx->world.rank == 0 && wants_in_place(ctx, id, shared));
+}
+
+/* Enters this rank's files; shared gets those that others may read too. */
+static int enter_files(struct scr_ctx *ctx, const scr_hash *files, scr_hash *shared)
+{
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(e, scr_hash_get(files, "FILE"))) {
+        const char *dest = scr_hash_elem_key(e);
+        char *path = scr_path_join(ctx->prefix.path, dest);
+        if (rc == SCR_OK)
+            rc = path ? scr_restart_add(&ctx->restart, dest, path) : SCR_E_NOMEM;
+        if (rc == SCR_OK && scr_hash_get(scr_hash_elem_hash(e), "SHARED") != NULL &&
+            scr_hash_set_val(shared, dest, path) == NULL)
+            rc = SCR_E_NOMEM;
+        free(path);
+    }
+    return rc;
+}
+
+static int enter_dataset(struct scr_ctx *ctx, int id, const scr_hash *dset,
+                         const scr_hash *files, scr_hash *shared, char **name,
+                         struct scr_err *err)
+{
+    struct scr_restart *r = &ctx->restart;
+    struct scr_dataset d;
+    int rc = scr_dataset_get(dset, &d, err);
+    if (rc != SCR_OK)
+        return rc;
+    ctx->ckpt_id = d.ckpt > 0 ? d.ckpt : ctx->ckpt_id;
+    r->name = scr_strdup(d.name);
+    *name = scr_strdup(d.name);
+    rc = r->name && *name ? enter_files(ctx, files, shared) : SCR_E_NOMEM;
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "files of dataset %d", id);
+}
+
+static int open_files_all(struct scr_ctx *ctx, int id, scr_hash *files, scr_hash *dset,
+                          struct scr_err *err)
+{
+    struct scr_copy_opts o = { .width = ctx->prm.fetch_width,
+                               .crc = ctx->prm.crc_on_flush };
+    struct scr_restart *r = &ctx->restart;
+    uint64_t bytes = 0;
+    r->by_dest = scr_hash_new();
+    r->by_name = scr_hash_new();
+    int rc = files && dset && r->by_dest && r->by_name
+                 ? SCR_OK
+                 : scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d", id);
+    rc = scr_agree_all(&ctx->world, rc, err);
+    if (rc != SCR_OK)
+        return rc;
+    scr_phase_all(ctx, "fetch", id);
+    return scr_fetch_in_place_all(&ctx->env, &ctx->world, &ctx->prefix, &o, id, files,
+                                  dset, &bytes, err);
+}
+
+int scr_in_place_open_all(struct scr_ctx *ctx, int id, char **name, struct scr_err *err)
+{
+    scr_hash *files = scr_hash_new(), *dset = scr_hash_new(), *shared = scr_hash_new();
+    scr_restart_fini(&ctx->restart);
+    int rc = open_files_all(ctx, id, files, dset, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(&ctx->world,
+                           enter_dataset(ctx, id, dset, files, shared, name, err), err);
+    if (rc == SCR_OK)
+        rc = scr_spread_shared_all(ctx, shared, err);
+    if (rc == SCR_OK)
+        ctx->restart.id = id;
+    else
+        scr_restart_fini(&ctx->restart);
+    scr_hash_delete(files);
+    scr_hash_delete(dset);
+    scr_hash_delete(shared);
+    return rc;
+}

@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Datasets whose files are written straight to the prefix directory. */
+/* ranks: 4 */
+#include "helper_fault.h"
+#include "helper_job.h"
+
+#include <errno.h>
+
+static const char *const nodes = "n[1-4]";
+static const char *const bypass = "SCR_CACHE_BYPASS=1";
+
+#define CHECK_TEXT(err, part)                                                          \
+    do {                                                                               \
+        if (strstr((err)->text, part) == NULL)                                         \
+            mpi_test_fail(t, __FILE__, __LINE__, "\"%s\" lacks \"%s\"", (err)->text,   \
+                          part);                                                       \
+    } while (0)
+
+/* What the index says of id: 1 complete, 0 incomplete, -1 nothing. */
+static int entry(struct job *job, int id)
+{
+    struct scr_env env = { .sys = &scr_sys_posix };
+    struct scr_prefix p = { 0 };
+    struct scr_index_entry e;
+    scr_hash *index = scr_hash_new();
+    int complete = -1;
+    mpi_test_barrier(job->comm);
+    if (scr_prefix_open(&env, job->prefix, 0, &p, NULL) == SCR_OK &&
+        scr_prefix_index_read(&env, &p, index, NULL) == SCR_OK &&
+        scr_index_get(index, id, &e, NULL) == SCR_OK)
+        complete = e.complete;
+    scr_prefix_fini(&p);
+    scr_hash_delete(index);
+    mpi_test_barrier(job->comm);
+    return complete;
+}
+
+/* Files below dir whose path has part in it. */
+static int count(struct job *job, const char *dir, const char *part)
+{
+    int n = 0;
+    mpi_test_barrier(job->comm);
+    job_find_free(job_find(dir, part, &n), n);
+    mpi_test_barrier(job->comm);
+    return n;
+}
+
+static int route(struct job *job, struct scr_ctx *ctx, const char *name, char *path,
+                 struct scr_err *err)
+{
+    char file[900];
+    snprintf(file, sizeof file, "%s/%s", job->prefix, name);
+    return scr_route(ctx, file, path, err);
+}
+
+static int write_text(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    if (f == NULL)
+        return 0;
+    fputs(text, f);
+    return fclose(f) == 0;
+}
+
+static void lose_all(struct job *job)
+{
+    for (int i = 1; i <= 4; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "n%d", i);
+        job_lose_node(job, name);
+    }
+}
+
+/* --- checkpoints --- */
+
+MPI_CASE(a_bypass_checkpoint_is_in_the_prefix_and_nowhere_else)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    char path[SCR_MAX_NAME], want[1000];
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
+    CHECK_RC(scr_start_output_all(ctx, "one", SCR_IS_CKPT, &err), SCR_OK, &err);
+    CHECK_INT(entry(&job, 1), 0); /* begun, and visible as such */
+    CHECK_RC(route(&job, ctx, "deep/er/file", path, &err), SCR_OK, &err);
+    snprintf(want, sizeof want, "%s/deep/er/file", job.prefix);
+    CHECK(strcmp(path, want) == 0);
+    CHECK(write_text(path, "all the same"));
+    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
+    CHECK_INT(entry(&job, 1), 1);
+    job_checkpoint(&job, ctx, "two", 2);
+    CHECK_INT(entry(&job, 2), 1);
+    CHECK_INT(count(&job, job.cache, "scr.dataset"), 0);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(a_bypass_checkpoint_is_restarted_in_place)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    char path[SCR_MAX_NAME];
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    job_lose_node(&job, "n2"); /* costs nothing */
+    ctx = job_start(&job, nodes, NULL);
+    CHECK_RC(scr_start_restart_all(ctx, NULL, &err), SCR_OK, &err);
+    CHECK(job_read_ok(&job, ctx, 1));
+    char file[900];
+    snprintf(file, sizeof file, "%s/step.1/file0.%d", job.prefix, job.rank);
+    CHECK_RC(scr_route(ctx, file, path, &err), SCR_OK, &err);
+    CHECK(strcmp(path, file) == 0);
+    CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
+    CHECK_INT(count(&job, job.cache, "scr.dataset"), 0);
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(the_newest_of_cached_and_bypassing_checkpoints_is_offered)
+{
+    static const char *const a = "CKPT=0 INTERVAL=1 TYPE=XOR";
+    static const char *const b = "CKPT=1 INTERVAL=2 BYPASS=1";
+    struct job job;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_COPY_TYPE=FILE", a, b, NULL);
+    job_checkpoint(&job, ctx, "c1", 1);
+    job_checkpoint(&job, ctx, "c2", 2);
+    CHECK_INT(entry(&job, 1), -1); /* cached */
+    CHECK_INT(entry(&job, 2), 1);
+    CHECK(scr_cache_is_ready(ctx, 1)); /* the other one took nothing from the cache */
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, "SCR_COPY_TYPE=FILE", a, b, NULL);
+    job_check_restart(&job, ctx, "c2", 2);
+    CHECK_INT(ctx->ckpt_id, 2);
+    job_checkpoint(&job, ctx, "c3", 3);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, "SCR_COPY_TYPE=FILE", a, b, NULL);
+    job_check_restart(&job, ctx, "c3", 3);
+    job_kill(&job, ctx);
+    job_lose_node(&job, "n1");
+    job_lose_node(&job, "n2");
+    ctx = job_start(&job, nodes, "SCR_COPY_TYPE=FILE", a, b, NULL);
+    job_check_restart(&job, ctx, "c2", 2);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(an_output_descriptor_may_bypass)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_COPY_TYPE=FILE", "CKPT=0 INTERVAL=1 TYPE=XOR",
+                  "CKPT=1 INTERVAL=1000 OUTPUT=1 BYPASS=1", NULL);
+    job_checkpoint(&job, ctx, "c1", 1);
+    CHECK_RC(job_write(&job, ctx, "out", 2, SCR_IS_OUTPUT, &err), SCR_OK, &err);
+    CHECK_INT(entry(&job, 2), 1);
+    CHECK_INT(count(&job, job.cache, "scr.dataset.2"), 0);
+    CHECK_INT(count(&job, job.prefix, "step.2"), 12);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, NULL);
+    job_check_restart(&job, ctx, "c1", 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(fetch_bypass_reads_a_flushed_checkpoint_in_place)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    lose_all(&job);
+    ctx = job_start(&job, nodes, "SCR_FETCH_BYPASS=1", NULL);
+    job_check_restart(&job, ctx, "one", 1);
+    CHECK_INT(count(&job, job.cache, "scr.dataset.1"), 0);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, NULL);
+    job_check_restart(&job, ctx, "one", 1);
+    CHECK(count(&job, job.cache, "scr.dataset.1") > 0);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(what_is_damaged_in_the_prefix_is_not_offered)
+{
+    struct job job;
+    char path[900];
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
+    for (int i = 1; i <= 3; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "c%d", i);
+        job_checkpoint(&job, ctx, name, i);
+    }
+    job_kill(&job, ctx);
+    if (job.rank == 0) {
+        snprintf(path, sizeof path, "%s/step.3/file2.1", job.prefix);
+        job_flip(path, 17); /* same size, other bytes */
+        snprintf(path, sizeof path, "%s/step.2/file0.1", job.prefix);
+        CHECK(truncate(path, 5) == 0 && unlink(path) == 0);
+    }
+    ctx = job_start(&job, nodes, NULL);
+    job_check_restart(&job, ctx, "c1", 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(a_bypass_checkpoint_is_found_dropped_and_deleted_by_name)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    int have = -1;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_checkpoint(&job, ctx, "two", 2);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, bypass, NULL);
+    CHECK_RC(scr_current_all(ctx, "one", &err), SCR_OK, &err);
+    job_check_restart(&job, ctx, "one", 1);
+    CHECK_RC(scr_current_all(ctx, "two", &err), SCR_OK, &err);
+    CHECK_RC(scr_delete_all(ctx, "two", &err), SCR_OK, &err);
+    CHECK_INT(entry(&job, 2), -1);
+    CHECK_INT(count(&job, job.prefix, "step.2"), 0);
+    job_check_restart(&job, ctx, "one", 1);
+    CHECK_RC(scr_delete_all(ctx, "one", &err), SCR_OK, &err);
+    CHECK_RC(scr_have_restart_all(ctx, &have, NULL, &err), SCR_OK, &err);
+    CHECK_INT(have, 0);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+/* --- shared files --- */
+
+/* Each rank writes its quarter of <prefix>/shared.<seed>. */
+static int write_shared(struct job *job, struct scr_ctx *ctx, int seed,
+                        struct scr_err *err)
+{
+    char name[64], path[SCR_MAX_NAME], part[100];
+    snprintf(name, sizeof name, "shared.%d", seed);
+    int rc = route(job, ctx, name, path, err);
+    if (rc != SCR_OK)
+        return 0;
+    memset(part, 'a' + job->rank + seed, sizeof part);
+    MPI_File f;
+    if (MPI_File_open(job->comm, path, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL,
+                      &f) != MPI_SUCCESS)
+        return 0;
+    int ok = MPI_File_write_at_all(f, (MPI_Offset)job->rank * 100, part, 100, MPI_CHAR,
+                                   MPI_STATUS_IGNORE) == MPI_SUCCESS;
+    return MPI_File_close(&f) == MPI_SUCCESS && ok;
+}
+
+static int shared_is_right(const char *path, int seed)
+{
+    char buf[401] = "";
+    FILE *f = fopen(path, "r");
+    if (f == NULL)
+        return 0;
+    size_t n = fread(buf, 1, sizeof buf, f);
+    fclose(f);
+    for (size_t i = 0; i < n; i++)
+        if (buf[i] != (char)('a' + (int)i / 100 + seed))
+            return 0;
+    return n == 400;
+}
+
+MPI_CASE(all_ranks_write_one_file)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_env env = { .sys = &scr_sys_posix };
+    struct scr_prefix p = { 0 };
+    char path[SCR_MAX_NAME];
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
+    CHECK_RC(scr_start_output_all(ctx, "one", 3, &err), SCR_OK, &err);
+    CHECK(write_shared(&job, ctx, 1, &err));
+    CHECK(write_shared(&job, ctx, 2, &err));
+    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
+    job_kill(&job, ctx);
+    if (job.rank == 0) { /* recorded once, as the lowest rank's */
+        scr_hash *part = scr_hash_new();
+        uint64_t size = 0;
+        CHECK_RC(scr_prefix_open(&env, job.prefix, 0, &p, &err), SCR_OK, &err);
+        CHECK_RC(scr_prefix_rank2file_read(&env, &p, 1, part, &err), SCR_OK, &err);
+        const scr_hash *mine = scr_hash_getf(part, "RANK 0 FILE");
+        CHECK_INT(scr_hash_size(mine), 2);
+        const scr_hash *info = scr_hash_get(mine, "shared.1");
+        CHECK(scr_hash_get_val_u64(info, "SIZE", &size) && size == 400);
+        CHECK(scr_hash_get(info, "CRC") != NULL);
+        for (int r = 1; r < 4; r++)
+            CHECK_INT(scr_hash_size(scr_hash_getf(part, "RANK %d FILE", r)), 0);
+        scr_hash_delete(part);
+        scr_prefix_fini(&p);
+    }
+    lose_all(&job);
+    ctx = job_start(&job, nodes, bypass, NULL);
+    CHECK_RC(scr_start_restart_all(ctx, NULL, &err), SCR_OK, &err);
+    for (int seed = 1; seed <= 2; seed++) {
+        char name[64];
+        snprintf(name, sizeof name, "shared.%d", seed);
+        CHECK_RC(route(&job, ctx, name, path, &err), SCR_OK, &err);
+        CHECK(shared_is_right(path, seed));
+    }
+    CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+/* --- interrupted, misused (invariants P1, P2, P8) --- */
+
+MPI_CASE(an_interrupted_one_is_seen_not_offered_and_its_id_not_used_again)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    char path[SCR_MAX_NAME];
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    CHECK_RC(scr_start_output_all(ctx, "two", SCR_IS_CKPT, &err), SCR_OK, &err);
+    CHECK_RC(route(&job, ctx, "half", path, &err), SCR_OK, &err);
+    CHECK(write_text(path, "half"));
+    job_kill(&job, ctx);
+    CHECK_INT(entry(&job, 2), 0);
+    ctx = job_start(&job, nodes, bypass, NULL);
+    job_check_restart(&job, ctx, "one", 1);
+    job_checkpoint(&job, ctx, "three", 3);
+    CHECK_INT(entry(&job, 2), 0);
+    CHECK_INT(entry(&job, 3), 1);
+    /* The same when the application says that it failed. */
+    CHECK_RC(scr_start_output_all(ctx, "four", SCR_IS_CKPT, &err), SCR_OK, &err);
+    CHECK_RC(scr_complete_output_all(ctx, job.rank != 2, &err), SCR_E_INVALID, &err);
+    CHECK_INT(entry(&job, 4), 0);
+    job_checkpoint(&job, ctx, "five", 5);
+    CHECK_INT(entry(&job, 5), 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(one_that_writes_over_files_of_its_name_makes_the_older_incomplete)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    char path[SCR_MAX_NAME];
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
+    job_checkpoint(&job, ctx, "restart", 1);
+    /* Other paths: what is there stays what it is. */
+    CHECK_RC(scr_start_output_all(ctx, "restart", SCR_IS_CKPT, &err), SCR_OK, &err);
+    CHECK_RC(route(&job, ctx, "elsewhere", path, &err), SCR_OK, &err);
+    job_kill(&job, ctx);
+    CHECK_INT(entry(&job, 1), 1);
+    ctx = job_start(&job, nodes, bypass, NULL);
+    job_check_restart(&job, ctx, "restart", 1);
+    job_checkpoint(&job, ctx, "restart", 3);
+    /* The same paths again. */
+    CHECK_RC(scr_start_output_all(ctx, "restart", SCR_IS_CKPT, &err), SCR_OK, &err);
+    char file[64];
+    snprintf(file, sizeof file, "step.3/file0.%d", job.rank);
+    CHECK_RC(route(&job, ctx, file, path, &err), SCR_OK, &err);
+    job_kill(&job, ctx);
+    CHECK_INT(entry(&job, 3), 0);
+    ctx = job_start(&job, nodes, bypass, NULL);
+    job_check_restart(&job, ctx, "restart", 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+struct misuse {
+    const char *name, *text;
+    int code;
+};
+
+MPI_CASE(destinations_that_cannot_be_written_are_refused)
+{
+    static const struct misuse cases[] = {
+        { "../outside", "outside the prefix directory", SCR_E_OUTSIDE },
+        { ".scr/index.scr", "reserved for SCR", SCR_E_OUTSIDE },
+        { "dir", "is a directory", SCR_E_UNSAFE },
+        { "link", "is a symbolic link", SCR_E_UNSAFE },
+        { "away/file", "outside the prefix directory", SCR_E_OUTSIDE },
+        { "away/deeper/still/file", "outside the prefix directory", SCR_E_OUTSIDE },
+        { "file/below", "file", SCR_E_IO },
+    };
+    struct job job;
+    char path[SCR_MAX_NAME], full[900];
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
+    if (job.rank == 0) {
+        snprintf(full, sizeof full, "%s/dir", job.prefix);
+        mkdir(full, 0700);
+        snprintf(full, sizeof full, "%s/link", job.prefix);
+        CHECK(symlink("/etc/passwd", full) == 0);
+        snprintf(full, sizeof full, "%s/away", job.prefix);
+        CHECK(symlink(job.cache, full) == 0);
+        snprintf(full, sizeof full, "%s/file", job.prefix);
+        CHECK(write_text(full, "x"));
+    }
+    mpi_test_barrier(job.comm);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct scr_err err = SCR_ERR_INIT, late = SCR_ERR_INIT;
+        const struct misuse *c = &cases[i];
+        CHECK_RC(scr_start_output_all(ctx, NULL, SCR_IS_CKPT, &err), SCR_OK, &err);
+        if (job.rank == 1) {
+            CHECK_RC(route(&job, ctx, c->name, path, &err), c->code, &err);
+            CHECK_TEXT(&err, c->text);
+        }
+        CHECK_RC(scr_complete_output_all(ctx, 1, &late), c->code, &late);
+        CHECK_TEXT(&late, "the dataset lacks a file");
+    }
+    CHECK_INT(count(&job, job.cache, "deeper"), 0);
+    job_checkpoint(&job, ctx, "good", 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(a_file_never_written_and_one_replaced_fail_complete)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT, again = SCR_ERR_INIT;
+    char path[SCR_MAX_NAME], name[32];
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
+    snprintf(name, sizeof name, "f.%d", job.rank);
+    CHECK_RC(scr_start_output_all(ctx, "one", SCR_IS_CKPT, &err), SCR_OK, &err);
+    CHECK_RC(route(&job, ctx, name, path, &err), SCR_OK, &err);
+    if (job.rank != 3)
+        CHECK(write_text(path, "x"));
+    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_E_MISSING, &err);
+    CHECK_TEXT(&err, "f.3 was routed but never written");
+    CHECK_INT(entry(&job, 1), 0);
+    CHECK_RC(scr_start_output_all(ctx, "two", SCR_IS_CKPT, &again), SCR_OK, &again);
+    CHECK_RC(route(&job, ctx, name, path, &again), SCR_OK, &again);
+    if (job.rank == 2) {
+        unlink(path);
+        CHECK(mkdir(path, 0700) == 0);
+    } else {
+        CHECK(write_text(path, "x"));
+    }
+    CHECK_RC(scr_complete_output_all(ctx, 1, &again), SCR_E_UNSAFE, &again);
+    CHECK_INT(entry(&job, 2), 0);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+/* --- system calls that fail --- */
+
+static int same_code(const struct job *job, int rc)
+{
+    int low = 0, high = 0;
+    MPI_Allreduce(&rc, &low, 1, MPI_INT, MPI_MIN, job->comm);
+    MPI_Allreduce(&rc, &high, 1, MPI_INT, MPI_MAX, job->comm);
+    return low == high;
+}
+
+/* Call number n of a bypass checkpoint fails; 0 when there is no call n. */
+static int fail_checkpoint(struct mpi_test *t, int victim, int error, long n)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    int fired = 0, mine;
+    job_new(t, &job, 4);
+    job.sys = &test_fault_sys;
+    struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    mine = victim < 0 || victim == job.rank;
+    if (mine)
+        test_fault_arm(TEST_ANY, n, error, victim < 0 ? TEST_FOREVER : TEST_ONCE);
+    int rc = job_write(&job, ctx, "two", 2, 1, &err);
+    int hit = mine && test_fault_off();
+    MPI_Allreduce(&hit, &fired, 1, MPI_INT, MPI_MAX, job.comm);
+    CHECK(same_code(&job, rc));
+    CHECK(fired || rc == SCR_OK);
+    CHECK_INT(ctx->state, SCR_STATE_IDLE);
+    job_kill(&job, ctx);
+    job.sys = NULL;
+    int two = entry(&job, 2) == 1;
+    CHECK(two || rc != SCR_OK);
+    ctx = job_start(&job, nodes, NULL);
+    job_check_restart(&job, ctx, two ? "two" : "one", two ? 2 : 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+    return fired;
+}
+
+/* The system calls of a flush are walked over in test_core_fault; here those in between
+ * suffice. */
+#ifdef MPICH_VERSION
+enum { STRIDE = 17 };
+#else
+enum { STRIDE = 5 };
+#endif
+
+static void fail_each(struct mpi_test *t, int victim, int error)
+{
+    long n = 0;
+    while (n < 2000 && mpi_test_good(t) && fail_checkpoint(t, victim, error, n))
+        n += STRIDE;
+    CHECK(n > 10 && n < 2000);
+    if (t->comm.rank == 0)
+        printf("       %ld calls failed in turn, of %ld\n", n / STRIDE, n);
+}
+
+MPI_CASE(each_call_of_a_bypass_checkpoint_fails_once)
+{
+    fail_each(t, 0, EROFS);
+    fail_each(t, 2, ENOSPC);
+}
+
+MPI_CASE(the_job_dies_at_each_call_of_a_bypass_checkpoint)
+{
+    fail_each(t, -1, EROFS);
+}
+
+int main(int argc, char **argv)
+{
+    return mpi_test_main(
+        argc, argv,
+        MPI_CASES(
+            RUN(a_bypass_checkpoint_is_in_the_prefix_and_nowhere_else),
+            RUN(a_bypass_checkpoint_is_restarted_in_place),
+            RUN(the_newest_of_cached_and_bypassing_checkpoints_is_offered),
+            RUN(an_output_descriptor_may_bypass),
+            RUN(fetch_bypass_reads_a_flushed_checkpoint_in_place),
+            RUN(what_is_damaged_in_the_prefix_is_not_offered),
+            RUN(a_bypass_checkpoint_is_found_dropped_and_deleted_by_name),
+            RUN(all_ranks_write_one_file),
+            RUN(an_interrupted_one_is_seen_not_offered_and_its_id_not_used_again),
+            RUN(one_that_writes_over_files_of_its_name_makes_the_older_incomplete),
+            RUN(destinations_that_cannot_be_written_are_refused),
+            RUN(a_file_never_written_and_one_replaced_fail_complete),
+            RUN(each_call_of_a_bypass_checkpoint_fails_once),
+            RUN(the_job_dies_at_each_call_of_a_bypass_checkpoint)));
+}
