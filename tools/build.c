@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/dir.h"
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -12,8 +13,9 @@
 #include "scan.h"
 
 enum {
-    PART_BYTES = 1 << 20
-}; /* a part of rank2file is closed once it is about this big */
+    PART_BYTES = 1 << 20, /* a part of rank2file is closed once it is about this big */
+    DIR_MODE = 0777       /* cut by the umask */
+};
 
 static int no_memory(int id, struct scr_err *err)
 {
@@ -108,8 +110,7 @@ static int close_part(struct writer *w, int next, struct scr_err *err)
     char *suffix = scr_asprintf(".0.%d", w->first_rank);
     int rc = suffix ? write_map(w, suffix, w->part, err) : no_memory(w->id, err);
     free(suffix);
-    if (rc == SCR_OK &&
-        scr_rank2file_add_part(w->root, w->first_rank, w->first_rank) != SCR_OK)
+    if (rc == SCR_OK && scr_rank2file_add_part(w->root, w->first_rank) != SCR_OK)
         rc = no_memory(w->id, err);
     scr_hash_unset_all(w->part);
     if (rc == SCR_OK && scr_rank2file_set_part(w->part, w->ranks) != SCR_OK)
@@ -155,6 +156,19 @@ static int write_rank2file(const struct scr_env *env, const struct scr_prefix *p
     return rc;
 }
 
+int scr_build_record(const struct scr_env *env, const struct scr_prefix *p, int id,
+                     const scr_hash *dset, const scr_hash *all, int ranks,
+                     struct scr_err *err)
+{
+    char *dir = scr_prefix_dset_dir(p, id);
+    int rc = dir ? scr_dir_make(env->sys, dir, DIR_MODE, err) : no_memory(id, err);
+    free(dir);
+    if (rc != SCR_OK || (rc = write_rank2file(env, p, id, all, ranks, err)) != SCR_OK ||
+        (rc = scr_prefix_summary_write(env, p, id, dset, 1, err)) != SCR_OK)
+        return rc;
+    return enter(env, p, dset, 1, time(NULL), err);
+}
+
 /* --- a scavenged dataset --- */
 
 /* Everything is there: tell those who will look for it, the index last. Meanwhile no
@@ -171,11 +185,9 @@ static int publish(struct scr_scan *s, const struct known *known, struct scr_err
         rc = enter(s->env, s->p, s->dset, 0, time(NULL), err);
     if (rc == SCR_OK && known->complete)
         rc = scr_prefix_summary_remove(s->env, s->p, s->id, err);
-    if (rc != SCR_OK ||
-        (rc = write_rank2file(s->env, s->p, s->id, s->part, s->ranks, err)) != SCR_OK ||
-        (rc = scr_prefix_summary_write(s->env, s->p, s->id, s->dset, 1, err)) != SCR_OK)
-        return rc;
-    return enter(s->env, s->p, s->dset, 1, time(NULL), err);
+    return rc == SCR_OK
+               ? scr_build_record(s->env, s->p, s->id, s->dset, s->part, s->ranks, err)
+               : rc;
 }
 
 static int build_scavenged(const struct scr_env *env, const struct scr_prefix *p,

@@ -26,4 +26,10 @@ struct scr_build_report {
 int scr_build_dataset(const struct scr_env *env, const struct scr_prefix *p, int id,
                       struct scr_build_report *report, struct scr_err *err);
 
+/* Writes rank2file from all (RANK/<r>/FILE of every rank), then the summary, then the
+ * index entry of a dataset whose files are good and on disk. */
+int scr_build_record(const struct scr_env *env, const struct scr_prefix *p, int id,
+                     const scr_hash *dset, const scr_hash *all, int ranks,
+                     struct scr_err *err);
+
 #endif

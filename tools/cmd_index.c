@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "adopt.h"
 #include "base/io.h"
 #include "base/str.h"
 #include "build.h"
@@ -19,6 +20,11 @@ enum {
     OPT_REMOVE,
     OPT_DROP,
     OPT_DROP_AFTER,
+    OPT_ADD_DIRECTORY,
+    OPT_NAME,
+    OPT_ID,
+    OPT_RANKS,
+    OPT_OUTPUT,
     OPT_PREFIX,
     OPT_JSON
 };
@@ -32,14 +38,24 @@ static const struct scr_opt opts[] = {
     [OPT_DROP] = { "drop", 'd', "NAME", "the same" },
     [OPT_DROP_AFTER] = { "drop-after", 0, "NAME",
                          "forget what is newer than dataset NAME" },
+    [OPT_ADD_DIRECTORY] = { "add-directory", 'A', "DIR",
+                            "make a dataset of files written without SCR" },
+    [OPT_NAME] = { "name", 'n', "NAME",
+                   "with --add-directory: name of the dataset (default: DIR's)" },
+    [OPT_ID] = { "id", 'i', "ID", "with --add-directory: its id (default: the next)" },
+    [OPT_RANKS] = { "ranks", 'R', "N",
+                    "with --add-directory: there must be files of N ranks" },
+    [OPT_OUTPUT] = { "output", 'o', NULL,
+                     "with --add-directory: it is output, not a checkpoint" },
     [OPT_PREFIX] = { "prefix", 'p', "DIR",
                      "prefix directory (default: the current one)" },
     [OPT_JSON] = { "json", 0, NULL, "list as JSON" },
     { 0 },
 };
 
-static const int actions[] = { OPT_LIST,   OPT_CURRENT, OPT_ADD,        OPT_BUILD,
-                               OPT_REMOVE, OPT_DROP,    OPT_DROP_AFTER, -1 };
+static const int actions[] = { OPT_LIST,       OPT_CURRENT,       OPT_ADD,
+                               OPT_BUILD,      OPT_REMOVE,        OPT_DROP,
+                               OPT_DROP_AFTER, OPT_ADD_DIRECTORY, -1 };
 
 /* --- listing --- */
 
@@ -248,6 +264,68 @@ static int build_id(struct scr_tool *t, const char *text, struct scr_err *err)
     return add(t, id, err);
 }
 
+/* --- adding files written without SCR --- */
+
+static void tell_adopted(struct scr_tool *t, const struct scr_adopted *got)
+{
+    scr_tool_print(t,
+                   "dataset %d: \"%s\", %llu files of %d rank%s, %llu bytes, added to "
+                   "the index\n",
+                   got->id, got->name, (unsigned long long)got->files, got->ranks,
+                   got->ranks == 1 ? "" : "s", (unsigned long long)got->bytes);
+    if (got->unmatched > 0)
+        scr_log(t->env.log, SCR_LOG_WARN,
+                "%llu other file%s there match%s no pattern and %s not part of it",
+                (unsigned long long)got->unmatched, got->unmatched == 1 ? "" : "s",
+                got->unmatched == 1 ? "es" : "", got->unmatched == 1 ? "is" : "are");
+}
+
+static int add_directory(struct scr_tool *t, const struct scr_args *a,
+                         struct scr_err *err)
+{
+    int64_t id = 0, ranks = 0;
+    struct scr_progress progress;
+    struct scr_adopted got = { 0 };
+    int rc;
+    if (a->noperands == 0)
+        return scr_tool_usage(t, err,
+                              "which files? a pattern is missing, for example "
+                              "'ckpt.%%r.dat' or 'rank_%%r/*'");
+    if ((rc = scr_tool_int(t, a, OPT_ID, 1, INT32_MAX, &id, err)) != SCR_OK ||
+        (rc = scr_tool_int(t, a, OPT_RANKS, 1, INT32_MAX, &ranks, err)) != SCR_OK ||
+        (rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 1, err)) != SCR_OK)
+        return rc;
+    const struct scr_adopt what = { .dir = a->opt[OPT_ADD_DIRECTORY],
+                                    .pattern = a->operand,
+                                    .npatterns = a->noperands,
+                                    .name = a->opt[OPT_NAME],
+                                    .ranks = (int)ranks,
+                                    .id = (int)id,
+                                    .is_output = a->opt[OPT_OUTPUT] != NULL,
+                                    .progress = &progress,
+                                    .progress_out = t->log.out };
+    rc = scr_adopt_directory(&t->env, &t->prefix, &what, &got, err);
+    if (rc == SCR_OK)
+        tell_adopted(t, &got);
+    free(got.name);
+    return rc;
+}
+
+/* Options and operands that only say more about --add-directory. */
+static int check_use(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
+{
+    static const int more[] = { OPT_NAME, OPT_ID, OPT_RANKS, OPT_OUTPUT };
+    if (a->opt[OPT_ADD_DIRECTORY] != NULL)
+        return SCR_OK;
+    if (a->noperands > 0)
+        return scr_tool_usage(t, err, "unexpected argument \"%s\"", a->operand[0]);
+    for (size_t i = 0; i < sizeof more / sizeof more[0]; i++)
+        if (a->opt[more[i]] != NULL)
+            return scr_tool_usage(t, err, "option --%s goes with --add-directory",
+                                  opts[more[i]].name);
+    return SCR_OK;
+}
+
 /* --- the command --- */
 
 /* A change is refused where no job has ever written: the directory is probably a
@@ -278,7 +356,11 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 {
     int rc;
     if ((rc = scr_tool_exclusive(t, a, err, actions)) != SCR_OK ||
-        (rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err)) != SCR_OK)
+        (rc = check_use(t, a, err)) != SCR_OK)
+        return rc;
+    if (a->opt[OPT_ADD_DIRECTORY] != NULL)
+        return add_directory(t, a, err);
+    if ((rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err)) != SCR_OK)
         return rc;
     for (size_t i = 0; i < sizeof handlers / sizeof handlers[0]; i++) {
         const char *value = a->opt[handlers[i].opt];
@@ -297,7 +379,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 
 const struct scr_cmd scr_cmd_index = {
     .name = "index",
-    .usage = "[OPTION]...",
+    .usage = "[OPTION]... [PATTERN]...",
     .about =
         "Lists the datasets in a prefix directory, newest first: id, whether a "
         "restart\n"
@@ -307,6 +389,12 @@ const struct scr_cmd scr_cmd_index = {
     .notes =
         "--add and --build check size and CRC32 of every file. After a scavenge they\n"
         "rebuild missing files from redundancy data and write the summary first. A\n"
-        "dataset that cannot be made whole is listed as not valid.",
+        "dataset that cannot be made whole is listed as not valid.\n"
+        "\n"
+        "--add-directory takes the files below DIR that match a PATTERN, a path below\n"
+        "DIR: %r in it is the rank that wrote the file, * any characters but /, ** "
+        "any\n"
+        "characters. A pattern without %r gives files to rank 0.",
+    .max_operands = -1,
     .run = run,
 };

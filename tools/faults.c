@@ -8,18 +8,24 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "red/member.h"
+#include "red/redfile.h"
 
 void scr_faults_add(struct scr_faults *f, const char *fmt, ...)
 {
     struct scr_str s = SCR_STR_INIT;
-    if (f->n++ > 0)
+    if (f->n++ > 0 && f->tell == NULL)
         return;
     va_list ap;
     va_start(ap, fmt);
     scr_str_vprintf(&s, fmt, ap);
     va_end(ap);
-    f->first = scr_str_take(&s);
+    char *text = scr_str_take(&s);
+    if (f->tell != NULL && text != NULL)
+        f->tell(f->arg, text);
+    if (f->first == NULL)
+        f->first = text;
+    else
+        free(text);
 }
 
 void scr_faults_add_err(struct scr_faults *f, const struct scr_err *why)
@@ -46,16 +52,17 @@ static void add_of_rank(struct scr_faults *f, int rank, struct scr_err *why)
     scr_faults_add_err(f, why);
 }
 
-/* The file itself; meta holds what is recorded of it. */
-static void check_file(const struct scr_env *env, const char *path,
-                       const scr_hash *meta, int with_crc, int rank,
-                       struct scr_faults *f)
+void scr_faults_check_file(const struct scr_env *env, const char *path,
+                           const scr_hash *meta, int with_crc, int rank,
+                           struct scr_faults *f)
 {
     struct scr_err why = SCR_ERR_INIT;
     struct stat st;
     uint64_t size = 0, read_size;
     uint32_t crc, recorded;
     int has_size = scr_hash_get_val_u64(meta, "SIZE", &size); /* older writers: no */
+    int has_crc = scr_hash_get_val_crc(meta, "CRC", &recorded);
+    f->unsummed += !has_crc;
     if (scr_file_stat(env->sys, path, &st, &why) != SCR_OK)
         add_of_rank(f, rank, &why);
     else if (!S_ISREG(st.st_mode))
@@ -63,9 +70,10 @@ static void check_file(const struct scr_env *env, const char *path,
     else if (has_size && (uint64_t)st.st_size != size)
         scr_faults_add(f, "rank %d: %s has %lld bytes, %llu are recorded", rank, path,
                        (long long)st.st_size, (unsigned long long)size);
-    else if (!with_crc || !scr_hash_get_val_crc(meta, "CRC", &recorded))
+    else if (!with_crc || f->sizes_only || !has_crc)
         return;
-    else if (scr_file_crc32(env, path, 0, &read_size, &crc, &why) != SCR_OK)
+    else if (scr_file_crc32_told(env, path, 0, &read_size, &crc, scr_progress_add,
+                                 f->progress, &why) != SCR_OK)
         add_of_rank(f, rank, &why);
     else if (crc != recorded)
         scr_faults_add(f, "rank %d: %s has the CRC32 0x%08x, 0x%08x is recorded", rank,
@@ -80,7 +88,7 @@ static void check_rank(const struct scr_env *env, const char *prefix,
         struct scr_err why = SCR_ERR_INIT;
         char *path = scr_path_join(prefix, scr_hash_elem_key(e));
         if (path != NULL) {
-            check_file(env, path, scr_hash_elem_hash(e), with_crc, rank, f);
+            scr_faults_check_file(env, path, scr_hash_elem_hash(e), with_crc, rank, f);
         } else {
             scr_fail(&why, SCR_E_NOMEM, 0, "out of memory");
             add_of_rank(f, rank, &why);
@@ -134,4 +142,45 @@ void scr_faults_check(const struct scr_env *env, const char *prefix,
         scr_faults_add(f, "%llu files are listed, %llu are recorded",
                        (unsigned long long)*files, (unsigned long long)recorded);
     }
+}
+
+/* --- redundancy files --- */
+
+static int check_parity(const struct scr_env *env, const char *path,
+                        struct scr_faults *f, int *rank, struct scr_err *err)
+{
+    struct scr_redinfo info;
+    uint64_t header_bytes, size;
+    uint32_t crc = 0, recorded = 0;
+    scr_hash *h = scr_hash_new();
+    int rc = scr_redfile_read(env, path, h, &header_bytes, err);
+    if (rc == SCR_OK && (rc = scr_redinfo_get(h, &info, err)) == SCR_OK) {
+        *rank = info.world_ranks[info.member];
+        scr_redinfo_fini(&info);
+    }
+    int has_crc =
+        scr_hash_get_val_crc(scr_hash_get(h, "CURRENT"), "CHUNKCRC", &recorded);
+    scr_hash_delete(h);
+    if (rc != SCR_OK || !has_crc || f->sizes_only)
+        return rc;
+    rc = scr_file_crc32_told(env, path, header_bytes, &size, &crc, scr_progress_add,
+                             f->progress, err);
+    if (rc == SCR_OK && crc != recorded)
+        rc = scr_fail(err, SCR_E_CORRUPT, 0,
+                      "%s has parity of the CRC32 0x%08x, 0x%08x is recorded", path,
+                      (unsigned)crc, (unsigned)recorded);
+    return rc;
+}
+
+void scr_faults_check_redfile(const struct scr_env *env, const char *path,
+                              struct scr_faults *f)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rank = -1;
+    if (check_parity(env, path, f, &rank, &why) == SCR_OK)
+        return;
+    if (rank >= 0)
+        add_of_rank(f, rank, &why);
+    else
+        scr_faults_add_err(f, &why);
 }

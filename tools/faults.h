@@ -6,16 +6,23 @@
 
 #include "base/env.h"
 #include "base/hash.h"
+#include "progress.h"
 #include <stddef.h>
 
 struct scr_faults {
     char *first; /* malloc'd; NULL: none (or out of memory, see n) */
     size_t n;
-    size_t unknown; /* of the n those that tell nothing about the files: I/O errors */
+    size_t unknown;  /* of the n those that tell nothing about the files: I/O errors */
+    size_t unsummed; /* files without a recorded CRC32: only their size was compared */
+    int sizes_only;  /* set before a check: no file is read */
+    struct scr_progress *progress; /* told of the bytes read; NULL: nobody */
+    void (*tell)(void *arg,
+                 const char *text); /* called with every fault; may be NULL */
+    void *arg;
 };
 #define SCR_FAULTS_INIT                                                                \
     {                                                                                  \
-        0, 0, 0                                                                        \
+        0, 0, 0, 0, 0, 0, 0, 0                                                         \
     }
 
 void scr_faults_add(struct scr_faults *f, const char *fmt, ...)
@@ -35,5 +42,13 @@ void scr_faults_fini(struct scr_faults *f);
 void scr_faults_check(const struct scr_env *env, const char *prefix,
                       const scr_hash *dset, const scr_hash *part, const char *trusted,
                       struct scr_faults *f, uint64_t *files);
+
+/* Checks one file of a rank against what meta records (SIZE, CRC). */
+void scr_faults_check_file(const struct scr_env *env, const char *path,
+                           const scr_hash *meta, int with_crc, int rank,
+                           struct scr_faults *f);
+/* Checks the redundancy file of a rank: its header, and the CRC32 of its parity. */
+void scr_faults_check_redfile(const struct scr_env *env, const char *path,
+                              struct scr_faults *f);
 
 #endif

@@ -270,15 +270,22 @@ static int enter_member(struct scr_scan *s, const char *path, enum mended mended
     return SCR_OK;
 }
 
+/* Redundancy files of a set by member, NULL for those that are not there; malloc'd. */
+static const char **found_files(const struct scr_scan_set *set)
+{
+    const char **red = scr_calloc((size_t)set->n, sizeof *red);
+    for (int i = 0; red != NULL && i < set->n; i++)
+        red[i] = set->found[i] ? set->red[i] : NULL;
+    return red;
+}
+
 /* Rebuilds the set; rebuilt[i] gets the SCR_HAVE_* bits of what was. */
 static int mend_set(const struct scr_scan *s, const struct scr_scan_set *set,
                     int *rebuilt, struct scr_err *err)
 {
-    const char **red = scr_calloc((size_t)set->n, sizeof *red);
+    const char **red = found_files(set);
     if (red == NULL)
         return no_memory(s, err);
-    for (int i = 0; i < set->n; i++)
-        red[i] = set->found[i] ? set->red[i] : NULL;
     int rc = scr_rebuild_scavenged(s->env, set->n, red, s->p->path,
                                    (const char *const *)set->red, rebuilt, err);
     free(red);
@@ -380,4 +387,54 @@ int scr_scan_rebuild(struct scr_scan *s, struct scr_faults *f, struct scr_err *e
     for (size_t i = 0; i < s->nmaps && rc == SCR_OK; i++)
         rc = take_map(s, s->map_rank[i], f, err);
     return rc;
+}
+
+/* --- looking only --- */
+
+/* World size by the first header that can be read; 0: none can. */
+static int world_size(const struct scr_scan *s, const struct scr_scan_set *set)
+{
+    int ranks = 0;
+    for (int i = 0; i < set->n && ranks == 0; i++) {
+        struct scr_redinfo info;
+        uint64_t bytes;
+        scr_hash *h = scr_hash_new();
+        if (set->found[i] &&
+            scr_redfile_read(s->env, set->red[i], h, &bytes, NULL) == SCR_OK &&
+            scr_redinfo_get(h, &info, NULL) == SCR_OK) {
+            ranks = info.dset_id == s->id ? info.world_size : 0;
+            scr_redinfo_fini(&info);
+        }
+        scr_hash_delete(h);
+    }
+    return ranks;
+}
+
+static int can_rebuild_set(const struct scr_scan *s, const struct scr_scan_set *set,
+                           int with_crc)
+{
+    const struct scr_env quiet = { .sys = s->env->sys };
+    const char **red = found_files(set);
+    const char **dirs = scr_calloc((size_t)set->n, sizeof *dirs);
+    int rc = red && dirs ? SCR_OK : SCR_E_NOMEM;
+    for (int i = 0; i < set->n && rc == SCR_OK; i++)
+        dirs[i] = s->p->path;
+    if (rc == SCR_OK)
+        rc = scr_rebuild_check(&quiet, SCR_LAYOUT_PREFIX, set->n, red, dirs, with_crc,
+                               NULL, NULL);
+    free(red);
+    free(dirs);
+    return rc == SCR_OK;
+}
+
+int scr_scan_can_rebuild(const struct scr_scan *s, int with_crc)
+{
+    int ranks = 0, covered = 0;
+    for (size_t i = 0; i < s->nsets; i++) {
+        if (!can_rebuild_set(s, &s->set[i], with_crc))
+            return 0;
+        ranks = ranks == 0 ? world_size(s, &s->set[i]) : ranks;
+        covered += s->set[i].n;
+    }
+    return ranks > 0 && covered == ranks;
 }

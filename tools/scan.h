@@ -42,6 +42,9 @@ int scr_scan_open(struct scr_scan *s, const struct scr_env *env,
 /* Rebuilds what is missing in every set, syncs what was rebuilt, then fills part, dset
  * and ranks. Sets beyond repair and ranks short of files go to f. */
 int scr_scan_rebuild(struct scr_scan *s, struct scr_faults *f, struct scr_err *err);
+/* Whether scr_scan_rebuild could make every rank whole from the redundancy files that
+ * are there: 1 or 0. Changes nothing. with_crc 0: goes by sizes. */
+int scr_scan_can_rebuild(const struct scr_scan *s, int with_crc);
 void scr_scan_fini(struct scr_scan *s);
 
 #endif

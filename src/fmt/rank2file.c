@@ -28,17 +28,15 @@ static char *part_name(int level, int writer)
     return scr_asprintf(".%d.%d", level - 1, writer);
 }
 
-int scr_rank2file_add_part(scr_hash *h, int writer, int first_rank)
+int scr_rank2file_add_part(scr_hash *h, int writer)
 {
     int level = 0;
-    if (writer < 0 || first_rank < 0 || !scr_hash_get_val_int(h, "LEVEL", &level) ||
-        level < 1)
+    if (writer < 0 || !scr_hash_get_val_int(h, "LEVEL", &level) || level < 1)
         return SCR_E_ARG;
     char *name = part_name(level, writer);
     scr_hash *part = scr_hash_set_kv_int(h, "RANK", writer);
     scr_hash_set_val(part, "FILE", name);
     scr_hash_set_val_i64(part, "OFFSET", 0);
-    scr_hash_set_val_i64(part, "FIRST", first_rank);
     free(name);
     return part != NULL && scr_hash_ok(part) ? SCR_OK : SCR_E_NOMEM;
 }

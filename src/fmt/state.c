@@ -164,12 +164,17 @@ static int flag_of(const scr_hash *h, const char *key)
     return scr_hash_get(h, key) != NULL && v != 0;
 }
 
+int scr_flush_has(const scr_hash *h, int id, const char *flag)
+{
+    return flag_of(scr_hash_get_kv_int(h, "DATASET", id), flag);
+}
+
 int scr_flush_latest(const scr_hash *h)
 {
     int latest = -1;
     for (SCR_HASH_EACH(e, scr_hash_get(h, "DATASET"))) {
         int id = scr_hash_elem_key_int(e);
-        if (id > latest && flag_of(scr_hash_elem_hash(e), "CKPT") &&
+        if (id > latest && scr_flush_has(h, id, "CKPT") &&
             (scr_flush_get_location(h, id) & SCR_LOC_CACHE) != 0)
             latest = id;
     }

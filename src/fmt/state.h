@@ -36,6 +36,8 @@ int scr_flush_set_location(scr_hash *h, int id, int loc, int on);
 int scr_flush_get_location(const scr_hash *h, int id); /* bits; 0 if unknown */
 int scr_flush_remove(scr_hash *h, int id);             /* 1 if it was there */
 int scr_flush_need(const scr_hash *h, int id); /* 1: in cache and not on the PFS */
+/* 1 if the dataset has that flag, "CKPT" or "OUTPUT". */
+int scr_flush_has(const scr_hash *h, int id, const char *flag);
 int scr_flush_latest(const scr_hash *h); /* newest checkpoint in cache; -1: none */
 
 /* --- nodes.scr --- */
@@ -53,13 +55,13 @@ int scr_summary_set(scr_hash *h, const scr_hash *dset, int complete);
 int scr_summary_get(scr_hash *h, int *complete, scr_hash **dset, scr_hash **rank2file,
                     struct scr_err *err);
 
-/* --- rank2file: root {LEVEL=1, RANKS, RANK/<w>/{FILE=".0.<w>", OFFSET, FIRST}}; part
+/* --- rank2file: root {LEVEL=1, RANKS, RANK/<w>/{FILE=".0.<w>", OFFSET}}; part
  * {LEVEL=0, RANKS, RANK/<r>/{FILE/<path>/{SIZE, CRC}}}. The name of a part is the
  * root's name + FILE; w is the world rank that wrote it. A root with LEVEL=0 is itself
- * a part. OFFSET: byte of the part file its hash starts at, always 0. FIRST (ours):
- * first world rank in the part. --- */
+ * a part. OFFSET: byte of the part file its hash starts at, always 0. This is
+ * byte for byte what the existing SCR 3.x writes. --- */
 int scr_rank2file_set_root(scr_hash *h, int level, int ranks);
-int scr_rank2file_add_part(scr_hash *h, int writer, int first_rank);
+int scr_rank2file_add_part(scr_hash *h, int writer);
 int scr_rank2file_set_part(scr_hash *h, int ranks);
 /* SCR_E_OUTSIDE for a path that is not below the prefix. Keys of meta_extra (may be
  * NULL) are copied. */

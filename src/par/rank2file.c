@@ -79,7 +79,7 @@ static int write_root(const struct scr_env *env, const struct scr_comm *world,
     for (SCR_HASH_EACH(e, writers)) {
         int writer = scr_hash_elem_key_int(e);
         if (rc == SCR_OK)
-            rc = scr_rank2file_add_part(root, writer, writer);
+            rc = scr_rank2file_add_part(root, writer);
     }
     rc = rc == SCR_OK ? write_file(env, p, id, "", root, err) : no_memory(id, err);
     scr_hash_delete(root);

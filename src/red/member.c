@@ -519,7 +519,8 @@ int scr_member_close(struct scr_member *m, struct scr_err *err)
 /* --- whole files --- */
 
 static int crc_of(const struct scr_env *env, int fd, const char *path, uint64_t off,
-                  uint64_t size, uint32_t *crc, struct scr_err *err)
+                  uint64_t size, uint32_t *crc, scr_told told, void *arg,
+                  struct scr_err *err)
 {
     size_t cap = size < SLICE ? (size_t)size : SLICE;
     char *buf = malloc(cap > 0 ? cap : 1);
@@ -536,6 +537,8 @@ static int crc_of(const struct scr_env *env, int fd, const char *path, uint64_t 
             rc = scr_pread_all(env->sys, fd, buf, n, (off_t)(off + at), path, err);
         if (rc == SCR_OK)
             *crc = scr_crc32(*crc, view != NULL ? view : buf, n);
+        if (rc == SCR_OK && told != NULL)
+            told(arg, n);
     }
     scr_map_close(env->sys, NULL, &map);
     free(buf);
@@ -544,6 +547,13 @@ static int crc_of(const struct scr_env *env, int fd, const char *path, uint64_t 
 
 int scr_file_crc32(const struct scr_env *env, const char *path, uint64_t off,
                    uint64_t *size, uint32_t *crc, struct scr_err *err)
+{
+    return scr_file_crc32_told(env, path, off, size, crc, NULL, NULL, err);
+}
+
+int scr_file_crc32_told(const struct scr_env *env, const char *path, uint64_t off,
+                        uint64_t *size, uint32_t *crc, scr_told told, void *arg,
+                        struct scr_err *err)
 {
     struct stat st;
     int rc = scr_file_stat(env->sys, path, &st, err);
@@ -559,7 +569,7 @@ int scr_file_crc32(const struct scr_env *env, const char *path, uint64_t off,
     if (rc != SCR_OK)
         return rc;
     *size = (uint64_t)st.st_size - off;
-    rc = crc_of(env, fd, path, off, *size, crc, err);
+    rc = crc_of(env, fd, path, off, *size, crc, told, arg, err);
     int closed = scr_close(env->sys, &fd, path, err);
     return rc != SCR_OK ? rc : closed;
 }

@@ -73,5 +73,10 @@ int scr_member_close(struct scr_member *m, struct scr_err *err);
  * read. Symbolic links are not followed. */
 int scr_file_crc32(const struct scr_env *env, const char *path, uint64_t off,
                    uint64_t *size, uint32_t *crc, struct scr_err *err);
+/* The same; told (may be NULL) is called with the bytes of each slice: for progress. */
+typedef void (*scr_told)(void *arg, size_t n);
+int scr_file_crc32_told(const struct scr_env *env, const char *path, uint64_t off,
+                        uint64_t *size, uint32_t *crc, scr_told told, void *arg,
+                        struct scr_err *err);
 
 #endif

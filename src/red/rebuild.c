@@ -32,6 +32,7 @@ struct part {
 struct rebuild {
     const struct scr_env *env;
     enum scr_layout layout;
+    enum { MEND, LOOK, GLANCE } what; /* LOOK: nothing is written; GLANCE: nor read */
     int n;
     const char *const *redfiles;
     const char *const *dirs;
@@ -195,7 +196,7 @@ static int check_bytes(const struct rebuild *r, const char *path, uint64_t off,
     if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size != off + size)
         return scr_fail(err, SCR_E_MISSING, 0, "%s: not a file of %llu bytes", path,
                         (unsigned long long)(off + size));
-    if (crc == NULL)
+    if (crc == NULL || r->what == GLANCE)
         return SCR_OK;
     rc = scr_file_crc32(r->env, path, off, &got, &is, err);
     if (rc == SCR_OK && (got != size || is != *crc))
@@ -286,9 +287,9 @@ static int check_tolerance(struct rebuild *r, int *lost, struct scr_err *err)
     *lost = 0;
     for (int i = 0; i < r->n; i++) {
         struct part *p = &r->part[i];
-        p->redout = r->redout[i] != NULL ? r->redout[i] : r->redfiles[i];
+        p->redout = r->redout && r->redout[i] ? r->redout[i] : r->redfiles[i];
         *lost |= p->have != SCR_HAVE_ALL;
-        if (!(p->have & SCR_HAVE_PARITY) && p->redout == NULL)
+        if (!(p->have & SCR_HAVE_PARITY) && p->redout == NULL && r->what == MEND)
             return scr_fail(err, SCR_E_ARG, 0,
                             "rank %d: no path for its redundancy file",
                             r->info.world_ranks[i]);
@@ -544,7 +545,7 @@ static int rebuild_set(struct rebuild *r, struct scr_err *err)
     if ((rc = load_headers(r, err)) != SCR_OK ||
         (rc = make_geometry(r, err)) != SCR_OK ||
         (rc = check_parts(r, err)) != SCR_OK ||
-        (rc = check_tolerance(r, &lost, err)) != SCR_OK || !lost)
+        (rc = check_tolerance(r, &lost, err)) != SCR_OK || !lost || r->what != MEND)
         return rc;
     rc = compute(r, err);
     if (rc == SCR_OK)
@@ -615,4 +616,21 @@ int scr_rebuild_scavenged(const struct scr_env *env, int n, const char *const *r
                          .dirs = dirs,
                          .redout = redout };
     return run(&r, rebuilt, err);
+}
+
+int scr_rebuild_check(const struct scr_env *env, enum scr_layout layout, int n,
+                      const char *const *redfiles, const char *const *dirs,
+                      int with_crc, int *lost, struct scr_err *err)
+{
+    static const char nowhere[] = "/dev/null"; /* no file lies below it */
+    const char *reached[SCR_EC_MAX];
+    for (int i = 0; i < n && i < SCR_EC_MAX; i++)
+        reached[i] = dirs[i] != NULL ? dirs[i] : nowhere;
+    struct rebuild r = { .env = env,
+                         .layout = layout,
+                         .what = with_crc ? LOOK : GLANCE,
+                         .n = n,
+                         .redfiles = redfiles,
+                         .dirs = reached };
+    return run(&r, lost, err);
 }

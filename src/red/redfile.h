@@ -100,9 +100,19 @@ int scr_rebuild_serial(const struct scr_env *env, int n, const char *const *redf
                        const char *const *dirs, const char *const *redout, int *rebuilt,
                        struct scr_err *err);
 
-/* The same for a scavenged dataset: every application file, of surviving and of lost
- * members, lies at its destination PATH/NAME below prefix (scr_meta_dest; directories
- * are made with scr_dir_make) instead of at dirs[i]/FILE. */
+/* What a rebuild would do, without doing it: lost[i] (may be NULL) gets the SCR_HAVE_*
+ * bits that would be rebuilt for member i. dirs[i]: as below for the layout; a member
+ * with NULL is one whose files are out of reach: lost. with_crc 0: files are only
+ * looked at for their sizes. SCR_E_LOST as above. Files that count as lost are named in
+ * the log. */
+int scr_rebuild_check(const struct scr_env *env, enum scr_layout layout, int n,
+                      const char *const *redfiles, const char *const *dirs,
+                      int with_crc, int *lost, struct scr_err *err);
+
+/* The same as scr_rebuild_serial for a scavenged dataset: every application file, of
+ * surviving and of lost members, lies at its destination PATH/NAME below prefix
+ * (scr_meta_dest; directories are made with scr_dir_make) instead of at dirs[i]/FILE.
+ */
 int scr_rebuild_scavenged(const struct scr_env *env, int n, const char *const *redfiles,
                           const char *prefix, const char *const *redout, int *rebuilt,
                           struct scr_err *err);

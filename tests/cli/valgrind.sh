@@ -40,3 +40,27 @@ printf 'SCR_FLUSH=abc\nnonsense\n' >bad.conf
 clean 1 scr_param --check bad.conf
 head -c 100 .scr/index.scr >torn.scr
 clean 2 scr_print_hash_file torn.scr
+cp "$SCR_TEST_SOURCE/tests/golden/flush/good-two.scr" .scr/flush.scr
+clean 0 scr_flush_file --latest
+clean 0 scr_flush_file --list-ckpt
+clean 2 scr_flush_file
+cp "$SCR_TEST_SOURCE/tests/golden/nodes/good-4.scr" .scr/nodes.scr
+clean 0 scr_nodes_file
+mkdir node adopted
+export SCR_CNTL_BASE="$tmp/node" SCR_CACHE_BASE="$tmp/node" SCR_USER_NAME=tester SCR_JOB_ID=7
+cli_cache "$tmp/node" tester 7 9 XOR 4 4
+clean 0 scr_why --crc
+clean 0 scr_why --json
+clean 0 scr_have_restart
+clean 0 scr_inspect
+clean 0 scr_verify
+clean 0 scr_verify --cache
+printf X >ckpt.7/rank_1.dat
+printf X >node/vnode.n2/tester/scr.7/scr.dataset.9/rank.2/rank_2.dat
+clean 0 scr_why
+clean 0 scr_verify --repair
+clean 0 scr_verify --cache --repair
+clean 2 scr_verify nobody
+for r in 0 1 2; do echo $r >adopted/f.$r; done
+clean 0 scr_index --add-directory adopted 'f.%r'
+clean 2 scr_index --add-directory adopted 'g.%r'

@@ -417,8 +417,8 @@ def rank2files():
         "LEVEL": 1,
         "RANKS": 4,
         "RANK": {
-            "0": {"FILE": ".0.0", "OFFSET": 0, "FIRST": 0},
-            "2": {"FILE": ".0.2", "OFFSET": 0, "FIRST": 2},
+            "0": {"FILE": ".0.0", "OFFSET": 0},
+            "2": {"FILE": ".0.2", "OFFSET": 0},
         },
     }
     part = {
@@ -430,6 +430,8 @@ def rank2files():
         },
     }
     write("rank2file/good-root.scr", root)
+    more = {w: {**part, "FIRST": w} for w, part in root["RANK"].items()}
+    write("rank2file/good-root-more-keys.scr", {**root, "RANK": more})
     write("rank2file/good-root-level-2.scr", {**root, "LEVEL": 2, "RANK": {"0": {"FILE": ".1.0", "OFFSET": 0}}})
     write("rank2file/good-part.scr", part)
     plain = {"LEVEL": 0, "RANKS": 2, "RANK": {"0": {"FILE": ["a/b"]}, "1": {}}}
@@ -495,6 +497,8 @@ def small_files():
 
     flush = {"DATASET": {"17": cached(17, ["CACHE"]), "18": cached(18, ["CACHE", "PFS"])}}
     write("flush/good-two.scr", flush)
+    outputs = {"%d" % i: {**without(cached(i, ["CACHE"]), "CKPT"), "OUTPUT": 1} for i in (15, 16)}
+    write("flush/good-outputs.scr", {"DATASET": {**flush["DATASET"], **outputs}})
     write("flush/bad-corrupt-cut.scr", hash_file(flush)[:60])
 
     cache, prefix = "/tmp/user1/scr.1001186/scr.dataset.1/rank.0", "/p/user1/simulation123"
@@ -676,7 +680,7 @@ def examples():
         "0": {"FILE": {"ckpt.6/a": {"SIZE": 5, "CRC": "0x3610a686"}}},
         "1": {"FILE": {"ckpt.6/b": {"SIZE": 5, "CRC": "0x3610a686"}}},
     }
-    write("rank2file/good-manual.scr", {"LEVEL": 1, "RANKS": 2, "RANK": {"0": {"FILE": ".0.0", "OFFSET": 0, "FIRST": 0}}})
+    write("rank2file/good-manual.scr", {"LEVEL": 1, "RANKS": 2, "RANK": {"0": {"FILE": ".0.0", "OFFSET": 0}}})
     write("rank2file/good-manual-part.scr", {"LEVEL": 0, "RANKS": 2, "RANK": ranks})
     write(
         "flush/good-manual.scr",
@@ -695,8 +699,56 @@ def examples():
     )
 
 
+# --- a prefix directory as the existing SCR 3.x leaves it ---
+
+
+def job_byte(rank, file, seed, i):
+    """Contents of the files of tests/mpi/helper_job.c."""
+    x = i * 2654435761 + rank * 131 + file * 17 + seed * 7919
+    return (x >> 13 ^ x) & 255
+
+
+def job_file(rank, file, seed):
+    """Name and contents: test_core_scr3.c says how long they are."""
+    name = "file0.%d" % rank if file == 0 else "rank.%d/state" % rank
+    size = 100 + 10 * rank + file
+    return "step.%d/%s" % (seed, name), bytes(job_byte(rank, file, seed, i) for i in range(size))
+
+
+def scr3_prefix():
+    """Two checkpoints of four ranks; neither size nor checksum of a file is recorded."""
+    top = "prefix/scr3"
+    datasets = {}
+    for number, writers in ((1, [0]), (3, [0, 2])):
+        files = {r: dict(job_file(r, f, number) for f in range(2)) for r in range(4)}
+        for contents in files.values():
+            for name, data in contents.items():
+                write("%s/%s" % (top, name), data)
+        size = sum(len(data) for contents in files.values() for data in contents.values())
+        d = dataset(number, "ckpt.%d" % number, SIZE=size, FILES=8)
+        where = "%s/.scr/scr.dataset.%d" % (top, number)
+        datasets[str(number)] = {"DSET": d, "COMPLETE": 1, "FLUSHED": T1 if number == 1 else T2}
+        write(where + "/summary.scr", {"VERSION": 6, "COMPLETE": 1, "DSET": d})
+        root = {w: {"FILE": ".0.%d" % w, "OFFSET": 0} for w in writers}
+        write(where + "/rank2file", {"LEVEL": 1, "RANKS": 4, "RANK": root})
+        for w, end in zip(writers, writers[1:] + [4]):
+            ranks = {r: {"FILE": list(files[r])} for r in range(w, end)}
+            part = {"LEVEL": 0, "RANKS": 4, "RANK": ranks}
+            # hash files without a checksum are read as well
+            data = enclosed(packed(part), flags=FLAG_CRC if w == 0 else 0)
+            write("%s/rank2file.0.%d" % (where, w), data)
+    index = {
+        "VERSION": 2,
+        "DSET": {**datasets, "4": {"DSET": dataset(4), "COMPLETE": 0}},
+        "NAME": {"ckpt.%d" % i: {"DSET": i} for i in (1, 3, 4)},
+        "CURRENT": "ckpt.3",
+    }
+    write(top + "/.scr/index.scr", index)
+
+
 hash_files()
 examples()
+scr3_prefix()
 filemaps()
 indexes()
 summaries()

@@ -203,6 +203,11 @@ void job_go_back(struct job *job)
     copy_all(job, 1);
 }
 
+void job_set_prefix(struct job *job, const char *from)
+{
+    copy_tree(job, from, job->prefix);
+}
+
 static void note_file(scr_hash *files, const char *path, const char *below)
 {
     const struct scr_env env = { .sys = &scr_sys_posix };

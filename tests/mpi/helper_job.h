@@ -55,6 +55,9 @@ void job_lose_node(struct job *job, const char *vnodes);
 void job_save(struct job *job);
 void job_go_back(struct job *job);
 
+/* Makes the prefix directory a copy of `from`. */
+void job_set_prefix(struct job *job, const char *from);
+
 /* The files of dataset id in cache, on whatever node: {<path below the dataset's
  * directory>: {<crc32>}} on rank 0, NULL elsewhere. */
 scr_hash *job_cached(const struct job *job, int id);

@@ -166,11 +166,10 @@ static void rank2file_parts(void **state)
     uint32_t crc = 0x28eeb9e;
     scr_hash *root = scr_hash_new(), *part = scr_hash_new(), *extra = scr_hash_new();
     scr_hash_set_val(extra, "MODE", "33152");
-    assert_int_equal(scr_rank2file_add_part(root, 0, 0),
-                     SCR_E_ARG); /* before set_root */
+    assert_int_equal(scr_rank2file_add_part(root, 0), SCR_E_ARG); /* before set_root */
     assert_int_equal(scr_rank2file_set_root(root, 1, 4), SCR_OK);
-    assert_int_equal(scr_rank2file_add_part(root, 0, 0), SCR_OK);
-    assert_int_equal(scr_rank2file_add_part(root, 2, 2), SCR_OK);
+    assert_int_equal(scr_rank2file_add_part(root, 0), SCR_OK);
+    assert_int_equal(scr_rank2file_add_part(root, 2), SCR_OK);
     assert_string_equal(scr_hash_get_val(scr_hash_getf(root, "RANK 2"), "FILE"),
                         ".0.2");
     assert_string_equal(scr_hash_get_val(scr_hash_getf(root, "RANK 2"), "OFFSET"), "0");

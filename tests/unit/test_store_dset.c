@@ -157,8 +157,8 @@ static void put_two_parts(void)
 {
     scr_hash *root = scr_hash_new(), *a = new_part(4, 0, 2), *b = new_part(4, 2, 4);
     assert_int_equal(scr_rank2file_set_root(root, 1, 4), SCR_OK);
-    assert_int_equal(scr_rank2file_add_part(root, 0, 0), SCR_OK);
-    assert_int_equal(scr_rank2file_add_part(root, 2, 2), SCR_OK);
+    assert_int_equal(scr_rank2file_add_part(root, 0), SCR_OK);
+    assert_int_equal(scr_rank2file_add_part(root, 2), SCR_OK);
     put_hash(9, "rank2file", root);
     put_hash(9, "rank2file.0.0", a);
     put_hash(9, "rank2file.0.2", b);
@@ -218,7 +218,7 @@ static int read_hostile(struct test_store *t, const char *file)
 {
     scr_hash *root = scr_hash_new(), *part = scr_hash_new();
     scr_rank2file_set_root(root, 1, 1);
-    scr_rank2file_add_part(root, 0, 0);
+    scr_rank2file_add_part(root, 0);
     scr_hash_set_val(scr_hash_get_kv_int(root, "RANK", 0), "FILE", file);
     put_hash(4, "rank2file", root);
     int rc = read_map(t, 4, part);
@@ -245,7 +245,7 @@ static void a_part_that_is_a_root_again_does_not_loop(void **state)
     scr_hash *root = scr_hash_new(), *part = scr_hash_new();
     test_store_open(&t);
     scr_rank2file_set_root(root, 1, 1);
-    scr_rank2file_add_part(root, 0, 0);
+    scr_rank2file_add_part(root, 0);
     put_hash(4, "rank2file", root);
     put_hash(4, "rank2file.0.0", root);
     assert_int_equal(read_map(&t, 4, part), SCR_E_CORRUPT);

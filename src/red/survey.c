@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the caches that this process can reach hold. */
+#include "red/survey.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "base/str.h"
+#include "ec/ec.h"
+#include "red/redfile.h"
+#include "store/cntl.h"
+
+/* --- the filemaps --- */
+
+static int read_cntl(struct scr_survey *s, const char *dir, struct scr_err *err)
+{
+    struct scr_cntl c;
+    int rc = scr_cntl_open(s->env, dir, 0, &c, err);
+    if (rc != SCR_OK)
+        return rc;
+    rc = scr_cntl_read_node(s->env, &c, s->map, err);
+    scr_cntl_close(s->env, &c);
+    return rc;
+}
+
+int scr_survey_open(struct scr_survey *s, const struct scr_env *env,
+                    const char *const *cntl, size_t n, struct scr_err *err)
+{
+    *s = (struct scr_survey){ .env = env, .map = scr_filemap_new() };
+    int rc = s->map ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        rc = read_cntl(s, cntl[i], err);
+    return rc;
+}
+
+void scr_survey_fini(struct scr_survey *s)
+{
+    scr_filemap_delete(s->map);
+    s->map = NULL;
+}
+
+int scr_survey_ids(const struct scr_survey *s, int **ids, int *n)
+{
+    return scr_filemap_list_datasets(s->map, n, ids);
+}
+
+/* --- a dataset and its sets --- */
+
+static int no_memory(int id, struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "dataset %d in cache: out of memory", id);
+}
+
+static void set_fini(struct scr_survey_set *set)
+{
+    for (int i = 0; i < set->n; i++) {
+        free(set->red ? set->red[i] : NULL);
+        free(set->dir ? set->dir[i] : NULL);
+    }
+    free(set->red);
+    free(set->dir);
+    free(set->rank);
+}
+
+void scr_survey_dataset_fini(struct scr_survey_dataset *d)
+{
+    for (size_t i = 0; i < d->nsets; i++)
+        set_fini(&d->set[i]);
+    free(d->set);
+    *d = (struct scr_survey_dataset){ 0 };
+}
+
+/* What one rank's descriptor says of its set. */
+struct desc {
+    int n, id, member, ranks;
+    enum scr_scheme scheme;
+    const scr_hash *world; /* {<member>: {<world rank>}} */
+};
+
+static int read_desc(const scr_hash *h, int rank, struct desc *out)
+{
+    const scr_hash *group = scr_hash_get(h, "GROUP");
+    const char *type = scr_hash_get_val(h, "TYPE");
+    int is = -1;
+    if (type == NULL || !scr_scheme_parse(type, &out->scheme) ||
+        !scr_hash_get_val_int(h, "RANKS", &out->ranks) ||
+        !scr_hash_get_val_int(h, "SET_ID", &out->id) ||
+        !scr_hash_get_val_int(h, "MEMBER", &out->member) ||
+        !scr_hash_get_val_int(group, "RANKS", &out->n))
+        return 0;
+    out->world = scr_hash_get(group, "RANK");
+    if (out->n < 1 || out->n > SCR_EC_MAX || out->member < 0 || out->member >= out->n ||
+        rank >= out->ranks)
+        return 0;
+    char key[16];
+    snprintf(key, sizeof key, "%d", out->member);
+    return scr_hash_get_val_int(out->world, key, &is) && is == rank;
+}
+
+static int set_init(struct scr_survey_set *set, const struct desc *desc, int id,
+                    struct scr_err *err)
+{
+    size_t n = (size_t)desc->n;
+    *set =
+        (struct scr_survey_set){ .n = desc->n, .id = desc->id, .scheme = desc->scheme };
+    set->rank = scr_calloc(n, sizeof *set->rank);
+    set->red = scr_calloc(n, sizeof *set->red);
+    set->dir = scr_calloc(n, sizeof *set->dir);
+    if (set->rank == NULL || set->red == NULL || set->dir == NULL)
+        return no_memory(id, err);
+    for (int i = 0; i < desc->n; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "%d", i);
+        if (!scr_hash_get_val_int(desc->world, key, &set->rank[i]) ||
+            set->rank[i] < 0 || set->rank[i] >= desc->ranks)
+            return scr_fail(err, SCR_E_CORRUPT, 0,
+                            "dataset %d in cache: its redundancy set %d names no rank "
+                            "for member %d",
+                            id, desc->id, i + 1);
+    }
+    return SCR_OK;
+}
+
+/* The set of a descriptor, made if it is new; NULL with err filled. */
+static struct scr_survey_set *find_set(struct scr_survey_dataset *d,
+                                       const struct desc *desc, struct scr_err *err)
+{
+    for (size_t i = 0; i < d->nsets; i++)
+        if (d->set[i].id == desc->id && d->set[i].n == desc->n)
+            return &d->set[i];
+    struct scr_survey_set *grown =
+        scr_reallocarray(d->set, d->nsets + 1, sizeof *d->set);
+    if (grown == NULL) {
+        no_memory(d->id, err);
+        return NULL;
+    }
+    d->set = grown;
+    struct scr_survey_set *set = &d->set[d->nsets++];
+    return set_init(set, desc, d->id, err) == SCR_OK ? set : NULL;
+}
+
+/* The redundancy file a rank names, <dataset>/.scr/<name>; NULL: none. */
+static const char *redfile_of(const struct scr_survey *s, int id, int rank)
+{
+    for (scr_hash_elem *e = scr_filemap_first_file(s->map, id, rank); e != NULL;
+         e = scr_hash_elem_next(e)) {
+        enum scr_scheme scheme;
+        const char *type = NULL, *path = scr_hash_elem_key(e);
+        const scr_meta *meta = scr_filemap_get_meta(s->map, id, rank, path);
+        int member, n, set;
+        if (scr_meta_get_filetype(meta, &type) == SCR_OK &&
+            scr_scheme_parse(type, &scheme) &&
+            scr_redfile_parse(scr_path_base(path), &scheme, &member, &n, &set))
+            return path;
+    }
+    return NULL;
+}
+
+/* <dataset>/rank.<r> from <dataset>/.scr/<redundancy file>; malloc'd. */
+static char *rank_dir(const char *redfile, int rank)
+{
+    char *scr = scr_path_dir(redfile), *dset = scr ? scr_path_dir(scr) : NULL;
+    char *dir = dset ? scr_asprintf("%s/rank.%d", dset, rank) : NULL;
+    free(scr);
+    free(dset);
+    return dir;
+}
+
+/* Enters a rank whose part of the dataset was completed. */
+static int take_rank(const struct scr_survey *s, struct scr_survey_dataset *d, int rank,
+                     const scr_hash *h, struct scr_err *err)
+{
+    struct desc desc;
+    const char *red = redfile_of(s, d->id, rank);
+    if (!read_desc(h, rank, &desc) || (d->ranks != 0 && d->ranks != desc.ranks))
+        return scr_fail(err, SCR_E_CORRUPT, 0,
+                        "dataset %d in cache: what rank %d remembers of its redundancy "
+                        "set contradicts itself or others",
+                        d->id, rank);
+    d->ranks = desc.ranks;
+    struct scr_survey_set *set = find_set(d, &desc, err);
+    if (set == NULL)
+        return err ? err->code : SCR_E_FAILURE;
+    if (red == NULL || set->red[desc.member] != NULL)
+        return SCR_OK; /* named, but nothing of it is: as if it were elsewhere */
+    set->red[desc.member] = scr_strdup(red);
+    set->dir[desc.member] = rank_dir(red, rank);
+    return set->red[desc.member] && set->dir[desc.member] ? SCR_OK
+                                                          : no_memory(d->id, err);
+}
+
+static int take_ranks(const struct scr_survey *s, struct scr_survey_dataset *d,
+                      const int *rank, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (int i = 0; i < d->here && rc == SCR_OK; i++) {
+        const scr_hash *dset = scr_filemap_get_dataset(s->map, d->id, rank[i]);
+        const scr_hash *desc = scr_filemap_get_desc(s->map, d->id, rank[i]);
+        if (d->d.id == 0 && dset != NULL &&
+            scr_dataset_get(dset, &d->d, NULL) != SCR_OK)
+            d->d.id = 0;
+        /* One without was asked to write, and has not come to the end. */
+        if (scr_hash_get(desc, "GROUP") != NULL)
+            rc = take_rank(s, d, rank[i], desc, err);
+    }
+    return rc;
+}
+
+int scr_survey_dataset(const struct scr_survey *s, int id, struct scr_survey_dataset *d,
+                       struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int *ranks = NULL;
+    *d = (struct scr_survey_dataset){ .id = id };
+    int rc = scr_filemap_list_ranks_by_dataset(s->map, id, &d->here, &ranks);
+    if (rc != SCR_OK)
+        no_memory(id, &why);
+    else if (d->here == 0)
+        rc = scr_fail(&why, SCR_E_NOENT, 0, "no dataset %d in cache", id);
+    else
+        rc = take_ranks(s, d, ranks, &why);
+    free(ranks);
+    if (rc == SCR_OK)
+        return SCR_OK;
+    scr_survey_dataset_fini(d);
+    return scr_fail(err, rc, 0, "%s", why.text);
+}
+
+/* --- judging --- */
+
+static int members_here(const struct scr_survey_set *set)
+{
+    int here = 0;
+    for (int i = 0; i < set->n; i++)
+        here += set->red[i] != NULL;
+    return here;
+}
+
+/* What can be said of a set: WHOLE, MENDABLE, PARTIAL or LOST. */
+static int judge_set(const struct scr_survey *s, const struct scr_survey_set *set,
+                     int with_crc, enum scr_survey_state *state, struct scr_err *reason)
+{
+    const struct scr_env quiet = { .sys = s->env->sys };
+    struct scr_err why = SCR_ERR_INIT;
+    int lost[SCR_EC_MAX] = { 0 }, nlost = 0, here = members_here(set);
+    int rc = scr_rebuild_check(&quiet, SCR_LAYOUT_CACHE, set->n,
+                               (const char *const *)set->red,
+                               (const char *const *)set->dir, with_crc, lost, &why);
+    if (rc == SCR_E_NOMEM)
+        return scr_fail(reason, rc, 0, "%s", why.text);
+    for (int i = 0; i < set->n; i++)
+        nlost += lost[i] != 0;
+    *state = rc == SCR_OK ? (nlost > 0 ? SCR_SURVEY_MENDABLE : SCR_SURVEY_WHOLE)
+             : here < set->n && rc == SCR_E_LOST ? SCR_SURVEY_PARTIAL
+                                                 : SCR_SURVEY_LOST;
+    if (*state == SCR_SURVEY_PARTIAL)
+        scr_fail(reason, SCR_E_LOST, 0, "%d of the %d members of set %d are here", here,
+                 set->n, set->id);
+    else if (*state == SCR_SURVEY_LOST)
+        scr_fail(reason, rc, 0, "%s", why.text);
+    else if (*state == SCR_SURVEY_MENDABLE)
+        scr_fail(reason, SCR_E_MISSING, 0,
+                 "%d of the %d members of set %d can be rebuilt by %s", nlost, set->n,
+                 set->id, scr_scheme_name(set->scheme));
+    return SCR_OK;
+}
+
+int scr_survey_judge(const struct scr_survey *s, const struct scr_survey_dataset *d,
+                     int with_crc, enum scr_survey_state *state, struct scr_err *reason)
+{
+    struct scr_err of_set[2] = { SCR_ERR_INIT, SCR_ERR_INIT };
+    int covered = 0, rc = SCR_OK;
+    *state = d->ranks == 0 ? SCR_SURVEY_OPEN : SCR_SURVEY_WHOLE;
+    if (d->ranks == 0)
+        scr_fail(reason, SCR_E_MISSING, 0, "it was not completed");
+    for (size_t i = 0; i < d->nsets && rc == SCR_OK; i++) {
+        enum scr_survey_state one = SCR_SURVEY_WHOLE;
+        scr_err_clear(&of_set[1]);
+        rc = judge_set(s, &d->set[i], with_crc, &one, &of_set[1]);
+        covered += d->set[i].n;
+        if (rc == SCR_OK && one > *state) {
+            *state = one;
+            of_set[0] = of_set[1];
+        }
+    }
+    if (rc == SCR_OK && covered < d->ranks && *state < SCR_SURVEY_PARTIAL) {
+        *state = SCR_SURVEY_PARTIAL;
+        scr_err_clear(&of_set[0]);
+        scr_fail(&of_set[0], SCR_E_LOST, 0, "%d of %d ranks are here", d->here,
+                 d->ranks);
+    }
+    if (rc != SCR_OK)
+        return scr_fail(reason, rc, 0, "%s", of_set[1].text);
+    if (of_set[0].code != SCR_OK)
+        scr_fail(reason, of_set[0].code, 0, "%s", of_set[0].text);
+    return SCR_OK;
+}
+
+/* --- mending --- */
+
+int scr_survey_mend(const struct scr_survey *s, const struct scr_survey_set *set,
+                    int *ranks, struct scr_err *err)
+{
+    int rebuilt[SCR_EC_MAX] = { 0 };
+    *ranks = 0;
+    if (members_here(set) < set->n)
+        return scr_fail(err, SCR_E_UNSUPPORTED, 0,
+                        "redundancy set %d: %d of its %d members are here, a restart "
+                        "can rebuild it on all nodes",
+                        set->id, members_here(set), set->n);
+    int rc = scr_rebuild_serial(s->env, set->n, (const char *const *)set->red,
+                                (const char *const *)set->dir,
+                                (const char *const *)set->red, rebuilt, err);
+    for (int i = 0; i < set->n; i++)
+        *ranks += rebuilt[i] != 0;
+    return rc;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the caches that this process can reach hold: for the commands. A node's control
+ * directory names its files; of virtual nodes there are several on one host, of real
+ * ones usually one. Nothing is changed but by scr_survey_mend.
+ *
+ *     struct scr_survey s;
+ *     if (scr_survey_open(&s, env, cntl_dirs, n, err) == SCR_OK)
+ *         for each id of scr_survey_ids(&s, …)
+ *             if (scr_survey_dataset(&s, id, &d, err) == SCR_OK) …
+ *                 scr_survey_dataset_fini(&d);
+ *     scr_survey_fini(&s);                                       // in any case */
+#ifndef SCR_RED_SURVEY_H
+#define SCR_RED_SURVEY_H
+
+#include "cfg/desc.h"
+#include "fmt/dataset.h"
+#include "fmt/filemap.h"
+
+struct scr_survey {
+    const struct scr_env *env;
+    scr_filemap *map; /* of all control directories, merged */
+};
+
+/* A control directory that is not there, or not ours, is an error; what cannot be read
+ * in one is skipped with a warning. */
+int scr_survey_open(struct scr_survey *s, const struct scr_env *env,
+                    const char *const *cntl, size_t n, struct scr_err *err);
+void scr_survey_fini(struct scr_survey *s);
+/* Ids of datasets of which something is named, ascending, malloc'd. SCR_OK or
+ * SCR_E_NOMEM. */
+int scr_survey_ids(const struct scr_survey *s, int **ids, int *n);
+
+/* A redundancy set, as its members that are here remember it. */
+struct scr_survey_set {
+    int n, id; /* members; smallest world rank */
+    enum scr_scheme scheme;
+    int *rank;  /* world ranks */
+    char **red; /* redundancy file of a member; NULL: its rank is not named here */
+    char **dir; /* directory of its files; likewise */
+};
+
+struct scr_survey_dataset {
+    int id;
+    struct scr_dataset d; /* d.id 0: nothing describes it; borrowed from the map */
+    int ranks;            /* world size, 0: the dataset was not completed */
+    int here;             /* ranks that are named here */
+    struct scr_survey_set *set;
+    size_t nsets;
+};
+
+/* SCR_E_NOENT: nothing is named of it. SCR_E_CORRUPT: what is named contradicts
+ * itself. */
+int scr_survey_dataset(const struct scr_survey *s, int id, struct scr_survey_dataset *d,
+                       struct scr_err *err);
+void scr_survey_dataset_fini(struct scr_survey_dataset *d);
+
+/* How a dataset is, as far as can be seen from here. */
+enum scr_survey_state {
+    SCR_SURVEY_WHOLE,    /* every file of every rank is here and right */
+    SCR_SURVEY_MENDABLE, /* what is lost or elsewhere can be rebuilt from what is here
+                          */
+    SCR_SURVEY_PARTIAL,  /* ranks on other nodes decide */
+    SCR_SURVEY_OPEN,     /* it was not completed: still being written, or died in it */
+    SCR_SURVEY_LOST      /* more is lost than its redundancy can rebuild */
+};
+/* with_crc 0: sizes only. reason (an empty SCR_ERR_INIT): a line about the first set
+ * that is not whole. SCR_OK, or SCR_E_NOMEM. */
+int scr_survey_judge(const struct scr_survey *s, const struct scr_survey_dataset *d,
+                     int with_crc, enum scr_survey_state *state,
+                     struct scr_err *reason);
+
+/* Rebuilds what is lost or damaged of a set, in place, if all members are named here
+ * (else SCR_E_UNSUPPORTED). *ranks: members of which something was rebuilt. SCR_E_LOST:
+ * beyond its redundancy, nothing was changed. */
+int scr_survey_mend(const struct scr_survey *s, const struct scr_survey_set *set,
+                    int *ranks, struct scr_err *err);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Makes a dataset in the caches of virtual nodes, one rank a node:
+ *
+ *     cli_cache BASE USER JOBID ID SCHEME RANKS SET_SIZE
+ *
+ * Rank r is on node n<r>: BASE/vnode.n<r>/USER/scr.JOBID is its control and its cache
+ * directory. It wrote rank_<r>.dat of 1000*(r+1)+id bytes, for <prefix>/ckpt.<id>. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "fmt/dataset.h"
+#include "fmt/filemap.h"
+#include "red/redfile.h"
+#include "red/serial.h"
+#include "store/cache.h"
+#include "store/cntl.h"
+
+enum { MAX = 64 };
+
+static const struct scr_env env = { .sys = &scr_sys_posix };
+static int id, ranks, set_size;
+static enum scr_scheme scheme;
+static scr_hash *dset;
+static scr_meta *metas[MAX];
+static char *cntl[MAX], *dir[MAX], *red[MAX];
+
+static void check(int ok, const char *what)
+{
+    if (ok)
+        return;
+    fprintf(stderr, "cli_cache: %s\n", what);
+    exit(1);
+}
+
+static void done(int rc, const struct scr_err *err)
+{
+    check(rc == SCR_OK, err->text);
+}
+
+static void make_rank(int r, const char *base, const char *user, const char *jobid)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    char *node = scr_asprintf("n%d", r), *name = scr_asprintf("rank_%d.dat", r);
+    const struct scr_place place = { user, jobid, node };
+    size_t n = 1000 * (size_t)(r + 1) + (size_t)id;
+    unsigned char *bytes = scr_calloc(n, 1);
+    for (size_t i = 0; i < n; i++)
+        bytes[i] = (unsigned char)(i * 31 + (size_t)r * 7 + (size_t)id);
+    done(scr_place_make(&env, &place, base, 1, &err), &err);
+    cntl[r] = scr_place_dir(&place, base, 1);
+    done(scr_cache_make(&env, cntl[r], id, r, &err), &err);
+    dir[r] = scr_cache_rank_dir(cntl[r], id, r);
+    char *path = scr_path_join(dir[r], name), *where = scr_asprintf("ckpt.%d", id);
+    done(scr_file_replace(env.sys, path, bytes, n, 0600, SCR_VOLATILE, &err), &err);
+    metas[r] = scr_meta_new();
+    scr_meta_set(metas[r], name, "FULL", n, id, r, ranks, 1);
+    scr_meta_set_origpath(metas[r], where);
+    scr_meta_set_origname(metas[r], name);
+    free(node), free(name), free(bytes), free(path), free(where);
+}
+
+/* As the library describes it in the filemap. */
+static scr_hash *describe(int first, int n, int member)
+{
+    scr_hash *h = scr_hash_new();
+    scr_hash_set_val(h, "TYPE", scr_scheme_name(scheme));
+    scr_hash_set_val_i64(h, "FAILURES", 1);
+    scr_hash_set_val_i64(h, "SET_ID", first);
+    scr_hash_set_val_i64(h, "RANKS", ranks);
+    scr_hash *group = scr_hash_set(h, "GROUP", NULL);
+    scr_hash_set_val_i64(group, "RANKS", n);
+    for (int i = 0; i < n; i++)
+        scr_hash_setf(group, NULL, "RANK %d %d", i, first + i);
+    scr_hash_set_val_i64(h, "MEMBER", member);
+    return h;
+}
+
+static void make_filemap(int r, const scr_hash *desc)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_cntl c;
+    uint64_t bytes;
+    scr_hash *header = scr_hash_new();
+    scr_filemap *map = scr_filemap_new();
+    scr_meta *of_red = scr_meta_new();
+    char *path = scr_asprintf("%s/rank_%d.dat", dir[r], r);
+    done(scr_redfile_read(&env, red[r], header, &bytes, &err), &err);
+    scr_filemap_set_meta(map, id, r, path, scr_hash_getf(header, "CURRENT FILE %d", 0));
+    scr_meta_set_filetype(of_red, scr_scheme_name(scheme));
+    scr_filemap_set_meta(map, id, r, red[r], of_red);
+    scr_filemap_set_expected_files(map, id, r, 1);
+    scr_filemap_set_dataset(map, id, r, dset);
+    scr_filemap_set_desc(map, id, r, desc);
+    done(scr_cntl_open(&env, cntl[r], 0, &c, &err), &err);
+    done(scr_cntl_read_node(&env, &c, map, &err), &err);
+    done(scr_cntl_write(&env, &c, map, &err), &err);
+    done(scr_cntl_write_master(&env, &c, 1, &err), &err);
+    scr_cntl_close(&env, &c);
+    scr_hash_delete(header), scr_meta_delete(of_red), scr_filemap_delete(map);
+    free(path);
+}
+
+static void make_set(int first, int n)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_serial_part parts[MAX] = { 0 };
+    int world[MAX] = { 0 };
+    for (int i = 0; i < n; i++) {
+        char *name = scr_redfile_name(scheme, i, n, first);
+        world[i] = first + i;
+        red[first + i] = scr_cache_red_path(cntl[first + i], id, name);
+        parts[i] = (struct scr_serial_part){ 1, &metas[first + i], dir[first + i],
+                                             red[first + i] };
+        free(name);
+    }
+    const struct scr_serial_set set = { .scheme = scheme,
+                                        .k = 1,
+                                        .dset_id = id,
+                                        .world_size = ranks,
+                                        .n = n,
+                                        .world_ranks = world,
+                                        .dset = dset };
+    done(scr_protect_serial(&env, &set, parts, &err), &err);
+    for (int i = 0; i < n; i++) {
+        scr_hash *desc = describe(first, n, i);
+        make_filemap(first + i, desc);
+        scr_hash_delete(desc);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    check(argc == 8 && scr_parse_int(argv[4], &id) &&
+              scr_scheme_parse(argv[5], &scheme) && scr_parse_int(argv[6], &ranks) &&
+              scr_parse_int(argv[7], &set_size) && ranks <= MAX && set_size >= 1,
+          "usage: cli_cache BASE USER JOBID ID SCHEME RANKS SET_SIZE");
+    char *name = scr_asprintf("ckpt.%d", id);
+    const struct scr_dataset d = { .id = id,
+                                   .name = name,
+                                   .files = (uint64_t)ranks,
+                                   .ckpt = id,
+                                   .complete = 1,
+                                   .is_ckpt = 1 };
+    dset = scr_hash_new();
+    check(scr_dataset_set(dset, &d) == SCR_OK, "dataset");
+    for (int r = 0; r < ranks; r++)
+        make_rank(r, argv[1], argv[2], argv[3]);
+    for (int r = 0; r < ranks; r += set_size)
+        make_set(r, ranks - r < set_size ? ranks - r : set_size);
+    for (int r = 0; r < ranks; r++) {
+        scr_meta_delete(metas[r]);
+        free(cntl[r]), free(dir[r]), free(red[r]);
+    }
+    scr_hash_delete(dset);
+    free(name);
+    return 0;
+}

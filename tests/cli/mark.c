@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Marks a dataset of the index as one that a restart could not read:
+ *
+ *     cli_mark PREFIX ID */
+#include <stdio.h>
+#include <time.h>
+
+#include "base/str.h"
+#include "store/prefix.h"
+
+static int edit(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+{
+    (void)err;
+    *changed = 1;
+    scr_index_mark_failed(index, *(const int *)arg, time(NULL));
+    return SCR_OK;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct scr_env env = { .sys = &scr_sys_posix };
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_prefix p = { 0 };
+    int id;
+    if (argc != 3 || !scr_parse_int(argv[2], &id)) {
+        fprintf(stderr, "usage: cli_mark PREFIX ID\n");
+        return 1;
+    }
+    int rc = scr_prefix_open(&env, argv[1], 0, &p, &err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_index_update(&env, &p, edit, &id, &err);
+    scr_prefix_fini(&p);
+    if (rc != SCR_OK)
+        fprintf(stderr, "cli_mark: %s\n", err.text);
+    return rc != SCR_OK;
+}

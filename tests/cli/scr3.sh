@@ -1,0 +1,32 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck disable=SC2154 # out, err and tmp are set by lib.sh
+# A prefix directory of the existing SCR 3.x, as the commands see it.
+. "${0%/*}/lib.sh"
+cp -r "$SCR_TEST_SOURCE/tests/golden/prefix/scr3/." . || exit 99
+chmod -R u+w .
+
+run scr_index --list
+is 0 "   DSET VALID FLUSHED             NAME
+      4 NO                        ckpt.4
+*     3 YES   2011-02-28T12:37:14 ckpt.3
+      1 YES   2011-02-28T12:36:50 ckpt.1"
+run scr why --no-cache
+has 0 "a restart takes dataset 3 (ckpt.3) from the prefix directory"
+run scr_have_restart --no-cache
+is 0 ckpt.3
+run scr verify
+has 0 "verified 2 datasets, 16 files, 1.80 KiB: no problems; 16 files have no recorded CRC32"
+run scr_index --add 3
+is 0 "dataset 3: 8 files checked, added to the index"
+rm step.3/file0.1
+run scr why --no-cache
+has 0 "a restart takes dataset 1 (ckpt.1) from the prefix directory"
+run scr verify
+has 1 "dataset 3 (ckpt.3): rank 1: stat $tmp/step.3/file0.1: no such file or directory"
+run scr_index --current ckpt.1
+is 0 ""
+run scr_index --drop-after ckpt.1
+is 0 ""
+run scr_index
+has 0 "*     1 YES "

@@ -1,0 +1,176 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck disable=SC2154 # out, err and tmp are set by lib.sh
+# scr why, scr_have_restart and scr_inspect: what a restart would take, and why not the others.
+. "${0%/*}/lib.sh"
+base=$tmp/node
+mkdir "$base" prefix
+cd prefix || exit 99
+export SCR_CNTL_BASE="$base" SCR_CACHE_BASE="$base" SCR_USER_NAME=tester SCR_JOB_ID=7
+
+# whole ID…: complete datasets of 3 ranks
+whole() {
+    for id in "$@"; do
+        cli_scavenge "$PWD" "$id" XOR 3 3
+        scr_index --build "$id" >/dev/null || exit 99
+    done
+}
+
+# bare ID: without what could rebuild it
+bare() {
+    rm -f .scr/scr.dataset."$1"/*.xor .scr/scr.dataset."$1"/*.scrfilemap
+}
+
+# one WHERE ID STATE [TEXT]: a line of the explanation
+one() {
+    grep -E "^(->|  ) *$2 $1 +$3 " "$out" >.line || fail "expected: dataset $2 in $1 $3"
+    [ $# -lt 4 ] || grep -qF -- "$4" .line || fail "expected of dataset $2: $4"
+}
+
+# nothing at all
+run scr why
+has 1 "a restart finds nothing"
+check "asking makes nothing" ! -e .scr
+run scr_have_restart
+is 1 ""
+run scr_inspect
+has 1 "DSET WHERE"
+run scr why --json
+is 1 "[]"
+run scr_have_restart --json
+has 1 '"found": false'
+
+whole 1
+common scr_why
+common scr_have_restart
+common scr_inspect
+
+# --- one of each kind in one directory ---
+whole 2 3 4 5 6 7 8 9 10 18
+cli_mark "$PWD" 10                          # failed
+rm ckpt.9/rank_1.dat; bare 9                # a file is gone
+printf X | dd of=ckpt.8/rank_0.dat bs=1 seek=5 conv=notrunc 2>/dev/null; bare 8
+printf 'no hash file' >.scr/scr.dataset.7/summary.scr; bare 7
+printf 'no hash file' >.scr/scr.dataset.6/rank2file.0.0; bare 6
+rm .scr/scr.dataset.5/rank2file; bare 5
+scr_index --drop ckpt.4
+rm ckpt.3/rank_2.dat; bare 3
+scr_index --add 3 >/dev/null 2>&1           # incomplete
+cp "$SCR_TEST_SOURCE"/tests/golden/summary/bad-version-7.scr .scr/scr.dataset.18/summary.scr
+cli_scavenge "$PWD" 17 XOR 4 4              # of four ranks
+scr_index --build 17 >/dev/null
+scr_index --current ckpt.1
+
+run scr why --crc
+has 0 "a restart takes dataset 1 (ckpt.1) from the prefix directory"
+one prefix 18 version "newer than this reader"
+one prefix 17 complete "newer than the one a restart starts from, dataset 1"
+one prefix 10 failed "a restart could not read it at 20"
+one prefix 9 corrupt "ckpt.9/rank_1.dat: no such file"
+one prefix 8 corrupt "ckpt.8/rank_0.dat has the CRC32"
+one prefix 7 corrupt "scr.dataset.7/summary.scr"
+one prefix 6 corrupt "scr.dataset.6/rank2file.0.0"
+one prefix 5 corrupt "rank2file"
+one prefix 4 dropped "not in the index; it can be rebuilt: scr_index --prefix $PWD --add 4"
+one prefix 3 incomplete "the index says that it is incomplete"
+one prefix 2 complete "newer than the one a restart starts from"
+one prefix 1 complete "current, complete"
+[ "$(grep -c -- '^->' "$out")" -eq 1 ] || fail "one dataset is taken"
+
+# sizes alone do not show a flipped byte
+run scr why
+one prefix 8 complete
+
+# the order: current, then what is older; without a current one the newest
+scr_index --current ckpt.9
+run scr why --crc
+has 0 "a restart takes dataset 2 (ckpt.2)"
+one prefix 17 complete "newer than"
+run scr_have_restart --crc
+is 0 ckpt.2
+cli_mark "$PWD" 9 # and CURRENT goes
+run scr why --crc
+has 0 "a restart takes dataset 17 (ckpt.17)"
+one prefix 2 complete "older than dataset 17"
+
+# of a run with another number of ranks
+run scr why --crc --ranks 3
+one prefix 17 ranks "written by 4 ranks, the run has 3"
+run scr why --crc --ranks 4
+has 0 "a restart takes dataset 17 (ckpt.17)"
+one prefix 2 ranks "written by 3 ranks, the run has 4"
+
+# SCR_CURRENT is the first to be tried, SCR_FETCH=0 keeps from all
+SCR_CURRENT=ckpt.2 run scr_have_restart --crc
+is 0 ckpt.2
+SCR_FETCH=0 run scr why
+has 1 "SCR_FETCH=0"
+
+# JSON
+run scr why --crc --json
+has 0 '"state": "version"'
+has 0 '"taken": true'
+run scr_have_restart --crc --json
+has 0 '"name": "ckpt.17"'
+
+# the list without the choice
+run scr_inspect --crc
+has 0 "     8 prefix corrupt    ckpt.8: rank 0"
+has 0 "     2 prefix complete   ckpt.2"
+
+# --- caches: of virtual nodes, by configuration and by directory ---
+cli_cache "$base" tester 7 20 XOR 4 4
+run scr why
+has 0 "a restart takes dataset 20 (ckpt.20) from cache"
+one cache 20 complete "in cache"
+run scr why --cntl "$base/vnode.n0/tester/scr.7"
+one cache 20 partial "1 of the 4 members of set 0 are here"
+run scr why --no-cache
+! grep -q "cache" "$out" || fail "nothing of a cache expected"
+rm -rf "$base/vnode.n2"
+run scr why
+one cache 20 mendable "1 of the 4 members of set 0 can be rebuilt by XOR"
+run scr_inspect
+has 0 "    20 cache  mendable   ckpt.20: 1 of the 4"
+run scr_have_restart
+is 0 ckpt.20
+rm -rf "$base/vnode.n3"
+run scr why
+one cache 20 partial "2 of the 4 members"
+
+# a damaged byte in cache, and something newer that was lost
+cli_cache "$base" tester 7 20 XOR 4 4
+printf X | dd of="$base/vnode.n1/tester/scr.7/scr.dataset.20/rank.1/rank_1.dat" bs=1 seek=9 \
+    conv=notrunc 2>/dev/null
+run scr why
+one cache 20 complete
+run scr why --crc
+one cache 20 mendable
+cli_cache "$base" tester 7 21 SINGLE 4 1
+rm "$base/vnode.n1/tester/scr.7/scr.dataset.21/rank.1/rank_1.dat"
+run scr why
+one cache 21 corrupt "lost or damaged on ranks 1"
+has 0 "a restart takes dataset 20 (ckpt.20) from cache"
+whole 21
+run scr why
+has 0 "a restart takes dataset 21 (ckpt.21) from the prefix directory"
+run scr why --ranks 8
+has 1 "a restart finds nothing"
+one cache 20 ranks "written by 4 ranks, the run has 8"
+
+# --- wrong use ---
+run scr why --ranks none
+fails 2 "option --ranks"
+run scr why --cntl /no/such/dir
+fails 2 "/no/such/dir: no such file or directory"
+run scr why --cntl "$tmp" --no-cache
+fails 2 "options --cntl and --no-cache exclude each other"
+run scr why --prefix /no/such/dir
+fails 2 "/no/such/dir: no such file or directory"
+run scr why here
+fails 2 'unexpected argument "here"'
+
+# an index of the future is the reason for everything
+cp "$SCR_TEST_SOURCE"/tests/golden/index/bad-version-*.scr .scr/index.scr
+run scr why
+fails 2 "newer than this reader"

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What scr why, scr_have_restart and scr_inspect share. */
+#include "candidates.h"
+
+#include <jansson.h>
+
+#include "reach.h"
+
+static int judge(struct scr_tool *t, const struct scr_args *a,
+                 const struct scr_reach *reach, struct scr_judgement *j,
+                 struct scr_err *err)
+{
+    int64_t ranks = 0;
+    struct scr_params prm;
+    int rc = scr_tool_int(t, a, SCR_CAND_RANKS, 1, INT32_MAX, &ranks, err);
+    if (rc != SCR_OK || (rc = scr_cfg_params(t->cfg, &prm, err)) != SCR_OK)
+        return rc;
+    const struct scr_judge q = { .env = &t->env,
+                                 .prefix = &t->prefix,
+                                 .cntl = (const char *const *)reach->cntl,
+                                 .ncntl = reach->n,
+                                 .ranks = (int)ranks,
+                                 .with_crc = a->opt[SCR_CAND_CRC] != NULL,
+                                 .fetch = prm.fetch,
+                                 .current = prm.current };
+    return scr_judge(&q, j, err);
+}
+
+int scr_candidates(struct scr_tool *t, const struct scr_args *a,
+                   struct scr_judgement *j, struct scr_err *err)
+{
+    struct scr_reach reach = { 0 };
+    const char *prefix = a->opt[SCR_CAND_PREFIX], *cntl = a->opt[SCR_CAND_CNTL];
+    const int rows[] = { SCR_CAND_CNTL, SCR_CAND_NO_CACHE, -1 };
+    *j = (struct scr_judgement){ 0 };
+    int rc = scr_tool_exclusive(t, a, err, rows);
+    if (rc == SCR_OK)
+        rc = scr_tool_prefix(t, prefix, 0, err);
+    if (rc == SCR_OK)
+        rc = scr_tool_cfg_quiet(t, t->prefix.path, err);
+    if (rc == SCR_OK && a->opt[SCR_CAND_NO_CACHE] == NULL)
+        rc = scr_tool_reach(t, t->prefix.path, cntl, &reach, err);
+    if (rc == SCR_OK)
+        rc = judge(t, a, &reach, j, err);
+    scr_reach_fini(&reach);
+    return rc;
+}
+
+json_t *scr_candidates_json(const struct scr_judgement *j)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < j->n; i++) {
+        const struct scr_candidate *c = &j->c[i];
+        json_array_append_new(
+            array, json_pack("{s:i, s:s?, s:s, s:s, s:b, s:b, s:s}", "id", c->id,
+                             "name", c->name, "where", c->in_cache ? "cache" : "prefix",
+                             "state", scr_candidate_state_name(c->state), "current",
+                             c->current, "taken", c->taken, "why", c->why));
+    }
+    return array;
+}

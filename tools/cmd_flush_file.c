@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* scr_flush_file: what the flush file of a prefix directory says of the datasets in
+ * cache. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "tool.h"
+
+enum {
+    OPT_LATEST,
+    OPT_NEED_FLUSH,
+    OPT_LOCATION,
+    OPT_NAME,
+    OPT_LIST_OUTPUT,
+    OPT_LIST_CKPT,
+    OPT_BEFORE,
+    OPT_DIR,
+    OPT_PREFIX,
+    OPT_NEEDFLUSH_OLD,
+    OPT_ID_OLD
+};
+
+static const struct scr_opt opts[] = {
+    [OPT_LATEST] = { "latest", 'l', NULL, "print the id of the newest checkpoint" },
+    [OPT_NEED_FLUSH] = { "need-flush", 'n', "ID",
+                         "answer whether dataset ID is in cache only" },
+    [OPT_LOCATION] = { "location", 'L', "ID", "print where dataset ID is" },
+    [OPT_NAME] = { "name", 's', "ID", "print the name of dataset ID" },
+    [OPT_LIST_OUTPUT] = { "list-output", 'o', NULL,
+                          "list the outputs in cache only, oldest first" },
+    [OPT_LIST_CKPT] = { "list-ckpt", 'c', NULL,
+                        "list the checkpoints in cache only, newest first" },
+    [OPT_BEFORE] = { "before", 'b', "ID", "with --list-ckpt: only those before ID" },
+    [OPT_DIR] = { "dir", 'd', "DIR", "prefix directory (default: the current one)" },
+    [OPT_PREFIX] = { "prefix", 'p', "DIR", "the same" },
+    [OPT_NEEDFLUSH_OLD] = { "needflush", 0, "ID", NULL },
+    [OPT_ID_OLD] = { "id", 0, "ID", NULL },
+    { 0 },
+};
+
+static const int actions[] = { OPT_LATEST,        OPT_NEED_FLUSH,  OPT_LOCATION,
+                               OPT_NAME,          OPT_LIST_OUTPUT, OPT_LIST_CKPT,
+                               OPT_NEEDFLUSH_OLD, OPT_ID_OLD,      -1 };
+
+/* --- answers: SCR_OK, or SCR_TOOL_NO --- */
+
+static int tell_latest(struct scr_tool *t, const scr_hash *h, int id)
+{
+    (void)id;
+    int latest = scr_flush_latest(h);
+    if (latest < 0)
+        return SCR_TOOL_NO;
+    scr_tool_print(t, "%d\n", latest);
+    return SCR_OK;
+}
+
+static int tell_need(struct scr_tool *t, const scr_hash *h, int id)
+{
+    (void)t;
+    return scr_flush_need(h, id) ? SCR_OK : SCR_TOOL_NO;
+}
+
+static int tell_location(struct scr_tool *t, const scr_hash *h, int id)
+{
+    const scr_hash *at =
+        scr_hash_get(scr_hash_get_kv_int(h, "DATASET", id), "LOCATION");
+    const char *gap = "";
+    for (SCR_HASH_EACH(e, at)) {
+        scr_tool_print(t, "%s%s", gap, scr_hash_elem_key(e));
+        gap = " ";
+    }
+    if (scr_hash_size(at) == 0)
+        return SCR_TOOL_NO;
+    scr_tool_print(t, "\n");
+    return SCR_OK;
+}
+
+static int tell_name(struct scr_tool *t, const scr_hash *h, int id)
+{
+    const char *name = scr_hash_get_val(scr_hash_get_kv_int(h, "DATASET", id), "NAME");
+    if (name == NULL)
+        return SCR_TOOL_NO;
+    scr_tool_print(t, "%s\n", name);
+    return SCR_OK;
+}
+
+/* Ids below `below` (0: all) with that flag, of datasets that are nowhere else. */
+static int list(struct scr_tool *t, const scr_hash *h, const char *flag,
+                int newest_first, int below, struct scr_err *err)
+{
+    int *ids, found = 0;
+    size_t n;
+    if (!scr_hash_list_int(scr_hash_get(h, "DATASET"), &ids, &n))
+        return scr_fail(err, SCR_E_NOMEM, 0, "flush file: out of memory");
+    for (size_t i = 0; i < n; i++) {
+        int id = ids[newest_first ? n - 1 - i : i];
+        if (!scr_flush_need(h, id) || !scr_flush_has(h, id, flag) ||
+            (below > 0 && id >= below))
+            continue;
+        scr_tool_print(t, "%d\n", id);
+        found = 1;
+    }
+    free(ids);
+    return found ? SCR_OK : SCR_TOOL_NO;
+}
+
+/* --- the command --- */
+
+static const struct {
+    int opt;
+    int (*tell)(struct scr_tool *t, const scr_hash *h, int id);
+} questions[] = {
+    { OPT_LATEST, tell_latest },      { OPT_NEED_FLUSH, tell_need },
+    { OPT_NEEDFLUSH_OLD, tell_need }, { OPT_ID_OLD, tell_need },
+    { OPT_LOCATION, tell_location },  { OPT_NAME, tell_name },
+};
+
+static int answer(struct scr_tool *t, const struct scr_args *a, const scr_hash *h,
+                  struct scr_err *err)
+{
+    int64_t id = 0, before = 0;
+    int rc = scr_tool_int(t, a, OPT_BEFORE, 1, INT32_MAX, &before, err);
+    if (rc != SCR_OK)
+        return rc;
+    if (a->opt[OPT_LIST_OUTPUT] != NULL)
+        return list(t, h, "OUTPUT", 0, 0, err);
+    if (a->opt[OPT_LIST_CKPT] != NULL)
+        return list(t, h, "CKPT", 1, (int)before, err);
+    for (size_t i = 0; i < sizeof questions / sizeof questions[0]; i++) {
+        int opt = questions[i].opt;
+        if (a->opt[opt] == NULL)
+            continue;
+        if (opts[opt].metavar != NULL)
+            rc = scr_tool_int(t, a, opt, 1, INT32_MAX, &id, err);
+        return rc == SCR_OK ? questions[i].tell(t, h, (int)id) : rc;
+    }
+    return scr_tool_usage(t, err, "what is to be told? --latest, --need-flush, …");
+}
+
+static int check_use(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
+{
+    int rc = scr_tool_exclusive(t, a, err, actions);
+    if (rc == SCR_OK && a->opt[OPT_DIR] != NULL && a->opt[OPT_PREFIX] != NULL)
+        rc = scr_tool_usage(t, err, "the prefix is given twice");
+    if (rc == SCR_OK && a->opt[OPT_BEFORE] != NULL && a->opt[OPT_LIST_CKPT] == NULL)
+        rc = scr_tool_usage(t, err, "option --before goes with --list-ckpt");
+    return rc;
+}
+
+static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
+{
+    const char *dir = a->opt[OPT_DIR] ? a->opt[OPT_DIR] : a->opt[OPT_PREFIX];
+    scr_hash *h = scr_hash_new();
+    int rc = check_use(t, a, err);
+    if (rc == SCR_OK)
+        rc = scr_tool_prefix(t, dir, 0, err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_state_read(&t->env, &t->prefix, "flush.scr", h, err);
+    if (rc == SCR_OK)
+        rc = answer(t, a, h, err);
+    scr_hash_delete(h);
+    return rc;
+}
+
+const struct scr_cmd scr_cmd_flush_file = {
+    .name = "flush_file",
+    .usage = "[OPTION]...",
+    .about =
+        "Tells what the flush file of a prefix directory records of the datasets\n"
+        "that are, or were, in cache. The exit status is 0 if there is an answer,\n"
+        "or it is yes, else 1.",
+    .opts = opts,
+    .run = run,
+};

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* scr_inspect: the datasets that are there, and whether they are whole or can be
+ * rebuilt. */
+#include <jansson.h>
+#include <string.h>
+
+#include "candidates.h"
+
+static const struct scr_opt opts[] = {
+    SCR_CAND_OPTS,
+    [SCR_CAND_NOPTS] = { 0 },
+};
+
+static int is_usable(const struct scr_candidate *c)
+{
+    return c->state <= SCR_CANDIDATE_RANKS;
+}
+
+static void print_text(struct scr_tool *t, const struct scr_judgement *j)
+{
+    scr_tool_print(t, "  DSET WHERE  STATE      NAME\n");
+    for (size_t i = 0; i < j->n; i++) {
+        const struct scr_candidate *c = &j->c[i];
+        int bad = !is_usable(c) || c->state == SCR_CANDIDATE_MENDABLE ||
+                  c->state == SCR_CANDIDATE_PARTIAL;
+        scr_tool_print(t, "%6d %-6s %-10s %s%s%s\n", c->id,
+                       c->in_cache ? "cache" : "prefix",
+                       scr_candidate_state_name(c->state), c->name ? c->name : "?",
+                       bad ? ": " : "", bad ? c->why : "");
+    }
+}
+
+static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
+{
+    struct scr_judgement j;
+    int usable = 0;
+    int rc = scr_candidates(t, a, &j, err);
+    if (rc == SCR_OK && a->opt[SCR_CAND_JSON] != NULL)
+        rc = scr_tool_json(t, scr_candidates_json(&j), err);
+    else if (rc == SCR_OK)
+        print_text(t, &j);
+    for (size_t i = 0; i < j.n; i++)
+        usable |= is_usable(&j.c[i]);
+    scr_judgement_fini(&j);
+    return rc == SCR_OK && !usable ? SCR_TOOL_NO : rc;
+}
+
+const struct scr_cmd scr_cmd_inspect = {
+    .name = "inspect",
+    .usage = "[OPTION]...",
+    .about =
+        "Lists the datasets in the caches of this node and in the prefix directory\n"
+        "and says of each whether it is complete, or can be rebuilt from\n"
+        "redundancy data (mendable, partial), or what is wrong with it. The exit\n"
+        "status is 1 if none is usable.",
+    .opts = opts,
+    .run = run,
+};

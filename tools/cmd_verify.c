@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* scr verify: every file of every dataset against its size and CRC32; with --repair,
+ * rebuilt from redundancy where there is any. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dir.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "base/units.h"
+#include "build.h"
+#include "faults.h"
+#include "reach.h"
+#include "red/redfile.h"
+#include "red/survey.h"
+#include "scan.h"
+#include "tool.h"
+
+enum { OPT_PREFIX, OPT_CACHE, OPT_CNTL, OPT_REPAIR };
+
+static const struct scr_opt opts[] = {
+    [OPT_PREFIX] = { "prefix", 'p', "DIR",
+                     "prefix directory (default: the current one)" },
+    [OPT_CACHE] = { "cache", 'C', NULL, "verify the caches of this node instead" },
+    [OPT_CNTL] = { "cntl", 'c', "DIR",
+                   "verify those of control directory DIR instead" },
+    [OPT_REPAIR] = { "repair", 'r', NULL, "rebuild what is lost or damaged" },
+    { 0 },
+};
+
+/* What is found, over all datasets. */
+struct tally {
+    struct scr_tool *t;
+    int repair;
+    int datasets, skipped; /* verified; not complete, so not verified */
+    uint64_t files, bytes;
+    size_t found;    /* problems, before any repair */
+    size_t left;     /* after it */
+    size_t unsummed; /* files without a CRC32 */
+    struct scr_progress progress;
+    const char *label; /* of the dataset at work */
+};
+
+/* --- output --- */
+
+static void tell_problem(void *arg, const char *text)
+{
+    struct tally *y = arg;
+    scr_progress_hide(&y->progress);
+    scr_tool_print(y->t, "%s: %s\n", y->label, text);
+}
+
+static void tell_note(struct tally *y, const char *text)
+{
+    tell_problem(y, text);
+}
+
+static void print_summary(struct tally *y)
+{
+    char size[32];
+    scr_progress_hide(&y->progress);
+    scr_tool_print(y->t, "verified %d dataset%s, %" PRIu64 " files, %s: ", y->datasets,
+                   y->datasets == 1 ? "" : "s", y->files,
+                   scr_format_size(y->bytes, size, sizeof size));
+    if (y->found == 0)
+        scr_tool_print(y->t, "no problems");
+    else if (y->left == 0)
+        scr_tool_print(y->t, "%zu problem%s, repaired", y->found,
+                       y->found == 1 ? "" : "s");
+    else
+        scr_tool_print(y->t, "%zu problem%s%s", y->left, y->left == 1 ? "" : "s",
+                       y->repair ? " left" : "");
+    if (y->unsummed > 0)
+        scr_tool_print(y->t, "; %zu files have no recorded CRC32, only sizes compared",
+                       y->unsummed);
+    if (y->skipped > 0)
+        scr_tool_print(y->t, "; %d incomplete dataset%s skipped", y->skipped,
+                       y->skipped == 1 ? "" : "s");
+    scr_tool_print(y->t, "\n");
+}
+
+static struct scr_faults faults_of(struct tally *y)
+{
+    struct scr_faults f = SCR_FAULTS_INIT;
+    f.progress = &y->progress;
+    f.tell = tell_problem;
+    f.arg = y;
+    return f;
+}
+
+/* --- which datasets --- */
+
+/* 1 if the user asked for this one; without operands for all. */
+static int is_wanted(const struct scr_args *a, int id, const char *name, int *seen)
+{
+    for (int i = 0; i < a->noperands; i++) {
+        int number;
+        if ((name != NULL && strcmp(a->operand[i], name) == 0) ||
+            (scr_parse_int(a->operand[i], &number) && number == id)) {
+            seen[i] = 1;
+            return 1;
+        }
+    }
+    return a->noperands == 0;
+}
+
+static int check_seen(const struct scr_args *a, const int *seen, const char *where,
+                      struct scr_err *err)
+{
+    for (int i = 0; i < a->noperands; i++)
+        if (!seen[i])
+            return scr_fail(err, SCR_E_NOENT, 0, "no dataset \"%s\" in %s",
+                            a->operand[i], where);
+    return SCR_OK;
+}
+
+static char *label_of(int id, const char *name)
+{
+    return name ? scr_asprintf("dataset %d (%s)", id, name)
+                : scr_asprintf("dataset %d", id);
+}
+
+/* --- the prefix directory --- */
+
+/* Redundancy files a scavenge left beside the record. */
+static int check_redfiles(struct tally *y, int id, struct scr_faults *f,
+                          struct scr_err *err)
+{
+    const struct scr_tool *t = y->t;
+    char **names = NULL, *dir = scr_prefix_dset_dir(&t->prefix, id);
+    size_t n = 0;
+    int rc = dir ? scr_dir_list(t->env.sys, dir, &names, &n, NULL) : SCR_E_NOMEM;
+    if (rc == SCR_E_NOMEM)
+        scr_fail(err, rc, 0, "dataset %d: out of memory", id);
+    else
+        rc = SCR_OK; /* without one there are none */
+    for (size_t i = 0; i < n && rc == SCR_OK; i++) {
+        enum scr_scheme scheme;
+        int member, members, set;
+        if (!scr_redfile_parse(names[i], &scheme, &member, &members, &set))
+            continue;
+        char *path = scr_path_join(dir, names[i]);
+        if (path != NULL)
+            scr_faults_check_redfile(&t->env, path, f);
+        else
+            rc = scr_fail(err, SCR_E_NOMEM, 0, "dataset %d: out of memory", id);
+        free(path);
+    }
+    scr_names_free(names, n);
+    free(dir);
+    return rc;
+}
+
+/* Record and files; those found wrong go to f. */
+static int look_at_prefix(struct tally *y, int id, struct scr_faults *f,
+                          uint64_t *files, struct scr_err *err)
+{
+    const struct scr_tool *t = y->t;
+    struct scr_err why = SCR_ERR_INIT;
+    scr_hash *dset = scr_hash_new(), *part = scr_hash_new();
+    int complete = 0;
+    int rc = scr_prefix_summary_read(&t->env, &t->prefix, id, &complete, dset, &why);
+    if (rc == SCR_OK)
+        rc = scr_prefix_rank2file_read(&t->env, &t->prefix, id, part, &why);
+    if (rc == SCR_OK)
+        scr_faults_check(&t->env, t->prefix.path, dset, part, NULL, f, files);
+    else if (rc != SCR_E_NOMEM)
+        scr_faults_add_err(f, &why);
+    if (rc == SCR_OK && !complete)
+        scr_faults_add(f, "its summary says that it is incomplete");
+    scr_hash_delete(dset);
+    scr_hash_delete(part);
+    if (rc == SCR_E_NOMEM)
+        return scr_fail(err, rc, 0, "dataset %d: out of memory", id);
+    return check_redfiles(y, id, f, err);
+}
+
+/* Rebuilds redundancy files whose application files are all right. */
+static void mend_redfiles(const struct scr_env *env, const struct scr_prefix *p, int id)
+{
+    struct scr_scan s;
+    struct scr_faults f = SCR_FAULTS_INIT;
+    if (scr_scan_open(&s, env, p, id, NULL) == SCR_OK && s.nsets > 0)
+        (void)scr_scan_rebuild(&s, &f, NULL); /* what is left is found afterwards */
+    scr_faults_fini(&f);
+    scr_scan_fini(&s);
+}
+
+/* Mends what can be mended, and looks again, at everything. */
+static int repair_prefix(struct tally *y, int id, size_t *left, struct scr_err *err)
+{
+    const struct scr_tool *t = y->t;
+    const struct scr_env quiet = { .sys = t->env.sys };
+    struct scr_build_report report;
+    struct scr_err why = SCR_ERR_INIT;
+    struct scr_faults again = SCR_FAULTS_INIT;
+    uint64_t files = 0;
+    int built = scr_build_dataset(&quiet, &t->prefix, id, &report, &why);
+    if (built == SCR_OK)
+        mend_redfiles(&quiet, &t->prefix, id);
+    again.progress = &y->progress;
+    int rc = look_at_prefix(y, id, &again, &files, err);
+    *left = again.n;
+    if (rc == SCR_OK && again.n == 0)
+        tell_note(y, "repaired");
+    else if (rc == SCR_OK && built == SCR_E_LOST)
+        tell_note(y, "beyond repair, marked incomplete: no restart takes it");
+    else if (rc == SCR_OK)
+        tell_note(y, built != SCR_OK ? why.text : "not repaired");
+    scr_faults_fini(&again);
+    return rc;
+}
+
+static int verify_entry(struct tally *y, const struct scr_index_entry *e,
+                        struct scr_err *err)
+{
+    struct scr_faults f = faults_of(y);
+    uint64_t files = 0;
+    char *label = label_of(e->id, e->dset.name);
+    size_t left;
+    y->label = label ? label : "dataset";
+    int rc = look_at_prefix(y, e->id, &f, &files, err);
+    left = f.n;
+    y->datasets++;
+    y->files += files;
+    y->bytes += e->dset.size;
+    y->found += f.n;
+    y->unsummed += f.unsummed;
+    if (rc == SCR_OK && f.n > 0 && y->repair)
+        rc = repair_prefix(y, e->id, &left, err);
+    y->left += left;
+    scr_faults_fini(&f);
+    free(label);
+    return rc;
+}
+
+/* Calls for every dataset of the index the user asked for, oldest first. */
+static int each_entry(struct tally *y, const struct scr_args *a, const scr_hash *index,
+                      const int *ids, size_t n, int *seen, struct scr_err *err)
+{
+    uint64_t total = 0;
+    int rc = SCR_OK;
+    for (int pass = 0; pass < 2 && rc == SCR_OK; pass++) {
+        for (size_t i = n; i-- > 0 && rc == SCR_OK;) {
+            struct scr_index_entry e;
+            if ((rc = scr_index_get(index, ids[i], &e, err)) != SCR_OK ||
+                !is_wanted(a, e.id, e.dset.name, seen))
+                continue;
+            int take = e.complete || a->noperands > 0;
+            if (pass == 0)
+                total += take ? e.dset.size : 0;
+            else if (take)
+                rc = verify_entry(y, &e, err);
+            else
+                y->skipped++;
+        }
+        if (pass == 0)
+            scr_progress_start(&y->progress, y->t->log.out, total);
+    }
+    return rc;
+}
+
+static int verify_prefix(struct tally *y, const struct scr_args *a, int *seen,
+                         struct scr_err *err)
+{
+    int *ids = NULL;
+    size_t n = 0;
+    scr_hash *index = scr_hash_new();
+    int rc = scr_prefix_index_read(&y->t->env, &y->t->prefix, index, err);
+    if (rc == SCR_OK && scr_index_ids(index, &ids, &n) != SCR_OK)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "index: out of memory");
+    if (rc == SCR_OK)
+        rc = each_entry(y, a, index, ids, n, seen, err);
+    if (rc == SCR_OK)
+        rc = check_seen(a, seen, y->t->prefix.path, err);
+    free(ids);
+    scr_hash_delete(index);
+    return rc;
+}
+
+/* --- caches --- */
+
+/* Files of one rank as the filemap has them. */
+static int look_at_rank(struct tally *y, const struct scr_survey *s, int id, int rank,
+                        struct scr_faults *f, uint64_t *files)
+{
+    uint64_t size;
+    int listed = 0;
+    for (scr_hash_elem *e = scr_filemap_first_file(s->map, id, rank); e != NULL;
+         e = scr_hash_elem_next(e)) {
+        enum scr_scheme scheme;
+        const char *path = scr_hash_elem_key(e), *type = "FULL";
+        const scr_meta *meta = scr_filemap_get_meta(s->map, id, rank, path);
+        int is_red = scr_meta_get_filetype(meta, &type) == SCR_OK &&
+                     scr_scheme_parse(type, &scheme);
+        if (is_red) {
+            scr_faults_check_redfile(s->env, path, f);
+            continue;
+        }
+        scr_faults_check_file(s->env, path, meta, 1, rank, f);
+        if (scr_meta_get_filesize(meta, &size) == SCR_OK)
+            y->bytes += size;
+        listed++;
+    }
+    *files += (uint64_t)listed;
+    int expected = scr_filemap_num_expected_files(s->map, id, rank);
+    if (listed < expected)
+        scr_faults_add(f, "rank %d: %d of its %d files are named", rank, listed,
+                       expected);
+    return listed;
+}
+
+static int look_at_cache(struct tally *y, const struct scr_survey *s, int id,
+                         struct scr_faults *f, uint64_t *files, struct scr_err *err)
+{
+    int n = 0, *ranks = NULL;
+    if (scr_filemap_list_ranks_by_dataset(s->map, id, &n, &ranks) != SCR_OK)
+        return scr_fail(err, SCR_E_NOMEM, 0, "dataset %d: out of memory", id);
+    for (int i = 0; i < n; i++)
+        look_at_rank(y, s, id, ranks[i], f, files);
+    free(ranks);
+    return SCR_OK;
+}
+
+static int repair_cache(struct tally *y, const struct scr_survey *s,
+                        const struct scr_survey_dataset *d, size_t *left,
+                        struct scr_err *err)
+{
+    const struct scr_survey quiet = { &(struct scr_env){ .sys = s->env->sys }, s->map };
+    struct scr_faults again = SCR_FAULTS_INIT;
+    uint64_t files = 0, bytes = y->bytes;
+    again.progress = &y->progress;
+    for (size_t i = 0; i < d->nsets; i++) {
+        struct scr_err why = SCR_ERR_INIT;
+        int ranks;
+        if (scr_survey_mend(&quiet, &d->set[i], &ranks, &why) != SCR_OK)
+            tell_note(y, why.text);
+    }
+    int rc = look_at_cache(y, s, d->id, &again, &files, err);
+    y->bytes = bytes; /* not counted twice */
+    *left = again.n;
+    if (rc == SCR_OK)
+        tell_note(y, again.n == 0 ? "repaired" : "not repaired");
+    scr_faults_fini(&again);
+    return rc;
+}
+
+static int verify_cached(struct tally *y, const struct scr_survey *s,
+                         const struct scr_survey_dataset *d, struct scr_err *err)
+{
+    struct scr_faults f = faults_of(y);
+    if (d->ranks == 0) {
+        y->skipped++;
+        return SCR_OK;
+    }
+    int rc = look_at_cache(y, s, d->id, &f, &y->files, err);
+    size_t left = f.n;
+    y->datasets++;
+    y->found += f.n;
+    y->unsummed += f.unsummed;
+    if (rc == SCR_OK && f.n > 0 && y->repair)
+        rc = repair_cache(y, s, d, &left, err);
+    y->left += left;
+    scr_faults_fini(&f);
+    return rc;
+}
+
+static int verify_cached_id(struct tally *y, const struct scr_args *a,
+                            const struct scr_survey *s, int id, int *seen,
+                            struct scr_err *err)
+{
+    struct scr_survey_dataset d;
+    int rc = scr_survey_dataset(s, id, &d, err);
+    if (rc != SCR_OK)
+        return rc;
+    const char *name = d.d.id != 0 ? d.d.name : NULL;
+    char *label = label_of(id, name);
+    y->label = label ? label : "dataset";
+    if (is_wanted(a, id, name, seen))
+        rc = verify_cached(y, s, &d, err);
+    free(label);
+    scr_survey_dataset_fini(&d);
+    return rc;
+}
+
+/* Bytes of all files the filemap names. */
+static uint64_t named_bytes(const struct scr_survey *s, const int *ids, int n)
+{
+    uint64_t total = 0, size;
+    for (int i = 0; i < n; i++)
+        for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(s->map, ids[i]);
+             r != NULL; r = scr_hash_elem_next(r)) {
+            int rank = scr_hash_elem_key_int(r);
+            for (scr_hash_elem *e = scr_filemap_first_file(s->map, ids[i], rank);
+                 e != NULL; e = scr_hash_elem_next(e))
+                if (scr_meta_get_filesize(scr_filemap_get_meta(s->map, ids[i], rank,
+                                                               scr_hash_elem_key(e)),
+                                          &size) == SCR_OK)
+                    total += size;
+        }
+    return total;
+}
+
+static int verify_cache(struct tally *y, const struct scr_args *a, int *seen,
+                        struct scr_err *err)
+{
+    struct scr_reach reach;
+    struct scr_survey s = { 0 };
+    int *ids = NULL, n = 0;
+    int rc = scr_tool_reach(y->t, y->t->prefix.path, a->opt[OPT_CNTL], &reach, err);
+    if (rc == SCR_OK)
+        rc = scr_survey_open(&s, &y->t->env, (const char *const *)reach.cntl, reach.n,
+                             err);
+    if (rc == SCR_OK && scr_survey_ids(&s, &ids, &n) != SCR_OK)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
+    scr_progress_start(&y->progress, y->t->log.out, named_bytes(&s, ids, n));
+    for (int i = 0; i < n && rc == SCR_OK; i++)
+        rc = verify_cached_id(y, a, &s, ids[i], seen, err);
+    if (rc == SCR_OK)
+        rc = check_seen(a, seen, "the caches in reach", err);
+    free(ids);
+    scr_survey_fini(&s);
+    scr_reach_fini(&reach);
+    return rc;
+}
+
+/* --- the command --- */
+
+static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
+{
+    struct tally y = { .t = t, .repair = a->opt[OPT_REPAIR] != NULL };
+    int cache = a->opt[OPT_CACHE] != NULL || a->opt[OPT_CNTL] != NULL;
+    int *seen = scr_calloc((size_t)a->noperands, sizeof *seen);
+    int rc = seen ? scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err)
+                  : scr_fail(err, SCR_E_NOMEM, 0, "list of datasets: out of memory");
+    if (rc == SCR_OK)
+        rc = cache ? verify_cache(&y, a, seen, err) : verify_prefix(&y, a, seen, err);
+    scr_progress_hide(&y.progress);
+    free(seen);
+    if (rc != SCR_OK)
+        return rc;
+    print_summary(&y);
+    return y.left == 0 ? SCR_OK : SCR_TOOL_NO;
+}
+
+const struct scr_cmd scr_cmd_verify = {
+    .name = "verify",
+    .usage = "[OPTION]... [DATASET]...",
+    .about =
+        "Reads every file of the complete datasets in a prefix directory, or of the\n"
+        "datasets in cache, and compares size and CRC32 with what was recorded.\n"
+        "DATASET is an id or a name; without one, all are verified. The exit status\n"
+        "is 1 if problems are found and not repaired.",
+    .opts = opts,
+    .notes =
+        "--repair rebuilds files from redundancy data: in cache, where all members\n"
+        "of a set are in reach; in the prefix directory, where a scavenge left\n"
+        "redundancy files. Files that are right are not touched. Repair a cache\n"
+        "only while no job uses it.",
+    .max_operands = -1,
+    .run = run,
+};

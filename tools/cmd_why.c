@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* scr why: which dataset a restart would take, and why not each other. */
+#include <jansson.h>
+
+#include "candidates.h"
+
+static const struct scr_opt opts[] = {
+    SCR_CAND_OPTS,
+    [SCR_CAND_NOPTS] = { 0 },
+};
+
+static void print_text(struct scr_tool *t, const struct scr_judgement *j)
+{
+    scr_tool_print(t, "    DSET WHERE  STATE      NAME: WHY\n");
+    for (size_t i = 0; i < j->n; i++) {
+        const struct scr_candidate *c = &j->c[i];
+        scr_tool_print(t, "%s%6d %-6s %-10s %s: %s\n", c->taken ? "->" : "  ", c->id,
+                       c->in_cache ? "cache" : "prefix",
+                       scr_candidate_state_name(c->state), c->name ? c->name : "?",
+                       c->why);
+    }
+    if (j->taken == NULL)
+        scr_tool_print(t, "a restart finds nothing\n");
+    else
+        scr_tool_print(t, "a restart takes dataset %d (%s) from %s\n", j->taken->id,
+                       j->taken->name ? j->taken->name : "?",
+                       j->taken->in_cache ? "cache" : "the prefix directory");
+}
+
+static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
+{
+    struct scr_judgement j;
+    int rc = scr_candidates(t, a, &j, err);
+    if (rc == SCR_OK && a->opt[SCR_CAND_JSON] != NULL)
+        rc = scr_tool_json(t, scr_candidates_json(&j), err);
+    else if (rc == SCR_OK)
+        print_text(t, &j);
+    if (rc == SCR_OK && j.taken == NULL)
+        rc = SCR_TOOL_NO;
+    scr_judgement_fini(&j);
+    return rc;
+}
+
+const struct scr_cmd scr_cmd_why = {
+    .name = "why",
+    .usage = "[OPTION]...",
+    .about =
+        "Explains, for each dataset in the caches of this node and in the prefix\n"
+        "directory, whether the next restart would take it, and why not. The exit\n"
+        "status is 0 if it would find one, else 1. Nothing is changed.",
+    .opts = opts,
+    .notes = "Datasets are listed as SCR_Have_restart looks: those in cache, newest\n"
+             "first, then those of the prefix directory. The current one of the index\n"
+             "is tried before newer ones; -> marks what a restart takes.",
+    .run = run,
+};

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a restart would do. */
+#include "judge.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "faults.h"
+#include "red/survey.h"
+#include "scan.h"
+#include "store/names.h"
+
+static const char *const state_names[] = {
+    [SCR_CANDIDATE_COMPLETE] = "complete",     [SCR_CANDIDATE_MENDABLE] = "mendable",
+    [SCR_CANDIDATE_PARTIAL] = "partial",       [SCR_CANDIDATE_OUTPUT] = "output",
+    [SCR_CANDIDATE_RANKS] = "ranks",           [SCR_CANDIDATE_DROPPED] = "dropped",
+    [SCR_CANDIDATE_INCOMPLETE] = "incomplete", [SCR_CANDIDATE_FAILED] = "failed",
+    [SCR_CANDIDATE_CORRUPT] = "corrupt",       [SCR_CANDIDATE_VERSION] = "version",
+    [SCR_CANDIDATE_UNREADABLE] = "unreadable",
+};
+
+const char *scr_candidate_state_name(enum scr_candidate_state s)
+{
+    return state_names[s];
+}
+
+void scr_judgement_fini(struct scr_judgement *j)
+{
+    for (size_t i = 0; i < j->n; i++) {
+        free(j->c[i].name);
+        free(j->c[i].why);
+    }
+    free(j->c);
+    *j = (struct scr_judgement){ 0 };
+}
+
+static int no_memory(struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "datasets: out of memory");
+}
+
+/* A new candidate at the end; NULL: out of memory. */
+static struct scr_candidate *add(struct scr_judgement *j, int id, int in_cache)
+{
+    struct scr_candidate *grown = scr_reallocarray(j->c, j->n + 1, sizeof *grown);
+    if (grown == NULL)
+        return NULL;
+    j->c = grown;
+    j->c[j->n] = (struct scr_candidate){ .id = id, .in_cache = in_cache };
+    return &j->c[j->n++];
+}
+
+/* The first finding counts. */
+static void find(struct scr_candidate *c, enum scr_candidate_state state,
+                 const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static void find(struct scr_candidate *c, enum scr_candidate_state state,
+                 const char *fmt, ...)
+{
+    struct scr_str s = SCR_STR_INIT;
+    va_list ap;
+    if (c->why != NULL)
+        return;
+    va_start(ap, fmt);
+    scr_str_vprintf(&s, fmt, ap);
+    va_end(ap);
+    c->state = state;
+    c->why = scr_str_take(&s);
+}
+
+static void check_ranks(const struct scr_judge *q, struct scr_candidate *c, int ranks)
+{
+    if (q->ranks > 0 && ranks != q->ranks)
+        find(c, SCR_CANDIDATE_RANKS, "written by %d ranks, the run has %d", ranks,
+             q->ranks);
+}
+
+/* --- in cache --- */
+
+static const enum scr_candidate_state of_survey[] = {
+    [SCR_SURVEY_WHOLE] = SCR_CANDIDATE_COMPLETE,
+    [SCR_SURVEY_MENDABLE] = SCR_CANDIDATE_MENDABLE,
+    [SCR_SURVEY_PARTIAL] = SCR_CANDIDATE_PARTIAL,
+    [SCR_SURVEY_OPEN] = SCR_CANDIDATE_INCOMPLETE,
+    [SCR_SURVEY_LOST] = SCR_CANDIDATE_CORRUPT,
+};
+
+static int judge_survey(const struct scr_judge *q, const struct scr_survey *s,
+                        const struct scr_survey_dataset *d, struct scr_candidate *c,
+                        struct scr_err *err)
+{
+    struct scr_err reason = SCR_ERR_INIT;
+    enum scr_survey_state state;
+    if (d->d.id != 0 && (c->name = scr_strdup(d->d.name)) == NULL)
+        return no_memory(err);
+    if (scr_survey_judge(s, d, q->with_crc, &state, &reason) != SCR_OK)
+        return no_memory(err);
+    if (state == SCR_SURVEY_OPEN || state == SCR_SURVEY_LOST)
+        find(c, of_survey[state], "%s", reason.text);
+    if (d->d.id != 0 && !d->d.is_ckpt)
+        find(c, SCR_CANDIDATE_OUTPUT, "output, not a checkpoint");
+    check_ranks(q, c, d->ranks);
+    if (c->why == NULL)
+        c->state = of_survey[state];
+    if (c->why == NULL && state != SCR_SURVEY_WHOLE)
+        c->why = scr_strdup(reason.text);
+    return SCR_OK;
+}
+
+static int judge_cached(const struct scr_judge *q, const struct scr_survey *s, int id,
+                        struct scr_judgement *j, struct scr_err *err)
+{
+    struct scr_survey_dataset d;
+    struct scr_err why = SCR_ERR_INIT;
+    struct scr_candidate *c = add(j, id, 1);
+    if (c == NULL)
+        return no_memory(err);
+    int rc = scr_survey_dataset(s, id, &d, &why);
+    if (rc == SCR_E_NOMEM)
+        return no_memory(err);
+    if (rc != SCR_OK) {
+        find(c, SCR_CANDIDATE_CORRUPT, "%s", why.text);
+        return SCR_OK;
+    }
+    rc = judge_survey(q, s, &d, c, err);
+    scr_survey_dataset_fini(&d);
+    return rc;
+}
+
+static int judge_cache(const struct scr_judge *q, struct scr_judgement *j,
+                       struct scr_err *err)
+{
+    struct scr_survey s;
+    int *ids = NULL, n = 0;
+    int rc = scr_survey_open(&s, q->env, q->cntl, q->ncntl, err);
+    if (rc == SCR_OK && scr_survey_ids(&s, &ids, &n) != SCR_OK)
+        rc = no_memory(err);
+    for (int i = n - 1; i >= 0 && rc == SCR_OK; i--)
+        rc = judge_cached(q, &s, ids[i], j, err);
+    free(ids);
+    scr_survey_fini(&s);
+    return rc;
+}
+
+/* --- in the prefix directory --- */
+
+/* What an error met in reading a dataset's files says of it. */
+static enum scr_candidate_state state_of(int rc)
+{
+    if (rc == SCR_E_VERSION)
+        return SCR_CANDIDATE_VERSION;
+    return rc == SCR_E_IO ? SCR_CANDIDATE_UNREADABLE : SCR_CANDIDATE_CORRUPT;
+}
+
+static void judge_files(const struct scr_judge *q, struct scr_candidate *c,
+                        const scr_hash *dset, const scr_hash *part)
+{
+    struct scr_faults f = SCR_FAULTS_INIT;
+    uint64_t files = 0;
+    f.sizes_only = !q->with_crc;
+    scr_faults_check(q->env, q->prefix->path, dset, part, NULL, &f, &files);
+    enum scr_candidate_state state =
+        scr_faults_real(&f) ? SCR_CANDIDATE_CORRUPT : SCR_CANDIDATE_UNREADABLE;
+    if (f.n > 1)
+        find(c, state, "%s (and %zu more)", f.first ? f.first : "files", f.n - 1);
+    else if (f.n == 1)
+        find(c, state, "%s", f.first ? f.first : "a file");
+    scr_faults_fini(&f);
+}
+
+/* States that scr_index --add may turn into another. */
+static int is_mendable_state(enum scr_candidate_state s)
+{
+    return s == SCR_CANDIDATE_DROPPED || s == SCR_CANDIDATE_INCOMPLETE ||
+           s == SCR_CANDIDATE_CORRUPT;
+}
+
+/* What a scavenge left can be more than what the index says. */
+static int hint_at_rebuild(const struct scr_judge *q, struct scr_candidate *c,
+                           struct scr_err *err)
+{
+    struct scr_scan s;
+    int can = scr_scan_open(&s, q->env, q->prefix, c->id, NULL) == SCR_OK &&
+              scr_scan_can_rebuild(&s, q->with_crc);
+    scr_scan_fini(&s);
+    if (!can)
+        return SCR_OK;
+    char *more = scr_asprintf("%s; it can be rebuilt: scr_index --prefix %s --add %d",
+                              c->why, q->prefix->path, c->id);
+    free(c->why);
+    c->why = more;
+    return more ? SCR_OK : no_memory(err);
+}
+
+/* Summary, list of files, files. */
+static int judge_record(const struct scr_judge *q, struct scr_candidate *c,
+                        struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int complete = 0, ranks = 0;
+    scr_hash *dset = scr_hash_new(), *part = scr_hash_new();
+    int rc = scr_prefix_summary_read(q->env, q->prefix, c->id, &complete, dset, &why);
+    if (rc == SCR_OK && c->name == NULL)
+        c->name = scr_strdup(scr_hash_get_val(dset, "NAME"));
+    if (rc == SCR_OK && !complete)
+        find(c, SCR_CANDIDATE_CORRUPT, "its summary says that it is incomplete");
+    if (rc == SCR_OK)
+        rc = scr_prefix_rank2file_read(q->env, q->prefix, c->id, part, &why);
+    if (rc == SCR_OK && scr_hash_get_val_int(part, "RANKS", &ranks))
+        check_ranks(q, c, ranks);
+    if (rc != SCR_OK && rc != SCR_E_NOMEM)
+        find(c, state_of(rc), "%s", why.text);
+    else if (rc == SCR_OK && c->why == NULL)
+        judge_files(q, c, dset, part);
+    scr_hash_delete(dset);
+    scr_hash_delete(part);
+    return rc == SCR_E_NOMEM ? no_memory(err) : SCR_OK;
+}
+
+/* The last time a restart could not read it. */
+static const char *failed_at(const scr_hash *index, int id)
+{
+    const char *at = NULL;
+    for (SCR_HASH_EACH(e,
+                       scr_hash_get(scr_hash_get_kv_int(index, "DSET", id), "FAILED")))
+        at = scr_hash_elem_key(e);
+    return at ? at : "an unknown time";
+}
+
+static int judge_entry(const struct scr_judge *q, const scr_hash *index, int id,
+                       struct scr_candidate *c, struct scr_err *err)
+{
+    struct scr_index_entry e;
+    int rc = scr_index_get(index, id, &e, NULL);
+    if (rc != SCR_OK) {
+        find(c, SCR_CANDIDATE_DROPPED, "not in the index");
+        return judge_record(q, c, err);
+    }
+    c->name = scr_strdup(e.dset.name);
+    c->current = e.current;
+    if (c->name == NULL)
+        return no_memory(err);
+    if (e.failed)
+        find(c, SCR_CANDIDATE_FAILED, "a restart could not read it at %s",
+             failed_at(index, id));
+    if (!e.complete)
+        find(c, SCR_CANDIDATE_INCOMPLETE, "the index says that it is incomplete");
+    if (!e.dset.is_ckpt)
+        find(c, SCR_CANDIDATE_OUTPUT, "output, not a checkpoint");
+    return judge_record(q, c, err);
+}
+
+/* Ids of the index and of dataset directories, as keys. */
+static int all_ids(const struct scr_judge *q, const scr_hash *index, scr_hash *ids,
+                   struct scr_err *err)
+{
+    int *dirs = NULL;
+    size_t n = 0;
+    int rc = scr_dset_ids(q->env, q->prefix->scr, &dirs, &n, err);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        scr_hash_set_kv_int(ids, "DSET", dirs[i]);
+    for (SCR_HASH_EACH(e, scr_hash_get(index, "DSET")))
+        scr_hash_set_kv_int(ids, "DSET", scr_hash_elem_key_int(e));
+    free(dirs);
+    return rc == SCR_OK && !scr_hash_ok(ids) ? no_memory(err) : rc;
+}
+
+static int judge_prefix(const struct scr_judge *q, const scr_hash *index,
+                        struct scr_judgement *j, struct scr_err *err)
+{
+    scr_hash *ids = scr_hash_new();
+    int *list = NULL;
+    size_t n = 0;
+    int rc = all_ids(q, index, ids, err);
+    if (rc == SCR_OK && !scr_hash_list_int(scr_hash_get(ids, "DSET"), &list, &n))
+        rc = no_memory(err);
+    for (size_t i = n; i-- > 0 && rc == SCR_OK;) {
+        struct scr_candidate *c = add(j, list[i], 0);
+        rc = c ? judge_entry(q, index, list[i], c, err) : no_memory(err);
+        if (rc == SCR_OK && is_mendable_state(c->state))
+            rc = hint_at_rebuild(q, c, err);
+    }
+    free(list);
+    scr_hash_delete(ids);
+    return rc;
+}
+
+/* --- which --- */
+
+/* States the index knows of: these are passed over without a fetch. */
+static int is_tried(const struct scr_candidate *c)
+{
+    return !c->in_cache && c->state != SCR_CANDIDATE_OUTPUT &&
+           c->state != SCR_CANDIDATE_DROPPED && c->state != SCR_CANDIDATE_INCOMPLETE &&
+           c->state != SCR_CANDIDATE_FAILED;
+}
+
+static int is_ready(const struct scr_candidate *c)
+{
+    return c->state == SCR_CANDIDATE_COMPLETE || c->state == SCR_CANDIDATE_MENDABLE ||
+           c->state == SCR_CANDIDATE_PARTIAL;
+}
+
+/* Newest one in cache for which is(c), and its id; NULL: none. */
+static struct scr_candidate *newest_cached(struct scr_judgement *j,
+                                           int (*is)(const struct scr_candidate *))
+{
+    for (size_t i = 0; i < j->n; i++)
+        if (j->c[i].in_cache && is(&j->c[i]))
+            return &j->c[i];
+    return NULL;
+}
+
+static int is_lost(const struct scr_candidate *c)
+{
+    return c->state == SCR_CANDIDATE_CORRUPT || c->state == SCR_CANDIDATE_INCOMPLETE;
+}
+
+static int is_foreign(const struct scr_candidate *c)
+{
+    return c->state == SCR_CANDIDATE_RANKS;
+}
+
+/* The one of the prefix that is tried next: below an id (0: any). */
+static struct scr_candidate *next_tried(struct scr_judgement *j, int below)
+{
+    for (size_t i = 0; i < j->n; i++)
+        if (is_tried(&j->c[i]) && (below == 0 || j->c[i].id < below))
+            return &j->c[i];
+    return NULL;
+}
+
+/* The current one, if it would be tried. */
+static struct scr_candidate *current_one(const struct scr_judge *q,
+                                         struct scr_judgement *j, const scr_hash *index)
+{
+    const char *name = q->current ? q->current : scr_index_get_current(index);
+    int id = name ? scr_index_find(index, name) : -1;
+    for (size_t i = 0; i < j->n; i++)
+        if (j->c[i].id == id && is_tried(&j->c[i]))
+            return &j->c[i];
+    return NULL;
+}
+
+/* Walks the prefix as a restart does, down to id `above`. */
+static struct scr_candidate *fetched(const struct scr_judge *q, struct scr_judgement *j,
+                                     const scr_hash *index, int above)
+{
+    struct scr_candidate *c = above == 0 ? current_one(q, j, index) : NULL;
+    if (c == NULL)
+        c = next_tried(j, 0);
+    while (c != NULL && c->id > above) {
+        if (c->state == SCR_CANDIDATE_COMPLETE)
+            return c;
+        if (c->state == SCR_CANDIDATE_RANKS) /* an older one would lose its work */
+            return NULL;
+        c = next_tried(j, c->id);
+    }
+    return NULL;
+}
+
+static struct scr_candidate *choose(const struct scr_judge *q, struct scr_judgement *j,
+                                    const scr_hash *index)
+{
+    struct scr_candidate *cached = newest_cached(j, is_ready), *from_prefix = NULL;
+    const struct scr_candidate *lost = newest_cached(j, is_lost);
+    const struct scr_candidate *foreign = newest_cached(j, is_foreign);
+    int above = cached ? cached->id : 0;
+    if (foreign != NULL && foreign->id > above)
+        above = foreign->id;
+    if (q->fetch && (cached == NULL || (lost != NULL && lost->id > cached->id)))
+        from_prefix = fetched(q, j, index, above);
+    return from_prefix ? from_prefix : cached;
+}
+
+/* Why one that could be taken is not. */
+static void explain(const struct scr_judge *q, struct scr_judgement *j,
+                    struct scr_candidate *c)
+{
+    const struct scr_candidate *t = j->taken;
+    if (c == t)
+        find(c, c->state,
+             c->in_cache  ? "in cache, read without a copy"
+             : c->current ? "current, complete"
+                          : "the newest that can be read");
+    else if (!c->in_cache && !q->fetch)
+        find(c, c->state, "SCR_FETCH=0: the prefix directory is not looked at");
+    else if (t == NULL)
+        find(c, c->state, "a newer one stops the search, see above");
+    else if (t->id == c->id)
+        find(c, c->state, "the same dataset is read from %s",
+             t->in_cache ? "cache" : "the prefix directory");
+    else if (c->id > t->id)
+        find(c, c->state, "newer than the one a restart starts from, dataset %d",
+             t->id);
+    else
+        find(c, c->state, "older than dataset %d", t->id);
+}
+
+static int finish(const struct scr_judge *q, struct scr_judgement *j,
+                  const scr_hash *index, struct scr_err *err)
+{
+    struct scr_candidate *taken = choose(q, j, index);
+    j->taken = taken;
+    if (taken != NULL)
+        taken->taken = 1;
+    for (size_t i = 0; i < j->n; i++) {
+        explain(q, j, &j->c[i]);
+        if (j->c[i].why == NULL)
+            return no_memory(err);
+    }
+    return SCR_OK;
+}
+
+int scr_judge(const struct scr_judge *q, struct scr_judgement *out, struct scr_err *err)
+{
+    *out = (struct scr_judgement){ 0 };
+    scr_hash *index = scr_hash_new();
+    int rc = scr_prefix_index_read(q->env, q->prefix, index, err);
+    if (rc == SCR_OK)
+        rc = judge_cache(q, out, err);
+    if (rc == SCR_OK)
+        rc = judge_prefix(q, index, out, err);
+    if (rc == SCR_OK)
+        rc = finish(q, out, index, err);
+    scr_hash_delete(index);
+    return rc;
+}

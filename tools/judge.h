@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a restart would do: every dataset that lies in the caches in reach or in the
+ * prefix directory, what state it is in, and which one SCR_Have_restart would offer.
+ *
+ * It looks in this order: the newest in cache that is whole or can be rebuilt; unless
+ * something newer was lost from cache and lies in the prefix. Without one in cache: the
+ * current dataset (SCR_CURRENT, CURRENT of the index), then the newest complete one
+ * that has not failed, then older ones. Nothing is changed here. */
+#ifndef SCR_TOOL_JUDGE_H
+#define SCR_TOOL_JUDGE_H
+
+#include "store/prefix.h"
+
+enum scr_candidate_state {
+    SCR_CANDIDATE_COMPLETE,   /* could be taken */
+    SCR_CANDIDATE_MENDABLE,   /* in cache: could be taken once rebuilt */
+    SCR_CANDIDATE_PARTIAL,    /* in cache: other nodes decide */
+    SCR_CANDIDATE_OUTPUT,     /* not a checkpoint */
+    SCR_CANDIDATE_RANKS,      /* of another number of ranks */
+    SCR_CANDIDATE_DROPPED,    /* not in the index */
+    SCR_CANDIDATE_INCOMPLETE, /* by the index, or never completed in cache */
+    SCR_CANDIDATE_FAILED,     /* marked failed */
+    SCR_CANDIDATE_CORRUPT,    /* summary, rank2file or a file is missing or damaged */
+    SCR_CANDIDATE_VERSION,    /* written by a newer version */
+    SCR_CANDIDATE_UNREADABLE  /* cannot be looked at now */
+};
+/* "complete", "mendable", … */
+const char *scr_candidate_state_name(enum scr_candidate_state s);
+
+struct scr_candidate {
+    int id;
+    int in_cache; /* 0: in the prefix directory */
+    int current;  /* by the index */
+    char *name;   /* NULL: not known */
+    enum scr_candidate_state state;
+    char *why; /* one line */
+    int taken;
+};
+
+struct scr_judgement {
+    struct scr_candidate *c; /* those in cache first; each newest first */
+    size_t n;
+    const struct scr_candidate *taken; /* NULL: a restart finds nothing */
+};
+
+struct scr_judge {
+    const struct scr_env *env;
+    const struct scr_prefix *prefix;
+    const char *const *cntl; /* control directories, ncntl of them */
+    size_t ncntl;
+    int ranks;           /* of the run to come; 0: as many as wrote the dataset */
+    int with_crc;        /* read every byte; else sizes only */
+    int fetch;           /* SCR_FETCH: the prefix is looked at */
+    const char *current; /* SCR_CURRENT; NULL: not set */
+};
+
+/* An index that cannot be read is an error. Free with scr_judgement_fini in any case.
+ */
+int scr_judge(const struct scr_judge *q, struct scr_judgement *out,
+              struct scr_err *err);
+void scr_judgement_fini(struct scr_judgement *j);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Control directories of the job whose caches this process can reach. */
+#include "reach.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/str.h"
+#include "cfg/desc.h"
+#include "store/cache.h"
+
+#define VNODE "vnode."
+
+static int no_memory(struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "control directories: out of memory");
+}
+
+void scr_reach_fini(struct scr_reach *r)
+{
+    for (size_t i = 0; i < r->n; i++)
+        free(r->cntl[i]);
+    free(r->cntl);
+    *r = (struct scr_reach){ 0 };
+}
+
+/* Takes the path over. */
+static int add(struct scr_reach *r, char *path, struct scr_err *err)
+{
+    char **grown = path ? scr_reallocarray(r->cntl, r->n + 1, sizeof *grown) : NULL;
+    if (grown == NULL) {
+        free(path);
+        return no_memory(err);
+    }
+    r->cntl = grown;
+    r->cntl[r->n++] = path;
+    return SCR_OK;
+}
+
+/* The directory of one node, if it is there. */
+static int add_node(const struct scr_tool *t, const struct scr_place *place,
+                    const struct scr_store *store, struct scr_reach *r,
+                    struct scr_err *err)
+{
+    struct stat st;
+    char *dir = scr_place_dir(place, store->path, strcmp(store->group, "NODE") == 0);
+    if (dir == NULL)
+        return no_memory(err);
+    if (scr_file_stat(t->env.sys, dir, &st, NULL) == SCR_OK && S_ISDIR(st.st_mode))
+        return add(r, dir, err);
+    free(dir);
+    return SCR_OK;
+}
+
+static int add_nodes(const struct scr_tool *t, struct scr_place *place,
+                     const struct scr_store *store, struct scr_reach *r,
+                     struct scr_err *err)
+{
+    char **names = NULL;
+    size_t n = 0;
+    int rc = add_node(t, place, store, r, err);
+    if (rc == SCR_OK &&
+        scr_dir_list(t->env.sys, store->path, &names, &n, NULL) != SCR_OK)
+        return SCR_OK; /* no such base: nothing is in reach */
+    for (size_t i = 0; i < n && rc == SCR_OK; i++) {
+        if (strncmp(names[i], VNODE, sizeof VNODE - 1) != 0)
+            continue;
+        place->vnode = names[i] + sizeof VNODE - 1;
+        rc = add_node(t, place, store, r, err);
+    }
+    scr_names_free(names, n);
+    return rc;
+}
+
+int scr_tool_cfg_quiet(struct scr_tool *t, const char *prefix, struct scr_err *err)
+{
+    t->log.quiet = 1;
+    int rc = scr_tool_cfg(t, prefix, err);
+    t->log.quiet = 0;
+    return rc;
+}
+
+static int by_configuration(struct scr_tool *t, const char *prefix, struct scr_reach *r,
+                            struct scr_err *err)
+{
+    struct scr_params prm;
+    struct scr_descs d = { 0 };
+    int rc = scr_tool_cfg_quiet(t, prefix, err);
+    if (rc != SCR_OK || (rc = scr_cfg_params(t->cfg, &prm, err)) != SCR_OK ||
+        (rc = scr_descs_build(t->cfg, &prm, &d, err)) != SCR_OK)
+        return rc;
+    struct scr_place place = { prm.user_name, prm.job_id, NULL };
+    rc = add_nodes(t, &place, &d.store[d.cntl_store], r, err);
+    scr_descs_fini(&d);
+    return rc;
+}
+
+int scr_tool_reach(struct scr_tool *t, const char *prefix, const char *given,
+                   struct scr_reach *out, struct scr_err *err)
+{
+    struct stat st;
+    *out = (struct scr_reach){ 0 };
+    if (given == NULL)
+        return by_configuration(t, prefix, out, err);
+    int rc = scr_file_stat(t->env.sys, given, &st, err);
+    if (rc == SCR_OK && !S_ISDIR(st.st_mode))
+        rc =
+            scr_fail(err, SCR_E_ARG, 0, "control directory %s: not a directory", given);
+    return rc == SCR_OK ? add(out, scr_strdup(given), err) : rc;
+}
