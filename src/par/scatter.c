@@ -81,7 +81,7 @@ static int read_and_deal(const struct scr_env *env, const struct scr_comm *node,
     scr_filemap *all = scr_filemap_new();
     int rc = all != NULL ? SCR_OK : no_memory(err);
     if (rc == SCR_OK)
-        rc = scr_cntl_read_node(env, cntl, all, err);
+        rc = scr_cntl_take_node(env, cntl, all, err);
     if (rc == SCR_OK && scr_filemap_num_ranks(all) > 0)
         rc = write_spare(env, node, cntl, all, err);
     if (rc == SCR_OK)

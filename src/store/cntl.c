@@ -16,9 +16,11 @@
 #define MAP     "filemap_"
 #define SUFFIX  ".scrinfo"
 #define JOURNAL ".jnl"
+#define NEWER   ".newer."
 
 enum {
     FILE_MODE = 0600,
+    ASIDE_MAX = 10000,    /* filemaps of newer versions kept of one name */
     JOURNAL_MAX = 1 << 30 /* bytes read of a journal: some ten million files */
 };
 
@@ -91,10 +93,75 @@ static int journal_load(const struct scr_env *env, const char *path, scr_filemap
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "read %s: out of memory", path);
 }
 
+static int remove_in(const struct scr_env *env, const struct scr_cntl *c,
+                     const char *name, struct scr_err *err)
+{
+    char *path = scr_path_join(c->dir, name);
+    int rc = path ? scr_file_remove(env->sys, path, err) : no_memory(c, err);
+    free(path);
+    return rc;
+}
+
+/* The first of <path>.newer.<n> that is free, malloc'd; NULL, with err: none. */
+static char *free_name(const struct scr_env *env, const char *path, struct scr_err *err)
+{
+    struct stat st;
+    for (int n = 1; n <= ASIDE_MAX; n++) {
+        char *name = scr_asprintf("%s" NEWER "%d", path, n);
+        if (name == NULL)
+            break;
+        if (scr_file_stat(env->sys, name, &st, NULL) == SCR_E_NOENT)
+            return name;
+        free(name);
+    }
+    scr_fail(err, SCR_E_EXIST, 0, "%s cannot be kept under another name", path);
+    return NULL;
+}
+
+/* Renames <dir>/<name><suffix> so that the new name, *aside, says what it is. An absent
+ * one is success, with *aside NULL. */
+static int set_aside(const struct scr_env *env, const struct scr_cntl *c,
+                     const char *name, const char *suffix, char **aside,
+                     struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    struct stat st;
+    char *path = scr_asprintf("%s/%s%s", c->dir, name, suffix);
+    int rc = path ? scr_file_stat(env->sys, path, &st, &why) : no_memory(c, &why);
+    *aside = NULL;
+    if (rc == SCR_OK) {
+        *aside = free_name(env, path, err);
+        rc = *aside ? scr_file_rename(env->sys, path, *aside, err) : SCR_E_EXIST;
+    } else if (rc != SCR_E_NOENT) {
+        scr_fail(err, rc, 0, "%s", why.text);
+    }
+    free(path);
+    return rc == SCR_E_NOENT ? SCR_OK : rc;
+}
+
+/* What a newer version wrote is not ours to replace, and what was routed since then
+ * goes with it. */
+static int keep_newer(const struct scr_env *env, const struct scr_cntl *c,
+                      const char *name, const char *cause, struct scr_err *err)
+{
+    char *aside, *journal = NULL;
+    int rc = set_aside(env, c, name, "", &aside, err);
+    if (rc == SCR_OK)
+        rc = set_aside(env, c, name, JOURNAL, &journal, err);
+    if (rc == SCR_OK && aside != NULL)
+        scr_log(env->log, SCR_LOG_WARN,
+                "%s; kept as %s, and what it names stays in cache for the SCR that "
+                "wrote it (SCR_CACHE_PURGE=1 deletes both)",
+                cause, aside);
+    free(journal);
+    free(aside);
+    return rc;
+}
+
 /* Merges one filemap or journal. What cannot be read is lost, but only that: a warning.
- */
+ * take: what a newer version wrote is kept under another name. */
 static int merge_one(const struct scr_env *env, const struct scr_cntl *c,
-                     const char *name, scr_filemap *map, struct scr_err *err)
+                     const char *name, int take, scr_filemap *map, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     char *path = scr_path_join(c->dir, name);
@@ -109,6 +176,8 @@ static int merge_one(const struct scr_env *env, const struct scr_cntl *c,
     free(path);
     if (rc == SCR_E_NOMEM)
         return no_memory(c, err);
+    if (rc == SCR_E_VERSION && take)
+        return keep_newer(env, c, name, why.text, err);
     /* Not read is not damaged: it must not be replaced as if it named nothing. */
     if (rc != SCR_OK && rc != SCR_E_NOENT && rc != SCR_E_CORRUPT && rc != SCR_E_VERSION)
         return scr_fail(err, rc, 0, "%s", why.text);
@@ -120,7 +189,7 @@ static int merge_one(const struct scr_env *env, const struct scr_cntl *c,
 
 /* The master's list is merged by base name, so that a moved control directory still
  * works. */
-static int merge_master(const struct scr_env *env, const struct scr_cntl *c,
+static int merge_master(const struct scr_env *env, const struct scr_cntl *c, int take,
                         scr_filemap *map, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -132,6 +201,8 @@ static int merge_master(const struct scr_env *env, const struct scr_cntl *c,
     free(path);
     if (rc == SCR_E_NOMEM) {
         no_memory(c, err);
+    } else if (rc == SCR_E_VERSION && take) {
+        rc = keep_newer(env, c, MASTER, why.text, err);
     } else if (rc != SCR_OK) {
         if (rc != SCR_E_NOENT)
             scr_log(env->log, SCR_LOG_WARN, "%s; going by the files beside it",
@@ -141,14 +212,14 @@ static int merge_master(const struct scr_env *env, const struct scr_cntl *c,
     for (SCR_HASH_EACH(e, scr_hash_get(master, "Filemap"))) {
         const char *name = scr_path_base(scr_hash_elem_key(e));
         if (rc == SCR_OK && map_index(name) < 0 && scr_path_is_safe(name))
-            rc = merge_one(env, c, name, map, err);
+            rc = merge_one(env, c, name, take, map, err);
     }
     scr_hash_delete(master);
     return rc;
 }
 
-int scr_cntl_read_node(const struct scr_env *env, const struct scr_cntl *c,
-                       scr_filemap *map, struct scr_err *err)
+static int read_node(const struct scr_env *env, const struct scr_cntl *c, int take,
+                     scr_filemap *map, struct scr_err *err)
 {
     char **names;
     size_t n;
@@ -160,9 +231,57 @@ int scr_cntl_read_node(const struct scr_env *env, const struct scr_cntl *c,
     for (int journals = 0; journals <= 1; journals++)
         for (size_t i = 0; i < n && rc == SCR_OK; i++)
             if (map_index(names[i]) >= 0 && is_journal(names[i]) == journals)
-                rc = merge_one(env, c, names[i], map, err);
+                rc = merge_one(env, c, names[i], take, map, err);
     scr_names_free(names, n);
-    return rc == SCR_OK ? merge_master(env, c, map, err) : rc;
+    return rc == SCR_OK ? merge_master(env, c, take, map, err) : rc;
+}
+
+int scr_cntl_read_node(const struct scr_env *env, const struct scr_cntl *c,
+                       scr_filemap *map, struct scr_err *err)
+{
+    return read_node(env, c, 0, map, err);
+}
+
+int scr_cntl_take_node(const struct scr_env *env, const struct scr_cntl *c,
+                       scr_filemap *map, struct scr_err *err)
+{
+    return read_node(env, c, 1, map, err);
+}
+
+/* --- what newer versions wrote --- */
+
+static int is_newer(const char *name)
+{
+    return strncmp(name, "filemap", 7) == 0 && strstr(name, SUFFIX) != NULL &&
+           strstr(name, NEWER) != NULL;
+}
+
+int scr_cntl_has_newer(const struct scr_env *env, const struct scr_cntl *c)
+{
+    char **names;
+    size_t n;
+    int found = 0;
+    if (scr_dir_list(env->sys, c->dir, &names, &n, NULL) != SCR_OK)
+        return 1;
+    for (size_t i = 0; i < n; i++)
+        found = found || is_newer(names[i]);
+    scr_names_free(names, n);
+    return found;
+}
+
+int scr_cntl_drop_newer(const struct scr_env *env, const struct scr_cntl *c,
+                        struct scr_err *err)
+{
+    char **names;
+    size_t n;
+    int rc = scr_dir_list(env->sys, c->dir, &names, &n, err);
+    if (rc != SCR_OK)
+        return rc;
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        if (is_newer(names[i]))
+            rc = remove_in(env, c, names[i], err);
+    scr_names_free(names, n);
+    return rc;
 }
 
 /* --- writing --- */
@@ -175,13 +294,9 @@ static int remove_above(const struct scr_env *env, const struct scr_cntl *c, int
     int rc = scr_dir_list(env->sys, c->dir, &names, &n, err);
     if (rc != SCR_OK)
         return rc;
-    for (size_t i = 0; i < n && rc == SCR_OK; i++) {
-        if (map_index(names[i]) < nlocal)
-            continue;
-        char *path = scr_path_join(c->dir, names[i]);
-        rc = path ? scr_file_remove(env->sys, path, err) : no_memory(c, err);
-        free(path);
-    }
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        if (map_index(names[i]) >= nlocal)
+            rc = remove_in(env, c, names[i], err);
     scr_names_free(names, n);
     return rc;
 }

@@ -30,6 +30,17 @@ void scr_cntl_close(const struct scr_env *env, struct scr_cntl *c);
  * skipped with a warning naming it (its files are lost, the rest is not). */
 int scr_cntl_read_node(const struct scr_env *env, const struct scr_cntl *c,
                        scr_filemap *map, struct scr_err *err);
+/* The same for the master of a node that is about to write all filemaps anew: what a
+ * newer version wrote is first renamed to "<name>.newer.<n>", with a warning. A file
+ * that cannot be renamed is an error: it would be replaced. */
+int scr_cntl_take_node(const struct scr_env *env, const struct scr_cntl *c,
+                       scr_filemap *map, struct scr_err *err);
+/* 1 if such files are there: the caches of the node may hold files that only they name.
+ * Also 1 if that cannot be told. */
+int scr_cntl_has_newer(const struct scr_env *env, const struct scr_cntl *c);
+/* Removes them. */
+int scr_cntl_drop_newer(const struct scr_env *env, const struct scr_cntl *c,
+                        struct scr_err *err);
 /* Master only: the list of filemaps for nlocal ranks; removes filemaps of higher local
  * ranks. */
 int scr_cntl_write_master(const struct scr_env *env, const struct scr_cntl *c,

@@ -30,7 +30,8 @@ char *scr_prefix_dset_dir(const struct scr_prefix *p,
                           int id); /* …/.scr/scr.dataset.<id> */
 
 /* Reads index.scr into index (merged into an empty hash, normalised). Absent: empty
- * index. A zero-length, corrupt or unreadable-as-index file is kept aside as
+ * index, unless there are scr.dataset.<id> directories; then it is rebuilt. A
+ * zero-length, corrupt or unreadable-as-index file is kept aside as
  * index.scr.damaged.<n>, the index is rebuilt from the summaries of the
  * scr.dataset.<id> directories, written, and a warning says so. A newer version is an
  * error and left alone. Where there is none, a version 1 index.scr in the prefix

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The index of the prefix directory: read, edited, and rebuilt when it is damaged. */
+/* The index of the prefix directory: read, edited, and rebuilt when it is damaged
+ * or gone. */
 #include <stdlib.h>
 
 #include "base/io.h"
@@ -71,6 +72,22 @@ static int load_old(struct scr_txn *s, struct scr_err *err)
     return SCR_OK;
 }
 
+/* Without a file: the old index, or none in a new prefix. The first flush writes the
+ * index before it makes a dataset directory, so where there are some it was lost. */
+static int load_absent(struct scr_txn *s, struct scr_err *err)
+{
+    int *ids;
+    size_t n;
+    int rc = load_old(s, err);
+    if (rc != SCR_OK || scr_hash_size(s->h) > 0)
+        return rc;
+    rc = scr_dset_ids(s->env, s->p->scr, &ids, &n, err);
+    free(ids);
+    if (rc == SCR_OK && n > 0)
+        rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s is gone", s->path);
+    return rc;
+}
+
 /* Loads index.scr into s->h. SCR_E_CORRUPT: it is to be rebuilt. */
 static int index_load(struct scr_txn *s, struct scr_err *err)
 {
@@ -79,7 +96,7 @@ static int index_load(struct scr_txn *s, struct scr_err *err)
         return rc;
     if (s->bytes != NULL && s->nbytes == 0)
         return scr_fail(err, SCR_E_CORRUPT, 0, "%s is empty", s->path);
-    if (s->bytes == NULL && (rc = load_old(s, err)) != SCR_OK)
+    if (s->bytes == NULL && (rc = load_absent(s, err)) != SCR_OK)
         return rc;
     if ((rc = scr_index_normal(s->h, err)) != SCR_OK)
         scr_err_prefix(err, "%s", s->path);
@@ -95,11 +112,13 @@ static int index_load_mended(struct scr_txn *s, struct scr_err *err)
         return SCR_OK;
     if (rc != SCR_E_CORRUPT)
         return scr_fail(err, rc, 0, "%s", why.text);
-    if ((rc = scr_txn_keep_aside(s, why.text, err)) != SCR_OK ||
+    int gone = s->bytes == NULL; /* nothing to keep aside */
+    if ((!gone && (rc = scr_txn_keep_aside(s, why.text, err)) != SCR_OK) ||
         (rc = rebuild(s, err)) != SCR_OK || (rc = scr_txn_write(s, err)) != SCR_OK)
         return rc;
     scr_log(s->env->log, SCR_LOG_WARN,
-            "%s: rebuilt from the dataset directories beside it", s->path);
+            "%s: %srebuilt from the dataset directories beside it", s->path,
+            gone ? "was gone, " : "");
     return SCR_OK;
 }
 

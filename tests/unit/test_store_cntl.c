@@ -3,6 +3,7 @@
  * filemap or a journal (invariant C1). */
 #include "helper_store.h"
 
+#include "base/str.h"
 #include "store/cntl.h"
 
 struct fixture {
@@ -306,6 +307,76 @@ static void a_corrupt_filemap_costs_only_its_own_files(void **state)
     end(&f);
 }
 
+/* The version in the header of a file, made one of the future. */
+static void age(const char *path)
+{
+    FILE *file = fopen(path, "r+b");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 7, SEEK_SET), 0);
+    assert_int_equal(putc(9, file), 9);
+    assert_int_equal(fclose(file), 0);
+}
+
+static int there(const char *name)
+{
+    char *path = scr_asprintf("%s/%s", test_path("cntl"), name);
+    int is = access(path, F_OK) == 0;
+    free(path);
+    return is;
+}
+
+static void a_newer_filemap_is_kept_aside_by_who_replaces_it(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    assert_int_equal(write_map(&f, 1, 0, "/c/0"), SCR_OK);
+    assert_int_equal(journal(&f, 2, 0, "/c/1"), SCR_OK);
+    age(f.c.map_path);
+    assert_false(knows(&f, 1, 0, "/c/0")); /* who only reads leaves it alone */
+    assert_true(there("filemap_0.scrinfo"));
+    assert_false(scr_cntl_has_newer(&f.env, &f.c));
+    scr_filemap *map = scr_filemap_new();
+    assert_int_equal(scr_cntl_take_node(&f.env, &f.c, map, &f.err), SCR_OK);
+    assert_int_equal(scr_filemap_num_datasets(map), 0); /* the journal goes with it */
+    scr_filemap_delete(map);
+    assert_non_null(strstr(logged(&f), "filemap_0.scrinfo.newer.1"));
+    assert_false(there("filemap_0.scrinfo"));
+    assert_true(there("filemap_0.scrinfo.newer.1"));
+    assert_true(there("filemap_0.scrinfo.jnl.newer.1"));
+    assert_int_equal(write_map(&f, 3, 0, "/c/3"), SCR_OK);
+    assert_int_equal(scr_cntl_write_master(&f.env, &f.c, 1, &f.err), SCR_OK);
+    assert_true(knows(&f, 3, 0, "/c/3"));
+    assert_true(scr_cntl_has_newer(&f.env, &f.c));
+    age(f.c.map_path); /* a second one does not replace the first */
+    age(test_path("cntl/filemap.scrinfo"));
+    map = scr_filemap_new();
+    assert_int_equal(scr_cntl_take_node(&f.env, &f.c, map, &f.err), SCR_OK);
+    scr_filemap_delete(map);
+    assert_true(there("filemap_0.scrinfo.newer.1"));
+    assert_true(there("filemap_0.scrinfo.newer.2"));
+    assert_true(there("filemap.scrinfo.newer.1"));
+    assert_int_equal(scr_cntl_drop_newer(&f.env, &f.c, &f.err), SCR_OK);
+    assert_false(scr_cntl_has_newer(&f.env, &f.c));
+    end(&f);
+}
+
+static void a_newer_filemap_that_cannot_be_kept_is_an_error(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    assert_int_equal(write_map(&f, 1, 0, "/c/0"), SCR_OK);
+    age(f.c.map_path);
+    test_fault_arm(TEST_RENAMEAT, 0, EIO, TEST_ONCE);
+    scr_filemap *map = scr_filemap_new();
+    assert_int_equal(scr_cntl_take_node(&f.env, &f.c, map, &f.err), SCR_E_IO);
+    assert_true(test_fault_off());
+    assert_true(there("filemap_0.scrinfo"));
+    scr_filemap_delete(map);
+    end(&f);
+}
+
 static void writing_a_filemap_survives_any_failure(void **state)
 {
     (void)state;
@@ -365,6 +436,8 @@ int main(void)
         cmocka_unit_test(the_filemaps_of_all_local_ranks_are_read),
         cmocka_unit_test(fewer_local_ranks_leave_no_old_filemaps),
         cmocka_unit_test(a_corrupt_filemap_costs_only_its_own_files),
+        cmocka_unit_test(a_newer_filemap_is_kept_aside_by_who_replaces_it),
+        cmocka_unit_test(a_newer_filemap_that_cannot_be_kept_is_an_error),
         cmocka_unit_test(writing_a_filemap_survives_any_failure),
         cmocka_unit_test(journaling_survives_any_failure),
     };

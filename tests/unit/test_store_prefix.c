@@ -256,6 +256,22 @@ static void a_damaged_index_is_kept_aside_and_rebuilt(void **state)
     }
 }
 
+static void an_index_that_is_gone_is_rebuilt(void **state)
+{
+    (void)state;
+    struct test_store t;
+    test_store_open(&t);
+    test_summary(&t, 6, "ckpt.6", 1);
+    test_summary(&t, 12, "ckpt.12", 1);
+    add(&t, 6);
+    assert_int_equal(unlink(index_path()), 0);
+    assert_string_equal(test_index_ids(&t), "12 6");
+    assert_true(test_exists(index_path()));
+    assert_non_null(strstr(test_store_log(&t), "was gone, rebuilt from the dataset"));
+    assert_null(strstr(test_store_log(&t), "damaged"));
+    test_store_close(&t);
+}
+
 static void a_flipped_bit_anywhere_is_found_and_mended(void **state)
 {
     (void)state;
@@ -521,6 +537,7 @@ int main(void)
         cmocka_unit_test(unknown_keys_survive_an_update),
         cmocka_unit_test(a_newer_index_is_refused_and_left_alone),
         cmocka_unit_test(a_damaged_index_is_kept_aside_and_rebuilt),
+        cmocka_unit_test(an_index_that_is_gone_is_rebuilt),
         cmocka_unit_test(a_flipped_bit_anywhere_is_found_and_mended),
         cmocka_unit_test(damaged_files_never_replace_each_other),
         cmocka_unit_test(datasets_without_usable_summary_are_named),
