@@ -179,17 +179,11 @@ static int edit_drop_after(scr_hash *index, void *arg, int *changed,
                            struct scr_err *err)
 {
     const struct edit *e = arg;
-    int id = scr_index_find(index, e->name), *ids;
-    size_t n;
+    int id = scr_index_find(index, e->name);
     if (id < 0)
         return no_such_name(e, err);
-    int rc = scr_index_ids(index, &ids, &n);
-    if (rc != SCR_OK)
-        return scr_fail(err, rc, 0, "index: out of memory");
-    for (size_t i = 0; i < n && ids[i] > id; i++)
-        *changed |= scr_index_remove(index, ids[i]);
-    free(ids);
-    return SCR_OK;
+    int rc = scr_index_drop_after(index, id, changed);
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: out of memory");
 }
 
 /* --- add and build --- */

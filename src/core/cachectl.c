@@ -12,13 +12,6 @@
 #include "red/redfile.h"
 #include "store/spare.h"
 
-/* Keys of ctx->ready. */
-static const char *const state_keys[] = {
-    [SCR_CACHE_READY] = "READY",
-    [SCR_CACHE_LOST] = "LOST",
-    [SCR_CACHE_FOREIGN] = "FOREIGN",
-};
-
 /* Cache directory a file of a dataset lies in: everything up to "scr.dataset.<id>". */
 static char *dset_dir_of(const char *path, int id)
 {
@@ -118,34 +111,84 @@ static void sweep_above(struct scr_ctx *ctx, const char *cache, int id)
 
 void scr_cache_sweep_above(struct scr_ctx *ctx, int id)
 {
-    for (int i = 0; i < ctx->descs.nstores && ctx->node.rank == 0; i++)
+    /* Without a record here they may have one in a filemap we cannot read. */
+    if (ctx->node.rank != 0 || scr_cntl_has_newer(&ctx->env, &ctx->cntl))
+        return;
+    for (int i = 0; i < ctx->descs.nstores; i++)
         if (ctx->cache_dirs && ctx->cache_dirs[i])
             sweep_above(ctx, ctx->cache_dirs[i], id);
 }
 
+int scr_cache_max_id(const struct scr_ctx *ctx)
+{
+    int max = 0, *ids = NULL;
+    size_t n = 0;
+    if (ctx->node.rank != 0 || !scr_cntl_has_newer(&ctx->env, &ctx->cntl))
+        return 0;
+    for (int i = 0; i < ctx->descs.nstores; i++) {
+        if (!ctx->cache_dirs || !ctx->cache_dirs[i] ||
+            scr_cache_ids(&ctx->env, ctx->cache_dirs[i], &ids, &n, NULL) != SCR_OK)
+            continue;
+        for (size_t k = 0; k < n; k++)
+            max = ids[k] > max ? ids[k] : max;
+        free(ids);
+    }
+    return max;
+}
+
+/* --- states --- */
+
+int scr_cache_reserve(struct scr_ctx *ctx, size_t more, struct scr_err *err)
+{
+    size_t room = ctx->nheld + more;
+    if (room <= ctx->held_room)
+        return SCR_OK;
+    struct scr_held *held = scr_reallocarray(ctx->held, room, sizeof *held);
+    if (held == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "list of datasets in cache");
+    ctx->held = held;
+    ctx->held_room = room;
+    return SCR_OK;
+}
+
+static struct scr_held *find_held(const struct scr_ctx *ctx, int id)
+{
+    for (size_t i = 0; i < ctx->nheld; i++)
+        if (ctx->held[i].id == id)
+            return &ctx->held[i];
+    return NULL;
+}
+
 void scr_cache_set_state(struct scr_ctx *ctx, int id, enum scr_cache_state state)
 {
-    for (size_t i = 0; i < sizeof state_keys / sizeof *state_keys; i++)
-        scr_hash_unset_kv_int(ctx->ready, state_keys[i], id);
-    if (state != SCR_CACHE_GONE)
-        scr_hash_set_kv_int(ctx->ready, state_keys[state], id);
+    struct scr_held *h = find_held(ctx, id);
+    if (h != NULL && state == SCR_CACHE_GONE)
+        *h = ctx->held[--ctx->nheld];
+    else if (h != NULL)
+        h->state = state;
+    else if (state != SCR_CACHE_GONE && ctx->nheld < ctx->held_room)
+        ctx->held[ctx->nheld++] = (struct scr_held){ id, state };
 }
 
 int scr_cache_newest(const struct scr_ctx *ctx, enum scr_cache_state state, int below)
 {
     int newest = 0;
-    for (SCR_HASH_EACH(e, scr_hash_get(ctx->ready, state_keys[state]))) {
-        int id = scr_hash_elem_key_int(e);
-        if (id > newest && (below == 0 || id < below))
-            newest = id;
+    for (size_t i = 0; i < ctx->nheld; i++) {
+        const struct scr_held *h = &ctx->held[i];
+        if (h->state == state && h->id > newest && (below == 0 || h->id < below))
+            newest = h->id;
     }
     return newest;
 }
+
+/* --- deletion --- */
 
 int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     if (ctx->restart.id == id)
         scr_restart_fini(&ctx->restart);
+    if (ctx->fetched == id)
+        ctx->fetched = 0;
     int rc = scr_agree_all(&ctx->world, delete_local(ctx, id, err), err);
     /* What could not be deleted is no dataset any more, and tried again when room is
      * needed. */
@@ -161,11 +204,20 @@ int scr_cache_purge_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     int *ids = NULL, n = 0;
     int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(&ctx->world, scr_cache_reserve(ctx, (size_t)n, err), err);
     for (int i = 0; i < n && rc == SCR_OK; i++) {
         rc = scr_cache_delete_all(ctx, ids[i], err);
         ctx->last_id = ids[i] > ctx->last_id ? ids[i] : ctx->last_id;
     }
     free(ids);
+    if (rc != SCR_OK)
+        return rc;
+    if (ctx->node.rank == 0)
+        rc = scr_cntl_drop_newer(&ctx->env, &ctx->cntl, err);
+    rc = scr_agree_all(&ctx->world, rc, err);
+    if (rc == SCR_OK)
+        scr_cache_sweep_above(ctx, 0);
     return rc;
 }
 
@@ -186,7 +238,13 @@ int scr_cache_check_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 
 int scr_cache_is(const struct scr_ctx *ctx, int id, enum scr_cache_state state)
 {
-    return scr_hash_get_kv_int(ctx->ready, state_keys[state], id) != NULL;
+    const struct scr_held *h = find_held(ctx, id);
+    return h != NULL && h->state == state;
+}
+
+int scr_cache_has(const struct scr_ctx *ctx, int id)
+{
+    return find_held(ctx, id) != NULL;
 }
 
 int scr_cache_is_ready(const struct scr_ctx *ctx, int id)
@@ -196,28 +254,28 @@ int scr_cache_is_ready(const struct scr_ctx *ctx, int id)
 
 int scr_cache_newest_ckpt(const struct scr_ctx *ctx, int below)
 {
-    int newest = 0;
-    for (SCR_HASH_EACH(e, scr_hash_get(ctx->ready, state_keys[SCR_CACHE_READY]))) {
-        int id = scr_hash_elem_key_int(e);
-        struct scr_dataset d;
-        if (id > newest && (below == 0 || id < below) &&
-            scr_cache_dataset(ctx, id, &d, NULL) == SCR_OK && d.is_ckpt)
-            newest = id;
-    }
-    return newest;
+    int id = below;
+    struct scr_dataset d;
+    while ((id = scr_cache_newest(ctx, SCR_CACHE_READY, id)) > 0)
+        if (scr_cache_dataset(ctx, id, &d, NULL) == SCR_OK && d.is_ckpt)
+            break;
+    return id;
 }
 
 int scr_cache_find(const struct scr_ctx *ctx, const char *name)
 {
-    int found = -1;
-    for (SCR_HASH_EACH(e, scr_hash_get(ctx->ready, state_keys[SCR_CACHE_READY]))) {
-        int id = scr_hash_elem_key_int(e);
-        struct scr_dataset d;
-        if (id > found && scr_cache_dataset(ctx, id, &d, NULL) == SCR_OK &&
-            strcmp(d.name, name) == 0)
-            found = id;
-    }
-    return found;
+    int id = 0;
+    struct scr_dataset d;
+    while ((id = scr_cache_newest(ctx, SCR_CACHE_READY, id)) > 0)
+        if (scr_cache_dataset(ctx, id, &d, NULL) == SCR_OK && strcmp(d.name, name) == 0)
+            return id;
+    return -1;
+}
+
+const char *scr_cache_name_of(const struct scr_ctx *ctx, int id)
+{
+    struct scr_dataset d;
+    return scr_cache_dataset(ctx, id, &d, NULL) == SCR_OK ? d.name : "?";
 }
 
 int scr_cache_open(struct scr_ctx *ctx, int id, const char *store, int node_local,
@@ -276,7 +334,8 @@ int scr_cache_let_go_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     rc = is_output ? scr_flush_if_needed_all(ctx, id, err) : SCR_OK;
     if (rc != SCR_OK)
         return rc;
-    scr_log(&ctx->log, SCR_LOG_INFO, "dataset %d leaves the cache", id);
+    scr_log(&ctx->log, SCR_LOG_INFO, "%s (dataset %d) leaves the cache",
+            scr_cache_name_of(ctx, id), id);
     return scr_cache_delete_all(ctx, id, err);
 }
 
@@ -310,8 +369,9 @@ static void drop_lost_all(struct scr_ctx *ctx)
     while ((id = scr_cache_newest(ctx, SCR_CACHE_LOST, below)) > 0) {
         struct scr_err why = SCR_ERR_INIT;
         if (scr_cache_delete_all(ctx, id, &why) != SCR_OK)
-            scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d is not deleted from cache: %s",
-                    id, why.text);
+            scr_log(&ctx->log, SCR_LOG_WARN,
+                    "%s (dataset %d) is not deleted from cache: %s",
+                    scr_cache_name_of(ctx, id), id, why.text);
         below = id;
     }
 }

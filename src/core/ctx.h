@@ -55,6 +55,19 @@ struct scr_restart {
     scr_hash *by_name; /* base name -> path; "" when ambiguous */
 };
 
+enum scr_cache_state {
+    SCR_CACHE_READY,   /* whole */
+    SCR_CACHE_LOST,    /* not restored or not deleted: goes when room is needed */
+    SCR_CACHE_FOREIGN, /* of another number of ranks: kept for those */
+    SCR_CACHE_GONE
+};
+
+/* A dataset in cache. */
+struct scr_held {
+    int id;
+    enum scr_cache_state state;
+};
+
 /* Time spent, for SCR_Need_checkpoint. Only rank 0's figures are used. */
 struct scr_times {
     double compute_start; /* since when the program computes, scr_now_mono() */
@@ -90,15 +103,20 @@ struct scr_ctx {
     char **cache_dirs;    /* one per store; NULL for stores nobody uses */
     struct scr_set *sets; /* one per redundancy descriptor */
 
-    scr_filemap *map; /* what this rank has in cache */
-    scr_hash *ready;  /* <state>/<id> of each dataset in cache, the same on all ranks */
-    int last_id;      /* largest dataset id ever seen here */
-    int ckpt_id;      /* counter of checkpoints, survives restarts */
+    scr_filemap *map;      /* what this rank has in cache */
+    struct scr_held *held; /* the datasets in cache, the same on all ranks */
+    size_t nheld, held_room;
+    int last_id; /* largest dataset id ever seen here */
+    int ckpt_id; /* number of the last complete checkpoint, survives restarts */
 
     struct scr_output out;
     struct scr_restart restart;
     int tried_below; /* restarts look for ids below this; 0: any */
-    int halt;        /* a halt condition was found due */
+    int ask_again;   /* the next Have_restart looks for the newest checkpoint anew */
+    int from_id;     /* dataset this run went on from, 0: none */
+    int from_last;   /* last_id then: what is newer was written since */
+    int fetched; /* dataset in cache that this run copied from the prefix; 0: none */
+    int halt;    /* a halt condition was found due */
     struct scr_times times;
     int log_failed; /* the event log could not be written and is left alone */
 };
@@ -167,18 +185,19 @@ int scr_in_place_open_all(struct scr_ctx *ctx, int id, char **name,
 int scr_spread_shared_all(struct scr_ctx *ctx, scr_hash *shared, struct scr_err *err);
 
 /* --- cache (cachectl.c) --- */
-enum scr_cache_state {
-    SCR_CACHE_READY,   /* whole */
-    SCR_CACHE_LOST,    /* not restored or not deleted: goes when room is needed */
-    SCR_CACHE_FOREIGN, /* of another number of ranks: kept for those */
-    SCR_CACHE_GONE
-};
+/* Room for the states of `more` datasets that have none yet. Local; whoever is about to
+ * make datasets calls it before, and agrees on the result. */
+int scr_cache_reserve(struct scr_ctx *ctx, size_t more, struct scr_err *err);
+/* Cannot fail: a state that is new takes room from scr_cache_reserve. */
 void scr_cache_set_state(struct scr_ctx *ctx, int id, enum scr_cache_state state);
 /* Largest id in that state below `below` (0: any); 0: none. */
 int scr_cache_newest(const struct scr_ctx *ctx, enum scr_cache_state state, int below);
 int scr_cache_newest_ckpt(const struct scr_ctx *ctx, int below); /* READY checkpoints */
 int scr_cache_is_ready(const struct scr_ctx *ctx, int id);
 int scr_cache_is(const struct scr_ctx *ctx, int id, enum scr_cache_state state);
+int scr_cache_has(const struct scr_ctx *ctx, int id); /* in whatever state */
+/* Name of id, for messages; "?" if this rank's map has none. Borrowed from the map. */
+const char *scr_cache_name_of(const struct scr_ctx *ctx, int id);
 /* READY dataset of that name with the largest id, -1: none. */
 int scr_cache_find(const struct scr_ctx *ctx, const char *name);
 /* Dataset view of id from this rank's map; SCR_E_NOENT if it has none. */
@@ -199,7 +218,10 @@ int scr_cache_let_go_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* Removes datasets with larger ids from this node's caches: begun without a record, as
  * an eviction that died leaves them. One rank a node does it. */
 void scr_cache_sweep_above(struct scr_ctx *ctx, int id);
-/* Deletes all datasets that any rank knows. */
+/* Where a newer version's filemaps are kept: largest id in this node's caches, as
+ * nobody here knows what they name. Else 0. One rank a node looks. */
+int scr_cache_max_id(const struct scr_ctx *ctx);
+/* Deletes all datasets that any rank knows, and what is kept of newer versions. */
 int scr_cache_purge_all(struct scr_ctx *ctx, struct scr_err *err);
 /* Makes room for one more checkpoint of red in its store. */
 int scr_cache_evict_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
@@ -237,6 +259,9 @@ int scr_current_is_newer_all(struct scr_ctx *ctx, int above);
 int scr_restart_find_all(struct scr_ctx *ctx, struct scr_err *err);
 /* Loads this one, from cache, else (unless SCR_FETCH=0) from the prefix. */
 int scr_restart_load_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+/* At the end of a start: goes to SCR_CURRENT if it is given, flushes the checkpoint in
+ * cache if SCR_FLUSH_ON_RESTART says so, and loads the one to restart from. */
+int scr_restart_init_all(struct scr_ctx *ctx, struct scr_err *err);
 int scr_have_restart_all(struct scr_ctx *ctx, int *flag, char *name,
                          struct scr_err *err);
 int scr_start_restart_all(struct scr_ctx *ctx, char *name, struct scr_err *err);
@@ -259,9 +284,26 @@ int scr_halt_ckpt_all(struct scr_ctx *ctx, struct scr_err *err);
 int scr_halt_reason_all(struct scr_ctx *ctx, const char *reason, struct scr_err *err);
 
 /* --- management (manage.c) --- */
+/* Makes the named checkpoint the one to restart from: loads it, notes it in the index,
+ * drops newer datasets from cache (outputs are flushed first), counts on from it. who:
+ * what asked, for messages. What cannot be loaded costs nothing; *tried is then its id
+ * and no checkpoint is loaded. *tried = 0: nothing was begun. */
+int scr_go_to_all(struct scr_ctx *ctx, const char *who, const char *name, int *tried,
+                  struct scr_err *err);
 int scr_current_all(struct scr_ctx *ctx, const char *name, struct scr_err *err);
 int scr_delete_all(struct scr_ctx *ctx, const char *name, struct scr_err *err);
 int scr_drop_all(struct scr_ctx *ctx, const char *name, struct scr_err *err);
+
+/* --- leaving the prefix (retain.c) --- */
+/* Deletes dataset id from the prefix: files, directories that get empty, records.
+ * spare: files that another complete dataset of the index names too stay. */
+int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err *err);
+/* After a checkpoint has become complete on the prefix: deletes what SCR_PREFIX_SIZE
+ * does not keep. While one is under way in the background nothing is deleted. Failures
+ * are warnings, and tried again the next time. */
+void scr_retain_all(struct scr_ctx *ctx);
+/* At a start, if SCR_PREFIX_PURGE is set: deletes every dataset of the index. */
+void scr_prefix_purge_all(struct scr_ctx *ctx);
 
 /* --- events (event.c): rank 0 appends to <prefix>/.scr/log if SCR_LOG_ENABLE is set
  * --- */

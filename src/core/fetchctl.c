@@ -43,7 +43,9 @@ static int fetch_into_all(struct scr_ctx *ctx, const struct scr_reddesc *red, in
     char *dset_dir = NULL;
     uint64_t bytes = 0;
     struct scr_dataset d;
-    int rc = scr_cache_open(ctx, id, store->path, strcmp(store->group, "NODE") == 0,
+    int rc = scr_cache_reserve(ctx, 1, err);
+    if (rc == SCR_OK)
+        rc = scr_cache_open(ctx, id, store->path, strcmp(store->group, "NODE") == 0,
                             &dset_dir, err);
     rc = scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK) {
@@ -89,14 +91,15 @@ static void note_in_index_all(struct scr_ctx *ctx, struct fetched f)
                 f.id, why.text);
 }
 
-/* What a fetch that failed left in cache. One written by another number of ranks was
+/* What a fetch that failed left in cache; what was whole there before, because it was
+ * to be read on the prefix, is left alone. One written by another number of ranks was
  * not touched, and may lie in cache for those. */
 static void clean_up_all(struct scr_ctx *ctx, int id, int rc)
 {
     struct scr_err why = SCR_ERR_INIT;
     if (rc == SCR_E_RANKS)
         scr_cache_prune_all(ctx, id);
-    else
+    else if (!scr_cache_is_ready(ctx, id))
         scr_cache_delete_all(ctx, id, &why);
 }
 
@@ -130,6 +133,7 @@ int scr_fetch_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
                  ? scr_in_place_open_all(ctx, id, &name, err)
                  : fetch_or_make_room_all(ctx, id, &name, err);
     if (rc == SCR_OK) {
+        ctx->fetched = id;
         note_in_index_all(ctx, (struct fetched){ id, 0 });
         scr_log(&ctx->log, SCR_LOG_NOTE, "fetched checkpoint %s (dataset %d) from %s",
                 name, id, ctx->prefix.path);
@@ -147,18 +151,12 @@ int scr_fetch_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 
 /* --- which --- */
 
-/* The dataset to restart from that the index or SCR_CURRENT names, if it can be; -1:
- * none. */
+/* The dataset to restart from that the index names, if it can be; -1: none. */
 static int current_of(const struct scr_ctx *ctx, const scr_hash *index)
 {
     struct scr_index_entry e;
-    const char *name =
-        ctx->prm.current ? ctx->prm.current : scr_index_get_current(index);
+    const char *name = scr_index_get_current(index);
     int id = name ? scr_index_find(index, name) : -1;
-    if (ctx->prm.current && id < 0 && ctx->tried_below == 0)
-        scr_log(&ctx->log, SCR_LOG_WARN,
-                "SCR_CURRENT=%s names no dataset of the index, the newest is taken",
-                name);
     if (id < 0 || (ctx->tried_below > 0 && id >= ctx->tried_below) ||
         scr_index_get(index, id, &e, NULL) != SCR_OK)
         return -1;

@@ -96,6 +96,8 @@ int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
               .bytes = (int64_t)bytes, .secs = scr_now_mono() - start,
               .note = rc == SCR_OK || err == NULL ? NULL : err->text);
     scr_flush_mark_all(ctx, id, rc == SCR_OK ? SCR_LOC_PFS : 0, SCR_LOC_SYNC_FLUSHING);
+    if (rc == SCR_OK)
+        scr_retain_all(ctx);
     return rc;
 }
 
@@ -153,10 +155,8 @@ static int edit_sweep(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     if (!scr_hash_list_int(scr_hash_get(h, "DATASET"), &ids, &n))
         return scr_fail(err, SCR_E_NOMEM, 0, "flush file");
     for (size_t i = 0; i < n; i++) {
-        int here = 0;
-        for (int state = 0; state < SCR_CACHE_GONE; state++)
-            here = here || scr_cache_is(ctx, ids[i], (enum scr_cache_state)state);
-        if (here || (scr_flush_get_location(h, ids[i]) & SCR_LOC_CACHE) == 0)
+        if (scr_cache_has(ctx, ids[i]) ||
+            (scr_flush_get_location(h, ids[i]) & SCR_LOC_CACHE) == 0)
             continue;
         forget_cache(h, ids[i]);
         *changed = 1;

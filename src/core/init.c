@@ -24,8 +24,7 @@ struct scr_ctx *scr_ctx_new(void)
     ctx->cntl.jnl_fd = -1;
     ctx->cfg = scr_cfg_new();
     ctx->map = scr_filemap_new();
-    ctx->ready = scr_hash_new();
-    if (ctx->cfg == NULL || ctx->map == NULL || ctx->ready == NULL) {
+    if (ctx->cfg == NULL || ctx->map == NULL) {
         scr_ctx_free(ctx);
         return NULL;
     }
@@ -42,7 +41,7 @@ void scr_ctx_free(struct scr_ctx *ctx)
     scr_descs_fini(&ctx->descs);
     scr_prefix_fini(&ctx->prefix);
     scr_filemap_delete(ctx->map);
-    scr_hash_delete(ctx->ready);
+    free(ctx->held);
     scr_cfg_free(ctx->cfg);
     free(ctx->prefix_real);
     free(ctx->local_who);
@@ -89,10 +88,9 @@ static int share_config_all(struct scr_ctx *ctx, struct scr_err *err)
 
 /* Known and checked, but without effect in this version: whoever sets one is told. */
 static const char *const without_effect[] = {
-    "SCR_FLUSH_ASYNC",         "SCR_FLUSH_TYPE",     "SCR_FLUSH_ASYNC_BW",
-    "SCR_FLUSH_ASYNC_PERCENT", "SCR_FLUSH_COMPRESS", "SCR_PREFIX_SIZE",
-    "SCR_PREFIX_PURGE",        "SCR_CRC_ON_DELETE",  "SCR_PRESERVE_DIRECTORIES",
-    "SCR_DROP_AFTER_CURRENT",
+    "SCR_FLUSH_ASYNC",          "SCR_FLUSH_TYPE",     "SCR_FLUSH_ASYNC_BW",
+    "SCR_FLUSH_ASYNC_PERCENT",  "SCR_FLUSH_COMPRESS", "SCR_CRC_ON_DELETE",
+    "SCR_PRESERVE_DIRECTORIES",
 };
 
 static void warn_without_effect(const struct scr_ctx *ctx)
@@ -106,14 +104,14 @@ static void warn_without_effect(const struct scr_ctx *ctx)
     }
 }
 
-/* A job that restarts from the prefix only: what is cached goes there, nothing is
- * fetched. */
+/* A job that restarts from the prefix only: what is cached goes there, and is read
+ * where it lies then. */
 static void apply_global_restart(struct scr_params *prm)
 {
     if (!prm->global_restart)
         return;
     prm->flush_on_restart = 1;
-    prm->fetch = 0;
+    prm->fetch_bypass = 1;
 }
 
 static int read_config_all(struct scr_ctx *ctx, struct scr_err *err)
@@ -315,7 +313,7 @@ static int start_all(struct scr_ctx *ctx, struct scr_err *err)
     if (rc == SCR_OK && !(ctx->halt && ctx->prm.halt_enabled))
         rc = scr_cache_revive_all(ctx, err);
     if (rc == SCR_OK && !(ctx->halt && ctx->prm.halt_enabled))
-        rc = scr_restart_find_all(ctx, err);
+        rc = scr_restart_init_all(ctx, err);
     return rc;
 }
 

@@ -4,9 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/dir.h"
-#include "base/io.h"
-#include "base/path.h"
 #include "core/ctx.h"
 #include "par/distribute.h"
 
@@ -62,16 +59,27 @@ static int unknown(const char *call, const char *name, const struct scr_ctx *ctx
 
 /* --- current --- */
 
-/* Checkpoints newer than id leave the cache. */
+/* Datasets newer than id leave the cache. One that has to stay does not keep the
+ * others: the next start would go on from it. */
 static int drop_newer_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     int *ids = NULL, n = 0;
     int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
-    for (int i = 0; i < n && rc == SCR_OK; i++)
-        if (ids[i] > id && !scr_cache_is(ctx, ids[i], SCR_CACHE_FOREIGN))
-            rc = scr_cache_let_go_all(ctx, ids[i], err);
+    for (int i = 0; i < n; i++) {
+        if (ids[i] <= id || scr_cache_is(ctx, ids[i], SCR_CACHE_FOREIGN))
+            continue;
+        int one = scr_cache_let_go_all(ctx, ids[i], rc == SCR_OK ? err : NULL);
+        rc = rc == SCR_OK ? one : rc;
+    }
     free(ids);
     return rc;
+}
+
+static int edit_drop_after(scr_hash *index, void *arg, int *changed,
+                           struct scr_err *err)
+{
+    int rc = scr_index_drop_after(index, *(const int *)arg, changed);
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: out of memory");
 }
 
 /* Of two datasets of one name the newer one is meant. */
@@ -92,169 +100,59 @@ static int find_again_all(struct scr_ctx *ctx, int rc)
     return rc;
 }
 
-int scr_current_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
+/* What goes with it once it is loaded; the first error, after all was tried. */
+static int settle_all(struct scr_ctx *ctx, int id, const char *name,
+                      struct scr_err *err)
+{
+    int rc = scr_note_current_all(ctx, id, name, err);
+    int rc2 = drop_newer_all(ctx, id, rc == SCR_OK ? err : NULL);
+    rc = rc == SCR_OK ? rc2 : rc;
+    if (ctx->prm.drop_after_current) {
+        rc2 = scr_edit_index_all(ctx, edit_drop_after, &id, rc == SCR_OK ? err : NULL);
+        rc = rc == SCR_OK ? rc2 : rc;
+    }
+    return rc;
+}
+
+int scr_go_to_all(struct scr_ctx *ctx, const char *who, const char *name, int *tried,
+                  struct scr_err *err)
 {
     struct found f;
-    int rc = look_up_all(ctx, "SCR_Current", name, &f, err);
+    *tried = 0;
+    int rc = look_up_all(ctx, who, name, &f, err);
     if (rc != SCR_OK)
         return rc;
-    int id = f.listed > f.cached ? f.listed : f.cached;
+    int id = f.listed > f.cached ? f.listed : f.cached, counted = ctx->ckpt_id;
     if (id == 0)
-        return unknown("SCR_Current", name, ctx, err);
+        return unknown(who, name, ctx, err);
     if (!can_be_current(ctx, &f, id))
-        return scr_fail(err, SCR_E_ARG, 0,
-                        "SCR_Current: dataset %s is no complete checkpoint", name);
+        return scr_fail(err, SCR_E_ARG, 0, "%s: dataset %s is no complete checkpoint",
+                        who, name);
     /* Loaded first: what cannot be had must not cost what is there. */
     ctx->ckpt_id = id == f.listed && f.ckpt > 0 ? f.ckpt : ctx->ckpt_id;
+    *tried = id;
     rc = scr_restart_load_all(ctx, id, err);
-    if (rc != SCR_OK)
-        return find_again_all(ctx, rc);
+    if (rc != SCR_OK) {
+        ctx->ckpt_id = counted;
+        scr_err_prefix(err, "%s: %s cannot be loaded", who, name);
+        return rc;
+    }
+    *tried = 0;
     ctx->tried_below = id < INT_MAX ? id + 1 : 0;
-    rc = scr_note_current_all(ctx, id, name, err);
-    int rc2 = drop_newer_all(ctx, id, rc == SCR_OK ? err : NULL);
-    return rc == SCR_OK ? rc2 : rc;
+    ctx->ask_again = 0;
+    ctx->from_id = id;
+    ctx->from_last = ctx->last_id;
+    return settle_all(ctx, id, name, err);
+}
+
+int scr_current_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
+{
+    int tried;
+    int rc = scr_go_to_all(ctx, "SCR_Current", name, &tried, err);
+    return tried > 0 ? find_again_all(ctx, rc) : rc;
 }
 
 /* --- delete --- */
-
-/* Deletes one rank's share of the files under the prefix. */
-static int delete_files(struct scr_ctx *ctx, const scr_hash *share, struct scr_err *err)
-{
-    int rc = SCR_OK;
-    for (SCR_HASH_EACH(from, share))
-        for (SCR_HASH_EACH(e, scr_hash_elem_hash(from))) {
-            char *path = scr_path_join(ctx->prefix.path, scr_hash_elem_key(e));
-            char *dir = path ? scr_path_dir(path) : NULL;
-            int one =
-                dir ? scr_file_remove(ctx->env.sys, path, rc == SCR_OK ? err : NULL)
-                    : scr_fail(err, SCR_E_NOMEM, 0, "delete");
-            if (one == SCR_OK)
-                scr_dir_prune(ctx->env.sys, dir, ctx->prefix.path, NULL);
-            rc = rc == SCR_OK ? one : rc;
-            free(dir);
-            free(path);
-        }
-    return rc;
-}
-
-/* Adds the paths of dataset id to paths. A dataset without a list has none. */
-static int add_paths(struct scr_ctx *ctx, int id, scr_hash *paths, struct scr_err *err)
-{
-    struct scr_err none = SCR_ERR_INIT;
-    scr_hash *part = scr_hash_new();
-    int rc = scr_prefix_rank2file_read(&ctx->env, &ctx->prefix, id, part, &none);
-    if (rc == SCR_E_NOENT && scr_hash_size(part) == 0)
-        rc = SCR_OK;
-    else if (rc != SCR_OK)
-        scr_fail(err, rc, 0, "%s", none.text);
-    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
-        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(r), "FILE")))
-            scr_hash_set(paths, scr_hash_elem_key(f), NULL);
-    scr_hash_delete(part);
-    return rc == SCR_OK && !scr_hash_ok(paths)
-               ? scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d", id)
-               : rc;
-}
-
-/* Programs may write every checkpoint to the same paths: what a later dataset wrote
- * there is not deleted with an earlier one. */
-static int spare_others(struct scr_ctx *ctx, int id, scr_hash *paths,
-                        struct scr_err *err)
-{
-    scr_hash *index = scr_hash_new(), *others = scr_hash_new();
-    int *ids = NULL;
-    size_t n = 0;
-    int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
-    if (rc == SCR_OK)
-        rc = scr_index_ids(index, &ids, &n);
-    for (size_t i = 0; i < n && rc == SCR_OK; i++) {
-        struct scr_index_entry e;
-        if (ids[i] != id && scr_index_get(index, ids[i], &e, NULL) == SCR_OK &&
-            e.complete)
-            rc = add_paths(ctx, ids[i], others, err);
-    }
-    for (SCR_HASH_EACH(f, others))
-        scr_hash_unset(paths, scr_hash_elem_key(f));
-    free(ids);
-    scr_hash_delete(others);
-    scr_hash_delete(index);
-    return rc;
-}
-
-/* The files of dataset id, spread over the ranks of this run: send = {<rank>:
- * {<path>}}. */
-static int share_out(struct scr_ctx *ctx, int id, scr_hash *send, struct scr_err *err)
-{
-    scr_hash *paths = scr_hash_new();
-    int to = 0;
-    int rc = add_paths(ctx, id, paths, err);
-    if (rc == SCR_OK)
-        rc = spare_others(ctx, id, paths, err);
-    for (SCR_HASH_EACH(f, paths))
-        scr_hash_setf(send, NULL, "%d %s", to++ % ctx->world.size,
-                      scr_hash_elem_key(f));
-    scr_hash_delete(paths);
-    if (rc == SCR_OK && !scr_hash_ok(send))
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "delete dataset %d", id);
-    return rc;
-}
-
-static int remove_dset_dir(struct scr_ctx *ctx, int id, struct scr_err *err)
-{
-    char *dir = scr_prefix_dset_dir(&ctx->prefix, id);
-    int rc = dir ? scr_dir_remove(ctx->env.sys, dir, err)
-                 : scr_fail(err, SCR_E_NOMEM, 0, "delete dataset %d", id);
-    free(dir);
-    return rc;
-}
-
-static int edit_incomplete(scr_hash *index, void *arg, int *changed,
-                           struct scr_err *err)
-{
-    (void)err;
-    scr_hash *entry = scr_hash_get_kv_int(index, "DSET", *(const int *)arg);
-    *changed = entry != NULL;
-    if (entry)
-        scr_hash_set_val_i64(entry, "COMPLETE", 0);
-    return SCR_OK;
-}
-
-static int edit_remove(scr_hash *index, void *arg, int *changed, struct scr_err *err)
-{
-    (void)err;
-    *changed = scr_index_remove(index, *(const int *)arg);
-    return SCR_OK;
-}
-
-/* Not complete any more, then the files, then the records: a death in between never
- * leaves an entry that promises files that are gone (invariant P3). */
-static int delete_prefix_all(struct scr_ctx *ctx, int id, struct scr_err *err)
-{
-    scr_hash *send = scr_hash_new(), *share = scr_hash_new();
-    int rc = scr_edit_index_all(ctx, edit_incomplete, &id, err);
-    if (rc == SCR_OK) {
-        if (ctx->world.rank == 0) {
-            rc = share_out(ctx, id, send, err);
-            if (rc == SCR_OK)
-                rc = scr_prefix_summary_remove(&ctx->env, &ctx->prefix, id, err);
-        }
-        rc = scr_agree_all(&ctx->world, rc, err);
-    }
-    if (rc == SCR_OK)
-        rc = scr_hash_exchange_all(&ctx->world, send, share, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world, delete_files(ctx, share, err), err);
-    if (rc == SCR_OK) {
-        if (ctx->world.rank == 0)
-            rc = remove_dset_dir(ctx, id, err);
-        rc = scr_agree_all(&ctx->world, rc, err);
-    }
-    if (rc == SCR_OK)
-        rc = scr_edit_index_all(ctx, edit_remove, &id, err);
-    scr_hash_delete(send);
-    scr_hash_delete(share);
-    return rc;
-}
 
 /* Every cached dataset of that name, also one that could not be restored. */
 static int delete_cached_all(struct scr_ctx *ctx, const char *name, int listed,
@@ -284,11 +182,8 @@ int scr_delete_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
         return unknown("SCR_Delete", name, ctx, err);
     int offered = ctx->restart.id;
     rc = delete_cached_all(ctx, name, f.listed, err);
-    if (rc == SCR_OK && f.listed > 0) {
-        if (ctx->restart.id == f.listed) /* read in place */
-            scr_restart_fini(&ctx->restart);
-        rc = delete_prefix_all(ctx, f.listed, err);
-    }
+    if (rc == SCR_OK && f.listed > 0)
+        rc = scr_prefix_delete_all(ctx, f.listed, 1, err);
     /* If it was the one to restart from, another takes its place. */
     if (rc == SCR_OK && offered > 0 && ctx->restart.id == 0)
         rc = scr_restart_find_all(ctx, err);
@@ -296,6 +191,13 @@ int scr_delete_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
 }
 
 /* --- drop --- */
+
+static int edit_remove(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+{
+    (void)err;
+    *changed = scr_index_remove(index, *(const int *)arg);
+    return SCR_OK;
+}
 
 int scr_drop_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
 {

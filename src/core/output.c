@@ -50,7 +50,7 @@ static int make_dataset_all(struct scr_ctx *ctx, scr_hash *dset, struct scr_err 
                              .jobname = ctx->prm.job_name,
                              .jobid = ctx->prm.job_id,
                              .cluster = ctx->prm.cluster_name,
-                             .ckpt = out->is_ckpt ? ctx->ckpt_id : 0,
+                             .ckpt = out->is_ckpt ? ctx->ckpt_id + 1 : 0,
                              .complete = 0,
                              .is_ckpt = out->is_ckpt,
                              .is_output = out->is_output };
@@ -93,7 +93,7 @@ static int open_output(struct scr_ctx *ctx, const char *name, int flags,
     if (!out->name || !out->routed || !out->taken || !out->shared || !out->dset_dir ||
         !out->rank_dir)
         return scr_fail(err, SCR_E_NOMEM, 0, "SCR_Start_output");
-    return SCR_OK;
+    return scr_cache_reserve(ctx, 1, err);
 }
 
 static int make_cache(struct scr_ctx *ctx, const scr_hash *dset, struct scr_err *err)
@@ -137,16 +137,17 @@ int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
         scr_output_fini(&ctx->out);
         return rc;
     }
+    int offered = ctx->restart.id;
     if (ctx->out.is_ckpt && !ctx->out.bypass)
         rc = scr_cache_evict_all(ctx, ctx->out.red, err);
+    if (ctx->restart.id != offered)
+        ctx->ask_again = 1; /* it made room */
     if (rc != SCR_OK) {
         abandon_all(ctx); /* a spare may lie there */
         return rc;
     }
     /* From here on the id counts as used, whatever happens. */
     ctx->last_id = ctx->out.id;
-    ctx->ckpt_id += ctx->out.is_ckpt;
-    scr_restart_fini(&ctx->restart);
     ctx->times.compute += now - ctx->times.compute_start;
     ctx->out.start = now;
     scr_phase_all(ctx, "checkpoint", ctx->out.id);
@@ -344,6 +345,9 @@ int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
     if (rc != SCR_OK) {
         abandon_all(ctx);
     } else {
+        /* Only complete ones count: of SCR_FLUSH=n, n lie between two flushes. */
+        ctx->ckpt_id += is_ckpt;
+        ctx->ask_again |= is_ckpt;
         rc = ctx->out.bypass ? SCR_OK : flush_due_all(ctx, &ctx->out, err);
         double now = scr_now_mono();
         scr_log(&ctx->log, SCR_LOG_INFO, "dataset %d %s complete in %.3f s",

@@ -93,21 +93,44 @@ static void load_cached_all(struct scr_ctx *ctx)
     }
 }
 
+/* SCR_GLOBAL_RESTART: the newest one, flushed if it is in cache, to be read on the
+ * prefix. One that cannot get there is an error: an older one would lose its work. */
+static int find_flushed_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    int id;
+    while ((id = scr_cache_newest_ckpt(ctx, ctx->tried_below)) > 0) {
+        struct scr_err why = SCR_ERR_INIT;
+        int rc = scr_restart_load_all(ctx, id, &why);
+        if (rc == SCR_OK)
+            return rc;
+        if (rc != SCR_E_CORRUPT && rc != SCR_E_MISSING)
+            return scr_fail(err, rc, 0, "SCR_GLOBAL_RESTART: %s", why.text);
+        scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is passed over: %s",
+                scr_cache_name_of(ctx, id), id, why.text);
+        ctx->tried_below = id;
+    }
+    scr_restart_fini(&ctx->restart);
+    return ctx->prm.fetch ? scr_fetch_newest_all(ctx, 0, &id, err) : SCR_OK;
+}
+
 /* The prefix is asked when the cache has nothing, when something newer was lost from
- * it, and when CURRENT is newer, as one that bypassed the cache is. A dataset of
- * another number of ranks is newer than what lies below it, also for the prefix: going
- * back behind it would lose the work of that run without a word.
+ * it, when CURRENT is newer, as one that bypassed the cache is, and on the way back to
+ * older ones, which may lie here and there in turn. A dataset of another number of
+ * ranks is newer than what lies below it, also for the prefix: going back behind it
+ * would lose the work of that run without a word.
  */
 int scr_restart_find_all(struct scr_ctx *ctx, struct scr_err *err)
 {
+    if (ctx->prm.global_restart)
+        return find_flushed_all(ctx, err);
     int cached = scr_cache_newest_ckpt(ctx, ctx->tried_below);
     int lost = scr_cache_newest(ctx, SCR_CACHE_LOST, ctx->tried_below);
     int foreign = scr_cache_newest(ctx, SCR_CACHE_FOREIGN, ctx->tried_below);
     int tried = ctx->tried_below, id = 0, rc = SCR_OK;
     scr_restart_fini(&ctx->restart);
     int above = cached > foreign ? cached : foreign;
-    if (ctx->prm.fetch &&
-        (cached == 0 || lost > cached || scr_current_is_newer_all(ctx, above)))
+    if (ctx->prm.fetch && (cached == 0 || lost > cached || tried > 0 ||
+                           scr_current_is_newer_all(ctx, above)))
         rc = scr_fetch_newest_all(ctx, above, &id, err);
     if (rc == SCR_OK && id > 0)
         return ctx->restart.id == id ? SCR_OK : load_all(ctx, id, err);
@@ -119,13 +142,49 @@ int scr_restart_find_all(struct scr_ctx *ctx, struct scr_err *err)
 int scr_restart_load_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     int rc = SCR_OK;
+    int ready = scr_cache_is_ready(ctx, id), global = ctx->prm.global_restart;
     scr_restart_fini(&ctx->restart);
-    if (!scr_cache_is_ready(ctx, id)) {
+    if (ready && global)
+        rc = scr_flush_if_needed_all(ctx, id, err);
+    if (rc == SCR_OK && (!ready || global)) {
         if (!ctx->prm.fetch)
             return SCR_OK; /* a program that reads the prefix itself */
         rc = scr_fetch_dataset_all(ctx, id, err);
     }
     return rc == SCR_OK && ctx->restart.id != id ? load_all(ctx, id, err) : rc;
+}
+
+/* Goes to the checkpoint SCR_CURRENT names. One that cannot be loaded is passed over
+ * like any other, for an older one: who asks to go back wants nothing newer. *done:
+ * what to restart from is settled. */
+static int go_to_wanted_all(struct scr_ctx *ctx, int *done, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int tried = 0;
+    int rc = scr_go_to_all(ctx, "SCR_CURRENT", ctx->prm.current, &tried, &why);
+    *done = rc == SCR_OK || ctx->restart.id > 0;
+    if (rc == SCR_OK)
+        return rc;
+    scr_log(&ctx->log, SCR_LOG_WARN, "%s", why.text);
+    if (tried == 0)
+        return SCR_OK;
+    ctx->tried_below = tried;
+    rc = scr_restart_find_all(ctx, err);
+    *done = ctx->restart.id > 0;
+    ctx->tried_below = *done ? tried : 0;
+    return rc;
+}
+
+int scr_restart_init_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int done = 0;
+    int rc = ctx->prm.current != NULL ? go_to_wanted_all(ctx, &done, err) : SCR_OK;
+    if (rc == SCR_OK && ctx->prm.flush_on_restart &&
+        scr_flush_pending_all(ctx, 1, &why) != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "flush at restart failed, tried again later: %s", why.text);
+    return rc == SCR_OK && !done ? scr_restart_find_all(ctx, err) : rc;
 }
 
 /* --- the calls --- */
@@ -146,10 +205,15 @@ int scr_have_restart_all(struct scr_ctx *ctx, int *flag, char *name,
     rc = scr_agree_all(&ctx->world, rc, err);
     if (rc != SCR_OK)
         return rc;
-    *flag = ctx->restart.id > 0;
+    if (ctx->ask_again) {
+        ctx->ask_again = 0;
+        ctx->tried_below = 0;
+        rc = scr_restart_find_all(ctx, err);
+    }
+    *flag = rc == SCR_OK && ctx->restart.id > 0;
     if (*flag && name)
         give_name(ctx, name);
-    return SCR_OK;
+    return rc;
 }
 
 int scr_start_restart_all(struct scr_ctx *ctx, char *name, struct scr_err *err)
@@ -194,6 +258,8 @@ int scr_note_current_all(struct scr_ctx *ctx, int id, const char *name,
 static void note_restart_all(struct scr_ctx *ctx)
 {
     const struct scr_restart *r = &ctx->restart;
+    ctx->from_id = r->id;
+    ctx->from_last = ctx->last_id;
     struct scr_err why = SCR_ERR_INIT;
     scr_log(&ctx->log, SCR_LOG_NOTE, "restarted from checkpoint %s (dataset %d)",
             r->name, r->id);
@@ -212,19 +278,52 @@ static int edit_failed(scr_hash *index, void *arg, int *changed, struct scr_err 
     return SCR_OK;
 }
 
+static int is_good_on_prefix(const struct scr_ctx *ctx, int id)
+{
+    struct scr_index_entry e;
+    scr_hash *index = scr_hash_new();
+    int good = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, NULL) == SCR_OK &&
+               scr_index_get(index, id, &e, NULL) == SCR_OK && e.complete && !e.failed;
+    scr_hash_delete(index);
+    return good;
+}
+
+/* The copy in cache could not be read; the one on the prefix, which nobody has tried,
+ * takes its place if there is one. */
+static void read_other_copy_all(struct scr_ctx *ctx, int id)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int good = ctx->world.rank == 0 && is_good_on_prefix(ctx, id);
+    if (!ctx->prm.fetch || !scr_or_all(&ctx->world, good))
+        return;
+    scr_log(&ctx->log, SCR_LOG_NOTE,
+            "dataset %d is also in %s, that copy is tried before an older one", id,
+            ctx->prefix.path);
+    int rc = scr_restart_load_all(ctx, id, &why);
+    if (rc != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d is not fetched: %s", id, why.text);
+}
+
+/* What the application could not read leaves the cache. The prefix's copy is marked
+ * failed only if it is what was read. */
 static int give_up_all(struct scr_ctx *ctx, struct scr_err *err)
 {
-    int id = ctx->restart.id;
+    int id = ctx->restart.id, from_prefix = ctx->fetched == id, rc = SCR_OK;
     scr_log(&ctx->log, SCR_LOG_WARN,
             "checkpoint %s (dataset %d) is given up, the application could not read it",
             ctx->restart.name, id);
     SCR_EVENT(ctx, .event = "RESTART_FAIL", .dset = id, .name = ctx->restart.name);
-    int rc = scr_edit_index_all(ctx, edit_failed, &id, err);
-    if (rc == SCR_OK)
-        rc = scr_cache_delete_all(ctx, id, err);
+    if (from_prefix)
+        rc = scr_edit_index_all(ctx, edit_failed, &id, err);
+    int left = scr_cache_delete_all(ctx, id, rc == SCR_OK ? err : NULL);
+    rc = rc == SCR_OK ? left : rc;
+    if (!from_prefix && left == SCR_OK)
+        read_other_copy_all(ctx, id);
+    if (ctx->restart.id > 0)
+        return rc;
     ctx->tried_below = id;
-    int rc2 = scr_restart_find_all(ctx, err);
-    return rc == SCR_OK ? rc2 : rc;
+    int found = scr_restart_find_all(ctx, rc == SCR_OK ? err : NULL);
+    return rc == SCR_OK ? found : rc;
 }
 
 int scr_complete_restart_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
@@ -234,15 +333,18 @@ int scr_complete_restart_all(struct scr_ctx *ctx, int valid, struct scr_err *err
         note_restart_all(ctx);
         scr_restart_fini(&ctx->restart);
         ctx->tried_below = 0;
+        ctx->ask_again = 1;
         scr_phase_all(ctx, "compute", scr_cache_newest_ckpt(ctx, 0));
         return SCR_OK;
     }
     struct scr_err why = SCR_ERR_INIT;
+    int id = ctx->restart.id;
     if (give_up_all(ctx, &why) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "fall-back to an older checkpoint: %s",
                 why.text);
+    const char *next = ctx->restart.id == id ? "its copy on the prefix is loaded"
+                       : ctx->restart.id > 0 ? "an older checkpoint is loaded"
+                                             : "no older checkpoint is left";
     return scr_fail(err, SCR_E_INVALID, 0,
-                    "SCR_Complete_restart: a rank passed valid=0; %s",
-                    ctx->restart.id > 0 ? "an older checkpoint is loaded"
-                                        : "no older checkpoint is left");
+                    "SCR_Complete_restart: a rank passed valid=0; %s", next);
 }

@@ -68,11 +68,12 @@ static int restore_one_all(struct scr_ctx *ctx, int id, const char *dset_dir,
         rc = scr_agree_all(&ctx->world,
                            scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err), err);
     if (rc == SCR_OK && rep.rebuilt_ranks > 0)
-        scr_log(
-            &ctx->log, SCR_LOG_NOTE,
-            "dataset %d: rebuilt the files of %d of %d ranks (%d files were lost or "
-            "damaged)",
-            id, rep.rebuilt_ranks, ctx->world.size, rep.lost_files);
+        scr_log(&ctx->log, SCR_LOG_NOTE,
+                "%s (dataset %d): rebuilt the files of %d of %d ranks (%d files were "
+                "lost or "
+                "damaged)",
+                scr_cache_name_of(ctx, id), id, rep.rebuilt_ranks, ctx->world.size,
+                rep.lost_files);
     scr_hash_delete(dset);
     return rc == SCR_OK ? scr_cache_check_all(ctx, id, err) : rc;
 }
@@ -100,7 +101,9 @@ static int rebuild_cache_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     int *ids = NULL, n = 0;
     int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
-    for (int i = 0; i < n; i++) {
+    if (rc == SCR_OK)
+        rc = scr_agree_all(&ctx->world, scr_cache_reserve(ctx, (size_t)n, err), err);
+    for (int i = 0; i < n && rc == SCR_OK; i++) {
         struct scr_err why = SCR_ERR_INIT;
         SCR_EVENT(ctx, .event = "REBUILD_START", .dset = ids[i]);
         int one = rebuild_all(ctx, ids[i], &why);
@@ -111,8 +114,9 @@ static int rebuild_cache_all(struct scr_ctx *ctx, struct scr_err *err)
             SCR_EVENT(ctx, .event = "REBUILD_SUCCESS", .dset = ids[i]);
             continue;
         }
-        scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d is not restored from cache: %s",
-                ids[i], why.text);
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "%s (dataset %d) is not restored from cache: %s",
+                scr_cache_name_of(ctx, ids[i]), ids[i], why.text);
         SCR_EVENT(ctx, .event = "REBUILD_FAIL", .dset = ids[i], .note = why.text);
         scr_cache_set_state(ctx, ids[i],
                             one == SCR_E_RANKS ? SCR_CACHE_FOREIGN : SCR_CACHE_LOST);
@@ -135,6 +139,8 @@ static int learn_last_id_all(struct scr_ctx *ctx, struct scr_err *err)
         scr_hash_delete(index);
     }
     rc = scr_agree_all(&ctx->world, rc, err);
+    int cached = scr_cache_max_id(ctx);
+    max = cached > max ? cached : max;
     int known = (int)scr_max_all(&ctx->world, max > ctx->last_id ? max : ctx->last_id);
     ctx->last_id = known;
     return rc;
@@ -154,9 +160,10 @@ int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err)
         return rc;
     scr_cache_sweep_above(ctx, ctx->last_id);
     scr_flush_sweep_all(ctx);
+    scr_prefix_purge_all(ctx);
     struct scr_err why = SCR_ERR_INIT;
-    if (scr_flush_pending_all(ctx, ctx->prm.flush_on_restart, &why) != SCR_OK)
-        scr_log(&ctx->log, SCR_LOG_WARN,
-                "flush at restart failed, tried again later: %s", why.text);
+    if (scr_flush_pending_all(ctx, 0, &why) != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN, "output is not flushed, tried again later: %s",
+                why.text);
     return SCR_OK;
 }

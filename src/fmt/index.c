@@ -239,6 +239,7 @@ int scr_index_add(scr_hash *index, const scr_hash *dset, int complete, time_t wh
     scr_hash_set(entry, "DSET", copy);
     scr_hash_set_val_i64(entry, "COMPLETE", complete != 0);
     scr_hash_set_val(entry, "FLUSHED", scr_format_stamp(when, stamp, sizeof stamp));
+    (void)scr_hash_unset(entry, "DELETING");
     if (complete)
         scr_index_clear_failed(index, d.id);
     scr_hash *way_in = scr_hash_set_kv(index, "NAME", name);
@@ -251,6 +252,17 @@ int scr_index_remove(scr_hash *index, int id)
     drop_current(index, id);
     drop_name(index, id);
     return scr_hash_unset_kv_int(index, "DSET", id);
+}
+
+int scr_index_drop_after(scr_hash *index, int id, int *changed)
+{
+    int *ids;
+    size_t n;
+    int rc = scr_index_ids(index, &ids, &n);
+    for (size_t i = 0; rc == SCR_OK && i < n && ids[i] > id; i++)
+        *changed |= scr_index_remove(index, ids[i]);
+    free(ids);
+    return rc;
 }
 
 int scr_index_set_current(scr_hash *index, const char *name)
@@ -292,6 +304,15 @@ void scr_index_mark_failed(scr_hash *index, int id, time_t when)
 void scr_index_clear_failed(scr_hash *index, int id)
 {
     (void)scr_hash_unset(entry_of(index, id), "FAILED");
+}
+
+void scr_index_mark_doomed(scr_hash *index, int id)
+{
+    scr_hash *entry = entry_of(index, id);
+    if (entry == NULL)
+        return;
+    scr_hash_set_val_i64(entry, "COMPLETE", 0);
+    scr_hash_set_val_i64(entry, "DELETING", 1);
 }
 
 int scr_index_advance_current(scr_hash *index, int id)
@@ -337,6 +358,7 @@ int scr_index_get(const scr_hash *index, int id, struct scr_index_entry *e,
     (void)scr_hash_get_val_int(entry, "COMPLETE", &out.complete);
     out.complete = out.complete == 1;
     out.failed = scr_hash_get(entry, "FAILED") != NULL;
+    out.doomed = scr_hash_get(entry, "DELETING") != NULL;
     out.current = leads_to(index, scr_index_get_current(index), id);
     out.flushed = scr_hash_get_val(entry, "FLUSHED");
     out.dir = scr_hash_get_val(entry, "DIR");

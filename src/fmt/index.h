@@ -4,7 +4,8 @@
  * file. Unknown keys are kept.
  *
  *   VERSION=2  CURRENT=<name>  NAME/<name>/DSET/<id>
- *   DSET/<id>/{DSET/{dataset}, COMPLETE=0|1, FLUSHED=<ts>, FETCHED/<ts>…, FAILED/<ts>…}
+ *   DSET/<id>/{DSET/{dataset}, COMPLETE=0|1, FLUSHED=<ts>, FETCHED/<ts>…, FAILED/<ts>…,
+ *              DELETING}
  */
 #ifndef SCR_FMT_INDEX_H
 #define SCR_FMT_INDEX_H
@@ -27,6 +28,9 @@ int scr_index_normal(scr_hash *index, struct scr_err *err);
 int scr_index_add(scr_hash *index, const scr_hash *dset, int complete, time_t when);
 int scr_index_remove(scr_hash *index,
                      int id); /* 1 if it was there; drops CURRENT naming it */
+/* Removes every dataset with a larger id; *changed is set if there was one. SCR_OK or
+ * SCR_E_NOMEM. */
+int scr_index_drop_after(scr_hash *index, int id, int *changed);
 int scr_index_set_current(scr_hash *index,
                           const char *name); /* SCR_E_NOENT if no such name */
 /* Makes dataset id current if it is a complete checkpoint that has not failed, and
@@ -41,11 +45,14 @@ void scr_index_mark_fetched(scr_hash *index, int id, time_t when);
 void scr_index_mark_failed(scr_hash *index, int id,
                            time_t when); /* also drops CURRENT naming it */
 void scr_index_clear_failed(scr_hash *index, int id);
+/* Incomplete from now on, and to be deleted: DELETING says so until the dataset is
+ * removed or added anew. */
+void scr_index_mark_doomed(scr_hash *index, int id);
 
 struct scr_index_entry {
     int id;
     struct scr_dataset dset;
-    int complete, failed, current;
+    int complete, failed, current, doomed;
     const char *flushed; /* timestamp or NULL */
     const char *
         dir; /* version 1: directory below the prefix of files and summary; else NULL */

@@ -1,77 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What becomes of datasets: flushed, made current, evicted, deleted, fallen back to. */
 /* ranks: 4 */
-#include "helper_job.h"
+#include "helper_prefix.h"
 
 #include <time.h>
 
 static const char *const nodes = "n[1-4]";
-
-/* Entry of the index under this id: complete, -1 if there is none; *current: named by
- * CURRENT. */
-static int entry(struct job *job, int id, int *current)
-{
-    struct scr_env env = { .sys = &scr_sys_posix };
-    struct scr_prefix p = { 0 };
-    struct scr_index_entry e;
-    scr_hash *index = scr_hash_new();
-    int complete = -1;
-    *current = 0;
-    mpi_test_barrier(job->comm);
-    if (scr_prefix_open(&env, job->prefix, 0, &p, NULL) == SCR_OK &&
-        scr_prefix_index_read(&env, &p, index, NULL) == SCR_OK &&
-        scr_index_get(index, id, &e, NULL) == SCR_OK) {
-        complete = e.complete;
-        *current = e.current;
-    }
-    scr_prefix_fini(&p);
-    scr_hash_delete(index);
-    mpi_test_barrier(job->comm);
-    return complete;
-}
-
-#define CHECK_ENTRY(id, want_complete, want_current)                                   \
-    do {                                                                               \
-        int current_;                                                                  \
-        CHECK_INT(entry(&job, id, &current_), want_complete);                          \
-        CHECK_INT(current_, want_current);                                             \
-    } while (0)
-
-/* A file where the flush of this seed wants a directory, until it is removed again. */
-static void block_flush(struct job *job, int seed, int on)
-{
-    char path[800];
-    snprintf(path, sizeof path, "%s/step.%d", job->prefix, seed);
-    mpi_test_barrier(job->comm);
-    if (job->rank == 0 && on)
-        fclose(fopen(path, "w"));
-    else if (job->rank == 0)
-        unlink(path);
-    mpi_test_barrier(job->comm);
-}
-
-/* Dataset id vanishes from every node; the filemaps that name it stay. */
-static void lose_dataset(struct job *job, int id)
-{
-    mpi_test_barrier(job->comm);
-    for (int i = 1; i <= 4 && job->rank == 0; i++) {
-        char path[900];
-        snprintf(path, sizeof path, "%s/vnode.n%d/tester/scr.job/scr.dataset.%d",
-                 job->cache, i, id);
-        mpi_test_remove(path);
-    }
-    mpi_test_barrier(job->comm);
-}
-
-static int offered(struct job *job, struct scr_ctx *ctx)
-{
-    struct mpi_test *t = job->t;
-    struct scr_err err = SCR_ERR_INIT;
-    int have = 0;
-    CHECK_RC(scr_have_restart_all(ctx, &have, NULL, &err), SCR_OK, &err);
-    CHECK_INT(have, ctx->restart.id > 0);
-    return ctx->restart.id;
-}
 
 MPI_CASE(an_output_that_cannot_be_flushed_does_not_keep_the_newest_checkpoint)
 {
@@ -80,7 +14,7 @@ MPI_CASE(an_output_that_cannot_be_flushed_does_not_keep_the_newest_checkpoint)
     job_new(t, &job, 4);
     struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=10", NULL);
     job_checkpoint(&job, ctx, "c1", 1);
-    block_flush(&job, 2, 1);
+    job_block_flush(&job, 2, 1);
     CHECK(job_write(&job, ctx, "out", 2, 2, &err) != SCR_OK);
     CHECK(scr_cache_is_ready(ctx, 2)); /* kept, to be tried again */
     job_checkpoint(&job, ctx, "c3", 3);
@@ -97,9 +31,9 @@ MPI_CASE(an_output_that_failed_reaches_the_prefix_at_the_next_chance)
     struct scr_err err = SCR_ERR_INIT;
     job_new(t, &job, 4);
     struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=1", NULL);
-    block_flush(&job, 1, 1);
+    job_block_flush(&job, 1, 1);
     CHECK(job_write(&job, ctx, "out", 1, 3, &err) != SCR_OK);
-    block_flush(&job, 1, 0);
+    job_block_flush(&job, 1, 0);
     job_checkpoint(&job, ctx, "c2", 2); /* evicts it, flushed first */
     CHECK_ENTRY(1, 1, 1);
     CHECK(!scr_cache_is_ready(ctx, 1));
@@ -114,9 +48,9 @@ MPI_CASE(a_late_flush_does_not_move_current_back)
     job_new(t, &job, 4);
     struct scr_ctx *ctx =
         job_start(&job, nodes, "SCR_CACHE_SIZE=5", "SCR_FLUSH=1", NULL);
-    block_flush(&job, 1, 1);
+    job_block_flush(&job, 1, 1);
     CHECK(job_write(&job, ctx, "a", 1, 3, &err) != SCR_OK);
-    block_flush(&job, 1, 0);
+    job_block_flush(&job, 1, 0);
     job_checkpoint(&job, ctx, "b", 2);
     CHECK_ENTRY(2, 1, 1);
     CHECK_RC(scr_finalize_all(ctx, &late), SCR_OK, &late);
@@ -153,9 +87,9 @@ MPI_CASE(current_loads_what_it_names)
     job_checkpoint(&job, ctx, "b", 2);
     job_checkpoint(&job, ctx, "c", 3);
     job_kill(&job, ctx);
-    lose_dataset(&job, 2);
+    job_lose_dataset(&job, 2);
     ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=5", "SCR_FLUSH=1", NULL);
-    CHECK_INT(offered(&job, ctx), 3);
+    CHECK_INT(job_offered(&job, ctx), 3);
     CHECK_RC(scr_current_all(ctx, "b", &err), SCR_OK, &err);
     job_check_restart(&job, ctx, "b", 2);
     CHECK_ENTRY(2, 1, 1);
@@ -176,7 +110,7 @@ MPI_CASE(current_means_the_newer_of_two_with_one_name)
     for (int i = 1; i <= 3; i++)
         job_checkpoint(&job, ctx, "restart", i);
     CHECK_RC(scr_current_all(ctx, "restart", &err), SCR_OK, &err);
-    CHECK_INT(offered(&job, ctx), 3);
+    CHECK_INT(job_offered(&job, ctx), 3);
     job_check_restart(&job, ctx, "restart", 3);
     job_kill(&job, ctx);
     job_free(&job);
@@ -210,20 +144,20 @@ MPI_CASE(another_number_of_ranks_does_not_block_newer_datasets_on_the_prefix)
     if (job.rank < 2) {
         two.size = 2;
         ctx = job_start(&two, "n[1-2]", "SCR_FLUSH=1", NULL);
-        CHECK_INT(offered(&two, ctx), 0);
+        CHECK_INT(job_offered(&two, ctx), 0);
         job_checkpoint(&two, ctx, "y", 2);
         job_kill(&two, ctx);
-        lose_dataset(&two, 2);
+        job_lose_dataset(&two, 2);
         ctx = job_start(&two, "n[1-2]", NULL);
         job_check_restart(&two, ctx, "y", 2);
         CHECK_RC(scr_current_all(ctx, "y", &err), SCR_OK, &err);
-        CHECK_INT(offered(&two, ctx), 2);
+        CHECK_INT(job_offered(&two, ctx), 2);
         job_kill(&two, ctx);
         MPI_Comm_free(&two.comm);
     }
     mpi_test_barrier(job.comm);
     ctx = job_start(&job, nodes, "SCR_FETCH=0", NULL);
-    CHECK_INT(offered(&job, ctx), 1);
+    CHECK_INT(job_offered(&job, ctx), 1);
     job_kill(&job, ctx);
     job_free(&job);
 }
@@ -237,11 +171,11 @@ MPI_CASE(what_was_lost_from_cache_is_fetched_before_something_older_is_used)
     job_checkpoint(&job, ctx, "a", 1);
     job_checkpoint(&job, ctx, "b", 2);
     job_kill(&job, ctx);
-    lose_dataset(&job, 2);
+    job_lose_dataset(&job, 2);
     ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=3", NULL);
     job_check_restart(&job, ctx, "b", 2);
     job_kill(&job, ctx);
-    lose_dataset(&job, 2);
+    job_lose_dataset(&job, 2);
     ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=3", "SCR_FETCH=0", NULL);
     job_check_restart(&job, ctx, "a", 1);
     job_kill(&job, ctx);
@@ -292,7 +226,7 @@ MPI_CASE(an_unwritable_flush_file_costs_no_dataset)
     }
     mpi_test_barrier(job.comm);
     job_checkpoint(&job, ctx, "c2", 2);
-    CHECK_INT(offered(&job, ctx), 0); /* c1, offered until then, is gone */
+    CHECK_INT(job_offered(&job, ctx), 2); /* c1, offered until then, is gone */
     job_kill(&job, ctx);
     ctx = job_start(&job, nodes, NULL);
     job_check_restart(&job, ctx, "c2", 2);
@@ -341,7 +275,7 @@ MPI_CASE(delete_spares_files_that_a_later_dataset_wrote)
     CHECK_RC(scr_delete_all(ctx, "a", &err), SCR_OK, &err);
     CHECK_ENTRY(1, -1, 0);
     job_kill(&job, ctx);
-    lose_dataset(&job, 2);
+    job_lose_dataset(&job, 2);
     ctx = job_start(&job, nodes, NULL);
     job_check_restart(&job, ctx, "b", 1);
     job_kill(&job, ctx);
@@ -357,7 +291,7 @@ MPI_CASE(current_that_cannot_be_loaded_costs_nothing)
     struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
     job_checkpoint(&job, ctx, "a", 1);
     job_kill(&job, ctx);
-    lose_dataset(&job, 1);
+    job_lose_dataset(&job, 1);
     snprintf(path, sizeof path, "%s/step.1/file0.1", job.prefix);
     mpi_test_barrier(job.comm);
     if (job.rank == 0)
@@ -367,7 +301,7 @@ MPI_CASE(current_that_cannot_be_loaded_costs_nothing)
     job_checkpoint(&job, ctx, "b", 2);
     job_kill(&job, ctx);
     ctx = job_start(&job, nodes, NULL);
-    CHECK_INT(offered(&job, ctx), 2);
+    CHECK_INT(job_offered(&job, ctx), 2);
     CHECK_RC(scr_current_all(ctx, "a", &err), SCR_E_CORRUPT, &err);
     job_check_restart(&job, ctx, "b", 2);
     job_kill(&job, ctx);
@@ -407,7 +341,7 @@ MPI_CASE(purged_ids_are_not_used_again)
     job_checkpoint(&job, ctx, "c2", 2);
     job_kill(&job, ctx);
     ctx = job_start(&job, nodes, "SCR_CACHE_PURGE=1", NULL);
-    CHECK_INT(offered(&job, ctx), 0);
+    CHECK_INT(job_offered(&job, ctx), 0);
     CHECK_INT(ctx->last_id, 2);
     job_kill(&job, ctx);
     job_free(&job);

@@ -220,6 +220,41 @@ static void what_is_no_dataset_is_not_added(void **state)
     scr_hash_delete(h);
 }
 
+static void a_doomed_dataset_is_saved_by_being_added_again(void **state)
+{
+    (void)state;
+    struct scr_index_entry e;
+    scr_hash *index = scr_hash_new();
+    assert_int_equal(scr_index_normal(index, NULL), SCR_OK);
+    add(index, 3, "ckpt.3", 1, 1);
+    scr_index_mark_doomed(index, 3);
+    scr_index_mark_doomed(index, 4); /* not there */
+    assert_int_equal(scr_index_get(index, 3, &e, NULL), SCR_OK);
+    assert_true(e.doomed && !e.complete);
+    assert_int_equal(scr_index_newest(index, 0), -1);
+    add(index, 3, "ckpt.3", 1, 1);
+    assert_int_equal(scr_index_get(index, 3, &e, NULL), SCR_OK);
+    assert_true(!e.doomed && e.complete);
+    scr_hash_delete(index);
+}
+
+static void what_is_newer_is_dropped(void **state)
+{
+    (void)state;
+    int changed = 0;
+    scr_hash *index = scr_hash_new();
+    assert_int_equal(scr_index_normal(index, NULL), SCR_OK);
+    add(index, 3, "ckpt.3", 1, 1);
+    add(index, 5, "ckpt.5", 1, 1);
+    add(index, 9, "ckpt.9", 0, 1);
+    assert_int_equal(scr_index_drop_after(index, 9, &changed), SCR_OK);
+    assert_int_equal(changed, 0);
+    assert_int_equal(scr_index_drop_after(index, 3, &changed), SCR_OK);
+    assert_int_equal(changed, 1);
+    assert_int_equal(scr_index_max_id(index), 3);
+    scr_hash_delete(index);
+}
+
 /* Version 1 kept files and summary in a directory of their own below the prefix. */
 static void version_1_keeps_its_directory(void **state)
 {
@@ -253,6 +288,8 @@ int main(void)
         cmocka_unit_test(every_fetch_is_recorded),
         cmocka_unit_test(unknown_keys_are_kept),
         cmocka_unit_test(what_is_no_dataset_is_not_added),
+        cmocka_unit_test(a_doomed_dataset_is_saved_by_being_added_again),
+        cmocka_unit_test(what_is_newer_is_dropped),
         cmocka_unit_test(version_1_keeps_its_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

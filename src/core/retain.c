@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What leaves the prefix directory: a dataset that is deleted, checkpoints that newer
+ * ones have made superfluous (SCR_PREFIX_SIZE), everything (SCR_PREFIX_PURGE). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "core/ctx.h"
+
+/* --- one dataset --- */
+
+/* Deletes one rank's share of the files under the prefix. */
+static int delete_files(struct scr_ctx *ctx, const scr_hash *share, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(from, share))
+        for (SCR_HASH_EACH(e, scr_hash_elem_hash(from))) {
+            char *path = scr_path_join(ctx->prefix.path, scr_hash_elem_key(e));
+            char *dir = path ? scr_path_dir(path) : NULL;
+            int one =
+                dir ? scr_file_remove(ctx->env.sys, path, rc == SCR_OK ? err : NULL)
+                    : scr_fail(err, SCR_E_NOMEM, 0, "delete");
+            if (one == SCR_OK)
+                scr_dir_prune(ctx->env.sys, dir, ctx->prefix.path, NULL);
+            rc = rc == SCR_OK ? one : rc;
+            free(dir);
+            free(path);
+        }
+    return rc;
+}
+
+/* Adds the paths of dataset id to paths. A dataset without a list has none. */
+static int add_paths(struct scr_ctx *ctx, int id, scr_hash *paths, struct scr_err *err)
+{
+    struct scr_err none = SCR_ERR_INIT;
+    scr_hash *part = scr_hash_new();
+    int rc = scr_prefix_rank2file_read(&ctx->env, &ctx->prefix, id, part, &none);
+    if (rc == SCR_E_NOENT && scr_hash_size(part) == 0)
+        rc = SCR_OK;
+    else if (rc != SCR_OK)
+        scr_fail(err, rc, 0, "%s", none.text);
+    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
+        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(r), "FILE")))
+            scr_hash_set(paths, scr_hash_elem_key(f), NULL);
+    scr_hash_delete(part);
+    return rc == SCR_OK && !scr_hash_ok(paths)
+               ? scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d", id)
+               : rc;
+}
+
+/* Programs may write every checkpoint to the same paths: what a later dataset wrote
+ * there is not deleted with an earlier one. */
+static int spare_others(struct scr_ctx *ctx, int id, scr_hash *paths,
+                        struct scr_err *err)
+{
+    scr_hash *index = scr_hash_new(), *others = scr_hash_new();
+    int *ids = NULL;
+    size_t n = 0;
+    int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
+    if (rc == SCR_OK)
+        rc = scr_index_ids(index, &ids, &n);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++) {
+        struct scr_index_entry e;
+        if (ids[i] != id && scr_index_get(index, ids[i], &e, NULL) == SCR_OK &&
+            e.complete)
+            rc = add_paths(ctx, ids[i], others, err);
+    }
+    for (SCR_HASH_EACH(f, others))
+        scr_hash_unset(paths, scr_hash_elem_key(f));
+    free(ids);
+    scr_hash_delete(others);
+    scr_hash_delete(index);
+    return rc;
+}
+
+/* The files of dataset id that are its alone (spare: no other one's), spread over the
+ * ranks of this run: send = {<rank>:
+ * {<path>}}. */
+static int share_out(struct scr_ctx *ctx, int id, int spare, scr_hash *send,
+                     struct scr_err *err)
+{
+    scr_hash *paths = scr_hash_new();
+    int to = 0;
+    int rc = add_paths(ctx, id, paths, err);
+    if (rc == SCR_OK && spare)
+        rc = spare_others(ctx, id, paths, err);
+    for (SCR_HASH_EACH(f, paths))
+        scr_hash_setf(send, NULL, "%d %s", to++ % ctx->world.size,
+                      scr_hash_elem_key(f));
+    scr_hash_delete(paths);
+    if (rc == SCR_OK && !scr_hash_ok(send))
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "delete dataset %d", id);
+    return rc;
+}
+
+/* The root of the list first: a list that lacks parts could not be read, and a deletion
+ * that died here not be finished. */
+static int remove_dset_dir(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    char *dir = scr_prefix_dset_dir(&ctx->prefix, id);
+    char *root = dir ? scr_path_join(dir, "rank2file") : NULL;
+    int rc = root ? scr_file_remove(ctx->env.sys, root, err)
+                  : scr_fail(err, SCR_E_NOMEM, 0, "delete dataset %d", id);
+    if (rc == SCR_OK)
+        rc = scr_dir_remove(ctx->env.sys, dir, err);
+    free(root);
+    free(dir);
+    return rc;
+}
+
+static int edit_doom(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+{
+    int id = *(const int *)arg;
+    *changed = scr_index_get(index, id, &(struct scr_index_entry){ 0 }, NULL) == SCR_OK;
+    (void)err;
+    if (*changed)
+        scr_index_mark_doomed(index, id);
+    return SCR_OK;
+}
+
+static int edit_remove(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+{
+    (void)err;
+    *changed = scr_index_remove(index, *(const int *)arg);
+    return SCR_OK;
+}
+
+/* What is deleted from the prefix, or half of it, is not there, also for the flush
+ * file.
+ */
+static void unmark_all(struct scr_ctx *ctx, int id)
+{
+    if (scr_cache_has(ctx, id))
+        scr_flush_mark_all(ctx, id, 0, SCR_LOC_PFS);
+    else
+        scr_flush_forget_all(ctx, id);
+}
+
+/* Not complete any more, then the files, then the records: a death in between never
+ * leaves an entry that promises files that are gone (invariant P3). */
+int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err *err)
+{
+    scr_hash *send = scr_hash_new(), *share = scr_hash_new();
+    if (ctx->restart.id == id && !scr_cache_has(ctx, id))
+        scr_restart_fini(&ctx->restart); /* it was read where it lies */
+    int rc = scr_edit_index_all(ctx, edit_doom, &id, err);
+    if (rc == SCR_OK) {
+        if (ctx->world.rank == 0) {
+            rc = share_out(ctx, id, spare, send, err);
+            if (rc == SCR_OK)
+                rc = scr_prefix_summary_remove(&ctx->env, &ctx->prefix, id, err);
+        }
+        rc = scr_agree_all(&ctx->world, rc, err);
+    }
+    if (rc == SCR_OK)
+        rc = scr_hash_exchange_all(&ctx->world, send, share, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(&ctx->world, delete_files(ctx, share, err), err);
+    if (rc == SCR_OK) {
+        if (ctx->world.rank == 0)
+            rc = remove_dset_dir(ctx, id, err);
+        rc = scr_agree_all(&ctx->world, rc, err);
+    }
+    if (rc == SCR_OK)
+        rc = scr_edit_index_all(ctx, edit_remove, &id, err);
+    unmark_all(ctx, id);
+    scr_hash_delete(send);
+    scr_hash_delete(share);
+    return rc;
+}
+
+/* --- some of them --- */
+
+/* Rank 0's list, on all ranks; *ids is malloc'd. */
+static int share_ids_all(struct scr_ctx *ctx, int **ids, size_t *n, struct scr_err *err)
+{
+    uint64_t count = ctx->world.rank == 0 ? *n : 0;
+    count = scr_sum_all(&ctx->world, count);
+    int rc = SCR_OK;
+    if (ctx->world.rank != 0) {
+        *n = (size_t)count;
+        *ids = scr_calloc(*n, sizeof **ids);
+        if (*ids == NULL)
+            rc = scr_fail(err, SCR_E_NOMEM, 0, "list of datasets");
+    }
+    rc = scr_agree_all(&ctx->world, rc, err);
+    return rc == SCR_OK
+               ? scr_bcast_bytes_all(&ctx->world, 0, *ids, *n * sizeof **ids, err)
+               : rc;
+}
+
+/* Deletes the datasets rank 0 lists, oldest first: a death in between leaves the newer
+ * ones. One that fails does not keep the others. */
+static void delete_some_all(struct scr_ctx *ctx, int rc, int **ids, size_t n, int spare,
+                            const char *why, struct scr_err *err)
+{
+    rc = scr_agree_all(&ctx->world, rc, err);
+    if (rc == SCR_OK)
+        rc = share_ids_all(ctx, ids, &n, err);
+    if (rc != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN, "%s: nothing is deleted from %s: %s", why,
+                ctx->prefix.path, err->text);
+    for (size_t i = n; rc == SCR_OK && i-- > 0;) {
+        struct scr_err one = SCR_ERR_INIT;
+        int id = (*ids)[i];
+        if (scr_prefix_delete_all(ctx, id, spare, &one) == SCR_OK)
+            scr_log(&ctx->log, SCR_LOG_INFO, "%s: dataset %d is deleted from %s", why,
+                    id, ctx->prefix.path);
+        else
+            scr_log(&ctx->log, SCR_LOG_WARN,
+                    "%s: dataset %d is not deleted from %s, tried again later: %s", why,
+                    id, ctx->prefix.path, one.text);
+    }
+}
+
+/* --- SCR_PREFIX_SIZE --- */
+
+/* 1 if the dataset is in use: current, or offered or what this run went on from while
+ * it has written nothing newer that is safe. */
+static int is_wanted(const struct scr_ctx *ctx, const struct scr_index_entry *e,
+                     int newest)
+{
+    return e->current || (e->id == ctx->restart.id && !ctx->ask_again) ||
+           (e->id == ctx->from_id && newest <= ctx->from_last);
+}
+
+/* Of checkpoints the newest `size` good ones stay. Older ones go, unless they are
+ * output too, wanted, or incomplete: those may be on their way. What a deletion before
+ * left half done goes in any case. */
+static size_t choose_old(const struct scr_ctx *ctx, const scr_hash *index, int *ids,
+                         size_t n)
+{
+    int good = 0, newest = scr_index_newest(index, 0);
+    size_t chosen = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct scr_index_entry e;
+        if (scr_index_get(index, ids[i], &e, NULL) != SCR_OK || !e.dset.is_ckpt)
+            continue;
+        int keep = good >= ctx->prm.prefix_size ? 0 : !e.doomed;
+        good += e.complete && !e.failed;
+        keep = keep || e.dset.is_output || is_wanted(ctx, &e, newest) ||
+               (!e.complete && !e.doomed);
+        if (!keep)
+            ids[chosen++] = e.id;
+    }
+    return chosen;
+}
+
+/* 1 unless no flush is under way in the background: it may bring files to the very
+ * paths that an old checkpoint names. */
+static int is_flushing(const struct scr_ctx *ctx)
+{
+    int *ids = NULL, busy = 0;
+    size_t n = 0;
+    scr_hash *h = scr_hash_new();
+    int rc = scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", h, NULL);
+    if (rc != SCR_OK || !scr_hash_list_int(scr_hash_get(h, "DATASET"), &ids, &n))
+        busy = 1;
+    for (size_t i = 0; i < n; i++)
+        busy = busy || (scr_flush_get_location(h, ids[i]) & SCR_LOC_FLUSHING) != 0;
+    free(ids);
+    scr_hash_delete(h);
+    return busy;
+}
+
+static int list_index(const struct scr_ctx *ctx, scr_hash *index, int **ids, size_t *n,
+                      struct scr_err *err)
+{
+    int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
+    if (rc == SCR_OK && (rc = scr_index_ids(index, ids, n)) != SCR_OK)
+        scr_fail(err, rc, 0, "list of datasets");
+    return rc;
+}
+
+void scr_retain_all(struct scr_ctx *ctx)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int *ids = NULL, rc = SCR_OK;
+    size_t n = 0;
+    if (ctx->prm.prefix_size <= 0)
+        return;
+    if (ctx->world.rank == 0 && !is_flushing(ctx)) {
+        scr_hash *index = scr_hash_new();
+        rc = list_index(ctx, index, &ids, &n, &err);
+        n = rc == SCR_OK ? choose_old(ctx, index, ids, n) : 0;
+        scr_hash_delete(index);
+    }
+    delete_some_all(ctx, rc, &ids, n, 1, "SCR_PREFIX_SIZE", &err);
+    free(ids);
+}
+
+/* --- SCR_PREFIX_PURGE --- */
+
+void scr_prefix_purge_all(struct scr_ctx *ctx)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int *ids = NULL, rc = SCR_OK;
+    size_t n = 0;
+    if (!ctx->prm.prefix_purge)
+        return;
+    if (ctx->world.rank == 0) {
+        scr_hash *index = scr_hash_new();
+        rc = list_index(ctx, index, &ids, &n, &err);
+        scr_hash_delete(index);
+    }
+    delete_some_all(ctx, rc, &ids, n, 0, "SCR_PREFIX_PURGE", &err);
+    free(ids);
+}

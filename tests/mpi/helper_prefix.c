@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "helper_prefix.h"
+
+int job_entry(struct job *job, int id, int *current, int *failed)
+{
+    struct scr_env env = { .sys = &scr_sys_posix };
+    struct scr_prefix p = { 0 };
+    struct scr_index_entry e = { 0 };
+    scr_hash *index = scr_hash_new();
+    int complete = -1;
+    mpi_test_barrier(job->comm);
+    if (scr_prefix_open(&env, job->prefix, 0, &p, NULL) == SCR_OK &&
+        scr_prefix_index_read(&env, &p, index, NULL) == SCR_OK &&
+        scr_index_get(index, id, &e, NULL) == SCR_OK)
+        complete = e.complete;
+    if (current != NULL)
+        *current = e.current;
+    if (failed != NULL)
+        *failed = e.failed;
+    scr_prefix_fini(&p);
+    scr_hash_delete(index);
+    mpi_test_barrier(job->comm);
+    return complete;
+}
+
+void job_block_flush(struct job *job, int seed, int on)
+{
+    char path[800];
+    snprintf(path, sizeof path, "%s/step.%d", job->prefix, seed);
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0 && on)
+        fclose(fopen(path, "w"));
+    else if (job->rank == 0)
+        unlink(path);
+    mpi_test_barrier(job->comm);
+}
+
+void job_lose_dataset(struct job *job, int id)
+{
+    mpi_test_barrier(job->comm);
+    for (int i = 1; i <= 4 && job->rank == 0; i++) {
+        char path[900];
+        snprintf(path, sizeof path, "%s/vnode.n%d/tester/scr.job/scr.dataset.%d",
+                 job->cache, i, id);
+        mpi_test_remove(path);
+    }
+    mpi_test_barrier(job->comm);
+}
+
+int job_offered(struct job *job, struct scr_ctx *ctx)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    int have = 0;
+    CHECK_RC(scr_have_restart_all(ctx, &have, NULL, &err), SCR_OK, &err);
+    CHECK_INT(have, ctx->restart.id > 0);
+    return ctx->restart.id;
+}
+
+int job_has(struct job *job, const char *path)
+{
+    char full[1000];
+    struct stat st;
+    snprintf(full, sizeof full, "%s/%s", job->prefix, path);
+    mpi_test_barrier(job->comm);
+    int there = lstat(full, &st) == 0;
+    mpi_test_barrier(job->comm);
+    return there;
+}

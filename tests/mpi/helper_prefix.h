@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a job (helper_job.h) has on its prefix and in cache, and what may happen to it.
+ * All collective over the job. */
+#ifndef SCR_TEST_HELPER_PREFIX_H
+#define SCR_TEST_HELPER_PREFIX_H
+
+#include "helper_job.h"
+
+/* Entry of the index under this id: complete, -1 if there is none; *current: named by
+ * CURRENT; *failed: marked failed. Both may be NULL. */
+int job_entry(struct job *job, int id, int *current, int *failed);
+
+#define CHECK_ENTRY(id, want_complete, want_current)                                   \
+    do {                                                                               \
+        int current_;                                                                  \
+        CHECK_INT(job_entry(&job, id, &current_, NULL), want_complete);                \
+        CHECK_INT(current_, want_current);                                             \
+    } while (0)
+
+/* A file where the flush of this seed wants a directory, until it is removed again. */
+void job_block_flush(struct job *job, int seed, int on);
+/* Dataset id vanishes from every node; the filemaps that name it stay. */
+void job_lose_dataset(struct job *job, int id);
+/* Id of the checkpoint Have_restart offers, 0: none. */
+int job_offered(struct job *job, struct scr_ctx *ctx);
+/* Whether <prefix>/<path> is there. */
+int job_has(struct job *job, const char *path);
+
+#endif

@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which checkpoint a run goes on from: the cache, SCR_CURRENT and CURRENT, the newest
+ * complete one, older ones; and again in the same run. */
+/* ranks: 4 */
+#include "helper_prefix.h"
+
+static const char *const nodes = "n[1-4]";
+
+/* Checkpoints named a, b, … with seeds and ids 1 … n. */
+static void write_some(struct job *job, struct scr_ctx *ctx, int n)
+{
+    for (int i = 1; i <= n; i++)
+        job_checkpoint(job, ctx, (char[]){ (char)('a' + i - 1), '\0' }, i);
+}
+
+static void lose_cache(struct job *job)
+{
+    job_lose_node(job, "n[1-4]");
+}
+
+/* Reads what is offered, which has to be this dataset, and says it is no good. */
+static void refuse(struct job *job, struct scr_ctx *ctx, int id)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    CHECK_INT(job_offered(job, ctx), id);
+    CHECK_RC(scr_start_restart_all(ctx, NULL, &err), SCR_OK, &err);
+    CHECK(job_read_ok(job, ctx, id));
+    CHECK_RC(scr_complete_restart_all(ctx, job->rank != 2, &err), SCR_E_INVALID, &err);
+}
+
+static void flip_on_prefix(struct job *job, int seed)
+{
+    char path[800];
+    snprintf(path, sizeof path, "%s/step.%d/file0.1", job->prefix, seed);
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0)
+        job_flip(path, 0);
+    mpi_test_barrier(job->comm);
+}
+
+/* --- SCR_CURRENT --- */
+
+MPI_CASE(the_checkpoint_asked_for_wins_over_newer_ones_in_cache)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=5", NULL);
+    write_some(&job, ctx, 3);
+    job_block_flush(&job, 4, 1);
+    CHECK(job_write(&job, ctx, "out", 4, 2, &err) != SCR_OK);
+    job_block_flush(&job, 4, 0);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=5", "SCR_CURRENT=b", NULL);
+    CHECK(!scr_cache_has(ctx, 3));
+    CHECK_ENTRY(4, 1, 0); /* output is flushed before it goes */
+    CHECK(!scr_cache_has(ctx, 4));
+    CHECK_INT(ctx->ckpt_id, 2);
+    CHECK_INT(ctx->last_id, 4);
+    job_check_restart(&job, ctx, "b", 2);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(the_checkpoint_asked_for_is_fetched_if_the_cache_has_it_not)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_CACHE_SIZE=1", "SCR_FLUSH=1", NULL);
+    write_some(&job, ctx, 3);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=1", "SCR_CURRENT=a",
+                    "SCR_DROP_AFTER_CURRENT=1", NULL);
+    CHECK_ENTRY(1, 1, 1);
+    CHECK_ENTRY(2, -1, 0);
+    CHECK_ENTRY(3, -1, 0);
+    job_check_restart(&job, ctx, "a", 1);
+    job_checkpoint(&job, ctx, "d", 4);
+    CHECK_INT(ctx->last_id, 4); /* dropped ids are not used again */
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(an_unknown_name_asked_for_is_told_and_the_newest_is_taken)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=5", NULL);
+    write_some(&job, ctx, 2);
+    CHECK_RC(job_write(&job, ctx, "out", 3, 2, &err), SCR_OK, &err);
+    job_kill(&job, ctx);
+    const char *const wrong[] = { "SCR_CURRENT=nobody", "SCR_CURRENT=out" };
+    for (int i = 0; i < 2; i++) {
+        job.out = tmpfile();
+        ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=5", wrong[i], NULL);
+        char text[1000] = "";
+        rewind(job.out);
+        size_t n = fread(text, 1, sizeof text - 1, job.out);
+        text[n] = '\0';
+        CHECK(job.rank != 0 || strstr(text, i ? "out is no complete" : "nobody"));
+        job_check_restart(&job, ctx, "b", 2);
+        job_kill(&job, ctx);
+        fclose(job.out);
+        job.out = NULL;
+    }
+    job_free(&job);
+}
+
+MPI_CASE(a_damaged_one_asked_for_costs_nothing_and_an_older_one_is_taken)
+{
+    struct job job;
+    int failed = 0;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    write_some(&job, ctx, 3);
+    job_kill(&job, ctx);
+    job_lose_dataset(&job, 2);
+    flip_on_prefix(&job, 2);
+    ctx = job_start(&job, nodes, "SCR_CURRENT=b", NULL);
+    CHECK_INT(job_entry(&job, 2, NULL, &failed), 1);
+    CHECK_INT(failed, 1);
+    CHECK(scr_cache_is_ready(ctx, 3));
+    job_check_restart(&job, ctx, "a", 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+/* --- SCR_Current --- */
+
+MPI_CASE(programs_that_restart_on_their_own_count_on_from_what_they_name)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    write_some(&job, ctx, 3);
+    job_kill(&job, ctx);
+    lose_cache(&job);
+    ctx = job_start(&job, nodes, "SCR_FETCH=0", "SCR_FLUSH=3", NULL);
+    CHECK_INT(job_offered(&job, ctx), 0);
+    CHECK_RC(scr_current_all(ctx, "b", &err), SCR_OK, &err);
+    CHECK_INT(job_offered(&job, ctx), 0);
+    CHECK_ENTRY(2, 1, 1);
+    job_checkpoint(&job, ctx, "d", 4); /* the third in the count: flushed */
+    CHECK_ENTRY(4, 1, 1);
+    job_checkpoint(&job, ctx, "e", 5);
+    CHECK_ENTRY(5, -1, 0);
+    CHECK_RC(scr_current_all(ctx, "nobody", &err), SCR_E_NOENT, &err);
+    CHECK_INT(ctx->ckpt_id, 4);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(an_output_that_cannot_be_flushed_does_not_keep_newer_checkpoints)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=5", NULL);
+    write_some(&job, ctx, 1);
+    job_block_flush(&job, 2, 1);
+    CHECK(job_write(&job, ctx, "out", 2, 2, &err) != SCR_OK);
+    job_checkpoint(&job, ctx, "c", 3);
+    struct scr_err why = SCR_ERR_INIT;
+    CHECK(scr_current_all(ctx, "a", &why) != SCR_OK);
+    CHECK(scr_cache_is_ready(ctx, 2)); /* kept, to be tried again (P7) */
+    CHECK(!scr_cache_has(ctx, 3));
+    job_check_restart(&job, ctx, "a", 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+/* --- falling back --- */
+
+MPI_CASE(the_copy_on_the_prefix_is_read_before_an_older_one)
+{
+    struct job job;
+    int failed = 0;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_CACHE_SIZE=3", "SCR_FLUSH=2", NULL);
+    write_some(&job, ctx, 2);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=3", NULL);
+    refuse(&job, ctx, 2); /* from cache */
+    CHECK_INT(job_entry(&job, 2, NULL, &failed), 1);
+    CHECK_INT(failed, 0);
+    job_check_restart(&job, ctx, "b", 2); /* from the prefix */
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(a_program_that_refuses_everything_comes_to_the_end)
+{
+    struct job job;
+    int failed = 0;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_CACHE_SIZE=5", "SCR_FLUSH=2", NULL);
+    write_some(&job, ctx, 5); /* b and d are on the prefix too */
+    job_kill(&job, ctx);
+    job_lose_dataset(&job, 4);
+    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=5", NULL);
+    refuse(&job, ctx, 5); /* only in cache */
+    refuse(&job, ctx, 4); /* only on the prefix, between cached ones */
+    CHECK_INT(job_entry(&job, 4, NULL, &failed), 1);
+    CHECK_INT(failed, 1);
+    refuse(&job, ctx, 3);
+    refuse(&job, ctx, 2); /* in cache */
+    refuse(&job, ctx, 2); /* on the prefix */
+    refuse(&job, ctx, 1);
+    CHECK_INT(job_offered(&job, ctx), 0);
+    job_checkpoint(&job, ctx, "f", 6); /* from the beginning */
+    CHECK_INT(ctx->last_id, 6);
+    job_check_restart(&job, ctx, "f", 6);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=5", NULL);
+    job_check_restart(&job, ctx, "f", 6);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(a_bad_copy_on_the_prefix_ends_with_the_older_one)
+{
+    struct job job;
+    int failed = 0;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_CACHE_SIZE=3", "SCR_FLUSH=2", NULL);
+    write_some(&job, ctx, 2);
+    flip_on_prefix(&job, 2);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=3", NULL);
+    refuse(&job, ctx, 2);
+    CHECK_INT(job_entry(&job, 2, NULL, &failed), 1);
+    CHECK_INT(failed, 1);
+    job_check_restart(&job, ctx, "a", 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(without_fetch_the_prefix_is_neither_read_nor_judged)
+{
+    struct job job;
+    int failed = 1;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_CACHE_SIZE=3", "SCR_FLUSH=1", NULL);
+    write_some(&job, ctx, 2);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=3", "SCR_FETCH=0", NULL);
+    refuse(&job, ctx, 2);
+    CHECK_INT(job_entry(&job, 2, NULL, &failed), 1);
+    CHECK_INT(failed, 0);
+    job_check_restart(&job, ctx, "a", 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+/* --- in the same run --- */
+
+MPI_CASE(output_between_have_and_start_takes_nothing_away)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    char name[SCR_MAX_NAME] = "";
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=1", NULL);
+    write_some(&job, ctx, 1);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=1", NULL);
+    CHECK_INT(job_offered(&job, ctx), 1);
+    CHECK_RC(job_write(&job, ctx, "out", 2, 2, &err), SCR_OK, &err);
+    CHECK_RC(scr_start_restart_all(ctx, name, &err), SCR_OK, &err);
+    CHECK(strcmp(name, "a") == 0);
+    CHECK(job_read_ok(&job, ctx, 1));
+    CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(a_checkpoint_between_have_and_start_leaves_what_was_promised)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    char name[SCR_MAX_NAME] = "";
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=2", NULL);
+    write_some(&job, ctx, 1);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=2", NULL);
+    CHECK_INT(job_offered(&job, ctx), 1);
+    job_checkpoint(&job, ctx, "b", 2);
+    CHECK_RC(scr_start_restart_all(ctx, name, &err), SCR_OK, &err);
+    CHECK(strcmp(name, "a") == 0);
+    CHECK(job_read_ok(&job, ctx, 1));
+    CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
+    job_kill(&job, ctx);
+    /* Where it had to make room for the new one, there is nothing to start. */
+    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=1", NULL);
+    job_checkpoint(&job, ctx, "c", 3);
+    job_checkpoint(&job, ctx, "d", 4);
+    CHECK_RC(scr_start_restart_all(ctx, name, &err), SCR_E_STATE, &err);
+    job_check_restart(&job, ctx, "d", 4);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(a_run_may_go_back_as_often_as_it_likes)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=2", NULL);
+    CHECK_INT(job_offered(&job, ctx), 0);
+    write_some(&job, ctx, 2);
+    job_check_restart(&job, ctx, "b", 2);
+    job_check_restart(&job, ctx, "b", 2);
+    refuse(&job, ctx, 2);
+    job_check_restart(&job, ctx, "a", 1);
+    CHECK_INT(ctx->ckpt_id, 1);
+    job_checkpoint(&job, ctx, "c", 3);
+    CHECK_RC(job_write(&job, ctx, "d", 4, 1, &err), SCR_OK, &err);
+    job_check_restart(&job, ctx, "d", 4);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+/* --- parameters --- */
+
+MPI_CASE(flush_on_restart_flushes_what_the_run_goes_on_from)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=5", NULL);
+    write_some(&job, ctx, 3);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=5", "SCR_FLUSH_ON_RESTART=1",
+                    "SCR_CURRENT=b", NULL);
+    CHECK_ENTRY(2, 1, 1);
+    CHECK_ENTRY(3, -1, 0); /* dropped, and not flushed for that */
+    CHECK_ENTRY(1, -1, 0);
+    job_check_restart(&job, ctx, "b", 2);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(a_global_restart_reads_from_the_prefix)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    char file[900], path[SCR_MAX_NAME] = "";
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=3", NULL);
+    write_some(&job, ctx, 3);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=3", "SCR_GLOBAL_RESTART=1", NULL);
+    CHECK_ENTRY(3, 1, 1);
+    CHECK_ENTRY(2, -1, 0);
+    CHECK_RC(scr_start_restart_all(ctx, NULL, &err), SCR_OK, &err);
+    snprintf(file, sizeof file, "%s/step.3/file0.%d", job.prefix, job.rank);
+    CHECK_RC(scr_route(ctx, file, path, &err), SCR_OK, &err);
+    CHECK(strncmp(path, job.prefix, strlen(job.prefix)) == 0);
+    CHECK(job_read_ok(&job, ctx, 3));
+    CHECK_RC(scr_complete_restart_all(ctx, 0, &err), SCR_E_INVALID, &err);
+    CHECK_INT(job_offered(&job, ctx), 2);
+    CHECK_ENTRY(2, 1, 1);
+    refuse(&job, ctx, 2);
+    refuse(&job, ctx, 1);
+    CHECK_INT(job_offered(&job, ctx), 0);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(a_global_restart_that_cannot_flush_says_so_and_keeps_the_checkpoint)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    const char *const settings[] = { "SCR_GLOBAL_RESTART=1", NULL };
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+    write_some(&job, ctx, 1);
+    job_kill(&job, ctx);
+    job_block_flush(&job, 1, 1);
+    CHECK(job_try_start(&job, &ctx, &err, nodes, settings) != SCR_OK);
+    job_kill(&job, ctx);
+    job_block_flush(&job, 1, 0);
+    ctx = job_start(&job, nodes, "SCR_GLOBAL_RESTART=1", NULL);
+    job_check_restart(&job, ctx, "a", 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(a_deleted_or_dropped_checkpoint_is_not_offered_any_more)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_CACHE_SIZE=5", "SCR_FLUSH=1", NULL);
+    write_some(&job, ctx, 3);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=5", NULL);
+    CHECK_INT(job_offered(&job, ctx), 3);
+    CHECK_RC(scr_delete_all(ctx, "c", &err), SCR_OK, &err);
+    CHECK(!job_has(&job, "step.3") && !job_has(&job, ".scr/scr.dataset.3"));
+    CHECK_INT(job_offered(&job, ctx), 2);
+    CHECK_RC(scr_drop_all(ctx, "a", &err), SCR_OK, &err);
+    CHECK_ENTRY(1, -1, 0);
+    CHECK(job_has(&job, "step.1"));
+    CHECK_RC(scr_delete_all(ctx, "nobody", &err), SCR_E_NOENT, &err);
+    CHECK_RC(scr_drop_all(ctx, "nobody", &err), SCR_E_NOENT, &err);
+    job_kill(&job, ctx);
+    lose_cache(&job);
+    ctx = job_start(&job, nodes, NULL);
+    refuse(&job, ctx, 2);
+    CHECK_INT(job_offered(&job, ctx), 0); /* a was dropped */
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+int main(int argc, char **argv)
+{
+    return mpi_test_main(
+        argc, argv,
+        MPI_CASES(
+            RUN(the_checkpoint_asked_for_wins_over_newer_ones_in_cache),
+            RUN(the_checkpoint_asked_for_is_fetched_if_the_cache_has_it_not),
+            RUN(an_unknown_name_asked_for_is_told_and_the_newest_is_taken),
+            RUN(a_damaged_one_asked_for_costs_nothing_and_an_older_one_is_taken),
+            RUN(programs_that_restart_on_their_own_count_on_from_what_they_name),
+            RUN(an_output_that_cannot_be_flushed_does_not_keep_newer_checkpoints),
+            RUN(the_copy_on_the_prefix_is_read_before_an_older_one),
+            RUN(a_program_that_refuses_everything_comes_to_the_end),
+            RUN(a_bad_copy_on_the_prefix_ends_with_the_older_one),
+            RUN(without_fetch_the_prefix_is_neither_read_nor_judged),
+            RUN(output_between_have_and_start_takes_nothing_away),
+            RUN(a_checkpoint_between_have_and_start_leaves_what_was_promised),
+            RUN(a_run_may_go_back_as_often_as_it_likes),
+            RUN(flush_on_restart_flushes_what_the_run_goes_on_from),
+            RUN(a_global_restart_reads_from_the_prefix),
+            RUN(a_global_restart_that_cannot_flush_says_so_and_keeps_the_checkpoint),
+            RUN(a_deleted_or_dropped_checkpoint_is_not_offered_any_more)));
+}
