@@ -257,6 +257,14 @@ static int seal_dataset(struct scr_ctx *ctx, const struct totals *total, scr_has
     return SCR_OK;
 }
 
+/* The filemap, which from now on tells what id is. */
+static int write_map(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    struct scr_dataset d;
+    int rc = scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err);
+    return rc == SCR_OK ? scr_cache_dataset(ctx, id, &d, err) : rc;
+}
+
 int scr_protect_dataset_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int id,
                             const char *dset_dir, const scr_hash *dset,
                             struct scr_err *err)
@@ -276,10 +284,7 @@ int scr_protect_dataset_all(struct scr_ctx *ctx, const struct scr_reddesc *red, 
         rc = scr_protect_all(&p, &ctx->sets[red->index], red->scheme, red->set_failures,
                              id, dset_dir, dset, extra, ctx->map, NULL, err);
     scr_hash_delete(extra);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world,
-                           scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err), err);
-    return rc == SCR_OK ? scr_cache_check_all(ctx, id, err) : rc;
+    return rc == SCR_OK ? scr_agree_all(&ctx->world, write_map(ctx, id, err), err) : rc;
 }
 
 static int seal_and_protect_all(struct scr_ctx *ctx, int valid, scr_hash *dset,

@@ -3,6 +3,7 @@
  */
 #include "ec/ec.h"
 
+#include "ec/crc32_wide.h"
 #include <isa-l.h>
 
 /* The generator polynomial, bit-reflected: bit 31 is the coefficient of x^0. */
@@ -10,6 +11,8 @@ static const uint32_t poly = 0xedb88320U;
 
 uint32_t scr_crc32(uint32_t crc, const void *buf, size_t n)
 {
+    if (n >= SCR_CRC32_WIDE_LEAST && scr_crc32_wide_usable())
+        return scr_crc32_wide(crc, buf, n);
     return n > 0 ? crc32_gzip_refl(crc, buf, n) : crc;
 }
 

@@ -139,12 +139,11 @@ static int binary_row(int nsrc, const uint8_t *coef, int *which)
     return n;
 }
 
-/* xor_gen wants at least two sources, aligned, and lengths in whole units. */
-static void xor_all(int nsrc, const int *which, size_t n, uint8_t *const *src,
-                    uint8_t *dst)
+/* What xor_gen adds up: aligned, and lengths in whole units. */
+static void xor_aligned(int nsrc, const int *which, size_t whole, uint8_t *const *src,
+                        uint8_t *dst)
 {
     void *vects[SCR_EC_MAX + 1];
-    size_t whole = n - n % XOR_UNIT;
     for (size_t at = 0; at < whole; at += MAX_SLICE) {
         size_t len = whole - at < MAX_SLICE ? whole - at : MAX_SLICE;
         for (int j = 0; j < nsrc; j++)
@@ -152,6 +151,34 @@ static void xor_all(int nsrc, const int *which, size_t n, uint8_t *const *src,
         vects[nsrc] = dst + at;
         xor_gen(nsrc + 1, (int)len, vects);
     }
+}
+
+typedef uint64_t unit
+    __attribute__((vector_size(XOR_UNIT), aligned(1), may_alias)); /* at any address */
+
+static void xor_anywhere(int nsrc, const int *which, size_t whole, uint8_t *const *src,
+                         uint8_t *dst)
+{
+    for (size_t at = 0; at < whole; at += XOR_UNIT) {
+        unit sum = *(const unit *)(src[which[0]] + at);
+        for (int j = 1; j < nsrc; j++)
+            sum ^= *(const unit *)(src[which[j]] + at);
+        *(unit *)(dst + at) = sum;
+    }
+}
+
+/* Of at least two sources. */
+static void xor_all(int nsrc, const int *which, size_t n, uint8_t *const *src,
+                    uint8_t *dst)
+{
+    size_t whole = n - n % XOR_UNIT;
+    uintptr_t addresses = (uintptr_t)dst;
+    for (int j = 0; j < nsrc; j++)
+        addresses |= (uintptr_t)src[which[j]];
+    if (addresses % XOR_UNIT == 0)
+        xor_aligned(nsrc, which, whole, src, dst);
+    else
+        xor_anywhere(nsrc, which, whole, src, dst);
     for (size_t at = whole; at < n; at++) {
         uint8_t sum = 0;
         for (int j = 0; j < nsrc; j++)

@@ -28,7 +28,7 @@ int scr_ec_solve(int nd, int np, const uint8_t *gen, const int *have, const int 
                  int nwant, uint8_t *coef);
 
 /* dst[i] = sum_j coef[i*nsrc + j] * src[j], n bytes each; buffers do not overlap and
- * are aligned to 64 bytes (scr_ec_alloc). Takes the XOR and copy short cuts by itself.
+ * are best aligned (scr_ec_alloc). Takes the XOR and copy short cuts by itself.
  * tables: scratch of 32*nsrc*ndst bytes filled by scr_ec_prepare for these
  * coefficients. */
 void scr_ec_prepare(int nsrc, int ndst, const uint8_t *coef, uint8_t *tables);

@@ -120,7 +120,7 @@ static int take_more(const struct scr_comm *c, int from, uint64_t total,
     return rc;
 }
 
-/* Receives one letter and merges its hash into h. */
+/* Receives one letter and merges its hash into h; without one it is lost. */
 static int letter_take(const struct scr_comm *c, int from, scr_hash *h,
                        struct scr_err *err)
 {
@@ -144,7 +144,7 @@ static int letter_take(const struct scr_comm *c, int from, scr_hash *h,
         return scr_fail(err, SCR_E_FAILURE, 0, "rank %d could not send its hash", from);
     scr_str_append_n(&s, page, (size_t)n);
     rc = take_more(c, from, total, page, &s, err);
-    if (rc == SCR_OK && (s.bad || s.len != total))
+    if (rc == SCR_OK && (s.bad || s.len != total || h == NULL))
         rc = scr_fail(err, SCR_E_NOMEM, 0, "hash from rank %d: out of memory", from);
     if (rc == SCR_OK)
         rc = scr_hash_unpack(s.p + sizeof total, s.len - sizeof total, h, NULL, err);

@@ -150,17 +150,15 @@ static int *have_data(int n)
     return have;
 }
 
-/* Collective over the set. Partners are exchanged twice: their size lays out the
- * header, and after the encode they bring the CRCs. */
+/* Collective over the set; the code is the member's own. Partners are exchanged twice:
+ * their size lays out the header, and after the encode they bring the CRCs. */
 static int encode_all(struct scr_redset *r, const char *dset_dir, int rc,
                       struct scr_stripe_stats *stats, struct scr_err *err)
 {
     uint32_t parity_crc = 0;
     rc = scr_redset_partners_all(r, rc, err);
-    if (rc != SCR_OK)
-        return rc;
     int *have = have_data(r->set->n);
-    if (have == NULL)
+    if (rc == SCR_OK && have == NULL)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "redundancy set of %d members", r->set->n);
     if (rc == SCR_OK)
         rc = start_redfile(r, dset_dir, err);
@@ -196,9 +194,9 @@ int scr_protect_all(const struct scr_protect *p, const struct scr_set *set,
         int rc1 = make_current(&r, metas, desc_extra, dset, err);
         rc = encode_all(&r, dset_dir, rc1, stats, err);
     }
-    rc = scr_agree_all(p->world, rc, err);
     if (rc == SCR_OK)
-        rc = scr_agree_all(p->world, scr_redset_enter(&r, map, err), err);
+        rc = scr_redset_enter(&r, map, err);
+    rc = scr_agree_all(p->world, rc, err);
     free_metas(metas, r.nfiles);
     scr_redset_fini(&r);
     return rc;

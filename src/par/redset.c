@@ -52,25 +52,29 @@ char *scr_redset_path(const struct scr_redset *r, const char *dset_dir)
     return path;
 }
 
+/* What each member has to say before the geometry. */
+struct opening {
+    uint64_t bytes;
+    uint64_t failed;
+};
+
 int scr_redset_geom_all(struct scr_redset *r, enum scr_scheme scheme, int k, int rc,
                         struct scr_err *err)
 {
-    uint64_t mine = 0;
-    uint64_t *len = scr_calloc((size_t)r->set->n, sizeof *len);
-    if (len == NULL && rc == SCR_OK)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "redundancy set of %d members", r->set->n);
-    rc = scr_set_agree_all(r->set, rc, err);
-    if (rc != SCR_OK)
-        goto out;
-    for (size_t i = 0; i < r->nfiles; i++)
-        mine += r->files[i].size;
-    rc = scr_allgather_bytes_all(&r->set->comm, &mine, sizeof mine, len, err);
-    if (rc == SCR_OK)
+    struct opening mine = { 0, rc != SCR_OK }, all[SCR_EC_MAX];
+    uint64_t len[SCR_EC_MAX];
+    for (size_t i = 0; rc == SCR_OK && i < r->nfiles; i++)
+        mine.bytes += r->files[i].size;
+    int rc1 = scr_allgather_bytes_all(&r->set->comm, &mine, sizeof mine, all, err);
+    rc = rc == SCR_OK ? rc1 : rc;
+    int failed = rc1 != SCR_OK;
+    for (int i = 0; i < r->set->n && !failed; i++) {
+        failed = all[i].failed != 0;
+        len[i] = all[i].bytes;
+    }
+    if (!failed)
         rc = scr_geom_init(&r->g, scheme, r->set->n, k, len, err);
-    rc = scr_set_agree_all(r->set, rc, err);
-out:
-    free(len);
-    return rc;
+    return scr_set_agree_all(r->set, rc, err);
 }
 
 int scr_redset_partners_all(struct scr_redset *r, int rc, struct scr_err *err)
@@ -84,15 +88,13 @@ int scr_redset_partners_all(struct scr_redset *r, int rc, struct scr_err *err)
             break;
     if (rc == SCR_OK && r->npartners < copies)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "meta data of %d members", copies);
-    rc = scr_set_agree_all(r->set, rc, err);
-    if (rc != SCR_OK)
-        return rc;
     for (int j = 1; j <= copies; j++) {
-        int rc1 = scr_hash_sendrecv(&r->set->comm, r->current, (me + j) % n,
-                                    r->partners[j - 1], (me - j + n) % n, err);
+        scr_hash *in = j <= r->npartners ? r->partners[j - 1] : NULL;
+        int rc1 = scr_hash_sendrecv(&r->set->comm, r->current, (me + j) % n, in,
+                                    (me - j + n) % n, rc == SCR_OK ? err : NULL);
         rc = rc == SCR_OK ? rc1 : rc;
     }
-    return scr_set_agree_all(r->set, rc, err);
+    return rc;
 }
 
 scr_hash *scr_redset_header(const struct scr_redset *r)
@@ -115,24 +117,19 @@ int scr_redset_header_size(const struct scr_redset *r, uint64_t *n, struct scr_e
     return rc;
 }
 
-/* The CRC of this member's parity from those of everybody's data. */
+/* The CRC of this member's parity from those of everybody's data; all: room for n * n.
+ * After a failure anywhere it is of no use, and nobody will use it. */
 static int sum_parity_crc_all(const struct scr_redset *r, const struct scr_member *m,
-                              uint32_t *crc, int rc, struct scr_err *err)
+                              uint32_t *all, uint32_t *crc, int rc, struct scr_err *err)
 {
-    size_t n = (size_t)r->set->n;
-    uint32_t *mine = scr_calloc(n, sizeof *mine);
-    uint32_t *all = scr_calloc(n * n, sizeof *all);
-    if (rc == SCR_OK && (mine == NULL || all == NULL))
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "checksums of dataset %d", r->id);
-    rc = scr_set_agree_all(r->set, rc, err);
-    if (rc == SCR_OK) {
+    uint32_t mine[SCR_EC_MAX] = { 0 };
+    if (rc == SCR_OK)
         scr_member_row_crcs(m, mine);
-        rc = scr_allgather_bytes_all(&r->set->comm, mine, n * sizeof *mine, all, err);
-    }
+    int rc1 = scr_allgather_bytes_all(&r->set->comm, mine,
+                                      (size_t)r->set->n * sizeof *mine, all, err);
+    rc = rc == SCR_OK ? rc1 : rc;
     if (rc == SCR_OK)
         *crc = scr_geom_parity_crc(&r->g, r->set->me, all);
-    free(mine);
-    free(all);
     return rc;
 }
 
@@ -142,18 +139,23 @@ int scr_redset_run_all(const struct scr_redset *r, const int *have, int flags,
                        struct scr_err *err)
 {
     struct scr_member *m = NULL;
-    int sums = r->encoding && crc != NULL && scr_geom_sums(&r->g);
+    uint32_t *all = NULL;
+    size_t n = (size_t)r->set->n;
+    int started = 0, sums = r->encoding && crc != NULL && scr_geom_sums(&r->g);
     flags |= sums || crc == NULL ? SCR_MEMBER_NO_PARITY_CRC : 0;
     flags |= crc == NULL ? SCR_MEMBER_NO_DATA_CRC : 0;
     if (rc == SCR_OK)
         rc = scr_member_open(r->p->env, &r->g, r->set->me, flags, files, r->nfiles,
                              redpath, r->header_bytes, &m, err);
-    rc = scr_stripe_run_all(r->set, &r->g, have, m, rc, r->p->mpi_buf, stats, err);
-    if (rc == SCR_OK && crc != NULL) {
+    if (rc == SCR_OK && sums && (all = scr_calloc(n * n, sizeof *all)) == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "checksums of dataset %d", r->id);
+    rc = scr_stripe_run_all(r->set, &r->g, have, m, rc, r->p->mpi_buf, &started, stats,
+                            err);
+    if (rc == SCR_OK && crc != NULL)
         rc = scr_member_finish(m, files, crc, err);
-        if (sums)
-            rc = sum_parity_crc_all(r, m, crc, rc, err);
-    }
+    if (started && sums)
+        rc = sum_parity_crc_all(r, m, all, crc, rc, err);
+    free(all);
     int closed = scr_member_close(m, rc == SCR_OK ? err : NULL);
     return scr_set_agree_all(r->set, rc == SCR_OK ? closed : rc, err);
 }

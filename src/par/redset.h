@@ -9,8 +9,9 @@
  *     rc = scr_redset_run_all(&r, have, flags, files, redpath, rc, err);
  *     scr_redset_fini(&r);
  *
- * The _all calls are collective over the set, take the code of the local work so far
- * and return one that all members share. */
+ * The _all calls are collective over the set and take the code of the local work so
+ * far; whatever it is, the rank takes part. What they return is agreed, unless it says
+ * otherwise. */
 #ifndef SCR_PAR_REDSET_H
 #define SCR_PAR_REDSET_H
 
@@ -51,7 +52,7 @@ char *scr_redset_path(const struct scr_redset *r, const char *dset_dir);
 int scr_redset_geom_all(struct scr_redset *r, enum scr_scheme scheme, int k, int rc,
                         struct scr_err *err);
 /* Sends current to the right neighbours, takes the left ones' into partners
- * (replacing). */
+ * (replacing). The code is each member's own: it goes into the next agreement. */
 int scr_redset_partners_all(struct scr_redset *r, int rc, struct scr_err *err);
 /* The header from current and partners; NULL: out of memory. */
 scr_hash *scr_redset_header(const struct scr_redset *r);

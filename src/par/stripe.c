@@ -363,8 +363,11 @@ static void post_sources(struct engine *e, struct job *j)
     }
 }
 
-static void compute(struct job *j, uint64_t t, size_t n)
+/* What belongs here is computed in its place, if that is in memory. */
+static void compute(struct engine *e, struct job *j, uint64_t t, size_t n)
 {
+    if (j->mine != NULL)
+        choose_place(e, j->mine, &j->mine->sym, t, n);
     uint8_t *src[SCR_EC_MAX], *dst[SCR_EC_MAX];
     for (int i = 0; i < j->plan.nsrc; i++)
         src[i] = j->src[i].buf[t % DEPTH];
@@ -386,7 +389,7 @@ static int push_job(struct engine *e, struct job *j)
         if (j->src[i].peer == me)
             read_here(e, &j->src[i], t, n);
     if (!j->copies)
-        compute(j, t, n);
+        compute(e, j, t, n);
     for (int i = 0; i < j->plan.ndst; i++) {
         if (j->dst[i].peer == me)
             write_here(e, &j->dst[i], t, n);
@@ -471,26 +474,36 @@ static void engine_fini(struct engine *e)
     scr_pages_free(e->pool, e->pool_bytes);
 }
 
+/* Messages must be of one size everywhere, whatever each rank can afford; one of no
+ * bytes says that a rank cannot take part. 1 if all can. */
+static int agree_slice_all(struct engine *e, int rc)
+{
+    e->slice = (size_t)scr_min_all(&e->set->comm, rc == SCR_OK ? (int64_t)e->slice : 0);
+    return e->slice > 0;
+}
+
 int scr_stripe_run_all(const struct scr_set *set, const struct scr_geom *g,
                        const int *have, struct scr_member *m, int rc_in, size_t buf_max,
-                       struct scr_stripe_stats *stats, struct scr_err *err)
+                       int *started, struct scr_stripe_stats *stats,
+                       struct scr_err *err)
 {
     struct engine e = { .set = set, .m = m, .err = err };
     int rc = rc_in;
     if (rc == SCR_OK)
         rc = make_lists(&e, g, have);
-    /* Messages must be of one size everywhere, whatever each rank can afford. */
-    e.slice = (size_t)scr_min_all(&set->comm, (int64_t)pick_slice(&e, buf_max));
-    if (rc == SCR_OK)
+    if (rc == SCR_OK) {
+        e.slice = pick_slice(&e, buf_max);
         rc = make_buffers(&e);
-    rc = scr_set_agree_all(set, rc, err);
-    if (rc != SCR_OK)
-        goto out;
-    run_lists(&e);
-    rc = scr_set_agree_all(set, e.rc, err);
+    }
+    *started = agree_slice_all(&e, rc);
+    if (*started) {
+        run_lists(&e);
+        rc = e.rc;
+    } else {
+        rc = scr_set_agree_all(set, rc, err);
+    }
     if (stats != NULL)
         *stats = e.stats;
-out:
     engine_fini(&e);
     return rc;
 }

@@ -9,8 +9,8 @@
  * overlap; parity from another member that lies in memory here is received in its place
  * (base/map.h).
  *
- * A rank whose file input or output fails goes on communicating (so nobody hangs) and
- * reports at the end; the result is agreed over the set. */
+ * A rank whose file input or output fails goes on communicating, so nobody hangs, and
+ * reports at the end. */
 #ifndef SCR_PAR_STRIPE_H
 #define SCR_PAR_STRIPE_H
 
@@ -24,9 +24,12 @@ struct scr_stripe_stats {
 
 /* Collective over set. have[0…n) equal on all members. m: this member, opened for what
  * the plans need of it; NULL if opening failed locally (rc_in says why) — the rank
- * still takes part. buf_max bounds each message. */
+ * still takes part. buf_max bounds each message. *started, the same everywhere: 0: a
+ * rank could not take part, the code is agreed; 1: each has the code of what it did, to
+ * be agreed on. */
 int scr_stripe_run_all(const struct scr_set *set, const struct scr_geom *g,
                        const int *have, struct scr_member *m, int rc_in, size_t buf_max,
-                       struct scr_stripe_stats *stats, struct scr_err *err);
+                       int *started, struct scr_stripe_stats *stats,
+                       struct scr_err *err);
 
 #endif

@@ -69,8 +69,8 @@ struct plan {
                           nodes are lost after it */
 };
 
-/* One cycle in which call number n of the second checkpoint fails. 0 when there is no
- * call n. */
+/* One cycle in which call number n of checkpoint "two" fails, which evicts the oldest
+ * and takes its redundancy file over. 0 when there is no call n. */
 static int fail_checkpoint(struct mpi_test *t, const struct plan *p, long n)
 {
     struct job job;
@@ -78,6 +78,7 @@ static int fail_checkpoint(struct mpi_test *t, const struct plan *p, long n)
     job_new(t, &job, t->comm.size);
     job.sys = &test_fault_sys;
     struct scr_ctx *ctx = job_start(&job, nodes, p->flush, NULL);
+    job_checkpoint(&job, ctx, "oldest", 3);
     job_checkpoint(&job, ctx, "one", 1);
     int mine = p->victim < 0 || p->victim == job.rank;
     if (mine)

@@ -120,7 +120,8 @@ static void misuse_is_refused(void **state)
     assert_int_equal(scr_ec_solve(3, 2, gen, good, &want, 1, coef), 1);
 }
 
-static void apply_and_check(int nsrc, int ndst, size_t n, unsigned max_coef)
+/* Results at an aligned address, or off bytes past one. */
+static void apply_and_check(int nsrc, int ndst, size_t n, unsigned max_coef, size_t off)
 {
     uint8_t coef[64], tables[32 * 64], *src[8], *dst[8];
     for (int i = 0; i < nsrc * ndst; i++)
@@ -131,8 +132,8 @@ static void apply_and_check(int nsrc, int ndst, size_t n, unsigned max_coef)
             src[j][b] = (uint8_t)rnd(256);
     }
     for (int i = 0; i < ndst; i++) {
-        dst[i] = scr_ec_alloc(n + 1);
-        memset(dst[i], 0xee, n + 1);
+        dst[i] = (uint8_t *)scr_ec_alloc(n + off + 1) + off;
+        memset(dst[i] - off, 0xee, n + off + 1);
     }
     scr_ec_prepare(nsrc, ndst, coef, tables);
     scr_ec_apply(nsrc, ndst, coef, tables, n, src, dst);
@@ -144,7 +145,8 @@ static void apply_and_check(int nsrc, int ndst, size_t n, unsigned max_coef)
             assert_int_equal(dst[i][b], sum);
         }
         assert_int_equal(dst[i][n], 0xee);
-        free(dst[i]);
+        assert_true(off == 0 || dst[i][-1] == 0xee);
+        free(dst[i] - off);
     }
     for (int j = 0; j < nsrc; j++)
         free(src[j]);
@@ -155,9 +157,10 @@ static void apply_is_right_for_every_length(void **state)
     (void)state;
     for (size_t n = 0; n <= 200; n++)
         for (unsigned max_coef = 0; max_coef < 256; max_coef = max_coef * 16 + 1)
-            apply_and_check(1 + (int)rnd(8), 1 + (int)rnd(8), n, max_coef);
+            apply_and_check(1 + (int)rnd(8), 1 + (int)rnd(8), n, max_coef, n % 3);
     for (int i = 0; i < 20; i++)
-        apply_and_check(1 + i % 8, 1 + i % 5, 4096 + rnd(5000), i % 2 ? 1 : 255);
+        apply_and_check(1 + i % 8, 1 + i % 5, 4096 + rnd(5000), i % 2 ? 1 : 255,
+                        (size_t)i % 7);
 }
 
 static void alloc_is_aligned_even_for_nothing(void **state)
