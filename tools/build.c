@@ -22,34 +22,7 @@ static int no_memory(int id, struct scr_err *err)
     return scr_fail(err, SCR_E_NOMEM, 0, "dataset %d: out of memory", id);
 }
 
-/* --- the index entry --- */
-
-struct entry {
-    const scr_hash *dset;
-    int complete;
-    time_t when;
-};
-
-static int edit_entry(scr_hash *index, void *arg, int *changed, struct scr_err *err)
-{
-    const struct entry *e = arg;
-    struct scr_dataset d;
-    int rc = scr_dataset_get(e->dset, &d, err);
-    if (rc != SCR_OK)
-        return rc;
-    *changed = 1;
-    rc = scr_index_add(index, e->dset, e->complete, e->when);
-    if (rc == SCR_OK)
-        rc = scr_index_advance_current(index, d.id);
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: dataset %d", d.id);
-}
-
-static int enter(const struct scr_env *env, const struct scr_prefix *p,
-                 const scr_hash *dset, int complete, time_t when, struct scr_err *err)
-{
-    struct entry e = { dset, complete, when };
-    return scr_prefix_index_update(env, p, edit_entry, &e, err);
-}
+/* --- the verdict --- */
 
 /* What is known of a dataset before its redundancy files are looked at. */
 struct known {
@@ -70,7 +43,9 @@ static int reject(const struct scr_env *env, const struct scr_prefix *p, int id,
                         first);
     /* The summary stays: with it the dataset can be added again when the file is back.
      */
-    int rc = scr_hash_size(dset) > 0 ? enter(env, p, dset, 0, time(NULL), err) : SCR_OK;
+    int rc = scr_hash_size(dset) > 0
+                 ? scr_prefix_index_enter(env, p, dset, 0, time(NULL), err)
+                 : SCR_OK;
     if (rc != SCR_OK)
         return rc;
     if (f->n > 1)
@@ -166,7 +141,7 @@ int scr_build_record(const struct scr_env *env, const struct scr_prefix *p, int 
     if (rc != SCR_OK || (rc = write_rank2file(env, p, id, all, ranks, err)) != SCR_OK ||
         (rc = scr_prefix_summary_write(env, p, id, dset, 1, err)) != SCR_OK)
         return rc;
-    return enter(env, p, dset, 1, time(NULL), err);
+    return scr_prefix_index_enter(env, p, dset, 1, time(NULL), err);
 }
 
 /* --- a scavenged dataset --- */
@@ -182,7 +157,7 @@ static int publish(struct scr_scan *s, const struct known *known, struct scr_err
     if (scr_hash_set_val_i64(s->dset, "COMPLETE", 1) == NULL)
         return no_memory(s->id, err);
     if (known->complete)
-        rc = enter(s->env, s->p, s->dset, 0, time(NULL), err);
+        rc = scr_prefix_index_enter(s->env, s->p, s->dset, 0, time(NULL), err);
     if (rc == SCR_OK && known->complete)
         rc = scr_prefix_summary_remove(s->env, s->p, s->id, err);
     return rc == SCR_OK
@@ -256,7 +231,7 @@ static int build_flushed(const struct scr_env *env, const struct scr_prefix *p, 
     int rc = check_flushed(env, p, id, dset, complete, &f, report, err);
     const struct known known = { complete, scr_faults_real(&f), dset };
     if (rc == SCR_OK && f.n == 0)
-        rc = enter(env, p, dset, 1, flushed_at(env, p, id), err);
+        rc = scr_prefix_index_enter(env, p, dset, 1, flushed_at(env, p, id), err);
     else if (rc == SCR_OK && is_scavenged(env, p, id)) {
         report->files = 0;
         rc = build_scavenged(env, p, id, &known, report, err);

@@ -9,6 +9,7 @@
 #include "base/io.h"
 #include "base/str.h"
 #include "build.h"
+#include "store/arrival.h"
 #include "store/names.h"
 #include "tool.h"
 
@@ -336,6 +337,18 @@ static int check_has_data(struct scr_tool *t, struct scr_err *err)
                           t->prefix.path);
 }
 
+/* What a job copied and did not live to complete is complete. */
+static void adopt(struct scr_tool *t)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int *ids = NULL;
+    size_t n = 0;
+    if (scr_arrivals_pending(&t->env, &t->prefix, &ids, &n, NULL) == SCR_OK && n > 0 &&
+        scr_arrivals_adopt(&t->env, &t->prefix, NULL, &why) != SCR_OK)
+        scr_log(t->env.log, SCR_LOG_WARN, "datasets that were copied: %s", why.text);
+    free(ids);
+}
+
 static const struct {
     int opt;
     scr_hash_edit edit;
@@ -356,6 +369,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
         return add_directory(t, a, err);
     if ((rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err)) != SCR_OK)
         return rc;
+    adopt(t);
     for (size_t i = 0; i < sizeof handlers / sizeof handlers[0]; i++) {
         const char *value = a->opt[handlers[i].opt];
         struct edit e = { t, value };

@@ -189,6 +189,7 @@ int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err)
         scr_restart_fini(&ctx->restart);
     if (ctx->fetched == id)
         ctx->fetched = 0;
+    scr_async_stop_all(ctx, id);
     int rc = scr_agree_all(&ctx->world, delete_local(ctx, id, err), err);
     /* What could not be deleted is no dataset any more, and tried again when room is
      * needed. */
@@ -329,6 +330,7 @@ static int counts(const struct scr_ctx *ctx, int id, const char *store, int red_
 int scr_cache_let_go_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     struct scr_dataset d;
+    (void)scr_async_wait_all(ctx, id, NULL);
     int rc = scr_cache_dataset(ctx, id, &d, NULL);
     int is_output = scr_or_all(&ctx->world, rc == SCR_OK && d.is_output);
     rc = is_output ? scr_flush_if_needed_all(ctx, id, err) : SCR_OK;

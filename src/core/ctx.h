@@ -68,6 +68,16 @@ struct scr_held {
     enum scr_cache_state state;
 };
 
+struct scr_flush_async;
+
+/* Flushes under way (asyncctl.c): the same on all ranks. */
+struct scr_async {
+    struct scr_mover *mover;        /* NULL until the first one */
+    struct scr_flush_async **flush; /* oldest first */
+    int n;
+    scr_hash *failed; /* DSET/<id>: to be started again */
+};
+
 /* Time spent, for SCR_Need_checkpoint. Only rank 0's figures are used. */
 struct scr_times {
     double compute_start; /* since when the program computes, scr_now_mono() */
@@ -111,6 +121,7 @@ struct scr_ctx {
 
     struct scr_output out;
     struct scr_restart restart;
+    struct scr_async async;
     int tried_below; /* restarts look for ids below this; 0: any */
     int ask_again;   /* the next Have_restart looks for the newest checkpoint anew */
     int from_id;     /* dataset this run went on from, 0: none */
@@ -229,6 +240,8 @@ int scr_cache_evict_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
 
 /* --- flush (flushctl.c) --- */
 int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+/* 1 if the dataset is on the prefix, complete. */
+int scr_flush_is_done_all(struct scr_ctx *ctx, int id);
 /* The same unless the flush file says that it is on the prefix. */
 int scr_flush_if_needed_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* Outputs not yet flushed, then (if newest) the newest checkpoint in cache; the first
@@ -240,6 +253,28 @@ void scr_flush_mark_all(struct scr_ctx *ctx, int id, int on, int off);
 void scr_flush_forget_all(struct scr_ctx *ctx, int id);
 /* Takes datasets of earlier allocations, whose caches are gone, out of it. */
 void scr_flush_sweep_all(struct scr_ctx *ctx);
+
+/* --- flushes the application does not wait for (asyncctl.c). They never fail a call:
+ * what goes wrong is told, the dataset stays in cache and is tried again. --- */
+enum scr_xfer_type scr_flush_type(const struct scr_ctx *ctx);
+int scr_async_is_on(const struct scr_ctx *ctx);       /* SCR_FLUSH_ASYNC */
+int scr_async_has(const struct scr_ctx *ctx, int id); /* under way */
+/* Begins to flush dataset id, unless that is under way. */
+void scr_async_start_all(struct scr_ctx *ctx, int id);
+/* Looks what has ended: notes it, and what is only output leaves the cache. One
+ * reduction if any is under way, else nothing; called by most SCR calls. */
+void scr_async_poll_all(struct scr_ctx *ctx);
+/* Until id (0: all) is not under way any more; the code of its flush. */
+int scr_async_wait_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+/* Cancels the flush of id, if it is under way: before its cached files go. */
+void scr_async_stop_all(struct scr_ctx *ctx, int id);
+/* Starts those again that failed. */
+void scr_async_retry_all(struct scr_ctx *ctx);
+/* At a start: completes what had been copied; later, when the cache is restored, starts
+ * those again that were cut short. */
+void scr_async_adopt_all(struct scr_ctx *ctx);
+void scr_async_resume_all(struct scr_ctx *ctx);
+void scr_async_fini(struct scr_ctx *ctx); /* local: stops them as a death would */
 
 /* --- restart (revive.c, fetchctl.c, restart.c) --- */
 /* At a start: rebuilds what is in cache, learns the ids in use, flushes what is

@@ -74,7 +74,7 @@ static int is_on_prefix(const struct scr_ctx *ctx, int id)
     return on;
 }
 
-static int is_on_prefix_all(struct scr_ctx *ctx, int id)
+int scr_flush_is_done_all(struct scr_ctx *ctx, int id)
 {
     return scr_or_all(&ctx->world, ctx->world.rank == 0 && is_on_prefix(ctx, id));
 }
@@ -82,7 +82,8 @@ static int is_on_prefix_all(struct scr_ctx *ctx, int id)
 int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     const scr_hash *dset = scr_filemap_get_dataset(ctx->map, id, ctx->world.rank);
-    struct scr_copy_opts o = { .width = ctx->prm.flush_width,
+    struct scr_copy_opts o = { .type = scr_flush_type(ctx),
+                               .width = ctx->prm.flush_width,
                                .buf = (size_t)ctx->prm.file_buf_size,
                                .crc = ctx->prm.crc_on_flush };
     uint64_t bytes = 0;
@@ -103,7 +104,9 @@ int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 
 int scr_flush_if_needed_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
-    return is_on_prefix_all(ctx, id) ? SCR_OK : scr_flush_dataset_all(ctx, id, err);
+    (void)scr_async_wait_all(ctx, id, NULL); /* what failed is not on the prefix */
+    return scr_flush_is_done_all(ctx, id) ? SCR_OK
+                                          : scr_flush_dataset_all(ctx, id, err);
 }
 
 /* An output in cache goes to the prefix; if that is all it is, it leaves the cache. */
@@ -122,6 +125,7 @@ static int flush_output_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err)
 {
     int *ids = NULL, n = 0;
+    (void)scr_async_wait_all(ctx, 0, NULL); /* likewise */
     int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
     for (int i = 0; i < n; i++) {
         int one = flush_output_all(ctx, ids[i], rc == SCR_OK ? err : NULL);

@@ -35,6 +35,7 @@ void scr_ctx_free(struct scr_ctx *ctx)
 {
     if (ctx == NULL)
         return;
+    scr_async_fini(ctx);
     scr_output_fini(&ctx->out);
     scr_restart_fini(&ctx->restart);
     scr_topo_fini(ctx);
@@ -88,8 +89,8 @@ static int share_config_all(struct scr_ctx *ctx, struct scr_err *err)
 
 /* Known and checked, but without effect in this version: whoever sets one is told. */
 static const char *const without_effect[] = {
-    "SCR_FLUSH_ASYNC",          "SCR_FLUSH_TYPE",     "SCR_FLUSH_ASYNC_BW",
-    "SCR_FLUSH_ASYNC_PERCENT",  "SCR_FLUSH_COMPRESS", "SCR_CRC_ON_DELETE",
+    "SCR_FLUSH_COMPRESS",
+    "SCR_CRC_ON_DELETE",
     "SCR_PRESERVE_DIRECTORIES",
 };
 

@@ -132,6 +132,7 @@ int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
     if (rc != SCR_OK)
         return rc;
     double now = scr_now_mono();
+    scr_async_poll_all(ctx);
     rc = scr_agree_all(&ctx->world, open_output(ctx, name, flags, err), err);
     if (rc != SCR_OK) {
         scr_output_fini(&ctx->out);
@@ -323,6 +324,10 @@ static int flush_due_all(struct scr_ctx *ctx, const struct scr_output *out,
     int due = out->is_ckpt && every > 0 && ctx->ckpt_id % every == 0;
     if (!out->is_output && !due)
         return SCR_OK;
+    if (scr_async_is_on(ctx)) {
+        scr_async_start_all(ctx, out->id);
+        return SCR_OK;
+    }
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_flush_dataset_all(ctx, out->id, &why);
     if (rc == SCR_OK && !out->is_ckpt) {
@@ -342,6 +347,8 @@ static int flush_due_all(struct scr_ctx *ctx, const struct scr_output *out,
 
 int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
 {
+    scr_async_poll_all(ctx);
+    scr_async_retry_all(ctx);
     scr_hash *dset = scr_hash_new();
     int rc = ctx->out.bypass ? scr_bypass_complete_all(ctx, valid, err)
                              : seal_and_protect_all(ctx, valid, dset, err);

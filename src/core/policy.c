@@ -178,6 +178,7 @@ int scr_should_exit_all(struct scr_ctx *ctx, int *flag, struct scr_err *err)
     int rc = check_flag_all(ctx, "SCR_Should_exit", flag, err);
     if (rc != SCR_OK)
         return rc;
+    scr_async_poll_all(ctx);
     *flag = 0;
     return halt_due_all(ctx, flag, err);
 }
@@ -207,6 +208,7 @@ int scr_need_checkpoint_all(struct scr_ctx *ctx, int *flag, struct scr_err *err)
     int rc = check_flag_all(ctx, "SCR_Need_checkpoint", flag, err);
     if (rc != SCR_OK)
         return rc;
+    scr_async_poll_all(ctx);
     int due = 0;
     *flag = 0;
     ctx->times.need_calls++;

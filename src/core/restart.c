@@ -205,6 +205,7 @@ int scr_have_restart_all(struct scr_ctx *ctx, int *flag, char *name,
     rc = scr_agree_all(&ctx->world, rc, err);
     if (rc != SCR_OK)
         return rc;
+    scr_async_poll_all(ctx);
     if (ctx->ask_again) {
         ctx->ask_again = 0;
         ctx->tried_below = 0;
@@ -329,6 +330,7 @@ static int give_up_all(struct scr_ctx *ctx, struct scr_err *err)
 int scr_complete_restart_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
 {
     ctx->state = SCR_STATE_IDLE;
+    scr_async_poll_all(ctx);
     if (scr_and_all(&ctx->world, valid)) {
         note_restart_all(ctx);
         scr_restart_fini(&ctx->restart);

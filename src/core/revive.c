@@ -110,7 +110,8 @@ static int rebuild_cache_all(struct scr_ctx *ctx, struct scr_err *err)
         ctx->last_id = ids[i] > ctx->last_id ? ids[i] : ctx->last_id;
         if (one == SCR_OK) {
             scr_cache_set_state(ctx, ids[i], SCR_CACHE_READY);
-            scr_flush_mark_all(ctx, ids[i], SCR_LOC_CACHE, SCR_LOC_SYNC_FLUSHING);
+            scr_flush_mark_all(ctx, ids[i], SCR_LOC_CACHE,
+                               SCR_LOC_FLUSHING | SCR_LOC_SYNC_FLUSHING);
             SCR_EVENT(ctx, .event = "REBUILD_SUCCESS", .dset = ids[i]);
             continue;
         }
@@ -148,6 +149,7 @@ static int learn_last_id_all(struct scr_ctx *ctx, struct scr_err *err)
 
 int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err)
 {
+    scr_async_adopt_all(ctx);
     int rc = scr_scatter_filemaps_all(&ctx->env, &ctx->world, &ctx->node, &ctx->cntl,
                                       ctx->map, err);
     if (rc == SCR_OK && (!ctx->prm.distribute || ctx->prm.cache_purge))
@@ -162,7 +164,8 @@ int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err)
     scr_flush_sweep_all(ctx);
     scr_prefix_purge_all(ctx);
     struct scr_err why = SCR_ERR_INIT;
-    if (scr_flush_pending_all(ctx, 0, &why) != SCR_OK)
+    scr_async_resume_all(ctx);
+    if (!scr_async_is_on(ctx) && scr_flush_pending_all(ctx, 0, &why) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "output is not flushed, tried again later: %s",
                 why.text);
     return SCR_OK;

@@ -8,8 +8,10 @@
 #include "par/comm.h"
 #include "store/cntl.h"
 #include "store/prefix.h"
+#include "xfer/xfer.h"
 
 struct scr_copy_opts {
+    enum scr_xfer_type type; /* flush: by what means */
     int width; /* SCR_FLUSH_WIDTH / SCR_FETCH_WIDTH: most ranks copying at once, >= 1 */
     size_t buf; /* SCR_FILE_BUF_SIZE; 0: 1 MiB */
     int crc;    /* SCR_CRC_ON_FLUSH: compute CRCs nobody recorded yet; recorded ones

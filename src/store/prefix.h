@@ -42,6 +42,12 @@ int scr_prefix_index_read(const struct scr_env *env, const struct scr_prefix *p,
 int scr_prefix_index_update(const struct scr_env *env, const struct scr_prefix *p,
                             scr_hash_edit edit, void *arg, struct scr_err *err);
 
+/* Enters a dataset; a complete checkpoint becomes the current one if that is older
+ * (invariant P6). */
+int scr_prefix_index_enter(const struct scr_env *env, const struct scr_prefix *p,
+                           const scr_hash *dset, int complete, time_t when,
+                           struct scr_err *err);
+
 /* Other state files by name ("halt.scr", "flush.scr", "nodes.scr"). Absent reads as
  * empty; a corrupt one is SCR_E_CORRUPT with the path (those three are kept aside as
  * .damaged.<n> on update, with a warning). */

@@ -154,3 +154,31 @@ int scr_prefix_index_read(const struct scr_env *env, const struct scr_prefix *p,
         return index_transaction(env, p, scr_txn_copy_out, index, err);
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
 }
+
+struct entry {
+    const scr_hash *dset;
+    int complete;
+    time_t when;
+};
+
+static int edit_entry(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+{
+    const struct entry *e = arg;
+    struct scr_dataset d;
+    int rc = scr_dataset_get(e->dset, &d, err);
+    if (rc != SCR_OK)
+        return rc;
+    *changed = 1;
+    rc = scr_index_add(index, e->dset, e->complete, e->when);
+    if (rc == SCR_OK)
+        rc = scr_index_advance_current(index, d.id);
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: dataset %d", d.id);
+}
+
+int scr_prefix_index_enter(const struct scr_env *env, const struct scr_prefix *p,
+                           const scr_hash *dset, int complete, time_t when,
+                           struct scr_err *err)
+{
+    struct entry e = { dset, complete, when };
+    return scr_prefix_index_update(env, p, edit_entry, &e, err);
+}

@@ -58,6 +58,8 @@ static int pump(const struct scr_sys *sys, const struct scr_copy *job, int in, i
             got->crc = scr_crc32(got->crc, buf, n);
         got->size += n;
         rc = scr_write_all(sys, out, buf, n, tmp, err);
+        if (rc == SCR_OK && job->pace != NULL)
+            rc = job->pace->step(job->pace->arg, n, err);
     }
     free(buf);
     return rc;
@@ -96,53 +98,80 @@ static int finish(const struct scr_sys *sys, const struct scr_copy *job, int out
     struct stat attr = job->attr ? *job->attr : got->st;
     attr.st_mode |= job->mode_or;
     int rc = check(job, got, err);
-    if (rc == SCR_OK)
-        rc = scr_fd_set_attr(sys, out, &attr, tmp, err);
-    if (rc == SCR_OK && job->sync)
-        rc = scr_fsync(sys, out, tmp, err);
-    return rc;
+    return rc == SCR_OK ? scr_fd_set_attr(sys, out, &attr, tmp, err) : rc;
 }
 
-/* in -> tmp -> dst. A temporary left by an earlier attempt is in the way of O_EXCL,
- * which keeps us from writing through a link somebody put there: it goes first. */
-static int copy_open(const struct scr_sys *sys, const struct scr_copy *job, int in,
-                     const char *tmp, struct scr_copied *got, struct scr_err *err)
+/* A temporary left by an earlier attempt is in the way of O_EXCL, which keeps us from
+ * writing through a link somebody put there: it goes first. */
+static int open_tmp(const struct scr_sys *sys, struct scr_copy_open *file,
+                    struct scr_err *err)
 {
-    int out = -1;
-    int rc = scr_file_remove(sys, tmp, err);
+    int rc = scr_file_remove(sys, file->tmp, err);
     if (rc == SCR_OK)
-        rc = scr_open(sys, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600, &out,
-                      err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = pump(sys, job, in, out, tmp, got, err);
-    if (rc == SCR_OK)
-        rc = finish(sys, job, out, tmp, got, err);
-    int closed = scr_close(sys, &out, tmp, rc == SCR_OK ? err : NULL);
-    rc = rc == SCR_OK ? closed : rc;
-    if (rc == SCR_OK)
-        rc = scr_file_rename(sys, tmp, job->dst, err);
-    if (rc != SCR_OK)
-        scr_file_remove(sys, tmp, NULL); /* the first error is the one to report */
+        rc = scr_open(sys, file->tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600,
+                      &file->fd, err);
     return rc;
 }
 
-int scr_copy_file(const struct scr_sys *sys, const struct scr_copy *job,
-                  struct scr_copied *got, struct scr_err *err)
+int scr_copy_begin(const struct scr_sys *sys, const struct scr_copy *job,
+                   struct scr_copy_open *file, struct scr_copied *got,
+                   struct scr_err *err)
 {
     int in = -1;
     *got = (struct scr_copied){ 0 };
-    char *tmp = job->tmp ? scr_strdup(job->tmp) : scr_copy_tmp(job->dst, job->tag);
+    file->fd = -1;
+    file->tmp = job->tmp ? scr_strdup(job->tmp) : scr_copy_tmp(job->dst, job->tag);
     int rc = SCR_OK;
-    if (tmp == NULL)
+    if (file->tmp == NULL)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "copy %s: out of memory", job->src);
     if (rc == SCR_OK)
         rc = open_source(sys, job, &in, &got->st, err);
     if (rc == SCR_OK && job->size != NULL) /* nothing is written for a torn source */
         rc = check_size(job, (uint64_t)got->st.st_size, *job->size, err);
     if (rc == SCR_OK)
-        rc = copy_open(sys, job, in, tmp, got, err);
+        rc = open_tmp(sys, file, err);
+    if (rc == SCR_OK)
+        rc = pump(sys, job, in, file->fd, file->tmp, got, err);
+    if (rc == SCR_OK)
+        rc = finish(sys, job, file->fd, file->tmp, got, err);
     scr_close(sys, &in, job->src, NULL); /* only read from */
-    free(tmp);
+    if (rc != SCR_OK)
+        scr_copy_abandon(sys, file);
     return rc;
+}
+
+int scr_copy_commit(const struct scr_sys *sys, const struct scr_copy *job,
+                    struct scr_copy_open *file, struct scr_err *err)
+{
+    if (file->fd < 0)
+        return SCR_OK;
+    int rc = job->sync ? scr_fsync(sys, file->fd, file->tmp, err) : SCR_OK;
+    int closed = scr_close(sys, &file->fd, file->tmp, rc == SCR_OK ? err : NULL);
+    rc = rc == SCR_OK ? closed : rc;
+    if (rc == SCR_OK)
+        rc = scr_file_rename(sys, file->tmp, job->dst, err);
+    if (rc != SCR_OK)
+        scr_file_remove(sys, file->tmp,
+                        NULL); /* the first error is the one to report */
+    free(file->tmp);
+    file->tmp = NULL;
+    return rc;
+}
+
+void scr_copy_abandon(const struct scr_sys *sys, struct scr_copy_open *file)
+{
+    if (file->fd >= 0) {
+        scr_close(sys, &file->fd, file->tmp, NULL); /* thrown away */
+        scr_file_remove(sys, file->tmp, NULL);
+    }
+    free(file->tmp);
+    file->tmp = NULL;
+}
+
+int scr_copy_file(const struct scr_sys *sys, const struct scr_copy *job,
+                  struct scr_copied *got, struct scr_err *err)
+{
+    struct scr_copy_open file;
+    int rc = scr_copy_begin(sys, job, &file, got, err);
+    return rc == SCR_OK ? scr_copy_commit(sys, job, &file, err) : rc;
 }

@@ -21,6 +21,13 @@
  * so. */
 #define SCR_COPY_TMP ".scr-part"
 
+/* Called between the buffers of a copy: n bytes were just moved. Anything but SCR_OK
+ * ends the copy with that code; the callee has filled err. */
+struct scr_copy_pace {
+    int (*step)(void *arg, size_t n, struct scr_err *err);
+    void *arg;
+};
+
 struct scr_copy {
     const char *src, *dst;
     const char
@@ -35,6 +42,7 @@ struct scr_copy {
     mode_t mode_or; /* mode bits dst gets besides (a cached file must be readable) */
     int sync;       /* fsync before the rename; the directory is the caller's, once
                        for all files in it */
+    const struct scr_copy_pace *pace; /* NULL: at full speed, to the end */
 };
 
 struct scr_copied {
@@ -48,6 +56,21 @@ struct scr_copied {
  * read. */
 int scr_copy_file(const struct scr_sys *sys, const struct scr_copy *job,
                   struct scr_copied *got, struct scr_err *err);
+
+/* The same in two steps, for whoever syncs many files at once: after scr_copy_begin the
+ * bytes are checked and in the temporary, still open; scr_copy_commit syncs, closes and
+ * renames it, scr_copy_abandon throws it away. Each ends what scr_copy_begin began, the
+ * failed one too; both do nothing with a file that is not open (fd -1). */
+struct scr_copy_open {
+    int fd; /* of the temporary, -1: none */
+    char *tmp;
+};
+int scr_copy_begin(const struct scr_sys *sys, const struct scr_copy *job,
+                   struct scr_copy_open *file, struct scr_copied *got,
+                   struct scr_err *err);
+int scr_copy_commit(const struct scr_sys *sys, const struct scr_copy *job,
+                    struct scr_copy_open *file, struct scr_err *err);
+void scr_copy_abandon(const struct scr_sys *sys, struct scr_copy_open *file);
 
 /* The temporary scr_copy_file makes beside dst for tag; malloc'd, NULL: out of memory.
  */

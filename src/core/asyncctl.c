@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Flushes that are under way while the application goes on: which, and what follows
+ * when they end. Every rank has the same list, in the order they were started, which is
+ * the order they end in. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "base/units.h"
+#include "core/ctx.h"
+#include "par/distribute.h"
+#include "par/flush_async.h"
+#include "store/arrival.h"
+
+enum scr_xfer_type scr_flush_type(const struct scr_ctx *ctx)
+{
+    int type = ctx->prm.flush_type_id;
+    return type < SCR_XFER_NTYPES ? (enum scr_xfer_type)type : SCR_XFER_PTHREAD;
+}
+
+/* SCR_FLUSH_TYPE=SYNC is the default: only who asks for it makes SCR_FLUSH_ASYNC wait.
+ */
+int scr_async_is_on(const struct scr_ctx *ctx)
+{
+    const char *origin = scr_cfg_origin(ctx->cfg, "SCR_FLUSH_TYPE");
+    int chosen = origin != NULL && strncmp(origin, "default", 7) != 0;
+    return ctx->prm.flush_async && (!chosen || scr_flush_type(ctx) != SCR_XFER_SYNC);
+}
+
+/* --- the list --- */
+
+static int place_of(const struct scr_ctx *ctx, int id)
+{
+    for (int i = 0; i < ctx->async.n; i++)
+        if (scr_flush_async_id(ctx->async.flush[i]) == id)
+            return i;
+    return -1;
+}
+
+int scr_async_has(const struct scr_ctx *ctx, int id)
+{
+    return place_of(ctx, id) >= 0;
+}
+
+static int make_room(struct scr_async *s)
+{
+    struct scr_flush_async **more =
+        scr_reallocarray(s->flush, (size_t)s->n + 1, sizeof(struct scr_flush_async *));
+    s->flush = more != NULL ? more : s->flush;
+    s->failed = s->failed != NULL ? s->failed : scr_hash_new();
+    return more != NULL && s->failed != NULL;
+}
+
+static struct scr_flush_async *take_out(struct scr_async *s, int i)
+{
+    struct scr_flush_async *a = s->flush[i];
+    s->n--;
+    memmove(&s->flush[i], &s->flush[i + 1],
+            (size_t)(s->n - i) * sizeof(struct scr_flush_async *));
+    return a;
+}
+
+void scr_async_fini(struct scr_ctx *ctx)
+{
+    struct scr_async *s = &ctx->async;
+    scr_mover_stop(s->mover);
+    while (s->n > 0)
+        scr_flush_kill(take_out(s, s->n - 1));
+    scr_mover_free(s->mover);
+    scr_hash_delete(s->failed);
+    free(s->flush);
+    memset(s, 0, sizeof *s);
+}
+
+/* --- start --- */
+
+static int prepare(struct scr_ctx *ctx, struct scr_err *err)
+{
+    struct scr_async *s = &ctx->async;
+    enum scr_xfer_type type = scr_flush_type(ctx);
+    if (!make_room(s))
+        return scr_fail(err, SCR_E_NOMEM, 0, "asynchronous flush: out of memory");
+    if (s->mover == NULL)
+        s->mover = scr_mover_new(type == SCR_XFER_SYNC ? SCR_XFER_PTHREAD : type,
+                                 ctx->env.sys, err);
+    return s->mover != NULL ? SCR_OK : SCR_E_NOMEM;
+}
+
+static int launch_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    struct scr_async *s = &ctx->async;
+    const scr_hash *dset = scr_filemap_get_dataset(ctx->map, id, ctx->world.rank);
+    struct scr_copy_opts o = { .width = ctx->prm.flush_width,
+                               .buf = (size_t)ctx->prm.file_buf_size,
+                               .crc = ctx->prm.crc_on_flush };
+    struct scr_flush_limits limits = { .bw = (double)ctx->prm.flush_async_bw,
+                                       .percent = ctx->prm.flush_async_percent };
+    struct scr_flush_async *a = NULL;
+    int rc = scr_agree_all(&ctx->world, prepare(ctx, err), err);
+    if (rc == SCR_OK)
+        rc = scr_flush_start_all(&a, &ctx->env, &ctx->world, &ctx->node, &ctx->prefix,
+                                 &o, &limits, s->mover, id, dset, ctx->map, err);
+    if (rc == SCR_OK)
+        s->flush[s->n++] = a;
+    return rc;
+}
+
+static void note_failure_all(struct scr_ctx *ctx, int id, const struct scr_err *why)
+{
+    scr_hash_set_kv_int(ctx->async.failed, "DSET", id);
+    scr_log(&ctx->log, SCR_LOG_WARN,
+            "flush of dataset %d failed, it stays in cache and is tried again: %s", id,
+            why->text);
+    SCR_EVENT(ctx, .event = "ASYNC_FLUSH_FAIL", .dset = id, .note = why->text);
+}
+
+void scr_async_start_all(struct scr_ctx *ctx, int id)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    if (scr_async_has(ctx, id))
+        return;
+    scr_hash_unset_kv_int(ctx->async.failed, "DSET", id);
+    SCR_EVENT(ctx, .event = "ASYNC_FLUSH_START", .dset = id);
+    scr_flush_mark_all(ctx, id, SCR_LOC_CACHE | SCR_LOC_FLUSHING, 0);
+    if (launch_all(ctx, id, &why) == SCR_OK) {
+        scr_phase_all(ctx, "flush", id);
+        return;
+    }
+    scr_flush_mark_all(ctx, id, 0, SCR_LOC_FLUSHING);
+    note_failure_all(ctx, id, &why);
+}
+
+/* --- end --- */
+
+/* What is only output has done its time in cache. */
+static void let_output_go_all(struct scr_ctx *ctx, int id)
+{
+    struct scr_dataset d;
+    struct scr_err why = SCR_ERR_INIT;
+    int goes = scr_cache_dataset(ctx, id, &d, NULL) == SCR_OK && !d.is_ckpt;
+    if (scr_or_all(&ctx->world, goes) && scr_cache_delete_all(ctx, id, &why) != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d stays in cache: %s", id, why.text);
+}
+
+/* Ends flush i of the list, waiting for it if it is not over. */
+static int end_all(struct scr_ctx *ctx, int i, struct scr_err *err)
+{
+    struct scr_flush_async *a = take_out(&ctx->async, i);
+    struct scr_err why = SCR_ERR_INIT;
+    int id = scr_flush_async_id(a);
+    double secs = scr_now_mono() - scr_flush_async_since(a);
+    int64_t bytes = (int64_t)scr_flush_async_bytes(a);
+    int rc = scr_flush_end_all(a, &why);
+    scr_flush_mark_all(ctx, id, rc == SCR_OK ? SCR_LOC_PFS : 0, SCR_LOC_FLUSHING);
+    if (rc != SCR_OK) {
+        note_failure_all(ctx, id, &why);
+        return scr_fail(err, rc, 0, "%s", why.text);
+    }
+    SCR_EVENT(ctx, .event = "ASYNC_FLUSH_SUCCESS", .dset = id, .bytes = bytes,
+              .secs = secs);
+    let_output_go_all(ctx, id);
+    scr_retain_all(ctx);
+    return SCR_OK;
+}
+
+void scr_async_poll_all(struct scr_ctx *ctx)
+{
+    while (ctx->async.n > 0 &&
+           scr_flush_poll_all(ctx->async.flush[0]) != SCR_XFER_RUNNING)
+        (void)end_all(ctx, 0, NULL); /* told and remembered there */
+}
+
+int scr_async_wait_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    int rc = SCR_OK, until = id > 0 ? place_of(ctx, id) : ctx->async.n - 1;
+    for (int i = 0; i <= until; i++) { /* those before it end before it */
+        int one = end_all(ctx, 0, NULL);
+        if (i == until || id == 0)
+            rc = one != SCR_OK ? one : rc;
+    }
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "flush of dataset %d", id);
+}
+
+void scr_async_stop_all(struct scr_ctx *ctx, int id)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int i = place_of(ctx, id), done = 0;
+    scr_hash_unset_kv_int(ctx->async.failed, "DSET", id);
+    if (i < 0)
+        return;
+    if (scr_flush_cancel_all(take_out(&ctx->async, i), &done, &why) != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN, "flush of dataset %d is cancelled: %s", id,
+                why.text);
+    scr_flush_mark_all(ctx, id, done ? SCR_LOC_PFS : 0, SCR_LOC_FLUSHING);
+}
+
+/* --- once more --- */
+
+void scr_async_retry_all(struct scr_ctx *ctx)
+{
+    int *ids = NULL;
+    size_t n = 0;
+    if (!scr_and_all(
+            &ctx->world,
+            scr_hash_list_int(scr_hash_get(ctx->async.failed, "DSET"), &ids, &n)))
+        n = 0;
+    for (size_t i = 0; i < n; i++)
+        if (scr_cache_is_ready(ctx, ids[i]))
+            scr_async_start_all(ctx, ids[i]);
+        else
+            scr_hash_unset_kv_int(ctx->async.failed, "DSET", ids[i]);
+    free(ids);
+}
+
+void scr_async_adopt_all(struct scr_ctx *ctx)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int n = 0;
+    if (ctx->world.rank != 0)
+        return;
+    if (scr_arrivals_adopt(&ctx->env, &ctx->prefix, &n, &why) != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN, "datasets copied by an earlier run: %s",
+                why.text);
+    if (n > 0)
+        scr_log(&ctx->log, SCR_LOG_NOTE,
+                "%d dataset%s that an earlier run had copied %s complete now", n,
+                n == 1 ? "" : "s", n == 1 ? "is" : "are");
+}
+
+/* Rank 0's list of datasets whose flush was cut short. */
+static int share_pending_all(struct scr_ctx *ctx, scr_hash *pending,
+                             struct scr_err *err)
+{
+    int *ids = NULL, rc = SCR_OK;
+    size_t n = 0;
+    if (ctx->world.rank == 0)
+        rc = scr_arrivals_pending(&ctx->env, &ctx->prefix, &ids, &n, err);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        if (scr_hash_set_kv_int(pending, "DSET", ids[i]) == NULL)
+            rc = scr_fail(err, SCR_E_NOMEM, 0, "flushes that were cut short");
+    free(ids);
+    rc = scr_agree_all(&ctx->world, rc, err);
+    return rc == SCR_OK ? scr_hash_bcast_all(&ctx->world, 0, pending, err) : rc;
+}
+
+static void resume_all(struct scr_ctx *ctx, int id)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    scr_log(&ctx->log, SCR_LOG_NOTE, "the flush of dataset %d goes on", id);
+    if (scr_async_is_on(ctx))
+        scr_async_start_all(ctx, id);
+    else if (scr_flush_dataset_all(ctx, id, &why) != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN, "flush of dataset %d failed: %s", id,
+                why.text);
+}
+
+/* Output in cache that never began to be copied. */
+static void start_outputs_all(struct scr_ctx *ctx)
+{
+    struct scr_dataset d;
+    int *ids = NULL, n = 0;
+    int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, NULL);
+    for (int i = 0; i < n && rc == SCR_OK; i++)
+        if (scr_cache_is_ready(ctx, ids[i]) &&
+            scr_cache_dataset(ctx, ids[i], &d, NULL) == SCR_OK && d.is_output &&
+            !scr_flush_is_done_all(ctx, ids[i]))
+            scr_async_start_all(ctx, ids[i]);
+    free(ids);
+}
+
+void scr_async_resume_all(struct scr_ctx *ctx)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    scr_hash *pending = scr_hash_new();
+    int rc = pending ? SCR_OK : scr_fail(&why, SCR_E_NOMEM, 0, "out of memory");
+    rc = scr_agree_all(&ctx->world, rc, &why);
+    if (rc == SCR_OK)
+        rc = share_pending_all(ctx, pending, &why);
+    for (SCR_HASH_EACH(e, scr_hash_get(pending, "DSET")))
+        if (rc == SCR_OK && scr_cache_is_ready(ctx, scr_hash_elem_key_int(e)))
+            resume_all(ctx, scr_hash_elem_key_int(e));
+    if (rc != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN, "flushes that were cut short: %s", why.text);
+    scr_hash_delete(pending);
+    if (scr_async_is_on(ctx))
+        start_outputs_all(ctx);
+}

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Flush while the application goes on. */
+#include "par/flush_async.h"
+
+#include <stdlib.h>
+
+#include "base/str.h"
+#include "base/units.h"
+#include "par/outgoing.h"
+#include "store/arrival.h"
+
+struct scr_flush_async {
+    struct scr_env env; /* of the threads: without what is not theirs to touch */
+    const struct scr_comm *world;
+    const struct scr_prefix *prefix;
+    struct scr_mover *mover;
+    struct scr_xfer *xfer;
+    int id, node, rank;
+    double since;
+    uint64_t bytes;
+    uint64_t stamp; /* of this attempt, in the plan and its records */
+};
+
+static int no_memory(int id, struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "flush of dataset %d: out of memory", id);
+}
+
+/* --- in the threads that copy --- */
+
+static int landed(void *arg, const struct scr_xfer_file *const *file, size_t n,
+                  struct scr_err *err)
+{
+    const struct scr_flush_async *a = arg;
+    const char **name = scr_calloc(n, sizeof *name);
+    if (name == NULL)
+        return no_memory(a->id, err);
+    for (size_t i = 0; i < n; i++)
+        name[i] = file[i]->name;
+    int rc =
+        scr_arrival_landed(&a->env, a->prefix, a->id, a->node, a->rank, name, n, err);
+    free(name);
+    return rc;
+}
+
+/* That the dataset could not be completed is no failure of the transfer: the next call,
+ * or the next start, does it. */
+static int finished(void *arg, struct scr_err *err)
+{
+    const struct scr_flush_async *a = arg;
+    int rc =
+        scr_arrival_arrived(&a->env, a->prefix, a->id, a->stamp, a->node, a->rank, err);
+    if (rc == SCR_OK)
+        (void)scr_arrival_finish(&a->env, a->prefix, a->id, a->node, NULL);
+    return rc;
+}
+
+/* --- start --- */
+
+/* The record is written in advance, so the sizes are those files have now. */
+static void fix_sizes(struct scr_outgoing *f)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        struct scr_xfer_file *x = &f->file[i].xfer;
+        if (!x->has_size)
+            x->size = (uint64_t)x->attr.st_size;
+        x->has_size = 1;
+    }
+}
+
+static int record_landed(const struct scr_flush_async *a, const struct scr_outgoing *f,
+                         struct scr_err *err)
+{
+    size_t n = 0;
+    const char **name = scr_calloc(f->n, sizeof *name);
+    if (name == NULL)
+        return no_memory(a->id, err);
+    for (size_t i = 0; i < f->n; i++)
+        if (f->file[i].xfer.whole)
+            name[n++] = f->file[i].dest;
+    int rc =
+        scr_arrival_landed(&a->env, a->prefix, a->id, a->node, a->rank, name, n, err);
+    free(name);
+    return rc;
+}
+
+/* Every node's lowest rank tells rank 0 of its node. */
+static int gather_nodes_all(const struct scr_flush_async *a, int nranks,
+                            scr_hash *nodes, struct scr_err *err)
+{
+    scr_hash *send = scr_hash_new(), *recv = scr_hash_new();
+    int rc = send && recv ? SCR_OK : no_memory(a->id, err);
+    if (rc == SCR_OK && a->node == a->rank &&
+        scr_hash_setf(send, NULL, "%d %d", 0, nranks) == NULL)
+        rc = no_memory(a->id, err);
+    rc = scr_agree_all(a->world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_hash_exchange_all(a->world, send, recv, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(
+            a->world,
+            scr_hash_merge(nodes, recv) == SCR_OK ? rc : no_memory(a->id, err), err);
+    scr_hash_delete(send);
+    scr_hash_delete(recv);
+    return rc;
+}
+
+static int plan_all(struct scr_flush_async *a, const struct scr_outgoing *f, int nranks,
+                    struct scr_err *err)
+{
+    uint64_t files = 0;
+    scr_hash *nodes = scr_hash_new();
+    int rc = scr_agree_all(a->world, nodes ? SCR_OK : no_memory(a->id, err), err);
+    scr_outgoing_count_all(f, &a->bytes, &files);
+    a->stamp = scr_now_usec();
+    if (rc == SCR_OK)
+        rc = scr_bcast_bytes_all(a->world, 0, &a->stamp, sizeof a->stamp, err);
+    if (rc == SCR_OK)
+        rc = gather_nodes_all(a, nranks, nodes, err);
+    if (rc == SCR_OK && a->rank == 0) {
+        scr_hash *dset = scr_outgoing_dataset(f, a->bytes, files);
+        scr_hash_set_val_i64(dset, "COMPLETE", 0);
+        rc = dset ? scr_arrival_plan(&a->env, a->prefix, a->id, a->stamp, dset, nodes,
+                                     err)
+                  : no_memory(a->id, err);
+        scr_hash_delete(dset);
+    }
+    scr_hash_delete(nodes);
+    return scr_agree_all(a->world, rc, err);
+}
+
+static int prepare_all(struct scr_flush_async *a, struct scr_outgoing *f,
+                       const scr_filemap *map, int nranks, struct scr_err *err)
+{
+    int rc = scr_outgoing_collect_all(f, map, err);
+    if (rc == SCR_OK)
+        rc = scr_outgoing_resume_all(f, err);
+    if (rc == SCR_OK)
+        rc = scr_outgoing_begin_all(f, err);
+    if (rc == SCR_OK)
+        rc = scr_outgoing_make_dirs_all(f, err);
+    fix_sizes(f);
+    if (rc == SCR_OK)
+        rc = scr_outgoing_record_all(f, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(a->world, record_landed(a, f, err), err);
+    return rc == SCR_OK ? plan_all(a, f, nranks, err) : rc;
+}
+
+/* Each process gets its share of the job's bandwidth; those without files need none,
+ * and no more than width copy at once. */
+static double share_all(const struct scr_outgoing *f, double bw, int width)
+{
+    uint64_t movers = scr_sum_all(f->world, f->n > 0);
+    movers = width > 0 && movers > (uint64_t)width ? (uint64_t)width : movers;
+    return movers > 0 ? bw / (double)movers : bw;
+}
+
+static int launch_all(struct scr_flush_async *a, const struct scr_outgoing *f,
+                      const struct scr_flush_limits *limits, struct scr_err *err)
+{
+    int width = f->o->width < a->world->size ? f->o->width : 0, done = 0;
+    struct scr_xfer_opts o = { .sync_dirs = 1,
+                               .bw = share_all(f, limits->bw, width),
+                               .percent = limits->percent,
+                               .slot_dir = a->prefix->scr,
+                               .width = f->n > 0 ? width : 0,
+                               .landed = landed,
+                               .finished = finished,
+                               .arg = a };
+    a->xfer = scr_outgoing_xfer(f, &o, err);
+    int rc = a->xfer ? scr_mover_start(a->mover, a->xfer, err) : SCR_E_NOMEM;
+    int all = scr_agree_all(a->world, rc, err);
+    if (all != SCR_OK && rc != SCR_OK) { /* nothing of ours runs */
+        scr_xfer_free(a->xfer);
+        a->xfer = NULL;
+    }
+    if (all != SCR_OK)
+        (void)scr_flush_cancel_all(a, &done, NULL);
+    return all;
+}
+
+int scr_flush_start_all(struct scr_flush_async **out, const struct scr_env *env,
+                        const struct scr_comm *world, const struct scr_comm *node,
+                        const struct scr_prefix *prefix, const struct scr_copy_opts *o,
+                        const struct scr_flush_limits *limits, struct scr_mover *m,
+                        int id, const scr_hash *dset, const scr_filemap *map,
+                        struct scr_err *err)
+{
+    *out = NULL;
+    struct scr_flush_async *a = scr_calloc(1, sizeof *a);
+    int rc = scr_agree_all(world, a ? SCR_OK : no_memory(id, err), err);
+    if (rc != SCR_OK) {
+        free(a);
+        return rc;
+    }
+    *a = (struct scr_flush_async){ .env = { .sys = env->sys, .log = env->log },
+                                   .world = world,
+                                   .prefix = prefix,
+                                   .mover = m,
+                                   .id = id,
+                                   .node = (int)scr_min_all(node, world->rank),
+                                   .rank = world->rank,
+                                   .since = scr_now_mono() };
+    struct scr_outgoing f = {
+        .env = env, .world = world, .prefix = prefix, .o = o, .id = id, .dset = dset
+    };
+    rc = prepare_all(a, &f, map, node->size, err);
+    if (rc == SCR_OK)
+        rc = launch_all(a, &f, limits, err); /* frees a if it fails */
+    else
+        free(a);
+    scr_outgoing_fini(&f);
+    *out = rc == SCR_OK ? a : NULL;
+    return rc;
+}
+
+/* --- later --- */
+
+int scr_flush_async_id(const struct scr_flush_async *a)
+{
+    return a->id;
+}
+
+double scr_flush_async_since(const struct scr_flush_async *a)
+{
+    return a->since;
+}
+
+uint64_t scr_flush_async_bytes(const struct scr_flush_async *a)
+{
+    return a->bytes;
+}
+
+enum scr_xfer_state scr_flush_poll_all(const struct scr_flush_async *a)
+{
+    enum scr_xfer_state mine = scr_mover_poll(a->mover, a->xfer);
+    int left = mine == SCR_XFER_RUNNING ? 2 : mine == SCR_XFER_FAILED;
+    int64_t most = scr_max_all(a->world, left);
+    return most == 2 ? SCR_XFER_RUNNING : most == 1 ? SCR_XFER_FAILED : SCR_XFER_DONE;
+}
+
+void scr_flush_kill(struct scr_flush_async *a)
+{
+    if (a == NULL)
+        return;
+    if (a->xfer != NULL)
+        scr_mover_cancel(a->mover, a->xfer);
+    scr_xfer_free(a->xfer);
+    free(a);
+}
+
+/* 1 if nothing is left to be done for the dataset: its plan has gone. */
+static int is_complete(const struct scr_flush_async *a)
+{
+    scr_hash *plan = scr_hash_new();
+    int rc = scr_arrival_plan_read(&a->env, a->prefix, a->id, plan, NULL);
+    scr_hash_delete(plan);
+    return rc == SCR_E_NOENT;
+}
+
+int scr_flush_end_all(struct scr_flush_async *a, struct scr_err *err)
+{
+    int rc = scr_mover_wait(a->mover, a->xfer, err);
+    rc = scr_agree_all(a->world, rc, err);
+    if (rc == SCR_OK && a->rank == 0 && !is_complete(a)) {
+        rc = scr_arrivals_adopt(&a->env, a->prefix, NULL, err);
+        if (rc == SCR_OK && !is_complete(a))
+            rc = scr_fail(err, SCR_E_MISSING, 0,
+                          "flush of dataset %d: its records are gone", a->id);
+    }
+    rc = scr_agree_all(a->world, rc, err);
+    scr_flush_kill(a);
+    return rc;
+}
+
+int scr_flush_cancel_all(struct scr_flush_async *a, int *done, struct scr_err *err)
+{
+    int rc = SCR_E_CANCELLED;
+    if (a->xfer != NULL) {
+        scr_mover_cancel(a->mover, a->xfer);
+        rc = scr_mover_wait(a->mover, a->xfer, NULL);
+    }
+    *done = scr_and_all(a->world, rc == SCR_OK);
+    if (*done)
+        return scr_flush_end_all(a, err);
+    rc = a->rank == 0 ? scr_arrival_give_up(&a->env, a->prefix, a->id, err) : SCR_OK;
+    if (a->node == a->rank && rc == SCR_OK)
+        rc = scr_arrival_forget(&a->env, a->prefix, a->id, a->node, err);
+    rc = scr_agree_all(a->world, rc, err);
+    scr_flush_kill(a);
+    return rc;
+}

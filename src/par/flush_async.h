@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Flush while the application goes on. What a complete dataset needs besides its files
+ * is put on the prefix before the first of them is copied (store/arrival.h), so that
+ * the dataset is completed by whichever process comes last, without MPI and without a
+ * call of the application.
+ *
+ *     rc = scr_flush_start_all(&a, …, err);              // index entry, plan; returns
+ *     if (scr_flush_poll_all(a) != SCR_XFER_RUNNING)     // later, any number of times
+ *         rc = scr_flush_end_all(a, err);                // waits if need be; frees a
+ *
+ * or scr_flush_cancel_all. All calls but scr_flush_kill are collective over world. */
+#ifndef SCR_PAR_FLUSH_ASYNC_H
+#define SCR_PAR_FLUSH_ASYNC_H
+
+#include "par/flush.h"
+#include "xfer/xfer.h"
+
+/* How fast, in bytes a second of the whole job and percent of each process' time; 0: as
+ * fast as it goes. */
+struct scr_flush_limits {
+    double bw, percent;
+};
+
+struct scr_flush_async;
+
+/* Begins to copy dataset id as scr_flush_all does, with mover m. In order: destinations
+ * checked; what an earlier attempt got into place found (it is not copied again); index
+ * entry COMPLETE=0; directories; rank2file with sizes and CRCs as recorded; the plan.
+ * SCR_OK on all ranks, or the same error on all and nothing under way. env, world,
+ * prefix and m are borrowed until the flush has ended; node: the ranks of this node. */
+int scr_flush_start_all(struct scr_flush_async **a, const struct scr_env *env,
+                        const struct scr_comm *world, const struct scr_comm *node,
+                        const struct scr_prefix *prefix, const struct scr_copy_opts *o,
+                        const struct scr_flush_limits *limits, struct scr_mover *m,
+                        int id, const scr_hash *dset, const scr_filemap *map,
+                        struct scr_err *err);
+int scr_flush_async_id(const struct scr_flush_async *a);
+double scr_flush_async_since(const struct scr_flush_async *a);   /* scr_now_mono() */
+uint64_t scr_flush_async_bytes(const struct scr_flush_async *a); /* of all ranks */
+/* RUNNING while any rank copies; then FAILED if any rank did. */
+enum scr_xfer_state scr_flush_poll_all(const struct scr_flush_async *a);
+/* Waits until all ranks have ended, completes the dataset if they succeeded, and frees.
+ * On failure what has landed stays recorded for the next attempt. */
+int scr_flush_end_all(struct scr_flush_async *a, struct scr_err *err);
+/* Stops copying; the dataset stays incomplete, unless it was complete already: *done.
+ */
+int scr_flush_cancel_all(struct scr_flush_async *a, int *done, struct scr_err *err);
+/* Local: stops copying and frees; leaves everything as a death of the process would. */
+void scr_flush_kill(struct scr_flush_async *a);
+
+#endif

@@ -1,0 +1,555 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A dataset on its way out of the cache: the steps that all flushes share. */
+#include "par/outgoing.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "ec/ec.h"
+#include "fmt/dataset.h"
+#include "par/rank2file.h"
+#include "store/arrival.h"
+
+enum { DIR_MODE = 0777 }; /* cut by the umask */
+
+static int no_memory(const struct scr_outgoing *f, struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "flush of dataset %d: out of memory", f->id);
+}
+
+/* --- what goes where --- */
+
+static int is_ours(const char *dest)
+{
+    return strcmp(dest, ".scr") == 0 || strncmp(dest, ".scr/", 5) == 0;
+}
+
+/* Mode, owner and times as recorded at the end of the output phase: the cached file
+ * may have been rebuilt since. A file that is gone is found when it is copied. */
+static void describe(const struct scr_outgoing *f, struct scr_out_file *file,
+                     const scr_meta *meta)
+{
+    struct scr_xfer_file *x = &file->xfer;
+    file->meta = meta;
+    *x = (struct scr_xfer_file){ .src = file->src,
+                                 .dst = file->full,
+                                 .name = file->dest };
+    (void)scr_file_stat(f->env->sys, file->src, &x->attr, NULL);
+    (void)scr_meta_get_stat(meta, &x->attr);
+    x->has_size = scr_meta_get_filesize(meta, &x->size) == SCR_OK;
+    x->has_crc = scr_meta_get_crc32(meta, &x->crc) == SCR_OK;
+}
+
+static int add_file(struct scr_outgoing *f, const char *path, const scr_meta *meta,
+                    struct scr_err *err)
+{
+    struct scr_out_file *file = &f->file[f->n];
+    struct stat st;
+    int complete = 1;
+    (void)scr_meta_get_complete(meta, &complete);
+    if (!complete)
+        return scr_fail(err, SCR_E_CORRUPT, 0, "flush %s: it was never completed",
+                        path);
+    if ((file->dest = scr_meta_dest(meta)) == NULL)
+        return scr_fail(err, SCR_E_OUTSIDE, 0,
+                        "flush %s: no destination below the prefix is recorded", path);
+    f->n++;
+    if (is_ours(file->dest))
+        return scr_fail(err, SCR_E_OUTSIDE, 0,
+                        "flush %s to %s: .scr is not for files of the application",
+                        path, file->dest);
+    file->src = path;
+    if ((file->full = scr_path_join(f->prefix->path, file->dest)) == NULL)
+        return no_memory(f, err);
+    describe(f, file, meta);
+    if (scr_file_stat(f->env->sys, file->full, &st, NULL) == SCR_OK)
+        f->replaces = 1;
+    return SCR_OK;
+}
+
+static int collect(struct scr_outgoing *f, const scr_filemap *map, struct scr_err *err)
+{
+    const char **paths = NULL;
+    int n = 0, rc = scr_filemap_list_files(map, f->id, f->world->rank, &n, &paths);
+    if (rc == SCR_OK && (f->file = scr_calloc((size_t)n, sizeof *f->file)) == NULL)
+        rc = SCR_E_NOMEM;
+    if (rc != SCR_OK)
+        no_memory(f, err);
+    for (int i = 0; i < n && rc == SCR_OK; i++) {
+        const char *type = NULL;
+        const scr_meta *meta =
+            scr_filemap_get_meta(map, f->id, f->world->rank, paths[i]);
+        if (scr_meta_get_filetype(meta, &type) != SCR_OK)
+            rc = scr_fail(err, SCR_E_CORRUPT, 0,
+                          "flush %s: nothing is recorded about it", paths[i]);
+        else if (strcmp(type, "FULL") == 0)
+            rc = add_file(f, paths[i], meta, err);
+    }
+    free(paths);
+    return rc;
+}
+
+/* --- claims: each path is looked after by one rank, chosen by its hash --- */
+
+static scr_hash *claim(const struct scr_outgoing *f, scr_hash *send, const char *kind,
+                       const char *path)
+{
+    uint32_t keeper = scr_crc32(0, path, strlen(path)) % (uint32_t)f->world->size;
+    return scr_hash_set_kv(scr_hash_setf(send, NULL, "%u", keeper), kind, path);
+}
+
+/* Claims dest's directory and those above it, up to the prefix itself. */
+static int claim_dirs(const struct scr_outgoing *f, scr_hash *send, scr_hash *seen,
+                      const char *dest, struct scr_err *err)
+{
+    int top = 0;
+    char *dir = scr_path_dir(dest);
+    while (dir != NULL && !top && scr_hash_get(seen, dir) == NULL) {
+        if (claim(f, send, "DIR", dir) == NULL || scr_hash_set(seen, dir, NULL) == NULL)
+            break;
+        char *above = scr_path_dir(dir);
+        top = strcmp(dir, ".") == 0;
+        free(dir);
+        dir = above;
+    }
+    int ok = dir != NULL && scr_hash_get(seen, dir) != NULL;
+    free(dir);
+    return ok ? SCR_OK : no_memory(f, err);
+}
+
+static int claim_files(const struct scr_outgoing *f, scr_hash *send,
+                       struct scr_err *err)
+{
+    scr_hash *seen = scr_hash_new(), *mine = scr_hash_new();
+    int rc = seen && mine ? SCR_OK : no_memory(f, err);
+    for (size_t i = 0; i < f->n && rc == SCR_OK; i++) {
+        const char *dest = f->file[i].dest;
+        if (scr_hash_get(mine, dest) != NULL)
+            rc = scr_fail(err, SCR_E_EXIST, 0,
+                          "flush of dataset %d: rank %d has two files for %s", f->id,
+                          f->world->rank, dest);
+        else if (scr_hash_set(mine, dest, NULL) == NULL ||
+                 claim(f, send, "FILE", dest) == NULL)
+            rc = no_memory(f, err);
+        else
+            rc = claim_dirs(f, send, seen, dest, err);
+    }
+    scr_hash_delete(seen);
+    scr_hash_delete(mine);
+    return rc;
+}
+
+/* One rank's claims, entered with the others': who = {<file>: {<rank>}}. */
+static int enter_claims(struct scr_outgoing *f, const scr_hash_elem *from,
+                        scr_hash *who, struct scr_err *err)
+{
+    const scr_hash *claims = scr_hash_elem_hash(from);
+    for (SCR_HASH_EACH(e, scr_hash_get(claims, "FILE"))) {
+        const char *path = scr_hash_elem_key(e), *other = scr_hash_get_val(who, path);
+        if (other != NULL)
+            return scr_fail(
+                err, SCR_E_EXIST, 0,
+                "flush of dataset %d: ranks %s and %s both have a file for %s", f->id,
+                other, scr_hash_elem_key(from), path);
+        if (scr_hash_set_val(who, path, scr_hash_elem_key(from)) == NULL)
+            return no_memory(f, err);
+    }
+    for (SCR_HASH_EACH(d, scr_hash_get(claims, "DIR")))
+        if (scr_hash_set(f->dirs, scr_hash_elem_key(d), NULL) == NULL)
+            return no_memory(f, err);
+    return SCR_OK;
+}
+
+static int check_claims(struct scr_outgoing *f, const scr_hash *recv,
+                        struct scr_err *err)
+{
+    scr_hash *who = scr_hash_new();
+    int rc = who != NULL ? SCR_OK : no_memory(f, err);
+    for (SCR_HASH_EACH(e, recv))
+        if (rc == SCR_OK)
+            rc = enter_claims(f, e, who, err);
+    for (SCR_HASH_EACH(d, f->dirs)) {
+        const char *path = scr_hash_elem_key(d), *other = scr_hash_get_val(who, path);
+        if (rc == SCR_OK && other != NULL)
+            rc = scr_fail(
+                err, SCR_E_EXIST, 0,
+                "flush of dataset %d: %s is a file of rank %s and a directory of "
+                "other files",
+                f->id, path, other);
+    }
+    scr_hash_delete(who);
+    return rc;
+}
+
+static int claim_all(struct scr_outgoing *f, struct scr_err *err)
+{
+    scr_hash *send = scr_hash_new(), *recv = scr_hash_new();
+    int rc = send && recv ? claim_files(f, send, err) : no_memory(f, err);
+    rc = scr_agree_all(f->world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_hash_exchange_all(f->world, send, recv, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(f->world, check_claims(f, recv, err), err);
+    scr_hash_delete(send);
+    scr_hash_delete(recv);
+    return rc;
+}
+
+static int check_args(const struct scr_outgoing *f, struct scr_err *err)
+{
+    struct scr_dataset d;
+    if (f->dirs == NULL)
+        return no_memory(f, err);
+    if (f->world->rank != 0)
+        return SCR_OK;
+    int rc = scr_dataset_get(f->dset, &d, err);
+    if (rc == SCR_OK && d.id != f->id)
+        rc = scr_fail(err, SCR_E_ARG, 0,
+                      "flush of dataset %d: its record is that of %d", f->id, d.id);
+    return rc;
+}
+
+int scr_outgoing_collect_all(struct scr_outgoing *f, const scr_filemap *map,
+                             struct scr_err *err)
+{
+    f->dirs = scr_hash_new();
+    int rc = check_args(f, err);
+    if (rc == SCR_OK)
+        rc = collect(f, map, err);
+    rc = scr_agree_all(f->world, rc, err);
+    return rc == SCR_OK ? claim_all(f, err) : rc;
+}
+
+static int list(struct scr_outgoing *f, const scr_hash *files, struct scr_err *err)
+{
+    f->file = scr_calloc(scr_hash_size(files), sizeof *f->file);
+    if (f->file == NULL)
+        return no_memory(f, err);
+    for (SCR_HASH_EACH(e, files)) {
+        struct scr_out_file *file = &f->file[f->n++];
+        file->meta = scr_hash_elem_hash(e);
+        (void)scr_hash_get_val_u64(file->meta, "SIZE", &file->xfer.size);
+        file->xfer.has_crc = scr_hash_get_val_crc(file->meta, "CRC", &file->xfer.crc);
+        file->xfer.name = file->dest = scr_strdup(scr_hash_elem_key(e));
+        if (file->dest == NULL)
+            return no_memory(f, err);
+    }
+    return SCR_OK;
+}
+
+int scr_outgoing_list_all(struct scr_outgoing *f, const scr_hash *files,
+                          struct scr_err *err)
+{
+    f->dirs = scr_hash_new();
+    int rc = check_args(f, err);
+    if (rc == SCR_OK)
+        rc = list(f, files, err);
+    rc = scr_agree_all(f->world, rc, err);
+    return rc == SCR_OK ? claim_all(f, err) : rc;
+}
+
+void scr_outgoing_fini(struct scr_outgoing *f)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        free(f->file[i].dest);
+        free(f->file[i].full);
+    }
+    free(f->file);
+    scr_hash_delete(f->dirs);
+}
+
+/* --- an earlier flush of the dataset --- */
+
+/* The nodes whose records this rank reads and removes: every size'th of the plan. */
+static int is_mine(const struct scr_outgoing *f, size_t i)
+{
+    return i % (size_t)f->world->size == (size_t)f->world->rank;
+}
+
+/* {<rank>: {<path>}} of what has landed by the records this rank looks after. */
+static int read_records(const struct scr_outgoing *f, const scr_hash *nodes,
+                        scr_hash *send, struct scr_err *err)
+{
+    scr_filemap *map = scr_filemap_new();
+    int rc = map ? SCR_OK : no_memory(f, err);
+    size_t i = 0;
+    for (SCR_HASH_EACH(e, nodes))
+        if (is_mine(f, i++) && rc == SCR_OK)
+            rc = scr_arrival_read(f->env, f->prefix, f->id, scr_hash_elem_key_int(e),
+                                  map, err);
+    for (SCR_HASH_EACH(r, scr_hash_get(map, "RANK"))) {
+        int rank = scr_hash_elem_key_int(r);
+        const scr_hash *files = scr_hash_getf(map, "RANK %d DSET %d FILE", rank, f->id);
+        if (rank < 0 || rank >= f->world->size) /* of another number of ranks */
+            continue;
+        for (SCR_HASH_EACH(p, files))
+            if (scr_hash_setf(send, NULL, "%d %s", rank, scr_hash_elem_key(p)) == NULL)
+                rc = no_memory(f, err);
+    }
+    scr_hash_delete(map);
+    return rc;
+}
+
+/* What was renamed into place there was whole and synced. That it is still the same
+ * file show its size and time of modification, which we set. */
+static int is_in_place(const struct scr_outgoing *f, const struct scr_xfer_file *x)
+{
+    struct stat st;
+    return x->has_size && scr_file_stat(f->env->sys, x->dst, &st, NULL) == SCR_OK &&
+           S_ISREG(st.st_mode) && (uint64_t)st.st_size == x->size &&
+           st.st_mtim.tv_sec == x->attr.st_mtim.tv_sec &&
+           st.st_mtim.tv_nsec == x->attr.st_mtim.tv_nsec;
+}
+
+static void mark_landed(struct scr_outgoing *f, const scr_hash *recv)
+{
+    for (SCR_HASH_EACH(from, recv))
+        for (size_t i = 0; i < f->n; i++)
+            if (scr_hash_get(scr_hash_elem_hash(from), f->file[i].dest) != NULL)
+                f->file[i].xfer.whole = is_in_place(f, &f->file[i].xfer);
+}
+
+static int forget_records(const struct scr_outgoing *f, const scr_hash *nodes,
+                          struct scr_err *err)
+{
+    int rc = SCR_OK;
+    size_t i = 0;
+    for (SCR_HASH_EACH(e, nodes))
+        if (is_mine(f, i++) && rc == SCR_OK)
+            rc = scr_arrival_forget(f->env, f->prefix, f->id, scr_hash_elem_key_int(e),
+                                    err);
+    return rc;
+}
+
+/* Rank 0's look at the plan; a plan that cannot be read is as good as none. */
+static int read_nodes_all(const struct scr_outgoing *f, scr_hash *nodes,
+                          struct scr_err *err)
+{
+    scr_hash *plan = scr_hash_new();
+    int rc = plan ? SCR_OK : no_memory(f, err), found = SCR_E_NOENT;
+    if (rc == SCR_OK && f->world->rank == 0)
+        found = scr_arrival_plan_read(f->env, f->prefix, f->id, plan, NULL);
+    if (found == SCR_OK && scr_hash_merge(nodes, scr_hash_get(plan, "NODE")) != SCR_OK)
+        rc = no_memory(f, err);
+    if (rc == SCR_OK && found != SCR_E_NOENT)
+        rc = scr_arrival_give_up(f->env, f->prefix, f->id, err);
+    scr_hash_delete(plan);
+    rc = scr_agree_all(f->world, rc, err);
+    return rc == SCR_OK ? scr_hash_bcast_all(f->world, 0, nodes, err) : rc;
+}
+
+int scr_outgoing_resume_all(struct scr_outgoing *f, struct scr_err *err)
+{
+    scr_hash *nodes = scr_hash_new(), *send = scr_hash_new(), *recv = scr_hash_new();
+    int rc = nodes && send && recv ? SCR_OK : no_memory(f, err);
+    rc = scr_agree_all(f->world, rc, err);
+    if (rc == SCR_OK)
+        rc = read_nodes_all(f, nodes, err);
+    if (rc == SCR_OK && scr_hash_size(nodes) > 0) {
+        rc = scr_agree_all(f->world, read_records(f, nodes, send, err), err);
+        if (rc == SCR_OK)
+            rc = scr_hash_exchange_all(f->world, send, recv, err);
+        if (rc == SCR_OK) {
+            mark_landed(f, recv);
+            rc = scr_agree_all(f->world, forget_records(f, nodes, err), err);
+        }
+    }
+    scr_hash_delete(nodes);
+    scr_hash_delete(send);
+    scr_hash_delete(recv);
+    return rc;
+}
+
+/* --- index --- */
+
+struct index_edit {
+    const scr_hash *dset;
+    int id;
+    int replaces; /* files of an older dataset of this name may be overwritten */
+    int replaced; /* result: id of that dataset, 0: none */
+};
+
+/* Before: the entry is there, incomplete; nothing leads to a dataset whose files go. */
+static void open_entry(scr_hash *index, struct index_edit *e, const char *name)
+{
+    int old = scr_index_find(index, name);
+    const char *current = scr_index_get_current(index);
+    if (old < 0 || (old != e->id && !e->replaces))
+        return;
+    e->replaced = old != e->id ? old : 0;
+    if (old != e->id)
+        scr_hash_set_val_i64(scr_hash_getf(index, "DSET %d", old), "COMPLETE", 0);
+    if (current != NULL && strcmp(current, name) == 0)
+        scr_index_unset_current(index);
+}
+
+static int edit_index(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+{
+    struct index_edit *e = arg;
+    struct scr_dataset d;
+    int rc = scr_dataset_get(e->dset, &d, err);
+    if (rc != SCR_OK)
+        return rc;
+    open_entry(index, e, d.name);
+    rc = scr_index_add(index, e->dset, 0, time(NULL));
+    *changed = 1;
+    return rc == SCR_OK ? rc
+                        : scr_fail(err, rc, 0, "index: entry of dataset %d", e->id);
+}
+
+static int open_entry_of(const struct scr_outgoing *f, int replaces,
+                         struct scr_err *err)
+{
+    struct index_edit e = { .dset = f->dset, .id = f->id, .replaces = replaces };
+    int rc = scr_prefix_index_update(f->env, f->prefix, edit_index, &e, err);
+    if (rc == SCR_OK && e.replaced > 0)
+        rc = scr_prefix_summary_remove(f->env, f->prefix, e.replaced, err);
+    return rc;
+}
+
+/* The dataset's directory, without the summary that would call it complete. */
+static int open_dset_dir(const struct scr_outgoing *f, struct scr_err *err)
+{
+    char *dir = scr_prefix_dset_dir(f->prefix, f->id);
+    int rc = dir ? SCR_OK : no_memory(f, err);
+    if (rc == SCR_OK)
+        rc = scr_dir_make(f->env->sys, dir, DIR_MODE, err);
+    if (rc == SCR_OK)
+        rc = scr_dir_sync(f->env->sys, f->prefix->scr, err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_summary_remove(f->env, f->prefix, f->id, err);
+    free(dir);
+    return rc;
+}
+
+int scr_outgoing_begin_all(const struct scr_outgoing *f, struct scr_err *err)
+{
+    int replaces = scr_or_all(f->world, f->replaces), rc = SCR_OK;
+    if (f->world->rank == 0) {
+        rc = open_entry_of(f, replaces, err);
+        if (rc == SCR_OK)
+            rc = open_dset_dir(f, err);
+    }
+    return scr_agree_all(f->world, rc, err);
+}
+
+/* --- directories --- */
+
+int scr_outgoing_make_dirs_all(const struct scr_outgoing *f, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(e, f->dirs)) {
+        char *dir = scr_path_join(f->prefix->path, scr_hash_elem_key(e));
+        if (rc == SCR_OK)
+            rc =
+                dir ? scr_dir_make(f->env->sys, dir, DIR_MODE, err) : no_memory(f, err);
+        free(dir);
+    }
+    rc = scr_agree_all(f->world, rc, err);
+    return rc == SCR_OK ? scr_outgoing_sync_dirs_all(f, err) : rc;
+}
+
+int scr_outgoing_sync_dirs_all(const struct scr_outgoing *f, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(e, f->dirs)) {
+        char *dir = scr_path_join(f->prefix->path, scr_hash_elem_key(e));
+        if (rc == SCR_OK)
+            rc = dir ? scr_dir_sync(f->env->sys, dir, err) : no_memory(f, err);
+        free(dir);
+    }
+    return scr_agree_all(f->world, rc, err);
+}
+
+/* --- the record --- */
+
+/* {SHARED} of a file that other ranks wrote too. */
+static int mark_shared(scr_hash *extra, const scr_meta *meta)
+{
+    scr_hash_unset_all(extra);
+    return scr_hash_get(meta, "SHARED") == NULL ||
+           scr_hash_set_val(extra, "SHARED", "1") != NULL;
+}
+
+static int list_files(const struct scr_outgoing *f, scr_hash *part, struct scr_err *err)
+{
+    int rank = f->world->rank, rc = SCR_OK;
+    scr_hash *extra = scr_hash_new();
+    if (extra == NULL || /* RANK: also one without files */
+        scr_hash_set_kv_int(part, "RANK", rank) == NULL)
+        rc = SCR_E_NOMEM;
+    for (size_t i = 0; i < f->n && rc == SCR_OK; i++) {
+        const struct scr_xfer_file *x = &f->file[i].xfer;
+        rc = mark_shared(extra, f->file[i].meta)
+                 ? scr_rank2file_add_file(part, rank, x->name, x->size,
+                                          x->has_crc ? &x->crc : NULL, extra)
+                 : SCR_E_NOMEM;
+    }
+    scr_hash_delete(extra);
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "list of files of rank %d", rank);
+}
+
+int scr_outgoing_record_all(const struct scr_outgoing *f, struct scr_err *err)
+{
+    scr_hash *part = scr_hash_new();
+    int rc = part ? list_files(f, part, err) : no_memory(f, err);
+    rc = scr_agree_all(f->world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_rank2file_write_all(f->env, f->world, f->prefix, f->id, part, err);
+    scr_hash_delete(part);
+    return rc;
+}
+
+void scr_outgoing_count_all(const struct scr_outgoing *f, uint64_t *bytes,
+                            uint64_t *files)
+{
+    uint64_t mine = 0;
+    for (size_t i = 0; i < f->n; i++)
+        mine += f->file[i].xfer.size;
+    *bytes = scr_sum_all(f->world, mine);
+    *files = scr_sum_all(f->world, f->n);
+}
+
+scr_hash *scr_outgoing_dataset(const struct scr_outgoing *f, uint64_t bytes,
+                               uint64_t files)
+{
+    scr_hash *dset = scr_hash_dup(f->dset);
+    scr_hash_set_val_u64(dset, "SIZE", bytes);
+    scr_hash_set_val_u64(dset, "FILES", files);
+    scr_hash_set_val_i64(dset, "COMPLETE", 1);
+    if (dset != NULL && scr_hash_ok(dset))
+        return dset;
+    scr_hash_delete(dset);
+    return NULL;
+}
+
+void scr_outgoing_take(struct scr_outgoing *f, const struct scr_xfer_file *copied)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        f->file[i].xfer.size = copied[i].size;
+        f->file[i].xfer.crc = copied[i].crc;
+        f->file[i].xfer.has_crc = copied[i].has_crc;
+    }
+}
+
+struct scr_xfer *scr_outgoing_xfer(const struct scr_outgoing *f,
+                                   const struct scr_xfer_opts *hooks,
+                                   struct scr_err *err)
+{
+    struct scr_xfer_opts o = *hooks;
+    o.tag = f->world->rank;
+    o.buf = f->o->buf;
+    o.want_crc = f->o->crc;
+    struct scr_xfer *x = scr_xfer_new(&o, err);
+    for (size_t i = 0; i < f->n && x != NULL; i++)
+        if (scr_xfer_add(x, &f->file[i].xfer, err) != SCR_OK) {
+            scr_xfer_free(x);
+            x = NULL;
+        }
+    return x;
+}

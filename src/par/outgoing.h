@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A dataset on its way out of the cache: which files go where, and the steps that all
+ * flushes share, whoever copies the files. Inside par only; the order of the steps is
+ * that of par/flush.h. Calls ending in _all are collective and agreed. */
+#ifndef SCR_PAR_OUTGOING_H
+#define SCR_PAR_OUTGOING_H
+
+#include "par/flush.h"
+#include "xfer/xfer.h"
+
+struct scr_out_file {
+    const char *src;           /* in cache, borrowed from the filemap */
+    char *dest, *full;         /* below the prefix, and whole */
+    const scr_hash *meta;      /* borrowed */
+    struct scr_xfer_file xfer; /* borrows from the above; what was copied, later */
+};
+
+struct scr_outgoing {
+    const struct scr_env *env;
+    const struct scr_comm *world;
+    const struct scr_prefix *prefix;
+    const struct scr_copy_opts *o;
+    int id;
+    const scr_hash *dset;
+    struct scr_out_file *file;
+    size_t n;
+    scr_hash *dirs; /* {<directory below the prefix>}: those this rank looks after */
+    int replaces;   /* some destination existed before */
+};
+
+/* Finds this rank's files and checks where all ranks' go; nothing is written. f has its
+ * borrowed members set. scr_outgoing_fini in any case. */
+int scr_outgoing_collect_all(struct scr_outgoing *f, const scr_filemap *map,
+                             struct scr_err *err);
+/* The same with the files that this rank put in place itself: {<dest>: {SIZE, CRC, …}}.
+ */
+int scr_outgoing_list_all(struct scr_outgoing *f, const scr_hash *files,
+                          struct scr_err *err);
+void scr_outgoing_fini(struct scr_outgoing *f);
+
+/* Marks the files that an earlier flush of this dataset got into place, and removes its
+ * plan and records: from here on nobody but us completes the dataset. */
+int scr_outgoing_resume_all(struct scr_outgoing *f, struct scr_err *err);
+/* The index entry, incomplete, and the dataset's directory without a summary. */
+int scr_outgoing_begin_all(const struct scr_outgoing *f, struct scr_err *err);
+/* Each directory made by the rank that looks after it, then synced by it. */
+int scr_outgoing_make_dirs_all(const struct scr_outgoing *f, struct scr_err *err);
+int scr_outgoing_sync_dirs_all(const struct scr_outgoing *f, struct scr_err *err);
+/* The parts of rank2file and its root, from what is known of the files now. */
+int scr_outgoing_record_all(const struct scr_outgoing *f, struct scr_err *err);
+/* Bytes and files of all ranks. */
+void scr_outgoing_count_all(const struct scr_outgoing *f, uint64_t *bytes,
+                            uint64_t *files);
+/* The dataset hash as summary and index get it; NULL: out of memory. */
+scr_hash *scr_outgoing_dataset(const struct scr_outgoing *f, uint64_t bytes,
+                               uint64_t files);
+
+/* The transfer of what is not in place; NULL on error. hooks: landed, finished, arg and
+ * sync_dirs. */
+struct scr_xfer *scr_outgoing_xfer(const struct scr_outgoing *f,
+                                   const struct scr_xfer_opts *hooks,
+                                   struct scr_err *err);
+/* Takes over what its files turned out to be. */
+void scr_outgoing_take(struct scr_outgoing *f, const struct scr_xfer_file *copied);
+
+#endif

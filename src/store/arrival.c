@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Datasets on their way to the prefix directory. */
+#include "store/arrival.h"
+
+#include <stdlib.h>
+
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/lock.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "store/cntl.h"
+#include "store/names.h"
+
+enum {
+    VERSION = 1,
+    LOCK_TIMEOUT_MS = 30000, /* datasets are completed in milliseconds */
+    FILE_MODE = 0666,        /* cut by the umask */
+    JOURNAL_MAX = 1 << 30
+};
+
+#define PLAN "outgoing.scr"
+/* The record of a rank that is through: no path below the prefix is called so. */
+#define ALL_FILES "/%llu"
+
+static int no_memory(int id, struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "transfer of dataset %d: out of memory", id);
+}
+
+/* <dataset directory>/<name>, malloc'd. */
+static char *plan_path(const struct scr_prefix *p, int id)
+{
+    char *dir = scr_prefix_dset_dir(p, id);
+    char *path = dir ? scr_path_join(dir, PLAN) : NULL;
+    free(dir);
+    return path;
+}
+
+static char *record_path(const struct scr_prefix *p, int id, const char *what, int node)
+{
+    char *dir = scr_prefix_dset_dir(p, id);
+    char *path = dir ? scr_asprintf("%s/%s.%d.jnl", dir, what, node) : NULL;
+    free(dir);
+    return path;
+}
+
+static int lock_plans(const struct scr_env *env, const struct scr_prefix *p,
+                      struct scr_lock *lock, struct scr_err *err)
+{
+    char *path = scr_prefix_file(p, "outgoing.lock");
+    int rc = path ? scr_lock_acquire(env->sys, path, LOCK_TIMEOUT_MS, lock, err)
+                  : scr_fail(err, SCR_E_NOMEM, 0, "transfers: out of memory");
+    free(path);
+    return rc;
+}
+
+/* --- the plan --- */
+
+int scr_arrival_plan(const struct scr_env *env, const struct scr_prefix *p, int id,
+                     uint64_t stamp, const scr_hash *dset, const scr_hash *nodes,
+                     struct scr_err *err)
+{
+    scr_hash *plan = scr_hash_new();
+    char *path = plan_path(p, id);
+    scr_hash_set_val_i64(plan, "VERSION", VERSION);
+    scr_hash_set_val_u64(plan, "STAMP", stamp);
+    scr_hash_set(plan, "DSET", scr_hash_dup(dset));
+    scr_hash_set(plan, "NODE", scr_hash_dup(nodes));
+    int rc = path && plan && scr_hash_ok(plan) ? SCR_OK : no_memory(id, err);
+    if (rc == SCR_OK)
+        rc = scr_hash_file_write(env->sys, path, plan, SCR_DURABLE, err);
+    free(path);
+    scr_hash_delete(plan);
+    return rc;
+}
+
+static int check_plan(const scr_hash *plan, int id, struct scr_err *err)
+{
+    struct scr_dataset d;
+    int version = 0;
+    if (!scr_hash_get_val_int(plan, "VERSION", &version) || version < 1)
+        return scr_fail(err, SCR_E_CORRUPT, 0, "bad or missing VERSION");
+    if (version > VERSION)
+        return scr_fail(err, SCR_E_VERSION, 0,
+                        "version %d is newer than this reader's %d", version, VERSION);
+    int rc = scr_dataset_get(scr_hash_get(plan, "DSET"), &d, err);
+    if (rc == SCR_OK && d.id != id)
+        rc = scr_fail(err, SCR_E_CORRUPT, 0, "it is the plan of dataset %d", d.id);
+    return rc;
+}
+
+int scr_arrival_plan_read(const struct scr_env *env, const struct scr_prefix *p, int id,
+                          scr_hash *plan, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    char *path = plan_path(p, id);
+    int rc = path ? scr_hash_file_read(env->sys, path, plan, err) : no_memory(id, err);
+    if (rc == SCR_OK && (rc = check_plan(plan, id, &why)) != SCR_OK)
+        scr_fail(err, rc, 0, "%s: %s", path, why.text);
+    free(path);
+    return rc;
+}
+
+/* With the lock held. */
+static int remove_plan(const struct scr_env *env, const struct scr_prefix *p, int id,
+                       struct scr_err *err)
+{
+    struct stat st;
+    char *dir = scr_prefix_dset_dir(p, id), *path = plan_path(p, id);
+    int rc = dir && path ? SCR_OK : no_memory(id, err);
+    if (rc == SCR_OK && scr_file_stat(env->sys, path, &st, NULL) != SCR_E_NOENT) {
+        rc = scr_file_remove(env->sys, path, err);
+        if (rc == SCR_OK)
+            rc = scr_dir_sync(env->sys, dir, err);
+    }
+    free(path);
+    free(dir);
+    return rc;
+}
+
+int scr_arrival_give_up(const struct scr_env *env, const struct scr_prefix *p, int id,
+                        struct scr_err *err)
+{
+    struct scr_lock lock = SCR_LOCK_INIT;
+    int rc = lock_plans(env, p, &lock, err);
+    if (rc == SCR_OK)
+        rc = remove_plan(env, p, id, err);
+    if (lock.fd >= 0)
+        scr_lock_release(env->sys, &lock);
+    return rc;
+}
+
+/* --- records --- */
+
+static int append(const struct scr_env *env, const char *path, const struct scr_str *s,
+                  struct scr_err *err)
+{
+    return scr_file_append(env->sys, path, s->p, s->len, FILE_MODE, err);
+}
+
+static int add_record(struct scr_str *s, int id, int rank, const char *path)
+{
+    void *buf = NULL;
+    size_t n = 0;
+    int rc = scr_journal_encode(id, rank, path, &buf, &n);
+    if (rc == SCR_OK)
+        scr_str_append_n(s, buf, n);
+    free(buf);
+    return rc == SCR_OK && s->bad ? SCR_E_NOMEM : rc;
+}
+
+int scr_arrival_landed(const struct scr_env *env, const struct scr_prefix *p, int id,
+                       int node, int rank, const char *const *path, size_t n,
+                       struct scr_err *err)
+{
+    struct scr_str s = SCR_STR_INIT;
+    char *file = record_path(p, id, "landed", node);
+    int rc = file ? SCR_OK : SCR_E_NOMEM;
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        rc = add_record(&s, id, rank, path[i]);
+    if (rc != SCR_OK)
+        no_memory(id, err);
+    else if (n > 0)
+        rc = append(env, file, &s, err);
+    scr_str_free(&s);
+    free(file);
+    return rc;
+}
+
+static int sync_file(const struct scr_env *env, const char *path, struct scr_err *err)
+{
+    int fd = -1;
+    char *dir = scr_path_dir(path);
+    int rc = scr_open(env->sys, path, O_WRONLY, 0, &fd, err);
+    if (rc == SCR_OK)
+        rc = scr_fsync(env->sys, fd, path, err);
+    int closed = scr_close(env->sys, &fd, path, rc == SCR_OK ? err : NULL);
+    rc = rc == SCR_OK ? closed : rc;
+    if (rc == SCR_OK && dir != NULL)
+        rc = scr_dir_sync(env->sys, dir, err);
+    free(dir);
+    return rc;
+}
+
+int scr_arrival_arrived(const struct scr_env *env, const struct scr_prefix *p, int id,
+                        uint64_t stamp, int node, int rank, struct scr_err *err)
+{
+    struct scr_str s = SCR_STR_INIT;
+    char *all = scr_asprintf(ALL_FILES, (unsigned long long)stamp);
+    char *file = record_path(p, id, "arrived", node);
+    int rc = SCR_OK;
+    if (file == NULL || all == NULL || add_record(&s, id, rank, all) != SCR_OK)
+        rc = no_memory(id, err);
+    if (rc == SCR_OK)
+        rc = append(env, file, &s, err);
+    if (rc == SCR_OK)
+        rc = sync_file(env, file, err);
+    scr_str_free(&s);
+    free(file);
+    free(all);
+    return rc;
+}
+
+/* A torn tail is where a process died: what it says nothing of is copied again. */
+static int read_record(const struct scr_env *env, const struct scr_prefix *p, int id,
+                       const char *what, int node, scr_filemap *map,
+                       struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    void *buf = NULL;
+    size_t n = 0, good = 0;
+    char *path = record_path(p, id, what, node);
+    int rc = path ? scr_file_load(env->sys, path, JOURNAL_MAX, &buf, &n, &why)
+                  : no_memory(id, &why);
+    if (rc == SCR_OK && (rc = scr_journal_decode(buf, n, map, &good)) != SCR_OK)
+        no_memory(id, &why);
+    free(buf);
+    free(path);
+    if (rc == SCR_E_NOENT)
+        return SCR_OK;
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+}
+
+int scr_arrival_read(const struct scr_env *env, const struct scr_prefix *p, int id,
+                     int node, scr_filemap *map, struct scr_err *err)
+{
+    return read_record(env, p, id, "landed", node, map, err);
+}
+
+int scr_arrival_forget(const struct scr_env *env, const struct scr_prefix *p, int id,
+                       int node, struct scr_err *err)
+{
+    char *arrived = record_path(p, id, "arrived", node);
+    char *landed = record_path(p, id, "landed", node);
+    int rc = arrived && landed ? scr_file_remove(env->sys, arrived, err)
+                               : no_memory(id, err);
+    if (rc == SCR_OK)
+        rc = scr_file_remove(env->sys, landed, err);
+    free(landed);
+    free(arrived);
+    return rc;
+}
+
+/* --- completion --- */
+
+/* Ranks that arrived in the attempt of this stamp. */
+static int count_arrived(const scr_filemap *map, int id, const char *stamp)
+{
+    int n = 0;
+    char *all = scr_asprintf("/%s", stamp);
+    for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(map, id); r != NULL;
+         r = scr_hash_elem_next(r))
+        n += scr_hash_getf(map, "RANK %s DSET %d FILE %s", scr_hash_elem_key(r), id,
+                           all) != NULL;
+    free(all);
+    return n;
+}
+
+/* 1 if all ranks of a node of the plan have arrived. */
+static int node_arrived(const struct scr_env *env, const struct scr_prefix *p, int id,
+                        const scr_hash *plan, const scr_hash_elem *node)
+{
+    scr_filemap *map = scr_filemap_new();
+    const char *text = scr_hash_elem_key(scr_hash_elem_first(scr_hash_elem_hash(node)));
+    const char *stamp = scr_hash_get_val(plan, "STAMP");
+    int want = 0, n = scr_hash_elem_key_int(node);
+    int whole = map != NULL && text != NULL && stamp != NULL &&
+                scr_parse_int(text, &want) && want > 0 && n >= 0 &&
+                read_record(env, p, id, "arrived", n, map, NULL) == SCR_OK &&
+                count_arrived(map, id, stamp) >= want;
+    scr_filemap_delete(map);
+    return whole;
+}
+
+/* 1 if all nodes of the plan have. Begins behind node `from` (-1: with the first): of
+ * many that look while some are missing, few look at more than a few. */
+static int all_arrived(const struct scr_env *env, const struct scr_prefix *p, int id,
+                       const scr_hash *plan, int from)
+{
+    const scr_hash *nodes = scr_hash_get(plan, "NODE");
+    scr_hash_elem *start = from < 0 ? scr_hash_elem_first(nodes) : NULL;
+    for (SCR_HASH_EACH(e, nodes))
+        if (start == NULL && scr_hash_elem_key_int(e) == from)
+            start = e;
+    scr_hash_elem *e = start;
+    for (size_t left = scr_hash_size(nodes); left > 0; left--) {
+        if (e == NULL)
+            e = scr_hash_elem_first(nodes);
+        if (!node_arrived(env, p, id, plan, e))
+            return 0;
+        e = scr_hash_elem_next(e);
+    }
+    return scr_hash_size(nodes) > 0;
+}
+
+/* For the commands that look at the flush file; the index is what counts. */
+static int edit_flush_file(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+{
+    int id = *(const int *)arg;
+    *changed = scr_flush_get_location(h, id) != 0;
+    if (!*changed)
+        return SCR_OK;
+    (void)scr_flush_set_location(h, id, SCR_LOC_FLUSHING, 0);
+    return scr_flush_set_location(h, id, SCR_LOC_PFS, 1) == SCR_OK ? SCR_OK
+                                                                   : no_memory(id, err);
+}
+
+/* The plan goes last: until then it is all done once more by whoever looks next. */
+static int complete(const struct scr_env *env, const struct scr_prefix *p, int id,
+                    const scr_hash *plan, struct scr_err *err)
+{
+    scr_hash *dset = scr_hash_dup(scr_hash_get(plan, "DSET"));
+    scr_hash_set_val_i64(dset, "COMPLETE", 1);
+    int rc = dset && scr_hash_ok(dset) ? SCR_OK : no_memory(id, err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_summary_write(env, p, id, dset, 1, err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_index_enter(env, p, dset, 1, time(NULL), err);
+    if (rc == SCR_OK)
+        (void)scr_prefix_state_update(env, p, "flush.scr", edit_flush_file, &id, NULL);
+    if (rc == SCR_OK)
+        rc = remove_plan(env, p, id, err);
+    for (SCR_HASH_EACH(e, scr_hash_get(plan, "NODE")))
+        if (rc == SCR_OK) /* records that stay harm nobody */
+            (void)scr_arrival_forget(env, p, id, scr_hash_elem_key_int(e), NULL);
+    scr_hash_delete(dset);
+    return rc;
+}
+
+/* *done: 1 if there was a plan and all of it has arrived. */
+static int adopt_one(const struct scr_env *env, const struct scr_prefix *p, int id,
+                     int *done, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    scr_hash *plan = scr_hash_new();
+    int rc = scr_arrival_plan_read(env, p, id, plan, &why);
+    *done = rc == SCR_OK && all_arrived(env, p, id, plan, -1);
+    if (*done)
+        rc = complete(env, p, id, plan, &why);
+    scr_hash_delete(plan);
+    if (rc == SCR_OK || rc == SCR_E_NOENT)
+        return SCR_OK;
+    return scr_fail(err, rc, 0, "%s", why.text);
+}
+
+int scr_arrivals_adopt(const struct scr_env *env, const struct scr_prefix *p, int *n,
+                       struct scr_err *err)
+{
+    struct scr_lock lock = SCR_LOCK_INIT;
+    int *ids = NULL, adopted = 0;
+    size_t nids = 0;
+    int rc = lock_plans(env, p, &lock, err);
+    if (rc == SCR_OK)
+        rc = scr_dset_ids(env, p->scr, &ids, &nids, err);
+    for (size_t i = 0; i < nids; i++) {
+        int done = 0;
+        int one = adopt_one(env, p, ids[i], &done, rc == SCR_OK ? err : NULL);
+        adopted += done && one == SCR_OK;
+        rc = rc == SCR_OK ? one : rc;
+    }
+    if (lock.fd >= 0)
+        scr_lock_release(env->sys, &lock);
+    free(ids);
+    if (n != NULL)
+        *n = adopted;
+    return rc;
+}
+
+int scr_arrivals_pending(const struct scr_env *env, const struct scr_prefix *p,
+                         int **ids, size_t *n, struct scr_err *err)
+{
+    size_t all = 0, kept = 0;
+    struct stat st;
+    int rc = scr_dset_ids(env, p->scr, ids, &all, err);
+    for (size_t i = 0; i < all; i++) {
+        char *path = plan_path(p, (*ids)[i]);
+        if (path != NULL && scr_file_stat(env->sys, path, &st, NULL) == SCR_OK)
+            (*ids)[kept++] = (*ids)[i];
+        free(path);
+    }
+    *n = kept;
+    return rc;
+}
+
+int scr_arrival_finish(const struct scr_env *env, const struct scr_prefix *p, int id,
+                       int node, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    scr_hash *plan = scr_hash_new();
+    int rc = scr_arrival_plan_read(env, p, id, plan, &why);
+    int whole = rc == SCR_OK && all_arrived(env, p, id, plan, node);
+    scr_hash_delete(plan);
+    if (whole)
+        return scr_arrivals_adopt(env, p, NULL, err);
+    /* Without a plan somebody else has completed it. */
+    return rc == SCR_OK || rc == SCR_E_NOENT ? SCR_OK
+                                             : scr_fail(err, rc, 0, "%s", why.text);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Datasets on their way to the prefix directory, written down there so that whoever
+ * comes last can finish them: a thread, a daemon, the next start, a command. In the
+ * directory of the dataset:
+ *
+ *   outgoing.scr       the plan: VERSION=1, STAMP, DSET/{dataset}, NODE/<n>=<ranks of
+ * it> landed.<n>.jnl     files of node n that are in place (scr_journal(5) records)
+ *   arrived.<n>.jnl    ranks of node n all of whose files are ("/<stamp>" for a path)
+ *
+ * STAMP tells the attempts to flush a dataset apart: only records of this one make it
+ * complete. A node is numbered by its lowest world rank. The plan is written when
+ * everything else that a complete dataset needs is there but its files and its summary;
+ * it is all that makes a dataset pending, and goes when the dataset is complete or
+ * given up. What has landed is a fact, and serves the next attempt.
+ *
+ * All calls are local, from any thread or process. Plans are read and removed, and
+ * datasets completed, under <prefix>/.scr/outgoing.lock. */
+#ifndef SCR_STORE_ARRIVAL_H
+#define SCR_STORE_ARRIVAL_H
+
+#include "fmt/filemap.h"
+#include "store/prefix.h"
+
+/* Writes the plan. dset: as the summary and the index are to have it but for COMPLETE;
+ * nodes: {<n>: {<ranks>}}. */
+int scr_arrival_plan(const struct scr_env *env, const struct scr_prefix *p, int id,
+                     uint64_t stamp, const scr_hash *dset, const scr_hash *nodes,
+                     struct scr_err *err);
+/* The plan, read into an empty hash; SCR_E_NOENT if there is none. */
+int scr_arrival_plan_read(const struct scr_env *env, const struct scr_prefix *p, int id,
+                          scr_hash *plan, struct scr_err *err);
+/* Takes the plan away: nobody completes the dataset any more. None is success. */
+int scr_arrival_give_up(const struct scr_env *env, const struct scr_prefix *p, int id,
+                        struct scr_err *err);
+
+/* Files of rank, by their paths below the prefix, are in place. Not synced: what a
+ * crash of the machine takes away is copied again. */
+int scr_arrival_landed(const struct scr_env *env, const struct scr_prefix *p, int id,
+                       int node, int rank, const char *const *path, size_t n,
+                       struct scr_err *err);
+/* All files of rank are. Synced. */
+int scr_arrival_arrived(const struct scr_env *env, const struct scr_prefix *p, int id,
+                        uint64_t stamp, int node, int rank, struct scr_err *err);
+/* What has landed of node n's ranks, entered as files of (id, rank) into map. */
+int scr_arrival_read(const struct scr_env *env, const struct scr_prefix *p, int id,
+                     int node, scr_filemap *map, struct scr_err *err);
+/* Removes the records of node n. */
+int scr_arrival_forget(const struct scr_env *env, const struct scr_prefix *p, int id,
+                       int node, struct scr_err *err);
+
+/* After scr_arrival_arrived: completes the dataset if node's ranks were the last ones,
+ * and whatever else is whole (scr_arrivals_adopt). */
+int scr_arrival_finish(const struct scr_env *env, const struct scr_prefix *p, int id,
+                       int node, struct scr_err *err);
+/* Completes every pending dataset whose files have all arrived, oldest first: summary,
+ * index entry (CURRENT too, if it is newer), and the plan goes. *n: how many; may be
+ * NULL. The first error; later datasets are completed all the same. */
+int scr_arrivals_adopt(const struct scr_env *env, const struct scr_prefix *p, int *n,
+                       struct scr_err *err);
+/* Ids of pending datasets, ascending, malloc'd. */
+int scr_arrivals_pending(const struct scr_env *env, const struct scr_prefix *p,
+                         int **ids, size_t *n, struct scr_err *err);
+
+#endif

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One transfer, from its first file to its last. */
+#include "xfer/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dir.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "xfer/copy.h"
+#include "xfer/slot.h"
+
+enum {
+    BATCH_FILES = 16,       /* open, written and not yet synced at once */
+    BATCH_BYTES = 64 << 20, /* after which a batch is closed */
+    THREADS_MAX = 16,       /* of one transfer */
+    DIR_MODE = 0777,        /* cut by the umask */
+    BUF_DEFAULT = 1 << 20
+};
+
+/* --- life --- */
+
+struct scr_xfer *scr_xfer_new(const struct scr_xfer_opts *o, struct scr_err *err)
+{
+    struct scr_xfer *x = scr_calloc(1, sizeof *x);
+    if (x == NULL) {
+        scr_fail(err, SCR_E_NOMEM, 0, "transfer: out of memory");
+        return NULL;
+    }
+    x->o = *o;
+    x->err = (struct scr_err)SCR_ERR_INIT;
+    scr_pace_init(&x->pace, o->bw, o->percent);
+    pthread_mutex_init(&x->lock, NULL);
+    pthread_mutex_init(&x->hook, NULL);
+    x->slot_dir = scr_strdup(o->slot_dir);
+    if (o->slot_dir != NULL && x->slot_dir == NULL) {
+        scr_fail(err, SCR_E_NOMEM, 0, "transfer: out of memory");
+        scr_xfer_free(x);
+        return NULL;
+    }
+    return x;
+}
+
+static void free_file(struct scr_xfer_file *f)
+{
+    free((char *)f->src);
+    free((char *)f->dst);
+    free((char *)f->name);
+}
+
+void scr_xfer_free(struct scr_xfer *x)
+{
+    if (x == NULL)
+        return;
+    for (size_t i = 0; i < x->n; i++)
+        free_file(&x->file[i]);
+    free(x->file);
+    free(x->slot_dir);
+    pthread_mutex_destroy(&x->lock);
+    pthread_mutex_destroy(&x->hook);
+    scr_pace_fini(&x->pace);
+    free(x);
+}
+
+static int grow(struct scr_xfer *x)
+{
+    size_t cap = x->cap > 0 ? 2 * x->cap : BATCH_FILES;
+    struct scr_xfer_file *more = scr_reallocarray(x->file, cap, sizeof *more);
+    if (more == NULL)
+        return 0;
+    x->file = more;
+    x->cap = cap;
+    return 1;
+}
+
+int scr_xfer_add(struct scr_xfer *x, const struct scr_xfer_file *file,
+                 struct scr_err *err)
+{
+    struct scr_xfer_file f = *file;
+    f.src = scr_strdup(file->src);
+    f.dst = scr_strdup(file->dst);
+    f.name = scr_strdup(file->name);
+    if (f.src == NULL || f.dst == NULL || (file->name != NULL && f.name == NULL) ||
+        (x->n == x->cap && !grow(x))) {
+        free_file(&f);
+        return scr_fail(err, SCR_E_NOMEM, 0, "transfer of %s: out of memory",
+                        file->src);
+    }
+    x->file[x->n++] = f;
+    return SCR_OK;
+}
+
+const struct scr_xfer_file *scr_xfer_files(const struct scr_xfer *x, size_t *n)
+{
+    *n = x->n;
+    return x->file;
+}
+
+/* --- a batch: some files, written one after another, then synced together --- */
+
+struct batch {
+    size_t n;
+    struct scr_xfer_file *file[BATCH_FILES];
+    struct scr_copy job[BATCH_FILES];
+    struct scr_copy_open open[BATCH_FILES];
+};
+
+static void fail(struct scr_xfer *x, int rc, const struct scr_err *why)
+{
+    pthread_mutex_lock(&x->lock);
+    if (x->rc == SCR_OK) {
+        x->rc = rc;
+        x->err = *why;
+    }
+    pthread_mutex_unlock(&x->lock);
+}
+
+/* The next files for one thread; 0: there are none, or it is over. */
+static size_t take(struct scr_xfer *x, struct batch *b)
+{
+    uint64_t bytes = 0;
+    b->n = 0;
+    pthread_mutex_lock(&x->lock);
+    while (x->rc == SCR_OK && x->next < x->n && b->n < x->share &&
+           bytes < BATCH_BYTES) {
+        struct scr_xfer_file *f = &x->file[x->next++];
+        if (f->whole)
+            continue;
+        bytes += f->has_size ? f->size : BATCH_BYTES;
+        b->file[b->n++] = f;
+    }
+    pthread_mutex_unlock(&x->lock);
+    return b->n;
+}
+
+static int step(void *arg, size_t n, struct scr_err *err)
+{
+    return scr_pace_step(arg, n, err);
+}
+
+static int make_dir(const struct scr_sys *sys, const char *path, struct scr_err *err)
+{
+    char *dir = scr_path_dir(path);
+    int rc = dir ? scr_dir_make(sys, dir, DIR_MODE, err)
+                 : scr_fail(err, SCR_E_NOMEM, 0, "transfer to %s: out of memory", path);
+    free(dir);
+    return rc;
+}
+
+/* File i of the batch into its temporary. */
+static int write_one(struct scr_xfer *x, const struct scr_sys *sys, struct batch *b,
+                     size_t i, struct scr_err *err)
+{
+    struct scr_xfer_file *f = b->file[i];
+    const struct scr_copy_pace pace = { step, &x->pace };
+    struct scr_copied got;
+    size_t buf = x->o.buf > 0 ? x->o.buf : BUF_DEFAULT;
+    b->job[i] = (struct scr_copy){ .src = f->src,
+                                   .dst = f->dst,
+                                   .tag = x->o.tag,
+                                   .buf = scr_pace_burst(&x->pace, buf),
+                                   .size = f->has_size ? &f->size : NULL,
+                                   .crc = f->has_crc ? &f->crc : NULL,
+                                   .want_crc = x->o.want_crc,
+                                   .attr = &f->attr,
+                                   .sync = 1,
+                                   .pace = &pace };
+    int rc = make_dir(sys, f->dst, err);
+    if (rc == SCR_OK)
+        rc = scr_copy_begin(sys, &b->job[i], &b->open[i], &got, err);
+    b->job[i].pace = NULL; /* it ends here */
+    if (rc != SCR_OK)
+        return rc;
+    f->size = got.size;
+    f->crc = f->has_crc || x->o.want_crc ? got.crc : 0;
+    f->has_crc = f->has_crc || x->o.want_crc;
+    return SCR_OK;
+}
+
+static int tell_landed(struct scr_xfer *x, const struct batch *b, struct scr_err *err)
+{
+    if (x->o.landed == NULL)
+        return SCR_OK;
+    pthread_mutex_lock(&x->hook);
+    int rc =
+        x->o.landed(x->o.arg, (const struct scr_xfer_file *const *)b->file, b->n, err);
+    pthread_mutex_unlock(&x->hook);
+    return rc;
+}
+
+/* Files of a batch whose directory was synced already need not wait for it again. */
+static int sync_dirs(const struct scr_sys *sys, const struct batch *b,
+                     struct scr_err *err)
+{
+    char *last = NULL;
+    int rc = SCR_OK;
+    for (size_t i = 0; i < b->n && rc == SCR_OK; i++) {
+        char *dir = scr_path_dir(b->file[i]->dst);
+        if (dir == NULL)
+            rc = scr_fail(err, SCR_E_NOMEM, 0, "transfer: out of memory");
+        else if (last == NULL || strcmp(dir, last) != 0)
+            rc = scr_dir_sync(sys, dir, err);
+        free(last);
+        last = dir;
+    }
+    free(last);
+    return rc;
+}
+
+/* Those written before one that failed are committed all the same: what has landed is
+ * not copied again. */
+static int run_batch(struct scr_xfer *x, const struct scr_sys *sys, struct batch *b,
+                     struct scr_err *err)
+{
+    size_t written = 0, landed = 0;
+    int rc = SCR_OK;
+    while (written < b->n && rc == SCR_OK)
+        if ((rc = write_one(x, sys, b, written, err)) == SCR_OK)
+            written++;
+    while (landed < written &&
+           scr_copy_commit(sys, &b->job[landed], &b->open[landed], err) == SCR_OK)
+        b->file[landed++]->whole = 1;
+    for (size_t i = landed; i < written; i++)
+        scr_copy_abandon(sys, &b->open[i]);
+    if (landed < written)
+        rc = rc == SCR_OK ? err->code : rc;
+    b->n = landed;
+    struct scr_err why = SCR_ERR_INIT;
+    int rc2 = landed > 0 && x->o.sync_dirs ? sync_dirs(sys, b, &why) : SCR_OK;
+    if (landed > 0 && rc2 == SCR_OK)
+        rc2 = tell_landed(x, b, &why);
+    if (rc == SCR_OK && rc2 != SCR_OK)
+        rc = scr_fail(err, rc2, 0, "%s", why.text);
+    return rc;
+}
+
+/* --- threads --- */
+
+struct lane {
+    struct scr_xfer *x;
+    const struct scr_sys *sys;
+};
+
+static void *run_lane(void *arg)
+{
+    const struct lane *l = arg;
+    struct batch b;
+    while (take(l->x, &b) > 0) {
+        struct scr_err why = SCR_ERR_INIT;
+        int rc = run_batch(l->x, l->sys, &b, &why);
+        if (rc != SCR_OK)
+            fail(l->x, rc, &why);
+    }
+    return NULL;
+}
+
+static size_t files_left(const struct scr_xfer *x)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < x->n; i++)
+        left += !x->file[i].whole;
+    return left;
+}
+
+/* Few files are shared out evenly. A thread that cannot be started is not missed: the
+ * caller does what is left. */
+static void run_lanes(struct lane *l, int threads)
+{
+    pthread_t helper[THREADS_MAX];
+    size_t left = files_left(l->x);
+    int n = 0;
+    threads = threads < THREADS_MAX ? threads : THREADS_MAX;
+    l->x->share = (left + (size_t)threads - 1) / (size_t)threads;
+    if (l->x->share > BATCH_FILES)
+        l->x->share = BATCH_FILES;
+    while (n + 1 < threads && (size_t)n + 1 < left &&
+           pthread_create(&helper[n], NULL, run_lane, l) == 0)
+        n++;
+    run_lane(l);
+    while (n > 0)
+        pthread_join(helper[--n], NULL);
+}
+
+void scr_xfer_run(struct scr_xfer *x, const struct scr_sys *sys, int threads)
+{
+    struct scr_lock slot = SCR_LOCK_INIT;
+    struct lane l = { x, sys };
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_pace_sleep(&x->pace, 0, &why); /* cancelled while it waited? */
+    if (rc == SCR_OK && x->o.width > 0)
+        rc = scr_slot_take(sys, x->slot_dir, x->o.width, x->o.tag, &x->pace, &slot,
+                           &why);
+    if (rc != SCR_OK)
+        fail(x, rc, &why);
+    scr_pace_start(&x->pace);
+    run_lanes(&l, x->o.percent > 0 ? 1 : threads);
+    scr_slot_give_back(sys, &slot);
+    if (x->rc == SCR_OK && x->o.finished != NULL &&
+        (rc = x->o.finished(x->o.arg, &why)) != SCR_OK)
+        fail(x, rc, &why);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A place among the processes that may use the parallel file system at once. */
+#include "xfer/slot.h"
+
+#include <stdlib.h>
+
+#include "base/str.h"
+
+enum { TRIES = 8 }; /* places looked at in a round: a lock costs a message */
+static const double FIRST_PAUSE = 0.01, LAST_PAUSE = 0.3; /* seconds between rounds */
+
+static int try_one(const struct scr_sys *sys, const char *dir, int i,
+                   struct scr_lock *slot, struct scr_err *err)
+{
+    char *path = scr_asprintf("%s/slot.%d.lock", dir, i);
+    int rc = path ? scr_lock_acquire(sys, path, 0, slot, err)
+                  : scr_fail(err, SCR_E_NOMEM, 0, "%s: out of memory", dir);
+    free(path);
+    return rc;
+}
+
+static int try_round(const struct scr_sys *sys, const char *dir, int width, int *first,
+                     struct scr_lock *slot, struct scr_err *err)
+{
+    int rc = SCR_E_LOCKED;
+    for (int i = 0; i < TRIES && i < width && rc == SCR_E_LOCKED; i++) {
+        struct scr_err why = SCR_ERR_INIT;
+        rc = try_one(sys, dir, *first, slot, &why);
+        *first = (*first + 1) % width;
+        if (rc != SCR_OK && rc != SCR_E_LOCKED)
+            scr_fail(err, rc, 0, "%s", why.text);
+    }
+    return rc;
+}
+
+int scr_slot_take(const struct scr_sys *sys, const char *dir, int width, int first,
+                  struct scr_pace *p, struct scr_lock *slot, struct scr_err *err)
+{
+    double pause = FIRST_PAUSE;
+    first %= width;
+    for (;;) {
+        int rc = try_round(sys, dir, width, &first, slot, err);
+        if (rc != SCR_E_LOCKED)
+            return rc;
+        if ((rc = scr_pace_sleep(p, pause, err)) != SCR_OK)
+            return rc;
+        pause = 2 * pause < LAST_PAUSE ? 2 * pause : LAST_PAUSE;
+    }
+}
+
+void scr_slot_give_back(const struct scr_sys *sys, struct scr_lock *slot)
+{
+    if (slot->fd >= 0)
+        scr_lock_release(sys, slot);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A place among the processes that may use the parallel file system at once, without
+ * MPI: `width` lock files in a directory that all of them see. Whoever holds one of the
+ * locks has a place; the kernel gives it back when the holder dies. */
+#ifndef SCR_XFER_SLOT_H
+#define SCR_XFER_SLOT_H
+
+#include "base/lock.h"
+#include "xfer/pace.h"
+
+/* Waits for one of <dir>/slot.<0 … width-1>.lock, beginning with number first % width.
+ * SCR_E_CANCELLED: p was cancelled meanwhile. */
+int scr_slot_take(const struct scr_sys *sys, const char *dir, int width, int first,
+                  struct scr_pace *p, struct scr_lock *slot, struct scr_err *err);
+/* Nothing if none is held. */
+void scr_slot_give_back(const struct scr_sys *sys, struct scr_lock *slot);
+
+#endif

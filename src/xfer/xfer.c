@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of back ends, and the two that need no other process. */
+#include "xfer/xfer.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include "base/str.h"
+#include "xfer/run.h"
+
+enum { THREADS = 4 }; /* of a process: enough to keep a server busy while one waits */
+
+struct scr_mover {
+    const struct back_end *back_end;
+    const struct scr_sys *sys;
+    pthread_mutex_t lock;          /* for the rest and the state of transfers */
+    pthread_cond_t moved;          /* the queue or a state has changed */
+    struct scr_xfer *first, *last; /* those to run, the running one first */
+    pthread_t thread;
+    int have_thread, quit;
+};
+
+struct back_end {
+    const char *name;
+    int (*start)(struct scr_mover *m, struct scr_xfer *x, struct scr_err *err);
+    /* NULL: nothing runs between calls. */
+    void (*cancel)(struct scr_mover *m, struct scr_xfer *x);
+    void (*stop)(struct scr_mover *m);
+    void (*fini)(struct scr_mover *m);
+};
+
+static enum scr_xfer_state state_of(const struct scr_xfer *x)
+{
+    return x->rc == SCR_OK ? SCR_XFER_DONE : SCR_XFER_FAILED;
+}
+
+/* --- SYNC --- */
+
+static int start_sync(struct scr_mover *m, struct scr_xfer *x, struct scr_err *err)
+{
+    (void)err;
+    scr_xfer_run(x, m->sys, 1);
+    x->state = state_of(x);
+    return SCR_OK;
+}
+
+/* --- PTHREAD --- */
+
+static void drop_first(struct scr_mover *m)
+{
+    m->first = m->first->after;
+    if (m->first == NULL)
+        m->last = NULL;
+}
+
+/* The transfers one after another, until there is nothing left to quit for. */
+static void *run_queue(void *arg)
+{
+    struct scr_mover *m = arg;
+    pthread_mutex_lock(&m->lock);
+    while (!m->quit) {
+        struct scr_xfer *x = m->first;
+        if (x == NULL) {
+            pthread_cond_wait(&m->moved, &m->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&m->lock);
+        scr_xfer_run(x, m->sys, THREADS);
+        pthread_mutex_lock(&m->lock);
+        drop_first(m);
+        x->state = state_of(x);
+        pthread_cond_broadcast(&m->moved);
+    }
+    pthread_mutex_unlock(&m->lock);
+    return NULL;
+}
+
+/* The application's signals are for its own threads. */
+static int make_thread(struct scr_mover *m, struct scr_err *err)
+{
+    sigset_t all, before;
+    if (m->have_thread)
+        return SCR_OK;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int code = pthread_create(&m->thread, NULL, run_queue, m);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    m->have_thread = code == 0;
+    return code == 0 ? SCR_OK
+                     : scr_fail(err, SCR_E_NOMEM, code, "start a thread for transfers");
+}
+
+static int start_pthread(struct scr_mover *m, struct scr_xfer *x, struct scr_err *err)
+{
+    int rc = make_thread(m, err);
+    if (rc != SCR_OK)
+        return rc;
+    pthread_mutex_lock(&m->lock);
+    x->after = NULL;
+    if (m->last != NULL)
+        m->last->after = x;
+    else
+        m->first = x;
+    m->last = x;
+    pthread_cond_broadcast(&m->moved);
+    pthread_mutex_unlock(&m->lock);
+    return SCR_OK;
+}
+
+/* What waits runs into its cancellation at once. */
+static void stop_pthread(struct scr_mover *m)
+{
+    pthread_mutex_lock(&m->lock);
+    for (struct scr_xfer *x = m->first; x != NULL; x = x->after)
+        scr_pace_cancel(&x->pace);
+    while (m->first != NULL)
+        pthread_cond_wait(&m->moved, &m->lock);
+    pthread_mutex_unlock(&m->lock);
+}
+
+/* What has not begun need not wait for those before it. */
+static void cancel_pthread(struct scr_mover *m, struct scr_xfer *x)
+{
+    pthread_mutex_lock(&m->lock);
+    scr_pace_cancel(&x->pace);
+    struct scr_xfer *before = m->first;
+    while (before != NULL && before->after != x)
+        before = before->after;
+    if (before != NULL) {
+        before->after = x->after;
+        m->last = m->last == x ? before : m->last;
+        x->rc = scr_fail(&x->err, SCR_E_CANCELLED, 0, "the transfer was cancelled");
+        x->state = SCR_XFER_FAILED;
+    }
+    pthread_mutex_unlock(&m->lock);
+}
+
+static void fini_pthread(struct scr_mover *m)
+{
+    pthread_mutex_lock(&m->lock);
+    m->quit = 1;
+    pthread_cond_broadcast(&m->moved);
+    pthread_mutex_unlock(&m->lock);
+    if (m->have_thread)
+        pthread_join(m->thread, NULL);
+}
+
+/* --- the table --- */
+
+static const struct back_end back_ends[SCR_XFER_NTYPES] = {
+    [SCR_XFER_SYNC] = { "SYNC", start_sync, NULL, NULL, NULL },
+    [SCR_XFER_PTHREAD] = { "PTHREAD", start_pthread, cancel_pthread, stop_pthread,
+                           fini_pthread },
+};
+
+struct scr_mover *scr_mover_new(enum scr_xfer_type type, const struct scr_sys *sys,
+                                struct scr_err *err)
+{
+    struct scr_mover *m = scr_calloc(1, sizeof *m);
+    if (m == NULL) {
+        scr_fail(err, SCR_E_NOMEM, 0, "transfers: out of memory");
+        return NULL;
+    }
+    m->back_end = &back_ends[type];
+    m->sys = sys;
+    pthread_mutex_init(&m->lock, NULL);
+    pthread_cond_init(&m->moved, NULL);
+    return m;
+}
+
+void scr_mover_free(struct scr_mover *m)
+{
+    if (m == NULL)
+        return;
+    if (m->back_end->fini != NULL)
+        m->back_end->fini(m);
+    pthread_mutex_destroy(&m->lock);
+    pthread_cond_destroy(&m->moved);
+    free(m);
+}
+
+int scr_mover_start(struct scr_mover *m, struct scr_xfer *x, struct scr_err *err)
+{
+    x->state = SCR_XFER_RUNNING;
+    int rc = m->back_end->start(m, x, err);
+    if (rc != SCR_OK)
+        x->state = SCR_XFER_FAILED;
+    return rc;
+}
+
+enum scr_xfer_state scr_mover_poll(struct scr_mover *m, const struct scr_xfer *x)
+{
+    pthread_mutex_lock(&m->lock);
+    enum scr_xfer_state state = x->state;
+    pthread_mutex_unlock(&m->lock);
+    return state;
+}
+
+int scr_mover_wait(struct scr_mover *m, struct scr_xfer *x, struct scr_err *err)
+{
+    pthread_mutex_lock(&m->lock);
+    while (x->state == SCR_XFER_RUNNING)
+        pthread_cond_wait(&m->moved, &m->lock);
+    pthread_mutex_unlock(&m->lock);
+    if (x->rc != SCR_OK && err != NULL && err->code == SCR_OK)
+        *err = x->err;
+    return x->rc;
+}
+
+void scr_mover_stop(struct scr_mover *m)
+{
+    if (m != NULL && m->back_end->stop != NULL)
+        m->back_end->stop(m);
+}
+
+void scr_mover_cancel(struct scr_mover *m, struct scr_xfer *x)
+{
+    if (m->back_end->cancel != NULL)
+        m->back_end->cancel(m, x);
+    (void)scr_mover_wait(m, x, NULL);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Many files from one file system to another, by one of the means of SCR_FLUSH_TYPE.
+ *
+ *     struct scr_mover *m = scr_mover_new(SCR_XFER_PTHREAD, sys, err);   // one a
+ * process struct scr_xfer *x = scr_xfer_new(&opts, err); rc = scr_xfer_add(x, &file,
+ * err);        // each file; whole = 1: is there already rc = scr_mover_start(m, x,
+ * err);         // returns at once, SYNC when it is done while (scr_mover_poll(m, x) ==
+ * SCR_XFER_RUNNING) … rc = scr_mover_wait(m, x, err);          // or
+ * scr_mover_cancel(m, x) scr_xfer_free(x);                        // what was started
+ * has been waited for scr_mover_free(m);
+ *
+ * The transfers of a mover run one after another, in the order they were started. Each
+ * file is written under a temporary name, its CRC summed up in the same pass and
+ * compared with the recorded one, synced together with others, and renamed: mode, owner
+ * and times as given. A transfer that failed, or was cancelled, or whose process died,
+ * is resumed by another one in which the files that had landed are marked whole.
+ *
+ * Calls to a mover come from one thread; hooks run in whatever thread copies, one at a
+ * time for a transfer. Nothing here knows MPI. */
+#ifndef SCR_XFER_XFER_H
+#define SCR_XFER_XFER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/sys.h"
+
+/* In the order of SCR_FLUSH_TYPE's values. */
+enum scr_xfer_type {
+    SCR_XFER_SYNC,    /* by the caller, in scr_mover_start */
+    SCR_XFER_PTHREAD, /* by a few threads of this process */
+    SCR_XFER_NTYPES
+};
+
+struct scr_xfer_file {
+    const char *src, *dst; /* absolute; copied by scr_xfer_add */
+    const char *name;      /* for the hooks: dst as the records call it; copied */
+    uint64_t size;         /* what src must have, if has_size; then: what was copied */
+    uint32_t crc;          /* what it must have, if has_crc; then: what was computed */
+    int has_size, has_crc;
+    struct stat attr; /* mode, owner and times of dst */
+    int whole;        /* 1: dst is in place */
+};
+
+struct scr_xfer_opts {
+    int tag;        /* tells temporaries of processes apart: the world rank */
+    size_t buf;     /* bytes read at a time; 0: 1 MiB */
+    int want_crc;   /* also of files without a recorded one */
+    int sync_dirs;  /* 1: the directories of the files are synced before finished() */
+    double bw;      /* bytes a second, 0: no limit */
+    double percent; /* of its time spent moving, 0: no limit */
+    const char *slot_dir; /* where processes take turns (xfer/slot.h); copied */
+    int width;            /* places there; 0: nobody waits */
+    /* n files have just got into place and are safe there: records them. May be NULL.
+     */
+    int (*landed)(void *arg, const struct scr_xfer_file *const *file, size_t n,
+                  struct scr_err *err);
+    /* All files are in place, also when there were none. May be NULL. */
+    int (*finished)(void *arg, struct scr_err *err);
+    void *arg;
+};
+
+struct scr_xfer;
+
+struct scr_xfer *scr_xfer_new(const struct scr_xfer_opts *o, struct scr_err *err);
+int scr_xfer_add(struct scr_xfer *x, const struct scr_xfer_file *file,
+                 struct scr_err *err);
+void scr_xfer_free(struct scr_xfer *x);
+/* Its files, after it has ended. */
+const struct scr_xfer_file *scr_xfer_files(const struct scr_xfer *x, size_t *n);
+
+enum scr_xfer_state {
+    SCR_XFER_RUNNING, /* or waiting for those before it */
+    SCR_XFER_DONE,    /* every file is in place, finished() returned SCR_OK */
+    SCR_XFER_FAILED   /* or cancelled: scr_mover_wait tells the error */
+};
+
+struct scr_mover;
+
+struct scr_mover *scr_mover_new(enum scr_xfer_type type, const struct scr_sys *sys,
+                                struct scr_err *err);
+/* After scr_mover_stop. Transfers are the caller's and may be freed after it. */
+void scr_mover_free(struct scr_mover *m);
+/* SCR_OK: x was started, not that it succeeded. */
+int scr_mover_start(struct scr_mover *m, struct scr_xfer *x, struct scr_err *err);
+enum scr_xfer_state scr_mover_poll(struct scr_mover *m, const struct scr_xfer *x);
+/* SCR_OK: every file is in place. */
+int scr_mover_wait(struct scr_mover *m, struct scr_xfer *x, struct scr_err *err);
+/* Cancels all that were started. */
+void scr_mover_stop(struct scr_mover *m);
+/* Files in place stay, temporaries are gone. Returns when x has ended. */
+void scr_mover_cancel(struct scr_mover *m, struct scr_xfer *x);
+
+#endif

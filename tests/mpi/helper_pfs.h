@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A parallel file system that does what a test wants with the files that are copied to
+ * it: holds them up, is slow, full or read-only. pfs_sys is scr_sys_posix but for
+ * the temporaries of copies (xfer/copy.h), which it knows by their names. Threads may
+ * use it. */
+#ifndef SCR_TEST_HELPER_PFS_H
+#define SCR_TEST_HELPER_PFS_H
+
+#include <stdatomic.h>
+
+#include "base/sys.h"
+
+extern struct scr_sys pfs_sys; /* after pfs_reset */
+
+extern struct pfs_control {
+    atomic_int pass;        /* copies that are let through; then they are held up */
+    atomic_int hold;        /* 1: as above; 0: all are let through */
+    atomic_int slow_us;     /* microseconds a write takes longer */
+    atomic_int write_error; /* errno of each write, 0: none */
+    atomic_int open_error;  /* errno of opening a copy */
+    const char *fail_path;  /* creating a file whose path contains this is EIO; NULL */
+    atomic_int opened;      /* copies begun */
+    atomic_int open_now;    /* copies that are open */
+    atomic_int *together; /* shared by all processes: copying now, and the most of them;
+                             NULL: not counted */
+} pfs_control;
+
+/* Nothing is disturbed any more, all counters are 0. */
+void pfs_reset(void);
+
+#endif

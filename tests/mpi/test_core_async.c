@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Flushes the application does not wait for: complete when copied, whoever comes last;
+ * resumed when cut short; held up, failing, cancelled, limited. */
+/* ranks: 4 */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "base/units.h"
+#include "helper_job.h"
+#include "helper_pfs.h"
+#include "store/arrival.h"
+
+static const char *const nodes = "n[1-4]";
+
+#define ASYNC "SCR_FLUSH_ASYNC=1", "SCR_FLUSH=1"
+
+/* The real prefix: what other processes than the job see. */
+static int complete_on_prefix(const struct job *job, int id)
+{
+    struct scr_env env = { .sys = &scr_sys_posix };
+    struct scr_prefix p = { 0 };
+    struct scr_index_entry e;
+    scr_hash *index = scr_hash_new();
+    int complete = -1;
+    if (scr_prefix_open(&env, job->prefix, 0, &p, NULL) == SCR_OK &&
+        scr_prefix_index_read(&env, &p, index, NULL) == SCR_OK &&
+        scr_index_get(index, id, &e, NULL) == SCR_OK)
+        complete = e.complete;
+    scr_prefix_fini(&p);
+    scr_hash_delete(index);
+    return complete;
+}
+
+/* Collective; the same on all ranks. */
+static int entry(const struct job *job, int id)
+{
+    int complete = -1;
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0)
+        complete = complete_on_prefix(job, id);
+    MPI_Bcast(&complete, 1, MPI_INT, 0, job->comm);
+    return complete;
+}
+
+/* Waits, without a call to SCR, until the index says that id is complete. */
+static int becomes_complete(const struct job *job, int id)
+{
+    for (int i = 0; i < 1000; i++) {
+        if (entry(job, id) == 1)
+            return 1;
+        usleep(10000);
+    }
+    return 0;
+}
+
+/* Waits until every rank has begun n copies. */
+static void wait_until_opened(const struct job *job, int n)
+{
+    for (int i = 0; i < 5000 && pfs_control.opened < n; i++)
+        usleep(1000);
+    mpi_test_barrier(job->comm);
+}
+
+static int sum_opened(const struct job *job)
+{
+    int mine = pfs_control.opened, all = 0;
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, job->comm);
+    return all;
+}
+
+static void lose_all(struct job *job)
+{
+    for (int i = 1; i <= 4; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "n%d", i);
+        job_lose_node(job, name);
+    }
+}
+
+static void begin(struct mpi_test *t, struct job *job)
+{
+    job_new(t, job, 4);
+    pfs_reset();
+    job->sys = &pfs_sys;
+}
+
+/* Kills the job, with everything that still runs let go at the same time. */
+static void kill_job(struct job *job, struct scr_ctx *ctx)
+{
+    mpi_test_barrier(job->comm);
+    atomic_int *write_error = &pfs_control.write_error;
+    *write_error = EIO; /* a dead process writes no more */
+    pfs_control.hold = 0;
+    scr_ctx_free(ctx);
+    pfs_reset();
+    mpi_test_barrier(job->comm);
+}
+
+static void check_from_prefix(struct job *job, const char *name, int seed)
+{
+    lose_all(job);
+    struct scr_ctx *ctx = job_start(job, nodes, NULL);
+    job_check_restart(job, ctx, name, seed);
+    job_end(job, ctx);
+}
+
+MPI_CASE(complete_output_returns_and_the_dataset_is_indexed_without_another_call)
+{
+    struct job job;
+    begin(t, &job);
+    pfs_control.hold = 1;
+    struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    wait_until_opened(&job, 1);
+    CHECK_INT(entry(&job, 1), 0);
+    CHECK(scr_async_has(ctx, 1));
+    pfs_control.hold = 0;
+    CHECK(becomes_complete(&job, 1));
+    kill_job(&job, ctx);
+    check_from_prefix(&job, "one", 1);
+    job_free(&job);
+}
+
+MPI_CASE(later_calls_note_the_end_and_output_leaves_the_cache)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    int flag = 0;
+    begin(t, &job);
+    pfs_control.hold = 1;
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH_ASYNC=1", NULL);
+    CHECK_RC(job_write(&job, ctx, "out", 1, 2, &err), SCR_OK, &err);
+    CHECK_RC(scr_need_checkpoint_all(ctx, &flag, &err), SCR_OK, &err);
+    CHECK(scr_cache_is_ready(ctx, 1));
+    pfs_control.hold = 0;
+    CHECK(becomes_complete(&job, 1));
+    for (int i = 0; i < 1000 && scr_async_has(ctx, 1); i++) {
+        CHECK_RC(scr_should_exit_all(ctx, &flag, &err), SCR_OK, &err);
+        usleep(1000);
+    }
+    CHECK(!scr_cache_is_ready(ctx, 1));
+    job_end(&job, ctx);
+    CHECK_INT(entry(&job, 1), 1);
+    job_free(&job);
+}
+
+MPI_CASE(finalize_waits)
+{
+    struct job job;
+    begin(t, &job);
+    pfs_control.slow_us = 100000;
+    struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_FLUSH_TYPE=PTHREAD", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    CHECK_INT(entry(&job, 1), 0);
+    job_end(&job, ctx);
+    CHECK_INT(entry(&job, 1), 1);
+    pfs_reset();
+    check_from_prefix(&job, "one", 1);
+    job_free(&job);
+}
+
+MPI_CASE(several_flushes_complete_in_order)
+{
+    struct job job;
+    begin(t, &job);
+    pfs_control.hold = 1;
+    struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_CACHE_SIZE=4", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_checkpoint(&job, ctx, "two", 2);
+    job_checkpoint(&job, ctx, "three", 3);
+    CHECK_INT(ctx->async.n, 3);
+    pfs_control.slow_us = 20000;
+    pfs_control.hold = 0;
+    for (int i = 0, done = 0; i < 2000 && !done; i++) {
+        int third = entry(&job, 3), second = entry(&job, 2), first = entry(&job, 1);
+        CHECK(third != 1 || second == 1); /* read newest first */
+        CHECK(second != 1 || first == 1);
+        done = third == 1;
+    }
+    CHECK_INT(entry(&job, 3), 1);
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(a_flush_cut_short_goes_on_where_it_was)
+{
+    struct job job;
+    begin(t, &job);
+    pfs_control.hold = 1;
+    pfs_control.pass = 1; /* one file of each rank's three lands */
+    struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    wait_until_opened(&job, JOB_FILES);
+    usleep(200000); /* for the first ones to be recorded */
+    kill_job(&job, ctx);
+    CHECK_INT(entry(&job, 1), 0);
+    ctx = job_start(&job, nodes, ASYNC, NULL);
+    job_check_restart(&job, ctx, "one", 1);
+    CHECK(becomes_complete(&job, 1));
+    CHECK_INT(sum_opened(&job), 4 * (JOB_FILES - 1)); /* the rest is copied */
+    job_kill(&job, ctx);
+    check_from_prefix(&job, "one", 1);
+    job_free(&job);
+}
+
+MPI_CASE(a_flush_cut_short_is_finished_by_a_run_that_waits)
+{
+    struct job job;
+    begin(t, &job);
+    pfs_control.hold = 1;
+    pfs_control.pass = 1;
+    struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    wait_until_opened(&job, JOB_FILES);
+    usleep(200000);
+    kill_job(&job, ctx);
+    job_lose_node(&job, "n2"); /* rebuilt elsewhere */
+    ctx = job_start(&job, "n1,n5,n3,n4", NULL);
+    CHECK_INT(entry(&job, 1), 1);
+    CHECK_INT(sum_opened(&job), 4 * (JOB_FILES - 1));
+    job_kill(&job, ctx);
+    check_from_prefix(&job, "one", 1);
+    job_free(&job);
+}
+
+MPI_CASE(what_was_copied_whole_is_adopted_by_the_next_start)
+{
+    struct job job;
+    begin(t, &job);
+    pfs_control.hold = 1;
+    struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    wait_until_opened(&job, 1);
+    pfs_control.fail_path = "summary.scr"; /* nobody can complete it */
+    pfs_control.hold = 0;
+    struct scr_err err = SCR_ERR_INIT;
+    CHECK(scr_async_wait_all(ctx, 1, &err) != SCR_OK);
+    CHECK_INT(entry(&job, 1), 0);
+    kill_job(&job, ctx);
+    lose_all(&job); /* nothing but the prefix is left */
+    ctx = job_start(&job, nodes, NULL);
+    CHECK_INT(entry(&job, 1), 1);
+    job_check_restart(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+/* The run goes on with what does not reach the prefix in cache, and tries again. */
+static void fail_with(struct mpi_test *t, atomic_int *kind, int error)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    begin(t, &job);
+    job.out = fopen("/dev/null", "w");
+    *kind = error;
+    struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    CHECK(scr_async_wait_all(ctx, 1, &err) != SCR_OK);
+    CHECK(scr_cache_is_ready(ctx, 1));
+    CHECK_INT(entry(&job, 1), 0);
+    *kind = 0;
+    job_checkpoint(&job, ctx, "two", 2);
+    CHECK(becomes_complete(&job, 1));
+    CHECK(becomes_complete(&job, 2));
+    job_end(&job, ctx);
+    fclose(job.out);
+    job.out = NULL;
+    check_from_prefix(&job, "two", 2);
+    job_free(&job);
+}
+
+MPI_CASE(a_full_prefix_costs_no_checkpoint)
+{
+    fail_with(t, &pfs_control.write_error, ENOSPC);
+}
+
+MPI_CASE(a_quota_costs_no_checkpoint)
+{
+    fail_with(t, &pfs_control.write_error, EDQUOT);
+}
+
+MPI_CASE(a_read_only_prefix_costs_no_checkpoint)
+{
+    fail_with(t, &pfs_control.open_error, EROFS);
+}
+
+MPI_CASE(a_prefix_that_is_gone_costs_no_checkpoint)
+{
+    fail_with(t, &pfs_control.open_error, ESTALE);
+}
+
+MPI_CASE(one_rank_that_fails_is_enough)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    begin(t, &job);
+    job.out = fopen("/dev/null", "w");
+    pfs_control.write_error = job.rank == 2 ? EIO : 0;
+    struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    CHECK(scr_async_wait_all(ctx, 1, &err) != SCR_OK);
+    CHECK_INT(entry(&job, 1), 0);
+    pfs_control.write_error = 0;
+    pfs_control.opened = 0;
+    job_end(&job, ctx); /* tries again and waits */
+    CHECK_INT(entry(&job, 1), 1);
+    CHECK_INT(sum_opened(&job), JOB_FILES); /* of rank 2 */
+    fclose(job.out);
+    job_free(&job);
+}
+
+MPI_CASE(eviction_waits_for_the_flush)
+{
+    struct job job;
+    begin(t, &job);
+    pfs_control.slow_us = 100000;
+    struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_CACHE_SIZE=1", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_checkpoint(&job, ctx, "two", 2);
+    CHECK_INT(entry(&job, 1), 1);
+    CHECK(!scr_cache_is_ready(ctx, 1));
+    job_end(&job, ctx);
+    CHECK_INT(entry(&job, 2), 1);
+    job_free(&job);
+}
+
+MPI_CASE(deletion_cancels_the_flush)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    begin(t, &job);
+    pfs_control.slow_us = 50000;
+    struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_checkpoint(&job, ctx, "two", 2);
+    CHECK_RC(scr_delete_all(ctx, "two", &err), SCR_OK,
+             &err); /* waits behind the first */
+    CHECK(!scr_async_has(ctx, 2));
+    CHECK_INT(entry(&job, 2), -1);
+    CHECK_RC(scr_delete_all(ctx, "one", &err), SCR_OK, &err);
+    CHECK_INT(entry(&job, 1), -1);
+    job_checkpoint(&job, ctx, "three", 3);
+    job_end(&job, ctx);
+    int n = 0;
+    char **left = job_find(job.prefix, "/step.1/", &n);
+    CHECK_INT(n, 0);
+    job_find_free(left, n);
+    left = job_find(job.prefix, ".scr-part", &n);
+    CHECK_INT(n, 0);
+    job_find_free(left, n);
+    CHECK_INT(entry(&job, 3), 1);
+    job_free(&job);
+}
+
+static long big(int rank, int file, int seed)
+{
+    (void)rank, (void)seed;
+    return file == 0 ? 500000 : -1;
+}
+
+/* Seconds from the start of the flush to its end. */
+static double seconds_of_flush(struct mpi_test *t, const char *setting, int slow_us)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    begin(t, &job);
+    job.size_of = big;
+    pfs_control.slow_us = slow_us;
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, ASYNC, "SCR_FILE_BUF_SIZE=20000", setting, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    double start = scr_now_mono();
+    CHECK_RC(scr_async_wait_all(ctx, 1, &err), SCR_OK, &err);
+    double secs = scr_now_mono() - start;
+    job_end(&job, ctx);
+    job_free(&job);
+    return secs;
+}
+
+MPI_CASE(bandwidth_is_limited)
+{
+    double secs =
+        seconds_of_flush(t, "SCR_FLUSH_ASYNC_BW=500000", 0); /* of 2 million */
+    if (secs < 3.6 || secs > 5.5) /* other work may take the processor */
+        mpi_test_fail(t, __FILE__, __LINE__, "4 s expected, %.2f s taken", secs);
+}
+
+MPI_CASE(the_share_of_time_is_limited)
+{
+    double full = seconds_of_flush(t, "SCR_FLUSH_ASYNC_PERCENT=0", 10000);
+    double fifth = seconds_of_flush(t, "SCR_FLUSH_ASYNC_PERCENT=20", 10000);
+    if (fifth < 4 * full || fifth > 8 * full)
+        mpi_test_fail(t, __FILE__, __LINE__, "%.2f s at 20 %%, %.2f s at full speed",
+                      fifth, full);
+}
+
+/* Counters that all processes share. */
+static atomic_int *shared_counters(const struct job *job)
+{
+    char path[800];
+    snprintf(path, sizeof path, "%s/together", job->dir);
+    int fd = open(path, O_RDWR | O_CREAT, 0600);
+    if (fd < 0 || ftruncate(fd, 4096) != 0)
+        MPI_Abort(MPI_COMM_WORLD, 2);
+    void *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    return at;
+}
+
+MPI_CASE(no_more_processes_than_allowed_copy_at_once)
+{
+    struct job job;
+    begin(t, &job);
+    pfs_control.together = shared_counters(&job);
+    pfs_control.slow_us = 20000;
+    struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_FLUSH_WIDTH=2", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_checkpoint(&job, ctx, "two", 2);
+    job_end(&job, ctx);
+    CHECK_INT(entry(&job, 2), 1);
+    CHECK_INT(pfs_control.together[1], 2);
+    munmap(pfs_control.together, 4096);
+    pfs_control.together = NULL;
+    job_free(&job);
+}
+
+MPI_CASE(threads_flush_also_while_the_application_waits)
+{
+    struct job job;
+    begin(t, &job);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_FLUSH=1", "SCR_FLUSH_TYPE=PTHREAD", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    CHECK_INT(entry(&job, 1), 1);
+    job_kill(&job, ctx);
+    check_from_prefix(&job, "one", 1);
+    job_free(&job);
+}
+
+MPI_CASE(who_asks_for_sync_waits)
+{
+    struct job job;
+    begin(t, &job);
+    struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_FLUSH_TYPE=SYNC", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    CHECK_INT(entry(&job, 1), 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+int main(int argc, char **argv)
+{
+    pfs_reset();
+    return mpi_test_main(
+        argc, argv,
+        MPI_CASES(
+            RUN(complete_output_returns_and_the_dataset_is_indexed_without_another_call),
+            RUN(later_calls_note_the_end_and_output_leaves_the_cache),
+            RUN(finalize_waits), RUN(several_flushes_complete_in_order),
+            RUN(a_flush_cut_short_goes_on_where_it_was),
+            RUN(a_flush_cut_short_is_finished_by_a_run_that_waits),
+            RUN(what_was_copied_whole_is_adopted_by_the_next_start),
+            RUN(a_full_prefix_costs_no_checkpoint), RUN(a_quota_costs_no_checkpoint),
+            RUN(a_read_only_prefix_costs_no_checkpoint),
+            RUN(a_prefix_that_is_gone_costs_no_checkpoint),
+            RUN(one_rank_that_fails_is_enough), RUN(eviction_waits_for_the_flush),
+            RUN(deletion_cancels_the_flush), RUN(bandwidth_is_limited),
+            RUN(the_share_of_time_is_limited),
+            RUN(no_more_processes_than_allowed_copy_at_once),
+            RUN(threads_flush_also_while_the_application_waits),
+            RUN(who_asks_for_sync_waits)));
+}
