@@ -103,6 +103,11 @@ static void warn_without_effect(const struct scr_ctx *ctx)
             scr_log(&ctx->log, SCR_LOG_WARN, "%s (%s) has no effect in this version",
                     name, origin);
     }
+    if (ctx->prm.flush_type_id >= SCR_XFER_NTYPES)
+        scr_log(
+            &ctx->log, SCR_LOG_WARN,
+            "SCR_FLUSH_TYPE=%s (%s): this version has no such process, threads copy",
+            ctx->prm.flush_type, scr_cfg_origin(ctx->cfg, "SCR_FLUSH_TYPE"));
 }
 
 /* A job that restarts from the prefix only: what is cached goes there, and is read
