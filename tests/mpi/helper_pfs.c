@@ -22,14 +22,15 @@ static int refuse(int error)
 }
 
 /* The first copy that is open makes this process one of those that copy. */
-static void enter(void)
+static int enter(void)
 {
-    c->opened++;
+    int number = ++c->opened;
     if (c->open_now++ > 0 || c->together == NULL)
-        return;
+        return number;
     int now = ++c->together[0], most = c->together[1];
     while (now > most && !atomic_compare_exchange_weak(&c->together[1], &most, now))
         ;
+    return number;
 }
 
 static void leave(void)
@@ -48,8 +49,8 @@ static int p_openat(int dirfd, const char *path, int flags, mode_t mode)
     int fd = scr_sys_posix.openat(dirfd, path, flags, mode);
     if (copy && fd >= 0 && fd < FDS) {
         is_copy[fd] = 1;
-        enter();
-        while (c->hold && c->opened > c->pass)
+        int number = enter();
+        while (c->hold && number > c->pass)
             usleep(1000);
     }
     return fd;

@@ -62,6 +62,28 @@ static void wait_until_opened(const struct job *job, int n)
     mpi_test_barrier(job->comm);
 }
 
+/* Waits until n files of dataset id have landed by the records. */
+static void wait_until_landed(const struct job *job, int id, int n)
+{
+    struct scr_env env = { .sys = &scr_sys_posix };
+    struct scr_prefix p = { 0 };
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0)
+        scr_prefix_open(&env, job->prefix, 0, &p, NULL);
+    for (int i = 0, landed = 0; job->rank == 0 && i < 5000 && landed < n; i++) {
+        scr_filemap *map = scr_filemap_new();
+        landed = 0;
+        for (int r = 0; r < job->size; r++) {
+            scr_arrival_read(&env, &p, id, r, map, NULL);
+            landed += scr_filemap_num_files(map, id, r);
+        }
+        scr_filemap_delete(map);
+        usleep(1000);
+    }
+    scr_prefix_fini(&p);
+    mpi_test_barrier(job->comm);
+}
+
 static int sum_opened(const struct job *job)
 {
     int mine = pfs_control.opened, all = 0;
@@ -191,8 +213,7 @@ MPI_CASE(a_flush_cut_short_goes_on_where_it_was)
     pfs_control.pass = 1; /* one file of each rank's three lands */
     struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, NULL);
     job_checkpoint(&job, ctx, "one", 1);
-    wait_until_opened(&job, JOB_FILES);
-    usleep(200000); /* for the first ones to be recorded */
+    wait_until_landed(&job, 1, 4);
     kill_job(&job, ctx);
     CHECK_INT(entry(&job, 1), 0);
     ctx = job_start(&job, nodes, ASYNC, NULL);
@@ -212,8 +233,7 @@ MPI_CASE(a_flush_cut_short_is_finished_by_a_run_that_waits)
     pfs_control.pass = 1;
     struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, NULL);
     job_checkpoint(&job, ctx, "one", 1);
-    wait_until_opened(&job, JOB_FILES);
-    usleep(200000);
+    wait_until_landed(&job, 1, 4);
     kill_job(&job, ctx);
     job_lose_node(&job, "n2"); /* rebuilt elsewhere */
     ctx = job_start(&job, "n1,n5,n3,n4", NULL);
