@@ -138,6 +138,10 @@ int scr_build_record(const struct scr_env *env, const struct scr_prefix *p, int 
     char *dir = scr_prefix_dset_dir(p, id);
     int rc = dir ? scr_dir_make(env->sys, dir, DIR_MODE, err) : no_memory(id, err);
     free(dir);
+    /* The entry before the summary, as a flush has it (invariant P1): a summary without
+     * an index means that the index was lost. */
+    if (rc == SCR_OK)
+        rc = enter(env, p, dset, 0, time(NULL), err);
     if (rc != SCR_OK || (rc = write_rank2file(env, p, id, all, ranks, err)) != SCR_OK ||
         (rc = scr_prefix_summary_write(env, p, id, dset, 1, err)) != SCR_OK)
         return rc;

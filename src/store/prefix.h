@@ -30,7 +30,7 @@ char *scr_prefix_dset_dir(const struct scr_prefix *p,
                           int id); /* …/.scr/scr.dataset.<id> */
 
 /* Reads index.scr into index (merged into an empty hash, normalised). Absent: empty
- * index, unless there are scr.dataset.<id> directories; then it is rebuilt. A
+ * index, unless a scr.dataset.<id> directory has a summary; then it is rebuilt. A
  * zero-length, corrupt or unreadable-as-index file is kept aside as
  * index.scr.damaged.<n>, the index is rebuilt from the summaries of the
  * scr.dataset.<id> directories, written, and a warning says so. A newer version is an

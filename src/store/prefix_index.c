@@ -73,17 +73,20 @@ static int load_old(struct scr_txn *s, struct scr_err *err)
 }
 
 /* Without a file: the old index, or none in a new prefix. The first flush writes the
- * index before it makes a dataset directory, so where there are some it was lost. */
+ * index before it writes a summary, so where there is one the index was lost.
+ * Directories without, as a scavenge leaves them, say nothing. */
 static int load_absent(struct scr_txn *s, struct scr_err *err)
 {
     int *ids;
-    size_t n;
+    size_t n, summaries = 0;
     int rc = load_old(s, err);
     if (rc != SCR_OK || scr_hash_size(s->h) > 0)
         return rc;
     rc = scr_dset_ids(s->env, s->p->scr, &ids, &n, err);
+    for (size_t i = 0; rc == SCR_OK && i < n; i++)
+        summaries += scr_prefix_summary_time(s->env, s->p, ids[i]) != 0;
     free(ids);
-    if (rc == SCR_OK && n > 0)
+    if (rc == SCR_OK && summaries > 0)
         rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s is gone", s->path);
     return rc;
 }

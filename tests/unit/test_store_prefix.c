@@ -272,6 +272,18 @@ static void an_index_that_is_gone_is_rebuilt(void **state)
     test_store_close(&t);
 }
 
+static void directories_without_a_summary_are_no_lost_index(void **state)
+{
+    (void)state;
+    struct test_store t;
+    test_store_open(&t);
+    assert_int_equal(mkdir(test_path("prefix/.scr/scr.dataset.7"), 0700), 0);
+    assert_string_equal(test_index_ids(&t), "");
+    assert_string_equal(test_store_log(&t), "");
+    assert_false(test_exists(index_path()));
+    test_store_close(&t);
+}
+
 static void a_flipped_bit_anywhere_is_found_and_mended(void **state)
 {
     (void)state;
@@ -538,6 +550,7 @@ int main(void)
         cmocka_unit_test(a_newer_index_is_refused_and_left_alone),
         cmocka_unit_test(a_damaged_index_is_kept_aside_and_rebuilt),
         cmocka_unit_test(an_index_that_is_gone_is_rebuilt),
+        cmocka_unit_test(directories_without_a_summary_are_no_lost_index),
         cmocka_unit_test(a_flipped_bit_anywhere_is_found_and_mended),
         cmocka_unit_test(damaged_files_never_replace_each_other),
         cmocka_unit_test(datasets_without_usable_summary_are_named),
