@@ -272,6 +272,11 @@ static int build_stores(const struct builder *b, int *cache_store)
         rc = scr_fail(b->err, SCR_E_CONFIG, 0,
                       "STORE=%s (%s): ENABLED=0, but SCR_CNTL_BASE needs it",
                       b->prm->cntl_base, b->out->store[b->out->cntl_store].origin);
+    if (rc == SCR_OK && scr_store_is_shared(&b->out->store[b->out->cntl_store]))
+        rc = scr_fail(b->err, SCR_E_CONFIG, 0,
+                      "STORE=%s (%s): GROUP=WORLD, but it is SCR_CNTL_BASE too, which "
+                      "must be storage of each node: set SCR_CNTL_BASE to such",
+                      b->prm->cntl_base, b->out->store[b->out->cntl_store].origin);
     return rc;
 }
 

@@ -90,10 +90,18 @@ static int delete_local(struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc;
 }
 
+/* One rank a device sweeps: of a node, or of the job if the nodes share it. */
+static int sweeps(const struct scr_ctx *ctx, int store)
+{
+    int rank = scr_store_is_shared(&ctx->descs.store[store]) ? ctx->world.rank
+                                                             : ctx->node.rank;
+    return rank == 0 && ctx->cache_dirs != NULL && ctx->cache_dirs[store] != NULL;
+}
+
 static void sweep(struct scr_ctx *ctx, int id)
 {
-    for (int i = 0; i < ctx->descs.nstores && ctx->node.rank == 0; i++)
-        if (ctx->cache_dirs && ctx->cache_dirs[i])
+    for (int i = 0; i < ctx->descs.nstores; i++)
+        if (sweeps(ctx, i))
             scr_cache_remove(&ctx->env, ctx->cache_dirs[i], id, NULL);
 }
 
@@ -115,7 +123,7 @@ void scr_cache_sweep_above(struct scr_ctx *ctx, int id)
     if (ctx->node.rank != 0 || scr_cntl_has_newer(&ctx->env, &ctx->cntl))
         return;
     for (int i = 0; i < ctx->descs.nstores; i++)
-        if (ctx->cache_dirs && ctx->cache_dirs[i])
+        if (sweeps(ctx, i))
             sweep_above(ctx, ctx->cache_dirs[i], id);
 }
 

@@ -39,6 +39,7 @@ struct scr_output {
     scr_hash *routed;          /* destination under the prefix -> path to write to */
     scr_hash *taken;           /* names in rank_dir that are given away */
     scr_hash *shared;          /* those routed by other ranks too (par/owners.h) */
+    int has_shared;            /* some rank has some */
     struct scr_err refused;    /* first SCR_Route_file that failed in this phase */
     int bypass;     /* files are written to the prefix; the rest is for that */
     scr_hash *dset; /* as the index has it */
@@ -194,6 +195,21 @@ int scr_in_place_open_all(struct scr_ctx *ctx, int id, char **name,
 /* Enters files that belong to one rank, shared = {<destination>: {<path>}} there, on
  * all ranks. (shared.c) */
 int scr_spread_shared_all(struct scr_ctx *ctx, scr_hash *shared, struct scr_err *err);
+
+/* --- a cache that all nodes share (sharedstore.c) --- */
+/* Where dest is written until Complete_output; malloc'd, directories are made. Local.
+ */
+int scr_shared_place(struct scr_ctx *ctx, const char *dest, char **path,
+                     struct scr_err *err);
+/* Moves the files that are this rank's to its directory, forgets the others. Local. */
+int scr_shared_take_files(struct scr_ctx *ctx, struct scr_err *err);
+/* When all ranks have done that: removes the directory they were in. */
+void scr_shared_tidy(struct scr_ctx *ctx);
+/* Writes this rank's entry of id beside the files. Local. */
+int scr_shared_note(struct scr_ctx *ctx, const char *cache, int id,
+                    struct scr_err *err);
+/* At a start: every rank learns from there what is its own. */
+int scr_shared_adopt_all(struct scr_ctx *ctx, struct scr_err *err);
 
 /* --- cache (cachectl.c) --- */
 /* Room for the states of `more` datasets that have none yet. Local; whoever is about to

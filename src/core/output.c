@@ -252,6 +252,9 @@ static int seal_dataset(struct scr_ctx *ctx, const struct totals *total, scr_has
     d.jobid = ctx->prm.job_id;
     d.cluster = ctx->prm.cluster_name;
     rc = scr_dataset_set(dset, &d);
+    if (rc == SCR_OK && ctx->out.has_shared &&
+        scr_hash_set_val(dset, "SHARED", "1") == NULL)
+        rc = SCR_E_NOMEM;
     if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "dataset %d", id);
     scr_filemap_set_dataset(ctx->map, id, me, dset);
@@ -285,16 +288,49 @@ int scr_protect_dataset_all(struct scr_ctx *ctx, const struct scr_reddesc *red, 
         rc = scr_protect_all(&p, &ctx->sets[red->index], red->scheme, red->set_failures,
                              id, dset_dir, dset, extra, ctx->map, NULL, err);
     scr_hash_delete(extra);
-    return rc == SCR_OK ? scr_agree_all(&ctx->world, write_map(ctx, id, err), err) : rc;
+    if (rc != SCR_OK)
+        return rc;
+    rc = write_map(ctx, id, err);
+    if (rc == SCR_OK && scr_store_is_shared(store))
+        rc = scr_shared_note(ctx, ctx->cache_dirs[red->store], id, err);
+    return scr_agree_all(&ctx->world, rc, err);
+}
+
+/* In a store that all nodes share: each file goes to the rank it belongs to. */
+static int take_shared_all(struct scr_ctx *ctx, struct totals *total,
+                           struct scr_err *err)
+{
+    struct totals mine = { { 0 } };
+    int id = ctx->out.id, me = ctx->world.rank;
+    int rc = scr_agree_all(&ctx->world, scr_shared_take_files(ctx, err), err);
+    if (rc != SCR_OK)
+        return rc;
+    scr_shared_tidy(ctx);
+    for (scr_hash_elem *e = scr_filemap_first_file(ctx->map, id, me); e;
+         e = scr_hash_elem_next(e)) {
+        uint64_t size = 0;
+        (void)scr_meta_get_filesize(
+            scr_filemap_get_meta(ctx->map, id, me, scr_hash_elem_key(e)), &size);
+        mine.v[BYTES] += size;
+        mine.v[FILES] += 1;
+    }
+    *total = mine;
+    scr_sums_all(&ctx->world, total->v, TOTALS);
+    return SCR_OK;
 }
 
 static int seal_and_protect_all(struct scr_ctx *ctx, int valid, scr_hash *dset,
                                 struct scr_err *err)
 {
     struct totals total = { { 0 } };
+    int is_shared = scr_store_is_shared(&ctx->descs.store[ctx->out.red->store]);
+    if (is_shared) /* others may still be writing what this rank is about to look at */
+        scr_barrier_all(&ctx->world);
     int rc = scr_agree_all(&ctx->world, note_files(ctx, valid, &total, err), err);
     if (rc == SCR_OK)
         rc = scr_settle_owners_all(ctx, total.v, TOTALS, err);
+    if (rc == SCR_OK && is_shared)
+        rc = take_shared_all(ctx, &total, err);
     if (rc != SCR_OK)
         return rc;
     rc = seal_dataset(ctx, &total, dset, err);

@@ -28,15 +28,21 @@ int scr_restart_add(struct scr_restart *r, const char *dest, const char *path)
                : SCR_E_NOMEM;
 }
 
-static int add_file(struct scr_restart *r, const char *path, const scr_meta *meta)
+static int add_file(struct scr_restart *r, const char *path, const scr_meta *meta,
+                    scr_hash *shared)
 {
     char *dest = scr_meta_dest(meta);
     int rc = dest ? scr_restart_add(r, dest, path) : SCR_E_CORRUPT;
+    if (rc == SCR_OK && scr_hash_get(meta, "SHARED") != NULL &&
+        scr_hash_set_val(shared, dest, path) == NULL)
+        rc = SCR_E_NOMEM;
     free(dest);
     return rc;
 }
 
-static int index_files(struct scr_ctx *ctx, int id, struct scr_err *err)
+/* shared gets the files that other ranks may read too: {<destination>: {<path>}}. */
+static int index_files(struct scr_ctx *ctx, int id, scr_hash *shared,
+                       struct scr_err *err)
 {
     struct scr_restart *r = &ctx->restart;
     int rc = SCR_OK;
@@ -46,7 +52,7 @@ static int index_files(struct scr_ctx *ctx, int id, struct scr_err *err)
         const scr_meta *meta =
             scr_filemap_get_meta(ctx->map, id, ctx->world.rank, path);
         if (scr_meta_check_filetype(meta, "FULL") == SCR_OK)
-            rc = add_file(r, path, meta);
+            rc = add_file(r, path, meta, shared);
     }
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "files of dataset %d", id);
 }
@@ -57,16 +63,20 @@ static int load_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     struct scr_restart *r = &ctx->restart;
     struct scr_dataset d = { 0 };
     scr_restart_fini(r);
+    scr_hash *shared = scr_hash_new();
     r->by_dest = scr_hash_new();
     r->by_name = scr_hash_new();
-    int rc = r->by_dest && r->by_name ? SCR_OK : SCR_E_NOMEM;
+    int rc = shared && r->by_dest && r->by_name ? SCR_OK : SCR_E_NOMEM;
     if (rc == SCR_OK)
         rc = scr_cache_dataset(ctx, id, &d, err);
     if (rc == SCR_OK) {
         r->name = scr_strdup(d.name);
-        rc = r->name ? index_files(ctx, id, err) : SCR_E_NOMEM;
+        rc = r->name ? index_files(ctx, id, shared, err) : SCR_E_NOMEM;
     }
     rc = scr_agree_all(&ctx->world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_spread_shared_all(ctx, shared, err);
+    scr_hash_delete(shared);
     if (rc != SCR_OK) {
         scr_restart_fini(r);
         return rc;

@@ -152,6 +152,8 @@ int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err)
     scr_async_adopt_all(ctx);
     int rc = scr_scatter_filemaps_all(&ctx->env, &ctx->world, &ctx->node, &ctx->cntl,
                                       ctx->map, err);
+    if (rc == SCR_OK)
+        rc = scr_shared_adopt_all(ctx, err);
     if (rc == SCR_OK && (!ctx->prm.distribute || ctx->prm.cache_purge))
         rc = scr_cache_purge_all(ctx, err);
     if (rc == SCR_OK)

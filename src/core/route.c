@@ -111,24 +111,35 @@ static int record_meta(struct scr_ctx *ctx, const char *path, const char *rel,
     return rc;
 }
 
+/* Where a file of this rank alone is written: its name in the rank's directory. */
+static int choose_place(struct scr_ctx *ctx, const char *dest, char **rel, char **path,
+                        struct scr_err *err)
+{
+    struct scr_output *out = &ctx->out;
+    *rel = scr_cache_name(dest, name_is_taken, out);
+    *path = *rel ? scr_path_join(out->rank_dir, *rel) : NULL;
+    if (*path == NULL || scr_hash_set(out->taken, *rel, NULL) == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+    return make_subdir(ctx, *rel, err);
+}
+
 /* A destination seen for the first time: a place in cache, the journal, the map. */
 static int register_file(struct scr_ctx *ctx, const char *name, const char *dest,
                          char *file, struct scr_err *err)
 {
     struct scr_output *out = &ctx->out;
-    char *rel = scr_cache_name(dest, name_is_taken, out);
-    char *path = rel ? scr_path_join(out->rank_dir, rel) : NULL;
-    int rc =
-        path ? give(path, file, err) : scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+    char *rel = NULL, *path = NULL;
+    int rc = scr_store_is_shared(&ctx->descs.store[out->red->store])
+                 ? scr_shared_place(ctx, dest, &path, err)
+                 : choose_place(ctx, dest, &rel, &path, err);
     if (rc == SCR_OK)
-        rc = make_subdir(ctx, rel, err);
+        rc = give(path, file, err);
     if (rc == SCR_OK)
         rc = scr_cntl_journal(&ctx->env, &ctx->cntl, out->id, ctx->world.rank, path,
                               err);
     if (rc == SCR_OK)
-        rc = record_meta(ctx, path, rel, name, dest, err);
-    if (rc == SCR_OK && (scr_hash_set(out->taken, rel, NULL) == NULL ||
-                         scr_hash_set_val(out->routed, dest, path) == NULL))
+        rc = record_meta(ctx, path, rel ? rel : dest, name, dest, err);
+    if (rc == SCR_OK && scr_hash_set_val(out->routed, dest, path) == NULL)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
     free(path);
     free(rel);

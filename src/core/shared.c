@@ -36,7 +36,9 @@ int scr_settle_owners_all(struct scr_ctx *ctx, uint64_t *totals, size_t ntotals,
     int any = 0;
     int rc = scr_owners_find_all(&ctx->world, out->routed, totals, ntotals, out->shared,
                                  &any, err);
-    if (rc != SCR_OK || !any || out->bypass)
+    out->has_shared = any;
+    if (rc != SCR_OK || !any || out->bypass ||
+        scr_store_is_shared(&ctx->descs.store[out->red->store]))
         return rc;
     return scr_agree_all(&ctx->world, refuse(ctx, err), err);
 }

@@ -2,19 +2,12 @@
 /* Datasets whose files are written straight to the prefix directory. */
 /* ranks: 4 */
 #include "helper_fault.h"
-#include "helper_job.h"
+#include "helper_shared.h"
 
 #include <errno.h>
 
 static const char *const nodes = "n[1-4]";
 static const char *const bypass = "SCR_CACHE_BYPASS=1";
-
-#define CHECK_TEXT(err, part)                                                          \
-    do {                                                                               \
-        if (strstr((err)->text, part) == NULL)                                         \
-            mpi_test_fail(t, __FILE__, __LINE__, "\"%s\" lacks \"%s\"", (err)->text,   \
-                          part);                                                       \
-    } while (0)
 
 /* What the index says of id: 1 complete, 0 incomplete, -1 nothing. */
 static int entry(struct job *job, int id)
@@ -33,24 +26,6 @@ static int entry(struct job *job, int id)
     scr_hash_delete(index);
     mpi_test_barrier(job->comm);
     return complete;
-}
-
-/* Files below dir whose path has part in it. */
-static int count(struct job *job, const char *dir, const char *part)
-{
-    int n = 0;
-    mpi_test_barrier(job->comm);
-    job_find_free(job_find(dir, part, &n), n);
-    mpi_test_barrier(job->comm);
-    return n;
-}
-
-static int route(struct job *job, struct scr_ctx *ctx, const char *name, char *path,
-                 struct scr_err *err)
-{
-    char file[900];
-    snprintf(file, sizeof file, "%s/%s", job->prefix, name);
-    return scr_route(ctx, file, path, err);
 }
 
 static int write_text(const char *path, const char *text)
@@ -82,7 +57,7 @@ MPI_CASE(a_bypass_checkpoint_is_in_the_prefix_and_nowhere_else)
     struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
     CHECK_RC(scr_start_output_all(ctx, "one", SCR_IS_CKPT, &err), SCR_OK, &err);
     CHECK_INT(entry(&job, 1), 0); /* begun, and visible as such */
-    CHECK_RC(route(&job, ctx, "deep/er/file", path, &err), SCR_OK, &err);
+    CHECK_RC(job_route(&job, ctx, "deep/er/file", path, &err), SCR_OK, &err);
     snprintf(want, sizeof want, "%s/deep/er/file", job.prefix);
     CHECK(strcmp(path, want) == 0);
     CHECK(write_text(path, "all the same"));
@@ -90,7 +65,7 @@ MPI_CASE(a_bypass_checkpoint_is_in_the_prefix_and_nowhere_else)
     CHECK_INT(entry(&job, 1), 1);
     job_checkpoint(&job, ctx, "two", 2);
     CHECK_INT(entry(&job, 2), 1);
-    CHECK_INT(count(&job, job.cache, "scr.dataset"), 0);
+    CHECK_INT(job_count(&job, job.cache, "scr.dataset"), 0);
     job_kill(&job, ctx);
     job_free(&job);
 }
@@ -113,7 +88,7 @@ MPI_CASE(a_bypass_checkpoint_is_restarted_in_place)
     CHECK_RC(scr_route(ctx, file, path, &err), SCR_OK, &err);
     CHECK(strcmp(path, file) == 0);
     CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
-    CHECK_INT(count(&job, job.cache, "scr.dataset"), 0);
+    CHECK_INT(job_count(&job, job.cache, "scr.dataset"), 0);
     job_end(&job, ctx);
     job_free(&job);
 }
@@ -158,8 +133,8 @@ MPI_CASE(an_output_descriptor_may_bypass)
     job_checkpoint(&job, ctx, "c1", 1);
     CHECK_RC(job_write(&job, ctx, "out", 2, SCR_IS_OUTPUT, &err), SCR_OK, &err);
     CHECK_INT(entry(&job, 2), 1);
-    CHECK_INT(count(&job, job.cache, "scr.dataset.2"), 0);
-    CHECK_INT(count(&job, job.prefix, "step.2"), 12);
+    CHECK_INT(job_count(&job, job.cache, "scr.dataset.2"), 0);
+    CHECK_INT(job_count(&job, job.prefix, "step.2"), 12);
     job_kill(&job, ctx);
     ctx = job_start(&job, nodes, NULL);
     job_check_restart(&job, ctx, "c1", 1);
@@ -177,11 +152,11 @@ MPI_CASE(fetch_bypass_reads_a_flushed_checkpoint_in_place)
     lose_all(&job);
     ctx = job_start(&job, nodes, "SCR_FETCH_BYPASS=1", NULL);
     job_check_restart(&job, ctx, "one", 1);
-    CHECK_INT(count(&job, job.cache, "scr.dataset.1"), 0);
+    CHECK_INT(job_count(&job, job.cache, "scr.dataset.1"), 0);
     job_kill(&job, ctx);
     ctx = job_start(&job, nodes, NULL);
     job_check_restart(&job, ctx, "one", 1);
-    CHECK(count(&job, job.cache, "scr.dataset.1") > 0);
+    CHECK(job_count(&job, job.cache, "scr.dataset.1") > 0);
     job_kill(&job, ctx);
     job_free(&job);
 }
@@ -226,7 +201,7 @@ MPI_CASE(a_bypass_checkpoint_is_found_dropped_and_deleted_by_name)
     CHECK_RC(scr_current_all(ctx, "two", &err), SCR_OK, &err);
     CHECK_RC(scr_delete_all(ctx, "two", &err), SCR_OK, &err);
     CHECK_INT(entry(&job, 2), -1);
-    CHECK_INT(count(&job, job.prefix, "step.2"), 0);
+    CHECK_INT(job_count(&job, job.prefix, "step.2"), 0);
     job_check_restart(&job, ctx, "one", 1);
     CHECK_RC(scr_delete_all(ctx, "one", &err), SCR_OK, &err);
     CHECK_RC(scr_have_restart_all(ctx, &have, NULL, &err), SCR_OK, &err);
@@ -237,51 +212,17 @@ MPI_CASE(a_bypass_checkpoint_is_found_dropped_and_deleted_by_name)
 
 /* --- shared files --- */
 
-/* Each rank writes its quarter of <prefix>/shared.<seed>. */
-static int write_shared(struct job *job, struct scr_ctx *ctx, int seed,
-                        struct scr_err *err)
-{
-    char name[64], path[SCR_MAX_NAME], part[100];
-    snprintf(name, sizeof name, "shared.%d", seed);
-    int rc = route(job, ctx, name, path, err);
-    if (rc != SCR_OK)
-        return 0;
-    memset(part, 'a' + job->rank + seed, sizeof part);
-    MPI_File f;
-    if (MPI_File_open(job->comm, path, MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL,
-                      &f) != MPI_SUCCESS)
-        return 0;
-    int ok = MPI_File_write_at_all(f, (MPI_Offset)job->rank * 100, part, 100, MPI_CHAR,
-                                   MPI_STATUS_IGNORE) == MPI_SUCCESS;
-    return MPI_File_close(&f) == MPI_SUCCESS && ok;
-}
-
-static int shared_is_right(const char *path, int seed)
-{
-    char buf[401] = "";
-    FILE *f = fopen(path, "r");
-    if (f == NULL)
-        return 0;
-    size_t n = fread(buf, 1, sizeof buf, f);
-    fclose(f);
-    for (size_t i = 0; i < n; i++)
-        if (buf[i] != (char)('a' + (int)i / 100 + seed))
-            return 0;
-    return n == 400;
-}
-
 MPI_CASE(all_ranks_write_one_file)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
     struct scr_env env = { .sys = &scr_sys_posix };
     struct scr_prefix p = { 0 };
-    char path[SCR_MAX_NAME];
     job_new(t, &job, 4);
     struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
     CHECK_RC(scr_start_output_all(ctx, "one", 3, &err), SCR_OK, &err);
-    CHECK(write_shared(&job, ctx, 1, &err));
-    CHECK(write_shared(&job, ctx, 2, &err));
+    CHECK(job_write_shared(&job, ctx, 1));
+    CHECK(job_write_shared(&job, ctx, 2));
     CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
     job_kill(&job, ctx);
     if (job.rank == 0) { /* recorded once, as the lowest rank's */
@@ -302,12 +243,8 @@ MPI_CASE(all_ranks_write_one_file)
     lose_all(&job);
     ctx = job_start(&job, nodes, bypass, NULL);
     CHECK_RC(scr_start_restart_all(ctx, NULL, &err), SCR_OK, &err);
-    for (int seed = 1; seed <= 2; seed++) {
-        char name[64];
-        snprintf(name, sizeof name, "shared.%d", seed);
-        CHECK_RC(route(&job, ctx, name, path, &err), SCR_OK, &err);
-        CHECK(shared_is_right(path, seed));
-    }
+    CHECK(job_shared_ok(&job, ctx, 1));
+    CHECK(job_shared_ok(&job, ctx, 2));
     CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
     job_kill(&job, ctx);
     job_free(&job);
@@ -324,7 +261,7 @@ MPI_CASE(an_interrupted_one_is_seen_not_offered_and_its_id_not_used_again)
     struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
     job_checkpoint(&job, ctx, "one", 1);
     CHECK_RC(scr_start_output_all(ctx, "two", SCR_IS_CKPT, &err), SCR_OK, &err);
-    CHECK_RC(route(&job, ctx, "half", path, &err), SCR_OK, &err);
+    CHECK_RC(job_route(&job, ctx, "half", path, &err), SCR_OK, &err);
     CHECK(write_text(path, "half"));
     job_kill(&job, ctx);
     CHECK_INT(entry(&job, 2), 0);
@@ -353,7 +290,7 @@ MPI_CASE(one_that_writes_over_files_of_its_name_makes_the_older_incomplete)
     job_checkpoint(&job, ctx, "restart", 1);
     /* Other paths: what is there stays what it is. */
     CHECK_RC(scr_start_output_all(ctx, "restart", SCR_IS_CKPT, &err), SCR_OK, &err);
-    CHECK_RC(route(&job, ctx, "elsewhere", path, &err), SCR_OK, &err);
+    CHECK_RC(job_route(&job, ctx, "elsewhere", path, &err), SCR_OK, &err);
     job_kill(&job, ctx);
     CHECK_INT(entry(&job, 1), 1);
     ctx = job_start(&job, nodes, bypass, NULL);
@@ -363,7 +300,7 @@ MPI_CASE(one_that_writes_over_files_of_its_name_makes_the_older_incomplete)
     CHECK_RC(scr_start_output_all(ctx, "restart", SCR_IS_CKPT, &err), SCR_OK, &err);
     char file[64];
     snprintf(file, sizeof file, "step.3/file0.%d", job.rank);
-    CHECK_RC(route(&job, ctx, file, path, &err), SCR_OK, &err);
+    CHECK_RC(job_route(&job, ctx, file, path, &err), SCR_OK, &err);
     job_kill(&job, ctx);
     CHECK_INT(entry(&job, 3), 0);
     ctx = job_start(&job, nodes, bypass, NULL);
@@ -408,13 +345,13 @@ MPI_CASE(destinations_that_cannot_be_written_are_refused)
         const struct misuse *c = &cases[i];
         CHECK_RC(scr_start_output_all(ctx, NULL, SCR_IS_CKPT, &err), SCR_OK, &err);
         if (job.rank == 1) {
-            CHECK_RC(route(&job, ctx, c->name, path, &err), c->code, &err);
+            CHECK_RC(job_route(&job, ctx, c->name, path, &err), c->code, &err);
             CHECK_TEXT(&err, c->text);
         }
         CHECK_RC(scr_complete_output_all(ctx, 1, &late), c->code, &late);
         CHECK_TEXT(&late, "the dataset lacks a file");
     }
-    CHECK_INT(count(&job, job.cache, "deeper"), 0);
+    CHECK_INT(job_count(&job, job.cache, "deeper"), 0);
     job_checkpoint(&job, ctx, "good", 1);
     job_kill(&job, ctx);
     job_free(&job);
@@ -429,14 +366,14 @@ MPI_CASE(a_file_never_written_and_one_replaced_fail_complete)
     struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
     snprintf(name, sizeof name, "f.%d", job.rank);
     CHECK_RC(scr_start_output_all(ctx, "one", SCR_IS_CKPT, &err), SCR_OK, &err);
-    CHECK_RC(route(&job, ctx, name, path, &err), SCR_OK, &err);
+    CHECK_RC(job_route(&job, ctx, name, path, &err), SCR_OK, &err);
     if (job.rank != 3)
         CHECK(write_text(path, "x"));
     CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_E_MISSING, &err);
     CHECK_TEXT(&err, "f.3 was routed but never written");
     CHECK_INT(entry(&job, 1), 0);
     CHECK_RC(scr_start_output_all(ctx, "two", SCR_IS_CKPT, &again), SCR_OK, &again);
-    CHECK_RC(route(&job, ctx, name, path, &again), SCR_OK, &again);
+    CHECK_RC(job_route(&job, ctx, name, path, &again), SCR_OK, &again);
     if (job.rank == 2) {
         unlink(path);
         CHECK(mkdir(path, 0700) == 0);

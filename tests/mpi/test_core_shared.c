@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files that several ranks write. */
 /* ranks: 4 */
-#include "helper_job.h"
+#include "helper_fault.h"
+#include "helper_shared.h"
+
+#include <errno.h>
 
 static const char *const nodes = "n[1-4]";
 
@@ -30,13 +33,6 @@ static int checkpoint(struct job *job, struct scr_ctx *ctx, const char *const *n
     CHECK(valid);
     return scr_complete_output_all(ctx, valid, err);
 }
-
-#define CHECK_TEXT(err, part)                                                          \
-    do {                                                                               \
-        if (strstr((err)->text, part) == NULL)                                         \
-            mpi_test_fail(t, __FILE__, __LINE__, "\"%s\" lacks \"%s\"", (err)->text,   \
-                          part);                                                       \
-    } while (0)
 
 MPI_CASE(a_shared_file_in_a_store_of_nodes_is_refused_at_complete)
 {
@@ -95,11 +91,291 @@ MPI_CASE(files_of_one_rank_each_are_not_refused)
     job_free(&job);
 }
 
+/* --- a store that all nodes share --- */
+
+/* Settings for a cache on it, borrowed until the next call. */
+static struct scr_ctx *start_shared(struct job *job, const char *vnodes,
+                                    const char *more)
+{
+    static char base[900], store[1000];
+    char dir[800];
+    snprintf(dir, sizeof dir, "%s/world", job->dir);
+    if (job->rank == 0)
+        mkdir(dir, 0700);
+    mpi_test_barrier(job->comm);
+    snprintf(base, sizeof base, "SCR_CACHE_BASE=%s", dir);
+    snprintf(store, sizeof store, "STORE=%s GROUP=WORLD", dir);
+    return job_start(job, vnodes, base, store, more, NULL);
+}
+
+/* A checkpoint of files of each rank and one of all. */
+static int write_both(struct job *job, struct scr_ctx *ctx, const char *name, int seed,
+                      struct scr_err *err)
+{
+    int rc = scr_start_output_all(ctx, name, SCR_IS_CKPT, err);
+    if (rc != SCR_OK)
+        return rc;
+    char own[64];
+    snprintf(own, sizeof own, "own.%d/state", job->rank);
+    int valid = job_write_shared(job, ctx, seed) && write_own(job, ctx, own);
+    return scr_complete_output_all(ctx, valid, err);
+}
+
+static void checkpoint_both(struct job *job, struct scr_ctx *ctx, const char *name,
+                            int seed)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    CHECK_RC(write_both(job, ctx, name, seed, &err), SCR_OK, &err);
+}
+
+static int own_is_right(struct job *job, struct scr_ctx *ctx)
+{
+    char own[64], want[100], got[100] = "", path[SCR_MAX_NAME];
+    struct scr_err err = SCR_ERR_INIT;
+    snprintf(own, sizeof own, "own.%d/state", job->rank);
+    snprintf(want, sizeof want, "%s of rank %d\n", own, job->rank);
+    FILE *f = job_route(job, ctx, own, path, &err) == SCR_OK ? fopen(path, "r") : NULL;
+    if (f == NULL)
+        return 0;
+    int ok = fgets(got, sizeof got, f) != NULL && strcmp(got, want) == 0;
+    fclose(f);
+    return ok;
+}
+
+static void check_both(struct job *job, struct scr_ctx *ctx, const char *name, int seed)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    char got[SCR_MAX_NAME] = "";
+    CHECK_RC(scr_start_restart_all(ctx, got, &err), SCR_OK, &err);
+    CHECK(strcmp(got, name) == 0);
+    if (err.code != SCR_OK)
+        return;
+    CHECK(own_is_right(job, ctx));
+    CHECK(job_shared_ok(job, ctx, seed));
+    CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
+}
+
+static void lose_all(struct job *job)
+{
+    job_lose_node(job, "n1,n2,n3,n4");
+}
+
+MPI_CASE(lost_and_changed_nodes_cost_nothing_in_a_shared_store)
+{
+    static const char *const type[] = { "SCR_COPY_TYPE=SINGLE", "SCR_COPY_TYPE=XOR" };
+    struct job job;
+    for (int i = 0; i < 2; i++) {
+        job_new(t, &job, 4);
+        struct scr_ctx *ctx = start_shared(&job, nodes, type[i]);
+        checkpoint_both(&job, ctx, "one", 1);
+        job_kill(&job, ctx);
+        scr_hash *before = job_cached(&job, 1);
+        ctx = start_shared(&job, "n4,n3,n2,n1", type[i]); /* every rank elsewhere */
+        check_both(&job, ctx, "one", 1);
+        job_kill(&job, ctx);
+        job_lose_node(&job, "n2");
+        ctx = start_shared(&job, "n1,n9,n3,n4", type[i]);
+        check_both(&job, ctx, "one", 1);
+        job_kill(&job, ctx);
+        lose_all(&job);
+        job_lose_node(&job, "n9");
+        ctx = start_shared(&job, nodes, type[i]);
+        check_both(&job, ctx, "one", 1);
+        job_kill(&job, ctx);
+        scr_hash *after = job_cached(&job, 1);
+        CHECK(job_has_kept(&job, before, NULL, after));
+        scr_hash_delete(before);
+        scr_hash_delete(after);
+        job_free(&job);
+    }
+}
+
+MPI_CASE(a_file_that_only_a_later_rank_writes_is_waited_for)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    char path[SCR_MAX_NAME];
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = start_shared(&job, nodes, NULL);
+    CHECK_RC(scr_start_output_all(ctx, "one", SCR_IS_CKPT, &err), SCR_OK, &err);
+    if (job.rank == 3) {
+        usleep(50000); /* the others are in Complete_output by now */
+        CHECK(write_own(&job, ctx, "late"));
+    } else {
+        CHECK_RC(job_route(&job, ctx, "late", path, &err), SCR_OK, &err);
+    }
+    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+/* Inode of <world>/…/part on rank 0, by which files are told that were copied. */
+static long inode_of(struct job *job, const char *part)
+{
+    struct stat st = { 0 };
+    int n = 0;
+    mpi_test_barrier(job->comm);
+    char **found = job_find(job->dir, part, &n);
+    if (n == 1)
+        stat(found[0], &st);
+    job_find_free(found, n);
+    mpi_test_barrier(job->comm);
+    return n == 1 ? (long)st.st_ino : -n;
+}
+
+MPI_CASE(files_in_a_shared_store_stay_where_they_are)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = start_shared(&job, nodes, NULL);
+    checkpoint_both(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    long shared = inode_of(&job, "rank.0/shared.1"),
+         own = inode_of(&job, "rank.3/state");
+    CHECK(shared > 0 && own > 0);
+    ctx = start_shared(&job, "n4,n1,n2,n3", NULL);
+    check_both(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    CHECK_INT(inode_of(&job, "rank.0/shared.1"), shared);
+    CHECK_INT(inode_of(&job, "rank.3/state"), own);
+    job_free(&job);
+}
+
+MPI_CASE(a_shared_store_is_evicted_and_swept)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = start_shared(&job, nodes, "SCR_CACHE_SIZE=1");
+    checkpoint_both(&job, ctx, "one", 1);
+    checkpoint_both(&job, ctx, "two", 2);
+    CHECK_INT(job_count(&job, job.dir, "scr.dataset.1/"), 0);
+    CHECK_INT(job_count(&job, job.dir, "scr.dataset.2/shared/"), 0);
+    CHECK_RC(scr_start_output_all(ctx, "three", SCR_IS_CKPT, &err), SCR_OK, &err);
+    CHECK(job_write_shared(&job, ctx, 3));
+    job_kill(&job, ctx);
+    lose_all(&job); /* nobody knows of 3 any more */
+    ctx = start_shared(&job, nodes, "SCR_CACHE_SIZE=3");
+    CHECK_INT(job_count(&job, job.dir, "scr.dataset."), 0);
+    checkpoint_both(&job, ctx, "four", 4);
+    job_kill(&job, ctx);
+    ctx = start_shared(&job, nodes, "SCR_CACHE_SIZE=3");
+    check_both(&job, ctx, "four", 4);
+    CHECK_RC(scr_start_output_all(ctx, "five", SCR_IS_CKPT, &err), SCR_OK, &err);
+    CHECK(job_write_shared(&job, ctx, 5));
+    CHECK_RC(scr_complete_output_all(ctx, job.rank != 1, &err), SCR_E_INVALID, &err);
+    CHECK_INT(job_count(&job, job.dir, "shared.5"), 0);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(a_flushed_shared_file_is_fetched_or_read_in_place)
+{
+    struct job job;
+    char world[900];
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = start_shared(&job, nodes, "SCR_FLUSH=1");
+    checkpoint_both(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    snprintf(world, sizeof world, "%s/world", job.dir);
+    lose_all(&job);
+    if (job.rank == 0)
+        mpi_test_remove(world);
+    ctx = start_shared(&job, nodes, NULL);
+    check_both(&job, ctx, "one", 1);
+    CHECK_INT(job_count(&job, world, "shared.1"), 1);
+    job_kill(&job, ctx);
+    lose_all(&job);
+    if (job.rank == 0)
+        mpi_test_remove(world);
+    ctx = job_start(&job, nodes, NULL); /* a store of nodes cannot hold it */
+    check_both(&job, ctx, "one", 1);
+    CHECK_INT(job_count(&job, job.cache, "shared.1"), 0);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(the_control_directory_cannot_be_shared)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_ctx *ctx;
+    char store[900];
+    job_new(t, &job, 4);
+    snprintf(store, sizeof store, "STORE=%s GROUP=WORLD", job.cache);
+    const char *const settings[] = { store, NULL };
+    CHECK_RC(job_try_start(&job, &ctx, &err, nodes, settings), SCR_E_CONFIG, &err);
+    CHECK_TEXT(&err, "SCR_CNTL_BASE");
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+/* Call number n of a checkpoint fails; 0 when there is no call n. */
+static int fail_checkpoint(struct mpi_test *t, int victim, long n)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    int fired = 0, low = 0, high = 0;
+    job_new(t, &job, 4);
+    job.sys = &test_fault_sys;
+    struct scr_ctx *ctx = start_shared(&job, nodes, "SCR_CACHE_SIZE=3");
+    checkpoint_both(&job, ctx, "one", 1);
+    int mine = victim < 0 || victim == job.rank;
+    int rc = scr_start_output_all(ctx, "two", SCR_IS_CKPT, &err);
+    int valid = rc == SCR_OK && job_write_shared(&job, ctx, 2) &&
+                write_own(&job, ctx, job.rank % 2 ? "own.1/x" : "own.0/x");
+    if (mine)
+        test_fault_arm(TEST_ANY, n, EIO, victim < 0 ? TEST_FOREVER : TEST_ONCE);
+    rc = scr_complete_output_all(ctx, valid, &err);
+    int hit = mine && test_fault_off();
+    MPI_Allreduce(&hit, &fired, 1, MPI_INT, MPI_MAX, job.comm);
+    MPI_Allreduce(&rc, &low, 1, MPI_INT, MPI_MIN, job.comm);
+    MPI_Allreduce(&rc, &high, 1, MPI_INT, MPI_MAX, job.comm);
+    CHECK_INT(low, high);
+    if (!fired)
+        CHECK_RC(rc, SCR_OK, &err);
+    job_kill(&job, ctx);
+    job.sys = NULL;
+    ctx = start_shared(&job, "n2,n1,n4,n3", NULL);
+    if (ctx->restart.id == 1)
+        check_both(&job, ctx, "one", 1);
+    else
+        CHECK_INT(ctx->restart.id, 2);
+    CHECK(ctx->restart.id == 2 || rc != SCR_OK);
+    job_kill(&job, ctx);
+    job_free(&job);
+    return fired;
+}
+
+/* The system calls are the same with every MPI. */
+#ifdef MPICH_VERSION
+enum { STRIDE = 29 };
+#else
+enum { STRIDE = 7 };
+#endif
+
+MPI_CASE(each_call_of_complete_fails_in_a_shared_store)
+{
+    for (int victim = -1; victim < 2; victim++)
+        for (long n = 0; n < 1000 && mpi_test_good(t); n += STRIDE)
+            if (!fail_checkpoint(t, victim, n))
+                break;
+}
+
 int main(int argc, char **argv)
 {
     return mpi_test_main(
         argc, argv,
         MPI_CASES(RUN(a_shared_file_in_a_store_of_nodes_is_refused_at_complete),
                   RUN(two_ranks_of_many_that_share_a_file_are_named),
-                  RUN(files_of_one_rank_each_are_not_refused)));
+                  RUN(files_of_one_rank_each_are_not_refused),
+                  RUN(lost_and_changed_nodes_cost_nothing_in_a_shared_store),
+                  RUN(a_file_that_only_a_later_rank_writes_is_waited_for),
+                  RUN(files_in_a_shared_store_stay_where_they_are),
+                  RUN(a_shared_store_is_evicted_and_swept),
+                  RUN(a_flushed_shared_file_is_fetched_or_read_in_place),
+                  RUN(the_control_directory_cannot_be_shared),
+                  RUN(each_call_of_complete_fails_in_a_shared_store)));
 }

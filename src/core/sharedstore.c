@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A cache that all nodes share (STORE with GROUP=WORLD).
+ *
+ * Several ranks may write one file, so a file is written where its destination alone
+ * says: <dataset>/shared/<destination>. Complete_output knows whose it is and moves it,
+ * by a rename, to that rank's directory; from there on it is a cached file like any
+ * other. Control directories stay with the nodes and die with them, though, and another
+ * rank may have what they tell of a rank that moved. So each rank's entry of the
+ * filemap lies beside the files too, as .scr/<rank>.scrfilemap, and a start goes by
+ * that (invariant C6). */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "core/ctx.h"
+#include "par/distribute.h"
+
+static int no_memory(int id, struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d: out of memory", id);
+}
+
+/* --- route --- */
+
+int scr_shared_place(struct scr_ctx *ctx, const char *dest, char **path,
+                     struct scr_err *err)
+{
+    char *rel = scr_asprintf("shared/%s", dest);
+    char *dir = rel ? scr_path_dir(rel) : NULL;
+    *path = rel ? scr_path_join(ctx->out.dset_dir, rel) : NULL;
+    int rc = dir && *path
+                 ? scr_dir_make_private(ctx->env.sys, ctx->out.dset_dir, dir, 0700, err)
+                 : no_memory(ctx->out.id, err);
+    free(dir);
+    free(rel);
+    return rc;
+}
+
+/* --- complete --- */
+
+static int is_taken(void *arg, const char *rel)
+{
+    return scr_hash_get(arg, rel) != NULL;
+}
+
+/* The new name is in the journal before the file has it (invariant C1). */
+static int move_file(struct scr_ctx *ctx, const char *path, const char *rel,
+                     const char *to, struct scr_err *err)
+{
+    const struct scr_output *out = &ctx->out;
+    char *dir = scr_path_dir(rel);
+    int rc = dir ? SCR_OK : no_memory(out->id, err);
+    if (rc == SCR_OK && strcmp(dir, ".") != 0)
+        rc = scr_dir_make_private(ctx->env.sys, out->rank_dir, dir, 0700, err);
+    if (rc == SCR_OK)
+        rc = scr_cntl_journal(&ctx->env, &ctx->cntl, out->id, ctx->world.rank, to, err);
+    if (rc == SCR_OK)
+        rc = scr_file_rename(ctx->env.sys, path, to, err);
+    free(dir);
+    return rc;
+}
+
+static int enter_moved(struct scr_ctx *ctx, const char *path, const char *dest,
+                       const char *to, struct scr_err *err)
+{
+    int id = ctx->out.id, me = ctx->world.rank;
+    scr_meta *meta = scr_hash_dup(scr_filemap_get_meta(ctx->map, id, me, path));
+    if (meta != NULL && scr_hash_get(ctx->out.shared, dest) != NULL)
+        scr_hash_set_val(meta, "SHARED", "1");
+    int rc = meta && scr_hash_ok(meta) ? SCR_OK : no_memory(id, err);
+    if (rc == SCR_OK)
+        scr_filemap_set_meta(ctx->map, id, me, to, meta);
+    scr_meta_delete(meta);
+    return rc;
+}
+
+static int take_file(struct scr_ctx *ctx, const char *dest, const char *path,
+                     struct scr_err *err)
+{
+    struct scr_output *out = &ctx->out;
+    int mine = scr_output_is_mine(ctx, dest), rc = SCR_OK;
+    char *rel = mine ? scr_cache_name(dest, is_taken, out->taken) : NULL;
+    char *to = rel ? scr_path_join(out->rank_dir, rel) : NULL;
+    if (mine && (to == NULL || scr_hash_set(out->taken, rel, NULL) == NULL))
+        rc = no_memory(out->id, err);
+    if (rc == SCR_OK && mine)
+        rc = move_file(ctx, path, rel, to, err);
+    if (rc == SCR_OK && mine)
+        rc = enter_moved(ctx, path, dest, to, err);
+    if (rc == SCR_OK)
+        scr_filemap_remove_file(ctx->map, out->id, ctx->world.rank, path);
+    free(to);
+    free(rel);
+    return rc;
+}
+
+int scr_shared_take_files(struct scr_ctx *ctx, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(e, ctx->out.routed)) {
+        const char *dest = scr_hash_elem_key(e);
+        if (rc == SCR_OK)
+            rc = take_file(ctx, dest, scr_hash_get_val(ctx->out.routed, dest), err);
+    }
+    return rc;
+}
+
+void scr_shared_tidy(struct scr_ctx *ctx)
+{
+    char *dir = scr_path_join(ctx->out.dset_dir, "shared");
+    if (dir != NULL && ctx->world.rank == 0)
+        scr_dir_remove(ctx->env.sys, dir, NULL);
+    free(dir);
+}
+
+/* --- the filemap beside the files --- */
+
+static char *copy_path(const char *cache, int id, int rank)
+{
+    char *name = scr_asprintf("filemap_%d.scrinfo", rank);
+    char *path = name ? scr_cache_red_path(cache, id, name) : NULL;
+    free(name);
+    return path;
+}
+
+int scr_shared_note(struct scr_ctx *ctx, const char *cache, int id, struct scr_err *err)
+{
+    int me = ctx->world.rank;
+    scr_filemap *one = scr_filemap_new();
+    char *path = copy_path(cache, id, me);
+    scr_hash *entry = scr_hash_dup(scr_hash_getf(ctx->map, "RANK %d DSET %d", me, id));
+    scr_filemap_add_rank(one, id, me);
+    /* setf takes the entry over, also when it fails. */
+    int ok = entry != NULL && scr_hash_setf(one, entry, "RANK %d DSET %d", me, id);
+    int rc = ok && path && scr_hash_ok(one)
+                 ? scr_filemap_write(ctx->env.sys, path, one, err)
+                 : no_memory(id, err);
+    free(path);
+    scr_filemap_delete(one);
+    return rc;
+}
+
+/* --- start --- */
+
+static int has_entry(const struct scr_ctx *ctx, int id, int rank)
+{
+    return scr_hash_get_val(scr_filemap_get_desc(ctx->map, id, rank), "STORE") != NULL;
+}
+
+/* This rank's entry, unless its control directory had it. */
+static int adopt(struct scr_ctx *ctx, const char *cache, int id, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    if (has_entry(ctx, id, ctx->world.rank))
+        return SCR_OK;
+    char *path = copy_path(cache, id, ctx->world.rank);
+    if (path == NULL)
+        return no_memory(id, err);
+    int rc = scr_filemap_read(ctx->env.sys, path, ctx->map, &why);
+    if (rc == SCR_OK)
+        rc = scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err);
+    else if (rc == SCR_E_NOENT || rc == SCR_E_NOMEM)
+        rc = rc == SCR_E_NOENT ? SCR_OK : no_memory(id, err);
+    else {
+        scr_log(&ctx->local_log, SCR_LOG_WARN, "%s", why.text);
+        rc = SCR_OK; /* the redundancy of the dataset decides */
+    }
+    free(path);
+    return rc;
+}
+
+/* What is known here of files of other ranks: they have it from beside the files. */
+static int hand_over(struct scr_ctx *ctx, const char *cache, int id,
+                     struct scr_err *err)
+{
+    int n = 0, *ranks = NULL, dropped = 0;
+    if (scr_filemap_list_ranks_by_dataset(ctx->map, id, &n, &ranks) != SCR_OK)
+        return no_memory(id, err);
+    for (int i = 0; i < n; i++) {
+        struct stat st;
+        char *path =
+            ranks[i] != ctx->world.rank ? copy_path(cache, id, ranks[i]) : NULL;
+        if (path != NULL && scr_file_stat(ctx->env.sys, path, &st, NULL) == SCR_OK &&
+            ++dropped)
+            scr_filemap_remove_rank_by_dataset(ctx->map, id, ranks[i]);
+        free(path);
+    }
+    free(ranks);
+    return dropped ? scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err) : SCR_OK;
+}
+
+static int adopt_dataset_all(struct scr_ctx *ctx, const char *cache, int id,
+                             struct scr_err *err)
+{
+    int rc = scr_agree_all(&ctx->world, adopt(ctx, cache, id, err), err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(&ctx->world, hand_over(ctx, cache, id, err), err);
+    /* Begun, and all that knew of it are gone. */
+    int known = scr_filemap_num_ranks_by_dataset(ctx->map, id) > 0;
+    if (rc == SCR_OK && !scr_or_all(&ctx->world, known) && ctx->world.rank == 0)
+        scr_cache_remove(&ctx->env, cache, id, NULL);
+    return rc;
+}
+
+/* {<id>} of the datasets there, as rank 0 sees them. */
+static int list_all(struct scr_ctx *ctx, const char *cache, scr_hash *list,
+                    struct scr_err *err)
+{
+    int *ids = NULL, rc = list ? SCR_OK : no_memory(0, err);
+    size_t n = 0;
+    if (rc == SCR_OK && ctx->world.rank == 0)
+        rc = scr_cache_ids(&ctx->env, cache, &ids, &n, err);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        if (scr_hash_setf(list, NULL, "%d", ids[i]) == NULL)
+            rc = no_memory(ids[i], err);
+    free(ids);
+    rc = scr_agree_all(&ctx->world, rc, err);
+    return rc == SCR_OK
+               ? scr_agree_all(&ctx->world,
+                               scr_hash_bcast_all(&ctx->world, 0, list, err), err)
+               : rc;
+}
+
+static int adopt_store_all(struct scr_ctx *ctx, const char *cache, struct scr_err *err)
+{
+    scr_hash *list = scr_hash_new();
+    int rc = list_all(ctx, cache, list, err);
+    for (SCR_HASH_EACH(e, list))
+        if (rc == SCR_OK)
+            rc = adopt_dataset_all(ctx, cache, scr_hash_elem_key_int(e), err);
+    scr_hash_delete(list);
+    return rc;
+}
+
+int scr_shared_adopt_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (int i = 0; i < ctx->descs.nstores && rc == SCR_OK; i++)
+        if (ctx->cache_dirs[i] != NULL && scr_store_is_shared(&ctx->descs.store[i]))
+            rc = adopt_store_all(ctx, ctx->cache_dirs[i], err);
+    return rc;
+}
