@@ -141,7 +141,7 @@ int scr_build_record(const struct scr_env *env, const struct scr_prefix *p, int 
     /* The entry before the summary, as a flush has it (invariant P1): a summary without
      * an index means that the index was lost. */
     if (rc == SCR_OK)
-        rc = enter(env, p, dset, 0, time(NULL), err);
+        rc = scr_prefix_index_enter(env, p, dset, 0, time(NULL), err);
     if (rc != SCR_OK || (rc = write_rank2file(env, p, id, all, ranks, err)) != SCR_OK ||
         (rc = scr_prefix_summary_write(env, p, id, dset, 1, err)) != SCR_OK)
         return rc;
