@@ -127,6 +127,41 @@ SCR_API int SCR_Start_restart(char *name);
  * and an error returned on all processes. */
 SCR_API int SCR_Complete_restart(int valid);
 
+/* --- restart on another number of processes ---
+ *
+ * A program may be started on M processes and restart from what N processes wrote.
+ * SCR_Have_restart says 1 then too, and in the restart phase SCR_Route_file gives any
+ * process any file of the checkpoint, asked for by its path under the prefix directory:
+ * who reads what is the program's business. The files are read where they lie in the
+ * prefix directory, so they are opened for reading only. A program that cannot do this
+ * compares SCR_Restart_ranks with its own number and passes 0 to SCR_Complete_restart:
+ * the checkpoint stays as it is for a run with N processes, and the next older one is
+ * offered.
+ *
+ *     int ranks, n, i, writer;  SCR_Restart_ranks(&ranks);
+ *     SCR_Start_restart(name);
+ *     SCR_Restart_files(&n);
+ *     for (i = 0; i < n; i++) {
+ *         SCR_Restart_file(i, file, &writer);
+ *         if (writer % M == me) { SCR_Route_file(file, path);  … read path … }
+ *     }
+ *     SCR_Complete_restart(ok); */
+
+/* Local, between SCR_Have_restart saying 1 and the end of SCR_Complete_restart. *ranks:
+ * how many processes wrote the checkpoint that is offered or open; the number of this
+ * run's if it is the same. */
+SCR_API int SCR_Restart_ranks(int *ranks);
+/* In the same calls' span, collective. *n: how many files the checkpoint has, of all
+ * processes that wrote it. Each process keeps the list until SCR_Complete_restart, some
+ * hundred bytes a file; programs that know the names of their files need none. */
+SCR_API int SCR_Restart_files(int *n);
+/* Local, after SCR_Restart_files. The i-th of them, 0 <= i < n, the same on all
+ * processes, by the number of the process that wrote it. file: SCR_MAX_FILENAME bytes
+ * for its path under the prefix directory, to be passed to SCR_Route_file; *rank: who
+ * wrote it (may be NULL). On as many processes as wrote it, SCR_Route_file gives each
+ * its own files only. */
+SCR_API int SCR_Restart_file(int i, char *file, int *rank);
+
 /* --- the rest --- */
 
 /* *flag = 1 when the program should stop now (halt file, end of the allocation near).

@@ -250,6 +250,44 @@ int SCR_Complete_restart(int valid)
     return leave(rc, &err);
 }
 
+int SCR_Restart_ranks(int *ranks)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int rc;
+    if (ranks)
+        *ranks = 0;
+    struct scr_ctx *ctx = enter(SCR_CALL_RESTART_RANKS, &err, &rc);
+    if (ctx != NULL)
+        rc = scr_restart_ranks(ctx, ranks, &err);
+    if (rc != SCR_OK)
+        print_error(&err, 1);
+    return rc;
+}
+
+int SCR_Restart_files(int *n)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int rc;
+    if (n)
+        *n = 0;
+    struct scr_ctx *ctx = enter(SCR_CALL_RESTART_FILES, &err, &rc);
+    if (ctx != NULL)
+        rc = scr_restart_files_all(ctx, n, &err);
+    return leave(rc, &err);
+}
+
+int SCR_Restart_file(int i, char *file, int *rank)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int rc;
+    struct scr_ctx *ctx = enter(SCR_CALL_RESTART_FILE, &err, &rc);
+    if (ctx != NULL)
+        rc = scr_restart_file(ctx, i, file, rank, &err);
+    if (rc != SCR_OK)
+        print_error(&err, 1);
+    return rc;
+}
+
 int SCR_Should_exit(int *flag)
 {
     struct scr_err err = SCR_ERR_INIT;

@@ -19,6 +19,7 @@
 #include "par/protect.h"
 #include "par/sets.h"
 #include "store/cache.h"
+#include "store/catalog.h"
 #include "store/cntl.h"
 #include "store/prefix.h"
 
@@ -48,12 +49,29 @@ struct scr_output {
     double start;   /* scr_now_mono() */
 };
 
+/* A file of a checkpoint, as SCR_Restart_file gives it. */
+struct scr_listed {
+    const char *dest; /* below the prefix, borrowed from scr_restart.lists */
+    int rank;         /* that wrote it */
+};
+
 /* The checkpoint a restart would read. */
 struct scr_restart {
     int id; /* 0: none */
     char *name;
     scr_hash *by_dest; /* destination under the prefix -> path, this rank's files */
     scr_hash *by_name; /* base name -> path; "" when ambiguous */
+    /* of another number of ranks (regroup.c): it is read where it lies in the prefix
+       directory, by_dest and by_name get what was asked for */
+    int is_foreign;
+    int ranks;                  /* that wrote it */
+    struct scr_catalog catalog; /* all its files */
+    scr_hash *bases;            /* base name -> destination; "" when ambiguous */
+    /* every rank's files, when the program asked for a list */
+    scr_hash *share; /* RANK/<r>/FILE/<destination>: those this rank tells of */
+    scr_hash *lists; /* the same of all; NULL: nobody asked so far */
+    struct scr_listed *list;
+    int nlist;
 };
 
 enum scr_cache_state {
@@ -299,6 +317,9 @@ int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err);
 /* Dataset id into the cache, protected there; or, if it is one to be read in place
  * (bypass.c), as the checkpoint to restart from. */
 int scr_fetch_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+/* The same; one that another number of ranks wrote is opened where it lies instead:
+ * ctx->restart is loaded then. */
+int scr_fetch_or_open_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* The current or newest complete checkpoint with an id above `above` and below
  * ctx->tried_below that can be fetched; failing ones are told and passed over. *id = 0:
  * none. */
@@ -320,6 +341,25 @@ int scr_complete_restart_all(struct scr_ctx *ctx, int valid, struct scr_err *err
 void scr_restart_fini(struct scr_restart *r);
 /* Enters a file of this rank. */
 int scr_restart_add(struct scr_restart *r, const char *dest, const char *path);
+/* --- another number of ranks (regroup.c) --- */
+/* Loads dataset id from the prefix, to be read in place; nothing is changed there. */
+int scr_regroup_open_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+/* Newest checkpoint of another number of ranks in cache with an id below `below` (0:
+ * any); 0: none. */
+int scr_regroup_newest_all(struct scr_ctx *ctx, int below);
+/* Loads one that lies in cache: it is opened on the prefix, where it is copied first if
+ * it is not there, by these ranks for those that wrote it. The cache stays as it is. */
+int scr_regroup_cached_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+/* Looks for a file of that checkpoint for this rank: dest (NULL: outside of the
+ * prefix), or its base name. What is found, and has the CRC recorded, is entered in
+ * by_dest and by_name; finding none is success. Local. */
+int scr_regroup_find(struct scr_ctx *ctx, const char *dest, const char *name,
+                     struct scr_err *err);
+int scr_restart_ranks(const struct scr_ctx *ctx, int *ranks, struct scr_err *err);
+int scr_restart_files_all(struct scr_ctx *ctx, int *n, struct scr_err *err);
+int scr_restart_file(const struct scr_ctx *ctx, int i, char *file, int *rank,
+                     struct scr_err *err);
+
 /* CURRENT=name if the index lists it under this id. */
 int scr_note_current_all(struct scr_ctx *ctx, int id, const char *name,
                          struct scr_err *err);

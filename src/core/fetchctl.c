@@ -149,6 +149,15 @@ int scr_fetch_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc;
 }
 
+int scr_fetch_or_open_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_fetch_dataset_all(ctx, id, &why);
+    if (rc == SCR_E_RANKS)
+        return scr_regroup_open_all(ctx, id, err);
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+}
+
 /* --- which --- */
 
 /* The dataset to restart from that the index names, if it can be; -1: none. */
@@ -207,7 +216,7 @@ int scr_fetch_newest_all(struct scr_ctx *ctx, int above, int *id, struct scr_err
         int rc = choose_all(ctx, above, &choice, err);
         if (rc != SCR_OK || choice <= above)
             return rc;
-        rc = scr_fetch_dataset_all(ctx, choice, &why);
+        rc = scr_fetch_or_open_all(ctx, choice, &why);
         *id = rc == SCR_OK ? choice : 0;
         if (rc == SCR_OK)
             return rc;
@@ -215,8 +224,6 @@ int scr_fetch_newest_all(struct scr_ctx *ctx, int above, int *id, struct scr_err
             return scr_fail(err, rc, 0, "fetch of dataset %d: %s", choice, why.text);
         scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d is not fetched: %s", choice,
                 why.text);
-        if (rc == SCR_E_RANKS)
-            return SCR_OK;
         ctx->tried_below = choice;
     }
 }

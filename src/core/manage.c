@@ -165,7 +165,7 @@ static int delete_cached_all(struct scr_ctx *ctx, const char *name, int listed,
         int named = scr_cache_dataset(ctx, ids[i], &d, NULL) == SCR_OK &&
                     strcmp(d.name, name) == 0;
         named = scr_or_all(&ctx->world, named || ids[i] == listed);
-        if (named && !scr_cache_is(ctx, ids[i], SCR_CACHE_FOREIGN))
+        if (named)
             rc = scr_cache_delete_all(ctx, ids[i], err);
     }
     free(ids);

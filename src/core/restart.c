@@ -15,6 +15,11 @@ void scr_restart_fini(struct scr_restart *r)
     free(r->name);
     scr_hash_delete(r->by_dest);
     scr_hash_delete(r->by_name);
+    scr_catalog_fini(&r->catalog);
+    scr_hash_delete(r->bases);
+    scr_hash_delete(r->share);
+    scr_hash_delete(r->lists);
+    free(r->list);
     memset(r, 0, sizeof *r);
 }
 
@@ -103,17 +108,25 @@ static void load_cached_all(struct scr_ctx *ctx)
     }
 }
 
+/* Newest checkpoint in cache, of any number of ranks; 0: none. */
+static int newest_of_any_all(struct scr_ctx *ctx)
+{
+    int ours = scr_cache_newest_ckpt(ctx, ctx->tried_below);
+    int foreign = scr_regroup_newest_all(ctx, ctx->tried_below);
+    return ours > foreign ? ours : foreign;
+}
+
 /* SCR_GLOBAL_RESTART: the newest one, flushed if it is in cache, to be read on the
  * prefix. One that cannot get there is an error: an older one would lose its work. */
 static int find_flushed_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     int id;
-    while ((id = scr_cache_newest_ckpt(ctx, ctx->tried_below)) > 0) {
+    while ((id = newest_of_any_all(ctx)) > 0) {
         struct scr_err why = SCR_ERR_INIT;
         int rc = scr_restart_load_all(ctx, id, &why);
         if (rc == SCR_OK)
             return rc;
-        if (rc != SCR_E_CORRUPT && rc != SCR_E_MISSING)
+        if (rc != SCR_E_CORRUPT && rc != SCR_E_MISSING && rc != SCR_E_LOST)
             return scr_fail(err, rc, 0, "SCR_GLOBAL_RESTART: %s", why.text);
         scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is passed over: %s",
                 scr_cache_name_of(ctx, id), id, why.text);
@@ -123,29 +136,61 @@ static int find_flushed_all(struct scr_ctx *ctx, struct scr_err *err)
     return ctx->prm.fetch ? scr_fetch_newest_all(ctx, 0, &id, err) : SCR_OK;
 }
 
+/* One that another number of ranks wrote; what goes wrong is told, and costs nothing.
+ */
+static int load_foreign_all(struct scr_ctx *ctx, int id)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_regroup_cached_all(ctx, id, &why);
+    if (rc != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "dataset %d in cache, of another number of ranks, is not used: %s", id,
+                why.text);
+    return rc;
+}
+
+/* Below `below`: what is on the prefix and newer than all in cache, then the newest in
+ * cache. *again: that was of another number of ranks and cannot be used, look below it.
+ */
+static int find_below_all(struct scr_ctx *ctx, int below, int *again,
+                          struct scr_err *err)
+{
+    int cached = scr_cache_newest_ckpt(ctx, below);
+    int lost = scr_cache_newest(ctx, SCR_CACHE_LOST, below);
+    int foreign = scr_regroup_newest_all(ctx, below);
+    int tried = ctx->tried_below, id = 0, rc = SCR_OK;
+    int above = cached > foreign ? cached : foreign;
+    ctx->tried_below = below;
+    if (ctx->prm.fetch && (cached == 0 || lost > cached || below > 0 ||
+                           scr_current_is_newer_all(ctx, above)))
+        rc = scr_fetch_newest_all(ctx, above, &id, err);
+    ctx->tried_below = tried;
+    *again = 0;
+    if (rc == SCR_OK && id > 0)
+        return ctx->restart.id == id ? SCR_OK : load_all(ctx, id, err);
+    if (foreign > cached && load_foreign_all(ctx, foreign) == SCR_OK)
+        return rc;
+    if (foreign > cached)
+        *again = foreign;
+    else
+        load_cached_all(ctx);
+    return rc;
+}
+
 /* The prefix is asked when the cache has nothing, when something newer was lost from
  * it, when CURRENT is newer, as one that bypassed the cache is, and on the way back to
  * older ones, which may lie here and there in turn. A dataset of another number of
- * ranks is newer than what lies below it, also for the prefix: going back behind it
- * would lose the work of that run without a word.
- */
+ * ranks is newer than what lies below it, also for the prefix. */
 int scr_restart_find_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     if (ctx->prm.global_restart)
         return find_flushed_all(ctx, err);
-    int cached = scr_cache_newest_ckpt(ctx, ctx->tried_below);
-    int lost = scr_cache_newest(ctx, SCR_CACHE_LOST, ctx->tried_below);
-    int foreign = scr_cache_newest(ctx, SCR_CACHE_FOREIGN, ctx->tried_below);
-    int tried = ctx->tried_below, id = 0, rc = SCR_OK;
+    int below = ctx->tried_below, rc = SCR_OK;
     scr_restart_fini(&ctx->restart);
-    int above = cached > foreign ? cached : foreign;
-    if (ctx->prm.fetch && (cached == 0 || lost > cached || tried > 0 ||
-                           scr_current_is_newer_all(ctx, above)))
-        rc = scr_fetch_newest_all(ctx, above, &id, err);
-    if (rc == SCR_OK && id > 0)
-        return ctx->restart.id == id ? SCR_OK : load_all(ctx, id, err);
-    ctx->tried_below = tried;
-    load_cached_all(ctx);
+    do {
+        int one = find_below_all(ctx, below, &below, rc == SCR_OK ? err : NULL);
+        rc = rc == SCR_OK ? one : rc;
+    } while (below > 0);
     return rc;
 }
 
@@ -154,12 +199,14 @@ int scr_restart_load_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     int rc = SCR_OK;
     int ready = scr_cache_is_ready(ctx, id), global = ctx->prm.global_restart;
     scr_restart_fini(&ctx->restart);
+    if (scr_cache_is(ctx, id, SCR_CACHE_FOREIGN))
+        return scr_regroup_cached_all(ctx, id, err);
     if (ready && global)
         rc = scr_flush_if_needed_all(ctx, id, err);
     if (rc == SCR_OK && (!ready || global)) {
         if (!ctx->prm.fetch)
             return SCR_OK; /* a program that reads the prefix itself */
-        rc = scr_fetch_dataset_all(ctx, id, err);
+        rc = scr_fetch_or_open_all(ctx, id, err);
     }
     return rc == SCR_OK && ctx->restart.id != id ? load_all(ctx, id, err) : rc;
 }
@@ -317,19 +364,30 @@ static void read_other_copy_all(struct scr_ctx *ctx, int id)
 
 /* What the application could not read leaves the cache. The prefix's copy is marked
  * failed only if it is what was read. */
+static int drop_copy_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    int from_prefix = ctx->fetched == id, rc = SCR_OK;
+    if (from_prefix)
+        rc = scr_edit_index_all(ctx, edit_failed, &id, err);
+    int left = scr_cache_delete_all(ctx, id, rc == SCR_OK ? err : NULL);
+    if (!from_prefix && left == SCR_OK)
+        read_other_copy_all(ctx, id);
+    return rc == SCR_OK ? left : rc;
+}
+
+/* That these ranks cannot use what another number wrote says nothing about it: it stays
+ * (invariant P5). */
 static int give_up_all(struct scr_ctx *ctx, struct scr_err *err)
 {
-    int id = ctx->restart.id, from_prefix = ctx->fetched == id, rc = SCR_OK;
+    int id = ctx->restart.id, rc = SCR_OK;
     scr_log(&ctx->log, SCR_LOG_WARN,
             "checkpoint %s (dataset %d) is given up, the application could not read it",
             ctx->restart.name, id);
     SCR_EVENT(ctx, .event = "RESTART_FAIL", .dset = id, .name = ctx->restart.name);
-    if (from_prefix)
-        rc = scr_edit_index_all(ctx, edit_failed, &id, err);
-    int left = scr_cache_delete_all(ctx, id, rc == SCR_OK ? err : NULL);
-    rc = rc == SCR_OK ? left : rc;
-    if (!from_prefix && left == SCR_OK)
-        read_other_copy_all(ctx, id);
+    if (ctx->restart.is_foreign)
+        scr_restart_fini(&ctx->restart);
+    else
+        rc = drop_copy_all(ctx, id, err);
     if (ctx->restart.id > 0)
         return rc;
     ctx->tried_below = id;

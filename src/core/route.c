@@ -186,17 +186,50 @@ static int is_readable(const struct scr_ctx *ctx, const char *path, struct scr_e
     return rc;
 }
 
+/* *path: of the file called name, "" if several are, NULL if none is. outside: why name
+ * is no path below the prefix. */
+static int find_restart(struct scr_ctx *ctx, const char *name, const char **path,
+                        struct scr_err *outside, struct scr_err *err)
+{
+    char *dest = NULL;
+    int rc = SCR_OK;
+    *path = NULL;
+    if (scr_route_dest(ctx, name, &dest, outside) != SCR_OK) {
+        free(dest);
+        dest = NULL;
+    }
+    if (ctx->restart.is_foreign)
+        rc = scr_regroup_find(ctx, dest, name, err);
+    if (dest != NULL)
+        *path = scr_hash_get_val(ctx->restart.by_dest, dest);
+    if (*path == NULL && strchr(name, '/') == NULL)
+        *path = scr_hash_get_val(ctx->restart.by_name, name);
+    free(dest);
+    return rc;
+}
+
+static int no_such_file(const struct scr_ctx *ctx, const char *name,
+                        struct scr_err *err)
+{
+    const struct scr_restart *r = &ctx->restart;
+    if (r->is_foreign)
+        return scr_fail(err, SCR_E_NOENT, 0,
+                        "SCR_Route_file: checkpoint %s, which %d ranks wrote, has no "
+                        "file %s",
+                        r->name, r->ranks, name);
+    return scr_fail(err, SCR_E_NOENT, 0,
+                    "SCR_Route_file: checkpoint %s has no file %s of rank %d", r->name,
+                    name, ctx->world.rank);
+}
+
 static int route_restart(struct scr_ctx *ctx, const char *name, char *file,
                          struct scr_err *err)
 {
     struct scr_err outside = SCR_ERR_INIT;
-    char *dest = NULL;
     const char *path = NULL;
-    if (scr_route_dest(ctx, name, &dest, &outside) == SCR_OK)
-        path = scr_hash_get_val(ctx->restart.by_dest, dest);
-    free(dest);
-    if (path == NULL && strchr(name, '/') == NULL)
-        path = scr_hash_get_val(ctx->restart.by_name, name);
+    int rc = find_restart(ctx, name, &path, &outside, err);
+    if (rc != SCR_OK)
+        return rc;
     if (path != NULL && path[0] == '\0')
         return scr_fail(err, SCR_E_ARG, 0,
                         "SCR_Route_file: several files of checkpoint %s are called %s; "
@@ -205,10 +238,8 @@ static int route_restart(struct scr_ctx *ctx, const char *name, char *file,
     if (path == NULL && outside.code != SCR_OK && strchr(name, '/') != NULL)
         return scr_fail(err, outside.code, 0, "%s", outside.text);
     if (path == NULL)
-        return scr_fail(err, SCR_E_NOENT, 0,
-                        "SCR_Route_file: checkpoint %s has no file %s of rank %d",
-                        ctx->restart.name, name, ctx->world.rank);
-    int rc = is_readable(ctx, path, err);
+        return no_such_file(ctx, name, err);
+    rc = is_readable(ctx, path, err);
     return rc == SCR_OK ? give(path, file, err) : rc;
 }
 

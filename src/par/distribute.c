@@ -93,8 +93,8 @@ static int64_t created(const scr_filemap *map, int id, int rank)
 
 /* Runs on nodes that have none in common may have given two datasets the same number.
  * Their files have the same names, so that nobody could tell them apart later. */
-static int check_one_dataset_all(const struct scr_comm *world, const scr_filemap *map,
-                                 int id, struct scr_err *err)
+int scr_check_one_dataset_all(const struct scr_comm *world, const scr_filemap *map,
+                              int id, struct scr_err *err)
 {
     int64_t oldest = INT64_MAX, newest = 0;
     for (scr_hash_elem *e = scr_filemap_first_rank_by_dataset(map, id); e != NULL;
@@ -611,7 +611,7 @@ int scr_distribute_all(const struct scr_env *env, const struct scr_comm *world,
 {
     int rc = scr_agree_all(world, check_ranks(map, id, world->size, err), err);
     if (rc == SCR_OK)
-        rc = check_one_dataset_all(world, map, id, err);
+        rc = scr_check_one_dataset_all(world, map, id, err);
     if (rc != SCR_OK)
         return rc;
     int64_t slice = scr_min_all(world, pick_slice(buf_max));

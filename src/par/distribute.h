@@ -21,6 +21,11 @@ int scr_scatter_filemaps_all(const struct scr_env *env, const struct scr_comm *w
 int scr_list_datasets_all(const struct scr_comm *world, const scr_filemap *map,
                           int **ids, int *n, struct scr_err *err);
 
+/* SCR_E_CORRUPT, on all ranks, if the entries of this number are of two datasets (their
+ * CREATED differ): runs on other nodes may have given it twice. */
+int scr_check_one_dataset_all(const struct scr_comm *world, const scr_filemap *map,
+                              int id, struct scr_err *err);
+
 /* Moves the files of dataset id so that each owner holds its own below its dset_dir
  * (scr_cache_dset_dir of its cache; made with rank.<r>/ and .scr/). Files in place
  * stay; those elsewhere on the owner's node are renamed, or copied from another file

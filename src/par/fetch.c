@@ -11,7 +11,7 @@
 #include "par/flush.h"
 #include "par/rank2file.h"
 #include "par/turns.h"
-#include "red/member.h"
+#include "par/verify.h"
 #include "xfer/copy.h"
 
 struct fetch {
@@ -254,13 +254,23 @@ static int read_summary(const struct fetch *f, scr_hash *dset, struct scr_err *e
     return SCR_OK;
 }
 
+/* The dataset hash from its summary, on all ranks. */
+static int learn_dataset_all(const struct fetch *f, scr_hash *dset, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    if (f->world->rank == 0)
+        rc = read_summary(f, dset, err);
+    rc = scr_agree_all(f->world, rc, err);
+    return rc == SCR_OK ? scr_agree_all(f->world,
+                                        scr_hash_bcast_all(f->world, 0, dset, err), err)
+                        : rc;
+}
+
 /* A list that lost files must not pass for a dataset that has fewer. */
-static int check_count_all(const struct fetch *f, const scr_hash *dset,
+static int check_count_all(const struct fetch *f, const scr_hash *dset, size_t mine,
                            struct scr_err *err)
 {
-    uint64_t want = 0;
-    uint64_t have =
-        scr_sum_all(f->world, scr_hash_size(scr_hash_get(f->files, "FILE")));
+    uint64_t want = 0, have = scr_sum_all(f->world, mine);
     if (!scr_hash_get_val_u64(dset, "FILES", &want) || want == have)
         return SCR_OK;
     return scr_fail(err, SCR_E_CORRUPT, 0,
@@ -274,10 +284,13 @@ static int learn_all(struct fetch *f, int rc, scr_hash *dset, struct scr_err *er
         rc = read_summary(f, dset, err);
     rc = scr_agree_all(f->world, rc, err);
     if (rc == SCR_OK)
-        rc = scr_agree_all(f->world, scr_hash_bcast_all(f->world, 0, dset, err), err);
+        rc = learn_dataset_all(f, dset, err);
     if (rc == SCR_OK)
         rc = scr_rank2file_read_all(f->env, f->world, f->prefix, f->id, f->files, err);
-    return rc == SCR_OK ? check_count_all(f, dset, err) : rc;
+    return rc == SCR_OK
+               ? check_count_all(f, dset, scr_hash_size(scr_hash_get(f->files, "FILE")),
+                                 err)
+               : rc;
 }
 
 int scr_fetch_all(const struct scr_env *env, const struct scr_comm *world,
@@ -312,53 +325,35 @@ int scr_fetch_all(const struct scr_env *env, const struct scr_comm *world,
 
 /* --- in place --- */
 
-static int verify_crc(const struct fetch *f, const char *path, uint32_t want,
-                      struct scr_err *err)
+/* The file at dest is there and as recorded, deep: to the last byte. */
+static int verify_there(const struct fetch *f, const char *dest, const scr_hash *info,
+                        int deep, struct scr_err *err)
 {
     uint64_t size = 0;
     uint32_t crc = 0;
-    int rc = scr_file_crc32(f->env, path, 0, &size, &crc, err);
-    if (rc == SCR_OK && crc != want)
-        rc = scr_fail(err, SCR_E_CORRUPT, 0,
-                      "%s: its CRC is 0x%08x, 0x%08x was recorded", path, crc, want);
-    return rc;
-}
-
-static int verify_file(const struct fetch *f, const char *path, const scr_hash *info,
-                       uint64_t *bytes, struct scr_err *err)
-{
-    struct scr_err why = SCR_ERR_INIT;
-    struct stat st;
-    uint64_t size;
-    uint32_t crc;
     int complete = 1;
-    int rc = scr_file_stat(f->env->sys, path, &st, &why);
-    if (rc == SCR_E_NOENT)
-        rc = SCR_E_MISSING;
-    if (rc != SCR_OK)
-        return scr_fail(err, rc, 0, "%s", why.text);
-    if (!S_ISREG(st.st_mode))
-        return scr_fail(err, SCR_E_CORRUPT, 0, "%s: not a regular file", path);
-    if (scr_hash_get_val_int(info, "COMPLETE", &complete) && !complete)
-        return scr_fail(err, SCR_E_CORRUPT, 0, "%s: recorded as incomplete", path);
-    if (scr_hash_get_val_u64(info, "SIZE", &size) && size != (uint64_t)st.st_size)
-        return scr_fail(err, SCR_E_CORRUPT, 0, "%s: %lld bytes, recorded are %llu",
-                        path, (long long)st.st_size, (unsigned long long)size);
-    *bytes += (uint64_t)st.st_size;
-    return f->o->crc && scr_hash_get_val_crc(info, "CRC", &crc)
-               ? verify_crc(f, path, crc, err)
-               : SCR_OK;
+    char *path = scr_path_join(f->prefix->path, dest);
+    int has_size = scr_hash_get_val_u64(info, "SIZE", &size);
+    int has_crc = deep && scr_hash_get_val_crc(info, "CRC", &crc);
+    int rc = path ? scr_verify_file(f->env, path, has_size ? &size : NULL,
+                                    has_crc ? &crc : NULL, err)
+                  : no_memory(f, err);
+    if (rc == SCR_OK && scr_hash_get_val_int(info, "COMPLETE", &complete) && !complete)
+        rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: recorded as incomplete", path);
+    free(path);
+    return rc;
 }
 
 static int verify_files(struct fetch *f, struct scr_err *err)
 {
     int rc = SCR_OK;
     for (SCR_HASH_EACH(e, scr_hash_get(f->files, "FILE"))) {
-        char *path = scr_path_join(f->prefix->path, scr_hash_elem_key(e));
+        const scr_hash *info = scr_hash_elem_hash(e);
+        uint64_t size = 0;
         if (rc == SCR_OK)
-            rc = path ? verify_file(f, path, scr_hash_elem_hash(e), &f->bytes, err)
-                      : no_memory(f, err);
-        free(path);
+            rc = verify_there(f, scr_hash_elem_key(e), info, f->o->crc, err);
+        (void)scr_hash_get_val_u64(info, "SIZE", &size);
+        f->bytes += size;
     }
     return rc;
 }
@@ -376,4 +371,32 @@ int scr_fetch_in_place_all(const struct scr_env *env, const struct scr_comm *wor
         rc = in_turns_all(&f, verify_files, err);
     *bytes = rc == SCR_OK ? scr_sum_all(world, f.bytes) : 0;
     return rc;
+}
+
+static int check_share(const struct fetch *f, const scr_hash *share, size_t *files,
+                       struct scr_err *err)
+{
+    for (SCR_HASH_EACH(r, scr_hash_get(share, "RANK")))
+        for (SCR_HASH_EACH(e, scr_hash_get(scr_hash_elem_hash(r), "FILE"))) {
+            int rc =
+                verify_there(f, scr_hash_elem_key(e), scr_hash_elem_hash(e), 0, err);
+            if (rc != SCR_OK)
+                return rc;
+            ++*files;
+        }
+    return SCR_OK;
+}
+
+int scr_fetch_look_all(const struct scr_env *env, const struct scr_comm *world,
+                       const struct scr_prefix *prefix, int id, scr_hash *dset,
+                       int *ranks, scr_hash *share, struct scr_err *err)
+{
+    const struct fetch f = { .env = env, .world = world, .prefix = prefix, .id = id };
+    size_t files = 0;
+    int rc = learn_dataset_all(&f, dset, err);
+    if (rc == SCR_OK)
+        rc = scr_rank2file_share_all(env, world, prefix, id, ranks, share, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(world, check_share(&f, share, &files, err), err);
+    return rc == SCR_OK ? check_count_all(&f, dset, files, err) : rc;
 }

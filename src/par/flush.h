@@ -16,6 +16,8 @@ struct scr_copy_opts {
     size_t buf; /* SCR_FILE_BUF_SIZE; 0: 1 MiB */
     int crc;    /* SCR_CRC_ON_FLUSH: compute CRCs nobody recorded yet; recorded ones
                    are always checked */
+    int ranks;  /* flush: 0, or how many wrote the dataset when those were others: the
+                   map then has this rank's files under the ranks it stands for */
     struct scr_cntl *cntl; /* fetch: names the files there before they are made
                               (invariant C1); NULL: the caller sees to it */
 };
@@ -76,6 +78,15 @@ int scr_fetch_in_place_all(const struct scr_env *env, const struct scr_comm *wor
                            const struct scr_prefix *prefix,
                            const struct scr_copy_opts *o, int id, scr_hash *files,
                            scr_hash *dset, uint64_t *bytes, struct scr_err *err);
+
+/* Dataset id of any number of ranks, to be read where it lies: *ranks is how many wrote
+ * it, *dset (an empty hash) gets the dataset hash, share the files of the ranks that
+ * are this one modulo the size of world, {RANK/<r>/FILE/<path>/{SIZE, CRC}}. That they
+ * are there, and of the size recorded, is looked at; their CRCs are not. SCR_E_CORRUPT,
+ * _MISSING, _IO: do not use this dataset. */
+int scr_fetch_look_all(const struct scr_env *env, const struct scr_comm *world,
+                       const struct scr_prefix *prefix, int id, scr_hash *dset,
+                       int *ranks, scr_hash *share, struct scr_err *err);
 
 /* Where file `dest` (relative to the prefix) of this rank goes in cache: its base
  * name, or a numbered sub-directory "<n>/<base>" when taken (taken(arg, rel) says so).

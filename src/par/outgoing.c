@@ -72,18 +72,22 @@ static int add_file(struct scr_outgoing *f, const char *path, const scr_meta *me
     return SCR_OK;
 }
 
-static int collect(struct scr_outgoing *f, const scr_filemap *map, struct scr_err *err)
+/* The files of one rank, this one or one it stands for. */
+static int collect_rank(struct scr_outgoing *f, const scr_filemap *map, int rank,
+                        struct scr_err *err)
 {
     const char **paths = NULL;
-    int n = 0, rc = scr_filemap_list_files(map, f->id, f->world->rank, &n, &paths);
-    if (rc == SCR_OK && (f->file = scr_calloc((size_t)n, sizeof *f->file)) == NULL)
-        rc = SCR_E_NOMEM;
-    if (rc != SCR_OK)
-        no_memory(f, err);
+    int n = 0, rc = scr_filemap_list_files(map, f->id, rank, &n, &paths);
+    struct scr_out_file *file =
+        scr_reallocarray(f->file, f->n + (size_t)n + 1, sizeof *f->file);
+    if (file != NULL)
+        f->file = file;
+    if (file == NULL || rc != SCR_OK)
+        rc = no_memory(f, err);
     for (int i = 0; i < n && rc == SCR_OK; i++) {
         const char *type = NULL;
-        const scr_meta *meta =
-            scr_filemap_get_meta(map, f->id, f->world->rank, paths[i]);
+        const scr_meta *meta = scr_filemap_get_meta(map, f->id, rank, paths[i]);
+        f->file[f->n] = (struct scr_out_file){ .rank = rank };
         if (scr_meta_get_filetype(meta, &type) != SCR_OK)
             rc = scr_fail(err, SCR_E_CORRUPT, 0,
                           "flush %s: nothing is recorded about it", paths[i]);
@@ -91,6 +95,31 @@ static int collect(struct scr_outgoing *f, const scr_filemap *map, struct scr_er
             rc = add_file(f, paths[i], meta, err);
     }
     free(paths);
+    return rc;
+}
+
+/* The ranks this one flushes for: itself, or those the map names. */
+static int list_ranks(struct scr_outgoing *f, const scr_filemap *map,
+                      struct scr_err *err)
+{
+    int others = f->o != NULL && f->o->ranks > 0;
+    scr_hash_elem *e = others ? scr_filemap_first_rank_by_dataset(map, f->id) : NULL;
+    f->ranks = scr_hash_new();
+    if (!others)
+        scr_hash_set_kv_int(f->ranks, "RANK", f->world->rank);
+    for (; e != NULL; e = scr_hash_elem_next(e))
+        scr_hash_set_kv(f->ranks, "RANK", scr_hash_elem_key(e));
+    if (others)
+        scr_hash_set_val_i64(f->ranks, "RANKS", f->o->ranks);
+    return f->ranks && scr_hash_ok(f->ranks) ? SCR_OK : no_memory(f, err);
+}
+
+static int collect(struct scr_outgoing *f, const scr_filemap *map, struct scr_err *err)
+{
+    int rc = list_ranks(f, map, err);
+    for (SCR_HASH_EACH(r, scr_hash_get(f->ranks, "RANK")))
+        if (rc == SCR_OK)
+            rc = collect_rank(f, map, scr_hash_elem_key_int(r), err);
     return rc;
 }
 
@@ -227,11 +256,13 @@ int scr_outgoing_collect_all(struct scr_outgoing *f, const scr_filemap *map,
 
 static int list(struct scr_outgoing *f, const scr_hash *files, struct scr_err *err)
 {
+    int rc = list_ranks(f, NULL, err);
     f->file = scr_calloc(scr_hash_size(files), sizeof *f->file);
-    if (f->file == NULL)
+    if (rc != SCR_OK || f->file == NULL)
         return no_memory(f, err);
     for (SCR_HASH_EACH(e, files)) {
         struct scr_out_file *file = &f->file[f->n++];
+        file->rank = f->world->rank;
         file->meta = scr_hash_elem_hash(e);
         (void)scr_hash_get_val_u64(file->meta, "SIZE", &file->xfer.size);
         file->xfer.has_crc = scr_hash_get_val_crc(file->meta, "CRC", &file->xfer.crc);
@@ -260,6 +291,7 @@ void scr_outgoing_fini(struct scr_outgoing *f)
         free(f->file[i].full);
     }
     free(f->file);
+    scr_hash_delete(f->ranks);
     scr_hash_delete(f->dirs);
 }
 
@@ -478,20 +510,19 @@ static int mark_shared(scr_hash *extra, const scr_meta *meta)
 
 static int list_files(const struct scr_outgoing *f, scr_hash *part, struct scr_err *err)
 {
-    int rank = f->world->rank, rc = SCR_OK;
     scr_hash *extra = scr_hash_new();
-    if (extra == NULL || /* RANK: also one without files */
-        scr_hash_set_kv_int(part, "RANK", rank) == NULL)
-        rc = SCR_E_NOMEM;
+    /* also ranks without files */
+    int rc = extra ? scr_hash_merge(part, f->ranks) : SCR_E_NOMEM;
     for (size_t i = 0; i < f->n && rc == SCR_OK; i++) {
         const struct scr_xfer_file *x = &f->file[i].xfer;
         rc = mark_shared(extra, f->file[i].meta)
-                 ? scr_rank2file_add_file(part, rank, x->name, x->size,
+                 ? scr_rank2file_add_file(part, f->file[i].rank, x->name, x->size,
                                           x->has_crc ? &x->crc : NULL, extra)
                  : SCR_E_NOMEM;
     }
     scr_hash_delete(extra);
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "list of files of rank %d", rank);
+    return rc == SCR_OK ? rc
+                        : scr_fail(err, rc, 0, "list of files of dataset %d", f->id);
 }
 
 int scr_outgoing_record_all(const struct scr_outgoing *f, struct scr_err *err)

@@ -9,6 +9,7 @@
 #include "xfer/xfer.h"
 
 struct scr_out_file {
+    int rank;                  /* that wrote it */
     const char *src;           /* in cache, borrowed from the filemap */
     char *dest, *full;         /* below the prefix, and whole */
     const scr_hash *meta;      /* borrowed */
@@ -24,8 +25,9 @@ struct scr_outgoing {
     const scr_hash *dset;
     struct scr_out_file *file;
     size_t n;
-    scr_hash *dirs; /* {<directory below the prefix>}: those this rank looks after */
-    int replaces;   /* some destination existed before */
+    scr_hash *ranks; /* {RANK/<r>, RANKS}: this rank, or those it flushes for */
+    scr_hash *dirs;  /* {<directory below the prefix>}: those this rank looks after */
+    int replaces;    /* some destination existed before */
 };
 
 /* Finds this rank's files and checks where all ranks' go; nothing is written. f has its

@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "par/mpi_call.h"
+#include "store/catalog.h"
 
 static int no_memory(int id, struct scr_err *err)
 {
@@ -52,34 +53,51 @@ static int write_file(const struct scr_env *env, const struct scr_prefix *p, int
     return rc;
 }
 
-/* recv: {<from>: {RANK/<from>/…}}, this writer's own included, in the order of ranks.
- */
-static int write_part(const struct scr_env *env, const struct scr_comm *world,
-                      const struct scr_prefix *p, int id, scr_hash *recv,
-                      struct scr_err *err)
+/* The lowest rank in a part; -1: it has none. */
+static int first_of(const scr_hash *part)
+{
+    int first = -1;
+    for (SCR_HASH_EACH(e, scr_hash_get(part, "RANK"))) {
+        int rank = scr_hash_elem_key_int(e);
+        first = first < 0 || rank < first ? rank : first;
+    }
+    return first;
+}
+
+/* recv: {<from>: {RANK/<r>/…}}, this writer's own included, in the order of ranks.
+ * *first: what the part is called by, -1: there is nothing to write. */
+static int write_part(const struct scr_env *env, const struct scr_prefix *p, int id,
+                      int ranks, const scr_hash *recv, int *first, struct scr_err *err)
 {
     scr_hash *part = scr_hash_new();
-    char *suffix = scr_asprintf(".0.%d", world->rank);
-    int rc = part && suffix ? scr_rank2file_set_part(part, world->size) : SCR_E_NOMEM;
+    char *suffix = NULL;
+    int rc = part ? scr_rank2file_set_part(part, ranks) : SCR_E_NOMEM;
     for (SCR_HASH_EACH(e, recv))
         if (rc == SCR_OK)
             rc = scr_hash_merge(part, scr_hash_elem_hash(e));
-    rc = rc == SCR_OK ? write_file(env, p, id, suffix, part, err) : no_memory(id, err);
+    *first = first_of(part);
+    if (rc == SCR_OK && (suffix = scr_asprintf(".0.%d", *first)) == NULL)
+        rc = SCR_E_NOMEM;
+    if (rc != SCR_OK)
+        no_memory(id, err);
+    else if (*first >= 0)
+        rc = write_file(env, p, id, suffix, part, err);
     free(suffix);
     scr_hash_delete(part);
     return rc;
 }
 
-static int write_root(const struct scr_env *env, const struct scr_comm *world,
-                      const struct scr_prefix *p, int id, const scr_hash *writers,
-                      struct scr_err *err)
+/* writers: {<writer>: {<first>}}. */
+static int write_root(const struct scr_env *env, const struct scr_prefix *p, int id,
+                      int ranks, const scr_hash *writers, struct scr_err *err)
 {
     scr_hash *root = scr_hash_new();
-    int rc = root ? scr_rank2file_set_root(root, 1, world->size) : SCR_E_NOMEM;
+    int rc = root ? scr_rank2file_set_root(root, 1, ranks) : SCR_E_NOMEM;
     for (SCR_HASH_EACH(e, writers)) {
-        int writer = scr_hash_elem_key_int(e);
+        const scr_hash_elem *part = scr_hash_elem_first(scr_hash_elem_hash(e));
+        int first = scr_hash_elem_key_int(part);
         if (rc == SCR_OK)
-            rc = scr_rank2file_add_part(root, writer);
+            rc = scr_rank2file_add_part(root, first);
     }
     rc = rc == SCR_OK ? write_file(env, p, id, "", root, err) : no_memory(id, err);
     scr_hash_delete(root);
@@ -92,6 +110,8 @@ static int gather_all(const struct scr_comm *world, int id, scr_hash *mine,
 {
     int writer = 0;
     scr_hash *send = scr_hash_new(), *ranks = scr_hash_extract(mine, "RANK");
+    if (ranks == NULL)
+        ranks = scr_hash_new();
     int rc = find_writer(world, scr_hash_pack_size(ranks), &writer, err);
     scr_hash *slot = scr_hash_setf(send, NULL, "%d", writer);
     if (slot == NULL)
@@ -106,20 +126,20 @@ static int gather_all(const struct scr_comm *world, int id, scr_hash *mine,
     return rc;
 }
 
-/* Tells rank 0 who the writers are; it writes the root. */
+/* Tells rank 0 of the parts, each by its first rank; it writes the root. */
 static int root_all(const struct scr_env *env, const struct scr_comm *world,
-                    const struct scr_prefix *p, int id, int is_writer,
+                    const struct scr_prefix *p, int id, int ranks, int first,
                     struct scr_err *err)
 {
     scr_hash *send = scr_hash_new(), *recv = scr_hash_new();
     int rc = send && recv ? SCR_OK : no_memory(id, err);
-    if (rc == SCR_OK && is_writer && scr_hash_setf(send, NULL, "%d", 0) == NULL)
+    if (rc == SCR_OK && first >= 0 && scr_hash_setf(send, NULL, "0 %d", first) == NULL)
         rc = no_memory(id, err);
     rc = scr_agree_all(world, rc, err);
     if (rc == SCR_OK)
         rc = scr_hash_exchange_all(world, send, recv, err);
     if (rc == SCR_OK && world->rank == 0)
-        rc = write_root(env, world, p, id, recv, err);
+        rc = write_root(env, p, id, ranks, recv, err);
     scr_hash_delete(send);
     scr_hash_delete(recv);
     return scr_agree_all(world, rc, err);
@@ -129,73 +149,22 @@ int scr_rank2file_write_all(const struct scr_env *env, const struct scr_comm *wo
                             const struct scr_prefix *p, int id, scr_hash *mine,
                             struct scr_err *err)
 {
-    int is_writer = 0;
+    int is_writer = 0, first = -1, ranks = world->size;
+    (void)scr_hash_get_val_int(mine, "RANKS", &ranks);
     scr_hash *recv = scr_hash_new();
     int rc = scr_agree_all(world, recv ? SCR_OK : no_memory(id, err), err);
     if (rc == SCR_OK)
         rc = gather_all(world, id, mine, recv, &is_writer, err);
     if (rc == SCR_OK) {
         if (is_writer)
-            rc = write_part(env, world, p, id, recv, err);
+            rc = write_part(env, p, id, ranks, recv, &first, err);
         rc = scr_agree_all(world, rc, err);
     }
     scr_hash_delete(recv);
-    return rc == SCR_OK ? root_all(env, world, p, id, is_writer, err) : rc;
+    return rc == SCR_OK ? root_all(env, world, p, id, ranks, first, err) : rc;
 }
 
 /* --- read --- */
-
-/* A file named by another one: that it is gone is a loss, not an answer. */
-static int read_file(const struct scr_env *env, const struct scr_prefix *p, int id,
-                     const char *suffix, scr_hash *h, struct scr_err *err)
-{
-    char *path = path_of(p, id, suffix);
-    int rc = path ? scr_hash_file_read(env->sys, path, h, err) : no_memory(id, err);
-    free(path);
-    return rc;
-}
-
-static int bad(int id, const char *suffix, const struct scr_err *why, int rc,
-               struct scr_err *err)
-{
-    return scr_fail(err, rc == SCR_E_NOENT ? SCR_E_MISSING : rc, 0,
-                    "rank2file%s of dataset %d: %s", suffix, id, why->text);
-}
-
-/* Rank 0's view of the map. */
-struct map {
-    scr_hash *root;  /* with parts to be read, NULL if there are none */
-    scr_hash *whole; /* a part of all ranks */
-    int ranks;
-};
-
-/* Two-level trees are read by many; anything else (older writers, deeper trees) by
- * rank 0. */
-static int read_top(const struct scr_env *env, const struct scr_prefix *p, int id,
-                    struct map *m, struct scr_err *err)
-{
-    int level = -1;
-    struct scr_err why = SCR_ERR_INIT;
-    m->root = scr_hash_new();
-    m->whole = scr_hash_new();
-    if (m->root == NULL || m->whole == NULL)
-        return no_memory(id, err);
-    int rc = read_file(env, p, id, "", m->root, &why);
-    if (rc == SCR_OK)
-        rc = scr_rank2file_check_root(m->root, &why);
-    (void)scr_hash_get_val_int(m->root, "LEVEL", &level);
-    if (rc == SCR_E_NOENT || (rc == SCR_OK && level != 1)) {
-        scr_hash_unset_all(m->root);
-        scr_err_clear(&why);
-        rc = scr_prefix_rank2file_read(env, p, id, m->whole, &why);
-        if (rc == SCR_OK)
-            rc = scr_rank2file_check_part(m->whole, &why);
-    }
-    const scr_hash *known = level == 1 ? m->root : m->whole;
-    if (rc == SCR_OK && !scr_hash_get_val_int(known, "RANKS", &m->ranks))
-        rc = scr_fail(&why, SCR_E_CORRUPT, 0, "it does not say for how many ranks");
-    return rc == SCR_OK ? rc : bad(id, "", &why, rc, err);
-}
 
 /* Tells readers, spread evenly over the ranks, which parts to read. */
 static int assign_all(const struct scr_comm *world, int id, const scr_hash *root,
@@ -224,17 +193,28 @@ static int assign_all(const struct scr_comm *world, int id, const scr_hash *root
     return scr_agree_all(world, rc, err);
 }
 
-/* Puts the entries of a part into send, for the ranks they are of. */
-static int deal_part(const struct scr_comm *world, int id, const char *suffix,
-                     const scr_hash *part, scr_hash *send, struct scr_err *err)
+/* What is known of the map while it is read. */
+struct map {
+    scr_hash *root;  /* on rank 0: with parts to be read, empty if there are none */
+    scr_hash *whole; /* on rank 0: a part of all ranks, or empty */
+    scr_hash *parts; /* names of those this rank reads */
+    int ranks;       /* that wrote the dataset */
+};
+
+/* Puts the entries of a part into send, for the ranks that get them: their own, or, if
+ * the run has fewer, also those of others. */
+static int deal_part(const struct scr_comm *world, int id, int ranks,
+                     const char *suffix, const scr_hash *part, scr_hash *send,
+                     struct scr_err *err)
 {
     for (SCR_HASH_EACH(e, scr_hash_get(part, "RANK"))) {
         int rank = scr_hash_elem_key_int(e);
-        if (rank < 0 || rank >= world->size)
+        if (rank < 0 || rank >= ranks)
             return scr_fail(err, SCR_E_CORRUPT, 0,
                             "rank2file%s of dataset %d: no such rank: %s", suffix, id,
                             scr_hash_elem_key(e));
-        scr_hash *slot = scr_hash_setf(send, NULL, "%d", rank);
+        scr_hash *slot =
+            scr_hash_setf(send, NULL, "%d RANK %d", rank % world->size, rank);
         if (slot == NULL || scr_hash_merge(slot, scr_hash_elem_hash(e)) != SCR_OK)
             return no_memory(id, err);
     }
@@ -242,39 +222,38 @@ static int deal_part(const struct scr_comm *world, int id, const char *suffix,
 }
 
 static int read_part(const struct scr_env *env, const struct scr_comm *world,
-                     const struct scr_prefix *p, int id, const char *suffix,
+                     const struct scr_prefix *p, int id, int ranks, const char *suffix,
                      scr_hash *send, struct scr_err *err)
 {
-    struct scr_err why = SCR_ERR_INIT;
     scr_hash *part = scr_hash_new();
-    int rc = part ? read_file(env, p, id, suffix, part, &why) : no_memory(id, &why);
+    int rc =
+        part ? scr_rank2file_part(env, p, id, suffix, part, err) : no_memory(id, err);
     if (rc == SCR_OK)
-        rc = scr_rank2file_check_part(part, &why);
-    rc = rc == SCR_OK ? deal_part(world, id, suffix, part, send, err)
-                      : bad(id, suffix, &why, rc, err);
+        rc = deal_part(world, id, ranks, suffix, part, send, err);
     scr_hash_delete(part);
     return rc;
 }
 
-/* Reads the parts assigned and hands every rank its entry. */
+/* Reads the parts assigned and hands every rank its share. */
 static int scatter_all(const struct scr_env *env, const struct scr_comm *world,
-                       const struct scr_prefix *p, int id, const scr_hash *parts,
-                       const scr_hash *whole, scr_hash *mine, struct scr_err *err)
+                       const struct scr_prefix *p, int id, const struct map *m,
+                       scr_hash *share, struct scr_err *err)
 {
     scr_hash *send = scr_hash_new(), *recv = scr_hash_new();
     int rc = send && recv ? SCR_OK : no_memory(id, err);
     if (rc == SCR_OK)
-        rc = deal_part(world, id, "", whole, send, err);
-    for (SCR_HASH_EACH(e, parts))
+        rc = deal_part(world, id, m->ranks, "", m->whole, send, err);
+    for (SCR_HASH_EACH(e, m->parts))
         if (rc == SCR_OK)
-            rc = read_part(env, world, p, id, scr_hash_elem_key(e), send, err);
+            rc =
+                read_part(env, world, p, id, m->ranks, scr_hash_elem_key(e), send, err);
     rc = scr_agree_all(world, rc, err);
     if (rc == SCR_OK)
         rc = scr_hash_exchange_all(world, send, recv, err);
     if (rc == SCR_OK) {
         for (SCR_HASH_EACH(e, recv))
             if (rc == SCR_OK)
-                rc = scr_hash_merge(mine, scr_hash_elem_hash(e));
+                rc = scr_hash_merge(share, scr_hash_elem_hash(e));
         rc = scr_agree_all(world, rc, err);
     }
     scr_hash_delete(send);
@@ -282,32 +261,65 @@ static int scatter_all(const struct scr_env *env, const struct scr_comm *world,
     return rc;
 }
 
+/* Two-level trees are read by many; anything else (older writers, deeper trees) by
+ * rank 0. wanted: the number of ranks the dataset must be of, 0: any. */
+static int read_all(const struct scr_env *env, const struct scr_comm *world,
+                    const struct scr_prefix *p, int id, int wanted, struct map *m,
+                    scr_hash *share, struct scr_err *err)
+{
+    m->root = scr_hash_new();
+    m->whole = scr_hash_new();
+    m->parts = scr_hash_new();
+    int rc = m->root && m->whole && m->parts ? SCR_OK : no_memory(id, err);
+    if (rc == SCR_OK && world->rank == 0)
+        rc = scr_rank2file_top(env, p, id, m->root, m->whole, &m->ranks, err);
+    rc = scr_agree_all(world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(
+            world, scr_bcast_bytes_all(world, 0, &m->ranks, sizeof m->ranks, err), err);
+    if (rc == SCR_OK && wanted > 0 && m->ranks != wanted)
+        rc = scr_fail(
+            err, SCR_E_RANKS, 0,
+            "dataset %d in the prefix directory was written by %d ranks, this run "
+            "has %d",
+            id, m->ranks, wanted);
+    if (rc == SCR_OK)
+        rc = assign_all(world, id, m->root, m->parts, err);
+    return rc == SCR_OK ? scatter_all(env, world, p, id, m, share, err) : rc;
+}
+
+static void map_fini(struct map *m)
+{
+    scr_hash_delete(m->root);
+    scr_hash_delete(m->whole);
+    scr_hash_delete(m->parts);
+}
+
 int scr_rank2file_read_all(const struct scr_env *env, const struct scr_comm *world,
                            const struct scr_prefix *p, int id, scr_hash *mine,
                            struct scr_err *err)
 {
     struct map m = { 0 };
-    scr_hash *parts = NULL;
-    int rc = world->rank == 0 ? read_top(env, p, id, &m, err) : SCR_OK;
-    rc = scr_agree_all(world, rc, err);
+    scr_hash *share = scr_hash_new();
+    int rc = scr_agree_all(world, share ? SCR_OK : no_memory(id, err), err);
     if (rc == SCR_OK)
-        rc = scr_agree_all(
-            world, scr_bcast_bytes_all(world, 0, &m.ranks, sizeof m.ranks, err), err);
-    if (rc == SCR_OK && m.ranks != world->size)
-        rc = scr_fail(
-            err, SCR_E_RANKS, 0,
-            "dataset %d in the prefix directory was written by %d ranks, this run "
-            "has %d",
-            id, m.ranks, world->size);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(world,
-                           (parts = scr_hash_new()) ? SCR_OK : no_memory(id, err), err);
-    if (rc == SCR_OK)
-        rc = assign_all(world, id, m.root, parts, err);
-    if (rc == SCR_OK)
-        rc = scatter_all(env, world, p, id, parts, m.whole, mine, err);
-    scr_hash_delete(parts);
-    scr_hash_delete(m.root);
-    scr_hash_delete(m.whole);
+        rc = read_all(env, world, p, id, world->size, &m, share, err);
+    if (rc == SCR_OK) {
+        rc = scr_hash_merge(mine, scr_hash_getf(share, "RANK %d", world->rank));
+        rc = scr_agree_all(world, rc == SCR_OK ? rc : no_memory(id, err), err);
+    }
+    map_fini(&m);
+    scr_hash_delete(share);
+    return rc;
+}
+
+int scr_rank2file_share_all(const struct scr_env *env, const struct scr_comm *world,
+                            const struct scr_prefix *p, int id, int *ranks,
+                            scr_hash *share, struct scr_err *err)
+{
+    struct map m = { 0 };
+    int rc = read_all(env, world, p, id, 0, &m, share, err);
+    *ranks = m.ranks;
+    map_fini(&m);
     return rc;
 }

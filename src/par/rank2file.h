@@ -10,8 +10,10 @@
 /* Bytes of packed hash after which a new part begins. */
 enum { SCR_RANK2FILE_PART = 1 << 20 };
 
-/* mine: {RANK/<own rank>/FILE/<path>/{SIZE, CRC}}. Parts first, then the root, all
- * fsynced. The dataset's directory exists. mine is used up. */
+/* mine: {RANK/<own rank>/FILE/<path>/{SIZE, CRC}}; or, for a dataset that another
+ * number of ranks wrote, RANKS=<number> and a RANK/<r> for each of them that this rank
+ * stands for (each is stood for by one rank). Parts first, then the root, all fsynced.
+ * The dataset's directory exists. mine is used up. */
 int scr_rank2file_write_all(const struct scr_env *env, const struct scr_comm *world,
                             const struct scr_prefix *p, int id, scr_hash *mine,
                             struct scr_err *err);
@@ -23,5 +25,11 @@ int scr_rank2file_write_all(const struct scr_env *env, const struct scr_comm *wo
 int scr_rank2file_read_all(const struct scr_env *env, const struct scr_comm *world,
                            const struct scr_prefix *p, int id, scr_hash *mine,
                            struct scr_err *err);
+
+/* The same for a dataset of any number of ranks: share = {RANK/<r>/FILE/<path>/{SIZE,
+ * CRC}} for every r that is this rank modulo the number of ranks of this run. */
+int scr_rank2file_share_all(const struct scr_env *env, const struct scr_comm *world,
+                            const struct scr_prefix *p, int id, int *ranks,
+                            scr_hash *share, struct scr_err *err);
 
 #endif

@@ -8,8 +8,7 @@
 
 /* --- the set --- */
 
-/* The keys of a set's description, taken from a header or a REDDESC. */
-static scr_hash *describe(const scr_hash *from)
+scr_hash *scr_restore_describe(const scr_hash *from)
 {
     static const char *const keys[] = { "TYPE", "FAILURES", "RANKS", "GROUP" };
     scr_hash *h = scr_hash_new();
@@ -23,18 +22,17 @@ static scr_hash *describe(const scr_hash *from)
     return h;
 }
 
-/* Reads one redundancy file; it counts only if it is of this dataset and rank. */
-static scr_hash *read_header(struct scr_restoring *s, const char *path,
-                             struct scr_err *err)
+scr_hash *scr_restore_read_header(const struct scr_env *env, const char *path, int id,
+                                  int rank, uint64_t *header_bytes, struct scr_err *err)
 {
     struct scr_redinfo info = { 0 };
     scr_hash *h = scr_hash_new();
-    int rc = scr_redfile_read(s->p->env, path, h, &s->header_bytes, err);
+    int rc = scr_redfile_read(env, path, h, header_bytes, err);
     if (rc == SCR_OK)
         rc = scr_redinfo_get(h, &info, err);
-    if (rc == SCR_OK && info.dset_id != s->r.id)
+    if (rc == SCR_OK && info.dset_id != id)
         rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: of dataset %d", path, info.dset_id);
-    else if (rc == SCR_OK && info.world_ranks[info.member] != s->p->world->rank)
+    else if (rc == SCR_OK && info.world_ranks[info.member] != rank)
         rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: of rank %d", path,
                       info.world_ranks[info.member]);
     scr_redinfo_fini(&info);
@@ -59,7 +57,8 @@ static void find_header(struct scr_restoring *s)
         free(s->redfound);
         s->redfound = scr_asprintf("%s/.scr/%s", s->dset_dir, base);
         if (s->redfound != NULL)
-            s->header = read_header(s, s->redfound, &err);
+            s->header = scr_restore_read_header(s->p->env, s->redfound, s->r.id, me,
+                                                &s->header_bytes, &err);
     }
     if (s->header == NULL)
         scr_log(s->p->env->log, SCR_LOG_DEBUG,
@@ -70,9 +69,10 @@ static void find_header(struct scr_restoring *s)
 static void find_known(struct scr_restoring *s)
 {
     if (s->header != NULL)
-        s->known = describe(s->header);
+        s->known = scr_restore_describe(s->header);
     else
-        s->known = describe(scr_filemap_get_desc(s->map, s->r.id, s->p->world->rank));
+        s->known = scr_restore_describe(
+            scr_filemap_get_desc(s->map, s->r.id, s->p->world->rank));
 }
 
 static int check_world(const struct scr_restoring *s, struct scr_err *err)
@@ -85,9 +85,7 @@ static int check_world(const struct scr_restoring *s, struct scr_err *err)
                     s->p->world->size);
 }
 
-/* World ranks of the members, malloc'd, n of them; NULL if the description is not
- * whole. */
-static int *members_of(const scr_hash *known, int *n)
+int *scr_restore_members(const scr_hash *known, int *n)
 {
     int size = 0;
     *n = 0;
@@ -113,7 +111,7 @@ static int tell_members_all(struct scr_restoring *s, struct scr_err *err)
     const struct scr_comm *world = s->p->world;
     scr_hash *out = scr_hash_new(), *in = scr_hash_new();
     int n = 0, rc = SCR_OK;
-    int *members = members_of(s->known, &n);
+    int *members = scr_restore_members(s->known, &n);
     for (int i = 0; i < n && rc == SCR_OK; i++) {
         if (members[i] == world->rank || members[i] < 0 || members[i] >= world->size)
             continue;
@@ -142,7 +140,7 @@ int scr_restore_find_set_all(struct scr_restoring *s, struct scr_err *err)
     if (rc != SCR_OK)
         return rc;
     int n = 0;
-    int *members = members_of(s->known, &n);
+    int *members = scr_restore_members(s->known, &n);
     rc = scr_set_restore_all(world, members, n, &s->set, err);
     free(members);
     if (rc != SCR_OK)

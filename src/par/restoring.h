@@ -6,6 +6,20 @@
 
 #include "par/redset.h"
 
+/* --- what headers say --- */
+
+/* The header of the redundancy file at path; NULL, and why, unless it is a good one, of
+ * this dataset and of the world rank that wrote it. */
+scr_hash *scr_restore_read_header(const struct scr_env *env, const char *path, int id,
+                                  int rank, uint64_t *header_bytes,
+                                  struct scr_err *err);
+/* {TYPE, FAILURES, RANKS, GROUP}: the description of a set from a header or a REDDESC;
+ * NULL if that does not have it. */
+scr_hash *scr_restore_describe(const scr_hash *from);
+/* World ranks of the members, malloc'd, n of them; NULL if the description is not
+ * whole. */
+int *scr_restore_members(const scr_hash *known, int *n);
+
 struct scr_restoring {
     const struct scr_protect *p;
     const char *dset_dir;

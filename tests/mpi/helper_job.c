@@ -31,6 +31,26 @@ void job_new(struct mpi_test *t, struct job *job, int ranks)
     mpi_test_barrier(job->comm);
 }
 
+void job_share(struct mpi_test *t, struct job *job, const struct job *other, int ranks)
+{
+    job_new(t, job, ranks);
+    if (job->in && job->rank == 0)
+        mpi_test_remove(job->dir);
+    memcpy(job->dir, other->dir, sizeof job->dir);
+    memcpy(job->prefix, other->prefix, sizeof job->prefix);
+    memcpy(job->cache, other->cache, sizeof job->cache);
+    job->out = other->out;
+    job->sys = other->sys;
+    mpi_test_barrier(t->comm.comm);
+}
+
+void job_unshare(struct job *job)
+{
+    if (job->comm != MPI_COMM_NULL)
+        MPI_Comm_free(&job->comm);
+    mpi_test_barrier(job->t->comm.comm);
+}
+
 void job_free(struct job *job)
 {
     if (job->comm != MPI_COMM_NULL) {
@@ -334,17 +354,22 @@ void job_checkpoint(struct job *job, struct scr_ctx *ctx, const char *name, int 
 
 int job_read_ok(struct job *job, struct scr_ctx *ctx, int seed)
 {
+    return job_read_of(job, ctx, job->rank, seed);
+}
+
+int job_read_of(struct job *job, struct scr_ctx *ctx, int rank, int seed)
+{
     int ok = 1;
     long n;
-    for (int f = 0; (n = file_size(job, job->rank, f, seed)) >= 0; f++) {
+    for (int f = 0; (n = file_size(job, rank, f, seed)) >= 0; f++) {
         char file[900], path[SCR_MAX_NAME];
         struct scr_err err = SCR_ERR_INIT;
-        file_name(file, sizeof file, job, job->rank, f, seed);
+        file_name(file, sizeof file, job, rank, f, seed);
         if (scr_route(ctx, file, path, &err) != SCR_OK) {
             fprintf(stderr, "rank %d: %s\n", job->rank, err.text);
             ok = 0;
         } else {
-            ok = read_file_ok(path, n, job->rank, f, seed) && ok;
+            ok = read_file_ok(path, n, rank, f, seed) && ok;
         }
     }
     return ok;

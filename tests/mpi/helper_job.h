@@ -38,6 +38,10 @@ enum { JOB_FILES = 3 };
 
 void job_new(struct mpi_test *t, struct job *job, int ranks);
 void job_free(struct job *job); /* removes the directories */
+/* A job on another number of ranks with the directories of other, which stay. All ranks
+ * of the test make both calls. */
+void job_share(struct mpi_test *t, struct job *job, const struct job *other, int ranks);
+void job_unshare(struct job *job);
 
 /* A context with these nodes and settings ("K=V" …, NULL ends); rc of scr_init_all in
  * job_rc. */
@@ -78,6 +82,8 @@ void job_check_restart(struct job *job, struct scr_ctx *ctx, const char *name,
 /* Reads the loaded checkpoint and says whether all bytes are those of seed, on this
  * rank. */
 int job_read_ok(struct job *job, struct scr_ctx *ctx, int seed);
+/* The same of the files that another rank wrote. */
+int job_read_of(struct job *job, struct scr_ctx *ctx, int rank, int seed);
 
 /* Flips one byte of a file (rank 0 of the job does it for all if collective use is
  * wanted). */

@@ -202,8 +202,8 @@ static void start_with_one_less(struct mpi_test *t, int from_prefix)
         memcpy(less.prefix, job.prefix, sizeof less.prefix);
         memcpy(less.cache, job.cache, sizeof less.cache);
         ctx = job_start(&less, nodes, NULL);
-        job_check_restart(&less, ctx, NULL, 0);
-        /* It may go on from scratch without harm to what is there. */
+        job_check_restart(&less, ctx, "one", 1);
+        /* It may go on without harm to what is there. */
         job_checkpoint(&less, ctx, "other", 9);
         CHECK_INT(ctx->last_id, 2);
         struct scr_err err = SCR_ERR_INIT;

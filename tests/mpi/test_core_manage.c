@@ -157,7 +157,8 @@ MPI_CASE(another_number_of_ranks_does_not_block_newer_datasets_on_the_prefix)
     }
     mpi_test_barrier(job.comm);
     ctx = job_start(&job, nodes, "SCR_FETCH=0", NULL);
-    CHECK_INT(job_offered(&job, ctx), 1);
+    CHECK_INT(job_offered(&job, ctx), 2);
+    CHECK(scr_cache_is_ready(ctx, 1));
     job_kill(&job, ctx);
     job_free(&job);
 }

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Flushes a dataset for the ranks of another run. */
+#include "par/regroup.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dir.h"
+#include "base/str.h"
+#include "par/distribute.h"
+#include "par/regrouping.h"
+
+int scr_regroup_no_memory(const struct scr_regrouping *g, struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "regroup of dataset %d: out of memory", g->id);
+}
+
+/* The record of the dataset in any entry this rank holds; NULL: none. */
+static const scr_hash *any_dataset(const struct scr_regrouping *g)
+{
+    for (scr_hash_elem *e = scr_filemap_first_rank_by_dataset(g->map, g->id); e;
+         e = scr_hash_elem_next(e)) {
+        int rank = scr_hash_elem_key_int(e);
+        const scr_hash *dset = scr_filemap_get_dataset(g->map, g->id, rank);
+        if (dset != NULL && scr_filemap_get_desc(g->map, g->id, rank) != NULL)
+            return dset;
+    }
+    return NULL;
+}
+
+/* From the lowest rank that has it. */
+static int share_dataset_all(const struct scr_regrouping *g, scr_hash *dset,
+                             struct scr_err *err)
+{
+    const struct scr_comm *world = g->world;
+    const scr_hash *mine = any_dataset(g);
+    int root = (int)scr_min_all(world, mine ? world->rank : world->size), rc = SCR_OK;
+    if (root == world->size)
+        return scr_fail(err, SCR_E_LOST, 0, "dataset %d was not complete", g->id);
+    if (root == world->rank && scr_hash_merge(dset, mine) != SCR_OK)
+        rc = scr_regroup_no_memory(g, err);
+    rc = scr_agree_all(world, rc, err);
+    return rc == SCR_OK
+               ? scr_agree_all(world, scr_hash_bcast_all(world, root, dset, err), err)
+               : rc;
+}
+
+/* Enters the files of old rank r as this rank's to flush. */
+static int play_rank(struct scr_regrouping *g, int r, struct scr_err *err)
+{
+    scr_filemap_add_rank(g->play, g->id, r);
+    for (scr_hash_elem *e = scr_filemap_first_file(g->map, g->id, r); e;
+         e = scr_hash_elem_next(e)) {
+        const char *path = scr_hash_elem_key(e);
+        const scr_meta *meta = scr_filemap_get_meta(g->map, g->id, r, path);
+        if (scr_meta_check_filetype(meta, "FULL") == SCR_OK)
+            scr_filemap_set_meta(g->play, g->id, r, path, meta);
+    }
+    return scr_hash_ok(g->play) ? SCR_OK : scr_regroup_no_memory(g, err);
+}
+
+static int play_all(struct scr_regrouping *g, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(e, scr_hash_get(g->orders, "PLAY")))
+        if (rc == SCR_OK)
+            rc = play_rank(g, scr_hash_elem_key_int(e), err);
+    return scr_agree_all(g->world, rc, err);
+}
+
+static int flush_all(struct scr_regrouping *g, uint64_t *bytes, struct scr_err *err)
+{
+    struct scr_copy_opts o = *g->o;
+    scr_hash *dset = scr_hash_new();
+    int rc =
+        scr_agree_all(g->world, dset ? SCR_OK : scr_regroup_no_memory(g, err), err);
+    o.ranks = g->ranks;
+    if (rc == SCR_OK)
+        rc = share_dataset_all(g, dset, err);
+    if (rc == SCR_OK)
+        rc = scr_flush_all(g->env, g->world, g->prefix, &o, g->id, dset, g->play, bytes,
+                           err);
+    scr_hash_delete(dset);
+    return rc;
+}
+
+/* What is left there does no harm; the next rebuild begins by removing it. */
+static void remove_scratch_all(const struct scr_regrouping *g)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    scr_barrier_all(g->world);
+    if (g->world->rank == 0 && scr_dir_remove(g->env->sys, g->scratch, &why) != SCR_OK)
+        scr_log(g->env->log, SCR_LOG_WARN, "%s", why.text);
+}
+
+static int regroup_init(struct scr_regrouping *g, struct scr_err *err)
+{
+    char *dir = scr_prefix_dset_dir(g->prefix, g->id);
+    g->sets = scr_hash_new();
+    g->orders = scr_hash_new();
+    g->play = scr_filemap_new();
+    g->scratch = dir ? scr_asprintf("%s/rebuild", dir) : NULL;
+    free(dir);
+    return g->sets && g->orders && g->play && g->scratch
+               ? SCR_OK
+               : scr_regroup_no_memory(g, err);
+}
+
+static void regroup_fini(struct scr_regrouping *g)
+{
+    scr_hash_delete(g->sets);
+    scr_hash_delete(g->orders);
+    scr_filemap_delete(g->play);
+    free(g->scratch);
+}
+
+static int run_all(struct scr_regrouping *g, struct scr_regroup_report *rep,
+                   struct scr_err *err)
+{
+    int lost = 0;
+    int rc = scr_check_one_dataset_all(g->world, g->map, g->id, err);
+    if (rc == SCR_OK)
+        rc = scr_regroup_find_all(g, &lost, err);
+    if (rc == SCR_OK)
+        rc = play_all(g, err);
+    if (rc == SCR_OK && lost)
+        rc = scr_regroup_mend_all(g, err);
+    if (rc == SCR_OK)
+        rc = flush_all(g, &rep->bytes, err);
+    if (lost)
+        remove_scratch_all(g);
+    rep->ranks = g->ranks;
+    rep->rebuilt_ranks = (int)scr_sum_all(g->world, (uint64_t)g->rebuilt);
+    return rc;
+}
+
+int scr_regroup_all(const struct scr_env *env, const struct scr_comm *world,
+                    const struct scr_prefix *prefix, const struct scr_copy_opts *o,
+                    int id, const scr_filemap *map, struct scr_regroup_report *rep,
+                    struct scr_err *err)
+{
+    struct scr_regrouping g = {
+        .env = env, .world = world, .prefix = prefix, .o = o, .id = id, .map = map
+    };
+    memset(rep, 0, sizeof *rep);
+    int rc = scr_agree_all(world, regroup_init(&g, err), err);
+    if (rc == SCR_OK)
+        rc = run_all(&g, rep, err);
+    regroup_fini(&g);
+    return rc;
+}

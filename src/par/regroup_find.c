@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Regroup, first part: what the nodes still have of the old ranks' files. Each set is
+ * judged by one rank, which is told by the holders and tells them what to do. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "base/str.h"
+#include "par/redset.h"
+#include "par/regrouping.h"
+#include "par/restoring.h"
+#include "par/verify.h"
+
+/* --- what this rank has --- */
+
+static void note_loss(const struct scr_regrouping *g, int r, const struct scr_err *why)
+{
+    scr_log(g->env->log, SCR_LOG_INFO, "files of rank %d, dataset %d: %s", r, g->id,
+            why->text);
+}
+
+static int verify_meta(const struct scr_regrouping *g, const char *path,
+                       const scr_meta *meta, struct scr_err *err)
+{
+    uint64_t size = 0;
+    uint32_t crc = 0;
+    int has_size = scr_meta_get_filesize(meta, &size) == SCR_OK;
+    int has_crc = scr_meta_get_crc32(meta, &crc) == SCR_OK;
+    return scr_verify_file(g->env, path, has_size ? &size : NULL, has_crc ? &crc : NULL,
+                           err);
+}
+
+/* 1 if every file of old rank r is here and good. */
+static int has_data(const struct scr_regrouping *g, int r)
+{
+    int n = 0;
+    for (scr_hash_elem *e = scr_filemap_first_file(g->map, g->id, r); e;
+         e = scr_hash_elem_next(e)) {
+        struct scr_err why = SCR_ERR_INIT;
+        const char *path = scr_hash_elem_key(e);
+        const scr_meta *meta = scr_filemap_get_meta(g->map, g->id, r, path);
+        if (scr_meta_check_filetype(meta, "FULL") != SCR_OK)
+            continue;
+        if (verify_meta(g, path, meta, &why) != SCR_OK) {
+            note_loss(g, r, &why);
+            return 0;
+        }
+        n++;
+    }
+    return n == scr_filemap_num_expected_files(g->map, g->id, r);
+}
+
+/* The header of old rank r's redundancy file; NULL: there is none that is good. */
+static scr_hash *find_header(const struct scr_regrouping *g, int r)
+{
+    for (scr_hash_elem *e = scr_filemap_first_file(g->map, g->id, r); e;
+         e = scr_hash_elem_next(e)) {
+        struct scr_err why = SCR_ERR_INIT;
+        uint64_t bytes = 0;
+        const char *path = scr_hash_elem_key(e);
+        if (!scr_regroup_is_redfile(g, r, path))
+            continue;
+        scr_hash *header =
+            scr_restore_read_header(g->env, path, g->id, r, &bytes, &why);
+        if (header != NULL)
+            return header;
+        note_loss(g, r, &why);
+    }
+    return NULL;
+}
+
+int scr_regroup_is_redfile(const struct scr_regrouping *g, int r, const char *path)
+{
+    enum scr_scheme scheme;
+    int member, n, set;
+    const scr_meta *meta = scr_filemap_get_meta(g->map, g->id, r, path);
+    return scr_meta_check_filetype(meta, "FULL") != SCR_OK &&
+           scr_redfile_parse(scr_path_base(path), &scheme, &member, &n, &set);
+}
+
+static int lowest(const int *members, int n)
+{
+    int low = members[0];
+    for (int i = 1; i < n; i++)
+        low = members[i] < low ? members[i] : low;
+    return low;
+}
+
+/* Tells the judge of r's set what is here of r. */
+static int tell(const struct scr_regrouping *g, int r, const scr_hash *known, int have,
+                scr_hash *send, struct scr_err *err)
+{
+    int n = 0;
+    int *members = scr_restore_members(known, &n);
+    int set = n > 0 ? lowest(members, n) : -1;
+    free(members);
+    if (set < 0)
+        return SCR_OK;
+    scr_hash *slot = scr_hash_setf(send, NULL, "%d %d", set % g->world->size, set);
+    scr_hash *desc = scr_hash_setf(slot, NULL, "DESC");
+    scr_hash *rank = scr_hash_setf(slot, NULL, "RANK %d", r);
+    if (desc == NULL || scr_hash_size(desc) > 0 ||
+        scr_hash_merge(desc, known) == SCR_OK)
+        scr_hash_set_val_i64(rank, "HAVE", have);
+    return rank != NULL && scr_hash_ok(slot) ? SCR_OK : scr_regroup_no_memory(g, err);
+}
+
+/* What was only begun there is not described, and nothing is told of it. */
+static int look_at(const struct scr_regrouping *g, int r, scr_hash *send,
+                   struct scr_err *err)
+{
+    scr_hash *header = find_header(g, r);
+    scr_hash *known =
+        scr_restore_describe(header ? header : scr_filemap_get_desc(g->map, g->id, r));
+    int have = header ? SCR_HAVE_PARITY : 0, rc = SCR_OK;
+    if (known != NULL && has_data(g, r))
+        have |= SCR_HAVE_DATA;
+    if (known != NULL)
+        rc = tell(g, r, known, have, send, err);
+    scr_hash_delete(known);
+    scr_hash_delete(header);
+    return rc;
+}
+
+static int look(const struct scr_regrouping *g, scr_hash *send, struct scr_err *err)
+{
+    int *ranks = NULL, n = 0;
+    int rc = scr_filemap_list_ranks_by_dataset(g->map, g->id, &n, &ranks);
+    if (rc != SCR_OK)
+        scr_regroup_no_memory(g, err);
+    for (int i = 0; i < n && rc == SCR_OK; i++)
+        rc = look_at(g, ranks[i], send, err);
+    free(ranks);
+    return rc;
+}
+
+/* --- the judge of a set --- */
+
+/* The lowest holder of what there is twice, after a run that died while files moved. */
+static void note_holder(scr_hash *rank, const char *what, int holder)
+{
+    int before = holder;
+    (void)scr_hash_get_val_int(rank, what, &before);
+    scr_hash_set_val_i64(rank, what, holder < before ? holder : before);
+}
+
+/* What one holder said of one set. */
+static int hear_set(struct scr_regrouping *g, int holder, const char *name,
+                    const scr_hash *said, struct scr_err *err)
+{
+    scr_hash *set = scr_hash_setf(g->sets, NULL, "%s", name);
+    scr_hash *desc = scr_hash_setf(set, NULL, "DESC");
+    if (scr_hash_size(desc) == 0 &&
+        scr_hash_merge(desc, scr_hash_get(said, "DESC")) != SCR_OK)
+        return scr_regroup_no_memory(g, err);
+    for (SCR_HASH_EACH(e, scr_hash_get(said, "RANK"))) {
+        int have = 0;
+        scr_hash *rank = scr_hash_setf(set, NULL, "RANK %s", scr_hash_elem_key(e));
+        (void)scr_hash_get_val_int(scr_hash_elem_hash(e), "HAVE", &have);
+        if (have & SCR_HAVE_DATA)
+            note_holder(rank, "DATA", holder);
+        if (have & SCR_HAVE_PARITY)
+            note_holder(rank, "PARITY", holder);
+    }
+    return scr_hash_ok(set) ? SCR_OK : scr_regroup_no_memory(g, err);
+}
+
+static int hear(struct scr_regrouping *g, const scr_hash *recv, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(h, recv))
+        for (SCR_HASH_EACH(s, scr_hash_elem_hash(h)))
+            if (rc == SCR_OK)
+                rc = hear_set(g, scr_hash_elem_key_int(h), scr_hash_elem_key(s),
+                              scr_hash_elem_hash(s), err);
+    return rc;
+}
+
+/* A set before its judge. */
+struct bench {
+    scr_hash *set;
+    int *members, n;
+    int *have; /* SCR_HAVE_* of each */
+    int lost;  /* members without data */
+};
+
+static int open_bench(const struct scr_regrouping *g, scr_hash *set, struct bench *b,
+                      struct scr_err *err)
+{
+    *b = (struct bench){ .set = set };
+    b->members = scr_restore_members(scr_hash_get(set, "DESC"), &b->n);
+    b->have = scr_calloc((size_t)b->n, sizeof *b->have);
+    if (b->members == NULL || b->have == NULL)
+        return scr_regroup_no_memory(g, err);
+    for (int i = 0; i < b->n; i++) {
+        const scr_hash *rank = scr_hash_getf(set, "RANK %d", b->members[i]);
+        if (b->members[i] < 0 || b->members[i] >= g->ranks)
+            return scr_fail(err, SCR_E_CORRUPT, 0,
+                            "dataset %d of %d ranks: a set of it names rank %d", g->id,
+                            g->ranks, b->members[i]);
+        b->have[i] = (scr_hash_get(rank, "DATA") ? SCR_HAVE_DATA : 0) |
+                     (scr_hash_get(rank, "PARITY") ? SCR_HAVE_PARITY : 0);
+        b->lost += !(b->have[i] & SCR_HAVE_DATA);
+    }
+    return SCR_OK;
+}
+
+static void close_bench(struct bench *b)
+{
+    free(b->members);
+    free(b->have);
+}
+
+static int too_much(const struct scr_regrouping *g, const struct bench *b,
+                    struct scr_err *err)
+{
+    struct scr_str lost = SCR_STR_INIT, all = SCR_STR_INIT;
+    for (int i = 0; i < b->n; i++) {
+        scr_str_printf(&all, "%s%d", i > 0 ? "," : "", b->members[i]);
+        if (!(b->have[i] & SCR_HAVE_DATA))
+            scr_str_printf(&lost, "%s%d", lost.len > 0 ? "," : "", b->members[i]);
+    }
+    char *who = scr_str_take(&lost), *of = scr_str_take(&all);
+    int rc =
+        scr_fail(err, SCR_E_LOST, 0,
+                 "dataset %d: ranks %s of the set %s have lost files, more than %s "
+                 "rebuilds",
+                 g->id, who ? who : "?", of ? of : "?",
+                 scr_hash_get_val(scr_hash_get(b->set, "DESC"), "TYPE"));
+    free(who);
+    free(of);
+    return rc;
+}
+
+/* Whether what is left suffices; which rows there are does not depend on lengths. */
+static int check_left(const struct scr_regrouping *g, const struct bench *b,
+                      struct scr_err *err)
+{
+    const scr_hash *desc = scr_hash_get(b->set, "DESC");
+    const char *type = scr_hash_get_val(desc, "TYPE");
+    enum scr_scheme scheme;
+    struct scr_geom geom = { 0 };
+    uint64_t none[SCR_EC_MAX] = { 0 };
+    int k = 0, ok = 0;
+    if (type == NULL || !scr_scheme_parse(type, &scheme) ||
+        !scr_hash_get_val_int(desc, "FAILURES", &k))
+        return scr_fail(err, SCR_E_CORRUPT, 0,
+                        "dataset %d: no scheme of its redundancy", g->id);
+    int rc = scr_geom_init(&geom, scheme, b->n, k, none, err);
+    if (rc == SCR_OK)
+        ok = scr_geom_recoverable(&geom, b->have);
+    scr_geom_fini(&geom);
+    return rc != SCR_OK || ok ? rc : too_much(g, b, err);
+}
+
+/* Adds to what holder is to do. */
+static void order(scr_hash *send, const scr_hash *rank, const char *from,
+                  const char *what, int r)
+{
+    const char *holder = scr_hash_get_val(rank, from);
+    if (holder != NULL)
+        scr_hash_setf(send, NULL, "%s %s %d", holder, what, r);
+}
+
+static int judge(const struct scr_regrouping *g, struct bench *b, scr_hash *send,
+                 struct scr_err *err)
+{
+    int rc = b->lost ? check_left(g, b, err) : SCR_OK;
+    for (int i = 0; i < b->n && rc == SCR_OK; i++) {
+        int r = b->members[i];
+        const scr_hash *rank = scr_hash_getf(b->set, "RANK %d", r);
+        order(send, rank, "DATA", "PLAY", r);
+        if (b->lost) {
+            order(send, rank, "DATA", "SHIP", r);
+            order(send, rank, "PARITY", "RED", r);
+        }
+    }
+    if (b->lost)
+        scr_hash_set_val(b->set, "LOST", "1");
+    return rc == SCR_OK && !(scr_hash_ok(send) && scr_hash_ok(b->set))
+               ? scr_regroup_no_memory(g, err)
+               : rc;
+}
+
+/* Judges all sets of this rank; *members: how many old ranks they have. */
+static int judge_sets(const struct scr_regrouping *g, scr_hash *send, uint64_t *members,
+                      int *lost, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(e, g->sets)) {
+        struct bench b = { 0 };
+        if (rc == SCR_OK)
+            rc = open_bench(g, scr_hash_elem_hash(e), &b, err);
+        if (rc == SCR_OK)
+            rc = judge(g, &b, send, err);
+        *members += (uint64_t)b.n;
+        *lost += b.lost;
+        close_bench(&b);
+    }
+    return rc;
+}
+
+/* --- all of it --- */
+
+/* How many ranks wrote the dataset, as this rank's entries say; 0: they do not. */
+static int recorded_ranks(const struct scr_regrouping *g)
+{
+    int ranks = 0;
+    for (scr_hash_elem *e = scr_filemap_first_rank_by_dataset(g->map, g->id); e;
+         e = scr_hash_elem_next(e)) {
+        const scr_hash *desc =
+            scr_filemap_get_desc(g->map, g->id, scr_hash_elem_key_int(e));
+        if (scr_hash_get_val_int(desc, "RANKS", &ranks))
+            return ranks;
+    }
+    return 0;
+}
+
+/* Holders tell judges. */
+static int tell_all(struct scr_regrouping *g, struct scr_err *err)
+{
+    scr_hash *send = scr_hash_new(), *recv = scr_hash_new();
+    int rc = send && recv ? look(g, send, err) : scr_regroup_no_memory(g, err);
+    rc = scr_agree_all(g->world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_hash_exchange_all(g->world, send, recv, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(g->world, hear(g, recv, err), err);
+    scr_hash_delete(send);
+    scr_hash_delete(recv);
+    return rc;
+}
+
+static int take_orders(struct scr_regrouping *g, const scr_hash *recv,
+                       struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(e, recv))
+        if (rc == SCR_OK)
+            rc = scr_hash_merge(g->orders, scr_hash_elem_hash(e));
+    return rc == SCR_OK ? rc : scr_regroup_no_memory(g, err);
+}
+
+/* Judges tell holders. Old ranks that no set names are those of sets nothing is left
+ * of. */
+static int order_all(struct scr_regrouping *g, int *lost, struct scr_err *err)
+{
+    scr_hash *send = scr_hash_new(), *recv = scr_hash_new();
+    uint64_t members = 0;
+    *lost = 0;
+    int rc = send && recv ? judge_sets(g, send, &members, lost, err)
+                          : scr_regroup_no_memory(g, err);
+    rc = scr_agree_all(g->world, rc, err);
+    *lost = scr_or_all(g->world, *lost);
+    members = scr_sum_all(g->world, members);
+    if (rc == SCR_OK && members != (uint64_t)g->ranks)
+        rc = scr_fail(err, SCR_E_LOST, 0,
+                      "dataset %d: of %d ranks %llu are left or can be rebuilt", g->id,
+                      g->ranks, (unsigned long long)members);
+    if (rc == SCR_OK)
+        rc = scr_hash_exchange_all(g->world, send, recv, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(g->world, take_orders(g, recv, err), err);
+    scr_hash_delete(send);
+    scr_hash_delete(recv);
+    return rc;
+}
+
+int scr_regroup_find_all(struct scr_regrouping *g, int *lost, struct scr_err *err)
+{
+    g->ranks = (int)scr_max_all(g->world, recorded_ranks(g));
+    if (g->ranks == 0)
+        return scr_fail(err, SCR_E_LOST, 0, "dataset %d was not complete", g->id);
+    int rc = tell_all(g, err);
+    return rc == SCR_OK ? order_all(g, lost, err) : rc;
+}

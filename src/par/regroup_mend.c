@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Regroup, second part: what is lost is rebuilt under the prefix, where one process
+ * reaches all that is left of a set. */
+#include <stdlib.h>
+
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "par/redset.h"
+#include "par/regrouping.h"
+#include "par/restoring.h"
+#include "par/turns.h"
+#include "xfer/copy.h"
+
+/* --- what is left, to one place --- */
+
+static char *rank_dir(const struct scr_regrouping *g, int r)
+{
+    return scr_asprintf("%s/rank.%d", g->scratch, r);
+}
+
+static int copy_to(const struct scr_regrouping *g, const char *src, char *dst,
+                   struct scr_err *err)
+{
+    struct scr_copied got;
+    struct scr_copy job = { .src = src,
+                            .dst = dst,
+                            .tag = g->world->rank,
+                            .buf = g->o->buf,
+                            .mode_or = S_IRUSR | S_IWUSR };
+    char *dir = dst ? scr_path_dir(dst) : NULL;
+    int rc =
+        dir ? scr_dir_make(g->env->sys, dir, 0700, err) : scr_regroup_no_memory(g, err);
+    if (rc == SCR_OK)
+        rc = scr_copy_file(g->env->sys, &job, &got, err);
+    free(dir);
+    return rc;
+}
+
+/* Its name below the directory of its rank is what a rebuild goes by. */
+static int ship_file(const struct scr_regrouping *g, int r, const char *path,
+                     struct scr_err *err)
+{
+    const char *rel = NULL;
+    const scr_meta *meta = scr_filemap_get_meta(g->map, g->id, r, path);
+    if (scr_meta_get_filename(meta, &rel) != SCR_OK || !scr_path_is_safe(rel))
+        return scr_fail(err, SCR_E_CORRUPT, 0, "%s: its name is not recorded", path);
+    char *dir = rank_dir(g, r), *dst = dir ? scr_path_join(dir, rel) : NULL;
+    int rc = copy_to(g, path, dst, err);
+    free(dst);
+    free(dir);
+    return rc;
+}
+
+static int ship_redfile(const struct scr_regrouping *g, const char *path,
+                        struct scr_err *err)
+{
+    char *dst = scr_asprintf("%s/.scr/%s", g->scratch, scr_path_base(path));
+    int rc = copy_to(g, path, dst, err);
+    free(dst);
+    return rc;
+}
+
+/* Copies what the map names of old rank r: its files, or its redundancy file. */
+static int ship_rank(const struct scr_regrouping *g, int r, int red,
+                     struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (scr_hash_elem *e = scr_filemap_first_file(g->map, g->id, r); e && rc == SCR_OK;
+         e = scr_hash_elem_next(e)) {
+        const char *path = scr_hash_elem_key(e);
+        const scr_meta *meta = scr_filemap_get_meta(g->map, g->id, r, path);
+        if (red && scr_regroup_is_redfile(g, r, path))
+            rc = ship_redfile(g, path, err);
+        else if (!red && scr_meta_check_filetype(meta, "FULL") == SCR_OK)
+            rc = ship_file(g, r, path, err);
+    }
+    return rc;
+}
+
+static int ship(const struct scr_regrouping *g, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(e, scr_hash_get(g->orders, "SHIP")))
+        if (rc == SCR_OK)
+            rc = ship_rank(g, scr_hash_elem_key_int(e), 0, err);
+    for (SCR_HASH_EACH(p, scr_hash_get(g->orders, "RED")))
+        if (rc == SCR_OK)
+            rc = ship_rank(g, scr_hash_elem_key_int(p), 1, err);
+    return rc;
+}
+
+static int ship_all(const struct scr_regrouping *g, struct scr_err *err)
+{
+    int before = scr_turn_take(g->world, g->o->width), rc = SCR_OK;
+    if (before == SCR_OK)
+        rc = ship(g, err);
+    scr_turn_pass(g->world, g->o->width, before != SCR_OK ? before : rc);
+    return scr_agree_all(g->world, rc, err);
+}
+
+/* --- one set --- */
+
+/* Paths of the members of a set, as the serial rebuild wants them. */
+struct paths {
+    int n;
+    int *members;
+    char *red[SCR_EC_MAX]; /* redundancy files that are left */
+    char *dir[SCR_EC_MAX]; /* of the files of each */
+    char *out[SCR_EC_MAX]; /* its redundancy file, left or to be made */
+};
+
+static void paths_fini(struct paths *p)
+{
+    for (int i = 0; i < p->n; i++) {
+        free(p->red[i]);
+        free(p->dir[i]);
+        free(p->out[i]);
+    }
+    free(p->members);
+}
+
+static char *red_path(const struct scr_regrouping *g, enum scr_scheme scheme, int i,
+                      const struct paths *p)
+{
+    int set = p->members[0];
+    for (int j = 1; j < p->n; j++)
+        set = p->members[j] < set ? p->members[j] : set;
+    char *name = scr_redfile_name(scheme, i, p->n, set);
+    char *path = name ? scr_asprintf("%s/.scr/%s", g->scratch, name) : NULL;
+    free(name);
+    return path;
+}
+
+static int name_paths(const struct scr_regrouping *g, const scr_hash *set,
+                      struct paths *p, struct scr_err *err)
+{
+    enum scr_scheme scheme = SCR_SCHEME_SINGLE;
+    const scr_hash *desc = scr_hash_get(set, "DESC");
+    const char *type = scr_hash_get_val(desc, "TYPE");
+    p->members = scr_restore_members(desc, &p->n);
+    int rc = p->members && type && scr_scheme_parse(type, &scheme)
+                 ? SCR_OK
+                 : scr_fail(err, SCR_E_CORRUPT, 0,
+                            "dataset %d: no scheme of its redundancy", g->id);
+    for (int i = 0; i < p->n && rc == SCR_OK; i++) {
+        int r = p->members[i];
+        int left = scr_hash_get(scr_hash_getf(set, "RANK %d", r), "PARITY") != NULL;
+        p->dir[i] = rank_dir(g, r);
+        p->out[i] = red_path(g, scheme, i, p);
+        p->red[i] = left && p->out[i] ? scr_strdup(p->out[i]) : NULL;
+        if (!p->dir[i] || !p->out[i] || (left && !p->red[i]))
+            rc = scr_regroup_no_memory(g, err);
+    }
+    return rc;
+}
+
+/* Enters the rebuilt files of old rank r as this rank's to flush; its redundancy file
+ * tells of them. */
+static int adopt(struct scr_regrouping *g, int r, const char *redfile, const char *dir,
+                 struct scr_err *err)
+{
+    uint64_t bytes = 0;
+    struct scr_member_file *files = NULL;
+    size_t n = 0;
+    int has_crc = 0, rc = SCR_OK;
+    scr_hash *header = scr_restore_read_header(g->env, redfile, g->id, r, &bytes, err);
+    if (header == NULL)
+        return SCR_E_CORRUPT;
+    const scr_hash *current = scr_hash_get(header, "CURRENT");
+    rc = scr_redfile_files(current, dir, &files, &n, &has_crc, err);
+    scr_filemap_add_rank(g->play, g->id, r);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        scr_filemap_set_meta(g->play, g->id, r, files[i].path,
+                             scr_hash_getf(current, "FILE %zu", i));
+    if (rc == SCR_OK && !scr_hash_ok(g->play))
+        rc = scr_regroup_no_memory(g, err);
+    scr_member_files_free(files, n);
+    scr_hash_delete(header);
+    return rc;
+}
+
+static int mend_set(struct scr_regrouping *g, const scr_hash *set, struct scr_err *err)
+{
+    struct paths p = { 0 };
+    int rebuilt[SCR_EC_MAX] = { 0 };
+    int rc = name_paths(g, set, &p, err);
+    if (rc == SCR_OK)
+        rc = scr_rebuild_serial(g->env, p.n, (const char *const *)p.red,
+                                (const char *const *)p.dir, (const char *const *)p.out,
+                                rebuilt, err);
+    for (int i = 0; i < p.n && rc == SCR_OK; i++) {
+        if (!(rebuilt[i] & SCR_HAVE_DATA))
+            continue;
+        rc = adopt(g, p.members[i], p.out[i], p.dir[i], err);
+        g->rebuilt++;
+    }
+    paths_fini(&p);
+    return rc;
+}
+
+static int mend(struct scr_regrouping *g, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(e, g->sets))
+        if (rc == SCR_OK && scr_hash_get(scr_hash_elem_hash(e), "LOST") != NULL)
+            rc = mend_set(g, scr_hash_elem_hash(e), err);
+    return rc;
+}
+
+/* --- all of them --- */
+
+/* Nothing of an earlier attempt may be taken for something of this one. */
+static int open_scratch(const struct scr_regrouping *g, struct scr_err *err)
+{
+    int rc = scr_dir_remove(g->env->sys, g->scratch, err);
+    return rc == SCR_OK ? scr_dir_make(g->env->sys, g->scratch, 0700, err) : rc;
+}
+
+int scr_regroup_mend_all(struct scr_regrouping *g, struct scr_err *err)
+{
+    int rc = g->world->rank == 0 ? open_scratch(g, err) : SCR_OK;
+    rc = scr_agree_all(g->world, rc, err);
+    if (rc == SCR_OK)
+        rc = ship_all(g, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(g->world, mend(g, err), err);
+    return rc;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The state of a regroup, and its parts: find (what is left of the sets, and who stands
+ * for whom) and mend (the rebuild of what is lost). The ranks that wrote the dataset
+ * are its old ranks here. */
+#ifndef SCR_PAR_REGROUPING_H
+#define SCR_PAR_REGROUPING_H
+
+#include "par/regroup.h"
+
+struct scr_regrouping {
+    const struct scr_env *env;
+    const struct scr_comm *world;
+    const struct scr_prefix *prefix;
+    const struct scr_copy_opts *o;
+    int id;
+    const scr_filemap *map;
+    int ranks; /* number of old ranks */
+    /* Sets are judged by one rank each: {<set>: {DESC/{…}, RANK/<r>/{DATA=<holder>,
+       PARITY=<holder>}, LOST=1 if it lost something}}. */
+    scr_hash *sets;
+    /* What this rank is to do: {PLAY/<r>: flush the files of r; SHIP/<r>, RED/<r>: copy
+       the files of r, its redundancy file, to where its set is rebuilt}. */
+    scr_hash *orders;
+    scr_filemap *play; /* under the old ranks: what this rank flushes */
+    char *scratch;     /* directory of the rebuild */
+    int rebuilt;       /* old ranks this rank rebuilt something of */
+};
+
+int scr_regroup_no_memory(const struct scr_regrouping *g, struct scr_err *err);
+
+/* 1 if path, of old rank r, is named and recorded as a redundancy file. */
+int scr_regroup_is_redfile(const struct scr_regrouping *g, int r, const char *path);
+
+/* Fills ranks, sets and orders; agreed. *lost: the same on all ranks, some set lost
+ * something. SCR_E_LOST when too much is. */
+int scr_regroup_find_all(struct scr_regrouping *g, int *lost, struct scr_err *err);
+
+/* Rebuilds what is lost and enters it in play; agreed. */
+int scr_regroup_mend_all(struct scr_regrouping *g, struct scr_err *err);
+
+#endif
