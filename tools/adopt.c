@@ -324,12 +324,22 @@ static int describe(const struct job *j, scr_hash *dset)
     return scr_dataset_set(dset, &d);
 }
 
+/* The dataset of that name, if it is more than what an interrupted command or flush
+ * left; 0: there is none. */
+static int name_owner(const scr_hash *index, const char *name)
+{
+    struct scr_index_entry e;
+    int id = scr_index_find(index, name);
+    return id > 0 && scr_index_get(index, id, &e, NULL) == SCR_OK && e.complete ? id
+                                                                                : 0;
+}
+
 /* Name and id are taken under the lock of the index: nobody else has them then. */
 static int edit_reserve(scr_hash *index, void *arg, int *changed, struct scr_err *err)
 {
     struct job *j = arg;
     int max_dir = 0, max = scr_index_max_id(index), wish = j->what->id;
-    int taken = scr_index_find(index, j->out->name);
+    int taken = name_owner(index, j->out->name);
     if (taken > 0)
         return scr_fail(err, SCR_E_EXIST, 0,
                         "dataset %d is called \"%s\" already: choose another --name",
@@ -354,6 +364,25 @@ static int edit_reserve(scr_hash *index, void *arg, int *changed, struct scr_err
     return rc == SCR_OK ? rc : no_memory(j, err);
 }
 
+static int edit_forget(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+{
+    (void)err;
+    *changed = scr_index_remove(index, *(const int *)arg);
+    return SCR_OK;
+}
+
+/* The id was new, so that all there is of it is ours. The index goes first: at no time
+ * does it call complete what is being removed. */
+static void forget(const struct job *j)
+{
+    const struct scr_env quiet = { .sys = j->env->sys };
+    char *dir = scr_prefix_dset_dir(j->p, j->out->id);
+    if (dir != NULL &&
+        scr_prefix_index_update(&quiet, j->p, edit_forget, &j->out->id, NULL) == SCR_OK)
+        scr_dir_remove(quiet.sys, dir, NULL);
+    free(dir);
+}
+
 static int record(struct job *j, struct scr_err *err)
 {
     scr_hash *dset = NULL;
@@ -365,6 +394,8 @@ static int record(struct job *j, struct scr_err *err)
                                                         j->part, j->out->ranks, err)
                                      : no_memory(j, err);
     scr_hash_delete(dset);
+    if (rc != SCR_OK)
+        forget(j);
     return rc;
 }
 

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* scr_index --add-directory with every system call failing in turn, once and for good:
+ * the files stay as they are, what the index calls complete is whole (invariant P1),
+ * and a second try succeeds. */
+#include "../unit/helper_store.h"
+
+#include "adopt.h"
+#include "base/str.h"
+#include "faults.h"
+
+enum { RANKS = 3 };
+static const char *const pattern[] = { "f.%r" };
+static const struct scr_adopt what = { .dir = "old",
+                                       .pattern = pattern,
+                                       .npatterns = 1 };
+
+static int teardown(void **state)
+{
+    (void)state;
+    test_tmp_remove();
+    return test_fault_open_fds() == 0 ? 0 : -1;
+}
+
+static void fill(struct test_store *t)
+{
+    test_store_open(t);
+    t->env.log = NULL;
+    assert_int_equal(mkdir(test_path("prefix/old"), 0700), 0);
+    for (int r = 0; r < RANKS; r++) {
+        FILE *f = fopen(test_path("prefix/old/f.%d", r), "w");
+        assert_non_null(f);
+        fprintf(f, "of rank %d\n", r);
+        assert_int_equal(fclose(f), 0);
+    }
+}
+
+static int adopt(struct test_store *t, int *id)
+{
+    struct scr_adopted got;
+    int rc = scr_adopt_directory(&t->env, &t->p, &what, &got, &t->err);
+    free(got.name);
+    *id = got.id;
+    return rc;
+}
+
+/* Number of datasets the index calls complete, each checked to its last byte. */
+static int count_whole(struct test_store *t)
+{
+    const struct scr_env env = { .sys = &scr_sys_posix };
+    int *ids, whole = 0;
+    size_t n;
+    scr_hash *index = scr_hash_new();
+    assert_int_equal(scr_prefix_index_read(&env, &t->p, index, NULL), SCR_OK);
+    assert_int_equal(scr_index_ids(index, &ids, &n), SCR_OK);
+    for (size_t i = 0; i < n; i++) {
+        struct scr_index_entry e;
+        struct scr_faults f = SCR_FAULTS_INIT;
+        uint64_t files = 0;
+        int complete = 0;
+        assert_int_equal(scr_index_get(index, ids[i], &e, NULL), SCR_OK);
+        if (!e.complete)
+            continue;
+        scr_hash *dset = scr_hash_new(), *part = scr_hash_new();
+        assert_int_equal(
+            scr_prefix_summary_read(&env, &t->p, ids[i], &complete, dset, NULL),
+            SCR_OK);
+        assert_int_equal(scr_prefix_rank2file_read(&env, &t->p, ids[i], part, NULL),
+                         SCR_OK);
+        scr_faults_check(&env, t->p.path, dset, part, NULL, &f, &files);
+        assert_int_equal(f.n, 0);
+        assert_int_equal(f.unsummed, 0);
+        assert_int_equal(files, RANKS);
+        assert_int_equal(complete, 1);
+        scr_faults_fini(&f);
+        scr_hash_delete(dset);
+        scr_hash_delete(part);
+        whole++;
+    }
+    free(ids);
+    scr_hash_delete(index);
+    return whole;
+}
+
+static void survive(enum test_kind kind, int error, enum test_how how)
+{
+    struct test_store t;
+    int id;
+    for (long n = 0;; n++) {
+        fill(&t);
+        test_fault_arm(kind, n, error, how);
+        int rc = adopt(&t, &id);
+        int fired = test_fault_off();
+        assert_int_equal(t.err.code, rc);
+        int whole = count_whole(&t);
+        if (rc == SCR_OK)
+            assert_int_equal(whole, 1);
+        assert_true(whole <= 1);
+        scr_err_clear(&t.err);
+        if (whole == 0 && adopt(&t, &id) != SCR_OK)
+            fail_msg("second try after call %ld: %s", n, t.err.text);
+        assert_int_equal(count_whole(&t), 1);
+        test_store_close(&t);
+        if (!fired)
+            break;
+    }
+}
+
+static void one_failing_call_does_no_harm(void **state)
+{
+    (void)state;
+    survive(TEST_ANY, EIO, TEST_ONCE);
+}
+
+static void a_crash_at_any_call_does_no_harm(void **state)
+{
+    (void)state;
+    survive(TEST_ANY, EIO, TEST_FOREVER);
+}
+
+static void a_full_disk_does_no_harm(void **state)
+{
+    (void)state;
+    survive(TEST_WRITE, ENOSPC, TEST_FOREVER);
+}
+
+/* --- patterns --- */
+
+static void patterns(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pattern, *path;
+        int rank; /* -1: no match */
+    } cases[] = {
+        { "ckpt.%r.dat", "ckpt.12.dat", 12 },
+        { "ckpt.%r.dat", "ckpt.0012.dat", 12 },
+        { "ckpt.%r.dat", "ckpt..dat", -1 },
+        { "ckpt.%r.dat", "ckpt.1x.dat", -1 },
+        { "ckpt.%r.dat", "ckpt.12.data", -1 },
+        { "%r", "0", 0 },
+        { "%r2", "12", -1 }, /* the number takes all digits */
+        { "%r/%r", "3/3", 3 },
+        { "%r/%r", "3/4", -1 },
+        { "%r", "2147483647", 2147483647 },
+        { "%r", "2147483648", -1 },
+        { "%r", "99999999999999999999", -1 },
+        { "rank_%r/*", "rank_1/a", 1 },
+        { "rank_%r/*", "rank_1/a/b", -1 },
+        { "rank_%r/**", "rank_1/a/b", 1 },
+        { "**/f.%r", "a/b/f.2", 2 },
+        { "*.%r", "a.b.7", 7 },
+        { "100%%.%r", "100%.1", 1 },
+        { "common", "common", 0 },
+        { "common", "other", -1 },
+    };
+    int rank;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        rank = -1;
+        int yes = scr_adopt_match(cases[i].pattern, cases[i].path, &rank);
+        if (yes != (cases[i].rank >= 0) || rank != cases[i].rank)
+            fail_msg("%s of %s: %d %d", cases[i].path, cases[i].pattern, yes, rank);
+    }
+    static const char *const bad[] = { "", "/a.%r", "../a.%r", "a/../%r", "%d", "%" };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_int_equal(scr_adopt_match(bad[i], NULL, &rank), SCR_E_ARG);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(patterns),
+        cmocka_unit_test_teardown(one_failing_call_does_no_harm, teardown),
+        cmocka_unit_test_teardown(a_crash_at_any_call_does_no_harm, teardown),
+        cmocka_unit_test_teardown(a_full_disk_does_no_harm, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
