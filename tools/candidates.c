@@ -22,6 +22,7 @@ static int judge(struct scr_tool *t, const struct scr_args *a,
                                  .ranks = (int)ranks,
                                  .with_crc = a->opt[SCR_CAND_CRC] != NULL,
                                  .fetch = prm.fetch,
+                                 .global = prm.global_restart,
                                  .current = prm.current };
     return scr_judge(&q, j, err);
 }

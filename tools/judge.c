@@ -301,16 +301,6 @@ static int is_ready(const struct scr_candidate *c)
            c->state == SCR_CANDIDATE_PARTIAL;
 }
 
-/* Newest one in cache for which is(c), and its id; NULL: none. */
-static struct scr_candidate *newest_cached(struct scr_judgement *j,
-                                           int (*is)(const struct scr_candidate *))
-{
-    for (size_t i = 0; i < j->n; i++)
-        if (j->c[i].in_cache && is(&j->c[i]))
-            return &j->c[i];
-    return NULL;
-}
-
 static int is_lost(const struct scr_candidate *c)
 {
     return c->state == SCR_CANDIDATE_CORRUPT || c->state == SCR_CANDIDATE_INCOMPLETE;
@@ -321,56 +311,98 @@ static int is_foreign(const struct scr_candidate *c)
     return c->state == SCR_CANDIDATE_RANKS;
 }
 
-/* The one of the prefix that is tried next: below an id (0: any). */
-static struct scr_candidate *next_tried(struct scr_judgement *j, int below)
+static int is_below(const struct scr_candidate *c, int below)
+{
+    return below == 0 || c->id < below;
+}
+
+/* Newest one in cache below an id (0: any) for which is(c); NULL: none. */
+static struct scr_candidate *newest_cached(struct scr_judgement *j, int below,
+                                           int (*is)(const struct scr_candidate *))
 {
     for (size_t i = 0; i < j->n; i++)
-        if (is_tried(&j->c[i]) && (below == 0 || j->c[i].id < below))
+        if (j->c[i].in_cache && is_below(&j->c[i], below) && is(&j->c[i]))
             return &j->c[i];
     return NULL;
 }
 
-/* The current one, if it would be tried. */
-static struct scr_candidate *current_one(const struct scr_judge *q,
-                                         struct scr_judgement *j, const scr_hash *index)
+static int id_of(const struct scr_candidate *c)
 {
-    const char *name = q->current ? q->current : scr_index_get_current(index);
-    int id = name ? scr_index_find(index, name) : -1;
-    for (size_t i = 0; i < j->n; i++)
-        if (j->c[i].id == id && is_tried(&j->c[i]))
-            return &j->c[i];
-    return NULL;
+    return c != NULL ? c->id : 0;
+}
+
+/* The one of the prefix that is tried next below an id (0: any): CURRENT if that is
+ * above, else the newest. */
+static struct scr_candidate *next_tried(struct scr_judgement *j, int above, int below)
+{
+    struct scr_candidate *newest = NULL;
+    for (size_t i = 0; i < j->n; i++) {
+        struct scr_candidate *c = &j->c[i];
+        if (!is_tried(c) || !is_below(c, below))
+            continue;
+        if (c->current && c->id > above)
+            return c;
+        newest = newest ? newest : c;
+    }
+    return newest;
+}
+
+static int current_is_above(struct scr_judgement *j, int above, int below)
+{
+    const struct scr_candidate *c = next_tried(j, above, below);
+    return c != NULL && c->current && c->id > above;
 }
 
 /* Walks the prefix as a restart does, down to id `above`. */
-static struct scr_candidate *fetched(const struct scr_judge *q, struct scr_judgement *j,
-                                     const scr_hash *index, int above)
+static struct scr_candidate *fetched(struct scr_judgement *j, int above, int below)
 {
-    struct scr_candidate *c = above == 0 ? current_one(q, j, index) : NULL;
-    if (c == NULL)
-        c = next_tried(j, 0);
+    struct scr_candidate *c = next_tried(j, above, below);
     while (c != NULL && c->id > above) {
         if (c->state == SCR_CANDIDATE_COMPLETE)
             return c;
         if (c->state == SCR_CANDIDATE_RANKS) /* an older one would lose its work */
             return NULL;
-        c = next_tried(j, c->id);
+        c = next_tried(j, above, c->id);
     }
     return NULL;
 }
 
-static struct scr_candidate *choose(const struct scr_judge *q, struct scr_judgement *j,
-                                    const scr_hash *index)
+/* core/restart.c scr_restart_find_all */
+static struct scr_candidate *look(const struct scr_judge *q, struct scr_judgement *j,
+                                  int below)
 {
-    struct scr_candidate *cached = newest_cached(j, is_ready), *from_prefix = NULL;
-    const struct scr_candidate *lost = newest_cached(j, is_lost);
-    const struct scr_candidate *foreign = newest_cached(j, is_foreign);
-    int above = cached ? cached->id : 0;
-    if (foreign != NULL && foreign->id > above)
-        above = foreign->id;
-    if (q->fetch && (cached == NULL || (lost != NULL && lost->id > cached->id)))
-        from_prefix = fetched(q, j, index, above);
-    return from_prefix ? from_prefix : cached;
+    struct scr_candidate *cached = newest_cached(j, below, is_ready), *c = NULL;
+    int lost = id_of(newest_cached(j, below, is_lost));
+    int foreign = id_of(newest_cached(j, below, is_foreign));
+    int above = id_of(cached) > foreign ? id_of(cached) : foreign;
+    if (q->global && cached != NULL)
+        return cached;
+    if (q->fetch && (cached == NULL || lost > cached->id || below > 0 ||
+                     current_is_above(j, above, below)))
+        c = fetched(j, q->global ? 0 : above, below);
+    return c ? c : cached;
+}
+
+/* The checkpoint SCR_CURRENT names; of several the newest, of one here and there the
+ * copy in cache. NULL: none that can be gone to. */
+static struct scr_candidate *wanted(const struct scr_judge *q, struct scr_judgement *j)
+{
+    struct scr_candidate *found = NULL;
+    for (size_t i = 0; i < j->n && q->current != NULL; i++) {
+        struct scr_candidate *c = &j->c[i];
+        if (c->name != NULL && strcmp(c->name, q->current) == 0 &&
+            (is_ready(c) || is_tried(c)) && c->id > id_of(found))
+            found = c;
+    }
+    return found;
+}
+
+static struct scr_candidate *choose(const struct scr_judge *q, struct scr_judgement *j)
+{
+    struct scr_candidate *c = wanted(q, j);
+    if (c != NULL && is_ready(c) && (c->in_cache || q->fetch))
+        return c;
+    return look(q, j, id_of(c));
 }
 
 /* Why one that could be taken is not. */
@@ -398,9 +430,9 @@ static void explain(const struct scr_judge *q, struct scr_judgement *j,
 }
 
 static int finish(const struct scr_judge *q, struct scr_judgement *j,
-                  const scr_hash *index, struct scr_err *err)
+                  struct scr_err *err)
 {
-    struct scr_candidate *taken = choose(q, j, index);
+    struct scr_candidate *taken = choose(q, j);
     j->taken = taken;
     if (taken != NULL)
         taken->taken = 1;
@@ -422,7 +454,7 @@ int scr_judge(const struct scr_judge *q, struct scr_judgement *out, struct scr_e
     if (rc == SCR_OK)
         rc = judge_prefix(q, index, out, err);
     if (rc == SCR_OK)
-        rc = finish(q, out, index, err);
+        rc = finish(q, out, err);
     scr_hash_delete(index);
     return rc;
 }

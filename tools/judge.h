@@ -2,10 +2,12 @@
 /* What a restart would do: every dataset that lies in the caches in reach or in the
  * prefix directory, what state it is in, and which one SCR_Have_restart would offer.
  *
- * It looks in this order: the newest in cache that is whole or can be rebuilt; unless
- * something newer was lost from cache and lies in the prefix. Without one in cache: the
- * current dataset (SCR_CURRENT, CURRENT of the index), then the newest complete one
- * that has not failed, then older ones. Nothing is changed here. */
+ * It looks in this order: the checkpoint SCR_CURRENT names. The newest in cache that is
+ * whole or can be rebuilt; unless something newer was lost from cache, or is current,
+ * and lies in the prefix. Without one in cache: the current dataset of the index, then
+ * the newest complete one that has not failed, then older ones. Nothing is changed
+ * here.
+ */
 #ifndef SCR_TOOL_JUDGE_H
 #define SCR_TOOL_JUDGE_H
 
@@ -48,9 +50,10 @@ struct scr_judge {
     const struct scr_prefix *prefix;
     const char *const *cntl; /* control directories, ncntl of them */
     size_t ncntl;
-    int ranks;           /* of the run to come; 0: as many as wrote the dataset */
-    int with_crc;        /* read every byte; else sizes only */
-    int fetch;           /* SCR_FETCH: the prefix is looked at */
+    int ranks;    /* of the run to come; 0: as many as wrote the dataset */
+    int with_crc; /* read every byte; else sizes only */
+    int fetch;    /* SCR_FETCH: the prefix is looked at */
+    int global;   /* SCR_GLOBAL_RESTART: what is in cache is flushed and fetched */
     const char *current; /* SCR_CURRENT; NULL: not set */
 };
 

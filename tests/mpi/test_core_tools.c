@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Commands and jobs on one prefix: what scr_index makes a job restarts from, and what
+ * scr have_restart says is what SCR_Have_restart does. */
+/* ranks: 4 */
+#include "helper_job.h"
+
+#include <stdarg.h>
+
+#include "base/proc.h"
+#include "base/str.h"
+
+static const char *const nodes = "n[1-4]";
+
+/* Runs the program scr on rank 0 with these arguments and the job's places; its exit
+ * status on all ranks. setting: "K=V" or NULL. *out: what it printed, without the last
+ * newline, on rank 0. */
+static int tool(struct job *job, const char *setting, char *out, size_t size, ...)
+{
+    const char *argv[16] = { SCR_TOOL };
+    char *prefix = scr_asprintf("SCR_PREFIX=%s", job->prefix);
+    char *cntl = scr_asprintf("SCR_CNTL_BASE=%s", job->cache);
+    const char *env[] = { prefix,           cntl,    "SCR_USER_NAME=tester",
+                          "SCR_JOB_ID=job", setting, NULL };
+    const struct scr_proc_spec spec = { .argv = argv, .env = env };
+    int status = -1;
+    char *text = NULL;
+    va_list ap;
+    va_start(ap, size);
+    for (int i = 1; i < 15 && (argv[i] = va_arg(ap, const char *)) != NULL; i++)
+        ;
+    va_end(ap);
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0)
+        scr_proc_run(&spec, 60, &text, &status, NULL);
+    snprintf(out, size, "%s", text ? text : "");
+    out[strcspn(out, "\n")] = '\0';
+    free(text);
+    free(prefix);
+    free(cntl);
+    MPI_Bcast(&status, 1, MPI_INT, 0, job->comm);
+    return status;
+}
+
+/* --- files written without SCR --- */
+
+/* As in tests/golden/generate.py, so that they are there to be taken. */
+static long size_of(int rank, int file, int seed)
+{
+    (void)seed;
+    return file < 2 ? 100 + 10 * rank + file : -1;
+}
+
+MPI_CASE(a_job_restarts_from_files_written_without_it)
+{
+    struct job job;
+    char out[256], scr[900];
+    job_new(t, &job, 4);
+    job.size_of = size_of;
+    job_set_prefix(&job, SCR_GOLDEN_DIR "/prefix/scr3");
+    snprintf(scr, sizeof scr, "%s/.scr", job.prefix);
+    if (job.rank == 0)
+        mpi_test_remove(scr); /* nothing but the files is left */
+    CHECK_INT(tool(&job, NULL, out, sizeof out, "have_restart", NULL), 1);
+    CHECK_INT(tool(&job, NULL, out, sizeof out, "index", "--add-directory", "step.3",
+                   "file0.%r", "rank.%r/*", "--ranks", "4", NULL),
+              0);
+    CHECK_INT(tool(&job, NULL, out, sizeof out, "have_restart", NULL), 0);
+    if (job.rank == 0)
+        CHECK(strcmp(out, "step.3") == 0);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    job_check_restart(&job, ctx, "step.3", 3);
+    job_checkpoint(&job, ctx, "next", 2);
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
+/* --- the same answer --- */
+
+/* What a job would be offered, and what the command says of it before. */
+static void same_answer(struct mpi_test *t, struct job *job, const char *what,
+                        const char *setting)
+{
+    char said[256], offered[SCR_MAX_NAME] = "";
+    struct scr_err err = SCR_ERR_INIT;
+    int have = 0;
+    int status = tool(job, setting, said, sizeof said, "have_restart", "--crc",
+                      "--ranks", "4", NULL);
+    struct scr_ctx *ctx = job_start(job, nodes, setting, NULL);
+    CHECK_RC(scr_have_restart_all(ctx, &have, offered, &err), SCR_OK, &err);
+    job_kill(job, ctx);
+    if (status != !have || (job->rank == 0 && strcmp(said, offered) != 0))
+        mpi_test_fail(t, __FILE__, __LINE__,
+                      "%s: said \"%s\" (%d), offered \"%s\" (%d)", what, said, status,
+                      offered, have);
+}
+
+static void damage(struct job *job, const char *part)
+{
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0) {
+        int n = 0;
+        char **paths = job_find(job->dir, part, &n);
+        for (int i = 0; i < n; i++)
+            if (strstr(paths[i], ".saved/") == NULL)
+                job_flip(paths[i], 50);
+        job_find_free(paths, n);
+    }
+    mpi_test_barrier(job->comm);
+}
+
+MPI_CASE(the_command_says_what_a_restart_does)
+{
+    static const struct {
+        const char *what, *lose; /* virtual nodes lost first */
+        const char *flip[3]; /* parts of paths, a byte of each of which is flipped */
+        const char *current; /* scr index --current */
+        const char *setting;
+    } cases[] = {
+        { .what = "all in cache" },
+        { .what = "one node lost", .lose = "n2" },
+        { .what = "a flipped byte in cache",
+          .flip = { "scr.dataset.4/rank.1/file0.1" } },
+        { .what = "all nodes lost", .lose = "n[1-4]" },
+        { .what = "the newest of the prefix is damaged",
+          .lose = "n[1-4]",
+          .flip = { "prefix/step.3/file0.1" } },
+        { .what = "its summary is",
+          .lose = "n[1-4]",
+          .flip = { "prefix/.scr/scr.dataset.3/summary.scr" } },
+        { .what = "its map is",
+          .lose = "n[1-4]",
+          .flip = { "prefix/.scr/scr.dataset.3/rank2file" } },
+        { .what = "an older one is current", .lose = "n[1-4]", .current = "c2" },
+        { .what = "an older one is current, and damaged",
+          .lose = "n[1-4]",
+          .flip = { "prefix/step.2/file0.3" },
+          .current = "c2" },
+        { .what = "nothing is whole",
+          .lose = "n[1-4]",
+          .flip = { "prefix/step.1/file0.1", "prefix/step.2/file0.1",
+                    "prefix/step.3/file0.1" } },
+        { .what = "lost from cache, an older one there, not flushed",
+          .flip = { "scr.dataset.4/rank.1/file0.1", "scr.dataset.4/rank.2/file0.2" } },
+        { .what = "SCR_CURRENT in cache", .setting = "SCR_CURRENT=c3" },
+        { .what = "SCR_CURRENT on the prefix", .setting = "SCR_CURRENT=c1" },
+        { .what = "SCR_CURRENT unknown", .setting = "SCR_CURRENT=nothing" },
+        { .what = "SCR_CURRENT damaged",
+          .lose = "n[1-4]",
+          .flip = { "prefix/step.2/file0.1" },
+          .setting = "SCR_CURRENT=c2" },
+        { .what = "no fetch", .lose = "n[1-4]", .setting = "SCR_FETCH=0" },
+    };
+    struct job job;
+    job_new(t, &job, 4);
+    job.size_of = size_of;
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    job_checkpoint(&job, ctx, "c1", 1);
+    job_checkpoint(&job, ctx, "c2", 2);
+    job_checkpoint(&job, ctx, "c3", 3);
+    job_end(&job, ctx);
+    ctx = job_start(&job, nodes, "SCR_FLUSH=0", NULL);
+    job_check_restart(&job, ctx, "c3", 3);
+    job_checkpoint(&job, ctx, "c4", 4);
+    job_kill(&job, ctx);
+    job_save(&job);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char out[256];
+        job_go_back(&job);
+        if (cases[i].lose != NULL)
+            job_lose_node(&job, cases[i].lose);
+        for (int f = 0; f < 3 && cases[i].flip[f] != NULL; f++)
+            damage(&job, cases[i].flip[f]);
+        if (cases[i].current != NULL)
+            CHECK_INT(tool(&job, NULL, out, sizeof out, "index", "--current",
+                           cases[i].current, NULL),
+                      0);
+        same_answer(t, &job, cases[i].what, cases[i].setting);
+    }
+    job_free(&job);
+}
+
+int main(int argc, char **argv)
+{
+    return mpi_test_main(argc, argv,
+                         MPI_CASES(RUN(a_job_restarts_from_files_written_without_it),
+                                   RUN(the_command_says_what_a_restart_does)));
+}
