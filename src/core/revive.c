@@ -45,8 +45,8 @@ static int share_desc_all(struct scr_ctx *ctx, int id, scr_hash *desc,
     if (ranks != ctx->world.size)
         return scr_fail(
             err, SCR_E_RANKS, 0,
-            "dataset %d in cache was written by %d ranks, this run has %d: it is "
-            "kept for a run with %d ranks (SCR_CACHE_PURGE=1 deletes it)",
+            "dataset %d in cache was written by %d ranks, this run has %d: it stays "
+            "there for a run with %d ranks (SCR_CACHE_PURGE=1 deletes it)",
             id, ranks, ctx->world.size, ranks);
     return SCR_OK;
 }
@@ -97,6 +97,21 @@ static int rebuild_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc;
 }
 
+/* One of another number of ranks lacks nothing: regroup.c reads it. */
+static void leave_as_it_is(struct scr_ctx *ctx, int id, int rc,
+                           const struct scr_err *why)
+{
+    SCR_EVENT(ctx, .event = "REBUILD_FAIL", .dset = id, .note = why->text);
+    if (rc == SCR_E_RANKS) {
+        scr_log(&ctx->log, SCR_LOG_NOTE, "%s", why->text);
+        scr_cache_set_state(ctx, id, SCR_CACHE_FOREIGN);
+        return;
+    }
+    scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is not restored from cache: %s",
+            scr_cache_name_of(ctx, id), id, why->text);
+    scr_cache_set_state(ctx, id, SCR_CACHE_LOST);
+}
+
 static int rebuild_cache_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     int *ids = NULL, n = 0;
@@ -115,12 +130,7 @@ static int rebuild_cache_all(struct scr_ctx *ctx, struct scr_err *err)
             SCR_EVENT(ctx, .event = "REBUILD_SUCCESS", .dset = ids[i]);
             continue;
         }
-        scr_log(&ctx->log, SCR_LOG_WARN,
-                "%s (dataset %d) is not restored from cache: %s",
-                scr_cache_name_of(ctx, ids[i]), ids[i], why.text);
-        SCR_EVENT(ctx, .event = "REBUILD_FAIL", .dset = ids[i], .note = why.text);
-        scr_cache_set_state(ctx, ids[i],
-                            one == SCR_E_RANKS ? SCR_CACHE_FOREIGN : SCR_CACHE_LOST);
+        leave_as_it_is(ctx, ids[i], one, &why);
     }
     free(ids);
     return rc;

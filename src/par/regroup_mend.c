@@ -181,13 +181,17 @@ static int adopt(struct scr_regrouping *g, int r, const char *redfile, const cha
     return rc;
 }
 
+/* Without a warning for every file that is known to be lost. */
 static int mend_set(struct scr_regrouping *g, const scr_hash *set, struct scr_err *err)
 {
     struct paths p = { 0 };
+    struct scr_env env = *g->env;
+    struct scr_log log = { .quiet = 1 };
+    env.log = &log;
     int rebuilt[SCR_EC_MAX] = { 0 };
     int rc = name_paths(g, set, &p, err);
     if (rc == SCR_OK)
-        rc = scr_rebuild_serial(g->env, p.n, (const char *const *)p.red,
+        rc = scr_rebuild_serial(&env, p.n, (const char *const *)p.red,
                                 (const char *const *)p.dir, (const char *const *)p.out,
                                 rebuilt, err);
     for (int i = 0; i < p.n && rc == SCR_OK; i++) {

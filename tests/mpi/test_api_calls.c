@@ -380,6 +380,25 @@ MPI_CASE(output_reaches_the_prefix_and_leaves_the_cache)
 
 /* --- restart --- */
 
+/* Every rank wrote one file. */
+static void check_list(struct mpi_test *t, const char *want)
+{
+    int n = 0, rank = -1;
+    char file[SCR_MAX_FILENAME], expected[700];
+    CHECK_INT(SCR_Restart_ranks(&n), SCR_SUCCESS);
+    CHECK_INT(n, t->comm.size);
+    MISUSE(SCR_Restart_files(NULL), SCR_E_ARG, "NULL");
+    CHECK_INT(SCR_Restart_files(&n), SCR_SUCCESS);
+    CHECK_INT(n, t->comm.size);
+    for (int i = 0; i < n; i++) {
+        CHECK_INT(SCR_Restart_file(i, file, &rank), SCR_SUCCESS);
+        CHECK_INT(rank, i);
+        snprintf(expected, sizeof expected, "%s/%s/r%d", prefix, want, i);
+        CHECK(strcmp(file, expected) == 0);
+    }
+    CHECK_INT(SCR_Restart_file(0, file, NULL), SCR_SUCCESS);
+}
+
 static void read_back(struct mpi_test *t, const char *want, int valid)
 {
     int flag = 0;
@@ -399,6 +418,7 @@ static void read_back(struct mpi_test *t, const char *want, int valid)
     CHECK(file_is(path, want));
     MISROUTE("no-such-file", path, SCR_E_NOENT);
     MISROUTE("/etc/passwd", path, SCR_E_OUTSIDE);
+    check_list(t, want);
     if (valid)
         CHECK_INT(SCR_Complete_restart(1), SCR_SUCCESS);
     else

@@ -321,6 +321,21 @@ MPI_CASE(without_fetch_only_the_cache_is_offered)
     job_free(&base);
 }
 
+MPI_CASE(a_global_restart_reads_another_numbers_on_the_prefix)
+{
+    struct job base, job;
+    write_both(t, &base, 4, 2);
+    job_lose_node(&base, "n2");
+    job_share(t, &job, &base, 3);
+    if (job.in) {
+        struct scr_ctx *ctx = job_start(&job, "n[1-2]", "SCR_GLOBAL_RESTART=1", NULL);
+        check_all_files(&job, ctx, "two", 2, 4);
+        job_kill(&job, ctx);
+    }
+    job_unshare(&job);
+    job_free(&base);
+}
+
 /* --- files --- */
 
 MPI_CASE(a_name_is_looked_up_among_all_files)
@@ -437,6 +452,7 @@ int main(int argc, char **argv)
             RUN(a_refused_one_stays_for_those_who_wrote_it),
             RUN(nothing_is_offered_when_all_were_refused),
             RUN(without_fetch_only_the_cache_is_offered),
+            RUN(a_global_restart_reads_another_numbers_on_the_prefix),
             RUN(a_name_is_looked_up_among_all_files),
             RUN(a_damaged_file_is_not_given_out),
             RUN(a_missing_file_is_found_before_the_checkpoint_is_offered),
