@@ -122,12 +122,15 @@ void scr_async_start_all(struct scr_ctx *ctx, int id)
     scr_hash_unset_kv_int(ctx->async.failed, "DSET", id);
     SCR_EVENT(ctx, .event = "ASYNC_FLUSH_START", .dset = id);
     scr_flush_mark_all(ctx, id, SCR_LOC_CACHE | SCR_LOC_FLUSHING, 0);
-    if (launch_all(ctx, id, &why) == SCR_OK) {
+    int rc = launch_all(ctx, id, &why);
+    if (rc == SCR_OK) {
         scr_phase_all(ctx, "flush", id);
         return;
     }
     scr_flush_mark_all(ctx, id, 0, SCR_LOC_FLUSHING);
     note_failure_all(ctx, id, &why);
+    if (rc == SCR_E_TAKEN)
+        scr_flee_ids_all(ctx);
 }
 
 /* --- end --- */

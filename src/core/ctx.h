@@ -143,10 +143,11 @@ struct scr_ctx {
     struct scr_async async;
     int tried_below; /* restarts look for ids below this; 0: any */
     int ask_again;   /* the next Have_restart looks for the newest checkpoint anew */
-    int from_id;     /* dataset this run went on from, 0: none */
-    int from_last;   /* last_id then: what is newer was written since */
-    int fetched; /* dataset in cache that this run copied from the prefix; 0: none */
-    int halt;    /* a halt condition was found due */
+    int flush_owed; /* the last periodic flush failed: the next checkpoint is flushed */
+    int from_id;    /* dataset this run went on from, 0: none */
+    int from_last;  /* last_id then: what is newer was written since */
+    int fetched;    /* dataset in cache that this run copied from the prefix; 0: none */
+    int halt;       /* a halt condition was found due */
     struct scr_times times;
     int log_failed; /* the event log could not be written and is left alone */
 };
@@ -314,6 +315,11 @@ void scr_async_fini(struct scr_ctx *ctx); /* local: stops them as a death would 
 /* At a start: rebuilds what is in cache, learns the ids in use, flushes what is
  * overdue. */
 int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err);
+/* Raises last_id to what is in use on the prefix and in cache. */
+int scr_learn_ids_all(struct scr_ctx *ctx, struct scr_err *err);
+/* After a flush that found its id taken by another job on the same prefix
+ * (SCR_E_TAKEN): counts on far away from that one. The dataset stays in cache. */
+void scr_flee_ids_all(struct scr_ctx *ctx);
 /* Dataset id into the cache, protected there; or, if it is one to be read in place
  * (bypass.c), as the checkpoint to restart from. */
 int scr_fetch_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err);
@@ -389,9 +395,8 @@ int scr_drop_all(struct scr_ctx *ctx, const char *name, struct scr_err *err);
 /* Deletes dataset id from the prefix: files, directories that get empty, records.
  * spare: files that another complete dataset of the index names too stay. */
 int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err *err);
-/* After a checkpoint has become complete on the prefix: deletes what SCR_PREFIX_SIZE
- * does not keep. While one is under way in the background nothing is deleted. Failures
- * are warnings, and tried again the next time. */
+/* After a dataset has become complete on the prefix: deletes what SCR_PREFIX_SIZE does
+ * not keep. Failures are warnings, and tried again the next time. */
 void scr_retain_all(struct scr_ctx *ctx);
 /* At a start, if SCR_PREFIX_PURGE is set: deletes every dataset of the index. */
 void scr_prefix_purge_all(struct scr_ctx *ctx);

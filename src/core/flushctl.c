@@ -99,6 +99,8 @@ int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     scr_flush_mark_all(ctx, id, rc == SCR_OK ? SCR_LOC_PFS : 0, SCR_LOC_SYNC_FLUSHING);
     if (rc == SCR_OK)
         scr_retain_all(ctx);
+    else if (rc == SCR_E_TAKEN)
+        scr_flee_ids_all(ctx);
     return rc;
 }
 

@@ -357,7 +357,8 @@ static int flush_due_all(struct scr_ctx *ctx, const struct scr_output *out,
                          struct scr_err *err)
 {
     int every = ctx->prm.flush;
-    int due = out->is_ckpt && every > 0 && ctx->ckpt_id % every == 0;
+    int due =
+        out->is_ckpt && every > 0 && (ctx->ckpt_id % every == 0 || ctx->flush_owed);
     if (!out->is_output && !due)
         return SCR_OK;
     if (scr_async_is_on(ctx)) {
@@ -366,6 +367,7 @@ static int flush_due_all(struct scr_ctx *ctx, const struct scr_output *out,
     }
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_flush_dataset_all(ctx, out->id, &why);
+    ctx->flush_owed = due ? rc != SCR_OK : ctx->flush_owed;
     if (rc == SCR_OK && !out->is_ckpt) {
         struct scr_err left = SCR_ERR_INIT;
         if (scr_cache_delete_all(ctx, out->id, &left) != SCR_OK)
@@ -396,7 +398,10 @@ int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
         /* Only complete ones count: of SCR_FLUSH=n, n lie between two flushes. */
         ctx->ckpt_id += is_ckpt;
         ctx->ask_again |= is_ckpt;
-        rc = ctx->out.bypass ? SCR_OK : flush_due_all(ctx, &ctx->out, err);
+        if (ctx->out.bypass)
+            scr_retain_all(ctx);
+        else
+            rc = flush_due_all(ctx, &ctx->out, err);
         double now = scr_now_mono();
         scr_log(&ctx->log, SCR_LOG_INFO, "dataset %d %s complete in %.3f s",
                 ctx->out.id, ctx->out.name, now - ctx->out.start);

@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "core/ctx.h"
+#include "ec/ec.h"
 
 /* --- one dataset --- */
 
@@ -76,6 +77,53 @@ static int spare_others(struct scr_ctx *ctx, int id, scr_hash *paths,
     return rc;
 }
 
+/* send = {<rank>: {<path>}}: each path is looked after by one rank, chosen by its hash.
+ */
+static void assign(const struct scr_ctx *ctx, scr_hash *send, const char *path)
+{
+    uint32_t rank = scr_crc32(0, path, strlen(path)) % (uint32_t)ctx->world.size;
+    scr_hash_setf(send, NULL, "%u %s", rank, path);
+}
+
+/* The destinations of this rank's files that are on their way to the prefix. */
+static int add_coming(const struct scr_ctx *ctx, scr_hash *send, struct scr_err *err)
+{
+    int me = ctx->world.rank;
+    for (scr_hash_elem *d = scr_filemap_first_dataset(ctx->map); d;
+         d = scr_hash_elem_next(d)) {
+        int id = scr_hash_elem_key_int(d);
+        if (!scr_async_has(ctx, id))
+            continue;
+        for (scr_hash_elem *e = scr_filemap_first_file(ctx->map, id, me); e;
+             e = scr_hash_elem_next(e)) {
+            const char *path = scr_hash_elem_key(e);
+            char *dest = scr_meta_dest(scr_filemap_get_meta(ctx->map, id, me, path));
+            if (dest != NULL) /* redundancy files have none */
+                assign(ctx, send, dest);
+            free(dest);
+        }
+    }
+    return scr_hash_ok(send) ? SCR_OK
+                             : scr_fail(err, SCR_E_NOMEM, 0, "files on their way");
+}
+
+/* Takes what is on its way out of this rank's share: a flush that is not complete has
+ * no list on the prefix yet, but may have put files there already. */
+static int spare_coming_all(struct scr_ctx *ctx, scr_hash *share, struct scr_err *err)
+{
+    scr_hash *send = scr_hash_new(), *coming = scr_hash_new();
+    int rc = scr_agree_all(&ctx->world, add_coming(ctx, send, err), err);
+    if (rc == SCR_OK)
+        rc = scr_hash_exchange_all(&ctx->world, send, coming, err);
+    for (SCR_HASH_EACH(from, coming))
+        for (SCR_HASH_EACH(f, scr_hash_elem_hash(from)))
+            for (SCR_HASH_EACH(of, share))
+                scr_hash_unset(scr_hash_elem_hash(of), scr_hash_elem_key(f));
+    scr_hash_delete(send);
+    scr_hash_delete(coming);
+    return rc;
+}
+
 /* The files of dataset id that are its alone (spare: no other one's), spread over the
  * ranks of this run: send = {<rank>:
  * {<path>}}. */
@@ -83,13 +131,11 @@ static int share_out(struct scr_ctx *ctx, int id, int spare, scr_hash *send,
                      struct scr_err *err)
 {
     scr_hash *paths = scr_hash_new();
-    int to = 0;
     int rc = add_paths(ctx, id, paths, err);
     if (rc == SCR_OK && spare)
         rc = spare_others(ctx, id, paths, err);
     for (SCR_HASH_EACH(f, paths))
-        scr_hash_setf(send, NULL, "%d %s", to++ % ctx->world.size,
-                      scr_hash_elem_key(f));
+        assign(ctx, send, scr_hash_elem_key(f));
     scr_hash_delete(paths);
     if (rc == SCR_OK && !scr_hash_ok(send))
         rc = scr_fail(err, SCR_E_NOMEM, 0, "delete dataset %d", id);
@@ -157,6 +203,8 @@ int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err
     }
     if (rc == SCR_OK)
         rc = scr_hash_exchange_all(&ctx->world, send, share, err);
+    if (rc == SCR_OK && ctx->async.n > 0)
+        rc = spare_coming_all(ctx, share, err);
     if (rc == SCR_OK)
         rc = scr_agree_all(&ctx->world, delete_files(ctx, share, err), err);
     if (rc == SCR_OK) {
@@ -249,23 +297,6 @@ static size_t choose_old(const struct scr_ctx *ctx, const scr_hash *index, int *
     return chosen;
 }
 
-/* 1 unless no flush is under way in the background: it may bring files to the very
- * paths that an old checkpoint names. */
-static int is_flushing(const struct scr_ctx *ctx)
-{
-    int *ids = NULL, busy = 0;
-    size_t n = 0;
-    scr_hash *h = scr_hash_new();
-    int rc = scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", h, NULL);
-    if (rc != SCR_OK || !scr_hash_list_int(scr_hash_get(h, "DATASET"), &ids, &n))
-        busy = 1;
-    for (size_t i = 0; i < n; i++)
-        busy = busy || (scr_flush_get_location(h, ids[i]) & SCR_LOC_FLUSHING) != 0;
-    free(ids);
-    scr_hash_delete(h);
-    return busy;
-}
-
 static int list_index(const struct scr_ctx *ctx, scr_hash *index, int **ids, size_t *n,
                       struct scr_err *err)
 {
@@ -282,7 +313,7 @@ void scr_retain_all(struct scr_ctx *ctx)
     size_t n = 0;
     if (ctx->prm.prefix_size <= 0)
         return;
-    if (ctx->world.rank == 0 && !is_flushing(ctx)) {
+    if (ctx->world.rank == 0) {
         scr_hash *index = scr_hash_new();
         rc = list_index(ctx, index, &ids, &n, &err);
         n = rc == SCR_OK ? choose_old(ctx, index, ids, n) : 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* At a start: brings what is in cache back to life, dataset by dataset, oldest first.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,7 +138,7 @@ static int rebuild_cache_all(struct scr_ctx *ctx, struct scr_err *err)
 }
 
 /* Ids of the index and of dataset directories count too: no id is used twice. */
-static int learn_last_id_all(struct scr_ctx *ctx, struct scr_err *err)
+int scr_learn_ids_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     int rc = SCR_OK, max = 0;
     if (ctx->world.rank == 0) {
@@ -157,6 +158,22 @@ static int learn_last_id_all(struct scr_ctx *ctx, struct scr_err *err)
     return rc;
 }
 
+/* The other one goes on counting where it is; a number that is near would be taken too.
+ */
+void scr_flee_ids_all(struct scr_ctx *ctx)
+{
+    enum { FAR = 1000 };
+    struct scr_err why = SCR_ERR_INIT;
+    (void)scr_learn_ids_all(ctx, &why); /* what it found out counts, all the same */
+    if (ctx->last_id < INT_MAX - FAR)
+        ctx->last_id += FAR;
+    scr_log(
+        &ctx->log, SCR_LOG_WARN,
+        "datasets are counted from %d on, away from the other job's: give each job a "
+        "prefix directory of its own",
+        ctx->last_id + 1);
+}
+
 int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     scr_async_adopt_all(ctx);
@@ -169,7 +186,7 @@ int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err)
     if (rc == SCR_OK)
         rc = rebuild_cache_all(ctx, err);
     if (rc == SCR_OK)
-        rc = learn_last_id_all(ctx, err);
+        rc = scr_learn_ids_all(ctx, err);
     if (rc != SCR_OK)
         return rc;
     scr_cache_sweep_above(ctx, ctx->last_id);

@@ -420,11 +420,29 @@ static void open_entry(scr_hash *index, struct index_edit *e, const char *name)
         scr_index_unset_current(index);
 }
 
+/* An entry of this id that tells of another dataset: a second job counts up on the same
+ * prefix, and neither may lose what it has there. */
+static int check_owner(const scr_hash *index, const struct scr_dataset *d,
+                       struct scr_err *err)
+{
+    struct scr_index_entry old;
+    if (scr_index_get(index, d->id, &old, NULL) != SCR_OK || old.dset.created <= 0 ||
+        d->created <= 0 || old.dset.created == d->created)
+        return SCR_OK;
+    return scr_fail(err, SCR_E_TAKEN, 0,
+                    "flush of %s: dataset %d in the index is %s of job %s, another job "
+                    "uses this prefix",
+                    d->name, d->id, old.dset.name,
+                    old.dset.jobid ? old.dset.jobid : "unknown");
+}
+
 static int edit_index(scr_hash *index, void *arg, int *changed, struct scr_err *err)
 {
     struct index_edit *e = arg;
     struct scr_dataset d;
     int rc = scr_dataset_get(e->dset, &d, err);
+    if (rc == SCR_OK)
+        rc = check_owner(index, &d, err);
     if (rc != SCR_OK)
         return rc;
     open_entry(index, e, d.name);

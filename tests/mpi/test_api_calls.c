@@ -461,6 +461,29 @@ MPI_CASE(restart_falls_back_until_nothing_is_left)
     read_back(t, "r1", 1);
 }
 
+/* The names a program sees while it refuses what it is offered; the last one is read.
+ */
+MPI_CASE(a_refused_copy_in_cache_is_followed_by_that_on_the_prefix)
+{
+    CHECK_INT(checkpoint(t, "p1", SCR_FLAG_CHECKPOINT | SCR_FLAG_OUTPUT), SCR_SUCCESS);
+    CHECK_INT(checkpoint(t, "p2", SCR_FLAG_CHECKPOINT), SCR_SUCCESS);
+    static const char *const names[] = { "p2", "p1", "p1" };
+    for (int i = 0; i < 2; i++) {
+        struct capture cap;
+        char text[4096], name[SCR_MAX_FILENAME] = "";
+        int flag = 0;
+        CHECK_INT(SCR_Have_restart(&flag, name), SCR_SUCCESS);
+        CHECK(flag == 1 && strcmp(name, names[i]) == 0);
+        CHECK_INT(SCR_Start_restart(NULL), SCR_SUCCESS);
+        capture_start(t, &cap);
+        CHECK_INT(SCR_Complete_restart(t->comm.rank != 0), SCR_E_INVALID);
+        capture_end(&cap, text, sizeof text);
+        if (i == 1 && t->comm.rank == 0)
+            CHECK(strstr(text, "its copy on the prefix is loaded") != NULL);
+    }
+    read_back(t, names[2], 1);
+}
+
 MPI_CASE(delete_and_drop)
 {
     CHECK_INT(checkpoint(t, "d1", SCR_FLAG_CHECKPOINT | SCR_FLAG_OUTPUT), SCR_SUCCESS);
@@ -508,6 +531,7 @@ int main(int argc, char **argv)
                   RUN(files_never_written_fail_the_dataset),
                   RUN(valid_0_on_one_rank_drops_the_dataset_everywhere),
                   RUN(output_reaches_the_prefix_and_leaves_the_cache),
-                  RUN(restart_falls_back_until_nothing_is_left), RUN(delete_and_drop),
-                  RUN(finalize_ends_it)));
+                  RUN(restart_falls_back_until_nothing_is_left),
+                  RUN(a_refused_copy_in_cache_is_followed_by_that_on_the_prefix),
+                  RUN(delete_and_drop), RUN(finalize_ends_it)));
 }

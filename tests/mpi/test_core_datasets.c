@@ -354,6 +354,106 @@ MPI_CASE(calls_that_fail_while_old_ones_are_deleted_cost_nothing)
         printf("       %d calls failed in turn\n", tried);
 }
 
+MPI_CASE(flushes_under_way_neither_stop_retention_nor_lose_files)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", "SCR_FLUSH_ASYNC=1",
+                                    "SCR_PREFIX_SIZE=1", "SCR_CACHE_SIZE=4", NULL);
+    write_some(&job, ctx, 1, 3);
+    CHECK_RC(job_write(&job, ctx, "x", 9, CKPT, &err), SCR_OK, &err);
+    CHECK_RC(scr_async_wait_all(ctx, 0, &err), SCR_OK, &err);
+    CHECK(complete_are(&job, "4"));
+    /* The same files once more, on their way when the older ones are deleted. */
+    CHECK_RC(job_write(&job, ctx, "y", 9, CKPT, &err), SCR_OK, &err);
+    CHECK_RC(scr_prefix_delete_all(ctx, 4, 1, &err), SCR_OK, &err);
+    CHECK_RC(scr_finalize_all(ctx, &err), SCR_OK, &err);
+    CHECK(complete_are(&job, "5"));
+    job_kill(&job, ctx);
+    put(&job, ".scr/halt.scr", NULL);
+    job_lose_node(&job, nodes);
+    ctx = job_start(&job, nodes, NULL);
+    job_check_restart(&job, ctx, "y", 9);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(what_bypasses_the_cache_is_retained_likewise)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_CACHE_BYPASS=1", "SCR_PREFIX_SIZE=2", NULL);
+    write_some(&job, ctx, 1, 4);
+    CHECK(complete_are(&job, "3 4"));
+    CHECK(!job_has(&job, "step.1") && job_has(&job, "step.3"));
+    job_check_restart(&job, ctx, "d4", 4);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(a_periodic_flush_that_failed_is_made_up_for)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=2", NULL);
+    write_some(&job, ctx, 1, 1);
+    job_block_flush(&job, 2, 1);
+    write_some(&job, ctx, 2, 2);
+    job_block_flush(&job, 2, 0);
+    CHECK_ENTRY(2, 0, 0);
+    write_some(&job, ctx, 3, 3);
+    CHECK_ENTRY(3, 1, 1);
+    write_some(&job, ctx, 4, 5);
+    CHECK(complete_are(&job, "3 4"));
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+/* --- two jobs --- */
+
+MPI_CASE(two_jobs_on_one_prefix_lose_nothing_of_each_other)
+{
+    struct job job, half;
+    struct scr_err err = SCR_ERR_INIT;
+    int taken = 0;
+    job_new(t, &job, 4);
+    int other = job.rank >= 2;
+    half = job;
+    half.size = 2;
+    half.rank = job.rank % 2;
+    half.out = tmpfile();
+    MPI_Comm_split(job.comm, other, job.rank, &half.comm);
+    struct scr_ctx *ctx =
+        job_start(&half, other ? "m[1-2]" : "n[1-2]", "SCR_FLUSH=1",
+                  other ? "SCR_JOB_ID=other" : "SCR_JOB_ID=job", NULL);
+    mpi_test_barrier(job.comm);
+    /* Each with files of its own; of the first two one finds its number taken. */
+    for (int i = 1; i <= 3; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "%s%d", other ? "m" : "n", i);
+        CHECK_RC(job_write(&half, ctx, name, 10 * i + other, CKPT, &err), SCR_OK, &err);
+        mpi_test_barrier(job.comm);
+    }
+    int far = ctx->last_id > 1000;
+    MPI_Allreduce(&far, &taken, 1, MPI_INT, MPI_SUM, job.comm);
+    CHECK_INT(taken, 2); /* both ranks of one job */
+    CHECK_INT(job_entry(&half, ctx->last_id, NULL, NULL), 1);
+    CHECK_INT(job_entry(&half, ctx->last_id - 1, NULL, NULL), 1);
+    CHECK_RC(scr_finalize_all(ctx, &err), SCR_OK, &err);
+    job_kill(&half, ctx);
+    mpi_test_barrier(job.comm);
+    char text[2000] = "";
+    rewind(half.out);
+    size_t n = fread(text, 1, sizeof text - 1, half.out);
+    text[n] = '\0';
+    CHECK(!far || half.rank != 0 || strstr(text, "another job uses this prefix"));
+    fclose(half.out);
+    MPI_Comm_free(&half.comm);
+    job_free(&job);
+}
+
 /* --- purges --- */
 
 MPI_CASE(a_purge_deletes_every_dataset_of_the_prefix_and_nothing_else)
@@ -581,6 +681,10 @@ int main(int argc, char **argv)
                   RUN(a_deletion_that_fails_is_a_warning_and_done_later),
                   RUN(one_that_is_written_anew_is_not_deleted_by_what_was_begun),
                   RUN(calls_that_fail_while_old_ones_are_deleted_cost_nothing),
+                  RUN(flushes_under_way_neither_stop_retention_nor_lose_files),
+                  RUN(what_bypasses_the_cache_is_retained_likewise),
+                  RUN(a_periodic_flush_that_failed_is_made_up_for),
+                  RUN(two_jobs_on_one_prefix_lose_nothing_of_each_other),
                   RUN(a_purge_deletes_every_dataset_of_the_prefix_and_nothing_else),
                   RUN(an_index_that_was_removed_is_rebuilt),
                   RUN(an_index_of_a_newer_version_stops_flushes_and_not_the_run),
