@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Datasets on their way: complete when the last rank has arrived and not before,
+ * whichever system call fails (invariant P11). */
+#include "helper_fault.h"
+#include "helper_tmp.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/arrival.h"
+
+enum { ID = 5, STAMP = 77 };
+
+static const struct scr_env posix = { .sys = &scr_sys_posix };
+static const struct scr_env faulty = { .sys = &test_fault_sys };
+static struct scr_prefix prefix;
+static scr_hash *dset, *nodes;
+
+static scr_hash *dataset(int id)
+{
+    char name[16];
+    snprintf(name, sizeof name, "ckpt.%d", id);
+    struct scr_dataset d = {
+        .id = id, .name = name, .is_ckpt = 1, .size = 10, .files = 3
+    };
+    scr_hash *h = scr_hash_new();
+    assert_int_equal(scr_dataset_set(h, &d), SCR_OK);
+    return h;
+}
+
+/* Nodes 0 (ranks 0 and 1) and 2 (rank 2); dataset ID listed, incomplete. */
+static int setup(void **state)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    (void)state;
+    assert_int_equal(scr_prefix_open(&posix, test_path("%s", ""), 1, &prefix, &err),
+                     SCR_OK);
+    dset = dataset(ID);
+    nodes = scr_hash_new();
+    scr_hash_setf(nodes, NULL, "%d %d", 0, 2);
+    scr_hash_setf(nodes, NULL, "%d %d", 2, 1);
+    assert_int_equal(scr_prefix_index_enter(&posix, &prefix, dset, 0, 1000, &err),
+                     SCR_OK);
+    assert_int_equal(scr_prefix_summary_write(&posix, &prefix, ID, dset, 0, &err),
+                     SCR_OK);
+    assert_int_equal(scr_prefix_summary_remove(&posix, &prefix, ID, &err), SCR_OK);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    scr_hash_delete(dset);
+    scr_hash_delete(nodes);
+    scr_prefix_fini(&prefix);
+    test_tmp_remove();
+    return 0;
+}
+
+static void plan(int id, uint64_t stamp)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    scr_hash *d = dataset(id);
+    assert_int_equal(scr_prefix_summary_write(&posix, &prefix, id, d, 0, &err), SCR_OK);
+    assert_int_equal(scr_arrival_plan(&posix, &prefix, id, stamp, d, nodes, &err),
+                     SCR_OK);
+    scr_hash_delete(d);
+}
+
+static void arrive(int id, uint64_t stamp, int node, int rank)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    assert_int_equal(scr_arrival_arrived(&posix, &prefix, id, stamp, node, rank, &err),
+                     SCR_OK);
+}
+
+static void arrive_all(int id, uint64_t stamp)
+{
+    arrive(id, stamp, 0, 0);
+    arrive(id, stamp, 2, 2);
+    arrive(id, stamp, 0, 1);
+}
+
+/* -1: not listed. */
+static int listed_complete(int id)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_index_entry e;
+    scr_hash *index = scr_hash_new();
+    assert_int_equal(scr_prefix_index_read(&posix, &prefix, index, &err), SCR_OK);
+    int complete = scr_index_get(index, id, &e, NULL) == SCR_OK ? e.complete : -1;
+    scr_hash_delete(index);
+    return complete;
+}
+
+static size_t pending(void)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int *ids = NULL;
+    size_t n = 0;
+    assert_int_equal(scr_arrivals_pending(&posix, &prefix, &ids, &n, &err), SCR_OK);
+    free(ids);
+    return n;
+}
+
+static int adopt(void)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int n = 0;
+    assert_int_equal(scr_arrivals_adopt(&posix, &prefix, &n, &err), SCR_OK);
+    return n;
+}
+
+static void the_last_to_arrive_completes(void **state)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    (void)state;
+    plan(ID, STAMP);
+    assert_int_equal(pending(), 1);
+    const struct {
+        int node, rank, done;
+    } steps[] = { { 2, 2, 0 }, { 0, 1, 0 }, { 0, 1, 0 }, { 0, 0, 1 } };
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        arrive(ID, STAMP, steps[i].node, steps[i].rank);
+        assert_int_equal(scr_arrival_finish(&posix, &prefix, ID, steps[i].node, &err),
+                         SCR_OK);
+        assert_int_equal(listed_complete(ID), steps[i].done);
+    }
+    assert_int_equal(pending(), 0);
+    assert_int_equal(adopt(), 0); /* once is enough */
+}
+
+static void records_of_another_attempt_prove_nothing(void **state)
+{
+    (void)state;
+    plan(ID, STAMP);
+    arrive_all(ID, STAMP - 1);
+    arrive(ID, STAMP, 0, 0);
+    assert_int_equal(adopt(), 0);
+    assert_int_equal(listed_complete(ID), 0);
+}
+
+static void without_a_plan_nobody_completes(void **state)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    (void)state;
+    plan(ID, STAMP);
+    arrive_all(ID, STAMP);
+    assert_int_equal(scr_arrival_give_up(&posix, &prefix, ID, &err), SCR_OK);
+    assert_int_equal(scr_arrival_give_up(&posix, &prefix, ID, &err), SCR_OK);
+    assert_int_equal(scr_arrival_finish(&posix, &prefix, ID, 0, &err), SCR_OK);
+    assert_int_equal(adopt(), 0);
+    assert_int_equal(listed_complete(ID), 0);
+}
+
+static void a_bad_plan_does_not_keep_others(void **state)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int n = 0;
+    (void)state;
+    plan(ID, STAMP);
+    plan(ID + 1, STAMP);
+    plan(ID + 2, STAMP);
+    arrive_all(ID + 1, STAMP);
+    arrive_all(ID + 2, STAMP);
+    test_put(test_path(".scr/scr.dataset.5/outgoing.scr"), "no hash file", 12);
+    assert_int_equal(scr_arrivals_adopt(&posix, &prefix, &n, &err), SCR_E_CORRUPT);
+    assert_non_null(strstr(err.text, "scr.dataset.5/outgoing.scr"));
+    assert_int_equal(n, 2);
+    assert_int_equal(listed_complete(ID + 1), 1);
+    assert_int_equal(listed_complete(ID + 2), 1);
+}
+
+static void what_has_landed_is_read_back(void **state)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    const char *const files[] = { "a/b", "c d" };
+    (void)state;
+    plan(ID, STAMP);
+    assert_int_equal(scr_arrival_landed(&posix, &prefix, ID, 0, 1, files, 2, &err),
+                     SCR_OK);
+    assert_int_equal(scr_arrival_landed(&posix, &prefix, ID, 0, 0, files, 1, &err),
+                     SCR_OK);
+    scr_filemap *map = scr_filemap_new();
+    assert_int_equal(scr_arrival_read(&posix, &prefix, ID, 0, map, &err), SCR_OK);
+    assert_int_equal(scr_arrival_read(&posix, &prefix, ID, 2, map, &err), SCR_OK);
+    assert_int_equal(scr_filemap_num_files(map, ID, 1), 2);
+    assert_int_equal(scr_filemap_num_files(map, ID, 0), 1);
+    scr_filemap_clear(map);
+    assert_int_equal(scr_arrival_forget(&posix, &prefix, ID, 0, &err), SCR_OK);
+    assert_int_equal(scr_arrival_read(&posix, &prefix, ID, 0, map, &err), SCR_OK);
+    assert_int_equal(scr_filemap_num_ranks(map), 0);
+    scr_filemap_delete(map);
+}
+
+/* Complete or pending, never neither, and a second attempt succeeds. */
+static void every_failing_call_can_be_made_up_for(void **state)
+{
+    for (int forever = 0; forever < 2; forever++)
+        for (long n = 0;; n++) {
+            struct scr_err err = SCR_ERR_INIT;
+            teardown(state); /* what a crash leaves makes more calls */
+            setup(state);
+            plan(ID, STAMP);
+            arrive_all(ID, STAMP);
+            test_fault_arm(TEST_ANY, n, EIO, forever ? TEST_FOREVER : TEST_ONCE);
+            int rc = scr_arrivals_adopt(&faulty, &prefix, NULL, &err);
+            int fired = test_fault_off();
+            assert_true(fired || rc == SCR_OK);
+            assert_true(listed_complete(ID) == 1 || pending() == 1);
+            adopt();
+            assert_int_equal(listed_complete(ID), 1);
+            assert_int_equal(pending(), 0);
+            if (!fired)
+                break;
+        }
+    assert_int_equal(test_fault_open_fds(), 0);
+}
+
+int main(void)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(the_last_to_arrive_completes),    T(records_of_another_attempt_prove_nothing),
+        T(without_a_plan_nobody_completes), T(a_bad_plan_does_not_keep_others),
+        T(what_has_landed_is_read_back),    T(every_failing_call_can_be_made_up_for),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
