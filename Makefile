@@ -4,13 +4,13 @@
 #   make          build the library and the commands
 #   make drill    lose a node on this machine and restart from its neighbours
 #   make check    build with warnings as errors and run all tests and linters
-#   make bench    time checkpoints and rebuilds on virtual nodes of this machine
+#   make bench    time checkpoints, rebuilds and flushes on virtual nodes of this machine
 #   make lint     the linters alone          make asan     unit tests and fuzzers, sanitized
 #   make install  into PREFIX (/usr/local), below DESTDIR if set
 #   make clean    remove build/
 #
 # MPI=openmpi (default) or mpich; DRILL="--scheme PARTNER …"; CTEST="-L unit …"; JOBS=2;
-# BENCH="--cases XOR --rounds 5" (bench/run.py --help);
+# BENCH="--cases XOR --rounds 5" (bench/run.py --help); FLUSH_BENCH="--mib 64" (bench/flush.py --help);
 # SKIP_DEPS=1 leaves the installed packages alone.
 MPI ?= openmpi
 PREFIX ?= /usr/local
@@ -18,6 +18,7 @@ JOBS ?= $(shell nproc)
 DRILL ?=
 CTEST ?=
 BENCH ?=
+FLUSH_BENCH ?=
 BUILD ?= build/$(MPI)
 CMAKE_ARGS ?=
 
@@ -45,6 +46,7 @@ drill: build
 
 bench: build
 	bench/run.py --mpirun mpirun.$(MPI) --ckpt $(BUILD)/bench/ckpt $(BENCH)
+	bench/flush.py --mpirun mpirun.$(MPI) --ckpt $(BUILD)/bench/ckpt $(FLUSH_BENCH)
 
 check: deps-check
 	cmake -S . -B $(BUILD) -DSCR_MPI=$(MPI) -DSCR_TESTS=ON -DSCR_WERROR=ON $(CMAKE_ARGS)

@@ -45,7 +45,7 @@ struct scr_xfer_file {
 
 struct scr_xfer_opts {
     int tag;        /* tells temporaries of processes apart: the world rank */
-    size_t buf;     /* bytes read at a time; 0: 1 MiB */
+    size_t buf;     /* most bytes read at a time; 0: what is fastest */
     int want_crc;   /* also of files without a recorded one */
     int sync_dirs;  /* 1: the directories of the files are synced before finished() */
     double bw;      /* bytes a second, 0: no limit */

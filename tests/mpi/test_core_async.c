@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "base/units.h"
+#include "helper_fault.h"
 #include "helper_job.h"
 #include "helper_pfs.h"
 #include "store/arrival.h"
@@ -330,6 +331,84 @@ MPI_CASE(one_rank_that_fails_is_enough)
     job_free(&job);
 }
 
+/* --- every call fails --- */
+
+static int same_code(const struct job *job, int rc)
+{
+    int low = 0, high = 0;
+    MPI_Allreduce(&rc, &low, 1, MPI_INT, MPI_MIN, job->comm);
+    MPI_Allreduce(&rc, &high, 1, MPI_INT, MPI_MAX, job->comm);
+    return low == high;
+}
+
+/* Call n of a checkpoint and its flush fails, on one rank, or (victim < 0) that and all
+ * later ones on all ranks, as if the job had died. What the index then calls complete
+ * is right, and the first checkpoint is there. 0: there is no call n. Threads share the
+ * counter, so n is a call at about that place. */
+static int fail_call(struct mpi_test *t, int victim, long n)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    char name[SCR_MAX_NAME] = "";
+    int have = 0, any = 0;
+    begin(t, &job);
+    job.out = fopen("/dev/null", "w");
+    job.sys = &test_fault_sys;
+    struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    CHECK_RC(scr_async_wait_all(ctx, 0, &err), SCR_OK, &err);
+    int mine = victim < 0 || victim == job.rank;
+    if (mine)
+        test_fault_arm(TEST_ANY, n, EIO, victim < 0 ? TEST_FOREVER : TEST_ONCE);
+    CHECK(same_code(&job, job_write(&job, ctx, "two", 2, 1, &err)));
+    CHECK(same_code(&job, scr_async_wait_all(ctx, 0, NULL)));
+    int fired = mine && test_fault_off();
+    MPI_Allreduce(&fired, &any, 1, MPI_INT, MPI_MAX, job.comm);
+    job_kill(&job, ctx);
+    job.sys = NULL;
+    CHECK_INT(entry(&job, 1), 1);
+    int complete = entry(&job, 2) == 1;
+    CHECK(any || complete);
+    lose_all(&job);
+    ctx = job_start(&job, nodes, NULL);
+    CHECK_RC(scr_have_restart_all(ctx, &have, name, &err), SCR_OK, &err);
+    CHECK(strcmp(name, "two") == 0 || (!complete && strcmp(name, "one") == 0));
+    job_check_restart(&job, ctx, name, strcmp(name, "two") == 0 ? 2 : 1);
+    job_kill(&job, ctx);
+    fclose(job.out);
+    job_free(&job);
+    return any;
+}
+
+#ifdef MPICH_VERSION
+enum { STRIDE = 71 };
+#else
+enum { STRIDE = 23 };
+#endif
+
+static void fail_every_call(struct mpi_test *t, int victim, long first)
+{
+    long n = first;
+    while (n < 2000 && mpi_test_good(t) && fail_call(t, victim, n))
+        n += STRIDE;
+    CHECK(n > 20 && n < 2000);
+}
+
+MPI_CASE(calls_fail_once_on_rank_0)
+{
+    fail_every_call(t, 0, 0);
+}
+
+MPI_CASE(calls_fail_once_on_another_rank)
+{
+    fail_every_call(t, 2, 3);
+}
+
+MPI_CASE(the_job_dies_at_calls)
+{
+    fail_every_call(t, -1, 5);
+}
+
 MPI_CASE(eviction_waits_for_the_flush)
 {
     struct job job;
@@ -484,9 +563,10 @@ int main(int argc, char **argv)
             RUN(a_full_prefix_costs_no_checkpoint), RUN(a_quota_costs_no_checkpoint),
             RUN(a_read_only_prefix_costs_no_checkpoint),
             RUN(a_prefix_that_is_gone_costs_no_checkpoint),
-            RUN(one_rank_that_fails_is_enough), RUN(eviction_waits_for_the_flush),
-            RUN(deletion_cancels_the_flush), RUN(bandwidth_is_limited),
-            RUN(the_share_of_time_is_limited),
+            RUN(one_rank_that_fails_is_enough), RUN(calls_fail_once_on_rank_0),
+            RUN(calls_fail_once_on_another_rank), RUN(the_job_dies_at_calls),
+            RUN(eviction_waits_for_the_flush), RUN(deletion_cancels_the_flush),
+            RUN(bandwidth_is_limited), RUN(the_share_of_time_is_limited),
             RUN(no_more_processes_than_allowed_copy_at_once),
             RUN(threads_flush_also_while_the_application_waits),
             RUN(who_asks_for_sync_waits)));
