@@ -53,10 +53,11 @@ json_t *scr_candidates_json(const struct scr_judgement *j)
     for (size_t i = 0; i < j->n; i++) {
         const struct scr_candidate *c = &j->c[i];
         json_array_append_new(
-            array, json_pack("{s:i, s:s?, s:s, s:s, s:b, s:b, s:s}", "id", c->id,
-                             "name", c->name, "where", c->in_cache ? "cache" : "prefix",
-                             "state", scr_candidate_state_name(c->state), "current",
-                             c->current, "taken", c->taken, "why", c->why));
+            array, json_pack("{s:i, s:s?, s:i, s:s, s:s, s:b, s:b, s:s}", "id", c->id,
+                             "name", c->name, "ranks", c->ranks, "where",
+                             c->in_cache ? "cache" : "prefix", "state",
+                             scr_candidate_state_name(c->state), "current", c->current,
+                             "taken", c->taken, "why", c->why));
     }
     return array;
 }

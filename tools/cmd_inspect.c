@@ -13,7 +13,7 @@ static const struct scr_opt opts[] = {
 
 static int is_usable(const struct scr_candidate *c)
 {
-    return c->state <= SCR_CANDIDATE_RANKS;
+    return c->state <= SCR_CANDIDATE_OUTPUT;
 }
 
 static void print_text(struct scr_tool *t, const struct scr_judgement *j)

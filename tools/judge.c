@@ -12,12 +12,11 @@
 #include "store/names.h"
 
 static const char *const state_names[] = {
-    [SCR_CANDIDATE_COMPLETE] = "complete",     [SCR_CANDIDATE_MENDABLE] = "mendable",
-    [SCR_CANDIDATE_PARTIAL] = "partial",       [SCR_CANDIDATE_OUTPUT] = "output",
-    [SCR_CANDIDATE_RANKS] = "ranks",           [SCR_CANDIDATE_DROPPED] = "dropped",
-    [SCR_CANDIDATE_INCOMPLETE] = "incomplete", [SCR_CANDIDATE_FAILED] = "failed",
-    [SCR_CANDIDATE_CORRUPT] = "corrupt",       [SCR_CANDIDATE_VERSION] = "version",
-    [SCR_CANDIDATE_UNREADABLE] = "unreadable",
+    [SCR_CANDIDATE_COMPLETE] = "complete", [SCR_CANDIDATE_MENDABLE] = "mendable",
+    [SCR_CANDIDATE_PARTIAL] = "partial",   [SCR_CANDIDATE_OUTPUT] = "output",
+    [SCR_CANDIDATE_DROPPED] = "dropped",   [SCR_CANDIDATE_INCOMPLETE] = "incomplete",
+    [SCR_CANDIDATE_FAILED] = "failed",     [SCR_CANDIDATE_CORRUPT] = "corrupt",
+    [SCR_CANDIDATE_VERSION] = "version",   [SCR_CANDIDATE_UNREADABLE] = "unreadable",
 };
 
 const char *scr_candidate_state_name(enum scr_candidate_state s)
@@ -68,13 +67,6 @@ static void find(struct scr_candidate *c, enum scr_candidate_state state,
     c->why = scr_str_take(&s);
 }
 
-static void check_ranks(const struct scr_judge *q, struct scr_candidate *c, int ranks)
-{
-    if (q->ranks > 0 && ranks != q->ranks)
-        find(c, SCR_CANDIDATE_RANKS, "written by %d ranks, the run has %d", ranks,
-             q->ranks);
-}
-
 /* --- in cache --- */
 
 static const enum scr_candidate_state of_survey[] = {
@@ -99,7 +91,7 @@ static int judge_survey(const struct scr_judge *q, const struct scr_survey *s,
         find(c, of_survey[state], "%s", reason.text);
     if (d->d.id != 0 && !d->d.is_ckpt)
         find(c, SCR_CANDIDATE_OUTPUT, "output, not a checkpoint");
-    check_ranks(q, c, d->ranks);
+    c->ranks = d->ranks;
     if (c->why == NULL)
         c->state = of_survey[state];
     if (c->why == NULL && state != SCR_SURVEY_WHOLE)
@@ -197,7 +189,7 @@ static int judge_record(const struct scr_judge *q, struct scr_candidate *c,
                         struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    int complete = 0, ranks = 0;
+    int complete = 0;
     scr_hash *dset = scr_hash_new(), *part = scr_hash_new();
     int rc = scr_prefix_summary_read(q->env, q->prefix, c->id, &complete, dset, &why);
     if (rc == SCR_OK && c->name == NULL)
@@ -206,8 +198,7 @@ static int judge_record(const struct scr_judge *q, struct scr_candidate *c,
         find(c, SCR_CANDIDATE_CORRUPT, "its summary says that it is incomplete");
     if (rc == SCR_OK)
         rc = scr_prefix_rank2file_read(q->env, q->prefix, c->id, part, &why);
-    if (rc == SCR_OK && scr_hash_get_val_int(part, "RANKS", &ranks))
-        check_ranks(q, c, ranks);
+    (void)scr_hash_get_val_int(part, "RANKS", &c->ranks);
     if (rc != SCR_OK && rc != SCR_E_NOMEM)
         find(c, state_of(rc), "%s", why.text);
     else if (rc == SCR_OK && c->why == NULL)
@@ -301,14 +292,20 @@ static int is_ready(const struct scr_candidate *c)
            c->state == SCR_CANDIDATE_PARTIAL;
 }
 
-static int is_lost(const struct scr_candidate *c)
+static int is_foreign(const struct scr_judge *q, const struct scr_candidate *c)
 {
-    return c->state == SCR_CANDIDATE_CORRUPT || c->state == SCR_CANDIDATE_INCOMPLETE;
+    return q->ranks > 0 && c->ranks > 0 && c->ranks != q->ranks;
 }
 
-static int is_foreign(const struct scr_candidate *c)
+/* What the functions below look for in cache. */
+enum kind { READY, LOST, FOREIGN };
+
+static int is_kind(const struct scr_judge *q, const struct scr_candidate *c,
+                   enum kind kind)
 {
-    return c->state == SCR_CANDIDATE_RANKS;
+    if (c->state == SCR_CANDIDATE_OUTPUT || is_foreign(q, c))
+        return kind == FOREIGN && c->state != SCR_CANDIDATE_OUTPUT;
+    return kind == (is_ready(c) ? READY : LOST);
 }
 
 static int is_below(const struct scr_candidate *c, int below)
@@ -316,12 +313,13 @@ static int is_below(const struct scr_candidate *c, int below)
     return below == 0 || c->id < below;
 }
 
-/* Newest one in cache below an id (0: any) for which is(c); NULL: none. */
-static struct scr_candidate *newest_cached(struct scr_judgement *j, int below,
-                                           int (*is)(const struct scr_candidate *))
+/* Newest one in cache below an id (0: any) of a kind; NULL: none. */
+static struct scr_candidate *newest_cached(const struct scr_judge *q,
+                                           struct scr_judgement *j, int below,
+                                           enum kind kind)
 {
     for (size_t i = 0; i < j->n; i++)
-        if (j->c[i].in_cache && is_below(&j->c[i], below) && is(&j->c[i]))
+        if (j->c[i].in_cache && is_below(&j->c[i], below) && is_kind(q, &j->c[i], kind))
             return &j->c[i];
     return NULL;
 }
@@ -360,27 +358,41 @@ static struct scr_candidate *fetched(struct scr_judgement *j, int above, int bel
     while (c != NULL && c->id > above) {
         if (c->state == SCR_CANDIDATE_COMPLETE)
             return c;
-        if (c->state == SCR_CANDIDATE_RANKS) /* an older one would lose its work */
-            return NULL;
         c = next_tried(j, above, c->id);
     }
     return NULL;
 }
 
-/* core/restart.c scr_restart_find_all */
+/* core/restart.c find_below_all */
+static struct scr_candidate *look_below(const struct scr_judge *q,
+                                        struct scr_judgement *j, int below, int *again)
+{
+    struct scr_candidate *cached = newest_cached(q, j, below, READY), *c = NULL;
+    struct scr_candidate *foreign = newest_cached(q, j, below, FOREIGN);
+    int lost = id_of(newest_cached(q, j, below, LOST));
+    int above = id_of(cached) > id_of(foreign) ? id_of(cached) : id_of(foreign);
+    *again = 0;
+    if (q->fetch && (cached == NULL || lost > cached->id || below > 0 ||
+                     current_is_above(j, above, below)))
+        c = fetched(j, above, below);
+    if (c != NULL || id_of(foreign) <= id_of(cached))
+        return c ? c : cached;
+    if (is_ready(foreign))
+        return foreign;
+    *again = foreign->id;
+    return NULL;
+}
+
 static struct scr_candidate *look(const struct scr_judge *q, struct scr_judgement *j,
                                   int below)
 {
-    struct scr_candidate *cached = newest_cached(j, below, is_ready), *c = NULL;
-    int lost = id_of(newest_cached(j, below, is_lost));
-    int foreign = id_of(newest_cached(j, below, is_foreign));
-    int above = id_of(cached) > foreign ? id_of(cached) : foreign;
-    if (q->global && cached != NULL)
-        return cached;
-    if (q->fetch && (cached == NULL || lost > cached->id || below > 0 ||
-                     current_is_above(j, above, below)))
-        c = fetched(j, q->global ? 0 : above, below);
-    return c ? c : cached;
+    struct scr_candidate *c = newest_cached(q, j, below, READY);
+    if (q->global)
+        return c || !q->fetch ? c : fetched(j, 0, below);
+    do
+        c = look_below(q, j, below, &below);
+    while (c == NULL && below > 0);
+    return c;
 }
 
 /* The checkpoint SCR_CURRENT names; of several the newest, of one here and there the
@@ -412,9 +424,10 @@ static void explain(const struct scr_judge *q, struct scr_judgement *j,
     const struct scr_candidate *t = j->taken;
     if (c == t)
         find(c, c->state,
-             c->in_cache  ? "in cache, read without a copy"
-             : c->current ? "current, complete"
-                          : "the newest that can be read");
+             c->in_cache && q->global ? "in cache, read from the prefix"
+             : c->in_cache            ? "in cache"
+             : c->current             ? "current, complete"
+                                      : "the newest that can be read");
     else if (!c->in_cache && !q->fetch)
         find(c, c->state, "SCR_FETCH=0: the prefix directory is not looked at");
     else if (t == NULL)
@@ -429,6 +442,18 @@ static void explain(const struct scr_judge *q, struct scr_judgement *j,
         find(c, c->state, "older than dataset %d", t->id);
 }
 
+/* Others wrote it: not every program can read it. */
+static int tell_ranks(const struct scr_judge *q, struct scr_candidate *c)
+{
+    if (!is_foreign(q, c) || c->why == NULL)
+        return c->why != NULL;
+    char *more = scr_asprintf("%s; written by %d ranks, the run has %d", c->why,
+                              c->ranks, q->ranks);
+    free(c->why);
+    c->why = more;
+    return more != NULL;
+}
+
 static int finish(const struct scr_judge *q, struct scr_judgement *j,
                   struct scr_err *err)
 {
@@ -438,7 +463,7 @@ static int finish(const struct scr_judge *q, struct scr_judgement *j,
         taken->taken = 1;
     for (size_t i = 0; i < j->n; i++) {
         explain(q, j, &j->c[i]);
-        if (j->c[i].why == NULL)
+        if (!tell_ranks(q, &j->c[i]))
             return no_memory(err);
     }
     return SCR_OK;

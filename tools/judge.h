@@ -18,7 +18,6 @@ enum scr_candidate_state {
     SCR_CANDIDATE_MENDABLE,   /* in cache: could be taken once rebuilt */
     SCR_CANDIDATE_PARTIAL,    /* in cache: other nodes decide */
     SCR_CANDIDATE_OUTPUT,     /* not a checkpoint */
-    SCR_CANDIDATE_RANKS,      /* of another number of ranks */
     SCR_CANDIDATE_DROPPED,    /* not in the index */
     SCR_CANDIDATE_INCOMPLETE, /* by the index, or never completed in cache */
     SCR_CANDIDATE_FAILED,     /* marked failed */
@@ -33,6 +32,7 @@ struct scr_candidate {
     int id;
     int in_cache; /* 0: in the prefix directory */
     int current;  /* by the index */
+    int ranks;    /* that wrote it; 0: not known */
     char *name;   /* NULL: not known */
     enum scr_candidate_state state;
     char *why; /* one line */

@@ -95,10 +95,11 @@ one prefix 2 complete "older than dataset 17"
 
 # of a run with another number of ranks
 run scr why --crc --ranks 3
-one prefix 17 ranks "written by 4 ranks, the run has 3"
+one prefix 17 complete "written by 4 ranks, the run has 3"
+has 0 "a restart takes dataset 17 (ckpt.17)"
 run scr why --crc --ranks 4
 has 0 "a restart takes dataset 17 (ckpt.17)"
-one prefix 2 ranks "written by 3 ranks, the run has 4"
+one prefix 2 complete "written by 3 ranks, the run has 4"
 
 # SCR_CURRENT is the first to be tried, SCR_FETCH=0 keeps from all
 SCR_CURRENT=ckpt.2 run scr_have_restart --crc
@@ -155,8 +156,9 @@ whole 21
 run scr why
 has 0 "a restart takes dataset 21 (ckpt.21) from the prefix directory"
 run scr why --ranks 8
-has 1 "a restart finds nothing"
-one cache 20 ranks "written by 4 ranks, the run has 8"
+one cache 21 corrupt "written by 4 ranks, the run has 8"
+one cache 20 complete "in cache; written by 4 ranks, the run has 8"
+has 0 "a restart takes dataset 20 (ckpt.20) from cache"
 
 # --- wrong use ---
 run scr why --ranks none

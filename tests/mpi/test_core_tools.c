@@ -76,6 +76,14 @@ MPI_CASE(a_job_restarts_from_files_written_without_it)
 
 /* --- the same answer --- */
 
+/* A job of fewer ranks on the files of another. */
+static void job_of(struct mpi_test *t, struct job *fewer, const struct job *job, int n)
+{
+    job_new(t, fewer, n);
+    snprintf(fewer->prefix, sizeof fewer->prefix, "%s", job->prefix);
+    snprintf(fewer->cache, sizeof fewer->cache, "%s", job->cache);
+}
+
 /* What a job would be offered, and what the command says of it before. */
 static void same_answer(struct mpi_test *t, struct job *job, const char *what,
                         const char *setting)
@@ -83,8 +91,10 @@ static void same_answer(struct mpi_test *t, struct job *job, const char *what,
     char said[256], offered[SCR_MAX_NAME] = "";
     struct scr_err err = SCR_ERR_INIT;
     int have = 0;
+    char ranks[16];
+    snprintf(ranks, sizeof ranks, "%d", job->size);
     int status = tool(job, setting, said, sizeof said, "have_restart", "--crc",
-                      "--ranks", "4", NULL);
+                      "--ranks", ranks, NULL);
     struct scr_ctx *ctx = job_start(job, nodes, setting, NULL);
     CHECK_RC(scr_have_restart_all(ctx, &have, offered, &err), SCR_OK, &err);
     job_kill(job, ctx);
@@ -115,6 +125,7 @@ MPI_CASE(the_command_says_what_a_restart_does)
         const char *flip[3]; /* parts of paths, a byte of each of which is flipped */
         const char *current; /* scr index --current */
         const char *setting;
+        int fewer; /* 1: asked by a run of 3 ranks */
     } cases[] = {
         { .what = "all in cache" },
         { .what = "one node lost", .lose = "n2" },
@@ -148,10 +159,14 @@ MPI_CASE(the_command_says_what_a_restart_does)
           .lose = "n[1-4]",
           .flip = { "prefix/step.2/file0.1" },
           .setting = "SCR_CURRENT=c2" },
+        { .what = "three ranks, all in cache", .fewer = 1 },
+        { .what = "three ranks, one node lost", .lose = "n4", .fewer = 1 },
+        { .what = "three ranks, all nodes lost", .lose = "n[1-4]", .fewer = 1 },
         { .what = "no fetch", .lose = "n[1-4]", .setting = "SCR_FETCH=0" },
     };
-    struct job job;
+    struct job job, fewer;
     job_new(t, &job, 4);
+    job_of(t, &fewer, &job, 3);
     job.size_of = size_of;
     struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
     job_checkpoint(&job, ctx, "c1", 1);
@@ -174,8 +189,12 @@ MPI_CASE(the_command_says_what_a_restart_does)
             CHECK_INT(tool(&job, NULL, out, sizeof out, "index", "--current",
                            cases[i].current, NULL),
                       0);
-        same_answer(t, &job, cases[i].what, cases[i].setting);
+        if (!cases[i].fewer)
+            same_answer(t, &job, cases[i].what, cases[i].setting);
+        else if (fewer.in)
+            same_answer(t, &fewer, cases[i].what, cases[i].setting);
     }
+    job_free(&fewer);
     job_free(&job);
 }
 
