@@ -117,10 +117,12 @@ static void sweep_above(struct scr_ctx *ctx, const char *cache, int id)
     free(ids);
 }
 
-void scr_cache_sweep_above(struct scr_ctx *ctx, int id)
+void scr_cache_sweep_above_all(struct scr_ctx *ctx, int id)
 {
-    /* Without a record here they may have one in a filemap we cannot read. */
-    if (ctx->node.rank != 0 || scr_cntl_has_newer(&ctx->env, &ctx->cntl))
+    /* Without a record here they may have one in a filemap we cannot read, of any node
+     * if nodes share a cache. */
+    int newer = ctx->node.rank == 0 && scr_cntl_has_newer(&ctx->env, &ctx->cntl);
+    if (scr_or_all(&ctx->world, newer))
         return;
     for (int i = 0; i < ctx->descs.nstores; i++)
         if (sweeps(ctx, i))
@@ -226,7 +228,7 @@ int scr_cache_purge_all(struct scr_ctx *ctx, struct scr_err *err)
         rc = scr_cntl_drop_newer(&ctx->env, &ctx->cntl, err);
     rc = scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK)
-        scr_cache_sweep_above(ctx, 0);
+        scr_cache_sweep_above_all(ctx, 0);
     return rc;
 }
 

@@ -261,9 +261,9 @@ int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* The same for a dataset nobody asked to lose: output that has not reached the prefix
  * is flushed first, and stays if that fails (invariant P7). */
 int scr_cache_let_go_all(struct scr_ctx *ctx, int id, struct scr_err *err);
-/* Removes datasets with larger ids from this node's caches: begun without a record, as
- * an eviction that died leaves them. One rank a node does it. */
-void scr_cache_sweep_above(struct scr_ctx *ctx, int id);
+/* Removes datasets with larger ids from all caches: begun without a record, as
+ * an eviction that died leaves them. */
+void scr_cache_sweep_above_all(struct scr_ctx *ctx, int id);
 /* Where a newer version's filemaps are kept: largest id in this node's caches, as
  * nobody here knows what they name. Else 0. One rank a node looks. */
 int scr_cache_max_id(const struct scr_ctx *ctx);

@@ -189,7 +189,7 @@ int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err)
         rc = scr_learn_ids_all(ctx, err);
     if (rc != SCR_OK)
         return rc;
-    scr_cache_sweep_above(ctx, ctx->last_id);
+    scr_cache_sweep_above_all(ctx, ctx->last_id);
     scr_flush_sweep_all(ctx);
     scr_prefix_purge_all(ctx);
     struct scr_err why = SCR_ERR_INIT;
