@@ -189,8 +189,12 @@ static int enter_file(struct scr_scan *s, int rank, const scr_meta *meta,
     }
     /* 0 stands for "not computed" unless the file is empty. */
     int has_crc = scr_meta_get_crc32(meta, &crc) == SCR_OK && (crc != 0 || size == 0);
-    int rc =
-        scr_rank2file_add_file(s->part, rank, dest, size, has_crc ? &crc : NULL, NULL);
+    scr_hash *extra = scr_hash_new();
+    int rc = extra ? scr_rank2file_carry(extra, meta) : SCR_E_NOMEM;
+    if (rc == SCR_OK)
+        rc = scr_rank2file_add_file(s->part, rank, dest, size, has_crc ? &crc : NULL,
+                                    extra);
+    scr_hash_delete(extra);
     free(dest);
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "a file of rank %d", rank);
 }

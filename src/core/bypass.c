@@ -292,8 +292,9 @@ static int enter_files(struct scr_ctx *ctx, const scr_hash *files, scr_hash *sha
 {
     int rc = SCR_OK;
     for (SCR_HASH_EACH(e, scr_hash_get(files, "FILE"))) {
-        const char *dest = scr_hash_elem_key(e);
-        char *path = scr_path_join(ctx->prefix.path, dest);
+        const char *asked = scr_hash_get_val(scr_hash_elem_hash(e), "ASKED");
+        const char *dest = asked ? asked : scr_hash_elem_key(e);
+        char *path = scr_path_join(ctx->prefix.path, scr_hash_elem_key(e));
         if (rc == SCR_OK)
             rc = path ? scr_restart_add(&ctx->restart, dest, path) : SCR_E_NOMEM;
         if (rc == SCR_OK && scr_hash_get(scr_hash_elem_hash(e), "SHARED") != NULL &&

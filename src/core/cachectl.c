@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "core/ctx.h"
 #include "par/distribute.h"
+#include "red/member.h"
 #include "red/redfile.h"
 #include "store/spare.h"
 
@@ -50,6 +51,22 @@ static void keep_spare(struct scr_ctx *ctx, int id, const char *path)
     scr_map_forget(ctx->env.sys, &ctx->maps, path);
 }
 
+/* SCR_CRC_ON_DELETE: the last look at a file. What is wrong with it is told, and it
+ * goes. */
+static void check_crc(struct scr_ctx *ctx, int id, int owner, const char *path)
+{
+    const scr_meta *meta = scr_filemap_get_meta(ctx->map, id, owner, path);
+    uint64_t size = 0;
+    uint32_t want, crc = 0;
+    if (!ctx->prm.crc_on_delete || scr_meta_get_crc32(meta, &want) != SCR_OK ||
+        scr_file_crc32(&ctx->env, path, 0, &size, &crc, NULL) != SCR_OK || crc == want)
+        return;
+    scr_log(&ctx->local_log, SCR_LOG_WARN,
+            "%s of dataset %d is deleted from cache with CRC 0x%08x, 0x%08x was "
+            "recorded: something damages files there",
+            path, id, crc, want);
+}
+
 static int remove_files(struct scr_ctx *ctx, int id, int owner, struct scr_err *err)
 {
     int rc = SCR_OK;
@@ -59,6 +76,7 @@ static int remove_files(struct scr_ctx *ctx, int id, int owner, struct scr_err *
         char *dir = scr_path_dir(path);
         char *top = dset_dir_of(path, id);
         char *stop = top ? scr_path_dir(top) : NULL;
+        check_crc(ctx, id, owner, path);
         keep_spare(ctx, id, path);
         int one = scr_file_remove(ctx->env.sys, path, rc == SCR_OK ? err : NULL);
         if (one == SCR_OK && dir && stop)

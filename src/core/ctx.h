@@ -189,6 +189,9 @@ int scr_output_is_mine(const struct scr_ctx *ctx, const char *dest);
  * file and ranks if not. (shared.c) */
 int scr_settle_owners_all(struct scr_ctx *ctx, uint64_t *totals, size_t ntotals,
                           struct scr_err *err);
+/* SCR_PRESERVE_DIRECTORIES=0: gives the files of the open dataset other destinations.
+ * (layout.c) */
+int scr_layout_all(struct scr_ctx *ctx, struct scr_err *err);
 /* name as the application gave it -> path relative to the prefix, malloc'd. */
 int scr_route_dest(const struct scr_ctx *ctx, const char *name, char **dest,
                    struct scr_err *err);

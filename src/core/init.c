@@ -90,8 +90,6 @@ static int share_config_all(struct scr_ctx *ctx, struct scr_err *err)
 /* Known and checked, but without effect in this version: whoever sets one is told. */
 static const char *const without_effect[] = {
     "SCR_FLUSH_COMPRESS",
-    "SCR_CRC_ON_DELETE",
-    "SCR_PRESERVE_DIRECTORIES",
 };
 
 static void warn_without_effect(const struct scr_ctx *ctx)

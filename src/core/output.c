@@ -331,6 +331,8 @@ static int seal_and_protect_all(struct scr_ctx *ctx, int valid, scr_hash *dset,
         rc = scr_settle_owners_all(ctx, total.v, TOTALS, err);
     if (rc == SCR_OK && is_shared)
         rc = take_shared_all(ctx, &total, err);
+    if (rc == SCR_OK && !ctx->prm.preserve_directories)
+        rc = scr_layout_all(ctx, err);
     if (rc != SCR_OK)
         return rc;
     rc = seal_dataset(ctx, &total, dset, err);

@@ -36,7 +36,8 @@ int scr_restart_add(struct scr_restart *r, const char *dest, const char *path)
 static int add_file(struct scr_restart *r, const char *path, const scr_meta *meta,
                     scr_hash *shared)
 {
-    char *dest = scr_meta_dest(meta);
+    const char *asked = scr_hash_get_val(meta, "ASKED");
+    char *dest = asked ? scr_strdup(asked) : scr_meta_dest(meta);
     int rc = dest ? scr_restart_add(r, dest, path) : SCR_E_CORRUPT;
     if (rc == SCR_OK && scr_hash_get(meta, "SHARED") != NULL &&
         scr_hash_set_val(shared, dest, path) == NULL)

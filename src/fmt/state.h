@@ -67,6 +67,10 @@ int scr_rank2file_set_part(scr_hash *h, int ranks);
  * NULL) are copied. */
 int scr_rank2file_add_file(scr_hash *part, int rank, const char *path, uint64_t size,
                            const uint32_t *crc, const scr_hash *meta_extra);
+/* What is recorded of a file besides, from its meta data or an entry as above: SHARED
+ * (other ranks wrote it too) and ASKED (the path below the prefix the application asks
+ * for, if that is another one). Puts them into `to`, keeps what else is there. */
+int scr_rank2file_carry(scr_hash *to, const scr_hash *from);
 /* Checks level, ranks, rank numbers in range, paths safe, SIZE and CRC well-formed.
  * Other writers leave SIZE and CRC out: a reader must not count on them. */
 int scr_rank2file_check_part(const scr_hash *part, struct scr_err *err);

@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "fmt/dataset.h"
+#include "fmt/state.h"
 #include "par/flush.h"
 #include "par/rank2file.h"
 #include "par/turns.h"
@@ -116,8 +117,8 @@ static int announce_file(struct fetch *f, const char *dest, const scr_hash *info
     scr_meta_set(meta, rel, "FULL", size, f->id, f->world->rank, f->world->size, 0);
     if (scr_hash_get_val_crc(info, "CRC", &crc))
         scr_meta_set_crc32(meta, crc);
-    if (scr_hash_get(info, "SHARED") != NULL)
-        scr_hash_set_val(meta, "SHARED", "1");
+    if (rc == SCR_OK && scr_rank2file_carry(meta, info) != SCR_OK)
+        rc = no_memory(f, err);
     if (rc == SCR_OK)
         rc = set_origin(f, meta, dest, err);
     if (rc == SCR_OK)

@@ -518,14 +518,6 @@ int scr_outgoing_sync_dirs_all(const struct scr_outgoing *f, struct scr_err *err
 
 /* --- the record --- */
 
-/* {SHARED} of a file that other ranks wrote too. */
-static int mark_shared(scr_hash *extra, const scr_meta *meta)
-{
-    scr_hash_unset_all(extra);
-    return scr_hash_get(meta, "SHARED") == NULL ||
-           scr_hash_set_val(extra, "SHARED", "1") != NULL;
-}
-
 static int list_files(const struct scr_outgoing *f, scr_hash *part, struct scr_err *err)
 {
     scr_hash *extra = scr_hash_new();
@@ -533,10 +525,11 @@ static int list_files(const struct scr_outgoing *f, scr_hash *part, struct scr_e
     int rc = extra ? scr_hash_merge(part, f->ranks) : SCR_E_NOMEM;
     for (size_t i = 0; i < f->n && rc == SCR_OK; i++) {
         const struct scr_xfer_file *x = &f->file[i].xfer;
-        rc = mark_shared(extra, f->file[i].meta)
-                 ? scr_rank2file_add_file(part, f->file[i].rank, x->name, x->size,
-                                          x->has_crc ? &x->crc : NULL, extra)
-                 : SCR_E_NOMEM;
+        scr_hash_unset_all(extra);
+        rc = scr_rank2file_carry(extra, f->file[i].meta);
+        if (rc == SCR_OK)
+            rc = scr_rank2file_add_file(part, f->file[i].rank, x->name, x->size,
+                                        x->has_crc ? &x->crc : NULL, extra);
     }
     scr_hash_delete(extra);
     return rc == SCR_OK ? rc
