@@ -61,6 +61,7 @@ struct scr_restart {
     char *name;
     scr_hash *by_dest; /* destination under the prefix -> path, this rank's files */
     scr_hash *by_name; /* base name -> path; "" when ambiguous */
+    scr_hash *others;  /* destinations in by_dest that belong to other ranks */
     /* of another number of ranks (regroup.c): it is read where it lies in the prefix
        directory, by_dest and by_name get what was asked for */
     int is_foreign;

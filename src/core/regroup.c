@@ -232,7 +232,8 @@ static int make_share(const struct scr_ctx *ctx, scr_hash *share, struct scr_err
                                                          : no_memory(r->id, err);
     scr_hash *mine = scr_hash_setf(share, NULL, "RANK %d", ctx->world.rank);
     for (SCR_HASH_EACH(e, r->by_dest))
-        scr_hash_set_kv(mine, "FILE", scr_hash_elem_key(e));
+        if (scr_hash_get(r->others, scr_hash_elem_key(e)) == NULL)
+            scr_hash_set_kv(mine, "FILE", scr_hash_elem_key(e));
     return mine != NULL && scr_hash_ok(mine) ? SCR_OK : no_memory(r->id, err);
 }
 

@@ -151,26 +151,39 @@ static int has_entry(const struct scr_ctx *ctx, int id, int rank)
     return scr_hash_get_val(scr_filemap_get_desc(ctx->map, id, rank), "STORE") != NULL;
 }
 
-/* This rank's entry, unless its control directory had it. */
-static int adopt(struct scr_ctx *ctx, const char *cache, int id, struct scr_err *err)
+/* The entry of a rank, unless a control directory had it. */
+static int adopt_rank(struct scr_ctx *ctx, const char *cache, int id, int rank,
+                      struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    if (has_entry(ctx, id, ctx->world.rank))
+    if (has_entry(ctx, id, rank))
         return SCR_OK;
-    char *path = copy_path(cache, id, ctx->world.rank);
+    char *path = copy_path(cache, id, rank);
     if (path == NULL)
         return no_memory(id, err);
     int rc = scr_filemap_read(ctx->env.sys, path, ctx->map, &why);
-    if (rc == SCR_OK)
-        rc = scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err);
-    else if (rc == SCR_E_NOENT || rc == SCR_E_NOMEM)
-        rc = rc == SCR_E_NOENT ? SCR_OK : no_memory(id, err);
-    else {
-        scr_log(&ctx->local_log, SCR_LOG_WARN, "%s", why.text);
-        rc = SCR_OK; /* the redundancy of the dataset decides */
-    }
     free(path);
-    return rc;
+    if (rc == SCR_E_NOMEM)
+        return no_memory(id, err);
+    if (rc != SCR_OK && rc != SCR_E_NOENT)
+        scr_log(&ctx->local_log, SCR_LOG_WARN, "%s", why.text);
+    return SCR_OK; /* without it the redundancy of the dataset decides */
+}
+
+/* This rank's entry; of a dataset of more ranks also those of the ranks that are this
+ * one modulo the number of ranks now. */
+static int adopt(struct scr_ctx *ctx, const char *cache, int id, struct scr_err *err)
+{
+    int before = scr_filemap_num_ranks_by_dataset(ctx->map, id), rc = SCR_OK;
+    int ranks = ctx->world.rank + 1;
+    for (int r = ctx->world.rank; r < ranks && rc == SCR_OK; r += ctx->world.size) {
+        rc = adopt_rank(ctx, cache, id, r, err);
+        (void)scr_hash_get_val_int(scr_filemap_get_desc(ctx->map, id, r), "RANKS",
+                                   &ranks);
+    }
+    if (rc != SCR_OK || scr_filemap_num_ranks_by_dataset(ctx->map, id) == before)
+        return rc;
+    return scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err);
 }
 
 /* What is known here of files of other ranks: they have it from beside the files. */
@@ -182,8 +195,8 @@ static int hand_over(struct scr_ctx *ctx, const char *cache, int id,
         return no_memory(id, err);
     for (int i = 0; i < n; i++) {
         struct stat st;
-        char *path =
-            ranks[i] != ctx->world.rank ? copy_path(cache, id, ranks[i]) : NULL;
+        int mine = ranks[i] % ctx->world.size == ctx->world.rank;
+        char *path = mine ? NULL : copy_path(cache, id, ranks[i]);
         if (path != NULL && scr_file_stat(ctx->env.sys, path, &st, NULL) == SCR_OK &&
             ++dropped)
             scr_filemap_remove_rank_by_dataset(ctx->map, id, ranks[i]);

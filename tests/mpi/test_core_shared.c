@@ -271,6 +271,45 @@ MPI_CASE(a_shared_store_is_evicted_and_swept)
     job_free(&job);
 }
 
+MPI_CASE(fewer_ranks_restart_from_a_shared_store)
+{
+    struct job job, two;
+    struct scr_err err = SCR_ERR_INIT;
+    char path[SCR_MAX_NAME], text[100] = "";
+    int n = 0;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = start_shared(&job, nodes, NULL);
+    checkpoint_both(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    lose_all(&job);
+    two = job;
+    MPI_Comm_split(job.comm, job.rank < 2 ? 0 : MPI_UNDEFINED, job.rank, &two.comm);
+    if (job.rank < 2) {
+        two.size = 2;
+        ctx = start_shared(&two, "n[1-2]", NULL);
+        CHECK_RC(scr_restart_files_all(ctx, &n, &err), SCR_OK, &err);
+        CHECK_INT(n, 5); /* the shared one once */
+        CHECK_RC(scr_start_restart_all(ctx, NULL, &err), SCR_OK, &err);
+        CHECK_RC(job_route(&two, ctx, "own.3/state", path, &err), SCR_OK, &err);
+        FILE *f = fopen(path, "r");
+        CHECK(f != NULL && fgets(text, sizeof text, f) != NULL);
+        CHECK(strcmp(text, "own.3/state of rank 3\n") == 0);
+        if (f != NULL)
+            fclose(f);
+        CHECK_RC(job_route(&two, ctx, "shared.1", path, &err), SCR_OK, &err);
+        CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
+        job_kill(&two, ctx);
+        MPI_Comm_free(&two.comm);
+    }
+    mpi_test_barrier(job.comm);
+    ctx = start_shared(&job, nodes, NULL);
+    CHECK_RC(scr_restart_files_all(ctx, &n, &err), SCR_OK, &err);
+    CHECK_INT(n, 5);
+    check_both(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
 MPI_CASE(a_flushed_shared_file_is_fetched_or_read_in_place)
 {
     struct job job;
@@ -375,6 +414,7 @@ int main(int argc, char **argv)
                   RUN(a_file_that_only_a_later_rank_writes_is_waited_for),
                   RUN(files_in_a_shared_store_stay_where_they_are),
                   RUN(a_shared_store_is_evicted_and_swept),
+                  RUN(fewer_ranks_restart_from_a_shared_store),
                   RUN(a_flushed_shared_file_is_fetched_or_read_in_place),
                   RUN(the_control_directory_cannot_be_shared),
                   RUN(each_call_of_complete_fails_in_a_shared_store)));
