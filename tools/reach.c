@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/dir.h"
 #include "base/io.h"
@@ -39,6 +40,23 @@ static int add(struct scr_reach *r, char *path, struct scr_err *err)
     return SCR_OK;
 }
 
+/* What is named in a directory that others can write to, anywhere on the disk, is not
+ * to be believed, and certainly not to be repaired (invariant D4). */
+static int check_ours(const char *dir, const struct stat *st, struct scr_err *err)
+{
+    if (!S_ISDIR(st->st_mode))
+        return scr_fail(err, SCR_E_ARG, 0, "control directory %s: not a directory",
+                        dir);
+    if (st->st_uid != geteuid())
+        return scr_fail(err, SCR_E_UNSAFE, 0,
+                        "control directory %s: owned by user %ld, not by us", dir,
+                        (long)st->st_uid);
+    if (st->st_mode & (S_IWGRP | S_IWOTH))
+        return scr_fail(err, SCR_E_UNSAFE, 0,
+                        "control directory %s: others can write to it", dir);
+    return SCR_OK;
+}
+
 /* The directory of one node, if it is there. */
 static int add_node(const struct scr_tool *t, const struct scr_place *place,
                     const struct scr_store *store, struct scr_reach *r,
@@ -48,10 +66,12 @@ static int add_node(const struct scr_tool *t, const struct scr_place *place,
     char *dir = scr_place_dir(place, store->path, strcmp(store->group, "NODE") == 0);
     if (dir == NULL)
         return no_memory(err);
-    if (scr_file_stat(t->env.sys, dir, &st, NULL) == SCR_OK && S_ISDIR(st.st_mode))
+    int rc = SCR_OK;
+    int there = scr_file_stat(t->env.sys, dir, &st, NULL) == SCR_OK;
+    if (there && (rc = check_ours(dir, &st, err)) == SCR_OK)
         return add(r, dir, err);
     free(dir);
-    return SCR_OK;
+    return rc;
 }
 
 static int add_nodes(const struct scr_tool *t, struct scr_place *place,
@@ -105,8 +125,7 @@ int scr_tool_reach(struct scr_tool *t, const char *prefix, const char *given,
     if (given == NULL)
         return by_configuration(t, prefix, out, err);
     int rc = scr_file_stat(t->env.sys, given, &st, err);
-    if (rc == SCR_OK && !S_ISDIR(st.st_mode))
-        rc =
-            scr_fail(err, SCR_E_ARG, 0, "control directory %s: not a directory", given);
+    if (rc == SCR_OK)
+        rc = check_ours(given, &st, err);
     return rc == SCR_OK ? add(out, scr_strdup(given), err) : rc;
 }

@@ -16,8 +16,10 @@ int scr_tool_cfg_quiet(struct scr_tool *t, const char *prefix, struct scr_err *e
 
 /* given (may be NULL): the one directory, as the user named it; it must be there. Else
  * those the configuration leads to that are there: of this node, and of every virtual
- * node on it. None is success with n = 0. prefix as in scr_tool_cfg. Free with
- * scr_reach_fini in any case. */
+ * node on it. None is success with n = 0. One that is not ours, or that others can
+ * write to, is SCR_E_UNSAFE. prefix as in scr_tool_cfg. Free with scr_reach_fini in any
+ * case.
+ */
 int scr_tool_reach(struct scr_tool *t, const char *prefix, const char *given,
                    struct scr_reach *out, struct scr_err *err);
 void scr_reach_fini(struct scr_reach *r);

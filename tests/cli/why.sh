@@ -160,6 +160,16 @@ one cache 21 corrupt "written by 4 ranks, the run has 8"
 one cache 20 complete "in cache; written by 4 ranks, the run has 8"
 has 0 "a restart takes dataset 20 (ckpt.20) from cache"
 
+# a control directory that others can write to is not believed
+chmod o+w "$base/vnode.n0/tester/scr.7"
+run scr why
+fails 2 "vnode.n0/tester/scr.7: others can write to it"
+run scr why --cntl "$base/vnode.n0/tester/scr.7"
+fails 2 "others can write to it"
+run scr verify --cache --repair
+fails 2 "others can write to it"
+chmod o-w "$base/vnode.n0/tester/scr.7"
+
 # --- wrong use ---
 run scr why --ranks none
 fails 2 "option --ranks"
