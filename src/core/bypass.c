@@ -38,6 +38,8 @@ int scr_bypass_start_all(struct scr_ctx *ctx, const scr_hash *dset, struct scr_e
 {
     struct scr_output *out = &ctx->out;
     int rc = SCR_OK, replaced = 0;
+    /* A flush may bring files to the very paths that are written now. */
+    (void)scr_async_wait_all(ctx, 0, NULL);
     if ((out->dset = scr_hash_dup(dset)) == NULL)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "dataset %s", out->name);
     if (rc == SCR_OK && ctx->world.rank == 0)

@@ -207,5 +207,8 @@ int scr_drop_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
         return rc;
     if (f.listed == 0)
         return unknown("SCR_Drop", name, ctx, err);
+    /* Its flush would enter it again when it ends, or is tried again. */
+    (void)scr_async_wait_all(ctx, f.listed, NULL);
+    scr_async_stop_all(ctx, f.listed);
     return scr_edit_index_all(ctx, edit_remove, &f.listed, err);
 }

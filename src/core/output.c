@@ -385,13 +385,22 @@ static int flush_due_all(struct scr_ctx *ctx, const struct scr_output *out,
     return SCR_OK;
 }
 
-int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
+/* With flushes of earlier datasets. None runs while files lie in the prefix directory
+ * that are not recorded yet: it may replace them. */
+static void catch_up_all(struct scr_ctx *ctx)
 {
     scr_async_poll_all(ctx);
     scr_async_retry_all(ctx);
+}
+
+int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
+{
+    int bypass = ctx->out.bypass;
+    if (!bypass)
+        catch_up_all(ctx);
     scr_hash *dset = scr_hash_new();
-    int rc = ctx->out.bypass ? scr_bypass_complete_all(ctx, valid, err)
-                             : seal_and_protect_all(ctx, valid, dset, err);
+    int rc = bypass ? scr_bypass_complete_all(ctx, valid, err)
+                    : seal_and_protect_all(ctx, valid, dset, err);
     scr_hash_delete(dset);
     int is_ckpt = ctx->out.is_ckpt;
     if (rc != SCR_OK) {
@@ -400,7 +409,7 @@ int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
         /* Only complete ones count: of SCR_FLUSH=n, n lie between two flushes. */
         ctx->ckpt_id += is_ckpt;
         ctx->ask_again |= is_ckpt;
-        if (ctx->out.bypass)
+        if (bypass)
             scr_retain_all(ctx);
         else
             rc = flush_due_all(ctx, &ctx->out, err);
@@ -417,6 +426,8 @@ int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
         scr_output_fini(&ctx->out);
     }
     ctx->state = SCR_STATE_IDLE;
+    if (bypass)
+        catch_up_all(ctx);
     struct scr_err halt = SCR_ERR_INIT;
     if (rc == SCR_OK && is_ckpt && scr_halt_ckpt_all(ctx, &halt) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "halt conditions not read: %s", halt.text);

@@ -178,7 +178,8 @@ int scr_should_exit_all(struct scr_ctx *ctx, int *flag, struct scr_err *err)
     int rc = check_flag_all(ctx, "SCR_Should_exit", flag, err);
     if (rc != SCR_OK)
         return rc;
-    scr_async_poll_all(ctx);
+    if (ctx->state == SCR_STATE_IDLE) /* else what it deletes may be in use */
+        scr_async_poll_all(ctx);
     *flag = 0;
     return halt_due_all(ctx, flag, err);
 }

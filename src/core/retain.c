@@ -53,7 +53,7 @@ static int add_paths(struct scr_ctx *ctx, int id, scr_hash *paths, struct scr_er
 }
 
 /* Programs may write every checkpoint to the same paths: what a later dataset wrote
- * there is not deleted with an earlier one. */
+ * there, or is bringing there, is not deleted with an earlier one. */
 static int spare_others(struct scr_ctx *ctx, int id, scr_hash *paths,
                         struct scr_err *err)
 {
@@ -66,7 +66,7 @@ static int spare_others(struct scr_ctx *ctx, int id, scr_hash *paths,
     for (size_t i = 0; i < n && rc == SCR_OK; i++) {
         struct scr_index_entry e;
         if (ids[i] != id && scr_index_get(index, ids[i], &e, NULL) == SCR_OK &&
-            e.complete)
+            (e.complete || scr_async_has(ctx, ids[i])))
             rc = add_paths(ctx, ids[i], others, err);
     }
     for (SCR_HASH_EACH(f, others))

@@ -10,6 +10,7 @@
 #include "helper_fault.h"
 #include "helper_job.h"
 #include "helper_pfs.h"
+#include "helper_shared.h"
 #include "store/arrival.h"
 
 static const char *const nodes = "n[1-4]";
@@ -548,6 +549,147 @@ MPI_CASE(who_asks_for_sync_waits)
     job_free(&job);
 }
 
+/* --- datasets whose files have the same paths --- */
+
+static void same_path(const struct job *job, int file, char *path, size_t n)
+{
+    snprintf(path, n, "%s/same.%d.%d", job->prefix, job->rank, file);
+}
+
+static int write_same(struct job *job, struct scr_ctx *ctx, const char *text)
+{
+    int ok = 1;
+    for (int i = 0; i < 2; i++) {
+        struct scr_err err = SCR_ERR_INIT;
+        char name[900], path[SCR_MAX_NAME];
+        same_path(job, i, name, sizeof name);
+        FILE *f = scr_route(ctx, name, path, &err) == SCR_OK ? fopen(path, "w") : NULL;
+        ok = ok && f != NULL && fputs(text, f) >= 0;
+        ok = (f == NULL || fclose(f) == 0) && ok;
+    }
+    return ok;
+}
+
+static void checkpoint_same(struct job *job, struct scr_ctx *ctx, const char *name,
+                            const char *text)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    CHECK_RC(scr_start_output_all(ctx, name, SCR_IS_CKPT, &err), SCR_OK, &err);
+    CHECK(write_same(job, ctx, text));
+    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
+}
+
+/* 1 if file number `file` of this rank has that text on the prefix. */
+static int same_is(const struct job *job, int file, const char *text)
+{
+    char path[900], got[64] = "";
+    same_path(job, file, path, sizeof path);
+    FILE *f = fopen(path, "r");
+    size_t n = f != NULL ? fread(got, 1, sizeof got - 1, f) : 0;
+    if (f != NULL)
+        fclose(f);
+    return n > 0 && strcmp(got, text) == 0;
+}
+
+#define EVERY_OTHER_BYPASSES                                                           \
+    "SCR_COPY_TYPE=FILE", "CKPT=0 INTERVAL=1 TYPE=XOR", "CKPT=1 INTERVAL=2 BYPASS=1"
+
+MPI_CASE(what_bypasses_the_cache_is_written_when_no_flush_is_under_way)
+{
+    struct job job;
+    begin(t, &job);
+    pfs_control.slow_us = 300000;
+    struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, EVERY_OTHER_BYPASSES, NULL);
+    checkpoint_same(&job, ctx, "one", "first");
+    checkpoint_same(&job, ctx, "two", "the second");
+    job_end(&job, ctx);
+    CHECK(same_is(&job, 0, "the second"));
+    CHECK(same_is(&job, 1, "the second"));
+    CHECK_INT(entry(&job, 2), 1);
+    job_free(&job);
+}
+
+MPI_CASE(output_that_leaves_the_cache_leaves_nothing_for_what_bypasses_it)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    begin(t, &job);
+    pfs_control.slow_us = 100000;
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_FLUSH_ASYNC=1", EVERY_OTHER_BYPASSES, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    CHECK_RC(job_write(&job, ctx, "out", 2, SCR_IS_OUTPUT, &err), SCR_OK, &err);
+    job_checkpoint(&job, ctx, "three", 3);
+    CHECK_INT(entry(&job, 3), 1);
+    CHECK_INT(job_count(&job, job.cache, "scr.dataset.2"), 0);
+    CHECK_INT(job_count(&job, job.cache, "scr.dataset.3"), 0);
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(nothing_leaves_the_cache_in_an_output_phase)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    int flag = 0;
+    begin(t, &job);
+    pfs_control.slow_us = 50000;
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH_ASYNC=1", NULL);
+    CHECK_RC(job_write(&job, ctx, "out", 1, SCR_IS_OUTPUT, &err), SCR_OK, &err);
+    CHECK_RC(scr_start_output_all(ctx, "two", SCR_IS_CKPT, &err), SCR_OK, &err);
+    int was_ready = scr_cache_is_ready(ctx, 1); /* else it was quick */
+    CHECK(becomes_complete(&job, 1));
+    usleep(200000); /* its threads end */
+    CHECK_RC(scr_should_exit_all(ctx, &flag, &err), SCR_OK, &err);
+    CHECK_INT(scr_cache_is_ready(ctx, 1), was_ready);
+    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(deletion_spares_what_a_flush_under_way_has_brought)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    begin(t, &job);
+    struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_CACHE_SIZE=2", NULL);
+    checkpoint_same(&job, ctx, "one", "first");
+    CHECK_RC(scr_async_wait_all(ctx, 1, &err), SCR_OK, &err);
+    pfs_control.opened = 0;
+    pfs_control.pass = 1; /* one file of each rank's two lands */
+    pfs_control.hold = 1;
+    checkpoint_same(&job, ctx, "two", "the second");
+    wait_until_landed(&job, 2, 4);
+    CHECK_RC(scr_delete_all(ctx, "one", &err), SCR_OK, &err);
+    pfs_control.hold = 0;
+    CHECK_RC(scr_async_wait_all(ctx, 2, &err), SCR_OK, &err);
+    CHECK(same_is(&job, 0, "the second"));
+    CHECK(same_is(&job, 1, "the second"));
+    CHECK_INT(entry(&job, 1), -1);
+    CHECK_INT(entry(&job, 2), 1);
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(a_dataset_dropped_while_it_is_flushed_stays_dropped)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    begin(t, &job);
+    pfs_control.slow_us = 100000;
+    struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_CACHE_SIZE=3", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    CHECK_RC(scr_drop_all(ctx, "one", &err), SCR_OK, &err);
+    CHECK_INT(entry(&job, 1), -1);
+    pfs_control.slow_us = 0;
+    job_checkpoint(&job, ctx, "two", 2);
+    job_end(&job, ctx);
+    CHECK_INT(entry(&job, 1), -1);
+    CHECK_INT(entry(&job, 2), 1);
+    job_free(&job);
+}
+
 int main(int argc, char **argv)
 {
     pfs_reset();
@@ -569,5 +711,10 @@ int main(int argc, char **argv)
             RUN(bandwidth_is_limited), RUN(the_share_of_time_is_limited),
             RUN(no_more_processes_than_allowed_copy_at_once),
             RUN(threads_flush_also_while_the_application_waits),
-            RUN(who_asks_for_sync_waits)));
+            RUN(who_asks_for_sync_waits),
+            RUN(what_bypasses_the_cache_is_written_when_no_flush_is_under_way),
+            RUN(output_that_leaves_the_cache_leaves_nothing_for_what_bypasses_it),
+            RUN(nothing_leaves_the_cache_in_an_output_phase),
+            RUN(deletion_spares_what_a_flush_under_way_has_brought),
+            RUN(a_dataset_dropped_while_it_is_flushed_stays_dropped)));
 }
