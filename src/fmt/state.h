@@ -57,7 +57,7 @@ int scr_summary_get(scr_hash *h, int *complete, scr_hash **dset, scr_hash **rank
 
 /* --- rank2file: root {LEVEL=1, RANKS, RANK/<w>/{FILE=".0.<w>", OFFSET}}; part
  * {LEVEL=0, RANKS, RANK/<r>/{FILE/<path>/{SIZE, CRC}}}. The name of a part is the
- * root's name + FILE; w is the world rank that wrote it. A root with LEVEL=0 is itself
+ * root's name + FILE; w is the first world rank in it. A root with LEVEL=0 is itself
  * a part. OFFSET: byte of the part file its hash starts at, always 0. This is
  * byte for byte what the existing SCR 3.x writes. --- */
 int scr_rank2file_set_root(scr_hash *h, int level, int ranks);
