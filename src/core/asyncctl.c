@@ -114,11 +114,29 @@ static void note_failure_all(struct scr_ctx *ctx, int id, const struct scr_err *
     SCR_EVENT(ctx, .event = "ASYNC_FLUSH_FAIL", .dset = id, .note = why->text);
 }
 
+/* A dataset that takes the name, and perhaps the files, of one that is on its way lets
+ * that one arrive first: which of them is complete must not depend on who is faster. */
+static void wait_for_namesakes_all(struct scr_ctx *ctx, int id)
+{
+    struct scr_dataset new, old;
+    int last = 0, known = scr_cache_dataset(ctx, id, &new, NULL) == SCR_OK;
+    for (int i = 0; i < ctx->async.n && known; i++) {
+        int other = scr_flush_async_id(ctx->async.flush[i]);
+        if (scr_cache_dataset(ctx, other, &old, NULL) != SCR_OK ||
+            strcmp(old.name, new.name) == 0)
+            last = other;
+    }
+    last = (int)scr_max_all(&ctx->world, last);
+    if (last > 0)
+        (void)scr_async_wait_all(ctx, last, NULL);
+}
+
 void scr_async_start_all(struct scr_ctx *ctx, int id)
 {
     struct scr_err why = SCR_ERR_INIT;
     if (scr_async_has(ctx, id))
         return;
+    wait_for_namesakes_all(ctx, id);
     scr_hash_unset_kv_int(ctx->async.failed, "DSET", id);
     SCR_EVENT(ctx, .event = "ASYNC_FLUSH_START", .dset = id);
     scr_flush_mark_all(ctx, id, SCR_LOC_CACHE | SCR_LOC_FLUSHING, 0);

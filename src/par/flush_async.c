@@ -114,7 +114,9 @@ static int plan_all(struct scr_flush_async *a, const struct scr_outgoing *f, int
     scr_outgoing_count_all(f, &a->bytes, &files);
     a->stamp = scr_now_usec();
     if (rc == SCR_OK)
-        rc = scr_bcast_bytes_all(a->world, 0, &a->stamp, sizeof a->stamp, err);
+        rc = scr_agree_all(
+            a->world, scr_bcast_bytes_all(a->world, 0, &a->stamp, sizeof a->stamp, err),
+            err);
     if (rc == SCR_OK)
         rc = gather_nodes_all(a, nranks, nodes, err);
     if (rc == SCR_OK && a->rank == 0) {
@@ -165,6 +167,7 @@ static int launch_all(struct scr_flush_async *a, const struct scr_outgoing *f,
                                .percent = limits->percent,
                                .slot_dir = a->prefix->scr,
                                .width = f->n > 0 ? width : 0,
+                               .crowd = a->world->size,
                                .landed = landed,
                                .finished = finished,
                                .arg = a };

@@ -6,8 +6,10 @@
 
 #include "base/str.h"
 
-enum { TRIES = 8 }; /* places looked at in a round: a lock costs a message */
-static const double FIRST_PAUSE = 0.01, LAST_PAUSE = 0.3; /* seconds between rounds */
+enum { TRIES = 2 }; /* places looked at in a round: a lock costs a message */
+/* Seconds between rounds: the first, the longest for each process that waits for a
+ * place, and at least for the last rounds. */
+static const double FIRST_PAUSE = 0.01, LONG_PAUSE = 0.05, LEAST_LAST_PAUSE = 0.3;
 
 static int try_one(const struct scr_sys *sys, const char *dir, int i,
                    struct scr_lock *slot, struct scr_err *err)
@@ -33,10 +35,12 @@ static int try_round(const struct scr_sys *sys, const char *dir, int width, int 
     return rc;
 }
 
-int scr_slot_take(const struct scr_sys *sys, const char *dir, int width, int first,
-                  struct scr_pace *p, struct scr_lock *slot, struct scr_err *err)
+int scr_slot_take(const struct scr_sys *sys, const char *dir, int width, int crowd,
+                  int first, struct scr_pace *p, struct scr_lock *slot,
+                  struct scr_err *err)
 {
-    double pause = FIRST_PAUSE;
+    double pause = FIRST_PAUSE, most = LONG_PAUSE * crowd / width;
+    most = most > LEAST_LAST_PAUSE ? most : LEAST_LAST_PAUSE;
     first %= width;
     for (;;) {
         int rc = try_round(sys, dir, width, &first, slot, err);
@@ -44,7 +48,7 @@ int scr_slot_take(const struct scr_sys *sys, const char *dir, int width, int fir
             return rc;
         if ((rc = scr_pace_sleep(p, pause, err)) != SCR_OK)
             return rc;
-        pause = 2 * pause < LAST_PAUSE ? 2 * pause : LAST_PAUSE;
+        pause = 2 * pause < most ? 2 * pause : most;
     }
 }
 

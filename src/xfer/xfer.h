@@ -52,6 +52,7 @@ struct scr_xfer_opts {
     double percent; /* of its time spent moving, 0: no limit */
     const char *slot_dir; /* where processes take turns (xfer/slot.h); copied */
     int width;            /* places there; 0: nobody waits */
+    int crowd;            /* processes that share them */
     /* n files have just got into place and are safe there: records them. May be NULL.
      */
     int (*landed)(void *arg, const struct scr_xfer_file *const *file, size_t n,

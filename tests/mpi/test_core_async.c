@@ -207,6 +207,22 @@ MPI_CASE(several_flushes_complete_in_order)
     job_free(&job);
 }
 
+MPI_CASE(of_two_datasets_of_one_name_the_newer_one_is_complete)
+{
+    struct job job;
+    begin(t, &job);
+    pfs_control.slow_us = 20000;
+    struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_CACHE_SIZE=4", NULL);
+    job_checkpoint(&job, ctx, "same", 1);
+    job_checkpoint(&job, ctx, "same", 1);
+    job_end(&job, ctx);
+    CHECK_INT(entry(&job, 1), 0);
+    CHECK_INT(entry(&job, 2), 1);
+    pfs_reset();
+    check_from_prefix(&job, "same", 1);
+    job_free(&job);
+}
+
 MPI_CASE(a_flush_cut_short_goes_on_where_it_was)
 {
     struct job job;
@@ -699,6 +715,7 @@ int main(int argc, char **argv)
             RUN(complete_output_returns_and_the_dataset_is_indexed_without_another_call),
             RUN(later_calls_note_the_end_and_output_leaves_the_cache),
             RUN(finalize_waits), RUN(several_flushes_complete_in_order),
+            RUN(of_two_datasets_of_one_name_the_newer_one_is_complete),
             RUN(a_flush_cut_short_goes_on_where_it_was),
             RUN(a_flush_cut_short_is_finished_by_a_run_that_waits),
             RUN(what_was_copied_whole_is_adopted_by_the_next_start),
