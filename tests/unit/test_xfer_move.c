@@ -28,7 +28,7 @@ static int setup(void **state)
     for (int i = 0; i < FILES; i++) {
         char name[32];
         snprintf(name, sizeof name, "in/%d", i);
-        test_put(test_path(name), bytes, (size_t)(i * 70));
+        test_put(test_path("%s", name), bytes, (size_t)(i * 70));
     }
     return 0;
 }
@@ -79,9 +79,9 @@ static struct scr_xfer *transfer(const char *where, int first, struct scr_xfer_o
     for (int i = 0; i < FILES; i++) {
         char src[600], dst[600], name[64];
         snprintf(name, sizeof name, "in/%d", i);
-        snprintf(src, sizeof src, "%s", test_path(name));
+        snprintf(src, sizeof src, "%s", test_path("%s", name));
         snprintf(name, sizeof name, "out/%s/%d/f", where, i % 3 + 10 * i);
-        snprintf(dst, sizeof dst, "%s", test_path(name));
+        snprintf(dst, sizeof dst, "%s", test_path("%s", name));
         struct scr_xfer_file f = { .src = src,
                                    .dst = dst,
                                    .name = name,
