@@ -398,7 +398,7 @@ static int fail_call(struct mpi_test *t, int victim, long n)
 }
 
 #ifdef MPICH_VERSION
-enum { STRIDE = 71 };
+enum { STRIDE = 211 };
 #else
 enum { STRIDE = 23 };
 #endif
