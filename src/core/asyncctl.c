@@ -72,6 +72,72 @@ void scr_async_fini(struct scr_ctx *ctx)
     memset(s, 0, sizeof *s);
 }
 
+/* --- datasets that meet on the prefix: two of one name, or with files at one path.
+ * Programs give a rank the same paths each time: every rank looks at its own. --- */
+
+/* Where this rank's files of dataset id go: {<path below the prefix>}; 0: no memory. */
+static int list_dests(const struct scr_ctx *ctx, int id, scr_hash *dests)
+{
+    int me = ctx->world.rank;
+    for (scr_hash_elem *e = scr_filemap_first_file(ctx->map, id, me); e != NULL;
+         e = scr_hash_elem_next(e)) {
+        char *dest =
+            scr_meta_dest(scr_filemap_get_meta(ctx->map, id, me, scr_hash_elem_key(e)));
+        if (dest != NULL)
+            scr_hash_set(dests, dest, NULL);
+        free(dest);
+    }
+    return dests != NULL && scr_hash_ok(dests);
+}
+
+/* Local; in doubt they do. */
+static int meets_files(const struct scr_ctx *ctx, int id, const char *name,
+                       const scr_hash *dests)
+{
+    scr_hash *mine = scr_hash_new();
+    int meets =
+        !list_dests(ctx, id, mine) || strcmp(scr_cache_name_of(ctx, id), name) == 0;
+    for (SCR_HASH_EACH(e, mine))
+        meets = meets || scr_hash_get(dests, scr_hash_elem_key(e)) != NULL;
+    scr_hash_delete(mine);
+    return meets;
+}
+
+static int meets(const struct scr_ctx *ctx, int id, int other)
+{
+    scr_hash *dests = scr_hash_new();
+    int found = !list_dests(ctx, other, dests) ||
+                meets_files(ctx, id, scr_cache_name_of(ctx, other), dests);
+    scr_hash_delete(dests);
+    return found;
+}
+
+/* Until no flush that meets id is under way: files id brings would be taken for those
+ * of the other one, which becomes complete when its last file has arrived. */
+static void wait_for_others_all(struct scr_ctx *ctx, int id)
+{
+    struct scr_async *s = &ctx->async;
+    int last = -1;
+    if (s->n == 0)
+        return;
+    for (int i = 0; i < s->n; i++)
+        if (meets(ctx, scr_flush_async_id(s->flush[i]), id))
+            last = i;
+    last = (int)scr_max_all(&ctx->world, last);
+    if (last >= 0)
+        (void)scr_async_wait_all(ctx, scr_flush_async_id(s->flush[last]), NULL);
+}
+
+/* 1 if a newer dataset that meets id is on the prefix, or on its way there. */
+static int is_replaced_all(struct scr_ctx *ctx, int id)
+{
+    int replaced = 0;
+    for (int i = 0; (i = scr_cache_newest(ctx, SCR_CACHE_READY, i)) > id && !replaced;)
+        replaced = scr_or_all(&ctx->world, meets(ctx, id, i)) &&
+                   (scr_async_has(ctx, i) || scr_flush_is_done_all(ctx, i));
+    return replaced;
+}
+
 /* --- start --- */
 
 static int prepare(struct scr_ctx *ctx, struct scr_err *err)
@@ -114,29 +180,12 @@ static void note_failure_all(struct scr_ctx *ctx, int id, const struct scr_err *
     SCR_EVENT(ctx, .event = "ASYNC_FLUSH_FAIL", .dset = id, .note = why->text);
 }
 
-/* A dataset that takes the name, and perhaps the files, of one that is on its way lets
- * that one arrive first: which of them is complete must not depend on who is faster. */
-static void wait_for_namesakes_all(struct scr_ctx *ctx, int id)
-{
-    struct scr_dataset new, old;
-    int last = 0, known = scr_cache_dataset(ctx, id, &new, NULL) == SCR_OK;
-    for (int i = 0; i < ctx->async.n && known; i++) {
-        int other = scr_flush_async_id(ctx->async.flush[i]);
-        if (scr_cache_dataset(ctx, other, &old, NULL) != SCR_OK ||
-            strcmp(old.name, new.name) == 0)
-            last = other;
-    }
-    last = (int)scr_max_all(&ctx->world, last);
-    if (last > 0)
-        (void)scr_async_wait_all(ctx, last, NULL);
-}
-
 void scr_async_start_all(struct scr_ctx *ctx, int id)
 {
     struct scr_err why = SCR_ERR_INIT;
     if (scr_async_has(ctx, id))
         return;
-    wait_for_namesakes_all(ctx, id);
+    wait_for_others_all(ctx, id);
     scr_hash_unset_kv_int(ctx->async.failed, "DSET", id);
     SCR_EVENT(ctx, .event = "ASYNC_FLUSH_START", .dset = id);
     scr_flush_mark_all(ctx, id, SCR_LOC_CACHE | SCR_LOC_FLUSHING, 0);
@@ -217,16 +266,33 @@ void scr_async_stop_all(struct scr_ctx *ctx, int id)
 
 /* --- once more --- */
 
-void scr_async_retry_all(struct scr_ctx *ctx)
+/* Those that failed, malloc'd; *n = 0 where memory is short. */
+static int *list_failed_all(struct scr_ctx *ctx, size_t *n)
 {
     int *ids = NULL;
+    const scr_hash *failed = scr_hash_get(ctx->async.failed, "DSET");
+    if (!scr_and_all(&ctx->world, scr_hash_list_int(failed, &ids, n)))
+        *n = 0;
+    return ids;
+}
+
+void scr_async_replaced_all(struct scr_ctx *ctx)
+{
     size_t n = 0;
-    if (!scr_and_all(
-            &ctx->world,
-            scr_hash_list_int(scr_hash_get(ctx->async.failed, "DSET"), &ids, &n)))
-        n = 0;
+    int *ids = list_failed_all(ctx, &n);
     for (size_t i = 0; i < n; i++)
-        if (scr_cache_is_ready(ctx, ids[i]))
+        if (scr_or_all(&ctx->world,
+                       meets_files(ctx, ids[i], ctx->out.name, ctx->out.routed)))
+            scr_hash_unset_kv_int(ctx->async.failed, "DSET", ids[i]);
+    free(ids);
+}
+
+void scr_async_retry_all(struct scr_ctx *ctx)
+{
+    size_t n = 0;
+    int *ids = list_failed_all(ctx, &n);
+    for (size_t i = 0; i < n; i++)
+        if (scr_cache_is_ready(ctx, ids[i]) && !is_replaced_all(ctx, ids[i]))
             scr_async_start_all(ctx, ids[i]);
         else
             scr_hash_unset_kv_int(ctx->async.failed, "DSET", ids[i]);

@@ -44,7 +44,8 @@ static void keep_spare(struct scr_ctx *ctx, int id, const char *path)
     struct scr_output *out = &ctx->out;
     if (!is_redfile(path))
         return;
-    if (out->id != 0 && out->id != id && !out->bypass && !out->has_spare)
+    if (out->id != 0 && out->id != id && !out->bypass && !out->has_spare &&
+        !scr_cache_is_ready(ctx, out->id))
         out->has_spare =
             scr_spare_keep(&ctx->env, path, ctx->cache_dirs[out->red->store], out->id,
                            ctx->world.rank, NULL) == SCR_OK;

@@ -298,7 +298,8 @@ void scr_flush_sweep_all(struct scr_ctx *ctx);
 enum scr_xfer_type scr_flush_type(const struct scr_ctx *ctx);
 int scr_async_is_on(const struct scr_ctx *ctx);       /* SCR_FLUSH_ASYNC */
 int scr_async_has(const struct scr_ctx *ctx, int id); /* under way */
-/* Begins to flush dataset id, unless that is under way. */
+/* Begins to flush dataset id, unless that is under way; waits for another one under way
+ * that has its name or files at the same paths. */
 void scr_async_start_all(struct scr_ctx *ctx, int id);
 /* Looks what has ended: notes it, and what is only output leaves the cache. One
  * reduction if any is under way, else nothing; called by most SCR calls. */
@@ -307,7 +308,10 @@ void scr_async_poll_all(struct scr_ctx *ctx);
 int scr_async_wait_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* Cancels the flush of id, if it is under way: before its cached files go. */
 void scr_async_stop_all(struct scr_ctx *ctx, int id);
-/* Starts those again that failed. */
+/* The open dataset was written to the prefix: what failed and would write over it is
+ * not tried again. */
+void scr_async_replaced_all(struct scr_ctx *ctx);
+/* Starts those again that failed, but for those a newer one on the prefix replaces. */
 void scr_async_retry_all(struct scr_ctx *ctx);
 /* At a start: completes what had been copied; later, when the cache is restored, starts
  * those again that were cut short. */

@@ -409,9 +409,10 @@ int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
         /* Only complete ones count: of SCR_FLUSH=n, n lie between two flushes. */
         ctx->ckpt_id += is_ckpt;
         ctx->ask_again |= is_ckpt;
-        if (bypass)
+        if (bypass) {
+            scr_async_replaced_all(ctx);
             scr_retain_all(ctx);
-        else
+        } else
             rc = flush_due_all(ctx, &ctx->out, err);
         double now = scr_now_mono();
         scr_log(&ctx->log, SCR_LOG_INFO, "dataset %d %s complete in %.3f s",

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "par/outgoing.h"
+#include "red/member.h"
 #include "store/arrival.h"
 
 struct scr_flush_async {
@@ -66,6 +67,21 @@ static void fix_sizes(struct scr_outgoing *f)
             x->size = (uint64_t)x->attr.st_size;
         x->has_size = 1;
     }
+}
+
+/* Likewise the CRCs nobody recorded are those they have now, if they are wanted. */
+static int sum_up(struct scr_outgoing *f, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (size_t i = 0; i < f->n && rc == SCR_OK; i++) {
+        struct scr_xfer_file *x = &f->file[i].xfer;
+        uint64_t size = 0;
+        if (!f->o->crc || x->has_crc)
+            continue;
+        rc = scr_file_crc32(f->env, x->src, 0, &size, &x->crc, err);
+        x->has_crc = rc == SCR_OK;
+    }
+    return rc;
 }
 
 static int record_landed(const struct scr_flush_async *a, const struct scr_outgoing *f,
@@ -135,6 +151,8 @@ static int prepare_all(struct scr_flush_async *a, struct scr_outgoing *f,
                        const scr_filemap *map, int nranks, struct scr_err *err)
 {
     int rc = scr_outgoing_collect_all(f, map, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(a->world, sum_up(f, err), err);
     if (rc == SCR_OK)
         rc = scr_outgoing_resume_all(f, err);
     if (rc == SCR_OK)

@@ -328,11 +328,13 @@ static int read_records(const struct scr_outgoing *f, const scr_hash *nodes,
 }
 
 /* What was renamed into place there was whole and synced. That it is still the same
- * file show its size and time of modification, which we set. */
+ * file show its size and time of modification, which we set. If its CRC is wanted and
+ * was not recorded, only a copy finds it. */
 static int is_in_place(const struct scr_outgoing *f, const struct scr_xfer_file *x)
 {
     struct stat st;
-    return x->has_size && scr_file_stat(f->env->sys, x->dst, &st, NULL) == SCR_OK &&
+    return x->has_size && (x->has_crc || !f->o->crc) &&
+           scr_file_stat(f->env->sys, x->dst, &st, NULL) == SCR_OK &&
            S_ISREG(st.st_mode) && (uint64_t)st.st_size == x->size &&
            st.st_mtim.tv_sec == x->attr.st_mtim.tv_sec &&
            st.st_mtim.tv_nsec == x->attr.st_mtim.tv_nsec;

@@ -706,6 +706,103 @@ MPI_CASE(a_dataset_dropped_while_it_is_flushed_stays_dropped)
     job_free(&job);
 }
 
+/* Rank 0 is through with a dataset while rank 1 is not; the next one has its files. */
+MPI_CASE(a_flush_waits_for_one_of_the_same_paths)
+{
+    static const char *const second[] = { "one", "two" };
+    for (int i = 0; i < 2; i++) {
+        struct job job;
+        struct scr_err err = SCR_ERR_INIT;
+        begin(t, &job);
+        pfs_control.slow_us = job.rank == 1 ? 200000 : 0;
+        struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_CACHE_SIZE=3", NULL);
+        checkpoint_same(&job, ctx, "one", "first");
+        checkpoint_same(&job, ctx, second[i], "the second");
+        CHECK(!scr_async_has(ctx, 1));
+        CHECK_RC(scr_async_wait_all(ctx, 2, &err), SCR_OK, &err);
+        CHECK(same_is(&job, 0, "the second"));
+        CHECK_INT(entry(&job, 2), 1);
+        if (i == 0)
+            CHECK_INT(entry(&job, 1), 0);
+        job_end(&job, ctx);
+        job_free(&job);
+    }
+}
+
+MPI_CASE(what_failed_is_not_brought_over_what_bypassed_the_cache)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    begin(t, &job);
+    job.out = fopen("/dev/null", "w");
+    pfs_control.write_error = ENOSPC;
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, ASYNC, "SCR_CACHE_SIZE=4", EVERY_OTHER_BYPASSES, NULL);
+    checkpoint_same(&job, ctx, "one", "first");
+    CHECK(scr_async_wait_all(ctx, 1, &err) != SCR_OK);
+    CHECK_RC(scr_start_output_all(ctx, "two", SCR_IS_CKPT, &err), SCR_OK, &err);
+    CHECK(write_same(&job, ctx, "the second"));
+    pfs_control.write_error = 0; /* what is tried again succeeds */
+    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
+    job_checkpoint(&job, ctx, "three", 3);
+    job_checkpoint(&job, ctx, "four", 4);
+    job_end(&job, ctx);
+    CHECK_INT(entry(&job, 2), 1);
+    CHECK_INT(entry(&job, 4), 1);
+    CHECK(same_is(&job, 0, "the second"));
+    CHECK(same_is(&job, 1, "the second"));
+    fclose(job.out);
+    job_free(&job);
+}
+
+/* --- CRCs --- */
+
+/* Files of dataset id that have a CRC in the list of files; on rank 0. */
+static int count_crcs(const struct job *job, int id)
+{
+    struct scr_env env = { .sys = &scr_sys_posix };
+    struct scr_prefix p = { 0 };
+    scr_hash *list = scr_hash_new();
+    int n = 0;
+    if (scr_prefix_open(&env, job->prefix, 0, &p, NULL) == SCR_OK)
+        scr_prefix_rank2file_read(&env, &p, id, list, NULL);
+    for (SCR_HASH_EACH(r, scr_hash_get(list, "RANK")))
+        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(r), "FILE")))
+            n += scr_hash_get(scr_hash_elem_hash(f), "CRC") != NULL;
+    scr_prefix_fini(&p);
+    scr_hash_delete(list);
+    return n;
+}
+
+MPI_CASE(crcs_nobody_recorded_are_recorded_by_the_flush)
+{
+    struct job job;
+    begin(t, &job);
+    struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_CRC_ON_COPY=0", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_end(&job, ctx);
+    if (job.rank == 0)
+        CHECK_INT(count_crcs(&job, 1), 4 * JOB_FILES);
+    check_from_prefix(&job, "one", 1);
+    job_free(&job);
+    /* Also of what had landed when another flush takes over. */
+    begin(t, &job);
+    pfs_control.hold = 1;
+    pfs_control.pass = 1;
+    ctx =
+        job_start(&job, nodes, ASYNC, "SCR_CRC_ON_COPY=0", "SCR_CRC_ON_FLUSH=0", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    wait_until_landed(&job, 1, 4);
+    kill_job(&job, ctx);
+    ctx = job_start(&job, nodes, "SCR_CRC_ON_COPY=0", NULL);
+    CHECK_INT(entry(&job, 1), 1);
+    if (job.rank == 0)
+        CHECK_INT(count_crcs(&job, 1), 4 * JOB_FILES);
+    job_end(&job, ctx);
+    check_from_prefix(&job, "one", 1);
+    job_free(&job);
+}
+
 int main(int argc, char **argv)
 {
     pfs_reset();
@@ -733,5 +830,8 @@ int main(int argc, char **argv)
             RUN(output_that_leaves_the_cache_leaves_nothing_for_what_bypasses_it),
             RUN(nothing_leaves_the_cache_in_an_output_phase),
             RUN(deletion_spares_what_a_flush_under_way_has_brought),
-            RUN(a_dataset_dropped_while_it_is_flushed_stays_dropped)));
+            RUN(a_dataset_dropped_while_it_is_flushed_stays_dropped),
+            RUN(a_flush_waits_for_one_of_the_same_paths),
+            RUN(what_failed_is_not_brought_over_what_bypassed_the_cache),
+            RUN(crcs_nobody_recorded_are_recorded_by_the_flush)));
 }
