@@ -100,12 +100,14 @@ static int find_again_all(struct scr_ctx *ctx, int rc)
     return rc;
 }
 
-/* What goes with it once it is loaded; the first error, after all was tried. */
+/* What goes with it once it is loaded; the first error, after all was tried. Noted when
+ * the newer ones are gone: a flush of theirs that ends meanwhile makes its own current.
+ */
 static int settle_all(struct scr_ctx *ctx, int id, const char *name,
                       struct scr_err *err)
 {
-    int rc = scr_note_current_all(ctx, id, name, err);
-    int rc2 = drop_newer_all(ctx, id, rc == SCR_OK ? err : NULL);
+    int rc = drop_newer_all(ctx, id, err);
+    int rc2 = scr_note_current_all(ctx, id, name, rc == SCR_OK ? err : NULL);
     rc = rc == SCR_OK ? rc2 : rc;
     if (ctx->prm.drop_after_current) {
         rc2 = scr_edit_index_all(ctx, edit_drop_after, &id, rc == SCR_OK ? err : NULL);

@@ -79,11 +79,17 @@ static int is_ckpt(const struct scr_ctx *ctx, int id)
     return 0;
 }
 
+/* 1 if this run has gone back to an older one, and left this for those who wrote it. */
+static int is_left_behind(const struct scr_ctx *ctx, int id)
+{
+    return ctx->from_id > 0 && id > ctx->from_id && id <= ctx->from_last;
+}
+
 int scr_regroup_newest_all(struct scr_ctx *ctx, int below)
 {
     int id = below;
     while ((id = scr_cache_newest(ctx, SCR_CACHE_FOREIGN, id)) > 0)
-        if (scr_or_all(&ctx->world, is_ckpt(ctx, id)))
+        if (!is_left_behind(ctx, id) && scr_or_all(&ctx->world, is_ckpt(ctx, id)))
             break;
     return id;
 }

@@ -118,6 +118,13 @@ static int newest_of_any_all(struct scr_ctx *ctx)
     return ours > foreign ? ours : foreign;
 }
 
+/* Errors that say something about the dataset. All others are this run's: an older one
+ * in its place would lose work for nothing. */
+static int is_spoilt(int rc)
+{
+    return rc == SCR_E_CORRUPT || rc == SCR_E_MISSING || rc == SCR_E_LOST;
+}
+
 /* SCR_GLOBAL_RESTART: the newest one, flushed if it is in cache, to be read on the
  * prefix. One that cannot get there is an error: an older one would lose its work. */
 static int find_flushed_all(struct scr_ctx *ctx, struct scr_err *err)
@@ -128,7 +135,7 @@ static int find_flushed_all(struct scr_ctx *ctx, struct scr_err *err)
         int rc = scr_restart_load_all(ctx, id, &why);
         if (rc == SCR_OK)
             return rc;
-        if (rc != SCR_E_CORRUPT && rc != SCR_E_MISSING && rc != SCR_E_LOST)
+        if (!is_spoilt(rc))
             return scr_fail(err, rc, 0, "SCR_GLOBAL_RESTART: %s", why.text);
         scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is passed over: %s",
                 scr_cache_name_of(ctx, id), id, why.text);
@@ -138,17 +145,24 @@ static int find_flushed_all(struct scr_ctx *ctx, struct scr_err *err)
     return ctx->prm.fetch ? scr_fetch_newest_all(ctx, 0, &id, err) : SCR_OK;
 }
 
-/* One that another number of ranks wrote; what goes wrong is told, and costs nothing.
- */
-static int load_foreign_all(struct scr_ctx *ctx, int id)
+/* One that another number of ranks wrote. *again: it is spoilt, which is told; one
+ * looks below it. */
+static int load_foreign_all(struct scr_ctx *ctx, int id, int *again,
+                            struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_regroup_cached_all(ctx, id, &why);
-    if (rc != SCR_OK)
-        scr_log(&ctx->log, SCR_LOG_WARN,
-                "dataset %d in cache, of another number of ranks, is not used: %s", id,
-                why.text);
-    return rc;
+    if (rc == SCR_OK)
+        return rc;
+    if (!is_spoilt(rc))
+        return scr_fail(err, rc, 0,
+                        "dataset %d in cache, of another number of ranks: %s", id,
+                        why.text);
+    scr_log(&ctx->log, SCR_LOG_WARN,
+            "dataset %d in cache, of another number of ranks, is not used: %s", id,
+            why.text);
+    *again = id;
+    return SCR_OK;
 }
 
 /* Below `below`: what is on the prefix and newer than all in cache, then the newest in
@@ -170,12 +184,11 @@ static int find_below_all(struct scr_ctx *ctx, int below, int *again,
     *again = 0;
     if (rc == SCR_OK && id > 0)
         return ctx->restart.id == id ? SCR_OK : load_all(ctx, id, err);
-    if (foreign > cached && load_foreign_all(ctx, foreign) == SCR_OK)
-        return rc;
-    if (foreign > cached)
-        *again = foreign;
-    else
-        load_cached_all(ctx);
+    if (foreign > cached) {
+        int one = load_foreign_all(ctx, foreign, again, rc == SCR_OK ? err : NULL);
+        return rc == SCR_OK ? one : rc;
+    }
+    load_cached_all(ctx);
     return rc;
 }
 

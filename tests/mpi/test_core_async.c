@@ -10,6 +10,7 @@
 #include "helper_fault.h"
 #include "helper_job.h"
 #include "helper_pfs.h"
+#include "helper_prefix.h"
 #include "helper_shared.h"
 #include "store/arrival.h"
 
@@ -43,6 +44,13 @@ static int entry(const struct job *job, int id)
         complete = complete_on_prefix(job, id);
     MPI_Bcast(&complete, 1, MPI_INT, 0, job->comm);
     return complete;
+}
+
+static int is_current(struct job *job, int id)
+{
+    int current = 0;
+    (void)job_entry(job, id, &current, NULL);
+    return current;
 }
 
 /* Waits, without a call to SCR, until the index says that id is complete. */
@@ -180,6 +188,25 @@ MPI_CASE(finalize_waits)
     job_end(&job, ctx);
     CHECK_INT(entry(&job, 1), 1);
     pfs_reset();
+    check_from_prefix(&job, "one", 1);
+    job_free(&job);
+}
+
+MPI_CASE(who_goes_back_stays_there_when_the_newer_one_lands)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    begin(t, &job);
+    struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_CACHE_SIZE=2", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    CHECK_RC(scr_async_wait_all(ctx, 0, &err), SCR_OK, &err);
+    pfs_control.slow_us = 100000;
+    job_checkpoint(&job, ctx, "two", 2);
+    CHECK(scr_async_has(ctx, 2));
+    CHECK_RC(scr_current_all(ctx, "one", &err), SCR_OK, &err);
+    CHECK_INT(entry(&job, 2), 1);
+    CHECK_INT(is_current(&job, 1), 1);
+    kill_job(&job, ctx);
     check_from_prefix(&job, "one", 1);
     job_free(&job);
 }
@@ -811,7 +838,9 @@ int main(int argc, char **argv)
         MPI_CASES(
             RUN(complete_output_returns_and_the_dataset_is_indexed_without_another_call),
             RUN(later_calls_note_the_end_and_output_leaves_the_cache),
-            RUN(finalize_waits), RUN(several_flushes_complete_in_order),
+            RUN(finalize_waits),
+            RUN(who_goes_back_stays_there_when_the_newer_one_lands),
+            RUN(several_flushes_complete_in_order),
             RUN(of_two_datasets_of_one_name_the_newer_one_is_complete),
             RUN(a_flush_cut_short_goes_on_where_it_was),
             RUN(a_flush_cut_short_is_finished_by_a_run_that_waits),

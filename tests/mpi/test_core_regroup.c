@@ -2,7 +2,7 @@
 /* Restart on another number of ranks: from the prefix and from cache, with and without
  * a lost node, every byte compared. */
 /* ranks: 8 */
-#include "helper_job.h"
+#include "helper_prefix.h"
 
 /* A choice of pairs in which every number is on both sides, fewer of them, with every
  * number on one side, where waiting ranks spin on the cores; all of them with
@@ -277,6 +277,67 @@ MPI_CASE(a_refused_one_stays_for_those_who_wrote_it)
     job_free(&base);
 }
 
+/* Reads what is offered, seed 1 of 4 ranks, and goes on from it. */
+static void go_on_from_one(struct job *job, struct scr_ctx *ctx)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    CHECK_INT(offered(job, ctx), 1);
+    CHECK_RC(scr_start_restart_all(ctx, NULL, &err), SCR_OK, &err);
+    CHECK(job_read_of(job, ctx, 3, 1));
+    CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
+}
+
+MPI_CASE(who_goes_back_is_not_offered_the_newer_one_again)
+{
+    struct job base, job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &base, 8);
+    job_share(t, &job, &base, 4);
+    if (job.in) {
+        struct scr_ctx *ctx = job_start(&job, "n[1-2]", "SCR_CACHE_SIZE=2", NULL);
+        job_checkpoint(&job, ctx, "one", 1);
+        job_checkpoint(&job, ctx, "two", 2);
+        job_kill(&job, ctx);
+    }
+    job_unshare(&job);
+    job_share(t, &job, &base, 3);
+    if (job.in) {
+        struct scr_ctx *ctx = job_start(&job, "n[1-2]", NULL);
+        CHECK_INT(offered(&job, ctx), 2);
+        CHECK_RC(scr_current_all(ctx, "one", &err), SCR_OK, &err);
+        go_on_from_one(&job, ctx);
+        go_on_from_one(&job, ctx);
+        job_checkpoint(&job, ctx, "three", 3);
+        CHECK_INT(offered(&job, ctx), 3);
+        CHECK(scr_cache_is(ctx, 2, SCR_CACHE_FOREIGN));
+        job_kill(&job, ctx);
+    }
+    job_unshare(&job);
+    job_free(&base);
+}
+
+/* An older one in its place would lose work that a later start can still save. */
+MPI_CASE(a_prefix_that_cannot_be_written_to_costs_no_checkpoint)
+{
+    struct job base, job;
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_ctx *ctx = NULL;
+    const char *const settings[] = { NULL };
+    write_both(t, &base, 4, 2);
+    job_share(t, &job, &base, 3);
+    if (job.in) {
+        job_block_flush(&job, 2, 1);
+        CHECK(job_try_start(&job, &ctx, &err, "n[1-2]", settings) != SCR_OK);
+        CHECK(strstr(err.text, "dataset 2 in cache") != NULL);
+        job_kill(&job, ctx);
+        job_block_flush(&job, 2, 0);
+    }
+    job_unshare(&job);
+    run_reading(t, &base, 3, "n[1-2]", "two", 2, 4);
+    job_free(&base);
+}
+
 MPI_CASE(nothing_is_offered_when_all_were_refused)
 {
     struct job base, job;
@@ -450,6 +511,8 @@ int main(int argc, char **argv)
             RUN(any_number_of_ranks_reads_from_cache_what_a_node_lost),
             RUN(what_cannot_be_rebuilt_gives_way_to_an_older_one),
             RUN(a_refused_one_stays_for_those_who_wrote_it),
+            RUN(who_goes_back_is_not_offered_the_newer_one_again),
+            RUN(a_prefix_that_cannot_be_written_to_costs_no_checkpoint),
             RUN(nothing_is_offered_when_all_were_refused),
             RUN(without_fetch_only_the_cache_is_offered),
             RUN(a_global_restart_reads_another_numbers_on_the_prefix),
