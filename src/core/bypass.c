@@ -353,6 +353,7 @@ int scr_in_place_open_all(struct scr_ctx *ctx, int id, char **name, struct scr_e
                            enter_dataset(ctx, id, dset, files, shared, name, err), err);
     if (rc == SCR_OK)
         rc = scr_spread_shared_all(ctx, shared, err);
+    ctx->restart.in_place = 1;
     if (rc == SCR_OK)
         ctx->restart.id = id;
     else

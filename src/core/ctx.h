@@ -62,6 +62,7 @@ struct scr_restart {
     scr_hash *by_dest; /* destination under the prefix -> path, this rank's files */
     scr_hash *by_name; /* base name -> path; "" when ambiguous */
     scr_hash *others;  /* destinations in by_dest that belong to other ranks */
+    int in_place;      /* those paths are on the prefix */
     /* of another number of ranks (regroup.c): it is read where it lies in the prefix
        directory, by_dest and by_name get what was asked for */
     int is_foreign;
@@ -279,7 +280,8 @@ int scr_cache_evict_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
 
 /* --- flush (flushctl.c) --- */
 int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err);
-/* 1 if the dataset is on the prefix, complete. */
+/* 1 if the dataset is on the prefix, complete. The flush file is believed, unless the
+ * index says that its newest dataset, this one, is not. */
 int scr_flush_is_done_all(struct scr_ctx *ctx, int id);
 /* The same unless the flush file says that it is on the prefix. */
 int scr_flush_if_needed_all(struct scr_ctx *ctx, int id, struct scr_err *err);
@@ -334,9 +336,9 @@ int scr_fetch_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* The same; one that another number of ranks wrote is opened where it lies instead:
  * ctx->restart is loaded then. */
 int scr_fetch_or_open_all(struct scr_ctx *ctx, int id, struct scr_err *err);
-/* The current or newest complete checkpoint with an id above `above` and below
- * ctx->tried_below that can be fetched; failing ones are told and passed over. *id = 0:
- * none. */
+/* The current or newest complete checkpoint with an id above `above` (which may be the
+ * current one: then there is none) and below ctx->tried_below that can be fetched;
+ * failing ones are told and passed over. *id = 0: none. */
 int scr_fetch_newest_all(struct scr_ctx *ctx, int above, int *id, struct scr_err *err);
 /* 1 if CURRENT is a checkpoint that can be fetched, with an id above that. */
 int scr_current_is_newer_all(struct scr_ctx *ctx, int above);
@@ -359,7 +361,7 @@ int scr_restart_add(struct scr_restart *r, const char *dest, const char *path);
 /* Loads dataset id from the prefix, to be read in place; nothing is changed there. */
 int scr_regroup_open_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* Newest checkpoint of another number of ranks in cache with an id below `below` (0:
- * any); 0: none. */
+ * any), but for those that this run has gone back behind; 0: none. */
 int scr_regroup_newest_all(struct scr_ctx *ctx, int below);
 /* Loads one that lies in cache: it is opened on the prefix, where it is copied first if
  * it is not there, by these ranks for those that wrote it. The cache stays as it is. */

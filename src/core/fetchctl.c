@@ -177,7 +177,7 @@ static int choose(struct scr_ctx *ctx, int above, int *id, struct scr_err *err)
     scr_hash *index = scr_hash_new();
     int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
     *id = rc == SCR_OK ? current_of(ctx, index) : -1;
-    if (rc == SCR_OK && *id <= above)
+    if (rc == SCR_OK && *id < above) /* the newest in cache may be the current one */
         *id = scr_index_newest(index, ctx->tried_below);
     scr_hash_delete(index);
     return rc;

@@ -59,7 +59,23 @@ void scr_flush_forget_all(struct scr_ctx *ctx, int id)
         warn_unmarked(ctx, id, &why);
 }
 
-/* The flush file is not synced and can be lost; the index knows what is complete. */
+/* 1 if the index has no newer dataset but such as have failed. */
+static int is_last(const scr_hash *index, int id)
+{
+    struct scr_index_entry e;
+    int *ids = NULL, last = 1;
+    size_t n = 0;
+    if (scr_index_ids(index, &ids, &n) != SCR_OK)
+        return 0;
+    for (size_t i = 0; i < n && ids[i] > id; i++) /* descending */
+        last = last && scr_index_get(index, ids[i], &e, NULL) == SCR_OK && e.failed;
+    free(ids);
+    return last;
+}
+
+/* The flush file is not synced and can be lost; the index knows what is complete, and
+ * what turned out to be damaged. Of older ones that is not asked: copied once more,
+ * they might replace newer files of the same names. */
 static int is_on_prefix(const struct scr_ctx *ctx, int id)
 {
     struct scr_index_entry e;
@@ -67,8 +83,9 @@ static int is_on_prefix(const struct scr_ctx *ctx, int id)
     int on = scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", flush, NULL) ==
                  SCR_OK &&
              (scr_flush_get_location(flush, id) & SCR_LOC_PFS) != 0;
-    if (!on && scr_prefix_index_read(&ctx->env, &ctx->prefix, index, NULL) == SCR_OK)
-        on = scr_index_get(index, id, &e, NULL) == SCR_OK && e.complete && !e.failed;
+    if (scr_prefix_index_read(&ctx->env, &ctx->prefix, index, NULL) == SCR_OK &&
+        scr_index_get(index, id, &e, NULL) == SCR_OK && (!on || is_last(index, id)))
+        on = e.complete && !e.failed;
     scr_hash_delete(flush);
     scr_hash_delete(index);
     return on;

@@ -125,6 +125,18 @@ static int is_spoilt(int rc)
     return rc == SCR_E_CORRUPT || rc == SCR_E_MISSING || rc == SCR_E_LOST;
 }
 
+/* If the copy on the prefix is damaged, the one in cache takes its place there. */
+static int load_flushed_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_restart_load_all(ctx, id, &why);
+    if (!is_spoilt(rc) || !scr_cache_is_ready(ctx, id))
+        return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+    scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is flushed again: %s",
+            scr_cache_name_of(ctx, id), id, why.text);
+    return scr_restart_load_all(ctx, id, err);
+}
+
 /* SCR_GLOBAL_RESTART: the newest one, flushed if it is in cache, to be read on the
  * prefix. One that cannot get there is an error: an older one would lose its work. */
 static int find_flushed_all(struct scr_ctx *ctx, struct scr_err *err)
@@ -132,7 +144,7 @@ static int find_flushed_all(struct scr_ctx *ctx, struct scr_err *err)
     int id;
     while ((id = newest_of_any_all(ctx)) > 0) {
         struct scr_err why = SCR_ERR_INIT;
-        int rc = scr_restart_load_all(ctx, id, &why);
+        int rc = load_flushed_all(ctx, id, &why);
         if (rc == SCR_OK)
             return rc;
         if (!is_spoilt(rc))
@@ -378,12 +390,19 @@ static void read_other_copy_all(struct scr_ctx *ctx, int id)
 }
 
 /* What the application could not read leaves the cache. The prefix's copy is marked
- * failed only if it is what was read. */
+ * failed only if it is what was read; one in cache that nobody has read then stays for
+ * the next start, until room is needed. */
 static int drop_copy_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     int from_prefix = ctx->fetched == id, rc = SCR_OK;
+    int unread = ctx->restart.in_place && scr_cache_is_ready(ctx, id);
     if (from_prefix)
         rc = scr_edit_index_all(ctx, edit_failed, &id, err);
+    if (unread) {
+        scr_restart_fini(&ctx->restart);
+        scr_cache_set_state(ctx, id, SCR_CACHE_LOST);
+        return rc;
+    }
     int left = scr_cache_delete_all(ctx, id, rc == SCR_OK ? err : NULL);
     if (!from_prefix && left == SCR_OK)
         read_other_copy_all(ctx, id);

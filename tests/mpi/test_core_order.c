@@ -39,6 +39,29 @@ static void flip_on_prefix(struct job *job, int seed)
     mpi_test_barrier(job->comm);
 }
 
+static int edit_failed(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+{
+    (void)err;
+    scr_index_mark_failed(index, *(const int *)arg, 1);
+    *changed = 1;
+    return SCR_OK;
+}
+
+/* As a fetch that found damage marks it. */
+static void fail_entry(struct job *job, int id)
+{
+    struct mpi_test *t = job->t;
+    struct scr_env env = { .sys = &scr_sys_posix };
+    struct scr_prefix p = { 0 };
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0) {
+        CHECK_INT(scr_prefix_open(&env, job->prefix, 0, &p, NULL), SCR_OK);
+        CHECK_INT(scr_prefix_index_update(&env, &p, edit_failed, &id, NULL), SCR_OK);
+        scr_prefix_fini(&p);
+    }
+    mpi_test_barrier(job->comm);
+}
+
 /* --- SCR_CURRENT --- */
 
 MPI_CASE(the_checkpoint_asked_for_wins_over_newer_ones_in_cache)
@@ -375,6 +398,74 @@ MPI_CASE(a_global_restart_reads_from_the_prefix)
     job_free(&job);
 }
 
+/* What is refused there lies in cache still, where nobody has read it. */
+MPI_CASE(a_global_restart_keeps_the_cached_copy_of_what_is_refused)
+{
+    struct job job;
+    int failed = 0;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=3", NULL);
+    write_some(&job, ctx, 2);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=3", "SCR_GLOBAL_RESTART=1", NULL);
+    refuse(&job, ctx, 2);
+    CHECK_INT(job_entry(&job, 2, NULL, &failed), 1);
+    CHECK_INT(failed, 1);
+    job_check_restart(&job, ctx, "a", 1);
+    job_check_restart(&job, ctx, "a", 1);
+    job_end(&job, ctx);
+    CHECK_ENTRY(2, 1, 0);
+    CHECK_ENTRY(1, 1, 1);
+    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=3", NULL);
+    job_check_restart(&job, ctx, "b", 2);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(a_global_restart_mends_a_damaged_copy_from_cache)
+{
+    struct job job;
+    int failed = 1;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_CACHE_SIZE=3", "SCR_FLUSH=1", NULL);
+    write_some(&job, ctx, 2);
+    job_kill(&job, ctx);
+    flip_on_prefix(&job, 2);
+    ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=3", "SCR_GLOBAL_RESTART=1", NULL);
+    job_check_restart(&job, ctx, "b", 2);
+    CHECK_INT(job_entry(&job, 2, NULL, &failed), 1);
+    CHECK_INT(failed, 0);
+    CHECK_ENTRY(2, 1, 1);
+    job_kill(&job, ctx);
+    lose_cache(&job);
+    ctx = job_start(&job, nodes, NULL);
+    job_check_restart(&job, ctx, "b", 2);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+/* The flush file says of both that they are on the prefix. */
+MPI_CASE(the_newest_one_is_flushed_again_if_the_index_calls_it_failed)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_CACHE_SIZE=3", "SCR_FLUSH=1", NULL);
+    write_some(&job, ctx, 2);
+    fail_entry(&job, 1);
+    CHECK(scr_flush_is_done_all(ctx, 1)); /* b's files could be a's */
+    CHECK(scr_flush_is_done_all(ctx, 2));
+    fail_entry(&job, 2);
+    CHECK(!scr_flush_is_done_all(ctx, 2));
+    CHECK_RC(scr_flush_pending_all(ctx, 1, &err), SCR_OK, &err);
+    CHECK(scr_flush_is_done_all(ctx, 2));
+    CHECK_ENTRY(2, 1, 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
 MPI_CASE(a_global_restart_that_cannot_flush_says_so_and_keeps_the_checkpoint)
 {
     struct job job;
@@ -442,6 +533,9 @@ int main(int argc, char **argv)
             RUN(a_run_may_go_back_as_often_as_it_likes),
             RUN(flush_on_restart_flushes_what_the_run_goes_on_from),
             RUN(a_global_restart_reads_from_the_prefix),
+            RUN(a_global_restart_keeps_the_cached_copy_of_what_is_refused),
+            RUN(a_global_restart_mends_a_damaged_copy_from_cache),
+            RUN(the_newest_one_is_flushed_again_if_the_index_calls_it_failed),
             RUN(a_global_restart_that_cannot_flush_says_so_and_keeps_the_checkpoint),
             RUN(a_deleted_or_dropped_checkpoint_is_not_offered_any_more)));
 }
