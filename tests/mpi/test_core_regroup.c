@@ -295,7 +295,8 @@ MPI_CASE(who_goes_back_is_not_offered_the_newer_one_again)
     job_new(t, &base, 8);
     job_share(t, &job, &base, 4);
     if (job.in) {
-        struct scr_ctx *ctx = job_start(&job, "n[1-2]", "SCR_CACHE_SIZE=2", NULL);
+        struct scr_ctx *ctx =
+            job_start(&job, "n[1-2]", "SCR_CACHE_SIZE=2", "SCR_FLUSH=1", NULL);
         job_checkpoint(&job, ctx, "one", 1);
         job_checkpoint(&job, ctx, "two", 2);
         job_kill(&job, ctx);
