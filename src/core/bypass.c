@@ -20,36 +20,77 @@ enum { DIR_MODE = 0777 }; /* cut by the umask */
 
 /* --- start --- */
 
-/* The complete dataset of this name, whose files may lie where the new ones go; 0:
- * none. */
-static int find_replaced(struct scr_ctx *ctx, int *id, struct scr_err *err)
+/* The complete datasets of the index, newest first. */
+static int list_older(const struct scr_ctx *ctx, int **ids, size_t *n,
+                      struct scr_err *err)
 {
     struct scr_index_entry e;
+    size_t all = 0;
     scr_hash *index = scr_hash_new();
     int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
-    int found = rc == SCR_OK ? scr_index_find(index, ctx->out.name) : -1;
-    if (found > 0 && scr_index_get(index, found, &e, NULL) == SCR_OK && e.complete)
-        *id = found;
+    if (rc == SCR_OK && (rc = scr_index_ids(index, ids, &all)) != SCR_OK)
+        scr_fail(err, rc, 0, "list of datasets");
+    for (size_t i = 0; i < all; i++)
+        if (scr_index_get(index, (*ids)[i], &e, NULL) == SCR_OK && e.complete)
+            (*ids)[(*n)++] = e.id;
     scr_hash_delete(index);
     return rc;
+}
+
+static int enter_older(struct scr_ctx *ctx, const int *ids, size_t n,
+                       struct scr_err *err)
+{
+    struct scr_output *out = &ctx->out;
+    if ((out->older = scr_calloc(n, sizeof *out->older)) == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "list of datasets");
+    for (; out->nolder < n; out->nolder++)
+        out->older[out->nolder] =
+            (struct scr_older){ .id = ids[out->nolder],
+                                .files = { .env = &ctx->env,
+                                           .prefix = &ctx->prefix,
+                                           .id = ids[out->nolder],
+                                           .rank = ctx->world.rank,
+                                           .size = ctx->world.size } };
+    return SCR_OK;
+}
+
+/* Their lists of files are only read where a file is about to be written over. */
+static int learn_older_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    int *ids = NULL, rc = SCR_OK;
+    size_t n = 0;
+    if (ctx->world.rank == 0)
+        rc = list_older(ctx, &ids, &n, err);
+    rc = scr_agree_all(&ctx->world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_share_ids_all(ctx, &ids, &n, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(&ctx->world, enter_older(ctx, ids, n, err), err);
+    free(ids);
+    return rc;
+}
+
+void scr_bypass_fini(struct scr_output *out)
+{
+    for (size_t i = 0; i < out->nolder; i++)
+        scr_catalog_fini(&out->older[i].files);
+    free(out->older);
 }
 
 int scr_bypass_start_all(struct scr_ctx *ctx, const scr_hash *dset, struct scr_err *err)
 {
     struct scr_output *out = &ctx->out;
-    int rc = SCR_OK, replaced = 0;
+    int rc = SCR_OK;
     /* A flush may bring files to the very paths that are written now. */
     (void)scr_async_wait_all(ctx, 0, NULL);
     if ((out->dset = scr_hash_dup(dset)) == NULL)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "dataset %s", out->name);
-    if (rc == SCR_OK && ctx->world.rank == 0)
-        rc = find_replaced(ctx, &replaced, err);
     rc = scr_agree_all(&ctx->world, rc, err);
-    if (rc != SCR_OK)
-        return rc;
-    out->replaced = (int)scr_max_all(&ctx->world, replaced);
-    return scr_publish_begin_all(&ctx->env, &ctx->world, &ctx->prefix, out->id,
-                                 out->dset, err);
+    if (rc == SCR_OK)
+        rc = learn_older_all(ctx, err);
+    return rc == SCR_OK ? scr_publish_begin_all(&ctx->env, &ctx->world, &ctx->prefix,
+                                                out->id, out->dset, err)
+                        : rc;
 }
 
 /* --- route --- */
@@ -111,15 +152,10 @@ static int edit_demote(scr_hash *index, void *arg, int *changed, struct scr_err 
     return SCR_OK;
 }
 
-/* The file is about to be written over: from now on the older dataset of this name is
- * not complete. The first rank to find one does it for all; without its summary the
- * others see that it is done. */
-static int demote_replaced(struct scr_ctx *ctx, struct scr_err *err)
+/* The first rank to find one does it for all; without its summary the others see that
+ * it is done. */
+static int demote(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
-    int id = ctx->out.replaced;
-    if (id == 0)
-        return SCR_OK;
-    ctx->out.replaced = 0;
     if (scr_prefix_summary_time(&ctx->env, &ctx->prefix, id) == 0)
         return SCR_OK;
     int rc = scr_prefix_index_update(&ctx->env, &ctx->prefix, edit_demote, &id, err);
@@ -127,8 +163,29 @@ static int demote_replaced(struct scr_ctx *ctx, struct scr_err *err)
                         : rc;
 }
 
+/* The file is about to be written over: from now on the dataset it is of is not
+ * complete. One whose list cannot be read is left alone: it cannot be restored, or its
+ * checksums will tell. */
+static int demote_owner(struct scr_ctx *ctx, const char *dest, struct scr_err *err)
+{
+    struct scr_output *out = &ctx->out;
+    int rc = SCR_OK;
+    for (size_t i = 0; i < out->nolder && rc == SCR_OK; i++) {
+        struct scr_older *older = &out->older[i];
+        const scr_hash *info = NULL;
+        if (older->id == 0)
+            continue;
+        if (scr_catalog_find(&older->files, dest, &info, NULL) == SCR_E_NOMEM)
+            rc = scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+        if (info != NULL && (rc = demote(ctx, older->id, err)) == SCR_OK)
+            older->id = 0;
+    }
+    return rc;
+}
+
 /* What is at path already must be a file that can be written over. */
-static int check_free(struct scr_ctx *ctx, const char *path, struct scr_err *err)
+static int check_free(struct scr_ctx *ctx, const char *dest, const char *path,
+                      struct scr_err *err)
 {
     struct stat st = { 0 };
     struct scr_err why = SCR_ERR_INIT;
@@ -138,7 +195,7 @@ static int check_free(struct scr_ctx *ctx, const char *path, struct scr_err *err
     if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "SCR_Route_file: %s", why.text);
     if (S_ISREG(st.st_mode))
-        return demote_replaced(ctx, err);
+        return demote_owner(ctx, dest, err);
     return scr_fail(err, SCR_E_UNSAFE, 0,
                     "SCR_Route_file: %s is %s, a file is to be written there; remove "
                     "it or use another name",
@@ -154,7 +211,7 @@ int scr_bypass_place(struct scr_ctx *ctx, const char *dest, char **path,
     *path = scr_path_join(ctx->prefix.path, dest);
     int rc = *path ? make_dir(ctx, *path, err)
                    : scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
-    return rc == SCR_OK ? check_free(ctx, *path, err) : rc;
+    return rc == SCR_OK ? check_free(ctx, dest, *path, err) : rc;
 }
 
 /* --- complete --- */

@@ -29,6 +29,12 @@ enum { SCR_MAX_NAME = 1024 };
 /* SCR_FLAG_CHECKPOINT and SCR_FLAG_OUTPUT of scr.h. */
 enum { SCR_IS_CKPT = 1, SCR_IS_OUTPUT = 2 };
 
+/* A complete dataset whose files may lie where new ones are about to be written. */
+struct scr_older {
+    int id; /* 0: not any more */
+    struct scr_catalog files;
+};
+
 /* The dataset between Start_output and Complete_output. */
 struct scr_output {
     int id; /* 0: no output phase is open */
@@ -42,11 +48,12 @@ struct scr_output {
     scr_hash *shared;          /* those routed by other ranks too (par/owners.h) */
     int has_shared;            /* some rank has some */
     struct scr_err refused;    /* first SCR_Route_file that failed in this phase */
-    int bypass;     /* files are written to the prefix; the rest is for that */
-    scr_hash *dset; /* as the index has it */
-    char *made_dir; /* directory of the file routed last */
-    int replaced;   /* id of a complete dataset of the same name, 0: none */
-    double start;   /* scr_now_mono() */
+    int bypass;              /* files are written to the prefix; the rest is for that */
+    scr_hash *dset;          /* as the index has it */
+    char *made_dir;          /* directory of the file routed last */
+    struct scr_older *older; /* newest first */
+    size_t nolder;
+    double start; /* scr_now_mono() */
 };
 
 /* A file of a checkpoint, as SCR_Restart_file gives it. */
@@ -202,10 +209,11 @@ int scr_route_dest(const struct scr_ctx *ctx, const char *name, char **dest,
 /* Enters the open dataset in the index, incomplete. */
 int scr_bypass_start_all(struct scr_ctx *ctx, const scr_hash *dset,
                          struct scr_err *err);
-/* Where dest is written: its path under the prefix, malloc'd; directories are made.
- * Local. */
+/* Where dest is written: its path under the prefix, malloc'd; directories are made. An
+ * older dataset that has a file there is complete no more. Local. */
 int scr_bypass_place(struct scr_ctx *ctx, const char *dest, char **path,
                      struct scr_err *err);
+void scr_bypass_fini(struct scr_output *out);
 /* Syncs and records what was written, and makes the entry complete. On failure the
  * entry stays incomplete and files stay as they are. */
 int scr_bypass_complete_all(struct scr_ctx *ctx, int valid, struct scr_err *err);
@@ -405,6 +413,8 @@ int scr_drop_all(struct scr_ctx *ctx, const char *name, struct scr_err *err);
 /* Deletes dataset id from the prefix: files, directories that get empty, records.
  * spare: files that another complete dataset of the index names too stay. */
 int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err *err);
+/* Rank 0's list on all ranks; *ids is malloc'd. */
+int scr_share_ids_all(struct scr_ctx *ctx, int **ids, size_t *n, struct scr_err *err);
 /* After a dataset has become complete on the prefix: deletes what SCR_PREFIX_SIZE does
  * not keep. Failures are warnings, and tried again the next time. */
 void scr_retain_all(struct scr_ctx *ctx);

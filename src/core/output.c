@@ -20,6 +20,7 @@ void scr_output_fini(struct scr_output *out)
     scr_hash_delete(out->shared);
     scr_hash_delete(out->dset);
     free(out->made_dir);
+    scr_bypass_fini(out);
     memset(out, 0, sizeof *out);
 }
 

@@ -222,8 +222,7 @@ int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err
 
 /* --- some of them --- */
 
-/* Rank 0's list, on all ranks; *ids is malloc'd. */
-static int share_ids_all(struct scr_ctx *ctx, int **ids, size_t *n, struct scr_err *err)
+int scr_share_ids_all(struct scr_ctx *ctx, int **ids, size_t *n, struct scr_err *err)
 {
     uint64_t count = ctx->world.rank == 0 ? *n : 0;
     count = scr_sum_all(&ctx->world, count);
@@ -247,7 +246,7 @@ static void delete_some_all(struct scr_ctx *ctx, int rc, int **ids, size_t n, in
 {
     rc = scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK)
-        rc = share_ids_all(ctx, ids, &n, err);
+        rc = scr_share_ids_all(ctx, ids, &n, err);
     if (rc != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "%s: nothing is deleted from %s: %s", why,
                 ctx->prefix.path, err->text);

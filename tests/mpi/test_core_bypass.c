@@ -314,6 +314,46 @@ struct misuse {
     int code;
 };
 
+static void write_into(struct job *job, struct scr_ctx *ctx, const char *name,
+                       const char *dir)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    char file[64], path[SCR_MAX_NAME];
+    snprintf(file, sizeof file, "%s/file.%d", dir, job->rank);
+    CHECK_RC(scr_start_output_all(ctx, name, SCR_IS_CKPT, &err), SCR_OK, &err);
+    CHECK_RC(job_route(job, ctx, file, path, &err), SCR_OK, &err);
+    CHECK(write_text(path, name));
+    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
+}
+
+MPI_CASE(whose_files_are_written_over_is_incomplete_whatever_its_name)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    char file[64], path[SCR_MAX_NAME];
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
+    write_into(&job, ctx, "restart", "A"); /* 1 */
+    write_into(&job, ctx, "restart", "B"); /* 2 */
+    CHECK_RC(scr_start_output_all(ctx, "restart", SCR_IS_CKPT, &err), SCR_OK, &err);
+    snprintf(file, sizeof file, "A/file.%d", job.rank);
+    if (job.rank == 2) /* one file is enough */
+        CHECK_RC(job_route(&job, ctx, file, path, &err), SCR_OK, &err);
+    CHECK_INT(entry(&job, 1), 0);
+    CHECK_INT(entry(&job, 2), 1); /* of the same name, but whole */
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, bypass, NULL);
+    CHECK_RC(scr_start_restart_all(ctx, path, &err), SCR_OK, &err);
+    CHECK_INT(ctx->restart.id, 2);
+    CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
+    write_into(&job, ctx, "other", "B"); /* 4 */
+    CHECK_INT(entry(&job, 2), 0);
+    CHECK_INT(entry(&job, 4), 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
 MPI_CASE(destinations_that_cannot_be_written_are_refused)
 {
     static const struct misuse cases[] = {
@@ -470,6 +510,7 @@ int main(int argc, char **argv)
             RUN(all_ranks_write_one_file),
             RUN(an_interrupted_one_is_seen_not_offered_and_its_id_not_used_again),
             RUN(one_that_writes_over_files_of_its_name_makes_the_older_incomplete),
+            RUN(whose_files_are_written_over_is_incomplete_whatever_its_name),
             RUN(destinations_that_cannot_be_written_are_refused),
             RUN(a_file_never_written_and_one_replaced_fail_complete),
             RUN(each_call_of_a_bypass_checkpoint_fails_once),
