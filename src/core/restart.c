@@ -118,11 +118,17 @@ static int newest_of_any_all(struct scr_ctx *ctx)
     return ours > foreign ? ours : foreign;
 }
 
-/* Errors that say something about the dataset. All others are this run's: an older one
- * in its place would lose work for nothing. */
+/* Errors that say something about the dataset. */
 static int is_spoilt(int rc)
 {
     return rc == SCR_E_CORRUPT || rc == SCR_E_MISSING || rc == SCR_E_LOST;
+}
+
+/* Nor is there hope for one whose id another job has taken on the prefix. All other
+ * errors are this run's: an older one in its place would lose work for nothing. */
+static int is_passed_over(int rc)
+{
+    return is_spoilt(rc) || rc == SCR_E_TAKEN;
 }
 
 /* If the copy on the prefix is damaged, the one in cache takes its place there. */
@@ -147,7 +153,7 @@ static int find_flushed_all(struct scr_ctx *ctx, struct scr_err *err)
         int rc = load_flushed_all(ctx, id, &why);
         if (rc == SCR_OK)
             return rc;
-        if (!is_spoilt(rc))
+        if (!is_passed_over(rc))
             return scr_fail(err, rc, 0, "SCR_GLOBAL_RESTART: %s", why.text);
         scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is passed over: %s",
                 scr_cache_name_of(ctx, id), id, why.text);
@@ -157,8 +163,8 @@ static int find_flushed_all(struct scr_ctx *ctx, struct scr_err *err)
     return ctx->prm.fetch ? scr_fetch_newest_all(ctx, 0, &id, err) : SCR_OK;
 }
 
-/* One that another number of ranks wrote. *again: it is spoilt, which is told; one
- * looks below it. */
+/* One that another number of ranks wrote. *again: it is passed over, which is
+ * told; one looks below it. */
 static int load_foreign_all(struct scr_ctx *ctx, int id, int *again,
                             struct scr_err *err)
 {
@@ -166,7 +172,7 @@ static int load_foreign_all(struct scr_ctx *ctx, int id, int *again,
     int rc = scr_regroup_cached_all(ctx, id, &why);
     if (rc == SCR_OK)
         return rc;
-    if (!is_spoilt(rc))
+    if (!is_passed_over(rc))
         return scr_fail(err, rc, 0,
                         "dataset %d in cache, of another number of ranks: %s", id,
                         why.text);
