@@ -24,11 +24,16 @@ static int no_memory(int id, struct scr_err *err)
 
 /* --- the verdict --- */
 
+/* scr_prefix_index_enter, or _mend. */
+typedef int index_enter(const struct scr_env *, const struct scr_prefix *,
+                        const scr_hash *, int, time_t, struct scr_err *);
+
 /* What is known of a dataset before its redundancy files are looked at. */
 struct known {
     int complete;         /* there is a summary that says so */
     int damaged;          /* and it is not true */
     const scr_hash *dset; /* by the summary; NULL: there is none */
+    index_enter *enter;
 };
 
 /* The verdict on a dataset that is not whole: recorded first, then told. Files that
@@ -43,9 +48,8 @@ static int reject(const struct scr_env *env, const struct scr_prefix *p, int id,
                         first);
     /* The summary stays: with it the dataset can be added again when the file is back.
      */
-    int rc = scr_hash_size(dset) > 0
-                 ? scr_prefix_index_enter(env, p, dset, 0, time(NULL), err)
-                 : SCR_OK;
+    int rc = scr_hash_size(dset) > 0 ? known->enter(env, p, dset, 0, time(NULL), err)
+                                     : SCR_OK;
     if (rc != SCR_OK)
         return rc;
     if (f->n > 1)
@@ -131,9 +135,9 @@ static int write_rank2file(const struct scr_env *env, const struct scr_prefix *p
     return rc;
 }
 
-int scr_build_record(const struct scr_env *env, const struct scr_prefix *p, int id,
-                     const scr_hash *dset, const scr_hash *all, int ranks,
-                     struct scr_err *err)
+static int record(const struct scr_env *env, const struct scr_prefix *p, int id,
+                  const scr_hash *dset, const scr_hash *all, int ranks,
+                  index_enter *enter, struct scr_err *err)
 {
     char *dir = scr_prefix_dset_dir(p, id);
     int rc = dir ? scr_dir_make(env->sys, dir, DIR_MODE, err) : no_memory(id, err);
@@ -141,11 +145,18 @@ int scr_build_record(const struct scr_env *env, const struct scr_prefix *p, int 
     /* The entry before the summary, as a flush has it (invariant P1): a summary without
      * an index means that the index was lost. */
     if (rc == SCR_OK)
-        rc = scr_prefix_index_enter(env, p, dset, 0, time(NULL), err);
+        rc = enter(env, p, dset, 0, time(NULL), err);
     if (rc != SCR_OK || (rc = write_rank2file(env, p, id, all, ranks, err)) != SCR_OK ||
         (rc = scr_prefix_summary_write(env, p, id, dset, 1, err)) != SCR_OK)
         return rc;
-    return scr_prefix_index_enter(env, p, dset, 1, time(NULL), err);
+    return enter(env, p, dset, 1, time(NULL), err);
+}
+
+int scr_build_record(const struct scr_env *env, const struct scr_prefix *p, int id,
+                     const scr_hash *dset, const scr_hash *all, int ranks,
+                     struct scr_err *err)
+{
+    return record(env, p, id, dset, all, ranks, scr_prefix_index_enter, err);
 }
 
 /* --- a scavenged dataset --- */
@@ -161,12 +172,28 @@ static int publish(struct scr_scan *s, const struct known *known, struct scr_err
     if (scr_hash_set_val_i64(s->dset, "COMPLETE", 1) == NULL)
         return no_memory(s->id, err);
     if (known->complete)
-        rc = scr_prefix_index_enter(s->env, s->p, s->dset, 0, time(NULL), err);
+        rc = known->enter(s->env, s->p, s->dset, 0, time(NULL), err);
     if (rc == SCR_OK && known->complete)
         rc = scr_prefix_summary_remove(s->env, s->p, s->id, err);
-    return rc == SCR_OK
-               ? scr_build_record(s->env, s->p, s->id, s->dset, s->part, s->ranks, err)
-               : rc;
+    return rc == SCR_OK ? record(s->env, s->p, s->id, s->dset, s->part, s->ranks,
+                                 known->enter, err)
+                        : rc;
+}
+
+static int rebuild_and_check(struct scr_scan *s, struct scr_faults *f,
+                             struct scr_build_report *report, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_scan_rebuild(s, f, &why);
+    if (rc == SCR_E_LOST)
+        scr_faults_add_err(f, &why);
+    else if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "%s", why.text);
+    /* Of what could not be read nothing is known: that is not to count as lost. */
+    else if (f->n == 0 || scr_faults_real(f))
+        scr_faults_check(s->env, s->p->path, s->dset, s->part, s->trusted, f,
+                         &report->files);
+    return SCR_OK;
 }
 
 static int build_scavenged(const struct scr_env *env, const struct scr_prefix *p,
@@ -177,15 +204,13 @@ static int build_scavenged(const struct scr_env *env, const struct scr_prefix *p
     struct scr_faults f = SCR_FAULTS_INIT;
     int rc = scr_scan_open(&s, env, p, id, err);
     if (rc == SCR_OK)
-        rc = scr_scan_rebuild(&s, &f, err);
-    /* Of what could not be read nothing is known: that is not to count as lost. */
-    if (rc == SCR_OK && (f.n == 0 || scr_faults_real(&f)))
-        scr_faults_check(env, p->path, s.dset, s.part, s.trusted, &f, &report->files);
+        rc = rebuild_and_check(&s, &f, report, err);
     if (rc == SCR_OK)
         rc = f.n > 0 ? reject(env, p, id, scr_hash_size(s.dset) ? s.dset : known->dset,
                               known, &f, err)
                      : publish(&s, known, err);
     report->rebuilt_ranks = s.rebuilt_ranks;
+    report->newer = s.newer;
     report->built = rc == SCR_OK;
     scr_faults_fini(&f);
     scr_scan_fini(&s);
@@ -228,14 +253,14 @@ static int check_flushed(const struct scr_env *env, const struct scr_prefix *p, 
 }
 
 static int build_flushed(const struct scr_env *env, const struct scr_prefix *p, int id,
-                         const scr_hash *dset, int complete,
+                         const scr_hash *dset, int complete, index_enter *enter,
                          struct scr_build_report *report, struct scr_err *err)
 {
     struct scr_faults f = SCR_FAULTS_INIT;
     int rc = check_flushed(env, p, id, dset, complete, &f, report, err);
-    const struct known known = { complete, scr_faults_real(&f), dset };
+    const struct known known = { complete, scr_faults_real(&f), dset, enter };
     if (rc == SCR_OK && f.n == 0)
-        rc = scr_prefix_index_enter(env, p, dset, 1, flushed_at(env, p, id), err);
+        rc = enter(env, p, dset, 1, flushed_at(env, p, id), err);
     else if (rc == SCR_OK && is_scavenged(env, p, id)) {
         report->files = 0;
         rc = build_scavenged(env, p, id, &known, report, err);
@@ -245,21 +270,34 @@ static int build_flushed(const struct scr_env *env, const struct scr_prefix *p, 
     return rc;
 }
 
-int scr_build_dataset(const struct scr_env *env, const struct scr_prefix *p, int id,
-                      struct scr_build_report *report, struct scr_err *err)
+static int build(const struct scr_env *env, const struct scr_prefix *p, int id,
+                 index_enter *enter, struct scr_build_report *report,
+                 struct scr_err *err)
 {
-    const struct known nothing = { 0, 0, NULL };
+    const struct known nothing = { .enter = enter };
     struct scr_err why = SCR_ERR_INIT;
     int complete = 0;
     *report = (struct scr_build_report){ 0 };
     scr_hash *dset = scr_hash_new();
     int rc = scr_prefix_summary_read(env, p, id, &complete, dset, &why);
     if (rc == SCR_OK)
-        rc = build_flushed(env, p, id, dset, complete, report, err);
+        rc = build_flushed(env, p, id, dset, complete, enter, report, err);
     else if (rc == SCR_E_VERSION || rc == SCR_E_NOMEM || rc == SCR_E_IO)
         scr_fail(err, rc, 0, "%s", why.text); /* may be good, or newer: left alone */
     else
         rc = build_scavenged(env, p, id, &nothing, report, err);
     scr_hash_delete(dset);
     return rc;
+}
+
+int scr_build_dataset(const struct scr_env *env, const struct scr_prefix *p, int id,
+                      struct scr_build_report *report, struct scr_err *err)
+{
+    return build(env, p, id, scr_prefix_index_enter, report, err);
+}
+
+int scr_build_repair(const struct scr_env *env, const struct scr_prefix *p, int id,
+                     struct scr_build_report *report, struct scr_err *err)
+{
+    return build(env, p, id, scr_prefix_index_mend, report, err);
 }

@@ -16,15 +16,22 @@ struct scr_build_report {
     int rebuilt_ranks; /* ranks of which something was rebuilt */
     int built;         /* 1: rank2file and summary were written */
     uint64_t files;    /* application files checked */
+    int newer;         /* dataset that wrote over the files, 0: none */
 };
 
-/* SCR_E_LOST: files are missing or damaged beyond repair, the text names the first; the
- * index then says COMPLETE=0, and a summary that said otherwise is gone. SCR_E_IO:
- * files could not be looked at; index and summary are as they were. A checkpoint newer
- * than CURRENT becomes it. SCR_E_NOENT: there is nothing of that dataset. Data are on
- * disk before the summary, the summary before the index entry. */
+/* SCR_E_LOST: files are missing or damaged beyond repair, the text names the first, or
+ * a newer dataset wrote over them, which is not undone; the index then says COMPLETE=0,
+ * and a summary that said otherwise is gone. SCR_E_IO: files could not be looked at;
+ * index and summary are as they were. A checkpoint newer than CURRENT becomes it.
+ * SCR_E_NOENT: there is nothing of that dataset. Data are on disk before the summary,
+ * the summary before the index entry. */
 int scr_build_dataset(const struct scr_env *env, const struct scr_prefix *p, int id,
                       struct scr_build_report *report, struct scr_err *err);
+
+/* The same, but what the index says of CURRENT and FAILED stays: that the files are
+ * whole again does not mean that somebody wants to restart from them. */
+int scr_build_repair(const struct scr_env *env, const struct scr_prefix *p, int id,
+                     struct scr_build_report *report, struct scr_err *err);
 
 /* Writes rank2file from all (RANK/<r>/FILE of every rank), then the summary, then the
  * index entry of a dataset whose files are good and on disk. */

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/dir.h"
-#include "base/path.h"
 #include "base/str.h"
 #include "base/units.h"
 #include "build.h"
@@ -123,38 +121,37 @@ static char *label_of(int id, const char *name)
 
 /* --- the prefix directory --- */
 
+static void check_set(const struct scr_env *env, const struct scr_scan_set *set, int id,
+                      struct scr_faults *f)
+{
+    for (int i = 0; i < set->n; i++)
+        if (set->found[i])
+            scr_faults_check_redfile(env, set->red[i], id, f);
+        else
+            scr_faults_add(f, "%s is gone", set->red[i]);
+}
+
 /* Redundancy files a scavenge left beside the record. */
 static int check_redfiles(struct tally *y, int id, struct scr_faults *f,
                           struct scr_err *err)
 {
     const struct scr_tool *t = y->t;
-    char **names = NULL, *dir = scr_prefix_dset_dir(&t->prefix, id);
-    size_t n = 0;
-    int rc = dir ? scr_dir_list(t->env.sys, dir, &names, &n, NULL) : SCR_E_NOMEM;
-    if (rc == SCR_E_NOMEM)
-        scr_fail(err, rc, 0, "dataset %d: out of memory", id);
-    else
-        rc = SCR_OK; /* without one there are none */
-    for (size_t i = 0; i < n && rc == SCR_OK; i++) {
-        enum scr_scheme scheme;
-        int member, members, set;
-        if (!scr_redfile_parse(names[i], &scheme, &member, &members, &set))
-            continue;
-        char *path = scr_path_join(dir, names[i]);
-        if (path != NULL)
-            scr_faults_check_redfile(&t->env, path, f);
-        else
-            rc = scr_fail(err, SCR_E_NOMEM, 0, "dataset %d: out of memory", id);
-        free(path);
-    }
-    scr_names_free(names, n);
-    free(dir);
-    return rc;
+    struct scr_err why = SCR_ERR_INIT;
+    struct scr_scan s;
+    int rc = scr_scan_open(&s, &t->env, &t->prefix, id, &why);
+    for (size_t i = 0; i < s.nsets && rc == SCR_OK; i++)
+        check_set(&t->env, &s.set[i], id, f);
+    scr_scan_fini(&s);
+    /* Without a directory, or anything of a scavenge in it, there are none. */
+    if (rc != SCR_OK && rc != SCR_E_NOENT && rc != SCR_E_NOMEM)
+        scr_faults_add_err(f, &why);
+    return rc == SCR_E_NOMEM ? scr_fail(err, rc, 0, "%s", why.text) : SCR_OK;
 }
 
-/* Record and files; those found wrong go to f. */
+/* Record and files; those found wrong go to f. *good: but for redundancy files nothing
+ * is. */
 static int look_at_prefix(struct tally *y, int id, struct scr_faults *f,
-                          uint64_t *files, struct scr_err *err)
+                          uint64_t *files, int *good, struct scr_err *err)
 {
     const struct scr_tool *t = y->t;
     struct scr_err why = SCR_ERR_INIT;
@@ -171,43 +168,60 @@ static int look_at_prefix(struct tally *y, int id, struct scr_faults *f,
         scr_faults_add(f, "its summary says that it is incomplete");
     scr_hash_delete(dset);
     scr_hash_delete(part);
+    *good = f->n == 0;
     if (rc == SCR_E_NOMEM)
         return scr_fail(err, rc, 0, "dataset %d: out of memory", id);
     return check_redfiles(y, id, f, err);
 }
 
-/* Rebuilds redundancy files whose application files are all right. */
-static void mend_redfiles(const struct scr_env *env, const struct scr_prefix *p, int id)
+/* Rebuilds redundancy files whose application files are all right. What is left is
+ * found afterwards; err tells why. */
+static void mend_redfiles(const struct scr_env *env, const struct scr_prefix *p, int id,
+                          struct scr_err *err)
 {
     struct scr_scan s;
     struct scr_faults f = SCR_FAULTS_INIT;
     if (scr_scan_open(&s, env, p, id, NULL) == SCR_OK && s.nsets > 0)
-        (void)scr_scan_rebuild(&s, &f, NULL); /* what is left is found afterwards */
+        (void)scr_scan_rebuild(&s, &f, err);
     scr_faults_fini(&f);
     scr_scan_fini(&s);
 }
 
-/* Mends what can be mended, and looks again, at everything. */
-static int repair_prefix(struct tally *y, int id, size_t *left, struct scr_err *err)
+static void tell_repair(struct tally *y, int built, const char *why, int newer)
+{
+    scr_progress_hide(&y->progress);
+    if (built == SCR_E_LOST && newer > 0)
+        scr_tool_print(y->t,
+                       "%s: its files were written over by dataset %d, nothing is "
+                       "rebuilt; marked incomplete\n",
+                       y->label, newer);
+    else if (built == SCR_E_LOST)
+        tell_note(y, "beyond repair, marked incomplete: no restart takes it");
+    else
+        tell_note(y, *why != '\0' ? why : "not repaired");
+}
+
+/* Mends what can be mended, and looks again, at everything. good: redundancy files
+ * only. */
+static int repair_prefix(struct tally *y, int id, int good, size_t *left,
+                         struct scr_err *err)
 {
     const struct scr_tool *t = y->t;
     const struct scr_env quiet = { .sys = t->env.sys };
-    struct scr_build_report report;
+    struct scr_build_report report = { 0 };
     struct scr_err why = SCR_ERR_INIT;
     struct scr_faults again = SCR_FAULTS_INIT;
     uint64_t files = 0;
-    int built = scr_build_dataset(&quiet, &t->prefix, id, &report, &why);
+    int built = good ? SCR_OK : scr_build_repair(&quiet, &t->prefix, id, &report, &why);
     if (built == SCR_OK)
-        mend_redfiles(&quiet, &t->prefix, id);
+        mend_redfiles(&quiet, &t->prefix, id, &why);
     again.progress = &y->progress;
-    int rc = look_at_prefix(y, id, &again, &files, err);
+    int rc = look_at_prefix(y, id, &again, &files, &good, err);
     *left = again.n;
     if (rc == SCR_OK && again.n == 0)
         tell_note(y, "repaired");
-    else if (rc == SCR_OK && built == SCR_E_LOST)
-        tell_note(y, "beyond repair, marked incomplete: no restart takes it");
     else if (rc == SCR_OK)
-        tell_note(y, built != SCR_OK ? why.text : "not repaired");
+        tell_repair(y, built, why.text, report.newer);
     scr_faults_fini(&again);
     return rc;
 }
@@ -218,17 +232,17 @@ static int verify_entry(struct tally *y, const struct scr_index_entry *e,
     struct scr_faults f = faults_of(y);
     uint64_t files = 0;
     char *label = label_of(e->id, e->dset.name);
-    size_t left;
+    int good;
     y->label = label ? label : "dataset";
-    int rc = look_at_prefix(y, e->id, &f, &files, err);
-    left = f.n;
+    int rc = look_at_prefix(y, e->id, &f, &files, &good, err);
+    size_t left = f.n;
     y->datasets++;
     y->files += files;
     y->bytes += e->dset.size;
     y->found += f.n;
     y->unsummed += f.unsummed;
     if (rc == SCR_OK && f.n > 0 && y->repair)
-        rc = repair_prefix(y, e->id, &left, err);
+        rc = repair_prefix(y, e->id, good, &left, err);
     y->left += left;
     scr_faults_fini(&f);
     free(label);
@@ -257,6 +271,8 @@ static int each_entry(struct tally *y, const struct scr_args *a, const scr_hash 
         }
         if (pass == 0)
             scr_progress_start(&y->progress, y->t->log.out, total);
+        if (pass == 0 && rc == SCR_OK) /* before anything is repaired */
+            rc = check_seen(a, seen, y->t->prefix.path, err);
     }
     return rc;
 }
@@ -272,8 +288,6 @@ static int verify_prefix(struct tally *y, const struct scr_args *a, int *seen,
         rc = scr_fail(err, SCR_E_NOMEM, 0, "index: out of memory");
     if (rc == SCR_OK)
         rc = each_entry(y, a, index, ids, n, seen, err);
-    if (rc == SCR_OK)
-        rc = check_seen(a, seen, y->t->prefix.path, err);
     free(ids);
     scr_hash_delete(index);
     return rc;
@@ -295,7 +309,7 @@ static int look_at_rank(struct tally *y, const struct scr_survey *s, int id, int
         int is_red = scr_meta_get_filetype(meta, &type) == SCR_OK &&
                      scr_scheme_parse(type, &scheme);
         if (is_red) {
-            scr_faults_check_redfile(s->env, path, f);
+            scr_faults_check_redfile(s->env, path, id, f);
             continue;
         }
         scr_faults_check_file(s->env, path, meta, 1, rank, f);
@@ -327,7 +341,8 @@ static int repair_cache(struct tally *y, const struct scr_survey *s,
                         const struct scr_survey_dataset *d, size_t *left,
                         struct scr_err *err)
 {
-    const struct scr_survey quiet = { &(struct scr_env){ .sys = s->env->sys }, s->map };
+    const struct scr_survey quiet = { .env = &(struct scr_env){ .sys = s->env->sys },
+                                      .map = s->map };
     struct scr_faults again = SCR_FAULTS_INIT;
     uint64_t files = 0, bytes = y->bytes;
     again.progress = &y->progress;
@@ -366,22 +381,59 @@ static int verify_cached(struct tally *y, const struct scr_survey *s,
     return rc;
 }
 
+/* By the first rank that describes it; NULL: none does. */
+static const char *cached_name(const struct scr_survey *s, int id)
+{
+    struct scr_dataset d;
+    for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(s->map, id); r != NULL;
+         r = scr_hash_elem_next(r))
+        if (scr_dataset_get(
+                scr_filemap_get_dataset(s->map, id, scr_hash_elem_key_int(r)), &d,
+                NULL) == SCR_OK)
+            return d.name;
+    return NULL;
+}
+
+static void count_fault(struct tally *y, const char *text)
+{
+    tell_problem(y, text);
+    y->found++;
+    y->left++;
+}
+
 static int verify_cached_id(struct tally *y, const struct scr_args *a,
                             const struct scr_survey *s, int id, int *seen,
                             struct scr_err *err)
 {
     struct scr_survey_dataset d;
-    int rc = scr_survey_dataset(s, id, &d, err);
-    if (rc != SCR_OK)
-        return rc;
-    const char *name = d.d.id != 0 ? d.d.name : NULL;
+    struct scr_err why = SCR_ERR_INIT;
+    const char *name = cached_name(s, id);
+    if (!is_wanted(a, id, name, seen))
+        return SCR_OK;
     char *label = label_of(id, name);
     y->label = label ? label : "dataset";
-    if (is_wanted(a, id, name, seen))
+    int rc = scr_survey_dataset(s, id, &d, &why);
+    if (rc == SCR_OK) {
         rc = verify_cached(y, s, &d, err);
+        scr_survey_dataset_fini(&d);
+    } else if (rc == SCR_E_CORRUPT) {
+        y->datasets++;
+        count_fault(y, why.text);
+        rc = SCR_OK;
+    } else {
+        scr_fail(err, rc, 0, "%s", why.text);
+    }
     free(label);
-    scr_survey_dataset_fini(&d);
     return rc;
+}
+
+/* Before anything is repaired. */
+static int check_cached_names(const struct scr_args *a, const struct scr_survey *s,
+                              const int *ids, int n, int *seen, struct scr_err *err)
+{
+    for (int i = 0; i < n; i++)
+        (void)is_wanted(a, ids[i], cached_name(s, ids[i]), seen);
+    return check_seen(a, seen, "the caches in reach", err);
 }
 
 /* Bytes of all files the filemap names. */
@@ -402,23 +454,34 @@ static uint64_t named_bytes(const struct scr_survey *s, const int *ids, int n)
     return total;
 }
 
+/* The files that such a filemap names are lost, whichever datasets they are of. */
+static void tell_unread(struct tally *y, const struct scr_survey *s)
+{
+    y->label = "filemaps";
+    for (SCR_HASH_EACH(e, s->unread))
+        count_fault(y, scr_hash_elem_key(e));
+}
+
 static int verify_cache(struct tally *y, const struct scr_args *a, int *seen,
                         struct scr_err *err)
 {
     struct scr_reach reach;
     struct scr_survey s = { 0 };
     int *ids = NULL, n = 0;
+    const struct scr_env quiet = { .sys = y->t->env.sys };
     int rc = scr_tool_reach(y->t, y->t->prefix.path, a->opt[OPT_CNTL], &reach, err);
     if (rc == SCR_OK)
-        rc = scr_survey_open(&s, &y->t->env, (const char *const *)reach.cntl, reach.n,
-                             err);
+        rc = scr_survey_open(&s, &quiet, (const char *const *)reach.cntl, reach.n, err);
+    s.env = &y->t->env;
     if (rc == SCR_OK && scr_survey_ids(&s, &ids, &n) != SCR_OK)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
+    if (rc == SCR_OK)
+        rc = check_cached_names(a, &s, ids, n, seen, err);
+    if (rc == SCR_OK)
+        tell_unread(y, &s);
     scr_progress_start(&y->progress, y->t->log.out, named_bytes(&s, ids, n));
     for (int i = 0; i < n && rc == SCR_OK; i++)
         rc = verify_cached_id(y, a, &s, ids[i], seen, err);
-    if (rc == SCR_OK)
-        rc = check_seen(a, seen, "the caches in reach", err);
     free(ids);
     scr_survey_fini(&s);
     scr_reach_fini(&reach);

@@ -146,18 +146,48 @@ void scr_faults_check(const struct scr_env *env, const char *prefix,
 
 /* --- redundancy files --- */
 
-static int check_parity(const struct scr_env *env, const char *path,
-                        struct scr_faults *f, int *rank, struct scr_err *err)
+/* The file may have been put in the place of another one. */
+static int check_place(const struct scr_redinfo *info, const char *path, int id,
+                       struct scr_err *err)
+{
+    enum scr_scheme scheme;
+    int member, n, set_id;
+    if (info->dset_id != id)
+        return scr_fail(err, SCR_E_CORRUPT, 0, "%s belongs to dataset %d", path,
+                        info->dset_id);
+    if (!scr_redfile_parse(scr_path_base(path), &scheme, &member, &n, &set_id))
+        return SCR_OK;
+    if (info->scheme != scheme || info->member != member || info->n != n ||
+        info->set_id != set_id)
+        return scr_fail(
+            err, SCR_E_CORRUPT, 0, "%s is of member %d of the %d of %s set %d", path,
+            info->member + 1, info->n, scr_scheme_name(info->scheme), info->set_id);
+    return SCR_OK;
+}
+
+static int check_header(const scr_hash *header, const char *path, int id, int *rank,
+                        struct scr_err *err)
 {
     struct scr_redinfo info;
+    int rc = scr_redinfo_get(header, &info, err);
+    if (rc != SCR_OK)
+        return rc;
+    rc = check_place(&info, path, id, err);
+    if (rc == SCR_OK)
+        *rank = info.world_ranks[info.member];
+    scr_redinfo_fini(&info);
+    return rc;
+}
+
+static int check_parity(const struct scr_env *env, const char *path, int id,
+                        struct scr_faults *f, int *rank, struct scr_err *err)
+{
     uint64_t header_bytes, size;
     uint32_t crc = 0, recorded = 0;
     scr_hash *h = scr_hash_new();
     int rc = scr_redfile_read(env, path, h, &header_bytes, err);
-    if (rc == SCR_OK && (rc = scr_redinfo_get(h, &info, err)) == SCR_OK) {
-        *rank = info.world_ranks[info.member];
-        scr_redinfo_fini(&info);
-    }
+    if (rc == SCR_OK)
+        rc = check_header(h, path, id, rank, err);
     int has_crc =
         scr_hash_get_val_crc(scr_hash_get(h, "CURRENT"), "CHUNKCRC", &recorded);
     scr_hash_delete(h);
@@ -172,12 +202,12 @@ static int check_parity(const struct scr_env *env, const char *path,
     return rc;
 }
 
-void scr_faults_check_redfile(const struct scr_env *env, const char *path,
+void scr_faults_check_redfile(const struct scr_env *env, const char *path, int id,
                               struct scr_faults *f)
 {
     struct scr_err why = SCR_ERR_INIT;
     int rank = -1;
-    if (check_parity(env, path, f, &rank, &why) == SCR_OK)
+    if (check_parity(env, path, id, f, &rank, &why) == SCR_OK)
         return;
     if (rank >= 0)
         add_of_rank(f, rank, &why);

@@ -47,8 +47,9 @@ void scr_faults_check(const struct scr_env *env, const char *prefix,
 void scr_faults_check_file(const struct scr_env *env, const char *path,
                            const scr_hash *meta, int with_crc, int rank,
                            struct scr_faults *f);
-/* Checks the redundancy file of a rank: its header, and the CRC32 of its parity. */
-void scr_faults_check_redfile(const struct scr_env *env, const char *path,
+/* Checks a redundancy file of dataset id: its header, that it is of the member its name
+ * says, and the CRC32 of its parity. */
+void scr_faults_check_redfile(const struct scr_env *env, const char *path, int id,
                               struct scr_faults *f);
 
 #endif

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "fmt/filemap.h"
 #include "red/redfile.h"
+#include "store/paths.h"
 
 #define MAP_SUFFIX ".scrfilemap"
 
@@ -383,9 +384,55 @@ static int take_map(struct scr_scan *s, int rank, struct scr_faults *f,
     return SCR_OK;
 }
 
+/* --- files that are another dataset's by now --- */
+
+/* Adds the destinations that a header lists: of its member and of left neighbours. */
+static void add_header_paths(const scr_hash *header, scr_hash *paths)
+{
+    for (SCR_HASH_EACH(of, header))
+        for (SCR_HASH_EACH(e, scr_hash_get(scr_hash_elem_hash(of), "FILE"))) {
+            char *dest = scr_meta_dest(scr_hash_elem_hash(e));
+            if (dest != NULL)
+                scr_hash_set(paths, dest, NULL);
+            free(dest);
+        }
+}
+
+/* Adds all that a rebuild of the set could write. It does not go by a header that
+ * cannot be read, or that is another dataset's. */
+static void add_set_paths(const struct scr_scan *s, const struct scr_scan_set *set,
+                          scr_hash *paths)
+{
+    for (int i = 0; i < set->n; i++) {
+        uint64_t bytes;
+        int id;
+        scr_hash *h = scr_hash_new();
+        if (set->found[i] &&
+            scr_redfile_read(s->env, set->red[i], h, &bytes, NULL) == SCR_OK &&
+            scr_hash_get_val_int(h, "DSET", &id) && id == s->id)
+            add_header_paths(h, paths);
+        scr_hash_delete(h);
+    }
+}
+
+static int check_not_written_over(struct scr_scan *s, struct scr_err *err)
+{
+    scr_hash *paths = scr_hash_new();
+    for (size_t i = 0; i < s->nsets; i++)
+        add_set_paths(s, &s->set[i], paths);
+    int rc = scr_hash_ok(paths) ? SCR_OK : no_memory(s, err);
+    if (rc == SCR_OK)
+        rc = scr_paths_written_over(s->env, s->p, s->id, paths, &s->newer, err);
+    if (rc == SCR_OK && s->newer > 0)
+        rc = scr_fail(err, SCR_E_LOST, 0, "its files were written over by dataset %d",
+                      s->newer);
+    scr_hash_delete(paths);
+    return rc;
+}
+
 int scr_scan_rebuild(struct scr_scan *s, struct scr_faults *f, struct scr_err *err)
 {
-    int rc = SCR_OK;
+    int rc = check_not_written_over(s, err);
     for (size_t i = 0; i < s->nsets && rc == SCR_OK; i++)
         rc = take_set(s, &s->set[i], f, err);
     for (size_t i = 0; i < s->nmaps && rc == SCR_OK; i++)
@@ -431,9 +478,11 @@ static int can_rebuild_set(const struct scr_scan *s, const struct scr_scan_set *
     return rc == SCR_OK;
 }
 
-int scr_scan_can_rebuild(const struct scr_scan *s, int with_crc)
+int scr_scan_can_rebuild(struct scr_scan *s, int with_crc)
 {
     int ranks = 0, covered = 0;
+    if (check_not_written_over(s, NULL) != SCR_OK)
+        return 0;
     for (size_t i = 0; i < s->nsets; i++) {
         if (!can_rebuild_set(s, &s->set[i], with_crc))
             return 0;

@@ -33,6 +33,7 @@ struct scr_scan {
     int ranks;      /* world size, 0: not known */
     char *trusted;  /* ranks whose files' CRCs the rebuild has just checked */
     int rebuilt_ranks;
+    int newer; /* dataset that wrote over the files, 0: none */
 };
 
 /* Lists the directory. SCR_E_NOENT if it is not there or holds nothing to build from.
@@ -40,11 +41,12 @@ struct scr_scan {
 int scr_scan_open(struct scr_scan *s, const struct scr_env *env,
                   const struct scr_prefix *p, int id, struct scr_err *err);
 /* Rebuilds what is missing in every set, syncs what was rebuilt, then fills part, dset
- * and ranks. Sets beyond repair and ranks short of files go to f. */
+ * and ranks. Sets beyond repair and ranks short of files go to f. SCR_E_LOST: a newer
+ * dataset wrote over the files, nothing was touched and nothing is filled. */
 int scr_scan_rebuild(struct scr_scan *s, struct scr_faults *f, struct scr_err *err);
 /* Whether scr_scan_rebuild could make every rank whole from the redundancy files that
  * are there: 1 or 0. Changes nothing. with_crc 0: goes by sizes. */
-int scr_scan_can_rebuild(const struct scr_scan *s, int with_crc);
+int scr_scan_can_rebuild(struct scr_scan *s, int with_crc);
 void scr_scan_fini(struct scr_scan *s);
 
 #endif

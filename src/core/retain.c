@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "core/ctx.h"
 #include "ec/ec.h"
+#include "store/paths.h"
 
 /* --- one dataset --- */
 
@@ -33,25 +34,6 @@ static int delete_files(struct scr_ctx *ctx, const scr_hash *share, struct scr_e
     return rc;
 }
 
-/* Adds the paths of dataset id to paths. A dataset without a list has none. */
-static int add_paths(struct scr_ctx *ctx, int id, scr_hash *paths, struct scr_err *err)
-{
-    struct scr_err none = SCR_ERR_INIT;
-    scr_hash *part = scr_hash_new();
-    int rc = scr_prefix_rank2file_read(&ctx->env, &ctx->prefix, id, part, &none);
-    if (rc == SCR_E_NOENT && scr_hash_size(part) == 0)
-        rc = SCR_OK;
-    else if (rc != SCR_OK)
-        scr_fail(err, rc, 0, "%s", none.text);
-    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
-        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(r), "FILE")))
-            scr_hash_set(paths, scr_hash_elem_key(f), NULL);
-    scr_hash_delete(part);
-    return rc == SCR_OK && !scr_hash_ok(paths)
-               ? scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d", id)
-               : rc;
-}
-
 /* Programs may write every checkpoint to the same paths: what a later dataset wrote
  * there, or is bringing there, is not deleted with an earlier one. */
 static int spare_others(struct scr_ctx *ctx, int id, scr_hash *paths,
@@ -67,7 +49,7 @@ static int spare_others(struct scr_ctx *ctx, int id, scr_hash *paths,
         struct scr_index_entry e;
         if (ids[i] != id && scr_index_get(index, ids[i], &e, NULL) == SCR_OK &&
             (e.complete || scr_async_has(ctx, ids[i])))
-            rc = add_paths(ctx, ids[i], others, err);
+            rc = scr_paths_add(&ctx->env, &ctx->prefix, ids[i], others, err);
     }
     for (SCR_HASH_EACH(f, others))
         scr_hash_unset(paths, scr_hash_elem_key(f));
@@ -131,7 +113,7 @@ static int share_out(struct scr_ctx *ctx, int id, int spare, scr_hash *send,
                      struct scr_err *err)
 {
     scr_hash *paths = scr_hash_new();
-    int rc = add_paths(ctx, id, paths, err);
+    int rc = scr_paths_add(&ctx->env, &ctx->prefix, id, paths, err);
     if (rc == SCR_OK && spare)
         rc = spare_others(ctx, id, paths, err);
     for (SCR_HASH_EACH(f, paths))

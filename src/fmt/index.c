@@ -219,7 +219,7 @@ static void drop_name(scr_hash *index, int id)
         (void)scr_hash_unset_kv(index, "NAME", name);
 }
 
-int scr_index_add(scr_hash *index, const scr_hash *dset, int complete, time_t when)
+int scr_index_mend(scr_hash *index, const scr_hash *dset, int complete, time_t when)
 {
     struct scr_dataset d;
     char stamp[STAMP];
@@ -240,11 +240,18 @@ int scr_index_add(scr_hash *index, const scr_hash *dset, int complete, time_t wh
     scr_hash_set_val_i64(entry, "COMPLETE", complete != 0);
     scr_hash_set_val(entry, "FLUSHED", scr_format_stamp(when, stamp, sizeof stamp));
     (void)scr_hash_unset(entry, "DELETING");
-    if (complete)
-        scr_index_clear_failed(index, d.id);
     scr_hash *way_in = scr_hash_set_kv(index, "NAME", name);
     int ok = scr_hash_set_val_i64(way_in, "DSET", d.id) != NULL && scr_hash_ok(entry);
     return ok ? SCR_OK : SCR_E_NOMEM;
+}
+
+int scr_index_add(scr_hash *index, const scr_hash *dset, int complete, time_t when)
+{
+    struct scr_dataset d;
+    int rc = scr_index_mend(index, dset, complete, when);
+    if (rc == SCR_OK && complete && scr_dataset_get(dset, &d, NULL) == SCR_OK)
+        scr_index_clear_failed(index, d.id);
+    return rc;
 }
 
 int scr_index_remove(scr_hash *index, int id)

@@ -26,6 +26,8 @@ int scr_index_normal(scr_hash *index, struct scr_err *err);
  * FAILED. A name already used by another id moves to the new one. SCR_E_ARG: not a
  * dataset; SCR_E_NOMEM. */
 int scr_index_add(scr_hash *index, const scr_hash *dset, int complete, time_t when);
+/* The same, but FAILED stays: what was repaired is not what was written anew. */
+int scr_index_mend(scr_hash *index, const scr_hash *dset, int complete, time_t when);
 int scr_index_remove(scr_hash *index,
                      int id); /* 1 if it was there; drops CURRENT naming it */
 /* Removes every dataset with a larger id; *changed is set if there was one. SCR_OK or

@@ -19,7 +19,7 @@ static int read_cntl(struct scr_survey *s, const char *dir, struct scr_err *err)
     int rc = scr_cntl_open(s->env, dir, 0, &c, err);
     if (rc != SCR_OK)
         return rc;
-    rc = scr_cntl_read_node(s->env, &c, s->map, err);
+    rc = scr_cntl_survey_node(s->env, &c, s->map, s->unread, err);
     scr_cntl_close(s->env, &c);
     return rc;
 }
@@ -27,8 +27,12 @@ static int read_cntl(struct scr_survey *s, const char *dir, struct scr_err *err)
 int scr_survey_open(struct scr_survey *s, const struct scr_env *env,
                     const char *const *cntl, size_t n, struct scr_err *err)
 {
-    *s = (struct scr_survey){ .env = env, .map = scr_filemap_new() };
-    int rc = s->map ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
+    *s = (struct scr_survey){ .env = env,
+                              .map = scr_filemap_new(),
+                              .unread = scr_hash_new() };
+    int rc = s->map && s->unread
+                 ? SCR_OK
+                 : scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         rc = read_cntl(s, cntl[i], err);
     return rc;
@@ -37,7 +41,8 @@ int scr_survey_open(struct scr_survey *s, const struct scr_env *env,
 void scr_survey_fini(struct scr_survey *s)
 {
     scr_filemap_delete(s->map);
-    s->map = NULL;
+    scr_hash_delete(s->unread);
+    *s = (struct scr_survey){ 0 };
 }
 
 int scr_survey_ids(const struct scr_survey *s, int **ids, int *n)

@@ -19,10 +19,11 @@
 struct scr_survey {
     const struct scr_env *env;
     scr_filemap *map; /* of all control directories, merged */
+    scr_hash *unread; /* {<line>}: what is wrong with filemaps that were skipped */
 };
 
 /* A control directory that is not there, or not ours, is an error; what cannot be read
- * in one is skipped with a warning. */
+ * in one is skipped with a warning, and counts as unread. */
 int scr_survey_open(struct scr_survey *s, const struct scr_env *env,
                     const char *const *cntl, size_t n, struct scr_err *err);
 void scr_survey_fini(struct scr_survey *s);

@@ -160,8 +160,29 @@ static int keep_newer(const struct scr_env *env, const struct scr_cntl *c,
 
 /* Merges one filemap or journal. What cannot be read is lost, but only that: a warning.
  * take: what a newer version wrote is kept under another name. */
+/* How a node is read. */
+struct how {
+    int take;         /* what newer versions wrote is kept under another name */
+    scr_hash *unread; /* gets the lines about what was skipped; may be NULL */
+};
+
+static int skip(const struct scr_env *env, const struct scr_cntl *c,
+                const struct how *how, const char *why, const char *so,
+                struct scr_err *err)
+{
+    int ok = 1;
+    scr_log(env->log, SCR_LOG_WARN, "%s; %s", why, so);
+    if (how->unread != NULL) {
+        char *line = scr_asprintf("%s; %s", why, so);
+        ok = line != NULL && scr_hash_set(how->unread, line, NULL) != NULL;
+        free(line);
+    }
+    return ok ? SCR_OK : no_memory(c, err);
+}
+
 static int merge_one(const struct scr_env *env, const struct scr_cntl *c,
-                     const char *name, int take, scr_filemap *map, struct scr_err *err)
+                     const char *name, const struct how *how, scr_filemap *map,
+                     struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     char *path = scr_path_join(c->dir, name);
@@ -176,21 +197,20 @@ static int merge_one(const struct scr_env *env, const struct scr_cntl *c,
     free(path);
     if (rc == SCR_E_NOMEM)
         return no_memory(c, err);
-    if (rc == SCR_E_VERSION && take)
+    if (rc == SCR_E_VERSION && how->take)
         return keep_newer(env, c, name, why.text, err);
     /* Not read is not damaged: it must not be replaced as if it named nothing. */
     if (rc != SCR_OK && rc != SCR_E_NOENT && rc != SCR_E_CORRUPT && rc != SCR_E_VERSION)
         return scr_fail(err, rc, 0, "%s", why.text);
     if (rc != SCR_OK && rc != SCR_E_NOENT)
-        scr_log(env->log, SCR_LOG_WARN, "%s; the files it names are taken as lost",
-                why.text);
+        return skip(env, c, how, why.text, "the files it names are taken as lost", err);
     return SCR_OK;
 }
 
 /* The master's list is merged by base name, so that a moved control directory still
  * works. */
-static int merge_master(const struct scr_env *env, const struct scr_cntl *c, int take,
-                        scr_filemap *map, struct scr_err *err)
+static int merge_master(const struct scr_env *env, const struct scr_cntl *c,
+                        const struct how *how, scr_filemap *map, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     char *path = scr_path_join(c->dir, MASTER);
@@ -201,25 +221,24 @@ static int merge_master(const struct scr_env *env, const struct scr_cntl *c, int
     free(path);
     if (rc == SCR_E_NOMEM) {
         no_memory(c, err);
-    } else if (rc == SCR_E_VERSION && take) {
+    } else if (rc == SCR_E_VERSION && how->take) {
         rc = keep_newer(env, c, MASTER, why.text, err);
     } else if (rc != SCR_OK) {
-        if (rc != SCR_E_NOENT)
-            scr_log(env->log, SCR_LOG_WARN, "%s; going by the files beside it",
-                    why.text);
-        rc = SCR_OK;
+        rc = rc == SCR_E_NOENT
+                 ? SCR_OK
+                 : skip(env, c, how, why.text, "going by the files beside it", err);
     }
     for (SCR_HASH_EACH(e, scr_hash_get(master, "Filemap"))) {
         const char *name = scr_path_base(scr_hash_elem_key(e));
         if (rc == SCR_OK && map_index(name) < 0 && scr_path_is_safe(name))
-            rc = merge_one(env, c, name, take, map, err);
+            rc = merge_one(env, c, name, how, map, err);
     }
     scr_hash_delete(master);
     return rc;
 }
 
-static int read_node(const struct scr_env *env, const struct scr_cntl *c, int take,
-                     scr_filemap *map, struct scr_err *err)
+static int read_node(const struct scr_env *env, const struct scr_cntl *c,
+                     const struct how *how, scr_filemap *map, struct scr_err *err)
 {
     char **names;
     size_t n;
@@ -231,21 +250,27 @@ static int read_node(const struct scr_env *env, const struct scr_cntl *c, int ta
     for (int journals = 0; journals <= 1; journals++)
         for (size_t i = 0; i < n && rc == SCR_OK; i++)
             if (map_index(names[i]) >= 0 && is_journal(names[i]) == journals)
-                rc = merge_one(env, c, names[i], take, map, err);
+                rc = merge_one(env, c, names[i], how, map, err);
     scr_names_free(names, n);
-    return rc == SCR_OK ? merge_master(env, c, take, map, err) : rc;
+    return rc == SCR_OK ? merge_master(env, c, how, map, err) : rc;
 }
 
 int scr_cntl_read_node(const struct scr_env *env, const struct scr_cntl *c,
                        scr_filemap *map, struct scr_err *err)
 {
-    return read_node(env, c, 0, map, err);
+    return read_node(env, c, &(struct how){ 0 }, map, err);
+}
+
+int scr_cntl_survey_node(const struct scr_env *env, const struct scr_cntl *c,
+                         scr_filemap *map, scr_hash *unread, struct scr_err *err)
+{
+    return read_node(env, c, &(struct how){ .unread = unread }, map, err);
 }
 
 int scr_cntl_take_node(const struct scr_env *env, const struct scr_cntl *c,
                        scr_filemap *map, struct scr_err *err)
 {
-    return read_node(env, c, 1, map, err);
+    return read_node(env, c, &(struct how){ .take = 1 }, map, err);
 }
 
 /* --- what newer versions wrote --- */

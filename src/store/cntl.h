@@ -30,9 +30,12 @@ void scr_cntl_close(const struct scr_env *env, struct scr_cntl *c);
  * skipped with a warning naming it (its files are lost, the rest is not). */
 int scr_cntl_read_node(const struct scr_env *env, const struct scr_cntl *c,
                        scr_filemap *map, struct scr_err *err);
-/* The same for the master of a node that is about to write all filemaps anew: what a
- * newer version wrote is first renamed to "<name>.newer.<n>", with a warning. A file
- * that cannot be renamed is an error: it would be replaced. */
+/* The same; the line of each warning is also a key of unread. */
+int scr_cntl_survey_node(const struct scr_env *env, const struct scr_cntl *c,
+                         scr_filemap *map, scr_hash *unread, struct scr_err *err);
+/* The same as scr_cntl_read_node for the master of a node that is about to write all
+ * filemaps anew: what a newer version wrote is first renamed to "<name>.newer.<n>",
+ * with a warning. A file that cannot be renamed is an error: it would be replaced. */
 int scr_cntl_take_node(const struct scr_env *env, const struct scr_cntl *c,
                        scr_filemap *map, struct scr_err *err);
 /* 1 if such files are there: the caches of the node may hold files that only they name.

@@ -48,6 +48,11 @@ int scr_prefix_index_enter(const struct scr_env *env, const struct scr_prefix *p
                            const scr_hash *dset, int complete, time_t when,
                            struct scr_err *err);
 
+/* Enters one whose files were repaired: CURRENT and FAILED stay as they are. */
+int scr_prefix_index_mend(const struct scr_env *env, const struct scr_prefix *p,
+                          const scr_hash *dset, int complete, time_t when,
+                          struct scr_err *err);
+
 /* Other state files by name ("halt.scr", "flush.scr", "nodes.scr"). Absent reads as
  * empty; a corrupt one is SCR_E_CORRUPT with the path (those three are kept aside as
  * .damaged.<n> on update, with a warning). */

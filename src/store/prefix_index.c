@@ -185,3 +185,19 @@ int scr_prefix_index_enter(const struct scr_env *env, const struct scr_prefix *p
     struct entry e = { dset, complete, when };
     return scr_prefix_index_update(env, p, edit_entry, &e, err);
 }
+
+static int edit_mended(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+{
+    const struct entry *e = arg;
+    *changed = 1;
+    int rc = scr_index_mend(index, e->dset, e->complete, e->when);
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: a repaired dataset");
+}
+
+int scr_prefix_index_mend(const struct scr_env *env, const struct scr_prefix *p,
+                          const scr_hash *dset, int complete, time_t when,
+                          struct scr_err *err)
+{
+    struct entry e = { dset, complete, when };
+    return scr_prefix_index_update(env, p, edit_mended, &e, err);
+}

@@ -78,6 +78,18 @@ rm $dir/2_of_6_in_0.rs $dir/5_of_6_in_0.rs
 run scr_index --add 7
 has 0 "2 ranks rebuilt"
 
+# --- that several ranks wrote a file is not forgotten, lost or not ---
+for r in 1 0; do
+    scavenge XOR 3 3 1 "" shared
+    lose $r
+    rm $dir/$((r + 1))_of_3_in_0.xor
+    run scr_index --build 7
+    has 0 "1 rank rebuilt"
+    run scr_print $dir/rank2file.0.0
+    has 0 "SHARED = 1"
+    check "one is shared" "$(grep -c SHARED "$out")" -eq 1
+done
+
 # --- damage is found and repaired like a loss ---
 scavenge XOR 4 4
 printf X | dd of=ckpt.7/rank_2.dat bs=1 seek=100 conv=notrunc 2>/dev/null
@@ -147,6 +159,23 @@ has 0 "     7 NO    "
 mv aside ckpt.7/rank_2.dat
 run scr_index --add 7
 has 0 "added to the index"
+
+# --- a newer dataset on the same paths is not written over ---
+rm -rf .scr ckpt.*
+cli_scavenge "$tmp" 7 XOR 3 3 || exit 99
+run scr_index --build 7
+has_status 0
+echo newer >ckpt.7/rank_0.dat
+run scr_index --add-directory ckpt.7 'rank_%r.dat' --name newer
+has_status 0
+for summary in there gone; do
+    [ $summary = there ] || rm $dir/summary.scr $dir/rank2file*
+    run scr_index --add 7
+    fails 2 "its files were written over by dataset 8"
+    check "what is newer stays" "$(cat ckpt.7/rank_0.dat)" = newer
+done
+run scr_index --add 8
+has 0 "3 files checked"
 
 # --- the newest checkpoint entered is the current one, an older one does not take over ---
 rm -rf .scr ckpt.*

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Makes what a scavenge leaves of one dataset in a prefix directory:
  *
- *     cli_scavenge PREFIX ID SCHEME RANKS SET_SIZE [EMPTY [PATH]]
+ *     cli_scavenge PREFIX ID SCHEME RANKS SET_SIZE [EMPTY [PATH [SHARED]]]
  *
  * Rank r wrote ckpt.<id>/rank_<r>.dat of 1000*(r+1)+id bytes, and EMPTY (1) empty files
  * beside it, with long names if there are several. With PATH the meta data name that
- * directory as the destination, wherever it leads. Redundancy files and
+ * directory as the destination, wherever it leads; "" stands for none. With SHARED they
+ * say that other ranks wrote rank_0.dat, too. Redundancy files and
  * <rank>.scrfilemap files lie in .scr/scr.dataset.<id>. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,7 @@ enum { MAX = 64, MAX_FILES = 128 };
 static const struct scr_env env = { .sys = &scr_sys_posix };
 static const char *prefix;
 static const char *path_in_meta;
+static int is_shared;
 static int id, ranks, set_size, nfiles = 1;
 static enum scr_scheme scheme;
 static char *dset_dir, *cache;
@@ -77,6 +79,8 @@ static void make_file(int rank, int file)
     scr_meta_set_origpath(m, path_in_meta ? path_in_meta : where);
     scr_meta_set_origname(m, name);
     scr_meta_set_stat(m, &st);
+    if (is_shared && rank == 0 && file == 0)
+        scr_hash_set_val(m, "SHARED", "1");
     free(bytes), free(name), free(where), free(key), free(dest), free(cached);
 }
 
@@ -154,13 +158,15 @@ static void make_dirs(void)
 int main(int argc, char **argv)
 {
     struct scr_err err = SCR_ERR_INIT;
-    check(argc >= 6 && scr_parse_int(argv[2], &id) &&
-              scr_scheme_parse(argv[3], &scheme) && scr_parse_int(argv[4], &ranks) &&
-              scr_parse_int(argv[5], &set_size) &&
-              (argc < 7 || scr_parse_int(argv[6], &nfiles)) && ranks <= MAX &&
-              set_size >= 1 && nfiles++ < MAX_FILES,
-          "usage: cli_scavenge PREFIX ID SCHEME RANKS SET_SIZE [EMPTY [PATH]]");
-    path_in_meta = argc >= 8 ? argv[7] : NULL;
+    check(
+        argc >= 6 && scr_parse_int(argv[2], &id) &&
+            scr_scheme_parse(argv[3], &scheme) && scr_parse_int(argv[4], &ranks) &&
+            scr_parse_int(argv[5], &set_size) &&
+            (argc < 7 || scr_parse_int(argv[6], &nfiles)) && ranks <= MAX &&
+            set_size >= 1 && nfiles++ < MAX_FILES,
+        "usage: cli_scavenge PREFIX ID SCHEME RANKS SET_SIZE [EMPTY [PATH [SHARED]]]");
+    path_in_meta = argc >= 8 && argv[7][0] != '\0' ? argv[7] : NULL;
+    is_shared = argc >= 9;
     prefix = argv[1];
     char *name = scr_asprintf("ckpt.%d", id);
     dset = scr_hash_new();

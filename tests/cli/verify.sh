@@ -99,7 +99,73 @@ has 0 "1 problem, repaired"
 run scr verify
 has 0 "no problems"
 
-# wrong use
+# redundancy files that are gone, or another member's, or another dataset's
+fill
+red=.scr/scr.dataset.6
+crc=$(scr_crc32 $red/2_of_3_in_0.xor)
+mended() {
+    run scr verify --repair
+    has 0 "1 problem, repaired"
+    run scr_crc32 --expect "$crc" $red/2_of_3_in_0.xor
+    is 0 ""
+}
+rm $red/2_of_3_in_0.xor
+run scr verify
+has 1 "$PWD/$red/2_of_3_in_0.xor is gone"
+mended
+cp $red/1_of_3_in_0.xor $red/2_of_3_in_0.xor
+run scr verify
+has 1 "$red/2_of_3_in_0.xor is of member 1 of the 3 of XOR set 0"
+mended
+cp .scr/scr.dataset.12/2_of_3_in_0.xor $red/2_of_3_in_0.xor
+run scr verify
+has 1 "$red/2_of_3_in_0.xor belongs to dataset 12"
+rm $red/2_of_3_in_0.xor
+mended
+
+# a repair does not make a dataset one to restart from that was not: CURRENT and FAILED stay
+for what in .scr/scr.dataset.%d/2_of_3_in_0.xor ckpt.%d/rank_1.dat; do
+    fill
+    for id in 6 12; do
+        # shellcheck disable=SC2059 # the id's place is in it
+        file=$(printf "$what" $id)
+        cli_mark "$PWD" $id
+        truncate -s 77 "$file"
+        run scr verify --repair
+        has 0 "1 problem, repaired"
+        run scr_index
+        grep -q " $id NO  " "$out" || fail "it failed, and was not written anew"
+        scr_index --add $id >/dev/null
+        scr_index --current ckpt.6
+        truncate -s 77 "$file"
+        run scr verify --repair
+        has 0 "1 problem, repaired"
+        run scr_index
+        has 0 "*     6 YES   "
+    done
+done
+
+# files that a newer dataset wrote over are its
+fill
+echo newer >ckpt.6/rank_0.dat
+scr_index --add-directory ckpt.6 'rank_%r.dat' --name newer >/dev/null 2>&1 || exit 99
+scr_index --current newer
+sums ckpt.6 >../before
+run scr verify --repair
+has 1 "dataset 6 (ckpt.6): its files were written over by dataset 13, nothing is rebuilt; marked incomplete"
+sums ckpt.6 | cmp -s - ../before || fail "files of the newer dataset were changed"
+run scr verify
+has 0 "no problems; 1 incomplete dataset skipped"
+run scr_index
+has 0 "*    13 YES   "
+
+# wrong use: found before anything is repaired
+fill
+flip ckpt.6/rank_1.dat 77
+run scr verify --repair 6 typo
+fails 2 'no dataset "typo" in'
+run scr verify
+has 1 "1 problem"
 run scr verify ckpt.99
 fails 2 'no dataset "ckpt.99" in'
 run scr verify --prefix /no/such/dir
@@ -133,8 +199,8 @@ has 0 "dataset 20 (ckpt.20): repaired"
 has 0 "2 problems, repaired"
 run scr verify --cache
 has 0 "no problems"
-sums "$base" | sed 's/ [0-9: .-]* +0000$//' >../after
-sed 's/ [0-9: .-]* +0000$//' ../before | cmp -s - ../after || fail "files differ from what they were"
+sums "$base" | sed 's/ [0-9-]* [0-9:.]* +0000$//' >../after
+sed 's/ [0-9-]* [0-9:.]* +0000$//' ../before | cmp -s - ../after || fail "files differ from what they were"
 
 # more than a set can stand: beyond repair, nothing is changed
 flip "$(at 0 20)/rank.0/rank_0.dat" 5
@@ -144,3 +210,27 @@ run scr verify --cache --repair
 has 1 "lost or damaged on ranks 0, 1"
 has 1 "2 problems left"
 sums "$base" | cmp -s - ../before || fail "files beyond repair were changed"
+run scr verify --cache --repair 21 typo
+fails 2 'no dataset "typo" in the caches in reach'
+
+# a filemap that cannot be read is a problem, and so is a dataset that contradicts itself
+map=$base/vnode.n3/tester/scr.7/filemap_0.scrinfo
+cp "$map" ../map
+echo garbage >"$map"
+run scr verify --cache 21
+has 1 "filemaps: "
+has 1 "$map"
+has 1 "1 problem"
+cp ../map "$map"
+rm -rf "$base"/*
+cli_cache "$base" tester 7 20 XOR 4 2
+cp "$base/vnode.n3/tester/scr.7/filemap_0.scrinfo" ../map
+rm -r "$base"/*
+cli_cache "$base" tester 7 20 XOR 3 3
+cli_cache "$base" tester 7 21 XOR 4 2
+mkdir "$base/vnode.n4" "$base/vnode.n4/tester"
+mkdir -m 700 "$base/vnode.n4/tester/scr.7"
+cp ../map "$base/vnode.n4/tester/scr.7/filemap_0.scrinfo"
+run scr verify --cache
+has 1 "dataset 20 (ckpt.20): dataset 20 in cache: what rank 3 remembers"
+has 1 "verified 2 datasets"

@@ -198,9 +198,37 @@ MPI_CASE(the_command_says_what_a_restart_does)
     job_free(&job);
 }
 
+/* --- what a killed job left in cache --- */
+
+MPI_CASE(verify_reads_and_mends_the_cache_of_a_job)
+{
+    struct job job;
+    char out[256];
+    job_new(t, &job, 4);
+    job.size_of = size_of;
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=0", NULL);
+    job_checkpoint(&job, ctx, "c1", 1);
+    job_kill(&job, ctx);
+    CHECK_INT(tool(&job, NULL, out, sizeof out, "verify", "--cache", NULL), 0);
+    if (job.rank == 0)
+        CHECK(strstr(out, "verified 1 dataset, 8 files") != NULL);
+    damage(&job, "scr.dataset.1/rank.2/file0.2");
+    CHECK_INT(tool(&job, NULL, out, sizeof out, "verify", "--cache", NULL), 1);
+    if (job.rank == 0)
+        CHECK(strstr(out, "dataset 1 (c1): rank 2: ") != NULL);
+    CHECK_INT(tool(&job, NULL, out, sizeof out, "verify", "--cache", "--repair", NULL),
+              0);
+    CHECK_INT(tool(&job, NULL, out, sizeof out, "verify", "--cache", NULL), 0);
+    ctx = job_start(&job, nodes, "SCR_FLUSH=0", NULL);
+    job_check_restart(&job, ctx, "c1", 1);
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
 int main(int argc, char **argv)
 {
     return mpi_test_main(argc, argv,
                          MPI_CASES(RUN(a_job_restarts_from_files_written_without_it),
-                                   RUN(the_command_says_what_a_restart_does)));
+                                   RUN(the_command_says_what_a_restart_does),
+                                   RUN(verify_reads_and_mends_the_cache_of_a_job)));
 }

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Paths that several datasets of the prefix directory may share. */
+#include "store/paths.h"
+
+#include <stdlib.h>
+
+int scr_paths_add(const struct scr_env *env, const struct scr_prefix *p, int id,
+                  scr_hash *paths, struct scr_err *err)
+{
+    struct scr_err none = SCR_ERR_INIT;
+    scr_hash *part = scr_hash_new();
+    int rc = scr_prefix_rank2file_read(env, p, id, part, &none);
+    if (rc == SCR_E_NOENT && scr_hash_size(part) == 0)
+        rc = SCR_OK;
+    else if (rc != SCR_OK)
+        scr_fail(err, rc, 0, "%s", none.text);
+    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
+        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(r), "FILE")))
+            scr_hash_set(paths, scr_hash_elem_key(f), NULL);
+    scr_hash_delete(part);
+    return rc == SCR_OK && !scr_hash_ok(paths)
+               ? scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d", id)
+               : rc;
+}
+
+/* Complete datasets but id, newest first, malloc'd. */
+static int list_others(const struct scr_env *env, const struct scr_prefix *p, int id,
+                       int **ids, size_t *n, struct scr_err *err)
+{
+    size_t all = 0;
+    scr_hash *index = scr_hash_new();
+    *n = 0;
+    int rc = scr_prefix_index_read(env, p, index, err);
+    if (rc == SCR_OK && (rc = scr_index_ids(index, ids, &all)) != SCR_OK)
+        scr_fail(err, rc, 0, "list of datasets");
+    for (size_t i = 0; i < all && rc == SCR_OK; i++) {
+        struct scr_index_entry e;
+        int other = (*ids)[i];
+        if (other != id && scr_index_get(index, other, &e, NULL) == SCR_OK &&
+            e.complete)
+            (*ids)[(*n)++] = other;
+    }
+    scr_hash_delete(index);
+    return rc;
+}
+
+static int have_common(const scr_hash *a, const scr_hash *b)
+{
+    for (SCR_HASH_EACH(f, a))
+        if (scr_hash_get(b, scr_hash_elem_key(f)) != NULL)
+            return 1;
+    return 0;
+}
+
+int scr_paths_written_over(const struct scr_env *env, const struct scr_prefix *p,
+                           int id, const scr_hash *paths, int *by, struct scr_err *err)
+{
+    int *ids = NULL;
+    size_t n = 0;
+    int rc = list_others(env, p, id, &ids, &n, err);
+    *by = 0;
+    for (size_t i = 0; i < n && ids[i] > id && rc == SCR_OK && *by == 0; i++) {
+        scr_hash *theirs = scr_hash_new();
+        rc = scr_paths_add(env, p, ids[i], theirs, err);
+        *by = rc == SCR_OK && have_common(paths, theirs) ? ids[i] : 0;
+        scr_hash_delete(theirs);
+    }
+    free(ids);
+    return rc;
+}

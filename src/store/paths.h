@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The paths of datasets in the prefix directory. Programs may write every checkpoint to
+ * the same paths: what lies there is then the newest one's, though older ones list it,
+ * too. Local; nothing is written. Paths are keys of a hash, relative to the prefix. */
+#ifndef SCR_STORE_PATHS_H
+#define SCR_STORE_PATHS_H
+
+#include "store/prefix.h"
+
+/* Adds those that the rank2file of dataset id lists; without one there are none. */
+int scr_paths_add(const struct scr_env *env, const struct scr_prefix *p, int id,
+                  scr_hash *paths, struct scr_err *err);
+/* *by: the newest complete dataset after id that lists one of them, 0: none. */
+int scr_paths_written_over(const struct scr_env *env, const struct scr_prefix *p,
+                           int id, const scr_hash *paths, int *by, struct scr_err *err);
+
+#endif
