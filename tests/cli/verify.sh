@@ -222,10 +222,10 @@ has 1 "filemaps: "
 has 1 "$map"
 has 1 "1 problem"
 cp ../map "$map"
-rm -rf "$base"/*
+rm -rf "${base:?}"/*
 cli_cache "$base" tester 7 20 XOR 4 2
 cp "$base/vnode.n3/tester/scr.7/filemap_0.scrinfo" ../map
-rm -r "$base"/*
+rm -r "${base:?}"/*
 cli_cache "$base" tester 7 20 XOR 3 3
 cli_cache "$base" tester 7 21 XOR 4 2
 mkdir "$base/vnode.n4" "$base/vnode.n4/tester"
