@@ -281,8 +281,6 @@ static int check_count_all(const struct fetch *f, const scr_hash *dset, size_t m
 
 static int learn_all(struct fetch *f, int rc, scr_hash *dset, struct scr_err *err)
 {
-    if (rc == SCR_OK && f->world->rank == 0)
-        rc = read_summary(f, dset, err);
     rc = scr_agree_all(f->world, rc, err);
     if (rc == SCR_OK)
         rc = learn_dataset_all(f, dset, err);
