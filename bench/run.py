@@ -8,8 +8,9 @@
 Figures are ratios measured within one run, so that machines compare:
 
   encode   bytes of all ranks / (seconds of SCR_Complete_output * memcpy of one core)
-  rebuild  seconds of SCR_Init / seconds of a plain write of the same bytes, files and
-           redundancy, to new files by the ranks that lost them
+  rebuild  seconds of SCR_Init / seconds of a plain write of the dataset's bytes to new
+           files by all ranks; in the last column the same over a plain write of what
+           was lost alone, files and redundancy, by the ranks that lost it
   verify   bytes of all ranks / (seconds of SCR_Init * memcpy of one core)
 
 Every case runs --rounds times; the table shows the median and the extremes.
@@ -122,7 +123,7 @@ def measure(args, case):
 def ratio(case, result):
     kind, ranks, mib, *_ = case
     if kind == "rebuild":
-        return result["init"] / result["plain_write"]
+        return result["init"] / result["write_all"]
     seconds = result["complete" if kind == "encode" else "init"]
     return ranks * mib * 2**20 / (seconds * result["memcpy"])
 
