@@ -4,6 +4,7 @@
 #   make          build the library and the commands
 #   make drill    lose a node on this machine and restart from its neighbours
 #   make check    build with warnings as errors and run all tests and linters
+#   make cluster  a shell on five emulated nodes under Slurm (as root)
 #   make bench    time checkpoints, rebuilds and flushes on virtual nodes of this machine
 #   make lint     the linters alone          make asan     unit tests and fuzzers, sanitized
 #   make install  into PREFIX (/usr/local), below DESTDIR if set
@@ -35,7 +36,7 @@ else
 deps = scripts/install-deps.sh
 endif
 
-.PHONY: build drill bench check lint asan install clean deps-build deps-check
+.PHONY: build drill bench check lint asan install clean cluster deps-build deps-check deps-cluster
 build: deps-build
 	cmake -S . -B $(BUILD) -DSCR_MPI=$(MPI) -DSCR_TESTS=OFF -DSCR_WERROR=OFF \
 	    -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_ARGS)
@@ -43,6 +44,9 @@ build: deps-build
 
 drill: build
 	$(BUILD)/scr drill $(DRILL)
+
+cluster: deps-cluster build
+	tests/cluster/shell.py $(MPI) $(abspath $(BUILD))
 
 bench: build
 	bench/run.py --mpirun mpirun.$(MPI) --ckpt $(BUILD)/bench/ckpt $(BENCH)
@@ -74,5 +78,9 @@ clean:
 deps-build:
 	$(deps) build $(MPI)
 
+# Only root can have a cluster, and others need no Slurm.
 deps-check:
-	$(deps) build $(MPI) check
+	$(deps) build $(MPI) check $(if $(filter 0,$(shell id -u)),cluster)
+
+deps-cluster:
+	$(deps) cluster

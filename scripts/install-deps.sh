@@ -4,7 +4,7 @@
 #
 #   scripts/install-deps.sh [--print] GROUP...
 #
-#   GROUP    build | openmpi | mpich | check | ci
+#   GROUP    build | openmpi | mpich | check | cluster | ci
 #   --print  only prints the packages that are missing, one a line
 #
 # Uses apt-get as root or through sudo if that asks for no password; otherwise says what to
@@ -16,8 +16,12 @@ declare -A packages=(
     [openmpi]="openmpi-bin libopenmpi-dev"
     [mpich]="mpich libmpich-dev"
     [check]="libcmocka-dev pandoc clang-format valgrind python3 binutils"
+    [cluster]="slurmctld slurmd munge libpmix-dev pdsh openssh-client iproute2 procps util-linux"
     [ci]="clang"
 )
+
+# Services that some of these bring along. Tests start their own; the machine shall not.
+services="slurmctld slurmd munge"
 
 usage() {
     sed -n '3,11s/^# \{0,1\}//p' "$0"
@@ -44,6 +48,24 @@ as_root() {
     else
         return 1
     fi
+}
+
+# Installs without starting a service (policy-rc.d, which invoke-rc.d asks), now or at the next
+# boot. One that was there before is left as it is.
+install() {
+    local policy=/usr/sbin/policy-rc.d service rc=0
+    if [ -e "$policy" ]; then
+        policy=
+    else
+        printf '#!/bin/sh\nexit 101\n' | as_root sh -c "umask 022; cat >$policy; chmod 755 $policy"
+    fi
+    as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get -q -y install --no-install-recommends "$@" || rc=$?
+    [ -z "$policy" ] || as_root rm -f "$policy"
+    for service in $services; do
+        case " $* " in *" $service "*) as_root update-rc.d "$service" disable || true ;; esac
+    done
+    return $rc
 }
 
 only_print=0
@@ -82,5 +104,4 @@ if ! as_root true; then
 fi
 echo "install-deps: installing ${missing[*]}"
 as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y update
-as_root env DEBIAN_FRONTEND=noninteractive \
-    apt-get -q -y install --no-install-recommends "${missing[@]}"
+install "${missing[@]}"
