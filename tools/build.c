@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "faults.h"
 #include "scan.h"
+#include "scav/stage.h"
 
 enum {
     PART_BYTES = 1 << 20, /* a part of rank2file is closed once it is about this big */
@@ -135,8 +136,18 @@ static int write_rank2file(const struct scr_env *env, const struct scr_prefix *p
     return rc;
 }
 
+/* What is left of a scavenge is of no use when the dataset is complete. */
+static void tidy(const struct scr_env *env, const struct scr_prefix *p, int id)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    if (scr_stage_is_there(env, p, id) && scr_stage_remove(env, p, id, &why) != SCR_OK)
+        scr_log(env->log, SCR_LOG_WARN, "dataset %d is complete, but not tidied up: %s",
+                id, why.text);
+}
+
+/* staged: the files are not in their places yet. */
 static int record(const struct scr_env *env, const struct scr_prefix *p, int id,
-                  const scr_hash *dset, const scr_hash *all, int ranks,
+                  const scr_hash *dset, const scr_hash *all, int ranks, int staged,
                   index_enter *enter, struct scr_err *err)
 {
     char *dir = scr_prefix_dset_dir(p, id);
@@ -146,17 +157,20 @@ static int record(const struct scr_env *env, const struct scr_prefix *p, int id,
      * an index means that the index was lost. */
     if (rc == SCR_OK)
         rc = enter(env, p, dset, 0, time(NULL), err);
-    if (rc != SCR_OK || (rc = write_rank2file(env, p, id, all, ranks, err)) != SCR_OK ||
-        (rc = scr_prefix_summary_write(env, p, id, dset, 1, err)) != SCR_OK)
-        return rc;
-    return enter(env, p, dset, 1, time(NULL), err);
+    if (rc == SCR_OK)
+        rc = write_rank2file(env, p, id, all, ranks, err);
+    if (rc == SCR_OK && staged)
+        rc = scr_stage_place(env, p, id, dset, all, err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_summary_write(env, p, id, dset, 1, err);
+    return rc == SCR_OK ? enter(env, p, dset, 1, time(NULL), err) : rc;
 }
 
 int scr_build_record(const struct scr_env *env, const struct scr_prefix *p, int id,
                      const scr_hash *dset, const scr_hash *all, int ranks,
                      struct scr_err *err)
 {
-    return record(env, p, id, dset, all, ranks, scr_prefix_index_enter, err);
+    return record(env, p, id, dset, all, ranks, 0, scr_prefix_index_enter, err);
 }
 
 /* --- a scavenged dataset --- */
@@ -176,8 +190,19 @@ static int publish(struct scr_scan *s, const struct known *known, struct scr_err
     if (rc == SCR_OK && known->complete)
         rc = scr_prefix_summary_remove(s->env, s->p, s->id, err);
     return rc == SCR_OK ? record(s->env, s->p, s->id, s->dset, s->part, s->ranks,
-                                 known->enter, err)
+                                 s->staged, known->enter, err)
                         : rc;
+}
+
+/* Files are missing because sets could not be rebuilt: that is what is told first. */
+static void blame_sets(struct scr_scan *s, struct scr_faults *f)
+{
+    if (f->n == 0 || s->lost.n == 0)
+        return;
+    free(f->first);
+    f->first = s->lost.first;
+    f->n += s->lost.n;
+    s->lost.first = NULL;
 }
 
 static int rebuild_and_check(struct scr_scan *s, struct scr_faults *f,
@@ -191,8 +216,9 @@ static int rebuild_and_check(struct scr_scan *s, struct scr_faults *f,
         return scr_fail(err, rc, 0, "%s", why.text);
     /* Of what could not be read nothing is known: that is not to count as lost. */
     else if (f->n == 0 || scr_faults_real(f))
-        scr_faults_check(s->env, s->p->path, s->dset, s->part, s->trusted, f,
+        scr_faults_check(s->env, s->root, s->dset, s->part, s->trusted, f,
                          &report->files);
+    blame_sets(s, f);
     return SCR_OK;
 }
 
@@ -270,14 +296,53 @@ static int build_flushed(const struct scr_env *env, const struct scr_prefix *p, 
     return rc;
 }
 
-static int build(const struct scr_env *env, const struct scr_prefix *p, int id,
-                 index_enter *enter, struct scr_build_report *report,
-                 struct scr_err *err)
+/* --- a scavenged dataset that was being put in place --- */
+
+static uint64_t count_files(const scr_hash *part)
+{
+    uint64_t n = 0;
+    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
+        n += scr_hash_size(scr_hash_get(scr_hash_elem_hash(r), "FILE"));
+    return n;
+}
+
+/* *done: 1 if it is complete now, or cannot be for now (an error). 0: what there is was
+ * put back, and has to be looked at once more. */
+static int resume_placing(const struct scr_env *env, const struct scr_prefix *p, int id,
+                          index_enter *enter, struct scr_build_report *report,
+                          int *done, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int ranks = 0;
+    scr_hash *dset = scr_hash_new(), *part = scr_hash_new();
+    int rc = dset && part ? scr_stage_read_placing(env, p, id, dset, &why)
+                          : no_memory(id, &why);
+    if (rc == SCR_OK)
+        rc = scr_prefix_rank2file_read(env, p, id, part, &why);
+    if (rc == SCR_OK && !scr_hash_get_val_int(part, "RANKS", &ranks))
+        rc = SCR_E_CORRUPT;
+    if (rc == SCR_OK)
+        rc = record(env, p, id, dset, part, ranks, 1, enter, &why);
+    report->files = count_files(part);
+    report->built = *done = rc == SCR_OK;
+    if (rc == SCR_E_MISSING || rc == SCR_E_CORRUPT || rc == SCR_E_NOENT)
+        rc = scr_stage_take_back(env, p, id, part, err);
+    else if (rc != SCR_OK)
+        scr_fail(err, rc, 0, "%s", why.text);
+    scr_hash_delete(part);
+    scr_hash_delete(dset);
+    return rc;
+}
+
+/* --- the dataset, whatever it is --- */
+
+static int build_any(const struct scr_env *env, const struct scr_prefix *p, int id,
+                     index_enter *enter, struct scr_build_report *report,
+                     struct scr_err *err)
 {
     const struct known nothing = { .enter = enter };
     struct scr_err why = SCR_ERR_INIT;
     int complete = 0;
-    *report = (struct scr_build_report){ 0 };
     scr_hash *dset = scr_hash_new();
     int rc = scr_prefix_summary_read(env, p, id, &complete, dset, &why);
     if (rc == SCR_OK)
@@ -287,6 +352,21 @@ static int build(const struct scr_env *env, const struct scr_prefix *p, int id,
     else
         rc = build_scavenged(env, p, id, &nothing, report, err);
     scr_hash_delete(dset);
+    return rc;
+}
+
+static int build(const struct scr_env *env, const struct scr_prefix *p, int id,
+                 index_enter *enter, struct scr_build_report *report,
+                 struct scr_err *err)
+{
+    int rc = SCR_OK, done = 0;
+    *report = (struct scr_build_report){ 0 };
+    if (scr_stage_is_placing(env, p, id))
+        rc = resume_placing(env, p, id, enter, report, &done, err);
+    if (rc == SCR_OK && !done)
+        rc = build_any(env, p, id, enter, report, err);
+    if (rc == SCR_OK)
+        tidy(env, p, id);
     return rc;
 }
 

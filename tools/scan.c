@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "fmt/filemap.h"
 #include "red/redfile.h"
+#include "scav/stage.h"
 #include "store/paths.h"
 
 #define MAP_SUFFIX ".scrfilemap"
@@ -121,9 +122,11 @@ int scr_scan_open(struct scr_scan *s, const struct scr_env *env,
 {
     *s = (struct scr_scan){ .env = env, .p = p, .id = id };
     s->dir = scr_prefix_dset_dir(p, id);
+    s->staged = scr_stage_is_there(env, p, id);
+    s->root = s->staged ? scr_stage_dir(p, id) : scr_strdup(p->path);
     s->part = scr_hash_new();
     s->dset = scr_hash_new();
-    if (s->dir == NULL || s->part == NULL || s->dset == NULL)
+    if (s->dir == NULL || s->root == NULL || s->part == NULL || s->dset == NULL)
         return no_memory(s, err);
     return list(s, err);
 }
@@ -135,7 +138,9 @@ void scr_scan_fini(struct scr_scan *s)
     free(s->set);
     free(s->map_rank);
     free(s->trusted);
+    scr_faults_fini(&s->lost);
     free(s->dir);
+    free(s->root);
     scr_hash_delete(s->part);
     scr_hash_delete(s->dset);
     *s = (struct scr_scan){ 0 };
@@ -210,7 +215,7 @@ static void give_back_attr(const struct scr_scan *s, const scr_meta *meta)
     struct stat st;
     int fd = -1;
     char *dest = scr_meta_dest(meta);
-    char *path = dest ? scr_path_join(s->p->path, dest) : NULL;
+    char *path = dest ? scr_path_join(s->root, dest) : NULL;
     if (path != NULL &&
         scr_open(s->env->sys, path, O_RDONLY | O_NOFOLLOW, 0, &fd, &why) == SCR_OK &&
         scr_fd_stat(s->env->sys, fd, &st, path, &why) == SCR_OK &&
@@ -291,7 +296,7 @@ static int mend_set(const struct scr_scan *s, const struct scr_scan_set *set,
     const char **red = found_files(set);
     if (red == NULL)
         return no_memory(s, err);
-    int rc = scr_rebuild_scavenged(s->env, set->n, red, s->p->path,
+    int rc = scr_rebuild_scavenged(s->env, set->n, red, s->root,
                                    (const char *const *)set->red, rebuilt, err);
     free(red);
     return rc;
@@ -305,7 +310,7 @@ static int take_set(struct scr_scan *s, const struct scr_scan_set *set,
     int mend = rebuilt ? mend_set(s, set, rebuilt, &why) : no_memory(s, &why);
     int rc = mend == SCR_E_NOMEM ? no_memory(s, err) : SCR_OK;
     if (rc == SCR_OK && mend != SCR_OK)
-        scr_faults_add_err(f, &why);
+        scr_faults_add_err(mend == SCR_E_LOST ? &s->lost : f, &why);
     for (int i = 0; i < set->n && rc == SCR_OK; i++) {
         enum mended mended = mend != SCR_OK               ? NOT_WHOLE
                              : rebuilt[i] & SCR_HAVE_DATA ? REBUILT
@@ -469,7 +474,7 @@ static int can_rebuild_set(const struct scr_scan *s, const struct scr_scan_set *
     const char **dirs = scr_calloc((size_t)set->n, sizeof *dirs);
     int rc = red && dirs ? SCR_OK : SCR_E_NOMEM;
     for (int i = 0; i < set->n && rc == SCR_OK; i++)
-        dirs[i] = s->p->path;
+        dirs[i] = s->root;
     if (rc == SCR_OK)
         rc = scr_rebuild_check(&quiet, SCR_LAYOUT_PREFIX, set->n, red, dirs, with_crc,
                                NULL, NULL);

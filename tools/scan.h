@@ -23,15 +23,18 @@ struct scr_scan {
     const struct scr_prefix *p;
     int id;
     char *dir;
+    char *root; /* where the application files are: in the stage, or the prefix */
+    int staged; /* 1: in the stage (scav/stage.h) */
     struct scr_scan_set *set;
     size_t nsets;
     int *map_rank; /* ranks with a <rank>.scrfilemap */
     size_t nmaps;
 
-    scr_hash *part; /* rank2file part of what is known */
-    scr_hash *dset; /* dataset hash; empty if nothing told it */
-    int ranks;      /* world size, 0: not known */
-    char *trusted;  /* ranks whose files' CRCs the rebuild has just checked */
+    scr_hash *part;         /* rank2file part of what is known */
+    scr_hash *dset;         /* dataset hash; empty if nothing told it */
+    int ranks;              /* world size, 0: not known */
+    char *trusted;          /* ranks whose files' CRCs the rebuild has just checked */
+    struct scr_faults lost; /* sets beyond repair: of no matter if no file is missing */
     int rebuilt_ranks;
     int newer; /* dataset that wrote over the files, 0: none */
 };
@@ -41,8 +44,8 @@ struct scr_scan {
 int scr_scan_open(struct scr_scan *s, const struct scr_env *env,
                   const struct scr_prefix *p, int id, struct scr_err *err);
 /* Rebuilds what is missing in every set, syncs what was rebuilt, then fills part, dset
- * and ranks. Sets beyond repair and ranks short of files go to f. SCR_E_LOST: a newer
- * dataset wrote over the files, nothing was touched and nothing is filled. */
+ * and ranks. Sets beyond repair go to lost, ranks short of files to f. SCR_E_LOST: a
+ * newer dataset wrote over the files, nothing was touched and nothing is filled. */
 int scr_scan_rebuild(struct scr_scan *s, struct scr_faults *f, struct scr_err *err);
 /* Whether scr_scan_rebuild could make every rank whole from the redundancy files that
  * are there: 1 or 0. Changes nothing. with_crc 0: goes by sizes. */

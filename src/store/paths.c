@@ -23,11 +23,11 @@ int scr_paths_add(const struct scr_env *env, const struct scr_prefix *p, int id,
                : rc;
 }
 
-/* Complete datasets but id, newest first, malloc'd. */
-static int list_others(const struct scr_env *env, const struct scr_prefix *p, int id,
+int scr_paths_complete(const struct scr_env *env, const struct scr_prefix *p, int id,
                        int **ids, size_t *n, struct scr_err *err)
 {
     size_t all = 0;
+    *ids = NULL;
     scr_hash *index = scr_hash_new();
     *n = 0;
     int rc = scr_prefix_index_read(env, p, index, err);
@@ -52,18 +52,45 @@ static int have_common(const scr_hash *a, const scr_hash *b)
     return 0;
 }
 
+/* *common: 1 if dataset other lists one of the paths. */
+static int lists_one(const struct scr_env *env, const struct scr_prefix *p, int other,
+                     const scr_hash *paths, int *common, struct scr_err *err)
+{
+    scr_hash *theirs = scr_hash_new();
+    int rc = scr_paths_add(env, p, other, theirs, err);
+    *common = rc == SCR_OK && have_common(paths, theirs);
+    scr_hash_delete(theirs);
+    return rc;
+}
+
+int scr_paths_shared(const struct scr_env *env, const struct scr_prefix *p, int id,
+                     const scr_hash *paths, int **ids, size_t *n, struct scr_err *err)
+{
+    size_t all = 0;
+    int rc = scr_paths_complete(env, p, id, ids, &all, err);
+    *n = 0;
+    for (size_t i = 0; i < all && rc == SCR_OK; i++) {
+        struct scr_err why = SCR_ERR_INIT;
+        int common = 0, one = lists_one(env, p, (*ids)[i], paths, &common, &why);
+        if (one == SCR_E_NOMEM || one == SCR_E_IO)
+            rc = scr_fail(err, one, 0, "%s", why.text);
+        if (common)
+            (*ids)[(*n)++] = (*ids)[i];
+    }
+    return rc;
+}
+
 int scr_paths_written_over(const struct scr_env *env, const struct scr_prefix *p,
                            int id, const scr_hash *paths, int *by, struct scr_err *err)
 {
     int *ids = NULL;
     size_t n = 0;
-    int rc = list_others(env, p, id, &ids, &n, err);
+    int rc = scr_paths_complete(env, p, id, &ids, &n, err);
     *by = 0;
     for (size_t i = 0; i < n && ids[i] > id && rc == SCR_OK && *by == 0; i++) {
-        scr_hash *theirs = scr_hash_new();
-        rc = scr_paths_add(env, p, ids[i], theirs, err);
-        *by = rc == SCR_OK && have_common(paths, theirs) ? ids[i] : 0;
-        scr_hash_delete(theirs);
+        int common = 0;
+        rc = lists_one(env, p, ids[i], paths, &common, err);
+        *by = common ? ids[i] : 0;
     }
     free(ids);
     return rc;

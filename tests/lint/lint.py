@@ -20,6 +20,7 @@ BELOW = {
     "xfer": ["base", "cfg", "fmt", "ec"],
     "rm": ["base", "cfg", "fmt", "ec"],
     "red": ["base", "cfg", "fmt", "ec", "store", "xfer", "rm"],
+    "scav": ["base", "cfg", "fmt", "ec", "store", "xfer", "rm", "red"],
     "par": ["base", "cfg", "fmt", "ec", "store", "xfer", "rm", "red"],
     "core": ["base", "cfg", "fmt", "ec", "store", "xfer", "rm", "red", "par"],
     "api": ["base", "cfg", "fmt", "ec", "store", "xfer", "rm", "red", "par", "core"],

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What one node has of a dataset, copied to the prefix directory. */
+#include "scav/gather.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dir.h"
+#include "base/hashfile.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "cfg/desc.h"
+#include "red/redfile.h"
+#include "scav/stage.h"
+#include "xfer/copy.h"
+
+enum {
+    BATCH_FILES = 16,       /* open, written and not yet synced at once */
+    BATCH_BYTES = 64 << 20, /* after which a batch is closed */
+    DIR_MODE = 0777         /* cut by the umask */
+};
+
+/* One file on its way. */
+struct item {
+    const char *src; /* borrowed from the map */
+    char *dst, *key; /* key: what the rank's filemap calls it */
+    scr_meta *meta;  /* as the rank's filemap gets it */
+    struct stat attr;
+    struct scr_copy_open open;
+    struct scr_copied got;
+    int is_red;
+};
+
+struct job {
+    const struct scr_gather *g;
+    const scr_filemap *map;
+    struct scr_gathered *got;
+    char *dset_dir, *stage;
+    scr_hash *dirs; /* {<directory>}: got files, to be synced */
+    scr_hash *done; /* {<rank>: {FILE/<key>/META, FILES}}: for the ranks' filemaps */
+    struct item batch[BATCH_FILES];
+    int nbatch;
+    int rank; /* being copied */
+    uint64_t batch_bytes;
+};
+
+static int no_memory(const struct scr_gather *g, struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "copy of dataset %d: out of memory", g->id);
+}
+
+/* --- what is not copied --- */
+
+/* Codes that speak of a file in cache, or may: the others can be copied all the same.
+ */
+static int is_bad_source(int rc)
+{
+    return rc == SCR_E_NOENT || rc == SCR_E_MISSING || rc == SCR_E_CORRUPT ||
+           rc == SCR_E_UNSAFE || rc == SCR_E_IO;
+}
+
+static void tell_bad(struct job *j, const struct scr_err *why)
+{
+    j->got->bad++;
+    scr_log(j->g->env->log, SCR_LOG_WARN, "rank %d: %s", j->rank, why->text);
+}
+
+/* --- one file --- */
+
+static void item_fini(const struct scr_sys *sys, struct item *it)
+{
+    scr_copy_abandon(sys, &it->open);
+    scr_meta_delete(it->meta);
+    free(it->dst);
+    free(it->key);
+}
+
+/* A redundancy file lies in the directory of the dataset, and tells of itself. */
+static int name_red(struct job *j, struct item *it, const char *type,
+                    struct scr_err *err)
+{
+    int ranks;
+    it->is_red = 1;
+    it->key = scr_strdup(scr_path_base(it->src));
+    it->dst = it->key ? scr_path_join(j->dset_dir, it->key) : NULL;
+    it->meta = scr_meta_new();
+    scr_meta_set_filename(it->meta, scr_path_base(it->src));
+    scr_meta_set_filetype(it->meta, type);
+    scr_meta_set_rank(it->meta, j->rank);
+    scr_meta_set_complete(it->meta, 1);
+    if (scr_hash_get_val_int(scr_filemap_get_desc(j->map, j->g->id, j->rank), "RANKS",
+                             &ranks))
+        scr_meta_set_ranks(it->meta, ranks);
+    return it->dst && it->meta ? SCR_OK : no_memory(j->g, err);
+}
+
+static int name_file(struct job *j, struct item *it, const scr_meta *meta,
+                     struct scr_err *err)
+{
+    it->key = scr_meta_dest(meta);
+    if (it->key == NULL || scr_stage_is_ours(it->key))
+        return scr_fail(err, SCR_E_CORRUPT, 0,
+                        "copy %s: no usable destination below the prefix is recorded",
+                        it->src);
+    it->dst = scr_path_join(j->stage, it->key);
+    it->meta = scr_hash_dup(meta);
+    return it->dst && it->meta ? SCR_OK : no_memory(j->g, err);
+}
+
+/* Mode, owner and times as recorded when the dataset was completed: the cached file
+ * may have been rebuilt since. */
+static void describe(struct job *j, struct item *it)
+{
+    (void)scr_file_stat(j->g->env->sys, it->src, &it->attr, NULL);
+    if (!it->is_red)
+        (void)scr_meta_get_stat(it->meta, &it->attr);
+}
+
+static int item_init(struct job *j, struct item *it, const char *path,
+                     const scr_meta *meta, struct scr_err *err)
+{
+    const char *type = NULL;
+    int complete = 1;
+    *it = (struct item){ .src = path, .open = { .fd = -1 } };
+    (void)scr_meta_get_complete(meta, &complete);
+    if (scr_meta_get_filetype(meta, &type) != SCR_OK || !complete)
+        return scr_fail(err, SCR_E_CORRUPT, 0, "copy %s: it was never completed", path);
+    int rc = strcmp(type, "FULL") == 0 ? name_file(j, it, meta, err)
+                                       : name_red(j, it, type, err);
+    if (rc == SCR_OK)
+        describe(j, it);
+    return rc;
+}
+
+/* Under its last name there is only what was checked and synced before it got it. */
+static int is_whole(const struct job *j, const struct item *it)
+{
+    struct stat st;
+    uint64_t size = (uint64_t)it->attr.st_size;
+    if (!it->is_red)
+        (void)scr_meta_get_filesize(it->meta, &size);
+    return scr_file_stat(j->g->env->sys, it->dst, &st, NULL) == SCR_OK &&
+           S_ISREG(st.st_mode) && (uint64_t)st.st_size == size &&
+           st.st_mtim.tv_sec == it->attr.st_mtim.tv_sec &&
+           st.st_mtim.tv_nsec == it->attr.st_mtim.tv_nsec;
+}
+
+static int make_dir(struct job *j, const char *path, struct scr_err *err)
+{
+    char *dir = scr_path_dir(path);
+    int rc = dir ? SCR_OK : no_memory(j->g, err);
+    if (rc == SCR_OK && scr_hash_get(j->dirs, dir) == NULL) {
+        rc = scr_dir_make(j->g->env->sys, dir, DIR_MODE, err);
+        if (rc == SCR_OK && scr_hash_set(j->dirs, dir, NULL) == NULL)
+            rc = no_memory(j->g, err);
+    }
+    free(dir);
+    return rc;
+}
+
+/* --- the ranks' filemaps --- */
+
+/* What turned out in the copy belongs to what is known of the file. */
+static int note(struct job *j, struct item *it, int copied, struct scr_err *err)
+{
+    char rank[16];
+    snprintf(rank, sizeof rank, "%d", j->rank);
+    if (copied && (it->is_red || scr_hash_get(it->meta, "SIZE") == NULL))
+        scr_meta_set_filesize(it->meta, it->got.size);
+    if (copied &&
+        (it->is_red || (j->g->want_crc && scr_hash_get(it->meta, "CRC") == NULL)))
+        scr_meta_set_crc32(it->meta, it->got.crc);
+    scr_hash *file = scr_hash_set_kv(scr_hash_get(j->done, rank), "FILE", it->key);
+    scr_hash *into = file ? scr_hash_set(file, "META", NULL) : NULL;
+    return into && scr_hash_merge(into, it->meta) == SCR_OK ? SCR_OK
+                                                            : no_memory(j->g, err);
+}
+
+static char *map_path(const struct job *j, int rank)
+{
+    return scr_asprintf("%s/%d.scrfilemap", j->dset_dir, rank);
+}
+
+static int64_t created(const scr_hash *dset)
+{
+    int64_t when = 0;
+    (void)scr_hash_get_val_i64(dset, "CREATED", &when);
+    return when;
+}
+
+/* What an earlier copy listed stays listed, if it is of this dataset. */
+static void add_earlier(const struct job *j, scr_filemap *map, int rank,
+                        const char *path)
+{
+    int id = j->g->id;
+    scr_filemap *old = scr_filemap_new();
+    if (old != NULL && scr_filemap_read(j->g->env->sys, path, old, NULL) == SCR_OK &&
+        created(scr_filemap_get_dataset(old, id, rank)) ==
+            created(scr_filemap_get_dataset(j->map, id, rank)))
+        for (scr_hash_elem *e = scr_filemap_first_file(old, id, rank); e != NULL;
+             e = scr_hash_elem_next(e))
+            scr_filemap_set_meta(
+                map, id, rank, scr_hash_elem_key(e),
+                scr_filemap_get_meta(old, id, rank, scr_hash_elem_key(e)));
+    scr_filemap_delete(old);
+}
+
+/* FILES counts redundancy files as well, as they are listed. */
+static int count_expected(const struct job *j, const scr_filemap *map, int rank)
+{
+    int id = j->g->id, n = scr_filemap_num_expected_files(j->map, id, rank);
+    for (scr_hash_elem *e = scr_filemap_first_file(map, id, rank); e != NULL;
+         e = scr_hash_elem_next(e)) {
+        const char *type = NULL;
+        const scr_meta *m = scr_filemap_get_meta(map, id, rank, scr_hash_elem_key(e));
+        n += scr_meta_get_filetype(m, &type) == SCR_OK && strcmp(type, "FULL") != 0;
+    }
+    return n;
+}
+
+static int write_map(const struct job *j, int rank, const scr_hash *done,
+                     struct scr_err *err)
+{
+    int id = j->g->id;
+    char *path = map_path(j, rank);
+    scr_filemap *map = scr_filemap_new();
+    scr_filemap_add_rank(map, id, rank);
+    if (path != NULL && map != NULL)
+        add_earlier(j, map, rank, path);
+    for (SCR_HASH_EACH(e, scr_hash_get(done, "FILE")))
+        scr_filemap_set_meta(map, id, rank, scr_hash_elem_key(e),
+                             scr_hash_get(scr_hash_elem_hash(e), "META"));
+    scr_filemap_set_dataset(map, id, rank, scr_filemap_get_dataset(j->map, id, rank));
+    scr_filemap_set_expected_files(map, id, rank, count_expected(j, map, rank));
+    int rc = path && map && scr_hash_ok(map)
+                 ? scr_hash_file_write(j->g->env->sys, path, map, SCR_DURABLE, err)
+                 : no_memory(j->g, err);
+    free(path);
+    scr_filemap_delete(map);
+    return rc;
+}
+
+/* --- batches: written, then synced, then renamed --- */
+
+static int commit(struct job *j, struct item *it, struct scr_err *err)
+{
+    const struct scr_sys *sys = j->g->env->sys;
+    const struct scr_copy copy = { .src = it->src, .dst = it->dst, .sync = 1 };
+    int rc = scr_copy_commit(sys, &copy, &it->open, err);
+    if (rc != SCR_OK)
+        return rc;
+    j->got->files++;
+    j->got->bytes += it->got.size;
+    return note(j, it, 1, err);
+}
+
+static int close_batch(struct job *j, int rc, struct scr_err *err)
+{
+    for (int i = 0; i < j->nbatch; i++) {
+        if (rc == SCR_OK)
+            rc = commit(j, &j->batch[i], err);
+        item_fini(j->g->env->sys, &j->batch[i]);
+    }
+    j->nbatch = 0;
+    j->batch_bytes = 0;
+    return rc;
+}
+
+static int told(void *arg, size_t n, struct scr_err *err)
+{
+    const struct scr_gather *g = arg;
+    (void)err;
+    g->told(g->arg, n);
+    return SCR_OK;
+}
+
+static int begin(struct job *j, struct item *it, struct scr_err *err)
+{
+    const struct scr_gather *g = j->g;
+    uint64_t size;
+    uint32_t crc;
+    const struct scr_copy_pace pace = { told, (void *)g };
+    struct scr_copy copy = { .src = it->src,
+                             .dst = it->dst,
+                             .tag = j->rank,
+                             .buf = g->buf,
+                             .want_crc = g->want_crc || it->is_red,
+                             .attr = it->is_red ? NULL : &it->attr,
+                             .pace = g->told ? &pace : NULL };
+    if (!it->is_red && scr_meta_get_filesize(it->meta, &size) == SCR_OK)
+        copy.size = &size;
+    /* 0 stands for "not computed" unless the file is empty. */
+    if (!it->is_red && scr_meta_get_crc32(it->meta, &crc) == SCR_OK &&
+        (crc != 0 || (copy.size != NULL && size == 0)))
+        copy.crc = &crc;
+    return scr_copy_begin(g->env->sys, &copy, &it->open, &it->got, err);
+}
+
+/* Takes the item over. */
+static int copy_item(struct job *j, struct item *it, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = make_dir(j, it->dst, err);
+    if (rc == SCR_OK && (rc = begin(j, it, &why)) == SCR_OK) {
+        j->batch[j->nbatch++] = *it;
+        j->batch_bytes += it->got.size;
+        return j->nbatch == BATCH_FILES || j->batch_bytes >= BATCH_BYTES
+                   ? close_batch(j, SCR_OK, err)
+                   : SCR_OK;
+    }
+    if (is_bad_source(why.code)) {
+        tell_bad(j, &why);
+        rc = SCR_OK;
+    } else if (rc != SCR_OK)
+        scr_fail(err, rc, 0, "%s", why.text);
+    item_fini(j->g->env->sys, it);
+    return rc;
+}
+
+static int is_partner_copy(const scr_meta *meta)
+{
+    const char *type = NULL;
+    enum scr_scheme scheme;
+    return scr_meta_get_filetype(meta, &type) == SCR_OK &&
+           scr_scheme_parse(type, &scheme) && scheme == SCR_SCHEME_PARTNER;
+}
+
+static int take_file(struct job *j, const char *path, const scr_meta *meta,
+                     struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    struct item it;
+    if (is_partner_copy(meta) && !j->g->partner) {
+        j->got->partners++;
+        return SCR_OK;
+    }
+    int rc = item_init(j, &it, path, meta, &why);
+    if (rc == SCR_OK && !is_whole(j, &it))
+        return copy_item(j, &it, err);
+    if (rc == SCR_OK) {
+        j->got->whole++;
+        if (j->g->told != NULL)
+            j->g->told(j->g->arg, (size_t)it.attr.st_size);
+        rc = it.is_red ? SCR_OK : note(j, &it, 0, &why);
+    } else if (is_bad_source(rc)) {
+        tell_bad(j, &why);
+        rc = SCR_OK;
+    }
+    item_fini(j->g->env->sys, &it);
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+}
+
+/* --- ranks --- */
+
+static int take_rank(struct job *j, int rank, struct scr_err *err)
+{
+    int id = j->g->id, n = 0;
+    const char **files = NULL;
+    char key[16];
+    j->rank = rank;
+    j->got->ranks++;
+    if (scr_filemap_num_expected_files(j->map, id, rank) < 0) {
+        struct scr_err why = SCR_ERR_INIT;
+        scr_fail(&why, SCR_E_MISSING, 0, "it never completed dataset %d", id);
+        tell_bad(j, &why);
+        return SCR_OK;
+    }
+    snprintf(key, sizeof key, "%d", rank);
+    int rc = scr_hash_set(j->done, key, NULL) != NULL &&
+                     scr_filemap_list_files(j->map, id, rank, &n, &files) == SCR_OK
+                 ? SCR_OK
+                 : no_memory(j->g, err);
+    for (int i = 0; i < n && rc == SCR_OK; i++)
+        rc = take_file(j, files[i], scr_filemap_get_meta(j->map, id, rank, files[i]),
+                       err);
+    free(files);
+    return close_batch(j, rc, err); /* a batch is of one rank */
+}
+
+/* Names are on disk before they are listed. */
+static int list_taken(const struct job *j, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(d, j->dirs))
+        if (rc == SCR_OK)
+            rc = scr_dir_sync(j->g->env->sys, scr_hash_elem_key(d), err);
+    for (SCR_HASH_EACH(r, j->done))
+        if (rc == SCR_OK)
+            rc = write_map(j, scr_hash_elem_key_int(r), scr_hash_elem_hash(r), err);
+    return rc;
+}
+
+static int take_ranks(struct job *j, struct scr_err *err)
+{
+    int n = 0, *ranks = NULL;
+    int rc = scr_filemap_list_ranks_by_dataset(j->map, j->g->id, &n, &ranks) == SCR_OK
+                 ? SCR_OK
+                 : no_memory(j->g, err);
+    if (rc == SCR_OK && n == 0)
+        rc = scr_fail(err, SCR_E_NOENT, 0, "no dataset %d in cache", j->g->id);
+    for (int i = 0; i < n && rc == SCR_OK; i++)
+        rc = take_rank(j, ranks[i], err);
+    free(ranks);
+    /* What was copied before an error is listed too: it need not be copied again. */
+    int listed =
+        scr_hash_size(j->done) > 0 ? list_taken(j, rc == SCR_OK ? err : NULL) : SCR_OK;
+    return rc == SCR_OK ? listed : rc;
+}
+
+/* --- the node --- */
+
+/* The number may be that of another job's dataset by now (invariant P14). */
+static int check_owner(const struct scr_gather *g, const scr_filemap *map,
+                       struct scr_err *err)
+{
+    struct scr_index_entry e;
+    int n = 0, *ranks = NULL;
+    scr_hash *index = scr_hash_new();
+    int rc = scr_prefix_index_read(g->env, g->prefix, index, err);
+    int known = rc == SCR_OK && scr_index_get(index, g->id, &e, NULL) == SCR_OK;
+    if (rc == SCR_OK &&
+        scr_filemap_list_ranks_by_dataset(map, g->id, &n, &ranks) != SCR_OK)
+        rc = no_memory(g, err);
+    for (int i = 0; i < n && known && rc == SCR_OK; i++) {
+        int64_t when = created(scr_filemap_get_dataset(map, g->id, ranks[i]));
+        if (when > 0 && e.dset.created > 0 && when != e.dset.created)
+            rc = scr_fail(err, SCR_E_TAKEN, 0,
+                          "dataset %d in the index is %s of job %s, another job uses "
+                          "this prefix",
+                          g->id, e.dset.name, e.dset.jobid ? e.dset.jobid : "unknown");
+    }
+    free(ranks);
+    scr_hash_delete(index);
+    return rc;
+}
+
+uint64_t scr_gather_size(const struct scr_gather *g, const scr_filemap *map)
+{
+    uint64_t total = 0, size;
+    for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(map, g->id); r != NULL;
+         r = scr_hash_elem_next(r))
+        for (scr_hash_elem *f =
+                 scr_filemap_first_file(map, g->id, scr_hash_elem_key_int(r));
+             f != NULL; f = scr_hash_elem_next(f)) {
+            const scr_meta *m = scr_filemap_get_meta(
+                map, g->id, scr_hash_elem_key_int(r), scr_hash_elem_key(f));
+            struct stat st;
+            if (scr_meta_get_filesize(m, &size) == SCR_OK)
+                total += size;
+            else if ((g->partner || !is_partner_copy(m)) &&
+                     scr_file_stat(g->env->sys, scr_hash_elem_key(f), &st, NULL) ==
+                         SCR_OK)
+                total += (uint64_t)st.st_size;
+        }
+    return total;
+}
+
+int scr_gather_node(const struct scr_gather *g, const scr_filemap *map,
+                    struct scr_gathered *got, struct scr_err *err)
+{
+    struct job j = { .g = g, .map = map, .got = got };
+    *got = (struct scr_gathered){ 0 };
+    j.dset_dir = scr_prefix_dset_dir(g->prefix, g->id);
+    j.stage = scr_stage_dir(g->prefix, g->id);
+    j.dirs = scr_hash_new();
+    j.done = scr_hash_new();
+    int rc = j.dset_dir && j.stage && j.dirs && j.done ? check_owner(g, map, err)
+                                                       : no_memory(g, err);
+    if (rc == SCR_OK)
+        rc = scr_dir_make(g->env->sys, j.stage, DIR_MODE, err);
+    if (rc == SCR_OK)
+        rc = scr_dir_sync(g->env->sys, g->prefix->scr, err);
+    if (rc == SCR_OK)
+        rc = take_ranks(&j, err);
+    scr_hash_delete(j.done);
+    scr_hash_delete(j.dirs);
+    free(j.stage);
+    free(j.dset_dir);
+    return rc;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A scavenged dataset before it is whole: its files wait below its own directory, so
+ * that nothing under the prefix is replaced for a dataset that may turn out to be lost
+ * (invariant P13).
+ *
+ *   <prefix>/.scr/scr.dataset.<id>/files/<path below the prefix>   the stage
+ *   <prefix>/.scr/scr.dataset.<id>/placing.scr                     VERSION=1, DSET
+ *
+ * When every file has been verified there and rank2file lists them, placing.scr is
+ * written and each file renamed to its destination; then the dataset is recorded as
+ * complete, and stage and placing.scr go. Whoever finds placing.scr goes on with that:
+ * a file that has left the stage is in place.
+ *
+ * Calls are local; one process at a time works on a dataset but for the files that
+ * scr_gather adds. */
+#ifndef SCR_SCAV_STAGE_H
+#define SCR_SCAV_STAGE_H
+
+#include "store/prefix.h"
+
+/* Path of the stage, malloc'd. */
+char *scr_stage_dir(const struct scr_prefix *p, int id);
+/* 1 if there is one. Also 1 if that cannot be told. */
+int scr_stage_is_there(const struct scr_env *env, const struct scr_prefix *p, int id);
+/* 1 if its files are on their way to their destinations. Likewise. */
+int scr_stage_is_placing(const struct scr_env *env, const struct scr_prefix *p, int id);
+
+/* 1 for a path below the prefix that is SCR's own: .scr and what is in it. */
+int scr_stage_is_ours(const char *dest);
+
+/* What an asynchronous flush that died had got into place goes to the stage instead,
+ * so that it need not be copied again, nor be lost with a node. Nobody completes that
+ * flush any more. Files that a complete dataset lists stay where they are, and so do
+ * those of another size than recorded. *n: how many were taken. */
+int scr_stage_take_landed(const struct scr_env *env, const struct scr_prefix *p, int id,
+                          uint64_t *n, struct scr_err *err);
+
+/* Puts the files that part lists (RANK/<r>/FILE/<path>) in place. Whoever listed one of
+ * these paths as complete is no longer. dset: of the dataset. The files are in the
+ * stage, or, if an earlier call died, in place already: of neither is SCR_E_MISSING,
+ * and nothing else is done then. rank2file is written and the index says COMPLETE=0
+ * before. SCR_E_LOST: a newer complete dataset lists one of the paths. SCR_E_OUTSIDE,
+ * SCR_E_UNSAFE: a destination that cannot be. */
+int scr_stage_place(const struct scr_env *env, const struct scr_prefix *p, int id,
+                    const scr_hash *dset, const scr_hash *part, struct scr_err *err);
+/* The DSET of placing.scr, merged into dset. */
+int scr_stage_read_placing(const struct scr_env *env, const struct scr_prefix *p,
+                           int id, scr_hash *dset, struct scr_err *err);
+/* Undoes a placing that cannot be ended: what part lists and is in place, in the size
+ * recorded, goes back to the stage. */
+int scr_stage_take_back(const struct scr_env *env, const struct scr_prefix *p, int id,
+                        const scr_hash *part, struct scr_err *err);
+/* Removes placing.scr, and the stage with all that is in it. */
+int scr_stage_remove(const struct scr_env *env, const struct scr_prefix *p, int id,
+                     struct scr_err *err);
+
+#endif

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* scr_copy of the nodes that are left and scr_index --build after it, with every system
+ * call failing in turn, once and for good: nothing under the prefix is replaced for a
+ * dataset that cannot be completed (invariant P13), complete is written last (P1), no
+ * older dataset stays complete whose files went, and a second try succeeds. */
+#include "../unit/helper_store.h"
+
+#include "base/proc.h"
+#include "base/str.h"
+#include "build.h"
+#include "ec/ec.h"
+#include "red/member.h"
+#include "scav/gather.h"
+#include "scav/stage.h"
+#include "store/arrival.h"
+#include "store/cntl.h"
+
+enum { ID = 7, OLDER = 5, RANKS = 3, LOST = 1 };
+
+static int teardown(void **state)
+{
+    (void)state;
+    test_tmp_remove();
+    return test_fault_open_fds() == 0 ? 0 : -1;
+}
+
+static const char *dest_of(int rank)
+{
+    return test_path("prefix/ckpt.7/rank_%d.dat", rank);
+}
+
+static const char *cached(int rank)
+{
+    return test_path("base/vnode.n%d/u/scr.j/scr.dataset.7/rank.%d/rank_%d.dat", rank,
+                     rank, rank);
+}
+
+static uint32_t sum(const char *path)
+{
+    const struct scr_env env = { .sys = &scr_sys_posix };
+    uint64_t size;
+    uint32_t crc = 0;
+    scr_file_crc32(&env, path, 0, &size, &crc, NULL);
+    return crc;
+}
+
+static void make_older(struct test_store *t)
+{
+    const struct scr_env env = { .sys = &scr_sys_posix };
+    scr_hash *dset = scr_hash_new(), *part = scr_hash_new();
+    const struct scr_dataset d = {
+        .id = OLDER, .name = "older", .files = RANKS, .complete = 1, .is_ckpt = 1
+    };
+    assert_int_equal(scr_dataset_set(dset, &d), SCR_OK);
+    assert_int_equal(scr_rank2file_set_part(part, RANKS), SCR_OK);
+    mkdir(test_path("prefix/ckpt.7"), 0755);
+    for (int r = 0; r < RANKS; r++) {
+        char *name = scr_asprintf("ckpt.7/rank_%d.dat", r);
+        assert_int_equal(
+            scr_file_replace(env.sys, dest_of(r), "old", 3, 0644, SCR_VOLATILE, NULL),
+            SCR_OK);
+        assert_int_equal(scr_rank2file_add_file(part, r, name, 3, NULL, NULL), SCR_OK);
+        free(name);
+    }
+    assert_int_equal(scr_build_record(&env, &t->p, OLDER, dset, part, RANKS, &t->err),
+                     SCR_OK);
+    scr_hash_delete(part);
+    scr_hash_delete(dset);
+}
+
+/* The caches of three nodes, which nothing here changes. */
+static void make_caches(void)
+{
+    if (access(test_path("base"), F_OK) == 0)
+        return;
+    const char *base = scr_strdup(test_path("base"));
+    const char *argv[] = { SCR_TEST_CACHE, base, "u", "j", "7", "XOR", "3", "3", NULL };
+    const struct scr_proc_spec spec = { .argv = argv };
+    int status = -1;
+    mkdir(base, 0755);
+    assert_int_equal(scr_proc_run(&spec, 60, NULL, &status, NULL), SCR_OK);
+    assert_int_equal(status, 0);
+    free((char *)base);
+}
+
+/* Such caches, and a prefix with an older dataset at the same paths. */
+static void job(struct test_store *t, uint32_t *whole)
+{
+    make_caches();
+    test_store_open(t);
+    t->env.log = NULL;
+    for (int r = 0; r < RANKS; r++)
+        whole[r] = sum(cached(r));
+    make_older(t);
+}
+
+static int copy_node(struct test_store *t, int node)
+{
+    struct scr_gathered got;
+    struct scr_cntl c;
+    const struct scr_gather g = { .env = &t->env, .prefix = &t->p, .id = ID };
+    scr_filemap *map = scr_filemap_new();
+    int rc = scr_cntl_open(&t->env, test_path("base/vnode.n%d/u/scr.j", node), 0, &c,
+                           &t->err);
+    if (rc == SCR_OK) {
+        rc = scr_cntl_read_node(&t->env, &c, map, &t->err);
+        scr_cntl_close(&t->env, &c);
+    }
+    if (rc == SCR_OK)
+        rc = scr_gather_node(&g, map, &got, &t->err);
+    if (rc == SCR_OK && got.bad > 0)
+        rc = scr_fail(&t->err, SCR_E_MISSING, 0, "%d files", (int)got.bad);
+    scr_filemap_delete(map);
+    return rc;
+}
+
+static int scavenge(struct test_store *t)
+{
+    struct scr_build_report report;
+    int rc = SCR_OK;
+    for (int n = 0; n < RANKS && rc == SCR_OK; n++)
+        if (n != LOST)
+            rc = copy_node(t, n);
+    return rc == SCR_OK ? scr_build_dataset(&t->env, &t->p, ID, &report, &t->err) : rc;
+}
+
+/* COMPLETE of a dataset in the index; -1: not there. */
+static int in_index(struct test_store *t, int id)
+{
+    const struct scr_env env = { .sys = &scr_sys_posix };
+    struct scr_index_entry e;
+    scr_hash *index = scr_hash_new();
+    assert_int_equal(scr_prefix_index_read(&env, &t->p, index, NULL), SCR_OK);
+    int complete = scr_index_get(index, id, &e, NULL) == SCR_OK ? e.complete : -1;
+    scr_hash_delete(index);
+    return complete;
+}
+
+static void check_after(struct test_store *t, int rc, const uint32_t *whole)
+{
+    int replaced = 0;
+    for (int r = 0; r < RANKS; r++) {
+        int is_old = sum(dest_of(r)) == scr_crc32(0, "old", 3);
+        /* during a placing a file is the old one or the new one */
+        assert_true(is_old || sum(dest_of(r)) == whole[r]);
+        replaced += !is_old;
+    }
+    if (replaced > 0)
+        assert_int_equal(in_index(t, OLDER), 0);
+    if (rc == SCR_OK)
+        assert_int_equal(in_index(t, ID), 1);
+    if (in_index(t, ID) == 1)
+        assert_int_equal(replaced, RANKS);
+
+    scr_err_clear(&t->err);
+    if (scavenge(t) != SCR_OK)
+        fail_msg("second try: %s", t->err.text);
+    for (int r = 0; r < RANKS; r++)
+        assert_int_equal(sum(dest_of(r)), whole[r]);
+    assert_int_equal(in_index(t, ID), 1);
+    assert_int_equal(in_index(t, OLDER), 0);
+    assert_false(scr_stage_is_there(&t->env, &t->p, ID));
+    assert_false(scr_stage_is_placing(&t->env, &t->p, ID));
+}
+
+static void survive(enum test_kind kind, int error, enum test_how how)
+{
+    for (long n = 0;; n++) {
+        struct test_store t;
+        uint32_t whole[RANKS];
+        job(&t, whole);
+        test_fault_arm(kind, n, error, how);
+        int rc = scavenge(&t);
+        int fired = test_fault_off();
+        assert_int_equal(t.err.code, rc);
+        check_after(&t, rc, whole);
+        test_store_close(&t);
+        if (!fired)
+            break;
+    }
+}
+
+static void one_failing_call_does_no_harm(void **state)
+{
+    (void)state;
+    survive(TEST_ANY, EIO, TEST_ONCE);
+}
+
+static void a_crash_at_any_call_does_no_harm(void **state)
+{
+    (void)state;
+    survive(TEST_ANY, EIO, TEST_FOREVER);
+}
+
+static void a_full_disk_does_no_harm(void **state)
+{
+    (void)state;
+    survive(TEST_WRITE, ENOSPC, TEST_FOREVER);
+    survive(TEST_PWRITE, ENOSPC, TEST_FOREVER);
+    survive(TEST_MKDIRAT, ENOSPC, TEST_ONCE);
+}
+
+static void an_interrupted_call_is_not_noticed(void **state)
+{
+    (void)state;
+    for (long n = 0;; n++) {
+        struct test_store t;
+        uint32_t whole[RANKS];
+        job(&t, whole);
+        test_fault_arm(TEST_WRITE, n, EINTR, TEST_ONCE);
+        int rc = scavenge(&t);
+        int fired = test_fault_off();
+        if (rc != SCR_OK)
+            fail_msg("%s", t.err.text);
+        test_store_close(&t);
+        if (!fired)
+            break;
+    }
+}
+
+/* --- files that an asynchronous flush had got into place --- */
+
+/* As such a flush leaves it: the files of the two ranks from LOST on landed, there are
+ * the list of files, the entry in the index and a plan. */
+static void landed(struct test_store *t)
+{
+    const struct scr_env env = { .sys = &scr_sys_posix };
+    scr_hash *part = scr_hash_new(), *nodes = scr_hash_new(), *dset = scr_hash_new();
+    const struct scr_dataset d = {
+        .id = ID, .name = "ckpt.7", .files = RANKS, .ckpt = ID, .is_ckpt = 1
+    };
+    char *dir = scr_prefix_dset_dir(&t->p, ID),
+         *map = scr_asprintf("%s/rank2file", dir);
+    assert_int_equal(scr_dir_make(env.sys, dir, 0755, NULL), SCR_OK);
+    assert_int_equal(scr_dataset_set(dset, &d), SCR_OK);
+    assert_int_equal(scr_prefix_index_enter(&env, &t->p, dset, 0, 1, NULL), SCR_OK);
+    assert_int_equal(scr_rank2file_set_part(part, RANKS), SCR_OK);
+    scr_hash_set_val_i64(nodes, "1", 2);
+    for (int r = 0; r < RANKS; r++) {
+        size_t n = 0;
+        void *bytes = test_get(cached(r), &n);
+        char *path = scr_asprintf("ckpt.7/rank_%d.dat", r);
+        uint32_t crc = sum(cached(r));
+        scr_rank2file_add_file(part, r, path, n, &crc, NULL);
+        if (r >= LOST) {
+            const char *name = path;
+            test_put(dest_of(r), bytes, n);
+            assert_int_equal(scr_arrival_landed(&env, &t->p, ID, 1, r, &name, 1, NULL),
+                             SCR_OK);
+        }
+        free(path);
+        free(bytes);
+    }
+    assert_int_equal(scr_hash_file_write(env.sys, map, part, SCR_VOLATILE, NULL),
+                     SCR_OK);
+    assert_int_equal(scr_arrival_plan(&env, &t->p, ID, 1, dset, nodes, NULL), SCR_OK);
+    free(map);
+    free(dir);
+    scr_hash_delete(part);
+    scr_hash_delete(nodes);
+    scr_hash_delete(dset);
+}
+
+static int edit_drop_older(scr_hash *index, void *arg, int *changed,
+                           struct scr_err *err)
+{
+    (void)arg;
+    (void)err;
+    *changed = scr_index_remove(index, OLDER);
+    return SCR_OK;
+}
+
+static int take_and_build(struct test_store *t, uint64_t *n)
+{
+    struct scr_build_report report;
+    int rc = scr_stage_take_landed(&t->env, &t->p, ID, n, &t->err);
+    if (rc == SCR_OK)
+        rc = copy_node(t, 0);
+    return rc == SCR_OK ? scr_build_dataset(&t->env, &t->p, ID, &report, &t->err) : rc;
+}
+
+/* Two of three nodes are lost, more than XOR can rebuild, after their files had landed:
+ * these make the dataset whole, whichever call fails. */
+static void what_landed_is_not_lost(void **state)
+{
+    (void)state;
+    for (long at = 0;; at++) {
+        struct test_store t;
+        uint32_t whole[RANKS];
+        uint64_t n = 0;
+        job(&t, whole);
+        scr_prefix_index_update(&t.env, &t.p, edit_drop_older, NULL, NULL);
+        landed(&t);
+        test_fault_arm(TEST_ANY, at, EIO, TEST_FOREVER);
+        int rc = take_and_build(&t, &n);
+        int fired = test_fault_off();
+        scr_err_clear(&t.err);
+        if (rc != SCR_OK)
+            rc = take_and_build(&t, &n);
+        if (rc != SCR_OK)
+            fail_msg("after call %ld failed: %s", at, t.err.text);
+        for (int r = 0; r < RANKS; r++)
+            assert_int_equal(sum(dest_of(r)), whole[r]);
+        assert_int_equal(in_index(&t, ID), 1);
+        test_store_close(&t);
+        if (!fired) {
+            assert_int_equal(n, 2);
+            break;
+        }
+    }
+}
+
+/* A complete dataset's files of the same names are not taken away. */
+static void what_is_complete_stays(void **state)
+{
+    (void)state;
+    struct test_store t;
+    uint32_t whole[RANKS];
+    uint64_t n = 0;
+    job(&t, whole);
+    landed(&t);
+    assert_int_equal(scr_stage_take_landed(&t.env, &t.p, ID, &n, &t.err), SCR_OK);
+    assert_int_equal(n, 0);
+    assert_int_equal(sum(dest_of(LOST)), whole[LOST]);
+    test_store_close(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_failing_call_does_no_harm),
+        cmocka_unit_test(a_crash_at_any_call_does_no_harm),
+        cmocka_unit_test(a_full_disk_does_no_harm),
+        cmocka_unit_test(an_interrupted_call_is_not_noticed),
+        cmocka_unit_test(what_landed_is_not_lost),
+        cmocka_unit_test(what_is_complete_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, teardown);
+}

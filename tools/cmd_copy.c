@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* scr_copy: what one node has of a dataset, copied to the prefix directory. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hostlist.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "base/units.h"
+#include "progress.h"
+#include "reach.h"
+#include "scav/gather.h"
+#include "scav/shared.h"
+#include "scav/stage.h"
+#include "store/cntl.h"
+#include "store/names.h"
+#include "tool.h"
+
+enum {
+    OPT_CNTLDIR,
+    OPT_ID,
+    OPT_PREFIX,
+    OPT_DSTDIR,
+    OPT_BUF,
+    OPT_CRC,
+    OPT_PARTNER,
+    OPT_SHARED,
+    OPT_CONTAINERS
+};
+
+static const struct scr_opt opts[] = {
+    [OPT_CNTLDIR] = { "cntldir", 'c', "DIR",
+                      "control directory of the node (default: by configuration)" },
+    [OPT_ID] = { "id", 'i', "ID", "the dataset" },
+    [OPT_PREFIX] = { "prefix", 'p', "DIR",
+                     "prefix directory (default: the current one)" },
+    [OPT_DSTDIR] = { "dstdir", 'd', "DIR",
+                     "or the dataset's directory in it, PREFIX/.scr/scr.dataset.ID" },
+    [OPT_BUF] = { "buf", 'b', "BYTES", "read so many bytes at a time (default: 1MiB)" },
+    [OPT_CRC] = { "crc", 'r', NULL,
+                  "compute the CRC32 of files for which none is recorded" },
+    [OPT_PARTNER] = { "partner", 'a', NULL,
+                      "copy what the node keeps for other nodes (PARTNER) too" },
+    [OPT_SHARED] = { "shared", 's', "DIR",
+                     "copy what dead nodes had in the shared cache DIR too" },
+    [OPT_CONTAINERS] = { "containers", 'n', NULL,
+                         "accepted; files are never packed together" },
+    { 0 },
+};
+
+struct copy {
+    struct scr_tool *t;
+    struct scr_gather g;
+    struct scr_progress progress;
+    struct scr_gathered total;
+    const char *shared;
+    int nodes; /* whose files were copied */
+};
+
+/* --- what is asked for --- */
+
+/* <prefix> of <prefix>/.scr/scr.dataset.<id>; malloc'd. */
+static int take_dstdir(struct scr_tool *t, const char *dstdir, int id, char **prefix,
+                       struct scr_err *err)
+{
+    char *path = scr_path_normal(dstdir), *scr = path ? scr_path_dir(path) : NULL;
+    *prefix = scr ? scr_path_dir(scr) : NULL;
+    int rc = SCR_OK;
+    if (*prefix == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "option --dstdir: out of memory");
+    else if (strcmp(scr_path_base(scr), ".scr") != 0 ||
+             scr_dset_id(scr_path_base(path)) != id)
+        rc = scr_tool_usage(t, err,
+                            "option --dstdir: %s is not the directory of dataset %d, "
+                            "PREFIX/.scr/scr.dataset.%d",
+                            dstdir, id, id);
+    free(scr);
+    free(path);
+    return rc;
+}
+
+static int open_prefix(struct scr_tool *t, const struct scr_args *a, int id,
+                       struct scr_err *err)
+{
+    char *prefix = NULL;
+    if (a->opt[OPT_DSTDIR] == NULL)
+        return scr_tool_prefix(t, a->opt[OPT_PREFIX], 1, err);
+    if (a->opt[OPT_PREFIX] != NULL)
+        return scr_tool_usage(t, err,
+                              "options --prefix and --dstdir exclude each other");
+    int rc = take_dstdir(t, a->opt[OPT_DSTDIR], id, &prefix, err);
+    if (rc == SCR_OK)
+        rc = scr_tool_prefix(t, prefix, 1, err);
+    free(prefix);
+    return rc;
+}
+
+/* Names of failed nodes, as the old command wanted them, must be such. */
+static int check_operands(struct scr_tool *t, const struct scr_args *a,
+                          struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = SCR_OK;
+    for (int i = 0; i < a->noperands && rc == SCR_OK; i++) {
+        struct scr_hostlist list = SCR_HOSTLIST_INIT;
+        if (scr_hostlist_expand(a->operand[i], &list, &why) != SCR_OK)
+            rc = scr_tool_usage(t, err, "failed nodes: %s", why.text);
+        scr_hostlist_free(&list);
+    }
+    return rc;
+}
+
+static int parse(struct copy *c, const struct scr_args *a, struct scr_err *err)
+{
+    struct scr_tool *t = c->t;
+    int64_t id = 0;
+    uint64_t buf = 0;
+    int rc = scr_tool_int(t, a, OPT_ID, 1, INT32_MAX, &id, err);
+    if (rc == SCR_OK && id == 0)
+        rc = scr_tool_usage(t, err, "which dataset? option --id is missing");
+    if (rc == SCR_OK && a->opt[OPT_BUF] != NULL &&
+        (!scr_parse_size(a->opt[OPT_BUF], &buf) || buf < 1))
+        rc = scr_tool_usage(t, err, "option --buf: \"%s\" is not a number of bytes",
+                            a->opt[OPT_BUF]);
+    if (rc == SCR_OK)
+        rc = check_operands(t, a, err);
+    if (rc == SCR_OK)
+        rc = open_prefix(t, a, (int)id, err);
+    c->g = (struct scr_gather){ .env = &t->env,
+                                .prefix = &t->prefix,
+                                .id = (int)id,
+                                .buf = (size_t)buf,
+                                .want_crc = a->opt[OPT_CRC] != NULL,
+                                .partner = a->opt[OPT_PARTNER] != NULL,
+                                .told = scr_progress_add,
+                                .arg = &c->progress };
+    c->shared = a->opt[OPT_SHARED];
+    return rc;
+}
+
+/* --- copying --- */
+
+static void add_up(struct copy *c, const struct scr_gathered *got)
+{
+    c->total.ranks += got->ranks;
+    c->total.files += got->files;
+    c->total.bytes += got->bytes;
+    c->total.whole += got->whole;
+    c->total.bad += got->bad;
+    c->total.partners += got->partners;
+}
+
+static int copy_map(struct copy *c, const scr_filemap *map, struct scr_err *err)
+{
+    struct scr_gathered got;
+    if (scr_filemap_num_ranks_by_dataset(map, c->g.id) == 0)
+        return SCR_OK;
+    scr_progress_start(&c->progress, c->t->log.out, scr_gather_size(&c->g, map));
+    int rc = scr_gather_node(&c->g, map, &got, err);
+    scr_progress_hide(&c->progress);
+    add_up(c, &got);
+    c->nodes += rc == SCR_OK;
+    return rc;
+}
+
+/* Each node by itself: files that moved are named on two of them. */
+static int copy_node(struct copy *c, const char *dir, struct scr_err *err)
+{
+    struct scr_cntl cntl;
+    scr_filemap *map = scr_filemap_new();
+    int rc = map ? scr_cntl_open(&c->t->env, dir, 0, &cntl, err)
+                 : scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
+    if (rc == SCR_OK) {
+        rc = scr_cntl_read_node(&c->t->env, &cntl, map, err);
+        scr_cntl_close(&c->t->env, &cntl);
+    }
+    if (rc == SCR_OK)
+        rc = copy_map(c, map, err);
+    scr_filemap_delete(map);
+    return rc;
+}
+
+static int copy_shared(struct copy *c, struct scr_err *err)
+{
+    scr_filemap *map = scr_filemap_new();
+    int rc = map ? scr_shared_read(&c->t->env, c->shared, c->g.id, map, err)
+                 : scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
+    if (rc == SCR_OK)
+        rc = copy_map(c, map, err);
+    scr_filemap_delete(map);
+    return rc;
+}
+
+static int copy_all(struct copy *c, const struct scr_reach *reach, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (size_t i = 0; i < reach->n && rc == SCR_OK; i++)
+        rc = copy_node(c, reach->cntl[i], err);
+    if (rc == SCR_OK && c->shared != NULL)
+        rc = copy_shared(c, err);
+    return rc;
+}
+
+/* "3 files, 12.00 KiB copied, 2 were there, 1 could not be copied" */
+static void tell(struct copy *c)
+{
+    char size[32];
+    const struct scr_gathered *got = &c->total;
+    scr_tool_print(c->t, "dataset %d: %llu files of %d ranks copied, %s", c->g.id,
+                   (unsigned long long)got->files, got->ranks,
+                   scr_format_size(got->bytes, size, sizeof size));
+    if (got->whole > 0)
+        scr_tool_print(c->t, "; %llu were there", (unsigned long long)got->whole);
+    if (got->partners > 0)
+        scr_tool_print(c->t, "; %llu kept for other nodes left out",
+                       (unsigned long long)got->partners);
+    if (got->bad > 0)
+        scr_tool_print(c->t, "; %llu could not be copied",
+                       (unsigned long long)got->bad);
+    scr_tool_print(c->t, "\n");
+}
+
+/* --- the command --- */
+
+/* Complete, or all of it gathered: there is nothing to copy. */
+static int is_there(struct copy *c, struct scr_err *err, int *there)
+{
+    struct scr_index_entry e;
+    scr_hash *index = scr_hash_new();
+    int rc = scr_prefix_index_read(&c->t->env, &c->t->prefix, index, err);
+    *there = rc == SCR_OK && scr_index_get(index, c->g.id, &e, NULL) == SCR_OK &&
+             e.complete && !e.failed;
+    scr_hash_delete(index);
+    if (rc == SCR_OK && *there)
+        scr_tool_print(c->t, "dataset %d: is complete in %s\n", c->g.id,
+                       c->t->prefix.path);
+    else if (rc == SCR_OK && scr_stage_is_placing(&c->t->env, &c->t->prefix, c->g.id)) {
+        *there = 1;
+        scr_tool_print(c->t,
+                       "dataset %d: all of it was copied; finish with scr_index "
+                       "--build %d\n",
+                       c->g.id, c->g.id);
+    }
+    return rc;
+}
+
+static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
+{
+    struct copy c = { .t = t };
+    struct scr_reach reach = { 0 };
+    int there = 0;
+    int rc = parse(&c, a, err);
+    if (rc == SCR_OK)
+        rc = is_there(&c, err, &there);
+    if (rc == SCR_OK && !there) {
+        rc = scr_tool_reach(t, t->prefix.path, a->opt[OPT_CNTLDIR], &reach, err);
+        if (rc == SCR_OK)
+            rc = copy_all(&c, &reach, err);
+        if (rc == SCR_OK && c.nodes > 0)
+            tell(&c);
+        else if (rc == SCR_OK)
+            scr_tool_print(t, "dataset %d: nothing of it is in cache on this node\n",
+                           c.g.id);
+        scr_reach_fini(&reach);
+    }
+    return rc == SCR_OK && c.total.bad > 0 ? SCR_TOOL_NO : rc;
+}
+
+const struct scr_cmd scr_cmd_copy = {
+    .name = "copy",
+    .usage = "[OPTION]... --id ID [FAILED NODE]...",
+    .about =
+        "Copies what this node has of a dataset from cache to the prefix directory:\n"
+        "the files of the application and the redundancy files, each compared with\n"
+        "its CRC32 on the way. scr_scavenge runs it on all nodes; scr_index --build\n"
+        "then makes the dataset whole. The exit status is 1 if some files could not\n"
+        "be copied because they are damaged or gone.",
+    .opts = opts,
+    .notes =
+        "Files wait in PREFIX/.scr/scr.dataset.ID/files until the dataset is whole.\n"
+        "Those that are there already are not copied again.",
+    .max_operands = -1,
+    .run = run,
+};
