@@ -71,15 +71,14 @@ static char **merge_env(const char *const *settings)
 struct launch {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
-    int out, err; /* -1: inherited */
+    int in, out, err; /* -1: inherited */
 };
 
 /* A descriptor above the standard ones, which a dup2 of another stream cannot hit. */
-static int open_output(const char *path, int *fd, struct scr_err *err)
+static int open_stream(const char *path, int flags, int *fd, struct scr_err *err)
 {
     int low = -1;
-    int rc =
-        scr_open(&scr_sys_posix, path, O_WRONLY | O_CREAT | O_TRUNC, 0666, &low, err);
+    int rc = scr_open(&scr_sys_posix, path, flags, 0666, &low, err);
     if (rc != SCR_OK)
         return rc;
     *fd = fcntl(low, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -89,17 +88,30 @@ static int open_output(const char *path, int *fd, struct scr_err *err)
     return rc;
 }
 
-static int open_outputs(const struct scr_proc_spec *spec, struct launch *l,
+static int open_streams(const struct scr_proc_spec *spec, struct launch *l,
                         struct scr_err *err)
 {
+    static const int output = O_WRONLY | O_CREAT | O_TRUNC;
     int one =
         spec->out_path && spec->err_path && strcmp(spec->out_path, spec->err_path) == 0;
     int rc = SCR_OK;
-    if (spec->out_path != NULL)
-        rc = open_output(spec->out_path, &l->out, err);
+    if (spec->in_path != NULL)
+        rc = open_stream(spec->in_path, O_RDONLY, &l->in, err);
+    if (rc == SCR_OK && spec->out_path != NULL)
+        rc = open_stream(spec->out_path, output, &l->out, err);
     if (rc == SCR_OK && spec->err_path != NULL && !one)
-        rc = open_output(spec->err_path, &l->err, err);
+        rc = open_stream(spec->err_path, output, &l->err, err);
     return rc;
+}
+
+/* The child has copies; ours were not written to. Those given stay open. */
+static void close_streams(const struct scr_proc_spec *spec, struct launch *l)
+{
+    (void)scr_close(&scr_sys_posix, &l->in, "", NULL);
+    if (spec->out_path != NULL)
+        (void)scr_close(&scr_sys_posix, &l->out, "", NULL);
+    if (spec->err_path != NULL)
+        (void)scr_close(&scr_sys_posix, &l->err, "", NULL);
 }
 
 /* Everything the child does between its birth and the program; an errno. */
@@ -108,7 +120,9 @@ static int describe(const struct scr_proc_spec *spec, struct launch *l)
     int out = l->out;
     int err = spec->err_path != NULL && l->err < 0 ? l->out : l->err;
     int rc = 0;
-    if (out >= 0)
+    if (l->in >= 0)
+        rc = posix_spawn_file_actions_adddup2(&l->files, l->in, STDIN_FILENO);
+    if (rc == 0 && out >= 0)
         rc = posix_spawn_file_actions_adddup2(&l->files, out, STDOUT_FILENO);
     if (rc == 0 && err >= 0)
         rc = posix_spawn_file_actions_adddup2(&l->files, err, STDERR_FILENO);
@@ -151,7 +165,9 @@ static int spawn(const struct scr_proc_spec *spec, struct launch *l, pid_t *pid)
 static int start(const struct scr_proc_spec *spec, int out, pid_t *pid,
                  struct scr_err *err)
 {
-    struct launch l = { .out = out, .err = -1 };
+    struct launch l = { .in = -1,
+                        .out = spec->out_fd > 0 ? spec->out_fd : out,
+                        .err = spec->err_fd > 0 ? spec->err_fd : -1 };
     *pid = -1;
     if (spec->argv == NULL || spec->argv[0] == NULL || spec->argv[0][0] == '\0')
         return scr_fail(err, SCR_E_ARG, 0, "start a program: no name given");
@@ -161,17 +177,14 @@ static int start(const struct scr_proc_spec *spec, int out, pid_t *pid,
         posix_spawn_file_actions_destroy(&l.files);
         return scr_fail(err, SCR_E_NOMEM, ENOMEM, "start %s", spec->argv[0]);
     }
-    int rc = open_outputs(spec, &l, err);
+    int rc = open_streams(spec, &l, err);
     if (rc == SCR_OK) {
         int cause = spawn(spec, &l, pid);
         if (cause != 0)
             rc = scr_fail(err, SCR_E_IO, cause, "start %s%s%s", spec->argv[0],
                           spec->cwd ? " in " : "", spec->cwd ? spec->cwd : "");
     }
-    /* The child has copies; ours were not written to. */
-    if (l.out != out)
-        (void)scr_close(&scr_sys_posix, &l.out, "", NULL);
-    (void)scr_close(&scr_sys_posix, &l.err, "", NULL);
+    close_streams(spec, &l);
     posix_spawnattr_destroy(&l.attr);
     posix_spawn_file_actions_destroy(&l.files);
     return rc;

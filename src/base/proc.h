@@ -11,8 +11,10 @@ struct scr_proc_spec {
     const char *const *env;  /* NULL-terminated "K=V" added to (or "K" removed from)
                                 ours; may be NULL */
     const char *cwd;         /* NULL: ours */
+    const char *in_path;     /* stdin from this file; NULL: inherited */
     const char *out_path;    /* stdout to this file (truncated); NULL: inherited */
     const char *err_path;    /* stderr likewise; equal to out_path: both to one file */
+    int out_fd, err_fd;      /* > 2: a descriptor in place of a file; 0: none */
     int new_group; /* 1: a process group of its own, for scr_proc_kill_group */
 };
 

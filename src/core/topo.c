@@ -11,32 +11,14 @@
 #include "base/str.h"
 #include "core/ctx.h"
 #include "core/weaken.h"
-
-/* SCR_VNODES: names as a host list, or a count meaning n1 … n<count>. */
-static int vnode_names(const char *text, struct scr_hostlist *names,
-                       struct scr_err *err)
-{
-    int count;
-    if (!scr_parse_int(text, &count))
-        return scr_hostlist_expand(text, names, err);
-    if (count < 1)
-        return scr_fail(err, SCR_E_CONFIG, 0,
-                        "SCR_VNODES=%s: expected node names or a count of at least 1",
-                        text);
-    char *list = scr_asprintf("n[1-%d]", count);
-    if (list == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "virtual nodes");
-    int rc = scr_hostlist_expand(list, names, err);
-    free(list);
-    return rc;
-}
+#include "rm/rm.h"
 
 /* The ranks of a host are spread over its virtual nodes in blocks. */
 static int vnode_pick(const char *text, int local, int nlocal, char **name,
                       struct scr_err *err)
 {
     struct scr_hostlist names = SCR_HOSTLIST_INIT;
-    int rc = vnode_names(text, &names, err);
+    int rc = scr_rm_vnodes(text, &names, err);
     if (rc == SCR_OK && names.n == 0)
         rc = scr_fail(err, SCR_E_CONFIG, 0, "SCR_VNODES=%s: no node named", text);
     if (rc == SCR_OK) {

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Many programs at once, with one time limit for all of them. */
+#include "rm/many.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/proc.h"
+#include "base/units.h"
+
+enum {
+    WIDTH = 64,
+    TICK_MS = 20,          /* longest time between two looks at the processes */
+    OUTPUT_MAX = 16 << 20, /* bytes kept of each stream; more went wrong */
+};
+static const double kill_grace_s = 0.7; /* from SIGTERM to SIGKILL */
+
+struct many {
+    struct scr_many_task *task;
+    size_t n, next, running; /* task[next …] are not started yet */
+    struct pollfd *fds;      /* two a task */
+};
+
+static int is_running(const struct scr_many_task *t)
+{
+    return t->pid > 0;
+}
+
+static void close_ends(int ends[2])
+{
+    for (int i = 0; i < 2; i++)
+        (void)scr_close(&scr_sys_posix, &ends[i], "", NULL); /* only read from */
+}
+
+/* --- starting --- */
+
+/* One pipe for each output stream: mine are to read from and do not block. */
+static int make_pipes(int mine[2], int theirs[2], struct scr_err *err)
+{
+    for (int i = 0; i < 2; i++) {
+        int ends[2];
+        if (pipe2(ends, O_CLOEXEC) != 0)
+            return scr_fail(err, SCR_E_IO, errno, "pipe");
+        mine[i] = ends[0];
+        theirs[i] = ends[1];
+        if (fcntl(mine[i], F_SETFL, O_NONBLOCK) != 0)
+            return scr_fail(err, SCR_E_IO, errno, "pipe");
+    }
+    return SCR_OK;
+}
+
+/* A program that cannot be started is the task's affair, not an error of all. */
+static int start_task(struct scr_many_task *t, struct scr_err *err)
+{
+    int theirs[2] = { -1, -1 };
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = make_pipes(t->fd, theirs, err);
+    if (rc == SCR_OK) {
+        const struct scr_proc_spec spec = { .argv = t->argv,
+                                            .env = t->env,
+                                            .in_path = "/dev/null",
+                                            .out_fd = theirs[0],
+                                            .err_fd = theirs[1],
+                                            .new_group = 1 };
+        if (scr_proc_start(&spec, &t->pid, &why) != SCR_OK) {
+            t->end = SCR_MANY_FAILED;
+            scr_str_append(&t->text[1], why.text);
+        }
+    }
+    close_ends(theirs);
+    if (!is_running(t))
+        close_ends(t->fd);
+    return rc;
+}
+
+static int start_some(struct many *m, size_t width, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    while (rc == SCR_OK && m->next < m->n && m->running < width) {
+        rc = start_task(&m->task[m->next], err);
+        m->running += is_running(&m->task[m->next++]) ? 1 : 0;
+    }
+    return rc;
+}
+
+/* --- output --- */
+
+/* Takes what there is; closes the descriptor at its end. */
+static void drain(struct scr_many_task *t, int i)
+{
+    char buf[16384];
+    for (;;) {
+        ssize_t n = t->fd[i] >= 0 ? read(t->fd[i], buf, sizeof buf) : -1;
+        if (n < 0 && errno == EINTR && t->fd[i] >= 0)
+            continue;
+        if (n > 0 && t->text[i].len < OUTPUT_MAX)
+            scr_str_append_n(&t->text[i], buf, (size_t)n);
+        if (n == 0)
+            (void)scr_close(&scr_sys_posix, &t->fd[i], "", NULL);
+        if (n <= 0)
+            return;
+    }
+}
+
+/* Waits until somebody wrote something, or for one tick. */
+static void wait_for_output(struct many *m)
+{
+    nfds_t n = 0;
+    for (size_t i = 0; i < m->next; i++)
+        for (int k = 0; k < 2; k++)
+            if (is_running(&m->task[i]) && m->task[i].fd[k] >= 0)
+                m->fds[n++] =
+                    (struct pollfd){ .fd = m->task[i].fd[k], .events = POLLIN };
+    (void)poll(m->fds, n, TICK_MS); /* what it finds is read by look() */
+}
+
+/* --- ends --- */
+
+/* Ends with the program, even if a daemon it left holds its pipes. */
+static void look(struct many *m, struct scr_many_task *t)
+{
+    int status;
+    if (!is_running(t))
+        return;
+    int ended = scr_proc_wait(t->pid, 0, &status, NULL) == SCR_OK;
+    drain(t, 0);
+    drain(t, 1);
+    if (!ended)
+        return;
+    t->status = status;
+    t->end = SCR_MANY_ENDED;
+    t->pid = -1;
+    close_ends(t->fd);
+    m->running--;
+}
+
+static void look_at_all(struct many *m)
+{
+    for (size_t i = 0; i < m->next; i++)
+        look(m, &m->task[i]);
+}
+
+static void signal_all(struct many *m, int signo)
+{
+    for (size_t i = 0; i < m->next; i++)
+        if (is_running(&m->task[i]))
+            (void)scr_proc_kill_group(m->task[i].pid, signo, NULL);
+}
+
+/* What ends only because it was told to has not ended in time. */
+static void put_down(struct many *m)
+{
+    double end = scr_now_mono() + kill_grace_s;
+    for (size_t i = 0; i < m->next; i++)
+        if (is_running(&m->task[i]))
+            m->task[i].end = SCR_MANY_LATE;
+    signal_all(m, SIGTERM);
+    while (m->running > 0) {
+        if (scr_now_mono() >= end)
+            signal_all(m, SIGKILL);
+        wait_for_output(m);
+        for (size_t i = 0; i < m->next; i++) {
+            struct scr_many_task *t = &m->task[i];
+            int was_running = is_running(t);
+            look(m, t);
+            if (was_running && !is_running(t)) {
+                t->end = SCR_MANY_LATE;
+                t->status = -1;
+            }
+        }
+    }
+}
+
+static int hand_over(struct scr_many_task *t, struct scr_err *err)
+{
+    t->out = scr_str_take(&t->text[0]);
+    t->errout = scr_str_take(&t->text[1]);
+    return t->out && t->errout
+               ? SCR_OK
+               : scr_fail(err, SCR_E_NOMEM, ENOMEM, "output of %s", t->argv[0]);
+}
+
+static void init_task(struct scr_many_task *t)
+{
+    *t = (struct scr_many_task){
+        .argv = t->argv, .env = t->env, .status = -1, .pid = -1, .fd = { -1, -1 }
+    };
+}
+
+int scr_many_run(struct scr_many_task *task, size_t n, size_t width, double timeout_s,
+                 struct scr_err *err)
+{
+    double end = scr_now_mono() + timeout_s;
+    struct many m = { .task = task, .n = n };
+    int rc = SCR_OK;
+    for (size_t i = 0; i < n; i++)
+        init_task(&task[i]);
+    m.fds = scr_calloc(2 * n, sizeof *m.fds);
+    if (m.fds == NULL)
+        return scr_fail(err, SCR_E_NOMEM, ENOMEM, "run %zu programs", n);
+    while (rc == SCR_OK && scr_now_mono() < end) {
+        rc = start_some(&m, width ? width : WIDTH, err);
+        if (m.running == 0 && m.next == n)
+            break;
+        wait_for_output(&m);
+        look_at_all(&m);
+    }
+    put_down(&m);
+    for (size_t i = 0; i < n; i++) {
+        int one = hand_over(&task[i], err);
+        rc = rc == SCR_OK ? one : rc;
+    }
+    free(m.fds);
+    return rc;
+}
+
+void scr_many_free(struct scr_many_task *task, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free(task[i].out);
+        free(task[i].errout);
+        task[i].out = task[i].errout = NULL;
+    }
+}

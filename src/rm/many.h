@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Many programs at once, with one time limit for all of them, each with its output.
+ *
+ *     struct scr_many_task task[2] = { { .argv = a }, { .argv = b } };
+ *     rc = scr_many_run(task, 2, 64, 10.0, err);
+ *     … task[0].end, task[0].status, task[0].out …
+ *     scr_many_free(task, 2); */
+#ifndef SCR_RM_MANY_H
+#define SCR_RM_MANY_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+enum scr_many_end {
+    SCR_MANY_LATE,   /* had not ended when the time was over, or was not even started */
+    SCR_MANY_FAILED, /* could not be started; errout says why */
+    SCR_MANY_ENDED
+};
+
+struct scr_many_task {
+    const char *const *argv, *const *env; /* as in struct scr_proc_spec; borrowed */
+    /* The rest is filled by scr_many_run. */
+    enum scr_many_end end;
+    int status;         /* 0…255, or 128 + signal; -1 unless it ended */
+    char *out, *errout; /* what it printed so far, malloc'd, never NULL */
+    /* For scr_many_run only. */
+    pid_t pid;
+    int fd[2];
+    struct scr_str text[2];
+};
+
+/* Runs them with nothing on stdin, `width` at a time (0: 64), for timeout_s seconds
+ * altogether; those that still run then are killed, which takes up to a second. Fails
+ * only for want of memory or descriptors; scr_many_free in any case. */
+int scr_many_run(struct scr_many_task *task, size_t n, size_t width, double timeout_s,
+                 struct scr_err *err);
+void scr_many_free(struct scr_many_task *task, size_t n);
+
+#endif

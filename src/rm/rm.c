@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Resource managers: the table, and what all of them share. */
+#include "rm/rm.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cwd.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "rm/many.h"
+#include "rm/rm_impl.h"
+
+/* In the order in which they are looked for. One job may start another kind inside of
+ * it: Flux is often run under one of the others, and then is the one to ask. */
+static const struct scr_rm_ops *const managers[] = { &scr_rm_flux, &scr_rm_slurm,
+                                                     &scr_rm_lsf, &scr_rm_pbs,
+                                                     &scr_rm_none };
+enum { NMANAGERS = sizeof managers / sizeof managers[0] };
+static const double ASK_TIMEOUT_S = 20; /* a controller under load needs seconds */
+
+/* --- lists of nodes --- */
+
+static int no_memory(struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, ENOMEM, "list of nodes");
+}
+
+static int append(struct scr_hostlist *list, const char *name, struct scr_err *err)
+{
+    char **grown = scr_reallocarray(list->name, list->n + 1, sizeof *grown);
+    if (grown == NULL)
+        return no_memory(err);
+    list->name = grown;
+    grown[list->n] = scr_strdup(name);
+    if (grown[list->n] == NULL)
+        return no_memory(err);
+    list->n++;
+    return SCR_OK;
+}
+
+int scr_rm_add_node(struct scr_hostlist *list, const char *name, struct scr_err *err)
+{
+    return scr_hostlist_contains(list, name) ? SCR_OK : append(list, name, err);
+}
+
+int scr_rm_add_words(struct scr_hostlist *list, char *text, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (char *p = text; *p != '\0'; p++)
+        *p = *p == '\n' ? ' ' : *p;
+    for (char *word = scr_rm_word(&text); *word && rc == SCR_OK;
+         word = scr_rm_word(&text))
+        rc = scr_rm_add_node(list, word, err);
+    return rc;
+}
+
+static int same_host(const char *a, const char *b)
+{
+    size_t n = strcspn(a, "."), m = strcspn(b, ".");
+    return strcmp(a, b) == 0 ||
+           (n == m && n > 0 && strncmp(a, b, n) == 0 && (a[n] == '\0' || b[m] == '\0'));
+}
+
+const char *scr_rm_match(const struct scr_hostlist *list, const char *name)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (same_host(list->name[i], name))
+            return list->name[i];
+    return NULL;
+}
+
+int scr_downs_add(struct scr_downs *d, const char *node, const char *reason,
+                  struct scr_err *err)
+{
+    if (scr_hostlist_contains(&d->nodes, node))
+        return SCR_OK;
+    char **grown = scr_reallocarray(d->reason, d->nodes.n + 1, sizeof *grown);
+    char *why = grown ? scr_strdup(reason) : NULL;
+    if (grown != NULL)
+        d->reason = grown;
+    if (why == NULL)
+        return no_memory(err);
+    for (char *p = why; *p != '\0'; p++)
+        *p = iscntrl((unsigned char)*p) ? ' ' : *p;
+    int rc = append(&d->nodes, node, err);
+    if (rc == SCR_OK)
+        d->reason[d->nodes.n - 1] = why;
+    else
+        free(why);
+    return rc;
+}
+
+const char *scr_downs_reason(const struct scr_downs *d, const char *node)
+{
+    for (size_t i = 0; i < d->nodes.n; i++)
+        if (strcmp(d->nodes.name[i], node) == 0)
+            return d->reason[i];
+    return NULL;
+}
+
+void scr_downs_free(struct scr_downs *d)
+{
+    for (size_t i = 0; i < d->nodes.n; i++)
+        free(d->reason[i]);
+    free(d->reason);
+    scr_hostlist_free(&d->nodes);
+    *d = (struct scr_downs)SCR_DOWNS_INIT;
+}
+
+/* --- asking a tool --- */
+
+char *scr_rm_line(char **text)
+{
+    *text += strspn(*text, "\n");
+    char *line = *text, *end = strchr(line, '\n');
+    if (*line == '\0')
+        return NULL;
+    *text = end ? end + 1 : line + strlen(line);
+    if (end != NULL)
+        *end = '\0';
+    return line;
+}
+
+char *scr_rm_word(char **line)
+{
+    *line += strspn(*line, " \t");
+    char *word = *line, *end = word + strcspn(word, " \t");
+    *line = *end ? end + 1 : end;
+    *end = '\0';
+    return word;
+}
+
+static void cut_newlines(char *text)
+{
+    size_t n = strlen(text);
+    while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r'))
+        text[--n] = '\0';
+}
+
+/* What went wrong with a tool, in its own words where it had some. */
+static int complain(const struct scr_many_task *t, const char *name,
+                    struct scr_err *err)
+{
+    int n = (int)strcspn(t->errout, "\n");
+    if (t->end == SCR_MANY_LATE)
+        return scr_fail(err, SCR_E_LOCKED, 0, "%s: no answer within %.0f seconds", name,
+                        ASK_TIMEOUT_S);
+    if (t->end == SCR_MANY_FAILED)
+        return scr_fail(err, SCR_E_NOENT, 0, "%.*s", n, t->errout);
+    return scr_fail(err, SCR_E_FAILURE, 0, "%s: exit status %d%s%.*s", name, t->status,
+                    n ? ": " : "", n, t->errout);
+}
+
+int scr_rm_ask(const struct scr_rm *rm, const char *const *argv, const char *const *env,
+               char **out, struct scr_err *err)
+{
+    char *path = NULL;
+    size_t n = 0;
+    *out = NULL;
+    while (argv[n] != NULL)
+        n++;
+    const char **v = scr_calloc(n + 1, sizeof *v);
+    int rc = v ? scr_rm_program(rm, argv[0], &path, err) : no_memory(err);
+    if (rc == SCR_OK) {
+        struct scr_many_task t = { .argv = v, .env = env };
+        memcpy(v, argv, n * sizeof *v);
+        v[0] = path;
+        rc = scr_many_run(&t, 1, 1, ASK_TIMEOUT_S, err);
+        if (rc == SCR_OK && (t.end != SCR_MANY_ENDED || t.status != 0))
+            rc = complain(&t, argv[0], err);
+        if (rc == SCR_OK) {
+            *out = t.out;
+            t.out = NULL;
+            cut_newlines(*out);
+        }
+        scr_many_free(&t, 1);
+    }
+    free(path);
+    free(v);
+    return rc;
+}
+
+/* --- programs --- */
+
+static int is_program(const struct scr_rm *rm, const char *path)
+{
+    struct stat st;
+    char *real = NULL;
+    int is = scr_realpath(path, &real, NULL) == SCR_OK &&
+             scr_file_stat(rm->env->sys, real, &st, NULL) == SCR_OK &&
+             S_ISREG(st.st_mode) && (st.st_mode & 0111) != 0;
+    free(real);
+    return is;
+}
+
+int scr_rm_program(const struct scr_rm *rm, const char *name, char **path,
+                   struct scr_err *err)
+{
+    const char *dirs = strchr(name, '/') ? "" : scr_cfg_getenv(rm->cfg, "PATH");
+    *path = NULL;
+    if (dirs == NULL)
+        dirs = "/usr/bin:/bin";
+    for (;;) {
+        size_t n = strcspn(dirs, ":");
+        char *try = n ? scr_asprintf("%.*s/%s", (int)n, dirs, name) : scr_strdup(name);
+        if (try == NULL)
+            return no_memory(err);
+        if (is_program(rm, try)) {
+            *path = try;
+            return SCR_OK;
+        }
+        free(try);
+        if (dirs[n] == '\0')
+            break;
+        dirs += n + 1;
+    }
+    return strchr(name, '/')
+               ? scr_fail(err, SCR_E_NOENT, 0, "%s: no such program", name)
+               : scr_fail(err, SCR_E_NOENT, 0, "%s: no such program in PATH", name);
+}
+
+int scr_rm_has_program(const struct scr_rm *rm, const char *name)
+{
+    char *path;
+    int has = scr_rm_program(rm, name, &path, NULL) == SCR_OK;
+    free(path);
+    return has;
+}
+
+/* --- opening --- */
+
+static const char *first_set(const struct scr_cfg *cfg, const char *const *vars)
+{
+    for (; *vars != NULL; vars++) {
+        const char *value = scr_cfg_getenv(cfg, *vars);
+        if (value != NULL && *value != '\0')
+            return value;
+    }
+    return NULL;
+}
+
+static int is_inside(const struct scr_cfg *cfg, const struct scr_rm_ops *ops)
+{
+    return ops == &scr_rm_none || first_set(cfg, ops->job_vars) != NULL ||
+           first_set(cfg, ops->marks) != NULL;
+}
+
+static const struct scr_rm_ops *find_named(const char *name)
+{
+    for (int i = 0; i < NMANAGERS; i++)
+        if (strcasecmp(managers[i]->name, name) == 0)
+            return managers[i];
+    return NULL;
+}
+
+static int pick(struct scr_rm *rm, struct scr_err *err)
+{
+    const char *name = rm->prm->resource_manager;
+    rm->ops = find_named(name);
+    for (int i = 0; rm->ops == NULL; i++)
+        if (is_inside(rm->cfg, managers[i]))
+            rm->ops = managers[i];
+    if (is_inside(rm->cfg, rm->ops))
+        return SCR_OK;
+    return scr_fail(
+        err, SCR_E_CONFIG, 0,
+        "SCR_RESOURCE_MANAGER=%s (%s): %s is not set, so this is outside of "
+        "its allocations",
+        name, scr_cfg_origin(rm->cfg, "SCR_RESOURCE_MANAGER"), rm->ops->job_vars[0]);
+}
+
+int scr_rm_vnodes(const char *text, struct scr_hostlist *names, struct scr_err *err)
+{
+    int count;
+    if (!scr_parse_int(text, &count))
+        return scr_hostlist_expand(text, names, err);
+    char *list = scr_asprintf("n[1-%d]", count);
+    int rc = count < 1      ? scr_fail(err, SCR_E_CONFIG, 0,
+                                       "SCR_VNODES=%s: expected node names or a count of at "
+                                            "least 1",
+                                       text)
+             : list == NULL ? no_memory(err)
+                            : scr_hostlist_expand(list, names, err);
+    free(list);
+    return rc;
+}
+
+/* A list of nodes that somebody wrote, each node once. */
+static int expand_setting(const struct scr_rm *rm, const char *name, const char *text,
+                          struct scr_hostlist *nodes, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    struct scr_hostlist all = SCR_HOSTLIST_INIT;
+    int rc = strcmp(name, "SCR_VNODES") == 0 ? scr_rm_vnodes(text, &all, &why)
+                                             : scr_hostlist_expand(text, &all, &why);
+    if (rc != SCR_OK)
+        rc = scr_fail(err, SCR_E_CONFIG, 0, "%s=%s (%s): %s", name, text,
+                      scr_cfg_origin(rm->cfg, name), why.text);
+    for (size_t i = 0; i < all.n && rc == SCR_OK; i++)
+        rc = scr_rm_add_node(nodes, all.name[i], err);
+    scr_hostlist_free(&all);
+    return rc;
+}
+
+static int find_nodes(struct scr_rm *rm, struct scr_err *err)
+{
+    if (rm->prm->nodelist != NULL)
+        return expand_setting(rm, "SCR_NODELIST", rm->prm->nodelist, &rm->nodes, err);
+    if (rm->prm->vnodes != NULL)
+        return expand_setting(rm, "SCR_VNODES", rm->prm->vnodes, &rm->nodes, err);
+    return rm->ops->nodes ? rm->ops->nodes(rm, &rm->nodes, err) : SCR_OK;
+}
+
+/* Whether every node of the job is one of SCR_VNODES. */
+static int nodes_are_virtual(const struct scr_rm *rm)
+{
+    struct scr_hostlist names = SCR_HOSTLIST_INIT;
+    int all = rm->prm->vnodes != NULL &&
+              scr_rm_vnodes(rm->prm->vnodes, &names, NULL) == SCR_OK && rm->nodes.n > 0;
+    for (size_t i = 0; i < rm->nodes.n && all; i++)
+        all = scr_hostlist_contains(&names, rm->nodes.name[i]);
+    scr_hostlist_free(&names);
+    return all;
+}
+
+static int find_job(struct scr_rm *rm, struct scr_err *err)
+{
+    const char *id = first_set(rm->cfg, rm->ops->job_vars);
+    if (id == NULL)
+        return rm->ops->job ? rm->ops->job(rm, &rm->job, err) : SCR_OK;
+    rm->job = scr_strdup(id);
+    return rm->job ? SCR_OK : scr_fail(err, SCR_E_NOMEM, ENOMEM, "job id");
+}
+
+int scr_rm_open(const struct scr_env *env, const struct scr_cfg *cfg,
+                const struct scr_params *prm, struct scr_rm *rm, struct scr_err *err)
+{
+    *rm = (struct scr_rm){ .env = env, .cfg = cfg, .prm = prm };
+    int rc;
+    if ((rc = pick(rm, err)) == SCR_OK &&
+        (rc = scr_hostname(&rm->host, err)) == SCR_OK &&
+        (rc = find_job(rm, err)) == SCR_OK && (rc = find_nodes(rm, err)) == SCR_OK)
+        rm->is_virtual = nodes_are_virtual(rm);
+    else
+        scr_rm_close(rm);
+    return rc;
+}
+
+int scr_rm_open_job(const struct scr_env *env, const struct scr_cfg *cfg,
+                    const struct scr_params *prm, const char *manager, const char *job,
+                    struct scr_rm *rm, struct scr_err *err)
+{
+    *rm = (struct scr_rm){ .env = env, .cfg = cfg, .prm = prm };
+    rm->ops = find_named(manager);
+    if (rm->ops == NULL)
+        return scr_fail(err, SCR_E_ARG, 0, "resource manager %s is not known", manager);
+    rm->job = scr_strdup(job);
+    if (job != NULL && rm->job == NULL)
+        return scr_fail(err, SCR_E_NOMEM, ENOMEM, "job id");
+    int rc = scr_hostname(&rm->host, err);
+    if (rc != SCR_OK)
+        scr_rm_close(rm);
+    return rc;
+}
+
+void scr_rm_close(struct scr_rm *rm)
+{
+    scr_hostlist_free(&rm->nodes);
+    free(rm->host);
+    free(rm->job);
+    *rm = (struct scr_rm){ 0 };
+}
+
+/* --- questions --- */
+
+int scr_rm_down(const struct scr_rm *rm, const struct scr_hostlist *nodes,
+                struct scr_downs *down, struct scr_err *err)
+{
+    if (rm->ops->down == NULL || rm->is_virtual)
+        return SCR_OK;
+    return rm->ops->down(rm, nodes, down, err);
+}
+
+int scr_rm_end_time(const struct scr_rm *rm, int64_t *end, struct scr_err *err)
+{
+    *end = (int64_t)rm->prm->end_time;
+    if (*end > 0 || rm->ops->end_time == NULL || rm->job == NULL)
+        return SCR_OK;
+    return rm->ops->end_time(rm, end, err);
+}
+
+int scr_rm_kill_step(const struct scr_rm *rm, const char *step, char **killed,
+                     struct scr_err *err)
+{
+    *killed = NULL;
+    if (rm->ops->kill_step == NULL || rm->job == NULL)
+        return scr_fail(err, SCR_E_UNSUPPORTED, 0,
+                        "no job steps can be killed without a resource manager that "
+                        "knows them");
+    return rm->ops->kill_step(rm, step, killed, err);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Resource managers: what they say about the job, and stopping a job step.
+ *
+ *     struct scr_rm rm;
+ *     rc = scr_rm_open(&env, cfg, &prm, &rm, err);      // which one, its job, its
+ * nodes … rm.ops->name, rm.job, rm.nodes … rc = scr_rm_down(&rm, &rm.nodes, &down,
+ * err);     // asks it; takes its time scr_rm_close(&rm);
+ *
+ * SCR_RESOURCE_MANAGER names one; by default it is the first of the table whose
+ * variables are in the environment. SCR_NODELIST and SCR_END_TIME come before what the
+ * manager says. Its tools are run from argument arrays, with a time limit. Local; env,
+ * cfg and prm are borrowed for the life of the object. */
+#ifndef SCR_RM_RM_H
+#define SCR_RM_RM_H
+
+#include <stdint.h>
+
+#include "base/env.h"
+#include "base/hostlist.h"
+#include "cfg/cfg.h"
+
+/* Nodes that cannot be used, each with the first reason found, in one line. */
+struct scr_downs {
+    struct scr_hostlist nodes;
+    char **reason; /* nodes.n of them */
+};
+#define SCR_DOWNS_INIT                                                                 \
+    {                                                                                  \
+        { 0, 0 }, 0                                                                    \
+    }
+/* A node that is listed already keeps its reason. Control characters of reason become
+ * blanks. */
+int scr_downs_add(struct scr_downs *d, const char *node, const char *reason,
+                  struct scr_err *err);
+/* NULL: not listed. Borrowed. */
+const char *scr_downs_reason(const struct scr_downs *d, const char *node);
+void scr_downs_free(struct scr_downs *d);
+
+struct scr_rm;
+
+/* A row of the table of managers. Each call may be NULL: it has no such thing. */
+struct scr_rm_ops {
+    const char *name;     /* value of SCR_RESOURCE_MANAGER */
+    const char *launcher; /* what starts programs under it: "srun" */
+    /* Variables with the id of the job; the first that is set counts. One of them, or
+     * of marks, tells that we are in a job of this manager. NULL-terminated. */
+    const char *job_vars[4], *marks[4];
+    /* Its own name of the job if no variable has it; malloc'd, NULL: unknown. */
+    int (*job)(const struct scr_rm *rm, char **job, struct scr_err *err);
+    /* Nodes of the allocation, each once, in the manager's order. */
+    int (*nodes)(const struct scr_rm *rm, struct scr_hostlist *nodes,
+                 struct scr_err *err);
+    /* Adds those among nodes that it thinks cannot be used. */
+    int (*down)(const struct scr_rm *rm, const struct scr_hostlist *nodes,
+                struct scr_downs *down, struct scr_err *err);
+    /* When the allocation ends, seconds since 1970; 0: never, or not known. */
+    int (*end_time)(const struct scr_rm *rm, int64_t *end, struct scr_err *err);
+    /* Kills a job step; step NULL: the newest that runs. *killed: what it was,
+     * malloc'd, NULL: there is none. */
+    int (*kill_step)(const struct scr_rm *rm, const char *step, char **killed,
+                     struct scr_err *err);
+};
+
+struct scr_rm {
+    const struct scr_rm_ops *ops;
+    const struct scr_env *env;
+    const struct scr_cfg *cfg;
+    const struct scr_params *prm;
+    char *job;  /* the manager's id of the job; NULL: none, or not known */
+    char *host; /* this host's name */
+    struct scr_hostlist nodes; /* of the allocation; may be none with NONE */
+    int is_virtual;            /* 1: they are those of SCR_VNODES, all on this host */
+};
+
+/* SCR_E_CONFIG: a manager was named whose job this is not, or SCR_NODELIST is none. */
+int scr_rm_open(const struct scr_env *env, const struct scr_cfg *cfg,
+                const struct scr_params *prm, struct scr_rm *rm, struct scr_err *err);
+/* The same for a job that we are outside of, by the name of its manager and its id
+ * there: only kill_step, end_time and down are of use. */
+int scr_rm_open_job(const struct scr_env *env, const struct scr_cfg *cfg,
+                    const struct scr_params *prm, const char *manager, const char *job,
+                    struct scr_rm *rm, struct scr_err *err);
+void scr_rm_close(struct scr_rm *rm);
+
+int scr_rm_down(const struct scr_rm *rm, const struct scr_hostlist *nodes,
+                struct scr_downs *down, struct scr_err *err);
+int scr_rm_end_time(const struct scr_rm *rm, int64_t *end, struct scr_err *err);
+/* SCR_E_UNSUPPORTED: the manager knows no job steps. */
+int scr_rm_kill_step(const struct scr_rm *rm, const char *step, char **killed,
+                     struct scr_err *err);
+
+/* Names of SCR_VNODES: a host list, or a count meaning n1 … n<count>. */
+int scr_rm_vnodes(const char *text, struct scr_hostlist *names, struct scr_err *err);
+
+/* Absolute path of a program in the PATH of the configuration's environment (or of
+ * name itself, if it has a '/'); malloc'd. SCR_E_NOENT: there is none. */
+int scr_rm_program(const struct scr_rm *rm, const char *name, char **path,
+                   struct scr_err *err);
+int scr_rm_has_program(const struct scr_rm *rm, const char *name);
+
+#endif

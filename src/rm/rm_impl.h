@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the files of src/rm share: the rows of the tables, and asking a tool. */
+#ifndef SCR_RM_IMPL_H
+#define SCR_RM_IMPL_H
+
+#include "base/str.h"
+#include "rm/rm.h"
+
+extern const struct scr_rm_ops scr_rm_slurm, scr_rm_lsf, scr_rm_flux, scr_rm_pbs,
+    scr_rm_none;
+
+/* Runs a tool of the resource manager; its stdout, malloc'd, without the newline at the
+ * end. env as in struct scr_proc_spec, may be NULL. A tool that is not there, ends with
+ * a status other than 0 or takes too long is an error with the first line it wrote to
+ * stderr. */
+int scr_rm_ask(const struct scr_rm *rm, const char *const *argv, const char *const *env,
+               char **out, struct scr_err *err);
+
+/* Walks over the lines of a text, each cut at its newline in place: NULL at the end.
+ * Empty lines are left out. */
+char *scr_rm_line(char **text);
+/* The next word of a line (blanks between), cut in place: "" at the end. */
+char *scr_rm_word(char **line);
+
+/* Appends a copy of name unless the list has it. */
+int scr_rm_add_node(struct scr_hostlist *list, const char *name, struct scr_err *err);
+/* The names of a text with blanks or newlines between, each once. The text is used
+ * up. */
+int scr_rm_add_words(struct scr_hostlist *list, char *text, struct scr_err *err);
+/* The name in list that is name, or is so up to the first dot of both; NULL: none. */
+const char *scr_rm_match(const struct scr_hostlist *list, const char *name);
+
+#endif

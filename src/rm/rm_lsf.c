@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* LSF: the host file of the job, bhosts, bjobs and jskill. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/io.h"
+#include "base/str.h"
+#include "rm/rm_impl.h"
+
+enum { MAX_HOSTFILE = 64 << 20 };
+
+/* One name a slot; where the batch script runs on a launch node of its own, that one
+ * comes first, with a single slot, and is no node to run on. */
+static int drop_launch_node(struct scr_hostlist *nodes, const char *text)
+{
+    size_t n = strcspn(text, " \n"), lines = 0, first = 0;
+    for (const char *p = text; *p != '\0'; p += strcspn(p, " \n")) {
+        p += strspn(p, " \n");
+        size_t len = strcspn(p, " \n");
+        lines += len > 0;
+        first += len == n && strncmp(p, text, n) == 0;
+    }
+    if (nodes->n < 2 || first != 1 || lines < 2 * nodes->n - 1)
+        return 0;
+    free(nodes->name[0]);
+    memmove(nodes->name, nodes->name + 1, --nodes->n * sizeof *nodes->name);
+    return 1;
+}
+
+static int add_slots(struct scr_hostlist *nodes, const char *text, struct scr_err *err)
+{
+    char *copy = scr_strdup(text);
+    int rc = copy ? scr_rm_add_words(nodes, copy, err)
+                  : scr_fail(err, SCR_E_NOMEM, 0, "hosts of the job");
+    free(copy);
+    if (rc == SCR_OK)
+        drop_launch_node(nodes, text);
+    return rc;
+}
+
+static int lsf_nodes(const struct scr_rm *rm, struct scr_hostlist *nodes,
+                     struct scr_err *err)
+{
+    const char *path = scr_cfg_getenv(rm->cfg, "LSB_DJOB_HOSTFILE");
+    const char *hosts = scr_cfg_getenv(rm->cfg, "LSB_HOSTS");
+    if (path == NULL && hosts == NULL)
+        return scr_fail(err, SCR_E_CONFIG, 0,
+                        "neither LSB_DJOB_HOSTFILE nor LSB_HOSTS is set, so this is "
+                        "outside of an allocation; SCR_NODELIST can name the nodes");
+    if (path == NULL)
+        return add_slots(nodes, hosts, err);
+    void *text = NULL;
+    size_t n;
+    int rc = scr_file_load(rm->env->sys, path, MAX_HOSTFILE, &text, &n, err);
+    if (rc == SCR_OK)
+        rc = add_slots(nodes, text, err);
+    else
+        scr_err_prefix(err, "LSB_DJOB_HOSTFILE");
+    free(text);
+    return rc;
+}
+
+/* closed_Full and closed_Excl only say that somebody, perhaps we, uses the host. */
+static int is_bad_status(const char *status)
+{
+    static const char *const bad[] = { "unavail",    "unreach",     "unlicensed",
+                                       "closed_Adm", "closed_Lock", "closed_LIM" };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        if (strncmp(status, bad[i], strlen(bad[i])) == 0)
+            return 1;
+    return 0;
+}
+
+/* "bhosts -w": a headline, then a line a host, HOST_NAME STATUS … */
+static int lsf_down(const struct scr_rm *rm, const struct scr_hostlist *nodes,
+                    struct scr_downs *down, struct scr_err *err)
+{
+    const char *argv[] = { "bhosts", "-w", NULL };
+    char *out;
+    int rc = scr_rm_ask(rm, argv, NULL, &out, err);
+    char *rest = out;
+    for (char *line; rc == SCR_OK && (line = scr_rm_line(&rest)) != NULL;) {
+        const char *node = scr_rm_match(nodes, scr_rm_word(&line));
+        const char *status = scr_rm_word(&line);
+        if (node == NULL || !is_bad_status(status))
+            continue;
+        char *text = scr_asprintf("LSF says %s", status);
+        rc = text ? scr_downs_add(down, node, text, err)
+                  : scr_fail(err, SCR_E_NOMEM, 0, "down nodes");
+        free(text);
+    }
+    free(out);
+    return rc;
+}
+
+/* "2:30 L": hours and minutes to the limit (or E, an estimate); "-" without one. */
+static int lsf_end_time(const struct scr_rm *rm, int64_t *end, struct scr_err *err)
+{
+    const char *argv[] = { "bjobs", "-noheader", "-o", "time_left", rm->job, NULL };
+    char *out;
+    int64_t hours, minutes;
+    int rc = scr_rm_ask(rm, argv, NULL, &out, err);
+    *end = 0;
+    char *colon = rc == SCR_OK ? strchr(out, ':') : NULL;
+    if (colon != NULL) {
+        *colon++ = '\0';
+        colon[strcspn(colon, " ")] = '\0';
+        if (scr_parse_i64(out, &hours) && scr_parse_i64(colon, &minutes) &&
+            hours >= 0 && hours < INT32_MAX && minutes >= 0 && minutes < 60)
+            *end = (int64_t)time(NULL) + 3600 * hours + 60 * minutes;
+    }
+    free(out);
+    return rc;
+}
+
+/* Steps of jsrun. Without a step: all of them, as only one is the application's. */
+static int lsf_kill_step(const struct scr_rm *rm, const char *step, char **killed,
+                         struct scr_err *err)
+{
+    const char *argv[] = { "jskill", step ? step : "all", NULL };
+    char *out;
+    int rc = scr_rm_ask(rm, argv, NULL, &out, err);
+    free(out);
+    if (rc == SCR_OK && (*killed = scr_strdup(argv[1])) == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "job step");
+    return rc;
+}
+
+const struct scr_rm_ops scr_rm_lsf = {
+    .name = "LSF",
+    .launcher = "jsrun",
+    .job_vars = { "LSB_JOBID", NULL },
+    .nodes = lsf_nodes,
+    .down = lsf_down,
+    .end_time = lsf_end_time,
+    .kill_step = lsf_kill_step,
+};

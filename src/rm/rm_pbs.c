@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* PBS (Professional, OpenPBS and Torque): the node file of the job, pbsnodes and
+ * qstat. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/io.h"
+#include "base/str.h"
+#include "rm/rm_impl.h"
+
+enum { MAX_NODEFILE = 64 << 20 };
+
+/* One name a slot. */
+static int pbs_nodes(const struct scr_rm *rm, struct scr_hostlist *nodes,
+                     struct scr_err *err)
+{
+    const char *path = scr_cfg_getenv(rm->cfg, "PBS_NODEFILE");
+    void *text = NULL;
+    size_t n;
+    if (path == NULL)
+        return scr_fail(err, SCR_E_CONFIG, 0,
+                        "PBS_NODEFILE is not set, so this is outside of an allocation; "
+                        "SCR_NODELIST can name the nodes");
+    int rc = scr_file_load(rm->env->sys, path, MAX_NODEFILE, &text, &n, err);
+    if (rc == SCR_OK)
+        rc = scr_rm_add_words(nodes, text, err);
+    else
+        scr_err_prefix(err, "PBS_NODEFILE");
+    free(text);
+    return rc;
+}
+
+/* "pbsnodes -l" lists only nodes that are down, offline or unknown: name, states,
+ * comment. */
+static int pbs_down(const struct scr_rm *rm, const struct scr_hostlist *nodes,
+                    struct scr_downs *down, struct scr_err *err)
+{
+    const char *argv[] = { "pbsnodes", "-l", NULL };
+    char *out;
+    int rc = scr_rm_ask(rm, argv, NULL, &out, err);
+    char *rest = out;
+    for (char *line; rc == SCR_OK && (line = scr_rm_line(&rest)) != NULL;) {
+        const char *node = scr_rm_match(nodes, scr_rm_word(&line));
+        const char *state = scr_rm_word(&line);
+        line += strspn(line, " ");
+        if (node == NULL || *state == '\0')
+            continue;
+        char *text =
+            scr_asprintf("PBS says %s%s%s", state, *line != '\0' ? ": " : "", line);
+        rc = text ? scr_downs_add(down, node, text, err)
+                  : scr_fail(err, SCR_E_NOMEM, 0, "down nodes");
+        free(text);
+    }
+    free(out);
+    return rc;
+}
+
+/* "01:02:03" or a number of seconds. */
+static int parse_hms(const char *text, int64_t *seconds)
+{
+    int64_t sum = 0, part;
+    for (int fields = 0; fields < 3; fields++) {
+        char digits[16] = { 0 };
+        size_t n = strcspn(text, ":");
+        if (n == 0 || n >= sizeof digits)
+            return 0;
+        memcpy(digits, text, n);
+        if (!scr_parse_i64(digits, &part) || part < 0 || part > INT32_MAX)
+            return 0;
+        sum = 60 * sum + part;
+        if (text[n] == '\0') {
+            *seconds = sum;
+            return 1;
+        }
+        text += n + 1;
+    }
+    return 0;
+}
+
+/* Value of the line "    name = value" in what qstat -f prints. */
+static int find_time(const char *text, const char *name, int64_t *seconds)
+{
+    char *key = scr_asprintf("%s = ", name);
+    const char *at = key ? strstr(text, key) : NULL;
+    char *value = at ? scr_asprintf("%.*s", (int)strcspn(at + strlen(key), "\n"),
+                                    at + strlen(key))
+                     : NULL;
+    int found = value != NULL && parse_hms(value, seconds);
+    free(value);
+    free(key);
+    return found;
+}
+
+/* Torque tells what is left; the others the limit and how much of it is used. */
+static int pbs_end_time(const struct scr_rm *rm, int64_t *end, struct scr_err *err)
+{
+    const char *argv[] = { "qstat", "-f", rm->job, NULL };
+    char *out;
+    int64_t limit, used = 0, left = -1;
+    int rc = scr_rm_ask(rm, argv, NULL, &out, err);
+    if (rc == SCR_OK && !find_time(out, "Walltime.Remaining", &left) &&
+        find_time(out, "Resource_List.walltime", &limit)) {
+        (void)find_time(out, "resources_used.walltime", &used);
+        left = limit > used ? limit - used : 0;
+    }
+    *end = left >= 0 ? (int64_t)time(NULL) + left : 0;
+    free(out);
+    return rc;
+}
+
+/* Steps are those of ALPS: an apid, which has to be given. */
+static int pbs_kill_step(const struct scr_rm *rm, const char *step, char **killed,
+                         struct scr_err *err)
+{
+    const char *argv[] = { "apkill", step, NULL };
+    char *out;
+    if (step == NULL)
+        return scr_fail(err, SCR_E_UNSUPPORTED, 0,
+                        "PBS knows no job steps; apstat shows those of aprun");
+    int rc = scr_rm_ask(rm, argv, NULL, &out, err);
+    free(out);
+    if (rc == SCR_OK && (*killed = scr_strdup(step)) == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "job step");
+    return rc;
+}
+
+const struct scr_rm_ops scr_rm_pbs = {
+    .name = "PBS",
+    .launcher = "mpirun",
+    .job_vars = { "PBS_JOBID", NULL },
+    .nodes = pbs_nodes,
+    .down = pbs_down,
+    .end_time = pbs_end_time,
+    .kill_step = pbs_kill_step,
+};

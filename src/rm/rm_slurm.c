@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Slurm: sinfo, squeue and scancel. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "rm/remote.h"
+#include "rm/rm_impl.h"
+
+/* The list of the environment: the one squeue gives shrinks when a node dies under
+ * --no-kill. */
+static int slurm_nodes(const struct scr_rm *rm, struct scr_hostlist *nodes,
+                       struct scr_err *err)
+{
+    const char *list = scr_cfg_getenv(rm->cfg, "SLURM_JOB_NODELIST");
+    if (list == NULL)
+        list = scr_cfg_getenv(rm->cfg, "SLURM_NODELIST");
+    if (list == NULL)
+        return scr_fail(
+            err, SCR_E_CONFIG, 0,
+            "SLURM_NODELIST is not set, so this is outside of an allocation; "
+            "SCR_NODELIST can name the nodes");
+    return scr_hostlist_expand(list, nodes, err);
+}
+
+/* The states of sinfo's %T in which a node takes no new step, or is about to go. */
+static int is_bad_state(const char *state)
+{
+    static const char *const bad[] = { "down",        "drain",      "fail",
+                                       "error",       "not_resp",   "no_resp",
+                                       "unknown",     "power_down", "powering_down",
+                                       "powered_down" };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        if (strncmp(state, bad[i], strlen(bad[i])) == 0)
+            return 1;
+    return strchr(state, '*') != NULL; /* does not respond */
+}
+
+static int add_bad(struct scr_downs *down, const char *node, const char *state,
+                   const char *reason, struct scr_err *err)
+{
+    int has_reason = *reason != '\0' && strcmp(reason, "none") != 0;
+    char *text = scr_asprintf("Slurm says %s%s%s", state, has_reason ? ": " : "",
+                              has_reason ? reason : "");
+    int rc = text ? scr_downs_add(down, node, text, err)
+                  : scr_fail(err, SCR_E_NOMEM, 0, "down nodes");
+    free(text);
+    return rc;
+}
+
+/* Lines "node state reason…", one for each partition the node is in. */
+static int add_bad_states(const struct scr_rm *rm, const char *list,
+                          const struct scr_hostlist *nodes, struct scr_downs *down,
+                          struct scr_err *err)
+{
+    const char *argv[] = { "sinfo", "-h", "-N", "-n", list, "-o", "%N %T %E", NULL };
+    char *out;
+    int rc = scr_rm_ask(rm, argv, NULL, &out, err);
+    char *rest = out;
+    for (char *line; rc == SCR_OK && (line = scr_rm_line(&rest)) != NULL;) {
+        const char *node = scr_rm_match(nodes, scr_rm_word(&line));
+        const char *state = scr_rm_word(&line);
+        if (node != NULL && is_bad_state(state))
+            rc = add_bad(down, node, state, line, err);
+    }
+    free(out);
+    return rc;
+}
+
+/* A node that died and came back is not in the allocation any more. */
+static int add_lost(const struct scr_rm *rm, const struct scr_hostlist *nodes,
+                    struct scr_downs *down, struct scr_err *err)
+{
+    const char *argv[] = { "squeue", "-h", "-j", rm->job, "-o", "%N", NULL };
+    struct scr_hostlist left = SCR_HOSTLIST_INIT;
+    char *out;
+    if (rm->job == NULL)
+        return SCR_OK;
+    int rc = scr_rm_ask(rm, argv, NULL, &out, err);
+    if (rc == SCR_OK)
+        rc = scr_hostlist_expand(out, &left, err);
+    for (size_t i = 0; i < nodes->n && rc == SCR_OK && left.n > 0; i++)
+        if (scr_rm_match(&left, nodes->name[i]) == NULL)
+            rc = scr_downs_add(down, nodes->name[i],
+                               "Slurm has taken it out of the allocation", err);
+    scr_hostlist_free(&left);
+    free(out);
+    return rc;
+}
+
+static int slurm_down(const struct scr_rm *rm, const struct scr_hostlist *nodes,
+                      struct scr_downs *down, struct scr_err *err)
+{
+    char *list = NULL;
+    int rc = scr_hostlist_compress(nodes, 0, &list, err);
+    if (rc == SCR_OK)
+        rc = add_bad_states(rm, list, nodes, down, err);
+    if (rc == SCR_OK)
+        rc = add_lost(rm, nodes, down, err);
+    free(list);
+    return rc;
+}
+
+/* "NONE" or "N/A" for a job without a time limit. */
+static int slurm_end_time(const struct scr_rm *rm, int64_t *end, struct scr_err *err)
+{
+    const char *argv[] = { "squeue", "-h", "-j", rm->job, "-o", "%e", NULL };
+    const char *env[] = { "SLURM_TIME_FORMAT=%s", NULL };
+    char *out;
+    int rc = scr_rm_ask(rm, argv, env, &out, err);
+    *end = 0;
+    if (rc == SCR_OK)
+        (void)scr_parse_i64(out, end);
+    free(out);
+    return rc;
+}
+
+/* The newest step that is not one of ours and not the batch script: its id is
+ * "job.number". */
+static int newest_step(const struct scr_rm *rm, char **step, struct scr_err *err)
+{
+    const char *argv[] = { "squeue", "-h", "-s", "-j", rm->job, "-o", "%i %j", NULL };
+    char *out;
+    int64_t newest = -1, number;
+    int rc = scr_rm_ask(rm, argv, NULL, &out, err);
+    char *rest = out;
+    *step = NULL;
+    for (char *line; rc == SCR_OK && (line = scr_rm_line(&rest)) != NULL;) {
+        const char *id = scr_rm_word(&line), *dot = strrchr(id, '.');
+        const char *name = scr_rm_word(&line);
+        if (dot == NULL || !scr_parse_i64(dot + 1, &number) || number <= newest ||
+            strcmp(name, SCR_REMOTE_STEP) == 0)
+            continue;
+        newest = number;
+        free(*step);
+        *step = scr_strdup(id);
+        if (*step == NULL)
+            rc = scr_fail(err, SCR_E_NOMEM, 0, "job steps");
+    }
+    free(out);
+    return rc;
+}
+
+static int slurm_kill_step(const struct scr_rm *rm, const char *given, char **killed,
+                           struct scr_err *err)
+{
+    char *step = NULL, *out = NULL;
+    int rc = SCR_OK;
+    if (given == NULL)
+        rc = newest_step(rm, &step, err);
+    else if ((step = strchr(given, '.')
+                         ? scr_strdup(given)
+                         : scr_asprintf("%s.%s", rm->job, given)) == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "job step");
+    if (rc == SCR_OK && step != NULL) {
+        const char *argv[] = { "scancel", step, NULL };
+        rc = scr_rm_ask(rm, argv, NULL, &out, err);
+    }
+    free(out);
+    if (rc == SCR_OK)
+        *killed = step;
+    else
+        free(step);
+    return rc;
+}
+
+const struct scr_rm_ops scr_rm_slurm = {
+    .name = "SLURM",
+    .launcher = "srun",
+    .job_vars = { "SLURM_JOBID", "SLURM_JOB_ID", NULL },
+    .nodes = slurm_nodes,
+    .down = slurm_down,
+    .end_time = slurm_end_time,
+    .kill_step = slurm_kill_step,
+};

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What each resource manager says about a job, from answers of its tools in
+ * tests/fixtures/rm. */
+#include "helper_rm.h"
+
+#include <time.h>
+
+#include "base/str.h"
+
+#define FIXTURES TEST_RM_FIXTURES
+
+static void has_nodes(const struct scr_hostlist *list, const char *want)
+{
+    char *text = NULL;
+    assert_int_equal(scr_hostlist_compress(list, 0, &text, NULL), SCR_OK);
+    assert_string_equal(text, want);
+    free(text);
+}
+
+static void has_down(struct test_rm *m, const char *want)
+{
+    struct scr_downs down = SCR_DOWNS_INIT;
+    struct scr_str s = SCR_STR_INIT;
+    if (scr_rm_down(&m->rm, &m->rm.nodes, &down, &m->t.err) != SCR_OK)
+        fail_msg("%s", m->t.err.text);
+    for (size_t i = 0; i < down.nodes.n; i++)
+        scr_str_printf(&s, "%s: %s\n", down.nodes.name[i], down.reason[i]);
+    char *text = scr_str_take(&s);
+    assert_string_equal(text, want);
+    free(text);
+    scr_downs_free(&down);
+}
+
+static void ends_in(struct test_rm *m, int64_t seconds)
+{
+    int64_t end, now = (int64_t)time(NULL);
+    assert_int_equal(scr_rm_end_time(&m->rm, &end, &m->t.err), SCR_OK);
+    assert_in_range(end - seconds, now - 1, now + 60);
+}
+
+static void kills(struct test_rm *m, const char *step, const char *want)
+{
+    char *killed;
+    if (scr_rm_kill_step(&m->rm, step, &killed, &m->t.err) != SCR_OK)
+        fail_msg("%s", m->t.err.text);
+    assert_string_equal(killed, want);
+    free(killed);
+}
+
+static void slurm(void **state)
+{
+    (void)state;
+    struct test_rm m;
+    int64_t end;
+    test_rm_open(&m, "slurm", "SLURM_JOBID=1234", "SLURM_NODELIST=n[1-5]", NULL);
+    assert_string_equal(m.rm.ops->name, "SLURM");
+    assert_string_equal(m.rm.job, "1234");
+    has_nodes(&m.rm.nodes, "n[1-5]");
+    has_down(&m, "n3: Slurm says down*: Not responding\n"
+                 "n5: Slurm says draining: disk errors\n");
+    assert_int_equal(scr_rm_end_time(&m.rm, &end, &m.t.err), SCR_OK);
+    assert_int_equal(end, 1795316207);
+    kills(&m, NULL, "1234.10"); /* neither ours nor the batch script, by number */
+    kills(&m, "4", "1234.4");
+    test_rm_close(&m);
+}
+
+static void slurm_without_a_limit_or_an_answer(void **state)
+{
+    (void)state;
+    struct test_rm m;
+    int64_t end;
+    test_rm_open(&m, "slurm", "SLURM_JOBID=77", "SLURM_NODELIST=n1", NULL);
+    assert_int_equal(scr_rm_end_time(&m.rm, &end, &m.t.err), SCR_OK);
+    assert_int_equal(end, 0);
+    test_rm_close(&m);
+    test_rm_open(&m, "slurm", "SLURM_JOBID=99", "SLURM_NODELIST=n1", NULL);
+    assert_int_equal(scr_rm_end_time(&m.rm, &end, &m.t.err), SCR_E_FAILURE);
+    assert_contains(m.t.err.text, "squeue: exit status 1: slurm_load_jobs error");
+    test_rm_close(&m);
+}
+
+static void lsf(void **state)
+{
+    (void)state;
+    struct test_rm m;
+    test_rm_open(&m, "lsf", "LSB_JOBID=881",
+                 "LSB_DJOB_HOSTFILE=" FIXTURES "/lsf/hostfile", NULL);
+    assert_string_equal(m.rm.ops->name, "LSF");
+    has_nodes(&m.rm.nodes, "c699c[010-012]"); /* without the launch node */
+    has_down(&m, "c699c011: LSF says unreach\nc699c012: LSF says closed_Adm\n");
+    ends_in(&m, 5400);
+    kills(&m, NULL, "all");
+    kills(&m, "3", "3");
+    test_rm_close(&m);
+    test_rm_open(&m, "lsf", "LSB_JOBID=882", "LSB_HOSTS=a1 a2 a3", NULL);
+    has_nodes(&m.rm.nodes, "a[1-3]"); /* one slot each: all are to run on */
+    int64_t end;
+    assert_int_equal(scr_rm_end_time(&m.rm, &end, &m.t.err), SCR_OK);
+    assert_int_equal(end, 0);
+    test_rm_close(&m);
+}
+
+static void flux(void **state)
+{
+    (void)state;
+    struct test_rm m;
+    test_rm_open(&m, "flux", "FLUX_URI=local:///tmp/x", "SLURM_JOBID=1", NULL);
+    assert_string_equal(m.rm.ops->name, "FLUX");
+    assert_string_equal(m.rm.job, "fAbCdEf");
+    has_nodes(&m.rm.nodes, "tux[0-3,7]");
+    has_down(&m, "tux1: Flux says drained: bad DIMM, see 4711\n"
+                 "tux7: Flux says drained: bad DIMM, see 4711\n"
+                 "tux2: Flux says down\n");
+    ends_in(&m, 5400);
+    kills(&m, NULL, "f2WLkSdyUK");
+    test_rm_close(&m);
+}
+
+static void pbs(void **state)
+{
+    (void)state;
+    struct test_rm m;
+    char *killed;
+    test_rm_open(&m, "pbs", "PBS_JOBID=55.sdb",
+                 "PBS_NODEFILE=" FIXTURES "/pbs/nodefile", NULL);
+    assert_string_equal(m.rm.ops->name, "PBS");
+    assert_int_equal(m.rm.nodes.n, 3);
+    assert_string_equal(m.rm.nodes.name[2], "nid00100.local");
+    has_down(&m, "nid00013.local: PBS says offline,down: no heartbeat since 10:15\n");
+    ends_in(&m, 2 * 3600 - 630);
+    kills(&m, "4711", "4711");
+    assert_int_equal(scr_rm_kill_step(&m.rm, NULL, &killed, &m.t.err),
+                     SCR_E_UNSUPPORTED);
+    test_rm_close(&m);
+    test_rm_open(&m, "pbs", "PBS_JOBID=56.torque",
+                 "PBS_NODEFILE=" FIXTURES "/pbs/nodefile", NULL);
+    ends_in(&m, 2990);
+    test_rm_close(&m);
+}
+
+static void none(void **state)
+{
+    (void)state;
+    struct test_rm m;
+    int64_t end;
+    char *killed;
+    test_rm_open(&m, "none", NULL, NULL, NULL);
+    assert_string_equal(m.rm.ops->name, "NONE");
+    assert_int_equal(m.rm.nodes.n, 0);
+    assert_int_equal(scr_rm_end_time(&m.rm, &end, &m.t.err), SCR_OK);
+    assert_int_equal(end, 0);
+    assert_int_equal(scr_rm_kill_step(&m.rm, NULL, &killed, &m.t.err),
+                     SCR_E_UNSUPPORTED);
+    test_rm_close(&m);
+    test_rm_open(&m, "none", "SCR_NODELIST=a[1-3],a2", "SCR_END_TIME=4000000000", NULL);
+    has_nodes(&m.rm.nodes, "a[1-3]");
+    assert_int_equal(m.rm.is_virtual, 0);
+    assert_int_equal(scr_rm_end_time(&m.rm, &end, &m.t.err), SCR_OK);
+    assert_int_equal(end, 4000000000);
+    test_rm_close(&m);
+    test_rm_open(&m, "none", "SCR_VNODES=3", NULL, NULL);
+    has_nodes(&m.rm.nodes, "n[1-3]");
+    assert_int_equal(m.rm.is_virtual, 1);
+    has_down(&m, "");
+    test_rm_close(&m);
+}
+
+static void settings_come_first(void **state)
+{
+    (void)state;
+    struct test_rm m;
+    test_rm_open(&m, "slurm", "SLURM_JOBID=1234", "SCR_NODELIST=n[3-4]",
+                 "SCR_RESOURCE_MANAGER=none");
+    assert_string_equal(m.rm.ops->name, "NONE");
+    has_nodes(&m.rm.nodes, "n[3-4]");
+    test_rm_close(&m);
+}
+
+/* One clear line each. */
+static void what_cannot_be(void **state)
+{
+    (void)state;
+    struct test_rm m;
+    static const struct {
+        const char *a, *b;
+        const char *text;
+    } rows[] = {
+        { "SCR_RESOURCE_MANAGER=SLURM", NULL,
+          "SLURM_JOBID is not set, so this is outside" },
+        { "SLURM_JOBID=1234", NULL, "SLURM_NODELIST is not set" },
+        { "LSB_JOBID=1", NULL, "LSB_DJOB_HOSTFILE" },
+        { "LSB_JOBID=1", "LSB_DJOB_HOSTFILE=/no/such", "/no/such: no such file" },
+        { "PBS_JOBID=1", NULL, "PBS_NODEFILE is not set" },
+        { "FLUX_URI=x", NULL, "flux: no such program in PATH" },
+        { "SCR_NODELIST=n[3-1]", NULL, "SCR_NODELIST=n[3-1] (environment)" },
+        { "SCR_VNODES=0", NULL, "expected node names or a count" },
+        { "SCR_VNODES=n[1-", NULL, "SCR_VNODES=n[1- (environment)" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        assert_int_not_equal(test_rm_try(&m, "slurm", rows[i].a, rows[i].b, NULL),
+                             SCR_OK);
+        assert_contains(m.t.err.text, rows[i].text);
+        test_rm_close(&m);
+    }
+}
+
+static void a_job_we_are_outside_of(void **state)
+{
+    (void)state;
+    struct test_rm m;
+    test_rm_open(&m, "slurm", NULL, NULL, NULL);
+    scr_rm_close(&m.rm);
+    assert_int_equal(
+        scr_rm_open_job(&m.t.env, m.t.cfg, &m.prm, "SLURM", "1234", &m.rm, &m.t.err),
+        SCR_OK);
+    kills(&m, NULL, "1234.10");
+    scr_rm_close(&m.rm);
+    assert_int_equal(
+        scr_rm_open_job(&m.t.env, m.t.cfg, &m.prm, "COBALT", "1", &m.rm, &m.t.err),
+        SCR_E_ARG);
+    test_rm_close(&m);
+}
+
+static void programs_are_found_in_path(void **state)
+{
+    (void)state;
+    struct test_rm m;
+    char *path;
+    test_rm_open(&m, "slurm", NULL, NULL, NULL);
+    assert_true(scr_rm_has_program(&m.rm, "sinfo"));
+    assert_true(scr_rm_has_program(&m.rm, "/bin/sh"));
+    assert_false(scr_rm_has_program(&m.rm, "bin")); /* a directory */
+    assert_false(scr_rm_has_program(&m.rm, "/tmp"));
+    assert_int_equal(scr_rm_program(&m.rm, "sinfo", &path, NULL), SCR_OK);
+    assert_string_equal(path, FIXTURES "/slurm/bin/sinfo");
+    free(path);
+    test_rm_close(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slurm),
+        cmocka_unit_test(slurm_without_a_limit_or_an_answer),
+        cmocka_unit_test(lsf),
+        cmocka_unit_test(flux),
+        cmocka_unit_test(pbs),
+        cmocka_unit_test(none),
+        cmocka_unit_test(settings_come_first),
+        cmocka_unit_test(what_cannot_be),
+        cmocka_unit_test(a_job_we_are_outside_of),
+        cmocka_unit_test(programs_are_found_in_path),
+    };
+    return cmocka_run_group_tests(tests, NULL, test_cfg_teardown);
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Commands on many nodes at once, and the tests of nodes built on them. ssh and srun
+ * are fakes that run the command here; pdsh is the real one, where there is one. */
+#include "helper_rm.h"
+
+#include <unistd.h>
+
+#include "base/units.h"
+#include "rm/many.h"
+#include "rm/nodetest.h"
+#include "rm/remote.h"
+
+/* --- many programs at once --- */
+
+static void many_at_once(void **state)
+{
+    (void)state;
+    enum { N = 100 };
+    static const char *const sleeper[] = { "sh", "-c",
+                                           "sleep 0.2; echo out; echo e >&2", NULL };
+    struct scr_many_task *task = calloc(N, sizeof *task);
+    for (int i = 0; i < N; i++)
+        task[i].argv = sleeper;
+    double start = scr_now_mono();
+    assert_int_equal(scr_many_run(task, N, N, 60, NULL), SCR_OK);
+    assert_true(scr_now_mono() - start < 10); /* one after another: 20 s */
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(task[i].end, SCR_MANY_ENDED);
+        assert_string_equal(task[i].out, "out\n");
+        assert_string_equal(task[i].errout, "e\n");
+    }
+    scr_many_free(task, N);
+    free(task);
+}
+
+static void each_has_its_own_end(void **state)
+{
+    (void)state;
+    static const char *const lines[][4] = {
+        { "sh", "-c", "exit 3", NULL },
+        { "sh", "-c", "kill -9 $$", NULL },
+        { "/no/such/program", NULL },
+        { "sh", "-c", "echo begun; trap '' TERM; sleep 600 & wait; wait", NULL },
+        { "sh", "-c", "sleep 600 & echo left a daemon", NULL },
+        { "cat", NULL }, /* nothing on stdin */
+        { "head", "-c", "1000000", "/dev/zero" },
+    };
+    struct scr_many_task task[7] = { { 0 } };
+    const char *const head[] = { "head", "-c", "1000000", "/dev/zero", NULL };
+    for (int i = 0; i < 6; i++)
+        task[i].argv = lines[i];
+    task[6].argv = head;
+    double start = scr_now_mono();
+    assert_int_equal(scr_many_run(task, 7, 0, 1, NULL), SCR_OK);
+    assert_true(scr_now_mono() - start < 3);
+    assert_int_equal(task[0].status, 3);
+    assert_int_equal(task[1].status, 128 + 9);
+    assert_int_equal(task[2].end, SCR_MANY_FAILED);
+    assert_contains(task[2].errout, "/no/such/program: no such file");
+    assert_int_equal(task[3].end, SCR_MANY_LATE);
+    assert_string_equal(task[3].out, "begun\n");
+    assert_int_equal(task[4].end, SCR_MANY_ENDED);
+    assert_string_equal(task[4].out, "left a daemon\n");
+    assert_int_equal(task[5].status, 0);
+    assert_int_equal(task[6].end, SCR_MANY_ENDED);
+    scr_many_free(task, 7);
+}
+
+static void more_than_may_run_at_a_time(void **state)
+{
+    (void)state;
+    static const char *const sleeper[] = { "sleep", "0.4", NULL };
+    struct scr_many_task task[4] = { { .argv = sleeper },
+                                     { .argv = sleeper },
+                                     { .argv = sleeper },
+                                     { .argv = sleeper } };
+    assert_int_equal(scr_many_run(task, 4, 1, 1, NULL), SCR_OK);
+    assert_int_equal(task[0].end, SCR_MANY_ENDED);
+    assert_int_equal(task[3].end, SCR_MANY_LATE); /* never started */
+    assert_string_equal(task[3].out, "");
+    scr_many_free(task, 4);
+}
+
+/* --- remote --- */
+
+static struct scr_remote_result *run_on(struct test_rm *m, const char *const *argv,
+                                        double limit)
+{
+    struct scr_remote_result *res;
+    if (scr_remote_run(&m->rm, &m->rm.nodes, argv, limit, &res, &m->t.err) != SCR_OK)
+        fail_msg("%s", m->t.err.text);
+    return res;
+}
+
+/* What ssh, pdsh and srun do alike; "dead" hangs, "gone" refuses. */
+static void run_everywhere(const char *remote, const char *job, const char *nodelist)
+{
+    struct test_rm m;
+    char setting[64];
+    (void)snprintf(setting, sizeof setting, "SCR_REMOTE=%s", remote);
+    test_rm_open(&m, "remote", setting, "SCR_NODELIST=n1,dead2,n3,gone4", job);
+    assert_string_equal(m.rm.ops->name, nodelist);
+    const char *script = "echo \"$FAKE_NODE: $0|$1|$2|$SCR_TEST_X\"; echo a word >&2; "
+                         "[ $FAKE_NODE != n3 ] || exit 7";
+    const char *argv[] = { "sh", "-c", script, "a b", "$HOME", "it's", NULL };
+    double start = scr_now_mono();
+    struct scr_remote_result *res = run_on(&m, argv, 2);
+    assert_true(scr_now_mono() - start < 2 + 2);
+    assert_int_equal(res[0].answered, 1);
+    assert_int_equal(res[0].status, 0);
+    assert_string_equal(res[0].out, "n1: a b|$HOME|it's|x  'y'\n");
+    assert_contains(res[0].why, "a word");
+    assert_int_equal(res[1].answered, 0);
+    assert_int_equal(res[1].status, -1);
+    assert_int_not_equal(res[1].why[0], '\0');
+    assert_int_equal(res[2].answered, 1);
+    assert_int_equal(res[2].status, 7);
+    assert_int_equal(res[3].answered, 0);
+    assert_int_not_equal(res[3].why[0], '\0');
+    scr_remote_free(res, 4);
+    test_rm_close(&m);
+}
+
+static void by_ssh(void **state)
+{
+    (void)state;
+    run_everywhere("SSH", NULL, "NONE");
+}
+
+static void by_srun(void **state)
+{
+    (void)state;
+    run_everywhere("SRUN", "SLURM_JOBID=1", "SLURM");
+}
+
+static void by_pdsh(void **state)
+{
+    (void)state;
+    if (access("/usr/bin/pdsh", X_OK) != 0)
+        skip();
+    run_everywhere("PDSH", NULL, "NONE");
+}
+
+static void on_virtual_nodes(void **state)
+{
+    (void)state;
+    struct test_rm m;
+    const char *means;
+    const char *argv[] = { "sh", "-c", "echo $SCR_VNODES", NULL };
+    test_rm_open(&m, "remote", "SCR_VNODES=v[1-3]", NULL, NULL);
+    assert_int_equal(scr_remote_means(&m.rm, &m.rm.nodes, &means, NULL), SCR_OK);
+    assert_string_equal(means, "LOCAL");
+    struct scr_remote_result *res = run_on(&m, argv, 60);
+    assert_string_equal(res[2].out, "v3\n");
+    scr_remote_free(res, 3);
+    test_rm_close(&m);
+}
+
+static void which_way_is_taken(void **state)
+{
+    (void)state;
+    struct test_rm m;
+    const char *means;
+    test_rm_open(&m, "remote", "SLURM_JOBID=1", "SLURM_NODELIST=n1", NULL);
+    assert_int_equal(scr_remote_means(&m.rm, &m.rm.nodes, &means, NULL), SCR_OK);
+    assert_string_equal(means, "SRUN");
+    test_rm_close(&m);
+    test_rm_open(&m, "remote", "SCR_NODELIST=localhost", NULL, NULL);
+    assert_int_equal(scr_remote_means(&m.rm, &m.rm.nodes, &means, NULL), SCR_OK);
+    assert_string_equal(means, "LOCAL");
+    test_rm_close(&m);
+    /* nothing to go by */
+    struct scr_remote_result *res;
+    const char *argv[] = { "true", NULL };
+    test_rm_open(&m, "remote", "SCR_NODELIST=n1,n2", NULL, NULL);
+    struct test_cfg bare;
+    test_cfg_open(&bare, "PATH=/x", NULL);
+    m.rm.cfg = bare.cfg;
+    assert_int_not_equal(scr_remote_run(&m.rm, &m.rm.nodes, argv, 5, &res, &m.t.err),
+                         SCR_OK);
+    assert_contains(m.t.err.text,
+                    "no way to run commands on n1: neither pdsh nor ssh is in PATH");
+    test_cfg_close(&bare);
+    test_rm_close(&m);
+}
+
+/* --- tests of nodes --- */
+
+static void check_down(const char *a, const char *b, const char *c,
+                       const char *const *check, const char *want)
+{
+    struct test_rm m;
+    struct scr_downs down = SCR_DOWNS_INIT;
+    char text[2048] = "";
+    test_rm_open(&m, "remote", a, b, c);
+    struct scr_node_tests t = { &m.rm, check, 2.5 };
+    double start = scr_now_mono();
+    if (scr_nodes_test(&t, &m.rm.nodes, &down, &m.t.err) != SCR_OK)
+        fail_msg("%s", m.t.err.text);
+    assert_true(scr_now_mono() - start < 2.5 + 2);
+    for (size_t i = 0; i < down.nodes.n; i++) {
+        size_t n = strlen(text);
+        (void)snprintf(text + n, sizeof text - n, "%s: %s\n", down.nodes.name[i],
+                       down.reason[i]);
+    }
+    assert_string_equal(text, want);
+    scr_downs_free(&down);
+    test_rm_close(&m);
+}
+
+static void nodes_are_tested_all_at_once(void **state)
+{
+    (void)state;
+    const char *check[] = {
+        "sh", "-c",
+        "echo Welcome; [ $FAKE_NODE = n5 ] && echo 'FAIL: /tmp: full' "
+        "|| echo PASS; [ $FAKE_NODE != n6 ] || exit 0",
+        NULL
+    };
+    check_down(
+        "SCR_REMOTE=SSH", "SCR_NODELIST=n1,dead2,silent3,gone4,n[5-7],x8",
+        "SCR_EXCLUDE_NODES=n7,elsewhere", check,
+        "n7: listed in SCR_EXCLUDE_NODES\n"
+        "silent3: no reply to ping\n"
+        "dead2: no command can be run on it: no answer within 2 seconds\n"
+        "gone4: no command can be run on it: ssh: connect to host gone4 port 22: "
+        "No route to host\n"
+        "n5: /tmp: full\n");
+}
+
+static void only_the_tests_asked_for(void **state)
+{
+    (void)state;
+    check_down("SCR_REMOTE=SSH", "SCR_NODELIST=n1,silent2", "SCR_NODE_TESTS=echo", NULL,
+               "");
+    check_down(
+        "SCR_REMOTE=SSH", "SCR_NODELIST=n1,silent2,gone3",
+        "SCR_NODE_TESTS=ping, pdsh_echo", NULL,
+        "silent2: no reply to ping\n"
+        "gone3: no command can be run on it: ssh: connect to host gone3 port 22: "
+        "No route to host\n");
+}
+
+static void tests_that_cannot_be(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *setting, *text;
+    } rows[] = { { "SCR_NODE_TESTS=ping,luck", "no test is called \"luck\"" },
+                 { "SCR_EXCLUDE_NODES=n[1-", "SCR_EXCLUDE_NODES=n[1- (environment)" } };
+    for (size_t i = 0; i < 2; i++) {
+        struct test_rm m;
+        struct scr_downs down = SCR_DOWNS_INIT;
+        test_rm_open(&m, "remote", "SCR_NODELIST=n1", rows[i].setting, NULL);
+        struct scr_node_tests t = { &m.rm, NULL, 2 };
+        assert_int_equal(scr_nodes_test(&t, &m.rm.nodes, &down, &m.t.err),
+                         SCR_E_CONFIG);
+        assert_contains(m.t.err.text, rows[i].text);
+        scr_downs_free(&down);
+        test_rm_close(&m);
+    }
+}
+
+/* A manager that does not answer is no reason to stop. */
+static void a_silent_manager_is_a_warning(void **state)
+{
+    (void)state;
+    struct test_rm m;
+    struct scr_downs down = SCR_DOWNS_INIT;
+    test_rm_open(&m, "slurm", "SLURM_JOBID=4", "SLURM_NODELIST=n9",
+                 "SCR_NODE_TESTS=RM");
+    struct scr_node_tests t = { &m.rm, NULL, 5 };
+    assert_int_equal(scr_nodes_test(&t, &m.rm.nodes, &down, &m.t.err), SCR_OK);
+    assert_contains(test_cfg_log(&m.t), "SLURM does not tell which nodes are down: ");
+    assert_int_equal(down.nodes.n, 0);
+    test_rm_close(&m);
+}
+
+int main(void)
+{
+    /* pdsh looks for ssh by itself */
+    if (setenv("PATH", TEST_RM_FIXTURES "/remote/bin:/usr/bin:/bin", 1) != 0 ||
+        setenv("SCR_TEST_X", "x  'y'", 1) != 0)
+        return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(many_at_once),
+        cmocka_unit_test(each_has_its_own_end),
+        cmocka_unit_test(more_than_may_run_at_a_time),
+        cmocka_unit_test(by_ssh),
+        cmocka_unit_test(by_srun),
+        cmocka_unit_test(by_pdsh),
+        cmocka_unit_test(on_virtual_nodes),
+        cmocka_unit_test(which_way_is_taken),
+        cmocka_unit_test(nodes_are_tested_all_at_once),
+        cmocka_unit_test(only_the_tests_asked_for),
+        cmocka_unit_test(tests_that_cannot_be),
+        cmocka_unit_test(a_silent_manager_is_a_warning),
+    };
+    return cmocka_run_group_tests(tests, NULL, test_cfg_teardown);
+}
