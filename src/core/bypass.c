@@ -239,9 +239,10 @@ static int sync_file(struct scr_ctx *ctx, const char *dest, const char *path,
 }
 
 /* Also files of other ranks: each node writes back what was written on it. */
-static int sync_files(struct scr_ctx *ctx, scr_hash *files, struct scr_err *err)
+static int sync_files(void *arg, struct scr_err *err)
 {
-    int rc = files ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "list of files");
+    struct scr_ctx *ctx = arg;
+    int rc = SCR_OK;
     for (SCR_HASH_EACH(e, ctx->out.routed)) {
         const char *dest = scr_hash_elem_key(e);
         if (rc == SCR_OK)
@@ -274,48 +275,52 @@ static int measure_file(struct scr_ctx *ctx, const char *dest, scr_hash *files,
     return scr_hash_ok(files) ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "list of files");
 }
 
-static int measure_files(struct scr_ctx *ctx, scr_hash *files, struct scr_err *err)
+struct measure {
+    struct scr_ctx *ctx;
+    scr_hash *files;
+};
+
+static int measure_files(void *arg, struct scr_err *err)
 {
+    struct measure *m = arg;
     int rc = SCR_OK;
-    for (SCR_HASH_EACH(e, ctx->out.routed)) {
+    for (SCR_HASH_EACH(e, m->ctx->out.routed)) {
         const char *dest = scr_hash_elem_key(e);
-        if (rc == SCR_OK && scr_output_is_mine(ctx, dest))
-            rc = measure_file(ctx, dest, files, err);
+        if (rc == SCR_OK && scr_output_is_mine(m->ctx, dest))
+            rc = measure_file(m->ctx, dest, m->files, err);
     }
     return rc;
 }
 
-typedef int (*pass)(struct scr_ctx *ctx, scr_hash *files, struct scr_err *err);
-
-/* At most SCR_FLUSH_WIDTH ranks at a time. */
-static int in_turns_all(struct scr_ctx *ctx, pass work, scr_hash *files,
+/* At most SCR_FLUSH_WIDTH ranks at a time; those that routed nothing need not wait. */
+static int in_turns_all(struct scr_ctx *ctx, scr_turn_work work, void *arg,
                         struct scr_err *err)
 {
-    int width = ctx->prm.flush_width, rc = SCR_OK;
-    int before = scr_turn_take(&ctx->world, width);
-    if (before == SCR_OK)
-        rc = work(ctx, files, err);
-    scr_turn_pass(&ctx->world, width, before != SCR_OK ? before : rc);
-    return scr_agree_all(&ctx->world, rc, err);
+    return scr_in_turns_all(&ctx->world, ctx->prm.flush_width,
+                            scr_hash_size(ctx->out.routed) > 0, work, arg, err);
 }
 
 int scr_bypass_complete_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
 {
     struct scr_output *out = &ctx->out;
     scr_hash *files = scr_hash_new();
+    struct measure m = { ctx, files };
+    const struct scr_copy_opts o = { .width = ctx->prm.flush_width };
     uint64_t bytes = 0;
-    int rc = scr_agree_all(&ctx->world, scr_output_check(ctx, valid, err), err);
+    int rc = files ? scr_output_check(ctx, valid, err)
+                   : scr_fail(err, SCR_E_NOMEM, 0, "list of files");
+    rc = scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK) {
         scr_phase_all(ctx, "flush", out->id);
-        rc = in_turns_all(ctx, sync_files, files, err);
+        rc = in_turns_all(ctx, sync_files, ctx, err);
     }
     if (rc == SCR_OK)
         rc = scr_settle_owners_all(ctx, NULL, 0, err);
     if (rc == SCR_OK)
-        rc = in_turns_all(ctx, measure_files, files, err);
+        rc = in_turns_all(ctx, measure_files, &m, err);
     if (rc == SCR_OK)
-        rc = scr_publish_all(&ctx->env, &ctx->world, &ctx->prefix, out->id, out->dset,
-                             files, &bytes, err);
+        rc = scr_publish_all(&ctx->env, &ctx->world, &ctx->prefix, &o, out->id,
+                             out->dset, files, &bytes, err);
     scr_hash_delete(files);
     return rc;
 }

@@ -214,28 +214,33 @@ static int fetch_file(struct fetch *f, const char *dest, const scr_hash *info,
     return rc;
 }
 
-static int fetch_files(struct fetch *f, struct scr_err *err)
+static int fetch_files(void *arg, struct scr_err *err)
 {
-    int rank = f->world->rank, rc = SCR_OK;
-    const scr_hash *files = scr_hash_get(f->files, "FILE");
-    for (SCR_HASH_EACH(e, files))
+    struct fetch *f = arg;
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(e, scr_hash_get(f->files, "FILE")))
         if (rc == SCR_OK)
             rc = fetch_file(f, scr_hash_elem_key(e), scr_hash_elem_hash(e), err);
-    if (rc != SCR_OK)
-        return rc;
+    return rc;
+}
+
+static size_t count_files(const struct fetch *f)
+{
+    return scr_hash_size(scr_hash_get(f->files, "FILE"));
+}
+
+/* All files are there. */
+static int enter_files(struct fetch *f, struct scr_err *err)
+{
+    int rank = f->world->rank;
     scr_filemap_remove_file(f->map, f->id, rank, f->tmp);
-    scr_filemap_set_expected_files(f->map, f->id, rank, (int)scr_hash_size(files));
+    scr_filemap_set_expected_files(f->map, f->id, rank, (int)count_files(f));
     return scr_hash_ok(f->map) ? SCR_OK : no_memory(f, err);
 }
 
-static int in_turns_all(struct fetch *f, int (*work)(struct fetch *, struct scr_err *),
-                        struct scr_err *err)
+static int in_turns_all(struct fetch *f, scr_turn_work work, struct scr_err *err)
 {
-    int before = scr_turn_take(f->world, f->o->width), rc = SCR_OK;
-    if (before == SCR_OK)
-        rc = work(f, err);
-    scr_turn_pass(f->world, f->o->width, before != SCR_OK ? before : rc);
-    return scr_agree_all(f->world, rc, err);
+    return scr_in_turns_all(f->world, f->o->width, count_files(f) > 0, work, f, err);
 }
 
 /* --- the record --- */
@@ -286,10 +291,7 @@ static int learn_all(struct fetch *f, int rc, scr_hash *dset, struct scr_err *er
         rc = learn_dataset_all(f, dset, err);
     if (rc == SCR_OK)
         rc = scr_rank2file_read_all(f->env, f->world, f->prefix, f->id, f->files, err);
-    return rc == SCR_OK
-               ? check_count_all(f, dset, scr_hash_size(scr_hash_get(f->files, "FILE")),
-                                 err)
-               : rc;
+    return rc == SCR_OK ? check_count_all(f, dset, count_files(f), err) : rc;
 }
 
 int scr_fetch_all(const struct scr_env *env, const struct scr_comm *world,
@@ -314,6 +316,8 @@ int scr_fetch_all(const struct scr_env *env, const struct scr_comm *world,
         rc = scr_agree_all(world, announce(&f, dset, err), err);
     if (rc == SCR_OK)
         rc = in_turns_all(&f, fetch_files, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(world, enter_files(&f, err), err);
     if (rc == SCR_OK)
         *bytes = scr_sum_all(world, f.bytes);
     scr_hash_delete(f.files);
@@ -343,8 +347,9 @@ static int verify_there(const struct fetch *f, const char *dest, const scr_hash 
     return rc;
 }
 
-static int verify_files(struct fetch *f, struct scr_err *err)
+static int verify_files(void *arg, struct scr_err *err)
 {
+    struct fetch *f = arg;
     int rc = SCR_OK;
     for (SCR_HASH_EACH(e, scr_hash_get(f->files, "FILE"))) {
         const scr_hash *info = scr_hash_elem_hash(e);

@@ -13,8 +13,9 @@
 
 /* --- files --- */
 
-static int copy_files(struct scr_outgoing *f, struct scr_err *err)
+static int copy_files(void *arg, struct scr_err *err)
 {
+    struct scr_outgoing *f = arg;
     size_t n = 0;
     struct scr_mover *m = scr_mover_new(f->o->type, f->env->sys, err);
     struct scr_xfer *x =
@@ -27,15 +28,6 @@ static int copy_files(struct scr_outgoing *f, struct scr_err *err)
     scr_mover_free(m);
     scr_xfer_free(x);
     return rc;
-}
-
-static int copy_all(struct scr_outgoing *f, struct scr_err *err)
-{
-    int before = scr_turn_take(f->world, f->o->width), rc = SCR_OK;
-    if (before == SCR_OK)
-        rc = copy_files(f, err);
-    scr_turn_pass(f->world, f->o->width, before != SCR_OK ? before : rc);
-    return scr_agree_all(f->world, rc, err);
 }
 
 /* --- the record --- */
@@ -63,8 +55,7 @@ static int finish_all(const struct scr_outgoing *f, uint64_t *bytes,
 /* --- all of it --- */
 
 /* From files in place to a dataset that is complete. */
-static int complete_all(const struct scr_outgoing *f, uint64_t *bytes,
-                        struct scr_err *err)
+static int complete_all(struct scr_outgoing *f, uint64_t *bytes, struct scr_err *err)
 {
     int rc = scr_outgoing_sync_dirs_all(f, err);
     if (rc == SCR_OK)
@@ -81,7 +72,7 @@ static int run_all(struct scr_outgoing *f, const scr_filemap *map, uint64_t *byt
     if (rc == SCR_OK)
         rc = scr_outgoing_begin_all(f, err);
     if (rc == SCR_OK)
-        rc = copy_all(f, err);
+        rc = scr_in_turns_all(f->world, f->o->width, f->n > 0, copy_files, f, err);
     return rc == SCR_OK ? complete_all(f, bytes, err) : rc;
 }
 
@@ -112,11 +103,12 @@ int scr_publish_begin_all(const struct scr_env *env, const struct scr_comm *worl
 }
 
 int scr_publish_all(const struct scr_env *env, const struct scr_comm *world,
-                    const struct scr_prefix *prefix, int id, const scr_hash *dset,
-                    const scr_hash *files, uint64_t *bytes, struct scr_err *err)
+                    const struct scr_prefix *prefix, const struct scr_copy_opts *o,
+                    int id, const scr_hash *dset, const scr_hash *files,
+                    uint64_t *bytes, struct scr_err *err)
 {
     struct scr_outgoing f = {
-        .env = env, .world = world, .prefix = prefix, .id = id, .dset = dset
+        .env = env, .world = world, .prefix = prefix, .o = o, .id = id, .dset = dset
     };
     *bytes = 0;
     int rc = scr_outgoing_list_all(&f, files, err);

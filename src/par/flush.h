@@ -50,13 +50,14 @@ int scr_flush_all(const struct scr_env *env, const struct scr_comm *world,
  * directories they are in (fsynced) and steps 3 to 5.
  *
  * files: {<path below the prefix>: {SIZE, CRC, SHARED}} that belong to this rank;
- * SHARED marks one that others wrote too. As above otherwise. */
+ * SHARED marks one that others wrote too. Of o the width counts. As above otherwise. */
 int scr_publish_begin_all(const struct scr_env *env, const struct scr_comm *world,
                           const struct scr_prefix *prefix, int id, const scr_hash *dset,
                           struct scr_err *err);
 int scr_publish_all(const struct scr_env *env, const struct scr_comm *world,
-                    const struct scr_prefix *prefix, int id, const scr_hash *dset,
-                    const scr_hash *files, uint64_t *bytes, struct scr_err *err);
+                    const struct scr_prefix *prefix, const struct scr_copy_opts *o,
+                    int id, const scr_hash *dset, const scr_hash *files,
+                    uint64_t *bytes, struct scr_err *err);
 
 /* Copies dataset id from the prefix into dset_dir/rank.<r> (exists) and enters files
  * with META, FILES and DSETDESC into map under (id, own rank); the caller writes map.

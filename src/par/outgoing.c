@@ -13,6 +13,7 @@
 #include "ec/ec.h"
 #include "fmt/dataset.h"
 #include "par/rank2file.h"
+#include "par/turns.h"
 #include "store/arrival.h"
 
 enum { DIR_MODE = 0777 }; /* cut by the umask */
@@ -492,30 +493,57 @@ int scr_outgoing_begin_all(const struct scr_outgoing *f, struct scr_err *err)
 
 /* --- directories --- */
 
-int scr_outgoing_make_dirs_all(const struct scr_outgoing *f, struct scr_err *err)
+typedef int (*dir_step)(const struct scr_outgoing *f, const char *dir,
+                        struct scr_err *err);
+
+static int make_dir(const struct scr_outgoing *f, const char *dir, struct scr_err *err)
+{
+    return scr_dir_make(f->env->sys, dir, DIR_MODE, err);
+}
+
+static int sync_dir(const struct scr_outgoing *f, const char *dir, struct scr_err *err)
+{
+    return scr_dir_sync(f->env->sys, dir, err);
+}
+
+static int each_dir(const struct scr_outgoing *f, dir_step step, struct scr_err *err)
 {
     int rc = SCR_OK;
     for (SCR_HASH_EACH(e, f->dirs)) {
         char *dir = scr_path_join(f->prefix->path, scr_hash_elem_key(e));
         if (rc == SCR_OK)
-            rc =
-                dir ? scr_dir_make(f->env->sys, dir, DIR_MODE, err) : no_memory(f, err);
+            rc = dir ? step(f, dir, err) : no_memory(f, err);
         free(dir);
     }
-    rc = scr_agree_all(f->world, rc, err);
+    return rc;
+}
+
+static int make_dirs(void *arg, struct scr_err *err)
+{
+    return each_dir(arg, make_dir, err);
+}
+
+static int sync_dirs(void *arg, struct scr_err *err)
+{
+    return each_dir(arg, sync_dir, err);
+}
+
+static int dirs_in_turns_all(struct scr_outgoing *f, scr_turn_work work,
+                             struct scr_err *err)
+{
+    return scr_in_turns_all(f->world, f->o->width, scr_hash_size(f->dirs) > 0, work, f,
+                            err);
+}
+
+int scr_outgoing_make_dirs_all(struct scr_outgoing *f, struct scr_err *err)
+{
+    int rc = dirs_in_turns_all(f, make_dirs, err);
     return rc == SCR_OK ? scr_outgoing_sync_dirs_all(f, err) : rc;
 }
 
-int scr_outgoing_sync_dirs_all(const struct scr_outgoing *f, struct scr_err *err)
+int scr_outgoing_sync_dirs_all(struct scr_outgoing *f, struct scr_err *err)
 {
-    int rc = SCR_OK;
-    for (SCR_HASH_EACH(e, f->dirs)) {
-        char *dir = scr_path_join(f->prefix->path, scr_hash_elem_key(e));
-        if (rc == SCR_OK)
-            rc = dir ? scr_dir_sync(f->env->sys, dir, err) : no_memory(f, err);
-        free(dir);
-    }
-    return scr_agree_all(f->world, rc, err);
+    return dirs_in_turns_all(f, sync_dirs, err);
 }
 
 /* --- the record --- */

@@ -46,8 +46,8 @@ int scr_outgoing_resume_all(struct scr_outgoing *f, struct scr_err *err);
 /* The index entry, incomplete, and the dataset's directory without a summary. */
 int scr_outgoing_begin_all(const struct scr_outgoing *f, struct scr_err *err);
 /* Each directory made by the rank that looks after it, then synced by it. */
-int scr_outgoing_make_dirs_all(const struct scr_outgoing *f, struct scr_err *err);
-int scr_outgoing_sync_dirs_all(const struct scr_outgoing *f, struct scr_err *err);
+int scr_outgoing_make_dirs_all(struct scr_outgoing *f, struct scr_err *err);
+int scr_outgoing_sync_dirs_all(struct scr_outgoing *f, struct scr_err *err);
 /* The parts of rank2file and its root, from what is known of the files now. */
 int scr_outgoing_record_all(const struct scr_outgoing *f, struct scr_err *err);
 /* Bytes and files of all ranks. */

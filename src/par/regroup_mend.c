@@ -79,8 +79,9 @@ static int ship_rank(const struct scr_regrouping *g, int r, int red,
     return rc;
 }
 
-static int ship(const struct scr_regrouping *g, struct scr_err *err)
+static int ship(void *arg, struct scr_err *err)
 {
+    const struct scr_regrouping *g = arg;
     int rc = SCR_OK;
     for (SCR_HASH_EACH(e, scr_hash_get(g->orders, "SHIP")))
         if (rc == SCR_OK)
@@ -91,13 +92,10 @@ static int ship(const struct scr_regrouping *g, struct scr_err *err)
     return rc;
 }
 
-static int ship_all(const struct scr_regrouping *g, struct scr_err *err)
+static int has_orders(const struct scr_regrouping *g)
 {
-    int before = scr_turn_take(g->world, g->o->width), rc = SCR_OK;
-    if (before == SCR_OK)
-        rc = ship(g, err);
-    scr_turn_pass(g->world, g->o->width, before != SCR_OK ? before : rc);
-    return scr_agree_all(g->world, rc, err);
+    return scr_hash_get(g->orders, "SHIP") != NULL ||
+           scr_hash_get(g->orders, "RED") != NULL;
 }
 
 /* --- one set --- */
@@ -204,8 +202,17 @@ static int mend_set(struct scr_regrouping *g, const scr_hash *set, struct scr_er
     return rc;
 }
 
-static int mend(struct scr_regrouping *g, struct scr_err *err)
+static int has_lost_sets(const struct scr_regrouping *g)
 {
+    int lost = 0;
+    for (SCR_HASH_EACH(e, g->sets))
+        lost |= scr_hash_get(scr_hash_elem_hash(e), "LOST") != NULL;
+    return lost;
+}
+
+static int mend(void *arg, struct scr_err *err)
+{
+    struct scr_regrouping *g = arg;
     int rc = SCR_OK;
     for (SCR_HASH_EACH(e, g->sets))
         if (rc == SCR_OK && scr_hash_get(scr_hash_elem_hash(e), "LOST") != NULL)
@@ -227,8 +234,8 @@ int scr_regroup_mend_all(struct scr_regrouping *g, struct scr_err *err)
     int rc = g->world->rank == 0 ? open_scratch(g, err) : SCR_OK;
     rc = scr_agree_all(g->world, rc, err);
     if (rc == SCR_OK)
-        rc = ship_all(g, err);
+        rc = scr_in_turns_all(g->world, g->o->width, has_orders(g), ship, g, err);
     if (rc == SCR_OK)
-        rc = scr_agree_all(g->world, mend(g, err), err);
+        rc = scr_in_turns_all(g->world, g->o->width, has_lost_sets(g), mend, g, err);
     return rc;
 }
