@@ -167,13 +167,25 @@ static int prepare_all(struct scr_flush_async *a, struct scr_outgoing *f,
     return rc == SCR_OK ? plan_all(a, f, nranks, err) : rc;
 }
 
-/* Each process gets its share of the job's bandwidth; those without files need none,
- * and no more than width copy at once. */
+static uint64_t bytes_to_copy(const struct scr_outgoing *f)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < f->n; i++)
+        bytes += f->file[i].xfer.whole ? 0 : f->file[i].xfer.size;
+    return bytes;
+}
+
+/* This process' share of the job's bandwidth: by its bytes, so that all end at the same
+ * time and the whole of it is used until then; if not all may copy at once, the same
+ * for each that does. Who has no bytes needs none. */
 static double share_all(const struct scr_outgoing *f, double bw, int width)
 {
-    uint64_t movers = scr_sum_all(f->world, f->n > 0);
-    movers = width > 0 && movers > (uint64_t)width ? (uint64_t)width : movers;
-    return movers > 0 ? bw / (double)movers : bw;
+    uint64_t mine = bytes_to_copy(f);
+    uint64_t movers = scr_sum_all(f->world, f->n > 0),
+             all = scr_sum_all(f->world, mine);
+    if (width > 0 && movers > (uint64_t)width)
+        return bw / width;
+    return all > 0 ? bw * ((double)mine / (double)all) : bw;
 }
 
 static int launch_all(struct scr_flush_async *a, const struct scr_outgoing *f,

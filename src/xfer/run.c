@@ -32,7 +32,7 @@ struct scr_xfer *scr_xfer_new(const struct scr_xfer_opts *o, struct scr_err *err
     }
     x->o = *o;
     x->err = (struct scr_err)SCR_ERR_INIT;
-    scr_pace_init(&x->pace, o->bw, o->percent);
+    scr_pace_init(&x->pace, o->bw, o->percent, NULL);
     pthread_mutex_init(&x->lock, NULL);
     pthread_mutex_init(&x->hook, NULL);
     x->slot_dir = scr_strdup(o->slot_dir);

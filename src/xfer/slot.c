@@ -7,9 +7,10 @@
 #include "base/str.h"
 
 enum { TRIES = 2 }; /* places looked at in a round: a lock costs a message */
-/* Seconds between rounds: the first, the longest for each process that waits for a
- * place, and at least for the last rounds. */
-static const double FIRST_PAUSE = 0.01, LONG_PAUSE = 0.05, LEAST_LAST_PAUSE = 0.3;
+/* Seconds between rounds: the first, and the longest for each process that waits for a
+ * place. A crowd that is small in all may ask more often. */
+static const double FIRST_PAUSE = 0.01, LONG_PAUSE = 0.05, LEAST_LAST_PAUSE = 0.3,
+                    SMALL_CROWD = 150;
 
 static int try_one(const struct scr_sys *sys, const char *dir, int i,
                    struct scr_lock *slot, struct scr_err *err)
@@ -40,7 +41,8 @@ int scr_slot_take(const struct scr_sys *sys, const char *dir, int width, int cro
                   struct scr_err *err)
 {
     double pause = FIRST_PAUSE, most = LONG_PAUSE * crowd / width;
-    most = most > LEAST_LAST_PAUSE ? most : LEAST_LAST_PAUSE;
+    double least = LEAST_LAST_PAUSE * (crowd < SMALL_CROWD ? crowd / SMALL_CROWD : 1);
+    most = most > least ? most : least;
     first %= width;
     for (;;) {
         int rc = try_round(sys, dir, width, &first, slot, err);

@@ -502,7 +502,7 @@ static long big(int rank, int file, int seed)
     return file == 0 ? 500000 : -1;
 }
 
-/* Seconds from the start of the flush to its end. */
+/* Seconds until a checkpoint is on the prefix. */
 static double seconds_of_flush(struct mpi_test *t, const char *setting, int slow_us)
 {
     struct job job;
@@ -512,8 +512,8 @@ static double seconds_of_flush(struct mpi_test *t, const char *setting, int slow
     pfs_control.slow_us = slow_us;
     struct scr_ctx *ctx =
         job_start(&job, nodes, ASYNC, "SCR_FILE_BUF_SIZE=20000", setting, NULL);
-    job_checkpoint(&job, ctx, "one", 1);
     double start = scr_now_mono();
+    job_checkpoint(&job, ctx, "one", 1);
     CHECK_RC(scr_async_wait_all(ctx, 1, &err), SCR_OK, &err);
     double secs = scr_now_mono() - start;
     job_end(&job, ctx);
@@ -521,21 +521,20 @@ static double seconds_of_flush(struct mpi_test *t, const char *setting, int slow
     return secs;
 }
 
+/* How much longer it takes, other work on the machine may decide. */
 MPI_CASE(bandwidth_is_limited)
 {
     double secs =
-        seconds_of_flush(t, "SCR_FLUSH_ASYNC_BW=500000", 0); /* of 2 million */
-    if (secs < 3.6 || secs > 5.5) /* other work may take the processor */
-        mpi_test_fail(t, __FILE__, __LINE__, "4 s expected, %.2f s taken", secs);
+        seconds_of_flush(t, "SCR_FLUSH_ASYNC_BW=1000000", 0); /* of 2 million */
+    if (secs < 1.8)
+        mpi_test_fail(t, __FILE__, __LINE__, "2 s expected, %.2f s taken", secs);
 }
 
 MPI_CASE(the_share_of_time_is_limited)
 {
-    double full = seconds_of_flush(t, "SCR_FLUSH_ASYNC_PERCENT=0", 10000);
-    double fifth = seconds_of_flush(t, "SCR_FLUSH_ASYNC_PERCENT=20", 10000);
-    if (fifth < 4 * full || fifth > 8 * full)
-        mpi_test_fail(t, __FILE__, __LINE__, "%.2f s at 20 %%, %.2f s at full speed",
-                      fifth, full);
+    double secs = seconds_of_flush(t, "SCR_FLUSH_ASYNC_PERCENT=20", 10000);
+    if (secs < 1.12) /* of 25 writes of 10 ms */
+        mpi_test_fail(t, __FILE__, __LINE__, "1.25 s expected, %.2f s taken", secs);
 }
 
 /* Counters that all processes share. */
