@@ -51,6 +51,7 @@ cluster: deps-cluster build
 bench: build
 	bench/run.py --mpirun mpirun.$(MPI) --ckpt $(BUILD)/bench/ckpt $(BENCH)
 	bench/flush.py --mpirun mpirun.$(MPI) --ckpt $(BUILD)/bench/ckpt $(FLUSH_BENCH)
+	$(BUILD)/bench/throttle /dev/shm /dev/shm
 
 check: deps-check
 	cmake -S . -B $(BUILD) -DSCR_MPI=$(MPI) -DSCR_TESTS=ON -DSCR_WERROR=ON $(CMAKE_ARGS)

@@ -2,14 +2,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Times flushes against cp of the same files, on virtual nodes of this machine.
 
-    flush.py --mpirun MPIRUN --ckpt PROGRAM [--mib N] [--rounds N] [--cache DIR] [--prefix DIR]
+    flush.py --mpirun MPIRUN --ckpt PROGRAM [--mib N] [--rounds N] [--cache DIR] [--prefix DIR]...
 
-In each round bench/ckpt writes one checkpoint of 4 ranks, N MiB each, which is flushed with CRC;
-then cp copies the same files, four at a time, to the same file system. Printed are
+For each prefix directory (one in memory, one on disk, unless told otherwise): in each round
+bench/ckpt writes one checkpoint of 4 ranks, N MiB each, which is flushed with CRC; then cp
+copies the same files to the same file system, four at a time. Nothing is left to be written
+back when one of them begins. Printed are
 
-  flush/cp   seconds of a synchronous flush / seconds of cp
-  held       seconds SCR_Complete_output holds the program for an asynchronous flush by
-             threads / seconds it does for a synchronous one
+  flush/cp     seconds of a synchronous flush / seconds of cp, which leaves to the kernel
+               when the bytes reach the disk
+  flush/sync   the same / seconds of cp and of sync of what it copied, four at a time
+  held         seconds SCR_Complete_output holds the program for an asynchronous flush by
+               threads / seconds it does for a synchronous one
+
+and, for the first prefix directory, how SCR_FLUSH_ASYNC_BW is kept:
+
+  bandwidth    bytes a second of an asynchronous flush that should take 5 s / its limit
 
 as medians and extremes. Times are those of the event log: from the end of the encoding on.
 """
@@ -26,12 +34,13 @@ import time
 from run import MPI_ENVIRONMENT
 
 RANKS = 4
+LIMITED_SECS = 5
 SYNC = {"SCR_FLUSH_ASYNC": "0"}
 ASYNC = {"SCR_FLUSH_ASYNC": "1", "SCR_FLUSH_TYPE": "PTHREAD"}
 
 
 def checkpoint(args, base, prefix, settings):
-    """Events of one checkpoint and its flush: {name: time}, and the seconds of the flush."""
+    """Events of one checkpoint and its flush: {name: event}, times as seconds."""
     env = dict(os.environ, **MPI_ENVIRONMENT, **settings, SCR_PREFIX=prefix, SCR_CACHE_BASE=f"{base}/cache",
                SCR_CNTL_BASE=f"{base}/cache", SCR_COPY_TYPE="SINGLE", SCR_FLUSH="1", SCR_LOG_ENABLE="1",
                SCR_JOB_ID="bench", SCR_VNODES=str(RANKS))
@@ -39,37 +48,76 @@ def checkpoint(args, base, prefix, settings):
     run = subprocess.run(command, env=env, cwd=prefix, stdout=subprocess.PIPE, check=False)
     if run.returncode != 0:
         sys.exit(f"flush.py: {' '.join(command)}: exit {run.returncode}")
-    times = {}
+    events = {}
     with open(f"{prefix}/.scr/log", encoding="utf-8") as log:
         for event in map(json.loads, log):
-            if event["event"] in ("ENCODE", "CHECKPOINT_END"):
-                times[event["event"]] = datetime.datetime.fromisoformat(event["time"]).timestamp()
-    return times["CHECKPOINT_END"] - times["ENCODE"]
+            event["time"] = datetime.datetime.fromisoformat(event["time"]).timestamp()
+            events[event["event"]] = event
+    return events
 
 
-def copy(base, prefix):
-    """Seconds of cp of the cached files, all at once."""
-    files = [os.path.join(top, name) for top, _, names in os.walk(f"{base}/cache") for name in names
-             if "/rank." in top]
-    os.mkdir(f"{prefix}/cp")
+def held(events):
+    return events["CHECKPOINT_END"]["time"] - events["ENCODE"]["time"]
+
+
+def all_at_once(commands):
+    """Seconds until all have ended."""
     start = time.monotonic()
-    jobs = [subprocess.Popen(["cp", "-p", name, f"{prefix}/cp/{i}"]) for i, name in enumerate(files)]
-    if len(jobs) != RANKS or any([job.wait() for job in jobs]):
-        sys.exit("flush.py: cp failed")
+    jobs = [subprocess.Popen(command) for command in commands]
+    if any([job.wait() for job in jobs]):
+        sys.exit(f"flush.py: {commands[0][0]} failed")
     return time.monotonic() - start
 
 
-def measure(args, settings, with_cp):
+def copy(base, prefix):
+    """Seconds of cp of the cached files, and of cp and sync."""
+    files = [os.path.join(top, name) for top, _, names in os.walk(f"{base}/cache") for name in names
+             if "/rank." in top]
+    if len(files) != RANKS:
+        sys.exit(f"flush.py: {len(files)} files in cache")
+    os.mkdir(f"{prefix}/cp")
+    targets = [f"{prefix}/cp/{i}" for i in range(RANKS)]
+    subprocess.run(["sync", "-f", prefix], check=True)
+    secs = all_at_once([["cp", "-p", *pair] for pair in zip(files, targets)])
+    return secs, secs + all_at_once([["sync", target] for target in targets])
+
+
+def in_new_place(args, prefix_base, settings, and_then=None):
+    """The events, and what and_then makes of the directories."""
     with tempfile.TemporaryDirectory(prefix="scr.bench.", dir=args.cache) as base, \
-            tempfile.TemporaryDirectory(prefix="scr.bench.", dir=args.prefix or args.cache) as prefix:
+            tempfile.TemporaryDirectory(prefix="scr.bench.", dir=prefix_base) as prefix:
         os.mkdir(f"{base}/cache")
-        held = checkpoint(args, base, prefix, settings)
-        return held, copy(base, prefix) if with_cp else None
+        subprocess.run(["sync", "-f", prefix], check=True)
+        events = checkpoint(args, base, prefix, settings)
+        return events, and_then(base, prefix) if and_then else None
 
 
 def row(name, ratios, last):
     ratios = sorted(ratios)
     print(f"{name:10} {statistics.median(ratios):7.3f} {ratios[0]:7.3f} {ratios[-1]:7.3f}   {last}", flush=True)
+
+
+def compare(args, prefix):
+    sync = []
+    for _ in range(args.rounds):
+        events, (cp, cp_sync) = in_new_place(args, prefix, SYNC, copy)
+        sync.append((held(events), cp, cp_sync))
+    asyn = [held(in_new_place(args, prefix, ASYNC)[0]) for _ in range(args.rounds)]
+    base = statistics.median(s for s, _, _ in sync)
+    ms = [f"{s * 1e3:.1f} ms" for s in sync[-1]]
+    print(f"{prefix}: {RANKS} ranks, {args.mib} MiB each\n{'':10} {'ratio':>7} {'least':>7} {'most':>7}")
+    row("flush/cp", [s / c for s, c, _ in sync], f"{ms[0]} / {ms[1]}")
+    row("flush/sync", [s / c for s, _, c in sync], f"{ms[0]} / {ms[2]}")
+    row("held", [h / base for h in asyn], f"{asyn[-1] * 1e3:.1f} ms / {base * 1e3:.1f} ms")
+
+
+def limited(args, prefix):
+    limit = RANKS * args.mib * 2**20 // LIMITED_SECS
+    ratios = []
+    for _ in range(args.rounds):
+        done = in_new_place(args, prefix, {**ASYNC, "SCR_FLUSH_ASYNC_BW": str(limit)})[0]["ASYNC_FLUSH_SUCCESS"]
+        ratios.append(done["bytes"] / done["secs"] / limit)
+    row("bandwidth", ratios, f"{limit / 2**20:.1f} MiB/s")
 
 
 def main():
@@ -79,14 +127,12 @@ def main():
     parser.add_argument("--mib", type=int, default=256, help="MiB a rank")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--cache", default="/dev/shm")
-    parser.add_argument("--prefix", help="another file system for the prefix directory")
+    parser.add_argument("--prefix", action="append", help="a directory for prefix directories; may be given again")
     args = parser.parse_args()
-    sync = [measure(args, SYNC, True) for _ in range(args.rounds)]
-    held = [measure(args, ASYNC, False)[0] for _ in range(args.rounds)]
-    base = statistics.median(s for s, _ in sync)
-    print(f"{'':10} {'ratio':>7} {'least':>7} {'most':>7}   {RANKS} ranks, {args.mib} MiB each")
-    row("flush/cp", [s / c for s, c in sync], f"{sync[-1][0] * 1e3:.1f} ms / {sync[-1][1] * 1e3:.1f} ms")
-    row("held", [h / base for h in held], f"{held[-1] * 1e3:.1f} ms / {base * 1e3:.1f} ms")
+    prefixes = args.prefix or [args.cache, "/var/tmp"]
+    for prefix in prefixes:
+        compare(args, prefix)
+    limited(args, prefixes[0])
 
 
 if __name__ == "__main__":
