@@ -363,6 +363,20 @@ static void post_sources(struct engine *e, struct job *j)
     }
 }
 
+/* Slice t of a source: as received, or read here, where it lies if that is in memory.
+ * Only read from. */
+static uint8_t *source(struct engine *e, struct transfer *x, uint64_t t, size_t n)
+{
+    if (x->peer != e->set->me)
+        return x->buf[t % DEPTH];
+    const void *view =
+        e->rc == SCR_OK ? scr_member_view(e->m, &x->sym, t * e->slice, n) : NULL;
+    if (view != NULL)
+        return (uint8_t *)view;
+    read_here(e, x, t, n);
+    return x->buf[t % DEPTH];
+}
+
 /* What belongs here is computed in its place, if that is in memory. */
 static void compute(struct engine *e, struct job *j, uint64_t t, size_t n)
 {
@@ -370,7 +384,7 @@ static void compute(struct engine *e, struct job *j, uint64_t t, size_t n)
         choose_place(e, j->mine, &j->mine->sym, t, n);
     uint8_t *src[SCR_EC_MAX], *dst[SCR_EC_MAX];
     for (int i = 0; i < j->plan.nsrc; i++)
-        src[i] = j->src[i].buf[t % DEPTH];
+        src[i] = source(e, &j->src[i], t, n);
     for (int i = 0; i < j->plan.ndst; i++)
         dst[i] = j->dst[i].buf[t % DEPTH];
     scr_ec_apply(j->plan.nsrc, j->plan.ndst, j->plan.coef, j->plan.tables, n, src, dst);
@@ -385,11 +399,10 @@ static int push_job(struct engine *e, struct job *j)
         (!j->copies && !are_done(e, j->dst, j->plan.ndst, t)))
         return 0;
     size_t n = piece(e, j->plan.len, t);
-    for (int i = 0; i < j->plan.nsrc; i++)
-        if (j->src[i].peer == me)
-            read_here(e, &j->src[i], t, n);
     if (!j->copies)
         compute(e, j, t, n);
+    else if (j->src[0].peer == me)
+        read_here(e, &j->src[0], t, n);
     for (int i = 0; i < j->plan.ndst; i++) {
         if (j->dst[i].peer == me)
             write_here(e, &j->dst[i], t, n);

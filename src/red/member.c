@@ -423,6 +423,21 @@ int scr_member_read(struct scr_member *m, const struct scr_sym *sym, uint64_t at
     return transfer(m, READ, sym, at, buf, n, err);
 }
 
+const void *scr_member_view(struct scr_member *m, const struct scr_sym *sym,
+                            uint64_t at, size_t n)
+{
+    uint64_t off = sym->off + at;
+    if (check_symbol(m, READ, sym, at, n, NULL) != SCR_OK)
+        return NULL;
+    struct piece *p = find_piece(sym->is_parity ? &m->parity : &m->data, off);
+    if (p == NULL || p->off + p->len - off < n)
+        return NULL;
+    const void *view = view_piece(m, p, sym->is_parity, off, n);
+    if (view != NULL)
+        pass(m, p, sym->is_parity, off, view, n);
+    return view;
+}
+
 int scr_member_write(struct scr_member *m, const struct scr_sym *sym, uint64_t at,
                      const void *buf, size_t n, struct scr_err *err)
 {

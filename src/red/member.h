@@ -50,6 +50,12 @@ int scr_member_read(struct scr_member *m, const struct scr_sym *sym, uint64_t at
 int scr_member_write(struct scr_member *m, const struct scr_sym *sym, uint64_t at,
                      const void *buf, size_t n, struct scr_err *err);
 
+/* The same bytes as scr_member_read would give, to be used where they lie before the
+ * next call; NULL: they do not lie in memory in one piece, or cannot be had: read them.
+ * Not aligned. */
+const void *scr_member_view(struct scr_member *m, const struct scr_sym *sym,
+                            uint64_t at, size_t n);
+
 /* Where bytes at … at + n of a parity symbol opened for writing lie in memory, if they
  * do (base/map.h), until the close; else NULL. What is put there is handed to
  * scr_member_write all the same, with this address as buf. Not aligned. */

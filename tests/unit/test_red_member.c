@@ -6,6 +6,7 @@
 
 #include "red/member.h"
 #include <errno.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,6 +151,68 @@ static void reads_files_as_one_padded_with_zeros(void **state)
     assert_int_equal(parity, scr_crc32(0, red + header_bytes, x.g.chunk));
     free(red);
     assert_int_equal(scr_member_close(m, &err), SCR_OK);
+    clear(&x);
+}
+
+static int as_if_in_memory(int fd, struct statfs *st)
+{
+    (void)fd;
+    memset(st, 0, sizeof *st);
+    st->f_type = TMPFS_MAGIC;
+    return 0;
+}
+
+/* Bytes of a symbol got where they lie; the others are read. */
+static uint64_t view_all(struct scr_member *m, const struct fixture *x, int row)
+{
+    struct scr_sym sym = mine(x, row);
+    uint64_t seen = 0;
+    for (uint64_t at = 0; at < x->g.chunk;) {
+        uint8_t buf[5000];
+        size_t n = 1 + rnd(sizeof buf);
+        n = n < x->g.chunk - at ? n : x->g.chunk - at;
+        const uint8_t *view = scr_member_view(m, &sym, at, n);
+        if (view == NULL)
+            assert_int_equal(scr_member_read(m, &sym, at, buf, n, NULL), SCR_OK);
+        for (size_t b = 0; b < n; b++)
+            assert_int_equal((view != NULL ? view : buf)[b],
+                             sym.is_parity ? 0x5a : x->bytes[sym.off + at + b]);
+        seen += view != NULL ? n : 0;
+        at += n;
+    }
+    return seen;
+}
+
+static void what_lies_in_memory_is_seen_in_its_place(void **state)
+{
+    (void)state;
+    const uint64_t sizes[] = { 400000, 5, 300000, 299000 };
+    struct scr_sys sys = scr_sys_posix;
+    const struct scr_env env = { .sys = &sys };
+    struct scr_member_file out[4];
+    struct scr_member *m;
+    struct fixture x;
+    uint64_t seen = 0;
+    uint32_t parity;
+    sys.fstatfs = as_if_in_memory;
+    arrange(&x, sizes, 4);
+    assert_int_equal(open_it(&env, &x, READ_ALL, &m, NULL), SCR_OK);
+    for (int row = 0; row < 4; row++)
+        seen += view_all(m, &x, row);
+    /* all but what goes over the end of a file or past the last */
+    assert_in_range(seen, 4 * x.g.chunk - 5 * 5000, 4 * x.g.chunk - 1);
+    assert_int_equal(scr_member_finish(m, out, &parity, NULL), SCR_OK);
+    check_crcs(&x, out);
+    struct scr_sym sym = mine(&x, 2);
+    assert_null(scr_member_view(m, &sym, x.g.chunk - 1, 2));
+    assert_int_equal(truncate(x.files[0].path, 1000), 0);
+    sym = mine(&x, 0);
+    assert_null(scr_member_view(m, &sym, 0, 10));
+    assert_int_equal(scr_member_close(m, NULL), SCR_OK);
+    assert_int_equal(open_it(&posix_env, &x, SCR_MEMBER_WRITE_PARITY, &m, NULL),
+                     SCR_OK);
+    assert_null(scr_member_view(m, &sym, 0, 10));
+    assert_int_equal(scr_member_close(m, NULL), SCR_OK);
     clear(&x);
 }
 
@@ -557,6 +620,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_files_as_one_padded_with_zeros),
+        cmocka_unit_test(what_lies_in_memory_is_seen_in_its_place),
         cmocka_unit_test(writes_files_cut_to_their_size),
         cmocka_unit_test(crcs_are_completed_from_the_files),
         cmocka_unit_test(padding_may_only_be_zero),
