@@ -73,18 +73,40 @@ static struct scr_ctx *enter(enum scr_call call, struct scr_err *err, int *rc)
     return *rc == SCR_OK ? the_ctx : NULL;
 }
 
-/* The documented halt: a condition is due, the newest checkpoint is safe, the run ends.
+/* The documented halt: a condition is due, the newest checkpoint is flushed, the run
+ * ends. If that failed, the status tells a script that something is left to be saved.
  */
 static void halt_if_due(struct scr_ctx *ctx)
 {
     if (!ctx->halt || !ctx->prm.halt_enabled)
         return;
+    int status = ctx->halt_unsafe ? 1 : 0;
     SCR_EVENT(ctx, .event = "RUN_END", .note = "halt");
     scr_barrier_all(&ctx->world);
     the_ctx = NULL;
     scr_ctx_free(ctx);
     MPI_Finalize();
-    exit(0);
+    exit(status);
+}
+
+/* Makes the context where there is none: on all ranks or on none. */
+static int make_ctx_all(const char *call, struct scr_err *err)
+{
+    struct scr_comm world = { .comm = MPI_COMM_WORLD };
+    int rc = SCR_OK;
+    if (the_ctx != NULL)
+        return rc;
+    MPI_Comm_rank(world.comm, &world.rank);
+    MPI_Comm_size(world.comm, &world.size);
+    the_ctx = scr_ctx_new();
+    if (the_ctx == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "%s: out of memory", call);
+    rc = scr_agree_all(&world, rc, err);
+    if (rc != SCR_OK) {
+        scr_ctx_free(the_ctx);
+        the_ctx = NULL;
+    }
+    return rc;
 }
 
 /* Frees everything; the empty context that stays knows how it ended. */
@@ -103,8 +125,8 @@ int SCR_Init(void)
         scr_state_check(the_ctx ? the_ctx->state : SCR_STATE_NEW, SCR_CALL_INIT, &err);
     if (rc == SCR_OK && !mpi_is_up())
         rc = scr_fail(&err, SCR_E_STATE, 0, "SCR_Init: call MPI_Init first");
-    if (rc == SCR_OK && the_ctx == NULL && (the_ctx = scr_ctx_new()) == NULL)
-        rc = scr_fail(&err, SCR_E_NOMEM, 0, "SCR_Init");
+    if (rc == SCR_OK)
+        rc = make_ctx_all("SCR_Init", &err);
     if (rc != SCR_OK)
         return leave(rc, &err);
     rc = scr_init_all(the_ctx, MPI_COMM_WORLD, &err);
@@ -136,8 +158,8 @@ const char *SCR_Config(const char *config)
     int rc = SCR_OK;
     if (!mpi_is_up())
         rc = scr_fail(&err, SCR_E_STATE, 0, "SCR_Config: call MPI_Init first");
-    if (rc == SCR_OK && the_ctx == NULL && (the_ctx = scr_ctx_new()) == NULL)
-        rc = scr_fail(&err, SCR_E_NOMEM, 0, "SCR_Config");
+    if (rc == SCR_OK)
+        rc = make_ctx_all("SCR_Config", &err);
     if (rc == SCR_OK)
         rc = scr_state_check(the_ctx->state, SCR_CALL_CONFIG_GET, &err);
     if (rc == SCR_OK)

@@ -72,31 +72,17 @@ void scr_async_fini(struct scr_ctx *ctx)
     memset(s, 0, sizeof *s);
 }
 
-/* --- datasets that meet on the prefix: two of one name, or with files at one path.
- * Programs give a rank the same paths each time: every rank looks at its own. --- */
-
-/* Where this rank's files of dataset id go: {<path below the prefix>}; 0: no memory. */
-static int list_dests(const struct scr_ctx *ctx, int id, scr_hash *dests)
-{
-    int me = ctx->world.rank;
-    for (scr_hash_elem *e = scr_filemap_first_file(ctx->map, id, me); e != NULL;
-         e = scr_hash_elem_next(e)) {
-        char *dest =
-            scr_meta_dest(scr_filemap_get_meta(ctx->map, id, me, scr_hash_elem_key(e)));
-        if (dest != NULL)
-            scr_hash_set(dests, dest, NULL);
-        free(dest);
-    }
-    return dests != NULL && scr_hash_ok(dests);
-}
+/* --- datasets that meet on the prefix (meeting.c). Programs give a rank the same paths
+ * each time: whether one may be tried again every rank asks of its own; that no newer
+ * one is written over sees the flush to it (invariant P15). --- */
 
 /* Local; in doubt they do. */
 static int meets_files(const struct scr_ctx *ctx, int id, const char *name,
                        const scr_hash *dests)
 {
     scr_hash *mine = scr_hash_new();
-    int meets =
-        !list_dests(ctx, id, mine) || strcmp(scr_cache_name_of(ctx, id), name) == 0;
+    int meets = !scr_cache_dests(ctx, id, mine) ||
+                strcmp(scr_cache_name_of(ctx, id), name) == 0;
     for (SCR_HASH_EACH(e, mine))
         meets = meets || scr_hash_get(dests, scr_hash_elem_key(e)) != NULL;
     scr_hash_delete(mine);
@@ -106,7 +92,7 @@ static int meets_files(const struct scr_ctx *ctx, int id, const char *name,
 static int meets(const struct scr_ctx *ctx, int id, int other)
 {
     scr_hash *dests = scr_hash_new();
-    int found = !list_dests(ctx, other, dests) ||
+    int found = !scr_cache_dests(ctx, other, dests) ||
                 meets_files(ctx, id, scr_cache_name_of(ctx, other), dests);
     scr_hash_delete(dests);
     return found;
@@ -116,16 +102,9 @@ static int meets(const struct scr_ctx *ctx, int id, int other)
  * of the other one, which becomes complete when its last file has arrived. */
 static void wait_for_others_all(struct scr_ctx *ctx, int id)
 {
-    struct scr_async *s = &ctx->async;
-    int last = -1;
-    if (s->n == 0)
-        return;
-    for (int i = 0; i < s->n; i++)
-        if (meets(ctx, scr_flush_async_id(s->flush[i]), id))
-            last = i;
-    last = (int)scr_max_all(&ctx->world, last);
+    int last = scr_meeting_last_all(ctx, id);
     if (last >= 0)
-        (void)scr_async_wait_all(ctx, scr_flush_async_id(s->flush[last]), NULL);
+        (void)scr_async_wait_all(ctx, scr_flush_async_id(ctx->async.flush[last]), NULL);
 }
 
 /* 1 if a newer dataset that meets id is on the prefix, or on its way there. */
@@ -180,6 +159,23 @@ static void note_failure_all(struct scr_ctx *ctx, int id, const struct scr_err *
     SCR_EVENT(ctx, .event = "ASYNC_FLUSH_FAIL", .dset = id, .note = why->text);
 }
 
+/* What is only output has done its time in cache. */
+static void let_output_go_all(struct scr_ctx *ctx, int id)
+{
+    struct scr_dataset d;
+    struct scr_err why = SCR_ERR_INIT;
+    int goes = scr_cache_dataset(ctx, id, &d, NULL) == SCR_OK && !d.is_ckpt;
+    if (scr_or_all(&ctx->world, goes) && scr_cache_delete_all(ctx, id, &why) != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d stays in cache: %s", id, why.text);
+}
+
+/* A newer dataset has files at its paths: it is done with. */
+static void give_way_all(struct scr_ctx *ctx, int id, const struct scr_err *why)
+{
+    scr_log(&ctx->log, SCR_LOG_WARN, "%s: it is not flushed any more", why->text);
+    let_output_go_all(ctx, id);
+}
+
 void scr_async_start_all(struct scr_ctx *ctx, int id)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -195,22 +191,16 @@ void scr_async_start_all(struct scr_ctx *ctx, int id)
         return;
     }
     scr_flush_mark_all(ctx, id, 0, SCR_LOC_FLUSHING);
+    if (rc == SCR_E_NEWER) {
+        give_way_all(ctx, id, &why);
+        return;
+    }
     note_failure_all(ctx, id, &why);
     if (rc == SCR_E_TAKEN)
         scr_flee_ids_all(ctx);
 }
 
 /* --- end --- */
-
-/* What is only output has done its time in cache. */
-static void let_output_go_all(struct scr_ctx *ctx, int id)
-{
-    struct scr_dataset d;
-    struct scr_err why = SCR_ERR_INIT;
-    int goes = scr_cache_dataset(ctx, id, &d, NULL) == SCR_OK && !d.is_ckpt;
-    if (scr_or_all(&ctx->world, goes) && scr_cache_delete_all(ctx, id, &why) != SCR_OK)
-        scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d stays in cache: %s", id, why.text);
-}
 
 /* Ends flush i of the list, waiting for it if it is not over. */
 static int end_all(struct scr_ctx *ctx, int i, struct scr_err *err)

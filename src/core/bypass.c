@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "core/ctx.h"
+#include "par/lists.h"
 #include "par/turns.h"
 #include "red/member.h"
 
@@ -63,7 +64,7 @@ static int learn_older_all(struct scr_ctx *ctx, struct scr_err *err)
         rc = list_older(ctx, &ids, &n, err);
     rc = scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK)
-        rc = scr_share_ids_all(ctx, &ids, &n, err);
+        rc = scr_share_ids_all(&ctx->world, &ids, &n, err);
     if (rc == SCR_OK)
         rc = scr_agree_all(&ctx->world, enter_older(ctx, ids, n, err), err);
     free(ids);
@@ -315,7 +316,7 @@ int scr_bypass_complete_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
         rc = in_turns_all(ctx, sync_files, ctx, err);
     }
     if (rc == SCR_OK)
-        rc = scr_settle_owners_all(ctx, NULL, 0, err);
+        rc = scr_settle_owners_all(ctx, NULL, 0, SCR_OK, err);
     if (rc == SCR_OK)
         rc = in_turns_all(ctx, measure_files, &m, err);
     if (rc == SCR_OK)

@@ -292,20 +292,67 @@ int scr_cache_newest_ckpt(const struct scr_ctx *ctx, int below)
     return id;
 }
 
-int scr_cache_find(const struct scr_ctx *ctx, const char *name)
+const scr_hash *scr_cache_any_desc(const struct scr_ctx *ctx, int id)
 {
-    int id = 0;
+    for (scr_hash_elem *e = scr_filemap_first_rank_by_dataset(ctx->map, id); e;
+         e = scr_hash_elem_next(e)) {
+        const scr_hash *desc =
+            scr_filemap_get_desc(ctx->map, id, scr_hash_elem_key_int(e));
+        if (scr_hash_get_val(desc, "STORE") != NULL)
+            return desc;
+    }
+    return NULL;
+}
+
+const scr_hash *scr_cache_any_dataset(const struct scr_ctx *ctx, int id)
+{
     struct scr_dataset d;
-    while ((id = scr_cache_newest(ctx, SCR_CACHE_READY, id)) > 0)
-        if (scr_cache_dataset(ctx, id, &d, NULL) == SCR_OK && strcmp(d.name, name) == 0)
-            return id;
-    return -1;
+    for (scr_hash_elem *e = scr_filemap_first_rank_by_dataset(ctx->map, id); e;
+         e = scr_hash_elem_next(e)) {
+        const scr_hash *dset =
+            scr_filemap_get_dataset(ctx->map, id, scr_hash_elem_key_int(e));
+        if (scr_dataset_get(dset, &d, NULL) == SCR_OK)
+            return dset;
+    }
+    return NULL;
+}
+
+/* View of any entry of id; 0: this rank has none. */
+static int view_any(const struct scr_ctx *ctx, int id, struct scr_dataset *d)
+{
+    const scr_hash *dset = scr_cache_any_dataset(ctx, id);
+    return dset != NULL && scr_dataset_get(dset, d, NULL) == SCR_OK;
+}
+
+int scr_cache_kind_all(const struct scr_ctx *ctx, int id)
+{
+    struct scr_dataset d;
+    int kind = 0;
+    if (!scr_cache_has(ctx, id))
+        return 0;
+    if (view_any(ctx, id, &d))
+        kind = (d.is_ckpt ? SCR_IS_CKPT : 0) | (d.is_output ? SCR_IS_OUTPUT : 0);
+    return scr_cache_is_ready(ctx, id) ? kind : (int)scr_max_all(&ctx->world, kind);
+}
+
+/* Of those of another number of ranks not every rank knows. */
+int scr_cache_find_all(const struct scr_ctx *ctx, const char *name)
+{
+    int found = 0;
+    struct scr_dataset d;
+    for (size_t i = 0; i < ctx->nheld; i++) {
+        const struct scr_held *h = &ctx->held[i];
+        if ((h->state == SCR_CACHE_READY || h->state == SCR_CACHE_FOREIGN) &&
+            h->id > found && view_any(ctx, h->id, &d) && strcmp(d.name, name) == 0)
+            found = h->id;
+    }
+    return (int)scr_max_all(&ctx->world, found);
 }
 
 const char *scr_cache_name_of(const struct scr_ctx *ctx, int id)
 {
     struct scr_dataset d;
-    return scr_cache_dataset(ctx, id, &d, NULL) == SCR_OK ? d.name : "?";
+    return view_any(ctx, id, &d) ? d.name : "?";
 }
 
 int scr_cache_open(struct scr_ctx *ctx, int id, const char *store, int node_local,
@@ -340,34 +387,70 @@ void scr_cache_prune_all(struct scr_ctx *ctx, int id)
 
 /* --- room --- */
 
-/* COUNT counts checkpoints: output leaves the cache by itself when it has reached the
- * prefix. Datasets of another number of ranks keep their place: they are what a run
- * started with the right number would restart from (invariant P5). */
-static int counts(const struct scr_ctx *ctx, int id, const char *store, int red_index)
+/* Whether a run could go on from a newer checkpoint that is as safe as this one: in
+ * cache likewise, or on the prefix; there also if that is this one itself. */
+static int is_superseded_all(struct scr_ctx *ctx, int id)
+{
+    int newer = 0;
+    if (scr_cache_newest_ckpt(ctx, 0) > id)
+        return 1;
+    if (ctx->world.rank == 0) {
+        scr_hash *index = scr_hash_new();
+        newer = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, NULL) == SCR_OK &&
+                scr_index_newest(index, 0) >= id;
+        scr_hash_delete(index);
+    }
+    return scr_or_all(&ctx->world, newer);
+}
+
+/* Whether this rank knows of id as a checkpoint in that store (of that descriptor). */
+static int is_in(const struct scr_ctx *ctx, int id, const char *store, int red_index)
 {
     struct scr_dataset d;
-    const scr_hash *desc = scr_filemap_get_desc(ctx->map, id, ctx->world.rank);
+    const scr_hash *desc = scr_cache_any_desc(ctx, id);
     const char *path = scr_hash_get_val(desc, "STORE");
     int index = -1;
     scr_hash_get_val_int(desc, "INDEX", &index);
-    if (!scr_cache_is_ready(ctx, id) || path == NULL || strcmp(path, store) != 0 ||
-        scr_cache_dataset(ctx, id, &d, NULL) != SCR_OK || !d.is_ckpt)
+    return path != NULL && strcmp(path, store) == 0 && view_any(ctx, id, &d) &&
+           d.is_ckpt && (red_index < 0 || index == red_index);
+}
+
+/* COUNT counts checkpoints: output leaves the cache by itself when it has reached the
+ * prefix. A dataset of another number of ranks keeps its place while it is what a run
+ * started with the right number would restart from (invariant P5). */
+static int counts_all(struct scr_ctx *ctx, int id, const char *store, int red_index)
+{
+    int foreign = scr_cache_is(ctx, id, SCR_CACHE_FOREIGN);
+    if (!foreign && !scr_cache_is_ready(ctx, id))
         return 0;
-    return red_index < 0 || index == red_index;
+    return scr_or_all(&ctx->world, is_in(ctx, id, store, red_index)) &&
+           (!foreign || is_superseded_all(ctx, id));
 }
 
 int scr_cache_let_go_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
-    struct scr_dataset d;
     (void)scr_async_wait_all(ctx, id, NULL);
-    int rc = scr_cache_dataset(ctx, id, &d, NULL);
-    int is_output = scr_or_all(&ctx->world, rc == SCR_OK && d.is_output);
-    rc = is_output ? scr_flush_if_needed_all(ctx, id, err) : SCR_OK;
+    int rc = (scr_cache_kind_all(ctx, id) & SCR_IS_OUTPUT)
+                 ? scr_flush_or_give_way_all(ctx, id, err)
+                 : SCR_OK;
     if (rc != SCR_OK)
         return rc;
     scr_log(&ctx->log, SCR_LOG_INFO, "%s (dataset %d) leaves the cache",
             scr_cache_name_of(ctx, id), id);
     return scr_cache_delete_all(ctx, id, err);
+}
+
+/* That what another run left cannot be flushed, or deleted, stops nobody. */
+static int evict_one_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int foreign = scr_cache_is(ctx, id, SCR_CACHE_FOREIGN);
+    int rc = scr_cache_let_go_all(ctx, id, &why);
+    if (rc == SCR_OK || !foreign)
+        return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+    scr_log(&ctx->log, SCR_LOG_WARN,
+            "dataset %d of another number of ranks stays in cache: %s", id, why.text);
+    return SCR_OK;
 }
 
 /* Deletes the oldest checkpoints until fewer than limit are left (red_index < 0: of the
@@ -378,14 +461,14 @@ static int evict_to_all(struct scr_ctx *ctx, const char *store, int red_index,
     int *ids = NULL, n = 0, have = 0;
     int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
     for (int i = 0; i < n; i++) {
-        int in = scr_or_all(&ctx->world, counts(ctx, ids[i], store, red_index));
+        int in = counts_all(ctx, ids[i], store, red_index);
         ids[i] = in ? ids[i] : 0;
         have += in;
     }
     for (int i = 0; i < n && rc == SCR_OK && have >= limit; i++) {
         if (ids[i] == 0)
             continue;
-        rc = scr_cache_let_go_all(ctx, ids[i], err);
+        rc = evict_one_all(ctx, ids[i], err);
         have--;
     }
     free(ids);

@@ -157,6 +157,7 @@ struct scr_ctx {
     int from_last;  /* last_id then: what is newer was written since */
     int fetched;    /* dataset in cache that this run copied from the prefix; 0: none */
     int halt;       /* a halt condition was found due */
+    int halt_unsafe; /* the flush that goes with it failed */
     struct scr_times times;
     int log_failed; /* the event log could not be written and is left alone */
 };
@@ -195,8 +196,9 @@ int scr_output_check(const struct scr_ctx *ctx, int valid, struct scr_err *err);
 int scr_output_is_mine(const struct scr_ctx *ctx, const char *dest);
 /* Sums totals over all ranks, and finds the files that several ranks routed: each
  * belongs to the lowest of them, if the store can hold it. SCR_E_EXIST with names of
- * file and ranks if not. (shared.c) */
-int scr_settle_owners_all(struct scr_ctx *ctx, uint64_t *totals, size_t ntotals,
+ * file and ranks if not. rc: what this rank found before; if any rank found an error,
+ * all leave with that, and nothing else is done. (shared.c) */
+int scr_settle_owners_all(struct scr_ctx *ctx, uint64_t *totals, size_t ntotals, int rc,
                           struct scr_err *err);
 /* SCR_PRESERVE_DIRECTORIES=0: gives the files of the open dataset other destinations.
  * (layout.c) */
@@ -255,10 +257,16 @@ int scr_cache_newest_ckpt(const struct scr_ctx *ctx, int below); /* READY checkp
 int scr_cache_is_ready(const struct scr_ctx *ctx, int id);
 int scr_cache_is(const struct scr_ctx *ctx, int id, enum scr_cache_state state);
 int scr_cache_has(const struct scr_ctx *ctx, int id); /* in whatever state */
+/* What any entry of id in this rank's map says of it, whoever's it is: the redundancy
+ * descriptor, the dataset; NULL: there is none that does. Borrowed from the map. */
+const scr_hash *scr_cache_any_desc(const struct scr_ctx *ctx, int id);
+const scr_hash *scr_cache_any_dataset(const struct scr_ctx *ctx, int id);
+/* SCR_IS_CKPT | SCR_IS_OUTPUT of a dataset in cache, in whatever state; 0: none. */
+int scr_cache_kind_all(const struct scr_ctx *ctx, int id);
 /* Name of id, for messages; "?" if this rank's map has none. Borrowed from the map. */
 const char *scr_cache_name_of(const struct scr_ctx *ctx, int id);
-/* READY dataset of that name with the largest id, -1: none. */
-int scr_cache_find(const struct scr_ctx *ctx, const char *name);
+/* READY or FOREIGN dataset of that name with the largest id, 0: none. */
+int scr_cache_find_all(const struct scr_ctx *ctx, const char *name);
 /* Dataset view of id from this rank's map; SCR_E_NOENT if it has none. */
 int scr_cache_dataset(const struct scr_ctx *ctx, int id, struct scr_dataset *d,
                       struct scr_err *err);
@@ -282,7 +290,8 @@ void scr_cache_sweep_above_all(struct scr_ctx *ctx, int id);
 int scr_cache_max_id(const struct scr_ctx *ctx);
 /* Deletes all datasets that any rank knows, and what is kept of newer versions. */
 int scr_cache_purge_all(struct scr_ctx *ctx, struct scr_err *err);
-/* Makes room for one more checkpoint of red in its store. */
+/* Makes room for one more checkpoint of red in its store. One of another number of
+ * ranks counts as soon as a newer one is as safe as it is (invariant P5). */
 int scr_cache_evict_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
                         struct scr_err *err);
 
@@ -293,8 +302,13 @@ int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 int scr_flush_is_done_all(struct scr_ctx *ctx, int id);
 /* The same unless the flush file says that it is on the prefix. */
 int scr_flush_if_needed_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+/* Likewise; one that cannot be flushed any more, because a newer dataset has files at
+ * its paths, is told, and counts as flushed (invariant P15). */
+int scr_flush_or_give_way_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+/* Output that another number of ranks left in cache; what fails is told and stays. */
+void scr_flush_left_all(struct scr_ctx *ctx);
 /* Outputs not yet flushed, then (if newest) the newest checkpoint in cache; the first
- * error. */
+ * error, but for those of another number of ranks. */
 int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err);
 /* Notes id's locations (SCR_LOC_*) in the flush file, or that it is gone; failing is a
  * warning. */
@@ -308,6 +322,12 @@ void scr_flush_sweep_all(struct scr_ctx *ctx);
 enum scr_xfer_type scr_flush_type(const struct scr_ctx *ctx);
 int scr_async_is_on(const struct scr_ctx *ctx);       /* SCR_FLUSH_ASYNC */
 int scr_async_has(const struct scr_ctx *ctx, int id); /* under way */
+/* Where this rank's files of dataset id in cache go: {<path below the prefix>}; 0: no
+ * memory. (meeting.c) */
+int scr_cache_dests(const struct scr_ctx *ctx, int id, scr_hash *dests);
+/* Place in the list of the last flush under way whose dataset has the name of id, or a
+ * file of any rank at a path where one of id goes, of whatever rank; -1: none. */
+int scr_meeting_last_all(struct scr_ctx *ctx, int id);
 /* Begins to flush dataset id, unless that is under way; waits for another one under way
  * that has its name or files at the same paths. */
 void scr_async_start_all(struct scr_ctx *ctx, int id);
@@ -330,6 +350,9 @@ void scr_async_resume_all(struct scr_ctx *ctx);
 void scr_async_fini(struct scr_ctx *ctx); /* local: stops them as a death would */
 
 /* --- restart (revive.c, fetchctl.c, restart.c) --- */
+/* Moves, verifies and rebuilds what is left of a dataset in cache of this number of
+ * ranks. */
+int scr_cache_mend_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* At a start: rebuilds what is in cache, learns the ids in use, flushes what is
  * overdue. */
 int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err);
@@ -374,11 +397,16 @@ int scr_regroup_newest_all(struct scr_ctx *ctx, int below);
 /* Loads one that lies in cache: it is opened on the prefix, where it is copied first if
  * it is not there, by these ranks for those that wrote it. The cache stays as it is. */
 int scr_regroup_cached_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+/* Copies one that lies in cache to the prefix, these ranks for those that wrote it. */
+int scr_regroup_flush_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* Looks for a file of that checkpoint for this rank: dest (NULL: outside of the
  * prefix), or its base name. What is found, and has the CRC recorded, is entered in
  * by_dest and by_name; finding none is success. Local. */
 int scr_regroup_find(struct scr_ctx *ctx, const char *dest, const char *name,
                      struct scr_err *err);
+/* Verifies all files of dataset id on the prefix, by any number of ranks, against what
+ * is recorded of them; SCR_E_CORRUPT or _MISSING: it is damaged. */
+int scr_restart_verify_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 int scr_restart_ranks(const struct scr_ctx *ctx, int *ranks, struct scr_err *err);
 int scr_restart_files_all(struct scr_ctx *ctx, int *n, struct scr_err *err);
 int scr_restart_file(const struct scr_ctx *ctx, int i, char *file, int *rank,
@@ -413,8 +441,6 @@ int scr_drop_all(struct scr_ctx *ctx, const char *name, struct scr_err *err);
 /* Deletes dataset id from the prefix: files, directories that get empty, records.
  * spare: files that another complete dataset of the index names too stay. */
 int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err *err);
-/* Rank 0's list on all ranks; *ids is malloc'd. */
-int scr_share_ids_all(struct scr_ctx *ctx, int **ids, size_t *n, struct scr_err *err);
 /* After a dataset has become complete on the prefix: deletes what SCR_PREFIX_SIZE does
  * not keep. Failures are warnings, and tried again the next time. */
 void scr_retain_all(struct scr_ctx *ctx);

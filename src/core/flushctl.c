@@ -104,6 +104,8 @@ int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
                                .buf = (size_t)ctx->prm.file_buf_size,
                                .crc = ctx->prm.crc_on_flush };
     uint64_t bytes = 0;
+    if (scr_cache_is(ctx, id, SCR_CACHE_FOREIGN))
+        return scr_regroup_flush_all(ctx, id, err);
     scr_flush_mark_all(ctx, id, SCR_LOC_CACHE | SCR_LOC_SYNC_FLUSHING, 0);
     scr_phase_all(ctx, "flush", id);
     double start = scr_now_mono();
@@ -124,20 +126,50 @@ int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 int scr_flush_if_needed_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     (void)scr_async_wait_all(ctx, id, NULL); /* what failed is not on the prefix */
-    return scr_flush_is_done_all(ctx, id) ? SCR_OK
-                                          : scr_flush_dataset_all(ctx, id, err);
+    if (scr_flush_is_done_all(ctx, id))
+        return SCR_OK;
+    (void)scr_async_wait_all(ctx, 0, NULL); /* others may go to the same paths */
+    return scr_flush_dataset_all(ctx, id, err);
+}
+
+int scr_flush_or_give_way_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_flush_if_needed_all(ctx, id, &why);
+    if (rc == SCR_E_NEWER)
+        scr_log(&ctx->log, SCR_LOG_WARN, "%s: it is not flushed any more", why.text);
+    else if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "%s", why.text);
+    return SCR_OK;
 }
 
 /* An output in cache goes to the prefix; if that is all it is, it leaves the cache. */
 static int flush_output_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
-    struct scr_dataset d;
-    if (!scr_cache_is_ready(ctx, id) ||
-        scr_cache_dataset(ctx, id, &d, NULL) != SCR_OK || !d.is_output)
+    int kind = scr_cache_kind_all(ctx, id);
+    if ((kind & SCR_IS_OUTPUT) == 0)
         return SCR_OK;
-    int keep = d.is_ckpt;
-    int rc = scr_flush_if_needed_all(ctx, id, err);
-    return rc == SCR_OK && !keep ? scr_cache_delete_all(ctx, id, err) : rc;
+    int rc = scr_flush_or_give_way_all(ctx, id, err);
+    return rc == SCR_OK && kind == SCR_IS_OUTPUT ? scr_cache_delete_all(ctx, id, err)
+                                                 : rc;
+}
+
+void scr_flush_left_all(struct scr_ctx *ctx)
+{
+    int *ids = NULL, n = 0;
+    if (scr_cache_newest(ctx, SCR_CACHE_FOREIGN, 0) <= 0)
+        return;
+    int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, NULL);
+    for (int i = 0; i < n && rc == SCR_OK; i++) {
+        struct scr_err why = SCR_ERR_INIT;
+        if (scr_cache_is(ctx, ids[i], SCR_CACHE_FOREIGN) &&
+            flush_output_all(ctx, ids[i], &why) != SCR_OK)
+            scr_log(&ctx->log, SCR_LOG_WARN,
+                    "output of another number of ranks, dataset %d in cache, is not "
+                    "flushed, tried again later: %s",
+                    ids[i], why.text);
+    }
+    free(ids);
 }
 
 /* One that fails does not keep the others, least of all the newest checkpoint. */
@@ -147,12 +179,15 @@ int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err)
     (void)scr_async_wait_all(ctx, 0, NULL); /* likewise */
     int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
     for (int i = 0; i < n; i++) {
+        if (!scr_cache_is_ready(ctx, ids[i]))
+            continue;
         int one = flush_output_all(ctx, ids[i], rc == SCR_OK ? err : NULL);
         rc = rc == SCR_OK ? one : rc;
     }
+    scr_flush_left_all(ctx);
     int id = scr_cache_newest_ckpt(ctx, 0);
     if (newest && id > 0) {
-        int one = scr_flush_if_needed_all(ctx, id, rc == SCR_OK ? err : NULL);
+        int one = scr_flush_or_give_way_all(ctx, id, rc == SCR_OK ? err : NULL);
         rc = rc == SCR_OK ? one : rc;
     }
     free(ids);

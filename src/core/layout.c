@@ -59,9 +59,7 @@ int scr_layout_all(struct scr_ctx *ctx, struct scr_err *err)
     int any = 0;
     scr_hash *dests = scr_hash_new(), *alike = scr_hash_new();
     int rc = alike ? choose_dests(ctx, 0, dests, err) : no_memory(ctx, err);
-    rc = scr_agree_all(&ctx->world, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_owners_find_all(&ctx->world, dests, NULL, 0, alike, &any, err);
+    rc = scr_owners_find_all(&ctx->world, dests, NULL, 0, rc, alike, &any, err);
     if (rc == SCR_OK && any)
         rc = choose_dests(ctx, 1, dests, err);
     for (SCR_HASH_EACH(e, dests)) {

@@ -43,8 +43,7 @@ static int look_up_all(struct scr_ctx *ctx, const char *call, const char *name,
     rc = scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK)
         rc = scr_bcast_bytes_all(&ctx->world, 0, f, sizeof *f, err);
-    int cached = scr_cache_find(ctx, name);
-    f->cached = cached > 0 ? cached : 0;
+    f->cached = scr_cache_find_all(ctx, name);
     return rc;
 }
 
@@ -83,11 +82,10 @@ static int edit_drop_after(scr_hash *index, void *arg, int *changed,
 }
 
 /* Of two datasets of one name the newer one is meant. */
-static int can_be_current(const struct scr_ctx *ctx, const struct found *f, int id)
+static int can_be_current_all(const struct scr_ctx *ctx, const struct found *f, int id)
 {
-    struct scr_dataset d;
     if (id == f->cached)
-        return scr_cache_dataset(ctx, id, &d, NULL) == SCR_OK && d.is_ckpt;
+        return (scr_cache_kind_all(ctx, id) & SCR_IS_CKPT) != 0;
     return f->is_ckpt;
 }
 
@@ -127,7 +125,7 @@ int scr_go_to_all(struct scr_ctx *ctx, const char *who, const char *name, int *t
     int id = f.listed > f.cached ? f.listed : f.cached, counted = ctx->ckpt_id;
     if (id == 0)
         return unknown(who, name, ctx, err);
-    if (!can_be_current(ctx, &f, id))
+    if (!can_be_current_all(ctx, &f, id))
         return scr_fail(err, SCR_E_ARG, 0, "%s: dataset %s is no complete checkpoint",
                         who, name);
     /* Loaded first: what cannot be had must not cost what is there. */
@@ -156,6 +154,14 @@ int scr_current_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
 
 /* --- delete --- */
 
+static int is_named(const struct scr_ctx *ctx, int id, const char *name)
+{
+    struct scr_dataset d;
+    const scr_hash *dset = scr_cache_any_dataset(ctx, id);
+    return dset != NULL && scr_dataset_get(dset, &d, NULL) == SCR_OK &&
+           strcmp(d.name, name) == 0;
+}
+
 /* Every cached dataset of that name, also one that could not be restored. */
 static int delete_cached_all(struct scr_ctx *ctx, const char *name, int listed,
                              struct scr_err *err)
@@ -163,10 +169,8 @@ static int delete_cached_all(struct scr_ctx *ctx, const char *name, int listed,
     int *ids = NULL, n = 0;
     int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
     for (int i = 0; i < n && rc == SCR_OK; i++) {
-        struct scr_dataset d;
-        int named = scr_cache_dataset(ctx, ids[i], &d, NULL) == SCR_OK &&
-                    strcmp(d.name, name) == 0;
-        named = scr_or_all(&ctx->world, named || ids[i] == listed);
+        int named = is_named(ctx, ids[i], name) || ids[i] == listed;
+        named = scr_or_all(&ctx->world, named);
         if (named)
             rc = scr_cache_delete_all(ctx, ids[i], err);
     }

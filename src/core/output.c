@@ -327,9 +327,8 @@ static int seal_and_protect_all(struct scr_ctx *ctx, int valid, scr_hash *dset,
     int is_shared = scr_store_is_shared(&ctx->descs.store[ctx->out.red->store]);
     if (is_shared) /* others may still be writing what this rank is about to look at */
         scr_barrier_all(&ctx->world);
-    int rc = scr_agree_all(&ctx->world, note_files(ctx, valid, &total, err), err);
-    if (rc == SCR_OK)
-        rc = scr_settle_owners_all(ctx, total.v, TOTALS, err);
+    int rc = note_files(ctx, valid, &total, err);
+    rc = scr_settle_owners_all(ctx, total.v, TOTALS, rc, err);
     if (rc == SCR_OK && is_shared)
         rc = take_shared_all(ctx, &total, err);
     if (rc == SCR_OK && !ctx->prm.preserve_directories)

@@ -132,9 +132,13 @@ int scr_halt_ckpt_all(struct scr_ctx *ctx, struct scr_err *err)
                 e.why ? e.why : "halt condition");
         SCR_EVENT(ctx, .event = "HALT", .note = e.why);
         struct scr_err flush = SCR_ERR_INIT;
-        if (scr_flush_pending_all(ctx, 1, &flush) != SCR_OK)
-            scr_log(&ctx->log, SCR_LOG_ERROR, "last flush before the halt: %s",
-                    flush.text);
+        ctx->halt_unsafe = scr_flush_pending_all(ctx, 1, &flush) != SCR_OK;
+        if (ctx->halt_unsafe)
+            scr_log(
+                &ctx->log, SCR_LOG_ERROR,
+                "the last flush before the halt failed, what it was to copy lies in "
+                "cache only and goes with the allocation: %s",
+                flush.text);
         rc = scr_halt_reason_all(ctx, e.why ? e.why : "HALT", err);
     }
     free(e.why);

@@ -67,18 +67,6 @@ int scr_regroup_open_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 
 /* --- out of the cache --- */
 
-static int is_ckpt(const struct scr_ctx *ctx, int id)
-{
-    struct scr_dataset d;
-    for (scr_hash_elem *e = scr_filemap_first_rank_by_dataset(ctx->map, id); e;
-         e = scr_hash_elem_next(e))
-        if (scr_dataset_get(
-                scr_filemap_get_dataset(ctx->map, id, scr_hash_elem_key_int(e)), &d,
-                NULL) == SCR_OK)
-            return d.is_ckpt;
-    return 0;
-}
-
 /* 1 if this run has gone back to an older one, and left this for those who wrote it. */
 static int is_left_behind(const struct scr_ctx *ctx, int id)
 {
@@ -89,12 +77,12 @@ int scr_regroup_newest_all(struct scr_ctx *ctx, int below)
 {
     int id = below;
     while ((id = scr_cache_newest(ctx, SCR_CACHE_FOREIGN, id)) > 0)
-        if (!is_left_behind(ctx, id) && scr_or_all(&ctx->world, is_ckpt(ctx, id)))
+        if (!is_left_behind(ctx, id) && (scr_cache_kind_all(ctx, id) & SCR_IS_CKPT))
             break;
     return id;
 }
 
-static int flush_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+int scr_regroup_flush_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     struct scr_copy_opts o = { .type = scr_flush_type(ctx),
                                .width = ctx->prm.flush_width,
@@ -124,7 +112,7 @@ int scr_regroup_cached_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     struct scr_err why = SCR_ERR_INIT;
     if (scr_flush_is_done_all(ctx, id) && scr_regroup_open_all(ctx, id, &why) == SCR_OK)
         return SCR_OK;
-    int rc = flush_all(ctx, id, err);
+    int rc = scr_regroup_flush_all(ctx, id, err);
     return rc == SCR_OK ? scr_regroup_open_all(ctx, id, err) : rc;
 }
 
@@ -140,6 +128,37 @@ static int check_file(const struct scr_ctx *ctx, const char *path, const scr_has
     int has_crc = scr_hash_get_val_crc(info, "CRC", &crc);
     return scr_verify_file(&ctx->env, path, has_size ? &size : NULL,
                            has_crc ? &crc : NULL, err);
+}
+
+static int check_share(const struct scr_ctx *ctx, const scr_hash *share,
+                       struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(r, scr_hash_get(share, "RANK")))
+        for (SCR_HASH_EACH(e, scr_hash_get(scr_hash_elem_hash(r), "FILE"))) {
+            char *path = scr_path_join(ctx->prefix.path, scr_hash_elem_key(e));
+            if (rc == SCR_OK)
+                rc = path ? check_file(ctx, path, scr_hash_elem_hash(e), err)
+                          : scr_fail(err, SCR_E_NOMEM, 0, "verify: out of memory");
+            free(path);
+        }
+    return rc;
+}
+
+int scr_restart_verify_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    scr_hash *dset = scr_hash_new(), *share = scr_hash_new();
+    int ranks = 0;
+    int rc = dset && share ? SCR_OK : no_memory(id, err);
+    rc = scr_agree_all(&ctx->world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_fetch_look_all(&ctx->env, &ctx->world, &ctx->prefix, id, dset, &ranks,
+                                share, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(&ctx->world, check_share(ctx, share, err), err);
+    scr_hash_delete(dset);
+    scr_hash_delete(share);
+    return rc;
 }
 
 /* Enters dest in by_dest if the checkpoint has it. */

@@ -131,7 +131,8 @@ static int is_passed_over(int rc)
     return is_spoilt(rc) || rc == SCR_E_TAKEN;
 }
 
-/* If the copy on the prefix is damaged, the one in cache takes its place there. */
+/* If the copy on the prefix is damaged, the one in cache takes its place there; if that
+ * is what turns out to be damaged, it is rebuilt first. */
 static int load_flushed_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -140,15 +141,21 @@ static int load_flushed_all(struct scr_ctx *ctx, int id, struct scr_err *err)
         return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
     scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is flushed again: %s",
             scr_cache_name_of(ctx, id), id, why.text);
-    return scr_restart_load_all(ctx, id, err);
+    rc = scr_cache_mend_all(ctx, id, err);
+    return rc == SCR_OK ? scr_restart_load_all(ctx, id, err) : rc;
 }
 
 /* SCR_GLOBAL_RESTART: the newest one, flushed if it is in cache, to be read on the
  * prefix. One that cannot get there is an error: an older one would lose its work. */
 static int find_flushed_all(struct scr_ctx *ctx, struct scr_err *err)
 {
-    int id;
+    int id, found = 0;
     while ((id = newest_of_any_all(ctx)) > 0) {
+        if (ctx->prm.fetch && scr_current_is_newer_all(ctx, id)) {
+            int rc = scr_fetch_newest_all(ctx, id, &found, err);
+            if (rc != SCR_OK || found > 0)
+                return rc;
+        }
         struct scr_err why = SCR_ERR_INIT;
         int rc = load_flushed_all(ctx, id, &why);
         if (rc == SCR_OK)
@@ -244,9 +251,10 @@ int scr_restart_load_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc == SCR_OK && ctx->restart.id != id ? load_all(ctx, id, err) : rc;
 }
 
-/* Goes to the checkpoint SCR_CURRENT names. One that cannot be loaded is passed over
- * like any other, for an older one: who asks to go back wants nothing newer. *done:
- * what to restart from is settled. */
+/* Goes to the checkpoint SCR_CURRENT names. One that is damaged is passed over like any
+ * other, for an older one: who asks to go back wants nothing newer. One that this run
+ * cannot load, for want of room or memory, say, is an error: the user has chosen.
+ * *done: what to restart from is settled. */
 static int go_to_wanted_all(struct scr_ctx *ctx, int *done, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -255,6 +263,11 @@ static int go_to_wanted_all(struct scr_ctx *ctx, int *done, struct scr_err *err)
     *done = rc == SCR_OK || ctx->restart.id > 0;
     if (rc == SCR_OK)
         return rc;
+    if (tried > 0 && !is_passed_over(rc))
+        return scr_fail(err, rc, 0,
+                        "%s; nothing older is taken in its place: mend that, or start "
+                        "without SCR_CURRENT",
+                        why.text);
     scr_log(&ctx->log, SCR_LOG_WARN, "%s", why.text);
     if (tried == 0)
         return SCR_OK;
@@ -395,6 +408,30 @@ static void read_other_copy_all(struct scr_ctx *ctx, int id)
         scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d is not fetched: %s", id, why.text);
 }
 
+/* What was refused is damaged where it was read, in the prefix directory, and lies in
+ * cache still: it is copied from there once more. 1: it is offered again, and its bytes
+ * are others now. */
+static int copy_anew_all(struct scr_ctx *ctx, int id)
+{
+    struct scr_err damage = SCR_ERR_INIT, why = SCR_ERR_INIT;
+    if (!scr_cache_has(ctx, id) || scr_cache_is(ctx, id, SCR_CACHE_LOST) ||
+        !is_spoilt(scr_restart_verify_all(ctx, id, &damage)))
+        return 0;
+    scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d is copied from cache once more: %s",
+            id, damage.text);
+    scr_restart_fini(&ctx->restart);
+    int ready = scr_cache_is_ready(ctx, id);
+    int rc = ready ? scr_cache_mend_all(ctx, id, &why) : SCR_OK;
+    if (rc == SCR_OK)
+        rc = scr_flush_dataset_all(ctx, id, &why);
+    if (rc == SCR_OK)
+        rc = scr_restart_load_all(ctx, id, &why);
+    if (rc != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d is not loaded again: %s", id,
+                why.text);
+    return ctx->restart.id == id;
+}
+
 /* What the application could not read leaves the cache. The prefix's copy is marked
  * failed only if it is what was read; one in cache that nobody has read then stays for
  * the next start, until room is needed. */
@@ -424,7 +461,10 @@ static int give_up_all(struct scr_ctx *ctx, struct scr_err *err)
             "checkpoint %s (dataset %d) is given up, the application could not read it",
             ctx->restart.name, id);
     SCR_EVENT(ctx, .event = "RESTART_FAIL", .dset = id, .name = ctx->restart.name);
-    if (ctx->restart.is_foreign)
+    int on_prefix = ctx->restart.is_foreign || ctx->restart.in_place;
+    if (on_prefix && copy_anew_all(ctx, id))
+        return SCR_OK;
+    if (ctx->restart.is_foreign || ctx->restart.id == 0)
         scr_restart_fini(&ctx->restart);
     else
         rc = drop_copy_all(ctx, id, err);

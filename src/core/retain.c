@@ -9,8 +9,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "core/ctx.h"
-#include "ec/ec.h"
-#include "store/paths.h"
+#include "par/lists.h"
 
 /* --- one dataset --- */
 
@@ -18,53 +17,80 @@
 static int delete_files(struct scr_ctx *ctx, const scr_hash *share, struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (SCR_HASH_EACH(from, share))
-        for (SCR_HASH_EACH(e, scr_hash_elem_hash(from))) {
-            char *path = scr_path_join(ctx->prefix.path, scr_hash_elem_key(e));
-            char *dir = path ? scr_path_dir(path) : NULL;
-            int one =
-                dir ? scr_file_remove(ctx->env.sys, path, rc == SCR_OK ? err : NULL)
-                    : scr_fail(err, SCR_E_NOMEM, 0, "delete");
-            if (one == SCR_OK)
-                scr_dir_prune(ctx->env.sys, dir, ctx->prefix.path, NULL);
-            rc = rc == SCR_OK ? one : rc;
-            free(dir);
-            free(path);
-        }
+    for (SCR_HASH_EACH(e, share)) {
+        char *path = scr_path_join(ctx->prefix.path, scr_hash_elem_key(e));
+        char *dir = path ? scr_path_dir(path) : NULL;
+        int one = dir ? scr_file_remove(ctx->env.sys, path, rc == SCR_OK ? err : NULL)
+                      : scr_fail(err, SCR_E_NOMEM, 0, "delete");
+        if (one == SCR_OK)
+            scr_dir_prune(ctx->env.sys, dir, ctx->prefix.path, NULL);
+        rc = rc == SCR_OK ? one : rc;
+        free(dir);
+        free(path);
+    }
     return rc;
 }
 
-/* Programs may write every checkpoint to the same paths: what a later dataset wrote
- * there, or is bringing there, is not deleted with an earlier one. */
-static int spare_others(struct scr_ctx *ctx, int id, scr_hash *paths,
-                        struct scr_err *err)
+/* Dataset id and, if its files may be those of others too, those others: complete ones
+ * and such as are on their way. malloc'd. */
+static int list_owners(struct scr_ctx *ctx, int id, int spare, int **ids, size_t *n,
+                       struct scr_err *err)
 {
-    scr_hash *index = scr_hash_new(), *others = scr_hash_new();
-    int *ids = NULL;
-    size_t n = 0;
+    scr_hash *index = scr_hash_new();
+    size_t all = 0;
     int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
-    if (rc == SCR_OK)
-        rc = scr_index_ids(index, &ids, &n);
-    for (size_t i = 0; i < n && rc == SCR_OK; i++) {
+    if (rc == SCR_OK && (rc = scr_index_ids(index, ids, &all)) != SCR_OK)
+        scr_fail(err, rc, 0, "list of datasets");
+    for (size_t i = 0; i < all; i++) {
         struct scr_index_entry e;
-        if (ids[i] != id && scr_index_get(index, ids[i], &e, NULL) == SCR_OK &&
-            (e.complete || scr_async_has(ctx, ids[i])))
-            rc = scr_paths_add(&ctx->env, &ctx->prefix, ids[i], others, err);
+        int one = (*ids)[i];
+        int has = scr_index_get(index, one, &e, NULL) == SCR_OK &&
+                  (e.complete || scr_async_has(ctx, one));
+        if (one == id || (spare && has))
+            (*ids)[(*n)++] = one;
     }
-    for (SCR_HASH_EACH(f, others))
-        scr_hash_unset(paths, scr_hash_elem_key(f));
-    free(ids);
-    scr_hash_delete(others);
     scr_hash_delete(index);
     return rc;
 }
 
-/* send = {<rank>: {<path>}}: each path is looked after by one rank, chosen by its hash.
- */
-static void assign(const struct scr_ctx *ctx, scr_hash *send, const char *path)
+/* Of the paths this rank keeps those that are the dataset's alone. kept = {<path>:
+ * {<id>}}. */
+static int take_share(int id, const scr_hash *kept, scr_hash *share,
+                      struct scr_err *err)
 {
-    uint32_t rank = scr_crc32(0, path, strlen(path)) % (uint32_t)ctx->world.size;
-    scr_hash_setf(send, NULL, "%u %s", rank, path);
+    for (SCR_HASH_EACH(e, kept)) {
+        const scr_hash *of = scr_hash_elem_hash(e);
+        if (scr_hash_size(of) == 1 &&
+            scr_hash_elem_key_int(scr_hash_elem_first(of)) == id)
+            scr_hash_set(share, scr_hash_elem_key(e), NULL);
+    }
+    return scr_hash_ok(share) ? SCR_OK
+                              : scr_fail(err, SCR_E_NOMEM, 0, "delete dataset %d", id);
+}
+
+/* Programs may write every checkpoint to the same paths: what a later dataset wrote
+ * there, or is bringing there, is not deleted with an earlier one (spare). */
+static int share_out_all(struct scr_ctx *ctx, int id, int spare, scr_hash *share,
+                         struct scr_err *err)
+{
+    scr_hash *kept = scr_hash_new();
+    int *ids = NULL;
+    size_t n = 0;
+    int rc =
+        share && kept ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "delete dataset %d", id);
+    if (rc == SCR_OK && ctx->world.rank == 0)
+        rc = list_owners(ctx, id, spare, &ids, &n, err);
+    rc = scr_agree_all(&ctx->world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_share_ids_all(&ctx->world, &ids, &n, err);
+    if (rc == SCR_OK)
+        rc = scr_lists_read_all(&ctx->env, &ctx->world, &ctx->prefix, ids, n, 0, kept,
+                                err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(&ctx->world, take_share(id, kept, share, err), err);
+    free(ids);
+    scr_hash_delete(kept);
+    return rc;
 }
 
 /* The destinations of this rank's files that are on their way to the prefix. */
@@ -81,7 +107,8 @@ static int add_coming(const struct scr_ctx *ctx, scr_hash *send, struct scr_err 
             const char *path = scr_hash_elem_key(e);
             char *dest = scr_meta_dest(scr_filemap_get_meta(ctx->map, id, me, path));
             if (dest != NULL) /* redundancy files have none */
-                assign(ctx, send, dest);
+                scr_hash_setf(send, NULL, "%d %s", scr_path_keeper(&ctx->world, dest),
+                              dest);
             free(dest);
         }
     }
@@ -99,28 +126,9 @@ static int spare_coming_all(struct scr_ctx *ctx, scr_hash *share, struct scr_err
         rc = scr_hash_exchange_all(&ctx->world, send, coming, err);
     for (SCR_HASH_EACH(from, coming))
         for (SCR_HASH_EACH(f, scr_hash_elem_hash(from)))
-            for (SCR_HASH_EACH(of, share))
-                scr_hash_unset(scr_hash_elem_hash(of), scr_hash_elem_key(f));
+            scr_hash_unset(share, scr_hash_elem_key(f));
     scr_hash_delete(send);
     scr_hash_delete(coming);
-    return rc;
-}
-
-/* The files of dataset id that are its alone (spare: no other one's), spread over the
- * ranks of this run: send = {<rank>:
- * {<path>}}. */
-static int share_out(struct scr_ctx *ctx, int id, int spare, scr_hash *send,
-                     struct scr_err *err)
-{
-    scr_hash *paths = scr_hash_new();
-    int rc = scr_paths_add(&ctx->env, &ctx->prefix, id, paths, err);
-    if (rc == SCR_OK && spare)
-        rc = spare_others(ctx, id, paths, err);
-    for (SCR_HASH_EACH(f, paths))
-        assign(ctx, send, scr_hash_elem_key(f));
-    scr_hash_delete(paths);
-    if (rc == SCR_OK && !scr_hash_ok(send))
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "delete dataset %d", id);
     return rc;
 }
 
@@ -171,20 +179,17 @@ static void unmark_all(struct scr_ctx *ctx, int id)
  * leaves an entry that promises files that are gone (invariant P3). */
 int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err *err)
 {
-    scr_hash *send = scr_hash_new(), *share = scr_hash_new();
+    scr_hash *share = scr_hash_new();
     if (ctx->restart.id == id && !scr_cache_has(ctx, id))
         scr_restart_fini(&ctx->restart); /* it was read where it lies */
     int rc = scr_edit_index_all(ctx, edit_doom, &id, err);
+    if (rc == SCR_OK)
+        rc = share_out_all(ctx, id, spare, share, err);
     if (rc == SCR_OK) {
-        if (ctx->world.rank == 0) {
-            rc = share_out(ctx, id, spare, send, err);
-            if (rc == SCR_OK)
-                rc = scr_prefix_summary_remove(&ctx->env, &ctx->prefix, id, err);
-        }
+        if (ctx->world.rank == 0) /* of old versions it is the list, too */
+            rc = scr_prefix_summary_remove(&ctx->env, &ctx->prefix, id, err);
         rc = scr_agree_all(&ctx->world, rc, err);
     }
-    if (rc == SCR_OK)
-        rc = scr_hash_exchange_all(&ctx->world, send, share, err);
     if (rc == SCR_OK && ctx->async.n > 0)
         rc = spare_coming_all(ctx, share, err);
     if (rc == SCR_OK)
@@ -197,29 +202,11 @@ int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err
     if (rc == SCR_OK)
         rc = scr_edit_index_all(ctx, edit_remove, &id, err);
     unmark_all(ctx, id);
-    scr_hash_delete(send);
     scr_hash_delete(share);
     return rc;
 }
 
 /* --- some of them --- */
-
-int scr_share_ids_all(struct scr_ctx *ctx, int **ids, size_t *n, struct scr_err *err)
-{
-    uint64_t count = ctx->world.rank == 0 ? *n : 0;
-    count = scr_sum_all(&ctx->world, count);
-    int rc = SCR_OK;
-    if (ctx->world.rank != 0) {
-        *n = (size_t)count;
-        *ids = scr_calloc(*n, sizeof **ids);
-        if (*ids == NULL)
-            rc = scr_fail(err, SCR_E_NOMEM, 0, "list of datasets");
-    }
-    rc = scr_agree_all(&ctx->world, rc, err);
-    return rc == SCR_OK
-               ? scr_bcast_bytes_all(&ctx->world, 0, *ids, *n * sizeof **ids, err)
-               : rc;
-}
 
 /* Deletes the datasets rank 0 lists, oldest first: a death in between leaves the newer
  * ones. One that fails does not keep the others. */
@@ -228,7 +215,7 @@ static void delete_some_all(struct scr_ctx *ctx, int rc, int **ids, size_t n, in
 {
     rc = scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK)
-        rc = scr_share_ids_all(ctx, ids, &n, err);
+        rc = scr_share_ids_all(&ctx->world, ids, &n, err);
     if (rc != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "%s: nothing is deleted from %s: %s", why,
                 ctx->prefix.path, err->text);

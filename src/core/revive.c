@@ -8,26 +8,12 @@
 #include "core/ctx.h"
 #include "par/distribute.h"
 
-/* The redundancy descriptor of dataset id from any entry this rank holds; NULL: none.
- */
-static const scr_hash *any_desc(const struct scr_ctx *ctx, int id)
-{
-    for (scr_hash_elem *e = scr_filemap_first_rank_by_dataset(ctx->map, id); e;
-         e = scr_hash_elem_next(e)) {
-        const scr_hash *desc =
-            scr_filemap_get_desc(ctx->map, id, scr_hash_elem_key_int(e));
-        if (scr_hash_get_val(desc, "STORE") != NULL)
-            return desc;
-    }
-    return NULL;
-}
-
 /* Where and by how many ranks dataset id was written: told by the lowest rank that
  * knows. */
 static int share_desc_all(struct scr_ctx *ctx, int id, scr_hash *desc,
                           struct scr_err *err)
 {
-    const scr_hash *mine = any_desc(ctx, id);
+    const scr_hash *mine = scr_cache_any_desc(ctx, id);
     int root = (int)scr_min_all(&ctx->world, mine ? ctx->world.rank : ctx->world.size);
     if (root == ctx->world.size)
         return scr_fail(err, SCR_E_LOST, 0, "dataset %d was not complete", id);
@@ -79,7 +65,7 @@ static int restore_one_all(struct scr_ctx *ctx, int id, const char *dset_dir,
     return rc == SCR_OK ? scr_cache_check_all(ctx, id, err) : rc;
 }
 
-static int rebuild_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+int scr_cache_mend_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     scr_hash *desc = scr_hash_new();
     char *dset_dir = NULL;
@@ -122,7 +108,7 @@ static int rebuild_cache_all(struct scr_ctx *ctx, struct scr_err *err)
     for (int i = 0; i < n && rc == SCR_OK; i++) {
         struct scr_err why = SCR_ERR_INIT;
         SCR_EVENT(ctx, .event = "REBUILD_START", .dset = ids[i]);
-        int one = rebuild_all(ctx, ids[i], &why);
+        int one = scr_cache_mend_all(ctx, ids[i], &why);
         ctx->last_id = ids[i] > ctx->last_id ? ids[i] : ctx->last_id;
         if (one == SCR_OK) {
             scr_cache_set_state(ctx, ids[i], SCR_CACHE_READY);
@@ -194,7 +180,9 @@ int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err)
     scr_prefix_purge_all(ctx);
     struct scr_err why = SCR_ERR_INIT;
     scr_async_resume_all(ctx);
-    if (!scr_async_is_on(ctx) && scr_flush_pending_all(ctx, 0, &why) != SCR_OK)
+    if (scr_async_is_on(ctx))
+        scr_flush_left_all(ctx);
+    else if (scr_flush_pending_all(ctx, 0, &why) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "output is not flushed, tried again later: %s",
                 why.text);
     return SCR_OK;

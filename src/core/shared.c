@@ -29,13 +29,13 @@ int scr_output_is_mine(const struct scr_ctx *ctx, const char *dest)
     return owner == ctx->world.rank;
 }
 
-int scr_settle_owners_all(struct scr_ctx *ctx, uint64_t *totals, size_t ntotals,
+int scr_settle_owners_all(struct scr_ctx *ctx, uint64_t *totals, size_t ntotals, int rc,
                           struct scr_err *err)
 {
     struct scr_output *out = &ctx->out;
     int any = 0;
-    int rc = scr_owners_find_all(&ctx->world, out->routed, totals, ntotals, out->shared,
-                                 &any, err);
+    rc = scr_owners_find_all(&ctx->world, out->routed, totals, ntotals, rc, out->shared,
+                             &any, err);
     out->has_shared = any;
     if (rc != SCR_OK || !any || out->bypass ||
         scr_store_is_shared(&ctx->descs.store[out->red->store]))

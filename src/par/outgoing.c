@@ -10,8 +10,8 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "ec/ec.h"
 #include "fmt/dataset.h"
+#include "par/lists.h"
 #include "par/rank2file.h"
 #include "par/turns.h"
 #include "store/arrival.h"
@@ -129,8 +129,8 @@ static int collect(struct scr_outgoing *f, const scr_filemap *map, struct scr_er
 static scr_hash *claim(const struct scr_outgoing *f, scr_hash *send, const char *kind,
                        const char *path)
 {
-    uint32_t keeper = scr_crc32(0, path, strlen(path)) % (uint32_t)f->world->size;
-    return scr_hash_set_kv(scr_hash_setf(send, NULL, "%u", keeper), kind, path);
+    int keeper = scr_path_keeper(f->world, path);
+    return scr_hash_set_kv(scr_hash_setf(send, NULL, "%d", keeper), kind, path);
 }
 
 /* Claims dest's directory and those above it, up to the prefix itself. */
@@ -174,19 +174,20 @@ static int claim_files(const struct scr_outgoing *f, scr_hash *send,
     return rc;
 }
 
-/* One rank's claims, entered with the others': who = {<file>: {<rank>}}. */
+/* One rank's claims, entered with the others'. */
 static int enter_claims(struct scr_outgoing *f, const scr_hash_elem *from,
-                        scr_hash *who, struct scr_err *err)
+                        struct scr_err *err)
 {
     const scr_hash *claims = scr_hash_elem_hash(from);
     for (SCR_HASH_EACH(e, scr_hash_get(claims, "FILE"))) {
-        const char *path = scr_hash_elem_key(e), *other = scr_hash_get_val(who, path);
+        const char *path = scr_hash_elem_key(e);
+        const char *other = scr_hash_get_val(f->dests, path);
         if (other != NULL)
             return scr_fail(
                 err, SCR_E_EXIST, 0,
                 "flush of dataset %d: ranks %s and %s both have a file for %s", f->id,
                 other, scr_hash_elem_key(from), path);
-        if (scr_hash_set_val(who, path, scr_hash_elem_key(from)) == NULL)
+        if (scr_hash_set_val(f->dests, path, scr_hash_elem_key(from)) == NULL)
             return no_memory(f, err);
     }
     for (SCR_HASH_EACH(d, scr_hash_get(claims, "DIR")))
@@ -198,13 +199,13 @@ static int enter_claims(struct scr_outgoing *f, const scr_hash_elem *from,
 static int check_claims(struct scr_outgoing *f, const scr_hash *recv,
                         struct scr_err *err)
 {
-    scr_hash *who = scr_hash_new();
-    int rc = who != NULL ? SCR_OK : no_memory(f, err);
+    int rc = SCR_OK;
     for (SCR_HASH_EACH(e, recv))
         if (rc == SCR_OK)
-            rc = enter_claims(f, e, who, err);
+            rc = enter_claims(f, e, err);
     for (SCR_HASH_EACH(d, f->dirs)) {
-        const char *path = scr_hash_elem_key(d), *other = scr_hash_get_val(who, path);
+        const char *path = scr_hash_elem_key(d);
+        const char *other = scr_hash_get_val(f->dests, path);
         if (rc == SCR_OK && other != NULL)
             rc = scr_fail(
                 err, SCR_E_EXIST, 0,
@@ -212,7 +213,6 @@ static int check_claims(struct scr_outgoing *f, const scr_hash *recv,
                 "other files",
                 f->id, path, other);
     }
-    scr_hash_delete(who);
     return rc;
 }
 
@@ -233,7 +233,7 @@ static int claim_all(struct scr_outgoing *f, struct scr_err *err)
 static int check_args(const struct scr_outgoing *f, struct scr_err *err)
 {
     struct scr_dataset d;
-    if (f->dirs == NULL)
+    if (f->dirs == NULL || f->dests == NULL)
         return no_memory(f, err);
     if (f->world->rank != 0)
         return SCR_OK;
@@ -248,6 +248,7 @@ int scr_outgoing_collect_all(struct scr_outgoing *f, const scr_filemap *map,
                              struct scr_err *err)
 {
     f->dirs = scr_hash_new();
+    f->dests = scr_hash_new();
     int rc = check_args(f, err);
     if (rc == SCR_OK)
         rc = collect(f, map, err);
@@ -278,6 +279,7 @@ int scr_outgoing_list_all(struct scr_outgoing *f, const scr_hash *files,
                           struct scr_err *err)
 {
     f->dirs = scr_hash_new();
+    f->dests = scr_hash_new();
     int rc = check_args(f, err);
     if (rc == SCR_OK)
         rc = list(f, files, err);
@@ -294,6 +296,7 @@ void scr_outgoing_fini(struct scr_outgoing *f)
     free(f->file);
     scr_hash_delete(f->ranks);
     scr_hash_delete(f->dirs);
+    scr_hash_delete(f->dests);
 }
 
 /* --- an earlier flush of the dataset --- */
@@ -400,27 +403,112 @@ int scr_outgoing_resume_all(struct scr_outgoing *f, struct scr_err *err)
     return rc;
 }
 
+/* --- whose the files are that are about to be replaced --- */
+
+/* Complete datasets, newest first, the same on all ranks. */
+struct complete {
+    int *ids;
+    size_t n;
+    uint64_t *hits; /* how many of our destinations each lists */
+};
+
+static int list_complete(const struct scr_outgoing *f, struct complete *c,
+                         struct scr_err *err)
+{
+    struct scr_index_entry e;
+    size_t all = 0;
+    scr_hash *index = scr_hash_new();
+    int rc = scr_prefix_index_read(f->env, f->prefix, index, err);
+    if (rc == SCR_OK && (rc = scr_index_ids(index, &c->ids, &all)) != SCR_OK)
+        no_memory(f, err);
+    for (size_t i = 0; i < all; i++) {
+        int id = c->ids[i];
+        if (id != f->id && scr_index_get(index, id, &e, NULL) == SCR_OK && e.complete)
+            c->ids[c->n++] = id;
+    }
+    scr_hash_delete(index);
+    return rc;
+}
+
+/* kept = {<path>: {<id>}} of the paths this rank keeps. */
+static void count_hits(const struct scr_outgoing *f, const scr_hash *kept,
+                       struct complete *c)
+{
+    for (SCR_HASH_EACH(e, f->dests))
+        for (SCR_HASH_EACH(of, scr_hash_get(kept, scr_hash_elem_key(e))))
+            for (size_t i = 0; i < c->n; i++)
+                c->hits[i] += c->ids[i] == scr_hash_elem_key_int(of);
+}
+
+/* One whose list cannot be read is left alone: it cannot be restored, or its checksums
+ * will tell. */
+static int find_listed_all(const struct scr_outgoing *f, struct complete *c,
+                           struct scr_err *err)
+{
+    scr_hash *kept = scr_hash_new();
+    int rc = kept ? SCR_OK : no_memory(f, err);
+    if (rc == SCR_OK && f->world->rank == 0)
+        rc = list_complete(f, c, err);
+    rc = scr_agree_all(f->world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_share_ids_all(f->world, &c->ids, &c->n, err);
+    if (rc == SCR_OK) {
+        c->hits = scr_calloc(c->n, sizeof *c->hits);
+        rc = scr_agree_all(f->world, c->hits ? SCR_OK : no_memory(f, err), err);
+    }
+    if (rc == SCR_OK)
+        rc =
+            scr_lists_read_all(f->env, f->world, f->prefix, c->ids, c->n, 1, kept, err);
+    if (rc == SCR_OK) {
+        count_hits(f, kept, c);
+        scr_sums_all(f->world, c->hits, (int)c->n);
+    }
+    scr_hash_delete(kept);
+    return rc;
+}
+
 /* --- index --- */
 
 struct index_edit {
     const scr_hash *dset;
     int id;
-    int replaces; /* files of an older dataset of this name may be overwritten */
-    int replaced; /* result: id of that dataset, 0: none */
+    const struct complete *others;
 };
 
-/* Before: the entry is there, incomplete; nothing leads to a dataset whose files go. */
-static void open_entry(scr_hash *index, struct index_edit *e, const char *name)
+/* A newer one keeps its files, unless it is no good itself. */
+static int check_newer(const scr_hash *index, const struct index_edit *e,
+                       const struct scr_dataset *d, struct scr_err *err)
 {
-    int old = scr_index_find(index, name);
-    const char *current = scr_index_get_current(index);
-    if (old < 0 || (old != e->id && !e->replaces))
+    struct scr_index_entry old;
+    for (size_t i = 0; i < e->others->n; i++)
+        if (e->others->hits[i] > 0 && e->others->ids[i] > e->id &&
+            scr_index_get(index, e->others->ids[i], &old, NULL) == SCR_OK &&
+            old.complete && !old.failed)
+            return scr_fail(err, SCR_E_NEWER, 0,
+                            "flush of %s (dataset %d): %s (dataset %d) is newer and "
+                            "has files at the same paths",
+                            d->name, d->id, old.dset.name, old.id);
+    return SCR_OK;
+}
+
+/* Nothing leads to a dataset whose files go. */
+static void demote(scr_hash *index, int id)
+{
+    struct scr_index_entry old;
+    if (scr_index_get(index, id, &old, NULL) != SCR_OK)
         return;
-    e->replaced = old != e->id ? old : 0;
-    if (old != e->id)
-        scr_hash_set_val_i64(scr_hash_getf(index, "DSET %d", old), "COMPLETE", 0);
-    if (current != NULL && strcmp(current, name) == 0)
+    if (old.current)
         scr_index_unset_current(index);
+    scr_hash_set_val_i64(scr_hash_getf(index, "DSET %d", id), "COMPLETE", 0);
+}
+
+/* Before: the entry is there, incomplete. */
+static void open_entry(scr_hash *index, const struct index_edit *e)
+{
+    demote(index, e->id);
+    for (size_t i = 0; i < e->others->n; i++)
+        if (e->others->hits[i] > 0)
+            demote(index, e->others->ids[i]);
 }
 
 /* An entry of this id that tells of another dataset: a second job counts up on the same
@@ -441,27 +529,30 @@ static int check_owner(const scr_hash *index, const struct scr_dataset *d,
 
 static int edit_index(scr_hash *index, void *arg, int *changed, struct scr_err *err)
 {
-    struct index_edit *e = arg;
+    const struct index_edit *e = arg;
     struct scr_dataset d;
     int rc = scr_dataset_get(e->dset, &d, err);
     if (rc == SCR_OK)
         rc = check_owner(index, &d, err);
+    if (rc == SCR_OK)
+        rc = check_newer(index, e, &d, err);
     if (rc != SCR_OK)
         return rc;
-    open_entry(index, e, d.name);
+    open_entry(index, e);
     rc = scr_index_add(index, e->dset, 0, time(NULL));
     *changed = 1;
     return rc == SCR_OK ? rc
                         : scr_fail(err, rc, 0, "index: entry of dataset %d", e->id);
 }
 
-static int open_entry_of(const struct scr_outgoing *f, int replaces,
+static int open_entry_of(const struct scr_outgoing *f, const struct complete *c,
                          struct scr_err *err)
 {
-    struct index_edit e = { .dset = f->dset, .id = f->id, .replaces = replaces };
+    struct index_edit e = { .dset = f->dset, .id = f->id, .others = c };
     int rc = scr_prefix_index_update(f->env, f->prefix, edit_index, &e, err);
-    if (rc == SCR_OK && e.replaced > 0)
-        rc = scr_prefix_summary_remove(f->env, f->prefix, e.replaced, err);
+    for (size_t i = 0; i < c->n && rc == SCR_OK; i++)
+        if (c->hits[i] > 0)
+            rc = scr_prefix_summary_remove(f->env, f->prefix, c->ids[i], err);
     return rc;
 }
 
@@ -480,14 +571,20 @@ static int open_dset_dir(const struct scr_outgoing *f, struct scr_err *err)
     return rc;
 }
 
+/* Only what is there can be somebody's. */
 int scr_outgoing_begin_all(const struct scr_outgoing *f, struct scr_err *err)
 {
-    int replaces = scr_or_all(f->world, f->replaces), rc = SCR_OK;
-    if (f->world->rank == 0) {
-        rc = open_entry_of(f, replaces, err);
+    struct complete c = { 0 };
+    int rc = SCR_OK;
+    if (scr_or_all(f->world, f->replaces))
+        rc = find_listed_all(f, &c, err);
+    if (rc == SCR_OK && f->world->rank == 0) {
+        rc = open_entry_of(f, &c, err);
         if (rc == SCR_OK)
             rc = open_dset_dir(f, err);
     }
+    free(c.ids);
+    free(c.hits);
     return scr_agree_all(f->world, rc, err);
 }
 

@@ -27,6 +27,7 @@ struct scr_outgoing {
     size_t n;
     scr_hash *ranks; /* {RANK/<r>, RANKS}: this rank, or those it flushes for */
     scr_hash *dirs;  /* {<directory below the prefix>}: those this rank looks after */
+    scr_hash *dests; /* {<destination>: {<rank>}}: likewise (par/lists.h) */
     int replaces;    /* some destination existed before */
 };
 
@@ -43,7 +44,10 @@ void scr_outgoing_fini(struct scr_outgoing *f);
 /* Marks the files that an earlier flush of this dataset got into place, and removes its
  * plan and records: from here on nobody but us completes the dataset. */
 int scr_outgoing_resume_all(struct scr_outgoing *f, struct scr_err *err);
-/* The index entry, incomplete, and the dataset's directory without a summary. */
+/* The index entry, incomplete, and the dataset's directory without a summary. Complete
+ * datasets that list one of the destinations are complete no more, whatever their
+ * names; SCR_E_NEWER, and nothing is changed, if one of them is newer and has not
+ * failed (invariants P15, P16). */
 int scr_outgoing_begin_all(const struct scr_outgoing *f, struct scr_err *err);
 /* Each directory made by the rank that looks after it, then synced by it. */
 int scr_outgoing_make_dirs_all(struct scr_outgoing *f, struct scr_err *err);

@@ -75,6 +75,7 @@ static int named_rank(const struct numbers *x, int way, int size)
 /* What all ranks sum up. Summed digests d and squares tell whether all ranks have the
  * same paths: then size * sum(d * d) = sum(d) * sum(d). */
 struct tally {
+    uint64_t failed; /* ranks that had failed before */
     uint64_t digest, square;
     uint64_t nameless[WAYS]; /* ranks with paths that do not name them */
     uint64_t crossed[WAYS];  /* paths that name another rank */
@@ -93,10 +94,11 @@ static void count_path(const struct owners *o, const char *path, struct tally *t
     }
 }
 
-static void count_all(const struct owners *o, uint64_t *totals, size_t ntotals,
+static void count_all(const struct owners *o, uint64_t *totals, size_t ntotals, int rc,
                       struct tally *t)
 {
     memset(t, 0, sizeof *t);
+    t->failed = rc != SCR_OK;
     for (SCR_HASH_EACH(e, o->dests))
         count_path(o, scr_hash_elem_key(e), t);
     t->square = t->digest * t->digest;
@@ -280,19 +282,21 @@ static int exchange_all(struct owners *o, struct scr_err *err)
 }
 
 int scr_owners_find_all(const struct scr_comm *world, const scr_hash *dests,
-                        uint64_t *totals, size_t ntotals, scr_hash *shared, int *any,
-                        struct scr_err *err)
+                        uint64_t *totals, size_t ntotals, int rc, scr_hash *shared,
+                        int *any, struct scr_err *err)
 {
     struct owners o = { .world = world, .dests = dests, .shared = shared };
     struct tally t;
-    count_all(&o, totals, ntotals, &t);
+    count_all(&o, totals, ntotals, rc, &t);
     *any = 0;
+    if (t.failed > 0)
+        return scr_agree_all(world, rc, err);
     if (is_disjoint(&o, &t))
         return SCR_OK;
     uint64_t size = (uint64_t)world->size;
     int alike = size * t.square == t.digest * t.digest && is_same_all(&o);
-    int rc = alike ? scr_agree_all(world, share_everything(&o, err), err)
-                   : exchange_all(&o, err);
+    rc = alike ? scr_agree_all(world, share_everything(&o, err), err)
+               : exchange_all(&o, err);
     *any = scr_or_all(world, scr_hash_size(shared) > 0);
     return rc;
 }

@@ -385,6 +385,32 @@ static struct scr_ctx *start_in_allocation(struct job *job, const char *id, long
                      name, NULL);
 }
 
+/* By which the program's exit status is chosen. */
+MPI_CASE(a_halt_whose_last_flush_failed_is_told)
+{
+    for (int blocked = 0; blocked < 2; blocked++) {
+        struct job job;
+        char text[3000] = "";
+        job_new(t, &job, 4);
+        job.out = tmpfile();
+        struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+        CHECK_RC(scr_halt_reason_all(ctx, "test", &(struct scr_err){ 0 }), SCR_OK,
+                 &(struct scr_err){ 0 });
+        if (blocked)
+            job_block_flush(&job, 1, 1);
+        job_checkpoint(&job, ctx, "c1", 1);
+        CHECK(ctx->halt);
+        CHECK_INT(ctx->halt_unsafe, blocked);
+        CHECK_INT(job_entry(&job, 1, NULL, NULL), blocked ? 0 : 1);
+        rewind(job.out);
+        text[fread(text, 1, sizeof text - 1, job.out)] = '\0';
+        CHECK(job.rank != 0 || !blocked == !strstr(text, "lies in cache only"));
+        job_kill(&job, ctx);
+        fclose(job.out);
+        job_free(&job);
+    }
+}
+
 MPI_CASE(the_end_of_one_allocation_does_not_stop_the_next)
 {
     struct job job;
@@ -428,5 +454,6 @@ int main(int argc, char **argv)
             RUN(a_lost_flush_file_does_not_copy_again_what_is_complete),
             RUN(purged_ids_are_not_used_again),
             RUN(a_damaged_halt_file_is_kept_aside_once),
+            RUN(a_halt_whose_last_flush_failed_is_told),
             RUN(the_end_of_one_allocation_does_not_stop_the_next)));
 }

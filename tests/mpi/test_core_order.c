@@ -2,6 +2,9 @@
 /* Which checkpoint a run goes on from: the cache, SCR_CURRENT and CURRENT, the newest
  * complete one, older ones; and again in the same run. */
 /* ranks: 4 */
+#include <errno.h>
+
+#include "helper_pfs.h"
 #include "helper_prefix.h"
 
 static const char *const nodes = "n[1-4]";
@@ -147,6 +150,31 @@ MPI_CASE(a_damaged_one_asked_for_costs_nothing_and_an_older_one_is_taken)
     CHECK_INT(failed, 1);
     CHECK(scr_cache_is_ready(ctx, 3));
     job_check_restart(&job, ctx, "a", 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+/* Not for want of room, though: the user has chosen. */
+MPI_CASE(one_asked_for_that_has_no_room_is_an_error)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    const char *const settings[] = { "SCR_CURRENT=b", NULL };
+    job_new(t, &job, 4);
+    pfs_reset();
+    job.sys = &pfs_sys;
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    write_some(&job, ctx, 3);
+    job_kill(&job, ctx);
+    lose_cache(&job);
+    pfs_control.write_error = ENOSPC;
+    CHECK_RC(job_try_start(&job, &ctx, &err, nodes, settings), SCR_E_FULL, &err);
+    CHECK(strstr(err.text, "SCR_CURRENT: b cannot be loaded: ") != NULL);
+    CHECK(strstr(err.text, "nothing older is taken in its place") != NULL);
+    job_kill(&job, ctx);
+    pfs_reset();
+    ctx = job_start(&job, nodes, "SCR_CURRENT=b", NULL);
+    job_check_restart(&job, ctx, "b", 2);
     job_kill(&job, ctx);
     job_free(&job);
 }
@@ -522,6 +550,7 @@ int main(int argc, char **argv)
             RUN(the_checkpoint_asked_for_is_fetched_if_the_cache_has_it_not),
             RUN(an_unknown_name_asked_for_is_told_and_the_newest_is_taken),
             RUN(a_damaged_one_asked_for_costs_nothing_and_an_older_one_is_taken),
+            RUN(one_asked_for_that_has_no_room_is_an_error),
             RUN(programs_that_restart_on_their_own_count_on_from_what_they_name),
             RUN(an_output_that_cannot_be_flushed_does_not_keep_newer_checkpoints),
             RUN(the_copy_on_the_prefix_is_read_before_an_older_one),

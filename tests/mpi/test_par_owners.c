@@ -36,8 +36,8 @@ static void check(struct mpi_test *t, names_of f)
     int any = -1, ranks[64], expect_any = 0;
     uint64_t totals[2] = { 1, (uint64_t)t->comm.rank };
     f(t->comm.rank, t->comm.size, mine);
-    CHECK_RC(scr_owners_find_all(&t->comm, mine, totals, 2, shared, &any, &err), SCR_OK,
-             &err);
+    CHECK_RC(scr_owners_find_all(&t->comm, mine, totals, 2, SCR_OK, shared, &any, &err),
+             SCR_OK, &err);
     CHECK_INT(totals[0], t->comm.size);
     CHECK_INT(totals[1], t->comm.size * (t->comm.size - 1) / 2);
     size_t n = 0;
@@ -173,12 +173,30 @@ MPI_CASE(ranks_are_told_as_ranges)
     struct scr_err err = SCR_ERR_INIT;
     int any = 0;
     with_one_shared(t->comm.rank, t->comm.size, mine);
-    CHECK_RC(scr_owners_find_all(&t->comm, mine, NULL, 0, shared, &any, &err), SCR_OK,
-             &err);
+    CHECK_RC(scr_owners_find_all(&t->comm, mine, NULL, 0, SCR_OK, shared, &any, &err),
+             SCR_OK, &err);
     const char *ranks = scr_hash_get_val(scr_hash_get(shared, "shared.dat"), "RANKS");
     char want[16];
     snprintf(want, sizeof want, "0-%d", t->comm.size - 1);
     CHECK(t->comm.size == 1 ? ranks == NULL : ranks && strcmp(ranks, want) == 0);
+    scr_hash_delete(mine);
+    scr_hash_delete(shared);
+}
+
+/* What a rank found before travels in the reduction. */
+MPI_CASE(an_error_of_one_rank_is_that_of_all)
+{
+    scr_hash *mine = scr_hash_new(), *shared = scr_hash_new();
+    struct scr_err err = SCR_ERR_INIT;
+    int any = 1, last = t->comm.size - 1, rc = SCR_OK;
+    with_one_shared(t->comm.rank, t->comm.size, mine);
+    if (t->comm.rank == last)
+        rc = scr_fail(&err, SCR_E_MISSING, 0, "never written");
+    rc = scr_owners_find_all(&t->comm, mine, NULL, 0, rc, shared, &any, &err);
+    CHECK_RC(rc, SCR_E_MISSING, &err);
+    CHECK(strcmp(err.text, "never written") == 0);
+    CHECK_INT(err.rank, last);
+    CHECK(!any && scr_hash_size(shared) == 0);
     scr_hash_delete(mine);
     scr_hash_delete(shared);
 }
@@ -190,5 +208,6 @@ int main(int argc, char **argv)
                                    RUN(files_of_several_ranks_belong_to_the_lowest),
                                    RUN(numbers_that_are_no_ranks),
                                    RUN(what_is_found_is_what_knowing_all_gives),
-                                   RUN(ranks_are_told_as_ranges)));
+                                   RUN(ranks_are_told_as_ranges),
+                                   RUN(an_error_of_one_rank_is_that_of_all)));
 }

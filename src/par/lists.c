@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the datasets in the prefix directory list. */
+#include "par/lists.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "ec/ec.h"
+#include "store/catalog.h"
+
+struct lists {
+    const struct scr_env *env;
+    const struct scr_comm *world;
+    const struct scr_prefix *prefix;
+    const int *ids;
+    size_t n;
+    int skip;
+};
+
+static int no_memory(struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "lists of files: out of memory");
+}
+
+int scr_path_keeper(const struct scr_comm *world, const char *path)
+{
+    return (int)(scr_crc32(0, path, strlen(path)) % (uint32_t)world->size);
+}
+
+int scr_share_ids_all(const struct scr_comm *world, int **ids, size_t *n,
+                      struct scr_err *err)
+{
+    uint64_t count = scr_sum_all(world, world->rank == 0 ? *n : 0);
+    int rc = SCR_OK;
+    if (world->rank != 0) {
+        *n = (size_t)count;
+        *ids = scr_calloc(*n, sizeof **ids);
+        if (*ids == NULL)
+            rc = scr_fail(err, SCR_E_NOMEM, 0, "list of datasets");
+    }
+    rc = scr_agree_all(world, rc, err);
+    return rc == SCR_OK
+               ? scr_agree_all(
+                     world, scr_bcast_bytes_all(world, 0, *ids, *n * sizeof **ids, err),
+                     err)
+               : rc;
+}
+
+/* --- roots: each read by one rank, which tells others what parts to read --- */
+
+/* What to do about a list that could not be read. */
+static int judge(const struct lists *l, int rc, const struct scr_err *why,
+                 struct scr_err *err)
+{
+    if (rc == SCR_OK || (l->skip && rc != SCR_E_NOMEM))
+        return SCR_OK;
+    return scr_fail(err, rc, 0, "%s", why->text);
+}
+
+static int has_no_list(const struct lists *l, int id)
+{
+    scr_hash *part = scr_hash_new();
+    int rc = scr_prefix_rank2file_read(l->env, l->prefix, id, part, NULL);
+    int none = rc == SCR_E_NOENT && scr_hash_size(part) == 0;
+    scr_hash_delete(part);
+    return none;
+}
+
+/* deal = {<keeper>: {<path>: {<id>}}}. */
+static int deal_part(const struct lists *l, int id, const scr_hash *part,
+                     scr_hash *deal, struct scr_err *err)
+{
+    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
+        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(r), "FILE"))) {
+            const char *path = scr_hash_elem_key(f);
+            if (scr_hash_setf(deal, NULL, "%d %s %d", scr_path_keeper(l->world, path),
+                              path, id) == NULL)
+                return no_memory(err);
+        }
+    return SCR_OK;
+}
+
+/* The i-th list: its parts are spread over the ranks from this one on. */
+static int read_root(const struct lists *l, size_t i, scr_hash *send, scr_hash *deal,
+                     struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int id = l->ids[i], ranks = 0;
+    size_t reader = i;
+    scr_hash *root = scr_hash_new(), *whole = scr_hash_new();
+    int rc = root && whole ? SCR_OK : no_memory(&why);
+    if (rc == SCR_OK)
+        rc = scr_rank2file_top(l->env, l->prefix, id, root, whole, &ranks, &why);
+    if (rc == SCR_E_MISSING && has_no_list(l, id))
+        rc = SCR_OK;
+    rc = judge(l, rc, &why, err);
+    if (rc == SCR_OK)
+        rc = deal_part(l, id, whole, deal, err);
+    for (SCR_HASH_EACH(e, scr_hash_get(root, "RANK"))) {
+        const char *suffix = scr_hash_get_val(scr_hash_elem_hash(e), "FILE");
+        int to = (int)(reader++ % (size_t)l->world->size);
+        if (rc == SCR_OK &&
+            scr_hash_setf(send, NULL, "%d %d %s", to, id, suffix) == NULL)
+            rc = no_memory(err);
+    }
+    scr_hash_delete(root);
+    scr_hash_delete(whole);
+    return rc;
+}
+
+static int read_roots(const struct lists *l, scr_hash *send, scr_hash *deal,
+                      struct scr_err *err)
+{
+    int rc = SCR_OK;
+    size_t step = (size_t)l->world->size;
+    for (size_t i = (size_t)l->world->rank; i < l->n && rc == SCR_OK; i += step)
+        rc = read_root(l, i, send, deal, err);
+    return rc;
+}
+
+/* --- parts --- */
+
+static int read_part(const struct lists *l, int id, const char *suffix, scr_hash *deal,
+                     struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    scr_hash *part = scr_hash_new();
+    int rc = part ? scr_rank2file_part(l->env, l->prefix, id, suffix, part, &why)
+                  : no_memory(&why);
+    rc = judge(l, rc, &why, err);
+    if (rc == SCR_OK)
+        rc = deal_part(l, id, part, deal, err);
+    scr_hash_delete(part);
+    return rc;
+}
+
+/* orders = {<from>: {<id>: {<suffix>}}}. */
+static int read_parts(const struct lists *l, const scr_hash *orders, scr_hash *deal,
+                      struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(from, orders))
+        for (SCR_HASH_EACH(d, scr_hash_elem_hash(from)))
+            for (SCR_HASH_EACH(s, scr_hash_elem_hash(d)))
+                if (rc == SCR_OK)
+                    rc = read_part(l, scr_hash_elem_key_int(d), scr_hash_elem_key(s),
+                                   deal, err);
+    return rc;
+}
+
+/* --- all of it --- */
+
+/* recv = {<from>: {<path>: {<id>}}}. */
+static int keep(const scr_hash *recv, scr_hash *kept, struct scr_err *err)
+{
+    for (SCR_HASH_EACH(from, recv))
+        if (scr_hash_merge(kept, scr_hash_elem_hash(from)) != SCR_OK)
+            return no_memory(err);
+    return SCR_OK;
+}
+
+static int spread_all(const struct lists *l, scr_hash *send, scr_hash *recv,
+                      scr_hash *deal, scr_hash *kept, struct scr_err *err)
+{
+    int rc = send && recv && deal ? read_roots(l, send, deal, err) : no_memory(err);
+    rc = scr_agree_all(l->world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_hash_exchange_all(l->world, send, recv, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(l->world, read_parts(l, recv, deal, err), err);
+    scr_hash_unset_all(recv);
+    if (rc == SCR_OK)
+        rc = scr_hash_exchange_all(l->world, deal, recv, err);
+    return rc == SCR_OK ? scr_agree_all(l->world, keep(recv, kept, err), err) : rc;
+}
+
+int scr_lists_read_all(const struct scr_env *env, const struct scr_comm *world,
+                       const struct scr_prefix *p, const int *ids, size_t n, int skip,
+                       scr_hash *kept, struct scr_err *err)
+{
+    struct lists l = { env, world, p, ids, n, skip };
+    if (n == 0)
+        return SCR_OK;
+    scr_hash *send = scr_hash_new(), *recv = scr_hash_new(), *deal = scr_hash_new();
+    int rc = spread_all(&l, send, recv, deal, kept, err);
+    scr_hash_delete(send);
+    scr_hash_delete(recv);
+    scr_hash_delete(deal);
+    return rc;
+}

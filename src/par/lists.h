@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What the datasets in the prefix directory list, looked at by all ranks together: each
+ * part of a list is read by one rank, and each path is looked after by one, its keeper.
+ * Programs may write every checkpoint to the same paths: whose a file is tell the lists
+ * (store/paths.h is the same for a single process). */
+#ifndef SCR_PAR_LISTS_H
+#define SCR_PAR_LISTS_H
+
+#include "par/comm.h"
+#include "store/prefix.h"
+
+/* The rank that looks after a path below the prefix, chosen by its hash; the same on
+ * all ranks. Local. */
+int scr_path_keeper(const struct scr_comm *world, const char *path);
+
+/* Rank 0's ids on all ranks; *ids is malloc'd, also on rank 0. */
+int scr_share_ids_all(const struct scr_comm *world, int **ids, size_t *n,
+                      struct scr_err *err);
+
+/* Reads the lists of datasets ids[0…n), the same on all ranks. kept (empty) gets the
+ * paths this rank keeps: {<path>: {<id>}}. One without a list lists nothing. skip: so
+ * does one whose list cannot be read; else that is the error. Agreed. */
+int scr_lists_read_all(const struct scr_env *env, const struct scr_comm *world,
+                       const struct scr_prefix *p, const int *ids, size_t n, int skip,
+                       scr_hash *kept, struct scr_err *err);
+
+#endif

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Datasets whose files go to the same paths on the prefix: whose they are when a flush
+ * brings them, whatever the names of the datasets and whichever rank has them. */
+/* ranks: 4 */
+#include <errno.h>
+
+#include "helper_pfs.h"
+#include "helper_prefix.h"
+
+static const char *const nodes = "n[1-4]";
+
+enum { CKPT = 1, OUTPUT = 2, BOTH = 3 };
+
+/* One file a rank, <prefix>/<dir>/f.<rank + shift>, with this text. */
+static int write_at(struct job *job, struct scr_ctx *ctx, const char *name, int flags,
+                    const char *dir, int shift, const char *text, struct scr_err *err)
+{
+    char file[900], path[SCR_MAX_NAME] = "";
+    int rc = scr_start_output_all(ctx, name, flags, err);
+    if (rc != SCR_OK)
+        return rc;
+    snprintf(file, sizeof file, "%s/%s/f.%d", job->prefix, dir,
+             (job->rank + shift) % job->size);
+    FILE *f = scr_route(ctx, file, path, err) == SCR_OK ? fopen(path, "w") : NULL;
+    int ok = f != NULL && fputs(text, f) >= 0;
+    ok = (f == NULL || fclose(f) == 0) && ok;
+    return scr_complete_output_all(ctx, ok, err);
+}
+
+static void write_ok(struct job *job, struct scr_ctx *ctx, const char *name, int flags,
+                     const char *dir, const char *text)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    CHECK_RC(write_at(job, ctx, name, flags, dir, 0, text, &err), SCR_OK, &err);
+}
+
+/* 1 on all ranks if all of <dir>/f.* have that text. */
+static int all_are(struct job *job, const char *dir, const char *text)
+{
+    char path[900], got[64] = "";
+    int all = 0;
+    snprintf(path, sizeof path, "%s/%s/f.%d", job->prefix, dir, job->rank);
+    mpi_test_barrier(job->comm);
+    FILE *f = fopen(path, "r");
+    size_t n = f != NULL ? fread(got, 1, sizeof got - 1, f) : 0;
+    if (f != NULL)
+        fclose(f);
+    int is = n > 0 && strcmp(got, text) == 0;
+    MPI_Allreduce(&is, &all, 1, MPI_INT, MPI_MIN, job->comm);
+    return all;
+}
+
+/* A file where a directory is wanted: until it is gone, flushes to it fail. */
+static void block(struct job *job, const char *dir, int on)
+{
+    char path[900];
+    snprintf(path, sizeof path, "%s/%s", job->prefix, dir);
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0 && on)
+        fclose(fopen(path, "w"));
+    else if (job->rank == 0)
+        unlink(path);
+    mpi_test_barrier(job->comm);
+}
+
+/* --- who is demoted --- */
+
+MPI_CASE(a_flush_demotes_those_whose_files_it_replaces_and_no_others)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    write_ok(&job, ctx, "x", CKPT, "A", "first");
+    write_ok(&job, ctx, "x", CKPT, "B", "second");
+    CHECK_ENTRY(1, 1, 0);
+    CHECK_ENTRY(2, 1, 1);
+    write_ok(&job, ctx, "x", CKPT, "A", "third");
+    CHECK_ENTRY(1, 0, 0);
+    CHECK_ENTRY(2, 1, 0);
+    CHECK_ENTRY(3, 1, 1);
+    CHECK(!job_has(&job, ".scr/scr.dataset.1/summary.scr"));
+    CHECK(job_has(&job, ".scr/scr.dataset.2/summary.scr"));
+    job_kill(&job, ctx);
+    job_lose_node(&job, nodes);
+    /* What is left of them can be restarted from. */
+    ctx = job_start(&job, nodes, NULL);
+    CHECK_INT(job_offered(&job, ctx), 3);
+    CHECK_RC(scr_start_restart_all(ctx, NULL, &err), SCR_OK, &err);
+    CHECK_RC(scr_complete_restart_all(ctx, 0, &err), SCR_E_INVALID, &err);
+    CHECK_INT(job_offered(&job, ctx), 2);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(names_do_not_matter_nor_which_rank_has_a_file)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    write_ok(&job, ctx, "x", CKPT, "A", "first");
+    write_ok(&job, ctx, "out", OUTPUT, "B", "second");
+    CHECK_RC(write_at(&job, ctx, "y", CKPT, "A", 1, "third", &err), SCR_OK, &err);
+    CHECK_ENTRY(1, 0, 0);
+    CHECK_ENTRY(2, 1, 0);
+    CHECK_ENTRY(3, 1, 1);
+    CHECK(all_are(&job, "A", "third") && all_are(&job, "B", "second"));
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+/* --- never newer by older (P15) --- */
+
+MPI_CASE(an_output_that_failed_is_not_flushed_over_a_newer_dataset)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT, late = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    block(&job, "A", 1);
+    CHECK(write_at(&job, ctx, "out", OUTPUT, "A", 0, "first", &err) != SCR_OK);
+    block(&job, "A", 0);
+    write_ok(&job, ctx, "x", CKPT, "A", "second");
+    job.out = tmpfile();
+    ctx->log.out = job.out;
+    CHECK_RC(scr_finalize_all(ctx, &late), SCR_OK, &late);
+    CHECK_ENTRY(1, 0, 0);
+    CHECK_ENTRY(2, 1, 1);
+    CHECK(all_are(&job, "A", "second"));
+    CHECK(!scr_cache_has(ctx, 1));
+    char text[2000] = "";
+    rewind(job.out);
+    text[fread(text, 1, sizeof text - 1, job.out)] = '\0';
+    CHECK(job.rank != 0 || strstr(text, "x (dataset 2) is newer") != NULL);
+    job_kill(&job, ctx);
+    fclose(job.out);
+    job_free(&job);
+}
+
+MPI_CASE(nor_when_it_has_to_make_room)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_FLUSH=1", "SCR_CACHE_SIZE=2", NULL);
+    block(&job, "A", 1);
+    CHECK(write_at(&job, ctx, "both", BOTH, "A", 0, "first", &err) != SCR_OK);
+    block(&job, "A", 0);
+    write_ok(&job, ctx, "x", CKPT, "A", "second");
+    write_ok(&job, ctx, "y", CKPT, "B", "third"); /* evicts the first */
+    CHECK(!scr_cache_has(ctx, 1));
+    CHECK_ENTRY(2, 1, 0);
+    CHECK(all_are(&job, "A", "second"));
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+/* The plan of the older one is left where it failed; the next start resumes it. */
+MPI_CASE(nor_when_a_start_resumes_it)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    pfs_reset();
+    job.sys = &pfs_sys;
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", "SCR_FLUSH_ASYNC=1",
+                                    "SCR_CACHE_SIZE=3", NULL);
+    pfs_control.write_error = ENOSPC;
+    CHECK_RC(write_at(&job, ctx, "out", OUTPUT, "A", 0, "first", &err), SCR_OK, &err);
+    CHECK(scr_async_wait_all(ctx, 1, &err) != SCR_OK);
+    job_kill(&job, ctx);
+    pfs_reset();
+    char plan[] = ".scr/scr.dataset.1/outgoing.scr";
+    CHECK(job_has(&job, plan));
+    /* A run without what is in cache brings something newer there. */
+    job_save(&job);
+    job_lose_node(&job, nodes);
+    ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    write_ok(&job, ctx, "x", CKPT, "A", "second");
+    CHECK_ENTRY(2, 1, 1);
+    job_kill(&job, ctx);
+    char from[800], to[800];
+    snprintf(from, sizeof from, "%s.saved", job.cache);
+    snprintf(to, sizeof to, "%s", job.cache);
+    if (job.rank == 0) {
+        mpi_test_remove(to);
+        CHECK(rename(from, to) == 0);
+    }
+    mpi_test_barrier(job.comm);
+    for (int async = 0; async < 2; async++) {
+        ctx = job_start(&job, nodes, async ? "SCR_FLUSH_ASYNC=1" : "SCR_FLUSH_ASYNC=0",
+                        NULL);
+        CHECK_ENTRY(1, 0, 0);
+        CHECK_ENTRY(2, 1, 1);
+        CHECK(all_are(&job, "A", "second"));
+        CHECK(!scr_cache_has(ctx, 1));
+        CHECK(!job_has(&job, plan));
+        job_kill(&job, ctx);
+    }
+    job_free(&job);
+}
+
+/* What is no good gives way to what is good, also if that is older. */
+MPI_CASE(one_that_has_failed_is_written_over)
+{
+    struct job job;
+    char path[900];
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_FLUSH=2", "SCR_CACHE_SIZE=2", NULL);
+    write_ok(&job, ctx, "x", CKPT, "A", "first");
+    write_ok(&job, ctx, "y", CKPT, "A", "second");
+    CHECK_ENTRY(2, 1, 1);
+    job_kill(&job, ctx);
+    job_lose_dataset(&job, 2);
+    snprintf(path, sizeof path, "%s/A/f.1", job.prefix);
+    if (job.rank == 0)
+        job_flip(path, 0);
+    mpi_test_barrier(job.comm);
+    ctx = job_start(&job, nodes, "SCR_GLOBAL_RESTART=1", NULL);
+    CHECK_INT(job_offered(&job, ctx), 1);
+    CHECK(all_are(&job, "A", "first"));
+    CHECK_ENTRY(1, 1, 1);
+    CHECK_ENTRY(2, 0, 0);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+/* The one in cache is older, and would be flushed over it. */
+MPI_CASE(a_global_restart_takes_what_is_newer_on_the_prefix)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_FLUSH=2", "SCR_CACHE_SIZE=2", NULL);
+    write_ok(&job, ctx, "x", CKPT, "A", "first");
+    write_ok(&job, ctx, "y", CKPT, "A", "second");
+    job_kill(&job, ctx);
+    job_lose_dataset(&job, 2);
+    ctx = job_start(&job, nodes, "SCR_GLOBAL_RESTART=1", NULL);
+    CHECK_INT(job_offered(&job, ctx), 2);
+    CHECK_ENTRY(1, -1, 0);
+    CHECK_ENTRY(2, 1, 1);
+    CHECK(all_are(&job, "A", "second"));
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+/* --- flushes under way --- */
+
+/* Rank 0's file of the first is rank 3's of the second. */
+MPI_CASE(a_flush_waits_for_the_same_path_of_another_rank)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    pfs_reset();
+    job.sys = &pfs_sys;
+    pfs_control.slow_us = job.rank == 0 ? 300000 : 0;
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", "SCR_FLUSH_ASYNC=1",
+                                    "SCR_CACHE_SIZE=3", NULL);
+    write_ok(&job, ctx, "x", CKPT, "A", "the first");
+    CHECK_RC(write_at(&job, ctx, "y", CKPT, "A", 1, "second", &err), SCR_OK, &err);
+    CHECK(!scr_async_has(ctx, 1));
+    CHECK_RC(scr_async_wait_all(ctx, 2, &err), SCR_OK, &err);
+    CHECK(all_are(&job, "A", "second"));
+    CHECK_ENTRY(1, 0, 0);
+    CHECK_ENTRY(2, 1, 1);
+    write_ok(&job, ctx, "z", CKPT, "B", "third");
+    write_ok(&job, ctx, "w", CKPT, "C", "fourth"); /* others do not wait */
+    CHECK(pfs_control.slow_us == 0 || scr_async_has(ctx, 3));
+    CHECK_RC(scr_async_wait_all(ctx, 0, &err), SCR_OK, &err);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+/* --- deletion --- */
+
+MPI_CASE(deletion_spares_the_paths_of_other_ranks_files)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_FLUSH=1", "SCR_CACHE_SIZE=3", NULL);
+    write_ok(&job, ctx, "x", CKPT, "A", "first");
+    CHECK_RC(write_at(&job, ctx, "y", CKPT, "A", 2, "second", &err), SCR_OK, &err);
+    write_ok(&job, ctx, "z", CKPT, "B", "third");
+    CHECK_RC(scr_delete_all(ctx, "x", &err), SCR_OK, &err);
+    CHECK(all_are(&job, "A", "second") && all_are(&job, "B", "third"));
+    CHECK_RC(scr_delete_all(ctx, "y", &err), SCR_OK, &err);
+    CHECK(!job_has(&job, "A") && all_are(&job, "B", "third"));
+    CHECK_ENTRY(3, 1, 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+int main(int argc, char **argv)
+{
+    return mpi_test_main(
+        argc, argv,
+        MPI_CASES(RUN(a_flush_demotes_those_whose_files_it_replaces_and_no_others),
+                  RUN(names_do_not_matter_nor_which_rank_has_a_file),
+                  RUN(an_output_that_failed_is_not_flushed_over_a_newer_dataset),
+                  RUN(nor_when_it_has_to_make_room), RUN(nor_when_a_start_resumes_it),
+                  RUN(one_that_has_failed_is_written_over),
+                  RUN(a_global_restart_takes_what_is_newer_on_the_prefix),
+                  RUN(a_flush_waits_for_the_same_path_of_another_rank),
+                  RUN(deletion_spares_the_paths_of_other_ranks_files)));
+}
