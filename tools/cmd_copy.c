@@ -192,11 +192,49 @@ static int copy_shared(struct copy *c, struct scr_err *err)
     return rc;
 }
 
-static int copy_all(struct copy *c, const struct scr_reach *reach, struct scr_err *err)
+/* SCR_VNODES says which of the virtual nodes on this machine we are to be. */
+static int is_asked(const scr_hash *vnodes, const char *dir)
 {
-    int rc = SCR_OK;
+    const char *at = strstr(dir, "/vnode.");
+    if (vnodes == NULL || at == NULL)
+        return 1;
+    at += strlen("/vnode.");
+    char *name = scr_asprintf("%.*s", (int)strcspn(at, "/"), at);
+    int asked = name != NULL && scr_hash_get(vnodes, name) != NULL;
+    free(name);
+    return asked;
+}
+
+/* {<name>} of SCR_VNODES; NULL if it is not set, or tells how many only. */
+static int read_vnodes(struct scr_tool *t, scr_hash **vnodes, struct scr_err *err)
+{
+    struct scr_hostlist list = SCR_HOSTLIST_INIT;
+    struct scr_params prm;
+    int n, rc = scr_tool_cfg_quiet(t, t->prefix.path, err);
+    *vnodes = NULL;
+    if (rc == SCR_OK)
+        rc = scr_cfg_params(t->cfg, &prm, err);
+    if (rc != SCR_OK || prm.vnodes == NULL || *prm.vnodes == '\0' ||
+        scr_parse_int(prm.vnodes, &n))
+        return rc;
+    rc = scr_hostlist_expand(prm.vnodes, &list, err);
+    if (rc == SCR_OK && (*vnodes = scr_hash_new()) == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "virtual nodes: out of memory");
+    for (size_t i = 0; i < list.n && rc == SCR_OK; i++)
+        scr_hash_set(*vnodes, list.name[i], NULL);
+    scr_hostlist_free(&list);
+    return rc;
+}
+
+static int copy_all(struct copy *c, const struct scr_reach *reach, int given,
+                    struct scr_err *err)
+{
+    scr_hash *vnodes = NULL;
+    int rc = given ? SCR_OK : read_vnodes(c->t, &vnodes, err);
     for (size_t i = 0; i < reach->n && rc == SCR_OK; i++)
-        rc = copy_node(c, reach->cntl[i], err);
+        if (is_asked(vnodes, reach->cntl[i]))
+            rc = copy_node(c, reach->cntl[i], err);
+    scr_hash_delete(vnodes);
     if (rc == SCR_OK && c->shared != NULL)
         rc = copy_shared(c, err);
     return rc;
@@ -256,7 +294,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     if (rc == SCR_OK && !there) {
         rc = scr_tool_reach(t, t->prefix.path, a->opt[OPT_CNTLDIR], &reach, err);
         if (rc == SCR_OK)
-            rc = copy_all(&c, &reach, err);
+            rc = copy_all(&c, &reach, a->opt[OPT_CNTLDIR] != NULL, err);
         if (rc == SCR_OK && c.nodes > 0)
             tell(&c);
         else if (rc == SCR_OK)

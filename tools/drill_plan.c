@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "base/cwd.h"
@@ -161,15 +160,14 @@ static void plan_strikes(struct drill_plan *p)
 }
 
 /* The solver lies beside the program in a build directory, or where it was installed.
- * The kernel knows the path we were started with. */
+ */
 static int find_solver(struct scr_tool *t, struct drill_plan *p, struct scr_err *err)
 {
     static const char *const places[] = { "examples/heat2d", "../libexec/scr/heat2d",
                                           SCR_LIBEXECDIR "/heat2d" };
-    const char *self = (const char *)(uintptr_t)getauxval(AT_EXECFN);
     char *real = NULL, *dir = NULL;
     struct stat st;
-    int rc = scr_realpath(self ? self : t->self, &real, err);
+    int rc = scr_tool_program(t, &real, err);
     if (rc == SCR_OK && (dir = scr_path_dir(real)) == NULL)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "find heat2d");
     for (size_t i = 0; rc == SCR_OK && i < sizeof places / sizeof places[0]; i++) {

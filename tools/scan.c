@@ -466,8 +466,8 @@ static int world_size(const struct scr_scan *s, const struct scr_scan_set *set)
     return ranks;
 }
 
-static int can_rebuild_set(const struct scr_scan *s, const struct scr_scan_set *set,
-                           int with_crc)
+int scr_scan_can_rebuild_set(const struct scr_scan *s, const struct scr_scan_set *set,
+                             int with_crc)
 {
     const struct scr_env quiet = { .sys = s->env->sys };
     const char **red = found_files(set);
@@ -489,7 +489,7 @@ int scr_scan_can_rebuild(struct scr_scan *s, int with_crc)
     if (check_not_written_over(s, NULL) != SCR_OK)
         return 0;
     for (size_t i = 0; i < s->nsets; i++) {
-        if (!can_rebuild_set(s, &s->set[i], with_crc))
+        if (!scr_scan_can_rebuild_set(s, &s->set[i], with_crc))
             return 0;
         ranks = ranks == 0 ? world_size(s, &s->set[i]) : ranks;
         covered += s->set[i].n;

@@ -7,10 +7,12 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 
 #include <jansson.h>
 
 #include "args.h"
+#include "base/cwd.h"
 #include "base/path.h"
 #include "base/str.h"
 
@@ -113,6 +115,13 @@ int scr_tool_prefix(struct scr_tool *t, const char *given, int create,
                              err);
     scr_cfg_free(cfg);
     return rc;
+}
+
+/* The kernel knows the path we were started with. */
+int scr_tool_program(const struct scr_tool *t, char **path, struct scr_err *err)
+{
+    const char *self = (const char *)(uintptr_t)getauxval(AT_EXECFN);
+    return scr_realpath(self ? self : t->self, path, err);
 }
 
 /* --- output --- */

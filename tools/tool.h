@@ -99,6 +99,9 @@ int scr_tool_cfg(struct scr_tool *t, const char *prefix, struct scr_err *err);
 int scr_tool_prefix(struct scr_tool *t, const char *given, int create,
                     struct scr_err *err);
 
+/* Absolute path of the program scr itself, to be started again; malloc'd. */
+int scr_tool_program(const struct scr_tool *t, char **path, struct scr_err *err);
+
 /* --- output: everything a command prints goes through these --- */
 /* Text to stdout. Write errors are found at the end: exit status 2, "write stdout: …".
  */

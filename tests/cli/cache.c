@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Makes a dataset in the caches of virtual nodes, one rank a node:
  *
- *     cli_cache BASE USER JOBID ID SCHEME RANKS SET_SIZE
+ *     cli_cache BASE USER JOBID ID SCHEME RANKS SET_SIZE [PREFIX [output]]
  *
  * Rank r is on node n<r>: BASE/vnode.n<r>/USER/scr.JOBID is its control and its cache
- * directory. It wrote rank_<r>.dat of 1000*(r+1)+id bytes, for <prefix>/ckpt.<id>. */
+ * directory. It wrote rank_<r>.dat of 1000*(r+1)+id bytes, for <prefix>/ckpt.<id>. With
+ * PREFIX the flush file there says that the dataset is in cache; it is a checkpoint, or
+ * output. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -18,6 +20,7 @@
 #include "red/serial.h"
 #include "store/cache.h"
 #include "store/cntl.h"
+#include "store/prefix.h"
 
 enum { MAX = 64 };
 
@@ -132,19 +135,41 @@ static void make_set(int first, int n)
     }
 }
 
+static int edit_flush(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+{
+    (void)arg;
+    (void)err;
+    *changed = 1;
+    return scr_flush_set_dataset(h, dset) == SCR_OK
+               ? scr_flush_set_location(h, id, SCR_LOC_CACHE, 1)
+               : SCR_E_NOMEM;
+}
+
+static void make_flush_file(const char *path)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_prefix p;
+    done(scr_prefix_open(&env, path, 1, &p, &err), &err);
+    done(scr_prefix_state_update(&env, &p, "flush.scr", edit_flush, NULL, &err), &err);
+    scr_prefix_fini(&p);
+}
+
 int main(int argc, char **argv)
 {
-    check(argc == 8 && scr_parse_int(argv[4], &id) &&
+    check(argc >= 8 && argc <= 10 && scr_parse_int(argv[4], &id) &&
               scr_scheme_parse(argv[5], &scheme) && scr_parse_int(argv[6], &ranks) &&
               scr_parse_int(argv[7], &set_size) && ranks <= MAX && set_size >= 1,
-          "usage: cli_cache BASE USER JOBID ID SCHEME RANKS SET_SIZE");
+          "usage: cli_cache BASE USER JOBID ID SCHEME RANKS SET_SIZE "
+          "[PREFIX [output]]");
     char *name = scr_asprintf("ckpt.%d", id);
     const struct scr_dataset d = { .id = id,
                                    .name = name,
                                    .files = (uint64_t)ranks,
                                    .ckpt = id,
                                    .complete = 1,
-                                   .is_ckpt = 1 };
+                                   .created = 1312850690668536 + id,
+                                   .is_ckpt = argc < 10,
+                                   .is_output = argc == 10 };
     dset = scr_hash_new();
     check(scr_dataset_set(dset, &d) == SCR_OK, "dataset");
     for (int r = 0; r < ranks; r++)
@@ -155,6 +180,8 @@ int main(int argc, char **argv)
         scr_meta_delete(metas[r]);
         free(cntl[r]), free(dir[r]), free(red[r]);
     }
+    if (argc > 8)
+        make_flush_file(argv[8]);
     scr_hash_delete(dset);
     free(name);
     return 0;

@@ -1,0 +1,257 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck disable=SC2154 # out, err and tmp are set by lib.sh
+# scr_postrun: what is only in the caches of virtual nodes goes to the prefix.
+. "${0%/*}/lib.sh"
+p=$tmp/p
+export SCR_CNTL_BASE="$tmp/base" SCR_CACHE_BASE="$tmp/base" SCR_USER_NAME=user SCR_JOB_ID=job
+export SCR_PREFIX="$p"
+
+clean() {
+    rm -rf base p sums
+    mkdir base p
+}
+
+# job ID SCHEME RANKS SET_SIZE [output]: a dataset in the caches of nodes n0, n1, …
+job() {
+    id=$1 scheme=$2 ranks=$3 set_size=$4
+    shift 4
+    cli_cache "$tmp/base" user job "$id" "$scheme" "$ranks" "$set_size" "$p" "$@" || exit 99
+    export SCR_VNODES="n[0-$((ranks - 1))]"
+    for r in $(seq 0 $((ranks - 1))); do
+        cksum <"base/vnode.n$r/user/scr.job/scr.dataset.$id/rank.$r/rank_$r.dat"
+    done >"sums.$id"
+}
+
+# saved ID: all files of the dataset are in place, and right
+saved() {
+    for r in $(seq 0 $((ranks - 1))); do
+        cksum <"p/ckpt.$1/rank_$r.dat"
+    done | diff "sums.$1" - >/dev/null || fail "files of dataset $1 differ from those in cache"
+    check "nothing waits any more" ! -e "p/.scr/scr.dataset.$1/files"
+    run scr_flush_file --need-flush "$1"
+    is 1 ""
+}
+
+# listed LINE…: what scr_index tells, without the times
+listed() {
+    run scr_index
+    has_status 0
+    sed 's/ [0-9-]*T[0-9:]*//; 1d; s/ *$//' "$out" >.list
+    printf '%s\n' "$@" | diff - .list >/dev/null || fail "expected: $*"
+}
+
+clean
+common scr_postrun
+
+# --- nothing to do ---
+clean
+run scr_postrun
+is 0 "nothing to save: nothing is in cache"
+run env SCR_ENABLE=0 scr_postrun
+is 0 "nothing to save: SCR is disabled by SCR_ENABLE=0"
+run scr_postrun --prefix "$tmp/none"
+fails 2 "none"
+
+# --- all nodes are left ---
+clean
+job 7 XOR 4 4
+run scr_postrun --dry-run
+is 0 "checkpoint 7 (ckpt.7) is in cache only"
+check "nothing was done" ! -e p/ckpt.7
+run scr_postrun
+has 0 "checkpoint 7 (ckpt.7) is in cache only: saving it"
+has 0 "dataset 7 (ckpt.7): complete in $p, 4 files"
+check "silent" ! -s "$err"
+saved 7
+listed '*     7 YES   ckpt.7'
+run scr_postrun
+is 0 "nothing to save: all that is in cache is in the prefix directory, or older"
+
+# --- one node lost: every scheme, every node; told, found out, or come back empty ---
+for scheme in PARTNER XOR RS; do
+    for lost in 0 1 2; do
+        for how in told empty; do
+            clean
+            job 7 $scheme 3 3
+            rm -rf "base/vnode.n$lost"
+            if [ $how = told ]; then
+                run scr_postrun --down "n$lost"
+                has 0 "nodes n$lost are lost"
+            else
+                run scr_postrun
+            fi
+            has 0 ", 1 rank rebuilt"
+            saved 7
+        done
+    done
+done
+
+# --- damage ---
+for scheme in PARTNER XOR RS; do
+    clean
+    job 7 $scheme 3 3
+    printf X | dd of=base/vnode.n1/user/scr.job/scr.dataset.7/rank.1/rank_1.dat bs=1 seek=5 \
+        conv=notrunc 2>/dev/null
+    run scr_postrun
+    has 0 ", 1 rank rebuilt"
+    warns 0 "node n1: scr copy: warning: rank 1: copy "
+    saved 7
+done
+
+# --- the newest is lost: the next older one, and what the index says ---
+clean
+job 5 XOR 4 4
+job 6 RS 4 4
+job 7 XOR 4 4
+rm base/vnode.n1/user/scr.job/scr.dataset.7/rank.1/*
+rm base/vnode.n2/user/scr.job/scr.dataset.7/rank.2/*
+run scr_postrun
+has 1 "dataset 6 (ckpt.6): complete in"
+warns 1 "dataset 7 (ckpt.7) is not saved: dataset 7 is not whole"
+saved 6
+listed '      7 NO    ckpt.7' '*     6 YES   ckpt.6'
+check "nothing of 7 is in place" ! -e p/ckpt.7
+check "5 was not touched" ! -e p/ckpt.5
+run scr_postrun
+has 1 "checkpoint 6 in $p is the newest there is"
+
+# --- it can be made whole later ---
+clean
+job 7 XOR 4 4
+cp -a base/vnode.n1 base/vnode.n2 .
+rm -rf base/vnode.n1 base/vnode.n2
+run scr_postrun
+warns 1 "is not saved"
+mv vnode.n1 base
+run scr_postrun
+has 0 "dataset 7 (ckpt.7): complete in"
+saved 7
+rm -rf vnode.n2
+
+# --- output first, oldest first, then the checkpoint ---
+clean
+job 3 XOR 3 3 output
+job 4 XOR 3 3
+job 5 XOR 3 3 output
+job 6 XOR 3 3
+run scr_postrun
+has 0 "checkpoint 6 (ckpt.6)"
+grep ' in cache only' "$out" | sed 's/ (.*//' >.order
+printf '%s\n' 'output 3' 'output 5' 'checkpoint 6' | diff - .order || fail "order"
+listed '*     6 YES   ckpt.6' '      5 YES   ckpt.5' '      3 YES   ckpt.3'
+
+# --- a lost output does not keep the others ---
+clean
+job 3 SINGLE 3 1 output
+job 5 XOR 3 3 output
+job 6 XOR 3 3
+rm base/vnode.n1/user/scr.job/scr.dataset.3/rank.1/*
+run scr_postrun
+warns 1 "dataset 3 (ckpt.3) is not saved"
+saved 5
+saved 6
+
+# --- the flush file is lost, damaged: the caches tell ---
+for what in gone damaged; do
+    clean
+    job 7 XOR 3 3
+    if [ $what = gone ]; then rm p/.scr/flush.scr; else echo x >p/.scr/flush.scr; fi
+    run scr_postrun
+    has 0 "dataset 7 (ckpt.7): complete in"
+    [ $what = gone ] || warns 0 "going by the caches in reach"
+done
+
+# --- another job has the number ---
+clean
+job 7 XOR 3 3
+mkdir p/other
+echo x >p/other/rank_0.dat
+run scr_index --add-directory other 'rank_%r.dat' --id 7
+has_status 0
+run scr_postrun
+warns 1 "another job uses this prefix"
+listed '*     7 YES   other'
+
+# --- no node is left; no space; no permission; killed ---
+clean
+job 7 XOR 3 3
+run scr_postrun --down 'n[0-2]'
+fails 2 "no node of the job is left"
+run scr_postrun --timeout never
+fails 2 "\"never\" is not a time"
+run scr_postrun --jobset 'n[0'
+fails 2 "n[0"
+SCR_END_TIME=1
+export SCR_END_TIME
+run scr_postrun
+fails 2 "the job ends in less than 10 seconds"
+unset SCR_END_TIME
+rm -rf p/.scr/scr.dataset.7
+echo "in the way" >p/.scr/scr.dataset.7
+run scr_postrun
+warns 2 "scr.dataset.7"
+rm p/.scr/scr.dataset.7
+run scr_postrun
+has 0 "dataset 7 (ckpt.7): complete in"
+saved 7
+
+# a destination that is a directory: nothing is replaced, and when it is gone it goes on
+clean
+job 7 XOR 3 3
+mkdir -p p/ckpt.7/rank_1.dat
+run scr_postrun
+warns 2 "is to be a file and is a directory"
+check "nothing is in place" ! -e p/ckpt.7/rank_0.dat
+rmdir p/ckpt.7/rank_1.dat
+run scr_postrun
+has 0 "dataset 7 (ckpt.7): complete in"
+saved 7
+
+# killed at some instant: the next one finishes
+clean
+job 7 XOR 8 4
+for pause in 0.01 0.02 0.03 0.05 0.08; do
+    timeout -s KILL $pause scr_postrun >/dev/null 2>&1
+done
+run scr_postrun
+has_status 0
+saved 7
+listed '*     7 YES   ckpt.7'
+
+# --- the scan hash ---
+clean
+job 7 XOR 3 3
+rm -rf base/vnode.n1
+run scr_postrun --scan
+has 0 "DLIST"
+has 0 "INVALID"
+has 0 "MISSING = 1"
+has 0 "BUILD = scr_rebuild_xor 3 1 $p/.scr/scr.dataset.7/2_of_3_in_0.xor"
+has 0 "MEMBERS = 3"
+has 0 "NOFETCH"
+has 0 "FILE = 3_of_3_in_0.xor"
+has 0 ", 1 rank rebuilt"
+clean
+job 7 XOR 3 3
+rm -rf base/vnode.n1 base/vnode.n2
+run scr_postrun --scan
+has 1 "UNRECOVERABLE"
+
+# --- scr_scavenge alone ---
+clean
+job 7 PARTNER 3 3
+rm -rf base/vnode.n1
+run scr_scavenge --id 7
+has 0 "dataset 7: something is lost, copying what 2 nodes keep for others"
+has 0 "make it whole with scr_index --build 7"
+run scr_index --build 7
+has 0 "1 rank rebuilt"
+run scr_scavenge --id 7
+is 0 "dataset 7: is complete in $p"
+run scr_scavenge
+fails 2 "which dataset? option --id is missing"
+run scr_scavenge --id 7 --up n1 --down n2
+fails 2 "exclude each other"
+run scr_flush --id 7 --to "$p"
+is 0 "dataset 7: is complete in $p"

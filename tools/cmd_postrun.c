@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* scr_postrun: after the last run of a job, what is only in cache goes to the prefix
+ * directory: output, and the newest checkpoint that can be made whole. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "build.h"
+#include "fmt/state.h"
+#include "reach.h"
+#include "red/survey.h"
+#include "scanhash.h"
+#include "scavenge.h"
+#include "store/arrival.h"
+
+enum { OPT_PREFIX, OPT_JOBSET, OPT_DOWN, OPT_TIMEOUT, OPT_DRY_RUN, OPT_SCAN };
+
+static const struct scr_opt opts[] = {
+    [OPT_PREFIX] = { "prefix", 'p', "DIR",
+                     "prefix directory (default: the current one)" },
+    [OPT_JOBSET] = { "jobset", 'j', "NODES", "nodes of the job (default: all of it)" },
+    [OPT_DOWN] = { "down", 'd', "NODES", "nodes that are lost" },
+    [OPT_TIMEOUT] = { "timeout", 'T', "TIME",
+                      "longest time for the nodes to copy (default: as the job has)" },
+    [OPT_DRY_RUN] = { "dry-run", 'n', NULL, "only tell what would be saved" },
+    [OPT_SCAN] = { "scan", 's', NULL,
+                   "print what was copied and what is missing, before a rebuild" },
+    { 0 },
+};
+
+struct postrun {
+    struct scr_tool *t;
+    const struct scr_args *a;
+    struct scr_scavenge s;
+    int is_open; /* s: opened when there is something to do */
+    scr_hash *flush, *index;
+    int lost; /* datasets that could not be saved */
+};
+
+/* --- what is where --- */
+
+/* The flush file is not synced, and may be lost with the node that wrote it: the caches
+ * in reach say themselves what is in them. */
+static int ask_caches(struct postrun *p, struct scr_err *err)
+{
+    struct scr_tool *t = p->t;
+    struct scr_reach reach = { 0 };
+    struct scr_survey s = { .map = NULL };
+    int *ids = NULL, n = 0;
+    int rc = scr_tool_reach(t, t->prefix.path, NULL, &reach, err);
+    if (rc == SCR_OK)
+        rc =
+            scr_survey_open(&s, &t->env, (const char *const *)reach.cntl, reach.n, err);
+    if (rc == SCR_OK && scr_survey_ids(&s, &ids, &n) != SCR_OK)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "caches: out of memory");
+    for (int i = 0; i < n && rc == SCR_OK; i++) {
+        scr_hash_elem *r = scr_filemap_first_rank_by_dataset(s.map, ids[i]);
+        int rank = r ? scr_hash_elem_key_int(r) : -1;
+        if (scr_filemap_num_expected_files(s.map, ids[i], rank) >= 0 &&
+            scr_flush_set_dataset(
+                p->flush, scr_filemap_get_dataset(s.map, ids[i], rank)) == SCR_OK)
+            scr_flush_set_location(p->flush, ids[i], SCR_LOC_CACHE, 1);
+    }
+    free(ids);
+    scr_survey_fini(&s);
+    scr_reach_fini(&reach);
+    return rc;
+}
+
+static int look_around(struct postrun *p, struct scr_err *err)
+{
+    struct scr_tool *t = p->t;
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_prefix_index_read(&t->env, &t->prefix, p->index, err);
+    if (rc != SCR_OK)
+        return rc;
+    rc = scr_prefix_state_read(&t->env, &t->prefix, "flush.scr", p->flush, &why);
+    if (rc == SCR_OK && scr_hash_size(scr_hash_get(p->flush, "DATASET")) > 0)
+        return SCR_OK;
+    if (rc == SCR_E_VERSION || rc == SCR_E_NOMEM)
+        return scr_fail(err, rc, 0, "%s", why.text);
+    if (rc != SCR_OK)
+        scr_log(t->env.log, SCR_LOG_WARN, "%s; going by the caches in reach", why.text);
+    return ask_caches(p, err);
+}
+
+/* The number may be another dataset's, of a second job on the prefix. */
+static int is_saved(const struct postrun *p, int id)
+{
+    struct scr_index_entry e;
+    struct scr_dataset d;
+    const scr_hash *dset = scr_hash_getf(p->flush, "DATASET %d DSETDESC", id);
+    if (scr_index_get(p->index, id, &e, NULL) != SCR_OK || !e.complete || e.failed)
+        return 0;
+    return dset == NULL || scr_dataset_get(dset, &d, NULL) != SCR_OK ||
+           d.created <= 0 || e.dset.created <= 0 || d.created == e.dset.created;
+}
+
+/* In cache, and not in the prefix directory. One that was flushed and is not in the
+ * index any more was dropped by somebody. */
+static int needs_saving(const struct postrun *p, int id)
+{
+    struct scr_index_entry e;
+    int at = scr_flush_get_location(p->flush, id);
+    return (at & SCR_LOC_CACHE) != 0 && !is_saved(p, id) &&
+           ((at & SCR_LOC_PFS) == 0 || scr_index_get(p->index, id, &e, NULL) == SCR_OK);
+}
+
+static const char *name_of(const struct postrun *p, int id)
+{
+    const char *name =
+        scr_hash_get_val(scr_hash_get_kv_int(p->flush, "DATASET", id), "NAME");
+    return name ? name : "?";
+}
+
+/* --- one dataset --- */
+
+static int open_scavenge(struct postrun *p, struct scr_err *err)
+{
+    const struct scr_scavenge_opts o = { .jobset = p->a->opt[OPT_JOBSET],
+                                         .down = p->a->opt[OPT_DOWN],
+                                         .timeout = p->a->opt[OPT_TIMEOUT] };
+    if (p->is_open)
+        return SCR_OK;
+    int rc = scr_scavenge_open(p->t, &o, &p->s, err);
+    p->is_open = 1;
+    if (rc != SCR_OK || p->s.down.n == 0)
+        return rc;
+    char *down = NULL;
+    if (scr_hostlist_compress(&p->s.down, 0, &down, NULL) == SCR_OK)
+        scr_tool_print(p->t, "nodes %s are lost\n", down);
+    free(down);
+    return SCR_OK;
+}
+
+static int print_scan(struct postrun *p, int id, struct scr_err *err)
+{
+    struct scr_scan s;
+    scr_hash *h = scr_hash_new();
+    int rc = scr_scan_open(&s, &p->t->env, &p->t->prefix, id, err);
+    if (rc == SCR_OK)
+        rc = scr_scanhash(&s, h, err);
+    if (rc == SCR_OK)
+        scr_hash_fprint(p->t->out, h, 0);
+    scr_scan_fini(&s);
+    scr_hash_delete(h);
+    return rc;
+}
+
+static int edit_saved(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+{
+    int id = *(const int *)arg;
+    *changed = scr_flush_get_location(h, id) != 0;
+    if (!*changed)
+        return SCR_OK;
+    (void)scr_flush_set_location(h, id, SCR_LOC_FLUSHING, 0);
+    (void)scr_flush_set_location(h, id, SCR_LOC_SYNC_FLUSHING, 0);
+    return scr_flush_set_location(h, id, SCR_LOC_PFS, 1) == SCR_OK
+               ? SCR_OK
+               : scr_fail(err, SCR_E_NOMEM, 0, "flush file: out of memory");
+}
+
+/* The flush file only tells; the index is what counts. */
+static void tell_saved(struct postrun *p, int id, const struct scr_build_report *r)
+{
+    (void)scr_prefix_state_update(&p->t->env, &p->t->prefix, "flush.scr", edit_saved,
+                                  &id, NULL);
+    scr_tool_print(p->t, "dataset %d (%s): complete in %s, %llu files", id,
+                   name_of(p, id), p->t->prefix.path, (unsigned long long)r->files);
+    if (r->rebuilt_ranks > 0)
+        scr_tool_print(p->t, ", %d rank%s rebuilt", r->rebuilt_ranks,
+                       r->rebuilt_ranks > 1 ? "s" : "");
+    scr_tool_print(p->t, "\n");
+}
+
+/* SCR_TOOL_NO: it is lost, and counted. An error: it may be saved by another try. */
+static int save(struct postrun *p, int id, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    struct scr_build_report report;
+    const scr_hash *dset = scr_hash_getf(p->flush, "DATASET %d DSETDESC", id);
+    int rc = open_scavenge(p, err);
+    if (rc == SCR_OK)
+        rc = scr_scavenge_dataset(&p->s, id, dset, &why);
+    if (rc == SCR_OK && p->a->opt[OPT_SCAN] != NULL)
+        (void)print_scan(p, id, NULL);
+    fflush(p->t->out); /* what is warned of below comes after it */
+    if (rc == SCR_OK)
+        rc = scr_build_dataset(&p->t->env, &p->t->prefix, id, &report, &why);
+    if (rc == SCR_OK)
+        tell_saved(p, id, &report);
+    if (rc != SCR_E_LOST && rc != SCR_E_NOENT && rc != SCR_E_TAKEN)
+        return rc == SCR_OK || why.code == SCR_OK
+                   ? rc
+                   : scr_fail(err, rc, 0, "%s", why.text);
+    if (why.code == SCR_OK) /* no node is left */
+        return rc;
+    p->lost++;
+    scr_log(p->t->env.log, SCR_LOG_WARN, "dataset %d (%s) is not saved: %s", id,
+            name_of(p, id), why.text);
+    return SCR_TOOL_NO;
+}
+
+/* --- all there is --- */
+
+static int plan(struct postrun *p, int id, const char *what, struct scr_err *err)
+{
+    scr_tool_print(p->t, "%s %d (%s) is in cache only%s\n", what, id, name_of(p, id),
+                   p->a->opt[OPT_DRY_RUN] ? "" : ": saving it");
+    fflush(p->t->out);
+    return p->a->opt[OPT_DRY_RUN] ? SCR_OK : save(p, id, err);
+}
+
+static int save_output(struct postrun *p, const int *ids, size_t n, int *found,
+                       struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (size_t i = 0; i < n && (rc == SCR_OK || rc == SCR_TOOL_NO); i++)
+        if (scr_flush_has(p->flush, ids[i], "OUTPUT") && needs_saving(p, ids[i])) {
+            *found = 1;
+            rc = plan(p, ids[i], "output", err);
+        }
+    return rc == SCR_TOOL_NO ? SCR_OK : rc;
+}
+
+/* From the newest on, until one is saved or the next older one is in the prefix. */
+static int save_ckpt(struct postrun *p, const int *ids, size_t n, int *found,
+                     struct scr_err *err)
+{
+    int there = scr_index_newest(p->index, 0);
+    for (size_t i = n; i-- > 0 && ids[i] >= there;) {
+        if (!scr_flush_has(p->flush, ids[i], "CKPT") || !needs_saving(p, ids[i]) ||
+            scr_flush_has(p->flush, ids[i], "OUTPUT"))
+            continue;
+        *found = 1;
+        int rc = plan(p, ids[i], "checkpoint", err);
+        if (rc != SCR_TOOL_NO)
+            return rc;
+    }
+    if (p->lost > 0 && there > 0)
+        scr_tool_print(p->t, "checkpoint %d in %s is the newest there is\n", there,
+                       p->t->prefix.path);
+    return SCR_OK;
+}
+
+static int save_all(struct postrun *p, struct scr_err *err)
+{
+    int *ids = NULL, found = 0, rc = look_around(p, err);
+    size_t n = 0;
+    if (rc == SCR_OK && !scr_hash_list_int(scr_hash_get(p->flush, "DATASET"), &ids, &n))
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "flush file: out of memory");
+    if (rc == SCR_OK)
+        rc = save_output(p, ids, n, &found, err);
+    if (rc == SCR_OK && found && !p->a->opt[OPT_DRY_RUN]) {
+        scr_hash_unset_all(
+            p->index); /* what was output and a checkpoint is there now */
+        rc = scr_prefix_index_read(&p->t->env, &p->t->prefix, p->index, err);
+    }
+    if (rc == SCR_OK)
+        rc = save_ckpt(p, ids, n, &found, err);
+    if (rc == SCR_OK && !found)
+        scr_tool_print(p->t, "nothing to save: %s\n",
+                       n > 0
+                           ? "all that is in cache is in the prefix directory, or older"
+                           : "nothing is in cache");
+    free(ids);
+    return rc;
+}
+
+/* What a flush copied and did not live to complete is complete. */
+static void adopt(struct scr_tool *t)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int *ids = NULL, n = 0;
+    size_t pending = 0;
+    if (scr_arrivals_pending(&t->env, &t->prefix, &ids, &pending, NULL) == SCR_OK &&
+        pending > 0 && scr_arrivals_adopt(&t->env, &t->prefix, &n, &why) != SCR_OK)
+        scr_log(t->env.log, SCR_LOG_WARN, "datasets that were copied: %s", why.text);
+    free(ids);
+    if (n > 0)
+        scr_tool_print(t, "%d dataset%s copied by a flush: complete now\n", n,
+                       n > 1 ? "s" : "");
+}
+
+/* SCR_ENABLE=0: there has been no SCR in the job. */
+static int is_enabled(struct scr_tool *t, int *enabled, struct scr_err *err)
+{
+    struct scr_params prm;
+    int rc = scr_tool_cfg_quiet(t, t->prefix.path, err);
+    if (rc == SCR_OK)
+        rc = scr_cfg_params(t->cfg, &prm, err);
+    *enabled = rc == SCR_OK && prm.enable;
+    if (rc == SCR_OK && !prm.enable)
+        scr_tool_print(t, "nothing to save: SCR is disabled by SCR_ENABLE=0\n");
+    return rc;
+}
+
+static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
+{
+    struct postrun p = { .t = t, .a = a };
+    int enabled = 0, rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err);
+    if (rc == SCR_OK)
+        rc = is_enabled(t, &enabled, err);
+    if (rc != SCR_OK || !enabled)
+        return rc;
+    if (a->opt[OPT_DRY_RUN] == NULL)
+        adopt(t);
+    p.flush = scr_hash_new();
+    p.index = scr_hash_new();
+    rc = p.flush && p.index ? save_all(&p, err)
+                            : scr_fail(err, SCR_E_NOMEM, 0, "postrun: out of memory");
+    if (p.is_open)
+        scr_scavenge_close(&p.s);
+    scr_hash_delete(p.flush);
+    scr_hash_delete(p.index);
+    return rc == SCR_OK && p.lost > 0 ? SCR_TOOL_NO : rc;
+}
+
+const struct scr_cmd scr_cmd_postrun = {
+    .name = "postrun",
+    .usage = "[OPTION]...",
+    .about = "After the last run of a job, copies what is only in cache to the prefix\n"
+             "directory and makes it whole: all output, oldest first, then the newest\n"
+             "checkpoint, or if that is lost, an older one. The exit status is 0 if "
+             "nothing\n"
+             "is lost, 1 if something is, 2 if it could not be tried: then try again.",
+    .opts = opts,
+    .max_operands = 0,
+    .run = run,
+};

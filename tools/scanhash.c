@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The scan hash. */
+#include "scanhash.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "fmt/filemap.h"
+#include "red/redfile.h"
+
+static int no_memory(const struct scr_scan *s, struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "dataset %d: out of memory", s->id);
+}
+
+/* --- files --- */
+
+/* Where a listed file lies; malloc'd. */
+static char *path_of(const struct scr_scan *s, const char *name, int is_red)
+{
+    return scr_path_join(is_red ? s->dir : s->root, name);
+}
+
+/* Enters a file that is there in the recorded size; 1 if it is. */
+static int enter_file(const struct scr_scan *s, scr_hash *rank, const char *name,
+                      const scr_meta *meta)
+{
+    struct stat st;
+    const char *type = NULL;
+    uint64_t size = 0;
+    uint32_t crc;
+    int is_red =
+        scr_meta_get_filetype(meta, &type) == SCR_OK && strcmp(type, "FULL") != 0;
+    char *path = path_of(s, name, is_red);
+    int there = path != NULL && scr_meta_get_filesize(meta, &size) == SCR_OK &&
+                scr_file_stat(s->env->sys, path, &st, NULL) == SCR_OK &&
+                S_ISREG(st.st_mode) && (uint64_t)st.st_size == size;
+    free(path);
+    if (!there)
+        return 0;
+    scr_hash *file = scr_hash_set_kv(rank, "FILE", name);
+    if (is_red)
+        scr_hash_set(file, "NOFETCH", NULL);
+    scr_hash_set_val_u64(file, "SIZE", size);
+    if (scr_meta_get_crc32(meta, &crc) == SCR_OK)
+        scr_hash_set_val_crc(file, "CRC", crc);
+    return 1;
+}
+
+/* One rank by its filemap; *whole: as many files are there as it says. */
+static void enter_map(const struct scr_scan *s, scr_hash *d, scr_filemap *map, int rank,
+                      int *ranks, int *whole)
+{
+    int found = 0, expected = scr_filemap_num_expected_files(map, s->id, rank);
+    scr_hash *r = scr_hash_setf(d, NULL, "RANK2FILE RANK %d", rank);
+    scr_hash_set_val_i64(r, "FILES", expected);
+    for (scr_hash_elem *f = scr_filemap_first_file(map, s->id, rank); f != NULL;
+         f = scr_hash_elem_next(f)) {
+        const scr_meta *meta =
+            scr_filemap_get_meta(map, s->id, rank, scr_hash_elem_key(f));
+        found += enter_file(s, r, scr_hash_elem_key(f), meta);
+        (void)scr_meta_get_ranks(meta, ranks);
+    }
+    if (scr_hash_get(d, "DSET") == NULL)
+        scr_hash_set(d, "DSET",
+                     scr_hash_dup(scr_filemap_get_dataset(map, s->id, rank)));
+    *whole = expected >= 0 && found >= expected;
+}
+
+/* {<rank>}: ranks all of whose files are there. */
+static int enter_maps(const struct scr_scan *s, scr_hash *d, scr_hash *good,
+                      struct scr_err *err)
+{
+    int ranks = s->ranks, rc = SCR_OK;
+    for (size_t i = 0; i < s->nmaps && rc == SCR_OK; i++) {
+        int whole = 0, rank = s->map_rank[i];
+        char *path = scr_asprintf("%s/%d.scrfilemap", s->dir, rank);
+        scr_filemap *map = scr_filemap_new();
+        if (path == NULL || map == NULL)
+            rc = no_memory(s, err);
+        else if (scr_filemap_read(s->env->sys, path, map, NULL) == SCR_OK)
+            enter_map(s, d, map, rank, &ranks, &whole);
+        if (whole)
+            scr_hash_setf(good, NULL, "%d", rank);
+        scr_filemap_delete(map);
+        free(path);
+    }
+    scr_hash_set_val_i64(scr_hash_setf(d, NULL, "RANK2FILE"), "RANKS", ranks);
+    return rc;
+}
+
+/* --- sets --- */
+
+/* The world ranks of a set, by the first of its headers that can be read. */
+static int read_ranks(const struct scr_scan *s, const struct scr_scan_set *set,
+                      struct scr_redinfo *info)
+{
+    for (int i = 0; i < set->n; i++) {
+        uint64_t bytes;
+        scr_hash *h = scr_hash_new();
+        int ok = set->found[i] &&
+                 scr_redfile_read(s->env, set->red[i], h, &bytes, NULL) == SCR_OK &&
+                 scr_redinfo_get(h, info, NULL) == SCR_OK;
+        scr_hash_delete(h);
+        if (ok)
+            return 1;
+    }
+    return 0;
+}
+
+/* The command that rebuilds the set. */
+static int add_command(const struct scr_scan *s, const struct scr_scan_set *set,
+                       scr_hash *d, int lost, struct scr_err *err)
+{
+    struct scr_str text = SCR_STR_INIT;
+    scr_str_printf(&text, "scr_rebuild_%s %d %d %s", scr_scheme_suffix(set->scheme),
+                   set->n, lost, set->red[lost]);
+    for (int i = 0; i < set->n; i++)
+        if (i != lost && set->found[i])
+            scr_str_printf(&text, " %s", set->red[i]);
+    int ok = !text.bad && scr_hash_set_kv(d, "BUILD", text.p) != NULL;
+    scr_str_free(&text);
+    return ok ? SCR_OK : no_memory(s, err);
+}
+
+static int enter_set(const struct scr_scan *s, const struct scr_scan_set *set,
+                     scr_hash *d, const scr_hash *good, struct scr_err *err)
+{
+    struct scr_redinfo info;
+    int lost = -1, known = read_ranks(s, set, &info);
+    scr_hash *h =
+        scr_hash_setf(d, NULL, "%s %d", scr_scheme_name(set->scheme), set->set_id);
+    scr_hash_set_val_i64(h, "MEMBERS", set->n);
+    for (int i = 0; i < set->n; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "%d", known && i < info.n ? info.world_ranks[i] : -1);
+        if (!set->found[i] || scr_hash_get(good, key) == NULL)
+            lost = lost < 0 ? i : lost;
+        if (!set->found[i])
+            continue;
+        scr_hash *m = scr_hash_setf(h, NULL, "MEMBER %d", i + 1);
+        scr_hash_set_val(m, "FILE", scr_path_base(set->red[i]));
+        scr_hash_set_val(m, "RANK", key);
+    }
+    if (known)
+        scr_redinfo_fini(&info);
+    if (lost < 0)
+        return SCR_OK;
+    if (scr_scan_can_rebuild_set(s, set, 0))
+        return add_command(s, set, d, lost, err);
+    return scr_hash_set(d, "UNRECOVERABLE", NULL) ? SCR_OK : no_memory(s, err);
+}
+
+int scr_scanhash(const struct scr_scan *s, scr_hash *h, struct scr_err *err)
+{
+    int ranks = 0;
+    scr_hash *good = scr_hash_new(), *d = scr_hash_setf(h, NULL, "DLIST %d", s->id);
+    int rc = good && d ? enter_maps(s, d, good, err) : no_memory(s, err);
+    (void)scr_hash_get_val_int(scr_hash_get(d, "RANK2FILE"), "RANKS", &ranks);
+    for (int r = 0; r < ranks && rc == SCR_OK; r++) {
+        char key[16];
+        snprintf(key, sizeof key, "%d", r);
+        if (scr_hash_get(good, key) != NULL)
+            continue;
+        scr_hash_set(d, "INVALID", NULL);
+        scr_hash_set_kv(d, "MISSING", key);
+    }
+    for (size_t i = 0; i < s->nsets && rc == SCR_OK; i++)
+        rc = enter_set(s, &s->set[i], d, good, err);
+    scr_hash_delete(good);
+    return rc == SCR_OK && !scr_hash_ok(h) ? no_memory(s, err) : rc;
+}

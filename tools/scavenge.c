@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A dataset in the caches of the nodes that are left, copied to the prefix directory.
+ */
+#include "scavenge.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "base/units.h"
+#include "cfg/desc.h"
+#include "fmt/filemap.h"
+#include "progress.h"
+#include "reach.h"
+#include "scav/stage.h"
+#include "store/cache.h"
+
+enum {
+    LOCK_TIMEOUT_MS = 1000,
+    LONGEST_S = 3600, /* of a round, if the end of the job is not known */
+    SPARE_S = 10,     /* of the job, for what comes after a round */
+    ARGV_MAX = 24,
+    LINES_MAX = 8 /* of what one node complains of */
+};
+static const char left_out[] = "kept for other nodes left out"; /* scr_copy says so */
+
+static int no_memory(struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "scavenge: out of memory");
+}
+
+/* --- what there is to work with --- */
+
+static int add_node(struct scr_hostlist *list, const char *node, struct scr_err *err)
+{
+    char **grown = scr_reallocarray(list->name, list->n + 1, sizeof *grown);
+    char *copy = scr_strdup(node);
+    if (grown != NULL)
+        list->name = grown;
+    if (grown == NULL || copy == NULL) {
+        free(copy);
+        return no_memory(err);
+    }
+    list->name[list->n++] = copy;
+    return SCR_OK;
+}
+
+/* The nodes of the job; without a manager, and nobody who names them, this one. */
+static int list_nodes(struct scr_scavenge *s, const char *jobset,
+                      struct scr_hostlist *nodes, struct scr_err *err)
+{
+    const struct scr_hostlist none = SCR_HOSTLIST_INIT;
+    if (jobset == NULL && s->rm.nodes.n > 0)
+        return scr_hostlist_minus(&s->rm.nodes, &none, nodes, err);
+    return scr_hostlist_expand(jobset ? jobset : s->rm.host, nodes, err);
+}
+
+/* down: those named, and those the manager knows to be. */
+static int list_down(struct scr_scavenge *s, const char *named,
+                     const struct scr_hostlist *nodes, struct scr_err *err)
+{
+    struct scr_downs downs = SCR_DOWNS_INIT;
+    int rc = scr_hostlist_expand(named ? named : "", &s->down, err);
+    if (rc == SCR_OK)
+        rc = scr_rm_down(&s->rm, nodes, &downs, err);
+    for (size_t i = 0; i < downs.nodes.n && rc == SCR_OK; i++)
+        if (!scr_hostlist_contains(&s->down, downs.nodes.name[i])) {
+            scr_log(s->t->env.log, SCR_LOG_NOTE, "node %s is lost: %s",
+                    downs.nodes.name[i], downs.reason[i]);
+            rc = add_node(&s->down, downs.nodes.name[i], err);
+        }
+    scr_downs_free(&downs);
+    return rc;
+}
+
+/* Without an option up is all that is not down; with it, down is all that is not up. */
+static int take_nodes(struct scr_scavenge *s, const struct scr_scavenge_opts *o,
+                      struct scr_err *err)
+{
+    struct scr_hostlist all = SCR_HOSTLIST_INIT;
+    int rc = list_nodes(s, o->jobset, &all, err);
+    if (rc == SCR_OK && o->up != NULL) {
+        rc = scr_hostlist_expand(o->up, &s->up, err);
+        if (rc == SCR_OK)
+            rc = scr_hostlist_minus(&all, &s->up, &s->down, err);
+    } else if (rc == SCR_OK && (rc = list_down(s, o->down, &all, err)) == SCR_OK)
+        rc = scr_hostlist_minus(&all, &s->down, &s->up, err);
+    scr_hostlist_free(&all);
+    if (rc == SCR_OK && s->up.n == 0)
+        rc = scr_fail(err, SCR_E_NOENT, 0, "no node of the job is left to copy from");
+    return rc;
+}
+
+static int take_timeout(struct scr_scavenge *s, const char *given, struct scr_err *err)
+{
+    int64_t end = 0;
+    (void)scr_rm_end_time(&s->rm, &end, NULL); /* not known: as good as none */
+    double left = (double)end - (double)time(NULL) - SPARE_S;
+    s->timeout_s = end > 0 && left < LONGEST_S ? left : LONGEST_S;
+    if (given != NULL &&
+        (!scr_parse_seconds(given, &s->timeout_s) || s->timeout_s <= 0))
+        return scr_tool_usage(s->t, err, "option --timeout: \"%s\" is not a time",
+                              given);
+    if (s->timeout_s <= 0)
+        return scr_fail(err, SCR_E_LOCKED, 0, "the job ends in less than %d seconds",
+                        SPARE_S);
+    return SCR_OK;
+}
+
+static int add_shared(struct scr_scavenge *s, char *dir, struct scr_err *err)
+{
+    struct stat st;
+    if (dir == NULL)
+        return no_memory(err);
+    char **grown = scr_reallocarray(s->shared, s->nshared + 1, sizeof *grown);
+    if (grown != NULL)
+        s->shared = grown;
+    if (grown == NULL || scr_file_stat(s->t->env.sys, dir, &st, NULL) != SCR_OK) {
+        free(dir);
+        return grown ? SCR_OK : no_memory(err);
+    }
+    s->shared[s->nshared++] = dir;
+    return SCR_OK;
+}
+
+static int take_shared(struct scr_scavenge *s, struct scr_err *err)
+{
+    const struct scr_params *prm = &s->prm;
+    struct scr_descs d = { 0 };
+    const struct scr_place place = { prm->user_name, prm->job_id, NULL };
+    int rc = scr_descs_build(s->t->cfg, prm, &d, err);
+    for (int i = 0; i < d.nstores && rc == SCR_OK; i++)
+        if (scr_store_is_shared(&d.store[i]))
+            rc = add_shared(s, scr_place_dir(&place, d.store[i].path, 0), err);
+    if (rc == SCR_OK)
+        scr_descs_fini(&d);
+    return rc;
+}
+
+static int take_lock(struct scr_scavenge *s, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    char *path = scr_prefix_file(&s->t->prefix, "scavenge.lock");
+    int rc =
+        path ? scr_lock_acquire(s->t->env.sys, path, LOCK_TIMEOUT_MS, &s->lock, &why)
+             : no_memory(&why);
+    free(path);
+    if (rc == SCR_E_LOCKED)
+        return scr_fail(err, rc, 0, "another scavenge of %s is at work: %s",
+                        s->t->prefix.path, why.text);
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+}
+
+int scr_scavenge_open(struct scr_tool *t, const struct scr_scavenge_opts *o,
+                      struct scr_scavenge *s, struct scr_err *err)
+{
+    *s = (struct scr_scavenge){ .t = t, .lock = SCR_LOCK_INIT, .cntldir = o->cntldir };
+    int rc;
+    if ((rc = take_lock(s, err)) != SCR_OK ||
+        (rc = scr_tool_program(t, &s->program, err)) != SCR_OK ||
+        (rc = scr_tool_cfg_quiet(t, t->prefix.path, err)) != SCR_OK ||
+        (rc = scr_cfg_params(t->cfg, &s->prm, err)) != SCR_OK ||
+        (rc = scr_rm_open(&t->env, t->cfg, &s->prm, &s->rm, err)) != SCR_OK ||
+        (rc = take_timeout(s, o->timeout, err)) != SCR_OK ||
+        (rc = take_nodes(s, o, err)) != SCR_OK)
+        return rc;
+    return take_shared(s, err);
+}
+
+void scr_scavenge_close(struct scr_scavenge *s)
+{
+    if (s->lock.fd >= 0)
+        scr_lock_release(s->t->env.sys, &s->lock);
+    for (size_t i = 0; i < s->nshared; i++)
+        free(s->shared[i]);
+    free(s->shared);
+    free(s->program);
+    scr_hostlist_free(&s->up);
+    scr_hostlist_free(&s->down);
+    if (s->rm.ops != NULL)
+        scr_rm_close(&s->rm);
+}
+
+/* --- the index --- */
+
+struct entry {
+    const scr_hash *dset;
+    int id;
+};
+
+/* As a flush does it: what is under way is visible, and its id is not used again. */
+static int edit_enter(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+{
+    const struct entry *e = arg;
+    struct scr_index_entry old;
+    struct scr_dataset d;
+    int rc = scr_dataset_get(e->dset, &d, err);
+    if (rc == SCR_OK && scr_index_get(index, e->id, &old, NULL) == SCR_OK &&
+        old.dset.created > 0 && d.created > 0 && old.dset.created != d.created)
+        rc =
+            scr_fail(err, SCR_E_TAKEN, 0,
+                     "dataset %d in the index is %s of job %s, another job uses this "
+                     "prefix",
+                     e->id, old.dset.name, old.dset.jobid ? old.dset.jobid : "unknown");
+    if (rc != SCR_OK)
+        return rc;
+    *changed = 1;
+    rc = scr_index_add(index, e->dset, 0, time(NULL));
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: dataset %d", e->id);
+}
+
+/* --- a round --- */
+
+struct round {
+    struct scr_scavenge *s;
+    int id, partner;
+    const char *shared;               /* NULL: none */
+    const struct scr_hostlist *nodes; /* to run on */
+    struct scr_remote_result *res;
+    struct scr_err err;
+    int rc;
+    atomic_int ended;
+};
+
+/* SCR copy on the nodes; strings are borrowed or in text. */
+struct words {
+    const char *argv[ARGV_MAX];
+    int n;
+    char id[16], buf[32];
+    char *down;
+};
+
+static void add_word(struct words *w, const char *word)
+{
+    if (word != NULL && w->n < ARGV_MAX - 1)
+        w->argv[w->n++] = word;
+}
+
+static void add_pair(struct words *w, const char *option, const char *value)
+{
+    if (value == NULL)
+        return;
+    add_word(w, option);
+    add_word(w, value);
+}
+
+static int write_words(const struct round *r, struct words *w, struct scr_err *err)
+{
+    const struct scr_scavenge *s = r->s;
+    *w = (struct words){ .n = 0 };
+    snprintf(w->id, sizeof w->id, "%d", r->id);
+    snprintf(w->buf, sizeof w->buf, "%llu", (unsigned long long)s->prm.file_buf_size);
+    if (scr_hostlist_compress(&s->down, 0, &w->down, err) != SCR_OK)
+        return SCR_E_NOMEM;
+    add_word(w, s->program);
+    add_word(w, "copy");
+    add_pair(w, "--id", w->id);
+    add_pair(w, "--prefix", s->t->prefix.path);
+    add_pair(w, "--buf", w->buf);
+    add_pair(w, "--cntldir", s->cntldir);
+    add_pair(w, "--shared", r->shared);
+    add_word(w, s->prm.crc_on_flush ? "--crc" : NULL);
+    add_word(w, r->partner ? "--partner" : NULL);
+    add_word(w, s->down.n > 0 ? w->down : NULL);
+    return SCR_OK;
+}
+
+static void *run_round(void *arg)
+{
+    struct round *r = arg;
+    struct words w;
+    r->rc = write_words(r, &w, &r->err);
+    if (r->rc == SCR_OK)
+        r->rc = scr_remote_run(&r->s->rm, r->nodes, w.argv, r->s->timeout_s, &r->res,
+                               &r->err);
+    free(w.down);
+    atomic_store(&r->ended, 1);
+    return NULL;
+}
+
+/* Bytes of the files below dir. */
+static uint64_t measure(const struct scr_sys *sys, const char *dir)
+{
+    char **names = NULL;
+    size_t n = 0;
+    uint64_t total = 0;
+    if (scr_dir_list(sys, dir, &names, &n, NULL) != SCR_OK)
+        return 0;
+    for (size_t i = 0; i < n; i++) {
+        struct stat st;
+        char *path = scr_path_join(dir, names[i]);
+        if (path != NULL && scr_file_stat(sys, path, &st, NULL) == SCR_OK)
+            total += S_ISDIR(st.st_mode) ? measure(sys, path) : (uint64_t)st.st_size;
+        free(path);
+    }
+    scr_names_free(names, n);
+    return total;
+}
+
+/* The nodes tell nothing while they copy; what they have written does. */
+static void watch(struct round *r, uint64_t bytes)
+{
+    static const struct timespec pause = { 0, 50 * 1000 * 1000 };
+    struct scr_progress bar;
+    char *stage = scr_stage_dir(&r->s->t->prefix, r->id);
+    double next = scr_now_mono() + 1;
+    scr_progress_start(&bar, r->s->t->log.out, bytes);
+    while (!atomic_load(&r->ended)) {
+        nanosleep(&pause, NULL);
+        if (bar.out == NULL || stage == NULL || scr_now_mono() < next)
+            continue;
+        uint64_t now = measure(r->s->t->env.sys, stage);
+        scr_progress_add(&bar, now > bar.done ? (size_t)(now - bar.done) : 0);
+        next = scr_now_mono() + 1;
+    }
+    scr_progress_hide(&bar);
+    free(stage);
+}
+
+static int run(struct round *r, uint64_t bytes, struct scr_err *err)
+{
+    pthread_t thread;
+    r->err = (struct scr_err)SCR_ERR_INIT;
+    if (pthread_create(&thread, NULL, run_round, r) != 0)
+        return scr_fail(err, SCR_E_FAILURE, 0, "scavenge: no more threads");
+    watch(r, bytes);
+    pthread_join(thread, NULL);
+    return r->rc == SCR_OK ? SCR_OK : scr_fail(err, r->rc, 0, "%s", r->err.text);
+}
+
+/* --- rounds --- */
+
+/* What a node wrote to stderr, a line each. */
+static void tell_lines(const struct scr_scavenge *s, const char *node, const char *text)
+{
+    for (int i = 0; *text != '\0' && i < LINES_MAX; i++) {
+        int n = (int)strcspn(text, "\n");
+        scr_log(s->t->env.log, SCR_LOG_WARN, "node %s: %.*s", node, n, text);
+        text += n + (text[n] == '\n');
+    }
+}
+
+static void tell_failure(const struct scr_scavenge *s, const char *node,
+                         const struct scr_remote_result *res)
+{
+    if (!res->answered)
+        scr_log(s->t->env.log, SCR_LOG_WARN, "node %s counts as lost: %.*s", node,
+                (int)strcspn(res->why, "\n"), res->why);
+    else
+        tell_lines(s, node, res->why);
+}
+
+/* Nodes that keep copies for others; *failed: how many had nothing good to say. */
+static int sort_out(struct round *r, struct scr_hostlist *partners, int *failed,
+                    struct scr_err *err)
+{
+    int rc = SCR_OK;
+    *failed = 0;
+    for (size_t i = 0; i < r->nodes->n && rc == SCR_OK; i++) {
+        const struct scr_remote_result *res = &r->res[i];
+        const char *node = r->nodes->name[i];
+        if (!res->answered || res->status != 0) {
+            tell_failure(r->s, node, res);
+            ++*failed;
+        }
+        if (res->answered && strstr(res->out, left_out) != NULL)
+            rc = add_node(partners, node, err);
+        if (rc == SCR_OK && !res->answered)
+            rc = add_node(&r->s->down, node, err);
+    }
+    return rc;
+}
+
+/* Of how many ranks the dataset is, by what is known of a file; 0: nothing is. */
+static int world_size(const scr_filemap *map, int id)
+{
+    int ranks = 0;
+    for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(map, id);
+         r != NULL && ranks == 0; r = scr_hash_elem_next(r)) {
+        int rank = scr_hash_elem_key_int(r);
+        scr_hash_elem *f = scr_filemap_first_file(map, id, rank);
+        if (f != NULL)
+            (void)scr_meta_get_ranks(
+                scr_filemap_get_meta(map, id, rank, scr_hash_elem_key(f)), &ranks);
+    }
+    return ranks;
+}
+
+/* 1 if the filemaps in the dataset's directory are not those of all ranks. */
+static int lacks_ranks(const struct scr_scavenge *s, int id)
+{
+    char **names = NULL, *dir = scr_prefix_dset_dir(&s->t->prefix, id);
+    size_t n = 0;
+    int have = 0, ranks = 0;
+    if (dir == NULL || scr_dir_list(s->t->env.sys, dir, &names, &n, NULL) != SCR_OK)
+        n = 0;
+    for (size_t i = 0; i < n; i++) {
+        const char *dot = strchr(names[i], '.');
+        if (dot == NULL || strcmp(dot, ".scrfilemap") != 0)
+            continue;
+        have++;
+        scr_filemap *map = ranks == 0 ? scr_filemap_new() : NULL;
+        char *path = map ? scr_path_join(dir, names[i]) : NULL;
+        if (path != NULL && scr_filemap_read(s->t->env.sys, path, map, NULL) == SCR_OK)
+            ranks = world_size(map, id);
+        free(path);
+        scr_filemap_delete(map);
+    }
+    scr_names_free(names, n);
+    free(dir);
+    return ranks == 0 || have < ranks;
+}
+
+/* The first node that can takes what dead nodes had in the caches that all share. */
+static int copy_shared(struct scr_scavenge *s, int id, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (size_t d = 0; d < s->nshared && rc == SCR_OK; d++)
+        for (size_t i = 0, done = 0; i < s->up.n && !done && rc == SCR_OK; i++) {
+            const struct scr_hostlist one = { &s->up.name[i], 1 };
+            struct round r = {
+                .s = s, .id = id, .partner = 1, .shared = s->shared[d], .nodes = &one
+            };
+            rc = run(&r, 0, err);
+            done = rc == SCR_OK && r.res[0].answered && r.res[0].status < 2;
+            if (rc == SCR_OK && !done)
+                tell_failure(s, s->up.name[i], &r.res[0]);
+            scr_remote_free(r.res, 1);
+        }
+    return rc;
+}
+
+static int run_rounds(struct scr_scavenge *s, int id, uint64_t bytes,
+                      struct scr_err *err)
+{
+    struct scr_hostlist partners = SCR_HOSTLIST_INIT;
+    struct round r = { .s = s, .id = id, .nodes = &s->up, .partner = s->down.n > 0 };
+    int failed = 0, rc = run(&r, bytes, err);
+    if (rc == SCR_OK)
+        rc = sort_out(&r, &partners, &failed, err);
+    scr_remote_free(r.res, s->up.n);
+    if (rc == SCR_OK && s->nshared > 0 && lacks_ranks(s, id))
+        rc = copy_shared(s, id, err);
+    if (rc == SCR_OK && partners.n > 0 && (failed > 0 || lacks_ranks(s, id))) {
+        struct round second = { .s = s, .id = id, .nodes = &partners, .partner = 1 };
+        scr_tool_print(s->t,
+                       "dataset %d: something is lost, copying what %zu nodes keep for "
+                       "others\n",
+                       id, partners.n);
+        struct scr_hostlist none = SCR_HOSTLIST_INIT;
+        rc = run(&second, bytes, err);
+        if (rc == SCR_OK)
+            rc = sort_out(&second, &none, &failed, err);
+        scr_remote_free(second.res, partners.n);
+        scr_hostlist_free(&none);
+    }
+    scr_hostlist_free(&partners);
+    return rc;
+}
+
+/* --- the dataset --- */
+
+static int begin(struct scr_scavenge *s, int id, const scr_hash *dset,
+                 struct scr_err *err)
+{
+    struct entry e = { dset, id };
+    uint64_t landed = 0;
+    int rc =
+        dset ? scr_prefix_index_update(&s->t->env, &s->t->prefix, edit_enter, &e, err)
+             : SCR_OK;
+    if (rc == SCR_OK)
+        rc = scr_stage_take_landed(&s->t->env, &s->t->prefix, id, &landed, err);
+    if (rc == SCR_OK && landed > 0)
+        scr_tool_print(s->t, "dataset %d: %llu files were copied by a flush\n", id,
+                       (unsigned long long)landed);
+    return rc;
+}
+
+int scr_scavenge_dataset(struct scr_scavenge *s, int id, const scr_hash *dset,
+                         struct scr_err *err)
+{
+    uint64_t bytes = 0;
+    (void)scr_hash_get_val_u64(dset, "SIZE", &bytes);
+    if (scr_stage_is_placing(&s->t->env, &s->t->prefix, id)) {
+        scr_tool_print(s->t, "dataset %d: all of it was copied before\n", id);
+        return SCR_OK;
+    }
+    double start = scr_now_mono();
+    int rc = begin(s, id, dset, err);
+    if (rc == SCR_OK)
+        rc = run_rounds(s, id, bytes, err);
+    if (rc == SCR_OK)
+        scr_tool_print(s->t, "dataset %d: copied from %zu nodes in %.1f s\n", id,
+                       s->up.n, scr_now_mono() - start);
+    return rc;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A dataset in the caches of the nodes that are left, copied to the prefix directory:
+ * scr_copy on all of them at once; then, if somebody lost something, once more on those
+ * that keep copies for others (developer's manual 11.10.2). */
+#ifndef SCR_TOOL_SCAVENGE_H
+#define SCR_TOOL_SCAVENGE_H
+
+#include "base/lock.h"
+#include "rm/remote.h"
+#include "tool.h"
+
+struct scr_scavenge_opts {
+    const char *jobset;  /* nodes of the job; NULL: by the resource manager */
+    const char *up;      /* only these of them; NULL: all that are not down */
+    const char *down;    /* these are; NULL: none but what the manager says */
+    const char *cntldir; /* on each node; NULL: by the configuration */
+    const char *timeout; /* seconds a round may take; NULL: as long as the job lasts */
+};
+
+struct scr_scavenge {
+    struct scr_tool *t;
+    struct scr_params prm;
+    struct scr_rm rm;
+    struct scr_hostlist up, down;
+    const char *cntldir;
+    char *program; /* scr */
+    double timeout_s;
+    char **shared; /* the job's directories in caches that all nodes share */
+    size_t nshared;
+    struct scr_lock lock; /* one scavenge of a prefix at a time */
+};
+
+/* t->prefix is open. SCR_E_LOCKED: another one is at work; SCR_E_NOENT: no node is
+ * left. Close in any case. */
+int scr_scavenge_open(struct scr_tool *t, const struct scr_scavenge_opts *o,
+                      struct scr_scavenge *s, struct scr_err *err);
+void scr_scavenge_close(struct scr_scavenge *s);
+
+/* Copies what is left of dataset id. dset describes it, for the index; NULL: not known.
+ * SCR_OK also if nodes or files are missing: whether the dataset is whole shows when it
+ * is built. SCR_E_TAKEN: the index gives the id to another dataset. */
+int scr_scavenge_dataset(struct scr_scavenge *s, int id, const scr_hash *dset,
+                         struct scr_err *err);
+
+#endif
