@@ -43,6 +43,7 @@ SlurmdTimeout=1
 MessageTimeout=5
 TCPTimeout=2
 KillWait=2
+KillOnBadExit=1
 ReturnToService=2
 SlurmdParameters=config_overrides
 SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=2
@@ -204,12 +205,13 @@ class Bed:
         if wait:
             self.wait_idle([name])
 
-    def crash(self, name, notify=False):
+    def crash(self, *names, notify=False):
         """All processes and the private storage are gone; peers see their connections reset. Slurm finds
         out by itself after some seconds, or is told at once."""
-        self.nodes.pop(name).kill()
+        for name in names:
+            self.nodes.pop(name).kill()
         if notify:
-            self.run("head", "scontrol", "update", f"nodename={name}", "state=down", "reason=crash")
+            self.run("head", "scontrol", "update", f"nodename={','.join(names)}", "state=down", "reason=crash")
 
     def power_off(self, name):
         """The same, but peers hear nothing any more."""
