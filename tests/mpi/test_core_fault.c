@@ -7,16 +7,9 @@
 
 #include "helper_fault.h"
 #include "helper_job.h"
+#include "helper_walk.h"
 
 static const char *const nodes = "n[1-4]";
-
-/* The system calls are the same with every MPI: one walks over all of them, where
- * waiting ranks spin on the cores every seventh will do. */
-#ifdef MPICH_VERSION
-enum { STRIDE = 7 };
-#else
-enum { STRIDE = 1 };
-#endif
 
 /* 1 on all ranks if they all have the same code. */
 static int same_code(const struct job *job, int rc)
@@ -99,12 +92,12 @@ static int fail_checkpoint(struct mpi_test *t, const struct plan *p, long n)
 
 static void fail_every_call(struct mpi_test *t, const struct plan *p)
 {
-    long n = 0;
+    long n = WALK_FIRST;
     while (n < 2000 && mpi_test_good(t) && fail_checkpoint(t, p, n))
-        n += STRIDE;
+        n += WALK_STEP;
     CHECK(n > 20 && n < 2000);
     if (t->comm.rank == 0)
-        printf("       %ld calls failed in turn, of %ld\n", n / STRIDE, n);
+        printf("       %ld calls failed in turn, of %ld\n", n / WALK_STEP, n);
 }
 
 MPI_CASE(each_call_of_a_checkpoint_fails_once_on_rank_0)
@@ -168,12 +161,12 @@ static int fail_start(struct mpi_test *t, int victim, enum test_how how, long n)
 
 static void fail_every_start(struct mpi_test *t, int victim, enum test_how how)
 {
-    long n = 0;
+    long n = WALK_FIRST;
     while (n < 2000 && mpi_test_good(t) && fail_start(t, victim, how, n))
-        n += STRIDE;
+        n += WALK_STEP;
     CHECK(n > 20 && n < 2000);
     if (t->comm.rank == 0)
-        printf("       %ld calls failed in turn, of %ld\n", n / STRIDE, n);
+        printf("       %ld calls failed in turn, of %ld\n", n / WALK_STEP, n);
 }
 
 MPI_CASE(each_call_of_a_rebuilding_start_fails_once)

@@ -9,15 +9,7 @@
 #include "base/str.h"
 #include "helper_fault.h"
 #include "helper_job.h"
-
-/* The system calls are the same with every MPI: one walks over all of them, where
- * waiting ranks spin on the cores every 29th will do, and some of the pairs of nodes.
- */
-#ifdef MPICH_VERSION
-enum { STRIDE = 29, PAIRS = 7 };
-#else
-enum { STRIDE = 1, PAIRS = 1 };
-#endif
+#include "helper_walk.h"
 
 static const char *const before = "n1,n2,n3,n4";
 
@@ -80,7 +72,7 @@ static void walk(struct mpi_test *t, const struct plan *p)
 {
     struct job job;
     int fired = 1, turn = 0, turns = count_turns(p);
-    long n = 0;
+    long n = (long)WALK_FIRST * p->step;
     job_new(t, &job, 4);
     job.out = fopen("/dev/null", "w");
     struct scr_ctx *ctx = job_start(&job, before, p->scheme, p->failures, NULL);
@@ -90,7 +82,7 @@ static void walk(struct mpi_test *t, const struct plan *p)
     CHECK(job.rank > 0 || scr_hash_size(files) == 4 * (JOB_FILES + 1));
     job_lose_node(&job, p->first);
     job_save(&job);
-    for (; fired && n < 2000 && mpi_test_good(t); n += STRIDE * p->step) {
+    for (; fired && n < 2000 && mpi_test_good(t); n += WALK_STEP * p->step) {
         job_go_back(&job);
         fired = die_in_rebuild(&job, p, n);
         job_lose_node(&job, p->second[turn]);
@@ -102,7 +94,7 @@ static void walk(struct mpi_test *t, const struct plan *p)
     }
     CHECK(n > 20 && n < 2000);
     if (t->comm.rank == 0)
-        printf("       died at %ld of %ld calls\n", n / STRIDE / p->step - 1, n);
+        printf("       died at %ld of %ld calls\n", n / WALK_STEP / p->step, n);
     scr_hash_delete(files);
     fclose(job.out);
     job_free(&job);
@@ -223,12 +215,13 @@ static void lose_two_in_turn(struct mpi_test *t, const char *scheme, int first,
     job_free(&job);
 }
 
-/* Every pair of nodes, the spare that took the place of the first included. */
+/* Every pair of nodes (shared like the calls), the spare that took the place of the
+ * first included. */
 MPI_CASE(one_failure_at_a_time_may_follow_another)
 {
     static const char *const schemes[] = { "SCR_COPY_TYPE=XOR",
                                            "SCR_COPY_TYPE=PARTNER" };
-    for (int i = 0; i < 32 && mpi_test_good(t); i += PAIRS)
+    for (int i = WALK_FIRST; i < 32 && mpi_test_good(t); i += WALK_STEP)
         lose_two_in_turn(t, schemes[i / 16], i / 4 % 4, i % 4);
 }
 

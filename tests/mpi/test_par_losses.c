@@ -9,15 +9,19 @@
 #include "base/str.h"
 #include "helper_cell.h"
 #include "helper_tolerance.h"
+#include "helper_walk.h"
 
-/* What is lost does not depend on the MPI: one walks over every subset. Where waiting
- * ranks spin on the cores a part of them will do, one of so many by number of members.
+/* The many losses of large sets are shared between the MPIs, in turn from plan to plan.
  */
-#ifdef MPICH_VERSION
-static const int strides[] = { 1, 1, 1, 3, 5, 5, 7, 11, 17 };
-#else
-static const int strides[] = { 1, 1, 1, 1, 1, 1, 1, 1, 1 };
-#endif
+static int step_of(int n)
+{
+    return n < 6 ? 1 : WALK_STEP;
+}
+
+static int first_of(int n, int plan)
+{
+    return n < 6 ? 0 : (plan + WALK_FIRST) % WALK_STEP;
+}
 
 struct plan {
     enum scr_scheme scheme;
@@ -133,14 +137,15 @@ static void report(const struct mpi_test *t, int cases)
 
 MPI_CASE(every_subset_of_whole_members)
 {
-    int n = t->comm.size, cases = 0, stride = strides[n];
+    int n = t->comm.size, cases = 0;
     int *have = scr_calloc((size_t)n, sizeof *have);
     for (int i = 0; i < PLANS; i++) {
         struct cell c;
         if (!fits(&plans[i], n))
             continue;
         make_all(t, &c, i, i);
-        for (int kept = i % stride; kept < 1 << n && mpi_test_good(t); kept += stride) {
+        for (int kept = first_of(n, i); kept < 1 << n && mpi_test_good(t);
+             kept += step_of(n)) {
             for (int m = 0; m < n; m++)
                 have[m] = kept & 1 << m ? SCR_HAVE_ALL : 0;
             /* the unit tests walk over all of the serial ones too */
@@ -166,8 +171,7 @@ MPI_CASE(every_mixture_of_lost_data_and_redundancy)
         if (!fits(&plans[i], n))
             continue;
         make_all(t, &c, i, i + 3);
-        for (int code = i % strides[n]; code < 1 << 2 * n && mpi_test_good(t);
-             code += strides[n]) {
+        for (int code = 0; code < 1 << 2 * n && mpi_test_good(t); code++) {
             for (int m = 0; m < n; m++)
                 have[m] = code >> 2 * m & SCR_HAVE_ALL;
             lose_and_rebuild(&c, &plans[i], have, 0);
@@ -186,8 +190,8 @@ MPI_CASE(every_size_about_a_chunk_on_every_member)
     int n = t->comm.size, cases = 0;
     int *have = scr_calloc((size_t)n, sizeof *have);
     for (int i = 0; i < PLANS && n < CELL_TURNS; i++)
-        for (int turn = 0; fits(&plans[i], n) && turn < CELL_TURNS;
-             turn += strides[n]) {
+        for (int turn = first_of(n, i); fits(&plans[i], n) && turn < CELL_TURNS;
+             turn += step_of(n)) {
             struct cell c;
             make_all(t, &c, i, turn);
             for (int m = 0; m < n && mpi_test_good(t); m++, cases++) {
