@@ -12,6 +12,7 @@
 #include "base/units.h"
 
 enum {
+    FILE_MODE = 0666, /* cut by the umask: who may write the directory may lock it */
     NOTE_BYTES = 96, /* the holder's line, always this long: one write, no truncation */
     FIRST_PAUSE_US = 500,  /* between tries; doubled up to … */
     LAST_PAUSE_US = 50000, /* … this, which bounds how late a freed lock is noticed */
@@ -23,7 +24,7 @@ static int open_lock_file(const struct scr_sys *sys, const char *path, int *fd,
     struct stat st;
     int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
     struct scr_err why = SCR_ERR_INIT;
-    int rc = scr_open(sys, path, flags, 0600, fd, &why);
+    int rc = scr_open(sys, path, flags, FILE_MODE, fd, &why);
     if (rc != SCR_OK && why.sys == ELOOP)
         return scr_fail(err, SCR_E_UNSAFE, 0, "lock %s: refused, it is a symbolic link",
                         path);

@@ -15,11 +15,11 @@ struct scr_lock {
         -1                                                                             \
     }
 
-/* Waits up to timeout_ms for an exclusive lock on path (created 0600 if absent, never
- * removed); SCR_E_LOCKED when the time is over, naming the pid that holds it where
- * known. timeout_ms 0 tries once. The lock belongs to this acquire and not to the
- * process: acquiring it a second time in the same process waits like anybody else;
- * children made by fork share it. */
+/* Waits up to timeout_ms for an exclusive lock on path (created if absent, as the
+ * umask lets it, and never removed); SCR_E_LOCKED when the time is over, naming the pid
+ * that holds it where known. timeout_ms 0 tries once. The lock belongs to this acquire
+ * and not to the process: acquiring it a second time in the same process waits like
+ * anybody else; children made by fork share it. */
 int scr_lock_acquire(const struct scr_sys *sys, const char *path, int timeout_ms,
                      struct scr_lock *lock, struct scr_err *err);
 void scr_lock_release(const struct scr_sys *sys, struct scr_lock *lock);

@@ -12,7 +12,7 @@
 static int append(struct scr_ctx *ctx, const char *line, size_t n, struct scr_err *err)
 {
     char *path = scr_prefix_file(&ctx->prefix, "log");
-    int rc = path ? scr_file_append(ctx->env.sys, path, line, n, 0644, err)
+    int rc = path ? scr_file_append(ctx->env.sys, path, line, n, 0666, err)
                   : scr_fail(err, SCR_E_NOMEM, 0, "event log");
     free(path);
     return rc;

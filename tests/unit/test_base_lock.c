@@ -70,8 +70,62 @@ static void a_free_lock_is_taken_and_given_back(void **state)
         scr_lock_release(&test_fault_sys, &lock); /* harmless */
     }
     assert_int_equal(stat(path, &st), 0); /* never removed */
-    assert_int_equal(st.st_mode & 0777 & ~0600u, 0);
     assert_int_equal(test_fault_open_fds(), 0);
+}
+
+static mode_t mode_under(mode_t mask)
+{
+    const char *path = test_path("mask.%03o.lock", (unsigned)mask);
+    struct scr_lock lock = SCR_LOCK_INIT;
+    struct stat st;
+    mode_t old = umask(mask);
+    int rc = scr_lock_acquire(&scr_sys_posix, path, 0, &lock, NULL);
+    umask(old);
+    assert_int_equal(rc, SCR_OK);
+    scr_lock_release(&scr_sys_posix, &lock);
+    assert_int_equal(stat(path, &st), 0);
+    return st.st_mode & 0777;
+}
+
+static void the_umask_says_who_else_may_take_it(void **state)
+{
+    (void)state;
+    assert_int_equal(mode_under(002), 0664);
+    assert_int_equal(mode_under(022), 0644);
+    assert_int_equal(mode_under(077), 0600);
+}
+
+/* As another user of group 54321: the code of taking the lock. */
+static int taken_by_another(const char *path)
+{
+    int status = -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct scr_lock lock = SCR_LOCK_INIT;
+        if (setgid(54321) != 0 || setuid(54322) != 0)
+            _exit(99);
+        _exit(scr_lock_acquire(&scr_sys_posix, path, 0, &lock, NULL));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void another_user_of_the_group_takes_the_same_lock(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip(); /* nobody else can be asked for it */
+    const char *path = test_path("group/shared.lock");
+    struct scr_lock lock = SCR_LOCK_INIT;
+    mode_t old = umask(002);
+    assert_int_equal(chmod(test_tmp(), 0755), 0);
+    assert_int_equal(mkdir(test_path("group"), 0775), 0);
+    assert_int_equal(scr_lock_acquire(&scr_sys_posix, path, 0, &lock, NULL), SCR_OK);
+    umask(old);
+    assert_int_equal(chown(path, 0, 54321), 0); /* as a set-group-ID directory would */
+    assert_int_equal(taken_by_another(path), SCR_E_LOCKED);
+    scr_lock_release(&scr_sys_posix, &lock);
+    assert_int_equal(taken_by_another(path), SCR_OK);
 }
 
 static void waiting_ends_in_time_and_names_the_holder(void **state)
@@ -271,6 +325,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_free_lock_is_taken_and_given_back),
+        cmocka_unit_test(the_umask_says_who_else_may_take_it),
+        cmocka_unit_test(another_user_of_the_group_takes_the_same_lock),
         cmocka_unit_test(waiting_ends_in_time_and_names_the_holder),
         cmocka_unit_test(a_freed_lock_is_noticed_while_waiting),
         cmocka_unit_test(the_death_of_the_holder_frees_the_lock),
