@@ -47,17 +47,23 @@ int scr_candidates(struct scr_tool *t, const struct scr_args *a,
     return rc;
 }
 
+static json_t *candidate_json(const struct scr_candidate *c)
+{
+    return json_pack("{s:i, s:o, s:i, s:s, s:s, s:b, s:b, s:o}", "id", c->id, "name",
+                     scr_tool_json_text(c->name), "ranks", c->ranks, "where",
+                     c->in_cache ? "cache" : "prefix", "state",
+                     scr_candidate_state_name(c->state), "current", c->current, "taken",
+                     c->taken, "why", scr_tool_json_text(c->why));
+}
+
 json_t *scr_candidates_json(const struct scr_judgement *j)
 {
     json_t *array = json_array();
-    for (size_t i = 0; i < j->n; i++) {
-        const struct scr_candidate *c = &j->c[i];
-        json_array_append_new(
-            array, json_pack("{s:i, s:s?, s:i, s:s, s:s, s:b, s:b, s:s}", "id", c->id,
-                             "name", c->name, "ranks", c->ranks, "where",
-                             c->in_cache ? "cache" : "prefix", "state",
-                             scr_candidate_state_name(c->state), "current", c->current,
-                             "taken", c->taken, "why", c->why));
-    }
-    return array;
+    int rc = array ? 0 : -1;
+    for (size_t i = 0; i < j->n && rc == 0; i++)
+        rc = json_array_append_new(array, candidate_json(&j->c[i]));
+    if (rc == 0)
+        return array;
+    json_decref(array);
+    return NULL;
 }

@@ -31,7 +31,7 @@ enum {
 /* Opens the prefix and judges. Free with scr_judgement_fini in any case. */
 int scr_candidates(struct scr_tool *t, const struct scr_args *a,
                    struct scr_judgement *j, struct scr_err *err);
-/* One object a candidate, as a JSON array. */
+/* One object a candidate, as a JSON array; NULL: out of memory. */
 struct json_t *scr_candidates_json(const struct scr_judgement *j);
 
 #endif

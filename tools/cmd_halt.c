@@ -202,13 +202,13 @@ static int print_json(struct scr_tool *t, const struct scr_halt *h, const char *
                       struct scr_err *err)
 {
     return scr_tool_json(t,
-                         json_pack("{s:o, s:o, s:o, s:o, s:s?, s:s?}",
-                                   "CheckpointsLeft",
+                         json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "CheckpointsLeft",
                                    number_or_null(h->checkpoints_left), "ExitAfter",
                                    number_or_null(h->exit_after), "ExitBefore",
                                    number_or_null(h->exit_before), "HaltSeconds",
                                    number_or_null(h->halt_seconds), "ExitReason",
-                                   h->reason, "satisfied", why),
+                                   scr_tool_json_text(h->reason), "satisfied",
+                                   scr_tool_json_text(why)),
                          err);
 }
 

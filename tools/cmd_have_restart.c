@@ -9,17 +9,20 @@ static const struct scr_opt opts[] = {
     [SCR_CAND_NOPTS] = { 0 },
 };
 
+static json_t *found_json(const struct scr_candidate *c)
+{
+    if (c == NULL)
+        return json_pack("{s:b}", "found", 0);
+    return json_pack("{s:b, s:i, s:o, s:s}", "found", 1, "id", c->id, "name",
+                     scr_tool_json_text(c->name), "where",
+                     c->in_cache ? "cache" : "prefix");
+}
+
 static int tell(struct scr_tool *t, const struct scr_args *a,
                 const struct scr_candidate *c, struct scr_err *err)
 {
     if (a->opt[SCR_CAND_JSON] != NULL)
-        return scr_tool_json(t,
-                             c == NULL
-                                 ? json_pack("{s:b}", "found", 0)
-                                 : json_pack("{s:b, s:i, s:s?, s:s}", "found", 1, "id",
-                                             c->id, "name", c->name, "where",
-                                             c->in_cache ? "cache" : "prefix"),
-                             err);
+        return scr_tool_json(t, found_json(c), err);
     if (c != NULL)
         scr_tool_print(t, "%s\n", c->name ? c->name : "");
     return SCR_OK;

@@ -74,12 +74,12 @@ static void print_entry(struct scr_tool *t, const struct scr_index_entry *e)
 
 static json_t *entry_json(const struct scr_index_entry *e)
 {
-    return json_pack("{s:i, s:s, s:b, s:b, s:b, s:b, s:b, s:b, s:s?, s:I, s:I}", "id",
-                     e->id, "name", e->dset.name, "valid", is_valid(e), "complete",
-                     e->complete, "failed", e->failed, "current", e->current,
-                     "checkpoint", e->dset.is_ckpt, "output", e->dset.is_output,
-                     "flushed", e->flushed, "bytes", (json_int_t)e->dset.size, "files",
-                     (json_int_t)e->dset.files);
+    return json_pack("{s:i, s:o, s:b, s:b, s:b, s:b, s:b, s:b, s:s?, s:I, s:I}", "id",
+                     e->id, "name", scr_tool_json_text(e->dset.name), "valid",
+                     is_valid(e), "complete", e->complete, "failed", e->failed,
+                     "current", e->current, "checkpoint", e->dset.is_ckpt, "output",
+                     e->dset.is_output, "flushed", e->flushed, "bytes",
+                     (json_int_t)e->dset.size, "files", (json_int_t)e->dset.files);
 }
 
 /* Calls for every dataset, newest first; one that cannot be read is an error. */

@@ -118,8 +118,8 @@ static json_t *json_of_line(const scr_hash *line)
     json_t *o = json_object();
     for (SCR_HASH_EACH(c, scr_cfg_line_children(line))) {
         const char *child = scr_hash_elem_key(c);
-        (void)json_object_set_new(o, child,
-                                  json_string(scr_cfg_line_get(line, child, NULL)));
+        (void)json_object_set_new(
+            o, child, scr_tool_json_text(scr_cfg_line_get(line, child, NULL)));
     }
     return o;
 }
@@ -128,9 +128,11 @@ static json_t *json_of_lines(const struct scr_cfg *cfg, const char *key)
 {
     json_t *o = json_object(), *values = json_object();
     scr_hash *lines = scr_cfg_lines(cfg, key);
-    for (SCR_HASH_EACH(e, lines))
-        (void)json_object_set_new(values, scr_hash_elem_key(e),
-                                  json_of_line(scr_hash_elem_hash(e)));
+    for (SCR_HASH_EACH(e, lines)) {
+        char *value = scr_tool_utf8(scr_hash_elem_key(e));
+        (void)json_object_set_new(values, value, json_of_line(scr_hash_elem_hash(e)));
+        free(value);
+    }
     scr_hash_delete(lines);
     (void)json_object_set_new(o, "name", json_string(key));
     (void)json_object_set_new(o, "lines", values);
@@ -138,11 +140,6 @@ static json_t *json_of_lines(const struct scr_cfg *cfg, const char *key)
 }
 
 /* --- JSON of parameters --- */
-
-static json_t *text_or_null(const char *text)
-{
-    return text ? json_string(text) : json_null();
-}
 
 static json_t *json_of_sources(const struct scr_cfg *cfg, const char *name)
 {
@@ -153,8 +150,8 @@ static json_t *json_of_sources(const struct scr_cfg *cfg, const char *name)
             scr_cfg_get_from(cfg, name, (enum scr_cfg_source)s, &origin);
         json_t *one = json_object();
         (void)json_object_set_new(one, "source", json_string(source_names[s]));
-        (void)json_object_set_new(one, "value", text_or_null(value));
-        (void)json_object_set_new(one, "origin", text_or_null(origin));
+        (void)json_object_set_new(one, "value", scr_tool_json_text(value));
+        (void)json_object_set_new(one, "origin", scr_tool_json_text(origin));
         (void)json_array_append_new(all, one);
     }
     return all;
@@ -167,13 +164,14 @@ static json_t *json_of_name(const struct scr_cfg *cfg, const char *name, int ful
         return json_of_lines(cfg, name);
     json_t *o = json_object();
     (void)json_object_set_new(o, "name", json_string(name));
-    (void)json_object_set_new(o, "value", text_or_null(scr_cfg_get(cfg, name)));
-    (void)json_object_set_new(o, "origin", text_or_null(scr_cfg_origin(cfg, name)));
+    (void)json_object_set_new(o, "value", scr_tool_json_text(scr_cfg_get(cfg, name)));
+    (void)json_object_set_new(o, "origin",
+                              scr_tool_json_text(scr_cfg_origin(cfg, name)));
     if (!full)
         return o;
     char expected[160];
     (void)scr_spec_expected(spec, expected, sizeof expected);
-    (void)json_object_set_new(o, "default", text_or_null(spec->def));
+    (void)json_object_set_new(o, "default", scr_tool_json_text(spec->def));
     (void)json_object_set_new(o, "expected", json_string(expected));
     (void)json_object_set_new(o, "unit", json_string(spec->unit));
     (void)json_object_set_new(o, "since", json_string(spec->since));

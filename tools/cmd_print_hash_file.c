@@ -6,7 +6,6 @@
 #include <jansson.h>
 
 #include "base/io.h"
-#include "base/str.h"
 #include "red/redfile.h"
 #include "tool.h"
 
@@ -45,19 +44,6 @@ static int read_hash(struct scr_tool *t, const char *path, scr_hash *h, uint64_t
 
 /* --- JSON --- */
 
-/* A key is bytes, JSON wants UTF-8: what is none is written as \xHH. */
-static char *as_utf8(const char *key)
-{
-    struct scr_str s = SCR_STR_INIT;
-    json_t *probe = json_string(key);
-    json_decref(probe);
-    if (probe != NULL)
-        return scr_strdup(key);
-    for (const unsigned char *c = (const unsigned char *)key; *c != '\0'; c++)
-        scr_str_printf(&s, *c < 0x80 ? "%c" : "\\x%02X", *c);
-    return scr_str_take(&s);
-}
-
 /* The text of a value: the only key below, itself without anything below. Else NULL. */
 static const char *value_of(const scr_hash *h)
 {
@@ -75,12 +61,10 @@ static json_t *hash_json(const scr_hash *h)
     for (SCR_HASH_EACH(e, h)) {
         const scr_hash *below = scr_hash_elem_hash(e);
         const char *value = value_of(below);
-        char *key = as_utf8(scr_hash_elem_key(e)),
-             *text = value ? as_utf8(value) : NULL;
-        json_t *child = text ? json_string(text) : value ? NULL : hash_json(below);
+        char *key = scr_tool_utf8(scr_hash_elem_key(e));
+        json_t *child = value ? scr_tool_json_text(value) : hash_json(below);
         int bad = key == NULL || json_object_set_new(object, key, child) != 0;
         free(key);
-        free(text);
         if (bad) {
             json_decref(object);
             return NULL;

@@ -144,6 +144,27 @@ int scr_tool_json(struct scr_tool *t, struct json_t *value, struct scr_err *err)
     return SCR_OK; /* write errors are found by finish_output */
 }
 
+/* Text that is UTF-8 stays as it is. */
+char *scr_tool_utf8(const char *bytes)
+{
+    struct scr_str s = SCR_STR_INIT;
+    json_t *probe = json_string(bytes);
+    json_decref(probe);
+    if (probe != NULL)
+        return scr_strdup(bytes);
+    for (const unsigned char *c = (const unsigned char *)bytes; *c != '\0'; c++)
+        scr_str_printf(&s, *c < 0x80 ? "%c" : "\\x%02X", *c);
+    return scr_str_take(&s);
+}
+
+json_t *scr_tool_json_text(const char *bytes)
+{
+    char *text = bytes ? scr_tool_utf8(bytes) : NULL;
+    json_t *value = text ? json_string(text) : bytes ? NULL : json_null();
+    free(text);
+    return value;
+}
+
 static int finish_output(struct scr_tool *t, struct scr_err *err)
 {
     errno = 0;

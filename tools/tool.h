@@ -111,6 +111,11 @@ void scr_tool_print(struct scr_tool *t, const char *fmt, ...)
  * (jansson out of memory) is SCR_E_NOMEM. */
 struct json_t;
 int scr_tool_json(struct scr_tool *t, struct json_t *value, struct scr_err *err);
+/* JSON is UTF-8, names of files and datasets are bytes: text in which those that are no
+ * UTF-8 stand as \xHH. malloc'd; NULL: out of memory. */
+char *scr_tool_utf8(const char *bytes);
+/* A JSON string of such text; JSON's null for NULL. NULL: out of memory. */
+struct json_t *scr_tool_json_text(const char *bytes);
 
 /* --- errors in the use of a command: SCR_E_USAGE; the "Try … --help" line is added ---
  */

@@ -1,0 +1,31 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Names are bytes and JSON is UTF-8: what is none stands as \xHH, and nothing is left out.
+. "${0%/*}/lib.sh"
+latin=$(printf 'caf\351') # e with an acute accent in Latin-1
+mkdir prefix "prefix/$latin"
+cd prefix || exit 99
+export SCR_CNTL_BASE="$PWD/../node" SCR_CACHE_BASE="$PWD/../node" SCR_USER_NAME=tester SCR_JOB_ID=7
+echo one >"$latin/f.0"
+echo two >"$latin/f.1"
+run scr_index --add-directory "$latin" 'f.%r'
+has 0 "2 files of 2 ranks"
+
+for list in "scr_index --json" "scr why --json" "scr_inspect --json" "scr_have_restart --json"; do
+    # shellcheck disable=SC2086 # command and option
+    run $list
+    has 0 '"name": "caf\\xE9"'
+done
+rm "$latin/f.1"
+run scr why --json
+has 1 'caf\\xE9/f.1'
+run scr_print_hash_file --json .scr/index.scr
+has 0 '"caf\\xE9"'
+SCR_JOB_NAME=$latin run scr param --json SCR_JOB_NAME
+has 0 '"value": "caf\\xE9"'
+# What is UTF-8 stays.
+mkdir café
+echo one >café/f.0
+run scr_index --add-directory café 'f.%r'
+run scr_have_restart --json
+has 0 '"name": "café"'
