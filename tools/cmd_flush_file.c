@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "store/arrival.h"
 #include "tool.h"
 
 enum {
@@ -152,11 +153,13 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 {
     const char *dir = a->opt[OPT_DIR] ? a->opt[OPT_DIR] : a->opt[OPT_PREFIX];
     scr_hash *h = scr_hash_new();
-    int rc = check_use(t, a, err);
+    int arrived, rc = check_use(t, a, err);
     if (rc == SCR_OK)
         rc = scr_tool_prefix(t, dir, 0, err);
     if (rc == SCR_OK)
         rc = scr_prefix_state_read(&t->env, &t->prefix, "flush.scr", h, err);
+    if (rc == SCR_OK)
+        rc = scr_arrivals_look(&t->env, &t->prefix, NULL, h, &arrived, err);
     if (rc == SCR_OK)
         rc = answer(t, a, h, err);
     scr_hash_delete(h);

@@ -26,6 +26,7 @@ enum {
     OPT_ID,
     OPT_RANKS,
     OPT_OUTPUT,
+    OPT_ADOPT,
     OPT_PREFIX,
     OPT_JSON
 };
@@ -48,15 +49,18 @@ static const struct scr_opt opts[] = {
                     "with --add-directory: there must be files of N ranks" },
     [OPT_OUTPUT] = { "output", 'o', NULL,
                      "with --add-directory: it is output, not a checkpoint" },
+    [OPT_ADOPT] = { "adopt", 0, NULL,
+                    "enter what jobs have copied, rebuild a damaged index" },
     [OPT_PREFIX] = { "prefix", 'p', "DIR",
                      "prefix directory (default: the current one)" },
     [OPT_JSON] = { "json", 0, NULL, "list as JSON" },
     { 0 },
 };
 
-static const int actions[] = { OPT_LIST,       OPT_CURRENT,       OPT_ADD,
-                               OPT_BUILD,      OPT_REMOVE,        OPT_DROP,
-                               OPT_DROP_AFTER, OPT_ADD_DIRECTORY, -1 };
+static const int actions[] = {
+    OPT_LIST, OPT_CURRENT,    OPT_ADD,           OPT_BUILD, OPT_REMOVE,
+    OPT_DROP, OPT_DROP_AFTER, OPT_ADD_DIRECTORY, OPT_ADOPT, -1
+};
 
 /* --- listing --- */
 
@@ -115,10 +119,24 @@ static int list_json(struct scr_tool *t, const struct scr_index_entry *e, json_t
     return json_array_append_new(array, entry_json(e)) == 0 ? SCR_OK : SCR_E_NOMEM;
 }
 
+/* As the next job will find it; nothing is written. */
+static int look(struct scr_tool *t, scr_hash *index, struct scr_err *err)
+{
+    int n = 0, rc = scr_prefix_index_look(&t->env, &t->prefix, index, err);
+    if (rc == SCR_OK)
+        rc = scr_arrivals_look(&t->env, &t->prefix, index, NULL, &n, err);
+    if (rc == SCR_OK && n > 0)
+        scr_log(t->env.log, SCR_LOG_WARN,
+                "%d dataset%s been copied and will be entered by the next job, or by "
+                "scr_index --prefix %s --adopt",
+                n, n == 1 ? " has" : "s have", t->prefix.path);
+    return rc;
+}
+
 static int list(struct scr_tool *t, int is_json, struct scr_err *err)
 {
     scr_hash *index = scr_hash_new();
-    int rc = scr_prefix_index_read(&t->env, &t->prefix, index, err);
+    int rc = look(t, index, err);
     if (rc == SCR_OK && is_json) {
         json_t *array = json_array();
         rc = each_entry(index, list_json, t, array, err);
@@ -349,6 +367,25 @@ static void adopt(struct scr_tool *t)
     free(ids);
 }
 
+static int edit_nothing(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+{
+    (void)index, (void)arg, (void)err;
+    *changed = 0;
+    return SCR_OK;
+}
+
+static int adopt_now(struct scr_tool *t, const char *value, struct scr_err *err)
+{
+    int n = 0;
+    (void)value;
+    int rc = scr_prefix_index_update(&t->env, &t->prefix, edit_nothing, NULL, err);
+    if (rc == SCR_OK)
+        rc = scr_arrivals_adopt(&t->env, &t->prefix, &n, err);
+    if (rc == SCR_OK)
+        scr_tool_print(t, "%d dataset%s entered\n", n, n == 1 ? "" : "s");
+    return rc;
+}
+
 static const struct {
     int opt;
     scr_hash_edit edit;
@@ -357,6 +394,7 @@ static const struct {
     { OPT_CURRENT, edit_current, NULL }, { OPT_REMOVE, edit_drop, NULL },
     { OPT_DROP, edit_drop, NULL },       { OPT_DROP_AFTER, edit_drop_after, NULL },
     { OPT_ADD, NULL, add_named },        { OPT_BUILD, NULL, build_id },
+    { OPT_ADOPT, NULL, adopt_now },
 };
 
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
@@ -369,7 +407,6 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
         return add_directory(t, a, err);
     if ((rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err)) != SCR_OK)
         return rc;
-    adopt(t);
     for (size_t i = 0; i < sizeof handlers / sizeof handlers[0]; i++) {
         const char *value = a->opt[handlers[i].opt];
         struct edit e = { t, value };
@@ -377,6 +414,8 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
             continue;
         if ((rc = check_has_data(t, err)) != SCR_OK)
             return rc;
+        if (handlers[i].opt != OPT_ADOPT)
+            adopt(t);
         return handlers[i].edit != NULL
                    ? scr_prefix_index_update(&t->env, &t->prefix, handlers[i].edit, &e,
                                              err)

@@ -283,7 +283,8 @@ static int verify_prefix(struct tally *y, const struct scr_args *a, int *seen,
     int *ids = NULL;
     size_t n = 0;
     scr_hash *index = scr_hash_new();
-    int rc = scr_prefix_index_read(&y->t->env, &y->t->prefix, index, err);
+    int rc = (y->repair ? scr_prefix_index_read
+                        : scr_prefix_index_look)(&y->t->env, &y->t->prefix, index, err);
     if (rc == SCR_OK && scr_index_ids(index, &ids, &n) != SCR_OK)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "index: out of memory");
     if (rc == SCR_OK)
@@ -472,6 +473,8 @@ static int verify_cache(struct tally *y, const struct scr_args *a, int *seen,
     int rc = scr_tool_reach(y->t, y->t->prefix.path, a->opt[OPT_CNTL], &reach, err);
     if (rc == SCR_OK)
         rc = scr_survey_open(&s, &quiet, (const char *const *)reach.cntl, reach.n, err);
+    for (size_t i = 0; i < reach.nshared && rc == SCR_OK; i++)
+        rc = scr_survey_add_shared(&s, reach.shared[i], err);
     s.env = &y->t->env;
     if (rc == SCR_OK && scr_survey_ids(&s, &ids, &n) != SCR_OK)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");

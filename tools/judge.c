@@ -9,6 +9,7 @@
 #include "faults.h"
 #include "red/survey.h"
 #include "scan.h"
+#include "store/arrival.h"
 #include "store/names.h"
 
 static const char *const state_names[] = {
@@ -125,6 +126,8 @@ static int judge_cache(const struct scr_judge *q, struct scr_judgement *j,
     struct scr_survey s;
     int *ids = NULL, n = 0;
     int rc = scr_survey_open(&s, q->env, q->cntl, q->ncntl, err);
+    for (size_t i = 0; i < q->nshared && rc == SCR_OK; i++)
+        rc = scr_survey_add_shared(&s, q->shared[i], err);
     if (rc == SCR_OK && scr_survey_ids(&s, &ids, &n) != SCR_OK)
         rc = no_memory(err);
     for (int i = n - 1; i >= 0 && rc == SCR_OK; i--)
@@ -184,6 +187,17 @@ static int hint_at_rebuild(const struct scr_judge *q, struct scr_candidate *c,
     return more ? SCR_OK : no_memory(err);
 }
 
+/* The summary, or what it will say once somebody enters the dataset. */
+static int read_summary(const struct scr_judge *q, struct scr_candidate *c,
+                        int *complete, scr_hash *dset, struct scr_err *err)
+{
+    (void)scr_arrival_look(q->env, q->prefix, c->id, &c->arrived, dset, NULL);
+    *complete = c->arrived;
+    if (c->arrived)
+        return SCR_OK;
+    return scr_prefix_summary_read(q->env, q->prefix, c->id, complete, dset, err);
+}
+
 /* Summary, list of files, files. */
 static int judge_record(const struct scr_judge *q, struct scr_candidate *c,
                         struct scr_err *err)
@@ -191,7 +205,7 @@ static int judge_record(const struct scr_judge *q, struct scr_candidate *c,
     struct scr_err why = SCR_ERR_INIT;
     int complete = 0;
     scr_hash *dset = scr_hash_new(), *part = scr_hash_new();
-    int rc = scr_prefix_summary_read(q->env, q->prefix, c->id, &complete, dset, &why);
+    int rc = read_summary(q, c, &complete, dset, &why);
     if (rc == SCR_OK && c->name == NULL)
         c->name = scr_strdup(scr_hash_get_val(dset, "NAME"));
     if (rc == SCR_OK && !complete)
@@ -454,6 +468,19 @@ static int tell_ranks(const struct scr_judge *q, struct scr_candidate *c)
     return more != NULL;
 }
 
+/* A restart begins by entering it. */
+static int tell_arrived(const struct scr_judge *q, struct scr_candidate *c)
+{
+    if (!c->arrived)
+        return 1;
+    char *more = scr_asprintf("%s; copied, not in the index yet: scr_index --prefix %s "
+                              "--adopt",
+                              c->why, q->prefix->path);
+    free(c->why);
+    c->why = more;
+    return more != NULL;
+}
+
 static int finish(const struct scr_judge *q, struct scr_judgement *j,
                   struct scr_err *err)
 {
@@ -463,7 +490,7 @@ static int finish(const struct scr_judge *q, struct scr_judgement *j,
         taken->taken = 1;
     for (size_t i = 0; i < j->n; i++) {
         explain(q, j, &j->c[i]);
-        if (!tell_ranks(q, &j->c[i]))
+        if (!tell_ranks(q, &j->c[i]) || !tell_arrived(q, &j->c[i]))
             return no_memory(err);
     }
     return SCR_OK;
@@ -473,7 +500,9 @@ int scr_judge(const struct scr_judge *q, struct scr_judgement *out, struct scr_e
 {
     *out = (struct scr_judgement){ 0 };
     scr_hash *index = scr_hash_new();
-    int rc = scr_prefix_index_read(q->env, q->prefix, index, err);
+    int arrived, rc = scr_prefix_index_look(q->env, q->prefix, index, err);
+    if (rc == SCR_OK)
+        rc = scr_arrivals_look(q->env, q->prefix, index, NULL, &arrived, err);
     if (rc == SCR_OK)
         rc = judge_cache(q, out, err);
     if (rc == SCR_OK)

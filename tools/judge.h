@@ -35,7 +35,8 @@ struct scr_candidate {
     int ranks;    /* that wrote it; 0: not known */
     char *name;   /* NULL: not known */
     enum scr_candidate_state state;
-    char *why; /* one line */
+    int arrived; /* its files are there, and nobody has entered it yet */
+    char *why;   /* one line */
     int taken;
 };
 
@@ -50,6 +51,8 @@ struct scr_judge {
     const struct scr_prefix *prefix;
     const char *const *cntl; /* control directories, ncntl of them */
     size_t ncntl;
+    const char *const *shared; /* caches that all nodes share, nshared of them */
+    size_t nshared;
     int ranks;    /* of the run to come; 0: as many as wrote the dataset */
     int with_crc; /* read every byte; else sizes only */
     int fetch;    /* SCR_FETCH: the prefix is looked at */

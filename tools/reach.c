@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Control directories of the job whose caches this process can reach. */
+/* Control directories and shared caches of the job that this process can reach. */
 #include "reach.h"
 
 #include <stdlib.h>
@@ -21,46 +21,44 @@ static int no_memory(struct scr_err *err)
 
 void scr_reach_fini(struct scr_reach *r)
 {
-    for (size_t i = 0; i < r->n; i++)
-        free(r->cntl[i]);
-    free(r->cntl);
+    scr_names_free(r->cntl, r->n);
+    scr_names_free(r->shared, r->nshared);
     *r = (struct scr_reach){ 0 };
 }
 
 /* Takes the path over. */
-static int add(struct scr_reach *r, char *path, struct scr_err *err)
+static int add(char ***list, size_t *n, char *path, struct scr_err *err)
 {
-    char **grown = path ? scr_reallocarray(r->cntl, r->n + 1, sizeof *grown) : NULL;
+    char **grown = path ? scr_reallocarray(*list, *n + 1, sizeof *grown) : NULL;
     if (grown == NULL) {
         free(path);
         return no_memory(err);
     }
-    r->cntl = grown;
-    r->cntl[r->n++] = path;
+    *list = grown;
+    grown[(*n)++] = path;
     return SCR_OK;
 }
 
 /* What is named in a directory that others can write to, anywhere on the disk, is not
  * to be believed, and certainly not to be repaired (invariant D4). */
-static int check_ours(const char *dir, const struct stat *st, struct scr_err *err)
+static int check_ours(const char *what, const char *dir, const struct stat *st,
+                      struct scr_err *err)
 {
     if (!S_ISDIR(st->st_mode))
-        return scr_fail(err, SCR_E_ARG, 0, "control directory %s: not a directory",
-                        dir);
+        return scr_fail(err, SCR_E_ARG, 0, "%s %s: not a directory", what, dir);
     if (st->st_uid != geteuid())
-        return scr_fail(err, SCR_E_UNSAFE, 0,
-                        "control directory %s: owned by user %ld, not by us", dir,
-                        (long)st->st_uid);
+        return scr_fail(err, SCR_E_UNSAFE, 0, "%s %s: owned by user %ld, not by us",
+                        what, dir, (long)st->st_uid);
     if (st->st_mode & (S_IWGRP | S_IWOTH))
-        return scr_fail(err, SCR_E_UNSAFE, 0,
-                        "control directory %s: others can write to it", dir);
+        return scr_fail(err, SCR_E_UNSAFE, 0, "%s %s: others can write to it", what,
+                        dir);
     return SCR_OK;
 }
 
-/* The directory of one node, if it is there. */
-static int add_node(const struct scr_tool *t, const struct scr_place *place,
-                    const struct scr_store *store, struct scr_reach *r,
-                    struct scr_err *err)
+/* The job's directory below a store, if it is there, at the end of a list. */
+static int add_place(const struct scr_tool *t, const struct scr_place *place,
+                     const struct scr_store *store, const char *what, char ***list,
+                     size_t *n, struct scr_err *err)
 {
     struct stat st;
     char *dir = scr_place_dir(place, store->path, strcmp(store->group, "NODE") == 0);
@@ -68,10 +66,17 @@ static int add_node(const struct scr_tool *t, const struct scr_place *place,
         return no_memory(err);
     int rc = SCR_OK;
     int there = scr_file_stat(t->env.sys, dir, &st, NULL) == SCR_OK;
-    if (there && (rc = check_ours(dir, &st, err)) == SCR_OK)
-        return add(r, dir, err);
+    if (there && (rc = check_ours(what, dir, &st, err)) == SCR_OK)
+        return add(list, n, dir, err);
     free(dir);
     return rc;
+}
+
+static int add_node(const struct scr_tool *t, const struct scr_place *place,
+                    const struct scr_store *store, struct scr_reach *r,
+                    struct scr_err *err)
+{
+    return add_place(t, place, store, "control directory", &r->cntl, &r->n, err);
 }
 
 static int add_nodes(const struct scr_tool *t, struct scr_place *place,
@@ -102,8 +107,9 @@ int scr_tool_cfg_quiet(struct scr_tool *t, const char *prefix, struct scr_err *e
     return rc;
 }
 
-static int by_configuration(struct scr_tool *t, const char *prefix, struct scr_reach *r,
-                            struct scr_err *err)
+/* nodes: the control directories too. */
+static int by_configuration(struct scr_tool *t, const char *prefix, int nodes,
+                            struct scr_reach *r, struct scr_err *err)
 {
     struct scr_params prm;
     struct scr_descs d = { 0 };
@@ -112,7 +118,12 @@ static int by_configuration(struct scr_tool *t, const char *prefix, struct scr_r
         (rc = scr_descs_build(t->cfg, &prm, &d, err)) != SCR_OK)
         return rc;
     struct scr_place place = { prm.user_name, prm.job_id, NULL };
-    rc = add_nodes(t, &place, &d.store[d.cntl_store], r, err);
+    for (int i = 0; i < d.nstores && rc == SCR_OK; i++)
+        if (scr_store_is_shared(&d.store[i]))
+            rc = add_place(t, &place, &d.store[i], "shared cache", &r->shared,
+                           &r->nshared, err);
+    if (nodes && rc == SCR_OK)
+        rc = add_nodes(t, &place, &d.store[d.cntl_store], r, err);
     scr_descs_fini(&d);
     return rc;
 }
@@ -122,10 +133,11 @@ int scr_tool_reach(struct scr_tool *t, const char *prefix, const char *given,
 {
     struct stat st;
     *out = (struct scr_reach){ 0 };
-    if (given == NULL)
-        return by_configuration(t, prefix, out, err);
-    int rc = scr_file_stat(t->env.sys, given, &st, err);
+    int rc = by_configuration(t, prefix, given == NULL, out, err);
+    if (rc != SCR_OK || given == NULL)
+        return rc;
+    rc = scr_file_stat(t->env.sys, given, &st, err);
     if (rc == SCR_OK)
-        rc = check_ours(given, &st, err);
-    return rc == SCR_OK ? add(out, scr_strdup(given), err) : rc;
+        rc = check_ours("control directory", given, &st, err);
+    return rc == SCR_OK ? add(&out->cntl, &out->n, scr_strdup(given), err) : rc;
 }

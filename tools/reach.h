@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Control directories of the job whose caches this process can reach. */
+/* Control directories and shared caches of the job that this process can reach. */
 #ifndef SCR_TOOL_REACH_H
 #define SCR_TOOL_REACH_H
 
 #include "tool.h"
 
 struct scr_reach {
-    char **cntl; /* paths, n of them */
+    char **cntl; /* control directories, n of them */
     size_t n;
+    char **shared; /* caches that all nodes share, nshared of them */
+    size_t nshared;
 };
 
 /* scr_tool_cfg without its warnings: what is odd in a configuration is for scr param to
  * say. */
 int scr_tool_cfg_quiet(struct scr_tool *t, const char *prefix, struct scr_err *err);
 
-/* given (may be NULL): the one directory, as the user named it; it must be there. Else
- * those the configuration leads to that are there: of this node, and of every virtual
- * node on it. None is success with n = 0. One that is not ours, or that others can
- * write to, is SCR_E_UNSAFE. prefix as in scr_tool_cfg. Free with scr_reach_fini in any
- * case.
+/* given (may be NULL): the one control directory, as the user named it; it must be
+ * there. Else those the configuration leads to that are there: of this node, and of
+ * every virtual node on it. None is success with n = 0. The shared caches are those of
+ * the configuration that are there. One that is not ours, or that others can write to,
+ * is SCR_E_UNSAFE. prefix as in scr_tool_cfg. Free with scr_reach_fini in any case.
  */
 int scr_tool_reach(struct scr_tool *t, const char *prefix, const char *given,
                    struct scr_reach *out, struct scr_err *err);

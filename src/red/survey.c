@@ -5,21 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "ec/ec.h"
 #include "red/redfile.h"
+#include "store/cache.h"
 #include "store/cntl.h"
 
 /* --- the filemaps --- */
 
-static int read_cntl(struct scr_survey *s, const char *dir, struct scr_err *err)
+static int read_cntl(struct scr_survey *s, const char *dir, scr_filemap *map,
+                     struct scr_err *err)
 {
     struct scr_cntl c;
     int rc = scr_cntl_open(s->env, dir, 0, &c, err);
     if (rc != SCR_OK)
         return rc;
-    rc = scr_cntl_survey_node(s->env, &c, s->map, s->unread, err);
+    rc = scr_cntl_survey_node(s->env, &c, map, s->unread, err);
     scr_cntl_close(s->env, &c);
     return rc;
 }
@@ -34,7 +37,50 @@ int scr_survey_open(struct scr_survey *s, const struct scr_env *env,
                  ? SCR_OK
                  : scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        rc = read_cntl(s, cntl[i], err);
+        rc = read_cntl(s, cntl[i], s->map, err);
+    return rc;
+}
+
+/* Drops from map what s has of the dataset already. */
+static void drop_known(const struct scr_survey *s, int id, scr_filemap *map)
+{
+    for (scr_hash_elem *e = scr_filemap_first_rank_by_dataset(s->map, id); e != NULL;
+         e = scr_hash_elem_next(e)) {
+        int rank = scr_hash_elem_key_int(e);
+        if (scr_hash_get_val(scr_filemap_get_desc(s->map, id, rank), "STORE") != NULL)
+            scr_filemap_remove_rank_by_dataset(map, id, rank);
+    }
+}
+
+/* The filemaps beside a dataset's files are named as those in a control directory. */
+static int read_shared(struct scr_survey *s, const char *cache, int id,
+                       struct scr_err *err)
+{
+    struct stat st;
+    char *dir = scr_cache_red_path(cache, id, "");
+    scr_filemap *map = scr_filemap_new();
+    int rc = SCR_E_NOMEM;
+    if (dir != NULL && map != NULL)
+        rc = scr_file_stat(s->env->sys, dir, &st, NULL) == SCR_E_NOENT
+                 ? SCR_OK
+                 : read_cntl(s, dir, map, err);
+    if (rc == SCR_OK) {
+        drop_known(s, id, map);
+        rc = scr_filemap_merge(s->map, map);
+    }
+    scr_filemap_delete(map);
+    free(dir);
+    return rc == SCR_E_NOMEM ? scr_fail(err, rc, 0, "filemap: out of memory") : rc;
+}
+
+int scr_survey_add_shared(struct scr_survey *s, const char *cache, struct scr_err *err)
+{
+    int *ids = NULL;
+    size_t n = 0;
+    int rc = scr_cache_ids(s->env, cache, &ids, &n, err);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        rc = read_shared(s, cache, ids[i], err);
+    free(ids);
     return rc;
 }
 

@@ -26,6 +26,10 @@ struct scr_survey {
  * in one is skipped with a warning, and counts as unread. */
 int scr_survey_open(struct scr_survey *s, const struct scr_env *env,
                     const char *const *cntl, size_t n, struct scr_err *err);
+/* Adds what the filemaps say that lie beside the files of a cache which all nodes
+ * share, of ranks that no control directory names (invariant C6). An absent cache holds
+ * nothing. */
+int scr_survey_add_shared(struct scr_survey *s, const char *cache, struct scr_err *err);
 void scr_survey_fini(struct scr_survey *s);
 /* Ids of datasets of which something is named, ascending, malloc'd. SCR_OK or
  * SCR_E_NOMEM. */

@@ -306,13 +306,23 @@ static int edit_flush_file(scr_hash *h, void *arg, int *changed, struct scr_err 
                                                                    : no_memory(id, err);
 }
 
+/* What summary and index say of a dataset that is complete; NULL: out of memory. */
+static scr_hash *completed(const scr_hash *plan)
+{
+    scr_hash *dset = scr_hash_dup(scr_hash_get(plan, "DSET"));
+    scr_hash_set_val_i64(dset, "COMPLETE", 1);
+    if (dset != NULL && scr_hash_ok(dset))
+        return dset;
+    scr_hash_delete(dset);
+    return NULL;
+}
+
 /* The plan goes last: until then it is all done once more by whoever looks next. */
 static int complete(const struct scr_env *env, const struct scr_prefix *p, int id,
                     const scr_hash *plan, struct scr_err *err)
 {
-    scr_hash *dset = scr_hash_dup(scr_hash_get(plan, "DSET"));
-    scr_hash_set_val_i64(dset, "COMPLETE", 1);
-    int rc = dset && scr_hash_ok(dset) ? SCR_OK : no_memory(id, err);
+    scr_hash *dset = completed(plan);
+    int rc = dset ? SCR_OK : no_memory(id, err);
     if (rc == SCR_OK)
         rc = scr_prefix_summary_write(env, p, id, dset, 1, err);
     if (rc == SCR_OK)
@@ -364,6 +374,69 @@ int scr_arrivals_adopt(const struct scr_env *env, const struct scr_prefix *p, in
     free(ids);
     if (n != NULL)
         *n = adopted;
+    return rc;
+}
+
+/* --- looking --- */
+
+int scr_arrival_look(const struct scr_env *env, const struct scr_prefix *p, int id,
+                     int *arrived, scr_hash *dset, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    scr_hash *plan = scr_hash_new(), *whole = NULL;
+    int rc = scr_arrival_plan_read(env, p, id, plan, &why);
+    *arrived = rc == SCR_OK && all_arrived(env, p, id, plan, -1);
+    if (*arrived &&
+        ((whole = completed(plan)) == NULL || scr_hash_merge(dset, whole) != SCR_OK))
+        rc = no_memory(id, &why);
+    scr_hash_delete(whole);
+    scr_hash_delete(plan);
+    if (rc == SCR_OK || rc == SCR_E_NOENT)
+        return SCR_OK;
+    *arrived = 0;
+    return scr_fail(err, rc, 0, "%s", why.text);
+}
+
+/* As complete() does it on disk. */
+static int enter(scr_hash *index, scr_hash *flush, int id, const scr_hash *dset,
+                 struct scr_err *err)
+{
+    int changed, rc = SCR_OK;
+    if (index != NULL && (rc = scr_index_add(index, dset, 1, time(NULL))) == SCR_OK)
+        rc = scr_index_advance_current(index, id);
+    if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "index: dataset %d", id);
+    return flush ? edit_flush_file(flush, &id, &changed, err) : SCR_OK;
+}
+
+static int look_at(const struct scr_env *env, const struct scr_prefix *p, int id,
+                   scr_hash *index, scr_hash *flush, int *n, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    scr_hash *dset = scr_hash_new();
+    int arrived = 0, rc = SCR_OK;
+    int read = scr_arrival_look(env, p, id, &arrived, dset, &why);
+    if (read == SCR_E_NOMEM)
+        rc = no_memory(id, err);
+    else if (read != SCR_OK)
+        scr_log(env->log, SCR_LOG_WARN, "%s", why.text);
+    else if (arrived)
+        rc = enter(index, flush, id, dset, err);
+    *n += arrived;
+    scr_hash_delete(dset);
+    return rc;
+}
+
+int scr_arrivals_look(const struct scr_env *env, const struct scr_prefix *p,
+                      scr_hash *index, scr_hash *flush, int *n, struct scr_err *err)
+{
+    int *ids = NULL;
+    size_t nids = 0;
+    int rc = scr_arrivals_pending(env, p, &ids, &nids, err);
+    *n = 0;
+    for (size_t i = 0; i < nids && rc == SCR_OK; i++)
+        rc = look_at(env, p, ids[i], index, flush, n, err);
+    free(ids);
     return rc;
 }
 

@@ -57,6 +57,16 @@ int scr_arrival_finish(const struct scr_env *env, const struct scr_prefix *p, in
  * NULL. The first error; later datasets are completed all the same. */
 int scr_arrivals_adopt(const struct scr_env *env, const struct scr_prefix *p, int *n,
                        struct scr_err *err);
+/* For those who only look: nothing is locked or written. *arrived: 1 if
+ * scr_arrivals_adopt would complete the dataset; then what its summary will say is put
+ * into dset, an empty hash. A plan that cannot be read is an error. */
+int scr_arrival_look(const struct scr_env *env, const struct scr_prefix *p, int id,
+                     int *arrived, scr_hash *dset, struct scr_err *err);
+/* Enters into the hashes of index.scr and flush.scr (either may be NULL) what
+ * scr_arrivals_adopt would write there; *n datasets. A plan that cannot be read is
+ * passed over with a warning. */
+int scr_arrivals_look(const struct scr_env *env, const struct scr_prefix *p,
+                      scr_hash *index, scr_hash *flush, int *n, struct scr_err *err);
 /* Ids of pending datasets, ascending, malloc'd. */
 int scr_arrivals_pending(const struct scr_env *env, const struct scr_prefix *p,
                          int **ids, size_t *n, struct scr_err *err);

@@ -38,6 +38,10 @@ char *scr_prefix_dset_dir(const struct scr_prefix *p,
  * directory itself is read. */
 int scr_prefix_index_read(const struct scr_env *env, const struct scr_prefix *p,
                           scr_hash *index, struct scr_err *err);
+/* The same for those who only look: what a repair would write is made in memory, with a
+ * warning that names the command that writes it. */
+int scr_prefix_index_look(const struct scr_env *env, const struct scr_prefix *p,
+                          scr_hash *index, struct scr_err *err);
 /* Same repair, then edit under the lock. */
 int scr_prefix_index_update(const struct scr_env *env, const struct scr_prefix *p,
                             scr_hash_edit edit, void *arg, struct scr_err *err);

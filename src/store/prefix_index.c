@@ -158,6 +158,33 @@ int scr_prefix_index_read(const struct scr_env *env, const struct scr_prefix *p,
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
 }
 
+static int load_repaired(struct scr_txn *s, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = index_load(s, &why);
+    if (rc == SCR_OK)
+        return rc;
+    if (rc != SCR_E_CORRUPT)
+        return scr_fail(err, rc, 0, "%s", why.text);
+    scr_log(s->env->log, SCR_LOG_WARN,
+            "%s: going by the dataset directories beside it; to rebuild it: scr_index "
+            "--prefix %s --adopt",
+            why.text, s->p->path);
+    return rebuild(s, err);
+}
+
+int scr_prefix_index_look(const struct scr_env *env, const struct scr_prefix *p,
+                          scr_hash *index, struct scr_err *err)
+{
+    struct scr_txn s;
+    int changed;
+    int rc = scr_txn_init(&s, env, p, "index.scr", err);
+    if (rc == SCR_OK && (rc = load_repaired(&s, err)) == SCR_OK)
+        rc = scr_txn_copy_out(s.h, index, &changed, err);
+    scr_txn_fini(&s);
+    return rc;
+}
+
 struct entry {
     const scr_hash *dset;
     int complete;

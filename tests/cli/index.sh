@@ -126,8 +126,9 @@ fails 2 "did you mean --current?"
 for damage in "" "garbage instead of an index"; do
     fill
     printf '%s' "$damage" >.scr/index.scr
-    run scr_index
+    run scr_index --adopt
     warns 0 "index.scr.damaged.1"
+    run scr_index
     has 0 "ckpt.18"
     lists "*" 18 YES ckpt.18 " " 12 YES ckpt.12 " " 6 YES ckpt.6
     check "kept" "$(cat .scr/index.scr.damaged.1)" = "$damage"

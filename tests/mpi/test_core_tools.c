@@ -198,6 +198,40 @@ MPI_CASE(the_command_says_what_a_restart_does)
     job_free(&job);
 }
 
+/* The filemaps of a store that all nodes share outlive the nodes, and who looks for a
+ * restart finds them where the restart does (invariant C6). */
+MPI_CASE(the_command_sees_a_cache_that_all_nodes_share)
+{
+    static const char *const lost[] = { "n[1-4]", "n2", "n[1-3]" };
+    struct job job;
+    char base[900], path[900];
+    job_new(t, &job, 4);
+    job.size_of = size_of;
+    snprintf(base, sizeof base, "SCR_CACHE_BASE=%s/world", job.dir);
+    snprintf(path, sizeof path, "%s/.scrconf", job.prefix);
+    if (job.rank == 0) {
+        FILE *f = fopen(path, "w");
+        fprintf(f, "STORE=%s/world GROUP=WORLD\n", job.dir);
+        fclose(f);
+        CHECK(mkdir(strchr(base, '=') + 1, 0700) == 0);
+    }
+    mpi_test_barrier(job.comm);
+    struct scr_ctx *ctx = job_start(&job, nodes, base, NULL);
+    job_checkpoint(&job, ctx, "c1", 1);
+    job_kill(&job, ctx);
+    for (int i = 0; i < 3; i++) {
+        char out[256];
+        job_lose_node(&job, lost[i]);
+        CHECK_INT(tool(&job, base, out, sizeof out, "have_restart", NULL), 0);
+        CHECK_INT(tool(&job, base, out, sizeof out, "verify", "--cache", NULL), 0);
+        same_answer(t, &job, lost[i], base);
+    }
+    damage(&job, "scr.dataset.1/rank.1/file0.1");
+    damage(&job, "scr.dataset.1/rank.2/file0.2");
+    same_answer(t, &job, "two files of a set damaged", base);
+    job_free(&job);
+}
+
 /* --- what a killed job left in cache --- */
 
 MPI_CASE(verify_reads_and_mends_the_cache_of_a_job)
@@ -230,5 +264,6 @@ int main(int argc, char **argv)
     return mpi_test_main(argc, argv,
                          MPI_CASES(RUN(a_job_restarts_from_files_written_without_it),
                                    RUN(the_command_says_what_a_restart_does),
+                                   RUN(the_command_sees_a_cache_that_all_nodes_share),
                                    RUN(verify_reads_and_mends_the_cache_of_a_job)));
 }

@@ -132,6 +132,50 @@ static void the_last_to_arrive_completes(void **state)
     assert_int_equal(adopt(), 0); /* once is enough */
 }
 
+/* What the index in memory says after a look. */
+static int shown_complete(int id, int *n)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_index_entry e;
+    scr_hash *index = scr_hash_new(), *flush = scr_hash_new();
+    assert_int_equal(scr_flush_set_location(flush, id, SCR_LOC_FLUSHING, 1), SCR_OK);
+    assert_int_equal(scr_prefix_index_look(&posix, &prefix, index, &err), SCR_OK);
+    assert_int_equal(scr_arrivals_look(&posix, &prefix, index, flush, n, &err), SCR_OK);
+    int complete = scr_index_get(index, id, &e, NULL) == SCR_OK ? e.complete : -1;
+    assert_int_equal(scr_flush_get_location(flush, id),
+                     complete == 1 ? SCR_LOC_PFS : SCR_LOC_FLUSHING);
+    scr_hash_delete(flush);
+    scr_hash_delete(index);
+    return complete;
+}
+
+static void who_looks_sees_what_will_be_written_and_writes_nothing(void **state)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    scr_hash *said = scr_hash_new(), *summary = scr_hash_new();
+    int n = 0, arrived = 0, complete = 0;
+    (void)state;
+    plan(ID, STAMP);
+    arrive(ID, STAMP, 0, 0);
+    assert_int_equal(shown_complete(ID, &n), 0);
+    assert_int_equal(n, 0);
+    arrive_all(ID, STAMP);
+    assert_int_equal(shown_complete(ID, &n), 1);
+    assert_int_equal(n, 1);
+    assert_int_equal(scr_arrival_look(&posix, &prefix, ID, &arrived, said, &err),
+                     SCR_OK);
+    assert_true(arrived);
+    assert_int_equal(listed_complete(ID), 0);
+    assert_int_equal(pending(), 1);
+    assert_int_equal(adopt(), 1);
+    assert_int_equal(
+        scr_prefix_summary_read(&posix, &prefix, ID, &complete, summary, &err), SCR_OK);
+    assert_true(complete);
+    assert_true(scr_hash_equal(said, summary));
+    scr_hash_delete(summary);
+    scr_hash_delete(said);
+}
+
 static void records_of_another_attempt_prove_nothing(void **state)
 {
     (void)state;
@@ -223,9 +267,13 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(the_last_to_arrive_completes),    T(records_of_another_attempt_prove_nothing),
-        T(without_a_plan_nobody_completes), T(a_bad_plan_does_not_keep_others),
-        T(what_has_landed_is_read_back),    T(every_failing_call_can_be_made_up_for),
+        T(the_last_to_arrive_completes),
+        T(records_of_another_attempt_prove_nothing),
+        T(without_a_plan_nobody_completes),
+        T(a_bad_plan_does_not_keep_others),
+        T(who_looks_sees_what_will_be_written_and_writes_nothing),
+        T(what_has_landed_is_read_back),
+        T(every_failing_call_can_be_made_up_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
