@@ -195,6 +195,10 @@ static int save(struct postrun *p, int id, struct scr_err *err)
                    : scr_fail(err, rc, 0, "%s", why.text);
     if (why.code == SCR_OK) /* no node is left */
         return rc;
+    if (p->s.trouble != NULL)
+        return scr_fail(err, SCR_E_IO, 0,
+                        "dataset %d (%s) is not saved yet, try again: %s", id,
+                        name_of(p, id), p->s.trouble);
     p->lost++;
     scr_log(p->t->env.log, SCR_LOG_WARN, "dataset %d (%s) is not saved: %s", id,
             name_of(p, id), why.text);

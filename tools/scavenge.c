@@ -181,6 +181,7 @@ void scr_scavenge_close(struct scr_scavenge *s)
         free(s->shared[i]);
     free(s->shared);
     free(s->program);
+    free(s->trouble);
     scr_hostlist_free(&s->up);
     scr_hostlist_free(&s->down);
     if (s->rm.ops != NULL)
@@ -346,9 +347,13 @@ static void tell_lines(const struct scr_scavenge *s, const char *node, const cha
     }
 }
 
-static void tell_failure(const struct scr_scavenge *s, const char *node,
+/* Status 1 is about files in cache; above that it is about us: no space, no access. */
+static void tell_failure(struct scr_scavenge *s, const char *node,
                          const struct scr_remote_result *res)
 {
+    if (res->answered && res->status > 1 && s->trouble == NULL)
+        s->trouble =
+            scr_asprintf("node %s: %.*s", node, (int)strcspn(res->why, "\n"), res->why);
     if (!res->answered)
         scr_log(s->t->env.log, SCR_LOG_WARN, "node %s counts as lost: %.*s", node,
                 (int)strcspn(res->why, "\n"), res->why);
@@ -486,6 +491,8 @@ int scr_scavenge_dataset(struct scr_scavenge *s, int id, const scr_hash *dset,
                          struct scr_err *err)
 {
     uint64_t bytes = 0;
+    free(s->trouble);
+    s->trouble = NULL;
     (void)scr_hash_get_val_u64(dset, "SIZE", &bytes);
     if (scr_stage_is_placing(&s->t->env, &s->t->prefix, id)) {
         scr_tool_print(s->t, "dataset %d: all of it was copied before\n", id);

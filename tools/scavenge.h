@@ -27,6 +27,8 @@ struct scr_scavenge {
     double timeout_s;
     char **shared; /* the job's directories in caches that all nodes share */
     size_t nshared;
+    char *
+        trouble; /* of the last dataset: what kept a node from copying; NULL: nothing */
     struct scr_lock lock; /* one scavenge of a prefix at a time */
 };
 
@@ -38,7 +40,8 @@ void scr_scavenge_close(struct scr_scavenge *s);
 
 /* Copies what is left of dataset id. dset describes it, for the index; NULL: not known.
  * SCR_OK also if nodes or files are missing: whether the dataset is whole shows when it
- * is built. SCR_E_TAKEN: the index gives the id to another dataset. */
+ * is built. If it is not then, s->trouble tells why another try may help. SCR_E_TAKEN:
+ * the index gives the id to another dataset. */
 int scr_scavenge_dataset(struct scr_scavenge *s, int id, const scr_hash *dset,
                          struct scr_err *err);
 

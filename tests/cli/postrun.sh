@@ -196,6 +196,19 @@ run scr_postrun
 has 0 "dataset 7 (ckpt.7): complete in"
 saved 7
 
+# what keeps nodes from copying is no loss, and no older checkpoint is taken for it
+clean
+job 6 XOR 3 3
+job 7 XOR 3 3
+mkdir p/.scr/scr.dataset.7
+echo "in the way" >p/.scr/scr.dataset.7/files
+run scr_postrun
+warns 2 "dataset 7 (ckpt.7) is not saved yet, try again: node n0: "
+check "6 was not touched" ! -e p/ckpt.6
+rm p/.scr/scr.dataset.7/files
+run scr_postrun
+has 0 "dataset 7 (ckpt.7): complete in"
+
 # a destination that is a directory: nothing is replaced, and when it is gone it goes on
 clean
 job 7 XOR 3 3
@@ -218,6 +231,22 @@ run scr_postrun
 has_status 0
 saved 7
 listed '*     7 YES   ckpt.7'
+
+# --- no space: as root only, who can make a small file system ---
+if [ "$(id -u)" -eq 0 ] && mkdir small && mount -t tmpfs -o size=256k none small 2>/dev/null; then
+    trap 'cd /; umount "$tmp/small"; rm -rf "$tmp"' EXIT
+    clean
+    job 7 XOR 4 4
+    mv p/.scr small
+    SCR_PREFIX=$tmp/small
+    head -c 215000 /dev/zero >small/fill
+    run scr_postrun
+    warns 2 "no space left on device"
+    rm small/fill
+    run scr_postrun
+    has 0 "dataset 7 (ckpt.7): complete in"
+    SCR_PREFIX=$p
+fi
 
 # --- the scan hash ---
 clean
