@@ -204,6 +204,18 @@ static int parse_words(struct parse *p, int stop_at_operand)
     return rc;
 }
 
+/* A command that hands its arguments on. */
+static int parse_raw(struct parse *p)
+{
+    static const char *const own[] = { "--help", "-h", "--version", "-V" };
+    for (size_t i = 0; i < sizeof own / sizeof own[0] && p->argc > 1; i++)
+        if (strcmp(p->argv[1], own[i]) == 0) {
+            *p->builtin = builtin_meaning[i / 2];
+            p->at = p->argc;
+        }
+    return SCR_OK;
+}
+
 int scr_args_parse(const struct scr_cmd *cmd, int argc, char **argv, struct scr_args *a,
                    enum scr_builtin *builtin, struct scr_err *err)
 {
@@ -219,7 +231,7 @@ int scr_args_parse(const struct scr_cmd *cmd, int argc, char **argv, struct scr_
     a->operand = scr_calloc((size_t)argc + 1, sizeof *a->operand);
     if (a->operand == NULL)
         return scr_fail(err, SCR_E_NOMEM, 0, "command line: out of memory");
-    int rc = parse_words(&p, cmd->stop_at_operand);
+    int rc = cmd->raw ? parse_raw(&p) : parse_words(&p, cmd->stop_at_operand);
     while (rc == SCR_OK && p.at < argc)
         add_operand(a, argv[p.at++]);
     if (a->after_dashes < 0)

@@ -10,6 +10,7 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "base/units.h"
+#include "runfile.h"
 #include "tool.h"
 
 enum {
@@ -22,6 +23,7 @@ enum {
     OPT_UNSET_AFTER,
     OPT_UNSET_SECONDS,
     OPT_UNSET_REASON,
+    OPT_IMMEDIATE,
     OPT_LIST,
     OPT_REMOVE,
     OPT_PREFIX,
@@ -43,6 +45,8 @@ static const struct scr_opt opts[] = {
     [OPT_UNSET_REASON] = { "unset-reason", 0, NULL,
                            "drop the reason a run stopped for, so that the next one "
                            "starts" },
+    [OPT_IMMEDIATE] = { "immediate", 'i', NULL,
+                        "end the run now, and let no other start" },
     [OPT_LIST] = { "list", 'l', NULL, "list the conditions, change nothing" },
     [OPT_REMOVE] = { "remove", 'r', NULL, "remove all conditions" },
     [OPT_PREFIX] = { "prefix", 'p', "DIR", "prefix directory of the job" },
@@ -57,6 +61,7 @@ struct change {
     struct scr_halt set; /* fields to set, -1: leave */
     int unset[OPT_N];    /* by option */
     int is_change;
+    int immediate;
 };
 
 /* --- times as people write them --- */
@@ -111,8 +116,10 @@ static int read_change(struct scr_tool *t, const struct scr_args *a, struct chan
         (rc = take_time(t, a, OPT_BEFORE, &c->set.exit_before, err)) != SCR_OK ||
         (rc = take_time(t, a, OPT_AFTER, &c->set.exit_after, err)) != SCR_OK)
         return rc;
-    for (int i = OPT_CHECKPOINTS; i <= OPT_UNSET_REASON; i++) {
-        c->unset[i] = i >= OPT_UNSET_CHECKPOINTS && a->opt[i] != NULL;
+    c->immediate = a->opt[OPT_IMMEDIATE] != NULL;
+    for (int i = OPT_CHECKPOINTS; i <= OPT_IMMEDIATE; i++) {
+        c->unset[i] =
+            i >= OPT_UNSET_CHECKPOINTS && i <= OPT_UNSET_REASON && a->opt[i] != NULL;
         c->is_change |= a->opt[i] != NULL;
     }
     if (!c->is_change && a->opt[OPT_LIST] == NULL && a->opt[OPT_JSON] == NULL) {
@@ -150,7 +157,9 @@ static int edit_halt(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     if (rc != SCR_OK)
         return rc;
     char *reason = c->unset[OPT_UNSET_REASON] ? NULL : scr_strdup(now.reason);
-    now.reason = reason;
+    now.reason = c->immediate ? "JOB_HALTED" : reason;
+    if (c->immediate) /* of every job */
+        scr_hash_unset(h, "ExitJobId");
     apply(&now.checkpoints_left, c->unset[OPT_UNSET_CHECKPOINTS],
           c->set.checkpoints_left);
     apply(&now.exit_before, c->unset[OPT_UNSET_BEFORE], c->set.exit_before);
@@ -232,6 +241,18 @@ static int list(struct scr_tool *t, int is_json, struct scr_err *err)
     return rc;
 }
 
+/* The conditions are written by now: what is killed is not started again. */
+static int end_run(struct scr_tool *t, struct scr_err *err)
+{
+    char *what = NULL;
+    int rc = scr_runfile_kill(t, &what, err);
+    if (rc == SCR_OK)
+        scr_tool_print(t, "%s\n",
+                       what ? what : "no run of scr_srun or the like is there");
+    free(what);
+    return rc;
+}
+
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
     struct change c;
@@ -250,6 +271,8 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     if (c.is_change)
         rc = scr_prefix_state_update(&t->env, &t->prefix, "halt.scr", edit_halt, &c,
                                      err);
+    if (rc == SCR_OK && c.immediate)
+        rc = end_run(t, err);
     return rc == SCR_OK ? list(t, a->opt[OPT_JSON] != NULL, err) : rc;
 }
 

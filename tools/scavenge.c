@@ -14,10 +14,12 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/units.h"
+#include "cfg/desc.h"
 #include "fmt/filemap.h"
 #include "progress.h"
 #include "reach.h"
 #include "scav/stage.h"
+#include "store/cache.h"
 
 enum {
     LOCK_TIMEOUT_MS = 1000,
@@ -111,12 +113,33 @@ static int take_timeout(struct scr_scavenge *s, const char *given, struct scr_er
     return SCR_OK;
 }
 
+static int add_shared(struct scr_scavenge *s, char *dir, struct scr_err *err)
+{
+    struct stat st;
+    if (dir == NULL)
+        return no_memory(err);
+    char **grown = scr_reallocarray(s->shared, s->nshared + 1, sizeof *grown);
+    if (grown != NULL)
+        s->shared = grown;
+    if (grown == NULL || scr_file_stat(s->t->env.sys, dir, &st, NULL) != SCR_OK) {
+        free(dir);
+        return grown ? SCR_OK : no_memory(err);
+    }
+    s->shared[s->nshared++] = dir;
+    return SCR_OK;
+}
+
 static int take_shared(struct scr_scavenge *s, struct scr_err *err)
 {
-    struct scr_reach reach = { 0 };
-    int rc = scr_tool_reach(s->t, s->t->prefix.path, NULL, &reach, err);
-    s->shared = reach.nshared > 0;
-    scr_reach_fini(&reach);
+    const struct scr_params *prm = &s->prm;
+    struct scr_descs d = { 0 };
+    const struct scr_place place = { prm->user_name, prm->job_id, NULL };
+    int rc = scr_descs_build(s->t->cfg, prm, &d, err);
+    for (int i = 0; i < d.nstores && rc == SCR_OK; i++)
+        if (scr_store_is_shared(&d.store[i]))
+            rc = add_shared(s, scr_place_dir(&place, d.store[i].path, 0), err);
+    if (rc == SCR_OK)
+        scr_descs_fini(&d);
     return rc;
 }
 
@@ -154,6 +177,9 @@ void scr_scavenge_close(struct scr_scavenge *s)
 {
     if (s->lock.fd >= 0)
         scr_lock_release(s->t->env.sys, &s->lock);
+    for (size_t i = 0; i < s->nshared; i++)
+        free(s->shared[i]);
+    free(s->shared);
     free(s->program);
     free(s->trouble);
     scr_hostlist_free(&s->up);
@@ -194,7 +220,8 @@ static int edit_enter(scr_hash *index, void *arg, int *changed, struct scr_err *
 
 struct round {
     struct scr_scavenge *s;
-    int id, partner, shared;
+    int id, partner;
+    const char *shared;               /* NULL: none */
     const struct scr_hostlist *nodes; /* to run on */
     struct scr_remote_result *res;
     struct scr_err err;
@@ -238,9 +265,9 @@ static int write_words(const struct round *r, struct words *w, struct scr_err *e
     add_pair(w, "--prefix", s->t->prefix.path);
     add_pair(w, "--buf", w->buf);
     add_pair(w, "--cntldir", s->cntldir);
+    add_pair(w, "--shared", r->shared);
     add_word(w, s->prm.crc_on_flush ? "--crc" : NULL);
     add_word(w, r->partner ? "--partner" : NULL);
-    add_word(w, r->shared ? "--shared" : NULL);
     add_word(w, s->down.n > 0 ? w->down : NULL);
     return SCR_OK;
 }
@@ -395,19 +422,22 @@ static int lacks_ranks(const struct scr_scavenge *s, int id)
     return ranks == 0 || have < ranks;
 }
 
-/* The first node that can takes what lost nodes had in the caches that all share. */
+/* The first node that can takes what dead nodes had in the caches that all share. */
 static int copy_shared(struct scr_scavenge *s, int id, struct scr_err *err)
 {
-    int rc = SCR_OK, done = 0;
-    for (size_t i = 0; i < s->up.n && !done && rc == SCR_OK; i++) {
-        const struct scr_hostlist one = { &s->up.name[i], 1 };
-        struct round r = { .s = s, .id = id, .partner = 1, .shared = 1, .nodes = &one };
-        rc = run(&r, 0, err);
-        done = rc == SCR_OK && r.res[0].answered && r.res[0].status < 2;
-        if (rc == SCR_OK && !done)
-            tell_failure(s, s->up.name[i], &r.res[0]);
-        scr_remote_free(r.res, 1);
-    }
+    int rc = SCR_OK;
+    for (size_t d = 0; d < s->nshared && rc == SCR_OK; d++)
+        for (size_t i = 0, done = 0; i < s->up.n && !done && rc == SCR_OK; i++) {
+            const struct scr_hostlist one = { &s->up.name[i], 1 };
+            struct round r = {
+                .s = s, .id = id, .partner = 1, .shared = s->shared[d], .nodes = &one
+            };
+            rc = run(&r, 0, err);
+            done = rc == SCR_OK && r.res[0].answered && r.res[0].status < 2;
+            if (rc == SCR_OK && !done)
+                tell_failure(s, s->up.name[i], &r.res[0]);
+            scr_remote_free(r.res, 1);
+        }
     return rc;
 }
 
@@ -420,7 +450,7 @@ static int run_rounds(struct scr_scavenge *s, int id, uint64_t bytes,
     if (rc == SCR_OK)
         rc = sort_out(&r, &partners, &failed, err);
     scr_remote_free(r.res, s->up.n);
-    if (rc == SCR_OK && s->shared && lacks_ranks(s, id))
+    if (rc == SCR_OK && s->nshared > 0 && lacks_ranks(s, id))
         rc = copy_shared(s, id, err);
     if (rc == SCR_OK && partners.n > 0 && (failed > 0 || lacks_ranks(s, id))) {
         struct round second = { .s = s, .id = id, .nodes = &partners, .partner = 1 };

@@ -25,7 +25,8 @@ struct scr_scavenge {
     const char *cntldir;
     char *program; /* scr */
     double timeout_s;
-    int shared; /* 1: there is a cache that all nodes share */
+    char **shared; /* the job's directories in caches that all nodes share */
+    size_t nshared;
     char *
         trouble; /* of the last dataset: what kept a node from copying; NULL: nothing */
     struct scr_lock lock; /* one scavenge of a prefix at a time */

@@ -236,6 +236,11 @@ static int print_version(struct scr_tool *t)
     return SCR_OK;
 }
 
+static int is_answer(int rc)
+{
+    return rc == SCR_OK || rc == SCR_TOOL_NO || rc == SCR_TOOL_STATUS;
+}
+
 static int run_command(struct scr_tool *t, int argc, char **argv)
 {
     struct scr_err err = SCR_ERR_INIT;
@@ -248,13 +253,13 @@ static int run_command(struct scr_tool *t, int argc, char **argv)
         print_version(t);
     else if (rc == SCR_OK)
         rc = t->cmd->run(t, &a, &err);
-    if ((rc == SCR_OK || rc == SCR_TOOL_NO) && finish_output(t, &err) != SCR_OK)
+    if (is_answer(rc) && finish_output(t, &err) != SCR_OK)
         rc = err.code;
     scr_args_fini(&a);
     scr_prefix_fini(&t->prefix);
     scr_cfg_free(t->cfg);
-    if (rc == SCR_OK || rc == SCR_TOOL_NO)
-        return rc == SCR_OK ? EXIT_YES : EXIT_NO;
+    if (is_answer(rc))
+        return rc == SCR_OK ? EXIT_YES : rc == SCR_TOOL_NO ? EXIT_NO : t->status;
     err.code = err.code == SCR_OK ? rc : err.code;
     return report(t, &err);
 }

@@ -39,6 +39,7 @@
 
 enum {
     SCR_TOOL_NO = -1,      /* run() says "no": exit status 1, nothing printed */
+    SCR_TOOL_STATUS = -2,  /* exit status t->status, nothing printed */
     SCR_TOOL_MAX_OPTS = 40 /* rows of an option table */
 };
 
@@ -71,6 +72,7 @@ struct scr_cmd {
     int min_operands;
     int max_operands;    /* -1: any number */
     int stop_at_operand; /* 1: the first operand ends the options (PROGRAM ARGS...) */
+    int raw; /* 1: every argument is an operand, but for a first --help or --version */
     /* SCR_OK: exit status 0. SCR_TOOL_NO: 1. Any other code with err filled: the error
      * is printed once as "scr_frob: error: <text>" and the exit status is 2. */
     int (*run)(struct scr_tool *t, const struct scr_args *a, struct scr_err *err);
@@ -84,6 +86,7 @@ struct scr_tool {
     const char *self; /* argv[0] of the program */
     char *const *environ;
     FILE *out;                /* stdout */
+    int status;               /* for SCR_TOOL_STATUS */
     struct scr_cfg *cfg;      /* NULL until scr_tool_cfg */
     struct scr_prefix prefix; /* path NULL until scr_tool_prefix */
 };

@@ -219,8 +219,25 @@ int scr_launch_refuse(const struct scr_launcher *l, const char *const *args,
     return SCR_OK;
 }
 
-static int check_program(const struct scr_launcher *l, const char *const *args,
-                         struct scr_err *err)
+/* A program that is not there costs all runs otherwise. Which one it is in another
+ * directory only the launcher knows. */
+static int check_is_there(const struct scr_rm *rm, const struct scr_launcher *l,
+                          const char *const *args, const char *program,
+                          struct scr_err *err)
+{
+    if (program[0] != '/' && scr_launch_find(l->ops, args, SCR_OPT_CHDIR) != NULL)
+        return SCR_OK;
+    char *here = scr_asprintf("./%s", program);
+    int there =
+        scr_rm_has_program(rm, program) || (here && scr_rm_has_program(rm, here));
+    free(here);
+    return there ? SCR_OK
+                 : scr_fail(err, SCR_E_NOENT, 0, "program %s: no such executable file",
+                            program);
+}
+
+static int check_program(const struct scr_rm *rm, const struct scr_launcher *l,
+                         const char *const *args, struct scr_err *err)
 {
     struct scr_launch_walk w = scr_launch_begin(l->ops, args);
     while (scr_launch_next(&w))
@@ -229,14 +246,14 @@ static int check_program(const struct scr_launcher *l, const char *const *args,
                             args[w.at], l->name);
     if (args[w.next] == NULL)
         return scr_fail(err, SCR_E_ARG, 0, "no program given to %s", l->name);
-    return SCR_OK;
+    return check_is_there(rm, l, args, args[w.next], err);
 }
 
 int scr_launch_line(const struct scr_rm *rm, const struct scr_launcher *l,
                     const struct scr_launch *what, struct scr_strv *argv,
                     struct scr_strv *env, struct scr_err *err)
 {
-    int rc = check_program(l, what->args, err);
+    int rc = check_program(rm, l, what->args, err);
     if (rc != SCR_OK)
         return rc;
     scr_strv_add(argv, l->path);

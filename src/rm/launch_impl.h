@@ -13,7 +13,8 @@ enum scr_launch_opt {
     SCR_OPT_PER_NODE, /* processes on each node */
     SCR_OPT_HOSTS,    /* list of the nodes to run on */
     SCR_OPT_HOSTFILE, /* file with it */
-    SCR_OPT_EXCLUDE   /* list of those not to run on */
+    SCR_OPT_EXCLUDE,  /* list of those not to run on */
+    SCR_OPT_CHDIR     /* where the program runs */
 };
 
 /* A row of the table of a launcher's options, names separated by blanks: "-N --nodes".

@@ -178,13 +178,39 @@ static const struct scr_launch_row openmpi_rows[] = {
     { "-hostfile --hostfile -machinefile --machinefile -default-hostfile "
       "--default-hostfile",
       SCR_OPT_HOSTFILE },
+    { "-wd -wdir --wd --wdir", SCR_OPT_CHDIR },
     { NULL, SCR_OPT_OTHER },
 };
+
+static int is_setting(const char *entry)
+{
+    return strncmp(entry, "SCR_", 4) == 0 && strncmp(entry, "SCR_TEST_", 9) != 0;
+}
+
+/* Without -x a process on another node does not see them, and the first rank, which
+ * reads the configuration, may be on any. */
+static void forward_settings(struct scr_strv *argv, const struct scr_strv *env)
+{
+    struct scr_strv names = SCR_STRV_INIT;
+    for (char *const *e = scr_cfg_process_environ(); e != NULL && *e != NULL; e++)
+        if (is_setting(*e))
+            scr_strv_printf(&names, "%.*s", (int)strcspn(*e, "="), *e);
+    for (size_t i = 0; i < env->n; i++)
+        scr_strv_printf(&names, "%.*s", (int)strcspn(env->v[i], "="), env->v[i]);
+    for (size_t i = 0; i < names.n; i++) {
+        scr_strv_add(argv, "-x");
+        scr_strv_add(argv, names.v[i]);
+    }
+    argv->bad |= names.bad;
+    scr_strv_free(&names);
+}
 
 static int openmpi_line(const struct scr_rm *rm, const struct scr_launcher *l,
                         const struct scr_launch *what, struct scr_strv *argv,
                         struct scr_strv *env, struct scr_err *err)
 {
+    if (!rm->is_virtual && !is_here_alone(rm, what))
+        forward_settings(argv, env);
     return line(rm, l, what, "--host", ":auto", argv, env, err);
 }
 
@@ -193,7 +219,7 @@ const struct scr_launcher_ops scr_launch_openmpi = {
     .names = "mpirun mpiexec orterun prterun mpirun.openmpi mpiexec.openmpi",
     .version_mark = "Open MPI",
     .rows = openmpi_rows,
-    .with_value = "-x -wd -wdir --wd --wdir -path --path -prefix --prefix -report-uri "
+    .with_value = "-x -path --path -prefix --prefix -report-uri "
                   "--report-uri -rf --rankfile -rankfile --map-by -map-by --rank-by "
                   "-rank-by --bind-to -bind-to -output-filename --output-filename "
                   "-stdin --stdin -timeout --timeout --app -app --am -am -cpu-set "
@@ -212,6 +238,7 @@ static const struct scr_launch_row hydra_rows[] = {
     { "-ppn -perhost -grr", SCR_OPT_PER_NODE },
     { "-hosts -host", SCR_OPT_HOSTS },
     { "-f -hostfile -machine -machinefile", SCR_OPT_HOSTFILE },
+    { "-wdir", SCR_OPT_CHDIR },
     { NULL, SCR_OPT_OTHER },
 };
 
@@ -228,7 +255,7 @@ const struct scr_launcher_ops scr_launch_hydra = {
     .version_mark = "HYDRA",
     .rows = hydra_rows,
     .with_value =
-        "-wdir -genvlist -envlist -configfile -launcher -launcher-exec -rmk "
+        "-genvlist -envlist -configfile -launcher -launcher-exec -rmk "
         "-bind-to -map-by -membind -iface -prepend-pattern -outfile-pattern "
         "-errfile-pattern -nameserver -disable-x -enable-x -order-nodes -localhost "
         "-usize -pmi-port -ckpoint-interval -ckpoint-prefix -ckpoint-num -ckpointlib "

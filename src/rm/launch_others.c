@@ -38,6 +38,7 @@ static int exclude_hosts(const struct scr_rm *rm, const struct scr_launcher *l,
 static const struct scr_launch_row jsrun_rows[] = {
     { "--exclude_hosts", SCR_OPT_EXCLUDE },
     { "-p --np", SCR_OPT_PROCS },
+    { "-h --chdir", SCR_OPT_CHDIR },
     { NULL, SCR_OPT_OTHER },
 };
 
@@ -46,12 +47,11 @@ const struct scr_launcher_ops scr_launch_jsrun = {
     .names = "jsrun",
     .rows = jsrun_rows,
     .has_letters = 1,
-    .with_value =
-        "-A -a -b -c -d -D -e -E -F -f -g -h -i -J -K -k -l -L -m -M -n -o -O "
-        "-P -r -S -t -U -u -x -Y -Z --nrs --tasks_per_rs --cpu_per_rs "
-        "--gpu_per_rs --rs_per_host --bind --launch_distribution --env "
-        "--chdir --latency_priority --stdio_input --stdio_stdout "
-        "--stdio_stderr --stdio_mode --smpiargs --erf_input --appfile",
+    .with_value = "-A -a -b -c -d -D -e -E -F -f -g -i -J -K -k -l -L -m -M -n -o -O "
+                  "-P -r -S -t -U -u -x -Y -Z --nrs --tasks_per_rs --cpu_per_rs "
+                  "--gpu_per_rs --rs_per_host --bind --launch_distribution --env "
+                  "--latency_priority --stdio_input --stdio_stdout "
+                  "--stdio_stderr --stdio_mode --smpiargs --erf_input --appfile",
     .line = exclude_hosts,
 };
 
@@ -79,6 +79,7 @@ static const struct scr_launch_row flux_rows[] = {
     { "-n --ntasks", SCR_OPT_PROCS },
     { "--tasks-per-node", SCR_OPT_PER_NODE },
     { "--requires", SCR_OPT_EXCLUDE },
+    { "--cwd", SCR_OPT_CHDIR },
     { NULL, SCR_OPT_OTHER },
 };
 
@@ -127,7 +128,7 @@ const struct scr_launcher_ops scr_launch_flux = {
     .with_value =
         "-B -c -g -o -t -q -S --bank --cores-per-task --gpus-per-task --cores "
         "--gpus-per-node --queue --time-limit --setopt --setattr --env "
-        "--env-remove --env-file --rlimit --input --output --error --cwd "
+        "--env-remove --env-file --rlimit --input --output --error "
         "--dependency --urgency --job-name --begin-time --signal --add-file "
         "--taskmap --conf --flags --log --log-stderr",
     .skip = subcommand_words,

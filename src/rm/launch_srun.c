@@ -5,13 +5,10 @@
 #include "rm/launch_impl.h"
 
 static const struct scr_launch_row rows[] = {
-    { "-N --nodes", SCR_OPT_NODES },
-    { "-n --ntasks", SCR_OPT_PROCS },
-    { "--ntasks-per-node", SCR_OPT_PER_NODE },
-    { "-w --nodelist", SCR_OPT_HOSTS },
-    { "-F --nodefile", SCR_OPT_HOSTFILE },
-    { "-x --exclude", SCR_OPT_EXCLUDE },
-    { NULL, SCR_OPT_OTHER },
+    { "-N --nodes", SCR_OPT_NODES },           { "-n --ntasks", SCR_OPT_PROCS },
+    { "--ntasks-per-node", SCR_OPT_PER_NODE }, { "-w --nodelist", SCR_OPT_HOSTS },
+    { "-F --nodefile", SCR_OPT_HOSTFILE },     { "-x --exclude", SCR_OPT_EXCLUDE },
+    { "-D --chdir", SCR_OPT_CHDIR },           { NULL, SCR_OPT_OTHER },
 };
 
 /* Given twice, --exclude counts once only: the user's would undo ours. And --nodelist
@@ -45,11 +42,11 @@ const struct scr_launcher_ops scr_launch_srun = {
     .rows = rows,
     .has_letters = 1,
     .with_value =
-        "-A -b -B -c -C -d -D -e -G -i -J -L -m -M -o -p -P -q -r -R -S -t -T -U -W "
+        "-A -b -B -c -C -d -e -G -i -J -L -m -M -o -p -P -q -r -R -S -t -T -U -W "
         "--account --acctg-freq --bb --bbf --begin --cluster-constraint --clusters "
         "--comment --compress --constraint --container --core-spec --cores-per-socket "
         "--cpu-bind --cpu-freq --cpus-per-gpu --cpus-per-task --deadline "
-        "--delay-boot --dependency --chdir --distribution --epilog --error "
+        "--delay-boot --dependency --distribution --epilog --error "
         "--export --extra-node-info --gid --gpu-bind --gpu-freq --gpus --gpus-per-node "
         "--gpus-per-socket --gpus-per-task --gres --gres-flags --hint --input "
         "--job-name --jobid --licenses --mail-type --mail-user --max-cpus --mcs-label "

@@ -81,10 +81,10 @@ static void srun(void **state)
 {
     (void)state;
     static const struct line rows[] = {
-        { "launchers", "SCR_NODELIST=n[1-5]", NULL, "srun", "-n512 -N 64 ./my_job -x 3",
-          "n[1-5]", "", 5, "-n512 -N 64 ./my_job -x 3", NULL },
-        { "launchers", "SCR_NODELIST=n[1-5]", NULL, "srun", "-N4 --mpi pmix ./app a",
-          "n1,n3,n5", "n2,n4", 4, "--exclude=n[2,4] -N4 --mpi pmix ./app a", NULL },
+        { "launchers", "SCR_NODELIST=n[1-5]", NULL, "srun", "-n512 -N 64 cat -x 3",
+          "n[1-5]", "", 5, "-n512 -N 64 cat -x 3", NULL },
+        { "launchers", "SCR_NODELIST=n[1-5]", NULL, "srun", "-N4 --mpi pmix cat a",
+          "n1,n3,n5", "n2,n4", 4, "--exclude=n[2,4] -N4 --mpi pmix cat a", NULL },
     };
     CHECK(rows);
 }
@@ -94,22 +94,22 @@ static void openmpi(void **state)
     (void)state;
     static const struct line rows[] = {
         /* 8 on 4 of 5 nodes: two slots each, so that the fifth stays a spare */
-        { "openmpi", "SCR_NODELIST=n[1-5]", NULL, "mpirun", "-np 8 ./app -n 3",
-          "n[1-5]", "", 4, "--host n1:2,n2:2,n3:2,n4:2,n5:2 -np 8 ./app -n 3", NULL },
-        { "openmpi", "SCR_NODELIST=n[1-5]", NULL, "mpirun", "-np 9 ./app", "n[1,3-5]",
-          "n2", 4, "--host n1:3,n3:3,n4:3,n5:3 -np 9 ./app", NULL },
-        { "openmpi", "SCR_NODELIST=n[1-2]", NULL, "mpiexec", "--npernode 4 ./app",
-          "n[1-2]", "", 2, "--host n1:4,n2:4 --npernode 4 ./app", NULL },
-        { "openmpi", "SCR_NODELIST=n[1-2]", NULL, "mpirun", "--mca btl tcp,self ./app",
-          "n[1-2]", "", 2, "--host n1:auto,n2:auto --mca btl tcp,self ./app", NULL },
+        { "openmpi", "SCR_NODELIST=n[1-5]", NULL, "mpirun", "-np 8 cat -n 3", "n[1-5]",
+          "", 4, "--host n1:2,n2:2,n3:2,n4:2,n5:2 -np 8 cat -n 3", NULL },
+        { "openmpi", "SCR_NODELIST=n[1-5]", NULL, "mpirun", "-np 9 cat", "n[1,3-5]",
+          "n2", 4, "--host n1:3,n3:3,n4:3,n5:3 -np 9 cat", NULL },
+        { "openmpi", "SCR_NODELIST=n[1-2]", NULL, "mpiexec", "--npernode 4 cat",
+          "n[1-2]", "", 2, "--host n1:4,n2:4 --npernode 4 cat", NULL },
+        { "openmpi", "SCR_NODELIST=n[1-2]", NULL, "mpirun", "--mca btl tcp,self cat",
+          "n[1-2]", "", 2, "--host n1:auto,n2:auto --mca btl tcp,self cat", NULL },
         { "openmpi", "SCR_NODELIST=n[1-3]", NULL, "mpirun",
-          "-H n1:2,n2:2,n3 -x A=1 -n 4 ./app", "n1,n3", "n2", 2,
-          "--host n1:2,n3:auto -x A=1 -n 4 ./app", NULL },
+          "-H n1:2,n2:2,n3 -x A=1 -n 4 cat", "n1,n3", "n2", 2,
+          "--host n1:2,n3:auto -x A=1 -n 4 cat", NULL },
         /* virtual nodes: as many as are needed, no list */
-        { "openmpi", "SCR_VNODES=n[1-5]", NULL, "mpirun", "-n 8 ./app", "n1,n[3-5]",
-          "n2", 3, "-n 8 ./app", "SCR_VNODES=n1,n3,n4" },
-        { "openmpi", "SCR_NODELIST=localhost", NULL, "mpirun", "-n 2 ./app",
-          "localhost", "", 1, "-n 2 ./app", NULL },
+        { "openmpi", "SCR_VNODES=n[1-5]", NULL, "mpirun", "-n 8 cat", "n1,n[3-5]", "n2",
+          3, "-n 8 cat", "SCR_VNODES=n1,n3,n4" },
+        { "openmpi", "SCR_NODELIST=localhost", NULL, "mpirun", "-n 2 cat", "localhost",
+          "", 1, "-n 2 cat", NULL },
     };
     CHECK(rows);
 }
@@ -120,7 +120,7 @@ static void openmpi_hostfile(void **state)
     char args[600];
     const char *file = test_cfg_file("hosts", "# ours\nn1 slots=2 max_slots=4\nn2:2\n"
                                               "  n3   # the third\n\nn4 slots=3\n");
-    (void)snprintf(args, sizeof args, "--hostfile %s -n 4 ./app", file);
+    (void)snprintf(args, sizeof args, "--hostfile %s -n 4 cat", file);
     const struct line row = { "openmpi",
                               "SCR_NODELIST=n[1-4]",
                               NULL,
@@ -129,7 +129,7 @@ static void openmpi_hostfile(void **state)
                               "n1,n3,n4",
                               "n2",
                               2,
-                              "--host n1:2,n3:auto,n4:3 -n 4 ./app",
+                              "--host n1:2,n3:auto,n4:3 -n 4 cat",
                               NULL };
     check(&row, 1);
 }
@@ -138,13 +138,12 @@ static void mpich(void **state)
 {
     (void)state;
     static const struct line rows[] = {
-        { "mpich", "SCR_NODELIST=n[1-5]", NULL, "mpirun", "-n 8 ./app -f x", "n[1,3-5]",
-          "n2", 4, "-hosts n1:2,n3:2,n4:2,n5:2 -n 8 ./app -f x", NULL },
-        { "mpich", "SCR_NODELIST=n[1-3]", NULL, "mpiexec",
-          "-genv A 1 -ppn 2 -n 4 ./app", "n1,n3", "n2", 2,
-          "-hosts n1:2,n3:2 -genv A 1 -ppn 2 -n 4 ./app", NULL },
-        { "mpich", "SCR_NODELIST=n[1-3]", NULL, "mpirun", "-hosts n1,n2:4,n3 ./app",
-          "n2,n3", "n1", 2, "-hosts n2:4,n3 ./app", NULL },
+        { "mpich", "SCR_NODELIST=n[1-5]", NULL, "mpirun", "-n 8 cat -f x", "n[1,3-5]",
+          "n2", 4, "-hosts n1:2,n3:2,n4:2,n5:2 -n 8 cat -f x", NULL },
+        { "mpich", "SCR_NODELIST=n[1-3]", NULL, "mpiexec", "-genv A 1 -ppn 2 -n 4 cat",
+          "n1,n3", "n2", 2, "-hosts n1:2,n3:2 -genv A 1 -ppn 2 -n 4 cat", NULL },
+        { "mpich", "SCR_NODELIST=n[1-3]", NULL, "mpirun", "-hosts n1,n2:4,n3 cat",
+          "n2,n3", "n1", 2, "-hosts n2:4,n3 cat", NULL },
     };
     CHECK(rows);
 }
@@ -153,20 +152,20 @@ static void others(void **state)
 {
     (void)state;
     static const struct line rows[] = {
-        { "launchers", "SCR_NODELIST=n[1-5]", NULL, "jsrun", "-n4 -r1 ./app", "n1,n3",
-          "n2,n4", 2, "--exclude_hosts=n2,n4 -n4 -r1 ./app", NULL },
-        { "launchers", "SCR_NODELIST=n[1-5]", NULL, "lrun", "-N4 -n8 ./app", "n1", "n2",
-          1, "--exclude_hosts=n2 -N4 -n8 ./app", NULL },
-        { "launchers", "SCR_NODELIST=n[1-5]", NULL, "flux", "run -N4 ./app", "n1",
-          "n[2-3]", 1, "run --requires=-host:n[2-3] -N4 ./app", NULL },
-        { "launchers", "SCR_NODELIST=n[1-5]", NULL, "flux", "mini run -N4 ./app", "n1",
-          "n2", 1, "mini run --requires=-host:n2 -N4 ./app", NULL },
-        { "launchers", "SCR_NODELIST=n[1-5]", NULL, "flux", "-N4 ./app", "n1", "", 1,
-          "run -N4 ./app", NULL },
-        { "launchers", "SCR_NODELIST=nid[00010-00012]", NULL, "aprun", "-n 8 ./app",
-          "nid00010,nid00012", "nid00011", 2, "-L 10,12 -n 8 ./app", NULL },
-        { "launchers", "SCR_NODELIST=nid[00010-00012]", NULL, "aprun", "-n 8 ./app",
-          "nid00010", "", 2, "-n 8 ./app", NULL },
+        { "launchers", "SCR_NODELIST=n[1-5]", NULL, "jsrun", "-n4 -r1 cat", "n1,n3",
+          "n2,n4", 2, "--exclude_hosts=n2,n4 -n4 -r1 cat", NULL },
+        { "launchers", "SCR_NODELIST=n[1-5]", NULL, "lrun", "-N4 -n8 cat", "n1", "n2",
+          1, "--exclude_hosts=n2 -N4 -n8 cat", NULL },
+        { "launchers", "SCR_NODELIST=n[1-5]", NULL, "flux", "run -N4 cat", "n1",
+          "n[2-3]", 1, "run --requires=-host:n[2-3] -N4 cat", NULL },
+        { "launchers", "SCR_NODELIST=n[1-5]", NULL, "flux", "mini run -N4 cat", "n1",
+          "n2", 1, "mini run --requires=-host:n2 -N4 cat", NULL },
+        { "launchers", "SCR_NODELIST=n[1-5]", NULL, "flux", "-N4 cat", "n1", "", 1,
+          "run -N4 cat", NULL },
+        { "launchers", "SCR_NODELIST=nid[00010-00012]", NULL, "aprun", "-n 8 cat",
+          "nid00010,nid00012", "nid00011", 2, "-L 10,12 -n 8 cat", NULL },
+        { "launchers", "SCR_NODELIST=nid[00010-00012]", NULL, "aprun", "-n 8 cat",
+          "nid00010", "", 2, "-n 8 cat", NULL },
     };
     CHECK(rows);
 }
@@ -175,30 +174,32 @@ static void what_is_refused(void **state)
 {
     (void)state;
     static const struct line rows[] = {
-        { "launchers", NULL, NULL, "srun", "-x n1 ./app", "n1", "", 1,
+        { "launchers", NULL, NULL, "srun", "-x n1 cat", "n1", "", 1,
           "option -x of srun conflicts", NULL },
-        { "launchers", NULL, NULL, "srun", "--nodelist=n1 ./app", "n1", "", 1,
+        { "launchers", NULL, NULL, "srun", "--nodelist=n1 cat", "n1", "", 1,
           "option --nodelist=n1 of srun conflicts", NULL },
-        { "launchers", NULL, NULL, "aprun", "-L 3 ./app", "n1", "", 1,
+        { "launchers", NULL, NULL, "aprun", "-L 3 cat", "n1", "", 1,
           "option -L of aprun conflicts", NULL },
-        { "launchers", NULL, NULL, "flux", "run --requires=a ./app", "n1", "n2", 1,
+        { "launchers", NULL, NULL, "flux", "run --requires=a cat", "n1", "n2", 1,
           "option --requires=a of flux conflicts", NULL },
-        { "openmpi", NULL, NULL, "mpirun", "-H n1 --hostfile x ./app", "n1", "", 1,
+        { "openmpi", NULL, NULL, "mpirun", "-H n1 --hostfile x cat", "n1", "", 1,
           "both a list of hosts and a host file", NULL },
-        { "openmpi", NULL, NULL, "mpirun", "--hostfile /no/such ./app", "n1", "", 1,
+        { "openmpi", NULL, NULL, "mpirun", "--hostfile /no/such cat", "n1", "", 1,
           "/no/such", NULL },
         { "openmpi", NULL, NULL, "mpirun", "-np 4", "n1", "", 1,
           "no program given to mpirun", NULL },
         { "openmpi", NULL, NULL, "mpirun", "-np", "n1", "", 1,
           "option -np of mpirun needs a value", NULL },
-        { "other", NULL, NULL, "mpirun", "-np 4 ./app", "n1", "", 1,
+        { "other", NULL, NULL, "mpirun", "-np 4 cat", "n1", "", 1,
           "launcher mpirun: neither of Open MPI nor of MPICH", NULL },
-        { "launchers", NULL, NULL, "qrsh", "./app", "n1", "", 1,
+        { "launchers", NULL, NULL, "srun", "./no-such", "n1", "", 1,
+          "program ./no-such: no such executable file", NULL },
+        { "launchers", NULL, NULL, "qrsh", "cat", "n1", "", 1,
           "launcher qrsh is not known, only srun, mpirun, jsrun, lrun, flux, aprun",
           NULL },
-        { "other", NULL, NULL, "aprun", "./app", "n1", "", 1,
+        { "other", NULL, NULL, "aprun", "cat", "n1", "", 1,
           "launcher: aprun: no such program in PATH", NULL },
-        { "other", NULL, NULL, "/no/such/srun", "./app", "n1", "", 1,
+        { "other", NULL, NULL, "/no/such/srun", "cat", "n1", "", 1,
           "/no/such/srun: no such program", NULL },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -232,7 +233,7 @@ static void options_that_tell_about_nodes(void **state)
     scr_launcher_close(&l);
     test_rm_close(&m);
 
-    char text[] = "-n 4 -host a1:2,a3,a1 ./app";
+    char text[] = "-n 4 -host a1:2,a3,a1 cat";
     test_rm_open(&m, "openmpi", NULL, NULL, NULL);
     assert_int_equal(scr_launcher_open(&m.rm, "mpirun", &l, &m.t.err), SCR_OK);
     assert_string_equal(scr_launcher_kind(&l), "Open MPI");

@@ -1,0 +1,180 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck disable=SC2034,SC2154 # status and ran are used in it; out, err and tmp are set by lib.sh
+# What is known of a job and its nodes: scr_env, scr_cntl_dir, scr_check_node, scr_list_down_nodes,
+# scr_should_exit, scr_test_runtime, scr_prerun, scr_kill_jobstep.
+. "${0%/*}/lib.sh"
+for name in $(env | sed -n 's/^\(\(SLURM\|LSB\|PBS\|FLUX\)_[A-Z_]*\)=.*/\1/p'); do unset "$name"; done
+fixtures=$SCR_TEST_SOURCE/tests/fixtures/rm
+mkdir store
+export SCR_CACHE_BASE="$tmp/store" SCR_CNTL_BASE="$tmp/store" SCR_USER_NAME=user1
+
+common scr_env --user
+common scr_cntl_dir
+common scr_check_node
+export SCR_NODELIST=localhost
+common scr_list_down_nodes --json
+common scr_test_runtime
+unset SCR_NODELIST
+
+# --- scr_env ---
+SCR_NODELIST='atlas[1-4]' run scr_env --nodes --manager
+is 0 "atlas[1-4]
+NONE"
+run scr_env --user --jobid --nodes --down --runnodes --endtime --prefix --manager
+is 0 "user1
+defjobid
+
+
+0
+0
+$tmp
+NONE"
+SLURM_JOBID=1234 SLURM_NODELIST='n[1-5]' PATH="$fixtures/slurm/bin:$PATH" run scr_env -j -n -d -e -m
+is 0 "1234
+n[1-5]
+n[3,5]
+1795316207
+SLURM"
+run scr_env
+fails 2 "which? for example --nodes"
+SCR_NODELIST='n[3-1]' run scr_env --nodes
+fails 2 'SCR_NODELIST=n[3-1] (environment)'
+SCR_RESOURCE_MANAGER=SLURM run scr_env --nodes
+fails 2 "outside of its allocations"
+SCR_RESOURCE_MANAGER=MOAB run scr_env --nodes
+fails 2 "SCR_RESOURCE_MANAGER=MOAB (environment)"
+
+# --- scr_cntl_dir ---
+SCR_CNTL_BASE=/dev/shm run scr_cntl_dir --user user1 --jobid 1234
+is 0 "/dev/shm/user1/scr.1234"
+SCR_JOB_ID=7 run scr_list_dir control
+is 0 "$tmp/store/user1/scr.7"
+run scr_cntl_dir --base cache
+is 0 "$tmp/store"
+SCR_VNODES=n2 run scr_cntl_dir cache
+is 0 "$tmp/store/vnode.n2/user1/scr.defjobid"
+SCR_VNODES='n[1-2]' run scr_cntl_dir
+is 0 "$tmp/store/vnode.*/user1/scr.defjobid"
+run scr_cntl_dir lost
+fails 2 '"lost" is neither control nor cache'
+
+# --- scr_check_node ---
+run scr_check_node
+is 0 "PASS"
+check "the probe is gone" -z "$(find store -type f)"
+run scr_check_node --prefix "$tmp/none"
+has 1 "$tmp/none: no such file or directory"
+SCR_CACHE_BASE=$tmp/gone run scr_check_node
+has 1 "FAIL: "
+echo "CACHEDIR=$tmp/store BYTES=8000P
+CNTLDIR=$tmp/store BYTES=8000P" >.scrconf
+run scr_check_node
+has 1 "in all, expected 7.81 EiB"
+rm .scrconf
+run scr_check_node --cache "$tmp/store:1k" --cntl "$tmp/store"
+is 0 "PASS"
+run scr_check_node --free --cache "$tmp/store:8000P"
+has 1 "free, expected 7.81 EiB"
+run scr_check_node --cache "$tmp/store:x"
+fails 2 "is not DIR:SIZE"
+if [ "$(id -u)" -eq 0 ] && [ -d /dev/shm ] && mount -t tmpfs -o size=64k tmpfs store 2>/dev/null; then
+    run scr_check_node
+    has 1 "no space left on device"
+    umount store
+fi
+
+# --- scr_list_down_nodes ---
+export SCR_VNODES='n[1-4]'
+run scr_list_down_nodes
+is 0 ""
+SCR_EXCLUDE_NODES=n3 run scr_list_down_nodes --reason
+is 1 "n3: listed in SCR_EXCLUDE_NODES"
+SCR_EXCLUDE_NODES=n3,n9 run scr_list_down_nodes --down n[1-2],n7
+is 1 "n[1-3]"
+SCR_EXCLUDE_NODES=n3 run scr_list_down_nodes n1,n4
+is 0 ""
+rm -rf store/vnode.n2
+ln -s /tmp store/vnode.n2
+run scr_list_down_nodes -r
+has 1 "n2: "
+rm store/vnode.n2
+SCR_EXCLUDE_NODES=n3 run scr_list_down_nodes --json
+is 1 '{
+  "n3": "listed in SCR_EXCLUDE_NODES"
+}'
+run scr_list_down_nodes --timeout soon
+fails 2 'option --timeout: "soon" is no time'
+run scr_list_down_nodes --down 'n['
+fails 2 "option --down"
+run scr_list_down_nodes 'n[1-'
+fails 2 "n[1-"
+SCR_NODE_TESTS=astrology run scr_list_down_nodes
+fails 2 'no test is called "astrology"'
+unset SCR_VNODES
+run scr_list_down_nodes
+fails 2 "outside of an allocation: name the nodes, or set SCR_NODELIST"
+SCR_REMOTE=PDSH PATH=$SCR_TEST_BIN:/nowhere "$SCR_TEST_BIN/scr" list_down_nodes n1 >"$out" 2>"$err"
+status=$? ran="without pdsh"
+fails 2 "pdsh: no such program in PATH"
+PATH=$SCR_TEST_BIN:/nowhere "$SCR_TEST_BIN/scr" list_down_nodes n1,n2 >"$out" 2>"$err"
+status=$? ran="without anything"
+fails 2 "neither pdsh nor ssh is in PATH"
+
+# with real nodes behind fake ssh and ping: all at once, within the limit
+start=$(date +%s)
+PATH="$fixtures/remote/bin:$PATH" SCR_REMOTE=SSH \
+    run scr_list_down_nodes --timeout 3 --reason n1,dead2,silent3,gone4
+has 1 "silent3: no reply to ping"
+has 1 "dead2: no command can be run on it: no answer within"
+has 1 "gone4: no command can be run on it: ssh: connect to host gone4"
+check "only these" "$(wc -l <"$out")" -eq 3
+check "in time" $(($(date +%s) - start)) -le 6
+
+# --- scr_should_exit ---
+run scr_should_exit
+is 1 ""
+scr_halt --checkpoints 0 >/dev/null
+run scr_retries_halt
+is 0 "halt condition: no checkpoints left to take"
+mkdir other
+run scr_retries_halt --dir other
+is 1 ""
+scr_halt --remove
+export SCR_VNODES='n[1-4]'
+run scr_should_exit --down n2
+is 0 "3 nodes left of 4, 4 needed (size of the allocation)"
+SCR_MIN_NODES=3 run scr_should_exit --down n2
+is 1 ""
+SCR_RUNS=3 run scr_should_exit --runs 2
+is 1 ""
+SCR_RUNS=3 run scr_should_exit --runs 3
+is 0 "no runs left: 3 of 3 made"
+SCR_RUNS=-1 run scr_should_exit --runs 300
+is 1 ""
+SCR_HALT_SECONDS=3600 SCR_END_TIME=$(($(date +%s) + 1800)) run scr_should_exit
+has 0 "halt condition: less than 3600 seconds left"
+run scr_should_exit --runs -1
+fails 2 "option --runs"
+run scr_should_exit --prefix a --dir b
+fails 2 "exclude each other"
+unset SCR_VNODES
+
+# --- scr_test_runtime, scr_prerun, scr_kill_jobstep ---
+SCR_VNODES='n[1-3]' run scr_test_runtime
+has 0 "resource manager: NONE
+nodes: 3
+commands on nodes: LOCAL
+ping: "
+run scr_prerun --prefix .
+is 0 ""
+check "made" -d .scr
+run scr_prerun --prefix /no/such
+fails 2 "/no/such"
+run scr_kill_jobstep
+fails 2 "no job steps can be killed"
+SLURM_JOBID=1234 SLURM_NODELIST='n[1-5]' PATH="$fixtures/slurm/bin:$PATH" run scr_kill_jobstep
+is 0 "1234.10"
+SLURM_JOBID=1234 SLURM_NODELIST='n[1-5]' PATH="$fixtures/slurm/bin:$PATH" \
+    run scr_kill_jobstep --jobStepId 4
+is 0 "1234.4"

@@ -1,0 +1,232 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck disable=SC2034,SC2154 # status and ran are used in it; out, err and tmp are set by lib.sh
+# scr_run and its relatives: the decisions of the loop, with an mpirun that runs the program once.
+. "${0%/*}/lib.sh"
+for name in $(env | sed -n 's/^\(\(SLURM\|LSB\|PBS\|FLUX\)_[A-Z_]*\)=.*/\1/p'); do unset "$name"; done
+
+mkdir bin store
+cat >bin/mpirun <<'EOF'
+#!/bin/sh
+[ "$1" != --version ] || { echo "mpirun (Open MPI) 4.1.4"; exit; }
+while [ "${1#-}" != "$1" ]; do shift 2; done
+exec "$@"
+EOF
+# job EXIT-STATUS…: ends with the next of them at each start; what has been run is in "runs"
+cat >job <<'EOF'
+#!/bin/sh
+echo "$SCR_VNODES" >>runs
+n=$(wc -l <runs)
+echo "job: run $n in $SCR_PREFIX"
+eval "status=\${$n}"
+# shellcheck disable=SC2154
+[ ! -e "at.$n" ] || . "./at.$n"
+exit "$status"
+EOF
+chmod +x bin/mpirun job
+export PATH="$tmp/bin:$PATH" SCR_CACHE_BASE="$tmp/store" SCR_CNTL_BASE="$tmp/store" SCR_USER_NAME=user1
+export SCR_VNODES='n[1-4]' SCR_MIN_NODES=3 SCR_RUN_SLEEP=0
+
+again() {
+    rm -rf runs at.* .scr .scrconf
+}
+
+# says TEXT…: lines of the log, in this order
+says() {
+    grep '^scr_' "$err" | sed 's/ after [0-9.]* s:/:/' >.log
+    for text in "$@"; do
+        grep -qF -- "$text" .log || fail "expected in the log: $text"
+        sed -i "0,/$(printf '%s' "$text" | sed 's/[][\/.*^$]/\\&/g')/d" .log
+    done
+}
+
+run scr_run --help
+has 0 "Usage: scr_run [LAUNCHER]"
+run scr_mpirun --version
+is 0 "scr_mpirun (SCR) $SCR_TEST_VERSION"
+
+# a program that ends well is run once, wherever
+run scr_mpirun -n 4 ./job 0
+has 0 "job: run 1 in $tmp"
+says "run 1 of 1, 4 of 4 nodes can be used, 3 needed: $tmp/bin/mpirun -n 4 ./job 0" \
+    "run 1 ended: exit status 0" "no other run: the program ended well"
+check "three nodes of four" "$(cat runs)" = "n1,n2,n3"
+
+# its exit status is ours, and it is run as often as allowed
+again
+run scr_mpirun ./job 7
+has_status 7
+says "run 1 of 1" "no other run: SCR_RUNS=1 allows no more"
+again
+SCR_RUNS=3 run scr_run mpirun ./job 7 8 9
+has_status 9
+says "run 1 of 3" "run 2 of 3" "run 3 of 3" "SCR_RUNS=3"
+again
+SCR_RUNS=-1 run scr_mpirun ./job 1 1 1 1 0
+has_status 0
+says "run 5, 4 of 4"
+
+# a node that is lost is left out for good, and a spare takes its place
+again
+echo 'echo SCR_EXCLUDE_NODES=n2 >.scrconf' >at.1
+echo 'rm .scrconf' >at.2
+SCR_RUNS=-1 run scr_mpirun ./job 1 1 0
+has_status 0
+says "run 1" "node n2 is left out: listed in SCR_EXCLUDE_NODES" "run 2, 3 of 4" "run 3, 3 of 4"
+check "spare used" "$(cat runs)" = "n1,n2,n3
+n1,n3,n4
+n1,n3,n4"
+
+# until too few are left
+again
+echo 'echo SCR_EXCLUDE_NODES=n2 >.scrconf' >at.1
+echo 'echo SCR_EXCLUDE_NODES=n3 >.scrconf' >at.2
+SCR_RUNS=-1 run scr_mpirun ./job 1 5 0
+has_status 5
+says "node n3 is left out" "no run: 2 of 4 nodes are left, 3 are needed (SCR_MIN_NODES)"
+again
+SCR_EXCLUDE_NODES=n1,n2 run scr_mpirun ./job 0
+has_status 2
+check "not run" ! -e runs
+again
+SCR_MIN_NODES=0 SCR_EXCLUDE_NODES=n1 run scr_mpirun ./job 0
+has_status 2
+says "no run: 3 of 4 nodes are left, 4 are needed (size of the allocation)"
+
+# halt conditions: before the first run, after one, while waiting
+again
+scr_halt --checkpoints 0 >/dev/null
+run scr_mpirun ./job 0
+has_status 0
+says "no run: no checkpoints left to take (scr_halt --list"
+check "not run" ! -e runs
+again
+echo 'scr_halt --after "1 minute ago" >/dev/null 2>&1' >at.1
+SCR_RUNS=-1 run scr_mpirun ./job 1 0
+has_status 1
+says "run 1 ended" "no other run: it is past"
+again
+echo '(sleep 1; scr_halt --checkpoints 0 >/dev/null) >/dev/null 2>&1 &' >at.1
+SCR_RUN_SLEEP=2 SCR_RUNS=-1 run scr_mpirun ./job 1 0
+has_status 1
+says "the next run starts in 2 seconds" "no other run: no checkpoints left"
+again
+SCR_HALT_SECONDS=100 SCR_END_TIME=$(($(date +%s) + 50)) run scr_mpirun ./job 0
+has_status 0
+says "no run: less than 100 seconds left"
+check "not run" ! -e runs
+again
+SCR_HALT_SECONDS=100 run scr_mpirun ./job 0
+says "SCR_HALT_SECONDS has no effect: nobody tells when the allocation ends"
+
+# what another job left behind stops nobody
+again
+mkdir .scr
+SCR_JOB_ID=1 scr_halt --list >/dev/null
+run scr_mpirun ./job 0
+has_status 0
+
+# signals: asked to stop, then ended
+in_background() {
+    scr_mpirun ./job "$@" >"$out" 2>"$err" &
+    pid=$! ran="scr_mpirun ./job $*"
+    for _ in $(seq 100); do
+        [ ! -s runs ] || break
+        sleep 0.1
+    done
+}
+for signal in TERM USR1 INT; do
+    again
+    # what the library does at a checkpoint
+    echo 'until scr_print .scr/halt.scr | grep -q "CheckpointsLeft = 1"; do sleep 0.1; done' >at.1
+    SCR_RUNS=-1 in_background 3 0
+    kill -$signal $pid
+    wait $pid
+    status=$?
+    has_status 3
+    says "the program is to stop after its next checkpoint" "run 1 ended: exit status 3" \
+        "no other run"
+    run scr_halt --list
+    is 0 "no halt conditions"
+done
+again
+echo 'exec sleep 600' >at.1
+SCR_RUNS=-1 in_background 3 0
+kill -TERM $pid
+sleep 1
+kill -TERM $pid
+wait $pid
+status=$?
+has_status 143
+says "asked again to stop" "the run is ended"
+again
+echo 'exec sleep 600' >at.1
+SCR_END_TIME=$(($(date +%s) + 6)) in_background 3 0
+kill -TERM $pid
+wait $pid
+status=$?
+has_status 143
+says " seconds at the latest" "the run is ended"
+
+# scr_halt --immediate
+again
+echo 'exec sleep 600' >at.1
+SCR_RUNS=-1 in_background 3 0
+run scr_mpirun ./job 0
+fails 2 "another scr_srun or the like runs in $tmp"
+ran="scr_halt --immediate"
+scr_halt --immediate >.halted
+wait $pid
+status=$?
+has_status 143
+grep -q "process $pid is told to end the run" .halted || fail "$(cat .halted)"
+says "scr_halt --immediate: the run is ended now" "no other run: exit reason is JOB_HALTED"
+scr_halt --remove
+run scr_halt --immediate
+has 0 "no run of scr_srun or the like is there"
+
+# the watchdog
+again
+echo 'exec sleep 600' >at.1
+SCR_WATCHDOG=1 SCR_WATCHDOG_TIMEOUT=1 SCR_RUNS=2 run scr_mpirun ./job 3 0
+has_status 0
+says "no new dataset for 1 seconds: the program hangs, the run is ended" \
+    "run 1 ended: exit status 143" "run 2 ended: exit status 0"
+again
+echo 'exec sleep 600' >at.1
+SCR_RUNS=1 in_background 3 0
+SCR_WATCHDOG_TIMEOUT=1 scr_watchdog >.watched
+wait $pid
+grep -q "no new dataset for 1 seconds: process $pid is told" .watched || fail "$(cat .watched)"
+run scr_watchdog
+fails 2 "SCR_WATCHDOG_TIMEOUT and SCR_WATCHDOG_TIMEOUT_PFS are not set"
+
+# without SCR only the launcher is left
+again
+SCR_ENABLE=0 run scr_mpirun -n 4 ./job 6
+is 6 "job: run 1 in "
+
+# wrong use
+again
+run scr_mpirun
+fails 2 "which program?"
+run scr_run
+fails 2 "which launcher? for example srun"
+run scr_run qrsh ./job 0
+fails 2 "launcher qrsh is not known, only srun"
+run scr_run /no/such/srun ./job 0
+fails 2 "/no/such/srun: no such program"
+run scr_mpirun ./no-such-job 0
+fails 2 "program ./no-such-job: no such executable file"
+run scr_mpirun -n 4
+fails 2 "no program given to mpirun"
+SCR_NODELIST=localhost run scr_mpirun -H n1 --hostfile x ./job 0
+fails 2 "both a list of hosts and a host file are given to mpirun"
+SCR_PREFIX=/no/such run scr_mpirun ./job 0
+fails 2 "/no/such"
+unset SCR_VNODES
+run scr_mpirun ./job 0
+fails 2 "outside of an allocation"
+SCR_NODELIST='n[1-' run scr_mpirun ./job 0
+fails 2 "SCR_NODELIST=n[1-"
+check "never run" ! -e runs

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* scr_env: what SCR knows about the job it is run in. */
+#include <stdlib.h>
+
+#include "job.h"
+
+enum {
+    OPT_USER,
+    OPT_JOBID,
+    OPT_NODES,
+    OPT_DOWN,
+    OPT_RUNNODES,
+    OPT_ENDTIME,
+    OPT_PREFIX_OUT,
+    OPT_MANAGER,
+    OPT_DIR,
+    OPT_N
+};
+
+static const struct scr_opt opts[] = {
+    [OPT_USER] = { "user", 'u', NULL, "name of the user" },
+    [OPT_JOBID] = { "jobid", 'j', NULL, "id of the allocation" },
+    [OPT_NODES] = { "nodes", 'n', NULL, "nodes of the allocation" },
+    [OPT_DOWN] = { "down", 'd', NULL, "those the resource manager thinks are down" },
+    [OPT_RUNNODES] = { "runnodes", 'r', NULL, "number of nodes of the last run" },
+    [OPT_ENDTIME] = { "endtime", 'e', NULL,
+                      "when the allocation ends, seconds since 1970; 0: not known" },
+    [OPT_PREFIX_OUT] = { "prefix", 'p', NULL, "prefix directory" },
+    [OPT_MANAGER] = { "manager", 'm', NULL, "resource manager" },
+    [OPT_DIR] = { "dir", 0, "DIR", "look at the job in the prefix directory DIR" },
+    { 0 },
+};
+
+static int print_list(struct scr_tool *t, const struct scr_hostlist *list,
+                      struct scr_err *err)
+{
+    char *text = NULL;
+    int rc = scr_hostlist_compress(list, 0, &text, err);
+    if (rc == SCR_OK)
+        scr_tool_print(t, "%s\n", text);
+    free(text);
+    return rc;
+}
+
+static int print_down(const struct job *job, struct scr_err *err)
+{
+    struct scr_downs down = SCR_DOWNS_INIT;
+    int rc = scr_rm_down(&job->rm, &job->rm.nodes, &down, err);
+    if (rc == SCR_OK)
+        rc = print_list(job->t, &down.nodes, err);
+    scr_downs_free(&down);
+    return rc;
+}
+
+static int print_run_nodes(const struct job *job, struct scr_err *err)
+{
+    int n = 0;
+    scr_hash *h = scr_hash_new();
+    int rc = scr_tool_prefix(job->t, job->prm.prefix, 0, err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_state_read(&job->t->env, &job->t->prefix, "nodes.scr", h, err);
+    if (rc == SCR_OK && scr_nodes_get(h, &n, NULL) != SCR_OK)
+        n = 0;
+    scr_hash_delete(h);
+    if (rc == SCR_OK)
+        scr_tool_print(job->t, "%d\n", n);
+    return rc;
+}
+
+static int print_end(const struct job *job, struct scr_err *err)
+{
+    int64_t end;
+    int rc = scr_rm_end_time(&job->rm, &end, err);
+    if (rc == SCR_OK)
+        scr_tool_print(job->t, "%lld\n", (long long)end);
+    return rc;
+}
+
+static int print(const struct job *job, const struct scr_args *a, struct scr_err *err)
+{
+    struct scr_tool *t = job->t;
+    int rc = SCR_OK;
+    if (a->opt[OPT_USER] != NULL)
+        scr_tool_print(t, "%s\n", job->prm.user_name);
+    if (a->opt[OPT_JOBID] != NULL)
+        scr_tool_print(t, "%s\n", job->prm.job_id);
+    if (a->opt[OPT_NODES] != NULL)
+        rc = print_list(t, &job->rm.nodes, err);
+    if (rc == SCR_OK && a->opt[OPT_DOWN] != NULL)
+        rc = print_down(job, err);
+    if (rc == SCR_OK && a->opt[OPT_RUNNODES] != NULL)
+        rc = print_run_nodes(job, err);
+    if (rc == SCR_OK && a->opt[OPT_ENDTIME] != NULL)
+        rc = print_end(job, err);
+    if (rc == SCR_OK && a->opt[OPT_PREFIX_OUT] != NULL)
+        scr_tool_print(t, "%s\n", job->prm.prefix);
+    if (rc == SCR_OK && a->opt[OPT_MANAGER] != NULL)
+        scr_tool_print(t, "%s\n", job->rm.ops->name);
+    return rc;
+}
+
+static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
+{
+    struct job job;
+    int asked = 0;
+    for (int i = 0; i < OPT_DIR; i++)
+        asked |= a->opt[i] != NULL;
+    if (!asked)
+        return scr_tool_usage(t, err, "which? for example --nodes");
+    int rc = scr_job_open(t, a->opt[OPT_DIR], &job, err);
+    if (rc == SCR_OK)
+        rc = print(&job, a, err);
+    scr_job_close(&job);
+    return rc;
+}
+
+const struct scr_cmd scr_cmd_env = {
+    .name = "env",
+    .usage = "OPTION...",
+    .about =
+        "Prints what SCR knows about the job it is run in, a line for each option.",
+    .opts = opts,
+    .run = run,
+};

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* scr_list_down_nodes: the nodes of a job that cannot be used, and why. */
+#include <stdlib.h>
+
+#include <jansson.h>
+
+#include "base/units.h"
+#include "job.h"
+
+enum { OPT_DOWN, OPT_REASON, OPT_TIMEOUT, OPT_PREFIX, OPT_JSON };
+
+static const struct scr_opt opts[] = {
+    [OPT_DOWN] = { "down", 'd', "NODES", "nodes known to be down" },
+    [OPT_REASON] = { "reason", 'r', NULL, "print the reason of each" },
+    [OPT_TIMEOUT] = { "timeout", 'T', "TIME", "time for all tests (SCR_NODE_TIMEOUT)" },
+    [OPT_PREFIX] = { "prefix", 'p', "DIR", "prefix directory of the job" },
+    [OPT_JSON] = { "json", 0, NULL, "print JSON" },
+    { 0 },
+};
+
+static int add_known(const char *text, const struct scr_hostlist *nodes,
+                     struct scr_downs *down, struct scr_err *err)
+{
+    struct scr_hostlist known = SCR_HOSTLIST_INIT;
+    int rc = text ? scr_hostlist_expand(text, &known, err) : SCR_OK;
+    if (rc != SCR_OK)
+        scr_err_prefix(err, "option --down");
+    for (size_t i = 0; i < known.n && rc == SCR_OK; i++)
+        if (scr_hostlist_contains(nodes, known.name[i]))
+            rc = scr_downs_add(down, known.name[i], "down before", err);
+    scr_hostlist_free(&known);
+    return rc;
+}
+
+static int print_json(struct scr_tool *t, const struct scr_downs *down,
+                      struct scr_err *err)
+{
+    json_t *all = json_object();
+    for (size_t i = 0; i < down->nodes.n && all != NULL; i++)
+        if (json_object_set_new(all, down->nodes.name[i],
+                                json_string(down->reason[i])) != 0) {
+            json_decref(all);
+            all = NULL;
+        }
+    return scr_tool_json(t, all, err);
+}
+
+static int print_list(struct scr_tool *t, const struct scr_downs *down,
+                      struct scr_err *err)
+{
+    char *text = NULL;
+    int rc =
+        down->nodes.n ? scr_hostlist_compress(&down->nodes, 1, &text, err) : SCR_OK;
+    if (text != NULL)
+        scr_tool_print(t, "%s\n", text);
+    free(text);
+    return rc;
+}
+
+static int print(struct scr_tool *t, const struct scr_args *a,
+                 const struct scr_downs *down, struct scr_err *err)
+{
+    if (a->opt[OPT_JSON] != NULL)
+        return print_json(t, down, err);
+    if (a->opt[OPT_REASON] == NULL)
+        return print_list(t, down, err);
+    for (size_t i = 0; i < down->nodes.n; i++)
+        scr_tool_print(t, "%s: %s\n", down->nodes.name[i], down->reason[i]);
+    return SCR_OK;
+}
+
+static int list(struct scr_tool *t, const struct scr_args *a, const struct job *job,
+                struct scr_downs *down, struct scr_err *err)
+{
+    double limit = 0;
+    struct scr_hostlist given = SCR_HOSTLIST_INIT;
+    const struct scr_hostlist *nodes = &job->rm.nodes;
+    if (a->opt[OPT_TIMEOUT] != NULL &&
+        (!scr_parse_seconds(a->opt[OPT_TIMEOUT], &limit) || limit <= 0))
+        return scr_tool_usage(t, err, "option --timeout: \"%s\" is no time",
+                              a->opt[OPT_TIMEOUT]);
+    int rc = SCR_OK;
+    if (a->noperands > 0) {
+        rc = scr_hostlist_expand(a->operand[0], &given, err);
+        nodes = &given;
+    }
+    if (rc == SCR_OK && nodes->n == 0)
+        rc = scr_fail(err, SCR_E_CONFIG, 0,
+                      "outside of an allocation: name the nodes, or set SCR_NODELIST");
+    if (rc == SCR_OK)
+        rc = add_known(a->opt[OPT_DOWN], nodes, down, err);
+    if (rc == SCR_OK)
+        rc = scr_job_test_nodes(job, nodes, limit, down, err);
+    scr_hostlist_free(&given);
+    return rc;
+}
+
+static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
+{
+    struct job job;
+    struct scr_downs down = SCR_DOWNS_INIT;
+    int rc = scr_job_open(t, a->opt[OPT_PREFIX], &job, err);
+    if (rc == SCR_OK)
+        rc = list(t, a, &job, &down, err);
+    if (rc == SCR_OK)
+        rc = print(t, a, &down, err);
+    if (rc == SCR_OK && down.nodes.n > 0)
+        rc = SCR_TOOL_NO;
+    scr_downs_free(&down);
+    scr_job_close(&job);
+    return rc;
+}
+
+const struct scr_cmd scr_cmd_list_down_nodes = {
+    .name = "list_down_nodes",
+    .usage = "[OPTION]... [NODES]",
+    .about =
+        "Tests NODES (by default those of the allocation), all at once, and prints\n"
+        "those that cannot be used: known to be down, bad in the eyes of the resource\n"
+        "manager, listed in SCR_EXCLUDE_NODES, silent to ping, not to be reached, or\n"
+        "not passing scr_check_node. The exit status is 1 if there are any.",
+    .opts = opts,
+    .max_operands = 1,
+    .run = run,
+};

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* scr_prerun: prepares the prefix directory before the first run of an allocation. */
+#include "tool.h"
+
+enum { OPT_PREFIX };
+
+static const struct scr_opt opts[] = {
+    [OPT_PREFIX] = { "prefix", 'p', "DIR", "prefix directory of the job" },
+    { 0 },
+};
+
+/* How many nodes an earlier allocation ran on says nothing about this one. What is in
+ * cache stays recorded: this may be the second run in the same allocation. */
+static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
+{
+    int rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 1, err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_state_remove(&t->env, &t->prefix, "nodes.scr", err);
+    return rc;
+}
+
+const struct scr_cmd scr_cmd_prerun = {
+    .name = "prerun",
+    .usage = "[OPTION]...",
+    .about =
+        "Prepares a prefix directory for the runs of an allocation: makes its .scr\n"
+        "directory and forgets on how many nodes an earlier job ran. Halt conditions\n"
+        "stay.",
+    .opts = opts,
+    .run = run,
+};

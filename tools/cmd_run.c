@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* scr_run and, for a launcher each, scr_srun, scr_mpirun, scr_aprun …: run a program
+ * under SCR. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "base/proc.h"
+#include "base/str.h"
+#include "base/strv.h"
+#include "reach.h"
+#include "runloop.h"
+
+/* The launcher in "scr_srun", "scr-srun" or "scr srun"; NULL in "scr_run". */
+static const char *launcher_of(const char *who)
+{
+    const char *word = strrchr(who, ' ');
+    const char *base = word ? word + 1 : scr_path_base(who);
+    if (strncmp(base, "scr_", 4) == 0 || strncmp(base, "scr-", 4) == 0)
+        base += 4;
+    return strcmp(base, "run") == 0 ? NULL : base;
+}
+
+/* With SCR_ENABLE=0 only the launcher is left. */
+static int run_plain(struct scr_tool *t, const char *launcher, const char *const *args,
+                     struct scr_err *err)
+{
+    struct scr_strv argv = SCR_STRV_INIT;
+    scr_strv_add(&argv, launcher);
+    scr_strv_add_all(&argv, args);
+    const struct scr_proc_spec spec = { .argv = scr_strv_argv(&argv) };
+    int rc = argv.bad ? scr_fail(err, SCR_E_NOMEM, ENOMEM, "%s", launcher)
+                      : scr_proc_run(&spec, -1, NULL, &t->status, err);
+    scr_strv_free(&argv);
+    return rc;
+}
+
+static int is_enabled(struct scr_tool *t, int *enabled, struct scr_err *err)
+{
+    struct scr_params prm;
+    int rc = scr_tool_cfg_quiet(t, NULL, err);
+    if (rc == SCR_OK)
+        rc = scr_cfg_params(t->cfg, &prm, err);
+    *enabled = rc == SCR_OK && prm.enable;
+    if (rc == SCR_OK)
+        t->log.level = prm.debug;
+    return rc;
+}
+
+static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
+{
+    const char *launcher = launcher_of(t->who);
+    const char *const *args = a->operand;
+    int enabled;
+    if (launcher == NULL && (launcher = *args++) == NULL)
+        return scr_tool_usage(t, err, "which launcher? for example srun");
+    if (*launcher == '-')
+        return scr_tool_usage(t, err, "unknown option %s", launcher);
+    if (*args == NULL)
+        return scr_tool_usage(t, err, "which program?");
+    int rc = is_enabled(t, &enabled, err);
+    if (rc == SCR_OK)
+        rc = enabled ? scr_runloop(t, launcher, args, &t->status, err)
+                     : run_plain(t, launcher, args, err);
+    return rc == SCR_OK ? SCR_TOOL_STATUS : rc;
+}
+
+const struct scr_cmd scr_cmd_run = {
+    .name = "run",
+    .usage = "[LAUNCHER] [LAUNCHER OPTION]... PROGRAM [ARGUMENT]...",
+    .about =
+        "Runs PROGRAM with LAUNCHER (scr_srun: srun, scr_mpirun: mpirun, and so on) "
+        "on\n"
+        "the nodes of the allocation that are good. If it fails, runs it again "
+        "without\n"
+        "the nodes that were lost, SCR_RUNS times in all, as long as there are enough\n"
+        "nodes and no halt condition holds. At the end, what is only in cache is "
+        "saved.\n"
+        "The exit status is that of the last run.",
+    .notes =
+        "All arguments are handed on. SCR_PREFIX, SCR_RUNS, SCR_MIN_NODES, "
+        "SCR_RUN_SLEEP,\n"
+        "SCR_HALT_SECONDS, SCR_EXCLUDE_NODES and SCR_WATCHDOG are described in\n"
+        "scr_params(5). SIGTERM, SIGINT and SIGUSR1 ask the program to stop after its\n"
+        "next checkpoint; a second one ends it.",
+    .max_operands = -1,
+    .raw = 1,
+    .run = run,
+};

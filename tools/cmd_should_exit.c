@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* scr_should_exit, scr_retries_halt: whether a job should not be started again. */
+#include <stdlib.h>
+
+#include "job.h"
+
+enum { OPT_DOWN, OPT_RUNS, OPT_PREFIX, OPT_DIR };
+
+static const struct scr_opt opts[] = {
+    [OPT_DOWN] = { "down", 'D', "NODES",
+                   "nodes that cannot be used: are enough left without them?" },
+    [OPT_RUNS] = { "runs", 'r', "N", "runs made so far: does SCR_RUNS allow another?" },
+    [OPT_PREFIX] = { "prefix", 'p', "DIR", "prefix directory of the job" },
+    [OPT_DIR] = { "dir", 'd', "DIR", "the same" },
+    { 0 },
+};
+
+static int check_runs(const struct job *job, const struct scr_args *a,
+                      struct scr_err *err, int *stop)
+{
+    int64_t made = 0;
+    int rc = scr_tool_int(job->t, a, OPT_RUNS, 0, INT32_MAX, &made, err);
+    if (rc == SCR_OK && a->opt[OPT_RUNS] != NULL && job->prm.runs >= 0 &&
+        made >= job->prm.runs) {
+        scr_tool_print(job->t, "no runs left: %lld of %d made\n", (long long)made,
+                       job->prm.runs);
+        *stop = 1;
+    }
+    return rc;
+}
+
+static int check_nodes(const struct job *job, const struct scr_args *a,
+                       struct scr_err *err, int *stop)
+{
+    struct scr_hostlist down = SCR_HOSTLIST_INIT, left = SCR_HOSTLIST_INIT;
+    const char *from;
+    size_t need = 0;
+    if (a->opt[OPT_DOWN] == NULL)
+        return SCR_OK;
+    int rc = scr_hostlist_expand(a->opt[OPT_DOWN], &down, err);
+    if (rc == SCR_OK)
+        rc = scr_hostlist_minus(&job->rm.nodes, &down, &left, err);
+    if (rc == SCR_OK)
+        rc = scr_job_needs(job, &job->t->prefix, 0, &need, &from, err);
+    if (rc == SCR_OK && left.n < need) {
+        scr_tool_print(job->t, "%zu nodes left of %zu, %zu needed (%s)\n", left.n,
+                       job->rm.nodes.n, need, from);
+        *stop = 1;
+    }
+    scr_hostlist_free(&left);
+    scr_hostlist_free(&down);
+    return rc;
+}
+
+static int check_halt(const struct job *job, struct scr_err *err, int *stop)
+{
+    char *why = NULL;
+    int64_t end = 0;
+    struct scr_err unknown = SCR_ERR_INIT;
+    if (scr_rm_end_time(&job->rm, &end, &unknown) != SCR_OK)
+        scr_log(job->t->env.log, SCR_LOG_WARN, "end of the allocation not known: %s",
+                unknown.text);
+    int rc = scr_job_halted(job, &job->t->prefix, end, &why, err);
+    if (why != NULL) {
+        scr_tool_print(job->t, "halt condition: %s\n", why);
+        *stop = 1;
+    }
+    free(why);
+    return rc;
+}
+
+static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
+{
+    static const int prefixes[] = { OPT_PREFIX, OPT_DIR, -1 };
+    const char *prefix = a->opt[OPT_PREFIX] ? a->opt[OPT_PREFIX] : a->opt[OPT_DIR];
+    struct job job = { 0 };
+    int stop = 0;
+    int rc = scr_tool_exclusive(t, a, err, prefixes);
+    if (rc != SCR_OK)
+        return rc;
+    if ((rc = scr_job_open(t, prefix, &job, err)) == SCR_OK &&
+        (rc = scr_tool_prefix(t, job.prm.prefix, 0, err)) == SCR_OK &&
+        (rc = check_halt(&job, err, &stop)) == SCR_OK &&
+        (rc = check_nodes(&job, a, err, &stop)) == SCR_OK)
+        rc = check_runs(&job, a, err, &stop);
+    scr_job_close(&job);
+    return rc == SCR_OK && !stop ? SCR_TOOL_NO : rc;
+}
+
+const struct scr_cmd scr_cmd_should_exit = {
+    .name = "should_exit",
+    .usage = "[OPTION]...",
+    .about =
+        "Tells whether a job should not be started again: a halt condition holds, too\n"
+        "few nodes are left, or no runs. The exit status is 0 if it should stop, and\n"
+        "the reasons are printed; 1 if it may go on.",
+    .opts = opts,
+    .run = run,
+};

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The job a command is run in. */
+#include "job.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cwd.h"
+#include "base/str.h"
+#include "reach.h"
+
+static int read_config(struct job *job, struct scr_err *err)
+{
+    int rc;
+    if ((rc = scr_cfg_params(job->t->cfg, &job->prm, err)) == SCR_OK)
+        rc = scr_rm_open(&job->t->env, job->t->cfg, &job->prm, &job->rm, err);
+    return rc;
+}
+
+int scr_job_open(struct scr_tool *t, const char *prefix, struct job *job,
+                 struct scr_err *err)
+{
+    *job = (struct job){ .t = t };
+    int rc = scr_tool_cfg_quiet(t, prefix, err);
+    if (rc == SCR_OK)
+        rc = read_config(job, err);
+    if (rc == SCR_OK)
+        rc = scr_realpath("/proc/self/exe", &job->self, err);
+    return rc;
+}
+
+void scr_job_close(struct job *job)
+{
+    scr_rm_close(&job->rm);
+    free(job->self);
+    job->self = NULL;
+}
+
+int scr_job_reload(struct job *job, struct scr_err *err)
+{
+    struct scr_hostlist nodes = job->rm.nodes; /* what the allocation had stays */
+    char *prefix = scr_strdup(job->prm.prefix);
+    job->rm.nodes = (struct scr_hostlist)SCR_HOSTLIST_INIT;
+    scr_rm_close(&job->rm);
+    scr_cfg_free(job->t->cfg);
+    job->t->cfg = NULL;
+    int rc = prefix ? scr_tool_cfg_quiet(job->t, prefix, err)
+                    : scr_fail(err, SCR_E_NOMEM, 0, "configuration");
+    if (rc == SCR_OK)
+        rc = read_config(job, err);
+    if (rc == SCR_OK) {
+        scr_hostlist_free(&job->rm.nodes);
+        job->rm.nodes = nodes;
+    } else {
+        scr_hostlist_free(&nodes);
+    }
+    free(prefix);
+    return rc;
+}
+
+int scr_job_test_nodes(const struct job *job, const struct scr_hostlist *nodes,
+                       double timeout_s, struct scr_downs *down, struct scr_err *err)
+{
+    const char *check[] = { job->self, "check_node", "--prefix", job->prm.prefix,
+                            NULL };
+    const struct scr_node_tests tests = { &job->rm, check, timeout_s };
+    return scr_nodes_test(&tests, nodes, down, err);
+}
+
+static int nodes_of_last_run(const struct job *job, const struct scr_prefix *prefix,
+                             size_t *nodes, struct scr_err *err)
+{
+    int n = 0;
+    struct scr_err why = SCR_ERR_INIT;
+    scr_hash *h = scr_hash_new();
+    int rc = scr_prefix_state_read(&job->t->env, prefix, "nodes.scr", h, &why);
+    if (rc == SCR_OK)
+        rc = scr_nodes_get(h, &n, &why);
+    scr_hash_delete(h);
+    *nodes = rc == SCR_OK && n > 0 ? (size_t)n : 0;
+    if (rc == SCR_OK || rc == SCR_E_NOENT || rc == SCR_E_CORRUPT)
+        return SCR_OK; /* a damaged one is written anew by the next run */
+    return scr_fail(err, rc, 0, "%s", why.text);
+}
+
+int scr_job_needs(const struct job *job, const struct scr_prefix *prefix, size_t asked,
+                  size_t *need, const char **from, struct scr_err *err)
+{
+    size_t last = 0;
+    int rc = nodes_of_last_run(job, prefix, &last, err);
+    const struct {
+        size_t n;
+        const char *from;
+    } rows[] = { { (size_t)job->prm.min_nodes, "SCR_MIN_NODES" },
+                 { asked, "options of the launcher" },
+                 { last, "the previous run" },
+                 { job->rm.nodes.n, "size of the allocation" } };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        *need = rows[i].n;
+        *from = rows[i].from;
+        if (*need > 0)
+            break;
+    }
+    return rc;
+}
+
+/* A reason that another job left stops only that one. */
+static int is_of_another_job(const struct job *job, const scr_hash *h)
+{
+    const char *id = scr_hash_get_val(h, "ExitJobId");
+    return id != NULL && strcmp(id, job->prm.job_id) != 0;
+}
+
+int scr_job_halted(const struct job *job, const struct scr_prefix *prefix,
+                   int64_t end_time, char **why, struct scr_err *err)
+{
+    struct scr_halt h;
+    struct scr_err cause = SCR_ERR_INIT;
+    scr_hash *file = scr_hash_new();
+    *why = NULL;
+    int rc = scr_prefix_state_read(&job->t->env, prefix, "halt.scr", file, &cause);
+    if (rc == SCR_OK)
+        rc = scr_halt_get(file, &h, &cause);
+    if (rc == SCR_OK) {
+        if (is_of_another_job(job, file))
+            h.reason = NULL;
+        if (h.halt_seconds < 0)
+            h.halt_seconds = (int64_t)job->prm.halt_seconds;
+        if (h.halt_seconds > 0 && end_time > 0 &&
+            (h.exit_before < 0 || end_time < h.exit_before))
+            h.exit_before = end_time;
+        (void)scr_halt_due(&h, (int64_t)time(NULL), why);
+    }
+    scr_hash_delete(file);
+    if (rc == SCR_OK || rc == SCR_E_CORRUPT)
+        return SCR_OK;
+    return scr_fail(err, rc, 0, "%s", cause.text);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The job a command is run in: configuration, resource manager and nodes.
+ *
+ *     struct job job;
+ *     rc = scr_job_open(t, a->opt[OPT_PREFIX], &job, err);
+ *     … job.prm, job.rm.nodes …
+ *     scr_job_close(&job); */
+#ifndef SCR_TOOL_JOB_H
+#define SCR_TOOL_JOB_H
+
+#include "rm/nodetest.h"
+#include "rm/rm.h"
+#include "tool.h"
+
+struct job {
+    struct scr_tool *t;
+    struct scr_params prm;
+    struct scr_rm rm;
+    char *self; /* absolute path of the program scr, to be run on other nodes */
+};
+
+/* Loads the configuration (scr_tool_cfg) without its warnings. Close in any case. */
+int scr_job_open(struct scr_tool *t, const char *prefix, struct job *job,
+                 struct scr_err *err);
+void scr_job_close(struct job *job);
+/* Forgets the configuration and reads it again: files may have changed meanwhile. */
+int scr_job_reload(struct job *job, struct scr_err *err);
+
+/* Adds to down the nodes that fail a test; timeout_s 0: SCR_NODE_TIMEOUT. */
+int scr_job_test_nodes(const struct job *job, const struct scr_hostlist *nodes,
+                       double timeout_s, struct scr_downs *down, struct scr_err *err);
+
+/* How many nodes the next run needs, and in `from` who says so: SCR_MIN_NODES, asked
+ * (the launcher's options, 0: they do not say), the previous run, else all. */
+int scr_job_needs(const struct job *job, const struct scr_prefix *prefix, size_t asked,
+                  size_t *need, const char **from, struct scr_err *err);
+
+/* Whether a halt condition keeps a run of this job from starting. *why: malloc'd, NULL:
+ * none does. A damaged halt file says nothing. */
+int scr_job_halted(const struct job *job, const struct scr_prefix *prefix,
+                   int64_t end_time, char **why, struct scr_err *err);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The record of who runs a program in a prefix directory. */
+#include "runfile.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cwd.h"
+#include "base/hashfile.h"
+#include "base/str.h"
+#include "reach.h"
+
+static char *record_path(const struct scr_tool *t)
+{
+    return scr_prefix_file(&t->prefix, "run.scr");
+}
+
+static int take_lock(const struct scr_tool *t, struct scr_lock *lock,
+                     struct scr_err *err)
+{
+    char *path = scr_prefix_file(&t->prefix, "run.scr.lock");
+    int rc = path ? scr_lock_acquire(t->env.sys, path, 0, lock, err)
+                  : scr_fail(err, SCR_E_NOMEM, ENOMEM, "run.scr");
+    free(path);
+    return rc;
+}
+
+static int write_record(const struct job *job, struct scr_err *err)
+{
+    char *path = record_path(job->t);
+    scr_hash *h = scr_hash_new();
+    scr_hash_set_val(h, "HOST", job->rm.host);
+    scr_hash_set_val_i64(h, "PID", (int)getpid());
+    scr_hash_set_val(h, "MANAGER", job->rm.ops->name);
+    if (job->rm.job != NULL)
+        scr_hash_set_val(h, "JOB", job->rm.job);
+    int rc = path && scr_hash_ok(h)
+                 ? scr_hash_file_write(job->t->env.sys, path, h, SCR_VOLATILE, err)
+                 : scr_fail(err, SCR_E_NOMEM, ENOMEM, "run.scr");
+    scr_hash_delete(h);
+    free(path);
+    return rc;
+}
+
+int scr_runfile_open(const struct job *job, struct runfile *file, struct scr_err *err)
+{
+    int rc = take_lock(job->t, &file->lock, err);
+    if (rc == SCR_E_LOCKED)
+        scr_err_prefix(err, "another scr_srun or the like runs in %s",
+                       job->t->prefix.path);
+    return rc == SCR_OK ? write_record(job, err) : rc;
+}
+
+void scr_runfile_close(const struct scr_tool *t, struct runfile *file)
+{
+    if (file->lock.fd < 0)
+        return;
+    char *path = record_path(t);
+    if (path != NULL)
+        (void)scr_file_remove(t->env.sys, path, NULL); /* without the lock it is void */
+    free(path);
+    scr_lock_release(t->env.sys, &file->lock);
+}
+
+/* --- ending it --- */
+
+static int kill_step(struct scr_tool *t, const char *manager, const char *id,
+                     char **what, struct scr_err *err)
+{
+    struct scr_params prm;
+    struct scr_rm rm;
+    char *step = NULL;
+    int rc = scr_tool_cfg_quiet(t, t->prefix.path, err);
+    if (rc != SCR_OK || (rc = scr_cfg_params(t->cfg, &prm, err)) != SCR_OK ||
+        (rc = scr_rm_open_job(&t->env, t->cfg, &prm, manager, id, &rm, err)) != SCR_OK)
+        return rc;
+    rc = scr_rm_kill_step(&rm, NULL, &step, err);
+    if (rc == SCR_OK && step != NULL)
+        *what = scr_asprintf("job step %s is killed", step);
+    free(step);
+    scr_rm_close(&rm);
+    return rc;
+}
+
+static int kill_recorded(struct scr_tool *t, const scr_hash *h, char **what,
+                         struct scr_err *err)
+{
+    const char *at = scr_hash_get_val(h, "HOST"), *id = scr_hash_get_val(h, "JOB");
+    const char *manager = scr_hash_get_val(h, "MANAGER");
+    int pid = 0;
+    char *host = NULL;
+    if (at == NULL || manager == NULL ||
+        !scr_parse_int(scr_hash_get_val(h, "PID") ? scr_hash_get_val(h, "PID") : "",
+                       &pid) ||
+        pid <= 1)
+        return scr_fail(err, SCR_E_CORRUPT, 0, "run.scr: not understood");
+    int rc = scr_hostname(&host, err);
+    int here = rc == SCR_OK && strcmp(host, at) == 0;
+    if (here && kill((pid_t)pid, SIGUSR2) == 0)
+        *what = scr_asprintf("process %d is told to end the run", pid);
+    else if (rc == SCR_OK && id != NULL)
+        rc = kill_step(t, manager, id, what, err);
+    else if (rc == SCR_OK)
+        rc =
+            scr_fail(err, SCR_E_UNSUPPORTED, 0,
+                     "the run is watched by process %d of %s: send SIGUSR2 to it there",
+                     pid, at);
+    free(host);
+    return rc;
+}
+
+int scr_runfile_kill(struct scr_tool *t, char **what, struct scr_err *err)
+{
+    struct scr_lock lock = SCR_LOCK_INIT;
+    char *path = record_path(t);
+    scr_hash *h = scr_hash_new();
+    *what = NULL;
+    int rc = path ? scr_hash_file_read(t->env.sys, path, h, NULL) : SCR_E_NOMEM;
+    /* A record nobody holds the lock of is that of a process that died. */
+    if (rc == SCR_OK && take_lock(t, &lock, NULL) == SCR_OK)
+        scr_lock_release(t->env.sys, &lock);
+    else if (rc == SCR_OK)
+        rc = kill_recorded(t, h, what, err);
+    else if (rc == SCR_E_NOENT)
+        rc = SCR_OK;
+    else
+        rc = scr_fail(err, rc, 0, "%s: cannot be read", path ? path : "run.scr");
+    scr_hash_delete(h);
+    free(path);
+    return rc;
+}

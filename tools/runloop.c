@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The loop of scr_srun and its relatives. */
+#include "runloop.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/io.h"
+#include "base/proc.h"
+#include "base/str.h"
+#include "base/strv.h"
+#include "base/units.h"
+#include "runfile.h"
+
+enum { STATUS_FAILED = 2 };
+static const double TICK_S = 1;        /* between two looks at a running program */
+static const double TERM_GRACE_S = 10; /* from asking a run to end to killing it */
+
+#define SAY(l, level, ...) scr_log((l)->t->env.log, (level), __VA_ARGS__)
+
+/* --- signals --- */
+
+/* What asks the run to stop. SIGCHLD only wakes us up. */
+static void handled(sigset_t *set)
+{
+    static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD };
+    sigemptyset(set);
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+        sigaddset(set, signals[i]);
+}
+
+/* Waits for a signal, but no longer than a tick: its number, 0: none. */
+static int next_signal(double seconds)
+{
+    sigset_t set;
+    handled(&set);
+    struct timespec t = { (time_t)seconds,
+                          (long)((seconds - (double)(time_t)seconds) * 1e9) };
+    int got = sigtimedwait(&set, NULL, &t);
+    return got > 0 && got != SIGCHLD ? got : 0;
+}
+
+/* The library looks at the conditions after its next checkpoint. */
+static int stop_soon(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+{
+    struct runloop *l = arg;
+    struct scr_halt now;
+    int rc = scr_halt_get(h, &now, err);
+    if (rc != SCR_OK || (now.checkpoints_left >= 0 && now.checkpoints_left <= 1))
+        return rc;
+    l->left_before = now.checkpoints_left;
+    l->told = 1;
+    scr_hash_set_val_i64(h, "CheckpointsLeft", 1);
+    *changed = 1;
+    return SCR_OK;
+}
+
+/* A signal was about this job: the next one is not to find what it left. */
+static int take_back(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+{
+    const struct runloop *l = arg;
+    struct scr_halt now;
+    int rc = scr_halt_get(h, &now, err);
+    if (rc != SCR_OK || now.checkpoints_left < 0 || now.checkpoints_left > 1)
+        return rc; /* somebody has set another condition */
+    scr_hash_unset(h, "CheckpointsLeft");
+    if (l->left_before > 1)
+        scr_hash_set_val_i64(h, "CheckpointsLeft", l->left_before);
+    *changed = 1;
+    return SCR_OK;
+}
+
+/* Half of the time that is left is kept for saving what is in cache. */
+static void set_deadline(struct runloop *l)
+{
+    double left = (double)(l->end_time - (int64_t)time(NULL));
+    if (l->end_time <= 0)
+        return;
+    l->kill_at = scr_now_mono() + (left > 0 ? left / 2 : 0);
+}
+
+/* First signal: end well. Second, or SIGUSR2 (scr_halt --immediate): end now. */
+static void take_signal(struct runloop *l, int signo)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    l->asked++;
+    if (l->asked > 1 || signo == SIGUSR2) {
+        SAY(l, SCR_LOG_NOTE, "%s: the run is ended now",
+            signo == SIGUSR2 ? "scr_halt --immediate" : "asked again to stop");
+        l->kill_at = scr_now_mono();
+        return;
+    }
+    if (scr_prefix_state_update(&l->t->env, &l->t->prefix, "halt.scr", stop_soon, l,
+                                &why) != SCR_OK)
+        SAY(l, SCR_LOG_ERROR, "the program cannot be told to stop: %s", why.text);
+    set_deadline(l);
+    if (l->kill_at > 0)
+        SAY(l, SCR_LOG_NOTE,
+            "signal %d: the program is to stop after its next checkpoint, in %.0f "
+            "seconds "
+            "at the latest",
+            signo, l->kill_at - scr_now_mono());
+    else
+        SAY(l, SCR_LOG_NOTE,
+            "signal %d: the program is to stop after its next checkpoint (a second "
+            "signal "
+            "ends it now)",
+            signo);
+}
+
+/* --- a run --- */
+
+/* Launchers end what they started when asked to. One that does not may leave a step
+ * behind: that is killed through the manager first. */
+static void end_run(struct runloop *l, pid_t pid, int *status)
+{
+    char *step = NULL;
+    (void)scr_proc_kill_group(pid, SIGTERM, NULL);
+    if (scr_proc_wait(pid, TERM_GRACE_S, status, NULL) == SCR_OK)
+        return;
+    if (scr_rm_kill_step(&l->job.rm, NULL, &step, NULL) == SCR_OK && step != NULL)
+        SAY(l, SCR_LOG_NOTE, "killed job step %s", step);
+    free(step);
+    (void)scr_proc_kill_group(pid, SIGKILL, NULL);
+    (void)scr_proc_wait(pid, -1, status, NULL);
+}
+
+static int must_end(struct runloop *l)
+{
+    double limit;
+    int signo = next_signal(TICK_S);
+    if (signo != 0)
+        take_signal(l, signo);
+    if (l->kill_at > 0 && scr_now_mono() >= l->kill_at) {
+        SAY(l, SCR_LOG_NOTE, "the run is ended");
+        return 1;
+    }
+    if (!l->job.prm.watchdog || !scr_watch_hangs(l->t, &l->watch, &limit))
+        return 0;
+    SAY(l, SCR_LOG_WARN,
+        "no new dataset for %.0f seconds: the program hangs, the run is ended", limit);
+    return 1;
+}
+
+static int watch_run(struct runloop *l, pid_t pid, struct scr_err *err)
+{
+    int rc;
+    while ((rc = scr_proc_wait(pid, 0, &l->status, NULL)) == SCR_E_LOCKED)
+        if (must_end(l)) {
+            end_run(l, pid, &l->status);
+            return SCR_OK;
+        }
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "wait for %s", l->launcher.name);
+}
+
+static int make_line(struct runloop *l, struct scr_strv *argv, struct scr_strv *env,
+                     struct scr_err *err)
+{
+    const struct scr_launch what = { l->args, &l->good, &l->down.nodes, l->need };
+    scr_strv_printf(env, "SCR_PREFIX=%s", l->t->prefix.path);
+    if (l->end_time > 0)
+        scr_strv_printf(env, "SCR_END_TIME=%lld", (long long)l->end_time);
+    return scr_launch_line(&l->job.rm, &l->launcher, &what, argv, env, err);
+}
+
+static void say_start(const struct runloop *l, const struct scr_strv *argv)
+{
+    char *line = scr_strv_text(argv);
+    char of[24] = "";
+    if (l->job.prm.runs >= 0)
+        (void)snprintf(of, sizeof of, " of %d", l->job.prm.runs);
+    SAY(l, SCR_LOG_NOTE, "run %d%s, %zu of %zu nodes can be used, %zu needed: %s",
+        l->runs, of, l->good.n, l->job.rm.nodes.n, l->need, line ? line : "");
+    free(line);
+}
+
+static void say_end(const struct runloop *l, double seconds)
+{
+    SAY(l, SCR_LOG_NOTE, "run %d ended after %.1f s: exit status %d", l->runs, seconds,
+        l->status);
+}
+
+/* A group of its own, so that Control-C reaches us only; then it may not read from the
+ * terminal. */
+static int start(struct runloop *l, const struct scr_strv *argv,
+                 const struct scr_strv *env, pid_t *pid, struct scr_err *err)
+{
+    const struct scr_proc_spec spec = { .argv = scr_strv_argv(argv),
+                                        .env = scr_strv_argv(env),
+                                        .in_path =
+                                            isatty(STDIN_FILENO) ? "/dev/null" : NULL,
+                                        .new_group = 1 };
+    fflush(l->t->out);
+    return scr_proc_start(&spec, pid, err);
+}
+
+static int run_once(struct runloop *l, struct scr_err *err)
+{
+    struct scr_strv argv = SCR_STRV_INIT, env = SCR_STRV_INIT;
+    pid_t pid;
+    double begin = scr_now_mono();
+    l->runs++;
+    int rc = make_line(l, &argv, &env, err);
+    if (rc == SCR_OK) {
+        say_start(l, &argv);
+        scr_watch_start(&l->job.prm, &l->watch);
+        rc = start(l, &argv, &env, &pid, err);
+    }
+    if (rc == SCR_OK && (rc = watch_run(l, pid, err)) == SCR_OK)
+        say_end(l, scr_now_mono() - begin);
+    scr_strv_free(&argv);
+    scr_strv_free(&env);
+    return rc;
+}
+
+/* --- decisions --- */
+
+/* Nodes that became unusable since the last look; each is told once. */
+static int find_down(struct runloop *l, struct scr_err *err)
+{
+    size_t known = l->down.nodes.n;
+    int rc = scr_job_test_nodes(&l->job, &l->job.rm.nodes, 0, &l->down, err);
+    for (size_t i = known; i < l->down.nodes.n && rc == SCR_OK; i++)
+        SAY(l, SCR_LOG_NOTE, "node %s is left out: %s", l->down.nodes.name[i],
+            l->down.reason[i]);
+    scr_hostlist_free(&l->good);
+    if (rc == SCR_OK)
+        rc = scr_hostlist_minus(&l->job.rm.nodes, &l->down.nodes, &l->good, err);
+    return rc;
+}
+
+static int has_nodes(struct runloop *l, int *go, struct scr_err *err)
+{
+    const char *from;
+    int rc = scr_job_needs(&l->job, &l->t->prefix,
+                           scr_launch_asks_nodes(&l->launcher, l->args), &l->need,
+                           &from, err);
+    *go = rc == SCR_OK && l->good.n >= l->need && l->good.n > 0;
+    if (rc == SCR_OK && !*go)
+        SAY(l, SCR_LOG_NOTE, "no run: %zu of %zu nodes are left, %zu are needed (%s)",
+            l->good.n, l->job.rm.nodes.n, l->need, from);
+    return rc;
+}
+
+static int is_halted(struct runloop *l, int *halted, struct scr_err *err)
+{
+    char *why;
+    int rc = scr_job_halted(&l->job, &l->t->prefix, l->end_time, &why, err);
+    *halted = rc == SCR_OK && (why != NULL || l->asked > 0);
+    if (why != NULL)
+        SAY(l, SCR_LOG_NOTE,
+            "no %srun: %s (scr_halt --list --prefix %s shows the conditions, scr_halt "
+            "--remove deletes them)",
+            l->runs ? "other " : "", why, l->t->prefix.path);
+    else if (*halted)
+        SAY(l, SCR_LOG_NOTE, "no other run: asked to stop");
+    free(why);
+    return rc;
+}
+
+static int has_runs(const struct runloop *l)
+{
+    if (l->job.prm.runs < 0 || l->runs < l->job.prm.runs)
+        return 1;
+    SAY(l, SCR_LOG_NOTE, "no other run: SCR_RUNS=%d allows no more", l->job.prm.runs);
+    return 0;
+}
+
+/* Nodes get time to clean up; a signal cuts it short. */
+static void pause_before_run(struct runloop *l)
+{
+    double end = scr_now_mono() + l->job.prm.run_sleep;
+    if (l->job.prm.run_sleep > 0)
+        SAY(l, SCR_LOG_NOTE, "the next run starts in %.0f seconds",
+            l->job.prm.run_sleep);
+    while (l->asked == 0 && scr_now_mono() < end) {
+        double left = end - scr_now_mono();
+        int signo = next_signal(left < TICK_S ? left : TICK_S);
+        if (signo != 0)
+            take_signal(l, signo);
+    }
+}
+
+/* Whether there is to be another run after the last one, and then waits for it. */
+static int goes_on(struct runloop *l, int *go, struct scr_err *err)
+{
+    int halted = 0;
+    *go = 0;
+    if (l->status == 0) {
+        SAY(l, SCR_LOG_NOTE, "no other run: the program ended well");
+        return SCR_OK;
+    }
+    int rc = is_halted(l, &halted, err);
+    if (rc != SCR_OK || halted || !has_runs(l))
+        return rc;
+    pause_before_run(l);
+    rc = is_halted(l, &halted, err); /* somebody may have thought better of it */
+    *go = rc == SCR_OK && !halted;
+    return rc == SCR_OK && *go ? scr_job_reload(&l->job, err) : rc;
+}
+
+static int loop(struct runloop *l, struct scr_err *err)
+{
+    int go = 1, halted = 0;
+    int rc = is_halted(l, &halted, err);
+    if (halted)
+        l->status = 0; /* as was asked for */
+    while (rc == SCR_OK && go && !halted) {
+        if ((rc = find_down(l, err)) != SCR_OK ||
+            (rc = has_nodes(l, &go, err)) != SCR_OK || !go)
+            break;
+        if ((rc = run_once(l, err)) == SCR_OK)
+            rc = goes_on(l, &go, err);
+    }
+    return rc;
+}
+
+/* --- before and after --- */
+
+static void find_end_time(struct runloop *l)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    if (scr_rm_end_time(&l->job.rm, &l->end_time, &why) != SCR_OK)
+        SAY(l, SCR_LOG_WARN, "end of the allocation not known: %s", why.text);
+    if (l->end_time == 0 && l->job.prm.halt_seconds > 0)
+        SAY(l, SCR_LOG_WARN,
+            "SCR_HALT_SECONDS has no effect: nobody tells when the allocation ends "
+            "(SCR_END_TIME can)");
+}
+
+/* Without a resource manager the launcher's own options may tell the nodes. */
+static int find_nodes(struct runloop *l, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    if (l->job.rm.nodes.n == 0)
+        rc = scr_launch_names_nodes(&l->job.rm, &l->launcher, l->args, &l->job.rm.nodes,
+                                    err);
+    if (rc == SCR_OK && l->job.rm.nodes.n == 0)
+        rc = scr_fail(
+            err, SCR_E_CONFIG, 0,
+            "outside of an allocation: run this in a job of a resource manager, "
+            "or set SCR_NODELIST");
+    return rc;
+}
+
+static int check_program(struct runloop *l, struct scr_err *err)
+{
+    struct scr_strv argv = SCR_STRV_INIT, env = SCR_STRV_INIT;
+    const struct scr_launch what = { l->args, &l->job.rm.nodes, &l->down.nodes, 1 };
+    int rc = scr_launch_line(&l->job.rm, &l->launcher, &what, &argv, &env, err);
+    scr_strv_free(&argv);
+    scr_strv_free(&env);
+    return rc;
+}
+
+static int open_loop(struct runloop *l, const char *launcher, struct scr_err *err)
+{
+    int rc;
+    if ((rc = scr_job_open(l->t, NULL, &l->job, err)) != SCR_OK ||
+        (rc = scr_launcher_open(&l->job.rm, launcher, &l->launcher, err)) != SCR_OK ||
+        (rc = find_nodes(l, err)) != SCR_OK || (rc = check_program(l, err)) != SCR_OK)
+        return rc;
+    rc = scr_tool_prefix(l->t, l->job.prm.prefix, 1, err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_state_remove(&l->t->env, &l->t->prefix, "nodes.scr", err);
+    if (rc == SCR_OK)
+        find_end_time(l);
+    return rc;
+}
+
+/* Saves what is in cache and not on the prefix yet, by the command of that name. */
+static int save(struct runloop *l, struct scr_err *err)
+{
+    struct scr_strv argv = SCR_STRV_INIT;
+    char *nodes = NULL, *down = NULL;
+    int status = 0;
+    int rc = scr_hostlist_compress(&l->job.rm.nodes, 0, &nodes, err);
+    if (rc == SCR_OK)
+        rc = scr_hostlist_compress(&l->down.nodes, 0, &down, err);
+    if (rc == SCR_OK) {
+        scr_strv_printf(&argv, "%s", l->job.self);
+        scr_strv_printf(&argv, "postrun");
+        scr_strv_printf(&argv, "--prefix=%s", l->t->prefix.path);
+        scr_strv_printf(&argv, "--jobset=%s", nodes);
+        if (*down != '\0')
+            scr_strv_printf(&argv, "--down=%s", down);
+        const struct scr_proc_spec spec = { .argv = scr_strv_argv(&argv),
+                                            .in_path = "/dev/null",
+                                            .new_group = 1 };
+        rc = argv.bad ? scr_fail(err, SCR_E_NOMEM, ENOMEM, "scr_postrun")
+                      : scr_proc_run(&spec, -1, NULL, &status, err);
+    }
+    if (rc == SCR_OK && status >= 2)
+        rc = scr_fail(err, SCR_E_FAILURE, 0,
+                      "scr_postrun failed: what is in cache may be lost with the "
+                      "allocation");
+    scr_strv_free(&argv);
+    free(nodes);
+    free(down);
+    return rc;
+}
+
+/* What failed after a run must not hide how the run ended. */
+static int finish(struct runloop *l, int rc, int *status, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    if (l->runs > 0 && rc == SCR_OK)
+        rc = find_down(l, err); /* lost in the last run */
+    if (l->told && scr_prefix_state_update(&l->t->env, &l->t->prefix, "halt.scr",
+                                           take_back, l, &why) != SCR_OK) {
+        SAY(l, SCR_LOG_WARN, "halt conditions: %s", why.text);
+        scr_err_clear(&why);
+    }
+    if (save(l, &why) != SCR_OK) {
+        SAY(l, SCR_LOG_ERROR, "%s", why.text);
+        l->status = l->status == 0 ? STATUS_FAILED : l->status;
+    }
+    *status = l->status >= 0 ? l->status : STATUS_FAILED;
+    return rc;
+}
+
+static void close_loop(struct runloop *l)
+{
+    scr_downs_free(&l->down);
+    scr_hostlist_free(&l->good);
+    scr_launcher_close(&l->launcher);
+    scr_job_close(&l->job);
+}
+
+int scr_runloop(struct scr_tool *t, const char *launcher, const char *const *args,
+                int *status, struct scr_err *err)
+{
+    struct runloop l = { .t = t, .args = args, .status = -1 };
+    struct runfile file = RUNFILE_INIT;
+    sigset_t set;
+    handled(&set);
+    sigprocmask(SIG_BLOCK, &set, NULL); /* to be taken one by one */
+    int rc = open_loop(&l, launcher, err);
+    if (rc == SCR_OK && (rc = scr_runfile_open(&l.job, &file, err)) == SCR_OK)
+        rc = finish(&l, loop(&l, err), status, err);
+    scr_runfile_close(t, &file);
+    close_loop(&l);
+    return rc;
+}
