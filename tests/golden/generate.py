@@ -545,6 +545,19 @@ def small_files():
         write("transfer/bad-corrupt-%s.scr" % name, tree)
 
 
+def plans():
+    d = {"ID": 18, "NAME": "ckpt.18", "CKPT": 18, "FLAG_CKPT": 1, "FLAG_OUTPUT": 0}
+    plan = {"VERSION": 1, "STAMP": 1795302000123456, "DSET": d, "NODE": {"0": 2, "2": 2}}
+    write("outgoing/good-manual.scr", plan)
+    write("outgoing/good-full.scr", {**plan, "DSET": dataset(18), "NODE": {"0": 4}})
+    write("outgoing/bad-version-2.scr", {**plan, "VERSION": 2})
+    write("outgoing/bad-corrupt-version-0.scr", {**plan, "VERSION": 0})
+    write("outgoing/bad-corrupt-no-version.scr", without(plan, "VERSION"))
+    write("outgoing/bad-corrupt-no-dataset.scr", without(plan, "DSET"))
+    write("outgoing/bad-corrupt-other-dataset.scr", {**plan, "DSET": {**d, "ID": 17}})
+    write("outgoing/bad-corrupt-cut.scr", hash_file(plan)[:90])
+
+
 # --- redundancy files: scr_redundancy_file(5) ---
 
 
@@ -754,4 +767,5 @@ indexes()
 summaries()
 rank2files()
 small_files()
+plans()
 redundancy()

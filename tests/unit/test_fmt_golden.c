@@ -242,6 +242,7 @@ static void manual_pages_show_golden_files(void **state)
         { "scr_flush_file.5.md", "flush/good-manual.scr" },
         { "scr_nodes_file.5.md", "nodes/good-4.scr" },
         { "scr_transfer_file.5.md", "transfer/good-manual.scr" },
+        { "scr_outgoing_file.5.md", "outgoing/good-manual.scr" },
     };
     for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++)
         if (!page_has(examples[i][0], examples[i][1]))

@@ -2,6 +2,7 @@
 /* Datasets on their way: complete when the last rank has arrived and not before,
  * whichever system call fails (invariant P11). */
 #include "helper_fault.h"
+#include "helper_golden.h"
 #include "helper_tmp.h"
 
 #include <errno.h>
@@ -217,6 +218,57 @@ static void a_bad_plan_does_not_keep_others(void **state)
     assert_int_equal(listed_complete(ID + 2), 1);
 }
 
+enum { GOLDEN_ID = 18 };
+
+/* The plan is in the directory of dataset 18. */
+static int read_golden(const struct test_golden *g, scr_hash *h)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    test_put(test_path(".scr/scr.dataset.%d/outgoing.scr", GOLDEN_ID), g->bytes, g->n);
+    int rc = scr_arrival_plan_read(&posix, &prefix, GOLDEN_ID, h, &err);
+    assert_int_equal(err.code, rc);
+    if (rc != SCR_OK)
+        assert_non_null(strstr(err.text, "scr.dataset.18/outgoing.scr"));
+    return rc;
+}
+
+static void golden_is_written_again(const struct test_golden *g, void *arg)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    scr_hash *h = scr_hash_new();
+    uint64_t stamp = 0;
+    size_t n;
+    (void)arg;
+    assert_int_equal(read_golden(g, h), SCR_OK);
+    assert_true(scr_hash_get_val_u64(h, "STAMP", &stamp));
+    assert_int_equal(scr_arrival_plan(&posix, &prefix, GOLDEN_ID, stamp,
+                                      scr_hash_get(h, "DSET"), scr_hash_get(h, "NODE"),
+                                      &err),
+                     SCR_OK);
+    void *bytes = test_get(test_path(".scr/scr.dataset.18/outgoing.scr"), &n);
+    assert_int_equal(n, g->n);
+    assert_memory_equal(bytes, g->bytes, n);
+    free(bytes);
+    scr_hash_delete(h);
+}
+
+static void golden_is_refused(const struct test_golden *g, void *arg)
+{
+    scr_hash *h = scr_hash_new();
+    (void)arg;
+    if (read_golden(g, h) != g->code)
+        fail_msg("%s", g->name);
+    scr_hash_delete(h);
+}
+
+static void golden_plans(void **state)
+{
+    (void)state;
+    plan(GOLDEN_ID, STAMP);
+    test_golden_each("outgoing", "good-", golden_is_written_again, NULL);
+    test_golden_each("outgoing", "bad-", golden_is_refused, NULL);
+}
+
 static void what_has_landed_is_read_back(void **state)
 {
     struct scr_err err = SCR_ERR_INIT;
@@ -272,6 +324,7 @@ int main(void)
         T(without_a_plan_nobody_completes),
         T(a_bad_plan_does_not_keep_others),
         T(who_looks_sees_what_will_be_written_and_writes_nothing),
+        T(golden_plans),
         T(what_has_landed_is_read_back),
         T(every_failing_call_can_be_made_up_for),
     };
