@@ -249,6 +249,25 @@ static int verify_entry(struct tally *y, const struct scr_index_entry *e,
     return rc;
 }
 
+/* 1 if an incomplete dataset can be made complete: the last repair was cut short, or
+ * could not read enough of it. */
+static int can_be_rebuilt(const struct tally *y, int id)
+{
+    const struct scr_env quiet = { .sys = y->t->env.sys };
+    struct scr_scan s;
+    int can = scr_scan_open(&s, &quiet, &y->t->prefix, id, NULL) == SCR_OK &&
+              scr_scan_can_rebuild(&s, 0);
+    scr_scan_fini(&s);
+    return can;
+}
+
+static int is_verified(const struct tally *y, const struct scr_args *a,
+                       const struct scr_index_entry *e)
+{
+    return e->complete || a->noperands > 0 ||
+           (y->repair && !e->doomed && can_be_rebuilt(y, e->id));
+}
+
 /* Calls for every dataset of the index the user asked for, oldest first. */
 static int each_entry(struct tally *y, const struct scr_args *a, const scr_hash *index,
                       const int *ids, size_t n, int *seen, struct scr_err *err)
@@ -261,7 +280,7 @@ static int each_entry(struct tally *y, const struct scr_args *a, const scr_hash 
             if ((rc = scr_index_get(index, ids[i], &e, err)) != SCR_OK ||
                 !is_wanted(a, e.id, e.dset.name, seen))
                 continue;
-            int take = e.complete || a->noperands > 0;
+            int take = is_verified(y, a, &e);
             if (pass == 0)
                 total += take ? e.dset.size : 0;
             else if (take)
