@@ -165,7 +165,7 @@ static int demote(struct scr_ctx *ctx, int id, struct scr_err *err)
 }
 
 /* The file is about to be written over: from now on the dataset it is of is not
- * complete. One whose list cannot be read is left alone: it cannot be restored, or its
+ * complete. One whose list is damaged is left alone: it cannot be restored, or its
  * checksums will tell. */
 static int demote_owner(struct scr_ctx *ctx, const char *dest, struct scr_err *err)
 {
@@ -176,8 +176,10 @@ static int demote_owner(struct scr_ctx *ctx, const char *dest, struct scr_err *e
         const scr_hash *info = NULL;
         if (older->id == 0)
             continue;
-        if (scr_catalog_find(&older->files, dest, &info, NULL) == SCR_E_NOMEM)
-            rc = scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+        struct scr_err why = SCR_ERR_INIT;
+        int found = scr_catalog_find(&older->files, dest, &info, &why);
+        if (found == SCR_E_NOMEM || found == SCR_E_IO)
+            return scr_fail(err, found, 0, "SCR_Route_file: %s", why.text);
         if (info != NULL && (rc = demote(ctx, older->id, err)) == SCR_OK)
             older->id = 0;
     }

@@ -49,11 +49,13 @@ int scr_share_ids_all(const struct scr_comm *world, int **ids, size_t *n,
 
 /* --- roots: each read by one rank, which tells others what parts to read --- */
 
-/* What to do about a list that could not be read. */
+/* What to do about a list that could not be read. That a read failed says nothing about
+ * the list: the next one may not. */
 static int judge(const struct lists *l, int rc, const struct scr_err *why,
                  struct scr_err *err)
 {
-    if (rc == SCR_OK || (l->skip && rc != SCR_E_NOMEM))
+    int damaged = rc == SCR_E_CORRUPT || rc == SCR_E_MISSING || rc == SCR_E_VERSION;
+    if (rc == SCR_OK || (l->skip && damaged))
         return SCR_OK;
     return scr_fail(err, rc, 0, "%s", why->text);
 }

@@ -68,7 +68,7 @@ static int add_file(struct scr_outgoing *f, const char *path, const scr_meta *me
     if ((file->full = scr_path_join(f->prefix->path, file->dest)) == NULL)
         return no_memory(f, err);
     describe(f, file, meta);
-    if (scr_file_stat(f->env->sys, file->full, &st, NULL) == SCR_OK)
+    if (scr_file_stat(f->env->sys, file->full, &st, NULL) != SCR_E_NOENT)
         f->replaces = 1;
     return SCR_OK;
 }
@@ -440,8 +440,8 @@ static void count_hits(const struct scr_outgoing *f, const scr_hash *kept,
                 c->hits[i] += c->ids[i] == scr_hash_elem_key_int(of);
 }
 
-/* One whose list cannot be read is left alone: it cannot be restored, or its checksums
- * will tell. */
+/* One whose list is damaged is left alone: it cannot be restored, or its checksums will
+ * tell. */
 static int find_listed_all(const struct scr_outgoing *f, struct complete *c,
                            struct scr_err *err)
 {

@@ -4,6 +4,7 @@
 /* ranks: 4 */
 #include <errno.h>
 
+#include "helper_fault.h"
 #include "helper_pfs.h"
 #include "helper_prefix.h"
 
@@ -249,6 +250,81 @@ MPI_CASE(a_global_restart_takes_what_is_newer_on_the_prefix)
     job_free(&job);
 }
 
+/* --- calls that fail while one is replaced --- */
+
+static int same_code(const struct job *job, int rc)
+{
+    int low = 0, high = 0;
+    MPI_Allreduce(&rc, &low, 1, MPI_INT, MPI_MIN, job->comm);
+    MPI_Allreduce(&rc, &high, 1, MPI_INT, MPI_MAX, job->comm);
+    return low == high;
+}
+
+/* What the index calls complete is (P16): 1 and 3 are in A, 2 is in B. */
+static void check_complete_ones(struct job *job)
+{
+    struct mpi_test *t = job->t;
+    int first = job_entry(job, 1, NULL, NULL), third = job_entry(job, 3, NULL, NULL);
+    int is_first = all_are(job, "A", "first"), is_third = all_are(job, "A", "third");
+    CHECK(first != 1 || is_first);
+    CHECK(third != 1 || is_third);
+    CHECK_INT(job_entry(job, 2, NULL, NULL), 1);
+    CHECK(all_are(job, "B", "second"));
+}
+
+/* The n-th call of the flush that replaces files fails on this rank, or all from there
+ * on on all ranks (-1), as in a death. */
+static int fail_replacing(struct mpi_test *t, int victim, long n)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    int mine, fired = 0;
+    job_new(t, &job, 4);
+    job.out = tmpfile();
+    job.sys = &test_fault_sys;
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=3", NULL);
+    write_ok(&job, ctx, "x", BOTH, "A", "first");
+    write_ok(&job, ctx, "x", BOTH, "B", "second");
+    write_ok(&job, ctx, "y", CKPT, "A", "third");
+    if (victim < 0 || job.rank == victim)
+        test_fault_arm(TEST_ANY, n, EIO, victim < 0 ? TEST_FOREVER : TEST_ONCE);
+    int rc = scr_flush_dataset_all(ctx, 3, &err);
+    mine = test_fault_off();
+    MPI_Allreduce(&mine, &fired, 1, MPI_INT, MPI_MAX, job.comm);
+    CHECK(same_code(&job, rc));
+    CHECK(rc != SCR_OK || job_entry(&job, 3, NULL, NULL) == 1);
+    check_complete_ones(&job);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, "SCR_FLUSH_ON_RESTART=1", NULL);
+    check_complete_ones(&job);
+    CHECK_ENTRY(3, 1, 1);
+    job_kill(&job, ctx);
+    if (!mpi_test_good(t) && job.rank == 0)
+        fprintf(stderr, "call %ld failed on rank %d\n", n, victim);
+    fclose(job.out);
+    job_free(&job);
+    return fired;
+}
+
+/* Some of them, fewer where waiting ranks spin on the cores. */
+#ifdef MPICH_VERSION
+enum { STRIDE = 41 };
+#else
+enum { STRIDE = 11 };
+#endif
+
+MPI_CASE(calls_that_fail_while_one_is_replaced_leave_what_is_complete_right)
+{
+    int tried = 0;
+    for (int victim = -1; victim < 2; victim++)
+        for (long n = victim + 1; mpi_test_good(t) && fail_replacing(t, victim, n);
+             n += STRIDE)
+            tried++;
+    CHECK(tried >= 10);
+    if (t->comm.rank == 0)
+        printf("       %d calls failed in turn\n", tried);
+}
+
 /* --- flushes under way --- */
 
 /* Rank 0's file of the first is rank 3's of the second. */
@@ -302,12 +378,14 @@ int main(int argc, char **argv)
 {
     return mpi_test_main(
         argc, argv,
-        MPI_CASES(RUN(a_flush_demotes_those_whose_files_it_replaces_and_no_others),
-                  RUN(names_do_not_matter_nor_which_rank_has_a_file),
-                  RUN(an_output_that_failed_is_not_flushed_over_a_newer_dataset),
-                  RUN(nor_when_it_has_to_make_room), RUN(nor_when_a_start_resumes_it),
-                  RUN(one_that_has_failed_is_written_over),
-                  RUN(a_global_restart_takes_what_is_newer_on_the_prefix),
-                  RUN(a_flush_waits_for_the_same_path_of_another_rank),
-                  RUN(deletion_spares_the_paths_of_other_ranks_files)));
+        MPI_CASES(
+            RUN(a_flush_demotes_those_whose_files_it_replaces_and_no_others),
+            RUN(names_do_not_matter_nor_which_rank_has_a_file),
+            RUN(an_output_that_failed_is_not_flushed_over_a_newer_dataset),
+            RUN(nor_when_it_has_to_make_room), RUN(nor_when_a_start_resumes_it),
+            RUN(one_that_has_failed_is_written_over),
+            RUN(a_global_restart_takes_what_is_newer_on_the_prefix),
+            RUN(calls_that_fail_while_one_is_replaced_leave_what_is_complete_right),
+            RUN(a_flush_waits_for_the_same_path_of_another_rank),
+            RUN(deletion_spares_the_paths_of_other_ranks_files)));
 }
