@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/attr.h"
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/path.h"
@@ -207,35 +206,9 @@ static int enter_file(struct scr_scan *s, int rank, const scr_meta *meta,
 
 /* --- redundancy sets --- */
 
-/* A rebuilt file gets the mode and times back that its meta data record; what cannot be
- * given back is no reason to do without the file. */
-static void give_back_attr(const struct scr_scan *s, const scr_meta *meta)
-{
-    struct scr_err why = SCR_ERR_INIT;
-    struct stat st;
-    int fd = -1;
-    char *dest = scr_meta_dest(meta);
-    char *path = dest ? scr_path_join(s->root, dest) : NULL;
-    if (path != NULL &&
-        scr_open(s->env->sys, path, O_RDONLY | O_NOFOLLOW, 0, &fd, &why) == SCR_OK &&
-        scr_fd_stat(s->env->sys, fd, &st, path, &why) == SCR_OK &&
-        scr_meta_get_stat(meta, &st) == SCR_OK) {
-        st.st_mode &= 0777;
-        scr_fd_set_attr(s->env->sys, fd, &st, path, &why);
-    }
-    scr_close(s->env->sys, &fd, path, NULL);
-    if (why.code != SCR_OK)
-        scr_log(s->env->log, SCR_LOG_WARN,
-                "%s; its mode and times stay those of the rebuild", why.text);
-    free(path);
-    free(dest);
-}
-
-/* State of a member's files after the rebuild of its set. */
-enum mended { NOT_WHOLE, WHOLE, REBUILT };
-
-/* Enters a member's rank from the header of its redundancy file. */
-static int enter_header(struct scr_scan *s, const scr_hash *header, enum mended mended,
+/* Enters a member's rank from the header of its redundancy file. whole: after the
+ * rebuild of its set its files are. */
+static int enter_header(struct scr_scan *s, const scr_hash *header, int whole,
                         struct scr_err *err)
 {
     struct scr_redinfo info;
@@ -249,19 +222,16 @@ static int enter_header(struct scr_scan *s, const scr_hash *header, enum mended 
     else if ((rc = learn(s, info.world_size, scr_hash_get(current, "DSETDESC"), err)) ==
              SCR_OK)
         rc = enter_rank(s, rank);
-    for (SCR_HASH_EACH(e, scr_hash_get(current, "FILE"))) {
+    for (SCR_HASH_EACH(e, scr_hash_get(current, "FILE")))
         if (rc == SCR_OK)
             rc = enter_file(s, rank, scr_hash_elem_hash(e), err);
-        if (rc == SCR_OK && mended == REBUILT)
-            give_back_attr(s, scr_hash_elem_hash(e));
-    }
     if (rc == SCR_OK)
-        s->trusted[rank] = mended != NOT_WHOLE;
+        s->trusted[rank] = whole != 0;
     scr_redinfo_fini(&info);
     return rc;
 }
 
-static int enter_member(struct scr_scan *s, const char *path, enum mended mended,
+static int enter_member(struct scr_scan *s, const char *path, int whole,
                         struct scr_faults *f, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -270,7 +240,7 @@ static int enter_member(struct scr_scan *s, const char *path, enum mended mended
     if (header == NULL)
         return no_memory(s, err);
     int rc = scr_redfile_read(s->env, path, header, &bytes, &why);
-    if (rc == SCR_OK && (rc = enter_header(s, header, mended, &why)) != SCR_OK)
+    if (rc == SCR_OK && (rc = enter_header(s, header, whole, &why)) != SCR_OK)
         scr_err_prefix(&why, "%s", path);
     scr_hash_delete(header);
     if (rc == SCR_E_NOMEM)
@@ -312,11 +282,8 @@ static int take_set(struct scr_scan *s, const struct scr_scan_set *set,
     if (rc == SCR_OK && mend != SCR_OK)
         scr_faults_add_err(mend == SCR_E_LOST ? &s->lost : f, &why);
     for (int i = 0; i < set->n && rc == SCR_OK; i++) {
-        enum mended mended = mend != SCR_OK               ? NOT_WHOLE
-                             : rebuilt[i] & SCR_HAVE_DATA ? REBUILT
-                                                          : WHOLE;
         if (mend == SCR_OK || set->found[i])
-            rc = enter_member(s, set->red[i], mended, f, err);
+            rc = enter_member(s, set->red[i], mend == SCR_OK, f, err);
         s->rebuilt_ranks += mend == SCR_OK && rebuilt[i] != 0;
     }
     free(rebuilt);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/attr.h"
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/path.h"
@@ -94,24 +93,6 @@ static int check_crcs(const struct scr_restoring *s,
     return SCR_OK;
 }
 
-/* Mode, owner and times as recorded; what is not recorded stays as it is. */
-static int dress(const struct scr_restoring *s, size_t i, struct scr_err *err)
-{
-    const struct scr_sys *sys = s->p->env->sys;
-    const char *path = s->tmp[i].path;
-    struct stat st;
-    int fd = -1;
-    int rc = scr_open(sys, path, O_RDWR | O_NOFOLLOW, 0, &fd, err);
-    if (rc == SCR_OK)
-        rc = scr_fd_stat(sys, fd, &st, path, err);
-    if (rc == SCR_OK) {
-        (void)scr_meta_get_stat(scr_hash_getf(s->r.current, "FILE %zu", i), &st);
-        rc = scr_fd_set_attr(sys, fd, &st, path, err);
-    }
-    int closed = scr_close(sys, &fd, path, rc == SCR_OK ? err : NULL);
-    return rc == SCR_OK ? closed : rc;
-}
-
 static int write_header(const struct scr_restoring *s, struct scr_err *err)
 {
     scr_hash *header = scr_redset_header(&s->r);
@@ -127,7 +108,7 @@ static int finish_temporaries(const struct scr_restoring *s, struct scr_err *err
 {
     int have = s->have[s->set.me], rc = SCR_OK;
     for (size_t i = 0; i < s->r.nfiles && rc == SCR_OK && !(have & SCR_HAVE_DATA); i++)
-        rc = dress(s, i, err);
+        rc = scr_redfile_dress(s->p->env, s->r.current, i, s->tmp[i].path, err);
     if (rc == SCR_OK && !(have & SCR_HAVE_PARITY))
         rc = write_header(s, err);
     return rc;

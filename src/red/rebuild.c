@@ -460,6 +460,19 @@ static int drop_good(const struct rebuild *r, struct scr_err *err)
     return rc;
 }
 
+/* A rebuilt file is as it was, and not only its bytes. */
+static int dress_files(const struct rebuild *r, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (int i = 0; i < r->n; i++) {
+        const struct part *p = &r->part[i];
+        for (size_t f = 0; rc == SCR_OK && p->tmp != NULL && f < p->nfiles; f++)
+            if (p->tmp[f].path != NULL)
+                rc = scr_redfile_dress(r->env, p->current, f, p->tmp[f].path, err);
+    }
+    return rc;
+}
+
 /* Calls fn with every temporary file there is and its destination: the data of all
  * members, then their redundancy files, which tell that the data is there. */
 typedef int (*each_fn)(const struct rebuild *r, const char *tmp, const char *path,
@@ -528,6 +541,8 @@ static int publish(struct rebuild *r, struct scr_err *err)
     rc = rc != SCR_OK ? rc : closed;
     if (rc == SCR_OK)
         rc = drop_good(r, err);
+    if (rc == SCR_OK)
+        rc = dress_files(r, err);
     if (rc == SCR_OK)
         rc = each_rebuilt(r, sync_one, err);
     if (rc == SCR_OK)

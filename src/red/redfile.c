@@ -2,11 +2,13 @@
 /* Names and headers of redundancy files: made, read back, and doubted. */
 #include "red/redfile.h"
 
+#include "base/attr.h"
 #include "base/hashfile.h"
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "fmt/meta.h"
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -327,6 +329,21 @@ void scr_member_files_free(struct scr_member_file *files, size_t n)
     for (size_t i = 0; files != NULL && i < n; i++)
         free(files[i].path);
     free(files);
+}
+
+int scr_redfile_dress(const struct scr_env *env, const scr_hash *current, size_t f,
+                      const char *path, struct scr_err *err)
+{
+    struct stat st;
+    int fd = -1;
+    int rc = scr_open(env->sys, path, O_RDONLY | O_NOFOLLOW, 0, &fd, err);
+    if (rc == SCR_OK)
+        rc = scr_fd_stat(env->sys, fd, &st, path, err);
+    if (rc == SCR_OK &&
+        scr_meta_get_stat(scr_hash_getf(current, "FILE %zu", f), &st) == SCR_OK)
+        rc = scr_fd_set_attr(env->sys, fd, &st, path, err);
+    int closed = scr_close(env->sys, &fd, path, rc == SCR_OK ? err : NULL);
+    return rc == SCR_OK ? closed : rc;
 }
 
 /* --- disk --- */

@@ -79,6 +79,10 @@ int scr_redfile_files_at(const scr_hash *current, const char *dir,
                          enum scr_layout layout, struct scr_member_file **files,
                          size_t *n, int *has_crc, struct scr_err *err);
 void scr_member_files_free(struct scr_member_file *files, size_t n);
+/* Gives the file at path the mode, owner and times that a CURRENT/PARTNER* hash records
+ * of its file number f; what it does not record stays as it is. */
+int scr_redfile_dress(const struct scr_env *env, const scr_hash *current, size_t f,
+                      const char *path, struct scr_err *err);
 
 /* Writes the header at the start of path without touching what follows (pwrite),
  * creating the file 0600; reads it back (at most 1 GiB of header). */
@@ -93,7 +97,8 @@ int scr_redfile_read(const struct scr_env *env, const char *path, scr_hash *head
  * file or NULL if lost; dirs[i]: directory its application files are in (FILE is joined
  * to it), also for lost members, where they are rebuilt to; redout[i]: where a lost
  * member's redundancy file is written. All CRCs are verified first: what fails counts
- * as lost. Files and redundancy files rebuilt are bit-identical to the encode's.
+ * as lost. Files and redundancy files rebuilt are bit-identical to the encode's; files
+ * have the mode and times that were recorded.
  * rebuilt[i] (may be NULL) gets the SCR_HAVE_* bits that were rebuilt for member i.
  * SCR_E_LOST beyond tolerance, nothing written then. */
 int scr_rebuild_serial(const struct scr_env *env, int n, const char *const *redfiles,

@@ -67,6 +67,9 @@ static void load(struct blob *b, const char *path)
     b->bytes = test_get(path, &b->n);
 }
 
+/* Of all files, as the meta data record it. */
+enum { MODE = 0100640, MTIME = 1000000007 };
+
 static scr_hash *meta_of(const char *file, uint64_t size, int rank)
 {
     scr_hash *m = scr_hash_new();
@@ -76,6 +79,9 @@ static scr_hash *meta_of(const char *file, uint64_t size, int rank)
     char name[32];
     snprintf(name, sizeof name, "%d.%zu", rank, strlen(file));
     scr_hash_set_val(m, "NAME", name);
+    scr_hash_set_val_u64(m, "MODE", MODE);
+    scr_hash_set_val_u64(m, "MTIME_SECS", MTIME);
+    scr_hash_set_val_u64(m, "MTIME_NSECS", 0);
     return m;
 }
 
@@ -732,6 +738,24 @@ static void scavenged_files_lie_at_their_destinations(void **state)
     world_fini(&w);
 }
 
+static void rebuilt_files_have_their_modes_and_times(void **state)
+{
+    (void)state;
+    struct world w;
+    struct stat st;
+    int rebuilt[MAX_N];
+    random_world(&w, SCR_SCHEME_XOR, 4, 1);
+    lose_data(&w, 2);
+    assert_int_equal(rebuild(&quick_env, &w, rebuilt, NULL), SCR_OK);
+    assert_int_equal(rebuilt[2], SCR_HAVE_DATA);
+    for (size_t f = 0; f < w.nfiles[2]; f++) {
+        assert_int_equal(stat(w.file[2][f].path, &st), 0);
+        assert_int_equal(st.st_mode, MODE);
+        assert_int_equal(st.st_mtim.tv_sec, MTIME);
+    }
+    world_fini(&w);
+}
+
 /* --- failing system calls --- */
 
 static void two_lost(struct world *w)
@@ -852,6 +876,7 @@ int main(void)
         cmocka_unit_test(forged_paths_do_not_leave_the_directory),
         cmocka_unit_test(forged_sizes_and_checksums_are_refused),
         cmocka_unit_test(scavenged_files_lie_at_their_destinations),
+        cmocka_unit_test(rebuilt_files_have_their_modes_and_times),
         cmocka_unit_test(a_failed_rebuild_harms_nothing_and_can_be_repeated),
         cmocka_unit_test(a_failed_encode_is_reported),
     };
