@@ -10,8 +10,8 @@
 #include "base/units.h"
 #include "progress.h"
 #include "reach.h"
+#include "red/survey.h"
 #include "scav/gather.h"
-#include "scav/shared.h"
 #include "scav/stage.h"
 #include "store/cntl.h"
 #include "store/names.h"
@@ -42,8 +42,8 @@ static const struct scr_opt opts[] = {
                   "compute the CRC32 of files for which none is recorded" },
     [OPT_PARTNER] = { "partner", 'a', NULL,
                       "copy what the node keeps for other nodes (PARTNER) too" },
-    [OPT_SHARED] = { "shared", 's', "DIR",
-                     "copy what dead nodes had in the shared cache DIR too" },
+    [OPT_SHARED] = { "shared", 's', NULL,
+                     "copy what lost nodes had in caches that all share, too" },
     [OPT_CONTAINERS] = { "containers", 'n', NULL,
                          "accepted; files are never packed together" },
     { 0 },
@@ -54,8 +54,8 @@ struct copy {
     struct scr_gather g;
     struct scr_progress progress;
     struct scr_gathered total;
-    const char *shared;
-    int nodes; /* whose files were copied */
+    int shared; /* caches that all nodes share too */
+    int nodes;  /* whose files were copied */
 };
 
 /* --- what is asked for --- */
@@ -135,7 +135,7 @@ static int parse(struct copy *c, const struct scr_args *a, struct scr_err *err)
                                 .partner = a->opt[OPT_PARTNER] != NULL,
                                 .told = scr_progress_add,
                                 .arg = &c->progress };
-    c->shared = a->opt[OPT_SHARED];
+    c->shared = a->opt[OPT_SHARED] != NULL;
     return rc;
 }
 
@@ -181,14 +181,17 @@ static int copy_node(struct copy *c, const char *dir, struct scr_err *err)
     return rc;
 }
 
-static int copy_shared(struct copy *c, struct scr_err *err)
+/* What is named beside the files, whoever's they are: what the living copied is there.
+ */
+static int copy_shared(struct copy *c, const char *cache, struct scr_err *err)
 {
-    scr_filemap *map = scr_filemap_new();
-    int rc = map ? scr_shared_read(&c->t->env, c->shared, c->g.id, map, err)
-                 : scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
+    struct scr_survey s;
+    int rc = scr_survey_open(&s, &c->t->env, NULL, 0, err);
     if (rc == SCR_OK)
-        rc = copy_map(c, map, err);
-    scr_filemap_delete(map);
+        rc = scr_survey_add_shared(&s, cache, err);
+    if (rc == SCR_OK)
+        rc = copy_map(c, s.map, err);
+    scr_survey_fini(&s);
     return rc;
 }
 
@@ -235,8 +238,8 @@ static int copy_all(struct copy *c, const struct scr_reach *reach, int given,
         if (is_asked(vnodes, reach->cntl[i]))
             rc = copy_node(c, reach->cntl[i], err);
     scr_hash_delete(vnodes);
-    if (rc == SCR_OK && c->shared != NULL)
-        rc = copy_shared(c, err);
+    for (size_t i = 0; c->shared && i < reach->nshared && rc == SCR_OK; i++)
+        rc = copy_shared(c, reach->shared[i], err);
     return rc;
 }
 
@@ -266,7 +269,7 @@ static int is_there(struct copy *c, struct scr_err *err, int *there)
 {
     struct scr_index_entry e;
     scr_hash *index = scr_hash_new();
-    int rc = scr_prefix_index_read(&c->t->env, &c->t->prefix, index, err);
+    int rc = scr_prefix_index_look(&c->t->env, &c->t->prefix, index, err);
     *there = rc == SCR_OK && scr_index_get(index, c->g.id, &e, NULL) == SCR_OK &&
              e.complete && !e.failed;
     scr_hash_delete(index);

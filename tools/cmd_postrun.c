@@ -51,6 +51,8 @@ static int ask_caches(struct postrun *p, struct scr_err *err)
     if (rc == SCR_OK)
         rc =
             scr_survey_open(&s, &t->env, (const char *const *)reach.cntl, reach.n, err);
+    for (size_t i = 0; i < reach.nshared && rc == SCR_OK; i++)
+        rc = scr_survey_add_shared(&s, reach.shared[i], err);
     if (rc == SCR_OK && scr_survey_ids(&s, &ids, &n) != SCR_OK)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "caches: out of memory");
     for (int i = 0; i < n && rc == SCR_OK; i++) {
@@ -71,7 +73,11 @@ static int look_around(struct postrun *p, struct scr_err *err)
 {
     struct scr_tool *t = p->t;
     struct scr_err why = SCR_ERR_INIT;
-    int rc = scr_prefix_index_read(&t->env, &t->prefix, p->index, err);
+    int n = 0, dry = p->a->opt[OPT_DRY_RUN] != NULL;
+    int rc = dry ? scr_prefix_index_look(&t->env, &t->prefix, p->index, err)
+                 : scr_prefix_index_read(&t->env, &t->prefix, p->index, err);
+    if (rc == SCR_OK && dry)
+        rc = scr_arrivals_look(&t->env, &t->prefix, p->index, NULL, &n, err);
     if (rc != SCR_OK)
         return rc;
     rc = scr_prefix_state_read(&t->env, &t->prefix, "flush.scr", p->flush, &why);

@@ -14,12 +14,11 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/units.h"
-#include "cfg/desc.h"
 #include "fmt/filemap.h"
 #include "progress.h"
 #include "reach.h"
 #include "scav/stage.h"
-#include "store/cache.h"
+#include "store/eventlog.h"
 
 enum {
     LOCK_TIMEOUT_MS = 1000,
@@ -113,33 +112,12 @@ static int take_timeout(struct scr_scavenge *s, const char *given, struct scr_er
     return SCR_OK;
 }
 
-static int add_shared(struct scr_scavenge *s, char *dir, struct scr_err *err)
-{
-    struct stat st;
-    if (dir == NULL)
-        return no_memory(err);
-    char **grown = scr_reallocarray(s->shared, s->nshared + 1, sizeof *grown);
-    if (grown != NULL)
-        s->shared = grown;
-    if (grown == NULL || scr_file_stat(s->t->env.sys, dir, &st, NULL) != SCR_OK) {
-        free(dir);
-        return grown ? SCR_OK : no_memory(err);
-    }
-    s->shared[s->nshared++] = dir;
-    return SCR_OK;
-}
-
 static int take_shared(struct scr_scavenge *s, struct scr_err *err)
 {
-    const struct scr_params *prm = &s->prm;
-    struct scr_descs d = { 0 };
-    const struct scr_place place = { prm->user_name, prm->job_id, NULL };
-    int rc = scr_descs_build(s->t->cfg, prm, &d, err);
-    for (int i = 0; i < d.nstores && rc == SCR_OK; i++)
-        if (scr_store_is_shared(&d.store[i]))
-            rc = add_shared(s, scr_place_dir(&place, d.store[i].path, 0), err);
-    if (rc == SCR_OK)
-        scr_descs_fini(&d);
+    struct scr_reach reach = { 0 };
+    int rc = scr_tool_reach(s->t, s->t->prefix.path, NULL, &reach, err);
+    s->shared = reach.nshared > 0;
+    scr_reach_fini(&reach);
     return rc;
 }
 
@@ -177,9 +155,6 @@ void scr_scavenge_close(struct scr_scavenge *s)
 {
     if (s->lock.fd >= 0)
         scr_lock_release(s->t->env.sys, &s->lock);
-    for (size_t i = 0; i < s->nshared; i++)
-        free(s->shared[i]);
-    free(s->shared);
     free(s->program);
     free(s->trouble);
     scr_hostlist_free(&s->up);
@@ -220,8 +195,7 @@ static int edit_enter(scr_hash *index, void *arg, int *changed, struct scr_err *
 
 struct round {
     struct scr_scavenge *s;
-    int id, partner;
-    const char *shared;               /* NULL: none */
+    int id, partner, shared;
     const struct scr_hostlist *nodes; /* to run on */
     struct scr_remote_result *res;
     struct scr_err err;
@@ -265,9 +239,9 @@ static int write_words(const struct round *r, struct words *w, struct scr_err *e
     add_pair(w, "--prefix", s->t->prefix.path);
     add_pair(w, "--buf", w->buf);
     add_pair(w, "--cntldir", s->cntldir);
-    add_pair(w, "--shared", r->shared);
     add_word(w, s->prm.crc_on_flush ? "--crc" : NULL);
     add_word(w, r->partner ? "--partner" : NULL);
+    add_word(w, r->shared ? "--shared" : NULL);
     add_word(w, s->down.n > 0 ? w->down : NULL);
     return SCR_OK;
 }
@@ -422,22 +396,19 @@ static int lacks_ranks(const struct scr_scavenge *s, int id)
     return ranks == 0 || have < ranks;
 }
 
-/* The first node that can takes what dead nodes had in the caches that all share. */
+/* The first node that can takes what lost nodes had in the caches that all share. */
 static int copy_shared(struct scr_scavenge *s, int id, struct scr_err *err)
 {
-    int rc = SCR_OK;
-    for (size_t d = 0; d < s->nshared && rc == SCR_OK; d++)
-        for (size_t i = 0, done = 0; i < s->up.n && !done && rc == SCR_OK; i++) {
-            const struct scr_hostlist one = { &s->up.name[i], 1 };
-            struct round r = {
-                .s = s, .id = id, .partner = 1, .shared = s->shared[d], .nodes = &one
-            };
-            rc = run(&r, 0, err);
-            done = rc == SCR_OK && r.res[0].answered && r.res[0].status < 2;
-            if (rc == SCR_OK && !done)
-                tell_failure(s, s->up.name[i], &r.res[0]);
-            scr_remote_free(r.res, 1);
-        }
+    int rc = SCR_OK, done = 0;
+    for (size_t i = 0; i < s->up.n && !done && rc == SCR_OK; i++) {
+        const struct scr_hostlist one = { &s->up.name[i], 1 };
+        struct round r = { .s = s, .id = id, .partner = 1, .shared = 1, .nodes = &one };
+        rc = run(&r, 0, err);
+        done = rc == SCR_OK && r.res[0].answered && r.res[0].status < 2;
+        if (rc == SCR_OK && !done)
+            tell_failure(s, s->up.name[i], &r.res[0]);
+        scr_remote_free(r.res, 1);
+    }
     return rc;
 }
 
@@ -450,7 +421,7 @@ static int run_rounds(struct scr_scavenge *s, int id, uint64_t bytes,
     if (rc == SCR_OK)
         rc = sort_out(&r, &partners, &failed, err);
     scr_remote_free(r.res, s->up.n);
-    if (rc == SCR_OK && s->nshared > 0 && lacks_ranks(s, id))
+    if (rc == SCR_OK && s->shared && lacks_ranks(s, id))
         rc = copy_shared(s, id, err);
     if (rc == SCR_OK && partners.n > 0 && (failed > 0 || lacks_ranks(s, id))) {
         struct round second = { .s = s, .id = id, .nodes = &partners, .partner = 1 };
@@ -467,6 +438,40 @@ static int run_rounds(struct scr_scavenge *s, int id, uint64_t bytes,
     }
     scr_hostlist_free(&partners);
     return rc;
+}
+
+/* --- the event log --- */
+
+/* A log that cannot be written stops nothing. */
+static void log_event(const struct scr_scavenge *s, struct scr_event e)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    e.host = s->rm.host;
+    e.jobid = s->prm.job_id;
+    if (s->prm.log_enable &&
+        scr_eventlog_write(&s->t->env, &s->t->prefix, &e, s->prm.log_txt_enable,
+                           s->prm.log_syslog_enable, &why) != SCR_OK)
+        scr_log(s->t->env.log, SCR_LOG_WARN, "event log: %s", why.text);
+}
+
+static void log_start(const struct scr_scavenge *s, int id, const scr_hash *dset)
+{
+    struct scr_event e = SCR_EVENT_INIT;
+    e.event = "SCAVENGE_START";
+    e.dset = id;
+    e.name = scr_hash_get_val(dset, "NAME");
+    log_event(s, e);
+}
+
+static void log_end(const struct scr_scavenge *s, int id, double secs, int rc,
+                    const struct scr_err *err)
+{
+    struct scr_event e = SCR_EVENT_INIT;
+    e.event = "SCAVENGE_END";
+    e.dset = id;
+    e.secs = secs;
+    e.note = rc != SCR_OK && err != NULL ? err->text : s->trouble;
+    log_event(s, e);
 }
 
 /* --- the dataset --- */
@@ -499,11 +504,14 @@ int scr_scavenge_dataset(struct scr_scavenge *s, int id, const scr_hash *dset,
         return SCR_OK;
     }
     double start = scr_now_mono();
+    log_start(s, id, dset);
     int rc = begin(s, id, dset, err);
     if (rc == SCR_OK)
         rc = run_rounds(s, id, bytes, err);
+    double secs = scr_now_mono() - start;
     if (rc == SCR_OK)
         scr_tool_print(s->t, "dataset %d: copied from %zu nodes in %.1f s\n", id,
-                       s->up.n, scr_now_mono() - start);
+                       s->up.n, secs);
+    log_end(s, id, secs, rc, err);
     return rc;
 }

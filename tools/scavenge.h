@@ -25,8 +25,7 @@ struct scr_scavenge {
     const char *cntldir;
     char *program; /* scr */
     double timeout_s;
-    char **shared; /* the job's directories in caches that all nodes share */
-    size_t nshared;
+    int shared; /* 1: there is a cache that all nodes share */
     char *
         trouble; /* of the last dataset: what kept a node from copying; NULL: nothing */
     struct scr_lock lock; /* one scavenge of a prefix at a time */

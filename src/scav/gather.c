@@ -417,7 +417,7 @@ static int check_owner(const struct scr_gather *g, const scr_filemap *map,
     struct scr_index_entry e;
     int n = 0, *ranks = NULL;
     scr_hash *index = scr_hash_new();
-    int rc = scr_prefix_index_read(g->env, g->prefix, index, err);
+    int rc = scr_prefix_index_look(g->env, g->prefix, index, err);
     int known = rc == SCR_OK && scr_index_get(index, g->id, &e, NULL) == SCR_OK;
     if (rc == SCR_OK &&
         scr_filemap_list_ranks_by_dataset(map, g->id, &n, &ranks) != SCR_OK)

@@ -87,6 +87,23 @@ for scheme in PARTNER XOR RS; do
     done
 done
 
+# --- told to the event log, if there is one ---
+clean
+job 7 XOR 3 3
+run env SCR_LOG_ENABLE=1 scr_postrun
+has_status 0
+grep -q '"event":"SCAVENGE_START".*"dset":7' p/.scr/log || fail "SCAVENGE_START is not in the log"
+grep -q '"event":"SCAVENGE_END".*"secs":' p/.scr/log || fail "SCAVENGE_END is not in the log"
+
+# --- a copy in the prefix directory that turned out to be damaged: the cache still has it ---
+cli_mark "$p" 7
+printf X | dd of=p/ckpt.7/rank_1.dat bs=1 seek=5 conv=notrunc 2>/dev/null
+listed '      7 NO    ckpt.7'
+run scr_postrun
+has_status 0
+saved 7
+listed '*     7 YES   ckpt.7'
+
 # --- damage ---
 for scheme in PARTNER XOR RS; do
     clean

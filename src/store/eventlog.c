@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The event log of a prefix directory. */
+#include "store/eventlog.h"
+
+#include <stdlib.h>
+#include <syslog.h>
+#include <time.h>
+
+#include "base/io.h"
+#include "base/units.h"
+
+static int append(const struct scr_env *env, const struct scr_prefix *p,
+                  const char *line, size_t n, struct scr_err *err)
+{
+    char *path = scr_prefix_file(p, "log");
+    int rc = path ? scr_file_append(env->sys, path, line, n, 0644, err)
+                  : scr_fail(err, SCR_E_NOMEM, 0, "event log");
+    free(path);
+    return rc;
+}
+
+int scr_eventlog_write(const struct scr_env *env, const struct scr_prefix *p,
+                       struct scr_event *e, int text, int to_syslog,
+                       struct scr_err *err)
+{
+    char stamp[48], *line = NULL;
+    struct timespec now;
+    size_t n = 0;
+    clock_gettime(CLOCK_REALTIME, &now);
+    e->time = scr_format_iso(&now, stamp, sizeof stamp);
+    int rc = scr_event_encode(e, &line, &n, err);
+    if (rc == SCR_OK && text)
+        rc = append(env, p, line, n, err);
+    if (line != NULL && to_syslog)
+        syslog(LOG_INFO, "%.*s", (int)n - 1, line);
+    free(line);
+    e->time = NULL; /* it was ours */
+    return rc;
+}
