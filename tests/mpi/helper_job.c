@@ -120,6 +120,30 @@ void job_kill(struct job *job, struct scr_ctx *ctx)
     mpi_test_barrier(job->comm);
 }
 
+void job_arm(struct job *job, int victim, enum test_kind kind, long n, int error,
+             enum test_how how)
+{
+    job->armed = victim < 0 || victim == job->rank;
+    if (job->armed)
+        test_fault_arm(kind, n, error, how);
+}
+
+int job_disarm(struct job *job)
+{
+    int fired = job->armed && test_fault_off(), any = 0;
+    job->armed = 0;
+    MPI_Allreduce(&fired, &any, 1, MPI_INT, MPI_MAX, job->comm);
+    return any;
+}
+
+int job_same_code(const struct job *job, int rc)
+{
+    int low = 0, high = 0;
+    MPI_Allreduce(&rc, &low, 1, MPI_INT, MPI_MIN, job->comm);
+    MPI_Allreduce(&rc, &high, 1, MPI_INT, MPI_MAX, job->comm);
+    return low == high;
+}
+
 static void remove_halt(struct job *job)
 {
     char path[800];

@@ -17,6 +17,7 @@
 #define SCR_TEST_HELPER_JOB_H
 
 #include "core/ctx.h"
+#include "helper_fault.h"
 #include "mpi_test.h"
 
 struct job {
@@ -28,6 +29,7 @@ struct job {
     char prefix[700];
     char cache[700];
     const struct scr_sys *sys; /* NULL: the real calls */
+    int armed;                 /* this rank's calls, see job_arm */
     FILE *out;                 /* of SCR's messages; NULL: stderr */
     /* Bytes of a rank's file, -1: there are no more of them; a pure function. NULL:
        JOB_FILES of several sizes. */
@@ -50,6 +52,16 @@ int job_try_start(struct job *job, struct scr_ctx **ctx, struct scr_err *err,
                   const char *vnodes, const char *const *settings);
 void job_kill(struct job *job, struct scr_ctx *ctx);
 void job_end(struct job *job, struct scr_ctx *ctx);
+
+/* Call n of a kind, counted from here, fails on rank victim; with victim -1 on every
+ * rank. For jobs whose sys is &test_fault_sys when they start. TEST_FOREVER: as if the
+ * victim, or the job, had died there. */
+void job_arm(struct job *job, int victim, enum test_kind kind, long n, int error,
+             enum test_how how);
+/* All calls work again; 1 on all ranks if one has failed on any. Collective. */
+int job_disarm(struct job *job);
+/* 1 on all ranks if they all have the same code. Collective. */
+int job_same_code(const struct job *job, int rc);
 
 /* Removes everything these nodes (a host list) store: their sub-directories of cache
  * and control base. */

@@ -377,14 +377,6 @@ MPI_CASE(one_rank_that_fails_is_enough)
 
 /* --- every call fails --- */
 
-static int same_code(const struct job *job, int rc)
-{
-    int low = 0, high = 0;
-    MPI_Allreduce(&rc, &low, 1, MPI_INT, MPI_MIN, job->comm);
-    MPI_Allreduce(&rc, &high, 1, MPI_INT, MPI_MAX, job->comm);
-    return low == high;
-}
-
 /* Call n of a checkpoint and its flush fails, on one rank, or (victim < 0) that and all
  * later ones on all ranks, as if the job had died. What the index then calls complete
  * is right, and the first checkpoint is there. 0: there is no call n. Threads share the
@@ -394,25 +386,22 @@ static int fail_call(struct mpi_test *t, int victim, long n)
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
     char name[SCR_MAX_NAME] = "";
-    int have = 0, any = 0;
+    int have = 0;
     begin(t, &job);
     job.out = fopen("/dev/null", "w");
     job.sys = &test_fault_sys;
     struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, NULL);
     job_checkpoint(&job, ctx, "one", 1);
     CHECK_RC(scr_async_wait_all(ctx, 0, &err), SCR_OK, &err);
-    int mine = victim < 0 || victim == job.rank;
-    if (mine)
-        test_fault_arm(TEST_ANY, n, EIO, victim < 0 ? TEST_FOREVER : TEST_ONCE);
-    CHECK(same_code(&job, job_write(&job, ctx, "two", 2, 1, &err)));
-    CHECK(same_code(&job, scr_async_wait_all(ctx, 0, NULL)));
-    int fired = mine && test_fault_off();
-    MPI_Allreduce(&fired, &any, 1, MPI_INT, MPI_MAX, job.comm);
+    job_arm(&job, victim, TEST_ANY, n, EIO, victim < 0 ? TEST_FOREVER : TEST_ONCE);
+    CHECK(job_same_code(&job, job_write(&job, ctx, "two", 2, 1, &err)));
+    CHECK(job_same_code(&job, scr_async_wait_all(ctx, 0, NULL)));
+    int fired = job_disarm(&job);
     job_kill(&job, ctx);
     job.sys = NULL;
     CHECK_INT(entry(&job, 1), 1);
     int complete = entry(&job, 2) == 1;
-    CHECK(any || complete);
+    CHECK(fired || complete);
     lose_all(&job);
     ctx = job_start(&job, nodes, NULL);
     CHECK_RC(scr_have_restart_all(ctx, &have, name, &err), SCR_OK, &err);
@@ -421,7 +410,7 @@ static int fail_call(struct mpi_test *t, int victim, long n)
     job_kill(&job, ctx);
     fclose(job.out);
     job_free(&job);
-    return any;
+    return fired;
 }
 
 #ifdef MPICH_VERSION

@@ -428,31 +428,19 @@ MPI_CASE(a_file_never_written_and_one_replaced_fail_complete)
 
 /* --- system calls that fail --- */
 
-static int same_code(const struct job *job, int rc)
-{
-    int low = 0, high = 0;
-    MPI_Allreduce(&rc, &low, 1, MPI_INT, MPI_MIN, job->comm);
-    MPI_Allreduce(&rc, &high, 1, MPI_INT, MPI_MAX, job->comm);
-    return low == high;
-}
-
 /* Call number n of a bypass checkpoint fails; 0 when there is no call n. */
 static int fail_checkpoint(struct mpi_test *t, int victim, int error, long n)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    int fired = 0, mine;
     job_new(t, &job, 4);
     job.sys = &test_fault_sys;
     struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
     job_checkpoint(&job, ctx, "one", 1);
-    mine = victim < 0 || victim == job.rank;
-    if (mine)
-        test_fault_arm(TEST_ANY, n, error, victim < 0 ? TEST_FOREVER : TEST_ONCE);
+    job_arm(&job, victim, TEST_ANY, n, error, victim < 0 ? TEST_FOREVER : TEST_ONCE);
     int rc = job_write(&job, ctx, "two", 2, 1, &err);
-    int hit = mine && test_fault_off();
-    MPI_Allreduce(&hit, &fired, 1, MPI_INT, MPI_MAX, job.comm);
-    CHECK(same_code(&job, rc));
+    int fired = job_disarm(&job);
+    CHECK(job_same_code(&job, rc));
     CHECK(fired || rc == SCR_OK);
     CHECK_INT(ctx->state, SCR_STATE_IDLE);
     job_kill(&job, ctx);

@@ -282,35 +282,22 @@ MPI_CASE(one_that_is_written_anew_is_not_deleted_by_what_was_begun)
     job_free(&job);
 }
 
-/* 1 on all ranks if they all have the same code. */
-static int same_code(const struct job *job, int rc)
-{
-    int low = 0, high = 0;
-    MPI_Allreduce(&rc, &low, 1, MPI_INT, MPI_MIN, job->comm);
-    MPI_Allreduce(&rc, &high, 1, MPI_INT, MPI_MAX, job->comm);
-    return low == high;
-}
-
 /* A checkpoint that makes an older one go, with the n-th call of a kind failing: it is
  * good, or the one before is, and the next one brings all in order. */
 static int fail_retention(struct mpi_test *t, int victim, enum test_kind kind, long n)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    int fired = 0;
     job_new(t, &job, 4);
     job.out = tmpfile();
     job.sys = &test_fault_sys;
     struct scr_ctx *ctx =
         job_start(&job, nodes, "SCR_FLUSH=1", "SCR_PREFIX_SIZE=1", NULL);
     write_some(&job, ctx, 1, 1);
-    if (job.rank == victim)
-        test_fault_arm(kind, n, EROFS, TEST_ONCE);
+    job_arm(&job, victim, kind, n, EROFS, TEST_ONCE);
     int rc = job_write(&job, ctx, "d2", 2, CKPT, &err);
-    if (job.rank == victim)
-        fired = test_fault_off();
-    MPI_Bcast(&fired, 1, MPI_INT, victim, job.comm);
-    CHECK(same_code(&job, rc));
+    int fired = job_disarm(&job);
+    CHECK(job_same_code(&job, rc));
     CHECK(job_entry(&job, 1, NULL, NULL) == 1 || job_entry(&job, 2, NULL, NULL) == 1);
     write_some(&job, ctx, 3, 3);
     CHECK_ENTRY(3, 1, 1);

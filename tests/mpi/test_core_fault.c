@@ -11,22 +11,6 @@
 
 static const char *const nodes = "n[1-4]";
 
-/* 1 on all ranks if they all have the same code. */
-static int same_code(const struct job *job, int rc)
-{
-    int low = 0, high = 0;
-    MPI_Allreduce(&rc, &low, 1, MPI_INT, MPI_MIN, job->comm);
-    MPI_Allreduce(&rc, &high, 1, MPI_INT, MPI_MAX, job->comm);
-    return low == high;
-}
-
-static int any_fired(const struct job *job, int fired)
-{
-    int any = 0;
-    MPI_Allreduce(&fired, &any, 1, MPI_INT, MPI_MAX, job->comm);
-    return any;
-}
-
 static void lose_all_nodes(struct job *job)
 {
     for (int i = 1; i <= 4; i++) {
@@ -73,12 +57,11 @@ static int fail_checkpoint(struct mpi_test *t, const struct plan *p, long n)
     struct scr_ctx *ctx = job_start(&job, nodes, p->flush, NULL);
     job_checkpoint(&job, ctx, "oldest", 3);
     job_checkpoint(&job, ctx, "one", 1);
-    int mine = p->victim < 0 || p->victim == job.rank;
-    if (mine)
-        test_fault_arm(TEST_ANY, n, p->error, p->victim < 0 ? TEST_FOREVER : TEST_ONCE);
+    job_arm(&job, p->victim, TEST_ANY, n, p->error,
+            p->victim < 0 ? TEST_FOREVER : TEST_ONCE);
     int rc = job_write(&job, ctx, "two", 2, 1, &err);
-    int fired = any_fired(&job, mine && test_fault_off());
-    CHECK(same_code(&job, rc));
+    int fired = job_disarm(&job);
+    CHECK(job_same_code(&job, rc));
     CHECK(fired || rc == SCR_OK);
     CHECK(ctx->state == SCR_STATE_IDLE);
     job_kill(&job, ctx);
@@ -143,12 +126,10 @@ static int fail_start(struct mpi_test *t, int victim, enum test_how how, long n)
     job_kill(&job, ctx);
     job_lose_node(&job, "n2");
     job.sys = &test_fault_sys;
-    int mine = victim < 0 || victim == job.rank;
-    if (mine)
-        test_fault_arm(TEST_ANY, n, EIO, how);
+    job_arm(&job, victim, TEST_ANY, n, EIO, how);
     int rc = job_try_start(&job, &ctx, &err, "n1,n5,n3,n4", NULL);
-    int fired = any_fired(&job, mine && test_fault_off());
-    CHECK(same_code(&job, rc));
+    int fired = job_disarm(&job);
+    CHECK(job_same_code(&job, rc));
     CHECK(fired || rc == SCR_OK);
     job_kill(&job, ctx);
     job.sys = NULL;

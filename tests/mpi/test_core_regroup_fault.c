@@ -19,14 +19,6 @@ enum { STRIDE = 331 };
 enum { STRIDE = 37 };
 #endif
 
-static int same_code(const struct job *job, int rc)
-{
-    int low = 0, high = 0;
-    MPI_Allreduce(&rc, &low, 1, MPI_INT, MPI_MIN, job->comm);
-    MPI_Allreduce(&rc, &high, 1, MPI_INT, MPI_MAX, job->comm);
-    return low == high;
-}
-
 /* "one" is on the prefix, "two" in cache alone, and a node is lost. */
 static void write_both(struct mpi_test *t, struct job *base)
 {
@@ -67,18 +59,15 @@ static int start_failing(struct job *job, int victim, long n)
     struct mpi_test *t = job->t;
     struct scr_err err = SCR_ERR_INIT;
     struct scr_ctx *ctx;
-    int any = 0, mine = victim < 0 || victim == job->rank;
     job->sys = &test_fault_sys;
-    if (mine)
-        test_fault_arm(TEST_ANY, n, EIO, victim < 0 ? TEST_FOREVER : TEST_ONCE);
+    job_arm(job, victim, TEST_ANY, n, EIO, victim < 0 ? TEST_FOREVER : TEST_ONCE);
     int rc = job_try_start(job, &ctx, &err, nodes, NULL);
-    int fired = mine && test_fault_off();
-    MPI_Allreduce(&fired, &any, 1, MPI_INT, MPI_MAX, job->comm);
-    CHECK(same_code(job, rc));
-    CHECK(any || rc == SCR_OK);
+    int fired = job_disarm(job);
+    CHECK(job_same_code(job, rc));
+    CHECK(fired || rc == SCR_OK);
     job_kill(job, ctx);
     job->sys = NULL;
-    return any;
+    return fired;
 }
 
 static int fail_call(struct mpi_test *t, int victim, long n)

@@ -32,18 +32,14 @@ static int die_in_rebuild(struct job *job, const struct plan *p, long n)
     struct scr_err err = SCR_ERR_INIT;
     struct scr_ctx *ctx;
     const char *const settings[] = { p->scheme, p->failures, NULL };
-    int fired = 0, any = 0, mine = p->victim < 0 || p->victim == job->rank;
     job->sys = &test_fault_sys;
-    if (mine)
-        test_fault_arm(TEST_ANY, n, EIO, TEST_FOREVER);
+    job_arm(job, p->victim, TEST_ANY, n, EIO, TEST_FOREVER);
     int rc = job_try_start(job, &ctx, &err, p->spares, settings);
     job_kill(job, ctx); /* before the calls work again: the dead clean nothing up */
-    if (mine)
-        fired = test_fault_off();
+    int fired = job_disarm(job);
     job->sys = NULL;
-    MPI_Allreduce(&fired, &any, 1, MPI_INT, MPI_MAX, job->comm);
-    CHECK(any || rc == SCR_OK);
-    return any;
+    CHECK(fired || rc == SCR_OK);
+    return fired;
 }
 
 static void check_whole(struct job *job, const struct plan *p, int turn,
