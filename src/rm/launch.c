@@ -61,6 +61,14 @@ static int ask_version(const char *path, char **text, struct scr_err *err)
     return rc;
 }
 
+static int is_marked(const struct scr_launcher_ops *ops, const char *text)
+{
+    for (const char *const *mark = ops->version_marks; *mark != NULL; mark++)
+        if (strstr(text, *mark) != NULL)
+            return 1;
+    return 0;
+}
+
 /* mpirun and mpiexec are what several MPIs call their launchers. */
 static int tell_apart(const char *base, struct scr_launcher *l, struct scr_err *err)
 {
@@ -69,7 +77,7 @@ static int tell_apart(const char *base, struct scr_launcher *l, struct scr_err *
     l->ops = NULL;
     for (int i = 0; rc == SCR_OK && i < NLAUNCHERS && l->ops == NULL; i++)
         if (is_among(launchers[i]->names, base, strlen(base)) &&
-            strstr(text, launchers[i]->version_mark) != NULL)
+            is_marked(launchers[i], text))
             l->ops = launchers[i];
     if (rc == SCR_OK && l->ops == NULL)
         rc = scr_fail(err, SCR_E_UNSUPPORTED, 0,

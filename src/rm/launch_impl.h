@@ -25,10 +25,11 @@ struct scr_launch_row {
 };
 
 struct scr_launcher_ops {
-    const char *kind;         /* for people */
-    const char *names;        /* programs that are it, separated by blanks */
-    const char *version_mark; /* text of "PROGRAM --version" that tells it from others
-                                 of that name; NULL: the name is enough */
+    const char *kind;  /* for people */
+    const char *names; /* programs that are it, separated by blanks */
+    /* Texts of "PROGRAM --version" that tell it from others of that name; NULL: the
+     * name is enough. */
+    const char *version_marks[3];
     const struct scr_launch_row *rows; /* ended by names NULL; may be NULL */
     const char *with_value; /* other options that take the next word as their value */
     const char *with_two;   /* … and the next two words, as "-genv NAME VALUE" */

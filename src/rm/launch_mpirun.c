@@ -217,7 +217,7 @@ static int openmpi_line(const struct scr_rm *rm, const struct scr_launcher *l,
 const struct scr_launcher_ops scr_launch_openmpi = {
     .kind = "Open MPI",
     .names = "mpirun mpiexec orterun prterun mpirun.openmpi mpiexec.openmpi",
-    .version_mark = "Open MPI",
+    .version_marks = { "Open MPI", "OpenRTE" },
     .rows = openmpi_rows,
     .with_value = "-x -path --path -prefix --prefix -report-uri "
                   "--report-uri -rf --rankfile -rankfile --map-by -map-by --rank-by "
@@ -252,7 +252,7 @@ static int hydra_line(const struct scr_rm *rm, const struct scr_launcher *l,
 const struct scr_launcher_ops scr_launch_hydra = {
     .kind = "MPICH",
     .names = "mpirun mpiexec mpiexec.hydra mpirun.mpich mpiexec.mpich",
-    .version_mark = "HYDRA",
+    .version_marks = { "HYDRA", "Intel(R) MPI" },
     .rows = hydra_rows,
     .with_value =
         "-genvlist -envlist -configfile -launcher -launcher-exec -rmk "

@@ -77,7 +77,23 @@ def halted(bed):
     assert f"heat2d.step.{10 * last}" in listed, listed
 
 
-SCENARIOS = (spare, down_nodes, no_spare, hangs, halted)
+def drained_and_full(bed):
+    """Neither stops the run; both are left out of the next one."""
+    job = solver(bed, "drained", SCR_FLUSH="0")
+    run = job.salloc(5, "scr_srun", "-N3", "-n3", "./solver")
+    job.wait_phase("compute", 2)
+    bed.run("head", "scontrol", "update", "nodename=n4", "state=drain", "reason=disk errors")
+    bed.run("n5", "dd", "if=/dev/zero", "of=/tmp/full", "bs=1M", check=False)
+    bed.run("n1", "pkill", "-9", "heat2d")
+    assert run.wait(100) == 0
+    bed.run("n5", "rm", "/tmp/full")
+    bed.run("head", "scontrol", "update", "nodename=n4", "state=resume")
+    assert "node n4 is left out: Slurm says draining: disk errors" in job.said(), job.said()
+    assert "node n5 is left out" in job.said() and "no space left" in job.said(), job.said()
+    job.check_result()
+
+
+SCENARIOS = (drained_and_full, spare, down_nodes, no_spare, hangs, halted)
 
 
 def main():
