@@ -256,12 +256,15 @@ void scr_async_stop_all(struct scr_ctx *ctx, int id)
 
 /* --- once more --- */
 
-/* Those that failed, malloc'd; *n = 0 where memory is short. */
+/* Those that failed, malloc'd; *n = 0 where memory is short, or was when one was noted:
+ * then the ranks may know of different ones. */
 static int *list_failed_all(struct scr_ctx *ctx, size_t *n)
 {
     int *ids = NULL;
     const scr_hash *failed = scr_hash_get(ctx->async.failed, "DSET");
-    if (!scr_and_all(&ctx->world, scr_hash_list_int(failed, &ids, n)))
+    int ok = ctx->async.failed != NULL && scr_hash_ok(ctx->async.failed) &&
+             scr_hash_list_int(failed, &ids, n);
+    if (!scr_and_all(&ctx->world, ok))
         *n = 0;
     return ids;
 }

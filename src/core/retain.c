@@ -121,7 +121,9 @@ static int add_coming(const struct scr_ctx *ctx, scr_hash *send, struct scr_err 
 static int spare_coming_all(struct scr_ctx *ctx, scr_hash *share, struct scr_err *err)
 {
     scr_hash *send = scr_hash_new(), *coming = scr_hash_new();
-    int rc = scr_agree_all(&ctx->world, add_coming(ctx, send, err), err);
+    int rc = send && coming ? add_coming(ctx, send, err)
+                            : scr_fail(err, SCR_E_NOMEM, 0, "files on their way");
+    rc = scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK)
         rc = scr_hash_exchange_all(&ctx->world, send, coming, err);
     for (SCR_HASH_EACH(from, coming))
