@@ -68,7 +68,7 @@ ENVIRONMENT = {
     "OMPI_MCA_oob_tcp_keepalive_probes": "3",
     "PDSH_RCMD_TYPE": "ssh",
 }
-NEEDED = ("unshare", "nsenter", "setpriv", "mount", "ip", "munged", "slurmctld", "slurmd", "srun")
+NEEDED = ("unshare", "nsenter", "setpriv", "mount", "ip", "munged", "slurmctld", "slurmd", "srun", "pdsh")
 
 
 def why_not():
@@ -122,7 +122,7 @@ class Node:
 
 class Bed:
     """count nodes; size of each private storage; shared directories besides those of the bed; path:
-    directories to look for commands first; mpi: whose programs srun and mpirun start."""
+    directories to look for commands first; mpi: whose programs srun starts."""
 
     def __init__(self, count=5, size="256m", shared=(), path=(), mpi="openmpi", **environment):
         self.names = [f"n{i}" for i in range(1, count + 1)]
@@ -185,7 +185,6 @@ class Bed:
         self.write("hosts", "127.0.0.1 localhost\n" + "".join(
             f"{self.address(name)} {name}\n" for name in ["head", *self.names]))
         os.symlink(os.path.join(HERE, "rsh.py"), os.path.join(self.state, "bin/ssh"))
-        self.write("bin/mpirun", f'#!/bin/sh\nexec mpirun.{self.mpi} "$@"\n', 0o755)
 
     # --- nodes ---
 
@@ -199,7 +198,8 @@ class Bed:
         inside = ["nsenter", "--net", "--target", head, "ip", "link"]
         self.call(*inside, "delete", cable, check=False)  # what the last one left, if still there
         self.call("ip", "link", "add", cable, "netns", head, "type", "veth",
-                  "peer", "name", "eth0", "netns", str(node.pid))
+                  "peer", "name", "eth0", "address", f"02:00:00:00:00:{int(name[1:]):02x}",  # the one peers know
+                  "netns", str(node.pid))
         self.call(*inside, "set", cable, "master", "br0", "up")
         node.plugged("eth0")
         if wait:
@@ -220,6 +220,9 @@ class Bed:
         self.crash(name)
 
     def wait_idle(self, names):
+        """Until they answer, and Slurm knows that."""
+        for name in names:
+            wait_for(f"{name} answers", lambda: self.run("head", "ssh", name, "true", check=False).returncode == 0)
         wait_for(f"idle: {names}", lambda: len(names) == len(set(
             self.run("head", "sinfo", "-h", "-N", "-t", "idle", "-n", ",".join(names), "-o", "%N",
                      check=False).stdout.split())))

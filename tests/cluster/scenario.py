@@ -21,6 +21,7 @@ from bed import Bed, wait_for, why_not
 
 BUILD, BIN, MPI, HEAT2D, FINALIZE = (
     os.environ["SCR_TEST_" + name] for name in ("BUILD", "BIN", "MPI", "HEAT2D", "FINALIZE"))
+MPIRUN = f"mpirun.{MPI}"
 SKIPPED = 77
 
 
@@ -67,6 +68,12 @@ class Solver:
         return self.start("head", "salloc", "--quiet", "--no-kill", f"--nodes={nodes}",
                           f"--time={minutes}", f"--job-name={self.name}", *command)
 
+    def sbatch(self, nodes, *command, minutes=5):
+        """The same, but the command runs on the first node of the allocation."""
+        return self.start("head", "sbatch", "--quiet", "--wait", "--no-kill", f"--nodes={nodes}",
+                          f"--time={minutes}", f"--output={self.bed.logs}/{self.name}.out", "--open-mode=append",
+                          f"--wrap={' '.join(command)}")
+
     def said(self):
         with open(f"{self.bed.logs}/{self.name}.out", errors="replace") as f:
             return f.read()
@@ -92,7 +99,7 @@ class Solver:
     def check_result(self):
         expected = f"{self.bed.pfs}/field.{self.steps}"
         if not os.path.exists(expected):
-            self.bed.run("head", "mpirun", "-n", "1", HEAT2D, "--steps", str(self.steps), "--every", str(self.steps),
+            self.bed.run("head", MPIRUN, "-n", "1", HEAT2D, "--steps", str(self.steps), "--every", str(self.steps),
                          "--output", expected, SCR_ENABLE="0")
         with open(expected, "rb") as a, open(self.field, "rb") as b:
             assert a.read() == b.read(), f"{self.field} differs from that of an undisturbed run"

@@ -10,7 +10,7 @@ from bed import Bed, why_not
 
 WELCOME = """\
 A shell on "head"; nodes n1 to n5 are under Slurm:  srun -N4 -n8 heat2d    salloc --no-kill -N5
-or without it:  mpirun {hosts} n1,n2,n3,n4 heat2d    pdsh -w n[1-5] uptime    ssh n2
+or without it:  mpirun.{mpi} {hosts} n1,n2,n3,n4 heat2d    pdsh -w n[1-5] uptime    ssh n2
 Node-private are /tmp and /dev/shm; all see the current directory.
 crash n2: it dies    power_off n2: and its peers hear nothing    revive n2: it is back, empty
 """
@@ -43,7 +43,7 @@ def main(mpi, build):
         sys.exit(f"make cluster: {reason}")
     with Bed(shared=[build], path=[build, f"{build}/examples"], mpi=mpi, SCR_PREFIX="/tmp") as bed:
         offer_deeds(bed)
-        print(WELCOME.format(hosts="-H" if mpi == "openmpi" else "-hosts"))
+        print(WELCOME.format(mpi=mpi, hosts="-H" if mpi == "openmpi" else "-hosts"))
         shell = bed.on("head", ["bash", "--norc"], None, {"PS1": r"\h:\w\$ "})
         return subprocess.run(shell, env=bed.environment).returncode
 

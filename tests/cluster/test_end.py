@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""How a job under scr_srun ends before its program is done: no node to spare, stopped from outside, out of
+time. Each time the newest checkpoint is on the prefix, and the next job goes on from there."""
+import scenario
+
+LAUNCH = ("scr_srun", "-N4", "-n4", "./solver")
+
+
+def begin(bed, name, minutes=5, **settings):
+    """A job too long to end by itself; it has written two checkpoints."""
+    job = scenario.Solver(bed, name, steps=200, sleep_ms=300, SCR_FLUSH="0", SCR_RUNS="3", SCR_RUN_SLEEP="1",
+                          **settings)
+    run = job.salloc(4, *LAUNCH, minutes=minutes)
+    job.wait_phase("compute", 2)
+    return job, run
+
+
+def goes_on(bed, job):
+    """In another allocation; where it left off, but not to the end: that would take long."""
+    newest = max(dataset for phase, dataset in job.phases() if phase == "compute")
+    listed = bed.run("n5", "scr_index", "--prefix", job.dir).stdout
+    assert f"heat2d.step.{10 * newest}" in listed, listed
+    bed.run("n5", "scr_halt", "--prefix", job.dir, "--remove")
+    run = job.salloc(4, *LAUNCH)
+    job.wait_phase("restart")
+    assert job.restarts() == [newest], job.phases()
+    bed.run("n5", "scr_halt", "--prefix", job.dir)
+    assert run.wait(60) == 0
+
+
+def no_node_to_spare(bed):
+    job, run = begin(bed, "alone")
+    bed.crash("n3", notify=True)
+    assert run.wait(60) != 0
+    assert "needed" in job.said() and job.restarts() == []
+    bed.revive("n3")
+    goes_on(bed, job)
+
+
+def stopped_at_once(bed):
+    """The program does not get to its next checkpoint: what it has in cache is saved."""
+    job, run = begin(bed, "immediate")
+    bed.run("n5", "scr_halt", "--prefix", job.dir, "--immediate")
+    assert run.wait(60) != 0
+    goes_on(bed, job)
+
+
+def out_of_time(bed):
+    job, run = begin(bed, "late", minutes=1, SCR_HALT_SECONDS="45")
+    assert run.wait(60) == 0, job.said()
+    goes_on(bed, job)
+
+
+def main():
+    with scenario.bed() as bed:
+        for case in (stopped_at_once, out_of_time, no_node_to_spare):
+            case(bed)
+
+
+main()
