@@ -138,17 +138,28 @@ static int sync_dirs(const struct move *m, struct scr_err *err)
     return rc;
 }
 
-/* SCR_OK: a regular file of the size in info, if one is recorded there. */
-static int look(const struct move *m, const char *path, const scr_hash *info)
+/* SCR_OK: a regular file of the size in info, if one is recorded there. SCR_E_MISSING:
+ * something else; SCR_E_NOENT: nothing. SCR_E_IO: that cannot be told. */
+static int look(const struct move *m, const char *path, const scr_hash *info,
+                struct scr_err *err)
 {
+    struct scr_err why = SCR_ERR_INIT;
     struct stat st;
     uint64_t size;
-    int rc = scr_file_stat(m->env->sys, path, &st, NULL);
+    int rc = scr_file_stat(m->env->sys, path, &st, &why);
+    if (rc == SCR_E_NOENT || why.sys == ENOTDIR)
+        return SCR_E_NOENT;
     if (rc != SCR_OK)
-        return rc;
+        return scr_fail(err, rc, 0, "%s", why.text);
     int same = S_ISREG(st.st_mode) && (!scr_hash_get_val_u64(info, "SIZE", &size) ||
                                        size == (uint64_t)st.st_size);
     return same ? SCR_OK : SCR_E_MISSING;
+}
+
+/* 1 for what look() tells of the file; else it is an error. */
+static int is_told(int rc)
+{
+    return rc == SCR_OK || rc == SCR_E_MISSING || rc == SCR_E_NOENT;
 }
 
 /* Calls for each file of part, with its paths in the stage and in place. */
@@ -187,8 +198,13 @@ static int check_file(struct move *m, const char *dest, const char *staged,
         return scr_fail(err, SCR_E_UNSAFE, 0,
                         "dataset %d: %s is to be a file and is a directory", m->id,
                         placed);
-    if (look(m, staged, info) == SCR_OK || look(m, placed, info) == SCR_OK)
+    int at_stage = look(m, staged, info, err), in_place = SCR_E_NOENT;
+    if (is_told(at_stage) && at_stage != SCR_OK)
+        in_place = look(m, placed, info, err);
+    if (at_stage == SCR_OK || in_place == SCR_OK)
         return SCR_OK;
+    if (!is_told(at_stage) || !is_told(in_place))
+        return is_told(at_stage) ? in_place : at_stage;
     return scr_fail(err, SCR_E_MISSING, 0, "dataset %d: %s is gone", m->id, staged);
 }
 
@@ -308,13 +324,29 @@ int scr_stage_place(const struct scr_env *env, const struct scr_prefix *p, int i
 
 /* --- back --- */
 
+/* What is in place and not in the stage goes there. *moved: it did. */
+static int move_back(struct move *m, const char *staged, const char *placed,
+                     const scr_hash *info, int *moved, struct scr_err *err)
+{
+    int at_stage = look(m, staged, NULL, err), in_place = SCR_E_NOENT;
+    *moved = 0;
+    if (at_stage == SCR_E_NOENT)
+        in_place = look(m, placed, info, err);
+    if (!is_told(at_stage) || !is_told(in_place))
+        return is_told(at_stage) ? in_place : at_stage;
+    if (in_place != SCR_OK)
+        return SCR_OK;
+    int rc = move_file(m, placed, staged, err);
+    *moved = rc == SCR_OK;
+    return rc;
+}
+
 static int take_file_back(struct move *m, const char *dest, const char *staged,
                           const char *placed, const scr_hash *info, struct scr_err *err)
 {
+    int moved;
     (void)dest;
-    if (look(m, staged, NULL) == SCR_E_NOENT && look(m, placed, info) == SCR_OK)
-        return move_file(m, placed, staged, err);
-    return SCR_OK;
+    return move_back(m, staged, placed, info, &moved, err);
 }
 
 static int remove_marker(const struct move *m, struct scr_err *err)
@@ -389,11 +421,10 @@ static int take_one(struct landed *l, const char *rank, const char *dest,
         return SCR_OK;
     char *staged = scr_path_join(m->stage, dest);
     char *placed = scr_path_join(m->p->path, dest);
-    int rc = staged && placed ? SCR_OK : no_memory(m->id, err);
-    if (rc == SCR_OK && look(m, staged, NULL) == SCR_E_NOENT &&
-        look(m, placed, info) == SCR_OK &&
-        (rc = move_file(m, placed, staged, err)) == SCR_OK)
-        l->n++;
+    int moved = 0;
+    int rc = staged && placed ? move_back(m, staged, placed, info, &moved, err)
+                              : no_memory(m->id, err);
+    l->n += (uint64_t)moved;
     free(placed);
     free(staged);
     return rc;
@@ -422,16 +453,40 @@ static int describe_file(struct landed *l, scr_filemap *map, int rank,
     return rc == SCR_OK && scr_hash_ok(map) ? SCR_OK : no_memory(l->m.id, err);
 }
 
-/* 1 if every file of the rank is in the stage. */
-static int has_all(const struct landed *l, const scr_hash *files)
+/* *all: 1 if every file of the rank is in the stage. */
+static int has_all(const struct landed *l, const scr_hash *files, int *all,
+                   struct scr_err *err)
 {
-    int all = 1;
+    int rc = SCR_OK;
+    *all = 1;
     for (SCR_HASH_EACH(e, files)) {
         char *staged = scr_path_join(l->m.stage, scr_hash_elem_key(e));
-        all = all && staged && look(&l->m, staged, scr_hash_elem_hash(e)) == SCR_OK;
+        int one = staged && is_told(rc)
+                      ? look(&l->m, staged, scr_hash_elem_hash(e), err)
+                      : SCR_E_NOMEM;
+        *all = *all && one == SCR_OK;
+        rc = is_told(one) ? rc : one;
         free(staged);
     }
-    return all;
+    return rc == SCR_E_NOMEM ? no_memory(l->m.id, err) : rc;
+}
+
+static int write_map(struct landed *l, int rank, const scr_hash *files,
+                     const char *path, struct scr_err *err)
+{
+    const struct move *m = &l->m;
+    scr_filemap *map = scr_filemap_new();
+    scr_filemap_add_rank(map, m->id, rank);
+    scr_filemap_set_dataset(map, m->id, rank, l->dset);
+    scr_filemap_set_expected_files(map, m->id, rank, (int)scr_hash_size(files));
+    int rc = map ? SCR_OK : no_memory(m->id, err);
+    for (SCR_HASH_EACH(e, files))
+        if (rc == SCR_OK)
+            rc = describe_file(l, map, rank, e, err);
+    if (rc == SCR_OK)
+        rc = scr_hash_file_write(m->env->sys, path, map, SCR_DURABLE, err);
+    scr_filemap_delete(map);
+    return rc;
 }
 
 /* A rank whose files had all landed needs nothing from its node any more: its filemap
@@ -439,27 +494,17 @@ static int has_all(const struct landed *l, const scr_hash *files)
 static int list_rank(struct landed *l, const char *key, const scr_hash *files,
                      struct scr_err *err)
 {
-    const struct move *m = &l->m;
-    struct stat st;
-    int rank = -1, rc = SCR_OK;
+    int rank = -1, all = 0, rc;
     char *name = scr_asprintf("%s.scrfilemap", key);
-    char *path = name ? in_dset_dir(m->p, m->id, name) : NULL;
+    char *path = name ? in_dset_dir(l->m.p, l->m.id, name) : NULL;
     free(name);
-    if (path == NULL)
-        return no_memory(m->id, err);
-    scr_filemap *map = scr_filemap_new();
-    if (scr_parse_int(key, &rank) && has_all(l, files) &&
-        scr_file_stat(m->env->sys, path, &st, NULL) == SCR_E_NOENT) {
-        scr_filemap_add_rank(map, m->id, rank);
-        scr_filemap_set_dataset(map, m->id, rank, l->dset);
-        scr_filemap_set_expected_files(map, m->id, rank, (int)scr_hash_size(files));
-        for (SCR_HASH_EACH(e, files))
-            if (rc == SCR_OK)
-                rc = describe_file(l, map, rank, e, err);
-        if (rc == SCR_OK)
-            rc = scr_hash_file_write(m->env->sys, path, map, SCR_DURABLE, err);
+    rc = path ? has_all(l, files, &all, err) : no_memory(l->m.id, err);
+    if (rc == SCR_OK && all && scr_parse_int(key, &rank)) {
+        rc = look(&l->m, path, NULL, err);
+        rc = rc == SCR_E_NOENT ? write_map(l, rank, files, path, err)
+             : is_told(rc)     ? SCR_OK
+                               : rc;
     }
-    scr_filemap_delete(map);
     free(path);
     return rc;
 }
@@ -514,6 +559,19 @@ static int read_dset(struct landed *l, struct scr_err *err)
     return rc;
 }
 
+/* One that is gone or damaged is as good as none. */
+static int read_list(struct landed *l, struct scr_err *err)
+{
+    const struct move *m = &l->m;
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_prefix_rank2file_read(m->env, m->p, m->id, l->part, &why);
+    if (rc == SCR_E_IO || rc == SCR_E_NOMEM)
+        return scr_fail(err, rc, 0, "%s", why.text);
+    if (rc != SCR_OK)
+        scr_hash_unset_all(l->part);
+    return SCR_OK;
+}
+
 static int take_records(struct landed *l, const int *node, size_t n,
                         struct scr_err *err)
 {
@@ -537,8 +595,9 @@ static int take_all(struct landed *l, const int *node, size_t n, struct scr_err 
                  : no_memory(m->id, err);
     if (rc == SCR_OK)
         rc = read_dset(l, err);
-    if (rc == SCR_OK && scr_hash_size(l->dset) > 0 &&
-        scr_prefix_rank2file_read(m->env, m->p, m->id, l->part, NULL) == SCR_OK)
+    if (rc == SCR_OK && scr_hash_size(l->dset) > 0)
+        rc = read_list(l, err);
+    if (rc == SCR_OK && scr_hash_size(l->part) > 0)
         rc = take_records(l, node, n, err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         rc = scr_arrival_forget(m->env, m->p, m->id, node[i], err);

@@ -281,9 +281,8 @@ static int take_and_build(struct test_store *t, uint64_t *n)
 
 /* Two of three nodes are lost, more than XOR can rebuild, after their files had landed:
  * these make the dataset whole, whichever call fails. */
-static void what_landed_is_not_lost(void **state)
+static void fail_taking(enum test_how how)
 {
-    (void)state;
     for (long at = 0;; at++) {
         struct test_store t;
         uint32_t whole[RANKS];
@@ -291,7 +290,7 @@ static void what_landed_is_not_lost(void **state)
         job(&t, whole);
         scr_prefix_index_update(&t.env, &t.p, edit_drop_older, NULL, NULL);
         landed(&t);
-        test_fault_arm(TEST_ANY, at, EIO, TEST_FOREVER);
+        test_fault_arm(TEST_ANY, at, EIO, how);
         int rc = take_and_build(&t, &n);
         int fired = test_fault_off();
         scr_err_clear(&t.err);
@@ -308,6 +307,13 @@ static void what_landed_is_not_lost(void **state)
             break;
         }
     }
+}
+
+static void what_landed_is_not_lost(void **state)
+{
+    (void)state;
+    fail_taking(TEST_ONCE);
+    fail_taking(TEST_FOREVER);
 }
 
 /* A complete dataset's files of the same names are not taken away. */
