@@ -94,7 +94,7 @@ static double measure(const struct place *at, double bw, double percent)
         die("start", &err);
     while (scr_now_mono() - start < at->seconds &&
            scr_mover_poll(m, x) == SCR_XFER_RUNNING)
-        usleep(1000);
+        usleep(20000);
     double secs = scr_now_mono() - start, bytes = (double)written;
     busy = processor_seconds() - busy;
     scr_mover_cancel(m, x);

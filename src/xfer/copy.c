@@ -7,6 +7,7 @@
 
 #include "base/attr.h"
 #include "base/io.h"
+#include "base/map.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "ec/ec.h"
@@ -39,29 +40,69 @@ static int open_source(const struct scr_sys *sys, const struct scr_copy *job, in
     return rc;
 }
 
-/* The whole of in to out; counts and sums up on the way. */
+/* n bytes that are in memory to out; counts and sums up on the way. */
+static int put(const struct scr_sys *sys, const struct scr_copy *job, const void *bytes,
+               size_t n, int out, const char *tmp, struct scr_copied *got,
+               struct scr_err *err)
+{
+    if (job->want_crc || job->crc != NULL)
+        got->crc = scr_crc32(got->crc, bytes, n);
+    got->size += n;
+    int rc = scr_write_all(sys, out, bytes, n, tmp, err);
+    if (rc == SCR_OK && job->pace != NULL)
+        rc = job->pace->step(job->pace->arg, n, err);
+    return rc;
+}
+
+static int pump_read(const struct scr_sys *sys, const struct scr_copy *job, size_t cap,
+                     int in, int out, const char *tmp, struct scr_copied *got,
+                     struct scr_err *err)
+{
+    size_t n = cap;
+    void *buf = malloc(cap);
+    int rc = buf ? SCR_OK
+                 : scr_fail(err, SCR_E_NOMEM, 0, "copy %s: out of memory", job->src);
+    while (rc == SCR_OK && n == cap) {
+        rc = scr_read_upto(sys, in, buf, cap, &n, job->src, err);
+        if (rc == SCR_OK)
+            rc = put(sys, job, buf, n, out, tmp, got, err);
+    }
+    free(buf);
+    return rc;
+}
+
+/* A file in memory is summed up and written from where it lies. If it was cut
+ * meanwhile, or has grown, its size then is what is checked. */
+static int pump_map(const struct scr_sys *sys, const struct scr_copy *job, size_t cap,
+                    struct scr_map *map, int in, int out, const char *tmp,
+                    struct scr_copied *got, struct scr_err *err)
+{
+    struct stat st;
+    int rc = SCR_OK;
+    while (rc == SCR_OK && got->size < map->n) {
+        uint64_t left = map->n - got->size;
+        size_t n = left < cap ? (size_t)left : cap;
+        const void *bytes = scr_map_window(sys, map, in, got->size, n);
+        rc = bytes ? put(sys, job, bytes, n, out, tmp, got, err)
+                   : scr_fail(err, SCR_E_CORRUPT, 0,
+                              "copy %s: it changed while it was read", job->src);
+    }
+    if (rc == SCR_OK && (rc = scr_fd_stat(sys, in, &st, job->src, err)) == SCR_OK)
+        got->size = (uint64_t)st.st_size;
+    return rc;
+}
+
+/* The whole of in to out. */
 static int pump(const struct scr_sys *sys, const struct scr_copy *job, int in, int out,
                 const char *tmp, struct scr_copied *got, struct scr_err *err)
 {
+    struct scr_map map;
     size_t cap = job->buf ? job->buf : BUF_DEFAULT;
-    size_t n = cap = cap < BUF_MAX ? cap : BUF_MAX;
-    void *buf = malloc(cap);
-    if (buf == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "copy %s: out of memory", job->src);
-    int sum = job->want_crc || job->crc != NULL;
-    int rc = SCR_OK;
-    while (rc == SCR_OK && n == cap) {
-        rc = scr_read_upto(sys, in, buf, cap, &n, job->src, err);
-        if (rc != SCR_OK)
-            break;
-        if (sum)
-            got->crc = scr_crc32(got->crc, buf, n);
-        got->size += n;
-        rc = scr_write_all(sys, out, buf, n, tmp, err);
-        if (rc == SCR_OK && job->pace != NULL)
-            rc = job->pace->step(job->pace->arg, n, err);
-    }
-    free(buf);
+    cap = cap < BUF_MAX ? cap : BUF_MAX;
+    scr_map_open(sys, NULL, in, (uint64_t)got->st.st_size, &map);
+    int rc = map.at ? pump_map(sys, job, cap, &map, in, out, tmp, got, err)
+                    : pump_read(sys, job, cap, in, out, tmp, got, err);
+    scr_map_close(sys, NULL, &map);
     return rc;
 }
 

@@ -7,8 +7,9 @@
 #include "base/units.h"
 
 static const double SLICE =
-    0.02;                        /* seconds until a sleeper sees that it is cancelled */
-static const double SAVED = 0.2; /* seconds of lost time that are made up for */
+    0.02; /* seconds until a sleeper sees that it is cancelled */
+static const double LEAST_SLEEP = 0.004; /* seconds; for less it is not worth waking */
+static const double SAVED = 0.2;         /* seconds of lost time that are made up for */
 enum { LEAST_BURST = 4096, BURSTS_A_SECOND = 100 };
 
 static double now_here(void *unused)
@@ -102,7 +103,7 @@ int scr_pace_step(struct scr_pace *p, size_t n, struct scr_err *err)
     double before = now(p);
     double wait = owed(p, n, before);
     pthread_mutex_unlock(&p->lock);
-    int rc = scr_pace_sleep(p, wait, err);
+    int rc = scr_pace_sleep(p, wait < LEAST_SLEEP ? 0 : wait, err);
     pthread_mutex_lock(&p->lock);
     p->since = now(p);
     p->debt -= p->since - before;

@@ -230,6 +230,82 @@ static void interruptions_and_short_transfers_go_unnoticed(void **state)
     }
 }
 
+/* --- files in memory, which are used where they lie --- */
+
+enum { LARGE = 700001 };
+
+/* 1 if there is a memory file system; src is on it then, and has LARGE bytes. */
+static int large_in_memory(unsigned char **large)
+{
+    if (access("/dev/shm", W_OK) != 0)
+        return 0;
+    snprintf(src, sizeof src, "/dev/shm/scr-copy.%ld", (long)getpid());
+    *large = malloc(LARGE);
+    for (size_t i = 0; i < LARGE; i++)
+        (*large)[i] = (unsigned char)(i * 11 + i / 253);
+    test_put(src, *large, LARGE);
+    return 1;
+}
+
+static void large_files_in_memory_are_copied_whatever_fails(void **state)
+{
+    unsigned char *large = NULL;
+    (void)state;
+    if (!large_in_memory(&large))
+        skip();
+    const uint32_t crc = scr_crc32(0, large, LARGE);
+    for (long n = 0;; n++) {
+        struct scr_copied got;
+        struct scr_copy job = { .src = src, .dst = dst, .crc = &crc, .buf = 100000 };
+        test_fault_arm(TEST_ANY, n, EIO, TEST_ONCE);
+        int rc = copy(&job, &got);
+        int fired = test_fault_off();
+        if (rc == SCR_OK) {
+            assert_holds(dst, large, LARGE);
+            assert_int_equal(got.size, LARGE);
+            assert_int_equal(unlink(dst), 0);
+        }
+        assert_no_leftovers();
+        assert_int_equal(test_fault_open_fds(), 0);
+        if (!fired) {
+            assert_int_equal(rc, SCR_OK);
+            assert_int_equal(test_fault_count(TEST_READ), 0);
+            break;
+        }
+    }
+    assert_int_equal(unlink(src), 0);
+    free(large);
+}
+
+static int change_source(void *arg, size_t n, struct scr_err *err)
+{
+    (void)n, (void)err;
+    return truncate(src, *(const off_t *)arg) == 0 ? SCR_OK : SCR_E_IO;
+}
+
+static void one_that_changes_while_it_is_read_is_refused(void **state)
+{
+    static off_t sizes[] = { 1000, LARGE - 1, LARGE + 1 };
+    unsigned char *large = NULL;
+    (void)state;
+    if (!large_in_memory(&large))
+        skip();
+    for (int i = 0; i < 3; i++) {
+        struct scr_copied got;
+        const struct scr_copy_pace pace = { change_source, &sizes[i] };
+        struct scr_copy job = {
+            .src = src, .dst = dst, .want_crc = 1, .buf = 100000, .pace = &pace
+        };
+        test_put(src, large, LARGE);
+        test_put(dst, "old", 3);
+        assert_int_equal(copy(&job, &got), SCR_E_CORRUPT);
+        assert_holds(dst, "old", 3);
+        assert_no_leftovers();
+    }
+    assert_int_equal(unlink(src), 0);
+    free(large);
+}
+
 /* Every call fails once, or the machine stops there: dst is the old or the whole new
  * file. */
 static void each_failing_call_leaves_old_or_new(void **state)
@@ -293,6 +369,8 @@ int main(void)
         CASE(the_longest_name_can_be_copied),
         CASE(interruptions_and_short_transfers_go_unnoticed),
         CASE(a_full_disk_is_named_as_such),
+        CASE(large_files_in_memory_are_copied_whatever_fails),
+        CASE(one_that_changes_while_it_is_read_is_refused),
         { "each_failing_call_once", each_failing_call_leaves_old_or_new, setup,
           teardown, &once },
         { "each_failing_call_forever", each_failing_call_leaves_old_or_new, setup,
