@@ -5,21 +5,23 @@
     flush.py --mpirun MPIRUN --ckpt PROGRAM [--mib N] [--rounds N] [--cache DIR] [--prefix DIR]...
 
 For each prefix directory (one in memory, one on disk, unless told otherwise): in each round
-bench/ckpt writes one checkpoint of 4 ranks, N MiB each, which is flushed with CRC; then cp
-copies the same files to the same file system, four at a time. Nothing is left to be written
-back when one of them begins. Printed are
+bench/ckpt writes one checkpoint of 4 ranks, N MiB each, to the cache. A second start flushes it
+with CRC (SCR_FLUSH_ON_RESTART); then cp copies the same files to the same file system, four at a
+time. Before each of them nothing is left to be written back, and as much memory as it needs
+was in use a moment ago: pages a virtual machine has to ask its host for cost several times
+the copy. Printed are
 
   flush/cp     seconds of a synchronous flush / seconds of cp, which leaves to the kernel
                when the bytes reach the disk
   flush/sync   the same / seconds of cp and of sync of what it copied, four at a time
   held         seconds SCR_Complete_output holds the program for an asynchronous flush by
-               threads / seconds it does for a synchronous one
+               threads / seconds of a synchronous flush
 
 and, for the first prefix directory, how SCR_FLUSH_ASYNC_BW is kept:
 
   bandwidth    bytes a second of an asynchronous flush that should take 5 s / its limit
 
-as medians and extremes. Times are those of the event log: from the end of the encoding on.
+as medians and extremes. Times are those of the event log.
 """
 import argparse
 import datetime
@@ -35,29 +37,35 @@ from run import MPI_ENVIRONMENT
 
 RANKS = 4
 LIMITED_SECS = 5
-SYNC = {"SCR_FLUSH_ASYNC": "0"}
 ASYNC = {"SCR_FLUSH_ASYNC": "1", "SCR_FLUSH_TYPE": "PTHREAD"}
 
 
-def checkpoint(args, base, prefix, settings):
-    """Events of one checkpoint and its flush: {name: event}, times as seconds."""
-    env = dict(os.environ, **MPI_ENVIRONMENT, **settings, SCR_PREFIX=prefix, SCR_CACHE_BASE=f"{base}/cache",
+def warm_up(args, base, prefix):
+    """Memory for one more copy of the dataset, and a disk with nothing to do."""
+    subprocess.run(["sync", "-f", prefix], check=True)
+    with open(f"{base}/ballast", "wb") as f:
+        for _ in range(RANKS * args.mib * 5 // 4):
+            f.write(bytes(2**20))
+    os.unlink(f"{base}/ballast")
+
+
+def run_job(args, base, prefix, settings, *options):
+    """Its events: {name: event}, times as seconds."""
+    env = dict(os.environ, **MPI_ENVIRONMENT, SCR_PREFIX=prefix, SCR_CACHE_BASE=f"{base}/cache",
                SCR_CNTL_BASE=f"{base}/cache", SCR_COPY_TYPE="SINGLE", SCR_FLUSH="1", SCR_LOG_ENABLE="1",
-               SCR_JOB_ID="bench", SCR_VNODES=str(RANKS))
-    command = [args.mpirun, "-n", str(RANKS), os.path.abspath(args.ckpt), "--size", f"{args.mib}M", "--repeats", "1"]
-    run = subprocess.run(command, env=env, cwd=prefix, stdout=subprocess.PIPE, check=False)
+               SCR_JOB_ID="bench", SCR_VNODES=str(RANKS), TMPDIR=base)
+    env.update(settings)
+    command = [args.mpirun, "-n", str(RANKS), os.path.abspath(args.ckpt), "--size", f"{args.mib}M", *options]
+    run = subprocess.run(command, env=env, cwd=prefix, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                         check=False)
     if run.returncode != 0:
-        sys.exit(f"flush.py: {' '.join(command)}: exit {run.returncode}")
+        sys.exit(f"flush.py: {' '.join(command)}: exit {run.returncode}\n{run.stderr.decode()}")
     events = {}
     with open(f"{prefix}/.scr/log", encoding="utf-8") as log:
         for event in map(json.loads, log):
             event["time"] = datetime.datetime.fromisoformat(event["time"]).timestamp()
             events[event["event"]] = event
     return events
-
-
-def held(events):
-    return events["CHECKPOINT_END"]["time"] - events["ENCODE"]["time"]
 
 
 def all_at_once(commands):
@@ -69,6 +77,26 @@ def all_at_once(commands):
     return time.monotonic() - start
 
 
+def flush(args, base, prefix):
+    """Seconds of a synchronous flush of what is in cache."""
+    run_job(args, base, prefix, {"SCR_FLUSH": "0"}, "--repeats", "1", "--leave")
+    warm_up(args, base, prefix)
+    events = run_job(args, base, prefix, {"SCR_FLUSH_ON_RESTART": "1"}, "--restart")
+    return events["FLUSH_SUCCESS"]["secs"]
+
+
+def flush_and_copy(args, base, prefix):
+    secs = flush(args, base, prefix)
+    warm_up(args, base, prefix)
+    return (secs, *copy(base, prefix))
+
+
+def hold(args, base, prefix):
+    """Seconds an asynchronous flush holds the program: from the end of the encoding on."""
+    events = run_job(args, base, prefix, ASYNC, "--repeats", "1")
+    return events["CHECKPOINT_END"]["time"] - events["ENCODE"]["time"]
+
+
 def copy(base, prefix):
     """Seconds of cp of the cached files, and of cp and sync."""
     files = [os.path.join(top, name) for top, _, names in os.walk(f"{base}/cache") for name in names
@@ -77,19 +105,15 @@ def copy(base, prefix):
         sys.exit(f"flush.py: {len(files)} files in cache")
     os.mkdir(f"{prefix}/cp")
     targets = [f"{prefix}/cp/{i}" for i in range(RANKS)]
-    subprocess.run(["sync", "-f", prefix], check=True)
     secs = all_at_once([["cp", "-p", *pair] for pair in zip(files, targets)])
     return secs, secs + all_at_once([["sync", target] for target in targets])
 
 
-def in_new_place(args, prefix_base, settings, and_then=None):
-    """The events, and what and_then makes of the directories."""
+def in_new_place(args, prefix_base, measure):
     with tempfile.TemporaryDirectory(prefix="scr.bench.", dir=args.cache) as base, \
             tempfile.TemporaryDirectory(prefix="scr.bench.", dir=prefix_base) as prefix:
         os.mkdir(f"{base}/cache")
-        subprocess.run(["sync", "-f", prefix], check=True)
-        events = checkpoint(args, base, prefix, settings)
-        return events, and_then(base, prefix) if and_then else None
+        return measure(args, base, prefix)
 
 
 def row(name, ratios, last):
@@ -98,25 +122,24 @@ def row(name, ratios, last):
 
 
 def compare(args, prefix):
-    sync = []
-    for _ in range(args.rounds):
-        events, (cp, cp_sync) = in_new_place(args, prefix, SYNC, copy)
-        sync.append((held(events), cp, cp_sync))
-    asyn = [held(in_new_place(args, prefix, ASYNC)[0]) for _ in range(args.rounds)]
+    sync = [in_new_place(args, prefix, flush_and_copy) for _ in range(args.rounds)]
+    held = [in_new_place(args, prefix, hold) for _ in range(args.rounds)]
     base = statistics.median(s for s, _, _ in sync)
     ms = [f"{s * 1e3:.1f} ms" for s in sync[-1]]
     print(f"{prefix}: {RANKS} ranks, {args.mib} MiB each\n{'':10} {'ratio':>7} {'least':>7} {'most':>7}")
     row("flush/cp", [s / c for s, c, _ in sync], f"{ms[0]} / {ms[1]}")
     row("flush/sync", [s / c for s, _, c in sync], f"{ms[0]} / {ms[2]}")
-    row("held", [h / base for h in asyn], f"{asyn[-1] * 1e3:.1f} ms / {base * 1e3:.1f} ms")
+    row("held", [h / base for h in held], f"{held[-1] * 1e3:.1f} ms / {base * 1e3:.1f} ms")
 
 
 def limited(args, prefix):
     limit = RANKS * args.mib * 2**20 // LIMITED_SECS
-    ratios = []
-    for _ in range(args.rounds):
-        done = in_new_place(args, prefix, {**ASYNC, "SCR_FLUSH_ASYNC_BW": str(limit)})[0]["ASYNC_FLUSH_SUCCESS"]
-        ratios.append(done["bytes"] / done["secs"] / limit)
+
+    def speed(args, base, prefix):
+        events = run_job(args, base, prefix, {**ASYNC, "SCR_FLUSH_ASYNC_BW": str(limit)}, "--repeats", "1")
+        return events["ASYNC_FLUSH_SUCCESS"]["bytes"] / events["ASYNC_FLUSH_SUCCESS"]["secs"]
+
+    ratios = [in_new_place(args, prefix, speed) / limit for _ in range(args.rounds)]
     row("bandwidth", ratios, f"{limit / 2**20:.1f} MiB/s")
 
 

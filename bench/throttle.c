@@ -72,12 +72,18 @@ static struct scr_xfer *transfer(const struct place *at, double bw, double perce
     return x;
 }
 
-static double processor_seconds(void)
+static double processor_seconds_of(int who)
 {
     struct rusage r;
-    getrusage(RUSAGE_SELF, &r);
+    getrusage(who, &r);
     return (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) +
            1e-6 * (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec);
+}
+
+/* Of the threads that copy, not of this one. */
+static double processor_seconds(void)
+{
+    return processor_seconds_of(RUSAGE_SELF) - processor_seconds_of(RUSAGE_THREAD);
 }
 
 /* Bytes or processor seconds a second. */
