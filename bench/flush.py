@@ -7,8 +7,8 @@
 For each prefix directory (one in memory, one on disk, unless told otherwise): in each round
 bench/ckpt writes one checkpoint of 4 ranks, N MiB each, to the cache. A second start flushes it
 with CRC (SCR_FLUSH_ON_RESTART); then cp copies the same files to the same file system, four at a
-time. Before each of them nothing is left to be written back, and as much memory as it needs
-was in use a moment ago: pages a virtual machine has to ask its host for cost several times
+time. Before each of them nothing is left to be written back, and when it begins as much memory
+as it needs is freed: pages that a virtual machine has to ask its host for cost several times
 the copy. Printed are
 
   flush/cp     seconds of a synchronous flush / seconds of cp, which leaves to the kernel
@@ -31,6 +31,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from run import MPI_ENVIRONMENT
@@ -40,13 +41,24 @@ LIMITED_SECS = 5
 ASYNC = {"SCR_FLUSH_ASYNC": "1", "SCR_FLUSH_TYPE": "PTHREAD"}
 
 
-def warm_up(args, base, prefix):
-    """Memory for one more copy of the dataset, and a disk with nothing to do."""
-    subprocess.run(["sync", "-f", prefix], check=True)
-    with open(f"{base}/ballast", "wb") as f:
-        for _ in range(RANKS * args.mib * 5 // 4):
-            f.write(bytes(2**20))
-    os.unlink(f"{base}/ballast")
+class Ballast:
+    """Memory for a copy of the dataset, in use until the copy begins; a disk with nothing to do."""
+
+    def __init__(self, args, base, prefix):
+        subprocess.run(["sync", "-f", prefix], check=True)
+        self.name = f"{base}/ballast"
+        with open(self.name, "wb") as f:
+            for _ in range(RANKS * args.mib * 5 // 4):
+                f.write(bytes(2**20))
+
+    def drop_when(self, begins):
+        def wait_and_drop():
+            while not begins():
+                time.sleep(0.001)
+            os.unlink(self.name)
+        thread = threading.Thread(target=wait_and_drop)
+        thread.start()
+        return thread
 
 
 def run_job(args, base, prefix, settings, *options):
@@ -80,15 +92,20 @@ def all_at_once(commands):
 def flush(args, base, prefix):
     """Seconds of a synchronous flush of what is in cache."""
     run_job(args, base, prefix, {"SCR_FLUSH": "0"}, "--repeats", "1", "--leave")
-    warm_up(args, base, prefix)
+    def begins():
+        with open(f"{prefix}/.scr/log", encoding="utf-8") as log:
+            return "FLUSH_START" in log.read()
+
+    dropped = Ballast(args, base, prefix).drop_when(begins)
     events = run_job(args, base, prefix, {"SCR_FLUSH_ON_RESTART": "1"}, "--restart")
+    dropped.join()
     return events["FLUSH_SUCCESS"]["secs"]
 
 
 def flush_and_copy(args, base, prefix):
     secs = flush(args, base, prefix)
-    warm_up(args, base, prefix)
-    return (secs, *copy(base, prefix))
+    ballast = Ballast(args, base, prefix)
+    return (secs, *copy(base, prefix, ballast))
 
 
 def hold(args, base, prefix):
@@ -97,7 +114,7 @@ def hold(args, base, prefix):
     return events["CHECKPOINT_END"]["time"] - events["ENCODE"]["time"]
 
 
-def copy(base, prefix):
+def copy(base, prefix, ballast):
     """Seconds of cp of the cached files, and of cp and sync."""
     files = [os.path.join(top, name) for top, _, names in os.walk(f"{base}/cache") for name in names
              if "/rank." in top]
@@ -105,7 +122,9 @@ def copy(base, prefix):
         sys.exit(f"flush.py: {len(files)} files in cache")
     os.mkdir(f"{prefix}/cp")
     targets = [f"{prefix}/cp/{i}" for i in range(RANKS)]
+    dropped = ballast.drop_when(lambda: True)
     secs = all_at_once([["cp", "-p", *pair] for pair in zip(files, targets)])
+    dropped.join()
     return secs, secs + all_at_once([["sync", target] for target in targets])
 
 

@@ -208,7 +208,7 @@ static int end_all(struct scr_ctx *ctx, int i, struct scr_err *err)
     struct scr_flush_async *a = take_out(&ctx->async, i);
     struct scr_err why = SCR_ERR_INIT;
     int id = scr_flush_async_id(a);
-    double secs = scr_now_mono() - scr_flush_async_since(a);
+    double since = scr_flush_async_since(a);
     int64_t bytes = (int64_t)scr_flush_async_bytes(a);
     int rc = scr_flush_end_all(a, &why);
     scr_flush_mark_all(ctx, id, rc == SCR_OK ? SCR_LOC_PFS : 0, SCR_LOC_FLUSHING);
@@ -217,7 +217,7 @@ static int end_all(struct scr_ctx *ctx, int i, struct scr_err *err)
         return scr_fail(err, rc, 0, "%s", why.text);
     }
     SCR_EVENT(ctx, .event = "ASYNC_FLUSH_SUCCESS", .dset = id, .bytes = bytes,
-              .secs = secs);
+              .secs = scr_now_mono() - since);
     let_output_go_all(ctx, id);
     scr_retain_all(ctx);
     return SCR_OK;
