@@ -638,6 +638,69 @@ MPI_CASE(bad_sources_are_refused)
     }
 }
 
+/* --- something lies where a file goes --- */
+
+enum taken { TAKEN_BY_FILE, TAKEN_BY_LINK, TAKEN_BY_DIRECTORY };
+
+static void make_dir_of(const char *path)
+{
+    char dir[1024];
+    snprintf(dir, sizeof dir, "%s", path);
+    for (char *slash = strchr(dir + 1, '/'); slash != NULL;
+         slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        (void)mkdir(dir, 0700);
+        *slash = '/';
+    }
+}
+
+static void put_in_the_way(struct mpi_test *t, enum taken by, const char *path,
+                           const char *outside)
+{
+    make_dir_of(path);
+    if (by == TAKEN_BY_DIRECTORY) {
+        CHECK_INT(mkdir(path, 0700), 0);
+        return;
+    }
+    FILE *f = fopen(by == TAKEN_BY_FILE ? path : outside, "w");
+    CHECK(f != NULL && fputs("mine", f) >= 0);
+    CHECK(f != NULL && fclose(f) == 0);
+    if (by == TAKEN_BY_LINK)
+        CHECK_INT(symlink(outside, path), 0);
+}
+
+MPI_CASE(files_and_links_in_the_way_are_replaced_directories_refused)
+{
+    for (int by = TAKEN_BY_FILE; by <= TAKEN_BY_DIRECTORY; by++) {
+        struct scr_err err = SCR_ERR_INIT;
+        struct scene s;
+        struct stat st;
+        int current, victim = t->comm.size - 1;
+        char path[1024], outside[900];
+        scene_open(t, &s, MOVE_MIXED);
+        snprintf(path, sizeof path, "%s", at_prefix(t, &s, 0));
+        snprintf(outside, sizeof outside, "%s/outside", s.root);
+        if (t->comm.rank == victim)
+            put_in_the_way(t, (enum taken)by, path, outside);
+        scr_barrier_all(&t->comm);
+        int rc = flush(t, &s, &posix, &err);
+        if (by == TAKEN_BY_DIRECTORY) {
+            CHECK(rc != SCR_OK && strstr(err.text, "file.0") != NULL);
+            CHECK_INT(index_complete(t, &s, ID, &current), 0);
+            if (t->comm.rank == victim)
+                CHECK_INT(rmdir(path), 0);
+            scr_barrier_all(&t->comm);
+            rc = flush(t, &s, &posix, &err);
+        }
+        CHECK_RC(rc, SCR_OK, &err);
+        check_files(t, &s, MOVE_MIXED);
+        check_record(t, &s, MOVE_MIXED);
+        if (by == TAKEN_BY_LINK) /* what it pointed to is as it was */
+            CHECK(stat(outside, &st) == 0 && st.st_size == 4);
+        scene_close(t, &s);
+    }
+}
+
 /* --- older datasets of the same name --- */
 
 static void flush_as(struct mpi_test *t, struct scene *s, int id)
@@ -917,6 +980,7 @@ int main(int argc, char **argv)
             RUN(another_number_of_ranks_is_refused_untouched),
             RUN(destinations_that_collide_are_refused_before_anything_is_written),
             RUN(bad_sources_are_refused),
+            RUN(files_and_links_in_the_way_are_replaced_directories_refused),
             RUN(a_dataset_whose_files_are_replaced_is_complete_no_more),
             RUN(no_more_ranks_copy_at_once_than_allowed),
             RUN(long_lists_are_written_in_parts_and_come_back),
