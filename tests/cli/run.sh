@@ -206,6 +206,15 @@ again
 SCR_ENABLE=0 run scr_mpirun -n 4 ./job 6
 is 6 "job: run 1 in "
 
+# nothing is started through a shell by us
+again
+if command -v strace >/dev/null && strace -o .calls true 2>/dev/null; then
+    SCR_RUNS=2 run strace -f -qq -e trace=execve -o .calls scr_mpirun -n 4 ./job 1 0
+    has_status 0
+    check "no shell line" -z "$(grep -E '"-[a-z]*c", ' .calls)"
+    check "but programs" -n "$(grep -F '"check_node"' .calls)"
+fi
+
 # wrong use
 again
 run scr_mpirun
