@@ -15,6 +15,7 @@ Everything ends with the process that made it, however that one ends: the proces
 with process 1 of the node, which dies with its maker; mounts and network go with the last process.
 Only bed.state, a directory, is left if the maker is killed. Only root can make nodes.
 """
+import contextlib
 import os
 import shutil
 import signal
@@ -115,7 +116,8 @@ class Node:
         self.maker.stdin.close()
 
     def kill(self):
-        os.kill(self.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it ended by itself
+            os.kill(self.pid, signal.SIGKILL)
         self.maker.wait()
         self.maker.stdout.close()
 
