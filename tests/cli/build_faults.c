@@ -2,7 +2,7 @@
 /* scr_index --build with every system call failing in turn, once and for good: complete
  * is written last (invariant P1), nothing good is destroyed (C2), and a second try
  * succeeds. */
-#include "../unit/helper_store.h"
+#include "helper_survive.h"
 
 #include "base/proc.h"
 #include "build.h"
@@ -34,6 +34,8 @@ static void scavenge(struct test_store *t)
     unlink(test_path("prefix/.scr/scr.dataset.7/%d_of_3_in_0.xor", LOST + 1));
 }
 
+static uint32_t whole[RANKS]; /* CRCs of all files, once they are there */
+
 static void sums(uint32_t crc[RANKS])
 {
     const struct scr_env env = { .sys = &scr_sys_posix };
@@ -58,7 +60,7 @@ static int in_index(struct test_store *t)
 }
 
 /* What must hold after any failure. */
-static void check_after(struct test_store *t, int rc, const uint32_t *whole)
+static void check_after(struct test_store *t, int rc)
 {
     uint32_t now[RANKS];
     struct scr_build_report report;
@@ -80,46 +82,23 @@ static void check_after(struct test_store *t, int rc, const uint32_t *whole)
     assert_int_equal(report.files, 2 * RANKS);
 }
 
-static void survive(enum test_kind kind, int error, enum test_how how)
+static int build(struct test_store *t)
+{
+    struct scr_build_report report;
+    return scr_build_dataset(&t->env, &t->p, ID, &report, &t->err);
+}
+
+static struct survival building = { scavenge, build, check_after };
+
+static int learn(void **state)
 {
     struct test_store t;
-    struct scr_build_report report;
-    uint32_t whole[RANKS];
+    (void)state;
     scavenge(&t);
-    assert_int_equal(scr_build_dataset(&t.env, &t.p, ID, &report, &t.err), SCR_OK);
-    assert_int_equal(report.rebuilt_ranks, 1);
+    int rc = build(&t);
     sums(whole);
     test_store_close(&t);
-    for (long n = 0;; n++) {
-        scavenge(&t);
-        test_fault_arm(kind, n, error, how);
-        int rc = scr_build_dataset(&t.env, &t.p, ID, &report, &t.err);
-        int fired = test_fault_off();
-        assert_int_equal(t.err.code, rc);
-        check_after(&t, rc, whole);
-        test_store_close(&t);
-        if (!fired)
-            break;
-    }
-}
-
-static void one_failing_call_does_no_harm(void **state)
-{
-    (void)state;
-    survive(TEST_ANY, EIO, TEST_ONCE);
-}
-
-static void a_crash_at_any_call_does_no_harm(void **state)
-{
-    (void)state;
-    survive(TEST_ANY, EIO, TEST_FOREVER);
-}
-
-static void a_full_disk_does_no_harm(void **state)
-{
-    (void)state;
-    survive(TEST_WRITE, ENOSPC, TEST_FOREVER);
-    survive(TEST_PWRITE, ENOSPC, TEST_FOREVER);
+    return rc;
 }
 
 /* Dataset built; then what is there to rebuild from is removed. */
@@ -254,14 +233,12 @@ static void ranks_that_are_not_listed_cost_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_failing_call_does_no_harm),
-        cmocka_unit_test(a_crash_at_any_call_does_no_harm),
-        cmocka_unit_test(a_full_disk_does_no_harm),
+        SURVIVAL_TESTS(building),
         cmocka_unit_test(files_not_looked_at_are_not_condemned),
         cmocka_unit_test(no_summary_vouches_for_half_a_list),
         cmocka_unit_test(as_many_files_must_be_listed_as_recorded),
         cmocka_unit_test(a_filemap_must_say_how_many_files_there_were),
         cmocka_unit_test(ranks_that_are_not_listed_cost_nothing),
     };
-    return cmocka_run_group_tests(tests, NULL, teardown);
+    return cmocka_run_group_tests(tests, learn, teardown);
 }

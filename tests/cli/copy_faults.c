@@ -3,7 +3,7 @@
  * call failing in turn, once and for good: nothing under the prefix is replaced for a
  * dataset that cannot be completed (invariant P13), complete is written last (P1), no
  * older dataset stays complete whose files went, and a second try succeeds. */
-#include "../unit/helper_store.h"
+#include "helper_survive.h"
 
 #include "base/proc.h"
 #include "base/str.h"
@@ -136,13 +136,20 @@ static int in_index(struct test_store *t, int id)
     return complete;
 }
 
-static void check_after(struct test_store *t, int rc, const uint32_t *whole)
+static uint32_t cached_sums[RANKS];
+
+static void arrange(struct test_store *t)
+{
+    job(t, cached_sums);
+}
+
+static void check_after(struct test_store *t, int rc)
 {
     int replaced = 0;
     for (int r = 0; r < RANKS; r++) {
         int is_old = sum(dest_of(r)) == scr_crc32(0, "old", 3);
         /* during a placing a file is the old one or the new one */
-        assert_true(is_old || sum(dest_of(r)) == whole[r]);
+        assert_true(is_old || sum(dest_of(r)) == cached_sums[r]);
         replaced += !is_old;
     }
     if (replaced > 0)
@@ -156,49 +163,14 @@ static void check_after(struct test_store *t, int rc, const uint32_t *whole)
     if (scavenge(t) != SCR_OK)
         fail_msg("second try: %s", t->err.text);
     for (int r = 0; r < RANKS; r++)
-        assert_int_equal(sum(dest_of(r)), whole[r]);
+        assert_int_equal(sum(dest_of(r)), cached_sums[r]);
     assert_int_equal(in_index(t, ID), 1);
     assert_int_equal(in_index(t, OLDER), 0);
     assert_false(scr_stage_is_there(&t->env, &t->p, ID));
     assert_false(scr_stage_is_placing(&t->env, &t->p, ID));
 }
 
-static void survive(enum test_kind kind, int error, enum test_how how)
-{
-    for (long n = 0;; n++) {
-        struct test_store t;
-        uint32_t whole[RANKS];
-        job(&t, whole);
-        test_fault_arm(kind, n, error, how);
-        int rc = scavenge(&t);
-        int fired = test_fault_off();
-        assert_int_equal(t.err.code, rc);
-        check_after(&t, rc, whole);
-        test_store_close(&t);
-        if (!fired)
-            break;
-    }
-}
-
-static void one_failing_call_does_no_harm(void **state)
-{
-    (void)state;
-    survive(TEST_ANY, EIO, TEST_ONCE);
-}
-
-static void a_crash_at_any_call_does_no_harm(void **state)
-{
-    (void)state;
-    survive(TEST_ANY, EIO, TEST_FOREVER);
-}
-
-static void a_full_disk_does_no_harm(void **state)
-{
-    (void)state;
-    survive(TEST_WRITE, ENOSPC, TEST_FOREVER);
-    survive(TEST_PWRITE, ENOSPC, TEST_FOREVER);
-    survive(TEST_MKDIRAT, ENOSPC, TEST_ONCE);
-}
+static struct survival copying = { arrange, scavenge, check_after };
 
 static void an_interrupted_call_is_not_noticed(void **state)
 {
@@ -334,9 +306,7 @@ static void what_is_complete_stays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_failing_call_does_no_harm),
-        cmocka_unit_test(a_crash_at_any_call_does_no_harm),
-        cmocka_unit_test(a_full_disk_does_no_harm),
+        SURVIVAL_TESTS(copying),
         cmocka_unit_test(an_interrupted_call_is_not_noticed),
         cmocka_unit_test(what_landed_is_not_lost),
         cmocka_unit_test(what_is_complete_stays),
