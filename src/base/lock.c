@@ -9,10 +9,12 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "base/str.h"
 #include "base/units.h"
 
 enum {
     FILE_MODE = 0666, /* cut by the umask: who may write the directory may lock it */
+    HOST_BYTES = 48,
     NOTE_BYTES = 96, /* the holder's line, always this long: one write, no truncation */
     FIRST_PAUSE_US = 500,  /* between tries; doubled up to … */
     LAST_PAUSE_US = 50000, /* … this, which bounds how late a freed lock is noticed */
@@ -72,13 +74,19 @@ static int wait_lock(const struct scr_sys *sys, int fd, int timeout_ms)
     }
 }
 
+static void name_host(char host[HOST_BYTES])
+{
+    memset(host, 0, HOST_BYTES);
+    if (gethostname(host, HOST_BYTES - 1) != 0)
+        host[0] = '?';
+}
+
 /* Leaves the holder's pid and host for those who wait in vain. The lock does not depend
  * on it, so failures only cost the hint; a wrong hint is taken away. */
 static void sign(const struct scr_sys *sys, int fd)
 {
-    char host[48] = "?", note[NOTE_BYTES + 1];
-    (void)gethostname(host, sizeof host - 1);
-    host[sizeof host - 1] = '\0';
+    char host[HOST_BYTES], note[NOTE_BYTES + 1];
+    name_host(host);
     memset(note, ' ', NOTE_BYTES);
     int n = snprintf(note, NOTE_BYTES, "process %ld on %s", (long)getpid(), host);
     note[n] = ' ';
@@ -87,10 +95,10 @@ static void sign(const struct scr_sys *sys, int fd)
         (void)sys->ftruncate(fd, 0);
 }
 
-static int fail_locked(const struct scr_sys *sys, int fd, const char *path,
-                       int timeout_ms, struct scr_err *err)
+/* The line of the holder, without its end. */
+static void read_note(const struct scr_sys *sys, int fd, const char *path,
+                      char note[NOTE_BYTES + 1])
 {
-    char note[NOTE_BYTES + 1] = "";
     size_t n = 0;
     (void)scr_read_upto(sys, fd, note, NOTE_BYTES, &n, path, NULL);
     note[n] = '\0';
@@ -98,8 +106,15 @@ static int fail_locked(const struct scr_sys *sys, int fd, const char *path,
     n = strlen(note);
     while (n > 0 && note[n - 1] == ' ')
         note[--n] = '\0';
+}
+
+static int fail_locked(const struct scr_sys *sys, int fd, const char *path,
+                       int timeout_ms, struct scr_err *err)
+{
+    char note[NOTE_BYTES + 1] = "";
+    read_note(sys, fd, path, note);
     return scr_fail(err, SCR_E_LOCKED, 0, "lock %s: still held after %d ms by %s", path,
-                    timeout_ms, n > 0 ? note : "another process");
+                    timeout_ms, *note != '\0' ? note : "another process");
 }
 
 static int fail_lock(const char *path, int cause, struct scr_err *err)
@@ -141,4 +156,79 @@ void scr_lock_release(const struct scr_sys *sys, struct scr_lock *lock)
         (void)sys->setlk(lock->fd, &lk);
     (void)scr_close(sys, &lock->fd, "", NULL);
     errno = saved;
+}
+
+/* --- who holds it --- */
+
+int scr_lock_beat(const struct scr_sys *sys, const struct scr_lock *lock,
+                  const char *path, struct scr_err *err)
+{
+    struct stat mine, there;
+    int rc = scr_file_stat(sys, path, &there, err);
+    if (rc != SCR_OK)
+        return rc;
+    if (sys->fstat(lock->fd, &mine) != 0)
+        return scr_fail(err, SCR_E_IO, errno, "stat %s", path);
+    if (mine.st_ino != there.st_ino || mine.st_dev != there.st_dev)
+        return scr_fail(err, SCR_E_NOENT, 0, "lock %s: it was replaced", path);
+    return sys->futimens(lock->fd, NULL) == 0
+               ? SCR_OK
+               : scr_fail(err, SCR_E_IO, errno, "touch %s", path);
+}
+
+/* The pid in "process <pid> on <host>", 0 unless that is this host. */
+static long pid_here(const char *note)
+{
+    static const char start[] = "process ", middle[] = " on ";
+    char host[HOST_BYTES], pid[16] = "";
+    int64_t n = 0;
+    name_host(host);
+    if (strncmp(note, start, sizeof start - 1) != 0)
+        return 0;
+    note += sizeof start - 1;
+    size_t digits = strcspn(note, " ");
+    if (digits >= sizeof pid ||
+        strncmp(note + digits, middle, sizeof middle - 1) != 0 ||
+        strcmp(note + digits + sizeof middle - 1, host) != 0)
+        return 0;
+    memcpy(pid, note, digits);
+    return scr_parse_i64(pid, &n) && n > 1 && n <= INT32_MAX ? (long)n : 0;
+}
+
+/* A shared lock is refused where there is an exclusive one, and disturbs no other look.
+ * Whoever takes the exclusive one this instant tries again. */
+static int look(const struct scr_sys *sys, int fd, const char *path,
+                struct scr_lock_holder *who, struct scr_err *err)
+{
+    char note[NOTE_BYTES + 1] = "";
+    struct stat st;
+    struct flock lk = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+    if (sys->fstat(fd, &st) != 0)
+        return scr_fail(err, SCR_E_IO, errno, "stat %s", path);
+    if (sys->setlk(fd, &lk) != 0) {
+        if (errno != EAGAIN && errno != EACCES && errno != EINTR)
+            return fail_lock(path, errno, err);
+        who->held = 1;
+        read_note(sys, fd, path, note);
+        who->pid = pid_here(note);
+        who->beat = st.st_mtim;
+    }
+    return SCR_OK;
+}
+
+int scr_lock_look(const struct scr_sys *sys, const char *path,
+                  struct scr_lock_holder *who, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int fd = -1;
+    *who = (struct scr_lock_holder){ 0 };
+    int rc = scr_open(sys, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0, &fd,
+                      &why);
+    if (rc == SCR_E_NOENT)
+        return SCR_OK;
+    if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "%s", why.text);
+    rc = look(sys, fd, path, who, err);
+    (void)scr_close(sys, &fd, path, NULL); /* which gives the shared lock back */
+    return rc;
 }

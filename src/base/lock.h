@@ -4,6 +4,8 @@
 #ifndef SCR_BASE_LOCK_H
 #define SCR_BASE_LOCK_H
 
+#include <time.h>
+
 #include "base/err.h"
 #include "base/sys.h"
 
@@ -23,5 +25,21 @@ struct scr_lock {
 int scr_lock_acquire(const struct scr_sys *sys, const char *path, int timeout_ms,
                      struct scr_lock *lock, struct scr_err *err);
 void scr_lock_release(const struct scr_sys *sys, struct scr_lock *lock);
+
+/* A sign of life of who holds a lock for long: the time of modification of its file is
+ * now. SCR_E_NOENT: path is not that file any more, so nobody can see the lock. */
+int scr_lock_beat(const struct scr_sys *sys, const struct scr_lock *lock,
+                  const char *path, struct scr_err *err);
+
+struct scr_lock_holder {
+    int held;
+    long pid;             /* as it signed; 0: not known, or on another host */
+    struct timespec beat; /* its last sign of life */
+};
+
+/* Who holds the lock on path, without waiting and without being in anybody's way for
+ * longer than that takes. No file: nobody. */
+int scr_lock_look(const struct scr_sys *sys, const char *path,
+                  struct scr_lock_holder *who, struct scr_err *err);
 
 #endif

@@ -20,7 +20,8 @@
 extern char **environ;
 
 enum {
-    TICK_MS = 20, /* longest time between two looks at a running process */
+    TICK_MS = 20,            /* longest time between two looks at a running process */
+    INHERITED_MAX = 1 << 16, /* descriptors looked at */
     OUTPUT_MAX = 64 * 1024 * 1024 /* captured; a command that prints more went wrong */
 };
 static const double kill_grace_s = 2.0; /* from SIGTERM to SIGKILL */
@@ -137,6 +138,8 @@ static int describe(const struct scr_proc_spec *spec, struct launch *l)
     sigaddset(&dfl, SIGPIPE);
     if (spec->new_group)
         flags |= POSIX_SPAWN_SETPGROUP; /* its default group 0 means one of its own */
+    if (spec->new_session)
+        flags |= POSIX_SPAWN_SETSID;
     if (rc == 0)
         rc = posix_spawnattr_setsigmask(&l->attr, &none);
     if (rc == 0)
@@ -247,6 +250,29 @@ int scr_proc_kill_group(pid_t pid, int signo, struct scr_err *err)
     if (kill(-pid, signo) != 0 && errno != ESRCH)
         return scr_fail(err, SCR_E_IO, errno, "kill process group %ld", (long)pid);
     return SCR_OK;
+}
+
+int scr_proc_kill(pid_t pid, int signo, struct scr_err *err)
+{
+    if (pid <= 1)
+        return scr_fail(err, SCR_E_ARG, 0, "kill process %ld", (long)pid);
+    if (kill(pid, signo) != 0 && errno != ESRCH)
+        return scr_fail(err, SCR_E_IO, errno, "kill process %ld", (long)pid);
+    return SCR_OK;
+}
+
+/* Whoever reads the other end of what we inherited would wait for us. */
+void scr_proc_detach(void)
+{
+    long most = sysconf(_SC_OPEN_MAX);
+    most = most > 0 && most < INHERITED_MAX ? most : INHERITED_MAX;
+    for (int fd = STDERR_FILENO + 1; fd < most; fd++)
+        (void)close(fd);
+    int none = open("/dev/null", O_RDONLY);
+    if (none >= 0 && none != STDIN_FILENO) {
+        (void)dup2(none, STDIN_FILENO);
+        (void)close(none);
+    }
 }
 
 /* Asks it to end, then makes it; reaped afterwards. */

@@ -321,6 +321,85 @@ static void a_hostile_line_in_the_lock_file_stays_one_line(void **state)
     end_holder(holder);
 }
 
+static void a_look_finds_the_holder_and_is_in_nobodys_way(void **state)
+{
+    (void)state;
+    const char *path = test_path("look.lock");
+    struct scr_lock lock = SCR_LOCK_INIT;
+    struct scr_lock_holder who;
+    struct scr_err err = SCR_ERR_INIT;
+    assert_int_equal(scr_lock_look(&scr_sys_posix, path, &who, &err), SCR_OK);
+    assert_false(who.held);
+    assert_int_equal(access(path, F_OK), -1);
+    pid_t holder = start_holder(path, -1);
+    assert_int_equal(scr_lock_look(&scr_sys_posix, path, &who, &err), SCR_OK);
+    assert_true(who.held);
+    assert_int_equal(who.pid, holder);
+    end_holder(holder);
+    assert_int_equal(scr_lock_look(&scr_sys_posix, path, &who, &err), SCR_OK);
+    assert_false(who.held);
+    assert_int_equal(who.pid, 0);
+    assert_int_equal(scr_lock_acquire(&scr_sys_posix, path, 0, &lock, &err), SCR_OK);
+    scr_lock_release(&scr_sys_posix, &lock);
+}
+
+static void a_holder_on_another_host_has_no_pid_here(void **state)
+{
+    (void)state;
+    const char *path = test_path("far.lock");
+    static const char *const notes[] = { "process 42 on far.away\n", "process x on y\n",
+                                         "process 99999999999999999 on z\n", "proc",
+                                         "process 42" };
+    for (size_t i = 0; i < sizeof notes / sizeof *notes; i++) {
+        struct scr_lock_holder who;
+        pid_t holder = start_holder(path, -1);
+        test_put(path, notes[i], strlen(notes[i]));
+        assert_int_equal(scr_lock_look(&scr_sys_posix, path, &who, NULL), SCR_OK);
+        assert_true(who.held);
+        assert_int_equal(who.pid, 0);
+        end_holder(holder);
+    }
+}
+
+static void a_sign_of_life_is_seen_and_a_lock_that_is_gone_noticed(void **state)
+{
+    (void)state;
+    const char *path = test_path("beat.lock");
+    struct scr_lock lock = SCR_LOCK_INIT;
+    struct scr_lock_holder before, after;
+    struct scr_err err = SCR_ERR_INIT;
+    assert_int_equal(scr_lock_acquire(&scr_sys_posix, path, 0, &lock, &err), SCR_OK);
+    assert_int_equal(scr_lock_look(&scr_sys_posix, path, &before, &err), SCR_OK);
+    usleep(20000);
+    assert_int_equal(scr_lock_beat(&scr_sys_posix, &lock, path, &err), SCR_OK);
+    assert_int_equal(scr_lock_look(&scr_sys_posix, path, &after, &err), SCR_OK);
+    assert_true(before.beat.tv_sec != after.beat.tv_sec ||
+                before.beat.tv_nsec != after.beat.tv_nsec);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(scr_lock_beat(&scr_sys_posix, &lock, path, NULL), SCR_E_NOENT);
+    test_put(path, "", 0);
+    assert_int_equal(scr_lock_beat(&scr_sys_posix, &lock, path, NULL), SCR_E_NOENT);
+    scr_lock_release(&scr_sys_posix, &lock);
+}
+
+/* A look never says that there is nobody because it could not look. */
+static void a_look_that_fails_says_so(void **state)
+{
+    (void)state;
+    const char *path = test_path("blind.lock");
+    pid_t holder = start_holder(path, -1);
+    int n = 0, fired = 1;
+    for (; fired; n++) {
+        struct scr_lock_holder who;
+        test_fault_arm(TEST_ANY, n, EIO, TEST_ONCE);
+        int rc = scr_lock_look(&test_fault_sys, path, &who, NULL);
+        fired = test_fault_off();
+        assert_true(rc != SCR_OK || who.held);
+    }
+    assert_true(n > 3);
+    end_holder(holder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -336,6 +415,10 @@ int main(void)
         cmocka_unit_test(a_failing_call_costs_the_hint_or_the_lock),
         cmocka_unit_test(a_file_system_without_locks_is_named_at_once),
         cmocka_unit_test(a_hostile_line_in_the_lock_file_stays_one_line),
+        cmocka_unit_test(a_look_finds_the_holder_and_is_in_nobodys_way),
+        cmocka_unit_test(a_holder_on_another_host_has_no_pid_here),
+        cmocka_unit_test(a_sign_of_life_is_seen_and_a_lock_that_is_gone_noticed),
+        cmocka_unit_test(a_look_that_fails_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
 }
