@@ -11,11 +11,12 @@
 #include "par/distribute.h"
 #include "par/flush_async.h"
 #include "store/arrival.h"
+#include "xfer/daemon.h"
 
 enum scr_xfer_type scr_flush_type(const struct scr_ctx *ctx)
 {
-    int type = ctx->prm.flush_type_id;
-    return type < SCR_XFER_NTYPES ? (enum scr_xfer_type)type : SCR_XFER_PTHREAD;
+    enum scr_xfer_type type = (enum scr_xfer_type)ctx->prm.flush_type_id;
+    return type == SCR_XFER_DAEMON ? SCR_XFER_PTHREAD : type;
 }
 
 /* SCR_FLUSH_TYPE=SYNC is the default: only who asks for it makes SCR_FLUSH_ASYNC wait.
@@ -63,10 +64,12 @@ static struct scr_flush_async *take_out(struct scr_async *s, int i)
 void scr_async_fini(struct scr_ctx *ctx)
 {
     struct scr_async *s = &ctx->async;
-    scr_mover_stop(s->mover);
+    scr_mover_stop(s->daemon);
+    scr_mover_stop(s->threads);
     while (s->n > 0)
         scr_flush_kill(take_out(s, s->n - 1));
-    scr_mover_free(s->mover);
+    scr_mover_free(s->daemon);
+    scr_mover_free(s->threads);
     scr_hash_delete(s->failed);
     free(s->flush);
     memset(s, 0, sizeof *s);
@@ -117,19 +120,74 @@ static int is_replaced_all(struct scr_ctx *ctx, int id)
     return replaced;
 }
 
-/* --- start --- */
+/* --- transfer processes --- */
 
-static int prepare(struct scr_ctx *ctx, struct scr_err *err)
+static int uses_daemon(const struct scr_ctx *ctx)
+{
+    return ctx->prm.flush_type_id == SCR_XFER_DAEMON && !ctx->async.daemon_lost;
+}
+
+/* The mover new flushes use, made when it is needed first; NULL on error. */
+static struct scr_mover *mover(struct scr_ctx *ctx, struct scr_err *err)
 {
     struct scr_async *s = &ctx->async;
-    enum scr_xfer_type type = scr_flush_type(ctx);
-    if (!make_room(s))
-        return scr_fail(err, SCR_E_NOMEM, 0, "asynchronous flush: out of memory");
-    if (s->mover == NULL)
-        s->mover = scr_mover_new(type == SCR_XFER_SYNC ? SCR_XFER_PTHREAD : type,
-                                 ctx->env.sys, err);
-    return s->mover != NULL ? SCR_OK : SCR_E_NOMEM;
+    const struct scr_daemon_opts o = { ctx->cntl_dir, ctx->prm.transfer_program,
+                                       ctx->prm.transfer_timeout };
+    if (uses_daemon(ctx)) {
+        if (s->daemon == NULL)
+            s->daemon = scr_mover_daemon(&o, ctx->env.sys, err);
+        return s->daemon;
+    }
+    if (s->threads == NULL)
+        s->threads = scr_mover_new(SCR_XFER_PTHREAD, ctx->env.sys, err);
+    return s->threads;
 }
+
+/* 1 if one was lost since it was asked last: then nobody uses them any more. */
+static int lose_daemon_all(struct scr_ctx *ctx)
+{
+    struct scr_async *s = &ctx->async;
+    if (!uses_daemon(ctx))
+        return 0;
+    s->daemon_lost = scr_or_all(&ctx->world, scr_mover_is_lost(s->daemon));
+    return s->daemon_lost;
+}
+
+void scr_async_let_go_all(struct scr_ctx *ctx)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    if (!ctx->async.leftovers)
+        return;
+    ctx->async.leftovers = 0;
+    if (ctx->node.rank == 0 &&
+        scr_daemon_release(ctx->env.sys, ctx->cntl_dir, ctx->prm.transfer_timeout,
+                           &why) != SCR_OK)
+        scr_log(&ctx->local_log, SCR_LOG_WARN, "transfers of an earlier run: %s",
+                why.text);
+    scr_barrier_all(&ctx->world);
+}
+
+void scr_async_dismiss(struct scr_ctx *ctx)
+{
+    scr_mover_dismiss(ctx->async.daemon);
+}
+
+/* What a transfer process still does for an earlier run goes on until this one writes
+ * to the prefix itself. */
+static void find_leftovers_all(struct scr_ctx *ctx)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int busy = 0;
+    if (ctx->node.rank == 0 &&
+        scr_daemon_tidy(ctx->env.sys, ctx->cntl_dir, &busy, &why) != SCR_OK) {
+        scr_log(&ctx->local_log, SCR_LOG_WARN, "transfers of an earlier run: %s",
+                why.text);
+        busy = 1;
+    }
+    ctx->async.leftovers = scr_or_all(&ctx->world, busy);
+}
+
+/* --- start --- */
 
 static int launch_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
@@ -141,10 +199,14 @@ static int launch_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     struct scr_flush_limits limits = { .bw = (double)ctx->prm.flush_async_bw,
                                        .percent = ctx->prm.flush_async_percent };
     struct scr_flush_async *a = NULL;
-    int rc = scr_agree_all(&ctx->world, prepare(ctx, err), err);
+    struct scr_mover *m = mover(ctx, err);
+    int rc = m == NULL ? SCR_E_NOMEM : SCR_OK;
+    if (rc == SCR_OK && !make_room(s))
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "asynchronous flush: out of memory");
+    rc = scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK)
         rc = scr_flush_start_all(&a, &ctx->env, &ctx->world, &ctx->node, &ctx->prefix,
-                                 &o, &limits, s->mover, id, dset, ctx->map, err);
+                                 &o, &limits, m, id, dset, ctx->map, err);
     if (rc == SCR_OK)
         s->flush[s->n++] = a;
     return rc;
@@ -152,10 +214,11 @@ static int launch_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 
 static void note_failure_all(struct scr_ctx *ctx, int id, const struct scr_err *why)
 {
+    int lost = lose_daemon_all(ctx);
     scr_hash_set_kv_int(ctx->async.failed, "DSET", id);
     scr_log(&ctx->log, SCR_LOG_WARN,
-            "flush of dataset %d failed, it stays in cache and is tried again: %s", id,
-            why->text);
+            "flush of dataset %d failed, it stays in cache and is tried again%s: %s",
+            id, lost ? " by threads of the processes" : "", why->text);
     SCR_EVENT(ctx, .event = "ASYNC_FLUSH_FAIL", .dset = id, .note = why->text);
 }
 
@@ -181,11 +244,17 @@ void scr_async_start_all(struct scr_ctx *ctx, int id)
     struct scr_err why = SCR_ERR_INIT;
     if (scr_async_has(ctx, id))
         return;
+    scr_async_let_go_all(ctx);
     wait_for_others_all(ctx, id);
     scr_hash_unset_kv_int(ctx->async.failed, "DSET", id);
     SCR_EVENT(ctx, .event = "ASYNC_FLUSH_START", .dset = id);
     scr_flush_mark_all(ctx, id, SCR_LOC_CACHE | SCR_LOC_FLUSHING, 0);
     int rc = launch_all(ctx, id, &why);
+    if (rc != SCR_OK && lose_daemon_all(ctx)) {
+        scr_log(&ctx->log, SCR_LOG_WARN, "threads of the processes copy: %s", why.text);
+        why = (struct scr_err)SCR_ERR_INIT;
+        rc = launch_all(ctx, id, &why);
+    }
     if (rc == SCR_OK) {
         scr_phase_all(ctx, "flush", id);
         return;
@@ -245,6 +314,7 @@ void scr_async_stop_all(struct scr_ctx *ctx, int id)
 {
     struct scr_err why = SCR_ERR_INIT;
     int i = place_of(ctx, id), done = 0;
+    scr_async_let_go_all(ctx);
     scr_hash_unset_kv_int(ctx->async.failed, "DSET", id);
     if (i < 0)
         return;
@@ -296,6 +366,7 @@ void scr_async_adopt_all(struct scr_ctx *ctx)
 {
     struct scr_err why = SCR_ERR_INIT;
     int n = 0;
+    find_leftovers_all(ctx);
     if (ctx->world.rank != 0)
         return;
     if (scr_arrivals_adopt(&ctx->env, &ctx->prefix, &n, &why) != SCR_OK)

@@ -100,7 +100,9 @@ struct scr_flush_async;
 
 /* Flushes under way (asyncctl.c): the same on all ranks. */
 struct scr_async {
-    struct scr_mover *mover;        /* NULL until the first one */
+    struct scr_mover *threads, *daemon; /* NULL until needed */
+    int daemon_lost; /* on some node: threads copy what is started from then on */
+    int leftovers;   /* on some node a transfer process works for an earlier run */
     struct scr_flush_async **flush; /* oldest first */
     int n;
     scr_hash *failed; /* DSET/<id>: to be started again */
@@ -319,6 +321,7 @@ void scr_flush_sweep_all(struct scr_ctx *ctx);
 
 /* --- flushes the application does not wait for (asyncctl.c). They never fail a call:
  * what goes wrong is told, the dataset stays in cache and is tried again. --- */
+/* Of flushes that are waited for. */
 enum scr_xfer_type scr_flush_type(const struct scr_ctx *ctx);
 int scr_async_is_on(const struct scr_ctx *ctx);       /* SCR_FLUSH_ASYNC */
 int scr_async_has(const struct scr_ctx *ctx, int id); /* under way */
@@ -343,6 +346,11 @@ void scr_async_stop_all(struct scr_ctx *ctx, int id);
 void scr_async_replaced_all(struct scr_ctx *ctx);
 /* Starts those again that failed, but for those a newer one on the prefix replaces. */
 void scr_async_retry_all(struct scr_ctx *ctx);
+/* Stops transfer processes that still work for an earlier run: before anything under
+ * the prefix is replaced or deleted. A reduction if there are any, else nothing. */
+void scr_async_let_go_all(struct scr_ctx *ctx);
+/* At the end of a run, when nothing is under way: transfer processes it started end. */
+void scr_async_dismiss(struct scr_ctx *ctx);
 /* At a start: completes what had been copied; later, when the cache is restored, starts
  * those again that were cut short. */
 void scr_async_adopt_all(struct scr_ctx *ctx);

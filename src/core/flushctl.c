@@ -104,6 +104,7 @@ int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
                                .buf = (size_t)ctx->prm.file_buf_size,
                                .crc = ctx->prm.crc_on_flush };
     uint64_t bytes = 0;
+    scr_async_let_go_all(ctx);
     if (scr_cache_is(ctx, id, SCR_CACHE_FOREIGN))
         return scr_regroup_flush_all(ctx, id, err);
     scr_flush_mark_all(ctx, id, SCR_LOC_CACHE | SCR_LOC_SYNC_FLUSHING, 0);

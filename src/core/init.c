@@ -101,11 +101,6 @@ static void warn_without_effect(const struct scr_ctx *ctx)
             scr_log(&ctx->log, SCR_LOG_WARN, "%s (%s) has no effect in this version",
                     name, origin);
     }
-    if (ctx->prm.flush_type_id >= SCR_XFER_NTYPES)
-        scr_log(
-            &ctx->log, SCR_LOG_WARN,
-            "SCR_FLUSH_TYPE=%s (%s): this version has no such process, threads copy",
-            ctx->prm.flush_type, scr_cfg_origin(ctx->cfg, "SCR_FLUSH_TYPE"));
 }
 
 /* A job that restarts from the prefix only: what is cached goes there, and is read
@@ -342,6 +337,7 @@ int scr_init_all(struct scr_ctx *ctx, MPI_Comm comm, struct scr_err *err)
 int scr_finalize_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     int rc = scr_flush_pending_all(ctx, ctx->prm.flush > 0, err);
+    scr_async_dismiss(ctx);
     struct scr_err second = SCR_ERR_INIT;
     int rc2 =
         scr_halt_reason_all(ctx, "SCR_FINALIZE_CALLED", rc == SCR_OK ? err : &second);

@@ -90,6 +90,7 @@ int scr_regroup_flush_all(struct scr_ctx *ctx, int id, struct scr_err *err)
                                .crc = ctx->prm.crc_on_flush };
     struct scr_regroup_report rep;
     double start = scr_now_mono();
+    scr_async_let_go_all(ctx);
     scr_phase_all(ctx, "flush", id);
     SCR_EVENT(ctx, .event = "FLUSH_START", .dset = id);
     int rc = scr_regroup_all(&ctx->env, &ctx->world, &ctx->prefix, &o, id, ctx->map,

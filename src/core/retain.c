@@ -182,6 +182,7 @@ static void unmark_all(struct scr_ctx *ctx, int id)
 int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err *err)
 {
     scr_hash *share = scr_hash_new();
+    scr_async_let_go_all(ctx);
     if (ctx->restart.id == id && !scr_cache_has(ctx, id))
         scr_restart_fini(&ctx->restart); /* it was read where it lies */
     int rc = scr_edit_index_all(ctx, edit_doom, &id, err);

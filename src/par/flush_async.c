@@ -12,7 +12,7 @@
 
 struct scr_flush_async {
     struct scr_env env; /* of the threads: without what is not theirs to touch */
-    const struct scr_comm *world;
+    const struct scr_comm *world, *of_node;
     const struct scr_prefix *prefix;
     struct scr_mover *mover;
     struct scr_xfer *xfer;
@@ -167,6 +167,17 @@ static int prepare_all(struct scr_flush_async *a, struct scr_outgoing *f,
     return rc == SCR_OK ? plan_all(a, f, nranks, err) : rc;
 }
 
+/* How many copy: processes that have files, or nodes whose transfer process has some.
+ */
+static uint64_t count_movers_all(const struct scr_flush_async *a,
+                                 const struct scr_outgoing *f)
+{
+    int mine = f->n > 0;
+    if (scr_mover_is_daemon(a->mover))
+        mine = scr_or_all(a->of_node, mine) && a->node == a->rank;
+    return scr_sum_all(f->world, (uint64_t)mine);
+}
+
 static uint64_t bytes_to_copy(const struct scr_outgoing *f)
 {
     uint64_t bytes = 0;
@@ -175,15 +186,17 @@ static uint64_t bytes_to_copy(const struct scr_outgoing *f)
     return bytes;
 }
 
-/* This process' share of the job's bandwidth: by its bytes, so that all end at the same
- * time and the whole of it is used until then; if not all may copy at once, the same
- * for each that does. Who has no bytes needs none. */
-static double share_all(const struct scr_outgoing *f, double bw, int width)
+/* The share of the job's bandwidth of this process, or of its node's transfer process:
+ * by its bytes, so that all end at the same time and the whole of it is used until
+ * then; if not all may copy at once (width > 0), the same for each that does. Who has
+ * no bytes needs none. */
+static double share_all(const struct scr_flush_async *a, const struct scr_outgoing *f,
+                        double bw, int width)
 {
-    uint64_t mine = bytes_to_copy(f);
-    uint64_t movers = scr_sum_all(f->world, f->n > 0),
-             all = scr_sum_all(f->world, mine);
-    if (width > 0 && movers > (uint64_t)width)
+    uint64_t mine = bytes_to_copy(f), all = scr_sum_all(f->world, mine);
+    if (scr_mover_is_daemon(a->mover))
+        mine = scr_sum_all(a->of_node, mine);
+    if (width > 0)
         return bw / width;
     return all > 0 ? bw * ((double)mine / (double)all) : bw;
 }
@@ -191,16 +204,24 @@ static double share_all(const struct scr_outgoing *f, double bw, int width)
 static int launch_all(struct scr_flush_async *a, const struct scr_outgoing *f,
                       const struct scr_flush_limits *limits, struct scr_err *err)
 {
-    int width = f->o->width < a->world->size ? f->o->width : 0, done = 0;
+    uint64_t movers = count_movers_all(a, f);
+    int width = (uint64_t)f->o->width < movers ? f->o->width : 0, done = 0;
+    int copies = f->n > 0 || scr_mover_is_daemon(a->mover); /* or its node does */
+    const struct scr_xfer_where where = { .prefix = a->prefix->path,
+                                          .id = a->id,
+                                          .node = a->node,
+                                          .rank = a->rank,
+                                          .stamp = a->stamp };
     struct scr_xfer_opts o = { .sync_dirs = 1,
-                               .bw = share_all(f, limits->bw, width),
+                               .bw = share_all(a, f, limits->bw, width),
                                .percent = limits->percent,
                                .slot_dir = a->prefix->scr,
-                               .width = f->n > 0 ? width : 0,
-                               .crowd = a->world->size,
+                               .width = copies ? width : 0,
+                               .crowd = (int)movers,
                                .landed = landed,
                                .finished = finished,
-                               .arg = a };
+                               .arg = a,
+                               .where = &where };
     a->xfer = scr_outgoing_xfer(f, &o, err);
     int rc = a->xfer ? scr_mover_start(a->mover, a->xfer, err) : SCR_E_NOMEM;
     int all = scr_agree_all(a->world, rc, err);
@@ -229,6 +250,7 @@ int scr_flush_start_all(struct scr_flush_async **out, const struct scr_env *env,
     }
     *a = (struct scr_flush_async){ .env = { .sys = env->sys, .log = env->log },
                                    .world = world,
+                                   .of_node = node,
                                    .prefix = prefix,
                                    .mover = m,
                                    .id = id,

@@ -15,8 +15,8 @@
 #include "par/flush.h"
 #include "xfer/xfer.h"
 
-/* How fast, in bytes a second of the whole job and percent of each process' time; 0: as
- * fast as it goes. */
+/* How fast, in bytes a second of the whole job and percent of the time of each process
+ * that copies; 0: as fast as it goes. */
 struct scr_flush_limits {
     double bw, percent;
 };
@@ -45,7 +45,8 @@ int scr_flush_end_all(struct scr_flush_async *a, struct scr_err *err);
 /* Stops copying; the dataset stays incomplete, unless it was complete already: *done.
  */
 int scr_flush_cancel_all(struct scr_flush_async *a, int *done, struct scr_err *err);
-/* Local: stops copying and frees; leaves everything as a death of the process would. */
+/* Local: stops copying and frees; leaves everything as a death of the process would.
+ * After scr_mover_stop a transfer process goes on. */
 void scr_flush_kill(struct scr_flush_async *a);
 
 #endif

@@ -15,6 +15,7 @@
 #include "par/rank2file.h"
 #include "par/turns.h"
 #include "store/arrival.h"
+#include "xfer/copy.h"
 
 enum { DIR_MODE = 0777 }; /* cut by the umask */
 
@@ -364,40 +365,62 @@ static int forget_records(const struct scr_outgoing *f, const scr_hash *nodes,
     return rc;
 }
 
-/* Rank 0's look at the plan; a plan that cannot be read is as good as none. */
-static int read_nodes_all(const struct scr_outgoing *f, scr_hash *nodes,
+/* What a transfer process was about to write when it died. */
+static void remove_parts(const struct scr_outgoing *f, uint64_t stamp)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        const struct scr_xfer_file *x = &f->file[i].xfer;
+        char *part = x->whole ? NULL : scr_copy_tmp(x->dst, scr_arrival_tag(stamp));
+        if (part != NULL)
+            (void)scr_file_remove(f->env->sys, part, NULL);
+        free(part);
+    }
+}
+
+/* What rank 0 knows of the plan, {NODE, STAMP}, on all ranks; one that cannot be read
+ * is as good as none. */
+static int share_plan_all(const struct scr_outgoing *f, scr_hash *known,
                           struct scr_err *err)
 {
     scr_hash *plan = scr_hash_new();
+    uint64_t stamp = 0;
     int rc = plan ? SCR_OK : no_memory(f, err), found = SCR_E_NOENT;
     if (rc == SCR_OK && f->world->rank == 0)
         found = scr_arrival_plan_read(f->env, f->prefix, f->id, plan, NULL);
-    if (found == SCR_OK && scr_hash_merge(nodes, scr_hash_get(plan, "NODE")) != SCR_OK)
-        rc = no_memory(f, err);
+    if (found == SCR_OK) {
+        scr_hash_set(known, "NODE", scr_hash_dup(scr_hash_get(plan, "NODE")));
+        if (scr_hash_get_val_u64(plan, "STAMP", &stamp))
+            scr_hash_set_val_u64(known, "STAMP", stamp);
+        rc = scr_hash_ok(known) ? rc : no_memory(f, err);
+    }
     if (rc == SCR_OK && found != SCR_E_NOENT)
         rc = scr_arrival_give_up(f->env, f->prefix, f->id, err);
     scr_hash_delete(plan);
     rc = scr_agree_all(f->world, rc, err);
-    return rc == SCR_OK ? scr_hash_bcast_all(f->world, 0, nodes, err) : rc;
+    return rc == SCR_OK ? scr_hash_bcast_all(f->world, 0, known, err) : rc;
 }
 
 int scr_outgoing_resume_all(struct scr_outgoing *f, struct scr_err *err)
 {
-    scr_hash *nodes = scr_hash_new(), *send = scr_hash_new(), *recv = scr_hash_new();
-    int rc = nodes && send && recv ? SCR_OK : no_memory(f, err);
+    scr_hash *known = scr_hash_new(), *send = scr_hash_new(), *recv = scr_hash_new();
+    uint64_t stamp = 0;
+    int rc = known && send && recv ? SCR_OK : no_memory(f, err);
     rc = scr_agree_all(f->world, rc, err);
     if (rc == SCR_OK)
-        rc = read_nodes_all(f, nodes, err);
+        rc = share_plan_all(f, known, err);
+    const scr_hash *nodes = scr_hash_get(known, "NODE");
     if (rc == SCR_OK && scr_hash_size(nodes) > 0) {
         rc = scr_agree_all(f->world, read_records(f, nodes, send, err), err);
         if (rc == SCR_OK)
             rc = scr_hash_exchange_all(f->world, send, recv, err);
         if (rc == SCR_OK) {
             mark_landed(f, recv);
+            if (scr_hash_get_val_u64(known, "STAMP", &stamp))
+                remove_parts(f, stamp);
             rc = scr_agree_all(f->world, forget_records(f, nodes, err), err);
         }
     }
-    scr_hash_delete(nodes);
+    scr_hash_delete(known);
     scr_hash_delete(send);
     scr_hash_delete(recv);
     return rc;

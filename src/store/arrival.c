@@ -102,6 +102,12 @@ int scr_arrival_plan_read(const struct scr_env *env, const struct scr_prefix *p,
     return rc;
 }
 
+/* Larger than any rank. */
+int scr_arrival_tag(uint64_t stamp)
+{
+    return (int)(stamp & 0x3fffffff) | 0x40000000;
+}
+
 /* With the lock held. */
 static int remove_plan(const struct scr_env *env, const struct scr_prefix *p, int id,
                        struct scr_err *err)

@@ -29,6 +29,9 @@ int scr_arrival_plan(const struct scr_env *env, const struct scr_prefix *p, int 
 /* The plan, read into an empty hash; SCR_E_NOENT if there is none. */
 int scr_arrival_plan_read(const struct scr_env *env, const struct scr_prefix *p, int id,
                           scr_hash *plan, struct scr_err *err);
+/* What transfer processes tell the temporaries of an attempt by (xfer/copy.h): nobody
+ * else's are called so, and whoever tries again can remove them. */
+int scr_arrival_tag(uint64_t stamp);
 /* Takes the plan away: nobody completes the dataset any more. None is success. */
 int scr_arrival_give_up(const struct scr_env *env, const struct scr_prefix *p, int id,
                         struct scr_err *err);

@@ -210,6 +210,23 @@ static int sync_dirs(const struct scr_sys *sys, const struct batch *b,
     return rc;
 }
 
+/* The first `written` files of the batch into place; *landed of them are. */
+static int commit(struct scr_xfer *x, const struct scr_sys *sys, struct batch *b,
+                  size_t written, size_t *landed, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    if (written > 0 && x->o.allowed != NULL)
+        rc = x->o.allowed(x->o.arg, err);
+    while (*landed < written && rc == SCR_OK) {
+        rc = scr_copy_commit(sys, &b->job[*landed], &b->open[*landed], err);
+        if (rc == SCR_OK)
+            b->file[(*landed)++]->whole = 1;
+    }
+    for (size_t i = *landed; i < written; i++)
+        scr_copy_abandon(sys, &b->open[i]);
+    return rc;
+}
+
 /* Those written before one that failed are committed all the same: what has landed is
  * not copied again. */
 static int run_batch(struct scr_xfer *x, const struct scr_sys *sys, struct batch *b,
@@ -220,13 +237,8 @@ static int run_batch(struct scr_xfer *x, const struct scr_sys *sys, struct batch
     while (written < b->n && rc == SCR_OK)
         if ((rc = write_one(x, sys, b, written, err)) == SCR_OK)
             written++;
-    while (landed < written &&
-           scr_copy_commit(sys, &b->job[landed], &b->open[landed], err) == SCR_OK)
-        b->file[landed++]->whole = 1;
-    for (size_t i = landed; i < written; i++)
-        scr_copy_abandon(sys, &b->open[i]);
-    if (landed < written)
-        rc = rc == SCR_OK ? err->code : rc;
+    int committed = commit(x, sys, b, written, &landed, err);
+    rc = rc == SCR_OK ? committed : rc;
     b->n = landed;
     struct scr_err why = SCR_ERR_INIT;
     int rc2 = landed > 0 && x->o.sync_dirs ? sync_dirs(sys, b, &why) : SCR_OK;

@@ -19,8 +19,9 @@ struct scr_xfer {
     size_t share;         /* most files a thread takes at a time */
     int rc;               /* of the first failure */
     struct scr_err err;
-    enum scr_xfer_state state; /* the mover's */
-    struct scr_xfer *after;    /* the mover's: started next */
+    enum scr_xfer_state state;   /* the mover's */
+    struct scr_xfer_where where; /* of DAEMON: what o.where was at the start */
+    struct scr_xfer *after;      /* the mover's: started next */
 };
 
 /* Copies what is not whole, with this many threads, the calling one among them. x->rc

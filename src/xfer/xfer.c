@@ -4,30 +4,37 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/str.h"
-#include "xfer/run.h"
+#include "xfer/mover.h"
 
-enum { THREADS = 4 }; /* of a process: enough to keep a server busy while one waits */
-
-struct scr_mover {
-    const struct back_end *back_end;
-    const struct scr_sys *sys;
-    pthread_mutex_t lock;          /* for the rest and the state of transfers */
-    pthread_cond_t moved;          /* the queue or a state has changed */
-    struct scr_xfer *first, *last; /* those to run, the running one first */
-    pthread_t thread;
-    int have_thread, quit;
+enum {
+    THREADS = 4, /* of a process: enough to keep a server busy while one waits */
+    LOOK_NS = 20000000
 };
 
-struct back_end {
-    const char *name;
-    int (*start)(struct scr_mover *m, struct scr_xfer *x, struct scr_err *err);
-    /* NULL: nothing runs between calls. */
-    void (*cancel)(struct scr_mover *m, struct scr_xfer *x);
-    void (*stop)(struct scr_mover *m);
-    void (*fini)(struct scr_mover *m);
-};
+void scr_mover_append(struct scr_mover *m, struct scr_xfer *x)
+{
+    x->after = NULL;
+    if (m->last != NULL)
+        m->last->after = x;
+    else
+        m->first = x;
+    m->last = x;
+}
+
+void scr_mover_remove(struct scr_mover *m, struct scr_xfer *x)
+{
+    struct scr_xfer *before = NULL;
+    for (struct scr_xfer *at = m->first; at != NULL && at != x; at = at->after)
+        before = at;
+    if (before != NULL)
+        before->after = x->after;
+    else
+        m->first = x->after;
+    m->last = m->last == x ? before : m->last;
+}
 
 static enum scr_xfer_state state_of(const struct scr_xfer *x)
 {
@@ -46,13 +53,6 @@ static int start_sync(struct scr_mover *m, struct scr_xfer *x, struct scr_err *e
 
 /* --- PTHREAD --- */
 
-static void drop_first(struct scr_mover *m)
-{
-    m->first = m->first->after;
-    if (m->first == NULL)
-        m->last = NULL;
-}
-
 /* The transfers one after another, until there is nothing left to quit for. */
 static void *run_queue(void *arg)
 {
@@ -67,7 +67,7 @@ static void *run_queue(void *arg)
         pthread_mutex_unlock(&m->lock);
         scr_xfer_run(x, m->sys, THREADS);
         pthread_mutex_lock(&m->lock);
-        drop_first(m);
+        scr_mover_remove(m, x);
         x->state = state_of(x);
         pthread_cond_broadcast(&m->moved);
     }
@@ -96,12 +96,7 @@ static int start_pthread(struct scr_mover *m, struct scr_xfer *x, struct scr_err
     if (rc != SCR_OK)
         return rc;
     pthread_mutex_lock(&m->lock);
-    x->after = NULL;
-    if (m->last != NULL)
-        m->last->after = x;
-    else
-        m->first = x;
-    m->last = x;
+    scr_mover_append(m, x);
     pthread_cond_broadcast(&m->moved);
     pthread_mutex_unlock(&m->lock);
     return SCR_OK;
@@ -123,12 +118,8 @@ static void cancel_pthread(struct scr_mover *m, struct scr_xfer *x)
 {
     pthread_mutex_lock(&m->lock);
     scr_pace_cancel(&x->pace);
-    struct scr_xfer *before = m->first;
-    while (before != NULL && before->after != x)
-        before = before->after;
-    if (before != NULL) {
-        before->after = x->after;
-        m->last = m->last == x ? before : m->last;
+    if (m->first != x && x->state == SCR_XFER_RUNNING) {
+        scr_mover_remove(m, x);
         x->rc = scr_fail(&x->err, SCR_E_CANCELLED, 0, "the transfer was cancelled");
         x->state = SCR_XFER_FAILED;
     }
@@ -147,25 +138,38 @@ static void fini_pthread(struct scr_mover *m)
 
 /* --- the table --- */
 
-static const struct back_end back_ends[SCR_XFER_NTYPES] = {
-    [SCR_XFER_SYNC] = { "SYNC", start_sync, NULL, NULL, NULL },
-    [SCR_XFER_PTHREAD] = { "PTHREAD", start_pthread, cancel_pthread, stop_pthread,
-                           fini_pthread },
+static const struct scr_back_end back_ends[SCR_XFER_NTYPES] = {
+    [SCR_XFER_SYNC] = { .start = start_sync },
+    [SCR_XFER_PTHREAD] = { .start = start_pthread,
+                           .cancel = cancel_pthread,
+                           .stop = stop_pthread,
+                           .fini = fini_pthread },
 };
 
-struct scr_mover *scr_mover_new(enum scr_xfer_type type, const struct scr_sys *sys,
-                                struct scr_err *err)
+struct scr_mover *scr_mover_make(const struct scr_back_end *b,
+                                 const struct scr_sys *sys, struct scr_err *err)
 {
     struct scr_mover *m = scr_calloc(1, sizeof *m);
     if (m == NULL) {
         scr_fail(err, SCR_E_NOMEM, 0, "transfers: out of memory");
         return NULL;
     }
-    m->back_end = &back_ends[type];
+    m->back_end = b;
     m->sys = sys;
     pthread_mutex_init(&m->lock, NULL);
     pthread_cond_init(&m->moved, NULL);
     return m;
+}
+
+struct scr_mover *scr_mover_new(enum scr_xfer_type type, const struct scr_sys *sys,
+                                struct scr_err *err)
+{
+    return scr_mover_make(&back_ends[type], sys, err);
+}
+
+int scr_mover_is_daemon(const struct scr_mover *m)
+{
+    return m != NULL && m->daemon != NULL;
 }
 
 void scr_mover_free(struct scr_mover *m)
@@ -188,16 +192,26 @@ int scr_mover_start(struct scr_mover *m, struct scr_xfer *x, struct scr_err *err
     return rc;
 }
 
-enum scr_xfer_state scr_mover_poll(struct scr_mover *m, const struct scr_xfer *x)
+enum scr_xfer_state scr_mover_poll(struct scr_mover *m, struct scr_xfer *x)
 {
+    if (m->back_end->look != NULL && x->state == SCR_XFER_RUNNING)
+        m->back_end->look(m, x);
     pthread_mutex_lock(&m->lock);
     enum scr_xfer_state state = x->state;
     pthread_mutex_unlock(&m->lock);
     return state;
 }
 
+static void wait_by_looking(struct scr_mover *m, struct scr_xfer *x)
+{
+    while (scr_mover_poll(m, x) == SCR_XFER_RUNNING)
+        nanosleep(&(struct timespec){ .tv_nsec = LOOK_NS }, NULL);
+}
+
 int scr_mover_wait(struct scr_mover *m, struct scr_xfer *x, struct scr_err *err)
 {
+    if (m->back_end->look != NULL)
+        wait_by_looking(m, x);
     pthread_mutex_lock(&m->lock);
     while (x->state == SCR_XFER_RUNNING)
         pthread_cond_wait(&m->moved, &m->lock);
@@ -213,9 +227,14 @@ void scr_mover_stop(struct scr_mover *m)
         m->back_end->stop(m);
 }
 
-void scr_mover_cancel(struct scr_mover *m, struct scr_xfer *x)
+void scr_mover_interrupt(struct scr_mover *m, struct scr_xfer *x)
 {
     if (m->back_end->cancel != NULL)
         m->back_end->cancel(m, x);
+}
+
+void scr_mover_cancel(struct scr_mover *m, struct scr_xfer *x)
+{
+    scr_mover_interrupt(m, x);
     (void)scr_mover_wait(m, x, NULL);
 }

@@ -28,9 +28,10 @@
 
 /* In the order of SCR_FLUSH_TYPE's values. */
 enum scr_xfer_type {
-    SCR_XFER_SYNC,    /* by the caller, in scr_mover_start */
-    SCR_XFER_PTHREAD, /* by a few threads of this process */
-    SCR_XFER_NTYPES
+    SCR_XFER_SYNC,                    /* by the caller, in scr_mover_start */
+    SCR_XFER_PTHREAD,                 /* by a few threads of this process */
+    SCR_XFER_NTYPES,                  /* those above are made by scr_mover_new */
+    SCR_XFER_DAEMON = SCR_XFER_NTYPES /* by another process: scr_mover_daemon */
 };
 
 struct scr_xfer_file {
@@ -43,6 +44,14 @@ struct scr_xfer_file {
     int whole;        /* 1: dst is in place */
 };
 
+/* Whose files they are, for a process that cannot call the hooks and makes the records
+ * of store/arrival.h itself; borrowed until the transfer is started. */
+struct scr_xfer_where {
+    const char *prefix;
+    int id, node, rank;
+    uint64_t stamp;
+};
+
 struct scr_xfer_opts {
     int tag;        /* tells temporaries of processes apart: the world rank */
     size_t buf;     /* most bytes read at a time; 0: what is fastest */
@@ -53,6 +62,8 @@ struct scr_xfer_opts {
     const char *slot_dir; /* where processes take turns (xfer/slot.h); copied */
     int width;            /* places there; 0: nobody waits */
     int crowd;            /* processes that share them */
+    /* Files are about to get into place: SCR_OK if they still may. May be NULL. */
+    int (*allowed)(void *arg, struct scr_err *err);
     /* n files have just got into place and are safe there: records them. May be NULL.
      */
     int (*landed)(void *arg, const struct scr_xfer_file *const *file, size_t n,
@@ -60,6 +71,7 @@ struct scr_xfer_opts {
     /* All files are in place, also when there were none. May be NULL. */
     int (*finished)(void *arg, struct scr_err *err);
     void *arg;
+    const struct scr_xfer_where *where; /* for DAEMON, instead of the hooks */
 };
 
 struct scr_xfer;
@@ -85,12 +97,16 @@ struct scr_mover *scr_mover_new(enum scr_xfer_type type, const struct scr_sys *s
 void scr_mover_free(struct scr_mover *m);
 /* SCR_OK: x was started, not that it succeeded. */
 int scr_mover_start(struct scr_mover *m, struct scr_xfer *x, struct scr_err *err);
-enum scr_xfer_state scr_mover_poll(struct scr_mover *m, const struct scr_xfer *x);
+enum scr_xfer_state scr_mover_poll(struct scr_mover *m, struct scr_xfer *x);
 /* SCR_OK: every file is in place. */
 int scr_mover_wait(struct scr_mover *m, struct scr_xfer *x, struct scr_err *err);
-/* Cancels all that were started. */
+/* Cancels all that were started. With DAEMON they are left to it, and have ended only
+ * for this process. */
 void scr_mover_stop(struct scr_mover *m);
 /* Files in place stay, temporaries are gone. Returns when x has ended. */
 void scr_mover_cancel(struct scr_mover *m, struct scr_xfer *x);
+/* The same without waiting. */
+void scr_mover_interrupt(struct scr_mover *m, struct scr_xfer *x);
+int scr_mover_is_daemon(const struct scr_mover *m); /* NULL: it is not */
 
 #endif

@@ -6,7 +6,10 @@ After each kill every dataset that the index calls complete has files whose CRCs
 recorded; after the restart every dataset whose files had all been copied is in the index
 (doc/design/durability.md P11), and every one whose flush was cut short goes on (P12).
 
-usage: kill_async.py MPIRUN PROGRAM SCR KILLS
+With DAEMON the transfer processes of the nodes live on: what they were copying becomes complete without
+the job (P11), or the restart takes over from them (P17).
+
+usage: kill_async.py MPIRUN PROGRAM SCR KILLS [PTHREAD|DAEMON]
 """
 import os
 import subprocess
@@ -64,10 +67,11 @@ def become_indexed(job, wanted, deadline=20):
     return False
 
 
-def main(mpirun, program, scr, kills):
+def main(mpirun, program, scr, kills, means="PTHREAD"):
     failed = resumed = 0
     with Victim(mpirun, program, str(BYTES), SCR_FLUSH="1", SCR_FLUSH_ASYNC="1",
-                SCR_FLUSH_ASYNC_BW="16m") as job:
+                SCR_FLUSH_ASYNC_BW="16m", SCR_FLUSH_TYPE=means,
+                SCR_TRANSFER_PROGRAM=f"{scr}_transfer") as job:
         whole = set()
         for i in range(kills + 1):
             job.start()
@@ -93,4 +97,4 @@ def main(mpirun, program, scr, kills):
     return failed > 0 or total < kills // 8
 
 
-sys.exit(main(*sys.argv[1:4], int(sys.argv[4])))
+sys.exit(main(*sys.argv[1:4], int(sys.argv[4]), *sys.argv[5:]))

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Flushes by the transfer process of each node: it goes on when the job has died, and
+ * the job goes on when the process is missing, dies, hangs or fails. */
+/* ranks: 4 */
+#include <signal.h>
+
+#include "base/units.h"
+#include "helper_job.h"
+#include "helper_prefix.h"
+#include "xfer/daemon.h"
+
+#define PROGRAM "SCR_TRANSFER_PROGRAM=" SCR_TOOL "_transfer"
+#define DAEMON  "SCR_FLUSH_ASYNC=1", "SCR_FLUSH=1", "SCR_FLUSH_TYPE=DAEMON", PROGRAM
+#define SLOW    "SCR_FLUSH_ASYNC_BW=400000" /* three seconds */
+
+static const char *const nodes = "n[1-2]"; /* two ranks each */
+
+/* 1.2 MB of four ranks. */
+static long large(int rank, int file, int seed)
+{
+    (void)rank;
+    (void)seed;
+    return file < 2 ? 150000 : -1;
+}
+
+static void begin(struct mpi_test *t, struct job *job)
+{
+    job_new(t, job, 4);
+    job->size_of = large;
+}
+
+static FILE *quiet(struct job *job)
+{
+    char path[800];
+    snprintf(path, sizeof path, "%s/said.%d", job->dir, job->rank);
+    return job->out = fopen(path, "w+");
+}
+
+/* Lines rank 0 printed with this in them; nothing is kept open. */
+static int said(struct job *job, const char *part)
+{
+    char line[2000];
+    int n = 0;
+    rewind(job->out);
+    while (fgets(line, sizeof line, job->out) != NULL)
+        n += strstr(line, part) != NULL;
+    fclose(job->out);
+    job->out = NULL;
+    MPI_Bcast(&n, 1, MPI_INT, 0, job->comm);
+    return n;
+}
+
+/* Waits, without a call to SCR, until the index says that id is complete. */
+static int becomes_complete(struct job *job, int id)
+{
+    for (int i = 0; i < 400; i++) {
+        if (job_entry(job, id, NULL, NULL) == 1)
+            return 1;
+        usleep(25000);
+    }
+    return 0;
+}
+
+/* The process of this rank's node, 0: none. */
+static pid_t process_of(const char *cntl_dir)
+{
+    struct scr_lock_holder who;
+    int rc = scr_daemon_look(&scr_sys_posix, cntl_dir, &who, NULL);
+    return rc == SCR_OK && who.held ? (pid_t)who.pid : 0;
+}
+
+/* One rank of each node signals its process. */
+static void signal_processes(struct mpi_test *t, struct job *job, struct scr_ctx *ctx,
+                             int signo)
+{
+    pid_t pid = process_of(ctx->cntl_dir);
+    CHECK(pid > 1);
+    mpi_test_barrier(job->comm);
+    if (ctx->node.rank == 0 && pid > 1)
+        kill(pid, signo);
+    mpi_test_barrier(job->comm);
+}
+
+/* 1 if the process ends. */
+static int ends(const char *cntl_dir)
+{
+    for (int i = 0; i < 200 && process_of(cntl_dir) != 0; i++)
+        usleep(25000);
+    return process_of(cntl_dir) == 0;
+}
+
+static int count_parts(struct job *job)
+{
+    int n = 0;
+    mpi_test_barrier(job->comm);
+    job_find_free(job_find(job->prefix, ".scr-part", &n), n);
+    mpi_test_barrier(job->comm);
+    return n;
+}
+
+static void check_from_prefix(struct job *job, const char *name, int seed)
+{
+    job_lose_node(job, "n1");
+    job_lose_node(job, "n2");
+    struct scr_ctx *ctx = job_start(job, nodes, NULL);
+    job_check_restart(job, ctx, name, seed);
+    job_end(job, ctx);
+}
+
+MPI_CASE(one_process_a_node_copies_and_ends_with_the_run)
+{
+    struct job job;
+    begin(t, &job);
+    struct scr_ctx *ctx = job_start(&job, nodes, DAEMON, "SCR_FLUSH_WIDTH=1", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    CHECK(becomes_complete(&job, 1));
+    pid_t pid = process_of(ctx->cntl_dir), other = 0;
+    CHECK(pid > 1 && pid != getpid());
+    MPI_Allreduce(&pid, &other, 1, MPI_INT, MPI_MAX, ctx->node.comm);
+    CHECK_INT(pid, other);
+    MPI_Allreduce(&pid, &other, 1, MPI_INT, MPI_SUM, job.comm);
+    CHECK(other != 4 * pid);
+    job_checkpoint(&job, ctx, "two", 2);
+    char *dir = strdup(ctx->cntl_dir);
+    job_end(&job, ctx);
+    CHECK_ENTRY(2, 1, 1);
+    CHECK(ends(dir));
+    CHECK_INT(count_parts(&job), 0);
+    free(dir);
+    check_from_prefix(&job, "two", 2);
+    job_free(&job);
+}
+
+MPI_CASE(the_dataset_is_complete_although_the_job_is_dead)
+{
+    struct job job;
+    begin(t, &job);
+    struct scr_ctx *ctx = job_start(&job, nodes, DAEMON, SLOW, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    CHECK_ENTRY(1, 0, 0);
+    job_kill(&job, ctx);
+    CHECK(becomes_complete(&job, 1));
+    check_from_prefix(&job, "one", 1);
+    job_free(&job);
+}
+
+MPI_CASE(the_next_run_takes_over_what_is_being_copied)
+{
+    struct job job;
+    begin(t, &job);
+    struct scr_ctx *ctx = job_start(&job, nodes, DAEMON, SLOW, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, DAEMON, NULL); /* resumes at full speed */
+    job_check_restart(&job, ctx, "one", 1);
+    CHECK(becomes_complete(&job, 1));
+    job_kill(&job, ctx);
+    CHECK_INT(count_parts(&job), 0);
+    check_from_prefix(&job, "one", 1);
+    job_free(&job);
+}
+
+MPI_CASE(the_bandwidth_is_that_of_the_job)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    begin(t, &job);
+    struct scr_ctx *ctx = job_start(&job, nodes, DAEMON, SLOW, NULL);
+    double start = scr_now_mono();
+    job_checkpoint(&job, ctx, "one", 1);
+    CHECK(scr_now_mono() - start < 2);
+    CHECK_RC(scr_async_wait_all(ctx, 1, &err), SCR_OK, &err);
+    double secs = scr_now_mono() - start;
+    CHECK(secs > 2.5);
+    if (secs > 6)
+        mpi_test_fail(t, __FILE__, __LINE__, "%.2f s for 3 s at that speed", secs);
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
+/* The run goes on, and threads copy what the processes did not. */
+static void lose_processes(struct mpi_test *t, int signo, const char *cause)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    begin(t, &job);
+    quiet(&job);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, DAEMON, SLOW, "SCR_TRANSFER_TIMEOUT=1", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    usleep(300000); /* in the middle of it */
+    signal_processes(t, &job, ctx, signo);
+    CHECK(scr_async_wait_all(ctx, 1, &err) != SCR_OK);
+    CHECK(scr_cache_is_ready(ctx, 1));
+    CHECK(ends(ctx->cntl_dir));
+    CHECK_ENTRY(1, 0, 0);
+    ctx->prm.flush_async_bw = 0;
+    job_checkpoint(&job, ctx, "two", 2);
+    CHECK(becomes_complete(&job, 1));
+    CHECK(becomes_complete(&job, 2));
+    CHECK_INT(process_of(ctx->cntl_dir), 0);
+    CHECK_INT(count_parts(&job), 0);
+    job_end(&job, ctx);
+    CHECK_INT(said(&job, cause), 1);
+    check_from_prefix(&job, "two", 2);
+    job_free(&job);
+}
+
+MPI_CASE(killed_processes_cost_no_checkpoint)
+{
+    lose_processes(t, SIGKILL,
+                   "tried again by threads of the processes: the transfer "
+                   "process in");
+}
+
+MPI_CASE(stuck_processes_cost_no_checkpoint)
+{
+    lose_processes(t, SIGSTOP, "no sign of life");
+}
+
+/* Before the job dies the process does: what had landed is not copied again. */
+MPI_CASE(a_flush_whose_job_and_processes_died_goes_on)
+{
+    struct job job;
+    begin(t, &job);
+    struct scr_ctx *ctx = job_start(&job, nodes, DAEMON, SLOW, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    usleep(300000);
+    signal_processes(t, &job, ctx, SIGKILL);
+    job_kill(&job, ctx);
+    CHECK_ENTRY(1, 0, 0);
+    ctx = job_start(&job, nodes, DAEMON, NULL);
+    CHECK(becomes_complete(&job, 1));
+    CHECK_INT(count_parts(&job), 0);
+    job_end(&job, ctx);
+    check_from_prefix(&job, "one", 1);
+    job_free(&job);
+}
+
+static void no_program(struct mpi_test *t, const char *setting, const char *cause)
+{
+    struct job job;
+    begin(t, &job);
+    quiet(&job);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH_ASYNC=1", "SCR_FLUSH=1",
+                                    "SCR_FLUSH_TYPE=DAEMON", setting, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    CHECK(becomes_complete(&job, 1));
+    job_checkpoint(&job, ctx, "two", 2);
+    job_end(&job, ctx);
+    CHECK_ENTRY(2, 1, 1);
+    CHECK_INT(said(&job, cause), 1);
+    check_from_prefix(&job, "two", 2);
+    job_free(&job);
+}
+
+MPI_CASE(without_the_program_threads_copy)
+{
+    no_program(t, "SCR_TRANSFER_PROGRAM=/nowhere/scr_transfer",
+               "threads of the processes copy: transfer process "
+               "(SCR_TRANSFER_PROGRAM): start /nowhere/scr_transfer: no such file");
+    no_program(t, "SCR_TRANSFER_PROGRAM=/bin/false", "/bin/false ended with status 1");
+}
+
+MPI_CASE(what_the_process_cannot_write_is_tried_again)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    char path[900];
+    begin(t, &job);
+    quiet(&job);
+    struct scr_ctx *ctx = job_start(&job, nodes, DAEMON, NULL);
+    snprintf(path, sizeof path, "%s/step.1", job.prefix);
+    mkdir(path, 0700);
+    mpi_test_barrier(job.comm);
+    snprintf(path, sizeof path, "%s/step.1/file0.2", job.prefix);
+    if (job.rank == 2)
+        CHECK_INT(mkdir(path, 0700), 0);
+    mpi_test_barrier(job.comm);
+    job_checkpoint(&job, ctx, "one", 1);
+    CHECK(scr_async_wait_all(ctx, 1, &err) != SCR_OK);
+    CHECK(scr_cache_is_ready(ctx, 1));
+    pid_t pid = process_of(ctx->cntl_dir);
+    CHECK(pid > 1);
+    if (job.rank == 2)
+        CHECK_INT(rmdir(path), 0);
+    mpi_test_barrier(job.comm);
+    job_checkpoint(&job, ctx, "two", 2);
+    CHECK(becomes_complete(&job, 1));
+    CHECK(becomes_complete(&job, 2));
+    CHECK_INT(process_of(ctx->cntl_dir), pid);
+    job_end(&job, ctx);
+    CHECK_INT(said(&job, "file0.2"), 1);
+    check_from_prefix(&job, "two", 2);
+    job_free(&job);
+}
+
+MPI_CASE(a_dropped_dataset_is_let_go)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    begin(t, &job);
+    struct scr_ctx *ctx = job_start(&job, nodes, DAEMON, SLOW, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    double start = scr_now_mono();
+    CHECK_RC(scr_cache_delete_all(ctx, 1, &err), SCR_OK, &err);
+    CHECK(scr_now_mono() - start < 2.5);
+    CHECK_ENTRY(1, 0, 0);
+    CHECK_INT(count_parts(&job), 0);
+    ctx->prm.flush_async_bw = 0;
+    job_checkpoint(&job, ctx, "two", 2);
+    job_end(&job, ctx);
+    CHECK_ENTRY(1, 0, 0);
+    CHECK_ENTRY(2, 1, 1);
+    job_free(&job);
+}
+
+MPI_CASE(a_process_that_was_there_is_used_and_stays)
+{
+    struct job job;
+    begin(t, &job);
+    struct scr_ctx *ctx = job_start(&job, nodes, DAEMON, NULL);
+    char *dir = strdup(ctx->cntl_dir);
+    job_checkpoint(&job, ctx, "one", 1);
+    CHECK(becomes_complete(&job, 1));
+    pid_t pid = process_of(dir);
+    job_kill(&job, ctx); /* nobody tells it to end */
+    ctx = job_start(&job, nodes, DAEMON, NULL);
+    job_checkpoint(&job, ctx, "two", 2);
+    job_end(&job, ctx);
+    CHECK_ENTRY(2, 1, 1);
+    CHECK_INT(process_of(dir), pid);
+    free(dir);
+    job_free(&job);
+}
+
+int main(int argc, char **argv)
+{
+    return mpi_test_main(
+        argc, argv,
+        MPI_CASES(RUN(one_process_a_node_copies_and_ends_with_the_run),
+                  RUN(the_dataset_is_complete_although_the_job_is_dead),
+                  RUN(the_next_run_takes_over_what_is_being_copied),
+                  RUN(the_bandwidth_is_that_of_the_job),
+                  RUN(killed_processes_cost_no_checkpoint),
+                  RUN(stuck_processes_cost_no_checkpoint),
+                  RUN(a_flush_whose_job_and_processes_died_goes_on),
+                  RUN(without_the_program_threads_copy),
+                  RUN(what_the_process_cannot_write_is_tried_again),
+                  RUN(a_dropped_dataset_is_let_go),
+                  RUN(a_process_that_was_there_is_used_and_stays)));
+}
