@@ -187,13 +187,22 @@ static int is_setting(const char *entry)
     return strncmp(entry, "SCR_", 4) == 0 && strncmp(entry, "SCR_TEST_", 9) != 0;
 }
 
+static int is_set_by(const struct scr_strv *env, const char *entry)
+{
+    size_t n = strcspn(entry, "=") + 1;
+    for (size_t i = 0; i < env->n; i++)
+        if (strncmp(env->v[i], entry, n) == 0)
+            return 1;
+    return 0;
+}
+
 /* Without -x a process on another node does not see them, and the first rank, which
  * reads the configuration, may be on any. */
 static void forward_settings(struct scr_strv *argv, const struct scr_strv *env)
 {
     struct scr_strv names = SCR_STRV_INIT;
     for (char *const *e = scr_cfg_process_environ(); e != NULL && *e != NULL; e++)
-        if (is_setting(*e))
+        if (is_setting(*e) && !is_set_by(env, *e))
             scr_strv_printf(&names, "%.*s", (int)strcspn(*e, "="), *e);
     for (size_t i = 0; i < env->n; i++)
         scr_strv_printf(&names, "%.*s", (int)strcspn(env->v[i], "="), env->v[i]);
