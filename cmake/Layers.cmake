@@ -9,6 +9,10 @@ set(SCR_DEFINES _GNU_SOURCE SCR_VERSION="${PROJECT_VERSION}" SCR_CONFIG_FILE="${
     SCR_CNTL_BASE_DEFAULT="${SCR_CNTL_BASE}" SCR_CACHE_BASE_DEFAULT="${SCR_CACHE_BASE}"
     SCR_BINDIR="${CMAKE_INSTALL_FULL_BINDIR}")
 
+if(SCR_ZSTD_LIB)
+    list(APPEND SCR_DEFINES SCR_HAVE_ZSTD)
+endif()
+
 function(scr_layer name)
     file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.c)
     if(NOT sources)
@@ -41,13 +45,16 @@ set(SCR_CLOSURE_api ${SCR_SERIAL_LAYERS} par core api)
 foreach(layer ${SCR_SERIAL_LAYERS} ${SCR_MPI_LAYERS})
     scr_layer(${layer})
 endforeach()
+if(SCR_ZSTD_LIB)
+    target_include_directories(scr_layer_xfer SYSTEM PRIVATE ${SCR_ZSTD_INCLUDE})
+endif()
 foreach(layer ${SCR_MPI_LAYERS})
     if(TARGET scr_layer_${layer})
         target_include_directories(scr_layer_${layer} PRIVATE ${MPI_C_INCLUDE_DIRS})
         target_compile_options(scr_layer_${layer} PRIVATE ${MPI_C_COMPILE_OPTIONS})
     endif()
 endforeach()
-set(SCR_SERIAL_LIBS ${SCR_ISAL} ${SCR_JANSSON} Threads::Threads m)
+set(SCR_SERIAL_LIBS ${SCR_ISAL} ${SCR_JANSSON} ${SCR_ZSTD_LIB} Threads::Threads m)
 
 # scr_objects(<out> layer...): object expressions of the layers that exist.
 function(scr_objects out)

@@ -12,7 +12,7 @@
 set -eu
 
 declare -A packages=(
-    [build]="gcc libc6-dev make cmake pkg-config libisal-dev libjansson-dev"
+    [build]="gcc libc6-dev make cmake pkg-config libisal-dev libjansson-dev libzstd-dev"
     [openmpi]="openmpi-bin libopenmpi-dev"
     [mpich]="mpich libmpich-dev"
     [check]="libcmocka-dev pandoc clang-format valgrind python3 binutils"

@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "red/redfile.h"
+#include "xfer/stored.h"
 
 void scr_faults_add(struct scr_faults *f, const char *fmt, ...)
 {
@@ -52,6 +53,32 @@ static void add_of_rank(struct scr_faults *f, int rank, struct scr_err *why)
     scr_faults_add_err(f, why);
 }
 
+static int progress_step(void *progress, size_t n, struct scr_err *err)
+{
+    (void)err;
+    scr_progress_add(progress, n);
+    return SCR_OK;
+}
+
+/* A compressed file is right if what comes out of it is. */
+static void check_packed(const struct scr_env *env, const char *path,
+                         const scr_hash *meta, int rank, struct scr_faults *f)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    const struct scr_copy_pace pace = { progress_step, f->progress };
+    struct scr_copy job = { .dst = "", .pace = &pace };
+    struct scr_stored s = { 0 };
+    struct scr_copied got;
+    /* path is where it is stored */
+    if (scr_stored_job("/", path, meta, &s, &job, &why) == SCR_OK) {
+        job.src = path;
+        (void)scr_copy_check(env->sys, &job, &got, &why);
+    }
+    scr_stored_fini(&s);
+    if (why.code != SCR_OK)
+        add_of_rank(f, rank, &why);
+}
+
 void scr_faults_check_file(const struct scr_env *env, const char *path,
                            const scr_hash *meta, int with_crc, int rank,
                            struct scr_faults *f)
@@ -60,9 +87,12 @@ void scr_faults_check_file(const struct scr_env *env, const char *path,
     struct stat st;
     uint64_t size = 0, read_size;
     uint32_t crc, recorded;
+    struct scr_packed stored;
     int has_size = scr_hash_get_val_u64(meta, "SIZE", &size); /* older writers: no */
+    int is_packed = scr_rank2file_packed(meta, &stored);
     int has_crc = scr_hash_get_val_crc(meta, "CRC", &recorded);
     f->unsummed += !has_crc;
+    size = is_packed ? stored.size : size;
     if (scr_file_stat(env->sys, path, &st, &why) != SCR_OK)
         add_of_rank(f, rank, &why);
     else if (!S_ISREG(st.st_mode))
@@ -72,6 +102,8 @@ void scr_faults_check_file(const struct scr_env *env, const char *path,
                        (long long)st.st_size, (unsigned long long)size);
     else if (!with_crc || f->sizes_only || !has_crc)
         return;
+    else if (is_packed)
+        check_packed(env, path, meta, rank, f);
     else if (scr_file_crc32_told(env, path, 0, &read_size, &crc, scr_progress_add,
                                  f->progress, &why) != SCR_OK)
         add_of_rank(f, rank, &why);
@@ -86,7 +118,8 @@ static void check_rank(const struct scr_env *env, const char *prefix,
 {
     for (SCR_HASH_EACH(e, files)) {
         struct scr_err why = SCR_ERR_INIT;
-        char *path = scr_path_join(prefix, scr_hash_elem_key(e));
+        char *rel = scr_rank2file_stored(scr_hash_elem_key(e), scr_hash_elem_hash(e));
+        char *path = rel ? scr_path_join(prefix, rel) : NULL;
         if (path != NULL) {
             scr_faults_check_file(env, path, scr_hash_elem_hash(e), with_crc, rank, f);
         } else {
@@ -94,6 +127,7 @@ static void check_rank(const struct scr_env *env, const char *prefix,
             add_of_rank(f, rank, &why);
         }
         free(path);
+        free(rel);
         ++*nfiles;
     }
 }

@@ -43,7 +43,8 @@ void scr_faults_check(const struct scr_env *env, const char *prefix,
                       const scr_hash *dset, const scr_hash *part, const char *trusted,
                       struct scr_faults *f, uint64_t *files);
 
-/* Checks one file of a rank against what meta records (SIZE, CRC). */
+/* Checks one file of a rank against what meta records (SIZE, CRC); path is where it is
+ * stored, of a compressed one <path>.zst. */
 void scr_faults_check_file(const struct scr_env *env, const char *path,
                            const scr_hash *meta, int with_crc, int rank,
                            struct scr_faults *f);

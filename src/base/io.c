@@ -112,6 +112,13 @@ int scr_write_all(const struct scr_sys *sys, int fd, const void *buf, size_t n,
     return SCR_OK;
 }
 
+int scr_rewind(const struct scr_sys *sys, int fd, const char *path, struct scr_err *err)
+{
+    return sys->lseek(fd, 0, SEEK_SET) == 0
+               ? SCR_OK
+               : scr_fail(err, SCR_E_IO, errno, "rewind %s", path);
+}
+
 int scr_resize(const struct scr_sys *sys, int fd, uint64_t n, const char *path,
                struct scr_err *err)
 {

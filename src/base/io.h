@@ -27,6 +27,9 @@ int scr_read_upto(const struct scr_sys *sys, int fd, void *buf, size_t n, size_t
                   const char *path, struct scr_err *err);
 int scr_write_all(const struct scr_sys *sys, int fd, const void *buf, size_t n,
                   const char *path, struct scr_err *err);
+/* The next read or write begins at byte 0. */
+int scr_rewind(const struct scr_sys *sys, int fd, const char *path,
+               struct scr_err *err);
 /* Cuts or extends an open file to n bytes. */
 int scr_resize(const struct scr_sys *sys, int fd, uint64_t n, const char *path,
                struct scr_err *err);

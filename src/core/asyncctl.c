@@ -12,11 +12,23 @@
 #include "par/flush_async.h"
 #include "store/arrival.h"
 #include "xfer/daemon.h"
+#include "xfer/zst.h"
 
 enum scr_xfer_type scr_flush_type(const struct scr_ctx *ctx)
 {
     enum scr_xfer_type type = (enum scr_xfer_type)ctx->prm.flush_type_id;
     return type == SCR_XFER_DAEMON ? SCR_XFER_PTHREAD : type;
+}
+
+/* Only what runs in this process compresses. The value was checked when it was read. */
+int scr_flush_pack(const struct scr_ctx *ctx)
+{
+    const char *colon = strchr(ctx->prm.flush_compress, ':');
+    int level = SCR_ZST_LEVEL;
+    if (ctx->prm.flush_compress_id == 0 || !scr_zst_have() ||
+        ctx->prm.flush_type_id == SCR_XFER_DAEMON)
+        return 0;
+    return colon == NULL || scr_parse_int(colon + 1, &level) ? level : SCR_ZST_LEVEL;
 }
 
 /* SCR_FLUSH_TYPE=SYNC is the default: only who asks for it makes SCR_FLUSH_ASYNC wait.
@@ -195,7 +207,8 @@ static int launch_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     const scr_hash *dset = scr_filemap_get_dataset(ctx->map, id, ctx->world.rank);
     struct scr_copy_opts o = { .width = ctx->prm.flush_width,
                                .buf = (size_t)ctx->prm.file_buf_size,
-                               .crc = ctx->prm.crc_on_flush };
+                               .crc = ctx->prm.crc_on_flush,
+                               .pack = scr_flush_pack(ctx) };
     struct scr_flush_limits limits = { .bw = (double)ctx->prm.flush_async_bw,
                                        .percent = ctx->prm.flush_async_percent };
     struct scr_flush_async *a = NULL;

@@ -178,7 +178,7 @@ static int demote_owner(struct scr_ctx *ctx, const char *dest, struct scr_err *e
         if (older->id == 0)
             continue;
         struct scr_err why = SCR_ERR_INIT;
-        int found = scr_catalog_find(&older->files, dest, &info, &why);
+        int found = scr_catalog_find_stored(&older->files, dest, &info, &why);
         if (found == SCR_E_NOMEM || found == SCR_E_IO)
             return scr_fail(err, found, 0, "SCR_Route_file: %s", why.text);
         if (info != NULL && (rc = demote(ctx, older->id, err)) == SCR_OK)
@@ -356,13 +356,15 @@ int scr_is_read_in_place_all(struct scr_ctx *ctx, int id)
 }
 
 /* Enters this rank's files; shared gets those that others may read too. */
-static int enter_files(struct scr_ctx *ctx, const scr_hash *files, scr_hash *shared)
+static int enter_files(struct scr_ctx *ctx, int id, const scr_hash *files,
+                       scr_hash *shared)
 {
     int rc = SCR_OK;
     for (SCR_HASH_EACH(e, scr_hash_get(files, "FILE"))) {
         const char *asked = scr_hash_get_val(scr_hash_elem_hash(e), "ASKED");
         const char *dest = asked ? asked : scr_hash_elem_key(e);
-        char *path = scr_path_join(ctx->prefix.path, scr_hash_elem_key(e));
+        char *path = scr_plain_path(&ctx->prefix, id, scr_hash_elem_key(e),
+                                    scr_hash_elem_hash(e));
         if (rc == SCR_OK)
             rc = path ? scr_restart_add(&ctx->restart, dest, path) : SCR_E_NOMEM;
         if (rc == SCR_OK && scr_hash_get(scr_hash_elem_hash(e), "SHARED") != NULL &&
@@ -385,8 +387,19 @@ static int enter_dataset(struct scr_ctx *ctx, int id, const scr_hash *dset,
     ctx->ckpt_id = d.ckpt > 0 ? d.ckpt : ctx->ckpt_id;
     r->name = scr_strdup(d.name);
     *name = scr_strdup(d.name);
-    rc = r->name && *name ? enter_files(ctx, files, shared) : SCR_E_NOMEM;
+    rc = r->name && *name ? enter_files(ctx, id, files, shared) : SCR_E_NOMEM;
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "files of dataset %d", id);
+}
+
+static int note_unpacked(struct scr_restart *r, const scr_hash *files,
+                         struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(e, scr_hash_get(files, "FILE")))
+        if (rc == SCR_OK)
+            rc = scr_plains_note(&r->plain, scr_hash_elem_key(e), scr_hash_elem_hash(e),
+                                 err);
+    return rc;
 }
 
 static int open_files_all(struct scr_ctx *ctx, int id, scr_hash *files, scr_hash *dset,
@@ -398,6 +411,8 @@ static int open_files_all(struct scr_ctx *ctx, int id, scr_hash *files, scr_hash
     uint64_t bytes = 0;
     r->by_dest = scr_hash_new();
     r->by_name = scr_hash_new();
+    r->plain =
+        (struct scr_plains){ .env = &ctx->env, .prefix = &ctx->prefix, .id = id };
     int rc = files && dset && r->by_dest && r->by_name
                  ? SCR_OK
                  : scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d", id);
@@ -405,8 +420,10 @@ static int open_files_all(struct scr_ctx *ctx, int id, scr_hash *files, scr_hash
     if (rc != SCR_OK)
         return rc;
     scr_phase_all(ctx, "fetch", id);
-    return scr_fetch_in_place_all(&ctx->env, &ctx->world, &ctx->prefix, &o, id, files,
-                                  dset, &bytes, err);
+    rc = scr_fetch_in_place_all(&ctx->env, &ctx->world, &ctx->prefix, &o, id, files,
+                                dset, &bytes, err);
+    return rc == SCR_OK ? scr_agree_all(&ctx->world, note_unpacked(r, files, err), err)
+                        : rc;
 }
 
 int scr_in_place_open_all(struct scr_ctx *ctx, int id, char **name, struct scr_err *err)

@@ -16,6 +16,7 @@
 #include "fmt/filemap.h"
 #include "par/comm.h"
 #include "par/flush.h"
+#include "par/plain.h"
 #include "par/protect.h"
 #include "par/sets.h"
 #include "store/cache.h"
@@ -70,6 +71,7 @@ struct scr_restart {
     scr_hash *by_name; /* base name -> path; "" when ambiguous */
     scr_hash *others;  /* destinations in by_dest that belong to other ranks */
     int in_place;      /* those paths are on the prefix */
+    struct scr_plains plain; /* compressed ones this rank unpacked there */
     /* of another number of ranks (regroup.c): it is read where it lies in the prefix
        directory, by_dest and by_name get what was asked for */
     int is_foreign;
@@ -323,6 +325,8 @@ void scr_flush_sweep_all(struct scr_ctx *ctx);
  * what goes wrong is told, the dataset stays in cache and is tried again. --- */
 /* Of flushes that are waited for. */
 enum scr_xfer_type scr_flush_type(const struct scr_ctx *ctx);
+/* SCR_FLUSH_COMPRESS: the level, 0: files are flushed as they are. */
+int scr_flush_pack(const struct scr_ctx *ctx);
 int scr_async_is_on(const struct scr_ctx *ctx);       /* SCR_FLUSH_ASYNC */
 int scr_async_has(const struct scr_ctx *ctx, int id); /* under way */
 /* Where this rank's files of dataset id in cache go: {<path below the prefix>}; 0: no

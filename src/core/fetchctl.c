@@ -80,7 +80,7 @@ static int is_bad_dataset(int rc)
 static int is_ours(int rc)
 {
     return rc == SCR_E_FULL || rc == SCR_E_NOMEM || rc == SCR_E_UNSAFE ||
-           rc == SCR_E_CONFIG || rc == SCR_E_MPI;
+           rc == SCR_E_CONFIG || rc == SCR_E_MPI || rc == SCR_E_UNSUPPORTED;
 }
 
 static void note_in_index_all(struct scr_ctx *ctx, struct fetched f)

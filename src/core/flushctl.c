@@ -102,7 +102,8 @@ int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     struct scr_copy_opts o = { .type = scr_flush_type(ctx),
                                .width = ctx->prm.flush_width,
                                .buf = (size_t)ctx->prm.file_buf_size,
-                               .crc = ctx->prm.crc_on_flush };
+                               .crc = ctx->prm.crc_on_flush,
+                               .pack = scr_flush_pack(ctx) };
     uint64_t bytes = 0;
     scr_async_let_go_all(ctx);
     if (scr_cache_is(ctx, id, SCR_CACHE_FOREIGN))

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "core/ctx.h"
+#include "xfer/zst.h"
 
 struct scr_ctx *scr_ctx_new(void)
 {
@@ -87,20 +88,15 @@ static int share_config_all(struct scr_ctx *ctx, struct scr_err *err)
     return scr_agree_all(&ctx->world, rc, err);
 }
 
-/* Known and checked, but without effect in this version: whoever sets one is told. */
-static const char *const without_effect[] = {
-    "SCR_FLUSH_COMPRESS",
-};
-
+/* Known and checked, but without effect in this build: whoever sets one is told. */
 static void warn_without_effect(const struct scr_ctx *ctx)
 {
-    for (size_t i = 0; i < sizeof without_effect / sizeof *without_effect; i++) {
-        const char *name = without_effect[i];
-        const char *origin = scr_cfg_origin(ctx->cfg, name);
-        if (origin != NULL && strncmp(origin, "default", 7) != 0)
-            scr_log(&ctx->log, SCR_LOG_WARN, "%s (%s) has no effect in this version",
-                    name, origin);
-    }
+    if (ctx->prm.flush_compress_id > 0 && !scr_zst_have())
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "SCR_FLUSH_COMPRESS=%s (%s): this SCR was built without libzstd, files "
+                "are flushed as they are",
+                ctx->prm.flush_compress,
+                scr_cfg_origin(ctx->cfg, "SCR_FLUSH_COMPRESS"));
 }
 
 /* A job that restarts from the prefix only: what is cached goes there, and is read

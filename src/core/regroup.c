@@ -9,7 +9,6 @@
 #include "base/units.h"
 #include "core/ctx.h"
 #include "par/regroup.h"
-#include "par/verify.h"
 
 static int no_memory(int id, struct scr_err *err)
 {
@@ -26,6 +25,8 @@ static int enter(struct scr_ctx *ctx, int id, const scr_hash *dset, struct scr_e
     if (rc != SCR_OK)
         return rc;
     r->is_foreign = 1;
+    r->plain =
+        (struct scr_plains){ .env = &ctx->env, .prefix = &ctx->prefix, .id = id };
     r->catalog = (struct scr_catalog){ .env = &ctx->env,
                                        .prefix = &ctx->prefix,
                                        .id = id,
@@ -87,7 +88,8 @@ int scr_regroup_flush_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     struct scr_copy_opts o = { .type = scr_flush_type(ctx),
                                .width = ctx->prm.flush_width,
                                .buf = (size_t)ctx->prm.file_buf_size,
-                               .crc = ctx->prm.crc_on_flush };
+                               .crc = ctx->prm.crc_on_flush,
+                               .pack = scr_flush_pack(ctx) };
     struct scr_regroup_report rep;
     double start = scr_now_mono();
     scr_async_let_go_all(ctx);
@@ -119,16 +121,18 @@ int scr_regroup_cached_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 
 /* --- one file --- */
 
-/* What is known of a file must be true of it. */
-static int check_file(const struct scr_ctx *ctx, const char *path, const scr_hash *info,
-                      struct scr_err *err)
+/* What is known of a file must be true of it; a compressed one is unpacked. */
+static int prepare_file(struct scr_ctx *ctx, const char *dest, const scr_hash *info,
+                        struct scr_err *err)
 {
-    uint64_t size = 0;
-    uint32_t crc = 0;
-    int has_size = scr_hash_get_val_u64(info, "SIZE", &size);
-    int has_crc = scr_hash_get_val_crc(info, "CRC", &crc);
-    return scr_verify_file(&ctx->env, path, has_size ? &size : NULL,
-                           has_crc ? &crc : NULL, err);
+    struct scr_restart *r = &ctx->restart;
+    int rc = scr_plains_note(&r->plain, dest, info, err);
+    if (rc != SCR_OK)
+        return rc;
+    return scr_rank2file_packed(info, NULL)
+               ? scr_plain_make(&ctx->env, &ctx->prefix, r->id, ctx->world.rank, dest,
+                                info, err)
+               : scr_plain_check(&ctx->env, &ctx->prefix, dest, info, 1, err);
 }
 
 static int check_share(const struct scr_ctx *ctx, const scr_hash *share,
@@ -136,13 +140,10 @@ static int check_share(const struct scr_ctx *ctx, const scr_hash *share,
 {
     int rc = SCR_OK;
     for (SCR_HASH_EACH(r, scr_hash_get(share, "RANK")))
-        for (SCR_HASH_EACH(e, scr_hash_get(scr_hash_elem_hash(r), "FILE"))) {
-            char *path = scr_path_join(ctx->prefix.path, scr_hash_elem_key(e));
+        for (SCR_HASH_EACH(e, scr_hash_get(scr_hash_elem_hash(r), "FILE")))
             if (rc == SCR_OK)
-                rc = path ? check_file(ctx, path, scr_hash_elem_hash(e), err)
-                          : scr_fail(err, SCR_E_NOMEM, 0, "verify: out of memory");
-            free(path);
-        }
+                rc = scr_plain_check(&ctx->env, &ctx->prefix, scr_hash_elem_key(e),
+                                     scr_hash_elem_hash(e), 1, err);
     return rc;
 }
 
@@ -172,8 +173,8 @@ static int find_dest(struct scr_ctx *ctx, const char *dest, struct scr_err *err)
     int rc = scr_catalog_find(&r->catalog, dest, &info, err);
     if (rc != SCR_OK || info == NULL)
         return rc;
-    char *path = scr_path_join(ctx->prefix.path, dest);
-    rc = path ? check_file(ctx, path, info, err) : no_memory(r->id, err);
+    char *path = scr_plain_path(&ctx->prefix, r->id, dest, info);
+    rc = path ? prepare_file(ctx, dest, info, err) : no_memory(r->id, err);
     if (rc == SCR_OK && scr_hash_set_val(r->by_dest, dest, path) == NULL)
         rc = no_memory(r->id, err);
     free(path);

@@ -21,6 +21,7 @@ void scr_restart_fini(struct scr_restart *r)
     scr_hash_delete(r->share);
     scr_hash_delete(r->lists);
     free(r->list);
+    scr_plains_fini(&r->plain);
     memset(r, 0, sizeof *r);
 }
 

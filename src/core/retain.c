@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "core/ctx.h"
 #include "par/lists.h"
+#include "xfer/zst.h"
 
 /* --- one dataset --- */
 
@@ -93,6 +94,17 @@ static int share_out_all(struct scr_ctx *ctx, int id, int spare, scr_hash *share
     return rc;
 }
 
+/* Whether it will be compressed is not known before it is there. */
+static int assign_both(const struct scr_ctx *ctx, scr_hash *send, const char *dest)
+{
+    char *zst = scr_asprintf("%s" SCR_ZST_SUFFIX, dest);
+    scr_hash_setf(send, NULL, "%d %s", scr_path_keeper(&ctx->world, dest), dest);
+    if (zst != NULL)
+        scr_hash_setf(send, NULL, "%d %s", scr_path_keeper(&ctx->world, zst), zst);
+    free(zst);
+    return zst != NULL;
+}
+
 /* The destinations of this rank's files that are on their way to the prefix. */
 static int add_coming(const struct scr_ctx *ctx, scr_hash *send, struct scr_err *err)
 {
@@ -106,10 +118,10 @@ static int add_coming(const struct scr_ctx *ctx, scr_hash *send, struct scr_err 
              e = scr_hash_elem_next(e)) {
             const char *path = scr_hash_elem_key(e);
             char *dest = scr_meta_dest(scr_filemap_get_meta(ctx->map, id, me, path));
-            if (dest != NULL) /* redundancy files have none */
-                scr_hash_setf(send, NULL, "%d %s", scr_path_keeper(&ctx->world, dest),
-                              dest);
-            free(dest);
+            int ok = dest == NULL || assign_both(ctx, send, dest);
+            free(dest); /* redundancy files have none */
+            if (!ok)
+                return scr_fail(err, SCR_E_NOMEM, 0, "files on their way");
         }
     }
     return scr_hash_ok(send) ? SCR_OK

@@ -70,6 +70,37 @@ int scr_rank2file_add_file(scr_hash *part, int rank, const char *path, uint64_t 
                              : SCR_E_NOMEM; /* only this file, not all before */
 }
 
+/* --- compressed files --- */
+
+#define PACKED "ZSTD"
+
+int scr_rank2file_set_packed(scr_hash *file, const struct scr_packed *p)
+{
+    scr_hash *packed = scr_hash_set(file, PACKED, NULL);
+    scr_hash_set_val_u64(packed, "SIZE", p->size);
+    scr_hash_set_val_crc(packed, "CRC", p->crc);
+    return packed != NULL && scr_hash_ok(packed) ? SCR_OK : SCR_E_NOMEM;
+}
+
+int scr_rank2file_packed(const scr_hash *file, struct scr_packed *p)
+{
+    struct scr_packed got = { 0 };
+    const scr_hash *packed = scr_hash_get(file, PACKED);
+    if (packed == NULL)
+        return 0;
+    (void)scr_hash_get_val_u64(packed, "SIZE", &got.size);
+    (void)scr_hash_get_val_crc(packed, "CRC", &got.crc);
+    if (p != NULL)
+        *p = got;
+    return 1;
+}
+
+char *scr_rank2file_stored(const char *path, const scr_hash *file)
+{
+    return scr_hash_get(file, PACKED) != NULL ? scr_asprintf("%s.zst", path)
+                                              : scr_strdup(path);
+}
+
 /* --- checks --- */
 
 static int corrupt(struct scr_err *err, const char *what, const char *where)
@@ -106,6 +137,12 @@ static int check_file(const scr_hash_elem *e, struct scr_err *err)
         return corrupt(err, "bad SIZE of", scr_hash_elem_key(e));
     if (scr_hash_get(file, "CRC") != NULL && !scr_hash_get_val_crc(file, "CRC", &crc))
         return corrupt(err, "bad CRC of", scr_hash_elem_key(e));
+    const scr_hash *packed = scr_hash_get(file, PACKED);
+    if (packed != NULL && (!scr_hash_get_val_u64(file, "SIZE", &size) ||
+                           !scr_hash_get_val_u64(packed, "SIZE", &size) ||
+                           !scr_hash_get_val_crc(packed, "CRC", &crc)))
+        return corrupt(err, "bad or missing SIZE or CRC of compressed",
+                       scr_hash_elem_key(e));
     return SCR_OK;
 }
 

@@ -71,6 +71,19 @@ int scr_rank2file_add_file(scr_hash *part, int rank, const char *path, uint64_t 
  * (other ranks wrote it too) and ASKED (the path below the prefix the application asks
  * for, if that is another one). Puts them into `to`, keeps what else is there. */
 int scr_rank2file_carry(scr_hash *to, const scr_hash *from);
+/* A file may be stored compressed: then its entry, whose SIZE and CRC are those of the
+ * plain bytes, has ZSTD/{SIZE, CRC}, those of <path>.zst, a zstd frame, and there is no
+ * file <path>. */
+struct scr_packed {
+    uint64_t size;
+    uint32_t crc;
+};
+int scr_rank2file_set_packed(scr_hash *file, const struct scr_packed *p);
+/* 1 and *p (may be NULL) of a compressed file; 0: it is stored as it is. */
+int scr_rank2file_packed(const scr_hash *file, struct scr_packed *p);
+/* Where below the prefix the bytes of file `path` are: path, or <path>.zst; malloc'd,
+ * NULL: out of memory. */
+char *scr_rank2file_stored(const char *path, const scr_hash *file);
 /* Checks level, ranks, rank numbers in range, paths safe, SIZE and CRC well-formed.
  * Other writers leave SIZE and CRC out: a reader must not count on them. */
 int scr_rank2file_check_part(const scr_hash *part, struct scr_err *err);

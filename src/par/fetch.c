@@ -10,10 +10,10 @@
 #include "fmt/dataset.h"
 #include "fmt/state.h"
 #include "par/flush.h"
+#include "par/plain.h"
 #include "par/rank2file.h"
 #include "par/turns.h"
-#include "par/verify.h"
-#include "xfer/copy.h"
+#include "xfer/stored.h"
 
 struct fetch {
     const struct scr_env *env;
@@ -165,28 +165,25 @@ static int dataset_code(const struct fetch *f, const char *src, int rc)
     return rc;
 }
 
-static int copy_file(struct fetch *f, const char *src, const char *path,
+static int copy_file(struct fetch *f, const char *dest, const char *path,
                      const scr_hash *info, struct scr_copied *got, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    uint64_t size;
-    uint32_t crc;
+    struct scr_stored s = { 0 };
     int complete = 1;
-    struct scr_copy job = { .src = src,
-                            .dst = path,
+    struct scr_copy job = { .dst = path,
                             .tmp = f->tmp,
                             .buf = f->o->buf,
                             .want_crc = f->o->crc,
                             .mode_or = S_IRUSR | S_IWUSR };
-    if (scr_hash_get_val_u64(info, "SIZE", &size))
-        job.size = &size;
-    if (scr_hash_get_val_crc(info, "CRC", &crc))
-        job.crc = &crc;
-    if (scr_hash_get_val_int(info, "COMPLETE", &complete) && !complete)
-        return scr_fail(err, SCR_E_CORRUPT, 0, "fetch %s: recorded as incomplete", src);
-    int rc = scr_copy_file(f->env->sys, &job, got, &why);
-    return rc == SCR_OK ? rc
-                        : scr_fail(err, dataset_code(f, src, rc), 0, "%s", why.text);
+    int rc = scr_stored_job(f->prefix->path, dest, info, &s, &job, err);
+    if (rc == SCR_OK && scr_hash_get_val_int(info, "COMPLETE", &complete) && !complete)
+        rc = scr_fail(err, SCR_E_CORRUPT, 0, "fetch %s: recorded as incomplete",
+                      job.src);
+    if (rc == SCR_OK && (rc = scr_copy_file(f->env->sys, &job, got, &why)) != SCR_OK)
+        rc = scr_fail(err, dataset_code(f, job.src, rc), 0, "%s", why.text);
+    scr_stored_fini(&s);
+    return rc;
 }
 
 /* Copies one file and completes its entry. */
@@ -195,10 +192,10 @@ static int fetch_file(struct fetch *f, const char *dest, const scr_hash *info,
 {
     const char *rel = scr_hash_get_val(f->names, dest);
     struct scr_copied got;
-    char *src = scr_path_join(f->prefix->path, dest), *path = cache_path(f, rel);
-    int rc = src && path ? make_dir(f, rel, err) : no_memory(f, err);
+    char *path = cache_path(f, rel);
+    int rc = path ? make_dir(f, rel, err) : no_memory(f, err);
     if (rc == SCR_OK)
-        rc = copy_file(f, src, path, info, &got, err);
+        rc = copy_file(f, dest, path, info, &got, err);
     if (rc == SCR_OK) {
         scr_meta *meta = scr_filemap_get_meta(f->map, f->id, f->world->rank, path);
         scr_meta_set_filesize(meta, got.size);
@@ -210,7 +207,6 @@ static int fetch_file(struct fetch *f, const char *dest, const scr_hash *info,
         rc = scr_hash_ok(meta) ? SCR_OK : no_memory(f, err);
     }
     free(path);
-    free(src);
     return rc;
 }
 
@@ -332,19 +328,29 @@ int scr_fetch_all(const struct scr_env *env, const struct scr_comm *world,
 static int verify_there(const struct fetch *f, const char *dest, const scr_hash *info,
                         int deep, struct scr_err *err)
 {
-    uint64_t size = 0;
-    uint32_t crc = 0;
     int complete = 1;
-    char *path = scr_path_join(f->prefix->path, dest);
-    int has_size = scr_hash_get_val_u64(info, "SIZE", &size);
-    int has_crc = deep && scr_hash_get_val_crc(info, "CRC", &crc);
-    int rc = path ? scr_verify_file(f->env, path, has_size ? &size : NULL,
-                                    has_crc ? &crc : NULL, err)
-                  : no_memory(f, err);
+    int rc = scr_plain_check(f->env, f->prefix, dest, info, deep, err);
     if (rc == SCR_OK && scr_hash_get_val_int(info, "COMPLETE", &complete) && !complete)
-        rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: recorded as incomplete", path);
-    free(path);
+        rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: recorded as incomplete", dest);
     return rc;
+}
+
+/* A compressed one is read where it is unpacked. */
+static int prepare_there(const struct fetch *f, const char *dest, const scr_hash *info,
+                         struct scr_err *err)
+{
+    return scr_rank2file_packed(info, NULL)
+               ? scr_plain_make(f->env, f->prefix, f->id, f->world->rank, dest, info,
+                                err)
+               : verify_there(f, dest, info, f->o->crc, err);
+}
+
+/* Of a dataset that is not read after all nothing stays. */
+static void forget_unpacked(const struct fetch *f)
+{
+    for (SCR_HASH_EACH(e, scr_hash_get(f->files, "FILE")))
+        if (scr_rank2file_packed(scr_hash_elem_hash(e), NULL))
+            scr_plain_remove(f->env, f->prefix, f->id, scr_hash_elem_key(e));
 }
 
 static int verify_files(void *arg, struct scr_err *err)
@@ -355,7 +361,7 @@ static int verify_files(void *arg, struct scr_err *err)
         const scr_hash *info = scr_hash_elem_hash(e);
         uint64_t size = 0;
         if (rc == SCR_OK)
-            rc = verify_there(f, scr_hash_elem_key(e), info, f->o->crc, err);
+            rc = prepare_there(f, scr_hash_elem_key(e), info, err);
         (void)scr_hash_get_val_u64(info, "SIZE", &size);
         f->bytes += size;
     }
@@ -371,8 +377,8 @@ int scr_fetch_in_place_all(const struct scr_env *env, const struct scr_comm *wor
         .env = env, .world = world, .prefix = prefix, .o = o, .id = id, .files = files
     };
     int rc = learn_all(&f, SCR_OK, dset, err);
-    if (rc == SCR_OK)
-        rc = in_turns_all(&f, verify_files, err);
+    if (rc == SCR_OK && (rc = in_turns_all(&f, verify_files, err)) != SCR_OK)
+        forget_unpacked(&f);
     *bytes = rc == SCR_OK ? scr_sum_all(world, f.bytes) : 0;
     return rc;
 }

@@ -16,6 +16,7 @@ struct scr_copy_opts {
     size_t buf; /* SCR_FILE_BUF_SIZE; 0: 1 MiB */
     int crc;    /* SCR_CRC_ON_FLUSH: compute CRCs nobody recorded yet; recorded ones
                    are always checked */
+    int pack;   /* flush: level of compression from 1 to 22, where it pays; 0: none */
     int ranks;  /* flush: 0, or how many wrote the dataset when those were others: the
                    map then has this rank's files under the ranks it stands for */
     struct scr_cntl *cntl; /* fetch: names the files there before they are made
@@ -28,8 +29,9 @@ struct scr_copy_opts {
  *   1. index entry COMPLETE=0 (an interrupted flush is visible, its id never used
  * again), an older summary of this id removed;
  *   2. files: directories, temporary name, size and CRC checked against META's in the
- * pass, mode and times as recorded, fsync, rename; then the directories fsynced, each
- * by one rank;
+ * pass, mode and times as recorded, fsync, rename (with o->pack onto <name>.zst where
+ * it was compressed; an older file of the plain name goes); then the directories
+ * fsynced, each by one rank;
  *   3. rank2file parts (a part per 1 MB of file names, written by the first rank in
  * it), root;
  *   4. summary.scr;  5. index entry COMPLETE=1, and CURRENT=<name> for a checkpoint.
@@ -74,7 +76,8 @@ int scr_fetch_all(const struct scr_env *env, const struct scr_comm *world,
 
 /* The same without a copy, for files to be read where they lie: files (an empty hash)
  * gets {FILE/<path below the prefix>/{SIZE, CRC, SHARED}} of this rank. Sizes are
- * verified where recorded, with o->crc CRCs too. */
+ * verified where recorded, with o->crc CRCs too. Compressed ones are unpacked, each by
+ * the rank whose file it is (par/plain.h). */
 int scr_fetch_in_place_all(const struct scr_env *env, const struct scr_comm *world,
                            const struct scr_prefix *prefix,
                            const struct scr_copy_opts *o, int id, scr_hash *files,

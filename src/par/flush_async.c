@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/dir.h"
 #include "base/str.h"
 #include "base/units.h"
 #include "par/outgoing.h"
@@ -29,18 +30,58 @@ static int no_memory(int id, struct scr_err *err)
 
 /* --- in the threads that copy --- */
 
+/* Records of files, one each; those of compressed ones are malloc'd. */
+static char **name_files(const struct scr_flush_async *a,
+                         const struct scr_xfer_file *const *file, size_t n)
+{
+    char **name = scr_calloc(n, sizeof *name);
+    for (size_t i = 0; i < n && name != NULL; i++) {
+        const struct scr_packed is = { file[i]->stored_size, file[i]->stored_crc };
+        name[i] = file[i]->packed
+                      ? scr_arrival_packed_name(a->stamp, &is, file[i]->name)
+                      : scr_strdup(file[i]->name);
+        if (name[i] == NULL) {
+            scr_names_free(name, i);
+            name = NULL;
+        }
+    }
+    return name;
+}
+
+typedef int tell(const struct scr_env *, const struct scr_prefix *, int id, int node,
+                 int rank, const char *const *name, size_t n, struct scr_err *);
+
+static int tell_of(const struct scr_flush_async *a,
+                   const struct scr_xfer_file *const *file, size_t n, tell *record,
+                   struct scr_err *err)
+{
+    char **name = name_files(a, file, n);
+    if (name == NULL)
+        return no_memory(a->id, err);
+    int rc = record(&a->env, a->prefix, a->id, a->node, a->rank,
+                    (const char *const *)name, n, err);
+    scr_names_free(name, n);
+    return rc;
+}
+
 static int landed(void *arg, const struct scr_xfer_file *const *file, size_t n,
                   struct scr_err *err)
 {
-    const struct scr_flush_async *a = arg;
-    const char **name = scr_calloc(n, sizeof *name);
-    if (name == NULL)
+    return tell_of(arg, file, n, scr_arrival_landed, err);
+}
+
+static int tell_packed(const struct scr_flush_async *a, struct scr_err *err)
+{
+    size_t n = 0, packed = 0;
+    const struct scr_xfer_file *file = scr_xfer_files(a->xfer, &n);
+    const struct scr_xfer_file **some = scr_calloc(n, sizeof *some);
+    if (some == NULL)
         return no_memory(a->id, err);
     for (size_t i = 0; i < n; i++)
-        name[i] = file[i]->name;
-    int rc =
-        scr_arrival_landed(&a->env, a->prefix, a->id, a->node, a->rank, name, n, err);
-    free(name);
+        if (file[i].packed)
+            some[packed++] = &file[i];
+    int rc = packed > 0 ? tell_of(a, some, packed, scr_arrival_packed, err) : SCR_OK;
+    free(some);
     return rc;
 }
 
@@ -49,8 +90,10 @@ static int landed(void *arg, const struct scr_xfer_file *const *file, size_t n,
 static int finished(void *arg, struct scr_err *err)
 {
     const struct scr_flush_async *a = arg;
-    int rc =
-        scr_arrival_arrived(&a->env, a->prefix, a->id, a->stamp, a->node, a->rank, err);
+    int rc = tell_packed(a, err);
+    if (rc == SCR_OK)
+        rc = scr_arrival_arrived(&a->env, a->prefix, a->id, a->stamp, a->node, a->rank,
+                                 err);
     if (rc == SCR_OK)
         (void)scr_arrival_finish(&a->env, a->prefix, a->id, a->node, NULL);
     return rc;
@@ -88,15 +131,14 @@ static int record_landed(const struct scr_flush_async *a, const struct scr_outgo
                          struct scr_err *err)
 {
     size_t n = 0;
-    const char **name = scr_calloc(f->n, sizeof *name);
-    if (name == NULL)
+    const struct scr_xfer_file **file = scr_calloc(f->n, sizeof *file);
+    if (file == NULL)
         return no_memory(a->id, err);
     for (size_t i = 0; i < f->n; i++)
         if (f->file[i].xfer.whole)
-            name[n++] = f->file[i].dest;
-    int rc =
-        scr_arrival_landed(&a->env, a->prefix, a->id, a->node, a->rank, name, n, err);
-    free(name);
+            file[n++] = &f->file[i].xfer;
+    int rc = tell_of(a, file, n, scr_arrival_landed, err);
+    free(file);
     return rc;
 }
 

@@ -75,9 +75,13 @@ static int deal_part(const struct lists *l, int id, const scr_hash *part,
 {
     for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
         for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(r), "FILE"))) {
-            const char *path = scr_hash_elem_key(f);
-            if (scr_hash_setf(deal, NULL, "%d %s %d", scr_path_keeper(l->world, path),
-                              path, id) == NULL)
+            char *path =
+                scr_rank2file_stored(scr_hash_elem_key(f), scr_hash_elem_hash(f));
+            int ok = path != NULL &&
+                     scr_hash_setf(deal, NULL, "%d %s %d",
+                                   scr_path_keeper(l->world, path), path, id) != NULL;
+            free(path);
+            if (!ok)
                 return no_memory(err);
         }
     return SCR_OK;

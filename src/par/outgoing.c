@@ -16,6 +16,7 @@
 #include "par/turns.h"
 #include "store/arrival.h"
 #include "xfer/copy.h"
+#include "xfer/zst.h"
 
 enum { DIR_MODE = 0777 }; /* cut by the umask */
 
@@ -47,6 +48,24 @@ static void describe(const struct scr_outgoing *f, struct scr_out_file *file,
     x->has_crc = scr_meta_get_crc32(meta, &x->crc) == SCR_OK;
 }
 
+static int wants_pack(const struct scr_outgoing *f)
+{
+    return f->o != NULL && f->o->pack > 0;
+}
+
+/* A compressed one may replace another one. */
+static int look_at_packed(struct scr_outgoing *f, const struct scr_out_file *file,
+                          struct scr_err *err)
+{
+    struct stat st;
+    char *zst = scr_asprintf("%s" SCR_ZST_SUFFIX, file->full);
+    if (zst == NULL)
+        return no_memory(f, err);
+    f->replaces = scr_file_stat(f->env->sys, zst, &st, NULL) == SCR_OK;
+    free(zst);
+    return SCR_OK;
+}
+
 static int add_file(struct scr_outgoing *f, const char *path, const scr_meta *meta,
                     struct scr_err *err)
 {
@@ -71,7 +90,7 @@ static int add_file(struct scr_outgoing *f, const char *path, const scr_meta *me
     describe(f, file, meta);
     if (scr_file_stat(f->env->sys, file->full, &st, NULL) != SCR_E_NOENT)
         f->replaces = 1;
-    return SCR_OK;
+    return wants_pack(f) && !f->replaces ? look_at_packed(f, file, err) : SCR_OK;
 }
 
 /* The files of one rank, this one or one it stands for. */
@@ -153,6 +172,16 @@ static int claim_dirs(const struct scr_outgoing *f, scr_hash *send, scr_hash *se
     return ok ? SCR_OK : no_memory(f, err);
 }
 
+/* Claims the name of what may become of dest when it is compressed. */
+static int claim_packed(const struct scr_outgoing *f, scr_hash *send, const char *dest,
+                        struct scr_err *err)
+{
+    char *zst = scr_asprintf("%s" SCR_ZST_SUFFIX, dest);
+    scr_hash *claimed = zst ? claim(f, send, "ZST", zst) : NULL;
+    free(zst);
+    return claimed != NULL ? SCR_OK : no_memory(f, err);
+}
+
 static int claim_files(const struct scr_outgoing *f, scr_hash *send,
                        struct scr_err *err)
 {
@@ -169,6 +198,8 @@ static int claim_files(const struct scr_outgoing *f, scr_hash *send,
             rc = no_memory(f, err);
         else
             rc = claim_dirs(f, send, seen, dest, err);
+        if (rc == SCR_OK && wants_pack(f))
+            rc = claim_packed(f, send, dest, err);
     }
     scr_hash_delete(seen);
     scr_hash_delete(mine);
@@ -197,6 +228,29 @@ static int enter_claims(struct scr_outgoing *f, const scr_hash_elem *from,
     return SCR_OK;
 }
 
+/* 1 if a compressed file would be called like a file or directory of the dataset. */
+static int is_packed_taken(const struct scr_outgoing *f, const scr_hash *recv)
+{
+    for (SCR_HASH_EACH(from, recv))
+        for (SCR_HASH_EACH(e, scr_hash_get(scr_hash_elem_hash(from), "ZST")))
+            if (scr_hash_get(f->dests, scr_hash_elem_key(e)) != NULL ||
+                scr_hash_get(f->dirs, scr_hash_elem_key(e)) != NULL)
+                return 1;
+    return 0;
+}
+
+/* What is called so is replaced, too. */
+static int enter_packed(struct scr_outgoing *f, const scr_hash *recv,
+                        struct scr_err *err)
+{
+    for (SCR_HASH_EACH(from, recv))
+        for (SCR_HASH_EACH(e, scr_hash_get(scr_hash_elem_hash(from), "ZST")))
+            if (scr_hash_set_val(f->dests, scr_hash_elem_key(e),
+                                 scr_hash_elem_key(from)) == NULL)
+                return no_memory(f, err);
+    return SCR_OK;
+}
+
 static int check_claims(struct scr_outgoing *f, const scr_hash *recv,
                         struct scr_err *err)
 {
@@ -214,6 +268,8 @@ static int check_claims(struct scr_outgoing *f, const scr_hash *recv,
                 "other files",
                 f->id, path, other);
     }
+    if (rc == SCR_OK)
+        f->pack = wants_pack(f) && !is_packed_taken(f, recv) ? f->o->pack : 0;
     return rc;
 }
 
@@ -226,6 +282,10 @@ static int claim_all(struct scr_outgoing *f, struct scr_err *err)
         rc = scr_hash_exchange_all(f->world, send, recv, err);
     if (rc == SCR_OK)
         rc = scr_agree_all(f->world, check_claims(f, recv, err), err);
+    if (rc == SCR_OK && wants_pack(f)) /* one name in the way, and all stay plain */
+        f->pack = (int)scr_min_all(f->world, f->pack);
+    if (rc == SCR_OK && f->pack > 0)
+        rc = scr_agree_all(f->world, enter_packed(f, recv, err), err);
     scr_hash_delete(send);
     scr_hash_delete(recv);
     return rc;
@@ -333,24 +393,70 @@ static int read_records(const struct scr_outgoing *f, const scr_hash *nodes,
 }
 
 /* What was renamed into place there was whole and synced. That it is still the same
- * file show its size and time of modification, which we set. If its CRC is wanted and
- * was not recorded, only a copy finds it. */
-static int is_in_place(const struct scr_outgoing *f, const struct scr_xfer_file *x)
+ * file show its size and time of modification, which we set. */
+static int is_same(const struct scr_outgoing *f, const char *path, uint64_t size,
+                   const struct stat *attr)
 {
     struct stat st;
-    return x->has_size && (x->has_crc || !f->o->crc) &&
-           scr_file_stat(f->env->sys, x->dst, &st, NULL) == SCR_OK &&
-           S_ISREG(st.st_mode) && (uint64_t)st.st_size == x->size &&
-           st.st_mtim.tv_sec == x->attr.st_mtim.tv_sec &&
-           st.st_mtim.tv_nsec == x->attr.st_mtim.tv_nsec;
+    return scr_file_stat(f->env->sys, path, &st, NULL) == SCR_OK &&
+           S_ISREG(st.st_mode) && (uint64_t)st.st_size == size &&
+           st.st_mtim.tv_sec == attr->st_mtim.tv_sec &&
+           st.st_mtim.tv_nsec == attr->st_mtim.tv_nsec;
+}
+
+/* If its CRC is wanted and was not recorded, only a copy finds it. */
+static int is_known(const struct scr_outgoing *f, const struct scr_xfer_file *x)
+{
+    return x->has_size && (x->has_crc || !f->o->crc);
+}
+
+static void mark_plain(const struct scr_outgoing *f, struct scr_xfer_file *x)
+{
+    x->whole = is_known(f, x) && is_same(f, x->dst, x->size, &x->attr);
+}
+
+static void mark_packed(const struct scr_outgoing *f, struct scr_xfer_file *x,
+                        const struct scr_packed *is)
+{
+    char *zst = scr_asprintf("%s" SCR_ZST_SUFFIX, x->dst);
+    x->whole = zst != NULL && scr_zst_have() && is_known(f, x) &&
+               is_same(f, zst, is->size, &x->attr);
+    x->packed = x->whole;
+    x->stored_size = is->size;
+    x->stored_crc = is->crc;
+    free(zst);
+}
+
+/* {<path>: <its record>}: of several the last one counts. */
+static scr_hash *index_records(const scr_hash *recv)
+{
+    scr_hash *by_path = scr_hash_new();
+    for (SCR_HASH_EACH(from, recv))
+        for (SCR_HASH_EACH(e, scr_hash_elem_hash(from))) {
+            struct scr_packed is;
+            uint64_t stamp;
+            const char *name = scr_hash_elem_key(e), *path = name;
+            (void)scr_arrival_packed_parse(name, &stamp, &is, &path);
+            scr_hash_set_val(by_path, path, name);
+        }
+    return by_path;
 }
 
 static void mark_landed(struct scr_outgoing *f, const scr_hash *recv)
 {
-    for (SCR_HASH_EACH(from, recv))
-        for (size_t i = 0; i < f->n; i++)
-            if (scr_hash_get(scr_hash_elem_hash(from), f->file[i].dest) != NULL)
-                f->file[i].xfer.whole = is_in_place(f, &f->file[i].xfer);
+    scr_hash *by_path = index_records(recv);
+    for (size_t i = 0; i < f->n; i++) {
+        struct scr_packed is;
+        uint64_t stamp;
+        const char *path, *name = scr_hash_get_val(by_path, f->file[i].dest);
+        if (name == NULL)
+            continue;
+        if (scr_arrival_packed_parse(name, &stamp, &is, &path))
+            mark_packed(f, &f->file[i].xfer, &is);
+        else
+            mark_plain(f, &f->file[i].xfer);
+    }
+    scr_hash_delete(by_path);
 }
 
 static int forget_records(const struct scr_outgoing *f, const scr_hash *nodes,
@@ -677,6 +783,9 @@ static int list_files(const struct scr_outgoing *f, scr_hash *part, struct scr_e
         const struct scr_xfer_file *x = &f->file[i].xfer;
         scr_hash_unset_all(extra);
         rc = scr_rank2file_carry(extra, f->file[i].meta);
+        if (rc == SCR_OK && x->packed)
+            rc = scr_rank2file_set_packed(
+                extra, &(struct scr_packed){ x->stored_size, x->stored_crc });
         if (rc == SCR_OK)
             rc = scr_rank2file_add_file(part, f->file[i].rank, x->name, x->size,
                                         x->has_crc ? &x->crc : NULL, extra);
@@ -726,6 +835,9 @@ void scr_outgoing_take(struct scr_outgoing *f, const struct scr_xfer_file *copie
         f->file[i].xfer.size = copied[i].size;
         f->file[i].xfer.crc = copied[i].crc;
         f->file[i].xfer.has_crc = copied[i].has_crc;
+        f->file[i].xfer.packed = copied[i].packed;
+        f->file[i].xfer.stored_size = copied[i].stored_size;
+        f->file[i].xfer.stored_crc = copied[i].stored_crc;
     }
 }
 
@@ -737,6 +849,7 @@ struct scr_xfer *scr_outgoing_xfer(const struct scr_outgoing *f,
     o.tag = f->world->rank;
     o.buf = f->o->buf;
     o.want_crc = f->o->crc;
+    o.pack = f->pack;
     struct scr_xfer *x = scr_xfer_new(&o, err);
     for (size_t i = 0; i < f->n && x != NULL; i++)
         if (scr_xfer_add(x, &f->file[i].xfer, err) != SCR_OK) {

@@ -29,6 +29,7 @@ struct scr_outgoing {
     scr_hash *dirs;  /* {<directory below the prefix>}: those this rank looks after */
     scr_hash *dests; /* {<destination>: {<rank>}}: likewise (par/lists.h) */
     int replaces;    /* some destination existed before */
+    int pack;        /* as in o, unless names stand in the way */
 };
 
 /* Finds this rank's files and checks where all ranks' go; nothing is written. f has its

@@ -14,6 +14,7 @@
 #include "store/arrival.h"
 #include "store/paths.h"
 #include "xfer/copy.h"
+#include "xfer/stored.h"
 
 enum {
     VERSION = 1,
@@ -430,6 +431,74 @@ static int take_one(struct landed *l, const char *rank, const char *dest,
     return rc;
 }
 
+/* 1 if it is the file that is to blame, which then counts as one that had not landed.
+ */
+static int is_damaged(int rc)
+{
+    return rc == SCR_E_CORRUPT || rc == SCR_E_MISSING || rc == SCR_E_NOENT ||
+           rc == SCR_E_UNSAFE || rc == SCR_E_UNSUPPORTED;
+}
+
+/* The plain bytes of one that landed compressed. */
+static int unpack_one(struct landed *l, const char *dest, const scr_hash *info,
+                      const char *staged, struct scr_err *err)
+{
+    const struct move *m = &l->m;
+    struct scr_err why = SCR_ERR_INIT;
+    struct scr_stored s = { 0 };
+    struct scr_copied got;
+    struct scr_copy job = { .dst = staged, .sync = 1 };
+    int rc = scr_stored_job(m->p->path, dest, info, &s, &job, err);
+    if (rc == SCR_OK)
+        rc = make_dir(&l->m, staged, err);
+    if (rc == SCR_OK && scr_copy_file(m->env->sys, &job, &got, &why) == SCR_OK) {
+        l->n++;
+        rc = scr_file_remove(m->env->sys, s.src, err);
+    }
+    scr_stored_fini(&s);
+    return why.code == SCR_OK || is_damaged(why.code)
+               ? rc
+               : scr_fail(err, why.code, 0, "%s", why.text);
+}
+
+static int take_packed(struct landed *l, const char *rank, const char *dest,
+                       const struct scr_packed *is, struct scr_err *err)
+{
+    const struct move *m = &l->m;
+    scr_hash *info =
+        scr_hash_dup(scr_hash_getf(l->part, "RANK %s FILE %s", rank, dest));
+    if (info == NULL || scr_stage_is_ours(dest)) {
+        scr_hash_delete(info);
+        return SCR_OK;
+    }
+    int rc =
+        scr_rank2file_set_packed(info, is) == SCR_OK ? SCR_OK : no_memory(m->id, err);
+    char *stored = scr_rank2file_stored(dest, info);
+    char *staged = scr_path_join(m->stage, dest);
+    if (rc == SCR_OK && (stored == NULL || staged == NULL))
+        rc = no_memory(m->id, err);
+    int there = rc == SCR_OK ? look(m, staged, NULL, err) : SCR_E_MISSING;
+    if (there != SCR_OK && there != SCR_E_MISSING && there != SCR_E_NOENT)
+        rc = there;
+    if (there == SCR_E_NOENT && scr_hash_get(l->taken, stored) == NULL)
+        rc = unpack_one(l, dest, info, staged, err);
+    free(staged);
+    free(stored);
+    scr_hash_delete(info);
+    return rc;
+}
+
+static int take_landed(struct landed *l, const char *rank, const char *record,
+                       struct scr_err *err)
+{
+    struct scr_packed is;
+    uint64_t stamp;
+    const char *dest;
+    return scr_arrival_packed_parse(record, &stamp, &is, &dest)
+               ? take_packed(l, rank, dest, &is, err)
+               : take_one(l, rank, record, err);
+}
+
 /* What is known of a landed file, as a rank's filemap has it. */
 static int describe_file(struct landed *l, scr_filemap *map, int rank,
                          const scr_hash_elem *file, struct scr_err *err)
@@ -530,7 +599,7 @@ static int take_record(struct landed *l, int node, struct scr_err *err)
         for (scr_hash_elem *f =
                  scr_filemap_first_file(map, id, scr_hash_elem_key_int(r));
              f != NULL && rc == SCR_OK; f = scr_hash_elem_next(f))
-            rc = take_one(l, scr_hash_elem_key(r), scr_hash_elem_key(f), err);
+            rc = take_landed(l, scr_hash_elem_key(r), scr_hash_elem_key(f), err);
     scr_filemap_delete(map);
     return rc;
 }

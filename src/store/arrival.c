@@ -3,6 +3,7 @@
 #include "store/arrival.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/dir.h"
 #include "base/io.h"
@@ -11,6 +12,7 @@
 #include "base/str.h"
 #include "store/cntl.h"
 #include "store/names.h"
+#include "store/packed.h"
 
 enum {
     VERSION = 1,
@@ -156,12 +158,12 @@ static int add_record(struct scr_str *s, int id, int rank, const char *path)
     return rc == SCR_OK && s->bad ? SCR_E_NOMEM : rc;
 }
 
-int scr_arrival_landed(const struct scr_env *env, const struct scr_prefix *p, int id,
-                       int node, int rank, const char *const *path, size_t n,
-                       struct scr_err *err)
+static int add_records(const struct scr_env *env, const struct scr_prefix *p, int id,
+                       const char *what, int node, int rank, const char *const *path,
+                       size_t n, struct scr_err *err)
 {
     struct scr_str s = SCR_STR_INIT;
-    char *file = record_path(p, id, "landed", node);
+    char *file = record_path(p, id, what, node);
     int rc = file ? SCR_OK : SCR_E_NOMEM;
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         rc = add_record(&s, id, rank, path[i]);
@@ -172,6 +174,52 @@ int scr_arrival_landed(const struct scr_env *env, const struct scr_prefix *p, in
     scr_str_free(&s);
     free(file);
     return rc;
+}
+
+int scr_arrival_landed(const struct scr_env *env, const struct scr_prefix *p, int id,
+                       int node, int rank, const char *const *path, size_t n,
+                       struct scr_err *err)
+{
+    return add_records(env, p, id, "landed", node, rank, path, n, err);
+}
+
+int scr_arrival_packed(const struct scr_env *env, const struct scr_prefix *p, int id,
+                       int node, int rank, const char *const *name, size_t n,
+                       struct scr_err *err)
+{
+    return add_records(env, p, id, "arrived", node, rank, name, n, err);
+}
+
+char *scr_arrival_packed_name(uint64_t stamp, const struct scr_packed *is,
+                              const char *path)
+{
+    return scr_asprintf("/%llu/%llu/0x%08x/%s", (unsigned long long)stamp,
+                        (unsigned long long)is->size, (unsigned)is->crc, path);
+}
+
+/* The word up to the next slash, which *text moves past; 0: there is none. */
+static int take_word(const char **text, char *word, size_t cap)
+{
+    size_t len = strcspn(*text, "/");
+    if ((*text)[len] != '/' || len >= cap)
+        return 0;
+    memcpy(word, *text, len);
+    word[len] = '\0';
+    *text += len + 1;
+    return 1;
+}
+
+int scr_arrival_packed_parse(const char *name, uint64_t *stamp, struct scr_packed *is,
+                             const char **path)
+{
+    char a[24], b[24], c[24];
+    if (*name++ != '/' || !take_word(&name, a, sizeof a) ||
+        !take_word(&name, b, sizeof b) || !take_word(&name, c, sizeof c) ||
+        !scr_parse_u64(a, stamp) || !scr_parse_u64(b, &is->size) ||
+        !scr_parse_hex32(c, &is->crc) || !scr_path_is_safe(name))
+        return 0;
+    *path = name;
+    return 1;
 }
 
 static int sync_file(const struct scr_env *env, const char *path, struct scr_err *err)
@@ -323,12 +371,73 @@ static scr_hash *completed(const scr_hash *plan)
     return NULL;
 }
 
+/* Those of rank's records that tell of files compressed in the attempt of this stamp.
+ */
+static int add_packed(const scr_hash *records, uint64_t stamp, const char *rank,
+                      scr_hash *packed)
+{
+    for (SCR_HASH_EACH(e, records)) {
+        struct scr_packed is;
+        uint64_t of;
+        const char *path;
+        if (!scr_arrival_packed_parse(scr_hash_elem_key(e), &of, &is, &path) ||
+            of != stamp)
+            continue;
+        scr_hash *file =
+            scr_hash_set(scr_hash_get(packed, rank) ? scr_hash_get(packed, rank)
+                                                    : scr_hash_set(packed, rank, NULL),
+                         path, NULL);
+        scr_hash_set_val_u64(file, "SIZE", is.size);
+        scr_hash_set_val_crc(file, "CRC", is.crc);
+        if (file == NULL || !scr_hash_ok(file))
+            return SCR_E_NOMEM;
+    }
+    return SCR_OK;
+}
+
+/* {<rank>: {<path>: {SIZE, CRC}}} of the files of the whole plan that are compressed.
+ */
+static int find_packed(const struct scr_env *env, const struct scr_prefix *p, int id,
+                       const scr_hash *plan, scr_hash *packed, struct scr_err *err)
+{
+    uint64_t stamp = 0;
+    scr_filemap *map = scr_filemap_new();
+    int rc = map && packed ? SCR_OK : no_memory(id, err);
+    (void)scr_hash_get_val_u64(plan, "STAMP", &stamp);
+    for (SCR_HASH_EACH(e, scr_hash_get(plan, "NODE")))
+        if (rc == SCR_OK)
+            rc = read_record(env, p, id, "arrived", scr_hash_elem_key_int(e), map, err);
+    for (SCR_HASH_EACH(r, scr_hash_get(map, "RANK"))) {
+        const char *rank = scr_hash_elem_key(r);
+        if (rc == SCR_OK &&
+            add_packed(scr_hash_getf(map, "RANK %s DSET %d FILE", rank, id), stamp,
+                       rank, packed) != SCR_OK)
+            rc = no_memory(id, err);
+    }
+    scr_filemap_delete(map);
+    return rc;
+}
+
+/* The list of files was written before any was compressed. */
+static int enter_packed(const struct scr_env *env, const struct scr_prefix *p, int id,
+                        const scr_hash *plan, struct scr_err *err)
+{
+    scr_hash *packed = scr_hash_new();
+    int rc = find_packed(env, p, id, plan, packed, err);
+    if (rc == SCR_OK)
+        rc = scr_packed_enter(env, p, id, packed, err);
+    scr_hash_delete(packed);
+    return rc;
+}
+
 /* The plan goes last: until then it is all done once more by whoever looks next. */
 static int complete(const struct scr_env *env, const struct scr_prefix *p, int id,
                     const scr_hash *plan, struct scr_err *err)
 {
     scr_hash *dset = completed(plan);
     int rc = dset ? SCR_OK : no_memory(id, err);
+    if (rc == SCR_OK)
+        rc = enter_packed(env, p, id, plan, err);
     if (rc == SCR_OK)
         rc = scr_prefix_summary_write(env, p, id, dset, 1, err);
     if (rc == SCR_OK)

@@ -5,7 +5,8 @@
  *
  *   outgoing.scr       the plan: VERSION=1, STAMP, DSET/{dataset}, NODE/<n>=<ranks of
  * it> landed.<n>.jnl     files of node n that are in place (scr_journal(5) records)
- *   arrived.<n>.jnl    ranks of node n all of whose files are ("/<stamp>" for a path)
+ *   arrived.<n>.jnl    ranks of node n all of whose files are ("/<stamp>" for a path),
+ * and before that those of their files that were compressed
  *
  * STAMP tells the attempts to flush a dataset apart: only records of this one make it
  * complete. A node is numbered by its lowest world rank. The plan is written when
@@ -40,6 +41,18 @@ int scr_arrival_give_up(const struct scr_env *env, const struct scr_prefix *p, i
  * crash of the machine takes away is copied again. */
 int scr_arrival_landed(const struct scr_env *env, const struct scr_prefix *p, int id,
                        int node, int rank, const char *const *path, size_t n,
+                       struct scr_err *err);
+/* The record of one that is there compressed, to be given as its path: "/<stamp>/<size>
+ * of the frame/<its CRC>/<path>"; malloc'd, NULL: out of memory. */
+char *scr_arrival_packed_name(uint64_t stamp, const struct scr_packed *is,
+                              const char *path);
+/* The other way round; *path is borrowed. 0: of a file that is stored as it is. */
+int scr_arrival_packed_parse(const char *name, uint64_t *stamp, struct scr_packed *is,
+                             const char **path);
+/* Those of rank's files, all of them, before scr_arrival_arrived: whoever completes the
+ * dataset enters them into the list of files. */
+int scr_arrival_packed(const struct scr_env *env, const struct scr_prefix *p, int id,
+                       int node, int rank, const char *const *name, size_t n,
                        struct scr_err *err);
 /* All files of rank are. Synced. */
 int scr_arrival_arrived(const struct scr_env *env, const struct scr_prefix *p, int id,

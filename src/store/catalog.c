@@ -4,6 +4,7 @@
 #include "store/catalog.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/str.h"
 
@@ -153,6 +154,32 @@ int scr_catalog_find(struct scr_catalog *c, const char *dest, const scr_hash **i
     while ((*info = scr_hash_get(c->files, dest)) == NULL && has_more(c) &&
            rc == SCR_OK)
         rc = read_more(c, err);
+    return rc;
+}
+
+/* The path without .zst, malloc'd; NULL: it does not end so. */
+static char *without_suffix(const char *stored)
+{
+    static const char suffix[] = ".zst";
+    size_t n = strlen(stored), m = sizeof suffix - 1;
+    return n > m && strcmp(stored + n - m, suffix) == 0
+               ? scr_asprintf("%.*s", (int)(n - m), stored)
+               : NULL;
+}
+
+int scr_catalog_find_stored(struct scr_catalog *c, const char *stored,
+                            const scr_hash **info, struct scr_err *err)
+{
+    int rc = scr_catalog_find(c, stored, info, err);
+    if (rc == SCR_OK && *info != NULL && !scr_rank2file_packed(*info, NULL))
+        return SCR_OK;
+    char *plain = without_suffix(stored);
+    *info = NULL;
+    if (rc == SCR_OK && plain != NULL)
+        rc = scr_catalog_find(c, plain, info, err);
+    if (*info != NULL && !scr_rank2file_packed(*info, NULL))
+        *info = NULL;
+    free(plain);
     return rc;
 }
 

@@ -41,6 +41,10 @@ int scr_catalog_add(struct scr_catalog *c, const scr_hash *part, struct scr_err 
 /* *info is borrowed, NULL if the dataset has no such file. */
 int scr_catalog_find(struct scr_catalog *c, const char *dest, const scr_hash **info,
                      struct scr_err *err);
+/* The same by where its bytes are below the prefix: a compressed file is at <path>.zst.
+ */
+int scr_catalog_find_stored(struct scr_catalog *c, const char *stored,
+                            const scr_hash **info, struct scr_err *err);
 /* Reads all that is left: files is complete then. */
 int scr_catalog_read_all(struct scr_catalog *c, struct scr_err *err);
 

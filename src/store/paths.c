@@ -4,6 +4,14 @@
 
 #include <stdlib.h>
 
+static void add_stored(scr_hash *paths, const scr_hash_elem *file)
+{
+    char *path =
+        scr_rank2file_stored(scr_hash_elem_key(file), scr_hash_elem_hash(file));
+    (void)scr_hash_set(paths, path != NULL ? path : scr_hash_elem_key(file), NULL);
+    free(path);
+}
+
 int scr_paths_add(const struct scr_env *env, const struct scr_prefix *p, int id,
                   scr_hash *paths, struct scr_err *err)
 {
@@ -16,7 +24,7 @@ int scr_paths_add(const struct scr_env *env, const struct scr_prefix *p, int id,
         scr_fail(err, rc, 0, "%s", none.text);
     for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
         for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(r), "FILE")))
-            scr_hash_set(paths, scr_hash_elem_key(f), NULL);
+            add_stored(paths, f);
     scr_hash_delete(part);
     return rc == SCR_OK && !scr_hash_ok(paths)
                ? scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d", id)

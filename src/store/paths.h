@@ -7,7 +7,8 @@
 
 #include "store/prefix.h"
 
-/* Adds those that the rank2file of dataset id lists; without one there are none. */
+/* Adds those of the files that the rank2file of dataset id lists, as they are stored:
+ * of compressed ones <path>.zst. Without a list there are none. */
 int scr_paths_add(const struct scr_env *env, const struct scr_prefix *p, int id,
                   scr_hash *paths, struct scr_err *err);
 /* Ids of the complete datasets but id, newest first, malloc'd. */

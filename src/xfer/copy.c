@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "ec/ec.h"
+#include "xfer/recode.h"
 
 enum {
     BUF_DEFAULT = 1 << 20,
@@ -40,7 +41,7 @@ static int open_source(const struct scr_sys *sys, const struct scr_copy *job, in
     return rc;
 }
 
-/* n bytes that are in memory to out; counts and sums up on the way. */
+/* n bytes that are in memory to out, -1: nowhere; counts and sums up on the way. */
 static int put(const struct scr_sys *sys, const struct scr_copy *job, const void *bytes,
                size_t n, int out, const char *tmp, struct scr_copied *got,
                struct scr_err *err)
@@ -48,7 +49,7 @@ static int put(const struct scr_sys *sys, const struct scr_copy *job, const void
     if (job->want_crc || job->crc != NULL)
         got->crc = scr_crc32(got->crc, bytes, n);
     got->size += n;
-    int rc = scr_write_all(sys, out, bytes, n, tmp, err);
+    int rc = out >= 0 ? scr_write_all(sys, out, bytes, n, tmp, err) : SCR_OK;
     if (rc == SCR_OK && job->pace != NULL)
         rc = job->pace->step(job->pace->arg, n, err);
     return rc;
@@ -106,30 +107,54 @@ static int pump(const struct scr_sys *sys, const struct scr_copy *job, int in, i
     return rc;
 }
 
+/* want: recorded, or what src had when it was opened. */
 static int check_size(const struct scr_copy *job, uint64_t size, uint64_t want,
-                      struct scr_err *err)
+                      int recorded, struct scr_err *err)
 {
-    unsigned long long have = size, recorded = want;
-    if (have == recorded)
+    unsigned long long have = size, wanted = want;
+    if (have == wanted)
         return SCR_OK;
-    if (job->size == NULL)
+    if (!recorded)
         return scr_fail(err, SCR_E_CORRUPT, 0, "copy %s: it changed while it was read",
                         job->src);
-    return scr_fail(err, have < recorded ? SCR_E_MISSING : SCR_E_CORRUPT, 0,
+    return scr_fail(err, have < wanted ? SCR_E_MISSING : SCR_E_CORRUPT, 0,
                     "copy %s: it has %llu bytes, %llu were recorded", job->src, have,
-                    recorded);
+                    wanted);
+}
+
+/* Nothing is written for a torn source. */
+static int check_source(const struct scr_copy *job, const struct stat *st,
+                        struct scr_err *err)
+{
+    const uint64_t *want = job->code == SCR_COPY_UNPACK ? job->stored_size : job->size;
+    return want != NULL ? check_size(job, (uint64_t)st->st_size, *want, 1, err)
+                        : SCR_OK;
+}
+
+static int check_crc(const struct scr_copy *job, const char *of, const uint32_t *want,
+                     uint32_t crc, struct scr_err *err)
+{
+    if (want == NULL || *want == crc)
+        return SCR_OK;
+    return scr_fail(err, SCR_E_CORRUPT, 0,
+                    "copy %s: %s CRC is 0x%08x, 0x%08x was recorded", job->src, of, crc,
+                    *want);
 }
 
 static int check(const struct scr_copy *job, const struct scr_copied *got,
                  struct scr_err *err)
 {
-    uint64_t want = job->size ? *job->size : (uint64_t)got->st.st_size;
-    int rc = check_size(job, got->size, want, err);
-    if (rc == SCR_OK && job->crc != NULL && *job->crc != got->crc)
-        rc = scr_fail(err, SCR_E_CORRUPT, 0,
-                      "copy %s: its CRC is 0x%08x, 0x%08x was recorded", job->src,
-                      got->crc, *job->crc);
-    return rc;
+    int unpacked = job->code == SCR_COPY_UNPACK;
+    uint64_t opened = (uint64_t)got->st.st_size;
+    int rc = check_size(job, unpacked ? got->stored_size : got->size, opened,
+                        !unpacked && job->size != NULL, err);
+    if (rc == SCR_OK && job->size != NULL)
+        rc = check_size(job, got->size, *job->size, 1, err);
+    if (rc == SCR_OK && unpacked)
+        rc = check_crc(job, "its", job->stored_crc, got->stored_crc, err);
+    return rc == SCR_OK ? check_crc(job, unpacked ? "unpacked, its" : "its", job->crc,
+                                    got->crc, err)
+                        : rc;
 }
 
 /* Attributes last: writing changes the times. */
@@ -140,6 +165,36 @@ static int finish(const struct scr_sys *sys, const struct scr_copy *job, int out
     attr.st_mode |= job->mode_or;
     int rc = check(job, got, err);
     return rc == SCR_OK ? scr_fd_set_attr(sys, out, &attr, tmp, err) : rc;
+}
+
+/* Both files from their beginning, for another try. */
+static int start_over(const struct scr_sys *sys, const struct scr_copy *job, int in,
+                      int out, const char *tmp, struct scr_copied *got,
+                      struct scr_err *err)
+{
+    int rc = scr_rewind(sys, in, job->src, err);
+    if (rc == SCR_OK)
+        rc = scr_rewind(sys, out, tmp, err);
+    if (rc == SCR_OK)
+        rc = scr_resize(sys, out, 0, tmp, err);
+    got->size = 0;
+    got->crc = 0;
+    return rc;
+}
+
+static int move(const struct scr_sys *sys, const struct scr_copy *job, int in, int out,
+                const char *tmp, struct scr_copied *got, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    if (job->code == SCR_COPY_UNPACK)
+        return scr_recode_unpack(sys, job, in, out, tmp, got, err);
+    if (job->code == SCR_COPY_PACK)
+        rc = scr_recode_pack(sys, job, in, out, tmp, got, err);
+    if (rc != SCR_OK || got->packed)
+        return rc;
+    if (got->size > 0) /* it did not pay */
+        rc = start_over(sys, job, in, out, tmp, got, err);
+    return rc == SCR_OK ? pump(sys, job, in, out, tmp, got, err) : rc;
 }
 
 /* A temporary left by an earlier attempt is in the way of O_EXCL, which keeps us from
@@ -167,12 +222,12 @@ int scr_copy_begin(const struct scr_sys *sys, const struct scr_copy *job,
         rc = scr_fail(err, SCR_E_NOMEM, 0, "copy %s: out of memory", job->src);
     if (rc == SCR_OK)
         rc = open_source(sys, job, &in, &got->st, err);
-    if (rc == SCR_OK && job->size != NULL) /* nothing is written for a torn source */
-        rc = check_size(job, (uint64_t)got->st.st_size, *job->size, err);
+    if (rc == SCR_OK)
+        rc = check_source(job, &got->st, err);
     if (rc == SCR_OK)
         rc = open_tmp(sys, file, err);
     if (rc == SCR_OK)
-        rc = pump(sys, job, in, file->fd, file->tmp, got, err);
+        rc = move(sys, job, in, file->fd, file->tmp, got, err);
     if (rc == SCR_OK)
         rc = finish(sys, job, file->fd, file->tmp, got, err);
     scr_close(sys, &in, job->src, NULL); /* only read from */
@@ -215,4 +270,20 @@ int scr_copy_file(const struct scr_sys *sys, const struct scr_copy *job,
     struct scr_copy_open file;
     int rc = scr_copy_begin(sys, job, &file, got, err);
     return rc == SCR_OK ? scr_copy_commit(sys, job, &file, err) : rc;
+}
+
+int scr_copy_check(const struct scr_sys *sys, const struct scr_copy *job,
+                   struct scr_copied *got, struct scr_err *err)
+{
+    int in = -1;
+    *got = (struct scr_copied){ 0 };
+    int rc = open_source(sys, job, &in, &got->st, err);
+    if (rc == SCR_OK)
+        rc = check_source(job, &got->st, err);
+    if (rc == SCR_OK)
+        rc = move(sys, job, in, -1, "", got, err);
+    if (rc == SCR_OK)
+        rc = check(job, got, err);
+    scr_close(sys, &in, job->src, NULL); /* only read from */
+    return rc;
 }

@@ -16,6 +16,7 @@
 
 #include "base/err.h"
 #include "base/sys.h"
+#include "xfer/gauge.h"
 
 /* First characters of every temporary made here: application files are never called
  * so. */
@@ -28,6 +29,12 @@ struct scr_copy_pace {
     void *arg;
 };
 
+enum scr_copy_code {
+    SCR_COPY_PLAIN,
+    SCR_COPY_PACK,  /* dst is a zstd frame of src, if that pays; else as it is */
+    SCR_COPY_UNPACK /* src is one */
+};
+
 struct scr_copy {
     const char *src, *dst;
     const char
@@ -35,9 +42,14 @@ struct scr_copy {
     int tag;    /* makes the temporary unique among writers into one directory: the
                    world rank, or a process id */
     size_t buf; /* bytes read at a time; 0: 1 MiB */
-    const uint64_t *size;    /* what src must be; NULL: anything */
+    const uint64_t *size;    /* what src must be; NULL: anything. Of plain bytes */
     const uint32_t *crc;     /* likewise; implies want_crc */
     int want_crc;            /* compute the CRC in the pass */
+    enum scr_copy_code code; /* with libzstd only (xfer/zst.h) */
+    int level;               /* PACK: from 1 to 22 */
+    const struct scr_gauge *gauge; /* PACK: what is known already; NULL: nothing */
+    const uint64_t *stored_size;   /* UNPACK: what src itself must be; NULL: anything */
+    const uint32_t *stored_crc;    /* likewise */
     const struct stat *attr; /* mode, owner and times of dst; NULL: those of src */
     mode_t mode_or; /* mode bits dst gets besides (a cached file must be readable) */
     int sync;       /* fsync before the rename; the directory is the caller's, once
@@ -46,9 +58,14 @@ struct scr_copy {
 };
 
 struct scr_copied {
-    uint64_t size;
+    uint64_t size;  /* of the plain bytes */
     uint32_t crc;   /* 0 unless computed */
     struct stat st; /* of src, as opened */
+    int packed;     /* PACK: 1 if dst is a frame; where it is, is up to the caller, who
+                       may change job->dst before scr_copy_commit */
+    uint64_t stored_size; /* of the frame */
+    uint32_t stored_crc;
+    double pack_secs, link_secs; /* PACK: spent in packing, in writing */
 };
 
 /* SCR_E_NOENT: no src; SCR_E_UNSAFE: it is no regular file; SCR_E_MISSING: shorter
@@ -71,6 +88,11 @@ int scr_copy_begin(const struct scr_sys *sys, const struct scr_copy *job,
 int scr_copy_commit(const struct scr_sys *sys, const struct scr_copy *job,
                     struct scr_copy_open *file, struct scr_err *err);
 void scr_copy_abandon(const struct scr_sys *sys, struct scr_copy_open *file);
+
+/* The bytes and checks of a copy without the copy; dst is not looked at. PLAIN or
+ * UNPACK. pace: told of the plain bytes. */
+int scr_copy_check(const struct scr_sys *sys, const struct scr_copy *job,
+                   struct scr_copied *got, struct scr_err *err);
 
 /* The temporary scr_copy_file makes beside dst for tag; malloc'd, NULL: out of memory.
  */

@@ -2,14 +2,18 @@
 /* One transfer, from its first file to its last. */
 #include "xfer/run.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/dir.h"
+#include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/units.h"
 #include "xfer/copy.h"
 #include "xfer/slot.h"
+#include "xfer/zst.h"
 
 enum {
     BATCH_FILES = 16,       /* open, written and not yet synced at once */
@@ -106,6 +110,9 @@ struct batch {
     struct scr_xfer_file *file[BATCH_FILES];
     struct scr_copy job[BATCH_FILES];
     struct scr_copy_open open[BATCH_FILES];
+    char *zst[BATCH_FILES]; /* where the file goes if it gets compressed */
+    struct scr_gauge gauge; /* what is known as it begins */
+    struct scr_rate link;   /* what it measures */
 };
 
 static void fail(struct scr_xfer *x, int rc, const struct scr_err *why)
@@ -122,8 +129,9 @@ static void fail(struct scr_xfer *x, int rc, const struct scr_err *why)
 static size_t take(struct scr_xfer *x, struct batch *b)
 {
     uint64_t bytes = 0;
-    b->n = 0;
+    memset(b, 0, sizeof *b);
     pthread_mutex_lock(&x->lock);
+    b->gauge = x->gauge;
     while (x->rc == SCR_OK && x->next < x->n && b->n < x->share &&
            bytes < BATCH_BYTES) {
         struct scr_xfer_file *f = &x->file[x->next++];
@@ -150,12 +158,72 @@ static int make_dir(const struct scr_sys *sys, const char *path, struct scr_err 
     return rc;
 }
 
+/* --- compression --- */
+
+/* Nothing but a file may be in the way of the compressed one, and its name must not
+ * get too long. */
+static int can_pack(const struct scr_sys *sys, const char *zst)
+{
+    struct stat st;
+    return zst != NULL && strlen(scr_path_base(zst)) <= NAME_MAX &&
+           (scr_file_stat(sys, zst, &st, NULL) != SCR_OK || S_ISREG(st.st_mode));
+}
+
+/* The best that can come of it is nothing. */
+static int is_too_small(const struct scr_xfer_file *f)
+{
+    return f->has_size && !scr_gauge_pays(&(struct scr_gauge){ 0 }, f->size, 0);
+}
+
+/* 1 if file i of the batch is to be compressed, if that pays. */
+static int wants_pack(struct scr_xfer *x, const struct scr_sys *sys, struct batch *b,
+                      size_t i)
+{
+    if (x->o.pack == 0 || is_too_small(b->file[i]))
+        return 0;
+    pthread_mutex_lock(&x->lock);
+    int try_it = scr_gauge_try(&x->gauge);
+    b->gauge = x->gauge;
+    pthread_mutex_unlock(&x->lock);
+    if (!try_it)
+        return 0;
+    b->zst[i] = scr_asprintf("%s" SCR_ZST_SUFFIX, b->file[i]->dst);
+    return can_pack(sys, b->zst[i]);
+}
+
+/* What came of it. */
+static void note_packed(struct scr_xfer *x, struct batch *b, size_t i,
+                        const struct scr_copied *got)
+{
+    struct scr_xfer_file *f = b->file[i];
+    f->packed = got->packed;
+    f->stored_size = got->stored_size;
+    f->stored_crc = got->stored_crc;
+    if (got->packed)
+        b->job[i].dst = b->zst[i];
+    pthread_mutex_lock(&x->lock);
+    scr_gauge_pack(&x->gauge, got->size, got->pack_secs);
+    scr_gauge_tried(&x->gauge, got->packed);
+    pthread_mutex_unlock(&x->lock);
+}
+
+/* Of one that is stored as it is all time is that of the link: it was read from memory,
+ * or is read in any case. */
+static void note_link(struct batch *b, const struct scr_copied *got, double secs)
+{
+    b->link.bytes += (double)(got->packed ? got->stored_size : got->size);
+    b->link.secs += got->packed ? got->link_secs : secs - got->pack_secs;
+}
+
+/* --- a batch --- */
+
 /* File i of the batch into its temporary. */
 static int write_one(struct scr_xfer *x, const struct scr_sys *sys, struct batch *b,
                      size_t i, struct scr_err *err)
 {
     struct scr_xfer_file *f = b->file[i];
     const struct scr_copy_pace pace = { step, &x->pace };
+    double start = scr_now_mono();
     struct scr_copied got;
     size_t buf = x->o.buf > 0 && x->o.buf < BUF_MOST ? x->o.buf : BUF_MOST;
     b->job[i] = (struct scr_copy){ .src = f->src,
@@ -166,14 +234,21 @@ static int write_one(struct scr_xfer *x, const struct scr_sys *sys, struct batch
                                    .crc = f->has_crc ? &f->crc : NULL,
                                    .want_crc = x->o.want_crc,
                                    .attr = &f->attr,
+                                   .level = x->o.pack,
+                                   .gauge = &b->gauge,
                                    .sync = 1,
                                    .pace = &pace };
     int rc = make_dir(sys, f->dst, err);
+    if (rc == SCR_OK && wants_pack(x, sys, b, i))
+        b->job[i].code = SCR_COPY_PACK;
     if (rc == SCR_OK)
         rc = scr_copy_begin(sys, &b->job[i], &b->open[i], &got, err);
     b->job[i].pace = NULL; /* it ends here */
     if (rc != SCR_OK)
         return rc;
+    if (b->job[i].code == SCR_COPY_PACK)
+        note_packed(x, b, i, &got);
+    note_link(b, &got, scr_now_mono() - start);
     f->size = got.size;
     f->crc = f->has_crc || x->o.want_crc ? got.crc : 0;
     f->has_crc = f->has_crc || x->o.want_crc;
@@ -210,6 +285,18 @@ static int sync_dirs(const struct scr_sys *sys, const struct batch *b,
     return rc;
 }
 
+/* The plain file that a compressed one takes the place of is an older one, as it would
+ * be if the new one had got its name: nobody is to read it in the belief that it is
+ * new. */
+static int commit_one(const struct scr_sys *sys, struct batch *b, size_t i,
+                      struct scr_err *err)
+{
+    int rc = scr_copy_commit(sys, &b->job[i], &b->open[i], err);
+    return rc == SCR_OK && b->file[i]->packed
+               ? scr_file_remove(sys, b->file[i]->dst, err)
+               : rc;
+}
+
 /* The first `written` files of the batch into place; *landed of them are. */
 static int commit(struct scr_xfer *x, const struct scr_sys *sys, struct batch *b,
                   size_t written, size_t *landed, struct scr_err *err)
@@ -218,13 +305,22 @@ static int commit(struct scr_xfer *x, const struct scr_sys *sys, struct batch *b
     if (written > 0 && x->o.allowed != NULL)
         rc = x->o.allowed(x->o.arg, err);
     while (*landed < written && rc == SCR_OK) {
-        rc = scr_copy_commit(sys, &b->job[*landed], &b->open[*landed], err);
+        rc = commit_one(sys, b, *landed, err);
         if (rc == SCR_OK)
             b->file[(*landed)++]->whole = 1;
     }
     for (size_t i = *landed; i < written; i++)
         scr_copy_abandon(sys, &b->open[i]);
     return rc;
+}
+
+static void end_batch(struct scr_xfer *x, struct batch *b, double commit_secs)
+{
+    pthread_mutex_lock(&x->lock);
+    scr_gauge_link(&x->gauge, (uint64_t)b->link.bytes, b->link.secs + commit_secs);
+    pthread_mutex_unlock(&x->lock);
+    for (size_t i = 0; i < BATCH_FILES; i++)
+        free(b->zst[i]);
 }
 
 /* Those written before one that failed are committed all the same: what has landed is
@@ -237,8 +333,10 @@ static int run_batch(struct scr_xfer *x, const struct scr_sys *sys, struct batch
     while (written < b->n && rc == SCR_OK)
         if ((rc = write_one(x, sys, b, written, err)) == SCR_OK)
             written++;
+    double start = scr_now_mono();
     int committed = commit(x, sys, b, written, &landed, err);
     rc = rc == SCR_OK ? committed : rc;
+    end_batch(x, b, scr_now_mono() - start);
     b->n = landed;
     struct scr_err why = SCR_ERR_INIT;
     int rc2 = landed > 0 && x->o.sync_dirs ? sync_dirs(sys, b, &why) : SCR_OK;

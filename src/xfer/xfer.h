@@ -40,8 +40,11 @@ struct scr_xfer_file {
     uint64_t size;         /* what src must have, if has_size; then: what was copied */
     uint32_t crc;          /* what it must have, if has_crc; then: what was computed */
     int has_size, has_crc;
-    struct stat attr; /* mode, owner and times of dst */
-    int whole;        /* 1: dst is in place */
+    struct stat attr;     /* mode, owner and times of dst */
+    int whole;            /* 1: dst is in place */
+    int packed;           /* 1: dst.zst is, a zstd frame of src, and no dst */
+    uint64_t stored_size; /* of the frame */
+    uint32_t stored_crc;
 };
 
 /* Whose files they are, for a process that cannot call the hooks and makes the records
@@ -56,6 +59,7 @@ struct scr_xfer_opts {
     int tag;        /* tells temporaries of processes apart: the world rank */
     size_t buf;     /* most bytes read at a time; 0: what is fastest */
     int want_crc;   /* also of files without a recorded one */
+    int pack;       /* 1 to 22: files are compressed where that pays; 0: none is */
     int sync_dirs;  /* 1: the directories of the files are synced before finished() */
     double bw;      /* bytes a second, 0: no limit */
     double percent; /* of its time spent moving, 0: no limit */

@@ -14,6 +14,7 @@
 #include "scav/stage.h"
 #include "store/arrival.h"
 #include "store/cntl.h"
+#include "xfer/zst.h"
 
 enum { ID = 7, OLDER = 5, RANKS = 3, LOST = 1 };
 
@@ -194,7 +195,46 @@ static void an_interrupted_call_is_not_noticed(void **state)
 
 /* As such a flush leaves it: the files of the two ranks from LOST on landed, there are
  * the list of files, the entry in the index and a plan. */
-static void landed(struct test_store *t)
+static int write_to(void *arg, const void *buf, size_t n, struct scr_err *err)
+{
+    (void)err;
+    return fwrite(buf, 1, n, arg) == n ? SCR_OK : SCR_E_IO;
+}
+
+/* A frame of these bytes; 0: there is no library to make one. */
+static int put_packed(const char *path, const void *bytes, size_t n,
+                      struct scr_packed *is)
+{
+    struct scr_zst *z = scr_zst_packer(3, n, NULL);
+    if (z == NULL)
+        return 0;
+    FILE *f = fopen(path, "wb");
+    struct stat st;
+    assert_int_equal(scr_zst_feed(z, bytes, n, write_to, f, NULL), SCR_OK);
+    assert_int_equal(scr_zst_end(z, write_to, f, NULL), SCR_OK);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(stat(path, &st), 0);
+    *is = (struct scr_packed){ (uint64_t)st.st_size, sum(path) };
+    scr_zst_free(z);
+    return 1;
+}
+
+/* File of rank r, in place as the plan of this stamp has it; its record, malloc'd. */
+static char *land(int r, const char *path, const void *bytes, size_t n, int packed)
+{
+    struct scr_packed is;
+    char *zst = scr_asprintf("%s.zst", dest_of(r));
+    if (!packed || !put_packed(zst, bytes, n, &is)) {
+        test_put(dest_of(r), bytes, n);
+        free(zst);
+        return scr_strdup(path);
+    }
+    free(zst);
+    unlink(dest_of(r)); /* as a flush does with an older one */
+    return scr_arrival_packed_name(1, &is, path);
+}
+
+static void landed(struct test_store *t, int packed)
 {
     const struct scr_env env = { .sys = &scr_sys_posix };
     scr_hash *part = scr_hash_new(), *nodes = scr_hash_new(), *dset = scr_hash_new();
@@ -215,10 +255,11 @@ static void landed(struct test_store *t)
         uint32_t crc = sum(cached(r));
         scr_rank2file_add_file(part, r, path, n, &crc, NULL);
         if (r >= LOST) {
-            const char *name = path;
-            test_put(dest_of(r), bytes, n);
+            char *record = land(r, path, bytes, n, packed);
+            const char *name = record;
             assert_int_equal(scr_arrival_landed(&env, &t->p, ID, 1, r, &name, 1, NULL),
                              SCR_OK);
+            free(record);
         }
         free(path);
         free(bytes);
@@ -253,7 +294,7 @@ static int take_and_build(struct test_store *t, uint64_t *n)
 
 /* Two of three nodes are lost, more than XOR can rebuild, after their files had landed:
  * these make the dataset whole, whichever call fails. */
-static void fail_taking(enum test_how how)
+static void fail_taking(int packed, enum test_how how)
 {
     for (long at = 0;; at++) {
         struct test_store t;
@@ -261,7 +302,7 @@ static void fail_taking(enum test_how how)
         uint64_t n = 0;
         job(&t, whole);
         scr_prefix_index_update(&t.env, &t.p, edit_drop_older, NULL, NULL);
-        landed(&t);
+        landed(&t, packed);
         test_fault_arm(TEST_ANY, at, EIO, how);
         int rc = take_and_build(&t, &n);
         int fired = test_fault_off();
@@ -284,8 +325,15 @@ static void fail_taking(enum test_how how)
 static void what_landed_is_not_lost(void **state)
 {
     (void)state;
-    fail_taking(TEST_ONCE);
-    fail_taking(TEST_FOREVER);
+    fail_taking(0, TEST_ONCE);
+    fail_taking(0, TEST_FOREVER);
+}
+
+static void what_landed_compressed_is_not_lost(void **state)
+{
+    (void)state;
+    fail_taking(1, TEST_ONCE);
+    fail_taking(1, TEST_FOREVER);
 }
 
 /* A complete dataset's files of the same names are not taken away. */
@@ -296,7 +344,7 @@ static void what_is_complete_stays(void **state)
     uint32_t whole[RANKS];
     uint64_t n = 0;
     job(&t, whole);
-    landed(&t);
+    landed(&t, 0);
     assert_int_equal(scr_stage_take_landed(&t.env, &t.p, ID, &n, &t.err), SCR_OK);
     assert_int_equal(n, 0);
     assert_int_equal(sum(dest_of(LOST)), whole[LOST]);
@@ -309,6 +357,7 @@ int main(void)
         SURVIVAL_TESTS(copying),
         cmocka_unit_test(an_interrupted_call_is_not_noticed),
         cmocka_unit_test(what_landed_is_not_lost),
+        cmocka_unit_test(what_landed_compressed_is_not_lost),
         cmocka_unit_test(what_is_complete_stays),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);

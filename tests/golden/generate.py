@@ -437,6 +437,13 @@ def rank2files():
     plain = {"LEVEL": 0, "RANKS": 2, "RANK": {"0": {"FILE": ["a/b"]}, "1": {}}}
     write("rank2file/good-part-without-sizes.scr", plain)
 
+    frame = {"SIZE": 61372, "CRC": "0x1c291ca3"}
+    file = {"SIZE": 524294, "CRC": "0x6697d4ef", "ZSTD": frame}
+    write(
+        "rank2file/good-part-compressed.scr",
+        {"LEVEL": 0, "RANKS": 1, "RANK": {"0": {"FILE": {"ckpt.18/rank_0.ckpt": file}}}},
+    )
+
     def files(tree, ranks=4, rank="0"):
         return {"LEVEL": 0, "RANKS": ranks, "RANK": {rank: {"FILE": tree}}}
 
@@ -457,6 +464,9 @@ def rank2files():
         "size-text": files({"a": {"SIZE": "big"}}),
         "size-negative": files({"a": {"SIZE": -1}}),
         "crc": files({"a": {"SIZE": 1, "CRC": "0x123456789"}}),
+        "compressed-no-size": files({"a": {"CRC": "0x6697d4ef", "ZSTD": frame}}),
+        "compressed-no-frame-size": files({"a": {"SIZE": 5, "ZSTD": {"CRC": "0x1c291ca3"}}}),
+        "compressed-no-frame-crc": files({"a": {"SIZE": 5, "ZSTD": {"SIZE": 4}}}),
         "part-name-slash": parts({"0": {"FILE": "/../../x"}}),
         "part-name-other": parts({"0": {"FILE": ".0.1"}}),
         "part-without-name": parts({"0": {"OFFSET": 0}}),

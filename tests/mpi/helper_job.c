@@ -312,8 +312,11 @@ static long file_size(const struct job *job, int rank, int file, int seed)
     return file < JOB_FILES ? sizes[(size_t)(rank * 2 + file * 3 + seed) % 6] : -1;
 }
 
-static unsigned char byte_at(int rank, int file, int seed, long i)
+static unsigned char byte_at(const struct job *job, int rank, int file, int seed,
+                             long i)
 {
+    if (job->even)
+        return (unsigned char)(rank * 131 + file * 17 + seed * 19 + i / 64);
     uint64_t x =
         (uint64_t)i * 2654435761u + (uint64_t)(rank * 131 + file * 17 + seed * 7919);
     return (unsigned char)((x >> 13) ^ x);
@@ -329,24 +332,26 @@ static void file_name(char *name, size_t n, const struct job *job, int rank, int
         snprintf(name, n, "%s/step.%d/file%d.%d", job->prefix, seed, file, rank);
 }
 
-static int write_file(const char *path, long n, int rank, int file, int seed)
+static int write_file(const struct job *job, const char *path, long n, int rank,
+                      int file, int seed)
 {
     FILE *f = fopen(path, "wb");
     if (f == NULL)
         return 0;
     for (long i = 0; i < n; i++)
-        putc(byte_at(rank, file, seed, i), f);
+        putc(byte_at(job, rank, file, seed, i), f);
     return fclose(f) == 0;
 }
 
-static int read_file_ok(const char *path, long n, int rank, int file, int seed)
+static int read_file_ok(const struct job *job, const char *path, long n, int rank,
+                        int file, int seed)
 {
     long i = 0;
     FILE *f = fopen(path, "rb");
     if (f == NULL)
         return 0;
     int c;
-    while ((c = getc(f)) != EOF && i < n && c == byte_at(rank, file, seed, i))
+    while ((c = getc(f)) != EOF && i < n && c == byte_at(job, rank, file, seed, i))
         i++;
     fclose(f);
     return c == EOF && i == n;
@@ -364,7 +369,7 @@ int job_write(struct job *job, struct scr_ctx *ctx, const char *name, int seed,
         char file[900], path[SCR_MAX_NAME];
         file_name(file, sizeof file, job, job->rank, f, seed);
         valid = valid && scr_route(ctx, file, path, err) == SCR_OK &&
-                write_file(path, n, job->rank, f, seed);
+                write_file(job, path, n, job->rank, f, seed);
     }
     return scr_complete_output_all(ctx, valid, err);
 }
@@ -393,7 +398,7 @@ int job_read_of(struct job *job, struct scr_ctx *ctx, int rank, int seed)
             fprintf(stderr, "rank %d: %s\n", job->rank, err.text);
             ok = 0;
         } else {
-            ok = read_file_ok(path, n, rank, f, seed) && ok;
+            ok = read_file_ok(job, path, n, rank, f, seed) && ok;
         }
     }
     return ok;

@@ -34,6 +34,7 @@ struct job {
     /* Bytes of a rank's file, -1: there are no more of them; a pure function. NULL:
        JOB_FILES of several sizes. */
     long (*size_of)(int rank, int file, int seed);
+    int even; /* 1: bytes that compress well */
 };
 
 enum { JOB_FILES = 3 };

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files of a dataset in the prefix directory, some of which may be compressed. */
+#include "par/plain.h"
+
+#include <stdlib.h>
+
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "par/verify.h"
+#include "xfer/stored.h"
+
+enum { DIR_MODE = 0777 }; /* cut by the umask */
+
+static int no_memory(const char *dest, struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "%s: out of memory", dest);
+}
+
+static char *plain_dir(const struct scr_prefix *p, int id)
+{
+    char *dir = scr_prefix_dset_dir(p, id);
+    char *plain = dir ? scr_path_join(dir, "plain") : NULL;
+    free(dir);
+    return plain;
+}
+
+static char *unpacked_path(const struct scr_prefix *p, int id, const char *dest)
+{
+    char *dir = plain_dir(p, id);
+    char *path = dir ? scr_path_join(dir, dest) : NULL;
+    free(dir);
+    return path;
+}
+
+char *scr_plain_path(const struct scr_prefix *p, int id, const char *dest,
+                     const scr_hash *info)
+{
+    return scr_rank2file_packed(info, NULL) ? unpacked_path(p, id, dest)
+                                            : scr_path_join(p->path, dest);
+}
+
+/* What the copy complains about, as a fault of the file where it is one. */
+static int fault_code(int rc)
+{
+    return rc == SCR_E_NOENT ? SCR_E_MISSING : rc == SCR_E_UNSAFE ? SCR_E_CORRUPT : rc;
+}
+
+static int check_packed(const struct scr_env *env, const struct scr_copy *job, int deep,
+                        struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    struct scr_copied got;
+    int rc = deep ? scr_copy_check(env->sys, job, &got, &why)
+                  : scr_verify_file(env, job->src, job->stored_size, NULL, &why);
+    return rc == SCR_OK ? rc : scr_fail(err, fault_code(rc), 0, "%s", why.text);
+}
+
+int scr_plain_check(const struct scr_env *env, const struct scr_prefix *p,
+                    const char *dest, const scr_hash *info, int deep,
+                    struct scr_err *err)
+{
+    struct scr_stored s = { 0 };
+    struct scr_copy job = { .dst = "" };
+    int rc = scr_stored_job(p->path, dest, info, &s, &job, err);
+    if (rc == SCR_OK)
+        rc = job.code == SCR_COPY_UNPACK
+                 ? check_packed(env, &job, deep, err)
+                 : scr_verify_file(env, job.src, job.size, deep ? job.crc : NULL, err);
+    scr_stored_fini(&s);
+    return rc;
+}
+
+static int make_dir(const struct scr_env *env, const char *path, struct scr_err *err)
+{
+    char *dir = scr_path_dir(path);
+    int rc = dir ? scr_dir_make(env->sys, dir, DIR_MODE, err) : no_memory(path, err);
+    free(dir);
+    return rc;
+}
+
+int scr_plain_make(const struct scr_env *env, const struct scr_prefix *p, int id,
+                   int rank, const char *dest, const scr_hash *info,
+                   struct scr_err *err)
+{
+    struct scr_stored s = { 0 };
+    struct scr_copy job = { .tag = rank, .mode_or = S_IRUSR };
+    struct scr_err why = SCR_ERR_INIT;
+    struct scr_copied got;
+    char *path = unpacked_path(p, id, dest);
+    int rc = path ? scr_stored_job(p->path, dest, info, &s, &job, err)
+                  : no_memory(dest, err);
+    if (rc == SCR_OK)
+        rc = make_dir(env, path, err);
+    job.dst = path;
+    /* Somebody else may have been here before. */
+    if (rc == SCR_OK && scr_verify_file(env, path, job.size, job.crc, NULL) != SCR_OK &&
+        (rc = scr_copy_file(env->sys, &job, &got, &why)) != SCR_OK)
+        rc = scr_fail(err, fault_code(rc), 0, "%s", why.text);
+    scr_stored_fini(&s);
+    free(path);
+    return rc;
+}
+
+void scr_plain_remove(const struct scr_env *env, const struct scr_prefix *p, int id,
+                      const char *dest)
+{
+    char *dset = scr_prefix_dset_dir(p, id), *path = unpacked_path(p, id, dest);
+    char *dir = path ? scr_path_dir(path) : NULL;
+    if (dset != NULL && dir != NULL && scr_file_remove(env->sys, path, NULL) == SCR_OK)
+        scr_dir_prune(env->sys, dir, dset, NULL);
+    free(dir);
+    free(path);
+    free(dset);
+}
+
+int scr_plains_note(struct scr_plains *s, const char *dest, const scr_hash *info,
+                    struct scr_err *err)
+{
+    if (!scr_rank2file_packed(info, NULL))
+        return SCR_OK;
+    if (s->made == NULL)
+        s->made = scr_hash_new();
+    return scr_hash_set(s->made, dest, NULL) != NULL ? SCR_OK : no_memory(dest, err);
+}
+
+void scr_plains_fini(struct scr_plains *s)
+{
+    for (SCR_HASH_EACH(e, s->made))
+        scr_plain_remove(s->env, s->prefix, s->id, scr_hash_elem_key(e));
+    scr_hash_delete(s->made);
+    s->made = NULL;
+}

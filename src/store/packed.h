@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What a flush compressed, entered into a list of files that was written before. Local.
+ */
+#ifndef SCR_STORE_PACKED_H
+#define SCR_STORE_PACKED_H
+
+#include "store/prefix.h"
+
+/* packed: {<rank>: {<path below the prefix>: {SIZE, CRC}}}, of the compressed files.
+ * The parts of rank2file that list them are replaced, each synced; what is entered
+ * already is entered once more. SCR_E_CORRUPT if one is not listed. Nothing for an
+ * empty hash.
+ */
+int scr_packed_enter(const struct scr_env *env, const struct scr_prefix *p, int id,
+                     const scr_hash *packed, struct scr_err *err);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The bytes of a copy that is compressed, or unpacked, on its way (xfer/copy.h). Inside
+ * xfer only. */
+#ifndef SCR_XFER_RECODE_H
+#define SCR_XFER_RECODE_H
+
+#include "xfer/copy.h"
+
+/* in, as got->st has it, into a frame at out; got tells of both. Gives up when it sees
+ * that it does not pay: got->packed stays 0, and what is in out is of no use. */
+int scr_recode_pack(const struct scr_sys *sys, const struct scr_copy *job, int in,
+                    int out, const char *tmp, struct scr_copied *got,
+                    struct scr_err *err);
+/* The frame in `in` to out, -1: nowhere. No more than job->size bytes come out. */
+int scr_recode_unpack(const struct scr_sys *sys, const struct scr_copy *job, int in,
+                      int out, const char *tmp, struct scr_copied *got,
+                      struct scr_err *err);
+
+#endif

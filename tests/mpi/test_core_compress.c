@@ -1,0 +1,700 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Compression on flush: which files, that whatever reads the dataset gets plain bytes,
+ * and that damage, deaths and failing calls cost no more than without. */
+/* ranks: 4 */
+#include <errno.h>
+#include <fcntl.h>
+
+#include "base/str.h"
+#include "base/units.h"
+#include "ec/ec.h"
+#include "helper_fault.h"
+#include "helper_job.h"
+#include "helper_pfs.h"
+#include "helper_prefix.h"
+#include "helper_shared.h"
+#include "store/arrival.h"
+#include "store/catalog.h"
+#include "xfer/zst.h"
+
+static const char *const nodes = "n[1-4]";
+
+#define ZSTD  "SCR_FLUSH_COMPRESS=ZSTD"
+#define FLUSH "SCR_FLUSH=1"
+#define ASYNC "SCR_FLUSH_ASYNC=1"
+
+/* As many as are worth it on each rank, and some that are not. */
+static long two_large_ones(int rank, int file, int seed)
+{
+    static const long sizes[] = { 40000, 70000, 100, 0, -1 };
+    return file < 4 ? sizes[file] + (file < 2 ? rank + seed : 0) : -1;
+}
+
+/* The walk over all calls reads and writes what is there again and again. */
+static long one_large_one(int rank, int file, int seed)
+{
+    return file == 0 ? 9000 + rank + seed : -1;
+}
+
+static void begin(struct mpi_test *t, struct job *job)
+{
+    job_new(t, job, t->comm.size);
+    job->size_of = two_large_ones;
+    job->even = 1;
+}
+
+static void lose_all(struct job *job)
+{
+    for (int i = 1; i <= 6; i++) {
+        char name[8];
+        snprintf(name, sizeof name, "n%d", i);
+        job_lose_node(job, name);
+    }
+}
+
+/* Files below the prefix, SCR's own among them, whose path contains part. */
+static int count(struct job *job, const char *part)
+{
+    return job_count(job, job->prefix, part);
+}
+
+/* The first file below the prefix whose path contains part; malloc'd, NULL: none. */
+static char *find_one(const struct job *job, const char *part)
+{
+    int n = 0;
+    char **paths = job_find(job->prefix, part, &n);
+    char *path = n > 0 ? strdup(paths[0]) : NULL;
+    job_find_free(paths, n);
+    return path;
+}
+
+/* What the list of files of dataset id says: files, and compressed ones; that their
+ * sizes and CRCs are those of the files is checked on rank 0. */
+static void check_list(struct job *job, int id, size_t files, size_t packed)
+{
+    struct mpi_test *t = job->t;
+    struct scr_env env = { .sys = &scr_sys_posix };
+    struct scr_prefix p = { 0 };
+    struct scr_err err = SCR_ERR_INIT;
+    size_t n = 0;
+    mpi_test_barrier(job->comm);
+    if (job->rank != 0)
+        return;
+    CHECK_RC(scr_prefix_open(&env, job->prefix, 0, &p, &err), SCR_OK, &err);
+    struct scr_catalog c = { .env = &env, .prefix = &p, .id = id };
+    CHECK_RC(scr_catalog_read_all(&c, &err), SCR_OK, &err);
+    for (SCR_HASH_EACH(e, c.files)) {
+        struct scr_packed is;
+        uint64_t size = 0, plain = 0;
+        uint32_t crc = 0;
+        if (!scr_rank2file_packed(scr_hash_elem_hash(e), &is))
+            continue;
+        char *path = scr_asprintf("%s/%s.zst", job->prefix, scr_hash_elem_key(e));
+        CHECK_RC(scr_file_crc32(&env, path, 0, &size, &crc, &err), SCR_OK, &err);
+        CHECK_INT(size, is.size);
+        CHECK_INT(crc, is.crc);
+        CHECK(scr_hash_get_val_u64(scr_hash_elem_hash(e), "SIZE", &plain) &&
+              plain > size);
+        free(path);
+        n++;
+    }
+    CHECK_INT(scr_hash_size(c.files), files);
+    CHECK_INT(n, packed);
+    scr_catalog_fini(&c);
+    scr_prefix_fini(&p);
+}
+
+static void check_from_prefix(struct job *job, const char *name, int seed)
+{
+    lose_all(job);
+    struct scr_ctx *ctx = job_start(job, nodes, NULL);
+    job_check_restart(job, ctx, name, seed);
+    job_kill(job, ctx);
+}
+
+MPI_CASE(what_is_worth_it_is_compressed_and_comes_back)
+{
+    struct job job;
+    begin(t, &job);
+    struct scr_ctx *ctx = job_start(&job, nodes, FLUSH, ZSTD, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    CHECK_INT(count(&job, ".zst"), 8);
+    CHECK_INT(count(&job, "step.1/"), 16);
+    check_list(&job, 1, 16, 8);
+    check_from_prefix(&job, "one", 1);
+    job_free(&job);
+}
+
+MPI_CASE(threads_compress_too_and_whoever_is_last_enters_it)
+{
+    struct job job;
+    begin(t, &job);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, FLUSH, ASYNC, "SCR_FLUSH_COMPRESS=ZSTD:9",
+                  "SCR_FLUSH_TYPE=PTHREAD", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_checkpoint(&job, ctx, "two", 2);
+    job_end(&job, ctx);
+    CHECK_INT(count(&job, ".zst"), 16);
+    check_list(&job, 1, 16, 8);
+    check_list(&job, 2, 16, 8);
+    check_from_prefix(&job, "two", 2);
+    job_free(&job);
+}
+
+MPI_CASE(noise_stays_as_it_is)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    char file[900], path[SCR_MAX_NAME];
+    begin(t, &job);
+    struct scr_ctx *ctx = job_start(&job, nodes, FLUSH, ZSTD, NULL);
+    CHECK_RC(scr_start_output_all(ctx, "noise", 1, &err), SCR_OK, &err);
+    snprintf(file, sizeof file, "%s/noise.%d", job.prefix, job.rank);
+    CHECK_RC(scr_route(ctx, file, path, &err), SCR_OK, &err);
+    FILE *f = fopen(path, "wb");
+    uint64_t x = 88172645463325252u + (uint64_t)job.rank;
+    for (int i = 0; i < 100000 && f != NULL; i++) {
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        putc((int)(x & 255), f);
+    }
+    fclose(f);
+    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
+    job_kill(&job, ctx);
+    CHECK_INT(count(&job, ".zst"), 0);
+    check_list(&job, 1, 4, 0);
+    job_free(&job);
+}
+
+MPI_CASE(what_bypasses_the_cache_is_not_compressed)
+{
+    struct job job;
+    begin(t, &job);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, FLUSH, ZSTD, "SCR_CACHE_BYPASS=1", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    CHECK_INT(count(&job, ".zst"), 0);
+    check_from_prefix(&job, "one", 1);
+    job_free(&job);
+}
+
+/* --- another name in the way --- */
+
+/* Writes two files of this rank, the second called like the first when compressed. */
+static void write_pair(struct mpi_test *t, struct job *job, struct scr_ctx *ctx)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    CHECK_RC(scr_start_output_all(ctx, "pair", 1, &err), SCR_OK, &err);
+    for (int i = 0; i < 2; i++) {
+        char file[900], path[SCR_MAX_NAME];
+        snprintf(file, sizeof file, "%s/a.%d%s", job->prefix, job->rank,
+                 i ? ".zst" : "");
+        CHECK_RC(scr_route(ctx, file, path, &err), SCR_OK, &err);
+        FILE *f = fopen(path, "wb");
+        for (int j = 0; j < 20000 && f != NULL; j++)
+            putc('a' + i, f);
+        fclose(f);
+    }
+    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
+}
+
+MPI_CASE(a_file_of_that_name_keeps_the_dataset_plain)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    begin(t, &job);
+    struct scr_ctx *ctx = job_start(&job, nodes, FLUSH, ZSTD, NULL);
+    write_pair(t, &job, ctx);
+    job_kill(&job, ctx);
+    CHECK_INT(count(&job, "/a."), 8);
+    CHECK_INT(count(&job, ".zst.zst"), 0);
+    check_list(&job, 1, 8, 0);
+    lose_all(&job);
+    ctx = job_start(&job, nodes, NULL);
+    char name[SCR_MAX_NAME];
+    CHECK_RC(scr_start_restart_all(ctx, name, &err), SCR_OK, &err);
+    CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(a_directory_of_that_name_keeps_the_file_plain)
+{
+    struct job job;
+    begin(t, &job);
+    if (job.rank == 0) {
+        char path[900];
+        snprintf(path, sizeof path, "%s/step.1", job.prefix);
+        mkdir(path, 0777);
+        snprintf(path, sizeof path, "%s/step.1/file0.2.zst", job.prefix);
+        mkdir(path, 0777);
+    }
+    mpi_test_barrier(job.comm);
+    struct scr_ctx *ctx = job_start(&job, nodes, FLUSH, ZSTD, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    check_list(&job, 1, 16, 7);
+    check_from_prefix(&job, "one", 1);
+    job_free(&job);
+}
+
+MPI_CASE(an_older_plain_file_makes_way_and_the_older_dataset_is_not_complete)
+{
+    struct job job;
+    begin(t, &job);
+    struct scr_ctx *ctx = job_start(&job, nodes, FLUSH, NULL);
+    job_checkpoint(&job, ctx, "same", 1);
+    job_kill(&job, ctx);
+    CHECK_INT(count(&job, "step.1/"), 16);
+    ctx = job_start(&job, nodes, FLUSH, ZSTD, NULL);
+    job_checkpoint(&job, ctx, "same", 1);
+    job_kill(&job, ctx);
+    CHECK_INT(count(&job, "step.1/"), 16); /* not both of them */
+    CHECK_INT(count(&job, ".zst"), 8);
+    CHECK_INT(job_entry(&job, 1, NULL, NULL), 0);
+    CHECK_INT(job_entry(&job, 2, NULL, NULL), 1);
+    ctx = job_start(&job, nodes, FLUSH, ZSTD, NULL); /* compressed over compressed */
+    job_checkpoint(&job, ctx, "same", 1);
+    job_kill(&job, ctx);
+    CHECK_INT(job_entry(&job, 2, NULL, NULL), 0);
+    CHECK_INT(job_entry(&job, 3, NULL, NULL), 1);
+    check_from_prefix(&job, "same", 1);
+    job_free(&job);
+}
+
+/* --- damage --- */
+
+enum damage { FLIP, CUT, GONE, ANOTHER };
+
+static void damage_one(const struct job *job, enum damage how)
+{
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0) {
+        struct stat st;
+        char *path = find_one(job, "step.2/file0.2.zst");
+        stat(path, &st);
+        if (how == FLIP)
+            job_flip(path, (long)st.st_size / 2);
+        if (how == CUT)
+            st.st_size = truncate(path, st.st_size - 5);
+        if (how == GONE)
+            unlink(path);
+        if (how == ANOTHER) { /* as long, and a frame no more */
+            FILE *f = fopen(path, "wb");
+            for (long i = 0; i < (long)st.st_size; i++)
+                putc('x', f);
+            fclose(f);
+        }
+        free(path);
+    }
+    mpi_test_barrier(job->comm);
+}
+
+MPI_CASE(a_damaged_one_is_not_taken_but_the_older_dataset)
+{
+    static const enum damage hows[] = { FLIP, CUT, GONE, ANOTHER };
+    for (size_t i = 0; i < 4; i++) {
+        struct job job;
+        begin(t, &job);
+        struct scr_ctx *ctx = job_start(&job, nodes, FLUSH, ZSTD, NULL);
+        job_checkpoint(&job, ctx, "one", 1);
+        job_checkpoint(&job, ctx, "two", 2);
+        job_kill(&job, ctx);
+        damage_one(&job, hows[i]);
+        job.out = fopen("/dev/null", "w");
+        check_from_prefix(&job, "one", 1);
+        int failed = 0;
+        (void)job_entry(&job, 2, NULL, &failed);
+        CHECK_INT(failed, 1);
+        fclose(job.out);
+        job_free(&job);
+    }
+}
+
+/* --- read in the prefix directory --- */
+
+MPI_CASE(a_program_that_reads_the_prefix_reads_plain_files)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    char name[SCR_MAX_NAME] = "";
+    begin(t, &job);
+    struct scr_ctx *ctx = job_start(&job, nodes, FLUSH, ZSTD, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    lose_all(&job);
+    ctx = job_start(&job, nodes, "SCR_FETCH_BYPASS=1", NULL);
+    CHECK_INT(count(&job, "/plain/"), 8);
+    CHECK_RC(scr_start_restart_all(ctx, name, &err), SCR_OK, &err);
+    int ok = job_read_ok(&job, ctx, 1);
+    CHECK(ok);
+    CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
+    CHECK_INT(count(&job, "/plain/"), 0);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, "SCR_GLOBAL_RESTART=1", ZSTD, NULL);
+    job_check_restart(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(a_damaged_one_read_there_is_not_taken_either)
+{
+    struct job job;
+    begin(t, &job);
+    struct scr_ctx *ctx = job_start(&job, nodes, FLUSH, ZSTD, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_checkpoint(&job, ctx, "two", 2);
+    job_kill(&job, ctx);
+    damage_one(&job, FLIP);
+    lose_all(&job);
+    job.out = fopen("/dev/null", "w");
+    ctx = job_start(&job, nodes, "SCR_FETCH_BYPASS=1", NULL);
+    job_check_restart(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    CHECK_INT(count(&job, "/plain/"), 0);
+    fclose(job.out);
+    job_free(&job);
+}
+
+/* Written by `from` ranks and flushed with `first`, read by `to` of them, each every
+ * file, with `then`; kept: what is in cache is. */
+static void regroup(struct mpi_test *t, int from, int to, const char *first,
+                    const char *then, int kept)
+{
+    struct job job, other;
+    struct scr_err err = SCR_ERR_INIT;
+    char name[SCR_MAX_NAME] = "";
+    const char *on = kept ? "n[1-2]" : "n1";
+    job_new(t, &job, from);
+    job.size_of = two_large_ones;
+    job.even = 1;
+    if (job.in) {
+        struct scr_ctx *ctx = job_start(&job, on, first, ZSTD, NULL);
+        job_checkpoint(&job, ctx, "one", 1);
+        job_kill(&job, ctx);
+        if (!kept)
+            lose_all(&job);
+    }
+    job_share(t, &other, &job, to);
+    other.size_of = two_large_ones;
+    other.even = 1;
+    if (other.in) {
+        struct scr_ctx *ctx = job_start(&other, on, then, NULL);
+        CHECK_INT(count(&other, ".zst"), 2 * from);
+        CHECK_RC(scr_start_restart_all(ctx, name, &err), SCR_OK, &err);
+        for (int r = 0; r < from; r++) {
+            int ok = job_read_of(&other, ctx, r, 1);
+            CHECK(ok);
+        }
+        CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
+        CHECK_INT(count(&other, "/plain/"), 0);
+        job_kill(&other, ctx);
+    }
+    job_unshare(&other);
+    job_free(&job);
+}
+
+MPI_CASE(another_number_of_ranks_reads_every_file)
+{
+    regroup(t, 4, 2, FLUSH, "SCR_FLUSH_COMPRESS=NONE", 0);
+    regroup(t, 1, 4, FLUSH, "SCR_FLUSH_COMPRESS=NONE", 0);
+}
+
+MPI_CASE(what_another_number_of_ranks_left_in_cache_is_compressed_on_its_way)
+{
+    regroup(t, 4, 2, "SCR_FLUSH=0", ZSTD, 1);
+}
+
+/* --- deletion --- */
+
+MPI_CASE(what_is_deleted_goes_with_its_compressed_files)
+{
+    struct job job;
+    begin(t, &job);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, FLUSH, ZSTD, "SCR_PREFIX_SIZE=1", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_checkpoint(&job, ctx, "two", 2);
+    job_kill(&job, ctx);
+    CHECK_INT(count(&job, "step.1/"), 0);
+    CHECK_INT(count(&job, "step.2/"), 16);
+    check_from_prefix(&job, "two", 2);
+    job_free(&job);
+}
+
+/* --- cut short --- */
+
+static void wait_until_landed(const struct job *job, int id, int n)
+{
+    struct scr_env env = { .sys = &scr_sys_posix };
+    struct scr_prefix p = { 0 };
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0)
+        scr_prefix_open(&env, job->prefix, 0, &p, NULL);
+    for (int i = 0, landed = 0; job->rank == 0 && i < 5000 && landed < n; i++) {
+        scr_filemap *map = scr_filemap_new();
+        landed = 0;
+        for (int r = 0; r < job->size; r++) {
+            scr_arrival_read(&env, &p, id, r, map, NULL);
+            landed += scr_filemap_num_files(map, id, r);
+        }
+        scr_filemap_delete(map);
+        usleep(1000);
+    }
+    scr_prefix_fini(&p);
+    mpi_test_barrier(job->comm);
+}
+
+static void kill_job(struct job *job, struct scr_ctx *ctx)
+{
+    mpi_test_barrier(job->comm);
+    atomic_int *write_error = &pfs_control.write_error;
+    *write_error = EIO;
+    pfs_control.hold = 0;
+    scr_ctx_free(ctx);
+    pfs_reset();
+    mpi_test_barrier(job->comm);
+}
+
+/* Which way the run that finds it cut short goes on. */
+static void resume(struct mpi_test *t, const char *how)
+{
+    struct job job;
+    int opened = 0;
+    begin(t, &job);
+    pfs_reset();
+    job.sys = &pfs_sys;
+    pfs_control.hold = 1;
+    pfs_control.pass = 1; /* the first file of each rank lands, compressed */
+    struct scr_ctx *ctx = job_start(&job, nodes, FLUSH, ASYNC, ZSTD, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    wait_until_landed(&job, 1, 4);
+    kill_job(&job, ctx);
+    CHECK_INT(job_entry(&job, 1, NULL, NULL), 0);
+    job.out = fopen("/dev/null", "w");
+    ctx = job_start(&job, nodes, FLUSH, ZSTD, how, NULL);
+    struct scr_err err = SCR_ERR_INIT;
+    CHECK_RC(scr_async_wait_all(ctx, 0, &err), SCR_OK, &err);
+    int mine = pfs_control.opened;
+    MPI_Allreduce(&mine, &opened, 1, MPI_INT, MPI_SUM, job.comm);
+    CHECK_INT(opened, 4 * 3);
+    CHECK_INT(job_entry(&job, 1, NULL, NULL), 1);
+    job_kill(&job, ctx);
+    check_list(&job, 1, 16, 8);
+    check_from_prefix(&job, "one", 1);
+    fclose(job.out);
+    job_free(&job);
+}
+
+MPI_CASE(a_flush_cut_short_goes_on_with_what_had_not_landed)
+{
+    resume(t, ASYNC);
+    resume(t, "SCR_FLUSH_ASYNC=0");
+}
+
+MPI_CASE(what_was_copied_whole_is_adopted_with_its_compressed_files)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    begin(t, &job);
+    pfs_reset();
+    job.sys = &pfs_sys;
+    job.out = fopen("/dev/null", "w");
+    struct scr_ctx *ctx = job_start(&job, nodes, FLUSH, ASYNC, ZSTD, NULL);
+    pfs_control.fail_path = "summary.scr"; /* nobody can complete it */
+    job_checkpoint(&job, ctx, "one", 1);
+    CHECK(scr_async_wait_all(ctx, 1, &err) != SCR_OK);
+    CHECK_INT(job_entry(&job, 1, NULL, NULL), 0);
+    kill_job(&job, ctx);
+    lose_all(&job);
+    ctx = job_start(&job, nodes, NULL);
+    CHECK_INT(job_entry(&job, 1, NULL, NULL), 1);
+    job_check_restart(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    check_list(&job, 1, 16, 8);
+    fclose(job.out);
+    job_free(&job);
+}
+
+/* --- every call fails --- */
+
+/* The system calls are the same with every MPI: one walks over all of them, where
+ * waiting ranks spin on the cores every eleventh will do. */
+#ifdef MPICH_VERSION
+enum { STRIDE = 11 };
+#else
+enum { STRIDE = 1 };
+#endif
+
+struct plan {
+    int victim; /* rank whose call fails; -1: all ranks, from then on */
+    int error;
+    int fetch; /* 1: in the start that reads "two", else in the flush of it */
+};
+
+static int any(const struct job *job, int mine)
+{
+    int all = 0;
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MAX, job->comm);
+    return all;
+}
+
+static int same_code(const struct job *job, int rc)
+{
+    int low = 0, high = 0;
+    MPI_Allreduce(&rc, &low, 1, MPI_INT, MPI_MIN, job->comm);
+    MPI_Allreduce(&rc, &high, 1, MPI_INT, MPI_MAX, job->comm);
+    return low == high;
+}
+
+static void arm(const struct plan *p, const struct job *job, long n)
+{
+    if (p->victim < 0 || p->victim == job->rank)
+        test_fault_arm(TEST_ANY, n, p->error, p->victim < 0 ? TEST_FOREVER : TEST_ONCE);
+}
+
+static int fail_flush(struct job *job, const struct plan *p, long n)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_ctx *ctx = job_start(job, nodes, FLUSH, ZSTD, NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    CHECK_RC(scr_async_wait_all(ctx, 0, &err), SCR_OK, &err);
+    ctx->prm.flush = 0; /* only the flush shall fail */
+    job_checkpoint(job, ctx, "two", 2);
+    arm(p, job, n);
+    int rc = scr_flush_dataset_all(ctx, 2, &err);
+    int fired = any(job, test_fault_off());
+    CHECK(same_code(job, rc));
+    CHECK(fired || rc == SCR_OK);
+    job_kill(job, ctx);
+    return fired;
+}
+
+static int fail_fetch(struct job *job, const struct plan *p, long n)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_ctx *ctx = job_start(job, nodes, FLUSH, ZSTD, NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    job_checkpoint(job, ctx, "two", 2);
+    job_kill(job, ctx);
+    lose_all(job);
+    const char *none[] = { NULL };
+    arm(p, job, n);
+    int rc = job_try_start(job, &ctx, &err, nodes, none);
+    int fired = any(job, test_fault_off());
+    CHECK(same_code(job, rc));
+    CHECK(fired || rc == SCR_OK);
+    job_kill(job, ctx);
+    return fired;
+}
+
+/* Afterwards, with all calls working, there is the new one or the old one. */
+static void check_one_or_two(struct job *job)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    char name[SCR_MAX_NAME] = "";
+    int have = 0;
+    lose_all(job);
+    struct scr_ctx *ctx = job_start(job, nodes, NULL);
+    CHECK_RC(scr_have_restart_all(ctx, &have, name, &err), SCR_OK, &err);
+    CHECK_INT(have, 1);
+    if (have)
+        job_check_restart(job, ctx, name, strcmp(name, "two") == 0 ? 2 : 1);
+    job_kill(job, ctx);
+}
+
+static int fail_one(struct mpi_test *t, const struct plan *p, long n)
+{
+    struct job job;
+    begin(t, &job);
+    job.size_of = one_large_one;
+    job.sys = &test_fault_sys;
+    job.out = fopen("/dev/null", "w");
+    int fired = p->fetch ? fail_fetch(&job, p, n) : fail_flush(&job, p, n);
+    job.sys = NULL;
+    check_one_or_two(&job);
+    fclose(job.out);
+    job_free(&job);
+    return fired;
+}
+
+static void fail_every_call(struct mpi_test *t, const struct plan *p, int stride)
+{
+    long n = 0;
+    while (n < 2000 && mpi_test_good(t) && fail_one(t, p, n))
+        n += stride;
+    CHECK(n > 5 && n < 2000);
+    if (t->comm.rank == 0)
+        printf("       %ld calls failed in turn, of %ld\n", n / stride, n);
+}
+
+MPI_CASE(each_call_of_a_compressing_flush_fails)
+{
+    fail_every_call(t, &(struct plan){ 1, ENOSPC, 0 }, STRIDE);
+    fail_every_call(t, &(struct plan){ -1, EIO, 0 }, 3 * STRIDE);
+}
+
+MPI_CASE(each_call_of_a_fetch_that_unpacks_fails)
+{
+    fail_every_call(t, &(struct plan){ 1, EIO, 1 }, 13 * STRIDE);
+}
+
+MPI_CASE(no_descriptor_is_left_open)
+{
+    CHECK_INT(test_fault_open_fds(), 0);
+}
+
+/* --- without libzstd --- */
+
+MPI_CASE(without_the_library_files_are_flushed_as_they_are)
+{
+    struct job job;
+    char said[256] = "";
+    begin(t, &job);
+    job.out = tmpfile();
+    struct scr_ctx *ctx = job_start(&job, nodes, FLUSH, ZSTD, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    CHECK_INT(count(&job, ".zst"), 0);
+    check_list(&job, 1, 16, 0);
+    rewind(job.out);
+    CHECK(job.rank != 0 || (fgets(said, sizeof said, job.out) != NULL &&
+                            strstr(said, "built without libzstd") != NULL));
+    fclose(job.out);
+    job.out = NULL;
+    check_from_prefix(&job, "one", 1);
+    job_free(&job);
+}
+
+int main(int argc, char **argv)
+{
+    if (!scr_zst_have())
+        return mpi_test_main(
+            argc, argv,
+            MPI_CASES(RUN(without_the_library_files_are_flushed_as_they_are)));
+    return mpi_test_main(
+        argc, argv,
+        MPI_CASES(
+            RUN(what_is_worth_it_is_compressed_and_comes_back),
+            RUN(threads_compress_too_and_whoever_is_last_enters_it),
+            RUN(noise_stays_as_it_is), RUN(what_bypasses_the_cache_is_not_compressed),
+            RUN(a_file_of_that_name_keeps_the_dataset_plain),
+            RUN(a_directory_of_that_name_keeps_the_file_plain),
+            RUN(an_older_plain_file_makes_way_and_the_older_dataset_is_not_complete),
+            RUN(a_damaged_one_is_not_taken_but_the_older_dataset),
+            RUN(a_program_that_reads_the_prefix_reads_plain_files),
+            RUN(a_damaged_one_read_there_is_not_taken_either),
+            RUN(another_number_of_ranks_reads_every_file),
+            RUN(what_another_number_of_ranks_left_in_cache_is_compressed_on_its_way),
+            RUN(what_is_deleted_goes_with_its_compressed_files),
+            RUN(a_flush_cut_short_goes_on_with_what_had_not_landed),
+            RUN(what_was_copied_whole_is_adopted_with_its_compressed_files),
+            RUN(each_call_of_a_compressing_flush_fails),
+            RUN(each_call_of_a_fetch_that_unpacks_fails),
+            RUN(no_descriptor_is_left_open)));
+}
