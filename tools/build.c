@@ -60,6 +60,20 @@ static int reject(const struct scr_env *env, const struct scr_prefix *p, int id,
     return scr_fail(err, SCR_E_LOST, 0, "dataset %d is not whole: %s", id, first);
 }
 
+/* scr_faults_check, with a bar. */
+static void check_files(const struct scr_env *env, const char *root,
+                        const scr_hash *dset, const scr_hash *part, const char *trusted,
+                        struct scr_faults *f, struct scr_build_report *report)
+{
+    uint64_t total = 0;
+    (void)scr_hash_get_val_u64(dset, "SIZE", &total);
+    if (report->progress != NULL)
+        scr_progress_start(report->progress, report->progress_out, total);
+    f->progress = report->progress;
+    scr_faults_check(env, root, dset, part, trusted, f, &report->files);
+    scr_progress_hide(report->progress);
+}
+
 /* --- rank2file --- */
 
 struct writer {
@@ -216,8 +230,7 @@ static int rebuild_and_check(struct scr_scan *s, struct scr_faults *f,
         return scr_fail(err, rc, 0, "%s", why.text);
     /* Of what could not be read nothing is known: that is not to count as lost. */
     else if (f->n == 0 || scr_faults_real(f))
-        scr_faults_check(s->env, s->root, s->dset, s->part, s->trusted, f,
-                         &report->files);
+        check_files(s->env, s->root, s->dset, s->part, s->trusted, f, report);
     blame_sets(s, f);
     return SCR_OK;
 }
@@ -269,7 +282,7 @@ static int check_flushed(const struct scr_env *env, const struct scr_prefix *p, 
     scr_hash *part = scr_hash_new();
     int rc = scr_prefix_rank2file_read(env, p, id, part, &why);
     if (rc == SCR_OK)
-        scr_faults_check(env, p->path, dset, part, NULL, f, &report->files);
+        check_files(env, p->path, dset, part, NULL, f, report);
     else if (rc != SCR_E_NOMEM)
         scr_faults_add_err(f, &why);
     if (!complete)
@@ -360,7 +373,6 @@ static int build(const struct scr_env *env, const struct scr_prefix *p, int id,
                  struct scr_err *err)
 {
     int rc = SCR_OK, done = 0;
-    *report = (struct scr_build_report){ 0 };
     if (scr_stage_is_placing(env, p, id))
         rc = resume_placing(env, p, id, enter, report, &done, err);
     if (rc == SCR_OK && !done)
@@ -370,14 +382,23 @@ static int build(const struct scr_env *env, const struct scr_prefix *p, int id,
     return rc;
 }
 
+int scr_build_dataset_shown(const struct scr_env *env, const struct scr_prefix *p,
+                            int id, struct scr_progress *progress, FILE *out,
+                            struct scr_build_report *report, struct scr_err *err)
+{
+    *report = (struct scr_build_report){ .progress = progress, .progress_out = out };
+    return build(env, p, id, scr_prefix_index_enter, report, err);
+}
+
 int scr_build_dataset(const struct scr_env *env, const struct scr_prefix *p, int id,
                       struct scr_build_report *report, struct scr_err *err)
 {
-    return build(env, p, id, scr_prefix_index_enter, report, err);
+    return scr_build_dataset_shown(env, p, id, NULL, NULL, report, err);
 }
 
 int scr_build_repair(const struct scr_env *env, const struct scr_prefix *p, int id,
                      struct scr_build_report *report, struct scr_err *err)
 {
+    *report = (struct scr_build_report){ 0 };
     return build(env, p, id, scr_prefix_index_mend, report, err);
 }

@@ -10,13 +10,16 @@
 #ifndef SCR_TOOL_BUILD_H
 #define SCR_TOOL_BUILD_H
 
+#include "progress.h"
 #include "store/prefix.h"
 
 struct scr_build_report {
-    int rebuilt_ranks; /* ranks of which something was rebuilt */
-    int built;         /* 1: rank2file and summary were written */
-    uint64_t files;    /* application files checked */
-    int newer;         /* dataset that wrote over the files, 0: none */
+    int rebuilt_ranks;             /* ranks of which something was rebuilt */
+    int built;                     /* 1: rank2file and summary were written */
+    uint64_t files;                /* application files checked */
+    int newer;                     /* dataset that wrote over the files, 0: none */
+    struct scr_progress *progress; /* as below */
+    FILE *progress_out;
 };
 
 /* SCR_E_LOST: files are missing or damaged beyond repair, the text names the first, or
@@ -27,6 +30,11 @@ struct scr_build_report {
  * the summary before the index entry. */
 int scr_build_dataset(const struct scr_env *env, const struct scr_prefix *p, int id,
                       struct scr_build_report *report, struct scr_err *err);
+
+/* The same with a bar on out while files are checked. */
+int scr_build_dataset_shown(const struct scr_env *env, const struct scr_prefix *p,
+                            int id, struct scr_progress *progress, FILE *out,
+                            struct scr_build_report *report, struct scr_err *err);
 
 /* The same, but what the index says of CURRENT and FAILED stays: that the files are
  * whole again does not mean that somebody wants to restart from them. */

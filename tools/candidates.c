@@ -12,6 +12,7 @@ static int judge(struct scr_tool *t, const struct scr_args *a,
 {
     int64_t ranks = 0;
     struct scr_params prm;
+    struct scr_progress progress = { 0 };
     int rc = scr_tool_int(t, a, SCR_CAND_RANKS, 1, INT32_MAX, &ranks, err);
     if (rc != SCR_OK || (rc = scr_cfg_params(t->cfg, &prm, err)) != SCR_OK)
         return rc;
@@ -25,7 +26,9 @@ static int judge(struct scr_tool *t, const struct scr_args *a,
                                  .with_crc = a->opt[SCR_CAND_CRC] != NULL,
                                  .fetch = prm.fetch,
                                  .global = prm.global_restart,
-                                 .current = prm.current };
+                                 .current = prm.current,
+                                 .progress = &progress,
+                                 .progress_out = t->log.out };
     return scr_judge(&q, j, err);
 }
 

@@ -9,6 +9,7 @@
 #include "base/io.h"
 #include "base/str.h"
 #include "build.h"
+#include "extract.h"
 #include "store/arrival.h"
 #include "store/names.h"
 #include "tool.h"
@@ -22,6 +23,8 @@ enum {
     OPT_DROP,
     OPT_DROP_AFTER,
     OPT_ADD_DIRECTORY,
+    OPT_EXTRACT,
+    OPT_TO,
     OPT_NAME,
     OPT_ID,
     OPT_RANKS,
@@ -42,6 +45,9 @@ static const struct scr_opt opts[] = {
                          "forget what is newer than dataset NAME" },
     [OPT_ADD_DIRECTORY] = { "add-directory", 'A', "DIR",
                             "make a dataset of files written without SCR" },
+    [OPT_EXTRACT] = { "extract", 'x', "NAME",
+                      "write the plain files of dataset NAME, checked" },
+    [OPT_TO] = { "to", 't', "DIR", "with --extract: below DIR, not in place" },
     [OPT_NAME] = { "name", 'n', "NAME",
                    "with --add-directory: name of the dataset (default: DIR's)" },
     [OPT_ID] = { "id", 'i', "ID", "with --add-directory: its id (default: the next)" },
@@ -58,8 +64,8 @@ static const struct scr_opt opts[] = {
 };
 
 static const int actions[] = {
-    OPT_LIST, OPT_CURRENT,    OPT_ADD,           OPT_BUILD, OPT_REMOVE,
-    OPT_DROP, OPT_DROP_AFTER, OPT_ADD_DIRECTORY, OPT_ADOPT, -1
+    OPT_LIST,       OPT_CURRENT,       OPT_ADD,   OPT_BUILD,   OPT_REMOVE, OPT_DROP,
+    OPT_DROP_AFTER, OPT_ADD_DIRECTORY, OPT_ADOPT, OPT_EXTRACT, -1
 };
 
 /* --- listing --- */
@@ -248,8 +254,10 @@ static int find_dataset(struct scr_tool *t, const char *text, int *id,
 
 static int add(struct scr_tool *t, int id, struct scr_err *err)
 {
+    struct scr_progress progress = { 0 };
     struct scr_build_report r;
-    int rc = scr_build_dataset(&t->env, &t->prefix, id, &r, err);
+    int rc = scr_build_dataset_shown(&t->env, &t->prefix, id, &progress, t->log.out, &r,
+                                     err);
     if (rc != SCR_OK)
         return rc;
     scr_tool_print(t, "dataset %d: %llu files checked", id,
@@ -324,22 +332,7 @@ static int add_directory(struct scr_tool *t, const struct scr_args *a,
     return rc;
 }
 
-/* Options and operands that only say more about --add-directory. */
-static int check_use(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
-{
-    static const int more[] = { OPT_NAME, OPT_ID, OPT_RANKS, OPT_OUTPUT };
-    if (a->opt[OPT_ADD_DIRECTORY] != NULL)
-        return SCR_OK;
-    if (a->noperands > 0)
-        return scr_tool_usage(t, err, "unexpected argument \"%s\"", a->operand[0]);
-    for (size_t i = 0; i < sizeof more / sizeof more[0]; i++)
-        if (a->opt[more[i]] != NULL)
-            return scr_tool_usage(t, err, "option --%s goes with --add-directory",
-                                  opts[more[i]].name);
-    return SCR_OK;
-}
-
-/* --- the command --- */
+/* --- before anything is done --- */
 
 /* A change is refused where no job has ever written: the directory is probably a
  * mistake. */
@@ -386,6 +379,59 @@ static int adopt_now(struct scr_tool *t, const char *value, struct scr_err *err)
     return rc;
 }
 
+/* --- extraction --- */
+
+static void tell_extracted(struct scr_tool *t, int id, const char *to,
+                           const struct scr_extracted *got)
+{
+    scr_tool_print(t, "dataset %d: %llu file%s, %llu bytes, extracted to %s", id,
+                   (unsigned long long)got->files, got->files == 1 ? "" : "s",
+                   (unsigned long long)got->bytes, to ? to : t->prefix.path);
+    if (got->there > 0)
+        scr_tool_print(t, ", %llu %s there already", (unsigned long long)got->there,
+                       got->there == 1 ? "was" : "were");
+    scr_tool_print(t, "\n");
+}
+
+static int extract(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
+{
+    struct scr_progress progress;
+    struct scr_extracted got;
+    const struct scr_extract what = { .to = a->opt[OPT_TO],
+                                      .progress = &progress,
+                                      .progress_out = t->log.out };
+    int id = 0;
+    int rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err);
+    if (rc == SCR_OK && (rc = check_has_data(t, err)) == SCR_OK)
+        adopt(t);
+    if (rc == SCR_OK)
+        rc = find_dataset(t, a->opt[OPT_EXTRACT], &id, err);
+    if (rc == SCR_OK)
+        rc = scr_extract_dataset(&t->env, &t->prefix, id, &what, &got, err);
+    if (rc == SCR_OK)
+        tell_extracted(t, id, what.to, &got);
+    return rc;
+}
+
+/* --- the command --- */
+
+/* Options and operands that only say more about another one. */
+static int check_use(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
+{
+    static const int more[] = { OPT_NAME, OPT_ID, OPT_RANKS, OPT_OUTPUT };
+    if (a->opt[OPT_TO] != NULL && a->opt[OPT_EXTRACT] == NULL)
+        return scr_tool_usage(t, err, "option --to goes with --extract");
+    if (a->opt[OPT_ADD_DIRECTORY] != NULL)
+        return SCR_OK;
+    if (a->noperands > 0)
+        return scr_tool_usage(t, err, "unexpected argument \"%s\"", a->operand[0]);
+    for (size_t i = 0; i < sizeof more / sizeof more[0]; i++)
+        if (a->opt[more[i]] != NULL)
+            return scr_tool_usage(t, err, "option --%s goes with --add-directory",
+                                  opts[more[i]].name);
+    return SCR_OK;
+}
+
 static const struct {
     int opt;
     scr_hash_edit edit;
@@ -405,6 +451,8 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
         return rc;
     if (a->opt[OPT_ADD_DIRECTORY] != NULL)
         return add_directory(t, a, err);
+    if (a->opt[OPT_EXTRACT] != NULL)
+        return extract(t, a, err);
     if ((rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err)) != SCR_OK)
         return rc;
     for (size_t i = 0; i < sizeof handlers / sizeof handlers[0]; i++) {
@@ -437,6 +485,10 @@ const struct scr_cmd scr_cmd_index = {
         "--add and --build check size and CRC32 of every file. After a scavenge they\n"
         "rebuild missing files from redundancy data and write the summary first. A\n"
         "dataset that cannot be made whole is listed as not valid.\n"
+        "\n"
+        "--extract writes a dataset's files as the application wrote them, those that "
+        "a\n"
+        "flush compressed unpacked. Nothing that is there is written over.\n"
         "\n"
         "--add-directory takes the files below DIR that match a PATTERN, a path below\n"
         "DIR: %r in it is the rank that wrote the file, * any characters but /, ** "

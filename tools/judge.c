@@ -153,6 +153,7 @@ static void judge_files(const struct scr_judge *q, struct scr_candidate *c,
     struct scr_faults f = SCR_FAULTS_INIT;
     uint64_t files = 0;
     f.sizes_only = !q->with_crc;
+    f.progress = q->progress;
     scr_faults_check(q->env, q->prefix->path, dset, part, NULL, &f, &files);
     enum scr_candidate_state state =
         scr_faults_real(&f) ? SCR_CANDIDATE_CORRUPT : SCR_CANDIDATE_UNREADABLE;
@@ -270,6 +271,20 @@ static int all_ids(const struct scr_judge *q, const scr_hash *index, scr_hash *i
     return rc == SCR_OK && !scr_hash_ok(ids) ? no_memory(err) : rc;
 }
 
+/* Bytes of what is read: the datasets that the index calls good. */
+static void start_progress(const struct scr_judge *q, const scr_hash *index)
+{
+    uint64_t total = 0;
+    for (SCR_HASH_EACH(d, scr_hash_get(index, "DSET"))) {
+        struct scr_index_entry e;
+        if (scr_index_get(index, scr_hash_elem_key_int(d), &e, NULL) == SCR_OK &&
+            e.complete && !e.failed && e.dset.is_ckpt)
+            total += e.dset.size;
+    }
+    if (q->progress != NULL)
+        scr_progress_start(q->progress, q->progress_out, total);
+}
+
 static int judge_prefix(const struct scr_judge *q, const scr_hash *index,
                         struct scr_judgement *j, struct scr_err *err)
 {
@@ -279,12 +294,14 @@ static int judge_prefix(const struct scr_judge *q, const scr_hash *index,
     int rc = all_ids(q, index, ids, err);
     if (rc == SCR_OK && !scr_hash_list_int(scr_hash_get(ids, "DSET"), &list, &n))
         rc = no_memory(err);
+    start_progress(q, index);
     for (size_t i = n; i-- > 0 && rc == SCR_OK;) {
         struct scr_candidate *c = add(j, list[i], 0);
         rc = c ? judge_entry(q, index, list[i], c, err) : no_memory(err);
         if (rc == SCR_OK && is_mendable_state(c->state))
             rc = hint_at_rebuild(q, c, err);
     }
+    scr_progress_hide(q->progress);
     free(list);
     scr_hash_delete(ids);
     return rc;

@@ -11,6 +11,7 @@
 #ifndef SCR_TOOL_JUDGE_H
 #define SCR_TOOL_JUDGE_H
 
+#include "progress.h"
 #include "store/prefix.h"
 
 enum scr_candidate_state {
@@ -57,7 +58,9 @@ struct scr_judge {
     int with_crc; /* read every byte; else sizes only */
     int fetch;    /* SCR_FETCH: the prefix is looked at */
     int global;   /* SCR_GLOBAL_RESTART: what is in cache is flushed and fetched */
-    const char *current; /* SCR_CURRENT; NULL: not set */
+    const char *current;           /* SCR_CURRENT; NULL: not set */
+    struct scr_progress *progress; /* with_crc: of the prefix; NULL: none */
+    FILE *progress_out;
 };
 
 /* An index that cannot be read is an error. Free with scr_judgement_fini in any case.

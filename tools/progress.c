@@ -24,6 +24,12 @@ static void draw(struct scr_progress *p)
     static const char empty[] = "------------------------------";
     char done[32], total[32];
     uint64_t all = p->total > p->done ? p->total : p->done;
+    if (p->total == 0) {
+        fprintf(p->out, "\r%s\033[K", scr_format_size(p->done, done, sizeof done));
+        fflush(p->out);
+        p->shown = 1;
+        return;
+    }
     double part = all > 0 ? (double)p->done / (double)all : 0;
     int n = (int)(part * WIDTH);
     fprintf(p->out, "\r[%.*s%.*s] %3d%%  %s of %s\033[K", n, full, WIDTH - n, empty,

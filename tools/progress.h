@@ -3,7 +3,8 @@
  *
  *     [#########---------------------]  31%  1.24 GiB of 4.00 GiB
  *
- * It appears after a second, is drawn a few times a second, and leaves nothing behind.
+ * or only how much is done if the total is not known. It appears after a second, is
+ * drawn a few times a second, and leaves nothing behind.
  */
 #ifndef SCR_TOOL_PROGRESS_H
 #define SCR_TOOL_PROGRESS_H
@@ -14,7 +15,7 @@
 
 struct scr_progress {
     FILE *out;            /* NULL: no bar */
-    uint64_t done, total; /* bytes; total may turn out to be less */
+    uint64_t done, total; /* bytes; total may turn out to be less; 0: not known */
     double next;          /* when to draw again, on the clock of scr_now_mono */
     int shown;
 };

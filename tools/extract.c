@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The files of a dataset in the prefix directory as the application wrote them. */
+#include "extract.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "xfer/stored.h"
+
+enum { DIR_MODE = 0777 }; /* cut by the umask */
+
+struct job {
+    const struct scr_env *env;
+    const struct scr_prefix *p;
+    const struct scr_extract *what;
+    struct scr_extracted *out;
+    struct scr_copy_pace pace;
+    size_t faults;
+    struct scr_err first;
+};
+
+static int no_memory(const char *dest, struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "%s: out of memory", dest);
+}
+
+static int step(void *progress, size_t n, struct scr_err *err)
+{
+    (void)err;
+    scr_progress_add(progress, n);
+    return SCR_OK;
+}
+
+/* 1 if something is there; what it is, is compared with the record. */
+static int is_there(const struct job *j, const char *path)
+{
+    struct stat st;
+    return scr_file_stat(j->env->sys, path, &st, NULL) != SCR_E_NOENT;
+}
+
+/* The file at path must be the plain one. */
+static int check_there(struct job *j, const struct scr_copy *want, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    struct scr_copied got;
+    const struct scr_copy job = { .src = want->dst,
+                                  .dst = "",
+                                  .size = want->size,
+                                  .crc = want->crc,
+                                  .pace = &j->pace };
+    int rc = scr_copy_check(j->env->sys, &job, &got, &why);
+    if (rc == SCR_E_IO || rc == SCR_E_NOMEM)
+        return scr_fail(err, rc, 0, "%s", why.text);
+    if (rc != SCR_OK)
+        return scr_fail(err, SCR_E_EXIST, 0,
+                        "%s is there and is another file: move it away, or extract to "
+                        "another directory (--to)",
+                        want->dst);
+    j->out->there++;
+    return SCR_OK;
+}
+
+static int make_dir(const struct job *j, const char *path, struct scr_err *err)
+{
+    char *dir = scr_path_dir(path);
+    int rc = dir ? scr_dir_make(j->env->sys, dir, DIR_MODE, err) : no_memory(path, err);
+    free(dir);
+    return rc;
+}
+
+static int sync_dir(const struct job *j, const char *path, struct scr_err *err)
+{
+    char *dir = scr_path_dir(path);
+    int rc = dir ? scr_dir_sync(j->env->sys, dir, err) : no_memory(path, err);
+    free(dir);
+    return rc;
+}
+
+static int write_file(struct job *j, const struct scr_copy *job, struct scr_err *err)
+{
+    struct scr_copied got;
+    int rc = make_dir(j, job->dst, err);
+    if (rc == SCR_OK)
+        rc = scr_copy_file(j->env->sys, job, &got, err);
+    if (rc == SCR_OK)
+        rc = sync_dir(j, job->dst, err);
+    if (rc == SCR_OK) {
+        j->out->files++;
+        j->out->bytes += got.size;
+    }
+    return rc;
+}
+
+static int extract_file(struct job *j, const char *dest, const scr_hash *info,
+                        struct scr_err *err)
+{
+    struct scr_stored s = { 0 };
+    char *path = scr_path_join(j->what->to ? j->what->to : j->p->path, dest);
+    struct scr_copy job = {
+        .dst = path, .tag = (int)getpid(), .sync = 1, .pace = &j->pace
+    };
+    int in_place = j->what->to == NULL && !scr_rank2file_packed(info, NULL);
+    int rc = path ? scr_stored_job(j->p->path, dest, info, &s, &job, err)
+                  : no_memory(dest, err);
+    if (rc == SCR_OK)
+        rc = in_place || is_there(j, path) ? check_there(j, &job, err)
+                                           : write_file(j, &job, err);
+    scr_stored_fini(&s);
+    free(path);
+    return rc;
+}
+
+/* --- all of them --- */
+
+/* One that cannot be had does not keep the others. */
+static void extract_files(struct job *j, const scr_hash *part)
+{
+    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
+        for (SCR_HASH_EACH(e, scr_hash_get(scr_hash_elem_hash(r), "FILE"))) {
+            struct scr_err why = SCR_ERR_INIT;
+            int rc = extract_file(j, scr_hash_elem_key(e), scr_hash_elem_hash(e), &why);
+            if (rc == SCR_OK)
+                continue;
+            if (j->faults++ == 0)
+                j->first = why;
+            if (rc == SCR_E_FULL || rc == SCR_E_NOMEM)
+                return;
+        }
+}
+
+static int tell_faults(const struct job *j, int id, struct scr_err *err)
+{
+    if (j->faults == 0)
+        return SCR_OK;
+    if (j->faults == 1)
+        return scr_fail(err, j->first.code, 0, "dataset %d: %s", id, j->first.text);
+    return scr_fail(err, j->first.code, 0, "dataset %d: %s (and %zu more)", id,
+                    j->first.text, j->faults - 1);
+}
+
+/* Summary and list of files. */
+static int read_record(const struct job *j, int id, scr_hash *dset, scr_hash *part,
+                       struct scr_err *err)
+{
+    int complete = 0;
+    if (dset == NULL || part == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "dataset %d: out of memory", id);
+    int rc = scr_prefix_summary_read(j->env, j->p, id, &complete, dset, NULL);
+    if (rc == SCR_E_NOENT || (rc == SCR_OK && !complete))
+        return scr_fail(err, SCR_E_MISSING, 0,
+                        "dataset %d is not complete: see scr_index --add %d", id, id);
+    if (rc != SCR_OK) /* once more, for the words */
+        return scr_prefix_summary_read(j->env, j->p, id, &complete, dset, err);
+    rc = scr_prefix_rank2file_read(j->env, j->p, id, part, err);
+    return rc == SCR_OK ? scr_rank2file_check_part(part, err) : rc;
+}
+
+int scr_extract_dataset(const struct scr_env *env, const struct scr_prefix *p, int id,
+                        const struct scr_extract *what, struct scr_extracted *out,
+                        struct scr_err *err)
+{
+    struct job j = { .env = env,
+                     .p = p,
+                     .what = what,
+                     .out = out,
+                     .pace = { step, what->progress },
+                     .first = SCR_ERR_INIT };
+    scr_hash *dset = scr_hash_new(), *part = scr_hash_new();
+    uint64_t total = 0;
+    *out = (struct scr_extracted){ 0 };
+    int rc = read_record(&j, id, dset, part, err);
+    if (rc == SCR_OK) {
+        (void)scr_hash_get_val_u64(dset, "SIZE", &total);
+        if (what->progress != NULL)
+            scr_progress_start(what->progress, what->progress_out, total);
+        extract_files(&j, part);
+        scr_progress_hide(what->progress);
+        rc = tell_faults(&j, id, err);
+    }
+    scr_hash_delete(dset);
+    scr_hash_delete(part);
+    return rc;
+}
