@@ -19,8 +19,8 @@ int scr_share_ids_all(const struct scr_comm *world, int **ids, size_t *n,
 
 /* Reads the lists of datasets ids[0…n), the same on all ranks. kept (empty) gets the
  * paths this rank keeps: {<path>: {<id>}}, of compressed files as they are stored. One
- * without a list lists nothing. skip: so does one whose list is damaged; else that is an
- * error, like all others. Agreed. */
+ * without a list lists nothing. skip: so does one whose list is damaged; else that is
+ * an error, like all others. Agreed. */
 int scr_lists_read_all(const struct scr_env *env, const struct scr_comm *world,
                        const struct scr_prefix *p, const int *ids, size_t n, int skip,
                        scr_hash *kept, struct scr_err *err);
