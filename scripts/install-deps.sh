@@ -15,7 +15,7 @@ declare -A packages=(
     [build]="gcc libc6-dev make cmake pkg-config libisal-dev libjansson-dev libzstd-dev"
     [openmpi]="openmpi-bin libopenmpi-dev"
     [mpich]="mpich libmpich-dev"
-    [check]="libcmocka-dev pandoc clang-format valgrind python3 binutils"
+    [check]="libcmocka-dev pandoc clang-format valgrind python3 binutils zstd"
     [cluster]="slurmctld slurmd munge libpmix-dev pdsh openssh-client iproute2 procps util-linux"
     [ci]="clang"
 )
