@@ -2,8 +2,8 @@
 /* Launchers: the command line that starts the application on the nodes that are good.
  *
  *     struct scr_launcher l;
- *     rc = scr_launcher_open(&rm, "srun", &l, err);              // finds out which it
- * is struct scr_launch what = { .args = args, .good = &good, .bad = &bad, .need = 4 };
+ *     rc = scr_launcher_open(&rm, "srun", &l, err);
+ *     struct scr_launch what = { .args = args, .good = &good, .bad = &bad, .need = 4 };
  *     rc = scr_launch_line(&rm, &l, &what, &argv, &env, err);
  *     scr_launcher_close(&l);
  *

@@ -64,7 +64,8 @@ static void add(struct list *l, const char *node, int slots)
         scr_str_append(&l->text, l->slots0);
 }
 
-/* The user's own list: "n1:2,n2:2". */
+/* The user's own list: "n1:2,n2:2". A node keeps the name it has there: the launcher
+ * may know it by no other, while the manager's may be shorter, or longer. */
 static void add_list(struct list *l, const char *list, const struct scr_hostlist *good)
 {
     for (const char *p = list; *p != '\0';) {
@@ -73,7 +74,7 @@ static void add_list(struct list *l, const char *list, const struct scr_hostlist
         char *node = scr_asprintf("%.*s", (int)name, p);
         if (item == NULL || node == NULL)
             l->text.bad = 1;
-        else if (scr_hostlist_contains(good, node))
+        else if (scr_rm_match(good, node) != NULL)
             add(l, node, slots_in(item + name));
         free(node);
         free(item);
@@ -95,7 +96,7 @@ static int add_file(struct list *l, const struct scr_rm *rm, const char *path,
         char *node = scr_asprintf("%.*s", (int)len, line);
         if (node == NULL)
             rc = scr_fail(err, SCR_E_NOMEM, ENOMEM, "host file %s", path);
-        else if (len > 0 && scr_hostlist_contains(good, node))
+        else if (len > 0 && scr_rm_match(good, node) != NULL)
             add(l, node, slots_in(line + len));
         free(node);
     }
@@ -127,6 +128,23 @@ static int is_here_alone(const struct scr_rm *rm, const struct scr_launch *what)
             strcmp(what->good->name[0], "localhost") == 0);
 }
 
+/* Without any list the launcher would take nodes as it likes, bad ones, too. */
+static int list_given(const struct scr_rm *rm, const struct scr_launcher *l,
+                      const struct scr_launch *what, const char *hosts,
+                      const char *file, struct list *list, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    if (file != NULL)
+        rc = add_file(list, rm, file, what->good, err);
+    else
+        add_list(list, hosts, what->good);
+    if (rc == SCR_OK && list->text.len == 0 && !list->text.bad)
+        rc = scr_fail(err, SCR_E_ARG, 0,
+                      "none of the hosts given to %s can be used (%s)", l->name,
+                      file ? file : hosts);
+    return rc;
+}
+
 static int make_list(const struct scr_rm *rm, const struct scr_launcher *l,
                      const struct scr_launch *what, struct list *list,
                      struct scr_err *err)
@@ -137,11 +155,9 @@ static int make_list(const struct scr_rm *rm, const struct scr_launcher *l,
         return scr_fail(err, SCR_E_ARG, 0,
                         "both a list of hosts and a host file are given to %s",
                         l->name);
-    if (file != NULL)
-        return add_file(list, rm, file, what->good, err);
-    if (hosts != NULL)
-        add_list(list, hosts, what->good);
-    else if (!is_here_alone(rm, what))
+    if (file != NULL || hosts != NULL)
+        return list_given(rm, l, what, hosts, file, list, err);
+    if (!is_here_alone(rm, what))
         for (size_t i = 0; i < what->good->n; i++)
             add(list, what->good->name[i], slots_for(l->ops, what));
     return SCR_OK;

@@ -10,22 +10,25 @@ static int in_slurm(const struct scr_rm *rm, const struct scr_hostlist *nodes)
     return strcmp(rm->ops->name, "SLURM") == 0 && rm->job != NULL;
 }
 
-/* --overlap: beside the application, without waiting for what it uses to be free. */
+/* --overlap: beside the application, without waiting for what it uses to be free.
+ * --export: settings of SCR reach the node also after sbatch --export=NONE. */
 static void line(const struct scr_remote_job *job, const char *node,
                  struct scr_strv *argv, struct scr_strv *env)
 {
-    static const char *const fixed[] = { "--nodes=1",  "--ntasks=1",
-                                         "--overlap",  "--quiet",
-                                         "--mpi=none", "--job-name=" SCR_REMOTE_STEP,
+    static const char *const fixed[] = { "--nodes=1",
+                                         "--ntasks=1",
+                                         "--overlap",
+                                         "--quiet",
+                                         "--export=ALL",
+                                         "--mpi=none",
+                                         "--job-name=" SCR_REMOTE_STEP,
                                          NULL };
     /* Settings for the application's steps that would get into the way of ours. */
-    static const char *const unset[] = { "SLURM_HOSTFILE",
-                                         "SLURM_DISTRIBUTION",
-                                         "SLURM_NTASKS_PER_NODE",
-                                         "SLURM_TASKS_PER_NODE",
-                                         "SLURM_EXACT",
-                                         "SLURM_LABELIO",
-                                         NULL };
+    static const char *const unset[] = {
+        "SLURM_HOSTFILE",       "SLURM_DISTRIBUTION", "SLURM_NTASKS_PER_NODE",
+        "SLURM_TASKS_PER_NODE", "SLURM_EXACT",        "SLURM_LABELIO",
+        "SLURM_EXPORT_ENV",     "SRUN_EXPORT_ENV",    NULL
+    };
     scr_strv_add(argv, job->path);
     scr_strv_add_all(argv, fixed);
     scr_strv_printf(argv, "--jobid=%s", job->rm->job);

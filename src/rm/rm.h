@@ -2,9 +2,10 @@
 /* Resource managers: what they say about the job, and stopping a job step.
  *
  *     struct scr_rm rm;
- *     rc = scr_rm_open(&env, cfg, &prm, &rm, err);      // which one, its job, its
- * nodes … rm.ops->name, rm.job, rm.nodes … rc = scr_rm_down(&rm, &rm.nodes, &down,
- * err);     // asks it; takes its time scr_rm_close(&rm);
+ *     rc = scr_rm_open(&env, cfg, &prm, &rm, err);
+ *     … rm.ops->name, rm.job, rm.nodes …
+ *     rc = scr_rm_down(&rm, &rm.nodes, &down, err);
+ *     scr_rm_close(&rm);
  *
  * SCR_RESOURCE_MANAGER names one; by default it is the first of the table whose
  * variables are in the environment. SCR_NODELIST and SCR_END_TIME come before what the

@@ -105,6 +105,10 @@ static void openmpi(void **state)
         { "openmpi", "SCR_NODELIST=n[1-3]", NULL, "mpirun",
           "-H n1:2,n2:2,n3 -x A=1 -n 4 cat", "n1,n3", "n2", 2,
           "--host n1:2,n3:auto -x A=1 -n 4 cat", NULL },
+        /* the manager's names and those of the user may differ in the domain */
+        { "openmpi", "SCR_NODELIST=n[1-3]", NULL, "mpirun",
+          "-H n1.cluster:2,n2.cluster:2,n3.cluster cat", "n1,n3", "n2", 2,
+          "--host n1.cluster:2,n3.cluster:auto cat", NULL },
         /* virtual nodes: as many as are needed, no list */
         { "openmpi", "SCR_VNODES=n[1-5]", NULL, "mpirun", "-n 8 cat", "n1,n[3-5]", "n2",
           3, "-n 8 cat", "SCR_VNODES=n1,n3,n4" },
@@ -119,7 +123,8 @@ static void openmpi_hostfile(void **state)
     (void)state;
     char args[600];
     const char *file = test_cfg_file("hosts", "# ours\nn1 slots=2 max_slots=4\nn2:2\n"
-                                              "  n3   # the third\n\nn4 slots=3\n");
+                                              "  n3   # the third\n\n"
+                                              "n4.cluster slots=3\n");
     (void)snprintf(args, sizeof args, "--hostfile %s -n 4 cat", file);
     const struct line row = { "openmpi",
                               "SCR_NODELIST=n[1-4]",
@@ -129,7 +134,7 @@ static void openmpi_hostfile(void **state)
                               "n1,n3,n4",
                               "n2",
                               2,
-                              "--host n1:2,n3:auto,n4:3 -n 4 cat",
+                              "--host n1:2,n3:auto,n4.cluster:3 -n 4 cat",
                               NULL };
     check(&row, 1);
 }
@@ -184,6 +189,13 @@ static void what_is_refused(void **state)
           "option --requires=a of flux conflicts", NULL },
         { "openmpi", NULL, NULL, "mpirun", "-H n1 --hostfile x cat", "n1", "", 1,
           "both a list of hosts and a host file", NULL },
+        { "openmpi", NULL, NULL, "mpirun", "-H n2:4,n3 cat", "n1", "n2", 1,
+          "none of the hosts given to mpirun can be used (n2:4,n3)", NULL },
+        { "openmpi", NULL, NULL, "mpirun",
+          "--hostfile " TEST_RM_FIXTURES "/pbs/nodefile cat", "n1", "", 1,
+          "none of the hosts given to mpirun can be used (", NULL },
+        { "mpich", NULL, NULL, "mpirun", "-hosts n2 cat", "n1", "n2", 1,
+          "none of the hosts given to mpirun can be used (n2)", NULL },
         { "openmpi", NULL, NULL, "mpirun", "--hostfile /no/such cat", "n1", "", 1,
           "/no/such", NULL },
         { "openmpi", NULL, NULL, "mpirun", "-np 4", "n1", "", 1,

@@ -131,6 +131,10 @@ static void by_srun(void **state)
 {
     (void)state;
     run_everywhere("SRUN", "SLURM_JOBID=1", "SLURM");
+    /* as sbatch --export=NONE sets it */
+    assert_int_equal(setenv("SLURM_EXPORT_ENV", "NONE", 1), 0);
+    run_everywhere("SRUN", "SLURM_JOBID=1", "SLURM");
+    assert_int_equal(unsetenv("SLURM_EXPORT_ENV"), 0);
 }
 
 static void by_pdsh(void **state)
