@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "runfile.h"
+#include "stop.h"
 #include "tool.h"
 
 enum {
@@ -160,6 +161,8 @@ static int edit_halt(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     now.reason = c->immediate ? "JOB_HALTED" : reason;
     if (c->immediate) /* of every job */
         scr_hash_unset(h, "ExitJobId");
+    if (c->set.checkpoints_left >= 0 || c->unset[OPT_UNSET_CHECKPOINTS])
+        scr_stop_settle(h);
     apply(&now.checkpoints_left, c->unset[OPT_UNSET_CHECKPOINTS],
           c->set.checkpoints_left);
     apply(&now.exit_before, c->unset[OPT_UNSET_BEFORE], c->set.exit_before);
@@ -245,7 +248,7 @@ static int list(struct scr_tool *t, int is_json, struct scr_err *err)
 static int end_run(struct scr_tool *t, struct scr_err *err)
 {
     char *what = NULL;
-    int rc = scr_runfile_kill(t, &what, err);
+    int rc = scr_runfile_kill(t, RUNFILE_HALT, &what, err);
     if (rc == SCR_OK)
         scr_tool_print(t, "%s\n",
                        what ? what : "no run of scr_srun or the like is there");

@@ -22,17 +22,21 @@ static const char *launcher_of(const char *who)
     return strcmp(base, "run") == 0 ? NULL : base;
 }
 
-/* With SCR_ENABLE=0 only the launcher is left. */
+/* With SCR_ENABLE=0 only the launcher is left, and it gets all signals itself. */
 static int run_plain(struct scr_tool *t, const char *launcher, const char *const *args,
                      struct scr_err *err)
 {
     struct scr_strv argv = SCR_STRV_INIT;
+    const struct scr_rm here = { .env = &t->env, .cfg = t->cfg };
+    char *path = NULL;
     scr_strv_add(&argv, launcher);
     scr_strv_add_all(&argv, args);
-    const struct scr_proc_spec spec = { .argv = scr_strv_argv(&argv) };
     int rc = argv.bad ? scr_fail(err, SCR_E_NOMEM, ENOMEM, "%s", launcher)
-                      : scr_proc_run(&spec, -1, NULL, &t->status, err);
+                      : scr_rm_program(&here, launcher, &path, err);
+    if (rc == SCR_OK)
+        rc = scr_proc_exec(path, scr_strv_argv(&argv), err);
     scr_strv_free(&argv);
+    free(path);
     return rc;
 }
 

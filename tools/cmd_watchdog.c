@@ -23,7 +23,8 @@ static const struct timespec TICK = { .tv_sec = 1 };
 static int kill_run(struct job *job, const char *step, char **what, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    if (step == NULL && scr_runfile_kill(job->t, what, &why) == SCR_OK && *what != NULL)
+    if (step == NULL && scr_runfile_kill(job->t, RUNFILE_HANGS, what, &why) == SCR_OK &&
+        *what != NULL)
         return SCR_OK;
     char *killed = NULL;
     int rc = scr_rm_kill_step(&job->rm, step, &killed, err);

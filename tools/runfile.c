@@ -85,9 +85,10 @@ static int kill_step(struct scr_tool *t, const char *manager, const char *id,
     return rc;
 }
 
-static int kill_recorded(struct scr_tool *t, const scr_hash *h, char **what,
-                         struct scr_err *err)
+static int kill_recorded(struct scr_tool *t, const scr_hash *h, enum runfile_why why,
+                         char **what, struct scr_err *err)
 {
+    const union sigval value = { .sival_int = (int)why };
     const char *at = scr_hash_get_val(h, "HOST"), *id = scr_hash_get_val(h, "JOB");
     const char *manager = scr_hash_get_val(h, "MANAGER");
     int pid = 0;
@@ -99,7 +100,7 @@ static int kill_recorded(struct scr_tool *t, const scr_hash *h, char **what,
         return scr_fail(err, SCR_E_CORRUPT, 0, "run.scr: not understood");
     int rc = scr_hostname(&host, err);
     int here = rc == SCR_OK && strcmp(host, at) == 0;
-    if (here && kill((pid_t)pid, SIGUSR2) == 0)
+    if (here && sigqueue((pid_t)pid, SIGUSR2, value) == 0)
         *what = scr_asprintf("process %d is told to end the run", pid);
     else if (rc == SCR_OK && id != NULL)
         rc = kill_step(t, manager, id, what, err);
@@ -112,7 +113,8 @@ static int kill_recorded(struct scr_tool *t, const scr_hash *h, char **what,
     return rc;
 }
 
-int scr_runfile_kill(struct scr_tool *t, char **what, struct scr_err *err)
+int scr_runfile_kill(struct scr_tool *t, enum runfile_why why, char **what,
+                     struct scr_err *err)
 {
     struct scr_lock lock = SCR_LOCK_INIT;
     char *path = record_path(t);
@@ -123,7 +125,7 @@ int scr_runfile_kill(struct scr_tool *t, char **what, struct scr_err *err)
     if (rc == SCR_OK && take_lock(t, &lock, NULL) == SCR_OK)
         scr_lock_release(t->env.sys, &lock);
     else if (rc == SCR_OK)
-        rc = kill_recorded(t, h, what, err);
+        rc = kill_recorded(t, h, why, what, err);
     else if (rc == SCR_E_NOENT)
         rc = SCR_OK;
     else

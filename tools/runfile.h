@@ -25,7 +25,13 @@ void scr_runfile_close(const struct scr_tool *t, struct runfile *file);
 
 /* Ends the run recorded in t->prefix at once: through the process that runs it if that
  * is on this host, else through its resource manager. *what: how, malloc'd, NULL:
- * nothing runs there. */
-int scr_runfile_kill(struct scr_tool *t, char **what, struct scr_err *err);
+ * nothing runs there. Told that it hangs, that process may start another run; else, and
+ * on any SIGUSR2 that others send, it ends, too. */
+enum runfile_why {
+    RUNFILE_HALT,
+    RUNFILE_HANGS /* as the value that comes with SIGUSR2 */
+};
+int scr_runfile_kill(struct scr_tool *t, enum runfile_why why, char **what,
+                     struct scr_err *err);
 
 #endif

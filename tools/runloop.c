@@ -15,8 +15,10 @@
 #include "base/strv.h"
 #include "base/units.h"
 #include "runfile.h"
+#include "stop.h"
 
-enum { STATUS_FAILED = 2 };
+/* A program that ends well when it is asked to has not done its work all the same. */
+enum { STATUS_FAILED = 2, STATUS_HUNG = 128 + SIGTERM };
 static const double TICK_S = 1;        /* between two looks at a running program */
 static const double TERM_GRACE_S = 10; /* from asking a run to end to killing it */
 
@@ -24,54 +26,32 @@ static const double TERM_GRACE_S = 10; /* from asking a run to end to killing it
 
 /* --- signals --- */
 
-/* What asks the run to stop. SIGCHLD only wakes us up. */
+/* What asks the run to stop. SIGCHLD only wakes us up. Under nohup(1) the end of the
+ * session is to change nothing. */
 static void handled(sigset_t *set)
 {
     static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD };
+    struct sigaction hup = { .sa_handler = SIG_DFL };
     sigemptyset(set);
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
         sigaddset(set, signals[i]);
+    if (sigaction(SIGHUP, NULL, &hup) == 0 && hup.sa_handler == SIG_IGN)
+        sigdelset(set, SIGHUP);
 }
 
-/* Waits for a signal, but no longer than a tick: its number, 0: none. */
-static int next_signal(double seconds)
+/* Waits for a signal, but no longer than a tick: its number, 0: none. *hangs: it tells
+ * that the run hangs (scr_watchdog). */
+static int next_signal(double seconds, int *hangs)
 {
     sigset_t set;
+    siginfo_t info;
     handled(&set);
     struct timespec t = { (time_t)seconds,
                           (long)((seconds - (double)(time_t)seconds) * 1e9) };
-    int got = sigtimedwait(&set, NULL, &t);
+    int got = sigtimedwait(&set, &info, &t);
+    *hangs = got == SIGUSR2 && info.si_code == SI_QUEUE &&
+             info.si_value.sival_int == RUNFILE_HANGS;
     return got > 0 && got != SIGCHLD ? got : 0;
-}
-
-/* The library looks at the conditions after its next checkpoint. */
-static int stop_soon(scr_hash *h, void *arg, int *changed, struct scr_err *err)
-{
-    struct runloop *l = arg;
-    struct scr_halt now;
-    int rc = scr_halt_get(h, &now, err);
-    if (rc != SCR_OK || (now.checkpoints_left >= 0 && now.checkpoints_left <= 1))
-        return rc;
-    l->left_before = now.checkpoints_left;
-    l->told = 1;
-    scr_hash_set_val_i64(h, "CheckpointsLeft", 1);
-    *changed = 1;
-    return SCR_OK;
-}
-
-/* A signal was about this job: the next one is not to find what it left. */
-static int take_back(scr_hash *h, void *arg, int *changed, struct scr_err *err)
-{
-    const struct runloop *l = arg;
-    struct scr_halt now;
-    int rc = scr_halt_get(h, &now, err);
-    if (rc != SCR_OK || now.checkpoints_left < 0 || now.checkpoints_left > 1)
-        return rc; /* somebody has set another condition */
-    scr_hash_unset(h, "CheckpointsLeft");
-    if (l->left_before > 1)
-        scr_hash_set_val_i64(h, "CheckpointsLeft", l->left_before);
-    *changed = 1;
-    return SCR_OK;
 }
 
 /* Half of the time that is left is kept for saving what is in cache. */
@@ -94,8 +74,7 @@ static void take_signal(struct runloop *l, int signo)
         l->kill_at = scr_now_mono();
         return;
     }
-    if (scr_prefix_state_update(&l->t->env, &l->t->prefix, "halt.scr", stop_soon, l,
-                                &why) != SCR_OK)
+    if (scr_stop_ask(l->t, &why) != SCR_OK)
         SAY(l, SCR_LOG_ERROR, "the program cannot be told to stop: %s", why.text);
     set_deadline(l);
     if (l->kill_at > 0)
@@ -132,7 +111,11 @@ static void end_run(struct runloop *l, pid_t pid, int *status)
 static int must_end(struct runloop *l)
 {
     double limit;
-    int signo = next_signal(TICK_S);
+    int signo = next_signal(TICK_S, &l->hangs);
+    if (l->hangs) {
+        SAY(l, SCR_LOG_WARN, "scr_watchdog: the program hangs, the run is ended");
+        return 1;
+    }
     if (signo != 0)
         take_signal(l, signo);
     if (l->kill_at > 0 && scr_now_mono() >= l->kill_at) {
@@ -143,6 +126,7 @@ static int must_end(struct runloop *l)
         return 0;
     SAY(l, SCR_LOG_WARN,
         "no new dataset for %.0f seconds: the program hangs, the run is ended", limit);
+    l->hangs = 1;
     return 1;
 }
 
@@ -152,6 +136,8 @@ static int watch_run(struct runloop *l, pid_t pid, struct scr_err *err)
     while ((rc = scr_proc_wait(pid, 0, &l->status, NULL)) == SCR_E_LOCKED)
         if (must_end(l)) {
             end_run(l, pid, &l->status);
+            if (l->hangs && l->status == 0)
+                l->status = STATUS_HUNG;
             return SCR_OK;
         }
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "wait for %s", l->launcher.name);
@@ -279,8 +265,9 @@ static void pause_before_run(struct runloop *l)
             l->job.prm.run_sleep);
     while (l->asked == 0 && scr_now_mono() < end) {
         double left = end - scr_now_mono();
-        int signo = next_signal(left < TICK_S ? left : TICK_S);
-        if (signo != 0)
+        int hangs; /* what does is over */
+        int signo = next_signal(left < TICK_S ? left : TICK_S, &hangs);
+        if (signo != 0 && !hangs)
             take_signal(l, signo);
     }
 }
@@ -410,17 +397,21 @@ static int finish(struct runloop *l, int rc, int *status, struct scr_err *err)
     struct scr_err why = SCR_ERR_INIT;
     if (l->runs > 0 && rc == SCR_OK)
         rc = find_down(l, err); /* lost in the last run */
-    if (l->told && scr_prefix_state_update(&l->t->env, &l->t->prefix, "halt.scr",
-                                           take_back, l, &why) != SCR_OK) {
-        SAY(l, SCR_LOG_WARN, "halt conditions: %s", why.text);
-        scr_err_clear(&why);
-    }
     if (save(l, &why) != SCR_OK) {
         SAY(l, SCR_LOG_ERROR, "%s", why.text);
         l->status = l->status == 0 ? STATUS_FAILED : l->status;
     }
     *status = l->status >= 0 ? l->status : STATUS_FAILED;
     return rc;
+}
+
+/* A signal was about the runs of one scr_srun: the next one is not to find what it
+ * left. Nobody else runs here, by the lock of run.scr. */
+static void take_back(const struct runloop *l)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    if (scr_stop_take_back(l->t, &why) != SCR_OK)
+        SAY(l, SCR_LOG_WARN, "halt conditions: %s", why.text);
 }
 
 static void close_loop(struct runloop *l)
@@ -440,8 +431,12 @@ int scr_runloop(struct scr_tool *t, const char *launcher, const char *const *arg
     handled(&set);
     sigprocmask(SIG_BLOCK, &set, NULL); /* to be taken one by one */
     int rc = open_loop(&l, launcher, err);
-    if (rc == SCR_OK && (rc = scr_runfile_open(&l.job, &file, err)) == SCR_OK)
-        rc = finish(&l, loop(&l, err), status, err);
+    if (rc == SCR_OK && (rc = scr_runfile_open(&l.job, &file, err)) == SCR_OK) {
+        take_back(&l); /* of one that was killed */
+        rc = loop(&l, err);
+        take_back(&l);
+        rc = finish(&l, rc, status, err);
+    }
     scr_runfile_close(t, &file);
     close_loop(&l);
     return rc;

@@ -17,13 +17,12 @@ struct runloop {
     struct scr_downs down;    /* once down, always down */
     struct scr_hostlist good; /* what is left */
     size_t need;
-    int runs;            /* made so far */
-    int64_t end_time;    /* of the allocation, 0: not known */
-    int status;          /* exit status of the last run; -1: none was made */
-    int asked;           /* signals that asked to stop, so far */
-    int told;            /* 1: so the halt file says that the program is to stop */
-    int64_t left_before; /* its checkpoints left before that */
-    double kill_at; /* scr_now_mono() when the run is ended if it goes on; 0: never */
+    int runs;         /* made so far */
+    int64_t end_time; /* of the allocation, 0: not known */
+    int status;       /* exit status of the last run; -1: none was made */
+    int asked;        /* signals that asked to stop, so far */
+    int hangs;        /* 1: the run has been found to hang */
+    double kill_at;   /* scr_now_mono() when the run is ended if it goes on; 0: never */
     struct watch watch;
 };
 

@@ -4,6 +4,7 @@
 #include "tool.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -335,6 +336,13 @@ static int run_named(struct scr_tool *t, int argc, char **argv)
     return status;
 }
 
+/* A parent that ignores SIGCHLD hands that on, and nobody could be waited for. */
+static void heed_children(void)
+{
+    const struct sigaction dfl = { .sa_handler = SIG_DFL };
+    (void)sigaction(SIGCHLD, &dfl, NULL);
+}
+
 int scr_tool_main(int argc, char **argv, char *const *environ, FILE *out, FILE *errout)
 {
     const char *self = argc > 0 ? argv[0] : "scr";
@@ -346,6 +354,7 @@ int scr_tool_main(int argc, char **argv, char *const *environ, FILE *out, FILE *
                           .environ = environ,
                           .out = out };
     t.env.log = &t.log;
+    heed_children();
     if (strncmp(base, "scr_", 4) == 0 || strncmp(base, "scr-", 4) == 0)
         t.cmd = find_command(base + 4);
     return t.cmd != NULL ? run_command(&t, argc, argv) : run_named(&t, argc, argv);

@@ -198,6 +198,12 @@ int scr_proc_start(const struct scr_proc_spec *spec, pid_t *pid, struct scr_err 
     return start(spec, -1, pid, err);
 }
 
+int scr_proc_exec(const char *path, const char *const *argv, struct scr_err *err)
+{
+    (void)execv(path, (char *const *)(uintptr_t)argv);
+    return scr_fail(err, SCR_E_IO, errno, "start %s", path);
+}
+
 /* --- waiting --- */
 
 static int exit_status(int raw)

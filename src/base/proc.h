@@ -23,6 +23,9 @@ struct scr_proc_spec {
  * not exit status 127 later. It starts with no signal blocked and SIGPIPE at its
  * default. Paths in spec are relative to our directory, argv[0] with a '/' to cwd. */
 int scr_proc_start(const struct scr_proc_spec *spec, pid_t *pid, struct scr_err *err);
+/* Becomes the program of that path, which keeps our process id and gets our signals;
+ * returns only if that cannot be. What is buffered in streams is lost. */
+int scr_proc_exec(const char *path, const char *const *argv, struct scr_err *err);
 /* Waits up to timeout_s seconds (< 0: for ever). *status: 0…255, or 128 + signal.
  * SCR_E_LOCKED when still running at the end of the time. */
 int scr_proc_wait(pid_t pid, double timeout_s, int *status, struct scr_err *err);

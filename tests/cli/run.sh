@@ -16,6 +16,7 @@ EOF
 cat >job <<'EOF'
 #!/bin/sh
 echo "$SCR_VNODES" >>runs
+echo $$ >job.pid
 n=$(wc -l <runs)
 echo "job: run $n in $SCR_PREFIX"
 eval "status=\${$n}"
@@ -168,6 +169,56 @@ status=$?
 has_status 143
 says " seconds at the latest" "the run is ended"
 
+# what a signal asked for is undone, also the checkpoints another one allowed
+again
+scr_halt --checkpoints 5 >/dev/null
+echo 'until scr_print .scr/halt.scr | grep -q "CheckpointsLeft = 1"; do sleep 0.1; done' >at.1
+in_background 3
+kill -TERM $pid
+wait $pid
+run scr_halt --list
+is 0 "CheckpointsLeft = 5"
+check "no trace" -z "$(scr_print .scr/halt.scr | grep Before)"
+# … by the next run if this one is killed; but not what somebody says after it
+killed_after_a_signal() {
+    again
+    echo 'exec sleep 600' >at.1
+    SCR_RUNS=-1 in_background 3 0
+    kill -TERM $pid
+    until scr_print .scr/halt.scr 2>/dev/null | grep -q "CheckpointsLeft = 1"; do sleep 0.1; done
+    kill -KILL $pid
+    wait $pid
+    kill "$(cat job.pid)"
+    rm -f runs at.1
+}
+killed_after_a_signal
+run scr_mpirun ./job 0
+has_status 0
+check "run" -e runs
+run scr_halt --list
+is 0 "no halt conditions"
+killed_after_a_signal
+scr_halt --checkpoints 0 >/dev/null
+run scr_mpirun ./job 0
+says "no run: no checkpoints left to take"
+check "not run" ! -e runs
+scr_halt --remove
+
+# nohup, and a parent that does not heed its children
+again
+echo 'kill -HUP "$PPID"; sleep 1.5' >at.1
+(
+    trap '' HUP
+    run scr_mpirun ./job 3
+    has_status 3
+    check "SIGHUP ignored" -z "$(grep 'signal 1' "$err")"
+) || exit 1
+again
+if env --ignore-signal=CHLD true 2>/dev/null; then
+    run env --ignore-signal=CHLD scr_mpirun ./job 4
+    has_status 4
+fi
+
 # scr_halt --immediate
 again
 echo 'exec sleep 600' >at.1
@@ -194,10 +245,18 @@ says "no new dataset for 1 seconds: the program hangs, the run is ended" \
     "run 1 ended: exit status 143" "run 2 ended: exit status 0"
 again
 echo 'exec sleep 600' >at.1
-SCR_RUNS=1 in_background 3 0
+SCR_RUNS=2 in_background 3 0
 SCR_WATCHDOG_TIMEOUT=1 scr_watchdog >.watched
 wait $pid
+status=$?
+has_status 0
+says "scr_watchdog: the program hangs" "run 1 ended: exit status 143" "run 2 ended: exit status 0"
 grep -q "no new dataset for 1 seconds: process $pid is told" .watched || fail "$(cat .watched)"
+# one that hangs has failed, however it ends
+again
+echo 'trap "exit 0" TERM; sleep 600 & wait' >at.1
+SCR_WATCHDOG=1 SCR_WATCHDOG_TIMEOUT=1 run scr_mpirun ./job 3
+has_status 143
 run scr_watchdog
 fails 2 "SCR_WATCHDOG_TIMEOUT and SCR_WATCHDOG_TIMEOUT_PFS are not set"
 
@@ -205,6 +264,15 @@ fails 2 "SCR_WATCHDOG_TIMEOUT and SCR_WATCHDOG_TIMEOUT_PFS are not set"
 again
 SCR_ENABLE=0 run scr_mpirun -n 4 ./job 6
 is 6 "job: run 1 in "
+again
+echo 'exec sleep 600' >at.1
+SCR_ENABLE=0 in_background 3
+kill -TERM $pid
+wait $pid
+status=$?
+has_status 143
+SCR_ENABLE=0 run scr_run no-such-launcher ./job 0
+fails 2 "no-such-launcher: no such program in PATH"
 
 # nothing is started through a shell by us
 again

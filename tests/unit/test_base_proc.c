@@ -56,6 +56,21 @@ static void output_and_status_come_back(void **state)
     free(out);
 }
 
+static void a_process_becomes_the_program(void **state)
+{
+    (void)state;
+    struct scr_err err = SCR_ERR_INIT;
+    int raw;
+    assert_int_equal(scr_proc_exec("/no/such/program", ARGV("x"), &err), SCR_E_NOENT);
+    assert_string_equal(err.text, "start /no/such/program: no such file or directory");
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(scr_proc_exec("/bin/sh", ARGV("sh", "-c", "exit 7"), NULL) ? 99 : 98);
+    assert_int_equal(waitpid(pid, &raw, 0), pid);
+    assert_int_equal(WEXITSTATUS(raw), 7);
+}
+
 static void a_program_that_cannot_run_is_an_error_at_once(void **state)
 {
     (void)state;
@@ -246,6 +261,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(output_and_status_come_back),
+        cmocka_unit_test(a_process_becomes_the_program),
         cmocka_unit_test(a_program_that_cannot_run_is_an_error_at_once),
         cmocka_unit_test(misuse_is_an_argument_error),
         cmocka_unit_test(the_environment_is_ours_with_changes),
