@@ -21,7 +21,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     char *killed = NULL;
     int rc = scr_job_open(t, a->opt[OPT_PREFIX], &job, err);
     if (rc == SCR_OK)
-        rc = scr_rm_kill_step(&job.rm, step, &killed, err);
+        rc = scr_rm_kill_step(&job.rm, step, NULL, &killed, err);
     if (rc == SCR_OK && killed != NULL)
         scr_tool_print(t, "%s\n", killed);
     else if (rc == SCR_OK)

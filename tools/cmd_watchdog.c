@@ -11,7 +11,8 @@
 enum { OPT_STEP, OPT_OLD_STEP, OPT_PREFIX, OPT_DIR };
 
 static const struct scr_opt opts[] = {
-    [OPT_STEP] = { "step", 'j', "ID", "the job step to kill (default: the newest)" },
+    [OPT_STEP] = { "step", 'j', "ID",
+                   "the job step to kill (default: the one that runs)" },
     [OPT_OLD_STEP] = { "jobStepId", 0, "ID", NULL /* as it was called */ },
     [OPT_PREFIX] = { "prefix", 'p', "DIR", "prefix directory of the job" },
     [OPT_DIR] = { "dir", 'd', "DIR", "the same" },
@@ -20,6 +21,20 @@ static const struct scr_opt opts[] = {
 
 static const struct timespec TICK = { .tv_sec = 1 };
 
+/* Without a record of who was there before, the newest may be anybody's. */
+static int check_alone(const struct job *job, struct scr_err *err)
+{
+    struct scr_hostlist steps = SCR_HOSTLIST_INIT;
+    int rc = scr_rm_steps(&job->rm, &steps, err);
+    if (rc == SCR_OK && steps.n > 1)
+        rc = scr_fail(err, SCR_E_ARG, 0,
+                      "the program hangs, but %zu job steps run: option --step tells "
+                      "which one to kill",
+                      steps.n);
+    scr_hostlist_free(&steps);
+    return rc;
+}
+
 static int kill_run(struct job *job, const char *step, char **what, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -27,7 +42,9 @@ static int kill_run(struct job *job, const char *step, char **what, struct scr_e
         *what != NULL)
         return SCR_OK;
     char *killed = NULL;
-    int rc = scr_rm_kill_step(&job->rm, step, &killed, err);
+    int rc = step ? SCR_OK : check_alone(job, err);
+    if (rc == SCR_OK)
+        rc = scr_rm_kill_step(&job->rm, step, NULL, &killed, err);
     *what = killed ? scr_asprintf("job step %s is killed", killed) : NULL;
     free(killed);
     return rc;

@@ -28,30 +28,37 @@ static int take_lock(const struct scr_tool *t, struct scr_lock *lock,
     return rc;
 }
 
-static int write_record(const struct job *job, struct scr_err *err)
+static int write_record(const struct job *job, const struct scr_hostlist *others,
+                        struct scr_err *err)
 {
-    char *path = record_path(job->t);
+    char *path = record_path(job->t), *list = NULL;
     scr_hash *h = scr_hash_new();
+    int rc = others ? scr_hostlist_compress(others, 0, &list, err) : SCR_OK;
     scr_hash_set_val(h, "HOST", job->rm.host);
     scr_hash_set_val_i64(h, "PID", (int)getpid());
     scr_hash_set_val(h, "MANAGER", job->rm.ops->name);
-    if (job->rm.job != NULL)
+    if (job->rm.job != NULL && list != NULL)
         scr_hash_set_val(h, "JOB", job->rm.job);
-    int rc = path && scr_hash_ok(h)
+    if (list != NULL && *list != '\0')
+        scr_hash_set_val(h, "OTHERS", list);
+    if (rc == SCR_OK)
+        rc = path && scr_hash_ok(h)
                  ? scr_hash_file_write(job->t->env.sys, path, h, SCR_VOLATILE, err)
                  : scr_fail(err, SCR_E_NOMEM, ENOMEM, "run.scr");
     scr_hash_delete(h);
+    free(list);
     free(path);
     return rc;
 }
 
-int scr_runfile_open(const struct job *job, struct runfile *file, struct scr_err *err)
+int scr_runfile_open(const struct job *job, const struct scr_hostlist *others,
+                     struct runfile *file, struct scr_err *err)
 {
     int rc = take_lock(job->t, &file->lock, err);
     if (rc == SCR_E_LOCKED)
         scr_err_prefix(err, "another scr_srun or the like runs in %s",
                        job->t->prefix.path);
-    return rc == SCR_OK ? write_record(job, err) : rc;
+    return rc == SCR_OK ? write_record(job, others, err) : rc;
 }
 
 void scr_runfile_close(const struct scr_tool *t, struct runfile *file)
@@ -67,8 +74,20 @@ void scr_runfile_close(const struct scr_tool *t, struct runfile *file)
 
 /* --- ending it --- */
 
+static int kill_new_step(const struct scr_rm *rm, const scr_hash *record, char **step,
+                         struct scr_err *err)
+{
+    struct scr_hostlist others = SCR_HOSTLIST_INIT;
+    const char *list = scr_hash_get_val(record, "OTHERS");
+    int rc = scr_hostlist_expand(list ? list : "", &others, err);
+    if (rc == SCR_OK)
+        rc = scr_rm_kill_step(rm, NULL, &others, step, err);
+    scr_hostlist_free(&others);
+    return rc;
+}
+
 static int kill_step(struct scr_tool *t, const char *manager, const char *id,
-                     char **what, struct scr_err *err)
+                     const scr_hash *record, char **what, struct scr_err *err)
 {
     struct scr_params prm;
     struct scr_rm rm;
@@ -77,7 +96,7 @@ static int kill_step(struct scr_tool *t, const char *manager, const char *id,
     if (rc != SCR_OK || (rc = scr_cfg_params(t->cfg, &prm, err)) != SCR_OK ||
         (rc = scr_rm_open_job(&t->env, t->cfg, &prm, manager, id, &rm, err)) != SCR_OK)
         return rc;
-    rc = scr_rm_kill_step(&rm, NULL, &step, err);
+    rc = kill_new_step(&rm, record, &step, err);
     if (rc == SCR_OK && step != NULL)
         *what = scr_asprintf("job step %s is killed", step);
     free(step);
@@ -103,7 +122,7 @@ static int kill_recorded(struct scr_tool *t, const scr_hash *h, enum runfile_why
     if (here && sigqueue((pid_t)pid, SIGUSR2, value) == 0)
         *what = scr_asprintf("process %d is told to end the run", pid);
     else if (rc == SCR_OK && id != NULL)
-        rc = kill_step(t, manager, id, what, err);
+        rc = kill_step(t, manager, id, h, what, err);
     else if (rc == SCR_OK)
         rc =
             scr_fail(err, SCR_E_UNSUPPORTED, 0,

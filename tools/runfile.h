@@ -2,6 +2,7 @@
 /* Who runs a program in a prefix directory: <prefix>/.scr/run.scr, a hash file with
  *
  *     HOST <host>  PID <pid of scr_srun>  MANAGER <resource manager>  JOB <its id>
+ *     OTHERS <list of other job steps>
  *
  * and run.scr.lock, held as long as that process lives. For scr_halt --immediate. */
 #ifndef SCR_TOOL_RUNFILE_H
@@ -18,8 +19,11 @@ struct runfile {
         SCR_LOCK_INIT                                                                  \
     }
 
-/* t->prefix is open. SCR_E_LOCKED: another one runs a program there. */
-int scr_runfile_open(const struct job *job, struct runfile *file, struct scr_err *err);
+/* t->prefix is open. others: job steps that run already and are not to be killed, NULL:
+ * not known, then only the process itself can end its run. SCR_E_LOCKED: another one
+ * runs a program there. */
+int scr_runfile_open(const struct job *job, const struct scr_hostlist *others,
+                     struct runfile *file, struct scr_err *err);
 /* Removes the record; nothing if it is not ours. */
 void scr_runfile_close(const struct scr_tool *t, struct runfile *file);
 

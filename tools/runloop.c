@@ -101,7 +101,9 @@ static void end_run(struct runloop *l, pid_t pid, int *status)
     (void)scr_proc_kill_group(pid, SIGTERM, NULL);
     if (scr_proc_wait(pid, TERM_GRACE_S, status, NULL) == SCR_OK)
         return;
-    if (scr_rm_kill_step(&l->job.rm, NULL, &step, NULL) == SCR_OK && step != NULL)
+    if (l->knows_others &&
+        scr_rm_kill_step(&l->job.rm, NULL, &l->others, &step, NULL) == SCR_OK &&
+        step != NULL)
         SAY(l, SCR_LOG_NOTE, "killed job step %s", step);
     free(step);
     (void)scr_proc_kill_group(pid, SIGKILL, NULL);
@@ -319,6 +321,18 @@ static void find_end_time(struct runloop *l)
             "(SCR_END_TIME can)");
 }
 
+/* What runs in the job already is somebody else's, and outlives our runs. */
+static void find_others(struct runloop *l)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    l->knows_others = scr_rm_steps(&l->job.rm, &l->others, &why) == SCR_OK;
+    if (!l->knows_others)
+        SAY(l, SCR_LOG_WARN,
+            "job steps are not known, and so none will be killed if a run does not end "
+            "by itself: %s",
+            why.text);
+}
+
 /* Without a resource manager the launcher's own options may tell the nodes. */
 static int find_nodes(struct runloop *l, struct scr_err *err)
 {
@@ -354,8 +368,10 @@ static int open_loop(struct runloop *l, const char *launcher, struct scr_err *er
     rc = scr_tool_prefix(l->t, l->job.prm.prefix, 1, err);
     if (rc == SCR_OK)
         rc = scr_prefix_state_remove(&l->t->env, &l->t->prefix, "nodes.scr", err);
-    if (rc == SCR_OK)
+    if (rc == SCR_OK) {
         find_end_time(l);
+        find_others(l);
+    }
     return rc;
 }
 
@@ -416,6 +432,7 @@ static void take_back(const struct runloop *l)
 
 static void close_loop(struct runloop *l)
 {
+    scr_hostlist_free(&l->others);
     scr_downs_free(&l->down);
     scr_hostlist_free(&l->good);
     scr_launcher_close(&l->launcher);
@@ -431,7 +448,8 @@ int scr_runloop(struct scr_tool *t, const char *launcher, const char *const *arg
     handled(&set);
     sigprocmask(SIG_BLOCK, &set, NULL); /* to be taken one by one */
     int rc = open_loop(&l, launcher, err);
-    if (rc == SCR_OK && (rc = scr_runfile_open(&l.job, &file, err)) == SCR_OK) {
+    const struct scr_hostlist *others = l.knows_others ? &l.others : NULL;
+    if (rc == SCR_OK && (rc = scr_runfile_open(&l.job, others, &file, err)) == SCR_OK) {
         take_back(&l); /* of one that was killed */
         rc = loop(&l, err);
         take_back(&l);

@@ -13,9 +13,11 @@ struct runloop {
     struct scr_tool *t;
     struct job job;
     struct scr_launcher launcher;
-    const char *const *args;  /* of the launcher */
-    struct scr_downs down;    /* once down, always down */
-    struct scr_hostlist good; /* what is left */
+    const char *const *args;    /* of the launcher */
+    struct scr_downs down;      /* once down, always down */
+    struct scr_hostlist good;   /* what is left */
+    struct scr_hostlist others; /* job steps that ran before the first run */
+    int knows_others;
     size_t need;
     int runs;         /* made so far */
     int64_t end_time; /* of the allocation, 0: not known */

@@ -393,7 +393,30 @@ int scr_rm_end_time(const struct scr_rm *rm, int64_t *end, struct scr_err *err)
     return rm->ops->end_time(rm, end, err);
 }
 
-int scr_rm_kill_step(const struct scr_rm *rm, const char *step, char **killed,
+int scr_rm_steps(const struct scr_rm *rm, struct scr_hostlist *steps,
+                 struct scr_err *err)
+{
+    if (rm->ops->steps == NULL || rm->job == NULL)
+        return SCR_OK;
+    return rm->ops->steps(rm, steps, err);
+}
+
+static int kill_newest(const struct scr_rm *rm, const struct scr_hostlist *others,
+                       char **killed, struct scr_err *err)
+{
+    struct scr_hostlist steps = SCR_HOSTLIST_INIT;
+    int rc = rm->ops->steps(rm, &steps, err);
+    size_t n = steps.n;
+    while (n > 0 && others != NULL && scr_hostlist_contains(others, steps.name[n - 1]))
+        n--;
+    if (rc == SCR_OK && n > 0)
+        rc = rm->ops->kill_step(rm, steps.name[n - 1], killed, err);
+    scr_hostlist_free(&steps);
+    return rc;
+}
+
+int scr_rm_kill_step(const struct scr_rm *rm, const char *step,
+                     const struct scr_hostlist *others, char **killed,
                      struct scr_err *err)
 {
     *killed = NULL;
@@ -401,5 +424,7 @@ int scr_rm_kill_step(const struct scr_rm *rm, const char *step, char **killed,
         return scr_fail(err, SCR_E_UNSUPPORTED, 0,
                         "no job steps can be killed without a resource manager that "
                         "knows them");
+    if (step == NULL && rm->ops->steps != NULL)
+        return kill_newest(rm, others, killed, err);
     return rm->ops->kill_step(rm, step, killed, err);
 }

@@ -56,8 +56,12 @@ struct scr_rm_ops {
                 struct scr_downs *down, struct scr_err *err);
     /* When the allocation ends, seconds since 1970; 0: never, or not known. */
     int (*end_time)(const struct scr_rm *rm, int64_t *end, struct scr_err *err);
-    /* Kills a job step; step NULL: the newest that runs. *killed: what it was,
-     * malloc'd, NULL: there is none. */
+    /* Job steps that run, the newest last, without the batch script and those SCR
+     * starts on nodes. */
+    int (*steps)(const struct scr_rm *rm, struct scr_hostlist *steps,
+                 struct scr_err *err);
+    /* Kills a job step; NULL only without `steps`: what the launcher started. *killed:
+     * what it was, malloc'd, NULL: there is none. */
     int (*kill_step)(const struct scr_rm *rm, const char *step, char **killed,
                      struct scr_err *err);
 };
@@ -86,8 +90,14 @@ void scr_rm_close(struct scr_rm *rm);
 int scr_rm_down(const struct scr_rm *rm, const struct scr_hostlist *nodes,
                 struct scr_downs *down, struct scr_err *err);
 int scr_rm_end_time(const struct scr_rm *rm, int64_t *end, struct scr_err *err);
-/* SCR_E_UNSUPPORTED: the manager knows no job steps. */
-int scr_rm_kill_step(const struct scr_rm *rm, const char *step, char **killed,
+/* Job steps that run, the newest last; none if the manager cannot list them. */
+int scr_rm_steps(const struct scr_rm *rm, struct scr_hostlist *steps,
+                 struct scr_err *err);
+/* Kills that step; with NULL the newest that is not one of `others` (may be NULL).
+ * *killed: what it was, malloc'd, NULL: there is none. SCR_E_UNSUPPORTED: the manager
+ * knows no job steps. */
+int scr_rm_kill_step(const struct scr_rm *rm, const char *step,
+                     const struct scr_hostlist *others, char **killed,
                      struct scr_err *err);
 
 /* Names of SCR_VNODES: a host list, or a count meaning n1 … n<count>. */

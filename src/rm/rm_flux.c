@@ -98,34 +98,32 @@ static int flux_end_time(const struct scr_rm *rm, int64_t *end, struct scr_err *
 }
 
 /* "flux jobs" lists the newest first. */
-static int newest_job(const struct scr_rm *rm, char **id, struct scr_err *err)
+static int flux_steps(const struct scr_rm *rm, struct scr_hostlist *steps,
+                      struct scr_err *err)
 {
     const char *argv[] = { "flux", "jobs", "-n", "-f", "running", "-o", "{id}", NULL };
     char *out;
     int rc = scr_rm_ask(rm, argv, NULL, &out, err);
-    char *rest = out, *line = rc == SCR_OK ? scr_rm_line(&rest) : NULL;
-    if (line != NULL && (*id = scr_strdup(line)) == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "job step");
+    if (rc == SCR_OK)
+        rc = scr_rm_add_words(steps, out, err);
+    for (size_t i = 0; i < steps->n / 2; i++) {
+        char *newer = steps->name[i];
+        steps->name[i] = steps->name[steps->n - 1 - i];
+        steps->name[steps->n - 1 - i] = newer;
+    }
     free(out);
     return rc;
 }
 
-static int flux_kill_step(const struct scr_rm *rm, const char *given, char **killed,
+static int flux_kill_step(const struct scr_rm *rm, const char *step, char **killed,
                           struct scr_err *err)
 {
-    char *id = scr_strdup(given), *out = NULL;
-    int rc = SCR_OK;
-    if (given == NULL)
-        rc = newest_job(rm, &id, err);
-    if (rc == SCR_OK && id != NULL) {
-        const char *argv[] = { "flux", "cancel", id, NULL };
-        rc = scr_rm_ask(rm, argv, NULL, &out, err);
-    }
+    const char *argv[] = { "flux", "cancel", step, NULL };
+    char *out;
+    int rc = scr_rm_ask(rm, argv, NULL, &out, err);
     free(out);
-    if (rc == SCR_OK)
-        *killed = id;
-    else
-        free(id);
+    if (rc == SCR_OK && (*killed = scr_strdup(step)) == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "job step");
     return rc;
 }
 
@@ -138,5 +136,6 @@ const struct scr_rm_ops scr_rm_flux = {
     .nodes = flux_nodes,
     .down = flux_down,
     .end_time = flux_end_time,
+    .steps = flux_steps,
     .kill_step = flux_kill_step,
 };

@@ -115,28 +115,36 @@ static int slurm_end_time(const struct scr_rm *rm, int64_t *end, struct scr_err 
     return rc;
 }
 
-/* The newest step that is not one of ours and not the batch script: its id is
- * "job.number". */
-static int newest_step(const struct scr_rm *rm, char **step, struct scr_err *err)
+static int number_of(const char *step, int64_t *number)
+{
+    const char *dot = strrchr(step, '.');
+    return dot != NULL && scr_parse_i64(dot + 1, number);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int64_t m = 0, n = 0;
+    (void)number_of(*(char *const *)a, &m);
+    (void)number_of(*(char *const *)b, &n);
+    return m < n ? -1 : m > n;
+}
+
+/* The id is "job.number", that of the batch script "job.batch". */
+static int slurm_steps(const struct scr_rm *rm, struct scr_hostlist *steps,
+                       struct scr_err *err)
 {
     const char *argv[] = { "squeue", "-h", "-s", "-j", rm->job, "-o", "%i %j", NULL };
     char *out;
-    int64_t newest = -1, number;
+    int64_t number;
     int rc = scr_rm_ask(rm, argv, NULL, &out, err);
     char *rest = out;
-    *step = NULL;
     for (char *line; rc == SCR_OK && (line = scr_rm_line(&rest)) != NULL;) {
-        const char *id = scr_rm_word(&line), *dot = strrchr(id, '.');
-        const char *name = scr_rm_word(&line);
-        if (dot == NULL || !scr_parse_i64(dot + 1, &number) || number <= newest ||
-            strcmp(name, SCR_REMOTE_STEP) == 0)
-            continue;
-        newest = number;
-        free(*step);
-        *step = scr_strdup(id);
-        if (*step == NULL)
-            rc = scr_fail(err, SCR_E_NOMEM, 0, "job steps");
+        const char *id = scr_rm_word(&line);
+        if (number_of(id, &number) && strcmp(scr_rm_word(&line), SCR_REMOTE_STEP) != 0)
+            rc = scr_rm_add_node(steps, id, err);
     }
+    if (steps->n > 1)
+        qsort(steps->name, steps->n, sizeof *steps->name, by_number);
     free(out);
     return rc;
 }
@@ -144,18 +152,12 @@ static int newest_step(const struct scr_rm *rm, char **step, struct scr_err *err
 static int slurm_kill_step(const struct scr_rm *rm, const char *given, char **killed,
                            struct scr_err *err)
 {
-    char *step = NULL, *out = NULL;
-    int rc = SCR_OK;
-    if (given == NULL)
-        rc = newest_step(rm, &step, err);
-    else if ((step = strchr(given, '.')
-                         ? scr_strdup(given)
-                         : scr_asprintf("%s.%s", rm->job, given)) == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "job step");
-    if (rc == SCR_OK && step != NULL) {
-        const char *argv[] = { "scancel", step, NULL };
-        rc = scr_rm_ask(rm, argv, NULL, &out, err);
-    }
+    char *out = NULL;
+    char *step =
+        strchr(given, '.') ? scr_strdup(given) : scr_asprintf("%s.%s", rm->job, given);
+    const char *argv[] = { "scancel", step, NULL };
+    int rc = step ? scr_rm_ask(rm, argv, NULL, &out, err)
+                  : scr_fail(err, SCR_E_NOMEM, 0, "job step");
     free(out);
     if (rc == SCR_OK)
         *killed = step;
@@ -171,5 +173,6 @@ const struct scr_rm_ops scr_rm_slurm = {
     .nodes = slurm_nodes,
     .down = slurm_down,
     .end_time = slurm_end_time,
+    .steps = slurm_steps,
     .kill_step = slurm_kill_step,
 };

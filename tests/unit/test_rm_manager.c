@@ -41,10 +41,30 @@ static void ends_in(struct test_rm *m, int64_t seconds)
 static void kills(struct test_rm *m, const char *step, const char *want)
 {
     char *killed;
-    if (scr_rm_kill_step(&m->rm, step, &killed, &m->t.err) != SCR_OK)
+    if (scr_rm_kill_step(&m->rm, step, NULL, &killed, &m->t.err) != SCR_OK)
         fail_msg("%s", m->t.err.text);
     assert_string_equal(killed, want);
     free(killed);
+}
+
+static void kills_besides(struct test_rm *m, const char *others, const char *want)
+{
+    char *killed;
+    struct scr_hostlist list = SCR_HOSTLIST_INIT;
+    assert_int_equal(scr_hostlist_expand(others, &list, &m->t.err), SCR_OK);
+    if (scr_rm_kill_step(&m->rm, NULL, &list, &killed, &m->t.err) != SCR_OK)
+        fail_msg("%s", m->t.err.text);
+    assert_string_equal(killed ? killed : "none", want);
+    free(killed);
+    scr_hostlist_free(&list);
+}
+
+static void has_steps(struct test_rm *m, const char *want)
+{
+    struct scr_hostlist steps = SCR_HOSTLIST_INIT;
+    assert_int_equal(scr_rm_steps(&m->rm, &steps, &m->t.err), SCR_OK);
+    has_nodes(&steps, want);
+    scr_hostlist_free(&steps);
 }
 
 static void slurm(void **state)
@@ -62,6 +82,9 @@ static void slurm(void **state)
     assert_int_equal(end, 1795316207);
     kills(&m, NULL, "1234.10"); /* neither ours nor the batch script, by number */
     kills(&m, "4", "1234.4");
+    has_steps(&m, "1234.[9-10]");
+    kills_besides(&m, "1234.9", "1234.10");
+    kills_besides(&m, "1234.4,1234.[9-10]", "none");
     test_rm_close(&m);
 }
 
@@ -90,6 +113,7 @@ static void lsf(void **state)
     has_nodes(&m.rm.nodes, "c699c[010-012]"); /* without the launch node */
     has_down(&m, "c699c011: LSF says unreach\nc699c012: LSF says closed_Adm\n");
     ends_in(&m, 5400);
+    has_steps(&m, ""); /* it cannot list them */
     kills(&m, NULL, "all");
     kills(&m, "3", "3");
     test_rm_close(&m);
@@ -113,7 +137,9 @@ static void flux(void **state)
                  "tux7: Flux says drained: bad DIMM, see 4711\n"
                  "tux2: Flux says down\n");
     ends_in(&m, 5400);
+    has_steps(&m, "f2VmPn5pLR,f2WLkSdyUK");
     kills(&m, NULL, "f2WLkSdyUK");
+    kills_besides(&m, "f2WLkSdyUK,f2VmPn5pLR", "none");
     test_rm_close(&m);
 }
 
@@ -130,7 +156,7 @@ static void pbs(void **state)
     has_down(&m, "nid00013.local: PBS says offline,down: no heartbeat since 10:15\n");
     ends_in(&m, 2 * 3600 - 630);
     kills(&m, "4711", "4711");
-    assert_int_equal(scr_rm_kill_step(&m.rm, NULL, &killed, &m.t.err),
+    assert_int_equal(scr_rm_kill_step(&m.rm, NULL, NULL, &killed, &m.t.err),
                      SCR_E_UNSUPPORTED);
     test_rm_close(&m);
     test_rm_open(&m, "pbs", "PBS_JOBID=56.torque",
@@ -150,7 +176,7 @@ static void none(void **state)
     assert_int_equal(m.rm.nodes.n, 0);
     assert_int_equal(scr_rm_end_time(&m.rm, &end, &m.t.err), SCR_OK);
     assert_int_equal(end, 0);
-    assert_int_equal(scr_rm_kill_step(&m.rm, NULL, &killed, &m.t.err),
+    assert_int_equal(scr_rm_kill_step(&m.rm, NULL, NULL, &killed, &m.t.err),
                      SCR_E_UNSUPPORTED);
     test_rm_close(&m);
     test_rm_open(&m, "none", "SCR_NODELIST=a[1-3],a2", "SCR_END_TIME=4000000000", NULL);
