@@ -5,13 +5,15 @@ time. Each time the newest checkpoint is on the prefix, and the next job goes on
 import scenario
 
 LAUNCH = ("scr_srun", "-N4", "-n4", "./solver")
+BESIDES = ("sh", "-c", "srun --overlap -N1 -n1 sleep 300 & other=$!; sleep 1; \"$@\"; status=$?; "
+           "kill -0 $other && echo the other step goes on; exit $status", "sh", *LAUNCH)
 
 
-def begin(bed, name, minutes=5, **settings):
+def begin(bed, name, minutes=5, command=LAUNCH, **settings):
     """A job too long to end by itself; it has written two checkpoints."""
     job = scenario.Solver(bed, name, steps=200, sleep_ms=300, SCR_FLUSH="0", SCR_RUNS="3", SCR_RUN_SLEEP="1",
                           **settings)
-    run = job.salloc(4, *LAUNCH, minutes=minutes)
+    run = job.salloc(4, *command, minutes=minutes)
     job.wait_phase("compute", 2)
     return job, run
 
@@ -39,10 +41,12 @@ def no_node_to_spare(bed):
 
 
 def stopped_at_once(bed):
-    """The program does not get to its next checkpoint: what it has in cache is saved."""
-    job, run = begin(bed, "immediate")
+    """The program does not get to its next checkpoint: what it has in cache is saved. A step that was there
+    before it lives on."""
+    job, run = begin(bed, "immediate", command=BESIDES)
     bed.run("n5", "scr_halt", "--prefix", job.dir, "--immediate")
     assert run.wait(60) != 0
+    assert "the other step goes on" in job.said(), job.said()
     goes_on(bed, job)
 
 
