@@ -37,25 +37,35 @@ void scr_job_close(struct job *job)
     job->self = NULL;
 }
 
+/* What the allocation had stays. */
+static void take_over(struct job *job, struct job *fresh)
+{
+    struct scr_hostlist nodes = job->rm.nodes;
+    job->rm.nodes = fresh->rm.nodes;
+    scr_rm_close(&job->rm);
+    job->prm = fresh->prm;
+    job->rm = fresh->rm;
+    job->rm.prm = &job->prm;
+    job->rm.nodes = nodes;
+}
+
 int scr_job_reload(struct job *job, struct scr_err *err)
 {
-    struct scr_hostlist nodes = job->rm.nodes; /* what the allocation had stays */
-    char *prefix = scr_strdup(job->prm.prefix);
-    job->rm.nodes = (struct scr_hostlist)SCR_HOSTLIST_INIT;
-    scr_rm_close(&job->rm);
-    scr_cfg_free(job->t->cfg);
+    struct job fresh = { .t = job->t };
+    struct scr_cfg *old = job->t->cfg;
     job->t->cfg = NULL;
-    int rc = prefix ? scr_tool_cfg_quiet(job->t, prefix, err)
-                    : scr_fail(err, SCR_E_NOMEM, 0, "configuration");
+    int rc = scr_tool_cfg_quiet(job->t, job->prm.prefix, err);
     if (rc == SCR_OK)
-        rc = read_config(job, err);
+        rc = read_config(&fresh, err);
     if (rc == SCR_OK) {
-        scr_hostlist_free(&job->rm.nodes);
-        job->rm.nodes = nodes;
+        take_over(job, &fresh);
     } else {
-        scr_hostlist_free(&nodes);
+        struct scr_cfg *bad = job->t->cfg;
+        job->t->cfg = old;
+        old = bad;
     }
-    free(prefix);
+    job->is_stale = rc != SCR_OK;
+    scr_cfg_free(old);
     return rc;
 }
 
@@ -64,7 +74,8 @@ int scr_job_test_nodes(const struct job *job, const struct scr_hostlist *nodes,
 {
     const char *check[] = { job->self, "check_node", "--prefix", job->prm.prefix,
                             NULL };
-    const struct scr_node_tests tests = { &job->rm, check, timeout_s };
+    const struct scr_node_tests tests = { &job->rm, job->is_stale ? NULL : check,
+                                          timeout_s };
     return scr_nodes_test(&tests, nodes, down, err);
 }
 

@@ -16,14 +16,17 @@ struct job {
     struct scr_tool *t;
     struct scr_params prm;
     struct scr_rm rm;
-    char *self; /* absolute path of the program scr, to be run on other nodes */
+    char *self;   /* absolute path of the program scr, to be run on other nodes */
+    int is_stale; /* 1: the configuration could not be read again */
 };
 
 /* Loads the configuration (scr_tool_cfg) without its warnings. Close in any case. */
 int scr_job_open(struct scr_tool *t, const char *prefix, struct job *job,
                  struct scr_err *err);
 void scr_job_close(struct job *job);
-/* Forgets the configuration and reads it again: files may have changed meanwhile. */
+/* Reads the configuration again: files may have changed meanwhile. The nodes stay those
+ * of before; on error, everything does, and scr_check_node, which would find the same,
+ * is no test of nodes. */
 int scr_job_reload(struct job *job, struct scr_err *err);
 
 /* Adds to down the nodes that fail a test; timeout_s 0: SCR_NODE_TIMEOUT. */

@@ -274,6 +274,15 @@ static void pause_before_run(struct runloop *l)
     }
 }
 
+/* What somebody is just editing must not end the job. */
+static void reload(struct runloop *l)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    if (scr_job_reload(&l->job, &why) != SCR_OK)
+        SAY(l, SCR_LOG_WARN, "the configuration stays that of the last run: %s",
+            why.text);
+}
+
 /* Whether there is to be another run after the last one, and then waits for it. */
 static int goes_on(struct runloop *l, int *go, struct scr_err *err)
 {
@@ -289,7 +298,9 @@ static int goes_on(struct runloop *l, int *go, struct scr_err *err)
     pause_before_run(l);
     rc = is_halted(l, &halted, err); /* somebody may have thought better of it */
     *go = rc == SCR_OK && !halted;
-    return rc == SCR_OK && *go ? scr_job_reload(&l->job, err) : rc;
+    if (*go)
+        reload(l);
+    return rc;
 }
 
 static int loop(struct runloop *l, struct scr_err *err)
@@ -375,15 +386,45 @@ static int open_loop(struct runloop *l, const char *launcher, struct scr_err *er
     return rc;
 }
 
-/* Saves what is in cache and not on the prefix yet, by the command of that name. */
+/* The second signal while we save is taken for an order to leave that. */
+static int wait_for_save(struct runloop *l, pid_t pid, int *status, struct scr_err *err)
+{
+    int rc, signals = 0;
+    while ((rc = scr_proc_wait(pid, 0, status, NULL)) == SCR_E_LOCKED) {
+        int hangs; /* what does is over */
+        if (next_signal(TICK_S, &hangs) == 0 || hangs)
+            continue;
+        SAY(l, SCR_LOG_NOTE, "%s",
+            ++signals > 1 ? "asked again to stop: scr_postrun is ended"
+                          : "what is in cache is being saved (a second signal ends "
+                            "that)");
+        if (signals > 1)
+            (void)scr_proc_kill_group(pid, SIGTERM, NULL);
+    }
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "wait for scr_postrun");
+}
+
+static int run_save(struct runloop *l, const struct scr_proc_spec *spec, int *status,
+                    struct scr_err *err)
+{
+    pid_t pid;
+    int rc = scr_proc_start(spec, &pid, err);
+    return rc == SCR_OK ? wait_for_save(l, pid, status, err) : rc;
+}
+
+/* Saves what is in cache and not on the prefix yet, by the command of that name. Nodes
+ * that are only unfit for another run are asked for what they have, too. */
 static int save(struct runloop *l, struct scr_err *err)
 {
     struct scr_strv argv = SCR_STRV_INIT;
+    struct scr_hostlist dead = SCR_HOSTLIST_INIT;
     char *nodes = NULL, *down = NULL;
     int status = 0;
     int rc = scr_hostlist_compress(&l->job.rm.nodes, 0, &nodes, err);
     if (rc == SCR_OK)
-        rc = scr_hostlist_compress(&l->down.nodes, 0, &down, err);
+        rc = scr_downs_dead(&l->down, &dead, err);
+    if (rc == SCR_OK)
+        rc = scr_hostlist_compress(&dead, 0, &down, err);
     if (rc == SCR_OK) {
         scr_strv_printf(&argv, "%s", l->job.self);
         scr_strv_printf(&argv, "postrun");
@@ -395,13 +436,14 @@ static int save(struct runloop *l, struct scr_err *err)
                                             .in_path = "/dev/null",
                                             .new_group = 1 };
         rc = argv.bad ? scr_fail(err, SCR_E_NOMEM, ENOMEM, "scr_postrun")
-                      : scr_proc_run(&spec, -1, NULL, &status, err);
+                      : run_save(l, &spec, &status, err);
     }
     if (rc == SCR_OK && status >= 2)
         rc = scr_fail(err, SCR_E_FAILURE, 0,
                       "scr_postrun failed: what is in cache may be lost with the "
                       "allocation");
     scr_strv_free(&argv);
+    scr_hostlist_free(&dead);
     free(nodes);
     free(down);
     return rc;
@@ -411,8 +453,14 @@ static int save(struct runloop *l, struct scr_err *err)
 static int finish(struct runloop *l, int rc, int *status, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    if (l->runs > 0 && rc == SCR_OK)
-        rc = find_down(l, err); /* lost in the last run */
+    if (rc != SCR_OK && l->status >= 0) {
+        SAY(l, SCR_LOG_ERROR, "%s", err->text);
+        scr_err_clear(err);
+        rc = SCR_OK;
+    } else if (rc == SCR_OK && l->runs > 0 && find_down(l, &why) != SCR_OK) {
+        SAY(l, SCR_LOG_WARN, "nodes lost in the last run: %s", why.text);
+        scr_err_clear(&why);
+    }
     if (save(l, &why) != SCR_OK) {
         SAY(l, SCR_LOG_ERROR, "%s", why.text);
         l->status = l->status == 0 ? STATUS_FAILED : l->status;

@@ -3,6 +3,7 @@
  */
 #include "scavenge.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -22,8 +23,10 @@
 
 enum {
     LOCK_TIMEOUT_MS = 1000,
-    LONGEST_S = 3600, /* of a round, if the end of the job is not known */
-    SPARE_S = 10,     /* of the job, for what comes after a round */
+    LONGEST_S = 3600, /* for a dataset, if the end of the job is not known */
+    SPARE_S = 10,     /* of the job, for what comes after the rounds */
+    FLOOR_S = 20, /* for all, however late it is: the job may end later than it says */
+    LEAST_S = 10, /* for a round */
     ARGV_MAX = 24,
     LINES_MAX = 8 /* of what one node complains of */
 };
@@ -38,6 +41,8 @@ static int no_memory(struct scr_err *err)
 
 static int add_node(struct scr_hostlist *list, const char *node, struct scr_err *err)
 {
+    if (scr_hostlist_contains(list, node))
+        return SCR_OK;
     char **grown = scr_reallocarray(list->name, list->n + 1, sizeof *grown);
     char *copy = scr_strdup(node);
     if (grown != NULL)
@@ -50,6 +55,26 @@ static int add_node(struct scr_hostlist *list, const char *node, struct scr_err 
     return SCR_OK;
 }
 
+/* --- time --- */
+
+/* A dataset has its own time, and not more than there is for all of them. */
+static void set_deadline(struct scr_scavenge *s)
+{
+    double end = scr_now_mono() + s->timeout_s;
+    s->deadline = end < s->end ? end : s->end;
+}
+
+/* A node that hangs takes all of the time for a round, and there may be need of a
+ * second one. */
+static double time_for_round(const struct scr_scavenge *s)
+{
+    double half = (s->deadline - scr_now_mono()) / 2, least = s->timeout_s / 2;
+    least = least < LEAST_S ? least : LEAST_S;
+    return half > least ? half : least;
+}
+
+/* --- nodes --- */
+
 /* The nodes of the job; without a manager, and nobody who names them, this one. */
 static int list_nodes(struct scr_scavenge *s, const char *jobset,
                       struct scr_hostlist *nodes, struct scr_err *err)
@@ -60,16 +85,30 @@ static int list_nodes(struct scr_scavenge *s, const char *jobset,
     return scr_hostlist_expand(jobset ? jobset : s->rm.host, nodes, err);
 }
 
-/* down: those named, and those the manager knows to be. */
+/* A manager that does not answer: nodes that are lost show soon enough. */
+static void ask_manager(struct scr_scavenge *s, const struct scr_hostlist *nodes,
+                        struct scr_downs *downs)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    s->rm.ask_by = scr_now_mono() + time_for_round(s);
+    if (scr_rm_down(&s->rm, nodes, downs, &why) != SCR_OK)
+        scr_log(s->t->env.log, SCR_LOG_WARN,
+                "%s does not tell which nodes are down: %s", s->rm.ops->name, why.text);
+    s->rm.ask_by = 0;
+}
+
+/* down: those named, and those the manager knows to be dead. Others that it gives no
+ * more work have still what they had in cache. */
 static int list_down(struct scr_scavenge *s, const char *named,
                      const struct scr_hostlist *nodes, struct scr_err *err)
 {
     struct scr_downs downs = SCR_DOWNS_INIT;
     int rc = scr_hostlist_expand(named ? named : "", &s->down, err);
     if (rc == SCR_OK)
-        rc = scr_rm_down(&s->rm, nodes, &downs, err);
+        ask_manager(s, nodes, &downs);
     for (size_t i = 0; i < downs.nodes.n && rc == SCR_OK; i++)
-        if (!scr_hostlist_contains(&s->down, downs.nodes.name[i])) {
+        if (downs.kind[i] == SCR_NODE_DEAD &&
+            !scr_hostlist_contains(&s->down, downs.nodes.name[i])) {
             scr_log(s->t->env.log, SCR_LOG_NOTE, "node %s is lost: %s",
                     downs.nodes.name[i], downs.reason[i]);
             rc = add_node(&s->down, downs.nodes.name[i], err);
@@ -96,19 +135,33 @@ static int take_nodes(struct scr_scavenge *s, const struct scr_scavenge_opts *o,
     return rc;
 }
 
-static int take_timeout(struct scr_scavenge *s, const char *given, struct scr_err *err)
+/* Without the option all have to do with what is left of the job. */
+static void take_end(struct scr_scavenge *s)
 {
     int64_t end = 0;
     (void)scr_rm_end_time(&s->rm, &end, NULL); /* not known: as good as none */
-    double left = (double)end - (double)time(NULL) - SPARE_S;
-    s->timeout_s = end > 0 && left < LONGEST_S ? left : LONGEST_S;
-    if (given != NULL &&
-        (!scr_parse_seconds(given, &s->timeout_s) || s->timeout_s <= 0))
+    double left = (double)end - (double)time(NULL);
+    if (end <= 0)
+        return;
+    if (left < FLOOR_S + SPARE_S)
+        scr_log(s->t->env.log, SCR_LOG_WARN,
+                left > 0 ? "the job ends in %.0f seconds: what can be copied is"
+                         : "the job was to end %.0f seconds ago: what can be copied is",
+                left > 0 ? left : -left);
+    left = left < FLOOR_S + SPARE_S ? FLOOR_S : left - SPARE_S;
+    s->end = scr_now_mono() + left;
+}
+
+static int take_timeout(struct scr_scavenge *s, const char *given, struct scr_err *err)
+{
+    s->timeout_s = LONGEST_S;
+    s->end = HUGE_VAL;
+    if (given == NULL)
+        take_end(s);
+    else if (!scr_parse_seconds(given, &s->timeout_s) || s->timeout_s <= 0)
         return scr_tool_usage(s->t, err, "option --timeout: \"%s\" is not a time",
                               given);
-    if (s->timeout_s <= 0)
-        return scr_fail(err, SCR_E_LOCKED, 0, "the job ends in less than %d seconds",
-                        SPARE_S);
+    set_deadline(s);
     return SCR_OK;
 }
 
@@ -198,6 +251,7 @@ struct round {
     int id, partner, shared;
     const struct scr_hostlist *nodes; /* to run on */
     struct scr_remote_result *res;
+    double limit_s; /* seconds; 0: half of what is left */
     struct scr_err err;
     int rc;
     atomic_int ended;
@@ -252,8 +306,8 @@ static void *run_round(void *arg)
     struct words w;
     r->rc = write_words(r, &w, &r->err);
     if (r->rc == SCR_OK)
-        r->rc = scr_remote_run(&r->s->rm, r->nodes, w.argv, r->s->timeout_s, &r->res,
-                               &r->err);
+        r->rc =
+            scr_remote_run(&r->s->rm, r->nodes, w.argv, r->limit_s, &r->res, &r->err);
     free(w.down);
     atomic_store(&r->ended, 1);
     return NULL;
@@ -302,6 +356,9 @@ static int run(struct round *r, uint64_t bytes, struct scr_err *err)
 {
     pthread_t thread;
     r->err = (struct scr_err)SCR_ERR_INIT;
+    atomic_store(&r->ended, 0);
+    if (r->limit_s <= 0)
+        r->limit_s = time_for_round(r->s);
     if (pthread_create(&thread, NULL, run_round, r) != 0)
         return scr_fail(err, SCR_E_FAILURE, 0, "scavenge: no more threads");
     watch(r, bytes);
@@ -333,6 +390,18 @@ static void tell_failure(struct scr_scavenge *s, const char *node,
                 (int)strcspn(res->why, "\n"), res->why);
     else
         tell_lines(s, node, res->why);
+}
+
+/* Those that are down are not asked again. */
+static int leave_out_down(struct scr_scavenge *s, struct scr_err *err)
+{
+    struct scr_hostlist left = SCR_HOSTLIST_INIT;
+    int rc = scr_hostlist_minus(&s->up, &s->down, &left, err);
+    if (rc == SCR_OK) {
+        scr_hostlist_free(&s->up);
+        s->up = left;
+    }
+    return rc;
 }
 
 /* Nodes that keep copies for others; *failed: how many had nothing good to say. */
@@ -407,9 +476,37 @@ static int copy_shared(struct scr_scavenge *s, int id, struct scr_err *err)
         done = rc == SCR_OK && r.res[0].answered && r.res[0].status < 2;
         if (rc == SCR_OK && !done)
             tell_failure(s, s->up.name[i], &r.res[0]);
+        if (rc == SCR_OK && !r.res[0].answered)
+            rc = add_node(&s->down, s->up.name[i], err);
         scr_remote_free(r.res, 1);
     }
-    return rc;
+    return rc == SCR_OK ? leave_out_down(s, err) : rc;
+}
+
+/* 1 if the time was over for most nodes: then much is to be copied, and no node hangs.
+ */
+static int is_slow(const struct round *r, double start)
+{
+    size_t late = 0;
+    for (size_t i = 0; i < r->nodes->n; i++)
+        late += !r->res[i].answered;
+    return late > r->nodes->n / 2 && scr_now_mono() - start >= r->limit_s;
+}
+
+/* What is copied already is not copied again by those that get more time. */
+static int run_first(struct round *r, uint64_t bytes, struct scr_err *err)
+{
+    double start = scr_now_mono();
+    int rc = run(r, bytes, err);
+    double left = r->s->deadline - scr_now_mono();
+    if (rc != SCR_OK || left <= 0 || !is_slow(r, start))
+        return rc;
+    scr_tool_print(r->s->t, "dataset %d: most nodes take longer, going on for %.0f s\n",
+                   r->id, left);
+    scr_remote_free(r->res, r->nodes->n);
+    r->res = NULL;
+    r->limit_s = left;
+    return run(r, bytes, err);
 }
 
 static int run_rounds(struct scr_scavenge *s, int id, uint64_t bytes,
@@ -417,10 +514,12 @@ static int run_rounds(struct scr_scavenge *s, int id, uint64_t bytes,
 {
     struct scr_hostlist partners = SCR_HOSTLIST_INIT;
     struct round r = { .s = s, .id = id, .nodes = &s->up, .partner = s->down.n > 0 };
-    int failed = 0, rc = run(&r, bytes, err);
+    int failed = 0, rc = run_first(&r, bytes, err);
     if (rc == SCR_OK)
         rc = sort_out(&r, &partners, &failed, err);
     scr_remote_free(r.res, s->up.n);
+    if (rc == SCR_OK)
+        rc = leave_out_down(s, err);
     if (rc == SCR_OK && s->shared && lacks_ranks(s, id))
         rc = copy_shared(s, id, err);
     if (rc == SCR_OK && partners.n > 0 && (failed > 0 || lacks_ranks(s, id))) {
@@ -435,6 +534,8 @@ static int run_rounds(struct scr_scavenge *s, int id, uint64_t bytes,
             rc = sort_out(&second, &none, &failed, err);
         scr_remote_free(second.res, partners.n);
         scr_hostlist_free(&none);
+        if (rc == SCR_OK)
+            rc = leave_out_down(s, err);
     }
     scr_hostlist_free(&partners);
     return rc;
@@ -504,9 +605,10 @@ int scr_scavenge_dataset(struct scr_scavenge *s, int id, const scr_hash *dset,
         return SCR_OK;
     }
     double start = scr_now_mono();
+    set_deadline(s);
     log_start(s, id, dset);
     int rc = begin(s, id, dset, err);
-    if (rc == SCR_OK)
+    if (rc == SCR_OK && s->up.n > 0) /* else by what was copied before */
         rc = run_rounds(s, id, bytes, err);
     double secs = scr_now_mono() - start;
     if (rc == SCR_OK)

@@ -14,7 +14,8 @@ struct scr_scavenge_opts {
     const char *up;      /* only these of them; NULL: all that are not down */
     const char *down;    /* these are; NULL: none but what the manager says */
     const char *cntldir; /* on each node; NULL: by the configuration */
-    const char *timeout; /* seconds a round may take; NULL: as long as the job lasts */
+    const char
+        *timeout; /* seconds a dataset may take; NULL: as long as the job lasts */
 };
 
 struct scr_scavenge {
@@ -23,9 +24,10 @@ struct scr_scavenge {
     struct scr_rm rm;
     struct scr_hostlist up, down;
     const char *cntldir;
-    char *program; /* scr */
-    double timeout_s;
-    int shared; /* 1: there is a cache that all nodes share */
+    char *program;        /* scr */
+    double timeout_s;     /* for a dataset */
+    double end, deadline; /* scr_now_mono(): of all, of the dataset */
+    int shared;           /* 1: there is a cache that all nodes share */
     char *
         trouble; /* of the last dataset: what kept a node from copying; NULL: nothing */
     struct scr_lock lock; /* one scavenge of a prefix at a time */

@@ -15,6 +15,7 @@
 #include "rm/rm_impl.h"
 
 enum { PING_S = 2, PING_WIDTH = 128, NO_REPLY = 1 };
+static const double LEAST_S = 0.1; /* in which a test can tell anything */
 
 /* One round of tests: nodes are those left. */
 struct round {
@@ -32,18 +33,20 @@ static int no_memory(struct scr_err *err)
 
 static double seconds_left(const struct round *r)
 {
-    double left = r->end - scr_now_mono();
-    return left > 0.1 ? left : 0.1;
+    return r->end - scr_now_mono();
 }
 
 /* --- RM, EXCLUDE --- */
 
-/* A controller that is too busy to answer says nothing about the nodes. */
+/* A controller that is too busy to answer says nothing about the nodes, and is not to
+ * take the time of the other tests. */
 static int ask_manager(struct round *r, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
+    struct scr_rm hurried = *r->rm; /* borrows all it has */
+    hurried.ask_by = scr_now_mono() + seconds_left(r) / 3;
     (void)err;
-    if (scr_rm_down(r->rm, &r->nodes, r->down, &why) != SCR_OK)
+    if (scr_rm_down(&hurried, &r->nodes, r->down, &why) != SCR_OK)
         scr_log(r->rm->env->log, SCR_LOG_WARN,
                 "%s does not tell which nodes are down: %s", r->rm->ops->name,
                 why.text);
@@ -62,7 +65,8 @@ static int exclude(struct round *r, struct scr_err *err)
     for (size_t i = 0; i < list.n && rc == SCR_OK; i++) {
         const char *node = scr_rm_match(&r->nodes, list.name[i]);
         if (node != NULL)
-            rc = scr_downs_add(r->down, node, "listed in SCR_EXCLUDE_NODES", err);
+            rc = scr_downs_add(r->down, node, SCR_NODE_UNFIT,
+                               "listed in SCR_EXCLUDE_NODES", err);
     }
     scr_hostlist_free(&list);
     return rc;
@@ -101,7 +105,8 @@ static int ping(struct round *r, struct scr_err *err)
         rc = scr_many_run(task, n, PING_WIDTH, seconds_left(r), err);
         for (size_t i = 0; i < n && rc == SCR_OK; i++)
             if (task[i].end == SCR_MANY_ENDED && task[i].status == NO_REPLY)
-                rc = scr_downs_add(r->down, r->nodes.name[i], "no reply to ping", err);
+                rc = scr_downs_add(r->down, r->nodes.name[i], SCR_NODE_DEAD,
+                                   "no reply to ping", err);
         scr_many_free(task, n);
     }
     free(path);
@@ -126,7 +131,8 @@ static int add_silent(struct round *r, const char *node, struct scr_remote_resul
                       struct scr_err *err)
 {
     char *text = scr_asprintf("no command can be run on it: %s", last_line(res->why));
-    int rc = text ? scr_downs_add(r->down, node, text, err) : no_memory(err);
+    int rc =
+        text ? scr_downs_add(r->down, node, SCR_NODE_DEAD, text, err) : no_memory(err);
     free(text);
     return rc;
 }
@@ -180,9 +186,9 @@ static int judge_check(struct round *r, const char *node, struct scr_remote_resu
         return SCR_OK;
     const char *cause = line ? line + 4 : last_line(res->why);
     cause += strspn(cause, ": ");
-    if (*cause != '\0')
-        return scr_downs_add(r->down, node, cause, err);
-    return scr_downs_add(r->down, node, "scr_check_node failed without a word", err);
+    if (*cause == '\0')
+        cause = "scr_check_node failed without a word";
+    return scr_downs_add(r->down, node, SCR_NODE_UNFIT, cause, err);
 }
 
 static int check(struct round *r, struct scr_err *err)
@@ -247,10 +253,24 @@ static int narrow(struct round *r, struct scr_err *err)
     return rc;
 }
 
+/* Without time nobody would answer, and all nodes be taken for dead. */
+static int is_too_late(const struct round *r, const struct node_test *t)
+{
+    if (t->run == exclude || seconds_left(r) > LEAST_S)
+        return 0;
+    scr_log(r->rm->env->log, SCR_LOG_WARN,
+            "no time is left for the test %s of %zu nodes: a longer SCR_NODE_TIMEOUT "
+            "may help",
+            t->name, r->nodes.n);
+    return 1;
+}
+
 static int run_test(struct round *r, const struct node_test *t, struct scr_err *err)
 {
     int rc = narrow(r, err);
-    return rc == SCR_OK && r->nodes.n > 0 ? t->run(r, err) : rc;
+    if (rc != SCR_OK || r->nodes.n == 0 || is_too_late(r, t))
+        return rc;
+    return t->run(r, err);
 }
 
 static int run_defaults(struct round *r, struct scr_err *err)

@@ -20,7 +20,8 @@ struct scr_node_tests {
 };
 
 /* Adds to down those of nodes that fail a test; those in it are not tested. A manager
- * that does not answer is a warning, as are tests that cannot be made at all.
+ * that does not answer in a third of the time is a warning, and so is a test for which
+ * no time is left.
  * SCR_E_CONFIG: SCR_NODE_TESTS names one that does not exist, or SCR_EXCLUDE_NODES is
  * no list. */
 int scr_nodes_test(const struct scr_node_tests *t, const struct scr_hostlist *nodes,

@@ -11,6 +11,7 @@
 #include "base/cwd.h"
 #include "base/io.h"
 #include "base/path.h"
+#include "base/units.h"
 #include "rm/many.h"
 #include "rm/rm_impl.h"
 
@@ -73,33 +74,57 @@ const char *scr_rm_match(const struct scr_hostlist *list, const char *name)
     return NULL;
 }
 
-int scr_downs_add(struct scr_downs *d, const char *node, const char *reason,
-                  struct scr_err *err)
+static size_t find_down(const struct scr_downs *d, const char *node)
 {
-    if (scr_hostlist_contains(&d->nodes, node))
+    size_t i = 0;
+    while (i < d->nodes.n && strcmp(d->nodes.name[i], node) != 0)
+        i++;
+    return i;
+}
+
+int scr_downs_add(struct scr_downs *d, const char *node, enum scr_down_kind kind,
+                  const char *reason, struct scr_err *err)
+{
+    size_t n = d->nodes.n, at = find_down(d, node);
+    if (at < n) {
+        d->kind[at] = kind == SCR_NODE_DEAD ? kind : d->kind[at];
         return SCR_OK;
-    char **grown = scr_reallocarray(d->reason, d->nodes.n + 1, sizeof *grown);
-    char *why = grown ? scr_strdup(reason) : NULL;
+    }
+    char **grown = scr_reallocarray(d->reason, n + 1, sizeof *grown);
     if (grown != NULL)
         d->reason = grown;
+    enum scr_down_kind *kinds = scr_reallocarray(d->kind, n + 1, sizeof *kinds);
+    if (kinds != NULL)
+        d->kind = kinds;
+    char *why = grown && kinds ? scr_strdup(reason) : NULL;
     if (why == NULL)
         return no_memory(err);
     for (char *p = why; *p != '\0'; p++)
         *p = iscntrl((unsigned char)*p) ? ' ' : *p;
     int rc = append(&d->nodes, node, err);
-    if (rc == SCR_OK)
-        d->reason[d->nodes.n - 1] = why;
-    else
+    if (rc == SCR_OK) {
+        d->reason[n] = why;
+        d->kind[n] = kind;
+    } else {
         free(why);
+    }
+    return rc;
+}
+
+int scr_downs_dead(const struct scr_downs *d, struct scr_hostlist *dead,
+                   struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (size_t i = 0; i < d->nodes.n && rc == SCR_OK; i++)
+        if (d->kind[i] == SCR_NODE_DEAD)
+            rc = scr_rm_add_node(dead, d->nodes.name[i], err);
     return rc;
 }
 
 const char *scr_downs_reason(const struct scr_downs *d, const char *node)
 {
-    for (size_t i = 0; i < d->nodes.n; i++)
-        if (strcmp(d->nodes.name[i], node) == 0)
-            return d->reason[i];
-    return NULL;
+    size_t at = find_down(d, node);
+    return at < d->nodes.n ? d->reason[at] : NULL;
 }
 
 void scr_downs_free(struct scr_downs *d)
@@ -107,6 +132,7 @@ void scr_downs_free(struct scr_downs *d)
     for (size_t i = 0; i < d->nodes.n; i++)
         free(d->reason[i]);
     free(d->reason);
+    free(d->kind);
     scr_hostlist_free(&d->nodes);
     *d = (struct scr_downs)SCR_DOWNS_INIT;
 }
@@ -141,14 +167,20 @@ static void cut_newlines(char *text)
         text[--n] = '\0';
 }
 
+static double ask_timeout(const struct scr_rm *rm)
+{
+    double left = rm->ask_by - scr_now_mono();
+    return rm->ask_by > 0 && left < ASK_TIMEOUT_S ? left : ASK_TIMEOUT_S;
+}
+
 /* What went wrong with a tool, in its own words where it had some. */
-static int complain(const struct scr_many_task *t, const char *name,
+static int complain(const struct scr_many_task *t, const char *name, double limit,
                     struct scr_err *err)
 {
     int n = (int)strcspn(t->errout, "\n");
     if (t->end == SCR_MANY_LATE)
-        return scr_fail(err, SCR_E_LOCKED, 0, "%s: no answer within %.0f seconds", name,
-                        ASK_TIMEOUT_S);
+        return scr_fail(err, SCR_E_LOCKED, 0, "%s: no answer within %.3g seconds", name,
+                        limit > 0 ? limit : 0);
     if (t->end == SCR_MANY_FAILED)
         return scr_fail(err, SCR_E_NOENT, 0, "%.*s", n, t->errout);
     return scr_fail(err, SCR_E_FAILURE, 0, "%s: exit status %d%s%.*s", name, t->status,
@@ -169,9 +201,10 @@ int scr_rm_ask(const struct scr_rm *rm, const char *const *argv, const char *con
         struct scr_many_task t = { .argv = v, .env = env };
         memcpy(v, argv, n * sizeof *v);
         v[0] = path;
-        rc = scr_many_run(&t, 1, 1, ASK_TIMEOUT_S, err);
+        double limit = ask_timeout(rm);
+        rc = scr_many_run(&t, 1, 1, limit, err);
         if (rc == SCR_OK && (t.end != SCR_MANY_ENDED || t.status != 0))
-            rc = complain(&t, argv[0], err);
+            rc = complain(&t, argv[0], limit, err);
         if (rc == SCR_OK) {
             *out = t.out;
             t.out = NULL;

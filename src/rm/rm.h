@@ -20,19 +20,27 @@
 #include "base/hostlist.h"
 #include "cfg/cfg.h"
 
+/* Why a node cannot be used. One that is only unfit for another run (drained, excluded,
+ * its disk full) can be reached, and what is in its cache copied. */
+enum scr_down_kind { SCR_NODE_UNFIT, SCR_NODE_DEAD };
+
 /* Nodes that cannot be used, each with the first reason found, in one line. */
 struct scr_downs {
     struct scr_hostlist nodes;
-    char **reason; /* nodes.n of them */
+    char **reason;            /* nodes.n of them */
+    enum scr_down_kind *kind; /* likewise */
 };
 #define SCR_DOWNS_INIT                                                                 \
     {                                                                                  \
-        { 0, 0 }, 0                                                                    \
+        { 0, 0 }, 0, 0                                                                 \
     }
-/* A node that is listed already keeps its reason. Control characters of reason become
- * blanks. */
-int scr_downs_add(struct scr_downs *d, const char *node, const char *reason,
-                  struct scr_err *err);
+/* A node that is listed already keeps its reason, and is dead once somebody says so.
+ * Control characters of reason become blanks. */
+int scr_downs_add(struct scr_downs *d, const char *node, enum scr_down_kind kind,
+                  const char *reason, struct scr_err *err);
+/* Those that are dead. */
+int scr_downs_dead(const struct scr_downs *d, struct scr_hostlist *dead,
+                   struct scr_err *err);
 /* NULL: not listed. Borrowed. */
 const char *scr_downs_reason(const struct scr_downs *d, const char *node);
 void scr_downs_free(struct scr_downs *d);
@@ -71,8 +79,9 @@ struct scr_rm {
     const struct scr_env *env;
     const struct scr_cfg *cfg;
     const struct scr_params *prm;
-    char *job;  /* the manager's id of the job; NULL: none, or not known */
-    char *host; /* this host's name */
+    char *job;     /* the manager's id of the job; NULL: none, or not known */
+    char *host;    /* this host's name */
+    double ask_by; /* scr_now_mono() when answers are to be there; 0: each gets 20 s */
     struct scr_hostlist nodes; /* of the allocation; may be none with NONE */
     int is_virtual;            /* 1: they are those of SCR_VNODES, all on this host */
 };

@@ -59,7 +59,7 @@ static int add_drained(const struct scr_rm *rm, const struct scr_hostlist *nodes
                   : scr_fail(err, SCR_E_NOMEM, 0, "down nodes");
         for (size_t i = 0; i < some.n && rc == SCR_OK; i++) {
             const char *node = scr_rm_match(nodes, some.name[i]);
-            rc = node ? scr_downs_add(down, node, text, err) : SCR_OK;
+            rc = node ? scr_downs_add(down, node, SCR_NODE_UNFIT, text, err) : SCR_OK;
         }
         scr_hostlist_free(&some);
         free(text);
@@ -77,7 +77,8 @@ static int flux_down(const struct scr_rm *rm, const struct scr_hostlist *nodes,
         rc = resource_list(rm, "down", &dead, err);
     for (size_t i = 0; i < dead.n && rc == SCR_OK; i++) {
         const char *node = scr_rm_match(nodes, dead.name[i]);
-        rc = node ? scr_downs_add(down, node, "Flux says down", err) : SCR_OK;
+        rc = node ? scr_downs_add(down, node, SCR_NODE_DEAD, "Flux says down", err)
+                  : SCR_OK;
     }
     scr_hostlist_free(&dead);
     return rc;

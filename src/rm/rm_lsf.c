@@ -72,6 +72,14 @@ static int is_bad_status(const char *status)
     return 0;
 }
 
+/* "unavail" and "unreach": nobody answers there. */
+static enum scr_down_kind kind_of(const char *status)
+{
+    return strncmp(status, "un", 2) == 0 && strncmp(status, "unlic", 5) != 0
+               ? SCR_NODE_DEAD
+               : SCR_NODE_UNFIT;
+}
+
 /* "bhosts -w": a headline, then a line a host, HOST_NAME STATUS … */
 static int lsf_down(const struct scr_rm *rm, const struct scr_hostlist *nodes,
                     struct scr_downs *down, struct scr_err *err)
@@ -86,7 +94,7 @@ static int lsf_down(const struct scr_rm *rm, const struct scr_hostlist *nodes,
         if (node == NULL || !is_bad_status(status))
             continue;
         char *text = scr_asprintf("LSF says %s", status);
-        rc = text ? scr_downs_add(down, node, text, err)
+        rc = text ? scr_downs_add(down, node, kind_of(status), text, err)
                   : scr_fail(err, SCR_E_NOMEM, 0, "down nodes");
         free(text);
     }

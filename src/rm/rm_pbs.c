@@ -31,6 +31,14 @@ static int pbs_nodes(const struct scr_rm *rm, struct scr_hostlist *nodes,
     return rc;
 }
 
+/* Offline is what an operator has set; the node itself may be well. */
+static enum scr_down_kind kind_of(const char *state)
+{
+    return strstr(state, "down") != NULL || strstr(state, "unknown") != NULL
+               ? SCR_NODE_DEAD
+               : SCR_NODE_UNFIT;
+}
+
 /* "pbsnodes -l" lists only nodes that are down, offline or unknown: name, states,
  * comment. */
 static int pbs_down(const struct scr_rm *rm, const struct scr_hostlist *nodes,
@@ -48,7 +56,7 @@ static int pbs_down(const struct scr_rm *rm, const struct scr_hostlist *nodes,
             continue;
         char *text =
             scr_asprintf("PBS says %s%s%s", state, *line != '\0' ? ": " : "", line);
-        rc = text ? scr_downs_add(down, node, text, err)
+        rc = text ? scr_downs_add(down, node, kind_of(state), text, err)
                   : scr_fail(err, SCR_E_NOMEM, 0, "down nodes");
         free(text);
     }

@@ -23,26 +23,35 @@ static int slurm_nodes(const struct scr_rm *rm, struct scr_hostlist *nodes,
     return scr_hostlist_expand(list, nodes, err);
 }
 
-/* The states of sinfo's %T in which a node takes no new step, or is about to go. */
-static int is_bad_state(const char *state)
+/* The states of sinfo's %T in which a node takes no new step, or is about to go. Those
+ * that an operator or a health check has set still run steps of the job. */
+static int is_bad_state(const char *state, enum scr_down_kind *kind)
 {
-    static const char *const bad[] = { "down",        "drain",      "fail",
-                                       "error",       "not_resp",   "no_resp",
-                                       "unknown",     "power_down", "powering_down",
-                                       "powered_down" };
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        if (strncmp(state, bad[i], strlen(bad[i])) == 0)
+    static const struct {
+        const char *name;
+        enum scr_down_kind kind;
+    } bad[] = { { "down", SCR_NODE_DEAD },          { "drain", SCR_NODE_UNFIT },
+                { "fail", SCR_NODE_UNFIT },         { "error", SCR_NODE_UNFIT },
+                { "not_resp", SCR_NODE_DEAD },      { "no_resp", SCR_NODE_DEAD },
+                { "unknown", SCR_NODE_DEAD },       { "power_down", SCR_NODE_DEAD },
+                { "powering_down", SCR_NODE_DEAD }, { "powered_down", SCR_NODE_DEAD } };
+    const int silent = strchr(state, '*') != NULL; /* does not respond */
+    *kind = SCR_NODE_DEAD;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0] && !silent; i++)
+        if (strncmp(state, bad[i].name, strlen(bad[i].name)) == 0) {
+            *kind = bad[i].kind;
             return 1;
-    return strchr(state, '*') != NULL; /* does not respond */
+        }
+    return silent;
 }
 
-static int add_bad(struct scr_downs *down, const char *node, const char *state,
-                   const char *reason, struct scr_err *err)
+static int add_bad(struct scr_downs *down, const char *node, enum scr_down_kind kind,
+                   const char *state, const char *reason, struct scr_err *err)
 {
     int has_reason = *reason != '\0' && strcmp(reason, "none") != 0;
     char *text = scr_asprintf("Slurm says %s%s%s", state, has_reason ? ": " : "",
                               has_reason ? reason : "");
-    int rc = text ? scr_downs_add(down, node, text, err)
+    int rc = text ? scr_downs_add(down, node, kind, text, err)
                   : scr_fail(err, SCR_E_NOMEM, 0, "down nodes");
     free(text);
     return rc;
@@ -60,11 +69,19 @@ static int add_bad_states(const struct scr_rm *rm, const char *list,
     for (char *line; rc == SCR_OK && (line = scr_rm_line(&rest)) != NULL;) {
         const char *node = scr_rm_match(nodes, scr_rm_word(&line));
         const char *state = scr_rm_word(&line);
-        if (node != NULL && is_bad_state(state))
-            rc = add_bad(down, node, state, line, err);
+        enum scr_down_kind kind;
+        if (node != NULL && is_bad_state(state, &kind))
+            rc = add_bad(down, node, kind, state, line, err);
     }
     free(out);
     return rc;
+}
+
+/* A line for each part of a heterogeneous job. */
+static void join_lines(char *text)
+{
+    for (; *text != '\0'; text++)
+        *text = *text == '\n' ? ',' : *text;
 }
 
 /* A node that died and came back is not in the allocation any more. */
@@ -77,11 +94,13 @@ static int add_lost(const struct scr_rm *rm, const struct scr_hostlist *nodes,
     if (rm->job == NULL)
         return SCR_OK;
     int rc = scr_rm_ask(rm, argv, NULL, &out, err);
-    if (rc == SCR_OK)
+    if (rc == SCR_OK) {
+        join_lines(out);
         rc = scr_hostlist_expand(out, &left, err);
+    }
     for (size_t i = 0; i < nodes->n && rc == SCR_OK && left.n > 0; i++)
         if (scr_rm_match(&left, nodes->name[i]) == NULL)
-            rc = scr_downs_add(down, nodes->name[i],
+            rc = scr_downs_add(down, nodes->name[i], SCR_NODE_DEAD,
                                "Slurm has taken it out of the allocation", err);
     scr_hostlist_free(&left);
     free(out);
@@ -101,7 +120,8 @@ static int slurm_down(const struct scr_rm *rm, const struct scr_hostlist *nodes,
     return rc;
 }
 
-/* "NONE" or "N/A" for a job without a time limit. */
+/* "NONE" or "N/A" for a job without a time limit; the parts of a heterogeneous job end
+ * together. */
 static int slurm_end_time(const struct scr_rm *rm, int64_t *end, struct scr_err *err)
 {
     const char *argv[] = { "squeue", "-h", "-j", rm->job, "-o", "%e", NULL };
@@ -109,8 +129,10 @@ static int slurm_end_time(const struct scr_rm *rm, int64_t *end, struct scr_err 
     char *out;
     int rc = scr_rm_ask(rm, argv, env, &out, err);
     *end = 0;
-    if (rc == SCR_OK)
+    if (rc == SCR_OK) {
+        out[strcspn(out, "\n")] = '\0';
         (void)scr_parse_i64(out, end);
+    }
     free(out);
     return rc;
 }

@@ -468,7 +468,7 @@ int scr_gather_node(const struct scr_gather *g, const scr_filemap *map,
     int rc = j.dset_dir && j.stage && j.dirs && j.done ? check_owner(g, map, err)
                                                        : no_memory(g, err);
     if (rc == SCR_OK)
-        rc = scr_dir_make(g->env->sys, j.stage, DIR_MODE, err);
+        rc = scr_stage_make(g->env, g->prefix, g->id, err);
     if (rc == SCR_OK)
         rc = scr_dir_sync(g->env->sys, g->prefix->scr, err);
     if (rc == SCR_OK)

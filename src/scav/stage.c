@@ -18,7 +18,8 @@
 
 enum {
     VERSION = 1,
-    DIR_MODE = 0777 /* cut by the umask */
+    DIR_MODE = 0777,  /* cut by the umask */
+    STAGE_MODE = 0700 /* files may come from directories that others cannot enter */
 };
 
 static int no_memory(int id, struct scr_err *err)
@@ -42,6 +43,19 @@ char *scr_stage_dir(const struct scr_prefix *p, int id)
 static char *marker_path(const struct scr_prefix *p, int id)
 {
     return in_dset_dir(p, id, "placing.scr");
+}
+
+int scr_stage_make(const struct scr_env *env, const struct scr_prefix *p, int id,
+                   struct scr_err *err)
+{
+    char *dir = scr_prefix_dset_dir(p, id), *stage = scr_stage_dir(p, id);
+    int rc =
+        dir && stage ? scr_dir_make(env->sys, dir, DIR_MODE, err) : no_memory(id, err);
+    if (rc == SCR_OK)
+        rc = scr_dir_make(env->sys, stage, STAGE_MODE, err);
+    free(stage);
+    free(dir);
+    return rc;
 }
 
 /* Takes the path over. */
@@ -99,7 +113,10 @@ static int make_dir(struct move *m, const char *path, struct scr_err *err)
     char *dir = scr_path_dir(path);
     int rc = dir ? SCR_OK : no_memory(m->id, err);
     if (rc == SCR_OK && scr_hash_get(m->dirs, dir) == NULL) {
-        rc = scr_dir_make(m->env->sys, dir, DIR_MODE, err);
+        if (strncmp(dir, m->stage, strlen(m->stage)) == 0)
+            rc = scr_stage_make(m->env, m->p, m->id, err);
+        if (rc == SCR_OK)
+            rc = scr_dir_make(m->env->sys, dir, DIR_MODE, err);
         if (rc == SCR_OK && scr_hash_set(m->dirs, dir, NULL) == NULL)
             rc = no_memory(m->id, err);
     }

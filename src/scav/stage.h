@@ -20,6 +20,10 @@
 
 /* Path of the stage, malloc'd. */
 char *scr_stage_dir(const struct scr_prefix *p, int id);
+/* Makes it, for nobody but the user: files are there before their own directories are
+ * around them. */
+int scr_stage_make(const struct scr_env *env, const struct scr_prefix *p, int id,
+                   struct scr_err *err);
 /* 1 if there is one. Also 1 if that cannot be told. */
 int scr_stage_is_there(const struct scr_env *env, const struct scr_prefix *p, int id);
 /* 1 if its files are on their way to their destinations. Likewise. */

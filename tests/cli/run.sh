@@ -283,6 +283,34 @@ if command -v strace >/dev/null && strace -o .calls true 2>/dev/null; then
     check "but programs" -n "$(grep -F '"check_node"' .calls)"
 fi
 
+# a configuration that cannot be read any more: the old one stays
+again
+echo 'echo SCR_CACHE_SIZE=many >.scrconf' >at.1
+echo 'rm .scrconf' >at.2
+SCR_RUNS=2 run scr_mpirun ./job 1 0
+has_status 0
+says "run 1 ended" "the configuration stays that of the last run: SCR_CACHE_SIZE=many" "run 2 of 2, 4 of 4 nodes" \
+    "run 2 ended: exit status 0"
+# what fails between two runs does not hide how the last one ended
+again
+echo 'echo "SCR_EXCLUDE_NODES=n[" >.scrconf' >at.1
+SCR_RUNS=2 run scr_mpirun ./job 5 0
+has_status 5
+says "run 1 ended" "error: SCR_EXCLUDE_NODES=n["
+check "once" "$(wc -l <runs)" -eq 1
+
+# nodes that may not be used any more have still what they had in cache
+for conf in SCR_EXCLUDE_NODES=n0,n1 "CNTLDIR=$tmp/store BYTES=8000P"; do
+    again
+    rm -rf store/* ckpt.7
+    echo "cli_cache $tmp/store user1 job 7 XOR 4 4 $tmp; echo '$conf' >.scrconf" >at.1
+    SCR_VNODES='n[0-3]' SCR_JOB_ID=job SCR_RUNS=2 run scr_mpirun ./job 1
+    has 1 "dataset 7: copied from 4 nodes"
+    has 1 "dataset 7 (ckpt.7): complete in"
+    says "node n1 is left out: "
+done
+rm -rf store/* ckpt.7
+
 # wrong use
 again
 run scr_mpirun
@@ -307,3 +335,29 @@ fails 2 "outside of an allocation"
 SCR_NODELIST='n[1-' run scr_mpirun ./job 0
 fails 2 "SCR_NODELIST=n[1-"
 check "never run" ! -e runs
+unset SCR_NODELIST
+
+# the second signal ends what saves the caches
+cat >bin/ssh <<'EOF'
+#!/bin/sh
+echo $$ >>copying
+exec sleep 60
+EOF
+chmod +x bin/ssh
+again
+echo "cli_cache $tmp/store user1 job 7 XOR 3 3 $tmp" >at.1
+SCR_NODELIST='n[0-2]' SCR_NODE_TESTS=EXCLUDE SCR_REMOTE=SSH SCR_JOB_ID=job in_background 3
+for _ in $(seq 100); do
+    [ ! -s copying ] || break
+    sleep 0.1
+done
+kill -TERM $pid
+sleep 1
+kill -TERM $pid
+wait $pid
+status=$?
+# shellcheck disable=SC2046 # a word each
+kill $(cat copying)
+has_status 3
+says "run 1 ended: exit status 3" "what is in cache is being saved" \
+    "asked again to stop: scr_postrun is ended" "scr_postrun failed"

@@ -17,9 +17,11 @@ static void has_nodes(const struct scr_hostlist *list, const char *want)
     free(text);
 }
 
-static void has_down(struct test_rm *m, const char *want)
+/* dead: those of them whose caches nobody can reach. */
+static void has_down(struct test_rm *m, const char *want, const char *want_dead)
 {
     struct scr_downs down = SCR_DOWNS_INIT;
+    struct scr_hostlist dead = SCR_HOSTLIST_INIT;
     struct scr_str s = SCR_STR_INIT;
     if (scr_rm_down(&m->rm, &m->rm.nodes, &down, &m->t.err) != SCR_OK)
         fail_msg("%s", m->t.err.text);
@@ -28,6 +30,9 @@ static void has_down(struct test_rm *m, const char *want)
     char *text = scr_str_take(&s);
     assert_string_equal(text, want);
     free(text);
+    assert_int_equal(scr_downs_dead(&down, &dead, NULL), SCR_OK);
+    has_nodes(&dead, want_dead);
+    scr_hostlist_free(&dead);
     scr_downs_free(&down);
 }
 
@@ -76,8 +81,10 @@ static void slurm(void **state)
     assert_string_equal(m.rm.ops->name, "SLURM");
     assert_string_equal(m.rm.job, "1234");
     has_nodes(&m.rm.nodes, "n[1-5]");
-    has_down(&m, "n3: Slurm says down*: Not responding\n"
-                 "n5: Slurm says draining: disk errors\n");
+    has_down(&m,
+             "n3: Slurm says down*: Not responding\n"
+             "n5: Slurm says draining: disk errors\n",
+             "n3");
     assert_int_equal(scr_rm_end_time(&m.rm, &end, &m.t.err), SCR_OK);
     assert_int_equal(end, 1795316207);
     kills(&m, NULL, "1234.10"); /* neither ours nor the batch script, by number */
@@ -103,6 +110,36 @@ static void slurm_without_a_limit_or_an_answer(void **state)
     test_rm_close(&m);
 }
 
+/* squeue prints a line for each part. */
+static void slurm_with_a_job_of_parts(void **state)
+{
+    (void)state;
+    struct test_rm m;
+    int64_t end;
+    test_rm_open(&m, "slurm", "SLURM_JOBID=500", "SLURM_NODELIST=n[1-4]", NULL);
+    has_down(&m, "n4: Slurm has taken it out of the allocation\n", "n4");
+    assert_int_equal(scr_rm_end_time(&m.rm, &end, &m.t.err), SCR_OK);
+    assert_int_equal(end, 1795316207);
+    test_rm_close(&m);
+}
+
+static void a_node_is_dead_once_anybody_says_so(void **state)
+{
+    (void)state;
+    struct scr_downs down = SCR_DOWNS_INIT;
+    struct scr_hostlist dead = SCR_HOSTLIST_INIT;
+    assert_int_equal(scr_downs_add(&down, "a", SCR_NODE_UNFIT, "full", NULL), SCR_OK);
+    assert_int_equal(scr_downs_add(&down, "b", SCR_NODE_UNFIT, "full", NULL), SCR_OK);
+    assert_int_equal(scr_downs_add(&down, "b", SCR_NODE_DEAD, "silent", NULL), SCR_OK);
+    assert_int_equal(scr_downs_add(&down, "b", SCR_NODE_UNFIT, "full", NULL), SCR_OK);
+    assert_string_equal(scr_downs_reason(&down, "b"), "full");
+    assert_null(scr_downs_reason(&down, "c"));
+    assert_int_equal(scr_downs_dead(&down, &dead, NULL), SCR_OK);
+    has_nodes(&dead, "b");
+    scr_hostlist_free(&dead);
+    scr_downs_free(&down);
+}
+
 static void lsf(void **state)
 {
     (void)state;
@@ -111,7 +148,8 @@ static void lsf(void **state)
                  "LSB_DJOB_HOSTFILE=" FIXTURES "/lsf/hostfile", NULL);
     assert_string_equal(m.rm.ops->name, "LSF");
     has_nodes(&m.rm.nodes, "c699c[010-012]"); /* without the launch node */
-    has_down(&m, "c699c011: LSF says unreach\nc699c012: LSF says closed_Adm\n");
+    has_down(&m, "c699c011: LSF says unreach\nc699c012: LSF says closed_Adm\n",
+             "c699c011");
     ends_in(&m, 5400);
     has_steps(&m, ""); /* it cannot list them */
     kills(&m, NULL, "all");
@@ -133,9 +171,11 @@ static void flux(void **state)
     assert_string_equal(m.rm.ops->name, "FLUX");
     assert_string_equal(m.rm.job, "fAbCdEf");
     has_nodes(&m.rm.nodes, "tux[0-3,7]");
-    has_down(&m, "tux1: Flux says drained: bad DIMM, see 4711\n"
-                 "tux7: Flux says drained: bad DIMM, see 4711\n"
-                 "tux2: Flux says down\n");
+    has_down(&m,
+             "tux1: Flux says drained: bad DIMM, see 4711\n"
+             "tux7: Flux says drained: bad DIMM, see 4711\n"
+             "tux2: Flux says down\n",
+             "tux2");
     ends_in(&m, 5400);
     has_steps(&m, "f2VmPn5pLR,f2WLkSdyUK");
     kills(&m, NULL, "f2WLkSdyUK");
@@ -153,7 +193,8 @@ static void pbs(void **state)
     assert_string_equal(m.rm.ops->name, "PBS");
     assert_int_equal(m.rm.nodes.n, 3);
     assert_string_equal(m.rm.nodes.name[2], "nid00100.local");
-    has_down(&m, "nid00013.local: PBS says offline,down: no heartbeat since 10:15\n");
+    has_down(&m, "nid00013.local: PBS says offline,down: no heartbeat since 10:15\n",
+             "nid00013.local");
     ends_in(&m, 2 * 3600 - 630);
     kills(&m, "4711", "4711");
     assert_int_equal(scr_rm_kill_step(&m.rm, NULL, NULL, &killed, &m.t.err),
@@ -188,7 +229,7 @@ static void none(void **state)
     test_rm_open(&m, "none", "SCR_VNODES=3", NULL, NULL);
     has_nodes(&m.rm.nodes, "n[1-3]");
     assert_int_equal(m.rm.is_virtual, 1);
-    has_down(&m, "");
+    has_down(&m, "", "");
     test_rm_close(&m);
 }
 
@@ -269,6 +310,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(slurm),
         cmocka_unit_test(slurm_without_a_limit_or_an_answer),
+        cmocka_unit_test(slurm_with_a_job_of_parts),
+        cmocka_unit_test(a_node_is_dead_once_anybody_says_so),
         cmocka_unit_test(lsf),
         cmocka_unit_test(flux),
         cmocka_unit_test(pbs),

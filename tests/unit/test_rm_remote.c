@@ -191,11 +191,13 @@ static void which_way_is_taken(void **state)
 /* --- tests of nodes --- */
 
 static void check_down(const char *a, const char *b, const char *c,
-                       const char *const *check, const char *want)
+                       const char *const *check, const char *want,
+                       const char *want_dead)
 {
     struct test_rm m;
     struct scr_downs down = SCR_DOWNS_INIT;
-    char text[2048] = "";
+    struct scr_hostlist dead = SCR_HOSTLIST_INIT;
+    char text[2048] = "", *list = NULL;
     test_rm_open(&m, "remote", a, b, c);
     struct scr_node_tests t = { &m.rm, check, 2.5 };
     double start = scr_now_mono();
@@ -208,6 +210,11 @@ static void check_down(const char *a, const char *b, const char *c,
                        down.reason[i]);
     }
     assert_string_equal(text, want);
+    assert_int_equal(scr_downs_dead(&down, &dead, NULL), SCR_OK);
+    assert_int_equal(scr_hostlist_compress(&dead, 0, &list, NULL), SCR_OK);
+    assert_string_equal(list, want_dead);
+    free(list);
+    scr_hostlist_free(&dead);
     scr_downs_free(&down);
     test_rm_close(&m);
 }
@@ -229,20 +236,22 @@ static void nodes_are_tested_all_at_once(void **state)
         "dead2: no command can be run on it: no answer within 2 seconds\n"
         "gone4: no command can be run on it: ssh: connect to host gone4 port 22: "
         "No route to host\n"
-        "n5: /tmp: full\n");
+        "n5: /tmp: full\n",
+        "silent3,dead2,gone4");
 }
 
 static void only_the_tests_asked_for(void **state)
 {
     (void)state;
     check_down("SCR_REMOTE=SSH", "SCR_NODELIST=n1,silent2", "SCR_NODE_TESTS=echo", NULL,
-               "");
+               "", "");
     check_down(
         "SCR_REMOTE=SSH", "SCR_NODELIST=n1,silent2,gone3",
         "SCR_NODE_TESTS=ping, pdsh_echo", NULL,
         "silent2: no reply to ping\n"
         "gone3: no command can be run on it: ssh: connect to host gone3 port 22: "
-        "No route to host\n");
+        "No route to host\n",
+        "silent2,gone3");
 }
 
 static void tests_that_cannot_be(void **state)
@@ -280,6 +289,43 @@ static void a_silent_manager_is_a_warning(void **state)
     test_rm_close(&m);
 }
 
+/* Nor is one that is slow: the other tests have two thirds of the time. */
+static void a_slow_manager_costs_no_node(void **state)
+{
+    (void)state;
+    static const char *const check[] = { "echo", "PASS", NULL };
+    struct test_rm m;
+    struct scr_downs down = SCR_DOWNS_INIT;
+    test_rm_open(&m, "slow", "SLURM_JOBID=4", "SLURM_NODELIST=n1,n2", NULL);
+    struct scr_node_tests t = { &m.rm, check, 3 };
+    double start = scr_now_mono();
+    assert_int_equal(scr_nodes_test(&t, &m.rm.nodes, &down, &m.t.err), SCR_OK);
+    assert_true(scr_now_mono() - start < 3 + 2);
+    assert_contains(test_cfg_log(&m.t), "sinfo: no answer within 1 seconds");
+    assert_int_equal(down.nodes.n, 0);
+    scr_downs_free(&down);
+    test_rm_close(&m);
+}
+
+/* One that hangs takes all the time of a test: the next is not made, and nobody else is
+ * taken for dead. */
+static void a_test_without_time_is_not_made(void **state)
+{
+    (void)state;
+    static const char *const check[] = { "echo", "PASS", NULL };
+    struct test_rm m;
+    struct scr_downs down = SCR_DOWNS_INIT;
+    test_rm_open(&m, "remote", "SCR_REMOTE=SSH", "SCR_NODELIST=n1,dead2",
+                 "SCR_NODE_TESTS=CHECK,ECHO");
+    struct scr_node_tests t = { &m.rm, check, 1 };
+    assert_int_equal(scr_nodes_test(&t, &m.rm.nodes, &down, &m.t.err), SCR_OK);
+    assert_contains(test_cfg_log(&m.t), "no time is left for the test ECHO of 1 nodes");
+    assert_int_equal(down.nodes.n, 1);
+    assert_string_equal(down.nodes.name[0], "dead2");
+    scr_downs_free(&down);
+    test_rm_close(&m);
+}
+
 int main(void)
 {
     /* pdsh looks for ssh by itself */
@@ -299,6 +345,8 @@ int main(void)
         cmocka_unit_test(only_the_tests_asked_for),
         cmocka_unit_test(tests_that_cannot_be),
         cmocka_unit_test(a_silent_manager_is_a_warning),
+        cmocka_unit_test(a_slow_manager_costs_no_node),
+        cmocka_unit_test(a_test_without_time_is_not_made),
     };
     return cmocka_run_group_tests(tests, NULL, test_cfg_teardown);
 }
