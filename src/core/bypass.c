@@ -16,14 +16,15 @@
 #include "par/lists.h"
 #include "par/turns.h"
 #include "red/member.h"
+#include "store/arrival.h"
 
 enum { DIR_MODE = 0777 }; /* cut by the umask */
 
 /* --- start --- */
 
-/* The complete datasets of the index, newest first. */
-static int list_older(const struct scr_ctx *ctx, int **ids, size_t *n,
-                      struct scr_err *err)
+/* The complete datasets of the index. */
+static int list_complete(const struct scr_ctx *ctx, int **ids, size_t *n,
+                         struct scr_err *err)
 {
     struct scr_index_entry e;
     size_t all = 0;
@@ -38,35 +39,48 @@ static int list_older(const struct scr_ctx *ctx, int **ids, size_t *n,
     return rc;
 }
 
-static int enter_older(struct scr_ctx *ctx, const int *ids, size_t n,
+/* Those that a transfer process outside of this allocation may still copy, and
+ * complete. */
+static int list_pending(const struct scr_ctx *ctx, int **ids, size_t *n,
+                        struct scr_err *err)
+{
+    return scr_arrivals_pending(&ctx->env, &ctx->prefix, ids, n, err);
+}
+
+static int enter_older(struct scr_ctx *ctx, const int *ids, size_t n, int pending,
                        struct scr_err *err)
 {
     struct scr_output *out = &ctx->out;
-    if ((out->older = scr_calloc(n, sizeof *out->older)) == NULL)
+    struct scr_older *more =
+        scr_reallocarray(out->older, out->nolder + n + 1, sizeof *more);
+    if (more == NULL)
         return scr_fail(err, SCR_E_NOMEM, 0, "list of datasets");
-    for (; out->nolder < n; out->nolder++)
-        out->older[out->nolder] =
-            (struct scr_older){ .id = ids[out->nolder],
+    out->older = more;
+    for (size_t i = 0; i < n; i++)
+        out->older[out->nolder++] =
+            (struct scr_older){ .id = ids[i],
+                                .pending = pending,
                                 .files = { .env = &ctx->env,
                                            .prefix = &ctx->prefix,
-                                           .id = ids[out->nolder],
+                                           .id = ids[i],
                                            .rank = ctx->world.rank,
                                            .size = ctx->world.size } };
     return SCR_OK;
 }
 
-/* Their lists of files are only read where a file is about to be written over. */
-static int learn_older_all(struct scr_ctx *ctx, struct scr_err *err)
+/* Lists of files of complete ones are only read where a file is about to be written
+ * over. */
+static int learn_older_all(struct scr_ctx *ctx, int pending, struct scr_err *err)
 {
     int *ids = NULL, rc = SCR_OK;
     size_t n = 0;
     if (ctx->world.rank == 0)
-        rc = list_older(ctx, &ids, &n, err);
+        rc = (pending ? list_pending : list_complete)(ctx, &ids, &n, err);
     rc = scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK)
         rc = scr_share_ids_all(&ctx->world, &ids, &n, err);
     if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world, enter_older(ctx, ids, n, err), err);
+        rc = scr_agree_all(&ctx->world, enter_older(ctx, ids, n, pending, err), err);
     free(ids);
     return rc;
 }
@@ -89,7 +103,9 @@ int scr_bypass_start_all(struct scr_ctx *ctx, const scr_hash *dset, struct scr_e
         rc = scr_fail(err, SCR_E_NOMEM, 0, "dataset %s", out->name);
     rc = scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK)
-        rc = learn_older_all(ctx, err);
+        rc = learn_older_all(ctx, 1, err);
+    if (rc == SCR_OK)
+        rc = learn_older_all(ctx, 0, err);
     return rc == SCR_OK ? scr_publish_begin_all(&ctx->env, &ctx->world, &ctx->prefix,
                                                 out->id, out->dset, err)
                         : rc;
@@ -154,34 +170,52 @@ static int edit_demote(scr_hash *index, void *arg, int *changed, struct scr_err 
     return SCR_OK;
 }
 
-/* The first rank to find one does it for all; without its summary the others see that
- * it is done. */
+/* The first rank to find a plan does it for all: without it nobody completes the
+ * dataset, and who still copies it stops. */
+static int give_up(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    scr_hash *plan = scr_hash_new();
+    int rc = plan ? scr_arrival_plan_read(&ctx->env, &ctx->prefix, id, plan, NULL)
+                  : SCR_E_NOMEM;
+    scr_hash_delete(plan);
+    return rc == SCR_E_NOENT ? SCR_OK
+                             : scr_arrival_give_up(&ctx->env, &ctx->prefix, id, err);
+}
+
+/* Likewise; without its summary the others see that it is done. One whose summary
+ * cannot be read may be complete all the same. */
 static int demote(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
-    if (scr_prefix_summary_time(&ctx->env, &ctx->prefix, id) == 0)
+    int rc = scr_prefix_summary_read(&ctx->env, &ctx->prefix, id, NULL, NULL, NULL);
+    if (rc == SCR_E_NOENT)
         return SCR_OK;
-    int rc = scr_prefix_index_update(&ctx->env, &ctx->prefix, edit_demote, &id, err);
+    rc = scr_prefix_index_update(&ctx->env, &ctx->prefix, edit_demote, &id, err);
     return rc == SCR_OK ? scr_prefix_summary_remove(&ctx->env, &ctx->prefix, id, err)
                         : rc;
 }
 
-/* The file is about to be written over: from now on the dataset it is of is not
- * complete. One whose list is damaged is left alone: it cannot be restored, or its
- * checksums will tell. */
-static int demote_owner(struct scr_ctx *ctx, const char *dest, struct scr_err *err)
+/* A file is about to be written at dest: from now on the dataset that lists it is not
+ * complete, and does not become so. One whose list is damaged is left alone: it cannot
+ * be restored, or its checksums will tell. is_there: 0 if nothing is written over, so
+ * that only those can list it whose files are still to come. */
+static int demote_owner(struct scr_ctx *ctx, const char *dest, int is_there,
+                        struct scr_err *err)
 {
     struct scr_output *out = &ctx->out;
     int rc = SCR_OK;
     for (size_t i = 0; i < out->nolder && rc == SCR_OK; i++) {
         struct scr_older *older = &out->older[i];
         const scr_hash *info = NULL;
-        if (older->id == 0)
+        if (older->id == 0 || !(older->pending || is_there))
             continue;
         struct scr_err why = SCR_ERR_INIT;
         int found = scr_catalog_find_stored(&older->files, dest, &info, &why);
         if (found == SCR_E_NOMEM || found == SCR_E_IO)
             return scr_fail(err, found, 0, "SCR_Route_file: %s", why.text);
-        if (info != NULL && (rc = demote(ctx, older->id, err)) == SCR_OK)
+        if (info != NULL && older->pending)
+            rc = give_up(ctx, older->id, err);
+        if (info != NULL && rc == SCR_OK &&
+            (rc = demote(ctx, older->id, err)) == SCR_OK)
             older->id = 0;
     }
     return rc;
@@ -195,11 +229,11 @@ static int check_free(struct scr_ctx *ctx, const char *dest, const char *path,
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_file_stat(ctx->env.sys, path, &st, &why);
     if (rc == SCR_E_NOENT)
-        return SCR_OK;
+        return demote_owner(ctx, dest, 0, err);
     if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "SCR_Route_file: %s", why.text);
     if (S_ISREG(st.st_mode))
-        return demote_owner(ctx, dest, err);
+        return demote_owner(ctx, dest, 1, err);
     return scr_fail(err, SCR_E_UNSAFE, 0,
                     "SCR_Route_file: %s is %s, a file is to be written there; remove "
                     "it or use another name",

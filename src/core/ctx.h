@@ -30,9 +30,11 @@ enum { SCR_MAX_NAME = 1024 };
 /* SCR_FLAG_CHECKPOINT and SCR_FLAG_OUTPUT of scr.h. */
 enum { SCR_IS_CKPT = 1, SCR_IS_OUTPUT = 2 };
 
-/* A complete dataset whose files may lie where new ones are about to be written. */
+/* A complete dataset whose files may lie where new ones are about to be written, or a
+ * pending one (store/arrival.h) whose files may yet get there. */
 struct scr_older {
     int id; /* 0: not any more */
+    int pending;
     struct scr_catalog files;
 };
 
@@ -52,7 +54,7 @@ struct scr_output {
     int bypass;              /* files are written to the prefix; the rest is for that */
     scr_hash *dset;          /* as the index has it */
     char *made_dir;          /* directory of the file routed last */
-    struct scr_older *older; /* newest first */
+    struct scr_older *older; /* those it may replace files of */
     size_t nolder;
     double start; /* scr_now_mono() */
 };

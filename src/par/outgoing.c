@@ -534,63 +534,109 @@ int scr_outgoing_resume_all(struct scr_outgoing *f, struct scr_err *err)
 
 /* --- whose the files are that are about to be replaced --- */
 
-/* Complete datasets, newest first, the same on all ranks. */
-struct complete {
+/* Other datasets, the same on all ranks: pending ones, which whoever still copies them
+ * may yet complete, and complete ones, newest first. */
+struct others {
     int *ids;
     size_t n;
+    size_t pending; /* the first ones of them; on rank 0 only */
     uint64_t *hits; /* how many of our destinations each lists */
 };
 
-static int list_complete(const struct scr_outgoing *f, struct complete *c,
+static int add_id(const struct scr_outgoing *f, struct others *o, int id,
+                  struct scr_err *err)
+{
+    int *more = scr_reallocarray(o->ids, o->n + 1, sizeof *more);
+    if (more == NULL)
+        return no_memory(f, err);
+    o->ids = more;
+    o->ids[o->n++] = id;
+    return SCR_OK;
+}
+
+/* Newer ones of which all is there are complete before they are asked for their files
+ * (invariant P15). */
+static int list_pending(const struct scr_outgoing *f, struct others *o,
+                        struct scr_err *err)
+{
+    int *ids = NULL;
+    size_t n = 0;
+    int rc = scr_arrivals_pending(f->env, f->prefix, &ids, &n, err);
+    if (rc == SCR_OK && n > 0 && ids[n - 1] > f->id) {
+        (void)scr_arrivals_adopt(f->env, f->prefix, NULL, NULL);
+        free(ids);
+        ids = NULL;
+        rc = scr_arrivals_pending(f->env, f->prefix, &ids, &n, err);
+    }
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        if (ids[i] != f->id)
+            rc = add_id(f, o, ids[i], err);
+    o->pending = o->n;
+    free(ids);
+    return rc;
+}
+
+static int list_complete(const struct scr_outgoing *f, struct others *o,
                          struct scr_err *err)
 {
     struct scr_index_entry e;
-    size_t all = 0;
+    int *ids = NULL;
+    size_t n = 0;
     scr_hash *index = scr_hash_new();
     int rc = scr_prefix_index_read(f->env, f->prefix, index, err);
-    if (rc == SCR_OK && (rc = scr_index_ids(index, &c->ids, &all)) != SCR_OK)
+    if (rc == SCR_OK && (rc = scr_index_ids(index, &ids, &n)) != SCR_OK)
         no_memory(f, err);
-    for (size_t i = 0; i < all; i++) {
-        int id = c->ids[i];
-        if (id != f->id && scr_index_get(index, id, &e, NULL) == SCR_OK && e.complete)
-            c->ids[c->n++] = id;
-    }
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        if (ids[i] != f->id && scr_index_get(index, ids[i], &e, NULL) == SCR_OK &&
+            e.complete)
+            rc = add_id(f, o, ids[i], err);
+    free(ids);
     scr_hash_delete(index);
     return rc;
 }
 
+/* Of a complete one all files are there; those of a pending one may be still to come.
+ */
+static int list_others(const struct scr_outgoing *f, int replaces, struct others *o,
+                       struct scr_err *err)
+{
+    int rc = list_pending(f, o, err);
+    return rc == SCR_OK && replaces ? list_complete(f, o, err) : rc;
+}
+
 /* kept = {<path>: {<id>}} of the paths this rank keeps. */
 static void count_hits(const struct scr_outgoing *f, const scr_hash *kept,
-                       struct complete *c)
+                       struct others *o)
 {
     for (SCR_HASH_EACH(e, f->dests))
         for (SCR_HASH_EACH(of, scr_hash_get(kept, scr_hash_elem_key(e))))
-            for (size_t i = 0; i < c->n; i++)
-                c->hits[i] += c->ids[i] == scr_hash_elem_key_int(of);
+            for (size_t i = 0; i < o->n; i++)
+                o->hits[i] += o->ids[i] == scr_hash_elem_key_int(of);
 }
 
 /* One whose list is damaged is left alone: it cannot be restored, or its checksums will
  * tell. */
-static int find_listed_all(const struct scr_outgoing *f, struct complete *c,
+static int find_listed_all(const struct scr_outgoing *f, struct others *o,
                            struct scr_err *err)
 {
+    int replaces = scr_or_all(f->world, f->replaces);
     scr_hash *kept = scr_hash_new();
     int rc = kept ? SCR_OK : no_memory(f, err);
     if (rc == SCR_OK && f->world->rank == 0)
-        rc = list_complete(f, c, err);
+        rc = list_others(f, replaces, o, err);
     rc = scr_agree_all(f->world, rc, err);
     if (rc == SCR_OK)
-        rc = scr_share_ids_all(f->world, &c->ids, &c->n, err);
+        rc = scr_share_ids_all(f->world, &o->ids, &o->n, err);
     if (rc == SCR_OK) {
-        c->hits = scr_calloc(c->n, sizeof *c->hits);
-        rc = scr_agree_all(f->world, c->hits ? SCR_OK : no_memory(f, err), err);
+        o->hits = scr_calloc(o->n, sizeof *o->hits);
+        rc = scr_agree_all(f->world, o->hits ? SCR_OK : no_memory(f, err), err);
     }
     if (rc == SCR_OK)
         rc =
-            scr_lists_read_all(f->env, f->world, f->prefix, c->ids, c->n, 1, kept, err);
+            scr_lists_read_all(f->env, f->world, f->prefix, o->ids, o->n, 1, kept, err);
     if (rc == SCR_OK) {
-        count_hits(f, kept, c);
-        scr_sums_all(f->world, c->hits, (int)c->n);
+        count_hits(f, kept, o);
+        scr_sums_all(f->world, o->hits, (int)o->n);
     }
     scr_hash_delete(kept);
     return rc;
@@ -601,7 +647,7 @@ static int find_listed_all(const struct scr_outgoing *f, struct complete *c,
 struct index_edit {
     const scr_hash *dset;
     int id;
-    const struct complete *others;
+    const struct others *others;
 };
 
 /* A newer one keeps its files, unless it is no good itself. */
@@ -656,15 +702,20 @@ static int check_owner(const scr_hash *index, const struct scr_dataset *d,
                     old.dset.jobid ? old.dset.jobid : "unknown");
 }
 
-static int edit_index(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int check_entry(const scr_hash *index, const struct index_edit *e,
+                       struct scr_err *err)
 {
-    const struct index_edit *e = arg;
     struct scr_dataset d;
     int rc = scr_dataset_get(e->dset, &d, err);
     if (rc == SCR_OK)
         rc = check_owner(index, &d, err);
-    if (rc == SCR_OK)
-        rc = check_newer(index, e, &d, err);
+    return rc == SCR_OK ? check_newer(index, e, &d, err) : rc;
+}
+
+static int edit_index(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+{
+    const struct index_edit *e = arg;
+    int rc = check_entry(index, e, err);
     if (rc != SCR_OK)
         return rc;
     open_entry(index, e);
@@ -674,14 +725,44 @@ static int edit_index(scr_hash *index, void *arg, int *changed, struct scr_err *
                         : scr_fail(err, rc, 0, "index: entry of dataset %d", e->id);
 }
 
-static int open_entry_of(const struct scr_outgoing *f, const struct complete *c,
+/* Whoever copies one of them finds no plan before its next file gets its name. */
+static int give_up_plans(const struct scr_outgoing *f, const struct others *o,
                          struct scr_err *err)
 {
-    struct index_edit e = { .dset = f->dset, .id = f->id, .others = c };
-    int rc = scr_prefix_index_update(f->env, f->prefix, edit_index, &e, err);
-    for (size_t i = 0; i < c->n && rc == SCR_OK; i++)
-        if (c->hits[i] > 0)
-            rc = scr_prefix_summary_remove(f->env, f->prefix, c->ids[i], err);
+    int rc = SCR_OK;
+    for (size_t i = 0; i < o->pending && rc == SCR_OK; i++)
+        if (o->hits[i] > 0)
+            rc = scr_arrival_give_up(f->env, f->prefix, o->ids[i], err);
+    return rc;
+}
+
+/* Not before it is clear that we may go on; but before the index is edited, from when
+ * on nobody may make them complete. Here the index is only looked at: the plans have a
+ * lock of their own, and whoever completes a dataset has it when he locks the index. */
+static int give_up_others(const struct scr_outgoing *f, const struct index_edit *e,
+                          struct scr_err *err)
+{
+    if (e->others->pending == 0)
+        return SCR_OK;
+    scr_hash *index = scr_hash_new();
+    int rc = index ? scr_prefix_index_read(f->env, f->prefix, index, err)
+                   : no_memory(f, err);
+    if (rc == SCR_OK)
+        rc = check_entry(index, e, err);
+    scr_hash_delete(index);
+    return rc == SCR_OK ? give_up_plans(f, e->others, err) : rc;
+}
+
+static int open_entry_of(const struct scr_outgoing *f, const struct others *o,
+                         struct scr_err *err)
+{
+    struct index_edit e = { .dset = f->dset, .id = f->id, .others = o };
+    int rc = give_up_others(f, &e, err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_index_update(f->env, f->prefix, edit_index, &e, err);
+    for (size_t i = 0; i < o->n && rc == SCR_OK; i++)
+        if (o->hits[i] > 0)
+            rc = scr_prefix_summary_remove(f->env, f->prefix, o->ids[i], err);
     return rc;
 }
 
@@ -700,20 +781,18 @@ static int open_dset_dir(const struct scr_outgoing *f, struct scr_err *err)
     return rc;
 }
 
-/* Only what is there can be somebody's. */
+/* Who has no destinations yet (scr_publish_begin_all) replaces nothing. */
 int scr_outgoing_begin_all(const struct scr_outgoing *f, struct scr_err *err)
 {
-    struct complete c = { 0 };
-    int rc = SCR_OK;
-    if (scr_or_all(f->world, f->replaces))
-        rc = find_listed_all(f, &c, err);
+    struct others o = { 0 };
+    int rc = f->dests != NULL ? find_listed_all(f, &o, err) : SCR_OK;
     if (rc == SCR_OK && f->world->rank == 0) {
-        rc = open_entry_of(f, &c, err);
+        rc = open_entry_of(f, &o, err);
         if (rc == SCR_OK)
             rc = open_dset_dir(f, err);
     }
-    free(c.ids);
-    free(c.hits);
+    free(o.ids);
+    free(o.hits);
     return scr_agree_all(f->world, rc, err);
 }
 

@@ -47,8 +47,9 @@ void scr_outgoing_fini(struct scr_outgoing *f);
 int scr_outgoing_resume_all(struct scr_outgoing *f, struct scr_err *err);
 /* The index entry, incomplete, and the dataset's directory without a summary. Complete
  * datasets that list one of the destinations are complete no more, whatever their
- * names; SCR_E_NEWER, and nothing is changed, if one of them is newer and has not
- * failed (invariants P15, P16). */
+ * names, and the plans of pending ones are given up; SCR_E_NEWER, and nothing is
+ * changed, if a complete one of them is newer and has not failed (invariants P15, P16).
+ */
 int scr_outgoing_begin_all(const struct scr_outgoing *f, struct scr_err *err);
 /* Each directory made by the rank that looks after it, then synced by it. */
 int scr_outgoing_make_dirs_all(struct scr_outgoing *f, struct scr_err *err);

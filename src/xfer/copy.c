@@ -231,6 +231,25 @@ int scr_copy_begin(const struct scr_sys *sys, const struct scr_copy *job,
     if (rc == SCR_OK)
         rc = finish(sys, job, file->fd, file->tmp, got, err);
     scr_close(sys, &in, job->src, NULL); /* only read from */
+    if (rc == SCR_OK)
+        return rc;
+    if (file->fd >= 0) {
+        scr_copy_abandon(sys, file);
+    } else { /* it was not made */
+        free(file->tmp);
+        file->tmp = NULL;
+    }
+    return rc;
+}
+
+int scr_copy_sync(const struct scr_sys *sys, const struct scr_copy *job,
+                  struct scr_copy_open *file, struct scr_err *err)
+{
+    if (file->fd < 0)
+        return SCR_OK;
+    int rc = job->sync ? scr_fsync(sys, file->fd, file->tmp, err) : SCR_OK;
+    int closed = scr_close(sys, &file->fd, file->tmp, rc == SCR_OK ? err : NULL);
+    rc = rc == SCR_OK ? closed : rc;
     if (rc != SCR_OK)
         scr_copy_abandon(sys, file);
     return rc;
@@ -239,13 +258,10 @@ int scr_copy_begin(const struct scr_sys *sys, const struct scr_copy *job,
 int scr_copy_commit(const struct scr_sys *sys, const struct scr_copy *job,
                     struct scr_copy_open *file, struct scr_err *err)
 {
-    if (file->fd < 0)
-        return SCR_OK;
-    int rc = job->sync ? scr_fsync(sys, file->fd, file->tmp, err) : SCR_OK;
-    int closed = scr_close(sys, &file->fd, file->tmp, rc == SCR_OK ? err : NULL);
-    rc = rc == SCR_OK ? closed : rc;
-    if (rc == SCR_OK)
-        rc = scr_file_rename(sys, file->tmp, job->dst, err);
+    int rc = scr_copy_sync(sys, job, file, err);
+    if (rc != SCR_OK || file->tmp == NULL)
+        return rc;
+    rc = scr_file_rename(sys, file->tmp, job->dst, err);
     if (rc != SCR_OK)
         scr_file_remove(sys, file->tmp,
                         NULL); /* the first error is the one to report */
@@ -256,10 +272,10 @@ int scr_copy_commit(const struct scr_sys *sys, const struct scr_copy *job,
 
 void scr_copy_abandon(const struct scr_sys *sys, struct scr_copy_open *file)
 {
-    if (file->fd >= 0) {
+    if (file->fd >= 0)
         scr_close(sys, &file->fd, file->tmp, NULL); /* thrown away */
+    if (file->tmp != NULL)
         scr_file_remove(sys, file->tmp, NULL);
-    }
     free(file->tmp);
     file->tmp = NULL;
 }

@@ -74,17 +74,21 @@ struct scr_copied {
 int scr_copy_file(const struct scr_sys *sys, const struct scr_copy *job,
                   struct scr_copied *got, struct scr_err *err);
 
-/* The same in two steps, for whoever syncs many files at once: after scr_copy_begin the
+/* The same in steps, for whoever syncs many files at once: after scr_copy_begin the
  * bytes are checked and in the temporary, still open; scr_copy_commit syncs, closes and
  * renames it, scr_copy_abandon throws it away. Each ends what scr_copy_begin began, the
- * failed one too; both do nothing with a file that is not open (fd -1). */
+ * failed one too; both do nothing where there is no temporary (tmp NULL).
+ * scr_copy_sync, between, leaves nothing but the rename to scr_copy_commit; when it
+ * fails the temporary is gone. */
 struct scr_copy_open {
-    int fd; /* of the temporary, -1: none */
-    char *tmp;
+    int fd;    /* of the temporary, -1: it is closed */
+    char *tmp; /* NULL: none */
 };
 int scr_copy_begin(const struct scr_sys *sys, const struct scr_copy *job,
                    struct scr_copy_open *file, struct scr_copied *got,
                    struct scr_err *err);
+int scr_copy_sync(const struct scr_sys *sys, const struct scr_copy *job,
+                  struct scr_copy_open *file, struct scr_err *err);
 int scr_copy_commit(const struct scr_sys *sys, const struct scr_copy *job,
                     struct scr_copy_open *file, struct scr_err *err);
 void scr_copy_abandon(const struct scr_sys *sys, struct scr_copy_open *file);

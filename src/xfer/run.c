@@ -297,21 +297,28 @@ static int commit_one(const struct scr_sys *sys, struct batch *b, size_t i,
                : rc;
 }
 
-/* The first `written` files of the batch into place; *landed of them are. */
+/* The first `written` files of the batch into place; *landed of them are. Syncs take
+ * long: while they last the files may become unwanted, and newer ones get the names. So
+ * each is asked for when nothing but its rename is left. */
 static int commit(struct scr_xfer *x, const struct scr_sys *sys, struct batch *b,
                   size_t written, size_t *landed, struct scr_err *err)
 {
-    int rc = SCR_OK;
-    if (written > 0 && x->o.allowed != NULL)
-        rc = x->o.allowed(x->o.arg, err);
-    while (*landed < written && rc == SCR_OK) {
-        rc = commit_one(sys, b, *landed, err);
-        if (rc == SCR_OK)
+    size_t synced = 0;
+    int rc = SCR_OK, rc2 = SCR_OK;
+    while (synced < written && rc == SCR_OK)
+        if ((rc = scr_copy_sync(sys, &b->job[synced], &b->open[synced], err)) == SCR_OK)
+            synced++;
+    while (*landed < synced && rc2 == SCR_OK) {
+        if (x->o.allowed != NULL)
+            rc2 = x->o.allowed(x->o.arg, err);
+        if (rc2 == SCR_OK)
+            rc2 = commit_one(sys, b, *landed, err);
+        if (rc2 == SCR_OK)
             b->file[(*landed)++]->whole = 1;
     }
     for (size_t i = *landed; i < written; i++)
         scr_copy_abandon(sys, &b->open[i]);
-    return rc;
+    return rc == SCR_OK ? rc2 : rc;
 }
 
 static void end_batch(struct scr_xfer *x, struct batch *b, double commit_secs)

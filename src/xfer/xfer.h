@@ -66,7 +66,8 @@ struct scr_xfer_opts {
     const char *slot_dir; /* where processes take turns (xfer/slot.h); copied */
     int width;            /* places there; 0: nobody waits */
     int crowd;            /* processes that share them */
-    /* Files are about to get into place: SCR_OK if they still may. May be NULL. */
+    /* The next file is about to get into place: SCR_OK if it still may. Called by
+       several threads at once. May be NULL. */
     int (*allowed)(void *arg, struct scr_err *err);
     /* n files have just got into place and are safe there: records them. May be NULL.
      */

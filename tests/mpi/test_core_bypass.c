@@ -354,6 +354,45 @@ MPI_CASE(whose_files_are_written_over_is_incomplete_whatever_its_name)
     job_free(&job);
 }
 
+/* Call number n of the route of rank 2 fails: no file is written over while the dataset
+ * it is of is complete. 0 when there is no call n. */
+static int fail_route(struct job *job, struct scr_ctx *ctx, enum test_kind kind, long n)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT, late = SCR_ERR_INIT;
+    char path[SCR_MAX_NAME];
+    int rc = SCR_OK;
+    write_into(job, ctx, "restart", "A");
+    int older = ctx->last_id;
+    CHECK_INT(entry(job, older), 1);
+    CHECK_RC(scr_start_output_all(ctx, "restart", SCR_IS_CKPT, &err), SCR_OK, &err);
+    job_arm(job, 2, kind, n, EIO, TEST_ONCE);
+    if (job->rank == 2)
+        rc = job_route(job, ctx, "A/file.2", path, &err);
+    int fired = job_disarm(job);
+    MPI_Bcast(&rc, 1, MPI_INT, 2, job->comm);
+    CHECK(rc != SCR_OK || entry(job, older) == 0);
+    CHECK(scr_complete_output_all(ctx, 0, &late) != SCR_OK);
+    return fired;
+}
+
+MPI_CASE(what_cannot_be_made_incomplete_is_not_written_over)
+{
+    static const enum test_kind kinds[] = { TEST_FSTATAT, TEST_OPENAT, TEST_READ };
+    struct job job;
+    job_new(t, &job, 4);
+    job.sys = &test_fault_sys;
+    struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        long n = 0;
+        while (n < 100 && mpi_test_good(t) && fail_route(&job, ctx, kinds[k], n))
+            n++;
+        CHECK(n > 0 && n < 100);
+    }
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
 MPI_CASE(destinations_that_cannot_be_written_are_refused)
 {
     static const struct misuse cases[] = {
@@ -499,6 +538,7 @@ int main(int argc, char **argv)
             RUN(an_interrupted_one_is_seen_not_offered_and_its_id_not_used_again),
             RUN(one_that_writes_over_files_of_its_name_makes_the_older_incomplete),
             RUN(whose_files_are_written_over_is_incomplete_whatever_its_name),
+            RUN(what_cannot_be_made_incomplete_is_not_written_over),
             RUN(destinations_that_cannot_be_written_are_refused),
             RUN(a_file_never_written_and_one_replaced_fail_complete),
             RUN(each_call_of_a_bypass_checkpoint_fails_once),

@@ -7,6 +7,7 @@
 #include "helper_fault.h"
 #include "helper_pfs.h"
 #include "helper_prefix.h"
+#include "store/arrival.h"
 
 static const char *const nodes = "n[1-4]";
 
@@ -353,6 +354,115 @@ MPI_CASE(a_flush_waits_for_the_same_path_of_another_rank)
     job_free(&job);
 }
 
+/* --- pending datasets of an earlier run --- */
+
+static const char *const plan_of_1 = ".scr/scr.dataset.1/outgoing.scr";
+
+/* What must fail for dataset 1 not to become complete: its files are written, or not.
+ */
+static void keep_pending(int written)
+{
+    pfs_reset();
+    pfs_control.fail_path = written ? "summary.scr" : NULL;
+    pfs_control.write_error = written ? 0 : ENOSPC;
+}
+
+/* A job ends with dataset 1, "first" in A, pending, and loses its nodes. The stamp of
+ * the plan. */
+static uint64_t leave_pending(struct job *job, int written)
+{
+    struct mpi_test *t = job->t;
+    struct scr_env env = { .sys = &scr_sys_posix };
+    struct scr_prefix p = { 0 };
+    struct scr_err err = SCR_ERR_INIT;
+    uint64_t stamp = 0;
+    scr_hash *plan = scr_hash_new();
+    keep_pending(written);
+    job->sys = &pfs_sys;
+    struct scr_ctx *ctx =
+        job_start(job, nodes, "SCR_FLUSH=1", "SCR_FLUSH_ASYNC=1", NULL);
+    write_ok(job, ctx, "x", CKPT, "A", "first");
+    CHECK(scr_async_wait_all(ctx, 1, &err) != SCR_OK);
+    job_kill(job, ctx);
+    job_lose_node(job, nodes);
+    CHECK_RC(scr_prefix_open(&env, job->prefix, 0, &p, NULL), SCR_OK, &err);
+    CHECK_RC(scr_arrival_plan_read(&env, &p, 1, plan, NULL), SCR_OK, &err);
+    CHECK(scr_hash_get_val_u64(plan, "STAMP", &stamp));
+    scr_hash_delete(plan);
+    scr_prefix_fini(&p);
+    mpi_test_barrier(job->comm);
+    return stamp;
+}
+
+/* Processes that went on with it, on nodes this job has nothing to do with, are
+ * through. */
+static void arrive_late(struct job *job, uint64_t stamp)
+{
+    struct mpi_test *t = job->t;
+    struct scr_env env = { .sys = &scr_sys_posix };
+    struct scr_prefix p = { 0 };
+    struct scr_err err = SCR_ERR_INIT;
+    CHECK_RC(scr_prefix_open(&env, job->prefix, 0, &p, &err), SCR_OK, &err);
+    CHECK_RC(scr_arrival_arrived(&env, &p, 1, stamp, job->rank, job->rank, &err),
+             SCR_OK, &err);
+    CHECK_RC(scr_arrival_finish(&env, &p, 1, job->rank, &err), SCR_OK, &err);
+    scr_prefix_fini(&p);
+    mpi_test_barrier(job->comm);
+}
+
+static void write_over_pending(struct mpi_test *t, int written, const char *how)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    job.out = fopen("/dev/null", "w");
+    uint64_t stamp = leave_pending(&job, written);
+    keep_pending(written);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", how, NULL);
+    pfs_reset();
+    write_ok(&job, ctx, "y", CKPT, "B", "second");
+    (void)scr_async_wait_all(ctx, 0, NULL);
+    CHECK(written || job_has(&job, plan_of_1)); /* else it may be complete now */
+    write_ok(&job, ctx, "z", CKPT, "A", "third");
+    (void)scr_async_wait_all(ctx, 0, NULL);
+    CHECK(!job_has(&job, plan_of_1));
+    arrive_late(&job, stamp);
+    CHECK_ENTRY(1, 0, 0);
+    CHECK_ENTRY(2, 1, 0);
+    CHECK_ENTRY(3, 1, 1);
+    CHECK(!job_has(&job, ".scr/scr.dataset.1/summary.scr"));
+    CHECK(all_are(&job, "A", "third") && all_are(&job, "B", "second"));
+    job_kill(&job, ctx);
+    fclose(job.out);
+    job_free(&job);
+}
+
+/* Neither when none of its files are there yet, nor when it lacks but the summary. */
+MPI_CASE(a_pending_one_never_becomes_complete_over_a_newer_one)
+{
+    for (int written = 0; written < 2; written++) {
+        write_over_pending(t, written, "SCR_FLUSH_ASYNC=0");
+        write_over_pending(t, written, "SCR_FLUSH_ASYNC=1");
+        write_over_pending(t, written, "SCR_CACHE_BYPASS=1");
+    }
+}
+
+MPI_CASE(a_pending_one_whose_paths_are_its_own_becomes_complete)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    job.out = fopen("/dev/null", "w");
+    uint64_t stamp = leave_pending(&job, 0);
+    pfs_reset();
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    write_ok(&job, ctx, "y", CKPT, "B", "second");
+    arrive_late(&job, stamp);
+    CHECK_ENTRY(1, 1, 0);
+    CHECK_ENTRY(2, 1, 1);
+    job_kill(&job, ctx);
+    fclose(job.out);
+    job_free(&job);
+}
+
 /* --- deletion --- */
 
 MPI_CASE(deletion_spares_the_paths_of_other_ranks_files)
@@ -387,5 +497,7 @@ int main(int argc, char **argv)
             RUN(a_global_restart_takes_what_is_newer_on_the_prefix),
             RUN(calls_that_fail_while_one_is_replaced_leave_what_is_complete_right),
             RUN(a_flush_waits_for_the_same_path_of_another_rank),
+            RUN(a_pending_one_never_becomes_complete_over_a_newer_one),
+            RUN(a_pending_one_whose_paths_are_its_own_becomes_complete),
             RUN(deletion_spares_the_paths_of_other_ranks_files)));
 }

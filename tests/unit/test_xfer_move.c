@@ -250,6 +250,94 @@ static void every_failing_call_is_told_and_leaves_no_temporary(void **state)
     assert_int_equal(test_fault_open_fds(), 0);
 }
 
+/* --- files that may become unwanted --- */
+
+/* What happened last; files that got their names without having been asked for just
+ * before. */
+static struct {
+    int is_asked, unasked;
+    int asked, allow; /* how often, and how often it may */
+} names;
+
+static int n_fsync(int fd)
+{
+    names.is_asked = 0;
+    return scr_sys_posix.fsync(fd);
+}
+
+static int n_close(int fd)
+{
+    names.is_asked = 0;
+    return scr_sys_posix.close(fd);
+}
+
+static int n_renameat(int from, const char *old, int to, const char *new)
+{
+    names.unasked += !names.is_asked;
+    names.is_asked = 0;
+    return scr_sys_posix.renameat(from, old, to, new);
+}
+
+static int allowed(void *arg, struct scr_err *err)
+{
+    (void)arg;
+    names.is_asked = 1;
+    return names.asked++ < names.allow ? SCR_OK
+                                       : scr_fail(err, SCR_E_MISSING, 0, "given up");
+}
+
+static size_t count_out(void)
+{
+    size_t n = 0;
+    for (int i = 0; i < FILES; i++) {
+        char dir[64], **name = NULL;
+        size_t here = 0;
+        struct scr_err err = SCR_ERR_INIT;
+        snprintf(dir, sizeof dir, "out/n/%d", i % 3 + 10 * i);
+        if (access(test_path("%s", dir), F_OK) != 0)
+            continue;
+        assert_int_equal(
+            scr_dir_list(&scr_sys_posix, test_path("%s", dir), &name, &here, &err),
+            SCR_OK);
+        n += here;
+        scr_names_free(name, here);
+    }
+    return n;
+}
+
+/* From a refusal on none gets its name, whatever was written and synced before. */
+static void each_file_is_asked_for_just_before_it_gets_its_name(void **state)
+{
+    struct scr_sys sys = scr_sys_posix;
+    (void)state;
+    sys.fsync = n_fsync;
+    sys.close = n_close;
+    sys.renameat = n_renameat;
+    for (int allow = FILES; allow >= 0; allow -= 9) {
+        struct scr_err err = SCR_ERR_INIT;
+        struct seen seen = { 0 };
+        memset(&names, 0, sizeof names);
+        names.allow = allow;
+        struct scr_mover *m = scr_mover_new(SCR_XFER_SYNC, &sys, &err);
+        struct scr_xfer *x = transfer("n", 0,
+                                      (struct scr_xfer_opts){ .allowed = allowed,
+                                                              .landed = landed,
+                                                              .finished = finished,
+                                                              .arg = &seen });
+        assert_int_equal(scr_mover_start(m, x, &err), SCR_OK);
+        assert_int_equal(scr_mover_wait(m, x, &err),
+                         allow < FILES ? SCR_E_MISSING : SCR_OK);
+        assert_int_equal(names.unasked, 0);
+        assert_int_equal(seen.landed, allow);
+        assert_int_equal(seen.finished, allow == FILES);
+        assert_int_equal(count_out(), allow); /* and no temporaries */
+        scr_mover_free(m);
+        scr_xfer_free(x);
+        assert_int_equal(scr_dir_remove(&scr_sys_posix, test_path("out/n"), &err),
+                         SCR_OK);
+    }
+}
+
 static void no_more_is_moved_than_the_bandwidth_allows(void **state)
 {
     struct scr_err err = SCR_ERR_INIT;
@@ -281,6 +369,7 @@ int main(void)
         T(what_waits_or_runs_can_be_cancelled),
         T(a_record_that_fails_fails_the_transfer),
         T(every_failing_call_is_told_and_leaves_no_temporary),
+        T(each_file_is_asked_for_just_before_it_gets_its_name),
         T(no_more_is_moved_than_the_bandwidth_allows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
