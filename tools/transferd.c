@@ -23,6 +23,7 @@
 enum {
     TICK_NS = 50000000,
     LIFE_MS = 3000, /* whoever looks whether we live holds the lock for a moment */
+    REPORT_S = 30,  /* until one whose report cannot be written ends all the same */
     NOBODY = 0      /* files that belong to no dataset */
 };
 
@@ -33,13 +34,13 @@ struct run {
     char *root; /* dset.prefix */
     struct scr_transfer_dset dset;
     struct scr_prefix prefix;
-    scr_hash *files; /* as listed */
-    scr_hash *ranks; /* {<r>} */
-    double bw, percent;
+    scr_hash *files;       /* as listed */
+    scr_hash *ranks;       /* {<r>} */
     struct scr_xfer *xfer; /* NULL: could not be started, err says why */
     struct scr_err err;
     pthread_mutex_t lock; /* for written */
     scr_hash *written;    /* {<source>}: in place, and not yet reported */
+    scr_hash *told;       /* those that are being reported */
 };
 
 struct daemon {
@@ -49,10 +50,12 @@ struct daemon {
     struct scr_lock life;
     struct scr_mover *mover;
     struct run *run, *next; /* under way; to be started */
+    struct run *ended;      /* its end is being reported */
     struct stat seen;       /* of the file before it was read last */
     double busy;            /* when there was work last */
     int interrupt;          /* what is under way is to end */
-    int warned;             /* that the file cannot be read */
+    int warned;             /* that the file cannot be read or written */
+    double since;           /* that is so */
     int over;
     struct scr_err failed; /* first transfer that did */
 };
@@ -146,6 +149,7 @@ static void run_free(struct run *r)
     scr_hash_delete(r->files);
     scr_hash_delete(r->ranks);
     scr_hash_delete(r->written);
+    scr_hash_delete(r->told);
     pthread_mutex_destroy(&r->lock);
     free(r);
 }
@@ -208,8 +212,9 @@ static int make_xfer(struct run *r, struct scr_err *err)
 {
     struct scr_xfer_opts o = { .sync_dirs = 1,
                                .tag = scr_arrival_tag(r->dset.stamp),
-                               .bw = r->bw,
-                               .percent = r->percent,
+                               .first = r->dset.node,
+                               .bw = r->dset.bw,
+                               .percent = r->dset.percent,
                                .slot_dir = r->prefix.scr,
                                .width = r->dset.width,
                                .crowd = r->dset.crowd,
@@ -323,10 +328,11 @@ static struct run *choose(const struct daemon *d, scr_hash *h,
     struct run *r = id >= 0 ? run_new(d->env, id) : NULL;
     if (r == NULL)
         return NULL;
-    r->bw = t->bw;
-    r->percent = t->percent;
+    r->dset.bw = r->dset.percent = -1;
     if (id != NOBODY)
         (void)scr_transfer_get_dset(h, id, &r->dset, NULL);
+    r->dset.bw = r->dset.bw < 0 ? t->bw : r->dset.bw;
+    r->dset.percent = r->dset.percent < 0 ? t->percent : r->dset.percent;
     r->dset.prefix = r->root = scr_strdup(r->dset.prefix); /* h goes */
     if (fill_run(r, h) && (id == NOBODY || r->root != NULL))
         return r;
@@ -339,13 +345,23 @@ static struct run *choose(const struct daemon *d, scr_hash *h,
 static void report_written(struct run *r, scr_hash *h)
 {
     pthread_mutex_lock(&r->lock);
+    scr_hash_delete(r->told);
+    r->told = scr_hash_dup(r->written); /* NULL: they are reported again */
     for (SCR_HASH_EACH(e, r->written)) {
         uint64_t size = 0;
         const char *src = scr_hash_elem_key(e);
         if (scr_hash_get_val_u64(scr_hash_get(r->files, src), "SIZE", &size))
             (void)scr_transfer_set_written(h, src, size);
     }
-    scr_hash_unset_all(r->written);
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* The file has them now. */
+static void forget_written(struct run *r)
+{
+    pthread_mutex_lock(&r->lock);
+    for (SCR_HASH_EACH(e, r->told))
+        scr_hash_unset(r->written, scr_hash_elem_key(e));
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -370,13 +386,8 @@ static void report_end(struct daemon *d, scr_hash *h)
         if (rc != SCR_E_CANCELLED)
             scr_transfer_end_rank(h, r->id, r->dset.stamp, rank, rc, r->err.text);
     }
-    if (rc == SCR_OK || rc == SCR_E_CANCELLED)
-        return;
-    if (r->id == NOBODY)
+    if (r->id == NOBODY && rc != SCR_OK && rc != SCR_E_CANCELLED)
         report_nobodys(r, h);
-    if (d->failed.code == SCR_OK)
-        d->failed = r->err;
-    scr_log(d->env->log, SCR_LOG_WARN, "%s", r->err.text);
 }
 
 static void report(struct daemon *d, scr_hash *h)
@@ -386,8 +397,30 @@ static void report(struct daemon *d, scr_hash *h)
     if (!ended)
         return;
     report_end(d, h);
-    run_free(d->run);
+    d->ended = d->run;
     d->run = NULL;
+}
+
+/* What was reported is in the file, or (rc) is reported again. */
+static void settle_report(struct daemon *d, int rc)
+{
+    struct run *r = d->ended ? d->ended : d->run;
+    if (rc == SCR_OK && r != NULL)
+        forget_written(r);
+    if (d->ended == NULL)
+        return;
+    d->ended = NULL;
+    if (rc != SCR_OK) {
+        run_free(d->next); /* it has been chosen too early */
+        d->next = NULL;
+        d->run = r;
+        return;
+    }
+    if (r->err.code != SCR_OK && r->err.code != SCR_E_CANCELLED) {
+        scr_log(d->env->log, SCR_LOG_WARN, "%s", r->err.text);
+        d->failed = d->failed.code == SCR_OK ? r->err : d->failed;
+    }
+    run_free(r);
     d->interrupt = 0;
     d->busy = scr_now_mono();
 }
@@ -432,7 +465,7 @@ static int is_unwanted(const struct run *r, const scr_hash *h)
 static void decide_end(struct daemon *d, struct scr_transfer *t)
 {
     double now = scr_now_mono();
-    int working = d->run != NULL || d->next != NULL;
+    int working = d->run != NULL || d->next != NULL || d->ended != NULL;
     if (working)
         d->busy = now;
     int told = t->command == SCR_TRANSFER_EXIT;
@@ -505,15 +538,25 @@ static int is_overdue(const struct daemon *d)
            (d->o->once || (d->o->idle > 0 && scr_now_mono() - d->busy >= d->o->idle));
 }
 
+/* What has ended cannot be reported: those who wait for it take our end for it. */
+static int is_hopeless(struct daemon *d)
+{
+    return d->run != NULL && has_ended(d) &&
+           (d->o->once || scr_now_mono() - d->since >= REPORT_S);
+}
+
 static void transact(struct daemon *d)
 {
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_hash_file_update(d->env->sys, d->file, SCR_TRANSFER_LOCK_MS,
                                   SCR_VOLATILE, edit, d, &why);
-    if (rc != SCR_OK && !d->warned)
+    settle_report(d, rc);
+    if (rc != SCR_OK && !d->warned) {
         scr_log(d->env->log, SCR_LOG_WARN, "%s", why.text);
+        d->since = scr_now_mono();
+    }
     d->warned = rc != SCR_OK;
-    if (rc != SCR_OK && is_overdue(d)) {
+    if (rc != SCR_OK && (is_overdue(d) || is_hopeless(d))) {
         d->failed = why;
         d->over = 1;
     }

@@ -60,8 +60,7 @@ static int make_room(struct scr_async *s)
     struct scr_flush_async **more =
         scr_reallocarray(s->flush, (size_t)s->n + 1, sizeof(struct scr_flush_async *));
     s->flush = more != NULL ? more : s->flush;
-    s->failed = s->failed != NULL ? s->failed : scr_hash_new();
-    return more != NULL && s->failed != NULL;
+    return more != NULL;
 }
 
 static struct scr_flush_async *take_out(struct scr_async *s, int i)
@@ -159,24 +158,35 @@ static struct scr_mover *mover(struct scr_ctx *ctx, struct scr_err *err)
 static int lose_daemon_all(struct scr_ctx *ctx)
 {
     struct scr_async *s = &ctx->async;
-    if (!uses_daemon(ctx))
+    int used = uses_daemon(ctx);
+    if (ctx->prm.flush_type_id != SCR_XFER_DAEMON)
         return 0;
     s->daemon_lost = scr_or_all(&ctx->world, scr_mover_is_lost(s->daemon));
-    return s->daemon_lost;
+    s->unsure = s->daemon_lost;
+    return used && s->daemon_lost;
 }
 
-void scr_async_let_go_all(struct scr_ctx *ctx)
+/* Seconds for one that was killed, and given time to die, before. */
+static const double GRACE = 0.2;
+
+int scr_async_let_go_all(struct scr_ctx *ctx, struct scr_err *err)
 {
-    struct scr_err why = SCR_ERR_INIT;
-    if (!ctx->async.leftovers)
-        return;
-    ctx->async.leftovers = 0;
-    if (ctx->node.rank == 0 &&
-        scr_daemon_release(ctx->env.sys, ctx->cntl_dir, ctx->prm.transfer_timeout,
-                           &why) != SCR_OK)
-        scr_log(&ctx->local_log, SCR_LOG_WARN, "transfers of an earlier run: %s",
-                why.text);
-    scr_barrier_all(&ctx->world);
+    struct scr_async *s = &ctx->async;
+    int rc = SCR_OK;
+    if (!s->leftovers && !s->unsure)
+        return SCR_OK;
+    if (s->stuck && ctx->node.rank == 0)
+        rc = scr_daemon_kill(ctx->env.sys, ctx->cntl_dir, GRACE, err);
+    if (rc == SCR_OK && s->leftovers && ctx->node.rank == 0)
+        rc = scr_daemon_release(ctx->env.sys, ctx->cntl_dir, ctx->prm.transfer_timeout,
+                                err);
+    if (rc == SCR_OK && scr_mover_is_lost(s->daemon))
+        rc = scr_daemon_kill(ctx->env.sys, ctx->cntl_dir, GRACE, err);
+    rc = scr_agree_all(&ctx->world, rc, err);
+    s->stuck = rc != SCR_OK;
+    if (rc == SCR_OK)
+        s->leftovers = s->unsure = 0;
+    return rc;
 }
 
 void scr_async_dismiss(struct scr_ctx *ctx)
@@ -228,6 +238,8 @@ static int launch_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 static void note_failure_all(struct scr_ctx *ctx, int id, const struct scr_err *why)
 {
     int lost = lose_daemon_all(ctx);
+    if (ctx->async.failed == NULL)
+        ctx->async.failed = scr_hash_new();
     scr_hash_set_kv_int(ctx->async.failed, "DSET", id);
     scr_log(&ctx->log, SCR_LOG_WARN,
             "flush of dataset %d failed, it stays in cache and is tried again%s: %s",
@@ -257,16 +269,22 @@ void scr_async_start_all(struct scr_ctx *ctx, int id)
     struct scr_err why = SCR_ERR_INIT;
     if (scr_async_has(ctx, id))
         return;
-    scr_async_let_go_all(ctx);
     wait_for_others_all(ctx, id);
     scr_hash_unset_kv_int(ctx->async.failed, "DSET", id);
+    int rc = scr_async_let_go_all(ctx, &why);
+    if (rc != SCR_OK) {
+        note_failure_all(ctx, id, &why);
+        return;
+    }
     SCR_EVENT(ctx, .event = "ASYNC_FLUSH_START", .dset = id);
     scr_flush_mark_all(ctx, id, SCR_LOC_CACHE | SCR_LOC_FLUSHING, 0);
-    int rc = launch_all(ctx, id, &why);
+    rc = launch_all(ctx, id, &why);
     if (rc != SCR_OK && lose_daemon_all(ctx)) {
         scr_log(&ctx->log, SCR_LOG_WARN, "threads of the processes copy: %s", why.text);
         why = (struct scr_err)SCR_ERR_INIT;
-        rc = launch_all(ctx, id, &why);
+        rc = scr_async_let_go_all(ctx, &why);
+        if (rc == SCR_OK)
+            rc = launch_all(ctx, id, &why);
     }
     if (rc == SCR_OK) {
         scr_phase_all(ctx, "flush", id);
@@ -327,13 +345,16 @@ void scr_async_stop_all(struct scr_ctx *ctx, int id)
 {
     struct scr_err why = SCR_ERR_INIT;
     int i = place_of(ctx, id), done = 0;
-    scr_async_let_go_all(ctx);
+    if (scr_async_let_go_all(ctx, &why) != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN, "%s", why.text);
+    why = (struct scr_err)SCR_ERR_INIT;
     scr_hash_unset_kv_int(ctx->async.failed, "DSET", id);
     if (i < 0)
         return;
     if (scr_flush_cancel_all(take_out(&ctx->async, i), &done, &why) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "flush of dataset %d is cancelled: %s", id,
                 why.text);
+    (void)lose_daemon_all(ctx);
     scr_flush_mark_all(ctx, id, done ? SCR_LOC_PFS : 0, SCR_LOC_FLUSHING);
 }
 
@@ -363,15 +384,25 @@ void scr_async_replaced_all(struct scr_ctx *ctx)
     free(ids);
 }
 
+/* Somebody has completed what we believed to have failed. */
+static void note_done_all(struct scr_ctx *ctx, int id)
+{
+    scr_hash_unset_kv_int(ctx->async.failed, "DSET", id);
+    scr_flush_mark_all(ctx, id, SCR_LOC_PFS, 0);
+    let_output_go_all(ctx, id);
+}
+
 void scr_async_retry_all(struct scr_ctx *ctx)
 {
     size_t n = 0;
     int *ids = list_failed_all(ctx, &n);
     for (size_t i = 0; i < n; i++)
-        if (scr_cache_is_ready(ctx, ids[i]) && !is_replaced_all(ctx, ids[i]))
-            scr_async_start_all(ctx, ids[i]);
-        else
+        if (!scr_cache_is_ready(ctx, ids[i]) || is_replaced_all(ctx, ids[i]))
             scr_hash_unset_kv_int(ctx->async.failed, "DSET", ids[i]);
+        else if (scr_flush_is_done_all(ctx, ids[i]))
+            note_done_all(ctx, ids[i]);
+        else
+            scr_async_start_all(ctx, ids[i]);
     free(ids);
 }
 

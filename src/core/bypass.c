@@ -95,10 +95,11 @@ void scr_bypass_fini(struct scr_output *out)
 int scr_bypass_start_all(struct scr_ctx *ctx, const scr_hash *dset, struct scr_err *err)
 {
     struct scr_output *out = &ctx->out;
-    int rc = SCR_OK;
     /* A flush may bring files to the very paths that are written now. */
     (void)scr_async_wait_all(ctx, 0, NULL);
-    scr_async_let_go_all(ctx);
+    int rc = scr_async_let_go_all(ctx, err);
+    if (rc != SCR_OK)
+        return rc;
     if ((out->dset = scr_hash_dup(dset)) == NULL)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "dataset %s", out->name);
     rc = scr_agree_all(&ctx->world, rc, err);

@@ -107,6 +107,8 @@ struct scr_async {
     struct scr_mover *threads, *daemon; /* NULL until needed */
     int daemon_lost; /* on some node: threads copy what is started from then on */
     int leftovers;   /* on some node a transfer process works for an earlier run */
+    int unsure;      /* whether the processes that were lost are dead */
+    int stuck;       /* one that was killed is not */
     struct scr_flush_async **flush; /* oldest first */
     int n;
     scr_hash *failed; /* DSET/<id>: to be started again */
@@ -352,9 +354,11 @@ void scr_async_stop_all(struct scr_ctx *ctx, int id);
 void scr_async_replaced_all(struct scr_ctx *ctx);
 /* Starts those again that failed, but for those a newer one on the prefix replaces. */
 void scr_async_retry_all(struct scr_ctx *ctx);
-/* Stops transfer processes that still work for an earlier run: before anything under
- * the prefix is replaced or deleted. A reduction if there are any, else nothing. */
-void scr_async_let_go_all(struct scr_ctx *ctx);
+/* Stops transfer processes that still work for an earlier run, and sees that those that
+ * were lost are dead: before anything under the prefix is replaced or deleted.
+ * SCR_E_LOCKED: one of them may still write, nothing may be touched. A reduction if
+ * there are any, else nothing. */
+int scr_async_let_go_all(struct scr_ctx *ctx, struct scr_err *err);
 /* At the end of a run, when nothing is under way: transfer processes it started end. */
 void scr_async_dismiss(struct scr_ctx *ctx);
 /* At a start: completes what had been copied; later, when the cache is restored, starts

@@ -73,6 +73,14 @@ static int is_last(const scr_hash *index, int id)
     return last;
 }
 
+/* 1 if the entry is of a dataset of another job that has the same number (P14). */
+static int is_anothers(const struct scr_ctx *ctx, const struct scr_index_entry *e)
+{
+    struct scr_dataset d;
+    return scr_cache_dataset(ctx, e->id, &d, NULL) == SCR_OK && d.created > 0 &&
+           e->dset.created > 0 && d.created != e->dset.created;
+}
+
 /* The flush file is not synced and can be lost; the index knows what is complete, and
  * what turned out to be damaged. Of older ones that is not asked: copied once more,
  * they might replace newer files of the same names. */
@@ -84,8 +92,12 @@ static int is_on_prefix(const struct scr_ctx *ctx, int id)
                  SCR_OK &&
              (scr_flush_get_location(flush, id) & SCR_LOC_PFS) != 0;
     if (scr_prefix_index_read(&ctx->env, &ctx->prefix, index, NULL) == SCR_OK &&
-        scr_index_get(index, id, &e, NULL) == SCR_OK && (!on || is_last(index, id)))
-        on = e.complete && !e.failed;
+        scr_index_get(index, id, &e, NULL) == SCR_OK) {
+        if (is_anothers(ctx, &e))
+            on = 0;
+        else if (!on || is_last(index, id))
+            on = e.complete && !e.failed;
+    }
     scr_hash_delete(flush);
     scr_hash_delete(index);
     return on;
@@ -105,15 +117,17 @@ int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
                                .crc = ctx->prm.crc_on_flush,
                                .pack = scr_flush_pack(ctx) };
     uint64_t bytes = 0;
-    scr_async_let_go_all(ctx);
+    int rc = scr_async_let_go_all(ctx, err);
+    if (rc != SCR_OK)
+        return rc;
     if (scr_cache_is(ctx, id, SCR_CACHE_FOREIGN))
         return scr_regroup_flush_all(ctx, id, err);
     scr_flush_mark_all(ctx, id, SCR_LOC_CACHE | SCR_LOC_SYNC_FLUSHING, 0);
     scr_phase_all(ctx, "flush", id);
     double start = scr_now_mono();
     SCR_EVENT(ctx, .event = "FLUSH_START", .dset = id);
-    int rc = scr_flush_all(&ctx->env, &ctx->world, &ctx->prefix, &o, id, dset, ctx->map,
-                           &bytes, err);
+    rc = scr_flush_all(&ctx->env, &ctx->world, &ctx->prefix, &o, id, dset, ctx->map,
+                       &bytes, err);
     SCR_EVENT(ctx, .event = rc == SCR_OK ? "FLUSH_SUCCESS" : "FLUSH_FAIL", .dset = id,
               .bytes = (int64_t)bytes, .secs = scr_now_mono() - start,
               .note = rc == SCR_OK || err == NULL ? NULL : err->text);

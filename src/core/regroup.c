@@ -92,11 +92,13 @@ int scr_regroup_flush_all(struct scr_ctx *ctx, int id, struct scr_err *err)
                                .pack = scr_flush_pack(ctx) };
     struct scr_regroup_report rep;
     double start = scr_now_mono();
-    scr_async_let_go_all(ctx);
+    int rc = scr_async_let_go_all(ctx, err);
+    if (rc != SCR_OK)
+        return rc;
     scr_phase_all(ctx, "flush", id);
     SCR_EVENT(ctx, .event = "FLUSH_START", .dset = id);
-    int rc = scr_regroup_all(&ctx->env, &ctx->world, &ctx->prefix, &o, id, ctx->map,
-                             &rep, err);
+    rc = scr_regroup_all(&ctx->env, &ctx->world, &ctx->prefix, &o, id, ctx->map, &rep,
+                         err);
     SCR_EVENT(ctx, .event = rc == SCR_OK ? "FLUSH_SUCCESS" : "FLUSH_FAIL", .dset = id,
               .bytes = (int64_t)rep.bytes, .secs = scr_now_mono() - start,
               .note = rc == SCR_OK || err == NULL ? NULL : err->text);

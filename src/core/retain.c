@@ -193,11 +193,13 @@ static void unmark_all(struct scr_ctx *ctx, int id)
  * leaves an entry that promises files that are gone (invariant P3). */
 int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err *err)
 {
+    int rc = scr_async_let_go_all(ctx, err);
+    if (rc != SCR_OK)
+        return rc;
     scr_hash *share = scr_hash_new();
-    scr_async_let_go_all(ctx);
     if (ctx->restart.id == id && !scr_cache_has(ctx, id))
         scr_restart_fini(&ctx->restart); /* it was read where it lies */
-    int rc = scr_edit_index_all(ctx, edit_doom, &id, err);
+    rc = scr_edit_index_all(ctx, edit_doom, &id, err);
     if (rc == SCR_OK)
         rc = share_out_all(ctx, id, spare, share, err);
     if (rc == SCR_OK) {

@@ -23,11 +23,10 @@ static int corrupt(struct scr_err *err, const char *what, const char *where)
 
 /* --- limits, command, state --- */
 
-/* Absent is 0; 1 unless it is there and no number that makes sense as a limit. */
-static int get_limit(const scr_hash *h, const char *key, double *out)
+int scr_transfer_get_limit(const scr_hash *h, const char *key, double *out)
 {
     const char *text = scr_hash_get_val(h, key);
-    double v = 0;
+    double v = *out;
     if (scr_hash_get(h, key) != NULL &&
         (text == NULL || !scr_parse_f64(text, &v) || !isfinite(v) || v < 0))
         return 0;
@@ -48,9 +47,9 @@ static int get_command(const scr_hash *h, enum scr_transfer_command *out)
 int scr_transfer_get(const scr_hash *h, struct scr_transfer *out, struct scr_err *err)
 {
     struct scr_transfer t = { 0 };
-    if (!get_limit(h, "PERCENT", &t.percent))
+    if (!scr_transfer_get_limit(h, "PERCENT", &t.percent))
         return corrupt(err, "PERCENT", "");
-    if (!get_limit(h, "BW", &t.bw))
+    if (!scr_transfer_get_limit(h, "BW", &t.bw))
         return corrupt(err, "BW", "");
     if (!get_command(h, &t.command))
         return corrupt(err, "COMMAND", "");
@@ -64,7 +63,7 @@ int scr_transfer_get(const scr_hash *h, struct scr_transfer *out, struct scr_err
 }
 
 /* With six decimals as other writers do, and with a point whatever the locale says. */
-static void set_limit(scr_hash *h, const char *key, double v)
+void scr_transfer_set_limit(scr_hash *h, const char *key, double v)
 {
     double whole = floor(v), parts = floor((v - whole) * 1e6);
     char *text = scr_asprintf("%.0f.%06.0f", whole, parts);
@@ -77,8 +76,8 @@ int scr_transfer_set(scr_hash *h, const struct scr_transfer *in)
     if (h == NULL || !isfinite(in->percent) || in->percent < 0 || !isfinite(in->bw) ||
         in->bw < 0 || in->command < SCR_TRANSFER_NONE || (int)in->command >= NCOMMANDS)
         return SCR_E_ARG;
-    set_limit(h, "PERCENT", in->percent);
-    set_limit(h, "BW", in->bw);
+    scr_transfer_set_limit(h, "PERCENT", in->percent);
+    scr_transfer_set_limit(h, "BW", in->bw);
     if (in->command == SCR_TRANSFER_NONE)
         (void)scr_hash_unset(h, "COMMAND");
     else

@@ -31,6 +31,11 @@ int scr_transfer_get(const scr_hash *h, struct scr_transfer *out, struct scr_err
 /* Writes every field, keeps FILES. SCR_E_ARG for a negative or non-finite limit. */
 int scr_transfer_set(scr_hash *h, const struct scr_transfer *in);
 
+/* One of the limits, also of a dataset (fmt/transfer_job.h). An absent one leaves *out
+ * as it is; 0 if it is there and makes no sense. v: finite, not negative. */
+int scr_transfer_get_limit(const scr_hash *h, const char *key, double *out);
+void scr_transfer_set_limit(scr_hash *h, const char *key, double v);
+
 struct scr_transfer_file {
     const char *source, *destination; /* absolute; borrowed from the hash */
     uint64_t size, written;

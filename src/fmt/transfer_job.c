@@ -6,6 +6,7 @@
 
 #include "base/path.h"
 #include "fmt/meta.h"
+#include "fmt/transfer.h"
 
 static scr_hash *dset_of(const scr_hash *h, int id)
 {
@@ -76,6 +77,8 @@ int scr_transfer_add_rank(scr_hash *h, int id, const struct scr_transfer_dset *d
     scr_hash_set_val_i64(dset, "NODE", d->node);
     scr_hash_set_val_i64(dset, "WIDTH", d->width);
     scr_hash_set_val_i64(dset, "CROWD", d->crowd);
+    scr_transfer_set_limit(dset, "BW", d->bw);
+    scr_transfer_set_limit(dset, "PERCENT", d->percent);
     scr_hash_set_kv_int(dset, "RANK", rank);
     return dset != NULL && scr_hash_ok(dset) ? SCR_OK : SCR_E_NOMEM;
 }
@@ -84,14 +87,18 @@ int scr_transfer_get_dset(const scr_hash *h, int id, struct scr_transfer_dset *o
                           struct scr_err *err)
 {
     const scr_hash *dset = dset_of(h, id);
-    struct scr_transfer_dset d = { .prefix = scr_hash_get_val(dset, "PREFIX") };
+    struct scr_transfer_dset d = { .prefix = scr_hash_get_val(dset, "PREFIX"),
+                                   .bw = -1,
+                                   .percent = -1 };
     if (dset == NULL)
         return scr_fail(err, SCR_E_NOENT, 0, "transfer file: no dataset %d", id);
     if (d.prefix == NULL || d.prefix[0] != '/' ||
         !scr_hash_get_val_u64(dset, "STAMP", &d.stamp) ||
         !scr_hash_get_val_int(dset, "NODE", &d.node) || d.node < 0 ||
         !scr_hash_get_val_int(dset, "WIDTH", &d.width) || d.width < 0 ||
-        !scr_hash_get_val_int(dset, "CROWD", &d.crowd) || d.crowd < 0)
+        !scr_hash_get_val_int(dset, "CROWD", &d.crowd) || d.crowd < 0 ||
+        !scr_transfer_get_limit(dset, "BW", &d.bw) ||
+        !scr_transfer_get_limit(dset, "PERCENT", &d.percent))
         return scr_fail(err, SCR_E_CORRUPT, 0, "transfer file: bad entry of dataset %d",
                         id);
     *out = d;

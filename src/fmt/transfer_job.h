@@ -4,8 +4,12 @@
  * (store/arrival.h), and tell the library how it ended.
  *
  *   DSET/<id>/{PREFIX=<path>, STAMP=<n>, NODE=<n>, WIDTH=<n>, CROWD=<n>,
- *              RANK/<r>/[CANCEL], [CODE=<SCR_E_*>, ERROR=<text>]}
- *   FILES/<source path>/{DSET=<id>, RANK=<r>, CRC, MODE, UID, GID, {A,C,M}TIME_*}
+ *              BW=<float>, PERCENT=<float>, RANK/<r>/[CANCEL], [CODE=<SCR_E_*>,
+ * ERROR=<text>]} FILES/<source path>/{DSET=<id>, RANK=<r>, CRC, MODE, UID, GID,
+ * {A,C,M}TIME_*}
+ *
+ * BW and PERCENT are as at the top, where they are for files of nobody's, and for
+ * datasets without any of their own.
  *
  * One attempt to copy a dataset has one STAMP: setting another one drops what is there
  * of the dataset. A rank that has a CODE has ended. Pure edits of a hash. */
@@ -21,8 +25,9 @@
 struct scr_transfer_dset {
     const char *prefix; /* absolute; borrowed */
     uint64_t stamp;
-    int node;         /* number of this node in the records */
-    int width, crowd; /* as in xfer/xfer.h */
+    int node;           /* number of this node in the records */
+    int width, crowd;   /* as in xfer/xfer.h */
+    double bw, percent; /* -1: its entry says nothing of them */
 };
 
 /* Enters dataset id and one of its ranks, both without files. SCR_E_NOMEM. */

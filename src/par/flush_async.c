@@ -20,7 +20,8 @@ struct scr_flush_async {
     int id, node, rank;
     double since;
     uint64_t bytes;
-    uint64_t stamp; /* of this attempt, in the plan and its records */
+    uint64_t stamp;  /* of this attempt, in the plan and its records */
+    int64_t created; /* of the dataset, 0: not known */
 };
 
 static int no_memory(int id, struct scr_err *err)
@@ -276,6 +277,12 @@ static int launch_all(struct scr_flush_async *a, const struct scr_outgoing *f,
     return all;
 }
 
+static int64_t created_of(const scr_hash *dset)
+{
+    struct scr_dataset d;
+    return scr_dataset_get(dset, &d, NULL) == SCR_OK ? d.created : 0;
+}
+
 int scr_flush_start_all(struct scr_flush_async **out, const struct scr_env *env,
                         const struct scr_comm *world, const struct scr_comm *node,
                         const struct scr_prefix *prefix, const struct scr_copy_opts *o,
@@ -298,7 +305,8 @@ int scr_flush_start_all(struct scr_flush_async **out, const struct scr_env *env,
                                    .id = id,
                                    .node = (int)scr_min_all(node, world->rank),
                                    .rank = world->rank,
-                                   .since = scr_now_mono() };
+                                   .since = scr_now_mono(),
+                                   .created = created_of(dset) };
     struct scr_outgoing f = {
         .env = env, .world = world, .prefix = prefix, .o = o, .id = id, .dset = dset
     };
@@ -348,7 +356,7 @@ void scr_flush_kill(struct scr_flush_async *a)
 }
 
 /* 1 if nothing is left to be done for the dataset: its plan has gone. */
-static int is_complete(const struct scr_flush_async *a)
+static int has_no_plan(const struct scr_flush_async *a)
 {
     scr_hash *plan = scr_hash_new();
     int rc = scr_arrival_plan_read(&a->env, a->prefix, a->id, plan, NULL);
@@ -356,13 +364,39 @@ static int is_complete(const struct scr_flush_async *a)
     return rc == SCR_E_NOENT;
 }
 
+/* 1 if the index says that the dataset is complete: since this attempt entered it as
+ * incomplete, only what completes it has said so. */
+static int is_entered(const struct scr_flush_async *a)
+{
+    struct scr_index_entry e;
+    scr_hash *index = scr_hash_new();
+    int there = scr_prefix_index_read(&a->env, a->prefix, index, NULL) == SCR_OK &&
+                scr_index_get(index, a->id, &e, NULL) == SCR_OK && e.complete &&
+                !e.failed && a->created > 0 && e.dset.created == a->created;
+    scr_hash_delete(index);
+    return there;
+}
+
+/* A process that copies may die, or be unable to tell us, after its last file has
+ * arrived: what counts is what the prefix says. The code of the transfer, agreed. */
+static int settle_all(const struct scr_flush_async *a, int rc,
+                      const struct scr_err *why, struct scr_err *err)
+{
+    if (rc == SCR_OK)
+        return rc;
+    int done = a->rank == 0 && has_no_plan(a) && is_entered(a);
+    return scr_or_all(a->world, done) ? SCR_OK : scr_fail(err, rc, 0, "%s", why->text);
+}
+
 int scr_flush_end_all(struct scr_flush_async *a, struct scr_err *err)
 {
-    int rc = scr_mover_wait(a->mover, a->xfer, err);
-    rc = scr_agree_all(a->world, rc, err);
-    if (rc == SCR_OK && a->rank == 0 && !is_complete(a)) {
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_mover_wait(a->mover, a->xfer, &why);
+    rc = scr_agree_all(a->world, rc, &why);
+    rc = settle_all(a, rc, &why, err);
+    if (rc == SCR_OK && a->rank == 0 && !has_no_plan(a)) {
         rc = scr_arrivals_adopt(&a->env, a->prefix, NULL, err);
-        if (rc == SCR_OK && !is_complete(a))
+        if (rc == SCR_OK && !has_no_plan(a))
             rc = scr_fail(err, SCR_E_MISSING, 0,
                           "flush of dataset %d: its records are gone", a->id);
     }

@@ -926,6 +926,7 @@ struct scr_xfer *scr_outgoing_xfer(const struct scr_outgoing *f,
 {
     struct scr_xfer_opts o = *hooks;
     o.tag = f->world->rank;
+    o.first = f->world->rank;
     o.buf = f->o->buf;
     o.want_crc = f->o->crc;
     o.pack = f->pack;

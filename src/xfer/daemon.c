@@ -45,6 +45,8 @@ struct scr_daemon {
     scr_hash *seen; /* the file as read last */
     struct stat st; /* of that */
     double next;    /* time of the next look at it */
+    double unseen;  /* since when it cannot be read, 0: it can */
+    int missed;     /* transfers in a row that could not be listed */
     int started, lost;
 };
 
@@ -75,18 +77,27 @@ int scr_daemon_look(const struct scr_sys *sys, const char *dir,
     return rc;
 }
 
-/* SIGKILL, and until it has let go: then it writes no more. */
-static void kill_it(const struct scr_sys *sys, const char *dir)
+/* A process in a call to a file system that does not answer dies when that returns, and
+ * one that did not sign nobody can kill. */
+int scr_daemon_kill(const struct scr_sys *sys, const char *dir, double secs,
+                    struct scr_err *err)
 {
     struct scr_lock_holder who;
-    double end = scr_now_mono() + DEATH;
-    if (scr_daemon_look(sys, dir, &who, NULL) == SCR_OK && who.held && who.pid > 0)
+    double end = scr_now_mono() + secs;
+    int rc = scr_daemon_look(sys, dir, &who, err);
+    if (rc == SCR_OK && who.held && who.pid > 0)
         (void)scr_proc_kill((pid_t)who.pid, SIGKILL, NULL);
-    while (who.held && who.pid > 0 && scr_now_mono() < end) {
+    while (rc == SCR_OK && who.held && scr_now_mono() < end) {
         nap();
-        if (scr_daemon_look(sys, dir, &who, NULL) != SCR_OK)
-            break;
+        rc = scr_daemon_look(sys, dir, &who, err);
     }
+    if (rc != SCR_OK || !who.held)
+        return rc;
+    return scr_fail(err, SCR_E_LOCKED, 0,
+                    "the transfer process in %s was killed and has not ended (process "
+                    "%ld, 0: not known): it may still write, and nothing is written to "
+                    "the prefix until it has",
+                    dir, who.pid);
 }
 
 static void start_watch(struct watch *w)
@@ -96,18 +107,22 @@ static void start_watch(struct watch *w)
     w->beat = (struct timespec){ 0 };
 }
 
-/* SCR_OK while it lives; from time to time that is really looked at. */
+/* SCR_OK while it lives; from time to time that is really looked at. A look that fails
+ * is one that sees nothing. */
 static int watch(const struct scr_sys *sys, const char *dir, struct watch *w,
                  struct scr_err *err)
 {
+    struct scr_err why = SCR_ERR_INIT;
     struct scr_lock_holder who;
     double now = scr_now_mono();
     if (now < w->next)
         return SCR_OK;
     w->next = now + LIFE;
-    int rc = scr_daemon_look(sys, dir, &who, err);
+    int rc = scr_daemon_look(sys, dir, &who, &why);
+    if (rc != SCR_OK && now - w->since < w->patience)
+        return SCR_OK;
     if (rc != SCR_OK)
-        return rc;
+        return scr_fail(err, rc, 0, "%s", why.text);
     if (!who.held)
         return scr_fail(err, SCR_E_MISSING, 0, "the transfer process in %s has died",
                         dir);
@@ -215,19 +230,20 @@ static int edit_list(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 {
     const struct scr_xfer *x = arg;
     const struct scr_xfer_where *w = x->o.where;
-    const struct scr_transfer_dset d = { w->prefix, w->stamp, w->node, x->o.width,
-                                         x->o.crowd };
+    const struct scr_transfer_dset d = { .prefix = w->prefix,
+                                         .stamp = w->stamp,
+                                         .node = w->node,
+                                         .width = x->o.width,
+                                         .crowd = x->o.crowd,
+                                         .bw = x->o.bw,
+                                         .percent = x->o.percent };
     struct scr_transfer t;
     int rc = scr_transfer_get(h, &t, err);
     if (rc == SCR_OK && scr_transfer_add_rank(h, w->id, &d, w->rank) != SCR_OK)
         rc = no_memory(err);
-    for (size_t i = 0; i < x->n && rc == SCR_OK; i++) {
-        if (x->file[i].whole)
-            continue;
-        rc = list_file(h, w, &x->file[i], err);
-        t.bw = x->o.bw; /* limits are for who has something to copy */
-        t.percent = x->o.percent;
-    }
+    for (size_t i = 0; i < x->n && rc == SCR_OK; i++)
+        if (!x->file[i].whole)
+            rc = list_file(h, w, &x->file[i], err);
     if (rc != SCR_OK)
         return rc;
     t.command = SCR_TRANSFER_RUN;
@@ -294,7 +310,14 @@ static void lose(struct scr_mover *m)
     if (d->lost)
         return;
     d->lost = 1;
-    kill_it(m->sys, d->dir);
+    (void)scr_daemon_kill(m->sys, d->dir, DEATH,
+                          NULL); /* asked again before others write */
+}
+
+/* What may be over the next time. */
+static int is_passing(int code)
+{
+    return code == SCR_E_NOMEM || code == SCR_E_LOCKED;
 }
 
 static int start_daemon(struct scr_mover *m, struct scr_xfer *x, struct scr_err *err)
@@ -307,8 +330,10 @@ static int start_daemon(struct scr_mover *m, struct scr_xfer *x, struct scr_err 
     int rc = update(m->sys, d->file, edit_list, x, err);
     if (rc == SCR_OK) /* after that: it may be about to end because it had no work */
         rc = ensure_running(m->sys, d, err);
+    d->missed = rc == SCR_OK ? 0 : d->missed + 1;
     if (rc != SCR_OK) {
-        lose(m);
+        if (!is_passing(rc) || d->missed > 1)
+            lose(m);
         (void)update(m->sys, d->file, edit_remove, x, NULL);
         return rc;
     }
@@ -331,21 +356,33 @@ static int find_end(struct scr_mover *m, struct scr_xfer *x, struct scr_err *err
     return 1;
 }
 
+/* 1 if the file can be read, or may be when it is looked at again. */
+static int bears(struct scr_daemon *d, double now, int code)
+{
+    if (code == SCR_OK)
+        d->unseen = 0;
+    else if (d->unseen <= 0)
+        d->unseen = now;
+    return code == SCR_OK || (is_passing(code) && now - d->unseen < d->watch.patience);
+}
+
 /* What cannot be read, or has not ended although the process has, is lost. */
 static void look_daemon(struct scr_mover *m, struct scr_xfer *x)
 {
     struct scr_daemon *d = m->daemon;
-    struct scr_err why = SCR_ERR_INIT;
+    struct scr_err why = SCR_ERR_INIT, file = SCR_ERR_INIT;
     double now = scr_now_mono();
     if (now < d->next && !d->lost)
         return;
     d->next = now + LOOK;
-    if (find_end(m, x, &why))
+    if (find_end(m, x, &file))
         return;
-    if (why.code == SCR_OK && !d->lost)
+    if (!d->lost)
         (void)watch(m->sys, d->dir, &d->watch, &why);
-    if (why.code == SCR_OK && !d->lost)
+    if (why.code == SCR_OK && !d->lost && bears(d, now, file.code))
         return;
+    if (why.code == SCR_OK)
+        why = file;
     lose(m);
     if (find_end(m, x, &why)) /* the last thing it did */
         return;
@@ -496,8 +533,9 @@ int scr_daemon_release(const struct scr_sys *sys, const char *dir, double patien
             nap();
     }
     if (file != NULL && rc != SCR_OK) { /* whatever was the matter: it is no more */
-        kill_it(sys, dir);
-        rc = scr_file_remove(sys, file, err);
+        rc = scr_daemon_kill(sys, dir, DEATH, err);
+        if (rc == SCR_OK)
+            rc = scr_file_remove(sys, file, err);
     }
     free(file);
     return rc;

@@ -27,12 +27,12 @@ struct scr_daemon_opts {
 };
 
 /* A mover for this back end; the rest is in xfer/xfer.h. bw and percent are those of
- * the process, for all transfers of its node; opts.where is needed, hooks are not
+ * the process, for this transfer; opts.where is needed, hooks are not
  * called. */
 struct scr_mover *scr_mover_daemon(const struct scr_daemon_opts *o,
                                    const struct scr_sys *sys, struct scr_err *err);
-/* 1 once the process could not be started, has died or hung: it is dead then, and what
- * it had to do has failed. The mover is of no more use. */
+/* 1 once the process could not be started, has died or hung: it was killed, and what it
+ * had to do has failed. The mover is of no more use. */
 int scr_mover_is_lost(const struct scr_mover *m);
 /* Tells the process to end if this mover started it and nothing is left to be done. */
 void scr_mover_dismiss(struct scr_mover *m);
@@ -42,9 +42,14 @@ void scr_mover_dismiss(struct scr_mover *m);
 int scr_daemon_tidy(const struct scr_sys *sys, const char *dir, int *busy,
                     struct scr_err *err);
 /* Makes it let go of everything that an earlier run asked for; returns when it has, or
- * is dead. */
+ * is dead. SCR_E_LOCKED as scr_daemon_kill: everything is as it was. */
 int scr_daemon_release(const struct scr_sys *sys, const char *dir, double patience,
                        struct scr_err *err);
+
+/* SIGKILL for the process of dir, if there is one, and until it has let go: then it
+ * writes no more. SCR_E_LOCKED: it has not within secs, and may still write. */
+int scr_daemon_kill(const struct scr_sys *sys, const char *dir, double secs,
+                    struct scr_err *err);
 
 /* The process of dir: who->held if there is one. */
 int scr_daemon_look(const struct scr_sys *sys, const char *dir,

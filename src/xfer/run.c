@@ -408,8 +408,8 @@ void scr_xfer_run(struct scr_xfer *x, const struct scr_sys *sys, int threads)
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_pace_sleep(&x->pace, 0, &why); /* cancelled while it waited? */
     if (rc == SCR_OK && x->o.width > 0)
-        rc = scr_slot_take(sys, x->slot_dir, x->o.width, x->o.crowd, x->o.tag, &x->pace,
-                           &slot, &why);
+        rc = scr_slot_take(sys, x->slot_dir, x->o.width, x->o.crowd, x->o.first,
+                           &x->pace, &slot, &why);
     if (rc != SCR_OK)
         fail(x, rc, &why);
     scr_pace_start(&x->pace);

@@ -65,6 +65,7 @@ struct scr_xfer_opts {
     double percent; /* of its time spent moving, 0: no limit */
     const char *slot_dir; /* where processes take turns (xfer/slot.h); copied */
     int width;            /* places there; 0: nobody waits */
+    int first;            /* where to begin to look for one: differs among them */
     int crowd;            /* processes that share them */
     /* The next file is about to get into place: SCR_OK if it still may. Called by
        several threads at once. May be NULL. */

@@ -181,10 +181,12 @@ MPI_CASE(finalize_waits)
 {
     struct job job;
     begin(t, &job);
-    pfs_control.slow_us = 100000;
+    pfs_control.hold = 1;
     struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_FLUSH_TYPE=PTHREAD", NULL);
     job_checkpoint(&job, ctx, "one", 1);
     CHECK_INT(entry(&job, 1), 0);
+    pfs_control.slow_us = 100000;
+    pfs_control.hold = 0;
     job_end(&job, ctx);
     CHECK_INT(entry(&job, 1), 1);
     pfs_reset();
@@ -308,6 +310,47 @@ MPI_CASE(what_was_copied_whole_is_adopted_by_the_next_start)
     CHECK_INT(entry(&job, 1), 1);
     job_check_restart(&job, ctx, "one", 1);
     job_kill(&job, ctx);
+    job_free(&job);
+}
+
+static void adopt(struct mpi_test *t, const struct job *job)
+{
+    struct scr_env env = { .sys = &scr_sys_posix };
+    struct scr_prefix p = { 0 };
+    int n = 0;
+    if (job->rank == 0) {
+        CHECK_INT(scr_prefix_open(&env, job->prefix, 0, &p, NULL), SCR_OK);
+        CHECK_INT(scr_arrivals_adopt(&env, &p, &n, NULL), SCR_OK);
+        CHECK_INT(n, 1);
+        scr_prefix_fini(&p);
+    }
+    mpi_test_barrier(job->comm);
+}
+
+MPI_CASE(what_somebody_else_completes_is_not_copied_again)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    begin(t, &job);
+    job.out = fopen("/dev/null", "w");
+    pfs_control.hold = 1;
+    struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_CACHE_SIZE=2", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    wait_until_opened(&job, 1);
+    pfs_control.fail_path = "summary.scr";
+    pfs_control.hold = 0;
+    CHECK(scr_async_wait_all(ctx, 1, &err) != SCR_OK);
+    CHECK_INT(entry(&job, 1), 0);
+    pfs_control.fail_path = NULL;
+    adopt(t, &job);
+    pfs_control.opened = 0;
+    job_checkpoint(&job, ctx, "two", 2);
+    CHECK_INT(scr_async_wait_all(ctx, 0, NULL), SCR_OK);
+    CHECK_INT(sum_opened(&job), 4 * JOB_FILES); /* of the second */
+    CHECK_INT(entry(&job, 1), 1);
+    CHECK_INT(entry(&job, 2), 1);
+    job_end(&job, ctx);
+    fclose(job.out);
     job_free(&job);
 }
 
@@ -832,6 +875,7 @@ int main(int argc, char **argv)
             RUN(a_flush_cut_short_goes_on_where_it_was),
             RUN(a_flush_cut_short_is_finished_by_a_run_that_waits),
             RUN(what_was_copied_whole_is_adopted_by_the_next_start),
+            RUN(what_somebody_else_completes_is_not_copied_again),
             RUN(a_full_prefix_costs_no_checkpoint), RUN(a_quota_costs_no_checkpoint),
             RUN(a_read_only_prefix_costs_no_checkpoint),
             RUN(a_prefix_that_is_gone_costs_no_checkpoint),

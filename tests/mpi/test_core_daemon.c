@@ -4,7 +4,9 @@
 /* ranks: 4 */
 #include <signal.h>
 
+#include "base/hashfile.h"
 #include "base/units.h"
+#include "fmt/transfer.h"
 #include "helper_job.h"
 #include "helper_prefix.h"
 #include "xfer/daemon.h"
@@ -36,18 +38,23 @@ static FILE *quiet(struct job *job)
     return job->out = fopen(path, "w+");
 }
 
-/* Lines rank 0 printed with this in them; nothing is kept open. */
-static int said(struct job *job, const char *part)
+/* Lines rank 0 printed with one of these in them; nothing is kept open. */
+static int said_either(struct job *job, const char *part, const char *other)
 {
     char line[2000];
     int n = 0;
     rewind(job->out);
     while (fgets(line, sizeof line, job->out) != NULL)
-        n += strstr(line, part) != NULL;
+        n += strstr(line, part) != NULL || strstr(line, other) != NULL;
     fclose(job->out);
     job->out = NULL;
     MPI_Bcast(&n, 1, MPI_INT, 0, job->comm);
     return n;
+}
+
+static int said(struct job *job, const char *part)
+{
+    return said_either(job, part, part);
 }
 
 /* Waits, without a call to SCR, until the index says that id is complete. */
@@ -178,8 +185,108 @@ MPI_CASE(the_bandwidth_is_that_of_the_job)
     job_free(&job);
 }
 
-/* The run goes on, and threads copy what the processes did not. */
-static void lose_processes(struct mpi_test *t, int signo, const char *cause)
+/* Waits until the process of this rank's node has begun to copy. */
+static void wait_until_running(const char *cntl_dir)
+{
+    char path[900];
+    struct scr_transfer is = { 0 };
+    snprintf(path, sizeof path, "%s/" SCR_TRANSFER_FILE, cntl_dir);
+    for (int i = 0; i < 2000 && !is.running; i++) {
+        scr_hash *h = scr_hash_new();
+        if (scr_hash_file_read(&scr_sys_posix, path, h, NULL) == SCR_OK)
+            (void)scr_transfer_get(h, &is, NULL);
+        scr_hash_delete(h);
+        usleep(5000);
+    }
+}
+
+/* One rank of each node takes a lock in its control directory; the file then does not
+ * say who that is. */
+static void take_lock(struct mpi_test *t, const char *cntl_dir, const char *name,
+                      int takes, struct scr_lock *lock)
+{
+    char path[900];
+    struct scr_err err = SCR_ERR_INIT;
+    *lock = (struct scr_lock)SCR_LOCK_INIT;
+    snprintf(path, sizeof path, "%s/%s", cntl_dir, name);
+    if (takes) {
+        CHECK_RC(scr_lock_acquire(&scr_sys_posix, path, 10000, lock, &err), SCR_OK,
+                 &err);
+        CHECK_INT(truncate(path, 0), 0);
+    }
+    mpi_test_barrier(t->comm.comm);
+}
+
+static void give_lock_back(struct mpi_test *t, struct scr_lock *lock)
+{
+    if (lock->fd >= 0)
+        scr_lock_release(&scr_sys_posix, lock);
+    mpi_test_barrier(t->comm.comm);
+}
+
+/* All has arrived, and the dataset is complete, before they can say so. */
+MPI_CASE(processes_that_die_untold_have_done_their_work)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_lock file;
+    begin(t, &job);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, DAEMON, "SCR_FLUSH_ASYNC_BW=800000", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    wait_until_running(ctx->cntl_dir);
+    take_lock(t, ctx->cntl_dir, SCR_TRANSFER_FILE ".lock", ctx->node.rank == 0, &file);
+    CHECK(becomes_complete(&job, 1));
+    signal_processes(t, &job, ctx, SIGKILL);
+    CHECK(ends(ctx->cntl_dir));
+    give_lock_back(t, &file);
+    CHECK_RC(scr_async_wait_all(ctx, 1, &err), SCR_OK, &err);
+    CHECK_INT(scr_hash_size(scr_hash_get(ctx->async.failed, "DSET")), 0);
+    CHECK_ENTRY(1, 1, 1);
+    job_end(&job, ctx);
+    CHECK_ENTRY(1, 1, 1);
+    check_from_prefix(&job, "one", 1);
+    job_free(&job);
+}
+
+/* A process that cannot be killed, here one that nobody knows. */
+MPI_CASE(nothing_is_written_while_a_lost_process_may_write)
+{
+    struct job job;
+    struct scr_lock life;
+    begin(t, &job);
+    quiet(&job);
+    struct scr_ctx *ctx = job_start(&job, nodes, DAEMON, SLOW, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    wait_until_running(ctx->cntl_dir);
+    signal_processes(t, &job, ctx, SIGKILL);
+    CHECK(ends(ctx->cntl_dir));
+    take_lock(t, ctx->cntl_dir, SCR_TRANSFER_LIFE, ctx->node.rank == 0, &life);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, DAEMON, "SCR_TRANSFER_TIMEOUT=1", "SCR_CACHE_SIZE=3",
+                    NULL);
+    job_check_restart(&job, ctx, "one", 1);
+    job_checkpoint(&job, ctx, "two", 2);
+    CHECK(!scr_async_has(ctx, 1) && !scr_async_has(ctx, 2));
+    CHECK(scr_cache_is_ready(ctx, 1) && scr_cache_is_ready(ctx, 2));
+    CHECK(job_entry(&job, 1, NULL, NULL) != 1);
+    CHECK(job_entry(&job, 2, NULL, NULL) != 1);
+    give_lock_back(t, &life);
+    job_checkpoint(&job, ctx, "three", 3);
+    CHECK(becomes_complete(&job, 1));
+    CHECK(becomes_complete(&job, 2));
+    CHECK(becomes_complete(&job, 3));
+    job_end(&job, ctx);
+    CHECK(said(&job, "it may still write") > 0);
+    check_from_prefix(&job, "three", 3);
+    job_free(&job);
+}
+
+/* The run goes on, and threads copy what the processes did not. Who finds out after
+ * another rank of its node has seen to it that the process is dead says the other one.
+ */
+static void lose_processes(struct mpi_test *t, int signo, const char *cause,
+                           const char *other)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
@@ -188,7 +295,7 @@ static void lose_processes(struct mpi_test *t, int signo, const char *cause)
     struct scr_ctx *ctx =
         job_start(&job, nodes, DAEMON, SLOW, "SCR_TRANSFER_TIMEOUT=1", NULL);
     job_checkpoint(&job, ctx, "one", 1);
-    usleep(300000); /* in the middle of it */
+    wait_until_running(ctx->cntl_dir);
     signal_processes(t, &job, ctx, signo);
     CHECK(scr_async_wait_all(ctx, 1, &err) != SCR_OK);
     CHECK(scr_cache_is_ready(ctx, 1));
@@ -201,21 +308,21 @@ static void lose_processes(struct mpi_test *t, int signo, const char *cause)
     CHECK_INT(process_of(ctx->cntl_dir), 0);
     CHECK_INT(count_parts(&job), 0);
     job_end(&job, ctx);
-    CHECK_INT(said(&job, cause), 1);
+    CHECK_INT(said_either(&job, cause, other), 1);
     check_from_prefix(&job, "two", 2);
     job_free(&job);
 }
 
 MPI_CASE(killed_processes_cost_no_checkpoint)
 {
-    lose_processes(t, SIGKILL,
-                   "tried again by threads of the processes: the transfer "
-                   "process in");
+    static const char cause[] = "tried again by threads of the processes: the transfer "
+                                "process in";
+    lose_processes(t, SIGKILL, cause, cause);
 }
 
 MPI_CASE(stuck_processes_cost_no_checkpoint)
 {
-    lose_processes(t, SIGSTOP, "no sign of life");
+    lose_processes(t, SIGSTOP, "no sign of life", "has died");
 }
 
 /* Before the job dies the process does: what had landed is not copied again. */
@@ -342,6 +449,8 @@ int main(int argc, char **argv)
                   RUN(the_dataset_is_complete_although_the_job_is_dead),
                   RUN(the_next_run_takes_over_what_is_being_copied),
                   RUN(the_bandwidth_is_that_of_the_job),
+                  RUN(processes_that_die_untold_have_done_their_work),
+                  RUN(nothing_is_written_while_a_lost_process_may_write),
                   RUN(killed_processes_cost_no_checkpoint),
                   RUN(stuck_processes_cost_no_checkpoint),
                   RUN(a_flush_whose_job_and_processes_died_goes_on),

@@ -10,7 +10,7 @@
 #include "fmt/transfer.h"
 #include "fmt/transfer_job.h"
 
-static const struct scr_transfer_dset dset = { "/p", 77, 2, 3, 4 };
+static const struct scr_transfer_dset dset = { "/p", 77, 2, 3, 4, 5.5, 6 };
 
 /* Rank 5 with a file, rank 6 with none. */
 static scr_hash *two_ranks(void)
@@ -42,6 +42,10 @@ static void a_dataset_is_read_as_it_was_written(void **state)
     assert_int_equal(scr_transfer_get_dset(h, 9, &d, NULL), SCR_OK);
     assert_string_equal(d.prefix, "/p");
     assert_true(d.stamp == 77 && d.node == 2 && d.width == 3 && d.crowd == 4);
+    assert_true(d.bw == 5.5 && d.percent == 6);
+    scr_hash_unset(scr_hash_getf(h, "DSET 9"), "BW"); /* an older library */
+    assert_int_equal(scr_transfer_get_dset(h, 9, &d, NULL), SCR_OK);
+    assert_true(d.bw == -1 && d.percent == 6);
     assert_int_equal(scr_transfer_get_dset(h, 8, &d, NULL), SCR_E_NOENT);
     const scr_hash_elem *e = scr_hash_elem_first(scr_hash_get(h, "FILES"));
     assert_true(scr_transfer_owner(e, &id, &rank) && id == 9 && rank == 5);
@@ -54,8 +58,9 @@ static void entries_that_make_no_sense_are_corrupt(void **state)
 {
     (void)state;
     static const char *const bad[][2] = {
-        { "PREFIX", "relative" }, { "STAMP", "-1" }, { "NODE", "-2" },
-        { "NODE", "x" },          { "WIDTH", "-1" }, { "CROWD", "many" }
+        { "PREFIX", "relative" }, { "STAMP", "-1" },    { "NODE", "-2" },
+        { "NODE", "x" },          { "WIDTH", "-1" },    { "CROWD", "many" },
+        { "BW", "-1" },           { "PERCENT", "much" }
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct scr_transfer_dset d;
