@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# shellcheck disable=SC2154 # out, err and tmp are set by lib.sh
+# shellcheck disable=SC2034,SC2154 # lib.sh sets out, err and tmp, and tells of ran
 # Datasets with compressed files: scr verify, scr why, scr_index --add, and --extract for people
 # without SCR. And progress bars of all that takes long.
 . "${0%/*}/lib.sh"

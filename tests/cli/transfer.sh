@@ -131,7 +131,7 @@ run scr_transfer --background ctl
 is 0 ""
 pid=$(scr_transfer --status ctl | sed 's/process \([0-9]*\),.*/\1/')
 mv ctl ctl.gone
-for i in $(seq 100); do kill -0 "$pid" 2>/dev/null || break; sleep 0.05; done
+for _ in $(seq 100); do kill -0 "$pid" 2>/dev/null || break; sleep 0.05; done
 kill -0 "$pid" 2>/dev/null && fail "process $pid works on without its directory"
 
 # --- the directory of this job ---
