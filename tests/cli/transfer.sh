@@ -20,7 +20,7 @@ gone() {
 }
 # Waits until the file says so.
 becomes() {
-    for i in $(seq 400); do
+    for _ in $(seq 400); do
         [ "$(field "$1")" = "$2" ] && return 0
         sleep 0.05
     done
