@@ -12,7 +12,7 @@ file=$dir/transfer.scrinfo
 field() { scr_print_hash_file "$file" | sed -n "s|^ *$1 = ||p"; }
 # Waits until the process has gone.
 gone() {
-    for i in $(seq 200); do
+    for _ in $(seq 200); do
         scr_transfer --status "$dir" >"$out" 2>"$err" || return 0
         sleep 0.05
     done
