@@ -80,12 +80,15 @@ static int sync_dir(const struct job *j, const char *path, struct scr_err *err)
     return rc;
 }
 
+/* A file that came to lie there meanwhile, a newer dataset's perhaps, stays. */
 static int write_file(struct job *j, const struct scr_copy *job, struct scr_err *err)
 {
+    struct scr_err why = SCR_ERR_INIT;
     struct scr_copied got;
     int rc = make_dir(j, job->dst, err);
-    if (rc == SCR_OK)
-        rc = scr_copy_file(j->env->sys, job, &got, err);
+    if (rc == SCR_OK && (rc = scr_copy_file(j->env->sys, job, &got, &why)) != SCR_OK)
+        return rc == SCR_E_EXIST ? check_there(j, job, err)
+                                 : scr_fail(err, rc, 0, "%s", why.text);
     if (rc == SCR_OK)
         rc = sync_dir(j, job->dst, err);
     if (rc == SCR_OK) {
@@ -101,7 +104,7 @@ static int extract_file(struct job *j, const char *dest, const scr_hash *info,
     struct scr_stored s = { 0 };
     char *path = scr_path_join(j->what->to ? j->what->to : j->p->path, dest);
     struct scr_copy job = {
-        .dst = path, .tag = (int)getpid(), .sync = 1, .pace = &j->pace
+        .dst = path, .tag = (int)getpid(), .fresh = 1, .sync = 1, .pace = &j->pace
     };
     int in_place = j->what->to == NULL && !scr_rank2file_packed(info, NULL);
     int rc = path ? scr_stored_job(j->p->path, dest, info, &s, &job, err)

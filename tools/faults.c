@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "red/redfile.h"
 #include "xfer/stored.h"
+#include "xfer/zst.h"
 
 void scr_faults_add(struct scr_faults *f, const char *fmt, ...)
 {
@@ -60,7 +61,7 @@ static int progress_step(void *progress, size_t n, struct scr_err *err)
     return SCR_OK;
 }
 
-/* A compressed file is right if what comes out of it is. */
+/* A compressed file is right if what comes out of it is. Its CRC is always recorded. */
 static void check_packed(const struct scr_env *env, const char *path,
                          const scr_hash *meta, int rank, struct scr_faults *f)
 {
@@ -72,6 +73,11 @@ static void check_packed(const struct scr_env *env, const char *path,
     /* path is where it is stored */
     if (scr_stored_job("/", path, meta, &s, &job, &why) == SCR_OK) {
         job.src = path;
+        if (!scr_zst_have()) { /* then the stored bytes */
+            job.code = SCR_COPY_PLAIN;
+            job.size = job.stored_size;
+            job.crc = job.stored_crc;
+        }
         (void)scr_copy_check(env->sys, &job, &got, &why);
     }
     scr_stored_fini(&s);
@@ -91,7 +97,7 @@ void scr_faults_check_file(const struct scr_env *env, const char *path,
     int has_size = scr_hash_get_val_u64(meta, "SIZE", &size); /* older writers: no */
     int is_packed = scr_rank2file_packed(meta, &stored);
     int has_crc = scr_hash_get_val_crc(meta, "CRC", &recorded);
-    f->unsummed += !has_crc;
+    f->unsummed += !has_crc && !is_packed;
     size = is_packed ? stored.size : size;
     if (scr_file_stat(env->sys, path, &st, &why) != SCR_OK)
         add_of_rank(f, rank, &why);
@@ -100,7 +106,7 @@ void scr_faults_check_file(const struct scr_env *env, const char *path,
     else if (has_size && (uint64_t)st.st_size != size)
         scr_faults_add(f, "rank %d: %s has %lld bytes, %llu are recorded", rank, path,
                        (long long)st.st_size, (unsigned long long)size);
-    else if (!with_crc || f->sizes_only || !has_crc)
+    else if (!with_crc || f->sizes_only || (!has_crc && !is_packed))
         return;
     else if (is_packed)
         check_packed(env, path, meta, rank, f);

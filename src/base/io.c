@@ -320,3 +320,27 @@ int scr_file_rename(const struct scr_sys *sys, const char *from, const char *to,
         return scr_fail(err, SCR_E_IO, errno, "rename %s to %s", from, to);
     return SCR_OK;
 }
+
+/* 1 if the file system has no hard links, or none for us. */
+static int is_no_link(int error)
+{
+    return error == EPERM || error == EOPNOTSUPP || error == ENOSYS || error == EMLINK;
+}
+
+/* A link takes no name that is taken. Without links a look before the rename has to do.
+ */
+int scr_file_rename_new(const struct scr_sys *sys, const char *from, const char *to,
+                        struct scr_err *err)
+{
+    struct stat st;
+    if (sys->linkat(AT_FDCWD, from, AT_FDCWD, to, 0) == 0) {
+        (void)scr_file_remove(sys, from, NULL); /* a second name harms nobody */
+        return SCR_OK;
+    }
+    int error = errno;
+    if (is_no_link(error) && scr_file_stat(sys, to, &st, NULL) == SCR_E_NOENT)
+        return scr_file_rename(sys, from, to, err);
+    if (error == EEXIST || is_no_link(error))
+        return scr_fail(err, SCR_E_EXIST, 0, "%s is there", to);
+    return scr_fail(err, SCR_E_IO, error, "link %s to %s", from, to);
+}

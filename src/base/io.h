@@ -68,5 +68,10 @@ int scr_file_stat(const struct scr_sys *sys, const char *path, struct stat *st,
 int scr_file_remove(const struct scr_sys *sys, const char *path, struct scr_err *err);
 int scr_file_rename(const struct scr_sys *sys, const char *from, const char *to,
                     struct scr_err *err);
+/* Likewise, but SCR_E_EXIST, and both as they were, if there is something at to. Where
+ * the file system has no hard links a file that comes to lie there in this very moment
+ * is replaced. */
+int scr_file_rename_new(const struct scr_sys *sys, const char *from, const char *to,
+                        struct scr_err *err);
 
 #endif

@@ -35,6 +35,7 @@ const struct scr_sys scr_sys_posix = {
     .munmap = munmap,
     .madvise = madvise,
     .renameat = renameat,
+    .linkat = linkat,
     .unlinkat = unlinkat,
     .mkdirat = mkdirat,
     .fchmod = fchmod,

@@ -32,6 +32,8 @@ struct scr_sys {
     int (*munmap)(void *at, size_t n);
     int (*madvise)(void *at, size_t n, int advice);
     int (*renameat)(int olddir, const char *oldpath, int newdir, const char *newpath);
+    int (*linkat)(int olddir, const char *oldpath, int newdir, const char *newpath,
+                  int flags);
     int (*unlinkat)(int dirfd, const char *path, int flags);
     int (*mkdirat)(int dirfd, const char *path, mode_t mode);
     int (*fchmod)(int fd, mode_t mode);

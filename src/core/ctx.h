@@ -333,8 +333,8 @@ enum scr_xfer_type scr_flush_type(const struct scr_ctx *ctx);
 int scr_flush_pack(const struct scr_ctx *ctx);
 int scr_async_is_on(const struct scr_ctx *ctx);       /* SCR_FLUSH_ASYNC */
 int scr_async_has(const struct scr_ctx *ctx, int id); /* under way */
-/* Where this rank's files of dataset id in cache go: {<path below the prefix>}; 0: no
- * memory. (meeting.c) */
+/* Where this rank's files of dataset id in cache go: {<path below the prefix>}, of each
+ * also the name it has there if it is compressed; 0: no memory. (meeting.c) */
 int scr_cache_dests(const struct scr_ctx *ctx, int id, scr_hash *dests);
 /* Place in the list of the last flush under way whose dataset has the name of id, or a
  * file of any rank at a path where one of id goes, of whatever rank; -1: none. */

@@ -4,22 +4,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "core/ctx.h"
 #include "par/flush_async.h"
 #include "par/lists.h"
+#include "xfer/zst.h"
+
+/* Whether it will be compressed, or was before a flush was cut short, is not known
+ * before it is there. */
+static int add_both(scr_hash *dests, const char *dest)
+{
+    char *zst = scr_asprintf("%s" SCR_ZST_SUFFIX, dest);
+    int ok = zst != NULL && scr_hash_set(dests, dest, NULL) != NULL &&
+             scr_hash_set(dests, zst, NULL) != NULL;
+    free(zst);
+    return ok;
+}
 
 int scr_cache_dests(const struct scr_ctx *ctx, int id, scr_hash *dests)
 {
-    int me = ctx->world.rank;
+    int me = ctx->world.rank, ok = dests != NULL;
     for (scr_hash_elem *e = scr_filemap_first_file(ctx->map, id, me); e != NULL;
          e = scr_hash_elem_next(e)) {
         char *dest =
             scr_meta_dest(scr_filemap_get_meta(ctx->map, id, me, scr_hash_elem_key(e)));
         if (dest != NULL) /* redundancy files have none */
-            scr_hash_set(dests, dest, NULL);
+            ok = ok && add_both(dests, dest);
         free(dest);
     }
-    return dests != NULL && scr_hash_ok(dests);
+    return ok;
 }
 
 static int is_same_name(const struct scr_ctx *ctx, int a, int b)

@@ -7,10 +7,8 @@
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "core/ctx.h"
 #include "par/lists.h"
-#include "xfer/zst.h"
 
 /* --- one dataset --- */
 
@@ -70,7 +68,8 @@ static int take_share(int id, const scr_hash *kept, scr_hash *share,
 }
 
 /* Programs may write every checkpoint to the same paths: what a later dataset wrote
- * there, or is bringing there, is not deleted with an earlier one (spare). */
+ * there, or is bringing there, is not deleted with an earlier one (spare). Of a flush
+ * that was cut short what it had compressed is not in the list of files yet. */
 static int share_out_all(struct scr_ctx *ctx, int id, int spare, scr_hash *share,
                          struct scr_err *err)
 {
@@ -88,44 +87,32 @@ static int share_out_all(struct scr_ctx *ctx, int id, int spare, scr_hash *share
         rc = scr_lists_read_all(&ctx->env, &ctx->world, &ctx->prefix, ids, n, 0, kept,
                                 err);
     if (rc == SCR_OK)
+        rc = scr_lists_landed_all(&ctx->env, &ctx->world, &ctx->prefix, id, kept, err);
+    if (rc == SCR_OK)
         rc = scr_agree_all(&ctx->world, take_share(id, kept, share, err), err);
     free(ids);
     scr_hash_delete(kept);
     return rc;
 }
 
-/* Whether it will be compressed is not known before it is there. */
-static int assign_both(const struct scr_ctx *ctx, scr_hash *send, const char *dest)
-{
-    char *zst = scr_asprintf("%s" SCR_ZST_SUFFIX, dest);
-    scr_hash_setf(send, NULL, "%d %s", scr_path_keeper(&ctx->world, dest), dest);
-    if (zst != NULL)
-        scr_hash_setf(send, NULL, "%d %s", scr_path_keeper(&ctx->world, zst), zst);
-    free(zst);
-    return zst != NULL;
-}
-
 /* The destinations of this rank's files that are on their way to the prefix. */
 static int add_coming(const struct scr_ctx *ctx, scr_hash *send, struct scr_err *err)
 {
-    int me = ctx->world.rank;
+    scr_hash *dests = scr_hash_new();
+    int ok = dests != NULL;
     for (scr_hash_elem *d = scr_filemap_first_dataset(ctx->map); d;
          d = scr_hash_elem_next(d)) {
         int id = scr_hash_elem_key_int(d);
-        if (!scr_async_has(ctx, id))
-            continue;
-        for (scr_hash_elem *e = scr_filemap_first_file(ctx->map, id, me); e;
-             e = scr_hash_elem_next(e)) {
-            const char *path = scr_hash_elem_key(e);
-            char *dest = scr_meta_dest(scr_filemap_get_meta(ctx->map, id, me, path));
-            int ok = dest == NULL || assign_both(ctx, send, dest);
-            free(dest); /* redundancy files have none */
-            if (!ok)
-                return scr_fail(err, SCR_E_NOMEM, 0, "files on their way");
-        }
+        if (scr_async_has(ctx, id))
+            ok = ok && scr_cache_dests(ctx, id, dests);
     }
-    return scr_hash_ok(send) ? SCR_OK
-                             : scr_fail(err, SCR_E_NOMEM, 0, "files on their way");
+    for (SCR_HASH_EACH(e, dests)) {
+        const char *path = scr_hash_elem_key(e);
+        ok = ok && scr_hash_setf(send, NULL, "%d %s",
+                                 scr_path_keeper(&ctx->world, path), path) != NULL;
+    }
+    scr_hash_delete(dests);
+    return ok ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "files on their way");
 }
 
 /* Takes what is on its way out of this rank's share: a flush that is not complete has

@@ -7,7 +7,9 @@
 
 #include "base/str.h"
 #include "ec/ec.h"
+#include "store/arrival.h"
 #include "store/catalog.h"
+#include "xfer/zst.h"
 
 struct lists {
     const struct scr_env *env;
@@ -193,5 +195,77 @@ int scr_lists_read_all(const struct scr_env *env, const struct scr_comm *world,
     scr_hash_delete(send);
     scr_hash_delete(recv);
     scr_hash_delete(deal);
+    return rc;
+}
+
+/* --- what landed and is in no list yet --- */
+
+static int deal_packed(const struct lists *l, const char *record, int id,
+                       scr_hash *deal, struct scr_err *err)
+{
+    struct scr_packed is;
+    uint64_t stamp;
+    const char *dest;
+    if (!scr_arrival_packed_parse(record, &stamp, &is, &dest))
+        return SCR_OK;
+    char *path = scr_asprintf("%s" SCR_ZST_SUFFIX, dest);
+    int ok = path != NULL &&
+             scr_hash_setf(deal, NULL, "%d %s %d", scr_path_keeper(l->world, path),
+                           path, id) != NULL;
+    free(path);
+    return ok ? SCR_OK : no_memory(err);
+}
+
+static int read_landed(const struct lists *l, int id, int node, scr_hash *deal,
+                       struct scr_err *err)
+{
+    scr_filemap *map = scr_filemap_new();
+    int rc =
+        map ? scr_arrival_read(l->env, l->prefix, id, node, map, err) : no_memory(err);
+    for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(map, id);
+         r != NULL && rc == SCR_OK; r = scr_hash_elem_next(r))
+        for (scr_hash_elem *f =
+                 scr_filemap_first_file(map, id, scr_hash_elem_key_int(r));
+             f != NULL && rc == SCR_OK; f = scr_hash_elem_next(f))
+            rc = deal_packed(l, scr_hash_elem_key(f), id, deal, err);
+    scr_filemap_delete(map);
+    return rc;
+}
+
+/* The records are spread over the ranks. */
+static int read_share(const struct lists *l, int id, const int *node, size_t n,
+                      scr_hash *deal, struct scr_err *err)
+{
+    int rc = deal ? SCR_OK : no_memory(err);
+    size_t step = (size_t)l->world->size;
+    for (size_t i = (size_t)l->world->rank; i < n && rc == SCR_OK; i += step)
+        rc = read_landed(l, id, node[i], deal, err);
+    return rc;
+}
+
+int scr_lists_landed_all(const struct scr_env *env, const struct scr_comm *world,
+                         const struct scr_prefix *p, int id, scr_hash *kept,
+                         struct scr_err *err)
+{
+    const struct lists l = { .env = env, .world = world, .prefix = p };
+    scr_hash *deal = scr_hash_new(), *recv = scr_hash_new();
+    int *node = NULL, rc = SCR_OK;
+    size_t n = 0;
+    if (world->rank == 0)
+        rc = scr_arrival_nodes(env, p, id, &node, &n, err);
+    rc = scr_agree_all(world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_share_ids_all(world, &node, &n, err);
+    if (rc == SCR_OK) {
+        rc = recv ? read_share(&l, id, node, n, deal, err) : no_memory(err);
+        rc = scr_agree_all(world, rc, err);
+    }
+    if (rc == SCR_OK)
+        rc = scr_hash_exchange_all(world, deal, recv, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(world, keep(recv, kept, err), err);
+    free(node);
+    scr_hash_delete(deal);
+    scr_hash_delete(recv);
     return rc;
 }

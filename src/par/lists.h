@@ -25,4 +25,11 @@ int scr_lists_read_all(const struct scr_env *env, const struct scr_comm *world,
                        const struct scr_prefix *p, const int *ids, size_t n, int skip,
                        scr_hash *kept, struct scr_err *err);
 
+/* Adds to kept, as above, the paths of the compressed files of dataset id that landed
+ * in a flush that did not complete it (store/arrival.h): its list does not say yet that
+ * they are. Agreed. */
+int scr_lists_landed_all(const struct scr_env *env, const struct scr_comm *world,
+                         const struct scr_prefix *p, int id, scr_hash *kept,
+                         struct scr_err *err);
+
 #endif

@@ -15,6 +15,7 @@
 #include "store/paths.h"
 #include "xfer/copy.h"
 #include "xfer/stored.h"
+#include "xfer/zst.h"
 
 enum {
     VERSION = 1,
@@ -411,23 +412,10 @@ struct landed {
     scr_hash *part;  /* rank2file of the flush */
     scr_hash *taken; /* {<path>}: of complete datasets */
     scr_hash *dset;  /* the dataset, as the flush entered it in the index */
+    scr_hash *spent; /* {<path>}: compressed, their plain bytes are in the stage */
+    int passed;      /* compressed ones that this build cannot unpack */
     uint64_t n;
 };
-
-/* <n> of landed.<n>.jnl, else -1. */
-static int record_node(const char *name)
-{
-    int node = -1;
-    size_t digits =
-        strncmp(name, "landed.", 7) == 0 ? strspn(name + 7, "0123456789") : 0;
-    if (digits == 0 || strcmp(name + 7 + digits, ".jnl") != 0)
-        return -1;
-    char *number = scr_asprintf("%.*s", (int)digits, name + 7);
-    if (number != NULL && !scr_parse_int(number, &node))
-        node = -1;
-    free(number);
-    return node;
-}
 
 static int take_one(struct landed *l, const char *rank, const char *dest,
                     struct scr_err *err)
@@ -453,29 +441,44 @@ static int take_one(struct landed *l, const char *rank, const char *dest,
 static int is_damaged(int rc)
 {
     return rc == SCR_E_CORRUPT || rc == SCR_E_MISSING || rc == SCR_E_NOENT ||
-           rc == SCR_E_UNSAFE || rc == SCR_E_UNSUPPORTED;
+           rc == SCR_E_UNSAFE;
 }
 
-/* The plain bytes of one that landed compressed. */
+/* The plain bytes of one that landed compressed, which stays until they are durable;
+ * staged: they are there already, from a scavenge that was cut short. */
 static int unpack_one(struct landed *l, const char *dest, const scr_hash *info,
-                      const char *staged, struct scr_err *err)
+                      const char *to, int staged, struct scr_err *err)
 {
-    const struct move *m = &l->m;
+    const struct scr_sys *sys = l->m.env->sys;
     struct scr_err why = SCR_ERR_INIT;
     struct scr_stored s = { 0 };
     struct scr_copied got;
-    struct scr_copy job = { .dst = staged, .sync = 1 };
-    int rc = scr_stored_job(m->p->path, dest, info, &s, &job, err);
+    struct scr_copy job = { .dst = to, .sync = 1 };
+    int rc = scr_stored_job(l->m.p->path, dest, info, &s, &job, err);
     if (rc == SCR_OK)
-        rc = make_dir(&l->m, staged, err);
-    if (rc == SCR_OK && scr_copy_file(m->env->sys, &job, &got, &why) == SCR_OK) {
-        l->n++;
-        rc = scr_file_remove(m->env->sys, s.src, err);
+        rc = make_dir(&l->m, to, err);
+    if (rc == SCR_OK && (staged ? scr_copy_check(sys, &job, &got, &why)
+                                : scr_copy_file(sys, &job, &got, &why)) == SCR_OK) {
+        l->n += !staged;
+        if (scr_hash_set(l->spent, s.src, NULL) == NULL)
+            rc = no_memory(l->m.id, err);
     }
     scr_stored_fini(&s);
     return why.code == SCR_OK || is_damaged(why.code)
                ? rc
                : scr_fail(err, why.code, 0, "%s", why.text);
+}
+
+/* What cannot be unpacked here stays, and so do the records of it: a build with the
+ * library can take it later. */
+static int pass_over(struct landed *l)
+{
+    if (l->passed++ == 0)
+        scr_log(l->m.env->log, SCR_LOG_WARN,
+                "dataset %d: files that a flush compressed are not taken: SCR was "
+                "built without libzstd; they stay where they are",
+                l->m.id);
+    return SCR_OK;
 }
 
 static int take_packed(struct landed *l, const char *rank, const char *dest,
@@ -494,11 +497,13 @@ static int take_packed(struct landed *l, const char *rank, const char *dest,
     char *staged = scr_path_join(m->stage, dest);
     if (rc == SCR_OK && (stored == NULL || staged == NULL))
         rc = no_memory(m->id, err);
-    int there = rc == SCR_OK ? look(m, staged, NULL, err) : SCR_E_MISSING;
-    if (there != SCR_OK && there != SCR_E_MISSING && there != SCR_E_NOENT)
+    int there = rc == SCR_OK ? look(m, staged, info, err) : SCR_E_MISSING;
+    if (!is_told(there))
         rc = there;
-    if (there == SCR_E_NOENT && scr_hash_get(l->taken, stored) == NULL)
-        rc = unpack_one(l, dest, info, staged, err);
+    if (there != SCR_E_MISSING && is_told(there) &&
+        scr_hash_get(l->taken, stored) == NULL)
+        rc = scr_zst_have() ? unpack_one(l, dest, info, staged, there == SCR_OK, err)
+                            : pass_over(l);
     free(staged);
     free(stored);
     scr_hash_delete(info);
@@ -666,6 +671,9 @@ static int take_records(struct landed *l, const int *node, size_t n,
         rc = take_record(l, node[i], err);
     if (rc == SCR_OK)
         rc = sync_dirs(&l->m, err);
+    for (SCR_HASH_EACH(e, l->spent))
+        if (rc == SCR_OK)
+            rc = scr_file_remove(l->m.env->sys, scr_hash_elem_key(e), err);
     return rc == SCR_OK ? list_ranks(l, err) : rc;
 }
 
@@ -676,7 +684,8 @@ static int take_all(struct landed *l, const int *node, size_t n, struct scr_err 
     l->part = scr_hash_new();
     l->taken = scr_hash_new();
     l->dset = scr_hash_new();
-    int rc = l->part && l->taken && l->dset
+    l->spent = scr_hash_new();
+    int rc = l->part && l->taken && l->dset && l->spent
                  ? scr_arrival_give_up(m->env, m->p, m->id, err)
                  : no_memory(m->id, err);
     if (rc == SCR_OK)
@@ -685,31 +694,9 @@ static int take_all(struct landed *l, const int *node, size_t n, struct scr_err 
         rc = read_list(l, err);
     if (rc == SCR_OK && scr_hash_size(l->part) > 0)
         rc = take_records(l, node, n, err);
-    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+    for (size_t i = 0; i < n && rc == SCR_OK && l->passed == 0; i++)
         rc = scr_arrival_forget(m->env, m->p, m->id, node[i], err);
     return rc;
-}
-
-/* Nodes with a record, malloc'd. */
-static int list_records(const struct move *m, int **node, size_t *n,
-                        struct scr_err *err)
-{
-    char **names = NULL, *dir = scr_prefix_dset_dir(m->p, m->id);
-    size_t all = 0;
-    struct scr_err why = SCR_ERR_INIT;
-    *n = 0;
-    int rc = dir ? scr_dir_list(m->env->sys, dir, &names, &all, &why)
-                 : no_memory(m->id, &why);
-    *node = scr_calloc(all, sizeof **node);
-    if (*node == NULL)
-        rc = no_memory(m->id, &why);
-    for (size_t i = 0; i < all && rc == SCR_OK; i++)
-        if (record_node(names[i]) >= 0)
-            (*node)[(*n)++] = record_node(names[i]);
-    scr_names_free(names, all);
-    free(dir);
-    return rc == SCR_OK || rc == SCR_E_NOENT ? SCR_OK
-                                             : scr_fail(err, rc, 0, "%s", why.text);
 }
 
 int scr_stage_take_landed(const struct scr_env *env, const struct scr_prefix *p, int id,
@@ -720,7 +707,7 @@ int scr_stage_take_landed(const struct scr_env *env, const struct scr_prefix *p,
     size_t nnodes = 0;
     int rc = move_init(&l.m, env, p, id, err);
     if (rc == SCR_OK)
-        rc = list_records(&l.m, &node, &nnodes, err);
+        rc = scr_arrival_nodes(env, p, id, &node, &nnodes, err);
     /* A plan without records may still become one: nothing had landed. */
     if (rc == SCR_OK)
         rc = nnodes > 0 ? take_all(&l, node, nnodes, err)
@@ -730,6 +717,7 @@ int scr_stage_take_landed(const struct scr_env *env, const struct scr_prefix *p,
     scr_hash_delete(l.part);
     scr_hash_delete(l.taken);
     scr_hash_delete(l.dset);
+    scr_hash_delete(l.spent);
     move_fini(&l.m);
     return rc;
 }

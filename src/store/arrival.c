@@ -282,6 +282,42 @@ int scr_arrival_read(const struct scr_env *env, const struct scr_prefix *p, int 
     return read_record(env, p, id, "landed", node, map, err);
 }
 
+/* <n> of landed.<n>.jnl, else -1. */
+static int record_node(const char *name)
+{
+    int node = -1;
+    size_t digits =
+        strncmp(name, "landed.", 7) == 0 ? strspn(name + 7, "0123456789") : 0;
+    if (digits == 0 || strcmp(name + 7 + digits, ".jnl") != 0)
+        return -1;
+    char *number = scr_asprintf("%.*s", (int)digits, name + 7);
+    if (number != NULL && !scr_parse_int(number, &node))
+        node = -1;
+    free(number);
+    return node;
+}
+
+int scr_arrival_nodes(const struct scr_env *env, const struct scr_prefix *p, int id,
+                      int **node, size_t *n, struct scr_err *err)
+{
+    char **names = NULL, *dir = scr_prefix_dset_dir(p, id);
+    size_t all = 0;
+    struct scr_err why = SCR_ERR_INIT;
+    *n = 0;
+    int rc =
+        dir ? scr_dir_list(env->sys, dir, &names, &all, &why) : no_memory(id, &why);
+    *node = scr_calloc(all, sizeof **node);
+    if (*node == NULL)
+        rc = no_memory(id, &why);
+    for (size_t i = 0; i < all && rc == SCR_OK; i++)
+        if (record_node(names[i]) >= 0)
+            (*node)[(*n)++] = record_node(names[i]);
+    scr_names_free(names, all);
+    free(dir);
+    return rc == SCR_OK || rc == SCR_E_NOENT ? SCR_OK
+                                             : scr_fail(err, rc, 0, "%s", why.text);
+}
+
 int scr_arrival_forget(const struct scr_env *env, const struct scr_prefix *p, int id,
                        int node, struct scr_err *err)
 {

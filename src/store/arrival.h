@@ -60,6 +60,9 @@ int scr_arrival_arrived(const struct scr_env *env, const struct scr_prefix *p, i
 /* What has landed of node n's ranks, entered as files of (id, rank) into map. */
 int scr_arrival_read(const struct scr_env *env, const struct scr_prefix *p, int id,
                      int node, scr_filemap *map, struct scr_err *err);
+/* The nodes there is such a record of, malloc'd. */
+int scr_arrival_nodes(const struct scr_env *env, const struct scr_prefix *p, int id,
+                      int **node, size_t *n, struct scr_err *err);
 /* Removes the records of node n. */
 int scr_arrival_forget(const struct scr_env *env, const struct scr_prefix *p, int id,
                        int node, struct scr_err *err);

@@ -52,6 +52,7 @@ struct scr_copy {
     const uint32_t *stored_crc;    /* likewise */
     const struct stat *attr; /* mode, owner and times of dst; NULL: those of src */
     mode_t mode_or; /* mode bits dst gets besides (a cached file must be readable) */
+    int fresh;      /* 1: what is at dst is not replaced: SCR_E_EXIST */
     int sync;       /* fsync before the rename; the directory is the caller's, once
                        for all files in it */
     const struct scr_copy_pace *pace; /* NULL: at full speed, to the end */

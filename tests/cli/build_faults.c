@@ -5,7 +5,9 @@
 #include "helper_survive.h"
 
 #include "base/proc.h"
+#include "base/str.h"
 #include "build.h"
+#include "extract.h"
 #include "faults.h"
 #include "fmt/filemap.h"
 #include "red/member.h"
@@ -230,6 +232,81 @@ static void ranks_that_are_not_listed_cost_nothing(void **state)
     scr_hash_delete(part);
 }
 
+/* The CRC of a compressed file is recorded, also where that of the plain one is not. */
+static void compressed_files_are_checked_without_a_plain_crc(void **state)
+{
+    (void)state;
+    const struct scr_env env = { .sys = &scr_sys_posix };
+    const struct scr_packed is = { 5, 0x12345678 };
+    struct scr_faults f = SCR_FAULTS_INIT;
+    uint64_t files = 0;
+    scr_hash *part = scr_hash_new();
+    struct test_store t;
+    test_store_open(&t);
+    test_put(test_path("prefix/a.zst"), "other", 5);
+    assert_int_equal(scr_rank2file_set_part(part, 1), SCR_OK);
+    assert_int_equal(scr_rank2file_add_file(part, 0, "a", 100, NULL, NULL), SCR_OK);
+    assert_int_equal(
+        scr_rank2file_set_packed(scr_hash_getf(part, "RANK 0 FILE a"), &is), SCR_OK);
+    scr_faults_check(&env, t.p.path, NULL, part, NULL, &f, &files);
+    assert_int_equal(f.n, 1);
+    assert_int_equal(f.unsummed, 0);
+    assert_int_equal(files, 1);
+    scr_faults_fini(&f);
+    scr_hash_delete(part);
+    test_store_close(&t);
+}
+
+/* --- a file that comes to lie where one is extracted to, in the last moment --- */
+
+static void appear(const char *path)
+{
+    if (strstr(path, "/copy/ckpt.7/") != NULL && access(path, F_OK) != 0)
+        test_put(path, "newer", 5);
+}
+
+static int rename_late(int olddir, const char *from, int newdir, const char *to)
+{
+    appear(to);
+    return scr_sys_posix.renameat(olddir, from, newdir, to);
+}
+
+static int link_late(int olddir, const char *from, int newdir, const char *to,
+                     int flags)
+{
+    appear(to);
+    return scr_sys_posix.linkat(olddir, from, newdir, to, flags);
+}
+
+static void extracting_replaces_nothing(void **state)
+{
+    (void)state;
+    struct test_store t;
+    struct scr_build_report report;
+    struct scr_extracted out;
+    struct scr_sys late = scr_sys_posix;
+    char *to = scr_strdup(test_path("copy"));
+    const struct scr_extract what = { .to = to };
+    scavenge(&t);
+    assert_int_equal(scr_build_dataset(&t.env, &t.p, ID, &report, &t.err), SCR_OK);
+    late.renameat = rename_late;
+    late.linkat = link_late;
+    const struct scr_env env = { .sys = &late };
+    assert_int_equal(scr_extract_dataset(&env, &t.p, ID, &what, &out, &t.err),
+                     SCR_E_EXIST);
+    assert_non_null(strstr(t.err.text, "is another file"));
+    assert_int_equal(out.files, 0);
+    for (int r = 0; r < RANKS; r++) {
+        size_t n = 0;
+        void *bytes = test_get(test_path("copy/ckpt.7/rank_%d.dat", r), &n);
+        assert_int_equal(n, 5);
+        assert_memory_equal(bytes, "newer", 5);
+        free(bytes);
+    }
+    free(to);
+    test_store_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +316,8 @@ int main(void)
         cmocka_unit_test(as_many_files_must_be_listed_as_recorded),
         cmocka_unit_test(a_filemap_must_say_how_many_files_there_were),
         cmocka_unit_test(ranks_that_are_not_listed_cost_nothing),
+        cmocka_unit_test(compressed_files_are_checked_without_a_plain_crc),
+        cmocka_unit_test(extracting_replaces_nothing),
     };
     return cmocka_run_group_tests(tests, learn, teardown);
 }

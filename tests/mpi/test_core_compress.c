@@ -518,6 +518,72 @@ MPI_CASE(what_was_copied_whole_is_adopted_with_its_compressed_files)
     job_free(&job);
 }
 
+/* The list of such a dataset does not say yet which files are compressed. */
+MPI_CASE(what_a_flush_cut_short_had_compressed_is_deleted_too)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    begin(t, &job);
+    pfs_reset();
+    job.sys = &pfs_sys;
+    pfs_control.hold = 1;
+    pfs_control.pass = 1;
+    struct scr_ctx *ctx = job_start(&job, nodes, FLUSH, ASYNC, ZSTD, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    wait_until_landed(&job, 1, 4);
+    kill_job(&job, ctx);
+    CHECK(count(&job, ".zst") > 0);
+    lose_all(&job);
+    job.out = fopen("/dev/null", "w");
+    ctx = job_start(&job, nodes, NULL);
+    CHECK_INT(job_entry(&job, 1, NULL, NULL), 0);
+    CHECK_RC(scr_delete_all(ctx, "one", &err), SCR_OK, &err);
+    CHECK_INT(job_entry(&job, 1, NULL, NULL), -1);
+    CHECK_INT(count(&job, ".zst"), 0);
+    job_kill(&job, ctx);
+    fclose(job.out);
+    job_free(&job);
+}
+
+/* --- two of them under way --- */
+
+static void write_one(struct mpi_test *t, struct job *job, struct scr_ctx *ctx,
+                      const char *name, const char *suffix)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    char file[900], path[SCR_MAX_NAME];
+    CHECK_RC(scr_start_output_all(ctx, name, 1, &err), SCR_OK, &err);
+    snprintf(file, sizeof file, "%s/a.%d%s", job->prefix, job->rank, suffix);
+    CHECK_RC(scr_route(ctx, file, path, &err), SCR_OK, &err);
+    FILE *f = fopen(path, "wb");
+    for (int i = 0; i < 20000 && f != NULL; i++)
+        putc('a', f);
+    fclose(f);
+    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
+}
+
+MPI_CASE(one_that_may_be_compressed_meets_the_one_called_so)
+{
+    struct job job;
+    begin(t, &job);
+    pfs_reset();
+    job.sys = &pfs_sys;
+    pfs_control.hold = 1;
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, FLUSH, ASYNC, ZSTD, "SCR_CACHE_SIZE=4", NULL);
+    write_one(t, &job, ctx, "first", "");
+    CHECK(scr_async_has(ctx, 1));
+    ctx->prm.flush = 0; /* these are only looked at */
+    write_one(t, &job, ctx, "second", ".zst");
+    write_one(t, &job, ctx, "third", ".dat");
+    CHECK_INT(scr_meeting_last_all(ctx, 2), 0);
+    CHECK_INT(scr_meeting_last_all(ctx, 3), -1);
+    pfs_control.hold = 0;
+    job_kill(&job, ctx);
+    pfs_reset();
+    job_free(&job);
+}
+
 /* --- every call fails --- */
 
 /* The system calls are the same with every MPI: one walks over all of them, where
@@ -694,6 +760,8 @@ int main(int argc, char **argv)
             RUN(what_is_deleted_goes_with_its_compressed_files),
             RUN(a_flush_cut_short_goes_on_with_what_had_not_landed),
             RUN(what_was_copied_whole_is_adopted_with_its_compressed_files),
+            RUN(what_a_flush_cut_short_had_compressed_is_deleted_too),
+            RUN(one_that_may_be_compressed_meets_the_one_called_so),
             RUN(each_call_of_a_compressing_flush_fails),
             RUN(each_call_of_a_fetch_that_unpacks_fails),
             RUN(no_descriptor_is_left_open)));

@@ -185,6 +185,14 @@ static int f_renameat(int olddir, const char *oldpath, int newdir, const char *n
                : scr_sys_posix.renameat(olddir, oldpath, newdir, newpath);
 }
 
+static int f_linkat(int olddir, const char *oldpath, int newdir, const char *newpath,
+                    int flags)
+{
+    return fails(TEST_LINKAT, NULL)
+               ? -1
+               : scr_sys_posix.linkat(olddir, oldpath, newdir, newpath, flags);
+}
+
 static int f_unlinkat(int dirfd, const char *path, int flags)
 {
     return fails(TEST_UNLINKAT, NULL) ? -1 : scr_sys_posix.unlinkat(dirfd, path, flags);
@@ -251,6 +259,7 @@ const struct scr_sys test_fault_sys = {
     .munmap = munmap,
     .madvise = f_madvise,
     .renameat = f_renameat,
+    .linkat = f_linkat,
     .unlinkat = f_unlinkat,
     .mkdirat = f_mkdirat,
     .fchmod = f_fchmod,

@@ -43,6 +43,7 @@ enum test_kind {
     TEST_MMAP,
     TEST_MADVISE,
     TEST_RENAMEAT,
+    TEST_LINKAT,
     TEST_UNLINKAT,
     TEST_MKDIRAT,
     TEST_FCHMOD,

@@ -515,6 +515,40 @@ static void stat_remove_rename(void **state)
     assert_int_equal(scr_file_remove(&scr_sys_posix, b, NULL), SCR_OK);
 }
 
+static void rename_new_takes_no_name_that_is_taken(void **state)
+{
+    (void)state;
+    struct scr_err err = SCR_ERR_INIT;
+    struct stat st;
+    const int no_links[] = { 0, EPERM, EOPNOTSUPP };
+    const char *a = strdup(test_path("new_a")), *b = strdup(test_path("new_b"));
+    for (size_t i = 0; i < sizeof no_links / sizeof *no_links; i++) {
+        for (int there = 0; there <= 1; there++) {
+            test_put(a, "abc", 3);
+            unlink(b);
+            if (there)
+                test_put(b, "other", 5);
+            test_fault_arm(TEST_LINKAT, no_links[i] ? 0 : 1000000, no_links[i],
+                           TEST_ONCE);
+            assert_int_equal(scr_file_rename_new(&test_fault_sys, a, b, &err),
+                             there ? SCR_E_EXIST : SCR_OK);
+            test_fault_off();
+            assert_int_equal(stat(b, &st), 0);
+            assert_int_equal(st.st_size, there ? 5 : 3);
+            assert_int_equal(access(a, F_OK), there ? 0 : -1);
+        }
+    }
+    unlink(b);
+    test_put(a, "abc", 3);
+    test_fault_arm(TEST_LINKAT, 0, EIO, TEST_ONCE);
+    assert_int_equal(scr_file_rename_new(&test_fault_sys, a, b, &err), SCR_E_IO);
+    test_fault_off();
+    assert_int_equal(access(b, F_OK), -1);
+    unlink(a);
+    free((char *)a);
+    free((char *)b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -535,6 +569,7 @@ int main(void)
         cmocka_unit_test(several_processes_may_replace_one_path),
         cmocka_unit_test(append_adds_at_the_end),
         cmocka_unit_test(stat_remove_rename),
+        cmocka_unit_test(rename_new_takes_no_name_that_is_taken),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
 }
