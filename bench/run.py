@@ -9,8 +9,8 @@ Figures are ratios measured within one run, so that machines compare:
 
   encode   bytes of all ranks / (seconds of SCR_Complete_output * memcpy of one core)
   rebuild  seconds of SCR_Init / seconds of a plain write of the dataset's bytes to new
-           files by all ranks; in the last column the same over a plain write of what
-           was lost alone, files and redundancy, by the ranks that lost it
+           files by all ranks (write_all; --json also has write_lost: of what was lost
+           alone, files and redundancy, by the ranks that lost it)
   verify   bytes of all ranks / (seconds of SCR_Init * memcpy of one core)
 
 Every case runs --rounds times; the table shows the median and the extremes.
