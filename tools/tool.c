@@ -343,7 +343,7 @@ static void heed_children(void)
     (void)sigaction(SIGCHLD, &dfl, NULL);
 }
 
-int scr_tool_main(int argc, char **argv, char *const *environ, FILE *out, FILE *errout)
+int scr_tool_main(int argc, char **argv, char *const *envp, FILE *out, FILE *errout)
 {
     const char *self = argc > 0 ? argv[0] : "scr";
     const char *base = scr_path_base(self);
@@ -351,7 +351,7 @@ int scr_tool_main(int argc, char **argv, char *const *environ, FILE *out, FILE *
                           .log = { .out = errout, .who = base, .level = SCR_LOG_NOTE },
                           .who = base,
                           .self = self,
-                          .environ = environ,
+                          .environ = envp,
                           .out = out };
     t.env.log = &t.log;
     heed_children();

@@ -134,6 +134,6 @@ int scr_tool_int(struct scr_tool *t, const struct scr_args *a, int row, int64_t 
 
 /* --- for main.c and the tests --- */
 /* Runs the program with these arguments and returns its exit status. */
-int scr_tool_main(int argc, char **argv, char *const *environ, FILE *out, FILE *errout);
+int scr_tool_main(int argc, char **argv, char *const *envp, FILE *out, FILE *errout);
 
 #endif
