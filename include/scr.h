@@ -181,6 +181,12 @@ SCR_API int SCR_Drop(const char *name);
 /* Local, at any time, also before SCR_Init. The version as "4.0.0"; do not free. */
 SCR_API char *SCR_Get_version(void);
 
+/* Local, at any time. How this process' last call ended that could fail: returns its
+ * code (SCR_SUCCESS if it was well, or there was none). text: SCR_MAX_FILENAME bytes,
+ * or NULL; the line that was printed, without what stands before it, or "". The only
+ * way to tell an error of SCR_Config from a parameter without a value. */
+SCR_API int SCR_Last_error(char *text);
+
 #ifdef __cplusplus
 }
 #endif

@@ -19,6 +19,7 @@ _Static_assert((int)SCR_IS_CKPT == SCR_FLAG_CHECKPOINT &&
 _Static_assert((int)SCR_E_FAILURE == SCR_FAILURE, "one generic failure");
 
 static struct scr_ctx *the_ctx;
+static struct scr_err the_last; /* of SCR_Last_error */
 
 static int mpi_is_up(void)
 {
@@ -38,30 +39,37 @@ static int my_rank(void)
     return rank;
 }
 
-/* One line from one rank; collective errors are the same everywhere, so rank 0 speaks.
- */
-static void print_error(const struct scr_err *err, int always)
+/* Collective errors are the same everywhere: where they come from is worth saying. */
+static void remember(int rc, const struct scr_err *err)
 {
-    struct scr_log log = { .who = "SCR" };
-    if (err->code == SCR_OK || (!always && my_rank() != 0))
+    scr_err_clear(&the_last);
+    if (rc == SCR_OK)
         return;
-    if (always)
-        scr_log(&log, SCR_LOG_ERROR, "rank %d: %s", my_rank(), err->text);
-    else if (err->rank > 0)
-        scr_log(&log, SCR_LOG_ERROR, "%s (rank %d)", err->text, err->rank);
+    if (err->rank > 0 && err->text[0] != '\0')
+        scr_fail(&the_last, rc, 0, "%.*s (rank %d)", SCR_ERR_TEXT - 32, err->text,
+                 err->rank);
     else
-        scr_log(&log, SCR_LOG_ERROR, "%s", err->text);
+        scr_fail(&the_last, rc, 0, "%s",
+                 err->text[0] != '\0' ? err->text : scr_err_meaning(rc));
 }
 
-/* Every collective call: the result, printed if it is an error. */
+/* Every collective call: the result, and if it is an error one line from rank 0. */
 static int leave(int rc, const struct scr_err *err)
 {
-    if (rc == SCR_OK)
-        return SCR_SUCCESS;
-    struct scr_err copy = *err;
-    if (copy.code == SCR_OK)
-        scr_fail(&copy, rc, 0, "%s", scr_err_meaning(rc));
-    print_error(&copy, 0);
+    struct scr_log log = { .who = "SCR" };
+    remember(rc, err);
+    if (rc != SCR_OK && my_rank() == 0)
+        scr_log(&log, SCR_LOG_ERROR, "%s", the_last.text);
+    return rc;
+}
+
+/* Every local call: the rank it happened on speaks. */
+static int leave_local(int rc, const struct scr_err *err)
+{
+    struct scr_log log = { .who = "SCR" };
+    remember(rc, err);
+    if (rc != SCR_OK)
+        scr_log(&log, SCR_LOG_ERROR, "rank %d: %s", my_rank(), the_last.text);
     return rc;
 }
 
@@ -190,9 +198,7 @@ int SCR_Route_file(const char *name, char *file)
     struct scr_ctx *ctx = enter(SCR_CALL_ROUTE, &err, &rc);
     if (ctx != NULL)
         rc = scr_route(ctx, name, file, &err);
-    if (rc != SCR_OK)
-        print_error(&err, 1); /* a local call: the rank it happened on speaks */
-    return rc;
+    return leave_local(rc, &err);
 }
 
 int SCR_Need_checkpoint(int *flag)
@@ -281,9 +287,7 @@ int SCR_Restart_ranks(int *ranks)
     struct scr_ctx *ctx = enter(SCR_CALL_RESTART_RANKS, &err, &rc);
     if (ctx != NULL)
         rc = scr_restart_ranks(ctx, ranks, &err);
-    if (rc != SCR_OK)
-        print_error(&err, 1);
-    return rc;
+    return leave_local(rc, &err);
 }
 
 int SCR_Restart_files(int *n)
@@ -305,9 +309,7 @@ int SCR_Restart_file(int i, char *file, int *rank)
     struct scr_ctx *ctx = enter(SCR_CALL_RESTART_FILE, &err, &rc);
     if (ctx != NULL)
         rc = scr_restart_file(ctx, i, file, rank, &err);
-    if (rc != SCR_OK)
-        print_error(&err, 1);
-    return rc;
+    return leave_local(rc, &err);
 }
 
 int SCR_Should_exit(int *flag)
@@ -356,4 +358,11 @@ char *SCR_Get_version(void)
 {
     static char version[] = SCR_VERSION;
     return version;
+}
+
+int SCR_Last_error(char *text)
+{
+    if (text != NULL)
+        memcpy(text, the_last.text, strlen(the_last.text) + 1);
+    return the_last.code;
 }

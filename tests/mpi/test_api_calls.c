@@ -46,6 +46,16 @@ static int capture_end(struct capture *c, char *text, size_t n)
     return all;
 }
 
+/* SCR_Last_error tells what the call returned and, where it was printed, printed. */
+static void check_last(struct mpi_test *t, int rc, const char *printed)
+{
+    char text[SCR_MAX_FILENAME];
+    CHECK_INT(SCR_Last_error(text), rc);
+    CHECK_INT(SCR_Last_error(NULL), rc);
+    CHECK((rc == SCR_SUCCESS) == (text[0] == '\0'));
+    CHECK(printed == NULL || strstr(printed, text) != NULL);
+}
+
 /* A collective call that must fail with this code, one line and, if word is given, that
  * word. */
 #define MISUSE(call, want, word)                                                       \
@@ -64,6 +74,7 @@ static int capture_end(struct capture *c, char *text, size_t n)
         if (t->comm.rank == 0 && strstr(text_, word) == NULL)                          \
             mpi_test_fail(t, __FILE__, __LINE__, "%s: no \"%s\" in: %s", #call, word,  \
                           text_);                                                      \
+        check_last(t, rc_, t->comm.rank == 0 ? text_ : NULL);                          \
     } while (0)
 
 /* Route_file is local: the rank that errs speaks, so its lines are not counted over the
@@ -78,6 +89,7 @@ static int capture_end(struct capture *c, char *text, size_t n)
         if (rc_ != (want) || strchr(text_, '\n') != strrchr(text_, '\n') || !text_[0]) \
             mpi_test_fail(t, __FILE__, __LINE__, "route %s = %s, not %s: %s", #name,   \
                           scr_err_name(rc_), scr_err_name(want), text_);               \
+        check_last(t, rc_, text_);                                                     \
     } while (0)
 
 static char prefix[600], cache[600];
@@ -135,6 +147,7 @@ MPI_CASE(before_init_nothing_but_config_works)
 {
     int flag = 7;
     char path[SCR_MAX_FILENAME];
+    check_last(t, SCR_SUCCESS, NULL); /* there was no call */
     MISUSE(SCR_Finalize(), SCR_E_STATE, "call SCR_Init first");
     MISUSE(SCR_Need_checkpoint(&flag), SCR_E_STATE, "SCR_Init");
     CHECK_INT(flag, 0);
@@ -156,13 +169,14 @@ MPI_CASE(before_init_nothing_but_config_works)
 static int config_code(const char *text)
 {
     free((char *)(uintptr_t)SCR_Config(text));
-    return SCR_E_MISMATCH; /* Config has no code: MISUSE looks at the line */
+    return SCR_Last_error(NULL); /* Config itself has no code */
 }
 
 MPI_CASE(config_sets_unsets_and_queries)
 {
     char *value;
     CHECK(SCR_Config("SCR_FLUSH=7") == NULL);
+    check_last(t, SCR_SUCCESS, NULL);
     value = (char *)(uintptr_t)SCR_Config("SCR_FLUSH");
     CHECK(value && strcmp(value, "7") == 0);
     free(value);
@@ -177,7 +191,7 @@ MPI_CASE(config_sets_unsets_and_queries)
     CHECK(SCR_Config("CKPT=0 TYPE=") == NULL);
     CHECK(SCR_Config("CKPT=0 SET_SIZE=") == NULL);
     CHECK(SCR_Config("SCR_NODELIST") == NULL);
-    MISUSE(config_code(NULL), SCR_E_MISMATCH, "NULL");
+    MISUSE(config_code(NULL), SCR_E_ARG, "NULL");
     if (t->comm.size > 1)
         MISUSE(config_code(t->comm.rank ? "SCR_FLUSH=1" : "SCR_FLUSH=2"),
                SCR_E_MISMATCH, "differs between ranks");
@@ -201,7 +215,7 @@ MPI_CASE(init_starts_once)
     SCR_Config("SCR_CHECKPOINT_INTERVAL=2");
     CHECK_INT(SCR_Init(), SCR_SUCCESS);
     MISUSE(SCR_Init(), SCR_E_STATE, "already");
-    MISUSE(config_code("SCR_FLUSH=3"), SCR_E_MISMATCH, "before SCR_Init");
+    MISUSE(config_code("SCR_FLUSH=3"), SCR_E_STATE, "before SCR_Init");
     char *value = (char *)(uintptr_t)SCR_Config("SCR_CACHE_SIZE");
     CHECK(value && strcmp(value, "3") == 0);
     free(value);
@@ -359,10 +373,13 @@ MPI_CASE(files_never_written_fail_the_dataset)
 
 MPI_CASE(valid_0_on_one_rank_drops_the_dataset_everywhere)
 {
-    char name[] = "invalid";
+    char name[] = "invalid", why[SCR_MAX_FILENAME], who[32];
     CHECK_INT(SCR_Start_output(name, SCR_FLAG_CHECKPOINT), SCR_SUCCESS);
     MISUSE(SCR_Complete_output(t->comm.rank != t->comm.size - 1), SCR_E_INVALID,
            "valid=0");
+    SCR_Last_error(why); /* the same on all ranks */
+    snprintf(who, sizeof who, "(rank %d)", t->comm.size - 1);
+    CHECK(t->comm.size == 1 || strstr(why, who) != NULL);
     MISUSE(SCR_Delete("invalid"), SCR_E_NOENT, "invalid");
 }
 
