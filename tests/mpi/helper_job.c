@@ -486,3 +486,14 @@ void job_find_free(char **paths, int n)
         free(paths[i]);
     free(paths);
 }
+
+int job_said(struct job *job, const char *part)
+{
+    char line[2000];
+    int n = 0;
+    rewind(job->out);
+    while (fgets(line, sizeof line, job->out) != NULL)
+        n += strstr(line, part) != NULL;
+    MPI_Bcast(&n, 1, MPI_INT, 0, job->comm);
+    return n;
+}

@@ -98,6 +98,10 @@ int job_read_ok(struct job *job, struct scr_ctx *ctx, int seed);
 /* The same of the files that another rank wrote. */
 int job_read_of(struct job *job, struct scr_ctx *ctx, int rank, int seed);
 
+/* Lines with part in them that rank 0 has printed to job->out; the same on all ranks.
+ */
+int job_said(struct job *job, const char *part);
+
 /* Flips one byte of a file (rank 0 of the job does it for all if collective use is
  * wanted). */
 void job_flip(const char *path, long at);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "helper_prefix.h"
+#include "store/arrival.h"
 
 int job_entry(struct job *job, int id, int *current, int *failed)
 {
@@ -66,4 +67,38 @@ int job_has(struct job *job, const char *path)
     int there = lstat(full, &st) == 0;
     mpi_test_barrier(job->comm);
     return there;
+}
+
+/* Files of all ranks that the records say have landed. */
+static int count_landed(const struct job *job, const struct scr_env *env,
+                        const struct scr_prefix *p, int id)
+{
+    scr_filemap *map = scr_filemap_new();
+    int landed = 0;
+    for (int r = 0; r < job->size; r++) {
+        scr_arrival_read(env, p, id, r, map, NULL);
+        landed += scr_filemap_num_files(map, id, r);
+    }
+    scr_filemap_delete(map);
+    return landed;
+}
+
+void job_wait_landed(const struct job *job, int id, int n)
+{
+    struct scr_env env = { .sys = &scr_sys_posix };
+    struct scr_prefix p = { 0 };
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0 && scr_prefix_open(&env, job->prefix, 0, &p, NULL) == SCR_OK)
+        for (int i = 0; i < 5000 && count_landed(job, &env, &p, id) < n; i++)
+            usleep(1000);
+    scr_prefix_fini(&p);
+    mpi_test_barrier(job->comm);
+}
+
+void job_check_prefix(struct job *job, const char *vnodes, const char *name, int seed)
+{
+    job_lose_node(job, vnodes);
+    struct scr_ctx *ctx = job_start(job, vnodes, NULL);
+    job_check_restart(job, ctx, name, seed);
+    job_end(job, ctx);
 }

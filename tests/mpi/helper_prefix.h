@@ -25,5 +25,11 @@ void job_lose_dataset(struct job *job, int id);
 int job_offered(struct job *job, struct scr_ctx *ctx);
 /* Whether <prefix>/<path> is there. */
 int job_has(struct job *job, const char *path);
+/* Waits until n files of dataset id have landed on the prefix by their records; five
+ * seconds at most. */
+void job_wait_landed(const struct job *job, int id, int n);
+/* These nodes lose all they store; a run on them gets checkpoint name of this seed back
+ * from the prefix. */
+void job_check_prefix(struct job *job, const char *vnodes, const char *name, int seed);
 
 #endif

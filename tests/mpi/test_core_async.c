@@ -72,42 +72,11 @@ static void wait_until_opened(const struct job *job, int n)
     mpi_test_barrier(job->comm);
 }
 
-/* Waits until n files of dataset id have landed by the records. */
-static void wait_until_landed(const struct job *job, int id, int n)
-{
-    struct scr_env env = { .sys = &scr_sys_posix };
-    struct scr_prefix p = { 0 };
-    mpi_test_barrier(job->comm);
-    if (job->rank == 0)
-        scr_prefix_open(&env, job->prefix, 0, &p, NULL);
-    for (int i = 0, landed = 0; job->rank == 0 && i < 5000 && landed < n; i++) {
-        scr_filemap *map = scr_filemap_new();
-        landed = 0;
-        for (int r = 0; r < job->size; r++) {
-            scr_arrival_read(&env, &p, id, r, map, NULL);
-            landed += scr_filemap_num_files(map, id, r);
-        }
-        scr_filemap_delete(map);
-        usleep(1000);
-    }
-    scr_prefix_fini(&p);
-    mpi_test_barrier(job->comm);
-}
-
 static int sum_opened(const struct job *job)
 {
     int mine = pfs_control.opened, all = 0;
     MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, job->comm);
     return all;
-}
-
-static void lose_all(struct job *job)
-{
-    for (int i = 1; i <= 4; i++) {
-        char name[8];
-        snprintf(name, sizeof name, "n%d", i);
-        job_lose_node(job, name);
-    }
 }
 
 static void begin(struct mpi_test *t, struct job *job)
@@ -129,14 +98,6 @@ static void kill_job(struct job *job, struct scr_ctx *ctx)
     mpi_test_barrier(job->comm);
 }
 
-static void check_from_prefix(struct job *job, const char *name, int seed)
-{
-    lose_all(job);
-    struct scr_ctx *ctx = job_start(job, nodes, NULL);
-    job_check_restart(job, ctx, name, seed);
-    job_end(job, ctx);
-}
-
 MPI_CASE(complete_output_returns_and_the_dataset_is_indexed_without_another_call)
 {
     struct job job;
@@ -150,7 +111,7 @@ MPI_CASE(complete_output_returns_and_the_dataset_is_indexed_without_another_call
     pfs_control.hold = 0;
     CHECK(becomes_complete(&job, 1));
     kill_job(&job, ctx);
-    check_from_prefix(&job, "one", 1);
+    job_check_prefix(&job, nodes, "one", 1);
     job_free(&job);
 }
 
@@ -190,7 +151,7 @@ MPI_CASE(finalize_waits)
     job_end(&job, ctx);
     CHECK_INT(entry(&job, 1), 1);
     pfs_reset();
-    check_from_prefix(&job, "one", 1);
+    job_check_prefix(&job, nodes, "one", 1);
     job_free(&job);
 }
 
@@ -209,7 +170,7 @@ MPI_CASE(who_goes_back_stays_there_when_the_newer_one_lands)
     CHECK_INT(entry(&job, 2), 1);
     CHECK_INT(is_current(&job, 1), 1);
     kill_job(&job, ctx);
-    check_from_prefix(&job, "one", 1);
+    job_check_prefix(&job, nodes, "one", 1);
     job_free(&job);
 }
 
@@ -248,7 +209,7 @@ MPI_CASE(of_two_datasets_of_one_name_the_newer_one_is_complete)
     CHECK_INT(entry(&job, 1), 0);
     CHECK_INT(entry(&job, 2), 1);
     pfs_reset();
-    check_from_prefix(&job, "same", 1);
+    job_check_prefix(&job, nodes, "same", 1);
     job_free(&job);
 }
 
@@ -260,7 +221,7 @@ MPI_CASE(a_flush_cut_short_goes_on_where_it_was)
     pfs_control.pass = 1; /* one file of each rank's three lands */
     struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, NULL);
     job_checkpoint(&job, ctx, "one", 1);
-    wait_until_landed(&job, 1, 4);
+    job_wait_landed(&job, 1, 4);
     kill_job(&job, ctx);
     CHECK_INT(entry(&job, 1), 0);
     ctx = job_start(&job, nodes, ASYNC, NULL);
@@ -268,7 +229,7 @@ MPI_CASE(a_flush_cut_short_goes_on_where_it_was)
     CHECK(becomes_complete(&job, 1));
     CHECK_INT(sum_opened(&job), 4 * (JOB_FILES - 1)); /* the rest is copied */
     job_kill(&job, ctx);
-    check_from_prefix(&job, "one", 1);
+    job_check_prefix(&job, nodes, "one", 1);
     job_free(&job);
 }
 
@@ -280,14 +241,14 @@ MPI_CASE(a_flush_cut_short_is_finished_by_a_run_that_waits)
     pfs_control.pass = 1;
     struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, NULL);
     job_checkpoint(&job, ctx, "one", 1);
-    wait_until_landed(&job, 1, 4);
+    job_wait_landed(&job, 1, 4);
     kill_job(&job, ctx);
     job_lose_node(&job, "n2"); /* rebuilt elsewhere */
     ctx = job_start(&job, "n1,n5,n3,n4", NULL);
     CHECK_INT(entry(&job, 1), 1);
     CHECK_INT(sum_opened(&job), 4 * (JOB_FILES - 1));
     job_kill(&job, ctx);
-    check_from_prefix(&job, "one", 1);
+    job_check_prefix(&job, nodes, "one", 1);
     job_free(&job);
 }
 
@@ -305,7 +266,7 @@ MPI_CASE(what_was_copied_whole_is_adopted_by_the_next_start)
     CHECK(scr_async_wait_all(ctx, 1, &err) != SCR_OK);
     CHECK_INT(entry(&job, 1), 0);
     kill_job(&job, ctx);
-    lose_all(&job); /* nothing but the prefix is left */
+    job_lose_node(&job, nodes); /* nothing but the prefix is left */
     ctx = job_start(&job, nodes, NULL);
     CHECK_INT(entry(&job, 1), 1);
     job_check_restart(&job, ctx, "one", 1);
@@ -374,7 +335,7 @@ static void fail_with(struct mpi_test *t, atomic_int *kind, int error)
     job_end(&job, ctx);
     fclose(job.out);
     job.out = NULL;
-    check_from_prefix(&job, "two", 2);
+    job_check_prefix(&job, nodes, "two", 2);
     job_free(&job);
 }
 
@@ -445,7 +406,7 @@ static int fail_call(struct mpi_test *t, int victim, long n)
     CHECK_INT(entry(&job, 1), 1);
     int complete = entry(&job, 2) == 1;
     CHECK(fired || complete);
-    lose_all(&job);
+    job_lose_node(&job, nodes);
     ctx = job_start(&job, nodes, NULL);
     CHECK_RC(scr_have_restart_all(ctx, &have, name, &err), SCR_OK, &err);
     CHECK(strcmp(name, "two") == 0 || (!complete && strcmp(name, "one") == 0));
@@ -608,7 +569,7 @@ MPI_CASE(threads_flush_also_while_the_application_waits)
     job_checkpoint(&job, ctx, "one", 1);
     CHECK_INT(entry(&job, 1), 1);
     job_kill(&job, ctx);
-    check_from_prefix(&job, "one", 1);
+    job_check_prefix(&job, nodes, "one", 1);
     job_free(&job);
 }
 
@@ -734,7 +695,7 @@ MPI_CASE(deletion_spares_what_a_flush_under_way_has_brought)
     pfs_control.pass = 1; /* one file of each rank's two lands */
     pfs_control.hold = 1;
     checkpoint_same(&job, ctx, "two", "the second");
-    wait_until_landed(&job, 2, 4);
+    job_wait_landed(&job, 2, 4);
     CHECK_RC(scr_delete_all(ctx, "one", &err), SCR_OK, &err);
     pfs_control.hold = 0;
     CHECK_RC(scr_async_wait_all(ctx, 2, &err), SCR_OK, &err);
@@ -840,7 +801,7 @@ MPI_CASE(crcs_nobody_recorded_are_recorded_by_the_flush)
     job_end(&job, ctx);
     if (job.rank == 0)
         CHECK_INT(count_crcs(&job, 1), 4 * JOB_FILES);
-    check_from_prefix(&job, "one", 1);
+    job_check_prefix(&job, nodes, "one", 1);
     job_free(&job);
     /* Also of what had landed when another flush takes over. */
     begin(t, &job);
@@ -849,14 +810,14 @@ MPI_CASE(crcs_nobody_recorded_are_recorded_by_the_flush)
     ctx =
         job_start(&job, nodes, ASYNC, "SCR_CRC_ON_COPY=0", "SCR_CRC_ON_FLUSH=0", NULL);
     job_checkpoint(&job, ctx, "one", 1);
-    wait_until_landed(&job, 1, 4);
+    job_wait_landed(&job, 1, 4);
     kill_job(&job, ctx);
     ctx = job_start(&job, nodes, "SCR_CRC_ON_COPY=0", NULL);
     CHECK_INT(entry(&job, 1), 1);
     if (job.rank == 0)
         CHECK_INT(count_crcs(&job, 1), 4 * JOB_FILES);
     job_end(&job, ctx);
-    check_from_prefix(&job, "one", 1);
+    job_check_prefix(&job, nodes, "one", 1);
     job_free(&job);
 }
 

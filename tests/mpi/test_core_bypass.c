@@ -37,15 +37,6 @@ static int write_text(const char *path, const char *text)
     return fclose(f) == 0;
 }
 
-static void lose_all(struct job *job)
-{
-    for (int i = 1; i <= 4; i++) {
-        char name[8];
-        snprintf(name, sizeof name, "n%d", i);
-        job_lose_node(job, name);
-    }
-}
-
 /* --- checkpoints --- */
 
 MPI_CASE(a_bypass_checkpoint_is_in_the_prefix_and_nowhere_else)
@@ -149,7 +140,7 @@ MPI_CASE(fetch_bypass_reads_a_flushed_checkpoint_in_place)
     struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
     job_checkpoint(&job, ctx, "one", 1);
     job_kill(&job, ctx);
-    lose_all(&job);
+    job_lose_node(&job, nodes);
     ctx = job_start(&job, nodes, "SCR_FETCH_BYPASS=1", NULL);
     job_check_restart(&job, ctx, "one", 1);
     CHECK_INT(job_count(&job, job.cache, "scr.dataset.1"), 0);
@@ -240,7 +231,7 @@ MPI_CASE(all_ranks_write_one_file)
         scr_hash_delete(part);
         scr_prefix_fini(&p);
     }
-    lose_all(&job);
+    job_lose_node(&job, nodes);
     ctx = job_start(&job, nodes, bypass, NULL);
     CHECK_RC(scr_start_restart_all(ctx, NULL, &err), SCR_OK, &err);
     CHECK(job_shared_ok(&job, ctx, 1));

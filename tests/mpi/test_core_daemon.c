@@ -38,23 +38,13 @@ static FILE *quiet(struct job *job)
     return job->out = fopen(path, "w+");
 }
 
-/* Lines rank 0 printed with one of these in them; nothing is kept open. */
-static int said_either(struct job *job, const char *part, const char *other)
-{
-    char line[2000];
-    int n = 0;
-    rewind(job->out);
-    while (fgets(line, sizeof line, job->out) != NULL)
-        n += strstr(line, part) != NULL || strstr(line, other) != NULL;
-    fclose(job->out);
-    job->out = NULL;
-    MPI_Bcast(&n, 1, MPI_INT, 0, job->comm);
-    return n;
-}
-
+/* As job_said; nothing is kept open. */
 static int said(struct job *job, const char *part)
 {
-    return said_either(job, part, part);
+    int n = job_said(job, part);
+    fclose(job->out);
+    job->out = NULL;
+    return n;
 }
 
 /* Waits, without a call to SCR, until the index says that id is complete. */
@@ -107,15 +97,6 @@ static int count_parts(struct job *job)
     return n;
 }
 
-static void check_from_prefix(struct job *job, const char *name, int seed)
-{
-    job_lose_node(job, "n1");
-    job_lose_node(job, "n2");
-    struct scr_ctx *ctx = job_start(job, nodes, NULL);
-    job_check_restart(job, ctx, name, seed);
-    job_end(job, ctx);
-}
-
 MPI_CASE(one_process_a_node_copies_and_ends_with_the_run)
 {
     struct job job;
@@ -136,7 +117,7 @@ MPI_CASE(one_process_a_node_copies_and_ends_with_the_run)
     CHECK(ends(dir));
     CHECK_INT(count_parts(&job), 0);
     free(dir);
-    check_from_prefix(&job, "two", 2);
+    job_check_prefix(&job, nodes, "two", 2);
     job_free(&job);
 }
 
@@ -149,7 +130,7 @@ MPI_CASE(the_dataset_is_complete_although_the_job_is_dead)
     CHECK_ENTRY(1, 0, 0);
     job_kill(&job, ctx);
     CHECK(becomes_complete(&job, 1));
-    check_from_prefix(&job, "one", 1);
+    job_check_prefix(&job, nodes, "one", 1);
     job_free(&job);
 }
 
@@ -165,7 +146,7 @@ MPI_CASE(the_next_run_takes_over_what_is_being_copied)
     CHECK(becomes_complete(&job, 1));
     job_kill(&job, ctx);
     CHECK_INT(count_parts(&job), 0);
-    check_from_prefix(&job, "one", 1);
+    job_check_prefix(&job, nodes, "one", 1);
     job_free(&job);
 }
 
@@ -247,7 +228,7 @@ MPI_CASE(processes_that_die_untold_have_done_their_work)
     CHECK_ENTRY(1, 1, 1);
     job_end(&job, ctx);
     CHECK_ENTRY(1, 1, 1);
-    check_from_prefix(&job, "one", 1);
+    job_check_prefix(&job, nodes, "one", 1);
     job_free(&job);
 }
 
@@ -280,13 +261,13 @@ MPI_CASE(nothing_is_written_while_a_lost_process_may_write)
     CHECK(becomes_complete(&job, 3));
     job_end(&job, ctx);
     CHECK(said(&job, "it may still write") > 0);
-    check_from_prefix(&job, "three", 3);
+    job_check_prefix(&job, nodes, "three", 3);
     job_free(&job);
 }
 
 /* The run goes on, and threads copy what the processes did not. Who finds out after
- * another rank of its node has seen to it that the process is dead says the other one.
- */
+ * another rank of its node has seen to it that the process is dead says the other one
+ * (NULL: nobody can). */
 static void lose_processes(struct mpi_test *t, int signo, const char *cause,
                            const char *other)
 {
@@ -310,8 +291,8 @@ static void lose_processes(struct mpi_test *t, int signo, const char *cause,
     CHECK_INT(process_of(ctx->cntl_dir), 0);
     CHECK_INT(count_parts(&job), 0);
     job_end(&job, ctx);
-    CHECK_INT(said_either(&job, cause, other), 1);
-    check_from_prefix(&job, "two", 2);
+    CHECK_INT((other != NULL ? job_said(&job, other) : 0) + said(&job, cause), 1);
+    job_check_prefix(&job, nodes, "two", 2);
     job_free(&job);
 }
 
@@ -319,7 +300,7 @@ MPI_CASE(killed_processes_cost_no_checkpoint)
 {
     static const char cause[] = "tried again by threads of the processes: the transfer "
                                 "process in";
-    lose_processes(t, SIGKILL, cause, cause);
+    lose_processes(t, SIGKILL, cause, NULL);
 }
 
 MPI_CASE(stuck_processes_cost_no_checkpoint)
@@ -342,7 +323,7 @@ MPI_CASE(a_flush_whose_job_and_processes_died_goes_on)
     CHECK(becomes_complete(&job, 1));
     CHECK_INT(count_parts(&job), 0);
     job_end(&job, ctx);
-    check_from_prefix(&job, "one", 1);
+    job_check_prefix(&job, nodes, "one", 1);
     job_free(&job);
 }
 
@@ -359,7 +340,7 @@ static void no_program(struct mpi_test *t, const char *setting, const char *caus
     job_end(&job, ctx);
     CHECK_ENTRY(2, 1, 1);
     CHECK_INT(said(&job, cause), 1);
-    check_from_prefix(&job, "two", 2);
+    job_check_prefix(&job, nodes, "two", 2);
     job_free(&job);
 }
 
@@ -400,7 +381,7 @@ MPI_CASE(what_the_process_cannot_write_is_tried_again)
     CHECK_INT(process_of(ctx->cntl_dir), pid);
     job_end(&job, ctx);
     CHECK_INT(said(&job, "file0.2"), 1);
-    check_from_prefix(&job, "two", 2);
+    job_check_prefix(&job, nodes, "two", 2);
     job_free(&job);
 }
 

@@ -122,11 +122,7 @@ MPI_CASE(an_unknown_name_asked_for_is_told_and_the_newest_is_taken)
     for (int i = 0; i < 2; i++) {
         job.out = tmpfile();
         ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=5", wrong[i], NULL);
-        char text[1000] = "";
-        rewind(job.out);
-        size_t n = fread(text, 1, sizeof text - 1, job.out);
-        text[n] = '\0';
-        CHECK(job.rank != 0 || strstr(text, i ? "out is no complete" : "nobody"));
+        CHECK(job_said(&job, i ? "out is no complete" : "nobody") > 0);
         job_check_restart(&job, ctx, "b", 2);
         job_kill(&job, ctx);
         fclose(job.out);
