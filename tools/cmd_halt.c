@@ -160,7 +160,7 @@ static int edit_halt(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     char *reason = c->unset[OPT_UNSET_REASON] ? NULL : scr_strdup(now.reason);
     now.reason = c->immediate ? "JOB_HALTED" : reason;
     if (c->immediate) /* of every job */
-        scr_hash_unset(h, "ExitJobId");
+        scr_hash_unset(h, SCR_HALT_EXIT_JOB);
     if (c->set.checkpoints_left >= 0 || c->unset[OPT_UNSET_CHECKPOINTS])
         scr_stop_settle(h);
     apply(&now.checkpoints_left, c->unset[OPT_UNSET_CHECKPOINTS],

@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "base/proc.h"
 #include "base/str.h"
+#include "base/strv.h"
 #include "base/units.h"
 #include "drill.h"
 #include "store/cache.h"
@@ -23,35 +24,9 @@ static const double graceful_s = 5.0; /* for mpirun to end its processes when to
 
 /* --- the environment of a run --- */
 
-struct env_list {
-    char **v; /* NULL-terminated */
-    size_t n;
-    int bad;
-};
-
-static void env_add(struct env_list *e, char *item)
-{
-    char **v = item ? scr_reallocarray(e->v, e->n + 2, sizeof *v) : NULL;
-    if (v == NULL) {
-        free(item);
-        e->bad = 1;
-        return;
-    }
-    v[e->n++] = item;
-    v[e->n] = NULL;
-    e->v = v;
-}
-
-static void env_free(struct env_list *e)
-{
-    for (size_t i = 0; i < e->n; i++)
-        free(e->v[i]);
-    free(e->v);
-}
-
 /* More processes than cores, perhaps as root in a container: what MPI libraries need to
  * be told, and where Open MPI is to put files that a killed process leaves behind. */
-static void env_add_mpi(struct env_list *e, const struct drill *d)
+static void env_add_mpi(struct scr_strv *e, const struct drill *d)
 {
     static const char *const fixed[] = {
         "OMPI_ALLOW_RUN_AS_ROOT=1",
@@ -62,33 +37,35 @@ static void env_add_mpi(struct env_list *e, const struct drill *d)
         "OMPI_MCA_btl_vader_single_copy_mechanism=none",
     };
     for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
-        env_add(e, scr_strdup(fixed[i]));
-    env_add(e, scr_asprintf("OMPI_MCA_btl_vader_backing_directory=%s", d->storage));
-    env_add(e, scr_asprintf("OMPI_MCA_orte_tmpdir_base=%s", d->storage));
+        scr_strv_add(e, fixed[i]);
+    scr_strv_printf(e, "OMPI_MCA_btl_vader_backing_directory=%s", d->storage);
+    scr_strv_printf(e, "OMPI_MCA_orte_tmpdir_base=%s", d->storage);
 }
 
 /* Settings of the drill win over everything else: the environment comes first. */
-static void env_add_scr(struct env_list *e, const struct drill *d, const char *prefix,
+static void env_add_scr(struct scr_strv *e, const struct drill *d, const char *prefix,
                         const char *name, const struct scr_hostlist *nodes)
 {
     struct scr_str list = SCR_STR_INIT;
     for (size_t i = 0; i < nodes->n; i++)
         scr_str_printf(&list, "%s%s", i ? "," : "", nodes->name[i]);
     char *names = scr_str_take(&list);
-    env_add(e, names ? scr_asprintf("SCR_VNODES=%s", names) : NULL);
+    if (names != NULL)
+        scr_strv_printf(e, "SCR_VNODES=%s", names);
+    e->bad |= names == NULL;
     free(names);
-    env_add(e, scr_strdup("SCR_ENABLE=1"));
-    env_add(e, scr_strdup("SCR_CONF_FILE"));
-    env_add(e, scr_asprintf("SCR_USER_NAME=%s", job_user));
-    env_add(e, scr_asprintf("SCR_JOB_ID=%s", scr_path_base(prefix)));
-    env_add(e, scr_asprintf("SCR_PREFIX=%s", prefix));
-    env_add(e, scr_asprintf("SCR_CACHE_BASE=%s/cache", d->storage));
-    env_add(e, scr_asprintf("SCR_CNTL_BASE=%s/cntl", d->storage));
-    env_add(e, scr_strdup("SCR_CACHE_SIZE=2"));
-    env_add(e, scr_strdup("SCR_GROUP=NODE"));
-    env_add(e, scr_asprintf("SCR_COPY_TYPE=%s", scr_scheme_name(d->scheme)));
-    env_add(e, scr_asprintf("SCR_FLUSH=%d", d->flush));
-    env_add(e, scr_asprintf("SCR_PHASE_FILE=%s/phases.%s", d->work, name));
+    scr_strv_add(e, "SCR_ENABLE=1");
+    scr_strv_add(e, "SCR_CONF_FILE");
+    scr_strv_printf(e, "SCR_USER_NAME=%s", job_user);
+    scr_strv_printf(e, "SCR_JOB_ID=%s", scr_path_base(prefix));
+    scr_strv_printf(e, "SCR_PREFIX=%s", prefix);
+    scr_strv_printf(e, "SCR_CACHE_BASE=%s/cache", d->storage);
+    scr_strv_printf(e, "SCR_CNTL_BASE=%s/cntl", d->storage);
+    scr_strv_add(e, "SCR_CACHE_SIZE=2");
+    scr_strv_add(e, "SCR_GROUP=NODE");
+    scr_strv_printf(e, "SCR_COPY_TYPE=%s", scr_scheme_name(d->scheme));
+    scr_strv_printf(e, "SCR_FLUSH=%d", d->flush);
+    scr_strv_printf(e, "SCR_PHASE_FILE=%s/phases.%s", d->work, name);
 }
 
 /* --- processes of a node --- */
@@ -315,39 +292,25 @@ static char *first_complaint(const struct scr_sys *sys, const char *log)
 
 /* --- the run --- */
 
-static int argv_build(const struct drill *d, char *ranks, const char ***argv,
-                      struct scr_err *err)
-{
-    size_t n = 0;
-    while (d->program[n] != NULL)
-        n++;
-    const char **v = scr_calloc(n + 4, sizeof *v);
-    if (v == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "start %s", d->program[0]);
-    v[0] = d->mpirun;
-    v[1] = "-n";
-    v[2] = ranks;
-    memcpy(v + 3, d->program, n * sizeof *v);
-    *argv = v;
-    return SCR_OK;
-}
-
 static int start_run(const struct drill *d, const char *prefix, const char *log,
-                     const struct env_list *env, pid_t *pid, struct scr_err *err)
+                     const struct scr_strv *env, pid_t *pid, struct scr_err *err)
 {
-    char ranks[16];
-    const char **argv = NULL;
-    snprintf(ranks, sizeof ranks, "%d", d->ranks);
-    int rc = argv_build(d, ranks, &argv, err);
-    struct scr_proc_spec spec = { .argv = argv,
-                                  .env = (const char *const *)env->v,
-                                  .cwd = prefix,
-                                  .out_path = log,
-                                  .err_path = log,
-                                  .new_group = 1 };
-    if (rc == SCR_OK && (rc = scr_proc_start(&spec, pid, err)) != SCR_OK)
+    struct scr_strv argv = SCR_STRV_INIT;
+    scr_strv_printf(&argv, "%s", d->mpirun);
+    scr_strv_printf(&argv, "-n");
+    scr_strv_printf(&argv, "%d", d->ranks);
+    scr_strv_add_all(&argv, d->program);
+    const struct scr_proc_spec spec = { .argv = scr_strv_argv(&argv),
+                                        .env = scr_strv_argv(env),
+                                        .cwd = prefix,
+                                        .out_path = log,
+                                        .err_path = log,
+                                        .new_group = 1 };
+    int rc = argv.bad ? scr_fail(err, SCR_E_NOMEM, ENOMEM, "start %s", d->program[0])
+                      : scr_proc_start(&spec, pid, err);
+    if (rc != SCR_OK)
         scr_err_prefix(err, "%s", d->mpirun);
-    free(argv);
+    scr_strv_free(&argv);
     return rc;
 }
 
@@ -356,7 +319,7 @@ int scr_drill_run(struct scr_tool *t, const struct drill *d, const char *name,
                   const struct drill_strike *strike, struct drill_run *run,
                   struct scr_err *err)
 {
-    struct env_list env = { 0 };
+    struct scr_strv env = SCR_STRV_INIT;
     struct watch w = { .sys = t->env.sys, .d = d, .jobid = dir, .nodes = nodes };
     char *prefix = scr_path_join(d->work, dir);
     char *log = scr_asprintf("%s/log.%s", d->work, name);
@@ -368,7 +331,7 @@ int scr_drill_run(struct scr_tool *t, const struct drill *d, const char *name,
         env_add_mpi(&env, d);
         env_add_scr(&env, d, prefix, name, nodes);
         if (strike)
-            env_add(&env, scr_asprintf("SCR_PHASE_DELAY=%d", (int)(d->delay * 1000)));
+            scr_strv_printf(&env, "SCR_PHASE_DELAY=%d", (int)(d->delay * 1000));
     }
     if (prefix == NULL || log == NULL || w.phase_file == NULL || env.bad) {
         rc = scr_fail(err, SCR_E_NOMEM, 0, "run %s", name);
@@ -393,7 +356,7 @@ out:
     free(w.phase_file);
     free(log);
     free(prefix);
-    env_free(&env);
+    scr_strv_free(&env);
     return rc;
 }
 

@@ -116,13 +116,6 @@ int scr_job_needs(const struct job *job, const struct scr_prefix *prefix, size_t
     return rc;
 }
 
-/* A reason that another job left stops only that one. */
-static int is_of_another_job(const struct job *job, const scr_hash *h)
-{
-    const char *id = scr_hash_get_val(h, "ExitJobId");
-    return id != NULL && strcmp(id, job->prm.job_id) != 0;
-}
-
 int scr_job_halted(const struct job *job, const struct scr_prefix *prefix,
                    int64_t end_time, char **why, struct scr_err *err)
 {
@@ -134,13 +127,9 @@ int scr_job_halted(const struct job *job, const struct scr_prefix *prefix,
     if (rc == SCR_OK)
         rc = scr_halt_get(file, &h, &cause);
     if (rc == SCR_OK) {
-        if (is_of_another_job(job, file))
+        if (scr_halt_is_of_another(file, job->prm.job_id))
             h.reason = NULL;
-        if (h.halt_seconds < 0)
-            h.halt_seconds = (int64_t)job->prm.halt_seconds;
-        if (h.halt_seconds > 0 && end_time > 0 &&
-            (h.exit_before < 0 || end_time < h.exit_before))
-            h.exit_before = end_time;
+        scr_halt_add_job(&h, (int64_t)job->prm.halt_seconds, end_time);
         (void)scr_halt_due(&h, (int64_t)time(NULL), why);
     }
     scr_hash_delete(file);

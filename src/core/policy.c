@@ -19,30 +19,19 @@ struct halt_edit {
     char *why;          /* result, malloc'd */
 };
 
-/* Which job a recorded reason stops: a chain of jobs is not stopped by its first. What
- * scr_halt writes has no job and stops every one. */
-#define EXIT_JOB "ExitJobId"
-
 static int forget_old_reason(const struct halt_edit *e, scr_hash *file)
 {
-    const char *job = scr_hash_get_val(file, EXIT_JOB);
-    if (!e->at_start || job == NULL || strcmp(job, e->prm->job_id) == 0)
+    if (!e->at_start || !scr_halt_is_of_another(file, e->prm->job_id))
         return 0;
-    scr_hash_unset(file, EXIT_JOB);
+    scr_hash_unset(file, SCR_HALT_EXIT_JOB);
     scr_hash_unset(file, "ExitReason");
     return 1;
 }
 
-/* The conditions of the file and those of this job, which are not written there: the
- * end of its allocation, and SCR_HALT_SECONDS unless scr_halt set it. */
 static int is_due(const struct halt_edit *e, const struct scr_halt *in_file, char **why)
 {
     struct scr_halt h = *in_file;
-    int64_t end = (int64_t)e->prm->end_time;
-    if (h.halt_seconds < 0)
-        h.halt_seconds = (int64_t)e->prm->halt_seconds;
-    if (h.halt_seconds > 0 && end > 0 && (h.exit_before < 0 || end < h.exit_before))
-        h.exit_before = end;
+    scr_halt_add_job(&h, (int64_t)e->prm->halt_seconds, (int64_t)e->prm->end_time);
     return scr_halt_due(&h, (int64_t)time(NULL), why);
 }
 
@@ -51,7 +40,7 @@ static int record_reason(const struct halt_edit *e, scr_hash *file)
     if (e->record == NULL || scr_hash_get_val(file, "ExitReason") != NULL)
         return 0;
     scr_hash_set_val(file, "ExitReason", e->record);
-    scr_hash_set_val(file, EXIT_JOB, e->prm->job_id);
+    scr_hash_set_val(file, SCR_HALT_EXIT_JOB, e->prm->job_id);
     return 1;
 }
 

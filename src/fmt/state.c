@@ -7,6 +7,7 @@
 #include "fmt/dataset.h"
 #include <inttypes.h>
 #include <stddef.h>
+#include <string.h>
 
 /* --- halt.scr --- */
 
@@ -79,6 +80,21 @@ int scr_halt_due(const struct scr_halt *h, int64_t now, char **why)
     else
         return 0;
     return 1;
+}
+
+void scr_halt_add_job(struct scr_halt *h, int64_t halt_seconds, int64_t end_time)
+{
+    if (h->halt_seconds < 0)
+        h->halt_seconds = halt_seconds;
+    if (h->halt_seconds > 0 && end_time > 0 &&
+        (h->exit_before < 0 || end_time < h->exit_before))
+        h->exit_before = end_time;
+}
+
+int scr_halt_is_of_another(const scr_hash *h, const char *job_id)
+{
+    const char *id = scr_hash_get_val(h, SCR_HALT_EXIT_JOB);
+    return id != NULL && strcmp(id, job_id) != 0;
 }
 
 /* --- flush.scr --- */

@@ -22,6 +22,15 @@ int scr_halt_get(const scr_hash *h, struct scr_halt *out, struct scr_err *err);
 int scr_halt_set(scr_hash *h, const struct scr_halt *in); /* unset fields are removed */
 /* 1 and a reason text (malloc'd) if the run should stop at time now; 0 otherwise. */
 int scr_halt_due(const struct scr_halt *h, int64_t now, char **why);
+/* What a job adds that is not in the file: SCR_HALT_SECONDS, unless the file has it,
+ * and the end of its allocation (epoch seconds, 0: not known), which counts only with
+ * that.
+ */
+void scr_halt_add_job(struct scr_halt *h, int64_t halt_seconds, int64_t end_time);
+/* Which job a recorded reason stops: a chain of jobs is not stopped by its first. What
+ * scr_halt writes has no job and stops every one. */
+#define SCR_HALT_EXIT_JOB "ExitJobId"
+int scr_halt_is_of_another(const scr_hash *h, const char *job_id);
 
 /* --- flush.scr: DATASET/<id>/{NAME, LOCATION/{CACHE,PFS,FLUSHING,SYNC_FLUSHING}, CKPT,
  * OUTPUT, DSETDESC} --- */
