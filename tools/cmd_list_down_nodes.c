@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* scr_list_down_nodes: the nodes of a job that cannot be used, and why. */
 #include <stdlib.h>
+#include <string.h>
 
 #include <jansson.h>
 
 #include "base/units.h"
+#include "events.h"
 #include "job.h"
 
-enum { OPT_DOWN, OPT_REASON, OPT_TIMEOUT, OPT_PREFIX, OPT_JSON };
+enum { OPT_DOWN, OPT_REASON, OPT_TIMEOUT, OPT_LOG, OPT_PREFIX, OPT_JSON };
 
 static const struct scr_opt opts[] = {
     [OPT_DOWN] = { "down", 'd', "NODES", "nodes known to be down" },
     [OPT_REASON] = { "reason", 'r', NULL, "print the reason of each" },
     [OPT_TIMEOUT] = { "timeout", 'T', "TIME", "time for all tests (SCR_NODE_TIMEOUT)" },
+    [OPT_LOG] = { "log", 'l', NULL, "record each in the event log, too" },
     [OPT_PREFIX] = { "prefix", 'p', "DIR", "prefix directory of the job" },
     [OPT_JSON] = { "json", 0, NULL, "print JSON" },
     { 0 },
 };
+
+static const char DOWN_BEFORE[] = "down before";
 
 static int add_known(const char *text, const struct scr_hostlist *nodes,
                      struct scr_downs *down, struct scr_err *err)
@@ -27,7 +32,7 @@ static int add_known(const char *text, const struct scr_hostlist *nodes,
         scr_err_prefix(err, "option --down");
     for (size_t i = 0; i < known.n && rc == SCR_OK; i++)
         if (scr_hostlist_contains(nodes, known.name[i]))
-            rc = scr_downs_add(down, known.name[i], SCR_NODE_DEAD, err, "down before");
+            rc = scr_downs_add(down, known.name[i], SCR_NODE_DEAD, DOWN_BEFORE, err);
     scr_hostlist_free(&known);
     return rc;
 }
@@ -95,6 +100,18 @@ static int list(struct scr_tool *t, const struct scr_args *a, const struct job *
     return rc;
 }
 
+/* Those that somebody else has found are in the log already. */
+static int log_found(struct job *job, const struct scr_downs *down, struct scr_err *err)
+{
+    size_t known = 0;
+    int rc = scr_tool_prefix(job->t, job->prm.prefix, 0, err);
+    while (known < down->nodes.n && strcmp(down->reason[known], DOWN_BEFORE) == 0)
+        known++;
+    if (rc == SCR_OK)
+        scr_tool_event_down(job->t, &job->prm, down, known);
+    return rc;
+}
+
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
     struct job job;
@@ -102,6 +119,8 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     int rc = scr_job_open(t, a->opt[OPT_PREFIX], &job, err);
     if (rc == SCR_OK)
         rc = list(t, a, &job, &down, err);
+    if (rc == SCR_OK && a->opt[OPT_LOG] != NULL && down.nodes.n > 0)
+        rc = log_found(&job, &down, err);
     if (rc == SCR_OK)
         rc = print(t, a, &down, err);
     if (rc == SCR_OK && down.nodes.n > 0)

@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "base/strv.h"
 #include "base/units.h"
+#include "events.h"
 #include "runfile.h"
 #include "stop.h"
 
@@ -91,6 +92,20 @@ static void take_signal(struct runloop *l, int signo)
             signo);
 }
 
+/* --- the event log --- */
+
+/* Takes note over; NULL: none. */
+static void record(const struct runloop *l, const char *event, double seconds,
+                   char *note)
+{
+    struct scr_event e = SCR_EVENT_INIT;
+    e.event = event;
+    e.secs = seconds;
+    e.note = note;
+    scr_tool_event_try(l->t, &l->job.prm, &e);
+    free(note);
+}
+
 /* --- a run --- */
 
 /* Launchers end what they started when asked to. One that does not may leave a step
@@ -163,13 +178,22 @@ static void say_start(const struct runloop *l, const struct scr_strv *argv)
         (void)snprintf(of, sizeof of, " of %d", l->job.prm.runs);
     SAY(l, SCR_LOG_NOTE, "run %d%s, %zu of %zu nodes can be used, %zu needed: %s",
         l->runs, of, l->good.n, l->job.rm.nodes.n, l->need, line ? line : "");
+    record(l, "RUN_START", -1,
+           scr_asprintf("run %d%s on %zu of %zu nodes: %s", l->runs, of, l->good.n,
+                        l->job.rm.nodes.n, line ? line : ""));
     free(line);
 }
 
-static void say_end(const struct runloop *l, double seconds)
+/* why: the run ended by an error of ours; empty: by itself. */
+static void say_end(const struct runloop *l, double seconds, const struct scr_err *why)
 {
-    SAY(l, SCR_LOG_NOTE, "run %d ended after %.1f s: exit status %d", l->runs, seconds,
-        l->status);
+    if (why->code == SCR_OK)
+        SAY(l, SCR_LOG_NOTE, "run %d ended after %.1f s: exit status %d", l->runs,
+            seconds, l->status);
+    record(l, "RUN_END", seconds,
+           why->code == SCR_OK
+               ? scr_asprintf("run %d: exit status %d", l->runs, l->status)
+               : scr_asprintf("run %d: %s", l->runs, why->text));
 }
 
 /* A group of its own, so that Control-C reaches us only; then it may not read from the
@@ -196,10 +220,10 @@ static int run_once(struct runloop *l, struct scr_err *err)
     if (rc == SCR_OK) {
         say_start(l, &argv);
         scr_watch_start(&l->job.prm, &l->watch);
-        rc = start(l, &argv, &env, &pid, err);
+        if ((rc = start(l, &argv, &env, &pid, err)) == SCR_OK)
+            rc = watch_run(l, pid, err);
+        say_end(l, scr_now_mono() - begin, err);
     }
-    if (rc == SCR_OK && (rc = watch_run(l, pid, err)) == SCR_OK)
-        say_end(l, scr_now_mono() - begin);
     scr_strv_free(&argv);
     scr_strv_free(&env);
     return rc;
@@ -215,6 +239,7 @@ static int find_down(struct runloop *l, struct scr_err *err)
     for (size_t i = known; i < l->down.nodes.n && rc == SCR_OK; i++)
         SAY(l, SCR_LOG_NOTE, "node %s is left out: %s", l->down.nodes.name[i],
             l->down.reason[i]);
+    scr_tool_event_down(l->t, &l->job.prm, &l->down, known);
     scr_hostlist_free(&l->good);
     if (rc == SCR_OK)
         rc = scr_hostlist_minus(&l->job.rm.nodes, &l->down.nodes, &l->good, err);

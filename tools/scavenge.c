@@ -15,11 +15,11 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "base/units.h"
+#include "events.h"
 #include "fmt/filemap.h"
 #include "progress.h"
 #include "reach.h"
 #include "scav/stage.h"
-#include "store/eventlog.h"
 
 enum {
     LOCK_TIMEOUT_MS = 1000,
@@ -543,25 +543,13 @@ static int run_rounds(struct scr_scavenge *s, int id, uint64_t bytes,
 
 /* --- the event log --- */
 
-/* A log that cannot be written stops nothing. */
-static void log_event(const struct scr_scavenge *s, struct scr_event e)
-{
-    struct scr_err why = SCR_ERR_INIT;
-    e.host = s->rm.host;
-    e.jobid = s->prm.job_id;
-    if (s->prm.log_enable &&
-        scr_eventlog_write(&s->t->env, &s->t->prefix, &e, s->prm.log_txt_enable,
-                           s->prm.log_syslog_enable, &why) != SCR_OK)
-        scr_log(s->t->env.log, SCR_LOG_WARN, "event log: %s", why.text);
-}
-
 static void log_start(const struct scr_scavenge *s, int id, const scr_hash *dset)
 {
     struct scr_event e = SCR_EVENT_INIT;
     e.event = "SCAVENGE_START";
     e.dset = id;
     e.name = scr_hash_get_val(dset, "NAME");
-    log_event(s, e);
+    scr_tool_event_try(s->t, &s->prm, &e);
 }
 
 static void log_end(const struct scr_scavenge *s, int id, double secs, int rc,
@@ -572,7 +560,7 @@ static void log_end(const struct scr_scavenge *s, int id, double secs, int rc,
     e.dset = id;
     e.secs = secs;
     e.note = rc != SCR_OK && err != NULL ? err->text : s->trouble;
-    log_event(s, e);
+    scr_tool_event_try(s->t, &s->prm, &e);
 }
 
 /* --- the dataset --- */

@@ -89,6 +89,7 @@ struct scr_tool {
     int status;               /* for SCR_TOOL_STATUS */
     struct scr_cfg *cfg;      /* NULL until scr_tool_cfg */
     struct scr_prefix prefix; /* path NULL until scr_tool_prefix */
+    int log_failed;           /* 1: an event could not be recorded, and that was said */
 };
 
 /* Loads the configuration from all sources into t->cfg, once. prefix (may be NULL)

@@ -20,20 +20,21 @@ static int append(const struct scr_env *env, const struct scr_prefix *p,
 }
 
 int scr_eventlog_write(const struct scr_env *env, const struct scr_prefix *p,
-                       struct scr_event *e, int text, int to_syslog,
+                       const struct scr_event *e, int text, int to_syslog,
                        struct scr_err *err)
 {
     char stamp[48], *line = NULL;
+    struct scr_event timed = *e;
     struct timespec now;
     size_t n = 0;
     clock_gettime(CLOCK_REALTIME, &now);
-    e->time = scr_format_iso(&now, stamp, sizeof stamp);
-    int rc = scr_event_encode(e, &line, &n, err);
+    if (timed.time == NULL)
+        timed.time = scr_format_iso(&now, stamp, sizeof stamp);
+    int rc = scr_event_encode(&timed, &line, &n, err);
     if (rc == SCR_OK && text)
         rc = append(env, p, line, n, err);
     if (line != NULL && to_syslog)
         syslog(LOG_INFO, "%.*s", (int)n - 1, line);
     free(line);
-    e->time = NULL; /* it was ours */
     return rc;
 }
