@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cwd.h"
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -130,7 +131,11 @@ static int parse(struct scr_tool *t, const struct scr_args *a, struct set *s,
 /* <prefix> of <prefix>/.scr/scr.dataset.<id>, and that id; malloc'd, or NULL. */
 static char *prefix_of(const char *dir, int *id)
 {
-    char *path = scr_path_normal(dir), *scr = path ? scr_path_dir(path) : NULL;
+    char *cwd = NULL, *path = NULL, *scr;
+    if (scr_cwd(&cwd, NULL) == SCR_OK)
+        path = scr_path_join(cwd, dir);
+    scr = path ? scr_path_dir(path) : NULL;
+    free(cwd);
     *id = path ? scr_dset_id(scr_path_base(path)) : -1;
     char *prefix = scr && *id > 0 && strcmp(scr_path_base(scr), ".scr") == 0
                        ? scr_path_dir(scr)

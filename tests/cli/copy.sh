@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# shellcheck disable=SC2154 # out, err and tmp are set by lib.sh
+# shellcheck disable=SC2034,SC2154 # status and ran are used in it; out, err and tmp are set by lib.sh
 # scr_copy: what a node has of a dataset goes to the prefix, checked; scr_index makes it whole.
 # scr_rebuild_xor and its siblings: one set of it.
 . "${0%/*}/lib.sh"
@@ -188,6 +188,10 @@ for scheme in PARTNER XOR RS; do
     esac
     has 0 "member 2 rebuilt: $dir/2_of_3_in_0.$suffix"
     run scr_rebuild_$suffix "$dir/"*.$suffix
+    is 0 "all 3 members are whole"
+    ran="in its own directory"
+    (cd "$dir" && "scr_rebuild_$suffix" ./*.$suffix) >"$out" 2>"$err"
+    status=$?
     is 0 "all 3 members are whole"
     whole
 done
