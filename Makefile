@@ -81,7 +81,7 @@ deps-build:
 
 # Only root can have a cluster, and others need no Slurm.
 deps-check:
-	$(deps) build $(MPI) check $(if $(filter 0,$(shell id -u)),cluster)
+	$(deps) build $(MPI) check check-$(MPI) $(if $(filter 0,$(shell id -u)),cluster)
 
 deps-cluster:
 	$(deps) cluster

@@ -4,7 +4,7 @@
 #
 #   scripts/install-deps.sh [--print] GROUP...
 #
-#   GROUP    build | openmpi | mpich | check | cluster | ci
+#   GROUP    build | openmpi | mpich | check | check-openmpi | check-mpich | cluster | ci
 #   --print  only prints the packages that are missing, one a line
 #
 # Uses apt-get as root or through sudo if that asks for no password; otherwise says what to
@@ -16,6 +16,8 @@ declare -A packages=(
     [openmpi]="openmpi-bin libopenmpi-dev"
     [mpich]="mpich libmpich-dev"
     [check]="libcmocka-dev pandoc clang-format valgrind python3 binutils zstd"
+    [check-openmpi]="libhdf5-openmpi-dev"
+    [check-mpich]="libhdf5-mpich-dev"
     [cluster]="slurmctld slurmd munge libpmix-dev pdsh openssh-client iproute2 procps util-linux"
     [ci]="clang"
 )

@@ -65,8 +65,8 @@ static int exclude(struct round *r, struct scr_err *err)
     for (size_t i = 0; i < list.n && rc == SCR_OK; i++) {
         const char *node = scr_rm_match(&r->nodes, list.name[i]);
         if (node != NULL)
-            rc = scr_downs_add(r->down, node, SCR_NODE_UNFIT,
-                               "listed in SCR_EXCLUDE_NODES", err);
+            rc = scr_downs_add(r->down, node, SCR_NODE_UNFIT, err,
+                               "listed in SCR_EXCLUDE_NODES");
     }
     scr_hostlist_free(&list);
     return rc;
@@ -105,8 +105,8 @@ static int ping(struct round *r, struct scr_err *err)
         rc = scr_many_run(task, n, PING_WIDTH, seconds_left(r), err);
         for (size_t i = 0; i < n && rc == SCR_OK; i++)
             if (task[i].end == SCR_MANY_ENDED && task[i].status == NO_REPLY)
-                rc = scr_downs_add(r->down, r->nodes.name[i], SCR_NODE_DEAD,
-                                   "no reply to ping", err);
+                rc = scr_downs_add(r->down, r->nodes.name[i], SCR_NODE_DEAD, err,
+                                   "no reply to ping");
         scr_many_free(task, n);
     }
     free(path);
@@ -130,11 +130,8 @@ static const char *last_line(char *text)
 static int add_silent(struct round *r, const char *node, struct scr_remote_result *res,
                       struct scr_err *err)
 {
-    char *text = scr_asprintf("no command can be run on it: %s", last_line(res->why));
-    int rc =
-        text ? scr_downs_add(r->down, node, SCR_NODE_DEAD, text, err) : no_memory(err);
-    free(text);
-    return rc;
+    return scr_downs_add(r->down, node, SCR_NODE_DEAD, err,
+                         "no command can be run on it: %s", last_line(res->why));
 }
 
 /* A command on all nodes; `judge` looks at the results of those that answered. */
@@ -188,7 +185,7 @@ static int judge_check(struct round *r, const char *node, struct scr_remote_resu
     cause += strspn(cause, ": ");
     if (*cause == '\0')
         cause = "scr_check_node failed without a word";
-    return scr_downs_add(r->down, node, SCR_NODE_UNFIT, cause, err);
+    return scr_downs_add(r->down, node, SCR_NODE_UNFIT, err, "%s", cause);
 }
 
 static int check(struct round *r, struct scr_err *err)

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -82,33 +83,49 @@ static size_t find_down(const struct scr_downs *d, const char *node)
     return i;
 }
 
+static char *reason_of(const char *fmt, va_list ap)
+{
+    struct scr_str text = SCR_STR_INIT;
+    scr_str_vprintf(&text, fmt, ap);
+    char *reason = scr_str_take(&text);
+    for (char *p = reason; p != NULL && *p != '\0'; p++)
+        *p = iscntrl((unsigned char)*p) ? ' ' : *p;
+    return reason;
+}
+
+/* Room for one more. */
+static int grow(struct scr_downs *d)
+{
+    size_t n = d->nodes.n + 1;
+    char **reasons = scr_reallocarray(d->reason, n, sizeof *reasons);
+    if (reasons != NULL)
+        d->reason = reasons;
+    enum scr_down_kind *kinds = scr_reallocarray(d->kind, n, sizeof *kinds);
+    if (kinds != NULL)
+        d->kind = kinds;
+    return reasons && kinds ? SCR_OK : SCR_E_NOMEM;
+}
+
 int scr_downs_add(struct scr_downs *d, const char *node, enum scr_down_kind kind,
-                  const char *reason, struct scr_err *err)
+                  struct scr_err *err, const char *fmt, ...)
 {
     size_t n = d->nodes.n, at = find_down(d, node);
     if (at < n) {
         d->kind[at] = kind == SCR_NODE_DEAD ? kind : d->kind[at];
         return SCR_OK;
     }
-    char **grown = scr_reallocarray(d->reason, n + 1, sizeof *grown);
-    if (grown != NULL)
-        d->reason = grown;
-    enum scr_down_kind *kinds = scr_reallocarray(d->kind, n + 1, sizeof *kinds);
-    if (kinds != NULL)
-        d->kind = kinds;
-    char *why = grown && kinds ? scr_strdup(reason) : NULL;
-    if (why == NULL)
-        return no_memory(err);
-    for (char *p = why; *p != '\0'; p++)
-        *p = iscntrl((unsigned char)*p) ? ' ' : *p;
-    int rc = append(&d->nodes, node, err);
-    if (rc == SCR_OK) {
-        d->reason[n] = why;
-        d->kind[n] = kind;
-    } else {
-        free(why);
+    va_list ap;
+    va_start(ap, fmt);
+    char *reason = grow(d) == SCR_OK ? reason_of(fmt, ap) : NULL;
+    va_end(ap);
+    int rc = reason ? append(&d->nodes, node, err) : no_memory(err);
+    if (rc != SCR_OK) {
+        free(reason);
+        return rc;
     }
-    return rc;
+    d->reason[n] = reason;
+    d->kind[n] = kind;
+    return SCR_OK;
 }
 
 int scr_downs_dead(const struct scr_downs *d, struct scr_hostlist *dead,
@@ -215,6 +232,15 @@ int scr_rm_ask(const struct scr_rm *rm, const char *const *argv, const char *con
     free(path);
     free(v);
     return rc;
+}
+
+int scr_rm_tell_to_kill(const struct scr_rm *rm, const char *const *argv,
+                        const char *step, char **killed, struct scr_err *err)
+{
+    char *out;
+    int rc = scr_rm_ask(rm, argv, NULL, &out, err);
+    free(out);
+    return rc == SCR_OK && (*killed = scr_strdup(step)) == NULL ? no_memory(err) : rc;
 }
 
 /* --- programs --- */

@@ -35,9 +35,10 @@ struct scr_downs {
         { 0, 0 }, 0, 0                                                                 \
     }
 /* A node that is listed already keeps its reason, and is dead once somebody says so.
- * Control characters of reason become blanks. */
-int scr_downs_add(struct scr_downs *d, const char *node, enum scr_down_kind kind,
-                  const char *reason, struct scr_err *err);
+ * The reason is fmt; control characters in it become blanks. */
+__attribute__((format(printf, 5, 6))) int
+scr_downs_add(struct scr_downs *d, const char *node, enum scr_down_kind kind,
+              struct scr_err *err, const char *fmt, ...);
 /* Those that are dead. */
 int scr_downs_dead(const struct scr_downs *d, struct scr_hostlist *dead,
                    struct scr_err *err);

@@ -54,15 +54,14 @@ static int add_drained(const struct scr_rm *rm, const struct scr_hostlist *nodes
     for (char *line; rc == SCR_OK && (line = scr_rm_line(&rest)) != NULL;) {
         struct scr_hostlist some = SCR_HOSTLIST_INIT;
         const char *list = scr_rm_word(&line);
-        char *text = scr_asprintf("Flux says drained%s%s", *line ? ": " : "", line);
-        rc = text ? scr_hostlist_expand(list, &some, err)
-                  : scr_fail(err, SCR_E_NOMEM, 0, "down nodes");
+        rc = scr_hostlist_expand(list, &some, err);
         for (size_t i = 0; i < some.n && rc == SCR_OK; i++) {
             const char *node = scr_rm_match(nodes, some.name[i]);
-            rc = node ? scr_downs_add(down, node, SCR_NODE_UNFIT, text, err) : SCR_OK;
+            rc = node ? scr_downs_add(down, node, SCR_NODE_UNFIT, err,
+                                      "Flux says drained%s%s", *line ? ": " : "", line)
+                      : SCR_OK;
         }
         scr_hostlist_free(&some);
-        free(text);
     }
     free(out);
     return rc;
@@ -77,7 +76,7 @@ static int flux_down(const struct scr_rm *rm, const struct scr_hostlist *nodes,
         rc = resource_list(rm, "down", &dead, err);
     for (size_t i = 0; i < dead.n && rc == SCR_OK; i++) {
         const char *node = scr_rm_match(nodes, dead.name[i]);
-        rc = node ? scr_downs_add(down, node, SCR_NODE_DEAD, "Flux says down", err)
+        rc = node ? scr_downs_add(down, node, SCR_NODE_DEAD, err, "Flux says down")
                   : SCR_OK;
     }
     scr_hostlist_free(&dead);
@@ -120,12 +119,7 @@ static int flux_kill_step(const struct scr_rm *rm, const char *step, char **kill
                           struct scr_err *err)
 {
     const char *argv[] = { "flux", "cancel", step, NULL };
-    char *out;
-    int rc = scr_rm_ask(rm, argv, NULL, &out, err);
-    free(out);
-    if (rc == SCR_OK && (*killed = scr_strdup(step)) == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "job step");
-    return rc;
+    return scr_rm_tell_to_kill(rm, argv, step, killed, err);
 }
 
 const struct scr_rm_ops scr_rm_flux = {

@@ -16,6 +16,10 @@ extern const struct scr_rm_ops scr_rm_slurm, scr_rm_lsf, scr_rm_flux, scr_rm_pbs
 int scr_rm_ask(const struct scr_rm *rm, const char *const *argv, const char *const *env,
                char **out, struct scr_err *err);
 
+/* Runs a tool that kills a job step; *killed becomes a copy of step. */
+int scr_rm_tell_to_kill(const struct scr_rm *rm, const char *const *argv,
+                        const char *step, char **killed, struct scr_err *err);
+
 /* Walks over the lines of a text, each cut at its newline in place: NULL at the end.
  * Empty lines are left out. */
 char *scr_rm_line(char **text);

@@ -93,10 +93,7 @@ static int lsf_down(const struct scr_rm *rm, const struct scr_hostlist *nodes,
         const char *status = scr_rm_word(&line);
         if (node == NULL || !is_bad_status(status))
             continue;
-        char *text = scr_asprintf("LSF says %s", status);
-        rc = text ? scr_downs_add(down, node, kind_of(status), text, err)
-                  : scr_fail(err, SCR_E_NOMEM, 0, "down nodes");
-        free(text);
+        rc = scr_downs_add(down, node, kind_of(status), err, "LSF says %s", status);
     }
     free(out);
     return rc;
@@ -127,12 +124,7 @@ static int lsf_kill_step(const struct scr_rm *rm, const char *step, char **kille
                          struct scr_err *err)
 {
     const char *argv[] = { "jskill", step ? step : "all", NULL };
-    char *out;
-    int rc = scr_rm_ask(rm, argv, NULL, &out, err);
-    free(out);
-    if (rc == SCR_OK && (*killed = scr_strdup(argv[1])) == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "job step");
-    return rc;
+    return scr_rm_tell_to_kill(rm, argv, argv[1], killed, err);
 }
 
 const struct scr_rm_ops scr_rm_lsf = {

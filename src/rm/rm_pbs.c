@@ -54,11 +54,8 @@ static int pbs_down(const struct scr_rm *rm, const struct scr_hostlist *nodes,
         line += strspn(line, " ");
         if (node == NULL || *state == '\0')
             continue;
-        char *text =
-            scr_asprintf("PBS says %s%s%s", state, *line != '\0' ? ": " : "", line);
-        rc = text ? scr_downs_add(down, node, kind_of(state), text, err)
-                  : scr_fail(err, SCR_E_NOMEM, 0, "down nodes");
-        free(text);
+        rc = scr_downs_add(down, node, kind_of(state), err, "PBS says %s%s%s", state,
+                           *line != '\0' ? ": " : "", line);
     }
     free(out);
     return rc;
@@ -122,15 +119,10 @@ static int pbs_kill_step(const struct scr_rm *rm, const char *step, char **kille
                          struct scr_err *err)
 {
     const char *argv[] = { "apkill", step, NULL };
-    char *out;
     if (step == NULL)
         return scr_fail(err, SCR_E_UNSUPPORTED, 0,
                         "PBS knows no job steps; apstat shows those of aprun");
-    int rc = scr_rm_ask(rm, argv, NULL, &out, err);
-    free(out);
-    if (rc == SCR_OK && (*killed = scr_strdup(step)) == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "job step");
-    return rc;
+    return scr_rm_tell_to_kill(rm, argv, step, killed, err);
 }
 
 const struct scr_rm_ops scr_rm_pbs = {

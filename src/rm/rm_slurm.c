@@ -49,12 +49,8 @@ static int add_bad(struct scr_downs *down, const char *node, enum scr_down_kind 
                    const char *state, const char *reason, struct scr_err *err)
 {
     int has_reason = *reason != '\0' && strcmp(reason, "none") != 0;
-    char *text = scr_asprintf("Slurm says %s%s%s", state, has_reason ? ": " : "",
-                              has_reason ? reason : "");
-    int rc = text ? scr_downs_add(down, node, kind, text, err)
-                  : scr_fail(err, SCR_E_NOMEM, 0, "down nodes");
-    free(text);
-    return rc;
+    return scr_downs_add(down, node, kind, err, "Slurm says %s%s%s", state,
+                         has_reason ? ": " : "", has_reason ? reason : "");
 }
 
 /* Lines "node state reason…", one for each partition the node is in. */
@@ -100,8 +96,8 @@ static int add_lost(const struct scr_rm *rm, const struct scr_hostlist *nodes,
     }
     for (size_t i = 0; i < nodes->n && rc == SCR_OK && left.n > 0; i++)
         if (scr_rm_match(&left, nodes->name[i]) == NULL)
-            rc = scr_downs_add(down, nodes->name[i], SCR_NODE_DEAD,
-                               "Slurm has taken it out of the allocation", err);
+            rc = scr_downs_add(down, nodes->name[i], SCR_NODE_DEAD, err,
+                               "Slurm has taken it out of the allocation");
     scr_hostlist_free(&left);
     free(out);
     return rc;
@@ -174,17 +170,12 @@ static int slurm_steps(const struct scr_rm *rm, struct scr_hostlist *steps,
 static int slurm_kill_step(const struct scr_rm *rm, const char *given, char **killed,
                            struct scr_err *err)
 {
-    char *out = NULL;
     char *step =
         strchr(given, '.') ? scr_strdup(given) : scr_asprintf("%s.%s", rm->job, given);
     const char *argv[] = { "scancel", step, NULL };
-    int rc = step ? scr_rm_ask(rm, argv, NULL, &out, err)
+    int rc = step ? scr_rm_tell_to_kill(rm, argv, step, killed, err)
                   : scr_fail(err, SCR_E_NOMEM, 0, "job step");
-    free(out);
-    if (rc == SCR_OK)
-        *killed = step;
-    else
-        free(step);
+    free(step);
     return rc;
 }
 

@@ -128,10 +128,10 @@ static void a_node_is_dead_once_anybody_says_so(void **state)
     (void)state;
     struct scr_downs down = SCR_DOWNS_INIT;
     struct scr_hostlist dead = SCR_HOSTLIST_INIT;
-    assert_int_equal(scr_downs_add(&down, "a", SCR_NODE_UNFIT, "full", NULL), SCR_OK);
-    assert_int_equal(scr_downs_add(&down, "b", SCR_NODE_UNFIT, "full", NULL), SCR_OK);
-    assert_int_equal(scr_downs_add(&down, "b", SCR_NODE_DEAD, "silent", NULL), SCR_OK);
-    assert_int_equal(scr_downs_add(&down, "b", SCR_NODE_UNFIT, "full", NULL), SCR_OK);
+    assert_int_equal(scr_downs_add(&down, "a", SCR_NODE_UNFIT, NULL, "full"), SCR_OK);
+    assert_int_equal(scr_downs_add(&down, "b", SCR_NODE_UNFIT, NULL, "full"), SCR_OK);
+    assert_int_equal(scr_downs_add(&down, "b", SCR_NODE_DEAD, NULL, "silent"), SCR_OK);
+    assert_int_equal(scr_downs_add(&down, "b", SCR_NODE_UNFIT, NULL, "full"), SCR_OK);
     assert_string_equal(scr_downs_reason(&down, "b"), "full");
     assert_null(scr_downs_reason(&down, "c"));
     assert_int_equal(scr_downs_dead(&down, &dead, NULL), SCR_OK);

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# What the tests of examples share; sourced with the script's arguments, SCR MPIRUN PROGRAM.
+# It enters a fresh directory, removed at the end.
+set -euo pipefail
+scr=$1 mpirun=$2 program=$3
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/scr-example.XXXXXX")
+trap 'cd /; rm -rf "$work"' EXIT
+cd "$work"
+
+fail() {
+    echo "FAIL: $*" >&2
+    exit 1
+}
+
+# drill OPTIONS… -- ARGS…: a drill of the program with four ranks on four nodes. What it keeps is
+# then in ./reference and ./drill, the last one's output in ./log.last.
+drill() {
+    local options=()
+    while [ "$1" != -- ]; do
+        options+=("$1")
+        shift
+    done
+    shift
+    rm -rf reference drill log.* scr-drill.*
+    "$scr" drill --mpirun "$mpirun" --timeout 100 --nodes 4 --ranks 4 --dir . --keep "${options[@]}" \
+        -- "$program" "$@" >log.drill 2>&1 || fail "$(cat log.drill)"
+    mv scr-drill.*/reference scr-drill.*/drill scr-drill.*/log.* .
+    rm -rf scr-drill.*
+    grep '^verdict' log.drill
+}
+
+# job NAME RANKS ARGS…: one run as job NAME, its prefix ./NAME, its output log.NAME.
+job() {
+    local name=$1 ranks=$2
+    shift 2
+    mkdir -p "$name" nodes
+    (cd "$name" && SCR_PREFIX=$PWD SCR_JOB_ID=$name SCR_USER_NAME=u SCR_CACHE_BASE=$work/nodes \
+        SCR_CNTL_BASE=$work/nodes SCR_COPY_TYPE=${SCR_COPY_TYPE:-SINGLE} \
+        "$mpirun" -n "$ranks" "$program" "$@") >"log.$name" 2>&1
+}
