@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What is installed, and where: libraries, header, program and links, the drill's solver, the
-# CMake package, scr.pc and the man pages.
+# CMake package, scr.pc, the man pages, the modulefile and examples to copy.
 include(CMakePackageConfigHelpers)
 include(cmake/Commands.cmake)
 include(cmake/Man.cmake)
@@ -56,3 +56,13 @@ install(FILES ${PROJECT_BINARY_DIR}/scr.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/p
 if(SCR_PANDOC)
     install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR})
 endif()
+
+# module load scr: the place of the tree is found from that of the file.
+set(scr_module_dir ${CMAKE_INSTALL_DATADIR}/modulefiles/scr)
+file(RELATIVE_PATH SCR_MODULE_UP /${scr_module_dir} /)
+configure_file(packaging/modules/scr.in ${PROJECT_BINARY_DIR}/modulefile @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/modulefile DESTINATION ${scr_module_dir}
+        RENAME ${PROJECT_VERSION})
+
+install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
+        PATTERN CMakeLists.txt EXCLUDE)

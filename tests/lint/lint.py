@@ -170,7 +170,7 @@ def banned(root):
 
 
 def spdx(root):
-    tops = ["src", "tools", "include", "tests", "examples", "scripts", "cmake", "bench", "bindings"]
+    tops = ["src", "tools", "include", "tests", "examples", "scripts", "cmake", "bench", "bindings", "packaging"]
     for path in walk(root, tops, (".c", ".h", ".def", ".py", ".sh", ".cmake", "CMakeLists.txt")):
         if "SPDX-License-Identifier: BSD-3-Clause" not in read(root, path)[:200]:
             yield path, 1, "no line 'SPDX-License-Identifier: BSD-3-Clause' at the top"
