@@ -32,7 +32,8 @@ static int add_known(const char *text, const struct scr_hostlist *nodes,
         scr_err_prefix(err, "option --down");
     for (size_t i = 0; i < known.n && rc == SCR_OK; i++)
         if (scr_hostlist_contains(nodes, known.name[i]))
-            rc = scr_downs_add(down, known.name[i], SCR_NODE_DEAD, DOWN_BEFORE, err);
+            rc = scr_downs_add(down, known.name[i], SCR_NODE_DEAD, err, "%s",
+                               DOWN_BEFORE);
     scr_hostlist_free(&known);
     return rc;
 }
