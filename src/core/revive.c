@@ -38,30 +38,71 @@ static int share_desc_all(struct scr_ctx *ctx, int id, scr_hash *desc,
     return SCR_OK;
 }
 
-static int restore_one_all(struct scr_ctx *ctx, int id, const char *dset_dir,
-                           struct scr_err *err)
+struct revival {
+    struct scr_moving moving;
+    struct scr_protect protect;
+    int id;
+    const char *dset_dir;
+    int stayed; /* files are where they came from, too */
+    struct scr_restore_report rep;
+};
+
+static int rebuild_all(struct revival *r, struct scr_err *err)
 {
-    struct scr_protect p = { &ctx->env, &ctx->world, (size_t)ctx->prm.mpi_buf_size,
-                             ctx->prm.crc_on_copy };
-    struct scr_restore_report rep = { 0 };
     scr_hash *dset = scr_hash_new();
-    int rc = scr_distribute_all(&ctx->env, &ctx->world, &ctx->cntl, id, dset_dir,
-                                (size_t)ctx->prm.mpi_buf_size, ctx->map, err);
-    if (rc == SCR_OK) {
-        scr_phase_all(ctx, "rebuild", id);
-        rc = scr_restore_all(&p, id, dset_dir, ctx->map, dset, &rep, err);
+    int rc = scr_restore_all(&r->protect, r->id, r->dset_dir, r->moving.map, dset,
+                             &r->rep, err);
+    scr_hash_delete(dset);
+    return rc;
+}
+
+static int release_all(struct revival *r, struct scr_err *err)
+{
+    r->stayed = 0;
+    return scr_distribute_all(&r->moving, r->id, r->dset_dir, NULL, err);
+}
+
+/* Until all ranks have everything, files stay where they came from too: the node they
+ * came to may be the next to die (invariant C2). A cache without room for both makes do
+ * with one. */
+static int move_and_rebuild_all(struct scr_ctx *ctx, struct revival *r,
+                                struct scr_err *err)
+{
+    int rc = scr_distribute_all(&r->moving, r->id, r->dset_dir, &r->stayed, err);
+    if (rc != SCR_OK)
+        return rc;
+    scr_phase_all(ctx, "rebuild", r->id);
+    rc = rebuild_all(r, err);
+    if (rc == SCR_E_FULL && r->stayed) {
+        scr_err_clear(err);
+        rc = release_all(r, err);
+        rc = rc == SCR_OK ? rebuild_all(r, err) : rc;
     }
     if (rc == SCR_OK)
         rc = scr_agree_all(&ctx->world,
                            scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err), err);
-    if (rc == SCR_OK && rep.rebuilt_ranks > 0)
+    return rc == SCR_OK && r->stayed ? release_all(r, err) : rc;
+}
+
+static int restore_one_all(struct scr_ctx *ctx, int id, const char *dset_dir,
+                           struct scr_err *err)
+{
+    struct revival r = {
+        .moving = { &ctx->env, &ctx->world, &ctx->cntl, ctx->map,
+                    (size_t)ctx->prm.mpi_buf_size },
+        .protect = { &ctx->env, &ctx->world, (size_t)ctx->prm.mpi_buf_size,
+                     ctx->prm.crc_on_copy },
+        .id = id,
+        .dset_dir = dset_dir,
+    };
+    int rc = move_and_rebuild_all(ctx, &r, err);
+    if (rc == SCR_OK && r.rep.rebuilt_ranks > 0)
         scr_log(&ctx->log, SCR_LOG_NOTE,
                 "%s (dataset %d): rebuilt the files of %d of %d ranks (%d files were "
                 "lost or "
                 "damaged)",
-                scr_cache_name_of(ctx, id), id, rep.rebuilt_ranks, ctx->world.size,
-                rep.lost_files);
-    scr_hash_delete(dset);
+                scr_cache_name_of(ctx, id), id, r.rep.rebuilt_ranks, ctx->world.size,
+                r.rep.lost_files);
     return rc == SCR_OK ? scr_cache_check_all(ctx, id, err) : rc;
 }
 

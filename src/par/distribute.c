@@ -4,10 +4,10 @@
  * Holders tell owners what they have (one sparse exchange). Then come passes until no
  * owner wants anything that somebody has: each owner asks the one holder that has most
  * of what it lacks for a batch, holders serve one owner a round, owners enter what
- * came in their filemap on disk and say so, holders remove it. Usually one pass; none
- * if nobody moved. As a file is removed only when its owner's filemap names the copy,
- * the run may die anywhere in between and the next one finds every file at one of the
- * two, or at both. */
+ * came in their filemap on disk and say so, holders remove it, unless it is to stay
+ * until the dataset is restored. Usually one pass; none if nobody moved. As a file is
+ * removed only when its owner's filemap names the copy, the run may die anywhere in
+ * between and the next one finds every file at one of the two, or at both. */
 #include "par/distribute.h"
 
 #include <errno.h>
@@ -32,6 +32,7 @@ struct dist {
     const struct scr_comm *world;
     struct scr_holdings h;
     struct scr_ship ship;
+    int stay;         /* holders keep what they gave away */
     scr_hash *offers; /* {<holder>: {ENTRY, FILE/<rel>/{SIZE, META}}}: what there is of
                          ours */
     scr_hash *safe;   /* {<rel>}: ours, in place, entered in the filemap on disk */
@@ -517,7 +518,7 @@ static int pass_all(struct dist *d, int holder, struct scr_err *err)
     if (rc == SCR_OK)
         rc = scr_agree_all(d->world, holder >= 0 ? commit(d, &p, done, err) : SCR_OK,
                            err);
-    if (rc == SCR_OK)
+    if (rc == SCR_OK && !d->stay)
         rc = release_all(d, done, err);
     free(p.in.file);
     free(p.owner);
@@ -529,38 +530,51 @@ static int pass_all(struct dist *d, int holder, struct scr_err *err)
 
 /* --- all of it --- */
 
-/* What is left elsewhere of files we have: second copies, after an interrupted run. */
-static int finish_all(struct dist *d, struct scr_err *err)
+/* What other holders still have of files that are safe with us. */
+static int list_seconds(const struct dist *d, scr_hash *list, struct scr_err *err)
 {
-    scr_hash *done = scr_hash_new();
-    int rc = done != NULL ? SCR_OK : no_memory(d, err);
     for (SCR_HASH_EACH(o, d->offers)) {
         int holder = scr_hash_elem_key_int(o);
-        if (holder == d->h.me || rc != SCR_OK)
-            continue;
-        scr_hash *slot = scr_hash_setf(done, NULL, "%d", holder);
-        for (SCR_HASH_EACH(f, files_at(d, holder)))
-            if (scr_hash_get(d->safe, scr_hash_elem_key(f)) != NULL)
-                note(slot, scr_hash_elem_key(f));
-        if (slot == NULL || !scr_hash_ok(slot))
-            rc = no_memory(d, err);
+        for (SCR_HASH_EACH(f, files_at(d, holder))) {
+            const char *rel = scr_hash_elem_key(f);
+            if (holder != d->h.me && scr_hash_get(d->safe, rel) != NULL)
+                note(scr_hash_setf(list, NULL, "%d", holder), rel);
+        }
     }
+    return scr_hash_ok(list) ? SCR_OK : no_memory(d, err);
+}
+
+/* Second copies go, or stay: *stayed says whether there are any. */
+static int seconds_all(struct dist *d, int *stayed, struct scr_err *err)
+{
+    scr_hash *list = scr_hash_new();
+    int rc = list != NULL ? list_seconds(d, list, err) : no_memory(d, err);
     rc = scr_agree_all(d->world, rc, err);
-    if (rc == SCR_OK)
-        rc = release_all(d, done, err);
+    if (rc == SCR_OK && d->stay)
+        *stayed = scr_or_all(d->world, scr_hash_size(list) > 0);
+    else if (rc == SCR_OK)
+        rc = release_all(d, list, err);
+    scr_hash_delete(list);
+    return rc;
+}
+
+/* Those on our own node go in any case: they would be lost with it. */
+static int finish_all(struct dist *d, int *stayed, struct scr_err *err)
+{
+    int rc = seconds_all(d, stayed, err);
     for (SCR_HASH_EACH(s, d->safe))
         if (rc == SCR_OK)
             scr_holdings_release(&d->h, d->h.me, scr_hash_elem_key(s),
                                  scr_holdings_target(&d->h, scr_hash_elem_key(s)));
-    if (rc == SCR_OK)
-        rc = scr_agree_all(d->world, scr_holdings_sweep(&d->h, err), err);
-    scr_hash_delete(done);
-    return rc;
+    return rc == SCR_OK ? scr_agree_all(d->world, scr_holdings_sweep(&d->h, err), err)
+                        : rc;
 }
 
-static int run_all(struct dist *d, const char *cache, struct scr_err *err)
+static int run_all(struct dist *d, const char *cache, int *stayed, struct scr_err *err)
 {
     int rc = learn_all(d, err);
+    if (rc == SCR_OK && !d->stay) /* what they take up may be needed */
+        rc = seconds_all(d, stayed, err);
     while (rc == SCR_OK) {
         int holder = choose_holder(d);
         if (!scr_or_all(d->world, holder >= 0))
@@ -568,7 +582,7 @@ static int run_all(struct dist *d, const char *cache, struct scr_err *err)
         rc = pass_all(d, holder, err);
     }
     if (rc == SCR_OK)
-        rc = finish_all(d, err);
+        rc = finish_all(d, stayed, err);
     if (rc == SCR_OK) /* pruning may have taken empty directories of ours */
         rc = scr_agree_all(d->world,
                            scr_cache_make(d->env, cache, d->h.id, d->h.me, err), err);
@@ -605,32 +619,47 @@ static int64_t pick_slice(size_t buf_max)
     return most > SCR_SHIP_HEAD ? most - SCR_SHIP_HEAD : 1;
 }
 
-int scr_distribute_all(const struct scr_env *env, const struct scr_comm *world,
-                       struct scr_cntl *cntl, int id, const char *dset_dir,
-                       size_t buf_max, scr_filemap *map, struct scr_err *err)
+static int distribute_all(const struct scr_moving *m, int id, const char *dset_dir,
+                          int *stayed, struct scr_err *err)
 {
-    int rc = scr_agree_all(world, check_ranks(map, id, world->size, err), err);
-    if (rc == SCR_OK)
-        rc = scr_check_one_dataset_all(world, map, id, err);
-    if (rc != SCR_OK)
-        return rc;
-    int64_t slice = scr_min_all(world, pick_slice(buf_max));
+    const struct scr_comm *world = m->world;
+    int64_t slice = scr_min_all(world, pick_slice(m->buf_max));
     char *cache = scr_path_dir(dset_dir);
-    struct dist d = { .env = env, .world = world };
-    d.h = (struct scr_holdings){ .env = env,
-                                 .cntl = cntl,
-                                 .map = map,
+    struct dist d = { .env = m->env, .world = world, .stay = stayed != NULL };
+    d.h = (struct scr_holdings){ .env = m->env,
+                                 .cntl = m->cntl,
+                                 .map = m->map,
                                  .id = id,
                                  .me = world->rank,
                                  .dset_dir = dset_dir };
-    d.ship = (struct scr_ship){ .env = env, .comm = world, .slice = (size_t)slice };
-    rc = dist_init(&d, cache, err);
+    d.ship = (struct scr_ship){ .env = m->env, .comm = world, .slice = (size_t)slice };
+    int rc = dist_init(&d, cache, err);
     if (rc == SCR_OK)
-        rc = scr_cache_make(env, cache, id, world->rank, err);
+        rc = scr_cache_make(m->env, cache, id, world->rank, err);
     rc = scr_agree_all(world, rc, err);
     if (rc == SCR_OK)
-        rc = run_all(&d, cache, err);
+        rc = run_all(&d, cache, stayed, err);
     dist_fini(&d);
     free(cache);
     return rc;
+}
+
+int scr_distribute_all(const struct scr_moving *m, int id, const char *dset_dir,
+                       int *stayed, struct scr_err *err)
+{
+    int rc = scr_agree_all(m->world, check_ranks(m->map, id, m->world->size, err), err);
+    if (rc == SCR_OK)
+        rc = scr_check_one_dataset_all(m->world, m->map, id, err);
+    if (rc != SCR_OK)
+        return rc;
+    if (stayed != NULL)
+        *stayed = 0;
+    rc = distribute_all(m, id, dset_dir, stayed, err);
+    if (rc != SCR_E_FULL || stayed == NULL)
+        return rc;
+    scr_log(m->env->log, SCR_LOG_INFO,
+            "dataset %d: no room for its files both here and where they came from", id);
+    scr_err_clear(err);
+    *stayed = 0;
+    return distribute_all(m, id, dset_dir, NULL, err);
 }

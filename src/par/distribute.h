@@ -26,23 +26,34 @@ int scr_list_datasets_all(const struct scr_comm *world, const scr_filemap *map,
 int scr_check_one_dataset_all(const struct scr_comm *world, const scr_filemap *map,
                               int id, struct scr_err *err);
 
+struct scr_moving {
+    const struct scr_env *env;
+    const struct scr_comm *world;
+    struct scr_cntl *cntl;
+    scr_filemap *map; /* what this rank is responsible for */
+    size_t buf_max;   /* bytes of a message, read or write, if that is 9 or more */
+};
+
 /* Moves the files of dataset id so that each owner holds its own below its dset_dir
  * (scr_cache_dset_dir of its cache; made with rank.<r>/ and .scr/). Files in place
  * stay; those elsewhere on the owner's node are renamed, or copied from another file
  * system; the others come over MPI, from the holder that has most of what is lacking
  * (size as recorded), then from the next, in batches and rounds: each rank sends to one
- * and receives from one at a time, at most buf_max bytes (if that is 9 or more) a
- * message, read or write. A file is written under a temporary name, checked against its
- * recorded CRC if it came over MPI, renamed, entered in the owner's filemap on disk,
- * and only then removed at the source; names are on disk before the files exist
- * (invariant C1). Dying anywhere loses nothing: call it again.
+ * and receives from one at a time. A file is written under a temporary name, checked
+ * against its recorded CRC if it came over MPI, renamed, entered in the owner's filemap
+ * on disk, and only then removed at the source; names are on disk before the files
+ * exist (invariant C1). Dying anywhere loses nothing: call it again.
+ *
+ * stayed: NULL, or what came over MPI also stays where it came from, so that a node may
+ * be lost before the dataset is restored (invariant C2); *stayed, equal on all ranks,
+ * says whether there is any such file. A second call, with NULL, removes them. Where
+ * there is no room for both it is as with NULL.
  *
  * Another number of ranks: SCR_E_RANKS on all, before anything is touched. Entries of
  * two datasets with this number (their CREATED differ): SCR_E_CORRUPT, likewise. Files
  * that are missing, unreadable or damaged are no error here, a warning says so: restore
  * decides. */
-int scr_distribute_all(const struct scr_env *env, const struct scr_comm *world,
-                       struct scr_cntl *cntl, int id, const char *dset_dir,
-                       size_t buf_max, scr_filemap *map, struct scr_err *err);
+int scr_distribute_all(const struct scr_moving *m, int id, const char *dset_dir,
+                       int *stayed, struct scr_err *err);
 
 #endif

@@ -74,6 +74,23 @@ class Solver:
                           f"--time={minutes}", f"--output={self.bed.logs}/{self.name}.out", "--open-mode=append",
                           f"--wrap={' '.join(command)}")
 
+    def scr_srun(self, nodes, ranks=4, minutes=5):
+        """scr_srun in an allocation: one rank a node, the others are spares."""
+        return self.salloc(nodes, "scr_srun", f"-N{ranks}", f"-n{ranks}", "./solver", minutes=minutes)
+
+    def scr_mpirun(self, nodes, ranks=4):
+        """The same with mpirun and a list of hosts, without a manager."""
+        self.settings.update(SCR_JOB_ID=self.name, SCR_NODELIST=f"n[1-{nodes}]", SCR_MIN_NODES=str(ranks),
+                             SCR_NODE_TIMEOUT="10")
+        return self.start("head", "scr_run", MPIRUN, "-n", str(ranks), "./solver")
+
+    def processes(self, node):
+        return self.bed.run(node, "pgrep", "heat2d", check=False).stdout.split()
+
+    def used(self):
+        """The nodes that run the solver: srun takes any of those it was given."""
+        return [name for name in self.bed.names if name in self.bed.nodes and self.processes(name)]
+
     def said(self):
         with open(f"{self.bed.logs}/{self.name}.out", errors="replace") as f:
             return f.read()

@@ -10,20 +10,13 @@ SETTINGS = {"SCR_FLUSH": "0", "SCR_RUNS": "3", "SCR_RUN_SLEEP": "1"}
 LAUNCH = ("scr_srun", "-N4", "-n4", "./solver")
 
 
-def last_used(bed):
-    """The last node that runs the solver, and its processes there: srun takes any four of the five."""
-    pids = {name: bed.run(name, "pgrep", "heat2d", check=False).stdout.split() for name in bed.names}
-    node = [name for name in bed.names if pids[name]][-1]
-    return node, pids[node]
-
-
 def node_dies(bed):
     """In a batch script, which runs on n1: the dead node is left out, the spare takes part. Slurm has to
     find out by itself."""
     job = scenario.Solver(bed, "spare", **SETTINGS)
     run = job.sbatch(5, *LAUNCH)
     last = job.wait_phase("compute", 2)
-    node, _ = last_used(bed)
+    node = job.used()[-1]
     bed.crash(node)
     assert run.wait(100) == 0
     assert job.restarts() == [last], job.phases()
@@ -43,8 +36,8 @@ def program_hangs(bed):
     job = scenario.Solver(bed, "hangs", SCR_WATCHDOG="1", SCR_WATCHDOG_TIMEOUT="4", **SETTINGS)
     run = job.salloc(5, *LAUNCH)
     last = job.wait_phase("compute", 2)
-    node, pids = last_used(bed)
-    bed.run(node, "kill", "-STOP", *pids)
+    node = job.used()[-1]
+    bed.run(node, "kill", "-STOP", *job.processes(node))
     assert run.wait(100) == 0
     assert job.restarts() == [last], job.phases()
     job.check_result()

@@ -135,12 +135,12 @@ MPI_CASE(rs_survives_the_spares_lost_with_two_nodes_to_rebuild)
                             .step = 3 });
 }
 
-/* A node lost in the middle of moves costs the ranks that were leaving it and those
- * that were coming: one more than without. */
+/* A node lost in the middle of moves costs the ranks that were leaving it, or those
+ * that were coming, and never both: until all is restored files are at both ends. */
 MPI_CASE(rs_survives_another_node_lost_while_ranks_change_places)
 {
     walk(t, &(struct plan){ .scheme = "SCR_COPY_TYPE=RS",
-                            .failures = "SCR_SET_FAILURES=3",
+                            .failures = "SCR_SET_FAILURES=2",
                             .first = "n2",
                             .spares = "n3,n5,n4,n1",
                             .second = { "n1", "n3", "n4" },
@@ -163,6 +163,18 @@ static const struct plan xor_plan = {
 MPI_CASE(xor_survives_the_spare_lost_whenever_the_rebuild_dies)
 {
     walk(t, &xor_plan);
+}
+
+/* The spare is last in the list, so that ranks move up to other nodes: those whose
+ * files came to the spare lose nothing with it. */
+MPI_CASE(xor_survives_the_spare_lost_while_ranks_move_up)
+{
+    struct plan p = xor_plan;
+    p.first = "n2";
+    p.spares = "n1,n3,n4,n5";
+    p.last[0] = "n1,n3,n4,n6";
+    p.step = 3;
+    walk(t, &p);
 }
 
 MPI_CASE(partner_survives_the_spare_lost_whenever_the_rebuild_dies)
@@ -235,6 +247,7 @@ int main(int argc, char **argv)
                   RUN(rs_survives_the_spares_lost_with_two_nodes_to_rebuild),
                   RUN(rs_survives_another_node_lost_while_ranks_change_places),
                   RUN(xor_survives_the_spare_lost_whenever_the_rebuild_dies),
+                  RUN(xor_survives_the_spare_lost_while_ranks_move_up),
                   RUN(partner_survives_the_spare_lost_whenever_the_rebuild_dies),
                   RUN(one_failure_at_a_time_may_follow_another),
                   RUN(no_descriptor_is_left_open)));

@@ -47,8 +47,23 @@ static void first_run(struct mpi_test *t, const char *root, int node,
     move_stop(&job);
 }
 
+static int distribute(struct mpi_test *t, struct move_job *job, int id, size_t buf,
+                      int *stayed, struct scr_err *err)
+{
+    const struct scr_moving m = { &job->env, &t->comm, &job->cntl, job->map, buf };
+    return scr_distribute_all(&m, id, move_dset_dir(job, id), stayed, err);
+}
+
+static void scatter(struct mpi_test *t, struct move_job *job)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    CHECK_RC(scr_scatter_filemaps_all(&posix, &t->comm, &job->node, &job->cntl,
+                                      job->map, &err),
+             SCR_OK, &err);
+}
+
 /* Filemaps to their ranks, then every dataset to its owners. */
-static int restart(struct mpi_test *t, struct move_job *job, size_t buf,
+static int restart(struct mpi_test *t, struct move_job *job, size_t buf, int *stayed,
                    struct scr_err *err)
 {
     int *ids = NULL, n = 0;
@@ -57,8 +72,7 @@ static int restart(struct mpi_test *t, struct move_job *job, size_t buf,
     if (rc == SCR_OK)
         rc = scr_list_datasets_all(&t->comm, job->map, &ids, &n, err);
     for (int i = 0; i < n && rc == SCR_OK; i++)
-        rc = scr_distribute_all(&job->env, &t->comm, &job->cntl, ids[i],
-                                move_dset_dir(job, ids[i]), buf, job->map, err);
+        rc = distribute(t, job, ids[i], buf, stayed, err);
     free(ids);
     return rc;
 }
@@ -90,7 +104,7 @@ static void check_restart(struct mpi_test *t, const char *root, int from, int to
     long want = 0;
     int *there = reachable(t, from, to);
     move_start(t, &job, root, &posix, to);
-    CHECK_RC(restart(t, &job, buf, &err), SCR_OK, &err);
+    CHECK_RC(restart(t, &job, buf, NULL, &err), SCR_OK, &err);
     for (int d = 0; d < ndsets; d++) {
         if (there[t->comm.rank])
             move_check(t, &job, d + 1, kinds[d]);
@@ -123,7 +137,7 @@ MPI_CASE(ranks_that_stay_move_nothing)
     first_run(t, root, node, mixed, 1);
     move_start(t, &job, root, &faulty, node);
     test_fault_arm(TEST_ANY, -1, 0, TEST_ONCE);
-    CHECK_RC(restart(t, &job, BUF, &err), SCR_OK, &err);
+    CHECK_RC(restart(t, &job, BUF, NULL, &err), SCR_OK, &err);
     test_fault_off();
     CHECK_INT(test_fault_count(TEST_PREAD), 0);
     CHECK_INT(test_fault_count(TEST_PWRITE), 0);
@@ -199,7 +213,7 @@ MPI_CASE(a_lost_node_costs_only_its_own_files)
     /* The others move on by one as well, among the nodes that are left. */
     move_start(t, &job, root, &posix,
                block(rank, 2) == lost ? 15 : (block(rank, 2) + 1) % lost);
-    CHECK_RC(restart(t, &job, BUF, &err), SCR_OK, &err);
+    CHECK_RC(restart(t, &job, BUF, NULL, &err), SCR_OK, &err);
     if (block(rank, 2) != lost)
         move_check(t, &job, 1, MOVE_MIXED);
     else
@@ -210,6 +224,65 @@ MPI_CASE(a_lost_node_costs_only_its_own_files)
     CHECK_INT(move_count_files(t, root, NNODES), want);
     move_stop(&job);
     move_root_remove(t);
+}
+
+/* What moved is there twice until the second call; a node that is lost in between costs
+ * nothing, whichever it is. */
+MPI_CASE(sources_stay_until_they_are_released)
+{
+    int n = t->comm.size, rank = t->comm.rank;
+    for (int lost = -1; lost < (n > 1 ? n : 0) && mpi_test_good(t); lost++) {
+        struct scr_err err = SCR_ERR_INIT;
+        struct move_job job;
+        const char *root = move_root(t);
+        char path[700];
+        int stayed = -1;
+        first_run(t, root, rank, mixed, 1);
+        move_start(t, &job, root, &posix, (rank + 1) % n);
+        scatter(t, &job);
+        CHECK_RC(distribute(t, &job, 1, BUF, &stayed, &err), SCR_OK, &err);
+        CHECK_INT(stayed, n > 1);
+        CHECK_INT(move_count_files(t, root, NNODES),
+                  (n > 1 ? 2 : 1) * move_expected(n, MOVE_MIXED));
+        if (lost < 0) {
+            CHECK_RC(distribute(t, &job, 1, BUF, NULL, &err), SCR_OK, &err);
+            move_check(t, &job, 1, MOVE_MIXED);
+        }
+        move_stop(&job);
+        scr_barrier_all(&t->comm);
+        snprintf(path, sizeof path, "%s/node.%d", root, lost);
+        if (rank == 0 && lost >= 0)
+            mpi_test_remove(path);
+        scr_barrier_all(&t->comm);
+        /* a spare for the lost one: its rank's files are where they were at first */
+        int at = (rank + 1) % n;
+        check_restart(t, root, at == lost ? rank : at, at == lost ? 15 : at, mixed, 1,
+                      BUF);
+        move_root_remove(t);
+    }
+}
+
+/* No room: files move as they did, one after the other. */
+MPI_CASE(sources_go_where_there_is_no_room_for_both)
+{
+    int n = t->comm.size, rank = t->comm.rank;
+    for (int victim = 0; victim < n && mpi_test_good(t); victim++) {
+        struct scr_err err = SCR_ERR_INIT;
+        struct move_job job;
+        const char *root = move_root(t);
+        int stayed = -1;
+        first_run(t, root, rank, mixed, 1);
+        move_start(t, &job, root, &faulty, (rank + 1) % n);
+        scatter(t, &job);
+        test_fault_arm(TEST_PWRITE, rank == victim ? 1 : -1, ENOSPC, TEST_ONCE);
+        CHECK_RC(distribute(t, &job, 1, BUF, &stayed, &err), SCR_OK, &err);
+        CHECK_INT(scr_or_all(&t->comm, test_fault_off()), n > 1);
+        CHECK_INT(stayed, 0);
+        move_check(t, &job, 1, MOVE_MIXED);
+        move_stop(&job);
+        CHECK_INT(move_count_files(t, root, NNODES), move_expected(n, MOVE_MIXED));
+        move_root_remove(t);
+    }
 }
 
 /* A file that is gone or too short at its holder stays behind; the others come. */
@@ -226,7 +299,7 @@ MPI_CASE(missing_and_short_files_are_no_error)
     CHECK_INT(rank % 2 ? unlink(path) : truncate(path, 0), 0);
     scr_barrier_all(&t->comm);
     move_start(t, &job, root, &posix, (rank + 1) % n);
-    CHECK_RC(restart(t, &job, BUF, &err), SCR_OK, &err);
+    CHECK_RC(restart(t, &job, BUF, NULL, &err), SCR_OK, &err);
     snprintf(path, sizeof path, "%s/rank.%d/file.0", move_dset_dir(&job, 1), rank);
     CHECK(!move_same(path, 1, rank, 0, MOVE_MIXED));
     snprintf(path, sizeof path, "%s/rank.%d/1/file.0", move_dset_dir(&job, 1), rank);
@@ -255,7 +328,7 @@ MPI_CASE(a_flipped_byte_does_not_arrive)
     CHECK(f != NULL && fclose(f) == 0);
     scr_barrier_all(&t->comm);
     move_start(t, &job, root, &posix, (rank + 1) % n);
-    CHECK_RC(restart(t, &job, BUF, &err), SCR_OK, &err);
+    CHECK_RC(restart(t, &job, BUF, NULL, &err), SCR_OK, &err);
     snprintf(path, sizeof path, "%s/rank.%d/1/file.0", move_dset_dir(&job, 1), rank);
     CHECK(n == 1 || access(path, F_OK) != 0);
     CHECK(access(source, F_OK) == 0);
@@ -270,15 +343,12 @@ MPI_CASE(a_flipped_byte_does_not_arrive)
 static void start_elsewhere(struct mpi_test *t, struct move_job *job, const char *root,
                             int k)
 {
-    struct scr_err err = SCR_ERR_INIT;
     move_start(t, job, root, &faulty, block(t->comm.rank, 2));
     size_t len = strlen(job->cache);
     snprintf(job->cache + len, sizeof job->cache - len, "/moved.%d", k);
     move_mkdir("%s", job->cache);
     scr_barrier_all(&t->comm);
-    CHECK_RC(scr_scatter_filemaps_all(&posix, &t->comm, &job->node, &job->cntl,
-                                      job->map, &err),
-             SCR_OK, &err);
+    scatter(t, job);
 }
 
 /* Owner and holder are the same rank, but the cache lies elsewhere now. */
@@ -293,9 +363,7 @@ MPI_CASE(a_cache_that_moved_on_its_node_is_renamed_into_place)
         /* renames: directory entries first, then filemaps; the first file's is the
          * third */
         test_fault_arm(TEST_RENAMEAT, k == 0 ? -1 : 1, EXDEV, TEST_ONCE);
-        CHECK_RC(scr_distribute_all(&job.env, &t->comm, &job.cntl, 1,
-                                    move_dset_dir(&job, 1), BUF, job.map, &err),
-                 SCR_OK, &err);
+        CHECK_RC(distribute(t, &job, 1, BUF, NULL, &err), SCR_OK, &err);
         CHECK_INT(test_fault_off(), k);
         CHECK(k == 1 || test_fault_count(TEST_READ) == 0); /* no byte was copied */
         CHECK_INT(test_fault_count(TEST_PREAD), 0);
@@ -323,9 +391,7 @@ MPI_CASE(a_damaged_file_does_not_keep_the_others_from_another_file_system)
     CHECK_INT(truncate(path, (off_t)move_size(rank, 0, MOVE_MIXED)), 0);
     start_elsewhere(t, &job, root, 0);
     test_fault_arm(TEST_RENAMEAT, 1, EXDEV, TEST_ONCE);
-    CHECK_RC(scr_distribute_all(&job.env, &t->comm, &job.cntl, 1,
-                                move_dset_dir(&job, 1), BUF, job.map, &err),
-             SCR_OK, &err);
+    CHECK_RC(distribute(t, &job, 1, BUF, NULL, &err), SCR_OK, &err);
     CHECK_INT(test_fault_off(), 1);
     CHECK_INT(scr_filemap_num_files(job.map, 1, rank),
               move_nfiles(rank, MOVE_MIXED) + 1);
@@ -350,7 +416,7 @@ static void check_other_size(struct mpi_test *t, const char *root, int size, int
     if (part.comm.comm != MPI_COMM_NULL) {
         move_start(&part, &job, root, &posix, part.comm.rank + 5);
         move_start(&part, &job, root, &posix, part.comm.rank);
-        int rc = restart(&part, &job, BUF, &err);
+        int rc = restart(&part, &job, BUF, NULL, &err);
         move_same_rc(&part, rc);
         if (rc != want)
             mpi_test_fail(t, __FILE__, __LINE__, "%d ranks: %s", size, err.text);
@@ -397,7 +463,7 @@ MPI_CASE(more_ranks_than_wrote_it_are_told_apart)
     }
     scr_barrier_all(&t->comm);
     move_start(t, &job, root, &posix, t->comm.rank);
-    CHECK_RC(restart(t, &job, BUF, &err), SCR_E_RANKS, &err);
+    CHECK_RC(restart(t, &job, BUF, NULL, &err), SCR_E_RANKS, &err);
     CHECK_INT(move_count_files(t, root, NNODES), move_expected(n - 1, MOVE_MIXED));
     move_stop(&job);
     move_root_remove(t);
@@ -419,7 +485,7 @@ MPI_CASE(two_datasets_of_one_number_are_not_mixed)
     move_stop(&job);
     scr_barrier_all(&t->comm);
     move_start(t, &job, root, &posix, (rank + 1) % n);
-    CHECK_RC(restart(t, &job, BUF, &err), n > 1 ? SCR_E_CORRUPT : SCR_OK, &err);
+    CHECK_RC(restart(t, &job, BUF, NULL, &err), n > 1 ? SCR_E_CORRUPT : SCR_OK, &err);
     CHECK(n == 1 || strstr(err.text, "two datasets") != NULL);
     move_stop(&job);
     CHECK_INT(move_count_files(t, root, NNODES), move_expected(n, MOVE_MIXED));
@@ -445,7 +511,7 @@ static int disturbed_restart(struct mpi_test *t, long n, int victim, int error,
     first_run(t, root, from, two, ndsets);
     move_start(t, &job, root, &faulty, to);
     test_fault_arm(TEST_ANY, victim < 0 || victim == rank ? n : -1, error, how);
-    int rc = restart(t, &job, BUF, &err);
+    int rc = restart(t, &job, BUF, NULL, &err);
     int fired = scr_or_all(&t->comm, test_fault_off());
     move_same_rc(t, rc);
     if (!fired)
@@ -549,6 +615,7 @@ static void random_restart(struct mpi_test *t, const char *root, int deaths,
     struct scr_err err = SCR_ERR_INIT;
     struct move_job job;
     long call = -1;
+    int stayed = 0, stay = below(random, 2) == 0;
     move_start(t, &job, root, &faulty, random_node(t, random));
     for (int r = 0; r < t->comm.size; r++) {
         int dies = below(random, 3) == 0;
@@ -557,7 +624,7 @@ static void random_restart(struct mpi_test *t, const char *root, int deaths,
             call = at;
     }
     test_fault_arm(TEST_ANY, call, EIO, TEST_FOREVER);
-    int rc = restart(t, &job, BUF, &err);
+    int rc = restart(t, &job, BUF, stay ? &stayed : NULL, &err);
     int fired = scr_or_all(&t->comm, test_fault_off());
     move_same_rc(t, rc);
     if (!fired)
@@ -612,6 +679,8 @@ int main(int argc, char **argv)
                   RUN(all_sorts_of_files_and_several_datasets),
                   RUN(any_size_of_message_and_many_batches),
                   RUN(a_lost_node_costs_only_its_own_files),
+                  RUN(sources_stay_until_they_are_released),
+                  RUN(sources_go_where_there_is_no_room_for_both),
                   RUN(missing_and_short_files_are_no_error),
                   RUN(a_flipped_byte_does_not_arrive),
                   RUN(a_cache_that_moved_on_its_node_is_renamed_into_place),
