@@ -8,6 +8,7 @@
 #ifndef SCR_CORE_CTX_H
 #define SCR_CORE_CTX_H
 
+#include "base/lock.h"
 #include "base/map.h"
 #include "cfg/cfg.h"
 #include "cfg/desc.h"
@@ -146,8 +147,9 @@ struct scr_ctx {
     char *prefix_real; /* prefix without symbolic links, for names that come resolved */
     char *cntl_dir;
     struct scr_cntl cntl;
-    char **cache_dirs;    /* one per store; NULL for stores nobody uses */
-    struct scr_set *sets; /* one per redundancy descriptor */
+    struct scr_lock tenancy; /* on cntl_dir, the lowest rank of the node has it */
+    char **cache_dirs;       /* one per store; NULL for stores nobody uses */
+    struct scr_set *sets;    /* one per redundancy descriptor */
 
     scr_filemap *map;      /* what this rank has in cache */
     struct scr_held *held; /* the datasets in cache, the same on all ranks */
@@ -185,6 +187,11 @@ int scr_config_all(struct scr_ctx *ctx, MPI_Comm comm, const char *text, char **
 /* --- where this rank is (topo.c) --- */
 int scr_topo_init_all(struct scr_ctx *ctx, struct scr_err *err);
 void scr_topo_fini(struct scr_ctx *ctx);
+
+/* --- one job a control directory (tenancy.c) --- */
+/* SCR_E_TAKEN: a running job with another prefix directory is there. Local. */
+int scr_tenancy_take(struct scr_ctx *ctx, struct scr_err *err);
+void scr_tenancy_leave(struct scr_ctx *ctx);
 
 /* --- datasets (output.c, route.c) --- */
 int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,

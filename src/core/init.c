@@ -23,6 +23,7 @@ struct scr_ctx *scr_ctx_new(void)
     ctx->state = SCR_STATE_NEW;
     ctx->world = ctx->node = ctx->across = (struct scr_comm)SCR_COMM_INIT;
     ctx->cntl.jnl_fd = -1;
+    ctx->tenancy = (struct scr_lock)SCR_LOCK_INIT;
     ctx->cfg = scr_cfg_new();
     ctx->map = scr_filemap_new();
     if (ctx->cfg == NULL || ctx->map == NULL) {

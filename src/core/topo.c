@@ -142,7 +142,9 @@ static int make_dirs(struct scr_ctx *ctx, struct scr_err *err)
     ctx->cntl_dir = scr_strdup(ctx->cache_dirs[ctx->descs.cntl_store]);
     if (ctx->cntl_dir == NULL)
         return scr_fail(err, SCR_E_NOMEM, 0, "control directory");
-    rc = scr_cntl_open(&ctx->env, ctx->cntl_dir, ctx->node.rank, &ctx->cntl, err);
+    rc = scr_tenancy_take(ctx, err);
+    if (rc == SCR_OK)
+        rc = scr_cntl_open(&ctx->env, ctx->cntl_dir, ctx->node.rank, &ctx->cntl, err);
     return rc == SCR_OK ? write_pid(ctx, err) : rc;
 }
 
@@ -197,6 +199,7 @@ void scr_topo_fini(struct scr_ctx *ctx)
 {
     remove_pid(ctx);
     scr_cntl_close(&ctx->env, &ctx->cntl);
+    scr_tenancy_leave(ctx);
     for (int i = 0; ctx->sets && i < ctx->descs.nreds; i++)
         if (ctx->sets[i].n > 0)
             scr_set_free(&ctx->sets[i]);
