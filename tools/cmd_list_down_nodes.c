@@ -23,13 +23,12 @@ static const struct scr_opt opts[] = {
 
 static const char DOWN_BEFORE[] = "down before";
 
-static int add_known(const char *text, const struct scr_hostlist *nodes,
-                     struct scr_downs *down, struct scr_err *err)
+static int add_known(struct scr_tool *t, const struct scr_args *a,
+                     const struct scr_hostlist *nodes, struct scr_downs *down,
+                     struct scr_err *err)
 {
     struct scr_hostlist known = SCR_HOSTLIST_INIT;
-    int rc = text ? scr_hostlist_expand(text, &known, err) : SCR_OK;
-    if (rc != SCR_OK)
-        scr_err_prefix(err, "option --down");
+    int rc = scr_tool_hosts(t, a, OPT_DOWN, &known, err);
     for (size_t i = 0; i < known.n && rc == SCR_OK; i++)
         if (scr_hostlist_contains(nodes, known.name[i]))
             rc = scr_downs_add(down, known.name[i], SCR_NODE_DEAD, err, "%s",
@@ -94,7 +93,7 @@ static int list(struct scr_tool *t, const struct scr_args *a, const struct job *
         rc = scr_fail(err, SCR_E_CONFIG, 0,
                       "outside of an allocation: name the nodes, or set SCR_NODELIST");
     if (rc == SCR_OK)
-        rc = add_known(a->opt[OPT_DOWN], nodes, down, err);
+        rc = add_known(t, a, nodes, down, err);
     if (rc == SCR_OK)
         rc = scr_job_test_nodes(job, nodes, limit, down, err);
     scr_hostlist_free(&given);

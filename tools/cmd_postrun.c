@@ -308,8 +308,10 @@ static int is_enabled(struct scr_tool *t, int *enabled, struct scr_err *err)
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
     struct postrun p = { .t = t, .a = a };
-    int enabled = 0, rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err);
-    if (rc == SCR_OK)
+    int enabled = 0, rc;
+    if ((rc = scr_tool_hosts(t, a, OPT_JOBSET, NULL, err)) == SCR_OK &&
+        (rc = scr_tool_hosts(t, a, OPT_DOWN, NULL, err)) == SCR_OK &&
+        (rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err)) == SCR_OK)
         rc = is_enabled(t, &enabled, err);
     if (rc != SCR_OK || !enabled)
         return rc;

@@ -38,6 +38,9 @@ static int check_use(struct scr_tool *t, const struct scr_args *a, int64_t *id,
     int rc;
     if ((rc = scr_tool_exclusive(t, a, err, prefixes)) != SCR_OK ||
         (rc = scr_tool_exclusive(t, a, err, nodes)) != SCR_OK ||
+        (rc = scr_tool_hosts(t, a, OPT_JOBSET, NULL, err)) != SCR_OK ||
+        (rc = scr_tool_hosts(t, a, OPT_UP, NULL, err)) != SCR_OK ||
+        (rc = scr_tool_hosts(t, a, OPT_DOWN, NULL, err)) != SCR_OK ||
         (rc = scr_tool_int(t, a, OPT_ID, 1, INT32_MAX, id, err)) != SCR_OK)
         return rc;
     return *id > 0 ? SCR_OK

@@ -37,7 +37,7 @@ static int check_nodes(const struct job *job, const struct scr_args *a,
     size_t need = 0;
     if (a->opt[OPT_DOWN] == NULL)
         return SCR_OK;
-    int rc = scr_hostlist_expand(a->opt[OPT_DOWN], &down, err);
+    int rc = scr_tool_hosts(job->t, a, OPT_DOWN, &down, err);
     if (rc == SCR_OK)
         rc = scr_hostlist_minus(&job->rm.nodes, &down, &left, err);
     if (rc == SCR_OK)

@@ -14,6 +14,7 @@
 
 #include "args.h"
 #include "base/cwd.h"
+#include "base/hostlist.h"
 #include "base/path.h"
 #include "base/str.h"
 
@@ -216,6 +217,18 @@ int scr_tool_int(struct scr_tool *t, const struct scr_args *a, int row, int64_t 
             t->cmd->opts[row].name, a->opt[row], (long long)lo, (long long)hi);
     *out = v;
     return SCR_OK;
+}
+
+int scr_tool_hosts(struct scr_tool *t, const struct scr_args *a, int row,
+                   struct scr_hostlist *list, struct scr_err *err)
+{
+    struct scr_hostlist unused = SCR_HOSTLIST_INIT;
+    const char *text = a->opt[row] ? a->opt[row] : "";
+    int rc = scr_hostlist_expand(text, list ? list : &unused, err);
+    if (rc != SCR_OK)
+        scr_err_prefix(err, "option --%s", t->cmd->opts[row].name);
+    scr_hostlist_free(&unused);
+    return rc;
 }
 
 /* --- running --- */

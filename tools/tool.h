@@ -133,6 +133,12 @@ int scr_tool_exclusive(struct scr_tool *t, const struct scr_args *a,
 int scr_tool_int(struct scr_tool *t, const struct scr_args *a, int row, int64_t lo,
                  int64_t hi, int64_t *out, struct scr_err *err);
 
+/* Value of row as a list of hosts, into an empty `list` (NULL: it is only checked);
+ * none if the row was not given. */
+struct scr_hostlist;
+int scr_tool_hosts(struct scr_tool *t, const struct scr_args *a, int row,
+                   struct scr_hostlist *list, struct scr_err *err);
+
 /* --- for main.c and the tests --- */
 /* Runs the program with these arguments and returns its exit status. */
 int scr_tool_main(int argc, char **argv, char *const *envp, FILE *out, FILE *errout);

@@ -15,6 +15,7 @@
 
 enum {
     WIDTH = 64,
+    WIDE = 400,            /* two descriptors each, of the 1024 there usually are */
     TICK_MS = 20,          /* longest time between two looks at the processes */
     OUTPUT_MAX = 16 << 20, /* bytes kept of each stream; more went wrong */
 };
@@ -86,6 +87,14 @@ static int start_some(struct many *m, size_t width, struct scr_err *err)
         m->running += is_running(&m->task[m->next++]) ? 1 : 0;
     }
     return rc;
+}
+
+/* Those that hang must not keep the others from their turn: when half of the time is
+ * over, nobody waits any longer. */
+static size_t width_by(size_t width, double half_time)
+{
+    size_t few = width ? width : WIDTH;
+    return scr_now_mono() < half_time || few > WIDE ? few : WIDE;
 }
 
 /* --- output --- */
@@ -204,7 +213,7 @@ int scr_many_run(struct scr_many_task *task, size_t n, size_t width, double time
     if (m.fds == NULL)
         return scr_fail(err, SCR_E_NOMEM, ENOMEM, "run %zu programs", n);
     while (rc == SCR_OK && scr_now_mono() < end) {
-        rc = start_some(&m, width ? width : WIDTH, err);
+        rc = start_some(&m, width_by(width, end - timeout_s / 2), err);
         if (m.running == 0 && m.next == n)
             break;
         wait_for_output(&m);

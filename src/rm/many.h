@@ -32,8 +32,9 @@ struct scr_many_task {
     struct scr_str text[2];
 };
 
-/* Runs them with nothing on stdin, `width` at a time (0: 64), for timeout_s seconds
- * altogether; those that still run then are killed, which takes up to a second. Fails
+/* Runs them with nothing on stdin, `width` at a time (0: 64), and from half of the time
+ * on 400, so that hanging ones keep none from its turn; for timeout_s seconds
+ * altogether. Those that still run then are killed, which takes up to a second. Fails
  * only for want of memory or descriptors; scr_many_free in any case. */
 int scr_many_run(struct scr_many_task *task, size_t n, size_t width, double timeout_s,
                  struct scr_err *err);

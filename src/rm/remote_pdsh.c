@@ -7,7 +7,7 @@
 #include "rm/remote_impl.h"
 #include "rm/rm_impl.h"
 
-enum { FANOUT = 64 };
+enum { FANOUT = 256 };               /* hanging nodes are to keep none from its turn */
 static const double CLEANUP_S = 1.5; /* for pdsh to end what is late */
 
 static int always(const struct scr_rm *rm, const struct scr_hostlist *nodes)

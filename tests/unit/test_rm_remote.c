@@ -66,19 +66,30 @@ static void each_has_its_own_end(void **state)
     scr_many_free(task, 7);
 }
 
-static void more_than_may_run_at_a_time(void **state)
+static void one_that_hangs_keeps_none_from_its_turn(void **state)
 {
     (void)state;
-    static const char *const sleeper[] = { "sleep", "0.4", NULL };
-    struct scr_many_task task[4] = { { .argv = sleeper },
-                                     { .argv = sleeper },
-                                     { .argv = sleeper },
-                                     { .argv = sleeper } };
-    assert_int_equal(scr_many_run(task, 4, 1, 1, NULL), SCR_OK);
-    assert_int_equal(task[0].end, SCR_MANY_ENDED);
-    assert_int_equal(task[3].end, SCR_MANY_LATE); /* never started */
-    assert_string_equal(task[3].out, "");
-    scr_many_free(task, 4);
+    static const char *const hung[] = { "sleep", "60", NULL };
+    static const char *const good[] = { "echo", "done", NULL };
+    struct scr_many_task task[3] = { { .argv = hung },
+                                     { .argv = good },
+                                     { .argv = good } };
+    assert_int_equal(scr_many_run(task, 3, 1, 2, NULL), SCR_OK);
+    assert_int_equal(task[0].end, SCR_MANY_LATE);
+    assert_string_equal(task[1].out, "done\n");
+    assert_int_equal(task[2].end, SCR_MANY_ENDED);
+    scr_many_free(task, 3);
+}
+
+static void without_time_nothing_is_started(void **state)
+{
+    (void)state;
+    static const char *const good[] = { "echo", "done", NULL };
+    struct scr_many_task task[1] = { { .argv = good } };
+    assert_int_equal(scr_many_run(task, 1, 1, 0, NULL), SCR_OK);
+    assert_int_equal(task[0].end, SCR_MANY_LATE);
+    assert_string_equal(task[0].out, "");
+    scr_many_free(task, 1);
 }
 
 /* --- remote --- */
@@ -335,7 +346,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(many_at_once),
         cmocka_unit_test(each_has_its_own_end),
-        cmocka_unit_test(more_than_may_run_at_a_time),
+        cmocka_unit_test(one_that_hangs_keeps_none_from_its_turn),
+        cmocka_unit_test(without_time_nothing_is_started),
         cmocka_unit_test(by_ssh),
         cmocka_unit_test(by_srun),
         cmocka_unit_test(by_pdsh),
