@@ -5,6 +5,7 @@
 #   make drill    lose a node on this machine and restart from its neighbours
 #   make check    build with warnings as errors and run all tests and linters
 #   make cluster  a shell on five emulated nodes under Slurm (as root)
+#   make html     the guide and all manual pages as HTML, in build/openmpi/html
 #   make bench    time checkpoints, rebuilds and flushes on virtual nodes of this machine
 #   make lint     the linters alone          make asan     unit tests and fuzzers, sanitized
 #   make install  into PREFIX (/usr/local), below DESTDIR if set
@@ -36,7 +37,7 @@ else
 deps = scripts/install-deps.sh
 endif
 
-.PHONY: build drill bench check lint asan install clean cluster deps-build deps-check deps-cluster
+.PHONY: build drill html bench check lint asan install clean cluster deps-build deps-check deps-cluster deps-docs
 build: deps-build
 	cmake -S . -B $(BUILD) -DSCR_MPI=$(MPI) -DSCR_TESTS=OFF -DSCR_WERROR=OFF \
 	    -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_ARGS)
@@ -44,6 +45,10 @@ build: deps-build
 
 drill: build
 	$(BUILD)/scr drill $(DRILL)
+
+html: deps-docs build
+	cmake --build $(BUILD) --target html
+	@echo "open $(BUILD)/html/index.html"
 
 cluster: deps-cluster build
 	tests/cluster/shell.py $(MPI) $(abspath $(BUILD))
@@ -82,6 +87,9 @@ deps-build:
 # Only root can have a cluster, and others need no Slurm.
 deps-check:
 	$(deps) build $(MPI) check check-$(MPI) $(if $(filter 0,$(shell id -u)),cluster)
+
+deps-docs:
+	$(deps) docs
 
 deps-cluster:
 	$(deps) cluster

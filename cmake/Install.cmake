@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What is installed, and where: libraries, header, program and links, the drill's solver, the
-# CMake package, scr.pc, the man pages, the modulefile and examples to copy.
+# CMake package, scr.pc, the man pages, the HTML guide if it was built, the modulefile and examples to copy.
 include(CMakePackageConfigHelpers)
 include(cmake/Commands.cmake)
 include(cmake/Man.cmake)
+include(cmake/Html.cmake)
 
 set(scr_libexec ${CMAKE_INSTALL_LIBEXECDIR}/scr)
 set(scr_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/scr)

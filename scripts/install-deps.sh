@@ -4,7 +4,7 @@
 #
 #   scripts/install-deps.sh [--print] GROUP...
 #
-#   GROUP    build | openmpi | mpich | check | check-openmpi | check-mpich | cluster | ci
+#   GROUP    build | openmpi | mpich | check | check-openmpi | check-mpich | cluster | ci | docs
 #   --print  only prints the packages that are missing, one a line
 #
 # Uses apt-get as root or through sudo if that asks for no password; otherwise says what to
@@ -20,6 +20,7 @@ declare -A packages=(
     [check-mpich]="libhdf5-mpich-dev"
     [cluster]="slurmctld slurmd munge libpmix-dev pdsh openssh-client iproute2 procps util-linux"
     [ci]="clang"
+    [docs]="pandoc python3"
 )
 
 # Services that some of these bring along. Tests start their own; the machine shall not.

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Output beside checkpoints, and what can be done with datasets by name. */
+#include <mpi.h>
+#include <scr.h>
+#include <stdio.h>
+
+static int write_text(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+    int ok = f != NULL && fputs(text, f) >= 0;
+    return f != NULL && fclose(f) == 0 && ok;
+}
+
+static int write_dataset(char *name, int flags, int rank)
+{
+    char file[256], path[SCR_MAX_FILENAME];
+    snprintf(file, sizeof file, "%s/%d.txt", name, rank);
+    int rc = SCR_Start_output(name, flags);
+    if (rc == SCR_SUCCESS) {
+        int ok = SCR_Route_file(file, path) == SCR_SUCCESS && write_text(path, name);
+        rc = SCR_Complete_output(ok);
+    }
+    if (rc != SCR_SUCCESS && rank == 0) {
+        char why[SCR_MAX_FILENAME];
+        SCR_Last_error(why);
+        fprintf(stderr, "no dataset %s: %s\n", name, why);
+    }
+    return rc;
+}
+
+int main(int argc, char **argv)
+{
+    int rank, rc = SCR_SUCCESS;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    SCR_Init();
+
+    /* a picture for people, a state to go on from, and one that is both */
+    rc |= write_dataset("picture.1", SCR_FLAG_OUTPUT, rank);
+    rc |= write_dataset("state.1", SCR_FLAG_CHECKPOINT, rank);
+    rc |= write_dataset("state.2", SCR_FLAG_CHECKPOINT | SCR_FLAG_OUTPUT, rank);
+
+    rc |= SCR_Delete("picture.1"); /* files and entry */
+    rc |= SCR_Drop("state.2");     /* the entry; the files stay */
+
+    SCR_Finalize();
+    MPI_Finalize();
+    return rc == SCR_SUCCESS ? 0 : 1;
+}

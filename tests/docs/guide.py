@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Does what a page of the guide tells its reader to do.
+
+    guide.py PAGE --build DIR --source DIR --mpicc PROGRAM --mpirun PROGRAM
+
+Blocks marked {.sh .run} are run one after the other in one shell; every command has to succeed. A
+block {.text .output} tells what the one before it prints: its lines are looked for in this order,
+and ... stands for anything. HOME is a new directory with the examples and an installed SCR."""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+BLOCK = re.compile(r"^```\{\.\w+ \.(run|output)\}\n(.*?)^```$", re.M | re.S)
+MARK = "--- block"
+
+
+def steps(page: str) -> list[tuple[str, list[str]]]:
+    """Commands, and the lines that they print."""
+    found: list[tuple[str, list[str]]] = []
+    for kind, text in BLOCK.findall(page):
+        if kind == "run":
+            found.append((text, []))
+        elif found:
+            found[-1][1].extend(text.rstrip("\n").split("\n"))
+    return found
+
+
+def pattern(line: str) -> re.Pattern[str]:
+    return re.compile(".*".join(re.escape(" ".join(part.split())) for part in line.split("...")) + "$")
+
+
+def missing(wanted: list[str], printed: str) -> str | None:
+    """The first line of wanted that does not come after the one before it."""
+    lines = iter(" ".join(line.split()) for line in printed.split("\n"))
+    for want in wanted:
+        if not any(pattern(want).match(line) for line in lines):
+            return want
+    return None
+
+
+def prepare(home: Path, args: argparse.Namespace) -> dict[str, str]:
+    """The environment of the reader."""
+    installed = home / "scr"
+    subprocess.run(["cmake", "--install", args.build, "--prefix", installed], check=True,
+                   stdout=subprocess.DEVNULL)
+    for example in (args.source / "examples").glob("**/*.c"):
+        shutil.copy(example, home)
+    (home / "bin").mkdir()
+    for name, program in (("mpicc", args.mpicc), ("mpirun", args.mpirun)):
+        (home / "bin" / name).symlink_to(shutil.which(program) or program)
+    config = next(installed.glob("**/pkgconfig"))
+    (home / "cache").mkdir()
+    return {**{k: v for k, v in os.environ.items() if not k.startswith(("SCR_", "SLURM_"))},
+            "HOME": str(home), "PATH": f"{home}/bin:{installed}/bin:{os.environ['PATH']}",
+            "PKG_CONFIG_PATH": str(config), "LD_LIBRARY_PATH": str(config.parent),
+            "SCR_CACHE_BASE": f"{home}/cache", "SCR_CNTL_BASE": f"{home}/cache"}
+
+
+def follow(page: Path, home: Path, env: dict[str, str]) -> int:
+    todo = steps(page.read_text(encoding="utf-8"))
+    script = "".join(f"echo '{MARK} {i}'\n{commands}" for i, (commands, _) in enumerate(todo))
+    done = subprocess.run(["sh", "-eu", "-c", script], cwd=home, env=env, text=True, check=False,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    print(done.stdout)
+    printed = re.split(rf"^{MARK} \d+\n", done.stdout, flags=re.M)[1:]
+    faults = [f"the last block that was begun ends with {done.returncode}"] if done.returncode else []
+    for (commands, wanted), text in zip(todo, printed):
+        line = missing(wanted, text)
+        if line is not None:
+            faults.append(f"'{line}' is not what is printed by\n{commands}")
+    for fault in faults:
+        print(f"{page.name}: {fault}", file=sys.stderr)
+    print(f"{page.name}: {len(todo)} blocks, {len(faults)} fault(s)")
+    return 1 if faults or not todo else 0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("page", type=Path)
+    for option in ("--build", "--source"):
+        parser.add_argument(option, type=Path, required=True)
+    for option in ("--mpicc", "--mpirun"):
+        parser.add_argument(option, required=True)
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="scr-docs.") as home:
+        sys.exit(follow(args.page, Path(home), prepare(Path(home), args)))
+
+
+main()

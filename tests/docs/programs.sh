@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# programs.sh BUILD_DIR MPIRUN: the programs of the guide do what it says of them: the sum is the
+# same with and without SCR and across a restart; parts are found by another number of processes.
+set -euo pipefail
+programs=$1/examples/guide mpirun=$2 scr=$1/scr
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/scr-docs.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+export SCR_CACHE_BASE=$work/cache SCR_CNTL_BASE=$work/cache SCR_VNODES=2
+mkdir "$work/cache"
+
+fail() {
+    echo "FAIL: $*" >&2
+    exit 1
+}
+
+# run NAME PROCESSES PROGRAM [ARGUMENT]: in a prefix directory of that name; prints what it prints
+run() {
+    local dir=$work/$1 n=$2 program=$3
+    shift 3
+    mkdir -p "$dir"
+    (cd "$dir" && SCR_JOB_ID=$(basename "$dir") "$mpirun" -n "$n" "$programs/guide_$program" "$@") ||
+        fail "$program ends with $?"
+}
+
+# has TEXT OUTPUT
+has() {
+    case $2 in *"$1"*) ;; *) fail "'$1' is not in: $2" ;; esac
+}
+
+whole=$(run plain 2 step0 40)
+has "after step 40" "$whole"
+sum=$(tail -1 <<<"$whole")
+has "starting at step 40" "$(run plain 2 step0 40)"
+for step in 1 2 3; do
+    has "$sum" "$(run "step$step" 2 "step$step" 40)"
+done
+
+# stopped by scr_halt after a checkpoint, and continued
+mkdir "$work/halted"
+"$scr" halt --prefix "$work/halted" --checkpoints 2
+SCR_CHECKPOINT_INTERVAL=10 run halted 2 step4 40 >"$work/out"
+grep -q "after step 40" "$work/out" && fail "step4 was not halted"
+"$scr" halt --prefix "$work/halted" --remove
+again=$(run halted 2 step4 40)
+has "starting at step 20" "$again"
+has "$sum" "$again"
+
+field=$(run field 2 protect 6 | tail -1)
+SCR_HALT_ENABLED=0 run part 2 protect 4 >"$work/out"
+"$scr" halt --prefix "$work/part" --remove
+again=$(run part 2 protect 6)
+has "starting at step 4" "$again"
+has "$field" "$again"
+
+has "found 0" "$(run parts 3 regroup)"
+"$scr" halt --prefix "$work/parts" --remove
+few=$(run parts 2 regroup)
+has "a checkpoint of 3 processes, read by 2" "$few"
+has "found 6" "$few"
+
+run datasets 2 datasets
+[ ! -e "$work/datasets/picture.1" ] || fail "SCR_Delete left files"
+[ -s "$work/datasets/state.2/0.txt" ] || fail "SCR_Drop took files"
+SCR_FLUSH=3 run configure 2 configure | grep -q "checkpoints go to $work/configure" || fail "configure"
+echo "the programs of the guide do what it says"
