@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/cwd.h"
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/path.h"
@@ -114,30 +113,11 @@ int scr_bypass_start_all(struct scr_ctx *ctx, const scr_hash *dset, struct scr_e
 
 /* --- route --- */
 
-/* Checks where the part of dir that exists really is. */
 static int check_inside(const struct scr_ctx *ctx, const char *dir, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    char *real = NULL;
-    int outside = 0;
-    int rc = scr_realpath(dir, &real, &why);
-    if (rc == SCR_E_NOENT && strcmp(dir, ctx->prefix.path) != 0) {
-        char *above = scr_path_dir(dir);
-        rc = above ? check_inside(ctx, above, err)
-                   : scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
-        free(above);
-        return rc;
-    }
-    if (rc != SCR_OK)
-        return scr_fail(err, rc, 0, "SCR_Route_file: %s", why.text);
-    free(scr_path_below(ctx->prefix_real, real, &outside));
-    if (outside)
-        rc = scr_fail(err, SCR_E_OUTSIDE, 0,
-                      "SCR_Route_file: %s leads to %s, which is outside the prefix "
-                      "directory %s",
-                      dir, real, ctx->prefix.path);
-    free(real);
-    return rc;
+    int rc = scr_prefix_check_inside(&ctx->prefix, dir, &why);
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "SCR_Route_file: %s", why.text);
 }
 
 /* Programs route many files into one directory: the last one is remembered. */

@@ -12,21 +12,49 @@
 
 /* --- one dataset --- */
 
+/* 1 if a link on the way leads out of the prefix: what is there is not ours to delete
+ * (invariant P20), and told once a directory. */
+static int leads_out(const struct scr_ctx *ctx, const char *dir, scr_hash *looked_at)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int out = 0;
+    if (scr_hash_get_val_int(looked_at, dir, &out))
+        return out;
+    out = scr_prefix_check_inside(&ctx->prefix, dir, &why) == SCR_E_OUTSIDE;
+    (void)scr_hash_set_val_i64(looked_at, dir, out);
+    if (out)
+        scr_log(&ctx->local_log, SCR_LOG_WARN, "files stay where they are: %s",
+                why.text);
+    return out;
+}
+
+static int delete_file(const struct scr_ctx *ctx, const char *dest, scr_hash *looked_at,
+                       struct scr_err *err)
+{
+    char *path = scr_path_join(ctx->prefix.path, dest);
+    char *dir = path ? scr_path_dir(path) : NULL;
+    int rc = dir ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "delete");
+    if (rc == SCR_OK && !leads_out(ctx, dir, looked_at) &&
+        (rc = scr_file_remove(ctx->env.sys, path, err)) == SCR_OK)
+        scr_dir_prune(ctx->env.sys, dir, ctx->prefix.path, NULL);
+    free(dir);
+    free(path);
+    return rc;
+}
+
 /* Deletes one rank's share of the files under the prefix. */
 static int delete_files(struct scr_ctx *ctx, const scr_hash *share, struct scr_err *err)
 {
     int rc = SCR_OK;
+    scr_hash *looked_at = scr_hash_new();
+    if (looked_at == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "delete");
     for (SCR_HASH_EACH(e, share)) {
-        char *path = scr_path_join(ctx->prefix.path, scr_hash_elem_key(e));
-        char *dir = path ? scr_path_dir(path) : NULL;
-        int one = dir ? scr_file_remove(ctx->env.sys, path, rc == SCR_OK ? err : NULL)
-                      : scr_fail(err, SCR_E_NOMEM, 0, "delete");
-        if (one == SCR_OK)
-            scr_dir_prune(ctx->env.sys, dir, ctx->prefix.path, NULL);
+        int one = delete_file(ctx, scr_hash_elem_key(e), looked_at,
+                              rc == SCR_OK ? err : NULL);
         rc = rc == SCR_OK ? one : rc;
-        free(dir);
-        free(path);
     }
+    scr_hash_delete(looked_at);
     return rc;
 }
 

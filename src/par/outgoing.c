@@ -273,6 +273,37 @@ static int check_claims(struct scr_outgoing *f, const scr_hash *recv,
     return rc;
 }
 
+/* Each directory on the way to a file is some rank's, so that one look at each is
+ * enough (invariant P20). What cannot be looked at cannot be written to either. */
+static int check_dir(const struct scr_outgoing *f, const char *dir, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    struct stat st;
+    if (strcmp(dir, f->prefix->path) == 0 ||
+        scr_file_stat(f->env->sys, dir, &st, NULL) != SCR_OK || !S_ISLNK(st.st_mode))
+        return SCR_OK;
+    int rc = scr_prefix_check_inside(f->prefix, dir, &why);
+    return rc == SCR_OK
+               ? rc
+               : scr_fail(err, rc, 0, "flush of dataset %d: %s", f->id, why.text);
+}
+
+typedef int dir_step(const struct scr_outgoing *f, const char *dir,
+                     struct scr_err *err);
+
+/* The directories this rank looks after, until one fails. */
+static int each_dir(const struct scr_outgoing *f, dir_step *step, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(e, f->dirs)) {
+        char *dir = scr_path_join(f->prefix->path, scr_hash_elem_key(e));
+        if (rc == SCR_OK)
+            rc = dir ? step(f, dir, err) : no_memory(f, err);
+        free(dir);
+    }
+    return rc;
+}
+
 static int claim_all(struct scr_outgoing *f, struct scr_err *err)
 {
     scr_hash *send = scr_hash_new(), *recv = scr_hash_new();
@@ -282,6 +313,8 @@ static int claim_all(struct scr_outgoing *f, struct scr_err *err)
         rc = scr_hash_exchange_all(f->world, send, recv, err);
     if (rc == SCR_OK)
         rc = scr_agree_all(f->world, check_claims(f, recv, err), err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(f->world, each_dir(f, check_dir, err), err);
     if (rc == SCR_OK && wants_pack(f)) /* one name in the way, and all stay plain */
         f->pack = (int)scr_min_all(f->world, f->pack);
     if (rc == SCR_OK && f->pack > 0)
@@ -798,9 +831,6 @@ int scr_outgoing_begin_all(const struct scr_outgoing *f, struct scr_err *err)
 
 /* --- directories --- */
 
-typedef int (*dir_step)(const struct scr_outgoing *f, const char *dir,
-                        struct scr_err *err);
-
 static int make_dir(const struct scr_outgoing *f, const char *dir, struct scr_err *err)
 {
     return scr_dir_make(f->env->sys, dir, DIR_MODE, err);
@@ -809,18 +839,6 @@ static int make_dir(const struct scr_outgoing *f, const char *dir, struct scr_er
 static int sync_dir(const struct scr_outgoing *f, const char *dir, struct scr_err *err)
 {
     return scr_dir_sync(f->env->sys, dir, err);
-}
-
-static int each_dir(const struct scr_outgoing *f, dir_step step, struct scr_err *err)
-{
-    int rc = SCR_OK;
-    for (SCR_HASH_EACH(e, f->dirs)) {
-        char *dir = scr_path_join(f->prefix->path, scr_hash_elem_key(e));
-        if (rc == SCR_OK)
-            rc = dir ? step(f, dir, err) : no_memory(f, err);
-        free(dir);
-    }
-    return rc;
 }
 
 static int make_dirs(void *arg, struct scr_err *err)

@@ -90,7 +90,8 @@ struct move {
     const struct scr_prefix *p;
     int id;
     char *stage;
-    scr_hash *dirs; /* {<directory>}: got files, to be synced */
+    scr_hash *dirs;   /* {<directory>}: got files, to be synced */
+    scr_hash *inside; /* {<directory>}: are in the prefix, links followed */
 };
 
 static int move_init(struct move *m, const struct scr_env *env,
@@ -99,13 +100,15 @@ static int move_init(struct move *m, const struct scr_env *env,
     *m = (struct move){ .env = env, .p = p, .id = id };
     m->stage = scr_stage_dir(p, id);
     m->dirs = scr_hash_new();
-    return m->stage && m->dirs ? SCR_OK : no_memory(id, err);
+    m->inside = scr_hash_new();
+    return m->stage && m->dirs && m->inside ? SCR_OK : no_memory(id, err);
 }
 
 static void move_fini(struct move *m)
 {
     free(m->stage);
     scr_hash_delete(m->dirs);
+    scr_hash_delete(m->inside);
 }
 
 /* Directories are made once each. */
@@ -206,6 +209,23 @@ static int each_file(struct move *m, const scr_hash *part,
 
 /* --- to their places --- */
 
+/* Where a file is to be placed, each directory once (invariant P20). */
+static int check_dir(struct move *m, const char *placed, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    char *dir = scr_path_dir(placed);
+    int rc = dir ? SCR_OK : no_memory(m->id, err);
+    if (rc == SCR_OK && scr_hash_get(m->inside, dir) == NULL) {
+        rc = scr_prefix_check_inside(m->p, dir, &why);
+        if (rc != SCR_OK)
+            scr_fail(err, rc, 0, "dataset %d: %s", m->id, why.text);
+        else if (scr_hash_set(m->inside, dir, NULL) == NULL)
+            rc = no_memory(m->id, err);
+    }
+    free(dir);
+    return rc;
+}
+
 static int check_file(struct move *m, const char *dest, const char *staged,
                       const char *placed, const scr_hash *info, struct scr_err *err)
 {
@@ -217,6 +237,9 @@ static int check_file(struct move *m, const char *dest, const char *staged,
         return scr_fail(err, SCR_E_UNSAFE, 0,
                         "dataset %d: %s is to be a file and is a directory", m->id,
                         placed);
+    int rc = check_dir(m, placed, err);
+    if (rc != SCR_OK)
+        return rc;
     int at_stage = look(m, staged, info, err), in_place = SCR_E_NOENT;
     if (is_told(at_stage) && at_stage != SCR_OK)
         in_place = look(m, placed, info, err);

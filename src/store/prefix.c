@@ -83,6 +83,47 @@ void scr_prefix_fini(struct scr_prefix *p)
     *p = (struct scr_prefix){ 0 };
 }
 
+/* --- links that lead out of it --- */
+
+static int is_inside(const struct scr_prefix *p, const char *real, int *inside,
+                     struct scr_err *err)
+{
+    char *root = NULL;
+    int outside = 0, rc = scr_realpath(p->path, &root, err);
+    if (rc != SCR_OK)
+        return rc;
+    char *below = scr_path_below(root, real, &outside);
+    *inside = below != NULL;
+    free(below);
+    free(root);
+    return *inside || outside ? SCR_OK
+                              : scr_fail(err, SCR_E_NOMEM, 0, "prefix %s", p->path);
+}
+
+int scr_prefix_check_inside(const struct scr_prefix *p, const char *dir,
+                            struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    char *real = NULL;
+    int inside = 0, rc = scr_realpath(dir, &real, &why);
+    if (rc == SCR_E_NOENT && strcmp(dir, p->path) != 0) {
+        char *above = scr_path_dir(dir);
+        rc = above ? scr_prefix_check_inside(p, above, err)
+                   : scr_fail(err, SCR_E_NOMEM, 0, "prefix %s", p->path);
+        free(above);
+        return rc;
+    }
+    if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "%s", why.text);
+    rc = is_inside(p, real, &inside, err);
+    if (rc == SCR_OK && !inside)
+        rc = scr_fail(err, SCR_E_OUTSIDE, 0,
+                      "%s leads to %s, which is outside the prefix directory %s", dir,
+                      real, p->path);
+    free(real);
+    return rc;
+}
+
 char *scr_prefix_file(const struct scr_prefix *p, const char *name)
 {
     return scr_path_join(p->scr, name);

@@ -23,6 +23,12 @@ int scr_prefix_open(const struct scr_env *env, const char *path, int create,
                     struct scr_prefix *p, struct scr_err *err);
 void scr_prefix_fini(struct scr_prefix *p);
 
+/* SCR_OK if dir, below the prefix by its name, is in it when symbolic links are
+ * followed; of one that is not there, what is above it counts. Else SCR_E_OUTSIDE, with
+ * where it leads (invariant P20). The prefix itself may be a link, or behind one. */
+int scr_prefix_check_inside(const struct scr_prefix *p, const char *dir,
+                            struct scr_err *err);
+
 /* malloc'd paths. */
 char *scr_prefix_file(const struct scr_prefix *p,
                       const char *name); /* <prefix>/.scr/<name> */

@@ -103,6 +103,20 @@ warns 2 "rank 1: nothing is known of its files"
 copy_all --partner n1
 whole
 
+# --- a link on the way leads out of the prefix: nothing follows it, and everything waits ---
+job XOR 3 3
+mkdir -p elsewhere
+ln -s "$tmp/elsewhere" p/ckpt.7
+copy_all
+run scr_index --prefix p --build 7
+fails 2 "$tmp/p/ckpt.7 leads to $tmp/elsewhere, which is outside the prefix directory"
+check "nothing went there" -z "$(ls elsewhere)"
+check "the file waits" -f "$dir/files/ckpt.7/rank_0.dat"
+rm p/ckpt.7
+mkdir p/real
+ln -s real p/ckpt.7 # one that stays inside is followed
+whole
+
 # --- without redundancy ---
 job SINGLE 3 1
 copy_all
