@@ -71,17 +71,9 @@ static int no_memory(struct scr_err *err)
 static int allowed(void *arg, struct scr_err *err)
 {
     const struct run *r = arg;
-    uint64_t stamp = 0;
-    if (r->id == NOBODY)
-        return SCR_OK;
-    scr_hash *plan = scr_hash_new();
-    int rc = scr_arrival_plan_read(r->env, &r->prefix, r->id, plan, NULL);
-    int mine = rc == SCR_OK && scr_hash_get_val_u64(plan, "STAMP", &stamp) &&
-               stamp == r->dset.stamp;
-    scr_hash_delete(plan);
-    return mine ? SCR_OK
-                : scr_fail(err, SCR_E_MISSING, 0,
-                           "the transfer of dataset %d was given up", r->id);
+    return r->id == NOBODY
+               ? SCR_OK
+               : scr_arrival_check_plan(r->env, &r->prefix, r->id, r->dset.stamp, err);
 }
 
 static int rank_of(const struct run *r, const struct scr_xfer_file *f)

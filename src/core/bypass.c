@@ -176,9 +176,10 @@ static int demote(struct scr_ctx *ctx, int id, struct scr_err *err)
 }
 
 /* A file is about to be written at dest: from now on the dataset that lists it is not
- * complete, and does not become so. One whose list is damaged is left alone: it cannot
- * be restored, or its checksums will tell. is_there: 0 if nothing is written over, so
- * that only those can list it whose files are still to come. */
+ * complete, and does not become so. A complete one whose list is damaged is left alone:
+ * it cannot be restored, or its checksums will tell; a pending one is given up,
+ * whatever its files are. is_there: 0 if nothing is written over, so that only those
+ * can list it whose files are still to come. */
 static int demote_owner(struct scr_ctx *ctx, const char *dest, int is_there,
                         struct scr_err *err)
 {
@@ -193,7 +194,7 @@ static int demote_owner(struct scr_ctx *ctx, const char *dest, int is_there,
         int found = scr_catalog_find_stored(&older->files, dest, &info, &why);
         if (found == SCR_E_NOMEM || found == SCR_E_IO)
             return scr_fail(err, found, 0, "SCR_Route_file: %s", why.text);
-        if (info != NULL && older->pending)
+        if ((info != NULL || found != SCR_OK) && older->pending)
             rc = give_up(ctx, older->id, err);
         if (info != NULL && rc == SCR_OK &&
             (rc = demote(ctx, older->id, err)) == SCR_OK)

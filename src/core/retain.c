@@ -112,8 +112,8 @@ static int share_out_all(struct scr_ctx *ctx, int id, int spare, scr_hash *share
     if (rc == SCR_OK)
         rc = scr_share_ids_all(&ctx->world, &ids, &n, err);
     if (rc == SCR_OK)
-        rc = scr_lists_read_all(&ctx->env, &ctx->world, &ctx->prefix, ids, n, 0, kept,
-                                err);
+        rc = scr_lists_read_all(&ctx->env, &ctx->world, &ctx->prefix, ids, n, NULL,
+                                kept, err);
     if (rc == SCR_OK)
         rc = scr_lists_landed_all(&ctx->env, &ctx->world, &ctx->prefix, id, kept, err);
     if (rc == SCR_OK)

@@ -65,6 +65,13 @@ static int tell_of(const struct scr_flush_async *a,
     return rc;
 }
 
+/* Another job, or a command, may have taken the plan away. */
+static int allowed(void *arg, struct scr_err *err)
+{
+    const struct scr_flush_async *a = arg;
+    return scr_arrival_check_plan(&a->env, a->prefix, a->id, a->stamp, err);
+}
+
 static int landed(void *arg, const struct scr_xfer_file *const *file, size_t n,
                   struct scr_err *err)
 {
@@ -261,6 +268,7 @@ static int launch_all(struct scr_flush_async *a, const struct scr_outgoing *f,
                                .slot_dir = a->prefix->scr,
                                .width = copies ? width : 0,
                                .crowd = (int)movers,
+                               .allowed = allowed,
                                .landed = landed,
                                .finished = finished,
                                .arg = a,
@@ -372,7 +380,7 @@ static int is_entered(const struct scr_flush_async *a)
     scr_hash *index = scr_hash_new();
     int there = scr_prefix_index_read(&a->env, a->prefix, index, NULL) == SCR_OK &&
                 scr_index_get(index, a->id, &e, NULL) == SCR_OK && e.complete &&
-                !e.failed && a->created > 0 && e.dset.created == a->created;
+                !e.failed && e.dset.created == a->created;
     scr_hash_delete(index);
     return there;
 }
@@ -384,8 +392,23 @@ static int settle_all(const struct scr_flush_async *a, int rc,
 {
     if (rc == SCR_OK)
         return rc;
-    int done = a->rank == 0 && has_no_plan(a) && is_entered(a);
+    int done = a->rank == 0 && a->created > 0 && has_no_plan(a) && is_entered(a);
     return scr_or_all(a->world, done) ? SCR_OK : scr_fail(err, rc, 0, "%s", why->text);
+}
+
+/* All has arrived: the dataset is complete, or becomes so here. That its plan has gone
+ * may also mean that somebody gave it up. */
+static int complete(const struct scr_flush_async *a, struct scr_err *err)
+{
+    int rc =
+        has_no_plan(a) ? SCR_OK : scr_arrivals_adopt(&a->env, a->prefix, NULL, err);
+    if (rc != SCR_OK || (has_no_plan(a) && is_entered(a)))
+        return rc;
+    return scr_fail(err, SCR_E_MISSING, 0,
+                    has_no_plan(a) ? "flush of dataset %d: it was given up, by another "
+                                     "job or a command"
+                                   : "flush of dataset %d: its records are gone",
+                    a->id);
 }
 
 int scr_flush_end_all(struct scr_flush_async *a, struct scr_err *err)
@@ -394,12 +417,8 @@ int scr_flush_end_all(struct scr_flush_async *a, struct scr_err *err)
     int rc = scr_mover_wait(a->mover, a->xfer, &why);
     rc = scr_agree_all(a->world, rc, &why);
     rc = settle_all(a, rc, &why, err);
-    if (rc == SCR_OK && a->rank == 0 && !has_no_plan(a)) {
-        rc = scr_arrivals_adopt(&a->env, a->prefix, NULL, err);
-        if (rc == SCR_OK && !has_no_plan(a))
-            rc = scr_fail(err, SCR_E_MISSING, 0,
-                          "flush of dataset %d: its records are gone", a->id);
-    }
+    if (rc == SCR_OK && a->rank == 0)
+        rc = complete(a, err);
     rc = scr_agree_all(a->world, rc, err);
     scr_flush_kill(a);
     return rc;

@@ -17,7 +17,7 @@ struct lists {
     const struct scr_prefix *prefix;
     const int *ids;
     size_t n;
-    int skip;
+    scr_hash *damaged; /* {<id>}, NULL: those are errors */
 };
 
 static int no_memory(struct scr_err *err)
@@ -53,13 +53,15 @@ int scr_share_ids_all(const struct scr_comm *world, int **ids, size_t *n,
 
 /* What to do about a list that could not be read. That a read failed says nothing about
  * the list: the next one may not. */
-static int judge(const struct lists *l, int rc, const struct scr_err *why,
+static int judge(const struct lists *l, int id, int rc, const struct scr_err *why,
                  struct scr_err *err)
 {
     int damaged = rc == SCR_E_CORRUPT || rc == SCR_E_MISSING || rc == SCR_E_VERSION;
-    if (rc == SCR_OK || (l->skip && damaged))
+    if (rc == SCR_OK)
         return SCR_OK;
-    return scr_fail(err, rc, 0, "%s", why->text);
+    if (l->damaged == NULL || !damaged)
+        return scr_fail(err, rc, 0, "%s", why->text);
+    return scr_hash_setf(l->damaged, NULL, "%d", id) != NULL ? SCR_OK : no_memory(err);
 }
 
 static int has_no_list(const struct lists *l, int id)
@@ -100,9 +102,9 @@ static int read_root(const struct lists *l, size_t i, scr_hash *send, scr_hash *
     int rc = root && whole ? SCR_OK : no_memory(&why);
     if (rc == SCR_OK)
         rc = scr_rank2file_top(l->env, l->prefix, id, root, whole, &ranks, &why);
-    if (rc == SCR_E_MISSING && has_no_list(l, id))
+    if (rc == SCR_E_MISSING && l->damaged == NULL && has_no_list(l, id))
         rc = SCR_OK;
-    rc = judge(l, rc, &why, err);
+    rc = judge(l, id, rc, &why, err);
     if (rc == SCR_OK)
         rc = deal_part(l, id, whole, deal, err);
     for (SCR_HASH_EACH(e, scr_hash_get(root, "RANK"))) {
@@ -136,7 +138,7 @@ static int read_part(const struct lists *l, int id, const char *suffix, scr_hash
     scr_hash *part = scr_hash_new();
     int rc = part ? scr_rank2file_part(l->env, l->prefix, id, suffix, part, &why)
                   : no_memory(&why);
-    rc = judge(l, rc, &why, err);
+    rc = judge(l, id, rc, &why, err);
     if (rc == SCR_OK)
         rc = deal_part(l, id, part, deal, err);
     scr_hash_delete(part);
@@ -184,10 +186,10 @@ static int spread_all(const struct lists *l, scr_hash *send, scr_hash *recv,
 }
 
 int scr_lists_read_all(const struct scr_env *env, const struct scr_comm *world,
-                       const struct scr_prefix *p, const int *ids, size_t n, int skip,
-                       scr_hash *kept, struct scr_err *err)
+                       const struct scr_prefix *p, const int *ids, size_t n,
+                       scr_hash *damaged, scr_hash *kept, struct scr_err *err)
 {
-    struct lists l = { env, world, p, ids, n, skip };
+    struct lists l = { env, world, p, ids, n, damaged };
     if (n == 0)
         return SCR_OK;
     scr_hash *send = scr_hash_new(), *recv = scr_hash_new(), *deal = scr_hash_new();

@@ -572,8 +572,9 @@ int scr_outgoing_resume_all(struct scr_outgoing *f, struct scr_err *err)
 struct others {
     int *ids;
     size_t n;
-    size_t pending; /* the first ones of them; on rank 0 only */
-    uint64_t *hits; /* how many of our destinations each lists */
+    size_t pending;   /* the first ones of them; on rank 0 only */
+    uint64_t *hits;   /* how many of our destinations each lists */
+    uint64_t *unsure; /* how many ranks could not tell: its list is damaged or gone */
 };
 
 static int add_id(const struct scr_outgoing *f, struct others *o, int id,
@@ -637,24 +638,27 @@ static int list_others(const struct scr_outgoing *f, int replaces, struct others
     return rc == SCR_OK && replaces ? list_complete(f, o, err) : rc;
 }
 
-/* kept = {<path>: {<id>}} of the paths this rank keeps. */
+/* kept = {<path>: {<id>}} of the paths this rank keeps, damaged = {<id>}. */
 static void count_hits(const struct scr_outgoing *f, const scr_hash *kept,
-                       struct others *o)
+                       const scr_hash *damaged, struct others *o)
 {
     for (SCR_HASH_EACH(e, f->dests))
         for (SCR_HASH_EACH(of, scr_hash_get(kept, scr_hash_elem_key(e))))
             for (size_t i = 0; i < o->n; i++)
                 o->hits[i] += o->ids[i] == scr_hash_elem_key_int(of);
+    for (SCR_HASH_EACH(d, damaged))
+        for (size_t i = 0; i < o->n; i++)
+            o->unsure[i] += o->ids[i] == scr_hash_elem_key_int(d);
 }
 
-/* One whose list is damaged is left alone: it cannot be restored, or its checksums will
- * tell. */
+/* A complete one whose list is damaged is left alone: it cannot be restored, or its
+ * checksums will tell. */
 static int find_listed_all(const struct scr_outgoing *f, struct others *o,
                            struct scr_err *err)
 {
     int replaces = scr_or_all(f->world, f->replaces);
-    scr_hash *kept = scr_hash_new();
-    int rc = kept ? SCR_OK : no_memory(f, err);
+    scr_hash *kept = scr_hash_new(), *damaged = scr_hash_new();
+    int rc = kept && damaged ? SCR_OK : no_memory(f, err);
     if (rc == SCR_OK && f->world->rank == 0)
         rc = list_others(f, replaces, o, err);
     rc = scr_agree_all(f->world, rc, err);
@@ -662,16 +666,20 @@ static int find_listed_all(const struct scr_outgoing *f, struct others *o,
         rc = scr_share_ids_all(f->world, &o->ids, &o->n, err);
     if (rc == SCR_OK) {
         o->hits = scr_calloc(o->n, sizeof *o->hits);
-        rc = scr_agree_all(f->world, o->hits ? SCR_OK : no_memory(f, err), err);
+        o->unsure = scr_calloc(o->n, sizeof *o->unsure);
+        rc = scr_agree_all(f->world, o->hits && o->unsure ? SCR_OK : no_memory(f, err),
+                           err);
     }
     if (rc == SCR_OK)
-        rc =
-            scr_lists_read_all(f->env, f->world, f->prefix, o->ids, o->n, 1, kept, err);
+        rc = scr_lists_read_all(f->env, f->world, f->prefix, o->ids, o->n, damaged,
+                                kept, err);
     if (rc == SCR_OK) {
-        count_hits(f, kept, o);
+        count_hits(f, kept, damaged, o);
         scr_sums_all(f->world, o->hits, (int)o->n);
+        scr_sums_all(f->world, o->unsure, (int)o->n);
     }
     scr_hash_delete(kept);
+    scr_hash_delete(damaged);
     return rc;
 }
 
@@ -758,13 +766,15 @@ static int edit_index(scr_hash *index, void *arg, int *changed, struct scr_err *
                         : scr_fail(err, rc, 0, "index: entry of dataset %d", e->id);
 }
 
-/* Whoever copies one of them finds no plan before its next file gets its name. */
+/* Whoever copies one of them finds no plan before its next file gets its name. So does
+ * who copies one whose list cannot be read: its files may be any, and without a list it
+ * is of no use. */
 static int give_up_plans(const struct scr_outgoing *f, const struct others *o,
                          struct scr_err *err)
 {
     int rc = SCR_OK;
     for (size_t i = 0; i < o->pending && rc == SCR_OK; i++)
-        if (o->hits[i] > 0)
+        if (o->hits[i] > 0 || o->unsure[i] > 0)
             rc = scr_arrival_give_up(f->env, f->prefix, o->ids[i], err);
     return rc;
 }
@@ -826,6 +836,7 @@ int scr_outgoing_begin_all(const struct scr_outgoing *f, struct scr_err *err)
     }
     free(o.ids);
     free(o.hits);
+    free(o.unsure);
     return scr_agree_all(f->world, rc, err);
 }
 

@@ -104,6 +104,22 @@ int scr_arrival_plan_read(const struct scr_env *env, const struct scr_prefix *p,
     return rc;
 }
 
+int scr_arrival_check_plan(const struct scr_env *env, const struct scr_prefix *p,
+                           int id, uint64_t stamp, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    uint64_t is = 0;
+    scr_hash *plan = scr_hash_new();
+    int rc = plan ? scr_arrival_plan_read(env, p, id, plan, &why) : no_memory(id, &why);
+    int other =
+        rc == SCR_OK && (!scr_hash_get_val_u64(plan, "STAMP", &is) || is != stamp);
+    scr_hash_delete(plan);
+    if (rc == SCR_E_NOENT || other)
+        return scr_fail(err, SCR_E_MISSING, 0,
+                        "the transfer of dataset %d was given up", id);
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+}
+
 /* Larger than any rank. */
 int scr_arrival_tag(uint64_t stamp)
 {

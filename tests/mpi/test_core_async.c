@@ -12,6 +12,7 @@
 #include "helper_pfs.h"
 #include "helper_prefix.h"
 #include "helper_shared.h"
+#include "par/flush_async.h"
 #include "store/arrival.h"
 
 static const char *const nodes = "n[1-4]";
@@ -315,48 +316,72 @@ MPI_CASE(what_somebody_else_completes_is_not_copied_again)
     job_free(&job);
 }
 
-/* The run goes on with what does not reach the prefix in cache, and tries again. */
-static void fail_with(struct mpi_test *t, atomic_int *kind, int error)
+/* Whoever it is that takes the plan away: another job, or a command. */
+static void give_up(struct mpi_test *t, const struct job *job, int id)
+{
+    struct scr_env env = { .sys = &scr_sys_posix };
+    struct scr_prefix p = { 0 };
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0) {
+        CHECK_INT(scr_prefix_open(&env, job->prefix, 0, &p, NULL), SCR_OK);
+        CHECK_INT(scr_arrival_give_up(&env, &p, id, NULL), SCR_OK);
+        scr_prefix_fini(&p);
+    }
+    mpi_test_barrier(job->comm);
+}
+
+/* Nothing of it gets its name after that. */
+MPI_CASE(threads_let_go_of_what_was_given_up_and_it_is_tried_again)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
     begin(t, &job);
     job.out = fopen("/dev/null", "w");
-    *kind = error;
-    struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, NULL);
+    pfs_control.hold = 1;
+    struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_CACHE_SIZE=2", NULL);
     job_checkpoint(&job, ctx, "one", 1);
+    wait_until_opened(&job, 1);
+    give_up(t, &job, 1);
+    pfs_control.hold = 0;
     CHECK(scr_async_wait_all(ctx, 1, &err) != SCR_OK);
-    CHECK(scr_cache_is_ready(ctx, 1));
     CHECK_INT(entry(&job, 1), 0);
-    *kind = 0;
+    CHECK_INT(job_count(&job, job.prefix, "step.1/"), 0);
     job_checkpoint(&job, ctx, "two", 2);
-    CHECK(becomes_complete(&job, 1));
-    CHECK(becomes_complete(&job, 2));
     job_end(&job, ctx);
+    CHECK_INT(entry(&job, 1), 1);
+    CHECK_INT(entry(&job, 2), 1);
     fclose(job.out);
     job.out = NULL;
     job_check_prefix(&job, nodes, "two", 2);
     job_free(&job);
 }
 
-MPI_CASE(a_full_prefix_costs_no_checkpoint)
+/* All is there, but nobody may complete it any more: that is no success. */
+MPI_CASE(what_was_given_up_after_it_arrived_is_tried_again)
 {
-    fail_with(t, &pfs_control.write_error, ENOSPC);
-}
-
-MPI_CASE(a_quota_costs_no_checkpoint)
-{
-    fail_with(t, &pfs_control.write_error, EDQUOT);
-}
-
-MPI_CASE(a_read_only_prefix_costs_no_checkpoint)
-{
-    fail_with(t, &pfs_control.open_error, EROFS);
-}
-
-MPI_CASE(a_prefix_that_is_gone_costs_no_checkpoint)
-{
-    fail_with(t, &pfs_control.open_error, ESTALE);
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    begin(t, &job);
+    job.out = fopen("/dev/null", "w");
+    pfs_control.fail_path = "summary.scr";
+    struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_CACHE_SIZE=2", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    for (int i = 0;
+         i < 5000 && scr_flush_poll_all(ctx->async.flush[0]) == SCR_XFER_RUNNING; i++)
+        usleep(1000);
+    give_up(t, &job, 1);
+    pfs_control.fail_path = NULL;
+    CHECK(scr_async_wait_all(ctx, 1, &err) != SCR_OK);
+    CHECK_INT(entry(&job, 1), 0);
+    CHECK(scr_cache_is_ready(ctx, 1));
+    job_checkpoint(&job, ctx, "two", 2);
+    job_end(&job, ctx);
+    CHECK_INT(entry(&job, 1), 1);
+    CHECK_INT(entry(&job, 2), 1);
+    fclose(job.out);
+    job.out = NULL;
+    check_from_prefix(&job, "two", 2);
+    job_free(&job);
 }
 
 MPI_CASE(one_rank_that_fails_is_enough)
@@ -837,9 +862,8 @@ int main(int argc, char **argv)
             RUN(a_flush_cut_short_is_finished_by_a_run_that_waits),
             RUN(what_was_copied_whole_is_adopted_by_the_next_start),
             RUN(what_somebody_else_completes_is_not_copied_again),
-            RUN(a_full_prefix_costs_no_checkpoint), RUN(a_quota_costs_no_checkpoint),
-            RUN(a_read_only_prefix_costs_no_checkpoint),
-            RUN(a_prefix_that_is_gone_costs_no_checkpoint),
+            RUN(threads_let_go_of_what_was_given_up_and_it_is_tried_again),
+            RUN(what_was_given_up_after_it_arrived_is_tried_again),
             RUN(one_rank_that_fails_is_enough), RUN(calls_fail_once_on_rank_0),
             RUN(calls_fail_once_on_another_rank), RUN(the_job_dies_at_calls),
             RUN(eviction_waits_for_the_flush), RUN(deletion_cancels_the_flush),

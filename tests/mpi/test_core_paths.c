@@ -443,6 +443,48 @@ MPI_CASE(a_pending_one_never_becomes_complete_over_a_newer_one)
     }
 }
 
+/* Which files it has nobody can tell. */
+static void damage_list(struct mpi_test *t, const struct job *job, int gone)
+{
+    char path[900];
+    snprintf(path, sizeof path, "%s/.scr/scr.dataset.1/rank2file%s", job->prefix,
+             gone ? "" : ".0.0");
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0)
+        CHECK_INT(gone ? unlink(path) : truncate(path, 40), 0);
+    mpi_test_barrier(job->comm);
+}
+
+static void write_beside_damaged(struct mpi_test *t, int gone, const char *how)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    job.out = fopen("/dev/null", "w");
+    uint64_t stamp = leave_pending(&job, 0);
+    damage_list(t, &job, gone);
+    pfs_reset();
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", how, NULL);
+    write_ok(&job, ctx, "z", CKPT, "A", "second");
+    (void)scr_async_wait_all(ctx, 0, NULL);
+    CHECK(!job_has(&job, plan_of_1));
+    arrive_late(&job, stamp);
+    CHECK_ENTRY(1, 0, 0);
+    CHECK_ENTRY(2, 1, 1);
+    CHECK(all_are(&job, "A", "second"));
+    job_kill(&job, ctx);
+    fclose(job.out);
+    job_free(&job);
+}
+
+MPI_CASE(nor_does_a_pending_one_whose_list_is_damaged)
+{
+    for (int gone = 0; gone < 2; gone++) {
+        write_beside_damaged(t, gone, "SCR_FLUSH_ASYNC=0");
+        write_beside_damaged(t, gone, "SCR_FLUSH_ASYNC=1");
+        write_beside_damaged(t, gone, "SCR_CACHE_BYPASS=1");
+    }
+}
+
 MPI_CASE(a_pending_one_whose_paths_are_its_own_becomes_complete)
 {
     struct job job;
@@ -495,6 +537,7 @@ int main(int argc, char **argv)
             RUN(calls_that_fail_while_one_is_replaced_leave_what_is_complete_right),
             RUN(a_flush_waits_for_the_same_path_of_another_rank),
             RUN(a_pending_one_never_becomes_complete_over_a_newer_one),
+            RUN(nor_does_a_pending_one_whose_list_is_damaged),
             RUN(a_pending_one_whose_paths_are_its_own_becomes_complete),
             RUN(deletion_spares_the_paths_of_other_ranks_files)));
 }
