@@ -3,6 +3,7 @@
 #include "xfer/recode.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/io.h"
 #include "base/units.h"
@@ -142,12 +143,27 @@ int scr_recode_pack(const struct scr_sys *sys, const struct scr_copy *job, int i
         return SCR_OK;
     int rc = stream_init(&s, scr_zst_packer(job->level, size, err), err);
     if (rc == SCR_OK)
+        rc = put_packed(&s, scr_zst_mark, SCR_ZST_MARK_SIZE, err);
+    if (rc == SCR_OK)
         rc = pack_all(&s, &pays, err);
     stream_fini(&s);
     /* The time is spent; what is left to be asked is whether it was of any use. */
     got->packed =
         rc == SCR_OK && pays && scr_gauge_pays(&nothing, size, got->stored_size);
     return rc;
+}
+
+int scr_recode_is_ours(const struct scr_sys *sys, const char *path)
+{
+    unsigned char begins[SCR_ZST_MARK_SIZE];
+    int fd = -1;
+    size_t n = 0;
+    int rc = scr_open(sys, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, &fd, NULL);
+    if (rc == SCR_OK)
+        rc = scr_read_upto(sys, fd, begins, sizeof begins, &n, path, NULL);
+    scr_close(sys, &fd, path, NULL); /* only read from */
+    return rc == SCR_OK && n == sizeof begins &&
+           memcmp(begins, scr_zst_mark, sizeof begins) == 0;
 }
 
 /* --- out of a frame --- */

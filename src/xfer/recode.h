@@ -11,6 +11,8 @@
 int scr_recode_pack(const struct scr_sys *sys, const struct scr_copy *job, int in,
                     int out, const char *tmp, struct scr_copied *got,
                     struct scr_err *err);
+/* 1 if the file at path is one that scr_recode_pack made; in doubt it is not. */
+int scr_recode_is_ours(const struct scr_sys *sys, const char *path);
 /* The frame in `in` to out, -1: nowhere. No more than job->size bytes come out. */
 int scr_recode_unpack(const struct scr_sys *sys, const struct scr_copy *job, int in,
                       int out, const char *tmp, struct scr_copied *got,

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "xfer/copy.h"
+#include "xfer/recode.h"
 #include "xfer/slot.h"
 #include "xfer/zst.h"
 
@@ -165,8 +166,11 @@ static int make_dir(const struct scr_sys *sys, const char *path, struct scr_err 
 static int can_pack(const struct scr_sys *sys, const char *zst)
 {
     struct stat st;
-    return zst != NULL && strlen(scr_path_base(zst)) <= NAME_MAX &&
-           (scr_file_stat(sys, zst, &st, NULL) != SCR_OK || S_ISREG(st.st_mode));
+    if (zst == NULL || strlen(scr_path_base(zst)) > NAME_MAX)
+        return 0;
+    int rc = scr_file_stat(sys, zst, &st, NULL);
+    return rc == SCR_E_NOENT ||
+           (rc == SCR_OK && S_ISREG(st.st_mode) && scr_recode_is_ours(sys, zst));
 }
 
 /* The best that can come of it is nothing. */

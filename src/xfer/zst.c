@@ -4,6 +4,11 @@
 
 #include <stdlib.h>
 
+/* Magic number 0x184D2A5C and length, little-endian; then whose it is. */
+const unsigned char scr_zst_mark[SCR_ZST_MARK_SIZE] = {
+    0x5C, 0x2A, 0x4D, 0x18, 4, 0, 0, 0, 'S', 'C', 'R', 1
+};
+
 #ifdef SCR_HAVE_ZSTD
 
 #include <zstd.h>

@@ -29,6 +29,10 @@ typedef int scr_zst_sink(void *arg, const void *buf, size_t n, struct scr_err *e
 /* One frame of exactly size bytes, with a checksum, at a level from 1 to 22. NULL: out
  * of memory, or unsupported. */
 struct scr_zst *scr_zst_packer(int level, uint64_t size, struct scr_err *err);
+/* What the files SCR makes of them begin with: a frame that readers skip (RFC 8878). */
+enum { SCR_ZST_MARK_SIZE = 12 };
+extern const unsigned char scr_zst_mark[SCR_ZST_MARK_SIZE];
+
 /* Any number of frames, one after another, as zstd -d takes them. */
 struct scr_zst *scr_zst_unpacker(struct scr_err *err);
 void scr_zst_free(struct scr_zst *z);

@@ -223,6 +223,43 @@ MPI_CASE(a_directory_of_that_name_keeps_the_file_plain)
     job_free(&job);
 }
 
+/* Somebody else's file, which only looks like one of ours by its name. */
+static void keep_own(struct mpi_test *t, const char *how)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    char path[900], text[16] = "";
+    begin(t, &job);
+    snprintf(path, sizeof path, "%s/step.1", job.prefix);
+    mkdir(path, 0777);
+    snprintf(path, sizeof path, "%s/step.1/file0.2.zst", job.prefix);
+    if (job.rank == 0) {
+        FILE *f = fopen(path, "w");
+        CHECK(f != NULL && fputs("somebody's own", f) >= 0 && fclose(f) == 0);
+    }
+    mpi_test_barrier(job.comm);
+    struct scr_ctx *ctx = job_start(&job, nodes, FLUSH, ZSTD, how, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    CHECK_RC(scr_async_wait_all(ctx, 0, &err), SCR_OK, &err);
+    check_list(&job, 1, 16, 7);
+    job_kill(&job, ctx);
+    check_from_prefix(&job, "one", 1);
+    ctx = job_start(&job, nodes, NULL);
+    CHECK_RC(scr_delete_all(ctx, "one", &err), SCR_OK, &err);
+    job_kill(&job, ctx);
+    CHECK_INT(count(&job, "step.1/"), 1);
+    FILE *f = fopen(path, "r");
+    CHECK(f != NULL && fgets(text, sizeof text, f) != NULL && fclose(f) == 0);
+    CHECK(strcmp(text, "somebody's own") == 0);
+    job_free(&job);
+}
+
+MPI_CASE(a_file_of_that_name_that_is_not_ours_stays)
+{
+    keep_own(t, "SCR_FLUSH_ASYNC=0");
+    keep_own(t, ASYNC);
+}
+
 MPI_CASE(an_older_plain_file_makes_way_and_the_older_dataset_is_not_complete)
 {
     struct job job;
@@ -710,6 +747,7 @@ int main(int argc, char **argv)
             RUN(noise_stays_as_it_is), RUN(what_bypasses_the_cache_is_not_compressed),
             RUN(a_file_of_that_name_keeps_the_dataset_plain),
             RUN(a_directory_of_that_name_keeps_the_file_plain),
+            RUN(a_file_of_that_name_that_is_not_ours_stays),
             RUN(an_older_plain_file_makes_way_and_the_older_dataset_is_not_complete),
             RUN(a_damaged_one_is_not_taken_but_the_older_dataset),
             RUN(a_program_that_reads_the_prefix_reads_plain_files),
