@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The transfer process of a node. One loop reads the file, gives the next dataset to
- * the threads that copy, and writes down what they report. */
+ * the threads that copy, and writes down what they report. It shows that the process
+ * lives, so it never touches the prefix directory, which may hang: the threads do. */
 #include "transferd.h"
 
 #include <pthread.h>
@@ -11,6 +12,7 @@
 #include "base/hashfile.h"
 #include "base/io.h"
 #include "base/lock.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "base/units.h"
 #include "fmt/meta.h"
@@ -31,12 +33,12 @@ enum {
 struct run {
     const struct scr_env *env;
     int id;
-    char *root; /* dset.prefix */
+    char *root; /* dset.prefix, normalised */
     struct scr_transfer_dset dset;
-    struct scr_prefix prefix;
-    scr_hash *files;       /* as listed */
-    scr_hash *ranks;       /* {<r>} */
-    struct scr_xfer *xfer; /* NULL: could not be started, err says why */
+    struct scr_prefix prefix; /* the threads' */
+    scr_hash *files;          /* as listed */
+    scr_hash *ranks;          /* {<r>} */
+    struct scr_xfer *xfer;    /* NULL: could not be started, err says why */
     struct scr_err err;
     pthread_mutex_t lock; /* for written */
     scr_hash *written;    /* {<source>}: in place, and not yet reported */
@@ -173,11 +175,31 @@ static int is_there(const struct scr_env *env, const struct scr_transfer_file *f
            (uint64_t)st.st_size == f->size;
 }
 
+/* The first thing in the threads: what is to be asked of cache and prefix directory. */
+static int prepare(void *arg, struct scr_xfer_file *file, size_t n, struct scr_err *err)
+{
+    struct run *r = arg;
+    int rc = SCR_OK;
+    if (r->id != NOBODY)
+        rc = scr_prefix_open(r->env, r->dset.prefix, 0, &r->prefix, err);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++) {
+        struct scr_transfer_file f;
+        const scr_hash_elem *e = scr_hash_elem_get(r->files, file[i].src);
+        rc = scr_transfer_get_file(e, &f, err);
+        if (rc != SCR_OK)
+            break;
+        file[i].whole = is_there(r->env, &f);
+        (void)scr_file_stat(r->env->sys, f.source, &file[i].attr, NULL);
+        (void)scr_meta_get_stat(scr_hash_elem_hash(e), &file[i].attr);
+    }
+    return rc;
+}
+
 /* Below the prefix, as the records call it. */
 static const char *name_of(const struct run *r, const char *destination)
 {
-    size_t n = r->prefix.path ? strlen(r->prefix.path) : 0;
-    int below = n > 0 && strncmp(destination, r->prefix.path, n) == 0;
+    size_t n = r->root ? strlen(r->root) : 0;
+    int below = n > 0 && strncmp(destination, r->root, n) == 0;
     return below ? destination + n + (destination[n] == '/') : destination;
 }
 
@@ -191,31 +213,31 @@ static int add_file(struct run *r, const scr_hash_elem *e, struct scr_err *err)
                                .dst = f.destination,
                                .name = name_of(r, f.destination),
                                .size = f.size,
-                               .has_size = 1,
-                               .whole = is_there(r->env, &f) };
-    const scr_meta *meta = scr_hash_elem_hash(e);
-    (void)scr_file_stat(r->env->sys, f.source, &x.attr, NULL);
-    (void)scr_meta_get_stat(meta, &x.attr);
-    x.has_crc = scr_meta_get_crc32(meta, &x.crc) == SCR_OK;
+                               .has_size = 1 };
+    x.has_crc = scr_meta_get_crc32(scr_hash_elem_hash(e), &x.crc) == SCR_OK;
     return scr_xfer_add(r->xfer, &x, err);
 }
 
 static int make_xfer(struct run *r, struct scr_err *err)
 {
+    char *slots = r->root ? scr_path_join(r->root, ".scr") : NULL;
     struct scr_xfer_opts o = { .sync_dirs = 1,
                                .tag = scr_arrival_tag(r->dset.stamp),
                                .first = r->dset.node,
                                .bw = r->dset.bw,
                                .percent = r->dset.percent,
-                               .slot_dir = r->prefix.scr,
+                               .slot_dir = slots,
                                .width = r->dset.width,
                                .crowd = r->dset.crowd,
+                               .prepare = prepare,
                                .allowed = allowed,
                                .landed = landed,
                                .finished = finished,
                                .arg = r };
-    r->xfer = scr_xfer_new(&o, err);
-    int rc = r->xfer ? SCR_OK : SCR_E_NOMEM;
+    int rc = slots != NULL || r->root == NULL ? SCR_OK : no_memory(err);
+    if (rc == SCR_OK && (r->xfer = scr_xfer_new(&o, err)) == NULL)
+        rc = SCR_E_NOMEM;
+    free(slots);
     for (SCR_HASH_EACH(e, r->files))
         if (rc == SCR_OK)
             rc = add_file(r, e, err);
@@ -227,11 +249,7 @@ static void run_start(struct daemon *d)
 {
     struct run *r = d->run = d->next;
     d->next = NULL;
-    int rc = SCR_OK;
-    if (r->id != NOBODY)
-        rc = scr_prefix_open(r->env, r->dset.prefix, 0, &r->prefix, &r->err);
-    if (rc == SCR_OK)
-        rc = make_xfer(r, &r->err);
+    int rc = make_xfer(r, &r->err);
     if (rc == SCR_OK)
         rc = scr_mover_start(d->mover, r->xfer, &r->err);
     if (rc != SCR_OK) {
@@ -325,7 +343,8 @@ static struct run *choose(const struct daemon *d, scr_hash *h,
         (void)scr_transfer_get_dset(h, id, &r->dset, NULL);
     r->dset.bw = r->dset.bw < 0 ? t->bw : r->dset.bw;
     r->dset.percent = r->dset.percent < 0 ? t->percent : r->dset.percent;
-    r->dset.prefix = r->root = scr_strdup(r->dset.prefix); /* h goes */
+    if (r->dset.prefix != NULL) /* h goes */
+        r->dset.prefix = r->root = scr_path_normal(r->dset.prefix);
     if (fill_run(r, h) && (id == NOBODY || r->root != NULL))
         return r;
     run_free(r);

@@ -161,8 +161,8 @@ static int make_dir(const struct scr_sys *sys, const char *path, struct scr_err 
 
 /* --- compression --- */
 
-/* Nothing but a file may be in the way of the compressed one, and its name must not
- * get too long. */
+/* Nothing but a file that an earlier flush compressed may be in the way of the
+ * compressed one, and its name must not get too long. */
 static int can_pack(const struct scr_sys *sys, const char *zst)
 {
     struct stat st;
@@ -411,6 +411,8 @@ void scr_xfer_run(struct scr_xfer *x, const struct scr_sys *sys, int threads)
     struct lane l = { x, sys };
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_pace_sleep(&x->pace, 0, &why); /* cancelled while it waited? */
+    if (rc == SCR_OK && x->o.prepare != NULL)
+        rc = x->o.prepare(x->o.arg, x->file, x->n, &why);
     if (rc == SCR_OK && x->o.width > 0)
         rc = scr_slot_take(sys, x->slot_dir, x->o.width, x->o.crowd, x->o.first,
                            &x->pace, &slot, &why);

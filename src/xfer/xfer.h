@@ -67,6 +67,11 @@ struct scr_xfer_opts {
     int width;            /* places there; 0: nobody waits */
     int first;            /* where to begin to look for one: differs among them */
     int crowd;            /* processes that share them */
+    /* Called first, in the thread that copies, with all n files: what has to be asked
+       of file systems before, and may hang there. Describes files and marks those that
+       are whole. May be NULL. */
+    int (*prepare)(void *arg, struct scr_xfer_file *file, size_t n,
+                   struct scr_err *err);
     /* The next file is about to get into place: SCR_OK if it still may. Called by
        several threads at once. May be NULL. */
     int (*allowed)(void *arg, struct scr_err *err);
