@@ -380,7 +380,7 @@ MPI_CASE(what_was_given_up_after_it_arrived_is_tried_again)
     CHECK_INT(entry(&job, 2), 1);
     fclose(job.out);
     job.out = NULL;
-    check_from_prefix(&job, "two", 2);
+    job_check_prefix(&job, nodes, "two", 2);
     job_free(&job);
 }
 

@@ -243,7 +243,7 @@ static void keep_own(struct mpi_test *t, const char *how)
     CHECK_RC(scr_async_wait_all(ctx, 0, &err), SCR_OK, &err);
     check_list(&job, 1, 16, 7);
     job_kill(&job, ctx);
-    check_from_prefix(&job, "one", 1);
+    job_check_prefix(&job, nodes, "one", 1);
     ctx = job_start(&job, nodes, NULL);
     CHECK_RC(scr_delete_all(ctx, "one", &err), SCR_OK, &err);
     job_kill(&job, ctx);

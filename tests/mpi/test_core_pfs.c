@@ -64,14 +64,6 @@ static void finish(struct job *job, struct scr_ctx *ctx)
     pfs_reset();
 }
 
-static void check_from_prefix(struct job *job, const char *name, int seed)
-{
-    job_lose_node(job, nodes);
-    struct scr_ctx *ctx = job_start(job, nodes, NULL);
-    job_check_restart(job, ctx, name, seed);
-    job_kill(job, ctx);
-}
-
 /* Dataset "one", checkpoint or both, is written while it cannot be flushed; that is
  * told in one line. */
 static void fail_one(struct mpi_test *t, struct job *job, struct scr_ctx *ctx,
@@ -121,7 +113,7 @@ static void fail_with(struct mpi_test *t, const struct way *w, const struct fail
     finish(&job, ctx);
     CHECK_ENTRY(1, 1, 0);
     CHECK_ENTRY(2, 1, 1);
-    check_from_prefix(&job, "two", 2);
+    job_check_prefix(&job, nodes, "two", 2);
     job_free(&job);
 }
 
@@ -154,7 +146,7 @@ MPI_CASE(a_slow_prefix_is_waited_for)
         pfs_control.slow_us = 0;
         CHECK_ENTRY(1, 1, 1);
         finish(&job, ctx);
-        check_from_prefix(&job, "one", 1);
+        job_check_prefix(&job, nodes, "one", 1);
         job_free(&job);
     }
 }
@@ -182,7 +174,7 @@ MPI_CASE(a_prefix_that_is_gone_is_not_made_anew)
         job_checkpoint(&job, ctx, "two", 2);
         finish(&job, ctx);
         CHECK_ENTRY(2, 1, 1);
-        check_from_prefix(&job, "two", 2);
+        job_check_prefix(&job, nodes, "two", 2);
         job_free(&job);
     }
 }
@@ -233,7 +225,7 @@ static void lead_out(struct mpi_test *t, const struct way *w, const char *name)
     if (w->is_async) /* of those that are waited for the next one makes up */
         CHECK_ENTRY(1, 1, 0);
     CHECK_ENTRY(2, 1, 1);
-    check_from_prefix(&job, "two", 2);
+    job_check_prefix(&job, nodes, "two", 2);
     job_free(&job);
 }
 
@@ -259,7 +251,7 @@ MPI_CASE(links_to_the_prefix_and_in_it_are_followed)
         finish(&job, ctx);
         CHECK_ENTRY(1, 1, 1);
         CHECK_INT(count_at(&job, "prefix/real"), 4 * JOB_FILES);
-        check_from_prefix(&job, "one", 1);
+        job_check_prefix(&job, nodes, "one", 1);
         job_free(&job);
     }
 }
@@ -279,7 +271,7 @@ MPI_CASE(what_lies_behind_a_link_is_read_but_not_deleted)
     if (job.rank == 0)
         CHECK_INT(rename(at, to), 0);
     make_link(&job, "step.1", "archive");
-    check_from_prefix(&job, "one", 1);
+    job_check_prefix(&job, nodes, "one", 1);
     snprintf(at, sizeof at, "%s/said.again.%d", job.dir, job.rank);
     job.out = fopen(at, "w+");
     ctx = start(&job, &ways[0]);
