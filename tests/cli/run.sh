@@ -274,15 +274,6 @@ has_status 143
 SCR_ENABLE=0 run scr_run no-such-launcher ./job 0
 fails 2 "no-such-launcher: no such program in PATH"
 
-# nothing is started through a shell by us
-again
-if command -v strace >/dev/null && strace -o .calls true 2>/dev/null; then
-    SCR_RUNS=2 run strace -f -qq -e trace=execve -o .calls scr_mpirun -n 4 ./job 1 0
-    has_status 0
-    check "no shell line" -z "$(grep -E '"-[a-z]*c", ' .calls)"
-    check "but programs" -n "$(grep -F '"check_node"' .calls)"
-fi
-
 # a configuration that cannot be read any more: the old one stays
 again
 echo 'echo SCR_CACHE_SIZE=many >.scrconf' >at.1
