@@ -38,6 +38,19 @@ fi
 "$prefix/bin/scr_index" --help >/dev/null || fail "the link scr_index does not work"
 echo "ok: installed files"
 
+# The Python package finds the libscr it was installed with, also after the tree was moved.
+python=/usr/bin/python3
+if [ -d "$prefix/share/scr/python" ]; then
+    mv "$prefix" "$work/moved"
+    for dir in "$work/moved/share/scr/python" "$(dirname "$(find "$work/moved/lib" -name py.typed -printf %h)")"; do
+        found=$(env -u LIBSCR LD_LIBRARY_PATH= PYTHONPATH="$dir" "$python" -B -c \
+            'import scr; print(scr._scr.lib._name)') || fail "python: import scr from $dir"
+        case $found in "$work/moved"/lib*/libscr.so.*) ;; *) fail "python: libscr is $found" ;; esac
+    done
+    mv "$work/moved" "$prefix"
+    echo "ok: Python package"
+fi
+
 export PKG_CONFIG_PATH=$libdir/pkgconfig
 version=$(pkg-config --modversion scr)
 # shellcheck disable=SC2046 # flags are words

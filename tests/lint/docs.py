@@ -85,7 +85,7 @@ def facts(root: str) -> Iterator[str]:
             yield f"event {event} is not in doc/man5/scr_event_log.5.md"
     known = {p.name for p in params} | set(aliases) | {e.name for e in defs.errors(top)}
     known |= set(defs.calls(top)) | set(defs.constants(top)) | OTHER_NAMES
-    for path in [top / "CMakeLists.txt", *top.glob("cmake/*.cmake")]:
+    for path in [top / "CMakeLists.txt", *top.glob("cmake/*.cmake"), *top.glob("bindings/*/CMakeLists.txt")]:
         known |= set(re.findall(r"\b(?:set|option|find_program)\((SCR_\w+)", path.read_text(encoding="utf-8")))
     yield from unknown_names(root, known)
 

@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# run.sh TEST [ARGUMENT]: one test of the Python package; 77 if what it needs is not installed.
+# LIBSCR, PYTHON, MPIRUN and TOOL say what to test and with what.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=${here%/*/*}
+work=$(mktemp -d "${TMPDIR:-/tmp}/scr-python.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+export PYTHONPATH=$root/bindings/python PYTHONDONTWRITEBYTECODE=1 PYTHONWARNINGS=error
+export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 LC_ALL=C.UTF-8
+
+fail() {
+    echo "FAIL: $*" >&2
+    exit 1
+}
+
+needs() {
+    local module
+    for module in "$@"; do
+        "$PYTHON" -c "import $module" 2>/dev/null || {
+            echo "skipped: $PYTHON has no $module"
+            exit 77
+        }
+    done
+}
+
+# Whether libscr and mpi4py are of one MPI.
+same_mpi() {
+    "$PYTHON" -c '
+import sys
+import mpi4py
+mpi4py.rc.initialize = False
+from mpi4py import MPI
+import scr
+sys.exit(scr._scr.mpi_version().strip("\0 \n") != MPI.Get_library_version().strip("\0 \n"))'
+}
+
+needs_mpi4py() {
+    needs mpi4py numpy
+    same_mpi || {
+        echo "skipped: mpi4py is of another MPI than $LIBSCR"
+        exit 77
+    }
+}
+
+test_alone() {
+    "$PYTHON" "$here/test_package.py" "$root"
+}
+
+test_types() {
+    local mypy
+    mypy=$(command -v /usr/bin/mypy || command -v mypy) || {
+        echo "skipped: no mypy"
+        exit 77
+    }
+    cd "$root/bindings/python"
+    "$mypy" --cache-dir="$work/mypy"
+    # the package as its users see it
+    MYPYPATH=$root/bindings/python "$mypy" --strict --cache-dir="$work/mypy" "$here/calls.py" \
+        "$here/counter.py"
+}
+
+test_calls() {
+    [ "$1" = ctypes ] || needs_mpi4py
+    local ranks
+    for ranks in 1 4; do
+        mkdir "$work/$ranks"
+        "$MPIRUN" -n "$ranks" "$PYTHON" "$here/calls.py" "$work/$ranks" "$1" >"$work/log" 2>&1 ||
+            fail "$ranks ranks: $(cat "$work/log")"
+    done
+}
+
+# refused "part of the message" STATEMENTS: they end in one scr.Error, not in a crash.
+refused() {
+    local status=0
+    "$PYTHON" -c "$2" >"$work/log" 2>&1 || status=$?
+    [ $status = 1 ] || fail "status $status of: $2: $(cat "$work/log")"
+    tail -n 1 "$work/log" | grep -q "^scr.Error: .*$1" || fail "$2: $(cat "$work/log")"
+}
+
+test_mpi() {
+    refused "import mpi4py.MPI first" "import scr; scr.init()"
+    needs mpi4py
+    same_mpi && return
+    refused "set LIBSCR to a libscr built" "from mpi4py import MPI; import scr; scr.init()"
+    refused "set LIBSCR to a libscr built" "import scr; from mpi4py import MPI; scr.have_restart()"
+    refused "set LIBSCR to a libscr built" "import scr; from mpi4py import MPI; scr.config('SCR_FLUSH')"
+}
+
+# C's exit ends the process in complete_output; what print() was told before is not lost.
+test_halt() {
+    export SCR_PREFIX=$work SCR_CACHE_BASE=$work SCR_CNTL_BASE=$work SCR_VNODES=2
+    "$TOOL" halt --checkpoints 1 >"$work/log"
+    "$MPIRUN" -n 2 "$PYTHON" "$here/halted.py" >"$work/log" 2>"$work/err" ||
+        fail "$(cat "$work/log" "$work/err")"
+    # mpirun may put the lines of two processes into one
+    [ "$(grep -o 'rank [01] was here' "$work/log" | sort | uniq | wc -l)" = 2 ] ||
+        fail "stdout: $(cat "$work/log" "$work/err")"
+    ! grep -q "not reached" "$work/log" || fail "the run was not halted"
+    [ -e "$work/last/0" ] || fail "the last checkpoint did not reach the prefix directory"
+}
+
+drill() {
+    "$TOOL" drill --nodes 4 --ranks 4 --timeout 90 "$@" 2>&1 | tee "$work/log"
+    grep -q "^verdict: PASSED" "$work/log"
+}
+
+# The program of the guide, as it is printed there, twice.
+test_guide() {
+    needs_mpi4py
+    sed -n '/^```python/,/^```$/{/^```/!p;/^```$/q}' "$root/doc/guide/python.md" >program.py
+    export SCR_PREFIX=$work SCR_CACHE_BASE=$work/cache SCR_CNTL_BASE=$work/cache
+    export SCR_CHECKPOINT_INTERVAL=300 SCR_COPY_TYPE=SINGLE
+    mkdir cache
+    "$MPIRUN" -n 2 "$PYTHON" -m mpi4py program.py >"$work/log" 2>&1 || fail "$(cat "$work/log")"
+    [ -e step.900/field_1.npy ] || fail "no step.900: $(ls . step.* && cat "$work/log")"
+    "$TOOL" halt --remove >"$work/log"
+    "$MPIRUN" -n 2 "$PYTHON" -m mpi4py program.py >"$work/log" 2>&1 || fail "$(cat "$work/log")"
+    grep -q "restarted from checkpoint step.900" "$work/log" || fail "$(cat "$work/log")"
+}
+
+test_drill() {
+    drill -- "$PYTHON" "$here/counter.py" 60 10
+}
+
+test_wave2d() {
+    needs_mpi4py
+    drill --during checkpoint --result field.npy -- "$PYTHON" -m mpi4py \
+        "$root/examples/python/wave2d.py" --size 64 --steps 100 --every 20 --output field.npy
+}
+
+"test_$1" "${@:2}"
