@@ -4,6 +4,7 @@
  *     mpirun -n 4 ckpt [--size BYTES] [--files N] [--repeats N] [--leave]
  *     mpirun -n 4 ckpt --restart [--size BYTES] [--files N] [--lost R,R,...]
  *                        [--parity BYTES]
+ *     with --even: data that compresses well
  *
  * Uses the public interface only, so it measures any library with that interface. A
  * time is the maximum over the ranks; of the repeats the median counts, the first
@@ -14,9 +15,9 @@
  *
  * --leave ends without SCR_Finalize, as a run does that was killed: its cache can be
  * restarted from. --restart times that start, compares every byte, and times plain
- * writes to new files: of the dataset's bytes by all ranks at once ("write_all"), and of
- * the bytes that were rebuilt by the ranks named by --lost at once, --size of data and
- * --parity of redundancy each ("write_lost"). */
+ * writes to new files: of the dataset's bytes by all ranks at once ("write_all"), and
+ * of the bytes that were rebuilt by the ranks named by --lost at once, --size of data
+ * and --parity of redundancy each ("write_lost"). */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -38,7 +39,7 @@ enum { MAX_REPEATS = 64, COPY_BYTES = 64 << 20, COPIES = 9 };
 struct bench {
     size_t size;   /* bytes of a rank, over all its files */
     size_t parity; /* bytes of redundancy a rank holds, at most size */
-    int files, repeats, leave, restart;
+    int files, repeats, leave, restart, even;
     const char *lost; /* ranks, comma separated */
     int rank, ranks;
     unsigned char *data;
@@ -196,13 +197,15 @@ static void file_name(const struct bench *b, const char *dataset, int file, char
     snprintf(name, SCR_MAX_FILENAME, "%.500s/rank_%d.%d", dataset, b->rank, file);
 }
 
-/* No two words of a run's data are alike, so that nothing can be mistaken. */
+/* No two words of a run's data are alike, so that nothing can be mistaken; with --even
+ * they are numbers of few digits, two bytes of eight. */
 static void fill(struct bench *b, int step)
 {
     uint64_t x = (uint64_t)b->rank * 1000003 + (uint64_t)step * 7919 + 1;
     for (size_t i = 0; i < b->size; i += sizeof x) {
         x = x * 6364136223846793005u + 1442695040888963407u;
-        memcpy(b->data + i, &x, b->size - i < sizeof x ? b->size - i : sizeof x);
+        uint64_t word = b->even ? x >> 48 : x;
+        memcpy(b->data + i, &word, b->size - i < sizeof x ? b->size - i : sizeof x);
     }
 }
 
@@ -358,7 +361,8 @@ static void usage(void)
 {
     fputs("usage: ckpt [--size BYTES] [--files N] [--repeats N] [--leave]\n"
           "       ckpt --restart [--size BYTES] [--files N] [--lost R,R,...]\n"
-          "                      [--parity BYTES]\n",
+          "                      [--parity BYTES]\n"
+          "       with --even: data that compresses well\n",
           stderr);
     exit(2);
 }
@@ -379,7 +383,8 @@ static void parse(struct bench *b, int argc, char **argv)
         { "size", 1, NULL, 's' },    { "files", 1, NULL, 'f' },
         { "repeats", 1, NULL, 'r' }, { "lost", 1, NULL, 'l' },
         { "parity", 1, NULL, 'p' },  { "leave", 0, NULL, 'L' },
-        { "restart", 0, NULL, 'R' }, { NULL, 0, NULL, 0 }
+        { "restart", 0, NULL, 'R' }, { "even", 0, NULL, 'e' },
+        { NULL, 0, NULL, 0 }
     };
     int c;
     while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -404,6 +409,9 @@ static void parse(struct bench *b, int argc, char **argv)
             break;
         case 'R':
             b->restart = 1;
+            break;
+        case 'e':
+            b->even = 1;
             break;
         default:
             usage();

@@ -16,6 +16,9 @@ the copy. Printed are
   flush/sync   the same / seconds of cp and of sync of what it copied, four at a time
   held         seconds SCR_Complete_output holds the program for an asynchronous flush by
                threads / seconds of a synchronous flush
+  zstd even    seconds of a synchronous flush with SCR_FLUSH_COMPRESS=ZSTD / without, of data two
+               bytes of eight of which vary; with it the bytes that are stored of those there are
+  zstd noise   the same of data that do not compress
 
 and, for the first prefix directory, how SCR_FLUSH_ASYNC_BW is kept:
 
@@ -89,15 +92,16 @@ def all_at_once(commands):
     return time.monotonic() - start
 
 
-def flush(args, base, prefix):
+def flush(args, base, prefix, settings=None, *options):
     """Seconds of a synchronous flush of what is in cache."""
-    run_job(args, base, prefix, {"SCR_FLUSH": "0"}, "--repeats", "1", "--leave")
+    run_job(args, base, prefix, {"SCR_FLUSH": "0"}, "--repeats", "1", "--leave", *options)
     def begins():
         with open(f"{prefix}/.scr/log", encoding="utf-8") as log:
             return "FLUSH_START" in log.read()
 
     dropped = Ballast(args, base, prefix).drop_when(begins)
-    events = run_job(args, base, prefix, {"SCR_FLUSH_ON_RESTART": "1"}, "--restart")
+    events = run_job(args, base, prefix, {"SCR_FLUSH_ON_RESTART": "1", **(settings or {})}, "--restart",
+                     *options)
     dropped.join()
     return events["FLUSH_SUCCESS"]["secs"]
 
@@ -106,6 +110,23 @@ def flush_and_copy(args, base, prefix):
     secs = flush(args, base, prefix)
     ballast = Ballast(args, base, prefix)
     return (secs, *copy(base, prefix, ballast))
+
+
+def stored(prefix):
+    """Bytes of the dataset's files in a prefix directory."""
+    return sum(os.path.getsize(os.path.join(top, name)) for top, _, names in os.walk(prefix) for name in names
+               if "/.scr" not in top)
+
+
+def compress(args, prefix, *options):
+    """Seconds of a flush with compression and without, and the share of the bytes that is stored."""
+    def packed(args, base, prefix):
+        secs = flush(args, base, prefix, {"SCR_FLUSH_COMPRESS": "ZSTD"}, *options)
+        return secs, stored(prefix) / (RANKS * args.mib * 2**20)
+
+    def plain(args, base, prefix):
+        return flush(args, base, prefix, None, *options)
+    return (*in_new_place(args, prefix, packed), in_new_place(args, prefix, plain))
 
 
 def hold(args, base, prefix):
@@ -149,6 +170,11 @@ def compare(args, prefix):
     row("flush/cp", [s / c for s, c, _ in sync], f"{ms[0]} / {ms[1]}")
     row("flush/sync", [s / c for s, _, c in sync], f"{ms[0]} / {ms[2]}")
     row("held", [h / base for h in held], f"{held[-1] * 1e3:.1f} ms / {base * 1e3:.1f} ms")
+    for name, options in (("zstd even", ["--even"]), ("zstd noise", [])):
+        both = [compress(args, prefix, *options) for _ in range(args.rounds)]
+        packed, share, plain = both[-1]
+        row(name, [p / q for p, _, q in both],
+            f"{packed * 1e3:.1f} ms / {plain * 1e3:.1f} ms, {share:.2f} of the bytes stored")
 
 
 def limited(args, prefix):
