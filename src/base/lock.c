@@ -41,13 +41,18 @@ static int open_lock_file(const struct scr_sys *sys, const char *path, int *fd,
     return rc;
 }
 
-/* 1 if the lock was taken, 0 if another has it, -1 with errno. */
-static int try_lock(const struct scr_sys *sys, int fd)
+/* 1 if the lock of this type was taken, 0 if another has one in its way, -1 with errno.
+ * On a remote file system a signal may come in between, and tells nothing. */
+static int try_lock(const struct scr_sys *sys, int fd, short type)
 {
-    struct flock lk = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-    if (sys->setlk(fd, &lk) == 0)
+    struct flock lk = { .l_type = type, .l_whence = SEEK_SET };
+    int rc;
+    do
+        rc = sys->setlk(fd, &lk);
+    while (rc != 0 && errno == EINTR);
+    if (rc == 0)
         return 1;
-    return errno == EAGAIN || errno == EACCES || errno == EINTR ? 0 : -1;
+    return errno == EAGAIN || errno == EACCES ? 0 : -1;
 }
 
 /* Sleeps, but not past the end; the next pause. */
@@ -64,7 +69,7 @@ static int wait_lock(const struct scr_sys *sys, int fd, int timeout_ms)
 {
     double end = scr_now_mono() + 1e-3 * (double)timeout_ms;
     for (long us = FIRST_PAUSE_US;;) {
-        int got = try_lock(sys, fd);
+        int got = try_lock(sys, fd, F_WRLCK);
         if (got != 0)
             return got;
         double left = end - scr_now_mono();
@@ -202,12 +207,12 @@ static int look(const struct scr_sys *sys, int fd, const char *path,
 {
     char note[NOTE_BYTES + 1] = "";
     struct stat st;
-    struct flock lk = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
     if (sys->fstat(fd, &st) != 0)
         return scr_fail(err, SCR_E_IO, errno, "stat %s", path);
-    if (sys->setlk(fd, &lk) != 0) {
-        if (errno != EAGAIN && errno != EACCES && errno != EINTR)
-            return fail_lock(path, errno, err);
+    int taken = try_lock(sys, fd, F_RDLCK);
+    if (taken < 0)
+        return fail_lock(path, errno, err);
+    if (!taken) {
         who->held = 1;
         read_note(sys, fd, path, note);
         who->pid = pid_here(note);
