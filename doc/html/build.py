@@ -26,7 +26,7 @@ import defs
 import reference
 
 HERE = Path(__file__).resolve().parent
-SECTIONS = {"1": "Commands", "3": "Calls", "5": "Files", "7": "Overviews"}
+SECTIONS = {"1": "commands.html", "3": "calls.html", "5": "files.html", "7": "man/scr.7.html"} # where they are listed
 CODE = {".c": "c", ".h": "c", ".cpp": "cpp", ".py": "python", ".sh": "bash", ".f90": "fortran",
         ".F90": "fortran", ".f": "fortran", ".cmake": "cmake", ".conf": "ini"}
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s#]+)(#[^)\s]*)?\)")
@@ -215,10 +215,11 @@ def anchors(page: Page, body: str) -> str:
 
 def nav(page: Page, parts: list[tuple[str, list[tuple[str, str]]]]) -> str:
     lines = []
+    listed = SECTIONS.get(page.title[-2:-1], "") if page.kind == "man" else page.href
     for title, items in parts:
         lines.append(f"<h2>{html.escape(title)}</h2>\n<ul>")
         for label, href in items:
-            here = ' aria-current="page"' if href == page.href else ""
+            here = ' aria-current="page"' if href == listed else ""
             lines.append(f'<li><a href="{page.up}{href}"{here}>{html.escape(label)}</a></li>')
         lines.append("</ul>")
     return "\n".join(lines)
@@ -248,6 +249,7 @@ def turn(page: Page, parts: list[tuple[str, list[tuple[str, str]]]]) -> str:
 def finish(page: Page, body: str, parts: list[tuple[str, list[tuple[str, str]]]], version: str) -> str:
     body = re.sub(r"<colgroup>.*?</colgroup>", "", body, flags=re.S)
     body = re.sub(r"<table[^>]*>", "<table>", body)
+    body = re.sub(r"<code>([^<]{1,24})</code>", r'<code class="short">\1</code>', body)
     page_template = Template((HERE / "page.html").read_text(encoding="utf-8"))
     main = f'<div class="{page.kind}">\n{body}\n</div>'
     return page_template.substitute(title=html.escape(re.sub("[`*]", "", page.title)), version=version,
@@ -311,7 +313,7 @@ def contents(pages: dict[Path, Page], index: Page) -> list[tuple[str, list[tuple
             if p.kind == "guide" and p.href not in listed and p is not index]
     if more:
         parts.append(("More", more))
-    parts.append(("Reference", [("Calls", "calls.html"), ("Commands", "commands.html"),
+    parts.append(("Reference", [("Overview", "man/scr.7.html"), ("Calls", "calls.html"), ("Commands", "commands.html"),
                                 ("Parameters", "parameters.html"), ("Errors", "errors.html"),
                                 ("Files and events", "files.html"), ("All names", "names.html")]))
     return [(title, [i for i in items if title == "Reference" or i[1] != "errors.html"])

@@ -123,10 +123,15 @@ def commands(root: Path) -> list[Command]:
             for _, a in rows]
 
 
-def calls(root: Path) -> list[str]:
-    """Functions of scr.h, in the order of the header."""
+def prototypes(root: Path) -> dict[str, str]:
+    """Functions of scr.h and how they are declared, in the order of the header."""
     header = (root / "include" / "scr.h").read_text(encoding="utf-8")
-    return re.findall(r"^SCR_API [^;(]*?\*?(SCR_\w+)\(", header, re.M)
+    found = re.findall(r"^SCR_API ([^;(]*?\*?(SCR_\w+)\([^)]*\))", header, re.M)
+    return {name: " ".join(text.split()) for text, name in found}
+
+
+def calls(root: Path) -> list[str]:
+    return list(prototypes(root))
 
 
 def constants(root: Path) -> list[str]:

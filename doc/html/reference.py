@@ -81,8 +81,11 @@ def linked(name: str, href: str) -> str:
 
 
 def calls(root: Path, manual: dict[str, str]) -> str:
-    rows = [("", [linked(n, manual.get(f"{n}(3)", "")), text(summary(root, manual.get(f"{n}(3)", "man/.3.html")))])
-            for n in defs.calls(root)]
+    rows = []
+    for name, declared in defs.prototypes(root).items():
+        href = manual.get(f"{name}(3)", "man/.3.html")
+        before, after = text(declared).split(name)
+        rows.append(("", [f"<code>{before}{linked(name, href)}{after}</code>", text(summary(root, href))]))
     names = " ".join(f"<code>{c}</code>" for c in defs.constants(root))
     return ("<h1>Calls</h1>\n<p>The functions of <code>scr.h</code>. Each has a manual page: "
             "<code>man SCR_Route_file</code>.</p>\n" + table(["Call", "What it is for"], rows)

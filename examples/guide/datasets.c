@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Output beside checkpoints, and what can be done with datasets by name. */
+/* Output beside checkpoints, and what can be done with datasets by name. An argument is
+ * the name of the checkpoint to restart from. */
 #include <mpi.h>
 #include <scr.h>
 #include <stdio.h>
@@ -34,6 +35,8 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     SCR_Init();
+    if (argc > 1)
+        rc = SCR_Current(argv[1]); /* go on from this one, whatever is newer */
 
     /* a picture for people, a state to go on from, and one that is both */
     rc |= write_dataset("picture.1", SCR_FLAG_OUTPUT, rank);

@@ -49,8 +49,7 @@ def prepare(home: Path, args: argparse.Namespace) -> dict[str, str]:
     installed = home / "scr"
     subprocess.run(["cmake", "--install", args.build, "--prefix", installed], check=True,
                    stdout=subprocess.DEVNULL)
-    for example in (args.source / "examples").glob("**/*.c"):
-        shutil.copy(example, home)
+    shutil.copytree(args.source / "examples", home / "examples")
     (home / "bin").mkdir()
     for name, program in (("mpicc", args.mpicc), ("mpirun", args.mpirun)):
         (home / "bin" / name).symlink_to(shutil.which(program) or program)

@@ -63,5 +63,8 @@ has "found 6" "$few"
 run datasets 2 datasets
 [ ! -e "$work/datasets/picture.1" ] || fail "SCR_Delete left files"
 [ -s "$work/datasets/state.2/0.txt" ] || fail "SCR_Drop took files"
+"$scr" halt --prefix "$work/datasets" --remove
+run datasets 2 datasets state.2
+
 SCR_FLUSH=3 run configure 2 configure | grep -q "checkpoints go to $work/configure" || fail "configure"
 echo "the programs of the guide do what it says"

@@ -30,7 +30,9 @@ for file in include/scr.h bin/scr bin/scr_index bin/scr_drill libexec/scr/heat2d
     [ -e "$prefix/$file" ] || fail "$file is not installed"
 done
 if command -v pandoc >/dev/null; then
-    for page in man3/SCR_Init.3 man3/SCR_Finalize.3 man7/scr.7 man7/scr_errors.7; do
+    calls=$(sed -n 's/^SCR_API [^(;]*\(SCR_[A-Za-z_]*\)(.*/man3\/\1.3/p' "$prefix/include/scr.h")
+    # shellcheck disable=SC2086 # a list of words
+    for page in $calls man7/scr.7 man7/scr_errors.7; do
         [ -s "$prefix/share/man/$page" ] || fail "share/man/$page is not installed"
     done
 fi

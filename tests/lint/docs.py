@@ -79,6 +79,10 @@ def facts(root: str) -> Iterator[str]:
     for error in defs.errors(top):
         if not re.search(rf"^## {error.name}$", errors, re.M):
             yield f"error {error.name} is not in doc/guide/errors.md: what it means and what to do"
+    overview = read(root, "doc", "man1", "scr.1.md")
+    for command in defs.commands(top):
+        if f"**{command.names[0]}**\n:   {command.summary}\n" not in overview:
+            yield f"command {command.names[0]} is not in doc/man1/scr.1.md, or not as commands.def has it"
     events = read(root, "doc", "man5", "scr_event_log.5.md")
     for event in defs.events(top):
         if f"**{event}**" not in events:
@@ -131,6 +135,8 @@ def code(root: str) -> Iterator[str]:
         text = path.read_text(encoding="utf-8")
         if path.parent.name == "man3":
             text = text.partition("\n# EXAMPLE")[2]
+            if "\n```c\n" not in text:
+                yield f"{path.relative_to(root)}: no example"
         for kind, block in FENCE.findall(text):
             if kind not in ("c", "diff"):
                 continue
