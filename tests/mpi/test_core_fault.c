@@ -75,12 +75,12 @@ static int fail_checkpoint(struct mpi_test *t, const struct plan *p, long n)
 
 static void fail_every_call(struct mpi_test *t, const struct plan *p)
 {
-    long n = WALK_FIRST;
-    while (n < 2000 && mpi_test_good(t) && fail_checkpoint(t, p, n))
-        n += WALK_STEP;
+    long n = walk_from(0), failed = 0;
+    for (; n < 2000 && mpi_test_good(t) && fail_checkpoint(t, p, n); failed++)
+        n = walk_from(n + 1);
     CHECK(n > 20 && n < 2000);
     if (t->comm.rank == 0)
-        printf("       %ld calls failed in turn, of %ld\n", n / WALK_STEP, n);
+        printf("       %ld calls failed in turn, of %ld\n", failed, n);
 }
 
 MPI_CASE(each_call_of_a_checkpoint_fails_once_on_rank_0)
@@ -142,12 +142,12 @@ static int fail_start(struct mpi_test *t, int victim, enum test_how how, long n)
 
 static void fail_every_start(struct mpi_test *t, int victim, enum test_how how)
 {
-    long n = WALK_FIRST;
-    while (n < 2000 && mpi_test_good(t) && fail_start(t, victim, how, n))
-        n += WALK_STEP;
+    long n = walk_from(0), failed = 0;
+    for (; n < 2000 && mpi_test_good(t) && fail_start(t, victim, how, n); failed++)
+        n = walk_from(n + 1);
     CHECK(n > 20 && n < 2000);
     if (t->comm.rank == 0)
-        printf("       %ld calls failed in turn, of %ld\n", n / WALK_STEP, n);
+        printf("       %ld calls failed in turn, of %ld\n", failed, n);
 }
 
 MPI_CASE(each_call_of_a_rebuilding_start_fails_once)

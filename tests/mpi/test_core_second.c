@@ -68,7 +68,7 @@ static void walk(struct mpi_test *t, const struct plan *p)
 {
     struct job job;
     int fired = 1, turn = 0, turns = count_turns(p);
-    long n = (long)WALK_FIRST * p->step;
+    long i = walk_from(0), n = i * p->step, deaths = 0;
     job_new(t, &job, 4);
     job.out = fopen("/dev/null", "w");
     struct scr_ctx *ctx = job_start(&job, before, p->scheme, p->failures, NULL);
@@ -78,7 +78,7 @@ static void walk(struct mpi_test *t, const struct plan *p)
     CHECK(job.rank > 0 || scr_hash_size(files) == 4 * (JOB_FILES + 1));
     job_lose_node(&job, p->first);
     job_save(&job);
-    for (; fired && n < 2000 && mpi_test_good(t); n += WALK_STEP * p->step) {
+    for (; fired && n < 2000 && mpi_test_good(t); n = i * p->step, deaths++) {
         job_go_back(&job);
         fired = die_in_rebuild(&job, p, n);
         job_lose_node(&job, p->second[turn]);
@@ -87,10 +87,11 @@ static void walk(struct mpi_test *t, const struct plan *p)
             fprintf(stderr, "  %s %s: %s lost, on %s dead at call %ld, %s lost\n",
                     p->scheme, p->failures, p->first, p->spares, n, p->second[turn]);
         turn = (turn + 1) % turns;
+        i = walk_from(i + 1);
     }
     CHECK(n > 20 && n < 2000);
     if (t->comm.rank == 0)
-        printf("       died at %ld of %ld calls\n", n / WALK_STEP / p->step, n);
+        printf("       died at %ld of %ld calls\n", deaths, n);
     scr_hash_delete(files);
     fclose(job.out);
     job_free(&job);
@@ -229,8 +230,8 @@ MPI_CASE(one_failure_at_a_time_may_follow_another)
 {
     static const char *const schemes[] = { "SCR_COPY_TYPE=XOR",
                                            "SCR_COPY_TYPE=PARTNER" };
-    for (int i = WALK_FIRST; i < 32 && mpi_test_good(t); i += WALK_STEP)
-        lose_two_in_turn(t, schemes[i / 16], i / 4 % 4, i % 4);
+    for (long i = walk_from(0); i < 32 && mpi_test_good(t); i = walk_from(i + 1))
+        lose_two_in_turn(t, schemes[i / 16], (int)(i / 4 % 4), (int)(i % 4));
 }
 
 MPI_CASE(no_descriptor_is_left_open)
