@@ -68,10 +68,11 @@ class Solver:
         return self.start("head", "salloc", "--quiet", "--no-kill", f"--nodes={nodes}",
                           f"--time={minutes}", f"--job-name={self.name}", *command)
 
-    def sbatch(self, nodes, *command, minutes=5):
+    def sbatch(self, nodes, *command, minutes=5, signal=None):
         """The same, but the command runs on the first node of the allocation."""
         return self.start("head", "sbatch", "--quiet", "--wait", "--no-kill", f"--nodes={nodes}",
-                          f"--time={minutes}", f"--output={self.bed.logs}/{self.name}.out", "--open-mode=append",
+                          f"--time={minutes}", f"--job-name={self.name}", *([f"--signal={signal}"] if signal else []),
+                          f"--output={self.bed.logs}/{self.name}.out", "--open-mode=append",
                           f"--wrap={' '.join(command)}")
 
     def scr_srun(self, nodes, ranks=4, minutes=5):
