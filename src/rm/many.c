@@ -55,6 +55,12 @@ static int make_pipes(int mine[2], int theirs[2], struct scr_err *err)
     return SCR_OK;
 }
 
+/* There may be what it takes when another program has ended. */
+static int is_scarce(int sys)
+{
+    return sys == EMFILE || sys == ENFILE || sys == EAGAIN;
+}
+
 /* A program that cannot be started is the task's affair, not an error of all. */
 static int start_task(struct scr_many_task *t, struct scr_err *err)
 {
@@ -68,7 +74,10 @@ static int start_task(struct scr_many_task *t, struct scr_err *err)
                                             .out_fd = theirs[0],
                                             .err_fd = theirs[1],
                                             .new_group = 1 };
-        if (scr_proc_start(&spec, &t->pid, &why) != SCR_OK) {
+        int started = scr_proc_start(&spec, &t->pid, &why);
+        if (started != SCR_OK && is_scarce(why.sys)) {
+            rc = scr_fail(err, started, 0, "%s", why.text);
+        } else if (started != SCR_OK) {
             t->end = SCR_MANY_FAILED;
             scr_str_append(&t->text[1], why.text);
         }
@@ -79,14 +88,18 @@ static int start_task(struct scr_many_task *t, struct scr_err *err)
     return rc;
 }
 
+/* Where descriptors or processes are scarce, the next one starts when another has
+ * ended. */
 static int start_some(struct many *m, size_t width, struct scr_err *err)
 {
-    int rc = SCR_OK;
-    while (rc == SCR_OK && m->next < m->n && m->running < width) {
-        rc = start_task(&m->task[m->next], err);
+    struct scr_err why = SCR_ERR_INIT;
+    while (m->next < m->n && m->running < width) {
+        int rc = start_task(&m->task[m->next], &why);
+        if (rc != SCR_OK)
+            return m->running > 0 ? SCR_OK : scr_fail(err, rc, 0, "%s", why.text);
         m->running += is_running(&m->task[m->next++]) ? 1 : 0;
     }
-    return rc;
+    return SCR_OK;
 }
 
 /* Those that hang must not keep the others from their turn: when half of the time is

@@ -3,6 +3,7 @@
  * are fakes that run the command here; pdsh is the real one, where there is one. */
 #include "helper_rm.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/units.h"
@@ -79,6 +80,27 @@ static void one_that_hangs_keeps_none_from_its_turn(void **state)
     assert_string_equal(task[1].out, "done\n");
     assert_int_equal(task[2].end, SCR_MANY_ENDED);
     scr_many_free(task, 3);
+}
+
+static void few_descriptors_make_them_wait(void **state)
+{
+    (void)state;
+    enum { N = 40, FEW = 30 };
+    static const char *const good[] = { "echo", "done", NULL };
+    struct scr_many_task task[N] = { { 0 } };
+    struct rlimit before, few;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    few = before;
+    few.rlim_cur = FEW;
+    for (size_t i = 0; i < N; i++)
+        task[i].argv = good;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    int rc = scr_many_run(task, N, 0, 30, NULL);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(rc, SCR_OK);
+    for (size_t i = 0; i < N; i++)
+        assert_string_equal(task[i].out, "done\n");
+    scr_many_free(task, N);
 }
 
 static void without_time_nothing_is_started(void **state)
@@ -347,6 +369,7 @@ int main(void)
         cmocka_unit_test(many_at_once),
         cmocka_unit_test(each_has_its_own_end),
         cmocka_unit_test(one_that_hangs_keeps_none_from_its_turn),
+        cmocka_unit_test(few_descriptors_make_them_wait),
         cmocka_unit_test(without_time_nothing_is_started),
         cmocka_unit_test(by_ssh),
         cmocka_unit_test(by_srun),
