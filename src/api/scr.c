@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/places.h"
 #include "base/str.h"
 #include "core/ctx.h"
 
@@ -352,6 +353,18 @@ int SCR_Drop(const char *name)
     if (ctx != NULL)
         rc = scr_drop_all(ctx, name, &err);
     return leave(rc, &err);
+}
+
+int scr_places(struct scr_places *p)
+{
+    const struct scr_reddesc *red =
+        the_ctx && the_ctx->cache_dirs ? scr_descs_select(&the_ctx->descs, 1, 0) : NULL;
+    if (red == NULL)
+        return SCR_FAILURE;
+    *p = (struct scr_places){ .prefix = the_ctx->prefix.path,
+                              .prefix_real = the_ctx->prefix_real,
+                              .cache = the_ctx->cache_dirs[red->store] };
+    return SCR_SUCCESS;
 }
 
 char *SCR_Get_version(void)

@@ -24,8 +24,9 @@ BELOW = {
     "par": ["base", "cfg", "fmt", "ec", "store", "xfer", "rm", "red"],
     "core": ["base", "cfg", "fmt", "ec", "store", "xfer", "rm", "red", "par"],
     "api": ["base", "cfg", "fmt", "ec", "store", "xfer", "rm", "red", "par", "core"],
+    "interpose": ["base", "api"], # a library of its own, over libscr as programs see it
 }
-MPI_LAYERS = {"par", "core", "api"}
+MPI_LAYERS = {"par", "core", "api", "interpose"}
 TOOLS_BELOW = [layer for layer in BELOW if layer not in MPI_LAYERS]
 
 # Calls that only some places make: names, paths (prefixes) where they are allowed, why.
@@ -37,14 +38,14 @@ CALLS = [
      "chmod fchmod chown lchown fchown symlink symlinkat link linkat readlink readlinkat flock "
      "utimensat futimens access faccessat mmap munmap pread pwrite readv writev sendfile "
      "copy_file_range",
-     ["src/base/"], "file-system calls belong to base/, through struct scr_sys"),
+     ["src/base/", "src/interpose/wrap_files.c"], "file-system calls belong to base/, through struct scr_sys"),
     ("getenv secure_getenv setenv unsetenv putenv clearenv",
-     ["src/cfg/"], "only cfg/ knows the environment"),
+     ["src/cfg/", "src/interpose/ip.c"], "only cfg/ knows the environment"),
     ("fork vfork execl execle execlp execv execve execvp execvpe fexecve posix_spawn "
      "posix_spawnp waitpid wait wait4 waitid pipe pipe2",
      ["src/base/proc.c", "src/rm/"], "only base/proc.c and rm/ start processes"),
     ("exit _exit _Exit quick_exit abort MPI_Abort assert __builtin_trap",
-     ["tools/main.c", "src/base/proc.c", "src/api/"],
+     ["tools/main.c", "src/base/proc.c", "src/api/", "src/interpose/wrap_mpi.c"],
      "nothing ends the process but tools/main.c and the documented halt"),
 ]
 EXIT_IN_API = {"exit"}
@@ -125,7 +126,7 @@ def check_include(path, number, line, layer, allowed):
         yield path, number, f"{layer} includes mpi.h; only {', '.join(sorted(MPI_LAYERS))} may"
     elif kind == '"' and target in BELOW and target != layer and target not in allowed:
         yield path, number, f"{layer} includes {name}, which is not below it"
-    elif kind == '"' and "/" not in name and layer not in ("tools", "api"):
+    elif kind == '"' and "/" not in name and layer not in ("tools", "api", "interpose"):
         yield path, number, f'write "{layer}/{name}": includes are relative to src/'
 
 

@@ -1,0 +1,562 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The table of files, and what the program does with them. */
+#include "interpose/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cwd.h"
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+
+static const struct scr_sys *const sys = &scr_sys_posix;
+enum { COPY_BYTES = 1 << 20 };
+
+static void lock(void)
+{
+    scr_ip_inside++;
+    pthread_mutex_lock(&scr_ip.lock);
+}
+
+static void unlock(void)
+{
+    pthread_mutex_unlock(&scr_ip.lock);
+    scr_ip_inside--;
+}
+
+static int is_there(const char *path)
+{
+    struct stat st;
+    return sys->fstatat(AT_FDCWD, path, &st, 0) == 0;
+}
+
+/* --- names --- */
+
+/* path as seen from the prefix, by its given or its resolved name; malloc'd, NULL: not
+ * below it. */
+static char *below_prefix(const char *path)
+{
+    char *cwd = NULL;
+    int outside = 0;
+    if (path[0] != '/' && scr_cwd(&cwd, NULL) != SCR_OK)
+        return NULL;
+    char *full = scr_path_join(cwd ? cwd : "/", path);
+    char *rel = full ? scr_path_below(scr_ip.prefix, full, &outside) : NULL;
+    if (rel == NULL && outside)
+        rel = scr_path_below(scr_ip.prefix_real, full, &outside);
+    free(full);
+    free(cwd);
+    return rel;
+}
+
+/* The first look, without the lock, which then is taken for candidates only. */
+static int is_candidate(const char *path)
+{
+    return path && scr_ip_patterns_may_match(&scr_ip.patterns, path);
+}
+
+/* The full path of a file that forms a checkpoint, malloc'd; NULL: it does not. */
+static char *checkpoint_path(const char *path, int64_t *number)
+{
+    if (!is_candidate(path))
+        return NULL;
+    char *rel = below_prefix(path), *full = NULL;
+    if (rel && strncmp(rel, ".scr/", 5) != 0 &&
+        scr_ip_patterns_match(&scr_ip.patterns, rel, number))
+        full = scr_path_join(scr_ip.prefix, rel);
+    free(rel);
+    return full;
+}
+
+/* --- the table --- */
+
+static struct scr_ip_file *find(const char *path)
+{
+    for (size_t i = 0; i < scr_ip.nfiles; i++)
+        if (strcmp(scr_ip.file[i]->path, path) == 0)
+            return scr_ip.file[i];
+    return NULL;
+}
+
+/* Takes path, in any case; NULL: out of memory. */
+static struct scr_ip_file *add(char *path, int64_t number)
+{
+    struct scr_ip_file *f = scr_calloc(1, sizeof *f);
+    struct scr_ip_file **v =
+        f ? scr_reallocarray(scr_ip.file, scr_ip.nfiles + 1, sizeof *v) : NULL;
+    if (v == NULL) {
+        free(path);
+        free(f);
+        return NULL;
+    }
+    *f = (struct scr_ip_file){ .path = path, .number = number };
+    scr_ip.file = v;
+    scr_ip.file[scr_ip.nfiles++] = f;
+    return f;
+}
+
+static void file_free(struct scr_ip_file *f)
+{
+    free(f->path);
+    free(f->place);
+    free(f);
+}
+
+static void drop_stage(struct scr_ip_file *f)
+{
+    if (f->where == SCR_IP_STAGED && f->place)
+        scr_file_remove(sys, f->place, NULL);
+}
+
+/* Descriptors that are still open on it are the program's own business from now on; one
+ * that a thread is closing at this moment is the last to know of it. */
+static void drop(struct scr_ip_file *f)
+{
+    for (int fd = 0; f->nopen > 0 && fd < SCR_IP_MAX_FD; fd++) {
+        struct scr_ip_file *mine = f;
+        if (atomic_compare_exchange_strong(&scr_ip.fd[fd], &mine, NULL))
+            f->nopen--;
+    }
+    for (size_t i = 0; i < scr_ip.nfiles; i++)
+        if (scr_ip.file[i] == f)
+            scr_ip.file[i] = scr_ip.file[--scr_ip.nfiles];
+    drop_stage(f);
+    f->dropped = 1;
+    if (f->nopen == 0)
+        file_free(f);
+}
+
+char *scr_ip_stage_name(void)
+{
+    return scr_asprintf("%s/%lu", scr_ip.stage, scr_ip.staged++);
+}
+
+int scr_ip_adopt(const char *path, const char *place, struct scr_err *err)
+{
+    int64_t number = SCR_IP_NO_NUMBER;
+    char *full = checkpoint_path(path, &number);
+    if (full == NULL)
+        return SCR_OK; /* another pattern was set when it was written */
+    struct scr_ip_file *f = find(full) ? NULL : add(full, number);
+    if (f)
+        f->place = scr_strdup(place);
+    if (f == NULL || f->place == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "%s", path);
+    f->where = SCR_IP_CACHED;
+    return SCR_OK;
+}
+
+void scr_ip_prune(void)
+{
+    for (size_t i = scr_ip.nfiles; i-- > 0;) {
+        struct scr_ip_file *f = scr_ip.file[i];
+        if (f->where == SCR_IP_CACHED && !f->pending && !is_there(f->place))
+            drop(f);
+    }
+}
+
+/* --- moving bytes --- */
+
+static int copy_fd(int from, int to, const char *name, struct scr_err *err)
+{
+    char *buf = malloc(COPY_BYTES);
+    size_t got = 1;
+    int rc = buf ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "copy %s", name);
+    while (rc == SCR_OK && got > 0) {
+        rc = scr_read_upto(sys, from, buf, COPY_BYTES, &got, name, err);
+        if (rc == SCR_OK && got > 0)
+            rc = scr_write_all(sys, to, buf, got, name, err);
+    }
+    free(buf);
+    return rc;
+}
+
+/* A new file with the bytes and the permissions of another; *fd stays open. */
+static int copy_open(const char *from, const char *to, int *fd, struct scr_err *err)
+{
+    int in = -1;
+    struct stat st;
+    *fd = -1;
+    int rc = scr_open(sys, from, O_RDONLY, 0, &in, err);
+    if (rc == SCR_OK && sys->fstat(in, &st) != 0)
+        rc = scr_fail(err, SCR_E_IO, errno, "stat %s", from);
+    if (rc == SCR_OK)
+        rc = scr_open(sys, to, O_RDWR | O_CREAT | O_TRUNC, st.st_mode & 07777, fd, err);
+    if (rc == SCR_OK)
+        rc = copy_fd(in, *fd, to, err);
+    scr_close(sys, &in, from, NULL);
+    return rc;
+}
+
+static int copy(const char *from, const char *to, struct scr_err *err)
+{
+    int fd;
+    int rc = copy_open(from, to, &fd, err);
+    int closed = scr_close(sys, &fd, to, rc == SCR_OK ? err : NULL);
+    rc = rc == SCR_OK ? closed : rc;
+    if (rc != SCR_OK)
+        scr_file_remove(sys, to, NULL);
+    return rc;
+}
+
+int scr_ip_link(const char *from, const char *to, struct scr_err *err)
+{
+    scr_file_remove(sys, to, NULL);
+    if (sys->linkat(AT_FDCWD, from, AT_FDCWD, to, 0) == 0)
+        return SCR_OK;
+    return copy(from, to, err);
+}
+
+/* --- leaving the stage --- */
+
+/* Descriptors that write to f go on where `to` is open, at the same offset. */
+static int hand_over(struct scr_ip_file *f, int to, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (int fd = 0; f->nopen > 0 && fd < SCR_IP_MAX_FD && rc == SCR_OK; fd++) {
+        if (atomic_load(&scr_ip.fd[fd]) != f)
+            continue;
+        off_t at = sys->lseek(fd, 0, SEEK_CUR);
+        char *link = scr_asprintf("/proc/self/fd/%d", to);
+        int own = -1, flags = fcntl(fd, F_GETFL);
+        rc = link ? scr_open(sys, link, flags & (O_ACCMODE | O_APPEND), 0, &own, err)
+                  : scr_fail(err, SCR_E_NOMEM, 0, "%s", f->path);
+        if (rc == SCR_OK && (sys->lseek(own, at, SEEK_SET) < 0 || dup2(own, fd) < 0))
+            rc = scr_fail(err, SCR_E_IO, errno, "hand over %s", f->path);
+        scr_close(sys, &own, f->path, NULL);
+        free(link);
+    }
+    return rc;
+}
+
+static int put(struct scr_ip_file *f, const char *dest, struct scr_err *err)
+{
+    char *dir = scr_path_dir(dest);
+    char *tmp = scr_asprintf("%s.%ld.tmp", dest, (long)getpid());
+    int fd = -1;
+    int rc = dir && tmp ? scr_dir_make(sys, dir, 0777, err)
+                        : scr_fail(err, SCR_E_NOMEM, 0, "%s", dest);
+    if (rc == SCR_OK)
+        rc = copy_open(f->place, tmp, &fd, err);
+    if (rc == SCR_OK)
+        rc = hand_over(f, fd, err);
+    int closed = scr_close(sys, &fd, tmp, rc == SCR_OK ? err : NULL);
+    rc = rc == SCR_OK ? closed : rc;
+    if (rc == SCR_OK)
+        rc = scr_file_rename(sys, tmp, dest, err);
+    else if (tmp)
+        scr_file_remove(sys, tmp, NULL);
+    free(tmp);
+    free(dir);
+    return rc;
+}
+
+void scr_ip_leave(struct scr_ip_file *f)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    if (f->where == SCR_IP_STAGED && !f->handed_in && put(f, f->path, &err) != SCR_OK) {
+        scr_ip_tell(0, "%s stays in %s, copy it from there: %s", f->path, f->place,
+                    err.text);
+        f->where = SCR_IP_PLACED; /* nobody removes it then */
+    }
+    drop(f);
+}
+
+void scr_ip_files_fini(void)
+{
+    while (scr_ip.nfiles > 0)
+        scr_ip_leave(scr_ip.file[scr_ip.nfiles - 1]);
+    free(scr_ip.file);
+    scr_ip.file = NULL;
+}
+
+/* --- opening --- */
+
+/* The file is written where the program wanted it, so that its checkpoint will not be
+ * whole in cache; that is told to the other processes when they meet. */
+static void place(struct scr_ip_file *f)
+{
+    drop_stage(f);
+    free(f->place);
+    f->place = NULL;
+    f->where = SCR_IP_PLACED;
+    f->pending = 1;
+    f->epoch = scr_ip.epoch;
+    scr_ip.news = 1;
+}
+
+/* Where the bytes are that an open without O_TRUNC finds; NULL: there are none. */
+static const char *present(const struct scr_ip_file *f, const char *path)
+{
+    if (f && f->place && is_there(f->place))
+        return f->place;
+    return is_there(path) ? path : NULL;
+}
+
+/* Gives f a new place in the stage, with the bytes of `from` unless that is NULL. */
+static int stage(struct scr_ip_file *f, const char *from, struct scr_err *err)
+{
+    char *to = scr_ip_stage_name();
+    int rc = to ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "%s", f->path);
+    if (rc == SCR_OK && from)
+        rc = copy(from, to, err);
+    if (rc != SCR_OK) {
+        free(to);
+        return rc;
+    }
+    free(f->place);
+    f->place = to;
+    f->where = SCR_IP_STAGED;
+    f->bad = 0;
+    return SCR_OK;
+}
+
+/* Tells why a file is not staged. */
+static void give_up_stage(struct scr_ip_file *f, const char *why)
+{
+    scr_ip_tell(SCR_IP_TOLD_STAGE,
+                "%s is written where the program wants it, unprotected: %s", f->path,
+                why);
+    place(f);
+}
+
+static int open_for_writing(const char *path, int64_t number, int flags,
+                            struct scr_ip_use *use)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_ip_file *f = find(path);
+    const char *from = present(f, path);
+    int create = (flags & O_CREAT) != 0;
+    if (scr_ip.stage == NULL || (from == NULL && !create))
+        return 0;
+    if (create && (flags & O_EXCL) && from) {
+        use->error = EEXIST;
+        return 1;
+    }
+    if (f == NULL && (f = add(scr_strdup(path), number)) == NULL)
+        return 0;
+    int is_new = f->where != SCR_IP_STAGED || f->place == NULL;
+    if (is_new && stage(f, flags & O_TRUNC ? NULL : from, &err) != SCR_OK) {
+        give_up_stage(f, err.text);
+        return 0;
+    }
+    use->file = f;
+    use->flags = (flags | (is_new ? O_CREAT : 0)) & ~O_EXCL;
+    f->pending = 1;
+    f->nopen++;
+    scr_ip.news = 1;
+    use->place = scr_strdup(f->place);
+    return 1;
+}
+
+/* A process that reads what another wrote in this run finds what has been flushed. */
+static void tell_of_others(const char *path)
+{
+    if (scr_ip.datasets > 0)
+        scr_ip_tell(SCR_IP_TOLD_OTHERS,
+                    "%s is read from the prefix directory, as this process did not "
+                    "write it: what has not been flushed is not there",
+                    path);
+}
+
+static int open_for_reading(const char *path, int flags, struct scr_ip_use *use)
+{
+    struct scr_ip_file *f = find(path);
+    if (f && f->place && is_there(f->place)) {
+        use->place = scr_strdup(f->place);
+        use->flags = flags;
+    } else if (f == NULL) {
+        tell_of_others(path);
+    }
+    return use->place != NULL;
+}
+
+int scr_ip_open(const char *path, int flags, struct scr_ip_use *use)
+{
+    int64_t number = SCR_IP_NO_NUMBER;
+    int reads = (flags & (O_ACCMODE | O_CREAT | O_TRUNC)) == O_RDONLY;
+    *use = (struct scr_ip_use){ 0 };
+    if (!is_candidate(path))
+        return 0;
+    lock();
+    char *full = checkpoint_path(path, &number);
+    int ours = full == NULL ? 0
+               : reads      ? open_for_reading(full, flags, use)
+                            : open_for_writing(full, number, flags, use);
+    free(full);
+    unlock();
+    return ours;
+}
+
+int scr_ip_opened(struct scr_ip_use *use, int fd)
+{
+    struct scr_ip_file *f = use->file;
+    int cause = errno, refused = f && (fd < 0 || fd >= SCR_IP_MAX_FD);
+    free(use->place);
+    if (f == NULL)
+        return 0;
+    lock();
+    if (!refused) {
+        atomic_store(&scr_ip.fd[fd], f);
+    } else {
+        f->nopen--;
+        give_up_stage(f, fd < 0 ? strerror(cause) : "too many open files");
+    }
+    unlock();
+    return refused;
+}
+
+struct scr_ip_file *scr_ip_closing(int fd)
+{
+    if (atomic_load(&scr_ip.state) != SCR_IP_ON || fd < 0 || fd >= SCR_IP_MAX_FD)
+        return NULL;
+    return atomic_load(&scr_ip.fd[fd]) ? atomic_exchange(&scr_ip.fd[fd], NULL) : NULL;
+}
+
+void scr_ip_closed(struct scr_ip_file *f, int failed)
+{
+    lock();
+    f->nopen--;
+    f->bad |= failed;
+    f->epoch = scr_ip.epoch;
+    scr_ip.news = 1;
+    if (f->dropped && f->nopen == 0)
+        file_free(f);
+    unlock();
+}
+
+/* --- the rest --- */
+
+char *scr_ip_look(const char *path)
+{
+    int64_t number;
+    char *place_of = NULL;
+    if (!is_candidate(path))
+        return NULL;
+    lock();
+    char *full = checkpoint_path(path, &number);
+    struct scr_ip_file *f = full ? find(full) : NULL;
+    if (f && f->place && is_there(f->place))
+        place_of = scr_strdup(f->place);
+    free(full);
+    unlock();
+    return place_of;
+}
+
+/* A file that was staged or is in cache gets a name that forms a checkpoint too. */
+static int rename_to(struct scr_ip_file *f, char *to, int64_t number,
+                     struct scr_err *err)
+{
+    int rc = f->where == SCR_IP_CACHED ? stage(f, f->place, err) : SCR_OK;
+    if (rc != SCR_OK) {
+        free(to);
+        return rc;
+    }
+    struct scr_ip_file *other = find(to);
+    if (other && other != f)
+        drop(other);
+    scr_file_remove(sys, f->path, NULL); /* what was flushed under the old name */
+    free(f->path);
+    f->path = to;
+    f->number = number;
+    f->pending = 1;
+    f->epoch = scr_ip.epoch;
+    scr_ip.news = 1;
+    return SCR_OK;
+}
+
+/* … or one that does not. */
+static int rename_away(struct scr_ip_file *f, const char *to, struct scr_err *err)
+{
+    int rc = put(f, to, err);
+    if (rc == SCR_OK) {
+        scr_file_remove(sys, f->path, NULL);
+        drop(f);
+    }
+    return rc;
+}
+
+/* What is renamed was not staged, so it lies in the prefix directory: as a file of its
+ * checkpoint it keeps that from being taken for whole. */
+static int rename_placed(const char *from, char *to, int64_t number,
+                         struct scr_err *err)
+{
+    int rc = scr_file_rename(sys, from, to, err);
+    if (rc != SCR_OK) {
+        free(to);
+        return rc;
+    }
+    scr_ip_tell(SCR_IP_TOLD_RENAMED,
+                "%s becomes %s: a pattern for its first name in SCR_INTERPOSE_PATTERN "
+                "would let SCR keep it in cache",
+                from, to);
+    struct scr_ip_file *f = find(to);
+    if (f)
+        drop(f);
+    f = add(to, number);
+    if (f)
+        place(f);
+    return SCR_OK;
+}
+
+static int rename_any(struct scr_ip_file *f, const char *from, const char *to,
+                      char *full, int64_t number, struct scr_err *err)
+{
+    if (f && f->where == SCR_IP_PLACED) {
+        drop(f);
+        f = NULL;
+    }
+    if (f == NULL)
+        return rename_placed(from, full, number, err);
+    return full ? rename_to(f, full, number, err) : rename_away(f, to, err);
+}
+
+int scr_ip_rename(const char *from, const char *to, int *rc)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct stat st;
+    int64_t number = SCR_IP_NO_NUMBER;
+    if (!is_candidate(from) && !is_candidate(to))
+        return 0;
+    lock();
+    char *old = checkpoint_path(from, &number);
+    char *full = checkpoint_path(to, &number);
+    struct scr_ip_file *f = old ? find(old) : NULL;
+    int have = f && f->place && is_there(f->place);
+    int ours = have || (full && scr_file_stat(sys, from, &st, NULL) == SCR_OK &&
+                        S_ISREG(st.st_mode));
+    if (ours)
+        *rc = rename_any(f, from, to, full, number, &err);
+    else
+        free(full);
+    free(old);
+    unlock();
+    if (ours && *rc != SCR_OK) {
+        errno = err.sys ? err.sys : EIO;
+        *rc = -1;
+    }
+    return ours;
+}
+
+int scr_ip_unlink(const char *path, int *rc)
+{
+    int64_t number;
+    if (!is_candidate(path))
+        return 0;
+    lock();
+    char *full = checkpoint_path(path, &number);
+    struct scr_ip_file *f = full ? find(full) : NULL;
+    int ours = f && f->place && is_there(f->place);
+    if (ours)
+        *rc = scr_file_remove(sys, full, NULL) == SCR_OK ? 0 : -1;
+    if (f)
+        drop(f);
+    free(full);
+    unlock();
+    return ours;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The state of libscr_interpose: the one struct with everything that is writable, and
+ * the calls of the C library that its wrappers stand before. doc/design/interpose.md
+ * says what is done when.
+ *
+ * Whoever works for the library itself raises scr_ip_inside around it: wrappers pass
+ * everything on then, so that files may be handled through base/ as everywhere. */
+#ifndef SCR_INTERPOSE_IP_H
+#define SCR_INTERPOSE_IP_H
+
+#include <mpi.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "interpose/pattern.h"
+
+/* What is wrapped: result, name, parameters. */
+#define SCR_IP_CALLS(F)                                                                \
+    F(int, open, (const char *, int, ...))                                             \
+    F(int, open64, (const char *, int, ...))                                           \
+    F(int, __open_2, (const char *, int))                                              \
+    F(int, __open64_2, (const char *, int))                                            \
+    F(int, openat, (int, const char *, int, ...))                                      \
+    F(int, openat64, (int, const char *, int, ...))                                    \
+    F(int, creat, (const char *, mode_t))                                              \
+    F(int, creat64, (const char *, mode_t))                                            \
+    F(FILE *, fopen, (const char *, const char *))                                     \
+    F(FILE *, fopen64, (const char *, const char *))                                   \
+    F(int, close, (int))                                                               \
+    F(int, fclose, (FILE *))                                                           \
+    F(int, rename, (const char *, const char *))                                       \
+    F(int, unlink, (const char *))                                                     \
+    F(int, remove, (const char *))                                                     \
+    F(int, access, (const char *, int))                                                \
+    F(int, stat, (const char *, struct stat *))                                        \
+    F(int, lstat, (const char *, struct stat *))                                       \
+    F(int, stat64, (const char *, struct stat64 *))                                    \
+    F(int, lstat64, (const char *, struct stat64 *))                                   \
+    F(int, __xstat, (int, const char *, struct stat *))                                \
+    F(int, __lxstat, (int, const char *, struct stat *))                               \
+    F(int, __xstat64, (int, const char *, struct stat64 *))                            \
+    F(int, __lxstat64, (int, const char *, struct stat64 *))
+
+/* The calls as the C library has them. */
+struct scr_ip_real {
+#define F(type, name, params) type(*name) params;
+    SCR_IP_CALLS(F)
+#undef F
+};
+
+enum scr_ip_where {
+    SCR_IP_STAGED, /* in the stage: of no dataset yet */
+    SCR_IP_CACHED, /* in a dataset in cache, which may be evicted */
+    SCR_IP_PLACED  /* where the program put it: it could not be staged */
+};
+
+/* A file that forms a checkpoint and that this process wrote, now or before the
+ * restart. */
+struct scr_ip_file {
+    char *path;  /* as the program knows it: absolute, below the prefix */
+    char *place; /* where its bytes are; NULL if PLACED */
+    int64_t number;
+    enum scr_ip_where where;
+    int pending;   /* of a checkpoint that is not complete yet */
+    int nopen;     /* descriptors open for writing */
+    int bad;       /* closing it failed */
+    int handed_in; /* to a dataset that is being completed */
+    int dropped;   /* freed by whoever closes the last descriptor */
+    int64_t epoch; /* meetings before it was closed last */
+};
+
+enum { SCR_IP_MAX_FD = 65536 }; /* above that files are not intercepted */
+enum { SCR_IP_FORTRAN = 128 };  /* names of MPI calls in Fortran */
+
+enum scr_ip_state {
+    SCR_IP_OFF, /* before MPI_Init, after MPI_Finalize, and where nothing is to do */
+    SCR_IP_ON
+};
+
+struct scr_ip {
+    struct scr_ip_real real;
+    atomic_int resolved;
+    _Atomic(void *) fortran[SCR_IP_FORTRAN];
+    _Atomic(enum scr_ip_state) state;
+    uintptr_t scr_from, scr_to; /* code of libscr, whose threads are passed on */
+
+    pthread_mutex_t lock; /* of what follows, up to the next blank line */
+    struct scr_ip_file **file;
+    size_t nfiles;
+    _Atomic(struct scr_ip_file *) *fd; /* read without the lock */
+    char *stage;                       /* directory; NULL: nothing is staged */
+    unsigned long staged;              /* files staged so far, names them */
+    int64_t epoch;
+    int news; /* files opened or closed since the last meeting */
+    int told; /* bits of messages that are given once */
+
+    struct scr_ip_patterns patterns; /* constant while ON, like these */
+    char *prefix, *prefix_real;
+    int rank;
+    int want, most_calls; /* SCR_INTERPOSE_FILES, SCR_INTERPOSE_CALLS */
+
+    /* Of the thread that is in a collective call. */
+    MPI_Comm comm;
+    int has_comm, keyval, multiple; /* MPI_THREAD_MULTIPLE */
+    int calls, period; /* collective calls since the last meeting, until the next */
+    double met;        /* when that was, scr_now_mono() */
+    int datasets;      /* completed so far */
+};
+
+extern struct scr_ip scr_ip;
+extern _Thread_local int scr_ip_inside;
+
+/* The real calls, found on the first use. */
+const struct scr_ip_real *scr_ip_real(void);
+/* 1 if a call that came from `caller` (__builtin_return_address(0)) is the program's
+ * own and may concern it: the library is on, and neither it nor libscr is calling. */
+int scr_ip_is_program(const void *caller);
+/* Finds the code of libscr, and keeps children out: those that are forked are OFF,
+ * those that are executed do not get the library from LD_PRELOAD. */
+void scr_ip_settle_in(void);
+
+/* One line from this process, once for each bit of `once` (0: each time). */
+void scr_ip_tell(int once, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same from rank 0 only. */
+void scr_ip_tell_all(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+enum { SCR_IP_TOLD_STAGE = 1, SCR_IP_TOLD_OTHERS = 2, SCR_IP_TOLD_RENAMED = 4 };
+
+#endif

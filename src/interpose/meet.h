@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* When checkpoints begin and end: what all processes do together, at calls that all of
+ * them make anyway. doc/design/interpose.md says why that cannot hang. */
+#ifndef SCR_INTERPOSE_MEET_H
+#define SCR_INTERPOSE_MEET_H
+
+#include "interpose/ip.h"
+
+/* After MPI_Init: collective. Starts SCR and hands out what it restarts from, if
+ * SCR_INTERPOSE_PATTERN is set; whatever fails is told, and the program goes on
+ * without.
+ */
+void scr_ip_start_all(void);
+/* At the begin of a blocking collective call on comm. If that has all processes, they
+ * meet now and then, and complete what is whole. Else nothing is done. */
+void scr_ip_meet_all(MPI_Comm comm);
+/* Before MPI_Finalize: collective. Completes what there is, and ends SCR. */
+void scr_ip_end_all(void);
+/* This process ends without MPI_Finalize, local: its files go where the program put
+ * them. */
+void scr_ip_abandon(void);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The same calls from Fortran: MPI libraries need not come by the C ones. Arguments are
+ * addresses (in mpi_f08 perhaps of descriptors) that are passed on as they are, so that
+ * only their number and the place of the communicator matter. */
+#include <dlfcn.h>
+
+#include "interpose/meet.h"
+#include "scr.h"
+
+/* F(what is done, before or after, lower case, upper case, how many arguments, which of
+ * them is the communicator) */
+#define CALLS(F)                                                                       \
+    F(START, mpi_init, MPI_INIT, 1, 0)                                                 \
+    F(START, mpi_init_thread, MPI_INIT_THREAD, 3, 0)                                   \
+    F(END, mpi_finalize, MPI_FINALIZE, 1, 0)                                           \
+    F(ABORT, mpi_abort, MPI_ABORT, 3, 0)                                               \
+    F(PASS, mpi_file_open, MPI_FILE_OPEN, 6, 0)                                        \
+    F(PASS, mpi_file_delete, MPI_FILE_DELETE, 3, 0)                                    \
+    F(MEET, mpi_barrier, MPI_BARRIER, 2, 0)                                            \
+    F(MEET, mpi_bcast, MPI_BCAST, 6, 4)                                                \
+    F(MEET, mpi_reduce, MPI_REDUCE, 8, 6)                                              \
+    F(MEET, mpi_allreduce, MPI_ALLREDUCE, 7, 5)                                        \
+    F(MEET, mpi_scan, MPI_SCAN, 7, 5)                                                  \
+    F(MEET, mpi_gather, MPI_GATHER, 9, 7)                                              \
+    F(MEET, mpi_gatherv, MPI_GATHERV, 10, 8)                                           \
+    F(MEET, mpi_allgather, MPI_ALLGATHER, 8, 6)                                        \
+    F(MEET, mpi_allgatherv, MPI_ALLGATHERV, 9, 7)                                      \
+    F(MEET, mpi_scatter, MPI_SCATTER, 9, 7)                                            \
+    F(MEET, mpi_scatterv, MPI_SCATTERV, 10, 8)                                         \
+    F(MEET, mpi_alltoall, MPI_ALLTOALL, 8, 6)                                          \
+    F(MEET, mpi_alltoallv, MPI_ALLTOALLV, 10, 8)
+
+/* As compilers spell each, and the module mpi_f08. */
+#define SPELLINGS(S, how, lower, upper, n, comm)                                       \
+    S(how, lower, n, comm)                                                             \
+    S(how, lower##_, n, comm)                                                          \
+    S(how, lower##__, n, comm)                                                         \
+    S(how, lower##_f08_, n, comm)                                                      \
+    S(how, lower##_f08ts_, n, comm)                                                    \
+    S(how, upper, n, comm)
+
+typedef void *arg;
+#define P1  arg a
+#define P2  P1, arg b
+#define P3  P2, arg c
+#define P6  P3, arg d, arg e, arg f
+#define P7  P6, arg g
+#define P8  P7, arg h
+#define P9  P8, arg i
+#define P10 P9, arg j
+#define A1  a
+#define A2  A1, b
+#define A3  A2, c
+#define A6  A3, d, e, f
+#define A7  A6, g
+#define A8  A7, h
+#define A9  A8, i
+#define A10 A9, j
+
+enum when { BEFORE, AFTER };
+enum how { START, END, ABORT, PASS, MEET };
+
+#define ID(how, name, n, comm)          ID_##name,
+#define IDS(how, lower, upper, n, comm) SPELLINGS(ID, how, lower, upper, n, comm)
+enum id { CALLS(IDS) NIDS };
+_Static_assert((int)NIDS <= (int)SCR_IP_FORTRAN, "room for all spellings");
+
+static void *find(enum id id, const char *name)
+{
+    void *real = atomic_load(&scr_ip.fortran[id]);
+    if (real == NULL)
+        atomic_store(&scr_ip.fortran[id], real = dlsym(RTLD_NEXT, name));
+    return real;
+}
+
+static void act(enum how how, enum when when, arg comm)
+{
+    if (how == MEET && when == BEFORE)
+        scr_ip_meet_all(PMPI_Comm_f2c(*(const MPI_Fint *)comm));
+    else if (how == END && when == BEFORE)
+        scr_ip_end_all();
+    else if (how == ABORT && when == BEFORE)
+        scr_ip_abandon();
+    else if (how == START && when == AFTER)
+        scr_ip_start_all();
+}
+
+/* The real one is there: who calls it by this name was linked with it. */
+#define WRAP(how, name, n, comm)                                                       \
+    SCR_API void name(P##n);                                                           \
+    SCR_API void name(P##n)                                                            \
+    {                                                                                  \
+        arg all[] = { A##n };                                                          \
+        void (*real)(P##n);                                                            \
+        *(void **)&real = find(ID_##name, #name);                                      \
+        act(how, BEFORE, all[comm]);                                                   \
+        scr_ip_inside++;                                                               \
+        real(A##n);                                                                    \
+        scr_ip_inside--;                                                               \
+        act(how, AFTER, all[comm]);                                                    \
+    }
+#define WRAPS(how, lower, upper, n, comm) SPELLINGS(WRAP, how, lower, upper, n, comm)
+CALLS(WRAPS)
