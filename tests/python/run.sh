@@ -102,6 +102,22 @@ test_halt() {
     [ -e "$work/last/0" ] || fail "the last checkpoint did not reach the prefix directory"
 }
 
+# An exception that nobody catches ends all processes, and the next run goes on.
+test_uncaught() {
+    needs_mpi4py
+    export SCR_PREFIX=$work SCR_CACHE_BASE=$work/cache SCR_CNTL_BASE=$work/cache SCR_VNODES=2
+    export SCR_CACHE_SIZE=2 # else the second checkpoint takes the place of the first
+    mkdir cache
+    local run=(timeout 60 "$MPIRUN" -n 2 "$PYTHON" -m mpi4py "$here/uncaught.py") status=0
+    "${run[@]}" >"$work/log" 2>&1 || status=$?
+    [ $status != 0 ] && [ $status != 124 ] || fail "status $status: $(cat "$work/log")"
+    # whoever ends first ends the other, maybe before it has spoken
+    grep -Eq "ZeroDivisionError: the fault|scr.Error: .*bad dropped" "$work/log" || fail "$(cat "$work/log")"
+    ! grep -q "not reached" "$work/log" || fail "a process went on: $(cat "$work/log")"
+    "${run[@]}" >"$work/log" 2>&1 || fail "$(cat "$work/log")"
+    grep -q "^read good" "$work/log" || fail "$(cat "$work/log")"
+}
+
 drill() {
     "$TOOL" drill --nodes 4 --ranks 4 --timeout 90 "$@" 2>&1 | tee "$work/log"
     grep -q "^verdict: PASSED" "$work/log"
