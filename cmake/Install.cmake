@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What is installed, and where: libraries, header, program and links, the drill's solver, the
+# What is installed, and where: libraries, headers, program and links, the drill's solver, the
 # CMake package, scr.pc, the man pages, the HTML guide if it was built, the modulefile and examples to copy.
 include(CMakePackageConfigHelpers)
 include(cmake/Commands.cmake)
@@ -44,7 +44,8 @@ install(FILES ${PROJECT_BINARY_DIR}/scrConfig.cmake ${PROJECT_BINARY_DIR}/scrCon
 # pkg-config; the prefix is found from the place of scr.pc, so the tree may be moved
 file(RELATIVE_PATH SCR_PC_UP /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" SCR_PC_UP "${SCR_PC_UP}")
-foreach(dir INCLUDEDIR LIBDIR)
+set(CMAKE_INSTALL_FORTRAN_MODDIR ${SCR_FORTRAN_MODDIR})
+foreach(dir INCLUDEDIR LIBDIR FORTRAN_MODDIR)
     if(IS_ABSOLUTE ${CMAKE_INSTALL_${dir}})
         set(SCR_PC_${dir} ${CMAKE_INSTALL_${dir}})
     else()
@@ -53,6 +54,7 @@ foreach(dir INCLUDEDIR LIBDIR)
 endforeach()
 configure_file(cmake/scr.pc.in ${PROJECT_BINARY_DIR}/scr.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/scr.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+include(cmake/InstallFortran.cmake)
 
 if(SCR_PANDOC)
     install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR})

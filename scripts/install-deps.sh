@@ -15,7 +15,7 @@ declare -A packages=(
     [build]="gcc libc6-dev make cmake pkg-config libisal-dev libjansson-dev libzstd-dev"
     [openmpi]="openmpi-bin libopenmpi-dev"
     [mpich]="mpich libmpich-dev"
-    [check]="libcmocka-dev pandoc clang-format valgrind python3 binutils zstd environment-modules strace gfortran
+    [check]="g++ libcmocka-dev pandoc clang-format valgrind python3 binutils zstd environment-modules strace gfortran
         mypy python3-pip python3-setuptools python3-wheel"
     [check-openmpi]="libhdf5-openmpi-dev lammps python3-mpi4py python3-numpy"
     [check-mpich]="libhdf5-mpich-dev"

@@ -6,9 +6,11 @@
 
 #include <mpi.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/bind.h"
 #include "api/places.h"
 #include "base/str.h"
 #include "core/ctx.h"
@@ -82,6 +84,16 @@ static struct scr_ctx *enter(enum scr_call call, struct scr_err *err, int *rc)
     return *rc == SCR_OK ? the_ctx : NULL;
 }
 
+/* The same for calls that return a name or a path in size bytes. */
+static struct scr_ctx *enter_with(enum scr_call call, size_t size, struct scr_err *err,
+                                  int *rc)
+{
+    struct scr_ctx *ctx = enter(call, err, rc);
+    if (ctx != NULL)
+        ctx->room = size < SCR_MAX_FILENAME ? size : SCR_MAX_FILENAME;
+    return ctx;
+}
+
 /* The documented halt: a condition is due, the newest checkpoint is flushed, the run
  * ends. If that failed, the status tells a script that something is left to be saved.
  */
@@ -98,15 +110,22 @@ static void halt_if_due(struct scr_ctx *ctx)
     exit(status);
 }
 
+/* For calls that are possible before the context has communicators of its own. */
+static struct scr_comm get_world(void)
+{
+    struct scr_comm world = { .comm = MPI_COMM_WORLD };
+    MPI_Comm_rank(world.comm, &world.rank);
+    MPI_Comm_size(world.comm, &world.size);
+    return world;
+}
+
 /* Makes the context where there is none: on all ranks or on none. */
 static int make_ctx_all(const char *call, struct scr_err *err)
 {
-    struct scr_comm world = { .comm = MPI_COMM_WORLD };
     int rc = SCR_OK;
     if (the_ctx != NULL)
         return rc;
-    MPI_Comm_rank(world.comm, &world.rank);
-    MPI_Comm_size(world.comm, &world.size);
+    struct scr_comm world = get_world();
     the_ctx = scr_ctx_new();
     if (the_ctx == NULL)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "%s: out of memory", call);
@@ -160,11 +179,31 @@ int SCR_Finalize(void)
     return rc;
 }
 
-const char *SCR_Config(const char *config)
+/* A value that does not fit on one rank is given to none. */
+static int check_value_all(const char *config, size_t size, char **value,
+                           struct scr_err *err)
+{
+    struct scr_comm world = get_world();
+    size_t n = *value != NULL ? strlen(*value) : 0;
+    int rc = SCR_OK;
+    if (*value != NULL && n >= size)
+        rc = scr_fail(err, SCR_E_NAME, 0,
+                      "SCR_Config: the value of %.64s has %zu characters, at most %zu "
+                      "fit",
+                      config, n, size - 1);
+    rc = scr_agree_all(&world, rc, err);
+    if (rc != SCR_OK) {
+        free(*value);
+        *value = NULL;
+    }
+    return rc;
+}
+
+int scr_bind_config(const char *config, size_t size, char **value)
 {
     struct scr_err err = SCR_ERR_INIT;
-    char *reply = NULL;
     int rc = SCR_OK;
+    *value = NULL;
     if (!mpi_is_up())
         rc = scr_fail(&err, SCR_E_STATE, 0, "SCR_Config: call MPI_Init first");
     if (rc == SCR_OK)
@@ -172,9 +211,17 @@ const char *SCR_Config(const char *config)
     if (rc == SCR_OK)
         rc = scr_state_check(the_ctx->state, SCR_CALL_CONFIG_GET, &err);
     if (rc == SCR_OK)
-        rc = scr_config_all(the_ctx, MPI_COMM_WORLD, config, &reply, &err);
-    leave(rc, &err);
-    return reply;
+        rc = scr_config_all(the_ctx, MPI_COMM_WORLD, config, value, &err);
+    if (rc == SCR_OK)
+        rc = check_value_all(config, size, value, &err);
+    return leave(rc, &err);
+}
+
+const char *SCR_Config(const char *config)
+{
+    char *value;
+    scr_bind_config(config, SIZE_MAX, &value);
+    return value;
 }
 
 const char *SCR_Configf(const char *format, ...)
@@ -192,14 +239,19 @@ const char *SCR_Configf(const char *format, ...)
     return reply;
 }
 
-int SCR_Route_file(const char *name, char *file)
+int scr_bind_route_file(const char *name, char *file, size_t size)
 {
     struct scr_err err = SCR_ERR_INIT;
     int rc;
-    struct scr_ctx *ctx = enter(SCR_CALL_ROUTE, &err, &rc);
+    struct scr_ctx *ctx = enter_with(SCR_CALL_ROUTE, size, &err, &rc);
     if (ctx != NULL)
         rc = scr_route(ctx, name, file, &err);
     return leave_local(rc, &err);
+}
+
+int SCR_Route_file(const char *name, char *file)
+{
+    return scr_bind_route_file(name, file, SCR_MAX_FILENAME);
 }
 
 int SCR_Need_checkpoint(int *flag)
@@ -247,26 +299,36 @@ int SCR_Complete_checkpoint(int valid)
     return SCR_Complete_output(valid);
 }
 
-int SCR_Have_restart(int *flag, char *name)
+int scr_bind_have_restart(int *flag, char *name, size_t size)
 {
     struct scr_err err = SCR_ERR_INIT;
     int rc;
     if (flag)
         *flag = 0;
-    struct scr_ctx *ctx = enter(SCR_CALL_HAVE, &err, &rc);
+    struct scr_ctx *ctx = enter_with(SCR_CALL_HAVE, size, &err, &rc);
     if (ctx != NULL)
         rc = scr_have_restart_all(ctx, flag, name, &err);
     return leave(rc, &err);
 }
 
-int SCR_Start_restart(char *name)
+int SCR_Have_restart(int *flag, char *name)
+{
+    return scr_bind_have_restart(flag, name, SCR_MAX_FILENAME);
+}
+
+int scr_bind_start_restart(char *name, size_t size)
 {
     struct scr_err err = SCR_ERR_INIT;
     int rc;
-    struct scr_ctx *ctx = enter(SCR_CALL_START_RESTART, &err, &rc);
+    struct scr_ctx *ctx = enter_with(SCR_CALL_START_RESTART, size, &err, &rc);
     if (ctx != NULL)
         rc = scr_start_restart_all(ctx, name, &err);
     return leave(rc, &err);
+}
+
+int SCR_Start_restart(char *name)
+{
+    return scr_bind_start_restart(name, SCR_MAX_FILENAME);
 }
 
 int SCR_Complete_restart(int valid)
@@ -303,14 +365,19 @@ int SCR_Restart_files(int *n)
     return leave(rc, &err);
 }
 
-int SCR_Restart_file(int i, char *file, int *rank)
+int scr_bind_restart_file(int i, char *file, size_t size, int *rank)
 {
     struct scr_err err = SCR_ERR_INIT;
     int rc;
-    struct scr_ctx *ctx = enter(SCR_CALL_RESTART_FILE, &err, &rc);
+    struct scr_ctx *ctx = enter_with(SCR_CALL_RESTART_FILE, size, &err, &rc);
     if (ctx != NULL)
         rc = scr_restart_file(ctx, i, file, rank, &err);
     return leave_local(rc, &err);
+}
+
+int SCR_Restart_file(int i, char *file, int *rank)
+{
+    return scr_bind_restart_file(i, file, SCR_MAX_FILENAME, rank);
 }
 
 int SCR_Should_exit(int *flag)
@@ -378,4 +445,17 @@ int SCR_Last_error(char *text)
     if (text != NULL)
         memcpy(text, the_last.text, strlen(the_last.text) + 1);
     return the_last.code;
+}
+
+int scr_bind_get_version(char *version, size_t size)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    size_t n = strlen(SCR_VERSION);
+    if (n >= size)
+        scr_fail(&err, SCR_E_NAME, 0,
+                 "SCR_Get_version: the version has %zu characters, at most %zu fit", n,
+                 size - 1);
+    else
+        memcpy(version, SCR_VERSION, n + 1);
+    return leave_local(err.code, &err);
 }

@@ -21,6 +21,7 @@ struct scr_ctx *scr_ctx_new(void)
     ctx->env.maps = &ctx->maps;
     ctx->log.who = ctx->local_log.who = "SCR";
     ctx->state = SCR_STATE_NEW;
+    ctx->room = SCR_MAX_NAME;
     ctx->world = ctx->node = ctx->across = (struct scr_comm)SCR_COMM_INIT;
     ctx->cntl.jnl_fd = -1;
     ctx->tenancy = (struct scr_lock)SCR_LOCK_INIT;

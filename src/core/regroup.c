@@ -376,13 +376,13 @@ int scr_restart_file(const struct scr_ctx *ctx, int i, char *file, int *rank,
     if (i < 0 || i >= r->nlist)
         return scr_fail(err, SCR_E_RANGE, 0,
                         "SCR_Restart_file: file %d of %d, counted from 0", i, r->nlist);
-    int n = snprintf(file, SCR_MAX_NAME, "%s/%s", ctx->prefix.path, r->list[i].dest);
-    if (n < 0 || n >= SCR_MAX_NAME) {
+    int n = snprintf(file, ctx->room, "%s/%s", ctx->prefix.path, r->list[i].dest);
+    if (n < 0 || (size_t)n >= ctx->room) {
         file[0] = '\0';
         return scr_fail(err, SCR_E_NAME, 0,
                         "SCR_Restart_file: the path of %.64s… has %d characters, at "
-                        "most %d fit",
-                        r->list[i].dest, n, SCR_MAX_NAME - 1);
+                        "most %zu fit",
+                        r->list[i].dest, n, ctx->room - 1);
     }
     if (rank != NULL)
         *rank = r->list[i].rank;

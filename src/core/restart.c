@@ -293,12 +293,21 @@ int scr_restart_init_all(struct scr_ctx *ctx, struct scr_err *err)
 
 /* --- the calls --- */
 
-static void give_name(const struct scr_ctx *ctx, char *name)
+/* The name of what is offered, to those that want it, if it fits everywhere. */
+static int give_name_all(const struct scr_ctx *ctx, const char *call, char *name,
+                         struct scr_err *err)
 {
     size_t n = strlen(ctx->restart.name);
-    n = n < SCR_MAX_NAME ? n : SCR_MAX_NAME - 1;
-    memcpy(name, ctx->restart.name, n);
-    name[n] = '\0';
+    int rc = SCR_OK;
+    if (name != NULL && n >= ctx->room)
+        rc = scr_fail(err, SCR_E_NAME, 0,
+                      "%s: the name %.64s… has %zu characters, at most %zu fit; give "
+                      "it a buffer of SCR_MAX_FILENAME",
+                      call, ctx->restart.name, n, ctx->room - 1);
+    rc = scr_agree_all(&ctx->world, rc, err);
+    if (rc == SCR_OK && name != NULL)
+        memcpy(name, ctx->restart.name, n + 1);
+    return rc;
 }
 
 int scr_have_restart_all(struct scr_ctx *ctx, int *flag, char *name,
@@ -315,9 +324,9 @@ int scr_have_restart_all(struct scr_ctx *ctx, int *flag, char *name,
         ctx->tried_below = 0;
         rc = scr_restart_find_all(ctx, err);
     }
+    if (rc == SCR_OK && ctx->restart.id > 0)
+        rc = give_name_all(ctx, "SCR_Have_restart", name, err);
     *flag = rc == SCR_OK && ctx->restart.id > 0;
-    if (*flag && name)
-        give_name(ctx, name);
     return rc;
 }
 
@@ -328,8 +337,9 @@ int scr_start_restart_all(struct scr_ctx *ctx, char *name, struct scr_err *err)
             err, SCR_E_STATE, 0,
             "SCR_Start_restart: there is no checkpoint, ask SCR_Have_restart "
             "first");
-    if (name)
-        give_name(ctx, name);
+    int rc = give_name_all(ctx, "SCR_Start_restart", name, err);
+    if (rc != SCR_OK)
+        return rc;
     ctx->state = SCR_STATE_RESTART;
     scr_phase_all(ctx, "restart", ctx->restart.id);
     return SCR_OK;

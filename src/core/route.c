@@ -13,15 +13,17 @@
 
 /* Copies a result into the caller's buffer; what does not fit is an error, never cut.
  */
-static int give(const char *path, char *file, struct scr_err *err)
+static int give(const struct scr_ctx *ctx, const char *path, char *file,
+                struct scr_err *err)
 {
     size_t n = strlen(path);
-    if (n >= SCR_MAX_NAME)
+    if (n >= ctx->room)
         return scr_fail(
             err, SCR_E_NAME, 0,
-            "SCR_Route_file: the path %.64s… has %zu characters, at most %d "
-            "fit; use shorter names or a shorter SCR_CACHE_BASE",
-            path, n, SCR_MAX_NAME - 1);
+            "SCR_Route_file: the path %.64s… has %zu characters, at most %zu fit; %s",
+            path, n, ctx->room - 1,
+            n < SCR_MAX_NAME ? "give it a buffer of SCR_MAX_FILENAME"
+                             : "use shorter names or a shorter SCR_CACHE_BASE");
     memcpy(file, path, n + 1);
     return SCR_OK;
 }
@@ -133,7 +135,7 @@ static int register_file(struct scr_ctx *ctx, const char *name, const char *dest
                  ? scr_shared_place(ctx, dest, &path, err)
                  : choose_place(ctx, dest, &rel, &path, err);
     if (rc == SCR_OK)
-        rc = give(path, file, err);
+        rc = give(ctx, path, file, err);
     if (rc == SCR_OK)
         rc = scr_cntl_journal(&ctx->env, &ctx->cntl, out->id, ctx->world.rank, path,
                               err);
@@ -153,7 +155,7 @@ static int register_bypass(struct scr_ctx *ctx, const char *dest, char *file,
     char *path = NULL;
     int rc = scr_bypass_place(ctx, dest, &path, err);
     if (rc == SCR_OK)
-        rc = give(path, file, err);
+        rc = give(ctx, path, file, err);
     if (rc == SCR_OK && scr_hash_set_val(ctx->out.routed, dest, path) == NULL)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
     free(path);
@@ -167,7 +169,7 @@ static int route_output(struct scr_ctx *ctx, const char *name, char *file,
     int rc = scr_route_dest(ctx, name, &dest, err);
     const char *known = rc == SCR_OK ? scr_hash_get_val(ctx->out.routed, dest) : NULL;
     if (known != NULL)
-        rc = give(known, file, err);
+        rc = give(ctx, known, file, err);
     else if (rc == SCR_OK)
         rc = ctx->out.bypass ? register_bypass(ctx, dest, file, err)
                              : register_file(ctx, name, dest, file, err);
@@ -240,7 +242,7 @@ static int route_restart(struct scr_ctx *ctx, const char *name, char *file,
     if (path == NULL)
         return no_such_file(ctx, name, err);
     rc = is_readable(ctx, path, err);
-    return rc == SCR_OK ? give(path, file, err) : rc;
+    return rc == SCR_OK ? give(ctx, path, file, err) : rc;
 }
 
 static int route(struct scr_ctx *ctx, const char *name, char *file, struct scr_err *err)
@@ -254,7 +256,7 @@ static int route(struct scr_ctx *ctx, const char *name, char *file, struct scr_e
         return route_output(ctx, name, file, err);
     if (ctx->state == SCR_STATE_RESTART)
         return route_restart(ctx, name, file, err);
-    return give(name, file, err);
+    return give(ctx, name, file, err);
 }
 
 int scr_route(struct scr_ctx *ctx, const char *name, char *file, struct scr_err *err)

@@ -15,6 +15,7 @@ import sys
 import tempfile
 
 LIST = pathlib.Path(__file__).with_name("libscr.abi")
+OF_BINDINGS = "scr_bind_" # for libraries that are built with this one (src/api/bind.h)
 OF_THE_LINKER = {"_init", "_fini", "_edata", "_end", "__bss_start"}
 
 
@@ -57,7 +58,7 @@ def errors(source: pathlib.Path) -> list[str]:
 
 def abi(cc: str, source: pathlib.Path, shared: str) -> list[str]:
     header = source.resolve() / "include/scr.h"
-    exported = [f"symbol {name}" for name in sorted(symbols("-D", shared))]
+    exported = [f"symbol {name}" for name in sorted(symbols("-D", shared)) if not name.startswith(OF_BINDINGS)]
     return [f"soname {soname(shared)}", *exported, *calls(cc, header), *values(cc, header),
             *errors(source)]
 

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# consumers.sh BUILD_DIR SOURCE_DIR MPICC MPIRUN: what a user of an installed SCR does.
+# consumers.sh BUILD_DIR SOURCE_DIR MPICC MPIRUN [MPIFORT]: what a user of an installed SCR does, in C
+# and, if the module scr was built, in Fortran.
 set -euo pipefail
-build=$1 here=$2 mpicc=$3 mpirun=$4
+build=$1 here=$2 mpicc=$3 mpirun=$4 mpifort=${5:-}
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/scr-install.XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -15,9 +16,10 @@ fail() {
 
 # The program asks libscr for its version without a job, then runs as one.
 check() {
-    local program=$1 how=$2
+    local program=$1 how=$2 run
+    run=$(mktemp -d "$work/run.XXXXXX") # a job that has ended is not started again
     [ "$("$program")" = "$version" ] || fail "$how: $program prints '$("$program")'"
-    (cd "$work" && SCR_CACHE_BASE=$work SCR_CNTL_BASE=$work SCR_PREFIX=$work \
+    (cd "$run" && SCR_CACHE_BASE=$run SCR_CNTL_BASE=$run SCR_PREFIX=$run \
         "$mpirun" -n 2 "$program" run) || fail "$how: $program fails under $mpirun"
     echo "ok: $how"
 }
@@ -70,3 +72,27 @@ cmake -S "$here/consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE
 cmake --build "$work/build" >"$work/log" 2>&1 || fail "$(cat "$work/log")"
 check "$work/build/consumer" "find_package"
 check "$work/build/consumer_static" "find_package, static"
+
+[ -e "$prefix/include/scrf.h" ] || {
+    echo "no Fortran interface"
+    exit 0
+}
+nm -D "$libdir/libscrf.so" | grep ' T scr_init_$' >/dev/null || fail "libscrf.so has no scr_init_"
+[ -n "$mpifort" ] || exit 0
+
+for source in consumer.f90 consumer77.f; do
+    # shellcheck disable=SC2046
+    "$mpifort" "$here/consumer_fortran/$source" -o "$work/${source%.*}" $(pkg-config --cflags --libs scrf) \
+        -Wl,-rpath,"$libdir"
+    check "$work/${source%.*}" "pkg-config, $source"
+    # shellcheck disable=SC2046
+    "$mpifort" "$here/consumer_fortran/$source" -o "$work/${source%.*}" $(pkg-config --cflags scrf) \
+        "$libdir/libscrf.a" $(pkg-config --static --libs-only-l scrf | sed 's/-lscrf //')
+    check "$work/${source%.*}" "pkg-config, static, $source"
+done
+
+cmake -S "$here/consumer_fortran" -B "$work/fortran" -DCMAKE_PREFIX_PATH="$prefix" \
+    -DMPI_Fortran_COMPILER="$mpifort" >"$work/log" 2>&1 || fail "$(cat "$work/log")"
+cmake --build "$work/fortran" >"$work/log" 2>&1 || fail "$(cat "$work/log")"
+check "$work/fortran/consumer" "find_package, Fortran"
+check "$work/fortran/consumer77" "find_package, Fortran, classic"

@@ -165,21 +165,22 @@ def calls(root):
 
 
 def banned(root):
-    for names, tops in ((BANNED, ["src", "tools"]), (BANNED_EVERYWHERE, ["tests", "examples"])):
+    for names, tops in ((BANNED, ["src", "tools"]), (BANNED_EVERYWHERE, ["tests", "examples", "bindings"])):
         for path, number, name in find_calls(root, words_pattern(names), tops):
             yield path, number, f"{name}() is not used here; see STYLE in CONTRIBUTING.md"
 
 
 def spdx(root):
     tops = ["src", "tools", "include", "tests", "examples", "scripts", "cmake", "bench", "bindings", "packaging"]
-    for path in walk(root, tops, (".c", ".h", ".def", ".py", ".sh", ".cmake", "CMakeLists.txt")):
+    for path in walk(root, tops, (".c", ".h", ".def", ".py", ".sh", ".cmake", ".f", ".f90", ".cpp",
+                                  "CMakeLists.txt")):
         if "SPDX-License-Identifier: BSD-3-Clause" not in read(root, path)[:200]:
             yield path, 1, "no line 'SPDX-License-Identifier: BSD-3-Clause' at the top"
 
 
 def words(root):
     own = os.path.join("tests", "lint") # names what it looks for
-    suffixes = (".c", ".h", ".def", ".py", ".sh", ".cmake", ".md", ".txt", ".json", ".in", ".yml",
+    suffixes = (".c", ".h", ".def", ".py", ".sh", ".cmake", ".md", ".txt", ".json", ".in", ".yml", ".f", ".f90", ".cpp",
                 "Makefile", "LICENSE", "run", ".conf")
     for path in walk(root, ["."], suffixes):
         if os.path.dirname(path) == own:

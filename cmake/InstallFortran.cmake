@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What is installed of the Fortran interface: libscrf, scrf.h, scr.mod, scrf.pc and the target
+# scr::scrf (find_package(scr COMPONENTS fortran)).
+if(NOT TARGET scrf_shared)
+    return()
+endif()
+set_target_properties(scrf_shared PROPERTIES EXPORT_NAME scrf INSTALL_RPATH "$ORIGIN") # libscr is beside it
+install(TARGETS scrf_shared EXPORT scrFortranTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS scrf_static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(FILES bindings/fortran/scrf.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+if(SCR_HAVE_FORTRAN)
+    install(FILES ${SCR_MODULE_DIR}/scr.mod DESTINATION ${SCR_FORTRAN_MODDIR})
+endif()
+install(EXPORT scrFortranTargets NAMESPACE scr:: DESTINATION ${scr_package_dir})
+configure_file(cmake/scrf.pc.in ${PROJECT_BINARY_DIR}/scrf.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/scrf.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

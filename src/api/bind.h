@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What libraries for other languages need besides scr.h: calls that know the size of
+ * the buffers they return text in, and that all return a code. They are exported, but
+ * for libraries that are built and installed together with this one: no header with
+ * them is installed, and they may change with every version.
+ *
+ * size: bytes of the buffer, NUL included, at least 1. What does not fit is SCR_E_NAME,
+ * on all ranks of a collective call if it does not fit on one of them; then nothing is
+ * done. All else is as in scr.h. */
+#ifndef SCR_API_BIND_H
+#define SCR_API_BIND_H
+
+#include <stddef.h>
+
+#include "scr.h"
+
+/* *value: malloc'd, of less than size characters; NULL for a setting, an error, or if
+ * there is no value. */
+SCR_API int scr_bind_config(const char *config, size_t size, char **value);
+SCR_API int scr_bind_route_file(const char *name, char *file, size_t size);
+SCR_API int scr_bind_have_restart(int *flag, char *name, size_t size);
+SCR_API int scr_bind_start_restart(char *name, size_t size);
+SCR_API int scr_bind_restart_file(int i, char *file, size_t size, int *rank);
+SCR_API int scr_bind_get_version(char *version, size_t size);
+
+#endif
