@@ -88,7 +88,7 @@ static struct scr_ip_file *add(char *path, int64_t number)
 {
     struct scr_ip_file *f = scr_calloc(1, sizeof *f);
     struct scr_ip_file **v =
-        f ? scr_reallocarray(scr_ip.file, scr_ip.nfiles + 1, sizeof *v) : NULL;
+        f && path ? scr_reallocarray(scr_ip.file, scr_ip.nfiles + 1, sizeof *v) : NULL;
     if (v == NULL) {
         free(path);
         free(f);
