@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* srun of Slurm: --exclude. */
+/* srun of Slurm: --exclude, --kill-on-bad-exit. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "rm/launch_impl.h"
 
@@ -11,6 +12,27 @@ static const struct scr_launch_row rows[] = {
     { "-D --chdir", SCR_OPT_CHDIR },           { NULL, SCR_OPT_OTHER },
 };
 
+/* -K, --kill-on-bad-exit or what of that srun takes for it; its value never is a word
+ * of its own. */
+static int says_kill(const struct scr_launcher *l, const char *const *args)
+{
+    struct scr_launch_walk w = scr_launch_begin(l->ops, args);
+    int found = 0;
+    while (scr_launch_next(&w))
+        found = found || strncmp(args[w.at], "-K", 2) == 0 ||
+                strncmp(args[w.at], "--kill", 6) == 0;
+    return found;
+}
+
+/* Where Slurm is not configured to (KillOnBadExit), a step goes on when one of its
+ * processes is killed, and the others wait for it for ever. */
+static void end_with_the_first(const struct scr_rm *rm, const struct scr_launcher *l,
+                               const char *const *args, struct scr_strv *argv)
+{
+    if (!says_kill(l, args) && scr_cfg_getenv(rm->cfg, "SLURM_KILL_BAD_EXIT") == NULL)
+        scr_strv_printf(argv, "--kill-on-bad-exit=1");
+}
+
 /* Given twice, --exclude counts once only: the user's would undo ours. And --nodelist
  * means at least those nodes, dead ones, too. */
 static int line(const struct scr_rm *rm, const struct scr_launcher *l,
@@ -19,7 +41,6 @@ static int line(const struct scr_rm *rm, const struct scr_launcher *l,
 {
     static const char use[] = "set SCR_EXCLUDE_NODES";
     char *bad = NULL;
-    (void)rm;
     (void)env;
     int rc = scr_launch_refuse(l, what->args, SCR_OPT_EXCLUDE, use, err);
     if (rc == SCR_OK)
@@ -32,6 +53,7 @@ static int line(const struct scr_rm *rm, const struct scr_launcher *l,
             scr_strv_printf(argv, "--exclude=%s", bad);
         free(bad);
     }
+    end_with_the_first(rm, l, what->args, argv);
     scr_strv_add_all(argv, what->args);
     return rc;
 }

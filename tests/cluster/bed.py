@@ -44,7 +44,7 @@ SlurmdTimeout=1
 MessageTimeout=5
 TCPTimeout=2
 KillWait=2
-KillOnBadExit=1
+KillOnBadExit={kill}
 ReturnToService=2
 SlurmdParameters=config_overrides
 SchedulerParameters=batch_sched_delay=0,sched_interval=2,bf_interval=2
@@ -124,11 +124,12 @@ class Node:
 
 class Bed:
     """count nodes; size of each private storage; shared directories besides those of the bed; path:
-    directories to look for commands first; mpi: whose programs srun starts."""
+    directories to look for commands first; mpi: whose programs srun starts; kill_on_bad_exit: KillOnBadExit of
+    slurm.conf."""
 
-    def __init__(self, count=5, size="256m", shared=(), path=(), mpi="openmpi", **environment):
+    def __init__(self, count=5, size="256m", shared=(), path=(), mpi="openmpi", kill_on_bad_exit=1, **environment):
         self.names = [f"n{i}" for i in range(1, count + 1)]
-        self.size, self.mpi, self.nodes, self.begun = size, mpi, {}, []
+        self.size, self.mpi, self.kill, self.nodes, self.begun = size, mpi, kill_on_bad_exit, {}, []
         self.state = tempfile.mkdtemp(prefix="scr-cluster.")
         self.shared = [self.state, HERE, *shared, *path]
         self.pfs = self.directory("pfs")
@@ -180,7 +181,7 @@ class Bed:
     def write_files(self):
         self.directory("slurm")
         self.write("slurm/slurm.conf", SLURM_CONF.format(net=NET, count=len(self.names),
-                                                       mpi=SRUN_MPI[self.mpi]))
+                                                       mpi=SRUN_MPI[self.mpi], kill=self.kill))
         self.write("slurm/mpi.conf", MPI_CONF)
         self.write("slurm/cgroup.conf", CGROUP_CONF)
         self.write("munge.key", os.urandom(32).hex(), 0o600)

@@ -82,9 +82,17 @@ static void srun(void **state)
     (void)state;
     static const struct line rows[] = {
         { "launchers", "SCR_NODELIST=n[1-5]", NULL, "srun", "-n512 -N 64 cat -x 3",
-          "n[1-5]", "", 5, "-n512 -N 64 cat -x 3", NULL },
-        { "launchers", "SCR_NODELIST=n[1-5]", NULL, "srun", "-N4 --mpi pmix cat a",
-          "n1,n3,n5", "n2,n4", 4, "--exclude=n[2,4] -N4 --mpi pmix cat a", NULL },
+          "n[1-5]", "", 5, "--kill-on-bad-exit=1 -n512 -N 64 cat -x 3", NULL },
+        { "launchers", "SCR_NODELIST=n[1-5]", NULL, "srun", "-N4 --mpi pmix cat -K",
+          "n1,n3,n5", "n2,n4", 4,
+          "--exclude=n[2,4] --kill-on-bad-exit=1 -N4 --mpi pmix cat -K", NULL },
+        { "launchers", "SCR_NODELIST=n[1-5]", NULL, "srun",
+          "-N4 --kill-on-bad-exit=0 cat", "n[1-5]", "", 4,
+          "-N4 --kill-on-bad-exit=0 cat", NULL },
+        { "launchers", "SCR_NODELIST=n[1-5]", NULL, "srun", "-K -N4 cat", "n[1-5]", "",
+          4, "-K -N4 cat", NULL },
+        { "launchers", "SCR_NODELIST=n[1-5]", "SLURM_KILL_BAD_EXIT=0", "srun",
+          "-N4 cat", "n[1-5]", "", 4, "-N4 cat", NULL },
     };
     CHECK(rows);
 }
