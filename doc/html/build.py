@@ -331,6 +331,9 @@ def build(root: Path, filled: Path, out: Path, version: str) -> Findings:
         path = root / "doc" / "guide" / name
         pages[path] = Page(path, name + ".html", title, "", body, kind="made")
     parts = contents(pages, index)
+    hrefs = [href for _, items in parts for _, href in items]
+    for twice in sorted({h for h in hrefs if hrefs.count(h) > 1}):
+        findings.add("doc/guide/index.md", f"{twice} is listed twice")
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         bodies = list(pool.map(render, pages.values()))
