@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# header.sh SOURCE_DIR: scr.h compiles without a warning as every C and C++ since 1989 and 1998, and
+# its calls have the linkage of C.
+set -uo pipefail
+root=$1 bad=0 n=0
+
+work=$(mktemp -d "${TMPDIR:-/tmp}/scr-header.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+cat >"$work/use.c" <<'END'
+#include "scr.h"
+#include "scr.h"
+int flags(void);
+int flags(void) { return SCR_FLAG_CHECKPOINT | SCR_FLAG_OUTPUT | SCR_FLAG_NONE; }
+int use(void);
+int use(void) { char name[SCR_MAX_FILENAME]; int have; return SCR_Have_restart(&have, name); }
+END
+cp "$work/use.c" "$work/use.cpp"
+
+# compiles COMPILER FILE STANDARD...
+compiles() {
+    local compiler=$1 file=$2 std
+    shift 2
+    command -v "$compiler" >/dev/null || return 0
+    for std in "$@"; do
+        n=$((n + 1))
+        "$compiler" -std="$std" -pedantic -Wall -Wextra -Wshadow -Wconversion -Werror -I"$root/include" \
+            -c "$work/$file" -o "$work/use.o" || {
+            bad=$((bad + 1))
+            echo "FAIL: $compiler -std=$std"
+        }
+        nm "$work/use.o" | grep ' U SCR_Have_restart$' >/dev/null || {
+            bad=$((bad + 1))
+            echo "FAIL: $compiler -std=$std: SCR_Have_restart is not called by its C name"
+        }
+    done
+}
+
+for compiler in gcc clang; do
+    compiles $compiler use.c c89 gnu89 c99 c11 c17
+done
+for compiler in g++ clang++; do
+    compiles $compiler use.cpp c++98 c++11 c++14 c++17 c++20
+done
+echo "header: $n standards, $bad wrong"
+[ $bad = 0 ] && [ $n -gt 0 ]
