@@ -9,6 +9,8 @@
 #   make bench    time checkpoints, rebuilds and flushes on virtual nodes of this machine
 #   make lint     the linters alone          make asan     unit tests and fuzzers, sanitized
 #   make install  into PREFIX (/usr/local), below DESTDIR if set
+#   make package  Debian packages, in build/package-openmpi or -mpich
+#   make package-check  installs them into a fresh system in a directory and runs a drill there (as root)
 #   make clean    remove build/
 #
 # MPI=openmpi (default) or mpich; DRILL="--scheme PARTNER …"; CTEST="-L unit …"; JOBS=2;
@@ -39,7 +41,8 @@ else
 deps = scripts/install-deps.sh
 endif
 
-.PHONY: build drill html bench check lint asan install clean cluster deps-build deps-check deps-cluster deps-docs
+.PHONY: build drill html bench check lint asan install clean cluster package package-check
+.PHONY: deps-build deps-check deps-cluster deps-docs deps-package
 build: deps-build
 	cmake -S . -B $(BUILD) -DSCR_MPI=$(MPI) -DSCR_TESTS=OFF -DSCR_WERROR=OFF \
 	    -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(CMAKE_ARGS)
@@ -85,6 +88,21 @@ asan: deps-check
 install: build
 	cmake --install $(BUILD)
 
+# Of the system's own tree and with its hardening, whatever PREFIX is.
+PACKAGE := build/package-$(MPI)
+BUILDFLAGS = $(shell DEB_CFLAGS_STRIP=-g dpkg-buildflags --get $(1))
+package: deps-package
+	cmake -S . -B $(PACKAGE) -DSCR_MPI=$(MPI) -DSCR_TESTS=OFF -DCMAKE_INSTALL_PREFIX=/usr \
+	    "-DCMAKE_C_FLAGS=$(call BUILDFLAGS,CFLAGS) $(call BUILDFLAGS,CPPFLAGS)" \
+	    "-DCMAKE_SHARED_LINKER_FLAGS=$(call BUILDFLAGS,LDFLAGS)" \
+	    "-DCMAKE_EXE_LINKER_FLAGS=$(call BUILDFLAGS,LDFLAGS)" $(CMAKE_ARGS)
+	cmake --build $(PACKAGE) -j$(JOBS)
+	rm -f $(PACKAGE)/*.deb
+	cd $(PACKAGE) && cpack -G DEB
+
+package-check: package
+	packaging/debian/check.sh $(PACKAGE)
+
 clean:
 	rm -rf build
 
@@ -100,3 +118,6 @@ deps-docs:
 
 deps-cluster:
 	$(deps) cluster
+
+deps-package:
+	$(deps) build $(MPI) package

@@ -11,35 +11,39 @@ set(scr_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/scr)
 
 set_target_properties(scr_shared PROPERTIES EXPORT_NAME scr)
 set_target_properties(scr_static PROPERTIES EXPORT_NAME static)
-install(TARGETS scr_shared EXPORT scrTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS scr_static EXPORT scrStaticTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(FILES include/scr.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(TARGETS scr_shared EXPORT scrTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        COMPONENT runtime NAMELINK_COMPONENT dev)
+install(TARGETS scr_static EXPORT scrStaticTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+        COMPONENT dev)
+install(FILES include/scr.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT dev)
 
 # The program, and its other names as links beside it, in the build directory too.
 if(TARGET scr_tool)
-    install(TARGETS scr_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(TARGETS scr_tool RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
     foreach(link ${SCR_COMMAND_LINKS})
         set(made ${PROJECT_BINARY_DIR}/${link})
         add_custom_command(TARGET scr_tool POST_BUILD
             COMMAND ${CMAKE_COMMAND} -E create_symlink scr ${made} VERBATIM)
-        install(FILES ${made} DESTINATION ${CMAKE_INSTALL_BINDIR})
+        install(FILES ${made} DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT tools)
     endforeach()
 endif()
 
-# The solver finds libscr beside it wherever the tree is moved to.
-file(RELATIVE_PATH libexec_to_lib /${scr_libexec} /${CMAKE_INSTALL_LIBDIR})
-set_target_properties(heat2d PROPERTIES INSTALL_RPATH "$ORIGIN/${libexec_to_lib}")
-install(TARGETS heat2d RUNTIME DESTINATION ${scr_libexec})
+# The solver finds libscr beside it wherever the tree is moved to; the system's tree is not.
+if(NOT CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+    file(RELATIVE_PATH libexec_to_lib /${scr_libexec} /${CMAKE_INSTALL_LIBDIR})
+    set_target_properties(heat2d PROPERTIES INSTALL_RPATH "$ORIGIN/${libexec_to_lib}")
+endif()
+install(TARGETS heat2d RUNTIME DESTINATION ${scr_libexec} COMPONENT tools)
 
 # find_package(scr)
-install(EXPORT scrTargets NAMESPACE scr:: DESTINATION ${scr_package_dir})
-install(EXPORT scrStaticTargets NAMESPACE scr:: DESTINATION ${scr_package_dir})
+install(EXPORT scrTargets NAMESPACE scr:: DESTINATION ${scr_package_dir} COMPONENT dev)
+install(EXPORT scrStaticTargets NAMESPACE scr:: DESTINATION ${scr_package_dir} COMPONENT dev)
 configure_package_config_file(cmake/scrConfig.cmake.in ${PROJECT_BINARY_DIR}/scrConfig.cmake
                               INSTALL_DESTINATION ${scr_package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/scrConfigVersion.cmake
                                  COMPATIBILITY SameMajorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/scrConfig.cmake ${PROJECT_BINARY_DIR}/scrConfigVersion.cmake
-        DESTINATION ${scr_package_dir})
+        DESTINATION ${scr_package_dir} COMPONENT dev)
 
 # pkg-config; the prefix is found from the place of scr.pc, so the tree may be moved
 file(RELATIVE_PATH SCR_PC_UP /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
@@ -53,11 +57,14 @@ foreach(dir INCLUDEDIR LIBDIR FORTRAN_MODDIR)
     endif()
 endforeach()
 configure_file(cmake/scr.pc.in ${PROJECT_BINARY_DIR}/scr.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/scr.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES ${PROJECT_BINARY_DIR}/scr.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 include(cmake/InstallFortran.cmake)
 
 if(SCR_PANDOC)
-    install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR})
+    install(DIRECTORY ${PROJECT_BINARY_DIR}/man/man3 DESTINATION ${CMAKE_INSTALL_MANDIR}
+            COMPONENT dev)
+    install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR}
+            COMPONENT tools PATTERN man3 EXCLUDE)
 endif()
 
 # module load scr: the place of the tree is found from that of the file.
@@ -65,7 +72,7 @@ set(scr_module_dir ${CMAKE_INSTALL_DATADIR}/modulefiles/scr)
 file(RELATIVE_PATH SCR_MODULE_UP /${scr_module_dir} /)
 configure_file(packaging/modules/scr.in ${PROJECT_BINARY_DIR}/modulefile @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/modulefile DESTINATION ${scr_module_dir}
-        RENAME ${PROJECT_VERSION})
+        RENAME ${PROJECT_VERSION} COMPONENT module)
 
 install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
-        PATTERN CMakeLists.txt EXCLUDE)
+        COMPONENT dev PATTERN CMakeLists.txt EXCLUDE)

@@ -4,7 +4,7 @@
 #
 #   scripts/install-deps.sh [--print] GROUP...
 #
-#   GROUP    build | openmpi | mpich | check | check-openmpi | check-mpich | cluster | ci | docs
+#   GROUP    build | openmpi | mpich | check | check-openmpi | check-mpich | cluster | package | ci | docs
 #   --print  only prints the packages that are missing, one a line
 #
 # Uses apt-get as root or through sudo if that asks for no password; otherwise says what to
@@ -20,6 +20,7 @@ declare -A packages=(
     [check-openmpi]="libhdf5-openmpi-dev lammps python3-mpi4py python3-numpy"
     [check-mpich]="libhdf5-mpich-dev"
     [cluster]="slurmctld slurmd munge libpmix-dev pdsh openssh-client iproute2 procps util-linux"
+    [package]="dpkg-dev pandoc mmdebstrap"
     [ci]="clang"
     [docs]="pandoc python3"
 )

@@ -64,7 +64,8 @@ check "$work/by-pkg-config" pkg-config
 
 # shellcheck disable=SC2046
 "$mpicc" -static-libgcc "$here/consumer/consumer.c" -o "$work/static" $(pkg-config --cflags scr) \
-    "$libdir/libscr.a" $(pkg-config --static --libs-only-l scr | sed 's/-lscr //')
+    $(pkg-config --variable=static_libs scr)
+! readelf -d "$work/static" | grep -q 'libscr\.so' || fail "static: libscr.so is linked"
 check "$work/static" "pkg-config, static"
 
 cmake -S "$here/consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$mpicc" \
