@@ -211,7 +211,7 @@ static int find_dir(struct job *j, struct scr_err *err)
             j->dir, j->p->path);
     if (j->below == NULL)
         return no_memory(j, err);
-    if (strcmp(j->below, ".scr") == 0 || strncmp(j->below, ".scr/", 5) == 0)
+    if (scr_prefix_is_own(j->below))
         return scr_fail(err, SCR_E_ARG, 0, "%s: this directory is SCR's own", j->dir);
     int rc = scr_file_stat(j->env->sys, j->dir, &st, err);
     if (rc == SCR_OK && !S_ISDIR(st.st_mode))

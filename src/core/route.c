@@ -40,8 +40,7 @@ static char *below_prefix(const struct scr_ctx *ctx, const char *full, int *outs
 
 static int is_reserved(const char *dest)
 {
-    return strcmp(dest, ".") == 0 || strcmp(dest, ".scr") == 0 ||
-           strncmp(dest, ".scr/", 5) == 0;
+    return strcmp(dest, ".") == 0 || scr_prefix_is_own(dest);
 }
 
 int scr_route_dest(const struct scr_ctx *ctx, const char *name, char **dest,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/dir.h"
+#include "base/dirset.h"
 #include "base/hashfile.h"
 #include "base/io.h"
 #include "base/path.h"
@@ -99,7 +100,7 @@ static int name_file(struct job *j, struct item *it, const scr_meta *meta,
                      struct scr_err *err)
 {
     it->key = scr_meta_dest(meta);
-    if (it->key == NULL || scr_stage_is_ours(it->key))
+    if (it->key == NULL || scr_prefix_is_own(it->key))
         return scr_fail(err, SCR_E_CORRUPT, 0,
                         "copy %s: no usable destination below the prefix is recorded",
                         it->src);
@@ -144,19 +145,6 @@ static int is_whole(const struct job *j, const struct item *it)
            S_ISREG(st.st_mode) && (uint64_t)st.st_size == size &&
            st.st_mtim.tv_sec == it->attr.st_mtim.tv_sec &&
            st.st_mtim.tv_nsec == it->attr.st_mtim.tv_nsec;
-}
-
-static int make_dir(struct job *j, const char *path, struct scr_err *err)
-{
-    char *dir = scr_path_dir(path);
-    int rc = dir ? SCR_OK : no_memory(j->g, err);
-    if (rc == SCR_OK && scr_hash_get(j->dirs, dir) == NULL) {
-        rc = scr_dir_make(j->g->env->sys, dir, DIR_MODE, err);
-        if (rc == SCR_OK && scr_hash_set(j->dirs, dir, NULL) == NULL)
-            rc = no_memory(j->g, err);
-    }
-    free(dir);
-    return rc;
 }
 
 /* --- the ranks' filemaps --- */
@@ -301,7 +289,7 @@ static int begin(struct job *j, struct item *it, struct scr_err *err)
 static int copy_item(struct job *j, struct item *it, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    int rc = make_dir(j, it->dst, err);
+    int rc = scr_dirset_make(j->g->env->sys, j->dirs, it->dst, DIR_MODE, err);
     if (rc == SCR_OK && (rc = begin(j, it, &why)) == SCR_OK) {
         j->batch[j->nbatch++] = *it;
         j->batch_bytes += it->got.size;
@@ -381,10 +369,7 @@ static int take_rank(struct job *j, int rank, struct scr_err *err)
 /* Names are on disk before they are listed. */
 static int list_taken(const struct job *j, struct scr_err *err)
 {
-    int rc = SCR_OK;
-    for (SCR_HASH_EACH(d, j->dirs))
-        if (rc == SCR_OK)
-            rc = scr_dir_sync(j->g->env->sys, scr_hash_elem_key(d), err);
+    int rc = scr_dirset_sync(j->g->env->sys, j->dirs, err);
     for (SCR_HASH_EACH(r, j->done))
         if (rc == SCR_OK)
             rc = write_map(j, scr_hash_elem_key_int(r), scr_hash_elem_hash(r), err);

@@ -18,7 +18,11 @@
 
 #include "store/prefix.h"
 
-/* Path of the stage, malloc'd. */
+/* SCR_E_NOMEM with its text. */
+int scr_stage_no_memory(int id, struct scr_err *err);
+
+/* Paths of a file beside the stage, and of the stage, malloc'd. */
+char *scr_stage_path(const struct scr_prefix *p, int id, const char *name);
 char *scr_stage_dir(const struct scr_prefix *p, int id);
 /* Makes it, for nobody but the user: files are there before their own directories are
  * around them. */
@@ -28,9 +32,6 @@ int scr_stage_make(const struct scr_env *env, const struct scr_prefix *p, int id
 int scr_stage_is_there(const struct scr_env *env, const struct scr_prefix *p, int id);
 /* 1 if its files are on their way to their destinations. Likewise. */
 int scr_stage_is_placing(const struct scr_env *env, const struct scr_prefix *p, int id);
-
-/* 1 for a path below the prefix that is SCR's own: .scr and what is in it. */
-int scr_stage_is_ours(const char *dest);
 
 /* What an asynchronous flush that died had got into place goes to the stage instead,
  * so that it need not be copied again, nor be lost with a node. Nobody completes that

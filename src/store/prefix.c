@@ -124,6 +124,11 @@ int scr_prefix_check_inside(const struct scr_prefix *p, const char *dir,
     return rc;
 }
 
+int scr_prefix_is_own(const char *below)
+{
+    return strcmp(below, ".scr") == 0 || strncmp(below, ".scr/", 5) == 0;
+}
+
 char *scr_prefix_file(const struct scr_prefix *p, const char *name)
 {
     return scr_path_join(p->scr, name);

@@ -29,6 +29,10 @@ void scr_prefix_fini(struct scr_prefix *p);
 int scr_prefix_check_inside(const struct scr_prefix *p, const char *dir,
                             struct scr_err *err);
 
+/* 1 if a path below the prefix is SCR's own directory, or in it: no file of a dataset
+ * can be there. */
+int scr_prefix_is_own(const char *below);
+
 /* malloc'd paths. */
 char *scr_prefix_file(const struct scr_prefix *p,
                       const char *name); /* <prefix>/.scr/<name> */

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The index as a flush begins: its own entry, and those whose files it replaces. */
+#include "par/outgoing.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "base/dir.h"
+#include "base/str.h"
+#include "fmt/dataset.h"
+#include "par/lists.h"
+#include "store/arrival.h"
+
+enum { DIR_MODE = 0777 }; /* cut by the umask */
+
+/* --- whose the files are that are about to be replaced --- */
+
+/* Other datasets, the same on all ranks: pending ones, which whoever still copies them
+ * may yet complete, and complete ones, newest first. */
+struct others {
+    int *ids;
+    size_t n;
+    size_t pending;   /* the first ones of them; on rank 0 only */
+    uint64_t *hits;   /* how many of our destinations each lists */
+    uint64_t *unsure; /* how many ranks could not tell: its list is damaged or gone */
+};
+
+static int add_id(const struct scr_outgoing *f, struct others *o, int id,
+                  struct scr_err *err)
+{
+    int *more = scr_reallocarray(o->ids, o->n + 1, sizeof *more);
+    if (more == NULL)
+        return scr_outgoing_no_memory(f, err);
+    o->ids = more;
+    o->ids[o->n++] = id;
+    return SCR_OK;
+}
+
+/* Newer ones of which all is there are complete before they are asked for their files
+ * (invariant P15). */
+static int list_pending(const struct scr_outgoing *f, struct others *o,
+                        struct scr_err *err)
+{
+    int *ids = NULL;
+    size_t n = 0;
+    int rc = scr_arrivals_pending(f->env, f->prefix, &ids, &n, err);
+    if (rc == SCR_OK && n > 0 && ids[n - 1] > f->id) {
+        (void)scr_arrivals_adopt(f->env, f->prefix, NULL, NULL);
+        free(ids);
+        ids = NULL;
+        rc = scr_arrivals_pending(f->env, f->prefix, &ids, &n, err);
+    }
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        if (ids[i] != f->id)
+            rc = add_id(f, o, ids[i], err);
+    o->pending = o->n;
+    free(ids);
+    return rc;
+}
+
+static int list_complete(const struct scr_outgoing *f, struct others *o,
+                         struct scr_err *err)
+{
+    struct scr_index_entry e;
+    int *ids = NULL;
+    size_t n = 0;
+    scr_hash *index = scr_hash_new();
+    int rc = scr_prefix_index_read(f->env, f->prefix, index, err);
+    if (rc == SCR_OK && (rc = scr_index_ids(index, &ids, &n)) != SCR_OK)
+        scr_outgoing_no_memory(f, err);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        if (ids[i] != f->id && scr_index_get(index, ids[i], &e, NULL) == SCR_OK &&
+            e.complete)
+            rc = add_id(f, o, ids[i], err);
+    free(ids);
+    scr_hash_delete(index);
+    return rc;
+}
+
+/* Of a complete one all files are there; those of a pending one may be still to come.
+ */
+static int list_others(const struct scr_outgoing *f, int replaces, struct others *o,
+                       struct scr_err *err)
+{
+    int rc = list_pending(f, o, err);
+    return rc == SCR_OK && replaces ? list_complete(f, o, err) : rc;
+}
+
+/* kept = {<path>: {<id>}} of the paths this rank keeps, damaged = {<id>}. */
+static void count_hits(const struct scr_outgoing *f, const scr_hash *kept,
+                       const scr_hash *damaged, struct others *o)
+{
+    for (SCR_HASH_EACH(e, f->dests))
+        for (SCR_HASH_EACH(of, scr_hash_get(kept, scr_hash_elem_key(e))))
+            for (size_t i = 0; i < o->n; i++)
+                o->hits[i] += o->ids[i] == scr_hash_elem_key_int(of);
+    for (SCR_HASH_EACH(d, damaged))
+        for (size_t i = 0; i < o->n; i++)
+            o->unsure[i] += o->ids[i] == scr_hash_elem_key_int(d);
+}
+
+/* A complete one whose list is damaged is left alone: it cannot be restored, or its
+ * checksums will tell. */
+static int find_listed_all(const struct scr_outgoing *f, struct others *o,
+                           struct scr_err *err)
+{
+    int replaces = scr_or_all(f->world, f->replaces);
+    scr_hash *kept = scr_hash_new(), *damaged = scr_hash_new();
+    int rc = kept && damaged ? SCR_OK : scr_outgoing_no_memory(f, err);
+    if (rc == SCR_OK && f->world->rank == 0)
+        rc = list_others(f, replaces, o, err);
+    rc = scr_agree_all(f->world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_share_ids_all(f->world, &o->ids, &o->n, err);
+    if (rc == SCR_OK) {
+        o->hits = scr_calloc(o->n, sizeof *o->hits);
+        o->unsure = scr_calloc(o->n, sizeof *o->unsure);
+        rc = scr_agree_all(
+            f->world, o->hits && o->unsure ? SCR_OK : scr_outgoing_no_memory(f, err),
+            err);
+    }
+    if (rc == SCR_OK)
+        rc = scr_lists_read_all(f->env, f->world, f->prefix, o->ids, o->n, damaged,
+                                kept, err);
+    if (rc == SCR_OK) {
+        count_hits(f, kept, damaged, o);
+        scr_sums_all(f->world, o->hits, (int)o->n);
+        scr_sums_all(f->world, o->unsure, (int)o->n);
+    }
+    scr_hash_delete(kept);
+    scr_hash_delete(damaged);
+    return rc;
+}
+
+/* --- index --- */
+
+struct index_edit {
+    const scr_hash *dset;
+    int id;
+    const struct others *others;
+};
+
+/* A newer one keeps its files, unless it is no good itself. */
+static int check_newer(const scr_hash *index, const struct index_edit *e,
+                       const struct scr_dataset *d, struct scr_err *err)
+{
+    struct scr_index_entry old;
+    for (size_t i = 0; i < e->others->n; i++)
+        if (e->others->hits[i] > 0 && e->others->ids[i] > e->id &&
+            scr_index_get(index, e->others->ids[i], &old, NULL) == SCR_OK &&
+            old.complete && !old.failed)
+            return scr_fail(err, SCR_E_NEWER, 0,
+                            "flush of %s (dataset %d): %s (dataset %d) is newer and "
+                            "has files at the same paths",
+                            d->name, d->id, old.dset.name, old.id);
+    return SCR_OK;
+}
+
+/* Nothing leads to a dataset whose files go. */
+static void demote(scr_hash *index, int id)
+{
+    struct scr_index_entry old;
+    if (scr_index_get(index, id, &old, NULL) != SCR_OK)
+        return;
+    if (old.current)
+        scr_index_unset_current(index);
+    scr_hash_set_val_i64(scr_hash_getf(index, "DSET %d", id), "COMPLETE", 0);
+}
+
+/* Before: the entry is there, incomplete. */
+static void open_entry(scr_hash *index, const struct index_edit *e)
+{
+    demote(index, e->id);
+    for (size_t i = 0; i < e->others->n; i++)
+        if (e->others->hits[i] > 0)
+            demote(index, e->others->ids[i]);
+}
+
+/* An entry of this id that tells of another dataset: a second job counts up on the same
+ * prefix, and neither may lose what it has there. */
+static int check_owner(const scr_hash *index, const struct scr_dataset *d,
+                       struct scr_err *err)
+{
+    struct scr_index_entry old;
+    if (scr_index_get(index, d->id, &old, NULL) != SCR_OK || old.dset.created <= 0 ||
+        d->created <= 0 || old.dset.created == d->created)
+        return SCR_OK;
+    return scr_fail(err, SCR_E_TAKEN, 0,
+                    "flush of %s: dataset %d in the index is %s of job %s, another job "
+                    "uses this prefix",
+                    d->name, d->id, old.dset.name,
+                    old.dset.jobid ? old.dset.jobid : "unknown");
+}
+
+static int check_entry(const scr_hash *index, const struct index_edit *e,
+                       struct scr_err *err)
+{
+    struct scr_dataset d;
+    int rc = scr_dataset_get(e->dset, &d, err);
+    if (rc == SCR_OK)
+        rc = check_owner(index, &d, err);
+    return rc == SCR_OK ? check_newer(index, e, &d, err) : rc;
+}
+
+static int edit_index(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+{
+    const struct index_edit *e = arg;
+    int rc = check_entry(index, e, err);
+    if (rc != SCR_OK)
+        return rc;
+    open_entry(index, e);
+    rc = scr_index_add(index, e->dset, 0, time(NULL));
+    *changed = 1;
+    return rc == SCR_OK ? rc
+                        : scr_fail(err, rc, 0, "index: entry of dataset %d", e->id);
+}
+
+/* Whoever copies one of them finds no plan before its next file gets its name. So does
+ * who copies one whose list cannot be read: its files may be any, and without a list it
+ * is of no use. */
+static int give_up_plans(const struct scr_outgoing *f, const struct others *o,
+                         struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (size_t i = 0; i < o->pending && rc == SCR_OK; i++)
+        if (o->hits[i] > 0 || o->unsure[i] > 0)
+            rc = scr_arrival_give_up(f->env, f->prefix, o->ids[i], err);
+    return rc;
+}
+
+/* Not before it is clear that we may go on; but before the index is edited, from when
+ * on nobody may make them complete. Here the index is only looked at: the plans have a
+ * lock of their own, and whoever completes a dataset has it when he locks the index. */
+static int give_up_others(const struct scr_outgoing *f, const struct index_edit *e,
+                          struct scr_err *err)
+{
+    if (e->others->pending == 0)
+        return SCR_OK;
+    scr_hash *index = scr_hash_new();
+    int rc = index ? scr_prefix_index_read(f->env, f->prefix, index, err)
+                   : scr_outgoing_no_memory(f, err);
+    if (rc == SCR_OK)
+        rc = check_entry(index, e, err);
+    scr_hash_delete(index);
+    return rc == SCR_OK ? give_up_plans(f, e->others, err) : rc;
+}
+
+static int open_entry_of(const struct scr_outgoing *f, const struct others *o,
+                         struct scr_err *err)
+{
+    struct index_edit e = { .dset = f->dset, .id = f->id, .others = o };
+    int rc = give_up_others(f, &e, err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_index_update(f->env, f->prefix, edit_index, &e, err);
+    for (size_t i = 0; i < o->n && rc == SCR_OK; i++)
+        if (o->hits[i] > 0)
+            rc = scr_prefix_summary_remove(f->env, f->prefix, o->ids[i], err);
+    return rc;
+}
+
+/* The dataset's directory, without the summary that would call it complete. */
+static int open_dset_dir(const struct scr_outgoing *f, struct scr_err *err)
+{
+    char *dir = scr_prefix_dset_dir(f->prefix, f->id);
+    int rc = dir ? SCR_OK : scr_outgoing_no_memory(f, err);
+    if (rc == SCR_OK)
+        rc = scr_dir_make(f->env->sys, dir, DIR_MODE, err);
+    if (rc == SCR_OK)
+        rc = scr_dir_sync(f->env->sys, f->prefix->scr, err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_summary_remove(f->env, f->prefix, f->id, err);
+    free(dir);
+    return rc;
+}
+
+/* Who has no destinations yet (scr_publish_begin_all) replaces nothing. */
+int scr_outgoing_begin_all(const struct scr_outgoing *f, struct scr_err *err)
+{
+    struct others o = { 0 };
+    int rc = f->dests != NULL ? find_listed_all(f, &o, err) : SCR_OK;
+    if (rc == SCR_OK && f->world->rank == 0) {
+        rc = open_entry_of(f, &o, err);
+        if (rc == SCR_OK)
+            rc = open_dset_dir(f, err);
+    }
+    free(o.ids);
+    free(o.hits);
+    free(o.unsure);
+    return scr_agree_all(f->world, rc, err);
+}

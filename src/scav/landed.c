@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What an asynchronous flush left on the prefix, taken into the stage. */
+#include <stdlib.h>
+
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "fmt/filemap.h"
+#include "scav/move.h"
+#include "scav/stage.h"
+#include "store/arrival.h"
+#include "store/paths.h"
+#include "xfer/copy.h"
+#include "xfer/stored.h"
+#include "xfer/zst.h"
+
+struct landed {
+    struct scr_move m;
+    scr_hash *part;  /* rank2file of the flush */
+    scr_hash *taken; /* {<path>}: of complete datasets */
+    scr_hash *dset;  /* the dataset, as the flush entered it in the index */
+    scr_hash *spent; /* {<path>}: compressed, their plain bytes are in the stage */
+    int passed;      /* compressed ones that this build cannot unpack */
+    uint64_t n;
+};
+
+static int take_one(struct landed *l, const char *rank, const char *dest,
+                    struct scr_err *err)
+{
+    struct scr_move *m = &l->m;
+    const scr_hash *info = scr_hash_getf(l->part, "RANK %s FILE %s", rank, dest);
+    if (info == NULL || !scr_path_is_safe(dest) || scr_prefix_is_own(dest) ||
+        scr_hash_get(l->taken, dest) != NULL)
+        return SCR_OK;
+    char *staged = scr_path_join(m->stage, dest);
+    char *placed = scr_path_join(m->p->path, dest);
+    int moved = 0;
+    int rc = staged && placed ? scr_move_back(m, staged, placed, info, &moved, err)
+                              : scr_stage_no_memory(m->id, err);
+    l->n += (uint64_t)moved;
+    free(placed);
+    free(staged);
+    return rc;
+}
+
+/* 1 if it is the file that is to blame, which then counts as one that had not landed.
+ */
+static int is_damaged(int rc)
+{
+    return rc == SCR_E_CORRUPT || rc == SCR_E_MISSING || rc == SCR_E_NOENT ||
+           rc == SCR_E_UNSAFE;
+}
+
+/* The plain bytes of one that landed compressed, which stays until they are durable;
+ * staged: they are there already, from a scavenge that was cut short. */
+static int unpack_one(struct landed *l, const char *dest, const scr_hash *info,
+                      const char *to, int staged, struct scr_err *err)
+{
+    const struct scr_sys *sys = l->m.env->sys;
+    struct scr_err why = SCR_ERR_INIT;
+    struct scr_stored s = { 0 };
+    struct scr_copied got;
+    struct scr_copy job = { .dst = to, .sync = 1 };
+    int rc = scr_stored_job(l->m.p->path, dest, info, &s, &job, err);
+    if (rc == SCR_OK)
+        rc = scr_move_make_dir(&l->m, to, err);
+    if (rc == SCR_OK && (staged ? scr_copy_check(sys, &job, &got, &why)
+                                : scr_copy_file(sys, &job, &got, &why)) == SCR_OK) {
+        l->n += !staged;
+        if (scr_hash_set(l->spent, s.src, NULL) == NULL)
+            rc = scr_stage_no_memory(l->m.id, err);
+    }
+    scr_stored_fini(&s);
+    return why.code == SCR_OK || is_damaged(why.code)
+               ? rc
+               : scr_fail(err, why.code, 0, "%s", why.text);
+}
+
+/* What cannot be unpacked here stays, and so do the records of it: a build with the
+ * library can take it later. */
+static int pass_over(struct landed *l)
+{
+    if (l->passed++ == 0)
+        scr_log(l->m.env->log, SCR_LOG_WARN,
+                "dataset %d: files that a flush compressed are not taken: SCR was "
+                "built without libzstd; they stay where they are",
+                l->m.id);
+    return SCR_OK;
+}
+
+static int take_packed(struct landed *l, const char *rank, const char *dest,
+                       const struct scr_packed *is, struct scr_err *err)
+{
+    const struct scr_move *m = &l->m;
+    scr_hash *info =
+        scr_hash_dup(scr_hash_getf(l->part, "RANK %s FILE %s", rank, dest));
+    if (info == NULL || scr_prefix_is_own(dest)) {
+        scr_hash_delete(info);
+        return SCR_OK;
+    }
+    int rc = scr_rank2file_set_packed(info, is) == SCR_OK
+                 ? SCR_OK
+                 : scr_stage_no_memory(m->id, err);
+    char *stored = scr_rank2file_stored(dest, info);
+    char *staged = scr_path_join(m->stage, dest);
+    if (rc == SCR_OK && (stored == NULL || staged == NULL))
+        rc = scr_stage_no_memory(m->id, err);
+    int there = rc == SCR_OK ? scr_move_look(m, staged, info, err) : SCR_E_MISSING;
+    if (!scr_move_is_told(there))
+        rc = there;
+    if (there != SCR_E_MISSING && scr_move_is_told(there) &&
+        scr_hash_get(l->taken, stored) == NULL)
+        rc = scr_zst_have() ? unpack_one(l, dest, info, staged, there == SCR_OK, err)
+                            : pass_over(l);
+    free(staged);
+    free(stored);
+    scr_hash_delete(info);
+    return rc;
+}
+
+static int take_landed(struct landed *l, const char *rank, const char *record,
+                       struct scr_err *err)
+{
+    struct scr_packed is;
+    uint64_t stamp;
+    const char *dest;
+    return scr_arrival_packed_parse(record, &stamp, &is, &dest)
+               ? take_packed(l, rank, dest, &is, err)
+               : take_one(l, rank, record, err);
+}
+
+/* What is known of a landed file, as a rank's filemap has it. */
+static int describe_file(struct landed *l, scr_filemap *map, int rank,
+                         const scr_hash_elem *file, struct scr_err *err)
+{
+    const char *dest = scr_hash_elem_key(file);
+    int ranks = 0;
+    char *dir = scr_path_dir(dest);
+    scr_meta *meta = scr_meta_new();
+    (void)scr_hash_get_val_int(l->part, "RANKS", &ranks);
+    int rc = dir && meta ? scr_hash_merge(meta, scr_hash_elem_hash(file)) : SCR_E_NOMEM;
+    scr_meta_set_filename(meta, scr_path_base(dest));
+    scr_meta_set_filetype(meta, "FULL");
+    scr_meta_set_origpath(meta, dir);
+    scr_meta_set_origname(meta, scr_path_base(dest));
+    scr_meta_set_rank(meta, rank);
+    scr_meta_set_ranks(meta, ranks);
+    scr_meta_set_complete(meta, 1);
+    scr_filemap_set_meta(map, l->m.id, rank, dest, meta);
+    scr_meta_delete(meta);
+    free(dir);
+    return rc == SCR_OK && scr_hash_ok(map) ? SCR_OK
+                                            : scr_stage_no_memory(l->m.id, err);
+}
+
+/* *all: 1 if every file of the rank is in the stage. */
+static int has_all(const struct landed *l, const scr_hash *files, int *all,
+                   struct scr_err *err)
+{
+    int rc = SCR_OK;
+    *all = 1;
+    for (SCR_HASH_EACH(e, files)) {
+        char *staged = scr_path_join(l->m.stage, scr_hash_elem_key(e));
+        int one = staged && scr_move_is_told(rc)
+                      ? scr_move_look(&l->m, staged, scr_hash_elem_hash(e), err)
+                      : SCR_E_NOMEM;
+        *all = *all && one == SCR_OK;
+        rc = scr_move_is_told(one) ? rc : one;
+        free(staged);
+    }
+    return rc == SCR_E_NOMEM ? scr_stage_no_memory(l->m.id, err) : rc;
+}
+
+static int write_map(struct landed *l, int rank, const scr_hash *files,
+                     const char *path, struct scr_err *err)
+{
+    const struct scr_move *m = &l->m;
+    scr_filemap *map = scr_filemap_new();
+    scr_filemap_add_rank(map, m->id, rank);
+    scr_filemap_set_dataset(map, m->id, rank, l->dset);
+    scr_filemap_set_expected_files(map, m->id, rank, (int)scr_hash_size(files));
+    int rc = map ? SCR_OK : scr_stage_no_memory(m->id, err);
+    for (SCR_HASH_EACH(e, files))
+        if (rc == SCR_OK)
+            rc = describe_file(l, map, rank, e, err);
+    if (rc == SCR_OK)
+        rc = scr_hash_file_write(m->env->sys, path, map, SCR_DURABLE, err);
+    scr_filemap_delete(map);
+    return rc;
+}
+
+/* A rank whose files had all landed needs nothing from its node any more: its filemap
+ * is written as a copy would have written it. */
+static int list_rank(struct landed *l, const char *key, const scr_hash *files,
+                     struct scr_err *err)
+{
+    int rank = -1, all = 0, rc;
+    char *name = scr_asprintf("%s.scrfilemap", key);
+    char *path = name ? scr_stage_path(l->m.p, l->m.id, name) : NULL;
+    free(name);
+    rc = path ? has_all(l, files, &all, err) : scr_stage_no_memory(l->m.id, err);
+    if (rc == SCR_OK && all && scr_parse_int(key, &rank)) {
+        rc = scr_move_look(&l->m, path, NULL, err);
+        rc = rc == SCR_E_NOENT      ? write_map(l, rank, files, path, err)
+             : scr_move_is_told(rc) ? SCR_OK
+                                    : rc;
+    }
+    free(path);
+    return rc;
+}
+
+static int list_ranks(struct landed *l, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(r, scr_hash_get(l->part, "RANK")))
+        if (rc == SCR_OK)
+            rc = list_rank(l, scr_hash_elem_key(r),
+                           scr_hash_get(scr_hash_elem_hash(r), "FILE"), err);
+    return rc;
+}
+
+static int take_record(struct landed *l, int node, struct scr_err *err)
+{
+    scr_filemap *map = scr_filemap_new();
+    int id = l->m.id;
+    int rc = map ? scr_arrival_read(l->m.env, l->m.p, id, node, map, err)
+                 : scr_stage_no_memory(id, err);
+    for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(map, id);
+         r != NULL && rc == SCR_OK; r = scr_hash_elem_next(r))
+        for (scr_hash_elem *f =
+                 scr_filemap_first_file(map, id, scr_hash_elem_key_int(r));
+             f != NULL && rc == SCR_OK; f = scr_hash_elem_next(f))
+            rc = take_landed(l, scr_hash_elem_key(r), scr_hash_elem_key(f), err);
+    scr_filemap_delete(map);
+    return rc;
+}
+
+static int add_taken(struct landed *l, struct scr_err *err)
+{
+    int *ids = NULL;
+    size_t n = 0;
+    int rc = scr_paths_complete(l->m.env, l->m.p, l->m.id, &ids, &n, err);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        rc = scr_paths_add(l->m.env, l->m.p, ids[i], l->taken, err);
+    free(ids);
+    return rc;
+}
+
+/* The entry may be another dataset's by now, or none: then nothing is taken. */
+static int read_dset(struct landed *l, struct scr_err *err)
+{
+    const struct scr_move *m = &l->m;
+    scr_hash *index = scr_hash_new();
+    int rc = scr_prefix_index_read(m->env, m->p, index, err);
+    if (rc == SCR_OK &&
+        scr_hash_merge(l->dset, scr_hash_getf(index, "DSET %d DSET", m->id)) != SCR_OK)
+        rc = scr_stage_no_memory(m->id, err);
+    scr_hash_delete(index);
+    return rc;
+}
+
+/* One that is gone or damaged is as good as none. */
+static int read_list(struct landed *l, struct scr_err *err)
+{
+    const struct scr_move *m = &l->m;
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_prefix_rank2file_read(m->env, m->p, m->id, l->part, &why);
+    if (rc == SCR_E_IO || rc == SCR_E_NOMEM)
+        return scr_fail(err, rc, 0, "%s", why.text);
+    if (rc != SCR_OK)
+        scr_hash_unset_all(l->part);
+    return SCR_OK;
+}
+
+static int take_records(struct landed *l, const int *node, size_t n,
+                        struct scr_err *err)
+{
+    int rc = add_taken(l, err);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        rc = take_record(l, node[i], err);
+    if (rc == SCR_OK)
+        rc = scr_move_sync(&l->m, err);
+    for (SCR_HASH_EACH(e, l->spent))
+        if (rc == SCR_OK)
+            rc = scr_file_remove(l->m.env->sys, scr_hash_elem_key(e), err);
+    return rc == SCR_OK ? list_ranks(l, err) : rc;
+}
+
+/* Without a list of files nothing is known of what landed: it is copied again. */
+static int take_all(struct landed *l, const int *node, size_t n, struct scr_err *err)
+{
+    const struct scr_move *m = &l->m;
+    l->part = scr_hash_new();
+    l->taken = scr_hash_new();
+    l->dset = scr_hash_new();
+    l->spent = scr_hash_new();
+    int rc = l->part && l->taken && l->dset && l->spent
+                 ? scr_arrival_give_up(m->env, m->p, m->id, err)
+                 : scr_stage_no_memory(m->id, err);
+    if (rc == SCR_OK)
+        rc = read_dset(l, err);
+    if (rc == SCR_OK && scr_hash_size(l->dset) > 0)
+        rc = read_list(l, err);
+    if (rc == SCR_OK && scr_hash_size(l->part) > 0)
+        rc = take_records(l, node, n, err);
+    for (size_t i = 0; i < n && rc == SCR_OK && l->passed == 0; i++)
+        rc = scr_arrival_forget(m->env, m->p, m->id, node[i], err);
+    return rc;
+}
+
+int scr_stage_take_landed(const struct scr_env *env, const struct scr_prefix *p, int id,
+                          uint64_t *n, struct scr_err *err)
+{
+    struct landed l = { .n = 0 };
+    int *node = NULL;
+    size_t nnodes = 0;
+    int rc = scr_move_init(&l.m, env, p, id, err);
+    if (rc == SCR_OK)
+        rc = scr_arrival_nodes(env, p, id, &node, &nnodes, err);
+    /* A plan without records may still become one: nothing had landed. */
+    if (rc == SCR_OK)
+        rc = nnodes > 0 ? take_all(&l, node, nnodes, err)
+                        : scr_arrival_give_up(env, p, id, err);
+    *n = l.n;
+    free(node);
+    scr_hash_delete(l.part);
+    scr_hash_delete(l.taken);
+    scr_hash_delete(l.dset);
+    scr_hash_delete(l.spent);
+    scr_move_fini(&l.m);
+    return rc;
+}

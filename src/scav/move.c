@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files of a scavenged dataset between the stage and their places. */
+#include "scav/move.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dirset.h"
+#include "base/io.h"
+#include "scav/stage.h"
+#include "xfer/copy.h"
+
+enum { DIR_MODE = 0777 }; /* cut by the umask */
+
+int scr_move_init(struct scr_move *m, const struct scr_env *env,
+                  const struct scr_prefix *p, int id, struct scr_err *err)
+{
+    *m = (struct scr_move){ .env = env, .p = p, .id = id };
+    m->stage = scr_stage_dir(p, id);
+    m->dirs = scr_hash_new();
+    m->inside = scr_hash_new();
+    return m->stage && m->dirs && m->inside ? SCR_OK : scr_stage_no_memory(id, err);
+}
+
+void scr_move_fini(struct scr_move *m)
+{
+    free(m->stage);
+    scr_hash_delete(m->dirs);
+    scr_hash_delete(m->inside);
+}
+
+int scr_move_make_dir(struct scr_move *m, const char *path, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    if (!m->has_stage && strncmp(path, m->stage, strlen(m->stage)) == 0) {
+        rc = scr_stage_make(m->env, m->p, m->id, err);
+        m->has_stage = rc == SCR_OK;
+    }
+    return rc == SCR_OK ? scr_dirset_make(m->env->sys, m->dirs, path, DIR_MODE, err)
+                        : rc;
+}
+
+/* A directory may be a link to another file system. */
+static int copy_over(const struct scr_move *m, const char *from, const char *to,
+                     struct scr_err *err)
+{
+    const struct scr_copy job = { .src = from, .dst = to, .sync = 1 };
+    struct scr_copied got;
+    int rc = scr_copy_file(m->env->sys, &job, &got, err);
+    return rc == SCR_OK ? scr_file_remove(m->env->sys, from, err) : rc;
+}
+
+int scr_move_file(struct scr_move *m, const char *from, const char *to,
+                  struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_move_make_dir(m, to, err);
+    if (rc != SCR_OK)
+        return rc;
+    rc = scr_file_rename(m->env->sys, from, to, &why);
+    if (rc != SCR_OK && why.sys == EXDEV)
+        return copy_over(m, from, to, err);
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+}
+
+int scr_move_sync(const struct scr_move *m, struct scr_err *err)
+{
+    return scr_dirset_sync(m->env->sys, m->dirs, err);
+}
+
+int scr_move_look(const struct scr_move *m, const char *path, const scr_hash *info,
+                  struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    struct stat st;
+    uint64_t size;
+    int rc = scr_file_stat(m->env->sys, path, &st, &why);
+    if (rc == SCR_E_NOENT || why.sys == ENOTDIR)
+        return SCR_E_NOENT;
+    if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "%s", why.text);
+    int same = S_ISREG(st.st_mode) && (!scr_hash_get_val_u64(info, "SIZE", &size) ||
+                                       size == (uint64_t)st.st_size);
+    return same ? SCR_OK : SCR_E_MISSING;
+}
+
+int scr_move_is_told(int rc)
+{
+    return rc == SCR_OK || rc == SCR_E_MISSING || rc == SCR_E_NOENT;
+}
+
+int scr_move_back(struct scr_move *m, const char *staged, const char *placed,
+                  const scr_hash *info, int *moved, struct scr_err *err)
+{
+    int at_stage = scr_move_look(m, staged, NULL, err), in_place = SCR_E_NOENT;
+    *moved = 0;
+    if (at_stage == SCR_E_NOENT)
+        in_place = scr_move_look(m, placed, info, err);
+    if (!scr_move_is_told(at_stage) || !scr_move_is_told(in_place))
+        return scr_move_is_told(at_stage) ? in_place : at_stage;
+    if (in_place != SCR_OK)
+        return SCR_OK;
+    int rc = scr_move_file(m, placed, staged, err);
+    *moved = rc == SCR_OK;
+    return rc;
+}

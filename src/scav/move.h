@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files of a scavenged dataset between the stage and their places. Inside scav only.
+ *
+ *     struct scr_move m;
+ *     int rc = scr_move_init(&m, env, p, id, err);
+ *     … scr_move_file(&m, from, to, err) …
+ *     rc = scr_move_sync(&m, err);
+ *     scr_move_fini(&m);                    // in any case */
+#ifndef SCR_SCAV_MOVE_H
+#define SCR_SCAV_MOVE_H
+
+#include "base/hash.h"
+#include "store/prefix.h"
+
+struct scr_move {
+    const struct scr_env *env;
+    const struct scr_prefix *p;
+    int id;
+    char *stage;
+    int has_stage;    /* it is made */
+    scr_hash *dirs;   /* {<directory>}: got files, to be synced */
+    scr_hash *inside; /* {<directory>}: are in the prefix, links followed */
+};
+
+int scr_move_init(struct scr_move *m, const struct scr_env *env,
+                  const struct scr_prefix *p, int id, struct scr_err *err);
+void scr_move_fini(struct scr_move *m);
+
+/* The directory of path, and the stage if it is in there; to be synced. */
+int scr_move_make_dir(struct scr_move *m, const char *path, struct scr_err *err);
+/* By rename, or by a copy to another file system. */
+int scr_move_file(struct scr_move *m, const char *from, const char *to,
+                  struct scr_err *err);
+int scr_move_sync(const struct scr_move *m, struct scr_err *err);
+
+/* SCR_OK: a regular file of the size in info, if one is recorded there. SCR_E_MISSING:
+ * something else; SCR_E_NOENT: nothing. SCR_E_IO: that cannot be told. */
+int scr_move_look(const struct scr_move *m, const char *path, const scr_hash *info,
+                  struct scr_err *err);
+/* 1 for what scr_move_look tells of the file; else it is an error. */
+int scr_move_is_told(int rc);
+
+/* What is in place and not in the stage goes there. *moved: it did. */
+int scr_move_back(struct scr_move *m, const char *staged, const char *placed,
+                  const scr_hash *info, int *moved, struct scr_err *err);
+
+#endif
