@@ -273,6 +273,7 @@ contains
     subroutine complain(text)
         character(len=*), intent(in) :: text
         write (error_unit, '(a,i0,2a)') 'advect2d: rank ', rank, ': ', text
+        flush (error_unit) ! an abort may follow
     end subroutine
 
     subroutine give_up(text)
