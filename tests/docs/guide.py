@@ -52,7 +52,10 @@ def prepare(home: Path, args: argparse.Namespace) -> dict[str, str]:
     shutil.copytree(args.source / "examples", home / "examples")
     (home / "bin").mkdir()
     for name, program in (("mpicc", args.mpicc), ("mpirun", args.mpirun)):
-        (home / "bin" / name).symlink_to(shutil.which(program) or program)
+        # No link: MPICH's launcher looks for its other half beside the name it was called by.
+        script = home / "bin" / name
+        script.write_text(f'#!/bin/sh\nexec "{shutil.which(program) or program}" "$@"\n', encoding="utf-8")
+        script.chmod(0o755)
     config = next(installed.glob("**/pkgconfig"))
     (home / "cache").mkdir()
     return {**{k: v for k, v in os.environ.items() if not k.startswith(("SCR_", "SLURM_"))},
