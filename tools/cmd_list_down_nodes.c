@@ -100,16 +100,20 @@ static int list(struct scr_tool *t, const struct scr_args *a, const struct job *
     return rc;
 }
 
-/* Those that somebody else has found are in the log already. */
-static int log_found(struct job *job, const struct scr_downs *down, struct scr_err *err)
+/* Those that somebody else has found are in the log already. The answer does not depend
+ * on the log: who asked may be about to start on the nodes that are left. */
+static void log_found(struct job *job, const struct scr_downs *down)
 {
+    struct scr_err why = SCR_ERR_INIT;
     size_t known = 0;
-    int rc = scr_tool_prefix(job->t, job->prm.prefix, 0, err);
+    if (!scr_tool_logs(&job->prm))
+        return;
     while (known < down->nodes.n && strcmp(down->reason[known], DOWN_BEFORE) == 0)
         known++;
-    if (rc == SCR_OK)
+    if (scr_tool_prefix(job->t, job->prm.prefix, 0, &why) == SCR_OK)
         scr_tool_event_down(job->t, &job->prm, down, known);
-    return rc;
+    else
+        scr_log(job->t->env.log, SCR_LOG_WARN, "event log: %s", why.text);
 }
 
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
@@ -120,7 +124,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     if (rc == SCR_OK)
         rc = list(t, a, &job, &down, err);
     if (rc == SCR_OK && a->opt[OPT_LOG] != NULL && down.nodes.n > 0)
-        rc = log_found(&job, &down, err);
+        log_found(&job, &down);
     if (rc == SCR_OK)
         rc = print(t, a, &down, err);
     if (rc == SCR_OK && down.nodes.n > 0)

@@ -90,9 +90,19 @@ static int share_config_all(struct scr_ctx *ctx, struct scr_err *err)
     return scr_agree_all(&ctx->world, rc, err);
 }
 
+/* Rows of params.def that nothing looks at yet. */
+static const char *const reserved[] = { "SCR_CHECKPOINT_AUTO", "SCR_MTBF" };
+
 /* Known and checked, but without effect in this build: whoever sets one is told. */
 static void warn_without_effect(const struct scr_ctx *ctx)
 {
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++) {
+        const char *origin = scr_cfg_origin(ctx->cfg, reserved[i]);
+        if (origin != NULL && strcmp(origin, "default") != 0)
+            scr_log(&ctx->log, SCR_LOG_WARN,
+                    "%s=%s (%s) has no effect in this version of SCR", reserved[i],
+                    scr_cfg_get(ctx->cfg, reserved[i]), origin);
+    }
     if (ctx->prm.flush_compress_id > 0 && !scr_zst_have())
         scr_log(&ctx->log, SCR_LOG_WARN,
                 "SCR_FLUSH_COMPRESS=%s (%s): this SCR was built without libzstd, files "

@@ -128,6 +128,14 @@ is 1 "n[1-2]"
 run scr_list_down_nodes --log
 is 0 ""
 check "nothing recorded" ! -e "$log"
+# the answer does not depend on the log
+SCR_NODE_TESTS=EXCLUDE SCR_EXCLUDE_NODES=n1 SCR_PREFIX="$tmp/nowhere" run scr_list_down_nodes --log
+has_status 1
+warns 1 "event log: "
+check "the answer" "$(cat "$out")" = n1
+SCR_NODE_TESTS=EXCLUDE SCR_EXCLUDE_NODES=n1 SCR_PREFIX="$tmp/nowhere" SCR_LOG_ENABLE=0 run scr_list_down_nodes --log
+is 1 "n1"
+check "no word" ! -s "$err"
 
 # a scavenge and how long it took
 rm -rf .scr

@@ -17,13 +17,22 @@ enum {
 
 __attribute__((visibility("default"))) unsigned ucp_worker_progress(void *worker);
 
+/* Preloaded into a program that loads MPI with RTLD_LOCAL, as ctypes does: UCX is not
+ * in the search order behind this object, but it is loaded, since MPI called. */
+static void *real_progress(void)
+{
+    void *f = dlsym(RTLD_NEXT, "ucp_worker_progress");
+    void *ucp = f == NULL ? dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    return ucp != NULL ? dlsym(ucp, "ucp_worker_progress") : f;
+}
+
 unsigned ucp_worker_progress(void *worker)
 {
     static unsigned (*progress)(void *);
     static _Thread_local int idle; /* rounds without anything */
     const struct timespec nap = { 0, NAP_NS };
     if (progress == NULL) /* POSIX: dlsym's result may be stored so */
-        *(void **)&progress = dlsym(RTLD_NEXT, "ucp_worker_progress");
+        *(void **)&progress = real_progress();
     unsigned n = progress(worker);
     idle = n > 0 ? 0 : idle < YIELDS ? idle + 1 : YIELDS;
     if (idle == YIELDS)
