@@ -214,23 +214,60 @@ int scr_ip_link(const char *from, const char *to, struct scr_err *err)
 
 /* --- leaving the stage --- */
 
-/* Descriptors that write to f go on where `to` is open, at the same offset. */
+/* A descriptor of the program, and the one that takes its place. */
+struct move {
+    int fd, own;
+};
+
+/* 1: fd writes to f. One that was closed behind our back may be anything now. */
+static int writes_to(int fd, const struct scr_ip_file *f)
+{
+    struct stat place, st;
+    return atomic_load(&scr_ip.fd[fd]) == f &&
+           sys->fstatat(AT_FDCWD, f->place, &place, 0) == 0 &&
+           sys->fstat(fd, &st) == 0 && st.st_dev == place.st_dev &&
+           st.st_ino == place.st_ino;
+}
+
+/* m->own: where `to` is open, as and at the offset where m->fd writes. */
+static int prepare(struct move *m, int to, const char *name, struct scr_err *err)
+{
+    off_t at = sys->lseek(m->fd, 0, SEEK_CUR);
+    char *link = scr_asprintf("/proc/self/fd/%d", to);
+    int flags = fcntl(m->fd, F_GETFL);
+    int rc = link ? scr_open(sys, link, flags & (O_ACCMODE | O_APPEND), 0, &m->own, err)
+                  : scr_fail(err, SCR_E_NOMEM, 0, "%s", name);
+    if (rc == SCR_OK && sys->lseek(m->own, at, SEEK_SET) < 0)
+        rc = scr_fail(err, SCR_E_IO, errno, "hand over %s", name);
+    free(link);
+    return rc;
+}
+
+static int exchange(const struct move *m, const char *name, struct scr_err *err)
+{
+    int cloexec = (fcntl(m->fd, F_GETFD) & FD_CLOEXEC) != 0 ? O_CLOEXEC : 0;
+    if (dup3(m->own, m->fd, cloexec) < 0)
+        return scr_fail(err, SCR_E_IO, errno, "hand over %s", name);
+    return SCR_OK;
+}
+
+/* Descriptors that write to f go on where `to` is open, at the same offset. What can
+ * fail comes before the first of them is exchanged. */
 static int hand_over(struct scr_ip_file *f, int to, struct scr_err *err)
 {
-    int rc = SCR_OK;
-    for (int fd = 0; f->nopen > 0 && fd < SCR_IP_MAX_FD && rc == SCR_OK; fd++) {
-        if (atomic_load(&scr_ip.fd[fd]) != f)
+    struct move *move = scr_calloc((size_t)f->nopen + 1, sizeof *move);
+    int n = 0, rc = move ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "%s", f->path);
+    for (int fd = 0; rc == SCR_OK && n < f->nopen && fd < SCR_IP_MAX_FD; fd++) {
+        if (!writes_to(fd, f))
             continue;
-        off_t at = sys->lseek(fd, 0, SEEK_CUR);
-        char *link = scr_asprintf("/proc/self/fd/%d", to);
-        int own = -1, flags = fcntl(fd, F_GETFL);
-        rc = link ? scr_open(sys, link, flags & (O_ACCMODE | O_APPEND), 0, &own, err)
-                  : scr_fail(err, SCR_E_NOMEM, 0, "%s", f->path);
-        if (rc == SCR_OK && (sys->lseek(own, at, SEEK_SET) < 0 || dup2(own, fd) < 0))
-            rc = scr_fail(err, SCR_E_IO, errno, "hand over %s", f->path);
-        scr_close(sys, &own, f->path, NULL);
-        free(link);
+        move[n] = (struct move){ fd, -1 };
+        rc = prepare(&move[n++], to, f->path, err);
     }
+    for (int i = 0; i < n && rc == SCR_OK; i++)
+        rc = exchange(&move[i], f->path, err);
+    for (int i = 0; i < n; i++)
+        scr_close(sys, &move[i].own, f->path, NULL);
+    free(move);
     return rc;
 }
 
@@ -256,10 +293,31 @@ static int put(struct scr_ip_file *f, const char *dest, struct scr_err *err)
     return rc;
 }
 
+/* Gives f a place beside the stage, which nobody removes: the stage ends with this
+ * process. Names of an earlier process with the same id are passed over. */
+static void keep(struct scr_ip_file *f)
+{
+    int rc = SCR_E_EXIST;
+    while (rc == SCR_E_EXIST) {
+        char *to = scr_asprintf("%s/../kept.%ld.%lu", scr_ip.stage, (long)getpid(),
+                                scr_ip.staged++);
+        char *kept = to ? scr_path_normal(to) : NULL;
+        rc = kept ? scr_file_rename_new(sys, f->place, kept, NULL) : SCR_E_NOMEM;
+        free(to);
+        if (rc == SCR_OK) {
+            free(f->place);
+            f->place = kept;
+        } else {
+            free(kept);
+        }
+    }
+}
+
 void scr_ip_leave(struct scr_ip_file *f)
 {
     struct scr_err err = SCR_ERR_INIT;
     if (f->where == SCR_IP_STAGED && !f->handed_in && put(f, f->path, &err) != SCR_OK) {
+        keep(f);
         scr_ip_tell(0, "%s stays in %s, copy it from there: %s", f->path, f->place,
                     err.text);
         f->where = SCR_IP_PLACED; /* nobody removes it then */
@@ -303,8 +361,8 @@ static int stage(struct scr_ip_file *f, const char *from, struct scr_err *err)
 {
     char *to = scr_ip_stage_name();
     int rc = to ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "%s", f->path);
-    if (rc == SCR_OK && from)
-        rc = copy(from, to, err);
+    if (rc == SCR_OK)
+        rc = from ? copy(from, to, err) : scr_file_remove(sys, to, err);
     if (rc != SCR_OK) {
         free(to);
         return rc;
@@ -325,6 +383,20 @@ static void give_up_stage(struct scr_ip_file *f, const char *why)
     place(f);
 }
 
+/* Returns 1 if the program is to open f where it wanted to, after its bytes have been
+ * brought there: in cache alone they would be missed. 0: *error says why not. */
+static int go_without_stage(struct scr_ip_file *f, int is_old, const char *why,
+                            int *error)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    if (is_old && put(f, f->path, &err) != SCR_OK) {
+        *error = err.sys ? err.sys : EIO;
+        return 0;
+    }
+    give_up_stage(f, why);
+    return 1;
+}
+
 static int open_for_writing(const char *path, int64_t number, int flags,
                             struct scr_ip_use *use)
 {
@@ -341,11 +413,11 @@ static int open_for_writing(const char *path, int64_t number, int flags,
     if (f == NULL && (f = add(scr_strdup(path), number)) == NULL)
         return 0;
     int is_new = f->where != SCR_IP_STAGED || f->place == NULL;
-    if (is_new && stage(f, flags & O_TRUNC ? NULL : from, &err) != SCR_OK) {
-        give_up_stage(f, err.text);
-        return 0;
-    }
+    int is_old = from && from == f->place && (flags & O_TRUNC) == 0;
+    if (is_new && stage(f, flags & O_TRUNC ? NULL : from, &err) != SCR_OK)
+        return !go_without_stage(f, is_old, err.text, &use->error);
     use->file = f;
+    use->is_new = is_new && !is_old;
     use->flags = (flags | (is_new ? O_CREAT : 0)) & ~O_EXCL;
     f->pending = 1;
     f->nopen++;
@@ -393,20 +465,32 @@ int scr_ip_open(const char *path, int flags, struct scr_ip_use *use)
     return ours;
 }
 
+/* One descriptor less. */
+static void close_one(struct scr_ip_file *f)
+{
+    f->nopen--;
+    f->epoch = scr_ip.epoch;
+    scr_ip.news = 1;
+    if (f->dropped && f->nopen == 0)
+        file_free(f);
+}
+
 int scr_ip_opened(struct scr_ip_use *use, int fd)
 {
     struct scr_ip_file *f = use->file;
-    int cause = errno, refused = f && (fd < 0 || fd >= SCR_IP_MAX_FD);
+    int refused = f && (fd < 0 || fd >= SCR_IP_MAX_FD);
+    int cause = fd < 0 ? errno : EMFILE;
     free(use->place);
     if (f == NULL)
         return 0;
     lock();
-    if (!refused) {
-        atomic_store(&scr_ip.fd[fd], f);
-    } else {
-        f->nopen--;
-        give_up_stage(f, fd < 0 ? strerror(cause) : "too many open files");
-    }
+    struct scr_ip_file *gone = refused ? f : atomic_exchange(&scr_ip.fd[fd], f);
+    if (refused && use->is_new && f->nopen == 1 && !f->dropped)
+        give_up_stage(f, strerror(cause));
+    else if (refused)
+        use->error = cause;
+    if (gone)
+        close_one(gone); /* also if something closed fd that is not wrapped */
     unlock();
     return refused;
 }
@@ -421,12 +505,8 @@ struct scr_ip_file *scr_ip_closing(int fd)
 void scr_ip_closed(struct scr_ip_file *f, int failed)
 {
     lock();
-    f->nopen--;
     f->bad |= failed;
-    f->epoch = scr_ip.epoch;
-    scr_ip.news = 1;
-    if (f->dropped && f->nopen == 0)
-        file_free(f);
+    close_one(f);
     unlock();
 }
 

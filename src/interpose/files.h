@@ -14,6 +14,7 @@ struct scr_ip_use {
     struct scr_ip_file *file; /* NULL: for reading, nothing is tracked */
     char *place;              /* to open, malloc'd */
     int flags;                /* for the place */
+    int is_new;               /* the place has nothing that would be missed */
     int error;                /* != 0: the open fails, with this errno */
 };
 
@@ -22,8 +23,9 @@ struct scr_ip_use {
  * the program writes to node-local storage, with what was in the file if it does not
  * truncate it. A file is read where this process has it. */
 int scr_ip_open(const char *path, int flags, struct scr_ip_use *use);
-/* fd: what came of it, < 0: the open failed. 1: the file cannot be staged, and is to be
- * opened where the program wanted it. */
+/* fd: what came of it, < 0: the open failed. 1: fd is not to be used; the open fails if
+ * use->error is set (what is staged already stays), else the file cannot be staged and
+ * is to be opened where the program wanted it. */
 int scr_ip_opened(struct scr_ip_use *use, int fd);
 
 /* The program is about to close fd: the file it was writing, NULL if none of ours.
@@ -44,7 +46,7 @@ int scr_ip_unlink(const char *path, int *rc);
  */
 int scr_ip_adopt(const char *path, const char *place, struct scr_err *err);
 /* Puts a staged file where the program wanted it, also while it is open. Tells what
- * went wrong; the file stays staged then, and its place is told. */
+ * went wrong; the file is kept beside the stage then, and its place is told. */
 void scr_ip_leave(struct scr_ip_file *f);
 /* A second name for what lies at from, or a copy where that cannot be. */
 int scr_ip_link(const char *from, const char *to, struct scr_err *err);

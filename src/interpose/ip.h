@@ -74,7 +74,7 @@ struct scr_ip_file {
 };
 
 enum { SCR_IP_MAX_FD = 65536 }; /* above that files are not intercepted */
-enum { SCR_IP_FORTRAN = 128 };  /* names of MPI calls in Fortran */
+enum { SCR_IP_FORTRAN = 160 };  /* names of MPI calls in Fortran */
 
 enum scr_ip_state {
     SCR_IP_OFF, /* before MPI_Init, after MPI_Finalize, and where nothing is to do */
@@ -109,6 +109,7 @@ struct scr_ip {
     int calls, period; /* collective calls since the last meeting, until the next */
     double met;        /* when that was, scr_now_mono() */
     int datasets;      /* completed so far */
+    int has_scr;       /* SCR_Init was good, SCR_Finalize has to come */
 };
 
 extern struct scr_ip scr_ip;

@@ -260,21 +260,28 @@ static int is_open(void)
     return 0;
 }
 
+/* The first reduction may wait for a process whose call waits for another thread of
+ * this one, so the lock is not held there. All are here after it. What was opened or
+ * closed meanwhile is news of the next meeting; settle_all counts what is open anew. */
 static void meet_now_all(void)
 {
     enum { NEWS, IS_OPEN, IS_PENDING, USEC, N };
     double now = scr_now_mono();
+    pthread_mutex_lock(&scr_ip.lock);
     int64_t v[N] = { scr_ip.news, is_open(), is_pending(),
                      (int64_t)((now - scr_ip.met) * 1e6) };
     scr_ip.news = 0;
+    pthread_mutex_unlock(&scr_ip.lock);
     scr_ip.met = now;
     PMPI_Allreduce(MPI_IN_PLACE, v, N, MPI_INT64_T, MPI_MAX, scr_ip.comm);
+    pthread_mutex_lock(&scr_ip.lock);
     scr_ip.epoch++;
     int left = 0;
     if (v[IS_PENDING])
         left = v[IS_OPEN] || (v[NEWS] && scr_ip.want == 0) || settle_all(!v[NEWS], 0);
     scr_ip.period =
         v[NEWS] || left ? 1 : next_period(scr_ip.period, (double)v[USEC] / 1e6);
+    pthread_mutex_unlock(&scr_ip.lock);
 }
 
 /* Communicators are asked once: the answer stays with them. */
@@ -302,15 +309,20 @@ void scr_ip_meet_all(MPI_Comm comm)
         return;
     scr_ip.calls = 0;
     scr_ip_inside++;
-    pthread_mutex_lock(&scr_ip.lock);
     meet_now_all();
-    pthread_mutex_unlock(&scr_ip.lock);
     scr_ip_inside--;
 }
 
 /* --- start --- */
 
-/* What earlier processes left on this node when they were killed. */
+/* No process has this id; one that had ours is gone. */
+static int is_gone(long pid)
+{
+    return pid == (long)getpid() || (kill((pid_t)pid, 0) != 0 && errno == ESRCH);
+}
+
+/* What earlier processes left on this node when they were killed; what was kept for the
+ * user has other names. */
 static void clear_stages(const char *dir)
 {
     char **names = NULL;
@@ -320,7 +332,7 @@ static void clear_stages(const char *dir)
     for (size_t i = 0; i < n; i++) {
         long pid = strtol(names[i], NULL, 10);
         char *path = scr_path_join(dir, names[i]);
-        if (path && pid > 0 && kill((pid_t)pid, 0) != 0 && errno == ESRCH)
+        if (path && pid > 0 && is_gone(pid))
             scr_dir_remove(sys, path, NULL);
         free(path);
     }
@@ -482,7 +494,8 @@ static void start_scr_all(void)
         scr_ip_tell_all("SCR_INTERPOSE_PATTERN is not set: files are not intercepted");
     if (wish == WANTED) {
         free((char *)SCR_Config("SCR_FLUSH_ON_RESTART=1"));
-        if (SCR_Init() == SCR_SUCCESS)
+        scr_ip.has_scr = SCR_Init() == SCR_SUCCESS;
+        if (scr_ip.has_scr)
             begin_all(pattern);
         else
             scr_ip_tell_all("files are not intercepted, the program goes on without");
@@ -509,7 +522,7 @@ void scr_ip_start_all(void)
 
 /* --- end --- */
 
-static void end_scr_all(void)
+static void end_files_all(void)
 {
     pthread_mutex_lock(&scr_ip.lock);
     settle_all(1, 1);
@@ -519,8 +532,6 @@ static void end_scr_all(void)
     if (scr_ip.datasets == 0)
         scr_ip_tell_all("this run wrote no checkpoint that SCR_INTERPOSE_PATTERN "
                         "describes");
-    SCR_Finalize();
-    free_all();
 }
 
 void scr_ip_end_all(void)
@@ -529,7 +540,11 @@ void scr_ip_end_all(void)
         return;
     scr_ip_inside++;
     if (atomic_load(&scr_ip.state) == SCR_IP_ON)
-        end_scr_all();
+        end_files_all();
+    if (scr_ip.has_scr)
+        SCR_Finalize();
+    scr_ip.has_scr = 0;
+    free_all();
     PMPI_Comm_free_keyval(&scr_ip.keyval);
     PMPI_Comm_free(&scr_ip.comm);
     scr_ip.has_comm = 0;

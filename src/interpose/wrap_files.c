@@ -35,7 +35,9 @@ static int open_any(open_fn *real, const char *path, int flags, mode_t mode)
     int refused = scr_ip_opened(&use, fd);
     if (refused && fd >= 0)
         scr_ip_real()->close(fd);
-    errno = cause;
+    errno = use.error ? use.error : cause;
+    if (use.error)
+        return -1;
     return refused ? real(path, flags, mode) : fd;
 }
 
@@ -142,7 +144,9 @@ static FILE *fopen_any(fopen_fn *real, const char *path, const char *mode)
     int refused = scr_ip_opened(&use, f ? fileno(f) : -1);
     if (refused && f)
         scr_ip_real()->fclose(f);
-    errno = cause;
+    errno = use.error ? use.error : cause;
+    if (use.error)
+        return NULL;
     return refused ? real(path, mode) : f;
 }
 

@@ -21,6 +21,9 @@
     F(MEET, mpi_reduce, MPI_REDUCE, 8, 6)                                              \
     F(MEET, mpi_allreduce, MPI_ALLREDUCE, 7, 5)                                        \
     F(MEET, mpi_scan, MPI_SCAN, 7, 5)                                                  \
+    F(MEET, mpi_exscan, MPI_EXSCAN, 7, 5)                                              \
+    F(MEET, mpi_reduce_scatter, MPI_REDUCE_SCATTER, 7, 5)                              \
+    F(MEET, mpi_reduce_scatter_block, MPI_REDUCE_SCATTER_BLOCK, 7, 5)                  \
     F(MEET, mpi_gather, MPI_GATHER, 9, 7)                                              \
     F(MEET, mpi_gatherv, MPI_GATHERV, 10, 8)                                           \
     F(MEET, mpi_allgather, MPI_ALLGATHER, 8, 6)                                        \

@@ -94,6 +94,24 @@ plain "$stepper" --restart 10
 says "$sum"
 ok "a program that exits without MPI_Finalize loses no file"
 
+SCR_INTERPOSE_FILES=9 run_with kept 'state.%d.?' --block
+for rank in 0 1 2 3; do
+    kept=$(sed -n "s|.*state.20.$rank stays in \([^ ,]*\), copy it.*|\1|p" "$work/log")
+    [ -s "$kept" ] || fail "no file '$kept' of rank $rank"
+    rmdir "state.20.$rank" || fail "rmdir state.20.$rank"
+    cp "$kept" "state.20.$rank" || fail "cp $kept"
+done
+plain "$stepper" --steps 21 --restart 20
+again
+SCR_INTERPOSE_FILES=4 good "$stepper" --steps 21 --restart 20
+[ -s "$kept" ] || fail "the next run took $kept"
+ok "a file that cannot be put in place is kept, also by the next run"
+
+run_with append 'state.%d.?' --again --read
+says_not interpose:
+is_there state.20.0 state.20.3
+ok "an open that fails leaves the staged file"
+
 run_with mpi_io 'state.%d' --files mpi
 is_there state.5 state.10 state.15 state.20
 says "wrote no checkpoint"
@@ -130,6 +148,7 @@ ok "a pattern that matches nothing"
 run_with two_numbers 'state.%d.%d'
 says "has %d twice"
 own_files
+[ ! -e "$storage/vnode.n1/u/scr.j/interpose" ] || fail "a stage without use"
 ok "a pattern with two numbers"
 
 run_with outside '/tmp/elsewhere/state.%d'

@@ -3,8 +3,8 @@
  * restart files now and then, and goes on from the newest it is told.
  *
  *   stepper [--files one|each|turns|tmp] [--steps N] [--every K] [--restart STEP]
- *           [--comm dup] [--open] [--exit N] [--hold N] [--read] [--child] [--name
- * STEM]
+ *           [--comm dup] [--open] [--exit N] [--hold N] [--read] [--child]
+ *           [--block] [--again] [--name STEM]
  *
  * files    one   the first process writes STEM.<step> for all
  *          each  each process writes STEM.<step>.<rank>
@@ -15,6 +15,9 @@
  *          same  every process writes STEM.<step>, one after another: the last one wins
  *          mpi   they write parts of STEM.<step> through MPI-IO
  * child    a forked process writes STEM.99.<rank>, an executed one tells of LD_PRELOAD
+ * block    the name of the last file is a directory when the file is closed
+ * again    each file is opened to append when no descriptor is left, which fails, and
+ *          once more, which has to go on at its end
  * open     the last file is not closed
  * exit     every process calls exit() at that step, right after its checkpoint
  * hold     the program waits at the begin of that step until somebody kills it
@@ -26,6 +29,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -33,7 +38,7 @@ enum { CELLS = 5000 };
 
 struct run {
     const char *files, *stem;
-    int steps, every, restart, open, exit_at, hold_at, read, child;
+    int steps, every, restart, open, exit_at, hold_at, read, child, block, again;
     MPI_Comm comm;
     int rank, size;
     int64_t cell[CELLS];
@@ -111,6 +116,22 @@ static void check_back(const struct run *r, const char *name)
         stop("read again: contents of", name);
 }
 
+/* Descriptors up to the limit are taken, so that the first attempt fails. */
+static void append_again(const char *name)
+{
+    struct rlimit old, few = { 0 };
+    getrlimit(RLIMIT_NOFILE, &old);
+    few.rlim_max = old.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &few);
+    if (open(name, O_WRONLY | O_APPEND) >= 0)
+        stop("without descriptors, but it works: open", name);
+    setrlimit(RLIMIT_NOFILE, &old);
+    int fd = open(name, O_WRONLY | O_APPEND);
+    if (fd < 0 || lseek(fd, 0, SEEK_END) != (off_t)(CELLS * sizeof(int64_t)))
+        stop("append to", name);
+    close(fd);
+}
+
 static void write_own(const struct run *r, const char *name, int last)
 {
     char tmp[256];
@@ -166,6 +187,10 @@ static void checkpoint(struct run *r, int step)
         write_late(r, name, last);
     else
         write_own(r, name, last);
+    if (r->again)
+        append_again(name);
+    if (r->block && last && mkdir(name, 0777) != 0)
+        stop("mkdir", name);
     if (r->read)
         check_back(r, name);
 }
@@ -280,6 +305,10 @@ static void options(struct run *r, int argc, char **argv)
             r->child = 1;
         else if (is(argv[i], "--read"))
             r->read = 1;
+        else if (is(argv[i], "--block"))
+            r->block = 1;
+        else if (is(argv[i], "--again"))
+            r->again = 1;
         else if (i + 1 == argc || (used = option(r, argv[i], argv[i + 1])) == 0)
             stop("option", argv[i]);
     }
