@@ -194,10 +194,13 @@ static int demote_owner(struct scr_ctx *ctx, const char *dest, int is_there,
         int found = scr_catalog_find_stored(&older->files, dest, &info, &why);
         if (found == SCR_E_NOMEM || found == SCR_E_IO)
             return scr_fail(err, found, 0, "SCR_Route_file: %s", why.text);
-        if ((info != NULL || found != SCR_OK) && older->pending)
+        int listed = info != NULL;
+        int given_up = (listed || found != SCR_OK) && older->pending;
+        if (given_up)
             rc = give_up(ctx, older->id, err);
-        if (info != NULL && rc == SCR_OK &&
-            (rc = demote(ctx, older->id, err)) == SCR_OK)
+        if (listed && rc == SCR_OK)
+            rc = demote(ctx, older->id, err);
+        if (rc == SCR_OK && (listed || given_up))
             older->id = 0;
     }
     return rc;

@@ -195,6 +195,9 @@ void scr_topo_fini(struct scr_ctx *ctx);
 /* --- one job a control directory (tenancy.c) --- */
 /* SCR_E_TAKEN: a running job with another prefix directory is there. Local. */
 int scr_tenancy_take(struct scr_ctx *ctx, struct scr_err *err);
+/* A run that began while the last one of its prefix was dying takes the place when it
+ * has gone. Local, errors are ignored. */
+void scr_tenancy_retry(struct scr_ctx *ctx);
 void scr_tenancy_leave(struct scr_ctx *ctx);
 
 /* --- datasets (output.c, route.c) --- */

@@ -12,15 +12,15 @@
 
 /* --- one dataset --- */
 
-/* 1 if a link on the way leads out of the prefix: what is there is not ours to delete
- * (invariant P20), and told once a directory. */
+/* 1 if a link on the way leads out of the prefix, or may: what is there is not ours to
+ * delete (invariant P20), and told once a directory. */
 static int leads_out(const struct scr_ctx *ctx, const char *dir, scr_hash *looked_at)
 {
     struct scr_err why = SCR_ERR_INIT;
     int out = 0;
     if (scr_hash_get_val_int(looked_at, dir, &out))
         return out;
-    out = scr_prefix_check_inside(&ctx->prefix, dir, &why) == SCR_E_OUTSIDE;
+    out = scr_prefix_check_inside(&ctx->prefix, dir, &why) != SCR_OK;
     (void)scr_hash_set_val_i64(looked_at, dir, out);
     if (out)
         scr_log(&ctx->local_log, SCR_LOG_WARN, "files stay where they are: %s",

@@ -47,19 +47,33 @@ struct revival {
     struct scr_restore_report rep;
 };
 
-static int rebuild_all(struct revival *r, struct scr_err *err)
+static int rebuild_all(struct scr_ctx *ctx, struct revival *r, struct scr_err *err)
 {
     scr_hash *dset = scr_hash_new();
     int rc = scr_restore_all(&r->protect, r->id, r->dset_dir, r->moving.map, dset,
                              &r->rep, err);
     scr_hash_delete(dset);
-    return rc;
+    if (rc != SCR_OK)
+        return rc;
+    return scr_agree_all(&ctx->world,
+                         scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err), err);
 }
 
 static int release_all(struct revival *r, struct scr_err *err)
 {
     r->stayed = 0;
     return scr_distribute_all(&r->moving, r->id, r->dset_dir, NULL, err);
+}
+
+/* Everybody has everything: files that cannot be released stay named where they are,
+ * and the next start takes them. */
+static void release_rest_all(struct scr_ctx *ctx, struct revival *r)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    if (release_all(r, &why) != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "dataset %d: copies of moved files stay where they came from: %s",
+                r->id, why.text);
 }
 
 /* Until all ranks have everything, files stay where they came from too: the node they
@@ -72,16 +86,15 @@ static int move_and_rebuild_all(struct scr_ctx *ctx, struct revival *r,
     if (rc != SCR_OK)
         return rc;
     scr_phase_all(ctx, "rebuild", r->id);
-    rc = rebuild_all(r, err);
+    rc = rebuild_all(ctx, r, err);
     if (rc == SCR_E_FULL && r->stayed) {
         scr_err_clear(err);
         rc = release_all(r, err);
-        rc = rc == SCR_OK ? rebuild_all(r, err) : rc;
+        rc = rc == SCR_OK ? rebuild_all(ctx, r, err) : rc;
     }
-    if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world,
-                           scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err), err);
-    return rc == SCR_OK && r->stayed ? release_all(r, err) : rc;
+    if (rc == SCR_OK && r->stayed)
+        release_rest_all(ctx, r);
+    return rc;
 }
 
 static int restore_one_all(struct scr_ctx *ctx, int id, const char *dset_dir,

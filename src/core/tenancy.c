@@ -7,7 +7,7 @@
  *   job.prefix    the prefix directory of the job that took it last
  *
  * A run of the same prefix does not mind: it may have to start before the processes of
- * the run before it are gone. */
+ * the run before it are gone. It takes the lock as soon as those let go of it. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,10 +57,10 @@ static void enter(struct scr_ctx *ctx, const char *record)
 {
     char *other = NULL;
     if (!is_ours(ctx, record, &other) && other != NULL)
-        scr_log(&ctx->log, SCR_LOG_NOTE,
-                "%s: what a job with the prefix directory %s left there is taken over "
-                "(an SCR_JOB_ID of its own keeps a job apart)",
-                ctx->cntl_dir, other);
+        scr_log(&ctx->local_log, SCR_LOG_WARN,
+                "%s on %s: what a job with the prefix directory %s left there is taken "
+                "over (an SCR_JOB_ID of its own keeps a job apart)",
+                ctx->cntl_dir, ctx->node_name, other);
     free(other);
     (void)scr_file_replace(ctx->env.sys, record, ctx->prefix_real,
                            strlen(ctx->prefix_real), 0600, SCR_VOLATILE, NULL);
@@ -84,6 +84,19 @@ int scr_tenancy_take(struct scr_ctx *ctx, struct scr_err *err)
     free(lock);
     free(record);
     return rc;
+}
+
+void scr_tenancy_retry(struct scr_ctx *ctx)
+{
+    if (ctx->node.rank != 0 || ctx->tenancy.fd >= 0)
+        return;
+    char *lock = scr_asprintf("%s/job.lock", ctx->cntl_dir);
+    char *record = scr_asprintf("%s/job.prefix", ctx->cntl_dir);
+    if (lock != NULL && record != NULL &&
+        scr_lock_acquire(ctx->env.sys, lock, 0, &ctx->tenancy, NULL) == SCR_OK)
+        enter(ctx, record);
+    free(lock);
+    free(record);
 }
 
 void scr_tenancy_leave(struct scr_ctx *ctx)

@@ -400,10 +400,13 @@ static int settle_all(const struct scr_flush_async *a, int rc,
  * may also mean that somebody gave it up. */
 static int complete(const struct scr_flush_async *a, struct scr_err *err)
 {
+    struct scr_err why = SCR_ERR_INIT;
     int rc =
-        has_no_plan(a) ? SCR_OK : scr_arrivals_adopt(&a->env, a->prefix, NULL, err);
-    if (rc != SCR_OK || (has_no_plan(a) && is_entered(a)))
-        return rc;
+        has_no_plan(a) ? SCR_OK : scr_arrivals_adopt(&a->env, a->prefix, NULL, &why);
+    if (has_no_plan(a) && is_entered(a))
+        return SCR_OK; /* what failed was another dataset's */
+    if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "%s", why.text);
     return scr_fail(err, SCR_E_MISSING, 0,
                     has_no_plan(a) ? "flush of dataset %d: it was given up, by another "
                                      "job or a command"

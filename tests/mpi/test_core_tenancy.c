@@ -73,17 +73,22 @@ MPI_CASE(jobs_with_other_directories_run_side_by_side)
     job_free(&one);
 }
 
-/* A run whose processes are slow to die is in nobody's way who goes on with it. */
+/* A run whose processes are slow to die is in nobody's way who goes on with it, and
+ * when they have gone nobody else comes in its way. */
 MPI_CASE(the_next_run_of_a_job_does_not_wait_for_the_last)
 {
-    struct job job;
+    struct job job, other;
     job_new(t, &job, 4);
+    neighbour(t, &other, &job);
     struct scr_ctx *last = job_start(&job, "n1,n2", NULL);
     job_checkpoint(&job, last, "first", 1);
     struct scr_ctx *ctx = job_start(&job, "n1,n2", NULL);
     job_check_restart(&job, ctx, "first", 1);
     job_kill(&job, last);
+    job_checkpoint(&job, ctx, "second", 2);
+    check_refused(&other);
     job_end(&job, ctx);
+    job_unshare(&other);
     job_free(&job);
 }
 
