@@ -16,11 +16,11 @@ declare -A packages=(
     [openmpi]="openmpi-bin libopenmpi-dev"
     [mpich]="mpich libmpich-dev"
     [check]="g++ libcmocka-dev pandoc clang-format valgrind python3 binutils zstd environment-modules strace gfortran
-        mypy python3-pip python3-setuptools python3-wheel"
+        mypy python3-pip python3-setuptools python3-wheel shellcheck"
     [check-openmpi]="libhdf5-openmpi-dev lammps python3-mpi4py python3-numpy"
     [check-mpich]="libhdf5-mpich-dev"
     [cluster]="slurmctld slurmd munge libpmix-dev pdsh openssh-client iproute2 procps util-linux"
-    [package]="dpkg-dev pandoc mmdebstrap"
+    [package]="dpkg-dev pandoc mmdebstrap gfortran"
     [ci]="clang"
     [docs]="pandoc python3"
 )

@@ -126,7 +126,9 @@ static void advance(struct wave *w)
     w->step++;
 }
 
-/* --- the HDF5 file --- */
+/* --- the HDF5 file ---
+ * Reading and writing a shared one takes all processes: each makes the same calls,
+ * whatever fails on it, and they agree before those that would wait for the others. */
 
 /* How this process' rows lie in the file and in memory, and by which means HDF5 reads
  * and writes them. */
@@ -167,8 +169,8 @@ static int write_field(hid_t file, const char *name, const struct layout *l,
 {
     hid_t set = H5Dcreate2(file, name, H5T_IEEE_F64LE, l->in_file, H5P_DEFAULT,
                            H5P_DEFAULT, H5P_DEFAULT);
-    int ok = set >= 0 && H5Dwrite(set, H5T_NATIVE_DOUBLE, l->in_memory, l->in_file,
-                                  l->transfer, rows) >= 0;
+    int ok = everywhere(set >= 0) && H5Dwrite(set, H5T_NATIVE_DOUBLE, l->in_memory,
+                                              l->in_file, l->transfer, rows) >= 0;
     return set >= 0 && H5Dclose(set) >= 0 && ok;
 }
 
@@ -187,13 +189,16 @@ static int write_step(hid_t file, int step)
 static int save_file(const struct wave *w, const char *path, const struct layout *l)
 {
     hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, l->access);
-    if (file < 0)
-        return complain(w, "cannot create", path);
-    int ok = write_step(file, w->step) &&
-             write_field(file, "now", l, row(w, w->now, 1)) &&
-             write_field(file, "before", l, row(w, w->before, 1));
-    ok = H5Fclose(file) >= 0 && ok;
-    return ok ? 1 : complain(w, "cannot write", path);
+    int ok = file >= 0 || complain(w, "cannot create", path);
+    if (!everywhere(ok)) {
+        ok = 0;
+    } else {
+        ok = write_step(file, w->step);
+        ok &= write_field(file, "now", l, row(w, w->now, 1));
+        ok &= write_field(file, "before", l, row(w, w->before, 1));
+        ok = ok || complain(w, "not written by all processes:", path);
+    }
+    return file >= 0 && H5Fclose(file) >= 0 && ok;
 }
 
 static int read_field(hid_t file, const char *name, const struct layout *l,
@@ -201,9 +206,9 @@ static int read_field(hid_t file, const char *name, const struct layout *l,
 {
     hid_t set = H5Dopen2(file, name, H5P_DEFAULT);
     hid_t space = set >= 0 ? H5Dget_space(set) : -1;
-    int ok = space >= 0 && H5Sextent_equal(space, l->in_file) > 0 &&
-             H5Dread(set, H5T_NATIVE_DOUBLE, l->in_memory, l->in_file, l->transfer,
-                     rows) >= 0;
+    int fits = space >= 0 && H5Sextent_equal(space, l->in_file) > 0;
+    int ok = everywhere(fits) && H5Dread(set, H5T_NATIVE_DOUBLE, l->in_memory,
+                                         l->in_file, l->transfer, rows) >= 0;
     if (space >= 0)
         H5Sclose(space);
     if (set >= 0)
@@ -223,13 +228,18 @@ static int read_step(hid_t file, int *step)
 static int load_file(struct wave *w, const char *path, const struct layout *l)
 {
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, l->access);
-    if (file < 0)
-        return complain(w, "cannot open", path);
-    int ok = read_step(file, &w->step) &&
-             read_field(file, "now", l, row(w, w->now, 1)) &&
-             read_field(file, "before", l, row(w, w->before, 1));
-    H5Fclose(file);
-    return ok ? 1 : complain(w, "not a file of this run:", path);
+    int ok = file >= 0 || complain(w, "cannot open", path);
+    if (!everywhere(ok)) {
+        ok = 0;
+    } else {
+        ok = read_step(file, &w->step);
+        ok &= read_field(file, "now", l, row(w, w->now, 1));
+        ok &= read_field(file, "before", l, row(w, w->before, 1));
+        ok = ok || complain(w, "not a file of this run on all processes:", path);
+    }
+    if (file >= 0)
+        H5Fclose(file);
+    return ok;
 }
 
 /* --- checkpoint and restart --- */
@@ -381,10 +391,12 @@ int main(int argc, char **argv)
     if (parse(argc, argv, &o) && o.size >= ranks) {
         if (o.shared)
             SCR_Config("SCR_CACHE_BYPASS=1");
-        if (SCR_Init() != SCR_SUCCESS && rank == 0)
+        int started = SCR_Init() == SCR_SUCCESS;
+        if (!started && rank == 0)
             fprintf(stderr, "wave: going on without checkpoints\n");
         status = run(&o) ? 0 : 1;
-        SCR_Finalize();
+        if (started && SCR_Finalize() != SCR_SUCCESS)
+            status = 1; /* SCR has said what did not reach the prefix directory */
     } else if (rank == 0) {
         fprintf(stderr, "usage: wave [-s STEPS] [-n SIZE, at least a row a process] "
                         "[-e STEPS-BETWEEN-CHECKPOINTS] [-S] [-o FILE]\n");

@@ -10,11 +10,13 @@
  * State and log make a checkpoint, written when SCR_Need_checkpoint says so. Frames are
  * output, one every -f steps: they must all reach the prefix directory. When both are
  * due at one step they are one dataset with both flags. */
+#include <errno.h>
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "scr.h"
@@ -28,6 +30,7 @@ struct options {
  * the Lennard-Jones potential. */
 struct md {
     int rank, ranks;
+    int scr; /* 0: it is switched off, or could not start */
     int atoms, first, mine, step;
     int *count, *at;         /* coordinates of each process, for MPI_Allgatherv */
     double box;              /* length of an edge */
@@ -124,10 +127,12 @@ static int copy_stream(FILE *from, FILE *to)
 
 static int copy_file(const char *from, const char *to)
 {
-    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
-    int ok = in != NULL && out != NULL && copy_stream(in, out);
-    if (in != NULL)
-        fclose(in);
+    FILE *in = fopen(from, "rb");
+    if (in == NULL)
+        return 0; /* the target stays as it is */
+    FILE *out = fopen(to, "wb");
+    int ok = out != NULL && copy_stream(in, out);
+    fclose(in);
     return out != NULL && fclose(out) == 0 && ok;
 }
 
@@ -214,6 +219,18 @@ static int with_file(struct md *m, const char *dataset, const char *kind,
     return act(m, path) || complain(m, "cannot write or read", path);
 }
 
+/* Without SCR the program makes the directory itself. */
+static void write_frame(struct md *m)
+{
+    char path[64];
+    snprintf(path, sizeof path, "md.%d", m->step);
+    if (mkdir(path, 0777) != 0 && errno != EEXIST)
+        complain(m, "cannot make", path);
+    snprintf(path, sizeof path, "md.%d/frame.%d", m->step, m->rank);
+    if (!save_frame(m, path))
+        complain(m, "cannot write", path);
+}
+
 /* flags: SCR_FLAG_CHECKPOINT, SCR_FLAG_OUTPUT or both. A dataset that fails is no
  * reason to stop: the one before it is still there. */
 static void write_dataset(struct md *m, int flags)
@@ -246,7 +263,7 @@ static int restart(struct md *m)
 {
     char dataset[SCR_MAX_FILENAME];
     int have = 0;
-    while (SCR_Have_restart(&have, dataset) == SCR_SUCCESS && have) {
+    while (m->scr && SCR_Have_restart(&have, dataset) == SCR_SUCCESS && have) {
         if (SCR_Start_restart(dataset) != SCR_SUCCESS)
             return 0;
         int ok = with_file(m, dataset, "state", load_state) &&
@@ -279,20 +296,31 @@ static void begin(struct md *m, const struct options *o)
         printf("md: beginning at step %d\n", m->step);
 }
 
+/* What is due at this step; 1 if the program is to end. */
+static int write_due(struct md *m, int frame)
+{
+    int need = 0, stop = 0, flags = frame ? SCR_FLAG_OUTPUT : 0;
+    SCR_Need_checkpoint(&need);
+    if (need)
+        flags |= SCR_FLAG_CHECKPOINT;
+    if (flags != 0)
+        write_dataset(m, flags);
+    if (need)
+        SCR_Should_exit(&stop); /* right after a checkpoint nothing is lost */
+    return stop;
+}
+
 static void run(struct md *m, const struct options *o)
 {
     int stop = 0;
     while (m->step < o->steps && !stop) {
         advance(m);
         write_log(m);
-        int need = 0, flags = m->step % o->frames == 0 ? SCR_FLAG_OUTPUT : 0;
-        SCR_Need_checkpoint(&need);
-        if (need)
-            flags |= SCR_FLAG_CHECKPOINT;
-        if (flags != 0)
-            write_dataset(m, flags);
-        if (need)
-            SCR_Should_exit(&stop); /* right after a checkpoint nothing is lost */
+        int frame = m->step % o->frames == 0;
+        if (m->scr)
+            stop = write_due(m, frame);
+        else if (frame)
+            write_frame(m);
     }
     if (m->rank == 0)
         printf("md: %s at step %d\n", m->step < o->steps ? "stopped" : "done", m->step);
@@ -359,12 +387,14 @@ static int simulate(const struct options *o)
         MPI_Abort(MPI_COMM_WORLD, 1);
     /* The program ends by itself, with its log closed, when SCR_Should_exit says so. */
     SCR_Config("SCR_HALT_ENABLED=0");
-    if (SCR_Init() != SCR_SUCCESS && m.rank == 0)
+    m.scr = SCR_Init() == SCR_SUCCESS;
+    if (!m.scr && m.rank == 0)
         complain(&m, "going on without", "checkpoints");
     begin(&m, o);
     run(&m, o);
     int ok = m.step < o->steps || o->output == NULL || write_result(&m, o->output);
-    SCR_Finalize();
+    if (m.scr && SCR_Finalize() != SCR_SUCCESS)
+        ok = 0; /* SCR has said what did not reach the prefix directory */
     return md_free(&m) && ok;
 }
 

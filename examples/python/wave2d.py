@@ -30,6 +30,12 @@ def say(text: str) -> None:
         print(f"wave2d: {text}", flush=True)
 
 
+def tell(what: str, error: Exception) -> None:
+    """From the process that knows: where another failed, SCR only says that one did."""
+    if world.rank == 0 or not isinstance(error, scr.Error):
+        print(f"wave2d: process {world.rank}: {what}: {error}", flush=True)
+
+
 def share(size: int, rank: int) -> Tuple[int, int]:
     """First row and number of rows of a process."""
     rows, more = divmod(size, world.size)
@@ -87,7 +93,7 @@ def checkpoint(m: Membrane) -> None:
         with scr.output(dataset, scr.FLAG_CHECKPOINT) as out:
             np.save(out.route(strip_file(dataset)), np.stack([m.before, m.now]))
     except (OSError, scr.Error) as error:  # on all processes; older checkpoints remain
-        say(f"going on without {dataset}: {error}")
+        tell(f"going on without {dataset}", error)
 
 
 def load(path: str, m: Membrane) -> Tuple[np.ndarray, np.ndarray]:
@@ -104,8 +110,8 @@ def restart(m: Membrane) -> None:
         try:
             with scr.restart() as old:
                 strip = load(old.route(strip_file(dataset)), m)
-        except (OSError, ValueError, scr.Error) as error:
-            say(f"{dataset}: {error}")
+        except (OSError, EOFError, ValueError, scr.Error) as error:
+            tell(dataset, error)
             continue  # have_restart() offers an older one
         m.before, m.now = strip
         m.step = int(dataset.rsplit(".", maxsplit=1)[1])
@@ -117,11 +123,21 @@ def restart(m: Membrane) -> None:
 # --- the run ---
 
 
-def run(m: Membrane, steps: int, every: int, pause: float) -> None:
-    while m.step < steps and not scr.should_exit():
+def begin() -> bool:
+    """False: the run does its work without checkpoints."""
+    try:
+        scr.init()
+    except scr.Error as error:  # the same on all processes
+        say(f"going on without checkpoints: {error}")
+        return False
+    return True
+
+
+def run(m: Membrane, steps: int, every: int, pause: float, safe: bool) -> None:
+    while m.step < steps and not (safe and scr.should_exit()):
         advance(m)
         time.sleep(pause)
-        if m.step < steps and (m.step % every == 0 if every else scr.need_checkpoint()):
+        if safe and m.step < steps and (m.step % every == 0 if every else scr.need_checkpoint()):
             checkpoint(m)
 
 
@@ -147,13 +163,15 @@ def main() -> None:
     if o.size < world.size:
         sys.exit(f"wave2d: --size {o.size} is less than a row for each of {world.size} processes")
     membrane = struck(o.size)
-    scr.init()
-    restart(membrane)
-    run(membrane, o.steps, o.every, o.pause)
+    safe = begin()
+    if safe:
+        restart(membrane)
+    run(membrane, o.steps, o.every, o.pause, safe)
     if membrane.step == o.steps and o.output:
         save_field(membrane, o.output)
     say(f"{'done' if membrane.step == o.steps else 'stopped'} at step {membrane.step}")
-    scr.finalize()
+    if safe:
+        scr.finalize()
 
 
 if __name__ == "__main__":

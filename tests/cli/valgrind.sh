@@ -5,7 +5,7 @@
 . "${0%/*}/lib.sh"
 if ! command -v valgrind >/dev/null; then
     echo "skipped: valgrind is not installed"
-    exit 0
+    exit 77
 fi
 
 # clean STATUS COMMAND…: the command's own status, and not a word from valgrind

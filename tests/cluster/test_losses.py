@@ -27,7 +27,7 @@ def spare_dies_in_rebuild(bed):
 
 def two_of_a_set(bed):
     """Nothing to rebuild from: the newest checkpoint on the prefix is taken."""
-    job = scenario.Solver(bed, "two", SCR_FLUSH="2")
+    job = scenario.Solver(bed, "two", SCR_FLUSH="2", SCR_PHASE_DELAY="300")
     run = allocate(job, "n1,n2,n3,n4", "n1,n5,n6,n4")
     job.wait_phase("compute", 3)
     bed.crash("n2", "n3", notify=True)
@@ -38,7 +38,7 @@ def two_of_a_set(bed):
 
 def a_process_dies(bed):
     """Its node lives: nothing is lost."""
-    job = scenario.Solver(bed, "process", SCR_FLUSH="0")
+    job = scenario.Solver(bed, "process", SCR_FLUSH="0", SCR_PHASE_DELAY="300")
     run = allocate(job, "n1,n2,n3,n4", "n1,n2,n3,n4")
     last = job.wait_phase("compute", 2)
     pid = bed.run("n3", "pgrep", "heat2d").stdout.split()[0]

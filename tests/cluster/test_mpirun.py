@@ -12,7 +12,7 @@ def launch(job, nodes):
 
 
 def started_by_hand(bed, name, kill):
-    job = scenario.Solver(bed, name, SCR_FLUSH="0", SCR_JOB_ID=name)
+    job = scenario.Solver(bed, name, SCR_FLUSH="0", SCR_JOB_ID=name, SCR_PHASE_DELAY="300")
     run = launch(job, "n1,n2,n3,n4")
     last = job.wait_phase("compute", 2)
     kill("n3")
@@ -25,7 +25,7 @@ def started_by_hand(bed, name, kill):
 
 def started_by_scr(bed):
     job = scenario.Solver(bed, "scr", SCR_FLUSH="0", SCR_JOB_ID="scr", SCR_NODELIST="n[1-5]", SCR_MIN_NODES="4",
-                          SCR_RUNS="2", SCR_RUN_SLEEP="0")
+                          SCR_RUNS="2", SCR_RUN_SLEEP="0", SCR_PHASE_DELAY="300")
     run = job.start("n1", "scr_run", scenario.MPIRUN, "-n", "4", "./solver")
     last = job.wait_phase("compute", 2)
     bed.crash("n3")

@@ -48,7 +48,7 @@ def program_hangs(bed):
 
 def two_of_a_set(bed):
     """The newest checkpoint of the prefix is taken."""
-    job = scenario.Solver(bed, "two", **dict(SETTINGS, SCR_FLUSH="2"))
+    job = scenario.Solver(bed, "two", **dict(SETTINGS, SCR_FLUSH="2", SCR_PHASE_DELAY="300"))
     run = job.scr_mpirun(6)
     job.wait_phase("compute", 3)
     bed.crash("n2", "n3")

@@ -6,7 +6,7 @@ import os
 import scenario
 from bed import wait_for
 
-SETTINGS = {"SCR_FLUSH": "0", "SCR_RUNS": "3", "SCR_RUN_SLEEP": "1"}
+SETTINGS = {"SCR_FLUSH": "0", "SCR_CACHE_SIZE": "2", "SCR_RUNS": "3", "SCR_RUN_SLEEP": "1", "SCR_PHASE_DELAY": "300"}
 LAUNCH = ("scr_srun", "-N4", "-n4", "./solver")
 
 
@@ -15,8 +15,9 @@ def node_dies(bed):
     find out by itself."""
     job = scenario.Solver(bed, "spare", **SETTINGS)
     run = job.sbatch(5, *LAUNCH)
-    last = job.wait_phase("compute", 2)
+    job.wait_phase("compute")
     node = job.used()[-1]
+    last = job.wait_phase("compute", 2)
     bed.crash(node)
     assert run.wait(100) == 0
     assert job.restarts() == [last], job.phases()
@@ -35,8 +36,9 @@ def program_fails(bed):
 def program_hangs(bed):
     job = scenario.Solver(bed, "hangs", SCR_WATCHDOG="1", SCR_WATCHDOG_TIMEOUT="4", **SETTINGS)
     run = job.salloc(5, *LAUNCH)
-    last = job.wait_phase("compute", 2)
+    job.wait_phase("compute")
     node = job.used()[-1]
+    last = job.wait_phase("compute", 2)
     bed.run(node, "kill", "-STOP", *job.processes(node))
     assert run.wait(100) == 0
     assert job.restarts() == [last], job.phases()

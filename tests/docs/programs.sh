@@ -3,6 +3,7 @@
 # programs.sh BUILD_DIR MPIRUN: the programs of the guide do what it says of them: the sum is the
 # same with and without SCR and across a restart; parts are found by another number of processes.
 set -euo pipefail
+for name in $(env | sed -n 's/^\(SCR_[A-Z_]*\)=.*/\1/p'); do unset "$name"; done
 programs=$1/examples/guide mpirun=$2 scr=$1/scr
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/scr-docs.XXXXXX")

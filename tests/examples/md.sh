@@ -49,6 +49,8 @@ echo "ok: halted and continued from the prefix directory"
 # Without SCR it does its work as well.
 SCR_ENABLE=0 job plain 1 -s 100 -f 20 -o last.bin || fail "$(cat log.plain)"
 cmp plain/last.bin expected/last.bin || fail "one process without SCR: another result"
+[ "$(cat plain/md.20/frame.0)" != "" ] || fail "without SCR: no frames"
+[ "$(grep -c "going on without" log.plain)" = 1 ] || fail "$(cat log.plain)"
 job wrong 2 -c 2 && fail "md -c 2"
 grep -q "^usage: md" log.wrong || fail "$(cat log.wrong)"
 echo "ok: without SCR, and wrong use"

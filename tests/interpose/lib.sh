@@ -87,7 +87,11 @@ struck() {
     local launcher=$!
     until grep -qx -- "$line" "$work/phases" 2>/dev/null; do
         left=$((left - 1))
-        [ $left -gt 0 ] && kill -0 "$launcher" 2>/dev/null || fail "no phase '$line': $(cat "$work/phases")"
+        if [ $left -eq 0 ] || ! kill -0 "$launcher" 2>/dev/null; then
+            kill "$launcher" 2>/dev/null
+            wait "$launcher"
+            fail "no phase '$line': $(cat "$work/phases")"
+        fi
         sleep 0.05
     done
     for pid in $(pids "$node"); do kill -KILL "$pid"; done

@@ -87,8 +87,8 @@ def _flush() -> None:
         try:
             if stream is not None:
                 stream.flush()
-        except (OSError, ValueError):
-            pass  # closed, or the reader has gone: nothing that SCR could mend
+        except Exception:
+            pass  # closed, the reader has gone, the program's own stream: the others wait in the call
 
 
 def _complete(name: str, valid: bool) -> bool:
