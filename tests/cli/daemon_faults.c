@@ -315,19 +315,13 @@ static void one_whose_prefix_hangs_shows_that_it_lives(void **state)
     clear();
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    test_tmp_remove();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(one_whose_prefix_hangs_shows_that_it_lives, teardown),
-        cmocka_unit_test_teardown(calls_of_the_process_fail, teardown),
-        cmocka_unit_test_teardown(calls_of_who_asks_fail, teardown),
+        cmocka_unit_test_teardown(one_whose_prefix_hangs_shows_that_it_lives,
+                                  test_tmp_teardown),
+        cmocka_unit_test_teardown(calls_of_the_process_fail, test_tmp_teardown),
+        cmocka_unit_test_teardown(calls_of_who_asks_fail, test_tmp_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

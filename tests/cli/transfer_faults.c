@@ -22,13 +22,6 @@
 
 enum { SIZE = 1000 };
 
-static int teardown(void **state)
-{
-    (void)state;
-    test_tmp_remove();
-    return 0;
-}
-
 /* --- renames are counted; one of the transfer file fails --- */
 
 static int reports, fail_report, copies;
@@ -162,8 +155,9 @@ static void nodes_begin_at_different_places(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(what_could_not_be_told_is_not_copied_again, teardown),
-        cmocka_unit_test_teardown(nodes_begin_at_different_places, teardown),
+        cmocka_unit_test_teardown(what_could_not_be_told_is_not_copied_again,
+                                  test_tmp_teardown),
+        cmocka_unit_test_teardown(nodes_begin_at_different_places, test_tmp_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,13 +103,6 @@ static void a_missing_result_is_an_error(void **state)
     assert_non_null(strstr(err.text, "none"));
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    test_tmp_remove();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -121,5 +114,5 @@ int main(void)
         cmocka_unit_test(results_are_compared_byte_by_byte),
         cmocka_unit_test(a_missing_result_is_an_error),
     };
-    return cmocka_run_group_tests(tests, NULL, teardown);
+    return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
 }

@@ -19,13 +19,6 @@
 /* Where a process of node n1 leaves its pid: <storage>/cntl/vnode.n1/drill/scr.job. */
 #define PID_DIR "drill/storage/cntl/vnode.n1/drill/scr.job"
 
-static int teardown(void **state)
-{
-    (void)state;
-    test_tmp_remove();
-    return 0;
-}
-
 struct rig {
     char *script, *work, *storage;
     struct drill d;
@@ -144,5 +137,5 @@ int main(void)
         cmocka_unit_test(storage_that_resists_the_strike_goes_at_the_end),
         cmocka_unit_test(storage_that_stays_is_an_error),
     };
-    return cmocka_run_group_tests(tests, NULL, teardown);
+    return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
 }

@@ -47,6 +47,13 @@ void test_tmp_remove(void)
     tmp_dir[0] = '\0';
 }
 
+int test_tmp_teardown(void **state)
+{
+    (void)state;
+    test_tmp_remove();
+    return 0;
+}
+
 void test_put(const char *path, const void *bytes, size_t n)
 {
     FILE *f = fopen(path, "wb");

@@ -15,7 +15,8 @@
 const char *test_tmp(void);
 /* "<test_tmp()>/<fmt…>", valid until the 16th call after it. */
 const char *test_path(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void test_tmp_remove(void); /* rm -r; call from the group teardown */
+void test_tmp_remove(void);          /* rm -r */
+int test_tmp_teardown(void **state); /* the same, of a test or of the group */
 /* Writes a file with these bytes; reads one (malloc'd). */
 void test_put(const char *path, const void *bytes, size_t n);
 void *test_get(const char *path, size_t *n);

@@ -12,13 +12,6 @@
 #include "base/io.h"
 #include "helper_fault.h"
 
-static int teardown(void **state)
-{
-    (void)state;
-    test_tmp_remove();
-    return 0;
-}
-
 static const char *fresh_dir(const char *name)
 {
     const char *dir = test_path("%s", name);
@@ -391,5 +384,5 @@ int main(void)
         cmocka_unit_test(remove_fails_with_every_call_it_makes),
         cmocka_unit_test(prune_takes_empty_parents_up_to_stop),
     };
-    return cmocka_run_group_tests(tests, NULL, teardown);
+    return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
 }

@@ -13,13 +13,6 @@
 #include "helper_fault.h"
 #include "helper_golden.h"
 
-static int teardown(void **state)
-{
-    (void)state;
-    test_tmp_remove();
-    return 0;
-}
-
 /* {"NODES": 3}, the example of scr_hashfile(5). */
 static const unsigned char nodes_bytes[44] =
     "\x95\x1f\xc3\xf5\x00\x01\x00\x01\x00\x00\x00\x00\x00\x00\x00\x2c\x00\x00\x00\x01"
@@ -452,5 +445,5 @@ int main(void)
         cmocka_unit_test(update_failing_anywhere_keeps_old_or_new),
         cmocka_unit_test(update_in_steps),
     };
-    return cmocka_run_group_tests(tests, NULL, teardown);
+    return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
 }

@@ -17,13 +17,6 @@
 static const char old_text[] = "the old state";
 static const char new_text[] = "the new state, which is longer";
 
-static int teardown(void **state)
-{
-    (void)state;
-    test_tmp_remove();
-    return 0;
-}
-
 static void assert_file(const char *path, const char *want)
 {
     size_t n;
@@ -571,5 +564,5 @@ int main(void)
         cmocka_unit_test(stat_remove_rename),
         cmocka_unit_test(rename_new_takes_no_name_that_is_taken),
     };
-    return cmocka_run_group_tests(tests, NULL, teardown);
+    return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
 }

@@ -16,13 +16,6 @@
 #include "base/units.h"
 #include "helper_fault.h"
 
-static int teardown(void **state)
-{
-    (void)state;
-    test_tmp_remove();
-    return 0;
-}
-
 /* A process that has the lock by the time this returns, and keeps it until it is
  * killed, or for hold_ms. */
 static pid_t start_holder(const char *path, int hold_ms)
@@ -420,5 +413,5 @@ int main(void)
         cmocka_unit_test(a_sign_of_life_is_seen_and_a_lock_that_is_gone_noticed),
         cmocka_unit_test(a_look_that_fails_says_so),
     };
-    return cmocka_run_group_tests(tests, NULL, teardown);
+    return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
 }

@@ -21,13 +21,6 @@
         __VA_ARGS__, NULL                                                              \
     }
 
-static int teardown(void **state)
-{
-    (void)state;
-    test_tmp_remove();
-    return 0;
-}
-
 static char *run(const char *const *argv, int *status)
 {
     struct scr_proc_spec spec = { .argv = argv };
@@ -273,5 +266,5 @@ int main(void)
         cmocka_unit_test(many_runs_leak_no_descriptors),
     };
     setenv("PATH", "/usr/bin:/bin", 1); /* no directory of it unreadable */
-    return cmocka_run_group_tests(tests, NULL, teardown);
+    return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
 }

@@ -11,13 +11,6 @@
 #include "fmt/filemap.h"
 #include "helper_fault.h"
 
-static int teardown(void **state)
-{
-    (void)state;
-    test_tmp_remove();
-    return 0;
-}
-
 /* Ranks 20 and 28, datasets 10 and 11 (developer's manual, section 4.2). */
 static scr_filemap *example(void)
 {
@@ -277,5 +270,5 @@ int main(void)
         cmocka_unit_test(a_damaged_map_is_not_merged),
         cmocka_unit_test(many_files),
     };
-    return cmocka_run_group_tests(tests, NULL, teardown);
+    return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
 }

@@ -11,13 +11,6 @@
 #include "fmt/meta.h"
 #include "helper_fault.h"
 
-static int teardown(void **state)
-{
-    (void)state;
-    test_tmp_remove();
-    return 0;
-}
-
 /* The example of the developer's manual, section 5.2. */
 static scr_meta *example(void)
 {
@@ -306,5 +299,5 @@ int main(void)
         cmocka_unit_test(dataset_of_an_older_writer_is_a_checkpoint),
         cmocka_unit_test(bad_datasets_are_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, teardown);
+    return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
 }

@@ -143,13 +143,6 @@ static void the_manual_page_shows_the_example(void **state)
     free(want);
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    test_tmp_remove();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,5 +150,5 @@ int main(void)
         cmocka_unit_test(the_example_is_encoded_so),
         cmocka_unit_test(the_manual_page_shows_the_example),
     };
-    return cmocka_run_group_tests(tests, NULL, teardown);
+    return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
 }

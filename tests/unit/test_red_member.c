@@ -609,13 +609,6 @@ static void crc_of_a_file(void **state)
                      SCR_E_UNSAFE);
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    test_tmp_remove();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -635,5 +628,5 @@ int main(void)
         cmocka_unit_test(interrupted_and_short_calls_go_unnoticed),
         cmocka_unit_test(crc_of_a_file),
     };
-    return cmocka_run_group_tests(tests, NULL, teardown);
+    return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
 }

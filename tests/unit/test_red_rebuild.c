@@ -850,13 +850,6 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    test_tmp_remove();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -880,5 +873,5 @@ int main(void)
         cmocka_unit_test(a_failed_rebuild_harms_nothing_and_can_be_repeated),
         cmocka_unit_test(a_failed_encode_is_reported),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, test_tmp_teardown);
 }

@@ -587,13 +587,6 @@ static void mutated_bytes_with_a_good_checksum_do_no_harm(void **state)
     scr_hash_delete(h);
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    test_tmp_remove();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -612,5 +605,5 @@ int main(void)
         cmocka_unit_test(poisoned_headers_never_pass_for_more_than_they_are),
         cmocka_unit_test(mutated_bytes_with_a_good_checksum_do_no_harm),
     };
-    return cmocka_run_group_tests(tests, NULL, teardown);
+    return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
 }

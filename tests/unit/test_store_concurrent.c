@@ -7,13 +7,6 @@
 
 enum { PROCESSES = 4, UPDATES = 40 };
 
-static int teardown(void **state)
-{
-    (void)state;
-    test_tmp_remove();
-    return 0;
-}
-
 /* Runs body(t, i) in PROCESSES processes at once; each must end with 0. */
 static void run_all(struct test_store *t, int (*body)(struct test_store *, int))
 {
@@ -160,5 +153,5 @@ int main(void)
         cmocka_unit_test(readers_see_whole_files),
         cmocka_unit_test(one_repairs_for_all),
     };
-    return cmocka_run_group_tests(tests, NULL, teardown);
+    return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
 }

@@ -34,13 +34,6 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    test_tmp_remove();
-    return 0;
-}
-
 static void assert_holds(const char *path, const void *want, size_t n)
 {
     size_t got_n;
@@ -357,7 +350,7 @@ static void a_full_disk_is_named_as_such(void **state)
 int main(void)
 {
     static enum test_how once = TEST_ONCE, forever = TEST_FOREVER;
-#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, test_tmp_teardown)
     const struct CMUnitTest tests[] = {
         CASE(copies_bytes_crc_mode_and_times),
         CASE(any_buffer_and_any_length_give_the_same_bytes),
@@ -372,9 +365,9 @@ int main(void)
         CASE(large_files_in_memory_are_copied_whatever_fails),
         CASE(one_that_changes_while_it_is_read_is_refused),
         { "each_failing_call_once", each_failing_call_leaves_old_or_new, setup,
-          teardown, &once },
+          test_tmp_teardown, &once },
         { "each_failing_call_forever", each_failing_call_leaves_old_or_new, setup,
-          teardown, &forever },
+          test_tmp_teardown, &forever },
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,13 +33,6 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    test_tmp_remove();
-    return 0;
-}
-
 /* What the hooks saw. */
 struct seen {
     size_t landed;
@@ -361,7 +354,7 @@ static void no_more_is_moved_than_the_bandwidth_allows(void **state)
 
 int main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, test_tmp_teardown)
     const struct CMUnitTest tests[] = {
         T(every_means_moves_every_file),
         T(what_is_whole_is_not_copied),

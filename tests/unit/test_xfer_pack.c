@@ -42,13 +42,6 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    test_tmp_remove();
-    return 0;
-}
-
 /* --- streams --- */
 
 struct buffer {
@@ -405,6 +398,6 @@ int main(void)
         cmocka_unit_test(files_like_those_that_did_not_pay_are_seldom_tried),
         cmocka_unit_test(without_the_library_it_says_so),
     };
-    return scr_zst_have() ? cmocka_run_group_tests(tests, setup, teardown)
-                          : cmocka_run_group_tests(plain, setup, teardown);
+    return scr_zst_have() ? cmocka_run_group_tests(tests, setup, test_tmp_teardown)
+                          : cmocka_run_group_tests(plain, setup, test_tmp_teardown);
 }
