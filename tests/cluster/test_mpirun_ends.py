@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """scr_run with mpirun and a list of hosts, without a manager: programs that fail or hang, nodes that may not be
-used, more lost than redundancy carries, no node to spare, a halt from outside, the end of the allocation."""
+used, more lost than redundancy carries, no node to spare, a halt from outside, a signal, the end of the allocation."""
 import time
 
 import scenario
@@ -14,11 +14,12 @@ def endless(bed, name, **settings):
 
 
 def is_current(bed, job):
-    """The newest checkpoint is on the prefix, and current."""
+    """The newest checkpoint is on the prefix, and current: its number."""
     newest = max(dataset for phase, dataset in job.phases() if phase == "compute")
     listed = bed.run("head", "scr_index", "--prefix", job.dir).stdout.split("\n")
     current = [line for line in listed if line.startswith("*")]
     assert len(current) == 1 and current[0].endswith(f"heat2d.step.{10 * newest}"), listed
+    return newest
 
 
 def program_fails(bed):
@@ -60,15 +61,28 @@ def two_of_a_set(bed):
 
 
 def no_node_to_spare(bed):
-    """What is in cache is saved from the survivors, and rebuilt."""
-    job = endless(bed, "alone", SCR_CACHE_SIZE="2")
+    """What is in cache is saved from the survivors, and rebuilt; the next job goes on from there."""
+    job = scenario.Solver(bed, "alone", steps=100, sleep_ms=100, SCR_CACHE_SIZE="2", **SETTINGS)
     run = job.scr_mpirun(4)
     job.wait_phase("compute", 2)
     bed.crash("n3")
     assert run.wait(100) != 0
     assert "needed" in job.said() and job.restarts() == [], job.said()
-    is_current(bed, job)
+    newest = is_current(bed, job)
     bed.revive("n3")
+    assert job.scr_mpirun(4).wait(100) == 0
+    assert job.restarts() == [newest], job.phases()
+    job.check_result()
+
+
+def told_by_the_owner(bed):
+    job = endless(bed, "term")
+    run = job.scr_mpirun(4)
+    job.wait_phase("compute", 2)
+    bed.run("head", "pkill", "-TERM", "-x", "scr_run")
+    assert run.wait(100) == 0
+    assert "signal 15: the program is to stop after its next checkpoint" in job.said(), job.said()
+    is_current(bed, job)
 
 
 def halted(bed):
@@ -89,7 +103,8 @@ def out_of_time(bed):
 
 def main():
     with scenario.bed(count=6, size="64m") as bed:
-        for case in (program_fails, program_hangs, halted, out_of_time, no_node_to_spare, two_of_a_set):
+        for case in (program_fails, program_hangs, halted, told_by_the_owner, out_of_time, no_node_to_spare,
+                     two_of_a_set):
             case(bed)
 
 
