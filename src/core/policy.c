@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "core/ctx.h"
+#include "rm/rm.h"
 
 /* --- halt --- */
 
@@ -96,9 +97,31 @@ static int halt_all(struct scr_ctx *ctx, struct halt_edit *e, struct scr_err *er
     return share_due_all(ctx, e, rc, err);
 }
 
+/* Of a program that no run loop has told. Asking costs a command of the manager, so
+ * only rank 0 does, which decides about halts, and only if the answer counts. */
+static void find_end_time(struct scr_ctx *ctx)
+{
+    struct scr_rm rm;
+    struct scr_err why = SCR_ERR_INIT;
+    int64_t end = 0;
+    if (ctx->world.rank != 0 || ctx->prm.halt_seconds == 0 || ctx->prm.end_time > 0)
+        return;
+    if (scr_rm_open(&ctx->env, ctx->cfg, &ctx->prm, &rm, &why) == SCR_OK) {
+        (void)scr_rm_end_time(&rm, &end, &why);
+        scr_rm_close(&rm);
+    }
+    ctx->prm.end_time = (double)end;
+    if (end == 0)
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "SCR_HALT_SECONDS has no effect: nobody tells when the allocation ends "
+                "(SCR_END_TIME can)%s%s",
+                why.code != SCR_OK ? ": " : "", why.text);
+}
+
 int scr_halt_init_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     struct halt_edit e = { .at_start = 1 };
+    find_end_time(ctx);
     int rc = halt_all(ctx, &e, err);
     ctx->halt = rc == SCR_OK && e.due;
     if (ctx->halt)

@@ -56,9 +56,16 @@ def out_of_time(bed):
     goes_on(bed, job)
 
 
+def out_of_time_by_itself(bed):
+    """The program asks Slurm if nobody has told it, and saves what it has itself."""
+    job, run = begin(bed, "asks", minutes=1, command=("srun", "-N4", "-n4", "./solver"), SCR_HALT_SECONDS="45")
+    assert run.wait(60) == 0, job.said()
+    goes_on(bed, job)
+
+
 def main():
     with scenario.bed() as bed:
-        for case in (stopped_at_once, out_of_time, no_node_to_spare):
+        for case in (stopped_at_once, out_of_time, out_of_time_by_itself, no_node_to_spare):
             case(bed)
 
 

@@ -37,11 +37,14 @@ def program_fails(bed):
 
 
 def program_hangs(bed):
-    job = scenario.Solver(bed, "hangs", SCR_WATCHDOG="1", SCR_WATCHDOG_TIMEOUT="10", SCR_CACHE_SIZE="2", **SETTINGS)
+    job = scenario.Solver(bed, "hangs", sleep_ms=100, SCR_WATCHDOG="1", SCR_WATCHDOG_TIMEOUT="10", SCR_CACHE_SIZE="2",
+                          **SETTINGS)
     run = job.scr_mpirun(5)
-    last = job.wait_phase("compute", 2)
+    job.wait_phase("compute")
     node = job.used()[-1]
-    bed.run(node, "kill", "-STOP", *job.processes(node))
+    processes = job.processes(node)
+    last = job.wait_phase("compute", 2)
+    bed.run(node, "kill", "-STOP", *processes)
     assert run.wait(100) == 0
     assert job.restarts() and job.restarts()[0] >= last, job.phases()
     job.check_result()

@@ -408,6 +408,19 @@ MPI_CASE(a_halt_whose_last_flush_failed_is_told)
     }
 }
 
+MPI_CASE(who_does_not_know_the_end_of_the_allocation_is_told)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    job.out = tmpfile();
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_HALT_SECONDS=60", NULL);
+    CHECK(!ctx->halt);
+    CHECK_INT(job_said(&job, "SCR_HALT_SECONDS has no effect: nobody tells"), 1);
+    job_kill(&job, ctx);
+    fclose(job.out);
+    job_free(&job);
+}
+
 MPI_CASE(the_end_of_one_allocation_does_not_stop_the_next)
 {
     struct job job;
@@ -452,5 +465,6 @@ int main(int argc, char **argv)
             RUN(purged_ids_are_not_used_again),
             RUN(a_damaged_halt_file_is_kept_aside_once),
             RUN(a_halt_whose_last_flush_failed_is_told),
+            RUN(who_does_not_know_the_end_of_the_allocation_is_told),
             RUN(the_end_of_one_allocation_does_not_stop_the_next)));
 }
