@@ -1,21 +1,25 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What programs built against libscr rely on, compared with a list.
+"""What programs built before rely on:
 
     abi.py CC SOURCE_DIR libscr.so libscr.a            compares with libscr.abi beside this file
-    abi.py --write CC SOURCE_DIR libscr.so libscr.a    writes that file
+    abi.py --fortran SOURCE_DIR libscrf.so libscrf.a   compares with libscrf.abi; if the library was built
+                                                       without module scr, --classic in place of --fortran
+    abi.py --write …                                   writes that file
 
-The list has the soname, the exported symbols, the calls and the values of scr.h, and the numbers
-of errors. A line that is gone or differs breaks programs; a line that is new has to be entered.
-libscr.a is linked into programs: its global names all begin with scr_ or SCR_."""
+libscr.abi has the soname, the exported symbols, the calls and the values of scr.h, and the numbers of
+errors. libscrf.abi has the soname and the exported symbols, and the arguments and values of scrf.h and
+of the module scr, whose symbols are those that GNU Fortran makes. A line that is gone or differs breaks
+programs; a line that is new has to be entered. The archives are linked into programs: their global
+names all begin with that of a library."""
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
 
-LIST = pathlib.Path(__file__).with_name("libscr.abi")
 OF_BINDINGS = "scr_bind_" # for libraries that are built with this one (src/api/bind.h)
+OF_MODULE = "__scr_MOD_"
 OF_THE_LINKER = {"_init", "_fini", "_edata", "_end", "__bss_start"}
 
 
@@ -29,9 +33,15 @@ def symbols(*argv: str) -> set[str]:
     return {line.split()[0] for line in lines if line and not line.endswith(":")} - OF_THE_LINKER
 
 
-def soname(lib: str) -> str:
-    return re.findall(r"\(SONAME\).*\[(.*)\]", output("readelf", "-d", lib))[0]
+def exported(lib: str) -> list[str]:
+    return [f"symbol {name}" for name in sorted(symbols("-D", lib)) if not name.startswith(OF_BINDINGS)]
 
+
+def soname(lib: str) -> str:
+    return "soname " + re.findall(r"\(SONAME\).*\[(.*)\]", output("readelf", "-d", lib))[0]
+
+
+# --- C ---
 
 def values(cc: str, header: pathlib.Path) -> list[str]:
     """Every constant of the header, as a program sees it."""
@@ -56,30 +66,72 @@ def errors(source: pathlib.Path) -> list[str]:
     return [f"error SCR_E_{name} {number}" for name, number in rows]
 
 
-def abi(cc: str, source: pathlib.Path, shared: str) -> list[str]:
-    header = source.resolve() / "include/scr.h"
-    exported = [f"symbol {name}" for name in sorted(symbols("-D", shared)) if not name.startswith(OF_BINDINGS)]
-    return [f"soname {soname(shared)}", *exported, *calls(cc, header), *values(cc, header),
-            *errors(source)]
+def abi_of_c(cc: str, source: pathlib.Path, shared: str) -> list[str]:
+    header = source / "include/scr.h"
+    return [soname(shared), *exported(shared), *calls(cc, header), *values(cc, header), *errors(source)]
 
 
-def findings(found: list[str], listed: list[str], static: str) -> list[str]:
+# --- Fortran ---
+
+def classic(header: str) -> list[str]:
+    """Of '! (A, IERROR) INTEGER A' above 'external SCR_X'; and the parameters."""
+    rows = re.findall(r"^! +(\(.*)\n {6}external (SCR_\w+)$", header, re.M)
+    numbers = re.findall(r"^ {6}parameter \((SCR_\w+) = (-?\d+)\)$", header, re.M)
+    return [f"call {name}{args}" for args, name in rows] + [f"value {name} {n}" for name, n in numbers]
+
+
+def module(text: str) -> list[str]:
+    """Generic names, the public procedures with the types of their arguments in order, and constants."""
+    public = set(re.findall(r"scr_\w+", " ".join(re.findall(r"^    public :: (.*)$", text, re.M))))
+    generic = re.findall(r"^    interface (scr_\w+)\n +module procedure ([\w, ]+)$", text, re.M)
+    public |= {name for _, specific in generic for name in specific.split(", ")}
+    lines = [f"generic {name} {specific}" for name, specific in generic]
+    bodies = re.findall(r"^    subroutine (\w+)\(([^)]*)\)\n(.*?)^    end subroutine", text, re.M | re.S)
+    for name, args, body in bodies:
+        if name in public:
+            types = {arg: what for what, arg in re.findall(r"^ +(\S.*) :: (\w+)$", body, re.M)}
+            lines.append(f"procedure {name}({'; '.join(f'{types[a]} :: {a}' for a in args.split(', '))})")
+    numbers = re.findall(r"^ +integer, parameter, public :: (SCR_\w+) = (-?\d+)$", text, re.M)
+    return lines + [f"constant {name} {n}" for name, n in numbers]
+
+
+def abi_of_fortran(source: pathlib.Path, shared: str) -> list[str]:
+    here = source / "bindings/fortran"
+    return [soname(shared), *exported(shared), *classic((here / "scrf.h").read_text()),
+            *module((here / "scr_module.f90").read_text())]
+
+
+# --- what differs ---
+
+def findings(found: list[str], listed: list[str], where: str) -> list[str]:
     gone = [f"gone or changed, breaks programs built before: {line}" for line in listed if line not in found]
-    new = [f"new, not in {LIST.name} (abi.py --write): {line}" for line in found if line not in listed]
-    clash = [f"{static}: global name {name} may clash with one of a program"
-             for name in sorted(symbols("-g", static)) if not name.startswith(("scr_", "SCR_"))]
-    return gone + new + clash
+    new = [f"new, not in {where} (abi.py --write): {line}" for line in found if line not in listed]
+    return gone + new
+
+
+def clashes(static: str, prefixes: tuple[str, ...]) -> list[str]:
+    return [f"{static}: global name {name} may clash with one of a program"
+            for name in sorted(symbols("-g", static)) if not name.startswith(prefixes)]
+
+
+def without_module(lines: list[str]) -> list[str]:
+    return [line for line in lines if not line.startswith(f"symbol {OF_MODULE}")]
 
 
 def main() -> int:
     args = [a for a in sys.argv[1:] if a != "--write"]
     if len(args) != 4:
-        sys.exit("usage: abi.py [--write] CC SOURCE_DIR libscr.so libscr.a")
-    cc, source, shared, static = args
-    found = abi(cc, pathlib.Path(source), shared)
+        sys.exit("usage: abi.py [--write] CC|--fortran|--classic SOURCE_DIR SHARED STATIC")
+    what, source, shared, static = args
+    fortran = what in ("--fortran", "--classic")
+    root = pathlib.Path(source).resolve()
+    found = abi_of_fortran(root, shared) if fortran else abi_of_c(what, root, shared)
+    file = pathlib.Path(__file__).with_name("libscrf.abi" if fortran else "libscr.abi")
     if "--write" in sys.argv:
-        LIST.write_text("\n".join(found) + "\n")
-    bad = findings(found, LIST.read_text().splitlines(), static)
+        file.write_text("\n".join(found) + "\n")
+    listed = file.read_text().splitlines()
+    bad = findings(found, without_module(listed) if what == "--classic" else listed, file.name)
+    bad += clashes(static, ("scr_", "SCR_", "scrf_", OF_MODULE) if fortran else ("scr_", "SCR_"))
     print(*bad, f"abi: {len(found)} lines compared, {len(bad)} finding(s)", sep="\n")
     return 1 if bad else 0
 

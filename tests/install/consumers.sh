@@ -78,7 +78,11 @@ check "$work/build/consumer_static" "find_package, static"
     echo "no Fortran interface"
     exit 0
 }
-nm -D "$libdir/libscrf.so" | grep ' T scr_init_$' >/dev/null || fail "libscrf.so has no scr_init_"
+for variable in mpi libdir; do
+    [ "$(pkg-config --variable=$variable scrf)" = "$(pkg-config --variable=$variable scr)" ] ||
+        fail "scrf.pc: $variable is $(pkg-config --variable=$variable scrf)"
+done
+[ "$(pkg-config --modversion scrf)" = "$version" ] || fail "scrf.pc: version $(pkg-config --modversion scrf)"
 [ -n "$mpifort" ] || exit 0
 
 for source in consumer.f90 consumer77.f; do
@@ -88,7 +92,8 @@ for source in consumer.f90 consumer77.f; do
     check "$work/${source%.*}" "pkg-config, $source"
     # shellcheck disable=SC2046
     "$mpifort" "$here/consumer_fortran/$source" -o "$work/${source%.*}" $(pkg-config --cflags scrf) \
-        "$libdir/libscrf.a" $(pkg-config --static --libs-only-l scrf | sed 's/-lscrf //')
+        $(pkg-config --variable=static_libs scrf)
+    ! readelf -d "$work/${source%.*}" | grep -q 'libscrf\?\.so' || fail "static: $source has libscrf.so"
     check "$work/${source%.*}" "pkg-config, static, $source"
 done
 
