@@ -21,8 +21,11 @@ class Scr(CMakePackage):
 
     variant("zstd", default=True, description="Compress files on their way to the file system")
     variant("man", default=True, description="Make the manual pages")
+    variant("fortran", default=True, description="Make libscrf with the module scr")
+    variant("python", default=False, description="Install the Python package")
 
     depends_on("c", type="build")
+    depends_on("fortran", type="build", when="+fortran")
     depends_on("cmake@3.18:", type="build")
     depends_on("pkgconfig", type="build")
     depends_on("pandoc", type="build", when="+man")
@@ -30,14 +33,19 @@ class Scr(CMakePackage):
     depends_on("isa-l")
     depends_on("jansson")
     depends_on("zstd", when="+zstd")
+    depends_on("python@3.8:", type=("build", "run"), when="+python")
+    extends("python", when="+python")
 
     def cmake_args(self):
         mpi = self.spec["mpi"]
+        python = self.spec["python"].command.path if self.spec.satisfies("+python") else "OFF"
         return [
             self.define("SCR_MPI", mpi.name),
             self.define("SCR_MPICC", mpi.mpicc),
             self.define("SCR_MPIRUN", os.path.join(mpi.prefix.bin, "mpirun")),
             self.define_from_variant("SCR_WITH_ZSTD", "zstd"),
+            self.define("SCR_FORTRAN", "ON" if self.spec.satisfies("+fortran") else "OFF"),
+            self.define("SCR_WITH_PYTHON", python),
             self.define("SCR_TESTS", False),
             self.define("SCR_CONFIG_FILE", os.path.join(self.prefix.etc, "scr.conf")),
         ]
