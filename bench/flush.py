@@ -6,8 +6,8 @@
 
 For each prefix directory (one in memory, one on disk, unless told otherwise): in each round
 bench/ckpt writes one checkpoint of 4 ranks, N MiB each, to the cache. A second start flushes it
-with CRC (SCR_FLUSH_ON_RESTART); then cp copies the same files to the same file system, four at a
-time. Before each of them nothing is left to be written back, and when it begins as much memory
+with CRC (SCR_FLUSH_ON_RESTART); cp copies the same files to the same file system, four at a time,
+in every second round before the flush. Before each of them nothing is left to be written back, and when it begins as much memory
 as it needs is freed: pages that a virtual machine has to ask its host for cost several times
 the copy. Printed are
 
@@ -34,7 +34,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
 from run import MPI_ENVIRONMENT
@@ -54,27 +53,39 @@ class Ballast:
             for _ in range(RANKS * args.mib * 5 // 4):
                 f.write(bytes(2**20))
 
-    def drop_when(self, begins):
-        def wait_and_drop():
-            while not begins():
-                time.sleep(0.001)
-            os.unlink(self.name)
-        thread = threading.Thread(target=wait_and_drop)
-        thread.start()
-        return thread
+    def drop(self):
+        os.unlink(self.name)
 
 
-def run_job(args, base, prefix, settings, *options):
-    """Its events: {name: event}, times as seconds."""
+def drop_when_ready(ballast, fifo, job):
+    """Lets a program go on that waits for the FIFO's writer."""
+    while job.poll() is None:
+        try:
+            writer = os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+        except OSError:  # nobody reads yet
+            time.sleep(0.01)
+            continue
+        ballast.drop()
+        os.close(writer)
+        return
+
+
+def run_job(args, base, prefix, settings, *options, ballast=None):
+    """Its events: {name: event}, times as seconds. The ballast is dropped before SCR_Init."""
     env = dict(os.environ, **MPI_ENVIRONMENT, SCR_PREFIX=prefix, SCR_CACHE_BASE=f"{base}/cache",
                SCR_CNTL_BASE=f"{base}/cache", SCR_COPY_TYPE="SINGLE", SCR_FLUSH="1", SCR_LOG_ENABLE="1",
                SCR_JOB_ID="bench", SCR_VNODES=str(RANKS), TMPDIR=base)
     env.update(settings)
     command = [args.mpirun, "-n", str(RANKS), os.path.abspath(args.ckpt), "--size", f"{args.mib}M", *options]
-    run = subprocess.run(command, env=env, cwd=prefix, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                         check=False)
-    if run.returncode != 0:
-        sys.exit(f"flush.py: {' '.join(command)}: exit {run.returncode}\n{run.stderr.decode()}")
+    if ballast is not None:
+        os.mkfifo(f"{base}/hold")
+        command += ["--hold", f"{base}/hold"]
+    with subprocess.Popen(command, env=env, cwd=prefix, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as job:
+        if ballast is not None:
+            drop_when_ready(ballast, f"{base}/hold", job)
+        said = job.communicate()[1]
+    if job.returncode != 0:
+        sys.exit(f"flush.py: {' '.join(command)}: exit {job.returncode}\n{said.decode()}")
     events = {}
     with open(f"{prefix}/.scr/log", encoding="utf-8") as log:
         for event in map(json.loads, log):
@@ -92,24 +103,28 @@ def all_at_once(commands):
     return time.monotonic() - start
 
 
+def fill_cache(args, base, prefix, *options):
+    run_job(args, base, prefix, {"SCR_FLUSH": "0"}, "--repeats", "1", "--leave", *options)
+
+
 def flush(args, base, prefix, settings=None, *options):
     """Seconds of a synchronous flush of what is in cache."""
-    run_job(args, base, prefix, {"SCR_FLUSH": "0"}, "--repeats", "1", "--leave", *options)
-    def begins():
-        with open(f"{prefix}/.scr/log", encoding="utf-8") as log:
-            return "FLUSH_START" in log.read()
-
-    dropped = Ballast(args, base, prefix).drop_when(begins)
+    ballast = Ballast(args, base, prefix)
     events = run_job(args, base, prefix, {"SCR_FLUSH_ON_RESTART": "1", **(settings or {})}, "--restart",
-                     *options)
-    dropped.join()
+                     *options, ballast=ballast)
     return events["FLUSH_SUCCESS"]["secs"]
 
 
-def flush_and_copy(args, base, prefix):
+def flush_first(args, base, prefix):
+    fill_cache(args, base, prefix)
     secs = flush(args, base, prefix)
-    ballast = Ballast(args, base, prefix)
-    return (secs, *copy(base, prefix, ballast))
+    return (secs, *copy(args, base, prefix))
+
+
+def copy_first(args, base, prefix):
+    fill_cache(args, base, prefix)
+    copied = copy(args, base, prefix)
+    return (flush(args, base, prefix), *copied)
 
 
 def stored(prefix):
@@ -121,10 +136,12 @@ def stored(prefix):
 def compress(args, prefix, *options):
     """Seconds of a flush with compression and without, and the share of the bytes that is stored."""
     def packed(args, base, prefix):
+        fill_cache(args, base, prefix, *options)
         secs = flush(args, base, prefix, {"SCR_FLUSH_COMPRESS": "ZSTD"}, *options)
         return secs, stored(prefix) / (RANKS * args.mib * 2**20)
 
     def plain(args, base, prefix):
+        fill_cache(args, base, prefix, *options)
         return flush(args, base, prefix, None, *options)
     return (*in_new_place(args, prefix, packed), in_new_place(args, prefix, plain))
 
@@ -135,7 +152,7 @@ def hold(args, base, prefix):
     return events["CHECKPOINT_END"]["time"] - events["ENCODE"]["time"]
 
 
-def copy(base, prefix, ballast):
+def copy(args, base, prefix):
     """Seconds of cp of the cached files, and of cp and sync."""
     files = [os.path.join(top, name) for top, _, names in os.walk(f"{base}/cache") for name in names
              if "/rank." in top]
@@ -143,9 +160,8 @@ def copy(base, prefix, ballast):
         sys.exit(f"flush.py: {len(files)} files in cache")
     os.mkdir(f"{prefix}/cp")
     targets = [f"{prefix}/cp/{i}" for i in range(RANKS)]
-    dropped = ballast.drop_when(lambda: True)
+    Ballast(args, base, prefix).drop()
     secs = all_at_once([["cp", "-p", *pair] for pair in zip(files, targets)])
-    dropped.join()
     return secs, secs + all_at_once([["sync", target] for target in targets])
 
 
@@ -162,7 +178,7 @@ def row(name, ratios, last):
 
 
 def compare(args, prefix):
-    sync = [in_new_place(args, prefix, flush_and_copy) for _ in range(args.rounds)]
+    sync = [in_new_place(args, prefix, (flush_first, copy_first)[i % 2]) for i in range(args.rounds)]
     held = [in_new_place(args, prefix, hold) for _ in range(args.rounds)]
     base = statistics.median(s for s, _, _ in sync)
     ms = [f"{s * 1e3:.1f} ms" for s in sync[-1]]
