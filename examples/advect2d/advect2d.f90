@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! A cloud carried over a periodic plane, with checkpoints and output through SCR (advect2d.md).
+! A cloud carried over a periodic plane, with checkpoints and output through SCR (README.md).
 !
 !     mpirun -n 4 advect2d [run.nml]
 !

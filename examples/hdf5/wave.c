@@ -9,7 +9,7 @@
  * all of it. It is written straight to the prefix directory (SCR_CACHE_BYPASS), and SCR
  * still names it, enters it in the index when it is whole, and finds it at a restart.
  * The two differ in main, file_name, open_layout and nowhere else. */
-#include <errno.h>
+#include <fcntl.h>
 #include <hdf5.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -28,6 +28,7 @@ struct options {
  * one below, the neighbours'. */
 struct wave {
     int rank, ranks;
+    int scr; /* 0: it is switched off, or could not start */
     int size, first, rows, step;
     double *before, *now, *next; /* heights at three steps */
 };
@@ -133,6 +134,7 @@ static void advance(struct wave *w)
 /* How this process' rows lie in the file and in memory, and by which means HDF5 reads
  * and writes them. */
 struct layout {
+    int shared;               /* one file of all processes */
     hid_t in_file, in_memory; /* data spaces */
     hid_t access, transfer;   /* property lists */
 };
@@ -143,6 +145,7 @@ static int open_layout(struct layout *l, const struct wave *w, int shared)
     hsize_t mine[2] = { (hsize_t)w->rows, (hsize_t)w->size };
     hsize_t whole[2] = { (hsize_t)(shared ? w->size : w->rows), (hsize_t)w->size };
     hsize_t start[2] = { (hsize_t)(shared ? w->first : 0), 0 };
+    l->shared = shared;
     l->in_memory = H5Screate_simple(2, mine, NULL);
     l->in_file = H5Screate_simple(2, whole, NULL);
     l->access = H5Pcreate(H5P_FILE_ACCESS);
@@ -162,6 +165,34 @@ static void close_layout(struct layout *l)
     H5Sclose(l->in_file);
     H5Pclose(l->access);
     H5Pclose(l->transfer);
+}
+
+/* HDF5 opens a shared file with all processes, and where one fails the others wait for
+ * it in there. So each finds out alone whether it can. */
+static int can_open(const struct wave *w, const char *path, int save)
+{
+    int fd = open(path, save ? O_RDWR | O_CREAT : O_RDONLY, 0666);
+    return (fd >= 0 && close(fd) == 0) || complain(w, "cannot open", path);
+}
+
+/* 1 if all processes have opened the file. If some have not, those that did close
+ * theirs. With a shared one they cannot: that, too, takes all that have it open, and
+ * HDF5 would wait for them at the end of the program at the latest. Then the run ends
+ * here, and the next one goes on from the newest checkpoint. */
+static int open_everywhere(const struct wave *w, hid_t file, const char *path,
+                           const struct layout *l)
+{
+    int mine = file >= 0 || complain(w, "HDF5 cannot open", path), all;
+    MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (all == w->ranks)
+        return 1;
+    if (mine && l->shared) {
+        complain(w, "ending, as not all processes could open", path);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    if (mine)
+        H5Fclose(file);
+    return 0;
 }
 
 static int write_field(hid_t file, const char *name, const struct layout *l,
@@ -189,16 +220,14 @@ static int write_step(hid_t file, int step)
 static int save_file(const struct wave *w, const char *path, const struct layout *l)
 {
     hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, l->access);
-    int ok = file >= 0 || complain(w, "cannot create", path);
-    if (!everywhere(ok)) {
-        ok = 0;
-    } else {
-        ok = write_step(file, w->step);
-        ok &= write_field(file, "now", l, row(w, w->now, 1));
-        ok &= write_field(file, "before", l, row(w, w->before, 1));
-        ok = ok || complain(w, "not written by all processes:", path);
-    }
-    return file >= 0 && H5Fclose(file) >= 0 && ok;
+    if (!open_everywhere(w, file, path, l))
+        return 0;
+    int ok = write_step(file, w->step);
+    ok &= write_field(file, "now", l, row(w, w->now, 1));
+    ok &= write_field(file, "before", l, row(w, w->before, 1));
+    if (!ok)
+        complain(w, "not written by all processes:", path);
+    return H5Fclose(file) >= 0 && ok;
 }
 
 static int read_field(hid_t file, const char *name, const struct layout *l,
@@ -228,17 +257,14 @@ static int read_step(hid_t file, int *step)
 static int load_file(struct wave *w, const char *path, const struct layout *l)
 {
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, l->access);
-    int ok = file >= 0 || complain(w, "cannot open", path);
-    if (!everywhere(ok)) {
-        ok = 0;
-    } else {
-        ok = read_step(file, &w->step);
-        ok &= read_field(file, "now", l, row(w, w->now, 1));
-        ok &= read_field(file, "before", l, row(w, w->before, 1));
-        ok = ok || complain(w, "not a file of this run on all processes:", path);
-    }
-    if (file >= 0)
-        H5Fclose(file);
+    if (!open_everywhere(w, file, path, l))
+        return 0;
+    int ok = read_step(file, &w->step);
+    ok &= read_field(file, "now", l, row(w, w->now, 1));
+    ok &= read_field(file, "before", l, row(w, w->before, 1));
+    if (!ok)
+        complain(w, "not a file of this run on all processes:", path);
+    H5Fclose(file);
     return ok;
 }
 
@@ -254,15 +280,14 @@ static void file_name(char *name, size_t n, const struct wave *w, const char *da
         snprintf(name, n, "%.900s/rows.%d.h5", dataset, w->rank);
 }
 
-/* Writes or reads the file of this process. Opening a shared one takes all processes:
- * they find out before whether any of them cannot. */
+/* Writes or reads the file of this process, if every process can. */
 static int use_file(struct wave *w, const char *dataset, int shared, int save)
 {
     char name[SCR_MAX_FILENAME], path[SCR_MAX_FILENAME];
     struct layout l;
     file_name(name, sizeof name, w, dataset, shared);
     int ok = open_layout(&l, w, shared);
-    ok = SCR_Route_file(name, path) == SCR_SUCCESS && ok;
+    ok = SCR_Route_file(name, path) == SCR_SUCCESS && can_open(w, path, save) && ok;
     if (everywhere(ok))
         ok = save ? save_file(w, path, &l) : load_file(w, path, &l);
     else
@@ -287,7 +312,7 @@ static void restart(struct wave *w, int shared)
 {
     char dataset[SCR_MAX_FILENAME];
     int have = 0;
-    while (SCR_Have_restart(&have, dataset) == SCR_SUCCESS && have) {
+    while (w->scr && SCR_Have_restart(&have, dataset) == SCR_SUCCESS && have) {
         if (SCR_Start_restart(dataset) != SCR_SUCCESS)
             break;
         if (SCR_Complete_restart(use_file(w, dataset, shared, 0)) == SCR_SUCCESS)
@@ -354,9 +379,9 @@ static int parse(int argc, char **argv, struct options *o)
     return ok && optind == argc;
 }
 
-static int run(const struct options *o)
+static int run(const struct options *o, int scr)
 {
-    struct wave w = { 0 };
+    struct wave w = { .scr = scr };
     int stop = 0;
     if (!wave_init(&w, o->size)) {
         complain(&w, "not enough memory for size", "");
@@ -368,7 +393,7 @@ static int run(const struct options *o)
         printf("wave: beginning at step %d\n", w.step);
     while (w.step < o->steps && !stop) {
         advance(&w);
-        if (w.step % o->every == 0) {
+        if (w.scr && w.step % o->every == 0) {
             checkpoint(&w, o->shared);
             SCR_Should_exit(&stop);
         }
@@ -394,7 +419,7 @@ int main(int argc, char **argv)
         int started = SCR_Init() == SCR_SUCCESS;
         if (!started && rank == 0)
             fprintf(stderr, "wave: going on without checkpoints\n");
-        status = run(&o) ? 0 : 1;
+        status = run(&o, started) ? 0 : 1;
         if (started && SCR_Finalize() != SCR_SUCCESS)
             status = 1; /* SCR has said what did not reach the prefix directory */
     } else if (rank == 0) {

@@ -16,7 +16,7 @@ echo "ok: a node lost while redundancy is computed"
 
 # Begun on four processes, halted, continued on three and then on five.
 halted() {
-    "$scr" halt --prefix run --remove
+    again run
     "$scr" halt --prefix run --checkpoints "$1" >/dev/null
 }
 mkdir run
@@ -26,7 +26,7 @@ grep -q "ended at step 80" log.run || fail "$(cat log.run)"
 halted 3
 SCR_FLUSH=1 SCR_HALT_ENABLED=0 job run 3 || fail "$(cat log.run)"
 grep -q "restarted from advect2d.step.80 at step 80" log.run || fail "$(cat log.run)"
-"$scr" halt --prefix run --remove
+again run
 echo "&run every = 100 /" >settings
 job run 5 "$work/settings" || fail "$(cat log.run)"
 grep -q "restarted from advect2d.step.200 at step 200" log.run || fail "$(cat log.run)"
@@ -34,7 +34,7 @@ cmp run/field.bin expected || fail "other numbers of processes: another result"
 echo "ok: restarted on other numbers of processes"
 
 # A checkpoint of another plane is refused.
-"$scr" halt --prefix run --remove
+again run
 echo "&run cells = 50, steps = 20, result = 'small.bin' /" >settings
 job run 2 "$work/settings" || fail "$(cat log.run)"
 grep -q "starting from step 0" log.run || fail "$(cat log.run)"

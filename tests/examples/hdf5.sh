@@ -30,9 +30,37 @@ drill --result out.bin --scheme SINGLE --during checkpoint -- -s 100 -n 64 -e 20
 cmp reference/out.bin expected || fail "a shared file changes the result"
 echo "ok: a node lost while the shared file is written"
 
+# One process cannot open its file, or the shared one: the others do not wait for it in HDF5, this
+# checkpoint is dropped and the run goes on.
+cannot_open() {
+    local path=$1
+    shift
+    rm -rf half
+    SCR_FLUSH=1 refused REFUSE_OPEN="$path" REFUSE_RANK=2 -- half 4 -s 100 -n 64 -e 20 -o out.bin "$@" ||
+        fail "$(cat log.half)"
+    grep -q "rank 2: cannot open" log.half || fail "$(cat log.half)"
+    [ "$(grep -c "going on without checkpoint wave.40" log.half)" = 1 ] || fail "$(cat log.half)"
+    "$scr" index --prefix half --list >list || fail "index of half"
+    grep -Eq "YES .* wave.60$" list && ! grep -E "YES .* wave.40$" list || fail "$(cat list)"
+    cmp half/out.bin expected || fail "another result"
+}
+cannot_open scr.dataset.2/rank.2/rows
+cannot_open wave.40/membrane -S
+echo "ok: one process cannot open its file"
+
+# HDF5 has a shared file open on some processes only: the run ends, and the next one goes on.
+rm -rf half
+refused REFUSE_HDF5=wave.60/membrane.h5 REFUSE_RANK=1 -- half 4 -s 100 -n 64 -e 20 -S -o out.bin &&
+    fail "goes on with a file that is open on some processes"
+grep -q "not all processes could open" log.half || fail "$(cat log.half)"
+job half 4 -s 100 -n 64 -e 20 -S -o out.bin || fail "$(cat log.half)"
+grep -q "beginning at step 40" log.half || fail "$(cat log.half)"
+cmp half/out.bin expected || fail "after an abort: another result"
+echo "ok: a shared file open on some processes only"
+
 # A checkpoint of a plate of another size is refused, and the run begins anew.
 SCR_FLUSH=1 job other 2 -s 20 -n 30 -e 10 || fail "$(cat log.other)"
-"$scr" halt --prefix other --remove
+again other
 job other 2 -s 20 -n 31 -e 10 || fail "$(cat log.other)"
 grep -q "not a file of this run" log.other || fail "a wrong size is accepted: $(cat log.other)"
 grep -q "beginning at step 0" log.other || fail "$(cat log.other)"
@@ -42,3 +70,9 @@ job wrong 2 -s many && fail "wave -s many"
 grep -q "^usage: wave" log.wrong || fail "$(cat log.wrong)"
 job wrong 4 -n 3 && fail "wave with fewer rows than processes"
 echo "ok: wrong use"
+
+# Without SCR it does its work as well.
+SCR_COPY_TYPE=NONE job plain 2 -s 100 -n 64 -e 20 -o out.bin || fail "$(cat log.plain)"
+cmp plain/out.bin expected || fail "without SCR: another result"
+told_once log.plain
+echo "ok: without SCR"

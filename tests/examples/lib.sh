@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# What the tests of examples share; sourced with the script's arguments, SCR MPIRUN PROGRAM.
+# What the tests of examples share; sourced with the script's arguments, SCR MPIRUN PROGRAM REFUSE.
 # It enters a fresh directory, removed at the end.
 set -euo pipefail
-scr=$1 mpirun=$2 program=$3
+scr=$1 mpirun=$2 program=$3 refuse=$4
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/scr-example.XXXXXX")
 trap 'cd /; rm -rf "$work"' EXIT
@@ -39,4 +39,29 @@ job() {
     (cd "$name" && SCR_PREFIX=$PWD SCR_JOB_ID=$name SCR_USER_NAME=u SCR_CACHE_BASE=$work/nodes \
         SCR_CNTL_BASE=$work/nodes SCR_COPY_TYPE=${SCR_COPY_TYPE:-SINGLE} \
         "$mpirun" -n "$ranks" "$program" "$@") >"log.$name" 2>&1
+}
+
+# refused VARIABLES… -- NAME RANKS ARGS…: the same, with something that cannot be opened (refuse.c).
+refused() {
+    local settings=()
+    while [ "$1" != -- ]; do
+        settings+=("$1")
+        shift
+    done
+    shift
+    (
+        export "${settings[@]}" LD_PRELOAD="$refuse${LD_PRELOAD:+:$LD_PRELOAD}"
+        job "$@"
+    )
+}
+
+# A job that SCR cannot serve: it says so once, and then no more.
+told_once() {
+    [ "$(grep -c '^SCR: error: ' "$1")" = 1 ] || fail "SCR repeats itself: $(cat "$1")"
+    [ "$(grep -c "going on without" "$1")" = 1 ] || fail "not told once: $(cat "$1")"
+}
+
+# The next run of a job that has ended.
+again() {
+    "$scr" halt --prefix "$1" --remove >/dev/null
 }
