@@ -7,11 +7,13 @@
 #include <mpi.h>
 #include <scr.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -21,11 +23,13 @@ const int width = 256;
 const int rows = 64; // of a rank
 const int every = 40;
 
-// A path that SCR gives for a file of the open phase; "" if it refuses.
+// The path that SCR gives for a file of the open phase.
 std::string route(const std::string &name)
 {
     char path[SCR_MAX_FILENAME];
-    return SCR_Route_file(name.c_str(), path) == SCR_SUCCESS ? path : "";
+    if (SCR_Route_file(name.c_str(), path) != SCR_SUCCESS)
+        throw std::runtime_error("no path for " + name);
+    return path;
 }
 
 template <typename T> std::string text(const char *before, T value)
@@ -35,26 +39,30 @@ template <typename T> std::string text(const char *before, T value)
     return s.str();
 }
 
-// An output phase. It ends with the object: if nobody said that the files are good, as when
-// an exception passes, the dataset is dropped on all ranks.
+// An output phase. It ends with the object: unless it was committed, as when an exception
+// passes, the dataset is dropped on all ranks, and none waits for another.
 class Output {
 public:
-    Output(std::string name, int flags) :
-        good_(false), open_(SCR_Start_output(&name[0], flags) == SCR_SUCCESS)
+    Output(std::string name, int flags) : open_(SCR_Start_output(&name[0], flags) == SCR_SUCCESS)
     {
     }
     ~Output()
     {
         if (open_)
-            SCR_Complete_output(good_);
+            SCR_Complete_output(0);
     }
+    // No: SCR has said why, and all ranks are told so.
     bool is_open() const { return open_; }
-    void set_good(bool good) { good_ = good; }
+    void commit()
+    {
+        open_ = false;
+        SCR_Complete_output(1); // if it fails, SCR says why, and the dataset is dropped
+    }
 
 private:
     Output(const Output &);
     Output &operator=(const Output &);
-    bool good_, open_;
+    bool open_;
 };
 
 class Strip {
@@ -88,28 +96,24 @@ public:
         generation_++;
     }
 
-    bool save(const std::string &path) const
+    void save(const std::string &path) const
     {
         std::ofstream file(path.c_str(), std::ios::binary);
         file << generation_ << '\n';
         write_rows(file);
         file.close(); // before SCR is told that the file is complete
-        return file.good();
+        if (!file.good())
+            throw std::runtime_error("cannot write " + path);
     }
 
-    bool load(const std::string &path)
+    void load(const std::string &path)
     {
-        int generation = 0;
-        std::vector<char> cells(cells_.size());
         std::ifstream file(path.c_str(), std::ios::binary);
-        file >> generation;
+        file >> generation_;
         file.get();
-        file.read(&cells[size(1)], static_cast<std::streamsize>(size(rows)));
+        file.read(&cells_[size(1)], static_cast<std::streamsize>(size(rows)));
         if (!file.good())
-            return false;
-        cells_.swap(cells);
-        generation_ = generation;
-        return true;
+            throw std::runtime_error("cannot read " + path);
     }
 
     // Rank by rank.
@@ -151,18 +155,43 @@ private:
     std::vector<char> cells_; // a row more on either side
 };
 
+std::ostream &complain(int rank)
+{
+    return std::cerr << "life: rank " << rank << ": ";
+}
+
 void checkpoint(const Strip &strip, int rank)
 {
     const std::string name = text("life.", strip.generation());
-    Output output(name, SCR_FLAG_CHECKPOINT);
-    if (output.is_open()) {
-        const std::string path = route(name + text("/strip.", rank));
-        output.set_good(!path.empty() && strip.save(path));
+    try {
+        Output output(name, SCR_FLAG_CHECKPOINT);
+        if (output.is_open()) {
+            strip.save(route(name + text("/strip.", rank)));
+            output.commit();
+        }
+    } catch (const std::exception &e) { // the checkpoint before it is still there
+        complain(rank) << "going on without " << name << ": " << e.what() << std::endl;
+    }
+}
+
+// The strip of this rank, if as many ranks wrote the checkpoint: the torus is theirs.
+bool load(Strip &strip, int rank, int ranks)
+{
+    try {
+        int writers = 0;
+        SCR_Restart_ranks(&writers);
+        if (writers != ranks)
+            throw std::runtime_error(text("number of ranks that wrote the checkpoint: ", writers));
+        strip.load(route(text("strip.", rank)));
+        return true;
+    } catch (const std::exception &e) {
+        complain(rank) << e.what() << std::endl;
+        return false;
     }
 }
 
 // Tries the checkpoints SCR offers, newest first.
-void restart(Strip &strip, int rank)
+void restart(Strip &strip, int rank, int ranks)
 {
     int have = 0;
     char name[SCR_MAX_FILENAME];
@@ -170,9 +199,7 @@ void restart(Strip &strip, int rank)
         if (SCR_Start_restart(name) != SCR_SUCCESS)
             return;
         Strip read(strip);
-        const std::string path = route(text("strip.", rank));
-        const bool good = !path.empty() && read.load(path);
-        if (SCR_Complete_restart(good) == SCR_SUCCESS) {
+        if (SCR_Complete_restart(load(read, rank, ranks)) == SCR_SUCCESS) {
             strip = read;
             if (rank == 0)
                 std::cout << "life: restarted from " << name << std::endl;
@@ -181,28 +208,66 @@ void restart(Strip &strip, int rank)
     }
 }
 
-} // namespace
-
-int main(int argc, char **argv)
+// False: SCR is switched off, or has said why it cannot start. Then no other call is made.
+bool begin(int rank)
 {
-    int rank = 0, ranks = 1, stop = 0;
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    const int generations = argc > 1 ? static_cast<int>(std::strtol(argv[1], 0, 10)) : 400;
-    SCR_Init();
+    const bool good = SCR_Init() == SCR_SUCCESS;
+    if (!good && rank == 0)
+        std::cerr << "life: going on without checkpoints" << std::endl;
+    return good;
+}
 
-    Strip strip(rank, ranks);
-    restart(strip, rank);
+// False: it was stopped before the last generation.
+bool live(Strip &strip, int generations, int rank, bool with_scr)
+{
+    int stop = 0;
     while (strip.generation() < generations && !stop) {
         strip.advance();
-        if (strip.generation() % every == 0 && strip.generation() < generations) {
+        if (with_scr && strip.generation() % every == 0 && strip.generation() < generations) {
             checkpoint(strip, rank);
             SCR_Should_exit(&stop);
         }
     }
-    const bool good = stop || strip.write_result("field.bin");
-    SCR_Finalize();
+    return !stop;
+}
+
+// 0: not a number of generations.
+int generations_of(int argc, char **argv)
+{
+    if (argc == 1)
+        return 400;
+    char *end = argv[1];
+    errno = 0;
+    const long n = std::strtol(argv[1], &end, 10);
+    const bool good = argc == 2 && *end == '\0' && errno == 0 && n > 0 && n <= 1000000000;
+    return good ? static_cast<int>(n) : 0;
+}
+
+bool simulate(int generations, int rank, int ranks)
+{
+    const bool with_scr = begin(rank);
+    Strip strip(rank, ranks);
+    if (with_scr)
+        restart(strip, rank, ranks);
+    bool good = !live(strip, generations, rank, with_scr) || strip.write_result("field.bin");
+    if (with_scr && SCR_Finalize() != SCR_SUCCESS)
+        good = false; // SCR has said what did not reach the prefix directory
+    return good;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    int rank = 0, ranks = 1, status = 2;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    const int generations = generations_of(argc, argv);
+    if (generations > 0)
+        status = simulate(generations, rank, ranks) ? EXIT_SUCCESS : EXIT_FAILURE;
+    else if (rank == 0)
+        std::cerr << "usage: life [GENERATIONS]" << std::endl;
     MPI_Finalize();
-    return good ? EXIT_SUCCESS : EXIT_FAILURE;
+    return status;
 }
