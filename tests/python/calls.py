@@ -135,8 +135,16 @@ def written() -> None:
 
 
 def refused() -> None:
-    with fails(scr.E_ARG, "flags=0"):
-        scr.start_output("x", scr.FLAG_NONE)
+    for flags in (scr.FLAG_NONE, 8, -1, scr.FLAG_CHECKPOINT | 64):
+        with fails(scr.E_ARG, f"flags={flags}"):
+            scr.start_output("x", flags)
+    try:
+        scr.start_output("x", 2**32 + scr.FLAG_CHECKPOINT)
+        check(False, "flags that C cannot hold")
+    except OverflowError:
+        pass
+    with fails(scr.E_NAME, "characters"):
+        scr.start_output("x" * (2 * scr.MAX_FILENAME))
     with fails(scr.E_NAME, "empty"):
         with scr.output(""):
             check(False, "the body of a phase that did not start")
@@ -146,6 +154,50 @@ def refused() -> None:
     error = scr.last_error()
     check(error is not None and error.code == scr.E_INVALID, f"{error!r}")
     check(mpi.size == 1 or f"(rank {last})" in str(error), f"{error}")
+
+
+def raised_by_all() -> None:
+    """Each gets its own exception back, whatever it is, and the dataset is gone."""
+    for kind in (ZeroDivisionError, KeyboardInterrupt, SystemExit, GeneratorExit):
+        try:
+            with scr.output("broken") as out:
+                write(out.route(mine("broken")), "x")
+                raise kind(mpi.rank)
+        except BaseException as error:
+            check(type(error) is kind and error.args == (mpi.rank,), f"{error!r}")
+        with fails(scr.E_NOENT, "broken"):
+            scr.delete("broken")
+    # a phase in a phase: the inner one is refused, the outer one gets that exception
+    with fails(scr.E_STATE, "SCR_Complete_output"):
+        with scr.output("broken") as out:
+            write(out.route(mine("broken")), "x")
+            with scr.output("inner"):
+                check(False, "the body of a phase that did not start")
+    with fails(scr.E_NOENT, "broken"):
+        scr.delete("broken")
+
+
+def left_early() -> None:
+    """Neither return, nor break, nor a second use of the object is an exception."""
+    phase = scr.output("early")
+
+    def leave() -> None:
+        with phase as out:
+            write(out.route(mine("early")), "x")
+            return
+
+    leave()
+    scr.delete("early")
+    for _ in range(2):
+        with phase as out:
+            write(out.route(mine("early")), "x")
+            break
+    scr.delete("early")
+    with fails(scr.E_STATE, "SCR_Start_output"):  # the body has ended the phase
+        with phase as out:
+            write(out.route(mine("early")), "x")
+            check(scr.complete_output(True), "complete_output")
+    scr.delete("early")
 
 
 def exceptions() -> None:
@@ -190,8 +242,14 @@ def restarted() -> None:
             files = r.files()
             check(files == [(f"{prefix}/two/rank_{i}.txt", i) for i in range(mpi.size)],
                   f"{files}")
-            with fails(scr.E_RANGE, "SCR_Restart_file"):
-                scr.restart_file(mpi.size)
+            for i in (mpi.size, -1):
+                with fails(scr.E_RANGE, "SCR_Restart_file"):
+                    scr.restart_file(i)
+            try:
+                scr.restart_file(2**32)
+                check(False, "a file that C cannot count to")
+            except OverflowError:
+                pass
             with fails(scr.E_NOENT, "no-such"):
                 r.route("no-such")
             if mpi.rank == last:
@@ -221,7 +279,8 @@ def ended() -> None:
     check(os.path.exists(f"{prefix}/.scr/halt.scr"), "halt file")
 
 
-for part in (before_init, configured, started, written, refused, exceptions, restarted, ended):
+for part in (before_init, configured, started, written, refused, raised_by_all, left_early, exceptions,
+             restarted, ended):
     part()
     mpi.barrier()
 bad = mpi.max(failures)

@@ -59,7 +59,7 @@ test_types() {
     "$mypy" --cache-dir="$work/mypy"
     # the package as its users see it
     MYPYPATH=$root/bindings/python "$mypy" --strict --cache-dir="$work/mypy" "$here/calls.py" \
-        "$here/counter.py"
+        "$here/counter.py" "$here/resize.py"
 }
 
 test_calls() {
@@ -137,8 +137,34 @@ test_guide() {
     grep -q "restarted from checkpoint step.900" "$work/log" || fail "$(cat "$work/log")"
 }
 
+# Neither mpi4py nor numpy: with every MPI.
 test_drill() {
-    drill -- "$PYTHON" "$here/counter.py" 60 10
+    drill -- "$PYTHON" "$here/counter.py" 60 10 calls
+    drill --scheme PARTNER --during encode -- "$PYTHON" "$here/counter.py" 60 10 with
+}
+
+# resize RANKS UNTIL: the next run of the job.
+resize() {
+    "$TOOL" halt --remove >"$work/log"
+    "$MPIRUN" -n "$1" "$PYTHON" "$here/resize.py" "$2" >"$work/log" 2>&1 || fail "$(cat "$work/log")"
+}
+
+# Begun on four processes, continued on three from the cache, of which a node is lost, then on five
+# from the prefix directory.
+test_resize() {
+    mkdir one "$work/cache"
+    (cd one && SCR_PREFIX=$PWD SCR_CACHE_BASE=$PWD SCR_CNTL_BASE=$PWD SCR_COPY_TYPE=SINGLE resize 1 60)
+    export SCR_PREFIX=$work SCR_CACHE_BASE=$work/cache SCR_CNTL_BASE=$work/cache SCR_JOB_ID=j
+    export SCR_USER_NAME=u SCR_COPY_TYPE=XOR
+    SCR_VNODES=n1,n2,n3,n4 SCR_FLUSH=0 resize 4 20
+    [ -d cache/vnode.n3 ] && [ ! -e numbers.20 ] || fail "$(ls . cache)"
+    rm -r cache/vnode.n3
+    SCR_VNODES=n1,n2,n4 SCR_FLUSH=1 resize 3 40
+    grep -q "numbers.20 of 4 processes, read by 3" log || fail "$(cat log)"
+    rm -r cache/*
+    SCR_VNODES=n1,n2,n4 SCR_FLUSH=1 resize 5 60
+    grep -q "numbers.40 of 3 processes, read by 5" log || fail "$(cat log)"
+    cmp field.bin one/field.bin || fail "other numbers of processes: another result"
 }
 
 test_wave2d() {

@@ -75,6 +75,13 @@ def _text(value: _Path) -> bytes:
     return text
 
 
+def _int(value: int) -> int:
+    """What C's int cannot hold is an error: ctypes would drop its upper bits."""
+    if c_int(value).value != value:
+        raise OverflowError(f"{value} is too large")
+    return value
+
+
 def _flag(name: str, *more: Any) -> int:
     value = c_int()
     _scr.call(name, byref(value), *more)
@@ -166,7 +173,7 @@ def start_output(name: Optional[str] = None, flags: int = FLAG_CHECKPOINT) -> No
 
     name is that of the dataset, the same on all processes; without one it is called
     scr.dataset.<id>. flags are FLAG_CHECKPOINT, FLAG_OUTPUT or both."""
-    _scr.call("SCR_Start_output", None if name is None else _text(name), flags)
+    _scr.call("SCR_Start_output", None if name is None else _text(name), _int(flags))
 
 
 def complete_output(valid: bool = True) -> bool:
@@ -230,7 +237,7 @@ def restart_file(i: int) -> Tuple[str, int]:
     """Local, after restart_files(). The i-th of them, counted from 0, and who wrote it:
     SCR_Restart_file(3). The path is for route_file()."""
     name, rank = create_string_buffer(MAX_FILENAME), c_int()
-    _scr.call("SCR_Restart_file", i, name, byref(rank))
+    _scr.call("SCR_Restart_file", _int(i), name, byref(rank))
     return os.fsdecode(name.value), rank.value
 
 
