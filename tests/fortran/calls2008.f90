@@ -17,6 +17,7 @@ program calls
     call MPI_Comm_size(MPI_COMM_WORLD, ranks)
     call test_before_init()
     call test_init()
+    call test_text()
     call test_output()
     call test_restart()
     call test_management()
@@ -97,6 +98,8 @@ contains
     subroutine test_init()
         character(len=20) :: val
         character(len=:), allocatable :: exact
+        character(len=SCR_MAX_FILENAME + 500) :: long
+        character(len=0) :: nothing
         call scr_config('SCR_CACHE_SIZE=3')
         val = 'stale'
         call scr_config('SCR_CHECKPOINT_INTERVAL=2', val, rc)
@@ -111,10 +114,71 @@ contains
         call fails('value too long on one rank', rc, e_name, 1)
         call scr_config('SCR_CACHE_SIZE=', ierr=rc)
         call expect('config takes back', rc, SCR_SUCCESS)
+        call scr_config(nothing, ierr=rc)
+        call fails('config of nothing', rc, e_arg, 1)
+        call scr_config('SCR_CACHE_SIZE', nothing, rc)
+        call fails('value into nothing', rc, e_name, 1)
+        call scr_config('SCR_NODELIST='//repeat('n', len(long))) ! longer than any path
+        call scr_config('SCR_NODELIST', long, rc)
+        call check('long value', rc == SCR_SUCCESS .and. long == repeat('n', len(long)))
+        call scr_config('SCR_NODELIST', long(2:), rc)
+        call fails('long value, a character too long', rc, e_name, 1)
+        call check('no part of a long value', long(2:) == '')
+        call scr_config('SCR_NODELIST=')
 
         call scr_init()
         call scr_init(rc)
         call fails('init twice', rc, e_state, 1)
+    end subroutine
+
+    ! --- text of every length: blank, none, exact, a character short, longer than any path ---
+
+    subroutine test_text()
+        character(len=2 * SCR_MAX_FILENAME) :: huge_name
+        character(len=SCR_MAX_FILENAME) :: path, was
+        character(len=0) :: nothing
+        integer :: n
+
+        huge_name = repeat('x', len(huge_name))
+        call refuse_name(huge_name)
+        call refuse_name(huge_name(1:SCR_MAX_FILENAME))
+        call refuse_name(nothing)
+        call refuse_name('   ')
+
+        call scr_start_output('text   ', SCR_FLAG_CHECKPOINT, rc)
+        call expect('start text', rc, SCR_SUCCESS)
+        call scr_route_file('text/a', was, rc)
+        call expect('route text', rc, SCR_SUCCESS)
+        n = len_trim(was)
+        call scr_route_file('text/a  ', path(1:n), rc)
+        call check('path that just fits', rc == SCR_SUCCESS .and. path(1:n) == was)
+        call scr_route_file('text/a', path(1:n - 1), rc)
+        call fails('path a character too long', rc, e_name, ranks)
+        call check('no part of it', path(1:n - 1) == '' .and. path(n:n) == was(n:n))
+        call scr_route_file('text/a', nothing, rc)
+        call fails('path into nothing', rc, e_name, ranks)
+        path = 'stale'
+        call scr_route_file(nothing, path, rc)
+        call fails('file of no name', rc, e_name, ranks)
+        call check('its path', path == '')
+        path = 'stale'
+        call scr_route_file(huge_name, path, rc)
+        call fails('file of a huge name', rc, e_name, ranks)
+        call check('its path', path == '')
+        call scr_complete_output(.true., rc)
+        call fails('with files that were refused', rc, e_name, 1)
+    end subroutine
+
+    subroutine refuse_name(name)
+        character(len=*), intent(in) :: name
+        call scr_start_output(name, SCR_FLAG_CHECKPOINT, rc)
+        call fails('start of a bad name', rc, e_name, 1)
+        call scr_current(name, rc)
+        call fails('current of a bad name', rc, e_name, 1)
+        call scr_delete(name, rc)
+        call fails('delete of a bad name', rc, e_name, 1)
+        call scr_drop(name, rc)
+        call fails('drop of a bad name', rc, e_name, 1)
     end subroutine
 
     ! --- checkpoints ---
@@ -142,14 +206,8 @@ contains
     subroutine test_output()
         logical :: flag
         integer :: number
-        character(len=SCR_MAX_FILENAME + 10) :: huge_name
         character(len=10) :: short
 
-        huge_name = repeat('x', len(huge_name))
-        call scr_start_output(huge_name, SCR_FLAG_CHECKPOINT, rc)
-        call fails('long name', rc, e_name, 1)
-        call scr_start_output('', SCR_FLAG_CHECKPOINT, rc)
-        call fails('empty name', rc, e_name, 1)
         call scr_start_output('a', 8, rc)
         call fails('unknown flag', rc, e_arg, 1)
         call scr_start_output(merge('a', 'b', rank == 0), SCR_FLAG_OUTPUT, rc)
@@ -192,8 +250,12 @@ contains
         character(len=SCR_MAX_FILENAME) :: path, name
         call scr_have_restart(number)
         call expect('have restart', number, 1)
-        call scr_have_restart(have, name(1:2), rc)
-        call fails('name too long', rc, e_name, 1)
+        call scr_have_restart(have, name(1:5), rc)
+        call fails('name a character too long', rc, e_name, 1)
+        call scr_have_restart(have, name(1:0), rc)
+        call fails('name into nothing', rc, e_name, 1)
+        call scr_have_restart(have, name(1:6), rc)
+        call check('name that just fits', rc == SCR_SUCCESS .and. name(1:6) == 'second')
         call scr_have_restart(have, name, rc)
         call check('second is offered', rc == SCR_SUCCESS .and. have .and. name == 'second')
         call scr_start_restart()
@@ -216,6 +278,11 @@ contains
         call scr_restart_file(ranks - 1, path, writer, rc)
         call check('the last file', rc == SCR_SUCCESS .and. writer == ranks - 1)
         call check('its path', index(path, '/first/rank.') > 0)
+        call scr_restart_file(ranks - 1, name(1:len_trim(path)), ierr=rc)
+        call check('path that just fits', rc == SCR_SUCCESS .and. name(1:len_trim(path)) == path)
+        call scr_restart_file(ranks - 1, name(2:len_trim(path)), ierr=rc)
+        call fails('path a character too long', rc, e_name, ranks)
+        call check('no part of it', name(2:len_trim(path)) == '')
         call scr_restart_file(-1, path, ierr=rc)
         call fails('file -1', rc, e_range, ranks)
         call read_back('first')
@@ -251,8 +318,6 @@ contains
         call expect('current', rc, SCR_SUCCESS)
         call scr_drop('first   ', rc)
         call expect('drop', rc, SCR_SUCCESS)
-        call scr_drop('', rc)
-        call fails('drop the empty name', rc, e_name, 1)
         call checkpoint('third', SCR_FLAG_OUTPUT)
         call scr_delete('third', rc)
         call expect('delete', rc, SCR_SUCCESS)
@@ -261,5 +326,7 @@ contains
         call scr_last_error(text, rc)
         call expect('last error', rc, e_noent)
         call check('its text, cut', text == 'SCR_Delete')
+        call scr_last_error(text(1:0), rc)
+        call expect('last error into nothing', rc, e_noent)
     end subroutine
 end program calls

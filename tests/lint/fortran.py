@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The Fortran interfaces have what scr.h has: fortran.py SOURCE_DIR
+"""The Fortran interfaces have what scr.h has: fortran.py SOURCE_DIR [LIBSCRF]
 
 Constants have its values, calls its arguments and the error code after them, in scrf.h, in the
 module scr and, as entries, in scrf.c. Nothing else is in them, and the selftest at the end shows that
-differences are found."""
+differences are found. LIBSCRF has each call by the three names that compilers make of it."""
 import os
 import re
+import subprocess
 import sys
 
 # C calls without a counterpart, and why; arguments that stand for what a C call returns.
@@ -75,6 +76,12 @@ def entries(text):
     return {lower: (upper, re.findall(r"(\w+)(?:,|$)", args)) for lower, upper, args in rows}
 
 
+def exported(library):
+    lines = subprocess.run(["nm", "-D", "--defined-only", library], check=True, text=True,
+                           stdout=subprocess.PIPE).stdout.split("\n")
+    return {line.split()[2] for line in lines if " T " in line}
+
+
 # --- what differs ---
 
 def compare(where, got, want):
@@ -122,6 +129,13 @@ def check_bound(files):
         yield f"scr_module.f90: binds to {name}, which there is not"
 
 
+def check_library(files, names):
+    for name in c_calls(files["scr.h"]):
+        for entry in (name.lower() + "_", name.lower() + "__", name.upper()):
+            if entry not in names:
+                yield f"libscrf: {entry} is missing"
+
+
 def check_form(files):
     """scrf.h is included in fixed and in free form."""
     for number, line in enumerate(files["scrf.h"].split("\n"), 1):
@@ -163,10 +177,12 @@ def selftest(files):
 
 
 def main():
-    if len(sys.argv) != 2:
-        sys.exit("usage: fortran.py SOURCE_DIR")
+    if len(sys.argv) not in (2, 3):
+        sys.exit("usage: fortran.py SOURCE_DIR [LIBSCRF]")
     files = sources(sys.argv[1])
     findings = findings_of(files)
+    if len(sys.argv) == 3:
+        findings += check_library(files, exported(sys.argv[2]))
     findings += selftest(files)
     for text in findings:
         print(text)
