@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Does what a page of the guide tells its reader to do.
 
-    guide.py PAGE --build DIR --source DIR --mpicc PROGRAM --mpirun PROGRAM
+    guide.py PAGE --build DIR --source DIR --mpicc PROGRAM --mpirun PROGRAM [--mpifort PROGRAM]
 
 Blocks marked {.sh .run} are run one after the other in one shell; every command has to succeed. A
 block {.text .output} tells what the one before it prints: its lines are looked for in this order,
-and ... stands for anything. HOME is a new directory with the examples and an installed SCR."""
+and ... stands for anything. A block {.ini .conf} is a configuration file, in which scr_param has to
+find no fault. HOME is a new directory with the examples and an installed SCR."""
 import argparse
 import os
 import re
@@ -16,7 +17,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-BLOCK = re.compile(r"^```\{\.\w+ \.(run|output)\}\n(.*?)^```$", re.M | re.S)
+BLOCK = re.compile(r"^```\{\.\w+ \.(run|output|conf)\}\n(.*?)^```$", re.M | re.S)
+CHECK = "cat >checked.conf <<'END'\n{}END\nscr_param --check checked.conf\n"
 MARK = "--- block"
 
 
@@ -26,6 +28,8 @@ def steps(page: str) -> list[tuple[str, list[str]]]:
     for kind, text in BLOCK.findall(page):
         if kind == "run":
             found.append((text, []))
+        elif kind == "conf":
+            found.append((CHECK.format(text), ["checked.conf: 0 errors, 0 warnings"]))
         elif found:
             found[-1][1].extend(text.rstrip("\n").split("\n"))
     return found
@@ -51,7 +55,9 @@ def prepare(home: Path, args: argparse.Namespace) -> dict[str, str]:
                    stdout=subprocess.DEVNULL)
     shutil.copytree(args.source / "examples", home / "examples")
     (home / "bin").mkdir()
-    for name, program in (("mpicc", args.mpicc), ("mpirun", args.mpirun)):
+    for name, program in (("mpicc", args.mpicc), ("mpirun", args.mpirun), ("mpifort", args.mpifort)):
+        if not program:
+            continue
         # No link: MPICH's launcher looks for its other half beside the name it was called by.
         script = home / "bin" / name
         script.write_text(f'#!/bin/sh\nexec "{shutil.which(program) or program}" "$@"\n', encoding="utf-8")
@@ -89,6 +95,7 @@ def main() -> None:
         parser.add_argument(option, type=Path, required=True)
     for option in ("--mpicc", "--mpirun"):
         parser.add_argument(option, required=True)
+    parser.add_argument("--mpifort", default="")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="scr-docs.") as home:
         sys.exit(follow(args.page, Path(home), prepare(Path(home), args)))

@@ -5,8 +5,10 @@
 readme  the example printed in README.md is examples/quickstart.c, byte for byte
 man     every call of scr.h and every command has a man page, and every page a right NAME line
 facts   every parameter, error and event is documented, and no name that is not there
-code    C code in doc/guide and in the examples of doc/man3 is part of a program in examples/, and
-        what a diff there shows is part of two
+code    code in C, Fortran and Python in doc/guide and in the examples of doc/man3 and man7 is part of
+        a program in examples/, and what a diff there shows is part of two; synopses of doc/man3 have
+        the prototypes of scr.h; there is no other kind of block that nothing tests
+typed   commands, their options, targets of make and options of cmake in what readers are told to type
 links   relative links of the Markdown files lead to files
 """
 import glob
@@ -19,6 +21,7 @@ from typing import Iterator
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "doc", "html"))
 import defs  # noqa: E402
 
+BLOCK = re.compile(r"^```([^\n`]*)\n(.*?)^```[ \t]*$", re.M | re.S)
 FENCE = re.compile(r"^```[ {.]*(\w*)[^\n]*\n(.*?)^```[ \t]*$", re.M | re.S)
 
 # Names that look like those of the interface and are none: a reason in halt files, whole and where a
@@ -89,6 +92,7 @@ def facts(root: str) -> Iterator[str]:
             yield f"event {event} is not in doc/man5/scr_event_log.5.md"
     known = {p.name for p in params} | set(aliases) | {e.name for e in defs.errors(top)}
     known |= set(defs.calls(top)) | set(defs.constants(top)) | OTHER_NAMES
+    known |= {call.upper() for call in defs.calls(top)} # in Fortran
     for path in [top / "CMakeLists.txt", *top.glob("cmake/*.cmake"), *top.glob("bindings/*/CMakeLists.txt")]:
         known |= set(re.findall(r"\b(?:set|option|find_program)\((SCR_\w+)", path.read_text(encoding="utf-8")))
     yield from unknown_names(root, known)
@@ -119,7 +123,7 @@ def contains(program: list[str], part: list[str]) -> bool:
 
 def pieces(kind: str, text: str) -> Iterator[list[str]]:
     """What has to be found: the block, or of each hunk of a diff what was and what is."""
-    if kind == "c":
+    if kind != "diff":
         yield dedented(text.rstrip("\n").split("\n"))
         return
     for hunk in re.split(r"^@@\n", text, flags=re.M):
@@ -129,20 +133,74 @@ def pieces(kind: str, text: str) -> Iterator[list[str]]:
                 yield dedented(side)
 
 
+# Blocks of code and the programs they are part of, and blocks that tests/docs runs or compares.
+PROGRAMS = {"c": ("c",), "diff": ("c",), "fortran": ("f90", "f"), "python": ("py",)}
+RUN = {"{.sh .run}", "{.text .output}", "{.ini .conf}"}
+# Not run: what builds and installs SCR, which has happened when tests run.
+TYPED = {"doc/guide/quick-start.md": "sh"}
+
+
+def programs(root: str, kind: str) -> list[list[str]]:
+    return [p.read_text(encoding="utf-8").split("\n") for suffix in PROGRAMS[kind]
+            for p in sorted(Path(root, "examples").glob(f"**/*.{suffix}"))]
+
+
+def synopsis(root: str, where: str, text: str) -> Iterator[str]:
+    declared = {" ".join(p.split()) for p in defs.prototypes(Path(root)).values()}
+    shown = [" ".join(p.split()) for p in re.findall(r"^([^#\s][^;]*);", text.partition("\n```c\n")[2].partition("\n```")[0], re.M)]
+    if not shown:
+        yield f"{where}: no synopsis"
+    yield from (f"{where}: scr.h has no '{p}'" for p in shown if p not in declared)
+
+
 def code(root: str) -> Iterator[str]:
-    programs = [p.read_text(encoding="utf-8").split("\n") for p in sorted(Path(root, "examples").glob("**/*.c"))]
-    for path in sorted([*Path(root, "doc", "guide").glob("*.md"), *Path(root, "doc", "man3").glob("*.md")]):
-        text = path.read_text(encoding="utf-8")
+    known = {kind: programs(root, kind) for kind in PROGRAMS}
+    for path in sorted([*Path(root, "doc").glob("**/*.md"), *Path(root, "examples").glob("**/*.md")]):
+        where, text = str(path.relative_to(root)), path.read_text(encoding="utf-8")
         if path.parent.name == "man3":
-            text = text.partition("\n# EXAMPLE")[2]
-            if "\n```c\n" not in text:
-                yield f"{path.relative_to(root)}: no example"
-        for kind, block in FENCE.findall(text):
-            if kind not in ("c", "diff"):
-                continue
-            for part in pieces(kind, block):
-                if not any(contains(p, part) for p in programs):
-                    yield f"{path.relative_to(root)}: no program in examples/ has the lines that begin with '{part[0]}'"
+            yield from synopsis(root, where, text)
+        if path.parent.name.startswith("man"):
+            text = text.partition("\n# SYNOPSIS")[0] + text.partition("\n# DESCRIPTION")[2]
+        if path.parent.name == "man3" and "\n```c\n" not in text:
+            yield f"{where}: no example"
+        for info, block in BLOCK.findall(text):
+            if info in PROGRAMS:
+                yield from (f"{where}: no program in examples/ has the lines that begin with '{part[0]}'"
+                            for part in pieces(info, block) if not any(contains(p, part) for p in known[info]))
+            elif info and info not in RUN and TYPED.get(where) != info:
+                yield f"{where}: a block '{info}' that nothing tests"
+
+
+# --- what readers are told to type ---
+
+def said_to_type(text: str) -> str:
+    """Blocks of code and code in lines, their continued lines joined."""
+    blocks = [block for _, block in BLOCK.findall(text)] + re.findall(r"^ {4,}\S.*", text, re.M)
+    return "\n".join(blocks + re.findall(r"`([^`\n]+)`", text)).replace("\\\n", " ")
+
+
+def typed(root: str) -> Iterator[str]:
+    top = Path(root)
+    command_of = {name: c.names[0] for c in defs.commands(top) for name in c.names}
+    pages = {p.name.split(".")[0]: p.read_text(encoding="utf-8") for p in top.glob("doc/man1/*.md")}
+    pages["scr_param"] += "**\\--markdown**" # is for make html, and not listed
+    targets = set(re.findall(r"^([a-z-]+(?: [a-z-]+)*):", read(root, "Makefile"), re.M))
+    targets = {t for group in targets for t in group.split()}
+    cmake = "".join(p.read_text(encoding="utf-8") for p in [*top.glob("**/CMakeLists.txt"), *top.glob("cmake/*.cmake")])
+    for path in sorted([*top.glob("*.md"), *top.glob("doc/**/*.md"), *top.glob("examples/**/*.md")]):
+        where, text = path.relative_to(top), said_to_type(path.read_text(encoding="utf-8"))
+        for target in re.findall(r"(?:^|&& )make ([a-z-]+)(?!\S)", text, re.M):
+            if target not in targets:
+                yield f"{where}: the Makefile has no target {target}"
+        for option in set(re.findall(r"-D(SCR_\w+)=", text)):
+            if option not in cmake:
+                yield f"{where}: CMake has no option {option}"
+        for name, rest in re.findall(r"\bscr[ _]([a-z_]+\b)([^\n|;&`#]*)", text):
+            if f"scr_{name}" in command_of and command_of[f"scr_{name}"] != "scr_run":
+                page = pages[command_of[f"scr_{name}"]]
+                for option in re.findall(r"(?<!\S)--[a-z][a-z-]*", rest.partition(" -- ")[0]):
+                    if f"\\{option}" not in page and option not in ("--help", "--version"):
+                        yield f"{where}: scr_{name} has no option {option}"
 
 
 # --- links ---
@@ -156,7 +214,7 @@ def links(root: str) -> Iterator[str]:
                 yield f"{path.relative_to(root)}: link to {target}, which is not there"
 
 
-RULES = {f.__name__: f for f in (readme, man, facts, code, links)}
+RULES = {f.__name__: f for f in (readme, man, facts, code, typed, links)}
 
 
 def main():

@@ -123,18 +123,31 @@ drill() {
     grep -q "^verdict: PASSED" "$work/log"
 }
 
-# The program of the guide, as it is printed there, twice.
+# guide NAME [PATTERN]: a program of the guide runs, and prints that
+guide() {
+    "$MPIRUN" -n "${RANKS:-2}" "$PYTHON" -m mpi4py "$root/examples/guide/$1.py" >"$work/log" 2>&1 || fail "$(cat "$work/log")"
+    [ -z "${2-}" ] || grep -q "$2" "$work/log" || fail "$1 does not print '$2': $(cat "$work/log")"
+    "$TOOL" halt --remove >"$work/halt"
+}
+
+# The programs of the guide: one that goes on, one that reads what others wrote, and one that can do without
+# SCR and without a checkpoint.
 test_guide() {
     needs_mpi4py
-    sed -n '/^```python/,/^```$/{/^```/!p;/^```$/q}' "$root/doc/guide/python.md" >program.py
     export SCR_PREFIX=$work SCR_CACHE_BASE=$work/cache SCR_CNTL_BASE=$work/cache
     export SCR_CHECKPOINT_INTERVAL=300 SCR_COPY_TYPE=SINGLE
     mkdir cache
-    "$MPIRUN" -n 2 "$PYTHON" -m mpi4py program.py >"$work/log" 2>&1 || fail "$(cat "$work/log")"
+    guide field
     [ -e step.900/field_1.npy ] || fail "no step.900: $(ls . step.* && cat "$work/log")"
-    "$TOOL" halt --remove >"$work/log"
-    "$MPIRUN" -n 2 "$PYTHON" -m mpi4py program.py >"$work/log" 2>&1 || fail "$(cat "$work/log")"
-    grep -q "restarted from checkpoint step.900" "$work/log" || fail "$(cat "$work/log")"
+    guide field "restarted from checkpoint step.900"
+    guide without "^with SCR"
+    SCR_ENABLE=0 guide without "^without SCR"
+    export SCR_CACHE_PURGE=1 SCR_PREFIX=$work/parts
+    mkdir parts && cd parts
+    RANKS=3 guide parts
+    guide parts "^sum 20.0" # of the first and the third
+    cd / # outside of the prefix directory
+    guide without "^going on without step.1"
 }
 
 # Neither mpi4py nor numpy: with every MPI.
