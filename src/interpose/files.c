@@ -54,16 +54,16 @@ static char *below_prefix(const char *path)
     return rel;
 }
 
-/* The first look, without the lock, which then is taken for candidates only. */
-static int is_candidate(const char *path)
+/* The lock is taken for candidates only. */
+int scr_ip_is_candidate(const char *path)
 {
-    return path && scr_ip_patterns_may_match(&scr_ip.patterns, path);
+    return path && path[0] != '\0' && scr_ip_patterns_may_match(&scr_ip.patterns, path);
 }
 
 /* The full path of a file that forms a checkpoint, malloc'd; NULL: it does not. */
 static char *checkpoint_path(const char *path, int64_t *number)
 {
-    if (!is_candidate(path))
+    if (!scr_ip_is_candidate(path))
         return NULL;
     char *rel = below_prefix(path), *full = NULL;
     if (rel && strncmp(rel, ".scr/", 5) != 0 &&
@@ -115,13 +115,18 @@ static void drop_stage(struct scr_ip_file *f)
 
 /* Descriptors that are still open on it are the program's own business from now on; one
  * that a thread is closing at this moment is the last to know of it. */
-static void drop(struct scr_ip_file *f)
+static void untrack(struct scr_ip_file *f)
 {
     for (int fd = 0; f->nopen > 0 && fd < SCR_IP_MAX_FD; fd++) {
         struct scr_ip_file *mine = f;
         if (atomic_compare_exchange_strong(&scr_ip.fd[fd], &mine, NULL))
             f->nopen--;
     }
+}
+
+static void drop(struct scr_ip_file *f)
+{
+    untrack(f);
     for (size_t i = 0; i < scr_ip.nfiles; i++)
         if (scr_ip.file[i] == f)
             scr_ip.file[i] = scr_ip.file[--scr_ip.nfiles];
@@ -162,7 +167,7 @@ void scr_ip_prune(void)
 
 /* --- moving bytes --- */
 
-static int copy_fd(int from, int to, const char *name, struct scr_err *err)
+int scr_ip_copy_fd(int from, int to, const char *name, struct scr_err *err)
 {
     char *buf = malloc(COPY_BYTES);
     size_t got = 1;
@@ -176,8 +181,11 @@ static int copy_fd(int from, int to, const char *name, struct scr_err *err)
     return rc;
 }
 
-/* A new file with the bytes and the permissions of another; *fd stays open. */
-static int copy_open(const char *from, const char *to, int *fd, struct scr_err *err)
+enum bytes { NO_BYTES, ALL_BYTES };
+
+/* A new file with the permissions of another, and its bytes; *fd stays open. */
+static int copy_open(const char *from, const char *to, enum bytes bytes, int *fd,
+                     struct scr_err *err)
 {
     int in = -1;
     struct stat st;
@@ -186,17 +194,19 @@ static int copy_open(const char *from, const char *to, int *fd, struct scr_err *
     if (rc == SCR_OK && sys->fstat(in, &st) != 0)
         rc = scr_fail(err, SCR_E_IO, errno, "stat %s", from);
     if (rc == SCR_OK)
-        rc = scr_open(sys, to, O_RDWR | O_CREAT | O_TRUNC, st.st_mode & 07777, fd, err);
-    if (rc == SCR_OK)
-        rc = copy_fd(in, *fd, to, err);
+        rc = scr_open(sys, to, O_RDWR | O_CREAT | O_TRUNC, 0600, fd, err);
+    if (rc == SCR_OK && sys->fchmod(*fd, st.st_mode & 07777) != 0)
+        rc = scr_fail(err, SCR_E_IO, errno, "chmod %s", to);
+    if (rc == SCR_OK && bytes == ALL_BYTES)
+        rc = scr_ip_copy_fd(in, *fd, to, err);
     scr_close(sys, &in, from, NULL);
     return rc;
 }
 
-static int copy(const char *from, const char *to, struct scr_err *err)
+static int copy(const char *from, const char *to, enum bytes bytes, struct scr_err *err)
 {
     int fd;
-    int rc = copy_open(from, to, &fd, err);
+    int rc = copy_open(from, to, bytes, &fd, err);
     int closed = scr_close(sys, &fd, to, rc == SCR_OK ? err : NULL);
     rc = rc == SCR_OK ? closed : rc;
     if (rc != SCR_OK)
@@ -209,7 +219,7 @@ int scr_ip_link(const char *from, const char *to, struct scr_err *err)
     scr_file_remove(sys, to, NULL);
     if (sys->linkat(AT_FDCWD, from, AT_FDCWD, to, 0) == 0)
         return SCR_OK;
-    return copy(from, to, err);
+    return copy(from, to, ALL_BYTES, err);
 }
 
 /* --- leaving the stage --- */
@@ -279,7 +289,7 @@ static int put(struct scr_ip_file *f, const char *dest, struct scr_err *err)
     int rc = dir && tmp ? scr_dir_make(sys, dir, 0777, err)
                         : scr_fail(err, SCR_E_NOMEM, 0, "%s", dest);
     if (rc == SCR_OK)
-        rc = copy_open(f->place, tmp, &fd, err);
+        rc = copy_open(f->place, tmp, ALL_BYTES, &fd, err);
     if (rc == SCR_OK)
         rc = hand_over(f, fd, err);
     int closed = scr_close(sys, &fd, tmp, rc == SCR_OK ? err : NULL);
@@ -335,6 +345,15 @@ void scr_ip_files_fini(void)
 
 /* --- opening --- */
 
+/* This process has something to tell when they meet. */
+static void is_news(struct scr_ip_file *f)
+{
+    f->pending = 1;
+    f->rounds = 0;
+    f->epoch = scr_ip.epoch;
+    scr_ip.news = 1;
+}
+
 /* The file is written where the program wanted it, so that its checkpoint will not be
  * whole in cache; that is told to the other processes when they meet. */
 static void place(struct scr_ip_file *f)
@@ -343,9 +362,22 @@ static void place(struct scr_ip_file *f)
     free(f->place);
     f->place = NULL;
     f->where = SCR_IP_PLACED;
-    f->pending = 1;
-    f->epoch = scr_ip.epoch;
-    scr_ip.news = 1;
+    is_news(f);
+}
+
+/* What is staged goes where the program wanted it, and descriptors with it; the others
+ * learn of it when they meet. If that fails it stays staged. */
+static int move_out(struct scr_ip_file *f)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    if (put(f, f->path, &err) != SCR_OK) {
+        scr_ip_tell(0, "%s cannot be put into the prefix directory: %s", f->path,
+                    err.text);
+        return 0;
+    }
+    untrack(f);
+    place(f);
+    return 1;
 }
 
 /* Where the bytes are that an open without O_TRUNC finds; NULL: there are none. */
@@ -356,13 +388,15 @@ static const char *present(const struct scr_ip_file *f, const char *path)
     return is_there(path) ? path : NULL;
 }
 
-/* Gives f a new place in the stage, with the bytes of `from` unless that is NULL. */
-static int stage(struct scr_ip_file *f, const char *from, struct scr_err *err)
+/* Gives f a new place in the stage: nothing is there if `from` is NULL, else a file
+ * with its permissions and, if wanted, its bytes. */
+static int stage(struct scr_ip_file *f, const char *from, enum bytes bytes,
+                 struct scr_err *err)
 {
-    char *to = scr_ip_stage_name();
+    char *to = scr_ip.stage ? scr_ip_stage_name() : NULL;
     int rc = to ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "%s", f->path);
     if (rc == SCR_OK)
-        rc = from ? copy(from, to, err) : scr_file_remove(sys, to, err);
+        rc = from ? copy(from, to, bytes, err) : scr_file_remove(sys, to, err);
     if (rc != SCR_OK) {
         free(to);
         return rc;
@@ -397,33 +431,116 @@ static int go_without_stage(struct scr_ip_file *f, int is_old, const char *why,
     return 1;
 }
 
-static int open_for_writing(const char *path, int64_t number, int flags,
-                            struct scr_ip_use *use)
+/* What stands in the way of opening path for writing, an errno, as the real call would
+ * find it in the prefix directory; from: where its bytes are, NULL: it is to be made.
+ */
+static int refusal(const char *path, const char *from)
+{
+    char *dir = from ? NULL : scr_path_dir(path);
+    const char *asked = from ? from : dir;
+    int mode = from ? W_OK : W_OK | X_OK, error = asked ? 0 : ENOMEM;
+    if (asked && scr_ip_real()->faccessat(AT_FDCWD, asked, mode, AT_EACCESS) != 0)
+        error = errno;
+    free(dir);
+    return error;
+}
+
+/* Directories, devices and pipes form no checkpoint; links lead elsewhere. */
+static int is_special(const char *path, int *is_link)
+{
+    struct stat st;
+    int there = sys->fstatat(AT_FDCWD, path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    *is_link = there && S_ISLNK(st.st_mode);
+    return there && !S_ISREG(st.st_mode);
+}
+
+static int open_special(const char *path, int64_t number, struct scr_ip_file *f,
+                        int is_link)
+{
+    if (is_link && f == NULL)
+        f = add(scr_strdup(path), number);
+    if (is_link && f)
+        give_up_stage(f, "it is a symbolic link");
+    return 0;
+}
+
+/* Checkpoints that were begun since the program's last collective call; too many:
+ * nobody will make them complete. */
+static int is_starved(const struct scr_ip_file *f, int64_t number, int flags)
+{
+    unsigned long calls = atomic_load(&scr_ip.collective);
+    int again =
+        f && number < 0 && f->pending && f->nopen == 0 && (flags & O_TRUNC) != 0;
+    if (calls != scr_ip.begun_at)
+        scr_ip.begun = 0;
+    if (scr_ip.begun == 0 || number != scr_ip.begun_last || again)
+        scr_ip.begun++;
+    scr_ip.begun_at = calls;
+    scr_ip.begun_last = number;
+    return scr_ip.begun > SCR_IP_PATIENCE;
+}
+
+/* What waits in the stage would wait for ever, and be lost if this process is killed.
+ */
+static int go_unprotected(struct scr_ip_file *f)
+{
+    scr_ip_tell(SCR_IP_TOLD_STARVED,
+                "checkpoints are written without a collective call of all processes "
+                "between them: until one comes they go to the prefix directory, "
+                "unprotected");
+    for (size_t i = 0; i < scr_ip.nfiles; i++) {
+        struct scr_ip_file *old = scr_ip.file[i];
+        if (old->where == SCR_IP_STAGED && old->nopen == 0 && old->place)
+            move_out(old);
+    }
+    if (f->where == SCR_IP_STAGED && f->place)
+        return 1;
+    place(f);
+    return 0;
+}
+
+/* Takes f, or a new one for path, to the stage. 1: done, or *error is set; 0: the
+ * program is to open path. */
+static int open_staged(const char *path, int64_t number, struct scr_ip_file *f,
+                       const char *from, int flags, struct scr_ip_use *use)
 {
     struct scr_err err = SCR_ERR_INIT;
-    struct scr_ip_file *f = find(path);
-    const char *from = present(f, path);
-    int create = (flags & O_CREAT) != 0;
-    if (scr_ip.stage == NULL || (from == NULL && !create))
-        return 0;
-    if (create && (flags & O_EXCL) && from) {
-        use->error = EEXIST;
-        return 1;
-    }
+    int starved = is_starved(f, number, flags), truncates = (flags & O_TRUNC) != 0;
     if (f == NULL && (f = add(scr_strdup(path), number)) == NULL)
         return 0;
     int is_new = f->where != SCR_IP_STAGED || f->place == NULL;
-    int is_old = from && from == f->place && (flags & O_TRUNC) == 0;
-    if (is_new && stage(f, flags & O_TRUNC ? NULL : from, &err) != SCR_OK)
+    int is_old = from && from == f->place && !truncates;
+    if (starved && !is_old && !go_unprotected(f))
+        return 0;
+    if (is_new && stage(f, from, truncates ? NO_BYTES : ALL_BYTES, &err) != SCR_OK)
         return !go_without_stage(f, is_old, err.text, &use->error);
     use->file = f;
     use->is_new = is_new && !is_old;
-    use->flags = (flags | (is_new ? O_CREAT : 0)) & ~O_EXCL;
-    f->pending = 1;
-    f->nopen++;
+    use->flags = flags & ~O_EXCL;
+    if (!f->pending)
+        is_news(f);
+    if (f->nopen++ == 0)
+        f->active = scr_ip.epoch;
     scr_ip.news = 1;
     use->place = scr_strdup(f->place);
     return 1;
+}
+
+static int open_for_writing(const char *path, int64_t number, int flags,
+                            struct scr_ip_use *use)
+{
+    struct scr_ip_file *f = find(path);
+    const char *from = present(f, path);
+    int create = (flags & O_CREAT) != 0, is_link;
+    if (scr_ip.stage == NULL || (from == NULL && !create))
+        return 0;
+    if ((f == NULL || from == path) && is_special(path, &is_link))
+        return open_special(path, number, f, is_link);
+    if (create && (flags & O_EXCL) && from)
+        use->error = EEXIST;
+    else
+        use->error = refusal(path, from);
+    return use->error != 0 || open_staged(path, number, f, from, flags, use);
 }
 
 /* A process that reads what another wrote in this run finds what has been flushed. */
@@ -453,7 +570,7 @@ int scr_ip_open(const char *path, int flags, struct scr_ip_use *use)
     int64_t number = SCR_IP_NO_NUMBER;
     int reads = (flags & (O_ACCMODE | O_CREAT | O_TRUNC)) == O_RDONLY;
     *use = (struct scr_ip_use){ 0 };
-    if (!is_candidate(path))
+    if (!scr_ip_is_candidate(path))
         return 0;
     lock();
     char *full = checkpoint_path(path, &number);
@@ -469,6 +586,7 @@ int scr_ip_open(const char *path, int flags, struct scr_ip_use *use)
 static void close_one(struct scr_ip_file *f)
 {
     f->nopen--;
+    f->rounds += f->epoch != scr_ip.epoch;
     f->epoch = scr_ip.epoch;
     scr_ip.news = 1;
     if (f->dropped && f->nopen == 0)
@@ -495,11 +613,20 @@ int scr_ip_opened(struct scr_ip_use *use, int fd)
     return refused;
 }
 
-struct scr_ip_file *scr_ip_closing(int fd)
+/* What fd writes to. Not asked in a child of vfork, which has our memory but
+ * descriptors of its own, and in a signal handler that has come in the middle of our
+ * work. */
+static struct scr_ip_file *tracked(int fd)
 {
     if (atomic_load(&scr_ip.state) != SCR_IP_ON || fd < 0 || fd >= SCR_IP_MAX_FD)
         return NULL;
-    return atomic_load(&scr_ip.fd[fd]) ? atomic_exchange(&scr_ip.fd[fd], NULL) : NULL;
+    struct scr_ip_file *f = atomic_load(&scr_ip.fd[fd]);
+    return f && !scr_ip_inside && getpid() == scr_ip.pid ? f : NULL;
+}
+
+struct scr_ip_file *scr_ip_closing(int fd)
+{
+    return tracked(fd) ? atomic_exchange(&scr_ip.fd[fd], NULL) : NULL;
 }
 
 void scr_ip_closed(struct scr_ip_file *f, int failed)
@@ -510,13 +637,71 @@ void scr_ip_closed(struct scr_ip_file *f, int failed)
     unlock();
 }
 
+void scr_ip_duplicated(int from, int to)
+{
+    if (from == to || to < 0 || to >= SCR_IP_MAX_FD || (!tracked(from) && !tracked(to)))
+        return;
+    lock();
+    struct scr_ip_file *f = from >= 0 && from < SCR_IP_MAX_FD ? scr_ip.fd[from] : NULL;
+    if (f)
+        f->nopen++;
+    struct scr_ip_file *gone = atomic_exchange(&scr_ip.fd[to], f);
+    if (gone)
+        close_one(gone);
+    unlock();
+}
+
 /* --- the rest --- */
+
+void scr_ip_expose(const char *path)
+{
+    int64_t number;
+    struct scr_err err = SCR_ERR_INIT;
+    if (!scr_ip_is_candidate(path))
+        return;
+    lock();
+    char *full = checkpoint_path(path, &number);
+    struct scr_ip_file *f = full ? find(full) : NULL;
+    if (f && f->where == SCR_IP_STAGED && f->place)
+        move_out(f);
+    else if (f && f->place && is_there(f->place) && put(f, f->path, &err) == SCR_OK)
+        drop(f); /* what MPI makes of it is not in cache */
+    if (err.code != SCR_OK)
+        scr_ip_tell(0, "%s", err.text);
+    free(full);
+    unlock();
+}
+
+int scr_ip_forms_checkpoint(const char *path)
+{
+    int64_t number;
+    if (!scr_ip_is_candidate(path))
+        return 0;
+    scr_ip_inside++;
+    char *full = checkpoint_path(path, &number);
+    scr_ip_inside--;
+    free(full);
+    return full != NULL;
+}
+
+char *scr_ip_below(int dir, const char *path)
+{
+    char *link = scr_asprintf("/proc/self/fd/%d", dir), *at = NULL;
+    scr_ip_inside++;
+    char *full = link && scr_realpath(link, &at, NULL) == SCR_OK
+                     ? scr_path_join(at, path)
+                     : NULL;
+    scr_ip_inside--;
+    free(at);
+    free(link);
+    return full;
+}
 
 char *scr_ip_look(const char *path)
 {
     int64_t number;
     char *place_of = NULL;
-    if (!is_candidate(path))
+    if (!scr_ip_is_candidate(path))
         return NULL;
     lock();
     char *full = checkpoint_path(path, &number);
@@ -532,7 +717,7 @@ char *scr_ip_look(const char *path)
 static int rename_to(struct scr_ip_file *f, char *to, int64_t number,
                      struct scr_err *err)
 {
-    int rc = f->where == SCR_IP_CACHED ? stage(f, f->place, err) : SCR_OK;
+    int rc = f->where == SCR_IP_CACHED ? stage(f, f->place, ALL_BYTES, err) : SCR_OK;
     if (rc != SCR_OK) {
         free(to);
         return rc;
@@ -544,9 +729,7 @@ static int rename_to(struct scr_ip_file *f, char *to, int64_t number,
     free(f->path);
     f->path = to;
     f->number = number;
-    f->pending = 1;
-    f->epoch = scr_ip.epoch;
-    scr_ip.news = 1;
+    is_news(f);
     return SCR_OK;
 }
 
@@ -561,26 +744,32 @@ static int rename_away(struct scr_ip_file *f, const char *to, struct scr_err *er
     return rc;
 }
 
-/* What is renamed was not staged, so it lies in the prefix directory: as a file of its
- * checkpoint it keeps that from being taken for whole. */
+/* What is renamed was not staged: it lies in the prefix directory, and gets a copy in
+ * the stage. */
 static int rename_placed(const char *from, char *to, int64_t number,
                          struct scr_err *err)
 {
+    struct scr_err why = SCR_ERR_INIT;
     int rc = scr_file_rename(sys, from, to, err);
     if (rc != SCR_OK) {
         free(to);
         return rc;
     }
-    scr_ip_tell(SCR_IP_TOLD_RENAMED,
-                "%s becomes %s: a pattern for its first name in SCR_INTERPOSE_PATTERN "
-                "would let SCR keep it in cache",
-                from, to);
     struct scr_ip_file *f = find(to);
     if (f)
         drop(f);
     f = add(to, number);
-    if (f)
-        place(f);
+    if (f == NULL)
+        return SCR_OK;
+    scr_ip_tell(
+        SCR_IP_TOLD_RENAMED,
+        "%s becomes %s and is copied to the cache: a pattern for its first name "
+        "in SCR_INTERPOSE_PATTERN would have it written there",
+        from, f->path);
+    if (stage(f, f->path, ALL_BYTES, &why) == SCR_OK)
+        is_news(f);
+    else
+        give_up_stage(f, why.text);
     return SCR_OK;
 }
 
@@ -601,7 +790,7 @@ int scr_ip_rename(const char *from, const char *to, int *rc)
     struct scr_err err = SCR_ERR_INIT;
     struct stat st;
     int64_t number = SCR_IP_NO_NUMBER;
-    if (!is_candidate(from) && !is_candidate(to))
+    if (!scr_ip_is_candidate(from) && !scr_ip_is_candidate(to))
         return 0;
     lock();
     char *old = checkpoint_path(from, &number);
@@ -626,7 +815,7 @@ int scr_ip_rename(const char *from, const char *to, int *rc)
 int scr_ip_unlink(const char *path, int *rc)
 {
     int64_t number;
-    if (!is_candidate(path))
+    if (!scr_ip_is_candidate(path))
         return 0;
     lock();
     char *full = checkpoint_path(path, &number);

@@ -23,6 +23,9 @@ struct scr_ip_use {
  * the program writes to node-local storage, with what was in the file if it does not
  * truncate it. A file is read where this process has it. */
 int scr_ip_open(const char *path, int flags, struct scr_ip_use *use);
+/* 0: path can be of no checkpoint. A cheap first look, without the lock, that many of
+ * the others begin with. */
+int scr_ip_is_candidate(const char *path);
 /* fd: what came of it, < 0: the open failed. 1: fd is not to be used; the open fails if
  * use->error is set (what is staged already stays), else the file cannot be staged and
  * is to be opened where the program wanted it. */
@@ -33,12 +36,26 @@ int scr_ip_opened(struct scr_ip_use *use, int fd);
 struct scr_ip_file *scr_ip_closing(int fd);
 void scr_ip_closed(struct scr_ip_file *f, int failed);
 
+/* Descriptor `to` has become a second one of `from`; what it was before is closed. */
+void scr_ip_duplicated(int from, int to);
+/* MPI is about to open path: what this process has of it goes to the prefix directory.
+ */
+void scr_ip_expose(const char *path);
+/* 1: a file called path forms a checkpoint. */
+int scr_ip_forms_checkpoint(const char *path);
+/* The path of what is called path below a directory that is open, malloc'd; NULL: that
+ * cannot be told. */
+char *scr_ip_below(int dir, const char *path);
+
 /* Where this process has the file called path, malloc'd; NULL: where path says. */
 char *scr_ip_look(const char *path);
 
 /* 1: it was done, *rc and errno are its result. */
 int scr_ip_rename(const char *from, const char *to, int *rc);
 int scr_ip_unlink(const char *path, int *rc);
+
+/* All of from, as it is open, to where to is open; needs no lock. */
+int scr_ip_copy_fd(int from, int to, const char *name, struct scr_err *err);
 
 /* --- for meet.c; these need the lock --- */
 

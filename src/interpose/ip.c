@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/str.h"
@@ -67,7 +68,7 @@ static void off_in_child(void)
 }
 
 /* LD_PRELOAD without this library; its entries are separated by blanks and colons. */
-static void leave_preload(void)
+void scr_ip_leave_preload(void)
 {
     static const char separators[] = " :";
     Dl_info me;
@@ -100,7 +101,7 @@ void scr_ip_settle_in(void)
     uintptr_t in_scr = (uintptr_t)dlsym(RTLD_DEFAULT, "SCR_Init");
     dl_iterate_phdr(note_range, &in_scr);
     pthread_atfork(NULL, NULL, off_in_child);
-    leave_preload();
+    scr_ip.pid = getpid();
 }
 
 /* --- messages --- */

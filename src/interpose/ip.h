@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "interpose/pattern.h"
 
@@ -30,12 +31,31 @@
     F(int, creat64, (const char *, mode_t))                                            \
     F(FILE *, fopen, (const char *, const char *))                                     \
     F(FILE *, fopen64, (const char *, const char *))                                   \
+    F(FILE *, freopen, (const char *, const char *, FILE *))                           \
+    F(FILE *, freopen64, (const char *, const char *, FILE *))                         \
     F(int, close, (int))                                                               \
+    F(int, dup, (int))                                                                 \
+    F(int, dup2, (int, int))                                                           \
+    F(int, dup3, (int, int, int))                                                      \
+    F(int, fcntl, (int, int, ...))                                                     \
+    F(int, fcntl64, (int, int, ...))                                                   \
     F(int, fclose, (FILE *))                                                           \
     F(int, rename, (const char *, const char *))                                       \
+    F(int, renameat, (int, const char *, int, const char *))                           \
+    F(int, renameat2, (int, const char *, int, const char *, unsigned))                \
+    F(int, link, (const char *, const char *))                                         \
+    F(int, linkat, (int, const char *, int, const char *, int))                        \
+    F(int, truncate, (const char *, off_t))                                            \
+    F(int, truncate64, (const char *, off64_t))                                        \
     F(int, unlink, (const char *))                                                     \
+    F(int, unlinkat, (int, const char *, int))                                         \
     F(int, remove, (const char *))                                                     \
+    F(int, chmod, (const char *, mode_t))                                              \
     F(int, access, (const char *, int))                                                \
+    F(int, faccessat, (int, const char *, int, int))                                   \
+    F(int, fstatat, (int, const char *, struct stat *, int))                           \
+    F(int, fstatat64, (int, const char *, struct stat64 *, int))                       \
+    F(int, statx, (int, const char *, int, unsigned, struct statx *))                  \
     F(int, stat, (const char *, struct stat *))                                        \
     F(int, lstat, (const char *, struct stat *))                                       \
     F(int, stat64, (const char *, struct stat64 *))                                    \
@@ -67,12 +87,17 @@ struct scr_ip_file {
     enum scr_ip_where where;
     int pending;   /* of a checkpoint that is not complete yet */
     int nopen;     /* descriptors open for writing */
+    int rounds;    /* meetings between which it was closed since it is pending */
     int bad;       /* closing it failed */
     int handed_in; /* to a dataset that is being completed */
     int dropped;   /* freed by whoever closes the last descriptor */
-    int64_t epoch; /* meetings before it was closed last */
+    int64_t epoch; /* meetings before it was closed last, or opened first */
+    int64_t
+        active; /* … before it was opened, or seen to have changed, last, to this: */
+    struct timespec changed;
 };
 
+enum { SCR_IP_PATIENCE = 3 };   /* checkpoints that wait for what may never come */
 enum { SCR_IP_MAX_FD = 65536 }; /* above that files are not intercepted */
 enum { SCR_IP_FORTRAN = 160 };  /* names of MPI calls in Fortran */
 
@@ -86,7 +111,8 @@ struct scr_ip {
     atomic_int resolved;
     _Atomic(void *) fortran[SCR_IP_FORTRAN];
     _Atomic(enum scr_ip_state) state;
-    uintptr_t scr_from, scr_to; /* code of libscr, whose threads are passed on */
+    _Atomic(unsigned long) collective; /* calls of all processes so far */
+    uintptr_t scr_from, scr_to;        /* code of libscr, whose threads are passed on */
 
     pthread_mutex_t lock; /* of what follows, up to the next blank line */
     struct scr_ip_file **file;
@@ -95,18 +121,23 @@ struct scr_ip {
     char *stage;                       /* directory; NULL: nothing is staged */
     unsigned long staged;              /* files staged so far, names them */
     int64_t epoch;
-    int news; /* files opened or closed since the last meeting */
-    int told; /* bits of messages that are given once */
+    int news;  /* files opened or closed since the last meeting */
+    int told;  /* bits of messages that are given once */
+    int begun; /* checkpoints begun since collective was begun_at, */
+    unsigned long begun_at;
+    int64_t begun_last; /* the last of them this one */
 
     struct scr_ip_patterns patterns; /* constant while ON, like these */
     char *prefix, *prefix_real;
     int rank;
+    pid_t pid;
     int want, most_calls; /* SCR_INTERPOSE_FILES, SCR_INTERPOSE_CALLS */
 
     /* Of the thread that is in a collective call. */
     MPI_Comm comm;
     int has_comm, keyval, multiple; /* MPI_THREAD_MULTIPLE */
     int calls, period; /* collective calls since the last meeting, until the next */
+    int had_news;      /* at that meeting, the same everywhere */
     double met;        /* when that was, scr_now_mono() */
     int datasets;      /* completed so far */
     int has_scr;       /* SCR_Init was good, SCR_Finalize has to come */
@@ -120,8 +151,9 @@ const struct scr_ip_real *scr_ip_real(void);
 /* 1 if a call that came from `caller` (__builtin_return_address(0)) is the program's
  * own and may concern it: the library is on, and neither it nor libscr is calling. */
 int scr_ip_is_program(const void *caller);
-/* Finds the code of libscr, and keeps children out: those that are forked are OFF,
- * those that are executed do not get the library from LD_PRELOAD. */
+/* Programs that are executed do not get the library from LD_PRELOAD. */
+void scr_ip_leave_preload(void);
+/* Finds the code of libscr, and keeps forked children out: they are OFF. */
 void scr_ip_settle_in(void);
 
 /* One line from this process, once for each bit of `once` (0: each time). */
@@ -129,6 +161,11 @@ void scr_ip_tell(int once, const char *fmt, ...) __attribute__((format(printf, 2
 /* The same from rank 0 only. */
 void scr_ip_tell_all(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-enum { SCR_IP_TOLD_STAGE = 1, SCR_IP_TOLD_OTHERS = 2, SCR_IP_TOLD_RENAMED = 4 };
+enum {
+    SCR_IP_TOLD_STAGE = 1,
+    SCR_IP_TOLD_OTHERS = 2,
+    SCR_IP_TOLD_RENAMED = 4,
+    SCR_IP_TOLD_STARVED = 8
+};
 
 #endif

@@ -33,7 +33,7 @@ static int all_are(int good)
 /* --- one checkpoint --- */
 
 /* What the processes have of one number, summed. */
-enum { FILES, OPEN, STAGED, PLACED, GROWN, OTHERS, NCOUNTS };
+enum { FILES, OPEN, STAGED, PLACED, GROWN, OTHERS, RECENT, NCOUNTS };
 
 static int is_of(const struct scr_ip_file *f, int64_t number)
 {
@@ -50,6 +50,7 @@ static void count_file(const struct scr_ip_file *f, int64_t number, int64_t *n)
         return;
     n[FILES]++;
     n[OPEN] += f->nopen > 0;
+    n[RECENT] += f->epoch >= scr_ip.epoch - 1;
     n[STAGED] += f->where == SCR_IP_STAGED;
     n[PLACED] += f->where == SCR_IP_PLACED;
 }
@@ -60,6 +61,57 @@ static void count_all(int64_t number, int64_t *n)
     for (size_t i = 0; i < scr_ip.nfiles; i++)
         count_file(scr_ip.file[i], number, n);
     PMPI_Allreduce(MPI_IN_PLACE, n, NCOUNTS, MPI_INT64_T, MPI_SUM, scr_ip.comm);
+}
+
+/* The meeting since which a file has been open and was not seen to change. */
+static int64_t idle_since(struct scr_ip_file *f)
+{
+    struct stat st;
+    if (f->place && sys->fstatat(AT_FDCWD, f->place, &st, 0) == 0 &&
+        (st.st_mtim.tv_sec != f->changed.tv_sec ||
+         st.st_mtim.tv_nsec != f->changed.tv_nsec)) {
+        f->changed = st.st_mtim;
+        f->active = scr_ip.epoch;
+    }
+    return f->active;
+}
+
+/* 1: file i was closed after that meeting, and is the first of its checkpoint. */
+static int is_newer(size_t i, int64_t since)
+{
+    const struct scr_ip_file *f = scr_ip.file[i];
+    int is = f->pending && f->nopen == 0 && f->epoch > since;
+    for (size_t k = 0; k < i && is; k++)
+        is = !is_of(scr_ip.file[k], f->number) || scr_ip.file[k]->epoch <= since;
+    return is;
+}
+
+/* Whether this process has closed so many newer checkpoints; one without a number is
+ * newer if it is written over and over. */
+static int has_passed(int64_t number, int64_t since)
+{
+    int newer = 0;
+    for (size_t i = 0; i < scr_ip.nfiles && newer < SCR_IP_PATIENCE; i++) {
+        const struct scr_ip_file *f = scr_ip.file[i];
+        if (f->number != number)
+            newer += is_newer(i, since);
+        else if (number < 0 && f->pending && f->nopen == 0 && f->epoch > since)
+            newer += f->rounds;
+    }
+    return newer >= SCR_IP_PATIENCE;
+}
+
+/* Whether those that are open of a checkpoint rest while newer ones come and go. */
+static int is_stuck_all(int64_t number)
+{
+    int64_t since = -1;
+    for (size_t i = 0; i < scr_ip.nfiles; i++) {
+        struct scr_ip_file *f = scr_ip.file[i];
+        int64_t at = is_of(f, number) && f->nopen > 0 ? idle_since(f) : -1;
+        since = at > since ? at : since;
+    }
+    since = -min_all(-since);
+    return !all_are(!has_passed(number, since));
 }
 
 /* The number of what was closed first, of equals the smallest; 0: nothing is pending.
@@ -166,6 +218,17 @@ static void leave_number(int64_t number)
             scr_ip_leave(scr_ip.file[i]);
 }
 
+/* One of those that are open is named. */
+static void tell_open_all(int64_t number)
+{
+    const struct scr_ip_file *open = NULL;
+    for (size_t i = 0; i < scr_ip.nfiles; i++)
+        if (is_of(scr_ip.file[i], number) && scr_ip.file[i]->nopen > 0)
+            open = scr_ip.file[i];
+    if (min_all(open ? scr_ip.rank : INT64_MAX) == scr_ip.rank && open)
+        scr_ip_tell(0, "%s is open still", open->path);
+}
+
 static void tell_left_all(int64_t number, const int64_t *n, const char *why)
 {
     if (n[STAGED] == 0)
@@ -206,31 +269,39 @@ static const char *obstacle(const int64_t *n, int at_end)
     if (n[PLACED] > 0)
         return "not all of them could be kept in cache";
     if (n[OPEN] > 0)
-        return "some are open still";
+        return at_end ? "some are open still"
+                      : "one stays open while newer checkpoints are written";
     if (scr_ip.want > 0 && n[FILES] < scr_ip.want && (at_end || n[OTHERS] > 0))
         return "there are fewer than SCR_INTERPOSE_FILES says";
     return NULL;
 }
 
-/* Completes what is whole. quiet: no file came since the last meeting. Returns whether
- * something is left. */
-static int settle_all(int quiet, int at_end)
+/* A checkpoint that may get more files; not for ever, if one of them stays open. */
+static int is_growing_all(int64_t number, const int64_t *n)
+{
+    if (n[OPEN] > 0)
+        return !is_stuck_all(number);
+    return scr_ip.want > 0 ? n[FILES] < scr_ip.want && n[OTHERS] == 0 : n[RECENT] > 0;
+}
+
+/* Completes what is whole, the oldest first, up to one that may grow. */
+static void settle_all(int at_end)
 {
     int64_t number, n[NCOUNTS];
     while (oldest_all(&number)) {
         count_all(number, n);
-        int enough = scr_ip.want > 0 ? n[FILES] >= scr_ip.want || n[OTHERS] > 0 : quiet;
-        if (!at_end && (n[OPEN] > 0 || !enough))
-            return 1;
+        if (!at_end && is_growing_all(number, n))
+            return;
         const char *why = obstacle(n, at_end);
         if (why == NULL) {
             complete_all(number, n);
         } else {
+            if (n[OPEN] > 0)
+                tell_open_all(number);
             tell_left_all(number, n, why);
             leave_number(number);
         }
     }
-    return 0;
 }
 
 /* --- meetings --- */
@@ -252,35 +323,27 @@ static int is_pending(void)
     return 0;
 }
 
-static int is_open(void)
-{
-    for (size_t i = 0; i < scr_ip.nfiles; i++)
-        if (scr_ip.file[i]->nopen > 0)
-            return 1;
-    return 0;
-}
-
 /* The first reduction may wait for a process whose call waits for another thread of
  * this one, so the lock is not held there. All are here after it. What was opened or
  * closed meanwhile is news of the next meeting; settle_all counts what is open anew. */
 static void meet_now_all(void)
 {
-    enum { NEWS, IS_OPEN, IS_PENDING, USEC, N };
+    enum { NEWS, IS_PENDING, USEC, N };
     double now = scr_now_mono();
     pthread_mutex_lock(&scr_ip.lock);
-    int64_t v[N] = { scr_ip.news, is_open(), is_pending(),
-                     (int64_t)((now - scr_ip.met) * 1e6) };
+    int64_t v[N] = { scr_ip.news, is_pending(), (int64_t)((now - scr_ip.met) * 1e6) };
     scr_ip.news = 0;
     pthread_mutex_unlock(&scr_ip.lock);
     scr_ip.met = now;
     PMPI_Allreduce(MPI_IN_PLACE, v, N, MPI_INT64_T, MPI_MAX, scr_ip.comm);
     pthread_mutex_lock(&scr_ip.lock);
     scr_ip.epoch++;
-    int left = 0;
-    if (v[IS_PENDING])
-        left = v[IS_OPEN] || (v[NEWS] && scr_ip.want == 0) || settle_all(!v[NEWS], 0);
-    scr_ip.period =
-        v[NEWS] || left ? 1 : next_period(scr_ip.period, (double)v[USEC] / 1e6);
+    /* What waits for a file to be closed, or to come, waits for news. */
+    int busy = v[NEWS] || scr_ip.had_news;
+    scr_ip.had_news = v[NEWS] != 0;
+    if (v[IS_PENDING] && busy)
+        settle_all(0);
+    scr_ip.period = v[NEWS] ? 1 : next_period(scr_ip.period, (double)v[USEC] / 1e6);
     pthread_mutex_unlock(&scr_ip.lock);
 }
 
@@ -305,11 +368,25 @@ void scr_ip_meet_all(MPI_Comm comm)
 {
     if (atomic_load(&scr_ip.state) != SCR_IP_ON || scr_ip_inside)
         return;
-    if (!has_everybody(comm) || ++scr_ip.calls < scr_ip.period)
+    if (!has_everybody(comm))
+        return;
+    atomic_fetch_add(&scr_ip.collective, 1);
+    if (++scr_ip.calls < scr_ip.period)
         return;
     scr_ip.calls = 0;
     scr_ip_inside++;
     meet_now_all();
+    scr_ip_inside--;
+}
+
+void scr_ip_expose_all(MPI_Comm comm, const char *name)
+{
+    if (atomic_load(&scr_ip.state) != SCR_IP_ON || scr_ip_inside ||
+        comm == MPI_COMM_NULL)
+        return;
+    scr_ip_expose(name);
+    scr_ip_inside++;
+    PMPI_Barrier(comm); /* whoever comes later would replace what others write */
     scr_ip_inside--;
 }
 
@@ -323,12 +400,12 @@ static int is_gone(long pid)
 
 /* What earlier processes left on this node when they were killed; what was kept for the
  * user has other names. */
-static void clear_stages(const char *dir)
+static void clear_stages(const char *cache)
 {
-    char **names = NULL;
+    char **names = NULL, *dir = scr_path_join(cache, "interpose");
     size_t n = 0;
-    if (scr_dir_list(sys, dir, &names, &n, NULL) != SCR_OK)
-        return;
+    if (dir)
+        (void)scr_dir_list(sys, dir, &names, &n, NULL);
     for (size_t i = 0; i < n; i++) {
         long pid = strtol(names[i], NULL, 10);
         char *path = scr_path_join(dir, names[i]);
@@ -337,36 +414,31 @@ static void clear_stages(const char *dir)
         free(path);
     }
     scr_names_free(names, n);
+    free(dir);
 }
 
+/* Processes of one node may have the same id, in containers of their own. */
 static int make_stage(const char *cache, struct scr_err *err)
 {
-    char *dir = scr_path_join(cache, "interpose");
-    char *rel = scr_asprintf("interpose/%ld", (long)getpid());
-    if (dir)
-        clear_stages(dir);
+    char *rel = scr_asprintf("interpose/%ld.%d", (long)getpid(), scr_ip.rank);
     int rc = rel ? scr_dir_make_private(sys, cache, rel, 0700, err)
                  : scr_fail(err, SCR_E_NOMEM, 0, "stage");
     scr_ip.stage = rc == SCR_OK ? scr_path_join(cache, rel) : NULL;
     if (rc == SCR_OK && scr_ip.stage == NULL)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "stage");
     free(rel);
-    free(dir);
     return rc;
 }
 
-static int set_up(const char *pattern, struct scr_err *err)
+static int set_up(const char *pattern, const struct scr_places *at, struct scr_err *err)
 {
-    struct scr_places at;
-    if (scr_places(&at) != SCR_SUCCESS)
-        return scr_fail(err, SCR_E_STATE, 0, "SCR has no cache");
-    scr_ip.prefix = scr_strdup(at.prefix);
-    scr_ip.prefix_real = scr_strdup(at.prefix_real);
+    scr_ip.prefix = scr_strdup(at->prefix);
+    scr_ip.prefix_real = scr_strdup(at->prefix_real);
     scr_ip.fd = scr_calloc(SCR_IP_MAX_FD, sizeof *scr_ip.fd);
     if (!scr_ip.prefix || !scr_ip.prefix_real || !scr_ip.fd)
         return scr_fail(err, SCR_E_NOMEM, 0, "start");
     int rc = scr_ip_patterns_init(&scr_ip.patterns, pattern, scr_ip.prefix, err);
-    return rc == SCR_OK ? make_stage(at.cache, err) : rc;
+    return rc == SCR_OK ? make_stage(at->cache, err) : rc;
 }
 
 /* The value of a parameter, malloc'd, "" if it has none. */
@@ -436,7 +508,8 @@ static int make_comm_all(void)
                                    &scr_ip.keyval, NULL);
 }
 
-static void free_all(void)
+/* Needs the lock where other threads may still open files. */
+static void remove_stage(void)
 {
     if (scr_ip.stage)
         scr_dir_remove(sys, scr_ip.stage, NULL);
@@ -454,14 +527,19 @@ static void free_all(void)
 static void begin_all(const char *pattern)
 {
     struct scr_err err = SCR_ERR_INIT;
+    struct scr_places at = { 0 };
     scr_ip.want = number_all("SCR_INTERPOSE_FILES");
     scr_ip.most_calls = number_all("SCR_INTERPOSE_CALLS");
-    int good = set_up(pattern, &err) == SCR_OK;
-    if (!good)
+    int good = scr_places(&at) == SCR_SUCCESS;
+    if (good)
+        clear_stages(at.cache);
+    /* Nobody makes a stage while others clear. */
+    good = all_are(good) && set_up(pattern, &at, &err) == SCR_OK;
+    if (err.code != SCR_OK)
         scr_ip_tell(0, "%s", err.text);
     if (!all_are(good)) {
         scr_ip_tell_all("files are not intercepted, the program goes on without");
-        free_all();
+        remove_stage();
         return;
     }
     restart_all();
@@ -503,14 +581,36 @@ static void start_scr_all(void)
     free(pattern);
 }
 
+/* Libraries that are no Open MPI have the handles of MPICH. */
+int scr_ip_is_foreign(void)
+{
+    enum { ROOM = 16384 }; /* of any library, not only of the one this was built with */
+    char version[ROOM] = "";
+    int n, ours = 0;
+    PMPI_Get_library_version(version, &n);
+    int theirs = strstr(version, "Open MPI") || strstr(version, "Spectrum");
+#ifdef OPEN_MPI
+    ours = 1;
+#endif
+    version[strcspn(version, ",\n")] = '\0';
+    if (ours != theirs)
+        scr_ip_tell_all("files are not intercepted: the program uses %s, and this "
+                        "library is of an SCR that was built with %s",
+                        version, ours ? "Open MPI" : "MPICH");
+    return ours != theirs;
+}
+
 void scr_ip_start_all(void)
 {
     MPI_Comm parent;
     int level;
+    if (scr_ip_inside || scr_ip.has_comm || scr_ip_is_foreign())
+        return;
     PMPI_Comm_get_parent(&parent);
-    if (parent != MPI_COMM_NULL || scr_ip_inside || scr_ip.has_comm)
+    if (parent != MPI_COMM_NULL)
         return; /* spawned by a program that may be intercepted itself */
     scr_ip_inside++;
+    scr_ip_leave_preload();
     scr_ip.has_comm = 1;
     PMPI_Query_thread(&level);
     scr_ip.multiple = level == MPI_THREAD_MULTIPLE;
@@ -525,9 +625,10 @@ void scr_ip_start_all(void)
 static void end_files_all(void)
 {
     pthread_mutex_lock(&scr_ip.lock);
-    settle_all(1, 1);
+    settle_all(1);
     atomic_store(&scr_ip.state, SCR_IP_OFF);
     scr_ip_files_fini();
+    remove_stage();
     pthread_mutex_unlock(&scr_ip.lock);
     if (scr_ip.datasets == 0)
         scr_ip_tell_all("this run wrote no checkpoint that SCR_INTERPOSE_PATTERN "
@@ -544,7 +645,6 @@ void scr_ip_end_all(void)
     if (scr_ip.has_scr)
         SCR_Finalize();
     scr_ip.has_scr = 0;
-    free_all();
     PMPI_Comm_free_keyval(&scr_ip.keyval);
     PMPI_Comm_free(&scr_ip.comm);
     scr_ip.has_comm = 0;
@@ -553,11 +653,17 @@ void scr_ip_end_all(void)
 
 void scr_ip_abandon(void)
 {
+    /* The library itself may end the process, in the middle of a meeting. */
+    int has_lock = scr_ip_inside > 0;
     if (atomic_load(&scr_ip.state) != SCR_IP_ON)
         return;
     scr_ip_inside++;
+    if (!has_lock)
+        pthread_mutex_lock(&scr_ip.lock);
     atomic_store(&scr_ip.state, SCR_IP_OFF);
     scr_ip_files_fini();
-    free_all();
+    remove_stage();
+    if (!has_lock)
+        pthread_mutex_unlock(&scr_ip.lock);
     scr_ip_inside--;
 }

@@ -1,29 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The calls of the C library on files, as programs call them. Each leaves errno as the
- * real call would. */
+/* The calls of the C library that open, close and double files, as programs make them.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "interpose/files.h"
+#include "interpose/wrap.h"
 #include "scr.h"
-
-#define FROM_PROGRAM scr_ip_is_program(__builtin_return_address(0))
 
 /* --- opening by descriptor --- */
 
-/* One of the real calls with two or three arguments; openat's come without theirs. */
-typedef int open_fn(const char *, int, ...);
-
-static int open_any(open_fn *real, const char *path, int flags, mode_t mode)
+/* *moved: what was to be read has gone elsewhere meanwhile, by another thread. */
+static int open_once(scr_ip_open_fn *real, const char *path, int flags, mode_t mode,
+                     int *moved)
 {
     struct scr_ip_use use;
     int cause = errno;
     int ours = scr_ip_open(path, flags, &use);
     errno = cause;
+    *moved = 0;
     if (!ours)
         return real(path, flags, mode);
     if (use.error != 0) {
@@ -32,6 +29,7 @@ static int open_any(open_fn *real, const char *path, int flags, mode_t mode)
     }
     int fd = use.place ? scr_ip_real()->open64(use.place, use.flags, mode) : -1;
     cause = errno;
+    *moved = use.file == NULL && fd < 0 && cause == ENOENT;
     int refused = scr_ip_opened(&use, fd);
     if (refused && fd >= 0)
         scr_ip_real()->close(fd);
@@ -39,6 +37,15 @@ static int open_any(open_fn *real, const char *path, int flags, mode_t mode)
     if (use.error)
         return -1;
     return refused ? real(path, flags, mode) : fd;
+}
+
+int scr_ip_open_any(scr_ip_open_fn *real, const char *path, int flags, mode_t mode)
+{
+    int fd, moved, tries = SCR_IP_TRIES;
+    do
+        fd = open_once(real, path, flags, mode, &moved);
+    while (moved && --tries > 0);
+    return fd;
 }
 
 static mode_t mode_of(int flags, va_list ap)
@@ -56,7 +63,7 @@ static mode_t mode_of(int flags, va_list ap)
         mode_t mode = mode_of(flags, ap);                                              \
         va_end(ap);                                                                    \
         if (FROM_PROGRAM)                                                              \
-            return open_any(scr_ip_real()->name, path, flags, mode);                   \
+            return scr_ip_open_any(scr_ip_real()->name, path, flags, mode);            \
         return scr_ip_real()->name(path, flags, mode);                                 \
     }
 OPEN(open)
@@ -68,23 +75,43 @@ OPEN(open64)
     SCR_API int name(const char *path, int flags)                                      \
     {                                                                                  \
         if (FROM_PROGRAM)                                                              \
-            return open_any(scr_ip_real()->plain, path, flags, 0);                     \
+            return scr_ip_open_any(scr_ip_real()->plain, path, flags, 0);              \
         return scr_ip_real()->name(path, flags);                                       \
     }
 OPEN_2(__open_2, open)
 OPEN_2(__open64_2, open64)
 
-/* A path below a directory that is open is not followed. */
+const char *scr_ip_path_at(int dir, const char *path, char **made)
+{
+    *made = NULL;
+    if (path == NULL || dir == AT_FDCWD || path[0] == '/')
+        return path;
+    return *made = scr_ip_below(dir, path);
+}
+
+const char *scr_ip_candidate_at(int dir, const char *path, char **made)
+{
+    *made = NULL;
+    return scr_ip_is_candidate(path) ? scr_ip_path_at(dir, path, made) : NULL;
+}
+
 #define OPENAT(name, plain)                                                            \
     SCR_API int name(int dir, const char *path, int flags, ...)                        \
     {                                                                                  \
+        char *made = NULL;                                                             \
         va_list ap;                                                                    \
         va_start(ap, flags);                                                           \
         mode_t mode = mode_of(flags, ap);                                              \
         va_end(ap);                                                                    \
-        if (FROM_PROGRAM && (dir == AT_FDCWD || path[0] == '/'))                       \
-            return open_any(scr_ip_real()->plain, path, flags, mode);                  \
-        return scr_ip_real()->name(dir, path, flags, mode);                            \
+        int cause = errno;                                                             \
+        const char *at = FROM_PROGRAM ? scr_ip_candidate_at(dir, path, &made) : NULL;  \
+        errno = cause;                                                                 \
+        int fd = at ? scr_ip_open_any(scr_ip_real()->plain, at, flags, mode)           \
+                    : scr_ip_real()->name(dir, path, flags, mode);                     \
+        cause = errno;                                                                 \
+        free(made);                                                                    \
+        errno = cause;                                                                 \
+        return fd;                                                                     \
     }
 OPENAT(openat, open)
 OPENAT(openat64, open64)
@@ -93,16 +120,14 @@ OPENAT(openat64, open64)
     SCR_API int name(const char *path, mode_t mode)                                    \
     {                                                                                  \
         if (FROM_PROGRAM)                                                              \
-            return open_any(scr_ip_real()->plain, path, O_WRONLY | O_CREAT | O_TRUNC,  \
-                            mode);                                                     \
+            return scr_ip_open_any(scr_ip_real()->plain, path,                         \
+                                   O_WRONLY | O_CREAT | O_TRUNC, mode);                \
         return scr_ip_real()->name(path, mode);                                        \
     }
 CREAT(creat, open)
 CREAT(creat64, open64)
 
 /* --- opening as a stream --- */
-
-typedef FILE *fopen_fn(const char *, const char *);
 
 /* Flags of open(2) for a mode of fopen(3). */
 static int flags_of(const char *mode)
@@ -116,49 +141,122 @@ static int flags_of(const char *mode)
 }
 
 /* The mode without 'x': what is staged has been looked for elsewhere. */
-static FILE *open_stream(const char *place, const char *mode)
+static const char *without_x(const char *mode, char *plain, size_t size)
 {
-    char plain[16];
     size_t n = 0;
-    for (; *mode != '\0' && n + 1 < sizeof plain; mode++)
+    for (; *mode != '\0' && n + 1 < size; mode++)
         if (*mode != 'x')
             plain[n++] = *mode;
     plain[n] = '\0';
-    return scr_ip_real()->fopen64(place, plain);
+    return plain;
 }
 
-static FILE *fopen_any(fopen_fn *real, const char *path, const char *mode)
+static struct scr_ip_file *closing_stream(FILE *old)
+{
+    int cause = errno;
+    struct scr_ip_file *f = scr_ip_closing(old ? fileno(old) : -1);
+    errno = cause;
+    return f;
+}
+
+static void closed(struct scr_ip_file *f, int failed)
+{
+    int cause = errno;
+    if (f)
+        scr_ip_closed(f, failed);
+    errno = cause;
+}
+
+/* One way of opening a stream, or opening one anew. */
+struct how {
+    FILE *(*open)(const char *, const char *);
+    FILE *(*reopen)(const char *, const char *, FILE *);
+    FILE *old; /* for reopen, else NULL */
+};
+
+static FILE *stream(const struct how *how, const char *path, const char *mode)
+{
+    return how->old ? how->reopen(path, mode, how->old) : how->open(path, mode);
+}
+
+/* The staged file; one that is to be opened anew only if it can be: reopen closes. */
+static FILE *staged_stream(const struct how *how, const struct scr_ip_use *use,
+                           const char *mode)
+{
+    char plain[16];
+    if (use->place == NULL)
+        return NULL;
+    if (how->old) {
+        int fd = scr_ip_real()->open64(use->place, use->flags | O_CLOEXEC, 0666);
+        if (fd < 0)
+            return NULL;
+        scr_ip_real()->close(fd);
+    }
+    return stream(how, use->place, without_x(mode, plain, sizeof plain));
+}
+
+static FILE *open_stream_once(const struct how *how, const char *path, const char *mode,
+                              int *moved)
 {
     struct scr_ip_use use;
+    *moved = 0;
     int cause = errno;
     int ours = scr_ip_open(path, flags_of(mode), &use);
     errno = cause;
     if (!ours)
-        return real(path, mode);
+        return stream(how, path, mode);
     if (use.error != 0) {
         errno = use.error;
         return NULL;
     }
-    FILE *f = use.place ? open_stream(use.place, mode) : NULL;
+    FILE *f = staged_stream(how, &use, mode);
     cause = errno;
+    *moved = use.file == NULL && f == NULL && cause == ENOENT;
     int refused = scr_ip_opened(&use, f ? fileno(f) : -1);
-    if (refused && f)
+    if (refused && f && how->old == NULL)
         scr_ip_real()->fclose(f);
     errno = use.error ? use.error : cause;
     if (use.error)
         return NULL;
-    return refused ? real(path, mode) : f;
+    return refused ? stream(how, path, mode) : f;
+}
+
+static FILE *open_stream(const struct how *how, const char *path, const char *mode)
+{
+    FILE *f;
+    int moved, tries = SCR_IP_TRIES;
+    do
+        f = open_stream_once(how, path, mode, &moved);
+    while (moved && --tries > 0);
+    return f;
 }
 
 #define FOPEN(name)                                                                    \
     SCR_API FILE *name(const char *path, const char *mode)                             \
     {                                                                                  \
+        const struct how how = { .open = scr_ip_real()->name };                        \
         if (FROM_PROGRAM && mode)                                                      \
-            return fopen_any(scr_ip_real()->name, path, mode);                         \
-        return scr_ip_real()->name(path, mode);                                        \
+            return open_stream(&how, path, mode);                                      \
+        return how.open(path, mode);                                                   \
     }
 FOPEN(fopen)
 FOPEN(fopen64)
+
+/* What the stream was before is closed, whatever comes of it; without a path only its
+ * mode changes. */
+#define FREOPEN(name)                                                                  \
+    SCR_API FILE *name(const char *path, const char *mode, FILE *old)                  \
+    {                                                                                  \
+        const struct how how = { .reopen = scr_ip_real()->name, .old = old };          \
+        if (!FROM_PROGRAM || path == NULL || mode == NULL || old == NULL)              \
+            return how.reopen(path, mode, old);                                        \
+        struct scr_ip_file *was = closing_stream(old);                                 \
+        FILE *f = open_stream(&how, path, mode);                                       \
+        closed(was, 0);                                                                \
+        return f;                                                                      \
+    }
+FREOPEN(freopen)
+FREOPEN(freopen64)
 
 /* --- closing --- */
 
@@ -166,73 +264,55 @@ SCR_API int close(int fd)
 {
     struct scr_ip_file *f = scr_ip_closing(fd);
     int rc = scr_ip_real()->close(fd);
-    if (f) {
-        int cause = errno;
-        scr_ip_closed(f, rc != 0);
-        errno = cause;
-    }
+    closed(f, rc != 0);
     return rc;
 }
 
-SCR_API int fclose(FILE *stream)
+SCR_API int fclose(FILE *old)
 {
-    struct scr_ip_file *f = scr_ip_closing(stream ? fileno(stream) : -1);
-    int rc = scr_ip_real()->fclose(stream);
-    if (f) {
-        int cause = errno;
-        scr_ip_closed(f, rc != 0);
-        errno = cause;
-    }
+    struct scr_ip_file *f = closing_stream(old);
+    int rc = scr_ip_real()->fclose(old);
+    closed(f, rc != 0);
     return rc;
 }
 
-/* --- names --- */
+/* --- second descriptors --- */
 
-SCR_API int rename(const char *from, const char *to)
+static int doubled(int from, int to)
 {
-    int rc, cause = errno;
-    if (FROM_PROGRAM && scr_ip_rename(from, to, &rc))
-        return rc;
+    int cause = errno;
+    if (to >= 0)
+        scr_ip_duplicated(from, to);
     errno = cause;
-    return scr_ip_real()->rename(from, to);
+    return to;
 }
 
-#define UNLINK(name)                                                                   \
-    SCR_API int name(const char *path)                                                 \
-    {                                                                                  \
-        int rc, cause = errno;                                                         \
-        if (FROM_PROGRAM && scr_ip_unlink(path, &rc))                                  \
-            return rc;                                                                 \
-        errno = cause;                                                                 \
-        return scr_ip_real()->name(path);                                              \
-    }
-UNLINK(unlink)
-UNLINK(remove)
+SCR_API int dup(int fd)
+{
+    return doubled(fd, scr_ip_real()->dup(fd));
+}
 
-/* Questions about a file are asked where this process has it. */
-#define ASK(name, params, plain_args, place_args)                                      \
-    SCR_API int name params;                                                           \
-    SCR_API int name params                                                            \
+SCR_API int dup2(int fd, int to)
+{
+    return doubled(fd, scr_ip_real()->dup2(fd, to));
+}
+
+SCR_API int dup3(int fd, int to, int flags)
+{
+    return doubled(fd, scr_ip_real()->dup3(fd, to, flags));
+}
+
+/* The third argument, if there is one, is an int or a pointer: as wide as a pointer it
+ * is passed on well. */
+#define FCNTL(name)                                                                    \
+    SCR_API int name(int fd, int what, ...)                                            \
     {                                                                                  \
-        int cause = errno;                                                             \
-        char *place = FROM_PROGRAM ? scr_ip_look(path) : NULL;                         \
-        errno = cause;                                                                 \
-        if (place == NULL)                                                             \
-            return scr_ip_real()->name plain_args;                                     \
-        int rc = scr_ip_real()->name place_args;                                       \
-        cause = errno;                                                                 \
-        free(place);                                                                   \
-        errno = cause;                                                                 \
-        return rc;                                                                     \
+        va_list ap;                                                                    \
+        va_start(ap, what);                                                            \
+        void *arg = va_arg(ap, void *);                                                \
+        va_end(ap);                                                                    \
+        int rc = scr_ip_real()->name(fd, what, arg);                                   \
+        return what == F_DUPFD || what == F_DUPFD_CLOEXEC ? doubled(fd, rc) : rc;      \
     }
-ASK(access, (const char *path, int mode), (path, mode), (place, mode))
-ASK(stat, (const char *path, struct stat *st), (path, st), (place, st))
-ASK(lstat, (const char *path, struct stat *st), (path, st), (place, st))
-ASK(stat64, (const char *path, struct stat64 *st), (path, st), (place, st))
-ASK(lstat64, (const char *path, struct stat64 *st), (path, st), (place, st))
-ASK(__xstat, (int v, const char *path, struct stat *st), (v, path, st), (v, place, st))
-ASK(__lxstat, (int v, const char *path, struct stat *st), (v, path, st), (v, place, st))
-ASK(__xstat64, (int v, const char *path, struct stat64 *st), (v, path, st),
-    (v, place, st))
-ASK(__lxstat64, (int v, const char *path, struct stat64 *st), (v, path, st),
-    (v, place, st))
+FCNTL(fcntl)
+FCNTL(fcntl64)

@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The calls of MPI in C: begin, end, the blocking collective ones, and those that open
  * files for MPI itself. */
+#include <stdlib.h>
+
 #include "interpose/meet.h"
 #include "scr.h"
 
+/* Handles are passed on as they are, which cannot be if the program's are wider. */
+static void check_handles(void)
+{
+    if (sizeof(MPI_Comm) < sizeof(void *) && scr_ip_is_foreign())
+        exit(EXIT_FAILURE);
+}
+
 SCR_API int MPI_Init(int *argc, char ***argv)
 {
+    check_handles();
     int rc = PMPI_Init(argc, argv);
     if (rc == MPI_SUCCESS)
         scr_ip_start_all();
@@ -14,6 +24,7 @@ SCR_API int MPI_Init(int *argc, char ***argv)
 
 SCR_API int MPI_Init_thread(int *argc, char ***argv, int wanted, int *provided)
 {
+    check_handles();
     int rc = PMPI_Init_thread(argc, argv, wanted, provided);
     if (rc == MPI_SUCCESS)
         scr_ip_start_all();
@@ -43,6 +54,7 @@ __attribute__((destructor)) static void at_exit(void)
 SCR_API int MPI_File_open(MPI_Comm comm, const char *name, int mode, MPI_Info info,
                           MPI_File *file)
 {
+    scr_ip_expose_all(comm, name);
     scr_ip_inside++;
     int rc = PMPI_File_open(comm, name, mode, info, file);
     scr_ip_inside--;

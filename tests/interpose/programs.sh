@@ -6,6 +6,7 @@
 # are without SCR.
 . "$(dirname "$0")/lib.sh"
 stepper=$4 stepper77=${5:-}
+here=$(cd "$(dirname "$0")" && pwd) || exit 99
 export SCR_INTERPOSE_CALLS=1
 
 # plain PROGRAM…: a run without the library.
@@ -58,6 +59,10 @@ run_with() {
     says "$sum"
 }
 
+own_files() {
+    is_there state.5.0 state.10.1 state.15.2 state.20.3
+}
+
 run_with flushed 'state.%d.?'
 is_gone state.10.0
 is_there state.20.0 state.20.1 state.20.2 state.20.3
@@ -72,15 +77,34 @@ fresh on_restart
 export SCR_FLUSH=0
 struck n2 "compute 2" "$stepper" --hold 14
 is_gone state.10.0
-good "$stepper" --restart 10
+good "$stepper" --newest
+says "restarted from checkpoint ckpt.10"
+says "$sum"
 is_there state.10.0 state.10.1 state.10.2 state.10.3
 unset SCR_FLUSH
-ok "a restart puts its files into the prefix directory, for processes that read others'"
+ok "a restart puts its files into the prefix directory, where a program looks for the newest"
 
 run_with grown 'state.%d.?' --files late
 says "checkpoint 5 was complete, and has got more files: set SCR_INTERPOSE_FILES"
 is_there state.20.0 state.20.3
 ok "a checkpoint that was taken for complete too early is made anew"
+
+run_with stays_open 'state.%d.?' --stay
+says "state.5.0 is open still"
+says "checkpoint 5 go to the prefix directory, unprotected: one stays open while newer"
+is_there state.5.1 state.20.3
+cp state.5.0 stayed
+"$scr" index --list >"$work/log" 2>&1
+says ckpt.20
+plain "$stepper" --steps 5
+cmp stayed state.5.0 || fail "what came into the open file late"
+ok "a file that stays open keeps no newer checkpoint from being protected"
+
+run_with silent 'state.%d.?' --silent
+says "without a collective call of all processes"
+own_files
+plain "$stepper" --steps 21 --restart 20
+ok "without collective calls files do not pile up in the cache"
 
 run_with left_open 'state.%d.?' --open
 says "unprotected: some are open still"
@@ -127,10 +151,6 @@ is_there state.5.0 state.20.3
 ok "SCR_CACHE_BYPASS: straight to the prefix directory"
 
 # --- wrong use: one line, and the program's own files ---
-
-own_files() {
-    is_there state.5.0 state.10.1 state.15.2 state.20.3
-}
 
 fresh no_pattern
 unset SCR_INTERPOSE_PATTERN
@@ -179,7 +199,24 @@ ok "one file by several processes"
 run_with not_renamed 'state.%d.?' --files tmp
 says "a pattern for its first name"
 own_files
-ok "renamed files whose first name has no pattern"
+"$scr" index --list >"$work/log" 2>&1
+says ckpt.20
+ok "renamed files whose first name has no pattern are protected, too"
+
+other=mpich
+[[ $mpirun != *mpich* ]] || other=openmpi
+if command -v "mpicc.$other" "mpirun.$other" >/dev/null; then
+    fresh foreign
+    "mpicc.$other" -D_GNU_SOURCE -o foreign "$here/stepper.c" || fail "mpicc.$other"
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "mpirun.$other" -n 1 \
+        env LD_PRELOAD="$library" ./foreign >"$work/log" 2>&1
+    rc=$?
+    says "files are not intercepted: the program uses"
+    [[ $other = openmpi ]] || [[ $rc = 0 && -s state.20.0 ]] || fail "status $rc"
+    ok "a program with another MPI"
+else
+    echo "skipped: there is no other MPI"
+fi
 
 # --- FORTRAN 77 ---
 

@@ -4,7 +4,7 @@
  *
  *   stepper [--files one|each|turns|tmp] [--steps N] [--every K] [--restart STEP]
  *           [--comm dup] [--open] [--exit N] [--hold N] [--read] [--child]
- *           [--block] [--again] [--name STEM]
+ *           [--block] [--again] [--name STEM] [--newest] [--stay] [--silent]
  *
  * files    one   the first process writes STEM.<step> for all
  *          each  each process writes STEM.<step>.<rank>
@@ -19,10 +19,14 @@
  * again    each file is opened to append when no descriptor is left, which fails, and
  *          once more, which has to go on at its end
  * open     the last file is not closed
+ * newest   restarts from the newest file it finds in its directory
+ * stay     the first process writes the second half of its first file at the very end
+ * silent   no collective calls but the one at the end
  * exit     every process calls exit() at that step, right after its checkpoint
  * hold     the program waits at the begin of that step until somebody kills it
  * read     each file is read again as soon as it is written, and compared
  * Prints "step <n> sum <s>" for the last step; the sum depends on every step. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdint.h>
@@ -39,9 +43,11 @@ enum { CELLS = 5000 };
 struct run {
     const char *files, *stem;
     int steps, every, restart, open, exit_at, hold_at, read, child, block, again;
+    int silent, stay;
+    FILE *stays;
     MPI_Comm comm;
     int rank, size;
-    int64_t cell[CELLS];
+    int64_t cell[CELLS], kept[CELLS];
 };
 
 static void stop(const char *what, const char *name)
@@ -68,13 +74,26 @@ static void name_of(const struct run *r, int step, char *name, size_t n)
 
 /* --- files --- */
 
-static void put(const struct run *r, const char *name, const int64_t *v, size_t n,
+static void finish(const struct run *r)
+{
+    size_t half = CELLS / 2;
+    if (fwrite(r->kept + half, sizeof *r->kept, half, r->stays) != half ||
+        fclose(r->stays) != 0)
+        stop("write", "what stayed open");
+}
+
+static void put(struct run *r, const char *name, const int64_t *v, size_t n,
                 int may_stay_open)
 {
     FILE *f = fopen(name, "wb");
-    if (f == NULL || fwrite(v, sizeof *v, n, f) != n)
+    int stays = r->stay && r->stays == NULL;
+    size_t now = stays ? n / 2 : n;
+    if (f == NULL || fwrite(v, sizeof *v, now, f) != now)
         stop("write", name);
-    if ((!r->open || !may_stay_open) && fclose(f) != 0)
+    if (stays) {
+        r->stays = f;
+        memcpy(r->kept, r->cell, sizeof r->kept);
+    } else if ((!r->open || !may_stay_open) && fclose(f) != 0)
         stop("close", name);
 }
 
@@ -132,7 +151,7 @@ static void append_again(const char *name)
     close(fd);
 }
 
-static void write_own(const struct run *r, const char *name, int last)
+static void write_own(struct run *r, const char *name, int last)
 {
     char tmp[256];
     int renames = is(r->files, "tmp");
@@ -142,7 +161,7 @@ static void write_own(const struct run *r, const char *name, int last)
         stop("rename", tmp);
 }
 
-static void write_in_turns(const struct run *r, const char *name, int last)
+static void write_in_turns(struct run *r, const char *name, int last)
 {
     for (int turn = 0; turn < r->size; turn++) {
         if (turn == r->rank)
@@ -151,7 +170,7 @@ static void write_in_turns(const struct run *r, const char *name, int last)
     }
 }
 
-static void write_late(const struct run *r, const char *name, int last)
+static void write_late(struct run *r, const char *name, int last)
 {
     if (r->rank == 0)
         write_own(r, name, last);
@@ -215,7 +234,7 @@ static void load(struct run *r)
 
 /* --- children --- */
 
-static void have_child(const struct run *r)
+static void have_child(struct run *r)
 {
     char name[200];
     snprintf(name, sizeof name, "%s.99.%d", r->stem, r->rank);
@@ -248,13 +267,33 @@ static void compute(struct run *r, int step)
 {
     for (int i = 0; i < CELLS; i++)
         r->cell[i] = (r->cell[i] * 5 + step + i + r->rank) & 0xffffff;
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 3 && !r->silent; i++)
         (void)total(r);
+}
+
+/* As many programs look for it. */
+static int newest(const char *stem)
+{
+    DIR *dir = opendir(".");
+    int found = 0;
+    if (dir == NULL)
+        stop("open", "directory");
+    for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
+        const char *dot = strchr(e->d_name, '.');
+        int step = dot && strncmp(e->d_name, stem, strlen(stem)) == 0
+                       ? (int)strtol(dot + 1, NULL, 10)
+                       : 0;
+        found = step > found ? step : found;
+    }
+    closedir(dir);
+    return found;
 }
 
 static void begin(struct run *r)
 {
     memset(r->cell, 0, sizeof r->cell);
+    if (r->restart < 0)
+        r->restart = newest(r->stem);
     if (r->restart > 0)
         load(r);
 }
@@ -301,6 +340,12 @@ static void options(struct run *r, int argc, char **argv)
         used = 1;
         if (is(argv[i], "--open"))
             r->open = 1;
+        else if (is(argv[i], "--newest"))
+            r->restart = -1;
+        else if (is(argv[i], "--silent"))
+            r->silent = 1;
+        else if (is(argv[i], "--stay"))
+            r->stay = 1;
         else if (is(argv[i], "--child"))
             r->child = 1;
         else if (is(argv[i], "--read"))
@@ -322,6 +367,7 @@ int main(int argc, char **argv)
     options(&r, argc, argv);
     MPI_Comm_rank(r.comm, &r.rank);
     MPI_Comm_size(r.comm, &r.size);
+    r.stay = r.stay && r.rank == 0;
     begin(&r);
     if (r.child)
         have_child(&r);
@@ -330,6 +376,8 @@ int main(int argc, char **argv)
     if (r.rank == 0)
         printf("step %d sum %lld\n", r.steps, sum);
     fflush(stdout);
+    if (r.stays)
+        finish(&r);
     MPI_Finalize();
     return rc;
 }

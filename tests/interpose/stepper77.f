@@ -39,7 +39,22 @@ C     hold it waits at step 14 until somebody kills it.
       CALL MPI_ALLREDUCE(ISUM, IALL, 1, MPI_INTEGER, MPI_SUM,
      &                   MPI_COMM_WORLD, IERR)
       IF (ME .EQ. 0) PRINT *, 'sum', IALL
+      CALL MPIIO(ME)
       CALL MPI_FINALIZE(IERR)
+      END
+
+C     A file that MPI writes, with a name that is matched and has blanks after it.
+      SUBROUTINE MPIIO(ME)
+      INCLUDE 'mpif.h'
+      INTEGER ME, IFILE, IERR
+      CHARACTER*64 NAME
+      NAME = 'state.999.x'
+      CALL MPI_FILE_OPEN(MPI_COMM_WORLD, NAME,
+     &   MPI_MODE_CREATE + MPI_MODE_WRONLY, MPI_INFO_NULL, IFILE, IERR)
+      IF (IERR .NE. MPI_SUCCESS) STOP 'MPI_FILE_OPEN'
+      CALL MPI_FILE_CLOSE(IFILE, IERR)
+      IF (ME .EQ. 0) CALL MPI_FILE_DELETE(NAME, MPI_INFO_NULL, IERR)
+      IF (IERR .NE. MPI_SUCCESS) STOP 'MPI_FILE_DELETE'
       END
 
 C     IWRITE 1: writes the state of a step, else reads it.

@@ -38,7 +38,8 @@ CALLS = [
      "chmod fchmod chown lchown fchown symlink symlinkat link linkat readlink readlinkat flock "
      "utimensat futimens access faccessat mmap munmap pread pwrite readv writev sendfile "
      "copy_file_range",
-     ["src/base/", "src/interpose/wrap_files.c"], "file-system calls belong to base/, through struct scr_sys"),
+     ["src/base/", "src/interpose/wrap_files.c", "src/interpose/wrap_names.c"],
+     "file-system calls belong to base/, through struct scr_sys"),
     ("getenv secure_getenv setenv unsetenv putenv clearenv",
      ["src/cfg/", "src/interpose/ip.c"], "only cfg/ knows the environment"),
     ("fork vfork execl execle execlp execv execve execvp execvpe fexecve posix_spawn "
