@@ -53,7 +53,7 @@ static int look_at_packed(struct scr_outgoing *f, const struct scr_out_file *fil
     char *zst = scr_asprintf("%s" SCR_ZST_SUFFIX, file->full);
     if (zst == NULL)
         return scr_outgoing_no_memory(f, err);
-    f->replaces = scr_file_stat(f->env->sys, zst, &st, NULL) == SCR_OK;
+    f->replaces = scr_file_stat(f->env->sys, zst, &st, NULL) != SCR_E_NOENT;
     free(zst);
     return SCR_OK;
 }

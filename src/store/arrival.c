@@ -2,6 +2,7 @@
 /* Datasets on their way to the prefix directory. */
 #include "store/arrival.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -607,19 +608,33 @@ int scr_arrivals_look(const struct scr_env *env, const struct scr_prefix *p,
     return rc;
 }
 
+/* What cannot be looked at may be there, and somebody may complete the dataset. */
+static int has_plan(const struct scr_env *env, const struct scr_prefix *p, int id,
+                    int *has, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    struct stat st;
+    char *path = plan_path(p, id);
+    if (path == NULL)
+        return no_memory(id, err);
+    int rc = scr_file_stat(env->sys, path, &st, &why);
+    *has = rc == SCR_OK || (rc != SCR_E_NOENT && why.sys != ENOTDIR);
+    free(path);
+    return SCR_OK;
+}
+
 int scr_arrivals_pending(const struct scr_env *env, const struct scr_prefix *p,
                          int **ids, size_t *n, struct scr_err *err)
 {
     size_t all = 0, kept = 0;
-    struct stat st;
     int rc = scr_dset_ids(env, p->scr, ids, &all, err);
-    for (size_t i = 0; i < all; i++) {
-        char *path = plan_path(p, (*ids)[i]);
-        if (path != NULL && scr_file_stat(env->sys, path, &st, NULL) == SCR_OK)
+    for (size_t i = 0; i < all && rc == SCR_OK; i++) {
+        int has = 0;
+        rc = has_plan(env, p, (*ids)[i], &has, err);
+        if (has)
             (*ids)[kept++] = (*ids)[i];
-        free(path);
     }
-    *n = kept;
+    *n = rc == SCR_OK ? kept : 0;
     return rc;
 }
 

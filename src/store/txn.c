@@ -108,7 +108,7 @@ int scr_txn_keep_aside(struct scr_txn *s, const char *cause, struct scr_err *err
         if (aside == NULL)
             return scr_txn_no_memory(s, err);
         int rc = scr_file_stat(s->env->sys, aside, &st, NULL);
-        if (rc == SCR_OK) {
+        if (rc != SCR_E_NOENT) {
             free(aside);
             continue;
         }

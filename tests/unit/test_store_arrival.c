@@ -291,6 +291,21 @@ static void what_has_landed_is_read_back(void **state)
     scr_filemap_delete(map);
 }
 
+/* Who asks in order to write over its files would go wrong otherwise. */
+static void one_whose_plan_cannot_be_looked_at_counts_as_pending(void **state)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int *ids = NULL;
+    size_t n = 0;
+    (void)state;
+    plan(ID, STAMP);
+    test_fault_arm(TEST_FSTATAT, 0, EIO, TEST_ONCE);
+    assert_int_equal(scr_arrivals_pending(&faulty, &prefix, &ids, &n, &err), SCR_OK);
+    assert_true(test_fault_off());
+    assert_int_equal(n, 1);
+    free(ids);
+}
+
 /* Complete or pending, never neither, and a second attempt succeeds. */
 static void every_failing_call_can_be_made_up_for(void **state)
 {
@@ -326,6 +341,7 @@ int main(void)
         T(who_looks_sees_what_will_be_written_and_writes_nothing),
         T(golden_plans),
         T(what_has_landed_is_read_back),
+        T(one_whose_plan_cannot_be_looked_at_counts_as_pending),
         T(every_failing_call_can_be_made_up_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
