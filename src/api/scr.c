@@ -137,13 +137,12 @@ static int make_ctx_all(const char *call, struct scr_err *err)
     return rc;
 }
 
-/* Frees everything; the empty context that stays knows how it ended. */
+/* Frees everything; the empty context that stays knows how it ended. It takes no memory
+ * that a rank may be short of: the next call is refused on all ranks. */
 static void forget(enum scr_state state)
 {
-    scr_ctx_free(the_ctx);
-    the_ctx = scr_ctx_new();
-    if (the_ctx)
-        the_ctx->state = state;
+    scr_ctx_clear(the_ctx);
+    the_ctx->state = state;
 }
 
 int SCR_Init(void)

@@ -90,6 +90,26 @@ static int remove_files(struct scr_ctx *ctx, int id, int owner, struct scr_err *
     return rc;
 }
 
+/* An entry that was lost for want of memory would keep the map from being written ever
+ * after. It was one of a dataset that has gone now: on disk are all others. */
+static int mend_map(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    if (scr_hash_ok(ctx->map))
+        return SCR_OK;
+    scr_filemap *map = scr_filemap_new();
+    int rc = map ? scr_filemap_read(ctx->env.sys, ctx->cntl.map_path, map, &why)
+                 : scr_fail(&why, SCR_E_NOMEM, 0, "filemap: out of memory");
+    if (rc != SCR_OK) {
+        scr_filemap_delete(map);
+        return scr_fail(err, rc, 0, "%s", why.text);
+    }
+    scr_filemap_remove_dataset(map, id);
+    scr_filemap_delete(ctx->map);
+    ctx->map = map;
+    return SCR_OK;
+}
+
 static int delete_local(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     int n = 0, *ranks = NULL;
@@ -104,9 +124,9 @@ static int delete_local(struct scr_ctx *ctx, int id, struct scr_err *err)
     /* Files first, then the record that names them (invariant C1). */
     if (rc == SCR_OK) {
         scr_filemap_remove_dataset(ctx->map, id);
-        rc = scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err);
+        rc = mend_map(ctx, id, err);
     }
-    return rc;
+    return rc == SCR_OK ? scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err) : rc;
 }
 
 /* One rank a device sweeps: of a node, or of the job if the nodes share it. */

@@ -180,6 +180,9 @@ struct scr_ctx {
 struct scr_ctx *scr_ctx_new(void);
 /* Frees everything; collective if Init had made communicators. */
 void scr_ctx_free(struct scr_ctx *ctx);
+/* The same but for ctx itself, which is good for nothing but to be freed, and to be
+ * asked for its state. */
+void scr_ctx_clear(struct scr_ctx *ctx);
 /* Over the ranks of comm (the façade: MPI_COMM_WORLD), which is duplicated. */
 int scr_init_all(struct scr_ctx *ctx, MPI_Comm comm, struct scr_err *err);
 int scr_finalize_all(struct scr_ctx *ctx, struct scr_err *err);

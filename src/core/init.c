@@ -11,11 +11,8 @@
 #include "core/ctx.h"
 #include "xfer/zst.h"
 
-struct scr_ctx *scr_ctx_new(void)
+static void set_out(struct scr_ctx *ctx)
 {
-    struct scr_ctx *ctx = scr_calloc(1, sizeof *ctx);
-    if (ctx == NULL)
-        return NULL;
     ctx->env.sys = &scr_sys_posix;
     ctx->env.log = &ctx->local_log;
     ctx->env.maps = &ctx->maps;
@@ -25,6 +22,14 @@ struct scr_ctx *scr_ctx_new(void)
     ctx->world = ctx->node = ctx->across = (struct scr_comm)SCR_COMM_INIT;
     ctx->cntl.jnl_fd = -1;
     ctx->tenancy = (struct scr_lock)SCR_LOCK_INIT;
+}
+
+struct scr_ctx *scr_ctx_new(void)
+{
+    struct scr_ctx *ctx = scr_calloc(1, sizeof *ctx);
+    if (ctx == NULL)
+        return NULL;
+    set_out(ctx);
     ctx->cfg = scr_cfg_new();
     ctx->map = scr_filemap_new();
     if (ctx->cfg == NULL || ctx->map == NULL) {
@@ -34,10 +39,8 @@ struct scr_ctx *scr_ctx_new(void)
     return ctx;
 }
 
-void scr_ctx_free(struct scr_ctx *ctx)
+void scr_ctx_clear(struct scr_ctx *ctx)
 {
-    if (ctx == NULL)
-        return;
     scr_async_fini(ctx);
     scr_output_fini(&ctx->out);
     scr_restart_fini(&ctx->restart);
@@ -51,6 +54,15 @@ void scr_ctx_free(struct scr_ctx *ctx)
     free(ctx->local_who);
     scr_comm_free(&ctx->world);
     scr_map_keep_fini(ctx->env.sys, &ctx->maps);
+    memset(ctx, 0, sizeof *ctx);
+    set_out(ctx);
+}
+
+void scr_ctx_free(struct scr_ctx *ctx)
+{
+    if (ctx == NULL)
+        return;
+    scr_ctx_clear(ctx);
     free(ctx);
 }
 

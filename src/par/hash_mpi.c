@@ -187,7 +187,9 @@ int scr_hash_bcast_all(const struct scr_comm *c, int root, scr_hash *h,
 {
     int rc = SCR_OK;
     struct letter l = { .first = MPI_REQUEST_NULL };
-    if (c->rank == root)
+    if (h == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "broadcast of a hash: out of memory");
+    else if (c->rank == root)
         rc = letter_pack(&l, h, err);
     rc = scr_agree_all(c, rc, err);
     if (rc != SCR_OK)

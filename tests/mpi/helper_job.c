@@ -6,6 +6,7 @@
 
 #include "base/hostlist.h"
 #include "base/str.h"
+#include "helper_memory.h"
 #include "red/member.h"
 
 void job_new(struct mpi_test *t, struct job *job, int ranks)
@@ -77,24 +78,31 @@ static void setf(struct job *job, struct scr_ctx *ctx, const char *key,
     set(job, ctx, text);
 }
 
+struct scr_ctx *job_make(struct job *job, const char *vnodes,
+                         const char *const *settings)
+{
+    struct scr_ctx *ctx = scr_ctx_new();
+    if (job->sys)
+        ctx->env.sys = job->sys;
+    ctx->log.out = ctx->local_log.out = job->out;
+    setf(job, ctx, "SCR_PREFIX", job->prefix);
+    setf(job, ctx, "SCR_CACHE_BASE", job->cache);
+    setf(job, ctx, "SCR_CNTL_BASE", job->cache);
+    setf(job, ctx, "SCR_JOB_ID", "job");
+    setf(job, ctx, "SCR_USER_NAME", "tester");
+    setf(job, ctx, "SCR_CACHE_SIZE", "2");
+    setf(job, ctx, "SCR_FLUSH", "0");
+    if (vnodes)
+        setf(job, ctx, "SCR_VNODES", vnodes);
+    for (; settings && *settings; settings++)
+        set(job, ctx, *settings);
+    return ctx;
+}
+
 int job_try_start(struct job *job, struct scr_ctx **ctx, struct scr_err *err,
                   const char *vnodes, const char *const *settings)
 {
-    *ctx = scr_ctx_new();
-    if (job->sys)
-        (*ctx)->env.sys = job->sys;
-    (*ctx)->log.out = (*ctx)->local_log.out = job->out;
-    setf(job, *ctx, "SCR_PREFIX", job->prefix);
-    setf(job, *ctx, "SCR_CACHE_BASE", job->cache);
-    setf(job, *ctx, "SCR_CNTL_BASE", job->cache);
-    setf(job, *ctx, "SCR_JOB_ID", "job");
-    setf(job, *ctx, "SCR_USER_NAME", "tester");
-    setf(job, *ctx, "SCR_CACHE_SIZE", "2");
-    setf(job, *ctx, "SCR_FLUSH", "0");
-    if (vnodes)
-        setf(job, *ctx, "SCR_VNODES", vnodes);
-    for (; settings && *settings; settings++)
-        set(job, *ctx, *settings);
+    *ctx = job_make(job, vnodes, settings);
     return scr_init_all(*ctx, job->comm, err);
 }
 
@@ -120,17 +128,22 @@ void job_kill(struct job *job, struct scr_ctx *ctx)
     mpi_test_barrier(job->comm);
 }
 
-void job_arm(struct job *job, int victim, enum test_kind kind, long n, int error,
+void job_arm(struct job *job, int victim, int kind, long n, int error,
              enum test_how how)
 {
     job->armed = victim < 0 || victim == job->rank;
-    if (job->armed)
-        test_fault_arm(kind, n, error, how);
+    job->kind = kind;
+    if (job->armed && kind == JOB_ALLOCATION)
+        test_memory_arm(n, how == TEST_FOREVER);
+    else if (job->armed)
+        test_fault_arm((enum test_kind)kind, n, error, how);
 }
 
 int job_disarm(struct job *job)
 {
-    int fired = job->armed && test_fault_off(), any = 0;
+    int any = 0, fired = !job->armed                   ? 0
+                         : job->kind == JOB_ALLOCATION ? test_memory_off()
+                                                       : test_fault_off();
     job->armed = 0;
     MPI_Allreduce(&fired, &any, 1, MPI_INT, MPI_MAX, job->comm);
     return any;
@@ -420,6 +433,23 @@ void job_check_restart(struct job *job, struct scr_ctx *ctx, const char *name, i
     int ok = job_read_ok(job, ctx, seed);
     CHECK(ok);
     CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
+}
+
+void job_check_one_or_two(struct job *job, const char *vnodes, int two_acknowledged)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    char name[SCR_MAX_NAME] = "";
+    int have = 0;
+    struct scr_ctx *ctx = job_start(job, vnodes, NULL);
+    CHECK_RC(scr_have_restart_all(ctx, &have, name, &err), SCR_OK, &err);
+    CHECK_INT(have, 1);
+    int two = strcmp(name, "two") == 0;
+    CHECK(two || strcmp(name, "one") == 0);
+    CHECK(two || !two_acknowledged);
+    if (have)
+        job_check_restart(job, ctx, name, two ? 2 : 1);
+    job_kill(job, ctx);
 }
 
 /* --- files on disk --- */

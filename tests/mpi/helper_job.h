@@ -30,6 +30,7 @@ struct job {
     char cache[700];
     const struct scr_sys *sys; /* NULL: the real calls */
     int armed;                 /* this rank's calls, see job_arm */
+    int kind;                  /* of them */
     FILE *out;                 /* of SCR's messages; NULL: stderr */
     /* Bytes of a rank's file, -1: there are no more of them; a pure function. NULL:
        JOB_FILES of several sizes. */
@@ -49,15 +50,22 @@ void job_unshare(struct job *job);
 /* A context with these nodes and settings ("K=V" …, NULL ends); rc of scr_init_all in
  * job_rc. */
 struct scr_ctx *job_start(struct job *job, const char *vnodes, ...);
+/* The same before scr_init_all. */
+struct scr_ctx *job_make(struct job *job, const char *vnodes,
+                         const char *const *settings);
 int job_try_start(struct job *job, struct scr_ctx **ctx, struct scr_err *err,
                   const char *vnodes, const char *const *settings);
 void job_kill(struct job *job, struct scr_ctx *ctx);
 void job_end(struct job *job, struct scr_ctx *ctx);
 
+/* A kind of job_arm: allocations of SCR instead of system calls, whatever its sys is.
+ */
+enum { JOB_ALLOCATION = TEST_ANY + 1 };
+
 /* Call n of a kind, counted from here, fails on rank victim; with victim -1 on every
  * rank. For jobs whose sys is &test_fault_sys when they start. TEST_FOREVER: as if the
  * victim, or the job, had died there. */
-void job_arm(struct job *job, int victim, enum test_kind kind, long n, int error,
+void job_arm(struct job *job, int victim, int kind, long n, int error,
              enum test_how how);
 /* All calls work again; 1 on all ranks if one has failed on any. Collective. */
 int job_disarm(struct job *job);
@@ -92,6 +100,9 @@ void job_checkpoint(struct job *job, struct scr_ctx *ctx, const char *name, int 
  * NULL: there must be none. */
 void job_check_restart(struct job *job, struct scr_ctx *ctx, const char *name,
                        int seed);
+/* After a fault, with all calls working: the restart offers "two", of seed 2, or,
+ * unless that was acknowledged, "one", of seed 1. */
+void job_check_one_or_two(struct job *job, const char *vnodes, int two_acknowledged);
 /* Reads the loaded checkpoint and says whether all bytes are those of seed, on this
  * rank. */
 int job_read_ok(struct job *job, struct scr_ctx *ctx, int seed);

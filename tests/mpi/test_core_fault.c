@@ -20,25 +20,6 @@ static void lose_all_nodes(struct job *job)
     }
 }
 
-/* The restart after the fault, with all calls working: the new checkpoint if it was
- * acknowledged, else the new or the old one, every byte right. */
-static void check_one_or_two(struct job *job, int two_acknowledged)
-{
-    struct mpi_test *t = job->t;
-    struct scr_err err = SCR_ERR_INIT;
-    char name[SCR_MAX_NAME] = "";
-    int have = 0;
-    struct scr_ctx *ctx = job_start(job, nodes, NULL);
-    CHECK_RC(scr_have_restart_all(ctx, &have, name, &err), SCR_OK, &err);
-    CHECK_INT(have, 1);
-    int two = strcmp(name, "two") == 0;
-    CHECK(two || strcmp(name, "one") == 0);
-    CHECK(two || !two_acknowledged);
-    if (have)
-        job_check_restart(job, ctx, name, two ? 2 : 1);
-    job_kill(job, ctx);
-}
-
 struct plan {
     int victim; /* rank whose call fails; -1: all ranks, from then on */
     int error;
@@ -68,7 +49,8 @@ static int fail_checkpoint(struct mpi_test *t, const struct plan *p, long n)
     job.sys = NULL;
     if (strcmp(p->flush, "SCR_FLUSH=1") == 0)
         lose_all_nodes(&job);
-    check_one_or_two(&job, rc == SCR_OK && strcmp(p->flush, "SCR_FLUSH=1") != 0);
+    job_check_one_or_two(&job, nodes,
+                         rc == SCR_OK && strcmp(p->flush, "SCR_FLUSH=1") != 0);
     job_free(&job);
     return fired;
 }

@@ -187,6 +187,18 @@ MPI_CASE(hashes_are_broadcast_and_merged)
     }
 }
 
+/* What a rank without memory passes: all leave with its error. */
+MPI_CASE(a_hash_that_could_not_be_made_is_an_error_everywhere)
+{
+    for (int who = 0; who < t->comm.size; who++) {
+        struct scr_err err = SCR_ERR_INIT;
+        scr_hash *h = t->comm.rank == who ? NULL : scr_hash_new();
+        CHECK_RC(scr_hash_bcast_all(&t->comm, 0, h, &err), SCR_E_NOMEM, &err);
+        CHECK_INT(err.rank, who);
+        scr_hash_delete(h);
+    }
+}
+
 MPI_CASE(hashes_go_round_a_ring)
 {
     static const int keys[] = { 0, 7, 9000, 60000 };
@@ -310,8 +322,9 @@ int main(int argc, char **argv)
                   RUN(split_by_text_refuses_a_rank_without_one),
                   RUN(split_without_colour_gives_an_empty_communicator),
                   RUN(strings_are_broadcast), RUN(bytes_are_compared_over_all_ranks),
-                  RUN(hashes_are_broadcast_and_merged), RUN(hashes_go_round_a_ring),
-                  RUN(hashes_go_along_a_line),
+                  RUN(hashes_are_broadcast_and_merged),
+                  RUN(a_hash_that_could_not_be_made_is_an_error_everywhere),
+                  RUN(hashes_go_round_a_ring), RUN(hashes_go_along_a_line),
                   RUN(sparse_exchange_delivers_everything_round_after_round),
                   RUN(sparse_exchange_of_nothing),
                   RUN(sparse_exchange_refuses_a_key_that_is_no_rank),
