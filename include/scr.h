@@ -88,7 +88,10 @@ SCR_API const char *SCR_Configf(const char *format, ...)
  * the file is registered as part of the dataset and its directory made; calling again
  * for the same name gives the same path. In a restart phase the file must exist and be
  * readable; a bare file name is looked up among the files of the checkpoint. Outside of
- * both, name is copied to file. */
+ * both, name is copied to file. After an error file is empty, so that a program that
+ * overlooks it opens nothing; where SCR does not run (SCR_ENABLE=0, SCR_Init failed or
+ * was not called) it is name. After SCR_Start_output has failed it is an error up to
+ * the next collective call, mostly SCR_Complete_output. */
 SCR_API int SCR_Route_file(const char *name, char *file);
 
 /* --- checkpoints and output --- */

@@ -109,7 +109,8 @@ SCR_API int scrf_route_file(const char *name, scrf_len nname, char *file,
     char *text = text_to_c(name, nname);
     int rc = scr_bind_route_file(text, file ? path : NULL, room_of(nfile));
     free(text);
-    return give_if(rc, path, file, nfile);
+    give(path, file, nfile); /* after an error too, see scr.h */
+    return rc;
 }
 
 SCR_API int scrf_start_output(const char *name, scrf_len n, int flags)

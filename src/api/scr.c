@@ -56,12 +56,22 @@ static void remember(int rc, const struct scr_err *err)
                  err->text[0] != '\0' ? err->text : scr_err_meaning(rc));
 }
 
+/* SCR_Init, or SCR_Start_output, has said why; a program that goes on regardless is not
+ * told again by every call of every process. */
+static int is_told(void)
+{
+    int told = the_ctx != NULL && the_ctx->is_told;
+    if (told)
+        the_ctx->is_told = 0;
+    return told;
+}
+
 /* Every collective call: the result, and if it is an error one line from rank 0. */
 static int leave(int rc, const struct scr_err *err)
 {
     struct scr_log log = { .who = "SCR" };
     remember(rc, err);
-    if (rc != SCR_OK && my_rank() == 0)
+    if (rc != SCR_OK && !is_told() && my_rank() == 0)
         scr_log(&log, SCR_LOG_ERROR, "%s", the_last.text);
     return rc;
 }
@@ -71,7 +81,7 @@ static int leave_local(int rc, const struct scr_err *err)
 {
     struct scr_log log = { .who = "SCR" };
     remember(rc, err);
-    if (rc != SCR_OK)
+    if (rc != SCR_OK && !is_told())
         scr_log(&log, SCR_LOG_ERROR, "rank %d: %s", my_rank(), the_last.text);
     return rc;
 }
@@ -81,6 +91,10 @@ static struct scr_ctx *enter(enum scr_call call, struct scr_err *err, int *rc)
 {
     enum scr_state state = the_ctx ? the_ctx->state : SCR_STATE_NEW;
     *rc = scr_state_check(state, call, err);
+    if (the_ctx != NULL) {
+        the_ctx->is_told = *rc != SCR_OK && scr_state_is_told(state);
+        the_ctx->state = scr_state_after(state, call);
+    }
     return *rc == SCR_OK ? the_ctx : NULL;
 }
 
@@ -238,6 +252,29 @@ const char *SCR_Configf(const char *format, ...)
     return reply;
 }
 
+static int is_running(void)
+{
+    return the_ctx != NULL && the_ctx->state != SCR_STATE_NEW &&
+           the_ctx->state != SCR_STATE_DISABLED && the_ctx->state != SCR_STATE_FAILED &&
+           the_ctx->state != SCR_STATE_DONE;
+}
+
+/* What programs that overlook the error of SCR_Route_file get. Where SCR does not run
+ * they go on with their own files. Where it does they must not open anything: the
+ * buffer may hold the path of an older file, which they would write over, or take for
+ * good. */
+static void give_instead(const char *name, char *file, size_t size)
+{
+    const char *text = name != NULL && !is_running() ? name : "";
+    size_t n = strlen(text);
+    if (file == NULL)
+        return;
+    if (n >= size || n >= SCR_MAX_FILENAME)
+        n = 0;
+    memcpy(file, text, n);
+    file[n] = '\0';
+}
+
 int scr_bind_route_file(const char *name, char *file, size_t size)
 {
     struct scr_err err = SCR_ERR_INIT;
@@ -245,6 +282,8 @@ int scr_bind_route_file(const char *name, char *file, size_t size)
     struct scr_ctx *ctx = enter_with(SCR_CALL_ROUTE, size, &err, &rc);
     if (ctx != NULL)
         rc = scr_route(ctx, name, file, &err);
+    if (rc != SCR_OK)
+        give_instead(name, file, size);
     return leave_local(rc, &err);
 }
 
@@ -272,6 +311,8 @@ int SCR_Start_output(char *name, int flags)
     struct scr_ctx *ctx = enter(SCR_CALL_START, &err, &rc);
     if (ctx != NULL)
         rc = scr_start_output_all(ctx, name, flags, &err);
+    if (ctx != NULL && rc != SCR_OK)
+        ctx->state = SCR_STATE_UNOPENED;
     return leave(rc, &err);
 }
 

@@ -130,6 +130,7 @@ struct scr_ctx {
     struct scr_log local_log; /* what only this rank sees: warnings, with its number */
     char *local_who;
     enum scr_state state;
+    int is_told; /* why the call under way is refused was printed before */
     /* Bytes of the buffers in which the call under way returns names and paths: what
      * does not fit is SCR_E_NAME. Set by the façade before the call, at most
      * SCR_MAX_NAME, which it is from scr_ctx_new on. */

@@ -5,36 +5,38 @@
 #include <stddef.h>
 
 #define IN(s)   (1u << SCR_STATE_##s)
-#define RUNNING (IN(IDLE) | IN(OUTPUT) | IN(RESTART))
+#define BETWEEN (IN(IDLE) | IN(UNOPENED)) /* phases */
+#define RUNNING (BETWEEN | IN(OUTPUT) | IN(RESTART))
 
 static const struct {
     const char *name;
     unsigned allowed; /* set of states */
 } calls[SCR_CALL_COUNT_] = {
     [SCR_CALL_INIT] = { "SCR_Init", IN(NEW) },
-    [SCR_CALL_FINALIZE] = { "SCR_Finalize", IN(IDLE) },
+    [SCR_CALL_FINALIZE] = { "SCR_Finalize", BETWEEN },
     [SCR_CALL_CONFIG_SET] = { "SCR_Config", IN(NEW) },
     [SCR_CALL_CONFIG_GET] = { "SCR_Config", IN(NEW) | RUNNING },
-    [SCR_CALL_ROUTE] = { "SCR_Route_file", RUNNING },
-    [SCR_CALL_NEED] = { "SCR_Need_checkpoint", IN(IDLE) },
-    [SCR_CALL_START] = { "SCR_Start_output", IN(IDLE) },
+    [SCR_CALL_ROUTE] = { "SCR_Route_file", RUNNING & ~IN(UNOPENED) },
+    [SCR_CALL_NEED] = { "SCR_Need_checkpoint", BETWEEN },
+    [SCR_CALL_START] = { "SCR_Start_output", BETWEEN },
     [SCR_CALL_COMPLETE] = { "SCR_Complete_output", IN(OUTPUT) },
-    [SCR_CALL_HAVE] = { "SCR_Have_restart", IN(IDLE) },
-    [SCR_CALL_START_RESTART] = { "SCR_Start_restart", IN(IDLE) },
+    [SCR_CALL_HAVE] = { "SCR_Have_restart", BETWEEN },
+    [SCR_CALL_START_RESTART] = { "SCR_Start_restart", BETWEEN },
     [SCR_CALL_COMPLETE_RESTART] = { "SCR_Complete_restart", IN(RESTART) },
-    [SCR_CALL_RESTART_RANKS] = { "SCR_Restart_ranks", IN(IDLE) | IN(RESTART) },
-    [SCR_CALL_RESTART_FILES] = { "SCR_Restart_files", IN(IDLE) | IN(RESTART) },
-    [SCR_CALL_RESTART_FILE] = { "SCR_Restart_file", IN(IDLE) | IN(RESTART) },
+    [SCR_CALL_RESTART_RANKS] = { "SCR_Restart_ranks", BETWEEN | IN(RESTART) },
+    [SCR_CALL_RESTART_FILES] = { "SCR_Restart_files", BETWEEN | IN(RESTART) },
+    [SCR_CALL_RESTART_FILE] = { "SCR_Restart_file", BETWEEN | IN(RESTART) },
     [SCR_CALL_EXIT] = { "SCR_Should_exit", RUNNING },
-    [SCR_CALL_CURRENT] = { "SCR_Current", IN(IDLE) },
-    [SCR_CALL_DELETE] = { "SCR_Delete", IN(IDLE) },
-    [SCR_CALL_DROP] = { "SCR_Drop", IN(IDLE) },
+    [SCR_CALL_CURRENT] = { "SCR_Current", BETWEEN },
+    [SCR_CALL_DELETE] = { "SCR_Delete", BETWEEN },
+    [SCR_CALL_DROP] = { "SCR_Drop", BETWEEN },
 };
 
 /* Why a call is refused in a state it is not allowed in. */
 static const char *const hints[SCR_STATE_COUNT_] = {
     [SCR_STATE_NEW] = "call SCR_Init first",
     [SCR_STATE_IDLE] = "no output or restart phase is open, start one first",
+    [SCR_STATE_UNOPENED] = "SCR_Start_output failed, see its message",
     [SCR_STATE_OUTPUT] = "an output phase is open, call SCR_Complete_output first",
     [SCR_STATE_RESTART] = "a restart phase is open, call SCR_Complete_restart first",
     [SCR_STATE_DISABLED] = "SCR is disabled by SCR_ENABLE=0",
@@ -51,6 +53,11 @@ static const struct {
     { SCR_CALL_INIT, SCR_STATE_IDLE, "SCR is initialised already, call it once" },
     { SCR_CALL_CONFIG_SET, SCR_STATE_IDLE,
       "settings are possible before SCR_Init only" },
+    { SCR_CALL_INIT, SCR_STATE_UNOPENED, "SCR is initialised already, call it once" },
+    { SCR_CALL_CONFIG_SET, SCR_STATE_UNOPENED,
+      "settings are possible before SCR_Init only" },
+    { SCR_CALL_COMPLETE_RESTART, SCR_STATE_UNOPENED,
+      "no restart phase is open, call SCR_Start_restart first" },
     { SCR_CALL_CONFIG_SET, SCR_STATE_OUTPUT,
       "settings are possible before SCR_Init only" },
     { SCR_CALL_CONFIG_SET, SCR_STATE_RESTART,
@@ -75,4 +82,22 @@ int scr_state_check(enum scr_state state, enum scr_call call, struct scr_err *er
         return SCR_OK;
     int code = state == SCR_STATE_DISABLED ? SCR_E_DISABLED : SCR_E_STATE;
     return scr_fail(err, code, 0, "%s: %s", calls[call].name, hint_for(state, call));
+}
+
+int scr_state_is_told(enum scr_state state)
+{
+    return state == SCR_STATE_DISABLED || state == SCR_STATE_FAILED ||
+           state == SCR_STATE_UNOPENED;
+}
+
+static int is_local(enum scr_call call)
+{
+    return call == SCR_CALL_ROUTE || call == SCR_CALL_RESTART_RANKS ||
+           call == SCR_CALL_RESTART_FILE;
+}
+
+enum scr_state scr_state_after(enum scr_state state, enum scr_call call)
+{
+    int over = state == SCR_STATE_UNOPENED && !is_local(call);
+    return over ? SCR_STATE_IDLE : state;
 }

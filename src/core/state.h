@@ -9,6 +9,7 @@
 enum scr_state {
     SCR_STATE_NEW, /* before SCR_Init */
     SCR_STATE_IDLE,
+    SCR_STATE_UNOPENED, /* idle, SCR_Start_output failed: nothing is routed yet */
     SCR_STATE_OUTPUT,   /* between Start_output and Complete_output */
     SCR_STATE_RESTART,  /* between Start_restart and Complete_restart */
     SCR_STATE_DISABLED, /* SCR_ENABLE=0 */
@@ -41,5 +42,12 @@ enum scr_call {
 
 /* SCR_OK, or an error that names what is wrong and the call that should come first. */
 int scr_state_check(enum scr_state state, enum scr_call call, struct scr_err *err);
+
+/* 1 if the call that led to the state has told why others are refused in it. */
+int scr_state_is_told(enum scr_state state);
+
+/* The state once the call has been checked: a failed SCR_Start_output counts up to the
+ * next collective call. */
+enum scr_state scr_state_after(enum scr_state state, enum scr_call call);
 
 #endif

@@ -89,7 +89,7 @@
       val = 'stale'
       call SCR_ROUTE_FILE('x', val, ierr)
       call fails('route before init', ierr, 9, 4)
-      if (val .ne. ' ') call wrong('a stale path')
+      if (val .ne. 'x') call wrong('a stale path')
       flag = 7
       call SCR_NEED_CHECKPOINT(flag, ierr)
       call fails('need before init', ierr, 9, 1)
@@ -183,7 +183,7 @@
       call SCR_START_OUTPUT(name, SCR_FLAG_CHECKPOINT, ierr)
       call fails('names differ', ierr, 12, 1)
       call SCR_COMPLETE_OUTPUT(1, ierr)
-      call fails('complete without start', ierr, 9, 1)
+      call fails('complete without start', ierr, 9, 0)
 
       call SCR_START_OUTPUT('short', SCR_FLAG_CHECKPOINT, ierr)
       call expect('start', ierr, SCR_SUCCESS)

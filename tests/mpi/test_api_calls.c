@@ -287,6 +287,31 @@ MPI_CASE(start_output_refuses_bad_arguments)
     }
 }
 
+/* A program that overlooks that its dataset was not opened must not write to the
+ * prefix directory, over the files of an older one, and is told no more than once. */
+MPI_CASE(a_phase_that_was_not_opened_routes_nothing)
+{
+    struct capture cap;
+    char text[4096], path[SCR_MAX_FILENAME] = "an older file", name[] = "unopened";
+    MISUSE(SCR_Start_output(name, SCR_FLAG_NONE), SCR_E_ARG, "flags=0");
+    capture_start(t, &cap);
+    CHECK_INT(SCR_Route_file("state", path), SCR_E_STATE);
+    CHECK(strcmp(path, "") == 0);
+    check_last(t, SCR_E_STATE, NULL);
+    CHECK_INT(SCR_Complete_output(1), SCR_E_STATE);
+    CHECK_INT(capture_end(&cap, text, sizeof text), 0);
+    CHECK_INT(SCR_Route_file("state", path), SCR_SUCCESS); /* it is over */
+    CHECK(strcmp(path, "state") == 0);
+    MISUSE(SCR_Complete_output(1), SCR_E_STATE, "SCR_Start_output");
+    /* … as it is with any other collective call. */
+    MISUSE(SCR_Start_output(name, SCR_FLAG_NONE), SCR_E_ARG, "flags=0");
+    MISUSE(config_code("SCR_FLUSH=3"), SCR_E_STATE, "before SCR_Init");
+    MISUSE(SCR_Init(), SCR_E_STATE, "already");
+    int flag = 7;
+    CHECK_INT(SCR_Should_exit(&flag), SCR_SUCCESS);
+    CHECK_INT(SCR_Route_file("state", path), SCR_SUCCESS);
+}
+
 /* --- datasets --- */
 
 MPI_CASE(a_checkpoint_is_cached)
@@ -355,7 +380,7 @@ MPI_CASE(names_too_long_for_the_buffer_are_refused)
     huge[n + 1000] = '\0';
     CHECK_INT(SCR_Start_checkpoint(), SCR_SUCCESS);
     MISROUTE(huge, path, SCR_E_NAME);
-    CHECK(strcmp(path, "untouched") == 0);
+    CHECK(strcmp(path, "") == 0); /* not the path of an older file */
     MISUSE(SCR_Complete_checkpoint(1), SCR_E_NAME, "characters");
 }
 
@@ -547,7 +572,9 @@ int main(int argc, char **argv)
                   RUN(without_a_checkpoint_there_is_no_restart),
                   RUN(route_outside_of_phases_copies),
                   RUN(need_checkpoint_follows_the_interval),
-                  RUN(start_output_refuses_bad_arguments), RUN(a_checkpoint_is_cached),
+                  RUN(start_output_refuses_bad_arguments),
+                  RUN(a_phase_that_was_not_opened_routes_nothing),
+                  RUN(a_checkpoint_is_cached),
                   RUN(calls_that_do_not_belong_into_an_output_phase),
                   RUN(route_in_an_output_phase),
                   RUN(names_too_long_for_the_buffer_are_refused),
