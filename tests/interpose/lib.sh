@@ -79,7 +79,7 @@ pids() {
 # struck NODE LINE PROGRAM ARGS…: a job that holds somewhere, and whose node dies when LINE
 # comes up in the phase file.
 struck() {
-    local node=$1 line=$2 left=1000 pid
+    local node=$1 line=$2 left=2000 pid
     shift 2
     export SCR_PHASE_FILE=$work/phases
     rm -f "$work/phases"
