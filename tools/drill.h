@@ -22,7 +22,6 @@ struct drill {
     int ranks;
     enum scr_scheme scheme;
     int flush;           /* SCR_FLUSH: 0, or 1 when datasets must reach the prefix */
-    double delay;        /* seconds a struck run pauses at each phase */
     double timeout;      /* seconds a run may take */
     const char *work;    /* directory of everything that is not node-local */
     const char *storage; /* directory of the nodes' storage */

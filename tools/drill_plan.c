@@ -104,7 +104,6 @@ static int read_options(struct scr_tool *t, const struct scr_args *a,
     p->d.mpirun = option(a, OPT_MPIRUN, SCR_MPIRUN);
     p->dir = a->opt[OPT_DIR];
     p->keep = a->opt[OPT_KEEP] != NULL;
-    p->d.delay = 0.2;
     if (!scr_scheme_parse(scheme, &p->d.scheme))
         return scr_tool_usage(
             t, err, "--scheme %s: expected SINGLE, PARTNER, XOR or RS", scheme);

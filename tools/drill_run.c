@@ -66,6 +66,7 @@ static void env_add_scr(struct scr_strv *e, const struct drill *d, const char *p
     scr_strv_printf(e, "SCR_COPY_TYPE=%s", scr_scheme_name(d->scheme));
     scr_strv_printf(e, "SCR_FLUSH=%d", d->flush);
     scr_strv_printf(e, "SCR_PHASE_FILE=%s/phases.%s", d->work, name);
+    scr_strv_add(e, "SCR_PHASE_DELAY=0");
 }
 
 /* --- processes of a node --- */
@@ -183,10 +184,21 @@ struct watch {
     const struct drill *d;
     const char *jobid;
     const struct scr_hostlist *nodes;
-    char *phase_file;
+    char *phase_file, *hold; /* at hold's entry the job waits for the strike */
     pid_t pid;
     double start;
 };
+
+static int hold_for(const struct watch *w, const struct drill_strike *strike,
+                    struct scr_err *err)
+{
+    char *line = scr_asprintf("%s %d\n", strike->phase, strike->entry);
+    int rc = line ? scr_file_replace(w->sys, w->hold, line, strlen(line), 0600,
+                                     SCR_VOLATILE, err)
+                  : scr_fail(err, SCR_E_NOMEM, 0, "hold the job");
+    free(line);
+    return rc;
+}
 
 /* The phase file so far, "" while it does not exist; malloc'd. */
 static char *phase_text(const struct watch *w)
@@ -214,10 +226,12 @@ static int do_strike(const struct watch *w, const struct drill_strike *strike,
                      struct drill_run *run, struct scr_err *err)
 {
     run->struck_at = scr_now_mono() - w->start;
+    /* The others stay where they are until the last process of the node is dead. */
     int rc = kill_node(w->sys, w->d, w->jobid, strike->node, run, err);
     /* Processes still dying may get in the way; watch_run removes what stays. */
     if (rc == SCR_OK)
         (void)remove_storage(w->sys, w->d, strike->node, NULL);
+    (void)scr_file_remove(w->sys, w->hold, NULL);
     return rc;
 }
 
@@ -327,17 +341,18 @@ int scr_drill_run(struct scr_tool *t, const struct drill *d, const char *name,
     int rc = SCR_E_NOMEM;
     *run = (struct drill_run){ .struck_at = -1, .struck_dataset = -1 };
     w.phase_file = scr_asprintf("%s/phases.%s", d->work, name);
+    w.hold = scr_asprintf("%s/phases.%s.hold", d->work, name);
     if (prefix) {
         env_add_mpi(&env, d);
         env_add_scr(&env, d, prefix, name, nodes);
-        if (strike)
-            scr_strv_printf(&env, "SCR_PHASE_DELAY=%d", (int)(d->delay * 1000));
     }
-    if (prefix == NULL || log == NULL || w.phase_file == NULL || env.bad) {
+    if (prefix == NULL || log == NULL || w.phase_file == NULL || w.hold == NULL ||
+        env.bad) {
         rc = scr_fail(err, SCR_E_NOMEM, 0, "run %s", name);
         goto out;
     }
-    if ((rc = scr_dir_make(t->env.sys, prefix, 0700, err)) != SCR_OK)
+    if ((rc = scr_dir_make(t->env.sys, prefix, 0700, err)) != SCR_OK ||
+        (strike != NULL && (rc = hold_for(&w, strike, err)) != SCR_OK))
         goto out;
     for (size_t i = 0; i < nodes->n && rc == SCR_OK; i++)
         rc = forget_pids(t->env.sys, d, dir, nodes->name[i], err);
@@ -354,6 +369,7 @@ int scr_drill_run(struct scr_tool *t, const struct drill *d, const char *name,
 out:
     free(text);
     free(w.phase_file);
+    free(w.hold);
     free(log);
     free(prefix);
     scr_strv_free(&env);

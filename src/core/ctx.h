@@ -490,7 +490,8 @@ void scr_event_note(struct scr_ctx *ctx, struct scr_event e);
  * .dset = id). Members left out (0, NULL) are not recorded. */
 #define SCR_EVENT(ctx, ...) scr_event_note(ctx, (struct scr_event){ __VA_ARGS__ })
 
-/* --- phases (phase.c): SCR_PHASE_FILE and SCR_PHASE_DELAY, for drills --- */
+/* --- phases (phase.c): SCR_PHASE_FILE and SCR_PHASE_DELAY, for drills. Waits there if
+ * <SCR_PHASE_FILE>.hold says so --- */
 void scr_phase_all(struct scr_ctx *ctx, const char *phase, int id);
 
 /* Rank 0's edit of a state file, agreed. edit as in base/hashfile.h. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Phases, told to whoever asked with SCR_PHASE_FILE: what a failure drill watches to
- * strike at a chosen moment. SCR_PHASE_DELAY holds the job there so that the strike can
- * land. */
+ * strike at a chosen moment. <SCR_PHASE_FILE>.hold names entries at which the job waits
+ * for that, so that the strike lands there however busy the machine is. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -10,10 +11,61 @@
 #include "base/str.h"
 #include "core/ctx.h"
 
+enum {
+    HOLD_MS = 20, /* between two looks at what holds the job */
+    HOLD_MAX = 4096,
+    FILE_MAX = 16 << 20 /* as scr drill takes */
+};
+
 static void sleep_ms(int ms)
 {
     struct timespec t = { ms / 1000, (long)(ms % 1000) * 1000000 };
     nanosleep(&t, NULL);
+}
+
+/* How often the phase was entered, by the file that tells. */
+static int count_entries(const char *told, const char *phase)
+{
+    size_t n = strlen(phase);
+    int entries = 0;
+    for (; *told != '\0'; told += strcspn(told, "\n"), told += *told == '\n')
+        entries += strncmp(told, phase, n) == 0 && told[n] == ' ';
+    return entries;
+}
+
+/* 1 if one of the lines is "<phase> <entry>". */
+static int has_line(const char *lines, const char *phase, int entry)
+{
+    char line[64];
+    int n = snprintf(line, sizeof line, "%s %d", phase, entry), found = 0;
+    for (; *lines != '\0' && !found; lines += *lines == '\n') {
+        size_t len = strcspn(lines, "\n");
+        found = len == (size_t)n && strncmp(lines, line, len) == 0;
+        lines += len;
+    }
+    return found;
+}
+
+static int is_held(const struct scr_ctx *ctx, const char *hold, const char *phase)
+{
+    void *lines = NULL, *told = NULL;
+    size_t n;
+    int held =
+        scr_file_load(ctx->env.sys, hold, HOLD_MAX, &lines, &n, NULL) == SCR_OK &&
+        scr_file_load(ctx->env.sys, ctx->prm.phase_file, FILE_MAX, &told, &n, NULL) ==
+            SCR_OK &&
+        has_line(lines, phase, count_entries(told, phase));
+    free(lines);
+    free(told);
+    return held;
+}
+
+static void wait_while_held(const struct scr_ctx *ctx, const char *phase)
+{
+    char *hold = scr_asprintf("%s.hold", ctx->prm.phase_file);
+    while (hold != NULL && is_held(ctx, hold, phase))
+        sleep_ms(HOLD_MS);
+    free(hold);
 }
 
 void scr_phase_all(struct scr_ctx *ctx, const char *phase, int id)
@@ -29,6 +81,7 @@ void scr_phase_all(struct scr_ctx *ctx, const char *phase, int id)
             scr_log(&ctx->log, SCR_LOG_WARN, "SCR_PHASE_FILE: %s", err.text);
         free(line);
         sleep_ms(ctx->prm.phase_delay);
+        wait_while_held(ctx, phase);
     }
     scr_barrier_all(&ctx->world);
 }

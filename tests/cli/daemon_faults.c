@@ -24,7 +24,7 @@
 #include "transferd.h"
 #include "xfer/daemon.h"
 
-enum { ID = 5, STAMP = 77, SIZE = 5000, WAIT_MS = 10000 };
+enum { ID = 5, STAMP = 77, SIZE = 5000, WAIT_MS = 120000 };
 
 static const struct scr_env posix = { .sys = &scr_sys_posix };
 static const struct scr_env faulty = { .sys = &test_fault_sys };

@@ -67,6 +67,15 @@ check() {
     [ "$@" ] || fail "$what"
 }
 
+# until_true COMMAND…: waits for that, as long as anything may take on a busy machine
+until_true() {
+    for _ in $(seq 1200); do
+        "$@" 2>/dev/null && return 0
+        sleep 0.1
+    done
+    fail "after two minutes still not: $*"
+}
+
 # What every command does alike. common COMMAND ARGUMENTS-THAT-WORK…
 common() {
     run "$1" --help

@@ -122,22 +122,27 @@ status=$? ran="without anything"
 fails 2 "neither pdsh nor ssh is in PATH"
 
 # with real nodes behind fake ssh and ping: all at once, in less than the limit and two seconds
-# takes_ms LIMIT NODES: lists those that are down, with reasons
+# takes_ms LIMIT NODES DOWN: lists those that are down, with reasons. A machine that stands still now and
+# then may answer late, or for no node at all, but not each time.
 takes_ms() {
-    start=$(date +%s%N)
-    PATH="$fixtures/remote/bin:$PATH" SCR_REMOTE=SSH run scr_list_down_nodes --timeout "$1" --reason "$2"
-    check "in time" $((($(date +%s%N) - start) / 1000000)) -lt $((1000 * $1 + 2000))
+    for _ in 1 2 3 4 5; do
+        start=$(date +%s%N)
+        PATH="$fixtures/remote/bin:$PATH" SCR_REMOTE=SSH run scr_list_down_nodes --timeout "$1" --reason "$2"
+        took=$((($(date +%s%N) - start) / 1000000))
+        [ $took -ge $((1000 * $1 + 2000)) ] || [ "$(wc -l <"$out")" -ne "$3" ] || return 0
+    done
+    check "in time" $took -lt $((1000 * $1 + 2000))
 }
-takes_ms 3 n1,dead2,silent3,gone4
+takes_ms 3 n1,dead2,silent3,gone4 3
 has 1 "silent3: no reply to ping"
 has 1 "dead2: no command can be run on it: no answer within"
 has 1 "gone4: no command can be run on it: ssh: connect to host gone4"
 check "only these" "$(wc -l <"$out")" -eq 3
-takes_ms 3 n1,n2,dead3,n4,n5
+takes_ms 3 n1,n2,dead3,n4,n5 1
 is 1 "$(cat "$out")"
 check "only the dead one" "$(sed 's/:.*//' "$out")" = dead3
 # more that hang than are asked at a time: those behind them are found to be good
-takes_ms 6 'dead[1-70],n1,n2'
+takes_ms 6 'dead[1-70],n1,n2' 70
 check "only the dead ones" "$(grep -c '^dead[0-9]*: no command can be run on it: no answer' "$out")" -eq 70
 check "and all" "$(wc -l <"$out")" -eq 70
 

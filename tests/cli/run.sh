@@ -29,7 +29,7 @@ export PATH="$tmp/bin:$PATH" SCR_CACHE_BASE="$tmp/store" SCR_CNTL_BASE="$tmp/sto
 export SCR_VNODES='n[1-4]' SCR_MIN_NODES=3 SCR_RUN_SLEEP=0
 
 again() {
-    rm -rf runs at.* .scr .scrconf
+    rm -rf runs job.pid at.* .scr .scrconf
 }
 
 # says TEXT…: lines of the log, in this order
@@ -107,10 +107,10 @@ SCR_RUNS=-1 run scr_mpirun ./job 1 0
 has_status 1
 says "run 1 ended" "no other run: it is past"
 again
-echo '(sleep 1; scr_halt --checkpoints 0 >/dev/null) >/dev/null 2>&1 &' >at.1
-SCR_RUN_SLEEP=2 SCR_RUNS=-1 run scr_mpirun ./job 1 0
+echo "(until grep -q 'the next run starts' $err; do sleep 0.1; done; scr_halt --checkpoints 0) >/dev/null 2>&1 &" >at.1
+SCR_RUN_SLEEP=10 SCR_RUNS=-1 run scr_mpirun ./job 1 0
 has_status 1
-says "the next run starts in 2 seconds" "no other run: no checkpoints left"
+says "the next run starts in 10 seconds" "no other run: no checkpoints left"
 again
 SCR_HALT_SECONDS=100 SCR_END_TIME=$(($(date +%s) + 50)) run scr_mpirun ./job 0
 has_status 0
@@ -131,10 +131,7 @@ has_status 0
 in_background() {
     scr_mpirun ./job "$@" >"$out" 2>"$err" &
     pid=$! ran="scr_mpirun ./job $*"
-    for _ in $(seq 100); do
-        [ ! -s runs ] || break
-        sleep 0.1
-    done
+    until_true test -s job.pid
 }
 for signal in TERM USR1 INT; do
     again
@@ -154,7 +151,7 @@ again
 echo 'exec sleep 600' >at.1
 SCR_RUNS=-1 in_background 3 0
 kill -TERM $pid
-sleep 1
+until_true grep -q 'after its next checkpoint' "$err"
 kill -TERM $pid
 wait $pid
 status=$?
@@ -180,12 +177,13 @@ run scr_halt --list
 is 0 "CheckpointsLeft = 5"
 check "no trace" -z "$(scr_print .scr/halt.scr | grep Before)"
 # … by the next run if this one is killed; but not what somebody says after it
+is_told_to_stop() { scr_print .scr/halt.scr | grep -q "CheckpointsLeft = 1"; }
 killed_after_a_signal() {
     again
     echo 'exec sleep 600' >at.1
     SCR_RUNS=-1 in_background 3 0
     kill -TERM $pid
-    until scr_print .scr/halt.scr 2>/dev/null | grep -q "CheckpointsLeft = 1"; do sleep 0.1; done
+    until_true is_told_to_stop
     kill -KILL $pid
     wait $pid
     kill "$(cat job.pid)"
@@ -236,10 +234,11 @@ scr_halt --remove
 run scr_halt --immediate
 has 0 "no run of scr_srun or the like is there"
 
-# the watchdog
+# the watchdog; the second run may take its time
 again
-echo 'exec sleep 600' >at.1
-SCR_WATCHDOG=1 SCR_WATCHDOG_TIMEOUT=1 SCR_RUNS=2 run scr_mpirun ./job 3 0
+echo SCR_WATCHDOG_TIMEOUT=1 >.scrconf
+echo 'echo SCR_WATCHDOG_TIMEOUT=100 >.scrconf; exec sleep 600' >at.1
+SCR_WATCHDOG=1 SCR_RUNS=2 run scr_mpirun ./job 3 0
 has_status 0
 says "no new dataset for 1 seconds: the program hangs, the run is ended" \
     "run 1 ended: exit status 143" "run 2 ended: exit status 0"
@@ -338,17 +337,18 @@ chmod +x bin/ssh
 again
 echo "cli_cache $tmp/store user1 job 7 XOR 3 3 $tmp" >at.1
 SCR_NODELIST='n[0-2]' SCR_NODE_TESTS=EXCLUDE SCR_REMOTE=SSH SCR_JOB_ID=job in_background 3
-for _ in $(seq 100); do
-    [ ! -s copying ] || break
-    sleep 0.1
-done
+until_true test -s copying
 kill -TERM $pid
-sleep 1
+until_true grep -q 'what is in cache is being saved' "$err"
 kill -TERM $pid
 wait $pid
 status=$?
-# shellcheck disable=SC2046 # a word each
-kill $(cat copying)
 has_status 3
+are_gone() {
+    for copy in $(cat copying); do
+        ! kill -0 "$copy" || return 1
+    done
+}
+until_true are_gone
 says "run 1 ended: exit status 3" "what is in cache is being saved" \
     "asked again to stop: scr_postrun is ended" "scr_postrun failed"

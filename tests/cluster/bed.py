@@ -27,7 +27,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 NAMESPACES = ("--mount", "--uts", "--ipc", "--net", "--pid")
 NET = "10.77.0"
 
-# A dead node is DOWN after some seconds. No cgroups, no accounting, no state that survives.
+# No cgroups, no accounting, no state that survives.
 SLURM_CONF = """\
 ClusterName=bed
 SlurmctldHost=head({net}.254)
@@ -40,8 +40,8 @@ SlurmdSpoolDir=/run/slurm
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 MpiDefault={mpi}
-SlurmdTimeout=1
-MessageTimeout=5
+SlurmdTimeout={notice}
+MessageTimeout=20
 TCPTimeout=2
 KillWait=2
 KillOnBadExit={kill}
@@ -55,7 +55,7 @@ PartitionName=all Nodes=ALL Default=YES DefaultTime=30 OverSubscribe=EXCLUSIVE
 """
 CGROUP_CONF = "CgroupPlugin=cgroup/v1\n"  # not used, but looked for unless it is named
 # The default way in which Slurm 22.05 fences lets some starts of Open MPI hang.
-MPI_CONF = "PMIxCollFence=ring\nPMIxTimeout=30\n"
+MPI_CONF = "PMIxCollFence=ring\nPMIxTimeout=120\n"
 SRUN_MPI = {"openmpi": "pmix", "mpich": "pmi2"}
 
 ENVIRONMENT = {
@@ -89,14 +89,25 @@ def search_path():
     return os.environ.get("PATH", "/usr/bin:/bin") + ":/usr/sbin:/sbin"
 
 
-def wait_for(what, condition, seconds=30):
+# Seconds until something that has not happened never will, also on a machine that is busy with other things.
+PATIENCE = 240
+
+
+def wait_for(what, condition):
     """Polls until condition() is true and returns what it gave."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + PATIENCE
     while not (value := condition()):
         if time.monotonic() > end:
-            raise TimeoutError(f"after {seconds} s still not: {what}")
+            raise TimeoutError(f"after {PATIENCE} s still not: {what}")
         time.sleep(0.02)
     return value
+
+
+class Process(subprocess.Popen):
+    """A command that runs on a node; log is the path of its output."""
+
+    def wait(self, timeout=PATIENCE):
+        return super().wait(timeout)
 
 
 class Node:
@@ -125,11 +136,14 @@ class Node:
 class Bed:
     """count nodes; size of each private storage; shared directories besides those of the bed; path:
     directories to look for commands first; mpi: whose programs srun starts; kill_on_bad_exit: KillOnBadExit of
-    slurm.conf."""
+    slurm.conf; notice: seconds of silence after which Slurm says by itself that a node is down: a machine that is
+    busy, or stands still for a moment, is silent too."""
 
-    def __init__(self, count=5, size="256m", shared=(), path=(), mpi="openmpi", kill_on_bad_exit=1, **environment):
+    def __init__(self, count=5, size="256m", shared=(), path=(), mpi="openmpi", kill_on_bad_exit=1, notice=60,
+                 **environment):
         self.names = [f"n{i}" for i in range(1, count + 1)]
-        self.size, self.mpi, self.kill, self.nodes, self.begun = size, mpi, kill_on_bad_exit, {}, []
+        self.size, self.mpi, self.kill, self.notice = size, mpi, kill_on_bad_exit, notice
+        self.nodes, self.begun = {}, []
         self.state = tempfile.mkdtemp(prefix="scr-cluster.")
         self.shared = [self.state, HERE, *shared, *path]
         self.pfs = self.directory("pfs")
@@ -181,7 +195,8 @@ class Bed:
     def write_files(self):
         self.directory("slurm")
         self.write("slurm/slurm.conf", SLURM_CONF.format(net=NET, count=len(self.names),
-                                                       mpi=SRUN_MPI[self.mpi], kill=self.kill))
+                                                       mpi=SRUN_MPI[self.mpi], kill=self.kill,
+                                                       notice=self.notice))
         self.write("slurm/mpi.conf", MPI_CONF)
         self.write("slurm/cgroup.conf", CGROUP_CONF)
         self.write("munge.key", os.urandom(32).hex(), 0o600)
@@ -210,7 +225,7 @@ class Bed:
 
     def crash(self, *names, notify=False):
         """All processes and the private storage are gone; peers see their connections reset. Slurm finds
-        out by itself after some seconds, or is told at once."""
+        out by itself (see notice), or is told at once."""
         for name in names:
             self.nodes.pop(name).kill()
         if notify:
@@ -245,16 +260,16 @@ class Bed:
         return ["nsenter", "--target", str(self.nodes[name].pid), *NAMESPACES, "env", "-C", cwd or self.pfs,
                 *(f"{k}={v}" for k, v in environment.items()), *command]
 
-    def run(self, name, *command, cwd=None, seconds=60, check=True, **environment):
+    def run(self, name, *command, cwd=None, check=True, **environment):
         """Runs a command on a node to its end: gives returncode, stdout, stderr."""
-        return self.call(*self.on(name, command, cwd, environment), check=check, timeout=seconds)
+        return self.call(*self.on(name, command, cwd, environment), check=check, timeout=PATIENCE)
 
     def start(self, name, *command, log, cwd=None, **environment):
         """Starts a command on a node; its output, both streams, goes to bed.logs/<log>."""
         path = os.path.join(self.logs, log)
         with open(path, "a") as out:
-            process = subprocess.Popen(self.on(name, command, cwd, environment), stdout=out, stderr=out,
-                                       stdin=subprocess.DEVNULL, env=self.environment)
+            process = Process(self.on(name, command, cwd, environment), stdout=out, stderr=out,
+                              stdin=subprocess.DEVNULL, env=self.environment)
         process.log = path
         self.begun.append(process)
         return process

@@ -95,7 +95,7 @@ def operands(args):
 
 
 def client(host, command):
-    connection = socket.create_connection((host.rpartition("@")[2], PORT), timeout=5)
+    connection = socket.create_connection((host.rpartition("@")[2], PORT), timeout=20)
     connection.settimeout(None)
     keep_alive(connection)
     connection.sendall(command.replace("\n", ";").encode() + b"\n")

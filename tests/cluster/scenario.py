@@ -3,10 +3,11 @@
 
     with scenario.bed() as bed:
         job = Solver(bed, "spare", SCR_COPY_TYPE="XOR")
+        job.hold(("compute", 3))
         run = job.salloc(5, "scr_srun", "-N4", job.program)
         job.wait_phase("compute", 3)
         bed.crash("n2")
-        assert run.wait(60) == 0
+        assert run.wait() == 0
         job.check_result()
 
 A scenario is a program that ends with 0, with 77 if this machine cannot have a bed, else with a
@@ -81,8 +82,7 @@ class Solver:
 
     def scr_mpirun(self, nodes, ranks=4):
         """The same with mpirun and a list of hosts, without a manager."""
-        self.settings.update(SCR_JOB_ID=self.name, SCR_NODELIST=f"n[1-{nodes}]", SCR_MIN_NODES=str(ranks),
-                             SCR_NODE_TIMEOUT="10")
+        self.settings.update(SCR_JOB_ID=self.name, SCR_NODELIST=f"n[1-{nodes}]", SCR_MIN_NODES=str(ranks))
         return self.start("head", "scr_run", MPIRUN, "-n", str(ranks), "./solver")
 
     def processes(self, node):
@@ -103,12 +103,22 @@ class Solver:
         with open(self.phase_file) as f:
             return [(phase, int(dataset)) for phase, dataset in (line.split() for line in f)]
 
-    def wait_phase(self, phase, entry=1, seconds=60):
+    def hold(self, *entries):
+        """The job is to wait in these entries, (phase, number) …, for what is done to it there."""
+        path = f"{self.phase_file}.hold"
+        with open(f"{path}.new", "w") as f:
+            f.writelines(f"{phase} {number}\n" for phase, number in entries)
+        os.rename(f"{path}.new", path)
+
+    def release(self):
+        self.hold()
+
+    def wait_phase(self, phase, entry=1):
         """Until the phase was entered that often; returns the dataset of that entry."""
         def entered():
             found = [dataset for name, dataset in self.phases() if name == phase]
             return found[entry - 1:entry]
-        return wait_for(f"phase {phase}, {entry}", entered, seconds)[0]
+        return wait_for(f"phase {phase}, {entry}", entered)[0]
 
     def restarts(self):
         """The datasets that runs went on from."""

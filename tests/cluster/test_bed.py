@@ -30,8 +30,8 @@ def death(bed):
     running = bed.start("n1", "srun", "-w", "n2", "sh", "-c", "touch running; sleep 60", log="running")
     wait_for("a job on n2", lambda: os.path.exists(f"{bed.pfs}/running"))
     bed.crash("n2")
-    assert sleeping.wait(10) == 255
-    running.wait(30)
+    assert sleeping.wait() == 255
+    running.wait()
     wait_for("down", lambda: "down" in bed.run("head", "sinfo", "-h", "-n", "n2", "-o", "%T").stdout)
     bed.revive("n2")
     assert bed.run("n2", "ls", "/tmp/mine", check=False).returncode != 0
@@ -41,7 +41,7 @@ def death(bed):
 def silent_death(bed):
     sleeping = bed.start("n1", "ssh", "n3", "sleep 60", log="silent")
     bed.power_off("n3")
-    assert sleeping.wait(20) == 255
+    assert sleeping.wait() == 255
 
 
 def traces(state):
@@ -62,7 +62,7 @@ def devices():
 
 def main():
     before = devices()
-    with scenario.bed() as bed:
+    with scenario.bed(notice=5) as bed:
         bed.run("n2", "touch", "/tmp/mine")
         for check in (private_and_shared, remote_commands, death, silent_death):
             check(bed)

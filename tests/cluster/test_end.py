@@ -5,17 +5,17 @@ time. Each time the newest checkpoint is on the prefix, and the next job goes on
 import scenario
 
 LAUNCH = ("scr_srun", "-N4", "-n4", "./solver")
-BESIDES = ("sh", "-c", "srun --overlap -N1 -n1 sleep 300 & other=$!; sleep 1; \"$@\"; status=$?; "
+BESIDES = ("sh", "-c", "srun --overlap -N1 -n1 sh -c 'touch other; exec sleep 900' & other=$!; "
+           "until test -e other; do sleep 0.1; done; \"$@\"; status=$?; "
            "kill -0 $other && echo the other step goes on; exit $status", "sh", *LAUNCH)
 
 
-def begin(bed, name, minutes=5, command=LAUNCH, **settings):
-    """A job too long to end by itself; it has written two checkpoints."""
-    job = scenario.Solver(bed, name, steps=200, sleep_ms=300, SCR_FLUSH="0", SCR_RUNS="3", SCR_RUN_SLEEP="1",
+def begin(bed, name, *holds, minutes=15, command=LAUNCH, **settings):
+    """A job too long to end by itself; the next one waits where it goes on."""
+    job = scenario.Solver(bed, name, steps=1000, sleep_ms=300, SCR_FLUSH="0", SCR_RUNS="3", SCR_RUN_SLEEP="1",
                           **settings)
-    run = job.salloc(4, *command, minutes=minutes)
-    job.wait_phase("compute", 2)
-    return job, run
+    job.hold(("restart", 1), *holds)
+    return job, job.salloc(4, *command, minutes=minutes)
 
 
 def goes_on(bed, job):
@@ -28,13 +28,15 @@ def goes_on(bed, job):
     job.wait_phase("restart")
     assert job.restarts() == [newest], job.phases()
     bed.run("n5", "scr_halt", "--prefix", job.dir)
-    assert run.wait(60) == 0
+    job.release()
+    assert run.wait() == 0
 
 
 def no_node_to_spare(bed):
-    job, run = begin(bed, "alone")
+    job, run = begin(bed, "alone", ("compute", 2))
+    job.wait_phase("compute", 2)
     bed.crash("n3", notify=True)
-    assert run.wait(60) != 0
+    assert run.wait() != 0
     assert "needed" in job.said() and job.restarts() == []
     bed.revive("n3")
     goes_on(bed, job)
@@ -43,23 +45,24 @@ def no_node_to_spare(bed):
 def stopped_at_once(bed):
     """The program does not get to its next checkpoint: what it has in cache is saved. A step that was there
     before it lives on."""
-    job, run = begin(bed, "immediate", command=BESIDES)
+    job, run = begin(bed, "immediate", ("compute", 2), command=BESIDES)
+    job.wait_phase("compute", 2)
     bed.run("n5", "scr_halt", "--prefix", job.dir, "--immediate")
-    assert run.wait(60) != 0
+    assert run.wait() != 0
     assert "the other step goes on" in job.said(), job.said()
     goes_on(bed, job)
 
 
 def out_of_time(bed):
-    job, run = begin(bed, "late", minutes=1, SCR_HALT_SECONDS="45")
-    assert run.wait(60) == 0, job.said()
+    job, run = begin(bed, "late", minutes=1, SCR_HALT_SECONDS="40")
+    assert run.wait() == 0, job.said()
     goes_on(bed, job)
 
 
 def out_of_time_by_itself(bed):
     """The program asks Slurm if nobody has told it, and saves what it has itself."""
-    job, run = begin(bed, "asks", minutes=1, command=("srun", "-N4", "-n4", "./solver"), SCR_HALT_SECONDS="45")
-    assert run.wait(60) == 0, job.said()
+    job, run = begin(bed, "asks", minutes=1, command=("srun", "-N4", "-n4", "./solver"), SCR_HALT_SECONDS="40")
+    assert run.wait() == 0, job.said()
     goes_on(bed, job)
 
 

@@ -14,17 +14,19 @@ FORMS = (
 
 def halt(bed, options, name):
     job = scenario.Solver(bed, name, steps=100, sleep_ms=50, SCR_FLUSH="0")
+    job.hold(("compute", 2))
     run = job.start("head", "srun", "-N2", "-n2", "./solver")
     job.wait_phase("compute", 2)
     bed.run("n5", "scr_halt", "--prefix", job.dir, *options)
-    assert run.wait(60) == 0
+    job.release()
+    assert run.wait() == 0
     last = max(dataset for phase, dataset in job.phases() if phase == "compute")
     listed = bed.run("n5", "scr_index", "--prefix", job.dir).stdout
     assert f"heat2d.step.{10 * last}" in listed, listed
-    assert job.start("head", "srun", "-N2", "-n2", "./solver").wait(60) == 0
+    assert job.start("head", "srun", "-N2", "-n2", "./solver").wait() == 0
     assert job.restarts() == [], job.restarts()
     bed.run("n5", "scr_halt", "--prefix", job.dir, "--remove")
-    assert job.start("head", "srun", "-N2", "-n2", "./solver").wait(60) == 0
+    assert job.start("head", "srun", "-N2", "-n2", "./solver").wait() == 0
     assert job.restarts() == [last], job.restarts()
     job.check_result()
 

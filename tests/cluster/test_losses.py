@@ -14,36 +14,39 @@ def allocate(job, *nodes):
 
 
 def spare_dies_in_rebuild(bed):
-    job = scenario.Solver(bed, "rebuild", SCR_FLUSH="0", SCR_PHASE_DELAY="200")
+    job = scenario.Solver(bed, "rebuild", SCR_FLUSH="0")
+    job.hold(("compute", 2), ("rebuild", 1))
     run = allocate(job, "n1,n2,n3,n4", "n1,n5,n3,n4", "n1,n6,n3,n4")
     last = job.wait_phase("compute", 2)
     bed.crash("n2", notify=True)
     job.wait_phase("rebuild")
     bed.crash("n5", notify=True)
-    assert run.wait(100) == 0
+    assert run.wait() == 0
     assert job.restarts()[-1] == last and ("fetch", last) not in job.phases()
     job.check_result()
 
 
 def two_of_a_set(bed):
     """Nothing to rebuild from: the newest checkpoint on the prefix is taken."""
-    job = scenario.Solver(bed, "two", SCR_FLUSH="2", SCR_PHASE_DELAY="300")
+    job = scenario.Solver(bed, "two", SCR_FLUSH="2")
+    job.hold(("compute", 3))
     run = allocate(job, "n1,n2,n3,n4", "n1,n5,n6,n4")
     job.wait_phase("compute", 3)
     bed.crash("n2", "n3", notify=True)
-    assert run.wait(100) == 0
+    assert run.wait() == 0
     assert job.restarts() == [2] and ("fetch", 2) in job.phases(), job.phases()
     job.check_result()
 
 
 def a_process_dies(bed):
     """Its node lives: nothing is lost."""
-    job = scenario.Solver(bed, "process", SCR_FLUSH="0", SCR_PHASE_DELAY="300")
+    job = scenario.Solver(bed, "process", SCR_FLUSH="0")
+    job.hold(("compute", 2))
     run = allocate(job, "n1,n2,n3,n4", "n1,n2,n3,n4")
     last = job.wait_phase("compute", 2)
     pid = bed.run("n3", "pgrep", "heat2d").stdout.split()[0]
     bed.run("n3", "kill", "-9", pid)
-    assert run.wait(100) == 0
+    assert run.wait() == 0
     assert job.restarts() == [last] and "rebuilt" not in job.said(), job.said()
     job.check_result()
 

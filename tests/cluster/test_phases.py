@@ -14,11 +14,12 @@ CASES = (
 
 
 def strike(bed, phase, entry, node, told, settings):
-    job = scenario.Solver(bed, f"{phase}.{node}", SCR_PHASE_DELAY="200", **settings)
+    job = scenario.Solver(bed, f"{phase}.{node}", **settings)
+    job.hold((phase, entry))
     run = job.salloc(5, "sh", "-c", f"srun -N4 -n8 -w n[1-4] ./solver; srun -N4 -n8 -x {node} ./solver")
     struck = job.wait_phase(phase, entry)
     bed.crash(node, notify=told)
-    assert run.wait(100) == 0
+    assert run.wait() == 0
     newest = struck if phase in ("compute", "flush") else struck - 1
     assert job.restarts() == [newest], job.restarts()
     assert ("rebuild", newest) in job.phases() and ("fetch", newest) not in job.phases()
@@ -27,7 +28,7 @@ def strike(bed, phase, entry, node, told, settings):
 
 
 def main():
-    with scenario.bed() as bed:
+    with scenario.bed(notice=5) as bed:
         for case in CASES:
             strike(bed, *case)
 

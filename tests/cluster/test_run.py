@@ -6,7 +6,7 @@ import os
 import scenario
 from bed import wait_for
 
-SETTINGS = {"SCR_FLUSH": "0", "SCR_CACHE_SIZE": "2", "SCR_RUNS": "3", "SCR_RUN_SLEEP": "1", "SCR_PHASE_DELAY": "300"}
+SETTINGS = {"SCR_FLUSH": "0", "SCR_CACHE_SIZE": "2", "SCR_RUNS": "3", "SCR_RUN_SLEEP": "1"}
 LAUNCH = ("scr_srun", "-N4", "-n4", "./solver")
 
 
@@ -14,12 +14,12 @@ def node_dies(bed):
     """In a batch script, which runs on n1: the dead node is left out, the spare takes part. Slurm has to
     find out by itself."""
     job = scenario.Solver(bed, "spare", **SETTINGS)
+    job.hold(("compute", 2))
     run = job.sbatch(5, *LAUNCH)
-    job.wait_phase("compute")
-    node = job.used()[-1]
     last = job.wait_phase("compute", 2)
+    node = job.used()[-1]
     bed.crash(node)
-    assert run.wait(100) == 0
+    assert run.wait() == 0
     assert job.restarts() == [last], job.phases()
     job.check_result()
     bed.revive(node)
@@ -29,18 +29,19 @@ def program_fails(bed):
     """SCR_RUNS times, then its status is the status."""
     job = scenario.Solver(bed, "fails", **dict(SETTINGS, SCR_RUN_SLEEP="0"))
     run = job.salloc(1, "scr_srun", "-n1", "sh", "-c", "echo once more; exit 3")
-    assert run.wait(60) == 3
+    assert run.wait() == 3
     assert job.said().count("\nonce more\n") == 3, job.said()
 
 
 def program_hangs(bed):
-    job = scenario.Solver(bed, "hangs", SCR_WATCHDOG="1", SCR_WATCHDOG_TIMEOUT="4", **SETTINGS)
+    job = scenario.Solver(bed, "hangs", SCR_WATCHDOG="1", SCR_WATCHDOG_TIMEOUT="15", **SETTINGS)
+    job.hold(("compute", 2))
     run = job.salloc(5, *LAUNCH)
-    job.wait_phase("compute")
-    node = job.used()[-1]
     last = job.wait_phase("compute", 2)
+    node = job.used()[-1]
     bed.run(node, "kill", "-STOP", *job.processes(node))
-    assert run.wait(100) == 0
+    job.release()
+    assert run.wait() == 0
     assert job.restarts() == [last], job.phases()
     job.check_result()
 
@@ -54,14 +55,14 @@ def nodes_that_are_used(bed):
     wait_for("the allocation", lambda: os.path.exists(f"{job.dir}/began"))
     bed.run("head", "scontrol", "update", "nodename=n3", "state=drain", "reason=noisy")
     bed.run("head", "touch", f"{job.dir}/go")
-    assert run.wait(60) == 0
+    assert run.wait() == 0
     assert sorted(line for line in job.said().split("\n") if line in bed.names) == ["n2", "n5"], job.said()
     bed.run("head", "scontrol", "update", "nodename=n3", "state=resume")
     bed.run("n4", "rm", "/tmp/waste")
 
 
 def main():
-    with scenario.bed(size="64m") as bed:
+    with scenario.bed(size="64m", notice=5) as bed:
         for case in (program_fails, nodes_that_are_used, program_hangs, node_dies):
             case(bed)
 

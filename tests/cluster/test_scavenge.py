@@ -8,15 +8,16 @@ import scenario
 def loses(bed, nodes, last_run, **settings):
     """An allocation of n1 to n4 that loses nodes, and what scr_postrun made of it: its status."""
     job = scenario.Solver(bed, f"lost.{len(nodes)}", **settings)
+    job.hold(("compute", last_run))
     run = job.salloc(4, "sh", "-c", "srun ./solver; scr_postrun; echo postrun: $?", minutes=3)
     struck = job.wait_phase("compute", last_run)
     bed.crash(*nodes, notify=True)
-    run.wait(100)
+    run.wait()
     return job, struck
 
 
 def goes_on(job, dataset):
-    assert job.salloc(4, "srun", "./solver").wait(60) == 0
+    assert job.salloc(4, "srun", "./solver").wait() == 0
     assert job.restarts() == [dataset] and ("fetch", dataset) in job.phases(), job.phases()
     job.check_result()
 

@@ -24,7 +24,7 @@ check() {
 
 # run STATUS COUNT: the job is to end with this status.
 run() {
-    (cd "$SCR_PREFIX" && timeout 100 "$mpirun" -n 2 "$program" "$work/ledger" "$2" 1000) >"$work/out" 2>&1
+    (cd "$SCR_PREFIX" && timeout 300 "$mpirun" -n 2 "$program" "$work/ledger" "$2" 1000) >"$work/out" 2>&1
     check "status of the job" test $? -eq "$1"
 }
 

@@ -58,13 +58,20 @@ def verify(scr, job):
     return "" if run.returncode == 0 else run.stdout.decode(errors="replace")
 
 
-def become_indexed(job, wanted, deadline=20):
+def become_indexed(job, wanted, deadline=240):
     end = time.time() + deadline
     while time.time() < end:
         if wanted <= names(job):
             return True
         time.sleep(0.05)
     return False
+
+
+def become_more(job, deadline=240):
+    """Waits until one more is complete, so that however slow it is the job gets on."""
+    end, before = time.time() + deadline, len(names(job))
+    while len(names(job)) <= before and time.time() < end:
+        time.sleep(0.05)
 
 
 def main(mpirun, program, scr, kills, means="PTHREAD"):
@@ -81,6 +88,8 @@ def main(mpirun, program, scr, kills, means="PTHREAD"):
             if not become_indexed(job, whole):
                 print(f"run {i}: copied, but not indexed: {sorted(whole - names(job))}")
                 failed += 1
+            if i % 5 == 0:
+                become_more(job)
             time.sleep(job.rng.uniform(0.0, 0.7))
             said = job.kill()
             resumed += "goes on" in said

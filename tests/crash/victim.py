@@ -72,7 +72,7 @@ class Victim:
                                     env=self.env, cwd=self.prefix, stdout=subprocess.DEVNULL,
                                     stderr=subprocess.PIPE, start_new_session=True)
 
-    def restarted_from(self, deadline=60):
+    def restarted_from(self, deadline=240):
         """Waits until the new run says where it restarted from."""
         end = time.time() + deadline
         while time.time() < end:
@@ -81,6 +81,12 @@ class Victim:
                 return int(new[0][1])
             time.sleep(0.005)
         return None
+
+    def done_after(self, step, deadline=240):
+        """Waits until a newer checkpoint was acknowledged, so that however slow it is the job gets on."""
+        end = time.time() + deadline
+        while max(self.done(), default=0) <= step and time.time() < end:
+            time.sleep(0.005)
 
     def kill(self):
         """All ranks at once: stopped first, so that none sees another die."""

@@ -26,7 +26,7 @@ from pathlib import Path
 
 MARK = "\x1e"  # between the outputs of two commands
 PREFIX = "/p/run1"
-TIMEOUT_S = 120
+TIMEOUT_S = 300
 
 # What stands for something else is said in a page by its name: "mpirun" runs the program once,
 # "slurm" answers as Slurm did when it was recorded.

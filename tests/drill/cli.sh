@@ -67,11 +67,24 @@ expect "no SCR in it" 2 "before phase compute" --dir "$work" --nodes 2 --ranks 2
 
 # Interrupted: it cleans up, then dies of the signal; neither processes nor directories stay.
 tests=$((tests + 1))
-timeout --preserve-status -s INT 2 "$scr" drill --dir "$work" --nodes 2 --ranks 2 \
-    --result r -- "$heat2d" --steps 5000 --sleep-ms 10 --output r >"$work/out" 2>&1
+set -m # else SIGINT is ignored in the background
+"$scr" drill --dir "$work" --nodes 2 --ranks 2 \
+    --result r -- "$heat2d" --steps 50000 --sleep-ms 10 --output r >"$work/out" 2>&1 &
+pid=$!
+set +m
+for _ in $(seq 1200); do
+    ! grep -qs compute "$work"/scr-drill.*/phases.reference || break
+    sleep 0.1
+done
+kill -INT $pid
+wait $pid
 got=$?
+for _ in $(seq 600); do # those that were killed may still be ending
+    grep -alsq -- "$work" /proc/[0-9]*/cmdline || break
+    sleep 0.1
+done
 if [ $got != 130 ] || [ -n "$(left)" ] ||
-    grep -als -- '[s]teps.5000' /proc/[0-9]*/cmdline >>"$work/out"; then
+    grep -als -- '[s]teps.50000' /proc/[0-9]*/cmdline >>"$work/out"; then
     bad=$((bad + 1))
     echo "FAIL: interrupted: status $got; left: $(left); output: $(cat "$work/out")"
 fi

@@ -24,7 +24,7 @@ drill() {
     done
     shift
     rm -rf reference drill log.* scr-drill.*
-    "$scr" drill --mpirun "$mpirun" --timeout 100 --nodes 4 --ranks 4 --dir . --keep "${options[@]}" \
+    "$scr" drill --mpirun "$mpirun" --timeout 300 --nodes 4 --ranks 4 --dir . --keep "${options[@]}" \
         -- "$program" "$@" >log.drill 2>&1 || fail "$(cat log.drill)"
     mv scr-drill.*/reference scr-drill.*/drill scr-drill.*/log.* .
     rm -rf scr-drill.*

@@ -33,7 +33,7 @@ fresh() {
 
 # job PROGRAM ARGS…: intercepted, on four processes; its output is in $work/log.
 job() {
-    timeout 100 "$mpirun" -n 4 env LD_PRELOAD="$library${LD_PRELOAD:+:$LD_PRELOAD}" "$@" >"$work/log" 2>&1
+    timeout 300 "$mpirun" -n 4 env LD_PRELOAD="$library${LD_PRELOAD:+:$LD_PRELOAD}" "$@" >"$work/log" 2>&1
 }
 
 good() {
@@ -79,7 +79,7 @@ pids() {
 # struck NODE LINE PROGRAM ARGS…: a job that holds somewhere, and whose node dies when LINE
 # comes up in the phase file.
 struck() {
-    local node=$1 line=$2 left=2000 pid
+    local node=$1 line=$2 left=4800 pid
     shift 2
     export SCR_PHASE_FILE=$work/phases
     rm -f "$work/phases"

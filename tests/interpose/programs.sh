@@ -11,7 +11,7 @@ export SCR_INTERPOSE_CALLS=1
 
 # plain PROGRAM…: a run without the library.
 plain() {
-    timeout 100 "$mpirun" -n 4 "$@" >"$work/log" 2>&1 || fail "without SCR: $*"
+    timeout 300 "$mpirun" -n 4 "$@" >"$work/log" 2>&1 || fail "without SCR: $*"
 }
 
 fresh plain

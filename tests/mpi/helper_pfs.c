@@ -7,7 +7,7 @@
 
 #include "xfer/copy.h"
 
-enum { FDS = 1024 };
+enum { FDS = 1024, PATIENCE_MS = 120000 };
 
 struct pfs_control pfs_control;
 
@@ -30,6 +30,8 @@ static int enter(void)
     int now = ++c->together[0], most = c->together[1];
     while (now > most && !atomic_compare_exchange_weak(&c->together[1], &most, now))
         ;
+    for (int i = 0; i < PATIENCE_MS && c->together[1] < c->meet; i++)
+        usleep(1000);
     return number;
 }
 
@@ -52,6 +54,10 @@ static int p_openat(int dirfd, const char *path, int flags, mode_t mode)
         int number = enter();
         while (c->hold && number > c->pass)
             usleep(1000);
+    }
+    if (copy && fd >= 0 && c->dead) {
+        pfs_sys.close(fd);
+        return refuse(EIO);
     }
     return fd;
 }
@@ -79,13 +85,21 @@ static ssize_t p_write(int fd, const void *buf, size_t n)
 /* The rest is forwarded as it stands. */
 struct scr_sys pfs_sys;
 
+void pfs_die(void)
+{
+    c->dead = 1; /* nor does it make empty files */
+    c->write_error = EIO;
+    c->hold = 0;
+}
+
 void pfs_reset(void)
 {
     pfs_sys = scr_sys_posix;
     pfs_sys.openat = p_openat;
     pfs_sys.close = p_close;
     pfs_sys.write = p_write;
-    c->pass = c->hold = c->slow_us = c->write_error = c->open_error = 0;
+    c->pass = c->hold = c->dead = c->meet = c->slow_us = c->write_error =
+        c->open_error = 0;
     c->opened = c->open_now = 0;
     c->fail_path = NULL;
     c->together = NULL;

@@ -15,6 +15,7 @@ extern struct scr_sys pfs_sys; /* after pfs_reset */
 extern struct pfs_control {
     atomic_int pass;        /* copies that are let through; then they are held up */
     atomic_int hold;        /* 1: as above; 0: all are let through */
+    atomic_int dead;        /* 1: see pfs_die */
     atomic_int slow_us;     /* microseconds a write takes longer */
     atomic_int write_error; /* errno of each write, 0: none */
     atomic_int open_error;  /* errno of opening a copy */
@@ -23,7 +24,13 @@ extern struct pfs_control {
     atomic_int open_now;    /* copies that are open */
     atomic_int *together; /* shared by all processes: copying now, and the most of them;
                              NULL: not counted */
+    atomic_int
+        meet; /* copies wait until so many processes were at it together; 0: they do not
+               */
 } pfs_control;
+
+/* As if the process had died: what is held up or begins from here on ends in errors. */
+void pfs_die(void);
 
 /* Nothing is disturbed any more, all counters are 0. */
 void pfs_reset(void);

@@ -89,7 +89,8 @@ void job_wait_landed(const struct job *job, int id, int n)
     struct scr_prefix p = { 0 };
     mpi_test_barrier(job->comm);
     if (job->rank == 0 && scr_prefix_open(&env, job->prefix, 0, &p, NULL) == SCR_OK)
-        for (int i = 0; i < 5000 && count_landed(job, &env, &p, id) < n; i++)
+        for (int i = 0; i < MPI_TEST_PATIENCE_MS && count_landed(job, &env, &p, id) < n;
+             i++)
             usleep(1000);
     scr_prefix_fini(&p);
     mpi_test_barrier(job->comm);

@@ -98,6 +98,10 @@ mpi_test_fail(struct mpi_test *t, const char *file, int line, const char *fmt, .
                           scr_err_name(got_), (err)->text, scr_err_name(want));        \
     } while (0)
 
+/* Milliseconds until something that has not happened never will, also on a machine that
+ * is busy with other things. */
+enum { MPI_TEST_PATIENCE_MS = 120000 };
+
 /* A barrier that leaves the cores to the ranks that still work: some MPIs spin in
  * theirs. */
 __attribute__((unused)) static void mpi_test_barrier(MPI_Comm comm)

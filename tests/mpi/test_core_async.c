@@ -57,7 +57,7 @@ static int is_current(struct job *job, int id)
 /* Waits, without a call to SCR, until the index says that id is complete. */
 static int becomes_complete(const struct job *job, int id)
 {
-    for (int i = 0; i < 1000; i++) {
+    for (int ms = 0; ms < MPI_TEST_PATIENCE_MS; ms += 10) {
         if (entry(job, id) == 1)
             return 1;
         usleep(10000);
@@ -68,7 +68,7 @@ static int becomes_complete(const struct job *job, int id)
 /* Waits until every rank has begun n copies. */
 static void wait_until_opened(const struct job *job, int n)
 {
-    for (int i = 0; i < 5000 && pfs_control.opened < n; i++)
+    for (int i = 0; i < MPI_TEST_PATIENCE_MS && pfs_control.opened < n; i++)
         usleep(1000);
     mpi_test_barrier(job->comm);
 }
@@ -91,9 +91,7 @@ static void begin(struct mpi_test *t, struct job *job)
 static void kill_job(struct job *job, struct scr_ctx *ctx)
 {
     mpi_test_barrier(job->comm);
-    atomic_int *write_error = &pfs_control.write_error;
-    *write_error = EIO; /* a dead process writes no more */
-    pfs_control.hold = 0;
+    pfs_die();
     scr_ctx_free(ctx);
     pfs_reset();
     mpi_test_barrier(job->comm);
@@ -129,7 +127,7 @@ MPI_CASE(later_calls_note_the_end_and_output_leaves_the_cache)
     CHECK(scr_cache_is_ready(ctx, 1));
     pfs_control.hold = 0;
     CHECK(becomes_complete(&job, 1));
-    for (int i = 0; i < 1000 && scr_async_has(ctx, 1); i++) {
+    for (int i = 0; i < MPI_TEST_PATIENCE_MS && scr_async_has(ctx, 1); i++) {
         CHECK_RC(scr_should_exit_all(ctx, &flag, &err), SCR_OK, &err);
         usleep(1000);
     }
@@ -165,8 +163,10 @@ MPI_CASE(who_goes_back_stays_there_when_the_newer_one_lands)
     job_checkpoint(&job, ctx, "one", 1);
     CHECK_RC(scr_async_wait_all(ctx, 0, &err), SCR_OK, &err);
     pfs_control.slow_us = 100000;
+    pfs_control.hold = 1;
     job_checkpoint(&job, ctx, "two", 2);
     CHECK(scr_async_has(ctx, 2));
+    pfs_control.hold = 0;
     CHECK_RC(scr_current_all(ctx, "one", &err), SCR_OK, &err);
     CHECK_INT(entry(&job, 2), 1);
     CHECK_INT(is_current(&job, 1), 1);
@@ -187,7 +187,7 @@ MPI_CASE(several_flushes_complete_in_order)
     CHECK_INT(ctx->async.n, 3);
     pfs_control.slow_us = 20000;
     pfs_control.hold = 0;
-    for (int i = 0, done = 0; i < 2000 && !done; i++) {
+    for (int i = 0, done = 0; i < MPI_TEST_PATIENCE_MS && !done; i++) {
         int third = entry(&job, 3), second = entry(&job, 2), first = entry(&job, 1);
         CHECK(third != 1 || second == 1); /* read newest first */
         CHECK(second != 1 || first == 1);
@@ -366,8 +366,9 @@ MPI_CASE(what_was_given_up_after_it_arrived_is_tried_again)
     pfs_control.fail_path = "summary.scr";
     struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_CACHE_SIZE=2", NULL);
     job_checkpoint(&job, ctx, "one", 1);
-    for (int i = 0;
-         i < 5000 && scr_flush_poll_all(ctx->async.flush[0]) == SCR_XFER_RUNNING; i++)
+    for (int i = 0; i < MPI_TEST_PATIENCE_MS &&
+                    scr_flush_poll_all(ctx->async.flush[0]) == SCR_XFER_RUNNING;
+         i++)
         usleep(1000);
     give_up(t, &job, 1);
     pfs_control.fail_path = NULL;
@@ -544,7 +545,7 @@ MPI_CASE(bandwidth_is_limited)
 {
     double secs =
         seconds_of_flush(t, "SCR_FLUSH_ASYNC_BW=1000000", 0); /* of 2 million */
-    if (secs < 1.8)
+    if (secs < 1.7) /* a fifth of a second may be made up for */
         mpi_test_fail(t, __FILE__, __LINE__, "2 s expected, %.2f s taken", secs);
 }
 
@@ -573,6 +574,7 @@ MPI_CASE(no_more_processes_than_allowed_copy_at_once)
     struct job job;
     begin(t, &job);
     pfs_control.together = shared_counters(&job);
+    pfs_control.meet = 2;
     pfs_control.slow_us = 20000;
     struct scr_ctx *ctx = job_start(&job, nodes, ASYNC, "SCR_FLUSH_WIDTH=2", NULL);
     job_checkpoint(&job, ctx, "one", 1);
@@ -581,7 +583,7 @@ MPI_CASE(no_more_processes_than_allowed_copy_at_once)
     CHECK_INT(entry(&job, 2), 1);
     CHECK_INT(pfs_control.together[1], 2);
     munmap(pfs_control.together, 4096);
-    pfs_control.together = NULL;
+    pfs_reset();
     job_free(&job);
 }
 

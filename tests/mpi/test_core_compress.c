@@ -449,9 +449,7 @@ MPI_CASE(what_is_deleted_goes_with_its_compressed_files)
 static void kill_job(struct job *job, struct scr_ctx *ctx)
 {
     mpi_test_barrier(job->comm);
-    atomic_int *write_error = &pfs_control.write_error;
-    *write_error = EIO;
-    pfs_control.hold = 0;
+    pfs_die();
     scr_ctx_free(ctx);
     pfs_reset();
     mpi_test_barrier(job->comm);

@@ -108,7 +108,7 @@ test_uncaught() {
     export SCR_PREFIX=$work SCR_CACHE_BASE=$work/cache SCR_CNTL_BASE=$work/cache SCR_VNODES=2
     export SCR_CACHE_SIZE=2 # else the second checkpoint takes the place of the first
     mkdir cache
-    local run=(timeout 60 "$MPIRUN" -n 2 "$PYTHON" -m mpi4py "$here/uncaught.py") status=0
+    local run=(timeout 300 "$MPIRUN" -n 2 "$PYTHON" -m mpi4py "$here/uncaught.py") status=0
     "${run[@]}" >"$work/log" 2>&1 || status=$?
     [ $status != 0 ] && [ $status != 124 ] || fail "status $status: $(cat "$work/log")"
     # whoever ends first ends the other, maybe before it has spoken
@@ -119,7 +119,7 @@ test_uncaught() {
 }
 
 drill() {
-    "$TOOL" drill --nodes 4 --ranks 4 --timeout 90 "$@" 2>&1 | tee "$work/log"
+    "$TOOL" drill --nodes 4 --ranks 4 --timeout 300 "$@" 2>&1 | tee "$work/log"
     grep -q "^verdict: PASSED" "$work/log"
 }
 

@@ -187,7 +187,7 @@ static void a_run_out_of_time_is_put_down(void **state)
     char *out;
     double before = scr_now_mono();
     assert_int_equal(scr_proc_run(&spec, 0.1, &out, &status, &err), SCR_E_LOCKED);
-    assert_true(scr_now_mono() - before < 20);
+    assert_true(scr_now_mono() - before < 60); /* of 200 */
     assert_null(out);
     assert_int_equal(status, -1);
     assert_non_null(strstr(err.text, "sh: process"));
@@ -199,12 +199,12 @@ static void a_run_out_of_time_is_put_down(void **state)
 static void a_daemon_left_behind_does_not_hold_us(void **state)
 {
     (void)state;
-    struct scr_proc_spec spec = { .argv = ARGV("sh", "-c", "sleep 30 & echo $!") };
+    struct scr_proc_spec spec = { .argv = ARGV("sh", "-c", "sleep 300 & echo $!") };
     int status;
     char *out;
     double before = scr_now_mono();
-    assert_int_equal(scr_proc_run(&spec, 25, &out, &status, NULL), SCR_OK);
-    assert_true(scr_now_mono() - before < 20);
+    assert_int_equal(scr_proc_run(&spec, 250, &out, &status, NULL), SCR_OK);
+    assert_true(scr_now_mono() - before < 100);
     assert_int_equal(status, 0);
     assert_int_equal(kill((pid_t)strtol(out, NULL, 10), SIGKILL), 0);
     free(out);
