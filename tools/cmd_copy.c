@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attended.h"
 #include "base/hostlist.h"
 #include "base/io.h"
 #include "base/path.h"
@@ -17,6 +18,8 @@
 #include "store/names.h"
 #include "tool.h"
 
+static const double USED_WAIT_S = 5; /* for processes of a run that are ending */
+
 enum {
     OPT_CNTLDIR,
     OPT_ID,
@@ -26,7 +29,9 @@ enum {
     OPT_CRC,
     OPT_PARTNER,
     OPT_SHARED,
-    OPT_CONTAINERS
+    OPT_CONTAINERS,
+    OPT_ALONE,
+    OPT_FOR
 };
 
 static const struct scr_opt opts[] = {
@@ -46,6 +51,9 @@ static const struct scr_opt opts[] = {
                      "copy what lost nodes had in caches that all share, too" },
     [OPT_CONTAINERS] = { "containers", 'n', NULL,
                          "accepted; files are never packed together" },
+    [OPT_ALONE] = { "alone", 'A', NULL, "not while a run uses the cache" },
+    [OPT_FOR] = { "for", 'F', "NUMBER",
+                  "of the scavenge that wants it: end when that has gone" },
     { 0 },
 };
 
@@ -54,7 +62,9 @@ struct copy {
     struct scr_gather g;
     struct scr_progress progress;
     struct scr_gathered total;
+    struct scr_attended for_whom;
     int shared; /* caches that all nodes share too */
+    int alone;  /* not beside a run */
     int nodes;  /* whose files were copied */
 };
 
@@ -114,7 +124,7 @@ static int check_operands(struct scr_tool *t, const struct scr_args *a,
 static int parse(struct copy *c, const struct scr_args *a, struct scr_err *err)
 {
     struct scr_tool *t = c->t;
-    int64_t id = 0;
+    int64_t id = 0, number = 0;
     uint64_t buf = 0;
     int rc = scr_tool_int(t, a, OPT_ID, 1, INT32_MAX, &id, err);
     if (rc == SCR_OK && id == 0)
@@ -136,7 +146,13 @@ static int parse(struct copy *c, const struct scr_args *a, struct scr_err *err)
                                 .told = scr_progress_add,
                                 .arg = &c->progress };
     c->shared = a->opt[OPT_SHARED] != NULL;
-    return rc;
+    c->alone = a->opt[OPT_ALONE] != NULL;
+    if (rc != SCR_OK || a->opt[OPT_FOR] == NULL)
+        return rc;
+    c->g.wanted = scr_attended_check;
+    c->g.wanted_arg = &c->for_whom;
+    rc = scr_tool_int(t, a, OPT_FOR, 1, INT64_MAX, &number, err);
+    return rc == SCR_OK ? scr_attended_open(t, number, &c->for_whom, err) : rc;
 }
 
 /* --- copying --- */
@@ -168,6 +184,10 @@ static int copy_map(struct copy *c, const scr_filemap *map, struct scr_err *err)
 static int copy_node(struct copy *c, const char *dir, struct scr_err *err)
 {
     struct scr_cntl cntl;
+    if (c->alone && scr_cntl_wait_unused(&c->t->env, dir, USED_WAIT_S, err) != SCR_OK) {
+        scr_tool_print(c->t, "%s\n", SCR_COPY_IN_USE);
+        return err->code;
+    }
     scr_filemap *map = scr_filemap_new();
     int rc = map ? scr_cntl_open(&c->t->env, dir, 0, &cntl, err)
                  : scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
@@ -305,6 +325,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
                            c.g.id);
         scr_reach_fini(&reach);
     }
+    scr_attended_close(&c.for_whom);
     return rc == SCR_OK && c.total.bad > 0 ? SCR_TOOL_NO : rc;
 }
 

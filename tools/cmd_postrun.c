@@ -13,7 +13,15 @@
 #include "scavenge.h"
 #include "store/arrival.h"
 
-enum { OPT_PREFIX, OPT_JOBSET, OPT_DOWN, OPT_TIMEOUT, OPT_DRY_RUN, OPT_SCAN };
+enum {
+    OPT_PREFIX,
+    OPT_JOBSET,
+    OPT_DOWN,
+    OPT_TIMEOUT,
+    OPT_DRY_RUN,
+    OPT_SCAN,
+    OPT_ENDED
+};
 
 static const struct scr_opt opts[] = {
     [OPT_PREFIX] = { "prefix", 'p', "DIR",
@@ -25,6 +33,8 @@ static const struct scr_opt opts[] = {
     [OPT_DRY_RUN] = { "dry-run", 'n', NULL, "only tell what would be saved" },
     [OPT_SCAN] = { "scan", 's', NULL,
                    "print what was copied and what is missing, before a rebuild" },
+    [OPT_ENDED] = { "ended", 'e', NULL,
+                    "the run does not go on, even if processes of it are still there" },
     { 0 },
 };
 
@@ -125,6 +135,7 @@ static int open_scavenge(struct postrun *p, struct scr_err *err)
 {
     const struct scr_scavenge_opts o = { .jobset = p->a->opt[OPT_JOBSET],
                                          .down = p->a->opt[OPT_DOWN],
+                                         .ended = p->a->opt[OPT_ENDED] != NULL,
                                          .timeout = p->a->opt[OPT_TIMEOUT] };
     if (p->is_open)
         return SCR_OK;

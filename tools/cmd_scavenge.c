@@ -12,7 +12,8 @@ enum {
     OPT_JOBSET,
     OPT_UP,
     OPT_DOWN,
-    OPT_TIMEOUT
+    OPT_TIMEOUT,
+    OPT_ENDED
 };
 
 static const struct scr_opt opts[] = {
@@ -27,6 +28,8 @@ static const struct scr_opt opts[] = {
     [OPT_DOWN] = { "down", 'd', "NODES", "nodes that are lost" },
     [OPT_TIMEOUT] = { "timeout", 'T', "TIME",
                       "longest time for the nodes to copy (default: as the job has)" },
+    [OPT_ENDED] = { "ended", 'e', NULL,
+                    "the run does not go on, even if processes of it are still there" },
     { 0 },
 };
 
@@ -67,6 +70,7 @@ static int scavenge(struct scr_tool *t, const struct scr_args *a, int id,
                                          .up = a->opt[OPT_UP],
                                          .down = a->opt[OPT_DOWN],
                                          .cntldir = a->opt[OPT_FROM],
+                                         .ended = a->opt[OPT_ENDED] != NULL,
                                          .timeout = a->opt[OPT_TIMEOUT] };
     scr_hash *flush = scr_hash_new();
     int rc = scr_scavenge_open(t, &o, &s, err);

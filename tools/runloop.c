@@ -349,12 +349,11 @@ static int loop(struct runloop *l, struct scr_err *err)
 static void find_end_time(struct runloop *l)
 {
     struct scr_err why = SCR_ERR_INIT;
-    if (scr_rm_end_time(&l->job.rm, &l->end_time, &why) != SCR_OK)
-        SAY(l, SCR_LOG_WARN, "end of the allocation not known: %s", why.text);
+    int rc = scr_rm_end_time(&l->job.rm, &l->end_time, &why);
     if (l->end_time == 0 && l->job.prm.halt_seconds > 0)
-        SAY(l, SCR_LOG_WARN,
-            "SCR_HALT_SECONDS has no effect: nobody tells when the allocation ends "
-            "(SCR_END_TIME can)");
+        scr_rm_warn_no_end(l->t->env.log, &why);
+    else if (rc != SCR_OK)
+        SAY(l, SCR_LOG_WARN, "end of the allocation not known: %s", why.text);
 }
 
 /* What runs in the job already is somebody else's, and outlives our runs. */
@@ -455,6 +454,7 @@ static int save(struct runloop *l, struct scr_err *err)
         scr_strv_printf(&argv, "postrun");
         scr_strv_printf(&argv, "--prefix=%s", l->t->prefix.path);
         scr_strv_printf(&argv, "--jobset=%s", nodes);
+        scr_strv_printf(&argv, "--ended");
         if (*down != '\0')
             scr_strv_printf(&argv, "--down=%s", down);
         const struct scr_proc_spec spec = { .argv = scr_strv_argv(&argv),

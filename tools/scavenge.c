@@ -5,11 +5,12 @@
 
 #include <math.h>
 #include <pthread.h>
-#include <stdatomic.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "attended.h"
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/path.h"
@@ -20,6 +21,7 @@
 #include "progress.h"
 #include "reach.h"
 #include "scav/stage.h"
+#include "store/cntl.h"
 
 enum {
     LOCK_TIMEOUT_MS = 1000,
@@ -27,6 +29,7 @@ enum {
     SPARE_S = 10,     /* of the job, for what comes after the rounds */
     FLOOR_S = 20, /* for all, however late it is: the job may end later than it says */
     LEAST_S = 10, /* for a round */
+    USED_WAIT_S = 5, /* for processes of a run that are ending */
     ARGV_MAX = 24,
     LINES_MAX = 8 /* of what one node complains of */
 };
@@ -165,10 +168,22 @@ static int take_timeout(struct scr_scavenge *s, const char *given, struct scr_er
     return SCR_OK;
 }
 
-static int take_shared(struct scr_scavenge *s, struct scr_err *err)
+/* What is in reach from here; scr_copy looks on the other nodes. */
+static int check_unused(const struct scr_scavenge *s, const struct scr_reach *reach,
+                        struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (size_t i = 0; i < reach->n && rc == SCR_OK && !s->ended; i++)
+        rc = scr_cntl_wait_unused(&s->t->env, reach->cntl[i], USED_WAIT_S, err);
+    return rc;
+}
+
+static int take_reach(struct scr_scavenge *s, struct scr_err *err)
 {
     struct scr_reach reach = { 0 };
     int rc = scr_tool_reach(s->t, s->t->prefix.path, NULL, &reach, err);
+    if (rc == SCR_OK)
+        rc = check_unused(s, &reach, err);
     s->shared = reach.nshared > 0;
     scr_reach_fini(&reach);
     return rc;
@@ -177,7 +192,7 @@ static int take_shared(struct scr_scavenge *s, struct scr_err *err)
 static int take_lock(struct scr_scavenge *s, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    char *path = scr_prefix_file(&s->t->prefix, "scavenge.lock");
+    char *path = scr_prefix_file(&s->t->prefix, SCR_SCAVENGE_LOCK);
     int rc =
         path ? scr_lock_acquire(s->t->env.sys, path, LOCK_TIMEOUT_MS, &s->lock, &why)
              : no_memory(&why);
@@ -185,13 +200,17 @@ static int take_lock(struct scr_scavenge *s, struct scr_err *err)
     if (rc == SCR_E_LOCKED)
         return scr_fail(err, rc, 0, "another scavenge of %s is at work: %s",
                         s->t->prefix.path, why.text);
+    if (rc == SCR_OK)
+        rc = scr_attended_begin(s->t, &s->number, &why);
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
 }
 
 int scr_scavenge_open(struct scr_tool *t, const struct scr_scavenge_opts *o,
                       struct scr_scavenge *s, struct scr_err *err)
 {
-    *s = (struct scr_scavenge){ .t = t, .lock = SCR_LOCK_INIT, .cntldir = o->cntldir };
+    *s = (struct scr_scavenge){
+        .t = t, .lock = SCR_LOCK_INIT, .cntldir = o->cntldir, .ended = o->ended
+    };
     int rc;
     if ((rc = take_lock(s, err)) != SCR_OK ||
         (rc = scr_tool_program(t, &s->program, err)) != SCR_OK ||
@@ -201,7 +220,8 @@ int scr_scavenge_open(struct scr_tool *t, const struct scr_scavenge_opts *o,
         (rc = take_timeout(s, o->timeout, err)) != SCR_OK ||
         (rc = take_nodes(s, o, err)) != SCR_OK)
         return rc;
-    return take_shared(s, err);
+    s->rm.stop = &s->stop;
+    return take_reach(s, err);
 }
 
 void scr_scavenge_close(struct scr_scavenge *s)
@@ -261,7 +281,7 @@ struct round {
 struct words {
     const char *argv[ARGV_MAX];
     int n;
-    char id[16], buf[32];
+    char id[16], buf[32], number[32];
     char *down;
 };
 
@@ -284,6 +304,7 @@ static int write_words(const struct round *r, struct words *w, struct scr_err *e
     const struct scr_scavenge *s = r->s;
     *w = (struct words){ .n = 0 };
     snprintf(w->id, sizeof w->id, "%d", r->id);
+    snprintf(w->number, sizeof w->number, "%lld", (long long)s->number);
     snprintf(w->buf, sizeof w->buf, "%llu", (unsigned long long)s->prm.file_buf_size);
     if (scr_hostlist_compress(&s->down, 0, &w->down, err) != SCR_OK)
         return SCR_E_NOMEM;
@@ -293,6 +314,8 @@ static int write_words(const struct round *r, struct words *w, struct scr_err *e
     add_pair(w, "--prefix", s->t->prefix.path);
     add_pair(w, "--buf", w->buf);
     add_pair(w, "--cntldir", s->cntldir);
+    add_pair(w, "--for", w->number);
+    add_word(w, s->ended ? NULL : "--alone");
     add_word(w, s->prm.crc_on_flush ? "--crc" : NULL);
     add_word(w, r->partner ? "--partner" : NULL);
     add_word(w, r->shared ? "--shared" : NULL);
@@ -332,6 +355,27 @@ static uint64_t measure(const struct scr_sys *sys, const char *dir)
     return total;
 }
 
+/* Signals that end us; not those that are ignored, as SIGHUP under nohup(1). They wait
+ * while something runs on the nodes: nobody else ends that. */
+static sigset_t ending_signals(void)
+{
+    static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+    struct sigaction now;
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+        if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+            sigaddset(&set, signals[i]);
+    return set;
+}
+
+static int is_asked_to_end(void)
+{
+    sigset_t pending, ours = ending_signals();
+    return sigpending(&pending) == 0 && sigandset(&pending, &pending, &ours) == 0 &&
+           !sigisemptyset(&pending);
+}
+
 /* The nodes tell nothing while they copy; what they have written does. */
 static void watch(struct round *r, uint64_t bytes)
 {
@@ -342,6 +386,7 @@ static void watch(struct round *r, uint64_t bytes)
     scr_progress_start(&bar, r->s->t->log.out, bytes);
     while (!atomic_load(&r->ended)) {
         nanosleep(&pause, NULL);
+        r->s->stop |= is_asked_to_end();
         if (bar.out == NULL || stage == NULL || scr_now_mono() < next)
             continue;
         uint64_t now = measure(r->s->t->env.sys, stage);
@@ -355,14 +400,20 @@ static void watch(struct round *r, uint64_t bytes)
 static int run(struct round *r, uint64_t bytes, struct scr_err *err)
 {
     pthread_t thread;
+    sigset_t held = ending_signals(), before;
     r->err = (struct scr_err)SCR_ERR_INIT;
     atomic_store(&r->ended, 0);
     if (r->limit_s <= 0)
         r->limit_s = time_for_round(r->s);
-    if (pthread_create(&thread, NULL, run_round, r) != 0)
+    pthread_sigmask(SIG_BLOCK, &held, &before);
+    int started = pthread_create(&thread, NULL, run_round, r) == 0;
+    if (started) {
+        watch(r, bytes);
+        pthread_join(thread, NULL);
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL); /* one that waited ends us here */
+    if (!started)
         return scr_fail(err, SCR_E_FAILURE, 0, "scavenge: no more threads");
-    watch(r, bytes);
-    pthread_join(thread, NULL);
     return r->rc == SCR_OK ? SCR_OK : scr_fail(err, r->rc, 0, "%s", r->err.text);
 }
 
@@ -413,6 +464,9 @@ static int sort_out(struct round *r, struct scr_hostlist *partners, int *failed,
     for (size_t i = 0; i < r->nodes->n && rc == SCR_OK; i++) {
         const struct scr_remote_result *res = &r->res[i];
         const char *node = r->nodes->name[i];
+        if (strstr(res->out, SCR_COPY_IN_USE) != NULL)
+            return scr_fail(err, SCR_E_LOCKED, 0, "node %s: %.*s", node,
+                            (int)strcspn(res->why, "\n"), res->why);
         if (!res->answered || res->status != 0) {
             tell_failure(r->s, node, res);
             ++*failed;

@@ -5,6 +5,8 @@
 #ifndef SCR_TOOL_SCAVENGE_H
 #define SCR_TOOL_SCAVENGE_H
 
+#include <stdatomic.h>
+
 #include "base/lock.h"
 #include "rm/remote.h"
 #include "tool.h"
@@ -14,6 +16,7 @@ struct scr_scavenge_opts {
     const char *up;      /* only these of them; NULL: all that are not down */
     const char *down;    /* these are; NULL: none but what the manager says */
     const char *cntldir; /* on each node; NULL: by the configuration */
+    int ended; /* 1: the caller knows that the run has, whatever is left of it */
     const char
         *timeout; /* seconds a dataset may take; NULL: as long as the job lasts */
 };
@@ -25,6 +28,9 @@ struct scr_scavenge {
     struct scr_hostlist up, down;
     const char *cntldir;
     char *program;        /* scr */
+    int64_t number;       /* ours, for scr_copy --for */
+    int ended;            /* as in the options */
+    atomic_int stop;      /* 1: what runs on nodes is to be ended */
     double timeout_s;     /* for a dataset */
     double end, deadline; /* scr_now_mono(): of all, of the dataset */
     int shared;           /* 1: there is a cache that all nodes share */
@@ -33,16 +39,18 @@ struct scr_scavenge {
     struct scr_lock lock; /* one scavenge of a prefix at a time */
 };
 
-/* t->prefix is open. SCR_E_LOCKED: another one is at work; SCR_E_NOENT: no node is
- * left. Close in any case. */
+/* t->prefix is open. SCR_E_LOCKED: another one is at work, or a run uses a cache that
+ * is in reach; SCR_E_NOENT: no node is left. Close in any case. */
 int scr_scavenge_open(struct scr_tool *t, const struct scr_scavenge_opts *o,
                       struct scr_scavenge *s, struct scr_err *err);
 void scr_scavenge_close(struct scr_scavenge *s);
 
-/* Copies what is left of dataset id. dset describes it, for the index; NULL: not known.
- * SCR_OK also if nodes or files are missing: whether the dataset is whole shows when it
- * is built. If it is not then, s->trouble tells why another try may help. SCR_E_TAKEN:
- * the index gives the id to another dataset. */
+/* Signals that ask for the end of the process are obeyed when what runs on the nodes
+ * has been ended. Copies what is left of dataset id. dset describes it, for the index;
+ * NULL: not known. SCR_OK also if nodes or files are missing: whether the dataset is
+ * whole shows when it is built. If it is not then, s->trouble tells why another try may
+ * help. SCR_E_TAKEN: the index gives the id to another dataset. SCR_E_LOCKED: a run
+ * uses the cache of a node. */
 int scr_scavenge_dataset(struct scr_scavenge *s, int id, const scr_hash *dset,
                          struct scr_err *err);
 

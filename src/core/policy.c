@@ -112,10 +112,7 @@ static void find_end_time(struct scr_ctx *ctx)
     }
     ctx->prm.end_time = (double)end;
     if (end == 0)
-        scr_log(&ctx->log, SCR_LOG_WARN,
-                "SCR_HALT_SECONDS has no effect: nobody tells when the allocation ends "
-                "(SCR_END_TIME can)%s%s",
-                why.code != SCR_OK ? ": " : "", why.text);
+        scr_rm_warn_no_end(&ctx->log, &why);
 }
 
 int scr_halt_init_all(struct scr_ctx *ctx, struct scr_err *err)

@@ -13,11 +13,30 @@
 #include <string.h>
 
 #include "base/io.h"
-#include "base/str.h"
+#include "base/path.h"
 #include "core/ctx.h"
 
 /* The holder writes its prefix right after it has the lock. */
 enum { WAIT_MS = 1000 };
+
+/* In the control directory, malloc'd. */
+struct places {
+    char *lock, *record;
+};
+
+/* 0: out of memory. places_fini in any case. */
+static int places_init(const struct scr_ctx *ctx, struct places *at)
+{
+    at->lock = scr_path_join(ctx->cntl_dir, SCR_CNTL_JOB_LOCK);
+    at->record = scr_path_join(ctx->cntl_dir, "job.prefix");
+    return at->lock != NULL && at->record != NULL;
+}
+
+static void places_fini(struct places *at)
+{
+    free(at->lock);
+    free(at->record);
+}
 
 static int is_ours(const struct scr_ctx *ctx, const char *record, char **other)
 {
@@ -29,12 +48,12 @@ static int is_ours(const struct scr_ctx *ctx, const char *record, char **other)
 }
 
 /* LOCKED unless it is held by a run of this prefix. */
-static int take(struct scr_ctx *ctx, const char *lock, const char *record)
+static int take(struct scr_ctx *ctx, const struct places *at)
 {
     char *other = NULL;
-    int rc = scr_lock_acquire(ctx->env.sys, lock, 0, &ctx->tenancy, NULL);
-    if (rc == SCR_E_LOCKED && !is_ours(ctx, record, &other))
-        rc = scr_lock_acquire(ctx->env.sys, lock, WAIT_MS, &ctx->tenancy, NULL);
+    int rc = scr_lock_acquire(ctx->env.sys, at->lock, 0, &ctx->tenancy, NULL);
+    if (rc == SCR_E_LOCKED && !is_ours(ctx, at->record, &other))
+        rc = scr_lock_acquire(ctx->env.sys, at->lock, WAIT_MS, &ctx->tenancy, NULL);
     free(other);
     return rc;
 }
@@ -70,33 +89,29 @@ static void enter(struct scr_ctx *ctx, const char *record)
  * well. */
 int scr_tenancy_take(struct scr_ctx *ctx, struct scr_err *err)
 {
+    struct places at;
+    int rc = SCR_OK;
     if (ctx->node.rank != 0)
         return SCR_OK;
-    char *lock = scr_asprintf("%s/job.lock", ctx->cntl_dir);
-    char *record = scr_asprintf("%s/job.prefix", ctx->cntl_dir);
-    int rc = SCR_OK;
-    if (lock == NULL || record == NULL)
+    if (!places_init(ctx, &at))
         rc = scr_fail(err, SCR_E_NOMEM, 0, "control directory");
-    else if (take(ctx, lock, record) == SCR_E_LOCKED)
-        rc = refuse(ctx, record, err);
+    else if (take(ctx, &at) == SCR_E_LOCKED)
+        rc = refuse(ctx, at.record, err);
     else
-        enter(ctx, record);
-    free(lock);
-    free(record);
+        enter(ctx, at.record);
+    places_fini(&at);
     return rc;
 }
 
 void scr_tenancy_retry(struct scr_ctx *ctx)
 {
+    struct places at;
     if (ctx->node.rank != 0 || ctx->tenancy.fd >= 0)
         return;
-    char *lock = scr_asprintf("%s/job.lock", ctx->cntl_dir);
-    char *record = scr_asprintf("%s/job.prefix", ctx->cntl_dir);
-    if (lock != NULL && record != NULL &&
-        scr_lock_acquire(ctx->env.sys, lock, 0, &ctx->tenancy, NULL) == SCR_OK)
-        enter(ctx, record);
-    free(lock);
-    free(record);
+    if (places_init(ctx, &at) &&
+        scr_lock_acquire(ctx->env.sys, at.lock, 0, &ctx->tenancy, NULL) == SCR_OK)
+        enter(ctx, at.record);
+    places_fini(&at);
 }
 
 void scr_tenancy_leave(struct scr_ctx *ctx)

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/io.h"
@@ -15,7 +16,8 @@
 
 enum {
     WIDTH = 64,
-    WIDE = 400,            /* two descriptors each, of the 1024 there usually are */
+    WIDE = 400,
+    SPARE_FDS = 64,        /* of the process, for everything else */
     TICK_MS = 20,          /* longest time between two looks at the processes */
     OUTPUT_MAX = 16 << 20, /* bytes kept of each stream; more went wrong */
 };
@@ -24,8 +26,31 @@ static const double kill_grace_s = 0.7; /* from SIGTERM to SIGKILL */
 struct many {
     struct scr_many_task *task;
     size_t n, next, running; /* task[next …] are not started yet */
+    size_t few, wide;        /* places, and those from begin + share on */
+    int scarce;              /* there was not what it takes to start one more */
+    double begin, share;     /* seconds that each may keep its place if others wait */
     struct pollfd *fds;      /* two a task */
 };
+
+/* Two descriptors each, of the 1024 there usually are. */
+static size_t wide_places(void)
+{
+    struct rlimit fds;
+    if (getrlimit(RLIMIT_NOFILE, &fds) != 0 || fds.rlim_cur >= SPARE_FDS + 2 * WIDE)
+        return WIDE;
+    return fds.rlim_cur > SPARE_FDS + 2 ? (size_t)(fds.rlim_cur - SPARE_FDS) / 2 : 1;
+}
+
+/* Those that hang must not keep the others from their turn. As many shares as it takes
+ * to give all a turn on the wide, and one before that for the few: where they are good,
+ * nobody waits, and no more processes than those are needed. */
+static void divide_time(struct many *m, size_t width, double seconds)
+{
+    size_t places = wide_places();
+    m->few = width ? width : WIDTH;
+    m->wide = m->few > places ? m->few : places;
+    m->share = seconds / (double)((m->n + m->wide - 1) / m->wide + 1);
+}
 
 static int is_running(const struct scr_many_task *t)
 {
@@ -75,6 +100,7 @@ static int start_task(struct scr_many_task *t, struct scr_err *err)
                                             .err_fd = theirs[1],
                                             .new_group = 1 };
         int started = scr_proc_start(&spec, &t->pid, &why);
+        t->begun = scr_now_mono();
         if (started != SCR_OK && is_scarce(why.sys)) {
             rc = scr_fail(err, started, 0, "%s", why.text);
         } else if (started != SCR_OK) {
@@ -93,21 +119,15 @@ static int start_task(struct scr_many_task *t, struct scr_err *err)
 static int start_some(struct many *m, size_t width, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
+    m->scarce = 0;
     while (m->next < m->n && m->running < width) {
         int rc = start_task(&m->task[m->next], &why);
+        m->scarce = rc != SCR_OK;
         if (rc != SCR_OK)
             return m->running > 0 ? SCR_OK : scr_fail(err, rc, 0, "%s", why.text);
         m->running += is_running(&m->task[m->next++]) ? 1 : 0;
     }
     return SCR_OK;
-}
-
-/* Those that hang must not keep the others from their turn: when half of the time is
- * over, nobody waits any longer. */
-static size_t width_by(size_t width, double half_time)
-{
-    size_t few = width ? width : WIDTH;
-    return scr_now_mono() < half_time || few > WIDE ? few : WIDE;
 }
 
 /* --- output --- */
@@ -154,8 +174,8 @@ static void look(struct many *m, struct scr_many_task *t)
     drain(t, 1);
     if (!ended)
         return;
-    t->status = status;
-    t->end = SCR_MANY_ENDED;
+    t->status = t->told > 0 ? -1 : status; /* told to end, it has not in time */
+    t->end = t->told > 0 ? SCR_MANY_LATE : SCR_MANY_ENDED;
     t->pid = -1;
     close_ends(t->fd);
     m->running--;
@@ -167,35 +187,53 @@ static void look_at_all(struct many *m)
         look(m, &m->task[i]);
 }
 
-static void signal_all(struct many *m, int signo)
+/* --- putting down --- */
+
+/* One that does not end by itself soon after it was told is killed. */
+static void tell_to_end(struct scr_many_task *t, double now)
 {
-    for (size_t i = 0; i < m->next; i++)
-        if (is_running(&m->task[i]))
-            (void)scr_proc_kill_group(m->task[i].pid, signo, NULL);
+    if (!is_running(t))
+        return;
+    if (t->told <= 0)
+        (void)scr_proc_kill_group(t->pid, SIGTERM, NULL);
+    else if (now - t->told >= kill_grace_s)
+        (void)scr_proc_kill_group(t->pid, SIGKILL, NULL);
+    t->told = t->told > 0 ? t->told : now;
 }
 
-/* What ends only because it was told to has not ended in time. */
 static void put_down(struct many *m)
 {
-    double end = scr_now_mono() + kill_grace_s;
-    for (size_t i = 0; i < m->next; i++)
-        if (is_running(&m->task[i]))
-            m->task[i].end = SCR_MANY_LATE;
-    signal_all(m, SIGTERM);
     while (m->running > 0) {
-        if (scr_now_mono() >= end)
-            signal_all(m, SIGKILL);
+        double now = scr_now_mono();
+        for (size_t i = 0; i < m->next; i++)
+            tell_to_end(&m->task[i], now);
         wait_for_output(m);
-        for (size_t i = 0; i < m->next; i++) {
-            struct scr_many_task *t = &m->task[i];
-            int was_running = is_running(t);
-            look(m, t);
-            if (was_running && !is_running(t)) {
-                t->end = SCR_MANY_LATE;
-                t->status = -1;
-            }
-        }
+        look_at_all(m);
     }
+}
+
+/* Those that have had their share make room, if all places are taken. */
+static void make_room(struct many *m, size_t width)
+{
+    double now = scr_now_mono();
+    if (m->next == m->n || width < m->wide || (m->running < width && !m->scarce))
+        return;
+    for (size_t i = 0; i < m->next; i++)
+        if (now - m->task[i].begun >= m->share)
+            tell_to_end(&m->task[i], now);
+}
+
+/* One round of starting, waiting, looking. */
+static int go_on(struct many *m, struct scr_err *err)
+{
+    size_t width = scr_now_mono() < m->begin + m->share ? m->few : m->wide;
+    int rc = start_some(m, width, err);
+    if (m->running == 0 && m->next == m->n)
+        return rc;
+    wait_for_output(m);
+    look_at_all(m);
+    make_room(m, width);
+    return rc;
 }
 
 static int hand_over(struct scr_many_task *t, struct scr_err *err)
@@ -217,21 +255,31 @@ static void init_task(struct scr_many_task *t)
 int scr_many_run(struct scr_many_task *task, size_t n, size_t width, double timeout_s,
                  struct scr_err *err)
 {
-    double end = scr_now_mono() + timeout_s;
-    struct many m = { .task = task, .n = n };
+    return scr_many_run_unless(task, n, width, timeout_s, NULL, err);
+}
+
+static int is_over(double end, const atomic_int *stop)
+{
+    return scr_now_mono() >= end || (stop != NULL && *stop);
+}
+
+int scr_many_run_unless(struct scr_many_task *task, size_t n, size_t width,
+                        double timeout_s, const atomic_int *stop, struct scr_err *err)
+{
+    struct many m = { .task = task, .n = n, .begin = scr_now_mono() };
+    double end = m.begin + timeout_s;
     int rc = SCR_OK;
     for (size_t i = 0; i < n; i++)
         init_task(&task[i]);
     m.fds = scr_calloc(2 * n, sizeof *m.fds);
     if (m.fds == NULL)
         return scr_fail(err, SCR_E_NOMEM, ENOMEM, "run %zu programs", n);
-    while (rc == SCR_OK && scr_now_mono() < end) {
-        rc = start_some(&m, width_by(width, end - timeout_s / 2), err);
-        if (m.running == 0 && m.next == n)
+    divide_time(&m, width, timeout_s);
+    do {
+        if (is_over(end, stop))
             break;
-        wait_for_output(&m);
-        look_at_all(&m);
-    }
+        rc = go_on(&m, err);
+    } while (rc == SCR_OK && (m.running > 0 || m.next < n));
     put_down(&m);
     for (size_t i = 0; i < n; i++) {
         int one = hand_over(&task[i], err);

@@ -8,6 +8,7 @@
 #ifndef SCR_RM_MANY_H
 #define SCR_RM_MANY_H
 
+#include <stdatomic.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -28,16 +29,24 @@ struct scr_many_task {
     char *out, *errout; /* what it printed so far, malloc'd, never NULL */
     /* For scr_many_run only. */
     pid_t pid;
+    double begun, told; /* when it was started, and told to end (0: it was not) */
     int fd[2];
     struct scr_str text[2];
 };
 
-/* Runs them with nothing on stdin, `width` at a time (0: 64), and from half of the time
- * on 400, so that hanging ones keep none from its turn; for timeout_s seconds
- * altogether. Those that still run then are killed, which takes up to a second. Fails
- * only for want of memory or descriptors; scr_many_free in any case. */
+/* Runs them with nothing on stdin for timeout_s seconds altogether; those that still
+ * run then are killed, which takes up to a second. `width` of them at a time (0: 64)
+ * or, if those do not end, 400. Hanging ones keep none from its turn: where there are
+ * more, one that has had its share of the time makes room, and counts as late. The
+ * share is half of the time for up to 400, a third for up to 800, and so on; less where
+ * descriptors are few. Fails only for want of memory or descriptors; scr_many_free in
+ * any case. */
 int scr_many_run(struct scr_many_task *task, size_t n, size_t width, double timeout_s,
                  struct scr_err *err);
+/* The same, but the time is over at once when another thread sets *stop, which may be
+ * NULL. */
+int scr_many_run_unless(struct scr_many_task *task, size_t n, size_t width,
+                        double timeout_s, const atomic_int *stop, struct scr_err *err);
 void scr_many_free(struct scr_many_task *task, size_t n);
 
 #endif

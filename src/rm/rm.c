@@ -452,6 +452,14 @@ int scr_rm_end_time(const struct scr_rm *rm, int64_t *end, struct scr_err *err)
     return rm->ops->end_time(rm, end, err);
 }
 
+void scr_rm_warn_no_end(const struct scr_log *log, const struct scr_err *why)
+{
+    scr_log(log, SCR_LOG_WARN,
+            "SCR_HALT_SECONDS has no effect: nobody tells when the allocation ends "
+            "(SCR_END_TIME can)%s%s",
+            why->code != SCR_OK ? ": " : "", why->text);
+}
+
 int scr_rm_steps(const struct scr_rm *rm, struct scr_hostlist *steps,
                  struct scr_err *err)
 {

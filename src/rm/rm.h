@@ -14,6 +14,7 @@
 #ifndef SCR_RM_RM_H
 #define SCR_RM_RM_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "base/env.h"
@@ -83,6 +84,8 @@ struct scr_rm {
     char *job;     /* the manager's id of the job; NULL: none, or not known */
     char *host;    /* this host's name */
     double ask_by; /* scr_now_mono() when answers are to be there; 0: each gets 20 s */
+    /* Set by another thread: what runs on nodes is ended. NULL: nobody does. */
+    const atomic_int *stop;
     struct scr_hostlist nodes; /* of the allocation; may be none with NONE */
     int is_virtual;            /* 1: they are those of SCR_VNODES, all on this host */
 };
@@ -100,6 +103,9 @@ void scr_rm_close(struct scr_rm *rm);
 int scr_rm_down(const struct scr_rm *rm, const struct scr_hostlist *nodes,
                 struct scr_downs *down, struct scr_err *err);
 int scr_rm_end_time(const struct scr_rm *rm, int64_t *end, struct scr_err *err);
+/* Warns that SCR_HALT_SECONDS is set and the end, which it counts from, is not known.
+ * why: what went wrong, if anything did. */
+void scr_rm_warn_no_end(const struct scr_log *log, const struct scr_err *why);
 /* Job steps that run, the newest last; none if the manager cannot list them. */
 int scr_rm_steps(const struct scr_rm *rm, struct scr_hostlist *steps,
                  struct scr_err *err);

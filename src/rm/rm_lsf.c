@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* LSF: the host file of the job, bhosts, bjobs and jskill. */
+/* LSF: the host file of the job, bhosts, bjobs, jslist and jskill. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -119,12 +119,52 @@ static int lsf_end_time(const struct scr_rm *rm, int64_t *end, struct scr_err *e
     return rc;
 }
 
-/* Steps of jsrun. Without a step: all of them, as only one is the application's. */
+/* "jslist": a headline, then a line a step, its number first and its state last. Of a
+ * job whose launcher is mpirun there is no jslist, and there are no steps. */
+static int add_steps(struct scr_hostlist *steps, char *text, struct scr_err *err)
+{
+    int rc = SCR_OK, n, understood = *text == '\0';
+    for (char *line; rc == SCR_OK && (line = scr_rm_line(&text)) != NULL;) {
+        const char *id = scr_rm_word(&line), *state = "";
+        for (const char *word; *(word = scr_rm_word(&line)) != '\0';)
+            state = word;
+        understood |= strncmp(id, "===", 3) == 0;
+        if (scr_parse_int(id, &n) && strcmp(state, "Running") == 0)
+            rc = scr_rm_add_node(steps, id, err);
+    }
+    if (rc == SCR_OK && !understood)
+        rc = scr_fail(err, SCR_E_CORRUPT, 0, "jslist: no list of job steps");
+    return rc;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    long x = strtol(*(char *const *)a, NULL, 10),
+         y = strtol(*(char *const *)b, NULL, 10);
+    return (x > y) - (x < y);
+}
+
+static int lsf_steps(const struct scr_rm *rm, struct scr_hostlist *steps,
+                     struct scr_err *err)
+{
+    const char *argv[] = { "jslist", NULL };
+    char *out;
+    if (!scr_rm_has_program(rm, argv[0]))
+        return SCR_OK;
+    int rc = scr_rm_ask(rm, argv, NULL, &out, err);
+    if (rc == SCR_OK)
+        rc = add_steps(steps, out, err);
+    if (steps->n > 0)
+        qsort(steps->name, steps->n, sizeof *steps->name, by_number);
+    free(out);
+    return rc;
+}
+
 static int lsf_kill_step(const struct scr_rm *rm, const char *step, char **killed,
                          struct scr_err *err)
 {
-    const char *argv[] = { "jskill", step ? step : "all", NULL };
-    return scr_rm_tell_to_kill(rm, argv, argv[1], killed, err);
+    const char *argv[] = { "jskill", step, NULL };
+    return scr_rm_tell_to_kill(rm, argv, step, killed, err);
 }
 
 const struct scr_rm_ops scr_rm_lsf = {
@@ -134,5 +174,6 @@ const struct scr_rm_ops scr_rm_lsf = {
     .nodes = lsf_nodes,
     .down = lsf_down,
     .end_time = lsf_end_time,
+    .steps = lsf_steps,
     .kill_step = lsf_kill_step,
 };

@@ -42,7 +42,8 @@ struct job {
     scr_hash *done; /* {<rank>: {FILE/<key>/META, FILES}}: for the ranks' filemaps */
     struct item batch[BATCH_FILES];
     int nbatch;
-    int rank; /* being copied */
+    int unwanted; /* somebody else may be at it by now */
+    int rank;     /* being copied */
     uint64_t batch_bytes;
 };
 
@@ -231,11 +232,20 @@ static int write_map(const struct job *j, int rank, const scr_hash *done,
 
 /* --- batches: written, then synced, then renamed --- */
 
+static int ask_if_wanted(struct job *j, struct scr_err *err)
+{
+    int rc = j->g->wanted ? j->g->wanted(j->g->wanted_arg, err) : SCR_OK;
+    j->unwanted |= rc != SCR_OK;
+    return rc;
+}
+
 static int commit(struct job *j, struct item *it, struct scr_err *err)
 {
     const struct scr_sys *sys = j->g->env->sys;
     const struct scr_copy copy = { .src = it->src, .dst = it->dst, .sync = 1 };
-    int rc = scr_copy_commit(sys, &copy, &it->open, err);
+    int rc = ask_if_wanted(j, err);
+    if (rc == SCR_OK)
+        rc = scr_copy_commit(sys, &copy, &it->open, err);
     if (rc != SCR_OK)
         return rc;
     j->got->files++;
@@ -257,10 +267,10 @@ static int close_batch(struct job *j, int rc, struct scr_err *err)
 
 static int told(void *arg, size_t n, struct scr_err *err)
 {
-    const struct scr_gather *g = arg;
-    (void)err;
-    g->told(g->arg, n);
-    return SCR_OK;
+    struct job *j = arg;
+    if (j->g->told != NULL)
+        j->g->told(j->g->arg, n);
+    return ask_if_wanted(j, err);
 }
 
 static int begin(struct job *j, struct item *it, struct scr_err *err)
@@ -268,14 +278,14 @@ static int begin(struct job *j, struct item *it, struct scr_err *err)
     const struct scr_gather *g = j->g;
     uint64_t size;
     uint32_t crc;
-    const struct scr_copy_pace pace = { told, (void *)g };
+    const struct scr_copy_pace pace = { told, j };
     struct scr_copy copy = { .src = it->src,
                              .dst = it->dst,
                              .tag = j->rank,
                              .buf = g->buf,
                              .want_crc = g->want_crc || it->is_red,
                              .attr = it->is_red ? NULL : &it->attr,
-                             .pace = g->told ? &pace : NULL };
+                             .pace = &pace };
     if (!it->is_red && scr_meta_get_filesize(it->meta, &size) == SCR_OK)
         copy.size = &size;
     /* 0 stands for "not computed" unless the file is empty. */
@@ -388,8 +398,9 @@ static int take_ranks(struct job *j, struct scr_err *err)
         rc = take_rank(j, ranks[i], err);
     free(ranks);
     /* What was copied before an error is listed too: it need not be copied again. */
-    int listed =
-        scr_hash_size(j->done) > 0 ? list_taken(j, rc == SCR_OK ? err : NULL) : SCR_OK;
+    int listed = scr_hash_size(j->done) > 0 && !j->unwanted
+                     ? list_taken(j, rc == SCR_OK ? err : NULL)
+                     : SCR_OK;
     return rc == SCR_OK ? listed : rc;
 }
 

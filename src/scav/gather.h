@@ -27,6 +27,11 @@ struct scr_gather {
     int partner;  /* files kept for other ranks (PARTNER) too: somebody lost his own */
     void (*told)(void *arg, size_t n); /* bytes as they are copied; may be NULL */
     void *arg;
+    /* Asked between the bytes and before a file gets its name: SCR_OK if the copy is
+       still wanted; anything else ends it, and what it did is not listed. NULL: it is.
+     */
+    int (*wanted)(void *wanted_arg, struct scr_err *err);
+    void *wanted_arg;
 };
 
 struct scr_gathered {

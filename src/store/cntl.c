@@ -5,12 +5,15 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/dir.h"
 #include "base/hashfile.h"
 #include "base/io.h"
+#include "base/lock.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/units.h"
 
 #define MASTER  "filemap.scrinfo"
 #define MAP     "filemap_"
@@ -405,4 +408,37 @@ int scr_cntl_journal(const struct scr_env *env, struct scr_cntl *c, int dset, in
     if (rc != SCR_OK)
         scr_close(env->sys, &c->jnl_fd, c->jnl_path, NULL); /* the next call mends it */
     return rc;
+}
+
+/* --- who uses it --- */
+
+static int look(const struct scr_env *env, const char *dir, struct scr_lock_holder *who,
+                struct scr_err *err)
+{
+    char *path = scr_path_join(dir, SCR_CNTL_JOB_LOCK);
+    *who = (struct scr_lock_holder){ 0 };
+    if (path == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "control directory %s", dir);
+    (void)scr_lock_look(env->sys, path, who, NULL);
+    free(path);
+    return SCR_OK;
+}
+
+int scr_cntl_wait_unused(const struct scr_env *env, const char *dir, double wait_s,
+                         struct scr_err *err)
+{
+    static const struct timespec nap = { 0, 100 * 1000 * 1000 };
+    struct scr_lock_holder who;
+    double end = scr_now_mono() + wait_s;
+    int rc = look(env, dir, &who, err);
+    while (rc == SCR_OK && who.held && scr_now_mono() < end) {
+        nanosleep(&nap, NULL);
+        rc = look(env, dir, &who, err);
+    }
+    if (rc != SCR_OK || !who.held)
+        return rc;
+    return scr_fail(err, SCR_E_LOCKED, 0,
+                    "%s is in use by a run (process %ld, 0: not known): end that "
+                    "first, or tell with --ended that it cannot go on",
+                    dir, who.pid);
 }

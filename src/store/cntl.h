@@ -55,6 +55,14 @@ int scr_cntl_write(const struct scr_env *env, struct scr_cntl *c,
 int scr_cntl_journal(const struct scr_env *env, struct scr_cntl *c, int dset, int rank,
                      const char *path, struct scr_err *err);
 
+/* Held by the lowest rank of a node as long as it lives (invariant C7). */
+#define SCR_CNTL_JOB_LOCK "job.lock"
+/* Waits up to wait_s seconds until no run uses the directory any more: processes may
+ * take a moment to end. SCR_E_LOCKED: one does. Where there are no locks none is seen.
+ */
+int scr_cntl_wait_unused(const struct scr_env *env, const char *dir, double wait_s,
+                         struct scr_err *err);
+
 /* The journal's bytes, for tests and the golden files. Decode adds to map; stops at a
  * torn tail. */
 int scr_journal_encode(int dset, int rank, const char *path, void **buf, size_t *n);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# shellcheck disable=SC2154 # out, err and tmp are set by lib.sh
+# shellcheck disable=SC2034,SC2154 # ran is used in it; out, err and tmp are set by lib.sh
 # scr_postrun: what is only in the caches of virtual nodes goes to the prefix.
 . "${0%/*}/lib.sh"
 p=$tmp/p
@@ -278,9 +278,8 @@ while [ "${1#-}" != "$1" ]; do
 done
 echo "$1" >>"$SCR_TEST_CALLS"
 [ ! -e "hangs.$1" ] || exec sleep 600
-if [ -e slow.once ]; then
-    sleep 1
-    rm -f slow.once
+if [ -e "hangs.once.$1" ]; then
+    rm "hangs.once.$1"
     exec sleep 600
 fi
 export SCR_VNODES="$1"
@@ -337,10 +336,10 @@ job 7 XOR 3 3
 : >hangs.n1
 : >calls
 start=$(date +%s)
-by_ssh scr_postrun --timeout 6
+by_ssh scr_postrun --timeout 16
 has 0 "dataset 6: copied from 2 nodes"
 has 0 "dataset 7: copied from 2 nodes"
-check "in time" $(($(date +%s) - start)) -lt 6
+check "in time" $(($(date +%s) - start)) -lt 16
 check "asked once" "$(grep -c n1 calls)" -eq 1
 saved 6
 saved 7
@@ -348,11 +347,79 @@ rm hangs.n1
 # most of them late: that is no matter of nodes
 clean
 job 7 XOR 3 3
-: >slow.once
-by_ssh scr_postrun --timeout 8
-has 0 "dataset 7: most nodes take longer, going on for 4 s"
+touch hangs.once.n0 hangs.once.n1 hangs.once.n2
+by_ssh scr_postrun --timeout 16
+has 0 "dataset 7: most nodes take longer, going on for "
 has 0 "dataset 7: copied from 3 nodes"
 saved 7
+
+# --- it is killed while nodes copy: what they do ends with it, or when the next one begins ---
+clean
+job 7 XOR 3 3
+cat >bin/ssh.first <<'EOF'
+#!/bin/sh
+while [ "${1#-}" != "$1" ]; do shift; done
+echo $$ >>copying
+export SCR_VNODES="$1"
+shift
+until [ -e go ]; do sleep 0.1; done
+sh -c "$*" >"said.$$" 2>&1
+EOF
+chmod +x bin/ssh.first
+mv bin/ssh bin/ssh.kept
+are() { [ -s copying ] && [ "$(wc -l <copying)" -eq "$1" ]; }
+are_gone() {
+    for copy in $(cat copying); do
+        ! kill -0 "$copy" || return 1
+    done
+}
+for signal in TERM KILL; do
+    rm -f copying said.*
+    cp bin/ssh.first bin/ssh
+    env -u SCR_VNODES PATH="$tmp/bin:$PATH" SLURM_JOBID=1 SCR_NODELIST='n[0-2]' SCR_REMOTE=SSH \
+        scr_postrun >"$out" 2>"$err" &
+    pid=$! ran="scr_postrun, SIG$signal"
+    until_true are 3
+    kill -$signal $pid
+    wait $pid
+    [ $signal = KILL ] || until_true are_gone
+done
+cp bin/ssh.kept bin/ssh
+by_ssh scr_postrun
+saved 7
+touch go
+until_true are_gone
+for said in said.*; do
+    grep -q "the scavenge that this copy is for has gone" "$said" || fail "$(cat "$said")"
+done
+
+# --- not while a run uses a cache ---
+clean
+job 7 XOR 3 3
+cli_hold base/vnode.n1/user/scr.job/job.lock &
+holder=$!
+until_true test -s base/vnode.n1/user/scr.job/job.lock
+run scr_postrun
+fails 2 "vnode.n1/user/scr.job is in use by a run (process $holder, "
+run scr_scavenge --id 7
+fails 2 "is in use by a run"
+# the cache is on other nodes only
+cat >bin/ssh <<'EOF'
+#!/bin/sh
+while [ "${1#-}" != "$1" ]; do shift; done
+export SCR_VNODES="$1"
+shift
+exec sh -c "$(echo "$*" | sed 's:/elsewhere:/base:g')"
+EOF
+mkdir elsewhere
+SCR_CNTL_BASE="$tmp/elsewhere" SCR_CACHE_BASE="$tmp/elsewhere" by_ssh scr_postrun
+fails 2 "scr_postrun: error: node n1: scr copy: error: "
+cp bin/ssh.kept bin/ssh
+run scr_postrun --ended
+has_status 0
+saved 7
+kill $holder
+wait $holder
 
 # what waits for its place is nobody else's to read
 clean

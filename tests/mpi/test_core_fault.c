@@ -4,6 +4,7 @@
  * that was complete is lost. */
 /* ranks: 4 */
 #include <errno.h>
+#include <fcntl.h>
 
 #include "helper_fault.h"
 #include "helper_job.h"
@@ -143,6 +144,110 @@ MPI_CASE(the_job_dies_at_each_call_of_a_rebuilding_start)
     fail_every_start(t, -1, TEST_FOREVER);
 }
 
+/* --- no room for the filemap of rank 0 when files were moved and rebuilt --- */
+
+static struct {
+    struct scr_sys sys;
+    int rebuilding; /* 1: it has said so */
+    int skip, full; /* filemaps that can be written then, and after those cannot */
+    int failed;     /* calls that did */
+} spot;
+
+static int spot_openat(int at, const char *path, int flags, mode_t mode)
+{
+    spot.rebuilding |= strstr(path, "/phases") != NULL;
+    if (!spot.rebuilding || (flags & O_CREAT) == 0 ||
+        strstr(path, "filemap_") == NULL || spot.skip-- > 0 || spot.full-- <= 0)
+        return scr_sys_posix.openat(at, path, flags, mode);
+    spot.failed++;
+    errno = ENOSPC;
+    return -1;
+}
+
+/* A start at which every rank has to move to the node of the next one, and rank 0 lacks
+ * room. What it says is in job->out. */
+static struct scr_ctx *move_with(struct mpi_test *t, struct job *job, int skip,
+                                 int full)
+{
+    char phases[700];
+    job_new(t, job, 4);
+    struct scr_ctx *ctx = job_start(job, "n1,n2,n3,n4", NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    job_kill(job, ctx);
+    memset(&spot, 0, sizeof spot);
+    spot.sys = scr_sys_posix;
+    spot.sys.openat = spot_openat;
+    spot.skip = skip;
+    spot.full = job->rank == 0 ? full : 0;
+    job->sys = &spot.sys;
+    job->out = tmpfile();
+    snprintf(phases, sizeof phases, "SCR_PHASE_FILE=%s/phases", job->dir);
+    return job_start(job, "n2,n3,n4,n1", phases, NULL);
+}
+
+/* Files below the directories of the other ranks on a node that is another's now. */
+static int seconds_on(struct job *job, int node, int rank)
+{
+    char part[64];
+    int n = 0;
+    snprintf(part, sizeof part, "vnode.n%d/tester/scr.job/scr.dataset.1/rank.%d/", node,
+             rank);
+    mpi_test_barrier(job->comm);
+    job_find_free(job_find(job->cache, part, &n), n);
+    mpi_test_barrier(job->comm);
+    return n;
+}
+
+static void move_on(struct job *job, struct scr_ctx *ctx)
+{
+    job_kill(job, ctx);
+    fclose(job->out);
+    job->out = NULL;
+    job->sys = NULL;
+    ctx = job_start(job, "n2,n3,n4,n1", NULL);
+    job_check_restart(job, ctx, "one", 1);
+    job_kill(job, ctx);
+}
+
+/* Files that moved go from where they came from, and then there is. */
+MPI_CASE(without_room_for_the_filemap_one_copy_has_to_do)
+{
+    struct job job;
+    struct scr_ctx *ctx = move_with(t, &job, 0, 1);
+    CHECK(job.rank != 0 || spot.failed == 1);
+    CHECK_INT(seconds_on(&job, 2, 1), 0);
+    CHECK_INT(seconds_on(&job, 2, 0), JOB_FILES);
+    job_check_restart(&job, ctx, "one", 1);
+    move_on(&job, ctx);
+    job_free(&job);
+}
+
+/* If there is still none, the dataset is refused, and stays. */
+MPI_CASE(without_room_at_all_the_files_stay)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    int have = 1;
+    struct scr_ctx *ctx = move_with(t, &job, 0, 1000);
+    CHECK_RC(scr_have_restart_all(ctx, &have, NULL, &err), SCR_OK, &err);
+    CHECK_INT(have, 0);
+    CHECK_INT(job_said(&job, "is not restored from cache: "), 1);
+    move_on(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(copies_that_cannot_be_let_go_are_told_and_taken_by_the_next_start)
+{
+    struct job job;
+    struct scr_ctx *ctx = move_with(t, &job, 1, 1000);
+    CHECK(job.rank != 0 || spot.failed > 0);
+    CHECK_INT(job_said(&job, "copies of moved files stay where they came from: "), 1);
+    job_check_restart(&job, ctx, "one", 1);
+    move_on(&job, ctx);
+    CHECK_INT(seconds_on(&job, 2, 1), 0);
+    job_free(&job);
+}
+
 MPI_CASE(no_descriptor_is_left_open)
 {
     CHECK_INT(test_fault_open_fds(), 0);
@@ -152,13 +257,17 @@ int main(int argc, char **argv)
 {
     return mpi_test_main(
         argc, argv,
-        MPI_CASES(RUN(each_call_of_a_checkpoint_fails_once_on_rank_0),
-                  RUN(each_call_of_a_checkpoint_fails_once_on_another_rank),
-                  RUN(each_call_of_a_flush_fails_once_on_rank_0),
-                  RUN(each_call_of_a_flush_fails_once_on_another_rank),
-                  RUN(the_job_dies_at_each_call_of_a_checkpoint),
-                  RUN(the_job_dies_at_each_call_of_a_flush),
-                  RUN(each_call_of_a_rebuilding_start_fails_once),
-                  RUN(the_job_dies_at_each_call_of_a_rebuilding_start),
-                  RUN(no_descriptor_is_left_open)));
+        MPI_CASES(
+            RUN(each_call_of_a_checkpoint_fails_once_on_rank_0),
+            RUN(each_call_of_a_checkpoint_fails_once_on_another_rank),
+            RUN(each_call_of_a_flush_fails_once_on_rank_0),
+            RUN(each_call_of_a_flush_fails_once_on_another_rank),
+            RUN(the_job_dies_at_each_call_of_a_checkpoint),
+            RUN(the_job_dies_at_each_call_of_a_flush),
+            RUN(each_call_of_a_rebuilding_start_fails_once),
+            RUN(the_job_dies_at_each_call_of_a_rebuilding_start),
+            RUN(without_room_for_the_filemap_one_copy_has_to_do),
+            RUN(without_room_at_all_the_files_stay),
+            RUN(copies_that_cannot_be_let_go_are_told_and_taken_by_the_next_start),
+            RUN(no_descriptor_is_left_open)));
 }

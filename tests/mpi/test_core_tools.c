@@ -3,6 +3,7 @@
  * scr have_restart says is what SCR_Have_restart does. */
 /* ranks: 4 */
 #include "helper_job.h"
+#include "helper_prefix.h"
 
 #include <stdarg.h>
 
@@ -31,7 +32,7 @@ static int tool(struct job *job, const char *setting, char *out, size_t size, ..
     va_end(ap);
     mpi_test_barrier(job->comm);
     if (job->rank == 0)
-        scr_proc_run(&spec, 60, &text, &status, NULL);
+        scr_proc_run(&spec, 300, &text, &status, NULL);
     snprintf(out, size, "%s", text ? text : "");
     out[strcspn(out, "\n")] = '\0';
     free(text);
@@ -259,11 +260,32 @@ MPI_CASE(verify_reads_and_mends_the_cache_of_a_job)
     job_free(&job);
 }
 
+/* --- a job that lives --- */
+
+MPI_CASE(nothing_is_saved_beside_a_run)
+{
+    static const char *const on_nodes = "SCR_VNODES=n[1-4]";
+    struct job job;
+    char out[256];
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=0", NULL);
+    job_checkpoint(&job, ctx, "c1", 1);
+    CHECK_INT(tool(&job, on_nodes, out, sizeof out, "postrun", NULL), 2);
+    CHECK_ENTRY(1, -1, 0);
+    job_checkpoint(&job, ctx, "c2", 2);
+    job_kill(&job, ctx);
+    CHECK_INT(tool(&job, on_nodes, out, sizeof out, "postrun", NULL), 0);
+    CHECK_ENTRY(2, 1, 1);
+    job_check_prefix(&job, nodes, "c2", 2);
+    job_free(&job);
+}
+
 int main(int argc, char **argv)
 {
     return mpi_test_main(argc, argv,
                          MPI_CASES(RUN(a_job_restarts_from_files_written_without_it),
                                    RUN(the_command_says_what_a_restart_does),
                                    RUN(the_command_sees_a_cache_that_all_nodes_share),
-                                   RUN(verify_reads_and_mends_the_cache_of_a_job)));
+                                   RUN(verify_reads_and_mends_the_cache_of_a_job),
+                                   RUN(nothing_is_saved_beside_a_run)));
 }

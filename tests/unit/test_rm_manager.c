@@ -151,9 +151,11 @@ static void lsf(void **state)
     has_down(&m, "c699c011: LSF says unreach\nc699c012: LSF says closed_Adm\n",
              "c699c011");
     ends_in(&m, 5400);
-    has_steps(&m, ""); /* it cannot list them */
-    kills(&m, NULL, "all");
+    has_steps(&m, "[3,10]");
+    kills(&m, NULL, "10");
     kills(&m, "3", "3");
+    kills_besides(&m, "10", "3");
+    kills_besides(&m, "3,10", "none");
     test_rm_close(&m);
     test_rm_open(&m, "lsf", "LSB_JOBID=882", "LSB_HOSTS=a1 a2 a3", NULL);
     has_nodes(&m.rm.nodes, "a[1-3]"); /* one slot each: all are to run on */
