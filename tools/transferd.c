@@ -19,6 +19,7 @@
 #include "fmt/transfer.h"
 #include "fmt/transfer_job.h"
 #include "store/arrival.h"
+#include "store/wanted.h"
 #include "xfer/daemon.h"
 #include "xfer/xfer.h"
 
@@ -38,6 +39,7 @@ struct run {
     struct scr_prefix prefix; /* the threads' */
     scr_hash *files;          /* as listed */
     scr_hash *ranks;          /* {<r>} */
+    struct scr_wanted wanted; /* while the plan is there */
     struct scr_xfer *xfer;    /* NULL: could not be started, err says why */
     struct scr_err err;
     pthread_mutex_t lock; /* for written */
@@ -72,10 +74,10 @@ static int no_memory(struct scr_err *err)
 /* A plan of another attempt, or none: nobody wants these files from us any more. */
 static int allowed(void *arg, struct scr_err *err)
 {
-    const struct run *r = arg;
-    return r->id == NOBODY
-               ? SCR_OK
-               : scr_arrival_check_plan(r->env, &r->prefix, r->id, r->dset.stamp, err);
+    struct run *r = arg;
+    return r->id == NOBODY ? SCR_OK
+                           : scr_wanted_check(&r->wanted, r->env, &r->prefix, r->id,
+                                              r->dset.stamp, err);
 }
 
 static int rank_of(const struct run *r, const struct scr_xfer_file *f)
@@ -144,6 +146,7 @@ static void run_free(struct run *r)
     scr_hash_delete(r->ranks);
     scr_hash_delete(r->written);
     scr_hash_delete(r->told);
+    scr_wanted_fini(&r->wanted);
     pthread_mutex_destroy(&r->lock);
     free(r);
 }
@@ -157,6 +160,7 @@ static struct run *run_new(const struct scr_env *env, int id)
     r->id = id;
     r->err = (struct scr_err)SCR_ERR_INIT;
     pthread_mutex_init(&r->lock, NULL);
+    scr_wanted_init(&r->wanted);
     r->files = scr_hash_new();
     r->ranks = scr_hash_new();
     r->written = scr_hash_new();

@@ -10,6 +10,7 @@
 #include "par/outgoing.h"
 #include "red/member.h"
 #include "store/arrival.h"
+#include "store/wanted.h"
 
 struct scr_flush_async {
     struct scr_env env; /* of the threads: without what is not theirs to touch */
@@ -22,6 +23,7 @@ struct scr_flush_async {
     uint64_t bytes;
     uint64_t stamp;  /* of this attempt, in the plan and its records */
     int64_t created; /* of the dataset, 0: not known */
+    struct scr_wanted wanted;
 };
 
 static int no_memory(int id, struct scr_err *err)
@@ -68,8 +70,8 @@ static int tell_of(const struct scr_flush_async *a,
 /* Another job, or a command, may have taken the plan away. */
 static int allowed(void *arg, struct scr_err *err)
 {
-    const struct scr_flush_async *a = arg;
-    return scr_arrival_check_plan(&a->env, a->prefix, a->id, a->stamp, err);
+    struct scr_flush_async *a = arg;
+    return scr_wanted_check(&a->wanted, &a->env, a->prefix, a->id, a->stamp, err);
 }
 
 static int landed(void *arg, const struct scr_xfer_file *const *file, size_t n,
@@ -315,6 +317,7 @@ int scr_flush_start_all(struct scr_flush_async **out, const struct scr_env *env,
                                    .rank = world->rank,
                                    .since = scr_now_mono(),
                                    .created = created_of(dset) };
+    scr_wanted_init(&a->wanted);
     struct scr_outgoing f = {
         .env = env, .world = world, .prefix = prefix, .o = o, .id = id, .dset = dset
     };
@@ -322,7 +325,7 @@ int scr_flush_start_all(struct scr_flush_async **out, const struct scr_env *env,
     if (rc == SCR_OK)
         rc = launch_all(a, &f, limits, err); /* frees a if it fails */
     else
-        free(a);
+        scr_flush_kill(a);
     scr_outgoing_fini(&f);
     *out = rc == SCR_OK ? a : NULL;
     return rc;
@@ -360,6 +363,7 @@ void scr_flush_kill(struct scr_flush_async *a)
     if (a->xfer != NULL)
         scr_mover_cancel(a->mover, a->xfer);
     scr_xfer_free(a->xfer);
+    scr_wanted_fini(&a->wanted);
     free(a);
 }
 
@@ -401,16 +405,19 @@ static int settle_all(const struct scr_flush_async *a, int rc,
 static int complete(const struct scr_flush_async *a, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    int rc =
-        has_no_plan(a) ? SCR_OK : scr_arrivals_adopt(&a->env, a->prefix, NULL, &why);
-    if (has_no_plan(a) && is_entered(a))
+    int gone = has_no_plan(a), rc = SCR_OK;
+    if (!gone) {
+        rc = scr_arrivals_adopt(&a->env, a->prefix, NULL, &why);
+        gone = has_no_plan(a);
+    }
+    if (gone && is_entered(a))
         return SCR_OK; /* what failed was another dataset's */
     if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "%s", why.text);
     return scr_fail(err, SCR_E_MISSING, 0,
-                    has_no_plan(a) ? "flush of dataset %d: it was given up, by another "
-                                     "job or a command"
-                                   : "flush of dataset %d: its records are gone",
+                    gone ? "flush of dataset %d: it was given up, by another job or a "
+                           "command"
+                         : "flush of dataset %d: its records are gone",
                     a->id);
 }
 

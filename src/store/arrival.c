@@ -31,8 +31,7 @@ static int no_memory(int id, struct scr_err *err)
     return scr_fail(err, SCR_E_NOMEM, 0, "transfer of dataset %d: out of memory", id);
 }
 
-/* <dataset directory>/<name>, malloc'd. */
-static char *plan_path(const struct scr_prefix *p, int id)
+char *scr_arrival_plan_path(const struct scr_prefix *p, int id)
 {
     char *dir = scr_prefix_dset_dir(p, id);
     char *path = dir ? scr_path_join(dir, PLAN) : NULL;
@@ -65,7 +64,7 @@ int scr_arrival_plan(const struct scr_env *env, const struct scr_prefix *p, int 
                      struct scr_err *err)
 {
     scr_hash *plan = scr_hash_new();
-    char *path = plan_path(p, id);
+    char *path = scr_arrival_plan_path(p, id);
     scr_hash_set_val_i64(plan, "VERSION", VERSION);
     scr_hash_set_val_u64(plan, "STAMP", stamp);
     scr_hash_set(plan, "DSET", scr_hash_dup(dset));
@@ -97,28 +96,12 @@ int scr_arrival_plan_read(const struct scr_env *env, const struct scr_prefix *p,
                           scr_hash *plan, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    char *path = plan_path(p, id);
+    char *path = scr_arrival_plan_path(p, id);
     int rc = path ? scr_hash_file_read(env->sys, path, plan, err) : no_memory(id, err);
     if (rc == SCR_OK && (rc = check_plan(plan, id, &why)) != SCR_OK)
         scr_fail(err, rc, 0, "%s: %s", path, why.text);
     free(path);
     return rc;
-}
-
-int scr_arrival_check_plan(const struct scr_env *env, const struct scr_prefix *p,
-                           int id, uint64_t stamp, struct scr_err *err)
-{
-    struct scr_err why = SCR_ERR_INIT;
-    uint64_t is = 0;
-    scr_hash *plan = scr_hash_new();
-    int rc = plan ? scr_arrival_plan_read(env, p, id, plan, &why) : no_memory(id, &why);
-    int other =
-        rc == SCR_OK && (!scr_hash_get_val_u64(plan, "STAMP", &is) || is != stamp);
-    scr_hash_delete(plan);
-    if (rc == SCR_E_NOENT || other)
-        return scr_fail(err, SCR_E_MISSING, 0,
-                        "the transfer of dataset %d was given up", id);
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
 }
 
 /* Larger than any rank. */
@@ -132,7 +115,7 @@ static int remove_plan(const struct scr_env *env, const struct scr_prefix *p, in
                        struct scr_err *err)
 {
     struct stat st;
-    char *dir = scr_prefix_dset_dir(p, id), *path = plan_path(p, id);
+    char *dir = scr_prefix_dset_dir(p, id), *path = scr_arrival_plan_path(p, id);
     int rc = dir && path ? SCR_OK : no_memory(id, err);
     if (rc == SCR_OK && scr_file_stat(env->sys, path, &st, NULL) != SCR_E_NOENT) {
         rc = scr_file_remove(env->sys, path, err);
@@ -614,7 +597,7 @@ static int has_plan(const struct scr_env *env, const struct scr_prefix *p, int i
 {
     struct scr_err why = SCR_ERR_INIT;
     struct stat st;
-    char *path = plan_path(p, id);
+    char *path = scr_arrival_plan_path(p, id);
     if (path == NULL)
         return no_memory(id, err);
     int rc = scr_file_stat(env->sys, path, &st, &why);

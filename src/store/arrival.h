@@ -30,10 +30,8 @@ int scr_arrival_plan(const struct scr_env *env, const struct scr_prefix *p, int 
 /* The plan, read into an empty hash; SCR_E_NOENT if there is none. */
 int scr_arrival_plan_read(const struct scr_env *env, const struct scr_prefix *p, int id,
                           scr_hash *plan, struct scr_err *err);
-/* Asked before a file of that attempt gets its name. SCR_E_MISSING: nobody wants it any
- * more, there is no plan or one of another attempt. */
-int scr_arrival_check_plan(const struct scr_env *env, const struct scr_prefix *p,
-                           int id, uint64_t stamp, struct scr_err *err);
+/* Where it is, malloc'd; NULL: out of memory. */
+char *scr_arrival_plan_path(const struct scr_prefix *p, int id);
 /* What transfer processes tell the temporaries of an attempt by (xfer/copy.h): nobody
  * else's are called so, and whoever tries again can remove them. */
 int scr_arrival_tag(uint64_t stamp);

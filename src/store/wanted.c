@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Whether the files of an attempt to flush a dataset are still wanted. */
+#include "store/wanted.h"
+
+#include <stdlib.h>
+
+#include "base/attr.h"
+#include "base/io.h"
+#include "store/arrival.h"
+
+void scr_wanted_init(struct scr_wanted *w)
+{
+    *w = (struct scr_wanted){ 0 };
+    pthread_mutex_init(&w->lock, NULL);
+}
+
+void scr_wanted_fini(struct scr_wanted *w)
+{
+    pthread_mutex_destroy(&w->lock);
+}
+
+/* What the plan is now; no links: nobody can tell. It is opened, not only looked at: a
+ * client of NFS asks the server then whether what it remembers is still true. */
+static struct stat look(const struct scr_env *env, const char *path)
+{
+    struct stat st;
+    int fd = -1;
+    int rc = scr_open(env->sys, path, O_RDONLY | O_NONBLOCK, 0, &fd, NULL);
+    if (rc == SCR_OK)
+        rc = scr_fd_stat(env->sys, fd, &st, path, NULL);
+    scr_close(env->sys, &fd, path, NULL); /* only read from */
+    return rc == SCR_OK ? st : (struct stat){ 0 };
+}
+
+static int same_time(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+/* Plans are replaced, never written in place (invariant D1). */
+static int is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_nlink > 0 && b->st_nlink > 0 && a->st_dev == b->st_dev &&
+           a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           same_time(&a->st_mtim, &b->st_mtim) && same_time(&a->st_ctim, &b->st_ctim);
+}
+
+static int is_known(struct scr_wanted *w, const struct stat *now)
+{
+    pthread_mutex_lock(&w->lock);
+    int known = is_same(&w->plan, now);
+    pthread_mutex_unlock(&w->lock);
+    return known;
+}
+
+static void remember(struct scr_wanted *w, const struct stat *now)
+{
+    pthread_mutex_lock(&w->lock);
+    w->plan = *now;
+    pthread_mutex_unlock(&w->lock);
+}
+
+static int read_stamp(const struct scr_env *env, const struct scr_prefix *p, int id,
+                      uint64_t *stamp, struct scr_err *err)
+{
+    scr_hash *plan = scr_hash_new();
+    int rc = plan ? scr_arrival_plan_read(env, p, id, plan, err)
+                  : scr_fail(err, SCR_E_NOMEM, 0,
+                             "transfer of dataset %d: out of memory", id);
+    (void)scr_hash_get_val_u64(plan, "STAMP", stamp);
+    scr_hash_delete(plan);
+    return rc;
+}
+
+/* What is remembered is from before the reading: if another plan came between, the next
+ * to ask reads that. */
+int scr_wanted_check(struct scr_wanted *w, const struct scr_env *env,
+                     const struct scr_prefix *p, int id, uint64_t stamp,
+                     struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    uint64_t is = 0;
+    char *path = scr_arrival_plan_path(p, id);
+    struct stat now = path ? look(env, path) : (struct stat){ 0 };
+    free(path);
+    if (is_known(w, &now))
+        return SCR_OK;
+    int rc = read_stamp(env, p, id, &is, &why);
+    if (rc == SCR_E_NOENT || (rc == SCR_OK && is != stamp))
+        return scr_fail(err, SCR_E_MISSING, 0,
+                        "the transfer of dataset %d was given up", id);
+    if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "%s", why.text);
+    remember(w, &now);
+    return SCR_OK;
+}
