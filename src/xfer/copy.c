@@ -93,7 +93,7 @@ static int pump_map(const struct scr_sys *sys, const struct scr_copy *job, size_
     return rc;
 }
 
-/* The whole of in to out. */
+/* All of in to out, but for the got->size bytes that are there. */
 static int pump(const struct scr_sys *sys, const struct scr_copy *job, int in, int out,
                 const char *tmp, struct scr_copied *got, struct scr_err *err)
 {
@@ -167,21 +167,6 @@ static int finish(const struct scr_sys *sys, const struct scr_copy *job, int out
     return rc == SCR_OK ? scr_fd_set_attr(sys, out, &attr, tmp, err) : rc;
 }
 
-/* Both files from their beginning, for another try. */
-static int start_over(const struct scr_sys *sys, const struct scr_copy *job, int in,
-                      int out, const char *tmp, struct scr_copied *got,
-                      struct scr_err *err)
-{
-    int rc = scr_rewind(sys, in, job->src, err);
-    if (rc == SCR_OK)
-        rc = scr_rewind(sys, out, tmp, err);
-    if (rc == SCR_OK)
-        rc = scr_resize(sys, out, 0, tmp, err);
-    got->size = 0;
-    got->crc = 0;
-    return rc;
-}
-
 static int move(const struct scr_sys *sys, const struct scr_copy *job, int in, int out,
                 const char *tmp, struct scr_copied *got, struct scr_err *err)
 {
@@ -190,11 +175,7 @@ static int move(const struct scr_sys *sys, const struct scr_copy *job, int in, i
         return scr_recode_unpack(sys, job, in, out, tmp, got, err);
     if (job->code == SCR_COPY_PACK)
         rc = scr_recode_pack(sys, job, in, out, tmp, got, err);
-    if (rc != SCR_OK || got->packed)
-        return rc;
-    if (got->size > 0) /* it did not pay */
-        rc = start_over(sys, job, in, out, tmp, got, err);
-    return rc == SCR_OK ? pump(sys, job, in, out, tmp, got, err) : rc;
+    return rc == SCR_OK && !got->packed ? pump(sys, job, in, out, tmp, got, err) : rc;
 }
 
 /* A temporary left by an earlier attempt is in the way of O_EXCL, which keeps us from

@@ -66,7 +66,9 @@ struct scr_copied {
                        may change job->dst before scr_copy_commit */
     uint64_t stored_size; /* of the frame */
     uint32_t stored_crc;
-    double pack_secs, link_secs; /* PACK: spent in packing, in writing */
+    double pack_secs, link_secs; /* PACK: spent on packing, also in vain; on writing */
+    struct scr_rate packing;     /* PACK: what was packed, and how long it took */
+    struct scr_rate link;        /* PACK: what was synced to see how fast that is */
 };
 
 /* SCR_E_NOENT: no src; SCR_E_UNSAFE: it is no regular file; SCR_E_MISSING: shorter

@@ -8,13 +8,19 @@
 #include "base/io.h"
 #include "base/units.h"
 #include "ec/ec.h"
+#include "xfer/sample.h"
 #include "xfer/zst.h"
 
 enum {
     BUF = 128 << 10,         /* bytes read at a time */
-    FIRST_LOOK = 8 << 20,    /* plain bytes after which it is asked whether it pays, */
-    NEXT_LOOK = 64 << 20,    /* and again */
     LEAST_WORTHWHILE = 4096, /* smaller files take a block whatever they hold */
+    SAMPLED = 1 << 20,       /* smaller files are tried instead */
+    TIMED = 8 << 20,         /* of smaller ones time is no matter */
+    LINK_PART = 16,          /* this part of a file shows how fast the link is, */
+    LINK_LEAST = 1 << 20,    /* no less */
+    LINK_MOST = 4 << 20,     /* and no more */
+    FIRST_LOOK = 8 << 20,    /* plain bytes packed after which it is asked again, */
+    NEXT_LOOK = 64 << 20,    /* and again */
 };
 
 struct stream {
@@ -25,14 +31,21 @@ struct stream {
     struct scr_copied *got;
     struct scr_zst *z;
     void *buf;
+    struct scr_gauge known; /* from files before this one, and of the link */
 };
 
-static int stream_init(struct stream *s, struct scr_zst *z, struct scr_err *err)
+static int stream_init(struct stream *s, struct scr_err *err)
+{
+    s->buf = malloc(BUF);
+    return s->buf != NULL
+               ? SCR_OK
+               : scr_fail(err, SCR_E_NOMEM, 0, "copy %s: out of memory", s->job->src);
+}
+
+/* Takes z over. */
+static int stream_set(struct stream *s, struct scr_zst *z, const struct scr_err *err)
 {
     s->z = z;
-    s->buf = malloc(BUF);
-    if (s->buf == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "copy %s: out of memory", s->job->src);
     return z != NULL ? SCR_OK : err != NULL ? err->code : SCR_E_NOMEM;
 }
 
@@ -73,32 +86,12 @@ static int pack_some(struct stream *s, size_t n, struct scr_err *err)
     double start = scr_now_mono(), before = s->got->link_secs;
     int rc = n > 0 ? scr_zst_feed(s->z, s->buf, n, put_packed, s, err)
                    : scr_zst_end(s->z, put_packed, s, err);
-    s->got->pack_secs += scr_now_mono() - start - (s->got->link_secs - before);
+    double secs = scr_now_mono() - start - (s->got->link_secs - before);
+    s->got->pack_secs += secs;
+    s->got->packing.secs += secs;
+    s->got->packing.bytes += (double)n;
     s->got->crc = scr_crc32(s->got->crc, s->buf, n);
     s->got->size += n;
-    return rc;
-}
-
-/* How fast the file system is shows only when it has to have the bytes. */
-static int measure_link(struct stream *s, struct scr_err *err)
-{
-    double start = scr_now_mono();
-    int rc = scr_fsync(s->sys, s->out, s->tmp, err);
-    s->got->link_secs += scr_now_mono() - start;
-    return rc;
-}
-
-/* What is known from files before, and from the part of this one that is through. */
-static int look(struct stream *s, int *pays, struct scr_err *err)
-{
-    struct scr_gauge g = s->job->gauge ? *s->job->gauge : (struct scr_gauge){ 0 };
-    int rc = SCR_OK;
-    if (g.link.bytes <= 0) {
-        rc = measure_link(s, err);
-        scr_gauge_link(&g, s->got->stored_size, s->got->link_secs);
-    }
-    scr_gauge_pack(&g, s->got->size, s->got->pack_secs);
-    *pays = scr_gauge_pays(&g, s->got->size, s->got->stored_size);
     return rc;
 }
 
@@ -108,25 +101,126 @@ static int changed(const struct stream *s, struct scr_err *err)
                     s->job->src);
 }
 
-static int pack_all(struct stream *s, int *pays, struct scr_err *err)
+/* By what is known from files before, and of this one so far. */
+static int pays(const struct stream *s, uint64_t plain, uint64_t stored)
+{
+    struct scr_gauge g = s->known;
+    scr_gauge_pack(&g, (uint64_t)s->got->packing.bytes, s->got->packing.secs);
+    return scr_gauge_pays(&g, plain, stored);
+}
+
+static int pack_all(struct stream *s, int *worth, struct scr_err *err)
 {
     uint64_t size = (uint64_t)s->got->st.st_size, next = FIRST_LOOK;
     size_t n = BUF;
     int rc = SCR_OK;
-    while (rc == SCR_OK && *pays && n == BUF) {
+    while (rc == SCR_OK && *worth && n == BUF) {
         rc = scr_read_upto(s->sys, s->in, s->buf, BUF, &n, s->job->src, err);
         if (rc == SCR_OK && n > size - s->got->size)
             rc = changed(s, err);
         if (rc == SCR_OK && n > 0)
             rc = pack_some(s, n, err);
         if (rc == SCR_OK && s->got->size >= next) {
-            rc = look(s, pays, err);
+            *worth = pays(s, s->got->size, s->got->stored_size);
             next += NEXT_LOOK;
         }
     }
-    if (rc == SCR_OK && *pays && s->got->size < size)
+    if (rc == SCR_OK && *worth && s->got->size < size)
         rc = changed(s, err);
-    return rc == SCR_OK && *pays ? pack_some(s, 0, err) : rc;
+    return rc == SCR_OK && *worth ? pack_some(s, 0, err) : rc;
+}
+
+/* Both files from their beginning, for another try. */
+static int start_over(struct stream *s, struct scr_err *err)
+{
+    struct scr_copied *got = s->got;
+    if (got->size == 0 && got->stored_size == 0)
+        return SCR_OK;
+    int rc = scr_rewind(s->sys, s->in, s->job->src, err);
+    if (rc == SCR_OK)
+        rc = scr_rewind(s->sys, s->out, s->tmp, err);
+    if (rc == SCR_OK)
+        rc = scr_resize(s->sys, s->out, 0, s->tmp, err);
+    got->size = got->stored_size = 0;
+    got->crc = got->stored_crc = 0;
+    return rc;
+}
+
+/* The time is spent; what is left to be asked is whether it was of any use. */
+static int pack(struct stream *s, struct scr_err *err)
+{
+    const struct scr_gauge nothing = { 0 };
+    struct scr_copied *got = s->got;
+    uint64_t size = (uint64_t)got->st.st_size;
+    int worth = 1;
+    int rc = stream_set(s, scr_zst_packer(s->job->level, size, err), err);
+    if (rc == SCR_OK)
+        rc = put_packed(s, scr_zst_mark, SCR_ZST_MARK_SIZE, err);
+    if (rc == SCR_OK)
+        rc = pack_all(s, &worth, err);
+    got->packed =
+        rc == SCR_OK && worth && scr_gauge_pays(&nothing, size, got->stored_size);
+    if (rc != SCR_OK || got->packed)
+        return rc;
+    got->pack_secs += got->link_secs; /* in vain, too */
+    return start_over(s, err);
+}
+
+/* --- before that: is it worth while? --- */
+
+/* How fast the file system is shows only when it has to have the bytes. They are those
+ * the file begins with as it is, so that they stay if it is not packed. */
+static int measure_link(struct stream *s, struct scr_err *err)
+{
+    struct scr_copied *got = s->got;
+    uint64_t most = (uint64_t)got->st.st_size / LINK_PART;
+    most = most < LINK_LEAST ? LINK_LEAST : most < LINK_MOST ? most : LINK_MOST;
+    double start = scr_now_mono();
+    int rc = SCR_OK;
+    while (rc == SCR_OK && got->size < most) {
+        size_t n = 0;
+        rc = scr_read_upto(s->sys, s->in, s->buf, BUF, &n, s->job->src, err);
+        if (rc == SCR_OK && n < BUF)
+            rc = changed(s, err);
+        if (rc == SCR_OK)
+            rc = put(s, s->buf, n, err);
+        if (s->job->want_crc || s->job->crc != NULL)
+            got->crc = scr_crc32(got->crc, s->buf, n);
+        got->size += n;
+    }
+    if (rc == SCR_OK)
+        rc = scr_fsync(s->sys, s->out, s->tmp, err);
+    got->link = (struct scr_rate){ scr_now_mono() - start, (double)got->size };
+    scr_gauge_link(&s->known, got->size, got->link.secs);
+    return rc;
+}
+
+/* A few pieces tell what packing saves, and how long it takes. That is compared with
+ * the link, which has to be measured if no file was written before. */
+static int judge(struct stream *s, int *worth, struct scr_err *err)
+{
+    const struct scr_gauge nothing = { 0 };
+    struct scr_copied *got = s->got;
+    struct scr_sample sample;
+    struct scr_err why = SCR_ERR_INIT;
+    uint64_t size = (uint64_t)got->st.st_size;
+    double start = scr_now_mono();
+    int rc =
+        scr_sample_take(s->sys, s->in, s->job->src, size, s->job->level, &sample, &why);
+    got->pack_secs = scr_now_mono() - start;
+    got->packing = sample.rate;
+    if (rc != SCR_OK)
+        return rc == SCR_E_MISSING ? changed(s, err)
+                                   : scr_fail(err, rc, 0, "%s", why.text);
+    uint64_t stored =
+        (uint64_t)((double)size * (double)sample.packed / (double)sample.plain);
+    *worth = scr_gauge_pays(&nothing, size, stored);
+    if (!*worth || size < TIMED)
+        return SCR_OK;
+    if (s->known.link.bytes <= 0)
+        rc = measure_link(s, err);
+    *worth = pays(s, size, stored);
+    return rc;
 }
 
 int scr_recode_pack(const struct scr_sys *sys, const struct scr_copy *job, int in,
@@ -136,20 +230,20 @@ int scr_recode_pack(const struct scr_sys *sys, const struct scr_copy *job, int i
     struct stream s = {
         .sys = sys, .job = job, .in = in, .out = out, .tmp = tmp, .got = got
     };
-    const struct scr_gauge nothing = { 0 };
     uint64_t size = (uint64_t)got->st.st_size;
-    int pays = 1;
+    int worth = 1;
     if (size < LEAST_WORTHWHILE)
         return SCR_OK;
-    int rc = stream_init(&s, scr_zst_packer(job->level, size, err), err);
-    if (rc == SCR_OK)
-        rc = put_packed(&s, scr_zst_mark, SCR_ZST_MARK_SIZE, err);
-    if (rc == SCR_OK)
-        rc = pack_all(&s, &pays, err);
+    if (job->gauge != NULL)
+        s.known = *job->gauge;
+    int rc = stream_init(&s, err);
+    if (rc == SCR_OK && size >= SAMPLED)
+        rc = judge(&s, &worth, err);
+    if (rc == SCR_OK && worth)
+        rc = start_over(&s, err);
+    if (rc == SCR_OK && worth)
+        rc = pack(&s, err);
     stream_fini(&s);
-    /* The time is spent; what is left to be asked is whether it was of any use. */
-    got->packed =
-        rc == SCR_OK && pays && scr_gauge_pays(&nothing, size, got->stored_size);
     return rc;
 }
 
@@ -204,7 +298,9 @@ int scr_recode_unpack(const struct scr_sys *sys, const struct scr_copy *job, int
         .sys = sys, .job = job, .in = in, .out = out, .tmp = tmp, .got = got
     };
     struct scr_err why = SCR_ERR_INIT;
-    int rc = stream_init(&s, scr_zst_unpacker(&why), &why);
+    int rc = stream_init(&s, &why);
+    if (rc == SCR_OK)
+        rc = stream_set(&s, scr_zst_unpacker(&why), &why);
     if (rc == SCR_OK)
         rc = unpack_all(&s, &why);
     stream_fini(&s);

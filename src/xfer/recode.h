@@ -6,8 +6,10 @@
 
 #include "xfer/copy.h"
 
-/* in, as got->st has it, into a frame at out; got tells of both. Gives up when it sees
- * that it does not pay: got->packed stays 0, and what is in out is of no use. */
+/* in, as got->st has it, into a frame at out; got tells of both. When it sees that it
+ * does not pay, most often before it has begun, got->packed stays 0: then the first
+ * got->size bytes, 0 or more, have been copied as they are, in and out stand behind
+ * them, and the rest is the caller's. */
 int scr_recode_pack(const struct scr_sys *sys, const struct scr_copy *job, int in,
                     int out, const char *tmp, struct scr_copied *got,
                     struct scr_err *err);

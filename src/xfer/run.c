@@ -206,7 +206,8 @@ static void note_packed(struct scr_xfer *x, struct batch *b, size_t i,
     if (got->packed)
         b->job[i].dst = b->zst[i];
     pthread_mutex_lock(&x->lock);
-    scr_gauge_pack(&x->gauge, got->size, got->pack_secs);
+    scr_gauge_pack(&x->gauge, (uint64_t)got->packing.bytes, got->packing.secs);
+    scr_gauge_link(&x->gauge, (uint64_t)got->link.bytes, got->link.secs);
     scr_gauge_tried(&x->gauge, got->packed);
     pthread_mutex_unlock(&x->lock);
 }

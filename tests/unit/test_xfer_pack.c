@@ -271,28 +271,162 @@ static void what_does_not_get_smaller_is_copied_as_it_is(void **state)
 
 static void a_fast_link_ends_the_compression_of_a_large_file(void **state)
 {
-    enum { LARGE = 20 << 20 };
+    enum { SIZE = 20 << 20 };
     struct scr_gauge g = { 0 };
     struct scr_copy job = {
         .src = src, .dst = zst, .code = SCR_COPY_PACK, .level = 3, .gauge = &g
     };
     struct scr_err err = SCR_ERR_INIT;
     struct scr_copied got;
-    char *large = malloc(LARGE);
+    char *large = malloc(SIZE);
     (void)state;
-    for (int i = 0; i < LARGE; i++)
+    for (int i = 0; i < SIZE; i++)
         large[i] = (char)(noise[i % 1000] & (i / 1000));
-    test_put(src, large, LARGE);
+    test_put(src, large, SIZE);
     scr_gauge_link(&g, 1u << 30, 1e-6);
     assert_int_equal(scr_copy_file(&scr_sys_posix, &job, &got, &err), SCR_OK);
     assert_int_equal(got.packed, 0);
-    assert_holds(zst, large, LARGE);
+    assert_holds(zst, large, SIZE);
     g = (struct scr_gauge){ 0 };
     scr_gauge_link(&g, 1000, 100.0); /* and a slow one does not */
     assert_int_equal(scr_copy_file(&scr_sys_posix, &job, &got, &err), SCR_OK);
     assert_int_equal(got.packed, 1);
     free(large);
     unlink(zst);
+}
+
+/* --- large files are looked at before --- */
+
+enum { LARGE = (8 << 20) + 5000 };
+
+enum content { TEXT, NOISE, NEARLY_NOISE };
+
+/* NEARLY_NOISE: a fifteenth of it can be saved. malloc'd, and in src. */
+static unsigned char *put_large(enum content what)
+{
+    unsigned char *large = malloc(LARGE);
+    uint64_t x = 88172645463325252u;
+    assert_non_null(large);
+    for (size_t i = 0; i < LARGE; i++) {
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        int plain = what == TEXT || (what == NEARLY_NOISE && i % 4096 >= 3800);
+        large[i] = plain ? (unsigned char)(i / 4096) : (unsigned char)(x >> 32);
+    }
+    test_put(src, large, LARGE);
+    return large;
+}
+
+/* A link that takes this long for a KiB. */
+static int linger(void *us_per_kib, size_t n, struct scr_err *err)
+{
+    (void)err;
+    usleep((useconds_t)(*(int *)us_per_kib * (long)n / 1024));
+    return SCR_OK;
+}
+
+static struct scr_copied pack_large(const struct scr_sys *sys, int level,
+                                    int us_per_kib, const struct scr_gauge *g, int *rc)
+{
+    const struct scr_copy_pace pace = { linger, &us_per_kib };
+    const struct scr_copy job = { .src = src,
+                                  .dst = zst,
+                                  .tag = 1,
+                                  .code = SCR_COPY_PACK,
+                                  .level = level,
+                                  .gauge = g,
+                                  .want_crc = 1,
+                                  .pace = us_per_kib > 0 ? &pace : NULL };
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_copied got;
+    *rc = scr_copy_file(sys, &job, &got, &err);
+    assert_int_equal(err.code, *rc);
+    return got;
+}
+
+static void noise_costs_a_few_pieces(void **state)
+{
+    int rc;
+    (void)state;
+    unsigned char *large = put_large(NOISE);
+    test_fault_arm(TEST_ANY, 1 << 20, EIO, TEST_ONCE);
+    struct scr_copied got = pack_large(&test_fault_sys, 3, 0, NULL, &rc);
+    test_fault_off();
+    assert_int_equal(rc, SCR_OK);
+    assert_int_equal(got.packed, 0);
+    assert_int_equal(got.crc, scr_crc32(0, large, LARGE));
+    assert_holds(zst, large, LARGE);
+    assert_true(got.packing.bytes < LARGE / 16);
+    assert_int_equal(test_fault_count(TEST_LSEEK), 0); /* nothing was begun twice, */
+    assert_int_equal(test_fault_count(TEST_FSYNC), 0); /* nor waited for */
+    free(large);
+    unlink(zst);
+}
+
+/* What was written to measure the link stays when that is too fast, or the packer too
+ * slow. */
+static void what_is_not_worth_the_time_is_written_once(void **state)
+{
+    int rc;
+    (void)state;
+    unsigned char *large = put_large(NEARLY_NOISE);
+    test_fault_arm(TEST_ANY, 1 << 20, EIO, TEST_ONCE);
+    struct scr_copied got = pack_large(&test_fault_sys, 19, 0, NULL, &rc);
+    test_fault_off();
+    assert_int_equal(rc, SCR_OK);
+    assert_int_equal(got.packed, 0);
+    assert_int_equal(got.crc, scr_crc32(0, large, LARGE));
+    assert_holds(zst, large, LARGE);
+    assert_int_equal((int)got.link.bytes, 1 << 20);
+    assert_int_equal(test_fault_count(TEST_FSYNC), 1);
+    assert_int_equal(test_fault_count(TEST_LSEEK), 0);
+    struct scr_gauge g = { 0 }; /* a link that is known is not measured */
+    scr_gauge_link(&g, 1u << 30, 0.1);
+    got = pack_large(&scr_sys_posix, 19, 0, &g, &rc);
+    assert_int_equal(got.packed, 0);
+    assert_true(got.link.bytes <= 0);
+    free(large);
+    unlink(zst);
+}
+
+static void a_slow_link_is_found_out(void **state)
+{
+    int rc;
+    (void)state;
+    unsigned char *large = put_large(TEXT);
+    struct scr_copied got = pack_large(&scr_sys_posix, 3, 50, NULL, &rc); /* 20 MiB/s */
+    assert_int_equal(rc, SCR_OK);
+    assert_int_equal(got.packed, 1);
+    assert_int_equal(got.size, LARGE);
+    assert_int_equal(got.crc, scr_crc32(0, large, LARGE));
+    assert_int_equal((int)got.link.bytes, 1 << 20);
+    free(large);
+    unlink(zst);
+}
+
+/* Some calls of a large file that is begun plain and then packed, or stays plain. */
+static void whatever_call_fails_a_large_one_is_whole_or_not_there(void **state)
+{
+    enum { STRIDE = 7 };
+    (void)state;
+    for (int slow = 0; slow < 2; slow++) {
+        unsigned char *large = put_large(slow ? TEXT : NEARLY_NOISE);
+        int fired = 1;
+        for (long n = 0; fired; n += STRIDE) {
+            int rc;
+            test_fault_arm(TEST_ANY, n, ENOSPC, TEST_ONCE);
+            struct scr_copied got =
+                pack_large(&test_fault_sys, slow ? 3 : 19, slow ? 20 : 0, NULL, &rc);
+            fired = test_fault_off();
+            assert_true(fired || rc == SCR_OK);
+            assert_true(rc == SCR_OK || access(zst, F_OK) != 0);
+            assert_true(rc != SCR_OK || got.packed == slow);
+            assert_true(rc != SCR_OK || got.crc == scr_crc32(0, large, LARGE));
+            assert_only("f.zst");
+            unlink(zst);
+        }
+        free(large);
+    }
+    assert_int_equal(test_fault_open_fds(), 0);
 }
 
 /* Of a file that pays, and of one that is begun twice. */
@@ -389,6 +523,10 @@ int main(void)
         cmocka_unit_test(a_copy_is_compressed_and_unpacked),
         cmocka_unit_test(what_does_not_get_smaller_is_copied_as_it_is),
         cmocka_unit_test(a_fast_link_ends_the_compression_of_a_large_file),
+        cmocka_unit_test(noise_costs_a_few_pieces),
+        cmocka_unit_test(what_is_not_worth_the_time_is_written_once),
+        cmocka_unit_test(a_slow_link_is_found_out),
+        cmocka_unit_test(whatever_call_fails_a_large_one_is_whole_or_not_there),
         cmocka_unit_test(whatever_call_fails_it_is_whole_or_not_there),
         cmocka_unit_test(interruptions_are_not_noticed),
         cmocka_unit_test(a_transfer_puts_the_frame_in_the_place_of_the_older_file),
