@@ -53,6 +53,10 @@ static int reject(const struct scr_env *env, const struct scr_prefix *p, int id,
                                      : SCR_OK;
     if (rc != SCR_OK)
         return rc;
+    if (!scr_faults_real(f)) /* the rebuild is to blame, and may do better later */
+        return scr_fail(err, SCR_E_IO, 0,
+                        "dataset %d is not whole, and could not be mended: %s", id,
+                        first);
     if (f->n > 1)
         return scr_fail(err, SCR_E_LOST, 0,
                         "dataset %d is not whole: %s (and %zu more)", id, first,

@@ -72,6 +72,19 @@ static int make_dir(const struct job *j, const char *path, struct scr_err *err)
     return rc;
 }
 
+/* Beside where it is stored nothing is written out of the prefix (invariant P20). */
+static int check_inside(const struct job *j, const char *path, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    char *dir = scr_path_dir(path);
+    int rc = dir ? SCR_OK : no_memory(path, err);
+    if (rc == SCR_OK && (rc = scr_prefix_check_inside(j->p, dir, &why)) != SCR_OK)
+        scr_fail(err, rc, 0, "extract %s: %s; extract to a directory (--to)", path,
+                 why.text);
+    free(dir);
+    return rc;
+}
+
 static int sync_dir(const struct job *j, const char *path, struct scr_err *err)
 {
     char *dir = scr_path_dir(path);
@@ -85,7 +98,9 @@ static int write_file(struct job *j, const struct scr_copy *job, struct scr_err 
 {
     struct scr_err why = SCR_ERR_INIT;
     struct scr_copied got;
-    int rc = make_dir(j, job->dst, err);
+    int rc = j->what->to == NULL ? check_inside(j, job->dst, err) : SCR_OK;
+    if (rc == SCR_OK)
+        rc = make_dir(j, job->dst, err);
     if (rc == SCR_OK && (rc = scr_copy_file(j->env->sys, job, &got, &why)) != SCR_OK)
         return rc == SCR_E_EXIST ? check_there(j, job, err)
                                  : scr_fail(err, rc, 0, "%s", why.text);

@@ -22,8 +22,9 @@ struct scr_extracted {
 /* Writes every file of the complete dataset id below what->to by its path, or in place,
  * where only those that are compressed are missing; mode and times are kept. A file
  * that is there already and is not the one recorded stays as it is and counts as a
- * fault, and so does one that is damaged; the others are extracted all the same. The
- * error then names the first. SCR_E_MISSING: the dataset is not complete. */
+ * fault, and so does one that is damaged, and one in place where a link leads out of
+ * the prefix; the others are extracted all the same. The error then names the first.
+ * SCR_E_MISSING: the dataset is not complete. */
 int scr_extract_dataset(const struct scr_env *env, const struct scr_prefix *p, int id,
                         const struct scr_extract *what, struct scr_extracted *out,
                         struct scr_err *err);

@@ -33,7 +33,8 @@ void scr_faults_add(struct scr_faults *f, const char *fmt, ...)
 void scr_faults_add_err(struct scr_faults *f, const struct scr_err *why)
 {
     f->unknown += why->code == SCR_E_IO || why->code == SCR_E_FULL ||
-                  why->code == SCR_E_NOMEM || why->code == SCR_E_LOCKED;
+                  why->code == SCR_E_NOMEM || why->code == SCR_E_LOCKED ||
+                  why->code == SCR_E_OUTSIDE;
     scr_faults_add(f, "%s", why->text);
 }
 

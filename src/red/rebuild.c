@@ -8,6 +8,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "red/serial.h"
+#include "store/prefix.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -311,13 +312,21 @@ static char *tmp_name(const struct rebuild *r, int i, const char *path, long fil
     return tmp;
 }
 
-static int make_parent(const struct rebuild *r, const char *path, struct scr_err *err)
+/* What is below a directory: the prefix, out of which no link leads what is written
+ * (invariant P20). NULL: anywhere. */
+static int make_parent(const struct rebuild *r, const char *path, const char *below,
+                       struct scr_err *err)
 {
     mode_t mode = r->layout == SCR_LAYOUT_PREFIX ? 0777 : 0700; /* less the umask */
+    struct scr_err why = SCR_ERR_INIT;
     char *dir = scr_path_dir(path);
     if (dir == NULL)
         return scr_fail(err, SCR_E_NOMEM, 0, "rebuild %s", path);
-    int rc = scr_dir_make(r->env->sys, dir, mode, err);
+    int rc = below != NULL ? scr_path_check_inside(below, dir, &why) : SCR_OK;
+    if (rc == SCR_OK)
+        rc = scr_dir_make(r->env->sys, dir, mode, err);
+    else
+        scr_fail(err, rc, 0, "rebuild %s: %s", path, why.text);
     free(dir);
     return rc;
 }
@@ -325,6 +334,7 @@ static int make_parent(const struct rebuild *r, const char *path, struct scr_err
 static int name_files(struct rebuild *r, int i, struct scr_err *err)
 {
     struct part *p = &r->part[i];
+    const char *below = r->layout == SCR_LAYOUT_PREFIX ? r->dirs[i] : NULL;
     int rc = SCR_OK;
     p->tmp = scr_calloc(p->nfiles, sizeof *p->tmp);
     for (size_t f = 0; rc == SCR_OK && p->tmp != NULL && f < p->nfiles; f++) {
@@ -332,7 +342,7 @@ static int name_files(struct rebuild *r, int i, struct scr_err *err)
         p->tmp[f].path = tmp_name(r, i, p->files[f].path, (long)f);
         rc = p->tmp[f].path == NULL
                  ? scr_fail(err, SCR_E_NOMEM, 0, "rebuild %s", p->files[f].path)
-                 : make_parent(r, p->files[f].path, err);
+                 : make_parent(r, p->files[f].path, below, err);
     }
     if (p->tmp == NULL)
         return scr_fail(err, SCR_E_NOMEM, 0, "rebuild %zu files", p->nfiles);
@@ -345,7 +355,7 @@ static int start_redfile(struct rebuild *r, int i, struct scr_err *err)
     struct part *p = &r->part[i];
     scr_hash *left[SCR_EC_MAX];
     int copies = scr_redfile_copies(r->n, r->g.k);
-    int rc = make_parent(r, p->redout, err);
+    int rc = make_parent(r, p->redout, NULL, err);
     if (rc != SCR_OK)
         return rc;
     for (int j = 1; j <= copies; j++)

@@ -117,7 +117,8 @@ int scr_rebuild_check(const struct scr_env *env, enum scr_layout layout, int n,
 /* The same as scr_rebuild_serial for a scavenged dataset: every application file, of
  * surviving and of lost members, lies at its destination PATH/NAME below prefix
  * (scr_meta_dest; directories are made with scr_dir_make) instead of at dirs[i]/FILE.
- */
+ * SCR_E_OUTSIDE, and nothing is written: where one would be rebuilt a link leads out of
+ * prefix. */
 int scr_rebuild_scavenged(const struct scr_env *env, int n, const char *const *redfiles,
                           const char *prefix, const char *const *redout, int *rebuilt,
                           struct scr_err *err);

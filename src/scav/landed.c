@@ -272,6 +272,24 @@ static int read_list(struct landed *l, struct scr_err *err)
     return SCR_OK;
 }
 
+/* Their plain bytes are durable. One behind a link that leads out of the prefix stays.
+ */
+static int remove_spent(struct landed *l, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(e, l->spent)) {
+        struct scr_err why = SCR_ERR_INIT;
+        if (rc != SCR_OK)
+            break;
+        rc = scr_move_check_inside(&l->m, scr_hash_elem_key(e), &why);
+        if (rc == SCR_OK)
+            rc = scr_file_remove(l->m.env->sys, scr_hash_elem_key(e), err);
+        else
+            rc = rc == SCR_E_OUTSIDE ? SCR_OK : scr_fail(err, rc, 0, "%s", why.text);
+    }
+    return rc;
+}
+
 static int take_records(struct landed *l, const int *node, size_t n,
                         struct scr_err *err)
 {
@@ -280,9 +298,8 @@ static int take_records(struct landed *l, const int *node, size_t n,
         rc = take_record(l, node[i], err);
     if (rc == SCR_OK)
         rc = scr_move_sync(&l->m, err);
-    for (SCR_HASH_EACH(e, l->spent))
-        if (rc == SCR_OK)
-            rc = scr_file_remove(l->m.env->sys, scr_hash_elem_key(e), err);
+    if (rc == SCR_OK)
+        rc = remove_spent(l, err);
     return rc == SCR_OK ? list_ranks(l, err) : rc;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/dirset.h"
 #include "base/io.h"
+#include "base/path.h"
 #include "scav/stage.h"
 #include "xfer/copy.h"
 
@@ -41,13 +42,19 @@ int scr_move_make_dir(struct scr_move *m, const char *path, struct scr_err *err)
                         : rc;
 }
 
+static int copy(const struct scr_move *m, const char *from, const char *to,
+                struct scr_err *err)
+{
+    const struct scr_copy job = { .src = from, .dst = to, .sync = 1 };
+    struct scr_copied got;
+    return scr_copy_file(m->env->sys, &job, &got, err);
+}
+
 /* A directory may be a link to another file system. */
 static int copy_over(const struct scr_move *m, const char *from, const char *to,
                      struct scr_err *err)
 {
-    const struct scr_copy job = { .src = from, .dst = to, .sync = 1 };
-    struct scr_copied got;
-    int rc = scr_copy_file(m->env->sys, &job, &got, err);
+    int rc = copy(m, from, to, err);
     return rc == SCR_OK ? scr_file_remove(m->env->sys, from, err) : rc;
 }
 
@@ -90,6 +97,37 @@ int scr_move_is_told(int rc)
     return rc == SCR_OK || rc == SCR_E_MISSING || rc == SCR_E_NOENT;
 }
 
+int scr_move_check_inside(struct scr_move *m, const char *path, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    char *dir = scr_path_dir(path);
+    int rc = dir ? SCR_OK : scr_stage_no_memory(m->id, err);
+    if (rc == SCR_OK && scr_hash_get(m->inside, dir) == NULL) {
+        rc = scr_prefix_check_inside(m->p, dir, &why);
+        if (rc != SCR_OK)
+            scr_fail(err, rc, 0, "dataset %d: %s", m->id, why.text);
+        else if (scr_hash_set(m->inside, dir, NULL) == NULL)
+            rc = scr_stage_no_memory(m->id, err);
+    }
+    free(dir);
+    return rc;
+}
+
+/* What lies behind a link that leads out, in an archive say, is not ours to take away.
+ */
+static int take(struct scr_move *m, const char *from, const char *to,
+                struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_move_check_inside(m, from, &why);
+    if (rc == SCR_OK)
+        return scr_move_file(m, from, to, err);
+    if (rc != SCR_E_OUTSIDE)
+        return scr_fail(err, rc, 0, "%s", why.text);
+    rc = scr_move_make_dir(m, to, err);
+    return rc == SCR_OK ? copy(m, from, to, err) : rc;
+}
+
 int scr_move_back(struct scr_move *m, const char *staged, const char *placed,
                   const scr_hash *info, int *moved, struct scr_err *err)
 {
@@ -101,7 +139,7 @@ int scr_move_back(struct scr_move *m, const char *staged, const char *placed,
         return scr_move_is_told(at_stage) ? in_place : at_stage;
     if (in_place != SCR_OK)
         return SCR_OK;
-    int rc = scr_move_file(m, placed, staged, err);
+    int rc = take(m, placed, staged, err);
     *moved = rc == SCR_OK;
     return rc;
 }

@@ -40,7 +40,12 @@ int scr_move_look(const struct scr_move *m, const char *path, const scr_hash *in
 /* 1 for what scr_move_look tells of the file; else it is an error. */
 int scr_move_is_told(int rc);
 
-/* What is in place and not in the stage goes there. *moved: it did. */
+/* SCR_OK if the directory of path is in the prefix when links are followed (invariant
+ * P20); each is looked at once. SCR_E_OUTSIDE. */
+int scr_move_check_inside(struct scr_move *m, const char *path, struct scr_err *err);
+
+/* What is in place and not in the stage goes there; what lies outside of the prefix,
+ * behind a link, stays there and is copied. *moved: it is in the stage now. */
 int scr_move_back(struct scr_move *m, const char *staged, const char *placed,
                   const scr_hash *info, int *moved, struct scr_err *err);
 

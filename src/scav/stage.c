@@ -97,23 +97,6 @@ static int each_file(struct scr_move *m, const scr_hash *part,
     return rc;
 }
 
-/* Where a file is to be placed, each directory once (invariant P20). */
-static int check_dir(struct scr_move *m, const char *placed, struct scr_err *err)
-{
-    struct scr_err why = SCR_ERR_INIT;
-    char *dir = scr_path_dir(placed);
-    int rc = dir ? SCR_OK : scr_stage_no_memory(m->id, err);
-    if (rc == SCR_OK && scr_hash_get(m->inside, dir) == NULL) {
-        rc = scr_prefix_check_inside(m->p, dir, &why);
-        if (rc != SCR_OK)
-            scr_fail(err, rc, 0, "dataset %d: %s", m->id, why.text);
-        else if (scr_hash_set(m->inside, dir, NULL) == NULL)
-            rc = scr_stage_no_memory(m->id, err);
-    }
-    free(dir);
-    return rc;
-}
-
 static int check_file(struct scr_move *m, const char *dest, const char *staged,
                       const char *placed, const scr_hash *info, struct scr_err *err)
 {
@@ -125,7 +108,7 @@ static int check_file(struct scr_move *m, const char *dest, const char *staged,
         return scr_fail(err, SCR_E_UNSAFE, 0,
                         "dataset %d: %s is to be a file and is a directory", m->id,
                         placed);
-    int rc = check_dir(m, placed, err);
+    int rc = scr_move_check_inside(m, placed, err);
     if (rc != SCR_OK)
         return rc;
     int at_stage = scr_move_look(m, staged, info, err), in_place = SCR_E_NOENT;

@@ -85,11 +85,11 @@ void scr_prefix_fini(struct scr_prefix *p)
 
 /* --- links that lead out of it --- */
 
-static int is_inside(const struct scr_prefix *p, const char *real, int *inside,
+static int is_inside(const char *prefix, const char *real, int *inside,
                      struct scr_err *err)
 {
     char *root = NULL;
-    int outside = 0, rc = scr_realpath(p->path, &root, err);
+    int outside = 0, rc = scr_realpath(prefix, &root, err);
     if (rc != SCR_OK)
         return rc;
     char *below = scr_path_below(root, real, &outside);
@@ -97,31 +97,36 @@ static int is_inside(const struct scr_prefix *p, const char *real, int *inside,
     free(below);
     free(root);
     return *inside || outside ? SCR_OK
-                              : scr_fail(err, SCR_E_NOMEM, 0, "prefix %s", p->path);
+                              : scr_fail(err, SCR_E_NOMEM, 0, "prefix %s", prefix);
 }
 
-int scr_prefix_check_inside(const struct scr_prefix *p, const char *dir,
-                            struct scr_err *err)
+int scr_path_check_inside(const char *prefix, const char *dir, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     char *real = NULL;
     int inside = 0, rc = scr_realpath(dir, &real, &why);
-    if (rc == SCR_E_NOENT && strcmp(dir, p->path) != 0) {
+    if (rc == SCR_E_NOENT && strcmp(dir, prefix) != 0) {
         char *above = scr_path_dir(dir);
-        rc = above ? scr_prefix_check_inside(p, above, err)
-                   : scr_fail(err, SCR_E_NOMEM, 0, "prefix %s", p->path);
+        rc = above ? scr_path_check_inside(prefix, above, err)
+                   : scr_fail(err, SCR_E_NOMEM, 0, "prefix %s", prefix);
         free(above);
         return rc;
     }
     if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "%s", why.text);
-    rc = is_inside(p, real, &inside, err);
+    rc = is_inside(prefix, real, &inside, err);
     if (rc == SCR_OK && !inside)
         rc = scr_fail(err, SCR_E_OUTSIDE, 0,
                       "%s leads to %s, which is outside the prefix directory %s", dir,
-                      real, p->path);
+                      real, prefix);
     free(real);
     return rc;
+}
+
+int scr_prefix_check_inside(const struct scr_prefix *p, const char *dir,
+                            struct scr_err *err)
+{
+    return scr_path_check_inside(p->path, dir, err);
 }
 
 int scr_prefix_is_own(const char *below)

@@ -28,6 +28,8 @@ void scr_prefix_fini(struct scr_prefix *p);
  * where it leads (invariant P20). The prefix itself may be a link, or behind one. */
 int scr_prefix_check_inside(const struct scr_prefix *p, const char *dir,
                             struct scr_err *err);
+/* The same for who has nothing of the prefix but its path, absolute. */
+int scr_path_check_inside(const char *prefix, const char *dir, struct scr_err *err);
 
 /* 1 if a path below the prefix is SCR's own directory, or in it: no file of a dataset
  * can be there. */

@@ -83,6 +83,22 @@ is 0 ""
 check "the stored one stays" -e step/big.1.zst
 rm -rf copy step/big.0 step/big.1 step/big.2
 
+# --- behind a link that leads out of the prefix directory: read, and nothing is written there ---
+away=$(mktemp -d "${TMPDIR:-/tmp}/scr-cli.XXXXXX") || exit 99
+trap 'cd /; rm -rf "$tmp" "$away"' EXIT
+mv step "$away/step"
+ln -s "$away/step" step
+run scr_index --extract step
+fails 2 "extract $tmp/step/big.0: $tmp/step leads to "
+warns 2 "outside the prefix directory $tmp; extract to a directory (--to)"
+check "no plain file there" "$(echo "$away"/step/big.*)" = "$(echo "$away"/step/big.*.zst)"
+run scr_index --extract step --to copy
+has 0 "extracted to copy"
+run diff -r keep copy
+is 0 ""
+rm -r step copy
+mv "$away/step" step
+
 # --- damaged: found, and the rest is extracted all the same ---
 cp step/big.1.zst good.zst
 printf 'x' | dd of=step/big.1.zst bs=1 seek=2000 conv=notrunc 2>/dev/null

@@ -421,6 +421,87 @@ static void what_cannot_be_unpacked_is_kept(void **state)
     test_store_close(&t);
 }
 
+/* --- behind a link that leads out of the prefix (invariant P20) --- */
+
+/* The directory of the files lies elsewhere from now on, or does no longer. */
+static void lead_out(int out)
+{
+    char *dir = scr_strdup(test_path("prefix/ckpt.7")),
+         *away = scr_strdup(test_path("away"));
+    if (out) {
+        (void)scr_dir_remove(&scr_sys_posix, away, NULL); /* of the test before */
+        assert_int_equal(rename(dir, away) | symlink(away, dir), 0);
+    } else {
+        assert_int_equal(unlink(dir), 0);
+    }
+    free(dir);
+    free(away);
+}
+
+static int is_away(int r, int packed)
+{
+    return access(test_path("away/rank_%d.dat%s", r, packed ? ".zst" : ""), F_OK) == 0;
+}
+
+static void assert_all_are(const uint32_t whole[RANKS], const char *dir)
+{
+    for (int r = 0; r < RANKS; r++)
+        assert_int_equal(sum(test_path("%s/rank_%d.dat", dir, r)), whole[r]);
+}
+
+static void take_from_away(int packed)
+{
+    struct test_store t;
+    uint32_t whole[RANKS];
+    uint64_t n = 0;
+    job(&t, whole);
+    scr_prefix_index_update(&t.env, &t.p, edit_drop_older, NULL, NULL);
+    landed(&t, packed);
+    lead_out(1);
+    assert_int_equal(take_and_build(&t, &n), SCR_E_OUTSIDE);
+    assert_int_equal(n, 2);
+    assert_non_null(strstr(t.err.text, "which is outside the prefix directory"));
+    for (int r = LOST; r < RANKS; r++)
+        assert_true(is_away(r, packed));
+    assert_all_are(whole, "prefix/.scr/scr.dataset.7/files/ckpt.7");
+    lead_out(0);
+    scr_err_clear(&t.err);
+    assert_int_equal(take_and_build(&t, &n), SCR_OK);
+    assert_all_are(whole, "prefix/ckpt.7");
+    for (int r = LOST; r < RANKS; r++)
+        assert_true(is_away(r, packed));
+    test_store_close(&t);
+}
+
+static void what_landed_outside_is_read_and_stays_there(void **state)
+{
+    (void)state;
+    take_from_away(0);
+    if (scr_zst_have())
+        take_from_away(1);
+}
+
+/* They were placed, and then moved to an archive. */
+static void what_is_taken_back_from_outside_stays_there_too(void **state)
+{
+    struct test_store t;
+    uint32_t whole[RANKS];
+    uint64_t n = 0;
+    scr_hash *part = scr_hash_new();
+    (void)state;
+    job(&t, whole);
+    scr_prefix_index_update(&t.env, &t.p, edit_drop_older, NULL, NULL);
+    landed(&t, 0);
+    assert_int_equal(take_and_build(&t, &n), SCR_OK);
+    assert_int_equal(scr_prefix_rank2file_read(&t.env, &t.p, ID, part, &t.err), SCR_OK);
+    lead_out(1);
+    assert_int_equal(scr_stage_take_back(&t.env, &t.p, ID, part, &t.err), SCR_OK);
+    assert_all_are(whole, "prefix/.scr/scr.dataset.7/files/ckpt.7");
+    assert_all_are(whole, "away");
+    scr_hash_delete(part);
+    test_store_close(&t);
+}
+
 /* A complete dataset's files of the same names are not taken away. */
 static void what_is_complete_stays(void **state)
 {
@@ -445,6 +526,8 @@ int main(void)
         cmocka_unit_test(what_landed_compressed_is_not_lost),
         cmocka_unit_test(a_compressed_one_goes_when_the_plain_one_is_durable),
         cmocka_unit_test(what_cannot_be_unpacked_is_kept),
+        cmocka_unit_test(what_landed_outside_is_read_and_stays_there),
+        cmocka_unit_test(what_is_taken_back_from_outside_stays_there_too),
         cmocka_unit_test(what_is_complete_stays),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);

@@ -145,6 +145,25 @@ for what in .scr/scr.dataset.%d/2_of_3_in_0.xor ckpt.%d/rank_1.dat; do
     done
 done
 
+# behind a link that leads out of the prefix directory files are read, and not repaired
+fill
+mv ckpt.6 ../away
+ln -s ../away ckpt.6
+run scr verify
+has 0 "no problems"
+flip ../away/rank_1.dat 77
+sums ../away >../before
+run scr verify --repair 6
+has 1 "dataset 6 is not whole, and could not be mended: rebuild $PWD/ckpt.6/rank_1.dat: $PWD/ckpt.6 leads to"
+has 1 "/away, which is outside the prefix directory $PWD"
+sums ../away | cmp -s - ../before || fail "something was written there"
+rm ckpt.6
+mv ../away ckpt.6
+run scr verify --repair
+has 0 "repaired"
+run scr verify
+has 0 "verified 2 datasets, 12 files, 11.77 KiB: no problems"
+
 # files that a newer dataset wrote over are its
 fill
 echo newer >ckpt.6/rank_0.dat
