@@ -177,8 +177,9 @@ static int demote(struct scr_ctx *ctx, int id, struct scr_err *err)
 
 /* A file is about to be written at dest: from now on the dataset that lists it is not
  * complete, and does not become so. A complete one whose list is damaged is left alone:
- * it cannot be restored, or its checksums will tell; a pending one is given up,
- * whatever its files are. is_there: 0 if nothing is written over, so that only those
+ * it cannot be restored, or its checksums will tell; one of a newer version can be, so
+ * nothing is written that may be its; a pending one is given up, whatever its files
+ * are. is_there: 0 if nothing is written over, so that only those
  * can list it whose files are still to come. */
 static int demote_owner(struct scr_ctx *ctx, const char *dest, int is_there,
                         struct scr_err *err)
@@ -192,8 +193,9 @@ static int demote_owner(struct scr_ctx *ctx, const char *dest, int is_there,
             continue;
         struct scr_err why = SCR_ERR_INIT;
         int found = scr_catalog_find_stored(&older->files, dest, &info, &why);
-        if (found == SCR_E_NOMEM || found == SCR_E_IO)
-            return scr_fail(err, found, 0, "SCR_Route_file: %s", why.text);
+        if (found == SCR_E_NOMEM || found == SCR_E_IO ||
+            (found == SCR_E_VERSION && !older->pending))
+            return scr_fail(err, found, 0, "SCR_Route_file: %s: %s", dest, why.text);
         int listed = info != NULL;
         int given_up = (listed || found != SCR_OK) && older->pending;
         if (given_up)

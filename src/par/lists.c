@@ -17,7 +17,7 @@ struct lists {
     const struct scr_prefix *prefix;
     const int *ids;
     size_t n;
-    scr_hash *damaged; /* {<id>}, NULL: those are errors */
+    scr_hash *unread; /* {<id>: {NEWER}}, NULL: those are errors */
 };
 
 static int no_memory(struct scr_err *err)
@@ -56,12 +56,14 @@ int scr_share_ids_all(const struct scr_comm *world, int **ids, size_t *n,
 static int judge(const struct lists *l, int id, int rc, const struct scr_err *why,
                  struct scr_err *err)
 {
-    int damaged = rc == SCR_E_CORRUPT || rc == SCR_E_MISSING || rc == SCR_E_VERSION;
+    int damaged = rc == SCR_E_CORRUPT || rc == SCR_E_MISSING;
+    int newer = rc == SCR_E_VERSION;
     if (rc == SCR_OK)
         return SCR_OK;
-    if (l->damaged == NULL || !damaged)
+    if (l->unread == NULL || !(damaged || newer))
         return scr_fail(err, rc, 0, "%s", why->text);
-    return scr_hash_setf(l->damaged, NULL, "%d", id) != NULL ? SCR_OK : no_memory(err);
+    scr_hash *noted = scr_hash_setf(l->unread, NULL, newer ? "%d NEWER" : "%d", id);
+    return noted != NULL ? SCR_OK : no_memory(err);
 }
 
 static int has_no_list(const struct lists *l, int id)
@@ -102,7 +104,7 @@ static int read_root(const struct lists *l, size_t i, scr_hash *send, scr_hash *
     int rc = root && whole ? SCR_OK : no_memory(&why);
     if (rc == SCR_OK)
         rc = scr_rank2file_top(l->env, l->prefix, id, root, whole, &ranks, &why);
-    if (rc == SCR_E_MISSING && l->damaged == NULL && has_no_list(l, id))
+    if (rc == SCR_E_MISSING && l->unread == NULL && has_no_list(l, id))
         rc = SCR_OK;
     rc = judge(l, id, rc, &why, err);
     if (rc == SCR_OK)
@@ -187,9 +189,9 @@ static int spread_all(const struct lists *l, scr_hash *send, scr_hash *recv,
 
 int scr_lists_read_all(const struct scr_env *env, const struct scr_comm *world,
                        const struct scr_prefix *p, const int *ids, size_t n,
-                       scr_hash *damaged, scr_hash *kept, struct scr_err *err)
+                       scr_hash *unread, scr_hash *kept, struct scr_err *err)
 {
-    struct lists l = { env, world, p, ids, n, damaged };
+    struct lists l = { env, world, p, ids, n, unread };
     if (n == 0)
         return SCR_OK;
     scr_hash *send = scr_hash_new(), *recv = scr_hash_new(), *deal = scr_hash_new();

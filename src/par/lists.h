@@ -19,12 +19,13 @@ int scr_share_ids_all(const struct scr_comm *world, int **ids, size_t *n,
 
 /* Reads the lists of datasets ids[0…n), the same on all ranks. kept (empty) gets the
  * paths this rank keeps: {<path>: {<id>}}, of compressed files as they are stored. One
- * without a list lists nothing. So does one whose list is damaged if damaged is not
- * NULL: it gets the ids of both, {<id>}, as this rank has found them; else a damaged
- * one is an error, like all others. Agreed. */
+ * without a list lists nothing. So does one whose list is damaged, or of a newer
+ * version, if unread is not NULL: it gets the ids of all three as this rank has found
+ * them, {<id>}, and {<id>: {NEWER}} where a newer SCR can read what this one cannot;
+ * else such a list is an error, like all others. Agreed. */
 int scr_lists_read_all(const struct scr_env *env, const struct scr_comm *world,
                        const struct scr_prefix *p, const int *ids, size_t n,
-                       scr_hash *damaged, scr_hash *kept, struct scr_err *err);
+                       scr_hash *unread, scr_hash *kept, struct scr_err *err);
 
 /* Adds to kept, as above, the paths of the compressed files of dataset id that landed
  * in a flush that did not complete it (store/arrival.h): its list does not say yet that

@@ -52,7 +52,8 @@ int scr_outgoing_resume_all(struct scr_outgoing *f, struct scr_err *err);
  * datasets that list one of the destinations are complete no more, whatever their
  * names, and the plans of pending ones are given up; SCR_E_NEWER, and nothing is
  * changed, if a complete one of them is newer and has not failed (invariants P15, P16).
- */
+ * SCR_E_VERSION, likewise: files are to be replaced, and those of a complete dataset
+ * cannot be told, as only a newer version can read its list. */
 int scr_outgoing_begin_all(const struct scr_outgoing *f, struct scr_err *err);
 /* Each directory made by the rank that looks after it, then synced by it. */
 int scr_outgoing_make_dirs_all(struct scr_outgoing *f, struct scr_err *err);

@@ -22,7 +22,8 @@ struct others {
     size_t n;
     size_t pending;   /* the first ones of them; on rank 0 only */
     uint64_t *hits;   /* how many of our destinations each lists */
-    uint64_t *unsure; /* how many ranks could not tell: its list is damaged or gone */
+    uint64_t *unsure; /* how many ranks could not tell: its list is damaged or gone, */
+    uint64_t *newer;  /* or, among these, of a newer version */
 };
 
 static int add_id(const struct scr_outgoing *f, struct others *o, int id,
@@ -86,49 +87,57 @@ static int list_others(const struct scr_outgoing *f, int replaces, struct others
     return rc == SCR_OK && replaces ? list_complete(f, o, err) : rc;
 }
 
-/* kept = {<path>: {<id>}} of the paths this rank keeps, damaged = {<id>}. */
+/* kept = {<path>: {<id>}} of the paths this rank keeps, unread = {<id>: {NEWER}}. */
 static void count_hits(const struct scr_outgoing *f, const scr_hash *kept,
-                       const scr_hash *damaged, struct others *o)
+                       const scr_hash *unread, struct others *o)
 {
     for (SCR_HASH_EACH(e, f->dests))
         for (SCR_HASH_EACH(of, scr_hash_get(kept, scr_hash_elem_key(e))))
             for (size_t i = 0; i < o->n; i++)
                 o->hits[i] += o->ids[i] == scr_hash_elem_key_int(of);
-    for (SCR_HASH_EACH(d, damaged))
-        for (size_t i = 0; i < o->n; i++)
-            o->unsure[i] += o->ids[i] == scr_hash_elem_key_int(d);
+    for (SCR_HASH_EACH(d, unread))
+        for (size_t i = 0; i < o->n; i++) {
+            uint64_t is = o->ids[i] == scr_hash_elem_key_int(d);
+            o->unsure[i] += is;
+            o->newer[i] += is && scr_hash_get(scr_hash_elem_hash(d), "NEWER") != NULL;
+        }
+}
+
+static int alloc_counts(const struct scr_outgoing *f, struct others *o,
+                        struct scr_err *err)
+{
+    o->hits = scr_calloc(o->n, sizeof *o->hits);
+    o->unsure = scr_calloc(o->n, sizeof *o->unsure);
+    o->newer = scr_calloc(o->n, sizeof *o->newer);
+    return o->hits && o->unsure && o->newer ? SCR_OK : scr_outgoing_no_memory(f, err);
 }
 
 /* A complete one whose list is damaged is left alone: it cannot be restored, or its
- * checksums will tell. */
+ * checksums will tell. One of a newer version can be, by others: check_readable. */
 static int find_listed_all(const struct scr_outgoing *f, struct others *o,
                            struct scr_err *err)
 {
     int replaces = scr_or_all(f->world, f->replaces);
-    scr_hash *kept = scr_hash_new(), *damaged = scr_hash_new();
-    int rc = kept && damaged ? SCR_OK : scr_outgoing_no_memory(f, err);
+    scr_hash *kept = scr_hash_new(), *unread = scr_hash_new();
+    int rc = kept && unread ? SCR_OK : scr_outgoing_no_memory(f, err);
     if (rc == SCR_OK && f->world->rank == 0)
         rc = list_others(f, replaces, o, err);
     rc = scr_agree_all(f->world, rc, err);
     if (rc == SCR_OK)
         rc = scr_share_ids_all(f->world, &o->ids, &o->n, err);
-    if (rc == SCR_OK) {
-        o->hits = scr_calloc(o->n, sizeof *o->hits);
-        o->unsure = scr_calloc(o->n, sizeof *o->unsure);
-        rc = scr_agree_all(
-            f->world, o->hits && o->unsure ? SCR_OK : scr_outgoing_no_memory(f, err),
-            err);
-    }
     if (rc == SCR_OK)
-        rc = scr_lists_read_all(f->env, f->world, f->prefix, o->ids, o->n, damaged,
-                                kept, err);
+        rc = scr_agree_all(f->world, alloc_counts(f, o, err), err);
+    if (rc == SCR_OK)
+        rc = scr_lists_read_all(f->env, f->world, f->prefix, o->ids, o->n, unread, kept,
+                                err);
     if (rc == SCR_OK) {
-        count_hits(f, kept, damaged, o);
+        count_hits(f, kept, unread, o);
         scr_sums_all(f->world, o->hits, (int)o->n);
         scr_sums_all(f->world, o->unsure, (int)o->n);
+        scr_sums_all(f->world, o->newer, (int)o->n);
     }
     scr_hash_delete(kept);
-    scr_hash_delete(damaged);
+    scr_hash_delete(unread);
     return rc;
 }
 
@@ -153,6 +162,34 @@ static int check_newer(const scr_hash *index, const struct index_edit *e,
                             "flush of %s (dataset %d): %s (dataset %d) is newer and "
                             "has files at the same paths",
                             d->name, d->id, old.dset.name, old.id);
+    return SCR_OK;
+}
+
+/* An attempt before this one was let through, and may have left files of its own. */
+static int is_again(const scr_hash *index, const struct scr_dataset *d)
+{
+    struct scr_index_entry old;
+    return d->created > 0 && scr_index_get(index, d->id, &old, NULL) == SCR_OK &&
+           old.dset.created == d->created;
+}
+
+/* The files that are about to be replaced may be those of a complete one whose list
+ * only a newer version can read: it would be broken, and still be called complete. */
+static int check_readable(const scr_hash *index, const struct index_edit *e,
+                          const struct scr_dataset *d, struct scr_err *err)
+{
+    struct scr_index_entry old;
+    for (size_t i = 0; i < e->others->n; i++)
+        if (e->others->newer[i] > 0 &&
+            !(e->others->ids[i] < d->id && is_again(index, d)) &&
+            scr_index_get(index, e->others->ids[i], &old, NULL) == SCR_OK &&
+            old.complete)
+            return scr_fail(err, SCR_E_VERSION, 0,
+                            "flush of %s (dataset %d): files are there already, and "
+                            "may be those of %s (dataset %d), whose list is of a newer "
+                            "version of SCR; use that version, or give it up: "
+                            "scr_index --drop %s",
+                            d->name, d->id, old.dset.name, old.id, old.dset.name);
     return SCR_OK;
 }
 
@@ -199,7 +236,9 @@ static int check_entry(const scr_hash *index, const struct index_edit *e,
     int rc = scr_dataset_get(e->dset, &d, err);
     if (rc == SCR_OK)
         rc = check_owner(index, &d, err);
-    return rc == SCR_OK ? check_newer(index, e, &d, err) : rc;
+    if (rc == SCR_OK)
+        rc = check_newer(index, e, &d, err);
+    return rc == SCR_OK ? check_readable(index, e, &d, err) : rc;
 }
 
 static int edit_index(scr_hash *index, void *arg, int *changed, struct scr_err *err)
@@ -286,5 +325,6 @@ int scr_outgoing_begin_all(const struct scr_outgoing *f, struct scr_err *err)
     free(o.ids);
     free(o.hits);
     free(o.unsure);
+    free(o.newer);
     return scr_agree_all(f->world, rc, err);
 }

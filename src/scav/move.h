@@ -20,6 +20,7 @@ struct scr_move {
     int has_stage;    /* it is made */
     scr_hash *dirs;   /* {<directory>}: got files, to be synced */
     scr_hash *inside; /* {<directory>}: are in the prefix, links followed */
+    int newer;        /* complete dataset whose list a newer version wrote, 0: none */
 };
 
 int scr_move_init(struct scr_move *m, const struct scr_env *env,

@@ -143,12 +143,10 @@ static int edit_demote(scr_hash *index, void *arg, int *changed, struct scr_err 
 }
 
 /* Complete datasets of which a file is about to be replaced are complete no more. */
-static int demote_others(const struct scr_move *m, const scr_hash *paths,
+static int demote_others(const struct scr_move *m, int *ids, size_t n,
                          struct scr_err *err)
 {
-    int *ids = NULL, rc;
-    size_t n = 0;
-    rc = scr_paths_shared(m->env, m->p, m->id, paths, &ids, &n, err);
+    int rc = SCR_OK;
     for (size_t i = 0; i < n && rc == SCR_OK; i++) {
         scr_log(m->env->log, SCR_LOG_NOTE,
                 "dataset %d is no longer complete: dataset %d has files of the same "
@@ -158,8 +156,32 @@ static int demote_others(const struct scr_move *m, const scr_hash *paths,
         if (rc == SCR_OK)
             rc = scr_prefix_summary_remove(m->env, m->p, ids[i], err);
     }
-    free(ids);
     return rc;
+}
+
+/* Whose it is only a newer version can tell (invariant P16). What has left the stage is
+ * ours. */
+static int check_free(struct scr_move *m, const char *dest, const char *staged,
+                      const char *placed, const scr_hash *info, struct scr_err *err)
+{
+    struct stat st;
+    (void)dest, (void)info;
+    if (scr_file_stat(m->env->sys, staged, &st, NULL) != SCR_OK ||
+        scr_file_stat(m->env->sys, placed, &st, NULL) == SCR_E_NOENT)
+        return SCR_OK;
+    return scr_fail(err, SCR_E_VERSION, 0,
+                    "dataset %d: %s is there already, and may be a file of dataset %d, "
+                    "whose list is of a newer version of SCR; use that version, or "
+                    "give it up: scr_index --drop",
+                    m->id, placed, m->newer);
+}
+
+/* Complete datasets that list one of the paths; malloc'd. */
+static int find_others(struct scr_move *m, const scr_hash *part, const scr_hash *paths,
+                       int **ids, size_t *n, struct scr_err *err)
+{
+    int rc = scr_paths_shared(m->env, m->p, m->id, paths, ids, n, &m->newer, err);
+    return rc == SCR_OK && m->newer > 0 ? each_file(m, part, check_free, err) : rc;
 }
 
 static int write_marker(const struct scr_move *m, const scr_hash *dset,
@@ -212,16 +234,20 @@ static int place(struct scr_move *m, const scr_hash *dset, const scr_hash *part,
                  struct scr_err *err)
 {
     scr_hash *paths = scr_hash_new();
+    int *others = NULL;
+    size_t n = 0;
     for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
         for (SCR_HASH_EACH(e, scr_hash_get(scr_hash_elem_hash(r), "FILE")))
             scr_hash_set(paths, scr_hash_elem_key(e), NULL);
     int rc = paths && scr_hash_ok(paths) ? SCR_OK : scr_stage_no_memory(m->id, err);
     if (rc == SCR_OK && (rc = check_newest(m, paths, err)) == SCR_OK &&
         (rc = each_file(m, part, check_file, err)) == SCR_OK &&
+        (rc = find_others(m, part, paths, &others, &n, err)) == SCR_OK &&
         (rc = write_marker(m, dset, err)) == SCR_OK &&
-        (rc = demote_others(m, paths, err)) == SCR_OK &&
+        (rc = demote_others(m, others, n, err)) == SCR_OK &&
         (rc = each_file(m, part, place_file, err)) == SCR_OK)
         rc = scr_move_sync(m, err);
+    free(others);
     scr_hash_delete(paths);
     return rc;
 }

@@ -72,16 +72,20 @@ static int lists_one(const struct scr_env *env, const struct scr_prefix *p, int 
 }
 
 int scr_paths_shared(const struct scr_env *env, const struct scr_prefix *p, int id,
-                     const scr_hash *paths, int **ids, size_t *n, struct scr_err *err)
+                     const scr_hash *paths, int **ids, size_t *n, int *newer,
+                     struct scr_err *err)
 {
     size_t all = 0;
     int rc = scr_paths_complete(env, p, id, ids, &all, err);
     *n = 0;
+    *newer = 0;
     for (size_t i = 0; i < all && rc == SCR_OK; i++) {
         struct scr_err why = SCR_ERR_INIT;
         int common = 0, one = lists_one(env, p, (*ids)[i], paths, &common, &why);
         if (one == SCR_E_NOMEM || one == SCR_E_IO)
             rc = scr_fail(err, one, 0, "%s", why.text);
+        if (one == SCR_E_VERSION)
+            *newer = (*ids)[i];
         if (common)
             (*ids)[(*n)++] = (*ids)[i];
     }

@@ -15,9 +15,11 @@ int scr_paths_add(const struct scr_env *env, const struct scr_prefix *p, int id,
 int scr_paths_complete(const struct scr_env *env, const struct scr_prefix *p, int id,
                        int **ids, size_t *n, struct scr_err *err);
 /* Those of them that list one of the paths. One whose list is gone or damaged
- * lists none: it cannot be restored. */
+ * lists none: it cannot be restored. *newer: one whose list only a newer version can
+ * read, so that it may list any; 0: none. */
 int scr_paths_shared(const struct scr_env *env, const struct scr_prefix *p, int id,
-                     const scr_hash *paths, int **ids, size_t *n, struct scr_err *err);
+                     const scr_hash *paths, int **ids, size_t *n, int *newer,
+                     struct scr_err *err);
 /* *by: the newest complete dataset after id that lists one of them, 0: none. */
 int scr_paths_written_over(const struct scr_env *env, const struct scr_prefix *p,
                            int id, const scr_hash *paths, int *by, struct scr_err *err);

@@ -169,6 +169,20 @@ run scr_index --prefix p
 has 0 "*     7 YES   "
 has 0 "     5 NO    "
 
+# --- nor is it replaced if only a newer version can tell what it lists ---
+job XOR 3 3
+mkdir -p p/ckpt.7
+echo old >p/ckpt.7/rank_0.dat
+run scr_index --prefix p --add-directory ckpt.7 'rank_%r.dat' --name old --id 5
+has_status 0
+printf '\011' | dd of=p/.scr/scr.dataset.5/rank2file.0.0 bs=1 seek=7 conv=notrunc 2>/dev/null
+copy_all
+run scr_index --prefix p --build 7
+fails 2 "rank_0.dat is there already, and may be a file of dataset 5, whose list is of a newer version of SCR"
+check "it is left alone" "$(cat p/ckpt.7/rank_0.dat)" = old
+rm -r p/ckpt.7 # and where nothing is replaced there is nothing to be told
+whole
+
 # --- the other positions and names of arguments ---
 job XOR 3 3
 run scr_copy -c "$(cntl 0)" -i 7 --dstdir "$dir" --buf 64 --crc --partner --containers n1 n2

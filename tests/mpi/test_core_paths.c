@@ -502,6 +502,65 @@ MPI_CASE(a_pending_one_whose_paths_are_its_own_becomes_complete)
     job_free(&job);
 }
 
+/* --- a list that a newer version wrote --- */
+
+enum { THIS_VERSION = 1, NEWER_VERSION = 9, VERSION_BYTE = 7 };
+
+/* The header of a part of dataset 1's list says so. */
+static void set_version(struct mpi_test *t, const struct job *job, const char *part,
+                        int version)
+{
+    char path[900];
+    snprintf(path, sizeof path, "%s/.scr/scr.dataset.1/%s", job->prefix, part);
+    mpi_test_barrier(job->comm);
+    FILE *f = job->rank == 0 ? fopen(path, "r+") : NULL;
+    if (job->rank == 0)
+        CHECK(f != NULL && fseek(f, VERSION_BYTE, SEEK_SET) == 0 &&
+              fputc(version, f) == version && fclose(f) == 0);
+    mpi_test_barrier(job->comm);
+}
+
+static void write_beside_newer(struct mpi_test *t, const char *part, const char *how)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    job.out = tmpfile();
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_FLUSH=1", "SCR_CACHE_SIZE=3", how, NULL);
+    write_ok(&job, ctx, "x", CKPT, "A", "first");
+    CHECK_RC(scr_async_wait_all(ctx, 0, &err), SCR_OK, &err);
+    set_version(t, &job, part, NEWER_VERSION);
+    write_ok(&job, ctx, "y", CKPT, "B", "second"); /* replaces nothing */
+    (void)write_at(&job, ctx, "z", CKPT, "A", 0, "third", &err);
+    (void)scr_async_wait_all(ctx, 0, NULL);
+    CHECK_ENTRY(1, 1, 0);
+    CHECK_ENTRY(2, 1, 1);
+    CHECK(job_entry(&job, 3, NULL, NULL) != 1);
+    CHECK(all_are(&job, "A", "first") && all_are(&job, "B", "second"));
+    int bypasses = strstr(how, "BYPASS") != NULL;
+    CHECK(bypasses || job_said(&job, "whose list is of a newer version") > 0);
+    set_version(t, &job, part, THIS_VERSION);
+    if (bypasses) { /* the program writes it again */
+        write_ok(&job, ctx, "z", CKPT, "A", "third");
+    } else {
+        scr_err_clear(&err);
+        CHECK_RC(scr_flush_dataset_all(ctx, 3, &err), SCR_OK, &err);
+    }
+    CHECK_ENTRY(1, 0, 0);
+    CHECK(all_are(&job, "A", "third"));
+    job_kill(&job, ctx);
+    fclose(job.out);
+    job_free(&job);
+}
+
+MPI_CASE(nothing_is_replaced_that_a_newer_version_may_list)
+{
+    write_beside_newer(t, "rank2file", "SCR_FLUSH_ASYNC=0");
+    write_beside_newer(t, "rank2file.0.0", "SCR_FLUSH_ASYNC=1");
+    write_beside_newer(t, "rank2file.0.0", "SCR_CACHE_BYPASS=1");
+}
+
 /* --- deletion --- */
 
 MPI_CASE(deletion_spares_the_paths_of_other_ranks_files)
@@ -539,5 +598,6 @@ int main(int argc, char **argv)
             RUN(a_pending_one_never_becomes_complete_over_a_newer_one),
             RUN(nor_does_a_pending_one_whose_list_is_damaged),
             RUN(a_pending_one_whose_paths_are_its_own_becomes_complete),
+            RUN(nothing_is_replaced_that_a_newer_version_may_list),
             RUN(deletion_spares_the_paths_of_other_ranks_files)));
 }
