@@ -83,7 +83,7 @@ lint: deps-check
 asan: deps-check
 	cmake -S . -B build/asan -DSCR_MPI=$(MPI) -DSCR_TESTS=ON -DSCR_WERROR=ON \
 	    -DSCR_FUZZ=ON -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_C_FLAGS=$(SAN)" $(CMAKE_ARGS)
-	cmake --build build/asan -j$(JOBS)
+	cmake --build build/asan -j$(JOBS) --target unit_tests fuzz_targets
 	ctest --test-dir build/asan -j$(TEST_JOBS) --output-on-failure --no-tests=error \
 	    -L 'unit|fuzz' $(CTEST)
 
