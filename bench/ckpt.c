@@ -5,7 +5,6 @@
  *     mpirun -n 4 ckpt --restart [--size BYTES] [--files N] [--lost R,R,...]
  *                        [--parity BYTES]
  *     with --even: data that compresses well
- *     with --hold FIFO: SCR_Init is called when the writer of the FIFO closes it
  *
  * Uses the public interface only, so it measures any library with that interface. A
  * time is the maximum over the ranks; of the repeats the median counts, the first
@@ -42,7 +41,6 @@ struct bench {
     size_t parity; /* bytes of redundancy a rank holds, at most size */
     int files, repeats, leave, restart, even;
     const char *lost; /* ranks, comma separated */
-    const char *hold; /* FIFO; NULL: none */
     int rank, ranks;
     unsigned char *data;
     double write_all, write_lost; /* seconds of plain writes */
@@ -364,8 +362,7 @@ static void usage(void)
     fputs("usage: ckpt [--size BYTES] [--files N] [--repeats N] [--leave]\n"
           "       ckpt --restart [--size BYTES] [--files N] [--lost R,R,...]\n"
           "                      [--parity BYTES]\n"
-          "       with --even: data that compresses well\n"
-          "       with --hold FIFO: SCR_Init is called when the FIFO is closed\n",
+          "       with --even: data that compresses well\n",
           stderr);
     exit(2);
 }
@@ -387,7 +384,7 @@ static void parse(struct bench *b, int argc, char **argv)
         { "repeats", 1, NULL, 'r' }, { "lost", 1, NULL, 'l' },
         { "parity", 1, NULL, 'p' },  { "leave", 0, NULL, 'L' },
         { "restart", 0, NULL, 'R' }, { "even", 0, NULL, 'e' },
-        { "hold", 1, NULL, 'h' },    { NULL, 0, NULL, 0 }
+        { NULL, 0, NULL, 0 }
     };
     int c;
     while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
@@ -416,9 +413,6 @@ static void parse(struct bench *b, int argc, char **argv)
         case 'e':
             b->even = 1;
             break;
-        case 'h':
-            b->hold = optarg;
-            break;
         default:
             usage();
         }
@@ -426,19 +420,6 @@ static void parse(struct bench *b, int argc, char **argv)
     if (optind < argc || b->files < 1 || b->repeats < 1 || b->repeats > MAX_REPEATS ||
         b->parity > b->size)
         usage();
-}
-
-/* Until whoever measures has prepared the machine. */
-static void wait_for_writer(const struct bench *b)
-{
-    char byte;
-    int fd = b->hold != NULL && b->rank == 0 ? open(b->hold, O_RDONLY | O_CLOEXEC) : -1;
-    while (fd >= 0 && read(fd, &byte, 1) > 0) {
-    }
-    if (fd >= 0)
-        close(fd);
-    else if (b->hold != NULL && b->rank == 0)
-        die(b->hold);
 }
 
 int main(int argc, char **argv)
@@ -456,7 +437,6 @@ int main(int argc, char **argv)
     reset_peak();
     b.own_kib = status_kib("VmRSS");
 
-    wait_for_writer(&b);
     quiet_barrier();
     double t = MPI_Wtime();
     require(SCR_Init(), "SCR_Init");

@@ -6,10 +6,10 @@
 
 For each prefix directory (one in memory, one on disk, unless told otherwise): in each round
 bench/ckpt writes one checkpoint of 4 ranks, N MiB each, to the cache. A second start flushes it
-with CRC (SCR_FLUSH_ON_RESTART); cp copies the same files to the same file system, four at a time,
-in every second round before the flush. Before each of them nothing is left to be written back, and when it begins as much memory
-as it needs is freed: pages that a virtual machine has to ask its host for cost several times
-the copy. Printed are
+with CRC (SCR_FLUSH_ON_RESTART). Then the same in another place, where cp copies the files, four at
+a time. Each has a place of its own, as on a virtual machine the second copy in one place finds
+memory that has to be asked of the host, which costs several times the copy: whichever it is, it
+takes longer. Before each of them nothing is left to be written back. Printed are
 
   flush/cp     seconds of a synchronous flush / seconds of cp, which leaves to the kernel
                when the bytes reach the disk
@@ -43,49 +43,17 @@ LIMITED_SECS = 5
 ASYNC = {"SCR_FLUSH_ASYNC": "1", "SCR_FLUSH_TYPE": "PTHREAD"}
 
 
-class Ballast:
-    """Memory for a copy of the dataset, in use until the copy begins; a disk with nothing to do."""
-
-    def __init__(self, args, base, prefix):
-        subprocess.run(["sync", "-f", prefix], check=True)
-        self.name = f"{base}/ballast"
-        with open(self.name, "wb") as f:
-            for _ in range(RANKS * args.mib * 5 // 4):
-                f.write(bytes(2**20))
-
-    def drop(self):
-        os.unlink(self.name)
-
-
-def drop_when_ready(ballast, fifo, job):
-    """Lets a program go on that waits for the FIFO's writer."""
-    while job.poll() is None:
-        try:
-            writer = os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
-        except OSError:  # nobody reads yet
-            time.sleep(0.01)
-            continue
-        ballast.drop()
-        os.close(writer)
-        return
-
-
-def run_job(args, base, prefix, settings, *options, ballast=None):
-    """Its events: {name: event}, times as seconds. The ballast is dropped before SCR_Init."""
+def run_job(args, base, prefix, settings, *options):
+    """Its events: {name: event}, times as seconds."""
     env = dict(os.environ, **MPI_ENVIRONMENT, SCR_PREFIX=prefix, SCR_CACHE_BASE=f"{base}/cache",
                SCR_CNTL_BASE=f"{base}/cache", SCR_COPY_TYPE="SINGLE", SCR_FLUSH="1", SCR_LOG_ENABLE="1",
                SCR_JOB_ID="bench", SCR_VNODES=str(RANKS), TMPDIR=base)
     env.update(settings)
     command = [args.mpirun, "-n", str(RANKS), os.path.abspath(args.ckpt), "--size", f"{args.mib}M", *options]
-    if ballast is not None:
-        os.mkfifo(f"{base}/hold")
-        command += ["--hold", f"{base}/hold"]
-    with subprocess.Popen(command, env=env, cwd=prefix, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as job:
-        if ballast is not None:
-            drop_when_ready(ballast, f"{base}/hold", job)
-        said = job.communicate()[1]
-    if job.returncode != 0:
-        sys.exit(f"flush.py: {' '.join(command)}: exit {job.returncode}\n{said.decode()}")
+    run = subprocess.run(command, env=env, cwd=prefix, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                         check=False)
+    if run.returncode != 0:
+        sys.exit(f"flush.py: {' '.join(command)}: exit {run.returncode}\n{run.stderr.decode()}")
     events = {}
     with open(f"{prefix}/.scr/log", encoding="utf-8") as log:
         for event in map(json.loads, log):
@@ -104,27 +72,17 @@ def all_at_once(commands):
 
 
 def fill_cache(args, base, prefix, *options):
+    """A dataset in cache, and a disk with nothing to do."""
     run_job(args, base, prefix, {"SCR_FLUSH": "0"}, "--repeats", "1", "--leave", *options)
+    subprocess.run(["sync", "-f", prefix], check=True)
 
 
 def flush(args, base, prefix, settings=None, *options):
-    """Seconds of a synchronous flush of what is in cache."""
-    ballast = Ballast(args, base, prefix)
+    """Seconds of a synchronous flush."""
+    fill_cache(args, base, prefix, *options)
     events = run_job(args, base, prefix, {"SCR_FLUSH_ON_RESTART": "1", **(settings or {})}, "--restart",
-                     *options, ballast=ballast)
+                     *options)
     return events["FLUSH_SUCCESS"]["secs"]
-
-
-def flush_first(args, base, prefix):
-    fill_cache(args, base, prefix)
-    secs = flush(args, base, prefix)
-    return (secs, *copy(args, base, prefix))
-
-
-def copy_first(args, base, prefix):
-    fill_cache(args, base, prefix)
-    copied = copy(args, base, prefix)
-    return (flush(args, base, prefix), *copied)
 
 
 def stored(prefix):
@@ -136,12 +94,10 @@ def stored(prefix):
 def compress(args, prefix, *options):
     """Seconds of a flush with compression and without, and the share of the bytes that is stored."""
     def packed(args, base, prefix):
-        fill_cache(args, base, prefix, *options)
         secs = flush(args, base, prefix, {"SCR_FLUSH_COMPRESS": "ZSTD"}, *options)
         return secs, stored(prefix) / (RANKS * args.mib * 2**20)
 
     def plain(args, base, prefix):
-        fill_cache(args, base, prefix, *options)
         return flush(args, base, prefix, None, *options)
     return (*in_new_place(args, prefix, packed), in_new_place(args, prefix, plain))
 
@@ -153,14 +109,14 @@ def hold(args, base, prefix):
 
 
 def copy(args, base, prefix):
-    """Seconds of cp of the cached files, and of cp and sync."""
+    """Seconds of cp of cached files, and of cp and sync."""
+    fill_cache(args, base, prefix)
     files = [os.path.join(top, name) for top, _, names in os.walk(f"{base}/cache") for name in names
              if "/rank." in top]
     if len(files) != RANKS:
         sys.exit(f"flush.py: {len(files)} files in cache")
     os.mkdir(f"{prefix}/cp")
     targets = [f"{prefix}/cp/{i}" for i in range(RANKS)]
-    Ballast(args, base, prefix).drop()
     secs = all_at_once([["cp", "-p", *pair] for pair in zip(files, targets)])
     return secs, secs + all_at_once([["sync", target] for target in targets])
 
@@ -172,13 +128,18 @@ def in_new_place(args, prefix_base, measure):
         return measure(args, base, prefix)
 
 
+def flush_and_copy(args, prefix):
+    """Seconds of a flush, of cp, of cp and sync."""
+    return (in_new_place(args, prefix, flush), *in_new_place(args, prefix, copy))
+
+
 def row(name, ratios, last):
     ratios = sorted(ratios)
     print(f"{name:10} {statistics.median(ratios):7.3f} {ratios[0]:7.3f} {ratios[-1]:7.3f}   {last}", flush=True)
 
 
 def compare(args, prefix):
-    sync = [in_new_place(args, prefix, (flush_first, copy_first)[i % 2]) for i in range(args.rounds)]
+    sync = [flush_and_copy(args, prefix) for _ in range(args.rounds)]
     held = [in_new_place(args, prefix, hold) for _ in range(args.rounds)]
     base = statistics.median(s for s, _, _ in sync)
     ms = [f"{s * 1e3:.1f} ms" for s in sync[-1]]
