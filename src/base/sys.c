@@ -26,6 +26,7 @@ const struct scr_sys scr_sys_posix = {
     .pwrite = pwrite,
     .lseek = lseek,
     .fsync = fsync,
+    .sync_file_range = sync_file_range,
     .ftruncate = ftruncate,
     .fstat = fstat,
     .fstatat = fstatat,

@@ -23,6 +23,7 @@ struct scr_sys {
     ssize_t (*pwrite)(int fd, const void *buf, size_t n, off_t off);
     off_t (*lseek)(int fd, off_t off, int whence);
     int (*fsync)(int fd);
+    int (*sync_file_range)(int fd, off_t off, off_t n, unsigned int flags);
     int (*ftruncate)(int fd, off_t length);
     int (*fstat)(int fd, struct stat *st);
     int (*fstatat)(int dirfd, const char *path, struct stat *st, int flags);

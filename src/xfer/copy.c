@@ -15,7 +15,8 @@
 
 enum {
     BUF_DEFAULT = 1 << 20,
-    BUF_MAX = 1 << 28 /* larger reads gain nothing */
+    BUF_MAX = 1 << 28,   /* larger reads gain nothing */
+    SYNC_AHEAD = 8 << 20 /* written to the device at a time */
 };
 
 /* Short whatever dst is called, so that a name of the longest length can be copied
@@ -41,6 +42,17 @@ static int open_source(const struct scr_sys *sys, const struct scr_copy *job, in
     return rc;
 }
 
+/* What will be synced is on its way to the device while the rest is copied, n bytes up
+ * to `end` were. A hint: what fails there, fsync says. */
+static void sync_ahead(const struct scr_sys *sys, int out, uint64_t end, size_t n)
+{
+    uint64_t from = (end - n) / SYNC_AHEAD * SYNC_AHEAD;
+    uint64_t to = end / SYNC_AHEAD * SYNC_AHEAD;
+    if (to > from)
+        (void)sys->sync_file_range(out, (off_t)from, (off_t)(to - from),
+                                   SYNC_FILE_RANGE_WRITE);
+}
+
 /* n bytes that are in memory to out, -1: nowhere; counts and sums up on the way. */
 static int put(const struct scr_sys *sys, const struct scr_copy *job, const void *bytes,
                size_t n, int out, const char *tmp, struct scr_copied *got,
@@ -50,6 +62,8 @@ static int put(const struct scr_sys *sys, const struct scr_copy *job, const void
         got->crc = scr_crc32(got->crc, bytes, n);
     got->size += n;
     int rc = out >= 0 ? scr_write_all(sys, out, bytes, n, tmp, err) : SCR_OK;
+    if (rc == SCR_OK && out >= 0 && job->sync)
+        sync_ahead(sys, out, got->size, n);
     if (rc == SCR_OK && job->pace != NULL)
         rc = job->pace->step(job->pace->arg, n, err);
     return rc;

@@ -141,6 +141,13 @@ static int f_fsync(int fd)
     return fails(TEST_FSYNC, NULL) ? -1 : scr_sys_posix.fsync(fd);
 }
 
+static int f_sync_file_range(int fd, off_t off, off_t n, unsigned int flags)
+{
+    return fails(TEST_SYNC_FILE_RANGE, NULL)
+               ? -1
+               : scr_sys_posix.sync_file_range(fd, off, n, flags);
+}
+
 static int f_ftruncate(int fd, off_t length)
 {
     return fails(TEST_FTRUNCATE, NULL) ? -1 : scr_sys_posix.ftruncate(fd, length);
@@ -250,6 +257,7 @@ const struct scr_sys test_fault_sys = {
     .pwrite = f_pwrite,
     .lseek = f_lseek,
     .fsync = f_fsync,
+    .sync_file_range = f_sync_file_range,
     .ftruncate = f_ftruncate,
     .fstat = f_fstat,
     .fstatat = f_fstatat,

@@ -42,6 +42,7 @@ enum test_kind {
     TEST_FSTATFS,
     TEST_MMAP,
     TEST_MADVISE,
+    TEST_SYNC_FILE_RANGE,
     TEST_RENAMEAT,
     TEST_LINKAT,
     TEST_UNLINKAT,

@@ -132,6 +132,25 @@ static void sync_is_one_fsync_and_no_sync_none(void **state)
     assert_int_equal(test_fault_count(TEST_FSYNC), 1);
 }
 
+static void
+what_will_be_synced_goes_ahead_and_whether_it_can_does_not_matter(void **state)
+{
+    (void)state;
+    struct scr_copied got;
+    struct scr_copy job = { .src = src, .dst = dst, .buf = 1000000 };
+    assert_int_equal(truncate(src, (20 << 20) + 1), 0);
+    test_fault_arm(TEST_SYNC_FILE_RANGE, -1, 0, TEST_ONCE);
+    assert_int_equal(copy(&job, &got), SCR_OK);
+    assert_int_equal(test_fault_count(TEST_SYNC_FILE_RANGE), 0);
+    job.sync = 1;
+    assert_int_equal(copy(&job, &got), SCR_OK);
+    assert_int_equal(test_fault_count(TEST_SYNC_FILE_RANGE), 2); /* 8 MiB each */
+    test_fault_arm(TEST_SYNC_FILE_RANGE, 0, ENOSYS, TEST_FOREVER);
+    assert_int_equal(copy(&job, &got), SCR_OK);
+    assert_int_equal(test_fault_off(), 1);
+    assert_int_equal(got.size, (20 << 20) + 1);
+}
+
 /* Each refusal keeps the old dst and leaves no temporary. */
 static void what_is_not_as_recorded_is_refused(void **state)
 {
@@ -356,6 +375,7 @@ int main(void)
         CASE(any_buffer_and_any_length_give_the_same_bytes),
         CASE(attributes_may_come_from_elsewhere),
         CASE(sync_is_one_fsync_and_no_sync_none),
+        CASE(what_will_be_synced_goes_ahead_and_whether_it_can_does_not_matter),
         CASE(what_is_not_as_recorded_is_refused),
         CASE(sources_that_are_no_files_are_refused),
         CASE(links_in_the_way_are_replaced_not_followed),
