@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Installs the packages into a fresh Debian system in a directory, which has nothing but what they
-# say they need and a compiler, and runs smoke.sh there.
+# say they need and compilers, and runs smoke.sh there.
 #
 #   packaging/debian/check.sh BUILD_DIR     of `make package`
 #
-# The system is made by mmdebstrap from the package sources of this one; that is removed in any case,
-# and what is mounted for it is not seen outside. Where that cannot be, because of rights, mmdebstrap or
-# the network, one line says so and the status is 0.
+# The system is made by mmdebstrap from the package sources of this one, through its proxy, and with
+# what apt has downloaded here before; it is removed in any case, and what is mounted for it is not seen
+# outside. Where that cannot be, because of rights, mmdebstrap or the network, one line says so and the
+# status is 0. Packages that depend on something the sources do not have are an error.
 set -euo pipefail
 build=$1 here=$(dirname "$(realpath "$0")")
 
@@ -44,6 +45,29 @@ all_files_are_packaged() {
     [ ! -s "$work/missing" ] || fail "in no package: $(cat "$work/missing")"
 }
 
+# make_system PACKAGE…: a fresh system with these in $work/root. Lists and packages that apt has here are
+# not fetched again; packages are linked, which costs nothing, where that is one file system.
+make_system() {
+    local suite include lists archives
+    suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+    include=$(printf '%s,' "$@")
+    apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
+        grep " $suite" >"$work/sources" || skip "apt has no sources for '$suite'"
+    apt-config dump | grep '^Acquire::' | grep -v '^Acquire::IndexTargets' >"$work/apt.conf" || true
+    eval "$(apt-config shell lists Dir::State::Lists/d archives Dir::Cache::Archives/d)"
+    unshare --mount --propagation private mmdebstrap --quiet --variant=apt --mode=root \
+        --include="${include%,}" --aptopt="$work/apt.conf" \
+        --setup-hook="cp -a '$lists'/*_* \"\$1/var/lib/apt/lists\" || true" \
+        --setup-hook="ln -t \"\$1/var/cache/apt/archives\" '$archives'/*.deb 2>/dev/null || true" \
+        --skip=cleanup/apt --dpkgopt=force-unsafe-io \
+        --dpkgopt=path-exclude='/usr/share/locale/*' --dpkgopt=path-exclude='/usr/share/doc/*' \
+        --dpkgopt=path-include='/usr/share/doc/*scr*' \
+        "$suite" "$work/root" - <"$work/sources" >"$work/log" 2>&1 && return
+    ! grep -q 'Failed to fetch\|Temporary failure\|Could not connect' "$work/log" ||
+        skip "the package mirror cannot be reached"
+    fail "mmdebstrap could not make a system: $(tail -n 5 "$work/log")"
+}
+
 shopt -s nullglob
 debs=("$build"/*.deb)
 [ ${#debs[@]} -ge 3 ] || fail "no packages in $build; run make package"
@@ -54,23 +78,12 @@ echo "package-check: ${#debs[@]} packages have all files"
 
 [ "$(id -u)" = 0 ] || skip "only root can make a system in a directory"
 command -v mmdebstrap >/dev/null || skip "no mmdebstrap (apt-get install mmdebstrap)"
-suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
 mapfile -t needs < <(needed "${debs[@]}")
-for need in "${needs[@]}"; do
-    apt-cache show "$need" >/dev/null 2>&1 || fail "the packages depend on $need, which apt does not know"
-done
-include=$(printf '%s,' "${needs[@]}" gcc libc6-dev pkg-config)
-apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
-    grep " $suite" >"$work/sources" || skip "apt has no sources for '$suite'"
-mmdebstrap --quiet --variant=apt --mode=root --include="${include%,}" \
-    --dpkgopt=path-exclude='/usr/share/locale/*' --dpkgopt=path-exclude='/usr/share/doc/*' \
-    --dpkgopt=path-include='/usr/share/doc/*scr*' \
-    --dpkgopt=force-unsafe-io "$suite" "$work/root" - <"$work/sources" >"$work/log" 2>&1 ||
-    skip "mmdebstrap could not make a system: $(tail -n 1 "$work/log")"
+make_system "${needs[@]}" gcc gfortran libc6-dev pkg-config
 echo "package-check: a system with ${needs[*]}"
 
 mkdir "$work/root/check"
-cp "${debs[@]}" "$here/smoke.sh" "$work/root/check"
+cp "${debs[@]}" "$here/smoke.sh" "$here/../../tests/install/consumer_fortran/consumer.f90" "$work/root/check"
 # shellcheck disable=SC2016 # expanded by the inner shell
 unshare --mount --pid --fork --propagation private bash -ec '
     mount --rbind /dev "$1/dev"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # smoke.sh MPI: in a system that has only what the packages beside this file depend on, installs
-# them, uses them as somebody new would, and removes them again.
+# them, uses them as somebody new would, in C and in Fortran, and removes them again.
 set -eu
 cd "$(dirname "$0")"
 mpi=$1
@@ -38,6 +38,13 @@ SCR_FLUSH=1 SCR_COPY_TYPE=SINGLE "mpirun.$mpi" -n 2 ../quickstart
 scr_index --list | grep -q step.100 || fail "scr_index does not list step.100"
 cd ..
 echo "smoke: compiled and ran quickstart.c"
+
+# shellcheck disable=SC2046
+"mpifort.$mpi" consumer.f90 $(pkg-config --cflags --libs scrf) -o consumer
+[ "$(./consumer)" = "$(pkg-config --modversion scrf)" ] || fail "consumer.f90 says $(./consumer)"
+mkdir fortran
+(cd fortran && "mpirun.$mpi" -n 2 ../consumer run) || fail "consumer.f90 fails"
+echo "smoke: compiled and ran a program in Fortran"
 
 scr drill --nodes 3 --ranks 3 >log 2>&1 || fail "$(cat log)"
 echo "smoke: $(grep verdict log)"
