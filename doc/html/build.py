@@ -8,7 +8,7 @@ Pages are doc/guide/*.md, in the order of the links of index.md, the manual page
 what either links to in the source tree. --filled has the manual pages that are made from
 templates. Names of calls, commands, parameters and errors become links. What is wrong (a page
 that pandoc warns of, a link, an anchor or an image that does not exist, a manual page that is
-not there, an identifier given twice) is printed, and the status is 1."""
+not there, an identifier given twice, markup that was not understood) is printed, and the status is 1."""
 import argparse
 import html
 import os
@@ -27,11 +27,13 @@ import reference
 
 HERE = Path(__file__).resolve().parent
 SECTIONS = {"1": "commands.html", "3": "calls.html", "5": "files.html", "7": "man/scr.7.html"} # where they are listed
-CODE = {".c": "c", ".h": "c", ".cpp": "cpp", ".py": "python", ".sh": "bash", ".f90": "fortran",
-        ".F90": "fortran", ".f": "fortran", ".cmake": "cmake", ".conf": "ini"}
+CODE = {".c": "c", ".h": "c", ".cpp": "cpp", ".py": "python", ".sh": "bash", ".f90": "fortranfree",
+        ".F90": "fortranfree", ".f": "fortranfixed", ".cmake": "cmake", ".conf": "ini"}
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s#]+)(#[^)\s]*)?\)")
 NAME = re.compile(r"(?<![\w/.$-])((?:scr|libscr)(?:_\w+)?|SCR_\w+)(?:\((\d)\))?(?![\w/])")
 TAG = re.compile(r"(<[^>]*>)")
+VERBATIM = ("code", "pre", "script")
+LEFTOVER = re.compile(r"\*\*(?=\w)|(?<=\w)\*\*|(?<!\w)_\w+_(?!\w)|(?<!\w)–(?=\w)") # emphasis, and options with a dash for --
 
 
 @dataclass
@@ -129,9 +131,11 @@ def render(page: Page) -> tuple[str, str]:
     if not page.text:
         return page.body, ""
     shift = ["--shift-heading-level-by=1"] if page.kind == "man" else []
+    text = re.sub(r"^```fortran\n( {6})?", lambda m: f"```fortran{'fixed' if m.group(1) else 'free'}\n{m.group(1) or ''}",
+                  page.text, flags=re.M)
     done = subprocess.run(["pandoc", "--from=markdown-tex_math_dollars", "--to=html5", "--wrap=none",
                            "--columns=1000", "--fail-if-warnings", *shift],
-                          input=page.text, capture_output=True, text=True, check=False)
+                          input=text, capture_output=True, text=True, check=False)
     body = done.stdout
     if page.kind == "man":
         body = f"<h1>{page.title}</h1>\n{body}"
@@ -148,9 +152,15 @@ class Names:
         self.plain |= {e.name: f"errors.html#{e.name.lower()}" for e in errors}
         self.plain |= {p.name: f"parameters.html#{p.name}" for p in params if not p.parent}
         self.plain |= {a: f"parameters.html#{n}" for a, n in aliases.items()}
+        self.calls = {n.lower(): href for n, href in self.manual.items() if n.endswith("(3)")}
 
-    def find(self, name: str, section: str | None) -> str | None:
-        return self.manual.get(f"{name}({section})") if section else self.plain.get(name)
+    def find(self, page: Page, name: str, section: str | None) -> str | None:
+        if section:
+            return self.manual.get(f"{name}({section})")
+        if any(own.startswith(f"{name}(") for own in page.names):
+            return None
+        call = self.calls.get(f"{name.lower()}(3)") if "fortran" in page.title.lower() else None
+        return call or self.plain.get(name)
 
 
 def link_names(page: Page, body: str, names: Names, findings: Findings) -> str:
@@ -160,12 +170,12 @@ def link_names(page: Page, body: str, names: Names, findings: Findings) -> str:
 
     def linked(match: re.Match[str]) -> str:
         name, section = match.group(1), match.group(2)
-        href = names.find(name, section)
+        href = names.find(page, name, section)
         if href is None and section in SECTIONS:
             findings.add(page.href, f"there is no manual page {name}({section})")
-        if href is None or name in seen or href.split("#")[0] == page.href:
+        if href is None or (name, href) in seen or href.split("#")[0] == page.href:
             return match.group(0)
-        seen.add(name)
+        seen.add((name, href))
         return f'<a class="auto" href="{page.up}{href}">{match.group(0)}</a>'
 
     for part in TAG.split(body):
@@ -249,7 +259,7 @@ def turn(page: Page, parts: list[tuple[str, list[tuple[str, str]]]]) -> str:
 def finish(page: Page, body: str, parts: list[tuple[str, list[tuple[str, str]]]], version: str) -> str:
     body = re.sub(r"<colgroup>.*?</colgroup>", "", body, flags=re.S)
     body = re.sub(r"<table[^>]*>", "<table>", body)
-    body = re.sub(r"<code>([^<]{1,24})</code>", r'<code class="short">\1</code>', body)
+    body = re.sub(r"<code>([^<\n]{1,24})</code>", r'<code class="short">\1</code>', body)
     page_template = Template((HERE / "page.html").read_text(encoding="utf-8"))
     main = f'<div class="{page.kind}">\n{body}\n</div>'
     return page_template.substitute(title=html.escape(re.sub("[`*]", "", page.title)), version=version,
@@ -260,13 +270,29 @@ def finish(page: Page, body: str, parts: list[tuple[str, list[tuple[str, str]]]]
 # --- is it right ---
 
 class Outline(HTMLParser):
-    """Identifiers and references of a page."""
+    """Identifiers, references and what is left of markup of a page."""
     def __init__(self) -> None:
         super().__init__()
         self.ids: list[str] = []
         self.refs: list[str] = []
+        self.leftovers: list[str] = []
+        self.verbatim = 0 # open tags whose text is no prose
+        self.after = ""   # the tag that has just been opened
+
+    def handle_data(self, data: str) -> None:
+        if not self.verbatim and LEFTOVER.search(data):
+            self.leftovers.append(data.strip())
+        if data.strip():
+            self.after = ""
+
+    def handle_endtag(self, tag: str) -> None:
+        self.verbatim -= tag in VERBATIM
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag == "ol" and self.after == "dd":
+            self.leftovers.append("a definition that begins with a number became a list")
+        self.verbatim += tag in VERBATIM
+        self.after = tag
         for key, value in attrs:
             if key == "id":
                 self.ids.append(value or "")
@@ -282,6 +308,8 @@ def check(out: Path, hrefs: list[str], findings: Findings) -> None:
     for href, outline in outlines.items():
         for twice in sorted({i for i in outline.ids if outline.ids.count(i) > 1}):
             findings.add(href, f"identifier '{twice}' given twice")
+        for text in outline.leftovers:
+            findings.add(href, f"markup in the text: {text}")
         for ref in sorted(set(outline.refs)):
             if re.match(r"(https?|mailto):", ref):
                 continue
@@ -321,7 +349,8 @@ def contents(pages: dict[Path, Page], index: Page) -> list[tuple[str, list[tuple
 
 
 def build(root: Path, filled: Path, out: Path, version: str) -> Findings:
-    findings, images = Findings(), set()
+    findings = Findings()
+    images: set[Path] = set()
     pages = collect(root, filled)
     index = pages[root / "doc" / "guide" / "index.md"]
     follow(root, pages, images)

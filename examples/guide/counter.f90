@@ -29,9 +29,10 @@ contains
 
         write (set, '("step.",i0)') step
         call scr_start_output(set, SCR_FLAG_CHECKPOINT, rc)
-        if (rc /= SCR_SUCCESS) return ! told on stderr; the older checkpoints are still there
+        if (rc /= SCR_SUCCESS) return ! told on stderr; older ones are still there
         call scr_route_file(file_in(set), path, io)
-        if (io == 0) open (newunit=unit, file=path, form='unformatted', status='replace', iostat=io)
+        if (io == 0) open (newunit=unit, file=path, form='unformatted', &
+            status='replace', iostat=io)
         if (io == 0) write (unit, iostat=io) step
         if (io == 0) close (unit, iostat=io)
         call scr_complete_output(io == 0)
@@ -47,7 +48,8 @@ contains
             if (.not. have) return
             call scr_start_restart(set)
             call scr_route_file(file_in(set), path, io)
-            if (io == 0) open (newunit=unit, file=path, form='unformatted', status='old', iostat=io)
+            if (io == 0) open (newunit=unit, file=path, form='unformatted', &
+                status='old', iostat=io)
             if (io == 0) read (unit, iostat=io) step
             if (io == 0) close (unit, iostat=io)
             call scr_complete_restart(io == 0, rc)

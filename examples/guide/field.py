@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Adds up a field, and goes on where it was stopped."""
-from mpi4py import MPI                          # initialises MPI, and finalises it at the end
+from mpi4py import MPI                          # initialises and finalises MPI
 import numpy as np
 import scr
 
