@@ -200,7 +200,7 @@ int scr_cache_reserve(struct scr_ctx *ctx, size_t more, struct scr_err *err)
     return SCR_OK;
 }
 
-static struct scr_held *find_held(const struct scr_ctx *ctx, int id)
+struct scr_held *scr_cache_held(const struct scr_ctx *ctx, int id)
 {
     for (size_t i = 0; i < ctx->nheld; i++)
         if (ctx->held[i].id == id)
@@ -210,13 +210,13 @@ static struct scr_held *find_held(const struct scr_ctx *ctx, int id)
 
 void scr_cache_set_state(struct scr_ctx *ctx, int id, enum scr_cache_state state)
 {
-    struct scr_held *h = find_held(ctx, id);
+    struct scr_held *h = scr_cache_held(ctx, id);
     if (h != NULL && state == SCR_CACHE_GONE)
         *h = ctx->held[--ctx->nheld];
     else if (h != NULL)
         h->state = state;
     else if (state != SCR_CACHE_GONE && ctx->nheld < ctx->held_room)
-        ctx->held[ctx->nheld++] = (struct scr_held){ id, state };
+        ctx->held[ctx->nheld++] = (struct scr_held){ .id = id, .state = state };
 }
 
 int scr_cache_newest(const struct scr_ctx *ctx, enum scr_cache_state state, int below)
@@ -248,6 +248,19 @@ int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err)
         scr_flush_forget_all(ctx, id);
     }
     return rc;
+}
+
+int scr_cache_let_go_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    (void)scr_async_wait_all(ctx, id, NULL);
+    int rc = (scr_cache_kind_all(ctx, id) & SCR_IS_OUTPUT)
+                 ? scr_flush_or_give_way_all(ctx, id, err)
+                 : SCR_OK;
+    if (rc != SCR_OK)
+        return rc;
+    scr_log(&ctx->log, SCR_LOG_INFO, "%s (dataset %d) leaves the cache",
+            scr_cache_name_of(ctx, id), id);
+    return scr_cache_delete_all(ctx, id, err);
 }
 
 int scr_cache_purge_all(struct scr_ctx *ctx, struct scr_err *err)
@@ -288,13 +301,13 @@ int scr_cache_check_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 
 int scr_cache_is(const struct scr_ctx *ctx, int id, enum scr_cache_state state)
 {
-    const struct scr_held *h = find_held(ctx, id);
+    const struct scr_held *h = scr_cache_held(ctx, id);
     return h != NULL && h->state == state;
 }
 
 int scr_cache_has(const struct scr_ctx *ctx, int id)
 {
-    return find_held(ctx, id) != NULL;
+    return scr_cache_held(ctx, id) != NULL;
 }
 
 int scr_cache_is_ready(const struct scr_ctx *ctx, int id)
@@ -403,123 +416,4 @@ void scr_cache_prune_all(struct scr_ctx *ctx, int id)
         free(red);
     }
     scr_barrier_all(&ctx->world);
-}
-
-/* --- room --- */
-
-/* Whether a run could go on from a newer checkpoint that is as safe as this one: in
- * cache likewise, or on the prefix; there also if that is this one itself. */
-static int is_superseded_all(struct scr_ctx *ctx, int id)
-{
-    int newer = 0;
-    if (scr_cache_newest_ckpt(ctx, 0) > id)
-        return 1;
-    if (ctx->world.rank == 0) {
-        scr_hash *index = scr_hash_new();
-        newer = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, NULL) == SCR_OK &&
-                scr_index_newest(index, 0) >= id;
-        scr_hash_delete(index);
-    }
-    return scr_or_all(&ctx->world, newer);
-}
-
-/* Whether this rank knows of id as a checkpoint in that store (of that descriptor). */
-static int is_in(const struct scr_ctx *ctx, int id, const char *store, int red_index)
-{
-    struct scr_dataset d;
-    const scr_hash *desc = scr_cache_any_desc(ctx, id);
-    const char *path = scr_hash_get_val(desc, "STORE");
-    int index = -1;
-    scr_hash_get_val_int(desc, "INDEX", &index);
-    return path != NULL && strcmp(path, store) == 0 && view_any(ctx, id, &d) &&
-           d.is_ckpt && (red_index < 0 || index == red_index);
-}
-
-/* COUNT counts checkpoints: output leaves the cache by itself when it has reached the
- * prefix. A dataset of another number of ranks keeps its place while it is what a run
- * started with the right number would restart from (invariant P5). */
-static int counts_all(struct scr_ctx *ctx, int id, const char *store, int red_index)
-{
-    int foreign = scr_cache_is(ctx, id, SCR_CACHE_FOREIGN);
-    if (!foreign && !scr_cache_is_ready(ctx, id))
-        return 0;
-    return scr_or_all(&ctx->world, is_in(ctx, id, store, red_index)) &&
-           (!foreign || is_superseded_all(ctx, id));
-}
-
-int scr_cache_let_go_all(struct scr_ctx *ctx, int id, struct scr_err *err)
-{
-    (void)scr_async_wait_all(ctx, id, NULL);
-    int rc = (scr_cache_kind_all(ctx, id) & SCR_IS_OUTPUT)
-                 ? scr_flush_or_give_way_all(ctx, id, err)
-                 : SCR_OK;
-    if (rc != SCR_OK)
-        return rc;
-    scr_log(&ctx->log, SCR_LOG_INFO, "%s (dataset %d) leaves the cache",
-            scr_cache_name_of(ctx, id), id);
-    return scr_cache_delete_all(ctx, id, err);
-}
-
-/* That what another run left cannot be flushed, or deleted, stops nobody. */
-static int evict_one_all(struct scr_ctx *ctx, int id, struct scr_err *err)
-{
-    struct scr_err why = SCR_ERR_INIT;
-    int foreign = scr_cache_is(ctx, id, SCR_CACHE_FOREIGN);
-    int rc = scr_cache_let_go_all(ctx, id, &why);
-    if (rc == SCR_OK || !foreign)
-        return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
-    scr_log(&ctx->log, SCR_LOG_WARN,
-            "dataset %d of another number of ranks stays in cache: %s", id, why.text);
-    return SCR_OK;
-}
-
-/* Deletes the oldest checkpoints until fewer than limit are left (red_index < 0: of the
- * store). */
-static int evict_to_all(struct scr_ctx *ctx, const char *store, int red_index,
-                        int limit, struct scr_err *err)
-{
-    int *ids = NULL, n = 0, have = 0;
-    int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
-    for (int i = 0; i < n; i++) {
-        int in = counts_all(ctx, ids[i], store, red_index);
-        ids[i] = in ? ids[i] : 0;
-        have += in;
-    }
-    for (int i = 0; i < n && rc == SCR_OK && have >= limit; i++) {
-        if (ids[i] == 0)
-            continue;
-        rc = evict_one_all(ctx, ids[i], err);
-        have--;
-    }
-    free(ids);
-    return rc;
-}
-
-/* What could not be restored, or not be deleted, is kept until its room is needed:
- * another start may have more luck with the same files. */
-static void drop_lost_all(struct scr_ctx *ctx)
-{
-    int id = 0, below = 0;
-    while ((id = scr_cache_newest(ctx, SCR_CACHE_LOST, below)) > 0) {
-        struct scr_err why = SCR_ERR_INIT;
-        if (scr_cache_delete_all(ctx, id, &why) != SCR_OK)
-            scr_log(&ctx->log, SCR_LOG_WARN,
-                    "%s (dataset %d) is not deleted from cache: %s",
-                    scr_cache_name_of(ctx, id), id, why.text);
-        below = id;
-    }
-}
-
-int scr_cache_evict_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
-                        struct scr_err *err)
-{
-    const struct scr_store *store = &ctx->descs.store[red->store];
-    drop_lost_all(ctx);
-    /* A count of 0 keeps nothing between checkpoints; the one being written needs its
-     * place. */
-    int rc =
-        evict_to_all(ctx, store->path, -1, store->count > 0 ? store->count : 1, err);
-    if (rc == SCR_OK && red->count > 0)
-        rc = evict_to_all(ctx, store->path, red->index, red->count, err);
-    return rc;
 }

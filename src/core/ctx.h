@@ -99,6 +99,8 @@ enum scr_cache_state {
 struct scr_held {
     int id;
     enum scr_cache_state state;
+    int stays; /* its flush failed when room was made for the open dataset */
+    int told;  /* that was said before, in this run */
 };
 
 struct scr_flush_async;
@@ -275,6 +277,8 @@ int scr_shared_adopt_all(struct scr_ctx *ctx, struct scr_err *err);
 /* Room for the states of `more` datasets that have none yet. Local; whoever is about to
  * make datasets calls it before, and agrees on the result. */
 int scr_cache_reserve(struct scr_ctx *ctx, size_t more, struct scr_err *err);
+/* Of a dataset in cache, until the next change of states; NULL: it is not there. */
+struct scr_held *scr_cache_held(const struct scr_ctx *ctx, int id);
 /* Cannot fail: a state that is new takes room from scr_cache_reserve. */
 void scr_cache_set_state(struct scr_ctx *ctx, int id, enum scr_cache_state state);
 /* Largest id in that state below `below` (0: any); 0: none. */
@@ -316,8 +320,12 @@ void scr_cache_sweep_above_all(struct scr_ctx *ctx, int id);
 int scr_cache_max_id(const struct scr_ctx *ctx);
 /* Deletes all datasets that any rank knows, and what is kept of newer versions. */
 int scr_cache_purge_all(struct scr_ctx *ctx, struct scr_err *err);
+
+/* --- room in cache (room.c) --- */
 /* Makes room for one more checkpoint of red in its store. One of another number of
- * ranks counts as soon as a newer one is as safe as it is (invariant P5). */
+ * ranks counts as soon as a newer one is as safe as it is (invariant P5). Output that
+ * cannot be flushed stays, with a warning, and does not count (invariant P7);
+ * SCR_E_FULL if there is no room beside it. */
 int scr_cache_evict_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
                         struct scr_err *err);
 

@@ -124,6 +124,15 @@ static void abandon_all(struct scr_ctx *ctx)
     scr_output_fini(&ctx->out);
 }
 
+static int make_room_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_cache_evict_all(ctx, ctx->out.red, &why);
+    return rc == SCR_OK ? rc
+                        : scr_fail(err, rc, 0, "SCR_Start_output: no room for %s: %s",
+                                   ctx->out.name, why.text);
+}
+
 int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
                          struct scr_err *err)
 {
@@ -142,7 +151,7 @@ int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
     }
     int offered = ctx->restart.id;
     if (ctx->out.is_ckpt && !ctx->out.bypass)
-        rc = scr_cache_evict_all(ctx, ctx->out.red, err);
+        rc = make_room_all(ctx, err);
     if (ctx->restart.id != offered)
         ctx->ask_again = 1; /* it made room */
     if (rc != SCR_OK) {

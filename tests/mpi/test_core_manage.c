@@ -25,6 +25,94 @@ MPI_CASE(an_output_that_cannot_be_flushed_does_not_keep_the_newest_checkpoint)
     job_free(&job);
 }
 
+/* Ways to keep one checkpoint in cache. */
+static const char *const keep_one[][5] = {
+    { "SCR_CACHE_SIZE=1", "SCR_COPY_TYPE=XOR" },
+    { "SCR_CACHE_SIZE=1", "SCR_FLUSH_ASYNC=1", "SCR_COPY_TYPE=PARTNER" },
+    { "SCR_CACHE_SIZE=1", "SCR_COPY_TYPE=FILE", "CKPT=0 INTERVAL=1 TYPE=XOR COUNT=1",
+      "CKPT=1 INTERVAL=2 TYPE=SINGLE COUNT=1" },
+};
+
+static struct scr_ctx *start_keeping(struct mpi_test *t, struct job *job,
+                                     const char *const *how)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_ctx *ctx;
+    job_new(t, job, 4);
+    job->out = tmpfile();
+    CHECK_RC(job_try_start(job, &ctx, &err, nodes, how), SCR_OK, &err);
+    return ctx;
+}
+
+static void end_keeping(struct job *job, struct scr_ctx *ctx)
+{
+    job_kill(job, ctx);
+    fclose(job->out);
+    job_free(job);
+}
+
+/* P7: the one stays, each of the others gets its place. */
+static void keep_beside(struct mpi_test *t, const char *const *how)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_ctx *ctx = start_keeping(t, &job, how);
+    job_block_flush(&job, 1, 1);
+    (void)job_write(&job, ctx, "stuck", 1, 3, &err);
+    for (int i = 2; i <= 4; i++) {
+        job_checkpoint(&job, ctx, i == 4 ? "last" : "next", i);
+        CHECK(scr_cache_is_ready(ctx, 1));
+        CHECK(scr_cache_is_ready(ctx, i));
+        CHECK(!scr_cache_has(ctx, i == 2 ? 0 : i - 1));
+    }
+    CHECK_INT(job_said(&job, "stuck (dataset 1) is output that cannot be flushed"), 1);
+    CHECK_ENTRY(1, 0, 0);
+    job_block_flush(&job, 1, 0);
+    job_checkpoint(&job, ctx, "after", 5);
+    CHECK_ENTRY(1, 1, 1);
+    CHECK(!scr_cache_has(ctx, 1));
+    end_keeping(&job, ctx);
+}
+
+MPI_CASE(an_output_that_cannot_be_flushed_keeps_no_checkpoint_from_its_place)
+{
+    for (size_t i = 0; i < sizeof keep_one / sizeof keep_one[0]; i++)
+        keep_beside(t, keep_one[i]);
+}
+
+static int no_room;
+
+static int full_statvfs(const char *path, struct statvfs *st)
+{
+    int rc = scr_sys_posix.statvfs(path, st);
+    if (no_room)
+        st->f_bavail = 0;
+    return rc;
+}
+
+MPI_CASE(beside_an_output_that_stays_there_must_be_room_on_every_node)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_sys sys = scr_sys_posix;
+    struct scr_ctx *ctx = start_keeping(t, &job, keep_one[0]);
+    sys.statvfs = full_statvfs;
+    ctx->env.sys = &sys;
+    job_block_flush(&job, 1, 1);
+    CHECK(job_write(&job, ctx, "stuck", 1, 3, &err) != SCR_OK);
+    scr_err_clear(&err);
+    no_room = job.rank == 2;
+    CHECK_RC(job_write(&job, ctx, "next", 2, 1, &err), SCR_E_FULL, &err);
+    CHECK(strstr(err.text, "SCR_Start_output: no room for next: ") != NULL);
+    CHECK(strstr(err.text, "stuck (dataset 1)") != NULL);
+    CHECK(scr_cache_is_ready(ctx, 1));
+    no_room = 0;
+    job_checkpoint(&job, ctx, "next", 2);
+    CHECK(scr_cache_is_ready(ctx, 1));
+    ctx->env.sys = &scr_sys_posix;
+    end_keeping(&job, ctx);
+}
+
 MPI_CASE(an_output_that_failed_reaches_the_prefix_at_the_next_chance)
 {
     struct job job;
@@ -449,6 +537,8 @@ int main(int argc, char **argv)
         argc, argv,
         MPI_CASES(
             RUN(an_output_that_cannot_be_flushed_does_not_keep_the_newest_checkpoint),
+            RUN(an_output_that_cannot_be_flushed_keeps_no_checkpoint_from_its_place),
+            RUN(beside_an_output_that_stays_there_must_be_room_on_every_node),
             RUN(an_output_that_failed_reaches_the_prefix_at_the_next_chance),
             RUN(a_late_flush_does_not_move_current_back),
             RUN(output_does_not_evict_a_checkpoint), RUN(current_loads_what_it_names),
