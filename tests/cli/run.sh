@@ -159,7 +159,7 @@ has_status 143
 says "asked again to stop" "the run is ended"
 again
 echo 'exec sleep 600' >at.1
-SCR_END_TIME=$(($(date +%s) + 6)) in_background 3 0
+SCR_END_TIME=$(($(date +%s) + 16)) in_background 3 0
 kill -TERM $pid
 wait $pid
 status=$?
@@ -236,11 +236,11 @@ has 0 "no run of scr_srun or the like is there"
 
 # the watchdog; the second run may take its time
 again
-echo SCR_WATCHDOG_TIMEOUT=1 >.scrconf
+echo SCR_WATCHDOG_TIMEOUT=4 >.scrconf
 echo 'echo SCR_WATCHDOG_TIMEOUT=100 >.scrconf; exec sleep 600' >at.1
 SCR_WATCHDOG=1 SCR_RUNS=2 run scr_mpirun ./job 3 0
 has_status 0
-says "no new dataset for 1 seconds: the program hangs, the run is ended" \
+says "no new dataset for 4 seconds: the program hangs, the run is ended" \
     "run 1 ended: exit status 143" "run 2 ended: exit status 0"
 again
 echo 'exec sleep 600' >at.1

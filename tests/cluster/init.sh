@@ -38,6 +38,10 @@ ip link set "$device" up
 private /run mode=755 "$@"
 private /tmp "mode=1777,size=$size" "$@"
 private /dev/shm "mode=1777,size=$size" "$@"
+# A daemon of Open MPI that ends removes the directory of all sessions when it is empty, also where the
+# one of the next run is about to begin its own in there.
+mkdir -p "/tmp/ompi.$name.0/kept"
+chmod 700 "/tmp/ompi.$name.0"
 mount -n -t proc proc /proc
 mount -n -t sysfs sysfs /sys # the network devices of this node
 mount -n --bind "$state/hosts" /etc/hosts

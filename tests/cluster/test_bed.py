@@ -57,12 +57,14 @@ def traces(state):
 
 
 def devices():
-    return subprocess.run(["ip", "-o", "address"], stdout=subprocess.PIPE).stdout
+    """Names and addresses: how long a lease lasts changes by itself."""
+    shown = subprocess.run(["ip", "-o", "address"], stdout=subprocess.PIPE, text=True).stdout
+    return [line.partition("valid_lft")[0] for line in shown.split("\n")]
 
 
 def main():
     before = devices()
-    with scenario.bed(notice=5) as bed:
+    with scenario.bed(notice=15) as bed:
         bed.run("n2", "touch", "/tmp/mine")
         for check in (private_and_shared, remote_commands, death, silent_death):
             check(bed)

@@ -28,7 +28,7 @@ def strike(bed, phase, entry, node, told, settings):
 
 
 def main():
-    with scenario.bed(notice=5) as bed:
+    with scenario.bed(notice=15) as bed:
         for case in CASES:
             strike(bed, *case)
 

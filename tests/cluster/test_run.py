@@ -34,7 +34,7 @@ def program_fails(bed):
 
 
 def program_hangs(bed):
-    job = scenario.Solver(bed, "hangs", SCR_WATCHDOG="1", SCR_WATCHDOG_TIMEOUT="15", **SETTINGS)
+    job = scenario.Solver(bed, "hangs", SCR_WATCHDOG="1", SCR_WATCHDOG_TIMEOUT="30", **SETTINGS)
     job.hold(("compute", 2))
     run = job.salloc(5, *LAUNCH)
     last = job.wait_phase("compute", 2)
@@ -62,7 +62,7 @@ def nodes_that_are_used(bed):
 
 
 def main():
-    with scenario.bed(size="64m", notice=5) as bed:
+    with scenario.bed(size="64m", notice=15) as bed:
         for case in (program_fails, nodes_that_are_used, program_hangs, node_dies):
             case(bed)
 

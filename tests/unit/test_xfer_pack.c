@@ -28,6 +28,9 @@ static int setup(void **state)
     struct scr_err err = SCR_ERR_INIT;
     uint64_t x = 88172645463325252u;
     (void)state;
+    /* The link is memory: a disk that hangs is a slow one, for which all is packed. */
+    if (access("/dev/shm", W_OK) == 0)
+        (void)setenv("TMPDIR", "/dev/shm", 0);
     for (size_t i = 0; i < BYTES; i++) {
         x ^= x << 13, x ^= x >> 7, x ^= x << 17;
         noise[i] = (unsigned char)x;
@@ -356,7 +359,8 @@ static void noise_costs_a_few_pieces(void **state)
     assert_int_equal(got.crc, scr_crc32(0, large, LARGE));
     assert_holds(zst, large, LARGE);
     assert_true(got.packing.bytes < LARGE / 16);
-    assert_int_equal(test_fault_count(TEST_LSEEK), 0); /* nothing was begun twice, */
+    assert_int_equal(test_fault_count(TEST_FTRUNCATE),
+                     0);                               /* nothing was begun twice, */
     assert_int_equal(test_fault_count(TEST_FSYNC), 0); /* nor waited for */
     free(large);
     unlink(zst);
@@ -378,7 +382,7 @@ static void what_is_not_worth_the_time_is_written_once(void **state)
     assert_holds(zst, large, LARGE);
     assert_int_equal((int)got.link.bytes, 1 << 20);
     assert_int_equal(test_fault_count(TEST_FSYNC), 1);
-    assert_int_equal(test_fault_count(TEST_LSEEK), 0);
+    assert_int_equal(test_fault_count(TEST_FTRUNCATE), 0);
     struct scr_gauge g = { 0 }; /* a link that is known is not measured */
     scr_gauge_link(&g, 1u << 30, 0.1);
     got = pack_large(&scr_sys_posix, 19, 0, &g, &rc);
@@ -393,7 +397,7 @@ static void a_slow_link_is_found_out(void **state)
     int rc;
     (void)state;
     unsigned char *large = put_large(TEXT);
-    struct scr_copied got = pack_large(&scr_sys_posix, 3, 50, NULL, &rc); /* 20 MiB/s */
+    struct scr_copied got = pack_large(&scr_sys_posix, 3, 500, NULL, &rc); /* 2 MiB/s */
     assert_int_equal(rc, SCR_OK);
     assert_int_equal(got.packed, 1);
     assert_int_equal(got.size, LARGE);
@@ -415,7 +419,7 @@ static void whatever_call_fails_a_large_one_is_whole_or_not_there(void **state)
             int rc;
             test_fault_arm(TEST_ANY, n, ENOSPC, TEST_ONCE);
             struct scr_copied got =
-                pack_large(&test_fault_sys, slow ? 3 : 19, slow ? 20 : 0, NULL, &rc);
+                pack_large(&test_fault_sys, slow ? 3 : 19, slow ? 60 : 0, NULL, &rc);
             fired = test_fault_off();
             assert_true(fired || rc == SCR_OK);
             assert_true(rc == SCR_OK || access(zst, F_OK) != 0);
