@@ -6,7 +6,12 @@
 
 #include "base/attr.h"
 #include "base/io.h"
+#include "base/units.h"
 #include "store/arrival.h"
+
+/* Clocks of file systems stand still for a tick; those without parts of seconds, and
+ * the file servers behind them, for longer. */
+static const double TICK_S = 0.1, COARSE_TICK_S = 2.5;
 
 void scr_wanted_init(struct scr_wanted *w)
 {
@@ -35,6 +40,16 @@ static struct stat look(const struct scr_env *env, const char *path)
 static int same_time(const struct timespec *a, const struct timespec *b)
 {
     return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+/* 1 if another plan, even one that gets the inode of this one, would have other times:
+ * it comes after now, in seconds, and this one is older than that by more than a tick.
+ */
+static int is_settled(const struct stat *plan, double now)
+{
+    const struct timespec *at = &plan->st_ctim;
+    double age = now - ((double)at->tv_sec + (double)at->tv_nsec * 1e-9);
+    return age > (at->tv_nsec != 0 ? TICK_S : COARSE_TICK_S);
 }
 
 /* Plans are replaced, never written in place (invariant D1). */
@@ -73,13 +88,14 @@ static int read_stamp(const struct scr_env *env, const struct scr_prefix *p, int
 }
 
 /* What is remembered is from before the reading: if another plan came between, the next
- * to ask reads that. */
+ * to ask reads that. One that is too young to be told from the next is read again. */
 int scr_wanted_check(struct scr_wanted *w, const struct scr_env *env,
                      const struct scr_prefix *p, int id, uint64_t stamp,
                      struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     uint64_t is = 0;
+    double asked = (double)scr_now_usec() * 1e-6;
     char *path = scr_arrival_plan_path(p, id);
     struct stat now = path ? look(env, path) : (struct stat){ 0 };
     free(path);
@@ -91,6 +107,7 @@ int scr_wanted_check(struct scr_wanted *w, const struct scr_env *env,
                         "the transfer of dataset %d was given up", id);
     if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "%s", why.text);
-    remember(w, &now);
+    if (is_settled(&now, asked))
+        remember(w, &now);
     return SCR_OK;
 }

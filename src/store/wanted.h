@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whether the files of an attempt to flush a dataset are still wanted: as long as there
  * is its plan (store/arrival.h). Asked before each file gets its name, so a plan is
- * read again only when it is another file than the one that was read last.
+ * read again only when it is another file than the one that was read last, or was so
+ * young then that another one could look the same.
  *
  *     struct scr_wanted w;
  *     scr_wanted_init(&w);

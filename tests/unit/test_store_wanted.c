@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "store/arrival.h"
@@ -57,12 +59,25 @@ static int check(struct scr_wanted *w)
     return rc;
 }
 
+/* Until what comes next has other times, whatever the file system. */
+static void let_it_age(void)
+{
+    char *path = scr_arrival_plan_path(&prefix, ID);
+    struct stat st;
+    assert_int_equal(stat(path, &st), 0);
+    free(path);
+    const struct timespec pause = { st.st_ctim.tv_nsec != 0 ? 0 : 3,
+                                    200 * 1000 * 1000 };
+    nanosleep(&pause, NULL);
+}
+
 static void a_plan_is_read_once(void **state)
 {
     struct scr_wanted w;
     (void)state;
     scr_wanted_init(&w);
     plan(STAMP);
+    let_it_age();
     assert_int_equal(check(&w), SCR_OK);
     test_fault_arm(TEST_ANY, 1000, EIO, TEST_ONCE);
     for (int i = 0; i < 3; i++)
@@ -72,6 +87,42 @@ static void a_plan_is_read_once(void **state)
     assert_int_equal(test_fault_count(TEST_OPENAT), 3);
     assert_int_equal(test_fault_open_fds(), 0);
     scr_wanted_fini(&w);
+}
+
+static struct timespec frozen;
+
+/* A file system that gives its inodes to others, and whose clock stands still. */
+static int fstat_coarse(int fd, struct stat *st)
+{
+    int rc = fstat(fd, st);
+    st->st_ino = 1;
+    st->st_mtim = st->st_ctim = frozen;
+    return rc;
+}
+
+static void one_that_looks_the_same_is_noticed(void **state)
+{
+    struct scr_sys sys = scr_sys_posix;
+    const struct scr_env env = { .sys = &sys };
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_wanted w;
+    (void)state;
+    sys.fstat = fstat_coarse;
+    for (int has_parts = 0; has_parts < 2; has_parts++) {
+        scr_wanted_init(&w);
+        plan(STAMP);
+        clock_gettime(CLOCK_REALTIME, &frozen);
+        /* However long we are kept from going on, it is not settled. */
+        frozen.tv_sec += has_parts ? 3600 : 0;
+        frozen.tv_nsec = has_parts;
+        for (int i = 0; i < 2; i++)
+            assert_int_equal(scr_wanted_check(&w, &env, &prefix, ID, STAMP, &err),
+                             SCR_OK);
+        plan(OTHER);
+        assert_int_equal(scr_wanted_check(&w, &env, &prefix, ID, STAMP, &err),
+                         SCR_E_MISSING);
+        scr_wanted_fini(&w);
+    }
 }
 
 static void one_that_went_or_came_is_noticed(void **state)
@@ -129,6 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plan_is_read_once),
+        cmocka_unit_test(one_that_looks_the_same_is_noticed),
         cmocka_unit_test(one_that_went_or_came_is_noticed),
         cmocka_unit_test(a_damaged_one_is_an_error_each_time),
         cmocka_unit_test(whatever_call_fails_it_is_right_or_an_error),
