@@ -171,16 +171,18 @@ static void closed(struct scr_ip_file *f, int failed)
 struct how {
     FILE *(*open)(const char *, const char *);
     FILE *(*reopen)(const char *, const char *, FILE *);
-    FILE *old; /* for reopen, else NULL */
+    FILE *old;  /* for reopen, else NULL */
+    int closed; /* reopen was called, which closes it in any case */
 };
 
-static FILE *stream(const struct how *how, const char *path, const char *mode)
+static FILE *stream(struct how *how, const char *path, const char *mode)
 {
+    how->closed = 1;
     return how->old ? how->reopen(path, mode, how->old) : how->open(path, mode);
 }
 
 /* The staged file; one that is to be opened anew only if it can be: reopen closes. */
-static FILE *staged_stream(const struct how *how, const struct scr_ip_use *use,
+static FILE *staged_stream(struct how *how, const struct scr_ip_use *use,
                            const char *mode)
 {
     char plain[16];
@@ -195,7 +197,7 @@ static FILE *staged_stream(const struct how *how, const struct scr_ip_use *use,
     return stream(how, use->place, without_x(mode, plain, sizeof plain));
 }
 
-static FILE *open_stream_once(const struct how *how, const char *path, const char *mode,
+static FILE *open_stream_once(struct how *how, const char *path, const char *mode,
                               int *moved)
 {
     struct scr_ip_use use;
@@ -221,7 +223,7 @@ static FILE *open_stream_once(const struct how *how, const char *path, const cha
     return refused ? stream(how, path, mode) : f;
 }
 
-static FILE *open_stream(const struct how *how, const char *path, const char *mode)
+static FILE *open_stream(struct how *how, const char *path, const char *mode)
 {
     FILE *f;
     int moved, tries = SCR_IP_TRIES;
@@ -234,7 +236,7 @@ static FILE *open_stream(const struct how *how, const char *path, const char *mo
 #define FOPEN(name)                                                                    \
     SCR_API FILE *name(const char *path, const char *mode)                             \
     {                                                                                  \
-        const struct how how = { .open = scr_ip_real()->name };                        \
+        struct how how = { .open = scr_ip_real()->name };                              \
         if (FROM_PROGRAM && mode)                                                      \
             return open_stream(&how, path, mode);                                      \
         return how.open(path, mode);                                                   \
@@ -242,18 +244,32 @@ static FILE *open_stream(const struct how *how, const char *path, const char *mo
 FOPEN(fopen)
 FOPEN(fopen64)
 
+/* Also if we refuse to open it: what was written to it must not stay in memory. */
+static FILE *reopen(struct how *how, const char *path, const char *mode)
+{
+    int failed = 0, cause = errno;
+    struct scr_ip_file *was = closing_stream(how->old);
+    if (was)
+        failed = fflush(how->old) != 0; /* reopening tells nobody */
+    errno = cause;
+    FILE *f = open_stream(how, path, mode);
+    cause = errno;
+    if (f == NULL && !how->closed)
+        (void)stream(how, "", "r"); /* which fails */
+    errno = cause;
+    closed(was, failed);
+    return f;
+}
+
 /* What the stream was before is closed, whatever comes of it; without a path only its
  * mode changes. */
 #define FREOPEN(name)                                                                  \
     SCR_API FILE *name(const char *path, const char *mode, FILE *old)                  \
     {                                                                                  \
-        const struct how how = { .reopen = scr_ip_real()->name, .old = old };          \
-        if (!FROM_PROGRAM || path == NULL || mode == NULL || old == NULL)              \
-            return how.reopen(path, mode, old);                                        \
-        struct scr_ip_file *was = closing_stream(old);                                 \
-        FILE *f = open_stream(&how, path, mode);                                       \
-        closed(was, 0);                                                                \
-        return f;                                                                      \
+        struct how how = { .reopen = scr_ip_real()->name, .old = old };                \
+        if (FROM_PROGRAM && path != NULL && mode != NULL && old != NULL)               \
+            return reopen(&how, path, mode);                                           \
+        return how.reopen(path, mode, old);                                            \
     }
 FREOPEN(freopen)
 FREOPEN(freopen64)

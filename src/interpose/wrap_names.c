@@ -129,7 +129,15 @@ static int close_after(int rc, int fd)
     return rc != 0 ? rc : closed;
 }
 
-/* As the program would copy it. */
+static void remove_ours(const char *path)
+{
+    int rc, cause = errno;
+    if (!scr_ip_unlink(path, &rc))
+        (void)scr_ip_real()->unlink(path);
+    errno = cause;
+}
+
+/* As the program would copy it; nothing is left of a copy that failed. */
 static int copy_as_program(const char *from, const char *to)
 {
     struct stat st;
@@ -144,7 +152,15 @@ static int copy_as_program(const char *from, const char *to)
         errno = err.sys ? err.sys : EIO;
         rc = -1;
     }
+    if (rc != 0 && out >= 0)
+        remove_ours(to); /* once it is closed it is a file of its checkpoint */
     return close_after(close_after(rc, out), in);
+}
+
+static int is_regular(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 /* A second name of a file in cache would be one of a file of SCR: it becomes a copy. */
@@ -153,7 +169,8 @@ static int link_ours(const char *from, const char *to, int *rc)
     if (!scr_ip_is_candidate(from) && !scr_ip_is_candidate(to))
         return 0;
     char *place = scr_ip_look(from);
-    int ours = place != NULL || scr_ip_forms_checkpoint(to);
+    int ours = is_regular(place ? place : from) &&
+               (place != NULL || scr_ip_forms_checkpoint(to));
     free(place);
     if (ours)
         *rc = copy_as_program(from, to);

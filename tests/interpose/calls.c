@@ -13,11 +13,13 @@
 #include <fcntl.h>
 #include <mpi.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -139,6 +141,10 @@ static void by_freopen(const char *name, const char *buf, int rank)
     is(f != NULL, "fopen", other);
     write_stream(freopen(name, "w", f), buf, name);
     is(unlink(other) == 0, "unlink", other);
+    /* One that is refused closes what it was, too. */
+    f = fopen(name, "w");
+    is(f && fwrite(buf, 1, SIZE, f) == SIZE, "fwrite", name);
+    is(freopen(name, "wx", f) == NULL && errno == EEXIST, "freopen x", name);
 }
 
 /* A directory of its own, below a descriptor. */
@@ -233,6 +239,23 @@ static void by_unlink(const char *name, const char *buf, int rank)
     write_to(create(name), buf, name);
 }
 
+/* A link that fails leaves nothing, though it is a copy. */
+static void link_without_room(const char *name)
+{
+    char other[NAME + 4];
+    struct rlimit before, small = { 1, RLIM_INFINITY };
+    struct stat st;
+    snprintf(other, sizeof other, "%s.cut", name);
+    is(getrlimit(RLIMIT_FSIZE, &before) == 0, "getrlimit", other);
+    small.rlim_max = before.rlim_max;
+    is(signal(SIGXFSZ, SIG_IGN) != SIG_ERR, "signal", other);
+    is(setrlimit(RLIMIT_FSIZE, &small) == 0, "setrlimit", other);
+    int rc = link(name, other), cause = errno;
+    is(setrlimit(RLIMIT_FSIZE, &before) == 0, "setrlimit back", other);
+    is(rc != 0 && cause == EFBIG, "link without room", other);
+    is(stat(other, &st) != 0 && errno == ENOENT, "stat", other);
+}
+
 static void by_link(const char *name, const char *buf, int rank)
 {
     char other[NAME];
@@ -241,7 +264,10 @@ static void by_link(const char *name, const char *buf, int rank)
     is(link(name, other) == 0, "link", name);
     is(link(name, other) != 0 && errno == EEXIST, "link again", name);
     expect(other, 12, rank);
-    is(unlink(name) == 0 && link(other, name) == 0, "link back", name);
+    link_without_room(name);
+    is(unlink(name) == 0, "unlink", name);
+    is(link(".", name) != 0 && errno == EPERM, "link of a directory", name);
+    is(link(other, name) == 0, "link back", name);
     is(unlink(other) == 0, "unlink", other);
 }
 
