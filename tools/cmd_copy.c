@@ -184,13 +184,15 @@ static int copy_map(struct copy *c, const scr_filemap *map, struct scr_err *err)
 static int copy_node(struct copy *c, const char *dir, struct scr_err *err)
 {
     struct scr_cntl cntl;
-    if (c->alone && scr_cntl_wait_unused(&c->t->env, dir, USED_WAIT_S, err) != SCR_OK) {
+    int rc =
+        c->alone ? scr_cntl_wait_unused(&c->t->env, dir, USED_WAIT_S, err) : SCR_OK;
+    if (rc == SCR_E_LOCKED)
         scr_tool_print(c->t, "%s\n", SCR_COPY_IN_USE);
-        return err->code;
-    }
+    if (rc != SCR_OK)
+        return rc;
     scr_filemap *map = scr_filemap_new();
-    int rc = map ? scr_cntl_open(&c->t->env, dir, 0, &cntl, err)
-                 : scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
+    rc = map ? scr_cntl_open(&c->t->env, dir, 0, &cntl, err)
+             : scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
     if (rc == SCR_OK) {
         rc = scr_cntl_read_node(&c->t->env, &cntl, map, err);
         scr_cntl_close(&c->t->env, &cntl);

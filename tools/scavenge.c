@@ -168,12 +168,14 @@ static int take_timeout(struct scr_scavenge *s, const char *given, struct scr_er
     return SCR_OK;
 }
 
-/* What is in reach from here; scr_copy looks on the other nodes. */
+/* What is in reach from here, by the configuration; scr_copy looks on the other nodes,
+ * and where we are told to. */
 static int check_unused(const struct scr_scavenge *s, const struct scr_reach *reach,
                         struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (size_t i = 0; i < reach->n && rc == SCR_OK && !s->ended; i++)
+    int here = !s->ended && s->cntldir == NULL;
+    for (size_t i = 0; here && i < reach->n && rc == SCR_OK; i++)
         rc = scr_cntl_wait_unused(&s->t->env, reach->cntl[i], USED_WAIT_S, err);
     return rc;
 }
@@ -272,6 +274,7 @@ struct round {
     const struct scr_hostlist *nodes; /* to run on */
     struct scr_remote_result *res;
     double limit_s; /* seconds; 0: half of what is left */
+    sigset_t held;  /* signals that wait until it is over */
     struct scr_err err;
     int rc;
     atomic_int ended;
@@ -355,24 +358,28 @@ static uint64_t measure(const struct scr_sys *sys, const char *dir)
     return total;
 }
 
-/* Signals that end us; not those that are ignored, as SIGHUP under nohup(1). They wait
- * while something runs on the nodes: nobody else ends that. */
+/* Signals that end us; not those that are ignored, as SIGHUP under nohup(1), or blocked
+ * by who started us. They wait while something runs on the nodes: nobody else ends
+ * that. */
 static sigset_t ending_signals(void)
 {
     static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
     struct sigaction now;
-    sigset_t set;
+    sigset_t set, blocked;
     sigemptyset(&set);
+    sigemptyset(&blocked);
+    pthread_sigmask(SIG_BLOCK, NULL, &blocked);
     for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
-        if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+        if (sigaction(signals[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL &&
+            !sigismember(&blocked, signals[i]))
             sigaddset(&set, signals[i]);
     return set;
 }
 
-static int is_asked_to_end(void)
+static int is_asked_to_end(const struct round *r)
 {
-    sigset_t pending, ours = ending_signals();
-    return sigpending(&pending) == 0 && sigandset(&pending, &pending, &ours) == 0 &&
+    sigset_t pending;
+    return sigpending(&pending) == 0 && sigandset(&pending, &pending, &r->held) == 0 &&
            !sigisemptyset(&pending);
 }
 
@@ -386,7 +393,7 @@ static void watch(struct round *r, uint64_t bytes)
     scr_progress_start(&bar, r->s->t->log.out, bytes);
     while (!atomic_load(&r->ended)) {
         nanosleep(&pause, NULL);
-        r->s->stop |= is_asked_to_end();
+        r->s->stop |= is_asked_to_end(r);
         if (bar.out == NULL || stage == NULL || scr_now_mono() < next)
             continue;
         uint64_t now = measure(r->s->t->env.sys, stage);
@@ -400,12 +407,13 @@ static void watch(struct round *r, uint64_t bytes)
 static int run(struct round *r, uint64_t bytes, struct scr_err *err)
 {
     pthread_t thread;
-    sigset_t held = ending_signals(), before;
+    sigset_t before;
+    r->held = ending_signals();
     r->err = (struct scr_err)SCR_ERR_INIT;
     atomic_store(&r->ended, 0);
     if (r->limit_s <= 0)
         r->limit_s = time_for_round(r->s);
-    pthread_sigmask(SIG_BLOCK, &held, &before);
+    pthread_sigmask(SIG_BLOCK, &r->held, &before);
     int started = pthread_create(&thread, NULL, run_round, r) == 0;
     if (started) {
         watch(r, bytes);

@@ -239,11 +239,14 @@ static int ask_if_wanted(struct job *j, struct scr_err *err)
     return rc;
 }
 
+/* A sync takes long: nothing but the rename is left when it is asked. */
 static int commit(struct job *j, struct item *it, struct scr_err *err)
 {
     const struct scr_sys *sys = j->g->env->sys;
     const struct scr_copy copy = { .src = it->src, .dst = it->dst, .sync = 1 };
-    int rc = ask_if_wanted(j, err);
+    int rc = scr_copy_sync(sys, &copy, &it->open, err);
+    if (rc == SCR_OK)
+        rc = ask_if_wanted(j, err);
     if (rc == SCR_OK)
         rc = scr_copy_commit(sys, &copy, &it->open, err);
     if (rc != SCR_OK)

@@ -95,11 +95,15 @@ static void job(struct test_store *t, uint32_t *whole)
     make_older(t);
 }
 
+static int (*wanted)(void *, struct scr_err *); /* by a test; NULL: copies are */
+
 static int copy_node(struct test_store *t, int node)
 {
     struct scr_gathered got;
     struct scr_cntl c;
-    const struct scr_gather g = { .env = &t->env, .prefix = &t->p, .id = ID };
+    const struct scr_gather g = {
+        .env = &t->env, .prefix = &t->p, .id = ID, .wanted = wanted
+    };
     scr_filemap *map = scr_filemap_new();
     int rc = scr_cntl_open(&t->env, test_path("base/vnode.n%d/u/scr.j", node), 0, &c,
                            &t->err);
@@ -189,6 +193,45 @@ static void an_interrupted_call_is_not_noticed(void **state)
         if (!fired)
             break;
     }
+}
+
+static int files_synced;
+
+static int fsync_counted(int fd)
+{
+    struct stat st;
+    files_synced += fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    return scr_sys_posix.fsync(fd);
+}
+
+static int wanted_before_sync(void *arg, struct scr_err *err)
+{
+    (void)arg;
+    return files_synced == 0 ? SCR_OK : scr_fail(err, SCR_E_CANCELLED, 0, "too late");
+}
+
+/* A sync takes long, and a newer copy may have begun meanwhile. */
+static void what_becomes_unwanted_in_a_sync_gets_no_name(void **state)
+{
+    struct test_store t;
+    uint32_t whole[RANKS];
+    struct scr_sys counting = scr_sys_posix;
+    (void)state;
+    job(&t, whole);
+    counting.fsync = fsync_counted;
+    t.env.sys = &counting;
+    wanted = wanted_before_sync;
+    files_synced = 0;
+    assert_int_equal(copy_node(&t, 0), SCR_E_CANCELLED);
+    wanted = NULL;
+    t.env.sys = &test_fault_sys;
+    assert_int_equal(files_synced, 1);
+    assert_int_not_equal(
+        access(test_path("prefix/.scr/scr.dataset.7/files/ckpt.7/rank_0.dat"), F_OK),
+        0);
+    scr_err_clear(&t.err);
+    assert_int_equal(scavenge(&t), SCR_OK);
+    test_store_close(&t);
 }
 
 /* --- files that an asynchronous flush had got into place --- */
@@ -522,6 +565,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SURVIVAL_TESTS(copying),
         cmocka_unit_test(an_interrupted_call_is_not_noticed),
+        cmocka_unit_test(what_becomes_unwanted_in_a_sync_gets_no_name),
         cmocka_unit_test(what_landed_is_not_lost),
         cmocka_unit_test(what_landed_compressed_is_not_lost),
         cmocka_unit_test(a_compressed_one_goes_when_the_plain_one_is_durable),

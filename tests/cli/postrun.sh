@@ -403,6 +403,11 @@ run scr_postrun
 fails 2 "vnode.n1/user/scr.job is in use by a run (process $holder, "
 run scr_scavenge --id 7
 fails 2 "is in use by a run"
+# what is asked for is not what the run uses
+run scr_scavenge --id 7 --up n2 --from "$tmp/base/vnode.n2/user/scr.job"
+has_status 0
+run scr_scavenge --id 7 --up n1 --from "$tmp/base/vnode.n1/user/scr.job"
+fails 2 "error: node n1: scr copy: error: "
 # the cache is on other nodes only
 cat >bin/ssh <<'EOF'
 #!/bin/sh
