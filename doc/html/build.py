@@ -256,10 +256,17 @@ def turn(page: Page, parts: list[tuple[str, list[tuple[str, str]]]]) -> str:
     return f'<div class="turn">{left}{right}</div>'
 
 
+def breakable(cell: re.Match[str]) -> str:
+    """A name in a table may be broken after its underscores where the window is narrow."""
+    return cell.group(1) + "".join(part if part.startswith("<") else part.replace("_", "_<wbr>")
+                                   for part in TAG.split(cell.group(2)))
+
+
 def finish(page: Page, body: str, parts: list[tuple[str, list[tuple[str, str]]]], version: str) -> str:
     body = re.sub(r"<colgroup>.*?</colgroup>", "", body, flags=re.S)
     body = re.sub(r"<table[^>]*>", "<table>", body)
     body = re.sub(r"<code>([^<\n]{1,24})</code>", r'<code class="short">\1</code>', body)
+    body = re.sub(r"(<td[^>]*>.*?<code[^>]*>)(.*?)(?=</code>)", breakable, body)
     page_template = Template((HERE / "page.html").read_text(encoding="utf-8"))
     main = f'<div class="{page.kind}">\n{body}\n</div>'
     return page_template.substitute(title=html.escape(re.sub("[`*]", "", page.title)), version=version,
