@@ -77,9 +77,9 @@ static int is_valid(const struct scr_index_entry *e)
 
 static void print_entry(struct scr_tool *t, const struct scr_index_entry *e)
 {
-    scr_tool_print(t, "%c%6d %-5s %-19s %s\n", e->current ? '*' : ' ', e->id,
-                   is_valid(e) ? "YES" : "NO", e->flushed ? e->flushed : "",
-                   e->dset.name);
+    scr_tool_print_line(t, "%c%6d %-5s %-19s %s", e->current ? '*' : ' ', e->id,
+                        is_valid(e) ? "YES" : "NO", e->flushed ? e->flushed : "",
+                        e->dset.name);
 }
 
 static json_t *entry_json(const struct scr_index_entry *e)
@@ -289,11 +289,12 @@ static int build_id(struct scr_tool *t, const char *text, struct scr_err *err)
 
 static void tell_adopted(struct scr_tool *t, const struct scr_adopted *got)
 {
-    scr_tool_print(t,
-                   "dataset %d: \"%s\", %llu files of %d rank%s, %llu bytes, added to "
-                   "the index\n",
-                   got->id, got->name, (unsigned long long)got->files, got->ranks,
-                   got->ranks == 1 ? "" : "s", (unsigned long long)got->bytes);
+    scr_tool_print_line(
+        t,
+        "dataset %d: \"%s\", %llu files of %d rank%s, %llu bytes, added to "
+        "the index",
+        got->id, got->name, (unsigned long long)got->files, got->ranks,
+        got->ranks == 1 ? "" : "s", (unsigned long long)got->bytes);
     if (got->unmatched > 0)
         scr_log(t->env.log, SCR_LOG_WARN,
                 "%llu other file%s there match%s no pattern and %s not part of it",

@@ -23,10 +23,10 @@ static void print_text(struct scr_tool *t, const struct scr_judgement *j)
         const struct scr_candidate *c = &j->c[i];
         int bad = !is_usable(c) || c->state == SCR_CANDIDATE_MENDABLE ||
                   c->state == SCR_CANDIDATE_PARTIAL;
-        scr_tool_print(t, "%6d %-6s %-10s %s%s%s\n", c->id,
-                       c->in_cache ? "cache" : "prefix",
-                       scr_candidate_state_name(c->state), c->name ? c->name : "?",
-                       bad ? ": " : "", bad ? c->why : "");
+        scr_tool_print_line(t, "%6d %-6s %-10s %s%s%s", c->id,
+                            c->in_cache ? "cache" : "prefix",
+                            scr_candidate_state_name(c->state), c->name ? c->name : "?",
+                            bad ? ": " : "", bad ? c->why : "");
     }
 }
 

@@ -182,12 +182,13 @@ static void tell_saved(struct postrun *p, int id, const struct scr_build_report 
 {
     (void)scr_prefix_state_update(&p->t->env, &p->t->prefix, "flush.scr", edit_saved,
                                   &id, NULL);
-    scr_tool_print(p->t, "dataset %d (%s): complete in %s, %llu files", id,
-                   name_of(p, id), p->t->prefix.path, (unsigned long long)r->files);
+    char rebuilt[64] = "";
     if (r->rebuilt_ranks > 0)
-        scr_tool_print(p->t, ", %d rank%s rebuilt", r->rebuilt_ranks,
-                       r->rebuilt_ranks > 1 ? "s" : "");
-    scr_tool_print(p->t, "\n");
+        snprintf(rebuilt, sizeof rebuilt, ", %d rank%s rebuilt", r->rebuilt_ranks,
+                 r->rebuilt_ranks > 1 ? "s" : "");
+    scr_tool_print_line(p->t, "dataset %d (%s): complete in %s, %llu files%s", id,
+                        name_of(p, id), p->t->prefix.path, (unsigned long long)r->files,
+                        rebuilt);
 }
 
 /* SCR_TOOL_NO: it is lost, and counted. An error: it may be saved by another try. */
@@ -226,8 +227,8 @@ static int save(struct postrun *p, int id, struct scr_err *err)
 
 static int plan(struct postrun *p, int id, const char *what, struct scr_err *err)
 {
-    scr_tool_print(p->t, "%s %d (%s) is in cache only%s\n", what, id, name_of(p, id),
-                   p->a->opt[OPT_DRY_RUN] ? "" : ": saving it");
+    scr_tool_print_line(p->t, "%s %d (%s) is in cache only%s", what, id, name_of(p, id),
+                        p->a->opt[OPT_DRY_RUN] ? "" : ": saving it");
     fflush(p->t->out);
     return p->a->opt[OPT_DRY_RUN] ? SCR_OK : save(p, id, err);
 }

@@ -46,7 +46,7 @@ static void tell_problem(void *arg, const char *text)
 {
     struct tally *y = arg;
     scr_progress_hide(&y->progress);
-    scr_tool_print(y->t, "%s: %s\n", y->label, text);
+    scr_tool_print_line(y->t, "%s: %s", y->label, text);
 }
 
 static void tell_note(struct tally *y, const char *text)

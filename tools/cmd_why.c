@@ -14,17 +14,17 @@ static void print_text(struct scr_tool *t, const struct scr_judgement *j)
     scr_tool_print(t, "    DSET WHERE  STATE      NAME: WHY\n");
     for (size_t i = 0; i < j->n; i++) {
         const struct scr_candidate *c = &j->c[i];
-        scr_tool_print(t, "%s%6d %-6s %-10s %s: %s\n", c->taken ? "->" : "  ", c->id,
-                       c->in_cache ? "cache" : "prefix",
-                       scr_candidate_state_name(c->state), c->name ? c->name : "?",
-                       c->why);
+        scr_tool_print_line(t, "%s%6d %-6s %-10s %s: %s", c->taken ? "->" : "  ", c->id,
+                            c->in_cache ? "cache" : "prefix",
+                            scr_candidate_state_name(c->state), c->name ? c->name : "?",
+                            c->why);
     }
     if (j->taken == NULL)
         scr_tool_print(t, "a restart finds nothing\n");
     else
-        scr_tool_print(t, "a restart takes dataset %d (%s) from %s\n", j->taken->id,
-                       j->taken->name ? j->taken->name : "?",
-                       j->taken->in_cache ? "cache" : "the prefix directory");
+        scr_tool_print_line(t, "a restart takes dataset %d (%s) from %s", j->taken->id,
+                            j->taken->name ? j->taken->name : "?",
+                            j->taken->in_cache ? "cache" : "the prefix directory");
 }
 
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)

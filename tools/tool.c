@@ -136,6 +136,18 @@ void scr_tool_print(struct scr_tool *t, const char *fmt, ...)
     va_end(ap);
 }
 
+void scr_tool_print_line(struct scr_tool *t, const char *fmt, ...)
+{
+    va_list ap;
+    struct scr_str line = SCR_STR_INIT;
+    va_start(ap, fmt);
+    scr_str_vprintf(&line, fmt, ap);
+    va_end(ap);
+    scr_str_mask(&line);
+    fprintf(t->out, "%s\n", line.bad || !line.p ? "out of memory" : line.p);
+    scr_str_free(&line);
+}
+
 int scr_tool_json(struct scr_tool *t, struct json_t *value, struct scr_err *err)
 {
     if (value == NULL)

@@ -111,6 +111,10 @@ int scr_tool_program(const struct scr_tool *t, char **path, struct scr_err *err)
  */
 void scr_tool_print(struct scr_tool *t, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+/* One line of text with names of datasets or files in it, which may have any bytes but
+ * NUL: control characters are masked as in messages. The newline is added. */
+void scr_tool_print_line(struct scr_tool *t, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
 /* A JSON value to stdout, indented, followed by a newline. Takes the reference; NULL
  * (jansson out of memory) is SCR_E_NOMEM. */
 struct json_t;

@@ -16,13 +16,6 @@ static const char *label(int level)
     return level >= SCR_LOG_DEBUG ? "debug: " : "";
 }
 
-static void mask_controls(struct scr_str *s)
-{
-    for (size_t i = 0; i < s->len; i++)
-        if ((unsigned char)s->p[i] < 0x20 || s->p[i] == 0x7f)
-            s->p[i] = '?';
-}
-
 void scr_log(const struct scr_log *log, int level, const char *fmt, ...)
 {
     if (log == NULL || log->quiet || level > log->level)
@@ -34,7 +27,7 @@ void scr_log(const struct scr_log *log, int level, const char *fmt, ...)
     va_start(ap, fmt);
     scr_str_vprintf(&line, fmt, ap);
     va_end(ap);
-    mask_controls(&line);
+    scr_str_mask(&line);
     scr_str_append(&line, "\n");
 
     /* A message that cannot be printed has nobody left to be reported to. */

@@ -93,6 +93,13 @@ char *scr_str_take(struct scr_str *s)
     return p;
 }
 
+void scr_str_mask(struct scr_str *s)
+{
+    for (size_t i = 0; i < s->len; i++)
+        if ((unsigned char)s->p[i] < 0x20 || s->p[i] == 0x7f)
+            s->p[i] = '?';
+}
+
 char *scr_asprintf(const char *fmt, ...)
 {
     struct scr_str s = SCR_STR_INIT;

@@ -32,6 +32,10 @@ void scr_str_vprintf(struct scr_str *s, const char *fmt, va_list ap)
  * s. */
 char *scr_str_take(struct scr_str *s);
 
+/* Puts '?' for every control character in s, newlines too: what is one line stays one,
+ * and no terminal obeys it. */
+void scr_str_mask(struct scr_str *s);
+
 /* malloc'd printf; NULL when out of memory. */
 char *scr_asprintf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* strdup that takes NULL (returns NULL). */

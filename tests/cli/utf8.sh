@@ -29,3 +29,15 @@ echo one >café/f.0
 run scr_index --add-directory café 'f.%r'
 run scr_have_restart --json
 has 0 '"name": "café"'
+# Control characters stay in the name, but no terminal gets them.
+odd=$(printf '\033[31mred\nline')
+mkdir odd
+echo one >odd/f.0
+run scr_index --add-directory odd --name "$odd" 'f.%r'
+has 0 '"?[31mred?line"'
+for list in scr_index scr_inspect scr_why; do
+    run $list
+    has 0 '?[31mred?line'
+done
+run scr_why --json
+has 0 '"\u001B[31mred\nline"'
