@@ -197,8 +197,11 @@ int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err)
     for (int i = 0; i < n; i++) {
         if (!scr_cache_is_ready(ctx, ids[i]))
             continue;
-        int one = flush_output_all(ctx, ids[i], rc == SCR_OK ? err : NULL);
-        rc = rc == SCR_OK ? one : rc;
+        struct scr_err why = SCR_ERR_INIT;
+        int one = flush_output_all(ctx, ids[i], &why);
+        if (one != SCR_OK && rc == SCR_OK)
+            rc = scr_fail(err, one, 0, "flush of %s (dataset %d): %s",
+                          scr_cache_name_of(ctx, ids[i]), ids[i], why.text);
     }
     scr_flush_left_all(ctx);
     int id = scr_cache_newest_ckpt(ctx, 0);

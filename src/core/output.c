@@ -389,7 +389,11 @@ static int flush_due_all(struct scr_ctx *ctx, const struct scr_output *out,
     if (rc == SCR_OK)
         return SCR_OK;
     if (out->is_output)
-        return scr_fail(err, rc, 0, "%s", why.text);
+        return scr_fail(
+            err, rc, 0,
+            "SCR_Complete_output: flush of %s (dataset %d) failed, it stays "
+            "in cache: %s",
+            out->name, out->id, why.text);
     scr_log(&ctx->log, SCR_LOG_WARN, "flush of %s failed, it stays in cache: %s",
             out->name, why.text);
     return SCR_OK;

@@ -16,9 +16,11 @@ MPI_CASE(an_output_that_cannot_be_flushed_does_not_keep_the_newest_checkpoint)
     job_checkpoint(&job, ctx, "c1", 1);
     job_block_flush(&job, 2, 1);
     CHECK(job_write(&job, ctx, "out", 2, 2, &err) != SCR_OK);
+    CHECK(strstr(err.text, "SCR_Complete_output: flush of out (dataset 2)") != NULL);
     CHECK(scr_cache_is_ready(ctx, 2)); /* kept, to be tried again */
     job_checkpoint(&job, ctx, "c3", 3);
     CHECK(scr_finalize_all(ctx, &late) != SCR_OK);
+    CHECK(strstr(late.text, "flush of out (dataset 2): ") != NULL);
     CHECK_ENTRY(3, 1, 1);
     CHECK_ENTRY(2, 0, 0);
     job_kill(&job, ctx);
