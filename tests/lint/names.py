@@ -99,7 +99,8 @@ def check_parameters(rows: Rows, here: Source) -> Iterator[str]:
         if param is None:
             yield f"{name} is not in params.def"
             continue
-        said = codes(has)[0] if has else had.strip("`") if re.fullmatch("`[^`]*`", had) else None
+        default = codes(has) or re.findall("^`([^`]*)`$", had)
+        said = default[0] if default else None
         if said != param.default:
             yield f"the default of {name} is {param.default}, not {said}"
     old = {p.name for p in here.params.values() if p.since != NEW_PARAMETERS}
