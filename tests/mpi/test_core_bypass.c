@@ -347,7 +347,7 @@ MPI_CASE(whose_files_are_written_over_is_incomplete_whatever_its_name)
 
 /* Call number n of the route of rank 2 fails: no file is written over while the dataset
  * it is of is complete. 0 when there is no call n. */
-static int fail_route(struct job *job, struct scr_ctx *ctx, enum test_kind kind, long n)
+static int fail_route(struct job *job, struct scr_ctx *ctx, int kind, long n)
 {
     struct mpi_test *t = job->t;
     struct scr_err err = SCR_ERR_INIT, late = SCR_ERR_INIT;
@@ -369,7 +369,7 @@ static int fail_route(struct job *job, struct scr_ctx *ctx, enum test_kind kind,
 
 MPI_CASE(what_cannot_be_made_incomplete_is_not_written_over)
 {
-    static const enum test_kind kinds[] = { TEST_FSTATAT, TEST_OPENAT, TEST_READ };
+    static const int kinds[] = { TEST_FSTATAT, TEST_OPENAT, TEST_READ };
     struct job job;
     job_new(t, &job, 4);
     job.sys = &test_fault_sys;

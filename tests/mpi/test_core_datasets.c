@@ -284,7 +284,7 @@ MPI_CASE(one_that_is_written_anew_is_not_deleted_by_what_was_begun)
 
 /* A checkpoint that makes an older one go, with the n-th call of a kind failing: it is
  * good, or the one before is, and the next one brings all in order. */
-static int fail_retention(struct mpi_test *t, int victim, enum test_kind kind, long n)
+static int fail_retention(struct mpi_test *t, int victim, int kind, long n)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
@@ -322,7 +322,7 @@ enum { STRIDE = 5 };
 enum { STRIDE = 1 };
 #endif
 
-static int fail_some(struct mpi_test *t, int victim, enum test_kind kind, long step)
+static int fail_some(struct mpi_test *t, int victim, int kind, long step)
 {
     int tried = 0;
     for (long n = step - 1; mpi_test_good(t) && fail_retention(t, victim, kind, n);
