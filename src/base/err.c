@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/str.h"
+
 static const struct {
     int code;
     const char *name, *meaning;
@@ -49,14 +51,6 @@ static void add_cause(char *text, size_t size, int sys)
         *first = (unsigned char)tolower(*first);
 }
 
-/* An error is one line, whatever a path in it contains. */
-static void mask_controls(char *text)
-{
-    for (unsigned char *c = (unsigned char *)text; *c != '\0'; c++)
-        if (*c < 0x20 || *c == 0x7f)
-            *c = '?';
-}
-
 /* vsnprintf that shows where it had to cut. */
 static void format_cut(char *buf, size_t size, const char *fmt, va_list ap)
     __attribute__((format(printf, 3, 0)));
@@ -87,7 +81,8 @@ int scr_fail(struct scr_err *err, int code, int sys, const char *fmt, ...)
     va_end(ap);
     if (sys != 0)
         add_cause(err->text, sizeof err->text, sys);
-    mask_controls(err->text);
+    /* An error is one line, whatever a path in it contains. */
+    scr_mask(err->text, strlen(err->text));
     err->code = code;
     err->sys = sys;
     errno = saved;
@@ -107,7 +102,7 @@ void scr_err_prefix(struct scr_err *err, const char *fmt, ...)
     size_t len = strlen(head);
     memcpy(head + len, ": ", 3); /* format_cut left room for it */
     len += 2;
-    mask_controls(head);
+    scr_mask(head, strlen(head));
 
     memmove(err->text + len, err->text, sizeof err->text - len);
     memcpy(err->text, head, len);

@@ -93,11 +93,16 @@ char *scr_str_take(struct scr_str *s)
     return p;
 }
 
+void scr_mask(char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7f)
+            text[i] = '?';
+}
+
 void scr_str_mask(struct scr_str *s)
 {
-    for (size_t i = 0; i < s->len; i++)
-        if ((unsigned char)s->p[i] < 0x20 || s->p[i] == 0x7f)
-            s->p[i] = '?';
+    scr_mask(s->p, s->len);
 }
 
 char *scr_asprintf(const char *fmt, ...)

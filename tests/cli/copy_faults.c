@@ -328,6 +328,14 @@ static int edit_drop_older(scr_hash *index, void *arg, int *changed,
     return SCR_OK;
 }
 
+/* A job of which only the newest dataset is in the index, its files having landed. */
+static void job_that_landed(struct test_store *t, uint32_t *whole, int packed)
+{
+    job(t, whole);
+    scr_prefix_index_update(&t->env, &t->p, edit_drop_older, NULL, NULL);
+    landed(t, packed);
+}
+
 static int take_and_build(struct test_store *t, uint64_t *n)
 {
     struct scr_build_report report;
@@ -345,9 +353,7 @@ static void fail_taking(int packed, enum test_how how)
         struct test_store t;
         uint32_t whole[RANKS];
         uint64_t n = 0;
-        job(&t, whole);
-        scr_prefix_index_update(&t.env, &t.p, edit_drop_older, NULL, NULL);
-        landed(&t, packed);
+        job_that_landed(&t, whole, packed);
         test_fault_arm(TEST_ANY, at, EIO, how);
         int rc = take_and_build(&t, &n);
         int fired = test_fault_off();
@@ -425,9 +431,7 @@ static void a_compressed_one_goes_when_the_plain_one_is_durable(void **state)
     struct scr_sys noting = scr_sys_posix;
     if (!scr_zst_have())
         return;
-    job(&t, whole);
-    scr_prefix_index_update(&t.env, &t.p, edit_drop_older, NULL, NULL);
-    landed(&t, 1);
+    job_that_landed(&t, whole, 1);
     noting.renameat = rename_noted;
     noting.fsync = fsync_noted;
     noting.unlinkat = unlink_checked;
@@ -450,9 +454,7 @@ static void what_cannot_be_unpacked_is_kept(void **state)
     size_t records = 0;
     if (scr_zst_have())
         return;
-    job(&t, whole);
-    scr_prefix_index_update(&t.env, &t.p, edit_drop_older, NULL, NULL);
-    landed(&t, 1);
+    job_that_landed(&t, whole, 1);
     assert_int_equal(scr_stage_take_landed(&t.env, &t.p, ID, &n, &t.err), SCR_OK);
     assert_int_equal(n, 0);
     for (int r = LOST; r < RANKS; r++)
@@ -497,9 +499,7 @@ static void take_from_away(int packed)
     struct test_store t;
     uint32_t whole[RANKS];
     uint64_t n = 0;
-    job(&t, whole);
-    scr_prefix_index_update(&t.env, &t.p, edit_drop_older, NULL, NULL);
-    landed(&t, packed);
+    job_that_landed(&t, whole, packed);
     lead_out(1);
     assert_int_equal(take_and_build(&t, &n), SCR_E_OUTSIDE);
     assert_int_equal(n, 2);
@@ -532,9 +532,7 @@ static void what_is_taken_back_from_outside_stays_there_too(void **state)
     uint64_t n = 0;
     scr_hash *part = scr_hash_new();
     (void)state;
-    job(&t, whole);
-    scr_prefix_index_update(&t.env, &t.p, edit_drop_older, NULL, NULL);
-    landed(&t, 0);
+    job_that_landed(&t, whole, 0);
     assert_int_equal(take_and_build(&t, &n), SCR_OK);
     assert_int_equal(scr_prefix_rank2file_read(&t.env, &t.p, ID, part, &t.err), SCR_OK);
     lead_out(1);

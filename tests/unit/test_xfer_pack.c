@@ -346,18 +346,25 @@ static struct scr_copied pack_large(const struct scr_sys *sys, int level,
     return got;
 }
 
-static void noise_costs_a_few_pieces(void **state)
+/* Over a link of any speed, with its calls counted: it is stored as it is. */
+static struct scr_copied store_plain(const unsigned char *large, int level)
 {
     int rc;
-    (void)state;
-    unsigned char *large = put_large(NOISE);
     test_fault_arm(TEST_ANY, 1 << 20, EIO, TEST_ONCE);
-    struct scr_copied got = pack_large(&test_fault_sys, 3, 0, NULL, &rc);
+    struct scr_copied got = pack_large(&test_fault_sys, level, 0, NULL, &rc);
     test_fault_off();
     assert_int_equal(rc, SCR_OK);
     assert_int_equal(got.packed, 0);
     assert_int_equal(got.crc, scr_crc32(0, large, LARGE));
     assert_holds(zst, large, LARGE);
+    return got;
+}
+
+static void noise_costs_a_few_pieces(void **state)
+{
+    (void)state;
+    unsigned char *large = put_large(NOISE);
+    struct scr_copied got = store_plain(large, 3);
     assert_true(got.packing.bytes < LARGE / 16);
     assert_int_equal(test_fault_count(TEST_FTRUNCATE),
                      0);                               /* nothing was begun twice, */
@@ -373,13 +380,7 @@ static void what_is_not_worth_the_time_is_written_once(void **state)
     int rc;
     (void)state;
     unsigned char *large = put_large(NEARLY_NOISE);
-    test_fault_arm(TEST_ANY, 1 << 20, EIO, TEST_ONCE);
-    struct scr_copied got = pack_large(&test_fault_sys, 19, 0, NULL, &rc);
-    test_fault_off();
-    assert_int_equal(rc, SCR_OK);
-    assert_int_equal(got.packed, 0);
-    assert_int_equal(got.crc, scr_crc32(0, large, LARGE));
-    assert_holds(zst, large, LARGE);
+    struct scr_copied got = store_plain(large, 19);
     assert_int_equal((int)got.link.bytes, 1 << 20);
     assert_int_equal(test_fault_count(TEST_FSYNC), 1);
     assert_int_equal(test_fault_count(TEST_FTRUNCATE), 0);
