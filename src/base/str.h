@@ -32,8 +32,8 @@ void scr_str_vprintf(struct scr_str *s, const char *fmt, va_list ap)
  * s. */
 char *scr_str_take(struct scr_str *s);
 
-/* Puts '?' for every control character, newlines too: what is one line stays one, and no
- * terminal obeys it. */
+/* Puts '?' for every control character, newlines too: what is one line stays one, and
+ * no terminal obeys it. */
 void scr_mask(char *text, size_t len);
 void scr_str_mask(struct scr_str *s);
 
