@@ -63,9 +63,9 @@ extern "C" {
  * prints why and ends the process with exit(0), unless SCR_HALT_ENABLED=0. */
 SCR_API int SCR_Init(void);
 
-/* Flushes what must reach the prefix directory (with SCR_FLUSH > 0 the newest
- * checkpoint), records SCR_FINALIZE_CALLED in the halt file so that run scripts do not
- * start the job again, and frees everything. Before MPI_Finalize. */
+/* Flushes what must reach the prefix directory (with SCR_FLUSH > 0, or if the job is
+ * halted, the newest checkpoint), records SCR_FINALIZE_CALLED in the halt file so that
+ * run scripts do not start the job again, and frees everything. Before MPI_Finalize. */
 SCR_API int SCR_Finalize(void);
 
 /* Sets, unsets or queries a parameter (scr_params(5)): "NAME=value", "NAME=", "NAME",
@@ -167,8 +167,8 @@ SCR_API int SCR_Restart_file(int i, char *file, int *rank);
 
 /* --- the rest --- */
 
-/* *flag = 1 when the program should stop now (halt file, end of the allocation near).
- */
+/* *flag = 1 when the program should stop now (halt file, end of the allocation near):
+ * SCR_Finalize then flushes the newest checkpoint. */
 SCR_API int SCR_Should_exit(int *flag);
 
 /* Dataset `name` is the one to restart from (before SCR_Have_restart; newer datasets

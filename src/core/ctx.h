@@ -174,7 +174,8 @@ struct scr_ctx {
     int from_last;  /* last_id then: what is newer was written since */
     int fetched;    /* dataset in cache that this run copied from the prefix; 0: none */
     int halt;       /* a halt condition was found due */
-    int halt_unsafe; /* the flush that goes with it failed */
+    int halt_unsafe;  /* the flush that goes with it failed */
+    int told_to_exit; /* SCR_Should_exit has said yes */
     struct scr_times times;
     int log_failed; /* the event log could not be written and is left alone */
 };
@@ -467,6 +468,9 @@ int scr_should_exit_all(struct scr_ctx *ctx, int *flag, struct scr_err *err);
 int scr_halt_init_all(struct scr_ctx *ctx, struct scr_err *err);
 /* After a successful checkpoint: counts it, sets ctx->halt if a condition is due. */
 int scr_halt_ckpt_all(struct scr_ctx *ctx, struct scr_err *err);
+/* 1 if the run ends because the job is halted: the program was told to exit, or a
+ * condition is due, now or before. */
+int scr_is_halted_all(struct scr_ctx *ctx, int *halted, struct scr_err *err);
 /* Writes ExitReason. */
 int scr_halt_reason_all(struct scr_ctx *ctx, const char *reason, struct scr_err *err);
 

@@ -354,9 +354,22 @@ int scr_init_all(struct scr_ctx *ctx, MPI_Comm comm, struct scr_err *err)
     return rc;
 }
 
+/* With SCR_FLUSH=0 the newest checkpoint stays in cache, for the next run of the
+ * allocation to go on from. After a halt there is none, so it is copied, as after a
+ * halt that a checkpoint meets. Who cannot tell copies, too. */
+static int flush_last_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    struct scr_err second = SCR_ERR_INIT;
+    int newest = ctx->prm.flush > 0;
+    int rc = newest ? SCR_OK : scr_is_halted_all(ctx, &newest, err);
+    int rc2 = scr_flush_pending_all(ctx, newest || rc != SCR_OK,
+                                    rc == SCR_OK ? err : &second);
+    return rc != SCR_OK ? rc : rc2;
+}
+
 int scr_finalize_all(struct scr_ctx *ctx, struct scr_err *err)
 {
-    int rc = scr_flush_pending_all(ctx, ctx->prm.flush > 0, err);
+    int rc = flush_last_all(ctx, err);
     scr_async_dismiss(ctx);
     struct scr_err second = SCR_ERR_INIT;
     int rc2 =

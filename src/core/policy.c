@@ -194,7 +194,15 @@ int scr_should_exit_all(struct scr_ctx *ctx, int *flag, struct scr_err *err)
     if (ctx->state == SCR_STATE_IDLE) /* else what it deletes may be in use */
         scr_async_poll_all(ctx);
     *flag = 0;
-    return halt_due_all(ctx, flag, err);
+    rc = halt_due_all(ctx, flag, err);
+    ctx->told_to_exit |= *flag;
+    return rc;
+}
+
+int scr_is_halted_all(struct scr_ctx *ctx, int *halted, struct scr_err *err)
+{
+    *halted = ctx->told_to_exit; /* whatever was taken back since, the program ends */
+    return ctx->told_to_exit ? SCR_OK : halt_due_all(ctx, halted, err);
 }
 
 /* --- checkpoints --- */

@@ -14,9 +14,11 @@ FORMS = (
 
 def halt(bed, options, name):
     job = scenario.Solver(bed, name, steps=100, sleep_ms=50, SCR_FLUSH="0")
+    job.hold(("compute", 2))
     run = job.start("head", "srun", "-N2", "-n2", "./solver")
     job.wait_phase("compute", 2)
     bed.run("n5", "scr_halt", "--prefix", job.dir, *options)
+    job.release()
     assert run.wait() == 0
     last = max(dataset for phase, dataset in job.phases() if phase == "compute")
     listed = bed.run("n5", "scr_index", "--prefix", job.dir).stdout

@@ -3,8 +3,6 @@
 /* ranks: 4 */
 #include "helper_prefix.h"
 
-#include <time.h>
-
 static const char *const nodes = "n[1-4]";
 
 MPI_CASE(an_output_that_cannot_be_flushed_does_not_keep_the_newest_checkpoint)
@@ -438,101 +436,6 @@ MPI_CASE(purged_ids_are_not_used_again)
     job_free(&job);
 }
 
-MPI_CASE(a_damaged_halt_file_is_kept_aside_once)
-{
-    struct job job;
-    struct scr_err err = SCR_ERR_INIT;
-    char path[800];
-    int flag, n = 0;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
-    snprintf(path, sizeof path, "%s/.scr/halt.scr", job.prefix);
-    mpi_test_barrier(job.comm);
-    if (job.rank == 0) {
-        FILE *f = fopen(path, "w");
-        fputs("garbage garbage", f);
-        fclose(f);
-    }
-    mpi_test_barrier(job.comm);
-    for (int i = 0; i < 3; i++)
-        CHECK_RC(scr_need_checkpoint_all(ctx, &flag, &err), SCR_OK, &err);
-    job_checkpoint(&job, ctx, "c1", 1);
-    job_checkpoint(&job, ctx, "c2", 2);
-    mpi_test_barrier(job.comm);
-    char **found = job_find(job.prefix, "halt.scr.damaged", &n);
-    CHECK_INT(n, 1);
-    job_find_free(found, n);
-    job_kill(&job, ctx);
-    job_free(&job);
-}
-
-static struct scr_ctx *start_in_allocation(struct job *job, const char *id, long end)
-{
-    char text[64], name[64];
-    snprintf(text, sizeof text, "SCR_END_TIME=%ld", end);
-    snprintf(name, sizeof name, "SCR_JOB_ID=%s", id);
-    return job_start(job, nodes, "SCR_HALT_SECONDS=60", "SCR_HALT_ENABLED=0", text,
-                     name, NULL);
-}
-
-/* By which the program's exit status is chosen. */
-MPI_CASE(a_halt_whose_last_flush_failed_is_told)
-{
-    for (int blocked = 0; blocked < 2; blocked++) {
-        struct job job;
-        job_new(t, &job, 4);
-        job.out = tmpfile();
-        struct scr_ctx *ctx = job_start(&job, nodes, NULL);
-        CHECK_RC(scr_halt_reason_all(ctx, "test", &(struct scr_err){ 0 }), SCR_OK,
-                 &(struct scr_err){ 0 });
-        if (blocked)
-            job_block_flush(&job, 1, 1);
-        job_checkpoint(&job, ctx, "c1", 1);
-        CHECK(ctx->halt);
-        CHECK_INT(ctx->halt_unsafe, blocked);
-        CHECK_INT(job_entry(&job, 1, NULL, NULL), blocked ? 0 : 1);
-        CHECK_INT(job_said(&job, "lies in cache only") > 0, blocked);
-        job_kill(&job, ctx);
-        fclose(job.out);
-        job_free(&job);
-    }
-}
-
-MPI_CASE(who_does_not_know_the_end_of_the_allocation_is_told)
-{
-    struct job job;
-    job_new(t, &job, 4);
-    job.out = tmpfile();
-    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_HALT_SECONDS=60", NULL);
-    CHECK(!ctx->halt);
-    CHECK_INT(job_said(&job, "SCR_HALT_SECONDS has no effect: nobody tells"), 1);
-    job_kill(&job, ctx);
-    fclose(job.out);
-    job_free(&job);
-}
-
-MPI_CASE(the_end_of_one_allocation_does_not_stop_the_next)
-{
-    struct job job;
-    struct scr_err err = SCR_ERR_INIT;
-    job_new(t, &job, 4);
-    long now = (long)time(NULL);
-    MPI_Bcast(&now, 1, MPI_LONG, 0, job.comm);
-    struct scr_ctx *ctx = start_in_allocation(&job, "a1", now + 30);
-    CHECK_INT(ctx->halt, 1);
-    job_checkpoint(&job, ctx, "c1", 1);
-    CHECK_RC(scr_finalize_all(ctx, &err), SCR_OK, &err);
-    job_kill(&job, ctx);
-    ctx = start_in_allocation(&job, "a1", now + 100000);
-    CHECK_INT(ctx->halt, 1); /* it ended well: not again in this one */
-    job_kill(&job, ctx);
-    ctx = start_in_allocation(&job, "a2", now + 100000);
-    CHECK_INT(ctx->halt, 0);
-    job_check_restart(&job, ctx, "c1", 1);
-    job_kill(&job, ctx);
-    job_free(&job);
-}
-
 int main(int argc, char **argv)
 {
     return mpi_test_main(
@@ -554,9 +457,5 @@ int main(int argc, char **argv)
             RUN(delete_spares_files_that_a_later_dataset_wrote),
             RUN(current_that_cannot_be_loaded_costs_nothing),
             RUN(a_lost_flush_file_does_not_copy_again_what_is_complete),
-            RUN(purged_ids_are_not_used_again),
-            RUN(a_damaged_halt_file_is_kept_aside_once),
-            RUN(a_halt_whose_last_flush_failed_is_told),
-            RUN(who_does_not_know_the_end_of_the_allocation_is_told),
-            RUN(the_end_of_one_allocation_does_not_stop_the_next)));
+            RUN(purged_ids_are_not_used_again)));
 }

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Halt conditions: met at a start, at a checkpoint, or only when the program asks or
+ * ends. What a halted run leaves is on the prefix (doc/design/durability.md P21). */
+/* ranks: 4 */
+#include "helper_prefix.h"
+#include "store/prefix.h"
+
+#include <time.h>
+
+static const char *const nodes = "n[1-4]";
+
+MPI_CASE(a_damaged_halt_file_is_kept_aside_once)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    char path[800];
+    int flag, n = 0;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+    snprintf(path, sizeof path, "%s/.scr/halt.scr", job.prefix);
+    mpi_test_barrier(job.comm);
+    if (job.rank == 0) {
+        FILE *f = fopen(path, "w");
+        fputs("garbage garbage", f);
+        fclose(f);
+    }
+    mpi_test_barrier(job.comm);
+    for (int i = 0; i < 3; i++)
+        CHECK_RC(scr_need_checkpoint_all(ctx, &flag, &err), SCR_OK, &err);
+    job_checkpoint(&job, ctx, "c1", 1);
+    job_checkpoint(&job, ctx, "c2", 2);
+    mpi_test_barrier(job.comm);
+    char **found = job_find(job.prefix, "halt.scr.damaged", &n);
+    CHECK_INT(n, 1);
+    job_find_free(found, n);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+static struct scr_ctx *start_in_allocation(struct job *job, const char *id, long end)
+{
+    char text[64], name[64];
+    snprintf(text, sizeof text, "SCR_END_TIME=%ld", end);
+    snprintf(name, sizeof name, "SCR_JOB_ID=%s", id);
+    return job_start(job, nodes, "SCR_HALT_SECONDS=60", "SCR_HALT_ENABLED=0", text,
+                     name, NULL);
+}
+
+/* By which the program's exit status is chosen. */
+MPI_CASE(a_halt_whose_last_flush_failed_is_told)
+{
+    for (int blocked = 0; blocked < 2; blocked++) {
+        struct job job;
+        job_new(t, &job, 4);
+        job.out = tmpfile();
+        struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+        CHECK_RC(scr_halt_reason_all(ctx, "test", &(struct scr_err){ 0 }), SCR_OK,
+                 &(struct scr_err){ 0 });
+        if (blocked)
+            job_block_flush(&job, 1, 1);
+        job_checkpoint(&job, ctx, "c1", 1);
+        CHECK(ctx->halt);
+        CHECK_INT(ctx->halt_unsafe, blocked);
+        CHECK_INT(job_entry(&job, 1, NULL, NULL), blocked ? 0 : 1);
+        CHECK_INT(job_said(&job, "lies in cache only") > 0, blocked);
+        job_kill(&job, ctx);
+        fclose(job.out);
+        job_free(&job);
+    }
+}
+
+MPI_CASE(who_does_not_know_the_end_of_the_allocation_is_told)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    job.out = tmpfile();
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_HALT_SECONDS=60", NULL);
+    CHECK(!ctx->halt);
+    CHECK_INT(job_said(&job, "SCR_HALT_SECONDS has no effect: nobody tells"), 1);
+    job_kill(&job, ctx);
+    fclose(job.out);
+    job_free(&job);
+}
+
+MPI_CASE(the_end_of_one_allocation_does_not_stop_the_next)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    long now = (long)time(NULL);
+    MPI_Bcast(&now, 1, MPI_LONG, 0, job.comm);
+    struct scr_ctx *ctx = start_in_allocation(&job, "a1", now + 30);
+    CHECK_INT(ctx->halt, 1);
+    job_checkpoint(&job, ctx, "c1", 1);
+    CHECK_RC(scr_finalize_all(ctx, &err), SCR_OK, &err);
+    job_kill(&job, ctx);
+    ctx = start_in_allocation(&job, "a1", now + 100000);
+    CHECK_INT(ctx->halt, 1); /* it ended well: not again in this one */
+    job_kill(&job, ctx);
+    ctx = start_in_allocation(&job, "a2", now + 100000);
+    CHECK_INT(ctx->halt, 0);
+    job_check_restart(&job, ctx, "c1", 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+/* --- met when no checkpoint follows any more --- */
+
+static int set_conditions(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+{
+    (void)err;
+    *changed = 1;
+    return scr_halt_set(h, arg);
+}
+
+static void set_halt(struct job *job, struct scr_ctx *ctx, struct scr_halt halt)
+{
+    struct mpi_test *t = job->t;
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0)
+        CHECK(scr_prefix_state_update(&ctx->env, &ctx->prefix, "halt.scr",
+                                      set_conditions, &halt, NULL) == SCR_OK);
+    mpi_test_barrier(job->comm);
+}
+
+static struct scr_halt halt_after(long seconds_from_now)
+{
+    return (struct scr_halt){ -1, (int64_t)time(NULL) + seconds_from_now, -1, -1,
+                              NULL };
+}
+
+static struct scr_halt halt_before(long seconds_from_now)
+{
+    return (struct scr_halt){ -1, -1, (int64_t)time(NULL) + seconds_from_now, 120,
+                              NULL };
+}
+
+static void ask_to_exit(struct job *job, struct scr_ctx *ctx, int want)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    int flag = -1;
+    CHECK_RC(scr_should_exit_all(ctx, &flag, &err), SCR_OK, &err);
+    CHECK_INT(flag, want);
+}
+
+static void finalize(struct job *job, struct scr_ctx *ctx)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    CHECK_RC(scr_finalize_all(ctx, &err), SCR_OK, &err);
+    job_kill(job, ctx);
+}
+
+/* P21: of two checkpoints the newest reaches the prefix, whether the program was told
+ * to exit or came to its end, and also if the condition was taken back meanwhile. */
+MPI_CASE(a_halt_that_no_checkpoint_meets_is_met_by_finalize)
+{
+    enum { ASKS = 1, TAKEN_BACK = 2 };
+    const struct {
+        struct scr_halt halt;
+        int how;
+        const char *setting;
+    } rows[] = {
+        { halt_after(-60), ASKS, "SCR_HALT_ENABLED=0" },
+        { halt_after(-60), 0, "SCR_HALT_ENABLED=1" },
+        { halt_before(60), ASKS, "SCR_HALT_ENABLED=1" },
+        { { 0, -1, -1, -1, NULL }, 0, "SCR_HALT_ENABLED=0" },
+        { { -1, -1, -1, -1, "JOB_HALTED" }, ASKS, "SCR_FLUSH_ASYNC=1" },
+        { halt_after(-60), ASKS | TAKEN_BACK, "SCR_HALT_ENABLED=1" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct job job;
+        job_new(t, &job, 4);
+        struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=0", "SCR_CACHE_SIZE=2",
+                                        rows[i].setting, NULL);
+        job_checkpoint(&job, ctx, "c1", 1);
+        job_checkpoint(&job, ctx, "c2", 2);
+        set_halt(&job, ctx, rows[i].halt);
+        if (rows[i].how & ASKS)
+            ask_to_exit(&job, ctx, 1);
+        if (rows[i].how & TAKEN_BACK)
+            set_halt(&job, ctx, halt_after(86400));
+        finalize(&job, ctx);
+        CHECK_ENTRY(1, -1, 0);
+        CHECK_ENTRY(2, 1, 1);
+        job_free(&job);
+    }
+}
+
+MPI_CASE(without_a_halt_finalize_leaves_checkpoints_in_cache)
+{
+    const struct scr_halt later[] = { halt_after(86400), halt_before(86400) };
+    for (int i = 0; i < 2; i++) {
+        struct job job;
+        job_new(t, &job, 4);
+        struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=0", NULL);
+        job_checkpoint(&job, ctx, "c1", 1);
+        set_halt(&job, ctx, later[i]);
+        ask_to_exit(&job, ctx, 0);
+        finalize(&job, ctx);
+        CHECK_ENTRY(1, -1, 0);
+        job_free(&job);
+    }
+}
+
+MPI_CASE(what_a_halt_has_flushed_finalize_does_not_flush_again)
+{
+    struct job job;
+    struct stat before = { 0 }, after = { 0 };
+    char path[800];
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_FLUSH=0", "SCR_HALT_ENABLED=0", NULL);
+    set_halt(&job, ctx, halt_after(-60));
+    job_checkpoint(&job, ctx, "c1", 1);
+    CHECK_ENTRY(1, 1, 1);
+    snprintf(path, sizeof path, "%s/step.1/file0.%d", job.prefix, job.rank);
+    CHECK(stat(path, &before) == 0);
+    ask_to_exit(&job, ctx, 1);
+    finalize(&job, ctx);
+    CHECK(stat(path, &after) == 0);
+    CHECK_INT(after.st_ino, before.st_ino);
+    job_free(&job);
+}
+
+/* Its flush may still be under way when the condition is met. */
+MPI_CASE(finalize_of_a_halted_run_waits_for_what_is_under_way)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_FLUSH=0", "SCR_FLUSH_ASYNC=1", NULL);
+    CHECK_RC(job_write(&job, ctx, "c1", 1, SCR_IS_CKPT | SCR_IS_OUTPUT, &err), SCR_OK,
+             &err);
+    job_checkpoint(&job, ctx, "c2", 2);
+    set_halt(&job, ctx, halt_after(-60));
+    finalize(&job, ctx);
+    CHECK_ENTRY(1, 1, 0);
+    CHECK_ENTRY(2, 1, 1);
+    job_free(&job);
+}
+
+/* The next one, if the job is allowed to go on, tries again. */
+MPI_CASE(a_flush_at_the_end_of_a_halted_run_that_fails_is_an_error)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=0", NULL);
+    job_checkpoint(&job, ctx, "c1", 1);
+    set_halt(&job, ctx, halt_after(-60));
+    job_block_flush(&job, 1, 1);
+    int rc = scr_finalize_all(ctx, &err);
+    CHECK(rc != SCR_OK);
+    CHECK(job_same_code(&job, rc));
+    CHECK(strstr(err.text, "step.1") != NULL);
+    job_kill(&job, ctx);
+    job_block_flush(&job, 1, 0);
+    ctx = job_start(&job, nodes, "SCR_FLUSH=0", "SCR_HALT_ENABLED=0", NULL);
+    finalize(&job, ctx);
+    CHECK_ENTRY(1, 1, 1);
+    job_free(&job);
+}
+
+/* Only rank 0 reads it. */
+MPI_CASE(who_cannot_read_the_conditions_copies_and_all_say_why)
+{
+    enum { VERSION_BYTE = 7, NEWER_VERSION = 9 };
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    char path[800];
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=0", NULL);
+    job_checkpoint(&job, ctx, "c1", 1);
+    set_halt(&job, ctx, halt_after(86400));
+    snprintf(path, sizeof path, "%s/.scr/halt.scr", job.prefix);
+    if (job.rank == 0) {
+        FILE *f = fopen(path, "r+b");
+        CHECK(f != NULL && fseek(f, VERSION_BYTE, SEEK_SET) == 0 &&
+              putc(NEWER_VERSION, f) == NEWER_VERSION && fclose(f) == 0);
+    }
+    mpi_test_barrier(job.comm);
+    CHECK_RC(scr_finalize_all(ctx, &err), SCR_E_VERSION, &err);
+    CHECK(strstr(err.text, "halt.scr") != NULL);
+    CHECK_ENTRY(1, 1, 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+int main(int argc, char **argv)
+{
+    return mpi_test_main(
+        argc, argv,
+        MPI_CASES(RUN(a_damaged_halt_file_is_kept_aside_once),
+                  RUN(a_halt_whose_last_flush_failed_is_told),
+                  RUN(who_does_not_know_the_end_of_the_allocation_is_told),
+                  RUN(the_end_of_one_allocation_does_not_stop_the_next),
+                  RUN(a_halt_that_no_checkpoint_meets_is_met_by_finalize),
+                  RUN(without_a_halt_finalize_leaves_checkpoints_in_cache),
+                  RUN(what_a_halt_has_flushed_finalize_does_not_flush_again),
+                  RUN(finalize_of_a_halted_run_waits_for_what_is_under_way),
+                  RUN(a_flush_at_the_end_of_a_halted_run_that_fails_is_an_error),
+                  RUN(who_cannot_read_the_conditions_copies_and_all_say_why)));
+}
