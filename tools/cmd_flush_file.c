@@ -82,7 +82,7 @@ static int tell_name(struct scr_tool *t, const scr_hash *h, int id)
     const char *name = scr_hash_get_val(scr_hash_get_kv_int(h, "DATASET", id), "NAME");
     if (name == NULL)
         return SCR_TOOL_NO;
-    scr_tool_print(t, "%s\n", name);
+    scr_tool_print_line(t, "%s", name);
     return SCR_OK;
 }
 

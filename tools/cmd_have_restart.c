@@ -24,7 +24,7 @@ static int tell(struct scr_tool *t, const struct scr_args *a,
     if (a->opt[SCR_CAND_JSON] != NULL)
         return scr_tool_json(t, found_json(c), err);
     if (c != NULL)
-        scr_tool_print(t, "%s\n", c->name ? c->name : "");
+        scr_tool_print_line(t, "%s", c->name ? c->name : "");
     return SCR_OK;
 }
 

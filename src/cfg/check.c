@@ -18,8 +18,7 @@ struct warner {
     int count;
 };
 
-/* 1 the first time for a name ("CKPT TYP" for a child). */
-static int first_time(struct scr_cfg *cfg, const char *key, const char *name)
+int scr_cfg_first_time(struct scr_cfg *cfg, const char *key, const char *name)
 {
     if (scr_hash_get_kv(cfg->warned, key ? key : "", name) != NULL)
         return 0;
@@ -30,7 +29,7 @@ static int first_time(struct scr_cfg *cfg, const char *key, const char *name)
 static void warn_unknown(struct warner *w, const char *key, const char *name,
                          const char *origin)
 {
-    if (!first_time(w->cfg, key, name))
+    if (!scr_cfg_first_time(w->cfg, key, name))
         return;
     const char *near = scr_spec_nearest(name, key);
     w->count++;

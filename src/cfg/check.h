@@ -6,6 +6,10 @@
 #include "base/env.h"
 #include "cfg/cfg.h"
 
+/* 1 the first time it is asked for this name, with this key (may be NULL): a
+ * configuration may be loaded more than once. */
+int scr_cfg_first_time(struct scr_cfg *cfg, const char *key, const char *name);
+
 /* Logs one warning for each name in the files, in SCR_Config and among the SCR_*
  * variables that is not known, with the nearest one, unless it was warned about before.
  * Returns how many. */

@@ -15,6 +15,10 @@
 /* Bytes: the GROUPS lines of the largest machines fit many times. */
 enum { MAX_FILE = 64 << 20 };
 
+/* What some editors put before UTF-8. */
+enum { MARK_BYTES = 3 };
+static const char byte_order_mark[] = "\xEF\xBB\xBF";
+
 /* A file being read into a source. */
 struct reader {
     const struct scr_env *env;
@@ -25,6 +29,7 @@ struct reader {
     int own;     /* <prefix>/.scrconf, which cannot move the prefix it was found by */
     int saved;   /* app.conf, which may name the user file but not the prefix */
     int *errors; /* NULL: the first error ends it; else log and count them all */
+    int warnings;
 };
 
 static int no_memory(struct scr_err *err)
@@ -41,22 +46,89 @@ static int comes_too_late(const struct reader *r, const char *key)
     return spec != NULL && spec->who == SCR_WHO_EARLY && !r->saved;
 }
 
-static int add_line(const struct reader *r, const struct scr_conf_line *line,
+/* --- what somebody has hardly meant --- */
+
+static void warn_of_mark(struct reader *r)
+{
+    if (!scr_cfg_first_time(r->cfg, "mark", r->path))
+        return;
+    r->warnings++;
+    scr_log(
+        r->env->log, SCR_LOG_WARN,
+        "%s:1: begins with a byte order mark, which is skipped; save it without one",
+        r->path);
+}
+
+/* CKPT=0 on an earlier line of the file: their children are put together. For GROUPS
+ * that is a way to write it, a line a group. */
+static void warn_of_same_line(struct reader *r, const struct scr_conf_item *head,
+                              const char *origin)
+{
+    const char *before = NULL;
+    const scr_hash *same =
+        scr_hash_get(scr_source_lines(r->source, head->key), head->value);
+    if (same == NULL || strcmp(head->key, "GROUPS") == 0 ||
+        !scr_cfg_first_time(r->cfg, "line", origin))
+        return;
+    (void)scr_cfg_line_get(same, NULL, &before);
+    r->warnings++;
+    scr_log(r->env->log, SCR_LOG_WARN,
+            "%s=%s (%s) was given before (%s): both count, and what both set is taken "
+            "from the later",
+            head->key, head->value, origin, before ? before : "?");
+}
+
+static int is_repeated(const struct scr_conf_line *line, size_t i)
+{
+    for (size_t later = i + 1; later < line->n; later++)
+        if (strcmp(line->item[i].key, line->item[later].key) == 0)
+            return 1;
+    return 0;
+}
+
+static void warn_of_same_child(struct reader *r, const struct scr_conf_line *line,
+                               const char *origin)
+{
+    const struct scr_conf_item *head = &line->item[0];
+    for (size_t i = 1; i < line->n; i++) {
+        if (!is_repeated(line, i) || !scr_cfg_first_time(r->cfg, "child", origin))
+            continue;
+        r->warnings++;
+        scr_log(r->env->log, SCR_LOG_WARN,
+                "%s=%s (%s) has %s more than once: the last one counts", head->key,
+                head->value, origin, line->item[i].key);
+    }
+}
+
+/* app.conf is not looked at: a program may call SCR_Config as often as it likes. */
+static void warn_of_repeats(struct reader *r, const struct scr_conf_line *line,
+                            const char *origin)
+{
+    if (r->saved || line->item[0].value[0] == '\0')
+        return;
+    warn_of_same_line(r, &line->item[0], origin);
+    warn_of_same_child(r, line, origin);
+}
+
+/* --- lines --- */
+
+static int add_line(struct reader *r, const struct scr_conf_line *line,
                     const char *origin, struct scr_err *err)
 {
     const char *key = line->item[0].key;
     if (line->item[0].value == NULL)
         return scr_fail(err, SCR_E_CONFIG, 0, "expected NAME=VALUE");
-    if (!comes_too_late(r, key))
+    if (!comes_too_late(r, key)) {
+        warn_of_repeats(r, line, origin);
         return scr_source_add(r->source, line, origin, err);
+    }
     if (!r->saved)
         scr_log(r->env->log, SCR_LOG_WARN,
                 "%s (%s) is ignored: it cannot be set in this file", key, origin);
     return SCR_OK;
 }
 
-static int read_line(const struct reader *r, const char *text, size_t n,
-                     struct scr_err *err)
+static int read_line(struct reader *r, const char *text, size_t n, struct scr_err *err)
 {
     struct scr_conf_line line;
     char *origin = scr_asprintf("%s:%d", r->path, r->line);
@@ -74,7 +146,7 @@ static int read_line(const struct reader *r, const char *text, size_t n,
     return rc;
 }
 
-static int read_line_or_count(const struct reader *r, const char *text, size_t n,
+static int read_line_or_count(struct reader *r, const char *text, size_t n,
                               struct scr_err *err)
 {
     struct scr_err one = SCR_ERR_INIT;
@@ -91,6 +163,10 @@ static int read_lines(struct reader *r, const char *text, size_t n, struct scr_e
 {
     int rc = SCR_OK;
     const char *end = text + n;
+    if (n >= MARK_BYTES && memcmp(text, byte_order_mark, MARK_BYTES) == 0) {
+        warn_of_mark(r);
+        text += MARK_BYTES;
+    }
     for (r->line = 1; text < end && rc == SCR_OK; r->line++) {
         const char *newline = memchr(text, '\n', (size_t)(end - text));
         const char *stop = newline ? newline : end;
@@ -240,7 +316,7 @@ int scr_cfg_check_file(const struct scr_env *env, struct scr_cfg *cfg, const cha
     if (rc != SCR_OK)
         return rc;
     *errors += scr_cfg_check_values(env, cfg->source[SCR_CFG_USER]);
-    *warnings = scr_cfg_warn_file(env, cfg);
+    *warnings = r.warnings + scr_cfg_warn_file(env, cfg);
     if (*errors > 0)
         return SCR_OK;
     /* A user's CKPT line may name a store or group of the system file. */

@@ -35,9 +35,18 @@ mkdir odd
 echo one >odd/f.0
 run scr_index --add-directory odd --name "$odd" 'f.%r'
 has 0 '"?[31mred?line"'
-for list in scr_index scr_inspect scr_why; do
+for list in scr_index scr_inspect scr_why scr_have_restart; do
     run $list
     has 0 '?[31mred?line'
 done
 run scr_why --json
 has 0 '"\u001B[31mred\nline"'
+python3 - "$SCR_TEST_SOURCE/tests/golden/flush/good-outputs.scr" .scr/flush.scr <<'END'
+import sys
+import zlib
+with open(sys.argv[1], "rb") as golden, open(sys.argv[2], "wb") as odd:
+    hashed = golden.read()[:-4].replace(b"ckpt.17", b"\x1b[31m\nx")
+    odd.write(hashed + zlib.crc32(hashed).to_bytes(4, "big"))
+END
+run scr_flush_file --name 17
+is 0 '?[31m?x'

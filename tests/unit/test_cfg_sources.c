@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "cfg/source.h"
 #include "helper_fault.h"
 
 static void app(struct test_cfg *t, const char *text)
@@ -584,6 +585,62 @@ static void test_unreadable_file_is_an_error(void **state)
     test_cfg_file("prefix/.scrconf", "");
 }
 
+static void check_warning(const char *text, const char *what, const char *line)
+{
+    struct test_cfg t;
+    const char *path = test_cfg_file("prefix/.scrconf", text);
+    test_cfg_open(&t, NULL);
+    assert_int_equal(test_cfg_load(&t), SCR_OK);
+    assert_int_equal(test_cfg_load(&t), SCR_OK); /* told once all the same */
+    const char *log = test_cfg_log(&t);
+    assert_contains(log, what);
+    assert_contains(log, path);
+    assert_contains(log, line);
+    assert_ptr_equal(strchr(log, '\n'), log + strlen(log) - 1);
+    test_cfg_close(&t);
+}
+
+static void test_what_is_given_twice_in_a_file_is_told(void **state)
+{
+    (void)state;
+    struct test_cfg t;
+    const char *same = "CKPT=0 TYPE=XOR\n\nCKPT=0 TYPE=SINGLE INTERVAL=1\n";
+    check_warning(same, "CKPT=0 (", ":3) was given before (");
+    check_warning("CKPT=0 TYPE=XOR TYPE=SINGLE INTERVAL=1 # once\n", "CKPT=0 (",
+                  ":1) has TYPE more than once: the last one counts");
+    check_warning("STORE=/a COUNT=1\nSTORE=/a COUNT=2\n", "STORE=/a (",
+                  ":2) was given before (");
+    test_cfg_file("prefix/.scrconf", same);
+    test_cfg_open(&t, NULL);
+    assert_int_equal(test_cfg_load(&t), SCR_OK);
+    const scr_hash *line =
+        scr_hash_get(scr_source_lines(t.cfg->source[SCR_CFG_USER], "CKPT"), "0");
+    assert_string_equal(scr_cfg_line_get(line, "TYPE", NULL), "SINGLE");
+    test_cfg_close(&t);
+    test_cfg_file("prefix/.scrconf", "CKPT=0 TYPE=XOR\nCKPT=1 TYPE=XOR\n"
+                                     "GROUPS=h1 A=1\nGROUPS=h1 B=1\n");
+    test_cfg_open(&t, NULL);
+    assert_int_equal(test_cfg_load(&t), SCR_OK);
+    assert_string_equal(test_cfg_log(&t), "");
+    test_cfg_close(&t);
+    test_cfg_file("prefix/.scrconf", "");
+}
+
+static void test_a_byte_order_mark_is_skipped(void **state)
+{
+    (void)state;
+    struct test_cfg t;
+    const char *text = "\xEF\xBB\xBF"
+                       "SCR_FLUSH=3\n";
+    check_warning(text, "begins with a byte order mark", ":1: ");
+    test_cfg_file("prefix/.scrconf", text);
+    test_cfg_open(&t, NULL);
+    assert_int_equal(test_cfg_load(&t), SCR_OK);
+    assert_string_equal(scr_cfg_get(t.cfg, "SCR_FLUSH"), "3");
+    test_cfg_close(&t);
+    test_cfg_file("prefix/.scrconf", "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -612,6 +669,8 @@ int main(void)
         cmocka_unit_test(test_unpack_refuses_what_pack_did_not_make),
         cmocka_unit_test(test_each_failing_call_is_reported),
         cmocka_unit_test(test_unreadable_file_is_an_error),
+        cmocka_unit_test(test_what_is_given_twice_in_a_file_is_told),
+        cmocka_unit_test(test_a_byte_order_mark_is_skipped),
     };
     return cmocka_run_group_tests(tests, NULL, test_cfg_teardown);
 }
