@@ -11,7 +11,8 @@
  * checkpoint (new files, cold caches) excepted. Rank 0 prints one line of JSON: seconds
  * by phase, "memcpy" in bytes a second of one core, measured in the same run while the
  * other ranks sleep, bytes sent by the busiest rank for one checkpoint (counted at the
- * profiling interface of MPI), and memory.
+ * profiling interface of MPI), and memory. "returned" is when the last rank came back
+ * from the last SCR_Complete_output, in seconds since the epoch.
  *
  * --leave ends without SCR_Finalize, as a run does that was killed: its cache can be
  * restarted from. --restart times that start, compares every byte, and times plain
@@ -26,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "scr.h"
@@ -46,8 +48,9 @@ struct bench {
     double write_all, write_lost; /* seconds of plain writes */
     double seconds[PHASES][MAX_REPEATS];
     int count[PHASES];
-    uint64_t sent; /* of the last checkpoint */
-    long own_kib;  /* memory of the application when the library starts */
+    uint64_t sent;   /* of the last checkpoint */
+    double returned; /* from it; seconds since the epoch */
+    long own_kib;    /* memory of the application when the library starts */
 };
 
 static void die(const char *what)
@@ -98,6 +101,13 @@ int MPI_Sendrecv(const void *buf, int n, MPI_Datatype type, int to, int tag, voi
 }
 
 /* --- measuring --- */
+
+static double now_epoch(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 /* A barrier in which waiting ranks leave the cores alone. */
 static void quiet_barrier(void)
@@ -267,6 +277,7 @@ static void checkpoint(struct bench *b, int step)
     t[0] = MPI_Wtime();
     require(SCR_Complete_output(1), "SCR_Complete_output");
     double complete = MPI_Wtime() - t[0];
+    b->returned = now_epoch();
 
     b->sent = bytes_sent - before;
     if (step == 1 && b->repeats > 1)
@@ -337,9 +348,11 @@ static void restart(struct bench *b)
 static void report(struct bench *b, double rate)
 {
     uint64_t sent;
+    double returned;
     long mine[2] = { status_kib("VmHWM"), 0 }, most[2];
     mine[1] = mine[0] - b->own_kib;
     MPI_Reduce(&b->sent, &sent, 1, MPI_UINT64_T, MPI_MAX, 0, MPI_COMM_WORLD);
+    MPI_Reduce(&b->returned, &returned, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     MPI_Reduce(mine, most, 2, MPI_LONG, MPI_MAX, 0, MPI_COMM_WORLD);
     if (b->rank != 0)
         return;
@@ -353,7 +366,8 @@ static void report(struct bench *b, double rate)
         printf(", \"write_all\": %.6f, \"write_lost\": %.6f", b->write_all,
                b->write_lost);
     else
-        printf(", \"sent\": %llu", (unsigned long long)sent);
+        printf(", \"sent\": %llu, \"returned\": %.6f", (unsigned long long)sent,
+               returned);
     printf(", \"peak_rss_kib\": %ld, \"library_kib\": %ld}\n", most[0], most[1]);
 }
 

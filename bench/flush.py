@@ -15,7 +15,7 @@ takes longer. Before each of them nothing is left to be written back. Printed ar
                when the bytes reach the disk
   flush/sync   the same / seconds of cp and of sync of what it copied, four at a time
   held         seconds SCR_Complete_output holds the program for an asynchronous flush by
-               threads / seconds of a synchronous flush
+               threads, until its last rank goes on / seconds of a synchronous flush
   zstd even    seconds of a synchronous flush with SCR_FLUSH_COMPRESS=ZSTD / without, of data two
                bytes of eight of which vary; with it the bytes that are stored of those there are
   zstd noise   the same of data that do not compress
@@ -44,7 +44,7 @@ ASYNC = {"SCR_FLUSH_ASYNC": "1", "SCR_FLUSH_TYPE": "PTHREAD"}
 
 
 def run_job(args, base, prefix, settings, *options):
-    """Its events: {name: event}, times as seconds."""
+    """Its events: {name: event}, times as seconds; and what ckpt printed."""
     env = dict(os.environ, **MPI_ENVIRONMENT, SCR_PREFIX=prefix, SCR_CACHE_BASE=f"{base}/cache",
                SCR_CNTL_BASE=f"{base}/cache", SCR_COPY_TYPE="SINGLE", SCR_FLUSH="1", SCR_LOG_ENABLE="1",
                SCR_JOB_ID="bench", SCR_VNODES=str(RANKS), TMPDIR=base)
@@ -59,7 +59,7 @@ def run_job(args, base, prefix, settings, *options):
         for event in map(json.loads, log):
             event["time"] = datetime.datetime.fromisoformat(event["time"]).timestamp()
             events[event["event"]] = event
-    return events
+    return events, json.loads(run.stdout)
 
 
 def all_at_once(commands):
@@ -80,8 +80,8 @@ def fill_cache(args, base, prefix, *options):
 def flush(args, base, prefix, settings=None, *options):
     """Seconds of a synchronous flush."""
     fill_cache(args, base, prefix, *options)
-    events = run_job(args, base, prefix, {"SCR_FLUSH_ON_RESTART": "1", **(settings or {})}, "--restart",
-                     *options)
+    events, _ = run_job(args, base, prefix, {"SCR_FLUSH_ON_RESTART": "1", **(settings or {})}, "--restart",
+                        *options)
     return events["FLUSH_SUCCESS"]["secs"]
 
 
@@ -104,8 +104,8 @@ def compress(args, prefix, *options):
 
 def hold(args, base, prefix):
     """Seconds an asynchronous flush holds the program: from the end of the encoding on."""
-    events = run_job(args, base, prefix, ASYNC, "--repeats", "1")
-    return events["CHECKPOINT_END"]["time"] - events["ENCODE"]["time"]
+    events, printed = run_job(args, base, prefix, ASYNC, "--repeats", "1")
+    return printed["returned"] - events["ENCODE"]["time"]
 
 
 def copy(args, base, prefix):
@@ -158,7 +158,7 @@ def limited(args, prefix):
     limit = RANKS * args.mib * 2**20 // LIMITED_SECS
 
     def speed(args, base, prefix):
-        events = run_job(args, base, prefix, {**ASYNC, "SCR_FLUSH_ASYNC_BW": str(limit)}, "--repeats", "1")
+        events, _ = run_job(args, base, prefix, {**ASYNC, "SCR_FLUSH_ASYNC_BW": str(limit)}, "--repeats", "1")
         return events["ASYNC_FLUSH_SUCCESS"]["bytes"] / events["ASYNC_FLUSH_SUCCESS"]["secs"]
 
     ratios = [in_new_place(args, prefix, speed) / limit for _ in range(args.rounds)]

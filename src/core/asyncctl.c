@@ -151,7 +151,20 @@ static struct scr_mover *mover(struct scr_ctx *ctx, struct scr_err *err)
     }
     if (s->threads == NULL)
         s->threads = scr_mover_new(SCR_XFER_PTHREAD, ctx->env.sys, err);
+    if (s->paused)
+        scr_mover_pause(s->threads);
     return s->threads;
+}
+
+void scr_async_pause(struct scr_ctx *ctx)
+{
+    ctx->async.paused = 1;
+}
+
+void scr_async_go(struct scr_ctx *ctx)
+{
+    ctx->async.paused = 0;
+    scr_mover_go(ctx->async.threads);
 }
 
 /* 1 if one was lost since it was asked last: then nobody uses them any more. */
@@ -287,6 +300,8 @@ void scr_async_start_all(struct scr_ctx *ctx, int id)
             rc = launch_all(ctx, id, &why);
     }
     if (rc == SCR_OK) {
+        if (ctx->prm.phase_file != NULL) /* who strikes in it finds it under way */
+            scr_async_go(ctx);
         scr_phase_all(ctx, "flush", id);
         return;
     }

@@ -112,6 +112,7 @@ struct scr_async {
     int leftovers;   /* on some node a transfer process works for an earlier run */
     int unsure;      /* whether the processes that were lost are dead */
     int stuck;       /* one that was killed is not */
+    int paused;      /* threads are not to begin yet */
     struct scr_flush_async **flush; /* oldest first */
     int n;
     scr_hash *failed; /* DSET/<id>: to be started again */
@@ -369,6 +370,11 @@ int scr_meeting_last_all(struct scr_ctx *ctx, int id);
 /* Begins to flush dataset id, unless that is under way; waits for another one under way
  * that has its name or files at the same paths. */
 void scr_async_start_all(struct scr_ctx *ctx, int id);
+/* Local: threads do not begin what is started from now on until scr_async_go, or until
+ * it is waited for. A call that has agreements left would share the processors with
+ * them. */
+void scr_async_pause(struct scr_ctx *ctx);
+void scr_async_go(struct scr_ctx *ctx);
 /* Looks what has ended: notes it, and what is only output leaves the cache. One
  * reduction if any is under way, else nothing; called by most SCR calls. */
 void scr_async_poll_all(struct scr_ctx *ctx);

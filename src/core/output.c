@@ -410,6 +410,7 @@ static void catch_up_all(struct scr_ctx *ctx)
 int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
 {
     int bypass = ctx->out.bypass;
+    scr_async_pause(ctx);
     if (!bypass)
         catch_up_all(ctx);
     scr_hash *dset = scr_hash_new();
@@ -448,5 +449,6 @@ int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
         scr_log(&ctx->log, SCR_LOG_WARN, "halt conditions not read: %s", halt.text);
     ctx->times.compute_start = scr_now_mono();
     scr_phase_all(ctx, "compute", scr_cache_newest_ckpt(ctx, 0));
+    scr_async_go(ctx);
     return rc;
 }

@@ -60,7 +60,7 @@ static void *run_queue(void *arg)
     pthread_mutex_lock(&m->lock);
     while (!m->quit) {
         struct scr_xfer *x = m->first;
-        if (x == NULL) {
+        if (x == NULL || m->paused) {
             pthread_cond_wait(&m->moved, &m->lock);
             continue;
         }
@@ -208,8 +208,30 @@ static void wait_by_looking(struct scr_mover *m, struct scr_xfer *x)
         nanosleep(&(struct timespec){ .tv_nsec = LOOK_NS }, NULL);
 }
 
+static void set_paused(struct scr_mover *m, int paused)
+{
+    if (m == NULL)
+        return;
+    pthread_mutex_lock(&m->lock);
+    if (m->paused != paused)
+        pthread_cond_broadcast(&m->moved);
+    m->paused = paused;
+    pthread_mutex_unlock(&m->lock);
+}
+
+void scr_mover_pause(struct scr_mover *m)
+{
+    set_paused(m, 1);
+}
+
+void scr_mover_go(struct scr_mover *m)
+{
+    set_paused(m, 0);
+}
+
 int scr_mover_wait(struct scr_mover *m, struct scr_xfer *x, struct scr_err *err)
 {
+    scr_mover_go(m);
     if (m->back_end->look != NULL)
         wait_by_looking(m, x);
     pthread_mutex_lock(&m->lock);
@@ -223,6 +245,7 @@ int scr_mover_wait(struct scr_mover *m, struct scr_xfer *x, struct scr_err *err)
 
 void scr_mover_stop(struct scr_mover *m)
 {
+    scr_mover_go(m);
     if (m != NULL && m->back_end->stop != NULL)
         m->back_end->stop(m);
 }

@@ -108,6 +108,10 @@ struct scr_mover *scr_mover_new(enum scr_xfer_type type, const struct scr_sys *s
 void scr_mover_free(struct scr_mover *m);
 /* SCR_OK: x was started, not that it succeeded. */
 int scr_mover_start(struct scr_mover *m, struct scr_xfer *x, struct scr_err *err);
+/* PTHREAD: what has not begun does not, until scr_mover_go or one is waited for or
+ * cancelled: a caller with something left to do has the processors for it. NULL: no. */
+void scr_mover_pause(struct scr_mover *m);
+void scr_mover_go(struct scr_mover *m);
 enum scr_xfer_state scr_mover_poll(struct scr_mover *m, struct scr_xfer *x);
 /* SCR_OK: every file is in place. */
 int scr_mover_wait(struct scr_mover *m, struct scr_xfer *x, struct scr_err *err);

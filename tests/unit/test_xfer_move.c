@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/dir.h"
@@ -196,6 +197,59 @@ static void what_waits_or_runs_can_be_cancelled(void **state)
     }
 }
 
+/* Time enough for a thread that does not wait to have begun. */
+static void give_it_time(void)
+{
+    nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
+}
+
+static void wait_for(struct scr_mover *m, struct scr_xfer *x)
+{
+    assert_int_equal(scr_mover_wait(m, x, NULL), SCR_OK);
+}
+
+static void go(struct scr_mover *m, struct scr_xfer *x)
+{
+    scr_mover_go(m);
+    while (scr_mover_poll(m, x) == SCR_XFER_RUNNING)
+        give_it_time();
+}
+
+static void stop(struct scr_mover *m, struct scr_xfer *x)
+{
+    (void)x;
+    scr_mover_stop(m);
+}
+
+static void nothing_begins_in_a_pause(void **state)
+{
+    static void (*const end_pause[])(struct scr_mover *,
+                                     struct scr_xfer *) = { go, wait_for,
+                                                            scr_mover_cancel, stop };
+    struct scr_err err = SCR_ERR_INIT;
+    (void)state;
+    for (size_t i = 0; i < sizeof end_pause / sizeof *end_pause; i++) {
+        char where[8];
+        struct seen seen = { 0 };
+        snprintf(where, sizeof where, "%zu", i);
+        struct scr_xfer *x =
+            transfer(where, 0,
+                     (struct scr_xfer_opts){
+                         .landed = landed, .finished = finished, .arg = &seen });
+        struct scr_mover *m = scr_mover_new(SCR_XFER_PTHREAD, &scr_sys_posix, &err);
+        scr_mover_pause(m);
+        assert_int_equal(scr_mover_start(m, x, &err), SCR_OK);
+        give_it_time();
+        assert_int_equal(scr_mover_poll(m, x), SCR_XFER_RUNNING);
+        assert_int_equal(access(test_path("out/%s", where), F_OK), -1);
+        end_pause[i](m, x);
+        assert_int_equal(scr_mover_poll(m, x), i < 2 ? SCR_XFER_DONE : SCR_XFER_FAILED);
+        assert_int_equal(seen.finished, i < 2);
+        scr_mover_free(m);
+        scr_xfer_free(x);
+    }
+}
+
 static void a_record_that_fails_fails_the_transfer(void **state)
 {
     (void)state;
@@ -360,6 +414,7 @@ int main(void)
         T(what_is_whole_is_not_copied),
         T(transfers_end_in_the_order_they_were_started),
         T(what_waits_or_runs_can_be_cancelled),
+        T(nothing_begins_in_a_pause),
         T(a_record_that_fails_fails_the_transfer),
         T(every_failing_call_is_told_and_leaves_no_temporary),
         T(each_file_is_asked_for_just_before_it_gets_its_name),
