@@ -335,8 +335,10 @@ scr_hash *scr_hash_need(scr_hash *h, const char *key)
 
 int scr_hash_merge(scr_hash *dst, const scr_hash *src)
 {
-    if (dst == NULL || src == NULL || dst == src)
+    if (src == NULL || dst == src)
         return SCR_OK;
+    if (dst == NULL) /* it could not be made: what belongs there would be lost */
+        return src->first == NULL ? SCR_OK : SCR_E_NOMEM;
     dst->lost |= src->lost;
     for (SCR_HASH_EACH(e, src)) {
         scr_hash *into = scr_hash_need(dst, e->key);

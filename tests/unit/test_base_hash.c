@@ -282,6 +282,9 @@ static void merging(void **state)
     assert_string_equal(keys_of(scr_hash_get(a, "RANK")), "0 1");
     assert_int_equal(scr_hash_merge(a, a), SCR_OK);
     assert_int_equal(scr_hash_merge(a, NULL), SCR_OK);
+    assert_int_equal(scr_hash_merge(NULL, NULL), SCR_OK);
+    assert_int_equal(scr_hash_merge(NULL, scr_hash_getf(a, "RANK 1")), SCR_OK);
+    assert_int_equal(scr_hash_merge(NULL, a), SCR_E_NOMEM); /* it would be lost */
     scr_hash *copy = scr_hash_dup(a);
     assert_true(scr_hash_equal(a, copy));
     scr_hash_set(copy, "more", NULL);
