@@ -26,10 +26,12 @@ int scr_cache_dests(const struct scr_ctx *ctx, int id, scr_hash *dests)
     int me = ctx->world.rank, ok = dests != NULL;
     for (scr_hash_elem *e = scr_filemap_first_file(ctx->map, id, me); e != NULL;
          e = scr_hash_elem_next(e)) {
-        char *dest =
-            scr_meta_dest(scr_filemap_get_meta(ctx->map, id, me, scr_hash_elem_key(e)));
-        if (dest != NULL) /* redundancy files have none */
-            ok = ok && add_both(dests, dest);
+        const scr_meta *meta =
+            scr_filemap_get_meta(ctx->map, id, me, scr_hash_elem_key(e));
+        if (!scr_meta_has_dest(meta)) /* redundancy files have none */
+            continue;
+        char *dest = scr_meta_dest(meta);
+        ok = ok && dest != NULL && add_both(dests, dest);
         free(dest);
     }
     return ok;

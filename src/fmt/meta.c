@@ -220,17 +220,24 @@ int scr_meta_get_stat(const scr_meta *m, struct stat *out)
     return found > 0 ? SCR_OK : SCR_E_NOENT;
 }
 
+static int get_dest(const scr_meta *m, const char **dir, const char **name)
+{
+    return scr_meta_get_origpath(m, dir) == SCR_OK &&
+           scr_meta_get_origname(m, name) == SCR_OK &&
+           (strcmp(*dir, ".") == 0 || scr_path_is_safe(*dir)) &&
+           strchr(*name, '/') == NULL && scr_path_is_safe(*name);
+}
+
+int scr_meta_has_dest(const scr_meta *m)
+{
+    const char *dir, *name;
+    return get_dest(m, &dir, &name);
+}
+
 char *scr_meta_dest(const scr_meta *m)
 {
     const char *dir, *name;
-    if (scr_meta_get_origpath(m, &dir) != SCR_OK ||
-        scr_meta_get_origname(m, &name) != SCR_OK)
-        return NULL;
-    if (strcmp(dir, ".") != 0 && !scr_path_is_safe(dir))
-        return NULL;
-    if (strchr(name, '/') != NULL || !scr_path_is_safe(name))
-        return NULL;
-    return scr_path_join(dir, name);
+    return get_dest(m, &dir, &name) ? scr_path_join(dir, name) : NULL;
 }
 
 /* --- check --- */

@@ -52,8 +52,9 @@ int scr_meta_get_origname(const scr_meta *m, const char **out);
 int scr_meta_get_crc32(const scr_meta *m, uint32_t *out);
 int scr_meta_get_stat(const scr_meta *m, struct stat *out); /* fields present are set */
 /* Destination relative to the prefix, PATH/NAME, malloc'd; NULL if absent, unsafe or no
- * memory. */
+ * memory: it is that if scr_meta_has_dest says 1. */
 char *scr_meta_dest(const scr_meta *m);
+int scr_meta_has_dest(const scr_meta *m);
 
 int scr_meta_check_ranks(const scr_meta *m, int ranks);
 int scr_meta_check_rank(const scr_meta *m, int rank);

@@ -68,9 +68,11 @@ static int add_file(struct scr_outgoing *f, const char *path, const scr_meta *me
     if (!complete)
         return scr_fail(err, SCR_E_CORRUPT, 0, "flush %s: it was never completed",
                         path);
-    if ((file->dest = scr_meta_dest(meta)) == NULL)
+    if (!scr_meta_has_dest(meta))
         return scr_fail(err, SCR_E_OUTSIDE, 0,
                         "flush %s: no destination below the prefix is recorded", path);
+    if ((file->dest = scr_meta_dest(meta)) == NULL)
+        return scr_outgoing_no_memory(f, err);
     f->n++;
     if (scr_prefix_is_own(file->dest))
         return scr_fail(err, SCR_E_OUTSIDE, 0,

@@ -151,6 +151,7 @@ static void destination_never_leaves_the_prefix(void **state)
         assert_null(scr_meta_dest(m));
         scr_meta_set_origname(m, cases[i].name);
         char *dest = scr_meta_dest(m);
+        assert_int_equal(scr_meta_has_dest(m), cases[i].want != NULL);
         if (cases[i].want == NULL)
             assert_null(dest);
         else
