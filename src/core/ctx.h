@@ -422,7 +422,8 @@ int scr_fetch_or_open_all(struct scr_ctx *ctx, int id, struct scr_err *err);
  * current one: then there is none) and below ctx->tried_below that can be fetched;
  * failing ones are told and passed over. *id = 0: none. */
 int scr_fetch_newest_all(struct scr_ctx *ctx, int above, int *id, struct scr_err *err);
-/* 1 if CURRENT is a checkpoint that can be fetched, with an id above that. */
+/* 1 if CURRENT is a checkpoint that can be fetched, with an id above that, or the index
+ * cannot be read: scr_fetch_newest_all says why. */
 int scr_current_is_newer_all(struct scr_ctx *ctx, int above);
 /* Loads the newest checkpoint with an id below ctx->tried_below, from cache, else from
  * the prefix. Finding none is success. */

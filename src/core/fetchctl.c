@@ -200,8 +200,8 @@ int scr_current_is_newer_all(struct scr_ctx *ctx, int above)
     int newer = 0;
     if (ctx->world.rank == 0) {
         scr_hash *index = scr_hash_new();
-        if (scr_prefix_index_read(&ctx->env, &ctx->prefix, index, NULL) == SCR_OK)
-            newer = current_of(ctx, index) > above;
+        newer = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, NULL) != SCR_OK ||
+                current_of(ctx, index) > above;
         scr_hash_delete(index);
     }
     return scr_or_all(&ctx->world, newer);

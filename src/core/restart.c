@@ -40,7 +40,8 @@ static int add_file(struct scr_restart *r, const char *path, const scr_meta *met
 {
     const char *asked = scr_hash_get_val(meta, "ASKED");
     char *dest = asked ? scr_strdup(asked) : scr_meta_dest(meta);
-    int rc = dest ? scr_restart_add(r, dest, path) : SCR_E_CORRUPT;
+    int none = asked == NULL && !scr_meta_has_dest(meta);
+    int rc = dest ? scr_restart_add(r, dest, path) : none ? SCR_E_CORRUPT : SCR_E_NOMEM;
     if (rc == SCR_OK && scr_hash_get(meta, "SHARED") != NULL &&
         scr_hash_set_val(shared, dest, path) == NULL)
         rc = SCR_E_NOMEM;
@@ -94,21 +95,23 @@ static int load_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return SCR_OK;
 }
 
-/* The newest one in cache that can be loaded; one that cannot counts as lost. */
-static void load_cached_all(struct scr_ctx *ctx)
+/* The newest one in cache that is not damaged; one that is counts as lost. Errors that
+ * are this run's are errors: a program that was told there is none would begin anew. */
+static int load_cached_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     int id;
     while ((id = scr_cache_newest_ckpt(ctx, ctx->tried_below)) > 0) {
         struct scr_err why = SCR_ERR_INIT;
         int rc = load_all(ctx, id, &why);
         if (rc == SCR_OK)
-            return;
+            return rc;
+        if (rc != SCR_E_CORRUPT)
+            return scr_fail(err, rc, 0, "dataset %d in cache: %s", id, why.text);
         scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d in cache is not usable: %s", id,
                 why.text);
-        if (rc != SCR_E_CORRUPT)
-            return;
         scr_cache_set_state(ctx, id, SCR_CACHE_LOST);
     }
+    return SCR_OK;
 }
 
 /* Newest checkpoint in cache, of any number of ranks; 0: none. */
@@ -210,12 +213,10 @@ static int find_below_all(struct scr_ctx *ctx, int below, int *again,
     *again = 0;
     if (rc == SCR_OK && id > 0)
         return ctx->restart.id == id ? SCR_OK : load_all(ctx, id, err);
-    if (foreign > cached) {
-        int one = load_foreign_all(ctx, foreign, again, rc == SCR_OK ? err : NULL);
-        return rc == SCR_OK ? one : rc;
-    }
-    load_cached_all(ctx);
-    return rc;
+    struct scr_err *first = rc == SCR_OK ? err : NULL;
+    int one = foreign > cached ? load_foreign_all(ctx, foreign, again, first)
+                               : load_cached_all(ctx, first);
+    return rc == SCR_OK ? one : rc;
 }
 
 /* The prefix is asked when the cache has nothing, when something newer was lost from
@@ -320,9 +321,9 @@ int scr_have_restart_all(struct scr_ctx *ctx, int *flag, char *name,
         return rc;
     scr_async_poll_all(ctx);
     if (ctx->ask_again) {
-        ctx->ask_again = 0;
         ctx->tried_below = 0;
         rc = scr_restart_find_all(ctx, err);
+        ctx->ask_again = rc != SCR_OK;
     }
     if (rc == SCR_OK && ctx->restart.id > 0)
         rc = give_name_all(ctx, "SCR_Have_restart", name, err);
