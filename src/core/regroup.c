@@ -32,9 +32,9 @@ static int enter(struct scr_ctx *ctx, int id, const scr_hash *dset, struct scr_e
                                        .id = id,
                                        .rank = ctx->world.rank,
                                        .size = ctx->world.size };
+    ctx->ckpt_id = d.ckpt > 0 ? d.ckpt : ctx->ckpt_id; /* on all ranks or on none */
     if ((r->name = scr_strdup(d.name)) == NULL)
         return no_memory(id, err);
-    ctx->ckpt_id = d.ckpt > 0 ? d.ckpt : ctx->ckpt_id;
     return scr_catalog_add(&r->catalog, r->share, err);
 }
 
