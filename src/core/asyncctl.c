@@ -248,12 +248,16 @@ static int launch_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc;
 }
 
+/* One that some rank cannot note, for want of memory, no rank does: all have to try the
+ * same ones again. */
 static void note_failure_all(struct scr_ctx *ctx, int id, const struct scr_err *why)
 {
     int lost = lose_daemon_all(ctx);
     if (ctx->async.failed == NULL)
         ctx->async.failed = scr_hash_new();
-    scr_hash_set_kv_int(ctx->async.failed, "DSET", id);
+    int noted = scr_hash_set_kv_int(ctx->async.failed, "DSET", id) != NULL;
+    if (!scr_and_all(&ctx->world, noted))
+        scr_hash_unset_kv_int(ctx->async.failed, "DSET", id);
     scr_log(&ctx->log, SCR_LOG_WARN,
             "flush of dataset %d failed, it stays in cache and is tried again%s: %s",
             id, lost ? " by threads of the processes" : "", why->text);
