@@ -74,13 +74,18 @@ int scr_spread_shared_all(struct scr_ctx *ctx, scr_hash *shared, struct scr_err 
 {
     if (!scr_or_all(&ctx->world, scr_hash_size(shared) > 0))
         return SCR_OK;
+    struct scr_restart *r = &ctx->restart;
     int rc = collect_all(ctx, shared, err);
     if (rc != SCR_OK)
         return rc;
+    r->others = scr_hash_new();
     for (SCR_HASH_EACH(e, shared)) {
         const char *dest = scr_hash_elem_key(e);
-        if (rc == SCR_OK && scr_hash_get(ctx->restart.by_dest, dest) == NULL)
-            rc = scr_restart_add(&ctx->restart, dest, scr_hash_get_val(shared, dest));
+        if (rc != SCR_OK || scr_hash_get(r->by_dest, dest) != NULL)
+            continue;
+        rc = scr_hash_set(r->others, dest, NULL) != NULL
+                 ? scr_restart_add(r, dest, scr_hash_get_val(shared, dest))
+                 : SCR_E_NOMEM;
     }
     return scr_agree_all(
         &ctx->world, rc == SCR_OK ? rc : scr_fail(err, rc, 0, "files of several ranks"),

@@ -310,6 +310,47 @@ MPI_CASE(fewer_ranks_restart_from_a_shared_store)
     job_free(&job);
 }
 
+/* Who wrote path, by the list of files. */
+static int writer_of(struct job *job, struct scr_ctx *ctx, const char *path)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    char file[SCR_MAX_NAME];
+    int n = 0, writer = -1, rank = -1;
+    CHECK_RC(scr_restart_files_all(ctx, &n, &err), SCR_OK, &err);
+    for (int i = 0; i < n; i++) {
+        CHECK_RC(scr_restart_file(ctx, i, file, &rank, &err), SCR_OK, &err);
+        if (strcmp(file + strlen(job->prefix) + 1, path) == 0)
+            writer = writer < 0 ? rank : -2; /* it is there once */
+    }
+    return writer;
+}
+
+/* Every rank may read it; it is listed as that of the lowest rank that wrote it. */
+MPI_CASE(a_file_of_some_ranks_is_listed_as_theirs)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    char path[SCR_MAX_NAME];
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = start_shared(&job, nodes, NULL);
+    CHECK_RC(scr_start_output_all(ctx, "one", SCR_IS_CKPT, &err), SCR_OK, &err);
+    if (job.rank >= 2) {
+        CHECK_RC(job_route(&job, ctx, "pair", path, &err), SCR_OK, &err);
+        FILE *f = fopen(path, "a");
+        CHECK(f != NULL && fclose(f) == 0);
+    }
+    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
+    job_kill(&job, ctx);
+    ctx = start_shared(&job, nodes, NULL);
+    CHECK_INT(writer_of(&job, ctx, "pair"), 2);
+    CHECK_RC(scr_start_restart_all(ctx, NULL, &err), SCR_OK, &err);
+    CHECK_RC(job_route(&job, ctx, "pair", path, &err), SCR_OK, &err);
+    CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
 MPI_CASE(a_flushed_shared_file_is_fetched_or_read_in_place)
 {
     struct job job;
@@ -409,6 +450,7 @@ int main(int argc, char **argv)
                   RUN(files_in_a_shared_store_stay_where_they_are),
                   RUN(a_shared_store_is_evicted_and_swept),
                   RUN(fewer_ranks_restart_from_a_shared_store),
+                  RUN(a_file_of_some_ranks_is_listed_as_theirs),
                   RUN(a_flushed_shared_file_is_fetched_or_read_in_place),
                   RUN(the_control_directory_cannot_be_shared),
                   RUN(each_call_of_complete_fails_in_a_shared_store)));
