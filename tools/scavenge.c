@@ -658,6 +658,8 @@ int scr_scavenge_dataset(struct scr_scavenge *s, int id, const scr_hash *dset,
     set_deadline(s);
     log_start(s, id, dset);
     int rc = begin(s, id, dset, err);
+    if (rc == SCR_OK)
+        scr_stage_sweep(&s->t->env, &s->t->prefix, id);
     if (rc == SCR_OK && s->up.n > 0) /* else by what was copied before */
         rc = run_rounds(s, id, bytes, err);
     double secs = scr_now_mono() - start;

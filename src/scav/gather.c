@@ -2,9 +2,12 @@
 /* What one node has of a dataset, copied to the prefix directory. */
 #include "scav/gather.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/cwd.h"
 #include "base/dir.h"
 #include "base/dirset.h"
 #include "base/hashfile.h"
@@ -12,6 +15,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "cfg/desc.h"
+#include "ec/ec.h"
 #include "red/redfile.h"
 #include "scav/stage.h"
 #include "xfer/copy.h"
@@ -44,6 +48,7 @@ struct job {
     int nbatch;
     int unwanted; /* somebody else may be at it by now */
     int rank;     /* being copied */
+    uint32_t me;  /* another on every node and in every process */
     uint64_t batch_bytes;
 };
 
@@ -276,6 +281,24 @@ static int told(void *arg, size_t n, struct scr_err *err)
     return ask_if_wanted(j, err);
 }
 
+/* Host and process. Without a name the process has to do. */
+static uint32_t who_am_i(void)
+{
+    char *host = NULL;
+    long pid = (long)getpid();
+    (void)scr_hostname(&host, NULL);
+    uint32_t crc = scr_crc32(0, host ? host : "", host ? strlen(host) : 0);
+    free(host);
+    return scr_crc32(crc, &pid, sizeof pid);
+}
+
+/* One that an earlier scavenge left at work may still be about to rename what it has
+ * under its temporary name: that must not be ours. */
+static int tag_of(const struct job *j)
+{
+    return (int)(scr_crc32(j->me, &j->rank, sizeof j->rank) & INT_MAX);
+}
+
 static int begin(struct job *j, struct item *it, struct scr_err *err)
 {
     const struct scr_gather *g = j->g;
@@ -284,7 +307,7 @@ static int begin(struct job *j, struct item *it, struct scr_err *err)
     const struct scr_copy_pace pace = { told, j };
     struct scr_copy copy = { .src = it->src,
                              .dst = it->dst,
-                             .tag = j->rank,
+                             .tag = tag_of(j),
                              .buf = g->buf,
                              .want_crc = g->want_crc || it->is_red,
                              .attr = it->is_red ? NULL : &it->attr,
@@ -458,7 +481,7 @@ uint64_t scr_gather_size(const struct scr_gather *g, const scr_filemap *map)
 int scr_gather_node(const struct scr_gather *g, const scr_filemap *map,
                     struct scr_gathered *got, struct scr_err *err)
 {
-    struct job j = { .g = g, .map = map, .got = got };
+    struct job j = { .g = g, .map = map, .got = got, .me = who_am_i() };
     *got = (struct scr_gathered){ 0 };
     j.dset_dir = scr_prefix_dset_dir(g->prefix, g->id);
     j.stage = scr_stage_dir(g->prefix, g->id);

@@ -3,6 +3,7 @@
 #include "scav/stage.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/dir.h"
 #include "base/io.h"
@@ -10,6 +11,7 @@
 #include "base/str.h"
 #include "scav/move.h"
 #include "store/paths.h"
+#include "xfer/copy.h"
 
 enum {
     VERSION = 1,
@@ -51,6 +53,33 @@ int scr_stage_make(const struct scr_env *env, const struct scr_prefix *p, int id
     free(stage);
     free(dir);
     return rc;
+}
+
+static void sweep(const struct scr_sys *sys, const char *dir)
+{
+    char **names = NULL;
+    size_t n = 0;
+    if (scr_dir_list(sys, dir, &names, &n, NULL) != SCR_OK)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        struct stat st;
+        char *path = scr_path_join(dir, names[i]);
+        if (path != NULL && strncmp(names[i], SCR_COPY_TMP, strlen(SCR_COPY_TMP)) == 0)
+            (void)scr_file_remove(sys, path, NULL);
+        else if (path != NULL && scr_file_stat(sys, path, &st, NULL) == SCR_OK &&
+                 S_ISDIR(st.st_mode))
+            sweep(sys, path);
+        free(path);
+    }
+    scr_names_free(names, n);
+}
+
+void scr_stage_sweep(const struct scr_env *env, const struct scr_prefix *p, int id)
+{
+    char *dir = scr_prefix_dset_dir(p, id);
+    if (dir != NULL)
+        sweep(env->sys, dir);
+    free(dir);
 }
 
 /* Takes the path over. */

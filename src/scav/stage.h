@@ -28,6 +28,9 @@ char *scr_stage_dir(const struct scr_prefix *p, int id);
  * around them. */
 int scr_stage_make(const struct scr_env *env, const struct scr_prefix *p, int id,
                    struct scr_err *err);
+/* Removes what copies that were killed left under temporary names: before those of a
+ * scavenge begin. An older one that is still at work then gets no more files named. */
+void scr_stage_sweep(const struct scr_env *env, const struct scr_prefix *p, int id);
 /* 1 if there is one. Also 1 if that cannot be told. */
 int scr_stage_is_there(const struct scr_env *env, const struct scr_prefix *p, int id);
 /* 1 if its files are on their way to their destinations. Likewise. */

@@ -5,6 +5,9 @@
  * older dataset stays complete whose files went, and a second try succeeds. */
 #include "helper_survive.h"
 
+#include <sys/wait.h>
+
+#include "base/dir.h"
 #include "base/proc.h"
 #include "base/str.h"
 #include "build.h"
@@ -14,6 +17,7 @@
 #include "scav/stage.h"
 #include "store/arrival.h"
 #include "store/cntl.h"
+#include "xfer/copy.h"
 #include "xfer/zst.h"
 
 enum { ID = 7, OLDER = 5, RANKS = 3, LOST = 1 };
@@ -96,14 +100,17 @@ static void job(struct test_store *t, uint32_t *whole)
 }
 
 static int (*wanted)(void *, struct scr_err *); /* by a test; NULL: copies are */
+static void *wanted_arg;
 
 static int copy_node(struct test_store *t, int node)
 {
     struct scr_gathered got;
     struct scr_cntl c;
-    const struct scr_gather g = {
-        .env = &t->env, .prefix = &t->p, .id = ID, .wanted = wanted
-    };
+    const struct scr_gather g = { .env = &t->env,
+                                  .prefix = &t->p,
+                                  .id = ID,
+                                  .wanted = wanted,
+                                  .wanted_arg = wanted_arg };
     scr_filemap *map = scr_filemap_new();
     int rc = scr_cntl_open(&t->env, test_path("base/vnode.n%d/u/scr.j", node), 0, &c,
                            &t->err);
@@ -230,6 +237,77 @@ static void what_becomes_unwanted_in_a_sync_gets_no_name(void **state)
         access(test_path("prefix/.scr/scr.dataset.7/files/ckpt.7/rank_0.dat"), F_OK),
         0);
     scr_err_clear(&t.err);
+    assert_int_equal(scavenge(&t), SCR_OK);
+    test_store_close(&t);
+}
+
+/* --- two at a time --- */
+
+static ssize_t write_half_and_die(int fd, const void *buf, size_t n)
+{
+    (void)scr_sys_posix.write(fd, buf, n / 2);
+    _exit(0);
+}
+
+/* The copy of a newer scavenge is at work on the same files. */
+static int let_a_newer_begin(void *arg, struct scr_err *err)
+{
+    struct test_store *t = arg;
+    (void)err;
+    if (files_synced != 1)
+        return SCR_OK;
+    files_synced++;
+    pid_t newer = fork();
+    if (newer == 0) {
+        struct scr_sys dying = scr_sys_posix;
+        dying.write = write_half_and_die;
+        t->env.sys = &dying;
+        wanted = NULL;
+        _exit(copy_node(t, 0) + 1);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(newer, &status, 0), newer);
+    assert_int_equal(status, 0);
+    return SCR_OK;
+}
+
+static int count_parts(const char *dir)
+{
+    char **names = NULL;
+    size_t n = 0;
+    int parts = 0;
+    (void)scr_dir_list(&scr_sys_posix, dir, &names, &n, NULL);
+    for (size_t i = 0; i < n; i++)
+        parts += strncmp(names[i], SCR_COPY_TMP, strlen(SCR_COPY_TMP)) == 0;
+    scr_names_free(names, n);
+    return parts;
+}
+
+/* What it has not learned yet: that it is not wanted any more. */
+static void an_older_copy_names_no_file_of_a_newer_one(void **state)
+{
+    struct test_store t;
+    uint32_t whole[RANKS];
+    struct scr_sys counting = scr_sys_posix;
+    (void)state;
+    job(&t, whole);
+    counting.fsync = fsync_counted;
+    t.env.sys = &counting;
+    wanted = let_a_newer_begin;
+    wanted_arg = &t;
+    files_synced = 0;
+    int rc = copy_node(&t, 0);
+    wanted = NULL;
+    t.env.sys = &test_fault_sys;
+    if (rc != SCR_OK)
+        fail_msg("%s", t.err.text);
+    assert_int_equal(
+        sum(test_path("prefix/.scr/scr.dataset.7/files/ckpt.7/rank_0.dat")), whole[0]);
+    assert_int_equal(count_parts(test_path("prefix/.scr/scr.dataset.7/files/ckpt.7")),
+                     1);
+    scr_stage_sweep(&t.env, &t.p, ID);
+    assert_int_equal(count_parts(test_path("prefix/.scr/scr.dataset.7/files/ckpt.7")),
+                     0);
     assert_int_equal(scavenge(&t), SCR_OK);
     test_store_close(&t);
 }
@@ -564,6 +642,7 @@ int main(void)
         SURVIVAL_TESTS(copying),
         cmocka_unit_test(an_interrupted_call_is_not_noticed),
         cmocka_unit_test(what_becomes_unwanted_in_a_sync_gets_no_name),
+        cmocka_unit_test(an_older_copy_names_no_file_of_a_newer_one),
         cmocka_unit_test(what_landed_is_not_lost),
         cmocka_unit_test(what_landed_compressed_is_not_lost),
         cmocka_unit_test(a_compressed_one_goes_when_the_plain_one_is_durable),
