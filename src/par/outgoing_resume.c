@@ -142,10 +142,12 @@ static int share_plan_all(const struct scr_outgoing *f, scr_hash *known,
     if (rc == SCR_OK && f->world->rank == 0)
         found = scr_arrival_plan_read(f->env, f->prefix, f->id, plan, NULL);
     if (found == SCR_OK) {
-        scr_hash_set(known, "NODE", scr_hash_dup(scr_hash_get(plan, "NODE")));
+        rc = scr_hash_merge(scr_hash_set(known, "NODE", NULL),
+                            scr_hash_get(plan, "NODE"));
         if (scr_hash_get_val_u64(plan, "STAMP", &stamp))
             scr_hash_set_val_u64(known, "STAMP", stamp);
-        rc = scr_hash_ok(known) ? rc : scr_outgoing_no_memory(f, err);
+        if (rc != SCR_OK || !scr_hash_ok(known))
+            rc = scr_outgoing_no_memory(f, err);
     }
     if (rc == SCR_OK && found != SCR_E_NOENT)
         rc = scr_arrival_give_up(f->env, f->prefix, f->id, err);

@@ -219,8 +219,8 @@ static int write_marker(const struct scr_move *m, const scr_hash *dset,
     scr_hash *h = scr_hash_new();
     char *path = marker_path(m->p, m->id);
     scr_hash_set_val_i64(h, "VERSION", VERSION);
-    scr_hash_set(h, "DSET", scr_hash_dup(dset));
-    int rc = h && path && scr_hash_ok(h)
+    int merged = scr_hash_merge(scr_hash_set(h, "DSET", NULL), dset) == SCR_OK;
+    int rc = merged && path && scr_hash_ok(h)
                  ? scr_hash_file_write(m->env->sys, path, h, SCR_DURABLE, err)
                  : scr_stage_no_memory(m->id, err);
     free(path);

@@ -67,9 +67,11 @@ int scr_arrival_plan(const struct scr_env *env, const struct scr_prefix *p, int 
     char *path = scr_arrival_plan_path(p, id);
     scr_hash_set_val_i64(plan, "VERSION", VERSION);
     scr_hash_set_val_u64(plan, "STAMP", stamp);
-    scr_hash_set(plan, "DSET", scr_hash_dup(dset));
-    scr_hash_set(plan, "NODE", scr_hash_dup(nodes));
-    int rc = path && plan && scr_hash_ok(plan) ? SCR_OK : no_memory(id, err);
+    int rc = scr_hash_merge(scr_hash_set(plan, "DSET", NULL), dset);
+    if (rc == SCR_OK)
+        rc = scr_hash_merge(scr_hash_set(plan, "NODE", NULL), nodes);
+    if (rc != SCR_OK || path == NULL || !scr_hash_ok(plan))
+        rc = no_memory(id, err);
     if (rc == SCR_OK)
         rc = scr_hash_file_write(env->sys, path, plan, SCR_DURABLE, err);
     free(path);

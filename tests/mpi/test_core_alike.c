@@ -5,7 +5,9 @@
 /* ranks: 4 */
 #include "base/str.h"
 #include "helper_job.h"
+#include "helper_memory.h"
 #include "par/flush_async.h"
+#include "store/arrival.h"
 
 #define NODES "n[1-4]"
 
@@ -276,6 +278,36 @@ MPI_CASE(flushes_that_fail)
     finish(&job, ctx);
 }
 
+/* --- plans --- */
+
+/* What it says is all there, or it is not written. */
+MPI_CASE(a_plan_lacks_nothing)
+{
+    struct job job;
+    struct scr_ctx *ctx = begin(t, &job, 4, "SCR_FLUSH=1", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    const scr_hash *dset = scr_cache_any_dataset(ctx, 1);
+    scr_hash *nodes = scr_hash_new();
+    int fired = job.rank == 0;
+    scr_hash_setf(nodes, NULL, "%d %d", 0, 4);
+    for (long n = 0; fired && t->failed == 0; n++) {
+        scr_hash *plan = scr_hash_new();
+        test_memory_arm(n, 0);
+        int rc = scr_arrival_plan(&ctx->env, &ctx->prefix, 1, 5, dset, nodes, NULL);
+        fired = test_memory_off();
+        CHECK_INT(rc, fired ? SCR_E_NOMEM : SCR_OK);
+        if (rc == SCR_OK)
+            CHECK_INT(scr_arrival_plan_read(&ctx->env, &ctx->prefix, 1, plan, NULL),
+                      SCR_OK);
+        CHECK(rc != SCR_OK || scr_hash_getf(plan, "NODE 0 4") != NULL);
+        scr_hash_delete(plan);
+    }
+    if (job.rank == 0)
+        CHECK_INT(scr_arrival_give_up(&ctx->env, &ctx->prefix, 1, NULL), SCR_OK);
+    scr_hash_delete(nodes);
+    finish(&job, ctx);
+}
+
 int main(int argc, char **argv)
 {
     return mpi_test_main(
@@ -284,5 +316,6 @@ int main(int argc, char **argv)
                   RUN(the_checkpoint_of_another_number_of_ranks),
                   RUN(the_cached_checkpoint_of_another_number_of_ranks),
                   RUN(checkpoints), RUN(checkpoints_that_are_flushed),
-                  RUN(checkpoints_that_bypass_the_cache), RUN(flushes_that_fail)));
+                  RUN(checkpoints_that_bypass_the_cache), RUN(flushes_that_fail),
+                  RUN(a_plan_lacks_nothing)));
 }
