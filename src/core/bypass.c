@@ -249,13 +249,11 @@ static int sync_file(struct scr_ctx *ctx, const char *dest, const char *path,
     int fd = -1;
     int rc = scr_file_stat(ctx->env.sys, path, &st, &why);
     if (rc == SCR_E_NOENT)
-        return scr_fail(err, SCR_E_MISSING, 0,
-                        "SCR_Complete_output: %s was routed but never written", dest);
+        return scr_fail(err, SCR_E_MISSING, 0, "%s was routed but never written", dest);
     if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "%s", why.text);
     if (!S_ISREG(st.st_mode))
-        return scr_fail(err, SCR_E_UNSAFE, 0,
-                        "SCR_Complete_output: %s is no regular file", path);
+        return scr_fail(err, SCR_E_UNSAFE, 0, "%s is no regular file", path);
     rc = scr_open(ctx->env.sys, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0, &fd, err);
     if (rc == SCR_OK)
         rc = scr_fsync(ctx->env.sys, fd, path, err);

@@ -194,14 +194,12 @@ static int note_file(struct scr_ctx *ctx, const char *path, uint64_t *bytes,
     scr_meta_get_orig(meta, &name);
     int rc = scr_file_stat(ctx->env.sys, path, &st, &missing);
     if (rc == SCR_E_NOENT)
-        return scr_fail(err, SCR_E_MISSING, 0,
-                        "SCR_Complete_output: %s was routed to %s but never written",
+        return scr_fail(err, SCR_E_MISSING, 0, "%s was routed to %s but never written",
                         name, path);
     if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "%s", missing.text);
     if (!S_ISREG(st.st_mode))
-        return scr_fail(err, SCR_E_UNSAFE, 0,
-                        "SCR_Complete_output: %s is no regular file", path);
+        return scr_fail(err, SCR_E_UNSAFE, 0, "%s is no regular file", path);
     scr_meta_set_filesize(meta, (uint64_t)st.st_size);
     scr_meta_set_complete(meta, 1);
     scr_meta_set_stat(meta, &st);
@@ -218,15 +216,10 @@ struct totals {
 int scr_output_check(const struct scr_ctx *ctx, int valid, struct scr_err *err)
 {
     if (ctx->out.refused.code != SCR_OK)
-        return scr_fail(err, ctx->out.refused.code, 0,
-                        "SCR_Complete_output: the dataset lacks a file: %s",
+        return scr_fail(err, ctx->out.refused.code, 0, "the dataset lacks a file: %s",
                         ctx->out.refused.text);
     if (!valid)
-        return scr_fail(
-            err, SCR_E_INVALID, 0,
-            "SCR_Complete_output: dataset %s dropped, the application passed "
-            "valid=0",
-            ctx->out.name);
+        return scr_fail(err, SCR_E_INVALID, 0, "the application passed valid=0");
     return SCR_OK;
 }
 
@@ -363,6 +356,19 @@ static int seal_and_protect_all(struct scr_ctx *ctx, int valid, scr_hash *dset,
     return SCR_OK;
 }
 
+/* Whatever fails on the way, the line that is printed names the dataset. */
+static int complete_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
+{
+    scr_hash *dset = scr_hash_new();
+    int rc = ctx->out.bypass ? scr_bypass_complete_all(ctx, valid, err)
+                             : seal_and_protect_all(ctx, valid, dset, err);
+    scr_hash_delete(dset);
+    if (rc != SCR_OK)
+        scr_err_prefix(err, "SCR_Complete_output: %s (dataset %d) is not completed",
+                       ctx->out.name, ctx->out.id);
+    return rc;
+}
+
 /* Flushes a sealed dataset if it is due. Output must reach the prefix; for a checkpoint
  * that is safe in cache a failed flush is a warning, and it is tried again later. */
 static int flush_due_all(struct scr_ctx *ctx, const struct scr_output *out,
@@ -413,10 +419,7 @@ int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
     scr_async_pause(ctx);
     if (!bypass)
         catch_up_all(ctx);
-    scr_hash *dset = scr_hash_new();
-    int rc = bypass ? scr_bypass_complete_all(ctx, valid, err)
-                    : seal_and_protect_all(ctx, valid, dset, err);
-    scr_hash_delete(dset);
+    int rc = complete_all(ctx, valid, err);
     int is_ckpt = ctx->out.is_ckpt;
     if (rc != SCR_OK) {
         abandon_all(ctx);

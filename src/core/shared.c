@@ -14,7 +14,7 @@ static int refuse(const struct scr_ctx *ctx, struct scr_err *err)
         return SCR_OK;
     return scr_fail(
         err, SCR_E_EXIST, 0,
-        "SCR_Complete_output: ranks %s all routed %s%s, and the store %s (%s) cannot "
+        "ranks %s all routed %s%s, and the store %s (%s) cannot "
         "hold a file of several ranks: set SCR_CACHE_BYPASS=1 or use a STORE with "
         "GROUP=WORLD",
         scr_hash_get_val(scr_hash_elem_hash(e), "RANKS"), scr_hash_elem_key(e),

@@ -392,7 +392,12 @@ MPI_CASE(files_never_written_fail_the_dataset)
     CHECK_INT(SCR_Route_file(file, path), SCR_SUCCESS);
     if (t->comm.rank != t->comm.size - 1)
         put(t, path, "x");
-    MISUSE(SCR_Complete_output(1), SCR_E_MISSING, "never written");
+    MISUSE(SCR_Complete_output(1), SCR_E_MISSING,
+           "SCR_Complete_output: unwritten (dataset ");
+    char why[SCR_MAX_FILENAME];
+    SCR_Last_error(why);
+    CHECK(strstr(why, ") is not completed: ") != NULL);
+    CHECK(strstr(why, "never written") != NULL);
     CHECK(!exists("%s", path));
     MISUSE(SCR_Current("unwritten"), SCR_E_NOENT, "unwritten");
 }

@@ -96,6 +96,26 @@ MPI_CASE(the_job_dies_at_each_call_of_a_flush)
     fail_every_call(t, &(struct plan){ -1, EIO, "SCR_FLUSH=1" });
 }
 
+/* Calls that know nothing of it fail: the line says which dataset that costs. */
+MPI_CASE(a_failed_protection_names_the_dataset)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, t->comm.size);
+    job.sys = &test_fault_sys;
+    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+    CHECK_RC(scr_start_output_all(ctx, "one", SCR_IS_CKPT, &err), SCR_OK, &err);
+    job_arm(&job, 2, TEST_ANY, 0, EIO, TEST_FOREVER);
+    int rc = scr_complete_output_all(ctx, 1, &err);
+    CHECK(job_disarm(&job));
+    CHECK(rc != SCR_OK);
+    CHECK(job_same_code(&job, rc));
+    CHECK(strncmp(err.text,
+                  "SCR_Complete_output: one (dataset 1) is not completed: ", 55) == 0);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
 /* Call n of the start fails, with a node to rebuild: a second start must find
  * everything. */
 static int fail_start(struct mpi_test *t, int victim, enum test_how how, long n)
@@ -264,6 +284,7 @@ int main(int argc, char **argv)
             RUN(each_call_of_a_flush_fails_once_on_another_rank),
             RUN(the_job_dies_at_each_call_of_a_checkpoint),
             RUN(the_job_dies_at_each_call_of_a_flush),
+            RUN(a_failed_protection_names_the_dataset),
             RUN(each_call_of_a_rebuilding_start_fails_once),
             RUN(the_job_dies_at_each_call_of_a_rebuilding_start),
             RUN(without_room_for_the_filemap_one_copy_has_to_do),
