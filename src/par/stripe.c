@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs row plans over MPI.
  *
- * What a member does is three lists made once from the plans:
+ * What a member does is four lists made once from the plans:
  *
  *   lends   a symbol of mine that another member's row needs: read, send to the coder
  *   jobs    a row I code: receive its sources, compute, write mine, send the others
  *           home
  *   gets    a symbol of mine that another member computes: receive, write
+ *   rests   a symbol of mine that no row needs: read for its checksum
  *
  * Each entry goes through its row slice by slice, at its own pace: whatever can go on
- * does, and only when nothing can the processor is given away. An entry has DEPTH
- * slices in flight, whose receives are posted ahead; so reading, transfer, arithmetic
- * and writing overlap, and a member that is held up holds up only the rows it has a
- * part in. Nobody waits in a circle, as a lend waits for its coder's receive alone, and
- * that for the slice DEPTH before it. Between two members a row sends one symbol a
- * slice in either direction: (sender, row) is the tag, and order keeps the slices
- * apart. */
+ * does; only when nothing can, a slice of the rests is read, and when there are none
+ * left the processor is given away. An entry has DEPTH slices in flight, whose receives
+ * are posted ahead; so reading, transfer, arithmetic and writing overlap, and a member
+ * that is held up holds up only the rows it has a part in. Nobody waits in a circle, as
+ * a lend waits for its coder's receive alone, and that for the slice DEPTH before it.
+ * Between two members a row sends one symbol a slice in either direction: (sender, row)
+ * is the tag, and order keeps the slices apart. */
 #include "par/stripe.h"
 
 #include <sched.h>
@@ -63,8 +64,8 @@ struct job {
 struct engine {
     const struct scr_set *set;
     struct scr_member *m;
-    struct transfer *lend, *get;
-    size_t nlend, nget;
+    struct transfer *lend, *get, *rest;
+    size_t nlend, nget, nrest;
     struct job *job;
     size_t njob;
     size_t slice;
@@ -161,6 +162,35 @@ static int add_row(struct engine *e, struct scr_plan *plan)
     return rc;
 }
 
+static int is_source(const struct scr_plan *plan, const struct scr_sym *sym)
+{
+    for (int i = 0; i < plan->nsrc; i++)
+        if (plan->src[i].member == sym->member)
+            return 1;
+    return 0;
+}
+
+/* What is had here of a row without being needed for it is verified all the same: here,
+ * as those who rebuild mostly wait for those whose files are lost. */
+static int add_rest(struct engine *e, const struct scr_geom *g, const int *have,
+                    const struct scr_plan *plan)
+{
+    int me = e->set->me;
+    for (int s = 0; s < scr_geom_nd(g) + g->k; s++) {
+        struct scr_sym sym;
+        scr_geom_symbol(g, plan->row, s, &sym);
+        int kind = sym.is_parity ? SCR_HAVE_PARITY : SCR_HAVE_DATA;
+        if (sym.member != me || !(have[me] & kind) || is_source(plan, &sym) ||
+            !scr_member_keeps_crc(e->m, &sym))
+            continue;
+        struct transfer *x = grow((void **)&e->rest, &e->nrest, sizeof *x);
+        if (x == NULL)
+            return SCR_E_NOMEM;
+        transfer_init(x, &sym, plan->len, me, 0);
+    }
+    return SCR_OK;
+}
+
 /* Plans every row and keeps what concerns this member. */
 static int make_lists(struct engine *e, const struct scr_geom *g, const int *have)
 {
@@ -172,6 +202,8 @@ static int make_lists(struct engine *e, const struct scr_geom *g, const int *hav
             break;
         if (plan->ndst > 0)
             rc = add_row(e, plan);
+        if (rc == SCR_OK)
+            rc = add_rest(e, g, have, plan);
         scr_plan_fini(plan);
     }
     free(plan);
@@ -192,7 +224,7 @@ static size_t count_buffers(const struct engine *e)
     size_t n = e->nlend + e->nget;
     for (size_t i = 0; i < e->njob; i++)
         n += (size_t)e->job[i].plan.nsrc + own_results(&e->job[i]);
-    return DEPTH * n;
+    return DEPTH * n + (e->nrest > 0);
 }
 
 static size_t pick_slice(const struct engine *e, size_t buf_max)
@@ -234,6 +266,8 @@ static int make_buffers(struct engine *e)
         at = deal(j->src, (size_t)j->plan.nsrc, at, stride);
         at = deal(j->dst, own_results(j), at, stride);
     }
+    for (size_t i = 0; i < e->nrest; i++)
+        deal(&e->rest[i], 1, at, 0); /* one buffer for all, as nothing is kept */
     return SCR_OK;
 }
 
@@ -413,6 +447,19 @@ static int push_job(struct engine *e, struct job *j)
     return 1;
 }
 
+/* One slice of what no row needs; 0: nothing is left, or worth it. */
+static int read_rest(struct engine *e)
+{
+    while (e->nrest > 0 && e->rest[e->nrest - 1].next == e->rest[e->nrest - 1].count)
+        e->nrest--;
+    if (e->nrest == 0 || e->rc != SCR_OK)
+        return 0;
+    struct transfer *x = &e->rest[e->nrest - 1];
+    (void)source(e, x, x->next, piece(e, x->len, x->next));
+    x->next++;
+    return 1;
+}
+
 /* --- all of them --- */
 
 static uint64_t count_slices(const struct engine *e, uint64_t len)
@@ -420,6 +467,7 @@ static uint64_t count_slices(const struct engine *e, uint64_t len)
     return len / e->slice + (len % e->slice > 0);
 }
 
+/* Slices of what others have a part in. */
 static uint64_t count_lists(struct engine *e)
 {
     uint64_t all = 0;
@@ -429,6 +477,8 @@ static uint64_t count_lists(struct engine *e)
         all += e->get[i].count = count_slices(e, e->get[i].len);
     for (size_t i = 0; i < e->njob; i++)
         all += e->job[i].count = count_slices(e, e->job[i].plan.len);
+    for (size_t i = 0; i < e->nrest; i++)
+        e->rest[i].count = count_slices(e, e->rest[i].len);
     return all;
 }
 
@@ -468,10 +518,12 @@ static void run_lists(struct engine *e)
     while (left > 0) {
         uint64_t done = push_all(e);
         left -= done;
-        if (done == 0)
+        if (done == 0 && !read_rest(e))
             sched_yield();
     }
     finish_sends(e);
+    while (read_rest(e))
+        ;
 }
 
 static void engine_fini(struct engine *e)
@@ -484,6 +536,7 @@ static void engine_fini(struct engine *e)
     free(e->job);
     free(e->lend);
     free(e->get);
+    free(e->rest);
     scr_pages_free(e->pool, e->pool_bytes);
 }
 

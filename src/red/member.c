@@ -321,11 +321,16 @@ static int move_bytes(struct scr_member *m, enum direction dir, const struct pie
                         : rc;
 }
 
+static int keeps_crc(const struct scr_member *m, int is_parity)
+{
+    int skip = is_parity ? SCR_MEMBER_NO_PARITY_CRC : SCR_MEMBER_NO_DATA_CRC;
+    return (m->flags & skip) == 0;
+}
+
 static void pass(struct scr_member *m, struct piece *p, int is_parity, uint64_t off,
                  const void *buf, size_t n)
 {
-    int skip = is_parity ? SCR_MEMBER_NO_PARITY_CRC : SCR_MEMBER_NO_DATA_CRC;
-    if (!(m->flags & skip))
+    if (keeps_crc(m, is_parity))
         note(p, off, buf, n);
 }
 
@@ -454,6 +459,11 @@ void *scr_member_window(struct scr_member *m, const struct scr_sym *sym, uint64_
 }
 
 /* --- CRCs --- */
+
+int scr_member_keeps_crc(const struct scr_member *m, const struct scr_sym *sym)
+{
+    return keeps_crc(m, sym->is_parity);
+}
 
 static int read_slice(struct scr_member *m, struct piece *p, int is_parity,
                       uint64_t off, size_t n, struct scr_err *err)

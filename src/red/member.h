@@ -68,6 +68,8 @@ void *scr_member_window(struct scr_member *m, const struct scr_sym *sym, uint64_
  * nothing. */
 int scr_member_finish(struct scr_member *m, struct scr_member_file *files,
                       uint32_t *parity_crc, struct scr_err *err);
+/* 1 if what passes of symbols of sym's kind goes into a CRC. */
+int scr_member_keeps_crc(const struct scr_member *m, const struct scr_sym *sym);
 /* CRC of each data symbol of this member, padded to the length of its row: crc[row] for
  * the rows it holds data of, 0 for the others; g->n of them. Opened with a DATA flag
  * and without SCR_MEMBER_NO_DATA_CRC, after all symbols passed or scr_member_finish. */
