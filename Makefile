@@ -8,6 +8,7 @@
 #   make html     the guide and all manual pages as HTML, in build/openmpi/html
 #   make bench    time checkpoints, rebuilds and flushes on virtual nodes of this machine
 #   make lint     the linters alone          make asan     unit tests and fuzzers, sanitized
+#   make asan-mpi the tests under mpirun, sanitized (an hour or so; CTEST="-R 'async|memory'" for some)
 #   make install  into PREFIX (/usr/local), below DESTDIR if set
 #   make package  Debian packages, in build/package-openmpi or -mpich
 #   make package-check  installs them into a fresh system in a directory and runs a drill there (as root)
@@ -41,7 +42,7 @@ else
 deps = scripts/install-deps.sh
 endif
 
-.PHONY: build drill html bench check lint asan install clean cluster package package-check
+.PHONY: build drill html bench check lint asan asan-mpi asan-configure install clean cluster package package-check
 .PHONY: deps-build deps-check deps-cluster deps-docs deps-package
 build: deps-build
 	cmake -S . -B $(BUILD) -DSCR_MPI=$(MPI) -DSCR_TESTS=OFF -DSCR_WERROR=OFF \
@@ -80,12 +81,18 @@ lint: deps-check
 	cmake --build $(BUILD) -j$(JOBS)
 	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L lint
 
-asan: deps-check
+asan-configure: deps-check
 	cmake -S . -B build/asan -DSCR_MPI=$(MPI) -DSCR_TESTS=ON -DSCR_WERROR=ON \
 	    -DSCR_FUZZ=ON -DCMAKE_BUILD_TYPE=Debug "-DCMAKE_C_FLAGS=$(SAN)" $(CMAKE_ARGS)
+
+asan: asan-configure
 	cmake --build build/asan -j$(JOBS) --target unit_tests fuzz_targets
 	ctest --test-dir build/asan -j$(TEST_JOBS) --output-on-failure --no-tests=error \
 	    -L 'unit|fuzz' $(CTEST)
+
+asan-mpi: asan-configure
+	cmake --build build/asan -j$(JOBS) --target mpi_tests
+	ctest --test-dir build/asan --output-on-failure --no-tests=error -L cases $(CTEST)
 
 install: build
 	cmake --install $(BUILD)

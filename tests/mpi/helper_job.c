@@ -330,8 +330,8 @@ static unsigned char byte_at(const struct job *job, int rank, int file, int seed
 {
     if (job->even)
         return (unsigned char)(rank * 131 + file * 17 + seed * 19 + i / 64);
-    uint64_t x =
-        (uint64_t)i * 2654435761u + (uint64_t)(rank * 131 + file * 17 + seed * 7919);
+    uint64_t x = (uint64_t)i * 2654435761u + (uint64_t)(rank * 131 + file * 17) +
+                 (uint64_t)seed * 7919; /* a seed may be any int */
     return (unsigned char)((x >> 13) ^ x);
 }
 
@@ -515,6 +515,16 @@ void job_find_free(char **paths, int n)
     for (int i = 0; i < n; i++)
         free(paths[i]);
     free(paths);
+}
+
+int job_count(struct job *job, const char *dir, const char *part)
+{
+    int n = 0;
+    mpi_test_barrier(job->comm);
+    char **paths = job_find(dir, part, &n);
+    job_find_free(paths, n);
+    mpi_test_barrier(job->comm);
+    return n;
 }
 
 int job_said(struct job *job, const char *part)

@@ -120,5 +120,7 @@ void job_flip(const char *path, long at);
  * *n. */
 char **job_find(const char *dir, const char *part, int *n);
 void job_find_free(char **paths, int n);
+/* How many there are; no rank goes on before all have looked. Collective. */
+int job_count(struct job *job, const char *dir, const char *part);
 
 #endif

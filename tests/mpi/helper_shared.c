@@ -48,12 +48,3 @@ int job_shared_ok(struct job *job, struct scr_ctx *ctx, int seed)
     fclose(f);
     return c == EOF && i == job->size * PART;
 }
-
-int job_count(struct job *job, const char *dir, const char *part)
-{
-    int n = 0;
-    mpi_test_barrier(job->comm);
-    job_find_free(job_find(dir, part, &n), n);
-    mpi_test_barrier(job->comm);
-    return n;
-}

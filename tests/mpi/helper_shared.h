@@ -14,9 +14,6 @@ int job_write_shared(struct job *job, struct scr_ctx *ctx, int seed);
 /* 1 if this rank, in a restart, is given the file and finds every rank's part in it. */
 int job_shared_ok(struct job *job, struct scr_ctx *ctx, int seed);
 
-/* Files below dir whose path has part in it. Collective over the job. */
-int job_count(struct job *job, const char *dir, const char *part);
-
 #define CHECK_TEXT(err, part)                                                          \
     do {                                                                               \
         if (strstr((err)->text, part) == NULL)                                         \

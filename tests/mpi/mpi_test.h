@@ -28,14 +28,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "helper_held.h"
 #include "par/comm.h"
 
 struct mpi_test {
     struct scr_comm comm; /* a duplicate of the world */
     const char
         *dir; /* temporary directory of all ranks of the run, removed at the end */
-    const char *name; /* of the case */
-    int failed;       /* checks that failed on this rank in this case */
+    const char *name;      /* of the case */
+    int failed;            /* checks that failed on this rank in this case */
+    struct test_held held; /* before the case */
+    int keeps; /* set by a case that leaves what it holds to a later one, which unsets
+                  it */
 };
 
 struct mpi_case {
@@ -149,12 +153,26 @@ static int mpi_test_make_dir(char *dir, size_t n, int rank)
     return ok;
 }
 
+/* A case gives back what it took. */
+static void mpi_test_check_held(struct mpi_test *t)
+{
+    struct test_held now = test_held_now();
+    CHECK_INT(now.comms, t->held.comms);
+    CHECK_INT(now.requests, t->held.requests);
+    CHECK_INT(now.fds, t->held.fds);
+    if (now.fds != t->held.fds)
+        test_held_print_fds();
+    t->held = now;
+}
+
 static int mpi_test_run(struct mpi_test *t, const struct mpi_case *c)
 {
     t->name = c->name;
     t->failed = 0;
     double start = MPI_Wtime();
     c->run(t);
+    if (!t->keeps)
+        mpi_test_check_held(t);
     int good = mpi_test_good(t);
     if (t->comm.rank == 0)
         printf("%s %s (%.2f s)\n", good ? "ok    " : "FAILED", c->name,
@@ -176,6 +194,7 @@ __attribute__((unused)) static int mpi_test_main(int argc, char **argv,
         fprintf(stderr, "cannot start: %s\n", err.text);
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
+    t.held = test_held_now();
     for (const struct mpi_case *c = cases; c->name != NULL; c++) {
         if (argc > 1 && strstr(c->name, argv[1]) == NULL)
             continue;

@@ -200,6 +200,7 @@ MPI_CASE(config_sets_unsets_and_queries)
 
 MPI_CASE(init_starts_once)
 {
+    t->keeps = 1;
     snprintf(prefix, sizeof prefix, "%s/prefix", t->dir);
     snprintf(cache, sizeof cache, "%s/cache", t->dir);
     if (t->comm.rank == 0) {
@@ -555,6 +556,7 @@ MPI_CASE(finalize_ends_it)
 {
     int flag, is_short = t->comm.rank > 0 && t->comm.rank == t->comm.size - 1;
     char path[SCR_MAX_FILENAME];
+    t->keeps = 0;
     if (is_short)
         test_memory_arm(0, 1);
     int rc = SCR_Finalize();

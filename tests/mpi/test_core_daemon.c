@@ -90,11 +90,7 @@ static int ends(const char *cntl_dir)
 
 static int count_parts(struct job *job)
 {
-    int n = 0;
-    mpi_test_barrier(job->comm);
-    job_find_free(job_find(job->prefix, ".scr-part", &n), n);
-    mpi_test_barrier(job->comm);
-    return n;
+    return job_count(job, job->prefix, ".scr-part");
 }
 
 MPI_CASE(one_process_a_node_copies_and_ends_with_the_run)

@@ -209,13 +209,9 @@ static struct scr_ctx *move_with(struct mpi_test *t, struct job *job, int skip,
 static int seconds_on(struct job *job, int node, int rank)
 {
     char part[64];
-    int n = 0;
     snprintf(part, sizeof part, "vnode.n%d/tester/scr.job/scr.dataset.1/rank.%d/", node,
              rank);
-    mpi_test_barrier(job->comm);
-    job_find_free(job_find(job->cache, part, &n), n);
-    mpi_test_barrier(job->comm);
-    return n;
+    return job_count(job, job->cache, part);
 }
 
 static void move_on(struct job *job, struct scr_ctx *ctx)

@@ -415,6 +415,7 @@ static void check_other_size(struct mpi_test *t, const char *root, int size, int
                        &err);
     if (part.comm.comm != MPI_COMM_NULL) {
         move_start(&part, &job, root, &posix, part.comm.rank + 5);
+        move_stop(&job);
         move_start(&part, &job, root, &posix, part.comm.rank);
         int rc = restart(&part, &job, BUF, NULL, &err);
         move_same_rc(&part, rc);

@@ -3,20 +3,22 @@
 #include "helper_fault.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* Transfers make their calls from threads. */
 static struct {
-    enum test_kind kind;
-    long n; /* -1: none */
-    int error;
-    size_t most; /* bytes of a short transfer, when error is 0 */
-    enum test_how how;
-    int fired;
-    long calls[TEST_ANY + 1];
+    atomic_int kind; /* enum test_kind */
+    atomic_long n;   /* -1: none */
+    atomic_int error;
+    atomic_size_t most; /* bytes of a short transfer, when error is 0 */
+    atomic_int how;     /* enum test_how */
+    atomic_int fired;
+    atomic_long calls[TEST_ANY + 1];
 } fault = { .kind = TEST_ANY, .n = -1 };
 
-static long open_fds;
+static atomic_long open_fds;
 
 static void arm(enum test_kind kind, long n, int error, size_t most, enum test_how how)
 {
@@ -59,12 +61,12 @@ long test_fault_open_fds(void)
 /* Counts a call; 1 if it is the one (or one of those) to disturb. */
 static int disturbed(enum test_kind kind)
 {
-    long number = fault.kind == TEST_ANY ? fault.calls[TEST_ANY] : fault.calls[kind];
-    fault.calls[kind]++;
-    fault.calls[TEST_ANY]++;
-    if (fault.n < 0 || (fault.kind != TEST_ANY && fault.kind != kind))
+    long of_kind = fault.calls[kind]++, of_any = fault.calls[TEST_ANY]++, n = fault.n;
+    int chosen = fault.kind;
+    long number = chosen == TEST_ANY ? of_any : of_kind;
+    if (n < 0 || (chosen != TEST_ANY && chosen != (int)kind))
         return 0;
-    if (number != fault.n && !(fault.how == TEST_FOREVER && number > fault.n))
+    if (number != n && !(fault.how == TEST_FOREVER && number > n))
         return 0;
     fault.fired = 1;
     return 1;

@@ -18,7 +18,8 @@
  *
  * With TEST_FOREVER and TEST_ANY the state left behind is that of a crash at call n:
  * nothing works any more, clean-up included. With EINTR and TEST_ONCE the operation
- * must not notice. One thread at a time; after fork each process has its own counters.
+ * must not notice. Threads may make the calls, each of which has a number of its own;
+ * one of them arms. After fork each process has its own counters.
  */
 #ifndef SCR_TEST_HELPER_FAULT_H
 #define SCR_TEST_HELPER_FAULT_H

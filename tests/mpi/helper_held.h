@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What this rank holds of MPI and of the system. mpi_test.h compares it before and
+ * after each case: a case, whatever fails in it, gives all of it back. */
+#ifndef SCR_TEST_HELPER_HELD_H
+#define SCR_TEST_HELPER_HELD_H
+
+struct test_held {
+    long comms;    /* communicators made and not freed */
+    long requests; /* begun and neither finished nor freed */
+    int fds;       /* open descriptors, MPI's own too */
+};
+
+struct test_held test_held_now(void);
+/* A line on stderr for every descriptor that is counted. */
+void test_held_print_fds(void);
+
+/* The largest count that MPI_Isend was called with since somebody set it to 0: every
+ * message of the library with bytes of files goes that way. */
+extern int test_longest_isend;
+
+#endif
