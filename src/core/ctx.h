@@ -178,7 +178,8 @@ struct scr_ctx {
     int halt_unsafe;  /* the flush that goes with it failed */
     int told_to_exit; /* SCR_Should_exit has said yes */
     struct scr_times times;
-    int log_failed; /* the event log could not be written and is left alone */
+    struct scr_err untold; /* why the flush file could not be written, if so */
+    int log_failed;        /* the event log could not be written and is left alone */
 };
 
 /* --- life (init.c) --- */

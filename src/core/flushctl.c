@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* When datasets go to the prefix, and the flush file that says where each one is. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/str.h"
 #include "base/units.h"
@@ -26,20 +27,23 @@ static int edit_mark(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 }
 
 /* The flush file tells commands what to save when the job has died. That it cannot be
- * written is no reason to give up a dataset. */
-static void warn_unmarked(const struct scr_ctx *ctx, int id, const struct scr_err *why)
+ * written is no reason to give up a dataset; it is told once, until it can be or there
+ * is another cause. */
+static void edit_flush_file_all(struct scr_ctx *ctx, scr_hash_edit edit, void *arg)
 {
-    scr_log(&ctx->log, SCR_LOG_WARN, "commands are not told where dataset %d is: %s",
-            id, why->text);
+    struct scr_err why = SCR_ERR_INIT;
+    if (scr_edit_state_all(ctx, "flush.scr", edit, arg, &why) != SCR_OK &&
+        strcmp(why.text, ctx->untold.text) != 0)
+        scr_log(&ctx->log, SCR_LOG_WARN, "commands are not told where datasets are: %s",
+                why.text);
+    ctx->untold = why;
 }
 
 void scr_flush_mark_all(struct scr_ctx *ctx, int id, int on, int off)
 {
-    struct scr_err why = SCR_ERR_INIT;
     struct mark m = { id, scr_filemap_get_dataset(ctx->map, id, ctx->world.rank), on,
                       off };
-    if (scr_edit_state_all(ctx, "flush.scr", edit_mark, &m, &why) != SCR_OK)
-        warn_unmarked(ctx, id, &why);
+    edit_flush_file_all(ctx, edit_mark, &m);
 }
 
 static int edit_forget(scr_hash *h, void *arg, int *changed, struct scr_err *err)
@@ -54,9 +58,7 @@ static int edit_forget(scr_hash *h, void *arg, int *changed, struct scr_err *err
 
 void scr_flush_forget_all(struct scr_ctx *ctx, int id)
 {
-    struct scr_err why = SCR_ERR_INIT;
-    if (scr_edit_state_all(ctx, "flush.scr", edit_forget, &id, &why) != SCR_OK)
-        warn_unmarked(ctx, id, &why);
+    edit_flush_file_all(ctx, edit_forget, &id);
 }
 
 /* 1 if the index has no newer dataset but such as have failed. */
@@ -244,7 +246,5 @@ static int edit_sweep(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 
 void scr_flush_sweep_all(struct scr_ctx *ctx)
 {
-    struct scr_err why = SCR_ERR_INIT;
-    if (scr_edit_state_all(ctx, "flush.scr", edit_sweep, ctx, &why) != SCR_OK)
-        scr_log(&ctx->log, SCR_LOG_WARN, "the flush file is not swept: %s", why.text);
+    edit_flush_file_all(ctx, edit_sweep, ctx);
 }

@@ -303,6 +303,7 @@ MPI_CASE(an_unwritable_flush_file_costs_no_dataset)
     struct job job;
     char path[800];
     job_new(t, &job, 4);
+    job.out = tmpfile();
     struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=1", NULL);
     job_checkpoint(&job, ctx, "c1", 1);
     job_kill(&job, ctx);
@@ -315,11 +316,14 @@ MPI_CASE(an_unwritable_flush_file_costs_no_dataset)
     }
     mpi_test_barrier(job.comm);
     job_checkpoint(&job, ctx, "c2", 2);
+    CHECK_INT(job_said(&job, "commands are not told where datasets are: "), 1);
     CHECK_INT(job_offered(&job, ctx), 2); /* c1, offered until then, is gone */
     job_kill(&job, ctx);
     ctx = job_start(&job, nodes, NULL);
     job_check_restart(&job, ctx, "c2", 2);
+    CHECK_INT(job_said(&job, "flush.scr"), 2); /* once a run */
     job_kill(&job, ctx);
+    fclose(job.out);
     job_free(&job);
 }
 
