@@ -11,7 +11,6 @@
 
 enum {
     SLICE = 256 * 1024, /* bytes read at a time where nothing else says */
-    BLOCK = 16 * 1024,  /* fits the first-level cache twice */
     DATA_FLAGS = SCR_MEMBER_READ_DATA | SCR_MEMBER_WRITE_DATA,
     PARITY_FLAGS = SCR_MEMBER_READ_PARITY | SCR_MEMBER_WRITE_PARITY,
     /* The serial rebuild opens every member of a set in one process: share what
@@ -334,28 +333,12 @@ static void pass(struct scr_member *m, struct piece *p, int is_parity, uint64_t 
         note(p, off, buf, n);
 }
 
-/* Block by block, so that memory is read once for checksum and copy; in this order, as
- * the processor fetches ahead of the checksum but not of a copy. */
-static void copy_view(struct scr_member *m, struct piece *p, int is_parity,
-                      uint64_t off, const char *view, char *buf, size_t n)
-{
-    for (size_t at = 0; at < n; at += BLOCK) {
-        size_t len = n - at < BLOCK ? n - at : BLOCK;
-        pass(m, p, is_parity, off + at, view + at, len);
-        memcpy(buf + at, view + at, len);
-    }
-}
-
-/* n bytes at off, all of piece p. */
+/* n bytes at off, all of piece p. Where they are to be copied the kernel does it, also
+ * of files in memory: to map them costs more than it saves, in time and in memory. */
 static int move_piece(struct scr_member *m, enum direction dir, struct piece *p,
                       int is_parity, uint64_t off, char *buf, size_t n,
                       struct scr_err *err)
 {
-    const void *view = dir == READ ? view_piece(m, p, is_parity, off, n) : NULL;
-    if (view != NULL) {
-        copy_view(m, p, is_parity, off, view, buf, n);
-        return SCR_OK;
-    }
     int rc = move_bytes(m, dir, p, is_parity, off, buf, n, err);
     if (rc == SCR_OK)
         pass(m, p, is_parity, off, buf, n);
