@@ -26,17 +26,35 @@ static int edit_mark(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "flush file, dataset %d", m->id);
 }
 
-/* The flush file tells commands what to save when the job has died. That it cannot be
- * written is no reason to give up a dataset; it is told once, until it can be or there
- * is another cause. */
+/* --- the flush file: tells commands what to save when the job has died --- */
+
+struct edit {
+    scr_hash_edit make;
+    void *arg;
+    int changed; /* at rank 0 */
+};
+
+static int edit_and_note(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+{
+    struct edit *e = arg;
+    int rc = e->make(h, e->arg, changed, err);
+    e->changed = *changed;
+    return rc;
+}
+
+/* That it cannot be written is no reason to give up a dataset; it is told once, by rank
+ * 0, until it is written or there is another cause. Where there was nothing to write
+ * nobody knows. */
 static void edit_flush_file_all(struct scr_ctx *ctx, scr_hash_edit edit, void *arg)
 {
+    struct edit e = { edit, arg, 0 };
     struct scr_err why = SCR_ERR_INIT;
-    if (scr_edit_state_all(ctx, "flush.scr", edit, arg, &why) != SCR_OK &&
-        strcmp(why.text, ctx->untold.text) != 0)
+    int rc = scr_edit_state_all(ctx, "flush.scr", edit_and_note, &e, &why);
+    if (rc != SCR_OK && strcmp(why.text, ctx->untold.text) != 0)
         scr_log(&ctx->log, SCR_LOG_WARN, "commands are not told where datasets are: %s",
                 why.text);
-    ctx->untold = why;
+    if (rc != SCR_OK || e.changed)
+        ctx->untold = why;
 }
 
 void scr_flush_mark_all(struct scr_ctx *ctx, int id, int on, int off)

@@ -3,6 +3,8 @@
 /* ranks: 4 */
 #include "helper_prefix.h"
 
+#include <errno.h>
+
 static const char *const nodes = "n[1-4]";
 
 MPI_CASE(an_output_that_cannot_be_flushed_does_not_keep_the_newest_checkpoint)
@@ -327,6 +329,43 @@ MPI_CASE(an_unwritable_flush_file_costs_no_dataset)
     job_free(&job);
 }
 
+static int rename_but_flush_file(int from_dir, const char *from, int to_dir,
+                                 const char *to)
+{
+    size_t n = strlen(to), name = strlen("/flush.scr");
+    if (n > name && strcmp(to + n - name, "/flush.scr") == 0) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return scr_sys_posix.renameat(from_dir, from, to_dir, to);
+}
+
+/* Checkpoints that leave the cache are not in it: that is nothing to write, and no
+ * sign that it can be. */
+MPI_CASE(a_flush_file_that_can_be_read_and_not_written_is_told_once)
+{
+    struct job job;
+    struct scr_sys sys = scr_sys_posix;
+    job_new(t, &job, 4);
+    job.out = tmpfile();
+    job.sys = &sys;
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=1", NULL);
+    sys.renameat = rename_but_flush_file;
+    job_checkpoint(&job, ctx, "c1", 1);
+    job_checkpoint(&job, ctx, "c2", 2);
+    job_checkpoint(&job, ctx, "c3", 3);
+    CHECK_INT(job_said(&job, "commands are not told where datasets are: "), 1);
+    sys.renameat = scr_sys_posix.renameat;
+    job_checkpoint(&job, ctx, "c4", 4);
+    CHECK_INT(job_offered(&job, ctx), 4);
+    sys.renameat = rename_but_flush_file;
+    job_checkpoint(&job, ctx, "c5", 5);
+    CHECK_INT(job_said(&job, "commands are not told where datasets are: "), 2);
+    job_kill(&job, ctx);
+    fclose(job.out);
+    job_free(&job);
+}
+
 MPI_CASE(a_delete_that_fails_halfway_leaves_nothing_that_looks_complete)
 {
     struct job job;
@@ -457,6 +496,7 @@ int main(int argc, char **argv)
             RUN(what_was_lost_from_cache_is_fetched_before_something_older_is_used),
             RUN(a_cached_file_that_cannot_be_deleted_does_not_stop_the_fall_back),
             RUN(an_unwritable_flush_file_costs_no_dataset),
+            RUN(a_flush_file_that_can_be_read_and_not_written_is_told_once),
             RUN(a_delete_that_fails_halfway_leaves_nothing_that_looks_complete),
             RUN(delete_spares_files_that_a_later_dataset_wrote),
             RUN(current_that_cannot_be_loaded_costs_nothing),
