@@ -38,8 +38,7 @@ static int no_memory(const struct fetch *f, struct scr_err *err)
 
 static int is_reserved(const char *base)
 {
-    return base[strspn(base, "0123456789")] == '\0' ||
-           strncmp(base, SCR_COPY_TMP, sizeof SCR_COPY_TMP - 1) == 0;
+    return base[strspn(base, "0123456789")] == '\0' || scr_copy_is_tmp(base);
 }
 
 char *scr_cache_name(const char *dest, int (*taken)(void *arg, const char *rel),

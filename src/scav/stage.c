@@ -3,7 +3,6 @@
 #include "scav/stage.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/dir.h"
 #include "base/io.h"
@@ -64,7 +63,7 @@ static void sweep(const struct scr_sys *sys, const char *dir)
     for (size_t i = 0; i < n; i++) {
         struct stat st;
         char *path = scr_path_join(dir, names[i]);
-        if (path != NULL && strncmp(names[i], SCR_COPY_TMP, strlen(SCR_COPY_TMP)) == 0)
+        if (path != NULL && scr_copy_is_tmp(names[i]))
             (void)scr_file_remove(sys, path, NULL);
         else if (path != NULL && scr_file_stat(sys, path, &st, NULL) == SCR_OK &&
                  S_ISDIR(st.st_mode))

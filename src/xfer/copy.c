@@ -19,6 +19,11 @@ enum {
     SYNC_AHEAD = 8 << 20 /* written to the device at a time */
 };
 
+int scr_copy_is_tmp(const char *base)
+{
+    return strncmp(base, SCR_COPY_TMP, strlen(SCR_COPY_TMP)) == 0;
+}
+
 /* Short whatever dst is called, so that a name of the longest length can be copied
  * too. */
 char *scr_copy_tmp(const char *dst, int tag)

@@ -21,6 +21,7 @@
 /* First characters of every temporary made here: application files are never called
  * so. */
 #define SCR_COPY_TMP ".scr-part"
+int scr_copy_is_tmp(const char *base); /* 1 for a last component that begins so */
 
 /* Called between the buffers of a copy: n bytes were just moved. Anything but SCR_OK
  * ends the copy with that code; the callee has filled err. */

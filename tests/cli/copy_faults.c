@@ -211,6 +211,22 @@ static int fsync_counted(int fd)
     return scr_sys_posix.fsync(fd);
 }
 
+/* A copy of node 0 that asks `ask` whether it is wanted, with files_synced counted. */
+static int copy_asking(struct test_store *t, int (*ask)(void *, struct scr_err *),
+                       void *arg)
+{
+    struct scr_sys counting = scr_sys_posix;
+    counting.fsync = fsync_counted;
+    t->env.sys = &counting;
+    wanted = ask;
+    wanted_arg = arg;
+    files_synced = 0;
+    int rc = copy_node(t, 0);
+    wanted = NULL;
+    t->env.sys = &test_fault_sys;
+    return rc;
+}
+
 static int wanted_before_sync(void *arg, struct scr_err *err)
 {
     (void)arg;
@@ -222,16 +238,9 @@ static void what_becomes_unwanted_in_a_sync_gets_no_name(void **state)
 {
     struct test_store t;
     uint32_t whole[RANKS];
-    struct scr_sys counting = scr_sys_posix;
     (void)state;
     job(&t, whole);
-    counting.fsync = fsync_counted;
-    t.env.sys = &counting;
-    wanted = wanted_before_sync;
-    files_synced = 0;
-    assert_int_equal(copy_node(&t, 0), SCR_E_CANCELLED);
-    wanted = NULL;
-    t.env.sys = &test_fault_sys;
+    assert_int_equal(copy_asking(&t, wanted_before_sync, NULL), SCR_E_CANCELLED);
     assert_int_equal(files_synced, 1);
     assert_int_not_equal(
         access(test_path("prefix/.scr/scr.dataset.7/files/ckpt.7/rank_0.dat"), F_OK),
@@ -278,7 +287,7 @@ static int count_parts(const char *dir)
     int parts = 0;
     (void)scr_dir_list(&scr_sys_posix, dir, &names, &n, NULL);
     for (size_t i = 0; i < n; i++)
-        parts += strncmp(names[i], SCR_COPY_TMP, strlen(SCR_COPY_TMP)) == 0;
+        parts += scr_copy_is_tmp(names[i]);
     scr_names_free(names, n);
     return parts;
 }
@@ -288,18 +297,9 @@ static void an_older_copy_names_no_file_of_a_newer_one(void **state)
 {
     struct test_store t;
     uint32_t whole[RANKS];
-    struct scr_sys counting = scr_sys_posix;
     (void)state;
     job(&t, whole);
-    counting.fsync = fsync_counted;
-    t.env.sys = &counting;
-    wanted = let_a_newer_begin;
-    wanted_arg = &t;
-    files_synced = 0;
-    int rc = copy_node(&t, 0);
-    wanted = NULL;
-    t.env.sys = &test_fault_sys;
-    if (rc != SCR_OK)
+    if (copy_asking(&t, let_a_newer_begin, &t) != SCR_OK)
         fail_msg("%s", t.err.text);
     assert_int_equal(
         sum(test_path("prefix/.scr/scr.dataset.7/files/ckpt.7/rank_0.dat")), whole[0]);
