@@ -31,9 +31,11 @@ fresh() {
     mkdir -p "$work/$1" && cd "$work/$1" || fail "mkdir $1"
 }
 
+launch=("$mpirun" -n 4)
+
 # job PROGRAM ARGS…: intercepted, on four processes; its output is in $work/log.
 job() {
-    timeout 300 "$mpirun" -n 4 env LD_PRELOAD="$library${LD_PRELOAD:+:$LD_PRELOAD}" "$@" >"$work/log" 2>&1
+    timeout 300 "${launch[@]}" env LD_PRELOAD="$library${LD_PRELOAD:+:$LD_PRELOAD}" "$@" >"$work/log" 2>&1
 }
 
 good() {
