@@ -155,9 +155,10 @@ private:
     std::vector<char> cells_; // a row more on either side
 };
 
-std::ostream &complain(int rank)
+// As one piece, so that nobody else's line gets into it.
+void complain(int rank, const std::string &what)
 {
-    return std::cerr << "life: rank " << rank << ": ";
+    std::cerr << text("life: rank ", rank) + ": " + what + "\n";
 }
 
 void checkpoint(const Strip &strip, int rank)
@@ -170,7 +171,7 @@ void checkpoint(const Strip &strip, int rank)
             output.commit();
         }
     } catch (const std::exception &e) { // the checkpoint before it is still there
-        complain(rank) << "going on without " << name << ": " << e.what() << std::endl;
+        complain(rank, "going on without " + name + ": " + e.what());
     }
 }
 
@@ -185,7 +186,7 @@ bool load(Strip &strip, int rank, int ranks)
         strip.load(route(text("strip.", rank)));
         return true;
     } catch (const std::exception &e) {
-        complain(rank) << e.what() << std::endl;
+        complain(rank, e.what());
         return false;
     }
 }

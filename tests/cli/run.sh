@@ -331,7 +331,7 @@ unset SCR_NODELIST
 cat >bin/ssh <<'EOF'
 #!/bin/sh
 echo $$ >>copying
-exec sleep 60
+exec sleep 600
 EOF
 chmod +x bin/ssh
 again

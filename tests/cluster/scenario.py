@@ -64,19 +64,19 @@ class Solver:
         """Runs a command with the settings; its output is self.said()."""
         return self.bed.start(node, *command, log=f"{self.name}.out", cwd=self.dir, **self.settings)
 
-    def salloc(self, nodes, *command, minutes=5):
+    def salloc(self, nodes, *command, minutes=15):
         """The same in an allocation that outlives its nodes; the command runs on the head."""
         return self.start("head", "salloc", "--quiet", "--no-kill", f"--nodes={nodes}",
                           f"--time={minutes}", f"--job-name={self.name}", *command)
 
-    def sbatch(self, nodes, *command, minutes=5, signal=None):
+    def sbatch(self, nodes, *command, minutes=15, signal=None):
         """The same, but the command runs on the first node of the allocation."""
         return self.start("head", "sbatch", "--quiet", "--wait", "--no-kill", f"--nodes={nodes}",
                           f"--time={minutes}", f"--job-name={self.name}", *([f"--signal={signal}"] if signal else []),
                           f"--output={self.bed.logs}/{self.name}.out", "--open-mode=append",
                           f"--wrap={' '.join(command)}")
 
-    def scr_srun(self, nodes, ranks=4, minutes=5):
+    def scr_srun(self, nodes, ranks=4, minutes=15):
         """scr_srun in an allocation: one rank a node, the others are spares."""
         return self.salloc(nodes, "scr_srun", f"-N{ranks}", f"-n{ranks}", "./solver", minutes=minutes)
 

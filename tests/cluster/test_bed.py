@@ -3,10 +3,11 @@
 """The test bed itself: nodes are apart, die, come back empty; nothing is left of it."""
 import glob
 import os
+import re
 import subprocess
 
 import scenario
-from bed import wait_for
+from bed import NET, wait_for
 
 
 def private_and_shared(bed):
@@ -26,8 +27,8 @@ def remote_commands(bed):
 
 
 def death(bed):
-    sleeping = bed.start("n1", "ssh", "n2", "sleep 60", log="sleeping")
-    running = bed.start("n1", "srun", "-w", "n2", "sh", "-c", "touch running; sleep 60", log="running")
+    sleeping = bed.start("n1", "ssh", "n2", "sleep 900", log="sleeping")
+    running = bed.start("n1", "srun", "-w", "n2", "sh", "-c", "touch running; sleep 900", log="running")
     wait_for("a job on n2", lambda: os.path.exists(f"{bed.pfs}/running"))
     bed.crash("n2")
     assert sleeping.wait() == 255
@@ -39,7 +40,7 @@ def death(bed):
 
 
 def silent_death(bed):
-    sleeping = bed.start("n1", "ssh", "n3", "sleep 60", log="silent")
+    sleeping = bed.start("n1", "ssh", "n3", "sleep 900", log="silent")
     bed.power_off("n3")
     assert sleeping.wait() == 255
 
@@ -57,14 +58,15 @@ def traces(state):
 
 
 def devices():
-    """Names and addresses: how long a lease lasts changes by itself."""
-    shown = subprocess.run(["ip", "-o", "address"], stdout=subprocess.PIPE, text=True).stdout
-    return [line.partition("valid_lft")[0] for line in shown.split("\n")]
+    """Of a bed, on this machine's own network; other devices come and go by themselves."""
+    shown = subprocess.run(["ip", "-o", "address"], stdout=subprocess.PIPE, text=True).stdout + \
+        subprocess.run(["ip", "-o", "link"], stdout=subprocess.PIPE, text=True).stdout
+    return [line for line in shown.split("\n") if re.search(rf"\b(br0|to-n\d+|{re.escape(NET)}\.\d+)\b", line)]
 
 
 def main():
     before = devices()
-    with scenario.bed(notice=15) as bed:
+    with scenario.bed(notice=20) as bed:
         bed.run("n2", "touch", "/tmp/mine")
         for check in (private_and_shared, remote_commands, death, silent_death):
             check(bed)

@@ -4,6 +4,8 @@
 time. Each time the newest checkpoint is on the prefix, and the next job goes on from there."""
 import scenario
 
+# Half a minute for what has to begin, and more for what has to end, also on a machine that is busy.
+OUT_OF_TIME = {"minutes": 2, "SCR_HALT_SECONDS": "90"}
 LAUNCH = ("scr_srun", "-N4", "-n4", "./solver")
 BESIDES = ("sh", "-c", "srun --overlap -N1 -n1 sh -c 'touch other; exec sleep 900' & other=$!; "
            "until test -e other; do sleep 0.1; done; \"$@\"; status=$?; "
@@ -54,14 +56,14 @@ def stopped_at_once(bed):
 
 
 def out_of_time(bed):
-    job, run = begin(bed, "late", minutes=1, SCR_HALT_SECONDS="40")
+    job, run = begin(bed, "late", **OUT_OF_TIME)
     assert run.wait() == 0, job.said()
     goes_on(bed, job)
 
 
 def out_of_time_by_itself(bed):
     """The program asks Slurm if nobody has told it, and saves what it has itself."""
-    job, run = begin(bed, "asks", minutes=1, command=("srun", "-N4", "-n4", "./solver"), SCR_HALT_SECONDS="40")
+    job, run = begin(bed, "asks", command=("srun", "-N4", "-n4", "./solver"), **OUT_OF_TIME)
     assert run.wait() == 0, job.said()
     goes_on(bed, job)
 

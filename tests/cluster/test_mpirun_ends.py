@@ -101,7 +101,7 @@ def halted(bed):
 
 def out_of_time(bed):
     """Nobody knows when it ends but SCR_END_TIME."""
-    job = endless(bed, "late", SCR_HALT_SECONDS="60", SCR_END_TIME=str(int(time.time()) + 80))
+    job = endless(bed, "late", SCR_HALT_SECONDS="70", SCR_END_TIME=str(int(time.time()) + 100))
     assert job.scr_mpirun(4).wait() == 0, job.said()
     is_current(bed, job)
 

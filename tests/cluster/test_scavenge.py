@@ -9,7 +9,7 @@ def loses(bed, nodes, last_run, **settings):
     """An allocation of n1 to n4 that loses nodes, and what scr_postrun made of it: its status."""
     job = scenario.Solver(bed, f"lost.{len(nodes)}", **settings)
     job.hold(("compute", last_run))
-    run = job.salloc(4, "sh", "-c", "srun ./solver; scr_postrun; echo postrun: $?", minutes=3)
+    run = job.salloc(4, "sh", "-c", "srun ./solver; scr_postrun; echo postrun: $?")
     struck = job.wait_phase("compute", last_run)
     bed.crash(*nodes, notify=True)
     run.wait()

@@ -11,13 +11,16 @@ cd "$work/prefix" || exit 1
 export SCR_PREFIX=$PWD SCR_CACHE_BASE=$work/cache SCR_CNTL_BASE=$work/cache SCR_JOB_ID=calls
 export SCR_VNODES=4 SCR_FLUSH=0 SCR_USER_NAME=u
 
-"$mpirun" -n 4 "$program" >"$work/out" 2>"$work/err"
+# Each process has a file of its own: launchers may put a line into the middle of another's.
+# shellcheck disable=SC2016 # for the shell of each process
+"$mpirun" -n 4 sh -c 'exec "$0" 2>"$1.$$"' "$program" "$work/err" >"$work/out" 2>"$work/launcher"
 status=$?
+cat "$work"/err.* >"$work/err"
 want=$(sed -n 's/^lines of errors: *//p' "$work/out")
 got=$(grep -c '^SCR: error: ' "$work/err")
 if [ $status != 0 ] || [ "$want" != "$got" ] || ! grep -q '^failed: *0$' "$work/out"; then
     echo "FAIL: status $status, $got lines of errors, expected ${want:-an end}; output:"
-    cat "$work/out" "$work/err"
+    cat "$work/out" "$work/launcher" "$work/err"
     exit 1
 fi
 echo "ok: $got errors, each told in one line"

@@ -335,7 +335,9 @@ static void lose_processes(struct mpi_test *t, int signo, const char *cause,
     begin(t, &job);
     quiet(&job);
     struct scr_ctx *ctx =
-        job_start(&job, nodes, DAEMON, SLOW, "SCR_TRANSFER_TIMEOUT=1", NULL);
+        job_start(&job, nodes, DAEMON, SLOW,
+                  /* a busy machine keeps no living process silent for that long */
+                  signo == SIGSTOP ? "SCR_TRANSFER_TIMEOUT=3" : "SCR_DEBUG=0", NULL);
     job_checkpoint(&job, ctx, "one", 1);
     wait_until_running(t, ctx->cntl_dir, 1);
     signal_processes(t, &job, ctx, signo);

@@ -34,6 +34,28 @@ static void many_at_once(void **state)
     free(task);
 }
 
+/* How often what has to be quick may be tried: a machine may stand still for seconds,
+ * but not each time. */
+enum { TRIES = 5 };
+
+/* Of n all but one are to end within the limit; what takes longer gets more. */
+static void run_but(struct scr_many_task *task, size_t n, size_t width, size_t hung,
+                    double limit)
+{
+    for (int i = 1;; i++) {
+        size_t late = 0;
+        double start = scr_now_mono();
+        assert_int_equal(scr_many_run(task, n, width, limit, NULL), SCR_OK);
+        assert_true(scr_now_mono() - start < limit + 60); /* of 600 */
+        for (size_t k = 0; k < n; k++)
+            late += k != hung && task[k].end == SCR_MANY_LATE;
+        if (i == TRIES || (late == 0 && strlen(task[hung].out) > 0))
+            return;
+        scr_many_free(task, n);
+        limit *= 2;
+    }
+}
+
 static void each_has_its_own_end(void **state)
 {
     (void)state;
@@ -51,9 +73,7 @@ static void each_has_its_own_end(void **state)
     for (int i = 0; i < 6; i++)
         task[i].argv = lines[i];
     task[6].argv = head;
-    double start = scr_now_mono();
-    assert_int_equal(scr_many_run(task, 7, 0, 4, NULL), SCR_OK);
-    assert_true(scr_now_mono() - start < 100); /* of 600 */
+    run_but(task, 7, 0, 3, 4);
     assert_int_equal(task[0].status, 3);
     assert_int_equal(task[1].status, 128 + 9);
     assert_int_equal(task[2].end, SCR_MANY_FAILED);
@@ -70,12 +90,13 @@ static void each_has_its_own_end(void **state)
 static void one_that_hangs_keeps_none_from_its_turn(void **state)
 {
     (void)state;
-    static const char *const hung[] = { "sleep", "60", NULL };
+    static const char *const hung[] = { "sh", "-c", "echo begun; exec sleep 600",
+                                        NULL };
     static const char *const good[] = { "echo", "done", NULL };
     struct scr_many_task task[3] = { { .argv = hung },
                                      { .argv = good },
                                      { .argv = good } };
-    assert_int_equal(scr_many_run(task, 3, 1, 6, NULL), SCR_OK);
+    run_but(task, 3, 1, 0, 4);
     assert_int_equal(task[0].end, SCR_MANY_LATE);
     assert_string_equal(task[1].out, "done\n");
     assert_int_equal(task[2].end, SCR_MANY_ENDED);
@@ -153,10 +174,6 @@ static void without_time_nothing_is_started(void **state)
 }
 
 /* --- remote --- */
-
-/* How often what has to be quick may be tried: a machine may stand still for seconds,
- * but not each time. */
-enum { TRIES = 5 };
 
 static struct scr_remote_result *run_on(struct test_rm *m, const char *const *argv,
                                         double limit)
