@@ -6,14 +6,16 @@ scr=$1 heat2d=$2 quickstart=$3
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/scr-drill-cli.XXXXXX")
 trap 'rm -rf "$work"' EXIT
-tests=0 bad=0
+tests=0 bad=0 pids=
 
 # expect NAME STATUS REGEX ARGS...: exit status and a line of the output.
 expect() {
     local name=$1 status=$2 regex=$3 got
     shift 3
     tests=$((tests + 1))
-    "$scr" drill "$@" >"$work/out" 2>&1
+    "$scr" drill "$@" >"$work/out" 2>&1 &
+    pids+=" $!"
+    wait $!
     got=$?
     if [ $got != "$status" ] || ! grep -Eq -- "$regex" "$work/out"; then
         bad=$((bad + 1))
@@ -22,8 +24,13 @@ expect() {
     fi
 }
 
+# Other drills may run beside these: a directory in memory has the process in its name.
 left() {
-    find "$work" /dev/shm -maxdepth 1 -name 'scr-drill.*' -user "$(id -un)"
+    local pid
+    find "$work" -maxdepth 1 -name 'scr-drill.*'
+    for pid in $pids; do
+        find /dev/shm -maxdepth 1 -name "scr-drill.$pid.*" -user "$(id -un)"
+    done
 }
 
 expect "help" 0 "during.*rebuild" --help
@@ -71,6 +78,7 @@ set -m # else SIGINT is ignored in the background
 "$scr" drill --dir "$work" --nodes 2 --ranks 2 \
     --result r -- "$heat2d" --steps 50000 --sleep-ms 10 --output r >"$work/out" 2>&1 &
 pid=$!
+pids+=" $pid"
 set +m
 for _ in $(seq 1200); do
     ! grep -qs compute "$work"/scr-drill.*/phases.reference || break
