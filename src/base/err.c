@@ -131,3 +131,13 @@ const char *scr_err_meaning(int code)
             return known[i].meaning;
     return "unknown error";
 }
+
+int scr_err_may_pass(int code)
+{
+    static const int codes[] = { SCR_E_NOMEM,  SCR_E_IO,  SCR_E_FULL,   SCR_E_UNSAFE,
+                                 SCR_E_LOCKED, SCR_E_MPI, SCR_E_VERSION };
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
+        if (codes[i] == code)
+            return 1;
+    return 0;
+}

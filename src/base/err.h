@@ -44,6 +44,10 @@ void scr_err_prefix(struct scr_err *err, const char *fmt, ...)
 
 void scr_err_clear(struct scr_err *err);
 
+/* 1 for codes that tell of this run or this moment (no memory, no room, a call that
+ * failed), 0 for those that tell of what is there: only these may cost data. */
+int scr_err_may_pass(int code);
+
 /* "SCR_E_IO" and "input/output error"; for unknown codes "SCR_E_?" and "unknown error".
  */
 const char *scr_err_name(int code);

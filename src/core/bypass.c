@@ -367,7 +367,8 @@ static int wants_in_place(const struct scr_ctx *ctx, int id, int is_shared_store
 int scr_is_read_in_place_all(struct scr_ctx *ctx, int id)
 {
     const struct scr_reddesc *red = scr_descs_select(&ctx->descs, 1, 0);
-    if (ctx->prm.fetch_bypass || (red != NULL && red->bypass))
+    if (ctx->prm.fetch_bypass || (red != NULL && red->bypass) ||
+        scr_cache_is(ctx, id, SCR_CACHE_KEPT))
         return 1;
     int shared = red != NULL && scr_store_is_shared(&ctx->descs.store[red->store]);
     return scr_or_all(&ctx->world,

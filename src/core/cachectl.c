@@ -90,9 +90,7 @@ static int remove_files(struct scr_ctx *ctx, int id, int owner, struct scr_err *
     return rc;
 }
 
-/* An entry that was lost for want of memory would keep the map from being written ever
- * after. It was one of a dataset that has gone now: on disk are all others. */
-static int mend_map(struct scr_ctx *ctx, int id, struct scr_err *err)
+int scr_cache_mend_map(struct scr_ctx *ctx, int gone, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     if (scr_hash_ok(ctx->map))
@@ -104,7 +102,7 @@ static int mend_map(struct scr_ctx *ctx, int id, struct scr_err *err)
         scr_filemap_delete(map);
         return scr_fail(err, rc, 0, "%s", why.text);
     }
-    scr_filemap_remove_dataset(map, id);
+    scr_filemap_remove_dataset(map, gone);
     scr_filemap_delete(ctx->map);
     ctx->map = map;
     return SCR_OK;
@@ -124,7 +122,7 @@ static int delete_local(struct scr_ctx *ctx, int id, struct scr_err *err)
     /* Files first, then the record that names them (invariant C1). */
     if (rc == SCR_OK) {
         scr_filemap_remove_dataset(ctx->map, id);
-        rc = mend_map(ctx, id, err);
+        rc = scr_cache_mend_map(ctx, id, err);
     }
     return rc == SCR_OK ? scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err) : rc;
 }
@@ -305,6 +303,12 @@ int scr_cache_is(const struct scr_ctx *ctx, int id, enum scr_cache_state state)
     return h != NULL && h->state == state;
 }
 
+int scr_cache_is_waiting(const struct scr_ctx *ctx, int id)
+{
+    return scr_cache_is(ctx, id, SCR_CACHE_FOREIGN) ||
+           scr_cache_is(ctx, id, SCR_CACHE_KEPT);
+}
+
 int scr_cache_has(const struct scr_ctx *ctx, int id)
 {
     return scr_cache_held(ctx, id) != NULL;
@@ -375,8 +379,8 @@ int scr_cache_find_all(const struct scr_ctx *ctx, const char *name)
     struct scr_dataset d;
     for (size_t i = 0; i < ctx->nheld; i++) {
         const struct scr_held *h = &ctx->held[i];
-        if ((h->state == SCR_CACHE_READY || h->state == SCR_CACHE_FOREIGN) &&
-            h->id > found && view_any(ctx, h->id, &d) && strcmp(d.name, name) == 0)
+        if (h->state != SCR_CACHE_LOST && h->id > found && view_any(ctx, h->id, &d) &&
+            strcmp(d.name, name) == 0)
             found = h->id;
     }
     return (int)scr_max_all(&ctx->world, found);

@@ -91,6 +91,7 @@ struct scr_restart {
 enum scr_cache_state {
     SCR_CACHE_READY,   /* whole */
     SCR_CACHE_LOST,    /* not restored or not deleted: goes when room is needed */
+    SCR_CACHE_KEPT,    /* not restored for what may pass: stays for the next start */
     SCR_CACHE_FOREIGN, /* of another number of ranks: kept for those */
     SCR_CACHE_GONE
 };
@@ -251,8 +252,8 @@ void scr_bypass_fini(struct scr_output *out);
  * entry stays incomplete and files stay as they are. */
 int scr_bypass_complete_all(struct scr_ctx *ctx, int valid, struct scr_err *err);
 /* Whether a restart reads dataset id in the prefix directory: because it is configured
- * so, because it was written there, or because it has files of several ranks, which a
- * store of nodes cannot hold. */
+ * so, because it was written there, because it has files of several ranks, which a
+ * store of nodes cannot hold, or because what lies in cache of it is KEPT as it is. */
 int scr_is_read_in_place_all(struct scr_ctx *ctx, int id);
 /* Verifies it and makes it the checkpoint to restart from; *name is malloc'd. */
 int scr_in_place_open_all(struct scr_ctx *ctx, int id, char **name,
@@ -289,6 +290,8 @@ int scr_cache_newest(const struct scr_ctx *ctx, enum scr_cache_state state, int 
 int scr_cache_newest_ckpt(const struct scr_ctx *ctx, int below); /* READY checkpoints */
 int scr_cache_is_ready(const struct scr_ctx *ctx, int id);
 int scr_cache_is(const struct scr_ctx *ctx, int id, enum scr_cache_state state);
+/* 1 if a later start may make it whole that this run cannot use: FOREIGN or KEPT. */
+int scr_cache_is_waiting(const struct scr_ctx *ctx, int id);
 int scr_cache_has(const struct scr_ctx *ctx, int id); /* in whatever state */
 /* What any entry of id in this rank's map says of it, whoever's it is: the redundancy
  * descriptor, the dataset; NULL: there is none that does. Borrowed from the map. */
@@ -298,7 +301,7 @@ const scr_hash *scr_cache_any_dataset(const struct scr_ctx *ctx, int id);
 int scr_cache_kind_all(const struct scr_ctx *ctx, int id);
 /* Name of id, for messages; "?" if this rank's map has none. Borrowed from the map. */
 const char *scr_cache_name_of(const struct scr_ctx *ctx, int id);
-/* READY or FOREIGN dataset of that name with the largest id, 0: none. */
+/* READY, KEPT or FOREIGN dataset of that name with the largest id, 0: none. */
 int scr_cache_find_all(const struct scr_ctx *ctx, const char *name);
 /* Dataset view of id from this rank's map; SCR_E_NOENT if it has none. */
 int scr_cache_dataset(const struct scr_ctx *ctx, int id, struct scr_dataset *d,
@@ -308,6 +311,9 @@ int scr_cache_check_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* Makes this rank's directories of dataset id; *dset_dir is malloc'd. Local. */
 int scr_cache_open(struct scr_ctx *ctx, int id, const char *store, int node_local,
                    char **dset_dir, struct scr_err *err);
+/* A map that an entry is missing in for want of memory would not be written ever after:
+ * takes what is on disk instead, but for dataset `gone` (0: for all of it). Local. */
+int scr_cache_mend_map(struct scr_ctx *ctx, int gone, struct scr_err *err);
 /* Removes what of them is empty. */
 void scr_cache_prune_all(struct scr_ctx *ctx, int id);
 /* Deletes a dataset from cache on all ranks: files, map entries, flush-file entry. */

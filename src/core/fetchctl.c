@@ -91,15 +91,15 @@ static void note_in_index_all(struct scr_ctx *ctx, struct fetched f)
                 f.id, why.text);
 }
 
-/* What a fetch that failed left in cache; what was whole there before, because it was
- * to be read on the prefix, is left alone. One written by another number of ranks was
+/* What a fetch that failed left in cache; what was there before, because it was to be
+ * read on the prefix, is left alone. One written by another number of ranks was
  * not touched, and may lie in cache for those. */
 static void clean_up_all(struct scr_ctx *ctx, int id, int rc)
 {
     struct scr_err why = SCR_ERR_INIT;
     if (rc == SCR_E_RANKS)
         scr_cache_prune_all(ctx, id);
-    else if (!scr_cache_is_ready(ctx, id))
+    else if (!scr_cache_is_ready(ctx, id) && !scr_cache_is(ctx, id, SCR_CACHE_KEPT))
         scr_cache_delete_all(ctx, id, &why);
 }
 

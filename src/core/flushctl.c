@@ -142,6 +142,10 @@ int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
         return rc;
     if (scr_cache_is(ctx, id, SCR_CACHE_FOREIGN))
         return scr_regroup_flush_all(ctx, id, err);
+    if (scr_cache_is(ctx, id, SCR_CACHE_KEPT))
+        return scr_fail(err, SCR_E_STATE, 0,
+                        "dataset %d in cache is not whole: the next start rebuilds it",
+                        id);
     scr_flush_mark_all(ctx, id, SCR_LOC_CACHE | SCR_LOC_SYNC_FLUSHING, 0);
     scr_phase_all(ctx, "flush", id);
     double start = scr_now_mono();

@@ -202,11 +202,12 @@ static int find_below_all(struct scr_ctx *ctx, int below, int *again,
 {
     int cached = scr_cache_newest_ckpt(ctx, below);
     int lost = scr_cache_newest(ctx, SCR_CACHE_LOST, below);
+    int kept = scr_cache_newest(ctx, SCR_CACHE_KEPT, below);
     int foreign = scr_regroup_newest_all(ctx, below);
     int tried = ctx->tried_below, id = 0, rc = SCR_OK;
     int above = cached > foreign ? cached : foreign;
     ctx->tried_below = below;
-    if (ctx->prm.fetch && (cached == 0 || lost > cached || below > 0 ||
+    if (ctx->prm.fetch && (cached == 0 || lost > cached || kept > cached || below > 0 ||
                            scr_current_is_newer_all(ctx, above)))
         rc = scr_fetch_newest_all(ctx, above, &id, err);
     ctx->tried_below = tried;
@@ -220,9 +221,9 @@ static int find_below_all(struct scr_ctx *ctx, int below, int *again,
 }
 
 /* The prefix is asked when the cache has nothing, when something newer was lost from
- * it, when CURRENT is newer, as one that bypassed the cache is, and on the way back to
- * older ones, which may lie here and there in turn. A dataset of another number of
- * ranks is newer than what lies below it, also for the prefix. */
+ * it or cannot be used now, when CURRENT is newer, as one that bypassed the cache is,
+ * and on the way back to older ones, which may lie here and there in turn. A dataset of
+ * another number of ranks is newer than what lies below it, also for the prefix. */
 int scr_restart_find_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     if (ctx->prm.global_restart)
@@ -426,8 +427,9 @@ static void read_other_copy_all(struct scr_ctx *ctx, int id)
 static int copy_anew_all(struct scr_ctx *ctx, int id)
 {
     struct scr_err damage = SCR_ERR_INIT, why = SCR_ERR_INIT;
-    if (!scr_cache_has(ctx, id) || scr_cache_is(ctx, id, SCR_CACHE_LOST) ||
-        !is_spoilt(scr_restart_verify_all(ctx, id, &damage)))
+    int usable =
+        scr_cache_is_ready(ctx, id) || scr_cache_is(ctx, id, SCR_CACHE_FOREIGN);
+    if (!usable || !is_spoilt(scr_restart_verify_all(ctx, id, &damage)))
         return 0;
     scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d is copied from cache once more: %s",
             id, damage.text);
@@ -446,13 +448,17 @@ static int copy_anew_all(struct scr_ctx *ctx, int id)
 
 /* What the application could not read leaves the cache. The prefix's copy is marked
  * failed only if it is what was read; one in cache that nobody has read then stays for
- * the next start, until room is needed. */
+ * the next start, until room is needed, or, if that was to be mended, as before. */
 static int drop_copy_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     int from_prefix = ctx->fetched == id, rc = SCR_OK;
     int unread = ctx->restart.in_place && scr_cache_is_ready(ctx, id);
     if (from_prefix)
         rc = scr_edit_index_all(ctx, edit_failed, &id, err);
+    if (scr_cache_is(ctx, id, SCR_CACHE_KEPT)) {
+        scr_restart_fini(&ctx->restart);
+        return rc;
+    }
     if (unread) {
         scr_restart_fini(&ctx->restart);
         scr_cache_set_state(ctx, id, SCR_CACHE_LOST);

@@ -212,7 +212,7 @@ int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err
     if (rc != SCR_OK)
         return rc;
     scr_hash *share = scr_hash_new();
-    if (ctx->restart.id == id && !scr_cache_has(ctx, id))
+    if (ctx->restart.id == id && (ctx->restart.in_place || !scr_cache_has(ctx, id)))
         scr_restart_fini(&ctx->restart); /* it was read where it lies */
     rc = scr_edit_index_all(ctx, edit_doom, &id, err);
     if (rc == SCR_OK)

@@ -133,12 +133,16 @@ int scr_cache_mend_all(struct scr_ctx *ctx, int id, struct scr_err *err)
         if (rc == SCR_OK)
             rc = restore_one_all(ctx, id, dset_dir, err);
     }
+    /* Short of memory still, it is left to the next dataset, or the next write. */
+    if (rc != SCR_OK)
+        (void)scr_cache_mend_map(ctx, 0, NULL);
     free(dset_dir);
     scr_hash_delete(desc);
     return rc;
 }
 
-/* One of another number of ranks lacks nothing: regroup.c reads it. */
+/* One of another number of ranks lacks nothing: regroup.c reads it. What this start
+ * could not do the next one may (invariant C8). */
 static void leave_as_it_is(struct scr_ctx *ctx, int id, int rc,
                            const struct scr_err *why)
 {
@@ -148,9 +152,11 @@ static void leave_as_it_is(struct scr_ctx *ctx, int id, int rc,
         scr_cache_set_state(ctx, id, SCR_CACHE_FOREIGN);
         return;
     }
-    scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is not restored from cache: %s",
-            scr_cache_name_of(ctx, id), id, why->text);
-    scr_cache_set_state(ctx, id, SCR_CACHE_LOST);
+    int kept = scr_err_may_pass(rc);
+    scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is not restored from cache: %s%s",
+            scr_cache_name_of(ctx, id), id, why->text,
+            kept ? "; it stays there, mend that and start again to go on from it" : "");
+    scr_cache_set_state(ctx, id, kept ? SCR_CACHE_KEPT : SCR_CACHE_LOST);
 }
 
 static int rebuild_cache_all(struct scr_ctx *ctx, struct scr_err *err)

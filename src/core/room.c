@@ -37,16 +37,24 @@ static int is_in(const struct scr_ctx *ctx, int id, const char *store, int red_i
            (red_index < 0 || index == red_index);
 }
 
+/* Output that is not whole cannot be flushed before the next start. */
+static int is_owed_all(struct scr_ctx *ctx, int id)
+{
+    return scr_cache_is(ctx, id, SCR_CACHE_KEPT) &&
+           (scr_cache_kind_all(ctx, id) & SCR_IS_OUTPUT) != 0 &&
+           !scr_flush_is_done_all(ctx, id);
+}
+
 /* COUNT counts checkpoints: output leaves the cache by itself when it has reached the
- * prefix. A dataset of another number of ranks keeps its place while it is what a run
- * started with the right number would restart from (invariant P5). */
+ * prefix. A dataset that waits for another start keeps its place while it is what that
+ * would restart from (invariants P5, C8). */
 static int counts_all(struct scr_ctx *ctx, int id, const char *store, int red_index)
 {
-    int foreign = scr_cache_is(ctx, id, SCR_CACHE_FOREIGN);
-    if (!foreign && !scr_cache_is_ready(ctx, id))
+    int waits = scr_cache_is_waiting(ctx, id);
+    if (!waits && !scr_cache_is_ready(ctx, id))
         return 0;
     return scr_or_all(&ctx->world, is_in(ctx, id, store, red_index)) &&
-           (!foreign || is_superseded_all(ctx, id));
+           (!waits || is_superseded_all(ctx, id)) && !is_owed_all(ctx, id);
 }
 
 /* What does not leave the cache. Told once a run: its flush is tried again each time.

@@ -258,14 +258,12 @@ scr_hash_elem *scr_filemap_first_file(const scr_filemap *map, int dset, int rank
 
 /* --- descriptors, meta data, tags --- */
 
-/* Puts a copy of value under key; NULL counts as empty. h is marked if memory runs out.
- */
+/* Puts a copy of value under key, unless it is there itself; NULL counts as empty. If
+ * memory runs out, h or what is below is marked: an empty one is not what was meant. */
 static void set_copy(scr_hash *h, const char *key, const scr_hash *value)
 {
-    scr_hash *fresh = scr_hash_new();
-    if (fresh != NULL)
-        (void)scr_hash_merge(fresh, value);
-    scr_hash_set(h, key, fresh);
+    if (value == NULL || scr_hash_get(h, key) != value)
+        (void)scr_hash_merge(scr_hash_set(h, key, NULL), value);
 }
 
 void scr_filemap_set_dataset(scr_filemap *map, int dset, int rank, const scr_hash *desc)

@@ -184,11 +184,20 @@ static void verdict_store(const struct verdict *v, struct scr_err *err)
     memcpy(err->text, v->text, sizeof err->text);
 }
 
+/* What failed here for now may have made another rank find that data are not good. */
+static int turn_of(const struct scr_comm *c, int rc)
+{
+    if (rc == SCR_OK)
+        return 2 * c->size;
+    return scr_err_may_pass(rc) ? c->rank : c->size + c->rank;
+}
+
 int scr_agree_all(const struct scr_comm *c, int rc, struct scr_err *err)
 {
-    int first = (int)scr_min_all(c, rc != SCR_OK ? c->rank : c->size);
-    if (first == c->size)
+    int first = (int)scr_min_all(c, turn_of(c, rc));
+    if (first == 2 * c->size)
         return SCR_OK;
+    first %= c->size;
     struct verdict v = { 0 };
     if (c->rank == first)
         verdict_fill(&v, rc, c->rank, err);

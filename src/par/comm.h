@@ -45,7 +45,9 @@ int scr_comm_split_hash_all(const struct scr_comm *c, uint32_t hash, const char 
 
 /* The code of the lowest rank that failed, on every rank, with that rank's text and
  * number (in c; err->rank is kept if that rank had set it already) in err; SCR_OK
- * everywhere if nobody failed. Costs one allreduce when all is well. */
+ * everywhere if nobody failed. Ranks whose error may pass (scr_err_may_pass) come
+ * before the others, of whose errors it may be the cause. Costs one allreduce when all
+ * is well. */
 int scr_agree_all(const struct scr_comm *c, int rc, struct scr_err *err);
 
 /* 1 on all ranks if flag is nonzero on all (and) / on any (or). */

@@ -142,6 +142,7 @@ int scr_regroup_all(const struct scr_env *env, const struct scr_comm *world,
     struct scr_regrouping g = {
         .env = env, .world = world, .prefix = prefix, .o = o, .id = id, .map = map
     };
+    g.unread = (struct scr_err)SCR_ERR_INIT;
     memset(rep, 0, sizeof *rep);
     int rc = scr_agree_all(world, regroup_init(&g, err), err);
     if (rc == SCR_OK)

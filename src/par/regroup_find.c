@@ -13,8 +13,10 @@
 
 /* --- what this rank has --- */
 
-static void note_loss(const struct scr_regrouping *g, int r, const struct scr_err *why)
+static void note_loss(struct scr_regrouping *g, int r, const struct scr_err *why)
 {
+    if (scr_err_may_pass(why->code))
+        g->unread = *why;
     scr_log(g->env->log, SCR_LOG_INFO, "files of rank %d, dataset %d: %s", r, g->id,
             why->text);
 }
@@ -31,7 +33,7 @@ static int verify_meta(const struct scr_regrouping *g, const char *path,
 }
 
 /* 1 if every file of old rank r is here and good. */
-static int has_data(const struct scr_regrouping *g, int r)
+static int has_data(struct scr_regrouping *g, int r)
 {
     int n = 0;
     for (scr_hash_elem *e = scr_filemap_first_file(g->map, g->id, r); e;
@@ -51,7 +53,7 @@ static int has_data(const struct scr_regrouping *g, int r)
 }
 
 /* The header of old rank r's redundancy file; NULL: there is none that is good. */
-static scr_hash *find_header(const struct scr_regrouping *g, int r)
+static scr_hash *find_header(struct scr_regrouping *g, int r)
 {
     for (scr_hash_elem *e = scr_filemap_first_file(g->map, g->id, r); e;
          e = scr_hash_elem_next(e)) {
@@ -90,12 +92,12 @@ static int lowest(const int *members, int n)
 static int tell(const struct scr_regrouping *g, int r, const scr_hash *known, int have,
                 scr_hash *send, struct scr_err *err)
 {
-    int n = 0;
-    int *members = scr_restore_members(known, &n);
+    int n = 0, *members = NULL;
+    int rc = scr_restore_members(known, &members, &n, err);
     int set = n > 0 ? lowest(members, n) : -1;
     free(members);
     if (set < 0)
-        return SCR_OK;
+        return rc;
     scr_hash *slot = scr_hash_setf(send, NULL, "%d %d", set % g->world->size, set);
     scr_hash *desc = scr_hash_setf(slot, NULL, "DESC");
     scr_hash *rank = scr_hash_setf(slot, NULL, "RANK %d", r);
@@ -106,13 +108,12 @@ static int tell(const struct scr_regrouping *g, int r, const scr_hash *known, in
 }
 
 /* What was only begun there is not described, and nothing is told of it. */
-static int look_at(const struct scr_regrouping *g, int r, scr_hash *send,
-                   struct scr_err *err)
+static int look_at(struct scr_regrouping *g, int r, scr_hash *send, struct scr_err *err)
 {
-    scr_hash *header = find_header(g, r);
-    scr_hash *known =
-        scr_restore_describe(header ? header : scr_filemap_get_desc(g->map, g->id, r));
-    int have = header ? SCR_HAVE_PARITY : 0, rc = SCR_OK;
+    scr_hash *known = NULL, *header = find_header(g, r);
+    int rc = scr_restore_describe(
+        header ? header : scr_filemap_get_desc(g->map, g->id, r), &known, err);
+    int have = header ? SCR_HAVE_PARITY : 0;
     if (known != NULL && has_data(g, r))
         have |= SCR_HAVE_DATA;
     if (known != NULL)
@@ -122,7 +123,7 @@ static int look_at(const struct scr_regrouping *g, int r, scr_hash *send,
     return rc;
 }
 
-static int look(const struct scr_regrouping *g, scr_hash *send, struct scr_err *err)
+static int look(struct scr_regrouping *g, scr_hash *send, struct scr_err *err)
 {
     int *ranks = NULL, n = 0;
     int rc = scr_filemap_list_ranks_by_dataset(g->map, g->id, &n, &ranks);
@@ -188,9 +189,11 @@ static int open_bench(const struct scr_regrouping *g, scr_hash *set, struct benc
                       struct scr_err *err)
 {
     *b = (struct bench){ .set = set };
-    b->members = scr_restore_members(scr_hash_get(set, "DESC"), &b->n);
+    int rc = scr_restore_members(scr_hash_get(set, "DESC"), &b->members, &b->n, err);
+    if (rc != SCR_OK)
+        return rc;
     b->have = scr_calloc((size_t)b->n, sizeof *b->have);
-    if (b->members == NULL || b->have == NULL)
+    if (b->have == NULL)
         return scr_regroup_no_memory(g, err);
     for (int i = 0; i < b->n; i++) {
         const scr_hash *rank = scr_hash_getf(set, "RANK %d", b->members[i]);
@@ -282,7 +285,8 @@ static int judge(const struct scr_regrouping *g, struct bench *b, scr_hash *send
                : rc;
 }
 
-/* Judges all sets of this rank; *members: how many old ranks they have. */
+/* Judges all sets of this rank; *members: how many old ranks they have; *lost: whether
+ * any has lost something. */
 static int judge_sets(const struct scr_regrouping *g, scr_hash *send, uint64_t *members,
                       int *lost, struct scr_err *err)
 {
@@ -294,7 +298,7 @@ static int judge_sets(const struct scr_regrouping *g, scr_hash *send, uint64_t *
         if (rc == SCR_OK)
             rc = judge(g, &b, send, err);
         *members += (uint64_t)b.n;
-        *lost += b.lost;
+        *lost = *lost || b.lost > 0;
         close_bench(&b);
     }
     return rc;
@@ -372,5 +376,7 @@ int scr_regroup_find_all(struct scr_regrouping *g, int *lost, struct scr_err *er
     if (g->ranks == 0)
         return scr_fail(err, SCR_E_LOST, 0, "dataset %d was not complete", g->id);
     int rc = tell_all(g, err);
-    return rc == SCR_OK ? order_all(g, lost, err) : rc;
+    if (rc == SCR_OK)
+        rc = order_all(g, lost, err);
+    return scr_restore_doubt_all(g->world, rc, &g->unread, err);
 }

@@ -137,11 +137,10 @@ static int name_paths(const struct scr_regrouping *g, const scr_hash *set,
     enum scr_scheme scheme = SCR_SCHEME_SINGLE;
     const scr_hash *desc = scr_hash_get(set, "DESC");
     const char *type = scr_hash_get_val(desc, "TYPE");
-    p->members = scr_restore_members(desc, &p->n);
-    int rc = p->members && type && scr_scheme_parse(type, &scheme)
-                 ? SCR_OK
-                 : scr_fail(err, SCR_E_CORRUPT, 0,
-                            "dataset %d: no scheme of its redundancy", g->id);
+    int rc = scr_restore_members(desc, &p->members, &p->n, err);
+    if (rc == SCR_OK && !(p->members && type && scr_scheme_parse(type, &scheme)))
+        rc = scr_fail(err, SCR_E_CORRUPT, 0, "dataset %d: no scheme of its redundancy",
+                      g->id);
     for (int i = 0; i < p->n && rc == SCR_OK; i++) {
         int r = p->members[i];
         int left = scr_hash_get(scr_hash_getf(set, "RANK %d", r), "PARITY") != NULL;

@@ -21,9 +21,10 @@ struct scr_regrouping {
     /* What this rank is to do: {PLAY/<r>: flush the files of r; SHIP/<r>, RED/<r>: copy
        the files of r, its redundancy file, to where its set is rebuilt}. */
     scr_hash *orders;
-    scr_filemap *play; /* under the old ranks: what this rank flushes */
-    char *scratch;     /* directory of the rebuild */
-    int rebuilt;       /* old ranks this rank rebuilt something of */
+    scr_filemap *play;     /* under the old ranks: what this rank flushes */
+    char *scratch;         /* directory of the rebuild */
+    int rebuilt;           /* old ranks this rank rebuilt something of */
+    struct scr_err unread; /* of a file here that counts as lost, if that may pass */
 };
 
 int scr_regroup_no_memory(const struct scr_regrouping *g, struct scr_err *err);

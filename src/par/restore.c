@@ -43,6 +43,7 @@ static void restore_fini(struct scr_restoring *s)
     free(s->tmpred);
     free(s->redfound);
     free(s->have);
+    free(s->seen);
     scr_hash_delete(s->header);
     scr_hash_delete(s->known);
     scr_redset_fini(&s->r);
@@ -56,7 +57,7 @@ int scr_restore_all(const struct scr_protect *p, int id, const char *dset_dir,
     struct scr_restoring s = { .p = p, .dset_dir = dset_dir, .map = map };
     struct scr_restore_report unwanted;
     s.set.comm = (struct scr_comm)SCR_COMM_INIT;
-    s.why = (struct scr_err)SCR_ERR_INIT;
+    s.why = s.header_why = (struct scr_err)SCR_ERR_INIT;
     rep = rep != NULL ? rep : &unwanted;
     memset(rep, 0, sizeof *rep);
     int rc = scr_agree_all(p->world,

@@ -60,34 +60,47 @@ static int check_parity_bytes(const struct scr_restoring *s, int deep,
 static int check_parity(const struct scr_restoring *s, int deep, struct scr_err *err)
 {
     if (s->header == NULL)
-        return scr_fail(err, SCR_E_MISSING, 0, "%s: no good redundancy file",
-                        s->r.redpath);
+        return scr_fail(
+            err,
+            scr_err_may_pass(s->header_why.code) ? s->header_why.code : SCR_E_MISSING,
+            0, "%s: no good redundancy file: %s", s->r.redpath, s->header_why.text);
     if (strcmp(s->redfound, s->r.redpath) != 0)
         return scr_fail(err, SCR_E_CORRUPT, 0, "%s: should be %s", s->redfound,
                         s->r.redpath);
     return check_parity_bytes(s, deep, err);
 }
 
-/* Whatever cannot be read or is not as recorded counts as lost. */
-static int look(struct scr_restoring *s, int deep)
+static void note_miss(struct scr_restoring *s, int part, const struct scr_err *why,
+                      struct scr_sight *seen)
 {
-    int have = SCR_HAVE_ALL;
+    int passes = scr_err_may_pass(why->code);
+    if (passes)
+        seen->unread |= part;
+    else
+        seen->lost |= part;
+    if (s->why.code == SCR_OK || (passes && !scr_err_may_pass(s->why.code)))
+        s->why = *why;
+    s->lost_files++;
+}
+
+static struct scr_sight look(struct scr_restoring *s, int deep)
+{
+    struct scr_sight seen = { 0, 0 };
     s->lost_files = 0;
     scr_err_clear(&s->why);
     for (size_t i = 0; i < s->r.nfiles; i++) {
-        if (check_file(s, &s->r.files[i], deep, &s->why) == SCR_OK)
-            continue;
-        have &= ~SCR_HAVE_DATA;
-        s->lost_files++;
+        struct scr_err why = SCR_ERR_INIT;
+        if (check_file(s, &s->r.files[i], deep, &why) != SCR_OK)
+            note_miss(s, SCR_HAVE_DATA, &why, &seen);
     }
-    if (check_parity(s, deep, &s->why) != SCR_OK) {
-        have &= ~SCR_HAVE_PARITY;
-        s->lost_files++;
-    }
-    if (have != SCR_HAVE_ALL)
+    struct scr_err why = SCR_ERR_INIT;
+    if (check_parity(s, deep, &why) != SCR_OK)
+        note_miss(s, SCR_HAVE_PARITY, &why, &seen);
+    if (s->lost_files > 0)
         scr_log(s->p->env->log, SCR_LOG_INFO, "rank %d, dataset %d: %s",
                 s->p->world->rank, s->r.id, s->why.text);
-    return have;
+    seen.unread &= ~seen.lost; /* of several files of a part one that is gone decides */
+    return seen;
 }
 
 /* World ranks, for messages: "0,2,4"; with have, of those members that lack something.
@@ -101,20 +114,33 @@ static char *name_members(const struct scr_set *set, const int *have)
     return scr_str_take(&text);
 }
 
+/* Whether what is left suffices, or would with what could not be read. What could not
+ * be read is computed from the rest, as what is lost is. */
+static int suffices(struct scr_restoring *s, int with_unread)
+{
+    for (int i = 0; i < s->set.n; i++)
+        s->have[i] =
+            SCR_HAVE_ALL & ~s->seen[i].lost & ~(with_unread ? 0 : s->seen[i].unread);
+    return scr_geom_recoverable(&s->r.g, s->have);
+}
+
 /* The member at fault says which ranks and what it found first; the others stay silent,
- * so that its text is the one all ranks get. */
-static int refuse(const struct scr_restoring *s, struct scr_err *err)
+ * so that its text is the one all ranks get. At fault is who could not read what would
+ * suffice. */
+static int refuse(const struct scr_restoring *s, int would_suffice, struct scr_err *err)
 {
     const struct scr_geom *g = &s->r.g;
-    if (s->have[s->set.me] == SCR_HAVE_ALL)
+    const struct scr_sight *mine = &s->seen[s->set.me];
+    if (would_suffice ? mine->unread == 0 : s->have[s->set.me] == SCR_HAVE_ALL)
         return SCR_OK;
     char *lost = name_members(&s->set, s->have);
     char *all = name_members(&s->set, NULL);
-    int rc = scr_fail(
-        err, SCR_E_LOST, 0,
-        "dataset %d: ranks %s of the set %s have lost files, %s rebuilds %d: %s",
-        s->r.id, lost != NULL ? lost : "?", all != NULL ? all : "?",
-        scr_scheme_name(g->scheme), g->k, s->why.text);
+    int rc = scr_fail(err, would_suffice ? s->why.code : SCR_E_LOST, 0,
+                      "dataset %d: ranks %s of the set %s have lost files%s, %s "
+                      "rebuilds %d: %s",
+                      s->r.id, lost != NULL ? lost : "?", all != NULL ? all : "?",
+                      would_suffice ? " or cannot read them" : "",
+                      scr_scheme_name(g->scheme), g->k, s->why.text);
     free(lost);
     free(all);
     return rc;
@@ -122,10 +148,11 @@ static int refuse(const struct scr_restoring *s, struct scr_err *err)
 
 int scr_restore_look_all(struct scr_restoring *s, int deep, struct scr_err *err)
 {
-    int mine = look(s, deep);
-    int rc = scr_allgather_bytes_all(&s->set.comm, &mine, sizeof mine, s->have, err);
-    if (rc == SCR_OK && !scr_geom_recoverable(&s->r.g, s->have))
-        rc = refuse(s, err);
+    struct scr_sight mine = look(s, deep);
+    int rc = scr_allgather_bytes_all(&s->set.comm, &mine, sizeof mine, s->seen, err);
+    int would = rc == SCR_OK && suffices(s, 1);
+    if (rc == SCR_OK && !suffices(s, 0))
+        rc = refuse(s, would, err);
     return rc;
 }
 
@@ -141,8 +168,9 @@ int scr_restore_assess_all(struct scr_restoring *s, struct scr_err *err)
 {
     s->r.redpath = scr_redset_path(&s->r, s->dset_dir);
     s->have = scr_calloc((size_t)s->set.n, sizeof *s->have);
+    s->seen = scr_calloc((size_t)s->set.n, sizeof *s->seen);
     int rc = SCR_OK;
-    if (s->r.redpath == NULL || s->have == NULL)
+    if (s->r.redpath == NULL || s->have == NULL || s->seen == NULL)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "redundancy set of %d members", s->set.n);
     rc = scr_set_agree_all(&s->set, rc, err);
     if (rc == SCR_OK)

@@ -8,18 +8,27 @@
 
 /* --- the set --- */
 
-scr_hash *scr_restore_describe(const scr_hash *from)
+int scr_restore_describe(const scr_hash *from, scr_hash **known, struct scr_err *err)
 {
     static const char *const keys[] = { "TYPE", "FAILURES", "RANKS", "GROUP" };
+    enum { NKEYS = sizeof keys / sizeof keys[0] };
+    int have = 0, put = 0;
+    for (int i = 0; i < NKEYS; i++)
+        have += scr_hash_get(from, keys[i]) != NULL;
+    *known = NULL;
+    if (have < NKEYS)
+        return SCR_OK;
     scr_hash *h = scr_hash_new();
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+    for (int i = 0; i < NKEYS; i++) {
         scr_hash *value = scr_hash_dup(scr_hash_get(from, keys[i]));
-        if (value == NULL || scr_hash_set(h, keys[i], value) == NULL) {
-            scr_hash_delete(h);
-            return NULL;
-        }
+        put += value != NULL && scr_hash_set(h, keys[i], value) != NULL;
     }
-    return h;
+    if (put == NKEYS) {
+        *known = h;
+        return SCR_OK;
+    }
+    scr_hash_delete(h);
+    return scr_fail(err, SCR_E_NOMEM, 0, "description of a redundancy set");
 }
 
 scr_hash *scr_restore_read_header(const struct scr_env *env, const char *path, int id,
@@ -46,7 +55,7 @@ scr_hash *scr_restore_read_header(const struct scr_env *env, const char *path, i
 static void find_header(struct scr_restoring *s)
 {
     int me = s->p->world->rank;
-    struct scr_err err = SCR_ERR_INIT;
+    struct scr_err *why = &s->header_why;
     scr_hash_elem *e = scr_filemap_first_file(s->map, s->r.id, me);
     for (; e != NULL && s->header == NULL; e = scr_hash_elem_next(e)) {
         enum scr_scheme scheme;
@@ -56,23 +65,26 @@ static void find_header(struct scr_restoring *s)
             continue;
         free(s->redfound);
         s->redfound = scr_asprintf("%s/.scr/%s", s->dset_dir, base);
-        if (s->redfound != NULL)
+        if (s->redfound == NULL)
+            scr_fail(why, SCR_E_NOMEM, 0, "redundancy file %s", base);
+        else
             s->header = scr_restore_read_header(s->p->env, s->redfound, s->r.id, me,
-                                                &s->header_bytes, &err);
+                                                &s->header_bytes, why);
     }
-    if (s->header == NULL)
-        scr_log(s->p->env->log, SCR_LOG_DEBUG,
-                "rank %d, dataset %d: no redundancy file: %s", me, s->r.id, err.text);
+    if (s->header != NULL)
+        return;
+    scr_fail(why, SCR_E_MISSING, 0, "none is recorded");
+    scr_log(s->p->env->log, SCR_LOG_DEBUG,
+            "rank %d, dataset %d: no redundancy file: %s", me, s->r.id, why->text);
 }
 
 /* A rank that lost its redundancy file may still have its filemap. */
-static void find_known(struct scr_restoring *s)
+static int find_known(struct scr_restoring *s, struct scr_err *err)
 {
-    if (s->header != NULL)
-        s->known = scr_restore_describe(s->header);
-    else
-        s->known = scr_restore_describe(
-            scr_filemap_get_desc(s->map, s->r.id, s->p->world->rank));
+    const scr_hash *from =
+        s->header ? s->header
+                  : scr_filemap_get_desc(s->map, s->r.id, s->p->world->rank);
+    return scr_restore_describe(from, &s->known, err);
 }
 
 static int check_world(const struct scr_restoring *s, struct scr_err *err)
@@ -85,80 +97,127 @@ static int check_world(const struct scr_restoring *s, struct scr_err *err)
                     s->p->world->size);
 }
 
-int *scr_restore_members(const scr_hash *known, int *n)
+int scr_restore_members(const scr_hash *known, int **members, int *n,
+                        struct scr_err *err)
 {
-    int size = 0;
+    int size = 0, found = 0;
+    *members = NULL;
     *n = 0;
     const scr_hash *group = scr_hash_get(known, "GROUP");
     if (!scr_hash_get_val_int(group, "RANKS", &size) || size < 1 || size > SCR_EC_MAX)
-        return NULL;
-    int *members = scr_calloc((size_t)size, sizeof *members);
-    for (int i = 0; members != NULL && i < size; i++) {
+        return SCR_OK;
+    int *all = scr_calloc((size_t)size, sizeof *all);
+    if (all == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "redundancy set of %d members", size);
+    for (int i = 0; i < size; i++) {
         char key[16];
         snprintf(key, sizeof key, "%d", i);
-        if (!scr_hash_get_val_int(scr_hash_get(group, "RANK"), key, &members[i])) {
-            free(members);
-            return NULL;
-        }
+        found += scr_hash_get_val_int(scr_hash_get(group, "RANK"), key, &all[i]);
     }
-    *n = members != NULL ? size : 0;
-    return members;
+    if (found == size) {
+        *members = all;
+        *n = size;
+    } else {
+        free(all);
+    }
+    return SCR_OK;
+}
+
+static int no_memory(const struct scr_restoring *s, struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "dataset %d: out of memory", s->r.id);
+}
+
+static int tell_members(const struct scr_restoring *s, scr_hash *out,
+                        struct scr_err *err)
+{
+    const struct scr_comm *world = s->p->world;
+    int n = 0, *members = NULL;
+    int rc = scr_restore_members(s->known, &members, &n, err);
+    for (int i = 0; i < n && rc == SCR_OK; i++) {
+        if (members[i] == world->rank || members[i] < 0 || members[i] >= world->size)
+            continue;
+        scr_hash *to = scr_hash_setf(out, NULL, "%d", members[i]);
+        if (to == NULL || scr_hash_merge(to, s->known) != SCR_OK)
+            rc = no_memory(s, err);
+    }
+    free(members);
+    return rc;
 }
 
 /* Ranks that know their set tell the other members. */
 static int tell_members_all(struct scr_restoring *s, struct scr_err *err)
 {
-    const struct scr_comm *world = s->p->world;
     scr_hash *out = scr_hash_new(), *in = scr_hash_new();
-    int n = 0, rc = SCR_OK;
-    int *members = scr_restore_members(s->known, &n);
-    for (int i = 0; i < n && rc == SCR_OK; i++) {
-        if (members[i] == world->rank || members[i] < 0 || members[i] >= world->size)
-            continue;
-        scr_hash *to = scr_hash_setf(out, NULL, "%d", members[i]);
-        rc = to != NULL ? scr_hash_merge(to, s->known) : SCR_E_NOMEM;
-    }
-    int rc1 = scr_hash_exchange_all(world, out, in, err);
-    if (s->known == NULL && scr_hash_size(in) > 0)
+    int rc = out && in ? tell_members(s, out, err) : no_memory(s, err);
+    rc = scr_agree_all(s->p->world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_hash_exchange_all(s->p->world, out, in, err);
+    if (rc == SCR_OK && s->known == NULL && scr_hash_size(in) > 0) {
         s->known = scr_hash_dup(scr_hash_elem_hash(scr_hash_elem_first(in)));
-    free(members);
+        rc = s->known != NULL ? rc : no_memory(s, err);
+    }
     scr_hash_delete(out);
     scr_hash_delete(in);
-    return rc1 == SCR_OK ? rc : rc1;
+    return scr_agree_all(s->p->world, rc, err);
 }
 
-int scr_restore_find_set_all(struct scr_restoring *s, struct scr_err *err)
+int scr_restore_doubt_all(const struct scr_comm *world, int rc,
+                          const struct scr_err *unread, struct scr_err *err)
+{
+    int passes = scr_err_may_pass(unread->code), code = SCR_OK;
+    if (rc != SCR_E_LOST || !scr_or_all(world, passes))
+        return rc;
+    scr_err_clear(err);
+    if (passes)
+        code = scr_fail(err, unread->code, 0,
+                        "files that may suffice cannot be read: %s", unread->text);
+    return scr_agree_all(world, code, err);
+}
+
+static int make_set_all(struct scr_restoring *s, struct scr_err *err)
 {
     const struct scr_comm *world = s->p->world;
-    find_header(s);
-    find_known(s);
-    int rc = scr_agree_all(world, check_world(s, err), err);
-    if (rc != SCR_OK)
-        return rc;
-    if (!scr_and_all(world, s->known != NULL))
-        rc = scr_agree_all(world, tell_members_all(s, err), err);
-    if (rc != SCR_OK)
-        return rc;
-    int n = 0;
-    int *members = scr_restore_members(s->known, &n);
-    rc = scr_set_restore_all(world, members, n, &s->set, err);
+    int n = 0, *members = NULL;
+    int rc = scr_restore_members(s->known, &members, &n, err);
+    rc = scr_agree_all(world, rc, err);
+    if (rc == SCR_OK) {
+        rc = scr_set_restore_all(world, members, n, &s->set, err);
+        rc = scr_restore_doubt_all(world, rc, &s->header_why, err);
+    }
     free(members);
     if (rc != SCR_OK)
         scr_err_prefix(err, "dataset %d", s->r.id);
     return rc;
 }
 
+int scr_restore_find_set_all(struct scr_restoring *s, struct scr_err *err)
+{
+    const struct scr_comm *world = s->p->world;
+    find_header(s);
+    int rc = find_known(s, err);
+    rc = scr_agree_all(world, rc == SCR_OK ? check_world(s, err) : rc, err);
+    if (rc != SCR_OK)
+        return rc;
+    if (!scr_and_all(world, s->known != NULL))
+        rc = tell_members_all(s, err);
+    return rc == SCR_OK ? make_set_all(s, err) : rc;
+}
+
 /* --- the meta data --- */
 
-/* Own CURRENT from the filemap: when header and all copies of it are gone. */
-static scr_hash *current_from_map(const struct scr_restoring *s)
+/* Own CURRENT from the filemap: when header and all copies of it are gone. NULL if that
+ * does not have it; SCR_OK or SCR_E_NOMEM. */
+static int current_from_map(const struct scr_restoring *s, scr_hash **out)
 {
     int n = 0, used = 0, me = s->p->world->rank, id = s->r.id;
     const char **files = NULL;
     scr_hash *current = NULL;
-    if (scr_filemap_get_desc(s->map, id, me) == NULL ||
-        scr_filemap_list_files(s->map, id, me, &n, &files) != SCR_OK)
-        return NULL;
+    *out = NULL;
+    if (scr_filemap_get_desc(s->map, id, me) == NULL)
+        return SCR_OK;
+    if (scr_filemap_list_files(s->map, id, me, &n, &files) != SCR_OK)
+        return SCR_E_NOMEM;
     scr_hash **metas = scr_calloc((size_t)n, sizeof *metas);
     for (int i = 0; metas != NULL && i < n; i++) {
         enum scr_scheme scheme;
@@ -169,7 +228,8 @@ static scr_hash *current_from_map(const struct scr_restoring *s)
             metas[used++] = meta;
     }
     int expected = scr_filemap_num_expected_files(s->map, id, me);
-    if (metas != NULL && used == expected)
+    int known = metas != NULL && used == expected;
+    if (known)
         current = scr_redfile_current(me, (size_t)used, metas,
                                       scr_filemap_get_desc(s->map, id, me),
                                       scr_filemap_get_dataset(s->map, id, me));
@@ -186,15 +246,21 @@ static scr_hash *current_from_map(const struct scr_restoring *s)
         scr_hash_set_val(current, "CHUNKCRC", chunk_crc);
     else
         scr_hash_unset(current, "CHUNKCRC");
+    int short_of_memory = metas == NULL || (known && !scr_hash_ok(current));
     free(metas);
     free(files);
-    return current;
+    if (short_of_memory) {
+        scr_hash_delete(current);
+        return SCR_E_NOMEM;
+    }
+    *out = current;
+    return SCR_OK;
 }
 
 /* The copies of a member's CURRENT lie with its right neighbours; the nearest that has
- * its header sends it. */
-static int send_copies(const struct scr_restoring *s, const int *has_header,
-                       scr_hash *out)
+ * its header sends it. why: of each member, why it has none, SCR_OK if it has. */
+static int send_copies(const struct scr_restoring *s, const int *why, scr_hash *out,
+                       struct scr_err *err)
 {
     int n = s->set.n, me = s->set.me;
     int k = 0;
@@ -203,34 +269,56 @@ static int send_copies(const struct scr_restoring *s, const int *has_header,
     for (int j = 1; j <= copies && s->header != NULL; j++) {
         int to = (me - j + n) % n, nearest = 1;
         for (int i = 1; i < j; i++)
-            nearest = nearest && !has_header[(to + i) % n];
-        if (has_header[to] || !nearest)
+            nearest = nearest && why[(to + i) % n] != SCR_OK;
+        if (why[to] == SCR_OK || !nearest)
             continue;
         char key[24];
         scr_redfile_partner_key(j, key, sizeof key);
         scr_hash *slot = scr_hash_setf(out, NULL, "%d", to);
         if (slot == NULL ||
             scr_hash_merge(slot, scr_hash_get(s->header, key)) != SCR_OK)
-            return SCR_E_NOMEM;
+            return no_memory(s, err);
     }
     return SCR_OK;
 }
 
-static int take_current(struct scr_restoring *s, const scr_hash *copies,
-                        struct scr_err *err)
+/* SCR_OK with NULL: it is nowhere. */
+static int find_current(struct scr_restoring *s, const scr_hash *copies)
 {
-    int rank = -1;
     if (s->header != NULL)
         s->r.current = scr_hash_extract(s->header, "CURRENT");
     else if (scr_hash_size(copies) > 0)
         s->r.current = scr_hash_dup(scr_hash_elem_hash(scr_hash_elem_first(copies)));
     else
-        s->r.current = current_from_map(s);
+        return current_from_map(s, &s->r.current);
+    return s->r.current != NULL ? SCR_OK : SCR_E_NOMEM;
+}
+
+/* Whoever could not read his header might have known. */
+static int refuse_unknown(const struct scr_restoring *s, const int *why,
+                          struct scr_err *err)
+{
+    int me = s->p->world->rank;
+    for (int i = 0; i < s->set.n; i++)
+        if (scr_err_may_pass(why[i]))
+            return scr_fail(err, why[i], 0,
+                            "dataset %d: what the files of rank %d are may tell the "
+                            "redundancy file of rank %d, which cannot be read",
+                            s->r.id, me, s->set.world[i]);
+    return scr_fail(
+        err, SCR_E_LOST, 0,
+        "dataset %d: rank %d and the neighbours that knew its files are lost", s->r.id,
+        me);
+}
+
+static int take_current(struct scr_restoring *s, const scr_hash *copies, const int *why,
+                        struct scr_err *err)
+{
+    int rank = -1;
+    if (find_current(s, copies) != SCR_OK)
+        return no_memory(s, err);
     if (s->r.current == NULL)
-        return scr_fail(
-            err, SCR_E_LOST, 0,
-            "dataset %d: rank %d and the neighbours that knew its files are lost",
-            s->r.id, s->p->world->rank);
+        return refuse_unknown(s, why, err);
     if (!scr_hash_get_val_int(s->r.current, "RANK", &rank) || rank != s->p->world->rank)
         return scr_fail(err, SCR_E_CORRUPT, 0,
                         "dataset %d: meta data of rank %d named as %d's", s->r.id, rank,
@@ -243,24 +331,24 @@ static int take_current(struct scr_restoring *s, const scr_hash *copies,
 static int find_current_all(struct scr_restoring *s, struct scr_err *err)
 {
     const struct scr_comm *c = &s->set.comm;
-    int mine = s->header != NULL;
-    int *has_header = scr_calloc((size_t)s->set.n, sizeof *has_header);
+    int mine = s->header != NULL ? SCR_OK : s->header_why.code;
+    int *why = scr_calloc((size_t)s->set.n, sizeof *why);
     scr_hash *out = scr_hash_new(), *in = scr_hash_new();
     int rc = SCR_OK;
-    if (has_header == NULL || out == NULL || in == NULL)
+    if (why == NULL || out == NULL || in == NULL)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "redundancy set of %d members", s->set.n);
     rc = scr_set_agree_all(&s->set, rc, err);
     if (rc != SCR_OK)
         goto out;
-    rc = scr_allgather_bytes_all(c, &mine, sizeof mine, has_header, err);
+    rc = scr_allgather_bytes_all(c, &mine, sizeof mine, why, err);
     if (rc == SCR_OK)
-        rc = send_copies(s, has_header, out);
+        rc = send_copies(s, why, out, err);
     int rc1 = scr_hash_exchange_all(c, out, in, err);
     rc = rc == SCR_OK ? rc1 : rc;
     if (rc == SCR_OK)
-        rc = take_current(s, in, err);
+        rc = take_current(s, in, why, err);
 out:
-    free(has_header);
+    free(why);
     scr_hash_delete(out);
     scr_hash_delete(in);
     return rc;

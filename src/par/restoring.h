@@ -13,12 +13,24 @@
 scr_hash *scr_restore_read_header(const struct scr_env *env, const char *path, int id,
                                   int rank, uint64_t *header_bytes,
                                   struct scr_err *err);
-/* {TYPE, FAILURES, RANKS, GROUP}: the description of a set from a header or a REDDESC;
- * NULL if that does not have it. */
-scr_hash *scr_restore_describe(const scr_hash *from);
-/* World ranks of the members, malloc'd, n of them; NULL if the description is not
- * whole. */
-int *scr_restore_members(const scr_hash *known, int *n);
+/* {TYPE, FAILURES, RANKS, GROUP}: the description of a set from a header or a REDDESC,
+ * in *known; NULL if that does not have it. SCR_OK or SCR_E_NOMEM. */
+int scr_restore_describe(const scr_hash *from, scr_hash **known, struct scr_err *err);
+/* World ranks of the members, malloc'd, n of them; none if the description is not
+ * whole. SCR_OK or SCR_E_NOMEM. */
+int scr_restore_members(const scr_hash *known, int **members, int *n,
+                        struct scr_err *err);
+
+/* If rc, agreed, is SCR_E_LOST: whoever could not read what might have sufficed makes
+ * that its own error, one that may pass; unread is this rank's. Collective; agreed. */
+int scr_restore_doubt_all(const struct scr_comm *world, int rc,
+                          const struct scr_err *unread, struct scr_err *err);
+
+/* What a look found of a member, SCR_HAVE_*: all else is there and good. */
+struct scr_sight {
+    int lost;   /* gone, or not as recorded */
+    int unread; /* could not be looked at, for reasons that may pass */
+};
 
 struct scr_restoring {
     const struct scr_protect *p;
@@ -27,14 +39,16 @@ struct scr_restoring {
     struct scr_set set;
     struct scr_redset r;
     /* what this rank finds */
-    scr_hash *header; /* of its redundancy file; NULL: none that is good */
-    char *redfound;   /* where that is */
+    scr_hash *header;          /* of its redundancy file; NULL: none that is good, */
+    struct scr_err header_why; /* and why */
+    char *redfound;            /* where that is */
     uint64_t header_bytes;
     scr_hash *known; /* {TYPE, FAILURES, RANKS, GROUP}, from whoever knew it */
     int has_crc;
-    int lost_files;     /* of this rank */
-    struct scr_err why; /* the first of them */
-    int *have;          /* of each member, SCR_HAVE_* */
+    int lost_files;         /* of this rank */
+    struct scr_err why;     /* the first of them; the first unread one, if any is */
+    struct scr_sight *seen; /* of each member */
+    int *have;              /* likewise, what can be used: SCR_HAVE_* */
     /* what is rebuilt */
     struct scr_member_file *tmp; /* temporary names, like r.files */
     char *tmpred;
@@ -47,7 +61,8 @@ int scr_restore_find_set_all(struct scr_restoring *s, struct scr_err *err);
 int scr_restore_find_files_all(struct scr_restoring *s, struct scr_err *err);
 
 /* Collective over the set: fills s->have. SCR_E_LOST, on the members at fault, when
- * what is left does not suffice: the caller agrees. If all seem to be there, their
+ * what is left does not suffice: the caller agrees. If it would with what could not be
+ * read, the code is of that instead, one that may pass. If all seem to be there, their
  * contents are verified too. */
 int scr_restore_assess_all(struct scr_restoring *s, struct scr_err *err);
 /* One look at what is left: deep 0 goes by sizes and headers, 1 reads everything. As
