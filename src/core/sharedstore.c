@@ -8,6 +8,7 @@
  * rank may have what they tell of a rank that moved. So each rank's entry of the
  * filemap lies beside the files too, as .scr/<rank>.scrfilemap, and a start goes by
  * that (invariant C6). */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -170,17 +171,47 @@ static int adopt_rank(struct scr_ctx *ctx, const char *cache, int id, int rank,
     return SCR_OK; /* without it the redundancy of the dataset decides */
 }
 
+/* The rank in "filemap_<rank>.scrinfo"; -1: that is not what name is. */
+static int rank_in(const char *name)
+{
+    static const char head[] = "filemap_";
+    char *end = NULL;
+    if (strncmp(name, head, sizeof head - 1) != 0)
+        return -1;
+    long rank = strtol(name + sizeof head - 1, &end, 10);
+    return strcmp(end, ".scrinfo") == 0 && rank >= 0 && rank <= INT_MAX ? (int)rank
+                                                                        : -1;
+}
+
+/* Goes by what is there: the number of ranks an entry tells may be any. */
+static int adopt_listed(struct scr_ctx *ctx, const char *cache, int id,
+                        struct scr_err *err)
+{
+    const struct scr_comm *world = &ctx->world;
+    char **names = NULL, *dir = scr_cache_red_path(cache, id, "");
+    size_t n = 0;
+    int rc =
+        dir ? scr_dir_list(ctx->env.sys, dir, &names, &n, err) : no_memory(id, err);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++) {
+        int r = rank_in(names[i]);
+        if (r >= world->size && r % world->size == world->rank)
+            rc = adopt_rank(ctx, cache, id, r, err);
+    }
+    scr_names_free(names, n);
+    free(dir);
+    return rc;
+}
+
 /* This rank's entry; of a dataset of more ranks also those of the ranks that are this
  * one modulo the number of ranks now. */
 static int adopt(struct scr_ctx *ctx, const char *cache, int id, struct scr_err *err)
 {
-    int before = scr_filemap_num_ranks_by_dataset(ctx->map, id), rc = SCR_OK;
-    int ranks = ctx->world.rank + 1;
-    for (int r = ctx->world.rank; r < ranks && rc == SCR_OK; r += ctx->world.size) {
-        rc = adopt_rank(ctx, cache, id, r, err);
-        (void)scr_hash_get_val_int(scr_filemap_get_desc(ctx->map, id, r), "RANKS",
-                                   &ranks);
-    }
+    int before = scr_filemap_num_ranks_by_dataset(ctx->map, id), ranks = 0;
+    int rc = adopt_rank(ctx, cache, id, ctx->world.rank, err);
+    (void)scr_hash_get_val_int(scr_filemap_get_desc(ctx->map, id, ctx->world.rank),
+                               "RANKS", &ranks);
+    if (rc == SCR_OK && ranks > ctx->world.size)
+        rc = adopt_listed(ctx, cache, id, err);
     if (rc != SCR_OK || scr_filemap_num_ranks_by_dataset(ctx->map, id) == before)
         return rc;
     return scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err);

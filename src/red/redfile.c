@@ -247,7 +247,8 @@ void scr_redinfo_fini(struct scr_redinfo *info)
     memset(info, 0, sizeof *info);
 }
 
-/* Path of a file below dir, malloc'd; NULL with *safe = 0 if it would leave dir. */
+/* Path of a file below dir, malloc'd; NULL with *safe = 0 if it would leave dir, or is
+ * not recorded. */
 static char *file_path(const scr_hash *meta, const char *dir, enum scr_layout layout,
                        int *safe)
 {
@@ -257,8 +258,10 @@ static char *file_path(const scr_hash *meta, const char *dir, enum scr_layout la
         name = dest = scr_meta_dest(meta);
     else
         name = scr_hash_get_val(meta, "FILE");
-    *safe = name != NULL && scr_path_is_safe(name);
-    char *path = *safe ? scr_path_join(dir, name) : NULL;
+    int short_of_memory =
+        layout == SCR_LAYOUT_PREFIX && dest == NULL && scr_meta_has_dest(meta);
+    *safe = short_of_memory || (name != NULL && scr_path_is_safe(name));
+    char *path = *safe && name != NULL ? scr_path_join(dir, name) : NULL;
     free(dest);
     return path;
 }

@@ -106,6 +106,8 @@ static int name_file(struct job *j, struct item *it, const scr_meta *meta,
                      struct scr_err *err)
 {
     it->key = scr_meta_dest(meta);
+    if (it->key == NULL && scr_meta_has_dest(meta))
+        return no_memory(j->g, err);
     if (it->key == NULL || scr_prefix_is_own(it->key))
         return scr_fail(err, SCR_E_CORRUPT, 0,
                         "copy %s: no usable destination below the prefix is recorded",

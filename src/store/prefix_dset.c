@@ -85,18 +85,25 @@ int scr_prefix_summary_here(const struct scr_env *env, const struct scr_prefix *
 /* --- datasets of version 1: summary and files lie in a directory of the prefix that
  * only the index names --- */
 
-/* That directory relative to the prefix, malloc'd; NULL if the index knows of none. */
-static char *old_dir(const struct scr_env *env, const struct scr_prefix *p, int id)
+/* That directory relative to the prefix, malloc'd. SCR_E_NOENT, without text, if the
+ * index knows of none; any other error says nothing about that. */
+static int old_dir(const struct scr_env *env, const struct scr_prefix *p, int id,
+                   char **dir, struct scr_err *err)
 {
     struct scr_index_entry e;
-    char *dir = NULL;
+    struct scr_err why = SCR_ERR_INIT;
     scr_hash *index = scr_hash_new();
-    if (scr_prefix_index_read(env, p, index, NULL) == SCR_OK &&
-        scr_index_get(index, id, &e, NULL) == SCR_OK && e.dir != NULL &&
-        scr_path_is_safe(e.dir))
-        dir = scr_strdup(e.dir);
+    int rc = index ? scr_prefix_index_read(env, p, index, &why) : no_memory(id, &why);
+    *dir = NULL;
+    if (rc != SCR_OK)
+        rc = scr_err_may_pass(rc) ? scr_fail(err, rc, 0, "%s", why.text) : SCR_E_NOENT;
+    else if (scr_index_get(index, id, &e, NULL) != SCR_OK || e.dir == NULL ||
+             !scr_path_is_safe(e.dir))
+        rc = SCR_E_NOENT;
+    else if ((*dir = scr_strdup(e.dir)) == NULL)
+        rc = no_memory(id, err);
     scr_hash_delete(index);
-    return dir;
+    return rc;
 }
 
 /* Puts dir before the path of every file, which version 5 counts from the summary. */
@@ -120,14 +127,16 @@ static int move_paths(const char *dir, const scr_hash *from, scr_hash *to)
     return scr_hash_ok(to) ? SCR_OK : SCR_E_NOMEM;
 }
 
-/* SCR_E_NOENT, without text, if there is no such dataset. */
+/* SCR_E_NOENT, without text, if there is no such dataset. What may pass has a text. */
 static int old_load(const struct scr_env *env, const struct scr_prefix *p, int id,
                     int *complete, scr_hash *dset, scr_hash *part, struct scr_err *err)
 {
     scr_hash *files = NULL;
-    char *rel = old_dir(env, p, id), *dir = rel ? scr_path_join(p->path, rel) : NULL;
-    int rc = SCR_E_NOENT;
-    if (dir != NULL)
+    char *rel = NULL, *dir = NULL;
+    int rc = old_dir(env, p, id, &rel, err);
+    if (rc == SCR_OK && (dir = scr_path_join(p->path, rel)) == NULL)
+        rc = no_memory(id, err);
+    if (rc == SCR_OK)
         rc = summary_load(env, dir, id, complete, dset, &files, err);
     if (rc == SCR_OK && dset != NULL && scr_hash_set_val(dset, "NAME", rel) == NULL)
         rc = no_memory(id, err);
@@ -142,10 +151,15 @@ static int old_load(const struct scr_env *env, const struct scr_prefix *p, int i
 int scr_prefix_summary_read(const struct scr_env *env, const struct scr_prefix *p,
                             int id, int *complete, scr_hash *dset, struct scr_err *err)
 {
-    struct scr_err why = SCR_ERR_INIT;
+    struct scr_err why = SCR_ERR_INIT, old_why = SCR_ERR_INIT;
     int rc = scr_prefix_summary_here(env, p, id, complete, dset, &why);
-    if (rc == SCR_E_NOENT && old_load(env, p, id, complete, dset, NULL, NULL) == SCR_OK)
-        return SCR_OK;
+    if (rc == SCR_E_NOENT) {
+        int old = old_load(env, p, id, complete, dset, NULL, &old_why);
+        if (old == SCR_OK)
+            return old;
+        if (scr_err_may_pass(old))
+            return scr_fail(err, old, 0, "%s", old_why.text);
+    }
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
 }
 

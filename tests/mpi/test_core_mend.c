@@ -6,6 +6,8 @@
 #include <fcntl.h>
 
 #include "helper_job.h"
+#include "helper_memory.h"
+#include "red/redfile.h"
 
 #define NODES "n[1-4]"
 #define NEXT  "n1,n5,n3,n4"
@@ -265,6 +267,37 @@ MPI_CASE(no_call_that_fails_makes_it_lost)
     fail_each(t, 2, TEST_ANY, CALLS);
 }
 
+/* --- what is recorded, and what memory there is --- */
+
+static scr_hash *record_file(void)
+{
+    scr_hash *current = scr_hash_new();
+    scr_hash_set_val_u64(current, "FILES", 1);
+    scr_meta *meta = scr_hash_setf(current, NULL, "FILE 0");
+    scr_meta_set_origpath(meta, "sub");
+    scr_meta_set_origname(meta, "file");
+    scr_meta_set_filesize(meta, 10);
+    return current;
+}
+
+MPI_CASE(want_of_memory_is_no_missing_name)
+{
+    scr_hash *current = record_file();
+    int fired = t->comm.rank == 0;
+    for (long n = 0; fired && t->failed == 0; n++) {
+        struct scr_member_file *files = NULL;
+        size_t count = 0;
+        int has_crc = 0;
+        test_memory_arm(n, 0);
+        int rc = scr_redfile_files_at(current, "/dir", SCR_LAYOUT_PREFIX, &files,
+                                      &count, &has_crc, NULL);
+        fired = test_memory_off();
+        CHECK_INT(rc, fired ? SCR_E_NOMEM : SCR_OK);
+        scr_member_files_free(files, count);
+    }
+    scr_hash_delete(current);
+}
+
 int main(int argc, char **argv)
 {
     return mpi_test_main(argc, argv,
@@ -275,5 +308,6 @@ int main(int argc, char **argv)
                                    RUN(what_cannot_be_read_now_is_not_lost),
                                    RUN(what_is_lost_is_dropped),
                                    RUN(no_allocation_that_fails_makes_it_lost),
-                                   RUN(no_call_that_fails_makes_it_lost)));
+                                   RUN(no_call_that_fails_makes_it_lost),
+                                   RUN(want_of_memory_is_no_missing_name)));
 }

@@ -310,6 +310,33 @@ MPI_CASE(fewer_ranks_restart_from_a_shared_store)
     job_free(&job);
 }
 
+/* What an entry beside the files says holds no start: it goes by what is there. */
+MPI_CASE(any_number_of_ranks_may_be_recorded)
+{
+    struct job job;
+    int n = 0;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = start_shared(&job, nodes, NULL);
+    checkpoint_both(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    lose_all(&job);
+    char **paths = job_find(job.dir, "filemap_0.scrinfo", &n);
+    CHECK_INT(n, 1);
+    if (job.rank == 0 && n == 1) {
+        scr_filemap *map = scr_filemap_new();
+        CHECK_INT(scr_filemap_read(&scr_sys_posix, paths[0], map, NULL), SCR_OK);
+        scr_hash_set_val_i64(scr_filemap_get_desc(map, 1, 0), "RANKS", INT32_MAX);
+        CHECK_INT(scr_filemap_write(&scr_sys_posix, paths[0], map, NULL), SCR_OK);
+        scr_filemap_delete(map);
+    }
+    job_find_free(paths, n);
+    mpi_test_barrier(job.comm);
+    ctx = start_shared(&job, nodes, NULL);
+    CHECK_INT(ctx->restart.id, 0);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
 /* Who wrote path, by the list of files. */
 static int writer_of(struct job *job, struct scr_ctx *ctx, const char *path)
 {
@@ -450,6 +477,7 @@ int main(int argc, char **argv)
                   RUN(files_in_a_shared_store_stay_where_they_are),
                   RUN(a_shared_store_is_evicted_and_swept),
                   RUN(fewer_ranks_restart_from_a_shared_store),
+                  RUN(any_number_of_ranks_may_be_recorded),
                   RUN(a_file_of_some_ranks_is_listed_as_theirs),
                   RUN(a_flushed_shared_file_is_fetched_or_read_in_place),
                   RUN(the_control_directory_cannot_be_shared),
