@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ec/xor.h"
+
 /* ISA-L takes lengths as int; slices also keep every pointer aligned. */
-enum { MAX_SLICE = 1 << 30, XOR_UNIT = 32, ALIGNMENT = 64 };
+enum { MAX_SLICE = 1 << 30, ALIGNMENT = 64 };
 
 void scr_ec_generator(int nd, int np, uint8_t *gen)
 {
@@ -139,63 +141,18 @@ static int binary_row(int nsrc, const uint8_t *coef, int *which)
     return n;
 }
 
-/* What xor_gen adds up: aligned, and lengths in whole units. */
-static void xor_aligned(int nsrc, const int *which, size_t whole, uint8_t *const *src,
-                        uint8_t *dst)
-{
-    void *vects[SCR_EC_MAX + 1];
-    for (size_t at = 0; at < whole; at += MAX_SLICE) {
-        size_t len = whole - at < MAX_SLICE ? whole - at : MAX_SLICE;
-        for (int j = 0; j < nsrc; j++)
-            vects[j] = src[which[j]] + at;
-        vects[nsrc] = dst + at;
-        xor_gen(nsrc + 1, (int)len, vects);
-    }
-}
-
-typedef uint64_t unit
-    __attribute__((vector_size(XOR_UNIT), aligned(1), may_alias)); /* at any address */
-
-static void xor_anywhere(int nsrc, const int *which, size_t whole, uint8_t *const *src,
-                         uint8_t *dst)
-{
-    for (size_t at = 0; at < whole; at += XOR_UNIT) {
-        unit sum = *(const unit *)(src[which[0]] + at);
-        for (int j = 1; j < nsrc; j++)
-            sum ^= *(const unit *)(src[which[j]] + at);
-        *(unit *)(dst + at) = sum;
-    }
-}
-
-/* Of at least two sources. */
-static void xor_all(int nsrc, const int *which, size_t n, uint8_t *const *src,
-                    uint8_t *dst)
-{
-    size_t whole = n - n % XOR_UNIT;
-    uintptr_t addresses = (uintptr_t)dst;
-    for (int j = 0; j < nsrc; j++)
-        addresses |= (uintptr_t)src[which[j]];
-    if (addresses % XOR_UNIT == 0)
-        xor_aligned(nsrc, which, whole, src, dst);
-    else
-        xor_anywhere(nsrc, which, whole, src, dst);
-    for (size_t at = whole; at < n; at++) {
-        uint8_t sum = 0;
-        for (int j = 0; j < nsrc; j++)
-            sum ^= src[which[j]][at];
-        dst[at] = sum;
-    }
-}
-
 static void apply_binary(int nsrc, const int *which, size_t n, uint8_t *const *src,
-                         uint8_t *dst)
+                         uint8_t *dst, int is_far)
 {
+    const uint8_t *from[SCR_EC_MAX];
+    for (int j = 0; j < nsrc; j++)
+        from[j] = src[which[j]];
     if (nsrc == 0)
         memset(dst, 0, n);
     else if (nsrc == 1)
-        memcpy(dst, src[which[0]], n);
+        memcpy(dst, from[0], n);
     else
-        xor_all(nsrc, which, n, src, dst);
+        scr_xor(nsrc, from, n, dst, is_far);
 }
 
 static void apply_tables(int nsrc, int ndst, const uint8_t *tables, size_t n,
@@ -213,7 +170,7 @@ static void apply_tables(int nsrc, int ndst, const uint8_t *tables, size_t n,
 }
 
 void scr_ec_apply(int nsrc, int ndst, const uint8_t *coef, const uint8_t *tables,
-                  size_t n, uint8_t *const *src, uint8_t *const *dst)
+                  size_t n, uint8_t *const *src, uint8_t *const *dst, int far)
 {
     int which[SCR_EC_MAX], binary = 1;
     if (n == 0 || ndst == 0)
@@ -226,7 +183,7 @@ void scr_ec_apply(int nsrc, int ndst, const uint8_t *coef, const uint8_t *tables
     }
     for (int i = 0; i < ndst; i++) {
         int ones = binary_row(nsrc, coef + i * nsrc, which);
-        apply_binary(ones, which, n, src, dst[i]);
+        apply_binary(ones, which, n, src, dst[i], i == far);
     }
 }
 

@@ -27,13 +27,13 @@
 #include "base/str.h"
 #include "par/mpi_call.h"
 
-/* A slice fits the second-level cache; all buffers of a rank together stay below the
- * budget. */
+/* A slice fits the second-level cache, and is long for what a message costs besides its
+ * bytes; all buffers of a rank together stay below the budget. */
 enum {
-    SLICE_MAX = 128 * 1024,
+    SLICE_MAX = 256 * 1024,
     BUFFER_BUDGET = 16 * 1024 * 1024,
     ALIGN = 64,
-    DEPTH = 3 /* slices of an entry in flight: one here, one on its way, one there */
+    DEPTH = 2 /* slices of an entry in flight: one here, one there */
 };
 
 /* Tags: a row on its way to its coder, and back. */
@@ -303,6 +303,11 @@ static void choose_place(struct engine *e, struct transfer *x,
     x->buf[t % DEPTH] = window != NULL ? window : x->own[t % DEPTH];
 }
 
+static int is_in_place(const struct transfer *x, uint64_t t)
+{
+    return x->buf[t % DEPTH] != x->own[t % DEPTH];
+}
+
 static void start_recv(struct engine *e, struct transfer *x, uint64_t t, size_t n)
 {
     int code = MPI_Irecv(x->buf[t % DEPTH], (int)n, MPI_BYTE, x->peer, x->tag,
@@ -421,7 +426,9 @@ static void compute(struct engine *e, struct job *j, uint64_t t, size_t n)
         src[i] = source(e, &j->src[i], t, n);
     for (int i = 0; i < j->plan.ndst; i++)
         dst[i] = j->dst[i].buf[t % DEPTH];
-    scr_ec_apply(j->plan.nsrc, j->plan.ndst, j->plan.coef, j->plan.tables, n, src, dst);
+    int far = j->mine != NULL && is_in_place(j->mine, t) ? (int)(j->mine - j->dst) : -1;
+    scr_ec_apply(j->plan.nsrc, j->plan.ndst, j->plan.coef, j->plan.tables, n, src, dst,
+                 far);
 }
 
 static int push_job(struct engine *e, struct job *j)

@@ -120,14 +120,16 @@ static void misuse_is_refused(void **state)
     assert_int_equal(scr_ec_solve(3, 2, gen, good, &want, 1, coef), 1);
 }
 
-/* Results at an aligned address, or off bytes past one. */
+/* Results at an aligned address, or off bytes past one; the sources at any; one of the
+ * destinations, or none, past the caches. */
 static void apply_and_check(int nsrc, int ndst, size_t n, unsigned max_coef, size_t off)
 {
     uint8_t coef[64], tables[32 * 64], *src[8], *dst[8];
+    int far = (int)rnd((unsigned)ndst + 1) - 1;
     for (int i = 0; i < nsrc * ndst; i++)
         coef[i] = (uint8_t)rnd(max_coef + 1);
     for (int j = 0; j < nsrc; j++) {
-        src[j] = scr_ec_alloc(n);
+        src[j] = (uint8_t *)scr_ec_alloc(n + (size_t)j) + j;
         for (size_t b = 0; b < n; b++)
             src[j][b] = (uint8_t)rnd(256);
     }
@@ -136,7 +138,7 @@ static void apply_and_check(int nsrc, int ndst, size_t n, unsigned max_coef, siz
         memset(dst[i] - off, 0xee, n + off + 1);
     }
     scr_ec_prepare(nsrc, ndst, coef, tables);
-    scr_ec_apply(nsrc, ndst, coef, tables, n, src, dst);
+    scr_ec_apply(nsrc, ndst, coef, tables, n, src, dst, far);
     for (int i = 0; i < ndst; i++) {
         for (size_t b = 0; b < n; b++) {
             uint8_t sum = 0;
@@ -149,7 +151,7 @@ static void apply_and_check(int nsrc, int ndst, size_t n, unsigned max_coef, siz
         free(dst[i] - off);
     }
     for (int j = 0; j < nsrc; j++)
-        free(src[j]);
+        free(src[j] - j);
 }
 
 static void apply_is_right_for_every_length(void **state)
