@@ -131,7 +131,12 @@ int scr_go_to_all(struct scr_ctx *ctx, const char *who, const char *name, int *t
     /* Loaded first: what cannot be had must not cost what is there. */
     ctx->ckpt_id = id == f.listed && f.ckpt > 0 ? f.ckpt : ctx->ckpt_id;
     *tried = id;
-    rc = scr_restart_load_all(ctx, id, err);
+    if (scr_cache_is(ctx, id, SCR_CACHE_KEPT) && id != f.listed)
+        rc = scr_fail(err, SCR_E_STATE, 0,
+                      "dataset %d in cache is not whole: the next start rebuilds it",
+                      id);
+    else
+        rc = scr_restart_load_all(ctx, id, err);
     if (rc != SCR_OK) {
         ctx->ckpt_id = counted;
         scr_err_prefix(err, "%s: %s cannot be loaded", who, name);

@@ -47,12 +47,14 @@ static int is_owed_all(struct scr_ctx *ctx, int id)
 
 /* COUNT counts checkpoints: output leaves the cache by itself when it has reached the
  * prefix. A dataset that waits for another start keeps its place while it is what that
- * would restart from (invariants P5, C8). */
+ * would restart from (invariants P5, C8): of those that are KEPT the newest. */
 static int counts_all(struct scr_ctx *ctx, int id, const char *store, int red_index)
 {
     int waits = scr_cache_is_waiting(ctx, id);
     if (!waits && !scr_cache_is_ready(ctx, id))
         return 0;
+    if (scr_cache_is(ctx, id, SCR_CACHE_KEPT))
+        waits = id == scr_cache_newest(ctx, SCR_CACHE_KEPT, 0);
     return scr_or_all(&ctx->world, is_in(ctx, id, store, red_index)) &&
            (!waits || is_superseded_all(ctx, id)) && !is_owed_all(ctx, id);
 }
@@ -97,7 +99,7 @@ static int evict_one_all(struct scr_ctx *ctx, int id, struct scr_err *stuck,
 }
 
 /* Deletes the oldest checkpoints until fewer than limit are left (red_index < 0: of the
- * store). */
+ * store), before all others those that this run cannot go back to. */
 static int evict_to_all(struct scr_ctx *ctx, const char *store, int red_index,
                         int limit, struct scr_err *stuck, struct scr_err *err)
 {
@@ -108,10 +110,12 @@ static int evict_to_all(struct scr_ctx *ctx, const char *store, int red_index,
         ids[i] = in ? ids[i] : 0;
         have += in;
     }
-    for (int i = 0; i < n && rc == SCR_OK && have >= limit; i++) {
-        if (ids[i] == 0)
+    for (int i = 0; i < 2 * n && rc == SCR_OK && have >= limit; i++) {
+        int *id = &ids[i % n];
+        if (*id == 0 || (i < n && !scr_cache_is(ctx, *id, SCR_CACHE_KEPT)))
             continue;
-        rc = evict_one_all(ctx, ids[i], stuck, err);
+        rc = evict_one_all(ctx, *id, stuck, err);
+        *id = 0;
         have--;
     }
     free(ids);
@@ -172,28 +176,63 @@ static uint64_t bytes_of(const struct scr_ctx *ctx, int id)
     return sum;
 }
 
-/* What the next one needs nobody knows: as much as this one. A file system that does
- * not tell how much is free has room. */
+/* Bytes of id in the cache that this rank writes to. */
+static uint64_t bytes_here_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
+                               int id)
+{
+    int shared = scr_store_is_shared(&ctx->descs.store[red->store]);
+    return scr_sum_all(shared ? &ctx->world : &ctx->node, bytes_of(ctx, id));
+}
+
+/* Bytes that are free there. A file system that does not tell has room. */
+static uint64_t free_here(const struct scr_ctx *ctx, const struct scr_reddesc *red)
+{
+    struct statvfs st;
+    if (ctx->env.sys->statvfs(ctx->cache_dirs[red->store], &st) != 0)
+        return UINT64_MAX;
+    return (uint64_t)st.f_bavail * st.f_frsize;
+}
+
+/* What waits for another start does not keep this run from writing: it leaves where
+ * there is no room for as much beside it (invariant C8). */
+static void drop_kept_all(struct scr_ctx *ctx, const struct scr_reddesc *red)
+{
+    const char *path = ctx->descs.store[red->store].path;
+    int id = 0;
+    while ((id = scr_cache_newest(ctx, SCR_CACHE_KEPT, id)) > 0) {
+        struct scr_err why = SCR_ERR_INIT;
+        uint64_t bytes = bytes_here_all(ctx, red, id);
+        int narrow = scr_or_all(&ctx->world, bytes > 0 && free_here(ctx, red) < bytes);
+        if (!narrow || !scr_or_all(&ctx->world, is_in(ctx, id, path, -1)) ||
+            is_owed_all(ctx, id))
+            continue;
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "%s (dataset %d), which was not restored, leaves the cache: beside it "
+                "there is no room for the next",
+                scr_cache_name_of(ctx, id), id);
+        if (scr_cache_delete_all(ctx, id, &why) != SCR_OK)
+            scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d is not deleted from cache: %s",
+                    id, why.text);
+    }
+}
+
+/* What the next one needs nobody knows: as much as this one. */
 static int check_room_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int id,
                           const struct scr_err *stuck, struct scr_err *err)
 {
-    struct statvfs st;
     char need[32], left[32];
     const char *cache = ctx->cache_dirs[red->store];
-    int shared = scr_store_is_shared(&ctx->descs.store[red->store]);
-    uint64_t bytes = scr_sum_all(shared ? &ctx->world : &ctx->node, bytes_of(ctx, id));
+    uint64_t bytes = bytes_here_all(ctx, red, id), room = free_here(ctx, red);
     int rc = SCR_OK;
-    if (ctx->env.sys->statvfs(cache, &st) == 0 &&
-        (uint64_t)st.f_bavail * st.f_frsize < bytes)
-        rc = scr_fail(
-            err, SCR_E_FULL, 0,
-            "%s has %s free, and %s would be needed beside %s (dataset %d), "
-            "which is output that cannot be flushed: make room there, or mend "
-            "what keeps it from %s: %s",
-            cache,
-            scr_format_size((uint64_t)st.f_bavail * st.f_frsize, left, sizeof left),
-            scr_format_size(bytes, need, sizeof need), scr_cache_name_of(ctx, id), id,
-            ctx->prefix.path, stuck->text);
+    if (room < bytes)
+        rc =
+            scr_fail(err, SCR_E_FULL, 0,
+                     "%s has %s free, and %s would be needed beside %s (dataset %d), "
+                     "which is output that cannot be flushed: make room there, or mend "
+                     "what keeps it from %s: %s",
+                     cache, scr_format_size(room, left, sizeof left),
+                     scr_format_size(bytes, need, sizeof need),
+                     scr_cache_name_of(ctx, id), id, ctx->prefix.path, stuck->text);
     return scr_agree_all(&ctx->world, rc, err);
 }
 
@@ -210,6 +249,8 @@ int scr_cache_evict_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
                           &stuck, err);
     if (rc == SCR_OK && red->count > 0)
         rc = evict_to_all(ctx, store->path, red->index, red->count, &stuck, err);
+    if (rc == SCR_OK)
+        drop_kept_all(ctx, red);
     int id = newest_that_stays(ctx);
     return rc == SCR_OK && id > 0 ? check_room_all(ctx, red, id, &stuck, err) : rc;
 }

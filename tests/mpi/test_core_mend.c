@@ -119,6 +119,76 @@ MPI_CASE(it_leaves_in_its_turn_when_a_newer_one_is_whole)
     finish(&job);
 }
 
+/* Starts that fail one after the other do not fill the cache: beside SCR_CACHE_SIZE
+ * others the newest of what they left stays. */
+MPI_CASE(of_several_the_newest_keeps_its_place)
+{
+    struct job job;
+    lose_second(t, &job, "SCR_FLUSH=0", 1);
+    struct scr_ctx *ctx = start_badly(&job, "SCR_FLUSH=0");
+    job_checkpoint(&job, ctx, "three", 3);
+    job_kill(&job, ctx);
+    job_lose_node(&job, "n5");
+    spot_on(&job, "/.scr/rebuild.", O_CREAT, ENOSPC);
+    ctx = job_start(&job, "n1,n6,n3,n4", "SCR_CACHE_SIZE=2", NULL);
+    CHECK(scr_cache_is(ctx, 1, SCR_CACHE_KEPT));
+    CHECK(scr_cache_is(ctx, 3, SCR_CACHE_KEPT));
+    spot.part = NULL;
+    job_checkpoint(&job, ctx, "four", 4);
+    CHECK(!scr_cache_has(ctx, 1));
+    CHECK(scr_cache_has(ctx, 2));
+    CHECK(scr_cache_has(ctx, 3));
+    job_checkpoint(&job, ctx, "five", 5);
+    CHECK(!scr_cache_has(ctx, 3));
+    CHECK(scr_cache_has(ctx, 4));
+    job_kill(&job, ctx);
+    finish(&job);
+}
+
+static int full_statvfs(const char *path, struct statvfs *st)
+{
+    int rc = scr_sys_posix.statvfs(path, st);
+    st->f_bavail = 0;
+    return rc;
+}
+
+/* It leaves where the next one needs its room; where it takes none it is no help. */
+static void begin_without_room(struct mpi_test *t, int at, int stays)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    lose_second(t, &job, "SCR_FLUSH=0", 1);
+    struct scr_ctx *ctx = start_badly(&job, "SCR_FLUSH=0");
+    if (job.rank == at)
+        spot.sys.statvfs = full_statvfs;
+    CHECK_RC(scr_start_output_all(ctx, "three", SCR_IS_CKPT, &err), SCR_OK, &err);
+    CHECK_INT(scr_cache_has(ctx, 2), stays);
+    CHECK_INT(job_said(&job, "two (dataset 2), which was not restored, leaves"),
+              !stays);
+    job_kill(&job, ctx);
+    finish(&job);
+}
+
+MPI_CASE(it_leaves_when_there_is_no_room_beside_it)
+{
+    begin_without_room(t, 1, 1);
+    begin_without_room(t, 3, 0);
+}
+
+/* Also where programs read the prefix themselves. */
+MPI_CASE(one_cannot_go_to_it)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    lose_second(t, &job, "SCR_FLUSH=0", 1);
+    struct scr_ctx *ctx = start_badly(&job, "SCR_FETCH=0");
+    CHECK_RC(scr_current_all(ctx, "two", &err), SCR_E_STATE, &err);
+    job_check_restart(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    start_well(&job, "two", 2);
+    finish(&job);
+}
+
 /* What is on the prefix too is read there, and the copy in cache left alone. */
 MPI_CASE(its_copy_on_the_prefix_is_read_there)
 {
@@ -303,6 +373,9 @@ int main(int argc, char **argv)
     return mpi_test_main(argc, argv,
                          MPI_CASES(RUN(what_lacks_room_stays_when_another_is_begun),
                                    RUN(it_leaves_in_its_turn_when_a_newer_one_is_whole),
+                                   RUN(of_several_the_newest_keeps_its_place),
+                                   RUN(it_leaves_when_there_is_no_room_beside_it),
+                                   RUN(one_cannot_go_to_it),
                                    RUN(its_copy_on_the_prefix_is_read_there),
                                    RUN(a_bad_copy_on_the_prefix_does_not_cost_it),
                                    RUN(what_cannot_be_read_now_is_not_lost),
