@@ -9,10 +9,11 @@
  * Uses the public interface only, so it measures any library with that interface. A
  * time is the maximum over the ranks; of the repeats the median counts, the first
  * checkpoint (new files, cold caches) excepted. Rank 0 prints one line of JSON: seconds
- * by phase, "memcpy" in bytes a second of one core, measured in the same run while the
- * other ranks sleep, bytes sent by the busiest rank for one checkpoint (counted at the
- * profiling interface of MPI), and memory. "returned" is when the last rank came back
- * from the last SCR_Complete_output, in seconds since the epoch.
+ * by phase, "memcpy" in bytes a second of one core, measured before each checkpoint, or
+ * before and after the start, while the other ranks sleep, bytes sent by the busiest
+ * rank for one checkpoint (counted at the profiling interface of MPI), and memory.
+ * "returned" is when the last rank came back from the last SCR_Complete_output, in
+ * seconds since the epoch.
  *
  * --leave ends without SCR_Finalize, as a run does that was killed: its cache can be
  * restarted from. --restart times that start, compares every byte, and times plain
@@ -36,7 +37,8 @@ enum { INIT, START, ROUTE, WRITE, COMPLETE, FINALIZE, PHASES };
 static const char *const phase_names[PHASES] = { "init",  "start",    "route",
                                                  "write", "complete", "finalize" };
 
-enum { MAX_REPEATS = 64, COPY_BYTES = 64 << 20, COPIES = 9 };
+enum { MAX_REPEATS = 64, COPY_BYTES = 64 << 20, COPIES = 3 };
+enum { MAX_COPIES = COPIES * (MAX_REPEATS + 1) };
 
 struct bench {
     size_t size;   /* bytes of a rank, over all its files */
@@ -45,7 +47,10 @@ struct bench {
     const char *lost; /* ranks, comma separated */
     int rank, ranks;
     unsigned char *data;
-    double write_all, write_lost; /* seconds of plain writes */
+    double write_all, write_lost;       /* seconds of plain writes */
+    unsigned char *copy_from, *copy_to; /* of rank 0 */
+    double copies[MAX_COPIES];          /* seconds of each */
+    int ncopies;
     double seconds[PHASES][MAX_REPEATS];
     int count[PHASES];
     uint64_t sent;   /* of the last checkpoint */
@@ -109,7 +114,8 @@ static double now_epoch(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* A barrier in which waiting ranks leave the cores alone. */
+/* A barrier in which waiting ranks leave the cores alone, and that all leave together.
+ */
 static void quiet_barrier(void)
 {
     MPI_Request req;
@@ -117,6 +123,7 @@ static void quiet_barrier(void)
     MPI_Ibarrier(MPI_COMM_WORLD, &req);
     while (MPI_Test(&req, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && !done)
         usleep(500);
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static void note(struct bench *b, int phase, double seconds)
@@ -135,7 +142,7 @@ static int ascending(const void *a, const void *b)
 
 static double median(const double *values, int n)
 {
-    double sorted[MAX_REPEATS];
+    double sorted[MAX_COPIES];
     if (n == 0)
         return 0;
     memcpy(sorted, values, (size_t)n * sizeof *values);
@@ -143,30 +150,31 @@ static double median(const double *values, int n)
     return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
-/* Bytes a second one core copies between buffers larger than its caches. */
-static double measure_memcpy(const struct bench *b)
+/* One core copies n times between buffers larger than its caches, while the other ranks
+ * sleep. Time and again, as the memory of a virtual machine is faster at one moment
+ * than at the next. */
+static void time_copies(struct bench *b, int n)
 {
-    double rate = 0, times[COPIES];
     quiet_barrier();
-    if (b->rank == 0) {
-        char *from = malloc(COPY_BYTES), *to = malloc(COPY_BYTES);
-        if (from == NULL || to == NULL)
-            die("memory");
-        memset(from, 1, COPY_BYTES);
-        memset(to, 2, COPY_BYTES);
-        for (int i = 0; i < COPIES; i++) {
-            double start = MPI_Wtime();
-            memcpy(to, from, COPY_BYTES);
-            times[i] = MPI_Wtime() - start;
-            from[(size_t)i] = to[COPY_BYTES - 1 - i];
-        }
-        rate = COPY_BYTES / median(times, COPIES);
-        free(from);
-        free(to);
+    for (int i = 0; b->rank == 0 && i < n && b->ncopies < MAX_COPIES; i++) {
+        double start = MPI_Wtime();
+        memcpy(b->copy_to, b->copy_from, COPY_BYTES);
+        b->copies[b->ncopies++] = MPI_Wtime() - start;
+        b->copy_from[(size_t)i] = b->copy_to[COPY_BYTES - 1 - i];
     }
     quiet_barrier();
-    MPI_Bcast(&rate, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-    return rate;
+}
+
+static void prepare_copies(struct bench *b)
+{
+    if (b->rank != 0)
+        return;
+    b->copy_from = malloc(COPY_BYTES);
+    b->copy_to = malloc(COPY_BYTES);
+    if (b->copy_from == NULL || b->copy_to == NULL)
+        die("memory");
+    memset(b->copy_from, 1, COPY_BYTES);
+    memset(b->copy_to, 2, COPY_BYTES);
 }
 
 /* A value in KiB from /proc/self/status; 0: not there. */
@@ -256,7 +264,7 @@ static void checkpoint(struct bench *b, int step)
     double route = 0, written = 0, t[3];
     snprintf(dataset, sizeof dataset, "ckpt.%d", step);
     fill(b, step);
-    quiet_barrier();
+    time_copies(b, COPIES);
 
     uint64_t before = bytes_sent;
     t[0] = MPI_Wtime();
@@ -345,7 +353,7 @@ static void restart(struct bench *b)
 
 /* --- the report --- */
 
-static void report(struct bench *b, double rate)
+static void report(struct bench *b)
 {
     uint64_t sent;
     double returned;
@@ -357,7 +365,7 @@ static void report(struct bench *b, double rate)
     if (b->rank != 0)
         return;
     printf("{\"ranks\": %d, \"size\": %zu, \"files\": %d, \"memcpy\": %.0f", b->ranks,
-           b->size, b->files, rate);
+           b->size, b->files, COPY_BYTES / median(b->copies, b->ncopies));
     for (int p = 0; p < PHASES; p++)
         if (b->count[p] > 0)
             printf(", \"%s\": %.6f", phase_names[p],
@@ -447,7 +455,9 @@ int main(int argc, char **argv)
     if (b.data == NULL)
         die("memory");
     fill(&b, 0);
-    double rate = measure_memcpy(&b);
+    prepare_copies(&b);
+    if (b.restart)
+        time_copies(&b, COPIES);
     reset_peak();
     b.own_kib = status_kib("VmRSS");
 
@@ -456,6 +466,7 @@ int main(int argc, char **argv)
     require(SCR_Init(), "SCR_Init");
     note(&b, INIT, MPI_Wtime() - t);
     if (b.restart) {
+        time_copies(&b, COPIES);
         restart(&b);
         b.write_all = plain_write(&b, 1, 0);
         b.write_lost = plain_write(&b, is_lost(&b), b.parity);
@@ -469,8 +480,10 @@ int main(int argc, char **argv)
         require(SCR_Finalize(), "SCR_Finalize");
         note(&b, FINALIZE, MPI_Wtime() - t);
     }
-    report(&b, rate);
+    report(&b);
     free(b.data);
+    free(b.copy_from);
+    free(b.copy_to);
     MPI_Finalize();
     return 0;
 }

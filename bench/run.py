@@ -37,13 +37,13 @@ def rs(k):
 
 
 CASES = {
-    "encode.SINGLE.64": ("encode", 4, 64, 1, 6, [], SINGLE),
-    "encode.PARTNER.64": ("encode", 4, 64, 1, 6, [], PARTNER),
-    "encode.XOR.64": ("encode", 4, 64, 1, 6, [], XOR),
-    "encode.XOR.256": ("encode", 4, 256, 1, 5, [], XOR),
-    "encode.RS2.64": ("encode", 4, 64, 1, 6, [], rs(2)),
-    "encode.RS3.64": ("encode", 4, 64, 1, 6, [], rs(3)),
-    "encode.RS2.64.8ranks": ("encode", 8, 64, 1, 5, [], rs(2)),
+    "encode.SINGLE.64": ("encode", 4, 64, 1, 12, [], SINGLE),
+    "encode.PARTNER.64": ("encode", 4, 64, 1, 12, [], PARTNER),
+    "encode.XOR.64": ("encode", 4, 64, 1, 12, [], XOR),
+    "encode.XOR.256": ("encode", 4, 256, 1, 8, [], XOR),
+    "encode.RS2.64": ("encode", 4, 64, 1, 12, [], rs(2)),
+    "encode.RS3.64": ("encode", 4, 64, 1, 12, [], rs(3)),
+    "encode.RS2.64.8ranks": ("encode", 8, 64, 1, 8, [], rs(2)),
     "encode.XOR.64.100files": ("encode", 4, 64, 100, 6, [], XOR),
     "encode.XOR.1": ("encode", 4, 1, 1, 12, [], XOR),
     "rebuild.PARTNER.64": ("rebuild", 4, 64, 1, 4, [1], PARTNER),
