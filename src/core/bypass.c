@@ -16,26 +16,17 @@
 #include "par/turns.h"
 #include "red/member.h"
 #include "store/arrival.h"
+#include "store/paths.h"
 
 enum { DIR_MODE = 0777 }; /* cut by the umask */
 
 /* --- start --- */
 
-/* The complete datasets of the index. */
-static int list_complete(const struct scr_ctx *ctx, int **ids, size_t *n,
-                         struct scr_err *err)
+/* Also those whose demotion died before it was through. */
+static int list_claimed(const struct scr_ctx *ctx, int **ids, size_t *n,
+                        struct scr_err *err)
 {
-    struct scr_index_entry e;
-    size_t all = 0;
-    scr_hash *index = scr_hash_new();
-    int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
-    if (rc == SCR_OK && (rc = scr_index_ids(index, ids, &all)) != SCR_OK)
-        scr_fail(err, rc, 0, "list of datasets");
-    for (size_t i = 0; i < all; i++)
-        if (scr_index_get(index, (*ids)[i], &e, NULL) == SCR_OK && e.complete)
-            (*ids)[(*n)++] = e.id;
-    scr_hash_delete(index);
-    return rc;
+    return scr_paths_claimed(&ctx->env, &ctx->prefix, ctx->out.id, ids, n, err);
 }
 
 /* Those that a transfer process outside of this allocation may still copy, and
@@ -74,7 +65,7 @@ static int learn_older_all(struct scr_ctx *ctx, int pending, struct scr_err *err
     int *ids = NULL, rc = SCR_OK;
     size_t n = 0;
     if (ctx->world.rank == 0)
-        rc = (pending ? list_pending : list_complete)(ctx, &ids, &n, err);
+        rc = (pending ? list_pending : list_claimed)(ctx, &ids, &n, err);
     rc = scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK)
         rc = scr_share_ids_all(&ctx->world, &ids, &n, err);
@@ -194,7 +185,8 @@ static int demote_owner(struct scr_ctx *ctx, const char *dest, int is_there,
         struct scr_err why = SCR_ERR_INIT;
         int found = scr_catalog_find_stored(&older->files, dest, &info, &why);
         if (found == SCR_E_NOMEM || found == SCR_E_IO ||
-            (found == SCR_E_VERSION && !older->pending))
+            (found == SCR_E_VERSION && !older->pending &&
+             scr_paths_is_complete(&ctx->env, &ctx->prefix, older->id)))
             return scr_fail(err, found, 0, "SCR_Route_file: %s: %s", dest, why.text);
         int listed = info != NULL;
         int given_up = (listed || found != SCR_OK) && older->pending;

@@ -230,6 +230,17 @@ int scr_cache_newest(const struct scr_ctx *ctx, enum scr_cache_state state, int 
 
 /* --- deletion --- */
 
+/* What could not be deleted is no dataset any more, and tried again when room is
+ * needed. One that had no state gets none if a rank lacks the memory, as a fetch finds
+ * that did: states are the same on all ranks. The next start finds what is left of it.
+ */
+static void keep_lost_all(struct scr_ctx *ctx, int id)
+{
+    int fits = scr_cache_has(ctx, id) || scr_cache_reserve(ctx, 1, NULL) == SCR_OK;
+    if (scr_and_all(&ctx->world, fits))
+        scr_cache_set_state(ctx, id, SCR_CACHE_LOST);
+}
+
 int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     if (ctx->restart.id == id)
@@ -238,13 +249,13 @@ int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err)
         ctx->fetched = 0;
     scr_async_stop_all(ctx, id);
     int rc = scr_agree_all(&ctx->world, delete_local(ctx, id, err), err);
-    /* What could not be deleted is no dataset any more, and tried again when room is
-     * needed. */
-    scr_cache_set_state(ctx, id, rc == SCR_OK ? SCR_CACHE_GONE : SCR_CACHE_LOST);
-    if (rc == SCR_OK) {
-        sweep(ctx, id);
-        scr_flush_forget_all(ctx, id);
+    if (rc != SCR_OK) {
+        keep_lost_all(ctx, id);
+        return rc;
     }
+    scr_cache_set_state(ctx, id, SCR_CACHE_GONE);
+    sweep(ctx, id);
+    scr_flush_forget_all(ctx, id);
     return rc;
 }
 

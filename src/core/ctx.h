@@ -316,7 +316,8 @@ int scr_cache_open(struct scr_ctx *ctx, int id, const char *store, int node_loca
 int scr_cache_mend_map(struct scr_ctx *ctx, int gone, struct scr_err *err);
 /* Removes what of them is empty. */
 void scr_cache_prune_all(struct scr_ctx *ctx, int id);
-/* Deletes a dataset from cache on all ranks: files, map entries, flush-file entry. */
+/* Deletes a dataset from cache on all ranks: files, map entries, flush-file entry. If
+ * that fails it is LOST, or, short of memory, has no state if it had none before. */
 int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* The same for a dataset nobody asked to lose: output that has not reached the prefix
  * is flushed first, and stays if that fails (invariant P7). */

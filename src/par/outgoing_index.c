@@ -10,13 +10,15 @@
 #include "fmt/dataset.h"
 #include "par/lists.h"
 #include "store/arrival.h"
+#include "store/paths.h"
 
 enum { DIR_MODE = 0777 }; /* cut by the umask */
 
 /* --- whose the files are that are about to be replaced --- */
 
 /* Other datasets, the same on all ranks: pending ones, which whoever still copies them
- * may yet complete, and complete ones, newest first. */
+ * may yet complete, and complete ones, newest first, with those that an index would
+ * call so that is rebuilt. */
 struct others {
     int *ids;
     size_t n;
@@ -59,22 +61,17 @@ static int list_pending(const struct scr_outgoing *f, struct others *o,
     return rc;
 }
 
-static int list_complete(const struct scr_outgoing *f, struct others *o,
-                         struct scr_err *err)
+/* A demotion that died before the summary was removed is finished by this flush, if it
+ * replaces files of that one. */
+static int list_claimed(const struct scr_outgoing *f, struct others *o,
+                        struct scr_err *err)
 {
-    struct scr_index_entry e;
     int *ids = NULL;
     size_t n = 0;
-    scr_hash *index = scr_hash_new();
-    int rc = scr_prefix_index_read(f->env, f->prefix, index, err);
-    if (rc == SCR_OK && (rc = scr_index_ids(index, &ids, &n)) != SCR_OK)
-        scr_outgoing_no_memory(f, err);
+    int rc = scr_paths_claimed(f->env, f->prefix, f->id, &ids, &n, err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        if (ids[i] != f->id && scr_index_get(index, ids[i], &e, NULL) == SCR_OK &&
-            e.complete)
-            rc = add_id(f, o, ids[i], err);
+        rc = add_id(f, o, ids[i], err);
     free(ids);
-    scr_hash_delete(index);
     return rc;
 }
 
@@ -84,7 +81,7 @@ static int list_others(const struct scr_outgoing *f, int replaces, struct others
                        struct scr_err *err)
 {
     int rc = list_pending(f, o, err);
-    return rc == SCR_OK && replaces ? list_complete(f, o, err) : rc;
+    return rc == SCR_OK && replaces ? list_claimed(f, o, err) : rc;
 }
 
 /* kept = {<path>: {<id>}} of the paths this rank keeps, unread = {<id>: {NEWER}}. */

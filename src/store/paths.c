@@ -31,8 +31,9 @@ int scr_paths_add(const struct scr_env *env, const struct scr_prefix *p, int id,
                : rc;
 }
 
-int scr_paths_complete(const struct scr_env *env, const struct scr_prefix *p, int id,
-                       int **ids, size_t *n, struct scr_err *err)
+/* Of the index, but id: the complete ones, and with_summary those that have one. */
+static int list_ids(const struct scr_env *env, const struct scr_prefix *p, int id,
+                    int with_summary, int **ids, size_t *n, struct scr_err *err)
 {
     size_t all = 0;
     *ids = NULL;
@@ -45,11 +46,34 @@ int scr_paths_complete(const struct scr_env *env, const struct scr_prefix *p, in
         struct scr_index_entry e;
         int other = (*ids)[i];
         if (other != id && scr_index_get(index, other, &e, NULL) == SCR_OK &&
-            e.complete)
+            (e.complete || (with_summary && scr_prefix_has_summary(env, p, other))))
             (*ids)[(*n)++] = other;
     }
     scr_hash_delete(index);
     return rc;
+}
+
+int scr_paths_complete(const struct scr_env *env, const struct scr_prefix *p, int id,
+                       int **ids, size_t *n, struct scr_err *err)
+{
+    return list_ids(env, p, id, 0, ids, n, err);
+}
+
+int scr_paths_claimed(const struct scr_env *env, const struct scr_prefix *p, int id,
+                      int **ids, size_t *n, struct scr_err *err)
+{
+    return list_ids(env, p, id, 1, ids, n, err);
+}
+
+int scr_paths_is_complete(const struct scr_env *env, const struct scr_prefix *p, int id)
+{
+    struct scr_index_entry e;
+    scr_hash *index = scr_hash_new();
+    int unread = index == NULL || scr_prefix_index_read(env, p, index, NULL) != SCR_OK;
+    int complete =
+        unread || (scr_index_get(index, id, &e, NULL) == SCR_OK && e.complete);
+    scr_hash_delete(index);
+    return complete;
 }
 
 static int have_common(const scr_hash *a, const scr_hash *b)
@@ -76,7 +100,7 @@ int scr_paths_shared(const struct scr_env *env, const struct scr_prefix *p, int 
                      struct scr_err *err)
 {
     size_t all = 0;
-    int rc = scr_paths_complete(env, p, id, ids, &all, err);
+    int rc = scr_paths_claimed(env, p, id, ids, &all, err);
     *n = 0;
     *newer = 0;
     for (size_t i = 0; i < all && rc == SCR_OK; i++) {
@@ -84,7 +108,7 @@ int scr_paths_shared(const struct scr_env *env, const struct scr_prefix *p, int 
         int common = 0, one = lists_one(env, p, (*ids)[i], paths, &common, &why);
         if (one == SCR_E_NOMEM || one == SCR_E_IO)
             rc = scr_fail(err, one, 0, "%s", why.text);
-        if (one == SCR_E_VERSION)
+        if (one == SCR_E_VERSION && scr_paths_is_complete(env, p, (*ids)[i]))
             *newer = (*ids)[i];
         if (common)
             (*ids)[(*n)++] = (*ids)[i];

@@ -14,9 +14,17 @@ int scr_paths_add(const struct scr_env *env, const struct scr_prefix *p, int id,
 /* Ids of the complete datasets but id, newest first, malloc'd. */
 int scr_paths_complete(const struct scr_env *env, const struct scr_prefix *p, int id,
                        int **ids, size_t *n, struct scr_err *err);
-/* Those of them that list one of the paths. One whose list is gone or damaged
- * lists none: it cannot be restored. *newer: one whose list only a newer version can
- * read, so that it may list any; 0: none. */
+/* Likewise of those, too, that are not complete and have a summary still, as a crash
+ * leaves them that came after the index was edited: an index that is rebuilt would call
+ * them complete. Whoever replaces a file that one lists removes the summary. */
+int scr_paths_claimed(const struct scr_env *env, const struct scr_prefix *p, int id,
+                      int **ids, size_t *n, struct scr_err *err);
+/* 1 if the index calls dataset id complete, or cannot be read. */
+int scr_paths_is_complete(const struct scr_env *env, const struct scr_prefix *p,
+                          int id);
+/* Those of scr_paths_claimed that list one of the paths. One whose list is gone or
+ * damaged lists none: it cannot be restored. *newer: a complete one whose list only a
+ * newer version can read, so that it may list any; 0: none. */
 int scr_paths_shared(const struct scr_env *env, const struct scr_prefix *p, int id,
                      const scr_hash *paths, int **ids, size_t *n, int *newer,
                      struct scr_err *err);

@@ -98,6 +98,9 @@ int scr_prefix_rank2file_read(const struct scr_env *env, const struct scr_prefix
 /* When summary.scr was written, which is when the dataset was flushed; 0: not known. */
 time_t scr_prefix_summary_time(const struct scr_env *env, const struct scr_prefix *p,
                                int id);
+/* 1 if there is a summary.scr, or it cannot be told. */
+int scr_prefix_has_summary(const struct scr_env *env, const struct scr_prefix *p,
+                           int id);
 /* Removes summary.scr: without it a dataset is not taken for complete, also when the
  * index is rebuilt. An absent one, or no directory, is success. */
 int scr_prefix_summary_remove(const struct scr_env *env, const struct scr_prefix *p,

@@ -205,17 +205,29 @@ int scr_prefix_summary_write(const struct scr_env *env, const struct scr_prefix 
     return rc;
 }
 
+static int stat_summary(const struct scr_env *env, const struct scr_prefix *p, int id,
+                        struct stat *st)
+{
+    char *dir = scr_prefix_dset_dir(p, id);
+    char *path = dir ? scr_path_join(dir, "summary.scr") : NULL;
+    int rc = path ? scr_file_stat(env->sys, path, st, NULL) : SCR_E_NOMEM;
+    free(path);
+    free(dir);
+    return rc;
+}
+
 time_t scr_prefix_summary_time(const struct scr_env *env, const struct scr_prefix *p,
                                int id)
 {
     struct stat st = { 0 };
-    char *dir = scr_prefix_dset_dir(p, id);
-    char *path = dir ? scr_path_join(dir, "summary.scr") : NULL;
-    if (path != NULL && scr_file_stat(env->sys, path, &st, NULL) != SCR_OK)
-        st.st_mtime = 0;
-    free(path);
-    free(dir);
-    return st.st_mtime;
+    return stat_summary(env, p, id, &st) == SCR_OK ? st.st_mtime : 0;
+}
+
+int scr_prefix_has_summary(const struct scr_env *env, const struct scr_prefix *p,
+                           int id)
+{
+    struct stat st;
+    return stat_summary(env, p, id, &st) != SCR_E_NOENT;
 }
 
 /* --- rank2file --- */

@@ -3,6 +3,8 @@
  * of them: on that they decide what they do together next. And want of memory is an
  * error, never an answer: "there is no checkpoint" would have a program begin anew. */
 /* ranks: 4 */
+#include <errno.h>
+
 #include "base/str.h"
 #include "helper_job.h"
 #include "helper_memory.h"
@@ -210,6 +212,49 @@ MPI_CASE(the_cached_checkpoint_of_another_number_of_ranks)
     find_of_three(t, "SCR_FLUSH=0", 0);
 }
 
+/* --- what is neither fetched nor deleted --- */
+
+/* Memory lacks once on the victim, and it cannot write a filemap, so that what it
+ * fetched cannot be deleted either. A run of its own: the list of what is in cache
+ * grows once. */
+static void fail_fetch(struct job *job, int victim, long n)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_ctx *ctx = job_start(job, NODES, "SCR_FETCH=0", "SCR_FLUSH=0", NULL);
+    job_arm(job, victim, JOB_ALLOCATION, n, 0, TEST_ONCE);
+    if (job->armed)
+        test_fault_arm(TEST_RENAMEAT, 0, EIO, TEST_FOREVER);
+    int rc = scr_fetch_dataset_all(ctx, 1, &err);
+    (void)test_fault_off();
+    CHECK(job_disarm(job));
+    CHECK(rc != SCR_OK);
+    CHECK(job_same_code(job, rc));
+    if (!is_alike(job, ctx))
+        mpi_test_fail(t, __FILE__, __LINE__, "not alike after allocation %ld", n);
+    else
+        job_checkpoint(job, ctx, "two", 2); /* tries the deletion again */
+    CHECK(!scr_cache_has(ctx, 1));
+    job_kill(job, ctx);
+    job_lose_node(job, NODES);
+}
+
+MPI_CASE(what_is_neither_fetched_nor_deleted)
+{
+    enum { FIRST = 20 };
+    struct job job;
+    struct scr_ctx *ctx = begin(t, &job, 4, "SCR_FLUSH=1", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    job_lose_node(&job, NODES);
+    job.sys = &test_fault_sys;
+    for (int victim = 0; victim < 3; victim += 2)
+        for (long n = 0; n < FIRST && mpi_test_good(t); n++)
+            fail_fetch(&job, victim, n);
+    fclose(job.out);
+    job_free(&job);
+}
+
 /* --- checkpoints --- */
 
 static int write_one(struct job *job, struct scr_ctx *ctx, long n, struct scr_err *err)
@@ -316,7 +361,8 @@ int main(int argc, char **argv)
         MPI_CASES(RUN(the_checkpoint_in_cache), RUN(the_checkpoint_on_the_prefix),
                   RUN(the_checkpoint_of_another_number_of_ranks),
                   RUN(the_cached_checkpoint_of_another_number_of_ranks),
-                  RUN(checkpoints), RUN(checkpoints_that_are_flushed),
+                  RUN(what_is_neither_fetched_nor_deleted), RUN(checkpoints),
+                  RUN(checkpoints_that_are_flushed),
                   RUN(checkpoints_that_bypass_the_cache), RUN(flushes_that_fail),
                   RUN(a_plan_lacks_nothing)));
 }

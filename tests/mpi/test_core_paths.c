@@ -270,9 +270,25 @@ static void check_complete_ones(struct job *job)
     CHECK(all_are(job, "B", "second"));
 }
 
-/* The n-th call of the flush that replaces files fails on this rank, or all from there
- * on on all ranks (-1), as in a death. */
-static int fail_replacing(struct mpi_test *t, int victim, long n)
+/* Nor does an index that is rebuilt call the first complete when its files are gone. */
+static void check_rebuilt_index(struct job *job)
+{
+    struct mpi_test *t = job->t;
+    char path[900];
+    CHECK(!job_has(job, ".scr/scr.dataset.1/summary.scr"));
+    snprintf(path, sizeof path, "%s/.scr/index.scr", job->prefix);
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0)
+        CHECK(unlink(path) == 0);
+    mpi_test_barrier(job->comm);
+    CHECK_INT(job_entry(job, 1, NULL, NULL), -1);
+    CHECK_INT(job_entry(job, 2, NULL, NULL), 1);
+    CHECK_INT(job_entry(job, 3, NULL, NULL), 1);
+}
+
+/* The n-th call of a kind of the flush that replaces files fails on this rank, or all
+ * from there on on all ranks (-1), as in a death. */
+static int fail_replacing(struct mpi_test *t, int victim, enum test_kind kind, long n)
 {
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
@@ -285,7 +301,7 @@ static int fail_replacing(struct mpi_test *t, int victim, long n)
     write_ok(&job, ctx, "x", BOTH, "B", "second");
     write_ok(&job, ctx, "y", CKPT, "A", "third");
     if (victim < 0 || job.rank == victim)
-        test_fault_arm(TEST_ANY, n, EIO, victim < 0 ? TEST_FOREVER : TEST_ONCE);
+        test_fault_arm(kind, n, EIO, victim < 0 ? TEST_FOREVER : TEST_ONCE);
     int rc = scr_flush_dataset_all(ctx, 3, &err);
     mine = test_fault_off();
     MPI_Allreduce(&mine, &fired, 1, MPI_INT, MPI_MAX, job.comm);
@@ -297,6 +313,7 @@ static int fail_replacing(struct mpi_test *t, int victim, long n)
     check_complete_ones(&job);
     CHECK_ENTRY(3, 1, 1);
     job_kill(&job, ctx);
+    check_rebuilt_index(&job);
     if (!mpi_test_good(t) && job.rank == 0)
         fprintf(stderr, "call %ld failed on rank %d\n", n, victim);
     fclose(job.out);
@@ -315,12 +332,55 @@ MPI_CASE(calls_that_fail_while_one_is_replaced_leave_what_is_complete_right)
 {
     int tried = 0;
     for (int victim = -1; victim < 2; victim++)
-        for (long n = victim + 1; mpi_test_good(t) && fail_replacing(t, victim, n);
-             n += STRIDE)
+        for (long n = victim + 1;
+             mpi_test_good(t) && fail_replacing(t, victim, TEST_ANY, n); n += STRIDE)
             tried++;
     CHECK(tried >= 4);
     if (t->comm.rank == 0)
         printf("       %d calls failed in turn\n", tried);
+}
+
+/* The entry of the first is edited, its summary stays: what comes next removes it. */
+MPI_CASE(a_demotion_that_died_is_finished_by_the_next_flush)
+{
+    long n = 0;
+    while (mpi_test_good(t) && fail_replacing(t, 0, TEST_UNLINKAT, n))
+        n++;
+    CHECK(n >= 2);
+}
+
+static int die_in_bypass(struct mpi_test *t, long n)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    job.out = fopen("/dev/null", "w");
+    job.sys = &test_fault_sys;
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_BYPASS=1", NULL);
+    write_ok(&job, ctx, "x", CKPT, "A", "first");
+    write_ok(&job, ctx, "y", CKPT, "B", "second");
+    job_arm(&job, -1, TEST_UNLINKAT, n, EIO, TEST_FOREVER);
+    (void)write_at(&job, ctx, "z", CKPT, "A", 0, "third", &err);
+    int fired = job_disarm(&job);
+    job_kill(&job, ctx);
+    check_complete_ones(&job);
+    ctx = job_start(&job, nodes, "SCR_CACHE_BYPASS=1", NULL);
+    write_ok(&job, ctx, "z", CKPT, "A", "third");
+    CHECK(!job_has(&job, ".scr/scr.dataset.1/summary.scr"));
+    CHECK_ENTRY(1, 0, 0);
+    CHECK_ENTRY(2, 1, 0);
+    job_kill(&job, ctx);
+    fclose(job.out);
+    job_free(&job);
+    return fired;
+}
+
+MPI_CASE(and_by_what_bypasses_the_cache)
+{
+    long n = 0;
+    while (mpi_test_good(t) && die_in_bypass(t, n))
+        n++;
+    CHECK(n >= 1);
 }
 
 /* --- flushes under way --- */
@@ -594,6 +654,8 @@ int main(int argc, char **argv)
             RUN(one_that_has_failed_is_written_over),
             RUN(a_global_restart_takes_what_is_newer_on_the_prefix),
             RUN(calls_that_fail_while_one_is_replaced_leave_what_is_complete_right),
+            RUN(a_demotion_that_died_is_finished_by_the_next_flush),
+            RUN(and_by_what_bypasses_the_cache),
             RUN(a_flush_waits_for_the_same_path_of_another_rank),
             RUN(a_pending_one_never_becomes_complete_over_a_newer_one),
             RUN(nor_does_a_pending_one_whose_list_is_damaged),

@@ -2,7 +2,7 @@
 /* A job is killed and nodes are lost; scr_postrun saves from the survivors what is only
  * in cache, and a job on other nodes restarts from it with the same bytes. */
 /* ranks: 4 */
-#include "helper_job.h"
+#include "helper_prefix.h"
 
 #include <stdarg.h>
 
@@ -184,6 +184,52 @@ MPI_CASE(what_cannot_be_saved_replaces_nothing)
     }
 }
 
+static int edit_incomplete(scr_hash *index, void *arg, int *changed,
+                           struct scr_err *err)
+{
+    (void)arg, (void)err;
+    scr_hash_set_val_i64(scr_hash_getf(index, "DSET 2"), "COMPLETE", 0);
+    *changed = 1;
+    return SCR_OK;
+}
+
+/* Whoever was to write over dataset 2 died when he had edited the index: its summary is
+ * there still. */
+static void demote_half(struct mpi_test *t, struct job *job)
+{
+    struct scr_env env = { .sys = &scr_sys_posix };
+    struct scr_prefix p = { 0 };
+    struct scr_err err = SCR_ERR_INIT;
+    if (job->rank == 0) {
+        CHECK_RC(scr_prefix_open(&env, job->prefix, 0, &p, &err), SCR_OK, &err);
+        CHECK_RC(scr_prefix_index_update(&env, &p, edit_incomplete, NULL, &err), SCR_OK,
+                 &err);
+        scr_prefix_fini(&p);
+    }
+    mpi_test_barrier(job->comm);
+}
+
+MPI_CASE(a_demotion_that_died_is_finished_by_the_scavenge)
+{
+    struct job job;
+    char summary[] = ".scr/scr.dataset.2/summary.scr";
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_COPY_TYPE=XOR", "SCR_FLUSH=2", NULL);
+    write_same(t, &job, ctx, "a", "before");
+    write_same(t, &job, ctx, "b", "flushed");
+    write_same(t, &job, ctx, "c", "after");
+    job_kill(&job, ctx);
+    demote_half(t, &job);
+    CHECK(job_has(&job, summary));
+    CHECK_INT(postrun(&job), 0);
+    CHECK(has_text(&job, "after"));
+    CHECK(!job_has(&job, summary));
+    CHECK_ENTRY(2, 0, 0);
+    CHECK_ENTRY(3, 1, 1);
+    job_free(&job);
+}
+
 /* --- flushes that were under way --- */
 
 MPI_CASE(an_asynchronous_flush_goes_on_in_the_scavenge)
@@ -297,11 +343,13 @@ MPI_CASE(a_job_of_fewer_ranks_finds_it)
 
 int main(int argc, char **argv)
 {
-    return mpi_test_main(argc, argv,
-                         MPI_CASES(RUN(the_next_job_finds_what_survived),
-                                   RUN(what_cannot_be_saved_replaces_nothing),
-                                   RUN(an_asynchronous_flush_goes_on_in_the_scavenge),
-                                   RUN(output_is_saved_with_the_checkpoint),
-                                   RUN(a_shared_cache_is_copied_for_the_dead),
-                                   RUN(a_job_of_fewer_ranks_finds_it)));
+    return mpi_test_main(
+        argc, argv,
+        MPI_CASES(RUN(the_next_job_finds_what_survived),
+                  RUN(what_cannot_be_saved_replaces_nothing),
+                  RUN(a_demotion_that_died_is_finished_by_the_scavenge),
+                  RUN(an_asynchronous_flush_goes_on_in_the_scavenge),
+                  RUN(output_is_saved_with_the_checkpoint),
+                  RUN(a_shared_cache_is_copied_for_the_dead),
+                  RUN(a_job_of_fewer_ranks_finds_it)));
 }
