@@ -109,7 +109,7 @@ static int is_saved(const struct postrun *p, int id)
     if (scr_index_get(p->index, id, &e, NULL) != SCR_OK || !e.complete || e.failed)
         return 0;
     return dset == NULL || scr_dataset_get(dset, &d, NULL) != SCR_OK ||
-           d.created <= 0 || e.dset.created <= 0 || d.created == e.dset.created;
+           scr_dataset_is_same(&d, &e.dset);
 }
 
 /* In cache, and not in the prefix directory. One that was flushed and is not in the

@@ -253,7 +253,7 @@ static int edit_enter(scr_hash *index, void *arg, int *changed, struct scr_err *
     struct scr_dataset d;
     int rc = scr_dataset_get(e->dset, &d, err);
     if (rc == SCR_OK && scr_index_get(index, e->id, &old, NULL) == SCR_OK &&
-        old.dset.created > 0 && d.created > 0 && old.dset.created != d.created)
+        !scr_dataset_is_same(&old.dset, &d))
         rc =
             scr_fail(err, SCR_E_TAKEN, 0,
                      "dataset %d in the index is %s of job %s, another job uses this "

@@ -97,8 +97,8 @@ static int is_last(const scr_hash *index, int id)
 static int is_anothers(const struct scr_ctx *ctx, const struct scr_index_entry *e)
 {
     struct scr_dataset d;
-    return scr_cache_dataset(ctx, e->id, &d, NULL) == SCR_OK && d.created > 0 &&
-           e->dset.created > 0 && d.created != e->dset.created;
+    return scr_cache_dataset(ctx, e->id, &d, NULL) == SCR_OK &&
+           !scr_dataset_is_same(&d, &e->dset);
 }
 
 /* The flush file is not synced and can be lost; the index knows what is complete, and

@@ -3,6 +3,7 @@
 #include "fmt/dataset.h"
 
 #include <stddef.h>
+#include <string.h>
 
 /* The texts of a dataset that may be left out. */
 static const struct {
@@ -108,4 +109,11 @@ int scr_dataset_get(const scr_hash *h, struct scr_dataset *out, struct scr_err *
     if (rc == SCR_OK)
         *out = d;
     return rc;
+}
+
+int scr_dataset_is_same(const struct scr_dataset *a, const struct scr_dataset *b)
+{
+    if (a->created > 0 && b->created > 0 && a->created != b->created)
+        return 0;
+    return a->jobid == NULL || b->jobid == NULL || strcmp(a->jobid, b->jobid) == 0;
 }

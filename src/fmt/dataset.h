@@ -25,5 +25,8 @@ int scr_dataset_set(scr_hash *h, const struct scr_dataset *d);
 /* SCR_E_CORRUPT without a valid ID and NAME. Missing flags mean checkpoint (older
  * writers). */
 int scr_dataset_get(const scr_hash *h, struct scr_dataset *out, struct scr_err *err);
+/* 1 if both, of one id, tell of one dataset: two jobs on one prefix count alike, and
+ * may begin in the same microsecond. What one of them does not tell says nothing. */
+int scr_dataset_is_same(const struct scr_dataset *a, const struct scr_dataset *b);
 
 #endif

@@ -167,7 +167,7 @@ static int is_again(const scr_hash *index, const struct scr_dataset *d)
 {
     struct scr_index_entry old;
     return d->created > 0 && scr_index_get(index, d->id, &old, NULL) == SCR_OK &&
-           old.dset.created == d->created;
+           old.dset.created == d->created && scr_dataset_is_same(&old.dset, d);
 }
 
 /* The files that are about to be replaced may be those of a complete one whose list
@@ -216,8 +216,8 @@ static int check_owner(const scr_hash *index, const struct scr_dataset *d,
                        struct scr_err *err)
 {
     struct scr_index_entry old;
-    if (scr_index_get(index, d->id, &old, NULL) != SCR_OK || old.dset.created <= 0 ||
-        d->created <= 0 || old.dset.created == d->created)
+    if (scr_index_get(index, d->id, &old, NULL) != SCR_OK ||
+        scr_dataset_is_same(&old.dset, d))
         return SCR_OK;
     return scr_fail(err, SCR_E_TAKEN, 0,
                     "flush of %s: dataset %d in the index is %s of job %s, another job "

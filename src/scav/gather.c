@@ -447,8 +447,10 @@ static int check_owner(const struct scr_gather *g, const scr_filemap *map,
         scr_filemap_list_ranks_by_dataset(map, g->id, &n, &ranks) != SCR_OK)
         rc = no_memory(g, err);
     for (int i = 0; i < n && known && rc == SCR_OK; i++) {
-        int64_t when = created(scr_filemap_get_dataset(map, g->id, ranks[i]));
-        if (when > 0 && e.dset.created > 0 && when != e.dset.created)
+        const scr_hash *dset = scr_filemap_get_dataset(map, g->id, ranks[i]);
+        struct scr_dataset d;
+        if (dset != NULL && scr_dataset_get(dset, &d, NULL) == SCR_OK &&
+            !scr_dataset_is_same(&d, &e.dset))
             rc = scr_fail(err, SCR_E_TAKEN, 0,
                           "dataset %d in the index is %s of job %s, another job uses "
                           "this prefix",

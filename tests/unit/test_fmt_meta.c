@@ -257,6 +257,24 @@ static void dataset_of_an_older_writer_is_a_checkpoint(void **state)
     scr_hash_delete(h);
 }
 
+static void one_number_of_two_jobs_is_two_datasets(void **state)
+{
+    (void)state;
+    struct scr_dataset mine = full, other = full;
+    assert_true(scr_dataset_is_same(&mine, &other));
+    other.created++;
+    assert_false(scr_dataset_is_same(&mine, &other));
+    other.created = 0; /* not recorded */
+    assert_true(scr_dataset_is_same(&mine, &other));
+    other = full;
+    other.jobid = "another"; /* begun in the same microsecond */
+    assert_false(scr_dataset_is_same(&mine, &other));
+    assert_false(scr_dataset_is_same(&other, &mine));
+    other.jobid = NULL;
+    assert_true(scr_dataset_is_same(&mine, &other));
+    assert_true(scr_dataset_is_same(&other, &mine));
+}
+
 static void bad_datasets_are_refused(void **state)
 {
     (void)state;
@@ -298,6 +316,7 @@ int main(void)
         cmocka_unit_test(files_beside_files),
         cmocka_unit_test(dataset_round_trip),
         cmocka_unit_test(dataset_of_an_older_writer_is_a_checkpoint),
+        cmocka_unit_test(one_number_of_two_jobs_is_two_datasets),
         cmocka_unit_test(bad_datasets_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
