@@ -320,6 +320,12 @@ int scr_cache_is_waiting(const struct scr_ctx *ctx, int id)
            scr_cache_is(ctx, id, SCR_CACHE_KEPT);
 }
 
+int scr_cache_refuse_kept(int id, struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_STATE, 0,
+                    "dataset %d in cache is not whole: the next start rebuilds it", id);
+}
+
 int scr_cache_has(const struct scr_ctx *ctx, int id)
 {
     return scr_cache_held(ctx, id) != NULL;

@@ -292,6 +292,8 @@ int scr_cache_is_ready(const struct scr_ctx *ctx, int id);
 int scr_cache_is(const struct scr_ctx *ctx, int id, enum scr_cache_state state);
 /* 1 if a later start may make it whole that this run cannot use: FOREIGN or KEPT. */
 int scr_cache_is_waiting(const struct scr_ctx *ctx, int id);
+/* Says why this run cannot use what is KEPT: SCR_E_STATE. */
+int scr_cache_refuse_kept(int id, struct scr_err *err);
 int scr_cache_has(const struct scr_ctx *ctx, int id); /* in whatever state */
 /* What any entry of id in this rank's map says of it, whoever's it is: the redundancy
  * descriptor, the dataset; NULL: there is none that does. Borrowed from the map. */

@@ -143,9 +143,7 @@ int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     if (scr_cache_is(ctx, id, SCR_CACHE_FOREIGN))
         return scr_regroup_flush_all(ctx, id, err);
     if (scr_cache_is(ctx, id, SCR_CACHE_KEPT))
-        return scr_fail(err, SCR_E_STATE, 0,
-                        "dataset %d in cache is not whole: the next start rebuilds it",
-                        id);
+        return scr_cache_refuse_kept(id, err);
     scr_flush_mark_all(ctx, id, SCR_LOC_CACHE | SCR_LOC_SYNC_FLUSHING, 0);
     scr_phase_all(ctx, "flush", id);
     double start = scr_now_mono();

@@ -132,9 +132,7 @@ int scr_go_to_all(struct scr_ctx *ctx, const char *who, const char *name, int *t
     ctx->ckpt_id = id == f.listed && f.ckpt > 0 ? f.ckpt : ctx->ckpt_id;
     *tried = id;
     if (scr_cache_is(ctx, id, SCR_CACHE_KEPT) && id != f.listed)
-        rc = scr_fail(err, SCR_E_STATE, 0,
-                      "dataset %d in cache is not whole: the next start rebuilds it",
-                      id);
+        rc = scr_cache_refuse_kept(id, err);
     else
         rc = scr_restart_load_all(ctx, id, err);
     if (rc != SCR_OK) {

@@ -21,7 +21,8 @@ static void xor_bytes(int nsrc, const uint8_t *const *src, size_t from, size_t t
     }
 }
 
-/* Past the caches only if a whole line follows another, each at a line's address. */
+/* Past the caches only whole lines go, in order, each at a line's address: a part of
+ * one would be read and written again. */
 static inline void put(quarter *to, quarter sum, int is_far)
 {
 #ifdef __SSE2__
