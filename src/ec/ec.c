@@ -7,10 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ec/xor.h"
-
 /* ISA-L takes lengths as int; slices also keep every pointer aligned. */
-enum { MAX_SLICE = 1 << 30, ALIGNMENT = 64 };
+enum { MAX_SLICE = 1 << 30, XOR_UNIT = 64, ALIGNMENT = 64 };
 
 void scr_ec_generator(int nd, int np, uint8_t *gen)
 {
@@ -141,18 +139,38 @@ static int binary_row(int nsrc, const uint8_t *coef, int *which)
     return n;
 }
 
-static void apply_binary(int nsrc, const int *which, size_t n, uint8_t *const *src,
-                         uint8_t *dst, int is_far)
+typedef uint64_t unit
+    __attribute__((vector_size(XOR_UNIT), aligned(1), may_alias)); /* at any address */
+
+/* Of at least two sources. ISA-L's xor_gen takes aligned ones only, which a header in
+ * front of the parity makes rare. */
+static void xor_all(int nsrc, const int *which, size_t n, uint8_t *const *src,
+                    uint8_t *dst)
 {
-    const uint8_t *from[SCR_EC_MAX];
-    for (int j = 0; j < nsrc; j++)
-        from[j] = src[which[j]];
+    size_t whole = n - n % XOR_UNIT;
+    for (size_t at = 0; at < whole; at += XOR_UNIT) {
+        unit sum = *(const unit *)(src[which[0]] + at);
+        for (int j = 1; j < nsrc; j++)
+            sum ^= *(const unit *)(src[which[j]] + at);
+        *(unit *)(dst + at) = sum;
+    }
+    for (size_t at = whole; at < n; at++) {
+        uint8_t sum = 0;
+        for (int j = 0; j < nsrc; j++)
+            sum ^= src[which[j]][at];
+        dst[at] = sum;
+    }
+}
+
+static void apply_binary(int nsrc, const int *which, size_t n, uint8_t *const *src,
+                         uint8_t *dst)
+{
     if (nsrc == 0)
         memset(dst, 0, n);
     else if (nsrc == 1)
-        memcpy(dst, from[0], n);
+        memcpy(dst, src[which[0]], n);
     else
-        scr_xor(nsrc, from, n, dst, is_far);
+        xor_all(nsrc, which, n, src, dst);
 }
 
 static void apply_tables(int nsrc, int ndst, const uint8_t *tables, size_t n,
@@ -170,7 +188,7 @@ static void apply_tables(int nsrc, int ndst, const uint8_t *tables, size_t n,
 }
 
 void scr_ec_apply(int nsrc, int ndst, const uint8_t *coef, const uint8_t *tables,
-                  size_t n, uint8_t *const *src, uint8_t *const *dst, int far)
+                  size_t n, uint8_t *const *src, uint8_t *const *dst)
 {
     int which[SCR_EC_MAX], binary = 1;
     if (n == 0 || ndst == 0)
@@ -183,7 +201,7 @@ void scr_ec_apply(int nsrc, int ndst, const uint8_t *coef, const uint8_t *tables
     }
     for (int i = 0; i < ndst; i++) {
         int ones = binary_row(nsrc, coef + i * nsrc, which);
-        apply_binary(ones, which, n, src, dst[i], i == far);
+        apply_binary(ones, which, n, src, dst[i]);
     }
 }
 

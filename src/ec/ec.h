@@ -29,13 +29,11 @@ int scr_ec_solve(int nd, int np, const uint8_t *gen, const int *have, const int 
 
 /* dst[i] = sum_j coef[i*nsrc + j] * src[j], n bytes each; buffers do not overlap and
  * are best aligned (scr_ec_alloc). Takes the XOR and copy short cuts by itself.
- * far: a destination that is not read again soon, -1: none (see scr_xor; the tables go
- * through the caches always, as that is faster).
  * tables: scratch of 32*nsrc*ndst bytes filled by scr_ec_prepare for these
  * coefficients. */
 void scr_ec_prepare(int nsrc, int ndst, const uint8_t *coef, uint8_t *tables);
 void scr_ec_apply(int nsrc, int ndst, const uint8_t *coef, const uint8_t *tables,
-                  size_t n, uint8_t *const *src, uint8_t *const *dst, int far);
+                  size_t n, uint8_t *const *src, uint8_t *const *dst);
 
 void *scr_ec_alloc(
     size_t n); /* 64-byte aligned, rounded up; free() it; NULL: out of memory */

@@ -28,10 +28,14 @@
 #include "par/mpi_call.h"
 
 /* A slice fits the second-level cache, and is long for what a message costs besides its
- * bytes; all buffers of a rank together stay below the budget. */
+ * bytes; all buffers of a rank together stay below the budget. What another core has
+ * read is slow to write again, by three times where the two share no cache, until it
+ * has gone from the other's: so what is sent takes turns in more memory than that
+ * holds. */
 enum {
     SLICE_MAX = 256 * 1024,
     BUFFER_BUDGET = 16 * 1024 * 1024,
+    RING_BYTES = 8 * 1024 * 1024,
     ALIGN = 64,
     DEPTH = 2 /* slices of an entry in flight: one here, one there */
 };
@@ -44,8 +48,10 @@ struct transfer {
     struct scr_sym sym;
     uint64_t len; /* of its row */
     int peer, tag;
-    uint8_t *own[DEPTH]; /* from the pool */
-    uint8_t *buf[DEPTH]; /* where a slice is: own, or its place in a file in memory */
+    size_t slot; /* of the pool, the first of `slots` that its slices take in turn */
+    int slots;
+    uint8_t
+        *buf[DEPTH]; /* where a slice is: its slot, or its place in a file in memory */
     MPI_Request req[DEPTH];
     uint64_t count; /* slices */
     uint64_t next;  /* the first that is not done: 0 … count */
@@ -70,7 +76,7 @@ struct engine {
     size_t njob;
     size_t slice;
     uint8_t *pool;
-    size_t pool_bytes;
+    size_t stride, pool_bytes; /* of a slot, of all */
     struct scr_stripe_stats stats;
     int rc; /* first local failure: from then on only communication goes on */
     struct scr_err *err;
@@ -214,22 +220,43 @@ static int make_lists(struct engine *e, const struct scr_geom *g, const int *hav
 
 /* --- the buffers --- */
 
-static size_t own_results(const struct job *j)
+/* Gives x slots of the pool, of which n are taken so far. */
+static void deal(struct transfer *x, int slots, size_t *n)
 {
-    return j->copies ? 0 : (size_t)j->plan.ndst;
+    x->slot = *n;
+    x->slots = slots;
+    *n += (size_t)slots;
 }
 
-static size_t count_buffers(const struct engine *e)
+/* Copies are sent on from where they are received. */
+static void deal_job(const struct engine *e, struct job *j, int ring, size_t *n)
 {
-    size_t n = e->nlend + e->nget;
+    int alone = !j->copies || (j->mine != NULL && j->plan.ndst == 1);
+    for (int i = 0; i < j->plan.nsrc; i++)
+        deal(&j->src[i], alone ? DEPTH : ring, n);
+    for (int i = 0; i < j->plan.ndst && !j->copies; i++)
+        deal(&j->dst[i], j->dst[i].peer == e->set->me ? DEPTH : ring, n);
+}
+
+/* Gives everything its slots, `ring` to what is sent; returns their number. */
+static size_t deal_all(struct engine *e, int ring)
+{
+    size_t n = 0, rests;
+    for (size_t i = 0; i < e->nlend; i++)
+        deal(&e->lend[i], ring, &n);
+    for (size_t i = 0; i < e->nget; i++)
+        deal(&e->get[i], DEPTH, &n);
     for (size_t i = 0; i < e->njob; i++)
-        n += (size_t)e->job[i].plan.nsrc + own_results(&e->job[i]);
-    return DEPTH * n + (e->nrest > 0);
+        deal_job(e, &e->job[i], ring, &n);
+    rests = n; /* one slot for all, as nothing is kept */
+    for (size_t i = 0; i < e->nrest; i++, n = rests)
+        deal(&e->rest[i], 1, &n);
+    return rests + (e->nrest > 0);
 }
 
-static size_t pick_slice(const struct engine *e, size_t buf_max)
+static size_t pick_slice(struct engine *e, size_t buf_max)
 {
-    size_t n = count_buffers(e), slice = SLICE_MAX;
+    size_t n = deal_all(e, DEPTH), slice = SLICE_MAX;
     if (n > 0 && slice > BUFFER_BUDGET / n)
         slice = BUFFER_BUDGET / n;
     if (slice > buf_max)
@@ -239,35 +266,34 @@ static size_t pick_slice(const struct engine *e, size_t buf_max)
     return slice > 0 ? slice : 1;
 }
 
-static uint8_t *deal(struct transfer *x, size_t n, uint8_t *at, size_t stride)
+/* As many slots as make RING_BYTES of all that are sent from, within the budget, and no
+ * more than there are slices of the longest row. */
+static int pick_ring(struct engine *e, uint64_t rowlen)
 {
-    for (size_t i = 0; i < n; i++) {
-        for (int b = 0; b < DEPTH; b++, at += stride)
-            x[i].own[b] = x[i].buf[b] = at;
-    }
-    return at;
+    size_t n = deal_all(e, DEPTH), sent = deal_all(e, DEPTH + 1) - n;
+    if (sent == 0)
+        return DEPTH;
+    size_t left = BUFFER_BUDGET / e->stride - n;
+    uint64_t ring = RING_BYTES / e->stride / sent;
+    if (ring > DEPTH + left / sent)
+        ring = DEPTH + left / sent;
+    if (ring > rowlen / e->slice)
+        ring = rowlen / e->slice;
+    return ring > DEPTH ? (int)ring : DEPTH;
 }
 
-static int make_buffers(struct engine *e)
+static int make_buffers(struct engine *e, uint64_t rowlen)
 {
-    size_t stride = (e->slice + ALIGN - 1) / ALIGN * ALIGN;
-    size_t n = count_buffers(e);
+    e->stride = (e->slice + ALIGN - 1) / ALIGN * ALIGN;
+    size_t n = deal_all(e, pick_ring(e, rowlen));
     if (n == 0)
         return SCR_OK;
     /* Zeros, as after a failed read what lies in a buffer is sent nevertheless. */
-    e->pool_bytes = n * stride;
+    e->pool_bytes = n * e->stride;
     e->pool = scr_pages_alloc(e->pool_bytes);
     if (e->pool == NULL)
-        return scr_fail(e->err, SCR_E_NOMEM, 0, "%zu buffers of %zu bytes", n, stride);
-    uint8_t *at = deal(e->lend, e->nlend, e->pool, stride);
-    at = deal(e->get, e->nget, at, stride);
-    for (size_t i = 0; i < e->njob; i++) {
-        struct job *j = &e->job[i];
-        at = deal(j->src, (size_t)j->plan.nsrc, at, stride);
-        at = deal(j->dst, own_results(j), at, stride);
-    }
-    for (size_t i = 0; i < e->nrest; i++)
-        deal(&e->rest[i], 1, at, 0); /* one buffer for all, as nothing is kept */
+        return scr_fail(e->err, SCR_E_NOMEM, 0, "%zu buffers of %zu bytes", n,
+                        e->stride);
     return SCR_OK;
 }
 
@@ -278,6 +304,11 @@ static size_t piece(const struct engine *e, uint64_t len, uint64_t t)
 {
     uint64_t left = len - t * e->slice;
     return left < e->slice ? (size_t)left : e->slice;
+}
+
+static uint8_t *own(const struct engine *e, const struct transfer *x, uint64_t t)
+{
+    return e->pool + (x->slot + t % (uint64_t)x->slots) * e->stride;
 }
 
 static void read_here(struct engine *e, struct transfer *x, uint64_t t, size_t n)
@@ -300,12 +331,7 @@ static void choose_place(struct engine *e, struct transfer *x,
 {
     void *window =
         e->rc == SCR_OK ? scr_member_window(e->m, sym, t * e->slice, n) : NULL;
-    x->buf[t % DEPTH] = window != NULL ? window : x->own[t % DEPTH];
-}
-
-static int is_in_place(const struct transfer *x, uint64_t t)
-{
-    return x->buf[t % DEPTH] != x->own[t % DEPTH];
+    x->buf[t % DEPTH] = window != NULL ? window : own(e, x, t);
 }
 
 static void start_recv(struct engine *e, struct transfer *x, uint64_t t, size_t n)
@@ -349,6 +375,7 @@ static int push_lend(struct engine *e, struct transfer *x)
     if (t == x->count || !is_done(e, x, t))
         return 0;
     size_t n = piece(e, x->len, t);
+    x->buf[t % DEPTH] = own(e, x, t);
     read_here(e, x, t, n);
     start_send(e, x, t, n);
     x->next++;
@@ -382,6 +409,7 @@ static int share_source(struct engine *e, struct job *j, uint64_t t)
     struct transfer *src = &j->src[0];
     if (!are_done(e, j->dst, j->plan.ndst, t))
         return 0;
+    src->buf[t % DEPTH] = own(e, src, t);
     if (j->mine != NULL && j->plan.ndst == 1)
         choose_place(e, src, &j->mine->sym, t, piece(e, j->plan.len, t));
     for (int i = 0; i < j->plan.ndst; i++)
@@ -396,9 +424,12 @@ static void post_sources(struct engine *e, struct job *j)
         size_t n = piece(e, j->plan.len, j->posted);
         if (j->copies && !share_source(e, j, j->posted))
             return;
-        for (int s = 0; s < j->plan.nsrc; s++)
+        for (int s = 0; s < j->plan.nsrc; s++) {
+            if (!j->copies)
+                j->src[s].buf[j->posted % DEPTH] = own(e, &j->src[s], j->posted);
             if (j->src[s].peer != e->set->me)
                 start_recv(e, &j->src[s], j->posted, n);
+        }
     }
 }
 
@@ -419,6 +450,8 @@ static uint8_t *source(struct engine *e, struct transfer *x, uint64_t t, size_t 
 /* What belongs here is computed in its place, if that is in memory. */
 static void compute(struct engine *e, struct job *j, uint64_t t, size_t n)
 {
+    for (int i = 0; i < j->plan.ndst; i++)
+        j->dst[i].buf[t % DEPTH] = own(e, &j->dst[i], t);
     if (j->mine != NULL)
         choose_place(e, j->mine, &j->mine->sym, t, n);
     uint8_t *src[SCR_EC_MAX], *dst[SCR_EC_MAX];
@@ -426,9 +459,7 @@ static void compute(struct engine *e, struct job *j, uint64_t t, size_t n)
         src[i] = source(e, &j->src[i], t, n);
     for (int i = 0; i < j->plan.ndst; i++)
         dst[i] = j->dst[i].buf[t % DEPTH];
-    int far = j->mine != NULL && is_in_place(j->mine, t) ? (int)(j->mine - j->dst) : -1;
-    scr_ec_apply(j->plan.nsrc, j->plan.ndst, j->plan.coef, j->plan.tables, n, src, dst,
-                 far);
+    scr_ec_apply(j->plan.nsrc, j->plan.ndst, j->plan.coef, j->plan.tables, n, src, dst);
 }
 
 static int push_job(struct engine *e, struct job *j)
@@ -462,6 +493,7 @@ static int read_rest(struct engine *e)
     if (e->nrest == 0 || e->rc != SCR_OK)
         return 0;
     struct transfer *x = &e->rest[e->nrest - 1];
+    x->buf[x->next % DEPTH] = own(e, x, x->next);
     (void)source(e, x, x->next, piece(e, x->len, x->next));
     x->next++;
     return 1;
@@ -566,7 +598,7 @@ int scr_stripe_run_all(const struct scr_set *set, const struct scr_geom *g,
         rc = make_lists(&e, g, have);
     if (rc == SCR_OK) {
         e.slice = pick_slice(&e, buf_max);
-        rc = make_buffers(&e);
+        rc = make_buffers(&e, scr_geom_max_rowlen(g));
     }
     *started = agree_slice_all(&e, rc);
     if (*started) {

@@ -199,7 +199,7 @@ static void test_defaults_of_the_manual(void **state)
     assert_int_equal(prm.cache_size, 1);
     assert_int_equal(prm.set_size, 8);
     assert_int_equal(prm.set_failures, 2);
-    assert_int_equal(prm.mpi_buf_size, 131072);
+    assert_int_equal(prm.mpi_buf_size, 262144);
     assert_int_equal(prm.crc_on_copy, 1);
     assert_int_equal(prm.crc_on_delete, 0);
     assert_int_equal(prm.fetch_width, 256);

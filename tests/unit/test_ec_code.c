@@ -120,12 +120,10 @@ static void misuse_is_refused(void **state)
     assert_int_equal(scr_ec_solve(3, 2, gen, good, &want, 1, coef), 1);
 }
 
-/* Results at an aligned address, or off bytes past one; the sources at any; one of the
- * destinations, or none, past the caches. */
+/* Results at an aligned address, or off bytes past one; the sources at any. */
 static void apply_and_check(int nsrc, int ndst, size_t n, unsigned max_coef, size_t off)
 {
     uint8_t coef[64], tables[32 * 64], *src[8], *dst[8];
-    int far = (int)rnd((unsigned)ndst + 1) - 1;
     for (int i = 0; i < nsrc * ndst; i++)
         coef[i] = (uint8_t)rnd(max_coef + 1);
     for (int j = 0; j < nsrc; j++) {
@@ -138,7 +136,7 @@ static void apply_and_check(int nsrc, int ndst, size_t n, unsigned max_coef, siz
         memset(dst[i] - off, 0xee, n + off + 1);
     }
     scr_ec_prepare(nsrc, ndst, coef, tables);
-    scr_ec_apply(nsrc, ndst, coef, tables, n, src, dst, far);
+    scr_ec_apply(nsrc, ndst, coef, tables, n, src, dst);
     for (int i = 0; i < ndst; i++) {
         for (size_t b = 0; b < n; b++) {
             uint8_t sum = 0;

@@ -352,7 +352,7 @@ static int run_rows(struct memory *m, const int *have)
         for (int j = 0; j < plan.nsrc; j++)
             memcpy(buf[j], bytes_of(m, &plan.src[j]), n);
         scr_ec_apply(plan.nsrc, plan.ndst, plan.coef, plan.tables, n, buf,
-                     buf + plan.nsrc, -1);
+                     buf + plan.nsrc);
         for (int i = 0; i < plan.ndst; i++)
             memcpy(bytes_of(m, &plan.dst[i]), buf[plan.nsrc + i], n);
         scr_plan_fini(&plan);
