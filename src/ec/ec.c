@@ -139,8 +139,8 @@ static int binary_row(int nsrc, const uint8_t *coef, int *which)
     return n;
 }
 
-typedef uint64_t unit
-    __attribute__((vector_size(XOR_UNIT), aligned(1), may_alias)); /* at any address */
+/* What a register of any x86-64 holds, at any address. */
+typedef uint64_t word __attribute__((vector_size(16), aligned(1), may_alias));
 
 /* Of at least two sources. ISA-L's xor_gen takes aligned ones only, which a header in
  * front of the parity makes rare. */
@@ -149,10 +149,20 @@ static void xor_all(int nsrc, const int *which, size_t n, uint8_t *const *src,
 {
     size_t whole = n - n % XOR_UNIT;
     for (size_t at = 0; at < whole; at += XOR_UNIT) {
-        unit sum = *(const unit *)(src[which[0]] + at);
-        for (int j = 1; j < nsrc; j++)
-            sum ^= *(const unit *)(src[which[j]] + at);
-        *(unit *)(dst + at) = sum;
+        const word *from = (const word *)(const void *)(src[which[0]] + at);
+        word *to = (word *)(void *)(dst + at);
+        word a = from[0], b = from[1], c = from[2], d = from[3];
+        for (int j = 1; j < nsrc; j++) {
+            from = (const word *)(const void *)(src[which[j]] + at);
+            a ^= from[0];
+            b ^= from[1];
+            c ^= from[2];
+            d ^= from[3];
+        }
+        to[0] = a;
+        to[1] = b;
+        to[2] = c;
+        to[3] = d;
     }
     for (size_t at = whole; at < n; at++) {
         uint8_t sum = 0;

@@ -28,14 +28,15 @@
 #include "par/mpi_call.h"
 
 /* A slice fits the second-level cache, and is long for what a message costs besides its
- * bytes; all buffers of a rank together stay below the budget. What another core has
- * read is slow to write again, by three times where the two share no cache, until it
- * has gone from the other's: so what is sent takes turns in more memory than that
- * holds. */
+ * bytes; all buffers of a rank together stay within the budget. What another core has
+ * read can be slow to write again, by three times, until it has gone from the other's
+ * cache: so what is sent takes turns in RING_BYTES, as much as measured to be enough.
+ */
 enum {
     SLICE_MAX = 256 * 1024,
     BUFFER_BUDGET = 16 * 1024 * 1024,
     RING_BYTES = 8 * 1024 * 1024,
+    SLOT_USES = 4,
     ALIGN = 64,
     DEPTH = 2 /* slices of an entry in flight: one here, one there */
 };
@@ -228,12 +229,13 @@ static void deal(struct transfer *x, int slots, size_t *n)
     *n += (size_t)slots;
 }
 
-/* Copies are sent on from where they are received. */
+/* Copies are sent on from where they are received or read: their destinations have no
+ * slots of their own. */
 static void deal_job(const struct engine *e, struct job *j, int ring, size_t *n)
 {
-    int alone = !j->copies || (j->mine != NULL && j->plan.ndst == 1);
+    int stays = !j->copies || (j->mine != NULL && j->plan.ndst == 1);
     for (int i = 0; i < j->plan.nsrc; i++)
-        deal(&j->src[i], alone ? DEPTH : ring, n);
+        deal(&j->src[i], stays ? DEPTH : ring, n);
     for (int i = 0; i < j->plan.ndst && !j->copies; i++)
         deal(&j->dst[i], j->dst[i].peer == e->set->me ? DEPTH : ring, n);
 }
@@ -266,19 +268,19 @@ static size_t pick_slice(struct engine *e, size_t buf_max)
     return slice > 0 ? slice : 1;
 }
 
-/* As many slots as make RING_BYTES of all that are sent from, within the budget, and no
- * more than there are slices of the longest row. */
+/* As many slots as make RING_BYTES of all that are sent from, within the budget; each
+ * is to be used some times, as new memory has a price, too. */
 static int pick_ring(struct engine *e, uint64_t rowlen)
 {
     size_t n = deal_all(e, DEPTH), sent = deal_all(e, DEPTH + 1) - n;
     if (sent == 0)
         return DEPTH;
-    size_t left = BUFFER_BUDGET / e->stride - n;
+    size_t most = BUFFER_BUDGET / e->stride, left = most > n ? most - n : 0;
     uint64_t ring = RING_BYTES / e->stride / sent;
     if (ring > DEPTH + left / sent)
         ring = DEPTH + left / sent;
-    if (ring > rowlen / e->slice)
-        ring = rowlen / e->slice;
+    if (ring > rowlen / e->slice / SLOT_USES)
+        ring = rowlen / e->slice / SLOT_USES;
     return ring > DEPTH ? (int)ring : DEPTH;
 }
 
@@ -350,7 +352,8 @@ static void start_send(struct engine *e, struct transfer *x, uint64_t t, size_t 
     e->stats.sent += n;
 }
 
-/* 1 if the slice that t's buffer was used for before, or t itself, has gone through. */
+/* 1 if the slice that t's request was used for before, or t itself, has gone through.
+ */
 static int is_done(struct engine *e, struct transfer *x, uint64_t t)
 {
     int done = 0;
@@ -417,7 +420,7 @@ static int share_source(struct engine *e, struct job *j, uint64_t t)
     return 1;
 }
 
-/* Posts the receives of as many slices as there are free buffers for. */
+/* Posts the receives of as many slices as may be in flight. */
 static void post_sources(struct engine *e, struct job *j)
 {
     for (; j->posted < j->count && j->posted < j->next + DEPTH; j->posted++) {

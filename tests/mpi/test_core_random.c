@@ -475,7 +475,7 @@ static void draw(struct trial *c)
                                           : 1 + test_below(&c->r, 4);
     c->set_size = 1 + test_below(&c->r, MAX_RANKS);
     c->flush = test_below(&c->r, 8) == 0;
-    c->buf = test_below(&c->r, 2) ? 131072 : 500; /* one message a row, or many */
+    c->buf = test_below(&c->r, 2) ? 262144 : 500; /* one message a row, or many */
     spread_first(c);
     scr_str_printf(&c->story, "%d ranks, %s(%d), sets of %d%s", c->ranks,
                    scr_scheme_name(c->scheme), c->k, c->set_size,
