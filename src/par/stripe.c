@@ -34,6 +34,8 @@
  */
 enum {
     SLICE_MAX = 256 * 1024,
+    SHORT_ROW = 10 * SLICE_MAX, /* of few slices, that hardly overlap */
+    SLICE_SHORT = SLICE_MAX / 2,
     BUFFER_BUDGET = 16 * 1024 * 1024,
     RING_BYTES = 8 * 1024 * 1024,
     SLOT_USES = 4,
@@ -256,9 +258,10 @@ static size_t deal_all(struct engine *e, int ring)
     return rests + (e->nrest > 0);
 }
 
-static size_t pick_slice(struct engine *e, size_t buf_max)
+static size_t pick_slice(struct engine *e, uint64_t rowlen, size_t buf_max)
 {
-    size_t n = deal_all(e, DEPTH), slice = SLICE_MAX;
+    size_t n = deal_all(e, DEPTH);
+    size_t slice = rowlen < SHORT_ROW ? SLICE_SHORT : SLICE_MAX;
     if (n > 0 && slice > BUFFER_BUDGET / n)
         slice = BUFFER_BUDGET / n;
     if (slice > buf_max)
@@ -596,12 +599,13 @@ int scr_stripe_run_all(const struct scr_set *set, const struct scr_geom *g,
                        struct scr_err *err)
 {
     struct engine e = { .set = set, .m = m, .err = err };
+    uint64_t rowlen = scr_geom_max_rowlen(g);
     int rc = rc_in;
     if (rc == SCR_OK)
         rc = make_lists(&e, g, have);
     if (rc == SCR_OK) {
-        e.slice = pick_slice(&e, buf_max);
-        rc = make_buffers(&e, scr_geom_max_rowlen(g));
+        e.slice = pick_slice(&e, rowlen, buf_max);
+        rc = make_buffers(&e, rowlen);
     }
     *started = agree_slice_all(&e, rc);
     if (*started) {
