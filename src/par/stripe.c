@@ -54,7 +54,7 @@ struct transfer {
     size_t slot; /* of the pool, the first of `slots` that its slices take in turn */
     int slots;
     uint8_t
-        *buf[DEPTH]; /* where a slice is: its slot, or its place in a file in memory */
+        *buf[DEPTH]; /* where a slice is: a slot, or its place in a file in memory */
     MPI_Request req[DEPTH];
     uint64_t count; /* slices */
     uint64_t next;  /* the first that is not done: 0 … count */
@@ -287,8 +287,9 @@ static int pick_ring(struct engine *e, uint64_t rowlen)
     return ring > DEPTH ? (int)ring : DEPTH;
 }
 
-static int make_buffers(struct engine *e, uint64_t rowlen)
+static int make_buffers(struct engine *e, uint64_t rowlen, size_t buf_max)
 {
+    e->slice = pick_slice(e, rowlen, buf_max);
     e->stride = (e->slice + ALIGN - 1) / ALIGN * ALIGN;
     size_t n = deal_all(e, pick_ring(e, rowlen));
     if (n == 0)
@@ -599,14 +600,11 @@ int scr_stripe_run_all(const struct scr_set *set, const struct scr_geom *g,
                        struct scr_err *err)
 {
     struct engine e = { .set = set, .m = m, .err = err };
-    uint64_t rowlen = scr_geom_max_rowlen(g);
     int rc = rc_in;
     if (rc == SCR_OK)
         rc = make_lists(&e, g, have);
-    if (rc == SCR_OK) {
-        e.slice = pick_slice(&e, rowlen, buf_max);
-        rc = make_buffers(&e, rowlen);
-    }
+    if (rc == SCR_OK)
+        rc = make_buffers(&e, scr_geom_max_rowlen(g), buf_max);
     *started = agree_slice_all(&e, rc);
     if (*started) {
         run_lists(&e);
