@@ -92,8 +92,7 @@ static int corrupt(struct scr_err *err, const char *what)
     return scr_fail(err, SCR_E_CORRUPT, 0, "hash file: %s", what);
 }
 
-/* Checks magic, type and version, and that the size the header claims fits in n bytes.
- */
+/* Checks magic and type, and that the size the header claims fits in n bytes. */
 static int check_header(const unsigned char *p, size_t n, int whole, uint64_t *size,
                         struct scr_err *err)
 {
@@ -103,13 +102,6 @@ static int check_header(const unsigned char *p, size_t n, int whole, uint64_t *s
         return corrupt(err, "bad magic number");
     if (get_be(p + AT_TYPE, 2) != TYPE_HASH)
         return corrupt(err, "not of the type of a hash");
-    uint64_t version = get_be(p + AT_VERSION, 2);
-    if (version > VERSION)
-        return scr_fail(err, SCR_E_VERSION, 0,
-                        "hash file: version %u is newer than this reader's %d",
-                        (unsigned)version, VERSION);
-    if (version < VERSION)
-        return corrupt(err, "bad version");
     *size = get_be(p + AT_SIZE, 8);
     if (*size > n)
         return corrupt(err, "shorter than its header says");
@@ -118,7 +110,23 @@ static int check_header(const unsigned char *p, size_t n, int whole, uint64_t *s
     return SCR_OK;
 }
 
-/* Checks the CRC if there is one; *body gets the number of bytes of the packed hash. */
+static int check_version(const unsigned char *p, uint64_t flags, struct scr_err *err)
+{
+    uint64_t version = get_be(p + AT_VERSION, 2);
+    if (version > VERSION)
+        return scr_fail(err, SCR_E_VERSION, 0,
+                        "hash file: version %u is newer than this reader's %d",
+                        (unsigned)version, VERSION);
+    if (version < VERSION)
+        return corrupt(err, "bad version");
+    if ((flags & ~(uint64_t)FLAG_CRC) != 0)
+        return scr_fail(err, SCR_E_VERSION, 0, "hash file: unknown flags 0x%08x",
+                        (unsigned)flags);
+    return SCR_OK;
+}
+
+/* Checks the CRC if there is one; *body gets the number of bytes of the packed hash.
+ * Before the CRC is known to match, another version may be but a flipped bit. */
 static int check_body(const unsigned char *p, size_t size, size_t *body,
                       struct scr_err *err)
 {
@@ -129,11 +137,8 @@ static int check_body(const unsigned char *p, size_t size, size_t *body,
     if (trailer != 0 &&
         get_be(p + size - CRC_BYTES, CRC_BYTES) != crc32_of(p, size - CRC_BYTES))
         return corrupt(err, "checksum does not match");
-    if ((flags & ~(uint64_t)FLAG_CRC) != 0)
-        return scr_fail(err, SCR_E_VERSION, 0, "hash file: unknown flags 0x%08x",
-                        (unsigned)flags);
     *body = size - HEADER - trailer;
-    return SCR_OK;
+    return check_version(p, flags, err);
 }
 
 /* Unpacks into the empty hash h; all n bytes must belong to it. */

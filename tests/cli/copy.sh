@@ -175,7 +175,7 @@ mkdir -p p/ckpt.7
 echo old >p/ckpt.7/rank_0.dat
 run scr_index --prefix p --add-directory ckpt.7 'rank_%r.dat' --name old --id 5
 has_status 0
-printf '\011' | dd of=p/.scr/scr.dataset.5/rank2file.0.0 bs=1 seek=7 conv=notrunc 2>/dev/null
+cp "$SCR_TEST_SOURCE"/tests/golden/hashfile/bad-version-2.scr p/.scr/scr.dataset.5/rank2file.0.0
 copy_all
 run scr_index --prefix p --build 7
 fails 2 "rank_0.dat is there already, and may be a file of dataset 5, whose list is of a newer version of SCR"

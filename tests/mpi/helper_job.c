@@ -6,6 +6,7 @@
 
 #include "base/hostlist.h"
 #include "base/str.h"
+#include "ec/ec.h"
 #include "helper_memory.h"
 #include "red/member.h"
 
@@ -464,6 +465,26 @@ void job_flip(const char *path, long at)
     fseek(f, at, SEEK_SET);
     putc(c ^ 0x10, f);
     fclose(f);
+}
+
+void job_set_version(struct job *job, const char *path, int version)
+{
+    struct mpi_test *t = job->t;
+    enum { VERSION_BYTE = 7, CRC_BYTES = 4, MOST = 1 << 16 };
+    static unsigned char bytes[MOST];
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0) {
+        FILE *f = fopen(path, "r+b");
+        size_t n = f != NULL ? fread(bytes, 1, MOST, f) : 0;
+        CHECK(n > VERSION_BYTE + CRC_BYTES && n < MOST);
+        bytes[VERSION_BYTE] = (unsigned char)version;
+        uint32_t crc = scr_crc32(0, bytes, n - CRC_BYTES);
+        for (size_t i = n - CRC_BYTES; i < n; i++, crc <<= 8)
+            bytes[i] = (unsigned char)(crc >> 24);
+        CHECK(f != NULL && fseek(f, 0, SEEK_SET) == 0 && fwrite(bytes, 1, n, f) == n);
+        CHECK(f != NULL && fclose(f) == 0);
+    }
+    mpi_test_barrier(job->comm);
 }
 
 struct found {

@@ -116,6 +116,10 @@ int job_said(struct job *job, const char *part);
 /* Flips one byte of a file (rank 0 of the job does it for all if collective use is
  * wanted). */
 void job_flip(const char *path, long at);
+enum { JOB_NEWER_VERSION = 9 };
+/* Makes a hash file one of this version of the format, its checksum right (rank 0 of
+ * the job does it, the others wait). */
+void job_set_version(struct job *job, const char *path, int version);
 /* Paths of regular files below dir whose path contains part, malloc'd array; count in
  * *n. */
 char **job_find(const char *dir, const char *part, int *n);

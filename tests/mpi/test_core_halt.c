@@ -267,7 +267,6 @@ MPI_CASE(a_flush_at_the_end_of_a_halted_run_that_fails_is_an_error)
 /* Only rank 0 reads it. */
 MPI_CASE(who_cannot_read_the_conditions_copies_and_all_say_why)
 {
-    enum { VERSION_BYTE = 7, NEWER_VERSION = 9 };
     struct job job;
     struct scr_err err = SCR_ERR_INIT;
     char path[800];
@@ -276,12 +275,7 @@ MPI_CASE(who_cannot_read_the_conditions_copies_and_all_say_why)
     job_checkpoint(&job, ctx, "c1", 1);
     set_halt(&job, ctx, halt_after(86400));
     snprintf(path, sizeof path, "%s/.scr/halt.scr", job.prefix);
-    if (job.rank == 0) {
-        FILE *f = fopen(path, "r+b");
-        CHECK(f != NULL && fseek(f, VERSION_BYTE, SEEK_SET) == 0 &&
-              putc(NEWER_VERSION, f) == NEWER_VERSION && fclose(f) == 0);
-    }
-    mpi_test_barrier(job.comm);
+    job_set_version(&job, path, JOB_NEWER_VERSION);
     CHECK_RC(scr_finalize_all(ctx, &err), SCR_E_VERSION, &err);
     CHECK(strstr(err.text, "halt.scr") != NULL);
     CHECK_ENTRY(1, 1, 1);

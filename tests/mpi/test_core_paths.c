@@ -564,20 +564,14 @@ MPI_CASE(a_pending_one_whose_paths_are_its_own_becomes_complete)
 
 /* --- a list that a newer version wrote --- */
 
-enum { THIS_VERSION = 1, NEWER_VERSION = 9, VERSION_BYTE = 7 };
+enum { THIS_VERSION = 1 };
 
 /* The header of a part of dataset 1's list says so. */
-static void set_version(struct mpi_test *t, const struct job *job, const char *part,
-                        int version)
+static void set_version(struct job *job, const char *part, int version)
 {
     char path[900];
     snprintf(path, sizeof path, "%s/.scr/scr.dataset.1/%s", job->prefix, part);
-    mpi_test_barrier(job->comm);
-    FILE *f = job->rank == 0 ? fopen(path, "r+") : NULL;
-    if (job->rank == 0)
-        CHECK(f != NULL && fseek(f, VERSION_BYTE, SEEK_SET) == 0 &&
-              fputc(version, f) == version && fclose(f) == 0);
-    mpi_test_barrier(job->comm);
+    job_set_version(job, path, version);
 }
 
 static void write_beside_newer(struct mpi_test *t, const char *part, const char *how)
@@ -590,7 +584,7 @@ static void write_beside_newer(struct mpi_test *t, const char *part, const char 
         job_start(&job, nodes, "SCR_FLUSH=1", "SCR_CACHE_SIZE=3", how, NULL);
     write_ok(&job, ctx, "x", CKPT, "A", "first");
     CHECK_RC(scr_async_wait_all(ctx, 0, &err), SCR_OK, &err);
-    set_version(t, &job, part, NEWER_VERSION);
+    set_version(&job, part, JOB_NEWER_VERSION);
     write_ok(&job, ctx, "y", CKPT, "B", "second"); /* replaces nothing */
     (void)write_at(&job, ctx, "z", CKPT, "A", 0, "third", &err);
     (void)scr_async_wait_all(ctx, 0, NULL);
@@ -600,7 +594,7 @@ static void write_beside_newer(struct mpi_test *t, const char *part, const char 
     CHECK(all_are(&job, "A", "first") && all_are(&job, "B", "second"));
     int bypasses = strstr(how, "BYPASS") != NULL;
     CHECK(bypasses || job_said(&job, "whose list is of a newer version") > 0);
-    set_version(t, &job, part, THIS_VERSION);
+    set_version(&job, part, THIS_VERSION);
     if (bypasses) { /* the program writes it again */
         write_ok(&job, ctx, "z", CKPT, "A", "third");
     } else {
