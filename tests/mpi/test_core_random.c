@@ -54,6 +54,7 @@ struct trial {
     /* SCR_HAVE_* of each rank's share: what is on disk, and what of it is known to be
      */
     int there[DATASETS][MAX_RANKS], known[DATASETS][MAX_RANKS];
+    scr_hash *hurt;       /* paths: a second flip may undo the first */
     struct scr_str story; /* for who has to find out what went wrong */
 };
 
@@ -304,7 +305,7 @@ static void note_hurt(struct trial *c, const char *path)
     }
 }
 
-/* Some file of any kind, on any node that is left. */
+/* Some file of any kind, on any node that is left, that was not hurt before. */
 static void hurt(struct trial *c)
 {
     int n = 0;
@@ -318,8 +319,9 @@ static void hurt(struct trial *c)
         job_find_free(paths, n);
     }
     MPI_Bcast(path, sizeof path, MPI_CHAR, 0, c->job.comm);
-    if (path[0] == '\0')
+    if (path[0] == '\0' || scr_hash_get(c->hurt, path) != NULL)
         return;
+    scr_hash_set(c->hurt, path, NULL);
     const char *how = "";
     struct test_random r = { pick };
     if (c->job.rank == 0)
@@ -507,6 +509,7 @@ static void one_case(struct mpi_test *t, uint64_t seed, int number, FILE *quiet,
                      struct tally *tally)
 {
     struct trial c = { .t = t, .r = test_random_case(seed, number) };
+    c.hurt = scr_hash_new();
     draw(&c);
     job_new(t, &c.job, c.ranks);
     c.job.out = quiet;
@@ -514,6 +517,7 @@ static void one_case(struct mpi_test *t, uint64_t seed, int number, FILE *quiet,
     if (c.job.in)
         run_case(&c, tally);
     job_free(&c.job);
+    scr_hash_delete(c.hurt);
     char *story = scr_str_take(&c.story);
     if (!mpi_test_good(t) && t->comm.rank == 0)
         fprintf(stderr, "  in case %d of seed %llu (TEST_CASE=%d): %s\n", number,
@@ -537,7 +541,7 @@ MPI_CASE(random_jobs_restart_with_what_the_rules_promise)
         return;
     printf("       %d starts restored the newest checkpoint, %d could not\n",
            tally.restored, tally.refused);
-    CHECK(only != NULL || (tally.restored > CASES / 8 && tally.refused > CASES / 16));
+    CHECK(only != NULL || (tally.restored > CASES / 20 && tally.refused > CASES / 20));
 }
 
 int main(int argc, char **argv)
