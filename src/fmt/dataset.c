@@ -117,3 +117,8 @@ int scr_dataset_is_same(const struct scr_dataset *a, const struct scr_dataset *b
         return 0;
     return a->jobid == NULL || b->jobid == NULL || strcmp(a->jobid, b->jobid) == 0;
 }
+
+int scr_dataset_is_certain(const struct scr_dataset *a, const struct scr_dataset *b)
+{
+    return a->created > 0 && a->created == b->created && scr_dataset_is_same(a, b);
+}

@@ -21,8 +21,8 @@ struct scr_flush_async {
     int id, node, rank;
     double since;
     uint64_t bytes;
-    uint64_t stamp;  /* of this attempt, in the plan and its records */
-    int64_t created; /* of the dataset, 0: not known */
+    uint64_t stamp; /* of this attempt, in the plan and its records */
+    scr_hash *dset; /* ours */
     struct scr_wanted wanted;
 };
 
@@ -287,10 +287,11 @@ static int launch_all(struct scr_flush_async *a, const struct scr_outgoing *f,
     return all;
 }
 
-static int64_t created_of(const scr_hash *dset)
+static void free_async(struct scr_flush_async *a)
 {
-    struct scr_dataset d;
-    return scr_dataset_get(dset, &d, NULL) == SCR_OK ? d.created : 0;
+    if (a != NULL)
+        scr_hash_delete(a->dset);
+    free(a);
 }
 
 int scr_flush_start_all(struct scr_flush_async **out, const struct scr_env *env,
@@ -302,9 +303,10 @@ int scr_flush_start_all(struct scr_flush_async **out, const struct scr_env *env,
 {
     *out = NULL;
     struct scr_flush_async *a = scr_calloc(1, sizeof *a);
-    int rc = scr_agree_all(world, a ? SCR_OK : no_memory(id, err), err);
+    int ok = a != NULL && (a->dset = scr_hash_dup(dset)) != NULL;
+    int rc = scr_agree_all(world, ok ? SCR_OK : no_memory(id, err), err);
     if (rc != SCR_OK) {
-        free(a);
+        free_async(a);
         return rc;
     }
     *a = (struct scr_flush_async){ .env = { .sys = env->sys, .log = env->log },
@@ -316,7 +318,7 @@ int scr_flush_start_all(struct scr_flush_async **out, const struct scr_env *env,
                                    .node = (int)scr_min_all(node, world->rank),
                                    .rank = world->rank,
                                    .since = scr_now_mono(),
-                                   .created = created_of(dset) };
+                                   .dset = a->dset };
     scr_wanted_init(&a->wanted);
     struct scr_outgoing f = {
         .env = env, .world = world, .prefix = prefix, .o = o, .id = id, .dset = dset
@@ -364,7 +366,7 @@ void scr_flush_kill(struct scr_flush_async *a)
         scr_mover_cancel(a->mover, a->xfer);
     scr_xfer_free(a->xfer);
     scr_wanted_fini(&a->wanted);
-    free(a);
+    free_async(a);
 }
 
 /* 1 if nothing is left to be done for the dataset: its plan has gone. */
@@ -381,10 +383,12 @@ static int has_no_plan(const struct scr_flush_async *a)
 static int is_entered(const struct scr_flush_async *a)
 {
     struct scr_index_entry e;
+    struct scr_dataset d;
     scr_hash *index = scr_hash_new();
     int there = scr_prefix_index_read(&a->env, a->prefix, index, NULL) == SCR_OK &&
                 scr_index_get(index, a->id, &e, NULL) == SCR_OK && e.complete &&
-                !e.failed && e.dset.created == a->created;
+                !e.failed && scr_dataset_get(a->dset, &d, NULL) == SCR_OK &&
+                scr_dataset_is_certain(&d, &e.dset);
     scr_hash_delete(index);
     return there;
 }
@@ -396,7 +400,7 @@ static int settle_all(const struct scr_flush_async *a, int rc,
 {
     if (rc == SCR_OK)
         return rc;
-    int done = a->rank == 0 && a->created > 0 && has_no_plan(a) && is_entered(a);
+    int done = a->rank == 0 && has_no_plan(a) && is_entered(a);
     return scr_or_all(a->world, done) ? SCR_OK : scr_fail(err, rc, 0, "%s", why->text);
 }
 

@@ -178,11 +178,15 @@ static char *map_path(const struct job *j, int rank)
     return scr_asprintf("%s/%d.scrfilemap", j->dset_dir, rank);
 }
 
-static int64_t created(const scr_hash *dset)
+/* 1 if both filemaps tell of one dataset. */
+static int is_same_dataset(const scr_filemap *a, const scr_filemap *b, int id, int rank)
 {
-    int64_t when = 0;
-    (void)scr_hash_get_val_i64(dset, "CREATED", &when);
-    return when;
+    struct scr_dataset of_a, of_b;
+    const scr_hash *dset_a = scr_filemap_get_dataset(a, id, rank);
+    const scr_hash *dset_b = scr_filemap_get_dataset(b, id, rank);
+    return scr_dataset_get(dset_a, &of_a, NULL) == SCR_OK &&
+           scr_dataset_get(dset_b, &of_b, NULL) == SCR_OK &&
+           scr_dataset_is_certain(&of_a, &of_b);
 }
 
 /* What an earlier copy listed stays listed, if it is of this dataset. */
@@ -192,8 +196,7 @@ static void add_earlier(const struct job *j, scr_filemap *map, int rank,
     int id = j->g->id;
     scr_filemap *old = scr_filemap_new();
     if (old != NULL && scr_filemap_read(j->g->env->sys, path, old, NULL) == SCR_OK &&
-        created(scr_filemap_get_dataset(old, id, rank)) ==
-            created(scr_filemap_get_dataset(j->map, id, rank)))
+        is_same_dataset(old, j->map, id, rank))
         for (scr_hash_elem *e = scr_filemap_first_file(old, id, rank); e != NULL;
              e = scr_hash_elem_next(e))
             scr_filemap_set_meta(
