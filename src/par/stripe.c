@@ -30,8 +30,9 @@
 /* A slice fits the second-level cache, and is long for what a message costs besides its
  * bytes; all buffers of a rank together stay within the budget. What another core has
  * read can be slow to write again, by three times, until it has gone from the other's
- * cache: so what is sent takes turns in RING_BYTES, as much as measured to be enough.
- */
+ * cache: so what is encoded is copied to its buffer past the caches, where it lies in
+ * memory, and what is computed or rebuilt takes turns in RING_BYTES, as much as
+ * measured to be enough. */
 enum {
     SLICE_MAX = 256 * 1024,
     SHORT_ROW = 10 * SLICE_MAX, /* of few slices, that hardly overlap */
@@ -80,6 +81,7 @@ struct engine {
     size_t slice;
     uint8_t *pool;
     size_t stride, pool_bytes; /* of a slot, of all */
+    int is_fresh;              /* encoding: what is lent was just written */
     struct scr_stripe_stats stats;
     int rc; /* first local failure: from then on only communication goes on */
     struct scr_err *err;
@@ -205,6 +207,7 @@ static int make_lists(struct engine *e, const struct scr_geom *g, const int *hav
 {
     struct scr_plan *plan = malloc(sizeof *plan);
     int rc = plan == NULL ? SCR_E_NOMEM : SCR_OK;
+    e->is_fresh = scr_geom_is_encoding(g, have);
     for (int row = 0; row < g->n && rc == SCR_OK; row++) {
         rc = scr_plan_row(g, have, row, plan, e->err);
         if (rc != SCR_OK)
@@ -247,7 +250,7 @@ static size_t deal_all(struct engine *e, int ring)
 {
     size_t n = 0, rests;
     for (size_t i = 0; i < e->nlend; i++)
-        deal(&e->lend[i], ring, &n);
+        deal(&e->lend[i], e->is_fresh ? DEPTH : ring, &n);
     for (size_t i = 0; i < e->nget; i++)
         deal(&e->get[i], DEPTH, &n);
     for (size_t i = 0; i < e->njob; i++)
@@ -271,8 +274,8 @@ static size_t pick_slice(struct engine *e, uint64_t rowlen, size_t buf_max)
     return slice > 0 ? slice : 1;
 }
 
-/* As many slots as make RING_BYTES of all that are sent from, within the budget; each
- * is to be used some times, as new memory has a price, too. */
+/* As many slots as make RING_BYTES of all that take turns, within the budget; each is
+ * to be used some times, as new memory has a price, too. */
 static int pick_ring(struct engine *e, uint64_t rowlen)
 {
     size_t n = deal_all(e, DEPTH), sent = deal_all(e, DEPTH + 1) - n;
@@ -322,6 +325,24 @@ static void read_here(struct engine *e, struct transfer *x, uint64_t t, size_t n
     if (e->rc == SCR_OK)
         e->rc =
             scr_member_read(e->m, &x->sym, t * e->slice, x->buf[t % DEPTH], n, e->err);
+}
+
+/* Where a slice of ours lies, if that is in memory. Only read from. */
+static const void *view_here(struct engine *e, const struct transfer *x, uint64_t t,
+                             size_t n)
+{
+    return e->rc == SCR_OK ? scr_member_view(e->m, &x->sym, t * e->slice, n) : NULL;
+}
+
+/* Files that were just written are read faster in their place than with read(2), and
+ * old ones slower, as each mapping has a price (base/map.h). */
+static void read_to_send(struct engine *e, struct transfer *x, uint64_t t, size_t n)
+{
+    const void *view = e->is_fresh ? view_here(e, x, t, n) : NULL;
+    if (view != NULL)
+        scr_copy_out(x->buf[t % DEPTH], view, n);
+    else
+        read_here(e, x, t, n);
 }
 
 static void write_here(struct engine *e, struct transfer *x, uint64_t t, size_t n)
@@ -383,7 +404,7 @@ static int push_lend(struct engine *e, struct transfer *x)
         return 0;
     size_t n = piece(e, x->len, t);
     x->buf[t % DEPTH] = own(e, x, t);
-    read_here(e, x, t, n);
+    read_to_send(e, x, t, n);
     start_send(e, x, t, n);
     x->next++;
     return 1;
@@ -440,14 +461,12 @@ static void post_sources(struct engine *e, struct job *j)
     }
 }
 
-/* Slice t of a source: as received, or read here, where it lies if that is in memory.
- * Only read from. */
+/* Slice t of a source: as received, or read here. Only read from. */
 static uint8_t *source(struct engine *e, struct transfer *x, uint64_t t, size_t n)
 {
     if (x->peer != e->set->me)
         return x->buf[t % DEPTH];
-    const void *view =
-        e->rc == SCR_OK ? scr_member_view(e->m, &x->sym, t * e->slice, n) : NULL;
+    const void *view = view_here(e, x, t, n);
     if (view != NULL)
         return (uint8_t *)view;
     read_here(e, x, t, n);

@@ -334,7 +334,8 @@ static void pass(struct scr_member *m, struct piece *p, int is_parity, uint64_t 
 }
 
 /* n bytes at off, all of piece p. Where they are to be copied the kernel does it, also
- * of files in memory: to map them costs more than it saves, in time and in memory. */
+ * of files in memory: to map them costs more than it saves, in time and in memory (but
+ * see par/stripe.c for files just written). */
 static int move_piece(struct scr_member *m, enum direction dir, struct piece *p,
                       int is_parity, uint64_t off, char *buf, size_t n,
                       struct scr_err *err)
