@@ -34,10 +34,13 @@ static int read_hash(struct scr_tool *t, const char *path, scr_hash *h, uint64_t
         rc = scr_hash_file_read(t->env.sys, path, h, &why);
     if (rc != SCR_E_CORRUPT)
         return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
-    rc = scr_redfile_read(&t->env, path, h, &used, why.code == SCR_OK ? err : NULL);
+    struct scr_err of_red = SCR_ERR_INIT;
+    rc = scr_redfile_read(&t->env, path, h, &used, &of_red);
     if (rc == SCR_OK)
         *rest = (uint64_t)st.st_size - used;
-    else if (why.code != SCR_OK)
+    else if (why.code == SCR_OK || rc == SCR_E_VERSION)
+        rc = scr_fail(err, rc, 0, "%s", of_red.text);
+    else
         rc = scr_fail(err, why.code, 0, "%s", why.text);
     return rc;
 }

@@ -12,8 +12,8 @@ int scr_hash_encode(const scr_hash *h, void **buf, size_t *n, struct scr_err *er
 /* Merges a hash file held in memory into h. The bytes may continue past the file
  * (redundancy files): *used (may be NULL) is the size the header claims; with used ==
  * NULL trailing bytes are SCR_E_CORRUPT. n == 0 is an empty hash. Bad magic, type,
- * size, CRC or structure: SCR_E_CORRUPT; a newer version with a good CRC, or without
- * one: SCR_E_VERSION; h is untouched then. */
+ * size, CRC or structure: SCR_E_CORRUPT; a newer version whose CRC is right:
+ * SCR_E_VERSION; h is untouched then. */
 int scr_hash_decode(const void *buf, size_t n, scr_hash *h, size_t *used,
                     struct scr_err *err);
 

@@ -71,5 +71,9 @@ fails 2 "shorter than its header says"
 { head -c 20 nodes.scr; printf 'X'; tail -c 23 nodes.scr; } >flipped
 run scr_print flipped
 fails 2 "checksum does not match"
-run scr_print "$SCR_TEST_SOURCE"/tests/golden/hashfile/bad-version-2.scr
+newer=$SCR_TEST_SOURCE/tests/golden/hashfile/bad-version-2.scr
+run scr_print "$newer"
+fails 2 "newer than this reader"
+{ cat "$newer"; echo parity; } >newer.xor
+run scr_print newer.xor
 fails 2 "newer than this reader"

@@ -476,10 +476,11 @@ void job_set_version(struct job *job, const char *path, int version)
     if (job->rank == 0) {
         FILE *f = fopen(path, "r+b");
         size_t n = f != NULL ? fread(bytes, 1, MOST, f) : 0;
-        CHECK(n > VERSION_BYTE + CRC_BYTES && n < MOST);
+        int fits = n > VERSION_BYTE + CRC_BYTES && n < MOST;
+        CHECK(fits);
         bytes[VERSION_BYTE] = (unsigned char)version;
-        uint32_t crc = scr_crc32(0, bytes, n - CRC_BYTES);
-        for (size_t i = n - CRC_BYTES; i < n; i++, crc <<= 8)
+        uint32_t crc = fits ? scr_crc32(0, bytes, n - CRC_BYTES) : 0;
+        for (size_t i = fits ? n - CRC_BYTES : n; i < n; i++, crc <<= 8)
             bytes[i] = (unsigned char)(crc >> 24);
         CHECK(f != NULL && fseek(f, 0, SEEK_SET) == 0 && fwrite(bytes, 1, n, f) == n);
         CHECK(f != NULL && fclose(f) == 0);

@@ -300,7 +300,8 @@ static void note_hurt(struct trial *c, const char *path)
             continue;
         if (is_red)
             rank = rank_of_red(c, &c->dset[d], base);
-        if (rank >= 0)
+        /* What a filemap was lost with lies about on nodes that were left. */
+        if (rank >= 0 && c->now.node[rank] == number_after(path, "/vnode.n"))
             note(c, d, rank, is_red ? SCR_HAVE_DATA : SCR_HAVE_PARITY);
     }
 }
