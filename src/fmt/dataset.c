@@ -118,7 +118,7 @@ int scr_dataset_is_same(const struct scr_dataset *a, const struct scr_dataset *b
     return a->jobid == NULL || b->jobid == NULL || strcmp(a->jobid, b->jobid) == 0;
 }
 
-int scr_dataset_is_certain(const struct scr_dataset *a, const struct scr_dataset *b)
+int scr_dataset_is_alike(const struct scr_dataset *a, const struct scr_dataset *b)
 {
-    return a->created > 0 && a->created == b->created && scr_dataset_is_same(a, b);
+    return a->created == b->created && scr_dataset_is_same(a, b);
 }

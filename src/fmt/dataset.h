@@ -28,7 +28,7 @@ int scr_dataset_get(const scr_hash *h, struct scr_dataset *out, struct scr_err *
 /* 1 if both, of one id, tell of one dataset: two jobs on one prefix count alike, and
  * may begin in the same microsecond. What one of them does not tell says nothing. */
 int scr_dataset_is_same(const struct scr_dataset *a, const struct scr_dataset *b);
-/* The same, and both tell when they were made. */
-int scr_dataset_is_certain(const struct scr_dataset *a, const struct scr_dataset *b);
+/* The same, and when they were made is told by both, or by neither. */
+int scr_dataset_is_alike(const struct scr_dataset *a, const struct scr_dataset *b);
 
 #endif

@@ -303,7 +303,7 @@ int scr_flush_start_all(struct scr_flush_async **out, const struct scr_env *env,
 {
     *out = NULL;
     struct scr_flush_async *a = scr_calloc(1, sizeof *a);
-    int ok = a != NULL && (a->dset = scr_hash_dup(dset)) != NULL;
+    int ok = a != NULL && ((a->dset = scr_hash_dup(dset)) != NULL || dset == NULL);
     int rc = scr_agree_all(world, ok ? SCR_OK : no_memory(id, err), err);
     if (rc != SCR_OK) {
         free_async(a);
@@ -388,7 +388,7 @@ static int is_entered(const struct scr_flush_async *a)
     int there = scr_prefix_index_read(&a->env, a->prefix, index, NULL) == SCR_OK &&
                 scr_index_get(index, a->id, &e, NULL) == SCR_OK && e.complete &&
                 !e.failed && scr_dataset_get(a->dset, &d, NULL) == SCR_OK &&
-                scr_dataset_is_certain(&d, &e.dset);
+                scr_dataset_is_alike(&d, &e.dset);
     scr_hash_delete(index);
     return there;
 }
@@ -400,7 +400,9 @@ static int settle_all(const struct scr_flush_async *a, int rc,
 {
     if (rc == SCR_OK)
         return rc;
-    int done = a->rank == 0 && has_no_plan(a) && is_entered(a);
+    struct scr_dataset d;
+    int known = scr_dataset_get(a->dset, &d, NULL) == SCR_OK && d.created > 0;
+    int done = a->rank == 0 && known && has_no_plan(a) && is_entered(a);
     return scr_or_all(a->world, done) ? SCR_OK : scr_fail(err, rc, 0, "%s", why->text);
 }
 

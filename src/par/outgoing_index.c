@@ -166,8 +166,8 @@ static int check_newer(const scr_hash *index, const struct index_edit *e,
 static int is_again(const scr_hash *index, const struct scr_dataset *d)
 {
     struct scr_index_entry old;
-    return scr_index_get(index, d->id, &old, NULL) == SCR_OK &&
-           scr_dataset_is_certain(&old.dset, d);
+    return d->created > 0 && scr_index_get(index, d->id, &old, NULL) == SCR_OK &&
+           scr_dataset_is_alike(&old.dset, d);
 }
 
 /* The files that are about to be replaced may be those of a complete one whose list

@@ -184,9 +184,11 @@ static int is_same_dataset(const scr_filemap *a, const scr_filemap *b, int id, i
     struct scr_dataset of_a, of_b;
     const scr_hash *dset_a = scr_filemap_get_dataset(a, id, rank);
     const scr_hash *dset_b = scr_filemap_get_dataset(b, id, rank);
+    if (dset_a == NULL && dset_b == NULL) /* neither tells */
+        return 1;
     return scr_dataset_get(dset_a, &of_a, NULL) == SCR_OK &&
            scr_dataset_get(dset_b, &of_b, NULL) == SCR_OK &&
-           scr_dataset_is_certain(&of_a, &of_b);
+           scr_dataset_is_alike(&of_a, &of_b);
 }
 
 /* What an earlier copy listed stays listed, if it is of this dataset. */

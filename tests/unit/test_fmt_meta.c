@@ -262,19 +262,19 @@ static void one_number_of_two_jobs_is_two_datasets(void **state)
     (void)state;
     struct scr_dataset mine = full, other = full;
     assert_true(scr_dataset_is_same(&mine, &other));
-    assert_true(scr_dataset_is_certain(&mine, &other));
+    assert_true(scr_dataset_is_alike(&mine, &other));
     other.created++;
     assert_false(scr_dataset_is_same(&mine, &other));
-    assert_false(scr_dataset_is_certain(&mine, &other));
+    assert_false(scr_dataset_is_alike(&mine, &other));
     other.created = 0; /* not recorded */
     assert_true(scr_dataset_is_same(&mine, &other));
-    assert_false(scr_dataset_is_certain(&mine, &other));
-    assert_false(scr_dataset_is_certain(&other, &other));
+    assert_false(scr_dataset_is_alike(&mine, &other));
+    assert_true(scr_dataset_is_alike(&other, &other));
     other = full;
     other.jobid = "another"; /* begun in the same microsecond */
     assert_false(scr_dataset_is_same(&mine, &other));
     assert_false(scr_dataset_is_same(&other, &mine));
-    assert_false(scr_dataset_is_certain(&mine, &other));
+    assert_false(scr_dataset_is_alike(&mine, &other));
     other.jobid = NULL;
     assert_true(scr_dataset_is_same(&mine, &other));
     assert_true(scr_dataset_is_same(&other, &mine));
