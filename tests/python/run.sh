@@ -10,6 +10,7 @@ trap 'rm -rf "$work"' EXIT
 cd "$work"
 export PYTHONPATH=$root/bindings/python PYTHONDONTWRITEBYTECODE=1 PYTHONWARNINGS=error
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 LC_ALL=C.UTF-8
+unset PYTHONUNBUFFERED # else print() writes a line in pieces, and those of two processes mix
 
 fail() {
     echo "FAIL: $*" >&2
