@@ -115,18 +115,16 @@ static int check_version(const unsigned char *p, uint64_t flags, struct scr_err 
 {
     uint64_t version = get_be(p + AT_VERSION, 2);
     uint64_t unknown = flags & ~(uint64_t)FLAG_CRC;
-    if ((version != VERSION || unknown != 0) && !(flags & FLAG_CRC))
+    if (version == VERSION && unknown == 0)
+        return SCR_OK;
+    if (version < VERSION || !(flags & FLAG_CRC))
         return corrupt(err, "bad version or flags");
     if (version > VERSION)
         return scr_fail(err, SCR_E_VERSION, 0,
                         "hash file: version %u is newer than this reader's %d",
                         (unsigned)version, VERSION);
-    if (version < VERSION)
-        return corrupt(err, "bad version");
-    if (unknown != 0)
-        return scr_fail(err, SCR_E_VERSION, 0, "hash file: unknown flags 0x%08x",
-                        (unsigned)flags);
-    return SCR_OK;
+    return scr_fail(err, SCR_E_VERSION, 0, "hash file: unknown flags 0x%08x",
+                    (unsigned)flags);
 }
 
 /* Checks the CRC if there is one; *body gets the number of bytes of the packed hash.

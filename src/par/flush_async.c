@@ -21,8 +21,9 @@ struct scr_flush_async {
     int id, node, rank;
     double since;
     uint64_t bytes;
-    uint64_t stamp; /* of this attempt, in the plan and its records */
-    scr_hash *dset; /* ours */
+    uint64_t stamp;       /* of this attempt, in the plan and its records */
+    scr_hash *dset;       /* ours */
+    struct scr_dataset d; /* its view; all 0: it tells nothing */
     struct scr_wanted wanted;
 };
 
@@ -319,6 +320,7 @@ int scr_flush_start_all(struct scr_flush_async **out, const struct scr_env *env,
                                    .rank = world->rank,
                                    .since = scr_now_mono(),
                                    .dset = a->dset };
+    (void)scr_dataset_get(a->dset, &a->d, NULL);
     scr_wanted_init(&a->wanted);
     struct scr_outgoing f = {
         .env = env, .world = world, .prefix = prefix, .o = o, .id = id, .dset = dset
@@ -383,12 +385,10 @@ static int has_no_plan(const struct scr_flush_async *a)
 static int is_entered(const struct scr_flush_async *a)
 {
     struct scr_index_entry e;
-    struct scr_dataset d;
     scr_hash *index = scr_hash_new();
     int there = scr_prefix_index_read(&a->env, a->prefix, index, NULL) == SCR_OK &&
                 scr_index_get(index, a->id, &e, NULL) == SCR_OK && e.complete &&
-                !e.failed && scr_dataset_get(a->dset, &d, NULL) == SCR_OK &&
-                scr_dataset_is_alike(&d, &e.dset);
+                !e.failed && scr_dataset_is_alike(&a->d, &e.dset);
     scr_hash_delete(index);
     return there;
 }
@@ -400,9 +400,7 @@ static int settle_all(const struct scr_flush_async *a, int rc,
 {
     if (rc == SCR_OK)
         return rc;
-    struct scr_dataset d;
-    int known = scr_dataset_get(a->dset, &d, NULL) == SCR_OK && d.created > 0;
-    int done = a->rank == 0 && known && has_no_plan(a) && is_entered(a);
+    int done = a->rank == 0 && a->d.created > 0 && has_no_plan(a) && is_entered(a);
     return scr_or_all(a->world, done) ? SCR_OK : scr_fail(err, rc, 0, "%s", why->text);
 }
 
