@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checksums and arithmetic over GF(2^8), on ISA-L. Pure functions, any thread. */
+/* Checksums, arithmetic over GF(2^8), on ISA-L, and copies. Pure functions, any
+ * thread. */
 #ifndef SCR_EC_EC_H
 #define SCR_EC_EC_H
 
