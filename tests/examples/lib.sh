@@ -31,14 +31,17 @@ drill() {
     grep '^verdict' log.drill
 }
 
-# job NAME RANKS ARGS…: one run as job NAME, its prefix ./NAME, its output log.NAME.
+# job NAME RANKS ARGS…: one run as job NAME, its prefix ./NAME, its output log.NAME. The processes write
+# their errors there themselves: what a launcher has not passed on when a run aborts, it may drop.
 job() {
     local name=$1 ranks=$2
     shift 2
     mkdir -p "$name" nodes
+    rm -f "log.$name"
     (cd "$name" && SCR_PREFIX=$PWD SCR_JOB_ID=$name SCR_USER_NAME=u SCR_CACHE_BASE=$work/nodes \
         SCR_CNTL_BASE=$work/nodes SCR_COPY_TYPE=${SCR_COPY_TYPE:-SINGLE} \
-        "$mpirun" -n "$ranks" "$program" "$@") >"log.$name" 2>&1
+        "$mpirun" -n "$ranks" sh -c 'exec "$@" 2>>"$0"' "$work/log.$name" "$program" "$@") \
+        >>"log.$name" 2>&1
 }
 
 # refused VARIABLES… -- NAME RANKS ARGS…: the same, with something that cannot be opened (refuse.c).
