@@ -249,12 +249,12 @@ MPI_CASE(a_directory_that_cannot_be_written_fails_everywhere)
 
 /* Every system call of one rank fails in turn, once or for good: the same code
  * everywhere, the files as they were, and the next try succeeds. */
-static void walk_faults(struct mpi_test *t, const struct plan *p, enum test_how how,
-                        int error)
+static void walk_faults(struct mpi_test *t, enum cell_files profile,
+                        const struct plan *p, enum test_how how, int error)
 {
     int last = t->comm.size - 1, victim = t->comm.rank == last, fired = 1, tries = 0;
     struct cell c;
-    cell_make_all(t, &c, &t->comm, CELL_ODD, 1);
+    cell_make_all(t, &c, &t->comm, profile, 1);
     cell_keep(&c);
     for (long n = 0; fired && n < 2000; n++, tries++) {
         if (victim) {
@@ -273,6 +273,8 @@ static void walk_faults(struct mpi_test *t, const struct plan *p, enum test_how 
             cell_put_back(&c);
     }
     CHECK(tries > 10);
+    if (victim && profile == CELL_MAPPED && strncmp(c.node, "/dev/shm/", 9) == 0)
+        CHECK(test_fault_count(TEST_MMAP) > 0);
     cell_keep(&c);
     if (victim && t->comm.size > 1 && p->scheme != SCR_SCHEME_SINGLE)
         cell_damage(&c, CELL_NODE);
@@ -285,14 +287,22 @@ static void walk_faults(struct mpi_test *t, const struct plan *p, enum test_how 
 MPI_CASE(every_system_call_may_fail_once)
 {
     for (int i = 0; i < PLANS; i += 2)
-        walk_faults(t, &plans[i], TEST_ONCE, EIO);
-    walk_faults(t, &plans[3], TEST_ONCE, ENOSPC);
+        walk_faults(t, CELL_ODD, &plans[i], TEST_ONCE, EIO);
+    walk_faults(t, CELL_ODD, &plans[3], TEST_ONCE, ENOSPC);
 }
 
 MPI_CASE(every_system_call_may_fail_for_good)
 {
     for (int i = 1; i < PLANS; i += 2)
-        walk_faults(t, &plans[i], TEST_FOREVER, EIO);
+        walk_faults(t, CELL_ODD, &plans[i], TEST_FOREVER, EIO);
+}
+
+/* Those that use files in their place in memory among them. */
+MPI_CASE(every_system_call_may_fail_on_mapped_files)
+{
+    for (int i = 0; i < PLANS; i++)
+        walk_faults(t, CELL_MAPPED, &plans[i], TEST_ONCE, EIO);
+    walk_faults(t, CELL_MAPPED, &plans[3], TEST_FOREVER, EIO);
 }
 
 MPI_CASE(interrupted_calls_are_not_noticed)
@@ -380,6 +390,7 @@ int main(int argc, char **argv)
                   RUN(a_directory_that_cannot_be_written_fails_everywhere),
                   RUN(every_system_call_may_fail_once),
                   RUN(every_system_call_may_fail_for_good),
+                  RUN(every_system_call_may_fail_on_mapped_files),
                   RUN(interrupted_calls_are_not_noticed),
                   RUN(the_serial_rebuild_gives_the_same_bytes)));
 }
