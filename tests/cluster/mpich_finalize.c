@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-static const double ahead_s = 0.6;
+static const double ahead_s = 2.0;
 
 static double now_s(void)
 {

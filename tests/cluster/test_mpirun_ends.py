@@ -37,7 +37,7 @@ def program_fails(bed):
 
 
 def program_hangs(bed):
-    job = scenario.Solver(bed, "hangs", sleep_ms=100, SCR_WATCHDOG="1", SCR_WATCHDOG_TIMEOUT="20", SCR_CACHE_SIZE="2",
+    job = scenario.Solver(bed, "hangs", sleep_ms=100, SCR_WATCHDOG="1", SCR_WATCHDOG_TIMEOUT="40", SCR_CACHE_SIZE="2",
                           **SETTINGS)
     job.hold(("compute", 2))
     run = job.scr_mpirun(5)
@@ -101,7 +101,7 @@ def halted(bed):
 
 def out_of_time(bed):
     """Nobody knows when it ends but SCR_END_TIME."""
-    job = endless(bed, "late", SCR_HALT_SECONDS="70", SCR_END_TIME=str(int(time.time()) + 100))
+    job = endless(bed, "late", SCR_HALT_SECONDS="70", SCR_END_TIME=str(int(time.time()) + 130))
     assert job.scr_mpirun(4).wait() == 0, job.said()
     is_current(bed, job)
 

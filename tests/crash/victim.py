@@ -17,6 +17,14 @@ import tempfile
 import time
 
 
+def send(sig, pids):
+    for pid in pids:
+        try:
+            os.kill(pid, sig)
+        except ProcessLookupError:
+            pass
+
+
 class Victim:
     def __init__(self, mpirun, program, *args, **settings):
         self.mpirun, self.program, self.args = mpirun, program, args
@@ -39,22 +47,26 @@ class Victim:
         return self
 
     def __exit__(self, *unused):
-        for pid in self.ranks():
-            os.kill(pid, signal.SIGKILL)
-        shutil.rmtree(self.work, ignore_errors=True)
+        # daemons that copy outlive the ranks, and would write to what is removed
+        while pids := self.processes():
+            send(signal.SIGKILL, pids)
+            time.sleep(0.01)
+        shutil.rmtree(self.work)
 
-    def ranks(self):
-        """Pids of the job's ranks, by the job id in their environment."""
+    def processes(self, program=""):
+        """Pids of the job's processes (that run program), by the job id in their environment."""
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 with open(f"/proc/{pid}/environ", "rb") as f, open(f"/proc/{pid}/cmdline", "rb") as c:
-                    if self.tag.encode() in f.read() and \
-                            os.path.basename(self.program).encode() in c.read().split(b"\0")[0]:
+                    if self.tag.encode() in f.read() and program.encode() in c.read().split(b"\0")[0]:
                         found.append(int(pid))
             except OSError:
                 pass
         return found
+
+    def ranks(self):
+        return self.processes(os.path.basename(self.program))
 
     def lines(self):
         if not os.path.exists(self.ledger):
@@ -92,9 +104,5 @@ class Victim:
         """All ranks at once: stopped first, so that none sees another die."""
         pids = self.ranks()
         for sig in (signal.SIGSTOP, signal.SIGKILL):
-            for pid in pids:
-                try:
-                    os.kill(pid, sig)
-                except ProcessLookupError:
-                    pass
+            send(sig, pids)
         return self.job.communicate()[1].decode(errors="replace")

@@ -115,7 +115,7 @@ ok "files open at the end are in place, and whole"
 # this one lets each come to its own end.
 alone() {
     local launch=("$mpirun" -n 4)
-    ! "$mpirun" --version 2>&1 | grep -q HYDRA || launch+=(-disable-auto-cleanup)
+    [[ $("$mpirun" --version 2>&1) != *HYDRA* ]] || launch+=(-disable-auto-cleanup)
     OMPI_MCA_orte_enable_recovery=1 job "$@"
 }
 

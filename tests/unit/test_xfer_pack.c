@@ -420,7 +420,7 @@ static void whatever_call_fails_a_large_one_is_whole_or_not_there(void **state)
             int rc;
             test_fault_arm(TEST_ANY, n, ENOSPC, TEST_ONCE);
             struct scr_copied got =
-                pack_large(&test_fault_sys, slow ? 3 : 19, slow ? 60 : 0, NULL, &rc);
+                pack_large(&test_fault_sys, slow ? 3 : 19, slow ? 200 : 0, NULL, &rc);
             fired = test_fault_off();
             assert_true(fired || rc == SCR_OK);
             assert_true(rc == SCR_OK || access(zst, F_OK) != 0);
