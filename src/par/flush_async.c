@@ -23,7 +23,7 @@ struct scr_flush_async {
     uint64_t bytes;
     uint64_t stamp;       /* of this attempt, in the plan and its records */
     scr_hash *dset;       /* ours */
-    struct scr_dataset d; /* its view; all 0: it tells nothing */
+    struct scr_dataset d; /* its view; id 0: it cannot be read */
     struct scr_wanted wanted;
 };
 
@@ -388,7 +388,7 @@ static int is_entered(const struct scr_flush_async *a)
     scr_hash *index = scr_hash_new();
     int there = scr_prefix_index_read(&a->env, a->prefix, index, NULL) == SCR_OK &&
                 scr_index_get(index, a->id, &e, NULL) == SCR_OK && e.complete &&
-                !e.failed && scr_dataset_is_alike(&a->d, &e.dset);
+                !e.failed && a->d.id > 0 && scr_dataset_is_alike(&a->d, &e.dset);
     scr_hash_delete(index);
     return there;
 }
