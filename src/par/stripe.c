@@ -14,7 +14,8 @@
  * left the processor is given away. An entry has DEPTH slices in flight, whose receives
  * are posted ahead; so reading, transfer, arithmetic and writing overlap, and a member
  * that is held up holds up only the rows it has a part in. Nobody waits in a circle, as
- * a lend waits for its coder's receive alone, and that for the slice DEPTH before it.
+ * a lend waits for its coder's receive alone, and that for the slice DEPTH before it; a
+ * get may wait for the thread that writes, which waits for nobody.
  * Between two members a row sends one symbol a slice in either direction: (sender, row)
  * is the tag, and order keeps the slices apart. */
 #include "par/stripe.h"
@@ -31,17 +32,19 @@
  * bytes; all buffers of a rank together stay within the budget. What another core has
  * read can be slow to write again, by three times, until it has gone from the other's
  * cache: so what is encoded is copied to its buffer past the caches, where it lies in
- * memory, and what is computed or rebuilt takes turns in RING_BYTES, as much as
- * measured to be enough. */
+ * memory, and what is computed or rebuilt takes turns in a ring of buffers, as many as
+ * measured to be enough; a rebuild is over before more of them would pay. */
 enum {
     SLICE_MAX = 256 * 1024,
     SHORT_ROW = 10 * SLICE_MAX, /* of few slices, that hardly overlap */
     SLICE_SHORT = SLICE_MAX / 2,
     BUFFER_BUDGET = 16 * 1024 * 1024,
-    RING_BYTES = 8 * 1024 * 1024,
+    RING_ENCODE = 8 * 1024 * 1024,
+    RING_REBUILD = 4 * 1024 * 1024,
     SLOT_USES = 4,
     ALIGN = 64,
-    DEPTH = 2 /* slices of an entry in flight: one here, one there */
+    DEPTH = 2,          /* slices of an entry in flight: one here, one there */
+    GET_MAX = DEPTH + 1 /* slots of a get, where a thread may write from one more */
 };
 
 /* Tags: a row on its way to its coder, and back. */
@@ -57,8 +60,10 @@ struct transfer {
     uint8_t
         *buf[DEPTH]; /* where a slice is: a slot, or its place in a file in memory */
     MPI_Request req[DEPTH];
-    uint64_t count; /* slices */
-    uint64_t next;  /* the first that is not done: 0 … count */
+    uint64_t count;           /* slices */
+    uint64_t next;            /* the first that is not done: 0 … count */
+    uint64_t posted;          /* receives of slices below this are posted; of gets */
+    uint64_t ticket[GET_MAX]; /* of what is written from each slot; of gets */
 };
 
 struct job {
@@ -245,6 +250,12 @@ static void deal_job(const struct engine *e, struct job *j, int ring, size_t *n)
         deal(&j->dst[i], j->dst[i].peer == e->set->me ? DEPTH : ring, n);
 }
 
+/* Of what is rebuilt a thread writes the parity (red/member.h). */
+static int has_writer(const struct engine *e, const struct transfer *get)
+{
+    return !e->is_fresh && get->sym.is_parity;
+}
+
 /* Gives everything its slots, `ring` to what is sent; returns their number. */
 static size_t deal_all(struct engine *e, int ring)
 {
@@ -252,7 +263,7 @@ static size_t deal_all(struct engine *e, int ring)
     for (size_t i = 0; i < e->nlend; i++)
         deal(&e->lend[i], e->is_fresh ? DEPTH : ring, &n);
     for (size_t i = 0; i < e->nget; i++)
-        deal(&e->get[i], DEPTH, &n);
+        deal(&e->get[i], has_writer(e, &e->get[i]) ? GET_MAX : DEPTH, &n);
     for (size_t i = 0; i < e->njob; i++)
         deal_job(e, &e->job[i], ring, &n);
     rests = n; /* one slot for all, as nothing is kept */
@@ -274,15 +285,16 @@ static size_t pick_slice(struct engine *e, uint64_t rowlen, size_t buf_max)
     return slice > 0 ? slice : 1;
 }
 
-/* As many slots as make RING_BYTES of all that take turns, within the budget; each is
- * to be used some times, as new memory has a price, too. */
+/* As many slots as make a ring of all that take turns, within the budget; each is to be
+ * used some times, as new memory has a price, too. */
 static int pick_ring(struct engine *e, uint64_t rowlen)
 {
     size_t n = deal_all(e, DEPTH), sent = deal_all(e, DEPTH + 1) - n;
     if (sent == 0)
         return DEPTH;
     size_t most = BUFFER_BUDGET / e->stride, left = most > n ? most - n : 0;
-    uint64_t ring = RING_BYTES / e->stride / sent;
+    uint64_t bytes = e->is_fresh ? RING_ENCODE : RING_REBUILD;
+    uint64_t ring = bytes / e->stride / sent;
     if (ring > DEPTH + left / sent)
         ring = DEPTH + left / sent;
     if (ring > rowlen / e->slice / SLOT_USES)
@@ -352,6 +364,13 @@ static void write_here(struct engine *e, struct transfer *x, uint64_t t, size_t 
             scr_member_write(e->m, &x->sym, t * e->slice, x->buf[t % DEPTH], n, e->err);
 }
 
+static void write_later(struct engine *e, struct transfer *x, uint64_t t, size_t n)
+{
+    if (e->rc == SCR_OK)
+        e->rc = scr_member_write_later(e->m, &x->sym, t * e->slice, x->buf[t % DEPTH],
+                                       n, &x->ticket[t % (uint64_t)x->slots], e->err);
+}
+
 /* What belongs here, as sym, is received in its place if that is in memory. */
 static void choose_place(struct engine *e, struct transfer *x,
                          const struct scr_sym *sym, uint64_t t, size_t n)
@@ -410,23 +429,27 @@ static int push_lend(struct engine *e, struct transfer *x)
     return 1;
 }
 
-static void post_get(struct engine *e, struct transfer *x, uint64_t t)
+/* Posts the receives of as many slices as may be in flight and have a free slot. */
+static void post_get(struct engine *e, struct transfer *x)
 {
-    if (t >= x->count)
-        return;
-    size_t n = piece(e, x->len, t);
-    choose_place(e, x, &x->sym, t, n);
-    start_recv(e, x, t, n);
+    for (; x->posted < x->count && x->posted < x->next + DEPTH; x->posted++) {
+        if (!scr_member_is_written(e->m, x->ticket[x->posted % (uint64_t)x->slots]))
+            return;
+        size_t n = piece(e, x->len, x->posted);
+        choose_place(e, x, &x->sym, x->posted, n);
+        start_recv(e, x, x->posted, n);
+    }
 }
 
 static int pull_get(struct engine *e, struct transfer *x)
 {
     uint64_t t = x->next;
-    if (t == x->count || !is_done(e, x, t))
+    post_get(e, x);
+    if (t == x->posted || !is_done(e, x, t) || !scr_member_has_room(e->m, &x->sym))
         return 0;
-    write_here(e, x, t, piece(e, x->len, t));
+    write_later(e, x, t, piece(e, x->len, t));
     x->next++;
-    post_get(e, x, t + DEPTH);
+    post_get(e, x);
     return 1;
 }
 
@@ -577,9 +600,8 @@ static void finish_sends(struct engine *e)
 static void run_lists(struct engine *e)
 {
     uint64_t left = count_lists(e);
-    for (size_t i = 0; i < e->nget; i++)
-        for (uint64_t t = 0; t < DEPTH; t++)
-            post_get(e, &e->get[i], t);
+    if (e->nget > 0 && !e->is_fresh)
+        scr_member_start_writer(e->m);
     while (left > 0) {
         uint64_t done = push_all(e);
         left -= done;
@@ -589,6 +611,7 @@ static void run_lists(struct engine *e)
     finish_sends(e);
     while (read_rest(e))
         ;
+    keep(e, scr_member_settle(e->m, e->err));
 }
 
 static void engine_fini(struct engine *e)

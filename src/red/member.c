@@ -5,6 +5,7 @@
 #include "base/io.h"
 #include "base/map.h"
 #include "base/str.h"
+#include "base/writer.h"
 #include "red/fdcache.h"
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,9 @@ enum {
      * RLIMIT_NOFILE usually gives. */
     FDS_PER_SET = 512,
     /* A process may have some ten thousand mappings. */
-    MAPPED_FILES = 4096
+    MAPPED_FILES = 4096,
+    /* Less is written before a thread has started. */
+    WRITER_LEAST = 512 * 1024
 };
 
 /* Bytes within one file and one symbol. They pass in order, so that a CRC can be kept;
@@ -55,6 +58,8 @@ struct scr_member {
     struct scr_map redmap;
     struct file_map *maps; /* of the files, when they are read */
     void *slice;           /* SLICE bytes, when first needed */
+    struct scr_writer *writer;
+    uint64_t ticket; /* of what it was handed last in a call */
 };
 
 /* --- pieces --- */
@@ -256,13 +261,19 @@ int scr_member_open(const struct scr_env *env, const struct scr_geom *g, int me,
 
 /* --- bytes --- */
 
-enum direction { READ, WRITE };
+enum direction { READ, WRITE, LATER };
 
 static int move(struct scr_member *m, enum direction dir, int fd, const char *path,
                 char *buf, size_t n, uint64_t off, struct scr_err *err)
 {
     if (dir == READ)
         return scr_pread_all(m->env->sys, fd, buf, n, (off_t)off, path, err);
+    if (dir == LATER) {
+        uint64_t ticket = scr_writer_put(m->writer, fd, buf, n, (off_t)off, path);
+        m->ticket = ticket > 0 ? ticket : m->ticket;
+        if (ticket > 0)
+            return SCR_OK;
+    }
     return scr_pwrite_all(m->env->sys, fd, buf, n, (off_t)off, path, err);
 }
 
@@ -309,7 +320,7 @@ static int move_bytes(struct scr_member *m, enum direction dir, const struct pie
                       int is_parity, uint64_t off, char *buf, size_t n,
                       struct scr_err *err)
 {
-    if (dir == WRITE && is_parity && write_mapped(m, off, buf, n))
+    if (dir != READ && is_parity && write_mapped(m, off, buf, n))
         return SCR_OK;
     if (is_parity)
         return move(m, dir, m->redfd, m->redpath, buf, n, m->header_bytes + off, err);
@@ -375,7 +386,8 @@ static int check_symbol(const struct scr_member *m, enum direction dir,
     };
     uint64_t len = scr_geom_max_rowlen(m->g);
     uint64_t end = sym->off + at + n;
-    if (sym->member != m->me || (m->flags & needed[dir][sym->is_parity != 0]) == 0)
+    if (sym->member != m->me ||
+        (m->flags & needed[dir != READ][sym->is_parity != 0]) == 0)
         return scr_fail(err, SCR_E_ARG, 0,
                         "member %d: not opened for this symbol of member %d", m->me,
                         sym->member);
@@ -431,6 +443,47 @@ int scr_member_write(struct scr_member *m, const struct scr_sym *sym, uint64_t a
                      const void *buf, size_t n, struct scr_err *err)
 {
     return transfer(m, WRITE, sym, at, (char *)buf, n, err); /* only read from */
+}
+
+/* The data have another file, which we write ourselves at the same time. */
+static int is_for_writer(const struct scr_member *m, const struct scr_sym *sym)
+{
+    return m->writer != NULL && sym->is_parity;
+}
+
+int scr_member_has_room(const struct scr_member *m, const struct scr_sym *sym)
+{
+    return !is_for_writer(m, sym) || scr_writer_has_room(m->writer);
+}
+
+int scr_member_write_later(struct scr_member *m, const struct scr_sym *sym, uint64_t at,
+                           const void *buf, size_t n, uint64_t *ticket,
+                           struct scr_err *err)
+{
+    m->ticket = 0;
+    int rc = transfer(m, is_for_writer(m, sym) ? LATER : WRITE, sym, at, (char *)buf, n,
+                      err);
+    *ticket = m->ticket;
+    return rc;
+}
+
+int scr_member_is_written(const struct scr_member *m, uint64_t ticket)
+{
+    return ticket == 0 || m->writer == NULL || scr_writer_is_done(m->writer, ticket);
+}
+
+void scr_member_start_writer(struct scr_member *m)
+{
+    if (m->writer == NULL && (m->flags & SCR_MEMBER_WRITE_PARITY) != 0 &&
+        scr_geom_parity_bytes(m->g, m->me) >= WRITER_LEAST)
+        m->writer = scr_writer_start(m->env->sys);
+}
+
+int scr_member_settle(struct scr_member *m, struct scr_err *err)
+{
+    int rc = scr_writer_finish(m->writer, err);
+    m->writer = NULL;
+    return rc;
 }
 
 void *scr_member_window(struct scr_member *m, const struct scr_sym *sym, uint64_t at,
@@ -525,10 +578,12 @@ int scr_member_close(struct scr_member *m, struct scr_err *err)
 {
     if (m == NULL)
         return SCR_OK;
+    int settled = scr_member_settle(m, err);
     for (size_t f = 0; m->maps != NULL && f < m->nfiles; f++)
         scr_map_close(m->env->sys, NULL, &m->maps[f].map);
     scr_map_close(m->env->sys, m->redmap.writable ? m->env->maps : NULL, &m->redmap);
     int rc = scr_fdcache_close(&m->fds, err);
+    rc = settled != SCR_OK ? settled : rc;
     int closed = scr_close(m->env->sys, &m->redfd, m->redpath, err);
     for (size_t f = 0; f < m->nfiles; f++)
         free(m->files[f].path);

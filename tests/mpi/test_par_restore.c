@@ -5,8 +5,11 @@
 #include "mpi_test.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/str.h"
+#include "base/writer.h"
 #include "helper_cell.h"
 #include "helper_fault.h"
 #include "helper_tolerance.h"
@@ -376,19 +379,20 @@ MPI_CASE(sets_are_rebuilt_side_by_side_and_refused_together)
 /* While member 0's files are rebuilt every call of `victim` fails in turn. Whatever
  * comes of it is the same on all ranks, no survivor's file changes, and a later restore
  * succeeds. */
-static void walk_faults(struct mpi_test *t, const struct plan *p, int victim,
+static void walk_faults(struct mpi_test *t, const struct scr_sys *sys,
+                        enum cell_files profile, const struct plan *p, int victim,
                         enum test_how how)
 {
     int fired = 1, tries = 0, mine = t->comm.rank == victim;
     struct cell c;
-    cell_make_all(t, &c, &t->comm, CELL_ODD, 1);
+    cell_make_all(t, &c, &t->comm, profile, 1);
     cell_protect_all(&c, p->scheme, p->k);
     for (long n = 0; fired && n < 2000; n++, tries++) {
         if (t->comm.rank == 0)
             cell_damage(&c, CELL_NODE);
         size_t before = cell_count(&c);
         if (mine) {
-            c.env.sys = &test_fault_sys;
+            c.env.sys = sys;
             test_fault_arm(TEST_ANY, n, EIO, how);
         }
         int rc = cell_try_restore_all(&c);
@@ -424,14 +428,49 @@ MPI_CASE(every_system_call_of_the_rebuilt_rank_may_fail)
 {
     for (int i = 1; i < PLANS; i++)
         if (walks(t, i))
-            walk_faults(t, &plans[i], 0, i % 2 ? TEST_ONCE : TEST_FOREVER);
+            walk_faults(t, &test_fault_sys, CELL_ODD, &plans[i], 0,
+                        i % 2 ? TEST_ONCE : TEST_FOREVER);
+}
+
+static pthread_t owner;
+static atomic_long by_thread, failed_in_thread;
+
+static ssize_t pwrite_noted(int fd, const void *buf, size_t n, off_t off)
+{
+    int mine = pthread_equal(pthread_self(), owner);
+    ssize_t put = test_fault_sys.pwrite(fd, buf, n, off);
+    by_thread += !mine;
+    failed_in_thread += !mine && put < 0;
+    return put;
+}
+
+/* Of two copies, and of RS with 2 failures, so much is lost that a thread helps to
+ * write it (red/member.h), where there is a processor for it. */
+MPI_CASE(every_system_call_of_the_thread_that_writes_may_fail)
+{
+    struct scr_sys sys = test_fault_sys;
+    if (t->comm.size != 3)
+        return;
+    owner = pthread_self();
+    by_thread = failed_in_thread = 0;
+    sys.pwrite = pwrite_noted;
+    for (int i = 2; i < 5; i += 2) {
+        walk_faults(t, &sys, CELL_MAPPED, &plans[i], 0, TEST_ONCE);
+        walk_faults(t, &sys, CELL_MAPPED, &plans[i], 0, TEST_FOREVER);
+    }
+    struct scr_writer *w = scr_writer_start(&scr_sys_posix);
+    if (t->comm.rank == 0) {
+        CHECK_INT(by_thread > 0, w != NULL);
+        CHECK_INT(failed_in_thread > 0, w != NULL);
+    }
+    scr_writer_finish(w, NULL);
 }
 
 MPI_CASE(every_system_call_of_a_survivor_may_fail)
 {
     for (int i = 1; i < PLANS; i++)
         if (walks(t, i))
-            walk_faults(t, &plans[i], t->comm.size - 1,
+            walk_faults(t, &test_fault_sys, CELL_ODD, &plans[i], t->comm.size - 1,
                         i % 2 ? TEST_FOREVER : TEST_ONCE);
 }
 
@@ -450,5 +489,6 @@ int main(int argc, char **argv)
                   RUN(more_ranks_are_refused_and_nothing_is_touched),
                   RUN(sets_are_rebuilt_side_by_side_and_refused_together),
                   RUN(every_system_call_of_the_rebuilt_rank_may_fail),
+                  RUN(every_system_call_of_the_thread_that_writes_may_fail),
                   RUN(every_system_call_of_a_survivor_may_fail)));
 }
