@@ -18,7 +18,7 @@ struct weaken {
     const char *scheme;
     int ranks;        /* of the job */
     int largest;      /* ranks of the largest group */
-    int least;        /* members of the smallest set that has a parity */
+    int least;        /* members of the smallest set that has a parity, if any */
     int failures;     /* the scheme shall survive in a set */
     int64_t alone;    /* ranks without a partner */
     int64_t fewer[2]; /* ranks in sets of least and least + 1 that survive fewer */
@@ -29,20 +29,25 @@ static int asked_failures(const struct scr_reddesc *red)
     return red->scheme == SCR_SCHEME_XOR ? 1 : red->set_failures;
 }
 
-/* Ranks in sets of n members that cannot survive as many failures as asked for. */
-static int64_t count_fewer_all(const struct weaken *w, int n)
+/* Whether this rank's set, of n members, cannot survive as many as asked for. */
+static int is_fewer(const struct weaken *w, int n)
 {
-    return (int64_t)scr_sum_all(&w->ctx->world, w->set->n == n && n - 1 < w->failures);
+    return w->set->n == n && n - 1 < w->failures;
 }
 
 static void count_all(struct weaken *w)
 {
     const struct scr_comm *world = &w->ctx->world;
-    w->alone = (int64_t)scr_sum_all(world, w->set->n == 1);
-    w->largest = (int)scr_max_all(world, w->group->size);
-    w->least = (int)scr_min_all(world, w->set->n > 1 ? w->set->n : INT_MAX);
-    for (int i = 0; i < 2 && w->least < INT_MAX; i++)
-        w->fewer[i] = count_fewer_all(w, w->least + i);
+    int64_t ends[] = { -w->group->size, w->set->n > 1 ? w->set->n : INT_MAX - 1 };
+    scr_mins_all(world, ends, 2);
+    w->largest = (int)-ends[0];
+    w->least = (int)ends[1];
+    uint64_t ranks[] = { w->set->n == 1, (uint64_t)is_fewer(w, w->least),
+                         (uint64_t)is_fewer(w, w->least + 1) };
+    scr_sums_all(world, ranks, 3);
+    w->alone = (int64_t)ranks[0];
+    w->fewer[0] = (int64_t)ranks[1];
+    w->fewer[1] = (int64_t)ranks[2];
 }
 
 /* --- ranks without a partner --- */

@@ -16,6 +16,20 @@ enum { BCAST_PIECE = 1 << 30 };
 /* Bytes of a piece that scr_same_all compares at once, on the stack. */
 enum { SAME_PIECE = 8192 };
 
+/* What a broadcast of something of any length begins with: most are over with it. */
+struct start {
+    uint64_t total;
+    char bytes[1016];
+};
+
+static void start_fill(struct start *s, const char *bytes, uint64_t total)
+{
+    s->total = total;
+    if (total > 0)
+        memcpy(s->bytes, bytes,
+               total < sizeof s->bytes ? (size_t)total : sizeof s->bytes);
+}
+
 int scr_mpi_check(int code, const char *what, struct scr_err *err)
 {
     if (code == MPI_SUCCESS)
@@ -99,23 +113,21 @@ void scr_comm_free(struct scr_comm *c)
 static int split_round(struct scr_comm *part, const char *text, int *same,
                        struct scr_err *err)
 {
+    *same = scr_same_all(part, text, strlen(text) + 1);
+    if (*same)
+        return SCR_OK;
     char *first = part->rank == 0 ? scr_strdup(text) : NULL;
     int rc = scr_agree_all(
         part, part->rank == 0 && first == NULL ? SCR_E_NOMEM : SCR_OK, err);
     if (rc == SCR_OK)
         rc = scr_bcast_str_all(part, 0, &first, err);
-    if (rc != SCR_OK)
-        goto out;
-    int mine = strcmp(first, text) == 0;
-    *same = scr_and_all(part, mine);
-    if (*same)
-        goto out;
-    struct scr_comm next = SCR_COMM_INIT;
-    rc = scr_comm_split_all(part, mine ? 0 : 1, part->rank, &next, err);
-    scr_comm_free(part);
-    *part = next;
-    *same = mine;
-out:
+    if (rc == SCR_OK) {
+        struct scr_comm next = SCR_COMM_INIT;
+        *same = strcmp(first, text) == 0;
+        rc = scr_comm_split_all(part, *same ? 0 : 1, part->rank, &next, err);
+        scr_comm_free(part);
+        *part = next;
+    }
     free(first);
     return rc;
 }
@@ -242,6 +254,13 @@ void scr_sums_all(const struct scr_comm *c, uint64_t *v, int n)
     scr_mpi_finish(code, &req, "reduction", NULL);
 }
 
+void scr_mins_all(const struct scr_comm *c, int64_t *v, int n)
+{
+    MPI_Request req = MPI_REQUEST_NULL;
+    int code = MPI_Iallreduce(MPI_IN_PLACE, v, n, MPI_INT64_T, MPI_MIN, c->comm, &req);
+    scr_mpi_finish(code, &req, "reduction", NULL);
+}
+
 uint64_t scr_sum_all(const struct scr_comm *c, uint64_t v)
 {
     scr_sums_all(c, &v, 1);
@@ -291,20 +310,25 @@ int scr_allgather_bytes_all(const struct scr_comm *c, const void *mine, size_t n
 
 int scr_bcast_str_all(const struct scr_comm *c, int root, char **s, struct scr_err *err)
 {
-    uint64_t len = c->rank == root && *s != NULL ? strlen(*s) + 1 : 0;
-    int rc = scr_bcast_bytes_all(c, root, &len, sizeof len, err);
+    struct start start = { 0 };
+    if (c->rank == root && *s != NULL)
+        start_fill(&start, *s, strlen(*s) + 1);
+    int rc = scr_bcast_bytes_all(c, root, &start, sizeof start, err);
+    size_t len = (size_t)start.total;
     char *text = *s;
     if (rc == SCR_OK && c->rank != root) {
-        text = len > 0 ? malloc((size_t)len) : NULL;
+        text = len > 0 ? malloc(len) : NULL;
         if (len > 0 && text == NULL)
             rc = scr_fail(err, SCR_E_NOMEM, 0, "broadcast of a string: out of memory");
     }
     rc = scr_agree_all(c, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_bcast_bytes_all(c, root, text, (size_t)len, err);
+    if (rc == SCR_OK && len > sizeof start.bytes)
+        rc = scr_bcast_bytes_all(c, root, text, len, err);
     if (c->rank == root)
         return rc;
     if (rc == SCR_OK) {
+        if (len > 0 && len <= sizeof start.bytes)
+            memcpy(text, start.bytes, len);
         free(*s);
         *s = text;
     } else if (text != *s) {
@@ -313,19 +337,28 @@ int scr_bcast_str_all(const struct scr_comm *c, int root, char **s, struct scr_e
     return rc;
 }
 
-int scr_same_all(const struct scr_comm *c, const void *p, size_t n)
+/* Compares rank 0's bytes with ours, a piece at a time. */
+static int same_pieces_all(const struct scr_comm *c, const char *mine, uint64_t at,
+                           uint64_t total, int same)
 {
-    const char *mine = p;
     char piece[SAME_PIECE];
-    uint64_t total = n;
-    int same =
-        scr_bcast_bytes_all(c, 0, &total, sizeof total, NULL) == SCR_OK && total == n;
-    for (uint64_t at = 0; at < total; at += SAME_PIECE) {
+    for (; at < total; at += SAME_PIECE) {
         size_t len = total - at < SAME_PIECE ? (size_t)(total - at) : SAME_PIECE;
         if (c->rank == 0)
             memcpy(piece, mine + at, len);
         int rc = scr_bcast_bytes_all(c, 0, piece, len, NULL);
         same = same && rc == SCR_OK && memcmp(piece, mine + at, len) == 0;
     }
-    return scr_and_all(c, same);
+    return same;
+}
+
+int scr_same_all(const struct scr_comm *c, const void *p, size_t n)
+{
+    struct start start = { 0 };
+    if (c->rank == 0)
+        start_fill(&start, p, n);
+    int same = scr_bcast_bytes_all(c, 0, &start, sizeof start, NULL) == SCR_OK;
+    size_t len = n < sizeof start.bytes ? n : sizeof start.bytes;
+    same = same && start.total == n && (len == 0 || memcmp(start.bytes, p, len) == 0);
+    return scr_and_all(c, same_pieces_all(c, p, sizeof start.bytes, start.total, same));
 }

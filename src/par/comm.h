@@ -58,6 +58,8 @@ int64_t scr_min_all(const struct scr_comm *c, int64_t v);
 uint64_t scr_sum_all(const struct scr_comm *c, uint64_t v);
 /* v[0…n) become sums over all ranks, in one reduction. */
 void scr_sums_all(const struct scr_comm *c, uint64_t *v, int n);
+/* Likewise the least of each; the largest is the least of what is negated. */
+void scr_mins_all(const struct scr_comm *c, int64_t *v, int n);
 /* Sum of v over the ranks below this one; 0 on rank 0. */
 uint64_t scr_sum_below_all(const struct scr_comm *c, uint64_t v);
 void scr_barrier_all(const struct scr_comm *c);

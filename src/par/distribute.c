@@ -104,9 +104,9 @@ int scr_check_one_dataset_all(const struct scr_comm *world, const scr_filemap *m
         oldest = when > 0 && when < oldest ? when : oldest;
         newest = when > newest ? when : newest;
     }
-    oldest = scr_min_all(world, oldest);
-    newest = scr_max_all(world, newest);
-    if (newest == 0 || oldest == newest)
+    int64_t ends[] = { oldest, -newest };
+    scr_mins_all(world, ends, 2);
+    if (ends[1] == 0 || ends[0] == -ends[1])
         return SCR_OK;
     return scr_fail(err, SCR_E_CORRUPT, 0,
                     "dataset %d in cache: the nodes hold parts of two datasets of this "

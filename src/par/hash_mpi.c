@@ -182,28 +182,55 @@ int scr_hash_recv(const struct scr_comm *c, int from, scr_hash *h, struct scr_er
     return scr_hash_sendrecv(c, NULL, MPI_PROC_NULL, h, from, err);
 }
 
+/* A broadcast begins with so many bytes of the letter: most are over with it. */
+enum { START = 2048 };
+
+/* 0: its sender could not pack the hash. */
+static uint64_t letter_length(const unsigned char *start)
+{
+    uint64_t total;
+    memcpy(&total, start, sizeof total);
+    return total;
+}
+
+/* Room for a long letter, with its start in it. */
+static int letter_extend(struct letter *l, const unsigned char *start, uint64_t total,
+                         struct scr_err *err)
+{
+    l->bytes = malloc((size_t)total);
+    if (l->bytes == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "broadcast of a hash: out of memory");
+    memcpy(l->bytes, start, START);
+    return SCR_OK;
+}
+
 int scr_hash_bcast_all(const struct scr_comm *c, int root, scr_hash *h,
                        struct scr_err *err)
 {
     int rc = SCR_OK;
+    unsigned char start[START] = { 0 };
     struct letter l = { .first = MPI_REQUEST_NULL };
     if (h == NULL)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "broadcast of a hash: out of memory");
     else if (c->rank == root)
         rc = letter_pack(&l, h, err);
-    rc = scr_agree_all(c, rc, err);
-    if (rc != SCR_OK)
-        goto out;
-    rc = scr_bcast_bytes_all(c, root, &l.total, sizeof l.total, err);
-    if (rc == SCR_OK && c->rank != root && (l.bytes = malloc((size_t)l.total)) == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "broadcast of a hash: out of memory");
-    rc = scr_agree_all(c, rc, err);
-    if (rc != SCR_OK)
-        goto out;
-    rc = scr_bcast_bytes_all(c, root, l.bytes, (size_t)l.total, err);
-    size_t head = sizeof(uint64_t);
-    if (rc == SCR_OK && c->rank != root)
-        rc = scr_hash_unpack(l.bytes + head, (size_t)l.total - head, h, NULL, err);
+    if (l.bytes != NULL)
+        memcpy(start, l.bytes, l.total < START ? (size_t)l.total : START);
+    int rc1 = scr_bcast_bytes_all(c, root, start, sizeof start, err);
+    rc = rc == SCR_OK ? rc1 : rc;
+    uint64_t total = letter_length(start);
+    if (total > START) {
+        if (rc == SCR_OK && c->rank != root)
+            rc = letter_extend(&l, start, total, err);
+        rc = scr_agree_all(c, rc, err);
+        if (rc != SCR_OK)
+            goto out;
+        rc = scr_bcast_bytes_all(c, root, l.bytes + START, (size_t)total - START, err);
+    }
+    size_t head = sizeof total;
+    if (rc == SCR_OK && c->rank != root && total > head)
+        rc = scr_hash_unpack((l.bytes != NULL ? l.bytes : start) + head,
+                             (size_t)total - head, h, NULL, err);
     rc = scr_agree_all(c, rc, err);
 out:
     letter_fini(&l);

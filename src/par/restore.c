@@ -18,12 +18,13 @@ static uint64_t rebuilt_bytes(const struct scr_restoring *s)
 
 static void report_all(const struct scr_restoring *s, struct scr_restore_report *rep)
 {
-    const struct scr_comm *world = s->p->world;
-    uint64_t ranks = scr_sum_all(world, s->have[s->set.me] != SCR_HAVE_ALL);
-    uint64_t lost = scr_sum_all(world, (uint64_t)s->lost_files);
-    rep->bytes = scr_sum_all(world, rebuilt_bytes(s));
-    rep->rebuilt_ranks = (int)ranks;
-    rep->lost_files = lost > INT32_MAX ? INT32_MAX : (int)lost;
+    enum { RANKS, FILES, BYTES, N };
+    uint64_t sum[N] = { s->have[s->set.me] != SCR_HAVE_ALL, (uint64_t)s->lost_files,
+                        rebuilt_bytes(s) };
+    scr_sums_all(s->p->world, sum, N);
+    rep->rebuilt_ranks = (int)sum[RANKS];
+    rep->lost_files = sum[FILES] > INT32_MAX ? INT32_MAX : (int)sum[FILES];
+    rep->bytes = sum[BYTES];
 }
 
 static int enter(struct scr_restoring *s, scr_hash *dset, struct scr_err *err)

@@ -144,6 +144,28 @@ MPI_CASE(strings_are_broadcast)
     }
 }
 
+/* Whatever goes in the first message, and what does not. */
+MPI_CASE(texts_and_bytes_of_any_length_arrive)
+{
+    enum { LONG = 2100 };
+    char *want = scr_calloc(LONG + 1, 1);
+    for (int n = 0; n <= LONG; n += n < 1000 || (n > 1030 && n < 2000) ? 97 : 1) {
+        struct scr_err err = SCR_ERR_INIT;
+        int root = n % t->comm.size, odd = t->comm.rank == t->comm.size - 1;
+        memset(want, 'a' + n % 7, (size_t)n);
+        char *s = scr_strdup(t->comm.rank == root ? want : "");
+        CHECK_RC(scr_bcast_str_all(&t->comm, root, &s, &err), SCR_OK, &err);
+        CHECK(s != NULL && strcmp(s, want) == 0);
+        CHECK_INT(scr_same_all(&t->comm, s, (size_t)n), 1);
+        if (n > 0 && odd)
+            s[n - 1] = 'z';
+        CHECK_INT(scr_same_all(&t->comm, s, (size_t)n), n == 0 || t->comm.size == 1);
+        free(s);
+    }
+    CHECK_INT(scr_same_all(&t->comm, NULL, 0), 1);
+    free(want);
+}
+
 MPI_CASE(bytes_are_compared_over_all_ranks)
 {
     enum { N = 100000 };
@@ -174,11 +196,10 @@ static scr_hash *letter(int from, int to, int keys)
 
 MPI_CASE(hashes_are_broadcast_and_merged)
 {
-    static const int keys[] = { 0, 1, 30000 };
-    for (int i = 0; i < 3; i++) {
+    for (int keys = 0; keys <= 30000; keys += keys < 300 ? 1 : 29700) {
         struct scr_err err = SCR_ERR_INIT;
         int root = t->comm.size - 1;
-        scr_hash *want = letter(root, -1, keys[i]);
+        scr_hash *want = letter(root, -1, keys);
         scr_hash *h = t->comm.rank == root ? scr_hash_dup(want) : scr_hash_new();
         CHECK_RC(scr_hash_bcast_all(&t->comm, root, h, &err), SCR_OK, &err);
         CHECK(scr_hash_equal(h, want));
@@ -191,11 +212,13 @@ MPI_CASE(hashes_are_broadcast_and_merged)
 MPI_CASE(a_hash_that_could_not_be_made_is_an_error_everywhere)
 {
     for (int who = 0; who < t->comm.size; who++) {
-        struct scr_err err = SCR_ERR_INIT;
-        scr_hash *h = t->comm.rank == who ? NULL : scr_hash_new();
-        CHECK_RC(scr_hash_bcast_all(&t->comm, 0, h, &err), SCR_E_NOMEM, &err);
-        CHECK_INT(err.rank, who);
-        scr_hash_delete(h);
+        for (int keys = 0; keys <= 3000; keys += 3000) {
+            struct scr_err err = SCR_ERR_INIT;
+            scr_hash *h = t->comm.rank == who ? NULL : letter(who, -1, keys);
+            CHECK_RC(scr_hash_bcast_all(&t->comm, 0, h, &err), SCR_E_NOMEM, &err);
+            CHECK_INT(err.rank, who);
+            scr_hash_delete(h);
+        }
     }
 }
 
@@ -321,7 +344,8 @@ int main(int argc, char **argv)
                   RUN(split_by_text_is_exact_when_hashes_collide),
                   RUN(split_by_text_refuses_a_rank_without_one),
                   RUN(split_without_colour_gives_an_empty_communicator),
-                  RUN(strings_are_broadcast), RUN(bytes_are_compared_over_all_ranks),
+                  RUN(strings_are_broadcast), RUN(texts_and_bytes_of_any_length_arrive),
+                  RUN(bytes_are_compared_over_all_ranks),
                   RUN(hashes_are_broadcast_and_merged),
                   RUN(a_hash_that_could_not_be_made_is_an_error_everywhere),
                   RUN(hashes_go_round_a_ring), RUN(hashes_go_along_a_line),
