@@ -358,7 +358,8 @@ int scr_same_all(const struct scr_comm *c, const void *p, size_t n)
     if (c->rank == 0)
         start_fill(&start, p, n);
     int same = scr_bcast_bytes_all(c, 0, &start, sizeof start, NULL) == SCR_OK;
+    uint64_t total = same ? start.total : n;
     size_t len = n < sizeof start.bytes ? n : sizeof start.bytes;
-    same = same && start.total == n && (len == 0 || memcmp(start.bytes, p, len) == 0);
-    return scr_and_all(c, same_pieces_all(c, p, sizeof start.bytes, start.total, same));
+    same = same && total == n && (len == 0 || memcmp(start.bytes, p, len) == 0);
+    return scr_and_all(c, same_pieces_all(c, p, sizeof start.bytes, total, same));
 }
