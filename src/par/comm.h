@@ -76,9 +76,9 @@ int scr_bcast_str_all(const struct scr_comm *c, int root, char **s,
 /* 1 on all ranks if n bytes at p are the same everywhere; 0 on all otherwise. */
 int scr_same_all(const struct scr_comm *c, const void *p, size_t n);
 
-/* Hashes. bcast: non-roots' h is merged into; NULL, for want of memory, on any rank is
- * SCR_E_NOMEM; the result is agreed. sendrecv: any of the two partners may be
- * MPI_PROC_NULL. */
+/* Hashes. bcast: non-roots' h is merged into, also where another rank then fails; NULL,
+ * for want of memory, on any rank is SCR_E_NOMEM; the result is agreed. sendrecv: any
+ * of the two partners may be MPI_PROC_NULL. */
 int scr_hash_bcast_all(const struct scr_comm *c, int root, scr_hash *h,
                        struct scr_err *err);
 int scr_hash_send(const struct scr_comm *c, int to, const scr_hash *h,

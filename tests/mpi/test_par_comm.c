@@ -147,9 +147,9 @@ MPI_CASE(strings_are_broadcast)
 /* Whatever goes in the first message, and what does not. */
 MPI_CASE(texts_and_bytes_of_any_length_arrive)
 {
-    enum { LONG = 2100 };
+    enum { BEFORE = 1000, AFTER = 1030, LONG = 9300 };
     char *want = scr_calloc(LONG + 1, 1);
-    for (int n = 0; n <= LONG; n += n < 1000 || (n > 1030 && n < 2000) ? 97 : 1) {
+    for (int n = 0; n <= LONG; n += n >= BEFORE && n < AFTER ? 1 : 50) {
         struct scr_err err = SCR_ERR_INIT;
         int root = n % t->comm.size, odd = t->comm.rank == t->comm.size - 1;
         memset(want, 'a' + n % 7, (size_t)n);
@@ -160,6 +160,9 @@ MPI_CASE(texts_and_bytes_of_any_length_arrive)
         if (n > 0 && odd)
             s[n - 1] = 'z';
         CHECK_INT(scr_same_all(&t->comm, s, (size_t)n), n == 0 || t->comm.size == 1);
+        CHECK_INT(scr_same_all(&t->comm, want, (size_t)(n + odd)), t->comm.size == 1);
+        CHECK_INT(scr_same_all(&t->comm, want, odd ? 0 : (size_t)n),
+                  n == 0 || t->comm.size == 1);
         free(s);
     }
     CHECK_INT(scr_same_all(&t->comm, NULL, 0), 1);
@@ -202,6 +205,25 @@ MPI_CASE(hashes_are_broadcast_and_merged)
         scr_hash *want = letter(root, -1, keys);
         scr_hash *h = t->comm.rank == root ? scr_hash_dup(want) : scr_hash_new();
         CHECK_RC(scr_hash_bcast_all(&t->comm, root, h, &err), SCR_OK, &err);
+        CHECK(scr_hash_equal(h, want));
+        scr_hash_delete(h);
+        scr_hash_delete(want);
+    }
+}
+
+/* The same, byte by byte past the end of the first message. */
+MPI_CASE(hashes_of_any_length_are_broadcast)
+{
+    char text[2100];
+    for (size_t n = 1900; n < sizeof text; n++) {
+        struct scr_err err = SCR_ERR_INIT;
+        scr_hash *want = scr_hash_new(), *h = scr_hash_new();
+        memset(text, 'a' + (int)(n % 7), n);
+        text[n] = '\0';
+        scr_hash_set_val(want, "TEXT", text);
+        if (t->comm.rank == 0)
+            scr_hash_merge(h, want);
+        CHECK_RC(scr_hash_bcast_all(&t->comm, 0, h, &err), SCR_OK, &err);
         CHECK(scr_hash_equal(h, want));
         scr_hash_delete(h);
         scr_hash_delete(want);
@@ -347,6 +369,7 @@ int main(int argc, char **argv)
                   RUN(strings_are_broadcast), RUN(texts_and_bytes_of_any_length_arrive),
                   RUN(bytes_are_compared_over_all_ranks),
                   RUN(hashes_are_broadcast_and_merged),
+                  RUN(hashes_of_any_length_are_broadcast),
                   RUN(a_hash_that_could_not_be_made_is_an_error_everywhere),
                   RUN(hashes_go_round_a_ring), RUN(hashes_go_along_a_line),
                   RUN(sparse_exchange_delivers_everything_round_after_round),
