@@ -86,8 +86,8 @@ int scr_thread_find_place(const struct scr_sys *sys, cpu_set_t *where)
 {
     if (sched_getaffinity(0, sizeof *where, where) != 0)
         return 0;
-    if (CPU_COUNT(where) != 1)
-        return CPU_COUNT(where) > 1;
+    if (CPU_COUNT(where) > 1)
+        return 1;
     int mine = first_processor(where);
     if (!find_neighbours(sys, mine, where))
         return 0;

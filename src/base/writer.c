@@ -68,6 +68,13 @@ static void *run(void *arg)
     return NULL;
 }
 
+static void discard(struct scr_writer *w)
+{
+    pthread_cond_destroy(&w->moved);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
+}
+
 struct scr_writer *scr_writer_start(const struct scr_sys *sys)
 {
     cpu_set_t where;
@@ -82,9 +89,7 @@ struct scr_writer *scr_writer_start(const struct scr_sys *sys)
     pthread_cond_init(&w->moved, NULL);
     if (scr_thread_start(&w->thread, &where, run, w) == 0)
         return w;
-    pthread_cond_destroy(&w->moved);
-    pthread_mutex_destroy(&w->lock);
-    free(w);
+    discard(w);
     return NULL;
 }
 
@@ -130,8 +135,6 @@ int scr_writer_finish(struct scr_writer *w, struct scr_err *err)
     int rc = w->rc;
     if (rc != SCR_OK && err != NULL && err->code == SCR_OK)
         *err = w->err;
-    pthread_cond_destroy(&w->moved);
-    pthread_mutex_destroy(&w->lock);
-    free(w);
+    discard(w);
     return rc;
 }

@@ -38,6 +38,7 @@ static int is_fewer(const struct weaken *w, int n)
 static void count_all(struct weaken *w)
 {
     const struct scr_comm *world = &w->ctx->world;
+    /* No set has so many members, nor one more. */
     int64_t ends[] = { -w->group->size, w->set->n > 1 ? w->set->n : INT_MAX - 1 };
     scr_mins_all(world, ends, 2);
     w->largest = (int)-ends[0];

@@ -270,9 +270,10 @@ static int move(struct scr_member *m, enum direction dir, int fd, const char *pa
         return scr_pread_all(m->env->sys, fd, buf, n, (off_t)off, path, err);
     if (dir == LATER) {
         uint64_t ticket = scr_writer_put(m->writer, fd, buf, n, (off_t)off, path);
-        m->ticket = ticket > 0 ? ticket : m->ticket;
-        if (ticket > 0)
+        if (ticket > 0) {
+            m->ticket = ticket;
             return SCR_OK;
+        }
     }
     return scr_pwrite_all(m->env->sys, fd, buf, n, (off_t)off, path, err);
 }

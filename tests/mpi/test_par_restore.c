@@ -5,8 +5,6 @@
 #include "mpi_test.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 
 #include "base/str.h"
 #include "base/writer.h"
@@ -432,18 +430,6 @@ MPI_CASE(every_system_call_of_the_rebuilt_rank_may_fail)
                         i % 2 ? TEST_ONCE : TEST_FOREVER);
 }
 
-static pthread_t owner;
-static atomic_long by_thread, failed_in_thread;
-
-static ssize_t pwrite_noted(int fd, const void *buf, size_t n, off_t off)
-{
-    int mine = pthread_equal(pthread_self(), owner);
-    ssize_t put = test_fault_sys.pwrite(fd, buf, n, off);
-    by_thread += !mine;
-    failed_in_thread += !mine && put < 0;
-    return put;
-}
-
 /* Of two copies, and of RS with 2 failures, so much is lost that a thread helps to
  * write it (red/member.h), where there is a processor for it. */
 MPI_CASE(every_system_call_of_the_thread_that_writes_may_fail)
@@ -451,17 +437,16 @@ MPI_CASE(every_system_call_of_the_thread_that_writes_may_fail)
     struct scr_sys sys = test_fault_sys;
     if (t->comm.size != 3)
         return;
-    owner = pthread_self();
-    by_thread = failed_in_thread = 0;
-    sys.pwrite = pwrite_noted;
+    test_note_threads();
+    sys.pwrite = test_noted_pwrite;
     for (int i = 2; i < 5; i += 2) {
         walk_faults(t, &sys, CELL_MAPPED, &plans[i], 0, TEST_ONCE);
         walk_faults(t, &sys, CELL_MAPPED, &plans[i], 0, TEST_FOREVER);
     }
     struct scr_writer *w = scr_writer_start(&scr_sys_posix);
     if (t->comm.rank == 0) {
-        CHECK_INT(by_thread > 0, w != NULL);
-        CHECK_INT(failed_in_thread > 0, w != NULL);
+        CHECK_INT(test_noted.writes > 0, w != NULL);
+        CHECK_INT(test_noted.failed > 0, w != NULL);
     }
     scr_writer_finish(w, NULL);
 }

@@ -3,6 +3,7 @@
 #include "helper_fault.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -280,3 +281,23 @@ const struct scr_sys test_fault_sys = {
     .readdir = f_readdir,
     .closedir = f_closedir,
 };
+
+/* --- threads --- */
+
+struct test_noted test_noted;
+static pthread_t noted_owner;
+
+void test_note_threads(void)
+{
+    noted_owner = pthread_self();
+    test_noted.writes = test_noted.failed = 0;
+}
+
+ssize_t test_noted_pwrite(int fd, const void *buf, size_t n, off_t off)
+{
+    int other = !pthread_equal(pthread_self(), noted_owner);
+    ssize_t put = f_pwrite(fd, buf, n, off);
+    test_noted.writes += other;
+    test_noted.failed += other && put < 0;
+    return put;
+}

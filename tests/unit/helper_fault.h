@@ -25,6 +25,7 @@
 #define SCR_TEST_HELPER_FAULT_H
 
 #include "base/sys.h"
+#include <stdatomic.h>
 #include <stddef.h>
 
 enum test_kind {
@@ -72,6 +73,15 @@ void test_fault_arm(enum test_kind kind, long n, int error, enum test_how how);
 void test_fault_short(enum test_kind kind, long n, size_t most, enum test_how how);
 /* All calls work again; 1 if the fault has happened. The counters stay readable. */
 int test_fault_off(void);
+
+/* A pwrite of test_fault_sys that notes what threads do, other than the one that called
+ * test_note_threads: its writes, and those of them that failed, since then. */
+ssize_t test_noted_pwrite(int fd, const void *buf, size_t n, off_t off);
+void test_note_threads(void);
+struct test_noted {
+    atomic_long writes, failed;
+};
+extern struct test_noted test_noted;
 
 /* Calls of a kind (or TEST_ANY) since the last arm or short, the failed ones included.
  */

@@ -8,9 +8,7 @@
 #include "red/member.h"
 #include <errno.h>
 #include <linux/magic.h>
-#include <pthread.h>
 #include <sched.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -353,18 +351,6 @@ static void thousands_of_files_need_few_descriptors(void **state)
 
 /* --- a thread that writes --- */
 
-static pthread_t owner;
-static atomic_int by_thread, failed_in_thread;
-
-static ssize_t pwrite_noted(int fd, const void *buf, size_t n, off_t off)
-{
-    int mine = pthread_equal(pthread_self(), owner);
-    ssize_t put = test_fault_sys.pwrite(fd, buf, n, off);
-    by_thread += !mine;
-    failed_in_thread += !mine && put < 0;
-    return put;
-}
-
 /* Where there is one processor no thread is started. */
 static int can_have_thread(void)
 {
@@ -404,13 +390,12 @@ static int write_by_two(struct fixture *x, struct scr_member_file *out, uint32_t
     const struct scr_env env = { .sys = &sys };
     struct scr_member *m;
     uint8_t *parity = malloc(x->g.chunk);
-    sys.pwrite = pwrite_noted;
+    sys.pwrite = test_noted_pwrite;
     memset(parity, 0x5a, x->g.chunk);
     for (size_t f = 0; f < x->n; f++)
         unlink(x->files[f].path);
     unlink(test_path("%s", x->red));
-    owner = pthread_self();
-    by_thread = failed_in_thread = 0;
+    test_note_threads();
     assert_int_equal(open_it(&env, x, WRITE_ALL, &m, err), SCR_OK);
     scr_member_start_writer(m);
     int rc = lend_all(m, x, parity, err);
@@ -434,7 +419,8 @@ static void a_thread_writes_the_parity(void **state)
     size_t n;
     arrange(&x, sizes, 4);
     assert_int_equal(write_by_two(&x, out, &crc, NULL), SCR_OK);
-    assert_int_equal(by_thread, can_have_thread() ? (x.g.chunk + 99999) / 100000 : 0);
+    assert_int_equal(test_noted.writes,
+                     can_have_thread() ? (x.g.chunk + 99999) / 100000 : 0);
     check_crcs(&x, out);
     uint64_t off = 0;
     for (size_t f = 0; f < 4; off += sizes[f++]) {
@@ -467,8 +453,8 @@ static void a_write_that_fails_in_the_thread_is_told(void **state)
         fired = test_fault_off();
         assert_int_equal(rc, fired ? SCR_E_IO : SCR_OK);
         assert_int_equal(err.sys, fired ? EIO : 0);
-        in_thread += failed_in_thread;
-        here += fired && !failed_in_thread;
+        in_thread += test_noted.failed > 0;
+        here += fired && test_noted.failed == 0;
     }
     assert_true(here > 0);
     assert_int_equal(in_thread > 0, can_have_thread());
@@ -508,7 +494,7 @@ static void little_gets_no_thread(void **state)
     struct fixture x;
     arrange(&x, sizes, 1);
     assert_int_equal(write_by_two(&x, out, NULL, NULL), SCR_OK);
-    assert_int_equal(by_thread, 0);
+    assert_int_equal(test_noted.writes, 0);
     check_crcs(&x, out);
     clear(&x);
 }
