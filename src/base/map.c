@@ -2,10 +2,11 @@
 /* Windows into files of a memory file system. */
 #include "base/map.h"
 
-#include <linux/magic.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "base/memory.h"
 
 enum {
     BLOCK = 512, /* unit of st_blocks */
@@ -15,13 +16,6 @@ enum {
 };
 
 static const struct scr_map UNMAPPED;
-
-static int is_in_memory(const struct scr_sys *sys, int fd)
-{
-    struct statfs st;
-    return sys->fstatfs(fd, &st) == 0 &&
-           (st.f_type == TMPFS_MAGIC || st.f_type == RAMFS_MAGIC);
-}
 
 /* 1 if the first n bytes are there, and pages enough for them. */
 static int has_pages(const struct scr_sys *sys, int fd, uint64_t n, struct stat *st)
@@ -119,7 +113,7 @@ void scr_map_open(const struct scr_sys *sys, struct scr_map_keep *keep, int fd,
     struct stat st;
     *map = UNMAPPED;
     if (n < SCR_MAP_LEAST || n > SIZE_MAX - SLACK || sys->fstat(fd, &st) != 0 ||
-        !is_in_memory(sys, fd))
+        !scr_is_in_memory(sys, fd))
         return;
     if (keep != NULL)
         *map = find(keep, &st);

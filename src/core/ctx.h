@@ -341,6 +341,19 @@ int scr_cache_purge_all(struct scr_ctx *ctx, struct scr_err *err);
 int scr_cache_evict_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
                         struct scr_err *err);
 
+/* --- bytes (space.c) --- */
+/* Bytes of dataset id in the cache of red's store that this rank writes to. */
+uint64_t scr_space_of_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
+                          int id);
+/* Bytes there is room for in that cache, as scr_room_at says. Local. */
+uint64_t scr_space_left(const struct scr_ctx *ctx, const struct scr_reddesc *red);
+/* Whether the store of red has room, on every node, for the next checkpoint beside all
+ * that lies there: as much as this run's newest checkpoint in cache would take with
+ * red. 1, or 0 with what is short where in *why, the same on all ranks. Without a
+ * checkpoint to go by it is 1. */
+int scr_space_for_next_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
+                           struct scr_err *why);
+
 /* --- flush (flushctl.c) --- */
 int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* 1 if the dataset is on the prefix, complete. The flush file is believed, unless the

@@ -157,42 +157,6 @@ static int newest_that_stays(const struct scr_ctx *ctx)
     return id;
 }
 
-/* Bytes of all files of id that this rank's map has. */
-static uint64_t bytes_of(const struct scr_ctx *ctx, int id)
-{
-    uint64_t sum = 0;
-    for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(ctx->map, id); r;
-         r = scr_hash_elem_next(r)) {
-        int owner = scr_hash_elem_key_int(r);
-        for (scr_hash_elem *f = scr_filemap_first_file(ctx->map, id, owner); f;
-             f = scr_hash_elem_next(f)) {
-            const char *path = scr_hash_elem_key(f);
-            uint64_t size = 0;
-            (void)scr_meta_get_filesize(scr_filemap_get_meta(ctx->map, id, owner, path),
-                                        &size);
-            sum += size;
-        }
-    }
-    return sum;
-}
-
-/* Bytes of id in the cache that this rank writes to. */
-static uint64_t bytes_here_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
-                               int id)
-{
-    int shared = scr_store_is_shared(&ctx->descs.store[red->store]);
-    return scr_sum_all(shared ? &ctx->world : &ctx->node, bytes_of(ctx, id));
-}
-
-/* Bytes that are free there. A file system that does not tell has room. */
-static uint64_t free_here(const struct scr_ctx *ctx, const struct scr_reddesc *red)
-{
-    struct statvfs st;
-    if (ctx->env.sys->statvfs(ctx->cache_dirs[red->store], &st) != 0)
-        return UINT64_MAX;
-    return (uint64_t)st.f_bavail * st.f_frsize;
-}
-
 /* What waits for another start does not keep this run from writing: it leaves where
  * there is no room for as much beside it (invariant C8). */
 static void drop_kept_all(struct scr_ctx *ctx, const struct scr_reddesc *red)
@@ -201,8 +165,9 @@ static void drop_kept_all(struct scr_ctx *ctx, const struct scr_reddesc *red)
     int id = 0;
     while ((id = scr_cache_newest(ctx, SCR_CACHE_KEPT, id)) > 0) {
         struct scr_err why = SCR_ERR_INIT;
-        uint64_t bytes = bytes_here_all(ctx, red, id);
-        int narrow = scr_or_all(&ctx->world, bytes > 0 && free_here(ctx, red) < bytes);
+        uint64_t bytes = scr_space_of_all(ctx, red, id);
+        int narrow =
+            scr_or_all(&ctx->world, bytes > 0 && scr_space_left(ctx, red) < bytes);
         if (!narrow || !scr_or_all(&ctx->world, is_in(ctx, id, path, -1)) ||
             is_owed_all(ctx, id))
             continue;
@@ -222,7 +187,7 @@ static int check_room_all(struct scr_ctx *ctx, const struct scr_reddesc *red, in
 {
     char need[32], left[32];
     const char *cache = ctx->cache_dirs[red->store];
-    uint64_t bytes = bytes_here_all(ctx, red, id), room = free_here(ctx, red);
+    uint64_t bytes = scr_space_of_all(ctx, red, id), room = scr_space_left(ctx, red);
     int rc = SCR_OK;
     if (room < bytes)
         rc =

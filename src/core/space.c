@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Bytes: what a dataset takes in a cache, what the next checkpoint will, and what each
+ * cache has room for. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/units.h"
+#include "core/ctx.h"
+#include "red/geom.h"
+
+/* Blocks of a file system. */
+enum { BLOCK = 4096 };
+
+static uint64_t in_blocks(uint64_t bytes)
+{
+    return (bytes + BLOCK - 1) / BLOCK * BLOCK;
+}
+
+static uint64_t size_in_map(const scr_meta *meta)
+{
+    uint64_t size = 0;
+    (void)scr_meta_get_filesize(meta, &size);
+    return in_blocks(size);
+}
+
+/* Bytes of all files of id that this rank's map has. */
+static uint64_t bytes_of(const struct scr_ctx *ctx, int id)
+{
+    uint64_t sum = 0;
+    for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(ctx->map, id); r;
+         r = scr_hash_elem_next(r)) {
+        int owner = scr_hash_elem_key_int(r);
+        for (scr_hash_elem *f = scr_filemap_first_file(ctx->map, id, owner); f;
+             f = scr_hash_elem_next(f))
+            sum += size_in_map(
+                scr_filemap_get_meta(ctx->map, id, owner, scr_hash_elem_key(f)));
+    }
+    return sum;
+}
+
+uint64_t scr_space_of_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
+                          int id)
+{
+    int shared = scr_store_is_shared(&ctx->descs.store[red->store]);
+    return scr_sum_all(shared ? &ctx->world : &ctx->node, bytes_of(ctx, id));
+}
+
+uint64_t scr_space_left(const struct scr_ctx *ctx, const struct scr_reddesc *red)
+{
+    return scr_room_at(ctx->env.sys, &scr_memory_of_kernel,
+                       ctx->cache_dirs[red->store]);
+}
+
+/* --- the next checkpoint --- */
+
+static int is_redundancy(const scr_meta *meta)
+{
+    enum scr_scheme s;
+    const char *type = NULL;
+    return scr_meta_get_filetype(meta, &type) == SCR_OK && scr_scheme_parse(type, &s);
+}
+
+/* Bytes of this rank's own files of id, without redundancy. */
+static uint64_t data_of(const struct scr_ctx *ctx, int id)
+{
+    int me = ctx->world.rank;
+    uint64_t sum = 0;
+    for (scr_hash_elem *f = scr_filemap_first_file(ctx->map, id, me); f;
+         f = scr_hash_elem_next(f)) {
+        const scr_meta *meta =
+            scr_filemap_get_meta(ctx->map, id, me, scr_hash_elem_key(f));
+        sum += is_redundancy(meta) ? 0 : size_in_map(meta);
+    }
+    return sum;
+}
+
+/* What a member of the set stores for others, when the longest has that much. */
+static uint64_t parity_of(const struct scr_reddesc *red, int members, uint64_t longest)
+{
+    enum scr_scheme scheme = red->scheme;
+    int k = scheme == SCR_SCHEME_XOR ? 1 : red->set_failures;
+    scr_geom_weaken(&scheme, &k, members);
+    if (scheme == SCR_SCHEME_SINGLE)
+        return 0;
+    uint64_t rows = scheme == SCR_SCHEME_PARTNER ? 1 : (uint64_t)(members - k);
+    return in_blocks((longest / rows + 1) * (uint64_t)k + BLOCK);
+}
+
+/* This rank's part of the next checkpoint: it is taken to be as large as the last. */
+static uint64_t next_of_all(const struct scr_ctx *ctx, const struct scr_reddesc *red)
+{
+    const struct scr_set *set = &ctx->sets[red->index];
+    int last = scr_cache_newest_ckpt(ctx, 0);
+    uint64_t data = last > 0 ? data_of(ctx, last) : 0;
+    uint64_t longest = (uint64_t)scr_max_all(&set->comm, (int64_t)data);
+    return longest == 0 ? 0 : data + parity_of(red, set->n, longest);
+}
+
+/* The virtual nodes of a machine share its devices, as the nodes of a group do a store
+ * of theirs. */
+static const struct scr_comm *sharers(const struct scr_ctx *ctx,
+                                      const struct scr_store *store)
+{
+    int alone = strcmp(store->group, "NODE") == 0 && ctx->vnode_name == NULL;
+    return alone ? &ctx->node : &ctx->world;
+}
+
+int scr_space_for_next_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
+                           struct scr_err *why)
+{
+    char has[32], needs[32];
+    const struct scr_store *store = &ctx->descs.store[red->store];
+    int rc = SCR_OK;
+    uint64_t need = scr_sum_all(sharers(ctx, store), next_of_all(ctx, red));
+    uint64_t room = ctx->node.rank == 0 ? scr_space_left(ctx, red) : UINT64_MAX;
+    if (room < need)
+        rc = scr_fail(why, SCR_E_FULL, 0,
+                      "%s on %s has room for %s, as much as the last takes is %s",
+                      store->path, ctx->node_name,
+                      scr_format_size(room, has, sizeof has),
+                      scr_format_size(need, needs, sizeof needs));
+    return scr_agree_all(&ctx->world, rc, why) == SCR_OK;
+}
