@@ -249,13 +249,16 @@ static int launch_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 }
 
 /* One that some rank cannot note, for want of memory, no rank does: all have to try the
- * same ones again. */
+ * same ones again. Files that are damaged in cache are rebuilt then. */
 static void note_failure_all(struct scr_ctx *ctx, int id, const struct scr_err *why)
 {
     int lost = lose_daemon_all(ctx);
     if (ctx->async.failed == NULL)
         ctx->async.failed = scr_hash_new();
-    int noted = scr_hash_set_kv_int(ctx->async.failed, "DSET", id) != NULL;
+    scr_hash *entry = scr_hash_set_kv_int(ctx->async.failed, "DSET", id);
+    int noted = entry != NULL;
+    if (!lost && scr_flush_may_be_mended(ctx, id, why->code))
+        noted = scr_hash_set(entry, "MEND", NULL) != NULL;
     if (!scr_and_all(&ctx->world, noted))
         scr_hash_unset_kv_int(ctx->async.failed, "DSET", id);
     scr_log(&ctx->log, SCR_LOG_WARN,
@@ -411,6 +414,22 @@ static void note_done_all(struct scr_ctx *ctx, int id)
     let_output_go_all(ctx, id);
 }
 
+static int is_to_be_mended(const struct scr_ctx *ctx, int id)
+{
+    return scr_hash_get(scr_hash_get_kv_int(ctx->async.failed, "DSET", id), "MEND") !=
+           NULL;
+}
+
+/* What cannot be rebuilt is told, and the flush says what it lacks. */
+static void start_again_all(struct scr_ctx *ctx, int id)
+{
+    struct scr_err lost = SCR_ERR_INIT;
+    if (is_to_be_mended(ctx, id) && scr_cache_mend_all(ctx, id, &lost) != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is not rebuilt in cache: %s",
+                scr_cache_name_of(ctx, id), id, lost.text);
+    scr_async_start_all(ctx, id);
+}
+
 void scr_async_retry_all(struct scr_ctx *ctx)
 {
     size_t n = 0;
@@ -421,7 +440,7 @@ void scr_async_retry_all(struct scr_ctx *ctx)
         else if (scr_flush_is_done_all(ctx, ids[i]))
             note_done_all(ctx, ids[i]);
         else
-            scr_async_start_all(ctx, ids[i]);
+            start_again_all(ctx, ids[i]);
     free(ids);
 }
 

@@ -355,7 +355,11 @@ int scr_space_for_next_all(const struct scr_ctx *ctx, const struct scr_reddesc *
                            struct scr_err *why);
 
 /* --- flush (flushctl.c) --- */
+/* A file that is damaged or gone in cache is rebuilt, and the flush tried once more. */
 int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+/* 1 if the files in cache of id may be why its flush failed with rc, and redundancy may
+ * have what they lack. */
+int scr_flush_may_be_mended(const struct scr_ctx *ctx, int id, int rc);
 /* 1 if the dataset is on the prefix, complete. The flush file is believed, unless the
  * index says that its newest dataset, this one, is not. */
 int scr_flush_is_done_all(struct scr_ctx *ctx, int id);

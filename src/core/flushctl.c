@@ -128,7 +128,7 @@ int scr_flush_is_done_all(struct scr_ctx *ctx, int id)
     return scr_or_all(&ctx->world, ctx->world.rank == 0 && is_on_prefix(ctx, id));
 }
 
-int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+static int flush_once_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     const scr_hash *dset = scr_filemap_get_dataset(ctx->map, id, ctx->world.rank);
     struct scr_copy_opts o = { .type = scr_flush_type(ctx),
@@ -159,6 +159,30 @@ int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     else if (rc == SCR_E_TAKEN)
         scr_flee_ids_all(ctx);
     return rc;
+}
+
+int scr_flush_may_be_mended(const struct scr_ctx *ctx, int id, int rc)
+{
+    return scr_cache_is_ready(ctx, id) &&
+           (rc == SCR_E_MISSING || rc == SCR_E_CORRUPT || rc == SCR_E_NOENT);
+}
+
+/* A cached file that is gone or damaged is rebuilt, and the flush tried once more. */
+int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT, lost = SCR_ERR_INIT;
+    int rc = flush_once_all(ctx, id, &why);
+    if (scr_flush_may_be_mended(ctx, id, rc)) {
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "%s (dataset %d) is verified in cache and flushed once more: %s",
+                scr_cache_name_of(ctx, id), id, why.text);
+        if (scr_cache_mend_all(ctx, id, &lost) != SCR_OK)
+            return scr_fail(err, rc, 0, "%s; it is not rebuilt: %s", why.text,
+                            lost.text);
+        scr_err_clear(&why);
+        rc = flush_once_all(ctx, id, &why);
+    }
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
 }
 
 int scr_flush_if_needed_all(struct scr_ctx *ctx, int id, struct scr_err *err)
