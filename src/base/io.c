@@ -78,6 +78,24 @@ int scr_pwrite_all(const struct scr_sys *sys, int fd, const void *buf, size_t n,
     return SCR_OK;
 }
 
+int scr_pread_upto(const struct scr_sys *sys, int fd, void *buf, size_t n, off_t off,
+                   size_t *got, const char *path, struct scr_err *err)
+{
+    char *p = buf;
+    *got = 0;
+    while (*got < n) {
+        ssize_t r = sys->pread(fd, p + *got, slice(n - *got), off + (off_t)*got);
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r < 0)
+            return scr_fail(err, SCR_E_IO, errno, "read %s", path);
+        if (r == 0)
+            break;
+        *got += (size_t)r;
+    }
+    return SCR_OK;
+}
+
 int scr_read_upto(const struct scr_sys *sys, int fd, void *buf, size_t n, size_t *got,
                   const char *path, struct scr_err *err)
 {

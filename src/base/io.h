@@ -22,6 +22,9 @@ int scr_pread_all(const struct scr_sys *sys, int fd, void *buf, size_t n, off_t 
                   const char *path, struct scr_err *err);
 int scr_pwrite_all(const struct scr_sys *sys, int fd, const void *buf, size_t n,
                    off_t off, const char *path, struct scr_err *err);
+/* At off, whatever the current offset is; stops at end of file and sets *got. */
+int scr_pread_upto(const struct scr_sys *sys, int fd, void *buf, size_t n, off_t off,
+                   size_t *got, const char *path, struct scr_err *err);
 /* At the current offset; the read stops at end of file and sets *got. */
 int scr_read_upto(const struct scr_sys *sys, int fd, void *buf, size_t n, size_t *got,
                   const char *path, struct scr_err *err);

@@ -8,7 +8,7 @@
  *
  * A file must have all its pages, then no access can find the file system full. Files
  * of others are asked before each window whether that still holds: one that somebody
- * cut short shows as a window that is not to be had, and the read(2) done instead then
+ * cut short shows as a window that is not to be had, and the pread(2) done instead then
  * says why.
  *
  * Making a mapping of a large file costs as much as copying it. So mappings of files
@@ -41,11 +41,12 @@ enum { SCR_MAP_LEAST = 256 * 1024 };
 
 /* Maps the first n bytes of an open file if it is large enough, lies in memory and has
  * all its pages (new ones are cheaper made by write(2), and holes shall stay holes);
- * else map->at is NULL. Never an error. keep: for a file of our own, open for O_RDWR,
- * which is to be written; NULL: to be read. */
+ * else map->at is NULL. Never an error. Either way the offset of fd may have moved:
+ * what is not mapped is read with pread(2). keep: for a file of our own, open for
+ * O_RDWR, which is to be written; NULL: to be read. */
 void scr_map_open(const struct scr_sys *sys, struct scr_map_keep *keep, int fd,
                   uint64_t n, struct scr_map *map);
-/* n bytes at off; NULL: use read(2) or write(2). fd: of the same file. */
+/* n bytes at off; NULL: use pread(2) or pwrite(2). fd: of the same file. */
 uint8_t *scr_map_window(const struct scr_sys *sys, struct scr_map *map, int fd,
                         uint64_t off, size_t n);
 /* keep as in the open. */

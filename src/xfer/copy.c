@@ -74,6 +74,8 @@ static int put(const struct scr_sys *sys, const struct scr_copy *job, const void
     return rc;
 }
 
+/* From byte got->size on, up to the end that the file has by then: it may have been cut
+ * since it was opened, or have grown. */
 static int pump_read(const struct scr_sys *sys, const struct scr_copy *job, size_t cap,
                      int in, int out, const char *tmp, struct scr_copied *got,
                      struct scr_err *err)
@@ -83,7 +85,7 @@ static int pump_read(const struct scr_sys *sys, const struct scr_copy *job, size
     int rc = buf ? SCR_OK
                  : scr_fail(err, SCR_E_NOMEM, 0, "copy %s: out of memory", job->src);
     while (rc == SCR_OK && n == cap) {
-        rc = scr_read_upto(sys, in, buf, cap, &n, job->src, err);
+        rc = scr_pread_upto(sys, in, buf, cap, (off_t)got->size, &n, job->src, err);
         if (rc == SCR_OK)
             rc = put(sys, job, buf, n, out, tmp, got, err);
     }
@@ -91,24 +93,24 @@ static int pump_read(const struct scr_sys *sys, const struct scr_copy *job, size
     return rc;
 }
 
-/* A file in memory is summed up and written from where it lies. If it was cut
- * meanwhile, or has grown, its size then is what is checked. */
+/* A file in memory is summed up and written from where it lies, as far as it can be
+ * had there. */
 static int pump_map(const struct scr_sys *sys, const struct scr_copy *job, size_t cap,
-                    struct scr_map *map, int in, int out, const char *tmp,
-                    struct scr_copied *got, struct scr_err *err)
+                    int in, int out, const char *tmp, struct scr_copied *got,
+                    struct scr_err *err)
 {
-    struct stat st;
+    struct scr_map map;
+    const void *bytes = "";
     int rc = SCR_OK;
-    while (rc == SCR_OK && got->size < map->n) {
-        uint64_t left = map->n - got->size;
+    scr_map_open(sys, NULL, in, (uint64_t)got->st.st_size, &map);
+    while (rc == SCR_OK && bytes != NULL && got->size < map.n) {
+        uint64_t left = map.n - got->size;
         size_t n = left < cap ? (size_t)left : cap;
-        const void *bytes = scr_map_window(sys, map, in, got->size, n);
-        rc = bytes ? put(sys, job, bytes, n, out, tmp, got, err)
-                   : scr_fail(err, SCR_E_CORRUPT, 0,
-                              "copy %s: it changed while it was read", job->src);
+        bytes = scr_map_window(sys, &map, in, got->size, n);
+        if (bytes != NULL)
+            rc = put(sys, job, bytes, n, out, tmp, got, err);
     }
-    if (rc == SCR_OK && (rc = scr_fd_stat(sys, in, &st, job->src, err)) == SCR_OK)
-        got->size = (uint64_t)st.st_size;
+    scr_map_close(sys, NULL, &map);
     return rc;
 }
 
@@ -116,14 +118,10 @@ static int pump_map(const struct scr_sys *sys, const struct scr_copy *job, size_
 static int pump(const struct scr_sys *sys, const struct scr_copy *job, int in, int out,
                 const char *tmp, struct scr_copied *got, struct scr_err *err)
 {
-    struct scr_map map;
     size_t cap = job->buf ? job->buf : BUF_DEFAULT;
     cap = cap < BUF_MAX ? cap : BUF_MAX;
-    scr_map_open(sys, NULL, in, (uint64_t)got->st.st_size, &map);
-    int rc = map.at ? pump_map(sys, job, cap, &map, in, out, tmp, got, err)
-                    : pump_read(sys, job, cap, in, out, tmp, got, err);
-    scr_map_close(sys, NULL, &map);
-    return rc;
+    int rc = pump_map(sys, job, cap, in, out, tmp, got, err);
+    return rc == SCR_OK ? pump_read(sys, job, cap, in, out, tmp, got, err) : rc;
 }
 
 /* want: recorded, or what src had when it was opened. */

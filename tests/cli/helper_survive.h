@@ -48,9 +48,29 @@ static void a_full_disk_does_no_harm(void **state)
     survive(*state, TEST_MKDIRAT, ENOSPC, TEST_ONCE);
 }
 
+static void what_a_file_system_lacks_costs_nothing(void **state)
+{
+    const struct survival *s = *state;
+    for (int i = 0; i < TEST_LACKS; i++) {
+        int fired = 1;
+        for (long n = 0; fired; n++) {
+            struct test_store t;
+            s->arrange(&t);
+            test_fault_arm(test_lacks[i].kind, n, test_lacks[i].error, TEST_FOREVER);
+            int rc = s->act(&t);
+            fired = test_fault_off();
+            if (rc != SCR_OK)
+                fail_msg("lack %d from call %ld on: %s", i, n, t.err.text);
+            s->check(&t, rc);
+            test_store_close(&t);
+        }
+    }
+}
+
 #define SURVIVAL_TESTS(subject)                                                        \
     cmocka_unit_test_prestate(one_failing_call_does_no_harm, &(subject)),              \
         cmocka_unit_test_prestate(a_crash_at_any_call_does_no_harm, &(subject)),       \
-        cmocka_unit_test_prestate(a_full_disk_does_no_harm, &(subject))
+        cmocka_unit_test_prestate(a_full_disk_does_no_harm, &(subject)),               \
+        cmocka_unit_test_prestate(what_a_file_system_lacks_costs_nothing, &(subject))
 
 #endif

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -59,13 +60,18 @@ long test_fault_open_fds(void)
     return open_fds;
 }
 
-/* Counts a call; 1 if it is the one (or one of those) to disturb. */
-static int disturbed(enum test_kind kind)
+/* Counts a call, of one kind or of two; 1 if it is the one (or one of those) to
+ * disturb. */
+static int disturbed(enum test_kind kind, enum test_kind also)
 {
-    long of_kind = fault.calls[kind]++, of_any = fault.calls[TEST_ANY]++, n = fault.n;
+    long number = -1, n = fault.n;
     int chosen = fault.kind;
-    long number = chosen == TEST_ANY ? of_any : of_kind;
-    if (n < 0 || (chosen != TEST_ANY && chosen != (int)kind))
+    const enum test_kind counted[] = { TEST_ANY, kind, also };
+    for (int i = 0; i < (also == kind ? 2 : 3); i++) {
+        long before = fault.calls[counted[i]]++;
+        number = chosen == (int)counted[i] ? before : number;
+    }
+    if (n < 0 || number < 0)
         return 0;
     if (number != n && !(fault.how == TEST_FOREVER && number > n))
         return 0;
@@ -75,9 +81,9 @@ static int disturbed(enum test_kind kind)
 
 /* 1 with errno if the call is to fail; a short fault shortens *most, where there is
  * one. */
-static int fails(enum test_kind kind, size_t *most)
+static int fails_as(enum test_kind kind, enum test_kind also, size_t *most)
 {
-    if (!disturbed(kind))
+    if (!disturbed(kind, also))
         return 0;
     if (fault.error == 0) {
         if (most != NULL && fault.most < *most)
@@ -86,6 +92,11 @@ static int fails(enum test_kind kind, size_t *most)
     }
     errno = fault.error;
     return 1;
+}
+
+static int fails(enum test_kind kind, size_t *most)
+{
+    return fails_as(kind, kind, most);
 }
 
 /* Closing fails after the fact, as it does on Linux. */
@@ -136,12 +147,19 @@ static ssize_t f_pwrite(int fd, const void *buf, size_t n, off_t off)
 
 static off_t f_lseek(int fd, off_t off, int whence)
 {
-    return fails(TEST_LSEEK, NULL) ? -1 : scr_sys_posix.lseek(fd, off, whence);
+    int hole = whence == SEEK_HOLE || whence == SEEK_DATA;
+    return fails_as(TEST_LSEEK, hole ? TEST_SEEK_HOLE : TEST_LSEEK, NULL)
+               ? -1
+               : scr_sys_posix.lseek(fd, off, whence);
 }
 
 static int f_fsync(int fd)
 {
-    return fails(TEST_FSYNC, NULL) ? -1 : scr_sys_posix.fsync(fd);
+    struct stat st;
+    int dir = fstat(fd, &st) == 0 && S_ISDIR(st.st_mode);
+    return fails_as(TEST_FSYNC, dir ? TEST_FSYNC_DIR : TEST_FSYNC, NULL)
+               ? -1
+               : scr_sys_posix.fsync(fd);
 }
 
 static int f_sync_file_range(int fd, off_t off, off_t n, unsigned int flags)
@@ -188,9 +206,19 @@ static int f_madvise(void *at, size_t n, int advice)
     return fails(TEST_MADVISE, NULL) ? -1 : scr_sys_posix.madvise(at, n, advice);
 }
 
+/* The characters of path up to its last component. */
+static size_t dir_length(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? (size_t)(slash - path) : 0;
+}
+
 static int f_renameat(int olddir, const char *oldpath, int newdir, const char *newpath)
 {
-    return fails(TEST_RENAMEAT, NULL)
+    size_t n = dir_length(oldpath);
+    int near = olddir == newdir && n == dir_length(newpath) &&
+               memcmp(oldpath, newpath, n) == 0;
+    return fails_as(TEST_RENAMEAT, near ? TEST_RENAMEAT : TEST_RENAME_FAR, NULL)
                ? -1
                : scr_sys_posix.renameat(olddir, oldpath, newdir, newpath);
 }
@@ -280,6 +308,35 @@ const struct scr_sys test_fault_sys = {
     .fdopendir = f_fdopendir,
     .readdir = f_readdir,
     .closedir = f_closedir,
+};
+
+const struct test_lack test_lacks[TEST_LACKS] = {
+    { TEST_FSTATFS, ENOSYS },
+    { TEST_FSTATFS, EOPNOTSUPP },
+    { TEST_SEEK_HOLE, EINVAL }, /* a file system that keeps no account of holes */
+    { TEST_SEEK_HOLE, ENXIO },  /* the file was cut to nothing */
+    { TEST_SEEK_HOLE, EOPNOTSUPP },
+    { TEST_MMAP, ENOMEM }, /* the limit of mappings, or of address space */
+    { TEST_MMAP, EAGAIN }, /* the limit of locked memory */
+    { TEST_MMAP, ENODEV },
+    { TEST_MMAP, EACCES },
+    { TEST_MMAP, EPERM },
+    { TEST_MADVISE, EINVAL }, /* a kernel built without it */
+    { TEST_MADVISE, ENOSYS },
+    { TEST_SYNC_FILE_RANGE, ENOSYS },
+    { TEST_SYNC_FILE_RANGE, EINVAL },
+    { TEST_SYNC_FILE_RANGE, ESPIPE },
+    { TEST_FSYNC_DIR, EINVAL },
+    { TEST_FSYNC_DIR, EOPNOTSUPP },
+    { TEST_LINKAT, EPERM }, /* FAT, some FUSE */
+    { TEST_LINKAT, EOPNOTSUPP },
+    { TEST_LINKAT, ENOSYS },
+    { TEST_LINKAT, EMLINK },
+    { TEST_RENAME_FAR, EXDEV },
+    { TEST_FCHOWN, EPERM },
+    { TEST_FCHOWN, EINVAL }, /* an owner that a user namespace has no number for */
+    { TEST_STATVFS, ENOSYS },
+    { TEST_STATVFS, EIO },
 };
 
 /* --- threads --- */

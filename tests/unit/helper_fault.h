@@ -56,7 +56,11 @@ enum test_kind {
     TEST_FDOPENDIR,
     TEST_READDIR,
     TEST_CLOSEDIR,
-    TEST_ANY /* whatever the kind */
+    /* Some calls of a kind above, which they count for, too. */
+    TEST_SEEK_HOLE,  /* lseek with SEEK_HOLE or SEEK_DATA */
+    TEST_FSYNC_DIR,  /* fsync of a directory */
+    TEST_RENAME_FAR, /* renameat to another directory */
+    TEST_ANY         /* whatever the kind */
 };
 
 enum test_how { TEST_ONCE, TEST_FOREVER };
@@ -73,6 +77,16 @@ void test_fault_arm(enum test_kind kind, long n, int error, enum test_how how);
 void test_fault_short(enum test_kind kind, long n, size_t most, enum test_how how);
 /* All calls work again; 1 if the fault has happened. The counters stay readable. */
 int test_fault_off(void);
+
+/* Calls that file systems, kernels and users have to do without, and what they then
+ * fail with: what SCR does is the same, by other means. TEST_FOREVER from any of them
+ * on costs no byte and no success. */
+struct test_lack {
+    enum test_kind kind;
+    int error;
+};
+enum { TEST_LACKS = 26 };
+extern const struct test_lack test_lacks[TEST_LACKS];
 
 /* A pwrite of test_fault_sys that notes what threads do, other than the one that called
  * test_note_threads: its writes, and those of them that failed, since then. */

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Runs on machines that lack something: a call that SCR can do without fails on all
+ * ranks, from one of them on and for good, through checkpoints, flushes, the loss of a
+ * node, the move of ranks to other nodes and a fetch. No call of SCR fails, and every
+ * byte is the one that was written. */
+/* ranks: 4 */
+#include "helper_job.h"
+#include "xfer/zst.h"
+
+/* One file that is used where it lies in memory, one that is not, one with nothing. */
+static long mixed(int rank, int file, int seed)
+{
+    const long sizes[] = { 300000 + 1000 * rank + seed, 70000, 0 };
+    return file < 3 ? sizes[file] : -1;
+}
+
+/* How the checkpoints get to the prefix. */
+static const char *flush_of(int i)
+{
+    static const char *const flushes[] = { "SCR_FLUSH_ASYNC=0", "SCR_FLUSH_ASYNC=1",
+                                           "SCR_FLUSH_COMPRESS=ZSTD:1" };
+    return flushes[i % (scr_zst_have() ? 3 : 2)];
+}
+
+/* The redundancy file of the first becomes the third one's. */
+static void write_three(struct job *job, struct scr_ctx *ctx)
+{
+    job_checkpoint(job, ctx, "one", 1);
+    job_checkpoint(job, ctx, "two", 2);
+    job_checkpoint(job, ctx, "three", 3);
+}
+
+/* A node is lost, and two ranks change places. */
+static void rebuild(struct mpi_test *t, struct job *job)
+{
+    (void)t;
+    job_lose_node(job, "n2");
+    struct scr_ctx *ctx = job_start(job, "n1,n5,n4,n3", NULL);
+    job_check_restart(job, ctx, "three", 3);
+    job_kill(job, ctx);
+}
+
+static void fetch(struct job *job)
+{
+    job_lose_node(job, "n1,n3,n4,n5");
+    struct scr_ctx *ctx = job_start(job, "n[1-4]", NULL);
+    job_check_restart(job, ctx, "three", 3);
+    job_end(job, ctx);
+}
+
+/* 1 if something it does has failed. */
+static int live_without(struct mpi_test *t, const struct test_lack *lack, long n,
+                        const char *flush)
+{
+    struct job job;
+    job_new(t, &job, t->comm.size);
+    job.sys = &test_fault_sys;
+    job.size_of = mixed;
+    job_arm(&job, -1, (int)lack->kind, n, lack->error, TEST_FOREVER);
+    struct scr_ctx *ctx = job_start(&job, "n[1-4]", "SCR_FLUSH=3", flush, NULL);
+    write_three(&job, ctx);
+    job_end(&job, ctx);
+    rebuild(t, &job);
+    fetch(&job);
+    int fired = job_disarm(&job);
+    job_free(&job);
+    return fired;
+}
+
+/* Those that such a run makes wherever it runs, and those it makes in memory only. */
+static int is_made(const struct mpi_test *t, enum test_kind kind)
+{
+    int in_memory = strncmp(t->dir, "/dev/shm/", 9) == 0;
+    return kind == TEST_FSYNC_DIR || kind == TEST_RENAME_FAR || kind == TEST_FSTATFS ||
+           (in_memory &&
+            (kind == TEST_SEEK_HOLE || kind == TEST_MMAP || kind == TEST_MADVISE));
+}
+
+/* What the calls fail with the tests of single layers go through. */
+MPI_CASE(whatever_the_machine_lacks_no_byte_is_lost)
+{
+    int turn = 0;
+    for (int i = 0; i < TEST_LACKS && mpi_test_good(t); i++) {
+        const struct test_lack *lack = &test_lacks[i];
+        if (i > 0 && lack->kind == test_lacks[i - 1].kind)
+            continue;
+        int fired = live_without(t, lack, turn % 4, flush_of(turn));
+        CHECK(fired || !is_made(t, lack->kind));
+        if (t->failed > 0 && t->comm.rank == 0)
+            fprintf(stderr, "without calls of kind %d (errno %d)\n", (int)lack->kind,
+                    lack->error);
+        turn++;
+    }
+}
+
+MPI_CASE(no_descriptor_is_left_open)
+{
+    CHECK_INT(test_fault_open_fds(), 0);
+}
+
+int main(int argc, char **argv)
+{
+    return mpi_test_main(argc, argv,
+                         MPI_CASES(RUN(whatever_the_machine_lacks_no_byte_is_lost),
+                                   RUN(no_descriptor_is_left_open)));
+}
