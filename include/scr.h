@@ -132,16 +132,17 @@ SCR_API int SCR_Complete_restart(int valid);
 
 /* --- restart on another number of processes ---
  *
- * A program may be started on M processes and restart from what N processes wrote.
- * SCR_Have_restart says 1 then too, and in the restart phase SCR_Route_file gives any
- * process any file of the checkpoint, asked for by its path under the prefix directory:
- * who reads what is the program's business. The files are read where they lie in the
- * prefix directory, so they are opened for reading only. A program that cannot do this
- * compares SCR_Restart_ranks with its own number and passes 0 to SCR_Complete_restart:
- * the checkpoint stays as it is for a run with N processes, and the next older one is
- * offered.
+ * A program may be started on M processes and restart from what N processes wrote, if
+ * it asks for that: with SCR_RESTART_ANY_RANKS=1, by SCR_Config for one, or by a call
+ * of SCR_Restart_ranks before SCR_Have_restart. To any other program such a checkpoint
+ * is not offered: it stays as it is for a run with N processes. If it is offered,
+ * SCR_Route_file gives any process any file of it in the restart phase, asked for by
+ * its path under the prefix directory: who reads what is the program's business. The
+ * files are read where they lie in the prefix directory, so they are opened for reading
+ * only.
  *
- *     int ranks, n, i, writer;  SCR_Restart_ranks(&ranks);
+ *     int ranks, n, i, writer, have;  SCR_Restart_ranks(&ranks);
+ *     SCR_Have_restart(&have, name);
  *     SCR_Start_restart(name);
  *     SCR_Restart_files(&n);
  *     for (i = 0; i < n; i++) {
@@ -152,7 +153,8 @@ SCR_API int SCR_Complete_restart(int valid);
 
 /* Local, between SCR_Have_restart saying 1 and the end of SCR_Complete_restart. *ranks:
  * how many processes wrote the checkpoint that is offered or open; the number of this
- * run's if it is the same. */
+ * run's if it is the same. Before SCR_Have_restart, on at least one process, it asks
+ * for what other numbers wrote; *ranks may be 0 then. */
 SCR_API int SCR_Restart_ranks(int *ranks);
 /* In the same calls' span, collective. *n: how many files the checkpoint has, of all
  * processes that wrote it. Each process keeps the list until SCR_Complete_restart, some

@@ -328,6 +328,12 @@ static int is_foreign(const struct scr_judge *q, const struct scr_candidate *c)
     return q->ranks > 0 && c->ranks > 0 && c->ranks != q->ranks;
 }
 
+/* core/ranks.c: what a program that has not asked for it is not offered. */
+static int is_passed_over(const struct scr_judge *q, const struct scr_candidate *c)
+{
+    return is_foreign(q, c) && !q->any_ranks;
+}
+
 /* What the functions below look for in cache. */
 enum kind { READY, LOST, FOREIGN };
 
@@ -383,11 +389,12 @@ static int current_is_above(struct scr_judgement *j, int above, int below)
 }
 
 /* Walks the prefix as a restart does, down to id `above`. */
-static struct scr_candidate *fetched(struct scr_judgement *j, int above, int below)
+static struct scr_candidate *fetched(const struct scr_judge *q, struct scr_judgement *j,
+                                     int above, int below)
 {
     struct scr_candidate *c = next_tried(j, above, below);
     while (c != NULL && c->id > above) {
-        if (c->state == SCR_CANDIDATE_COMPLETE)
+        if (c->state == SCR_CANDIDATE_COMPLETE && !is_passed_over(q, c))
             return c;
         c = next_tried(j, above, c->id);
     }
@@ -405,10 +412,10 @@ static struct scr_candidate *look_below(const struct scr_judge *q,
     *again = 0;
     if (q->fetch && (cached == NULL || lost > cached->id || below > 0 ||
                      current_is_above(j, above, below)))
-        c = fetched(j, above, below);
+        c = fetched(q, j, above, below);
     if (c != NULL || id_of(foreign) <= id_of(cached))
         return c ? c : cached;
-    if (is_ready(foreign))
+    if (is_ready(foreign) && q->any_ranks)
         return foreign;
     *again = foreign->id;
     return NULL;
@@ -419,7 +426,7 @@ static struct scr_candidate *look(const struct scr_judge *q, struct scr_judgemen
 {
     struct scr_candidate *c = newest_cached(q, j, below, READY);
     if (q->global)
-        return c || !q->fetch ? c : fetched(j, 0, below);
+        return c || !q->fetch ? c : fetched(q, j, 0, below);
     do
         c = look_below(q, j, below, &below);
     while (c == NULL && below > 0);
@@ -443,7 +450,7 @@ static struct scr_candidate *wanted(const struct scr_judge *q, struct scr_judgem
 static struct scr_candidate *choose(const struct scr_judge *q, struct scr_judgement *j)
 {
     struct scr_candidate *c = wanted(q, j);
-    if (c != NULL && is_ready(c) && (c->in_cache || q->fetch))
+    if (c != NULL && is_ready(c) && (c->in_cache || q->fetch) && !is_passed_over(q, c))
         return c;
     return look(q, j, id_of(c));
 }
@@ -459,6 +466,8 @@ static void explain(const struct scr_judge *q, struct scr_judgement *j,
              : c->in_cache            ? "in cache"
              : c->current             ? "current, complete"
                                       : "the newest that can be read");
+    else if (is_passed_over(q, c))
+        find(c, c->state, "not offered without SCR_RESTART_ANY_RANKS=1");
     else if (!c->in_cache && !q->fetch)
         find(c, c->state, "SCR_FETCH=0: the prefix directory is not looked at");
     else if (t == NULL)

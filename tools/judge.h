@@ -54,10 +54,11 @@ struct scr_judge {
     size_t ncntl;
     const char *const *shared; /* caches that all nodes share, nshared of them */
     size_t nshared;
-    int ranks;    /* of the run to come; 0: as many as wrote the dataset */
-    int with_crc; /* read every byte; else sizes only */
-    int fetch;    /* SCR_FETCH: the prefix is looked at */
-    int global;   /* SCR_GLOBAL_RESTART: what is in cache is flushed and fetched */
+    int ranks;     /* of the run to come; 0: as many as wrote the dataset */
+    int any_ranks; /* SCR_RESTART_ANY_RANKS: it takes what other numbers wrote */
+    int with_crc;  /* read every byte; else sizes only */
+    int fetch;     /* SCR_FETCH: the prefix is looked at */
+    int global;    /* SCR_GLOBAL_RESTART: what is in cache is flushed and fetched */
     const char *current;           /* SCR_CURRENT; NULL: not set */
     struct scr_progress *progress; /* with_crc: of the prefix; NULL: none */
     FILE *progress_out;

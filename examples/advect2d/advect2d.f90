@@ -30,6 +30,7 @@ program advect2d
     call MPI_Comm_rank(MPI_COMM_WORLD, rank)
     call MPI_Comm_size(MPI_COMM_WORLD, ranks)
     call read_settings()
+    call scr_config('SCR_RESTART_ANY_RANKS=1')
     call scr_init(rc)
     with_scr = rc == SCR_SUCCESS ! else the program runs without checkpoints
 

@@ -5,6 +5,7 @@ import numpy as np
 import scr
 
 world = MPI.COMM_WORLD
+scr.config("SCR_RESTART_ANY_RANKS=1")
 scr.init()
 name = scr.have_restart()
 if name is None:

@@ -61,6 +61,7 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    SCR_Config("SCR_RESTART_ANY_RANKS=1");
     SCR_Init();
 
     tell_about_writers();

@@ -175,14 +175,10 @@ void checkpoint(const Strip &strip, int rank)
     }
 }
 
-// The strip of this rank, if as many ranks wrote the checkpoint: the torus is theirs.
-bool load(Strip &strip, int rank, int ranks)
+// The strip of this rank.
+bool load(Strip &strip, int rank)
 {
     try {
-        int writers = 0;
-        SCR_Restart_ranks(&writers);
-        if (writers != ranks)
-            throw std::runtime_error(text("number of ranks that wrote the checkpoint: ", writers));
         strip.load(route(text("strip.", rank)));
         return true;
     } catch (const std::exception &e) {
@@ -192,7 +188,7 @@ bool load(Strip &strip, int rank, int ranks)
 }
 
 // Tries the checkpoints SCR offers, newest first.
-void restart(Strip &strip, int rank, int ranks)
+void restart(Strip &strip, int rank)
 {
     int have = 0;
     char name[SCR_MAX_FILENAME];
@@ -200,7 +196,7 @@ void restart(Strip &strip, int rank, int ranks)
         if (SCR_Start_restart(name) != SCR_SUCCESS)
             return;
         Strip read(strip);
-        if (SCR_Complete_restart(load(read, rank, ranks)) == SCR_SUCCESS) {
+        if (SCR_Complete_restart(load(read, rank)) == SCR_SUCCESS) {
             strip = read;
             if (rank == 0)
                 std::cout << "life: restarted from " << name << std::endl;
@@ -249,7 +245,7 @@ bool simulate(int generations, int rank, int ranks)
     const bool with_scr = begin(rank);
     Strip strip(rank, ranks);
     if (with_scr)
-        restart(strip, rank, ranks);
+        restart(strip, rank);
     bool good = !live(strip, generations, rank, with_scr) || strip.write_result("field.bin");
     if (with_scr && SCR_Finalize() != SCR_SUCCESS)
         good = false; // SCR has said what did not reach the prefix directory

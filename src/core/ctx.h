@@ -88,6 +88,17 @@ struct scr_restart {
     int nlist;
 };
 
+/* Checkpoints of another number of ranks (ranks.c). */
+struct scr_ranks {
+    int asked;  /* this rank has called SCR_Restart_ranks between phases */
+    int known;  /* SCR_Have_restart was called: what is offered is settled */
+    int passed; /* newest one that was passed over; 0: none. The same on all ranks */
+    int below;  /* tried_below of the last search */
+    int wanted; /* it is the one SCR_CURRENT names */
+    int told;   /* id of the one that was told */
+    struct scr_err why;
+};
+
 enum scr_cache_state {
     SCR_CACHE_READY,   /* whole */
     SCR_CACHE_LOST,    /* not restored or not deleted: goes when room is needed */
@@ -170,7 +181,8 @@ struct scr_ctx {
     struct scr_restart restart;
     struct scr_async async;
     int tried_below; /* restarts look for ids below this; 0: any */
-    int ask_again;   /* the next Have_restart looks for the newest checkpoint anew */
+    struct scr_ranks ranks;
+    int ask_again;  /* the next Have_restart looks for the newest checkpoint anew */
     int flush_owed; /* the last periodic flush failed: the next checkpoint is flushed */
     int from_id;    /* dataset this run went on from, 0: none */
     int from_last;  /* last_id then: what is newer was written since */
@@ -467,7 +479,20 @@ int scr_complete_restart_all(struct scr_ctx *ctx, int valid, struct scr_err *err
 void scr_restart_fini(struct scr_restart *r);
 /* Enters a file of this rank. */
 int scr_restart_add(struct scr_restart *r, const char *dest, const char *path);
+/* --- who is offered what another number of ranks wrote (ranks.c) --- */
+/* SCR_OK if the program has asked for it, else SCR_E_RANKS. why: which numbers. */
+int scr_ranks_check(const struct scr_ctx *ctx, const struct scr_err *why,
+                    struct scr_err *err);
+/* Dataset id was passed over, for that error. */
+void scr_ranks_pass_over(struct scr_ctx *ctx, int id, const struct scr_err *why);
+/* Learns whether the program has asked since the last time: 1 if it has. */
+int scr_ranks_ask_all(struct scr_ctx *ctx);
+/* Tells of what was passed over, once. */
+void scr_ranks_tell(struct scr_ctx *ctx);
+
 /* --- another number of ranks (regroup.c) --- */
+/* How many ranks wrote dataset id, which lies in cache. */
+int scr_regroup_ranks_all(const struct scr_ctx *ctx, int id);
 /* Loads dataset id from the prefix, to be read in place; nothing is changed there. */
 int scr_regroup_open_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* Newest checkpoint of another number of ranks in cache with an id below `below` (0:
@@ -486,7 +511,7 @@ int scr_regroup_find(struct scr_ctx *ctx, const char *dest, const char *name,
 /* Verifies all files of dataset id on the prefix, by any number of ranks, against what
  * is recorded of them; SCR_E_CORRUPT or _MISSING: it is damaged. */
 int scr_restart_verify_all(struct scr_ctx *ctx, int id, struct scr_err *err);
-int scr_restart_ranks(const struct scr_ctx *ctx, int *ranks, struct scr_err *err);
+int scr_restart_ranks(struct scr_ctx *ctx, int *ranks, struct scr_err *err);
 int scr_restart_files_all(struct scr_ctx *ctx, int *n, struct scr_err *err);
 int scr_restart_file(const struct scr_ctx *ctx, int i, char *file, int *rank,
                      struct scr_err *err);

@@ -127,7 +127,8 @@ int scr_fetch_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     char *name = NULL;
     if (scr_cache_is(ctx, id, SCR_CACHE_FOREIGN))
         return scr_fail(err, SCR_E_RANKS, 0,
-                        "dataset %d lies in cache for another number of ranks", id);
+                        "dataset %d in cache was written by %d ranks, this run has %d",
+                        id, scr_regroup_ranks_all(ctx, id), ctx->world.size);
     SCR_EVENT(ctx, .event = "FETCH_START", .dset = id);
     int rc = scr_is_read_in_place_all(ctx, id)
                  ? scr_in_place_open_all(ctx, id, &name, err)
@@ -153,8 +154,10 @@ int scr_fetch_or_open_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_fetch_dataset_all(ctx, id, &why);
-    if (rc == SCR_E_RANKS)
-        return scr_regroup_open_all(ctx, id, err);
+    if (rc == SCR_E_RANKS) {
+        rc = scr_ranks_check(ctx, &why, err);
+        return rc == SCR_OK ? scr_regroup_open_all(ctx, id, err) : rc;
+    }
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
 }
 
@@ -222,8 +225,11 @@ int scr_fetch_newest_all(struct scr_ctx *ctx, int above, int *id, struct scr_err
             return rc;
         if (is_ours(rc))
             return scr_fail(err, rc, 0, "fetch of dataset %d: %s", choice, why.text);
-        scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d is not fetched: %s", choice,
-                why.text);
+        if (rc == SCR_E_RANKS)
+            scr_ranks_pass_over(ctx, choice, &why);
+        else
+            scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d is not fetched: %s", choice,
+                    why.text);
         ctx->tried_below = choice;
     }
 }

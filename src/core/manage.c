@@ -151,6 +151,7 @@ int scr_go_to_all(struct scr_ctx *ctx, const char *who, const char *name, int *t
 int scr_current_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
 {
     int tried;
+    (void)scr_ranks_ask_all(ctx);
     int rc = scr_go_to_all(ctx, "SCR_Current", name, &tried, err);
     return tried > 0 ? find_again_all(ctx, rc) : rc;
 }

@@ -74,6 +74,13 @@ static int is_left_behind(const struct scr_ctx *ctx, int id)
     return ctx->from_id > 0 && id > ctx->from_id && id <= ctx->from_last;
 }
 
+int scr_regroup_ranks_all(const struct scr_ctx *ctx, int id)
+{
+    int ranks = 0;
+    (void)scr_hash_get_val_int(scr_cache_any_desc(ctx, id), "RANKS", &ranks);
+    return (int)scr_max_all(&ctx->world, ranks);
+}
+
 int scr_regroup_newest_all(struct scr_ctx *ctx, int below)
 {
     int id = below;
@@ -115,6 +122,12 @@ int scr_regroup_flush_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 int scr_regroup_cached_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
+    scr_fail(&why, SCR_E_RANKS, 0,
+             "dataset %d in cache was written by %d ranks, this run has %d", id,
+             scr_regroup_ranks_all(ctx, id), ctx->world.size);
+    if (scr_ranks_check(ctx, &why, err) != SCR_OK)
+        return SCR_E_RANKS;
+    scr_err_clear(&why);
     if (scr_flush_is_done_all(ctx, id) && scr_regroup_open_all(ctx, id, &why) == SCR_OK)
         return SCR_OK;
     int rc = scr_regroup_flush_all(ctx, id, err);
@@ -239,10 +252,16 @@ static int check_there(const struct scr_ctx *ctx, const char *call, struct scr_e
                     "%s: there is no checkpoint, ask SCR_Have_restart first", call);
 }
 
-int scr_restart_ranks(const struct scr_ctx *ctx, int *ranks, struct scr_err *err)
+/* Before SCR_Have_restart it is a question that has no answer yet. In a restart phase
+ * it says nothing of what the program could read besides. */
+int scr_restart_ranks(struct scr_ctx *ctx, int *ranks, struct scr_err *err)
 {
     if (ranks == NULL)
         return scr_fail(err, SCR_E_ARG, 0, "SCR_Restart_ranks: ranks is NULL");
+    ctx->ranks.asked |= ctx->state != SCR_STATE_RESTART;
+    *ranks = 0;
+    if (!ctx->ranks.known && (ctx->restart.id == 0 || ctx->ranks.passed > 0))
+        return SCR_OK;
     int rc = check_there(ctx, "SCR_Restart_ranks", err);
     if (rc == SCR_OK)
         *ranks = ctx->restart.is_foreign ? ctx->restart.ranks : ctx->world.size;

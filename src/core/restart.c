@@ -164,10 +164,13 @@ static int find_flushed_all(struct scr_ctx *ctx, struct scr_err *err)
         int rc = load_flushed_all(ctx, id, &why);
         if (rc == SCR_OK)
             return rc;
-        if (!is_passed_over(rc))
+        if (rc == SCR_E_RANKS)
+            scr_ranks_pass_over(ctx, id, &why);
+        else if (!is_passed_over(rc))
             return scr_fail(err, rc, 0, "SCR_GLOBAL_RESTART: %s", why.text);
-        scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is passed over: %s",
-                scr_cache_name_of(ctx, id), id, why.text);
+        else
+            scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is passed over: %s",
+                    scr_cache_name_of(ctx, id), id, why.text);
         ctx->tried_below = id;
     }
     scr_restart_fini(&ctx->restart);
@@ -183,6 +186,11 @@ static int load_foreign_all(struct scr_ctx *ctx, int id, int *again,
     int rc = scr_regroup_cached_all(ctx, id, &why);
     if (rc == SCR_OK)
         return rc;
+    if (rc == SCR_E_RANKS) {
+        scr_ranks_pass_over(ctx, id, &why);
+        *again = id;
+        return SCR_OK;
+    }
     if (!is_passed_over(rc))
         return scr_fail(err, rc, 0,
                         "dataset %d in cache, of another number of ranks: %s", id,
@@ -226,6 +234,7 @@ static int find_below_all(struct scr_ctx *ctx, int below, int *again,
  * another number of ranks is newer than what lies below it, also for the prefix. */
 int scr_restart_find_all(struct scr_ctx *ctx, struct scr_err *err)
 {
+    ctx->ranks.below = ctx->tried_below;
     if (ctx->prm.global_restart)
         return find_flushed_all(ctx, err);
     int below = ctx->tried_below, rc = SCR_OK;
@@ -266,12 +275,16 @@ static int go_to_wanted_all(struct scr_ctx *ctx, int *done, struct scr_err *err)
     *done = rc == SCR_OK || ctx->restart.id > 0;
     if (rc == SCR_OK)
         return rc;
-    if (tried > 0 && !is_passed_over(rc))
+    ctx->ranks.wanted = tried > 0 && rc == SCR_E_RANKS;
+    if (tried > 0 && !is_passed_over(rc) && !ctx->ranks.wanted)
         return scr_fail(err, rc, 0,
                         "%s; nothing older is taken in its place: mend that, or start "
                         "without SCR_CURRENT",
                         why.text);
-    scr_log(&ctx->log, SCR_LOG_WARN, "%s", why.text);
+    if (ctx->ranks.wanted)
+        scr_ranks_pass_over(ctx, tried, &why);
+    else
+        scr_log(&ctx->log, SCR_LOG_WARN, "%s", why.text);
     if (tried == 0)
         return SCR_OK;
     ctx->tried_below = tried;
@@ -279,6 +292,19 @@ static int go_to_wanted_all(struct scr_ctx *ctx, int *done, struct scr_err *err)
     *done = ctx->restart.id > 0;
     ctx->tried_below = *done ? tried : 0;
     return rc;
+}
+
+/* The program has asked for what a search passed over before: it is made again. */
+static int find_any_ranks_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    int done = 0, rc = SCR_OK;
+    ctx->ranks.passed = 0;
+    if (ctx->ranks.wanted)
+        rc = go_to_wanted_all(ctx, &done, err);
+    if (rc != SCR_OK || done)
+        return rc;
+    ctx->tried_below = ctx->ranks.below;
+    return scr_restart_find_all(ctx, err);
 }
 
 int scr_restart_init_all(struct scr_ctx *ctx, struct scr_err *err)
@@ -326,6 +352,10 @@ int scr_have_restart_all(struct scr_ctx *ctx, int *flag, char *name,
         rc = scr_restart_find_all(ctx, err);
         ctx->ask_again = rc != SCR_OK;
     }
+    if (rc == SCR_OK && ctx->ranks.passed > 0 && scr_ranks_ask_all(ctx))
+        ctx->ask_again = (rc = find_any_ranks_all(ctx, err)) != SCR_OK;
+    ctx->ranks.known = 1;
+    scr_ranks_tell(ctx);
     if (rc == SCR_OK && ctx->restart.id > 0)
         rc = give_name_all(ctx, "SCR_Have_restart", name, err);
     *flag = rc == SCR_OK && ctx->restart.id > 0;

@@ -148,7 +148,7 @@ static void leave_as_it_is(struct scr_ctx *ctx, int id, int rc,
 {
     SCR_EVENT(ctx, .event = "REBUILD_FAIL", .dset = id, .note = why->text);
     if (rc == SCR_E_RANKS) {
-        scr_log(&ctx->log, SCR_LOG_NOTE, "%s", why->text);
+        scr_log(&ctx->log, SCR_LOG_INFO, "%s", why->text);
         scr_cache_set_state(ctx, id, SCR_CACHE_FOREIGN);
         return;
     }

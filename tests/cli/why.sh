@@ -96,6 +96,13 @@ one prefix 2 complete "older than dataset 17"
 
 # of a run with another number of ranks
 run scr why --crc --ranks 3
+one prefix 17 complete "not offered without SCR_RESTART_ANY_RANKS=1; written by 4 ranks, the run has 3"
+has 0 "a restart takes dataset 2 (ckpt.2)"
+run scr_have_restart --crc --ranks 3
+is 0 ckpt.2
+SCR_CURRENT=ckpt.17 run scr_have_restart --crc --ranks 3
+is 0 ckpt.2
+SCR_RESTART_ANY_RANKS=1 run scr why --crc --ranks 3
 one prefix 17 complete "written by 4 ranks, the run has 3"
 has 0 "a restart takes dataset 17 (ckpt.17)"
 run scr why --crc --ranks 4
@@ -157,9 +164,14 @@ whole 21
 run scr why
 has 0 "a restart takes dataset 21 (ckpt.21) from the prefix directory"
 run scr why --ranks 8
+one cache 20 complete "not offered without SCR_RESTART_ANY_RANKS=1; written by 4 ranks"
+has 1 "a restart finds nothing"
+export SCR_RESTART_ANY_RANKS=1
+run scr why --ranks 8
 one cache 21 corrupt "written by 4 ranks, the run has 8"
 one cache 20 complete "in cache; written by 4 ranks, the run has 8"
 has 0 "a restart takes dataset 20 (ckpt.20) from cache"
+unset SCR_RESTART_ANY_RANKS
 
 # a control directory that others can write to is not believed
 chmod o+w "$base/vnode.n0/tester/scr.7"

@@ -43,6 +43,7 @@ void job_share(struct mpi_test *t, struct job *job, const struct job *other, int
     memcpy(job->cache, other->cache, sizeof job->cache);
     job->out = other->out;
     job->sys = other->sys;
+    job->any_ranks = 1;
     mpi_test_barrier(t->comm.comm);
 }
 
@@ -93,6 +94,8 @@ struct scr_ctx *job_make(struct job *job, const char *vnodes,
     setf(job, ctx, "SCR_USER_NAME", "tester");
     setf(job, ctx, "SCR_CACHE_SIZE", "2");
     setf(job, ctx, "SCR_FLUSH", "0");
+    if (job->any_ranks)
+        set(job, ctx, "SCR_RESTART_ANY_RANKS=1");
     if (vnodes)
         setf(job, ctx, "SCR_VNODES", vnodes);
     for (; settings && *settings; settings++)

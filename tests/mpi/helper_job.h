@@ -35,7 +35,8 @@ struct job {
     /* Bytes of a rank's file, -1: there are no more of them; a pure function. NULL:
        JOB_FILES of several sizes. */
     long (*size_of)(int rank, int file, int seed);
-    int even; /* 1: bytes that compress well */
+    int even;      /* 1: bytes that compress well */
+    int any_ranks; /* SCR_RESTART_ANY_RANKS; job_share sets it */
 };
 
 enum { JOB_FILES = 3 };

@@ -226,6 +226,7 @@ MPI_CASE(another_number_of_ranks_does_not_block_newer_datasets_on_the_prefix)
     struct job job, two;
     struct scr_err err = SCR_ERR_INIT;
     job_new(t, &job, 4);
+    job.any_ranks = 1;
     struct scr_ctx *ctx = job_start(&job, nodes, NULL);
     job_checkpoint(&job, ctx, "x", 1);
     job_kill(&job, ctx);

@@ -286,6 +286,7 @@ MPI_CASE(fewer_ranks_restart_from_a_shared_store)
     MPI_Comm_split(job.comm, job.rank < 2 ? 0 : MPI_UNDEFINED, job.rank, &two.comm);
     if (job.rank < 2) {
         two.size = 2;
+        two.any_ranks = 1;
         ctx = start_shared(&two, "n[1-2]", NULL);
         CHECK_RC(scr_restart_files_all(ctx, &n, &err), SCR_OK, &err);
         CHECK_INT(n, 5); /* the shared one once */

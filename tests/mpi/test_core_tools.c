@@ -121,6 +121,7 @@ static void damage(struct job *job, const char *part)
 
 MPI_CASE(the_command_says_what_a_restart_does)
 {
+    static const char any_ranks[] = "SCR_RESTART_ANY_RANKS=1";
     static const struct {
         const char *what, *lose; /* virtual nodes lost first */
         const char *flip[3]; /* parts of paths, a byte of each of which is flipped */
@@ -160,9 +161,17 @@ MPI_CASE(the_command_says_what_a_restart_does)
           .lose = "n[1-4]",
           .flip = { "prefix/step.2/file0.1" },
           .setting = "SCR_CURRENT=c2" },
-        { .what = "three ranks, all in cache", .fewer = 1 },
-        { .what = "three ranks, one node lost", .lose = "n4", .fewer = 1 },
-        { .what = "three ranks, all nodes lost", .lose = "n[1-4]", .fewer = 1 },
+        { .what = "three ranks, all in cache", .setting = any_ranks, .fewer = 1 },
+        { .what = "three ranks, one node lost",
+          .lose = "n4",
+          .setting = any_ranks,
+          .fewer = 1 },
+        { .what = "three ranks, all nodes lost",
+          .lose = "n[1-4]",
+          .setting = any_ranks,
+          .fewer = 1 },
+        { .what = "three ranks that have not asked", .fewer = 1 },
+        { .what = "likewise, all nodes lost", .lose = "n[1-4]", .fewer = 1 },
         { .what = "no fetch", .lose = "n[1-4]", .setting = "SCR_FETCH=0" },
     };
     struct job job, fewer;

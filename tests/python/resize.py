@@ -59,6 +59,7 @@ def main() -> None:
     mpi = world("ctypes")
     first, end = share(mpi.size, mpi.rank)
     step, numbers = 0, list(range(first, end))
+    scr.config("SCR_RESTART_ANY_RANKS=1")
     scr.init()
     if name := scr.have_restart():
         ranks = scr.restart_ranks()

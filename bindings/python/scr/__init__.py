@@ -224,7 +224,8 @@ def complete_restart(valid: bool = True) -> bool:
 
 
 def restart_ranks() -> int:
-    """Local. How many processes wrote the checkpoint that is offered: SCR_Restart_ranks(3)."""
+    """Local. How many processes wrote the checkpoint that is offered: SCR_Restart_ranks(3). Before
+    have_restart() it asks for what other numbers of processes wrote, and may return 0."""
     return _flag("SCR_Restart_ranks")
 
 
@@ -341,7 +342,8 @@ class restart(_Phase):
     other processes get an Error with code E_INVALID, and have_restart() offers the next older one.
 
     checkpoint.ranks is how many processes wrote it, and checkpoint.files() lists its files, for
-    programs that can restart on another number of processes."""
+    programs that can restart on another number of processes, and say so by
+    config("SCR_RESTART_ANY_RANKS=1") before init()."""
 
     _end = "SCR_Complete_restart"
 

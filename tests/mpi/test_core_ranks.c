@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A checkpoint of another number of ranks is for programs that ask for it. */
+/* ranks: 4 */
+#include "helper_prefix.h"
+
+static const char *const nodes = "n[1-2]";
+static const char *const parameter = "SCR_RESTART_ANY_RANKS=1";
+
+/* "one" of 3 ranks, then "two" of 4, both on the prefix and in cache; of 3 ranks a run
+ * that has not asked. */
+struct runs {
+    struct job base, job;
+};
+
+static void write_as(struct mpi_test *t, struct runs *r, int ranks, const char *name,
+                     int seed)
+{
+    struct job job;
+    job_share(t, &job, &r->base, ranks);
+    if (job.in) {
+        struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+        job_checkpoint(&job, ctx, name, seed);
+        job_kill(&job, ctx);
+    }
+    job_unshare(&job);
+}
+
+static void begin_with(struct mpi_test *t, struct runs *r, int ranks)
+{
+    job_new(t, &r->base, 4);
+    write_as(t, r, 3, "one", 1);
+    write_as(t, r, 4, "two", 2);
+    job_share(t, &r->job, &r->base, ranks);
+    r->job.any_ranks = 0;
+    if (r->job.in)
+        r->job.out = tmpfile();
+}
+
+static void begin(struct mpi_test *t, struct runs *r)
+{
+    begin_with(t, r, 3);
+}
+
+static void end(struct runs *r)
+{
+    if (r->job.in)
+        fclose(r->job.out);
+    job_unshare(&r->job);
+    job_free(&r->base);
+}
+
+/* "one", every byte of it, and a line that says why not "two", whose marks stay. */
+static void check_passed_over(struct job *job, struct scr_ctx *ctx)
+{
+    struct mpi_test *t = job->t;
+    int current = 0, failed = 0;
+    job_check_restart(job, ctx, "one", 1);
+    CHECK_INT(job_said(job, "SCR_RESTART_ANY_RANKS=1"), 1);
+    CHECK_INT(job_said(job, "was written by 4 ranks, this run has 3"), 1);
+    CHECK_INT(job_entry(job, 2, &current, &failed), 1);
+    CHECK_INT(failed, 0);
+}
+
+/* Runs once with the caches there and once without. */
+static void check_mode(struct mpi_test *t, const char *setting)
+{
+    struct runs r;
+    for (int lost = 0; lost <= 1; lost++) {
+        begin(t, &r);
+        if (lost)
+            job_lose_node(&r.base, nodes);
+        if (r.job.in) {
+            struct scr_ctx *ctx = job_start(&r.job, nodes, setting, NULL);
+            check_passed_over(&r.job, ctx);
+            CHECK_INT(job_offered(&r.job, ctx), 1);
+            CHECK_INT(job_said(&r.job, "SCR_RESTART_ANY_RANKS=1"), 1);
+            job_kill(&r.job, ctx);
+        }
+        write_as(t, &r, 4, "three", 3); /* goes on from where it was */
+        end(&r);
+    }
+}
+
+MPI_CASE(who_has_not_asked_is_offered_an_older_one_of_its_own_number)
+{
+    check_mode(t, NULL);
+}
+
+MPI_CASE(likewise_where_a_restart_reads_in_the_prefix_directory)
+{
+    check_mode(t, "SCR_FETCH_BYPASS=1");
+}
+
+MPI_CASE(likewise_with_a_global_restart)
+{
+    check_mode(t, "SCR_GLOBAL_RESTART=1");
+}
+
+MPI_CASE(it_stays_in_cache_for_those_who_wrote_it)
+{
+    struct runs r;
+    struct job four;
+    begin(t, &r);
+    if (r.job.in) {
+        struct scr_ctx *ctx = job_start(&r.job, nodes, NULL);
+        check_passed_over(&r.job, ctx);
+        job_kill(&r.job, ctx);
+    }
+    job_share(t, &four, &r.base, 4);
+    four.any_ranks = 0;
+    struct scr_ctx *ctx = job_start(&four, nodes, "SCR_FETCH=0", NULL);
+    job_check_restart(&four, ctx, "two", 2);
+    job_kill(&four, ctx);
+    job_unshare(&four);
+    end(&r);
+}
+
+MPI_CASE(without_one_of_its_own_number_nothing_is_offered)
+{
+    struct runs r;
+    begin_with(t, &r, 2);
+    if (r.job.in) {
+        struct scr_ctx *ctx = job_start(&r.job, nodes, NULL);
+        CHECK_INT(job_offered(&r.job, ctx), 0);
+        CHECK_INT(job_said(&r.job, "SCR_RESTART_ANY_RANKS=1"), 1);
+        job_kill(&r.job, ctx);
+    }
+    end(&r);
+}
+
+MPI_CASE(the_parameter_asks)
+{
+    struct runs r;
+    begin(t, &r);
+    if (r.job.in) {
+        struct scr_ctx *ctx = job_start(&r.job, nodes, parameter, NULL);
+        CHECK_INT(job_offered(&r.job, ctx), 2);
+        CHECK_INT(job_said(&r.job, "passed over"), 0);
+        job_kill(&r.job, ctx);
+    }
+    end(&r);
+}
+
+/* On one rank is enough: the call is local. */
+static void ask(struct job *job, struct scr_ctx *ctx, int rank)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    int ranks = 9;
+    if (job->rank != rank)
+        return;
+    CHECK_RC(scr_restart_ranks(ctx, &ranks, &err), SCR_OK, &err);
+    CHECK_INT(ranks, 0);
+}
+
+static void check_two(struct job *job, struct scr_ctx *ctx)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    int ranks = 0;
+    CHECK_INT(job_offered(job, ctx), 2);
+    CHECK_RC(scr_restart_ranks(ctx, &ranks, &err), SCR_OK, &err);
+    CHECK_INT(ranks, 4);
+    CHECK_RC(scr_start_restart_all(ctx, NULL, &err), SCR_OK, &err);
+    for (int i = 0; i < 4; i++)
+        CHECK(job_read_of(job, ctx, i, 2));
+    CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
+    CHECK_INT(job_said(job, "passed over"), 0);
+}
+
+static void asked_by_call(struct mpi_test *t, const char *setting)
+{
+    struct runs r;
+    begin(t, &r);
+    if (r.job.in) {
+        struct scr_ctx *ctx = job_start(&r.job, nodes, setting, NULL);
+        ask(&r.job, ctx, 1);
+        check_two(&r.job, ctx);
+        job_kill(&r.job, ctx);
+    }
+    end(&r);
+}
+
+MPI_CASE(a_call_of_Restart_ranks_before_Have_restart_asks)
+{
+    asked_by_call(t, NULL);
+    asked_by_call(t, "SCR_GLOBAL_RESTART=1");
+}
+
+MPI_CASE(SCR_CURRENT_of_another_number_needs_it_too)
+{
+    struct runs r;
+    begin(t, &r);
+    if (r.job.in) {
+        struct scr_ctx *ctx = job_start(&r.job, nodes, "SCR_CURRENT=two", NULL);
+        check_passed_over(&r.job, ctx);
+        job_kill(&r.job, ctx);
+    }
+    end(&r);
+    asked_by_call(t, "SCR_CURRENT=two");
+}
+
+MPI_CASE(SCR_Current_of_another_number_says_what_to_set)
+{
+    struct runs r;
+    struct scr_err err = SCR_ERR_INIT;
+    begin(t, &r);
+    if (r.job.in) {
+        struct scr_ctx *ctx = job_start(&r.job, nodes, NULL);
+        CHECK_RC(scr_current_all(ctx, "two", &err), SCR_E_RANKS, &err);
+        CHECK(strstr(err.text, "set SCR_RESTART_ANY_RANKS=1") != NULL);
+        CHECK_INT(job_offered(&r.job, ctx), 1);
+        int ranks = 0;
+        CHECK_RC(scr_restart_ranks(ctx, &ranks, &err), SCR_OK, &err);
+        CHECK_RC(scr_current_all(ctx, "two", &err), SCR_OK, &err);
+        CHECK_INT(job_offered(&r.job, ctx), 2);
+        job_kill(&r.job, ctx);
+    }
+    end(&r);
+}
+
+/* A restart phase knows its checkpoint: a call there is no wish for others. */
+MPI_CASE(a_call_within_the_restart_asks_for_nothing)
+{
+    struct runs r;
+    struct scr_err err = SCR_ERR_INIT;
+    int ranks = 0;
+    begin(t, &r);
+    if (r.job.in) {
+        struct scr_ctx *ctx = job_start(&r.job, nodes, NULL);
+        CHECK_INT(job_offered(&r.job, ctx), 1);
+        CHECK_RC(scr_start_restart_all(ctx, NULL, &err), SCR_OK, &err);
+        CHECK_RC(scr_restart_ranks(ctx, &ranks, &err), SCR_OK, &err);
+        CHECK_INT(ranks, 3);
+        CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
+        CHECK_INT(job_offered(&r.job, ctx), 1);
+        job_kill(&r.job, ctx);
+    }
+    end(&r);
+}
+
+int main(int argc, char **argv)
+{
+    return mpi_test_main(
+        argc, argv,
+        MPI_CASES(RUN(who_has_not_asked_is_offered_an_older_one_of_its_own_number),
+                  RUN(likewise_where_a_restart_reads_in_the_prefix_directory),
+                  RUN(likewise_with_a_global_restart),
+                  RUN(it_stays_in_cache_for_those_who_wrote_it),
+                  RUN(without_one_of_its_own_number_nothing_is_offered),
+                  RUN(the_parameter_asks),
+                  RUN(a_call_of_Restart_ranks_before_Have_restart_asks),
+                  RUN(SCR_CURRENT_of_another_number_needs_it_too),
+                  RUN(SCR_Current_of_another_number_says_what_to_set),
+                  RUN(a_call_within_the_restart_asks_for_nothing)));
+}
