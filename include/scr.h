@@ -164,7 +164,7 @@ SCR_API int SCR_Restart_files(int *n);
  * processes, by the number of the process that wrote it. file: SCR_MAX_FILENAME bytes
  * for its path under the prefix directory, to be passed to SCR_Route_file; *rank: who
  * wrote it (may be NULL). On as many processes as wrote it, SCR_Route_file gives each
- * its own files only. */
+ * its own files, and of others what it can read. */
 SCR_API int SCR_Restart_file(int i, char *file, int *rank);
 
 /* --- the rest --- */

@@ -423,8 +423,7 @@ static int open_files_all(struct scr_ctx *ctx, int id, scr_hash *files, scr_hash
     uint64_t bytes = 0;
     r->by_dest = scr_hash_new();
     r->by_name = scr_hash_new();
-    r->plain =
-        (struct scr_plains){ .env = &ctx->env, .prefix = &ctx->prefix, .id = id };
+    scr_restart_read_there(ctx, id);
     int rc = files && dset && r->by_dest && r->by_name
                  ? SCR_OK
                  : scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d", id);

@@ -73,13 +73,14 @@ struct scr_restart {
     scr_hash *by_dest; /* destination under the prefix -> path, this rank's files */
     scr_hash *by_name; /* base name -> path; "" when ambiguous */
     scr_hash *others;  /* destinations in by_dest that belong to other ranks */
+    scr_filemap *near; /* what this node has in cache; NULL: not needed so far */
     int in_place;      /* those paths are on the prefix */
     struct scr_plains plain; /* compressed ones this rank unpacked there */
     /* of another number of ranks (regroup.c): it is read where it lies in the prefix
        directory, by_dest and by_name get what was asked for */
     int is_foreign;
     int ranks;                  /* that wrote it */
-    struct scr_catalog catalog; /* all its files */
+    struct scr_catalog catalog; /* all its files on the prefix */
     scr_hash *bases;            /* base name -> destination; "" when ambiguous */
     /* every rank's files, when the program asked for a list */
     scr_hash *share; /* RANK/<r>/FILE/<destination>: those this rank tells of */
@@ -286,6 +287,9 @@ void scr_shared_tidy(struct scr_ctx *ctx);
 /* Writes this rank's entry of id beside the files. Local. */
 int scr_shared_note(struct scr_ctx *ctx, const char *cache, int id,
                     struct scr_err *err);
+/* Adds the entry of a rank, as it lies there, to map; 0: it cannot be read. Local. */
+int scr_shared_read(const struct scr_ctx *ctx, const char *cache, int id, int rank,
+                    scr_filemap *map);
 /* At a start: every rank learns from there what is its own. */
 int scr_shared_adopt_all(struct scr_ctx *ctx, struct scr_err *err);
 
@@ -479,6 +483,17 @@ int scr_complete_restart_all(struct scr_ctx *ctx, int valid, struct scr_err *err
 void scr_restart_fini(struct scr_restart *r);
 /* Enters a file of this rank. */
 int scr_restart_add(struct scr_restart *r, const char *dest, const char *path);
+/* --- files of other ranks (others.c) --- */
+/* Enters a file of another rank. */
+int scr_restart_add_other(struct scr_restart *r, const char *dest, const char *path);
+/* Files of dataset id, which is the checkpoint to restart from, can be looked for in
+ * the list it has in the prefix directory. Local. */
+void scr_restart_read_there(struct scr_ctx *ctx, int id);
+/* As scr_regroup_find, of a checkpoint of this number of ranks: a file that this rank
+ * did not write, if it can be read here. Local. */
+int scr_others_find(struct scr_ctx *ctx, const char *dest, const char *name,
+                    struct scr_err *err);
+
 /* --- who is offered what another number of ranks wrote (ranks.c) --- */
 /* SCR_OK if the program has asked for it, else SCR_E_RANKS. why: which numbers. */
 int scr_ranks_check(const struct scr_ctx *ctx, const struct scr_err *why,

@@ -25,13 +25,7 @@ static int enter(struct scr_ctx *ctx, int id, const scr_hash *dset, struct scr_e
     if (rc != SCR_OK)
         return rc;
     r->is_foreign = 1;
-    r->plain =
-        (struct scr_plains){ .env = &ctx->env, .prefix = &ctx->prefix, .id = id };
-    r->catalog = (struct scr_catalog){ .env = &ctx->env,
-                                       .prefix = &ctx->prefix,
-                                       .id = id,
-                                       .rank = ctx->world.rank,
-                                       .size = ctx->world.size };
+    scr_restart_read_there(ctx, id);
     ctx->ckpt_id = d.ckpt > 0 ? d.ckpt : ctx->ckpt_id; /* on all ranks or on none */
     if ((r->name = scr_strdup(d.name)) == NULL)
         return no_memory(id, err);
@@ -185,12 +179,15 @@ static int find_dest(struct scr_ctx *ctx, const char *dest, struct scr_err *err)
     const scr_hash *info = NULL;
     if (scr_hash_get(r->by_dest, dest) != NULL)
         return SCR_OK;
+    const char *stored = dest;
     int rc = scr_catalog_find(&r->catalog, dest, &info, err);
+    if (rc == SCR_OK && info == NULL && (stored = scr_catalog_asked(&r->catalog, dest)))
+        rc = scr_catalog_find(&r->catalog, stored, &info, err);
     if (rc != SCR_OK || info == NULL)
         return rc;
-    char *path = scr_plain_path(&ctx->prefix, r->id, dest, info);
-    rc = path ? prepare_file(ctx, dest, info, err) : no_memory(r->id, err);
-    if (rc == SCR_OK && scr_hash_set_val(r->by_dest, dest, path) == NULL)
+    char *path = scr_plain_path(&ctx->prefix, r->id, stored, info);
+    rc = path ? prepare_file(ctx, stored, info, err) : no_memory(r->id, err);
+    if (rc == SCR_OK && scr_restart_add_other(r, dest, path) != SCR_OK)
         rc = no_memory(r->id, err);
     free(path);
     return rc;

@@ -16,6 +16,7 @@ void scr_restart_fini(struct scr_restart *r)
     scr_hash_delete(r->by_dest);
     scr_hash_delete(r->by_name);
     scr_hash_delete(r->others);
+    scr_filemap_delete(r->near);
     scr_catalog_fini(&r->catalog);
     scr_hash_delete(r->bases);
     scr_hash_delete(r->share);

@@ -187,6 +187,15 @@ static int is_readable(const struct scr_ctx *ctx, const char *path, struct scr_e
     return rc;
 }
 
+static const char *known_path(const struct scr_restart *r, const char *dest,
+                              const char *name)
+{
+    const char *path = dest != NULL ? scr_hash_get_val(r->by_dest, dest) : NULL;
+    return path == NULL && strchr(name, '/') == NULL
+               ? scr_hash_get_val(r->by_name, name)
+               : path;
+}
+
 /* *path: of the file called name, "" if several are, NULL if none is. outside: why name
  * is no path below the prefix. */
 static int find_restart(struct scr_ctx *ctx, const char *name, const char **path,
@@ -201,10 +210,11 @@ static int find_restart(struct scr_ctx *ctx, const char *name, const char **path
     }
     if (ctx->restart.is_foreign)
         rc = scr_regroup_find(ctx, dest, name, err);
-    if (dest != NULL)
-        *path = scr_hash_get_val(ctx->restart.by_dest, dest);
-    if (*path == NULL && strchr(name, '/') == NULL)
-        *path = scr_hash_get_val(ctx->restart.by_name, name);
+    *path = known_path(&ctx->restart, dest, name);
+    if (rc == SCR_OK && *path == NULL && !ctx->restart.is_foreign) {
+        rc = scr_others_find(ctx, dest, name, err);
+        *path = known_path(&ctx->restart, dest, name);
+    }
     free(dest);
     return rc;
 }
@@ -218,9 +228,15 @@ static int no_such_file(const struct scr_ctx *ctx, const char *name,
                         "SCR_Route_file: checkpoint %s, which %d ranks wrote, has no "
                         "file %s",
                         r->name, r->ranks, name);
-    return scr_fail(err, SCR_E_NOENT, 0,
-                    "SCR_Route_file: checkpoint %s has no file %s of rank %d", r->name,
-                    name, ctx->world.rank);
+    if (r->catalog.prefix != NULL) /* all its files are known */
+        return scr_fail(err, SCR_E_NOENT, 0,
+                        "SCR_Route_file: checkpoint %s has no file %s", r->name, name);
+    return scr_fail(
+        err, SCR_E_NOENT, 0,
+        "SCR_Route_file: checkpoint %s has no file %s of rank %d or of "
+        "another rank on its node; what a rank of another node wrote can be "
+        "read with SCR_GLOBAL_RESTART=1",
+        r->name, name, ctx->world.rank);
 }
 
 static int route_restart(struct scr_ctx *ctx, const char *name, char *file,

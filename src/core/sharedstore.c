@@ -145,6 +145,15 @@ int scr_shared_note(struct scr_ctx *ctx, const char *cache, int id, struct scr_e
     return rc;
 }
 
+int scr_shared_read(const struct scr_ctx *ctx, const char *cache, int id, int rank,
+                    scr_filemap *map)
+{
+    char *path = copy_path(cache, id, rank);
+    int rc = path ? scr_filemap_read(ctx->env.sys, path, map, NULL) : SCR_E_NOMEM;
+    free(path);
+    return rc == SCR_OK;
+}
+
 /* --- start --- */
 
 static int has_entry(const struct scr_ctx *ctx, int id, int rank)

@@ -72,17 +72,31 @@ void scr_catalog_fini(struct scr_catalog *c)
 {
     scr_hash_delete(c->parts);
     scr_hash_delete(c->files);
+    scr_hash_delete(c->asked);
     *c = (struct scr_catalog){ 0 };
+}
+
+static int enter_asked(struct scr_catalog *c, const scr_hash *files)
+{
+    for (SCR_HASH_EACH(e, files)) {
+        const char *asked = scr_hash_get_val(scr_hash_elem_hash(e), "ASKED");
+        if (asked && scr_hash_set_val(c->asked, asked, scr_hash_elem_key(e)) == NULL)
+            return 0;
+    }
+    return 1;
 }
 
 int scr_catalog_add(struct scr_catalog *c, const scr_hash *part, struct scr_err *err)
 {
     if (c->files == NULL)
         c->files = scr_hash_new();
-    int ok = c->files != NULL;
-    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
-        ok = ok && scr_hash_merge(
-                       c->files, scr_hash_get(scr_hash_elem_hash(r), "FILE")) == SCR_OK;
+    if (c->asked == NULL)
+        c->asked = scr_hash_new();
+    int ok = c->files != NULL && c->asked != NULL;
+    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK"))) {
+        const scr_hash *files = scr_hash_get(scr_hash_elem_hash(r), "FILE");
+        ok = ok && scr_hash_merge(c->files, files) == SCR_OK && enter_asked(c, files);
+    }
     return ok ? SCR_OK : no_memory(c->id, err);
 }
 
@@ -155,6 +169,11 @@ int scr_catalog_find(struct scr_catalog *c, const char *dest, const scr_hash **i
            rc == SCR_OK)
         rc = read_more(c, err);
     return rc;
+}
+
+const char *scr_catalog_asked(const struct scr_catalog *c, const char *dest)
+{
+    return scr_hash_get_val(c->asked, dest);
 }
 
 /* The path without .zst, malloc'd; NULL: it does not end so. */

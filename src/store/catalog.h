@@ -33,6 +33,8 @@ struct scr_catalog {
                         as a rank most often wants the files of ranks near its own */
     scr_hash *parts; /* {<suffix>}: not read so far; NULL: neither is the root */
     scr_hash *files; /* {<path below the prefix>: {SIZE, CRC}}: read so far */
+    scr_hash *asked; /* {<path asked for>: {<path below the prefix>}} of those that lie
+                        elsewhere */
 };
 
 void scr_catalog_fini(struct scr_catalog *c);
@@ -41,6 +43,9 @@ int scr_catalog_add(struct scr_catalog *c, const scr_hash *part, struct scr_err 
 /* *info is borrowed, NULL if the dataset has no such file. */
 int scr_catalog_find(struct scr_catalog *c, const char *dest, const scr_hash **info,
                      struct scr_err *err);
+/* Where the file lies that was asked for by that path (SCR_PRESERVE_DIRECTORIES=0),
+ * after scr_catalog_find has not found it: borrowed, NULL if there is none. */
+const char *scr_catalog_asked(const struct scr_catalog *c, const char *dest);
 /* The same by where its bytes are below the prefix: a compressed file is at <path>.zst.
  */
 int scr_catalog_find_stored(struct scr_catalog *c, const char *stored,

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files of other ranks in a restart: a header, say, that rank 0 writes and all read.
+ * SCR_Route_file is local, so a rank gets what it can reach without the others. Where
+ * the restart reads in the prefix directory that is every file. Of a checkpoint in
+ * cache it is what the control directory of its node names, or what lies in a store
+ * that all nodes share, else the copy in the prefix directory, if there is a complete
+ * one. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/io.h"
+#include "base/str.h"
+#include "core/ctx.h"
+
+int scr_restart_add_other(struct scr_restart *r, const char *dest, const char *path)
+{
+    if (r->others == NULL)
+        r->others = scr_hash_new();
+    return scr_hash_set(r->others, dest, NULL) != NULL &&
+                   scr_hash_set_val(r->by_dest, dest, path) != NULL
+               ? SCR_OK
+               : SCR_E_NOMEM;
+}
+
+/* --- in cache --- */
+
+static int is_asked_for(const scr_meta *meta, const char *dest)
+{
+    const char *asked = scr_hash_get_val(meta, "ASKED");
+    char *own = asked ? NULL : scr_meta_dest(meta);
+    const char *name = asked ? asked : own;
+    int same = name != NULL && strcmp(name, dest) == 0;
+    free(own);
+    return same && scr_meta_check_filetype(meta, "FULL") == SCR_OK &&
+           scr_meta_check_complete(meta) == SCR_OK;
+}
+
+/* To the last byte as it was recorded (invariant C3). */
+static int is_good(const struct scr_ctx *ctx, const char *path, const scr_meta *meta)
+{
+    struct stat st;
+    uint64_t size = 0, want_size = 0;
+    uint32_t crc = 0, want;
+    if (scr_meta_get_filesize(meta, &want_size) != SCR_OK)
+        return 0;
+    if (scr_meta_get_crc32(meta, &want) == SCR_OK)
+        return scr_file_crc32(&ctx->env, path, 0, &size, &crc, NULL) == SCR_OK &&
+               crc == want && size == want_size;
+    return scr_file_stat(ctx->env.sys, path, &st, NULL) == SCR_OK &&
+           S_ISREG(st.st_mode) && (uint64_t)st.st_size == want_size;
+}
+
+/* A number may have been another dataset's. */
+static int is_of_this(const struct scr_ctx *ctx, const scr_filemap *map, int rank)
+{
+    struct scr_dataset mine, its;
+    int id = ctx->restart.id;
+    const scr_hash *dset = scr_filemap_get_dataset(map, id, rank);
+    return dset != NULL && scr_dataset_get(dset, &its, NULL) == SCR_OK &&
+           scr_cache_dataset(ctx, id, &mine, NULL) == SCR_OK &&
+           scr_dataset_is_same(&mine, &its);
+}
+
+/* Enters dest if a rank of the map has it. */
+static int take_of(struct scr_ctx *ctx, const scr_filemap *map, int rank,
+                   const char *dest, struct scr_err *err)
+{
+    int id = ctx->restart.id;
+    if (!is_of_this(ctx, map, rank))
+        return SCR_OK;
+    for (scr_hash_elem *e = scr_filemap_first_file(map, id, rank); e;
+         e = scr_hash_elem_next(e)) {
+        const char *path = scr_hash_elem_key(e);
+        const scr_meta *meta = scr_filemap_get_meta(map, id, rank, path);
+        if (!is_asked_for(meta, dest) || !is_good(ctx, path, meta))
+            continue;
+        return scr_restart_add_other(&ctx->restart, dest, path) == SCR_OK
+                   ? SCR_OK
+                   : scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+    }
+    return SCR_OK;
+}
+
+static int is_found(const struct scr_ctx *ctx, const char *dest)
+{
+    return scr_hash_get(ctx->restart.by_dest, dest) != NULL;
+}
+
+/* What the ranks of this node have. */
+static int find_on_node(struct scr_ctx *ctx, const char *dest, struct scr_err *err)
+{
+    struct scr_restart *r = &ctx->restart;
+    int rc = SCR_OK;
+    if (r->near == NULL) {
+        scr_filemap *map = scr_filemap_new();
+        rc = map ? scr_cntl_read_node(&ctx->env, &ctx->cntl, map, err)
+                 : scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+        if (rc == SCR_OK)
+            r->near = map;
+        else
+            scr_filemap_delete(map);
+    }
+    for (scr_hash_elem *e = scr_filemap_first_rank_by_dataset(r->near, r->id);
+         e && rc == SCR_OK && !is_found(ctx, dest); e = scr_hash_elem_next(e))
+        rc = take_of(ctx, r->near, scr_hash_elem_key_int(e), dest, err);
+    return rc;
+}
+
+/* The cache of a store that all nodes share, if that is where the checkpoint lies. */
+static const char *shared_cache(const struct scr_ctx *ctx)
+{
+    const char *store =
+        scr_hash_get_val(scr_cache_any_desc(ctx, ctx->restart.id), "STORE");
+    for (int i = 0; i < ctx->descs.nstores && store != NULL; i++)
+        if (scr_store_is_shared(&ctx->descs.store[i]) &&
+            strcmp(ctx->descs.store[i].path, store) == 0)
+            return ctx->cache_dirs[i];
+    return NULL;
+}
+
+/* Rank by rank: what many read is mostly the first one's. */
+static int find_in_shared(struct scr_ctx *ctx, const char *cache, const char *dest,
+                          struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (int i = 0; i < ctx->world.size && rc == SCR_OK && !is_found(ctx, dest); i++) {
+        scr_filemap *map = scr_filemap_new();
+        rc = map ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+        if (rc == SCR_OK && scr_shared_read(ctx, cache, ctx->restart.id, i, map))
+            rc = take_of(ctx, map, i, dest, err);
+        scr_filemap_delete(map);
+    }
+    return rc;
+}
+
+/* --- in the prefix directory --- */
+
+/* 1 if the dataset is complete there too; its list of files can be asked then. */
+static int has_copy(struct scr_ctx *ctx)
+{
+    struct scr_restart *r = &ctx->restart;
+    struct scr_dataset mine, its;
+    int complete = 0;
+    if (r->catalog.prefix != NULL)
+        return 1;
+    scr_hash *dset = scr_hash_new();
+    int same = dset != NULL &&
+               scr_prefix_summary_read(&ctx->env, &ctx->prefix, r->id, &complete, dset,
+                                       NULL) == SCR_OK &&
+               complete && scr_dataset_get(dset, &its, NULL) == SCR_OK &&
+               scr_cache_dataset(ctx, r->id, &mine, NULL) == SCR_OK &&
+               scr_dataset_is_same(&mine, &its);
+    scr_hash_delete(dset);
+    if (same)
+        scr_restart_read_there(ctx, r->id);
+    return same;
+}
+
+void scr_restart_read_there(struct scr_ctx *ctx, int id)
+{
+    struct scr_restart *r = &ctx->restart;
+    r->plain =
+        (struct scr_plains){ .env = &ctx->env, .prefix = &ctx->prefix, .id = id };
+    r->catalog = (struct scr_catalog){ .env = &ctx->env,
+                                       .prefix = &ctx->prefix,
+                                       .id = id,
+                                       .rank = ctx->world.rank,
+                                       .size = ctx->world.size };
+}
+
+int scr_others_find(struct scr_ctx *ctx, const char *dest, const char *name,
+                    struct scr_err *err)
+{
+    const char *shared = ctx->restart.in_place ? NULL : shared_cache(ctx);
+    int rc = SCR_OK;
+    if (ctx->restart.in_place)
+        return scr_regroup_find(ctx, dest, name, err);
+    if (dest != NULL)
+        rc = shared ? find_in_shared(ctx, shared, dest, err)
+                    : find_on_node(ctx, dest, err);
+    if (rc != SCR_OK || (dest != NULL && is_found(ctx, dest)) || !has_copy(ctx))
+        return rc;
+    return scr_regroup_find(ctx, dest, name, err);
+}
