@@ -11,7 +11,8 @@ int main(int argc, char **argv)
     FILE *f;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    SCR_Init();
+    if (SCR_Init() != SCR_SUCCESS)
+        MPI_Abort(MPI_COMM_WORLD, 1); /* SCR has said why */
 
     while (SCR_Have_restart(&have, set) == SCR_SUCCESS && have) {
         SCR_Start_restart(set);

@@ -5,10 +5,13 @@
  * them, in the same order, between MPI_Init and MPI_Finalize, from one thread at a
  * time. Every call returns SCR_SUCCESS or an error code (scr_errors(7)) that is the
  * same on all processes of a collective call; one line on stderr says what is wrong,
- * where it came from and what to do. An error never ends the program. The only exit is
- * the documented halt (SCR_Complete_output).
+ * where it came from and what to do. An error ends the program only where that is asked
+ * for: the documented halt (SCR_Complete_output), and an SCR_Init that fails with
+ * SCR_REQUIRED=1. Where SCR does not run, because of SCR_ENABLE=0 or because SCR_Init
+ * failed, calls keep their order and succeed, nothing is there to restart from, and the
+ * program writes its files where it names them.
  *
- *     SCR_Init();
+ *     if (SCR_Init() != SCR_SUCCESS) …  it has said why; end, or go on without
  *     int have; char name[SCR_MAX_FILENAME];
  *     SCR_Have_restart(&have, name);
  *     while (have) {
@@ -58,9 +61,10 @@ extern "C" {
 
 /* Starts the library: reads the configuration, rebuilds datasets in cache (moves files
  * to the nodes their ranks run on, verifies them, rebuilds what was lost), else fetches
- * a checkpoint from the prefix directory. Once per process. With SCR_ENABLE=0 every
- * call returns an error and does nothing. If a halt condition is already satisfied,
- * prints why and ends the process with exit(0), unless SCR_HALT_ENABLED=0. */
+ * a checkpoint from the prefix directory. Once per process. SCR_ENABLE=0 is no error.
+ * If a halt condition is already satisfied, prints why and ends the process with
+ * exit(0), unless SCR_HALT_ENABLED=0. After an error the run makes no checkpoints (see
+ * above); with SCR_REQUIRED=1 the process ends with exit(1) instead. */
 SCR_API int SCR_Init(void);
 
 /* Flushes what must reach the prefix directory (with SCR_FLUSH > 0, or if the job is
@@ -88,10 +92,11 @@ SCR_API const char *SCR_Configf(const char *format, ...)
  * the file is registered as part of the dataset and its directory made; calling again
  * for the same name gives the same path. In a restart phase the file must exist and be
  * readable; a bare file name is looked up among the files of the checkpoint. Outside of
- * both, name is copied to file. After an error file is empty, so that a program that
- * overlooks it opens nothing; where SCR does not run (SCR_ENABLE=0, SCR_Init failed or
- * was not called) it is name. After SCR_Start_output has failed it is an error up to
- * the next collective call, mostly SCR_Complete_output. */
+ * both, name is copied to file. Where SCR does not run (SCR_ENABLE=0, or SCR_Init
+ * failed) file is name, and in an output phase the directory of the file is made. After
+ * an error file is empty, so that a program that overlooks it opens nothing; where SCR
+ * does not run or SCR_Init was not called it is name. After SCR_Start_output has failed
+ * it is an error up to the next collective call, mostly SCR_Complete_output. */
 SCR_API int SCR_Route_file(const char *name, char *file);
 
 /* --- checkpoints and output --- */
@@ -114,7 +119,8 @@ SCR_API int SCR_Start_output(char *name, int flags);
  * dataset is protected in cache and, if it is output, copied to the prefix directory. A
  * dataset that some process could not write or that could not be protected is dropped,
  * older ones remain. Output that could not be copied stays in cache and is tried again
- * later; a checkpoint whose periodic flush (SCR_FLUSH) failed is a warning. If the job
+ * later; a checkpoint whose periodic flush (SCR_FLUSH) failed is a warning. Where SCR
+ * does not run, SCR_SUCCESS says that all processes passed 1, and no more. If the job
  * is to halt (scr_halt, end of the allocation), the newest checkpoint is flushed and
  * the process ends with exit(0), unless SCR_HALT_ENABLED=0. */
 SCR_API int SCR_Complete_output(int valid);

@@ -16,7 +16,8 @@ int main(int argc, char **argv)
 
     SCR_Config("SCR_FLUSH=5");
     SCR_Configf("SCR_SET_SIZE=%d", ranks > 64 ? 16 : 8);
-    SCR_Init();
+    if (SCR_Init() != SCR_SUCCESS)
+        MPI_Abort(MPI_COMM_WORLD, 1); /* SCR has said why */
 
     char *prefix = (char *)SCR_Config("SCR_PREFIX");
     if (rank == 0)

@@ -4,12 +4,13 @@ program counter
     use mpi_f08
     use scr
     implicit none
-    integer :: rank, step = 0
+    integer :: rank, rc, step = 0
     logical :: stop_now = .false.
 
     call MPI_Init()
     call MPI_Comm_rank(MPI_COMM_WORLD, rank)
-    call scr_init()
+    call scr_init(rc)
+    if (rc /= SCR_SUCCESS) call MPI_Abort(MPI_COMM_WORLD, 1) ! SCR has said why
     call restart()
     if (rank == 0) print '(a,i0)', 'starting at step ', step
     do while (step < 100 .and. .not. stop_now)

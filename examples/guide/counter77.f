@@ -10,6 +10,9 @@
       call MPI_INIT(ierr)
       call MPI_COMM_RANK(MPI_COMM_WORLD, rank, ierr)
       call SCR_INIT(ierr)
+      if (ierr .ne. SCR_SUCCESS) then
+          call MPI_ABORT(MPI_COMM_WORLD, 1, ierr)
+      end if
       call restart(rank, step)
       if (rank .eq. 0) print '(a,i0)', 'starting at step ', step
       flag = 0

@@ -34,7 +34,8 @@ int main(int argc, char **argv)
     int rank, rc = SCR_SUCCESS;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    SCR_Init();
+    if (SCR_Init() != SCR_SUCCESS)
+        MPI_Abort(MPI_COMM_WORLD, 1); /* SCR has said why */
     if (argc > 1)
         rc = SCR_Current(argv[1]); /* go on from this one, whatever is newer */
 

@@ -87,7 +87,8 @@ int main(int argc, char **argv)
     int step, steps = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 10, rank;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    SCR_Init();
+    if (SCR_Init() != SCR_SUCCESS)
+        MPI_Abort(MPI_COMM_WORLD, 1); /* SCR has said why */
 
     protect(&step, sizeof step);
     protect(field, sizeof field);

@@ -62,7 +62,8 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     SCR_Config("SCR_RESTART_ANY_RANKS=1");
-    SCR_Init();
+    if (SCR_Init() != SCR_SUCCESS)
+        MPI_Abort(MPI_COMM_WORLD, 1); /* SCR has said why */
 
     tell_about_writers();
     sum = restart();

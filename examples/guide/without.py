@@ -10,15 +10,12 @@ file = f"{name}/field_{MPI.COMM_WORLD.rank}.npy"
 
 try:
     scr.init()
-    with_scr = True
-except scr.Error as error:
-    with_scr = False
+except scr.Error:
+    print("going on without checkpoints")  # SCR has said why
 
-if with_scr:
-    try:
-        with scr.output(name) as out:
-            np.save(out.route(file), field)
-    except (OSError, scr.Error) as error:
-        print("going on without", name, error)
-    scr.finalize()
-print("with SCR" if with_scr else "without SCR")
+try:
+    with scr.output(name) as out:
+        np.save(out.route(file), field)
+except (OSError, scr.Error) as error:
+    print("going on without", name, error)
+scr.finalize()

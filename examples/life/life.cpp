@@ -205,7 +205,7 @@ void restart(Strip &strip, int rank)
     }
 }
 
-// False: SCR is switched off, or has said why it cannot start. Then no other call is made.
+// False: SCR has said why it cannot start. Then no other call is made.
 bool begin(int rank)
 {
     const bool good = SCR_Init() == SCR_SUCCESS;

@@ -86,7 +86,19 @@ static int leave_local(int rc, const struct scr_err *err)
     return rc;
 }
 
-/* The context if the call is allowed now. */
+/* Calls that do something for the application's own files where SCR does not run. */
+static int works_without_scr(enum scr_call call)
+{
+    return call == SCR_CALL_ROUTE || call == SCR_CALL_NEED || call == SCR_CALL_START ||
+           call == SCR_CALL_COMPLETE || call == SCR_CALL_FINALIZE;
+}
+
+static int is_off(void)
+{
+    return the_ctx != NULL && scr_state_is_off(the_ctx->state);
+}
+
+/* The context if the call is allowed now and there is something to do. */
 static struct scr_ctx *enter(enum scr_call call, struct scr_err *err, int *rc)
 {
     enum scr_state state = the_ctx ? the_ctx->state : SCR_STATE_NEW;
@@ -95,7 +107,8 @@ static struct scr_ctx *enter(enum scr_call call, struct scr_err *err, int *rc)
         the_ctx->is_told = *rc != SCR_OK && scr_state_is_told(state);
         the_ctx->state = scr_state_after(state, call);
     }
-    return *rc == SCR_OK ? the_ctx : NULL;
+    int nothing = is_off() && !works_without_scr(call);
+    return *rc == SCR_OK && !nothing ? the_ctx : NULL;
 }
 
 /* The same for calls that return a name or a path in size bytes. */
@@ -108,6 +121,14 @@ static struct scr_ctx *enter_with(enum scr_call call, size_t size, struct scr_er
     return ctx;
 }
 
+static void end_the_run(int status)
+{
+    scr_ctx_free(the_ctx);
+    the_ctx = NULL;
+    MPI_Finalize();
+    exit(status);
+}
+
 /* The documented halt: a condition is due, the newest checkpoint is flushed, the run
  * ends. If that failed, the status tells a script that something is left to be saved.
  */
@@ -115,13 +136,9 @@ static void halt_if_due(struct scr_ctx *ctx)
 {
     if (!ctx->halt || !ctx->prm.halt_enabled)
         return;
-    int status = ctx->halt_unsafe ? 1 : 0;
     SCR_EVENT(ctx, .event = "RUN_END", .note = "halt");
     scr_barrier_all(&ctx->world);
-    the_ctx = NULL;
-    scr_ctx_free(ctx);
-    MPI_Finalize();
-    exit(status);
+    end_the_run(ctx->halt_unsafe ? 1 : 0);
 }
 
 /* For calls that are possible before the context has communicators of its own. */
@@ -151,12 +168,44 @@ static int make_ctx_all(const char *call, struct scr_err *err)
     return rc;
 }
 
-/* Frees everything; the empty context that stays knows how it ended. It takes no memory
- * that a rank may be short of: the next call is refused on all ranks. */
-static void forget(enum scr_state state)
+/* Frees everything; the empty context that stays knows that the run is over. */
+static void forget(void)
 {
     scr_ctx_clear(the_ctx);
-    the_ctx->state = state;
+    the_ctx->state = SCR_STATE_DONE;
+}
+
+/* The last words of the line that is about to be printed. */
+static void end_last_with(const char *words)
+{
+    size_t n = strlen(the_last.text), most = sizeof the_last.text - strlen(words) - 1;
+    memcpy(the_last.text + (n < most ? n : most), words, strlen(words) + 1);
+}
+
+/* SCR_Init has failed: the program goes on with its own files, if it may. */
+static int leave_without_scr(int rc, const struct scr_err *err)
+{
+    struct scr_log log = { .who = "SCR", .quiet = my_rank() != 0 };
+    struct scr_comm world = get_world();
+    int required = scr_off_is_refused_all(the_ctx, &world);
+    remember(rc, err);
+    end_last_with(required ? "; SCR_REQUIRED is set, the job ends"
+                           : "; this run makes no checkpoints");
+    scr_log(&log, SCR_LOG_ERROR, "%s", the_last.text);
+    if (required)
+        end_the_run(1);
+    scr_ctx_turn_off(the_ctx);
+    return rc;
+}
+
+/* SCR_ENABLE=0 is what the user wants. */
+static int leave_disabled(const struct scr_err *err)
+{
+    struct scr_log log = { .who = "SCR", .quiet = my_rank() != 0 };
+    scr_log(&log, SCR_LOG_NOTE, "%s; this run makes no checkpoints", err->text);
+    remember(SCR_OK, err);
+    scr_ctx_turn_off(the_ctx);
+    return SCR_SUCCESS;
 }
 
 int SCR_Init(void)
@@ -171,12 +220,12 @@ int SCR_Init(void)
     if (rc != SCR_OK)
         return leave(rc, &err);
     rc = scr_init_all(the_ctx, MPI_COMM_WORLD, &err);
-    if (rc == SCR_OK)
-        halt_if_due(the_ctx);
-    rc = leave(rc, &err);
-    if (rc != SCR_SUCCESS)
-        forget(the_ctx->state);
-    return rc;
+    if (rc == SCR_E_DISABLED)
+        return leave_disabled(&err);
+    if (rc != SCR_OK)
+        return leave_without_scr(rc, &err);
+    halt_if_due(the_ctx);
+    return leave(rc, &err);
 }
 
 int SCR_Finalize(void)
@@ -186,9 +235,10 @@ int SCR_Finalize(void)
     struct scr_ctx *ctx = enter(SCR_CALL_FINALIZE, &err, &rc);
     if (ctx == NULL)
         return leave(rc, &err);
-    rc = scr_finalize_all(ctx, &err);
+    if (!is_off())
+        rc = scr_finalize_all(ctx, &err);
     rc = leave(rc, &err);
-    forget(SCR_STATE_DONE);
+    forget();
     return rc;
 }
 
@@ -254,8 +304,7 @@ const char *SCR_Configf(const char *format, ...)
 
 static int is_running(void)
 {
-    return the_ctx != NULL && the_ctx->state != SCR_STATE_NEW &&
-           the_ctx->state != SCR_STATE_DISABLED && the_ctx->state != SCR_STATE_FAILED &&
+    return the_ctx != NULL && !is_off() && the_ctx->state != SCR_STATE_NEW &&
            the_ctx->state != SCR_STATE_DONE;
 }
 
@@ -299,7 +348,10 @@ int SCR_Need_checkpoint(int *flag)
     if (flag)
         *flag = 0;
     struct scr_ctx *ctx = enter(SCR_CALL_NEED, &err, &rc);
-    if (ctx != NULL)
+    if (ctx != NULL && is_off()) {
+        struct scr_comm world = get_world();
+        rc = scr_off_need_checkpoint_all(ctx, &world, flag, &err);
+    } else if (ctx != NULL)
         rc = scr_need_checkpoint_all(ctx, flag, &err);
     return leave(rc, &err);
 }
@@ -309,7 +361,9 @@ int SCR_Start_output(char *name, int flags)
     struct scr_err err = SCR_ERR_INIT;
     int rc;
     struct scr_ctx *ctx = enter(SCR_CALL_START, &err, &rc);
-    if (ctx != NULL)
+    if (ctx != NULL && is_off())
+        scr_off_start_output(ctx);
+    else if (ctx != NULL)
         rc = scr_start_output_all(ctx, name, flags, &err);
     if (ctx != NULL && rc != SCR_OK)
         ctx->state = SCR_STATE_UNOPENED;
@@ -323,6 +377,11 @@ int SCR_Complete_output(int valid)
     struct scr_ctx *ctx = enter(SCR_CALL_COMPLETE, &err, &rc);
     if (ctx == NULL)
         return leave(rc, &err);
+    if (is_off()) {
+        struct scr_comm world = get_world();
+        rc = scr_off_complete_output_all(ctx, &world, valid, &err);
+        return leave(rc, &err);
+    }
     rc = scr_complete_output_all(ctx, valid, &err);
     rc = leave(rc, &err);
     halt_if_due(ctx);

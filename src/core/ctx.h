@@ -203,13 +203,28 @@ void scr_ctx_free(struct scr_ctx *ctx);
 /* The same but for ctx itself, which is good for nothing but to be freed, and to be
  * asked for its state. */
 void scr_ctx_clear(struct scr_ctx *ctx);
-/* Over the ranks of comm (the façade: MPI_COMM_WORLD), which is duplicated. */
+/* Over the ranks of comm (the façade: MPI_COMM_WORLD), which is duplicated.
+ * SCR_E_DISABLED: SCR_ENABLE=0. After that, as after an error, scr_ctx_turn_off. */
 int scr_init_all(struct scr_ctx *ctx, MPI_Comm comm, struct scr_err *err);
 int scr_finalize_all(struct scr_ctx *ctx, struct scr_err *err);
 /* SCR_Config: *reply is malloc'd or NULL. comm: who calls, before scr_init_all; ignored
  * after. */
 int scr_config_all(struct scr_ctx *ctx, MPI_Comm comm, const char *text, char **reply,
                    struct scr_err *err);
+
+/* --- without SCR (off.c): SCR_ENABLE=0, or SCR_Init failed. Calls keep their order and
+ * do nothing but what the application's own files need. world: the ranks that call. ---
+ */
+/* Frees everything but the configuration. Takes no memory. */
+void scr_ctx_turn_off(struct scr_ctx *ctx);
+/* 1 on all ranks if SCR_REQUIRED is set, also where other settings are bad. */
+int scr_off_is_refused_all(const struct scr_ctx *ctx, const struct scr_comm *world);
+int scr_off_need_checkpoint_all(struct scr_ctx *ctx, const struct scr_comm *world,
+                                int *flag, struct scr_err *err);
+void scr_off_start_output(struct scr_ctx *ctx);
+/* SCR_OK if every rank passed 1 and could route its files. */
+int scr_off_complete_output_all(struct scr_ctx *ctx, const struct scr_comm *world,
+                                int valid, struct scr_err *err);
 
 /* --- where this rank is (topo.c) --- */
 int scr_topo_init_all(struct scr_ctx *ctx, struct scr_err *err);
@@ -537,6 +552,8 @@ int scr_note_current_all(struct scr_ctx *ctx, int id, const char *name,
 
 /* --- policy (policy.c) --- */
 int scr_need_checkpoint_all(struct scr_ctx *ctx, int *flag, struct scr_err *err);
+/* What the parameters and this rank's clock say. Local. */
+int scr_is_time_for_ckpt(const struct scr_ctx *ctx);
 int scr_should_exit_all(struct scr_ctx *ctx, int *flag, struct scr_err *err);
 /* Halt file at Init: sets ctx->halt and says why. */
 int scr_halt_init_all(struct scr_ctx *ctx, struct scr_err *err);

@@ -58,6 +58,18 @@ void scr_ctx_clear(struct scr_ctx *ctx)
     set_out(ctx);
 }
 
+void scr_ctx_turn_off(struct scr_ctx *ctx)
+{
+    struct scr_cfg *cfg = ctx->cfg;
+    struct scr_params prm = ctx->prm;
+    ctx->cfg = NULL;
+    scr_ctx_clear(ctx);
+    ctx->cfg = cfg;
+    ctx->prm = prm;
+    ctx->state = SCR_STATE_OFF;
+    ctx->times.compute_start = ctx->times.last_ckpt = scr_now_mono();
+}
+
 void scr_ctx_free(struct scr_ctx *ctx)
 {
     if (ctx == NULL)
@@ -144,9 +156,8 @@ static int read_config_all(struct scr_ctx *ctx, struct scr_err *err)
         ctx->local_log.level = ctx->world.rank == 0 ? ctx->prm.debug : SCR_LOG_WARN;
         apply_global_restart(&ctx->prm);
         if (!ctx->prm.enable)
-            rc =
-                scr_fail(err, SCR_E_DISABLED, 0, "SCR is disabled by SCR_ENABLE=0 (%s)",
-                         scr_cfg_origin(ctx->cfg, "SCR_ENABLE"));
+            rc = scr_fail(err, SCR_E_DISABLED, 0, "SCR is off, SCR_ENABLE=0 (%s)",
+                          scr_cfg_origin(ctx->cfg, "SCR_ENABLE"));
     }
     if (rc == SCR_OK)
         rc = scr_descs_build(ctx->cfg, &ctx->prm, &ctx->descs, err);
@@ -346,10 +357,7 @@ int scr_init_all(struct scr_ctx *ctx, MPI_Comm comm, struct scr_err *err)
     if (ctx->local_who != NULL)
         ctx->local_log.who = ctx->local_who;
     rc = start_all(ctx, err);
-    if (rc == SCR_E_DISABLED)
-        ctx->state = SCR_STATE_DISABLED;
-    else
-        ctx->state = rc == SCR_OK ? SCR_STATE_IDLE : SCR_STATE_FAILED;
+    ctx->state = rc == SCR_OK ? SCR_STATE_IDLE : SCR_STATE_OFF;
     ctx->times.compute_start = ctx->times.last_ckpt = scr_now_mono();
     return rc;
 }

@@ -207,7 +207,7 @@ int scr_is_halted_all(struct scr_ctx *ctx, int *halted, struct scr_err *err)
 
 /* --- checkpoints --- */
 
-static int is_time_for_ckpt(const struct scr_ctx *ctx)
+int scr_is_time_for_ckpt(const struct scr_ctx *ctx)
 {
     const struct scr_params *p = &ctx->prm;
     const struct scr_times *t = &ctx->times;
@@ -235,7 +235,7 @@ int scr_need_checkpoint_all(struct scr_ctx *ctx, int *flag, struct scr_err *err)
     *flag = 0;
     ctx->times.need_calls++;
     rc = halt_due_all(ctx, &due, err);
-    int need = ctx->world.rank == 0 && (due || is_time_for_ckpt(ctx));
+    int need = ctx->world.rank == 0 && (due || scr_is_time_for_ckpt(ctx));
     *flag = scr_or_all(&ctx->world, need);
     return rc;
 }

@@ -260,6 +260,22 @@ static int route_restart(struct scr_ctx *ctx, const char *name, char *file,
     return rc == SCR_OK ? give(ctx, path, file, err) : rc;
 }
 
+/* --- without SCR --- */
+
+/* The application writes the file where it is to be in the end. */
+static int route_off(struct scr_ctx *ctx, const char *name, char *file,
+                     struct scr_err *err)
+{
+    enum { DIR_MODE = 0777 }; /* less the umask */
+    struct scr_err why = SCR_ERR_INIT;
+    char *dir = scr_path_dir(name);
+    int rc = dir ? scr_dir_make(ctx->env.sys, dir, DIR_MODE, &why) : SCR_E_NOMEM;
+    free(dir);
+    if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "SCR_Route_file: %s", why.text);
+    return give(ctx, name, file, err);
+}
+
 static int route(struct scr_ctx *ctx, const char *name, char *file, struct scr_err *err)
 {
     if (name == NULL || file == NULL)
@@ -271,6 +287,8 @@ static int route(struct scr_ctx *ctx, const char *name, char *file, struct scr_e
         return route_output(ctx, name, file, err);
     if (ctx->state == SCR_STATE_RESTART)
         return route_restart(ctx, name, file, err);
+    if (ctx->state == SCR_STATE_OFF_OUTPUT)
+        return route_off(ctx, name, file, err);
     return give(ctx, name, file, err);
 }
 
@@ -278,9 +296,9 @@ int scr_route(struct scr_ctx *ctx, const char *name, char *file, struct scr_err 
 {
     struct scr_err mine = SCR_ERR_INIT;
     int rc = route(ctx, name, file, &mine);
+    int writing = ctx->state == SCR_STATE_OUTPUT || ctx->state == SCR_STATE_OFF_OUTPUT;
     /* A program that overlooks the error must not get a dataset without this file. */
-    if (rc != SCR_OK && ctx->state == SCR_STATE_OUTPUT &&
-        ctx->out.refused.code == SCR_OK)
+    if (rc != SCR_OK && writing && ctx->out.refused.code == SCR_OK)
         ctx->out.refused = mine;
     if (rc != SCR_OK && err != NULL)
         *err = mine;

@@ -7,29 +7,30 @@
 #define IN(s)   (1u << SCR_STATE_##s)
 #define BETWEEN (IN(IDLE) | IN(UNOPENED)) /* phases */
 #define RUNNING (BETWEEN | IN(OUTPUT) | IN(RESTART))
+#define OFF     (IN(OFF) | IN(OFF_OUTPUT))
 
 static const struct {
     const char *name;
     unsigned allowed; /* set of states */
 } calls[SCR_CALL_COUNT_] = {
     [SCR_CALL_INIT] = { "SCR_Init", IN(NEW) },
-    [SCR_CALL_FINALIZE] = { "SCR_Finalize", BETWEEN },
+    [SCR_CALL_FINALIZE] = { "SCR_Finalize", BETWEEN | IN(OFF) },
     [SCR_CALL_CONFIG_SET] = { "SCR_Config", IN(NEW) },
-    [SCR_CALL_CONFIG_GET] = { "SCR_Config", IN(NEW) | RUNNING },
-    [SCR_CALL_ROUTE] = { "SCR_Route_file", RUNNING & ~IN(UNOPENED) },
-    [SCR_CALL_NEED] = { "SCR_Need_checkpoint", BETWEEN },
-    [SCR_CALL_START] = { "SCR_Start_output", BETWEEN },
-    [SCR_CALL_COMPLETE] = { "SCR_Complete_output", IN(OUTPUT) },
-    [SCR_CALL_HAVE] = { "SCR_Have_restart", BETWEEN },
+    [SCR_CALL_CONFIG_GET] = { "SCR_Config", IN(NEW) | RUNNING | OFF },
+    [SCR_CALL_ROUTE] = { "SCR_Route_file", (RUNNING & ~IN(UNOPENED)) | OFF },
+    [SCR_CALL_NEED] = { "SCR_Need_checkpoint", BETWEEN | IN(OFF) },
+    [SCR_CALL_START] = { "SCR_Start_output", BETWEEN | IN(OFF) },
+    [SCR_CALL_COMPLETE] = { "SCR_Complete_output", IN(OUTPUT) | IN(OFF_OUTPUT) },
+    [SCR_CALL_HAVE] = { "SCR_Have_restart", BETWEEN | IN(OFF) },
     [SCR_CALL_START_RESTART] = { "SCR_Start_restart", BETWEEN },
     [SCR_CALL_COMPLETE_RESTART] = { "SCR_Complete_restart", IN(RESTART) },
     [SCR_CALL_RESTART_RANKS] = { "SCR_Restart_ranks", BETWEEN | IN(RESTART) },
     [SCR_CALL_RESTART_FILES] = { "SCR_Restart_files", BETWEEN | IN(RESTART) },
     [SCR_CALL_RESTART_FILE] = { "SCR_Restart_file", BETWEEN | IN(RESTART) },
-    [SCR_CALL_EXIT] = { "SCR_Should_exit", RUNNING },
-    [SCR_CALL_CURRENT] = { "SCR_Current", BETWEEN },
-    [SCR_CALL_DELETE] = { "SCR_Delete", BETWEEN },
-    [SCR_CALL_DROP] = { "SCR_Drop", BETWEEN },
+    [SCR_CALL_EXIT] = { "SCR_Should_exit", RUNNING | OFF },
+    [SCR_CALL_CURRENT] = { "SCR_Current", BETWEEN | IN(OFF) },
+    [SCR_CALL_DELETE] = { "SCR_Delete", BETWEEN | IN(OFF) },
+    [SCR_CALL_DROP] = { "SCR_Drop", BETWEEN | IN(OFF) },
 };
 
 /* Why a call is refused in a state it is not allowed in. */
@@ -39,8 +40,8 @@ static const char *const hints[SCR_STATE_COUNT_] = {
     [SCR_STATE_UNOPENED] = "SCR_Start_output failed, see its message",
     [SCR_STATE_OUTPUT] = "an output phase is open, call SCR_Complete_output first",
     [SCR_STATE_RESTART] = "a restart phase is open, call SCR_Complete_restart first",
-    [SCR_STATE_DISABLED] = "SCR is disabled by SCR_ENABLE=0",
-    [SCR_STATE_FAILED] = "SCR_Init failed, see its message",
+    [SCR_STATE_OFF] = "SCR is off, see what SCR_Init said",
+    [SCR_STATE_OFF_OUTPUT] = "an output phase is open, call SCR_Complete_output first",
     [SCR_STATE_DONE] = "SCR_Finalize was called",
 };
 
@@ -62,6 +63,13 @@ static const struct {
       "settings are possible before SCR_Init only" },
     { SCR_CALL_CONFIG_SET, SCR_STATE_RESTART,
       "settings are possible before SCR_Init only" },
+    { SCR_CALL_INIT, SCR_STATE_OFF, "it was called before, call it once" },
+    { SCR_CALL_CONFIG_SET, SCR_STATE_OFF,
+      "settings are possible before SCR_Init only" },
+    { SCR_CALL_CONFIG_SET, SCR_STATE_OFF_OUTPUT,
+      "settings are possible before SCR_Init only" },
+    { SCR_CALL_COMPLETE, SCR_STATE_OFF,
+      "no output phase is open, call SCR_Start_output first" },
     { SCR_CALL_COMPLETE, SCR_STATE_IDLE,
       "no output phase is open, call SCR_Start_output first" },
     { SCR_CALL_COMPLETE_RESTART, SCR_STATE_IDLE,
@@ -80,14 +88,18 @@ int scr_state_check(enum scr_state state, enum scr_call call, struct scr_err *er
 {
     if (calls[call].allowed & (1u << state))
         return SCR_OK;
-    int code = state == SCR_STATE_DISABLED ? SCR_E_DISABLED : SCR_E_STATE;
-    return scr_fail(err, code, 0, "%s: %s", calls[call].name, hint_for(state, call));
+    return scr_fail(err, SCR_E_STATE, 0, "%s: %s", calls[call].name,
+                    hint_for(state, call));
 }
 
 int scr_state_is_told(enum scr_state state)
 {
-    return state == SCR_STATE_DISABLED || state == SCR_STATE_FAILED ||
-           state == SCR_STATE_UNOPENED;
+    return state == SCR_STATE_UNOPENED;
+}
+
+int scr_state_is_off(enum scr_state state)
+{
+    return (OFF & (1u << state)) != 0;
 }
 
 static int is_local(enum scr_call call)

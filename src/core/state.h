@@ -9,12 +9,12 @@
 enum scr_state {
     SCR_STATE_NEW, /* before SCR_Init */
     SCR_STATE_IDLE,
-    SCR_STATE_UNOPENED, /* idle, SCR_Start_output failed: nothing is routed yet */
-    SCR_STATE_OUTPUT,   /* between Start_output and Complete_output */
-    SCR_STATE_RESTART,  /* between Start_restart and Complete_restart */
-    SCR_STATE_DISABLED, /* SCR_ENABLE=0 */
-    SCR_STATE_FAILED,   /* SCR_Init failed */
-    SCR_STATE_DONE,     /* after SCR_Finalize */
+    SCR_STATE_UNOPENED,   /* idle, SCR_Start_output failed: nothing is routed yet */
+    SCR_STATE_OUTPUT,     /* between Start_output and Complete_output */
+    SCR_STATE_RESTART,    /* between Start_restart and Complete_restart */
+    SCR_STATE_OFF,        /* SCR_ENABLE=0, or SCR_Init failed (off.c) */
+    SCR_STATE_OFF_OUTPUT, /* the same, between Start_output and Complete_output */
+    SCR_STATE_DONE,       /* after SCR_Finalize */
     SCR_STATE_COUNT_
 };
 
@@ -45,6 +45,9 @@ int scr_state_check(enum scr_state state, enum scr_call call, struct scr_err *er
 
 /* 1 if the call that led to the state has told why others are refused in it. */
 int scr_state_is_told(enum scr_state state);
+
+/* 1 if SCR does not run although SCR_Init was called. */
+int scr_state_is_off(enum scr_state state);
 
 /* The state once the call has been checked: a failed SCR_Start_output counts up to the
  * next collective call. */

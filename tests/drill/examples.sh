@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# examples.sh SCR MPIRUN HEAT2D QUICKSTART: the examples do what their comments say.
+# examples.sh SCR MPIRUN HEAT2D QUICKSTART STEP4: the examples do what their comments say.
 set -euo pipefail
-scr=$1 mpirun=$2 heat2d=$3 quickstart=$4
+scr=$1 mpirun=$2 heat2d=$3 quickstart=$4 step4=$5
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/scr-examples.XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -55,6 +55,22 @@ export SCR_PREFIX=$PWD SCR_JOB_ID=quick
 "$mpirun" -n 2 "$quickstart" || fail "quickstart a second time"
 [ ! -e step.110 ] || fail "quickstart did not go on from step 100"
 echo "ok: quickstart"
+
+# Where SCR does not run, a program of the guide writes its files, or ends if the user wants that.
+mkdir "$work/off"
+cd "$work/off"
+SCR_ENABLE=0 "$mpirun" -n 2 "$quickstart" 2>../log.off || fail "$(cat ../log.off)"
+[ "$(cat step.100/rank_1.txt)" = 100 ] || fail "SCR_ENABLE=0: no step.100/rank_1.txt"
+[ "$(grep -c "this run makes no checkpoints" ../log.off)" = 1 ] || fail "$(cat ../log.off)"
+rm -rf step.*
+status=0
+SCR_PREFIX=/no/such/directory "$mpirun" -n 2 "$step4" 20 >../log.off 2>&1 || status=$?
+[ "$status" = 0 ] || fail "step4 without SCR: $(cat ../log.off)"
+[ -s ckpt.20/rank_1.dat ] || fail "step4 without SCR: no ckpt.20/rank_1.dat"
+rm -rf ckpt.*
+SCR_REQUIRED=1 SCR_PREFIX=/no/such/directory "$mpirun" -n 2 "$step4" 20 >../log.off 2>&1 && fail "SCR_REQUIRED=1"
+[ ! -e ckpt.20 ] || fail "SCR_REQUIRED=1: it goes on"
+echo "ok: without SCR"
 
 status=0
 "$mpirun" -n 2 "$heat2d" --steps many >/dev/null 2>&1 || status=$?

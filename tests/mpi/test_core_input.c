@@ -22,7 +22,7 @@ static void refuse(struct mpi_test *t, const char *setting, int want, const char
     if (strstr(err.text, word) == NULL)
         mpi_test_fail(t, __FILE__, __LINE__, "%s: no \"%s\" in: %s", setting, word,
                       err.text);
-    CHECK_INT(ctx->state, SCR_STATE_FAILED);
+    CHECK_INT(ctx->state, SCR_STATE_OFF);
     job_kill(&job, ctx);
     job_free(&job);
 }
@@ -48,7 +48,7 @@ MPI_CASE(disabled_is_said)
     struct scr_ctx *ctx;
     job_new(t, &job, t->comm.size);
     CHECK_RC(job_try_start(&job, &ctx, &err, nodes, settings), SCR_E_DISABLED, &err);
-    CHECK_INT(ctx->state, SCR_STATE_DISABLED);
+    CHECK_INT(ctx->state, SCR_STATE_OFF);
     job_kill(&job, ctx);
     job_free(&job);
 }

@@ -145,8 +145,15 @@ test_guide() {
     guide field
     [ -e step.900/field_1.npy ] || fail "no step.900: $(ls . step.* && cat "$work/log")"
     guide field "restarted from checkpoint step.900"
-    guide without "^with SCR"
-    SCR_ENABLE=0 guide without "^without SCR"
+    guide without
+    [ ! -s "$work/log" ] || ! grep "going on" "$work/log" || fail "without: $(cat "$work/log")"
+    mkdir off && cd off
+    SCR_ENABLE=0 guide without "this run makes no checkpoints"
+    [ -s step.1/field_1.npy ] || fail "SCR_ENABLE=0: no step.1/field_1.npy"
+    rm -r step.1
+    SCR_CNTL_BASE=/dev/null/none guide without "^going on without checkpoints"
+    [ -s step.1/field_1.npy ] || fail "scr.init failed: no step.1/field_1.npy"
+    cd ..
     export SCR_CACHE_PURGE=1 SCR_PREFIX=$work/parts
     mkdir parts && cd parts
     RANKS=3 guide parts

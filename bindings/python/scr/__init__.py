@@ -54,7 +54,7 @@ from types import TracebackType
 from typing import Any, List, Optional, Tuple, Type, TypeVar, Union
 
 from ._constants import *  # noqa: F403  # every E_*, FLAG_*
-from ._constants import E_DISABLED, E_STATE, FLAG_CHECKPOINT, MAX_FILENAME, VERSION
+from ._constants import E_STATE, FLAG_CHECKPOINT, MAX_FILENAME, VERSION
 from ._library import Error as Error  # is part of the package
 from ._library import Library
 
@@ -101,7 +101,7 @@ def _flush() -> None:
 def _complete(name: str, valid: bool) -> bool:
     _flush()
     code = _scr.result(name, 1 if valid else 0)
-    if code in (E_STATE, E_DISABLED):
+    if code == E_STATE:
         raise _scr.last_error(code)
     return code == 0
 
@@ -114,7 +114,8 @@ def init() -> None:
 
     Reads the configuration and rebuilds the datasets in cache, or fetches a checkpoint from the
     prefix directory. Once per process, after mpi4py.MPI was imported. Where SCR is switched off
-    (SCR_ENABLE=0) it raises an Error with code E_DISABLED, as all other calls do."""
+    (SCR_ENABLE=0), and after an Error, the other calls succeed, and the program writes its files
+    where it names them. With SCR_REQUIRED=1 an Error ends the job, with exit(1)."""
     _flush()
     _scr.check_mpi()
     if not _scr.mpi_is_up():
