@@ -69,7 +69,9 @@ SCR_API int SCR_Init(void);
 
 /* Flushes what must reach the prefix directory (with SCR_FLUSH > 0, or if the job is
  * halted, the newest checkpoint), records SCR_FINALIZE_CALLED in the halt file so that
- * run scripts do not start the job again, and frees everything. Before MPI_Finalize. */
+ * run scripts do not start the job again, and frees everything. Before MPI_Finalize:
+ * one without it prints what is left in cache only, and every later call is an error.
+ */
 SCR_API int SCR_Finalize(void);
 
 /* Sets, unsets or queries a parameter (scr_params(5)): "NAME=value", "NAME=", "NAME",

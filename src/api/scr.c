@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The façade: SCR_* calls over the one context of this process. Checks the state table,
- * calls core, prints the error once. The only file with a writable variable of its own.
+ * calls core, prints the error once. The only file with writable variables of its own.
  */
 #include "scr.h"
 
@@ -22,7 +22,8 @@ _Static_assert((int)SCR_IS_CKPT == SCR_FLAG_CHECKPOINT &&
 _Static_assert((int)SCR_E_FAILURE == SCR_FAILURE, "one generic failure");
 
 static struct scr_ctx *the_ctx;
-static struct scr_err the_last; /* of SCR_Last_error */
+static struct scr_err the_last;          /* of SCR_Last_error */
+static int the_key = MPI_KEYVAL_INVALID; /* on MPI_COMM_SELF while SCR runs */
 
 static int mpi_is_up(void)
 {
@@ -34,12 +35,19 @@ static int mpi_is_up(void)
 
 static int my_rank(void)
 {
-    int rank = 0;
-    if (the_ctx && the_ctx->world.comm != MPI_COMM_NULL)
-        return the_ctx->world.rank;
+    int rank = the_ctx != NULL ? the_ctx->world.rank : 0;
     if (mpi_is_up())
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    return rank;
+    return rank > 0 ? rank : 0;
+}
+
+static enum scr_state state_now(void)
+{
+    int ended = 0;
+    MPI_Finalized(&ended);
+    if (ended)
+        return SCR_STATE_ENDED;
+    return the_ctx != NULL ? the_ctx->state : SCR_STATE_NEW;
 }
 
 /* Collective errors are the same everywhere: where they come from is worth saying. */
@@ -98,10 +106,17 @@ static int is_off(void)
     return the_ctx != NULL && scr_state_is_off(the_ctx->state);
 }
 
+static int is_running(void)
+{
+    enum scr_state state = state_now();
+    return state != SCR_STATE_NEW && !scr_state_is_off(state) &&
+           state != SCR_STATE_DONE && state != SCR_STATE_ENDED;
+}
+
 /* The context if the call is allowed now and there is something to do. */
 static struct scr_ctx *enter(enum scr_call call, struct scr_err *err, int *rc)
 {
-    enum scr_state state = the_ctx ? the_ctx->state : SCR_STATE_NEW;
+    enum scr_state state = state_now();
     *rc = scr_state_check(state, call, err);
     if (the_ctx != NULL) {
         the_ctx->is_told = *rc != SCR_OK && scr_state_is_told(state);
@@ -121,10 +136,58 @@ static struct scr_ctx *enter_with(enum scr_call call, size_t size, struct scr_er
     return ctx;
 }
 
+/* Frees everything; the empty context that stays knows that the run is over. */
+static void forget(void)
+{
+    scr_ctx_clear(the_ctx);
+    the_ctx->state = SCR_STATE_DONE;
+}
+
+/* --- MPI_Finalize without SCR_Finalize --- */
+
+/* MPI_Finalize frees MPI_COMM_SELF before all else. Collective calls would wait for
+ * ranks that may have failed: rank 0 speaks of what it knows. */
+static int on_self_freed(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)comm, (void)key, (void)value, (void)extra;
+    if (!is_running())
+        return MPI_SUCCESS;
+    char *unsaved = my_rank() == 0 ? scr_ctx_unsaved(the_ctx) : NULL;
+    if (my_rank() == 0)
+        scr_log(&the_ctx->log, SCR_LOG_WARN,
+                "MPI_Finalize was called without SCR_Finalize: %s; call SCR_Finalize "
+                "before it",
+                unsaved ? unsaved : "what is in cache only may be lost");
+    free(unsaved);
+    the_key = MPI_KEYVAL_INVALID;
+    forget();
+    return MPI_SUCCESS;
+}
+
+/* A run that cannot be watched goes on. */
+static void watch(void)
+{
+    if (MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_self_freed, &the_key, NULL) !=
+        MPI_SUCCESS)
+        the_key = MPI_KEYVAL_INVALID;
+    else
+        MPI_Comm_set_attr(MPI_COMM_SELF, the_key, &the_key);
+}
+
+/* When SCR does not run any more. */
+static void stop_watching(void)
+{
+    if (the_key == MPI_KEYVAL_INVALID)
+        return;
+    MPI_Comm_delete_attr(MPI_COMM_SELF, the_key);
+    MPI_Comm_free_keyval(&the_key);
+}
+
 static void end_the_run(int status)
 {
     scr_ctx_free(the_ctx);
     the_ctx = NULL;
+    stop_watching();
     MPI_Finalize();
     exit(status);
 }
@@ -168,13 +231,6 @@ static int make_ctx_all(const char *call, struct scr_err *err)
     return rc;
 }
 
-/* Frees everything; the empty context that stays knows that the run is over. */
-static void forget(void)
-{
-    scr_ctx_clear(the_ctx);
-    the_ctx->state = SCR_STATE_DONE;
-}
-
 /* The last words of the line that is about to be printed. */
 static void end_last_with(const char *words)
 {
@@ -211,8 +267,7 @@ static int leave_disabled(const struct scr_err *err)
 int SCR_Init(void)
 {
     struct scr_err err = SCR_ERR_INIT;
-    int rc =
-        scr_state_check(the_ctx ? the_ctx->state : SCR_STATE_NEW, SCR_CALL_INIT, &err);
+    int rc = scr_state_check(state_now(), SCR_CALL_INIT, &err);
     if (rc == SCR_OK && !mpi_is_up())
         rc = scr_fail(&err, SCR_E_STATE, 0, "SCR_Init: call MPI_Init first");
     if (rc == SCR_OK)
@@ -225,6 +280,7 @@ int SCR_Init(void)
     if (rc != SCR_OK)
         return leave_without_scr(rc, &err);
     halt_if_due(the_ctx);
+    watch();
     return leave(rc, &err);
 }
 
@@ -239,6 +295,7 @@ int SCR_Finalize(void)
         rc = scr_finalize_all(ctx, &err);
     rc = leave(rc, &err);
     forget();
+    stop_watching();
     return rc;
 }
 
@@ -267,12 +324,11 @@ int scr_bind_config(const char *config, size_t size, char **value)
     struct scr_err err = SCR_ERR_INIT;
     int rc = SCR_OK;
     *value = NULL;
-    if (!mpi_is_up())
+    rc = scr_state_check(state_now(), SCR_CALL_CONFIG_GET, &err);
+    if (rc == SCR_OK && !mpi_is_up())
         rc = scr_fail(&err, SCR_E_STATE, 0, "SCR_Config: call MPI_Init first");
     if (rc == SCR_OK)
         rc = make_ctx_all("SCR_Config", &err);
-    if (rc == SCR_OK)
-        rc = scr_state_check(the_ctx->state, SCR_CALL_CONFIG_GET, &err);
     if (rc == SCR_OK)
         rc = scr_config_all(the_ctx, MPI_COMM_WORLD, config, value, &err);
     if (rc == SCR_OK)
@@ -300,12 +356,6 @@ const char *SCR_Configf(const char *format, ...)
     const char *reply = SCR_Config(text);
     free(text);
     return reply;
-}
-
-static int is_running(void)
-{
-    return the_ctx != NULL && !is_off() && the_ctx->state != SCR_STATE_NEW &&
-           the_ctx->state != SCR_STATE_DONE;
 }
 
 /* What programs that overlook the error of SCR_Route_file get. Where SCR does not run

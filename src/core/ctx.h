@@ -201,12 +201,15 @@ struct scr_ctx *scr_ctx_new(void);
 /* Frees everything; collective if Init had made communicators. */
 void scr_ctx_free(struct scr_ctx *ctx);
 /* The same but for ctx itself, which is good for nothing but to be freed, and to be
- * asked for its state. */
+ * asked for its state, and for world.rank. */
 void scr_ctx_clear(struct scr_ctx *ctx);
 /* Over the ranks of comm (the façade: MPI_COMM_WORLD), which is duplicated.
  * SCR_E_DISABLED: SCR_ENABLE=0. After that, as after an error, scr_ctx_turn_off. */
 int scr_init_all(struct scr_ctx *ctx, MPI_Comm comm, struct scr_err *err);
 int scr_finalize_all(struct scr_ctx *ctx, struct scr_err *err);
+/* What the run leaves unsaved if it ends without scr_finalize_all, as the end of a
+ * sentence; malloc'd, NULL: no memory. Local, for rank 0. */
+char *scr_ctx_unsaved(const struct scr_ctx *ctx);
 /* SCR_Config: *reply is malloc'd or NULL. comm: who calls, before scr_init_all; ignored
  * after. */
 int scr_config_all(struct scr_ctx *ctx, MPI_Comm comm, const char *text, char **reply,

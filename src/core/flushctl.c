@@ -259,6 +259,36 @@ int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err)
     return rc;
 }
 
+/* Names of what SCR_Finalize would copy. */
+static void list_unsaved(const struct scr_ctx *ctx, struct scr_str *names)
+{
+    int newest = ctx->prm.flush > 0 ? scr_cache_newest_ckpt(ctx, 0) : 0;
+    for (size_t i = 0; i < ctx->nheld; i++) {
+        struct scr_dataset d;
+        int id = ctx->held[i].id;
+        if (!scr_cache_is_ready(ctx, id) ||
+            scr_cache_dataset(ctx, id, &d, NULL) != SCR_OK)
+            continue;
+        if ((d.is_output || id == newest) && !is_on_prefix(ctx, id))
+            scr_str_printf(names, "%s%s", names->len > 0 ? ", " : "", d.name);
+    }
+}
+
+char *scr_ctx_unsaved(const struct scr_ctx *ctx)
+{
+    struct scr_str names = SCR_STR_INIT, text = SCR_STR_INIT;
+    list_unsaved(ctx, &names);
+    if (ctx->out.id > 0)
+        scr_str_printf(&text, "%s was not completed, ", ctx->out.name);
+    if (names.len > 0)
+        scr_str_printf(&text, "only in cache, which goes with the allocation: %s",
+                       names.p);
+    else
+        scr_str_append(&text, "the job counts as unfinished");
+    scr_str_free(&names);
+    return scr_str_take(&text);
+}
+
 /* --- what the flush file says of datasets that are gone --- */
 
 static void forget_cache(scr_hash *h, int id)

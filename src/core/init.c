@@ -41,6 +41,7 @@ struct scr_ctx *scr_ctx_new(void)
 
 void scr_ctx_clear(struct scr_ctx *ctx)
 {
+    int rank = ctx->world.rank;
     scr_async_fini(ctx);
     scr_output_fini(&ctx->out);
     scr_restart_fini(&ctx->restart);
@@ -56,6 +57,7 @@ void scr_ctx_clear(struct scr_ctx *ctx)
     scr_map_keep_fini(ctx->env.sys, &ctx->maps);
     memset(ctx, 0, sizeof *ctx);
     set_out(ctx);
+    ctx->world.rank = rank; /* for messages */
 }
 
 void scr_ctx_turn_off(struct scr_ctx *ctx)

@@ -43,6 +43,7 @@ static const char *const hints[SCR_STATE_COUNT_] = {
     [SCR_STATE_OFF] = "SCR is off, see what SCR_Init said",
     [SCR_STATE_OFF_OUTPUT] = "an output phase is open, call SCR_Complete_output first",
     [SCR_STATE_DONE] = "SCR_Finalize was called",
+    [SCR_STATE_ENDED] = "MPI_Finalize was called",
 };
 
 /* Hints that say more than the state's. */

@@ -15,6 +15,7 @@ enum scr_state {
     SCR_STATE_OFF,        /* SCR_ENABLE=0, or SCR_Init failed (off.c) */
     SCR_STATE_OFF_OUTPUT, /* the same, between Start_output and Complete_output */
     SCR_STATE_DONE,       /* after SCR_Finalize */
+    SCR_STATE_ENDED,      /* after MPI_Finalize */
     SCR_STATE_COUNT_
 };
 
