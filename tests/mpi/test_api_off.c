@@ -154,6 +154,7 @@ MPI_CASE(calls_keep_their_order)
 
 int main(int argc, char **argv)
 {
+    mpi_test_forget_settings();
     return mpi_test_main(
         argc, argv,
         MPI_CASES(RUN(a_start_without_scr_is_told_once),

@@ -49,6 +49,7 @@ int main(int argc, char **argv)
     int pid = (int)getpid();
     MPI_Bcast(&pid, 1, MPI_INT, 0, MPI_COMM_WORLD);
     snprintf(path, sizeof path, "%s/scr-required.%d", base ? base : "/tmp", pid);
+    mpi_test_forget_settings();
     setenv("SCR_REQUIRED", "1", 1);
     setenv(ranks == 2 ? "SCR_FLUSH" : "SCR_PREFIX", ranks == 2 ? "x" : "/no/such/dir",
            1);
