@@ -24,7 +24,7 @@ static const struct {
     [SCR_CALL_HAVE] = { "SCR_Have_restart", BETWEEN | IN(OFF) },
     [SCR_CALL_START_RESTART] = { "SCR_Start_restart", BETWEEN },
     [SCR_CALL_COMPLETE_RESTART] = { "SCR_Complete_restart", IN(RESTART) },
-    [SCR_CALL_RESTART_RANKS] = { "SCR_Restart_ranks", BETWEEN | IN(RESTART) },
+    [SCR_CALL_RESTART_RANKS] = { "SCR_Restart_ranks", BETWEEN | IN(RESTART) | IN(OFF) },
     [SCR_CALL_RESTART_FILES] = { "SCR_Restart_files", BETWEEN | IN(RESTART) },
     [SCR_CALL_RESTART_FILE] = { "SCR_Restart_file", BETWEEN | IN(RESTART) },
     [SCR_CALL_EXIT] = { "SCR_Should_exit", RUNNING | OFF },

@@ -85,6 +85,9 @@ MPI_CASE(what_is_asked_has_an_answer)
 {
     char name[SCR_MAX_FILENAME] = "", *value = NULL;
     int flag = 7;
+    CHECK_INT(SCR_Restart_ranks(&flag), SCR_SUCCESS); /* asks for any number of ranks */
+    CHECK_INT(flag, 0);
+    flag = 7;
     CHECK_INT(SCR_Have_restart(&flag, name), SCR_SUCCESS);
     CHECK_INT(flag, 0);
     for (int i = 0; i < 4; i++) {
