@@ -248,6 +248,13 @@ static int launch_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc;
 }
 
+/* A checkpoint that is not tried again any more is made up for by the next. */
+static void owe_all(struct scr_ctx *ctx, int id)
+{
+    if (scr_cache_kind_all(ctx, id) & SCR_IS_CKPT)
+        ctx->flush_owed = 1;
+}
+
 /* One that some rank cannot note, for want of memory, no rank does: all have to try the
  * same ones again. Files that are damaged in cache are rebuilt then. */
 static void note_failure_all(struct scr_ctx *ctx, int id, const struct scr_err *why)
@@ -259,11 +266,14 @@ static void note_failure_all(struct scr_ctx *ctx, int id, const struct scr_err *
     int noted = entry != NULL;
     if (!lost && scr_flush_may_be_mended(ctx, id, why->code))
         noted = scr_hash_set(entry, "MEND", NULL) != NULL;
-    if (!scr_and_all(&ctx->world, noted))
+    if (!scr_and_all(&ctx->world, noted)) {
         scr_hash_unset_kv_int(ctx->async.failed, "DSET", id);
+        owe_all(ctx, id);
+    }
     scr_log(&ctx->log, SCR_LOG_WARN,
-            "flush of dataset %d failed, it stays in cache and is tried again%s: %s",
-            id, lost ? " by threads of the processes" : "", why->text);
+            "flush of dataset %d failed, it stays in cache and is tried again, or the "
+            "next checkpoint in its place%s: %s",
+            id, lost ? ", by threads of the processes" : "", why->text);
     SCR_EVENT(ctx, .event = "ASYNC_FLUSH_FAIL", .dset = id, .note = why->text);
 }
 
@@ -370,6 +380,8 @@ void scr_async_stop_all(struct scr_ctx *ctx, int id)
     if (scr_async_let_go_all(ctx, &why) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "%s", why.text);
     why = (struct scr_err)SCR_ERR_INIT;
+    if (scr_hash_get_kv_int(ctx->async.failed, "DSET", id) != NULL)
+        owe_all(ctx, id);
     scr_hash_unset_kv_int(ctx->async.failed, "DSET", id);
     if (i < 0)
         return;

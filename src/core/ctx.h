@@ -184,7 +184,8 @@ struct scr_ctx {
     int tried_below; /* restarts look for ids below this; 0: any */
     struct scr_ranks ranks;
     int ask_again;  /* the next Have_restart looks for the newest checkpoint anew */
-    int flush_owed; /* the last periodic flush failed: the next checkpoint is flushed */
+    int flush_owed; /* a periodic flush failed and is not tried again: the next
+                       checkpoint is flushed */
     int from_id;    /* dataset this run went on from, 0: none */
     int from_last;  /* last_id then: what is newer was written since */
     int fetched;    /* dataset in cache that this run copied from the prefix; 0: none */

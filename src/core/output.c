@@ -380,6 +380,7 @@ static int flush_due_all(struct scr_ctx *ctx, const struct scr_output *out,
     if (!out->is_output && !due)
         return SCR_OK;
     if (scr_async_is_on(ctx)) {
+        ctx->flush_owed = due ? 0 : ctx->flush_owed;
         scr_async_start_all(ctx, out->id);
         return SCR_OK;
     }

@@ -800,6 +800,44 @@ MPI_CASE(what_failed_is_not_brought_over_what_bypassed_the_cache)
     job_free(&job);
 }
 
+/* --- one that failed and left the cache --- */
+
+/* Of two checkpoints one is flushed: the second, which fails and makes room for the
+ * third. In whose place that is flushed. */
+static void make_up(struct mpi_test *t, int constant)
+{
+    static const char *const changing[] = { "", "one", "two", "three", "four", "five" };
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    begin(t, &job);
+    job.out = tmpfile();
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH_ASYNC=1", "SCR_FLUSH=2",
+                                    "SCR_CACHE_SIZE=1", NULL);
+    for (int i = 1; i <= 5; i++) {
+        pfs_control.write_error = i == 2 ? EIO : 0;
+        job_checkpoint(&job, ctx, constant ? "same" : changing[i], constant ? 1 : i);
+        CHECK((scr_async_wait_all(ctx, 0, &err) == SCR_OK) == (i != 2));
+        scr_err_clear(&err);
+        CHECK((entry(&job, i) == 1) == (i == 3 || i == 4)); /* made up for once */
+    }
+    CHECK_INT(job_said(&job, "tried again, or the next checkpoint in its place"), 1);
+    kill_job(&job, ctx);
+    fclose(job.out);
+    job.out = NULL;
+    job_check_prefix(&job, nodes, constant ? "same" : "four", constant ? 1 : 4);
+    job_free(&job);
+}
+
+MPI_CASE(a_flush_that_failed_and_left_is_made_up_for_by_the_next)
+{
+    make_up(t, 0);
+}
+
+MPI_CASE(so_is_one_of_a_constant_name)
+{
+    make_up(t, 1);
+}
+
 /* --- CRCs --- */
 
 /* Files of dataset id that have a CRC in the list of files; on rank 0. */
@@ -880,5 +918,7 @@ int main(int argc, char **argv)
             RUN(a_dataset_dropped_while_it_is_flushed_stays_dropped),
             RUN(a_flush_waits_for_one_of_the_same_paths),
             RUN(what_failed_is_not_brought_over_what_bypassed_the_cache),
+            RUN(a_flush_that_failed_and_left_is_made_up_for_by_the_next),
+            RUN(so_is_one_of_a_constant_name),
             RUN(crcs_nobody_recorded_are_recorded_by_the_flush)));
 }

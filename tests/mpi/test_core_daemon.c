@@ -359,7 +359,7 @@ static void lose_processes(struct mpi_test *t, int signo, const char *cause,
 
 MPI_CASE(killed_processes_cost_no_checkpoint)
 {
-    static const char cause[] = "tried again by threads of the processes: the transfer "
+    static const char cause[] = "by threads of the processes: the transfer "
                                 "process in";
     lose_processes(t, SIGKILL, cause, NULL);
 }
