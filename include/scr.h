@@ -113,7 +113,9 @@ SCR_API int SCR_Complete_checkpoint(int valid);
 
 /* Opens an output phase. name: of the dataset, shorter than SCR_MAX_FILENAME, same on
  * all processes, or NULL for "scr.dataset.<id>". flags: SCR_FLAG_CHECKPOINT,
- * SCR_FLAG_OUTPUT or both. Old datasets in cache are deleted to make room. */
+ * SCR_FLAG_OUTPUT or both. If there is no room for it beside them, or SCR_CACHE_SIZE
+ * says so, old checkpoints in cache are deleted when all processes have begun; else
+ * SCR_Complete_output deletes them when the new one is protected. */
 SCR_API int SCR_Start_output(char *name, int flags);
 
 /* Closes it: all files of this process are closed; valid = 1 if they were written well

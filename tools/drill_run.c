@@ -61,7 +61,6 @@ static void env_add_scr(struct scr_strv *e, const struct drill *d, const char *p
     scr_strv_printf(e, "SCR_PREFIX=%s", prefix);
     scr_strv_printf(e, "SCR_CACHE_BASE=%s/cache", d->storage);
     scr_strv_printf(e, "SCR_CNTL_BASE=%s/cntl", d->storage);
-    scr_strv_add(e, "SCR_CACHE_SIZE=2");
     scr_strv_add(e, "SCR_GROUP=NODE");
     scr_strv_printf(e, "SCR_COPY_TYPE=%s", scr_scheme_name(d->scheme));
     scr_strv_printf(e, "SCR_FLUSH=%d", d->flush);

@@ -369,6 +369,22 @@ int scr_dir_remove(const struct scr_sys *sys, const char *path, struct scr_err *
     return rc;
 }
 
+int scr_dir_may_remove(const struct scr_sys *sys, const char *path, const char *name,
+                       struct scr_err *err)
+{
+    char *probe = scr_path_join(path, name);
+    int rc = SCR_OK;
+    if (probe == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "write to %s", path);
+    int made = sys->mkdirat(AT_FDCWD, probe, 0700) == 0 || errno == EEXIST;
+    if (!made && errno != ENOSPC && errno != EDQUOT)
+        rc = scr_fail(err, SCR_E_IO, errno, "write to %s", path);
+    if (made && sys->unlinkat(AT_FDCWD, probe, AT_REMOVEDIR) != 0)
+        rc = scr_fail(err, SCR_E_IO, errno, "remove %s", probe);
+    free(probe);
+    return rc;
+}
+
 int scr_dir_prune(const struct scr_sys *sys, const char *path, const char *stop,
                   struct scr_err *err)
 {

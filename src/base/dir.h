@@ -36,6 +36,11 @@ void scr_names_free(char **names, size_t n);
  * (SCR_E_ARG). */
 int scr_dir_remove(const struct scr_sys *sys, const char *path, struct scr_err *err);
 
+/* Whether entries of the directory path can be removed: one called name is made and
+ * removed to see. A full file system is no hindrance to that. */
+int scr_dir_may_remove(const struct scr_sys *sys, const char *path, const char *name,
+                       struct scr_err *err);
+
 /* rmdir of path and then of its parents while they are empty, never of stop itself or
  * above. Both absolute. A path not below stop is SCR_E_OUTSIDE; path equal to stop does
  * nothing. */

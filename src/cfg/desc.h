@@ -24,10 +24,11 @@ enum scr_scheme {
 struct scr_store {
     char *path;  /* the STORE key, normalised: also its name */
     char *group; /* "NODE" (default), "WORLD" or a user group, in upper case */
-    int count; /* most datasets kept in it (SCR_CACHE_SIZE unless COUNT given), >= 0 */
-    int enabled;  /* 0: no descriptor uses it */
-    int mkdir;    /* 0: the device cannot hold directories (accepted, warned about) */
-    int flush;    /* FLUSH key; 1 by default */
+    int count;   /* most checkpoints kept in it (SCR_CACHE_SIZE unless COUNT given); -1:
+                    as   many as are needed */
+    int enabled; /* 0: no descriptor uses it */
+    int mkdir;   /* 0: the device cannot hold directories (accepted, warned about) */
+    int flush;   /* FLUSH key; 1 by default */
     char *origin; /* "file:line" or the parameter it comes from, for messages */
 };
 

@@ -37,18 +37,20 @@ static int is_redfile(const char *path)
     return hidden && scr_redfile_parse(scr_path_base(path), &scheme, &member, &n, &set);
 }
 
-/* The redundancy file of what makes room for the open dataset is kept for that one.
+/* The redundancy file of what leaves is kept for the dataset that is written next.
  * Where that cannot be done it is removed like all others. */
-static void keep_spare(struct scr_ctx *ctx, int id, const char *path)
+static void keep_spare(struct scr_ctx *ctx, int id, int owner, const char *path)
 {
-    struct scr_output *out = &ctx->out;
+    struct scr_spare *s = &ctx->spare;
     if (!is_redfile(path))
         return;
-    if (out->id != 0 && out->id != id && !out->bypass && !out->has_spare &&
-        !scr_cache_is_ready(ctx, out->id))
-        out->has_spare =
-            scr_spare_keep(&ctx->env, path, ctx->cache_dirs[out->red->store], out->id,
-                           ctx->world.rank, NULL) == SCR_OK;
+    if (s->id != 0 && s->id != id && !s->is_there &&
+        scr_spare_keep(&ctx->env, path, ctx->cache_dirs[s->store], s->id,
+                       ctx->world.rank, NULL) == SCR_OK) {
+        s->is_there = 1;
+        (void)scr_meta_get_filesize(scr_filemap_get_meta(ctx->map, id, owner, path),
+                                    &s->bytes);
+    }
     scr_map_forget(ctx->env.sys, &ctx->maps, path);
 }
 
@@ -78,7 +80,7 @@ static int remove_files(struct scr_ctx *ctx, int id, int owner, struct scr_err *
         char *top = dset_dir_of(path, id);
         char *stop = top ? scr_path_dir(top) : NULL;
         check_crc(ctx, id, owner, path);
-        keep_spare(ctx, id, path);
+        keep_spare(ctx, id, owner, path);
         int one = scr_file_remove(ctx->env.sys, path, rc == SCR_OK ? err : NULL);
         if (one == SCR_OK && dir && stop)
             scr_dir_prune(ctx->env.sys, dir, stop, NULL);
@@ -183,6 +185,19 @@ int scr_cache_max_id(const struct scr_ctx *ctx)
     return max;
 }
 
+void scr_cache_spare_for(struct scr_ctx *ctx, int id, int store)
+{
+    struct scr_spare *s = &ctx->spare;
+    if (s->id == id && s->store == store)
+        return;
+    if (s->id != 0 && !scr_cache_has(ctx, s->id)) {
+        /* Mapped, its pages would stay. */
+        scr_map_keep_fini(ctx->env.sys, &ctx->maps);
+        sweep(ctx, s->id);
+    }
+    *s = (struct scr_spare){ .id = id, .store = store };
+}
+
 /* --- states --- */
 
 int scr_cache_reserve(struct scr_ctx *ctx, size_t more, struct scr_err *err)
@@ -257,6 +272,32 @@ int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     sweep(ctx, id);
     scr_flush_forget_all(ctx, id);
     return rc;
+}
+
+/* In the directories of the files that this rank's map has of it, of each owner the
+ * first; what lies on one device is found out at once. */
+static int may_delete(const struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    char *name = scr_asprintf("probe.%d", ctx->world.rank);
+    for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(ctx->map, id);
+         r && rc == SCR_OK; r = scr_hash_elem_next(r)) {
+        scr_hash_elem *f =
+            scr_filemap_first_file(ctx->map, id, scr_hash_elem_key_int(r));
+        char *dir = f ? dset_dir_of(scr_hash_elem_key(f), id) : NULL;
+        if (name == NULL || (f && dir == NULL))
+            rc = scr_fail(err, SCR_E_NOMEM, 0, "delete dataset %d", id);
+        else if (f)
+            rc = scr_dir_may_remove(ctx->env.sys, dir, name, err);
+        free(dir);
+    }
+    free(name);
+    return rc == SCR_E_NOENT ? SCR_OK : rc;
+}
+
+int scr_cache_may_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    return scr_agree_all(&ctx->world, may_delete(ctx, id, err), err);
 }
 
 int scr_cache_let_go_all(struct scr_ctx *ctx, int id, struct scr_err *err)

@@ -46,7 +46,6 @@ struct scr_output {
     const struct scr_reddesc *red;
     char *name;
     char *dset_dir, *rank_dir; /* in cache */
-    int has_spare;             /* a redundancy file is kept for it (store/spare.h) */
     scr_hash *routed;          /* destination under the prefix -> path to write to */
     scr_hash *taken;           /* names in rank_dir that are given away */
     scr_hash *shared;          /* those routed by other ranks too (par/owners.h) */
@@ -112,8 +111,17 @@ enum scr_cache_state {
 struct scr_held {
     int id;
     enum scr_cache_state state;
-    int stays; /* its flush failed when room was made for the open dataset */
+    int stays; /* why it stayed when room was made last (room.c), 0: it did not */
     int told;  /* that was said before, in this run */
+};
+
+/* Redundancy files of datasets that left, kept for the one that is written next
+ * (store/spare.h). */
+struct scr_spare {
+    int id;         /* of that one, 0: none are kept */
+    int store;      /* where it will lie */
+    int is_there;   /* this rank has one */
+    uint64_t bytes; /* of that */
 };
 
 struct scr_flush_async;
@@ -179,6 +187,10 @@ struct scr_ctx {
     int ckpt_id; /* number of the last complete checkpoint, survives restarts */
 
     struct scr_output out;
+    struct scr_spare spare;
+    uint64_t tried; /* bytes this rank had written when the last attempt at a checkpoint
+                       failed, 0: it did not */
+    int told_bare;  /* that the cache is empty while a checkpoint is written */
     struct scr_restart restart;
     struct scr_async async;
     int tried_below; /* restarts look for ids below this; 0: any */
@@ -356,9 +368,16 @@ void scr_cache_prune_all(struct scr_ctx *ctx, int id);
 /* Deletes a dataset from cache on all ranks: files, map entries, flush-file entry. If
  * that fails it is LOST, or, short of memory, has no state if it had none before. */
 int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+/* Whether all ranks can delete what they have of it, so that none begins where another
+ * cannot; the same on all. What cannot even be tried for want of room can. */
+int scr_cache_may_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* The same for a dataset nobody asked to lose: output that has not reached the prefix
  * is flushed first, and stays if that fails (invariant P7). */
 int scr_cache_let_go_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+/* From now on redundancy files of datasets that leave are kept for dataset id of that
+ * store; those kept for another one go. id 0: none are kept. Local; the same call on
+ * all ranks. */
+void scr_cache_spare_for(struct scr_ctx *ctx, int id, int store);
 /* Removes datasets with larger ids from all caches: begun without a record, as
  * an eviction that died leaves them. */
 void scr_cache_sweep_above_all(struct scr_ctx *ctx, int id);
@@ -369,12 +388,19 @@ int scr_cache_max_id(const struct scr_ctx *ctx);
 int scr_cache_purge_all(struct scr_ctx *ctx, struct scr_err *err);
 
 /* --- room in cache (room.c) --- */
-/* Makes room for one more checkpoint of red in its store. One of another number of
- * ranks counts as soon as a newer one is as safe as it is (invariant P5). Output that
- * cannot be flushed stays, with a warning, and does not count (invariant P7);
- * SCR_E_FULL if there is no room beside it. */
+/* Makes room for one more checkpoint of red in its store, the last thing before it is
+ * written (invariant C10). Those leave first that a newer one covers, which survives as
+ * many losses. One of another number of ranks counts as soon as a newer one is as safe
+ * as it is (invariant P5). Output that cannot be flushed stays, with a warning, and
+ * does not count (invariant P7); SCR_E_FULL if there is no room beside it. */
 int scr_cache_evict_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
                         struct scr_err *err);
+/* The same for a checkpoint that was being fetched and found no room. */
+int scr_cache_evict_for_fetch_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
+                                  struct scr_err *err);
+/* When one of red is complete and protected: where SCR_CACHE_SIZE is automatic, what it
+ * covers leaves. What fails is told, and tried again before the next is written. */
+void scr_cache_settle_all(struct scr_ctx *ctx, const struct scr_reddesc *red);
 
 /* --- bytes (space.c) --- */
 /* Bytes of dataset id in the cache of red's store that this rank writes to. */

@@ -118,7 +118,7 @@ static int fetch_or_make_room_all(struct scr_ctx *ctx, int id, char **name,
     clean_up_all(ctx, id, rc);
     free(*name);
     *name = NULL;
-    rc = scr_cache_evict_all(ctx, red, err);
+    rc = scr_cache_evict_for_fetch_all(ctx, red, err);
     return rc == SCR_OK ? fetch_into_all(ctx, red, id, name, err) : rc;
 }
 

@@ -137,6 +137,37 @@ static void warn_without_effect(const struct scr_ctx *ctx)
                 scr_cfg_origin(ctx->cfg, "SCR_FLUSH_COMPRESS"));
 }
 
+/* Checkpoints that the lines of a store would have kept, and how many lines. */
+static int wanted_of(const struct scr_descs *d, int store, int *lines)
+{
+    int wanted = 0;
+    *lines = 0;
+    for (int i = 0; i < d->nreds; i++) {
+        const struct scr_reddesc *r = &d->red[i];
+        if (!r->enabled || r->bypass || r->store != store)
+            continue;
+        wanted += r->count > 1 ? r->count : 1;
+        *lines += 1;
+    }
+    return wanted;
+}
+
+/* Where each line leaves it to a number that is too small, a checkpoint of one drives
+ * out another's. */
+static void warn_of_small_stores(const struct scr_ctx *ctx)
+{
+    for (int i = 0; i < ctx->descs.nstores; i++) {
+        const struct scr_store *s = &ctx->descs.store[i];
+        int lines, wanted = wanted_of(&ctx->descs, i, &lines);
+        if (lines > 1 && s->count >= 0 && s->count < wanted)
+            scr_log(&ctx->log, SCR_LOG_WARN,
+                    "of the %d CKPT lines that share %s (%s) not each keeps a "
+                    "checkpoint, as it is to keep %d: set SCR_CACHE_SIZE, or COUNT of "
+                    "its STORE line, to %d, or leave it out",
+                    lines, s->path, s->origin, s->count, wanted);
+    }
+}
+
 /* A job that restarts from the prefix only: what is cached goes there, and is read
  * where it lies then. */
 static void apply_global_restart(struct scr_params *prm)
@@ -163,8 +194,10 @@ static int read_config_all(struct scr_ctx *ctx, struct scr_err *err)
     }
     if (rc == SCR_OK)
         rc = scr_descs_build(ctx->cfg, &ctx->prm, &ctx->descs, err);
-    if (rc == SCR_OK)
+    if (rc == SCR_OK) {
         warn_without_effect(ctx);
+        warn_of_small_stores(ctx);
+    }
     return scr_agree_all(&ctx->world, rc, err);
 }
 
@@ -380,6 +413,7 @@ static int flush_last_all(struct scr_ctx *ctx, struct scr_err *err)
 int scr_finalize_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     int rc = flush_last_all(ctx, err);
+    scr_cache_spare_for(ctx, 0, 0);
     scr_async_dismiss(ctx);
     struct scr_err second = SCR_ERR_INIT;
     int rc2 =

@@ -109,6 +109,20 @@ static int make_cache(struct scr_ctx *ctx, const scr_hash *dset, struct scr_err 
     return rc;
 }
 
+/* Bytes of the files of the open dataset that are there. */
+static uint64_t bytes_written(const struct scr_ctx *ctx)
+{
+    uint64_t sum = 0;
+    for (scr_hash_elem *e =
+             scr_filemap_first_file(ctx->map, ctx->out.id, ctx->world.rank);
+         e; e = scr_hash_elem_next(e)) {
+        struct stat st;
+        if (scr_file_stat(ctx->env.sys, scr_hash_elem_key(e), &st, NULL) == SCR_OK)
+            sum += (uint64_t)st.st_size;
+    }
+    return sum;
+}
+
 /* Gives up the open dataset: nothing of it stays in cache. One that bypasses the cache
  * stays where it is, listed as incomplete. Why it failed is told already. */
 static void abandon_all(struct scr_ctx *ctx)
@@ -120,7 +134,10 @@ static void abandon_all(struct scr_ctx *ctx)
     /* Of a spare, or of a redundancy file that nothing names yet: mapped, its pages
      * would stay. */
     scr_map_keep_fini(ctx->env.sys, &ctx->maps);
+    uint64_t tried = ctx->out.is_ckpt ? bytes_written(ctx) : 0;
+    ctx->tried = tried > 0 ? tried : ctx->tried;
     scr_cache_delete_all(ctx, ctx->out.id, NULL);
+    scr_cache_spare_for(ctx, 0, 0);
     scr_output_fini(&ctx->out);
 }
 
@@ -131,6 +148,32 @@ static int make_room_all(struct scr_ctx *ctx, struct scr_err *err)
     return rc == SCR_OK ? rc
                         : scr_fail(err, rc, 0, "SCR_Start_output: no room for %s: %s",
                                    ctx->out.name, why.text);
+}
+
+/* Directories and records of the open dataset. */
+static int begin_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    scr_hash *dset = scr_hash_new();
+    int rc = make_dataset_all(ctx, dset, err);
+    if (rc == SCR_OK && ctx->out.bypass)
+        rc = scr_bypass_start_all(ctx, dset, err);
+    else if (rc == SCR_OK)
+        rc = scr_agree_all(&ctx->world, make_cache(ctx, dset, err), err);
+    scr_hash_delete(dset);
+    return rc;
+}
+
+/* What is in cache stays until all ranks have begun (invariant C10). */
+static int begin_and_make_room_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    int offered = ctx->restart.id;
+    scr_cache_spare_for(ctx, ctx->out.bypass ? 0 : ctx->out.id, ctx->out.red->store);
+    int rc = begin_all(ctx, err);
+    if (rc == SCR_OK && ctx->out.is_ckpt && !ctx->out.bypass)
+        rc = make_room_all(ctx, err);
+    if (ctx->restart.id != offered)
+        ctx->ask_again = 1; /* it made room */
+    return rc;
 }
 
 int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
@@ -149,34 +192,19 @@ int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
         scr_output_fini(&ctx->out);
         return rc;
     }
-    int offered = ctx->restart.id;
-    if (ctx->out.is_ckpt && !ctx->out.bypass)
-        rc = make_room_all(ctx, err);
-    if (ctx->restart.id != offered)
-        ctx->ask_again = 1; /* it made room */
-    if (rc != SCR_OK) {
-        abandon_all(ctx); /* a spare may lie there */
-        return rc;
-    }
     /* From here on the id counts as used, whatever happens. */
     ctx->last_id = ctx->out.id;
     ctx->times.compute += now - ctx->times.compute_start;
     ctx->out.start = now;
-    scr_phase_all(ctx, "checkpoint", ctx->out.id);
-    SCR_EVENT(ctx, .event = ctx->out.is_ckpt ? "CHECKPOINT_START" : "OUTPUT_START",
-              .dset = ctx->out.id, .name = ctx->out.name);
-    scr_hash *dset = scr_hash_new();
-    rc = make_dataset_all(ctx, dset, err);
-    if (rc == SCR_OK && ctx->out.bypass)
-        rc = scr_bypass_start_all(ctx, dset, err);
-    else if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world, make_cache(ctx, dset, err), err);
-    scr_hash_delete(dset);
+    rc = begin_and_make_room_all(ctx, err);
     if (rc != SCR_OK) {
         abandon_all(ctx);
         ctx->times.compute_start = scr_now_mono();
         return rc;
     }
+    scr_phase_all(ctx, "checkpoint", ctx->out.id);
+    SCR_EVENT(ctx, .event = ctx->out.is_ckpt ? "CHECKPOINT_START" : "OUTPUT_START",
+              .dset = ctx->out.id, .name = ctx->out.name);
     ctx->state = SCR_STATE_OUTPUT;
     return SCR_OK;
 }
@@ -406,6 +434,17 @@ static int flush_due_all(struct scr_ctx *ctx, const struct scr_output *out,
     return SCR_OK;
 }
 
+/* After a checkpoint in cache what it covers leaves; the redundancy file of that is for
+ * the next. */
+static void settle_all(struct scr_ctx *ctx, const struct scr_output *out)
+{
+    const struct scr_reddesc *next = scr_descs_select(&ctx->descs, ctx->ckpt_id + 1, 0);
+    int keep = next != NULL && !next->bypass;
+    scr_cache_spare_for(ctx, keep ? ctx->last_id + 1 : 0, keep ? next->store : 0);
+    ctx->tried = 0;
+    scr_cache_settle_all(ctx, out->red);
+}
+
 /* With flushes of earlier datasets. None runs while files lie in the prefix directory
  * that are not recorded yet: it may replace them. */
 static void catch_up_all(struct scr_ctx *ctx)
@@ -431,8 +470,12 @@ int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
         if (bypass) {
             scr_async_replaced_all(ctx);
             scr_retain_all(ctx);
-        } else
+        } else {
+            scr_cache_spare_for(ctx, 0, 0);
             rc = flush_due_all(ctx, &ctx->out, err);
+            if (is_ckpt)
+                settle_all(ctx, &ctx->out);
+        }
         double now = scr_now_mono();
         scr_log(&ctx->log, SCR_LOG_INFO, "dataset %d %s complete in %.3f s",
                 ctx->out.id, ctx->out.name, now - ctx->out.start);

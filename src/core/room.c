@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "base/units.h"
 #include "core/ctx.h"
 #include "par/distribute.h"
+#include "red/geom.h"
 
 /* Whether a run could go on from a newer checkpoint that is as safe as this one: in
  * cache likewise, or on the prefix; there also if that is this one itself. */
@@ -59,6 +61,134 @@ static int counts_all(struct scr_ctx *ctx, int id, const char *store, int red_in
            (!waits || is_superseded_all(ctx, id)) && !is_owed_all(ctx, id);
 }
 
+/* --- what a checkpoint is worth --- */
+
+/* Losses that every set of a dataset survives, and the descriptor it is of. */
+struct worth {
+    int64_t losses, line;
+};
+
+static struct worth agree_worth_all(const struct scr_ctx *ctx, struct worth mine)
+{
+    int64_t v[] = { mine.losses, mine.line };
+    scr_mins_all(&ctx->world, v, 2);
+    return (struct worth){ v[0], v[1] };
+}
+
+/* Of those of another number of ranks not every rank knows. */
+static struct worth worth_of_all(const struct scr_ctx *ctx, int id)
+{
+    struct worth mine = { INT64_MAX, INT64_MAX };
+    const scr_hash *desc = scr_cache_any_desc(ctx, id);
+    int losses = 0, line = 0;
+    if (scr_hash_get_val_int(desc, "FAILURES", &losses))
+        mine.losses = losses;
+    if (scr_hash_get_val_int(desc, "INDEX", &line))
+        mine.line = line;
+    return agree_worth_all(ctx, mine);
+}
+
+/* Of what is about to be written. */
+static struct worth worth_of_next_all(const struct scr_ctx *ctx,
+                                      const struct scr_reddesc *red)
+{
+    enum scr_scheme scheme = red->scheme;
+    int k = scheme == SCR_SCHEME_XOR ? 1 : red->set_failures;
+    scr_geom_weaken(&scheme, &k, ctx->sets[red->index].n);
+    return agree_worth_all(
+        ctx, (struct worth){ scheme == SCR_SCHEME_SINGLE ? 0 : k, red->index });
+}
+
+/* A rack may be lost where only nodes are counted on: groups cannot be compared. */
+static int same_group(const struct scr_ctx *ctx, int64_t a, int64_t b)
+{
+    const struct scr_descs *d = &ctx->descs;
+    return a == b ||
+           (a < d->nreds && b < d->nreds && d->red[a].enabled && d->red[b].enabled &&
+            strcmp(d->red[a].group, d->red[b].group) == 0);
+}
+
+/* Whether who has the newer one needs the older one no more. */
+static int covers(const struct scr_ctx *ctx, struct worth newer, struct worth older)
+{
+    return newer.losses >= older.losses &&
+           (older.losses == 0 || same_group(ctx, newer.line, older.line));
+}
+
+/* --- which may leave --- */
+
+/* The order in which they do. What nothing covers goes last, of that the weakest. */
+enum turn { KEPT, COVERED, COVERED_SOON, UNCOVERED, TURNS };
+
+struct candidate {
+    int id;
+    enum turn turn;
+    struct worth worth;
+};
+
+struct candidates {
+    struct candidate *c;
+    int n;
+};
+
+static enum turn turn_of(const struct scr_ctx *ctx, const struct candidates *all, int i,
+                         const struct worth *next)
+{
+    const struct candidate *c = all->c;
+    if (scr_cache_is(ctx, c[i].id, SCR_CACHE_KEPT))
+        return KEPT;
+    for (int newer = i + 1; newer < all->n; newer++)
+        if (scr_cache_is_ready(ctx, c[newer].id) &&
+            covers(ctx, c[newer].worth, c[i].worth))
+            return COVERED;
+    return next != NULL && covers(ctx, *next, c[i].worth) ? COVERED_SOON : UNCOVERED;
+}
+
+static int leaves_before(const struct candidate *a, const struct candidate *b)
+{
+    if (a->turn != b->turn)
+        return a->turn < b->turn;
+    if (a->turn >= COVERED_SOON && a->worth.losses != b->worth.losses)
+        return a->worth.losses < b->worth.losses;
+    return a->id < b->id;
+}
+
+static int by_turn(const void *a, const void *b)
+{
+    return leaves_before(a, b) ? -1 : 1;
+}
+
+/* The checkpoints that count in the store (red_index < 0) or for the descriptor, in the
+ * order they leave. next: what is about to be written, or NULL. */
+static int list_all(struct scr_ctx *ctx, const char *store, int red_index,
+                    const struct worth *next, struct candidates *all,
+                    struct scr_err *err)
+{
+    int *ids = NULL, n = 0;
+    *all = (struct candidates){ 0 };
+    int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
+    if (rc != SCR_OK)
+        return rc;
+    all->c = scr_calloc((size_t)n, sizeof *all->c);
+    if (all->c == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "list of datasets in cache");
+    rc = scr_agree_all(&ctx->world, rc, err);
+    for (int i = 0; i < n && rc == SCR_OK; i++)
+        if (counts_all(ctx, ids[i], store, red_index))
+            all->c[all->n++] =
+                (struct candidate){ .id = ids[i], .worth = worth_of_all(ctx, ids[i]) };
+    for (int i = 0; i < all->n; i++)
+        all->c[i].turn = turn_of(ctx, all, i, next);
+    if (all->n > 1)
+        qsort(all->c, (size_t)all->n, sizeof *all->c, by_turn);
+    free(ids);
+    return rc;
+}
+
+/* --- leaving --- */
+
+enum stays { GOES, IS_NOT_FLUSHED, IS_NOT_DELETED };
+
 /* What does not leave the cache. Told once a run: its flush is tried again each time.
  */
 static void say_stays(struct scr_ctx *ctx, const struct scr_held *h, int foreign,
@@ -68,6 +198,11 @@ static void say_stays(struct scr_ctx *ctx, const struct scr_held *h, int foreign
         scr_log(&ctx->log, SCR_LOG_WARN,
                 "dataset %d of another number of ranks stays in cache: %s", h->id,
                 why->text);
+    else if (!h->told && h->stays == IS_NOT_DELETED)
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "%s (dataset %d) stays whole in cache while there is room, as it "
+                "cannot be deleted on all nodes: %s",
+                scr_cache_name_of(ctx, h->id), h->id, why->text);
     else if (!h->told)
         scr_log(&ctx->log, SCR_LOG_WARN,
                 "%s (dataset %d) is output that cannot be flushed, and stays in cache "
@@ -76,49 +211,48 @@ static void say_stays(struct scr_ctx *ctx, const struct scr_held *h, int foreign
                 scr_cache_name_of(ctx, h->id), h->id, ctx->prefix.path, why->text);
 }
 
-/* What cannot be flushed costs nobody else his place, nor does what another run left
- * and cannot be deleted. */
+static void note_stays(struct scr_ctx *ctx, struct scr_held *h, enum stays how,
+                       const struct scr_err *why)
+{
+    h->stays = how;
+    say_stays(ctx, h, h->state == SCR_CACHE_FOREIGN, why);
+    h->told = 1;
+}
+
+/* What cannot be flushed, or deleted, costs nobody else his place. */
 static int evict_one_all(struct scr_ctx *ctx, int id, struct scr_err *stuck,
                          struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     int foreign = scr_cache_is(ctx, id, SCR_CACHE_FOREIGN);
-    if (scr_cache_held(ctx, id)->stays)
+    if (scr_cache_held(ctx, id)->stays != GOES)
         return SCR_OK; /* for the count of the store, too */
-    int rc = scr_cache_let_go_all(ctx, id, &why);
+    int rc = scr_cache_may_delete_all(ctx, id, &why);
+    enum stays how = rc == SCR_OK ? IS_NOT_FLUSHED : IS_NOT_DELETED;
+    if (rc == SCR_OK)
+        rc = scr_cache_let_go_all(ctx, id, &why);
     if (rc == SCR_OK)
         return rc;
     struct scr_held *h = scr_cache_held(ctx, id);
-    if (!foreign && h->state != SCR_CACHE_READY) /* flushed, but not deleted */
+    if (!foreign && h->state == SCR_CACHE_LOST) /* flushed, but not deleted */
         return scr_fail(err, rc, 0, "%s", why.text);
-    say_stays(ctx, h, foreign, &why);
-    h->stays = 1;
-    h->told = 1;
+    note_stays(ctx, h, how, &why);
     *stuck = why;
     return SCR_OK;
 }
 
-/* Deletes the oldest checkpoints until fewer than limit are left (red_index < 0: of the
- * store), before all others those that this run cannot go back to. */
-static int evict_to_all(struct scr_ctx *ctx, const char *store, int red_index,
-                        int limit, struct scr_err *stuck, struct scr_err *err)
+/* Deletes checkpoints until fewer than limit are left (red_index < 0: of the store). */
+static int evict_to_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
+                        int red_index, int limit, struct scr_err *stuck,
+                        struct scr_err *err)
 {
-    int *ids = NULL, n = 0, have = 0;
-    int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
-    for (int i = 0; i < n; i++) {
-        int in = counts_all(ctx, ids[i], store, red_index);
-        ids[i] = in ? ids[i] : 0;
-        have += in;
-    }
-    for (int i = 0; i < 2 * n && rc == SCR_OK && have >= limit; i++) {
-        int *id = &ids[i % n];
-        if (*id == 0 || (i < n && !scr_cache_is(ctx, *id, SCR_CACHE_KEPT)))
-            continue;
-        rc = evict_one_all(ctx, *id, stuck, err);
-        *id = 0;
-        have--;
-    }
-    free(ids);
+    struct candidates all;
+    struct worth next = worth_of_next_all(ctx, red);
+    int rc =
+        list_all(ctx, ctx->descs.store[red->store].path, red_index, &next, &all, err);
+    for (int i = 0; i < all.n && rc == SCR_OK && all.n - i >= limit; i++)
+        rc = evict_one_all(ctx, all.c[i].id, stuck, err);
+    free(all.c);
     return rc;
 }
 
@@ -142,7 +276,7 @@ static void drop_lost_all(struct scr_ctx *ctx)
 static void forget_stays(struct scr_ctx *ctx)
 {
     for (size_t i = 0; i < ctx->nheld; i++)
-        ctx->held[i].stays = 0;
+        ctx->held[i].stays = GOES;
 }
 
 /* Newest own dataset that stays, 0: none. */
@@ -188,34 +322,144 @@ static int check_room_all(struct scr_ctx *ctx, const struct scr_reddesc *red, in
     char need[32], left[32];
     const char *cache = ctx->cache_dirs[red->store];
     uint64_t bytes = scr_space_of_all(ctx, red, id), room = scr_space_left(ctx, red);
+    int unflushed = scr_cache_held(ctx, id)->stays == IS_NOT_FLUSHED;
     int rc = SCR_OK;
     if (room < bytes)
-        rc =
-            scr_fail(err, SCR_E_FULL, 0,
-                     "%s has %s free, and %s would be needed beside %s (dataset %d), "
-                     "which is output that cannot be flushed: make room there, or mend "
-                     "what keeps it from %s: %s",
-                     cache, scr_format_size(room, left, sizeof left),
-                     scr_format_size(bytes, need, sizeof need),
-                     scr_cache_name_of(ctx, id), id, ctx->prefix.path, stuck->text);
+        rc = scr_fail(
+            err, SCR_E_FULL, 0,
+            "%s has %s free, and %s would be needed beside %s (dataset %d), "
+            "which %s: make room there, or mend what keeps it from %s: %s",
+            cache, scr_format_size(room, left, sizeof left),
+            scr_format_size(bytes, need, sizeof need), scr_cache_name_of(ctx, id), id,
+            unflushed ? "is output that cannot be flushed" : "cannot be deleted",
+            unflushed ? ctx->prefix.path : "leaving", stuck->text);
     return scr_agree_all(&ctx->world, rc, err);
+}
+
+/* --- a store without a number: as many as are needed, while there is room --- */
+
+static int is_automatic(const struct scr_ctx *ctx, const struct scr_reddesc *red)
+{
+    return ctx->descs.store[red->store].count < 0;
+}
+
+/* What a newer one covers leaves. What is being flushed may stay until that is done:
+ * waits: it does not. */
+static int drop_covered_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
+                            int waits, struct scr_err *stuck, struct scr_err *err)
+{
+    struct candidates all;
+    int rc = list_all(ctx, ctx->descs.store[red->store].path, -1, NULL, &all, err);
+    for (int i = 0; i < all.n && rc == SCR_OK && all.c[i].turn <= COVERED; i++)
+        if (waits || !scr_async_has(ctx, all.c[i].id))
+            rc = evict_one_all(ctx, all.c[i].id, stuck, err);
+    free(all.c);
+    return rc;
+}
+
+/* Until there is room for the next beside the others; full: what was short of room. */
+static int evict_for_space_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
+                               struct scr_err *full, struct scr_err *stuck,
+                               struct scr_err *err)
+{
+    struct candidates all;
+    struct scr_err short_of = SCR_ERR_INIT;
+    struct worth next = worth_of_next_all(ctx, red);
+    int rc = list_all(ctx, ctx->descs.store[red->store].path, -1, &next, &all, err);
+    for (int i = 0; i < all.n && rc == SCR_OK; i++) {
+        if (scr_space_for_next_all(ctx, red, &short_of))
+            break;
+        *full = short_of;
+        short_of = (struct scr_err)SCR_ERR_INIT;
+        rc = evict_one_all(ctx, all.c[i].id, stuck, err);
+    }
+    free(all.c);
+    return rc;
+}
+
+void scr_cache_settle_all(struct scr_ctx *ctx, const struct scr_reddesc *red)
+{
+    struct scr_err stuck = SCR_ERR_INIT, why = SCR_ERR_INIT;
+    if (!is_automatic(ctx, red))
+        return;
+    forget_stays(ctx);
+    if (drop_covered_all(ctx, red, 0, &stuck, &why) != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN, "an older checkpoint stays in cache: %s",
+                why.text);
+}
+
+/* --- before the next is written --- */
+
+/* That nothing is left in cache is told once a run. last: what was there; full: what
+ * is short of room, else the user's number is the cause. */
+static void say_bare(struct scr_ctx *ctx, const struct scr_reddesc *red, int last,
+                     const struct scr_err *full)
+{
+    const struct scr_store *store = &ctx->descs.store[red->store];
+    if (last == 0 || ctx->told_bare || scr_cache_newest_ckpt(ctx, 0) > 0)
+        return;
+    ctx->told_bare = 1;
+    if (full->code != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "no checkpoint is in cache from SCR_Start_output until "
+                "SCR_Complete_output returns, as there is no room for two: %s; make "
+                "room, or set SCR_CACHE_BASE to larger storage",
+                full->text);
+    else
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "no checkpoint is in cache from SCR_Start_output until "
+                "SCR_Complete_output returns, as %s is to keep %d: set SCR_CACHE_SIZE, "
+                "or COUNT of its STORE line, to 2, or leave it out",
+                store->path, store->count > 0 ? store->count : 1);
+}
+
+/* For a fetch that found no room an automatic store keeps one, which is what is
+ * fetched.
+ */
+static int make_room_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
+                         int is_fetch, struct scr_err *full, struct scr_err *stuck,
+                         struct scr_err *err)
+{
+    int count = ctx->descs.store[red->store].count, rc = SCR_OK;
+    int measured = is_automatic(ctx, red) && !is_fetch;
+    if (red->count > 0)
+        rc = evict_to_all(ctx, red, red->index, red->count, stuck, err);
+    /* A count of 0 keeps nothing between checkpoints; the one being written needs its
+     * place. */
+    if (rc == SCR_OK && !measured)
+        rc = evict_to_all(ctx, red, -1, count > 0 ? count : 1, stuck, err);
+    if (rc == SCR_OK && measured)
+        rc = drop_covered_all(ctx, red, 1, stuck, err);
+    if (rc == SCR_OK)
+        drop_kept_all(ctx, red);
+    return rc == SCR_OK && measured ? evict_for_space_all(ctx, red, full, stuck, err)
+                                    : rc;
+}
+
+static int evict_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int is_fetch,
+                     struct scr_err *full, struct scr_err *err)
+{
+    struct scr_err stuck = SCR_ERR_INIT;
+    drop_lost_all(ctx);
+    forget_stays(ctx);
+    int rc = make_room_all(ctx, red, is_fetch, full, &stuck, err);
+    int id = newest_that_stays(ctx);
+    return rc == SCR_OK && id > 0 ? check_room_all(ctx, red, id, &stuck, err) : rc;
 }
 
 int scr_cache_evict_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
                         struct scr_err *err)
 {
-    const struct scr_store *store = &ctx->descs.store[red->store];
-    struct scr_err stuck = SCR_ERR_INIT;
-    drop_lost_all(ctx);
-    forget_stays(ctx);
-    /* A count of 0 keeps nothing between checkpoints; the one being written needs its
-     * place. */
-    int rc = evict_to_all(ctx, store->path, -1, store->count > 0 ? store->count : 1,
-                          &stuck, err);
-    if (rc == SCR_OK && red->count > 0)
-        rc = evict_to_all(ctx, store->path, red->index, red->count, &stuck, err);
-    if (rc == SCR_OK)
-        drop_kept_all(ctx, red);
-    int id = newest_that_stays(ctx);
-    return rc == SCR_OK && id > 0 ? check_room_all(ctx, red, id, &stuck, err) : rc;
+    struct scr_err full = SCR_ERR_INIT;
+    int last = scr_cache_newest_ckpt(ctx, 0);
+    int rc = evict_all(ctx, red, 0, &full, err);
+    say_bare(ctx, red, last, &full);
+    return rc;
+}
+
+int scr_cache_evict_for_fetch_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
+                                  struct scr_err *err)
+{
+    struct scr_err full = SCR_ERR_INIT;
+    return evict_all(ctx, red, 1, &full, err);
 }

@@ -86,14 +86,21 @@ static uint64_t parity_of(const struct scr_reddesc *red, int members, uint64_t l
     return in_blocks((longest / rows + 1) * (uint64_t)k + BLOCK);
 }
 
-/* This rank's part of the next checkpoint: it is taken to be as large as the last. */
+/* This rank's part of the next checkpoint: it is taken to be as large as the last, or
+ * as what was written of one that failed since. */
 static uint64_t next_of_all(const struct scr_ctx *ctx, const struct scr_reddesc *red)
 {
     const struct scr_set *set = &ctx->sets[red->index];
     int last = scr_cache_newest_ckpt(ctx, 0);
     uint64_t data = last > 0 ? data_of(ctx, last) : 0;
+    uint64_t tried = ctx->tried + ctx->tried / 4; /* was perhaps not all */
+    if (last > 0 && tried > data)
+        data = tried;
     uint64_t longest = (uint64_t)scr_max_all(&set->comm, (int64_t)data);
-    return longest == 0 ? 0 : data + parity_of(red, set->n, longest);
+    uint64_t parity = longest > 0 ? parity_of(red, set->n, longest) : 0;
+    int reused = ctx->spare.is_there && ctx->spare.store == red->store;
+    uint64_t there = reused ? ctx->spare.bytes : 0;
+    return data + (parity > there ? parity - there : 0);
 }
 
 /* The virtual nodes of a machine share its devices, as the nodes of a group do a store

@@ -34,7 +34,7 @@ MPI_CASE(bad_values_are_named_with_origin_and_range)
     refuse(t, "SCR_GROUP=nobody", SCR_E_CONFIG, "nobody");
     refuse(t, "SCR_COPY_TYPE=RAID9", SCR_E_CONFIG, "RAID9");
     refuse(t, "SCR_MPI_BUF_SIZE=0", SCR_E_CONFIG, "SCR_MPI_BUF_SIZE=0");
-    refuse(t, "SCR_CACHE_SIZE=-1", SCR_E_CONFIG, "SCR_CACHE_SIZE=-1");
+    refuse(t, "SCR_CACHE_SIZE=-2", SCR_E_CONFIG, "SCR_CACHE_SIZE=-2");
     refuse(t, "SCR_CONF_FILE=/no/such/file", SCR_E_CONFIG, "/no/such/file");
     refuse(t, "SCR_VNODES=n[", SCR_E_ARG, "n[");
     refuse(t, "SCR_VNODES=0", SCR_E_CONFIG, "SCR_VNODES");

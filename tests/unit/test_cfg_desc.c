@@ -49,7 +49,7 @@ static void test_implied_descriptor(void **state)
     assert_int_equal(d.nstores, 1);
     assert_string_equal(d.store[0].path, "/tmp");
     assert_string_equal(d.store[0].group, "NODE");
-    assert_int_equal(d.store[0].count, 1);
+    assert_int_equal(d.store[0].count, -1);
     assert_int_equal(d.store[0].enabled && d.store[0].mkdir && d.store[0].flush, 1);
     assert_int_equal(d.cntl_store, 0);
     finish(&t, &d);
@@ -166,7 +166,7 @@ static void test_example_of_the_manual(void **state)
     assert_int_equal(d.store[1].count, 3);
     assert_int_equal(d.store[2].mkdir, 0);
     assert_int_equal(d.store[3].flush, 0);
-    assert_int_equal(d.store[3].count, 1);
+    assert_int_equal(d.store[3].count, -1);
     assert_string_equal(d.store[3].group, "WORLD");
     assert_string_equal(d.store[d.cntl_store].path, "/tmp");
     assert_int_equal(d.nreds, 3);
@@ -298,7 +298,7 @@ static void test_bad_values_point_at_the_line(void **state)
     (void)state;
     refused("STORE=ssd\n", ".scrconf:1)", "expected an absolute path");
     refused("SCR_CACHE_BASE=tmp\n", ".scrconf:1)", "expected an absolute path");
-    refused("STORE=/ssd COUNT=-1\n", ".scrconf:1)", "expected an integer from 0");
+    refused("STORE=/ssd COUNT=-2\n", ".scrconf:1)", "expected an integer from -1");
     refused("STORE=/tmp ENABLED=0\nSCR_CACHE_BASE=/ssd\n", ".scrconf:1)",
             "SCR_CNTL_BASE needs it");
     refused("STORE=/ssd ENABLED=0\nSCR_COPY_TYPE=FILE\nCKPT=0 STORE=/ssd\n",

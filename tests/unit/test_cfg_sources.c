@@ -196,7 +196,7 @@ static void test_defaults_of_the_manual(void **state)
     assert_int_equal(scr_cfg_params(t.cfg, &prm, &t.err), SCR_OK);
     assert_int_equal(prm.enable, 1);
     assert_int_equal(prm.flush, 10);
-    assert_int_equal(prm.cache_size, 1);
+    assert_int_equal(prm.cache_size, -1);
     assert_int_equal(prm.set_size, 8);
     assert_int_equal(prm.set_failures, 2);
     assert_int_equal(prm.mpi_buf_size, 262144);
@@ -235,8 +235,8 @@ static void test_bad_values_name_origin_value_and_range(void **state)
     refused("SCR_MPI_BUF_SIZE=4g",
             "SCR_MPI_BUF_SIZE=4g (environment): expected a size in "
             "bytes (or k, m, g) from 1 to 1073741824");
-    refused("SCR_CACHE_SIZE=-1", "SCR_CACHE_SIZE=-1 (environment): expected an integer "
-                                 "from 0 to 2147483647");
+    refused("SCR_CACHE_SIZE=-2", "SCR_CACHE_SIZE=-2 (environment): expected an integer "
+                                 "from -1 to 2147483647");
     refused("SCR_COPY_TYPE=RAID", "SCR_COPY_TYPE=RAID (environment): expected one of "
                                   "SINGLE, PARTNER, XOR, RS, FILE, LOCAL");
     refused("SCR_HALT_EXIT=2", "SCR_HALT_ENABLED=2 (environment, as SCR_HALT_EXIT): "
@@ -250,13 +250,13 @@ static void test_bad_value_in_a_file_names_the_line(void **state)
     (void)state;
     struct test_cfg t;
     struct scr_params prm;
-    const char *path = test_cfg_file("prefix/.scrconf", "# one\n\nSCR_CACHE_SIZE=-1\n");
+    const char *path = test_cfg_file("prefix/.scrconf", "# one\n\nSCR_CACHE_SIZE=-2\n");
     test_cfg_open(&t, NULL);
     assert_int_equal(test_cfg_load(&t), SCR_OK);
     assert_int_equal(scr_cfg_params(t.cfg, &prm, &t.err), SCR_E_CONFIG);
-    assert_contains(t.err.text, "SCR_CACHE_SIZE=-1 (");
+    assert_contains(t.err.text, "SCR_CACHE_SIZE=-2 (");
     assert_contains(t.err.text, path);
-    assert_contains(t.err.text, ":3): expected an integer from 0");
+    assert_contains(t.err.text, ":3): expected an integer from -1");
     test_cfg_close(&t);
     test_cfg_file("prefix/.scrconf", "");
 }

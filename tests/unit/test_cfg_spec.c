@@ -94,8 +94,8 @@ static void test_bad_values_of_the_issue(void **state)
     assert_false(takes("SCR_MPI_BUF_SIZE", "1073741825"));
     assert_false(takes("SCR_MPI_BUF_SIZE", "2g"));
     assert_false(takes("SCR_FILE_BUF_SIZE", "0"));
-    assert_false(takes("SCR_CACHE_SIZE", "-1"));
-    assert_true(takes("SCR_CACHE_SIZE", "0"));
+    assert_false(takes("SCR_CACHE_SIZE", "-2"));
+    assert_true(takes("SCR_CACHE_SIZE", "-1"));
     assert_false(takes("SCR_COPY_TYPE", "RAID"));
     assert_true(takes("SCR_COPY_TYPE", "partner"));
 }
