@@ -99,13 +99,19 @@ static struct worth worth_of_next_all(const struct scr_ctx *ctx,
         ctx, (struct worth){ scheme == SCR_SCHEME_SINGLE ? 0 : k, red->index });
 }
 
+/* NULL: there is no such descriptor any more. */
+static const char *group_of(const struct scr_ctx *ctx, int64_t line)
+{
+    const struct scr_descs *d = &ctx->descs;
+    return line >= 0 && line < d->nreds && d->red[line].enabled ? d->red[line].group
+                                                                : NULL;
+}
+
 /* A rack may be lost where only nodes are counted on: groups cannot be compared. */
 static int same_group(const struct scr_ctx *ctx, int64_t a, int64_t b)
 {
-    const struct scr_descs *d = &ctx->descs;
-    return a == b ||
-           (a < d->nreds && b < d->nreds && d->red[a].enabled && d->red[b].enabled &&
-            strcmp(d->red[a].group, d->red[b].group) == 0);
+    const char *of_a = group_of(ctx, a), *of_b = group_of(ctx, b);
+    return a == b || (of_a != NULL && of_b != NULL && strcmp(of_a, of_b) == 0);
 }
 
 /* Whether who has the newer one needs the older one no more. */
@@ -118,7 +124,7 @@ static int covers(const struct scr_ctx *ctx, struct worth newer, struct worth ol
 /* --- which may leave --- */
 
 /* The order in which they do. What nothing covers goes last, of that the weakest. */
-enum turn { KEPT, COVERED, COVERED_SOON, UNCOVERED, TURNS };
+enum turn { KEPT, COVERED, COVERED_SOON, UNCOVERED };
 
 struct candidate {
     int id;
