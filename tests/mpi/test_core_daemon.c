@@ -83,9 +83,12 @@ static void signal_processes(struct mpi_test *t, struct job *job, struct scr_ctx
 /* 1 if the process ends. */
 static int ends(const char *cntl_dir)
 {
-    for (int ms = 0; ms < MPI_TEST_PATIENCE_MS && process_of(cntl_dir) != 0; ms += 25)
+    pid_t pid = process_of(cntl_dir);
+    for (int ms = 0; ms < MPI_TEST_PATIENCE_MS && pid != 0; ms += 25) {
         usleep(25000);
-    return process_of(cntl_dir) == 0;
+        pid = process_of(cntl_dir);
+    }
+    return pid == 0;
 }
 
 static int count_parts(struct job *job)
@@ -303,6 +306,7 @@ MPI_CASE(nothing_is_written_while_a_lost_process_may_write)
     wait_until_running(t, ctx->cntl_dir, 1);
     signal_processes(t, &job, ctx, SIGKILL);
     CHECK(ends(ctx->cntl_dir));
+    mpi_test_barrier(job.comm); /* else a rank may still look, and find it taken */
     take_lock(t, ctx->cntl_dir, SCR_TRANSFER_LIFE, ctx->node.rank == 0, &life);
     job_kill(&job, ctx);
     ctx = job_start(&job, nodes, DAEMON, "SCR_TRANSFER_TIMEOUT=1", "SCR_CACHE_SIZE=3",
