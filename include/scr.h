@@ -92,9 +92,13 @@ SCR_API const char *SCR_Configf(const char *format, ...)
  * path to use now. name: absolute, or relative to the current directory; it must
  * resolve to a place under the prefix. file: SCR_MAX_FILENAME bytes. In an output phase
  * the file is registered as part of the dataset and its directory made; calling again
- * for the same name gives the same path. In a restart phase the file must exist and be
- * readable; a bare file name is looked up among the files of the checkpoint. Outside of
- * both, name is copied to file. Where SCR does not run (SCR_ENABLE=0, or SCR_Init
+ * for the same name gives the same path. Each process gets a path of its own, so a file
+ * that several processes write together (MPI_File_open, parallel HDF5) needs a dataset
+ * that bypasses the cache (SCR_CACHE_BYPASS=1) or a store that all nodes share (STORE
+ * with GROUP=WORLD); elsewhere MPI_File_open of it fails with MPI_ERR_NOT_SAME, and
+ * SCR_Complete_output refuses the dataset. In a restart phase the file must exist and
+ * be readable; a bare file name is looked up among the files of the checkpoint. Outside
+ * of both, name is copied to file. Where SCR does not run (SCR_ENABLE=0, or SCR_Init
  * failed) file is name, and in an output phase the directory of the file is made. After
  * an error file is empty, so that a program that overlooks it opens nothing; where SCR
  * does not run or SCR_Init was not called it is name. After SCR_Start_output has failed

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "api/bind.h"
+#include "api/openfile.h"
 #include "api/places.h"
 #include "base/str.h"
 #include "core/ctx.h"
@@ -264,6 +265,14 @@ static int leave_disabled(const struct scr_err *err)
     return SCR_SUCCESS;
 }
 
+/* The wrapper asks all ranks of a communicator: that needs it to be there on all. */
+#pragma weak scr_open_is_wrapped
+static int sees_opens_all(const struct scr_ctx *ctx)
+{
+    return scr_and_all(&ctx->world,
+                       scr_open_is_wrapped != NULL && scr_open_is_wrapped());
+}
+
 int SCR_Init(void)
 {
     struct scr_err err = SCR_ERR_INIT;
@@ -280,6 +289,7 @@ int SCR_Init(void)
     if (rc != SCR_OK)
         return leave_without_scr(rc, &err);
     halt_if_due(the_ctx);
+    the_ctx->sees_opens = sees_opens_all(the_ctx);
     watch();
     return leave(rc, &err);
 }
@@ -436,6 +446,21 @@ int SCR_Complete_output(int valid)
     rc = leave(rc, &err);
     halt_if_due(ctx);
     return rc;
+}
+
+int scr_open_is_refused_all(MPI_Comm comm, const char *name)
+{
+    struct scr_log log = { .who = "SCR" };
+    struct scr_err err = SCR_ERR_INIT;
+    int rank = 0;
+    if (the_ctx == NULL || !the_ctx->sees_opens ||
+        scr_check_open_all(the_ctx, comm, name, &err) == SCR_OK)
+        return 0;
+    remember(err.code, &err);
+    PMPI_Comm_rank(comm, &rank);
+    if (rank == 0)
+        scr_log(&log, SCR_LOG_ERROR, "%s", the_last.text);
+    return 1;
 }
 
 int SCR_Start_checkpoint(void)

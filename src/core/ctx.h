@@ -191,6 +191,7 @@ struct scr_ctx {
     uint64_t tried; /* bytes this rank had written when the last attempt at a checkpoint
                        failed, 0: it did not */
     int told_bare;  /* that the cache is empty while a checkpoint is written */
+    int sees_opens; /* scr_check_open_all is asked by all ranks, or by none */
     struct scr_restart restart;
     struct scr_async async;
     int tried_below; /* restarts look for ids below this; 0: any */
@@ -273,9 +274,15 @@ int scr_output_is_mine(const struct scr_ctx *ctx, const char *dest);
 /* Sums totals over all ranks, and finds the files that several ranks routed: each
  * belongs to the lowest of them, if the store can hold it. SCR_E_EXIST with names of
  * file and ranks if not. rc: what this rank found before; if any rank found an error,
- * all leave with that, and nothing else is done. (shared.c) */
+ * all leave with that, unless such a file is its cause, and nothing else is done.
+ * (shared.c) */
 int scr_settle_owners_all(struct scr_ctx *ctx, uint64_t *totals, size_t ntotals, int rc,
                           struct scr_err *err);
+/* Before the ranks of comm open path together by MPI, with ctx->sees_opens: SCR_E_EXIST
+ * on all of them if each has another path for it, and a routed one among them; the open
+ * dataset is not completed then. Where they cannot be asked it is SCR_OK. */
+int scr_check_open_all(struct scr_ctx *ctx, MPI_Comm comm, const char *path,
+                       struct scr_err *err);
 /* SCR_PRESERVE_DIRECTORIES=0: gives the files of the open dataset other destinations.
  * (layout.c) */
 int scr_layout_all(struct scr_ctx *ctx, struct scr_err *err);

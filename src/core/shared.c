@@ -1,32 +1,68 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files that several ranks write. */
+#include <stdio.h>
+#include <string.h>
+
 #include "core/ctx.h"
+#include "ec/ec.h"
 #include "par/owners.h"
+
+/* --- where each rank has a directory of its own --- */
+
+/* What is wrong with a file, called by `name`, and what can be done about it. */
+static int refuse_file(const struct scr_ctx *ctx, const char *name, const char *more,
+                       const char *ranks, struct scr_err *err)
+{
+    const struct scr_store *store = &ctx->descs.store[ctx->out.red->store];
+    return scr_fail(err, SCR_E_EXIST, 0,
+                    "%s%s: written by several ranks (%s), but the store %s (%s) keeps "
+                    "the files of each rank apart: set SCR_CACHE_BYPASS=1 or use a "
+                    "STORE with GROUP=WORLD",
+                    name, more, ranks, store->path, store->origin);
+}
 
 /* Every rank has a file of its own there, and nobody could say which is the right one.
  */
 static int refuse(const struct scr_ctx *ctx, struct scr_err *err)
 {
-    const struct scr_output *out = &ctx->out;
-    const scr_hash_elem *e = scr_hash_elem_first(out->shared);
-    size_t more = scr_hash_size(out->shared);
+    const scr_hash_elem *e = scr_hash_elem_first(ctx->out.shared);
     if (e == NULL)
         return SCR_OK;
-    return scr_fail(
-        err, SCR_E_EXIST, 0,
-        "ranks %s all routed %s%s, and the store %s (%s) cannot "
-        "hold a file of several ranks: set SCR_CACHE_BYPASS=1 or use a STORE with "
-        "GROUP=WORLD",
-        scr_hash_get_val(scr_hash_elem_hash(e), "RANKS"), scr_hash_elem_key(e),
-        more > 1 ? " and further files" : "", ctx->descs.store[out->red->store].path,
-        ctx->descs.store[out->red->store].origin);
+    const char *more = scr_hash_size(ctx->out.shared) > 1 ? " and further files" : "";
+    return refuse_file(ctx, scr_hash_elem_key(e), more,
+                       scr_hash_get_val(scr_hash_elem_hash(e), "RANKS"), err);
 }
+
+/* 1 if files of several ranks have one place in the open dataset. */
+static int holds_shared(const struct scr_ctx *ctx)
+{
+    return ctx->out.bypass ||
+           scr_store_is_shared(&ctx->descs.store[ctx->out.red->store]);
+}
+
+/* --- complete --- */
 
 int scr_output_is_mine(const struct scr_ctx *ctx, const char *dest)
 {
     int owner = ctx->world.rank;
     (void)scr_hash_get_val_int(scr_hash_get(ctx->out.shared, dest), "OWNER", &owner);
     return owner == ctx->world.rank;
+}
+
+/* Where a file of several ranks cannot be held each of them finds another thing amiss
+ * with its own copy: the cause is what has to be told. */
+static int look_for_cause_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int any = 0;
+    int looked = scr_owners_find_all(&ctx->world, ctx->out.routed, NULL, 0, SCR_OK,
+                                     ctx->out.shared, &any, &why);
+    if (looked != SCR_OK || !any)
+        return rc;
+    rc = scr_agree_all(&ctx->world, refuse(ctx, &why), &why);
+    if (err != NULL)
+        *err = why;
+    return rc;
 }
 
 int scr_settle_owners_all(struct scr_ctx *ctx, uint64_t *totals, size_t ntotals, int rc,
@@ -37,10 +73,77 @@ int scr_settle_owners_all(struct scr_ctx *ctx, uint64_t *totals, size_t ntotals,
     rc = scr_owners_find_all(&ctx->world, out->routed, totals, ntotals, rc, out->shared,
                              &any, err);
     out->has_shared = any;
-    if (rc != SCR_OK || !any || out->bypass ||
-        scr_store_is_shared(&ctx->descs.store[out->red->store]))
+    if (holds_shared(ctx))
         return rc;
-    return scr_agree_all(&ctx->world, refuse(ctx, err), err);
+    if (rc != SCR_OK)
+        return look_for_cause_all(ctx, rc, err);
+    return any ? scr_agree_all(&ctx->world, refuse(ctx, err), err) : rc;
+}
+
+/* --- files that MPI opens --- */
+
+/* The destination that path was given for, NULL: none of this rank. MPI libraries know
+ * paths with the kind of the file system before them, as "ufs:/dir/file". */
+static const char *dest_of(const struct scr_output *out, const char *path)
+{
+    size_t kind = strcspn(path, ":/");
+    path += path[kind] == ':' ? kind + 1 : 0;
+    for (SCR_HASH_EACH(e, out->routed))
+        if (strcmp(scr_hash_get_val(out->routed, scr_hash_elem_key(e)), path) == 0)
+            return scr_hash_elem_key(e);
+    return NULL;
+}
+
+/* Not so where other programs, which do not ask, were connected to. */
+static int is_of_this_run(const struct scr_ctx *ctx, MPI_Comm comm)
+{
+    MPI_Group all, some, strangers;
+    int n = -1;
+    MPI_Comm_group(ctx->world.comm, &all);
+    MPI_Comm_group(comm, &some);
+    MPI_Group_difference(some, all, &strangers);
+    MPI_Group_size(strangers, &n);
+    MPI_Group_free(&all);
+    MPI_Group_free(&some);
+    if (strangers != MPI_GROUP_EMPTY)
+        MPI_Group_free(&strangers);
+    return n == 0;
+}
+
+/* Several ranks, that all ask. */
+static int is_asked_all(const struct scr_ctx *ctx, MPI_Comm comm, struct scr_comm *c)
+{
+    int inter = 1;
+    *c = (struct scr_comm){ .comm = comm };
+    if (comm == MPI_COMM_NULL || ctx->state != SCR_STATE_OUTPUT || holds_shared(ctx))
+        return 0;
+    MPI_Comm_test_inter(comm, &inter);
+    MPI_Comm_rank(comm, &c->rank);
+    MPI_Comm_size(comm, &c->size);
+    return !inter && c->size > 1 && is_of_this_run(ctx, comm);
+}
+
+/* Ranks that were told one path, of one of them, have no need of this: then it is for
+ * MPI to say whether they can all open it. */
+int scr_check_open_all(struct scr_ctx *ctx, MPI_Comm comm, const char *path,
+                       struct scr_err *err)
+{
+    struct scr_comm c;
+    char ranks[32];
+    if (!is_asked_all(ctx, comm, &c))
+        return SCR_OK;
+    const char *text = path != NULL ? path : "";
+    const char *dest = dest_of(&ctx->out, text);
+    int64_t crc = scr_crc32(0, text, strlen(text));
+    int64_t least[] = { dest != NULL ? -1 : 0, crc, -crc };
+    scr_mins_all(&c, least, 3);
+    if (least[0] == 0 || least[1] == -least[2])
+        return SCR_OK;
+    snprintf(ranks, sizeof ranks, "%d in MPI_File_open", c.size);
+    int rc = refuse_file(ctx, dest != NULL ? dest : text, "", ranks, err);
+    if (ctx->out.refused.code == SCR_OK)
+        ctx->out.refused = *err;
+    return rc;
 }
 
 /* --- restart --- */

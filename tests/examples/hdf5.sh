@@ -58,6 +58,14 @@ grep -q "beginning at step 40" log.half || fail "$(cat log.half)"
 cmp half/out.bin expected || fail "after an abort: another result"
 echo "ok: a shared file open on some processes only"
 
+# A user who switches bypass off: HDF5 does not wait for ever for processes that have other paths.
+SCR_CACHE_BYPASS=0 job apart 4 -s 100 -n 64 -e 20 -S -o out.bin || fail "$(cat log.apart)"
+grep -q "wave.20/membrane.h5: written by several ranks (4 in MPI_File_open), .*SCR_CACHE_BYPASS=1" log.apart ||
+    fail "$(cat log.apart)"
+grep -q "wave.20 .* is not completed: .*membrane.h5: written by several ranks (0-3)" log.apart || fail "$(cat log.apart)"
+cmp apart/out.bin expected || fail "without checkpoints: another result"
+echo "ok: a shared file without bypass is refused"
+
 # A checkpoint of a plate of another size is refused, and the run begins anew.
 SCR_FLUSH=1 job other 2 -s 20 -n 30 -e 10 || fail "$(cat log.other)"
 again other

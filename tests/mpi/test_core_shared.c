@@ -43,7 +43,7 @@ MPI_CASE(a_shared_file_in_a_store_of_nodes_is_refused_at_complete)
     struct scr_ctx *ctx = job_start(&job, nodes, NULL);
     job_checkpoint(&job, ctx, "one", 1);
     CHECK_RC(checkpoint(&job, ctx, name, &err), SCR_E_EXIST, &err);
-    CHECK_TEXT(&err, "ranks 0-3 all routed shared");
+    CHECK_TEXT(&err, "shared: written by several ranks (0-3)");
     CHECK_TEXT(&err, "SCR_CACHE_BYPASS=1");
     CHECK_TEXT(&err, "GROUP=WORLD");
     CHECK_INT(ctx->state, SCR_STATE_IDLE);
@@ -64,10 +64,74 @@ MPI_CASE(two_ranks_of_many_that_share_a_file_are_named)
     job_new(t, &job, 4);
     struct scr_ctx *ctx = job_start(&job, nodes, NULL);
     CHECK_RC(checkpoint(&job, ctx, name, &err), SCR_E_EXIST, &err);
-    CHECK_TEXT(&err, "ranks 1,3 all routed late");
+    CHECK_TEXT(&err, "late: written by several ranks (1,3)");
     CHECK_RC(checkpoint(&job, ctx, crossed, &again), SCR_E_EXIST, &again);
-    CHECK_TEXT(&again, "ranks 0,2 all routed a.2");
+    CHECK_TEXT(&again, "a.2: written by several ranks (0,2)");
     job_checkpoint(&job, ctx, "one", 1); /* and the run goes on */
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+/* What the ranks do with a file that rank 0 makes and all of them mean to write. */
+enum slip { OPEN_ONLY, SAY_SO, SAY_NOTHING, SLIPS };
+
+static int write_shared(struct job *job, struct scr_ctx *ctx, enum slip slip)
+{
+    char path[SCR_MAX_NAME], name[900];
+    struct scr_err err = SCR_ERR_INIT;
+    snprintf(name, sizeof name, "%s/shared", job->prefix);
+    if (job->rank == 0)
+        return write_own(job, ctx, "shared");
+    if (scr_route(ctx, name, path, &err) != SCR_OK)
+        return 0;
+    FILE *f = slip == OPEN_ONLY ? fopen(path, "r+") : NULL;
+    if (f != NULL)
+        fclose(f);
+    return slip == SAY_NOTHING || f != NULL;
+}
+
+/* A program that finds no file to open says valid=0; one that does not look leaves its
+ * routed file unwritten. Neither is what is wrong. */
+MPI_CASE(sharing_is_told_also_where_ranks_fail_because_of_it)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+    for (int slip = 0; slip < SLIPS; slip++) {
+        struct scr_err err = SCR_ERR_INIT;
+        CHECK_RC(scr_start_output_all(ctx, NULL, SCR_IS_CKPT, &err), SCR_OK, &err);
+        int valid = write_shared(&job, ctx, (enum slip)slip);
+        if (slip == SAY_SO && job.rank == 2)
+            valid = 1;
+        CHECK_RC(scr_complete_output_all(ctx, valid, &err), SCR_E_EXIST, &err);
+        CHECK_TEXT(&err, "shared: written by several ranks (0-3)");
+        CHECK_TEXT(&err, "SCR_CACHE_BYPASS=1");
+        CHECK_TEXT(&err, "GROUP=WORLD");
+    }
+    job_checkpoint(&job, ctx, "one", 1); /* and the run goes on */
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(what_has_another_cause_keeps_its_own)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+    CHECK_RC(scr_start_output_all(ctx, NULL, SCR_IS_CKPT, &err), SCR_OK, &err);
+    CHECK(write_own(&job, ctx,
+                    job.rank == 0   ? "a"
+                    : job.rank == 1 ? "b"
+                                    : "c.0") ||
+          job.rank > 1);
+    CHECK_RC(scr_complete_output_all(ctx, job.rank != 1, &err), SCR_E_EXIST, &err);
+    CHECK_TEXT(&err, "c.0: written by several ranks (2-3)");
+    scr_err_clear(&err);
+    CHECK_RC(scr_start_output_all(ctx, NULL, SCR_IS_CKPT, &err), SCR_OK, &err);
+    CHECK(job.rank > 1 || write_own(&job, ctx, job.rank == 0 ? "a" : "b"));
+    CHECK_RC(scr_complete_output_all(ctx, job.rank != 1, &err), SCR_E_INVALID, &err);
+    CHECK_TEXT(&err, "the application passed valid=0");
     job_kill(&job, ctx);
     job_free(&job);
 }
@@ -473,6 +537,8 @@ int main(int argc, char **argv)
         argc, argv,
         MPI_CASES(RUN(a_shared_file_in_a_store_of_nodes_is_refused_at_complete),
                   RUN(two_ranks_of_many_that_share_a_file_are_named),
+                  RUN(sharing_is_told_also_where_ranks_fail_because_of_it),
+                  RUN(what_has_another_cause_keeps_its_own),
                   RUN(files_of_one_rank_each_are_not_refused),
                   RUN(lost_and_changed_nodes_cost_nothing_in_a_shared_store),
                   RUN(a_file_that_only_a_later_rank_writes_is_waited_for),
