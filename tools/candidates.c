@@ -4,7 +4,20 @@
 
 #include <jansson.h>
 
+#include "fmt/state.h"
 #include "reach.h"
+
+/* SCR_CURRENT, unless a run of this job has gone to it before. */
+static const char *wanted(struct scr_tool *t, const struct scr_params *prm)
+{
+    scr_hash *h = scr_hash_new();
+    int gone =
+        prm->current != NULL &&
+        scr_prefix_state_read(&t->env, &t->prefix, "current.scr", h, NULL) == SCR_OK &&
+        scr_gone_to_is(h, prm->job_id, prm->current);
+    scr_hash_delete(h);
+    return gone ? NULL : prm->current;
+}
 
 static int judge(struct scr_tool *t, const struct scr_args *a,
                  const struct scr_reach *reach, struct scr_judgement *j,
@@ -27,7 +40,7 @@ static int judge(struct scr_tool *t, const struct scr_args *a,
                                  .with_crc = a->opt[SCR_CAND_CRC] != NULL,
                                  .fetch = prm.fetch,
                                  .global = prm.global_restart,
-                                 .current = prm.current,
+                                 .current = wanted(t, &prm),
                                  .progress = &progress,
                                  .progress_out = t->log.out };
     return scr_judge(&q, j, err);

@@ -21,6 +21,9 @@
 #include "base/env.h"
 #include "base/hash.h"
 
+/* SCR_JOB_ID where there is no resource manager. */
+#define SCR_NO_JOB_ID "defjobid"
+
 struct scr_cfg; /* opaque */
 
 enum scr_cfg_source {

@@ -98,7 +98,7 @@ int scr_cfg_derive(struct scr_cfg *cfg, struct scr_err *err)
         if (rc == SCR_OK)
             rc = derive_from_environ(cfg, &from_environ[i], err);
     if (rc == SCR_OK && !has_default(cfg, "SCR_JOB_ID"))
-        rc = scr_source_set(cfg->source[SCR_CFG_DEFAULT], "SCR_JOB_ID", "defjobid",
+        rc = scr_source_set(cfg->source[SCR_CFG_DEFAULT], "SCR_JOB_ID", SCR_NO_JOB_ID,
                             "default", err);
     if (rc == SCR_OK)
         rc = derive_user(cfg, err);

@@ -196,13 +196,14 @@ struct scr_ctx {
     struct scr_async async;
     int tried_below; /* restarts look for ids below this; 0: any */
     struct scr_ranks ranks;
-    int ask_again;  /* the next Have_restart looks for the newest checkpoint anew */
-    int flush_owed; /* a periodic flush failed and is not tried again: the next
-                       checkpoint is flushed */
-    int from_id;    /* dataset this run went on from, 0: none */
-    int from_last;  /* last_id then: what is newer was written since */
-    int fetched;    /* dataset in cache that this run copied from the prefix; 0: none */
-    int halt;       /* a halt condition was found due */
+    int wanted_taken; /* SCR_CURRENT was applied, and nothing was written since */
+    int ask_again;    /* the next Have_restart looks for the newest checkpoint anew */
+    int flush_owed;   /* a periodic flush failed and is not tried again: the next
+                         checkpoint is flushed */
+    int from_id;      /* dataset this run went on from, 0: none */
+    int from_last;    /* last_id then: what is newer was written since */
+    int fetched; /* dataset in cache that this run copied from the prefix; 0: none */
+    int halt;    /* a halt condition was found due */
     int halt_unsafe;  /* the flush that goes with it failed */
     int told_to_exit; /* SCR_Should_exit has said yes */
     struct scr_times times;
@@ -535,6 +536,14 @@ int scr_complete_restart_all(struct scr_ctx *ctx, int valid, struct scr_err *err
 void scr_restart_fini(struct scr_restart *r);
 /* Enters a file of this rank. */
 int scr_restart_add(struct scr_restart *r, const char *dest, const char *path);
+/* --- SCR_CURRENT applies once an allocation (wanted.c) --- */
+/* 1 if it is to be gone to by this run; that it was before is told. */
+int scr_wanted_is_due_all(struct scr_ctx *ctx);
+/* This run has gone to it, and is about to complete a checkpoint. */
+void scr_wanted_note_all(struct scr_ctx *ctx);
+/* The run ends well. */
+void scr_wanted_forget_all(struct scr_ctx *ctx);
+
 /* --- files of other ranks (others.c) --- */
 /* Enters a file of another rank. */
 int scr_restart_add_other(struct scr_restart *r, const char *dest, const char *path);

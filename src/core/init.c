@@ -415,6 +415,7 @@ int scr_finalize_all(struct scr_ctx *ctx, struct scr_err *err)
     int rc = flush_last_all(ctx, err);
     scr_cache_spare_for(ctx, 0, 0);
     scr_async_dismiss(ctx);
+    scr_wanted_forget_all(ctx);
     struct scr_err second = SCR_ERR_INIT;
     int rc2 =
         scr_halt_reason_all(ctx, "SCR_FINALIZE_CALLED", rc == SCR_OK ? err : &second);

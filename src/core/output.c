@@ -459,8 +459,10 @@ int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
     scr_async_pause(ctx);
     if (!bypass)
         catch_up_all(ctx);
-    int rc = complete_all(ctx, valid, err);
     int is_ckpt = ctx->out.is_ckpt;
+    if (is_ckpt)
+        scr_wanted_note_all(ctx);
+    int rc = complete_all(ctx, valid, err);
     if (rc != SCR_OK) {
         abandon_all(ctx);
     } else {

@@ -312,7 +312,8 @@ int scr_restart_init_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     int done = 0;
-    int rc = ctx->prm.current != NULL ? go_to_wanted_all(ctx, &done, err) : SCR_OK;
+    ctx->wanted_taken = scr_wanted_is_due_all(ctx);
+    int rc = ctx->wanted_taken ? go_to_wanted_all(ctx, &done, err) : SCR_OK;
     if (rc == SCR_OK && ctx->prm.flush_on_restart &&
         scr_flush_pending_all(ctx, 1, &why) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN,

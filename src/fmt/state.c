@@ -216,3 +216,28 @@ int scr_nodes_set(scr_hash *h, int nodes)
         return SCR_E_ARG;
     return scr_hash_set_val_i64(h, "NODES", nodes) != NULL ? SCR_OK : SCR_E_NOMEM;
 }
+
+/* --- current.scr --- */
+
+enum { JOBS_KEPT = 16 };
+
+int scr_gone_to_is(const scr_hash *h, const char *job_id, const char *name)
+{
+    const char *gone = scr_hash_get_val(scr_hash_get_kv(h, "JOB", job_id), "NAME");
+    return gone != NULL && strcmp(gone, name) == 0;
+}
+
+void scr_gone_to_forget(scr_hash *h, const char *job_id)
+{
+    scr_hash_unset(scr_hash_get(h, "JOB"), job_id);
+}
+
+int scr_gone_to_set(scr_hash *h, const char *job_id, const char *name)
+{
+    scr_gone_to_forget(h, job_id); /* the newest comes last */
+    int ok = scr_hash_set_val(scr_hash_set_kv(h, "JOB", job_id), "NAME", name) != NULL;
+    scr_hash *jobs = scr_hash_get(h, "JOB");
+    while (scr_hash_size(jobs) > JOBS_KEPT)
+        scr_hash_unset(jobs, scr_hash_elem_key(scr_hash_elem_first(jobs)));
+    return ok ? SCR_OK : SCR_E_NOMEM;
+}

@@ -54,6 +54,13 @@ int scr_flush_latest(const scr_hash *h); /* newest checkpoint in cache; -1: none
 int scr_nodes_get(const scr_hash *h, int *nodes, struct scr_err *err);
 int scr_nodes_set(scr_hash *h, int nodes);
 
+/* --- current.scr: {JOB/<job id>/NAME}: the checkpoint that SCR_CURRENT named when a
+ * run of the job went to it. --- */
+int scr_gone_to_is(const scr_hash *h, const char *job_id, const char *name);
+/* Older jobs than the last 16 are forgotten. */
+int scr_gone_to_set(scr_hash *h, const char *job_id, const char *name);
+void scr_gone_to_forget(scr_hash *h, const char *job_id);
+
 /* --- summary.scr: VERSION=6 COMPLETE DSET/{dataset}. Version 5, which had the
  * rank/file part in the same file, is converted in place: its dataset gets the name
  * scr.dataset.<id>, and the part goes under RANK2FILE. --- */

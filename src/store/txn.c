@@ -28,6 +28,7 @@ static const struct traits {
      * parallel file system to sync it. */
     { "flush.scr", SCR_VOLATILE, 1 },
     { "nodes.scr", SCR_VOLATILE, 1 },
+    { "current.scr", SCR_DURABLE, 1 },
     { NULL, SCR_DURABLE, 0 },
 };
 
