@@ -533,6 +533,9 @@ int scr_have_restart_all(struct scr_ctx *ctx, int *flag, char *name,
                          struct scr_err *err);
 int scr_start_restart_all(struct scr_ctx *ctx, char *name, struct scr_err *err);
 int scr_complete_restart_all(struct scr_ctx *ctx, int valid, struct scr_err *err);
+/* Completes a restart that the program has left open, which is told: what it read
+ * counts as good, as it goes on. call: what it has called. */
+void scr_restart_close_all(struct scr_ctx *ctx, const char *call);
 void scr_restart_fini(struct scr_restart *r);
 /* Enters a file of this rank. */
 int scr_restart_add(struct scr_restart *r, const char *dest, const char *path);

@@ -412,6 +412,7 @@ static int flush_last_all(struct scr_ctx *ctx, struct scr_err *err)
 
 int scr_finalize_all(struct scr_ctx *ctx, struct scr_err *err)
 {
+    scr_restart_close_all(ctx, "SCR_Finalize");
     int rc = flush_last_all(ctx, err);
     scr_cache_spare_for(ctx, 0, 0);
     scr_async_dismiss(ctx);

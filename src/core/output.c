@@ -184,6 +184,7 @@ int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
         rc = check_flags_all(ctx, flags, err);
     if (rc != SCR_OK)
         return rc;
+    scr_restart_close_all(ctx, "SCR_Start_output");
     double now = scr_now_mono();
     scr_tenancy_retry(ctx);
     scr_async_poll_all(ctx);

@@ -230,7 +230,8 @@ int scr_need_checkpoint_all(struct scr_ctx *ctx, int *flag, struct scr_err *err)
     int rc = check_flag_all(ctx, "SCR_Need_checkpoint", flag, err);
     if (rc != SCR_OK)
         return rc;
-    scr_async_poll_all(ctx);
+    if (ctx->state != SCR_STATE_RESTART) /* else what it deletes may be in use */
+        scr_async_poll_all(ctx);
     int due = 0;
     *flag = 0;
     ctx->times.need_calls++;

@@ -548,3 +548,14 @@ int scr_complete_restart_all(struct scr_ctx *ctx, int valid, struct scr_err *err
     return scr_fail(err, SCR_E_INVALID, 0,
                     "SCR_Complete_restart: a rank passed valid=0; %s", next);
 }
+
+void scr_restart_close_all(struct scr_ctx *ctx, const char *call)
+{
+    if (ctx->state != SCR_STATE_RESTART)
+        return;
+    scr_log(&ctx->log, SCR_LOG_WARN,
+            "%s: the restart from %s is still open and is completed now, as if all had "
+            "been read well: call SCR_Complete_restart, which says whether it was",
+            call, ctx->restart.name);
+    (void)scr_complete_restart_all(ctx, 1, NULL);
+}

@@ -14,12 +14,12 @@ static const struct {
     unsigned allowed; /* set of states */
 } calls[SCR_CALL_COUNT_] = {
     [SCR_CALL_INIT] = { "SCR_Init", IN(NEW) },
-    [SCR_CALL_FINALIZE] = { "SCR_Finalize", BETWEEN | IN(OFF) },
+    [SCR_CALL_FINALIZE] = { "SCR_Finalize", BETWEEN | IN(RESTART) | IN(OFF) },
     [SCR_CALL_CONFIG_SET] = { "SCR_Config", IN(NEW) },
     [SCR_CALL_CONFIG_GET] = { "SCR_Config", IN(NEW) | RUNNING | OFF },
     [SCR_CALL_ROUTE] = { "SCR_Route_file", (RUNNING & ~IN(UNOPENED)) | OFF },
-    [SCR_CALL_NEED] = { "SCR_Need_checkpoint", BETWEEN | IN(OFF) },
-    [SCR_CALL_START] = { "SCR_Start_output", BETWEEN | IN(OFF) },
+    [SCR_CALL_NEED] = { "SCR_Need_checkpoint", BETWEEN | IN(RESTART) | IN(OFF) },
+    [SCR_CALL_START] = { "SCR_Start_output", BETWEEN | IN(RESTART) | IN(OFF) },
     [SCR_CALL_COMPLETE] = { "SCR_Complete_output", IN(OUTPUT) | IN(OFF_OUTPUT) },
     [SCR_CALL_HAVE] = { "SCR_Have_restart", BETWEEN | IN(OFF) },
     [SCR_CALL_START_RESTART] = { "SCR_Start_restart", BETWEEN },

@@ -123,6 +123,41 @@ MPI_CASE(where_that_cannot_be_recorded_the_checkpoint_is_written_all_the_same)
     end(&job);
 }
 
+/* --- a restart that is left open --- */
+
+MPI_CASE(output_closes_a_restart_that_was_left_open)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    begin(t, &job);
+    struct scr_ctx *ctx = start(&job, NULL, NULL);
+    CHECK_RC(scr_start_restart_all(ctx, NULL, &err), SCR_OK, &err);
+    CHECK(job_read_ok(&job, ctx, 2));
+    CHECK_RC(scr_state_check(ctx->state, SCR_CALL_NEED, &err), SCR_OK, &err);
+    CHECK_RC(scr_state_check(ctx->state, SCR_CALL_START, &err), SCR_OK, &err);
+    job_checkpoint(&job, ctx, "three", 3);
+    CHECK_INT(job_said(&job, "the restart from two is still open"), 1);
+    job_checkpoint(&job, ctx, "four", 4);
+    CHECK_INT(job_said(&job, "is still open"), 1);
+    job_check_restart(&job, ctx, "four", 4);
+    job_kill(&job, ctx);
+    run(&job, NULL, NULL, "four", 4, NULL);
+    end(&job);
+}
+
+MPI_CASE(the_end_of_the_run_closes_it_too)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    begin(t, &job);
+    struct scr_ctx *ctx = start(&job, NULL, NULL);
+    CHECK_RC(scr_start_restart_all(ctx, NULL, &err), SCR_OK, &err);
+    CHECK_RC(scr_state_check(ctx->state, SCR_CALL_FINALIZE, &err), SCR_OK, &err);
+    job_end(&job, ctx);
+    CHECK_INT(job_said(&job, "SCR_Finalize: the restart from two is still open"), 1);
+    end(&job);
+}
+
 int main(int argc, char **argv)
 {
     return mpi_test_main(
@@ -133,5 +168,7 @@ int main(int argc, char **argv)
             RUN(until_something_is_written_it_applies),
             RUN(a_name_that_was_unknown_at_first_is_not_gone_back_to),
             RUN(where_jobs_have_no_names_the_end_of_a_run_is_the_end),
-            RUN(where_that_cannot_be_recorded_the_checkpoint_is_written_all_the_same)));
+            RUN(where_that_cannot_be_recorded_the_checkpoint_is_written_all_the_same),
+            RUN(output_closes_a_restart_that_was_left_open),
+            RUN(the_end_of_the_run_closes_it_too)));
 }
