@@ -49,6 +49,7 @@ def print_logs(it):
 class Solver:
     """heat2d with SCR in a prefix directory of its own; settings are those of SCR. Its result, in the
     file field, does not depend on how often it was restarted. program: what to launch."""
+    command = "heat2d"  # what its processes are called
 
     def __init__(self, it, name, steps=60, every=10, sleep_ms=30, **settings):
         self.bed, self.name, self.steps = it, name, steps
@@ -86,7 +87,7 @@ class Solver:
         return self.start("head", "scr_run", MPIRUN, "-n", str(ranks), "./solver")
 
     def processes(self, node):
-        return self.bed.run(node, "pgrep", "heat2d", check=False).stdout.split()
+        return self.bed.run(node, "pgrep", self.command, check=False).stdout.split()
 
     def used(self):
         """The nodes that run the solver: srun takes any of those it was given."""
