@@ -16,11 +16,11 @@ import subprocess
 import sys
 import time
 
+import records
 from victim import Victim
 
 BYTES = 200000 # of a rank's file
 RANKS = 4
-HEADER = 20 # bytes of a hash file before the packed hash
 
 
 def copied(job):
@@ -33,23 +33,9 @@ def copied(job):
     return found
 
 
-def unpack(data, at=0):
-    """A packed hash, scr_hashfile(5), as nested dicts, and where it ends."""
-    count, at, tree = int.from_bytes(data[at:at + 4], "big"), at + 4, {}
-    for _ in range(count):
-        end = data.index(b"\0", at)
-        tree[data[at:end].decode()], at = unpack(data, end + 1)[:2]
-    return tree, at
-
-
 def names(job):
-    """Steps the index calls complete, read without a command that could complete others."""
-    try:
-        with open(os.path.join(job.prefix, ".scr", "index.scr"), "rb") as f:
-            entries = unpack(f.read(), HEADER)[0].get("DSET", {})
-    except FileNotFoundError:
-        entries = {}
-    return {next(iter(e["DSET"]["NAME"]))[len("step."):] for e in entries.values() if "1" in e["COMPLETE"]}
+    """Steps the index calls complete."""
+    return {e.name[len("step."):] for e in records.index(job.prefix).values() if e.complete}
 
 
 def verify(scr, job):

@@ -1,0 +1,308 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs of two programs, each with a prefix directory, in two jobs that share their nodes: killed at random system
+calls, with nodes lost, directories full or read-only, other numbers of ranks, all kinds of flushes, and commands in
+between. What each start offers and every byte of it is compared with what model.py says.
+
+A failure prints the history of its world and the words that repeat it. TEST_SEED=<n> repeats a test,
+TEST_WORLD=<n> one world of it, with all that its runs print.
+
+usage: random_runs.py MPIRUN PROGRAM SCR RUNS
+"""
+import concurrent.futures
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import records
+from model import Case, Run, Setup
+
+RUNS_OF_A_WORLD = 10
+AT_ONCE = 2    # worlds
+PATIENCE = 240 # seconds of a run
+# Many small files are synced, and what is shown does not depend on the disk.
+WHERE = os.environ.get("TMPDIR") or ("/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+
+
+class Wrong(Exception):
+    pass
+
+
+class World:
+    def __init__(self, mpirun, program, scr, seed, number):
+        self.mpirun, self.program, self.scr = mpirun, program, scr
+        self.rng = random.Random(f"{seed} {number}")
+        self.loud = "TEST_WORLD" in os.environ
+        self.dir = tempfile.mkdtemp(prefix="scr-random.", dir=WHERE)
+        self.tag = os.path.basename(self.dir)
+        self.history, self.said, self.spares = [], "", 0
+        self.draw()
+
+    def path(self, *names):
+        return os.path.join(self.dir, *names)
+
+    def draw(self):
+        """What stays as it is in all runs."""
+        rng = self.rng
+        self.ranks = rng.choice([2, 3, 4, 4, 4])
+        each = rng.choice([1, 1, 2])
+        self.nodes = [f"n{i // each + 1}" for i in range(self.ranks)]
+        self.cases = [Case(i, self.path(f"prefix{i}")) for i in range(2)]
+        self.styles = [self.draw_style() for _ in self.cases]
+        self.tell(f"{self.ranks} ranks on {','.join(self.nodes)}")
+        for case, (setup, style, more) in zip(self.cases, self.styles):
+            os.mkdir(case.prefix)
+            self.tell(f"case {case.number}: {style} {setup} {more}")
+
+    def draw_style(self):
+        """Of a case: parameters of Setup, letters of random_run.c, other settings."""
+        rng = self.rng
+        scheme, k = rng.choice([("XOR", 1), ("XOR", 1), ("RS", 2), ("PARTNER", 1), ("SINGLE", 0)])
+        setup = dict(scheme=scheme, k=k, size=rng.choice([0, 0, 1, 2]), flush=rng.choice([0, 0, 1, 1, 3]))
+        more = {}
+        if rng.random() < 0.15:
+            setup["bypass"] = True
+            more["SCR_CACHE_BYPASS"] = "1"
+        elif rng.random() < 0.35:
+            setup["is_async"] = True
+            more.update(SCR_FLUSH_ASYNC="1", SCR_FLUSH_TYPE=rng.choice(["PTHREAD", "PTHREAD", "DAEMON"]))
+        if rng.random() < 0.2:
+            more["SCR_FLUSH_COMPRESS"] = "ZSTD"
+        if rng.random() < 0.1:
+            more["SCR_FETCH_BYPASS"] = "1"
+        if rng.random() < 0.3:
+            setup["any_ranks"] = True
+            more["SCR_RESTART_ANY_RANKS"] = "1"
+        style = "".join(letter for letter in "c" if rng.random() < 0.3) or "-"
+        return setup, style, more
+
+    # --- what happened ---
+
+    def tell(self, text):
+        self.history.append(text)
+        if self.loud:
+            print(text, flush=True)
+
+    def check(self, wrong):
+        if wrong:
+            self.fail(*wrong)
+
+    def fail(self, *texts):
+        raise Wrong("\n".join([*self.history, *(f"WRONG: {text}" for text in texts), self.said]))
+
+    # --- processes ---
+
+    def environment(self, setup, case, more):
+        return dict(os.environ, TMPDIR=self.dir, SCR_PREFIX=case.prefix, SCR_CACHE_BASE=self.path("cache"),
+                    SCR_CNTL_BASE=self.path("cache"), SCR_USER_NAME="tester", SCR_JOB_ID=setup.job,
+                    SCR_COPY_TYPE=setup.scheme, SCR_SET_FAILURES=str(max(setup.k, 1)), SCR_FLUSH=str(setup.flush),
+                    SCR_TRANSFER_PROGRAM=f"{self.scr}_transfer", SCR_VNODES=",".join(setup.spread),
+                    TEST_RUNS_OF=self.tag, **more, **({"SCR_CACHE_SIZE": str(setup.size)} if setup.size else {}))
+
+    def processes(self):
+        """All that were started here, by their environment."""
+        found = []
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                with open(f"/proc/{pid}/environ", "rb") as f:
+                    if f"TEST_RUNS_OF={self.tag}".encode() in f.read():
+                        found.append(int(pid))
+            except OSError:
+                pass
+        return found
+
+    def kill_all(self):
+        while pids := self.processes():
+            for pid in pids:
+                try:
+                    os.kill(pid, signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+            time.sleep(0.01)
+
+    def call(self, command, environment, cwd):
+        """Its status; what it said is kept for a failure."""
+        with open(self.path("said"), "w+", errors="replace") as said:
+            process = subprocess.Popen(command, env=environment, cwd=cwd, stdin=subprocess.DEVNULL,
+                                       stdout=said, stderr=said)
+            try:
+                status = process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                status = "hung"
+                self.kill_all()
+                process.wait()
+            said.seek(0)
+            text = said.read()
+        self.said = "".join(f"    {line}\n" for line in text.splitlines()[-25:])
+        if self.loud:
+            print(self.said, end="", flush=True)
+        if status == "hung":
+            self.fail(f"{' '.join(command)} did not end")
+        return status
+
+    # --- a run ---
+
+    def nodes_dir(self, node):
+        return self.path("cache", f"vnode.{node}")
+
+    def draw_setup(self, case):
+        setup, _, _ = self.styles[case.number]
+        ranks = self.ranks
+        if self.rng.random() < 0.15:
+            ranks = self.rng.choice([n for n in (self.ranks - 1, self.ranks + 1) if n > 1])
+        nodes = (self.nodes * 2)[:ranks]
+        return Setup(job=f"job{self.rng.choice([1, 1, 1, 2])}.{case.number}", spread=tuple(nodes), **setup)
+
+    def draw_events(self, case, ranks):
+        """A plan: events, and which faults there are: at the start, in cache, on the prefix."""
+        rng = self.rng
+        events, faults = [], set()
+        fault_at = rng.choice(["start", "output", "output", "none", "none", "none", "none"])
+        fault = self.draw_fault(case, faults)
+        if fault_at == "start":
+            events += [fault, "init", "restart", "mend"]
+            faults.add("start")
+        else:
+            events += ["init", "restart"]
+        if rng.random() < 0.25:
+            events.insert(rng.randrange(2), self.draw_death(ranks, 150))
+        for i in range(rng.randrange(1, 5)):
+            events += self.draw_step(ranks)
+        if fault_at == "output":
+            at = rng.randrange(events.index("restart") + 1, len(events) + 1)
+            events[at:at] = [fault]
+            events.insert(rng.randrange(at + 1, len(events) + 1), "mend")
+        if fault_at == "none":
+            faults.clear()
+        if rng.random() < 0.25:
+            events.append("finalize")
+        return events, faults
+
+    def draw_fault(self, case, faults):
+        what = self.rng.choice(["full", "readonly"])
+        if self.rng.random() < 0.3:
+            faults.add("prefix")
+            return f"{what}={case.prefix}"
+        faults.add("cache")
+        return f"{what}={self.nodes_dir(self.rng.choice(self.nodes))}"
+
+    def draw_death(self, ranks, most):
+        how = self.rng.choice(["die", "die", "alone"])
+        return f"{how}={self.rng.randrange(ranks)}:{self.rng.randrange(1, most)}"
+
+    def draw_step(self, ranks):
+        rng = self.rng
+        step = [rng.choice(["ckpt"] * 12 + ["invalid", "output"])]
+        if rng.random() < 0.08:
+            step.append(f"{rng.choice(['delete', 'drop'])}={rng.randrange(3)}")
+        if rng.random() < 0.05:
+            step += [f"current={rng.randrange(1, 3)}", "restart"]
+        if rng.random() < 0.25:
+            step.insert(0, self.draw_death(ranks, 60))
+        return step
+
+    def run(self, serial):
+        case = self.rng.choice([self.cases[0], self.cases[0], self.cases[1]])
+        setup = self.draw_setup(case)
+        _, style, more = self.styles[case.number]
+        journal = self.path(f"journal{serial}")
+        events, faults = self.draw_events(case, len(setup.spread))
+        if self.rng.random() < 0.1:
+            self.command(case, setup, more, "halt", "--checkpoints", "1")
+        self.tell(f"run {serial}: case {case.number} in {setup.job} on {','.join(setup.spread)}: {' '.join(events)}")
+        status = self.call([self.mpirun, "-n", str(len(setup.spread)), self.program, journal, str(case.number),
+                            str(serial * 1000), style, *events], self.environment(setup, case, more), case.prefix)
+        lines = []
+        if os.path.exists(journal):
+            with open(journal) as f:
+                lines = f.read().splitlines()
+        self.tell(f"    status {status}: {'; '.join(lines)}")
+        if status != 0 and not any(e.startswith(("die", "alone")) for e in events):
+            self.fail(f"status {status}")
+        run = Run(setup, serial, status == 0, "start" in faults, "cache" in faults, "prefix" in faults)
+        self.check(case.run(run, lines))
+        if "cache" in faults:
+            self.cases[1 - case.number].doubt(setup.job)
+        if status != 0 and self.rng.random() < 0.2:
+            self.check(case.saved(setup.job, setup.spread, self.command(case, setup, more, "postrun")))
+        if os.path.exists(os.path.join(case.prefix, ".scr", "halt.scr")):
+            self.command(case, setup, more, "halt", "--remove")
+        if self.rng.random() < 0.1:
+            self.list(case, setup, more)
+
+    # --- between runs ---
+
+    def command(self, case, setup, more, *words):
+        environment = self.environment(setup, case, more)
+        environment["SCR_VNODES"] = ",".join(dict.fromkeys(setup.spread))
+        status = self.call([self.scr, *words, "--prefix", case.prefix], environment, case.prefix)
+        self.tell(f"    scr {' '.join(words)}: status {status}")
+        return status
+
+    def list(self, case, setup, more):
+        """Who only looks writes nothing (D5)."""
+        self.kill_all()  # transfer processes
+        before = records.tree(case.prefix)
+        self.command(case, setup, more, "index")
+        if records.tree(case.prefix) != before:
+            self.fail("scr index changed the prefix directory")
+
+    def lose_nodes(self):
+        """One, mostly, with the processes on it; a spare takes its place, or it comes back empty."""
+        if self.rng.random() > 0.45:
+            return
+        names = list(dict.fromkeys(self.nodes))
+        for node in self.rng.sample(names, min(len(names), self.rng.choice([1, 1, 1, 2]))):
+            self.kill_all()
+            shutil.rmtree(self.nodes_dir(node), ignore_errors=True)
+            for case in self.cases:
+                case.lose(node)
+            self.spares += 1
+            spare = self.rng.choice([node, f"s{self.spares}"])
+            self.nodes = [spare if name == node else name for name in self.nodes]
+            self.tell(f"{node} is lost, {spare} takes its place")
+
+    def live(self):
+        os.mkdir(self.path("cache"))
+        for serial in range(1, RUNS_OF_A_WORLD + 1):
+            self.run(serial)
+            self.lose_nodes()
+
+    def end(self):
+        self.kill_all()
+        shutil.rmtree(self.dir)
+
+
+def try_world(mpirun, program, scr, seed, number):
+    """What went wrong, or nothing."""
+    world = World(mpirun, program, scr, seed, number)
+    try:
+        world.live()
+        return ""
+    except Wrong as wrong:
+        return f"{wrong}\nto repeat it: TEST_SEED={seed} TEST_WORLD={number} {' '.join(sys.argv)}\n"
+    finally:
+        world.end()
+
+
+def main(mpirun, program, scr, runs):
+    seed = int(os.environ.get("TEST_SEED", random.randrange(1 << 30)))
+    only = os.environ.get("TEST_WORLD")
+    worlds = [int(only)] if only else range(runs // RUNS_OF_A_WORLD)
+    print(f"seed {seed}", flush=True)
+    wrong = 0
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        for text in pool.map(lambda n: try_world(mpirun, program, scr, seed, n), worlds):
+            wrong += text != ""
+            print(text, end="", flush=True)
+    print(f"{len(worlds)} worlds of {RUNS_OF_A_WORLD} runs, {wrong} went wrong")
+    return wrong > 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:4], int(sys.argv[4])))
