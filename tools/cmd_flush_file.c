@@ -149,17 +149,36 @@ static int check_use(struct scr_tool *t, const struct scr_args *a, struct scr_er
     return rc;
 }
 
+/* Which datasets are in the prefix directory the index knows better. */
+static int go_by_index(struct scr_tool *t, scr_hash *h, struct scr_err *err)
+{
+    int *ids = NULL, arrived;
+    size_t n = 0;
+    scr_hash *index = scr_hash_new();
+    int rc = scr_prefix_index_look(&t->env, &t->prefix, index, err);
+    if (rc == SCR_OK)
+        rc = scr_arrivals_look(&t->env, &t->prefix, index, h, &arrived, err);
+    if (rc == SCR_OK && !scr_hash_list_int(scr_hash_get(h, "DATASET"), &ids, &n))
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "flush file: out of memory");
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        rc = scr_flush_set_location(h, ids[i], SCR_LOC_PFS,
+                                    scr_flush_is_saved(h, index, ids[i], NULL));
+    free(ids);
+    scr_hash_delete(index);
+    return rc;
+}
+
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
     const char *dir = a->opt[OPT_DIR] ? a->opt[OPT_DIR] : a->opt[OPT_PREFIX];
     scr_hash *h = scr_hash_new();
-    int arrived, rc = check_use(t, a, err);
+    int rc = check_use(t, a, err);
     if (rc == SCR_OK)
         rc = scr_tool_prefix(t, dir, 0, err);
     if (rc == SCR_OK)
         rc = scr_prefix_state_read(&t->env, &t->prefix, "flush.scr", h, err);
     if (rc == SCR_OK)
-        rc = scr_arrivals_look(&t->env, &t->prefix, NULL, h, &arrived, err);
+        rc = go_by_index(t, h, err);
     if (rc == SCR_OK)
         rc = answer(t, a, h, err);
     scr_hash_delete(h);

@@ -100,26 +100,10 @@ static int look_around(struct postrun *p, struct scr_err *err)
     return ask_caches(p, err);
 }
 
-/* The number may be another dataset's, of a second job on the prefix. */
-static int is_saved(const struct postrun *p, int id)
-{
-    struct scr_index_entry e;
-    struct scr_dataset d;
-    const scr_hash *dset = scr_hash_getf(p->flush, "DATASET %d DSETDESC", id);
-    if (scr_index_get(p->index, id, &e, NULL) != SCR_OK || !e.complete || e.failed)
-        return 0;
-    return dset == NULL || scr_dataset_get(dset, &d, NULL) != SCR_OK ||
-           scr_dataset_is_same(&d, &e.dset);
-}
-
-/* In cache, and not in the prefix directory. One that was flushed and is not in the
- * index any more was dropped by somebody. */
 static int needs_saving(const struct postrun *p, int id)
 {
-    struct scr_index_entry e;
-    int at = scr_flush_get_location(p->flush, id);
-    return (at & SCR_LOC_CACHE) != 0 && !is_saved(p, id) &&
-           ((at & SCR_LOC_PFS) == 0 || scr_index_get(p->index, id, &e, NULL) == SCR_OK);
+    return (scr_flush_get_location(p->flush, id) & SCR_LOC_CACHE) != 0 &&
+           !scr_flush_is_saved(p->flush, p->index, id, NULL);
 }
 
 static const char *name_of(const struct postrun *p, int id)

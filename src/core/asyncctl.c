@@ -290,7 +290,7 @@ static void let_output_go_all(struct scr_ctx *ctx, int id)
 /* A newer dataset has files at its paths: it is done with. */
 static void give_way_all(struct scr_ctx *ctx, int id, const struct scr_err *why)
 {
-    scr_log(&ctx->log, SCR_LOG_WARN, "%s: it is not flushed any more", why->text);
+    scr_flush_tell_newer(ctx, id, why);
     let_output_go_all(ctx, id);
 }
 

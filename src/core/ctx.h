@@ -429,14 +429,17 @@ int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* 1 if the files in cache of id may be why its flush failed with rc, and redundancy may
  * have what they lack. */
 int scr_flush_may_be_mended(const struct scr_ctx *ctx, int id, int rc);
-/* 1 if the dataset is on the prefix, complete. The flush file is believed, unless the
- * index says that its newest dataset, this one, is not. */
+/* 1 if the dataset is on the prefix, complete, by the index; one that the index does
+ * not list any more, but the flush file calls copied, was dropped, and counts as done.
+ */
 int scr_flush_is_done_all(struct scr_ctx *ctx, int id);
-/* The same unless the flush file says that it is on the prefix. */
+/* Flushes it unless that is so. */
 int scr_flush_if_needed_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* Likewise; one that cannot be flushed any more, because a newer dataset has files at
  * its paths, is told, and counts as flushed (invariant P15). */
 int scr_flush_or_give_way_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+/* Says so; a warning unless it was on the prefix before that newer one. */
+void scr_flush_tell_newer(struct scr_ctx *ctx, int id, const struct scr_err *why);
 /* Output that another number of ranks left in cache; what fails is told and stays. */
 void scr_flush_left_all(struct scr_ctx *ctx);
 /* Outputs not yet flushed, then (if newest) the newest checkpoint in cache; the first

@@ -79,45 +79,23 @@ void scr_flush_forget_all(struct scr_ctx *ctx, int id)
     edit_flush_file_all(ctx, edit_forget, &id);
 }
 
-/* 1 if the index has no newer dataset but such as have failed. */
-static int is_last(const scr_hash *index, int id)
+/* What rank 0 finds there; what cannot be read is empty. */
+static void read_state(const struct scr_ctx *ctx, scr_hash *flush, scr_hash *index)
 {
-    struct scr_index_entry e;
-    int *ids = NULL, last = 1;
-    size_t n = 0;
-    if (scr_index_ids(index, &ids, &n) != SCR_OK)
-        return 0;
-    for (size_t i = 0; i < n && ids[i] > id; i++) /* descending */
-        last = last && scr_index_get(index, ids[i], &e, NULL) == SCR_OK && e.failed;
-    free(ids);
-    return last;
+    if (scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", flush, NULL) !=
+        SCR_OK)
+        scr_hash_unset_all(flush);
+    if (scr_prefix_index_read(&ctx->env, &ctx->prefix, index, NULL) != SCR_OK)
+        scr_hash_unset_all(index);
 }
 
-/* 1 if the entry is of a dataset of another job that has the same number (P14). */
-static int is_anothers(const struct scr_ctx *ctx, const struct scr_index_entry *e)
-{
-    struct scr_dataset d;
-    return scr_cache_dataset(ctx, e->id, &d, NULL) == SCR_OK &&
-           !scr_dataset_is_same(&d, &e->dset);
-}
-
-/* The flush file is not synced and can be lost; the index knows what is complete, and
- * what turned out to be damaged. Of older ones that is not asked: copied once more,
- * they might replace newer files of the same names. */
+/* An older one that is not complete there is copied once more, too: what a newer one
+ * has written over stays as it is (invariant P15). */
 static int is_on_prefix(const struct scr_ctx *ctx, int id)
 {
-    struct scr_index_entry e;
     scr_hash *flush = scr_hash_new(), *index = scr_hash_new();
-    int on = scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", flush, NULL) ==
-                 SCR_OK &&
-             (scr_flush_get_location(flush, id) & SCR_LOC_PFS) != 0;
-    if (scr_prefix_index_read(&ctx->env, &ctx->prefix, index, NULL) == SCR_OK &&
-        scr_index_get(index, id, &e, NULL) == SCR_OK) {
-        if (is_anothers(ctx, &e))
-            on = 0;
-        else if (!on || is_last(index, id))
-            on = e.complete && !e.failed;
-    }
+    read_state(ctx, flush, index);
+    int on = scr_flush_is_saved(flush, index, id, scr_cache_any_dataset(ctx, id));
     scr_hash_delete(flush);
     scr_hash_delete(index);
     return on;
@@ -194,12 +172,31 @@ int scr_flush_if_needed_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return scr_flush_dataset_all(ctx, id, err);
 }
 
+/* That one which was on the prefix is written over by a newer one is as it should be.
+ */
+static int was_on_prefix(const struct scr_ctx *ctx, int id)
+{
+    scr_hash *flush = scr_hash_new(), *none = scr_hash_new();
+    (void)scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", flush, NULL);
+    int was = scr_flush_is_saved(flush, none, id, scr_cache_any_dataset(ctx, id));
+    scr_hash_delete(flush);
+    scr_hash_delete(none);
+    return was;
+}
+
+void scr_flush_tell_newer(struct scr_ctx *ctx, int id, const struct scr_err *why)
+{
+    if (ctx->world.rank == 0)
+        scr_log(&ctx->log, was_on_prefix(ctx, id) ? SCR_LOG_INFO : SCR_LOG_WARN,
+                "%s: it is not flushed any more", why->text);
+}
+
 int scr_flush_or_give_way_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_flush_if_needed_all(ctx, id, &why);
     if (rc == SCR_E_NEWER)
-        scr_log(&ctx->log, SCR_LOG_WARN, "%s: it is not flushed any more", why.text);
+        scr_flush_tell_newer(ctx, id, &why);
     else if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "%s", why.text);
     return SCR_OK;

@@ -381,7 +381,9 @@ static int seal_and_protect_all(struct scr_ctx *ctx, int valid, scr_hash *dset,
     SCR_EVENT(ctx, .event = "ENCODE", .dset = ctx->out.id,
               .bytes = (int64_t)total.v[BYTES], .files = (int64_t)total.v[FILES],
               .secs = scr_now_mono() - start);
-    scr_flush_mark_all(ctx, ctx->out.id, SCR_LOC_CACHE, 0);
+    /* The number may have marks of a dataset that is long gone. */
+    scr_flush_mark_all(ctx, ctx->out.id, SCR_LOC_CACHE,
+                       SCR_LOC_PFS | SCR_LOC_FLUSHING | SCR_LOC_SYNC_FLUSHING);
     return SCR_OK;
 }
 

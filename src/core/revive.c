@@ -183,18 +183,33 @@ static int rebuild_cache_all(struct scr_ctx *ctx, struct scr_err *err)
     return rc;
 }
 
-/* Ids of the index and of dataset directories count too: no id is used twice. */
+/* Largest id that the index and the flush file list. A flush file that cannot be read
+ * lists none: it only tells of what is elsewhere. */
+static int find_listed_max(const struct scr_ctx *ctx, int *max, struct scr_err *err)
+{
+    scr_hash *index = scr_hash_new(), *flush = scr_hash_new();
+    int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
+    int marked = scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", flush,
+                                       NULL) == SCR_OK
+                     ? scr_flush_max_id(flush)
+                     : 0;
+    *max = rc == SCR_OK ? scr_index_max_id(index) : 0;
+    *max = marked > *max ? marked : *max;
+    scr_hash_delete(index);
+    scr_hash_delete(flush);
+    return rc;
+}
+
+/* Ids of the index, the flush file and dataset directories count too: no id is used
+ * twice. */
 int scr_learn_ids_all(struct scr_ctx *ctx, struct scr_err *err)
 {
-    int rc = SCR_OK, max = 0;
+    int rc = SCR_OK, max = 0, dirs = 0;
     if (ctx->world.rank == 0) {
-        scr_hash *index = scr_hash_new();
-        rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
+        rc = find_listed_max(ctx, &max, err);
         if (rc == SCR_OK)
-            rc = scr_prefix_max_dset_dir(&ctx->env, &ctx->prefix, &max, err);
-        int listed = scr_index_max_id(index);
-        max = listed > max ? listed : max;
-        scr_hash_delete(index);
+            rc = scr_prefix_max_dset_dir(&ctx->env, &ctx->prefix, &dirs, err);
+        max = dirs > max ? dirs : max;
     }
     rc = scr_agree_all(&ctx->world, rc, err);
     int cached = scr_cache_max_id(ctx);
@@ -231,11 +246,12 @@ int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err)
         rc = scr_cache_purge_all(ctx, err);
     if (rc == SCR_OK)
         rc = rebuild_cache_all(ctx, err);
+    int cached = ctx->last_id; /* the largest id that a filemap names */
     if (rc == SCR_OK)
         rc = scr_learn_ids_all(ctx, err);
     if (rc != SCR_OK)
         return rc;
-    scr_cache_sweep_above_all(ctx, ctx->last_id);
+    scr_cache_sweep_above_all(ctx, cached);
     scr_flush_sweep_all(ctx);
     scr_prefix_purge_all(ctx);
     struct scr_err why = SCR_ERR_INIT;

@@ -5,6 +5,7 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "fmt/dataset.h"
+#include "fmt/index.h"
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
@@ -118,6 +119,14 @@ static void set_flag(scr_hash *h, const char *key, int on)
         (void)scr_hash_unset(h, key);
 }
 
+/* What one of them does not tell says nothing. */
+static int is_same(const struct scr_dataset *d, const scr_hash *other)
+{
+    struct scr_dataset o;
+    return other == NULL || scr_dataset_get(other, &o, NULL) != SCR_OK ||
+           scr_dataset_is_same(d, &o);
+}
+
 int scr_flush_set_dataset(scr_hash *h, const scr_hash *dset)
 {
     struct scr_dataset d;
@@ -125,6 +134,8 @@ int scr_flush_set_dataset(scr_hash *h, const scr_hash *dset)
         return SCR_E_ARG;
     scr_hash *copy = scr_hash_dup(dset);
     scr_hash *entry = scr_hash_set_kv_int(h, "DATASET", d.id);
+    if (!is_same(&d, scr_hash_get(entry, "DSETDESC")))
+        (void)scr_hash_unset(entry, "LOCATION");
     if (copy == NULL || entry == NULL) {
         scr_hash_delete(copy);
         return SCR_E_NOMEM;
@@ -170,6 +181,30 @@ int scr_flush_need(const scr_hash *h, int id)
 {
     int loc = scr_flush_get_location(h, id);
     return (loc & SCR_LOC_CACHE) != 0 && (loc & SCR_LOC_PFS) == 0;
+}
+
+int scr_flush_is_saved(const scr_hash *h, const scr_hash *index, int id,
+                       const scr_hash *dset)
+{
+    struct scr_dataset d;
+    struct scr_index_entry e;
+    const scr_hash *marked = scr_hash_getf(h, "DATASET %d DSETDESC", id);
+    const scr_hash *is = dset != NULL ? dset : marked;
+    int known = is != NULL && scr_dataset_get(is, &d, NULL) == SCR_OK;
+    if (scr_index_get(index, id, &e, NULL) == SCR_OK)
+        return e.complete && !e.failed && (!known || scr_dataset_is_same(&d, &e.dset));
+    return (scr_flush_get_location(h, id) & SCR_LOC_PFS) != 0 &&
+           (!known || is_same(&d, marked));
+}
+
+int scr_flush_max_id(const scr_hash *h)
+{
+    int max = 0;
+    for (SCR_HASH_EACH(e, scr_hash_get(h, "DATASET"))) {
+        int id = scr_hash_elem_key_int(e);
+        max = id > max ? id : max;
+    }
+    return max;
 }
 
 /* A flag that is there counts, unless it says 0. */

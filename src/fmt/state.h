@@ -40,11 +40,19 @@ enum scr_location {
     SCR_LOC_FLUSHING = 4,
     SCR_LOC_SYNC_FLUSHING = 8
 };
-int scr_flush_set_dataset(scr_hash *h, const scr_hash *dset); /* from a dataset hash */
+/* Enters a dataset hash. Marks that are there of another dataset of that number go. */
+int scr_flush_set_dataset(scr_hash *h, const scr_hash *dset);
 int scr_flush_set_location(scr_hash *h, int id, int loc, int on);
 int scr_flush_get_location(const scr_hash *h, int id); /* bits; 0 if unknown */
 int scr_flush_remove(scr_hash *h, int id);             /* 1 if it was there */
 int scr_flush_need(const scr_hash *h, int id); /* 1: in cache and not on the PFS */
+/* 1 if the dataset is complete on the PFS: so says its entry in the index, or, if that
+ * has none of this number, the mark: such a one was copied and then dropped. dset: what
+ * the dataset is, NULL: as the flush file says. An entry or mark of another dataset of
+ * that number counts as none. */
+int scr_flush_is_saved(const scr_hash *h, const scr_hash *index, int id,
+                       const scr_hash *dset);
+int scr_flush_max_id(const scr_hash *h); /* 0: it lists none */
 /* 1 if the dataset has that flag, "CKPT" or "OUTPUT". */
 int scr_flush_has(const scr_hash *h, int id, const char *flag);
 int scr_flush_latest(const scr_hash *h); /* newest checkpoint in cache; -1: none */

@@ -99,6 +99,10 @@ grep -q '"event":"SCAVENGE_END".*"secs":' p/.scr/log || fail "SCAVENGE_END is no
 cli_mark "$p" 7
 printf X | dd of=p/ckpt.7/rank_1.dat bs=1 seek=5 conv=notrunc 2>/dev/null
 listed '      7 NO    ckpt.7'
+run scr_flush_file --need-flush 7 # whatever flush.scr says
+is 0 ""
+run scr_flush_file --location 7
+is 0 CACHE
 run scr_postrun
 has_status 0
 saved 7

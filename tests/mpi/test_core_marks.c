@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What flush.scr says of a dataset counts for nothing against the index, and nothing
+ * for another dataset of its number (doc/design/durability.md P24, P2). */
+/* ranks: 4 */
+#include <errno.h>
+
+#include "base/hashfile.h"
+#include "base/str.h"
+#include "helper_pfs.h"
+#include "helper_prefix.h"
+
+static const char *const nodes = "n[1-4]";
+
+static int edit_copied(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+{
+    (void)err;
+    *changed = 1;
+    return scr_flush_set_location(h, *(const int *)arg, SCR_LOC_PFS, 1);
+}
+
+/* flush.scr calls a dataset of this number copied. */
+static void mark_copied(struct job *job, struct scr_ctx *ctx, int id)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0)
+        CHECK_RC(scr_prefix_state_update(&ctx->env, &ctx->prefix, "flush.scr",
+                                         edit_copied, &id, &err),
+                 SCR_OK, &err);
+    mpi_test_barrier(job->comm);
+}
+
+static void write_one(struct job *job, struct scr_ctx *ctx)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    char path[SCR_MAX_NAME], name[900];
+    snprintf(name, sizeof name, "%s/x/%d", job->prefix, job->rank);
+    CHECK_RC(scr_route(ctx, name, path, &err), SCR_OK, &err);
+    FILE *f = fopen(path, "w");
+    CHECK(f != NULL && fputs("x", f) >= 0 && fclose(f) == 0);
+}
+
+MPI_CASE(a_dataset_begins_with_clear_marks)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=9", NULL);
+    CHECK_RC(scr_start_output_all(ctx, "one", SCR_IS_CKPT, &err), SCR_OK, &err);
+    write_one(&job, ctx);
+    mark_copied(&job, ctx, 1);
+    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
+    job_end(&job, ctx);
+    CHECK_ENTRY(1, 1, 1);
+    job_free(&job);
+}
+
+/* Also where nothing else knows of it any more. */
+MPI_CASE(a_number_in_the_flush_file_is_not_used_again)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    job_lose_node(&job, nodes);
+    ctx = job_start(&job, nodes, NULL);
+    job_checkpoint(&job, ctx, "two", 2);
+    CHECK_INT(ctx->restart.id, 0);
+    CHECK_INT(ctx->last_id, 2);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+/* Its number in flush.scr and in the index is another dataset's: what the node has is
+ * not on the prefix. */
+MPI_CASE(marks_of_another_dataset_of_that_number_are_no_marks)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    char path[800];
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    CHECK_RC(scr_flush_dataset_all(ctx, 1, &err), SCR_OK, &err);
+    job_kill(&job, ctx);
+    job_save(&job);
+    job_lose_node(&job, nodes);
+    snprintf(path, sizeof path, "%s/.scr", job.prefix);
+    if (job.rank == 0)
+        mpi_test_remove(path);
+    mpi_test_barrier(job.comm);
+    ctx = job_start(&job, nodes, NULL);
+    job_checkpoint(&job, ctx, "other", 2); /* number 1, too */
+    job_kill(&job, ctx);
+    char *saved = scr_asprintf("%s.saved", job.prefix);
+    job_set_prefix(&job, saved);
+    free(saved);
+    ctx = job_start(&job, nodes, NULL);
+    CHECK(!scr_flush_is_done_all(ctx, 1));
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+/* Two datasets with files at the same paths. */
+MPI_CASE(what_a_flush_cut_short_has_written_over_is_flushed_again)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    job.out = fopen("/dev/null", "w");
+    pfs_reset();
+    job.sys = &pfs_sys;
+    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    CHECK_RC(scr_flush_dataset_all(ctx, 1, &err), SCR_OK, &err);
+    job_checkpoint(&job, ctx, "two", 1);
+    pfs_control.write_error = job.rank == 3 ? EIO : 0;
+    CHECK(scr_flush_dataset_all(ctx, 2, &err) != SCR_OK);
+    pfs_control.write_error = 0;
+    job_kill(&job, ctx);
+    CHECK_ENTRY(1, 0, 0);
+    CHECK_ENTRY(2, 0, 0);
+    job_lose_dataset(&job, 2);
+    job.sys = NULL;
+    ctx = job_start(&job, nodes, "SCR_FLUSH=9", NULL);
+    CHECK_INT(job_offered(&job, ctx), 1);
+    job_end(&job, ctx);
+    CHECK_ENTRY(1, 1, 1);
+    job_check_prefix(&job, nodes, "one", 1);
+    fclose(job.out);
+    job_free(&job);
+}
+
+/* P15: the newer one stays, and that the older one does not come back is no news. */
+MPI_CASE(what_a_newer_one_has_written_over_is_left_without_a_word)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    job.out = tmpfile();
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=3", NULL);
+    CHECK_RC(job_write(&job, ctx, "one", 1, SCR_IS_CKPT | SCR_IS_OUTPUT, &err), SCR_OK,
+             &err);
+    CHECK_RC(job_write(&job, ctx, "two", 1, SCR_IS_CKPT | SCR_IS_OUTPUT, &err), SCR_OK,
+             &err);
+    job_end(&job, ctx);
+    CHECK_ENTRY(1, 0, 0);
+    CHECK_ENTRY(2, 1, 1);
+    CHECK_INT(job_said(&job, "not flushed any more"), 0);
+    fclose(job.out);
+    job.out = NULL;
+    job_check_prefix(&job, nodes, "two", 1);
+    job_free(&job);
+}
+
+/* Who dropped it from the index has seen that it was there. */
+MPI_CASE(what_was_dropped_is_not_flushed_again)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    CHECK_RC(scr_drop_all(ctx, "one", &err), SCR_OK, &err);
+    job_end(&job, ctx);
+    CHECK_ENTRY(1, -1, 0);
+    job_free(&job);
+}
+
+int main(int argc, char **argv)
+{
+    return mpi_test_main(
+        argc, argv,
+        MPI_CASES(RUN(a_dataset_begins_with_clear_marks),
+                  RUN(a_number_in_the_flush_file_is_not_used_again),
+                  RUN(marks_of_another_dataset_of_that_number_are_no_marks),
+                  RUN(what_a_flush_cut_short_has_written_over_is_flushed_again),
+                  RUN(what_a_newer_one_has_written_over_is_left_without_a_word),
+                  RUN(what_was_dropped_is_not_flushed_again)));
+}
