@@ -334,6 +334,19 @@ static int name_owner(const scr_hash *index, const char *name)
                                                                                 : 0;
 }
 
+/* The ids that jobs have in their caches are theirs; while some are there, so is the
+ * one after them, which a job may be writing. */
+static int max_marked(const struct job *j)
+{
+    int max = 0;
+    scr_hash *flush = scr_hash_new();
+    if (scr_prefix_state_read(j->env, j->p, "flush.scr", flush, NULL) == SCR_OK &&
+        (max = scr_flush_max_id(flush)) > 0 && scr_flush_latest(flush) > 0)
+        max += max < INT_MAX;
+    scr_hash_delete(flush);
+    return max;
+}
+
 /* Name and id are taken under the lock of the index: nobody else has them then. */
 static int edit_reserve(scr_hash *index, void *arg, int *changed, struct scr_err *err)
 {
@@ -347,12 +360,14 @@ static int edit_reserve(scr_hash *index, void *arg, int *changed, struct scr_err
     int rc = scr_prefix_max_dset_dir(j->env, j->p, &max_dir, err);
     if (rc != SCR_OK)
         return rc;
+    int marked = max_marked(j);
     max = max_dir > max ? max_dir : max;
     if (wish > 0 && wish <= max)
         return scr_fail(err, SCR_E_EXIST, 0,
                         "id %d may have been used: choose one above %d, or none", wish,
                         max);
-    if (max == INT_MAX)
+    max = marked > max ? marked : max;
+    if (wish == 0 && max == INT_MAX)
         return scr_fail(err, SCR_E_RANGE, 0, "no id is left above %d", max);
     j->out->id = wish > 0 ? wish : max + 1;
     scr_hash *dset = scr_hash_new();

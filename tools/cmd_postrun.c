@@ -44,7 +44,8 @@ struct postrun {
     struct scr_scavenge s;
     int is_open; /* s: opened when there is something to do */
     scr_hash *flush, *index;
-    int lost; /* datasets that could not be saved */
+    const char *job_id; /* borrowed from t->cfg */
+    int lost;           /* datasets that could not be saved */
 };
 
 /* --- what is where --- */
@@ -79,6 +80,20 @@ static int ask_caches(struct postrun *p, struct scr_err *err)
     return rc;
 }
 
+/* What another job has in its caches is for the postrun of that one. */
+static int keep_own(struct postrun *p, struct scr_err *err)
+{
+    int *ids = NULL;
+    size_t n = 0;
+    if (!scr_hash_list_int(scr_hash_get(p->flush, "DATASET"), &ids, &n))
+        return scr_fail(err, SCR_E_NOMEM, 0, "flush file: out of memory");
+    for (size_t i = 0; i < n; i++)
+        if (!scr_flush_is_of_job(p->flush, ids[i], p->job_id))
+            scr_flush_remove(p->flush, ids[i]);
+    free(ids);
+    return SCR_OK;
+}
+
 static int look_around(struct postrun *p, struct scr_err *err)
 {
     struct scr_tool *t = p->t;
@@ -91,6 +106,8 @@ static int look_around(struct postrun *p, struct scr_err *err)
     if (rc != SCR_OK)
         return rc;
     rc = scr_prefix_state_read(&t->env, &t->prefix, "flush.scr", p->flush, &why);
+    if (rc == SCR_OK)
+        rc = keep_own(p, &why);
     if (rc == SCR_OK && scr_hash_size(scr_hash_get(p->flush, "DATASET")) > 0)
         return SCR_OK;
     if (rc == SCR_E_VERSION || rc == SCR_E_NOMEM)
@@ -289,13 +306,15 @@ static void adopt(struct scr_tool *t)
 }
 
 /* SCR_ENABLE=0: there has been no SCR in the job. */
-static int is_enabled(struct scr_tool *t, int *enabled, struct scr_err *err)
+static int is_enabled(struct postrun *p, int *enabled, struct scr_err *err)
 {
+    struct scr_tool *t = p->t;
     struct scr_params prm;
     int rc = scr_tool_cfg_quiet(t, t->prefix.path, err);
     if (rc == SCR_OK)
         rc = scr_cfg_params(t->cfg, &prm, err);
     *enabled = rc == SCR_OK && prm.enable;
+    p->job_id = rc == SCR_OK ? prm.job_id : NULL;
     if (rc == SCR_OK && !prm.enable)
         scr_tool_print(t, "nothing to save: SCR is disabled by SCR_ENABLE=0\n");
     return rc;
@@ -308,7 +327,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     if ((rc = scr_tool_hosts(t, a, OPT_JOBSET, NULL, err)) == SCR_OK &&
         (rc = scr_tool_hosts(t, a, OPT_DOWN, NULL, err)) == SCR_OK &&
         (rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err)) == SCR_OK)
-        rc = is_enabled(t, &enabled, err);
+        rc = is_enabled(&p, &enabled, err);
     if (rc != SCR_OK || !enabled)
         return rc;
     if (a->opt[OPT_DRY_RUN] == NULL)

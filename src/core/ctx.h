@@ -449,7 +449,8 @@ int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err);
  * warning. */
 void scr_flush_mark_all(struct scr_ctx *ctx, int id, int on, int off);
 void scr_flush_forget_all(struct scr_ctx *ctx, int id);
-/* Takes datasets of earlier allocations, whose caches are gone, out of it. */
+/* Takes datasets that were in the caches of this job, and are no more, out of it; of
+ * other jobs those of long ago. */
 void scr_flush_sweep_all(struct scr_ctx *ctx);
 
 /* --- flushes the application does not wait for (asyncctl.c). They never fail a call:
@@ -508,6 +509,9 @@ int scr_cache_mend_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err);
 /* Raises last_id to what is in use on the prefix and in cache. */
 int scr_learn_ids_all(struct scr_ctx *ctx, struct scr_err *err);
+/* Before a dataset begins: the same for what the index and the flush file have got
+ * since then, from a command or another job. What cannot be read tells nothing. */
+void scr_notice_ids_all(struct scr_ctx *ctx);
 /* After a flush that found its id taken by another job on the same prefix
  * (SCR_E_TAKEN): counts on far away from that one. The dataset stays in cache. */
 void scr_flee_ids_all(struct scr_ctx *ctx);

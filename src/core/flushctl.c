@@ -2,6 +2,7 @@
 /* When datasets go to the prefix, and the flush file that says where each one is. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/str.h"
 #include "base/units.h"
@@ -64,19 +65,27 @@ void scr_flush_mark_all(struct scr_ctx *ctx, int id, int on, int off)
     edit_flush_file_all(ctx, edit_mark, &m);
 }
 
+struct forget {
+    const struct scr_ctx *ctx;
+    int id;
+};
+
+/* Another job's entry of that number stays. */
 static int edit_forget(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 {
-    int id = *(const int *)arg;
+    const struct forget *f = arg;
     (void)err;
-    *changed = scr_hash_get_kv_int(h, "DATASET", id) != NULL;
+    *changed = scr_hash_get_kv_int(h, "DATASET", f->id) != NULL &&
+               scr_flush_is_of_job(h, f->id, f->ctx->prm.job_id);
     if (*changed)
-        scr_flush_remove(h, id);
+        scr_flush_remove(h, f->id);
     return SCR_OK;
 }
 
 void scr_flush_forget_all(struct scr_ctx *ctx, int id)
 {
-    edit_flush_file_all(ctx, edit_forget, &id);
+    struct forget f = { ctx, id };
+    edit_flush_file_all(ctx, edit_forget, &f);
 }
 
 /* What rank 0 finds there; what cannot be read is empty. */
@@ -297,6 +306,19 @@ static void forget_cache(scr_hash *h, int id)
         scr_flush_remove(h, id);
 }
 
+/* Whether another job still runs, or its caches are there to be scavenged, nobody here
+ * knows; after so long it does not. */
+static int is_anothers(const struct scr_ctx *ctx, const scr_hash *h, int id)
+{
+    enum { DAYS = 30, DAY = 24 * 3600 };
+    struct scr_dataset d;
+    const scr_hash *dset = scr_hash_getf(h, "DATASET %d DSETDESC", id);
+    if (scr_flush_is_of_job(h, id, ctx->prm.job_id) ||
+        scr_dataset_get(dset, &d, NULL) != SCR_OK)
+        return 0;
+    return d.created / 1000000 > (int64_t)time(NULL) - (int64_t)DAYS * DAY;
+}
+
 static int edit_sweep(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 {
     const struct scr_ctx *ctx = arg;
@@ -305,7 +327,7 @@ static int edit_sweep(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     if (!scr_hash_list_int(scr_hash_get(h, "DATASET"), &ids, &n))
         return scr_fail(err, SCR_E_NOMEM, 0, "flush file");
     for (size_t i = 0; i < n; i++) {
-        if (scr_cache_has(ctx, ids[i]) ||
+        if (scr_cache_has(ctx, ids[i]) || is_anothers(ctx, h, ids[i]) ||
             (scr_flush_get_location(h, ids[i]) & SCR_LOC_CACHE) == 0)
             continue;
         forget_cache(h, ids[i]);

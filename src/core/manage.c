@@ -9,11 +9,28 @@
 
 /* A dataset by its name, where it is and what it can be used for. */
 struct found {
-    int listed;  /* id in the index, 0: not there */
+    int listed; /* id in the index, 0: not there */
+    int clash; /* in cache that number is another dataset's: ours, not the listed one */
     int cached;  /* id in cache, 0: not there */
     int is_ckpt; /* the listed one is a complete checkpoint */
     int ckpt;    /* its place in the count of checkpoints */
 };
+
+/* Two jobs on one prefix may have given a number twice (invariant P14). What this one
+ * has in cache is known by its name, too: then that is meant. */
+static void tell_apart(const struct scr_ctx *ctx, const char *name,
+                       const struct scr_dataset *listed, struct found *f)
+{
+    struct scr_dataset d;
+    const scr_hash *ours = scr_cache_any_dataset(ctx, f->listed);
+    if (ours == NULL || scr_dataset_get(ours, &d, NULL) != SCR_OK ||
+        scr_dataset_is_same(&d, listed))
+        return;
+    if (strcmp(d.name, name) == 0)
+        f->listed = 0;
+    else
+        f->clash = 1;
+}
 
 static int look_up(struct scr_ctx *ctx, const char *name, struct found *f,
                    struct scr_err *err)
@@ -26,6 +43,7 @@ static int look_up(struct scr_ctx *ctx, const char *name, struct found *f,
         f->listed = id;
         f->is_ckpt = e.dset.is_ckpt && e.complete;
         f->ckpt = e.dset.ckpt;
+        tell_apart(ctx, name, &e.dset, f);
     }
     scr_hash_delete(index);
     return rc;
@@ -125,6 +143,11 @@ int scr_go_to_all(struct scr_ctx *ctx, const char *who, const char *name, int *t
     int id = f.listed > f.cached ? f.listed : f.cached, counted = ctx->ckpt_id;
     if (id == 0)
         return unknown(who, name, ctx, err);
+    if (f.clash && id == f.listed)
+        return scr_fail(err, SCR_E_TAKEN, 0,
+                        "%s: %s has the number of %s in cache (dataset %d), as another "
+                        "job wrote it: go to it in a run that has nothing in cache",
+                        who, name, scr_cache_name_of(ctx, id), id);
     if (!can_be_current_all(ctx, &f, id))
         return scr_fail(err, SCR_E_ARG, 0, "%s: dataset %s is no complete checkpoint",
                         who, name);
@@ -191,7 +214,7 @@ int scr_delete_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
     if (f.listed == 0 && f.cached == 0)
         return unknown("SCR_Delete", name, ctx, err);
     int offered = ctx->restart.id;
-    rc = delete_cached_all(ctx, name, f.listed, err);
+    rc = delete_cached_all(ctx, name, f.clash ? 0 : f.listed, err);
     if (rc == SCR_OK && f.listed > 0)
         rc = scr_prefix_delete_all(ctx, f.listed, 1, err);
     /* If it was the one to restart from, another takes its place. */
@@ -218,7 +241,9 @@ int scr_drop_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
     if (f.listed == 0)
         return unknown("SCR_Drop", name, ctx, err);
     /* Its flush would enter it again when it ends, or is tried again. */
-    (void)scr_async_wait_all(ctx, f.listed, NULL);
-    scr_async_stop_all(ctx, f.listed);
+    if (!f.clash) {
+        (void)scr_async_wait_all(ctx, f.listed, NULL);
+        scr_async_stop_all(ctx, f.listed);
+    }
     return scr_edit_index_all(ctx, edit_remove, &f.listed, err);
 }

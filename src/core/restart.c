@@ -380,9 +380,21 @@ int scr_start_restart_all(struct scr_ctx *ctx, char *name, struct scr_err *err)
 }
 
 struct current {
+    const struct scr_ctx *ctx;
     int id;
     const char *name;
 };
+
+/* 1 if the entry of that number is not of what is in cache (invariant P14). */
+static int is_anothers(const scr_hash *index, const struct current *c)
+{
+    struct scr_index_entry e;
+    struct scr_dataset d;
+    const scr_hash *ours = scr_cache_any_dataset(c->ctx, c->id);
+    return ours != NULL && scr_dataset_get(ours, &d, NULL) == SCR_OK &&
+           scr_index_get(index, c->id, &e, NULL) == SCR_OK &&
+           !scr_dataset_is_same(&d, &e.dset);
+}
 
 /* Only an entry that is there: a checkpoint in cache alone has none. */
 static int edit_current(scr_hash *index, void *arg, int *changed, struct scr_err *err)
@@ -390,7 +402,7 @@ static int edit_current(scr_hash *index, void *arg, int *changed, struct scr_err
     const struct current *c = arg;
     const char *now = scr_index_get_current(index);
     (void)err;
-    *changed = scr_index_find(index, c->name) == c->id &&
+    *changed = scr_index_find(index, c->name) == c->id && !is_anothers(index, c) &&
                (now == NULL || strcmp(now, c->name) != 0);
     return *changed ? scr_index_set_current(index, c->name) : SCR_OK;
 }
@@ -398,7 +410,7 @@ static int edit_current(scr_hash *index, void *arg, int *changed, struct scr_err
 int scr_note_current_all(struct scr_ctx *ctx, int id, const char *name,
                          struct scr_err *err)
 {
-    struct current c = { id, name };
+    struct current c = { ctx, id, name };
     return scr_edit_index_all(ctx, edit_current, &c, err);
 }
 

@@ -197,6 +197,14 @@ int scr_flush_is_saved(const scr_hash *h, const scr_hash *index, int id,
            (!known || is_same(&d, marked));
 }
 
+int scr_flush_is_of_job(const scr_hash *h, int id, const char *jobid)
+{
+    struct scr_dataset d;
+    const scr_hash *dset = scr_hash_getf(h, "DATASET %d DSETDESC", id);
+    return dset == NULL || scr_dataset_get(dset, &d, NULL) != SCR_OK ||
+           d.jobid == NULL || strcmp(d.jobid, jobid) == 0;
+}
+
 int scr_flush_max_id(const scr_hash *h)
 {
     int max = 0;

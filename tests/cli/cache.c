@@ -164,6 +164,7 @@ int main(int argc, char **argv)
     char *name = scr_asprintf("ckpt.%d", id);
     const struct scr_dataset d = { .id = id,
                                    .name = name,
+                                   .jobid = argv[3],
                                    .files = (uint64_t)ranks,
                                    .ckpt = id,
                                    .complete = 1,

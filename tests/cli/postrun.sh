@@ -56,6 +56,8 @@ fails 2 "none"
 # --- all nodes are left ---
 clean
 job 7 XOR 4 4
+run env SCR_JOB_ID=other scr_postrun --dry-run # has nothing in its caches
+is 0 "nothing to save: nothing is in cache"
 run scr_postrun --dry-run
 is 0 "checkpoint 7 (ckpt.7) is in cache only"
 check "nothing was done" ! -e p/ckpt.7

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What flush.scr says of a dataset counts for nothing against the index, and nothing
- * for another dataset of its number (doc/design/durability.md P24, P2). */
+ * for another dataset of its number (doc/design/durability.md P24, P2, P14). */
 /* ranks: 4 */
 #include <errno.h>
 
@@ -74,32 +74,109 @@ MPI_CASE(a_number_in_the_flush_file_is_not_used_again)
     job_free(&job);
 }
 
-/* Its number in flush.scr and in the index is another dataset's: what the node has is
- * not on the prefix. */
+/* Dataset 1 "one" of job a is on the prefix, dataset 1 "mine" in the caches of job b.
+ */
+static void make_clash(struct job *job)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    char path[800];
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_JOB_ID=a", NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    CHECK_RC(scr_flush_dataset_all(ctx, 1, &err), SCR_OK, &err);
+    job_kill(job, ctx);
+    job_save(job);
+    job_lose_node(job, nodes);
+    snprintf(path, sizeof path, "%s/.scr", job->prefix);
+    if (job->rank == 0)
+        mpi_test_remove(path);
+    mpi_test_barrier(job->comm);
+    ctx = job_start(job, nodes, "SCR_JOB_ID=b", NULL);
+    job_checkpoint(job, ctx, "mine", 2);
+    job_kill(job, ctx);
+    char *saved = scr_asprintf("%s.saved", job->prefix);
+    job_set_prefix(job, saved);
+    free(saved);
+}
+
 MPI_CASE(marks_of_another_dataset_of_that_number_are_no_marks)
 {
     struct job job;
+    job_new(t, &job, 4);
+    make_clash(&job);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_JOB_ID=b", NULL);
+    CHECK(!scr_flush_is_done_all(ctx, 1));
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+/* P14: a name of the index is not taken for what has its number in cache. */
+MPI_CASE(ours_of_that_number_is_neither_gone_to_nor_deleted)
+{
+    struct job job;
     struct scr_err err = SCR_ERR_INIT;
-    char path[800];
+    job_new(t, &job, 4);
+    make_clash(&job);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_JOB_ID=b", NULL);
+    int rc = scr_current_all(ctx, "one", &err);
+    CHECK_RC(rc, SCR_E_TAKEN, &err);
+    CHECK(job_same_code(&job, rc));
+    job_check_restart(&job, ctx, "mine", 2);
+    scr_err_clear(&err);
+    CHECK_RC(scr_delete_all(ctx, "one", &err), SCR_OK, &err);
+    CHECK_ENTRY(1, -1, 0);
+    CHECK(scr_cache_is_ready(ctx, 1));
+    CHECK_RC(scr_flush_dataset_all(ctx, 1, &err), SCR_OK, &err);
+    job_kill(&job, ctx);
+    job_check_prefix(&job, nodes, "mine", 2);
+    job_free(&job);
+}
+
+/* Where flush.scr says that dataset id is. */
+static int location(struct job *job, struct scr_ctx *ctx, int id)
+{
+    scr_hash *h = scr_hash_new();
+    mpi_test_barrier(job->comm);
+    (void)scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", h, NULL);
+    int at = scr_flush_get_location(h, id);
+    scr_hash_delete(h);
+    mpi_test_barrier(job->comm);
+    return at;
+}
+
+/* A second job starts, writes, makes room and ends: the first can still be saved. */
+MPI_CASE(a_second_job_leaves_the_marks_of_the_first)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_JOB_ID=a", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, "SCR_JOB_ID=b", "SCR_CACHE_SIZE=1", NULL);
+    CHECK_INT(location(&job, ctx, 1), SCR_LOC_CACHE);
+    job_checkpoint(&job, ctx, "two", 2);
+    job_checkpoint(&job, ctx, "three", 3);
+    CHECK_INT(ctx->last_id, 3);
+    CHECK_INT(location(&job, ctx, 1), SCR_LOC_CACHE);
+    CHECK_INT(location(&job, ctx, 2), 0);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, "SCR_JOB_ID=a", NULL);
+    job_check_restart(&job, ctx, "one", 1);
+    CHECK_INT(location(&job, ctx, 3), SCR_LOC_CACHE);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+/* Another job, or scr_index --add-directory, takes numbers while it runs. */
+MPI_CASE(a_running_job_counts_on_from_what_others_take)
+{
+    struct job job;
     job_new(t, &job, 4);
     struct scr_ctx *ctx = job_start(&job, nodes, NULL);
     job_checkpoint(&job, ctx, "one", 1);
-    CHECK_RC(scr_flush_dataset_all(ctx, 1, &err), SCR_OK, &err);
-    job_kill(&job, ctx);
-    job_save(&job);
-    job_lose_node(&job, nodes);
-    snprintf(path, sizeof path, "%s/.scr", job.prefix);
-    if (job.rank == 0)
-        mpi_test_remove(path);
-    mpi_test_barrier(job.comm);
-    ctx = job_start(&job, nodes, NULL);
-    job_checkpoint(&job, ctx, "other", 2); /* number 1, too */
-    job_kill(&job, ctx);
-    char *saved = scr_asprintf("%s.saved", job.prefix);
-    job_set_prefix(&job, saved);
-    free(saved);
-    ctx = job_start(&job, nodes, NULL);
-    CHECK(!scr_flush_is_done_all(ctx, 1));
+    mark_copied(&job, ctx, 7);
+    job_checkpoint(&job, ctx, "two", 2);
+    CHECK_INT(ctx->last_id, 8);
     job_kill(&job, ctx);
     job_free(&job);
 }
@@ -177,6 +254,9 @@ int main(int argc, char **argv)
         MPI_CASES(RUN(a_dataset_begins_with_clear_marks),
                   RUN(a_number_in_the_flush_file_is_not_used_again),
                   RUN(marks_of_another_dataset_of_that_number_are_no_marks),
+                  RUN(ours_of_that_number_is_neither_gone_to_nor_deleted),
+                  RUN(a_second_job_leaves_the_marks_of_the_first),
+                  RUN(a_running_job_counts_on_from_what_others_take),
                   RUN(what_a_flush_cut_short_has_written_over_is_flushed_again),
                   RUN(what_a_newer_one_has_written_over_is_left_without_a_word),
                   RUN(what_was_dropped_is_not_flushed_again)));
