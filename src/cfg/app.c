@@ -48,6 +48,14 @@ static char *query(const struct scr_cfg *cfg, const struct scr_conf_line *line)
     return scr_strdup(scr_cfg_get(cfg, key));
 }
 
+/* A library reads the environment at its start, after the settings. */
+static const char *variable(const char *name, void *arg)
+{
+    const struct scr_cfg *cfg = arg;
+    return scr_hash_size(cfg->environ) > 0 ? scr_cfg_getenv(cfg, name)
+                                           : scr_cfg_process_getenv(name);
+}
+
 int scr_cfg_app(struct scr_cfg *cfg, const char *text, char **reply,
                 struct scr_err *err)
 {
@@ -56,7 +64,7 @@ int scr_cfg_app(struct scr_cfg *cfg, const char *text, char **reply,
     if (text == NULL)
         return scr_fail(err, SCR_E_ARG, 0, "SCR_Config: the string is NULL");
     struct scr_err cause = SCR_ERR_INIT;
-    int rc = scr_conf_parse(text, strlen(text), scr_source_lookup, cfg, &line, &cause);
+    int rc = scr_conf_parse(text, strlen(text), variable, cfg, &line, &cause);
     if (rc == SCR_OK && line.n == 0)
         rc = scr_fail(&cause, SCR_E_ARG, 0, "nothing to set or query");
     else if (rc == SCR_OK && is_query(&line))

@@ -72,6 +72,7 @@ int scr_cfg_set_system_file(struct scr_cfg *cfg, const char *path);
 
 /* The environment of this process, for scr_cfg_set_environ. */
 char *const *scr_cfg_process_environ(void);
+const char *scr_cfg_process_getenv(const char *name);
 
 /* Copies envp (not retained). Call it once, before everything that follows. */
 int scr_cfg_set_environ(struct scr_cfg *cfg, char *const *envp, struct scr_err *err);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/str.h"
 #include "cfg/desc.h"
@@ -87,6 +88,24 @@ static void warn_source(struct warner *w, const scr_hash *source)
     }
 }
 
+/* Whoever writes such lines expects them to count. */
+static void warn_lines_without_file(struct warner *w)
+{
+    const char *type = scr_cfg_get(w->cfg, "SCR_COPY_TYPE"), *origin = NULL;
+    scr_hash *lines = scr_cfg_lines(w->cfg, "CKPT");
+    scr_hash_elem *first = scr_hash_elem_first(lines);
+    if (first != NULL && type != NULL && strcasecmp(type, "FILE") != 0 &&
+        scr_cfg_first_time(w->cfg, "SCR_COPY_TYPE", "CKPT")) {
+        (void)scr_cfg_line_get(scr_hash_elem_hash(first), NULL, &origin);
+        w->count++;
+        scr_log(w->env->log, SCR_LOG_WARN,
+                "CKPT lines (the first: %s) have no effect with SCR_COPY_TYPE=%s (%s): "
+                "set SCR_COPY_TYPE=FILE",
+                origin ? origin : "?", type, scr_cfg_origin(w->cfg, "SCR_COPY_TYPE"));
+    }
+    scr_hash_delete(lines);
+}
+
 int scr_cfg_warn(const struct scr_env *env, struct scr_cfg *cfg)
 {
     struct warner w = { env, cfg, 0 };
@@ -94,6 +113,7 @@ int scr_cfg_warn(const struct scr_env *env, struct scr_cfg *cfg)
     warn_source(&w, cfg->source[SCR_CFG_USER]);
     warn_source(&w, cfg->source[SCR_CFG_APP]);
     warn_source(&w, cfg->source[SCR_CFG_SYSTEM]);
+    warn_lines_without_file(&w);
     return w.count;
 }
 
@@ -101,6 +121,7 @@ int scr_cfg_warn_file(const struct scr_env *env, struct scr_cfg *cfg)
 {
     struct warner w = { env, cfg, 0 };
     warn_source(&w, cfg->source[SCR_CFG_USER]);
+    warn_lines_without_file(&w);
     return w.count;
 }
 

@@ -27,8 +27,8 @@ struct scr_store {
     int count;   /* most checkpoints kept in it (SCR_CACHE_SIZE unless COUNT given); -1:
                     as   many as are needed */
     int enabled; /* 0: no descriptor uses it */
-    int mkdir;   /* 0: the device cannot hold directories (accepted, warned about) */
-    int flush;   /* FLUSH key; 1 by default */
+    int mkdir;   /* 0: the device cannot hold directories; then it is not in use */
+    int flush;   /* FLUSH key, as a position in its list; 1 by default */
     char *origin; /* "file:line" or the parameter it comes from, for messages */
 };
 
@@ -37,7 +37,7 @@ struct scr_reddesc {
     int enabled;  /* 0: the rest is not meaningful */
     int interval; /* >= 1 */
     int output;   /* takes output datasets */
-    int bypass;   /* files go straight to the prefix */
+    int bypass;   /* files go straight to the prefix; so they do where COUNT is 0 */
     char *group;  /* failure group, in upper case */
     int store;    /* index into stores */
     enum scr_scheme scheme;

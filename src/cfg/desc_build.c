@@ -205,7 +205,7 @@ static int fill_store(const struct builder *b, const struct line *line,
         (rc = get_int(b, line, "MKDIR", &s->mkdir)) != SCR_OK ||
         (rc = get_child(b, line, "FLUSH", &flush, &text, &origin)) != SCR_OK)
         return rc;
-    s->flush = flush.id != 0;
+    s->flush = flush.id;
     return take_group_of_line(b, line, &s->group);
 }
 
@@ -467,6 +467,61 @@ static int build_from_lines(const struct builder *b)
     return rc;
 }
 
+/* --- what stores in use cannot be --- */
+
+/* FLUSH names a type in the order of SCR_FLUSH_TYPE, after 0 and 1. */
+static int check_flush_of(const struct builder *b, const struct scr_store *s)
+{
+    enum { NEVER, DEFAULT, FIRST_TYPE };
+    if (s->flush == NEVER)
+        return scr_fail(
+            b->err, SCR_E_CONFIG, 0,
+            "STORE=%s (%s): FLUSH=0 is not possible: output has to reach the "
+            "prefix directory; SCR_FLUSH=0 keeps checkpoints in cache",
+            s->path, s->origin);
+    if (s->flush != DEFAULT && s->flush - FIRST_TYPE != b->prm->flush_type_id)
+        return scr_fail(b->err, SCR_E_CONFIG, 0,
+                        "STORE=%s (%s): FLUSH is not SCR_FLUSH_TYPE=%s (%s), by which "
+                        "all stores are flushed: set that",
+                        s->path, s->origin, b->prm->flush_type,
+                        scr_cfg_origin(b->cfg, "SCR_FLUSH_TYPE"));
+    return SCR_OK;
+}
+
+static int check_mkdir_of(const struct builder *b, const struct scr_store *s)
+{
+    if (s->mkdir)
+        return SCR_OK;
+    return scr_fail(b->err, SCR_E_CONFIG, 0,
+                    "STORE=%s (%s): MKDIR=0, but SCR makes directories in every store "
+                    "it uses: take another one",
+                    s->path, s->origin);
+}
+
+static int check_used_stores(const struct builder *b)
+{
+    int rc = check_mkdir_of(b, &b->out->store[b->out->cntl_store]);
+    for (int i = 0; i < b->out->nreds && rc == SCR_OK; i++) {
+        const struct scr_reddesc *r = &b->out->red[i];
+        if (!r->enabled)
+            continue;
+        rc = check_mkdir_of(b, &b->out->store[r->store]);
+        if (rc == SCR_OK)
+            rc = check_flush_of(b, &b->out->store[r->store]);
+    }
+    return rc;
+}
+
+/* Where nothing may be kept, nothing is written. */
+static void bypass_what_is_not_kept(const struct builder *b)
+{
+    for (int i = 0; i < b->out->nreds; i++) {
+        struct scr_reddesc *r = &b->out->red[i];
+        if (r->enabled && (r->count == 0 || b->out->store[r->store].count == 0))
+            r->bypass = 1;
+    }
+}
+
 /* --- the whole --- */
 
 int scr_descs_build(const struct scr_cfg *cfg, const struct scr_params *prm,
@@ -482,6 +537,10 @@ int scr_descs_build(const struct scr_cfg *cfg, const struct scr_params *prm,
         rc = build_from_lines(&b);
     else if (rc == SCR_OK)
         rc = build_implied(&b, cache_store);
+    if (rc == SCR_OK)
+        rc = check_used_stores(&b);
+    if (rc == SCR_OK)
+        bypass_what_is_not_kept(&b);
     if (rc != SCR_OK)
         scr_descs_fini(out);
     return rc;

@@ -244,7 +244,7 @@ int scr_config_all(struct scr_ctx *ctx, MPI_Comm from, const char *text, char **
         rc = query_all(ctx, comm, text, reply, err);
     } else if (rc == SCR_OK) {
         rc = scr_state_check(ctx->state, SCR_CALL_CONFIG_SET, err);
-        if (rc == SCR_OK)
+        if (rc == SCR_OK && comm->rank == 0) /* by its environment, as in a file */
             rc = scr_cfg_app(ctx->cfg, text, reply, err);
         rc = scr_agree_all(comm, rc, err);
     }

@@ -107,7 +107,8 @@ SCR_SET_SIZ=3
 CKPT=0 TYPE=RAID
 END
 run scr_param --check bad.conf
-has 1 "bad.conf: 3 errors, 1 warning"
+has 1 "bad.conf: 3 errors, 2 warnings"
+warns 1 "CKPT lines (the first: bad.conf:4) have no effect with SCR_COPY_TYPE=XOR (default): set SCR_COPY_TYPE=FILE"
 warns 1 "SCR_FLUSH=x (bad.conf:1): expected an integer"
 warns 1 "bad.conf:2: \"hello\": expected NAME=VALUE"
 warns 1 "SCR_SET_SIZ (bad.conf:3): did you mean SCR_SET_SIZE?"
@@ -118,7 +119,7 @@ has 1 "bad.conf: 1 error, 0 warnings"
 warns 1 "INTERVAL=1"
 printf '\357\273\277SCR_FLUSH=1\nCKPT=0 TYPE=XOR INTERVAL=1\nCKPT=0 TYPE=SINGLE TYPE=SINGLE\n' >bad.conf
 run scr_param --check bad.conf
-has 0 "bad.conf: 0 errors, 3 warnings"
+has 0 "bad.conf: 0 errors, 4 warnings"
 warns 0 "bad.conf:1: begins with a byte order mark, which is skipped"
 warns 0 "CKPT=0 (bad.conf:3) was given before (bad.conf:2): both count"
 warns 0 "CKPT=0 (bad.conf:3) has TYPE more than once: the last one counts"

@@ -181,6 +181,55 @@ static void test_example_of_the_manual(void **state)
     finish(&t, &d);
 }
 
+static void refuse(const char *text, const char *why)
+{
+    struct test_cfg t;
+    struct scr_descs d;
+    assert_int_equal(build(&t, text, &d), SCR_E_CONFIG);
+    assert_contains(t.err.text, why);
+    finish(&t, &d);
+}
+
+static void test_stores_in_use_are_refused_what_they_cannot_be(void **state)
+{
+    (void)state;
+    refuse("STORE=/tmp MKDIR=0\n", ".scrconf:1): MKDIR=0");
+    refuse("STORE=/tmp FLUSH=0\n", ".scrconf:1): FLUSH=0");
+    refuse("STORE=/tmp FLUSH=PTHREAD\n", "set that");
+    refuse("SCR_COPY_TYPE=FILE\nSTORE=/ssd MKDIR=0\nCKPT=0 STORE=/ssd\n", "/ssd");
+    refuse("SCR_COPY_TYPE=FILE\nSTORE=/ssd FLUSH=0\nCKPT=0 STORE=/ssd\n", "/ssd");
+    refuse("SCR_CNTL_BASE=/ctl\nSTORE=/ctl MKDIR=0\n", "/ctl");
+    struct test_cfg t;
+    struct scr_descs d;
+    assert_int_equal(
+        build(&t, "SCR_FLUSH_TYPE=PTHREAD\nSTORE=/tmp FLUSH=PTHREAD MKDIR=1\n", &d),
+        SCR_OK);
+    finish(&t, &d);
+}
+
+static void test_what_may_not_be_kept_bypasses_the_cache(void **state)
+{
+    (void)state;
+    struct test_cfg t;
+    struct scr_descs d;
+    assert_int_equal(build(&t, "SCR_CACHE_SIZE=0\n", &d), SCR_OK);
+    assert_int_equal(d.red[0].bypass, 1);
+    finish(&t, &d);
+    assert_int_equal(build(&t, "SCR_CACHE_SIZE=1\n", &d), SCR_OK);
+    assert_int_equal(d.red[0].bypass, 0);
+    finish(&t, &d);
+    assert_int_equal(build(&t,
+                           "SCR_COPY_TYPE=FILE\nSTORE=/ssd COUNT=0\n"
+                           "CKPT=0\nCKPT=1 INTERVAL=2 COUNT=0\n"
+                           "CKPT=2 INTERVAL=4 STORE=/ssd\n",
+                           &d),
+                     SCR_OK);
+    assert_int_equal(d.red[0].bypass, 0);
+    assert_int_equal(d.red[1].bypass, 1);
+    assert_int_equal(d.red[2].bypass, 1);
+    finish(&t, &d);
+}
+
 static void test_values_of_groups(void **state)
 {
     (void)state;
@@ -378,6 +427,8 @@ int main(void)
         cmocka_unit_test(test_lines_are_ignored_unless_asked_for),
         cmocka_unit_test(test_limits_of_sets),
         cmocka_unit_test(test_example_of_the_manual),
+        cmocka_unit_test(test_stores_in_use_are_refused_what_they_cannot_be),
+        cmocka_unit_test(test_what_may_not_be_kept_bypasses_the_cache),
         cmocka_unit_test(test_values_of_groups),
         cmocka_unit_test(test_selection),
         cmocka_unit_test(test_selection_without_output_descriptor),

@@ -604,10 +604,11 @@ static void test_what_is_given_twice_in_a_file_is_told(void **state)
 {
     (void)state;
     struct test_cfg t;
-    const char *same = "CKPT=0 TYPE=XOR\n\nCKPT=0 TYPE=SINGLE INTERVAL=1\n";
+    const char *same = "CKPT=0 TYPE=XOR\n\nCKPT=0 TYPE=SINGLE INTERVAL=1\n"
+                       "SCR_COPY_TYPE=FILE\n";
     check_warning(same, "CKPT=0 (", ":3) was given before (");
-    check_warning("CKPT=0 TYPE=XOR TYPE=SINGLE INTERVAL=1 # once\n", "CKPT=0 (",
-                  ":1) has TYPE more than once: the last one counts");
+    check_warning("CKPT=0 TYPE=XOR TYPE=SINGLE INTERVAL=1 # once\nSCR_COPY_TYPE=FILE\n",
+                  "CKPT=0 (", ":1) has TYPE more than once: the last one counts");
     check_warning("STORE=/a COUNT=1\nSTORE=/a COUNT=2\n", "STORE=/a (",
                   ":2) was given before (");
     test_cfg_file("prefix/.scrconf", same);
@@ -617,7 +618,8 @@ static void test_what_is_given_twice_in_a_file_is_told(void **state)
         scr_hash_get(scr_source_lines(t.cfg->source[SCR_CFG_USER], "CKPT"), "0");
     assert_string_equal(scr_cfg_line_get(line, "TYPE", NULL), "SINGLE");
     test_cfg_close(&t);
-    test_cfg_file("prefix/.scrconf", "CKPT=0 TYPE=XOR\nCKPT=1 TYPE=XOR\n"
+    test_cfg_file("prefix/.scrconf", "SCR_COPY_TYPE=FILE\n"
+                                     "CKPT=0 TYPE=XOR\nCKPT=1 TYPE=XOR\n"
                                      "GROUPS=h1 A=1\nGROUPS=h1 B=1\n");
     test_cfg_open(&t, NULL);
     assert_int_equal(test_cfg_load(&t), SCR_OK);
