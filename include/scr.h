@@ -126,11 +126,12 @@ SCR_API int SCR_Start_output(char *name, int flags);
  * (or there are none). Returns SCR_SUCCESS only if all processes passed 1 and the
  * dataset is protected in cache and, if it is output, copied to the prefix directory. A
  * dataset that some process could not write or that could not be protected is dropped,
- * older ones remain. Output that could not be copied stays in cache and is tried again
- * later; a checkpoint whose periodic flush (SCR_FLUSH) failed is a warning. Where SCR
- * does not run, SCR_SUCCESS says that all processes passed 1, and no more. If the job
- * is to halt (scr_halt, end of the allocation), the newest checkpoint is flushed and
- * the process ends with exit(0), unless SCR_HALT_ENABLED=0. */
+ * and so is a checkpoint without any file; older ones remain. Output that could not be
+ * copied stays in cache and is tried again later; a checkpoint whose periodic flush
+ * (SCR_FLUSH) failed is a warning. Where SCR does not run, SCR_SUCCESS says that all
+ * processes passed 1, and no more. If the job is to halt (scr_halt, end of the
+ * allocation), the newest checkpoint is flushed and the process ends with exit(0),
+ * unless SCR_HALT_ENABLED=0. */
 SCR_API int SCR_Complete_output(int valid);
 
 /* --- restart --- */

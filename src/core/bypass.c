@@ -321,7 +321,7 @@ int scr_bypass_complete_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
     scr_hash *files = scr_hash_new();
     struct measure m = { ctx, files };
     const struct scr_copy_opts o = { .width = ctx->prm.flush_width };
-    uint64_t bytes = 0;
+    uint64_t bytes = 0, routed = scr_hash_size(out->routed);
     int rc = files ? scr_output_check(ctx, valid, err)
                    : scr_fail(err, SCR_E_NOMEM, 0, "list of files");
     rc = scr_agree_all(&ctx->world, rc, err);
@@ -330,7 +330,9 @@ int scr_bypass_complete_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
         rc = in_turns_all(ctx, sync_files, ctx, err);
     }
     if (rc == SCR_OK)
-        rc = scr_settle_owners_all(ctx, NULL, 0, SCR_OK, err);
+        rc = scr_settle_owners_all(ctx, &routed, 1, SCR_OK, err);
+    if (rc == SCR_OK)
+        rc = scr_output_check_files(ctx, routed, err);
     if (rc == SCR_OK)
         rc = in_turns_all(ctx, measure_files, &m, err);
     if (rc == SCR_OK)

@@ -269,6 +269,9 @@ int scr_protect_dataset_all(struct scr_ctx *ctx, const struct scr_reddesc *red, 
 /* Whether the open dataset may be completed: what the application and Route_file said.
  */
 int scr_output_check(const struct scr_ctx *ctx, int valid, struct scr_err *err);
+/* files: of all ranks. A checkpoint needs one. */
+int scr_output_check_files(const struct scr_ctx *ctx, uint64_t files,
+                           struct scr_err *err);
 /* 1 unless a routed destination belongs to another rank (after scr_settle_owners_all).
  */
 int scr_output_is_mine(const struct scr_ctx *ctx, const char *dest);

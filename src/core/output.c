@@ -253,6 +253,15 @@ int scr_output_check(const struct scr_ctx *ctx, int valid, struct scr_err *err)
     return SCR_OK;
 }
 
+int scr_output_check_files(const struct scr_ctx *ctx, uint64_t files,
+                           struct scr_err *err)
+{
+    if (files > 0 || !ctx->out.is_ckpt)
+        return SCR_OK;
+    return scr_fail(err, SCR_E_MISSING, 0,
+                    "a checkpoint without any file: no rank called SCR_Route_file");
+}
+
 /* Looks at every routed file; what the application and Route_file said counts first. */
 static int note_files(struct scr_ctx *ctx, int valid, struct totals *total,
                       struct scr_err *err)
@@ -362,6 +371,8 @@ static int seal_and_protect_all(struct scr_ctx *ctx, int valid, scr_hash *dset,
         scr_barrier_all(&ctx->world);
     int rc = note_files(ctx, valid, &total, err);
     rc = scr_settle_owners_all(ctx, total.v, TOTALS, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_output_check_files(ctx, total.v[FILES], err);
     if (rc == SCR_OK && is_shared)
         rc = take_shared_all(ctx, &total, err);
     if (rc == SCR_OK && !ctx->prm.preserve_directories)

@@ -183,6 +183,24 @@ static int rebuild_cache_all(struct scr_ctx *ctx, struct scr_err *err)
     return rc;
 }
 
+/* SCR_DISTRIBUTE=0: what is in cache waits for a run that looks at it. */
+static int leave_cache_alone_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    int *ids = NULL, n = 0;
+    int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(&ctx->world, scr_cache_reserve(ctx, (size_t)n, err), err);
+    for (int i = 0; i < n && rc == SCR_OK; i++) {
+        scr_cache_set_state(ctx, ids[i], SCR_CACHE_KEPT);
+        ctx->last_id = ids[i] > ctx->last_id ? ids[i] : ctx->last_id;
+    }
+    if (rc == SCR_OK && n > 0)
+        scr_log(&ctx->log, SCR_LOG_NOTE,
+                "SCR_DISTRIBUTE=0: %d datasets in cache are left alone", n);
+    free(ids);
+    return rc;
+}
+
 /* Largest id that the index and the flush file list. A flush file that cannot be read
  * lists none: it only tells of what is elsewhere. */
 static int find_listed_max(const struct scr_ctx *ctx, int *max, struct scr_err *err)
@@ -251,10 +269,11 @@ int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err)
                                       ctx->map, err);
     if (rc == SCR_OK)
         rc = scr_shared_adopt_all(ctx, err);
-    if (rc == SCR_OK && (!ctx->prm.distribute || ctx->prm.cache_purge))
+    if (rc == SCR_OK && ctx->prm.cache_purge)
         rc = scr_cache_purge_all(ctx, err);
     if (rc == SCR_OK)
-        rc = rebuild_cache_all(ctx, err);
+        rc = ctx->prm.distribute ? rebuild_cache_all(ctx, err)
+                                 : leave_cache_alone_all(ctx, err);
     int cached = ctx->last_id; /* the largest id that a filemap names */
     if (rc == SCR_OK)
         rc = scr_learn_ids_all(ctx, err);

@@ -4,8 +4,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/dir.h"
+#include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "store/names.h"
@@ -37,6 +39,37 @@ static int check_component(const char *what, const char *name, struct scr_err *e
                     name ? name : "");
 }
 
+/* Bytes of base up to the end of the directory in it that exists; a single slash always
+ * does. */
+static size_t existing_part(const struct scr_env *env, char *base)
+{
+    size_t n = strlen(base);
+    struct stat st;
+    while (n > 1 && scr_file_stat(env->sys, base, &st, NULL) == SCR_E_NOENT) {
+        while (n > 1 && base[n - 1] != '/')
+            base[--n] = '\0';
+        while (n > 1 && base[n - 1] == '/')
+            base[--n] = '\0';
+    }
+    return n;
+}
+
+/* A base that is missing is made as what comes below it is: nobody else's is used. */
+static int make_with_base(const struct scr_env *env, const char *base, const char *rel,
+                          struct scr_err *err)
+{
+    char *root = scr_strdup(base), *below = NULL;
+    if (root != NULL) {
+        const char *missing = base + existing_part(env, root);
+        below = scr_path_join(missing + strspn(missing, "/"), rel);
+    }
+    int rc = below ? scr_dir_make_private(env->sys, root, below, PRIVATE, err)
+                   : scr_fail(err, SCR_E_NOMEM, 0, "directory %s", base);
+    free(below);
+    free(root);
+    return rc;
+}
+
 int scr_place_make(const struct scr_env *env, const struct scr_place *pl,
                    const char *base, int is_node_local, struct scr_err *err)
 {
@@ -50,7 +83,12 @@ int scr_place_make(const struct scr_env *env, const struct scr_place *pl,
     char *rel = place_rel(pl, is_node_local);
     if (rel == NULL)
         return scr_fail(err, SCR_E_NOMEM, 0, "directory below %s: out of memory", base);
-    rc = scr_dir_make_private(env->sys, base, rel, PRIVATE, err);
+    struct scr_err why = SCR_ERR_INIT;
+    rc = scr_dir_make_private(env->sys, base, rel, PRIVATE, &why);
+    if (rc == SCR_E_NOENT)
+        rc = make_with_base(env, base, rel, err);
+    else if (rc != SCR_OK)
+        scr_fail(err, rc, 0, "%s", why.text);
     free(rel);
     return rc;
 }

@@ -137,7 +137,8 @@ run scr_param --check example.conf
 is 0 "example.conf: 0 errors, 0 warnings"
 sed 's/^#\([A-Z_]*=\)/\1/' example.conf >all.conf
 run scr_param --check all.conf
-is 0 "all.conf: 0 errors, 0 warnings"
+has 0 "all.conf: 0 errors, 1 warning"
+warns 0 "have no effect with SCR_COPY_TYPE=XOR"
 
 run scr_param --help
 has 0 "--explain"
