@@ -448,9 +448,9 @@ int scr_flush_cancel_all(struct scr_flush_async *a, int *done, struct scr_err *e
     *done = scr_and_all(a->world, rc == SCR_OK);
     if (*done)
         return scr_flush_end_all(a, err);
+    /* The records of what has landed stay: whoever deletes the dataset finds by them
+     * what is compressed, which its list does not say yet (invariant P3). */
     rc = a->rank == 0 ? scr_arrival_give_up(&a->env, a->prefix, a->id, err) : SCR_OK;
-    if (a->node == a->rank && rc == SCR_OK)
-        rc = scr_arrival_forget(&a->env, a->prefix, a->id, a->node, err);
     rc = scr_agree_all(a->world, rc, err);
     scr_flush_kill(a);
     return rc;

@@ -542,6 +542,32 @@ MPI_CASE(what_a_flush_cut_short_had_compressed_is_deleted_too)
     job_free(&job);
 }
 
+/* Some files have landed, others are being written. */
+MPI_CASE(what_is_deleted_while_it_is_flushed_leaves_nothing)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    begin(t, &job);
+    pfs_reset();
+    job.sys = &pfs_sys;
+    pfs_control.hold = 1;
+    pfs_control.pass = 1;
+    struct scr_ctx *ctx = job_start(&job, nodes, FLUSH, ASYNC, ZSTD, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    job_wait_landed(&job, 1, 4);
+    CHECK(count(&job, ".zst") > 0);
+    pfs_control.slow_us = 300000;
+    pfs_control.hold = 0;
+    CHECK_RC(scr_delete_all(ctx, "one", &err), SCR_OK, &err);
+    pfs_control.slow_us = 0;
+    CHECK_INT(job_entry(&job, 1, NULL, NULL), -1);
+    CHECK_INT(count(&job, "step.1"), 0);
+    CHECK_INT(count(&job, "scr.dataset.1"), 0);
+    CHECK(!job_has(&job, "step.1"));
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
 /* --- two of them under way --- */
 
 static void write_one(struct mpi_test *t, struct job *job, struct scr_ctx *ctx,
@@ -756,6 +782,7 @@ int main(int argc, char **argv)
             RUN(a_flush_cut_short_goes_on_with_what_had_not_landed),
             RUN(what_was_copied_whole_is_adopted_with_its_compressed_files),
             RUN(what_a_flush_cut_short_had_compressed_is_deleted_too),
+            RUN(what_is_deleted_while_it_is_flushed_leaves_nothing),
             RUN(one_that_may_be_compressed_meets_the_one_called_so),
             RUN(each_call_of_a_compressing_flush_fails),
             RUN(each_call_of_a_fetch_that_unpacks_fails),
