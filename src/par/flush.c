@@ -5,7 +5,6 @@
 #include "par/flush.h"
 
 #include <stdlib.h>
-#include <time.h>
 
 #include "par/outgoing.h"
 #include "par/turns.h"
@@ -13,21 +12,38 @@
 
 /* --- files --- */
 
+struct sync {
+    struct scr_outgoing f;
+    struct scr_xfer *x; /* NULL: this rank copies nothing */
+};
+
+/* All files under temporary names: what they are to replace is whole until every rank
+ * has copied its own. */
 static int copy_files(void *arg, struct scr_err *err)
 {
-    struct scr_outgoing *f = arg;
+    struct sync *s = arg;
+    struct scr_outgoing *f = &s->f;
     size_t n = 0;
     struct scr_mover *m = scr_mover_new(f->o->type, f->env->sys, err);
-    struct scr_xfer *x =
-        m != NULL ? scr_outgoing_xfer(f, &(struct scr_xfer_opts){ 0 }, err) : NULL;
-    int rc = x != NULL ? scr_mover_start(m, x, err) : SCR_E_NOMEM;
+    s->x = m != NULL ? scr_outgoing_xfer(f, &(struct scr_xfer_opts){ .hold = 1 }, err)
+                     : NULL;
+    int rc = s->x != NULL ? scr_mover_start(m, s->x, err) : SCR_E_NOMEM;
     if (rc == SCR_OK)
-        rc = scr_mover_wait(m, x, err);
+        rc = scr_mover_wait(m, s->x, err);
     if (rc == SCR_OK)
-        scr_outgoing_take(f, scr_xfer_files(x, &n));
+        scr_outgoing_take(f, scr_xfer_files(s->x, &n));
     scr_mover_free(m);
-    scr_xfer_free(x);
     return rc;
+}
+
+static int place_files(void *arg, struct scr_err *err)
+{
+    return scr_xfer_place(((struct sync *)arg)->x, err);
+}
+
+static int in_turns_all(struct sync *s, scr_turn_work work, struct scr_err *err)
+{
+    return scr_in_turns_all(s->f.world, s->f.o->width, s->f.n > 0, work, s, err);
 }
 
 /* --- the record --- */
@@ -44,9 +60,7 @@ static int finish_all(const struct scr_outgoing *f, uint64_t *bytes,
             rc = scr_fail(err, SCR_E_NOMEM, 0, "flush of dataset %d: out of memory",
                           f->id);
         if (rc == SCR_OK)
-            rc = scr_prefix_summary_write(f->env, f->prefix, f->id, dset, 1, err);
-        if (rc == SCR_OK)
-            rc = scr_prefix_index_enter(f->env, f->prefix, dset, 1, time(NULL), err);
+            rc = scr_outgoing_complete(f, dset, err);
         scr_hash_delete(dset);
     }
     return scr_agree_all(f->world, rc, err);
@@ -58,21 +72,36 @@ static int finish_all(const struct scr_outgoing *f, uint64_t *bytes,
 static int complete_all(struct scr_outgoing *f, uint64_t *bytes, struct scr_err *err)
 {
     int rc = scr_outgoing_sync_dirs_all(f, err);
-    if (rc == SCR_OK)
-        rc = scr_outgoing_record_all(f, err);
     return rc == SCR_OK ? finish_all(f, bytes, err) : rc;
 }
 
-static int run_all(struct scr_outgoing *f, const scr_filemap *map, uint64_t *bytes,
+/* The list says what there may be of the dataset, whenever the flush dies: before
+ * anything is written, and once more with what the copies were found to be. */
+static int copy_all(struct sync *s, struct scr_err *err)
+{
+    struct scr_outgoing *f = &s->f;
+    scr_outgoing_fix_sizes(f);
+    int rc = scr_outgoing_record_all(f, err);
+    if (rc == SCR_OK)
+        rc = in_turns_all(s, copy_files, err);
+    return rc == SCR_OK ? scr_outgoing_record_all(f, err) : rc;
+}
+
+static int run_all(struct sync *s, const scr_filemap *map, uint64_t *bytes,
                    struct scr_err *err)
 {
+    struct scr_outgoing *f = &s->f;
     int rc = scr_outgoing_collect_all(f, map, err);
     if (rc == SCR_OK)
         rc = scr_outgoing_resume_all(f, err);
     if (rc == SCR_OK)
         rc = scr_outgoing_begin_all(f, err);
     if (rc == SCR_OK)
-        rc = scr_in_turns_all(f->world, f->o->width, f->n > 0, copy_files, f, err);
+        rc = copy_all(s, err);
+    if (rc == SCR_OK)
+        rc = scr_outgoing_demote_all(f, err);
+    if (rc == SCR_OK)
+        rc = in_turns_all(s, place_files, err);
     return rc == SCR_OK ? complete_all(f, bytes, err) : rc;
 }
 
@@ -81,12 +110,16 @@ int scr_flush_all(const struct scr_env *env, const struct scr_comm *world,
                   int id, const scr_hash *dset, const scr_filemap *map, uint64_t *bytes,
                   struct scr_err *err)
 {
-    struct scr_outgoing f = {
-        .env = env, .world = world, .prefix = prefix, .o = o, .id = id, .dset = dset
-    };
+    struct sync s = { .f = { .env = env,
+                             .world = world,
+                             .prefix = prefix,
+                             .o = o,
+                             .id = id,
+                             .dset = dset } };
     *bytes = 0;
-    int rc = run_all(&f, map, bytes, err);
-    scr_outgoing_fini(&f);
+    int rc = run_all(&s, map, bytes, err);
+    scr_xfer_free(s.x);
+    scr_outgoing_fini(&s.f);
     return rc;
 }
 
@@ -99,7 +132,9 @@ int scr_publish_begin_all(const struct scr_env *env, const struct scr_comm *worl
     struct scr_outgoing f = {
         .env = env, .world = world, .prefix = prefix, .id = id, .dset = dset
     };
-    return scr_outgoing_begin_all(&f, err);
+    int rc = scr_outgoing_begin_all(&f, err);
+    scr_outgoing_fini(&f);
+    return rc;
 }
 
 int scr_publish_all(const struct scr_env *env, const struct scr_comm *world,
@@ -112,6 +147,8 @@ int scr_publish_all(const struct scr_env *env, const struct scr_comm *world,
     };
     *bytes = 0;
     int rc = scr_outgoing_list_all(&f, files, err);
+    if (rc == SCR_OK)
+        rc = scr_outgoing_record_all(&f, err);
     if (rc == SCR_OK)
         rc = complete_all(&f, bytes, err);
     scr_outgoing_fini(&f);

@@ -28,20 +28,21 @@ struct scr_copy_opts {
  *
  *   1. index entry COMPLETE=0 (an interrupted flush is visible, its id never used
  * again), an older summary of this id removed;
- *   2. files: directories, temporary name, size and CRC checked against META's in the
- * pass, mode and times as recorded, fsync, rename (with o->pack onto <name>.zst where
- * it was compressed; an older file of the plain name goes); then the directories
- * fsynced, each by one rank;
- *   3. rank2file parts (a part per 1 MB of file names, written by the first rank in
- * it), root;
+ *   2. rank2file parts (a part per 1 MB of file names, written by the first rank in
+ * it), root: what there may be of the dataset from here on;
+ *   3. files: directories, temporary name, size and CRC checked against META's in the
+ * pass, mode and times as recorded, fsync. When all ranks have done that rank2file is
+ * written once more, older datasets that list one of the paths lose their mark of
+ * completeness (invariant P16), and the files are renamed (with o->pack onto
+ * <name>.zst where it was compressed; an older file of the plain name goes); then the
+ * directories fsynced, each by one rank;
  *   4. summary.scr;  5. index entry COMPLETE=1, and CURRENT=<name> for a checkpoint.
  *
  * Before anything is written, destinations are checked: two of them equal, one below
  * the other, or inside <prefix>/.scr is SCR_E_OUTSIDE or SCR_E_EXIST with the names.
  * dset: used on rank 0; SIZE, FILES and COMPLETE are set from what was copied. *bytes:
- * of all ranks. On failure the entry stays COMPLETE=0 and files already in place stay;
- * same code on all ranks. An older dataset of the same name becomes incomplete if
- * files it may have were replaced. */
+ * of all ranks. On failure the entry stays COMPLETE=0; same code on all ranks. What was
+ * copied is removed, unless files were renamed already: those stay. */
 int scr_flush_all(const struct scr_env *env, const struct scr_comm *world,
                   const struct scr_prefix *prefix, const struct scr_copy_opts *o,
                   int id, const scr_hash *dset, const scr_filemap *map, uint64_t *bytes,

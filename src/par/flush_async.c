@@ -112,17 +112,6 @@ static int finished(void *arg, struct scr_err *err)
 
 /* --- start --- */
 
-/* The record is written in advance, so the sizes are those files have now. */
-static void fix_sizes(struct scr_outgoing *f)
-{
-    for (size_t i = 0; i < f->n; i++) {
-        struct scr_xfer_file *x = &f->file[i].xfer;
-        if (!x->has_size)
-            x->size = (uint64_t)x->attr.st_size;
-        x->has_size = 1;
-    }
-}
-
 /* Likewise the CRCs nobody recorded are those they have now, if they are wanted. */
 static int sum_up(struct scr_outgoing *f, struct scr_err *err)
 {
@@ -191,8 +180,8 @@ static int plan_all(struct scr_flush_async *a, const struct scr_outgoing *f, int
     if (rc == SCR_OK && a->rank == 0) {
         scr_hash *dset = scr_outgoing_dataset(f, a->bytes, files);
         scr_hash_set_val_i64(dset, "COMPLETE", 0);
-        rc = dset ? scr_arrival_plan(&a->env, a->prefix, a->id, a->stamp, dset, nodes,
-                                     err)
+        const struct scr_attempt plan = { a->stamp, dset, nodes, f->older };
+        rc = dset ? scr_arrival_plan(&a->env, a->prefix, a->id, &plan, err)
                   : no_memory(a->id, err);
         scr_hash_delete(dset);
     }
@@ -212,7 +201,7 @@ static int prepare_all(struct scr_flush_async *a, struct scr_outgoing *f,
         rc = scr_outgoing_begin_all(f, err);
     if (rc == SCR_OK)
         rc = scr_outgoing_make_dirs_all(f, err);
-    fix_sizes(f);
+    scr_outgoing_fix_sizes(f);
     if (rc == SCR_OK)
         rc = scr_outgoing_record_all(f, err);
     if (rc == SCR_OK)

@@ -385,6 +385,7 @@ void scr_outgoing_fini(struct scr_outgoing *f)
     scr_hash_delete(f->ranks);
     scr_hash_delete(f->dirs);
     scr_hash_delete(f->dests);
+    scr_hash_delete(f->older);
 }
 
 /* --- directories --- */
@@ -428,6 +429,16 @@ int scr_outgoing_sync_dirs_all(struct scr_outgoing *f, struct scr_err *err)
 }
 
 /* --- the record --- */
+
+void scr_outgoing_fix_sizes(struct scr_outgoing *f)
+{
+    for (size_t i = 0; i < f->n; i++) {
+        struct scr_xfer_file *x = &f->file[i].xfer;
+        if (!x->has_size)
+            x->size = (uint64_t)x->attr.st_size;
+        x->has_size = 1;
+    }
+}
 
 static int list_files(const struct scr_outgoing *f, scr_hash *part, struct scr_err *err)
 {

@@ -29,6 +29,7 @@ struct scr_outgoing {
     scr_hash *dirs;  /* {<directory below the prefix>}: those this rank looks after */
     scr_hash *dests; /* {<destination>: {<rank>}}: likewise (par/lists.h) */
     int replaces;    /* some destination existed before */
+    scr_hash *older; /* {<id>}: those that list one, see scr_outgoing_begin_all */
     int pack;        /* as in o, unless names stand in the way */
 };
 
@@ -48,16 +49,26 @@ void scr_outgoing_fini(struct scr_outgoing *f);
 /* Marks the files that an earlier flush of this dataset got into place, and removes its
  * plan and records: from here on nobody but us completes the dataset. */
 int scr_outgoing_resume_all(struct scr_outgoing *f, struct scr_err *err);
-/* The index entry, incomplete, and the dataset's directory without a summary. Complete
- * datasets that list one of the destinations are complete no more, whatever their
- * names, and the plans of pending ones are given up; SCR_E_NEWER, and nothing is
- * changed, if a complete one of them is newer and has not failed (invariants P15, P16).
+/* The index entry, incomplete, and the dataset's directory without a summary. f->older
+ * gets the datasets that list one of the destinations, whatever their names: they stay
+ * complete until scr_demote (store/demote.h). The plans of pending ones are given up.
+ * SCR_E_NEWER, and nothing is changed, if a complete one of them is newer and has not
+ * failed (invariants P15, P16).
  * SCR_E_VERSION, likewise: files are to be replaced, and those of a complete dataset
  * cannot be told, as only a newer version can read its list. */
-int scr_outgoing_begin_all(const struct scr_outgoing *f, struct scr_err *err);
+int scr_outgoing_begin_all(struct scr_outgoing *f, struct scr_err *err);
+/* All files wait for their names: f->older are complete no more. SCR_E_MISSING: nor is
+ * this dataset wanted any more, somebody deletes it. */
+int scr_outgoing_demote_all(const struct scr_outgoing *f, struct scr_err *err);
+/* Rank 0: everything is there. Summary, then the index, unless the dataset is being
+ * deleted. dset: as they are to have it. */
+int scr_outgoing_complete(const struct scr_outgoing *f, const scr_hash *dset,
+                          struct scr_err *err);
 /* Each directory made by the rank that looks after it, then synced by it. */
 int scr_outgoing_make_dirs_all(struct scr_outgoing *f, struct scr_err *err);
 int scr_outgoing_sync_dirs_all(struct scr_outgoing *f, struct scr_err *err);
+/* A record that is written in advance: the sizes are those files have now. */
+void scr_outgoing_fix_sizes(struct scr_outgoing *f);
 /* The parts of rank2file and its root, from what is known of the files now. */
 int scr_outgoing_record_all(const struct scr_outgoing *f, struct scr_err *err);
 /* Bytes and files of all ranks. */

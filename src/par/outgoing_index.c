@@ -6,10 +6,13 @@
 #include <time.h>
 
 #include "base/dir.h"
+#include "base/io.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "fmt/dataset.h"
 #include "par/lists.h"
 #include "store/arrival.h"
+#include "store/demote.h"
 #include "store/paths.h"
 
 enum { DIR_MODE = 0777 }; /* cut by the umask */
@@ -190,24 +193,12 @@ static int check_readable(const scr_hash *index, const struct index_edit *e,
     return SCR_OK;
 }
 
-/* Nothing leads to a dataset whose files go. */
-static void demote(scr_hash *index, int id)
+/* Nothing leads to a dataset that is written anew. */
+static void leave_current(scr_hash *index, int id)
 {
     struct scr_index_entry old;
-    if (scr_index_get(index, id, &old, NULL) != SCR_OK)
-        return;
-    if (old.current)
+    if (scr_index_get(index, id, &old, NULL) == SCR_OK && old.current)
         scr_index_unset_current(index);
-    scr_hash_set_val_i64(scr_hash_getf(index, "DSET %d", id), "COMPLETE", 0);
-}
-
-/* Before: the entry is there, incomplete. */
-static void open_entry(scr_hash *index, const struct index_edit *e)
-{
-    demote(index, e->id);
-    for (size_t i = 0; i < e->others->n; i++)
-        if (e->others->hits[i] > 0)
-            demote(index, e->others->ids[i]);
 }
 
 /* An entry of this id that tells of another dataset: a second job counts up on the same
@@ -244,7 +235,7 @@ static int edit_index(scr_hash *index, void *arg, int *changed, struct scr_err *
     int rc = check_entry(index, e, err);
     if (rc != SCR_OK)
         return rc;
-    open_entry(index, e);
+    leave_current(index, e->id);
     rc = scr_index_add(index, e->dset, 0, time(NULL));
     *changed = 1;
     return rc == SCR_OK ? rc
@@ -286,12 +277,21 @@ static int open_entry_of(const struct scr_outgoing *f, const struct others *o,
 {
     struct index_edit e = { .dset = f->dset, .id = f->id, .others = o };
     int rc = give_up_others(f, &e, err);
-    if (rc == SCR_OK)
-        rc = scr_prefix_index_update(f->env, f->prefix, edit_index, &e, err);
-    for (size_t i = 0; i < o->n && rc == SCR_OK; i++)
+    return rc == SCR_OK
+               ? scr_prefix_index_update(f->env, f->prefix, edit_index, &e, err)
+               : rc;
+}
+
+static int note_older(struct scr_outgoing *f, const struct others *o,
+                      struct scr_err *err)
+{
+    if (f->older == NULL)
+        f->older = scr_hash_new();
+    for (size_t i = 0; i < o->n; i++)
         if (o->hits[i] > 0)
-            rc = scr_prefix_summary_remove(f->env, f->prefix, o->ids[i], err);
-    return rc;
+            scr_hash_setf(f->older, NULL, "%d", o->ids[i]);
+    return f->older != NULL && scr_hash_ok(f->older) ? SCR_OK
+                                                     : scr_outgoing_no_memory(f, err);
 }
 
 /* The dataset's directory, without the summary that would call it complete. */
@@ -310,10 +310,12 @@ static int open_dset_dir(const struct scr_outgoing *f, struct scr_err *err)
 }
 
 /* Who has no destinations yet (scr_publish_begin_all) replaces nothing. */
-int scr_outgoing_begin_all(const struct scr_outgoing *f, struct scr_err *err)
+int scr_outgoing_begin_all(struct scr_outgoing *f, struct scr_err *err)
 {
     struct others o = { 0 };
     int rc = f->dests != NULL ? find_listed_all(f, &o, err) : SCR_OK;
+    if (rc == SCR_OK)
+        rc = scr_agree_all(f->world, note_older(f, &o, err), err);
     if (rc == SCR_OK && f->world->rank == 0) {
         rc = open_entry_of(f, &o, err);
         if (rc == SCR_OK)
@@ -324,4 +326,82 @@ int scr_outgoing_begin_all(const struct scr_outgoing *f, struct scr_err *err)
     free(o.unsure);
     free(o.newer);
     return scr_agree_all(f->world, rc, err);
+}
+
+/* --- the index as a flush ends --- */
+
+static int has_list(const struct scr_outgoing *f)
+{
+    struct stat st;
+    char *dir = scr_prefix_dset_dir(f->prefix, f->id);
+    char *root = dir ? scr_path_join(dir, "rank2file") : NULL;
+    int has = root && scr_file_stat(f->env->sys, root, &st, NULL) != SCR_E_NOENT;
+    free(root);
+    free(dir);
+    return has;
+}
+
+/* Who deletes the dataset notes that first, and the list goes before the entry does
+ * (invariant P3): an index that was rebuilt meanwhile has no entry, either. */
+static int check_wanted(const struct scr_outgoing *f, const scr_hash *index,
+                        struct scr_err *err)
+{
+    struct scr_index_entry e;
+    int listed = scr_index_get(index, f->id, &e, NULL) == SCR_OK;
+    if (listed ? !e.doomed : has_list(f))
+        return SCR_OK;
+    return scr_fail(err, SCR_E_MISSING, 0,
+                    "flush of dataset %d: it was deleted meanwhile", f->id);
+}
+
+static int look_wanted(const struct scr_outgoing *f, struct scr_err *err)
+{
+    scr_hash *index = scr_hash_new();
+    int rc = index ? scr_prefix_index_read(f->env, f->prefix, index, err)
+                   : scr_outgoing_no_memory(f, err);
+    if (rc == SCR_OK)
+        rc = check_wanted(f, index, err);
+    scr_hash_delete(index);
+    return rc;
+}
+
+int scr_outgoing_demote_all(const struct scr_outgoing *f, struct scr_err *err)
+{
+    int rc = f->world->rank == 0 ? look_wanted(f, err) : SCR_OK;
+    if (rc == SCR_OK && f->world->rank == 0)
+        rc = scr_demote(f->env, f->prefix, f->older, err);
+    return scr_agree_all(f->world, rc, err);
+}
+
+struct completion {
+    const struct scr_outgoing *f;
+    const scr_hash *dset;
+};
+
+static int edit_complete(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+{
+    const struct completion *c = arg;
+    int rc = check_wanted(c->f, index, err);
+    if (rc != SCR_OK)
+        return rc;
+    rc = scr_index_add(index, c->dset, 1, time(NULL));
+    if (rc == SCR_OK)
+        rc = scr_index_advance_current(index, c->f->id);
+    *changed = 1;
+    return rc == SCR_OK ? rc
+                        : scr_fail(err, rc, 0, "index: entry of dataset %d", c->f->id);
+}
+
+int scr_outgoing_complete(const struct scr_outgoing *f, const scr_hash *dset,
+                          struct scr_err *err)
+{
+    struct completion c = { f, dset };
+    int rc = look_wanted(f, err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_summary_write(f->env, f->prefix, f->id, dset, 1, err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_index_update(f->env, f->prefix, edit_complete, &c, err);
+    if (rc == SCR_E_MISSING)
+        (void)scr_prefix_summary_remove(f->env, f->prefix, f->id, NULL);
+    return rc;
 }

@@ -60,16 +60,17 @@ static int lock_plans(const struct scr_env *env, const struct scr_prefix *p,
 /* --- the plan --- */
 
 int scr_arrival_plan(const struct scr_env *env, const struct scr_prefix *p, int id,
-                     uint64_t stamp, const scr_hash *dset, const scr_hash *nodes,
-                     struct scr_err *err)
+                     const struct scr_attempt *of, struct scr_err *err)
 {
     scr_hash *plan = scr_hash_new();
     char *path = scr_arrival_plan_path(p, id);
     scr_hash_set_val_i64(plan, "VERSION", VERSION);
-    scr_hash_set_val_u64(plan, "STAMP", stamp);
-    int rc = scr_hash_merge(scr_hash_set(plan, "DSET", NULL), dset);
+    scr_hash_set_val_u64(plan, "STAMP", of->stamp);
+    int rc = scr_hash_merge(scr_hash_set(plan, "DSET", NULL), of->dset);
     if (rc == SCR_OK)
-        rc = scr_hash_merge(scr_hash_set(plan, "NODE", NULL), nodes);
+        rc = scr_hash_merge(scr_hash_set(plan, "NODE", NULL), of->nodes);
+    if (rc == SCR_OK && scr_hash_size(of->replaces) > 0)
+        rc = scr_hash_merge(scr_hash_set(plan, "REPLACES", NULL), of->replaces);
     if (rc != SCR_OK || path == NULL || !scr_hash_ok(plan))
         rc = no_memory(id, err);
     if (rc == SCR_OK)

@@ -4,7 +4,8 @@
  * directory of the dataset:
  *
  *   outgoing.scr       the plan: VERSION=1, STAMP, DSET/{dataset}, NODE/<n>=<ranks of
- * it> landed.<n>.jnl     files of node n that are in place (scr_journal(5) records)
+ * it>, REPLACES/<id>
+ *   landed.<n>.jnl     files of node n that are in place (scr_journal(5) records)
  *   arrived.<n>.jnl    ranks of node n all of whose files are ("/<stamp>" for a path),
  * and before that those of their files that were compressed
  *
@@ -22,11 +23,18 @@
 #include "fmt/filemap.h"
 #include "store/prefix.h"
 
-/* Writes the plan. dset: as the summary and the index are to have it but for COMPLETE;
- * nodes: {<n>: {<ranks>}}. */
+/* To flush a dataset. */
+struct scr_attempt {
+    uint64_t stamp;
+    const scr_hash *dset;     /* as the summary and the index are to have it but for
+                                 COMPLETE */
+    const scr_hash *nodes;    /* {<n>: {<ranks>}} */
+    const scr_hash *replaces; /* {<id>}: complete until the first file of this dataset
+                                 gets its name (store/demote.h); NULL: none */
+};
+/* Writes the plan. */
 int scr_arrival_plan(const struct scr_env *env, const struct scr_prefix *p, int id,
-                     uint64_t stamp, const scr_hash *dset, const scr_hash *nodes,
-                     struct scr_err *err);
+                     const struct scr_attempt *plan, struct scr_err *err);
 /* The plan, read into an empty hash; SCR_E_NOENT if there is none. */
 int scr_arrival_plan_read(const struct scr_env *env, const struct scr_prefix *p, int id,
                           scr_hash *plan, struct scr_err *err);

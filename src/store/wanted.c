@@ -8,6 +8,7 @@
 #include "base/io.h"
 #include "base/units.h"
 #include "store/arrival.h"
+#include "store/demote.h"
 
 /* Clocks of file systems stand still for a tick; those without parts of seconds, and
  * the file servers behind them, for longer. */
@@ -75,16 +76,37 @@ static void remember(struct scr_wanted *w, const struct stat *now)
     pthread_mutex_unlock(&w->lock);
 }
 
-static int read_stamp(const struct scr_env *env, const struct scr_prefix *p, int id,
-                      uint64_t *stamp, struct scr_err *err)
+/* The first file is about to get its name. */
+static int demote_once(struct scr_wanted *w, const struct scr_env *env,
+                       const struct scr_prefix *p, const scr_hash *plan,
+                       struct scr_err *err)
 {
-    scr_hash *plan = scr_hash_new();
-    int rc = plan ? scr_arrival_plan_read(env, p, id, plan, err)
-                  : scr_fail(err, SCR_E_NOMEM, 0,
-                             "transfer of dataset %d: out of memory", id);
-    (void)scr_hash_get_val_u64(plan, "STAMP", stamp);
-    scr_hash_delete(plan);
+    pthread_mutex_lock(&w->lock);
+    int rc =
+        w->demoted ? SCR_OK : scr_demote(env, p, scr_hash_get(plan, "REPLACES"), err);
+    w->demoted = rc == SCR_OK;
+    pthread_mutex_unlock(&w->lock);
     return rc;
+}
+
+static int read_plan(struct scr_wanted *w, const struct scr_env *env,
+                     const struct scr_prefix *p, int id, uint64_t stamp,
+                     struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    uint64_t is = 0;
+    scr_hash *plan = scr_hash_new();
+    int rc = plan ? scr_arrival_plan_read(env, p, id, plan, &why)
+                  : scr_fail(&why, SCR_E_NOMEM, 0,
+                             "transfer of dataset %d: out of memory", id);
+    (void)scr_hash_get_val_u64(plan, "STAMP", &is);
+    if (rc == SCR_E_NOENT || (rc == SCR_OK && is != stamp))
+        rc = scr_fail(&why, SCR_E_MISSING, 0, "the transfer of dataset %d was given up",
+                      id);
+    if (rc == SCR_OK)
+        rc = demote_once(w, env, p, plan, &why);
+    scr_hash_delete(plan);
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
 }
 
 /* What is remembered is from before the reading: if another plan came between, the next
@@ -93,21 +115,14 @@ int scr_wanted_check(struct scr_wanted *w, const struct scr_env *env,
                      const struct scr_prefix *p, int id, uint64_t stamp,
                      struct scr_err *err)
 {
-    struct scr_err why = SCR_ERR_INIT;
-    uint64_t is = 0;
     double asked = (double)scr_now_usec() * 1e-6;
     char *path = scr_arrival_plan_path(p, id);
     struct stat now = path ? look(env, path) : (struct stat){ 0 };
     free(path);
     if (is_known(w, &now))
         return SCR_OK;
-    int rc = read_stamp(env, p, id, &is, &why);
-    if (rc == SCR_E_NOENT || (rc == SCR_OK && is != stamp))
-        return scr_fail(err, SCR_E_MISSING, 0,
-                        "the transfer of dataset %d was given up", id);
-    if (rc != SCR_OK)
-        return scr_fail(err, rc, 0, "%s", why.text);
-    if (is_settled(&now, asked))
+    int rc = read_plan(w, env, p, id, stamp, err);
+    if (rc == SCR_OK && is_settled(&now, asked))
         remember(w, &now);
-    return SCR_OK;
+    return rc;
 }

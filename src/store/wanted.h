@@ -18,15 +18,17 @@
 #include "store/prefix.h"
 
 struct scr_wanted {
-    pthread_mutex_t lock; /* for plan */
+    pthread_mutex_t lock; /* for the rest */
     struct stat plan;     /* of the attempt, when it was read; no links: it was not */
+    int demoted; /* the datasets it replaces are complete no more (store/demote.h) */
 };
 
 void scr_wanted_init(struct scr_wanted *w);
 void scr_wanted_fini(struct scr_wanted *w);
 
-/* SCR_E_MISSING: nobody wants them any more, there is no plan or one of another
- * attempt. */
+/* Asked when nothing is left of a file but its rename. SCR_E_MISSING: nobody wants them
+ * any more, there is no plan or one of another attempt. SCR_OK: and the datasets whose
+ * files the attempt replaces have lost their mark of completeness (invariant P16). */
 int scr_wanted_check(struct scr_wanted *w, const struct scr_env *env,
                      const struct scr_prefix *p, int id, uint64_t stamp,
                      struct scr_err *err);

@@ -49,8 +49,11 @@ struct scr_xfer *scr_xfer_new(const struct scr_xfer_opts *o, struct scr_err *err
     return x;
 }
 
-static void free_file(struct scr_xfer_file *f)
+static void free_file(const struct scr_sys *sys, struct scr_xfer_file *f)
 {
+    if (f->tmp != NULL)
+        scr_file_remove(sys, f->tmp, NULL);
+    free(f->tmp);
     free((char *)f->src);
     free((char *)f->dst);
     free((char *)f->name);
@@ -61,7 +64,7 @@ void scr_xfer_free(struct scr_xfer *x)
     if (x == NULL)
         return;
     for (size_t i = 0; i < x->n; i++)
-        free_file(&x->file[i]);
+        free_file(x->sys, &x->file[i]);
     free(x->file);
     free(x->slot_dir);
     pthread_mutex_destroy(&x->lock);
@@ -88,9 +91,10 @@ int scr_xfer_add(struct scr_xfer *x, const struct scr_xfer_file *file,
     f.src = scr_strdup(file->src);
     f.dst = scr_strdup(file->dst);
     f.name = scr_strdup(file->name);
+    f.tmp = NULL;
     if (f.src == NULL || f.dst == NULL || (file->name != NULL && f.name == NULL) ||
         (x->n == x->cap && !grow(x))) {
-        free_file(&f);
+        free_file(x->sys, &f);
         return scr_fail(err, SCR_E_NOMEM, 0, "transfer of %s: out of memory",
                         file->src);
     }
@@ -302,6 +306,12 @@ static int commit_one(const struct scr_sys *sys, struct batch *b, size_t i,
                : rc;
 }
 
+static void hold_one(struct batch *b, size_t i)
+{
+    b->file[i]->tmp = b->open[i].tmp;
+    b->open[i].tmp = NULL;
+}
+
 /* The first `written` files of the batch into place; *landed of them are. Syncs take
  * long: while they last the files may become unwanted, and newer ones get the names. So
  * each is asked for when nothing but its rename is left. */
@@ -313,6 +323,8 @@ static int commit(struct scr_xfer *x, const struct scr_sys *sys, struct batch *b
     while (synced < written && rc == SCR_OK)
         if ((rc = scr_copy_sync(sys, &b->job[synced], &b->open[synced], err)) == SCR_OK)
             synced++;
+    while (x->o.hold && *landed < synced)
+        hold_one(b, (*landed)++);
     while (*landed < synced && rc2 == SCR_OK) {
         if (x->o.allowed != NULL)
             rc2 = x->o.allowed(x->o.arg, err);
@@ -349,7 +361,8 @@ static int run_batch(struct scr_xfer *x, const struct scr_sys *sys, struct batch
     int committed = commit(x, sys, b, written, &landed, err);
     rc = rc == SCR_OK ? committed : rc;
     end_batch(x, b, scr_now_mono() - start);
-    b->n = landed;
+    b->n = x->o.hold ? 0 : landed;
+    landed = b->n;
     struct scr_err why = SCR_ERR_INIT;
     int rc2 = landed > 0 && x->o.sync_dirs ? sync_dirs(sys, b, &why) : SCR_OK;
     if (landed > 0 && rc2 == SCR_OK)
@@ -406,8 +419,34 @@ static void run_lanes(struct lane *l, int threads)
         pthread_join(helper[--n], NULL);
 }
 
+/* As commit_one. */
+static int place_one(struct scr_xfer *x, struct scr_xfer_file *f, struct scr_err *err)
+{
+    char *zst = f->packed ? scr_asprintf("%s" SCR_ZST_SUFFIX, f->dst) : NULL;
+    int rc = f->packed && zst == NULL
+                 ? scr_fail(err, SCR_E_NOMEM, 0, "transfer: out of memory")
+                 : scr_file_rename(x->sys, f->tmp, zst ? zst : f->dst, err);
+    free(zst);
+    if (rc != SCR_OK)
+        return rc;
+    free(f->tmp);
+    f->tmp = NULL;
+    f->whole = 1;
+    return f->packed ? scr_file_remove(x->sys, f->dst, err) : SCR_OK;
+}
+
+int scr_xfer_place(struct scr_xfer *x, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (size_t i = 0; i < x->n && rc == SCR_OK; i++)
+        if (x->file[i].tmp != NULL)
+            rc = place_one(x, &x->file[i], err);
+    return rc;
+}
+
 void scr_xfer_run(struct scr_xfer *x, const struct scr_sys *sys, int threads)
 {
+    x->sys = sys;
     struct scr_lock slot = SCR_LOCK_INIT;
     struct lane l = { x, sys };
     struct scr_err why = SCR_ERR_INIT;

@@ -11,6 +11,7 @@
 struct scr_xfer {
     struct scr_xfer_opts o;
     char *slot_dir;
+    const struct scr_sys *sys;  /* that copied */
     struct scr_xfer_file *file; /* strings owned */
     size_t n, cap;
     struct scr_pace pace;

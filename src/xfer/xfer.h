@@ -42,6 +42,7 @@ struct scr_xfer_file {
     int has_size, has_crc;
     struct stat attr;     /* mode, owner and times of dst */
     int whole;            /* 1: dst is in place */
+    char *tmp;            /* written and synced, waits there for scr_xfer_place; NULL */
     int packed;           /* 1: dst.zst is, a zstd frame of src, and no dst */
     uint64_t stored_size; /* of the frame */
     uint32_t stored_crc;
@@ -60,6 +61,7 @@ struct scr_xfer_opts {
     size_t buf;     /* most bytes read at a time; 0: what is fastest */
     int want_crc;   /* also of files without a recorded one */
     int pack;       /* 1 to 22: files are compressed where that pays; 0: none is */
+    int hold;       /* 1: files keep their temporary names until scr_xfer_place */
     int sync_dirs;  /* 1: the directories of the files are synced before finished() */
     double bw;      /* bytes a second, 0: no limit */
     double percent; /* of its time spent moving, 0: no limit */
@@ -75,8 +77,8 @@ struct scr_xfer_opts {
     /* The next file is about to get into place: SCR_OK if it still may. Called by
        several threads at once. May be NULL. */
     int (*allowed)(void *arg, struct scr_err *err);
-    /* n files have just got into place and are safe there: records them. May be NULL.
-     */
+    /* n files have just got into place and are safe there: records them; not with
+       hold. May be NULL. */
     int (*landed)(void *arg, const struct scr_xfer_file *const *file, size_t n,
                   struct scr_err *err);
     /* All files are in place, also when there were none. May be NULL. */
@@ -90,7 +92,11 @@ struct scr_xfer;
 struct scr_xfer *scr_xfer_new(const struct scr_xfer_opts *o, struct scr_err *err);
 int scr_xfer_add(struct scr_xfer *x, const struct scr_xfer_file *file,
                  struct scr_err *err);
+/* What waits for scr_xfer_place is removed. */
 void scr_xfer_free(struct scr_xfer *x);
+/* With hold, after it has ended well: each file gets its name. Those that have it are
+ * whole, also when another fails. Their directories are the caller's to sync. */
+int scr_xfer_place(struct scr_xfer *x, struct scr_err *err);
 /* Its files, after it has ended. */
 const struct scr_xfer_file *scr_xfer_files(const struct scr_xfer *x, size_t *n);
 

@@ -35,7 +35,9 @@ int main(int argc, char **argv)
     done(scr_prefix_summary_read(&env, &p, id, &complete, dset, &err), &err);
     done(scr_prefix_index_enter(&env, &p, dset, 0, 1000, &err), &err);
     done(scr_prefix_summary_remove(&env, &p, id, &err), &err);
-    done(scr_arrival_plan(&env, &p, id, STAMP, dset, nodes, &err), &err);
+    done(scr_arrival_plan(&env, &p, id,
+                          &(struct scr_attempt){ STAMP, dset, nodes, NULL }, &err),
+         &err);
     done(scr_arrival_arrived(&env, &p, id, STAMP, 0, 0, &err), &err);
     scr_hash_delete(nodes);
     scr_hash_delete(dset);

@@ -389,7 +389,10 @@ static void landed(struct test_store *t, int packed)
     }
     assert_int_equal(scr_hash_file_write(env.sys, map, part, SCR_VOLATILE, NULL),
                      SCR_OK);
-    assert_int_equal(scr_arrival_plan(&env, &t->p, ID, 1, dset, nodes, NULL), SCR_OK);
+    assert_int_equal(scr_arrival_plan(&env, &t->p, ID,
+                                      &(struct scr_attempt){ 1, dset, nodes, NULL },
+                                      NULL),
+                     SCR_OK);
     free(map);
     free(dir);
     scr_hash_delete(part);

@@ -48,7 +48,9 @@ static void write_plan(void)
     assert_int_equal(scr_prefix_index_enter(&posix, &s.p, dset, 0, 1000, &err), SCR_OK);
     assert_int_equal(scr_prefix_summary_write(&posix, &s.p, ID, dset, 0, &err), SCR_OK);
     assert_int_equal(scr_prefix_summary_remove(&posix, &s.p, ID, &err), SCR_OK);
-    assert_int_equal(scr_arrival_plan(&posix, &s.p, ID, STAMP, dset, nodes, &err),
+    assert_int_equal(scr_arrival_plan(&posix, &s.p, ID,
+                                      &(struct scr_attempt){ STAMP, dset, nodes, NULL },
+                                      &err),
                      SCR_OK);
     scr_hash_delete(nodes);
     scr_hash_delete(dset);

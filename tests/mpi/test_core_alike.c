@@ -339,7 +339,8 @@ MPI_CASE(a_plan_lacks_nothing)
     for (long n = 0; fired && t->failed == 0; n++) {
         scr_hash *plan = scr_hash_new();
         test_memory_arm(n, 0);
-        int rc = scr_arrival_plan(&ctx->env, &ctx->prefix, 1, 5, dset, nodes, NULL);
+        int rc = scr_arrival_plan(&ctx->env, &ctx->prefix, 1,
+                                  &(struct scr_attempt){ 5, dset, nodes, NULL }, NULL);
         fired = test_memory_off();
         CHECK_INT(rc, fired ? SCR_E_NOMEM : SCR_OK);
         if (rc == SCR_OK)

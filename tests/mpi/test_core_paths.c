@@ -8,6 +8,7 @@
 #include "helper_pfs.h"
 #include "helper_prefix.h"
 #include "store/arrival.h"
+#include "xfer/copy.h"
 
 static const char *const nodes = "n[1-4]";
 
@@ -110,6 +111,104 @@ MPI_CASE(names_do_not_matter_nor_which_rank_has_a_file)
     CHECK_ENTRY(3, 1, 1);
     CHECK(all_are(&job, "A", "third") && all_are(&job, "B", "second"));
     job_kill(&job, ctx);
+    job_free(&job);
+}
+
+/* Nothing has got its name: what lies there is the older one's, and it is complete,
+ * also for an index that is rebuilt, and can be restarted from. */
+static void check_older_is_whole(struct job *job)
+{
+    struct mpi_test *t = job->t;
+    char index[900];
+    CHECK_INT(job_entry(job, 1, NULL, NULL), 1);
+    CHECK_INT(job_entry(job, 2, NULL, NULL), 0);
+    CHECK(all_are(job, "A", "first"));
+    job_lose_node(job, nodes);
+    struct scr_ctx *ctx = job_start(job, nodes, NULL);
+    CHECK_INT(job_offered(job, ctx), 1);
+    job_kill(job, ctx);
+    snprintf(index, sizeof index, "%s/.scr/index.scr", job->prefix);
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0)
+        CHECK(unlink(index) == 0);
+    mpi_test_barrier(job->comm);
+    CHECK_INT(job_entry(job, 1, NULL, NULL), 1);
+}
+
+static struct scr_ctx *start_with_one(struct mpi_test *t, struct job *job,
+                                      const char *async)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, job, 4);
+    job->out = fopen("/dev/null", "w");
+    pfs_reset();
+    job->sys = &pfs_sys;
+    struct scr_ctx *ctx =
+        job_start(job, nodes, "SCR_CACHE_SIZE=2", "SCR_FLUSH=1", async, NULL);
+    write_ok(job, ctx, "x", CKPT, "A", "first");
+    CHECK_RC(scr_async_wait_all(ctx, 0, &err), SCR_OK, &err);
+    return ctx;
+}
+
+static void end_with_one(struct job *job, struct scr_ctx *ctx)
+{
+    job_kill(job, ctx);
+    pfs_reset();
+    check_older_is_whole(job);
+    fclose(job->out);
+    job_free(job);
+}
+
+/* The copy of one rank fails, or those of all, as in a death. */
+static void fail_in_copying(struct mpi_test *t, const char *name, int all)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_ctx *ctx = start_with_one(t, &job, "SCR_FLUSH_ASYNC=0");
+    if (all)
+        pfs_die();
+    else if (job.rank == 1)
+        pfs_control.write_error = ENOSPC;
+    CHECK_RC(write_at(&job, ctx, name, CKPT, "A", 0, "second", &err), SCR_OK, &err);
+    CHECK(all || job_count(&job, job.prefix, SCR_COPY_TMP) == 0);
+    end_with_one(&job, ctx);
+}
+
+MPI_CASE(a_flush_that_fails_in_the_copying_leaves_the_older_dataset_complete)
+{
+    for (int all = 0; all < 2; all++) {
+        fail_in_copying(t, "x", all); /* whatever the names */
+        fail_in_copying(t, "y", all);
+    }
+}
+
+/* The threads are held up in their first copies, and die there. */
+MPI_CASE(so_does_an_asynchronous_flush_that_dies_before_its_first_file_is_there)
+{
+    struct job job;
+    struct scr_ctx *ctx = start_with_one(t, &job, "SCR_FLUSH_ASYNC=1");
+    pfs_control.hold = 1;
+    write_ok(&job, ctx, "x", CKPT, "A", "second");
+    CHECK_INT(job_entry(&job, 1, NULL, NULL), 1);
+    mpi_test_barrier(job.comm);
+    pfs_die();
+    end_with_one(&job, ctx);
+}
+
+/* The others' files get their names. */
+MPI_CASE(one_that_fails_later_does_not)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_ctx *ctx = start_with_one(t, &job, "SCR_FLUSH_ASYNC=1");
+    pfs_control.write_error = job.rank == 1 ? ENOSPC : 0;
+    write_ok(&job, ctx, "x", CKPT, "A", "second");
+    CHECK(scr_async_wait_all(ctx, 0, &err) != SCR_OK);
+    CHECK_ENTRY(1, 0, 0);
+    CHECK(!job_has(&job, ".scr/scr.dataset.1/summary.scr"));
+    job_kill(&job, ctx);
+    pfs_reset();
+    fclose(job.out);
     job_free(&job);
 }
 
@@ -645,6 +744,9 @@ int main(int argc, char **argv)
         MPI_CASES(
             RUN(a_flush_demotes_those_whose_files_it_replaces_and_no_others),
             RUN(names_do_not_matter_nor_which_rank_has_a_file),
+            RUN(a_flush_that_fails_in_the_copying_leaves_the_older_dataset_complete),
+            RUN(so_does_an_asynchronous_flush_that_dies_before_its_first_file_is_there),
+            RUN(one_that_fails_later_does_not),
             RUN(an_output_that_failed_is_not_flushed_over_a_newer_dataset),
             RUN(nor_when_it_has_to_make_room), RUN(nor_when_a_start_resumes_it),
             RUN(one_that_has_failed_is_written_over),

@@ -65,7 +65,9 @@ static void plan(int id, uint64_t stamp)
     struct scr_err err = SCR_ERR_INIT;
     scr_hash *d = dataset(id);
     assert_int_equal(scr_prefix_summary_write(&posix, &prefix, id, d, 0, &err), SCR_OK);
-    assert_int_equal(scr_arrival_plan(&posix, &prefix, id, stamp, d, nodes, &err),
+    assert_int_equal(scr_arrival_plan(&posix, &prefix, id,
+                                      &(struct scr_attempt){ stamp, d, nodes, NULL },
+                                      &err),
                      SCR_OK);
     scr_hash_delete(d);
 }
@@ -241,10 +243,12 @@ static void golden_is_written_again(const struct test_golden *g, void *arg)
     (void)arg;
     assert_int_equal(read_golden(g, h), SCR_OK);
     assert_true(scr_hash_get_val_u64(h, "STAMP", &stamp));
-    assert_int_equal(scr_arrival_plan(&posix, &prefix, GOLDEN_ID, stamp,
-                                      scr_hash_get(h, "DSET"), scr_hash_get(h, "NODE"),
-                                      &err),
-                     SCR_OK);
+    assert_int_equal(
+        scr_arrival_plan(&posix, &prefix, GOLDEN_ID,
+                         &(struct scr_attempt){ stamp, scr_hash_get(h, "DSET"),
+                                                scr_hash_get(h, "NODE"), NULL },
+                         &err),
+        SCR_OK);
     void *bytes = test_get(test_path(".scr/scr.dataset.18/outgoing.scr"), &n);
     assert_int_equal(n, g->n);
     assert_memory_equal(bytes, g->bytes, n);

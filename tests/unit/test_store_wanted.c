@@ -45,7 +45,9 @@ static void plan(uint64_t stamp)
     assert_int_equal(scr_dataset_set(dset, &d), SCR_OK);
     assert_int_equal(scr_prefix_summary_write(&posix, &prefix, ID, dset, 0, &err),
                      SCR_OK);
-    assert_int_equal(scr_arrival_plan(&posix, &prefix, ID, stamp, dset, nodes, &err),
+    assert_int_equal(scr_arrival_plan(&posix, &prefix, ID,
+                                      &(struct scr_attempt){ stamp, dset, nodes, NULL },
+                                      &err),
                      SCR_OK);
     scr_hash_delete(dset);
     scr_hash_delete(nodes);

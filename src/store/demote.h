@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Datasets of which a file is about to be replaced: they are complete until then, and
+ * not from then on (invariant P16). Local. Of many processes each may ask before its
+ * first file gets its name: the first does it for all. */
+#ifndef SCR_STORE_DEMOTE_H
+#define SCR_STORE_DEMOTE_H
+
+#include "store/prefix.h"
+
+/* ids = {<id>}: of those the index calls complete the mark goes first, and CURRENT with
+ * it, then the summary. Where all of that has gone only the index is read. NULL: none.
+ */
+int scr_demote(const struct scr_env *env, const struct scr_prefix *p,
+               const scr_hash *ids, struct scr_err *err);
+
+#endif
