@@ -12,6 +12,7 @@
 #include "faults.h"
 #include "scan.h"
 #include "scav/stage.h"
+#include "store/arrival.h"
 
 enum {
     PART_BYTES = 1 << 20, /* a part of rank2file is closed once it is about this big */
@@ -313,8 +314,6 @@ static int build_flushed(const struct scr_env *env, const struct scr_prefix *p, 
     return rc;
 }
 
-/* --- a scavenged dataset that was being put in place --- */
-
 static uint64_t count_files(const scr_hash *part)
 {
     uint64_t n = 0;
@@ -322,6 +321,91 @@ static uint64_t count_files(const scr_hash *part)
         n += scr_hash_size(scr_hash_get(scr_hash_elem_hash(r), "FILE"));
     return n;
 }
+
+/* --- one without a summary: a flush died before it wrote that, or took it away to
+ * replace the files and died before it did --- */
+
+static uint64_t count_bytes(const scr_hash *part)
+{
+    uint64_t n = 0;
+    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
+        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(r), "FILE"))) {
+            uint64_t size = 0;
+            (void)scr_hash_get_val_u64(scr_hash_elem_hash(f), "SIZE", &size);
+            n += size;
+        }
+    return n;
+}
+
+/* What the index says of it, and its list of files. SCR_E_NOENT: one of them is not
+ * there, or cannot be used. */
+static int read_listed(const struct scr_env *env, const struct scr_prefix *p, int id,
+                       scr_hash *dset, scr_hash *part, struct scr_err *err)
+{
+    scr_hash *index = scr_hash_new();
+    int rc = dset && part && index ? scr_prefix_index_read(env, p, index, err)
+                                   : no_memory(id, err);
+    const scr_hash *entry = scr_hash_getf(index, "DSET %d DSET", id);
+    if (rc == SCR_OK && scr_hash_merge(dset, entry) != SCR_OK)
+        rc = no_memory(id, err);
+    if (rc == SCR_OK &&
+        (entry == NULL || scr_prefix_rank2file_read(env, p, id, part, NULL) != SCR_OK))
+        rc = SCR_E_NOENT;
+    scr_hash_delete(index);
+    return rc;
+}
+
+static int enter_listed(const struct scr_env *env, const struct scr_prefix *p, int id,
+                        scr_hash *dset, const scr_hash *part, index_enter *enter,
+                        struct scr_err *err)
+{
+    scr_hash_set_val_u64(dset, "SIZE", count_bytes(part));
+    scr_hash_set_val_u64(dset, "FILES", count_files(part));
+    scr_hash_set_val_i64(dset, "COMPLETE", 1);
+    int rc =
+        scr_hash_ok(dset) ? scr_arrival_give_up(env, p, id, err) : no_memory(id, err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_summary_write(env, p, id, dset, 1, err);
+    return rc == SCR_OK ? enter(env, p, dset, 1, time(NULL), err) : rc;
+}
+
+/* Only a CRC32 shows that a file is the dataset's own, and not one that took its place.
+ */
+static void check_listed(const struct scr_env *env, const struct scr_prefix *p,
+                         const scr_hash *dset, const scr_hash *part,
+                         struct scr_faults *f, struct scr_build_report *report)
+{
+    check_files(env, p->path, dset, part, NULL, f, report);
+    if (f->unsummed > 0)
+        scr_faults_add(f, "of %zu files no CRC32 is recorded", f->unsummed);
+    if (report->files == 0)
+        scr_faults_add(f, "it lists no file");
+}
+
+/* SCR_E_NOENT: there is no such dataset. */
+static int build_listed(const struct scr_env *env, const struct scr_prefix *p, int id,
+                        index_enter *enter, struct scr_build_report *report,
+                        struct scr_err *err)
+{
+    struct scr_faults f = SCR_FAULTS_INIT;
+    const struct known known = { .enter = enter };
+    scr_hash *dset = scr_hash_new(), *part = scr_hash_new();
+    int rc = read_listed(env, p, id, dset, part, err);
+    if (rc == SCR_OK)
+        check_listed(env, p, dset, part, &f, report);
+    if (rc == SCR_OK && f.n == 0)
+        rc = enter_listed(env, p, id, dset, part, enter, err);
+    else if (rc == SCR_OK)
+        rc = is_scavenged(env, p, id) ? SCR_E_NOENT
+                                      : reject(env, p, id, dset, &known, &f, err);
+    report->built = rc == SCR_OK;
+    scr_faults_fini(&f);
+    scr_hash_delete(dset);
+    scr_hash_delete(part);
+    return rc;
+}
+
+/* --- a scavenged dataset that was being put in place --- */
 
 /* *done: 1 if it is complete now, or cannot be for now (an error). 0: what there is was
  * put back, and has to be looked at once more. */
@@ -366,8 +450,10 @@ static int build_any(const struct scr_env *env, const struct scr_prefix *p, int 
         rc = build_flushed(env, p, id, dset, complete, enter, report, err);
     else if (rc == SCR_E_VERSION || rc == SCR_E_NOMEM || rc == SCR_E_IO)
         scr_fail(err, rc, 0, "%s", why.text); /* may be good, or newer: left alone */
-    else
+    else if ((rc = build_listed(env, p, id, enter, report, err)) == SCR_E_NOENT) {
+        report->files = 0;
         rc = build_scavenged(env, p, id, &nothing, report, err);
+    }
     scr_hash_delete(dset);
     return rc;
 }

@@ -531,8 +531,12 @@ int scr_fetch_newest_all(struct scr_ctx *ctx, int above, int *id, struct scr_err
 /* 1 if CURRENT is a checkpoint that can be fetched, with an id above that, or the index
  * cannot be read: scr_fetch_newest_all says why. */
 int scr_current_is_newer_all(struct scr_ctx *ctx, int above);
+/* The newest checkpoint on the prefix below ctx->tried_below that is not complete, but
+ * of which all files are there as its list records them, becomes complete
+ * (unfinished.c); *id = 0: none. */
+int scr_unfinished_enter_all(struct scr_ctx *ctx, int *id, struct scr_err *err);
 /* Loads the newest checkpoint with an id below ctx->tried_below, from cache, else from
- * the prefix. Finding none is success. */
+ * the prefix, there also one that only lacks its record. Finding none is success. */
 int scr_restart_find_all(struct scr_ctx *ctx, struct scr_err *err);
 /* Loads this one, from cache, else (unless SCR_FETCH=0) from the prefix. */
 int scr_restart_load_all(struct scr_ctx *ctx, int id, struct scr_err *err);

@@ -229,6 +229,26 @@ static int find_below_all(struct scr_ctx *ctx, int below, int *again,
     return rc == SCR_OK ? one : rc;
 }
 
+/* Where nothing else is found. */
+static int find_unfinished_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    int id = 0;
+    if (ctx->restart.id > 0 || !ctx->prm.fetch)
+        return SCR_OK;
+    int rc = scr_unfinished_enter_all(ctx, &id, err);
+    if (rc != SCR_OK || id == 0)
+        return rc;
+    struct scr_err why = SCR_ERR_INIT;
+    rc = scr_fetch_or_open_all(ctx, id, &why);
+    if (rc == SCR_E_RANKS) {
+        scr_ranks_pass_over(ctx, id, &why);
+        return SCR_OK;
+    }
+    if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "fetch of dataset %d: %s", id, why.text);
+    return ctx->restart.id != id ? load_all(ctx, id, err) : SCR_OK;
+}
+
 /* The prefix is asked when the cache has nothing, when something newer was lost from
  * it or cannot be used now, when CURRENT is newer, as one that bypassed the cache is,
  * and on the way back to older ones, which may lie here and there in turn. A dataset of
@@ -236,15 +256,17 @@ static int find_below_all(struct scr_ctx *ctx, int below, int *again,
 int scr_restart_find_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     ctx->ranks.below = ctx->tried_below;
-    if (ctx->prm.global_restart)
-        return find_flushed_all(ctx, err);
     int below = ctx->tried_below, rc = SCR_OK;
+    if (ctx->prm.global_restart) {
+        rc = find_flushed_all(ctx, err);
+        return rc == SCR_OK ? find_unfinished_all(ctx, err) : rc;
+    }
     scr_restart_fini(&ctx->restart);
     do {
         int one = find_below_all(ctx, below, &below, rc == SCR_OK ? err : NULL);
         rc = rc == SCR_OK ? one : rc;
     } while (below > 0);
-    return rc;
+    return rc == SCR_OK ? find_unfinished_all(ctx, err) : rc;
 }
 
 int scr_restart_load_all(struct scr_ctx *ctx, int id, struct scr_err *err)

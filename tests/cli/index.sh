@@ -110,6 +110,19 @@ fails 2 'no dataset "nonsense" in'
 run scr_index --add 99
 fails 2 "scr.dataset.99"
 
+# one that lacks nothing but its summary, and has nothing to be rebuilt from
+rm -f .scr/scr.dataset.18/*_of_* .scr/scr.dataset.18/*.scrfilemap .scr/scr.dataset.18/summary.scr
+run scr_index --add 18
+has 0 "summary written, added to the index"
+check "the summary is there" -e .scr/scr.dataset.18/summary.scr
+rm .scr/scr.dataset.18/summary.scr
+printf x | dd of=ckpt.18/rank_1.dat conv=notrunc 2>/dev/null
+run scr_index --add 18
+fails 2 "dataset 18 is not whole"
+lists "*" 18 NO ckpt.18 " " 12 YES ckpt.12 " " 6 YES ckpt.6
+check "no summary is written" ! -e .scr/scr.dataset.18/summary.scr
+fill
+
 # wrong use
 run scr_index --build ckpt.6
 fails 2 'option --build: "ckpt.6" is not the id of a dataset'

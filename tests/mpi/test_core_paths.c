@@ -212,6 +212,56 @@ MPI_CASE(one_that_fails_later_does_not)
     job_free(&job);
 }
 
+/* --- what lacks nothing but its record --- */
+
+/* The flush dies between its last file and the summary. */
+static void die_before_summary(struct mpi_test *t, struct job *job)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, job, 4);
+    job->out = fopen("/dev/null", "w");
+    pfs_reset();
+    job->sys = &pfs_sys;
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=1", NULL);
+    pfs_control.fail_path = "summary.scr";
+    CHECK_RC(write_at(job, ctx, "x", CKPT, "A", 0, "first", &err), SCR_OK, &err);
+    job_kill(job, ctx);
+    pfs_reset();
+    job_lose_node(job, nodes);
+    CHECK_INT(job_entry(job, 1, NULL, NULL), 0);
+    CHECK(all_are(job, "A", "first"));
+}
+
+MPI_CASE(a_start_that_finds_nothing_else_takes_one_that_lacks_only_its_record)
+{
+    struct job job;
+    die_before_summary(t, &job);
+    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+    CHECK_INT(job_offered(&job, ctx), 1);
+    CHECK_ENTRY(1, 1, 1);
+    CHECK(job_has(&job, ".scr/scr.dataset.1/summary.scr"));
+    job_kill(&job, ctx);
+    fclose(job.out);
+    job_free(&job);
+}
+
+MPI_CASE(but_not_one_of_which_a_file_is_another)
+{
+    struct job job;
+    char path[900];
+    die_before_summary(t, &job);
+    snprintf(path, sizeof path, "%s/A/f.2", job.prefix);
+    if (job.rank == 0)
+        job_flip(path, 0);
+    mpi_test_barrier(job.comm);
+    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+    CHECK_INT(job_offered(&job, ctx), 0);
+    CHECK_ENTRY(1, 0, 0);
+    job_kill(&job, ctx);
+    fclose(job.out);
+    job_free(&job);
+}
+
 /* --- never newer by older (P15) --- */
 
 MPI_CASE(an_output_that_failed_is_not_flushed_over_a_newer_dataset)
@@ -747,6 +797,8 @@ int main(int argc, char **argv)
             RUN(a_flush_that_fails_in_the_copying_leaves_the_older_dataset_complete),
             RUN(so_does_an_asynchronous_flush_that_dies_before_its_first_file_is_there),
             RUN(one_that_fails_later_does_not),
+            RUN(a_start_that_finds_nothing_else_takes_one_that_lacks_only_its_record),
+            RUN(but_not_one_of_which_a_file_is_another),
             RUN(an_output_that_failed_is_not_flushed_over_a_newer_dataset),
             RUN(nor_when_it_has_to_make_room), RUN(nor_when_a_start_resumes_it),
             RUN(one_that_has_failed_is_written_over),
