@@ -171,7 +171,7 @@ static int check_node(struct scr_tool *t, const struct scr_args *a, struct check
     if (rc != SCR_OK || (rc = scr_cfg_params(t->cfg, &prm, err)) != SCR_OK ||
         (rc = scr_descs_build(t->cfg, &prm, &d, err)) != SCR_OK)
         return rc;
-    c->place = (struct scr_place){ prm.user_name, prm.job_id, NULL };
+    c->place = (struct scr_place){ prm.user_name, prm.job_id, NULL, NULL };
     struct scr_hostlist vnodes = SCR_HOSTLIST_INIT;
     if (prm.vnodes != NULL)
         rc = scr_rm_vnodes(prm.vnodes, &vnodes, err);

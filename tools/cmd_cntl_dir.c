@@ -69,9 +69,14 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     const char *user = a->opt[OPT_USER], *job = a->opt[OPT_JOBID];
     /* Of several virtual nodes on this host it cannot be known which is meant. */
     const char *vnode = prm.vnodes && strpbrk(prm.vnodes, ",[") ? "*" : prm.vnodes;
+    struct scr_identity id;
+    rc = scr_tool_identity(t, &prm, &id, err);
+    /* Before its first run nor what the directory will be called. */
     const struct scr_place place = { user ? user : prm.user_name,
-                                     job ? job : prm.job_id, vnode };
-    rc = print_dirs(t, a, is_cache, &place, &d, err);
+                                     job ? job : prm.job_id, vnode,
+                                     id.name[0] ? id.name : SCR_IDENTITY_MARK "*" };
+    if (rc == SCR_OK)
+        rc = print_dirs(t, a, is_cache, &place, &d, err);
     scr_descs_fini(&d);
     return rc;
 }

@@ -54,7 +54,7 @@ static const double IDLE = 600, READY = 15; /* seconds */
 
 /* --- which control directory --- */
 
-/* That of this job on this node, made like the library does it. */
+/* That of this job and prefix directory on this node, made like the library does it. */
 static int own_dir(struct scr_tool *t, char **dir, struct scr_err *err)
 {
     struct scr_params prm;
@@ -69,8 +69,14 @@ static int own_dir(struct scr_tool *t, char **dir, struct scr_err *err)
         rc = scr_descs_build(t->cfg, &prm, &d, err);
     if (rc != SCR_OK)
         return rc;
-    struct scr_place place = { prm.user_name, prm.job_id, NULL };
-    rc = scr_place_make(&t->env, &place, d.store[d.cntl_store].path, 1, err);
+    struct scr_identity id;
+    const char *prefix = prm.prefix ? prm.prefix : ".";
+    struct scr_place place = { prm.user_name, prm.job_id, NULL, id.name };
+    rc = scr_prefix_open(&t->env, prefix, 1, &t->prefix, err);
+    if (rc == SCR_OK)
+        rc = scr_identity_make(&t->env, &t->prefix, &id, err);
+    if (rc == SCR_OK)
+        rc = scr_place_make(&t->env, &place, d.store[d.cntl_store].path, 1, err);
     if (rc == SCR_OK &&
         (*dir = scr_place_dir(&place, d.store[d.cntl_store].path, 1)) == NULL)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "control directory");

@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "drill.h"
 #include "store/cache.h"
+#include "store/identity.h"
 
 static const char job_user[] = "drill";
 
@@ -76,13 +77,36 @@ struct node_files {
     size_t n;
 };
 
+/* SCR_E_NOENT: no process has begun to use the prefix directory. */
+static int identity_of(const struct scr_sys *sys, const struct drill *d,
+                       const char *jobid, struct scr_identity *id, struct scr_err *err)
+{
+    const struct scr_env env = { .sys = sys };
+    struct scr_prefix p;
+    char *path = scr_path_join(d->work, jobid);
+    int rc = path ? scr_prefix_open(&env, path, 0, &p, err)
+                  : scr_fail(err, SCR_E_NOMEM, 0, "list processes of %s", jobid);
+    free(path);
+    if (rc != SCR_OK)
+        return rc;
+    rc = scr_identity_read(&env, &p, id, err);
+    if (rc == SCR_OK && id->name[0] == '\0')
+        rc = scr_fail(err, SCR_E_NOENT, 0, "%s: no run has used it", p.path);
+    scr_prefix_fini(&p);
+    return rc;
+}
+
 static int node_files_list(const struct scr_sys *sys, const struct drill *d,
                            const char *jobid, const char *node, struct node_files *f,
                            struct scr_err *err)
 {
-    struct scr_place place = { job_user, jobid, node };
-    char *base = scr_asprintf("%s/cntl", d->storage);
+    struct scr_identity id;
+    struct scr_place place = { job_user, jobid, node, id.name };
     *f = (struct node_files){ 0 };
+    int rc = identity_of(sys, d, jobid, &id, err);
+    if (rc != SCR_OK)
+        return rc;
+    char *base = scr_asprintf("%s/cntl", d->storage);
     f->dir = base ? scr_place_dir(&place, base, 1) : NULL;
     free(base);
     if (f->dir == NULL)

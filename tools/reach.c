@@ -55,7 +55,7 @@ static int check_ours(const char *what, const char *dir, const struct stat *st,
     return SCR_OK;
 }
 
-/* The job's directory below a store, if it is there, at the end of a list. */
+/* The directory of the prefix below a store, if it is there, at the end of a list. */
 static int add_place(const struct scr_tool *t, const struct scr_place *place,
                      const struct scr_store *store, const char *what, char ***list,
                      size_t *n, struct scr_err *err)
@@ -107,6 +107,41 @@ int scr_tool_cfg_quiet(struct scr_tool *t, const char *prefix, struct scr_err *e
     return rc;
 }
 
+int scr_tool_identity(const struct scr_tool *t, const struct scr_params *prm,
+                      struct scr_identity *id, struct scr_err *err)
+{
+    struct scr_prefix p;
+    struct stat st;
+    const char *path = prm->prefix ? prm->prefix : ".";
+    *id = (struct scr_identity){ 0 };
+    if (scr_file_stat(t->env.sys, path, &st, NULL) == SCR_E_NOENT)
+        return SCR_OK;
+    int rc = scr_prefix_open(&t->env, path, 0, &p, err);
+    if (rc == SCR_OK)
+        rc = scr_identity_read(&t->env, &p, id, err);
+    scr_prefix_fini(&p);
+    return rc;
+}
+
+/* A prefix directory that no run has used has nothing in any cache. */
+static int add_stores(const struct scr_tool *t, const struct scr_params *prm,
+                      const struct scr_descs *d, int nodes, struct scr_reach *r,
+                      struct scr_err *err)
+{
+    struct scr_identity id;
+    int rc = scr_tool_identity(t, prm, &id, err);
+    if (rc != SCR_OK || id.name[0] == '\0')
+        return rc;
+    struct scr_place place = { prm->user_name, prm->job_id, NULL, id.name };
+    for (int i = 0; i < d->nstores && rc == SCR_OK; i++)
+        if (scr_store_is_shared(&d->store[i]))
+            rc = add_place(t, &place, &d->store[i], "shared cache", &r->shared,
+                           &r->nshared, err);
+    if (nodes && rc == SCR_OK)
+        rc = add_nodes(t, &place, &d->store[d->cntl_store], r, err);
+    return rc;
+}
+
 /* nodes: the control directories too. */
 static int by_configuration(struct scr_tool *t, const char *prefix, int nodes,
                             struct scr_reach *r, struct scr_err *err)
@@ -117,13 +152,7 @@ static int by_configuration(struct scr_tool *t, const char *prefix, int nodes,
     if (rc != SCR_OK || (rc = scr_cfg_params(t->cfg, &prm, err)) != SCR_OK ||
         (rc = scr_descs_build(t->cfg, &prm, &d, err)) != SCR_OK)
         return rc;
-    struct scr_place place = { prm.user_name, prm.job_id, NULL };
-    for (int i = 0; i < d.nstores && rc == SCR_OK; i++)
-        if (scr_store_is_shared(&d.store[i]))
-            rc = add_place(t, &place, &d.store[i], "shared cache", &r->shared,
-                           &r->nshared, err);
-    if (nodes && rc == SCR_OK)
-        rc = add_nodes(t, &place, &d.store[d.cntl_store], r, err);
+    rc = add_stores(t, &prm, &d, nodes, r, err);
     scr_descs_fini(&d);
     return rc;
 }

@@ -3,6 +3,7 @@
 #ifndef SCR_TOOL_REACH_H
 #define SCR_TOOL_REACH_H
 
+#include "store/identity.h"
 #include "tool.h"
 
 struct scr_reach {
@@ -16,9 +17,15 @@ struct scr_reach {
  * say. */
 int scr_tool_cfg_quiet(struct scr_tool *t, const char *prefix, struct scr_err *err);
 
+/* Identity of the prefix directory that the configuration names; none if there is no
+ * such directory. */
+int scr_tool_identity(const struct scr_tool *t, const struct scr_params *prm,
+                      struct scr_identity *id, struct scr_err *err);
+
 /* given (may be NULL): the one control directory, as the user named it; it must be
- * there. Else those the configuration leads to that are there: of this node, and of
- * every virtual node on it. None is success with n = 0. The shared caches are those of
+ * there. Else those of the prefix directory that the configuration leads to and that
+ * are there: of this node, and of every virtual node on it. None is success with n = 0.
+ * The shared caches are those of
  * the configuration that are there. One that is not ours, or that others can write to,
  * is SCR_E_UNSAFE. prefix as in scr_tool_cfg. Free with scr_reach_fini in any case.
  */

@@ -5,6 +5,7 @@
 #include "scr.h"
 
 #include <mpi.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -273,6 +274,14 @@ static int sees_opens_all(const struct scr_ctx *ctx)
                        scr_open_is_wrapped != NULL && scr_open_is_wrapped());
 }
 
+/* In a child made by fork, which may outlive this process: the next run is not to wait
+ * for it. */
+static void let_go_in_child(void)
+{
+    if (the_ctx != NULL)
+        scr_tenancy_forget(the_ctx);
+}
+
 int SCR_Init(void)
 {
     struct scr_err err = SCR_ERR_INIT;
@@ -283,6 +292,8 @@ int SCR_Init(void)
         rc = make_ctx_all("SCR_Init", &err);
     if (rc != SCR_OK)
         return leave(rc, &err);
+    /* Without memory for that a child may be waited for. */
+    (void)pthread_atfork(NULL, NULL, let_go_in_child);
     rc = scr_init_all(the_ctx, MPI_COMM_WORLD, &err);
     if (rc == SCR_E_DISABLED)
         return leave_disabled(&err);

@@ -15,7 +15,8 @@
 enum {
     FILE_MODE = 0666, /* cut by the umask: who may write the directory may lock it */
     HOST_BYTES = 48,
-    NOTE_BYTES = 96, /* the holder's line, always this long: one write, no truncation */
+    /* The holder's line, always this long: one write, no truncation. */
+    NOTE_BYTES = SCR_LOCK_NOTE - 1,
     FIRST_PAUSE_US = 500,  /* between tries; doubled up to … */
     LAST_PAUSE_US = 50000, /* … this, which bounds how late a freed lock is noticed */
 };
@@ -205,7 +206,6 @@ static long pid_here(const char *note)
 static int look(const struct scr_sys *sys, int fd, const char *path,
                 struct scr_lock_holder *who, struct scr_err *err)
 {
-    char note[NOTE_BYTES + 1] = "";
     struct stat st;
     if (sys->fstat(fd, &st) != 0)
         return scr_fail(err, SCR_E_IO, errno, "stat %s", path);
@@ -214,8 +214,8 @@ static int look(const struct scr_sys *sys, int fd, const char *path,
         return fail_lock(path, errno, err);
     if (!taken) {
         who->held = 1;
-        read_note(sys, fd, path, note);
-        who->pid = pid_here(note);
+        read_note(sys, fd, path, who->note);
+        who->pid = pid_here(who->note);
         who->beat = st.st_mtim;
     }
     return SCR_OK;

@@ -31,10 +31,13 @@ void scr_lock_release(const struct scr_sys *sys, struct scr_lock *lock);
 int scr_lock_beat(const struct scr_sys *sys, const struct scr_lock *lock,
                   const char *path, struct scr_err *err);
 
+enum { SCR_LOCK_NOTE = 97 };
+
 struct scr_lock_holder {
     int held;
-    long pid;             /* as it signed; 0: not known, or on another host */
-    struct timespec beat; /* its last sign of life */
+    char note[SCR_LOCK_NOTE]; /* "process <pid> on <host>", as it signed; "": unknown */
+    long pid;                 /* as it signed; 0: not known, or on another host */
+    struct timespec beat;     /* its last sign of life */
 };
 
 /* Who holds the lock on path, without waiting and without being in anybody's way for

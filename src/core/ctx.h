@@ -174,9 +174,12 @@ struct scr_ctx {
 
     struct scr_prefix prefix;
     char *prefix_real; /* prefix without symbolic links, for names that come resolved */
+    char *prefix_name; /* of its directory in the caches (store/identity.h) */
+    char *original;    /* rank 0: the same of what it is a copy of; NULL: it is none */
     char *cntl_dir;
     struct scr_cntl cntl;
     struct scr_lock tenancy; /* on cntl_dir, the lowest rank of the node has it */
+    int patience_ms;         /* for processes of the run before that are ending */
     char **cache_dirs;       /* one per store; NULL for stores nobody uses */
     struct scr_set *sets;    /* one per redundancy descriptor */
 
@@ -248,13 +251,13 @@ int scr_off_complete_output_all(struct scr_ctx *ctx, const struct scr_comm *worl
 int scr_topo_init_all(struct scr_ctx *ctx, struct scr_err *err);
 void scr_topo_fini(struct scr_ctx *ctx);
 
-/* --- one job a control directory (tenancy.c) --- */
-/* SCR_E_TAKEN: a running job with another prefix directory is there. Local. */
-int scr_tenancy_take(struct scr_ctx *ctx, struct scr_err *err);
-/* A run that began while the last one of its prefix was dying takes the place when it
- * has gone. Local, errors are ignored. */
-void scr_tenancy_retry(struct scr_ctx *ctx);
+/* --- one run a control directory (tenancy.c) --- */
+/* Takes that of this node, which is there. SCR_E_TAKEN: another run has it, and goes
+ * on. *gone = 1: it was removed in that moment. Local. */
+int scr_tenancy_take(struct scr_ctx *ctx, int *gone, struct scr_err *err);
 void scr_tenancy_leave(struct scr_ctx *ctx);
+/* In a child made by fork: the lock is the parent's alone. */
+void scr_tenancy_forget(struct scr_ctx *ctx);
 
 /* --- datasets (output.c, route.c) --- */
 int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,

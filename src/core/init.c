@@ -9,7 +9,11 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "core/ctx.h"
+#include "store/identity.h"
 #include "xfer/zst.h"
+
+/* A resource manager may give processes half a minute to end. */
+enum { PATIENCE_MS = 60000 };
 
 static void set_out(struct scr_ctx *ctx)
 {
@@ -22,6 +26,7 @@ static void set_out(struct scr_ctx *ctx)
     ctx->world = ctx->node = ctx->across = (struct scr_comm)SCR_COMM_INIT;
     ctx->cntl.jnl_fd = -1;
     ctx->tenancy = (struct scr_lock)SCR_LOCK_INIT;
+    ctx->patience_ms = PATIENCE_MS;
 }
 
 struct scr_ctx *scr_ctx_new(void)
@@ -52,6 +57,8 @@ void scr_ctx_clear(struct scr_ctx *ctx)
     free(ctx->held);
     scr_cfg_free(ctx->cfg);
     free(ctx->prefix_real);
+    free(ctx->prefix_name);
+    free(ctx->original);
     free(ctx->local_who);
     scr_comm_free(&ctx->world);
     scr_map_keep_fini(ctx->env.sys, &ctx->maps);
@@ -298,20 +305,42 @@ static int share_prefix_all(struct scr_ctx *ctx, char **path, struct scr_err *er
     return rc == SCR_OK ? scr_bcast_str_all(&ctx->world, 0, path, err) : rc;
 }
 
+/* Rank 0 makes what is missing of it. */
+static int make_prefix(struct scr_ctx *ctx, const char *path, struct scr_err *err)
+{
+    struct scr_identity id;
+    int rc = scr_prefix_open(&ctx->env, path, 1, &ctx->prefix, err);
+    if (rc == SCR_OK)
+        rc = scr_identity_make(&ctx->env, &ctx->prefix, &id, err);
+    if (rc != SCR_OK)
+        return rc;
+    ctx->prefix_name = scr_strdup(id.name);
+    ctx->original = id.original[0] ? scr_strdup(id.original) : NULL;
+    return ctx->prefix_name && (ctx->original || !id.original[0])
+               ? SCR_OK
+               : scr_fail(err, SCR_E_NOMEM, 0, "prefix directory");
+}
+
 static int open_prefix_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     char *path;
     int rc = share_prefix_all(ctx, &path, err);
     if (rc == SCR_OK && ctx->world.rank == 0)
-        rc = scr_prefix_open(&ctx->env, path, 1, &ctx->prefix, err);
+        rc = make_prefix(ctx, path, err);
     rc = scr_agree_all(&ctx->world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_bcast_str_all(&ctx->world, 0, &ctx->prefix_name, err);
     if (rc == SCR_OK && ctx->world.rank != 0)
         rc = scr_prefix_open(&ctx->env, path, 0, &ctx->prefix, err);
     if (rc == SCR_OK)
         rc = scr_realpath(ctx->prefix.path, &ctx->prefix_real, err);
-    if (rc == SCR_OK && ctx->world.rank == 0)
-        rc = write_app_conf(ctx, err);
     free(path);
+    return scr_agree_all(&ctx->world, rc, err);
+}
+
+static int write_app_conf_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    int rc = ctx->world.rank == 0 ? write_app_conf(ctx, err) : SCR_OK;
     return scr_agree_all(&ctx->world, rc, err);
 }
 
@@ -369,6 +398,8 @@ static int start_all(struct scr_ctx *ctx, struct scr_err *err)
         rc = open_prefix_all(ctx, err);
     if (rc == SCR_OK)
         rc = scr_topo_init_all(ctx, err);
+    if (rc == SCR_OK)
+        rc = write_app_conf_all(ctx, err);
     if (rc == SCR_OK)
         rc = scr_edit_state_all(ctx, "nodes.scr", set_nodes, &ctx->nodes, err);
     if (rc == SCR_OK)

@@ -186,7 +186,6 @@ int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
         return rc;
     scr_restart_close_all(ctx, "SCR_Start_output");
     double now = scr_now_mono();
-    scr_tenancy_retry(ctx);
     scr_async_poll_all(ctx);
     scr_notice_ids_all(ctx);
     rc = scr_agree_all(&ctx->world, open_output(ctx, name, flags, err), err);

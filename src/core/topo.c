@@ -94,13 +94,42 @@ static int make_store(struct scr_ctx *ctx, int i, struct scr_err *err)
     const struct scr_store *store = &ctx->descs.store[i];
     int rc =
         scr_place_make(&ctx->env, &ctx->place, store->path, is_node_local(store), err);
-    if (rc != SCR_OK) {
+    if (rc != SCR_OK)
         scr_err_prefix(err, "%s on %s", store->origin, ctx->node_name);
-        return rc;
+    return rc;
+}
+
+static int name_dirs(struct scr_ctx *ctx, struct scr_err *err)
+{
+    int bad = 0;
+    ctx->cache_dirs = scr_calloc((size_t)ctx->descs.nstores, sizeof *ctx->cache_dirs);
+    for (int i = 0; ctx->cache_dirs && i < ctx->descs.nstores; i++) {
+        const struct scr_store *store = &ctx->descs.store[i];
+        if (!store_is_used(ctx, i))
+            continue;
+        ctx->cache_dirs[i] =
+            scr_place_dir(&ctx->place, store->path, is_node_local(store));
+        bad |= ctx->cache_dirs[i] == NULL;
     }
-    ctx->cache_dirs[i] = scr_place_dir(&ctx->place, store->path, is_node_local(store));
-    return ctx->cache_dirs[i] ? SCR_OK
-                              : scr_fail(err, SCR_E_NOMEM, 0, "cache directory");
+    if (ctx->cache_dirs && !bad)
+        ctx->cntl_dir = scr_strdup(ctx->cache_dirs[ctx->descs.cntl_store]);
+    return ctx->cntl_dir ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "cache directories");
+}
+
+/* One rank of the node takes the control directory for all, before anything else is
+ * made or touched there. A run that makes room removes directories that are not in use;
+ * what it removed meanwhile is made again. */
+static int take_node(struct scr_ctx *ctx, struct scr_err *err)
+{
+    int gone = 1, rc = name_dirs(ctx, err);
+    if (ctx->node.rank != 0)
+        return rc;
+    while (rc == SCR_OK && gone) {
+        rc = make_store(ctx, ctx->descs.cntl_store, err);
+        if (rc == SCR_OK)
+            rc = scr_tenancy_take(ctx, &gone, err);
+    }
+    return rc;
 }
 
 /* A process of a virtual node leaves its pid where a drill finds it. */
@@ -130,22 +159,31 @@ static void remove_pid(struct scr_ctx *ctx)
 
 static int make_dirs(struct scr_ctx *ctx, struct scr_err *err)
 {
-    ctx->cache_dirs = scr_calloc((size_t)ctx->descs.nstores, sizeof *ctx->cache_dirs);
-    if (ctx->cache_dirs == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "cache directories");
     int rc = SCR_OK;
     for (int i = 0; i < ctx->descs.nstores && rc == SCR_OK; i++)
         if (store_is_used(ctx, i))
             rc = make_store(ctx, i, err);
-    if (rc != SCR_OK)
-        return rc;
-    ctx->cntl_dir = scr_strdup(ctx->cache_dirs[ctx->descs.cntl_store]);
-    if (ctx->cntl_dir == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "control directory");
-    rc = scr_tenancy_take(ctx, err);
     if (rc == SCR_OK)
         rc = scr_cntl_open(&ctx->env, ctx->cntl_dir, ctx->node.rank, &ctx->cntl, err);
     return rc == SCR_OK ? write_pid(ctx, err) : rc;
+}
+
+/* What is cached for the directory that this one was copied from is not ours. Told
+ * where there is any. */
+static void tell_of_original(const struct scr_ctx *ctx)
+{
+    struct stat st;
+    struct scr_place place = ctx->place;
+    const struct scr_store *store = &ctx->descs.store[ctx->descs.cntl_store];
+    place.prefix = ctx->original;
+    char *dir =
+        ctx->original ? scr_place_dir(&place, store->path, is_node_local(store)) : NULL;
+    if (dir != NULL && scr_file_stat(ctx->env.sys, dir, &st, NULL) == SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "prefix directory %s is a copy: checkpoints in cache stay with the "
+                "directory it was copied from, this run begins with what was flushed",
+                ctx->prefix.path);
+    free(dir);
 }
 
 static int make_set_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
@@ -185,11 +223,16 @@ int scr_topo_init_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     ctx->place.user = ctx->prm.user_name;
     ctx->place.jobid = ctx->prm.job_id;
+    ctx->place.prefix = ctx->prefix_name;
     int rc = name_node_all(ctx, err);
     if (rc == SCR_OK)
         rc = make_comms_all(ctx, err);
     if (rc == SCR_OK)
+        rc = scr_agree_all(&ctx->world, take_node(ctx, err), err);
+    if (rc == SCR_OK)
         rc = scr_agree_all(&ctx->world, make_dirs(ctx, err), err);
+    if (rc == SCR_OK)
+        tell_of_original(ctx);
     if (rc == SCR_OK)
         rc = make_sets_all(ctx, err);
     return rc;

@@ -17,9 +17,10 @@ enum { PRIVATE = 0700 };
 /* The place below base; NULL when out of memory. */
 static char *place_rel(const struct scr_place *pl, int is_node_local)
 {
-    if (pl->vnode != NULL && is_node_local)
-        return scr_asprintf("vnode.%s/%s/scr.%s", pl->vnode, pl->user, pl->jobid);
-    return scr_asprintf("%s/scr.%s", pl->user, pl->jobid);
+    const char *vnode = is_node_local ? pl->vnode : NULL;
+    return scr_asprintf("%s%s%s%s/scr.%s%s%s", vnode ? "vnode." : "",
+                        vnode ? vnode : "", vnode ? "/" : "", pl->user, pl->jobid,
+                        pl->prefix ? "/" : "", pl->prefix ? pl->prefix : "");
 }
 
 char *scr_place_dir(const struct scr_place *pl, const char *base, int is_node_local)
@@ -79,6 +80,9 @@ int scr_place_make(const struct scr_env *env, const struct scr_place *pl,
         return rc;
     if (pl->vnode != NULL &&
         (rc = check_component("virtual node", pl->vnode, err)) != SCR_OK)
+        return rc;
+    if (pl->prefix != NULL &&
+        (rc = check_component("prefix identity", pl->prefix, err)) != SCR_OK)
         return rc;
     char *rel = place_rel(pl, is_node_local);
     if (rel == NULL)

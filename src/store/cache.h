@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where things lie on node-local storage.
  *
- *   <base>[/vnode.<node>]/<user>/scr.<jobid>/                     a store's or the
- * control directory <cache>/scr.dataset.<id>/rank.<r>/<base name> application files
+ *   <base>[/vnode.<node>]/<user>/scr.<jobid>/prefix.<n>/   a store's or the control
+ *                                                   directory for one prefix directory
+ *   <cache>/scr.dataset.<id>/rank.<r>/<base name>          application files
  *   <cache>/scr.dataset.<id>/.scr/<m>_of_<n>_in_<g>.<scheme>      redundancy files
  *
  * Directories are private (0700) and refused if foreign or symlinked below base. */
@@ -11,14 +12,15 @@
 
 #include "base/env.h"
 
-/* Identity of the job on this node; borrowed strings. */
+/* Identity of the job on this node, and of its prefix directory; borrowed strings. */
 struct scr_place {
     const char *user;
     const char *jobid;
-    const char *vnode; /* virtual node name, NULL on real nodes */
+    const char *vnode;  /* virtual node name, NULL on real nodes */
+    const char *prefix; /* scr_identity.name; NULL: the job's directory above */
 };
 
-/* Full path of the job's directory under base (vnode level only if is_node_local);
+/* Full path of the directory under base (vnode level only if is_node_local);
  * malloc'd. */
 char *scr_place_dir(const struct scr_place *pl, const char *base, int is_node_local);
 /* Creates it. */

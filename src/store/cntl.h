@@ -57,6 +57,8 @@ int scr_cntl_journal(const struct scr_env *env, struct scr_cntl *c, int dset, in
 
 /* Held by the lowest rank of a node as long as it lives (invariant C7). */
 #define SCR_CNTL_JOB_LOCK "job.lock"
+/* The path of the prefix directory, for messages. */
+#define SCR_CNTL_JOB_PREFIX "job.prefix"
 /* Waits up to wait_s seconds until no run uses the directory any more: processes may
  * take a moment to end. SCR_E_LOCKED: one does. Where there are no locks none is seen.
  */

@@ -29,6 +29,7 @@ static const struct traits {
     { "flush.scr", SCR_VOLATILE, 1 },
     { "nodes.scr", SCR_VOLATILE, 1 },
     { "current.scr", SCR_DURABLE, 1 },
+    { "identity.scr", SCR_DURABLE, 1 },
     { NULL, SCR_DURABLE, 0 },
 };
 

@@ -3,7 +3,8 @@
  *
  *     cli_cache BASE USER JOBID ID SCHEME RANKS SET_SIZE [PREFIX [output]]
  *
- * Rank r is on node n<r>: BASE/vnode.n<r>/USER/scr.JOBID is its control and its cache
+ * Rank r is on node n<r>: BASE/vnode.n<r>/USER/scr.JOBID/prefix.<n> is its control and
+ * its cache directory, with the identity of PREFIX, else of SCR_PREFIX or the current
  * directory. It wrote rank_<r>.dat of 1000*(r+1)+id bytes, for <prefix>/ckpt.<id>. With
  * PREFIX the flush file there says that the dataset is in cache; it is a checkpoint, or
  * output. */
@@ -20,7 +21,7 @@
 #include "red/serial.h"
 #include "store/cache.h"
 #include "store/cntl.h"
-#include "store/prefix.h"
+#include "store/identity.h"
 
 enum { MAX = 64 };
 
@@ -30,6 +31,7 @@ static enum scr_scheme scheme;
 static scr_hash *dset;
 static scr_meta *metas[MAX];
 static char *cntl[MAX], *dir[MAX], *red[MAX];
+static struct scr_identity identity;
 
 static void check(int ok, const char *what)
 {
@@ -48,7 +50,7 @@ static void make_rank(int r, const char *base, const char *user, const char *job
 {
     struct scr_err err = SCR_ERR_INIT;
     char *node = scr_asprintf("n%d", r), *name = scr_asprintf("rank_%d.dat", r);
-    const struct scr_place place = { user, jobid, node };
+    const struct scr_place place = { user, jobid, node, identity.name };
     size_t n = 1000 * (size_t)(r + 1) + (size_t)id;
     unsigned char *bytes = scr_calloc(n, 1);
     for (size_t i = 0; i < n; i++)
@@ -145,13 +147,19 @@ static int edit_flush(scr_hash *h, void *arg, int *changed, struct scr_err *err)
                : SCR_E_NOMEM;
 }
 
-static void make_flush_file(const char *path)
+static void open_prefix(const char *given, struct scr_prefix *p)
 {
     struct scr_err err = SCR_ERR_INIT;
-    struct scr_prefix p;
-    done(scr_prefix_open(&env, path, 1, &p, &err), &err);
-    done(scr_prefix_state_update(&env, &p, "flush.scr", edit_flush, NULL, &err), &err);
-    scr_prefix_fini(&p);
+    const char *set = getenv("SCR_PREFIX");
+    const char *path = given ? given : set ? set : ".";
+    done(scr_prefix_open(&env, path, 1, p, &err), &err);
+    done(scr_identity_make(&env, p, &identity, &err), &err);
+}
+
+static void make_flush_file(const struct scr_prefix *p)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    done(scr_prefix_state_update(&env, p, "flush.scr", edit_flush, NULL, &err), &err);
 }
 
 int main(int argc, char **argv)
@@ -173,6 +181,8 @@ int main(int argc, char **argv)
                                    .is_output = argc == 10 };
     dset = scr_hash_new();
     check(scr_dataset_set(dset, &d) == SCR_OK, "dataset");
+    struct scr_prefix prefix;
+    open_prefix(argc > 8 ? argv[8] : NULL, &prefix);
     for (int r = 0; r < ranks; r++)
         make_rank(r, argv[1], argv[2], argv[3]);
     for (int r = 0; r < ranks; r += set_size)
@@ -182,7 +192,8 @@ int main(int argc, char **argv)
         free(cntl[r]), free(dir[r]), free(red[r]);
     }
     if (argc > 8)
-        make_flush_file(argv[8]);
+        make_flush_file(&prefix);
+    scr_prefix_fini(&prefix);
     scr_hash_delete(dset);
     free(name);
     return 0;

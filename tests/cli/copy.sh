@@ -12,12 +12,12 @@ job() {
     mkdir -p base p
     cli_cache "$tmp/base" user job 7 "$@" || exit 99
     ranks=$2
-    (cd base && for r in $(seq 0 $((ranks - 1))); do
-        cksum <vnode.n"$r"/user/scr.job/scr.dataset.7/rank."$r"/rank_"$r".dat
-    done) >sums
+    for r in $(seq 0 $((ranks - 1))); do
+        cksum <"$(cntl "$r")/scr.dataset.7/rank.$r/rank_$r.dat"
+    done >sums
 }
 
-cntl() { echo "$tmp/base/vnode.n$1/user/scr.job"; }
+cntl() { echo "$tmp/base/vnode.n$1/user/scr.job"/prefix.*; }
 
 # copy NODE [OPTION…]
 copy() {

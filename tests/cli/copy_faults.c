@@ -34,10 +34,9 @@ static const char *dest_of(int rank)
     return test_path("prefix/ckpt.7/rank_%d.dat", rank);
 }
 
-static const char *cached(int rank)
+static char *cntl_of(int node)
 {
-    return test_path("base/vnode.n%d/u/scr.j/scr.dataset.7/rank.%d/rank_%d.dat", rank,
-                     rank, rank);
+    return test_find("base/vnode.n%d/u/scr.j/prefix.*", node);
 }
 
 static uint32_t sum(const char *path)
@@ -46,6 +45,21 @@ static uint32_t sum(const char *path)
     uint64_t size;
     uint32_t crc = 0;
     scr_file_crc32(&env, path, 0, &size, &crc, NULL);
+    return crc;
+}
+
+static char *cached(int rank)
+{
+    return test_find(
+        "base/vnode.n%d/u/scr.j/prefix.*/scr.dataset.7/rank.%d/rank_%d.dat", rank, rank,
+        rank);
+}
+
+static uint32_t sum_cached(int rank)
+{
+    char *path = cached(rank);
+    uint32_t crc = sum(path);
+    free(path);
     return crc;
 }
 
@@ -79,7 +93,8 @@ static void make_caches(void)
     if (access(test_path("base"), F_OK) == 0)
         return;
     const char *base = scr_strdup(test_path("base"));
-    const char *argv[] = { SCR_TEST_CACHE, base, "u", "j", "7", "XOR", "3", "3", NULL };
+    const char *argv[] = { SCR_TEST_CACHE, base, "u", "j",  "7",
+                           "XOR",          "3",  "3", base, NULL };
     const struct scr_proc_spec spec = { .argv = argv };
     int status = -1;
     mkdir(base, 0755);
@@ -95,7 +110,7 @@ static void job(struct test_store *t, uint32_t *whole)
     test_store_open(t);
     t->env.log = NULL;
     for (int r = 0; r < RANKS; r++)
-        whole[r] = sum(cached(r));
+        whole[r] = sum_cached(r);
     make_older(t);
 }
 
@@ -112,8 +127,9 @@ static int copy_node(struct test_store *t, int node)
                                   .wanted = wanted,
                                   .wanted_arg = wanted_arg };
     scr_filemap *map = scr_filemap_new();
-    int rc = scr_cntl_open(&t->env, test_path("base/vnode.n%d/u/scr.j", node), 0, &c,
-                           &t->err);
+    char *dir = cntl_of(node);
+    int rc = scr_cntl_open(&t->env, dir, 0, &c, &t->err);
+    free(dir);
     if (rc == SCR_OK) {
         rc = scr_cntl_read_node(&t->env, &c, map, &t->err);
         scr_cntl_close(&t->env, &c);
@@ -373,9 +389,11 @@ static void landed(struct test_store *t, int packed)
     scr_hash_set_val_i64(nodes, "1", 2);
     for (int r = 0; r < RANKS; r++) {
         size_t n = 0;
-        void *bytes = test_get(cached(r), &n);
+        char *from = cached(r);
+        void *bytes = test_get(from, &n);
         char *path = scr_asprintf("ckpt.7/rank_%d.dat", r);
-        uint32_t crc = sum(cached(r));
+        uint32_t crc = sum(from);
+        free(from);
         scr_rank2file_add_file(part, r, path, n, &crc, NULL);
         if (r >= LOST) {
             char *record = land(r, path, bytes, n, packed);

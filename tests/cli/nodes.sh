@@ -47,15 +47,20 @@ fails 2 "SCR_RESOURCE_MANAGER=MOAB (environment)"
 
 # --- scr_cntl_dir ---
 SCR_CNTL_BASE=/dev/shm run scr_cntl_dir --user user1 --jobid 1234
-is 0 "/dev/shm/user1/scr.1234"
+is 0 "/dev/shm/user1/scr.1234/prefix.*"
 SCR_JOB_ID=7 run scr_list_dir control
-is 0 "$tmp/store/user1/scr.7"
+is 0 "$tmp/store/user1/scr.7/prefix.*"
 run scr_cntl_dir --base cache
 is 0 "$tmp/store"
 SCR_VNODES=n2 run scr_cntl_dir cache
-is 0 "$tmp/store/vnode.n2/user1/scr.defjobid"
+is 0 "$tmp/store/vnode.n2/user1/scr.defjobid/prefix.*"
 SCR_VNODES='n[1-2]' run scr_cntl_dir
-is 0 "$tmp/store/vnode.*/user1/scr.defjobid"
+is 0 "$tmp/store/vnode.*/user1/scr.defjobid/prefix.*"
+mkdir ran store/seven
+cli_cache "$tmp/store/seven" user1 7 1 SINGLE 1 1 "$tmp/ran"
+SCR_CNTL_BASE=$tmp/store/seven SCR_JOB_ID=7 SCR_VNODES=n0 run scr_cntl_dir --prefix ran
+is 0 "$(echo "$tmp/store/seven/vnode.n0/user1/scr.7"/prefix.????????????????)"
+rm -r ran store/seven
 run scr_cntl_dir lost
 fails 2 '"lost" is neither control nor cache'
 

@@ -12,6 +12,9 @@ clean() {
     mkdir base p
 }
 
+# at NODE: its control and cache directory
+at() { echo "$tmp/base/vnode.n$1/user/scr.job"/prefix.*; }
+
 # job ID SCHEME RANKS SET_SIZE [output]: a dataset in the caches of nodes n0, n1, …
 job() {
     id=$1 scheme=$2 ranks=$3 set_size=$4
@@ -19,7 +22,7 @@ job() {
     cli_cache "$tmp/base" user job "$id" "$scheme" "$ranks" "$set_size" "$p" "$@" || exit 99
     export SCR_VNODES="n[0-$((ranks - 1))]"
     for r in $(seq 0 $((ranks - 1))); do
-        cksum <"base/vnode.n$r/user/scr.job/scr.dataset.$id/rank.$r/rank_$r.dat"
+        cksum <"$(at "$r")/scr.dataset.$id/rank.$r/rank_$r.dat"
     done >"sums.$id"
 }
 
@@ -61,6 +64,16 @@ is 0 "nothing to save: nothing is in cache"
 run scr_postrun --dry-run
 is 0 "checkpoint 7 (ckpt.7) is in cache only"
 check "nothing was done" ! -e p/ckpt.7
+# another prefix directory of the job has nothing of that
+mkdir q
+run scr_postrun --prefix "$tmp/q"
+is 0 "nothing to save: nothing is in cache"
+for command in "scr why" scr_inspect "scr verify --cache" "scr_index --list"; do
+    # shellcheck disable=SC2086 # a command and its operands
+    SCR_PREFIX=$tmp/q run $command
+    ! grep -q "ckpt.7" "$out" || fail "ckpt.7 is of another prefix directory"
+done
+rm -r q
 run scr_postrun
 has 0 "checkpoint 7 (ckpt.7) is in cache only: saving it"
 has 0 "dataset 7 (ckpt.7): complete in $p, 4 files"
@@ -114,7 +127,7 @@ listed '*     7 YES   ckpt.7'
 for scheme in PARTNER XOR RS; do
     clean
     job 7 $scheme 3 3
-    printf X | dd of=base/vnode.n1/user/scr.job/scr.dataset.7/rank.1/rank_1.dat bs=1 seek=5 \
+    printf X | dd of="$(at 1)/scr.dataset.7/rank.1/rank_1.dat" bs=1 seek=5 \
         conv=notrunc 2>/dev/null
     run scr_postrun
     has 0 ", 1 rank rebuilt"
@@ -127,8 +140,8 @@ clean
 job 5 XOR 4 4
 job 6 RS 4 4
 job 7 XOR 4 4
-rm base/vnode.n1/user/scr.job/scr.dataset.7/rank.1/*
-rm base/vnode.n2/user/scr.job/scr.dataset.7/rank.2/*
+rm "$(at 1)/scr.dataset.7/rank.1"/*
+rm "$(at 2)/scr.dataset.7/rank.2"/*
 run scr_postrun
 has 1 "dataset 6 (ckpt.6): complete in"
 warns 1 "dataset 7 (ckpt.7) is not saved: dataset 7 is not whole"
@@ -169,7 +182,7 @@ clean
 job 3 SINGLE 3 1 output
 job 5 XOR 3 3 output
 job 6 XOR 3 3
-rm base/vnode.n1/user/scr.job/scr.dataset.3/rank.1/*
+rm "$(at 1)/scr.dataset.3/rank.1"/*
 run scr_postrun
 warns 1 "dataset 3 (ckpt.3) is not saved"
 saved 5
@@ -262,16 +275,15 @@ listed '*     7 YES   ckpt.7'
 if [ "$(id -u)" -eq 0 ] && mkdir small && mount -t tmpfs -o size=256k none small 2>/dev/null; then
     trap 'cd /; umount "$tmp/small"; rm -rf "$tmp"' EXIT
     clean
+    p=$tmp/small SCR_PREFIX=$tmp/small
     job 7 XOR 4 4
-    mv p/.scr small
-    SCR_PREFIX=$tmp/small
     head -c 215000 /dev/zero >small/fill
     run scr_postrun
     warns 2 "no space left on device"
     rm small/fill
     run scr_postrun
     has 0 "dataset 7 (ckpt.7): complete in"
-    SCR_PREFIX=$p
+    p=$tmp/p SCR_PREFIX=$tmp/p
 fi
 
 # --- what Slurm says of nodes, and one that hangs; ssh runs the command on a virtual node ---
@@ -402,17 +414,17 @@ done
 # --- not while a run uses a cache ---
 clean
 job 7 XOR 3 3
-cli_hold base/vnode.n1/user/scr.job/job.lock &
+cli_hold "$(at 1)/job.lock" &
 holder=$!
-until_true test -s base/vnode.n1/user/scr.job/job.lock
+until_true test -s "$(at 1)/job.lock"
 run scr_postrun
-fails 2 "vnode.n1/user/scr.job is in use by a run (process $holder, "
+fails 2 "$(at 1) is in use by a run (process $holder, "
 run scr_scavenge --id 7
 fails 2 "is in use by a run"
 # what is asked for is not what the run uses
-run scr_scavenge --id 7 --up n2 --from "$tmp/base/vnode.n2/user/scr.job"
+run scr_scavenge --id 7 --up n2 --from "$(at 2)"
 has_status 0
-run scr_scavenge --id 7 --up n1 --from "$tmp/base/vnode.n1/user/scr.job"
+run scr_scavenge --id 7 --up n1 --from "$(at 1)"
 fails 2 "error: node n1: scr copy: error: "
 # the cache is on other nodes only
 cat >bin/ssh <<'EOF'

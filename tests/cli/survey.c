@@ -28,8 +28,8 @@ static char *cntl[RANKS];
 static int setup(void **state)
 {
     const char *base = test_path("node");
-    const char *argv[] = { SCR_TEST_CACHE, base, "tester", "9", "7",
-                           "XOR",          "3",  "3",      NULL };
+    const char *argv[] = { SCR_TEST_CACHE, base, "tester", "9",  "7",
+                           "XOR",          "3",  "3",      base, NULL };
     const struct scr_proc_spec spec = { .argv = argv };
     struct scr_err err = SCR_ERR_INIT;
     int status = -1;
@@ -38,7 +38,7 @@ static int setup(void **state)
     assert_int_equal(scr_proc_run(&spec, 60, NULL, &status, &err), SCR_OK);
     assert_int_equal(status, 0);
     for (int r = 0; r < RANKS; r++)
-        cntl[r] = scr_asprintf("%s/vnode.n%d/tester/scr.9", base, r);
+        cntl[r] = test_find("node/vnode.n%d/tester/scr.9/prefix.*", r);
     return 0;
 }
 

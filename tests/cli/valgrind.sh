@@ -56,7 +56,7 @@ clean 0 scr_inspect
 clean 0 scr_verify
 clean 0 scr_verify --cache
 printf X >ckpt.7/rank_1.dat
-printf X >node/vnode.n2/tester/scr.7/scr.dataset.9/rank.2/rank_2.dat
+printf X >"$(echo node/vnode.n2/tester/scr.7/prefix.*)"/scr.dataset.9/rank.2/rank_2.dat
 clean 0 scr_why
 clean 0 scr_verify --repair
 clean 0 scr_verify --cache --repair

@@ -196,12 +196,13 @@ fails 2 "/no/such/dir: no such file or directory"
 run scr verify --cache
 is 0 "verified 0 datasets, 0 files, 0 B: no problems"
 for id in 20 21; do cli_cache "$base" tester 7 $id XOR 4 2; done
+cntl() { echo "$base/vnode.n$1/tester/scr.7"/prefix.*; }
 at() {
-    echo "$base/vnode.n$1/tester/scr.7/scr.dataset.$2"
+    echo "$(cntl "$1")/scr.dataset.$2"
 }
 run scr verify --cache
 is 0 "verified 2 datasets, 8 files, 19.69 KiB: no problems"
-run scr verify --cntl "$base/vnode.n0/tester/scr.7"
+run scr verify --cntl "$(cntl 0)"
 has 0 "verified 2 datasets, 2 files"
 sums "$base" >../before
 flip "$(at 1 20)/rank.1/rank_1.dat" 5
@@ -210,7 +211,7 @@ run scr verify --cache
 has 1 "dataset 20 (ckpt.20): rank 1: $(at 1 20)/rank.1/rank_1.dat has the CRC32"
 has 1 "dataset 21 (ckpt.21): rank 2: $(at 2 21)/.scr/1_of_2_in_2.xor has parity"
 has 1 "2 problems"
-run scr verify --cntl "$base/vnode.n1/tester/scr.7" --repair
+run scr verify --cntl "$(cntl 1)" --repair
 has 1 "redundancy set 0: 1 of its 2 members are here, a restart can rebuild it"
 has 1 "dataset 20 (ckpt.20): not repaired"
 run scr verify --cache --repair
@@ -233,7 +234,7 @@ run scr verify --cache --repair 21 typo
 fails 2 'no dataset "typo" in the caches in reach'
 
 # a filemap that cannot be read is a problem, and so is a dataset that contradicts itself
-map=$base/vnode.n3/tester/scr.7/filemap_0.scrinfo
+map=$(cntl 3)/filemap_0.scrinfo
 cp "$map" ../map
 echo garbage >"$map"
 run scr verify --cache 21
@@ -243,13 +244,14 @@ has 1 "1 problem"
 cp ../map "$map"
 rm -rf "${base:?}"/*
 cli_cache "$base" tester 7 20 XOR 4 2
-cp "$base/vnode.n3/tester/scr.7/filemap_0.scrinfo" ../map
+cp "$(cntl 3)/filemap_0.scrinfo" ../map
+name=$(basename "$(cntl 3)")
 rm -r "${base:?}"/*
 cli_cache "$base" tester 7 20 XOR 3 3
 cli_cache "$base" tester 7 21 XOR 4 2
 mkdir "$base/vnode.n4" "$base/vnode.n4/tester"
-mkdir -m 700 "$base/vnode.n4/tester/scr.7"
-cp ../map "$base/vnode.n4/tester/scr.7/filemap_0.scrinfo"
+mkdir -m 700 "$base/vnode.n4/tester/scr.7" "$base/vnode.n4/tester/scr.7/$name"
+cp ../map "$(cntl 4)/filemap_0.scrinfo"
 run scr verify --cache
 has 1 "dataset 20 (ckpt.20): dataset 20 in cache: what rank 3 remembers"
 has 1 "verified 2 datasets"

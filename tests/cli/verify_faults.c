@@ -26,7 +26,7 @@ static const struct scr_env posix = { .sys = &scr_sys_posix };
 /* A dataset of three ranks, protected by XOR, and what is damaged of it. */
 struct place {
     const char *maker;   /* of the dataset */
-    const char *args[8]; /* of the maker */
+    const char *args[9]; /* of the maker */
     const char *dir;     /* it lies in here */
     const char *file;    /* of rank 1 */
     const char *redfile; /* of rank 1 */
@@ -39,8 +39,6 @@ static struct place prefix = { .maker = SCR_TEST_SCAVENGE,
 static struct place cache = {
     .maker = SCR_TEST_CACHE,
     .args = { NULL, "tester", "9", "7", "XOR", "3", "3" },
-    .file = "vnode.n1/tester/scr.9/scr.dataset.7/rank.1/rank_1.dat",
-    .redfile = "vnode.n1/tester/scr.9/scr.dataset.7/.scr/2_of_3_in_0.xor",
 };
 
 static void run(const char *program, const char *const *args)
@@ -223,6 +221,16 @@ static void a_full_disk_does_no_harm(void **state)
     survive_all(*state, TEST_PWRITE, ENOSPC, TEST_FOREVER);
 }
 
+#define CACHED "node/vnode.n1/tester/scr.9/prefix.*/scr.dataset.7/"
+
+/* Takes the path over. */
+static char *below(const struct place *p, char *path)
+{
+    char *name = strdup(path + strlen(p->dir) + 1);
+    free(path);
+    return name;
+}
+
 static int make(void **state)
 {
     (void)state;
@@ -231,7 +239,10 @@ static int make(void **state)
     assert_int_equal(mkdir(prefix.dir, 0700), 0);
     assert_int_equal(mkdir(cache.dir, 0700), 0);
     run(prefix.maker, prefix.args);
+    cache.args[7] = prefix.dir;
     run(cache.maker, cache.args);
+    cache.file = below(&cache, test_find(CACHED "rank.1/rank_1.dat"));
+    cache.redfile = below(&cache, test_find(CACHED ".scr/2_of_3_in_0.xor"));
     const char *const build[] = {
         "index", "--prefix", prefix.dir, "--build", "7", NULL
     };
@@ -244,6 +255,8 @@ static int clean(void **state)
     (void)state;
     free((char *)prefix.dir);
     free((char *)cache.dir);
+    free((char *)cache.file);
+    free((char *)cache.redfile);
     test_tmp_remove();
     return test_fault_open_fds() == 0 ? 0 : -1;
 }

@@ -128,11 +128,12 @@ has 0 "     8 prefix corrupt    ckpt.8: rank 0"
 has 0 "     2 prefix complete   ckpt.2"
 
 # --- caches: of virtual nodes, by configuration and by directory ---
+cntl() { echo "$base/vnode.n$1/tester/scr.7"/prefix.*; }
 cli_cache "$base" tester 7 20 XOR 4 4
 run scr why
 has 0 "a restart takes dataset 20 (ckpt.20) from cache"
 one cache 20 complete "in cache"
-run scr why --cntl "$base/vnode.n0/tester/scr.7"
+run scr why --cntl "$(cntl 0)"
 one cache 20 partial "1 of the 4 members of set 0 are here"
 run scr why --no-cache
 ! grep -q "cache" "$out" || fail "nothing of a cache expected"
@@ -149,14 +150,14 @@ one cache 20 partial "2 of the 4 members"
 
 # a damaged byte in cache, and something newer that was lost
 cli_cache "$base" tester 7 20 XOR 4 4
-printf X | dd of="$base/vnode.n1/tester/scr.7/scr.dataset.20/rank.1/rank_1.dat" bs=1 seek=9 \
+printf X | dd of="$(cntl 1)/scr.dataset.20/rank.1/rank_1.dat" bs=1 seek=9 \
     conv=notrunc 2>/dev/null
 run scr why
 one cache 20 complete
 run scr why --crc
 one cache 20 mendable
 cli_cache "$base" tester 7 21 SINGLE 4 1
-rm "$base/vnode.n1/tester/scr.7/scr.dataset.21/rank.1/rank_1.dat"
+rm "$(cntl 1)/scr.dataset.21/rank.1/rank_1.dat"
 run scr why
 one cache 21 corrupt "lost or damaged on ranks 1"
 has 0 "a restart takes dataset 20 (ckpt.20) from cache"
@@ -174,14 +175,14 @@ has 0 "a restart takes dataset 20 (ckpt.20) from cache"
 unset SCR_RESTART_ANY_RANKS
 
 # a control directory that others can write to is not believed
-chmod o+w "$base/vnode.n0/tester/scr.7"
+chmod o+w "$(cntl 0)"
 run scr why
-fails 2 "vnode.n0/tester/scr.7: others can write to it"
-run scr why --cntl "$base/vnode.n0/tester/scr.7"
+fails 2 "$(cntl 0): others can write to it"
+run scr why --cntl "$(cntl 0)"
 fails 2 "others can write to it"
 run scr verify --cache --repair
 fails 2 "others can write to it"
-chmod o-w "$base/vnode.n0/tester/scr.7"
+chmod o-w "$(cntl 0)"
 
 # --- wrong use ---
 run scr why --ranks none

@@ -13,11 +13,13 @@
 
 #include "base/dir.h"
 #include "base/io.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "drill.h"
+#include "store/identity.h"
 
-/* Where a process of node n1 leaves its pid: <storage>/cntl/vnode.n1/drill/scr.job. */
-#define PID_DIR "drill/storage/cntl/vnode.n1/drill/scr.job"
+/* A process of node n1 leaves its pid in the directory of the prefix in here. */
+#define JOB_DIR "drill/storage/cntl/vnode.n1/drill/scr.job"
 
 struct rig {
     char *script, *work, *storage;
@@ -27,13 +29,26 @@ struct rig {
     struct scr_err err;
 };
 
+static void make_prefix(void)
+{
+    const struct scr_env env = { .sys = &scr_sys_posix };
+    struct scr_identity id;
+    struct scr_prefix p;
+    assert_int_equal(scr_dir_make(env.sys, test_path("drill/job"), 0700, NULL), SCR_OK);
+    assert_int_equal(scr_prefix_open(&env, test_path("drill/job"), 1, &p, NULL),
+                     SCR_OK);
+    assert_int_equal(scr_identity_make(&env, &p, &id, NULL), SCR_OK);
+    assert_int_equal(
+        scr_dir_make(env.sys, test_path(JOB_DIR "/%s", id.name), 0700, NULL), SCR_OK);
+    scr_prefix_fini(&p);
+}
+
 static void rig_open(struct rig *g, const char *text)
 {
     static const char *const program[] = { "program", NULL };
     *g = (struct rig){ .err = SCR_ERR_INIT };
     assert_int_equal(scr_dir_remove(&scr_sys_posix, test_path("drill"), NULL), SCR_OK);
-    assert_int_equal(scr_dir_make(&scr_sys_posix, test_path(PID_DIR), 0700, NULL),
-                     SCR_OK);
+    make_prefix();
     g->work = scr_strdup(test_path("drill"));
     g->storage = scr_strdup(test_path("drill/storage"));
     g->script = scr_asprintf("%s/mpirun", g->work);
@@ -72,9 +87,13 @@ static void rig_close(struct rig *g)
 static void write_pid(pid_t pid)
 {
     char *text = scr_asprintf("%ld 0\n", (long)pid);
-    assert_int_equal(scr_file_replace(&scr_sys_posix, test_path(PID_DIR "/pid.0"), text,
-                                      strlen(text), 0600, SCR_VOLATILE, NULL),
+    char *dir = test_find(JOB_DIR "/prefix.*");
+    char *path = scr_path_join(dir, "pid.0");
+    assert_int_equal(scr_file_replace(&scr_sys_posix, path, text, strlen(text), 0600,
+                                      SCR_VOLATILE, NULL),
                      SCR_OK);
+    free(path);
+    free(dir);
     free(text);
 }
 
@@ -101,7 +120,8 @@ static void pids_of_an_earlier_run_are_not_killed(void **state)
 
 /* Is its own process of n1: killed by the strike. */
 static const char victim[] = "#!/bin/sh\n"
-                             "echo $$ 0 >$SCR_CNTL_BASE/vnode.n1/drill/scr.job/pid.0\n"
+                             "cd $SCR_CNTL_BASE/vnode.n1/drill/scr.job/prefix.*\n"
+                             "echo $$ 0 >pid.0\n"
                              "echo compute 1 >$SCR_PHASE_FILE\n"
                              "exec sleep 60\n";
 

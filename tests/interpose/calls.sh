@@ -13,7 +13,9 @@ export SCR_INTERPOSE_CALLS=1 SCR_FLUSH=1 SCR_CACHE_SIZE=2
 calls() {
     fresh "$(basename "$1").$cases"
     # A process id is used again: its stage goes, that of a living process and what was kept stay.
-    stages=$storage/vnode.n1/u/scr.j/interpose
+    # Gives the prefix directory its identity.
+    env -u SCR_VNODES "$scr" transfer --status >/dev/null || true
+    stages=$(SCR_VNODES=n1 "$scr" cntl_dir)/interpose
     mkdir -p "$stages/999999999.0" "$stages/$$.0"
     chmod -R 700 "$storage"
     echo kept >"$stages/kept.1.0"

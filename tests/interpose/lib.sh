@@ -73,7 +73,7 @@ lose_storage() {
 # pids NODE: of its processes.
 pids() {
     local file
-    for file in "$storage/vnode.$1"/u/scr.j/pid.*; do
+    for file in "$storage/vnode.$1"/u/scr.j/prefix.*/pid.*; do
         [ -e "$file" ] && cut -d' ' -f1 "$file"
     done
 }

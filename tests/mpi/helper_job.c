@@ -4,11 +4,13 @@
 #include <dirent.h>
 #include <stdarg.h>
 
+#include "base/hashfile.h"
 #include "base/hostlist.h"
 #include "base/str.h"
 #include "ec/ec.h"
 #include "helper_memory.h"
 #include "red/member.h"
+#include "store/identity.h"
 
 void job_new(struct mpi_test *t, struct job *job, int ranks)
 {
@@ -180,6 +182,17 @@ void job_end(struct job *job, struct scr_ctx *ctx)
     remove_halt(job);
 }
 
+void job_node_dir(const struct job *job, int node, char *path, size_t n)
+{
+    const struct scr_env env = { .sys = &scr_sys_posix };
+    struct scr_prefix p;
+    struct scr_identity id = { 0 };
+    if (scr_prefix_open(&env, job->prefix, 0, &p, NULL) == SCR_OK)
+        (void)scr_identity_read(&env, &p, &id, NULL);
+    scr_prefix_fini(&p);
+    snprintf(path, n, "%s/vnode.n%d/tester/scr.job/%s", job->cache, node, id.name);
+}
+
 void job_lose_node(struct job *job, const char *vnodes)
 {
     struct mpi_test *t = job->t;
@@ -243,6 +256,28 @@ static void copy_tree(struct job *job, const char *from, const char *to)
     mpi_test_barrier(job->comm);
 }
 
+/* The prefix directory is what it was, and no copy. */
+static void keep_identity(struct job *job)
+{
+    struct mpi_test *t = job->t;
+    struct stat st;
+    if (job->rank == 0) {
+        scr_hash *h = scr_hash_new();
+        char *scr = scr_asprintf("%s/.scr", job->prefix);
+        char *file = scr_asprintf("%s/identity.scr", scr);
+        if (scr_hash_file_read(&scr_sys_posix, file, h, NULL) == SCR_OK) {
+            CHECK_INT(stat(scr, &st), 0);
+            scr_hash_set_val_u64(h, "INODE", st.st_ino);
+            CHECK_INT(scr_hash_file_write(&scr_sys_posix, file, h, SCR_VOLATILE, NULL),
+                      SCR_OK);
+        }
+        free(file);
+        free(scr);
+        scr_hash_delete(h);
+    }
+    mpi_test_barrier(job->comm);
+}
+
 /* Prefix and cache, there or back. */
 static void copy_all(struct job *job, int back)
 {
@@ -262,11 +297,13 @@ void job_save(struct job *job)
 void job_go_back(struct job *job)
 {
     copy_all(job, 1);
+    keep_identity(job);
 }
 
 void job_set_prefix(struct job *job, const char *from)
 {
     copy_tree(job, from, job->prefix);
+    keep_identity(job);
 }
 
 static void note_file(scr_hash *files, const char *path, const char *below)

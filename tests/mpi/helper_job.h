@@ -73,6 +73,9 @@ int job_disarm(struct job *job);
 /* 1 on all ranks if they all have the same code. Collective. */
 int job_same_code(const struct job *job, int rc);
 
+/* Path of the job's directory, control and cache, on the virtual node n<node>. */
+void job_node_dir(const struct job *job, int node, char *path, size_t n);
+
 /* Removes everything these nodes (a host list) store: their sub-directories of cache
  * and control base. */
 void job_lose_node(struct job *job, const char *vnodes);

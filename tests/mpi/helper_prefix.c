@@ -40,9 +40,9 @@ void job_lose_dataset(struct job *job, int id)
 {
     mpi_test_barrier(job->comm);
     for (int i = 1; i <= 4 && job->rank == 0; i++) {
-        char path[900];
-        snprintf(path, sizeof path, "%s/vnode.n%d/tester/scr.job/scr.dataset.%d",
-                 job->cache, i, id);
+        char dir[900], path[940];
+        job_node_dir(job, i, dir, sizeof dir);
+        snprintf(path, sizeof path, "%s/scr.dataset.%d", dir, id);
         mpi_test_remove(path);
     }
     mpi_test_barrier(job->comm);

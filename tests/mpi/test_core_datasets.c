@@ -600,7 +600,9 @@ MPI_CASE(a_lock_held_by_a_process_that_died_holds_nobody)
 /* Makes the filemap of n1 one of a later version of the format. */
 static void age_filemap(struct job *job, char *path, size_t n)
 {
-    snprintf(path, n, "%s/vnode.n1/tester/scr.job/filemap_0.scrinfo", job->cache);
+    char dir[860];
+    job_node_dir(job, 1, dir, sizeof dir);
+    snprintf(path, n, "%s/filemap_0.scrinfo", dir);
     job_set_version(job, path, JOB_NEWER_VERSION);
 }
 

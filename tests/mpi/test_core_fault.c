@@ -208,10 +208,10 @@ static struct scr_ctx *move_with(struct mpi_test *t, struct job *job, int skip,
 /* Files below the directories of the other ranks on a node that is another's now. */
 static int seconds_on(struct job *job, int node, int rank)
 {
-    char part[64];
-    snprintf(part, sizeof part, "vnode.n%d/tester/scr.job/scr.dataset.1/rank.%d/", node,
-             rank);
-    return job_count(job, job->cache, part);
+    char dir[900], part[64];
+    job_node_dir(job, node, dir, sizeof dir);
+    snprintf(part, sizeof part, "/scr.dataset.1/rank.%d/", rank);
+    return job_count(job, dir, part);
 }
 
 static void move_on(struct job *job, struct scr_ctx *ctx)

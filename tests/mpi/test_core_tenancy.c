@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Two jobs at the same control directories of the same nodes. */
+/* Prefix directories that share a job and its nodes, and runs that share a prefix
+ * directory. */
 /* ranks: 4 */
 #include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
-#include "base/str.h"
 #include "helper_job.h"
+#include "helper_walk.h"
 
-/* A neighbour: the same directories, but a prefix directory of its own. */
+/* Another case: the same job and nodes, but a prefix directory of its own. */
 static void neighbour(struct mpi_test *t, struct job *job, const struct job *of)
 {
     job_share(t, job, of, 4);
@@ -16,79 +19,289 @@ static void neighbour(struct mpi_test *t, struct job *job, const struct job *of)
     scr_barrier_all(&t->comm);
 }
 
-static void check_refused(struct job *job)
-{
-    struct mpi_test *t = job->t;
-    struct scr_err err = SCR_ERR_INIT;
-    struct scr_ctx *ctx;
-    int rc = job_try_start(job, &ctx, &err, "n1,n2", NULL);
-    CHECK_RC(rc, SCR_E_TAKEN, &err);
-    CHECK(job_same_code(job, rc));
-    CHECK(strstr(err.text, "/prefix; give this one an SCR_JOB_ID") != NULL);
-    job_kill(job, ctx);
-}
-
-/* The second is told, and the first does not even notice; when it has ended the second
- * one may have the directories. */
-MPI_CASE(another_prefix_waits_until_the_first_has_ended)
+/* The second case starts from nothing, writes its own, and ends; then the first goes on
+ * from its own, in cache and on the prefix. */
+MPI_CASE(a_second_prefix_is_not_offered_the_first_ones_checkpoint)
 {
     struct job one, two;
     job_new(t, &one, 4);
     neighbour(t, &two, &one);
+    one.out = two.out = tmpfile();
     struct scr_ctx *ctx = job_start(&one, "n1,n2", NULL);
     job_checkpoint(&one, ctx, "first", 1);
-    check_refused(&two);
     job_checkpoint(&one, ctx, "second", 2);
     job_kill(&one, ctx);
+    ctx = job_start(&two, "n1,n2", "SCR_FLUSH=1", NULL);
+    job_check_restart(&two, ctx, NULL, 0);
+    job_checkpoint(&two, ctx, "of two", 3);
+    CHECK_INT(ctx->last_id, 1);
+    job_end(&two, ctx);
+    CHECK_INT(job_count(&two, two.prefix, "/step.1/"), 0);
+    CHECK_INT(job_count(&two, two.prefix, "/step.2/"), 0);
+    CHECK_INT(job_count(&two, two.prefix, "/step.3/"), 4 * JOB_FILES);
+    CHECK_INT(job_count(&one, one.prefix, "/step."), 0);
     ctx = job_start(&one, "n1,n2", NULL);
     job_check_restart(&one, ctx, "second", 2);
-    job_end(&one, ctx);
+    job_kill(&one, ctx);
     ctx = job_start(&two, "n1,n2", NULL);
-    job_end(&two, ctx);
+    job_check_restart(&two, ctx, "of two", 3);
+    job_kill(&two, ctx);
+    CHECK_INT(job_said(&one, "prefix"), 0);
+    fclose(one.out);
     job_unshare(&two);
     job_free(&one);
 }
 
-/* A job id of its own keeps them apart, and so do other nodes. */
-MPI_CASE(jobs_with_other_directories_run_side_by_side)
+/* Output, too: what the first could not flush is not flushed by the second. */
+MPI_CASE(a_second_prefix_flushes_nothing_of_the_first)
 {
-    static const struct {
-        const char *nodes, *setting;
-    } apart[] = { { "n1,n2", "SCR_JOB_ID=another" }, { "n3,n4", "SCR_FLUSH=0" } };
+    struct job one, two;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &one, 4);
+    neighbour(t, &two, &one);
+    struct scr_ctx *ctx = job_start(&one, "n1,n2", "SCR_FLUSH_ASYNC=1", NULL);
+    CHECK_RC(job_write(&one, ctx, "out", 1, SCR_IS_CKPT | SCR_IS_OUTPUT, &err), SCR_OK,
+             &err);
+    job_kill(&one, ctx);
+    ctx = job_start(&two, "n1,n2", "SCR_FLUSH_ON_RESTART=1", NULL);
+    job_end(&two, ctx);
+    CHECK_INT(job_count(&two, two.prefix, "/step."), 0);
+    ctx = job_start(&one, "n1,n2", NULL);
+    job_check_restart(&one, ctx, "out", 1);
+    job_end(&one, ctx);
+    job_unshare(&two);
+    job_free(&one);
+}
+
+MPI_CASE(a_moved_prefix_finds_its_cache)
+{
+    struct job job;
+    char away[720];
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, "n1,n2", NULL);
+    job_checkpoint(&job, ctx, "first", 1);
+    job_kill(&job, ctx);
+    snprintf(away, sizeof away, "%.690s.moved", job.prefix);
+    CHECK(job.rank != 0 || rename(job.prefix, away) == 0);
+    memcpy(job.prefix, away, sizeof job.prefix);
+    ctx = job_start(&job, "n1,n2", NULL);
+    job_check_restart(&job, ctx, "first", 1);
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
+static void copy_identity(const struct job *from, const struct job *to)
+{
+    char path[800], bytes[4096];
+    snprintf(path, sizeof path, "%s/.scr/identity.scr", from->prefix);
+    FILE *f = fopen(path, "rb");
+    size_t n = f != NULL ? fread(bytes, 1, sizeof bytes, f) : 0;
+    if (f != NULL)
+        fclose(f);
+    snprintf(path, sizeof path, "%s/.scr", to->prefix);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/.scr/identity.scr", to->prefix);
+    f = fopen(path, "wb");
+    if (f != NULL && fwrite(bytes, 1, n, f) == n)
+        fclose(f);
+}
+
+/* It is told once that the cache is not its own. */
+MPI_CASE(a_copied_prefix_begins_with_an_empty_cache)
+{
     struct job one, two;
     job_new(t, &one, 4);
     neighbour(t, &two, &one);
+    two.out = tmpfile();
     struct scr_ctx *ctx = job_start(&one, "n1,n2", NULL);
     job_checkpoint(&one, ctx, "first", 1);
-    for (size_t i = 0; i < 2; i++) {
-        struct scr_ctx *other = job_start(&two, apart[i].nodes, apart[i].setting, NULL);
-        job_checkpoint(&two, other, "of two", 2);
-        job_end(&two, other);
-    }
     job_kill(&one, ctx);
+    if (one.rank == 0)
+        copy_identity(&one, &two);
+    for (int i = 0; i < 2; i++) {
+        ctx = job_start(&two, "n1,n2", NULL);
+        job_check_restart(&two, ctx, NULL, 0);
+        job_end(&two, ctx);
+        CHECK_INT(job_said(&two, "prefix2 is a copy: checkpoints in cache stay"), 1);
+    }
     ctx = job_start(&one, "n1,n2", NULL);
     job_check_restart(&one, ctx, "first", 1);
     job_end(&one, ctx);
+    fclose(two.out);
     job_unshare(&two);
     job_free(&one);
 }
 
-/* A run whose processes are slow to die is in nobody's way who goes on with it, and
- * when they have gone nobody else comes in its way. */
-MPI_CASE(the_next_run_of_a_job_does_not_wait_for_the_last)
+/* It is as good as a fresh one, and says so. */
+MPI_CASE(a_damaged_identity_is_kept_aside_and_made_anew)
 {
-    struct job job, other;
+    struct job job;
+    char path[800];
     job_new(t, &job, 4);
-    neighbour(t, &other, &job);
-    struct scr_ctx *last = job_start(&job, "n1,n2", NULL);
-    job_checkpoint(&job, last, "first", 1);
-    struct scr_ctx *ctx = job_start(&job, "n1,n2", NULL);
-    job_check_restart(&job, ctx, "first", 1);
-    job_kill(&job, last);
-    job_checkpoint(&job, ctx, "second", 2);
-    check_refused(&other);
+    job.out = tmpfile();
+    struct scr_ctx *ctx = job_start(&job, "n1,n2", "SCR_FLUSH=1", NULL);
+    job_checkpoint(&job, ctx, "first", 1);
+    job_kill(&job, ctx);
+    snprintf(path, sizeof path, "%s/.scr/identity.scr", job.prefix);
+    if (job.rank == 0)
+        job_flip(path, 40);
+    ctx = job_start(&job, "n1,n2", NULL);
+    CHECK_INT(job_said(&job, "identity.scr.damaged.1"), 1);
+    job_check_restart(&job, ctx, "first", 1); /* from the prefix */
     job_end(&job, ctx);
-    job_unshare(&other);
+    ctx = job_start(&job, "n1,n2", NULL);
+    CHECK_INT(job_said(&job, "damaged"), 1);
+    job_end(&job, ctx);
+    fclose(job.out);
+    job_free(&job);
+}
+
+/* Every call that rank 0 makes at the first start of a prefix fails in turn, among them
+ * those that make the identity: all ranks leave with one code, and the next start goes
+ * on. */
+MPI_CASE(every_call_of_the_first_start_may_fail)
+{
+    int fired = 1;
+    for (long n = walk_from(0); fired; n = walk_from(n + 1)) {
+        struct job job;
+        struct scr_err err = SCR_ERR_INIT;
+        struct scr_ctx *ctx;
+        job_new(t, &job, 4);
+        job.sys = &test_fault_sys;
+        job.out = tmpfile();
+        job_arm(&job, 0, TEST_ANY, n, EIO, TEST_ONCE);
+        int rc = job_try_start(&job, &ctx, &err, "n1,n2", NULL);
+        fired = job_disarm(&job);
+        CHECK(fired || rc == SCR_OK);
+        CHECK(job_same_code(&job, rc));
+        job_kill(&job, ctx);
+        ctx = job_start(&job, "n1,n2", NULL);
+        job_checkpoint(&job, ctx, "first", 1);
+        job_kill(&job, ctx);
+        ctx = job_start(&job, "n1,n2", NULL);
+        job_check_restart(&job, ctx, "first", 1);
+        job_end(&job, ctx);
+        fclose(job.out);
+        job_free(&job);
+    }
+}
+
+/* Neither notices the other. */
+MPI_CASE(jobs_with_other_prefixes_run_side_by_side)
+{
+    static const struct {
+        const char *nodes, *setting;
+    } apart[] = { { "n1,n2", "SCR_FLUSH=0" },
+                  { "n1,n2", "SCR_JOB_ID=another" },
+                  { "n3,n4", "SCR_FLUSH=0" } };
+    struct job one, two;
+    job_new(t, &one, 4);
+    neighbour(t, &two, &one);
+    struct scr_ctx *ctx = job_start(&one, "n1,n2", NULL);
+    job_checkpoint(&one, ctx, "first", 1);
+    for (size_t i = 0; i < 3; i++) {
+        struct scr_ctx *other = job_start(&two, apart[i].nodes, apart[i].setting, NULL);
+        job_checkpoint(&two, other, "of two", 2);
+        job_checkpoint(&one, ctx, "second", 3);
+        job_kill(&two, other);
+    }
+    job_kill(&one, ctx);
+    ctx = job_start(&one, "n1,n2", NULL);
+    job_check_restart(&one, ctx, "second", 3);
+    job_end(&one, ctx);
+    job_unshare(&two);
+    job_free(&one);
+}
+
+/* --- two runs of one prefix --- */
+
+static void check_refused(struct job *job, const char *nodes)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    static const char *const settings[] = { "SCR_DEBUG=1", NULL };
+    struct scr_ctx *ctx = job_make(job, nodes, settings);
+    ctx->patience_ms = 1;
+    int rc = scr_init_all(ctx, job->comm, &err);
+    CHECK_RC(rc, SCR_E_TAKEN, &err);
+    CHECK(job_same_code(job, rc));
+    CHECK(strstr(err.text, "/prefix (process ") != NULL);
+    CHECK(strstr(err.text, "end that first, or give this one an SCR_JOB_ID") != NULL);
+    job_kill(job, ctx);
+}
+
+/* Refused before anything is touched; the first one goes on. Also if only one node is
+ * the same. */
+MPI_CASE(a_second_run_of_a_prefix_is_refused)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, "n1,n2", NULL);
+    job_checkpoint(&job, ctx, "first", 1);
+    scr_hash *before = job_cached(&job, 1);
+    check_refused(&job, "n1,n2");
+    check_refused(&job, "n2,n3");
+    scr_hash *after = job_cached(&job, 1);
+    CHECK(job_has_kept(&job, before, NULL, after));
+    CHECK_INT(job_count(&job, job.prefix, "app.conf"), 1);
+    job_checkpoint(&job, ctx, "second", 2);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, "n1,n2", NULL);
+    job_check_restart(&job, ctx, "second", 2);
+    job_end(&job, ctx);
+    scr_hash_delete(before);
+    scr_hash_delete(after);
+    job_free(&job);
+}
+
+/* The process that holds the lock of node n1, as one that is ending would, until it is
+ * told to go. */
+static pid_t linger(const struct job *job, int *tell)
+{
+    char dir[900], path[940], byte = 0;
+    int ready[2], go[2];
+    job_node_dir(job, 1, dir, sizeof dir);
+    snprintf(path, sizeof path, "%s/" SCR_CNTL_JOB_LOCK, dir);
+    if (pipe(ready) != 0 || pipe(go) != 0)
+        return -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct scr_lock lock = SCR_LOCK_INIT;
+        close(go[1]);
+        int rc = scr_lock_acquire(&scr_sys_posix, path, 0, &lock, NULL);
+        byte = rc == SCR_OK;
+        if (write(ready[1], &byte, 1) == 1 && read(go[0], &byte, 1) < 0)
+            _exit(2);
+        usleep(200000); /* ends while the next run waits for it */
+        _exit(0);
+    }
+    if (read(ready[0], &byte, 1) != 1 || byte != 1)
+        pid = -1;
+    close(ready[0]);
+    close(ready[1]);
+    close(go[0]);
+    *tell = go[1];
+    return pid;
+}
+
+MPI_CASE(the_next_run_waits_for_processes_of_the_last)
+{
+    struct job job;
+    int tell = -1;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, "n1,n2", NULL);
+    job_checkpoint(&job, ctx, "first", 1);
+    job_kill(&job, ctx);
+    pid_t pid = job.rank == 0 ? linger(&job, &tell) : 0;
+    CHECK(pid >= 0);
+    mpi_test_barrier(job.comm);
+    check_refused(&job, "n1,n2");
+    if (pid > 0)
+        close(tell);
+    ctx = job_start(&job, "n1,n2", NULL);
+    CHECK(job.rank != 0 || waitpid(pid, NULL, WNOHANG) == pid);
+    job_check_restart(&job, ctx, "first", 1);
+    job_end(&job, ctx);
     job_free(&job);
 }
 
@@ -97,6 +310,7 @@ MPI_CASE(without_locks_all_goes_on)
 {
     struct job job;
     job_new(t, &job, 4);
+    job_end(&job, job_start(&job, "n1,n2", NULL)); /* the prefix has an identity */
     job.sys = &test_fault_sys;
     job_arm(&job, -1, TEST_SETLK, 0, ENOLCK, TEST_ONCE);
     struct scr_ctx *ctx = job_start(&job, "n1,n2", NULL);
@@ -110,8 +324,14 @@ int main(int argc, char **argv)
 {
     return mpi_test_main(
         argc, argv,
-        MPI_CASES(RUN(another_prefix_waits_until_the_first_has_ended),
-                  RUN(jobs_with_other_directories_run_side_by_side),
-                  RUN(the_next_run_of_a_job_does_not_wait_for_the_last),
+        MPI_CASES(RUN(a_second_prefix_is_not_offered_the_first_ones_checkpoint),
+                  RUN(a_second_prefix_flushes_nothing_of_the_first),
+                  RUN(a_moved_prefix_finds_its_cache),
+                  RUN(a_copied_prefix_begins_with_an_empty_cache),
+                  RUN(a_damaged_identity_is_kept_aside_and_made_anew),
+                  RUN(every_call_of_the_first_start_may_fail),
+                  RUN(jobs_with_other_prefixes_run_side_by_side),
+                  RUN(a_second_run_of_a_prefix_is_refused),
+                  RUN(the_next_run_waits_for_processes_of_the_last),
                   RUN(without_locks_all_goes_on)));
 }

@@ -2,6 +2,7 @@
 #include "helper_tmp.h"
 
 #include <ftw.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,22 @@ const char *test_path(const char *fmt, ...)
     vsnprintf(slot + n, sizeof slots[0] - (size_t)n, fmt, ap);
     va_end(ap);
     return slot;
+}
+
+char *test_find(const char *fmt, ...)
+{
+    char pattern[1024];
+    glob_t found;
+    int n = snprintf(pattern, sizeof pattern, "%s/", test_tmp());
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(pattern + n, sizeof pattern - (size_t)n, fmt, ap);
+    va_end(ap);
+    assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+    assert_int_equal(found.gl_pathc, 1);
+    char *path = strdup(found.gl_pathv[0]);
+    globfree(&found);
+    return path;
 }
 
 static int remove_one(const char *path, const struct stat *st, int type,

@@ -15,6 +15,9 @@
 const char *test_tmp(void);
 /* "<test_tmp()>/<fmt…>", valid until the 16th call after it. */
 const char *test_path(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The one path there that fits "<test_tmp()>/<fmt…>", with * for what is not known;
+ * malloc'd. */
+char *test_find(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void test_tmp_remove(void);          /* rm -r */
 int test_tmp_teardown(void **state); /* the same, of a test or of the group */
 /* Writes a file with these bytes; reads one (malloc'd). */

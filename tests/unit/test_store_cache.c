@@ -19,8 +19,9 @@ static int teardown(void **state)
 }
 
 static const struct scr_env env = { .sys = &test_fault_sys };
-static const struct scr_place place = { "user1", "112573", NULL };
-static const struct scr_place vplace = { "user1", "112573", "n2" };
+static const struct scr_place place = { "user1", "112573", NULL, NULL };
+static const struct scr_place vplace = { "user1", "112573", "n2", NULL };
+static const struct scr_place pplace = { "user1", "112573", "n2", "prefix.0a" };
 
 static void assert_path(char *path, const char *want)
 {
@@ -36,6 +37,9 @@ static void paths_are_those_of_the_manual(void **state)
     assert_path(scr_place_dir(&vplace, "/tmp/", 1), "/tmp/vnode.n2/user1/scr.112573");
     assert_path(scr_place_dir(&vplace, "/tmp", 0), "/tmp/user1/scr.112573");
     assert_path(scr_place_dir(&place, "/", 1), "/user1/scr.112573");
+    assert_path(scr_place_dir(&pplace, "/tmp", 1),
+                "/tmp/vnode.n2/user1/scr.112573/prefix.0a");
+    assert_path(scr_place_dir(&pplace, "/tmp", 0), "/tmp/user1/scr.112573/prefix.0a");
     assert_path(scr_cache_dset_dir("/c", 6), "/c/scr.dataset.6");
     assert_path(scr_cache_rank_dir("/c", 6, 2), "/c/scr.dataset.6/rank.2");
     assert_path(scr_cache_red_path("/c", 6, "1_of_4_in_0.xor"),
@@ -58,9 +62,12 @@ static void names_that_are_no_path_component_are_refused(void **state)
     (void)state;
     static const char *const bad[] = { "", ".", "..", "a/b", "/", "../x", NULL };
     for (int i = 0; bad[i] != NULL; i++) {
-        const struct scr_place users = { bad[i], "1", NULL },
-                               jobs = { "u", bad[i], NULL },
-                               nodes = { "u", "1", bad[i] };
+        const struct scr_place users = { bad[i], "1", NULL, NULL },
+                               jobs = { "u", bad[i], NULL, NULL },
+                               nodes = { "u", "1", bad[i], NULL },
+                               prefixes = { "u", "1", NULL, bad[i] };
+        assert_int_equal(scr_place_make(&env, &prefixes, test_path("base"), 1, NULL),
+                         SCR_E_NAME);
         assert_int_equal(scr_place_make(&env, &users, test_path("base"), 1, NULL),
                          SCR_E_NAME);
         if (strcmp(bad[i], "") == 0 || strchr(bad[i], '/') != NULL)
@@ -70,7 +77,7 @@ static void names_that_are_no_path_component_are_refused(void **state)
             assert_int_equal(scr_place_make(&env, &nodes, test_path("base"), 1, NULL),
                              SCR_E_NAME);
     }
-    const struct scr_place none = { NULL, "1", NULL };
+    const struct scr_place none = { NULL, "1", NULL, NULL };
     assert_int_equal(scr_place_make(&env, &none, test_path("base"), 1, NULL),
                      SCR_E_NAME);
 }
@@ -78,7 +85,8 @@ static void names_that_are_no_path_component_are_refused(void **state)
 static void symlinks_and_open_directories_are_refused(void **state)
 {
     (void)state;
-    const struct scr_place link = { "link", "1", NULL }, open = { "open", "1", NULL };
+    const struct scr_place link = { "link", "1", NULL, NULL },
+                           open = { "open", "1", NULL, NULL };
     struct scr_err err = SCR_ERR_INIT;
     assert_int_equal(symlink("/tmp", test_path("base/link")), 0);
     assert_int_equal(scr_place_make(&env, &link, test_path("base"), 1, &err),
