@@ -213,6 +213,153 @@ MPI_CASE(jobs_with_other_prefixes_run_side_by_side)
     job_free(&one);
 }
 
+/* --- room --- */
+
+/* A store that holds so many bytes in all, of the files that are below there. */
+static uint64_t store_holds, store_has;
+static char store_dir[700];
+
+static int add_size(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)path;
+    (void)ftw;
+    store_has += type == FTW_F ? (uint64_t)st->st_size : 0;
+    return 0;
+}
+
+static int narrow_statvfs(const char *path, struct statvfs *st)
+{
+    int rc = scr_sys_posix.statvfs(path, st);
+    store_has = 0;
+    (void)nftw(store_dir, add_size, 16, FTW_PHYS);
+    st->f_frsize = st->f_bsize = 1;
+    st->f_bavail = store_holds > store_has ? store_holds - store_has : 0;
+    return rc;
+}
+
+static const struct scr_sys *narrow(const struct job *job)
+{
+    static struct scr_sys sys;
+    sys = test_fault_sys;
+    sys.statvfs = narrow_statvfs;
+    memcpy(store_dir, job->cache, sizeof store_dir);
+    store_holds = UINT64_MAX;
+    return &sys;
+}
+
+/* Room for nothing more than is there. */
+static void fill(struct job *job)
+{
+    struct statvfs st;
+    mpi_test_barrier(job->comm);
+    (void)narrow_statvfs(job->cache, &st);
+    store_holds = store_has + 100;
+    mpi_test_barrier(job->comm);
+}
+
+/* The first dataset of a case has no measure but what the others have; a later one has
+ * the one before it. */
+MPI_CASE(what_another_prefix_has_leaves_when_its_room_is_needed)
+{
+    struct job one, two;
+    job_new(t, &one, 4);
+    neighbour(t, &two, &one);
+    two.sys = narrow(&two);
+    two.out = tmpfile();
+    for (int later = 0; later < 2; later++) {
+        struct scr_ctx *ctx = job_start(&one, "n1,n2", "SCR_FLUSH=1", NULL);
+        job_checkpoint(&one, ctx, "flushed", 1);
+        job_kill(&one, ctx);
+        ctx = job_start(&one, "n1,n2", NULL);
+        job_checkpoint(&one, ctx, "cached", 2);
+        job_kill(&one, ctx);
+        ctx = job_start(&two, "n1,n2", NULL);
+        job_check_restart(&two, ctx, later ? "of two" : NULL, 3);
+        fill(&two);
+        job_checkpoint(&two, ctx, "of two", 3);
+        job_checkpoint(&two, ctx, "of two", 3);
+        store_holds = UINT64_MAX;
+        job_kill(&two, ctx);
+        CHECK_INT(job_said(&two, "/prefix had in cache left to make room"), 1 + later);
+        ctx = job_start(&one, "n1,n2", NULL);
+        CHECK_INT(scr_cache_newest(ctx, SCR_CACHE_LOST, 0), 0);
+        job_check_restart(&one, ctx, "flushed", 1);
+        job_end(&one, ctx);
+    }
+    fclose(two.out);
+    job_unshare(&two);
+    job_free(&one);
+}
+
+/* Also if it lives on one of the nodes only. */
+MPI_CASE(what_a_running_job_has_stays_however_little_room_there_is)
+{
+    struct job one, two;
+    job_new(t, &one, 4);
+    neighbour(t, &two, &one);
+    two.sys = narrow(&two);
+    two.out = tmpfile();
+    struct scr_ctx *ctx = job_start(&one, "n1,n2", NULL);
+    job_checkpoint(&one, ctx, "first", 1);
+    scr_hash *before = job_cached(&one, 1);
+    static const char *const nodes[] = { "n1,n2", "n2,n3" };
+    for (int i = 0; i < 2; i++) {
+        struct scr_ctx *other = job_start(&two, nodes[i], NULL);
+        fill(&two);
+        job_checkpoint(&two, other, "of two", 2 + i);
+        store_holds = UINT64_MAX;
+        job_kill(&two, other);
+    }
+    CHECK_INT(job_said(&two, "left to make room"), 0);
+    scr_hash *after = job_cached(&one, 1);
+    CHECK(job_has_kept(&one, before, NULL, after));
+    job_kill(&one, ctx);
+    ctx = job_start(&one, "n1,n2", NULL);
+    job_check_restart(&one, ctx, "first", 1);
+    job_end(&one, ctx);
+    scr_hash_delete(before);
+    scr_hash_delete(after);
+    fclose(two.out);
+    job_unshare(&two);
+    job_free(&one);
+}
+
+/* Every call that makes it leave fails in turn, once or for good: both cases go on. */
+MPI_CASE(leaving_may_fail_at_every_call)
+{
+    struct job one, two;
+    struct scr_err err = SCR_ERR_INIT;
+    char name[SCR_MAX_NAME];
+    int fired = 1, have = 0;
+    job_new(t, &one, 4);
+    neighbour(t, &two, &one);
+    two.sys = narrow(&two);
+    two.out = tmpfile();
+    one.out = tmpfile();
+    for (long n = walk_from(0); fired; n = walk_from(n + 1)) {
+        struct scr_ctx *ctx = job_start(&one, "n1,n2", NULL);
+        job_checkpoint(&one, ctx, "first", 1);
+        job_kill(&one, ctx);
+        ctx = job_start(&two, "n1,n2", NULL);
+        fill(&two);
+        job_arm(&two, 0, TEST_ANY, n, EIO, n % 2 ? TEST_FOREVER : TEST_ONCE);
+        scr_neighbours_give_way_all(ctx, scr_descs_select(&ctx->descs, 1, 0));
+        fired = job_disarm(&two);
+        store_holds = UINT64_MAX;
+        job_checkpoint(&two, ctx, "of two", 2);
+        job_end(&two, ctx);
+        ctx = job_start(&one, "n1,n2", NULL);
+        CHECK_RC(scr_have_restart_all(ctx, &have, name, &err), SCR_OK, &err);
+        if (have)
+            job_check_restart(&one, ctx, "first", 1);
+        job_end(&one, ctx);
+    }
+    fclose(one.out);
+    fclose(two.out);
+    job_unshare(&two);
+    job_free(&one);
+}
+
 /* --- two runs of one prefix --- */
 
 static void check_refused(struct job *job, const char *nodes)
@@ -331,6 +478,9 @@ int main(int argc, char **argv)
                   RUN(a_damaged_identity_is_kept_aside_and_made_anew),
                   RUN(every_call_of_the_first_start_may_fail),
                   RUN(jobs_with_other_prefixes_run_side_by_side),
+                  RUN(what_another_prefix_has_leaves_when_its_room_is_needed),
+                  RUN(what_a_running_job_has_stays_however_little_room_there_is),
+                  RUN(leaving_may_fail_at_every_call),
                   RUN(a_second_run_of_a_prefix_is_refused),
                   RUN(the_next_run_waits_for_processes_of_the_last),
                   RUN(without_locks_all_goes_on)));
