@@ -53,7 +53,7 @@ common scr_copy --cntldir "$(cntl 0)" --id 7 --prefix "$tmp/p"
 job XOR 4 4
 copy 0
 is 0 "dataset 7: 2 files of 1 ranks copied, $(stat -c %s "$(cntl 0)"/scr.dataset.7/rank.0/* \
-    "$(cntl 0)"/scr.dataset.7/.scr/*.xor | awk '{ n += $1 } END { printf "%.2f KiB", n / 1024 }')"
+    "$(cntl 0)"/scr.dataset.7/.scr/*.xor | awk '{ n += $1 } END { printf "%.2f KiB", int(n * 100 / 1024) / 100 }')"
 check "the file waits" -f "$dir/files/ckpt.7/rank_0.dat"
 check "nothing is in place" ! -e p/ckpt.7
 run scr_print "$dir/0.scrfilemap"

@@ -70,8 +70,10 @@ is 0 "PASS"
 check "the probe is gone" -z "$(find store -type f)"
 run scr_check_node --prefix "$tmp/none"
 has 1 "$tmp/none: no such file or directory"
-SCR_CACHE_BASE=$tmp/gone run scr_check_node
+touch plain
+SCR_CACHE_BASE=$tmp/plain/gone run scr_check_node
 has 1 "FAIL: "
+rm plain
 echo "CACHEDIR=$tmp/store BYTES=8000P
 CNTLDIR=$tmp/store BYTES=8000P" >.scrconf
 run scr_check_node

@@ -6,8 +6,8 @@ program calls
     use mpi_f08
     use scr
     implicit none
-    integer, parameter :: e_noent = 4, e_arg = 8, e_state = 9, e_mismatch = 12, e_name = 18
-    integer, parameter :: e_invalid = 20, e_range = 22
+    integer, parameter :: e_noent = 4, e_exist = 5, e_arg = 8, e_state = 9, e_mismatch = 12, e_name = 18
+    integer, parameter :: e_invalid = 20, e_missing = 21, e_range = 22
     integer :: rank, ranks, rc
     integer :: bad = 0, lines = 0, all_bad
 
@@ -166,7 +166,7 @@ contains
         call fails('file of a huge name', rc, e_name, ranks)
         call check('its path', path == '')
         call scr_complete_output(.true., rc)
-        call fails('with files that were refused', rc, e_name, 1)
+        call fails('with files that were refused, and one of all ranks', rc, e_exist, 1)
     end subroutine
 
     subroutine refuse_name(name)
@@ -228,7 +228,7 @@ contains
         call fails('not valid on one rank', rc, e_invalid, 1)
         call scr_start_checkpoint()
         call scr_complete_checkpoint(1, rc)
-        call expect('a checkpoint without files', rc, SCR_SUCCESS)
+        call fails('a checkpoint without files', rc, e_missing, 1)
 
         call scr_need_checkpoint(flag, rc)
         call check('the first call says no', rc == SCR_SUCCESS .and. .not. flag)

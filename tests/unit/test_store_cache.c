@@ -98,11 +98,24 @@ static void symlinks_and_open_directories_are_refused(void **state)
                      SCR_E_UNSAFE);
 }
 
-static void a_missing_base_is_an_error(void **state)
+static void a_missing_base_is_made_for_its_user_only(void **state)
 {
     (void)state;
-    assert_int_equal(scr_place_make(&env, &place, test_path("nobase"), 1, NULL),
-                     SCR_E_NOENT);
+    struct stat st;
+    struct scr_err err = SCR_ERR_INIT;
+    assert_int_equal(scr_place_make(&env, &place, test_path("no/base"), 1, &err),
+                     SCR_OK);
+    assert_int_equal(stat(test_path("no/base"), &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0700);
+    assert_int_equal(stat(test_path("no/base/user1/scr.112573"), &st), 0);
+}
+
+static void a_base_that_cannot_be_made_is_an_error(void **state)
+{
+    (void)state;
+    assert_int_equal(close(open(test_path("file"), O_CREAT | O_WRONLY, 0600)), 0);
+    assert_int_not_equal(scr_place_make(&env, &place, test_path("file/base"), 1, NULL),
+                         SCR_OK);
 }
 
 static void datasets_come_and_go(void **state)
@@ -185,7 +198,8 @@ int main(void)
         cmocka_unit_test(places_are_private),
         cmocka_unit_test(names_that_are_no_path_component_are_refused),
         cmocka_unit_test(symlinks_and_open_directories_are_refused),
-        cmocka_unit_test(a_missing_base_is_an_error),
+        cmocka_unit_test(a_missing_base_is_made_for_its_user_only),
+        cmocka_unit_test(a_base_that_cannot_be_made_is_an_error),
         cmocka_unit_test(datasets_come_and_go),
         cmocka_unit_test(the_last_rank_takes_the_dataset_along),
         cmocka_unit_test(an_absent_cache_holds_nothing),
