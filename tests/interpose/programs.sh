@@ -200,8 +200,8 @@ says "outside the prefix directory"
 own_files
 ok "a pattern outside the prefix directory"
 
-touch "$work/plain"
-SCR_CACHE_BASE=$work/plain/nowhere run_with no_cache 'state.%d.?'
+touch "$work/a_file"
+SCR_CACHE_BASE=$work/a_file/nowhere run_with no_cache 'state.%d.?'
 says "goes on without"
 own_files
 ok "no cache: SCR does not start"

@@ -338,7 +338,7 @@ MPI_CASE(calls_that_do_not_belong_into_an_output_phase)
     MISUSE(SCR_Drop("one"), SCR_E_STATE, "SCR_Complete_output");
     MISUSE(SCR_Finalize(), SCR_E_STATE, "SCR_Complete_output");
     CHECK_INT(SCR_Should_exit(&flag), SCR_SUCCESS);
-    CHECK_INT(SCR_Complete_output(1), SCR_SUCCESS); /* zero files are a dataset */
+    CHECK_INT(SCR_Complete_output(1), SCR_E_MISSING); /* it has no files */
 }
 
 MPI_CASE(route_in_an_output_phase)
