@@ -429,12 +429,6 @@ uint64_t scr_space_left(const struct scr_ctx *ctx, const struct scr_reddesc *red
 int scr_space_for_next_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
                            struct scr_err *why);
 
-/* --- other prefix directories (neighbours.c) --- */
-/* Before a dataset of red begins: what others have in its store leaves, oldest first,
- * where some node has less room than that takes (invariant C14). */
-void scr_neighbours_give_way_all(const struct scr_ctx *ctx,
-                                 const struct scr_reddesc *red);
-
 /* --- flush (flushctl.c) --- */
 /* A file that is damaged or gone in cache is rebuilt, and the flush tried once more. */
 int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err);

@@ -167,8 +167,6 @@ static int begin_all(struct scr_ctx *ctx, struct scr_err *err)
 static int begin_and_make_room_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     int offered = ctx->restart.id;
-    if (!ctx->out.bypass)
-        scr_neighbours_give_way_all(ctx, ctx->out.red);
     scr_cache_spare_for(ctx, ctx->out.bypass ? 0 : ctx->out.id, ctx->out.red->store);
     int rc = begin_all(ctx, err);
     if (rc == SCR_OK && ctx->out.is_ckpt && !ctx->out.bypass)
