@@ -88,14 +88,16 @@ void scr_flush_forget_all(struct scr_ctx *ctx, int id)
     edit_flush_file_all(ctx, edit_forget, &f);
 }
 
-/* What rank 0 finds there; what cannot be read is empty. */
-static void read_state(const struct scr_ctx *ctx, scr_hash *flush, scr_hash *index)
+/* What rank 0 finds there; what cannot be read is empty. 1 if the index was read. */
+static int read_state(const struct scr_ctx *ctx, scr_hash *flush, scr_hash *index)
 {
     if (scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", flush, NULL) !=
         SCR_OK)
         scr_hash_unset_all(flush);
-    if (scr_prefix_index_read(&ctx->env, &ctx->prefix, index, NULL) != SCR_OK)
-        scr_hash_unset_all(index);
+    if (scr_prefix_index_read(&ctx->env, &ctx->prefix, index, NULL) == SCR_OK)
+        return 1;
+    scr_hash_unset_all(index);
+    return 0;
 }
 
 /* An older one that is not complete there is copied once more, too: what a newer one
@@ -103,8 +105,8 @@ static void read_state(const struct scr_ctx *ctx, scr_hash *flush, scr_hash *ind
 static int is_on_prefix(const struct scr_ctx *ctx, int id)
 {
     scr_hash *flush = scr_hash_new(), *index = scr_hash_new();
-    read_state(ctx, flush, index);
-    int on = scr_flush_is_saved(flush, index, id, scr_cache_any_dataset(ctx, id));
+    int on = read_state(ctx, flush, index) &&
+             scr_flush_is_saved(flush, index, id, scr_cache_any_dataset(ctx, id));
     scr_hash_delete(flush);
     scr_hash_delete(index);
     return on;

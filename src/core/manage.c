@@ -164,6 +164,7 @@ int scr_go_to_all(struct scr_ctx *ctx, const char *who, const char *name, int *t
         return rc;
     }
     *tried = 0;
+    ctx->ranks.passed = ctx->ranks.wanted = 0; /* the choice is made */
     ctx->tried_below = id < INT_MAX ? id + 1 : 0;
     ctx->ask_again = 0;
     ctx->from_id = id;

@@ -179,12 +179,12 @@ static int begin_and_make_room_all(struct scr_ctx *ctx, struct scr_err *err)
 int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
                          struct scr_err *err)
 {
+    scr_restart_close_all(ctx, "SCR_Start_output");
     int rc = scr_check_name_all(ctx, "SCR_Start_output", name, 1, err);
     if (rc == SCR_OK)
         rc = check_flags_all(ctx, flags, err);
     if (rc != SCR_OK)
         return rc;
-    scr_restart_close_all(ctx, "SCR_Start_output");
     double now = scr_now_mono();
     scr_async_poll_all(ctx);
     scr_notice_ids_all(ctx);

@@ -191,7 +191,9 @@ static int leave_cache_alone_all(struct scr_ctx *ctx, struct scr_err *err)
     if (rc == SCR_OK)
         rc = scr_agree_all(&ctx->world, scr_cache_reserve(ctx, (size_t)n, err), err);
     for (int i = 0; i < n && rc == SCR_OK; i++) {
-        scr_cache_set_state(ctx, ids[i], SCR_CACHE_KEPT);
+        /* One that no rank has a descriptor of was never complete. */
+        int begun = scr_or_all(&ctx->world, scr_cache_any_desc(ctx, ids[i]) != NULL);
+        scr_cache_set_state(ctx, ids[i], begun ? SCR_CACHE_KEPT : SCR_CACHE_LOST);
         ctx->last_id = ids[i] > ctx->last_id ? ids[i] : ctx->last_id;
     }
     if (rc == SCR_OK && n > 0)

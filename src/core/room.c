@@ -55,7 +55,8 @@ static int counts_all(struct scr_ctx *ctx, int id, const char *store, int red_in
     int waits = scr_cache_is_waiting(ctx, id);
     if (!waits && !scr_cache_is_ready(ctx, id))
         return 0;
-    if (scr_cache_is(ctx, id, SCR_CACHE_KEPT))
+    /* With SCR_DISTRIBUTE=0 it is not known which of them are whole: all wait. */
+    if (scr_cache_is(ctx, id, SCR_CACHE_KEPT) && ctx->prm.distribute)
         waits = id == scr_cache_newest(ctx, SCR_CACHE_KEPT, 0);
     return scr_or_all(&ctx->world, is_in(ctx, id, store, red_index)) &&
            (!waits || is_superseded_all(ctx, id)) && !is_owed_all(ctx, id);

@@ -145,15 +145,22 @@ int scr_unfinished_enter_all(struct scr_ctx *ctx, int *entered, struct scr_err *
     int *ids = NULL, rc = SCR_OK;
     size_t n = 0;
     *entered = 0;
-    if (ctx->world.rank == 0)
+    if (ctx->async.n > 0) /* it may be replacing files */
+        return SCR_OK;
+    rc = scr_async_let_go_all(ctx, err);
+    if (rc == SCR_OK && ctx->world.rank == 0)
         rc = list_unfinished(ctx, &ids, &n, err);
     rc = scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK)
         rc = scr_share_ids_all(&ctx->world, &ids, &n, err);
     for (size_t i = 0; i < n && rc == SCR_OK && *entered == 0; i++) {
         struct scr_err why = SCR_ERR_INIT;
-        if (enter_all(ctx, ids[i], &why) == SCR_OK)
+        int one = enter_all(ctx, ids[i], &why);
+        if (one == SCR_OK)
             *entered = ids[i];
+        else if (scr_err_may_pass(one)) /* an older one would be taken for good */
+            rc =
+                scr_fail(err, one, 0, "dataset %d on the prefix: %s", ids[i], why.text);
     }
     free(ids);
     return rc;

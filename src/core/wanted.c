@@ -56,6 +56,7 @@ static int edit_forget(scr_hash *h, void *arg, int *changed, struct scr_err *err
 void scr_wanted_note_all(struct scr_ctx *ctx)
 {
     struct scr_err why = SCR_ERR_INIT;
+    ctx->ranks.wanted = 0; /* what is written now is not left for it any more */
     if (!ctx->wanted_taken)
         return;
     ctx->wanted_taken = 0;

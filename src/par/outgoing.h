@@ -57,8 +57,8 @@ int scr_outgoing_resume_all(struct scr_outgoing *f, struct scr_err *err);
  * SCR_E_VERSION, likewise: files are to be replaced, and those of a complete dataset
  * cannot be told, as only a newer version can read its list. */
 int scr_outgoing_begin_all(struct scr_outgoing *f, struct scr_err *err);
-/* All files wait for their names: f->older are complete no more. SCR_E_MISSING: nor is
- * this dataset wanted any more, somebody deletes it. */
+/* All files wait for their names: f->older are complete no more. SCR_E_CANCELLED: nor
+ * is this dataset wanted any more, somebody deletes it. */
 int scr_outgoing_demote_all(const struct scr_outgoing *f, struct scr_err *err);
 /* Rank 0: everything is there. Summary, then the index, unless the dataset is being
  * deleted. dset: as they are to have it. */

@@ -350,7 +350,7 @@ static int check_wanted(const struct scr_outgoing *f, const scr_hash *index,
     int listed = scr_index_get(index, f->id, &e, NULL) == SCR_OK;
     if (listed ? !e.doomed : has_list(f))
         return SCR_OK;
-    return scr_fail(err, SCR_E_MISSING, 0,
+    return scr_fail(err, SCR_E_CANCELLED, 0,
                     "flush of dataset %d: it was deleted meanwhile", f->id);
 }
 
@@ -401,7 +401,7 @@ int scr_outgoing_complete(const struct scr_outgoing *f, const scr_hash *dset,
         rc = scr_prefix_summary_write(f->env, f->prefix, f->id, dset, 1, err);
     if (rc == SCR_OK)
         rc = scr_prefix_index_update(f->env, f->prefix, edit_complete, &c, err);
-    if (rc == SCR_E_MISSING)
+    if (rc == SCR_E_CANCELLED)
         (void)scr_prefix_summary_remove(f->env, f->prefix, f->id, NULL);
     return rc;
 }

@@ -264,13 +264,14 @@ static int write_one(struct job *job, struct scr_ctx *ctx, long n, struct scr_er
     return job_write(job, ctx, name, (int)n, 1, err);
 }
 
-/* Those that stay listed as incomplete would make every walk longer than itself. */
+/* Those that stay listed as incomplete, as their flush failed too, would make every
+ * walk longer than itself. */
 static void forget_one(struct job *job, struct scr_ctx *ctx, int rc, long n)
 {
     char name[40];
     (void)job;
     snprintf(name, sizeof name, "ckpt.%ld", n);
-    if (rc != SCR_OK)
+    if (rc != SCR_OK || ctx->flush_owed)
         (void)scr_delete_all(ctx, name, NULL);
 }
 

@@ -705,6 +705,7 @@ MPI_CASE(nothing_leaves_the_cache_in_an_output_phase)
     usleep(200000); /* its threads end */
     CHECK_RC(scr_should_exit_all(ctx, &flag, &err), SCR_OK, &err);
     CHECK_INT(scr_cache_is_ready(ctx, 1), was_ready);
+    CHECK(write_same(&job, ctx, "two"));
     CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
     job_end(&job, ctx);
     job_free(&job);
