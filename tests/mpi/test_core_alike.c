@@ -264,7 +264,7 @@ static int write_one(struct job *job, struct scr_ctx *ctx, long n, struct scr_er
     return job_write(job, ctx, name, (int)n, 1, err);
 }
 
-/* Those that stay listed as incomplete, as their flush failed too, would make every
+/* Those that stay listed, because their flush or the retention failed, would make every
  * walk longer than itself. */
 static void forget_one(struct job *job, struct scr_ctx *ctx, int rc, long n)
 {
@@ -273,6 +273,7 @@ static void forget_one(struct job *job, struct scr_ctx *ctx, int rc, long n)
     snprintf(name, sizeof name, "ckpt.%ld", n);
     if (rc != SCR_OK || ctx->flush_owed)
         (void)scr_delete_all(ctx, name, NULL);
+    scr_retain_all(ctx);
 }
 
 static void write_each(struct mpi_test *t, const char *one, const char *two)
