@@ -515,9 +515,6 @@ int scr_cache_mend_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err);
 /* Raises last_id to what is in use on the prefix and in cache. */
 int scr_learn_ids_all(struct scr_ctx *ctx, struct scr_err *err);
-/* Before a dataset begins: the same for what the index and the flush file have got
- * since then, from a command or another job. What cannot be read tells nothing. */
-void scr_notice_ids_all(struct scr_ctx *ctx);
 /* After a flush that found its id taken by another job on the same prefix
  * (SCR_E_TAKEN): counts on far away from that one. The dataset stays in cache. */
 void scr_flee_ids_all(struct scr_ctx *ctx);

@@ -187,7 +187,6 @@ int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
         return rc;
     double now = scr_now_mono();
     scr_async_poll_all(ctx);
-    scr_notice_ids_all(ctx);
     rc = scr_agree_all(&ctx->world, open_output(ctx, name, flags, err), err);
     if (rc != SCR_OK) {
         scr_output_fini(&ctx->out);

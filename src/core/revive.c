@@ -239,15 +239,6 @@ int scr_learn_ids_all(struct scr_ctx *ctx, struct scr_err *err)
     return rc;
 }
 
-void scr_notice_ids_all(struct scr_ctx *ctx)
-{
-    int max = 0;
-    if (ctx->world.rank == 0)
-        (void)find_listed_max(ctx, &max, NULL);
-    ctx->last_id =
-        (int)scr_max_all(&ctx->world, max > ctx->last_id ? max : ctx->last_id);
-}
-
 /* The other one goes on counting where it is; a number that is near would be taken too.
  */
 void scr_flee_ids_all(struct scr_ctx *ctx)

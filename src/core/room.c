@@ -142,7 +142,7 @@ static enum turn turn_of(const struct scr_ctx *ctx, const struct candidates *all
                          const struct worth *next)
 {
     const struct candidate *c = all->c;
-    if (scr_cache_is(ctx, c[i].id, SCR_CACHE_KEPT))
+    if (scr_cache_is_waiting(ctx, c[i].id)) /* this run goes on from another */
         return KEPT;
     for (int newer = i + 1; newer < all->n; newer++)
         if (scr_cache_is_ready(ctx, c[newer].id) &&

@@ -167,20 +167,6 @@ MPI_CASE(a_second_job_leaves_the_marks_of_the_first)
     job_free(&job);
 }
 
-/* Another job, or scr_index --add-directory, takes numbers while it runs. */
-MPI_CASE(a_running_job_counts_on_from_what_others_take)
-{
-    struct job job;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
-    job_checkpoint(&job, ctx, "one", 1);
-    mark_copied(&job, ctx, 7);
-    job_checkpoint(&job, ctx, "two", 2);
-    CHECK_INT(ctx->last_id, 8);
-    job_kill(&job, ctx);
-    job_free(&job);
-}
-
 /* Two datasets with files at the same paths. */
 MPI_CASE(what_a_flush_cut_short_has_written_over_is_flushed_again)
 {
@@ -256,7 +242,6 @@ int main(int argc, char **argv)
                   RUN(marks_of_another_dataset_of_that_number_are_no_marks),
                   RUN(ours_of_that_number_is_neither_gone_to_nor_deleted),
                   RUN(a_second_job_leaves_the_marks_of_the_first),
-                  RUN(a_running_job_counts_on_from_what_others_take),
                   RUN(what_a_flush_cut_short_has_written_over_is_flushed_again),
                   RUN(what_a_newer_one_has_written_over_is_left_without_a_word),
                   RUN(what_was_dropped_is_not_flushed_again)));
