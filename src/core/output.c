@@ -100,9 +100,13 @@ static int open_output(struct scr_ctx *ctx, const char *name, int flags,
 static int make_cache(struct scr_ctx *ctx, const scr_hash *dset, struct scr_err *err)
 {
     const struct scr_output *out = &ctx->out;
+    /* A deletion that ran short of memory may have left the map without an entry. */
+    int rc = scr_cache_mend_map(ctx, 0, err);
+    if (rc != SCR_OK)
+        return rc;
     scr_filemap_add_rank(ctx->map, out->id, ctx->world.rank);
     scr_filemap_set_dataset(ctx->map, out->id, ctx->world.rank, dset);
-    int rc = scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err);
+    rc = scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err);
     if (rc == SCR_OK)
         rc = scr_cache_make(&ctx->env, ctx->cache_dirs[out->red->store], out->id,
                             ctx->world.rank, err);

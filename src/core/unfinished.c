@@ -155,12 +155,8 @@ int scr_unfinished_enter_all(struct scr_ctx *ctx, int *entered, struct scr_err *
         rc = scr_share_ids_all(&ctx->world, &ids, &n, err);
     for (size_t i = 0; i < n && rc == SCR_OK && *entered == 0; i++) {
         struct scr_err why = SCR_ERR_INIT;
-        int one = enter_all(ctx, ids[i], &why);
-        if (one == SCR_OK)
+        if (enter_all(ctx, ids[i], &why) == SCR_OK)
             *entered = ids[i];
-        else if (scr_err_may_pass(one)) /* an older one would be taken for good */
-            rc =
-                scr_fail(err, one, 0, "dataset %d on the prefix: %s", ids[i], why.text);
     }
     free(ids);
     return rc;

@@ -226,7 +226,7 @@ static void start_with_one_less(struct mpi_test *t, int from_prefix)
         memcpy(less.dir, job.dir, sizeof less.dir);
         memcpy(less.prefix, job.prefix, sizeof less.prefix);
         memcpy(less.cache, job.cache, sizeof less.cache);
-        ctx = job_start(&less, nodes, NULL);
+        ctx = job_start(&less, nodes, "SCR_RESTART_ANY_RANKS=1", NULL);
         job_check_restart(&less, ctx, "one", 1);
         /* It may go on without harm to what is there. */
         job_checkpoint(&less, ctx, "other", 9);
