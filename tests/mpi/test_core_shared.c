@@ -141,7 +141,6 @@ MPI_CASE(files_of_one_rank_each_are_not_refused)
     static const char *const names[][4] = {
         { "a", "b", "c", "d" },
         { "meta", NULL, NULL, NULL },
-        { NULL, NULL, NULL, NULL },
         { "x.1", "x.0", "x.3", "x.2" },
         { "d/state", "e/state", "f/state", "g/state" },
     };
