@@ -25,7 +25,7 @@ struct scr_store {
     char *path;  /* the STORE key, normalised: also its name */
     char *group; /* "NODE" (default), "WORLD" or a user group, in upper case */
     int count;   /* most checkpoints kept in it (SCR_CACHE_SIZE unless COUNT given); -1:
-                    as   many as are needed */
+                    as many as are needed */
     int enabled; /* 0: no descriptor uses it */
     int mkdir;   /* 0: the device cannot hold directories; then it is not in use */
     int flush;   /* FLUSH key, as a position in its list; 1 by default */
