@@ -211,13 +211,23 @@ static void make_whole(struct trial *c, int dset)
         c->there[dset][i] = c->known[dset][i] = SCR_HAVE_ALL;
 }
 
+static int has_a_file(const struct trial *c, int seed)
+{
+    for (int i = 0; i < c->ranks; i++)
+        if (random_size(i, 0, seed) >= 0)
+            return 1;
+    return 0;
+}
+
 static void checkpoint(struct trial *c, struct scr_ctx *ctx)
 {
     struct mpi_test *t = c->t;
     static const char *const names[DATASETS] = { "one", "two", "three" };
     struct dataset *d = &c->dset[c->ndsets];
     *d = (struct dataset){ .id = ctx->last_id + 1, .name = names[c->ndsets] };
-    d->seed = test_below(&c->r, 1000000);
+    do
+        d->seed = test_below(&c->r, 1000000);
+    while (!has_a_file(c, d->seed)); /* a checkpoint without any is refused */
     make_whole(c, c->ndsets++);
     divide(c, d);
     job_checkpoint(&c->job, ctx, d->name, d->seed);
