@@ -24,13 +24,23 @@ int scr_copy_is_tmp(const char *base)
     return strncmp(base, SCR_COPY_TMP, strlen(SCR_COPY_TMP)) == 0;
 }
 
+/* FNV-1a. With 32 bits two of many names that one process holds would meet. */
+static uint64_t hash_name(const char *name)
+{
+    uint64_t hash = 0xcbf29ce484222325;
+    for (; *name != '\0'; name++)
+        hash = (hash ^ (unsigned char)*name) * 0x100000001b3;
+    return hash;
+}
+
 /* Short whatever dst is called, so that a name of the longest length can be copied
  * too. */
 char *scr_copy_tmp(const char *dst, int tag)
 {
     char *dir = scr_path_dir(dst);
-    uint32_t crc = scr_crc32(0, dst, strlen(dst));
-    char *tmp = dir ? scr_asprintf("%s/" SCR_COPY_TMP ".%08x.%d", dir, crc, tag) : NULL;
+    unsigned long long hash = hash_name(dst);
+    char *tmp =
+        dir ? scr_asprintf("%s/" SCR_COPY_TMP ".%016llx.%d", dir, hash, tag) : NULL;
     free(dir);
     return tmp;
 }

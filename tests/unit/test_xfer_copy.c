@@ -225,6 +225,29 @@ static void the_longest_name_can_be_copied(void **state)
     free(other);
 }
 
+/* Both are open at once where names wait for all files: a transfer that holds them. */
+static void names_of_one_crc32_have_temporaries_of_their_own(void **state)
+{
+    static const char *const names[] = { "vmiqwhbqz", "jsqzuhrhp" };
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_copy_open open[2];
+    struct scr_copied got;
+    struct scr_copy job[2];
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        job[i] = (struct scr_copy){ .src = src, .dst = test_path("out/%s", names[i]) };
+        assert_int_equal(scr_crc32(0, names[i], 9), scr_crc32(0, names[0], 9));
+        assert_int_equal(scr_copy_begin(&test_fault_sys, &job[i], &open[i], &got, &err),
+                         SCR_OK);
+        test_put(src, "second", 6);
+    }
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(scr_copy_commit(&test_fault_sys, &job[i], &open[i], &err),
+                         SCR_OK);
+    assert_holds(job[0].dst, bytes, BYTES);
+    assert_holds(job[1].dst, "second", 6);
+}
+
 static void interruptions_and_short_transfers_go_unnoticed(void **state)
 {
     (void)state;
@@ -449,6 +472,7 @@ int main(void)
         CASE(sources_that_are_no_files_are_refused),
         CASE(links_in_the_way_are_replaced_not_followed),
         CASE(the_longest_name_can_be_copied),
+        CASE(names_of_one_crc32_have_temporaries_of_their_own),
         CASE(interruptions_and_short_transfers_go_unnoticed),
         CASE(a_full_disk_is_named_as_such),
         CASE(large_files_in_memory_are_copied_whatever_fails),
