@@ -8,8 +8,9 @@
 
 enum { MISHAP_MOST = 16 };
 
-/* The processes that die together. */
-void mishap_job(const int *pids, int n);
+/* The processes that die together. Whoever dies makes the file mark first; the name is
+ * borrowed. */
+void mishap_job(const int *pids, int n, const char *mark);
 /* The calls-th change from here on, 1: the next, is not made: the job dies instead. */
 void mishap_die_after(int calls);
 /* Only this process dies then, and the launcher has to notice. */

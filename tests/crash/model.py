@@ -200,8 +200,7 @@ class Case:
             self.wrong.append(f"SCR_Init failed with {rc}")
 
     def on_bad(self, *what):
-        if not self.now.start_faults:
-            self.wrong.append(f"wrong or missing bytes in what is offered: {' '.join(what)}")
+        self.wrong.append(f"wrong or missing bytes in what is offered: {' '.join(what)}")
 
     def oldest(self):
         """The oldest that may be offered, None: any. Where nothing else is certain, a checkpoint does that another

@@ -13,10 +13,12 @@
  *     full=DIR  readonly=DIR  mend    what changes below DIR get
  *
  * The journal gets a line of rank 0 for each call that ended, with what every rank has
- * read: bytes, compared with what the run named in them had to write. */
+ * read: bytes, compared with what the run named in them had to write. JOURNAL.died is
+ * made by the rank that dies as planned. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <mpi.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -354,6 +356,7 @@ static int do_event(const char *event)
 
 int main(int argc, char **argv)
 {
+    static char mark[PATH_MAX];
     int pids[MISHAP_MOST], pid = (int)getpid();
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -361,8 +364,9 @@ int main(int argc, char **argv)
     if (argc < 5 || size > MISHAP_MOST)
         MPI_Abort(MPI_COMM_WORLD, 2);
     MPI_Allgather(&pid, 1, MPI_INT, pids, 1, MPI_INT, MPI_COMM_WORLD);
-    mishap_job(pids, size);
     journal = argv[1];
+    snprintf(mark, sizeof mark, "%s.died", journal);
+    mishap_job(pids, size, mark);
     now.run_case = (int32_t)strtol(argv[2], NULL, 10);
     now.serial = (int32_t)strtol(argv[3], NULL, 10);
     now.ranks = size;
