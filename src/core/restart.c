@@ -405,6 +405,7 @@ struct current {
     const struct scr_ctx *ctx;
     int id;
     const char *name;
+    int keep_newer; /* a newer one that is current stays it */
 };
 
 /* 1 if the entry of that number is not of what is in cache (invariant P14). */
@@ -425,19 +426,20 @@ static int edit_current(scr_hash *index, void *arg, int *changed, struct scr_err
     const char *now = scr_index_get_current(index);
     (void)err;
     *changed = scr_index_find(index, c->name) == c->id && !is_anothers(index, c) &&
-               (now == NULL || strcmp(now, c->name) != 0);
+               (now == NULL || strcmp(now, c->name) != 0) &&
+               !(c->keep_newer && now && scr_index_find(index, now) > c->id);
     return *changed ? scr_index_set_current(index, c->name) : SCR_OK;
 }
 
 int scr_note_current_all(struct scr_ctx *ctx, int id, const char *name,
                          struct scr_err *err)
 {
-    struct current c = { ctx, id, name };
+    struct current c = { ctx, id, name, 0 };
     return scr_edit_index_all(ctx, edit_current, &c, err);
 }
 
 /* The older one that was read is where the job goes on from, also for the next
- * allocation. */
+ * allocation; but not where a newer one is good for another number of ranks. */
 static void note_restart_all(struct scr_ctx *ctx)
 {
     const struct scr_restart *r = &ctx->restart;
@@ -447,7 +449,8 @@ static void note_restart_all(struct scr_ctx *ctx)
     scr_log(&ctx->log, SCR_LOG_NOTE, "restarted from checkpoint %s (dataset %d)",
             r->name, r->id);
     SCR_EVENT(ctx, .event = "RESTART_SUCCESS", .dset = r->id, .name = r->name);
-    if (scr_note_current_all(ctx, r->id, r->name, &why) != SCR_OK)
+    struct current c = { ctx, r->id, r->name, ctx->ranks.passed > r->id };
+    if (scr_edit_index_all(ctx, edit_current, &c, &why) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "current not noted: %s", why.text);
 }
 

@@ -96,11 +96,14 @@ MPI_CASE(likewise_with_a_global_restart)
     check_mode(t, "SCR_GLOBAL_RESTART=1");
 }
 
-MPI_CASE(it_stays_in_cache_for_those_who_wrote_it)
+/* A run of 3 went on from "one"; the next one has 4 again, which wrote "two". */
+static void check_they_go_on(struct mpi_test *t, int lost, const char *setting)
 {
     struct runs r;
     struct job four;
     begin(t, &r);
+    if (lost)
+        job_lose_node(&r.base, nodes);
     if (r.job.in) {
         struct scr_ctx *ctx = job_start(&r.job, nodes, NULL);
         check_passed_over(&r.job, ctx);
@@ -108,11 +111,21 @@ MPI_CASE(it_stays_in_cache_for_those_who_wrote_it)
     }
     job_share(t, &four, &r.base, 4);
     four.any_ranks = 0;
-    struct scr_ctx *ctx = job_start(&four, nodes, "SCR_FETCH=0", NULL);
+    struct scr_ctx *ctx = job_start(&four, nodes, setting, NULL);
     job_check_restart(&four, ctx, "two", 2);
     job_kill(&four, ctx);
     job_unshare(&four);
     end(&r);
+}
+
+MPI_CASE(it_stays_in_cache_for_those_who_wrote_it)
+{
+    check_they_go_on(t, 0, "SCR_FETCH=0");
+}
+
+MPI_CASE(it_stays_current_on_the_prefix_for_them)
+{
+    check_they_go_on(t, 1, NULL);
 }
 
 MPI_CASE(without_one_of_its_own_number_nothing_is_offered)
@@ -247,6 +260,7 @@ int main(int argc, char **argv)
                   RUN(likewise_where_a_restart_reads_in_the_prefix_directory),
                   RUN(likewise_with_a_global_restart),
                   RUN(it_stays_in_cache_for_those_who_wrote_it),
+                  RUN(it_stays_current_on_the_prefix_for_them),
                   RUN(without_one_of_its_own_number_nothing_is_offered),
                   RUN(the_parameter_asks),
                   RUN(a_call_of_Restart_ranks_before_Have_restart_asks),
