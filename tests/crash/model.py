@@ -65,6 +65,7 @@ class Version:
     was_stored: bool = False  # and was not asked to go
     cached: dict = dataclasses.field(default_factory=dict)
     seen: set = dataclasses.field(default_factory=set)  # jobs that may have it in cache
+    ever: set = dataclasses.field(default_factory=set)  # … or had it there at any time
 
     def __str__(self):
         return f"{self.name} of run {self.serial // 1000} (dataset {self.id or '?'}, {self.ranks} ranks)"
@@ -132,6 +133,11 @@ class Case:
             for at in version.cached.values():
                 at.lost.add(node)
 
+    def find_again(self):
+        """A node came back with what it had: nothing of it is certain to be of use, and some may be."""
+        for version in self.versions:
+            version.seen |= version.ever
+
     def doubt(self, job):
         """Room was short in the caches of that job: what another prefix has there may have left."""
         for version in self.versions:
@@ -171,7 +177,11 @@ class Case:
     def died_in_output(self):
         if self.starting:
             self.take_place(self.open)
-        self.open.seen.add(self.setup.job)
+        self.may_be_cached(self.open)
+
+    def may_be_cached(self, version):
+        version.seen.add(self.setup.job)
+        version.ever.add(self.setup.job)
 
     def halted(self, index):
         """SCR_Complete_output ended the program (P21)."""
@@ -244,7 +254,7 @@ class Case:
                     version.cached[setup.job].begun += 1
             else:
                 self.become_cached(got)
-        got.seen.add(setup.job)
+        self.may_be_cached(got)
 
     def on_from(self, step):
         pass
@@ -292,7 +302,7 @@ class Case:
             for version in self.versions:
                 version.cached.pop(job, None)
         new.cached[job] = Cached([self.setup.spread], set())
-        new.seen.add(job)
+        self.may_be_cached(new)
 
     def on_complete(self, rc, written, id):
         new, self.open = self.open, None
@@ -307,7 +317,7 @@ class Case:
         elif written != "1":
             new.refused = "some rank did not write it"
         else:
-            new.seen.add(self.setup.job)
+            self.may_be_cached(new)
 
     def is_flushed(self, new):
         """Before SCR_Complete_output returned."""

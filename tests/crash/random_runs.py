@@ -41,6 +41,7 @@ class World:
         self.dir = tempfile.mkdtemp(prefix="scr-random.", dir=WHERE)
         self.tag = os.path.basename(self.dir)
         self.history, self.said, self.spares = [], "", 0
+        self.away = None  # a node, and the spare in its place
         self.draw()
 
     def path(self, *names):
@@ -254,8 +255,39 @@ class World:
         if records.tree(case.prefix) != before:
             self.fail("scr index changed the prefix directory")
 
+    def spare_for(self, node):
+        self.spares += 1
+        return self.replace(node, f"s{self.spares}")
+
+    def replace(self, node, spare):
+        self.nodes = [spare if name == node else name for name in self.nodes]
+        return spare
+
+    def send_away(self):
+        """A node that cannot be reached for some runs, and then is there again with what it had."""
+        node = self.rng.choice(self.nodes)
+        self.kill_all()
+        for case in self.cases:
+            case.lose(node)
+        self.away = node, self.spare_for(node)
+        self.tell(f"{node} is away, {self.away[1]} takes its place")
+
+    def bring_back(self):
+        node, spare = self.away
+        if spare in self.nodes:
+            self.kill_all()
+            self.replace(spare, node)
+            for case in self.cases:
+                case.find_again()
+            self.tell(f"{node} is back in place of {spare}, with what it had")
+        self.away = None
+
     def lose_nodes(self):
         """One, mostly, with the processes on it; a spare takes its place, or it comes back empty."""
+        if self.away and self.rng.random() < 0.4:
+            self.bring_back()
+        elif not self.away and self.rng.random() < 0.2:
+            self.send_away()
         if self.rng.random() > 0.45:
             return
         names = list(dict.fromkeys(self.nodes))
@@ -264,9 +296,7 @@ class World:
             shutil.rmtree(self.nodes_dir(node), ignore_errors=True)
             for case in self.cases:
                 case.lose(node)
-            self.spares += 1
-            spare = self.rng.choice([node, f"s{self.spares}"])
-            self.nodes = [spare if name == node else name for name in self.nodes]
+            spare = node if self.rng.random() < 0.5 else self.spare_for(node)
             self.tell(f"{node} is lost, {spare} takes its place")
 
     def live(self):
