@@ -337,6 +337,20 @@ static uint64_t count_bytes(const scr_hash *part)
     return n;
 }
 
+/* Of one that is being deleted files may be gone in a moment. */
+static int check_stays(const struct scr_env *env, const struct scr_prefix *p,
+                       const scr_hash *index, int id, struct scr_err *err)
+{
+    struct scr_index_entry e;
+    if (scr_index_get(index, id, &e, NULL) != SCR_OK || !(e.doomed || e.failed))
+        return SCR_OK;
+    if (!e.doomed && is_scavenged(env, p, id))
+        return SCR_E_NOENT;
+    return scr_fail(err, e.doomed ? SCR_E_CANCELLED : SCR_E_INVALID, 0,
+                    "%s (dataset %d) is %s", e.dset.name, id,
+                    e.doomed ? "being deleted" : "marked as failed");
+}
+
 /* What the index says of it, and its list of files. SCR_E_NOENT: one of them is not
  * there, or cannot be used. */
 static int read_listed(const struct scr_env *env, const struct scr_prefix *p, int id,
@@ -346,6 +360,8 @@ static int read_listed(const struct scr_env *env, const struct scr_prefix *p, in
     int rc = dset && part && index ? scr_prefix_index_read(env, p, index, err)
                                    : no_memory(id, err);
     const scr_hash *entry = scr_hash_getf(index, "DSET %d DSET", id);
+    if (rc == SCR_OK)
+        rc = check_stays(env, p, index, id, err);
     if (rc == SCR_OK && scr_hash_merge(dset, entry) != SCR_OK)
         rc = no_memory(id, err);
     if (rc == SCR_OK &&

@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "core/ctx.h"
 #include "par/lists.h"
+#include "store/arrival.h"
 
 /* --- one dataset --- */
 
@@ -58,25 +59,65 @@ static int delete_files(struct scr_ctx *ctx, const scr_hash *share, struct scr_e
     return rc;
 }
 
-/* Dataset id and, if its files may be those of others too, those others: complete ones
- * and such as are on their way. malloc'd. */
+struct owners {
+    const struct scr_ctx *ctx;
+    scr_hash *index, *flush;
+    int *pending;
+    size_t npending;
+};
+
+/* Of a damaged one, which the next edit sets aside, nothing is known. */
+static int read_marks(struct owners *o, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_prefix_state_read(&o->ctx->env, &o->ctx->prefix, "flush.scr", o->flush,
+                                   &why);
+    return rc == SCR_OK || rc == SCR_E_CORRUPT ? SCR_OK
+                                               : scr_fail(err, rc, 0, "%s", why.text);
+}
+
+/* Rank 0's; flush.scr tells of flushes of other jobs. */
+static int read_owners(struct owners *o, struct scr_err *err)
+{
+    const struct scr_env *env = &o->ctx->env;
+    const struct scr_prefix *p = &o->ctx->prefix;
+    int rc = o->index && o->flush ? scr_prefix_index_read(env, p, o->index, err)
+                                  : scr_fail(err, SCR_E_NOMEM, 0, "list of datasets");
+    if (rc == SCR_OK)
+        rc = read_marks(o, err);
+    return rc == SCR_OK ? scr_arrivals_pending(env, p, &o->pending, &o->npending, err)
+                        : rc;
+}
+
+/* 1 if dataset id is complete or on its way to the prefix, by whichever job. */
+static int is_owner(const struct owners *o, int id)
+{
+    const int flushing = SCR_LOC_FLUSHING | SCR_LOC_SYNC_FLUSHING;
+    struct scr_index_entry e;
+    int is = scr_async_has(o->ctx, id) ||
+             (scr_flush_get_location(o->flush, id) & flushing) != 0;
+    for (size_t i = 0; i < o->npending; i++)
+        is = is || o->pending[i] == id;
+    return is || (scr_index_get(o->index, id, &e, NULL) == SCR_OK && e.complete);
+}
+
+/* Dataset id and, if its files may be those of others too, those others; malloc'd. */
 static int list_owners(struct scr_ctx *ctx, int id, int spare, int **ids, size_t *n,
                        struct scr_err *err)
 {
-    scr_hash *index = scr_hash_new();
+    struct owners o = { .ctx = ctx, .index = scr_hash_new(), .flush = scr_hash_new() };
     size_t all = 0;
-    int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
-    if (rc == SCR_OK && (rc = scr_index_ids(index, ids, &all)) != SCR_OK)
+    int rc = read_owners(&o, err);
+    if (rc == SCR_OK && (rc = scr_index_ids(o.index, ids, &all)) != SCR_OK)
         scr_fail(err, rc, 0, "list of datasets");
     for (size_t i = 0; i < all; i++) {
-        struct scr_index_entry e;
         int one = (*ids)[i];
-        int has = scr_index_get(index, one, &e, NULL) == SCR_OK &&
-                  (e.complete || scr_async_has(ctx, one));
-        if (one == id || (spare && has))
+        if (one == id || (spare && is_owner(&o, one)))
             (*ids)[(*n)++] = one;
     }
-    scr_hash_delete(index);
+    scr_hash_delete(o.index);
+    scr_hash_delete(o.flush);
+    free(o.pending);
     return rc;
 }
 
@@ -204,11 +245,22 @@ static void unmark_all(struct scr_ctx *ctx, int id)
         scr_flush_forget_all(ctx, id);
 }
 
+/* Without a plan no process completes the dataset while its files go. */
+static int give_up_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    int rc = ctx->world.rank == 0
+                 ? scr_arrival_give_up(&ctx->env, &ctx->prefix, id, err)
+                 : SCR_OK;
+    return scr_agree_all(&ctx->world, rc, err);
+}
+
 /* Not complete any more, then the files, then the records: a death in between never
  * leaves an entry that promises files that are gone (invariant P3). */
 int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err *err)
 {
     int rc = scr_async_let_go_all(ctx, err);
+    if (rc == SCR_OK)
+        rc = give_up_all(ctx, id, err);
     if (rc != SCR_OK)
         return rc;
     scr_hash *share = scr_hash_new();

@@ -469,7 +469,8 @@ static int enter_packed(const struct scr_env *env, const struct scr_prefix *p, i
     return rc;
 }
 
-/* The plan goes last: until then it is all done once more by whoever looks next. */
+/* The plan goes last: until then it is all done once more by whoever looks next. One
+ * that is being deleted is complete no more, and loses its plan. */
 static int complete(const struct scr_env *env, const struct scr_prefix *p, int id,
                     const scr_hash *plan, struct scr_err *err)
 {
@@ -483,8 +484,12 @@ static int complete(const struct scr_env *env, const struct scr_prefix *p, int i
         rc = scr_prefix_index_enter(env, p, dset, 1, time(NULL), err);
     if (rc == SCR_OK)
         (void)scr_prefix_state_update(env, p, "flush.scr", edit_flush_file, &id, NULL);
-    if (rc == SCR_OK)
-        rc = remove_plan(env, p, id, err);
+    if (rc == SCR_E_CANCELLED)
+        (void)scr_prefix_summary_remove(env, p, id, NULL);
+    if (rc == SCR_OK || rc == SCR_E_CANCELLED) {
+        int gone = remove_plan(env, p, id, err);
+        rc = gone == SCR_OK ? rc : gone;
+    }
     for (SCR_HASH_EACH(e, scr_hash_get(plan, "NODE")))
         if (rc == SCR_OK) /* records that stay harm nobody */
             (void)scr_arrival_forget(env, p, id, scr_hash_elem_key_int(e), NULL);
@@ -503,7 +508,8 @@ static int adopt_one(const struct scr_env *env, const struct scr_prefix *p, int 
     if (*done)
         rc = complete(env, p, id, plan, &why);
     scr_hash_delete(plan);
-    if (rc == SCR_OK || rc == SCR_E_NOENT)
+    *done = *done && rc != SCR_E_CANCELLED;
+    if (rc == SCR_OK || rc == SCR_E_NOENT || rc == SCR_E_CANCELLED)
         return SCR_OK;
     return scr_fail(err, rc, 0, "%s", why.text);
 }
@@ -563,6 +569,12 @@ static int enter(scr_hash *index, scr_hash *flush, int id, const scr_hash *dset,
     return flush ? edit_flush_file(flush, &id, &changed, err) : SCR_OK;
 }
 
+static int is_doomed(const scr_hash *index, int id)
+{
+    struct scr_index_entry e;
+    return scr_index_get(index, id, &e, NULL) == SCR_OK && e.doomed;
+}
+
 static int look_at(const struct scr_env *env, const struct scr_prefix *p, int id,
                    scr_hash *index, scr_hash *flush, int *n, struct scr_err *err)
 {
@@ -570,6 +582,7 @@ static int look_at(const struct scr_env *env, const struct scr_prefix *p, int id
     scr_hash *dset = scr_hash_new();
     int arrived = 0, rc = SCR_OK;
     int read = scr_arrival_look(env, p, id, &arrived, dset, &why);
+    arrived = arrived && !is_doomed(index, id);
     if (read == SCR_E_NOMEM)
         rc = no_memory(id, err);
     else if (read != SCR_OK)

@@ -82,8 +82,9 @@ int scr_arrival_forget(const struct scr_env *env, const struct scr_prefix *p, in
 int scr_arrival_finish(const struct scr_env *env, const struct scr_prefix *p, int id,
                        int node, struct scr_err *err);
 /* Completes every pending dataset whose files have all arrived, oldest first: summary,
- * index entry (CURRENT too, if it is newer), and the plan goes. *n: how many; may be
- * NULL. The first error; later datasets are completed all the same. */
+ * index entry (CURRENT too, if it is newer), and the plan goes. One that is being
+ * deleted only loses its plan. *n: how many; may be NULL. The first error; later
+ * datasets are completed all the same. */
 int scr_arrivals_adopt(const struct scr_env *env, const struct scr_prefix *p, int *n,
                        struct scr_err *err);
 /* For those who only look: nothing is locked or written. *arrived: 1 if

@@ -59,12 +59,14 @@ int scr_prefix_index_update(const struct scr_env *env, const struct scr_prefix *
                             scr_hash_edit edit, void *arg, struct scr_err *err);
 
 /* Enters a dataset; a complete checkpoint becomes the current one if that is older
- * (invariant P6). */
+ * (invariant P6). SCR_E_CANCELLED: it is to be complete, and is being deleted
+ * (invariant P3). */
 int scr_prefix_index_enter(const struct scr_env *env, const struct scr_prefix *p,
                            const scr_hash *dset, int complete, time_t when,
                            struct scr_err *err);
 
-/* Enters one whose files were repaired: CURRENT and FAILED stay as they are. */
+/* Enters one whose files were repaired: CURRENT and FAILED stay as they are.
+ * SCR_E_CANCELLED as above. */
 int scr_prefix_index_mend(const struct scr_env *env, const struct scr_prefix *p,
                           const scr_hash *dset, int complete, time_t when,
                           struct scr_err *err);

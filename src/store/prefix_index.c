@@ -191,11 +191,26 @@ struct entry {
     time_t when;
 };
 
+/* Some of its files may have gone. */
+static int check_stays(const scr_hash *index, const struct entry *e,
+                       const struct scr_dataset *d, struct scr_err *err)
+{
+    struct scr_index_entry old;
+    if (!e->complete || scr_index_get(index, d->id, &old, NULL) != SCR_OK ||
+        !old.doomed)
+        return SCR_OK;
+    return scr_fail(err, SCR_E_CANCELLED, 0,
+                    "%s (dataset %d) is being deleted: it does not become complete",
+                    d->name, d->id);
+}
+
 static int edit_entry(scr_hash *index, void *arg, int *changed, struct scr_err *err)
 {
     const struct entry *e = arg;
     struct scr_dataset d;
     int rc = scr_dataset_get(e->dset, &d, err);
+    if (rc == SCR_OK)
+        rc = check_stays(index, e, &d, err);
     if (rc != SCR_OK)
         return rc;
     *changed = 1;
@@ -216,8 +231,14 @@ int scr_prefix_index_enter(const struct scr_env *env, const struct scr_prefix *p
 static int edit_mended(scr_hash *index, void *arg, int *changed, struct scr_err *err)
 {
     const struct entry *e = arg;
+    struct scr_dataset d;
+    int rc = scr_dataset_get(e->dset, &d, err);
+    if (rc == SCR_OK)
+        rc = check_stays(index, e, &d, err);
+    if (rc != SCR_OK)
+        return rc;
     *changed = 1;
-    int rc = scr_index_mend(index, e->dset, e->complete, e->when);
+    rc = scr_index_mend(index, e->dset, e->complete, e->when);
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: a repaired dataset");
 }
 

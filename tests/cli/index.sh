@@ -121,6 +121,22 @@ run scr_index --add 18
 fails 2 "dataset 18 is not whole"
 lists "*" 18 NO ckpt.18 " " 12 YES ckpt.12 " " 6 YES ckpt.6
 check "no summary is written" ! -e .scr/scr.dataset.18/summary.scr
+
+# that one has failed, or is being deleted, stays so; of the latter a summary may be left
+fill
+rm -f .scr/scr.dataset.18/*_of_* .scr/scr.dataset.18/*.scrfilemap
+cli_mark "$PWD" 18 deleting
+run scr_index --add 18
+fails 2 "ckpt.18 (dataset 18) is being deleted"
+rm .scr/scr.dataset.18/summary.scr
+run scr_index --add 18
+fails 2 "ckpt.18 (dataset 18) is being deleted"
+check "no summary is written" ! -e .scr/scr.dataset.18/summary.scr
+cli_mark "$PWD" 12
+rm -f .scr/scr.dataset.12/*_of_* .scr/scr.dataset.12/*.scrfilemap .scr/scr.dataset.12/summary.scr
+run scr_index --add 12
+fails 2 "ckpt.12 (dataset 12) is marked as failed"
+check "no summary is written" ! -e .scr/scr.dataset.12/summary.scr
 fill
 
 # wrong use

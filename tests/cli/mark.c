@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Marks a dataset of the index as one that a restart could not read:
+/* Marks a dataset of the index as one that a restart could not read, or as one whose
+ * deletion has begun:
  *
- *     cli_mark PREFIX ID */
+ *     cli_mark PREFIX ID [deleting] */
 #include <stdio.h>
 #include <time.h>
 
 #include "base/str.h"
 #include "store/prefix.h"
+
+static int edit_doom(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+{
+    (void)err;
+    *changed = 1;
+    scr_index_mark_doomed(index, *(const int *)arg);
+    return SCR_OK;
+}
 
 static int edit(scr_hash *index, void *arg, int *changed, struct scr_err *err)
 {
@@ -22,13 +31,13 @@ int main(int argc, char **argv)
     struct scr_err err = SCR_ERR_INIT;
     struct scr_prefix p = { 0 };
     int id;
-    if (argc != 3 || !scr_parse_int(argv[2], &id)) {
-        fprintf(stderr, "usage: cli_mark PREFIX ID\n");
+    if (argc < 3 || argc > 4 || !scr_parse_int(argv[2], &id)) {
+        fprintf(stderr, "usage: cli_mark PREFIX ID [deleting]\n");
         return 1;
     }
     int rc = scr_prefix_open(&env, argv[1], 0, &p, &err);
     if (rc == SCR_OK)
-        rc = scr_prefix_index_update(&env, &p, edit, &id, &err);
+        rc = scr_prefix_index_update(&env, &p, argc == 4 ? edit_doom : edit, &id, &err);
     scr_prefix_fini(&p);
     if (rc != SCR_OK)
         fprintf(stderr, "cli_mark: %s\n", err.text);

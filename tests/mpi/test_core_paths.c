@@ -575,9 +575,10 @@ static void keep_pending(int written)
     pfs_control.write_error = written ? 0 : ENOSPC;
 }
 
-/* A job ends with dataset 1, "first" in A, pending, and loses its nodes. The stamp of
- * the plan. */
-static uint64_t leave_pending(struct job *job, int written)
+/* A job ends with dataset id of that name and text in A pending, and loses its nodes.
+ * The stamp of the plan. */
+static uint64_t leave_pending_as(struct job *job, int written, int id, const char *name,
+                                 const char *text)
 {
     struct mpi_test *t = job->t;
     struct scr_env env = { .sys = &scr_sys_posix };
@@ -589,12 +590,12 @@ static uint64_t leave_pending(struct job *job, int written)
     job->sys = &pfs_sys;
     struct scr_ctx *ctx =
         job_start(job, nodes, "SCR_FLUSH=1", "SCR_FLUSH_ASYNC=1", NULL);
-    write_ok(job, ctx, "x", CKPT, "A", "first");
-    CHECK(scr_async_wait_all(ctx, 1, &err) != SCR_OK);
+    write_ok(job, ctx, name, CKPT, "A", text);
+    CHECK(scr_async_wait_all(ctx, id, &err) != SCR_OK);
     job_kill(job, ctx);
     job_lose_node(job, nodes);
     CHECK_RC(scr_prefix_open(&env, job->prefix, 0, &p, NULL), SCR_OK, &err);
-    CHECK_RC(scr_arrival_plan_read(&env, &p, 1, plan, NULL), SCR_OK, &err);
+    CHECK_RC(scr_arrival_plan_read(&env, &p, id, plan, NULL), SCR_OK, &err);
     CHECK(scr_hash_get_val_u64(plan, "STAMP", &stamp));
     scr_hash_delete(plan);
     scr_prefix_fini(&p);
@@ -602,20 +603,30 @@ static uint64_t leave_pending(struct job *job, int written)
     return stamp;
 }
 
+static uint64_t leave_pending(struct job *job, int written)
+{
+    return leave_pending_as(job, written, 1, "x", "first");
+}
+
 /* Processes that went on with it, on nodes this job has nothing to do with, are
  * through. */
-static void arrive_late(struct job *job, uint64_t stamp)
+static void arrive_late_as(struct job *job, int id, uint64_t stamp)
 {
     struct mpi_test *t = job->t;
     struct scr_env env = { .sys = &scr_sys_posix };
     struct scr_prefix p = { 0 };
     struct scr_err err = SCR_ERR_INIT;
     CHECK_RC(scr_prefix_open(&env, job->prefix, 0, &p, &err), SCR_OK, &err);
-    CHECK_RC(scr_arrival_arrived(&env, &p, 1, stamp, job->rank, job->rank, &err),
+    CHECK_RC(scr_arrival_arrived(&env, &p, id, stamp, job->rank, job->rank, &err),
              SCR_OK, &err);
-    CHECK_RC(scr_arrival_finish(&env, &p, 1, job->rank, &err), SCR_OK, &err);
+    CHECK_RC(scr_arrival_finish(&env, &p, id, job->rank, &err), SCR_OK, &err);
     scr_prefix_fini(&p);
     mpi_test_barrier(job->comm);
+}
+
+static void arrive_late(struct job *job, uint64_t stamp)
+{
+    arrive_late_as(job, 1, stamp);
 }
 
 static void write_over_pending(struct mpi_test *t, int written, const char *how)
@@ -713,6 +724,54 @@ MPI_CASE(a_pending_one_whose_paths_are_its_own_becomes_complete)
     job_free(&job);
 }
 
+/* This rank's file, as whoever copies it leaves it. */
+static void put_file(struct job *job, const char *dir, const char *text)
+{
+    char path[900];
+    snprintf(path, sizeof path, "%s/%s", job->prefix, dir);
+    (void)mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/%s/f.%d", job->prefix, dir, job->rank);
+    FILE *f = fopen(path, "w");
+    int ok = f != NULL && fputs(text, f) >= 0;
+    ok = (f == NULL || fclose(f) == 0) && ok;
+    if (!ok)
+        mpi_test_fail(job->t, __FILE__, __LINE__, "cannot write %s", path);
+    mpi_test_barrier(job->comm);
+}
+
+/* A deletion of what is pending, with all files there, dies as it removes a file. 1: it
+ * had not come so far. */
+static int die_in_deletion(struct mpi_test *t, long n)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    job.out = fopen("/dev/null", "w");
+    uint64_t stamp = leave_pending(&job, 0);
+    put_file(&job, "A", "first");
+    job.sys = &test_fault_sys;
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", "SCR_FETCH=0", NULL);
+    job_arm(&job, -1, TEST_UNLINKAT, n, EIO, TEST_FOREVER);
+    int rc = scr_delete_all(ctx, "x", &err);
+    int fired = job_disarm(&job);
+    job_kill(&job, ctx);
+    CHECK(fired ? rc != SCR_OK : rc == SCR_OK);
+    if (rc != SCR_OK)
+        arrive_late(&job, stamp);
+    CHECK(job_entry(&job, 1, NULL, NULL) != 1 || all_are(&job, "A", "first"));
+    fclose(job.out);
+    job_free(&job);
+    return fired;
+}
+
+MPI_CASE(a_pending_one_whose_deletion_died_does_not_become_complete)
+{
+    long n = 0;
+    while (die_in_deletion(t, n))
+        n++;
+    CHECK(n > 2); /* the plan goes first, then files */
+}
+
 /* --- a list that a newer version wrote --- */
 
 enum { THIS_VERSION = 1 };
@@ -787,6 +846,75 @@ MPI_CASE(deletion_spares_the_paths_of_other_ranks_files)
     job_free(&job);
 }
 
+/* Dataset 2, whose files are at the paths of dataset 1, is on its way, and 1 is deleted
+ * by a job that has nothing to do with it. */
+static struct scr_ctx *start_beside(struct mpi_test *t, struct job *job)
+{
+    job_new(t, job, 4);
+    job->out = fopen("/dev/null", "w");
+    struct scr_ctx *ctx = job_start(job, nodes, "SCR_FLUSH=1", NULL);
+    write_ok(job, ctx, "x", CKPT, "A", "first");
+    return ctx;
+}
+
+MPI_CASE(deletion_spares_what_a_transfer_of_another_job_has_brought)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_kill(&job, start_beside(t, &job));
+    uint64_t stamp = leave_pending_as(&job, 0, 2, "y", "second");
+    put_file(&job, "A", "second");
+    pfs_reset();
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FETCH=0", NULL);
+    CHECK_RC(scr_delete_all(ctx, "x", &err), SCR_OK, &err);
+    CHECK_ENTRY(1, -1, 0);
+    CHECK(all_are(&job, "A", "second"));
+    arrive_late_as(&job, 2, stamp);
+    CHECK_ENTRY(2, 1, 1);
+    job_kill(&job, ctx);
+    fclose(job.out);
+    job_free(&job);
+}
+
+/* As a job leaves it that dies while it waits for its flush. */
+static int mark_flushing(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+{
+    (void)arg, (void)err;
+    *changed = 1;
+    return scr_flush_set_location(h, 2, SCR_LOC_SYNC_FLUSHING, 1);
+}
+
+MPI_CASE(deletion_spares_what_a_flush_of_another_job_has_brought)
+{
+    struct job job;
+    struct scr_env env = { .sys = &scr_sys_posix };
+    struct scr_prefix p = { 0 };
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_ctx *ctx = start_beside(t, &job);
+    pfs_reset();
+    pfs_control.fail_path = "summary.scr";
+    ctx->env.sys = &pfs_sys;
+    CHECK_RC(write_at(&job, ctx, "y", CKPT, "A", 0, "second", &err), SCR_OK, &err);
+    job_kill(&job, ctx);
+    job_lose_node(&job, nodes);
+    ctx = job_start(&job, nodes, "SCR_FETCH=0", NULL);
+    CHECK_RC(scr_prefix_open(&env, job.prefix, 0, &p, &err), SCR_OK, &err);
+    for (int marked = 1; marked >= 0; marked--) {
+        if (marked && job.rank == 0)
+            CHECK_RC(scr_prefix_state_update(&env, &p, "flush.scr", mark_flushing, NULL,
+                                             &err),
+                     SCR_OK, &err);
+        mpi_test_barrier(job.comm);
+        CHECK_ENTRY(2, 0, 0);
+        CHECK_RC(scr_delete_all(ctx, marked ? "x" : "y", &err), SCR_OK, &err);
+        CHECK(marked ? all_are(&job, "A", "second") : !job_has(&job, "A"));
+    }
+    scr_prefix_fini(&p);
+    job_kill(&job, ctx);
+    fclose(job.out);
+    job_free(&job);
+}
+
 int main(int argc, char **argv)
 {
     return mpi_test_main(
@@ -810,6 +938,9 @@ int main(int argc, char **argv)
             RUN(a_pending_one_never_becomes_complete_over_a_newer_one),
             RUN(nor_does_a_pending_one_whose_list_is_damaged),
             RUN(a_pending_one_whose_paths_are_its_own_becomes_complete),
+            RUN(a_pending_one_whose_deletion_died_does_not_become_complete),
             RUN(nothing_is_replaced_that_a_newer_version_may_list),
-            RUN(deletion_spares_the_paths_of_other_ranks_files)));
+            RUN(deletion_spares_the_paths_of_other_ranks_files),
+            RUN(deletion_spares_what_a_transfer_of_another_job_has_brought),
+            RUN(deletion_spares_what_a_flush_of_another_job_has_brought)));
 }

@@ -202,6 +202,32 @@ static void without_a_plan_nobody_completes(void **state)
     assert_int_equal(listed_complete(ID), 0);
 }
 
+static int edit_doom(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+{
+    (void)arg, (void)err;
+    scr_index_mark_doomed(index, ID);
+    *changed = 1;
+    return SCR_OK;
+}
+
+/* A deletion that began after the plan was written (invariant P3). */
+static void what_is_being_deleted_does_not_become_complete(void **state)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    int n = 0;
+    (void)state;
+    plan(ID, STAMP);
+    arrive_all(ID, STAMP);
+    assert_int_equal(scr_prefix_index_update(&posix, &prefix, edit_doom, NULL, &err),
+                     SCR_OK);
+    assert_int_equal(shown_complete(ID, &n), 0);
+    assert_int_equal(n, 0);
+    assert_int_equal(adopt(), 0);
+    assert_int_equal(listed_complete(ID), 0);
+    assert_false(scr_prefix_has_summary(&posix, &prefix, ID));
+    assert_int_equal(pending(), 0);
+}
+
 static void a_bad_plan_does_not_keep_others(void **state)
 {
     struct scr_err err = SCR_ERR_INIT;
@@ -341,6 +367,7 @@ int main(void)
         T(the_last_to_arrive_completes),
         T(records_of_another_attempt_prove_nothing),
         T(without_a_plan_nobody_completes),
+        T(what_is_being_deleted_does_not_become_complete),
         T(a_bad_plan_does_not_keep_others),
         T(who_looks_sees_what_will_be_written_and_writes_nothing),
         T(golden_plans),
