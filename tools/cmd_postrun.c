@@ -50,8 +50,20 @@ struct postrun {
 
 /* --- what is where --- */
 
-/* The flush file is not synced, and may be lost with the node that wrote it: the caches
- * in reach say themselves what is in them. */
+static int note_cached(struct postrun *p, const scr_hash *map, int id)
+{
+    scr_hash_elem *r = scr_filemap_first_rank_by_dataset(map, id);
+    int rank = r ? scr_hash_elem_key_int(r) : -1;
+    if (scr_hash_get_kv_int(p->flush, "DATASET", id) != NULL ||
+        scr_filemap_num_expected_files(map, id, rank) < 0)
+        return SCR_OK;
+    int rc = scr_flush_set_dataset(p->flush, scr_filemap_get_dataset(map, id, rank));
+    return rc == SCR_OK ? scr_flush_set_location(p->flush, id, SCR_LOC_CACHE, 1) : rc;
+}
+
+/* The flush file is not synced, and may be lost with the node that wrote it or lack
+ * what was written while the prefix directory was out of reach: the caches in reach say
+ * themselves what is in them. */
 static int ask_caches(struct postrun *p, struct scr_err *err)
 {
     struct scr_tool *t = p->t;
@@ -66,14 +78,9 @@ static int ask_caches(struct postrun *p, struct scr_err *err)
         rc = scr_survey_add_shared(&s, reach.shared[i], err);
     if (rc == SCR_OK && scr_survey_ids(&s, &ids, &n) != SCR_OK)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "caches: out of memory");
-    for (int i = 0; i < n && rc == SCR_OK; i++) {
-        scr_hash_elem *r = scr_filemap_first_rank_by_dataset(s.map, ids[i]);
-        int rank = r ? scr_hash_elem_key_int(r) : -1;
-        if (scr_filemap_num_expected_files(s.map, ids[i], rank) >= 0 &&
-            scr_flush_set_dataset(
-                p->flush, scr_filemap_get_dataset(s.map, ids[i], rank)) == SCR_OK)
-            scr_flush_set_location(p->flush, ids[i], SCR_LOC_CACHE, 1);
-    }
+    for (int i = 0; i < n && rc == SCR_OK; i++)
+        if (note_cached(p, s.map, ids[i]) != SCR_OK)
+            rc = scr_fail(err, SCR_E_NOMEM, 0, "caches: out of memory");
     free(ids);
     scr_survey_fini(&s);
     scr_reach_fini(&reach);
@@ -108,13 +115,16 @@ static int look_around(struct postrun *p, struct scr_err *err)
     rc = scr_prefix_state_read(&t->env, &t->prefix, "flush.scr", p->flush, &why);
     if (rc == SCR_OK)
         rc = keep_own(p, &why);
-    if (rc == SCR_OK && scr_hash_size(scr_hash_get(p->flush, "DATASET")) > 0)
-        return SCR_OK;
     if (rc == SCR_E_VERSION || rc == SCR_E_NOMEM)
         return scr_fail(err, rc, 0, "%s", why.text);
     if (rc != SCR_OK)
         scr_log(t->env.log, SCR_LOG_WARN, "%s; going by the caches in reach", why.text);
-    return ask_caches(p, err);
+    int known = scr_hash_size(scr_hash_get(p->flush, "DATASET")) > 0;
+    rc = ask_caches(p, known ? &why : err);
+    if (rc == SCR_OK || !known)
+        return rc;
+    scr_log(t->env.log, SCR_LOG_WARN, "%s; going by flush.scr", why.text);
+    return SCR_OK;
 }
 
 static int needs_saving(const struct postrun *p, int id)

@@ -198,6 +198,16 @@ for what in gone damaged; do
     [ $what = gone ] || warns 0 "going by the caches in reach"
 done
 
+# --- the flush file knows of an older one only: nothing could be noted when the newer one was written ---
+clean
+job 5 XOR 3 3
+cp p/.scr/flush.scr .older
+job 6 XOR 3 3
+cp .older p/.scr/flush.scr
+run scr_postrun
+has 0 "dataset 6 (ckpt.6): complete in"
+saved 6
+
 # --- another job has the number ---
 clean
 job 7 XOR 3 3
