@@ -11,6 +11,7 @@
 #include "par/distribute.h"
 #include "red/member.h"
 #include "red/redfile.h"
+#include "store/aside.h"
 #include "store/spare.h"
 
 /* Cache directory a file of a dataset lies in: everything up to "scr.dataset.<id>". */
@@ -121,6 +122,9 @@ static int delete_local(struct scr_ctx *ctx, int id, struct scr_err *err)
         rc = rc == SCR_OK ? one : rc;
     }
     free(ranks);
+    const struct scr_aside aside = { &ctx->env, &ctx->cntl, ctx->map, id };
+    if (rc == SCR_OK && scr_filemap_has_aside(ctx->map, id))
+        rc = scr_aside_drop(&aside, 0, err);
     /* Files first, then the record that names them (invariant C1). */
     if (rc == SCR_OK) {
         scr_filemap_remove_dataset(ctx->map, id);

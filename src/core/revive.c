@@ -6,15 +6,29 @@
 #include <string.h>
 
 #include "core/ctx.h"
+#include "core/rivals.h"
 #include "par/distribute.h"
+
+/* The lowest rank that has a descriptor of the dataset that is to be restored. */
+static int find_root_all(struct scr_ctx *ctx, int id, struct scr_rivals *rivals,
+                         int *root, struct scr_err *err)
+{
+    *root = scr_cache_any_desc(ctx, id) != NULL;
+    rivals->are = scr_rivals_look_all(ctx, id, root);
+    int rc = rivals->are ? scr_rivals_settle_all(ctx, id, rivals, err) : SCR_OK;
+    if (rc == SCR_OK && rivals->are) {
+        *root = scr_cache_any_desc(ctx, id) != NULL;
+        (void)scr_rivals_look_all(ctx, id, root);
+    }
+    return rc;
+}
 
 /* Where and by how many ranks dataset id was written: told by the lowest rank that
  * knows. */
-static int share_desc_all(struct scr_ctx *ctx, int id, scr_hash *desc,
+static int share_desc_all(struct scr_ctx *ctx, int id, int root, scr_hash *desc,
                           struct scr_err *err)
 {
     const scr_hash *mine = scr_cache_any_desc(ctx, id);
-    int root = (int)scr_min_all(&ctx->world, mine ? ctx->world.rank : ctx->world.size);
     if (root == ctx->world.size)
         return scr_fail(err, SCR_E_LOST, 0, "dataset %d was not complete", id);
     int rc = SCR_OK;
@@ -97,16 +111,16 @@ static int move_and_rebuild_all(struct scr_ctx *ctx, struct revival *r,
     return rc;
 }
 
-static int restore_one_all(struct scr_ctx *ctx, int id, const char *dset_dir,
+static int restore_one_all(struct scr_ctx *ctx, int id, struct scr_rivals *rivals,
                            struct scr_err *err)
 {
     struct revival r = {
         .moving = { &ctx->env, &ctx->world, &ctx->cntl, ctx->map,
-                    (size_t)ctx->prm.mpi_buf_size },
+                    (size_t)ctx->prm.mpi_buf_size, &rivals->released },
         .protect = { &ctx->env, &ctx->world, (size_t)ctx->prm.mpi_buf_size,
                      ctx->prm.crc_on_copy },
         .id = id,
-        .dset_dir = dset_dir,
+        .dset_dir = rivals->dset_dir,
     };
     int rc = move_and_rebuild_all(ctx, &r, err);
     if (rc == SCR_OK && r.rep.rebuilt_ranks > 0)
@@ -121,21 +135,27 @@ static int restore_one_all(struct scr_ctx *ctx, int id, const char *dset_dir,
 
 int scr_cache_mend_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
+    struct scr_rivals rivals = { 0 };
     scr_hash *desc = scr_hash_new();
     char *dset_dir = NULL;
-    int rc = share_desc_all(ctx, id, desc, err);
+    int root, rc = find_root_all(ctx, id, &rivals, &root, err);
+    if (rc == SCR_OK)
+        rc = share_desc_all(ctx, id, root, desc, err);
     if (rc == SCR_OK) {
         const char *group = scr_hash_get_val(desc, "STORE_GROUP");
         rc =
             scr_cache_open(ctx, id, scr_hash_get_val(desc, "STORE"),
                            group == NULL || strcmp(group, "NODE") == 0, &dset_dir, err);
         rc = scr_agree_all(&ctx->world, rc, err);
+        rivals.dset_dir = dset_dir;
         if (rc == SCR_OK)
-            rc = restore_one_all(ctx, id, dset_dir, err);
+            rc = restore_one_all(ctx, id, &rivals, err);
     }
     /* Short of memory still, it is left to the next dataset, or the next write. */
     if (rc != SCR_OK)
         (void)scr_cache_mend_map(ctx, 0, NULL);
+    if (rivals.are)
+        scr_rivals_end_all(ctx, id, rc, &rivals);
     free(dset_dir);
     scr_hash_delete(desc);
     return rc;
@@ -192,7 +212,9 @@ static int leave_cache_alone_all(struct scr_ctx *ctx, struct scr_err *err)
         rc = scr_agree_all(&ctx->world, scr_cache_reserve(ctx, (size_t)n, err), err);
     for (int i = 0; i < n && rc == SCR_OK; i++) {
         /* One that no rank has a descriptor of was never complete. */
-        int begun = scr_or_all(&ctx->world, scr_cache_any_desc(ctx, ids[i]) != NULL);
+        int begun =
+            scr_or_all(&ctx->world, scr_cache_any_desc(ctx, ids[i]) != NULL ||
+                                        scr_filemap_has_aside(ctx->map, ids[i]));
         scr_cache_set_state(ctx, ids[i], begun ? SCR_CACHE_KEPT : SCR_CACHE_LOST);
         ctx->last_id = ids[i] > ctx->last_id ? ids[i] : ctx->last_id;
     }

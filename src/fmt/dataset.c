@@ -122,3 +122,24 @@ int scr_dataset_is_alike(const struct scr_dataset *a, const struct scr_dataset *
 {
     return a->created == b->created && scr_dataset_is_same(a, b);
 }
+
+static int is_better(const struct scr_rival *a, const struct scr_rival *than)
+{
+    if (than == NULL || a->state != than->state)
+        return than == NULL || a->state > than->state;
+    return a->created > than->created;
+}
+
+const struct scr_rival *scr_rival_choose(const struct scr_rival *rival, size_t n,
+                                         int ranks)
+{
+    const struct scr_rival *best = NULL, *newest = NULL;
+    for (size_t i = 0; i < n; i++) {
+        const struct scr_rival *r = &rival[i];
+        newest = newest == NULL || r->created > newest->created ? r : newest;
+        if (r->state != SCR_RIVAL_NOT && (ranks == 0 || r->ranks == ranks) &&
+            is_better(r, best))
+            best = r;
+    }
+    return ranks == 0 || (newest != NULL && newest->ranks == ranks) ? best : NULL;
+}

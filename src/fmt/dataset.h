@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include <stddef.h>
 #include <stdint.h>
 
 struct scr_dataset {
@@ -30,5 +31,22 @@ int scr_dataset_get(const scr_hash *h, struct scr_dataset *out, struct scr_err *
 int scr_dataset_is_same(const struct scr_dataset *a, const struct scr_dataset *b);
 /* The same, and when they were made is told by both, or by neither. */
 int scr_dataset_is_alike(const struct scr_dataset *a, const struct scr_dataset *b);
+
+/* One of several datasets of one number, parts of which are in cache. */
+struct scr_rival {
+    int64_t created;
+    int ranks; /* that wrote it */
+    enum {
+        SCR_RIVAL_NOT,   /* more is lost than its redundancy can rebuild */
+        SCR_RIVAL_MAYBE, /* what cannot be seen from here decides */
+        SCR_RIVAL_WHOLE  /* it is whole, or can be rebuilt */
+    } state;
+};
+/* The one to go on with: of those that can be rebuilt the newest, else the newest of
+ * which that cannot be told; NULL: there is none. ranks, unless 0, is how many ranks
+ * ask: a rival of a different number is never chosen, and none is if the newest is
+ * such. */
+const struct scr_rival *scr_rival_choose(const struct scr_rival *rival, size_t n,
+                                         int ranks);
 
 #endif

@@ -90,13 +90,36 @@ void scr_filemap_remove_rank_by_dataset(scr_filemap *map, int dset, int rank)
 /* The hash under an index entry shrinks while it is walked, so its first element is
  * taken each time; a key that is no number (never made here) is dropped with its
  * parent. */
-void scr_filemap_remove_dataset(scr_filemap *map, int dset)
+static void remove_dataset(scr_filemap *map, int dset)
 {
     scr_hash_elem *e;
     while ((e = scr_filemap_first_rank_by_dataset(map, dset)) != NULL &&
            scr_hash_elem_key_int(e) >= 0)
         scr_filemap_remove_rank_by_dataset(map, dset, scr_hash_elem_key_int(e));
     (void)scr_hash_unset_kv_int(map, "DSET", dset);
+}
+
+/* Maps that have become empty go. */
+static void trim_aside(scr_filemap *map)
+{
+    scr_hash *all = scr_hash_get(map, "ASIDE");
+    scr_hash_elem *e = scr_hash_elem_first(all);
+    while (e != NULL) {
+        scr_hash_elem *next = scr_hash_elem_next(e);
+        if (scr_filemap_num_ranks(scr_hash_elem_hash(e)) == 0)
+            (void)scr_hash_unset(all, scr_hash_elem_key(e));
+        e = next;
+    }
+    if (all != NULL && scr_hash_size(all) == 0)
+        (void)scr_hash_unset(map, "ASIDE");
+}
+
+void scr_filemap_remove_dataset(scr_filemap *map, int dset)
+{
+    remove_dataset(map, dset);
+    for (SCR_HASH_EACH(e, scr_hash_get(map, "ASIDE")))
+        remove_dataset(scr_hash_elem_hash(e), dset);
+    trim_aside(map);
 }
 
 void scr_filemap_remove_rank(scr_filemap *map, int rank)
@@ -109,21 +132,130 @@ void scr_filemap_remove_rank(scr_filemap *map, int rank)
     (void)scr_hash_unset_kv_int(map, "RANK", rank);
 }
 
+static void copy_rank(scr_filemap *to, const scr_filemap *map, int rank)
+{
+    const scr_hash *from = scr_hash_get_kv_int(map, "RANK", rank);
+    if (from == NULL)
+        return;
+    for (SCR_HASH_EACH(e, scr_hash_get(from, "DSET")))
+        scr_filemap_add_rank(to, scr_hash_elem_key_int(e), rank);
+    (void)scr_hash_merge(scr_hash_set_kv_int(to, "RANK", rank), from);
+}
+
 scr_filemap *scr_filemap_extract_rank(scr_filemap *map, int rank)
 {
     scr_filemap *out = scr_filemap_new();
-    const scr_hash *from = scr_hash_get_kv_int(map, "RANK", rank);
-    if (out == NULL || from == NULL)
-        return out;
-    for (SCR_HASH_EACH(e, scr_hash_get(from, "DSET")))
-        scr_filemap_add_rank(out, scr_hash_elem_key_int(e), rank);
-    (void)scr_hash_merge(scr_hash_set_kv_int(out, "RANK", rank), from);
+    if (out == NULL)
+        return NULL;
+    copy_rank(out, map, rank);
+    for (SCR_HASH_EACH(e, scr_hash_get(map, "ASIDE")))
+        if (scr_filemap_have_rank(scr_hash_elem_hash(e), rank))
+            copy_rank(scr_hash_set_kv(out, "ASIDE", scr_hash_elem_key(e)),
+                      scr_hash_elem_hash(e), rank);
     if (!scr_hash_ok(out)) {
         scr_filemap_delete(out);
         return NULL;
     }
     scr_filemap_remove_rank(map, rank);
+    for (SCR_HASH_EACH(e, scr_hash_get(map, "ASIDE")))
+        scr_filemap_remove_rank(scr_hash_elem_hash(e), rank);
+    trim_aside(map);
     return out;
+}
+
+/* --- what is aside --- */
+
+int64_t scr_filemap_created(const scr_filemap *map, int dset, int rank)
+{
+    int64_t when = 0;
+    if (scr_filemap_get_desc(map, dset, rank) == NULL)
+        return 0;
+    (void)scr_hash_get_val_i64(scr_filemap_get_dataset(map, dset, rank), "CREATED",
+                               &when);
+    return when;
+}
+
+scr_filemap *scr_filemap_aside(const scr_filemap *map, int64_t created)
+{
+    return scr_hash_getf(map, "ASIDE %lld", (long long)created);
+}
+
+int scr_filemap_has_aside(const scr_filemap *map, int dset)
+{
+    for (SCR_HASH_EACH(e, scr_hash_get(map, "ASIDE")))
+        if (scr_filemap_num_ranks_by_dataset(scr_hash_elem_hash(e), dset) > 0)
+            return 1;
+    return 0;
+}
+
+int scr_filemap_copy_entry(scr_filemap *to, const scr_filemap *from, int dset, int rank)
+{
+    scr_hash *entry = entry_set(to, dset, rank);
+    return entry != NULL && scr_hash_merge(entry, entry_get(from, dset, rank)) == SCR_OK
+               ? SCR_OK
+               : SCR_E_NOMEM;
+}
+
+int scr_filemap_set_aside(scr_filemap *to, int64_t created, const scr_filemap *from,
+                          int dset, int rank)
+{
+    scr_filemap *aside = scr_hash_setf(to, NULL, "ASIDE %lld", (long long)created);
+    return aside != NULL ? scr_filemap_copy_entry(aside, from, dset, rank)
+                         : SCR_E_NOMEM;
+}
+
+void scr_filemap_drop_aside(scr_filemap *map, int64_t created, int dset, int rank)
+{
+    scr_filemap_remove_rank_by_dataset(scr_filemap_aside(map, created), dset, rank);
+    trim_aside(map);
+}
+
+int scr_filemap_list_aside(const scr_filemap *map, int *n, int64_t **created)
+{
+    const scr_hash *all = scr_hash_get(map, "ASIDE");
+    *n = 0;
+    *created = scr_calloc(scr_hash_size(all), sizeof **created);
+    if (*created == NULL)
+        return SCR_E_NOMEM;
+    for (SCR_HASH_EACH(e, all))
+        *n += scr_parse_i64(scr_hash_elem_key(e), &(*created)[*n]);
+    return SCR_OK;
+}
+
+static void copy_made(scr_filemap *to, const scr_filemap *from, int dset,
+                      int64_t created)
+{
+    for (scr_hash_elem *e = scr_filemap_first_rank_by_dataset(from, dset); e != NULL;
+         e = scr_hash_elem_next(e)) {
+        int rank = scr_hash_elem_key_int(e);
+        int64_t when = scr_filemap_created(from, dset, rank);
+        if (when == 0 || when == created)
+            (void)scr_filemap_copy_entry(to, from, dset, rank);
+    }
+}
+
+scr_filemap *scr_filemap_only(const scr_filemap *map, int dset, int64_t created)
+{
+    scr_filemap *only = scr_filemap_new();
+    copy_made(only, map, dset, created);
+    copy_made(only, scr_filemap_aside(map, created), dset, created);
+    if (scr_hash_ok(only))
+        return only;
+    scr_filemap_delete(only);
+    return NULL;
+}
+
+void scr_filemap_made(const scr_filemap *map, int dset, int64_t *oldest,
+                      int64_t *newest)
+{
+    *oldest = INT64_MAX;
+    *newest = 0;
+    for (scr_hash_elem *e = scr_filemap_first_rank_by_dataset(map, dset); e != NULL;
+         e = scr_hash_elem_next(e)) {
+        int64_t when = scr_filemap_created(map, dset, scr_hash_elem_key_int(e));
+        *oldest = when > 0 && when < *oldest ? when : *oldest;
+        *newest = when > *newest ? when : *newest;
+    }
 }
 
 /* --- questions --- */
@@ -208,14 +340,36 @@ static int list_ints(const scr_hash *h, int *n, int **list)
     return SCR_OK;
 }
 
+static void add_keys(scr_hash *to, const scr_hash *from)
+{
+    for (SCR_HASH_EACH(e, from))
+        (void)scr_hash_set(to, scr_hash_elem_key(e), NULL);
+}
+
+/* Those of all maps under key. */
+static int list_with_aside(const scr_filemap *map, const char *key, int *n, int **list)
+{
+    const scr_hash *aside = scr_hash_get(map, "ASIDE");
+    if (aside == NULL)
+        return list_ints(scr_hash_get(map, key), n, list);
+    scr_hash *all = scr_hash_new();
+    *n = 0;
+    add_keys(all, scr_hash_get(map, key));
+    for (SCR_HASH_EACH(e, aside))
+        add_keys(all, scr_hash_get(scr_hash_elem_hash(e), key));
+    int rc = all && scr_hash_ok(all) ? list_ints(all, n, list) : SCR_E_NOMEM;
+    scr_hash_delete(all);
+    return rc;
+}
+
 int scr_filemap_list_datasets(const scr_filemap *map, int *n, int **dsets)
 {
-    return list_ints(scr_hash_get(map, "DSET"), n, dsets);
+    return list_with_aside(map, "DSET", n, dsets);
 }
 
 int scr_filemap_list_ranks(const scr_filemap *map, int *n, int **ranks)
 {
-    return list_ints(scr_hash_get(map, "RANK"), n, ranks);
+    return list_with_aside(map, "RANK", n, ranks);
 }
 
 int scr_filemap_list_ranks_by_dataset(const scr_filemap *map, int dset, int *n,
@@ -370,7 +524,7 @@ static int check_side(const scr_filemap *map, const char *outer, const char *inn
     return SCR_OK;
 }
 
-int scr_filemap_check(const scr_filemap *map, struct scr_err *err)
+static int check_map(const scr_filemap *map, struct scr_err *err)
 {
     int rc = check_side(map, "DSET", "RANK", err);
     if (rc == SCR_OK)
@@ -382,6 +536,20 @@ int scr_filemap_check(const scr_filemap *map, struct scr_err *err)
             if ((rc = check_entry(scr_hash_elem_hash(d), err)) != SCR_OK)
                 return rc;
     return SCR_OK;
+}
+
+int scr_filemap_check(const scr_filemap *map, struct scr_err *err)
+{
+    int64_t created;
+    int rc = check_map(map, err);
+    for (SCR_HASH_EACH(e, scr_hash_get(map, "ASIDE"))) {
+        if (rc == SCR_OK && !scr_parse_i64(scr_hash_elem_key(e), &created))
+            rc = scr_fail(err, SCR_E_CORRUPT, 0, "filemap: bad entry ASIDE %s",
+                          scr_hash_elem_key(e));
+        if (rc == SCR_OK)
+            rc = check_map(scr_hash_elem_hash(e), err);
+    }
+    return rc;
 }
 
 int scr_filemap_write(const struct scr_sys *sys, const char *path,

@@ -6,9 +6,12 @@
  *   RANK/<r>/DSET/<id>/{DSETDESC/{…}, REDDESC/{…}, FILES=<expected>,
  * FILE/<path>/META/{…}, <TAG>=<value>}
  *
+ *   ASIDE/<CREATED>/{DSET, RANK}         the same of parts of datasets that were made
+ *                                        then, while another dataset has their number
+ *
  * Every call keeps index and entries in step; an entry stays when its last file is
- * removed. Setters make the entry they need. Lists are malloc'd and ascending; list
- * calls return SCR_OK or SCR_E_NOMEM. */
+ * removed. Calls see what is aside only where they say so. Setters make the entry they
+ * need. Lists are malloc'd and ascending; list calls return SCR_OK or SCR_E_NOMEM. */
 #ifndef SCR_FMT_FILEMAP_H
 #define SCR_FMT_FILEMAP_H
 
@@ -28,12 +31,37 @@ void scr_filemap_add_file(scr_filemap *map, int dset, int rank, const char *file
 void scr_filemap_remove_file(scr_filemap *map, int dset, int rank, const char *file);
 void scr_filemap_add_rank(scr_filemap *map, int dset,
                           int rank); /* an entry without files */
-void scr_filemap_remove_dataset(scr_filemap *map, int dset);
+void scr_filemap_remove_dataset(scr_filemap *map, int dset); /* aside, too */
 void scr_filemap_remove_rank(scr_filemap *map, int rank);
 void scr_filemap_remove_rank_by_dataset(scr_filemap *map, int dset, int rank);
-/* All of a rank as a map of its own, removed from this one; empty if the rank is not
- * there. NULL: out of memory, map unchanged. */
+/* All of a rank, aside too, as a map of its own, removed from this one; empty if the
+ * rank is not there. NULL: out of memory; what was copied stays. */
 scr_filemap *scr_filemap_extract_rank(scr_filemap *map, int rank);
+
+/* When the dataset of an entry was made; 0: it does not say, or the dataset was only
+ * begun there and no rank needs what there is. */
+int64_t scr_filemap_created(const scr_filemap *map, int dset, int rank);
+/* The oldest and the newest of these of all entries of a dataset; INT64_MAX and 0: none
+ * says. */
+void scr_filemap_made(const scr_filemap *map, int dset, int64_t *oldest,
+                      int64_t *newest);
+/* The map of what is aside and was made then; NULL: nothing is. */
+scr_filemap *scr_filemap_aside(const scr_filemap *map, int64_t created);
+/* 1 if something of the dataset is aside. */
+int scr_filemap_has_aside(const scr_filemap *map, int dset);
+/* Adds an entry to to, or what from has more of it; set_aside: to those of created.
+ * SCR_OK or SCR_E_NOMEM. */
+int scr_filemap_copy_entry(scr_filemap *to, const scr_filemap *from, int dset,
+                           int rank);
+int scr_filemap_set_aside(scr_filemap *to, int64_t created, const scr_filemap *from,
+                          int dset, int rank);
+/* Drops an entry that is aside. */
+void scr_filemap_drop_aside(scr_filemap *map, int64_t created, int dset, int rank);
+/* The entries of one dataset that was made then, aside or not, with those that do not
+ * say: a map of its own; NULL: out of memory. */
+scr_filemap *scr_filemap_only(const scr_filemap *map, int dset, int64_t created);
+/* The times of creation of what is aside, malloc'd. */
+int scr_filemap_list_aside(const scr_filemap *map, int *n, int64_t **created);
 
 int scr_filemap_num_datasets(const scr_filemap *map);
 int scr_filemap_latest_dataset(const scr_filemap *map); /* -1: none */
@@ -48,6 +76,7 @@ int scr_filemap_num_expected_files(const scr_filemap *map, int dset,
                                    int rank); /* -1: not set */
 void scr_filemap_unset_expected_files(scr_filemap *map, int dset, int rank);
 
+/* Datasets and ranks with something aside are among these. */
 int scr_filemap_list_datasets(const scr_filemap *map, int *n, int **dsets);
 int scr_filemap_list_ranks(const scr_filemap *map, int *n, int **ranks);
 int scr_filemap_list_ranks_by_dataset(const scr_filemap *map, int dset, int *n,

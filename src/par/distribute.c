@@ -80,30 +80,13 @@ static int check_ranks(const scr_filemap *map, int id, int size, struct scr_err 
     return SCR_OK;
 }
 
-/* When the dataset was made, as the entry of a rank says; 0: it does not, or the
- * dataset was only begun there and nobody needs what there is. */
-static int64_t created(const scr_filemap *map, int id, int rank)
-{
-    int64_t when = 0;
-    if (scr_filemap_get_desc(map, id, rank) == NULL)
-        return 0;
-    (void)scr_hash_get_val_i64(scr_filemap_get_dataset(map, id, rank), "CREATED",
-                               &when);
-    return when;
-}
-
 /* Runs on nodes that have none in common may have given two datasets the same number.
  * Their files have the same names, so that nobody could tell them apart later. */
 int scr_check_one_dataset_all(const struct scr_comm *world, const scr_filemap *map,
                               int id, struct scr_err *err)
 {
-    int64_t oldest = INT64_MAX, newest = 0;
-    for (scr_hash_elem *e = scr_filemap_first_rank_by_dataset(map, id); e != NULL;
-         e = scr_hash_elem_next(e)) {
-        int64_t when = created(map, id, scr_hash_elem_key_int(e));
-        oldest = when > 0 && when < oldest ? when : oldest;
-        newest = when > newest ? when : newest;
-    }
+    int64_t oldest, newest;
+    scr_filemap_made(map, id, &oldest, &newest);
     int64_t ends[] = { oldest, -newest };
     scr_mins_all(world, ends, 2);
     if (ends[1] == 0 || ends[0] == -ends[1])
@@ -626,6 +609,8 @@ static int distribute_all(const struct scr_moving *m, int id, const char *dset_d
     int64_t slice = scr_min_all(world, pick_slice(m->buf_max));
     char *cache = scr_path_dir(dset_dir);
     struct dist d = { .env = m->env, .world = world, .stay = stayed != NULL };
+    if (stayed == NULL && m->released != NULL)
+        *m->released = 1;
     d.h = (struct scr_holdings){ .env = m->env,
                                  .cntl = m->cntl,
                                  .map = m->map,

@@ -32,6 +32,9 @@ struct scr_moving {
     struct scr_cntl *cntl;
     scr_filemap *map; /* what this rank is responsible for */
     size_t buf_max;   /* bytes of a message, read or write, if that is 9 or more */
+    /* Set to 1, on all ranks, before files that came over MPI are removed where they
+       came from; may be NULL. */
+    int *released;
 };
 
 /* Moves the files of dataset id so that each owner holds its own below its dset_dir

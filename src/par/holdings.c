@@ -45,22 +45,11 @@ void scr_holdings_fini(struct scr_holdings *h)
 
 /* --- names --- */
 
-/* Length of the dataset directory in path, its '/' included; 0: path lies in none. */
-static size_t dset_len(const struct scr_holdings *h, const char *path)
-{
-    char name[48];
-    size_t at = 0;
-    int n = snprintf(name, sizeof name, "/scr.dataset.%d/", h->id);
-    for (const char *p = path; (p = strstr(p, name)) != NULL; p++)
-        at = (size_t)(p - path) + (size_t)n;
-    return at;
-}
-
 /* rel of owner's file at path, borrowed from it; NULL: no such file of a cache. */
 static const char *rel_of(const struct scr_holdings *h, int owner, const char *path)
 {
     char dir[32];
-    const char *rel = path + dset_len(h, path);
+    const char *rel = path + scr_cache_dset_len(path, h->id);
     int n = snprintf(dir, sizeof dir, "rank.%d/", owner);
     if (rel == path || !scr_path_is_safe(rel))
         return NULL;
@@ -274,7 +263,7 @@ int scr_holdings_enter(struct scr_holdings *h, const char *rel, const scr_meta *
  * the ranks' directories is pruned; of another one, all. */
 static void note_dir(struct scr_holdings *h, const char *path)
 {
-    size_t n = dset_len(h, path);
+    size_t n = scr_cache_dset_len(path, h->id);
     char *dir = scr_path_dir(path);
     char *dset = scr_asprintf("%.*s", n > 0 ? (int)n - 1 : 0, path);
     char *above = dset ? scr_path_dir(dset) : NULL;

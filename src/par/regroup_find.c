@@ -9,6 +9,7 @@
 #include "par/redset.h"
 #include "par/regrouping.h"
 #include "par/restoring.h"
+#include "par/setjudge.h"
 #include "par/verify.h"
 
 /* --- what this rank has --- */
@@ -80,33 +81,6 @@ int scr_regroup_is_redfile(const struct scr_regrouping *g, int r, const char *pa
            scr_redfile_parse(scr_path_base(path), &scheme, &member, &n, &set);
 }
 
-static int lowest(const int *members, int n)
-{
-    int low = members[0];
-    for (int i = 1; i < n; i++)
-        low = members[i] < low ? members[i] : low;
-    return low;
-}
-
-/* Tells the judge of r's set what is here of r. */
-static int tell(const struct scr_regrouping *g, int r, const scr_hash *known, int have,
-                scr_hash *send, struct scr_err *err)
-{
-    int n = 0, *members = NULL;
-    int rc = scr_restore_members(known, &members, &n, err);
-    int set = n > 0 ? lowest(members, n) : -1;
-    free(members);
-    if (set < 0)
-        return rc;
-    scr_hash *slot = scr_hash_setf(send, NULL, "%d %d", set % g->world->size, set);
-    scr_hash *desc = scr_hash_setf(slot, NULL, "DESC");
-    scr_hash *rank = scr_hash_setf(slot, NULL, "RANK %d", r);
-    if (desc == NULL || scr_hash_size(desc) > 0 ||
-        scr_hash_merge(desc, known) == SCR_OK)
-        scr_hash_set_val_i64(rank, "HAVE", have);
-    return rank != NULL && scr_hash_ok(slot) ? SCR_OK : scr_regroup_no_memory(g, err);
-}
-
 /* What was only begun there is not described, and nothing is told of it. */
 static int look_at(struct scr_regrouping *g, int r, scr_hash *send, struct scr_err *err)
 {
@@ -116,8 +90,9 @@ static int look_at(struct scr_regrouping *g, int r, scr_hash *send, struct scr_e
     int have = header ? SCR_HAVE_PARITY : 0;
     if (known != NULL && has_data(g, r))
         have |= SCR_HAVE_DATA;
+    const struct scr_setjudge_told told = { "", r, have };
     if (known != NULL)
-        rc = tell(g, r, known, have, send, err);
+        rc = scr_setjudge_tell(g->world, known, &told, send, err);
     scr_hash_delete(known);
     scr_hash_delete(header);
     return rc;
@@ -235,24 +210,14 @@ static int too_much(const struct scr_regrouping *g, const struct bench *b,
     return rc;
 }
 
-/* Whether what is left suffices; which rows there are does not depend on lengths. */
 static int check_left(const struct scr_regrouping *g, const struct bench *b,
                       struct scr_err *err)
 {
-    const scr_hash *desc = scr_hash_get(b->set, "DESC");
-    const char *type = scr_hash_get_val(desc, "TYPE");
-    enum scr_scheme scheme;
-    struct scr_geom geom = { 0 };
-    uint64_t none[SCR_EC_MAX] = { 0 };
-    int k = 0, ok = 0;
-    if (type == NULL || !scr_scheme_parse(type, &scheme) ||
-        !scr_hash_get_val_int(desc, "FAILURES", &k))
-        return scr_fail(err, SCR_E_CORRUPT, 0,
-                        "dataset %d: no scheme of its redundancy", g->id);
-    int rc = scr_geom_init(&geom, scheme, b->n, k, none, err);
-    if (rc == SCR_OK)
-        ok = scr_geom_recoverable(&geom, b->have);
-    scr_geom_fini(&geom);
+    int ok = 0;
+    int rc =
+        scr_setjudge_suffices(scr_hash_get(b->set, "DESC"), b->n, b->have, &ok, err);
+    if (rc != SCR_OK)
+        scr_err_prefix(err, "dataset %d", g->id);
     return rc != SCR_OK || ok ? rc : too_much(g, b, err);
 }
 

@@ -13,6 +13,116 @@
 #include "store/cache.h"
 #include "store/cntl.h"
 
+/* --- several datasets of one number --- */
+
+/* Adds what map has, each entry aside that is of another dataset than what is known. */
+static int add_entry(scr_filemap *to, const scr_filemap *map, int id, int rank)
+{
+    int64_t oldest, newest, created = scr_filemap_created(map, id, rank);
+    scr_filemap_made(to, id, &oldest, &newest);
+    return created == 0 || newest == 0 || created == newest
+               ? scr_filemap_copy_entry(to, map, id, rank)
+               : scr_filemap_set_aside(to, created, map, id, rank);
+}
+
+static int add_map(scr_filemap *to, const scr_filemap *map)
+{
+    int rc = SCR_OK;
+    for (scr_hash_elem *d = scr_filemap_first_dataset(map); d;
+         d = scr_hash_elem_next(d))
+        for (scr_hash_elem *r =
+                 scr_filemap_first_rank_by_dataset(map, scr_hash_elem_key_int(d));
+             r != NULL && rc == SCR_OK; r = scr_hash_elem_next(r))
+            rc = add_entry(to, map, scr_hash_elem_key_int(d), scr_hash_elem_key_int(r));
+    for (SCR_HASH_EACH(a, scr_hash_get(map, "ASIDE")))
+        if (rc == SCR_OK)
+            rc = add_map(to, scr_hash_elem_hash(a));
+    return rc;
+}
+
+/* What can be said of the dataset that was made then. */
+static int judge_rival(const struct scr_survey *s, int id, struct scr_rival *rival)
+{
+    struct scr_survey one = { .env = s->env,
+                              .map = scr_filemap_only(s->map, id, rival->created) };
+    struct scr_survey_dataset d;
+    enum scr_survey_state state = SCR_SURVEY_LOST;
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = one.map ? scr_survey_dataset(&one, id, &d, &why) : SCR_E_NOMEM;
+    if (rc == SCR_OK) {
+        rc = scr_survey_judge(&one, &d, 0, &state, &why);
+        rival->ranks = d.ranks;
+        scr_survey_dataset_fini(&d);
+    }
+    scr_filemap_delete(one.map);
+    rival->state = state <= SCR_SURVEY_MENDABLE  ? SCR_RIVAL_WHOLE
+                   : state == SCR_SURVEY_PARTIAL ? SCR_RIVAL_MAYBE
+                                                 : SCR_RIVAL_NOT;
+    return rc == SCR_E_NOMEM ? rc : SCR_OK;
+}
+
+/* All that are known of a number: what is in place, then what is aside. */
+static int list_rivals(const struct scr_survey *s, int id, struct scr_rival **list,
+                       size_t *n)
+{
+    int64_t oldest, newest, *aside = NULL;
+    int naside = 0, rc = scr_filemap_list_aside(s->map, &naside, &aside);
+    *list = rc == SCR_OK ? scr_calloc((size_t)naside + 1, sizeof **list) : NULL;
+    *n = 0;
+    if (*list == NULL) {
+        free(aside);
+        return SCR_E_NOMEM;
+    }
+    scr_filemap_made(s->map, id, &oldest, &newest);
+    if (newest > 0)
+        (*list)[(*n)++].created = newest;
+    for (int i = 0; i < naside; i++)
+        if (aside[i] != newest &&
+            scr_filemap_num_ranks_by_dataset(scr_filemap_aside(s->map, aside[i]), id))
+            (*list)[(*n)++].created = aside[i];
+    free(aside);
+    return SCR_OK;
+}
+
+static const struct scr_rival *newest_of(const struct scr_rival *list, size_t n)
+{
+    const struct scr_rival *best = list;
+    for (size_t i = 1; i < n; i++)
+        best = list[i].created > best->created ? &list[i] : best;
+    return best;
+}
+
+/* As a start does; where none can be restored the newest is told of. */
+static int settle_one(struct scr_survey *s, int id)
+{
+    struct scr_rival *list = NULL;
+    size_t n = 0;
+    int rc = list_rivals(s, id, &list, &n);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        rc = judge_rival(s, id, &list[i]);
+    if (rc == SCR_OK && n > 0) {
+        const struct scr_rival *best = scr_rival_choose(list, n, 0);
+        best = best ? best : newest_of(list, n);
+        scr_filemap *only = scr_filemap_only(s->map, id, best->created);
+        scr_filemap_remove_dataset(s->map, id);
+        rc = only ? scr_filemap_merge(s->map, only) : SCR_E_NOMEM;
+        scr_filemap_delete(only);
+    }
+    free(list);
+    return rc;
+}
+
+static int settle(struct scr_survey *s, struct scr_err *err)
+{
+    int *ids = NULL, n = 0;
+    int rc = scr_filemap_list_datasets(s->map, &n, &ids);
+    for (int i = 0; i < n && rc == SCR_OK; i++)
+        if (scr_filemap_has_aside(s->map, ids[i]))
+            rc = settle_one(s, ids[i]);
+    free(ids);
+    return rc == SCR_OK ? rc : scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
+}
+
 /* --- the filemaps --- */
 
 static int read_cntl(struct scr_survey *s, const char *dir, scr_filemap *map,
@@ -22,8 +132,12 @@ static int read_cntl(struct scr_survey *s, const char *dir, scr_filemap *map,
     int rc = scr_cntl_open(s->env, dir, 0, &c, err);
     if (rc != SCR_OK)
         return rc;
-    rc = scr_cntl_survey_node(s->env, &c, map, s->unread, err);
+    scr_filemap *one = scr_filemap_new();
+    rc = one ? scr_cntl_survey_node(s->env, &c, one, s->unread, err) : SCR_E_NOMEM;
     scr_cntl_close(s->env, &c);
+    if (rc == SCR_OK && add_map(map, one) != SCR_OK)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
+    scr_filemap_delete(one);
     return rc;
 }
 
@@ -38,7 +152,7 @@ int scr_survey_open(struct scr_survey *s, const struct scr_env *env,
                  : scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         rc = read_cntl(s, cntl[i], s->map, err);
-    return rc;
+    return rc == SCR_OK ? settle(s, err) : rc;
 }
 
 /* Drops from map what s has of the dataset already. */
@@ -66,7 +180,7 @@ static int read_shared(struct scr_survey *s, const char *cache, int id,
                  : read_cntl(s, dir, map, err);
     if (rc == SCR_OK) {
         drop_known(s, id, map);
-        rc = scr_filemap_merge(s->map, map);
+        rc = add_map(s->map, map);
     }
     scr_filemap_delete(map);
     free(dir);
@@ -81,7 +195,7 @@ int scr_survey_add_shared(struct scr_survey *s, const char *cache, struct scr_er
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         rc = read_shared(s, cache, ids[i], err);
     free(ids);
-    return rc;
+    return rc == SCR_OK ? settle(s, err) : rc;
 }
 
 void scr_survey_fini(struct scr_survey *s)

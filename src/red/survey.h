@@ -22,7 +22,9 @@ struct scr_survey {
     scr_hash *unread; /* {<line>}: what is wrong with filemaps that were skipped */
 };
 
-/* A control directory that is not there, or not ours, is an error; what cannot be read
+/* Where nodes have parts of several datasets of one number, the survey is of the one
+ * that a start would restore (scr_rival_choose), judged by sizes. A control directory
+ * that is not there, or not ours, is an error; what cannot be read
  * in one is skipped with a warning, and counts as unread. */
 int scr_survey_open(struct scr_survey *s, const struct scr_env *env,
                     const char *const *cntl, size_t n, struct scr_err *err);

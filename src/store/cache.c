@@ -122,6 +122,16 @@ char *scr_cache_red_path(const char *cache, int id, const char *redname)
     return below_dset(cache, id, scr_asprintf(".scr/%s", redname));
 }
 
+size_t scr_cache_dset_len(const char *path, int id)
+{
+    char name[48];
+    size_t at = 0;
+    int n = snprintf(name, sizeof name, "/scr.dataset.%d/", id);
+    for (const char *p = path; (p = strstr(p, name)) != NULL; p++)
+        at = (size_t)(p - path) + (size_t)n;
+    return at;
+}
+
 int scr_cache_make(const struct scr_env *env, const char *cache, int id, int rank,
                    struct scr_err *err)
 {

@@ -30,6 +30,9 @@ int scr_place_make(const struct scr_env *env, const struct scr_place *pl,
 char *scr_cache_dset_dir(const char *cache, int id);
 char *scr_cache_rank_dir(const char *cache, int id, int rank);
 char *scr_cache_red_path(const char *cache, int id, const char *redname);
+/* Length of the dataset directory in the path of a cached file, its '/' included; 0:
+ * path lies in none. */
+size_t scr_cache_dset_len(const char *path, int id);
 /* Creates scr.dataset.<id>, its rank.<rank> and .scr. Safe when several ranks do it at
  * once. */
 int scr_cache_make(const struct scr_env *env, const char *cache, int id, int rank,

@@ -186,6 +186,63 @@ static void a_filemap_that_cannot_be_read_is_counted(void **state)
     free(path);
 }
 
+/* What rank r has is of another dataset of this number, by seconds younger. */
+static void make_other(int r, int64_t by)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_cntl c;
+    scr_filemap *map = scr_filemap_new();
+    assert_int_equal(scr_cntl_open(&posix, cntl[r], 0, &c, &err), SCR_OK);
+    assert_int_equal(scr_cntl_read_node(&posix, &c, map, &err), SCR_OK);
+    int64_t created = scr_filemap_created(map, ID, r);
+    assert_true(created > 0);
+    scr_hash_set_val_i64(scr_filemap_get_dataset(map, ID, r), "CREATED",
+                         created + by * 1000000);
+    assert_int_equal(scr_cntl_write(&posix, &c, map, &err), SCR_OK);
+    scr_cntl_close(&posix, &c);
+    scr_filemap_delete(map);
+}
+
+/* The ranks of the dataset that the survey is of. */
+static int surveyed(enum scr_survey_state *state, int64_t *created)
+{
+    struct scr_survey s;
+    struct scr_survey_dataset d;
+    struct scr_err err = SCR_ERR_INIT, reason = SCR_ERR_INIT;
+    open_nodes(&s, 0, RANKS);
+    assert_int_equal(scr_survey_dataset(&s, ID, &d, &err), SCR_OK);
+    assert_int_equal(scr_survey_judge(&s, &d, 1, state, &reason), SCR_OK);
+    int here = d.here;
+    *created = d.d.created;
+    scr_survey_dataset_fini(&d);
+    scr_survey_fini(&s);
+    return here;
+}
+
+static void of_several_datasets_the_one_that_can_be_restored_is_surveyed(void **state)
+{
+    enum scr_survey_state how;
+    int64_t whole, first, second;
+    (void)state;
+    assert_int_equal(surveyed(&how, &whole), RANKS);
+    for (int by = -1; by <= 1; by += 2) { /* it is older, then newer */
+        make_other(2, 2 * by);
+        assert_int_equal(surveyed(&how, &first), RANKS - 1);
+        assert_int_equal(how, SCR_SURVEY_MENDABLE);
+        assert_true(first == whole);
+        make_other(2, -2 * by);
+    }
+    make_other(1, -5);
+    make_other(2, -5); /* of these two the third can be rebuilt */
+    assert_int_equal(surveyed(&how, &second), RANKS - 1);
+    assert_int_equal(how, SCR_SURVEY_MENDABLE);
+    assert_true(second < whole);
+    make_other(1, -1); /* three datasets, none of which can be: the newest is told of */
+    assert_int_equal(surveyed(&how, &first), 1);
+    assert_int_equal(how, SCR_SURVEY_PARTIAL);
+    assert_true(first == whole);
+}
+
 /* Edits what rank r remembers of its redundancy set. */
 static void edit_desc(int r, void (*edit)(scr_hash *desc))
 {
@@ -373,6 +430,7 @@ int main(void)
         T(without_nodes_nothing_is_named),
         T(a_control_directory_that_is_not_there_is_an_error),
         T(a_filemap_that_cannot_be_read_is_counted),
+        T(of_several_datasets_the_one_that_can_be_restored_is_surveyed),
         T(what_contradicts_itself_is_corrupt),
         T(what_is_there_and_right_is_whole),
         T(what_is_lost_is_rebuilt_once_all_members_are_here),

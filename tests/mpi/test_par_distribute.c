@@ -50,7 +50,11 @@ static void first_run(struct mpi_test *t, const char *root, int node,
 static int distribute(struct mpi_test *t, struct move_job *job, int id, size_t buf,
                       int *stayed, struct scr_err *err)
 {
-    const struct scr_moving m = { &job->env, &t->comm, &job->cntl, job->map, buf };
+    const struct scr_moving m = { .env = &job->env,
+                                  .world = &t->comm,
+                                  .cntl = &job->cntl,
+                                  .map = job->map,
+                                  .buf_max = buf };
     return scr_distribute_all(&m, id, move_dset_dir(job, id), stayed, err);
 }
 

@@ -256,6 +256,74 @@ static void many_files(void **state)
     scr_filemap_delete(map);
 }
 
+/* --- what is aside --- */
+
+/* Rank 20 with datasets made at 5 and, aside, at 3; rank 28 with the older only. */
+static scr_filemap *with_aside(void)
+{
+    scr_filemap *map = scr_filemap_new(), *old = scr_filemap_new();
+    scr_hash *made = scr_hash_new();
+    scr_filemap_add_file(map, 10, 20, "/c/new");
+    scr_hash_set_val_i64(made, "CREATED", 5);
+    scr_filemap_set_dataset(map, 10, 20, made);
+    scr_hash_set_val_i64(made, "CREATED", 3);
+    for (int rank = 20; rank <= 28; rank += 8) {
+        scr_filemap_add_file(old, 10, rank, "/c/old");
+        scr_filemap_set_dataset(old, 10, rank, made);
+        scr_filemap_set_desc(old, 10, rank, NULL);
+        assert_int_equal(scr_filemap_set_aside(map, 3, old, 10, rank), SCR_OK);
+    }
+    assert_int_equal(scr_filemap_check(map, NULL), SCR_OK);
+    scr_filemap_delete(old);
+    scr_hash_delete(made);
+    return map;
+}
+
+static void what_is_aside_is_kept_apart(void **state)
+{
+    (void)state;
+    int n = 0, *list = NULL, rc;
+    int64_t *made = NULL, oldest, newest;
+    scr_filemap *map = with_aside();
+    assert_int_equal(scr_filemap_num_ranks_by_dataset(map, 10), 1);
+    rc = scr_filemap_list_ranks(map, &n, &list);
+    assert_list(rc, n, list, 20, 28);
+    assert_int_equal(scr_filemap_created(map, 10, 20), 0); /* only begun there */
+    scr_filemap_set_desc(map, 10, 20, NULL);
+    scr_filemap_made(map, 10, &oldest, &newest);
+    assert_true(oldest == 5 && newest == 5);
+    assert_int_equal(scr_filemap_list_aside(map, &n, &made), SCR_OK);
+    assert_true(n == 1 && made[0] == 3);
+    free(made);
+    scr_filemap *only = scr_filemap_only(map, 10, 3);
+    assert_int_equal(scr_filemap_num_ranks_by_dataset(only, 10), 2);
+    assert_int_equal(scr_filemap_num_files(only, 10, 20), 1);
+    scr_filemap_delete(only);
+    scr_filemap_drop_aside(map, 3, 10, 20);
+    assert_true(scr_filemap_has_aside(map, 10));
+    scr_filemap_remove_dataset(map, 10);
+    assert_int_equal(scr_hash_size(scr_hash_get(map, "ASIDE")), 0);
+    assert_false(scr_filemap_has_aside(map, 10));
+    scr_filemap_delete(map);
+}
+
+static void what_is_aside_goes_with_its_rank(void **state)
+{
+    (void)state;
+    scr_filemap *map = with_aside(), *whole = scr_hash_dup(map);
+    scr_filemap *one = scr_filemap_extract_rank(map, 20);
+    assert_int_equal(scr_filemap_num_ranks(one), 1);
+    assert_int_equal(scr_filemap_num_ranks(scr_filemap_aside(one, 3)), 1);
+    assert_int_equal(scr_filemap_num_ranks(scr_filemap_aside(map, 3)), 1);
+    assert_int_equal(scr_filemap_merge(map, one), SCR_OK);
+    assert_true(scr_hash_equal(map, whole));
+    scr_hash_set_kv(map, "ASIDE", "no time");
+    assert_int_equal(scr_filemap_check(map, NULL), SCR_E_CORRUPT);
+    scr_filemap_delete(whole);
+    scr_filemap_delete(one);
+    scr_filemap_delete(map);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +337,8 @@ int main(void)
         cmocka_unit_test(written_read_and_merged),
         cmocka_unit_test(a_damaged_map_is_not_merged),
         cmocka_unit_test(many_files),
+        cmocka_unit_test(what_is_aside_is_kept_apart),
+        cmocka_unit_test(what_is_aside_goes_with_its_rank),
     };
     return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
 }

@@ -309,9 +309,29 @@ static void bad_datasets_are_refused(void **state)
     scr_hash_delete(h);
 }
 
+static void the_newest_rival_that_can_be_restored_is_chosen(void **state)
+{
+    (void)state;
+    enum { N = 4 };
+    const struct scr_rival r[N] = { { 30, 4, SCR_RIVAL_NOT },
+                                    { 20, 4, SCR_RIVAL_MAYBE },
+                                    { 10, 4, SCR_RIVAL_WHOLE },
+                                    { 5, 4, SCR_RIVAL_WHOLE } };
+    const struct scr_rival other[2] = { { 10, 4, SCR_RIVAL_WHOLE },
+                                        { 5, 2, SCR_RIVAL_WHOLE } };
+    assert_null(scr_rival_choose(r, 0, 4));
+    assert_null(scr_rival_choose(r, 1, 4));
+    assert_ptr_equal(scr_rival_choose(r, 2, 4), &r[1]);
+    assert_ptr_equal(scr_rival_choose(r, N, 4), &r[2]);
+    assert_ptr_equal(scr_rival_choose(other, 2, 4), &other[0]);
+    assert_null(scr_rival_choose(other, 2, 2)); /* the newest is not for two */
+    assert_ptr_equal(scr_rival_choose(other, 2, 0), &other[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_newest_rival_that_can_be_restored_is_chosen),
         cmocka_unit_test(fields_are_set_and_read),
         cmocka_unit_test(absent_and_malformed_fields_leave_the_output),
         cmocka_unit_test(checks),

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Parts of several datasets of one number in cache: nodes that were away came back with
+ * files of an older one. The newest that can be restored is; what the nodes have of the
+ * others is put aside first (store/aside.h), and removed when that has succeeded. */
+#include "core/rivals.h"
+
+#include <stdlib.h>
+
+#include "base/path.h"
+#include "par/rivals.h"
+#include "store/aside.h"
+
+static struct scr_aside aside_of(struct scr_ctx *ctx, int id)
+{
+    return (struct scr_aside){ &ctx->env, &ctx->cntl, ctx->map, id };
+}
+
+int scr_rivals_look_all(const struct scr_ctx *ctx, int id, int *knows)
+{
+    enum { ROOT, OLDEST, NEWEST, ASIDE, N };
+    int64_t v[N] = { *knows ? ctx->world.rank : ctx->world.size };
+    scr_filemap_made(ctx->map, id, &v[OLDEST], &v[NEWEST]);
+    v[NEWEST] = -v[NEWEST];
+    v[ASIDE] = -scr_filemap_has_aside(ctx->map, id);
+    scr_mins_all(&ctx->world, v, N);
+    *knows = (int)v[ROOT];
+    return v[ASIDE] < 0 || (v[NEWEST] < 0 && v[OLDEST] != -v[NEWEST]);
+}
+
+/* --- before --- */
+
+int scr_rivals_settle_all(struct scr_ctx *ctx, int id, struct scr_rivals *r,
+                          struct scr_err *err)
+{
+    const struct scr_aside a = aside_of(ctx, id);
+    const struct scr_comm *world = &ctx->world;
+    int64_t created = 0;
+    /* First what a run that died in the middle left half done. */
+    int rc = scr_agree_all(world, scr_aside_return(&a, err), err);
+    if (rc == SCR_OK)
+        rc = scr_rivals_choose_all(&ctx->env, world, ctx->map, id, &created, err);
+    if (rc != SCR_OK)
+        return rc;
+    rc = scr_agree_all(world, scr_aside_put(&a, created, err), err);
+    if (rc == SCR_OK) /* no file is in another's place any more */
+        rc = scr_agree_all(world, scr_aside_take(&a, created, err), err);
+    r->came = !scr_filemap_have_rank_by_dataset(ctx->map, id, world->rank);
+    return rc;
+}
+
+/* --- after --- */
+
+static void remove_part(struct scr_ctx *ctx, int id, const char *dset_dir)
+{
+    int me = ctx->world.rank;
+    char *cache = dset_dir ? scr_path_dir(dset_dir) : NULL;
+    for (scr_hash_elem *e = scr_filemap_first_file(ctx->map, id, me); e;
+         e = scr_hash_elem_next(e))
+        if (scr_file_remove(ctx->env.sys, scr_hash_elem_key(e), NULL) != SCR_OK)
+            goto out; /* it stays named */
+    if (cache != NULL)
+        (void)scr_cache_remove_rank(&ctx->env, cache, id, me, NULL);
+    scr_filemap_remove_rank_by_dataset(ctx->map, id, me);
+out:
+    free(cache);
+}
+
+/* What came to this node for the dataset that was chosen makes room, where all of it is
+ * elsewhere, too: a later start may find that another is to be restored. */
+static void put_back_all(struct scr_ctx *ctx, int id, const struct scr_rivals *r)
+{
+    const struct scr_aside a = aside_of(ctx, id);
+    struct scr_err why = SCR_ERR_INIT;
+    if (r->came && !r->released)
+        remove_part(ctx, id, r->dset_dir);
+    scr_barrier_all(&ctx->world);
+    if (scr_aside_return(&a, &why) != SCR_OK)
+        scr_log(&ctx->local_log, SCR_LOG_WARN,
+                "dataset %d: files of an older dataset of this number stay aside: %s",
+                id, why.text);
+}
+
+void scr_rivals_end_all(struct scr_ctx *ctx, int id, int rc, const struct scr_rivals *r)
+{
+    const struct scr_aside a = aside_of(ctx, id);
+    struct scr_err why = SCR_ERR_INIT;
+    if (rc != SCR_OK) {
+        put_back_all(ctx, id, r);
+        return;
+    }
+    scr_log(&ctx->log, SCR_LOG_NOTE,
+            "%s (dataset %d): some nodes had files of another dataset of this number; "
+            "this one is restored",
+            scr_cache_name_of(ctx, id), id);
+    if (scr_filemap_has_aside(ctx->map, id) &&
+        scr_aside_drop(&a, ctx->world.size, &why) != SCR_OK)
+        scr_log(&ctx->local_log, SCR_LOG_WARN,
+                "dataset %d: files of another dataset of this number stay: %s", id,
+                why.text);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A dataset in cache is restored although some nodes have files of another dataset of
+ * its number. */
+#ifndef SCR_CORE_RIVALS_H
+#define SCR_CORE_RIVALS_H
+
+#include "core/ctx.h"
+
+struct scr_rivals {
+    int are;      /* parts of several datasets of the number are in cache */
+    int came;     /* all that this rank has of the chosen one came in the restore */
+    int released; /* what came is not where it came from any more */
+    const char *dset_dir; /* of this rank; NULL: not known yet */
+};
+
+/* One reduction: 1 on all ranks if there are several. In: *knows, 1 if this rank has a
+ * descriptor of the dataset; out: the lowest rank that has, the size of world if none.
+ */
+int scr_rivals_look_all(const struct scr_ctx *ctx, int id, int *knows);
+/* Chooses, and puts the others aside. Agreed. After an error nothing that was in its
+ * place has been replaced. */
+int scr_rivals_settle_all(struct scr_ctx *ctx, int id, struct scr_rivals *r,
+                          struct scr_err *err);
+/* After the restore, which ended with rc: removes what is aside (that of a different
+ * number of ranks stays), or puts it back. What cannot be put back stays aside, named,
+ * and the next start chooses among all again. */
+void scr_rivals_end_all(struct scr_ctx *ctx, int id, int rc,
+                        const struct scr_rivals *r);
+
+#endif

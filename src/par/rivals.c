@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Which of several datasets of one number is to be restored. Each set of each of them
+ * is judged by one rank, which is told by the holders what there is. */
+#include "par/rivals.h"
+
+#include <stdlib.h>
+
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "fmt/dataset.h"
+#include "par/restoring.h"
+#include "par/setjudge.h"
+
+struct rivals {
+    const struct scr_env *env;
+    const struct scr_comm *world;
+    const scr_filemap *map;
+    int id;
+    int64_t *aside; /* times of creation of what is aside here */
+    int naside;
+    struct scr_rival *list; /* oldest first, the same on all ranks */
+    uint64_t *covered;      /* ranks of each that are whole or can be rebuilt */
+    size_t n;
+    scr_hash
+        *sets; /* what this rank judges: {<created>.<set>: {DESC, RANK/<r>/HAVE}} */
+};
+
+static int no_memory(const struct rivals *v, struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "parts of several datasets %d: out of memory",
+                    v->id);
+}
+
+/* --- which there are --- */
+
+/* The map of the i-th time of creation; 0: of what is in its place. */
+static const scr_filemap *map_at(const struct rivals *v, int i)
+{
+    return i == 0 ? v->map : scr_filemap_aside(v->map, v->aside[i - 1]);
+}
+
+/* The oldest after last of which something is here; INT64_MAX: none. */
+static int64_t next_created(const struct rivals *v, int64_t last)
+{
+    int64_t next = INT64_MAX;
+    for (int i = 0; i <= v->naside; i++) {
+        const scr_filemap *map = map_at(v, i);
+        for (scr_hash_elem *e = scr_filemap_first_rank_by_dataset(map, v->id); e;
+             e = scr_hash_elem_next(e)) {
+            int64_t c = scr_filemap_created(map, v->id, scr_hash_elem_key_int(e));
+            next = c > last && c < next ? c : next;
+        }
+    }
+    return next;
+}
+
+static int push(struct rivals *v, int64_t created, struct scr_err *err)
+{
+    struct scr_rival *grown = scr_reallocarray(v->list, v->n + 1, sizeof *grown);
+    if (grown == NULL)
+        return no_memory(v, err);
+    v->list = grown;
+    v->list[v->n++] = (struct scr_rival){ .created = created };
+    return SCR_OK;
+}
+
+static int list_all(struct rivals *v, struct scr_err *err)
+{
+    int rc = scr_filemap_list_aside(v->map, &v->naside, &v->aside);
+    int64_t at = 0;
+    if (rc != SCR_OK)
+        no_memory(v, err);
+    rc = scr_agree_all(v->world, rc, err);
+    if (rc != SCR_OK)
+        return rc;
+    while ((at = scr_min_all(v->world, next_created(v, at))) != INT64_MAX)
+        if (rc == SCR_OK)
+            rc = push(v, at, err);
+    v->covered = scr_calloc(v->n, sizeof *v->covered);
+    if (rc == SCR_OK && v->covered == NULL)
+        rc = no_memory(v, err);
+    return scr_agree_all(v->world, rc, err);
+}
+
+/* --- what is here --- */
+
+/* 1 unless the file is known to be gone, or not to be the one recorded. */
+static int seems_good(const struct rivals *v, const char *path, const scr_meta *meta)
+{
+    struct stat st;
+    uint64_t size = 0;
+    int rc = scr_file_stat(v->env->sys, path, &st, NULL);
+    if (rc != SCR_OK)
+        return scr_err_may_pass(rc);
+    return S_ISREG(st.st_mode) && scr_meta_get_filesize(meta, &size) == SCR_OK &&
+           (uint64_t)st.st_size == size;
+}
+
+static int has_header(const struct rivals *v, const char *path, int r)
+{
+    uint64_t bytes = 0;
+    struct scr_err why = SCR_ERR_INIT;
+    scr_hash *h = scr_restore_read_header(v->env, path, v->id, r, &bytes, &why);
+    int good = h != NULL || scr_err_may_pass(why.code);
+    scr_hash_delete(h);
+    return good;
+}
+
+/* SCR_HAVE_* of rank r's part. */
+static int look_at(const struct rivals *v, const scr_filemap *map, int r)
+{
+    int files = 0, parity = 0;
+    for (scr_hash_elem *e = scr_filemap_first_file(map, v->id, r); e;
+         e = scr_hash_elem_next(e)) {
+        const char *path = scr_hash_elem_key(e);
+        const scr_meta *meta = scr_filemap_get_meta(map, v->id, r, path);
+        int good = meta != NULL && seems_good(v, path, meta);
+        if (good && scr_meta_check_filetype(meta, "FULL") == SCR_OK)
+            files++;
+        else if (good && has_header(v, path, r))
+            parity = SCR_HAVE_PARITY;
+    }
+    int all = files == scr_filemap_num_expected_files(map, v->id, r);
+    return parity | (all ? SCR_HAVE_DATA : 0);
+}
+
+static int tell(const struct rivals *v, const scr_filemap *map, int r, scr_hash *send,
+                struct scr_err *err)
+{
+    char prefix[32];
+    scr_hash *known = NULL;
+    int64_t created = scr_filemap_created(map, v->id, r);
+    int rc = scr_restore_describe(scr_filemap_get_desc(map, v->id, r), &known, err);
+    if (rc == SCR_OK && known != NULL && created != 0) {
+        snprintf(prefix, sizeof prefix, "%lld.", (long long)created);
+        const struct scr_setjudge_told told = { prefix, r, look_at(v, map, r) };
+        rc = scr_setjudge_tell(v->world, known, &told, send, err);
+    }
+    scr_hash_delete(known);
+    return rc;
+}
+
+static int tell_map(const struct rivals *v, const scr_filemap *map, scr_hash *send,
+                    struct scr_err *err)
+{
+    int *ranks = NULL, n = 0;
+    int rc = scr_filemap_list_ranks_by_dataset(map, v->id, &n, &ranks);
+    if (rc != SCR_OK)
+        return no_memory(v, err);
+    for (int i = 0; i < n && rc == SCR_OK; i++)
+        rc = tell(v, map, ranks[i], send, err);
+    free(ranks);
+    return rc;
+}
+
+/* --- the judges --- */
+
+/* Of what there is twice, after a run that died while files moved, one is enough. */
+static int hear_set(struct rivals *v, const char *name, const scr_hash *said,
+                    struct scr_err *err)
+{
+    scr_hash *set = scr_hash_setf(v->sets, NULL, "%s", name);
+    scr_hash *desc = scr_hash_setf(set, NULL, "DESC");
+    if (scr_hash_size(desc) == 0 &&
+        scr_hash_merge(desc, scr_hash_get(said, "DESC")) != SCR_OK)
+        return no_memory(v, err);
+    for (SCR_HASH_EACH(e, scr_hash_get(said, "RANK"))) {
+        int have = 0, before = 0;
+        scr_hash *rank = scr_hash_setf(set, NULL, "RANK %s", scr_hash_elem_key(e));
+        (void)scr_hash_get_val_int(scr_hash_elem_hash(e), "HAVE", &have);
+        (void)scr_hash_get_val_int(rank, "HAVE", &before);
+        scr_hash_set_val_i64(rank, "HAVE", have | before);
+    }
+    return scr_hash_ok(set) ? SCR_OK : no_memory(v, err);
+}
+
+static struct scr_rival *rival_of(const struct rivals *v, const char *set)
+{
+    long long created = strtoll(set, NULL, 10);
+    for (size_t i = 0; i < v->n; i++)
+        if (v->list[i].created == created)
+            return &v->list[i];
+    return NULL;
+}
+
+/* A set whose description cannot be used covers no rank. */
+static int judge_set(struct rivals *v, const char *name, const scr_hash *set,
+                     struct scr_err *err)
+{
+    int n = 0, ok = 0, *members = NULL, have[SCR_EC_MAX] = { 0 };
+    struct scr_rival *rival = rival_of(v, name);
+    const scr_hash *desc = scr_hash_get(set, "DESC");
+    int rc = scr_restore_members(desc, &members, &n, err);
+    for (int i = 0; i < n; i++)
+        (void)scr_hash_get_val_int(scr_hash_getf(set, "RANK %d", members[i]), "HAVE",
+                                   &have[i]);
+    free(members);
+    if (rc != SCR_OK || rival == NULL)
+        return rc;
+    (void)scr_hash_get_val_int(desc, "RANKS", &rival->ranks);
+    if (scr_setjudge_suffices(desc, n, have, &ok, NULL) == SCR_E_NOMEM)
+        return no_memory(v, err);
+    v->covered[rival - v->list] += ok ? (uint64_t)n : 0;
+    return SCR_OK;
+}
+
+static int judge(struct rivals *v, const scr_hash *recv, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(h, recv))
+        for (SCR_HASH_EACH(s, scr_hash_elem_hash(h)))
+            if (rc == SCR_OK)
+                rc = hear_set(v, scr_hash_elem_key(s), scr_hash_elem_hash(s), err);
+    for (SCR_HASH_EACH(e, v->sets))
+        if (rc == SCR_OK)
+            rc = judge_set(v, scr_hash_elem_key(e), scr_hash_elem_hash(e), err);
+    return rc;
+}
+
+static int judge_all(struct rivals *v, struct scr_err *err)
+{
+    scr_hash *send = scr_hash_new(), *recv = scr_hash_new();
+    v->sets = scr_hash_new();
+    int rc = send && recv && v->sets ? SCR_OK : no_memory(v, err);
+    for (int i = 0; i <= v->naside && rc == SCR_OK; i++)
+        rc = tell_map(v, map_at(v, i), send, err);
+    rc = scr_agree_all(v->world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_hash_exchange_all(v->world, send, recv, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(v->world, judge(v, recv, err), err);
+    scr_hash_delete(send);
+    scr_hash_delete(recv);
+    return rc;
+}
+
+/* What the judges found, to all. */
+static void sum_up_all(struct rivals *v)
+{
+    scr_sums_all(v->world, v->covered, (int)v->n);
+    for (size_t i = 0; i < v->n; i++) {
+        struct scr_rival *r = &v->list[i];
+        r->ranks = (int)scr_max_all(v->world, r->ranks);
+        r->state = r->ranks > 0 && v->covered[i] == (uint64_t)r->ranks ? SCR_RIVAL_WHOLE
+                                                                       : SCR_RIVAL_NOT;
+    }
+}
+
+static int choose(const struct rivals *v, int64_t *created, struct scr_err *err)
+{
+    const struct scr_rival *best = scr_rival_choose(v->list, v->n, v->world->size);
+    int other = 0;
+    for (size_t i = 0; i < v->n; i++)
+        other = v->list[i].ranks != v->world->size ? v->list[i].ranks : other;
+    if (best != NULL) {
+        *created = best->created;
+        return SCR_OK;
+    }
+    if (other > 0)
+        return scr_fail(err, SCR_E_RANKS, 0,
+                        "dataset %d in cache: the nodes hold parts of %zu datasets of "
+                        "this number, one of them written by %d ranks, this run has %d",
+                        v->id, v->n, other, v->world->size);
+    return scr_fail(err, SCR_E_LOST, 0,
+                    "dataset %d in cache: the nodes hold parts of %zu datasets of this "
+                    "number, and of each more is lost than can be rebuilt",
+                    v->id, v->n);
+}
+
+int scr_rivals_choose_all(const struct scr_env *env, const struct scr_comm *world,
+                          const scr_filemap *map, int id, int64_t *created,
+                          struct scr_err *err)
+{
+    struct rivals v = { .env = env, .world = world, .map = map, .id = id };
+    int rc = list_all(&v, err);
+    if (rc == SCR_OK)
+        rc = judge_all(&v, err);
+    if (rc == SCR_OK) {
+        sum_up_all(&v);
+        rc = choose(&v, created, err);
+    }
+    scr_hash_delete(v.sets);
+    free(v.aside);
+    free(v.covered);
+    free(v.list);
+    return rc;
+}

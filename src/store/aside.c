@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Parts of another dataset of the same number, kept apart. */
+#include "store/aside.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "store/cache.h"
+
+enum { PRIVATE = 0700 };
+
+static int no_memory(const struct scr_aside *a, struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "parts of two datasets %d: out of memory",
+                    a->id);
+}
+
+static int store(const struct scr_aside *a, struct scr_err *err)
+{
+    return scr_hash_ok(a->map) ? scr_cntl_write(a->env, a->cntl, a->map, err)
+                               : no_memory(a, err);
+}
+
+/* --- names --- */
+
+static size_t aside_dir(int64_t created, char *name, size_t n)
+{
+    return (size_t)snprintf(name, n, ".scr/aside.%lld/", (long long)created);
+}
+
+/* Where the file at path is while it is aside, malloc'd: path itself if it is there, or
+ * is in no dataset directory. */
+static char *name_aside(int id, int64_t created, const char *path)
+{
+    char dir[48];
+    size_t at = scr_cache_dset_len(path, id), n = aside_dir(created, dir, sizeof dir);
+    if (at == 0 || strncmp(path + at, dir, n) == 0)
+        return scr_strdup(path);
+    return scr_asprintf("%.*s%s%s", (int)at, path, dir, path + at);
+}
+
+/* And back. */
+static char *name_back(int id, int64_t created, const char *path)
+{
+    char dir[48];
+    size_t at = scr_cache_dset_len(path, id), n = aside_dir(created, dir, sizeof dir);
+    if (at == 0 || strncmp(path + at, dir, n) != 0)
+        return scr_strdup(path);
+    return scr_asprintf("%.*s%s", (int)at, path, path + at + n);
+}
+
+typedef char *rename_rule(int id, int64_t created, const char *path);
+
+/* Gives the files of an entry of map the names they have on the other side. */
+static int rename_entry(const struct scr_aside *a, scr_filemap *map, int rank,
+                        int64_t created, rename_rule *rule)
+{
+    scr_hash *entry = scr_hash_getf(map, "RANK %d DSET %d", rank, a->id);
+    scr_hash *files = scr_hash_extract(entry, "FILE");
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(e, files)) {
+        char *name = rule(a->id, created, scr_hash_elem_key(e));
+        scr_hash *to = name ? scr_hash_set_kv(entry, "FILE", name) : NULL;
+        if (to == NULL || scr_hash_merge(to, scr_hash_elem_hash(e)) != SCR_OK)
+            rc = SCR_E_NOMEM;
+        free(name);
+    }
+    scr_hash_delete(files);
+    return rc;
+}
+
+/* --- files --- */
+
+static int is_there(const struct scr_aside *a, const char *path)
+{
+    struct stat st;
+    return scr_file_stat(a->env->sys, path, &st, NULL) != SCR_E_NOENT;
+}
+
+static int make_dir(const struct scr_aside *a, const char *path, struct scr_err *err)
+{
+    size_t at = scr_cache_dset_len(path, a->id);
+    char *base = scr_asprintf("%.*s", at > 0 ? (int)at - 1 : 0, path);
+    char *rel = scr_path_dir(path + at);
+    int rc = base && rel ? scr_dir_make_private(a->env->sys, base, rel, PRIVATE, err)
+                         : no_memory(a, err);
+    free(rel);
+    free(base);
+    return rc;
+}
+
+/* Removes directories that a file has left, up to the dataset's, and if all is gone
+ * that too. */
+static void prune(const struct scr_aside *a, const char *path)
+{
+    size_t at = scr_cache_dset_len(path, a->id);
+    char *dir = scr_path_dir(path);
+    char *dset = scr_asprintf("%.*s", at > 0 ? (int)at - 1 : 0, path);
+    char *stop = dset ? scr_path_dir(dset) : NULL;
+    if (at > 0 && dir != NULL && stop != NULL)
+        scr_dir_prune(a->env->sys, dir, stop, NULL);
+    free(stop);
+    free(dset);
+    free(dir);
+}
+
+static int move_file(const struct scr_aside *a, const char *from, const char *to,
+                     struct scr_err *err)
+{
+    if (strcmp(from, to) == 0 || !is_there(a, from))
+        return SCR_OK;
+    int rc = make_dir(a, to, err);
+    if (rc == SCR_OK)
+        rc = scr_file_rename(a->env->sys, from, to, err);
+    if (rc == SCR_OK)
+        prune(a, from);
+    return rc;
+}
+
+/* Moves the files of an entry of map to where the rule says. */
+static int move_files(const struct scr_aside *a, const scr_filemap *map, int rank,
+                      int64_t created, rename_rule *rule, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (scr_hash_elem *e = scr_filemap_first_file(map, a->id, rank);
+         e != NULL && rc == SCR_OK; e = scr_hash_elem_next(e)) {
+        char *to = rule(a->id, created, scr_hash_elem_key(e));
+        rc = to ? move_file(a, scr_hash_elem_key(e), to, err) : no_memory(a, err);
+        free(to);
+    }
+    return rc;
+}
+
+/* --- all entries of the dataset, those of one time of creation --- */
+
+typedef int work(const struct scr_aside *a, int rank, int64_t created,
+                 struct scr_err *err);
+
+static int each_rank(const struct scr_aside *a, const scr_filemap *map, int64_t created,
+                     work *do_it, struct scr_err *err)
+{
+    int *ranks = NULL, n = 0;
+    int rc = scr_filemap_list_ranks_by_dataset(map, a->id, &n, &ranks);
+    if (rc != SCR_OK)
+        return no_memory(a, err);
+    for (int i = 0; i < n && rc == SCR_OK; i++)
+        rc = do_it(a, ranks[i], created, err);
+    free(ranks);
+    return rc;
+}
+
+/* Of everything that is aside. */
+static int each_aside(const struct scr_aside *a, work *do_it, struct scr_err *err)
+{
+    int64_t *created = NULL;
+    int n = 0, rc = scr_filemap_list_aside(a->map, &n, &created);
+    if (rc != SCR_OK)
+        return no_memory(a, err);
+    for (int i = 0; i < n && rc == SCR_OK; i++)
+        rc =
+            each_rank(a, scr_filemap_aside(a->map, created[i]), created[i], do_it, err);
+    free(created);
+    return rc;
+}
+
+/* --- aside --- */
+
+static int put_rank(const struct scr_aside *a, int rank, int64_t keep,
+                    struct scr_err *err)
+{
+    int64_t created = scr_filemap_created(a->map, a->id, rank);
+    if (created == 0 || created == keep)
+        return SCR_OK;
+    int rc = scr_filemap_set_aside(a->map, created, a->map, a->id, rank);
+    if (rc == SCR_OK)
+        rc = rename_entry(a, scr_filemap_aside(a->map, created), rank, created,
+                          name_aside);
+    rc = rc == SCR_OK ? store(a, err) : no_memory(a, err);
+    if (rc == SCR_OK)
+        rc = move_files(a, a->map, rank, created, name_aside, err);
+    if (rc == SCR_OK)
+        scr_filemap_remove_rank_by_dataset(a->map, a->id, rank);
+    return rc == SCR_OK ? store(a, err) : rc;
+}
+
+int scr_aside_put(const struct scr_aside *a, int64_t created, struct scr_err *err)
+{
+    return each_rank(a, a->map, created, put_rank, err);
+}
+
+/* --- back --- */
+
+/* What there is of a dataset that was only begun describes nothing; its files stay
+ * named. */
+static void forget_begun(const struct scr_aside *a, int rank)
+{
+    scr_hash *entry = scr_hash_getf(a->map, "RANK %d DSET %d", rank, a->id);
+    scr_hash *files = scr_hash_extract(entry, "FILE");
+    scr_hash_unset_all(entry);
+    if (files != NULL && scr_hash_set(entry, "FILE", files) == NULL)
+        scr_hash_delete(files);
+}
+
+static int take_rank(const struct scr_aside *a, int rank, int64_t created,
+                     struct scr_err *err)
+{
+    const scr_filemap *aside = scr_filemap_aside(a->map, created);
+    int64_t other = scr_filemap_created(a->map, a->id, rank);
+    if (other != 0 && other != created)
+        return SCR_OK;
+    if (other == 0)
+        forget_begun(a, rank);
+    int rc = scr_filemap_copy_entry(a->map, aside, a->id, rank);
+    if (rc == SCR_OK)
+        rc = rename_entry(a, a->map, rank, created, name_back);
+    rc = rc == SCR_OK ? store(a, err) : no_memory(a, err);
+    if (rc == SCR_OK)
+        rc = move_files(a, aside, rank, created, name_back, err);
+    if (rc == SCR_OK)
+        scr_filemap_drop_aside(a->map, created, a->id, rank);
+    return rc == SCR_OK ? store(a, err) : rc;
+}
+
+int scr_aside_take(const struct scr_aside *a, int64_t created, struct scr_err *err)
+{
+    const scr_filemap *aside = scr_filemap_aside(a->map, created);
+    return aside ? each_rank(a, aside, created, take_rank, err) : SCR_OK;
+}
+
+/* 1 if a file of the entry is aside and another in its place. */
+static int is_taken(const struct scr_aside *a, int rank, int64_t created)
+{
+    int taken = 0;
+    const scr_filemap *aside = scr_filemap_aside(a->map, created);
+    for (scr_hash_elem *e = scr_filemap_first_file(aside, a->id, rank); e && !taken;
+         e = scr_hash_elem_next(e)) {
+        const char *from = scr_hash_elem_key(e);
+        char *to = name_back(a->id, created, from);
+        taken = to == NULL ||
+                (strcmp(from, to) != 0 && is_there(a, from) && is_there(a, to));
+        free(to);
+    }
+    return taken;
+}
+
+static int return_rank(const struct scr_aside *a, int rank, int64_t created,
+                       struct scr_err *err)
+{
+    int free_place = !scr_filemap_have_rank_by_dataset(a->map, a->id, rank) ||
+                     scr_filemap_created(a->map, a->id, rank) == created;
+    return free_place && !is_taken(a, rank, created) ? take_rank(a, rank, created, err)
+                                                     : SCR_OK;
+}
+
+int scr_aside_return(const struct scr_aside *a, struct scr_err *err)
+{
+    return each_aside(a, return_rank, err);
+}
+
+/* --- away --- */
+
+static int remove_aside_files(const struct scr_aside *a, int rank, int64_t created,
+                              struct scr_err *err)
+{
+    const scr_filemap *aside = scr_filemap_aside(a->map, created);
+    int rc = SCR_OK;
+    for (scr_hash_elem *e = scr_filemap_first_file(aside, a->id, rank); e;
+         e = scr_hash_elem_next(e)) {
+        const char *path = scr_hash_elem_key(e);
+        if (scr_cache_dset_len(path, a->id) == 0)
+            continue; /* on the prefix */
+        int one = scr_file_remove(a->env->sys, path, rc == SCR_OK ? err : NULL);
+        if (one == SCR_OK)
+            prune(a, path);
+        rc = rc == SCR_OK ? one : rc;
+    }
+    return rc;
+}
+
+static int drop_any(const struct scr_aside *a, int rank, int64_t created,
+                    struct scr_err *err)
+{
+    int rc = remove_aside_files(a, rank, created, err);
+    if (rc == SCR_OK)
+        scr_filemap_drop_aside(a->map, created, a->id, rank);
+    return rc;
+}
+
+static int ranks_of(const scr_filemap *map, int id, int rank)
+{
+    int ranks = 0;
+    (void)scr_hash_get_val_int(scr_filemap_get_desc(map, id, rank), "RANKS", &ranks);
+    return ranks;
+}
+
+int scr_aside_drop(const struct scr_aside *a, int ranks, struct scr_err *err)
+{
+    int64_t *created = NULL;
+    int n = 0, rc = scr_filemap_list_aside(a->map, &n, &created);
+    if (rc != SCR_OK)
+        return no_memory(a, err);
+    for (int i = 0; i < n && rc == SCR_OK; i++) {
+        const scr_filemap *aside = scr_filemap_aside(a->map, created[i]);
+        scr_hash_elem *e = scr_filemap_first_rank_by_dataset(aside, a->id);
+        int wrote = e ? ranks_of(aside, a->id, scr_hash_elem_key_int(e)) : 0;
+        if (e != NULL && (ranks == 0 || wrote == ranks))
+            rc = each_rank(a, aside, created[i], drop_any, err);
+    }
+    free(created);
+    return rc == SCR_OK ? store(a, err) : rc;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A node comes back with files of an older dataset that has the number of the newest
+ * one: that costs no more than an empty node in its place. */
+/* ranks: 4 */
+#include "helper_job.h"
+
+#include <errno.h>
+
+#include "base/str.h"
+#include "helper_walk.h"
+
+static const char *const nodes = "n[1-4]";
+
+/* --- nodes that go and come --- */
+
+static void move_dir(struct job *job, const char *from, const char *to)
+{
+    struct mpi_test *t = job->t;
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0) {
+        mpi_test_remove(to);
+        CHECK_INT(rename(from, to), 0);
+    }
+    mpi_test_barrier(job->comm);
+}
+
+/* Node n<node> is down, or up again with what it had. */
+static void take_away(struct job *job, int node, int back)
+{
+    char *here = scr_asprintf("%s/vnode.n%d", job->cache, node);
+    char *away = scr_asprintf("%s/away.n%d", job->dir, node);
+    move_dir(job, back ? away : here, back ? here : away);
+    free(away);
+    free(here);
+}
+
+/* The prefix directory remembers nothing, so that numbers are given again. */
+static void forget(struct job *job)
+{
+    char *path = scr_asprintf("%s/.scr/flush.scr", job->prefix);
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0)
+        unlink(path);
+    free(path);
+    mpi_test_barrier(job->comm);
+}
+
+/* Two runs that both write "one" and "two" as 1 and 2, with seeds 1, 2 and 11, 12; then
+ * the nodes stale are as they were after the first. first: where that one runs. */
+static void two_runs(struct job *job, const char *scheme, const char *first,
+                     const int *stale, int flags)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_ctx *ctx = job_start(job, first, scheme, NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    job_checkpoint(job, ctx, "two", 2);
+    job_kill(job, ctx);
+    for (int i = 0; stale[i] != 0; i++)
+        take_away(job, stale[i], 0);
+    job_lose_node(job, nodes);
+    forget(job);
+    ctx = job_start(job, nodes, scheme, NULL);
+    CHECK_RC(job_write(job, ctx, "one", 11, SCR_IS_CKPT | flags, &err), SCR_OK, &err);
+    job_checkpoint(job, ctx, "two", 12);
+    CHECK_INT(ctx->last_id, 2);
+    job_kill(job, ctx);
+    for (int i = 0; stale[i] != 0; i++)
+        take_away(job, stale[i], 1);
+}
+
+static void check_start(struct job *job, const char *where, const char *name, int seed)
+{
+    struct scr_ctx *ctx = job_start(job, where, NULL);
+    job_check_restart(job, ctx, name, seed);
+    job_end(job, ctx);
+}
+
+/* --- the newest that can be rebuilt --- */
+
+static const struct scheme {
+    const char *setting;
+    int stale[3];
+    const char *where; /* the ranks run now */
+} schemes[] = {
+    { "SCR_COPY_TYPE=XOR", { 4 }, "n1,n2,n3,n4" },
+    { "SCR_COPY_TYPE=XOR", { 2 }, "n4,n3,n2,n1" },
+    { "SCR_COPY_TYPE=PARTNER", { 4 }, "n1,n2,n3,n4" },
+    { "SCR_COPY_TYPE=PARTNER", { 1, 3 }, "n2,n3,n4,n1" },
+    { "SCR_COPY_TYPE=RS", { 3 }, "n1,n2,n3,n4" },
+};
+
+MPI_CASE(a_stale_part_costs_no_more_than_an_empty_node)
+{
+    for (size_t i = 0; i < sizeof schemes / sizeof schemes[0]; i++) {
+        const struct scheme *s = &schemes[i];
+        struct job job;
+        job_new(t, &job, 4);
+        two_runs(&job, s->setting, nodes, s->stale, 0);
+        struct scr_ctx *ctx = job_start(&job, s->where, NULL);
+        job_check_restart(&job, ctx, "two", 12);
+        CHECK_INT(job_count(&job, job.cache, "/aside."), 0);
+        job_end(&job, ctx);
+        check_start(&job, s->where, "two", 12); /* and so it stays */
+        job_free(&job);
+    }
+}
+
+/* The first run was on fewer nodes: its redundancy files have other members' names. */
+MPI_CASE(redundancy_files_of_one_name_are_not_mixed)
+{
+    static const int stale[] = { 2, 0 };
+    struct job job;
+    job_new(t, &job, 4);
+    two_runs(&job, "SCR_COPY_TYPE=XOR", "n1,n2", stale, 0);
+    check_start(&job, "n2,n1,n3,n4", "two", 12);
+    CHECK_INT(job_count(&job, job.cache, "/aside."), 0);
+    job_free(&job);
+}
+
+/* Of each two parts of four are there. */
+MPI_CASE(where_none_can_be_rebuilt_nothing_is_touched)
+{
+    static const int stale[] = { 2, 3, 0 };
+    struct job job;
+    job_new(t, &job, 4);
+    two_runs(&job, "SCR_COPY_TYPE=XOR", nodes, stale, SCR_IS_OUTPUT);
+    scr_hash *before = job_cached(&job, 2);
+    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+    scr_hash *after = job_cached(&job, 2);
+    CHECK(job_has_kept(&job, before, NULL, after));
+    job_check_restart(&job, ctx, "one", 11); /* from the prefix directory */
+    job_end(&job, ctx);
+    scr_hash_delete(before);
+    scr_hash_delete(after);
+    job_free(&job);
+}
+
+/* All of the first run on n1, all of the second on n2. */
+static void split(struct mpi_test *t, struct job *job, int damage, int seed)
+{
+    job_new(t, job, 4);
+    struct scr_ctx *ctx = job_start(job, "n1", "SCR_COPY_TYPE=SINGLE", NULL);
+    job_checkpoint(job, ctx, "one", 1);
+    job_kill(job, ctx);
+    take_away(job, 1, 0);
+    forget(job);
+    ctx = job_start(job, "n2", "SCR_COPY_TYPE=SINGLE", NULL);
+    job_checkpoint(job, ctx, "one", 11);
+    job_kill(job, ctx);
+    take_away(job, 1, 1);
+    if (damage && job->rank == 0) {
+        int n = 0;
+        char *dir = scr_asprintf("%s/vnode.n2", job->cache);
+        char **paths = job_find(dir, "/rank.3/", &n);
+        CHECK(n > 0 && unlink(paths[0]) == 0);
+        job_find_free(paths, n);
+        free(dir);
+    }
+    mpi_test_barrier(job->comm);
+    ctx = job_start(job, "n1,n2", "SCR_COPY_TYPE=SINGLE", NULL);
+    job_check_restart(job, ctx, "one", seed);
+    CHECK_INT(job_count(job, job->cache, "/aside."), 0);
+    job_end(job, ctx);
+    job_free(job);
+}
+
+MPI_CASE(of_two_that_are_whole_the_newer_is_restored)
+{
+    struct job job;
+    split(t, &job, 0, 11);
+}
+
+MPI_CASE(the_older_is_restored_where_the_newer_cannot_be)
+{
+    struct job job;
+    split(t, &job, 1, 1);
+}
+
+/* --- a different number of ranks --- */
+
+MPI_CASE(a_part_of_a_different_number_of_ranks_is_kept)
+{
+    struct job job, two;
+    job_new(t, &job, 4);
+    job_share(t, &two, &job, 2);
+    if (two.in) {
+        struct scr_ctx *ctx = job_start(&two, "n4", "SCR_COPY_TYPE=SINGLE", NULL);
+        job_checkpoint(&two, ctx, "one", 1);
+        job_kill(&two, ctx);
+        take_away(&two, 4, 0);
+        forget(&two);
+    }
+    job_unshare(&two);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_COPY_TYPE=XOR", NULL);
+    job_checkpoint(&job, ctx, "one", 11);
+    job_kill(&job, ctx);
+    char *n4 = scr_asprintf("%s/vnode.n4", job.cache);
+    char *away = scr_asprintf("%s/away.n4", job.dir);
+    int files = job_count(&job, away, "/scr.dataset.1/");
+    take_away(&job, 4, 1);
+    ctx = job_start(&job, nodes, NULL);
+    job_check_restart(&job, ctx, "one", 11);
+    CHECK(files > 0 && job_count(&job, n4, "/aside.") == files);
+    job_checkpoint(&job, ctx, "two", 12);
+    job_checkpoint(&job, ctx, "three", 13); /* "one" leaves, with all that is of 1 */
+    CHECK_INT(job_count(&job, job.cache, "/scr.dataset.1/"), 0);
+    job_end(&job, ctx);
+    free(away);
+    free(n4);
+    job_free(&job);
+}
+
+/* --- failures --- */
+
+static struct {
+    struct scr_sys sys;
+    int failed, error;
+} spot;
+
+/* What is rebuilt finds no room. */
+static int spot_openat(int at, const char *path, int flags, mode_t mode)
+{
+    if ((flags & O_CREAT) == 0 || strstr(path, "rebuild.") == NULL)
+        return scr_sys_posix.openat(at, path, flags, mode);
+    spot.failed++;
+    errno = spot.error;
+    return -1;
+}
+
+static void fail_restore(struct mpi_test *t, int error)
+{
+    static const int stale[] = { 4, 0 };
+    struct job job;
+    job_new(t, &job, 4);
+    two_runs(&job, "SCR_COPY_TYPE=XOR", nodes, stale, 0);
+    scr_hash *before = job_cached(&job, 2);
+    memset(&spot, 0, sizeof spot);
+    spot.sys = scr_sys_posix;
+    spot.sys.openat = spot_openat;
+    spot.error = error;
+    job.sys = &spot.sys;
+    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+    job_check_restart(&job, ctx, NULL, 0);
+    job_kill(&job, ctx);
+    CHECK(scr_or_all(&(struct scr_comm){ job.comm, job.rank, job.size }, spot.failed));
+    scr_hash *after = job_cached(&job, 2);
+    CHECK_INT(job_count(&job, job.cache, "/aside."), 0);
+    CHECK(job_has_kept(&job, before, NULL, after));
+    if (job.rank == 0)
+        CHECK(scr_hash_equal(before, after));
+    job.sys = NULL;
+    check_start(&job, nodes, "two", 12);
+    scr_hash_delete(before);
+    scr_hash_delete(after);
+    job_free(&job);
+}
+
+MPI_CASE(a_restore_that_fails_puts_the_stale_part_back)
+{
+    fail_restore(t, ENOSPC);
+    fail_restore(t, EIO);
+}
+
+/* Call n of a start fails: the next start finds everything. */
+static int fail_start(struct job *job, int victim, enum test_how how, long n)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_ctx *ctx;
+    job_go_back(job);
+    job->sys = &test_fault_sys;
+    job_arm(job, victim, TEST_ANY, n, EIO, how);
+    int rc = job_try_start(job, &ctx, &err, "n2,n1,n3,n4", NULL);
+    int fired = job_disarm(job);
+    CHECK(job_same_code(job, rc));
+    CHECK(fired || rc == SCR_OK);
+    job_kill(job, ctx);
+    job->sys = NULL;
+    check_start(job, "n2,n1,n3,n4", "two", 12);
+    return fired;
+}
+
+static void fail_every_start(struct mpi_test *t, int victim, enum test_how how)
+{
+    enum { STEP = 3, MOST = 3000 };
+    static const int stale[] = { 4, 0 };
+    struct job job;
+    long n = walk_from(0), failed = 0;
+    job_new(t, &job, 4);
+    two_runs(&job, "SCR_COPY_TYPE=XOR", nodes, stale, 0);
+    job_save(&job);
+    for (; n < MOST && mpi_test_good(t) && fail_start(&job, victim, how, n); failed++)
+        n = walk_from(n + STEP);
+    CHECK(n > 20 && n < MOST);
+    if (t->comm.rank == 0)
+        printf("       %ld calls failed in turn, of %ld\n", failed, n);
+    job_free(&job);
+}
+
+MPI_CASE(each_call_of_such_a_start_fails_once)
+{
+    fail_every_start(t, 3, TEST_ONCE);
+}
+
+MPI_CASE(the_job_dies_at_each_call_of_such_a_start)
+{
+    fail_every_start(t, -1, TEST_FOREVER);
+}
+
+int main(int argc, char **argv)
+{
+    return mpi_test_main(argc, argv,
+                         MPI_CASES(RUN(a_stale_part_costs_no_more_than_an_empty_node),
+                                   RUN(redundancy_files_of_one_name_are_not_mixed),
+                                   RUN(where_none_can_be_rebuilt_nothing_is_touched),
+                                   RUN(of_two_that_are_whole_the_newer_is_restored),
+                                   RUN(the_older_is_restored_where_the_newer_cannot_be),
+                                   RUN(a_part_of_a_different_number_of_ranks_is_kept),
+                                   RUN(a_restore_that_fails_puts_the_stale_part_back),
+                                   RUN(each_call_of_such_a_start_fails_once),
+                                   RUN(the_job_dies_at_each_call_of_such_a_start)));
+}
