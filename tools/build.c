@@ -13,6 +13,7 @@
 #include "scan.h"
 #include "scav/stage.h"
 #include "store/arrival.h"
+#include "store/paths.h"
 
 enum {
     PART_BYTES = 1 << 20, /* a part of rank2file is closed once it is about this big */
@@ -381,8 +382,32 @@ static int enter_listed(const struct scr_env *env, const struct scr_prefix *p, i
     int rc =
         scr_hash_ok(dset) ? scr_arrival_give_up(env, p, id, err) : no_memory(id, err);
     if (rc == SCR_OK)
+        rc = scr_paths_sync(env, p, part, err);
+    if (rc == SCR_OK)
         rc = scr_prefix_summary_write(env, p, id, dset, 1, err);
-    return rc == SCR_OK ? enter(env, p, dset, 1, time(NULL), err) : rc;
+    if (rc == SCR_OK)
+        rc = enter(env, p, dset, 1, time(NULL), err);
+    if (rc == SCR_E_CANCELLED)
+        (void)scr_prefix_summary_remove(env, p, id, NULL);
+    return rc;
+}
+
+/* Datasets on their way to the same paths: whoever copies one found this one
+ * incomplete, and would put its files in their places. *n: how many there were. */
+static int give_up_meeting(const struct scr_env *env, const struct scr_prefix *p,
+                           int id, size_t *n, struct scr_err *err)
+{
+    int *ids = NULL;
+    scr_hash *paths = scr_hash_new();
+    *n = 0;
+    int rc = paths ? scr_paths_add(env, p, id, paths, err) : no_memory(id, err);
+    if (rc == SCR_OK)
+        rc = scr_paths_pending(env, p, id, paths, &ids, n, err);
+    for (size_t i = 0; i < *n && rc == SCR_OK; i++)
+        rc = scr_arrival_give_up(env, p, ids[i], err);
+    free(ids);
+    scr_hash_delete(paths);
+    return rc;
 }
 
 /* Only a CRC32 shows that a file is the dataset's own, and not one that took its place.
@@ -391,6 +416,7 @@ static void check_listed(const struct scr_env *env, const struct scr_prefix *p,
                          const scr_hash *dset, const scr_hash *part,
                          struct scr_faults *f, struct scr_build_report *report)
 {
+    report->files = 0;
     check_files(env, p->path, dset, part, NULL, f, report);
     if (f->unsummed > 0)
         scr_faults_add(f, "of %zu files no CRC32 is recorded", f->unsummed);
@@ -405,9 +431,14 @@ static int build_listed(const struct scr_env *env, const struct scr_prefix *p, i
 {
     struct scr_faults f = SCR_FAULTS_INIT;
     const struct known known = { .enter = enter };
+    size_t given_up = 0;
     scr_hash *dset = scr_hash_new(), *part = scr_hash_new();
     int rc = read_listed(env, p, id, dset, part, err);
     if (rc == SCR_OK)
+        check_listed(env, p, dset, part, &f, report);
+    if (rc == SCR_OK && f.n == 0)
+        rc = give_up_meeting(env, p, id, &given_up, err);
+    if (rc == SCR_OK && given_up > 0) /* files may have been replaced meanwhile */
         check_listed(env, p, dset, part, &f, report);
     if (rc == SCR_OK && f.n == 0)
         rc = enter_listed(env, p, id, dset, part, enter, err);

@@ -533,7 +533,8 @@ int scr_fetch_newest_all(struct scr_ctx *ctx, int above, int *id, struct scr_err
 int scr_current_is_newer_all(struct scr_ctx *ctx, int above);
 /* The newest checkpoint on the prefix below ctx->tried_below that is not complete, but
  * of which all files are there as its list records them, becomes complete
- * (unfinished.c); *id = 0: none. */
+ * (unfinished.c, invariant P25); *id = 0: none, also where the newest could not be
+ * checked or recorded, which is told. */
 int scr_unfinished_enter_all(struct scr_ctx *ctx, int *id, struct scr_err *err);
 /* Loads the newest checkpoint with an id below ctx->tried_below, from cache, else from
  * the prefix, there also one that only lacks its record. Finding none is success. */

@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/str.h"
 #include "core/ctx.h"
 #include "par/lists.h"
 #include "par/plain.h"
 #include "par/rank2file.h"
 #include "store/arrival.h"
+#include "store/paths.h"
 
 static int no_memory(int id, struct scr_err *err)
 {
@@ -70,30 +72,117 @@ static int check_share(const struct scr_ctx *ctx, const scr_hash *share,
     return rc;
 }
 
-/* Every file that the list names is there, of the size and with the CRC32 recorded. */
-static int check_all(struct scr_ctx *ctx, int id, struct counts *c, struct scr_err *err)
+/* Every file that the list names is there, of the size and with the CRC32 recorded.
+ * share: the part of the list that this rank looks after. */
+static int check_all(struct scr_ctx *ctx, const scr_hash *share, struct counts *c,
+                     struct scr_err *err)
 {
-    int ranks = 0;
-    scr_hash *share = scr_hash_new();
-    int rc = scr_agree_all(&ctx->world, share ? SCR_OK : no_memory(id, err), err);
-    if (rc == SCR_OK)
-        rc = scr_rank2file_share_all(&ctx->env, &ctx->world, &ctx->prefix, id, &ranks,
-                                     share, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world, check_share(ctx, share, c, err), err);
+    *c = (struct counts){ 0 };
+    int rc = scr_agree_all(&ctx->world, check_share(ctx, share, c, err), err);
     c->bytes = scr_sum_all(&ctx->world, c->bytes);
     c->files = scr_sum_all(&ctx->world, c->files);
-    scr_hash_delete(share);
     return rc;
+}
+
+/* --- what others bring to its paths --- */
+
+/* Pending datasets, the same on all ranks. */
+struct pending {
+    int *ids; /* behind that of the dataset itself */
+    size_t n;
+    uint64_t *meets; /* ranks that found a path in common, or could not tell */
+};
+
+/* Rank 0's: the dataset, then the pending ones. */
+static int list_pending(const struct scr_ctx *ctx, int id, struct pending *o,
+                        struct scr_err *err)
+{
+    int *ids = NULL;
+    size_t n = 0;
+    int rc = scr_arrivals_pending(&ctx->env, &ctx->prefix, &ids, &n, err);
+    o->ids = scr_calloc(n + 1, sizeof *o->ids);
+    if (rc == SCR_OK && o->ids == NULL)
+        rc = no_memory(id, err);
+    if (rc == SCR_OK)
+        o->ids[o->n++] = id;
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        if (ids[i] != id)
+            o->ids[o->n++] = ids[i];
+    free(ids);
+    return rc;
+}
+
+/* kept = {<path>: {<id>}}, unread = {<id>}. */
+static void count_meets(const scr_hash *kept, const scr_hash *unread, int id,
+                        struct pending *o)
+{
+    for (SCR_HASH_EACH(e, kept)) {
+        const scr_hash *of = scr_hash_elem_hash(e);
+        int ours = scr_hash_getf(of, "%d", id) != NULL;
+        for (size_t i = 1; i < o->n; i++)
+            o->meets[i] += ours && scr_hash_getf(of, "%d", o->ids[i]) != NULL;
+    }
+    for (size_t i = 1; i < o->n; i++)
+        o->meets[i] += scr_hash_getf(unread, "%d", o->ids[i]) != NULL;
+}
+
+static int find_meeting_all(struct scr_ctx *ctx, int id, struct pending *o,
+                            struct scr_err *err)
+{
+    scr_hash *kept = scr_hash_new(), *unread = scr_hash_new();
+    int rc = kept && unread ? SCR_OK : no_memory(id, err);
+    if (rc == SCR_OK && ctx->world.rank == 0)
+        rc = list_pending(ctx, id, o, err);
+    rc = scr_agree_all(&ctx->world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_share_ids_all(&ctx->world, &o->ids, &o->n, err);
+    if (rc == SCR_OK) {
+        o->meets = scr_calloc(o->n, sizeof *o->meets);
+        rc = scr_agree_all(&ctx->world, o->meets ? SCR_OK : no_memory(id, err), err);
+    }
+    if (rc == SCR_OK && o->n > 1)
+        rc = scr_lists_read_all(&ctx->env, &ctx->world, &ctx->prefix, o->ids, o->n,
+                                unread, kept, err);
+    if (rc == SCR_OK) {
+        count_meets(kept, unread, id, o);
+        scr_sums_all(&ctx->world, o->meets, (int)o->n);
+    }
+    scr_hash_delete(kept);
+    scr_hash_delete(unread);
+    return rc;
+}
+
+/* Whoever copies one of them found the dataset incomplete, and would put its files in
+ * their places. *n: how many there were. */
+static int give_up_meeting_all(struct scr_ctx *ctx, int id, size_t *n,
+                               struct scr_err *err)
+{
+    struct pending o = { 0 };
+    *n = 0;
+    int rc = find_meeting_all(ctx, id, &o, err);
+    for (size_t i = 1; i < o.n && rc == SCR_OK; i++) {
+        *n += o.meets[i] > 0;
+        if (o.meets[i] > 0 && ctx->world.rank == 0)
+            rc = scr_arrival_give_up(&ctx->env, &ctx->prefix, o.ids[i], err);
+    }
+    free(o.ids);
+    free(o.meets);
+    return scr_agree_all(&ctx->world, rc, err);
 }
 
 /* --- the record --- */
 
+/* What the index says of it, if that has stayed as it was. */
 static int read_entry(const struct scr_ctx *ctx, int id, scr_hash *dset,
                       struct scr_err *err)
 {
+    struct scr_index_entry e;
     scr_hash *index = scr_hash_new();
     int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
+    if (rc == SCR_OK &&
+        (scr_index_get(index, id, &e, NULL) != SCR_OK || e.doomed || e.failed))
+        rc = scr_fail(err, SCR_E_CANCELLED, 0,
+                      "dataset %d has failed or was deleted meanwhile", id);
     if (rc == SCR_OK &&
         scr_hash_merge(dset, scr_hash_getf(index, "DSET %d DSET", id)) != SCR_OK)
         rc = no_memory(id, err);
@@ -118,16 +207,43 @@ static int enter(const struct scr_ctx *ctx, int id, const struct counts *c,
         rc = scr_prefix_summary_write(&ctx->env, &ctx->prefix, id, dset, 1, err);
     if (rc == SCR_OK)
         rc = scr_prefix_index_enter(&ctx->env, &ctx->prefix, dset, 1, time(NULL), err);
+    if (rc == SCR_E_CANCELLED)
+        (void)scr_prefix_summary_remove(&ctx->env, &ctx->prefix, id, NULL);
     scr_hash_delete(dset);
+    return rc;
+}
+
+/* Files that were replaced while others were given up are found by a second look. That
+ * a directory was synced is not recorded anywhere. */
+static int verify_all(struct scr_ctx *ctx, int id, struct counts *c,
+                      struct scr_err *err)
+{
+    int ranks = 0;
+    size_t given_up = 0;
+    scr_hash *share = scr_hash_new();
+    int rc = scr_agree_all(&ctx->world, share ? SCR_OK : no_memory(id, err), err);
+    if (rc == SCR_OK)
+        rc = scr_rank2file_share_all(&ctx->env, &ctx->world, &ctx->prefix, id, &ranks,
+                                     share, err);
+    if (rc == SCR_OK)
+        rc = check_all(ctx, share, c, err);
+    if (rc == SCR_OK && c->files == 0)
+        rc = scr_fail(err, SCR_E_MISSING, 0, "dataset %d lists no file", id);
+    if (rc == SCR_OK)
+        rc = give_up_meeting_all(ctx, id, &given_up, err);
+    if (rc == SCR_OK && given_up > 0)
+        rc = check_all(ctx, share, c, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(&ctx->world,
+                           scr_paths_sync(&ctx->env, &ctx->prefix, share, err), err);
+    scr_hash_delete(share);
     return rc;
 }
 
 static int enter_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     struct counts c = { 0 };
-    int rc = check_all(ctx, id, &c, err);
-    if (rc == SCR_OK && c.files == 0)
-        rc = scr_fail(err, SCR_E_MISSING, 0, "dataset %d lists no file", id);
+    int rc = verify_all(ctx, id, &c, err);
     if (rc != SCR_OK)
         return rc;
     rc = ctx->world.rank == 0 ? enter(ctx, id, &c, err) : SCR_OK;
@@ -138,6 +254,26 @@ static int enter_all(struct scr_ctx *ctx, int id, struct scr_err *err)
                 "are there, of the sizes and checksums recorded: it is complete now",
                 id);
     return rc;
+}
+
+/* Newest first. Of one that this run could not check nothing is known: an older one in
+ * its place would be current from now on, and no start look at this one again. */
+static int enter_newest_all(struct scr_ctx *ctx, const int *ids, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct scr_err why = SCR_ERR_INIT;
+        int rc = enter_all(ctx, ids[i], &why);
+        if (rc == SCR_OK)
+            return ids[i];
+        if (!scr_err_may_pass(rc))
+            continue;
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "dataset %d on the prefix is not used, nor an older one in its place: "
+                "%s; it may be whole: start again, or give it up with scr_index --drop",
+                ids[i], why.text);
+        return 0;
+    }
+    return 0;
 }
 
 int scr_unfinished_enter_all(struct scr_ctx *ctx, int *entered, struct scr_err *err)
@@ -153,11 +289,8 @@ int scr_unfinished_enter_all(struct scr_ctx *ctx, int *entered, struct scr_err *
     rc = scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK)
         rc = scr_share_ids_all(&ctx->world, &ids, &n, err);
-    for (size_t i = 0; i < n && rc == SCR_OK && *entered == 0; i++) {
-        struct scr_err why = SCR_ERR_INIT;
-        if (enter_all(ctx, ids[i], &why) == SCR_OK)
-            *entered = ids[i];
-    }
+    if (rc == SCR_OK)
+        *entered = enter_newest_all(ctx, ids, n);
     free(ids);
     return rc;
 }

@@ -4,6 +4,10 @@
 
 #include <stdlib.h>
 
+#include "base/dir.h"
+#include "base/path.h"
+#include "store/arrival.h"
+
 static void add_stored(scr_hash *paths, const scr_hash_elem *file)
 {
     char *path =
@@ -113,6 +117,65 @@ int scr_paths_shared(const struct scr_env *env, const struct scr_prefix *p, int 
         if (common)
             (*ids)[(*n)++] = (*ids)[i];
     }
+    return rc;
+}
+
+int scr_paths_pending(const struct scr_env *env, const struct scr_prefix *p, int id,
+                      const scr_hash *paths, int **ids, size_t *n, struct scr_err *err)
+{
+    size_t all = 0;
+    int rc = scr_arrivals_pending(env, p, ids, &all, err);
+    *n = 0;
+    for (size_t i = 0; i < all && rc == SCR_OK; i++) {
+        struct scr_err why = SCR_ERR_INIT;
+        int other = (*ids)[i], common = 0;
+        int one = other != id ? lists_one(env, p, other, paths, &common, &why) : SCR_OK;
+        if (one == SCR_E_NOMEM || one == SCR_E_IO)
+            rc = scr_fail(err, one, 0, "%s", why.text);
+        if (common || one != SCR_OK)
+            (*ids)[(*n)++] = other;
+    }
+    return rc;
+}
+
+/* dest's directory and those above it. */
+static int add_dirs(scr_hash *dirs, const char *dest)
+{
+    char *dir = scr_path_dir(dest);
+    while (dir != NULL && scr_hash_get(dirs, dir) == NULL &&
+           scr_hash_set(dirs, dir, NULL) != NULL) {
+        char *above = scr_path_dir(dir);
+        free(dir);
+        dir = above;
+    }
+    int ok = dir != NULL && scr_hash_ok(dirs);
+    free(dir);
+    return ok;
+}
+
+static int sync_dir(const struct scr_env *env, const struct scr_prefix *p,
+                    const char *dir, struct scr_err *err)
+{
+    char *path = scr_path_join(p->path, dir);
+    int rc = path ? scr_dir_sync(env->sys, path, err)
+                  : scr_fail(err, SCR_E_NOMEM, 0, "sync of directories");
+    free(path);
+    return rc;
+}
+
+int scr_paths_sync(const struct scr_env *env, const struct scr_prefix *p,
+                   const scr_hash *part, struct scr_err *err)
+{
+    scr_hash *dirs = scr_hash_new();
+    int ok = dirs != NULL;
+    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
+        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(r), "FILE")))
+            ok = ok && add_dirs(dirs, scr_hash_elem_key(f));
+    int rc = ok ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "sync of directories");
+    for (SCR_HASH_EACH(d, dirs))
+        if (rc == SCR_OK)
+            rc = sync_dir(env, p, scr_hash_elem_key(d), err);
+    scr_hash_delete(dirs);
     return rc;
 }
 

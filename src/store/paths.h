@@ -28,6 +28,14 @@ int scr_paths_is_complete(const struct scr_env *env, const struct scr_prefix *p,
 int scr_paths_shared(const struct scr_env *env, const struct scr_prefix *p, int id,
                      const scr_hash *paths, int **ids, size_t *n, int *newer,
                      struct scr_err *err);
+/* Those but id that are pending (store/arrival.h) and list one of the paths, or whose
+ * list cannot be used, so that it may name any; malloc'd. */
+int scr_paths_pending(const struct scr_env *env, const struct scr_prefix *p, int id,
+                      const scr_hash *paths, int **ids, size_t *n, struct scr_err *err);
+/* Syncs the directories, up to the prefix, of the files that {RANK/<r>/FILE/<path>}
+ * lists. */
+int scr_paths_sync(const struct scr_env *env, const struct scr_prefix *p,
+                   const scr_hash *part, struct scr_err *err);
 /* *by: the newest complete dataset after id that lists one of them, 0: none. */
 int scr_paths_written_over(const struct scr_env *env, const struct scr_prefix *p,
                            int id, const scr_hash *paths, int *by, struct scr_err *err);

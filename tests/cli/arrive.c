@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Makes a complete dataset one whose files have all been copied, by a job that died
- * before anybody entered it:
+ * before anybody entered it, or one whose files are still to come:
  *
- *     cli_arrive PREFIX ID */
+ *     cli_arrive PREFIX ID [pending] */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -26,8 +26,8 @@ int main(int argc, char **argv)
     struct scr_prefix p = { 0 };
     scr_hash *dset = scr_hash_new(), *nodes = scr_hash_new();
     int id, complete;
-    if (argc != 3 || !scr_parse_int(argv[2], &id)) {
-        fprintf(stderr, "usage: cli_arrive PREFIX ID\n");
+    if (argc < 3 || argc > 4 || !scr_parse_int(argv[2], &id)) {
+        fprintf(stderr, "usage: cli_arrive PREFIX ID [pending]\n");
         return 1;
     }
     scr_hash_setf(nodes, NULL, "%d %d", 0, 1);
@@ -38,7 +38,8 @@ int main(int argc, char **argv)
     done(scr_arrival_plan(&env, &p, id,
                           &(struct scr_attempt){ STAMP, dset, nodes, NULL }, &err),
          &err);
-    done(scr_arrival_arrived(&env, &p, id, STAMP, 0, 0, &err), &err);
+    if (argc == 3)
+        done(scr_arrival_arrived(&env, &p, id, STAMP, 0, 0, &err), &err);
     scr_hash_delete(nodes);
     scr_hash_delete(dset);
     scr_prefix_fini(&p);

@@ -122,6 +122,18 @@ fails 2 "dataset 18 is not whole"
 lists "*" 18 NO ckpt.18 " " 12 YES ckpt.12 " " 6 YES ckpt.6
 check "no summary is written" ! -e .scr/scr.dataset.18/summary.scr
 
+# what is on its way to the same paths is given up, and nothing else
+fill
+rm -f .scr/scr.dataset.18/*_of_* .scr/scr.dataset.18/*.scrfilemap
+cp .scr/scr.dataset.18/rank2file* .scr/scr.dataset.12/
+cli_arrive "$PWD" 12 pending
+cli_arrive "$PWD" 6 pending
+rm .scr/scr.dataset.18/summary.scr
+run scr_index --add 18
+has 0 "dataset 18: 6 files checked, summary written"
+check "one is given up" ! -e .scr/scr.dataset.12/outgoing.scr
+check "the other is not" -e .scr/scr.dataset.6/outgoing.scr
+
 # that one has failed, or is being deleted, stays so; of the latter a summary may be left
 fill
 rm -f .scr/scr.dataset.18/*_of_* .scr/scr.dataset.18/*.scrfilemap

@@ -8,6 +8,7 @@
 #include "helper_pfs.h"
 #include "helper_prefix.h"
 #include "store/arrival.h"
+#include "store/wanted.h"
 #include "xfer/copy.h"
 
 static const char *const nodes = "n[1-4]";
@@ -257,6 +258,86 @@ MPI_CASE(but_not_one_of_which_a_file_is_another)
     struct scr_ctx *ctx = job_start(&job, nodes, NULL);
     CHECK_INT(job_offered(&job, ctx), 0);
     CHECK_ENTRY(1, 0, 0);
+    job_kill(&job, ctx);
+    fclose(job.out);
+    job_free(&job);
+}
+
+/* 1 if the descriptor is that of <prefix>/<dir>. */
+static int is_dir(int fd, const char *dir)
+{
+    char link[64], path[900];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, path, sizeof path - 1);
+    path[n > 0 ? n : 0] = '\0';
+    const char *base = strrchr(path, '/');
+    return base != NULL && strcmp(base + 1, dir) == 0;
+}
+
+static int fsync_but_a(int fd)
+{
+    if (!is_dir(fd, "A"))
+        return scr_sys_posix.fsync(fd);
+    errno = EIO;
+    return -1;
+}
+
+/* Its names may be lost with the power as long as they are not synced. */
+MPI_CASE(nor_one_whose_directories_cannot_be_synced)
+{
+    struct job job;
+    struct scr_sys sys = scr_sys_posix;
+    die_before_summary(t, &job);
+    sys.fsync = fsync_but_a;
+    for (int fails = 1; fails >= 0; fails--) {
+        job.sys = fails ? &sys : &scr_sys_posix;
+        struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+        CHECK_INT(job_offered(&job, ctx), fails ? 0 : 1);
+        CHECK_ENTRY(1, !fails, !fails);
+        CHECK_INT(job_has(&job, ".scr/scr.dataset.1/summary.scr"), !fails);
+        job_kill(&job, ctx);
+    }
+    fclose(job.out);
+    job_free(&job);
+}
+
+static int openat_but_b(int dirfd, const char *path, int flags, mode_t mode)
+{
+    if (strstr(path, "/B/f.") == NULL)
+        return scr_sys_posix.openat(dirfd, path, flags, mode);
+    errno = EIO;
+    return -1;
+}
+
+/* Had the older one become complete, no start would find that nothing else is there. */
+MPI_CASE(an_error_that_may_pass_does_not_lead_to_an_older_one)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_sys sys = scr_sys_posix;
+    job_new(t, &job, 4);
+    job.out = tmpfile();
+    pfs_reset();
+    job.sys = &pfs_sys;
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    pfs_control.fail_path = "summary.scr";
+    CHECK_RC(write_at(&job, ctx, "x", CKPT, "A", 0, "first", &err), SCR_OK, &err);
+    CHECK_RC(write_at(&job, ctx, "y", CKPT, "B", 0, "second", &err), SCR_OK, &err);
+    job_kill(&job, ctx);
+    job_lose_node(&job, nodes);
+    sys.openat = openat_but_b;
+    job.sys = &sys;
+    ctx = job_start(&job, nodes, NULL);
+    CHECK_INT(job_offered(&job, ctx), 0);
+    CHECK_ENTRY(1, 0, 0);
+    CHECK_ENTRY(2, 0, 0);
+    CHECK_INT(job_said(&job, "dataset 2 on the prefix is not used, nor an older"), 1);
+    job_kill(&job, ctx);
+    job.sys = &scr_sys_posix;
+    ctx = job_start(&job, nodes, NULL);
+    CHECK_INT(job_offered(&job, ctx), 2);
+    CHECK_ENTRY(1, 0, 0);
+    CHECK_ENTRY(2, 1, 1);
     job_kill(&job, ctx);
     fclose(job.out);
     job_free(&job);
@@ -772,6 +853,38 @@ MPI_CASE(a_pending_one_whose_deletion_died_does_not_become_complete)
     CHECK(n > 2); /* the plan goes first, then files */
 }
 
+/* Of dataset 2 nothing is in place yet, but dataset 1, whose files it is to replace,
+ * has lost its mark; a process far from this job is about to rename the first. */
+MPI_CASE(a_pending_one_replaces_nothing_of_what_a_start_makes_complete)
+{
+    struct job job;
+    struct scr_env env = { .sys = &scr_sys_posix };
+    struct scr_prefix p = { 0 };
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_wanted far;
+    job_new(t, &job, 4);
+    job.out = fopen("/dev/null", "w");
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    write_ok(&job, ctx, "x", CKPT, "A", "first");
+    job_kill(&job, ctx);
+    uint64_t stamp = leave_pending_as(&job, 0, 2, "y", "second");
+    pfs_reset();
+    scr_wanted_init(&far);
+    CHECK_RC(scr_prefix_open(&env, job.prefix, 0, &p, &err), SCR_OK, &err);
+    CHECK_RC(scr_wanted_check(&far, &env, &p, 2, stamp, &err), SCR_OK, &err);
+    CHECK_ENTRY(1, 0, 0);
+    ctx = job_start(&job, nodes, NULL);
+    CHECK_INT(job_offered(&job, ctx), 1);
+    CHECK_ENTRY(1, 1, 1);
+    CHECK_RC(scr_wanted_check(&far, &env, &p, 2, stamp, &err), SCR_E_MISSING, &err);
+    CHECK(!job_has(&job, ".scr/scr.dataset.2/outgoing.scr"));
+    scr_wanted_fini(&far);
+    scr_prefix_fini(&p);
+    job_kill(&job, ctx);
+    fclose(job.out);
+    job_free(&job);
+}
+
 /* --- a list that a newer version wrote --- */
 
 enum { THIS_VERSION = 1 };
@@ -927,6 +1040,8 @@ int main(int argc, char **argv)
             RUN(one_that_fails_later_does_not),
             RUN(a_start_that_finds_nothing_else_takes_one_that_lacks_only_its_record),
             RUN(but_not_one_of_which_a_file_is_another),
+            RUN(nor_one_whose_directories_cannot_be_synced),
+            RUN(an_error_that_may_pass_does_not_lead_to_an_older_one),
             RUN(an_output_that_failed_is_not_flushed_over_a_newer_dataset),
             RUN(nor_when_it_has_to_make_room), RUN(nor_when_a_start_resumes_it),
             RUN(one_that_has_failed_is_written_over),
@@ -939,6 +1054,7 @@ int main(int argc, char **argv)
             RUN(nor_does_a_pending_one_whose_list_is_damaged),
             RUN(a_pending_one_whose_paths_are_its_own_becomes_complete),
             RUN(a_pending_one_whose_deletion_died_does_not_become_complete),
+            RUN(a_pending_one_replaces_nothing_of_what_a_start_makes_complete),
             RUN(nothing_is_replaced_that_a_newer_version_may_list),
             RUN(deletion_spares_the_paths_of_other_ranks_files),
             RUN(deletion_spares_what_a_transfer_of_another_job_has_brought),
