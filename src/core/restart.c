@@ -172,6 +172,12 @@ static int find_flushed_all(struct scr_ctx *ctx, struct scr_err *err)
         else
             scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is passed over: %s",
                     scr_cache_name_of(ctx, id), id, why.text);
+        if (rc == SCR_E_TAKEN && ctx->prm.fetch) { /* what has the number may do */
+            ctx->tried_below = id + 1;
+            rc = scr_fetch_newest_all(ctx, id - 1, &found, err);
+            if (rc != SCR_OK || found > 0)
+                return rc;
+        }
         ctx->tried_below = id;
     }
     scr_restart_fini(&ctx->restart);

@@ -119,6 +119,19 @@ MPI_CASE(marks_of_another_dataset_of_that_number_are_no_marks)
     job_free(&job);
 }
 
+/* "mine" cannot get there; a run that would begin anew loses more than from "one". */
+MPI_CASE(a_global_restart_goes_on_from_what_has_the_number)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    make_clash(&job);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_JOB_ID=b", "SCR_GLOBAL_RESTART=1", NULL);
+    job_check_restart(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
 /* P14: a name of the index is not taken for what has its number in cache. */
 MPI_CASE(ours_of_that_number_is_neither_gone_to_nor_deleted)
 {
@@ -249,6 +262,7 @@ int main(int argc, char **argv)
         MPI_CASES(RUN(a_dataset_begins_with_clear_marks),
                   RUN(a_number_in_the_flush_file_is_not_used_again),
                   RUN(marks_of_another_dataset_of_that_number_are_no_marks),
+                  RUN(a_global_restart_goes_on_from_what_has_the_number),
                   RUN(ours_of_that_number_is_neither_gone_to_nor_deleted),
                   RUN(a_second_job_leaves_the_marks_of_the_first),
                   RUN(what_a_flush_cut_short_has_written_over_is_flushed_again),
