@@ -252,7 +252,7 @@ class Case:
             if got.acknowledged or setup.job not in got.seen:
                 for version in self.mine():  # it was fetched, and takes a place
                     version.cached[setup.job].begun += 1
-            else:
+            elif not got.setup.bypass:
                 self.become_cached(got)
         self.may_be_cached(got)
 
@@ -284,12 +284,19 @@ class Case:
             if at is None or version is new or self.setup.bypass or not new.is_ckpt:
                 continue
             at.begun += 1
-            if size > 0 and at.begun >= size:
+            if at.begun >= size if size > 0 else self.is_superseded(version):
                 version.cached.pop(job)
         if self.setup.bypass:  # it writes over them
             for version in self.versions:
                 if version is not new and version.name == new.name:
                     version.stored = False
+
+    def is_superseded(self, version):
+        """Of another number of ranks, and not what a start goes on from any more (P5)."""
+        if version.ranks == len(self.setup.spread):
+            return False
+        others = [v for v in self.versions if v.is_ckpt and (v.stored or v.was_stored or self.setup.job in v.seen)]
+        return any(v.order > version.order or v is version and v.was_stored for v in others)
 
     def on_start(self, rc):
         self.starting = False
@@ -373,6 +380,9 @@ class Case:
 
     def listed(self, version, index):
         entry = index.get(version.id)
+        if any(v.id == version.id and v.name == version.name and v.setup.job == version.setup.job and
+               v.order > version.order for v in self.versions):
+            return False  # the number was taken anew by a run that could see nothing of it
         return entry is not None and entry.name == version.name and entry.complete and \
             entry.job == version.setup.job and (version.id > 0)
 
