@@ -31,7 +31,8 @@ enum {
     OPT_SHARED,
     OPT_CONTAINERS,
     OPT_ALONE,
-    OPT_FOR
+    OPT_FOR,
+    OPT_CREATED
 };
 
 static const struct scr_opt opts[] = {
@@ -54,6 +55,8 @@ static const struct scr_opt opts[] = {
     [OPT_ALONE] = { "alone", 'A', NULL, "not while a run uses the cache" },
     [OPT_FOR] = { "for", 'F', "NUMBER",
                   "of the scavenge that wants it: end when that has gone" },
+    [OPT_CREATED] = { "created", 'm', "TIME",
+                      "only what is of the dataset made then, in microseconds" },
     { 0 },
 };
 
@@ -63,9 +66,10 @@ struct copy {
     struct scr_progress progress;
     struct scr_gathered total;
     struct scr_attended for_whom;
-    int shared; /* caches that all nodes share too */
-    int alone;  /* not beside a run */
-    int nodes;  /* whose files were copied */
+    int shared;      /* caches that all nodes share too */
+    int alone;       /* not beside a run */
+    int nodes;       /* whose files were copied */
+    int64_t created; /* of the dataset that is meant; 0: whichever is there */
 };
 
 /* --- what is asked for --- */
@@ -145,6 +149,8 @@ static int parse(struct copy *c, const struct scr_args *a, struct scr_err *err)
                                 .partner = a->opt[OPT_PARTNER] != NULL,
                                 .told = scr_progress_add,
                                 .arg = &c->progress };
+    if (rc == SCR_OK)
+        rc = scr_tool_int(t, a, OPT_CREATED, 1, INT64_MAX, &c->created, err);
     c->shared = a->opt[OPT_SHARED] != NULL;
     c->alone = a->opt[OPT_ALONE] != NULL;
     if (rc != SCR_OK || a->opt[OPT_FOR] == NULL)
@@ -167,7 +173,7 @@ static void add_up(struct copy *c, const struct scr_gathered *got)
     c->total.partners += got->partners;
 }
 
-static int copy_map(struct copy *c, const scr_filemap *map, struct scr_err *err)
+static int copy_wanted(struct copy *c, const scr_filemap *map, struct scr_err *err)
 {
     struct scr_gathered got;
     if (scr_filemap_num_ranks_by_dataset(map, c->g.id) == 0)
@@ -177,6 +183,19 @@ static int copy_map(struct copy *c, const scr_filemap *map, struct scr_err *err)
     scr_progress_hide(&c->progress);
     add_up(c, &got);
     c->nodes += rc == SCR_OK;
+    return rc;
+}
+
+/* A node that was away may have files of an older dataset of the same number: they are
+ * no part of this one (invariant C14). */
+static int copy_map(struct copy *c, const scr_filemap *map, struct scr_err *err)
+{
+    if (c->created == 0)
+        return copy_wanted(c, map, err);
+    scr_filemap *only = scr_filemap_only(map, c->g.id, c->created);
+    int rc = only ? copy_wanted(c, only, err)
+                  : scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
+    scr_filemap_delete(only);
     return rc;
 }
 

@@ -147,6 +147,14 @@ void scr_scan_fini(struct scr_scan *s)
 
 /* --- what is known of the ranks --- */
 
+/* 1 unless d is known to be another dataset than what was learned. */
+static int is_same(const struct scr_scan *s, const struct scr_dataset *d)
+{
+    struct scr_dataset known;
+    return scr_dataset_get(s->dset, &known, NULL) != SCR_OK ||
+           scr_dataset_is_same(&known, d);
+}
+
 /* World size and dataset hash, from the first source that tells. Sources that disagree
  * are leftovers of another dataset. */
 static int learn(struct scr_scan *s, int ranks, const scr_hash *dset,
@@ -160,6 +168,9 @@ static int learn(struct scr_scan *s, int ranks, const scr_hash *dset,
         int rc = scr_dataset_get(dset, &d, err);
         if (rc == SCR_OK && d.id != s->id)
             rc = scr_fail(err, SCR_E_CORRUPT, 0, "belongs to dataset %d", d.id);
+        if (rc == SCR_OK && !is_same(s, &d))
+            rc = scr_fail(err, SCR_E_CORRUPT, 0,
+                          "of another dataset %d than the other files", d.id);
         if (rc == SCR_OK && scr_hash_size(s->dset) == 0)
             rc = scr_hash_merge(s->dset, dset);
         if (rc != SCR_OK)

@@ -284,7 +284,7 @@ struct round {
 struct words {
     const char *argv[ARGV_MAX];
     int n;
-    char id[16], buf[32], number[32];
+    char id[16], buf[32], number[32], created[32];
     char *down;
 };
 
@@ -307,6 +307,7 @@ static int write_words(const struct round *r, struct words *w, struct scr_err *e
     const struct scr_scavenge *s = r->s;
     *w = (struct words){ .n = 0 };
     snprintf(w->id, sizeof w->id, "%d", r->id);
+    snprintf(w->created, sizeof w->created, "%lld", (long long)s->created);
     snprintf(w->number, sizeof w->number, "%lld", (long long)s->number);
     snprintf(w->buf, sizeof w->buf, "%llu", (unsigned long long)s->prm.file_buf_size);
     if (scr_hostlist_compress(&s->down, 0, &w->down, err) != SCR_OK)
@@ -318,6 +319,7 @@ static int write_words(const struct round *r, struct words *w, struct scr_err *e
     add_pair(w, "--buf", w->buf);
     add_pair(w, "--cntldir", s->cntldir);
     add_pair(w, "--for", w->number);
+    add_pair(w, "--created", s->created > 0 ? w->created : NULL);
     add_word(w, s->ended ? NULL : "--alone");
     add_word(w, s->prm.crc_on_flush ? "--crc" : NULL);
     add_word(w, r->partner ? "--partner" : NULL);
@@ -649,6 +651,8 @@ int scr_scavenge_dataset(struct scr_scavenge *s, int id, const scr_hash *dset,
     uint64_t bytes = 0;
     free(s->trouble);
     s->trouble = NULL;
+    s->created = 0;
+    (void)scr_hash_get_val_i64(dset, "CREATED", &s->created);
     (void)scr_hash_get_val_u64(dset, "SIZE", &bytes);
     if (scr_stage_is_placing(&s->t->env, &s->t->prefix, id)) {
         scr_tool_print(s->t, "dataset %d: all of it was copied before\n", id);

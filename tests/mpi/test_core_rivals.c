@@ -2,72 +2,14 @@
 /* A node comes back with files of an older dataset that has the number of the newest
  * one: that costs no more than an empty node in its place. */
 /* ranks: 4 */
-#include "helper_job.h"
+#include "helper_rivals.h"
 
 #include <errno.h>
 
 #include "base/str.h"
 #include "helper_walk.h"
 
-static const char *const nodes = "n[1-4]";
-
-/* --- nodes that go and come --- */
-
-static void move_dir(struct job *job, const char *from, const char *to)
-{
-    struct mpi_test *t = job->t;
-    mpi_test_barrier(job->comm);
-    if (job->rank == 0) {
-        mpi_test_remove(to);
-        CHECK_INT(rename(from, to), 0);
-    }
-    mpi_test_barrier(job->comm);
-}
-
-/* Node n<node> is down, or up again with what it had. */
-static void take_away(struct job *job, int node, int back)
-{
-    char *here = scr_asprintf("%s/vnode.n%d", job->cache, node);
-    char *away = scr_asprintf("%s/away.n%d", job->dir, node);
-    move_dir(job, back ? away : here, back ? here : away);
-    free(away);
-    free(here);
-}
-
-/* The prefix directory remembers nothing, so that numbers are given again. */
-static void forget(struct job *job)
-{
-    char *path = scr_asprintf("%s/.scr/flush.scr", job->prefix);
-    mpi_test_barrier(job->comm);
-    if (job->rank == 0)
-        unlink(path);
-    free(path);
-    mpi_test_barrier(job->comm);
-}
-
-/* Two runs that both write "one" and "two" as 1 and 2, with seeds 1, 2 and 11, 12; then
- * the nodes stale are as they were after the first. first: where that one runs. */
-static void two_runs(struct job *job, const char *scheme, const char *first,
-                     const int *stale, int flags)
-{
-    struct mpi_test *t = job->t;
-    struct scr_err err = SCR_ERR_INIT;
-    struct scr_ctx *ctx = job_start(job, first, scheme, NULL);
-    job_checkpoint(job, ctx, "one", 1);
-    job_checkpoint(job, ctx, "two", 2);
-    job_kill(job, ctx);
-    for (int i = 0; stale[i] != 0; i++)
-        take_away(job, stale[i], 0);
-    job_lose_node(job, nodes);
-    forget(job);
-    ctx = job_start(job, nodes, scheme, NULL);
-    CHECK_RC(job_write(job, ctx, "one", 11, SCR_IS_CKPT | flags, &err), SCR_OK, &err);
-    job_checkpoint(job, ctx, "two", 12);
-    CHECK_INT(ctx->last_id, 2);
-    job_kill(job, ctx);
-    for (int i = 0; stale[i] != 0; i++)
-        take_away(job, stale[i], 1);
-}
+static const char *const nodes = RIVALS_NODES;
 
 static void check_start(struct job *job, const char *where, const char *name, int seed)
 {
@@ -96,7 +38,7 @@ MPI_CASE(a_stale_part_costs_no_more_than_an_empty_node)
         const struct scheme *s = &schemes[i];
         struct job job;
         job_new(t, &job, 4);
-        two_runs(&job, s->setting, nodes, s->stale, 0);
+        rivals_two_runs(&job, s->setting, nodes, s->stale, 0);
         struct scr_ctx *ctx = job_start(&job, s->where, NULL);
         job_check_restart(&job, ctx, "two", 12);
         CHECK_INT(job_count(&job, job.cache, "/aside."), 0);
@@ -112,7 +54,7 @@ MPI_CASE(redundancy_files_of_one_name_are_not_mixed)
     static const int stale[] = { 2, 0 };
     struct job job;
     job_new(t, &job, 4);
-    two_runs(&job, "SCR_COPY_TYPE=XOR", "n1,n2", stale, 0);
+    rivals_two_runs(&job, "SCR_COPY_TYPE=XOR", "n1,n2", stale, 0);
     check_start(&job, "n2,n1,n3,n4", "two", 12);
     CHECK_INT(job_count(&job, job.cache, "/aside."), 0);
     job_free(&job);
@@ -124,7 +66,7 @@ MPI_CASE(where_none_can_be_rebuilt_nothing_is_touched)
     static const int stale[] = { 2, 3, 0 };
     struct job job;
     job_new(t, &job, 4);
-    two_runs(&job, "SCR_COPY_TYPE=XOR", nodes, stale, SCR_IS_OUTPUT);
+    rivals_two_runs(&job, "SCR_COPY_TYPE=XOR", nodes, stale, SCR_IS_OUTPUT);
     scr_hash *before = job_cached(&job, 2);
     struct scr_ctx *ctx = job_start(&job, nodes, NULL);
     scr_hash *after = job_cached(&job, 2);
@@ -143,12 +85,12 @@ static void split(struct mpi_test *t, struct job *job, int damage, int seed)
     struct scr_ctx *ctx = job_start(job, "n1", "SCR_COPY_TYPE=SINGLE", NULL);
     job_checkpoint(job, ctx, "one", 1);
     job_kill(job, ctx);
-    take_away(job, 1, 0);
-    forget(job);
+    rivals_take_away(job, 1, 0);
+    rivals_forget(job);
     ctx = job_start(job, "n2", "SCR_COPY_TYPE=SINGLE", NULL);
     job_checkpoint(job, ctx, "one", 11);
     job_kill(job, ctx);
-    take_away(job, 1, 1);
+    rivals_take_away(job, 1, 1);
     if (damage && job->rank == 0) {
         int n = 0;
         char *dir = scr_asprintf("%s/vnode.n2", job->cache);
@@ -188,8 +130,8 @@ MPI_CASE(a_part_of_a_different_number_of_ranks_is_kept)
         struct scr_ctx *ctx = job_start(&two, "n4", "SCR_COPY_TYPE=SINGLE", NULL);
         job_checkpoint(&two, ctx, "one", 1);
         job_kill(&two, ctx);
-        take_away(&two, 4, 0);
-        forget(&two);
+        rivals_take_away(&two, 4, 0);
+        rivals_forget(&two);
     }
     job_unshare(&two);
     struct scr_ctx *ctx = job_start(&job, nodes, "SCR_COPY_TYPE=XOR", NULL);
@@ -198,7 +140,7 @@ MPI_CASE(a_part_of_a_different_number_of_ranks_is_kept)
     char *n4 = scr_asprintf("%s/vnode.n4", job.cache);
     char *away = scr_asprintf("%s/away.n4", job.dir);
     int files = job_count(&job, away, "/scr.dataset.1/");
-    take_away(&job, 4, 1);
+    rivals_take_away(&job, 4, 1);
     ctx = job_start(&job, nodes, NULL);
     job_check_restart(&job, ctx, "one", 11);
     CHECK(files > 0 && job_count(&job, n4, "/aside.") == files);
@@ -233,7 +175,7 @@ static void fail_restore(struct mpi_test *t, int error)
     static const int stale[] = { 4, 0 };
     struct job job;
     job_new(t, &job, 4);
-    two_runs(&job, "SCR_COPY_TYPE=XOR", nodes, stale, 0);
+    rivals_two_runs(&job, "SCR_COPY_TYPE=XOR", nodes, stale, 0);
     scr_hash *before = job_cached(&job, 2);
     memset(&spot, 0, sizeof spot);
     spot.sys = scr_sys_posix;
@@ -288,7 +230,7 @@ static void fail_every_start(struct mpi_test *t, int victim, enum test_how how)
     struct job job;
     long n = walk_from(0), failed = 0;
     job_new(t, &job, 4);
-    two_runs(&job, "SCR_COPY_TYPE=XOR", nodes, stale, 0);
+    rivals_two_runs(&job, "SCR_COPY_TYPE=XOR", nodes, stale, 0);
     job_save(&job);
     for (; n < MOST && mpi_test_good(t) && fail_start(&job, victim, how, n); failed++)
         n = walk_from(n + STEP);

@@ -3,6 +3,7 @@
  * in cache, and a job on other nodes restarts from it with the same bytes. */
 /* ranks: 4 */
 #include "helper_prefix.h"
+#include "helper_rivals.h"
 
 #include <stdarg.h>
 
@@ -56,6 +57,73 @@ static void check_next_job(struct mpi_test *t, struct job *job, const char *what
     struct scr_ctx *ctx = job_start(job, others, NULL);
     job_check_restart(job, ctx, name, seed);
     job_kill(job, ctx);
+}
+
+/* --- a node with files of an older dataset of the same number --- */
+
+static const struct stale {
+    const char *setting;
+    int nodes[3];
+    int status; /* of scr_postrun */
+    const char *name;
+    int seed;
+} stales[] = {
+    { "SCR_COPY_TYPE=XOR", { 4 }, 0, "two", 12 },
+    { "SCR_COPY_TYPE=XOR", { 1 }, 0, "two", 12 },
+    { "SCR_COPY_TYPE=PARTNER", { 2, 4 }, 0, "two", 12 },
+    { "SCR_COPY_TYPE=XOR", { 1, 2 }, 1, NULL, 0 },
+    { "SCR_COPY_TYPE=SINGLE", { 3 }, 1, NULL, 0 },
+};
+
+/* With a flush file, and where the caches tell what there is. */
+MPI_CASE(a_stale_part_is_not_saved_with_the_rest)
+{
+    enum { N = sizeof stales / sizeof stales[0] };
+    for (size_t i = 0; i < 2 * N; i++) {
+        const struct stale *s = &stales[i / 2];
+        struct job job;
+        job_new(t, &job, 4);
+        rivals_two_runs(&job, s->setting, nodes, s->nodes, 0);
+        if (i % 2)
+            rivals_forget(&job);
+        CHECK_INT(postrun(&job), s->status);
+        check_next_job(t, &job, s->setting, s->name, s->seed);
+        job_free(&job);
+    }
+}
+
+/* Three of four nodes have the older one: a start restores that, and so it is saved. */
+MPI_CASE(where_only_the_older_can_be_restored_it_is_saved)
+{
+    static const int stale[] = { 1, 2, 3, 0 };
+    struct job job;
+    job_new(t, &job, 4);
+    rivals_two_runs(&job, "SCR_COPY_TYPE=XOR", nodes, stale, 0);
+    rivals_forget(&job);
+    job_save(&job);
+    CHECK_INT(postrun(&job), 0);
+    check_next_job(t, &job, "three nodes are stale", "two", 2);
+    job_go_back(&job);
+    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+    job_check_restart(&job, ctx, "two", 2);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+/* Who says nothing of which dataset is meant gets no mixture. */
+MPI_CASE(files_of_two_datasets_make_none)
+{
+    static const int stale[] = { 3, 0 };
+    struct job job;
+    char *out;
+    job_new(t, &job, 4);
+    rivals_two_runs(&job, "SCR_COPY_TYPE=SINGLE", nodes, stale, 0);
+    CHECK_INT(tool(&job, &out, "copy", "--id", "2", NULL), 0);
+    free(out);
+    CHECK(tool(&job, &out, "index", "--build", "2", NULL) != 0);
+    free(out);
+    check_next_job(t, &job, "copies of all nodes", NULL, 0);
+    job_free(&job);
 }
 
 /* --- schemes and losses --- */
@@ -345,7 +413,10 @@ int main(int argc, char **argv)
 {
     return mpi_test_main(
         argc, argv,
-        MPI_CASES(RUN(the_next_job_finds_what_survived),
+        MPI_CASES(RUN(a_stale_part_is_not_saved_with_the_rest),
+                  RUN(where_only_the_older_can_be_restored_it_is_saved),
+                  RUN(files_of_two_datasets_make_none),
+                  RUN(the_next_job_finds_what_survived),
                   RUN(what_cannot_be_saved_replaces_nothing),
                   RUN(a_demotion_that_died_is_finished_by_the_scavenge),
                   RUN(an_asynchronous_flush_goes_on_in_the_scavenge),
