@@ -90,7 +90,7 @@ struct scr_restart {
 
 /* Checkpoints of another number of ranks (ranks.c). */
 struct scr_ranks {
-    int asked;  /* this rank has called SCR_Restart_ranks between phases */
+    int asked;  /* this rank has called SCR_Restart_ranks before SCR_Have_restart */
     int known;  /* SCR_Have_restart was called: what is offered is settled */
     int passed; /* newest one that was passed over; 0: none. The same on all ranks */
     int below;  /* tried_below of the last search */
@@ -579,7 +579,7 @@ int scr_ranks_check(const struct scr_ctx *ctx, const struct scr_err *why,
                     struct scr_err *err);
 /* Dataset id was passed over, for that error. */
 void scr_ranks_pass_over(struct scr_ctx *ctx, int id, const struct scr_err *why);
-/* Learns whether the program has asked since the last time: 1 if it has. */
+/* 1 if the program has asked on any rank, now or before. */
 int scr_ranks_ask_all(struct scr_ctx *ctx);
 /* Tells of what was passed over, once. */
 void scr_ranks_tell(struct scr_ctx *ctx);

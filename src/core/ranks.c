@@ -25,10 +25,9 @@ void scr_ranks_pass_over(struct scr_ctx *ctx, int id, const struct scr_err *why)
 
 int scr_ranks_ask_all(struct scr_ctx *ctx)
 {
-    if (ctx->prm.restart_any_ranks || !scr_or_all(&ctx->world, ctx->ranks.asked))
-        return 0;
-    ctx->prm.restart_any_ranks = 1;
-    return 1;
+    if (!ctx->prm.restart_any_ranks)
+        ctx->prm.restart_any_ranks = scr_or_all(&ctx->world, ctx->ranks.asked);
+    return ctx->prm.restart_any_ranks;
 }
 
 void scr_ranks_tell(struct scr_ctx *ctx)

@@ -249,13 +249,13 @@ static int check_there(const struct scr_ctx *ctx, const char *call, struct scr_e
                     "%s: there is no checkpoint, ask SCR_Have_restart first", call);
 }
 
-/* Before SCR_Have_restart it is a question that has no answer yet. In a restart phase
- * it says nothing of what the program could read besides. */
+/* Before SCR_Have_restart it is a question that has no answer yet. Later, or in a
+ * restart phase, it says nothing of what the program could read besides. */
 int scr_restart_ranks(struct scr_ctx *ctx, int *ranks, struct scr_err *err)
 {
     if (ranks == NULL)
         return scr_fail(err, SCR_E_ARG, 0, "SCR_Restart_ranks: ranks is NULL");
-    ctx->ranks.asked |= ctx->state != SCR_STATE_RESTART;
+    ctx->ranks.asked |= !ctx->ranks.known && ctx->state != SCR_STATE_RESTART;
     *ranks = 0;
     if (!ctx->ranks.known && (ctx->restart.id == 0 || ctx->ranks.passed > 0))
         return SCR_OK;

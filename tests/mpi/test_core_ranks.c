@@ -222,14 +222,53 @@ MPI_CASE(SCR_Current_of_another_number_says_what_to_set)
         struct scr_ctx *ctx = job_start(&r.job, nodes, NULL);
         CHECK_RC(scr_current_all(ctx, "two", &err), SCR_E_RANKS, &err);
         CHECK(strstr(err.text, "set SCR_RESTART_ANY_RANKS=1") != NULL);
-        CHECK_INT(job_offered(&r.job, ctx), 1);
-        int ranks = 0;
-        CHECK_RC(scr_restart_ranks(ctx, &ranks, &err), SCR_OK, &err);
+        ask(&r.job, ctx, 0);
         CHECK_RC(scr_current_all(ctx, "two", &err), SCR_OK, &err);
         CHECK_INT(job_offered(&r.job, ctx), 2);
         job_kill(&r.job, ctx);
     }
     end(&r);
+}
+
+/* Whoever asks how many wrote what is offered does not ask for anything else. */
+MPI_CASE(a_call_after_Have_restart_asks_for_nothing)
+{
+    struct runs r;
+    struct scr_err err = SCR_ERR_INIT;
+    int ranks = 0;
+    begin(t, &r);
+    if (r.job.in) {
+        struct scr_ctx *ctx = job_start(&r.job, nodes, NULL);
+        CHECK_INT(job_offered(&r.job, ctx), 1);
+        CHECK_RC(scr_restart_ranks(ctx, &ranks, &err), SCR_OK, &err);
+        CHECK_INT(ranks, 3);
+        CHECK_INT(job_offered(&r.job, ctx), 1);
+        CHECK_RC(scr_current_all(ctx, "two", &err), SCR_E_RANKS, &err);
+        CHECK_INT(job_offered(&r.job, ctx), 1);
+        job_kill(&r.job, ctx);
+    }
+    end(&r);
+}
+
+static void asked_before_a_failing_current(struct mpi_test *t, const char *setting)
+{
+    struct runs r;
+    struct scr_err err = SCR_ERR_INIT;
+    begin(t, &r);
+    if (r.job.in) {
+        struct scr_ctx *ctx = job_start(&r.job, nodes, setting, NULL);
+        ask(&r.job, ctx, 1);
+        CHECK_RC(scr_current_all(ctx, "nothing", &err), SCR_E_NOENT, &err);
+        check_two(&r.job, ctx);
+        job_kill(&r.job, ctx);
+    }
+    end(&r);
+}
+
+MPI_CASE(what_was_asked_holds_when_SCR_Current_has_failed_since)
+{
+    asked_before_a_failing_current(t, NULL);
+    asked_before_a_failing_current(t, "SCR_CURRENT=two");
 }
 
 /* A restart phase knows its checkpoint: a call there is no wish for others. */
@@ -266,5 +305,7 @@ int main(int argc, char **argv)
                   RUN(a_call_of_Restart_ranks_before_Have_restart_asks),
                   RUN(SCR_CURRENT_of_another_number_needs_it_too),
                   RUN(SCR_Current_of_another_number_says_what_to_set),
+                  RUN(a_call_after_Have_restart_asks_for_nothing),
+                  RUN(what_was_asked_holds_when_SCR_Current_has_failed_since),
                   RUN(a_call_within_the_restart_asks_for_nothing)));
 }
