@@ -199,12 +199,13 @@ struct scr_ctx {
     struct scr_async async;
     int tried_below; /* restarts look for ids below this; 0: any */
     struct scr_ranks ranks;
-    int wanted_taken; /* SCR_CURRENT was applied, and nothing was written since */
-    int ask_again;    /* the next Have_restart looks for the newest checkpoint anew */
-    int flush_owed;   /* a periodic flush failed and is not tried again: the next
-                         checkpoint is flushed */
-    int from_id;      /* dataset this run went on from, 0: none */
-    int from_last;    /* last_id then: what is newer was written since */
+    int wanted_taken;  /* SCR_CURRENT was applied, and nothing was written since */
+    char *gone_before; /* what current.scr had for the job before that, or NULL */
+    int ask_again;     /* the next Have_restart looks for the newest checkpoint anew */
+    int flush_owed;    /* a periodic flush failed and is not tried again: the next
+                          checkpoint is flushed */
+    int from_id;       /* dataset this run went on from, 0: none */
+    int from_last;     /* last_id then: what is newer was written since */
     int fetched; /* dataset in cache that this run copied from the prefix; 0: none */
     int halt;    /* a halt condition was found due */
     int halt_unsafe;  /* the flush that goes with it failed */
@@ -559,6 +560,8 @@ int scr_restart_add(struct scr_restart *r, const char *dest, const char *path);
 int scr_wanted_is_due_all(struct scr_ctx *ctx);
 /* This run has gone to it, and is about to complete a checkpoint. */
 void scr_wanted_note_all(struct scr_ctx *ctx);
+/* That checkpoint is complete, or it is not: then SCR_CURRENT applies still. */
+void scr_wanted_settle_all(struct scr_ctx *ctx, int complete);
 /* The run ends well. */
 void scr_wanted_forget_all(struct scr_ctx *ctx);
 

@@ -480,6 +480,8 @@ int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
     if (is_ckpt)
         scr_wanted_note_all(ctx);
     int rc = complete_all(ctx, valid, err);
+    if (is_ckpt)
+        scr_wanted_settle_all(ctx, rc == SCR_OK);
     if (rc != SCR_OK) {
         abandon_all(ctx);
     } else {

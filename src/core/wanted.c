@@ -2,8 +2,10 @@
 /* SCR_CURRENT applies once an allocation: its next runs go on from what was written
  * since, and do not go back again. current.scr in the prefix directory has, for each
  * job, the name that was gone to; a name that is new to the job is gone to again. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "core/ctx.h"
 #include "fmt/state.h"
 
@@ -32,13 +34,38 @@ int scr_wanted_is_due_all(struct scr_ctx *ctx)
     return !done;
 }
 
+static int no_memory(struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "current.scr: out of memory");
+}
+
 static int edit_gone(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 {
-    const struct scr_params *prm = arg;
-    *changed = !knows(h, prm);
-    return !*changed || scr_gone_to_set(h, prm->job_id, prm->current) == SCR_OK
+    struct scr_ctx *ctx = arg;
+    const char *before = scr_gone_to_name(h, ctx->prm.job_id);
+    *changed = !knows(h, &ctx->prm);
+    if (!*changed)
+        return SCR_OK;
+    free(ctx->gone_before);
+    ctx->gone_before = before ? scr_strdup(before) : NULL;
+    if (before != NULL && ctx->gone_before == NULL)
+        return no_memory(err);
+    return scr_gone_to_set(h, ctx->prm.job_id, ctx->prm.current) == SCR_OK
                ? SCR_OK
-               : scr_fail(err, SCR_E_NOMEM, 0, "current.scr: out of memory");
+               : no_memory(err);
+}
+
+static int edit_back(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+{
+    const struct scr_ctx *ctx = arg;
+    const char *job = ctx->prm.job_id;
+    *changed = knows(h, &ctx->prm);
+    if (*changed && ctx->gone_before != NULL)
+        return scr_gone_to_set(h, job, ctx->gone_before) == SCR_OK ? SCR_OK
+                                                                   : no_memory(err);
+    if (*changed)
+        scr_gone_to_forget(h, job);
+    return SCR_OK;
 }
 
 static int edit_forget(scr_hash *h, void *arg, int *changed, struct scr_err *err)
@@ -56,15 +83,27 @@ static int edit_forget(scr_hash *h, void *arg, int *changed, struct scr_err *err
 void scr_wanted_note_all(struct scr_ctx *ctx)
 {
     struct scr_err why = SCR_ERR_INIT;
-    ctx->ranks.wanted = 0; /* what is written now is not left for it any more */
-    if (!ctx->wanted_taken)
-        return;
-    ctx->wanted_taken = 0;
-    if (scr_edit_state_all(ctx, "current.scr", edit_gone, &ctx->prm, &why) != SCR_OK)
+    if (ctx->wanted_taken &&
+        scr_edit_state_all(ctx, "current.scr", edit_gone, ctx, &why) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN,
                 "SCR_CURRENT=%s applies to the next run again, which would leave what "
                 "this one writes: %s",
                 ctx->prm.current, why.text);
+}
+
+void scr_wanted_settle_all(struct scr_ctx *ctx, int complete)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    if (complete) {
+        ctx->wanted_taken = 0;
+        ctx->ranks.wanted = 0; /* what was written is not left for it any more */
+    } else if (ctx->wanted_taken &&
+               scr_edit_state_all(ctx, "current.scr", edit_back, ctx, &why) != SCR_OK) {
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "SCR_CURRENT=%s does not apply to the next run, though this one has "
+                "written nothing since (scr_index --current %s does the same): %s",
+                ctx->prm.current, ctx->prm.current, why.text);
+    }
 }
 
 /* Without a resource manager all jobs have one name: one that has ended well is over.

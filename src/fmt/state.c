@@ -264,9 +264,14 @@ int scr_nodes_set(scr_hash *h, int nodes)
 
 enum { JOBS_KEPT = 16 };
 
+const char *scr_gone_to_name(const scr_hash *h, const char *job_id)
+{
+    return scr_hash_get_val(scr_hash_get_kv(h, "JOB", job_id), "NAME");
+}
+
 int scr_gone_to_is(const scr_hash *h, const char *job_id, const char *name)
 {
-    const char *gone = scr_hash_get_val(scr_hash_get_kv(h, "JOB", job_id), "NAME");
+    const char *gone = scr_gone_to_name(h, job_id);
     return gone != NULL && strcmp(gone, name) == 0;
 }
 

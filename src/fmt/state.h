@@ -66,6 +66,8 @@ int scr_nodes_set(scr_hash *h, int nodes);
 
 /* --- current.scr: {JOB/<job id>/NAME}: the checkpoint that SCR_CURRENT named when a
  * run of the job went to it. --- */
+/* NULL: none. Borrowed. */
+const char *scr_gone_to_name(const scr_hash *h, const char *job_id);
 int scr_gone_to_is(const scr_hash *h, const char *job_id, const char *name);
 /* Older jobs than the last 16 are forgotten. */
 int scr_gone_to_set(scr_hash *h, const char *job_id, const char *name);

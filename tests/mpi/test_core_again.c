@@ -79,6 +79,61 @@ MPI_CASE(until_something_is_written_it_applies)
     end(&job);
 }
 
+/* A checkpoint that the ranks call bad. */
+static void write_bad(struct job *job, struct scr_ctx *ctx, const char *name)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    CHECK_RC(scr_start_output_all(ctx, name, SCR_IS_CKPT, &err), SCR_OK, &err);
+    CHECK_RC(scr_complete_output_all(ctx, 0, &err), SCR_E_INVALID, &err);
+}
+
+MPI_CASE(a_checkpoint_that_failed_is_nothing_written)
+{
+    struct job job;
+    begin(t, &job);
+    for (int i = 0; i < 2; i++) {
+        struct scr_ctx *ctx = start(&job, one, NULL);
+        job_check_restart(&job, ctx, "one", 1);
+        write_bad(&job, ctx, "bad");
+        job_kill(&job, ctx);
+    }
+    CHECK_INT(job_said(&job, "goes on from what was written since"), 0);
+    run(&job, one, NULL, "one", 1, "three");
+    run(&job, one, NULL, "three", 3, NULL);
+    end(&job);
+}
+
+/* Nor does it make the job forget what it had gone to before. */
+MPI_CASE(after_one_that_failed_the_name_gone_to_before_still_counts)
+{
+    struct job job;
+    begin(t, &job);
+    run(&job, one, NULL, "one", 1, "three");
+    struct scr_ctx *ctx = start(&job, "SCR_CURRENT=two", NULL);
+    job_check_restart(&job, ctx, "two", 2);
+    write_bad(&job, ctx, "bad");
+    job_kill(&job, ctx);
+    ctx = start(&job, one, NULL);
+    CHECK_INT(job_said(&job, "goes on from what was written since"), 1);
+    job_kill(&job, ctx);
+    end(&job);
+}
+
+MPI_CASE(a_second_one_after_one_that_failed_is_something_written)
+{
+    struct job job;
+    begin(t, &job);
+    struct scr_ctx *ctx = start(&job, one, NULL);
+    job_check_restart(&job, ctx, "one", 1);
+    write_bad(&job, ctx, "bad");
+    int next = ctx->last_id + 1;
+    job_checkpoint(&job, ctx, "next", next);
+    job_kill(&job, ctx);
+    run(&job, one, NULL, "next", next, NULL);
+    end(&job);
+}
+
 /* The name is not there when the first run starts, and is that of a checkpoint later.
  */
 MPI_CASE(a_name_that_was_unknown_at_first_is_not_gone_back_to)
@@ -166,6 +221,9 @@ int main(int argc, char **argv)
             RUN(SCR_CURRENT_applies_once_an_allocation),
             RUN(it_applies_again_to_another_name_and_in_another_allocation),
             RUN(until_something_is_written_it_applies),
+            RUN(a_checkpoint_that_failed_is_nothing_written),
+            RUN(after_one_that_failed_the_name_gone_to_before_still_counts),
+            RUN(a_second_one_after_one_that_failed_is_something_written),
             RUN(a_name_that_was_unknown_at_first_is_not_gone_back_to),
             RUN(where_jobs_have_no_names_the_end_of_a_run_is_the_end),
             RUN(where_that_cannot_be_recorded_the_checkpoint_is_written_all_the_same),
