@@ -97,12 +97,13 @@ SCR_API const char *SCR_Configf(const char *format, ...)
  * that bypasses the cache (SCR_CACHE_BYPASS=1) or a store that all nodes share (STORE
  * with GROUP=WORLD); elsewhere MPI_File_open of it fails with MPI_ERR_NOT_SAME, and
  * SCR_Complete_output refuses the dataset. In a restart phase the file must exist and
- * be readable; a bare file name is looked up among the files of the checkpoint. Outside
- * of both, name is copied to file. Where SCR does not run (SCR_ENABLE=0, or SCR_Init
- * failed) file is name, and in an output phase the directory of the file is made. After
- * an error file is empty, so that a program that overlooks it opens nothing; where SCR
- * does not run or SCR_Init was not called it is name. After SCR_Start_output has failed
- * it is an error up to the next collective call, mostly SCR_Complete_output. */
+ * be readable; a bare file name that is no path of such a file is looked up among the
+ * names of the checkpoint's files, of this process first. Outside of both, name is
+ * copied to file. Where SCR does not run (SCR_ENABLE=0, or SCR_Init failed) file is
+ * name, and in an output phase the directory of the file is made. After an error file
+ * is empty, so that a program that overlooks it opens nothing; where SCR does not run
+ * or SCR_Init was not called it is name. After SCR_Start_output has failed it is an
+ * error up to the next collective call, mostly SCR_Complete_output. */
 SCR_API int SCR_Route_file(const char *name, char *file);
 
 /* --- checkpoints and output --- */

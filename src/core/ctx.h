@@ -571,10 +571,10 @@ int scr_restart_add_other(struct scr_restart *r, const char *dest, const char *p
 /* Files of dataset id, which is the checkpoint to restart from, can be looked for in
  * the list it has in the prefix directory. Local. */
 void scr_restart_read_there(struct scr_ctx *ctx, int id);
-/* As scr_regroup_find, of a checkpoint of this number of ranks: a file that this rank
- * did not write, if it can be read here. Local. */
-int scr_others_find(struct scr_ctx *ctx, const char *dest, const char *name,
-                    struct scr_err *err);
+/* As scr_regroup_find and scr_regroup_find_base, of a checkpoint of any number of
+ * ranks: a file that this rank did not write, if it can be read here. Local. */
+int scr_others_find(struct scr_ctx *ctx, const char *dest, struct scr_err *err);
+int scr_others_find_base(struct scr_ctx *ctx, const char *base, struct scr_err *err);
 
 /* --- who is offered what another number of ranks wrote (ranks.c) --- */
 /* SCR_OK if the program has asked for it, else SCR_E_RANKS. why: which numbers. */
@@ -600,11 +600,12 @@ int scr_regroup_newest_all(struct scr_ctx *ctx, int below);
 int scr_regroup_cached_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* Copies one that lies in cache to the prefix, these ranks for those that wrote it. */
 int scr_regroup_flush_all(struct scr_ctx *ctx, int id, struct scr_err *err);
-/* Looks for a file of that checkpoint for this rank: dest (NULL: outside of the
- * prefix), or its base name. What is found, and has the CRC recorded, is entered in
- * by_dest and by_name; finding none is success. Local. */
-int scr_regroup_find(struct scr_ctx *ctx, const char *dest, const char *name,
-                     struct scr_err *err);
+/* Looks for a file of that checkpoint for this rank by its path below the prefix. What
+ * is found, and has the CRC recorded, is entered in by_dest; finding none is success.
+ * Local. */
+int scr_regroup_find(struct scr_ctx *ctx, const char *dest, struct scr_err *err);
+/* The same by the base name, in by_name: "" if several files have it. */
+int scr_regroup_find_base(struct scr_ctx *ctx, const char *base, struct scr_err *err);
 /* Verifies all files of dataset id on the prefix, by any number of ranks, against what
  * is recorded of them; SCR_E_CORRUPT or _MISSING: it is damaged. */
 int scr_restart_verify_all(struct scr_ctx *ctx, int id, struct scr_err *err);

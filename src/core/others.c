@@ -169,17 +169,25 @@ void scr_restart_read_there(struct scr_ctx *ctx, int id)
                                        .size = ctx->world.size };
 }
 
-int scr_others_find(struct scr_ctx *ctx, const char *dest, const char *name,
-                    struct scr_err *err)
+static int reads_there(const struct scr_ctx *ctx)
 {
-    const char *shared = ctx->restart.in_place ? NULL : shared_cache(ctx);
-    int rc = SCR_OK;
-    if (ctx->restart.in_place)
-        return scr_regroup_find(ctx, dest, name, err);
-    if (dest != NULL)
-        rc = shared ? find_in_shared(ctx, shared, dest, err)
-                    : find_on_node(ctx, dest, err);
-    if (rc != SCR_OK || (dest != NULL && is_found(ctx, dest)) || !has_copy(ctx))
-        return rc;
-    return scr_regroup_find(ctx, dest, name, err);
+    return ctx->restart.is_foreign || ctx->restart.in_place;
+}
+
+int scr_others_find(struct scr_ctx *ctx, const char *dest, struct scr_err *err)
+{
+    if (reads_there(ctx))
+        return scr_regroup_find(ctx, dest, err);
+    const char *shared = shared_cache(ctx);
+    int rc =
+        shared ? find_in_shared(ctx, shared, dest, err) : find_on_node(ctx, dest, err);
+    return rc == SCR_OK && !is_found(ctx, dest) && has_copy(ctx)
+               ? scr_regroup_find(ctx, dest, err)
+               : rc;
+}
+
+int scr_others_find_base(struct scr_ctx *ctx, const char *base, struct scr_err *err)
+{
+    return reads_there(ctx) || has_copy(ctx) ? scr_regroup_find_base(ctx, base, err)
+                                             : SCR_OK;
 }

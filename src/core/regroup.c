@@ -172,8 +172,7 @@ int scr_restart_verify_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc;
 }
 
-/* Enters dest in by_dest if the checkpoint has it. */
-static int find_dest(struct scr_ctx *ctx, const char *dest, struct scr_err *err)
+int scr_regroup_find(struct scr_ctx *ctx, const char *dest, struct scr_err *err)
 {
     struct scr_restart *r = &ctx->restart;
     const scr_hash *info = NULL;
@@ -212,8 +211,7 @@ static int learn_bases(struct scr_restart *r, struct scr_err *err)
     return rc;
 }
 
-/* Enters the file of this base name in by_name if there is one, "" if several. */
-static int find_base(struct scr_ctx *ctx, const char *base, struct scr_err *err)
+int scr_regroup_find_base(struct scr_ctx *ctx, const char *base, struct scr_err *err)
 {
     struct scr_restart *r = &ctx->restart;
     if (scr_hash_get(r->by_name, base) != NULL)
@@ -223,20 +221,11 @@ static int find_base(struct scr_ctx *ctx, const char *base, struct scr_err *err)
     if (dest == NULL)
         return rc;
     if (dest[0] != '\0')
-        rc = find_dest(ctx, dest, err);
+        rc = scr_regroup_find(ctx, dest, err);
     const char *path = dest[0] != '\0' ? scr_hash_get_val(r->by_dest, dest) : "";
     if (rc == SCR_OK && scr_hash_set_val(r->by_name, base, path) == NULL)
         rc = no_memory(r->id, err);
     return rc;
-}
-
-int scr_regroup_find(struct scr_ctx *ctx, const char *dest, const char *name,
-                     struct scr_err *err)
-{
-    int rc = dest != NULL ? find_dest(ctx, dest, err) : SCR_OK;
-    if (rc != SCR_OK || (dest && scr_hash_get(ctx->restart.by_dest, dest) != NULL))
-        return rc;
-    return strchr(name, '/') == NULL ? find_base(ctx, name, err) : SCR_OK;
 }
 
 /* --- who wrote it, and which files there are --- */

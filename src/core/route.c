@@ -187,34 +187,43 @@ static int is_readable(const struct scr_ctx *ctx, const char *path, struct scr_e
     return rc;
 }
 
-static const char *known_path(const struct scr_restart *r, const char *dest,
-                              const char *name)
+/* By its path below the prefix: a file of this rank, else another's. */
+static int find_path(struct scr_ctx *ctx, const char *dest, const char **path,
+                     struct scr_err *err)
 {
-    const char *path = dest != NULL ? scr_hash_get_val(r->by_dest, dest) : NULL;
-    return path == NULL && strchr(name, '/') == NULL
-               ? scr_hash_get_val(r->by_name, name)
-               : path;
+    const scr_hash *known = ctx->restart.by_dest;
+    int rc = SCR_OK;
+    if ((*path = scr_hash_get_val(known, dest)) == NULL) {
+        rc = scr_others_find(ctx, dest, err);
+        *path = scr_hash_get_val(known, dest);
+    }
+    return rc;
 }
 
-/* *path: of the file called name, "" if several are, NULL if none is. outside: why name
- * is no path below the prefix. */
+static int find_base(struct scr_ctx *ctx, const char *base, const char **path,
+                     struct scr_err *err)
+{
+    const scr_hash *known = ctx->restart.by_name;
+    int rc = SCR_OK;
+    if ((*path = scr_hash_get_val(known, base)) == NULL) {
+        rc = scr_others_find_base(ctx, base, err);
+        *path = scr_hash_get_val(known, base);
+    }
+    return rc;
+}
+
+/* *path: of the file called name, "" if several are, NULL if none is. The path comes
+ * first, of whichever rank it is: what has the base name only may be another file.
+ * outside: why name is no path below the prefix. */
 static int find_restart(struct scr_ctx *ctx, const char *name, const char **path,
                         struct scr_err *outside, struct scr_err *err)
 {
     char *dest = NULL;
-    int rc = SCR_OK;
     *path = NULL;
-    if (scr_route_dest(ctx, name, &dest, outside) != SCR_OK) {
-        free(dest);
-        dest = NULL;
-    }
-    if (ctx->restart.is_foreign)
-        rc = scr_regroup_find(ctx, dest, name, err);
-    *path = known_path(&ctx->restart, dest, name);
-    if (rc == SCR_OK && *path == NULL && !ctx->restart.is_foreign) {
-        rc = scr_others_find(ctx, dest, name, err);
-        *path = known_path(&ctx->restart, dest, name);
-    }
+    int below = scr_route_dest(ctx, name, &dest, outside) == SCR_OK;
+    int rc = below ? find_path(ctx, dest, path, err) : SCR_OK;
+    if (rc == SCR_OK && *path == NULL && strchr(name, '/') == NULL)
+        rc = find_base(ctx, name, path, err);
     free(dest);
     return rc;
 }

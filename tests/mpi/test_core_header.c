@@ -236,6 +236,98 @@ MPI_CASE(damaged_bytes_of_another_rank_are_not_given_out)
     }
 }
 
+/* --- names without a directory, in a program that runs in the prefix directory --- */
+
+static const char *const top = "of all\n";
+
+/* Rank 0 writes `header` in the prefix directory, each rank one in a directory of its
+ * own if all, else rank 1 only. */
+static void write_headers(struct job *job, struct scr_ctx *ctx, int all)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    char name[64];
+    snprintf(name, sizeof name, "dir.%d/header", job->rank);
+    CHECK_RC(scr_start_output_all(ctx, "step.1", 1, &err), SCR_OK, &err);
+    write_part(job, ctx, job->rank);
+    if (job->rank == 0)
+        write_file(job, ctx, "header", top);
+    else if (all || job->rank == 1)
+        write_file(job, ctx, name, text);
+    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
+}
+
+/* Asked for by all ranks as `header`; gives the code, and whether it held want. */
+static int ask_bare(struct job *job, struct scr_ctx *ctx, const char *want, int *held)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    char path[SCR_MAX_NAME] = "", cwd[900];
+    open_restart(job, ctx);
+    CHECK(getcwd(cwd, sizeof cwd) != NULL && chdir(job->prefix) == 0);
+    int rc = scr_route(ctx, "header", path, &err);
+    CHECK(chdir(cwd) == 0);
+    *held = rc == SCR_OK && holds(path, want);
+    mpi_test_barrier(job->comm);
+    CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
+    return rc;
+}
+
+static void bare_name(struct mpi_test *t, const char *write, int lost, const char *read,
+                      unsigned reached)
+{
+    struct job job;
+    int held;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, write, NULL);
+    write_headers(&job, ctx, 0);
+    job_kill(&job, ctx);
+    if (lost)
+        job_lose_node(&job, nodes);
+    ctx = job_start(&job, nodes, read, NULL);
+    int rc = ask_bare(&job, ctx, top, &held);
+    CHECK_INT(held, (reached >> job.rank) & 1);
+    CHECK_INT(rc, held ? SCR_OK : SCR_E_NOENT);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(the_path_counts_before_a_file_of_that_base_name)
+{
+    bare_name(t, "SCR_FLUSH=0", 0, NULL, FIRST_NODE);
+    bare_name(t, "SCR_FLUSH=1", 0, NULL, EVERYWHERE);
+    bare_name(t, "SCR_FLUSH=1", 1, "SCR_FETCH_BYPASS=1", EVERYWHERE);
+    bare_name(t, "SCR_FLUSH=0", 0, "SCR_GLOBAL_RESTART=1", EVERYWHERE);
+}
+
+/* The base name is looked for among a rank's own files first, then among all. */
+static void base_names(struct mpi_test *t, const char *setting)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    char path[SCR_MAX_NAME] = "";
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    write_headers(&job, ctx, 1);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, setting, NULL);
+    open_restart(&job, ctx);
+    CHECK_RC(scr_route(ctx, "header", path, &err), SCR_OK, &err);
+    CHECK(holds(path, job.rank == 0 ? top : text));
+    CHECK_RC(scr_route(ctx, "part.2", path, &err), SCR_OK, &err);
+    CHECK(holds(path, "part of 2\n"));
+    mpi_test_barrier(job.comm);
+    CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(a_base_name_is_that_of_the_rank_before_that_of_others)
+{
+    base_names(t, NULL);
+    base_names(t, "SCR_GLOBAL_RESTART=1");
+}
+
 /* --- SCR_PRESERVE_DIRECTORIES=0: files are asked for by the paths they were given ---
  */
 
@@ -287,6 +379,38 @@ MPI_CASE(another_number_of_ranks_asks_by_those_paths_too)
     read_by_three(t, "SCR_FLUSH=0", 0);
 }
 
+/* a/state and b/state, which one rank wrote, lie side by side under other names. */
+MPI_CASE(several_files_asked_for_by_one_base_name_are_refused)
+{
+    struct job four, three;
+    struct scr_err err = SCR_ERR_INIT;
+    char path[SCR_MAX_NAME] = "";
+    job_new(t, &four, 4);
+    struct scr_ctx *ctx = job_start(&four, nodes, flat, "SCR_FLUSH=1", NULL);
+    CHECK_RC(scr_start_output_all(ctx, "step.1", 1, &err), SCR_OK, &err);
+    write_part(&four, ctx, four.rank);
+    if (four.rank == 0) {
+        write_file(&four, ctx, "a/state", text);
+        write_file(&four, ctx, "b/state", top);
+    }
+    CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
+    job_kill(&four, ctx);
+    job_lose_node(&four, nodes);
+    job_share(t, &three, &four, 3);
+    if (three.in) {
+        ctx = job_start(&three, nodes, NULL);
+        open_restart(&three, ctx);
+        CHECK_RC(scr_route(ctx, "state", path, &err), SCR_E_ARG, &err);
+        CHECK(strstr(err.text, "several files") != NULL);
+        CHECK_RC(route(&three, ctx, "b/state", path, &err), SCR_OK, &err);
+        CHECK(holds(path, top));
+        CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
+        job_kill(&three, ctx);
+    }
+    job_unshare(&three);
+    job_free(&four);
+}
+
 int main(int argc, char **argv)
 {
     return mpi_test_main(
@@ -301,5 +425,8 @@ int main(int argc, char **argv)
                   RUN(out_of_reach_the_line_says_what_to_set),
                   RUN(damaged_bytes_of_another_rank_are_not_given_out),
                   RUN(the_header_has_the_path_that_was_asked_for),
+                  RUN(the_path_counts_before_a_file_of_that_base_name),
+                  RUN(a_base_name_is_that_of_the_rank_before_that_of_others),
+                  RUN(several_files_asked_for_by_one_base_name_are_refused),
                   RUN(another_number_of_ranks_asks_by_those_paths_too)));
 }
