@@ -194,9 +194,9 @@ SCR_API int SCR_Should_exit(int *flag);
  */
 SCR_API int SCR_Current(const char *name);
 /* Deletes a dataset's files (cache and prefix), directories that become empty, and its
- * entry. */
+ * entry; all datasets of that name. */
 SCR_API int SCR_Delete(const char *name);
-/* Removes the entry from the index only. */
+/* Removes the entry from the index only; all of that name. */
 SCR_API int SCR_Drop(const char *name);
 
 /* Local, at any time, also before SCR_Init. The version as "4.0.0"; do not free. */

@@ -216,8 +216,11 @@ int scr_delete_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
         return unknown("SCR_Delete", name, ctx, err);
     int offered = ctx->restart.id;
     rc = delete_cached_all(ctx, name, f.clash ? 0 : f.listed, err);
-    if (rc == SCR_OK && f.listed > 0)
+    while (rc == SCR_OK && f.listed > 0) {
         rc = scr_prefix_delete_all(ctx, f.listed, 1, err);
+        if (rc == SCR_OK)
+            rc = look_up_all(ctx, "SCR_Delete", name, &f, err);
+    }
     /* If it was the one to restart from, another takes its place. */
     if (rc == SCR_OK && offered > 0 && ctx->restart.id == 0)
         rc = scr_restart_find_all(ctx, err);
@@ -241,10 +244,15 @@ int scr_drop_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
         return rc;
     if (f.listed == 0)
         return unknown("SCR_Drop", name, ctx, err);
-    /* Its flush would enter it again when it ends, or is tried again. */
-    if (!f.clash) {
-        (void)scr_async_wait_all(ctx, f.listed, NULL);
-        scr_async_stop_all(ctx, f.listed);
+    while (rc == SCR_OK && f.listed > 0) {
+        /* Its flush would enter it again when it ends, or is tried again. */
+        if (!f.clash) {
+            (void)scr_async_wait_all(ctx, f.listed, NULL);
+            scr_async_stop_all(ctx, f.listed);
+        }
+        rc = scr_edit_index_all(ctx, edit_remove, &f.listed, err);
+        if (rc == SCR_OK)
+            rc = look_up_all(ctx, "SCR_Drop", name, &f, err);
     }
-    return scr_edit_index_all(ctx, edit_remove, &f.listed, err);
+    return rc;
 }

@@ -415,6 +415,26 @@ MPI_CASE(delete_spares_files_that_a_later_dataset_wrote)
     job_free(&job);
 }
 
+MPI_CASE(delete_and_drop_take_all_of_a_name)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    for (int i = 1; i <= 4; i++)
+        job_checkpoint(&job, ctx, i <= 2 ? "a" : "b", i); /* the paths differ */
+    CHECK_RC(scr_delete_all(ctx, "a", &err), SCR_OK, &err);
+    CHECK_ENTRY(1, -1, 0);
+    CHECK_ENTRY(2, -1, 0);
+    CHECK_ENTRY(4, 1, 1);
+    CHECK_RC(scr_drop_all(ctx, "b", &err), SCR_OK, &err);
+    CHECK_ENTRY(3, -1, 0);
+    CHECK_ENTRY(4, -1, 0);
+    CHECK_RC(scr_drop_all(ctx, "b", &err), SCR_E_NOENT, &err);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
 MPI_CASE(current_that_cannot_be_loaded_costs_nothing)
 {
     struct job job;
@@ -500,6 +520,7 @@ int main(int argc, char **argv)
             RUN(a_flush_file_that_can_be_read_and_not_written_is_told_once),
             RUN(a_delete_that_fails_halfway_leaves_nothing_that_looks_complete),
             RUN(delete_spares_files_that_a_later_dataset_wrote),
+            RUN(delete_and_drop_take_all_of_a_name),
             RUN(current_that_cannot_be_loaded_costs_nothing),
             RUN(a_lost_flush_file_does_not_copy_again_what_is_complete),
             RUN(purged_ids_are_not_used_again)));
