@@ -10,8 +10,7 @@
 
 #include "tool.h"
 
-/* In the .scr directory of the prefix: the lock, and the number. */
-#define SCR_SCAVENGE_LOCK   "scavenge.lock"
+/* In the .scr directory of the prefix, beside SCR_SCAVENGE_LOCK. */
 #define SCR_SCAVENGE_NUMBER "scavenge.number"
 /* What scr_copy --alone prints beside its error. */
 #define SCR_COPY_IN_USE "the cache is in use by a run"

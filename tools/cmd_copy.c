@@ -6,6 +6,7 @@
 #include "attended.h"
 #include "base/hostlist.h"
 #include "base/io.h"
+#include "base/lock.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "base/units.h"
@@ -19,6 +20,7 @@
 #include "tool.h"
 
 static const double USED_WAIT_S = 5; /* for processes of a run that are ending */
+enum { LEAVING_MS = 5000 };          /* for a run that makes what is here leave */
 
 enum {
     OPT_CNTLDIR,
@@ -199,19 +201,22 @@ static int copy_map(struct copy *c, const scr_filemap *map, struct scr_err *err)
     return rc;
 }
 
-/* Each node by itself: files that moved are named on two of them. */
-static int copy_node(struct copy *c, const char *dir, struct scr_err *err)
+/* So that what is copied does not leave for other runs (invariant C15). Without it the
+ * copy goes on: what is gone is missing, and told. */
+static void hold_node(struct copy *c, const char *dir, struct scr_lock *lock)
+{
+    char *path = scr_path_join(dir, SCR_CNTL_COPY_LOCK);
+    if (path != NULL)
+        (void)scr_lock_share(c->t->env.sys, path, LEAVING_MS, lock, NULL);
+    free(path);
+}
+
+static int copy_cntl(struct copy *c, const char *dir, struct scr_err *err)
 {
     struct scr_cntl cntl;
-    int rc =
-        c->alone ? scr_cntl_wait_unused(&c->t->env, dir, USED_WAIT_S, err) : SCR_OK;
-    if (rc == SCR_E_LOCKED)
-        scr_tool_print(c->t, "%s\n", SCR_COPY_IN_USE);
-    if (rc != SCR_OK)
-        return rc;
     scr_filemap *map = scr_filemap_new();
-    rc = map ? scr_cntl_open(&c->t->env, dir, 0, &cntl, err)
-             : scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
+    int rc = map ? scr_cntl_open(&c->t->env, dir, 0, &cntl, err)
+                 : scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
     if (rc == SCR_OK) {
         rc = scr_cntl_read_node(&c->t->env, &cntl, map, err);
         scr_cntl_close(&c->t->env, &cntl);
@@ -219,6 +224,22 @@ static int copy_node(struct copy *c, const char *dir, struct scr_err *err)
     if (rc == SCR_OK)
         rc = copy_map(c, map, err);
     scr_filemap_delete(map);
+    return rc;
+}
+
+/* Each node by itself: files that moved are named on two of them. */
+static int copy_node(struct copy *c, const char *dir, struct scr_err *err)
+{
+    struct scr_lock lock = SCR_LOCK_INIT;
+    int rc =
+        c->alone ? scr_cntl_wait_unused(&c->t->env, dir, USED_WAIT_S, err) : SCR_OK;
+    if (rc == SCR_E_LOCKED)
+        scr_tool_print(c->t, "%s\n", SCR_COPY_IN_USE);
+    if (rc != SCR_OK)
+        return rc;
+    hold_node(c, dir, &lock);
+    rc = copy_cntl(c, dir, err);
+    scr_lock_release(c->t->env.sys, &lock);
     return rc;
 }
 

@@ -66,11 +66,11 @@ static long pause_us(long us, double left_s)
     return 2 * us < LAST_PAUSE_US ? 2 * us : LAST_PAUSE_US;
 }
 
-static int wait_lock(const struct scr_sys *sys, int fd, int timeout_ms)
+static int wait_lock(const struct scr_sys *sys, int fd, short type, int timeout_ms)
 {
     double end = scr_now_mono() + 1e-3 * (double)timeout_ms;
     for (long us = FIRST_PAUSE_US;;) {
-        int got = try_lock(sys, fd, F_WRLCK);
+        int got = try_lock(sys, fd, type);
         if (got != 0)
             return got;
         double left = end - scr_now_mono();
@@ -132,17 +132,16 @@ static int fail_lock(const char *path, int cause, struct scr_err *err)
                          : "");
 }
 
-int scr_lock_acquire(const struct scr_sys *sys, const char *path, int timeout_ms,
-                     struct scr_lock *lock, struct scr_err *err)
+static int acquire(const struct scr_sys *sys, const char *path, short type,
+                   int timeout_ms, struct scr_lock *lock, struct scr_err *err)
 {
     int fd = -1;
     lock->fd = -1;
     int rc = open_lock_file(sys, path, &fd, err);
     if (rc != SCR_OK)
         return rc;
-    int got = wait_lock(sys, fd, timeout_ms);
+    int got = wait_lock(sys, fd, type, timeout_ms);
     if (got == 1) {
-        sign(sys, fd);
         lock->fd = fd;
         return SCR_OK;
     }
@@ -150,6 +149,21 @@ int scr_lock_acquire(const struct scr_sys *sys, const char *path, int timeout_ms
                  : fail_locked(sys, fd, path, timeout_ms, err);
     (void)scr_close(sys, &fd, path, NULL); /* the error to report is the first */
     return rc;
+}
+
+int scr_lock_acquire(const struct scr_sys *sys, const char *path, int timeout_ms,
+                     struct scr_lock *lock, struct scr_err *err)
+{
+    int rc = acquire(sys, path, F_WRLCK, timeout_ms, lock, err);
+    if (rc == SCR_OK)
+        sign(sys, lock->fd);
+    return rc;
+}
+
+int scr_lock_share(const struct scr_sys *sys, const char *path, int timeout_ms,
+                   struct scr_lock *lock, struct scr_err *err)
+{
+    return acquire(sys, path, F_RDLCK, timeout_ms, lock, err);
 }
 
 void scr_lock_release(const struct scr_sys *sys, struct scr_lock *lock)

@@ -24,6 +24,10 @@ struct scr_lock {
  * anybody else; children made by fork share it. */
 int scr_lock_acquire(const struct scr_sys *sys, const char *path, int timeout_ms,
                      struct scr_lock *lock, struct scr_err *err);
+/* A lock that any number may hold at once, and nobody beside an exclusive one; its
+ * holders do not sign. */
+int scr_lock_share(const struct scr_sys *sys, const char *path, int timeout_ms,
+                   struct scr_lock *lock, struct scr_err *err);
 void scr_lock_release(const struct scr_sys *sys, struct scr_lock *lock);
 
 /* A sign of life of who holds a lock for long: the time of modification of its file is

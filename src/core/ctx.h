@@ -178,10 +178,11 @@ struct scr_ctx {
     char *original;    /* rank 0: the same of what it is a copy of; NULL: it is none */
     char *cntl_dir;
     struct scr_cntl cntl;
-    struct scr_lock tenancy; /* on cntl_dir, the lowest rank of the node has it */
-    int patience_ms;         /* for processes of the run before that are ending */
-    char **cache_dirs;       /* one per store; NULL for stores nobody uses */
-    struct scr_set *sets;    /* one per redundancy descriptor */
+    struct scr_lock *tenancy; /* one per store; the lowest rank of the node has those of
+                                 the directories that are the node's */
+    int patience_ms;          /* for processes of the run before that are ending */
+    char **cache_dirs;        /* one per store; NULL for stores nobody uses */
+    struct scr_set *sets;     /* one per redundancy descriptor */
 
     scr_filemap *map;      /* what this rank has in cache */
     struct scr_held *held; /* the datasets in cache, the same on all ranks */
@@ -191,6 +192,8 @@ struct scr_ctx {
 
     struct scr_output out;
     struct scr_spare spare;
+    uint64_t ckpt_bytes; /* of this rank's files of the checkpoint noted last
+                            (space.c), 0: none */
     uint64_t tried; /* bytes this rank had written when the last attempt at a checkpoint
                        failed, 0: it did not */
     int told_bare;  /* that the cache is empty while a checkpoint is written */
@@ -253,9 +256,9 @@ int scr_topo_init_all(struct scr_ctx *ctx, struct scr_err *err);
 void scr_topo_fini(struct scr_ctx *ctx);
 
 /* --- one run a control directory (tenancy.c) --- */
-/* Takes that of this node, which is there. SCR_E_TAKEN: another run has it, and goes
- * on. *gone = 1: it was removed in that moment. Local. */
-int scr_tenancy_take(struct scr_ctx *ctx, int *gone, struct scr_err *err);
+/* Takes the directory of this node in that store, which is there. SCR_E_TAKEN: another
+ * run has it, and goes on. *gone = 1: it was removed in that moment. Local. */
+int scr_tenancy_take(struct scr_ctx *ctx, int store, int *gone, struct scr_err *err);
 void scr_tenancy_leave(struct scr_ctx *ctx);
 /* In a child made by fork: the lock is the parent's alone. */
 void scr_tenancy_forget(struct scr_ctx *ctx);
@@ -429,6 +432,29 @@ uint64_t scr_space_left(const struct scr_ctx *ctx, const struct scr_reddesc *red
  * checkpoint to go by it is 1. */
 int scr_space_for_next_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
                            struct scr_err *why);
+
+/* Remembers how large the newest checkpoint in cache is, which may be about to leave.
+ * Local. */
+void scr_space_note(struct scr_ctx *ctx);
+/* Bytes that the devices of this node need for the next checkpoint, as the last that
+ * was noted, or one that failed since, tells; in a run without one a little more than
+ * guess on each node, which the lowest rank there passes, others 0. */
+uint64_t scr_space_of_next_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
+                               uint64_t guess);
+/* Likewise for what they lack of dataset id, of total bytes. */
+uint64_t scr_space_lacking_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
+                               int id, uint64_t total);
+
+/* --- other prefix directories (neighbours.c, invariant C15): what they have in the
+ * store of red leaves, oldest first, until every node has the room. It costs a
+ * reduction where they have none. --- */
+/* For the next dataset. */
+void scr_neighbours_give_way_all(const struct scr_ctx *ctx,
+                                 const struct scr_reddesc *red);
+/* For dataset id, of total bytes on any rank, which found no room: 1 if something has
+ * left. all: all that may leaves. */
+int scr_neighbours_leave_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
+                             int id, uint64_t total, int all);
 
 /* --- flush (flushctl.c) --- */
 /* A file that is damaged or gone in cache is rebuilt, and the flush tried once more. */

@@ -103,23 +103,56 @@ static void clean_up_all(struct scr_ctx *ctx, int id, int rc)
         scr_cache_delete_all(ctx, id, &why);
 }
 
+/* Bytes of dataset id as the index has it; 0 on other ranks than 0. */
+static uint64_t size_of(const struct scr_ctx *ctx, int id)
+{
+    struct scr_index_entry e = { 0 };
+    scr_hash *index = ctx->world.rank == 0 ? scr_hash_new() : NULL;
+    int known = index != NULL &&
+                scr_prefix_index_read(&ctx->env, &ctx->prefix, index, NULL) == SCR_OK &&
+                scr_index_get(index, id, &e, NULL) == SCR_OK;
+    uint64_t size = known ? e.dset.size : 0;
+    scr_hash_delete(index);
+    return size;
+}
+
+/* After the step'th attempt, which found no room: what others have leaves, as much as
+ * is needed, then all of it; then what this run has. *more: something has left. */
+static int make_room_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int id,
+                         int step, int *more, struct scr_err *err)
+{
+    enum { NEEDED, ALL, OWN };
+    *more = 1;
+    if (step == OWN)
+        return scr_cache_evict_for_fetch_all(ctx, red, err);
+    *more = scr_neighbours_leave_all(ctx, red, id, size_of(ctx, id), step == ALL);
+    return SCR_OK;
+}
+
 /* What is in cache is only evicted if there is no room beside it: until the new one is
  * whole it may be all there is. */
 static int fetch_or_make_room_all(struct scr_ctx *ctx, int id, char **name,
                                   struct scr_err *err)
 {
+    enum { STEPS = 3 };
     const struct scr_reddesc *red = scr_descs_select(&ctx->descs, 1, 0);
     struct scr_err full = SCR_ERR_INIT;
     if (red == NULL)
         return scr_fail(err, SCR_E_CONFIG, 0, "no CKPT descriptor");
     int rc = fetch_into_all(ctx, red, id, name, &full);
-    if (rc != SCR_E_FULL)
-        return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", full.text);
-    clean_up_all(ctx, id, rc);
-    free(*name);
-    *name = NULL;
-    rc = scr_cache_evict_for_fetch_all(ctx, red, err);
-    return rc == SCR_OK ? fetch_into_all(ctx, red, id, name, err) : rc;
+    for (int step = 0, more; rc == SCR_E_FULL && step < STEPS; step++) {
+        clean_up_all(ctx, id, rc);
+        free(*name);
+        *name = NULL;
+        int made = make_room_all(ctx, red, id, step, &more, err);
+        if (made != SCR_OK)
+            return made;
+        if (more) {
+            scr_err_clear(&full);
+            rc = fetch_into_all(ctx, red, id, name, &full);
+        }
+    }
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", full.text);
 }
 
 int scr_fetch_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)

@@ -25,7 +25,6 @@ static void set_out(struct scr_ctx *ctx)
     ctx->room = SCR_MAX_NAME;
     ctx->world = ctx->node = ctx->across = (struct scr_comm)SCR_COMM_INIT;
     ctx->cntl.jnl_fd = -1;
-    ctx->tenancy = (struct scr_lock)SCR_LOCK_INIT;
     ctx->patience_ms = PATIENCE_MS;
 }
 

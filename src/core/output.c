@@ -167,14 +167,32 @@ static int begin_all(struct scr_ctx *ctx, struct scr_err *err)
     return rc;
 }
 
+/* A store may be too full for the records, of what other prefix directories have. */
+static int begin_or_make_room_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    struct scr_err full = SCR_ERR_INIT;
+    int rc = begin_all(ctx, &full);
+    if (rc == SCR_E_FULL && !ctx->out.bypass &&
+        scr_neighbours_leave_all(ctx, ctx->out.red, ctx->out.id, 1, 0)) {
+        scr_err_clear(&full);
+        rc = begin_all(ctx, &full);
+    }
+    if (rc != SCR_OK && err != NULL)
+        *err = full;
+    return rc;
+}
+
 /* What is in cache stays until all ranks have begun (invariant C10). */
 static int begin_and_make_room_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     int offered = ctx->restart.id;
+    scr_space_note(ctx);
     scr_cache_spare_for(ctx, ctx->out.bypass ? 0 : ctx->out.id, ctx->out.red->store);
-    int rc = begin_all(ctx, err);
+    int rc = begin_or_make_room_all(ctx, err);
     if (rc == SCR_OK && ctx->out.is_ckpt && !ctx->out.bypass)
         rc = make_room_all(ctx, err);
+    else if (rc == SCR_OK && !ctx->out.bypass)
+        scr_neighbours_give_way_all(ctx, ctx->out.red);
     if (ctx->restart.id != offered)
         ctx->ask_again = 1; /* it made room */
     return rc;

@@ -133,7 +133,7 @@ static int restore_one_all(struct scr_ctx *ctx, int id, struct scr_rivals *rival
     return rc == SCR_OK ? scr_cache_check_all(ctx, id, err) : rc;
 }
 
-int scr_cache_mend_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+static int mend_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     struct scr_rivals rivals = { 0 };
     scr_hash *desc = scr_hash_new();
@@ -158,6 +158,46 @@ int scr_cache_mend_all(struct scr_ctx *ctx, int id, struct scr_err *err)
         scr_rivals_end_all(ctx, id, rc, &rivals);
     free(dset_dir);
     scr_hash_delete(desc);
+    return rc;
+}
+
+/* A descriptor of the store that dataset id lies in, the same on all ranks; NULL: there
+ * is none any more. */
+static const struct scr_reddesc *red_of_all(const struct scr_ctx *ctx, int id)
+{
+    const struct scr_descs *d = &ctx->descs;
+    const char *path = scr_hash_get_val(scr_cache_any_desc(ctx, id), "STORE");
+    int found = d->nreds;
+    for (int i = d->nreds - 1; i >= 0 && path != NULL; i--)
+        if (d->red[i].enabled && strcmp(d->store[d->red[i].store].path, path) == 0)
+            found = i;
+    found = (int)scr_min_all(&ctx->world, found);
+    return found < d->nreds ? &d->red[found] : NULL;
+}
+
+/* For a dataset that found its store full: what other prefix directories have leaves,
+ * as much as is needed, then (all) the rest. */
+static int make_room_all(struct scr_ctx *ctx, int id, int all)
+{
+    struct scr_dataset d = { 0 };
+    const scr_hash *dset = scr_cache_any_dataset(ctx, id);
+    const struct scr_reddesc *red = red_of_all(ctx, id);
+    if (dset != NULL)
+        (void)scr_dataset_get(dset, &d, NULL);
+    return red != NULL && scr_neighbours_leave_all(ctx, red, id, d.size, all);
+}
+
+int scr_cache_mend_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    struct scr_err full = SCR_ERR_INIT;
+    int rc = mend_all(ctx, id, &full);
+    for (int all = 0; rc == SCR_E_FULL && all <= 1; all++)
+        if (make_room_all(ctx, id, all)) {
+            scr_err_clear(&full);
+            rc = mend_all(ctx, id, &full);
+        }
+    if (rc != SCR_OK && err != NULL)
+        *err = full;
     return rc;
 }
 

@@ -437,6 +437,9 @@ static int make_room_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
         rc = evict_to_all(ctx, red, -1, count > 0 ? count : 1, stuck, err);
     if (rc == SCR_OK && measured)
         rc = drop_covered_all(ctx, red, 1, stuck, err);
+    /* After what leaves anyway, before what this run would rather keep. */
+    if (rc == SCR_OK && !is_fetch)
+        scr_neighbours_give_way_all(ctx, red);
     if (rc == SCR_OK)
         drop_kept_all(ctx, red);
     return rc == SCR_OK && measured ? evict_for_space_all(ctx, red, full, stuck, err)

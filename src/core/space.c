@@ -86,15 +86,14 @@ static uint64_t parity_of(const struct scr_reddesc *red, int members, uint64_t l
     return in_blocks((longest / rows + 1) * (uint64_t)k + BLOCK);
 }
 
-/* This rank's part of the next checkpoint: it is taken to be as large as the last, or
- * as what was written of one that failed since. */
-static uint64_t next_of_all(const struct scr_ctx *ctx, const struct scr_reddesc *red)
+/* This rank's part of the next checkpoint: it is taken to be as large as the last, of
+ * data bytes, or as what was written of one that failed since. */
+static uint64_t next_of_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
+                            int known, uint64_t data)
 {
     const struct scr_set *set = &ctx->sets[red->index];
-    int last = scr_cache_newest_ckpt(ctx, 0);
-    uint64_t data = last > 0 ? data_of(ctx, last) : 0;
     uint64_t tried = ctx->tried + ctx->tried / 4; /* was perhaps not all */
-    if (last > 0 && tried > data)
+    if (known && tried > data)
         data = tried;
     uint64_t longest = (uint64_t)scr_max_all(&set->comm, (int64_t)data);
     uint64_t parity = longest > 0 ? parity_of(red, set->n, longest) : 0;
@@ -112,13 +111,42 @@ static const struct scr_comm *sharers(const struct scr_ctx *ctx,
     return alone ? &ctx->node : &ctx->world;
 }
 
+void scr_space_note(struct scr_ctx *ctx)
+{
+    int last = scr_cache_newest_ckpt(ctx, 0);
+    ctx->ckpt_bytes = last > 0 ? data_of(ctx, last) : ctx->ckpt_bytes;
+}
+
+uint64_t scr_space_of_next_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
+                               uint64_t guess)
+{
+    const struct scr_comm *comm = sharers(ctx, &ctx->descs.store[red->store]);
+    int known = scr_or_all(&ctx->world, ctx->ckpt_bytes + ctx->tried > 0);
+    return known ? scr_sum_all(comm, next_of_all(ctx, red, 1, ctx->ckpt_bytes))
+                 : scr_sum_all(comm, guess + guess / 8);
+}
+
+uint64_t scr_space_lacking_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
+                               int id, uint64_t total)
+{
+    const struct scr_set *set = &ctx->sets[red->index];
+    const struct scr_comm *comm = sharers(ctx, &ctx->descs.store[red->store]);
+    uint64_t part = in_blocks(total / (uint64_t)ctx->world.size);
+    part += part / 4; /* not all ranks have as much */
+    uint64_t v[] = { part + parity_of(red, set->n, part), bytes_of(ctx, id) };
+    scr_sums_all(comm, v, 2);
+    return v[0] > v[1] ? v[0] - v[1] : 0;
+}
+
 int scr_space_for_next_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
                            struct scr_err *why)
 {
     char has[32], needs[32];
     const struct scr_store *store = &ctx->descs.store[red->store];
     int rc = SCR_OK;
-    uint64_t need = scr_sum_all(sharers(ctx, store), next_of_all(ctx, red));
+    int last = scr_cache_newest_ckpt(ctx, 0);
+    uint64_t mine = next_of_all(ctx, red, last > 0, last > 0 ? data_of(ctx, last) : 0);
+    uint64_t need = scr_sum_all(sharers(ctx, store), mine);
     uint64_t room = ctx->node.rank == 0 ? scr_space_left(ctx, red) : UINT64_MAX;
     if (room < need)
         rc = scr_fail(why, SCR_E_FULL, 0,

@@ -4,8 +4,11 @@
  * (store/identity.h).
  *
  *   job.lock      held by the lowest rank of the node as long as it lives
- *   job.prefix    where the prefix directory is, for messages
+ *   job.prefix    where the prefix directory is
+ *   job.cntl      where the control directory is
  *
+ * So have the cache directories that are the node's: their control directory may be
+ * below a base that another run does not know.
  * A run may start before the processes of the run before it have gone, and waits for
  * them. */
 #include <stdlib.h>
@@ -28,40 +31,55 @@ static int refuse(const struct scr_ctx *ctx, const char *lock, struct scr_err *e
 }
 
 /* Where locks cannot be had there is no protection, and the job runs as well. */
-static int take(struct scr_ctx *ctx, const char *lock, int *gone, struct scr_err *err)
+static int take(struct scr_ctx *ctx, int store, const char *path, int *gone,
+                struct scr_err *err)
 {
-    int rc =
-        scr_lock_acquire(ctx->env.sys, lock, ctx->patience_ms, &ctx->tenancy, NULL);
+    struct scr_lock *lock = &ctx->tenancy[store];
+    int rc = scr_lock_acquire(ctx->env.sys, path, ctx->patience_ms, lock, NULL);
     if (rc == SCR_E_LOCKED)
-        return refuse(ctx, lock, err);
-    *gone = rc == SCR_OK &&
-            scr_lock_beat(ctx->env.sys, &ctx->tenancy, lock, NULL) == SCR_E_NOENT;
+        return refuse(ctx, path, err);
+    *gone =
+        rc == SCR_OK && scr_lock_beat(ctx->env.sys, lock, path, NULL) == SCR_E_NOENT;
     if (*gone)
-        scr_tenancy_leave(ctx);
+        scr_lock_release(ctx->env.sys, lock);
     return SCR_OK;
 }
 
-int scr_tenancy_take(struct scr_ctx *ctx, int *gone, struct scr_err *err)
+static void note(const struct scr_ctx *ctx, const char *dir, const char *name,
+                 const char *text)
 {
-    char *lock = scr_path_join(ctx->cntl_dir, SCR_CNTL_JOB_LOCK);
-    char *record = scr_path_join(ctx->cntl_dir, SCR_CNTL_JOB_PREFIX);
+    char *path = scr_path_join(dir, name);
+    if (path != NULL)
+        (void)scr_file_replace(ctx->env.sys, path, text, strlen(text), 0600,
+                               SCR_VOLATILE, NULL);
+    free(path);
+}
+
+int scr_tenancy_take(struct scr_ctx *ctx, int store, int *gone, struct scr_err *err)
+{
+    const char *dir = ctx->cache_dirs[store];
+    char *path = scr_path_join(dir, SCR_CNTL_JOB_LOCK);
     *gone = 0;
-    int rc = lock && record ? take(ctx, lock, gone, err)
-                            : scr_fail(err, SCR_E_NOMEM, 0, "control directory");
-    if (rc == SCR_OK && !*gone)
-        (void)scr_file_replace(ctx->env.sys, record, ctx->prefix.path,
-                               strlen(ctx->prefix.path), 0600, SCR_VOLATILE, NULL);
-    free(record);
-    free(lock);
+    int rc = path ? take(ctx, store, path, gone, err)
+                  : scr_fail(err, SCR_E_NOMEM, 0, "control directory");
+    if (rc == SCR_OK && !*gone) {
+        note(ctx, dir, SCR_CNTL_JOB_PREFIX, ctx->prefix.path);
+        note(ctx, dir, SCR_CNTL_JOB_CNTL, ctx->cntl_dir);
+    }
+    free(path);
     return rc;
 }
 
 void scr_tenancy_leave(struct scr_ctx *ctx)
 {
-    scr_lock_release(ctx->env.sys, &ctx->tenancy);
+    for (int i = 0; ctx->tenancy && i < ctx->descs.nstores; i++)
+        scr_lock_release(ctx->env.sys, &ctx->tenancy[i]);
+    free(ctx->tenancy);
+    ctx->tenancy = NULL;
 }
 
 void scr_tenancy_forget(struct scr_ctx *ctx)
 {
-    (void)scr_close(ctx->env.sys, &ctx->tenancy.fd, "", NULL);
+    for (int i = 0; ctx->tenancy && i < ctx->descs.nstores; i++)
+        (void)scr_close(ctx->env.sys, &ctx->tenancy[i].fd, "", NULL);
 }

@@ -103,6 +103,9 @@ static int name_dirs(struct scr_ctx *ctx, struct scr_err *err)
 {
     int bad = 0;
     ctx->cache_dirs = scr_calloc((size_t)ctx->descs.nstores, sizeof *ctx->cache_dirs);
+    ctx->tenancy = scr_calloc((size_t)ctx->descs.nstores, sizeof *ctx->tenancy);
+    for (int i = 0; ctx->tenancy && i < ctx->descs.nstores; i++)
+        ctx->tenancy[i] = (struct scr_lock)SCR_LOCK_INIT;
     for (int i = 0; ctx->cache_dirs && i < ctx->descs.nstores; i++) {
         const struct scr_store *store = &ctx->descs.store[i];
         if (!store_is_used(ctx, i))
@@ -111,24 +114,34 @@ static int name_dirs(struct scr_ctx *ctx, struct scr_err *err)
             scr_place_dir(&ctx->place, store->path, is_node_local(store));
         bad |= ctx->cache_dirs[i] == NULL;
     }
-    if (ctx->cache_dirs && !bad)
+    if (ctx->cache_dirs && ctx->tenancy && !bad)
         ctx->cntl_dir = scr_strdup(ctx->cache_dirs[ctx->descs.cntl_store]);
     return ctx->cntl_dir ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "cache directories");
 }
 
-/* One rank of the node takes the control directory for all, before anything else is
- * made or touched there. A run that makes room removes directories that are not in use;
- * what it removed meanwhile is made again. */
+/* What is removed in that moment is made again. */
+static int take_store(struct scr_ctx *ctx, int i, struct scr_err *err)
+{
+    int gone = 1, rc = SCR_OK;
+    while (rc == SCR_OK && gone) {
+        rc = make_store(ctx, i, err);
+        if (rc == SCR_OK)
+            rc = scr_tenancy_take(ctx, i, &gone, err);
+    }
+    return rc;
+}
+
+/* One rank of the node takes its directories for all, that of control first, before
+ * anything else is made or touched there. */
 static int take_node(struct scr_ctx *ctx, struct scr_err *err)
 {
-    int gone = 1, rc = name_dirs(ctx, err);
-    if (ctx->node.rank != 0)
+    int cntl = ctx->descs.cntl_store, rc = name_dirs(ctx, err);
+    if (rc != SCR_OK || ctx->node.rank != 0)
         return rc;
-    while (rc == SCR_OK && gone) {
-        rc = make_store(ctx, ctx->descs.cntl_store, err);
-        if (rc == SCR_OK)
-            rc = scr_tenancy_take(ctx, &gone, err);
-    }
+    rc = take_store(ctx, cntl, err);
+    for (int i = 0; i < ctx->descs.nstores && rc == SCR_OK; i++)
+        if (i != cntl && store_is_used(ctx, i) && is_node_local(&ctx->descs.store[i]))
+            rc = take_store(ctx, i, err);
     return rc;
 }
 

@@ -410,6 +410,90 @@ int scr_cntl_journal(const struct scr_env *env, struct scr_cntl *c, int dset, in
     return rc;
 }
 
+/* --- the filemaps of others --- */
+
+static int add_map_of(const struct scr_env *env, const struct scr_cntl *c, int id,
+                      int local, const struct how *how, scr_hash *maps,
+                      struct scr_err *err)
+{
+    char name[64], key[16];
+    scr_filemap *map = scr_filemap_new();
+    snprintf(key, sizeof key, "%d", local);
+    snprintf(name, sizeof name, MAP "%d" SUFFIX, local);
+    int rc = map ? merge_one(env, c, name, how, map, err) : no_memory(c, err);
+    snprintf(name, sizeof name, MAP "%d" SUFFIX JOURNAL, local);
+    if (rc == SCR_OK)
+        rc = merge_one(env, c, name, how, map, err);
+    if (rc != SCR_OK || scr_filemap_num_ranks_by_dataset(map, id) == 0)
+        scr_filemap_delete(map);
+    else if (scr_hash_set(maps, key, map) == NULL)
+        rc = no_memory(c, err);
+    return rc;
+}
+
+/* Entries of id in all of them. */
+static int count_ranks(const scr_hash *maps, int id)
+{
+    scr_hash *ranks = scr_hash_new();
+    for (SCR_HASH_EACH(m, maps))
+        for (scr_hash_elem *r =
+                 scr_filemap_first_rank_by_dataset(scr_hash_elem_hash(m), id);
+             r; r = scr_hash_elem_next(r))
+            scr_hash_set(ranks, scr_hash_elem_key(r), NULL);
+    int n = scr_hash_ok(ranks) ? (int)scr_hash_size(ranks) : -1;
+    scr_hash_delete(ranks);
+    return n;
+}
+
+static int maps_of(const struct scr_env *env, const struct scr_cntl *c, int id,
+                   const struct how *how, scr_hash *maps, struct scr_err *err)
+{
+    char **names = NULL;
+    size_t n = 0;
+    scr_filemap *all = scr_filemap_new();
+    int rc = all ? read_node(env, c, how, all, err) : no_memory(c, err);
+    if (rc == SCR_OK)
+        rc = scr_dir_list(env->sys, c->dir, &names, &n, err);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        if (map_index(names[i]) >= 0)
+            rc = add_map_of(env, c, id, map_index(names[i]), how, maps, err);
+    if (rc == SCR_OK &&
+        (scr_hash_size(how->unread) > 0 || scr_cntl_has_newer(env, c) ||
+         count_ranks(maps, id) != scr_filemap_num_ranks_by_dataset(all, id)))
+        rc = scr_fail(err, SCR_E_UNSUPPORTED, 0,
+                      "dataset %d in %s is named by a file that cannot be read", id,
+                      c->dir);
+    scr_names_free(names, n);
+    scr_filemap_delete(all);
+    return rc;
+}
+
+int scr_cntl_maps_of(const struct scr_env *env, const struct scr_cntl *c, int id,
+                     scr_hash *maps, struct scr_err *err)
+{
+    scr_hash *unread = scr_hash_new();
+    int rc = unread ? maps_of(env, c, id, &(struct how){ .unread = unread }, maps, err)
+                    : no_memory(c, err);
+    scr_hash_delete(unread);
+    return rc;
+}
+
+int scr_cntl_write_maps(const struct scr_env *env, const struct scr_cntl *c,
+                        const scr_hash *maps, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(e, maps)) {
+        struct scr_cntl of;
+        if (rc == SCR_OK)
+            rc = scr_cntl_open(env, c->dir, scr_hash_elem_key_int(e), &of, err);
+        if (rc != SCR_OK)
+            break;
+        rc = scr_cntl_write(env, &of, scr_hash_elem_hash(e), err);
+        scr_cntl_close(env, &of);
+    }
+    return rc;
+}
+
 /* --- who uses it --- */
 
 static int look(const struct scr_env *env, const char *dir, struct scr_lock_holder *who,

@@ -55,10 +55,24 @@ int scr_cntl_write(const struct scr_env *env, struct scr_cntl *c,
 int scr_cntl_journal(const struct scr_env *env, struct scr_cntl *c, int dset, int rank,
                      const char *path, struct scr_err *err);
 
-/* Held by the lowest rank of a node as long as it lives (invariant C7). */
+/* For who holds the lock of a control directory that is not its own run's. maps: those
+ * filemaps of the node that name dataset id, with their journals: {<local rank>:
+ * filemap}. SCR_E_UNSUPPORTED: something else there names it, or cannot be read. */
+int scr_cntl_maps_of(const struct scr_env *env, const struct scr_cntl *c, int id,
+                     scr_hash *maps, struct scr_err *err);
+/* Replaces these filemaps, in their order, and empties their journals. */
+int scr_cntl_write_maps(const struct scr_env *env, const struct scr_cntl *c,
+                        const scr_hash *maps, struct scr_err *err);
+
+/* Held by the lowest rank of a node as long as it lives, also in the cache directories
+ * of the node that its run uses (invariant C7). */
 #define SCR_CNTL_JOB_LOCK "job.lock"
-/* The path of the prefix directory, for messages. */
+/* The path of the prefix directory, for messages and other runs. */
 #define SCR_CNTL_JOB_PREFIX "job.prefix"
+/* In each of those directories: the path of the control directory. */
+#define SCR_CNTL_JOB_CNTL "job.cntl"
+/* Shared by those who copy from the caches without being a run. */
+#define SCR_CNTL_COPY_LOCK "copy.lock"
 /* Waits up to wait_s seconds until no run uses the directory any more: processes may
  * take a moment to end. SCR_E_LOCKED: one does. Where there are no locks none is seen.
  */

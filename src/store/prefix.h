@@ -17,6 +17,9 @@ struct scr_prefix {
     char *scr;  /* <path>/.scr */
 };
 
+/* In .scr: held by a scavenge of the prefix directory. */
+#define SCR_SCAVENGE_LOCK "scavenge.lock"
+
 /* Checks that path is a directory; with create, makes <path>/.scr and checks that it
  * can be written (a missing or unwritable prefix is one clear line). */
 int scr_prefix_open(const struct scr_env *env, const char *path, int create,

@@ -56,6 +56,17 @@ void job_unshare(struct job *job)
     mpi_test_barrier(job->t->comm.comm);
 }
 
+void job_neighbour(struct mpi_test *t, struct job *job, const struct job *of)
+{
+    job_share(t, job, of, of->size);
+    job->size_of = of->size_of;
+    job->any_ranks = 0;
+    snprintf(job->prefix, sizeof job->prefix, "%s/prefix2", job->dir);
+    if (job->rank == 0)
+        mkdir(job->prefix, 0700);
+    scr_barrier_all(&t->comm);
+}
+
 void job_free(struct job *job)
 {
     if (job->comm != MPI_COMM_NULL) {

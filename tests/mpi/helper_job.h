@@ -47,6 +47,9 @@ void job_free(struct job *job); /* removes the directories */
  * of the test make both calls. */
 void job_share(struct mpi_test *t, struct job *job, const struct job *other, int ranks);
 void job_unshare(struct job *job);
+/* Another case: the same job and nodes, but a prefix directory of its own. Ends with
+ * job_unshare. */
+void job_neighbour(struct mpi_test *t, struct job *job, const struct job *of);
 
 /* A context with these nodes and settings ("K=V" …, NULL ends); rc of scr_init_all in
  * job_rc. */

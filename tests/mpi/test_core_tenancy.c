@@ -9,23 +9,13 @@
 #include "helper_job.h"
 #include "helper_walk.h"
 
-/* Another case: the same job and nodes, but a prefix directory of its own. */
-static void neighbour(struct mpi_test *t, struct job *job, const struct job *of)
-{
-    job_share(t, job, of, 4);
-    snprintf(job->prefix, sizeof job->prefix, "%s/prefix2", job->dir);
-    if (job->rank == 0)
-        mkdir(job->prefix, 0700);
-    scr_barrier_all(&t->comm);
-}
-
 /* The second case starts from nothing, writes its own, and ends; then the first goes on
  * from its own, in cache and on the prefix. */
 MPI_CASE(a_second_prefix_is_not_offered_the_first_ones_checkpoint)
 {
     struct job one, two;
     job_new(t, &one, 4);
-    neighbour(t, &two, &one);
+    job_neighbour(t, &two, &one);
     one.out = two.out = tmpfile();
     struct scr_ctx *ctx = job_start(&one, "n1,n2", NULL);
     job_checkpoint(&one, ctx, "first", 1);
@@ -58,7 +48,7 @@ MPI_CASE(a_second_prefix_flushes_nothing_of_the_first)
     struct job one, two;
     struct scr_err err = SCR_ERR_INIT;
     job_new(t, &one, 4);
-    neighbour(t, &two, &one);
+    job_neighbour(t, &two, &one);
     struct scr_ctx *ctx = job_start(&one, "n1,n2", "SCR_FLUSH_ASYNC=1", NULL);
     CHECK_RC(job_write(&one, ctx, "out", 1, SCR_IS_CKPT | SCR_IS_OUTPUT, &err), SCR_OK,
              &err);
@@ -111,7 +101,7 @@ MPI_CASE(a_copied_prefix_begins_with_an_empty_cache)
 {
     struct job one, two;
     job_new(t, &one, 4);
-    neighbour(t, &two, &one);
+    job_neighbour(t, &two, &one);
     two.out = tmpfile();
     struct scr_ctx *ctx = job_start(&one, "n1,n2", NULL);
     job_checkpoint(&one, ctx, "first", 1);
@@ -196,7 +186,7 @@ MPI_CASE(jobs_with_other_prefixes_run_side_by_side)
                   { "n3,n4", "SCR_FLUSH=0" } };
     struct job one, two;
     job_new(t, &one, 4);
-    neighbour(t, &two, &one);
+    job_neighbour(t, &two, &one);
     struct scr_ctx *ctx = job_start(&one, "n1,n2", NULL);
     job_checkpoint(&one, ctx, "first", 1);
     for (size_t i = 0; i < 3; i++) {

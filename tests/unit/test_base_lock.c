@@ -393,6 +393,26 @@ static void a_look_that_fails_says_so(void **state)
     end_holder(holder);
 }
 
+static void shared_ones_exclude_only_exclusive_ones(void **state)
+{
+    (void)state;
+    const char *path = test_path("shared.lock");
+    struct scr_lock a = SCR_LOCK_INIT, b = SCR_LOCK_INIT, other = SCR_LOCK_INIT;
+    struct scr_lock_holder who;
+    assert_int_equal(scr_lock_share(&test_fault_sys, path, 0, &a, NULL), SCR_OK);
+    assert_int_equal(scr_lock_share(&test_fault_sys, path, 0, &b, NULL), SCR_OK);
+    scr_lock_release(&test_fault_sys, &a);
+    assert_int_equal(scr_lock_acquire(&test_fault_sys, path, 0, &other, NULL),
+                     SCR_E_LOCKED);
+    assert_int_equal(scr_lock_look(&test_fault_sys, path, &who, NULL), SCR_OK);
+    assert_false(who.held);
+    scr_lock_release(&test_fault_sys, &b);
+    assert_int_equal(scr_lock_acquire(&test_fault_sys, path, 0, &other, NULL), SCR_OK);
+    assert_int_equal(scr_lock_share(&test_fault_sys, path, 0, &a, NULL), SCR_E_LOCKED);
+    scr_lock_release(&test_fault_sys, &other);
+    assert_int_equal(test_fault_open_fds(), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -412,6 +432,7 @@ int main(void)
         cmocka_unit_test(a_holder_on_another_host_has_no_pid_here),
         cmocka_unit_test(a_sign_of_life_is_seen_and_a_lock_that_is_gone_noticed),
         cmocka_unit_test(a_look_that_fails_says_so),
+        cmocka_unit_test(shared_ones_exclude_only_exclusive_ones),
     };
     return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
 }

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Datasets that other prefix directories have in a store of this node. */
+#include "store/neighbour.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "ec/ec.h"
+#include "store/prefix.h"
+
+enum { MAX_RECORD = 1 << 16 /* bytes of a path */ };
+
+/* Its log is quiet: what is wrong with files of others is theirs to tell. */
+static struct scr_env quiet(const struct scr_env *env)
+{
+    return (struct scr_env){ .sys = env->sys };
+}
+
+static int no_memory(struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "other prefix directories: out of memory");
+}
+
+/* --- order --- */
+
+struct scr_neighbour_key scr_neighbour_key(const struct scr_neighbour *n)
+{
+    uint32_t crc = scr_crc32(0, n->name, strlen(n->name)) & INT32_MAX;
+    return (struct scr_neighbour_key){ n->created, (int64_t)crc << 32 | n->id };
+}
+
+int scr_neighbour_compare(struct scr_neighbour_key a, struct scr_neighbour_key b)
+{
+    if (a.created != b.created)
+        return a.created < b.created ? -1 : 1;
+    return a.tie < b.tie ? -1 : a.tie > b.tie;
+}
+
+/* --- directories --- */
+
+static char *dir_of(const struct scr_neighbour_at *at, const char *name)
+{
+    struct scr_place place = *at->place;
+    place.prefix = name;
+    return scr_place_dir(&place, at->store, 1);
+}
+
+static int is_dir(const struct scr_env *env, const char *dir)
+{
+    struct stat st;
+    return scr_file_stat(env->sys, dir, &st, NULL) == SCR_OK && S_ISDIR(st.st_mode);
+}
+
+/* Whatever links lead there. */
+static int is_same_dir(const struct scr_env *env, const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+    char *in_a = scr_asprintf("%s/.", a), *in_b = scr_asprintf("%s/.", b);
+    int same = in_a && in_b && scr_file_stat(env->sys, in_a, &of_a, NULL) == SCR_OK &&
+               scr_file_stat(env->sys, in_b, &of_b, NULL) == SCR_OK &&
+               of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+    free(in_a);
+    free(in_b);
+    return same || strcmp(a, b) == 0;
+}
+
+/* Entries of the job's directory. */
+static int list_names(const struct scr_neighbour_at *at, char ***names, size_t *n,
+                      struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    char *job = dir_of(at, NULL);
+    *names = NULL;
+    *n = 0;
+    int rc = job ? scr_dir_list(at->env->sys, job, names, n, &why) : no_memory(&why);
+    free(job);
+    return rc == SCR_OK || rc == SCR_E_NOENT ? SCR_OK
+                                             : scr_fail(err, rc, 0, "%s", why.text);
+}
+
+static int is_other(const struct scr_neighbour_at *at, const char *name)
+{
+    return scr_identity_is_name(name) && strcmp(name, at->place->prefix) != 0;
+}
+
+int scr_neighbour_is_any(const struct scr_neighbour_at *at)
+{
+    char **names;
+    size_t n;
+    int any = 0;
+    (void)list_names(at, &names, &n, NULL);
+    for (size_t i = 0; i < n; i++)
+        any = any || is_other(at, names[i]);
+    scr_names_free(names, n);
+    return any;
+}
+
+/* A path that a run left in a directory; malloc'd, NULL: there is none. */
+static char *path_in(const struct scr_env *env, const char *dir, const char *record)
+{
+    void *text = NULL;
+    size_t n = 0;
+    char *path = dir ? scr_path_join(dir, record) : NULL;
+    if (path != NULL)
+        (void)scr_file_load(env->sys, path, MAX_RECORD, &text, &n, NULL);
+    free(path);
+    char *found = text;
+    if (found == NULL || found[0] == '/')
+        return found;
+    free(found);
+    return NULL;
+}
+
+/* --- what filemaps say --- */
+
+static void add_entry(const scr_filemap *map, int id, int rank, struct scr_neighbour *d)
+{
+    struct scr_dataset of;
+    const scr_hash *dset = scr_filemap_get_dataset(map, id, rank);
+    if (dset != NULL && scr_dataset_get(dset, &of, NULL) == SCR_OK) {
+        d->created = of.created > 0 ? of.created : 1;
+        d->is_output = of.is_output;
+    }
+    if (scr_hash_get_val(scr_filemap_get_desc(map, id, rank), "STORE") != NULL)
+        d->is_done = 1;
+    for (scr_hash_elem *f = scr_filemap_first_file(map, id, rank); f;
+         f = scr_hash_elem_next(f)) {
+        uint64_t size = 0;
+        (void)scr_meta_get_filesize(
+            scr_filemap_get_meta(map, id, rank, scr_hash_elem_key(f)), &size);
+        d->bytes += size;
+    }
+}
+
+static void describe(const scr_filemap *map, struct scr_neighbour *d)
+{
+    for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(map, d->id); r;
+         r = scr_hash_elem_next(r))
+        add_entry(map, d->id, scr_hash_elem_key_int(r), d);
+    if (d->is_done && d->created == 0) /* what it is cannot be told: it may be output */
+        d->created = d->is_output = 1;
+}
+
+/* What lies in another store is not to leave this one. */
+static int is_elsewhere(const struct scr_neighbour_at *at, const scr_filemap *map,
+                        int id)
+{
+    for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(map, id); r;
+         r = scr_hash_elem_next(r)) {
+        const char *store = scr_hash_get_val(
+            scr_filemap_get_desc(map, id, scr_hash_elem_key_int(r)), "STORE");
+        if (store != NULL && !is_same_dir(at->env, store, at->store))
+            return 1;
+    }
+    return 0;
+}
+
+/* Parts of several datasets of one number are for a start to choose from (invariant
+ * C14). */
+static int is_several(const scr_filemap *map, int id)
+{
+    int64_t oldest = 0, newest = 0;
+    scr_filemap_made(map, id, &oldest, &newest);
+    return scr_filemap_has_aside(map, id) || (newest > 0 && oldest != newest);
+}
+
+/* All that the control directory of `dir` names. An absent one names nothing;
+ * SCR_E_UNSUPPORTED: it is not known, or not all of it can be read. */
+static int read_map(const struct scr_env *env, const char *dir, scr_filemap *map,
+                    struct scr_err *err)
+{
+    struct scr_cntl cntl;
+    const struct scr_env q = quiet(env);
+    char *cntl_dir = path_in(env, dir, SCR_CNTL_JOB_CNTL);
+    scr_hash *unread = scr_hash_new();
+    int rc = cntl_dir && unread ? SCR_OK
+                                : scr_fail(err, SCR_E_UNSUPPORTED, 0,
+                                           "%s has no known control directory", dir);
+    if (rc == SCR_OK && is_dir(env, cntl_dir)) {
+        rc = scr_cntl_open(&q, cntl_dir, 0, &cntl, err);
+        if (rc == SCR_OK)
+            rc = scr_cntl_survey_node(&q, &cntl, map, unread, err);
+        if (rc == SCR_OK &&
+            (scr_hash_size(unread) > 0 || scr_cntl_has_newer(&q, &cntl)))
+            rc = scr_fail(err, SCR_E_UNSUPPORTED, 0, "filemaps in %s", cntl_dir);
+        scr_cntl_close(&q, &cntl);
+    }
+    scr_hash_delete(unread);
+    free(cntl_dir);
+    return rc;
+}
+
+/* --- the list --- */
+
+struct listing {
+    const struct scr_neighbour_at *at;
+    struct scr_neighbour *list;
+    size_t n;
+};
+
+static int add_one(struct listing *l, const char *name, int id, const scr_filemap *map,
+                   struct scr_err *err)
+{
+    struct scr_neighbour *grown = scr_reallocarray(l->list, l->n + 1, sizeof *l->list);
+    if (grown == NULL)
+        return no_memory(err);
+    l->list = grown;
+    struct scr_neighbour *d = &l->list[l->n++];
+    *d = (struct scr_neighbour){ .id = id };
+    memcpy(d->name, name, strlen(name) + 1);
+    describe(map, d);
+    return SCR_OK;
+}
+
+static int add_prefix(struct listing *l, const char *name, struct scr_err *err)
+{
+    const struct scr_env *env = l->at->env;
+    int *ids = NULL, rc = SCR_OK;
+    size_t n = 0;
+    char *dir = dir_of(l->at, name);
+    scr_filemap *map = scr_filemap_new();
+    if (dir == NULL || map == NULL)
+        rc = no_memory(err);
+    else if (is_dir(env, dir) && scr_cache_ids(env, dir, &ids, &n, NULL) == SCR_OK &&
+             n > 0 && read_map(env, dir, map, NULL) == SCR_OK)
+        for (size_t i = 0; i < n && rc == SCR_OK; i++)
+            if (!is_elsewhere(l->at, map, ids[i]) && !is_several(map, ids[i]))
+                rc = add_one(l, name, ids[i], map, err);
+    scr_filemap_delete(map);
+    free(dir);
+    free(ids);
+    return rc;
+}
+
+int scr_neighbour_list(const struct scr_neighbour_at *at, struct scr_neighbour **list,
+                       size_t *n, struct scr_err *err)
+{
+    struct listing l = { .at = at };
+    char **names;
+    size_t nnames;
+    int rc = list_names(at, &names, &nnames, err);
+    for (size_t i = 0; i < nnames && rc == SCR_OK; i++)
+        if (is_other(at, names[i]))
+            rc = add_prefix(&l, names[i], err);
+    scr_names_free(names, nnames);
+    *list = l.list;
+    *n = l.n;
+    return rc;
+}
+
+/* --- holding one --- */
+
+/* A directory that goes in this moment has nothing to hold: *gone. */
+static int lock_in(const struct scr_env *env, const char *dir, const char *name,
+                   struct scr_lock *lock, int *gone, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    char *path = scr_path_join(dir, name);
+    int rc = path ? scr_lock_acquire(env->sys, path, 0, lock, &why) : no_memory(&why);
+    if (rc == SCR_OK)
+        rc = scr_lock_beat(env->sys, lock, path, &why);
+    free(path);
+    *gone = rc == SCR_E_NOENT;
+    return rc == SCR_OK || *gone ? SCR_OK : scr_fail(err, rc, 0, "%s", why.text);
+}
+
+/* A run of the prefix directory holds that of this store, too, whatever control
+ * directory it has. *gone: what is to be held is not there. */
+static int take_locks(const struct scr_env *env, struct scr_neighbour_hold *h,
+                      int *gone, struct scr_err *err)
+{
+    int none = 0;
+    int rc = lock_in(env, h->dir, SCR_CNTL_JOB_LOCK, &h->locks[0], gone, err);
+    if (rc != SCR_OK || *gone)
+        return rc;
+    h->cntl_dir = path_in(env, h->dir, SCR_CNTL_JOB_CNTL);
+    if (h->cntl_dir == NULL)
+        return scr_fail(err, SCR_E_UNSUPPORTED, 0, "%s has no known control directory",
+                        h->dir);
+    if (!is_dir(env, h->cntl_dir))
+        return SCR_OK;
+    if (!is_same_dir(env, h->cntl_dir, h->dir))
+        rc = lock_in(env, h->cntl_dir, SCR_CNTL_JOB_LOCK, &h->locks[1], &none, err);
+    if (rc == SCR_OK && !none)
+        rc = lock_in(env, h->cntl_dir, SCR_CNTL_COPY_LOCK, &h->locks[2], &none, err);
+    return rc == SCR_OK && !none ? scr_cntl_open(env, h->cntl_dir, 0, &h->cntl, err)
+                                 : rc;
+}
+
+/* All of the node in one map. */
+static int look_at(const struct scr_neighbour_at *at, struct scr_neighbour_hold *h,
+                   int *gone, struct scr_err *err)
+{
+    int id = h->what.id, rc = SCR_OK;
+    scr_filemap *map = scr_filemap_new();
+    for (SCR_HASH_EACH(m, h->maps))
+        if (rc == SCR_OK)
+            rc = scr_filemap_merge(map, scr_hash_elem_hash(m));
+    if (map == NULL || rc != SCR_OK)
+        rc = no_memory(err);
+    else if (is_several(map, id))
+        rc = scr_fail(err, SCR_E_STATE, 0, "dataset %d has parts of several", id);
+    describe(map, &h->what);
+    *gone = is_elsewhere(at, map, id);
+    for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(map, id); r && !h->dset;
+         r = scr_hash_elem_next(r))
+        h->dset =
+            scr_hash_dup(scr_filemap_get_dataset(map, id, scr_hash_elem_key_int(r)));
+    scr_filemap_delete(map);
+    return rc;
+}
+
+static int hold(const struct scr_neighbour_at *at, struct scr_neighbour_hold *h,
+                int *gone, struct scr_err *err)
+{
+    const struct scr_env q = quiet(at->env);
+    char *dset_dir = h->dir ? scr_cache_dset_dir(h->dir, h->what.id) : NULL;
+    h->maps = scr_hash_new();
+    if (dset_dir == NULL || h->maps == NULL) {
+        free(dset_dir);
+        return no_memory(err);
+    }
+    *gone = !is_dir(&q, dset_dir);
+    free(dset_dir);
+    int rc = *gone ? SCR_OK : take_locks(&q, h, gone, err);
+    if (rc != SCR_OK || *gone)
+        return rc;
+    h->prefix = path_in(&q, h->dir, SCR_CNTL_JOB_PREFIX);
+    if (h->cntl.dir != NULL)
+        rc = scr_cntl_maps_of(&q, &h->cntl, h->what.id, h->maps, err);
+    return rc == SCR_OK ? look_at(at, h, gone, err) : rc;
+}
+
+int scr_neighbour_hold(const struct scr_neighbour_at *at, const char *name, int id,
+                       struct scr_neighbour_hold *h, struct scr_err *err)
+{
+    int gone = 0;
+    *h = (struct scr_neighbour_hold)SCR_NEIGHBOUR_HOLD_INIT;
+    h->what.id = id;
+    snprintf(h->what.name, sizeof h->what.name, "%s", name);
+    h->dir = dir_of(at, name);
+    int rc = hold(at, h, &gone, err);
+    if (gone)
+        h->what.id = 0;
+    return rc;
+}
+
+void scr_neighbour_release(const struct scr_env *env, struct scr_neighbour_hold *h)
+{
+    for (size_t i = 0; i < sizeof h->locks / sizeof *h->locks; i++)
+        scr_lock_release(env->sys, &h->locks[i]);
+    scr_cntl_close(env, &h->cntl);
+    scr_hash_delete(h->maps);
+    scr_hash_delete(h->dset);
+    free(h->dir);
+    free(h->cntl_dir);
+    free(h->prefix);
+    *h = (struct scr_neighbour_hold)SCR_NEIGHBOUR_HOLD_INIT;
+}
+
+/* --- leaving --- */
+
+static void never_completed(scr_filemap *map, int id)
+{
+    for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(map, id); r;
+         r = scr_hash_elem_next(r)) {
+        scr_filemap_unset_desc(map, id, scr_hash_elem_key_int(r));
+        scr_filemap_unset_expected_files(map, id, scr_hash_elem_key_int(r));
+    }
+}
+
+/* The maps with the entries of the dataset changed. */
+static int write_changed(const struct scr_env *env, struct scr_neighbour_hold *h,
+                         void (*change)(scr_filemap *map, int id), struct scr_err *err)
+{
+    if (scr_hash_size(h->maps) == 0)
+        return SCR_OK;
+    scr_hash *maps = scr_hash_dup(h->maps);
+    for (SCR_HASH_EACH(e, maps))
+        change(scr_hash_elem_hash(e), h->what.id);
+    int rc = maps ? scr_cntl_write_maps(env, &h->cntl, maps, err) : no_memory(err);
+    scr_hash_delete(maps);
+    return rc;
+}
+
+static void remove_redundancy(const struct scr_env *env, const scr_filemap *map, int id)
+{
+    for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(map, id); r;
+         r = scr_hash_elem_next(r)) {
+        int rank = scr_hash_elem_key_int(r);
+        for (scr_hash_elem *f = scr_filemap_first_file(map, id, rank); f;
+             f = scr_hash_elem_next(f)) {
+            const char *path = scr_hash_elem_key(f), *type = NULL;
+            if (scr_meta_get_filetype(scr_filemap_get_meta(map, id, rank, path),
+                                      &type) == SCR_OK &&
+                strcmp(type, "FULL") != 0)
+                (void)scr_file_remove(env->sys, path, NULL);
+        }
+    }
+}
+
+/* Where there is no room for the new maps, redundancy makes it: without that the
+ * dataset is whole still. */
+int scr_neighbour_give_up(const struct scr_env *env, struct scr_neighbour_hold *h,
+                          struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = write_changed(env, h, never_completed, &why);
+    if (rc == SCR_E_FULL) {
+        for (SCR_HASH_EACH(m, h->maps))
+            remove_redundancy(env, scr_hash_elem_hash(m), h->what.id);
+        scr_err_clear(&why);
+        rc = write_changed(env, h, never_completed, &why);
+    }
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+}
+
+int scr_neighbour_restore(const struct scr_env *env, struct scr_neighbour_hold *h,
+                          struct scr_err *err)
+{
+    return h->what.id == 0 ? SCR_OK : scr_cntl_write_maps(env, &h->cntl, h->maps, err);
+}
+
+int scr_neighbour_remove(const struct scr_env *env, struct scr_neighbour_hold *h,
+                         struct scr_err *err)
+{
+    int rc = scr_cache_remove(env, h->dir, h->what.id, err);
+    return rc == SCR_OK ? write_changed(env, h, scr_filemap_remove_dataset, err) : rc;
+}
+
+/* --- its prefix directory --- */
+
+/* Opens it if it is still the one that is meant. */
+static int open_prefix(const struct scr_env *env, const struct scr_neighbour_hold *h,
+                       struct scr_prefix *p)
+{
+    struct scr_identity id;
+    if (h->prefix == NULL || scr_prefix_open(env, h->prefix, 0, p, NULL) != SCR_OK)
+        return 0;
+    if (scr_identity_read(env, p, &id, NULL) == SCR_OK &&
+        strcmp(id.name, h->what.name) == 0)
+        return 1;
+    scr_prefix_fini(p);
+    return 0;
+}
+
+int scr_neighbour_is_saved(const struct scr_env *env,
+                           const struct scr_neighbour_hold *h)
+{
+    const struct scr_env q = quiet(env);
+    struct scr_prefix p;
+    if (h->dset == NULL || !open_prefix(&q, h, &p))
+        return 0;
+    scr_hash *flush = scr_hash_new(), *index = scr_hash_new();
+    int saved = flush && index &&
+                scr_prefix_index_look(&q, &p, index, NULL) == SCR_OK &&
+                scr_prefix_state_read(&q, &p, "flush.scr", flush, NULL) == SCR_OK &&
+                scr_flush_is_saved(flush, index, h->what.id, h->dset);
+    scr_hash_delete(flush);
+    scr_hash_delete(index);
+    scr_prefix_fini(&p);
+    return saved;
+}
+
+int scr_neighbour_is_scavenged(const struct scr_env *env,
+                               const struct scr_neighbour_hold *h)
+{
+    const struct scr_env q = quiet(env);
+    struct scr_prefix p;
+    struct scr_lock_holder who = { 0 };
+    if (!open_prefix(&q, h, &p))
+        return 0;
+    char *path = scr_prefix_file(&p, SCR_SCAVENGE_LOCK);
+    if (path != NULL)
+        (void)scr_lock_look(q.sys, path, &who, NULL);
+    free(path);
+    scr_prefix_fini(&p);
+    return who.held;
+}
