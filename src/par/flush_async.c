@@ -163,7 +163,33 @@ static int gather_nodes_all(const struct scr_flush_async *a, int nranks,
     return rc;
 }
 
-static int plan_all(struct scr_flush_async *a, const struct scr_outgoing *f, int nranks,
+static int write_plan(const struct scr_flush_async *a, const struct scr_outgoing *f,
+                      const scr_hash *nodes, uint64_t files, struct scr_err *err)
+{
+    scr_hash *dset = scr_outgoing_dataset(f, a->bytes, files);
+    scr_hash_set_val_i64(dset, "COMPLETE", 0);
+    const struct scr_attempt plan = { a->stamp, dset, nodes, f->older };
+    int rc = dset ? scr_arrival_plan(&a->env, a->prefix, a->id, &plan, err)
+                  : no_memory(a->id, err);
+    scr_hash_delete(dset);
+    return rc;
+}
+
+/* Now that the plan is there, whoever completes a dataset that lists one of our paths
+ * gives it up. Those that did so before that are replaced, too, or keep us from it. */
+static int look_again_all(const struct scr_flush_async *a, struct scr_outgoing *f,
+                          const scr_hash *nodes, uint64_t files, struct scr_err *err)
+{
+    size_t known = scr_hash_size(f->older);
+    int rc = scr_outgoing_look_again_all(f, err);
+    if (a->rank == 0 && rc == SCR_OK && scr_hash_size(f->older) > known)
+        rc = write_plan(a, f, nodes, files, err);
+    if (a->rank == 0 && rc != SCR_OK)
+        (void)scr_arrival_give_up(&a->env, a->prefix, a->id, NULL);
+    return scr_agree_all(a->world, rc, err);
+}
+
+static int plan_all(struct scr_flush_async *a, struct scr_outgoing *f, int nranks,
                     struct scr_err *err)
 {
     uint64_t files = 0;
@@ -177,16 +203,13 @@ static int plan_all(struct scr_flush_async *a, const struct scr_outgoing *f, int
             err);
     if (rc == SCR_OK)
         rc = gather_nodes_all(a, nranks, nodes, err);
-    if (rc == SCR_OK && a->rank == 0) {
-        scr_hash *dset = scr_outgoing_dataset(f, a->bytes, files);
-        scr_hash_set_val_i64(dset, "COMPLETE", 0);
-        const struct scr_attempt plan = { a->stamp, dset, nodes, f->older };
-        rc = dset ? scr_arrival_plan(&a->env, a->prefix, a->id, &plan, err)
-                  : no_memory(a->id, err);
-        scr_hash_delete(dset);
-    }
+    if (rc == SCR_OK && a->rank == 0)
+        rc = write_plan(a, f, nodes, files, err);
+    rc = scr_agree_all(a->world, rc, err);
+    if (rc == SCR_OK)
+        rc = look_again_all(a, f, nodes, files, err);
     scr_hash_delete(nodes);
-    return scr_agree_all(a->world, rc, err);
+    return rc;
 }
 
 static int prepare_all(struct scr_flush_async *a, struct scr_outgoing *f,

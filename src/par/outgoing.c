@@ -338,6 +338,8 @@ int scr_outgoing_collect_all(struct scr_outgoing *f, const scr_filemap *map,
     f->dirs = scr_hash_new();
     f->dests = scr_hash_new();
     int rc = check_args(f, err);
+    if (rc == SCR_OK && f->world->rank == 0)
+        rc = scr_outgoing_note_complete(f, err);
     if (rc == SCR_OK)
         rc = collect(f, map, err);
     rc = scr_agree_all(f->world, rc, err);
@@ -386,6 +388,7 @@ void scr_outgoing_fini(struct scr_outgoing *f)
     scr_hash_delete(f->dirs);
     scr_hash_delete(f->dests);
     scr_hash_delete(f->older);
+    scr_hash_delete(f->judged);
 }
 
 /* --- directories --- */

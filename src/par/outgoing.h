@@ -25,12 +25,13 @@ struct scr_outgoing {
     const scr_hash *dset;
     struct scr_out_file *file;
     size_t n;
-    scr_hash *ranks; /* {RANK/<r>, RANKS}: this rank, or those it flushes for */
-    scr_hash *dirs;  /* {<directory below the prefix>}: those this rank looks after */
-    scr_hash *dests; /* {<destination>: {<rank>}}: likewise (par/lists.h) */
-    int replaces;    /* some destination existed before */
-    scr_hash *older; /* {<id>}: those that list one, see scr_outgoing_begin_all */
-    int pack;        /* as in o, unless names stand in the way */
+    scr_hash *ranks;  /* {RANK/<r>, RANKS}: this rank, or those it flushes for */
+    scr_hash *dirs;   /* {<directory below the prefix>}: those this rank looks after */
+    scr_hash *dests;  /* {<destination>: {<rank>}}: likewise (par/lists.h) */
+    int replaces;     /* some destination existed before */
+    scr_hash *older;  /* {<id>}: those that list one, see scr_outgoing_begin_all */
+    scr_hash *judged; /* {<id>}: those that list none; on rank 0 */
+    int pack;         /* as in o, unless names stand in the way */
 };
 
 /* SCR_E_NOMEM with its text. */
@@ -57,9 +58,16 @@ int scr_outgoing_resume_all(struct scr_outgoing *f, struct scr_err *err);
  * SCR_E_VERSION, likewise: files are to be replaced, and those of a complete dataset
  * cannot be told, as only a newer version can read its list. */
 int scr_outgoing_begin_all(struct scr_outgoing *f, struct scr_err *err);
-/* All files wait for their names: f->older are complete no more. SCR_E_CANCELLED: nor
- * is this dataset wanted any more, somebody deletes it. */
-int scr_outgoing_demote_all(const struct scr_outgoing *f, struct scr_err *err);
+/* Before it is known whether a destination exists: where none does, none of those that
+ * are complete now lists one. Rank 0's, local. */
+int scr_outgoing_note_complete(struct scr_outgoing *f, struct scr_err *err);
+/* Once more, of those that another job or a command has made complete or pending since:
+ * they come into f->older, or are a reason to stop, as above. Whoever completes or
+ * plans one after this call finds our plan, if it is there. */
+int scr_outgoing_look_again_all(struct scr_outgoing *f, struct scr_err *err);
+/* All files wait for their names: f->older, after a last look, are complete no more.
+ * SCR_E_CANCELLED: nor is this dataset wanted any more, somebody deletes it. */
+int scr_outgoing_demote_all(struct scr_outgoing *f, struct scr_err *err);
 /* Rank 0: everything is there. Summary, then the index, unless the dataset is being
  * deleted. dset: as they are to have it. */
 int scr_outgoing_complete(const struct scr_outgoing *f, const scr_hash *dset,

@@ -112,16 +112,14 @@ static int alloc_counts(const struct scr_outgoing *f, struct others *o,
     return o->hits && o->unsure && o->newer ? SCR_OK : scr_outgoing_no_memory(f, err);
 }
 
-/* A complete one whose list is damaged is left alone: it cannot be restored, or its
- * checksums will tell. One of a newer version can be, by others: check_readable. */
-static int find_listed_all(const struct scr_outgoing *f, struct others *o,
+/* Reads the lists of rank 0's others. A complete one whose list is damaged is left
+ * alone: it cannot be restored, or its checksums will tell. One of a newer version can
+ * be, by others: check_readable. */
+static int read_listed_all(const struct scr_outgoing *f, struct others *o,
                            struct scr_err *err)
 {
-    int replaces = scr_or_all(f->world, f->replaces);
     scr_hash *kept = scr_hash_new(), *unread = scr_hash_new();
     int rc = kept && unread ? SCR_OK : scr_outgoing_no_memory(f, err);
-    if (rc == SCR_OK && f->world->rank == 0)
-        rc = list_others(f, replaces, o, err);
     rc = scr_agree_all(f->world, rc, err);
     if (rc == SCR_OK)
         rc = scr_share_ids_all(f->world, &o->ids, &o->n, err);
@@ -139,6 +137,14 @@ static int find_listed_all(const struct scr_outgoing *f, struct others *o,
     scr_hash_delete(kept);
     scr_hash_delete(unread);
     return rc;
+}
+
+static int find_listed_all(const struct scr_outgoing *f, int replaces, struct others *o,
+                           struct scr_err *err)
+{
+    int rc = f->world->rank == 0 ? list_others(f, replaces, o, err) : SCR_OK;
+    rc = scr_agree_all(f->world, rc, err);
+    return rc == SCR_OK ? read_listed_all(f, o, err) : rc;
 }
 
 /* --- index --- */
@@ -294,6 +300,33 @@ static int note_older(struct scr_outgoing *f, const struct others *o,
                                                      : scr_outgoing_no_memory(f, err);
 }
 
+/* On rank 0: those that need not be asked again. Where destinations exist that is known
+ * of those only whose lists were read. */
+static int note_judged(struct scr_outgoing *f, const struct others *o, int replaces,
+                       struct scr_err *err)
+{
+    if (replaces)
+        scr_hash_unset_all(f->judged);
+    for (size_t i = 0; i < o->n; i++)
+        if (o->hits[i] == 0 && o->unsure[i] == 0)
+            scr_hash_setf(f->judged, NULL, "%d", o->ids[i]);
+    return f->judged == NULL || scr_hash_ok(f->judged) ? SCR_OK
+                                                       : scr_outgoing_no_memory(f, err);
+}
+
+int scr_outgoing_note_complete(struct scr_outgoing *f, struct scr_err *err)
+{
+    struct others o = { 0 };
+    f->judged = scr_hash_new();
+    int rc = list_claimed(f, &o, err);
+    for (size_t i = 0; i < o.n && rc == SCR_OK; i++)
+        scr_hash_setf(f->judged, NULL, "%d", o.ids[i]);
+    free(o.ids);
+    return rc == SCR_OK && (f->judged == NULL || !scr_hash_ok(f->judged))
+               ? scr_outgoing_no_memory(f, err)
+               : rc;
+}
+
 /* The dataset's directory, without the summary that would call it complete. */
 static int open_dset_dir(const struct scr_outgoing *f, struct scr_err *err)
 {
@@ -309,22 +342,100 @@ static int open_dset_dir(const struct scr_outgoing *f, struct scr_err *err)
     return rc;
 }
 
+static void free_others(struct others *o)
+{
+    free(o->ids);
+    free(o->hits);
+    free(o->unsure);
+    free(o->newer);
+}
+
+/* Rank 0's part. */
+static int begin(struct scr_outgoing *f, const struct others *o, int replaces,
+                 struct scr_err *err)
+{
+    int rc = note_judged(f, o, replaces, err);
+    if (rc == SCR_OK)
+        rc = open_entry_of(f, o, err);
+    return rc == SCR_OK ? open_dset_dir(f, err) : rc;
+}
+
 /* Who has no destinations yet (scr_publish_begin_all) replaces nothing. */
 int scr_outgoing_begin_all(struct scr_outgoing *f, struct scr_err *err)
 {
     struct others o = { 0 };
-    int rc = f->dests != NULL ? find_listed_all(f, &o, err) : SCR_OK;
+    int replaces = scr_or_all(f->world, f->replaces);
+    int rc = f->dests != NULL ? find_listed_all(f, replaces, &o, err) : SCR_OK;
+    if (rc == SCR_OK)
+        rc = scr_agree_all(f->world, note_older(f, &o, err), err);
+    if (rc == SCR_OK && f->world->rank == 0)
+        rc = begin(f, &o, replaces, err);
+    free_others(&o);
+    return scr_agree_all(f->world, rc, err);
+}
+
+/* --- and once more --- */
+
+/* Those that were neither complete nor pending when it was asked last. */
+static int list_new(const struct scr_outgoing *f, struct others *o, struct scr_err *err)
+{
+    struct others now = { 0 };
+    int rc = list_others(f, 1, &now, err);
+    for (size_t i = 0; i < now.n && rc == SCR_OK; i++) {
+        if (scr_hash_getf(f->judged, "%d", now.ids[i]) == NULL &&
+            scr_hash_getf(f->older, "%d", now.ids[i]) == NULL)
+            rc = add_id(f, o, now.ids[i], err);
+        if (i + 1 == now.pending)
+            o->pending = o->n;
+    }
+    free(now.ids);
+    return rc;
+}
+
+/* As when it began, also of those that were replaced then: one that was pending may be
+ * complete now, and newer. */
+static int check_again(const struct scr_outgoing *f, const struct others *o,
+                       struct scr_err *err)
+{
+    struct others known = { 0 };
+    struct scr_dataset d;
+    const struct index_edit fresh = { .dset = f->dset, .id = f->id, .others = o };
+    const struct index_edit e = { .dset = f->dset, .id = f->id, .others = &known };
+    scr_hash *index = scr_hash_new();
+    int rc = index ? scr_prefix_index_read(f->env, f->prefix, index, err)
+                   : scr_outgoing_no_memory(f, err);
+    if (rc == SCR_OK)
+        rc = check_entry(index, &fresh, err);
+    for (SCR_HASH_EACH(h, f->older))
+        if (rc == SCR_OK)
+            rc = add_id(f, &known, scr_hash_elem_key_int(h), err);
+    known.hits = scr_calloc(known.n, sizeof *known.hits);
+    if (rc == SCR_OK && known.hits == NULL)
+        rc = scr_outgoing_no_memory(f, err);
+    for (size_t i = 0; i < known.n && rc == SCR_OK; i++)
+        known.hits[i] = 1;
+    if (rc == SCR_OK && (rc = scr_dataset_get(f->dset, &d, err)) == SCR_OK)
+        rc = check_newer(index, &e, &d, err);
+    free_others(&known);
+    scr_hash_delete(index);
+    return rc;
+}
+
+int scr_outgoing_look_again_all(struct scr_outgoing *f, struct scr_err *err)
+{
+    struct others o = { 0 };
+    int rc = f->world->rank == 0 ? list_new(f, &o, err) : SCR_OK;
+    rc = scr_agree_all(f->world, rc, err);
+    if (rc == SCR_OK)
+        rc = read_listed_all(f, &o, err);
     if (rc == SCR_OK)
         rc = scr_agree_all(f->world, note_older(f, &o, err), err);
     if (rc == SCR_OK && f->world->rank == 0) {
-        rc = open_entry_of(f, &o, err);
+        rc = check_again(f, &o, err);
         if (rc == SCR_OK)
-            rc = open_dset_dir(f, err);
+            rc = give_up_plans(f, &o, err);
     }
-    free(o.ids);
-    free(o.hits);
-    free(o.unsure);
-    free(o.newer);
+    free_others(&o);
     return scr_agree_all(f->world, rc, err);
 }
 
@@ -365,9 +476,11 @@ static int look_wanted(const struct scr_outgoing *f, struct scr_err *err)
     return rc;
 }
 
-int scr_outgoing_demote_all(const struct scr_outgoing *f, struct scr_err *err)
+int scr_outgoing_demote_all(struct scr_outgoing *f, struct scr_err *err)
 {
-    int rc = f->world->rank == 0 ? look_wanted(f, err) : SCR_OK;
+    int rc = scr_outgoing_look_again_all(f, err);
+    if (rc == SCR_OK && f->world->rank == 0)
+        rc = look_wanted(f, err);
     if (rc == SCR_OK && f->world->rank == 0)
         rc = scr_demote(f->env, f->prefix, f->older, err);
     return scr_agree_all(f->world, rc, err);

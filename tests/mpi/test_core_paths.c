@@ -13,6 +13,8 @@
 
 static const char *const nodes = "n[1-4]";
 
+static const char *const plan_of_1 = ".scr/scr.dataset.1/outgoing.scr";
+
 enum { CKPT = 1, OUTPUT = 2, BOTH = 3 };
 
 /* One file a rank, <prefix>/<dir>/f.<rank + shift>, with this text. */
@@ -343,6 +345,111 @@ MPI_CASE(an_error_that_may_pass_does_not_lead_to_an_older_one)
     job_free(&job);
 }
 
+/* --- what another job completes while a flush is under way --- */
+
+static struct {
+    const char *prefix; /* NULL: nothing happens */
+    int id;
+} other_job;
+
+static void complete_as_other_job(void)
+{
+    struct scr_env env = { .sys = &scr_sys_posix };
+    struct scr_prefix p = { 0 };
+    scr_hash *index = scr_hash_new();
+    const scr_hash *dset = NULL;
+    (void)scr_prefix_open(&env, other_job.prefix, 0, &p, NULL);
+    (void)scr_prefix_index_read(&env, &p, index, NULL);
+    dset = scr_hash_getf(index, "DSET %d DSET", other_job.id);
+    (void)scr_prefix_summary_write(&env, &p, other_job.id, dset, 1, NULL);
+    (void)scr_prefix_index_enter(&env, &p, dset, 1, 1000, NULL);
+    scr_hash_delete(index);
+    scr_prefix_fini(&p);
+}
+
+/* As the list is written, which is when the flush has looked whose files it replaces.
+ */
+static int openat_beside_other(int dirfd, const char *path, int flags, mode_t mode)
+{
+    if (other_job.prefix != NULL && (flags & O_CREAT) && strstr(path, "rank2file")) {
+        complete_as_other_job();
+        other_job.prefix = NULL;
+    }
+    return scr_sys_posix.openat(dirfd, path, flags, mode);
+}
+
+static void complete_beside(struct mpi_test *t, const char *how)
+{
+    struct job job;
+    struct scr_sys sys = scr_sys_posix;
+    die_before_summary(t, &job);
+    sys.openat = openat_beside_other;
+    job.sys = &sys;
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_FETCH=0", "SCR_FLUSH=1", how, NULL);
+    CHECK_ENTRY(1, 0, 0);
+    other_job.prefix = job.rank == 0 ? job.prefix : NULL;
+    other_job.id = 1;
+    write_ok(&job, ctx, "y", CKPT, "A", "second");
+    (void)scr_async_wait_all(ctx, 0, NULL);
+    CHECK(other_job.prefix == NULL);
+    CHECK_ENTRY(1, 0, 0);
+    CHECK(!job_has(&job, ".scr/scr.dataset.1/summary.scr"));
+    CHECK_ENTRY(2, 1, 1);
+    CHECK(all_are(&job, "A", "second"));
+    job_kill(&job, ctx);
+    fclose(job.out);
+    job_free(&job);
+}
+
+MPI_CASE(what_becomes_complete_while_it_is_replaced_is_demoted)
+{
+    complete_beside(t, "SCR_FLUSH_ASYNC=0");
+    complete_beside(t, "SCR_FLUSH_ASYNC=1");
+}
+
+/* Dataset 2 lacks its record, and gets it while 1 is flushed. */
+static void complete_newer_beside(struct mpi_test *t, const char *how)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_sys sys = scr_sys_posix;
+    job_new(t, &job, 4);
+    job.out = fopen("/dev/null", "w");
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_FLUSH=0", "SCR_CACHE_SIZE=3", how, NULL);
+    write_ok(&job, ctx, "x", CKPT, "A", "first");
+    write_ok(&job, ctx, "y", CKPT, "A", "second");
+    pfs_reset();
+    pfs_control.fail_path = "summary.scr";
+    ctx->env.sys = &pfs_sys;
+    CHECK(scr_flush_dataset_all(ctx, 2, &err) != SCR_OK);
+    scr_err_clear(&err);
+    sys.openat = openat_beside_other;
+    ctx->env.sys = &sys;
+    other_job.prefix = job.rank == 0 ? job.prefix : NULL;
+    other_job.id = 2;
+    if (strstr(how, "=1") != NULL)
+        scr_async_start_all(ctx, 1);
+    else
+        CHECK_RC(scr_flush_dataset_all(ctx, 1, &err), SCR_E_NEWER, &err);
+    CHECK(!scr_async_has(ctx, 1));
+    CHECK(!job_has(&job, plan_of_1));
+    CHECK_ENTRY(1, 0, 0);
+    CHECK_ENTRY(2, 1, 1);
+    CHECK(all_are(&job, "A", "second"));
+    ctx->env.sys = &scr_sys_posix;
+    job_kill(&job, ctx);
+    fclose(job.out);
+    job_free(&job);
+}
+
+MPI_CASE(what_becomes_complete_and_is_newer_is_not_replaced)
+{
+    complete_newer_beside(t, "SCR_FLUSH_ASYNC=0");
+    complete_newer_beside(t, "SCR_FLUSH_ASYNC=1");
+}
+
 /* --- never newer by older (P15) --- */
 
 MPI_CASE(an_output_that_failed_is_not_flushed_over_a_newer_dataset)
@@ -644,8 +751,6 @@ MPI_CASE(a_flush_waits_for_the_same_path_of_another_rank)
 }
 
 /* --- pending datasets of an earlier run --- */
-
-static const char *const plan_of_1 = ".scr/scr.dataset.1/outgoing.scr";
 
 /* What must fail for dataset 1 not to become complete: its files are written, or not.
  */
@@ -1042,6 +1147,8 @@ int main(int argc, char **argv)
             RUN(but_not_one_of_which_a_file_is_another),
             RUN(nor_one_whose_directories_cannot_be_synced),
             RUN(an_error_that_may_pass_does_not_lead_to_an_older_one),
+            RUN(what_becomes_complete_while_it_is_replaced_is_demoted),
+            RUN(what_becomes_complete_and_is_newer_is_not_replaced),
             RUN(an_output_that_failed_is_not_flushed_over_a_newer_dataset),
             RUN(nor_when_it_has_to_make_room), RUN(nor_when_a_start_resumes_it),
             RUN(one_that_has_failed_is_written_over),
