@@ -180,8 +180,8 @@ void scr_lock_release(const struct scr_sys *sys, struct scr_lock *lock)
 
 /* --- who holds it --- */
 
-int scr_lock_beat(const struct scr_sys *sys, const struct scr_lock *lock,
-                  const char *path, struct scr_err *err)
+int scr_lock_check(const struct scr_sys *sys, const struct scr_lock *lock,
+                   const char *path, struct scr_err *err)
 {
     struct stat mine, there;
     int rc = scr_file_stat(sys, path, &there, err);
@@ -191,9 +191,16 @@ int scr_lock_beat(const struct scr_sys *sys, const struct scr_lock *lock,
         return scr_fail(err, SCR_E_IO, errno, "stat %s", path);
     if (mine.st_ino != there.st_ino || mine.st_dev != there.st_dev)
         return scr_fail(err, SCR_E_NOENT, 0, "lock %s: it was replaced", path);
-    return sys->futimens(lock->fd, NULL) == 0
-               ? SCR_OK
-               : scr_fail(err, SCR_E_IO, errno, "touch %s", path);
+    return SCR_OK;
+}
+
+int scr_lock_beat(const struct scr_sys *sys, const struct scr_lock *lock,
+                  const char *path, struct scr_err *err)
+{
+    int rc = scr_lock_check(sys, lock, path, err);
+    if (rc == SCR_OK && sys->futimens(lock->fd, NULL) != 0)
+        rc = scr_fail(err, SCR_E_IO, errno, "touch %s", path);
+    return rc;
 }
 
 /* The pid in "process <pid> on <host>", 0 unless that is this host. */

@@ -30,8 +30,12 @@ int scr_lock_share(const struct scr_sys *sys, const char *path, int timeout_ms,
                    struct scr_lock *lock, struct scr_err *err);
 void scr_lock_release(const struct scr_sys *sys, struct scr_lock *lock);
 
+/* SCR_E_NOENT: path is not the locked file any more, so no other process sees the lock.
+ */
+int scr_lock_check(const struct scr_sys *sys, const struct scr_lock *lock,
+                   const char *path, struct scr_err *err);
 /* A sign of life of who holds a lock for long: the time of modification of its file is
- * now. SCR_E_NOENT: path is not that file any more, so nobody can see the lock. */
+ * now. SCR_E_NOENT: as of scr_lock_check. */
 int scr_lock_beat(const struct scr_sys *sys, const struct scr_lock *lock,
                   const char *path, struct scr_err *err);
 

@@ -680,6 +680,11 @@ void scr_retain_all(struct scr_ctx *ctx);
 /* At a start, if SCR_PREFIX_PURGE is set: deletes every dataset of the index. */
 void scr_prefix_purge_all(struct scr_ctx *ctx);
 
+/* --- leftovers of killed flushes (leftovers.c) --- */
+/* At a start: removes the temporary files that flushes left which were killed, of this
+ * job or another. What fails is a warning, and tried again at the next start. */
+void scr_leftovers_sweep_all(struct scr_ctx *ctx);
+
 /* --- events (event.c): rank 0 appends to <prefix>/.scr/log if SCR_LOG_ENABLE is set
  * --- */
 void scr_event_note(struct scr_ctx *ctx, struct scr_event e);

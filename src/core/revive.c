@@ -336,6 +336,7 @@ int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err)
         return rc;
     scr_cache_sweep_above_all(ctx, cached);
     scr_flush_sweep_all(ctx);
+    scr_leftovers_sweep_all(ctx);
     scr_prefix_purge_all(ctx);
     struct scr_err why = SCR_ERR_INIT;
     scr_async_resume_all(ctx);

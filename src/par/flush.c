@@ -119,6 +119,8 @@ int scr_flush_all(const struct scr_env *env, const struct scr_comm *world,
     *bytes = 0;
     int rc = run_all(&s, map, bytes, err);
     scr_xfer_free(s.x);
+    if (rc != SCR_OK) /* the mark goes when no rank has temporaries any more */
+        scr_barrier_all(world);
     scr_outgoing_fini(&s.f);
     return rc;
 }

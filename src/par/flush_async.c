@@ -25,6 +25,7 @@ struct scr_flush_async {
     scr_hash *dset;       /* ours */
     struct scr_dataset d; /* its view; id 0: it cannot be read */
     struct scr_wanted wanted;
+    struct scr_flushing mark; /* rank 0's */
 };
 
 static int no_memory(int id, struct scr_err *err)
@@ -302,8 +303,10 @@ static int launch_all(struct scr_flush_async *a, const struct scr_outgoing *f,
 
 static void free_async(struct scr_flush_async *a)
 {
-    if (a != NULL)
+    if (a != NULL) {
+        scr_flushing_end(&a->env, a->prefix, &a->mark);
         scr_hash_delete(a->dset);
+    }
     free(a);
 }
 
@@ -338,6 +341,8 @@ int scr_flush_start_all(struct scr_flush_async **out, const struct scr_env *env,
         .env = env, .world = world, .prefix = prefix, .o = o, .id = id, .dset = dset
     };
     rc = prepare_all(a, &f, map, node->size, err);
+    a->mark = f.mark;
+    f.mark.id = 0;
     if (rc == SCR_OK)
         rc = launch_all(a, &f, limits, err); /* frees a if it fails */
     else

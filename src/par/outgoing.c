@@ -389,6 +389,7 @@ void scr_outgoing_fini(struct scr_outgoing *f)
     scr_hash_delete(f->dests);
     scr_hash_delete(f->older);
     scr_hash_delete(f->judged);
+    scr_flushing_end(f->env, f->prefix, &f->mark);
 }
 
 /* --- directories --- */

@@ -6,6 +6,7 @@
 #define SCR_PAR_OUTGOING_H
 
 #include "par/flush.h"
+#include "store/flushing.h"
 #include "xfer/xfer.h"
 
 struct scr_out_file {
@@ -32,6 +33,7 @@ struct scr_outgoing {
     scr_hash *older;  /* {<id>}: those that list one, see scr_outgoing_begin_all */
     scr_hash *judged; /* {<id>}: those that list none; on rank 0 */
     int pack;         /* as in o, unless names stand in the way */
+    struct scr_flushing mark; /* rank 0's, from scr_outgoing_begin_all on */
 };
 
 /* SCR_E_NOMEM with its text. */
@@ -53,6 +55,7 @@ int scr_outgoing_resume_all(struct scr_outgoing *f, struct scr_err *err);
 /* The index entry, incomplete, and the dataset's directory without a summary. f->older
  * gets the datasets that list one of the destinations, whatever their names: they stay
  * complete until scr_demote (store/demote.h). The plans of pending ones are given up.
+ * Marks the flush as under way (store/flushing.h), until scr_outgoing_fini.
  * SCR_E_NEWER, and nothing is changed, if a complete one of them is newer and has not
  * failed (invariants P15, P16).
  * SCR_E_VERSION, likewise: files are to be replaced, and those of a complete dataset

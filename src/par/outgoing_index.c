@@ -328,7 +328,7 @@ int scr_outgoing_note_complete(struct scr_outgoing *f, struct scr_err *err)
 }
 
 /* The dataset's directory, without the summary that would call it complete. */
-static int open_dset_dir(const struct scr_outgoing *f, struct scr_err *err)
+static int open_dset_dir(struct scr_outgoing *f, struct scr_err *err)
 {
     char *dir = scr_prefix_dset_dir(f->prefix, f->id);
     int rc = dir ? SCR_OK : scr_outgoing_no_memory(f, err);
@@ -336,6 +336,8 @@ static int open_dset_dir(const struct scr_outgoing *f, struct scr_err *err)
         rc = scr_dir_make(f->env->sys, dir, DIR_MODE, err);
     if (rc == SCR_OK)
         rc = scr_dir_sync(f->env->sys, f->prefix->scr, err);
+    if (rc == SCR_OK)
+        rc = scr_flushing_begin(f->env, f->prefix, f->id, &f->mark, err);
     if (rc == SCR_OK)
         rc = scr_prefix_summary_remove(f->env, f->prefix, f->id, err);
     free(dir);

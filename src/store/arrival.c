@@ -110,7 +110,7 @@ int scr_arrival_plan_read(const struct scr_env *env, const struct scr_prefix *p,
 /* Larger than any rank. */
 int scr_arrival_tag(uint64_t stamp)
 {
-    return (int)(stamp & 0x3fffffff) | 0x40000000;
+    return (int)(stamp & 0x3fffffff) | SCR_ARRIVAL_TAG;
 }
 
 /* With the lock held. */

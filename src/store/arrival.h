@@ -43,6 +43,7 @@ char *scr_arrival_plan_path(const struct scr_prefix *p, int id);
 /* What transfer processes tell the temporaries of an attempt by (xfer/copy.h): nobody
  * else's are called so, and whoever tries again can remove them. */
 int scr_arrival_tag(uint64_t stamp);
+enum { SCR_ARRIVAL_TAG = 0x40000000 }; /* the smallest */
 /* Takes the plan away: nobody completes the dataset any more. None is success. */
 int scr_arrival_give_up(const struct scr_env *env, const struct scr_prefix *p, int id,
                         struct scr_err *err);

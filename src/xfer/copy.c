@@ -35,14 +35,26 @@ static uint64_t hash_name(const char *name)
 
 /* Short whatever dst is called, so that a name of the longest length can be copied
  * too. */
+char *scr_copy_tmp_stem(const char *dst)
+{
+    return scr_asprintf(SCR_COPY_TMP ".%016llx", (unsigned long long)hash_name(dst));
+}
+
 char *scr_copy_tmp(const char *dst, int tag)
 {
-    char *dir = scr_path_dir(dst);
-    unsigned long long hash = hash_name(dst);
-    char *tmp =
-        dir ? scr_asprintf("%s/" SCR_COPY_TMP ".%016llx.%d", dir, hash, tag) : NULL;
+    char *dir = scr_path_dir(dst), *stem = scr_copy_tmp_stem(dst);
+    char *tmp = dir && stem ? scr_asprintf("%s/%s.%d", dir, stem, tag) : NULL;
+    free(stem);
     free(dir);
     return tmp;
+}
+
+char *scr_copy_tmp_parse(const char *base, int *tag)
+{
+    const char *dot = strrchr(base, '.');
+    if (!scr_copy_is_tmp(base) || dot == base || !scr_parse_int(dot + 1, tag))
+        return NULL;
+    return scr_asprintf("%.*s", (int)(dot - base), base);
 }
 
 /* O_NONBLOCK: a FIFO in the place of a file must not stop us. */

@@ -105,5 +105,10 @@ int scr_copy_check(const struct scr_sys *sys, const struct scr_copy *job,
 /* The temporary scr_copy_file makes beside dst for tag; malloc'd, NULL: out of memory.
  */
 char *scr_copy_tmp(const char *dst, int tag);
+/* What the names of all temporaries beside dst begin with, whatever the tag; malloc'd.
+ */
+char *scr_copy_tmp_stem(const char *dst);
+/* The same from the last component of a temporary, and its tag; NULL: it is none. */
+char *scr_copy_tmp_parse(const char *base, int *tag);
 
 #endif
