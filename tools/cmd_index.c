@@ -9,6 +9,7 @@
 #include "base/io.h"
 #include "base/str.h"
 #include "build.h"
+#include "delete.h"
 #include "extract.h"
 #include "store/arrival.h"
 #include "store/names.h"
@@ -22,6 +23,8 @@ enum {
     OPT_REMOVE,
     OPT_DROP,
     OPT_DROP_AFTER,
+    OPT_DELETE,
+    OPT_FORCE,
     OPT_ADD_DIRECTORY,
     OPT_EXTRACT,
     OPT_TO,
@@ -43,6 +46,10 @@ static const struct scr_opt opts[] = {
     [OPT_DROP] = { "drop", 'd', "NAME", "the same" },
     [OPT_DROP_AFTER] = { "drop-after", 0, "NAME",
                          "forget what is newer than dataset NAME" },
+    [OPT_DELETE] = { "delete", 0, "NAME|ID",
+                     "delete a dataset with its files from the prefix directory" },
+    [OPT_FORCE] = { "force", 'f', NULL,
+                    "with --delete: also the current one, or one on its way" },
     [OPT_ADD_DIRECTORY] = { "add-directory", 'A', "DIR",
                             "make a dataset of files written without SCR" },
     [OPT_EXTRACT] = { "extract", 'x', "NAME",
@@ -63,10 +70,10 @@ static const struct scr_opt opts[] = {
     { 0 },
 };
 
-static const int actions[] = {
-    OPT_LIST,       OPT_CURRENT,       OPT_ADD,   OPT_BUILD,   OPT_REMOVE, OPT_DROP,
-    OPT_DROP_AFTER, OPT_ADD_DIRECTORY, OPT_ADOPT, OPT_EXTRACT, -1
-};
+static const int actions[] = { OPT_LIST,       OPT_CURRENT, OPT_ADD,
+                               OPT_BUILD,      OPT_REMOVE,  OPT_DROP,
+                               OPT_DROP_AFTER, OPT_DELETE,  OPT_ADD_DIRECTORY,
+                               OPT_ADOPT,      OPT_EXTRACT, -1 };
 
 /* --- listing --- */
 
@@ -380,6 +387,74 @@ static int adopt_now(struct scr_tool *t, const char *value, struct scr_err *err)
     return rc;
 }
 
+/* --- deletion --- */
+
+static int has_dset_dir(struct scr_tool *t, int id)
+{
+    struct stat st;
+    char *dir = scr_prefix_dset_dir(&t->prefix, id);
+    int has = dir != NULL && scr_file_stat(t->env.sys, dir, &st, NULL) == SCR_OK;
+    free(dir);
+    return has;
+}
+
+/* A name goes before a number: nothing else than what was named is deleted. Of several
+ * datasets of one name it is the newest. */
+static int find_to_delete(struct scr_tool *t, const char *text, int *id,
+                          struct scr_err *err)
+{
+    struct scr_index_entry e;
+    const struct edit what = { t, text };
+    scr_hash *index = scr_hash_new();
+    int rc = scr_prefix_index_read(&t->env, &t->prefix, index, err);
+    *id = scr_index_find(index, text);
+    if (rc == SCR_OK && *id < 0 &&
+        ((!scr_parse_int(text, id) && (*id = scr_dset_id(text)) < 1) || *id < 1 ||
+         (scr_index_get(index, *id, &e, NULL) != SCR_OK && !has_dset_dir(t, *id))))
+        rc = no_such_name(&what, err);
+    scr_hash_delete(index);
+    return rc;
+}
+
+static int may_delete(struct scr_tool *t, int id, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_delete_check(&t->env, &t->prefix, id, &why);
+    if (rc == SCR_OK)
+        return rc;
+    int asked = rc == SCR_E_LOCKED || rc == SCR_E_STATE;
+    return scr_fail(err, rc, 0, "%s%s", why.text,
+                    asked ? "; to delete it all the same, give --force" : "");
+}
+
+static void tell_deleted(struct scr_tool *t, int id, const struct scr_deleted *got)
+{
+    scr_tool_print(t, "dataset %d: %llu file%s deleted", id,
+                   (unsigned long long)got->files, got->files == 1 ? "" : "s");
+    if (got->spared > 0)
+        scr_tool_print(t, ", %llu left to other datasets",
+                       (unsigned long long)got->spared);
+    scr_tool_print(t, "\n");
+}
+
+static int delete_named(struct scr_tool *t, const struct scr_args *a,
+                        struct scr_err *err)
+{
+    struct scr_deleted got;
+    int id = 0, rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err);
+    if (rc == SCR_OK && (rc = check_has_data(t, err)) == SCR_OK)
+        adopt(t);
+    if (rc == SCR_OK)
+        rc = find_to_delete(t, a->opt[OPT_DELETE], &id, err);
+    if (rc == SCR_OK && a->opt[OPT_FORCE] == NULL)
+        rc = may_delete(t, id, err);
+    if (rc == SCR_OK)
+        rc = scr_delete_dataset(&t->env, &t->prefix, id, &got, err);
+    if (rc == SCR_OK)
+        tell_deleted(t, id, &got);
+    return rc;
+}
+
 /* --- extraction --- */
 
 static void tell_extracted(struct scr_tool *t, int id, const char *to,
@@ -422,6 +497,8 @@ static int check_use(struct scr_tool *t, const struct scr_args *a, struct scr_er
     static const int more[] = { OPT_NAME, OPT_ID, OPT_RANKS, OPT_OUTPUT };
     if (a->opt[OPT_TO] != NULL && a->opt[OPT_EXTRACT] == NULL)
         return scr_tool_usage(t, err, "option --to goes with --extract");
+    if (a->opt[OPT_FORCE] != NULL && a->opt[OPT_DELETE] == NULL)
+        return scr_tool_usage(t, err, "option --force goes with --delete");
     if (a->opt[OPT_ADD_DIRECTORY] != NULL)
         return SCR_OK;
     if (a->noperands > 0)
@@ -454,6 +531,8 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
         return add_directory(t, a, err);
     if (a->opt[OPT_EXTRACT] != NULL)
         return extract(t, a, err);
+    if (a->opt[OPT_DELETE] != NULL)
+        return delete_named(t, a, err);
     if ((rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err)) != SCR_OK)
         return rc;
     for (size_t i = 0; i < sizeof handlers / sizeof handlers[0]; i++) {

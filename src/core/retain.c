@@ -4,120 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/dir.h"
-#include "base/io.h"
 #include "base/path.h"
 #include "core/ctx.h"
 #include "par/lists.h"
 #include "store/arrival.h"
+#include "store/deletion.h"
 
 /* --- one dataset --- */
-
-/* 1 if a link on the way leads out of the prefix, or may: what is there is not ours to
- * delete (invariant P20), and told once a directory. */
-static int leads_out(const struct scr_ctx *ctx, const char *dir, scr_hash *looked_at)
-{
-    struct scr_err why = SCR_ERR_INIT;
-    int out = 0;
-    if (scr_hash_get_val_int(looked_at, dir, &out))
-        return out;
-    out = scr_prefix_check_inside(&ctx->prefix, dir, &why) != SCR_OK;
-    (void)scr_hash_set_val_i64(looked_at, dir, out);
-    if (out)
-        scr_log(&ctx->local_log, SCR_LOG_WARN, "files stay where they are: %s",
-                why.text);
-    return out;
-}
-
-static int delete_file(const struct scr_ctx *ctx, const char *dest, scr_hash *looked_at,
-                       struct scr_err *err)
-{
-    char *path = scr_path_join(ctx->prefix.path, dest);
-    char *dir = path ? scr_path_dir(path) : NULL;
-    int rc = dir ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "delete");
-    if (rc == SCR_OK && !leads_out(ctx, dir, looked_at) &&
-        (rc = scr_file_remove(ctx->env.sys, path, err)) == SCR_OK)
-        scr_dir_prune(ctx->env.sys, dir, ctx->prefix.path, NULL);
-    free(dir);
-    free(path);
-    return rc;
-}
-
-/* Deletes one rank's share of the files under the prefix. */
-static int delete_files(struct scr_ctx *ctx, const scr_hash *share, struct scr_err *err)
-{
-    int rc = SCR_OK;
-    scr_hash *looked_at = scr_hash_new();
-    if (looked_at == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "delete");
-    for (SCR_HASH_EACH(e, share)) {
-        int one = delete_file(ctx, scr_hash_elem_key(e), looked_at,
-                              rc == SCR_OK ? err : NULL);
-        rc = rc == SCR_OK ? one : rc;
-    }
-    scr_hash_delete(looked_at);
-    return rc;
-}
-
-struct owners {
-    const struct scr_ctx *ctx;
-    scr_hash *index, *flush;
-    int *pending;
-    size_t npending;
-};
-
-/* Of a damaged one, which the next edit sets aside, nothing is known. */
-static int read_marks(struct owners *o, struct scr_err *err)
-{
-    struct scr_err why = SCR_ERR_INIT;
-    int rc = scr_prefix_state_read(&o->ctx->env, &o->ctx->prefix, "flush.scr", o->flush,
-                                   &why);
-    return rc == SCR_OK || rc == SCR_E_CORRUPT ? SCR_OK
-                                               : scr_fail(err, rc, 0, "%s", why.text);
-}
-
-/* Rank 0's; flush.scr tells of flushes of other jobs. */
-static int read_owners(struct owners *o, struct scr_err *err)
-{
-    const struct scr_env *env = &o->ctx->env;
-    const struct scr_prefix *p = &o->ctx->prefix;
-    int rc = o->index && o->flush ? scr_prefix_index_read(env, p, o->index, err)
-                                  : scr_fail(err, SCR_E_NOMEM, 0, "list of datasets");
-    if (rc == SCR_OK)
-        rc = read_marks(o, err);
-    return rc == SCR_OK ? scr_arrivals_pending(env, p, &o->pending, &o->npending, err)
-                        : rc;
-}
-
-/* 1 if dataset id is complete or on its way to the prefix, by whichever job. */
-static int is_owner(const struct owners *o, int id)
-{
-    const int flushing = SCR_LOC_FLUSHING | SCR_LOC_SYNC_FLUSHING;
-    struct scr_index_entry e;
-    int is = scr_async_has(o->ctx, id) ||
-             (scr_flush_get_location(o->flush, id) & flushing) != 0;
-    for (size_t i = 0; i < o->npending; i++)
-        is = is || o->pending[i] == id;
-    return is || (scr_index_get(o->index, id, &e, NULL) == SCR_OK && e.complete);
-}
 
 /* Dataset id and, if its files may be those of others too, those others; malloc'd. */
 static int list_owners(struct scr_ctx *ctx, int id, int spare, int **ids, size_t *n,
                        struct scr_err *err)
 {
-    struct owners o = { .ctx = ctx, .index = scr_hash_new(), .flush = scr_hash_new() };
-    size_t all = 0;
-    int rc = read_owners(&o, err);
-    if (rc == SCR_OK && (rc = scr_index_ids(o.index, ids, &all)) != SCR_OK)
-        scr_fail(err, rc, 0, "list of datasets");
-    for (size_t i = 0; i < all; i++) {
-        int one = (*ids)[i];
-        if (one == id || (spare && is_owner(&o, one)))
-            (*ids)[(*n)++] = one;
-    }
-    scr_hash_delete(o.index);
-    scr_hash_delete(o.flush);
-    free(o.pending);
+    int rc = scr_deletion_owners(&ctx->env, &ctx->prefix, id, ids, n, err);
+    *n = rc != SCR_OK ? 0 : spare ? *n : 1;
     return rc;
 }
 
@@ -202,38 +102,6 @@ static int spare_coming_all(struct scr_ctx *ctx, scr_hash *share, struct scr_err
     return rc;
 }
 
-/* The root of the list first: a list that lacks parts could not be read, and a deletion
- * that died here not be finished. */
-static int remove_dset_dir(struct scr_ctx *ctx, int id, struct scr_err *err)
-{
-    char *dir = scr_prefix_dset_dir(&ctx->prefix, id);
-    char *root = dir ? scr_path_join(dir, "rank2file") : NULL;
-    int rc = root ? scr_file_remove(ctx->env.sys, root, err)
-                  : scr_fail(err, SCR_E_NOMEM, 0, "delete dataset %d", id);
-    if (rc == SCR_OK)
-        rc = scr_dir_remove(ctx->env.sys, dir, err);
-    free(root);
-    free(dir);
-    return rc;
-}
-
-static int edit_doom(scr_hash *index, void *arg, int *changed, struct scr_err *err)
-{
-    int id = *(const int *)arg;
-    *changed = scr_index_get(index, id, &(struct scr_index_entry){ 0 }, NULL) == SCR_OK;
-    (void)err;
-    if (*changed)
-        scr_index_mark_doomed(index, id);
-    return SCR_OK;
-}
-
-static int edit_remove(scr_hash *index, void *arg, int *changed, struct scr_err *err)
-{
-    (void)err;
-    *changed = scr_index_remove(index, *(const int *)arg);
-    return SCR_OK;
-}
-
 /* What is deleted from the prefix, or half of it, is not there, also for the flush
  * file.
  */
@@ -266,7 +134,7 @@ int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err
     scr_hash *share = scr_hash_new();
     if (ctx->restart.id == id && (ctx->restart.in_place || !scr_cache_has(ctx, id)))
         scr_restart_fini(&ctx->restart); /* it was read where it lies */
-    rc = scr_edit_index_all(ctx, edit_doom, &id, err);
+    rc = scr_edit_index_all(ctx, scr_deletion_mark, &id, err);
     if (rc == SCR_OK)
         rc = share_out_all(ctx, id, spare, share, err);
     if (rc == SCR_OK) {
@@ -277,14 +145,17 @@ int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err
     if (rc == SCR_OK && ctx->async.n > 0)
         rc = spare_coming_all(ctx, share, err);
     if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world, delete_files(ctx, share, err), err);
+        rc = scr_agree_all(
+            &ctx->world,
+            scr_deletion_files(&ctx->env, &ctx->prefix, &ctx->local_log, share, err),
+            err);
     if (rc == SCR_OK) {
         if (ctx->world.rank == 0)
-            rc = remove_dset_dir(ctx, id, err);
+            rc = scr_deletion_records(&ctx->env, &ctx->prefix, id, err);
         rc = scr_agree_all(&ctx->world, rc, err);
     }
     if (rc == SCR_OK)
-        rc = scr_edit_index_all(ctx, edit_remove, &id, err);
+        rc = scr_edit_index_all(ctx, scr_deletion_forget, &id, err);
     unmark_all(ctx, id);
     scr_hash_delete(share);
     return rc;

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The steps of a deletion from the prefix directory. */
+#include "store/deletion.h"
+
+#include <stdlib.h>
+
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "store/arrival.h"
+
+/* --- whose files they are --- */
+
+struct owners {
+    const struct scr_env *env;
+    const struct scr_prefix *p;
+    scr_hash *index, *flush;
+    int *pending;
+    size_t npending;
+};
+
+/* Of a damaged one, which the next edit sets aside, nothing is known. */
+static int read_marks(struct owners *o, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_prefix_state_read(o->env, o->p, "flush.scr", o->flush, &why);
+    return rc == SCR_OK || rc == SCR_E_CORRUPT ? SCR_OK
+                                               : scr_fail(err, rc, 0, "%s", why.text);
+}
+
+static int read_owners(struct owners *o, struct scr_err *err)
+{
+    int rc = o->index && o->flush ? scr_prefix_index_read(o->env, o->p, o->index, err)
+                                  : scr_fail(err, SCR_E_NOMEM, 0, "list of datasets");
+    if (rc == SCR_OK)
+        rc = read_marks(o, err);
+    return rc == SCR_OK
+               ? scr_arrivals_pending(o->env, o->p, &o->pending, &o->npending, err)
+               : rc;
+}
+
+static int is_owner(const struct owners *o, int id)
+{
+    const int flushing = SCR_LOC_FLUSHING | SCR_LOC_SYNC_FLUSHING;
+    struct scr_index_entry e;
+    int is = (scr_flush_get_location(o->flush, id) & flushing) != 0;
+    for (size_t i = 0; i < o->npending; i++)
+        is = is || o->pending[i] == id;
+    return is || (scr_index_get(o->index, id, &e, NULL) == SCR_OK && e.complete);
+}
+
+static int list_owners(const struct owners *o, int id, int **ids, size_t *n,
+                       struct scr_err *err)
+{
+    int *listed = NULL;
+    size_t all = 0;
+    int rc = scr_index_ids(o->index, &listed, &all);
+    *ids = rc == SCR_OK ? scr_calloc(all + 1, sizeof **ids) : NULL;
+    if (*ids == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "list of datasets");
+    else
+        (*ids)[(*n)++] = id;
+    for (size_t i = 0; i < all && rc == SCR_OK; i++)
+        if (listed[i] != id && is_owner(o, listed[i]))
+            (*ids)[(*n)++] = listed[i];
+    free(listed);
+    return rc;
+}
+
+int scr_deletion_owners(const struct scr_env *env, const struct scr_prefix *p, int id,
+                        int **ids, size_t *n, struct scr_err *err)
+{
+    struct owners o = { env, p, scr_hash_new(), scr_hash_new(), NULL, 0 };
+    *ids = NULL;
+    *n = 0;
+    int rc = read_owners(&o, err);
+    if (rc == SCR_OK)
+        rc = list_owners(&o, id, ids, n, err);
+    scr_hash_delete(o.index);
+    scr_hash_delete(o.flush);
+    free(o.pending);
+    return rc;
+}
+
+/* --- files and records --- */
+
+struct deletion {
+    const struct scr_env *env;
+    const struct scr_prefix *p;
+    const struct scr_log *log;
+    scr_hash *looked_at; /* {<directory>: 1 if a link leads out} */
+};
+
+/* 1 if a link on the way leads out of the prefix, or may: what is there is not ours to
+ * delete (invariant P20), and told once a directory. */
+static int leads_out(struct deletion *d, const char *dir)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int out = 0;
+    if (scr_hash_get_val_int(d->looked_at, dir, &out))
+        return out;
+    out = scr_prefix_check_inside(d->p, dir, &why) != SCR_OK;
+    (void)scr_hash_set_val_i64(d->looked_at, dir, out);
+    if (out)
+        scr_log(d->log, SCR_LOG_WARN, "files stay where they are: %s", why.text);
+    return out;
+}
+
+static int delete_file(struct deletion *d, const char *dest, struct scr_err *err)
+{
+    char *path = scr_path_join(d->p->path, dest);
+    char *dir = path ? scr_path_dir(path) : NULL;
+    int rc = dir ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "delete");
+    if (rc == SCR_OK && !leads_out(d, dir) &&
+        (rc = scr_file_remove(d->env->sys, path, err)) == SCR_OK)
+        scr_dir_prune(d->env->sys, dir, d->p->path, NULL);
+    free(dir);
+    free(path);
+    return rc;
+}
+
+int scr_deletion_files(const struct scr_env *env, const struct scr_prefix *p,
+                       const struct scr_log *log, const scr_hash *paths,
+                       struct scr_err *err)
+{
+    int rc = SCR_OK;
+    struct deletion d = { env, p, log, scr_hash_new() };
+    if (d.looked_at == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "delete");
+    for (SCR_HASH_EACH(e, paths)) {
+        int one = delete_file(&d, scr_hash_elem_key(e), rc == SCR_OK ? err : NULL);
+        rc = rc == SCR_OK ? one : rc;
+    }
+    scr_hash_delete(d.looked_at);
+    return rc;
+}
+
+/* The root of the list first: a list that lacks parts could not be read, and a deletion
+ * that died here not be finished. */
+int scr_deletion_records(const struct scr_env *env, const struct scr_prefix *p, int id,
+                         struct scr_err *err)
+{
+    char *dir = scr_prefix_dset_dir(p, id);
+    char *root = dir ? scr_path_join(dir, "rank2file") : NULL;
+    int rc = root ? scr_file_remove(env->sys, root, err)
+                  : scr_fail(err, SCR_E_NOMEM, 0, "delete dataset %d", id);
+    if (rc == SCR_OK)
+        rc = scr_dir_remove(env->sys, dir, err);
+    free(root);
+    free(dir);
+    return rc;
+}
+
+/* --- the index --- */
+
+int scr_deletion_mark(scr_hash *index, void *id, int *changed, struct scr_err *err)
+{
+    int of = *(const int *)id;
+    *changed = scr_index_get(index, of, &(struct scr_index_entry){ 0 }, NULL) == SCR_OK;
+    (void)err;
+    if (*changed)
+        scr_index_mark_doomed(index, of);
+    return SCR_OK;
+}
+
+int scr_deletion_forget(scr_hash *index, void *id, int *changed, struct scr_err *err)
+{
+    (void)err;
+    *changed = scr_index_remove(index, *(const int *)id);
+    return SCR_OK;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The steps of a deletion from the prefix directory (invariant P3), whether one process
+ * does all of it or the ranks of a job share the files. In order: the plan is given up
+ * (store/arrival.h), scr_deletion_mark, the summary is removed, scr_deletion_files,
+ * scr_deletion_records, scr_deletion_forget. A deletion that died is repeated from the
+ * start. Local. */
+#ifndef SCR_STORE_DELETION_H
+#define SCR_STORE_DELETION_H
+
+#include "store/prefix.h"
+
+/* Edits of the index; id: of the dataset, an int. One that is not listed changes
+ * nothing. */
+int scr_deletion_mark(scr_hash *index, void *id, int *changed, struct scr_err *err);
+int scr_deletion_forget(scr_hash *index, void *id, int *changed, struct scr_err *err);
+
+/* Dataset id and, behind it, the others whose files stay: those that the index calls
+ * complete, and those on their way to the prefix, by whichever job. malloc'd. */
+int scr_deletion_owners(const struct scr_env *env, const struct scr_prefix *p, int id,
+                        int **ids, size_t *n, struct scr_err *err);
+/* Removes the files at these paths, {<path below the prefix>}, and directories that get
+ * empty. What a link leads out of the prefix stays and is warned of, once a directory
+ * (invariant P20). The first error, after all were tried. */
+int scr_deletion_files(const struct scr_env *env, const struct scr_prefix *p,
+                       const struct scr_log *log, const scr_hash *paths,
+                       struct scr_err *err);
+/* Removes the directory of dataset id, the root of its list first. */
+int scr_deletion_records(const struct scr_env *env, const struct scr_prefix *p, int id,
+                         struct scr_err *err);
+
+#endif

@@ -1,0 +1,107 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck disable=SC2154 # out, err and tmp are set by lib.sh
+# scr_index --delete: a dataset goes with its files, and nothing else does.
+. "${0%/*}/lib.sh"
+
+# a prefix with datasets 6, 12 and 18, the last one current
+fill() {
+    rm -rf .scr ckpt.*
+    for id in 6 12 18; do
+        cli_scavenge "$tmp" $id XOR 3 3
+        scr_index --build $id >/dev/null || exit 1
+    done
+}
+
+# rows ID…: the datasets listed are those
+rows() {
+    want="$*"
+    run scr_index
+    has_status 0
+    [ "$(sed 1d "$out" | cut -c 2-7 | tr -d ' ' | paste -sd' ')" = "$want" ] || fail "rows expected: $want"
+}
+
+# by its name, with its directory
+fill
+run scr_index --delete ckpt.12
+is 0 "dataset 12: 6 files deleted"
+rows 18 6
+check "its files are gone" ! -e ckpt.12
+check "its records are gone" ! -e .scr/scr.dataset.12
+check "others have theirs" -f ckpt.6/rank_0.dat -a -f ckpt.18/rank_0.dat
+run scr_index --delete ckpt.12
+fails 2 'no dataset "ckpt.12" in the index of'
+run scr_index --delete 99
+fails 2 'no dataset "99" in the index of'
+run scr_verify
+has_status 0
+
+# by number, also one that was dropped from the index
+scr_index --drop ckpt.6
+run scr_index --delete 6
+is 0 "dataset 6: 6 files deleted"
+check "files of a dropped one" ! -e ckpt.6 -a ! -e .scr/scr.dataset.6
+
+# the current one: not without being asked
+run scr_index --delete ckpt.18
+fails 2 '"ckpt.18" (dataset 18) is current: a restart begins with it; to delete it all the same, give --force'
+check "nothing is done" -f ckpt.18/rank_0.dat
+run scr_index --delete ckpt.18 --force
+is 0 "dataset 18: 6 files deleted"
+rows
+run scr_index --force
+fails 2 "option --force goes with --delete"
+
+# files that another dataset lists stay
+fill
+scr_index --add-directory ckpt.6 'rank_%r.dat' --name again >/dev/null || fail "add-directory"
+n=$(find ckpt.6 -name 'rank_?.dat' | wc -l)
+run scr_index --delete ckpt.6
+is 0 "dataset 6: $((6 - n)) files deleted, $n left to other datasets"
+run scr_index --add again
+has 0 "dataset 19: $n files checked"
+
+# one whose flush is under way, or may go on
+fill
+cli_arrive "$tmp" 12
+rm .scr/scr.dataset.12/arrived.*
+run scr_index --delete ckpt.12
+fails 2 "the flush of dataset 12 is not over: a job or transfer process may complete it; to"
+cli_hold "$tmp/.scr/scr.dataset.6/flushing.lock" &
+holder=$!
+until_true [ -e .scr/scr.dataset.6/flushing.lock ]
+until_true sh -c '! scr_index --delete ckpt.6 >/dev/null 2>&1'
+run scr_index --delete ckpt.6
+fails 2 "dataset 6 is being flushed; to delete it all the same, give --force"
+check "nothing is done" -f ckpt.6/rank_0.dat -a -f ckpt.12/rank_0.dat
+kill $holder
+wait $holder 2>/dev/null
+: >ckpt.12/.scr-part.0123456789abcdef.0
+run scr_index --delete ckpt.12 --force
+is 0 "dataset 12: 6 files deleted"
+check "what is not of its files stays" -e ckpt.12/.scr-part.0123456789abcdef.0
+rows 18 6
+
+# the number of a name that looks like one
+fill
+scr_index --add-directory ckpt.6 'rank_%r.dat' --name 12 >/dev/null || fail "add-directory"
+run scr_index --delete 12 --force
+has 0 "dataset 19:"
+check "dataset 12 stays" -f ckpt.12/rank_0.dat
+
+# no room for a new index: deletion still makes some
+if [ "$(id -u)" = 0 ] && mkdir full && mount -t tmpfs -o size=256k none full 2>/dev/null; then
+    trap 'cd /; umount "$tmp/full"; rm -rf "$tmp"' EXIT
+    cd full || exit 99
+    for id in 6 12; do
+        cli_scavenge "$tmp/full" $id XOR 3 3
+        scr_index --build $id >/dev/null || exit 1
+    done
+    dd if=/dev/zero of=filler bs=4k 2>/dev/null
+    run scr_index --delete ckpt.6
+    has 0 "dataset 6:"
+    rows 12
+    run scr_verify
+    has_status 0
+    cd "$tmp" || exit 99
+fi

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* scr_index --delete with every system call failing in turn, once and for good: what
+ * the index calls complete is whole (invariant P3), other datasets keep their files,
+ * and a second try leaves nothing of the dataset. */
+#include "helper_survive.h"
+
+#include "adopt.h"
+#include "delete.h"
+#include "faults.h"
+#include "xfer/copy.h"
+
+enum { RANKS = 3 };
+static const struct scr_env posix_env = { .sys = &scr_sys_posix };
+
+static int teardown(void **state)
+{
+    (void)state;
+    test_tmp_remove();
+    return test_fault_open_fds() == 0 ? 0 : -1;
+}
+
+static void add(struct test_store *t, const char *dir, const char *const *pattern,
+                int n)
+{
+    struct scr_adopted got;
+    const struct scr_adopt what = {
+        .dir = ".", .name = dir, .pattern = pattern, .npatterns = n
+    };
+    if (scr_adopt_directory(&t->env, &t->p, &what, &got, &t->err) != SCR_OK)
+        fail_msg("%s", t->err.text);
+    free(got.name);
+}
+
+static void put(const char *path)
+{
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(path, f);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* Dataset 1 has one/f.*, dataset 2 one of them, too, and two/f.*. */
+static void fill(struct test_store *t)
+{
+    static const char *const first[] = { "one/f.%r" };
+    static const char *const second[] = { "two/f.%r", "one/f.0" };
+    test_store_open(t);
+    t->env.log = NULL;
+    assert_int_equal(mkdir(test_path("prefix/one"), 0700), 0);
+    assert_int_equal(mkdir(test_path("prefix/two"), 0700), 0);
+    for (int r = 0; r < RANKS; r++) {
+        put(test_path("prefix/one/f.%d", r));
+        put(test_path("prefix/two/f.%d", r));
+    }
+    add(t, "first", first, 1);
+    add(t, "second", second, 2);
+    char *part = scr_copy_tmp(test_path("prefix/one/f.1"), 4);
+    put(part);
+    free(part);
+}
+
+static int delete_first(struct test_store *t)
+{
+    struct scr_deleted got;
+    return scr_delete_dataset(&t->env, &t->p, 1, &got, &t->err);
+}
+
+/* 1 if the index calls it complete; then every byte is there. */
+static int is_whole(struct test_store *t, int id)
+{
+    struct scr_index_entry e = { 0 };
+    struct scr_faults f = SCR_FAULTS_INIT;
+    uint64_t files = 0;
+    int complete = 0;
+    scr_hash *index = scr_hash_new(), *dset = scr_hash_new(), *part = scr_hash_new();
+    assert_int_equal(scr_prefix_index_read(&posix_env, &t->p, index, NULL), SCR_OK);
+    (void)scr_index_get(index, id, &e, NULL);
+    if (e.complete && scr_prefix_summary_read(&posix_env, &t->p, id, &complete, dset,
+                                              NULL) == SCR_OK) {
+        assert_int_equal(scr_prefix_rank2file_read(&posix_env, &t->p, id, part, NULL),
+                         SCR_OK);
+        scr_faults_check(&posix_env, t->p.path, dset, part, NULL, &f, &files);
+        assert_int_equal(f.n, 0);
+        assert_int_equal(files, id == 1 ? RANKS : RANKS + 1);
+    }
+    scr_faults_fini(&f);
+    scr_hash_delete(index);
+    scr_hash_delete(dset);
+    scr_hash_delete(part);
+    return complete;
+}
+
+static int count_in(const char *dir)
+{
+    char **names = NULL;
+    size_t n = 0;
+    if (scr_dir_list(&scr_sys_posix, dir, &names, &n, NULL) != SCR_OK)
+        return 0;
+    scr_names_free(names, n);
+    return (int)n;
+}
+
+static void check_after(struct test_store *t, int rc)
+{
+    assert_int_equal(is_whole(t, 2), 1);
+    assert_true(!is_whole(t, 1) || rc != SCR_OK);
+    scr_err_clear(&t->err);
+    if (delete_first(t) != SCR_OK)
+        fail_msg("second try: %s", t->err.text);
+    assert_int_equal(is_whole(t, 1), 0);
+    assert_int_equal(is_whole(t, 2), 1);
+    assert_int_equal(count_in(test_path("prefix/one")), 1);
+    assert_int_equal(count_in(test_path("prefix/.scr/scr.dataset.1")), 0);
+    assert_int_equal(access(test_path("prefix/.scr/scr.dataset.1"), F_OK), -1);
+}
+
+static struct survival deleting = { fill, delete_first, check_after };
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { SURVIVAL_TESTS(deleting) };
+    return cmocka_run_group_tests(tests, NULL, teardown);
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Deletes a dataset with its files from the prefix directory. */
+#include "delete.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "store/arrival.h"
+#include "store/deletion.h"
+#include "store/flushing.h"
+#include "store/paths.h"
+#include "xfer/parts.h"
+#include "xfer/zst.h"
+
+struct work {
+    const struct scr_env *env;
+    const struct scr_prefix *p;
+    int id;
+    const scr_hash *index;
+    scr_hash *paths; /* {<path below the prefix>}: its files, as they are stored */
+};
+
+static int no_memory(int id, struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "delete dataset %d: out of memory", id);
+}
+
+/* --- what speaks against it --- */
+
+static int has_file(const struct work *w, const char *name)
+{
+    struct stat st;
+    char *dir = scr_prefix_dset_dir(w->p, w->id);
+    char *path = dir ? scr_path_join(dir, name) : NULL;
+    int has = path == NULL || scr_file_stat(w->env->sys, path, &st, NULL) == SCR_OK;
+    free(path);
+    free(dir);
+    return has;
+}
+
+static int check(const struct work *w, struct scr_err *err)
+{
+    struct scr_index_entry e;
+    int listed = scr_index_get(w->index, w->id, &e, NULL) == SCR_OK;
+    if (scr_flushing_is_held(w->env, w->p, w->id))
+        return scr_fail(err, SCR_E_LOCKED, 0, "dataset %d is being flushed", w->id);
+    if (listed && e.doomed)
+        return SCR_OK;
+    if (has_file(w, "outgoing.scr"))
+        return scr_fail(err, SCR_E_LOCKED, 0,
+                        "the flush of dataset %d is not over: a job or transfer "
+                        "process may complete it",
+                        w->id);
+    if (listed && e.current)
+        return scr_fail(err, SCR_E_STATE, 0,
+                        "\"%s\" (dataset %d) is current: a restart begins with it",
+                        e.dset.name, w->id);
+    if (listed && !e.complete && !has_file(w, "rank2file") && !has_file(w, "files"))
+        return scr_fail(err, SCR_E_STATE, 0,
+                        "dataset %d has no list of files: a job may be writing it",
+                        w->id);
+    return SCR_OK;
+}
+
+int scr_delete_check(const struct scr_env *env, const struct scr_prefix *p, int id,
+                     struct scr_err *err)
+{
+    scr_hash *index = scr_hash_new();
+    const struct work w = { .env = env, .p = p, .id = id, .index = index };
+    int rc = index ? scr_prefix_index_read(env, p, index, err) : no_memory(id, err);
+    if (rc == SCR_OK)
+        rc = check(&w, err);
+    scr_hash_delete(index);
+    return rc;
+}
+
+/* --- whose files they are --- */
+
+/* What a flush that was cut short had landed compressed the list does not know of. */
+static int add_packed(struct work *w, const scr_filemap *map, struct scr_err *err)
+{
+    for (SCR_HASH_EACH(r, scr_hash_get(map, "RANK")))
+        for (SCR_HASH_EACH(f, scr_hash_getf(map, "RANK %s DSET %d FILE",
+                                            scr_hash_elem_key(r), w->id))) {
+            struct scr_packed is;
+            uint64_t stamp;
+            const char *dest;
+            if (!scr_arrival_packed_parse(scr_hash_elem_key(f), &stamp, &is, &dest))
+                continue;
+            char *path = scr_asprintf("%s" SCR_ZST_SUFFIX, dest);
+            int ok = path != NULL && scr_hash_set(w->paths, path, NULL) != NULL;
+            free(path);
+            if (!ok)
+                return no_memory(w->id, err);
+        }
+    return SCR_OK;
+}
+
+static int add_landed(struct work *w, struct scr_err *err)
+{
+    int *node = NULL;
+    size_t n = 0;
+    scr_filemap *map = scr_filemap_new();
+    int rc = map ? scr_arrival_nodes(w->env, w->p, w->id, &node, &n, err)
+                 : no_memory(w->id, err);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        rc = scr_arrival_read(w->env, w->p, w->id, node[i], map, err);
+    if (rc == SCR_OK)
+        rc = add_packed(w, map, err);
+    free(node);
+    scr_filemap_delete(map);
+    return rc;
+}
+
+/* Takes what another dataset lists out. */
+static int spare(struct work *w, int id, uint64_t *spared, struct scr_err *err)
+{
+    scr_hash *theirs = scr_hash_new();
+    int rc = theirs ? scr_paths_add(w->env, w->p, id, theirs, err) : no_memory(id, err);
+    for (SCR_HASH_EACH(e, theirs))
+        if (rc == SCR_OK)
+            *spared += (uint64_t)scr_hash_unset(w->paths, scr_hash_elem_key(e));
+    scr_hash_delete(theirs);
+    return rc;
+}
+
+static int spare_others(struct work *w, uint64_t *spared, struct scr_err *err)
+{
+    int *ids = NULL;
+    size_t n = 0;
+    int rc = scr_deletion_owners(w->env, w->p, w->id, &ids, &n, err);
+    for (size_t i = 1; i < n && rc == SCR_OK; i++)
+        rc = spare(w, ids[i], spared, err);
+    free(ids);
+    return rc;
+}
+
+static int list_files(struct work *w, uint64_t *spared, struct scr_err *err)
+{
+    int rc = scr_paths_add(w->env, w->p, w->id, w->paths, err);
+    if (rc == SCR_OK)
+        rc = add_landed(w, err);
+    return rc == SCR_OK ? spare_others(w, spared, err) : rc;
+}
+
+/* --- all of it --- */
+
+/* Nobody takes it for complete any more. A file system that is full may have no room
+ * for the new index until something has gone: the summary then goes first, without
+ * which a restart passes the dataset over. */
+static int mark(struct work *w, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_arrival_give_up(w->env, w->p, w->id, err);
+    if (rc != SCR_OK)
+        return rc;
+    rc = scr_prefix_index_update(w->env, w->p, scr_deletion_mark, &w->id, &why);
+    if (rc == SCR_E_FULL &&
+        scr_prefix_summary_remove(w->env, w->p, w->id, NULL) == SCR_OK) {
+        scr_err_clear(&why);
+        rc = scr_prefix_index_update(w->env, w->p, scr_deletion_mark, &w->id, &why);
+    }
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+}
+
+/* {<directory>: {<name>}} of the paths. */
+static int by_dir(const struct work *w, scr_hash *dirs, struct scr_err *err)
+{
+    int ok = dirs != NULL;
+    for (SCR_HASH_EACH(e, w->paths)) {
+        const char *path = scr_hash_elem_key(e);
+        char *dir = scr_path_dir(path);
+        ok = ok && dir != NULL &&
+             scr_hash_setf(dirs, NULL, "%s %s", dir, scr_path_base(path)) != NULL;
+        free(dir);
+    }
+    return ok ? SCR_OK : no_memory(w->id, err);
+}
+
+/* Temporary files of copies that were killed. */
+static int delete_parts(const struct work *w, struct scr_err *err)
+{
+    uint64_t n = 0;
+    scr_hash *dirs = scr_hash_new();
+    int rc = by_dir(w, dirs, err);
+    for (SCR_HASH_EACH(d, dirs)) {
+        char *dir = scr_path_join(w->p->path, scr_hash_elem_key(d));
+        if (rc == SCR_OK && dir == NULL)
+            rc = no_memory(w->id, err);
+        if (rc == SCR_OK && scr_prefix_check_inside(w->p, dir, NULL) == SCR_OK)
+            rc = scr_parts_remove(w->env->sys, dir, scr_hash_elem_hash(d), 0, &n, err);
+        free(dir);
+    }
+    scr_hash_delete(dirs);
+    return rc;
+}
+
+/* What was copied and then deleted is not on the prefix, also for a job that has it in
+ * cache. */
+static int edit_flush_file(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+{
+    int id = *(const int *)arg, at = scr_flush_get_location(h, id);
+    (void)err;
+    if (at & SCR_LOC_CACHE)
+        (void)scr_flush_set_location(h, id, SCR_LOC_PFS, 0);
+    else
+        (void)scr_flush_remove(h, id);
+    *changed = at != 0;
+    return SCR_OK;
+}
+
+static int delete_all(struct work *w, struct scr_deleted *out, struct scr_err *err)
+{
+    int rc = mark(w, err);
+    if (rc == SCR_OK)
+        rc = list_files(w, &out->spared, err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_summary_remove(w->env, w->p, w->id, err);
+    if (rc == SCR_OK)
+        rc = delete_parts(w, err);
+    if (rc == SCR_OK)
+        rc = scr_deletion_files(w->env, w->p, w->env->log, w->paths, err);
+    out->files = scr_hash_size(w->paths);
+    if (rc == SCR_OK)
+        rc = scr_deletion_records(w->env, w->p, w->id, err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_state_update(w->env, w->p, "flush.scr", edit_flush_file, &w->id,
+                                     err);
+    return rc == SCR_OK
+               ? scr_prefix_index_update(w->env, w->p, scr_deletion_forget, &w->id, err)
+               : rc;
+}
+
+int scr_delete_dataset(const struct scr_env *env, const struct scr_prefix *p, int id,
+                       struct scr_deleted *out, struct scr_err *err)
+{
+    struct work w = { .env = env, .p = p, .id = id, .paths = scr_hash_new() };
+    *out = (struct scr_deleted){ 0 };
+    int rc = w.paths ? delete_all(&w, out, err) : no_memory(id, err);
+    scr_hash_delete(w.paths);
+    return rc;
+}
