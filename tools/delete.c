@@ -148,24 +148,6 @@ static int list_files(struct work *w, uint64_t *spared, struct scr_err *err)
 
 /* --- all of it --- */
 
-/* Nobody takes it for complete any more. A file system that is full may have no room
- * for the new index until something has gone: the summary then goes first, without
- * which a restart passes the dataset over. */
-static int mark(struct work *w, struct scr_err *err)
-{
-    struct scr_err why = SCR_ERR_INIT;
-    int rc = scr_arrival_give_up(w->env, w->p, w->id, err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = scr_prefix_index_update(w->env, w->p, scr_deletion_mark, &w->id, &why);
-    if (rc == SCR_E_FULL &&
-        scr_prefix_summary_remove(w->env, w->p, w->id, NULL) == SCR_OK) {
-        scr_err_clear(&why);
-        rc = scr_prefix_index_update(w->env, w->p, scr_deletion_mark, &w->id, &why);
-    }
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
-}
-
 /* {<directory>: {<name>}} of the paths. */
 static int by_dir(const struct work *w, scr_hash *dirs, struct scr_err *err)
 {
@@ -214,7 +196,7 @@ static int edit_flush_file(scr_hash *h, void *arg, int *changed, struct scr_err 
 
 static int delete_all(struct work *w, struct scr_deleted *out, struct scr_err *err)
 {
-    int rc = mark(w, err);
+    int rc = scr_deletion_begin(w->env, w->p, w->id, err);
     if (rc == SCR_OK)
         rc = list_files(w, &out->spared, err);
     if (rc == SCR_OK)
@@ -229,9 +211,7 @@ static int delete_all(struct work *w, struct scr_deleted *out, struct scr_err *e
     if (rc == SCR_OK)
         rc = scr_prefix_state_update(w->env, w->p, "flush.scr", edit_flush_file, &w->id,
                                      err);
-    return rc == SCR_OK
-               ? scr_prefix_index_update(w->env, w->p, scr_deletion_forget, &w->id, err)
-               : rc;
+    return rc == SCR_OK ? scr_deletion_forget(w->env, w->p, w->id, err) : rc;
 }
 
 int scr_delete_dataset(const struct scr_env *env, const struct scr_prefix *p, int id,

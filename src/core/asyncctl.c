@@ -346,6 +346,8 @@ static int end_all(struct scr_ctx *ctx, int i, struct scr_err *err)
     scr_flush_mark_all(ctx, id, rc == SCR_OK ? SCR_LOC_PFS : 0, SCR_LOC_FLUSHING);
     if (rc != SCR_OK) {
         note_failure_all(ctx, id, &why);
+        if (rc == SCR_E_FULL)
+            scr_retain_all(ctx);
         return scr_fail(err, rc, 0, "%s", why.text);
     }
     SCR_EVENT(ctx, .event = "ASYNC_FLUSH_SUCCESS", .dset = id, .bytes = bytes,

@@ -473,6 +473,11 @@ int scr_flush_if_needed_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 int scr_flush_or_give_way_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* Says so; a warning unless it was on the prefix before that newer one. */
 void scr_flush_tell_newer(struct scr_ctx *ctx, int id, const struct scr_err *why);
+/* 1 if a dataset of the index that is not complete may become so: it is in the cache of
+ * this job, on its way, or another job may bring it. flush: what flush.scr says. Rank
+ * 0's. */
+int scr_flush_may_go_on(const struct scr_ctx *ctx, const scr_hash *flush,
+                        const struct scr_index_entry *e);
 /* Output that another number of ranks left in cache; what fails is told and stays. */
 void scr_flush_left_all(struct scr_ctx *ctx);
 /* Outputs not yet flushed, then (if newest) the newest checkpoint in cache; the first
@@ -674,8 +679,10 @@ int scr_drop_all(struct scr_ctx *ctx, const char *name, struct scr_err *err);
 /* Deletes dataset id from the prefix: files, directories that get empty, records.
  * spare: files that another complete dataset of the index names too stay. */
 int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err *err);
-/* After a dataset has become complete on the prefix: deletes what SCR_PREFIX_SIZE does
- * not keep. Failures are warnings, and tried again the next time. */
+/* After a dataset has become complete on the prefix, or a flush found no room there:
+ * deletes what SCR_PREFIX_SIZE does not keep, and checkpoints older than a complete one
+ * that cannot become complete any more. Failures are warnings, and tried again the next
+ * time. */
 void scr_retain_all(struct scr_ctx *ctx);
 /* At a start, if SCR_PREFIX_PURGE is set: deletes every dataset of the index. */
 void scr_prefix_purge_all(struct scr_ctx *ctx);

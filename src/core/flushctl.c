@@ -4,10 +4,13 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/io.h"
 #include "base/str.h"
 #include "base/units.h"
 #include "core/ctx.h"
 #include "par/distribute.h"
+#include "store/arrival.h"
+#include "store/flushing.h"
 
 struct mark {
     int id;
@@ -143,7 +146,7 @@ static int flush_once_all(struct scr_ctx *ctx, int id, struct scr_err *err)
               .bytes = (int64_t)bytes, .secs = scr_now_mono() - start,
               .note = rc == SCR_OK || err == NULL ? NULL : err->text);
     scr_flush_mark_all(ctx, id, rc == SCR_OK ? SCR_LOC_PFS : 0, SCR_LOC_SYNC_FLUSHING);
-    if (rc == SCR_OK)
+    if (rc == SCR_OK || rc == SCR_E_FULL)
         scr_retain_all(ctx);
     else if (rc == SCR_E_TAKEN)
         scr_flee_ids_all(ctx);
@@ -310,15 +313,42 @@ static void forget_cache(scr_hash *h, int id)
 
 /* Whether another job still runs, or its caches are there to be scavenged, nobody here
  * knows; after so long it does not. */
-static int is_anothers(const struct scr_ctx *ctx, const scr_hash *h, int id)
+static int is_recent(const struct scr_dataset *d)
 {
     enum { DAYS = 30, DAY = 24 * 3600 };
+    return d->created / 1000000 > (int64_t)time(NULL) - (int64_t)DAYS * DAY;
+}
+
+static int is_anothers(const struct scr_ctx *ctx, const scr_hash *h, int id)
+{
     struct scr_dataset d;
     const scr_hash *dset = scr_hash_getf(h, "DATASET %d DSETDESC", id);
-    if (scr_flush_is_of_job(h, id, ctx->prm.job_id) ||
-        scr_dataset_get(dset, &d, NULL) != SCR_OK)
-        return 0;
-    return d.created / 1000000 > (int64_t)time(NULL) - (int64_t)DAYS * DAY;
+    return !scr_flush_is_of_job(h, id, ctx->prm.job_id) &&
+           scr_dataset_get(dset, &d, NULL) == SCR_OK && is_recent(&d);
+}
+
+static int has_plan(const struct scr_ctx *ctx, int id)
+{
+    struct stat st;
+    char *path = scr_arrival_plan_path(&ctx->prefix, id);
+    int has =
+        path == NULL || scr_file_stat(ctx->env.sys, path, &st, NULL) != SCR_E_NOENT;
+    free(path);
+    return has;
+}
+
+/* Runs of this job before this one are over, but for their transfer processes. */
+int scr_flush_may_go_on(const struct scr_ctx *ctx, const scr_hash *flush,
+                        const struct scr_index_entry *e)
+{
+    const char *of = e->dset.jobid;
+    if (scr_cache_has(ctx, e->id) || scr_async_has(ctx, e->id) ||
+        ctx->out.id == e->id || scr_flushing_is_held(&ctx->env, &ctx->prefix, e->id))
+        return 1;
+    if (of == NULL || strcmp(of, ctx->prm.job_id) == 0)
+        return ctx->async.leftovers && has_plan(ctx, e->id);
+    return is_recent(&e->dset) &&
+           (has_plan(ctx, e->id) || is_anothers(ctx, flush, e->id));
 }
 
 static int edit_sweep(scr_hash *h, void *arg, int *changed, struct scr_err *err)

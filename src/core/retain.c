@@ -7,7 +7,6 @@
 #include "base/path.h"
 #include "core/ctx.h"
 #include "par/lists.h"
-#include "store/arrival.h"
 #include "store/deletion.h"
 
 /* --- one dataset --- */
@@ -113,12 +112,13 @@ static void unmark_all(struct scr_ctx *ctx, int id)
         scr_flush_forget_all(ctx, id);
 }
 
-/* Without a plan no process completes the dataset while its files go. */
-static int give_up_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+typedef int local_step(const struct scr_env *, const struct scr_prefix *, int id,
+                       struct scr_err *);
+
+/* Rank 0 does it. */
+static int step_all(struct scr_ctx *ctx, local_step *step, int id, struct scr_err *err)
 {
-    int rc = ctx->world.rank == 0
-                 ? scr_arrival_give_up(&ctx->env, &ctx->prefix, id, err)
-                 : SCR_OK;
+    int rc = ctx->world.rank == 0 ? step(&ctx->env, &ctx->prefix, id, err) : SCR_OK;
     return scr_agree_all(&ctx->world, rc, err);
 }
 
@@ -128,20 +128,15 @@ int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err
 {
     int rc = scr_async_let_go_all(ctx, err);
     if (rc == SCR_OK)
-        rc = give_up_all(ctx, id, err);
+        rc = step_all(ctx, scr_deletion_begin, id, err);
     if (rc != SCR_OK)
         return rc;
     scr_hash *share = scr_hash_new();
     if (ctx->restart.id == id && (ctx->restart.in_place || !scr_cache_has(ctx, id)))
         scr_restart_fini(&ctx->restart); /* it was read where it lies */
-    rc = scr_edit_index_all(ctx, scr_deletion_mark, &id, err);
-    if (rc == SCR_OK)
-        rc = share_out_all(ctx, id, spare, share, err);
-    if (rc == SCR_OK) {
-        if (ctx->world.rank == 0) /* of old versions it is the list, too */
-            rc = scr_prefix_summary_remove(&ctx->env, &ctx->prefix, id, err);
-        rc = scr_agree_all(&ctx->world, rc, err);
-    }
+    rc = share_out_all(ctx, id, spare, share, err);
+    if (rc == SCR_OK) /* of old versions it is the list, too */
+        rc = step_all(ctx, scr_prefix_summary_remove, id, err);
     if (rc == SCR_OK && ctx->async.n > 0)
         rc = spare_coming_all(ctx, share, err);
     if (rc == SCR_OK)
@@ -149,13 +144,10 @@ int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err
             &ctx->world,
             scr_deletion_files(&ctx->env, &ctx->prefix, &ctx->local_log, share, err),
             err);
-    if (rc == SCR_OK) {
-        if (ctx->world.rank == 0)
-            rc = scr_deletion_records(&ctx->env, &ctx->prefix, id, err);
-        rc = scr_agree_all(&ctx->world, rc, err);
-    }
     if (rc == SCR_OK)
-        rc = scr_edit_index_all(ctx, scr_deletion_forget, &id, err);
+        rc = step_all(ctx, scr_deletion_records, id, err);
+    if (rc == SCR_OK)
+        rc = step_all(ctx, scr_deletion_forget, id, err);
     unmark_all(ctx, id);
     scr_hash_delete(share);
     return rc;
@@ -198,24 +190,32 @@ static int is_wanted(const struct scr_ctx *ctx, const struct scr_index_entry *e,
            (e->id == ctx->from_id && newest <= ctx->from_last);
 }
 
-/* Of checkpoints the newest `size` good ones stay. Older ones go, unless they are
- * output too, wanted, or incomplete: those may be on their way. What a deletion before
- * left half done goes in any case. */
-static size_t choose_old(const struct scr_ctx *ctx, const scr_hash *index, int *ids,
-                         size_t n)
+/* Output and what is wanted stays; of checkpoints the newest `size` good ones, and what
+ * is newer or may yet become complete. What a deletion before left half done goes. */
+static int stays(const struct scr_ctx *ctx, const scr_hash *flush,
+                 const struct scr_index_entry *e, int newest, int good)
+{
+    if (!e->dset.is_ckpt || e->dset.is_output || is_wanted(ctx, e, newest))
+        return 1;
+    if (e->doomed)
+        return 0;
+    if (!e->complete)
+        return e->id > newest || scr_flush_may_go_on(ctx, flush, e);
+    return good < ctx->prm.prefix_size;
+}
+
+static size_t choose_old(const struct scr_ctx *ctx, const scr_hash *index,
+                         const scr_hash *flush, int *ids, size_t n)
 {
     int good = 0, newest = scr_index_newest(index, 0);
     size_t chosen = 0;
     for (size_t i = 0; i < n; i++) {
         struct scr_index_entry e;
-        if (scr_index_get(index, ids[i], &e, NULL) != SCR_OK || !e.dset.is_ckpt)
+        if (scr_index_get(index, ids[i], &e, NULL) != SCR_OK)
             continue;
-        int keep = good >= ctx->prm.prefix_size ? 0 : !e.doomed;
-        good += e.complete && !e.failed;
-        keep = keep || e.dset.is_output || is_wanted(ctx, &e, newest) ||
-               (!e.complete && !e.doomed);
-        if (!keep)
+        if (!stays(ctx, flush, &e, newest, good))
             ids[chosen++] = e.id;
+        good += e.dset.is_ckpt && e.complete && !e.failed;
     }
     return chosen;
 }
@@ -237,10 +237,14 @@ void scr_retain_all(struct scr_ctx *ctx)
     if (ctx->prm.prefix_size <= 0)
         return;
     if (ctx->world.rank == 0) {
-        scr_hash *index = scr_hash_new();
+        scr_hash *index = scr_hash_new(), *flush = scr_hash_new();
         rc = list_index(ctx, index, &ids, &n, &err);
-        n = rc == SCR_OK ? choose_old(ctx, index, ids, n) : 0;
+        if (rc == SCR_OK)
+            rc = scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", flush,
+                                       &err);
+        n = rc == SCR_OK ? choose_old(ctx, index, flush, ids, n) : 0;
         scr_hash_delete(index);
+        scr_hash_delete(flush);
     }
     delete_some_all(ctx, rc, &ids, n, 1, "SCR_PREFIX_SIZE", &err);
     free(ids);

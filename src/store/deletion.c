@@ -154,19 +154,39 @@ int scr_deletion_records(const struct scr_env *env, const struct scr_prefix *p, 
 
 /* --- the index --- */
 
-int scr_deletion_mark(scr_hash *index, void *id, int *changed, struct scr_err *err)
+static int edit_mark(scr_hash *index, void *arg, int *changed, struct scr_err *err)
 {
-    int of = *(const int *)id;
-    *changed = scr_index_get(index, of, &(struct scr_index_entry){ 0 }, NULL) == SCR_OK;
+    int id = *(const int *)arg;
+    *changed = scr_index_get(index, id, &(struct scr_index_entry){ 0 }, NULL) == SCR_OK;
     (void)err;
     if (*changed)
-        scr_index_mark_doomed(index, of);
+        scr_index_mark_doomed(index, id);
     return SCR_OK;
 }
 
-int scr_deletion_forget(scr_hash *index, void *id, int *changed, struct scr_err *err)
+int scr_deletion_begin(const struct scr_env *env, const struct scr_prefix *p, int id,
+                       struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_arrival_give_up(env, p, id, &why);
+    if (rc == SCR_OK)
+        rc = scr_prefix_index_update(env, p, edit_mark, &id, &why);
+    if (rc == SCR_E_FULL && scr_prefix_summary_remove(env, p, id, NULL) == SCR_OK) {
+        scr_err_clear(&why);
+        rc = scr_prefix_index_update(env, p, edit_mark, &id, &why);
+    }
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+}
+
+static int edit_forget(scr_hash *index, void *arg, int *changed, struct scr_err *err)
 {
     (void)err;
-    *changed = scr_index_remove(index, *(const int *)id);
+    *changed = scr_index_remove(index, *(const int *)arg);
     return SCR_OK;
+}
+
+int scr_deletion_forget(const struct scr_env *env, const struct scr_prefix *p, int id,
+                        struct scr_err *err)
+{
+    return scr_prefix_index_update(env, p, edit_forget, &id, err);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The steps of a deletion from the prefix directory (invariant P3), whether one process
- * does all of it or the ranks of a job share the files. In order: the plan is given up
- * (store/arrival.h), scr_deletion_mark, the summary is removed, scr_deletion_files,
+ * does all of it or the ranks of a job share the files. In order: scr_deletion_begin,
+ * the list of files is read, the summary is removed, scr_deletion_files,
  * scr_deletion_records, scr_deletion_forget. A deletion that died is repeated from the
  * start. Local. */
 #ifndef SCR_STORE_DELETION_H
@@ -9,10 +9,12 @@
 
 #include "store/prefix.h"
 
-/* Edits of the index; id: of the dataset, an int. One that is not listed changes
- * nothing. */
-int scr_deletion_mark(scr_hash *index, void *id, int *changed, struct scr_err *err);
-int scr_deletion_forget(scr_hash *index, void *id, int *changed, struct scr_err *err);
+/* Gives up the plan (store/arrival.h), and notes in the index that the dataset is not
+ * complete, and being deleted. One that is not listed is success. Where the file system
+ * has no room for a new index, the summary goes before: without one a restart passes
+ * the dataset over. */
+int scr_deletion_begin(const struct scr_env *env, const struct scr_prefix *p, int id,
+                       struct scr_err *err);
 
 /* Dataset id and, behind it, the others whose files stay: those that the index calls
  * complete, and those on their way to the prefix, by whichever job. malloc'd. */
@@ -27,5 +29,8 @@ int scr_deletion_files(const struct scr_env *env, const struct scr_prefix *p,
 /* Removes the directory of dataset id, the root of its list first. */
 int scr_deletion_records(const struct scr_env *env, const struct scr_prefix *p, int id,
                          struct scr_err *err);
+/* Takes it out of the index. */
+int scr_deletion_forget(const struct scr_env *env, const struct scr_prefix *p, int id,
+                        struct scr_err *err);
 
 #endif

@@ -2,6 +2,7 @@
 /* What killed and failed flushes leave on the prefix, and when it goes. */
 /* ranks: 4 */
 #include <errno.h>
+#include <sys/mount.h>
 
 #include "base/path.h"
 #include "helper_fault.h"
@@ -62,11 +63,7 @@ static void die_in_some(struct mpi_test *t, const char *how, long step)
     CHECK(left > 1);
 }
 
-#ifdef MPICH_VERSION
-enum { STEP = 57 };
-#else
 enum { STEP = 19 };
-#endif
 
 MPI_CASE(the_next_start_removes_the_temporary_files_of_a_killed_flush)
 {
@@ -145,6 +142,137 @@ MPI_CASE(a_flush_that_fails_or_ends_leaves_neither_mark_nor_temporary_file)
     job_free(&job);
 }
 
+/* --- a prefix directory that is full --- */
+
+static long same_size(int rank, int file, int seed)
+{
+    (void)rank, (void)seed;
+    return file < JOB_FILES ? 100000 : -1;
+}
+
+/* Room for two checkpoints and two files; 0: that takes another user. */
+static int make_small(struct job *job)
+{
+    int ok = 0;
+    if (job->rank == 0)
+        ok = mount("none", job->prefix, "tmpfs", 0, "size=2650k") == 0;
+    MPI_Bcast(&ok, 1, MPI_INT, 0, job->comm);
+    return ok;
+}
+
+static void free_small(struct job *job)
+{
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0)
+        umount2(job->prefix, MNT_DETACH);
+    mpi_test_barrier(job->comm);
+}
+
+/* The job dies at call n of its second flush, and its nodes with it. 1 if that left
+ * temporary files; then the next job has room for one. */
+static int fill_and_die(struct mpi_test *t, long n, int *root)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    int left = 0;
+    job_new(t, &job, 4);
+    job.size_of = same_size;
+    job.sys = &test_fault_sys;
+    *root = make_small(&job);
+    if (*root) {
+        struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+        job_checkpoint(&job, ctx, "one", 1);
+        job_arm(&job, -1, TEST_ANY, n, EIO, TEST_FOREVER);
+        (void)job_write(&job, ctx, "two", 2, 1, &err);
+        scr_ctx_free(ctx);
+        (void)job_disarm(&job);
+        left = parts(&job) >= 3 && job_count(&job, job.prefix, "step.2/file") == 0;
+        job_lose_node(&job, nodes);
+        ctx = job_start(&job, nodes, "SCR_FLUSH=1", "SCR_JOB_ID=next", NULL);
+        job_checkpoint(&job, ctx, "three", 3);
+        if (left)
+            CHECK_ENTRY(ctx->last_id, 1, 1);
+        job_kill(&job, ctx);
+        free_small(&job);
+    }
+    job_free(&job);
+    return left;
+}
+
+MPI_CASE(a_prefix_that_a_killed_flush_filled_has_room_again)
+{
+    int root = 1, left = 0;
+    for (long n = 61; n < 300 && root && mpi_test_good(t); n += 17)
+        left += fill_and_die(t, n, &root);
+    CHECK(!root || left > 0);
+}
+
+/* --- entries that cannot become complete --- */
+
+/* A flush of which some files have got their names. */
+static void fail_flush(struct job *job, struct scr_ctx *ctx, const char *name, int seed)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    job_arm(job, 2, TEST_RENAMEAT, 5, EIO, TEST_FOREVER);
+    (void)job_write(job, ctx, name, seed, 1, &err);
+    CHECK(job_disarm(job));
+}
+
+MPI_CASE(retention_removes_what_cannot_become_complete_when_a_newer_one_is)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    job.sys = &test_fault_sys;
+    job.out = tmpfile();
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", "SCR_PREFIX_SIZE=9",
+                                    "SCR_CACHE_SIZE=2", NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    fail_flush(&job, ctx, "two", 2);
+    CHECK_ENTRY(2, 0, 0);
+    CHECK(job_has(&job, "step.2"));
+    job_checkpoint(&job, ctx, "three", 3);
+    CHECK_ENTRY(2, 0, 0); /* in cache: it may be flushed again */
+    job_checkpoint(&job, ctx, "four", 4);
+    job_checkpoint(&job, ctx, "five", 5);
+    CHECK_ENTRY(2, -1, 0);
+    CHECK(!job_has(&job, "step.2"));
+    CHECK(!job_has(&job, ".scr/scr.dataset.2"));
+    CHECK_ENTRY(1, 1, 0);
+    CHECK_ENTRY(5, 1, 1);
+    job_kill(&job, ctx);
+    fclose(job.out);
+    job_free(&job);
+}
+
+MPI_CASE(what_another_job_may_still_bring_stays)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    job.sys = &test_fault_sys;
+    job.out = tmpfile();
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    fail_flush(&job, ctx, "one", 1);
+    CHECK_ENTRY(1, 0, 0);
+    job_kill(&job, ctx);
+    job_lose_node(&job, nodes);
+    ctx = job_start(&job, "m[1-4]", "SCR_FLUSH=1", "SCR_PREFIX_SIZE=1",
+                    "SCR_JOB_ID=next", NULL);
+    job_checkpoint(&job, ctx, "two", 2);
+    CHECK_ENTRY(1, 0, 0);
+    char path[900];
+    snprintf(path, sizeof path, "%s/.scr/flush.scr", job.prefix);
+    if (job.rank == 0)
+        unlink(path);
+    mpi_test_barrier(job.comm);
+    job_checkpoint(&job, ctx, "three", 3);
+    CHECK_ENTRY(1, -1, 0);
+    CHECK(!job_has(&job, "step.1"));
+    job_kill(&job, ctx);
+    fclose(job.out);
+    job_free(&job);
+}
+
 int main(int argc, char **argv)
 {
     return mpi_test_main(
@@ -153,5 +281,8 @@ int main(int argc, char **argv)
             RUN(the_next_start_removes_the_temporary_files_of_a_killed_flush),
             RUN(likewise_of_one_that_did_not_wait),
             RUN(temporary_files_of_a_flush_under_way_and_of_other_paths_stay),
-            RUN(a_flush_that_fails_or_ends_leaves_neither_mark_nor_temporary_file)));
+            RUN(a_flush_that_fails_or_ends_leaves_neither_mark_nor_temporary_file),
+            RUN(a_prefix_that_a_killed_flush_filled_has_room_again),
+            RUN(retention_removes_what_cannot_become_complete_when_a_newer_one_is),
+            RUN(what_another_job_may_still_bring_stays)));
 }
