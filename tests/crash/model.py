@@ -114,7 +114,13 @@ class Case:
     def certain(self, setup):
         """Checkpoints that this run can go on from."""
         return [v for v in self.versions if not v.passed and self.can_read(v, setup) and
-                (v.stored or self.is_whole(v, setup.job, setup.spread))]
+                (v.stored and not self.is_clash(v, setup) or self.is_whole(v, setup.job, setup.spread))]
+
+    def is_clash(self, version, setup):
+        """Its number may be that of another job's dataset in this job's cache, of another number of ranks, which
+        is passed over (P14)."""
+        return version.setup.job != setup.job and any(
+            v.id in (0, version.id) and setup.job in v.seen and v.ranks != len(setup.spread) for v in self.versions)
 
     def can_read(self, version, setup):
         return version.is_ckpt and (version.ranks == len(setup.spread) or setup.any_ranks)
