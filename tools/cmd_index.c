@@ -398,20 +398,46 @@ static int has_dset_dir(struct scr_tool *t, int id)
     return has;
 }
 
-/* A name goes before a number: nothing else than what was named is deleted. Of several
- * datasets of one name it is the newest. */
-static int find_to_delete(struct scr_tool *t, const char *text, int *id,
-                          struct scr_err *err)
+/* All datasets of a name, newest first. A name goes before a number: nothing else than
+ * what was named is deleted. */
+static int list_named(struct scr_tool *t, const char *text, int **ids, size_t *n,
+                      struct scr_err *err)
+{
+    size_t all = 0;
+    scr_hash *index = scr_hash_new();
+    int rc = scr_prefix_index_read(&t->env, &t->prefix, index, err);
+    if (rc == SCR_OK && (rc = scr_index_ids(index, ids, &all)) != SCR_OK)
+        scr_fail(err, rc, 0, "index: out of memory");
+    for (size_t i = 0; i < all; i++) {
+        struct scr_index_entry e;
+        if (scr_index_get(index, (*ids)[i], &e, NULL) == SCR_OK &&
+            strcmp(e.dset.name, text) == 0)
+            (*ids)[(*n)++] = e.id;
+    }
+    scr_hash_delete(index);
+    return rc;
+}
+
+/* By its number, or the name of its directory; also one that was dropped. */
+static int find_numbered(struct scr_tool *t, const char *text, int **ids, size_t *n,
+                         struct scr_err *err)
 {
     struct scr_index_entry e;
     const struct edit what = { t, text };
+    int id = 0;
+    if (!scr_parse_int(text, &id))
+        id = scr_dset_id(text);
     scr_hash *index = scr_hash_new();
     int rc = scr_prefix_index_read(&t->env, &t->prefix, index, err);
-    *id = scr_index_find(index, text);
-    if (rc == SCR_OK && *id < 0 &&
-        ((!scr_parse_int(text, id) && (*id = scr_dset_id(text)) < 1) || *id < 1 ||
-         (scr_index_get(index, *id, &e, NULL) != SCR_OK && !has_dset_dir(t, *id))))
+    if (rc == SCR_OK && (id < 1 || (scr_index_get(index, id, &e, NULL) != SCR_OK &&
+                                    !has_dset_dir(t, id))))
         rc = no_such_name(&what, err);
+    int *one = rc == SCR_OK ? scr_reallocarray(*ids, 1, sizeof *one) : NULL;
+    if (one != NULL) {
+        *ids = one;
+        one[(*n)++] = id;
+    } else if (rc == SCR_OK)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "delete: out of memory");
     scr_hash_delete(index);
     return rc;
 }
@@ -437,21 +463,33 @@ static void tell_deleted(struct scr_tool *t, int id, const struct scr_deleted *g
     scr_tool_print(t, "\n");
 }
 
+static int delete_one(struct scr_tool *t, int id, struct scr_err *err)
+{
+    struct scr_deleted got;
+    int rc = scr_delete_dataset(&t->env, &t->prefix, id, &got, err);
+    if (rc == SCR_OK)
+        tell_deleted(t, id, &got);
+    return rc;
+}
+
+/* What speaks against one of them is found before the first is touched. */
 static int delete_named(struct scr_tool *t, const struct scr_args *a,
                         struct scr_err *err)
 {
-    struct scr_deleted got;
-    int id = 0, rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err);
+    const char *text = a->opt[OPT_DELETE];
+    int *ids = NULL, rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err);
+    size_t n = 0;
     if (rc == SCR_OK && (rc = check_has_data(t, err)) == SCR_OK)
         adopt(t);
     if (rc == SCR_OK)
-        rc = find_to_delete(t, a->opt[OPT_DELETE], &id, err);
-    if (rc == SCR_OK && a->opt[OPT_FORCE] == NULL)
-        rc = may_delete(t, id, err);
-    if (rc == SCR_OK)
-        rc = scr_delete_dataset(&t->env, &t->prefix, id, &got, err);
-    if (rc == SCR_OK)
-        tell_deleted(t, id, &got);
+        rc = list_named(t, text, &ids, &n, err);
+    if (rc == SCR_OK && n == 0)
+        rc = find_numbered(t, text, &ids, &n, err);
+    for (size_t i = 0; i < n && rc == SCR_OK && a->opt[OPT_FORCE] == NULL; i++)
+        rc = may_delete(t, ids[i], err);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        rc = delete_one(t, ids[i], err);
+    free(ids);
     return rc;
 }
 

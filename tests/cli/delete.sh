@@ -69,8 +69,7 @@ run scr_index --delete ckpt.12
 fails 2 "the flush of dataset 12 is not over: a job or transfer process may complete it; to"
 cli_hold "$tmp/.scr/scr.dataset.6/flushing.lock" &
 holder=$!
-until_true [ -e .scr/scr.dataset.6/flushing.lock ]
-until_true sh -c '! scr_index --delete ckpt.6 >/dev/null 2>&1'
+until_true grep -q process .scr/scr.dataset.6/flushing.lock
 run scr_index --delete ckpt.6
 fails 2 "dataset 6 is being flushed; to delete it all the same, give --force"
 check "nothing is done" -f ckpt.6/rank_0.dat -a -f ckpt.12/rank_0.dat
@@ -88,6 +87,29 @@ scr_index --add-directory ckpt.6 'rank_%r.dat' --name 12 >/dev/null || fail "add
 run scr_index --delete 12 --force
 has 0 "dataset 19:"
 check "dataset 12 stays" -f ckpt.12/rank_0.dat
+
+# all datasets of one name, and none if one of them may not be deleted
+fill
+for id in 19 20; do
+    scr_index --add-directory ckpt.6 'rank_%r.dat' --name twin >/dev/null || fail "add-directory"
+    scr_index --drop twin
+done
+scr_index --add 19 >/dev/null
+scr_index --add 20 >/dev/null
+scr_index --current ckpt.18
+rows 20 19 18 12 6
+cli_hold "$tmp/.scr/scr.dataset.19/flushing.lock" &
+holder=$!
+until_true grep -q process .scr/scr.dataset.19/flushing.lock
+run scr_index --delete twin
+fails 2 "dataset 19 is being flushed"
+rows 20 19 18 12 6
+kill $holder
+wait $holder 2>/dev/null
+run scr_index --delete twin
+is 0 "dataset 20: 0 files deleted, $n left to other datasets
+dataset 19: 0 files deleted, $n left to other datasets"
+rows 18 12 6
 
 # no room for a new index: deletion still makes some
 if [ "$(id -u)" = 0 ] && mkdir full && mount -t tmpfs -o size=256k none full 2>/dev/null; then
