@@ -6,6 +6,7 @@
 
 #include "base/str.h"
 #include "build.h"
+#include "fmt/lost_output.h"
 #include "fmt/state.h"
 #include "reach.h"
 #include "red/survey.h"
@@ -44,8 +45,9 @@ struct postrun {
     struct scr_scavenge s;
     int is_open; /* s: opened when there is something to do */
     scr_hash *flush, *index;
-    const char *job_id; /* borrowed from t->cfg */
-    int lost;           /* datasets that could not be saved */
+    const char *job_id;                 /* borrowed from t->cfg */
+    int lost;                           /* datasets that could not be saved */
+    struct scr_lost_output lost_output; /* those of them that are output */
 };
 
 /* --- what is where --- */
@@ -129,15 +131,12 @@ static int look_around(struct postrun *p, struct scr_err *err)
 
 static int needs_saving(const struct postrun *p, int id)
 {
-    return (scr_flush_get_location(p->flush, id) & SCR_LOC_CACHE) != 0 &&
-           !scr_flush_is_saved(p->flush, p->index, id, NULL);
+    return scr_flush_is_unsaved(p->flush, p->index, id);
 }
 
 static const char *name_of(const struct postrun *p, int id)
 {
-    const char *name =
-        scr_hash_get_val(scr_hash_get_kv_int(p->flush, "DATASET", id), "NAME");
-    return name ? name : "?";
+    return scr_flush_name(p->flush, id);
 }
 
 /* --- one dataset --- */
@@ -252,6 +251,8 @@ static int save_output(struct postrun *p, const int *ids, size_t n, int *found,
         if (scr_flush_has(p->flush, ids[i], "OUTPUT") && needs_saving(p, ids[i])) {
             *found = 1;
             rc = plan(p, ids[i], "output", err);
+            if (rc == SCR_TOOL_NO)
+                scr_lost_output_add(&p->lost_output, ids[i], name_of(p, ids[i]));
         }
     return rc == SCR_TOOL_NO ? SCR_OK : rc;
 }
@@ -276,6 +277,25 @@ static int save_ckpt(struct postrun *p, const int *ids, size_t n, int *found,
     return SCR_OK;
 }
 
+/* When all is saved that can be: what is in cache only goes with the allocation. */
+static void tell_lost_output(struct postrun *p)
+{
+    struct scr_index_entry e;
+    const struct scr_lost_output *l = &p->lost_output;
+    scr_hash *index = scr_hash_new();
+    if (l->oldest > 0 &&
+        scr_prefix_index_read(&p->t->env, &p->t->prefix, index, NULL) == SCR_OK) {
+        int before = scr_index_newest(index, l->oldest);
+        int known = before > 0 && scr_index_get(index, before, &e, NULL) == SCR_OK;
+        char *text = scr_lost_output_text(l, scr_index_newest(index, 0),
+                                          known ? e.dset.name : NULL);
+        if (text != NULL)
+            scr_log(p->t->env.log, SCR_LOG_WARN, "%s", text);
+        free(text);
+    }
+    scr_hash_delete(index);
+}
+
 static int save_all(struct postrun *p, struct scr_err *err)
 {
     int *ids = NULL, found = 0, rc = look_around(p, err);
@@ -291,6 +311,8 @@ static int save_all(struct postrun *p, struct scr_err *err)
     }
     if (rc == SCR_OK)
         rc = save_ckpt(p, ids, n, &found, err);
+    if (rc == SCR_OK || rc == SCR_TOOL_NO)
+        tell_lost_output(p);
     if (rc == SCR_OK && !found)
         scr_tool_print(p->t, "nothing to save: %s\n",
                        n > 0
@@ -348,6 +370,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
                             : scr_fail(err, SCR_E_NOMEM, 0, "postrun: out of memory");
     if (p.is_open)
         scr_scavenge_close(&p.s);
+    scr_lost_output_fini(&p.lost_output);
     scr_hash_delete(p.flush);
     scr_hash_delete(p.index);
     return rc == SCR_OK && p.lost > 0 ? SCR_TOOL_NO : rc;

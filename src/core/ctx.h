@@ -487,6 +487,9 @@ int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err);
  * warning. */
 void scr_flush_mark_all(struct scr_ctx *ctx, int id, int on, int off);
 void scr_flush_forget_all(struct scr_ctx *ctx, int id);
+/* Rank 0 tells which output those are that no rank can restore any more, and how to go
+ * back to a checkpoint before it. Local. */
+void scr_lost_output_tell(struct scr_ctx *ctx);
 /* Takes datasets that were in the caches of this job, and are no more, out of it; of
  * other jobs those of long ago. */
 void scr_flush_sweep_all(struct scr_ctx *ctx);

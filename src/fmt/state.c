@@ -197,6 +197,18 @@ int scr_flush_is_saved(const scr_hash *h, const scr_hash *index, int id,
            (!known || is_same(&d, marked));
 }
 
+int scr_flush_is_unsaved(const scr_hash *h, const scr_hash *index, int id)
+{
+    return (scr_flush_get_location(h, id) & SCR_LOC_CACHE) != 0 &&
+           !scr_flush_is_saved(h, index, id, NULL);
+}
+
+const char *scr_flush_name(const scr_hash *h, int id)
+{
+    const char *name = scr_hash_get_val(scr_hash_get_kv_int(h, "DATASET", id), "NAME");
+    return name ? name : "?";
+}
+
 int scr_flush_is_of_job(const scr_hash *h, int id, const char *jobid)
 {
     struct scr_dataset d;

@@ -52,7 +52,10 @@ int scr_flush_need(const scr_hash *h, int id); /* 1: in cache and not on the PFS
  * that number counts as none. */
 int scr_flush_is_saved(const scr_hash *h, const scr_hash *index, int id,
                        const scr_hash *dset);
-int scr_flush_max_id(const scr_hash *h); /* 0: it lists none */
+/* 1: the flush file says it is in cache, and it is not complete on the PFS. */
+int scr_flush_is_unsaved(const scr_hash *h, const scr_hash *index, int id);
+const char *scr_flush_name(const scr_hash *h, int id); /* "?": not known */
+int scr_flush_max_id(const scr_hash *h);               /* 0: it lists none */
 /* 1 unless the entry says that another job wrote the dataset. */
 int scr_flush_is_of_job(const scr_hash *h, int id, const char *jobid);
 /* 1 if the dataset has that flag, "CKPT" or "OUTPUT". */

@@ -185,7 +185,21 @@ job 6 XOR 3 3
 rm "$(at 1)/scr.dataset.3/rank.1"/*
 run scr_postrun
 warns 1 "dataset 3 (ckpt.3) is not saved"
+warns 1 "output is lost: ckpt.3 (dataset 3); a run from a newer checkpoint does not write it again, and no older one exists"
 saved 5
+saved 6
+
+# --- the way back before a lost output, if there is one ---
+clean
+job 2 XOR 3 3
+run scr_postrun
+has 0 "dataset 2 (ckpt.2): complete in"
+job 3 SINGLE 3 1 output
+job 4 SINGLE 3 1 output
+job 6 XOR 3 3
+rm "$(at 1)/scr.dataset.3/rank.1"/* "$(at 1)/scr.dataset.4/rank.1"/*
+run scr_postrun
+warns 1 "output is lost: ckpt.3 (dataset 3), ckpt.4 (dataset 4); a run from a newer checkpoint does not write it again: SCR_CURRENT=ckpt.2 goes back before it"
 saved 6
 
 # --- the flush file is lost, damaged: the caches tell ---
