@@ -225,7 +225,7 @@ static int fail_start(struct job *job, int victim, enum test_how how, long n)
 
 static void fail_every_start(struct mpi_test *t, int victim, enum test_how how)
 {
-    enum { STEP = 3, MOST = 3000 };
+    enum { STEP = 7, MOST = 3000 };
     static const int stale[] = { 4, 0 };
     struct job job;
     long n = walk_from(0), failed = 0;
