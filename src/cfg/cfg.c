@@ -140,9 +140,13 @@ const char *scr_cfg_get_from(const struct scr_cfg *cfg, const char *name,
                              enum scr_cfg_source source, const char **origin)
 {
     const char *where = NULL;
-    char *stored = scr_source_name(name);
+    /* In capital letters, as SCR asks, a name costs no memory: where that is short, a
+     * parameter would look like one that nobody has set. */
+    int small = strpbrk(name, "abcdefghijklmnopqrstuvwxyz") != NULL;
+    char *own = small ? scr_source_name(name) : NULL;
+    const char *stored = small ? own : scr_spec_unalias(name);
     const char *value = stored ? get_from(cfg, stored, (int)source, &where) : NULL;
-    free(stored);
+    free(own);
     if (origin != NULL)
         *origin = value ? where : NULL;
     return value;

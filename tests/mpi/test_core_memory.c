@@ -253,11 +253,29 @@ MPI_CASE(the_end)
         t, &(struct plan){ .work = finalize, .has_two = 1, .set = SET("SCR_FLUSH=3") });
 }
 
+/* A setting that looked like one nobody made would be another run's. */
+MPI_CASE(settings_are_read_without_memory)
+{
+    struct job job;
+    struct scr_params prm;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, NODES, "SCR_COPY_TYPE=PARTNER", NULL);
+    job_arm(&job, -1, JOB_ALLOCATION, 0, 0, TEST_FOREVER);
+    int rc = scr_cfg_params(ctx->cfg, &prm, &err);
+    job_disarm(&job);
+    CHECK_RC(rc, SCR_OK, &err);
+    CHECK(prm.copy_type != NULL && strcmp(prm.copy_type, "PARTNER") == 0);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
 int main(int argc, char **argv)
 {
     return mpi_test_main(
         argc, argv,
-        MPI_CASES(RUN(a_checkpoint), RUN(a_flush), RUN(an_asynchronous_flush),
+        MPI_CASES(RUN(settings_are_read_without_memory), RUN(a_checkpoint),
+                  RUN(a_flush), RUN(an_asynchronous_flush),
                   RUN(a_checkpoint_that_bypasses_the_cache), RUN(a_start),
                   RUN(a_start_that_rebuilds), RUN(a_start_whose_ranks_moved),
                   RUN(a_start_that_fetches), RUN(going_back), RUN(a_deletion),
