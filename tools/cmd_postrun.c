@@ -46,6 +46,7 @@ struct postrun {
     int is_open; /* s: opened when there is something to do */
     scr_hash *flush, *index;
     const char *job_id;                 /* borrowed from t->cfg */
+    int stays;                          /* nobody goes back for lost output */
     int lost;                           /* datasets that could not be saved */
     struct scr_lost_output lost_output; /* those of them that are output */
 };
@@ -277,23 +278,32 @@ static int save_ckpt(struct postrun *p, const int *ids, size_t n, int *found,
     return SCR_OK;
 }
 
-/* When all is saved that can be: what is in cache only goes with the allocation. */
-static void tell_lost_output(struct postrun *p)
+/* CURRENT goes back before the lost output, if there is a checkpoint; what is told. */
+static int edit_back(scr_hash *index, void *arg, int *changed, struct scr_err *err)
 {
+    struct postrun *p = arg;
     struct scr_index_entry e;
     const struct scr_lost_output *l = &p->lost_output;
-    scr_hash *index = scr_hash_new();
-    if (l->oldest > 0 &&
-        scr_prefix_index_read(&p->t->env, &p->t->prefix, index, NULL) == SCR_OK) {
-        int before = scr_index_newest(index, l->oldest);
-        int known = before > 0 && scr_index_get(index, before, &e, NULL) == SCR_OK;
-        char *text = scr_lost_output_text(l, scr_index_newest(index, 0),
-                                          known ? e.dset.name : NULL);
-        if (text != NULL)
-            scr_log(p->t->env.log, SCR_LOG_WARN, "%s", text);
-        free(text);
-    }
-    scr_hash_delete(index);
+    int newest = scr_index_newest(index, 0),
+        before = scr_index_newest(index, l->oldest);
+    int known = before > 0 && scr_index_get(index, before, &e, NULL) == SCR_OK;
+    char *text =
+        scr_lost_output_text(l, newest, known ? e.dset.name : NULL,
+                             p->stays ? SCR_LOST_OUTPUT_STAY : SCR_LOST_OUTPUT_NEXT);
+    if (text != NULL)
+        scr_log(p->t->env.log, SCR_LOG_WARN, "%s", text);
+    free(text);
+    *changed = known && newest > l->oldest && !p->stays;
+    (void)err;
+    return *changed ? scr_index_set_current(index, e.dset.name) : SCR_OK;
+}
+
+/* When all is saved that can be: what is in cache only goes with the allocation. */
+static int go_back(struct postrun *p, struct scr_err *err)
+{
+    if (p->lost_output.oldest == 0)
+        return SCR_OK;
+    return scr_prefix_index_update(&p->t->env, &p->t->prefix, edit_back, p, err);
 }
 
 static int save_all(struct postrun *p, struct scr_err *err)
@@ -311,8 +321,10 @@ static int save_all(struct postrun *p, struct scr_err *err)
     }
     if (rc == SCR_OK)
         rc = save_ckpt(p, ids, n, &found, err);
-    if (rc == SCR_OK || rc == SCR_TOOL_NO)
-        tell_lost_output(p);
+    if (rc == SCR_OK || rc == SCR_TOOL_NO) {
+        int back = go_back(p, err);
+        rc = back == SCR_OK ? rc : back;
+    }
     if (rc == SCR_OK && !found)
         scr_tool_print(p->t, "nothing to save: %s\n",
                        n > 0
@@ -347,6 +359,7 @@ static int is_enabled(struct postrun *p, int *enabled, struct scr_err *err)
         rc = scr_cfg_params(t->cfg, &prm, err);
     *enabled = rc == SCR_OK && prm.enable;
     p->job_id = rc == SCR_OK ? prm.job_id : NULL;
+    p->stays = rc == SCR_OK && prm.restart_past_lost_output;
     if (rc == SCR_OK && !prm.enable)
         scr_tool_print(t, "nothing to save: SCR is disabled by SCR_ENABLE=0\n");
     return rc;

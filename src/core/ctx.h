@@ -204,6 +204,7 @@ struct scr_ctx {
     struct scr_ranks ranks;
     int wanted_taken;  /* SCR_CURRENT was applied, and nothing was written since */
     char *gone_before; /* what current.scr had for the job before that, or NULL */
+    char *go_before;   /* rank 0: checkpoint to go back to for lost output, or NULL */
     int ask_again;     /* the next Have_restart looks for the newest checkpoint anew */
     int flush_owed;    /* a periodic flush failed and is not tried again: the next
                           checkpoint is flushed */
@@ -487,9 +488,12 @@ int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err);
  * warning. */
 void scr_flush_mark_all(struct scr_ctx *ctx, int id, int on, int off);
 void scr_flush_forget_all(struct scr_ctx *ctx, int id);
-/* Rank 0 tells which output those are that no rank can restore any more, and how to go
- * back to a checkpoint before it. Local. */
+/* Rank 0 tells which output those are that no rank can restore any more, and finds the
+ * checkpoint before them. Local. */
 void scr_lost_output_tell(struct scr_ctx *ctx);
+/* 1: that is what a restart takes. Else nothing has changed: there is none to go back
+ * to, or it cannot be had, which is told. */
+int scr_lost_output_go_back_all(struct scr_ctx *ctx);
 /* Takes datasets that were in the caches of this job, and are no more, out of it; of
  * other jobs those of long ago. */
 void scr_flush_sweep_all(struct scr_ctx *ctx);

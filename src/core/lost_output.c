@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Output that an earlier run of this job left in cache, that is not on the prefix and
- * that the start could not restore: it is told before the flush file forgets it. */
+ * that the start could not restore: it is told before the flush file forgets it, and
+ * the run goes back to a checkpoint before it. */
 #include "fmt/lost_output.h"
 
 #include <stdlib.h>
@@ -42,12 +43,23 @@ static const char *name_before(const struct scr_ctx *ctx, const scr_hash *index,
                                                                           : NULL;
 }
 
-static void tell(const struct scr_ctx *ctx, const scr_hash *index,
+/* Who chooses a checkpoint goes to that one. */
+static int goes_back(const struct scr_ctx *ctx)
+{
+    return ctx->prm.fetch && ctx->prm.current == NULL &&
+           !ctx->prm.restart_past_lost_output;
+}
+
+static void tell(struct scr_ctx *ctx, const scr_hash *index,
                  const struct scr_lost_output *l)
 {
     int cached = scr_cache_newest_ckpt(ctx, 0), listed = scr_index_newest(index, 0);
-    char *text = scr_lost_output_text(l, cached > listed ? cached : listed,
-                                      name_before(ctx, index, l->oldest));
+    int newest = cached > listed ? cached : listed, back = goes_back(ctx);
+    const char *before = name_before(ctx, index, l->oldest);
+    char *text = scr_lost_output_text(
+        l, newest, before, back ? SCR_LOST_OUTPUT_BACK : SCR_LOST_OUTPUT_STAY);
+    if (back && before != NULL && newest > l->oldest)
+        ctx->go_before = scr_strdup(before);
     if (text != NULL)
         scr_log(&ctx->log, SCR_LOG_WARN, "%s", text);
     free(text);
@@ -68,4 +80,37 @@ void scr_lost_output_tell(struct scr_ctx *ctx)
     scr_lost_output_fini(&l);
     scr_hash_delete(flush);
     scr_hash_delete(index);
+}
+
+/* What is to be offered instead, and what leaves the cache for it, are in the prefix
+ * directory first: later starts go by CURRENT, and a user may choose otherwise. */
+static int save_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
+{
+    int ids[] = { scr_cache_find_all(ctx, name), scr_cache_newest_ckpt(ctx, 0) };
+    int rc = SCR_OK;
+    for (int i = 0; i < 2 && rc == SCR_OK; i++)
+        if (ids[i] > 0)
+            rc = scr_flush_if_needed_all(ctx, ids[i], err);
+    return rc;
+}
+
+int scr_lost_output_go_back_all(struct scr_ctx *ctx)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    char *name = NULL;
+    int tried;
+    if (ctx->go_before != NULL)
+        name = scr_strdup(ctx->go_before);
+    int rc = scr_bcast_str_all(&ctx->world, 0, &name, &why);
+    int goes = rc == SCR_OK && name != NULL;
+    if (goes)
+        rc = save_all(ctx, name, &why);
+    if (goes && rc == SCR_OK)
+        rc = scr_go_to_all(ctx, "lost output", name, &tried, &why);
+    free(name);
+    if (rc != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "this run does not go back to a checkpoint before the lost output: %s",
+                why.text);
+    return goes && rc == SCR_OK;
 }

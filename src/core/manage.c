@@ -76,6 +76,13 @@ static int unknown(const char *call, const char *name, const struct scr_ctx *ctx
 
 /* --- current --- */
 
+/* What is left of it cannot be flushed, and no start goes on from it. */
+static int is_lost_output_all(const struct scr_ctx *ctx, int id)
+{
+    return scr_cache_is(ctx, id, SCR_CACHE_LOST) &&
+           scr_cache_kind_all(ctx, id) == SCR_IS_OUTPUT;
+}
+
 /* Datasets newer than id leave the cache. One that has to stay does not keep the
  * others: the next start would go on from it. */
 static int drop_newer_all(struct scr_ctx *ctx, int id, struct scr_err *err)
@@ -83,7 +90,8 @@ static int drop_newer_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     int *ids = NULL, n = 0;
     int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
     for (int i = 0; i < n; i++) {
-        if (ids[i] <= id || scr_cache_is(ctx, ids[i], SCR_CACHE_FOREIGN))
+        if (ids[i] <= id || scr_cache_is(ctx, ids[i], SCR_CACHE_FOREIGN) ||
+            is_lost_output_all(ctx, ids[i]))
             continue;
         int one = scr_cache_let_go_all(ctx, ids[i], rc == SCR_OK ? err : NULL);
         rc = rc == SCR_OK ? one : rc;

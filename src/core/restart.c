@@ -342,6 +342,8 @@ int scr_restart_init_all(struct scr_ctx *ctx, struct scr_err *err)
     int done = 0;
     ctx->wanted_taken = scr_wanted_is_due_all(ctx);
     int rc = ctx->wanted_taken ? go_to_wanted_all(ctx, &done, err) : SCR_OK;
+    if (!ctx->wanted_taken)
+        done = scr_lost_output_go_back_all(ctx);
     if (rc == SCR_OK && ctx->prm.flush_on_restart &&
         scr_flush_pending_all(ctx, 1, &why) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN,

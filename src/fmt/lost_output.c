@@ -9,8 +9,17 @@ void scr_lost_output_add(struct scr_lost_output *l, int id, const char *name)
         l->oldest = id;
 }
 
+/* Around a checkpoint's name; rows as in enum scr_lost_output_way. */
+static const struct {
+    const char *head, *tail;
+} ways[] = {
+    { "SCR_CURRENT=", " goes back before it" },
+    { "this run goes back to ", ", with SCR_RESTART_PAST_LOST_OUTPUT=1 it would not" },
+    { "the next run goes back to ", "; scr_index --current takes another one" },
+};
+
 char *scr_lost_output_text(const struct scr_lost_output *l, int newest,
-                           const char *before)
+                           const char *before, enum scr_lost_output_way way)
 {
     if (l->oldest == 0 || l->names.p == NULL)
         return NULL;
@@ -23,8 +32,8 @@ char *scr_lost_output_text(const struct scr_lost_output *l, int newest,
                             "not write it again, and no older one exists",
                             l->names.p);
     return scr_asprintf("output is lost: %s; a run from a newer checkpoint does not "
-                        "write it again: SCR_CURRENT=%s goes back before it",
-                        l->names.p, before);
+                        "write it again: %s%s%s",
+                        l->names.p, ways[way].head, before, ways[way].tail);
 }
 
 void scr_lost_output_fini(struct scr_lost_output *l)

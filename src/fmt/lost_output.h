@@ -18,11 +18,17 @@ struct scr_lost_output {
 
 /* In any order. */
 void scr_lost_output_add(struct scr_lost_output *l, int id, const char *name);
+/* What is done about it where there is a newer checkpoint and an older one. */
+enum scr_lost_output_way {
+    SCR_LOST_OUTPUT_STAY, /* nothing: the user goes on from the newer one */
+    SCR_LOST_OUTPUT_BACK, /* this run goes back */
+    SCR_LOST_OUTPUT_NEXT  /* the next run does */
+};
 /* Which output is lost, and what to do; NULL: none is, or out of memory. newest: id of
  * the newest checkpoint there is; before: the name of the newest one that is older than
  * l->oldest, NULL: there is none. Malloc'd. */
 char *scr_lost_output_text(const struct scr_lost_output *l, int newest,
-                           const char *before);
+                           const char *before, enum scr_lost_output_way way);
 void scr_lost_output_fini(struct scr_lost_output *l);
 
 #endif

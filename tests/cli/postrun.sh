@@ -199,8 +199,18 @@ job 4 SINGLE 3 1 output
 job 6 XOR 3 3
 rm "$(at 1)/scr.dataset.3/rank.1"/* "$(at 1)/scr.dataset.4/rank.1"/*
 run scr_postrun
-warns 1 "output is lost: ckpt.3 (dataset 3), ckpt.4 (dataset 4); a run from a newer checkpoint does not write it again: SCR_CURRENT=ckpt.2 goes back before it"
+warns 1 "output is lost: ckpt.3 (dataset 3), ckpt.4 (dataset 4); a run from a newer checkpoint does not write it again: the next run goes back to ckpt.2; scr_index --current takes another one"
 saved 6
+listed '      6 YES   ckpt.6' '      4 NO    ckpt.4' '      3 NO    ckpt.3' '*     2 YES   ckpt.2'
+clean
+job 2 XOR 3 3
+run scr_postrun
+job 3 SINGLE 3 1 output
+job 6 XOR 3 3
+rm "$(at 1)/scr.dataset.3/rank.1"/*
+run env SCR_RESTART_PAST_LOST_OUTPUT=1 scr_postrun
+warns 1 "does not write it again: SCR_CURRENT=ckpt.2 goes back before it"
+listed '*     6 YES   ckpt.6' '      3 NO    ckpt.3' '      2 YES   ckpt.2'
 
 # --- the flush file is lost, damaged: the caches tell ---
 for what in gone damaged; do

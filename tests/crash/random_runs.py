@@ -102,7 +102,8 @@ class World:
 
     def environment(self, setup, case, more):
         return dict(os.environ, TMPDIR=self.dir, SCR_PREFIX=case.prefix, SCR_CACHE_BASE=self.path("cache"),
-                    SCR_CNTL_BASE=self.path("cache"), SCR_USER_NAME="tester", SCR_JOB_ID=setup.job,
+                    SCR_CNTL_BASE=self.path("cache"), SCR_RESTART_PAST_LOST_OUTPUT="1",
+                    SCR_USER_NAME="tester", SCR_JOB_ID=setup.job,
                     SCR_COPY_TYPE=setup.scheme, SCR_SET_FAILURES=str(max(setup.k, 1)), SCR_FLUSH=str(setup.flush),
                     SCR_TRANSFER_PROGRAM=f"{self.scr}_transfer", SCR_VNODES=",".join(setup.spread),
                     TEST_RUNS_OF=self.tag, **more, **({"SCR_CACHE_SIZE": str(setup.size)} if setup.size else {}))
