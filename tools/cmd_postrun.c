@@ -252,7 +252,7 @@ static int save_output(struct postrun *p, const int *ids, size_t n, int *found,
         if (scr_flush_has(p->flush, ids[i], "OUTPUT") && needs_saving(p, ids[i])) {
             *found = 1;
             rc = plan(p, ids[i], "output", err);
-            if (rc == SCR_TOOL_NO)
+            if (rc == SCR_TOOL_NO && scr_flush_need(p->flush, ids[i]))
                 scr_lost_output_add(&p->lost_output, ids[i], name_of(p, ids[i]));
         }
     return rc == SCR_TOOL_NO ? SCR_OK : rc;

@@ -10,14 +10,15 @@
 #include "fmt/state.h"
 
 /* What another job has in its caches may be saved by that one. One that is kept for the
- * next start, or for another number of ranks, is not lost. */
+ * next start, or for another number of ranks, is not lost, nor one that was on the
+ * prefix and has been written over or deleted since. */
 static int is_lost(const struct scr_ctx *ctx, const scr_hash *flush,
                    const scr_hash *index, int id)
 {
     int gone = !scr_cache_has(ctx, id) || scr_cache_is(ctx, id, SCR_CACHE_LOST);
     return gone && scr_flush_has(flush, id, "OUTPUT") &&
            scr_flush_is_of_job(flush, id, ctx->prm.job_id) &&
-           scr_flush_is_unsaved(flush, index, id);
+           scr_flush_need(flush, id) && scr_flush_is_unsaved(flush, index, id);
 }
 
 static void collect(const struct scr_ctx *ctx, const scr_hash *flush,

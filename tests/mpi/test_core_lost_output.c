@@ -171,6 +171,26 @@ MPI_CASE(what_can_be_rebuilt_or_is_on_the_prefix_is_not_lost)
     end(&job);
 }
 
+/* Written over by newer output of that name. */
+MPI_CASE(what_was_on_the_prefix_is_not_lost)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    job.out = tmpfile();
+    struct scr_ctx *ctx = start(&job, "SCR_FLUSH=1");
+    for (int i = 1; i <= 2; i++) {
+        job_checkpoint(&job, ctx, i == 1 ? "one" : "two", i);
+        write_out(&job, ctx, 0);
+    }
+    job_checkpoint(&job, ctx, "three", 3);
+    CHECK_INT(job_entry(&job, 2, NULL, NULL), 0);
+    job_kill(&job, ctx);
+    job_lose_node(&job, nodes);
+    run(&job, NULL, "three", 3);
+    CHECK_INT(job_said(&job, told), 0);
+    end(&job);
+}
+
 MPI_CASE(what_is_left_in_cache_or_is_another_jobs_is_not_lost)
 {
     struct job job;
@@ -193,5 +213,6 @@ int main(int argc, char **argv)
                   RUN(without_a_newer_checkpoint_the_run_writes_it_again),
                   RUN(output_that_cannot_be_rebuilt_is_told),
                   RUN(what_can_be_rebuilt_or_is_on_the_prefix_is_not_lost),
+                  RUN(what_was_on_the_prefix_is_not_lost),
                   RUN(what_is_left_in_cache_or_is_another_jobs_is_not_lost)));
 }
