@@ -221,7 +221,7 @@ static void say_stays(struct scr_ctx *ctx, const struct scr_held *h, int foreign
 static void note_stays(struct scr_ctx *ctx, struct scr_held *h, enum stays how,
                        const struct scr_err *why)
 {
-    h->stays = how;
+    h->stays = (int)how;
     say_stays(ctx, h, h->state == SCR_CACHE_FOREIGN, why);
     h->told = 1;
 }

@@ -63,7 +63,7 @@ MPI_CASE(the_last_flush_rebuilds_what_is_damaged_or_gone)
             begin(t, &job);
             struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=9", ways[i], NULL);
             job_checkpoint(&job, ctx, "one", 1);
-            damage(&job, 1, 1, how);
+            damage(&job, 1, 1, (enum damage)how);
             job_end(&job, ctx);
             CHECK_ENTRY(1, 1, 1);
             CHECK_INT(job_said(&job, "flushed once more"), 1);
