@@ -98,10 +98,9 @@ static int save_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
 int scr_lost_output_go_back_all(struct scr_ctx *ctx)
 {
     struct scr_err why = SCR_ERR_INIT;
-    char *name = NULL;
+    char *name = ctx->go_before;
     int tried;
-    if (ctx->go_before != NULL)
-        name = scr_strdup(ctx->go_before);
+    ctx->go_before = NULL;
     int rc = scr_bcast_str_all(&ctx->world, 0, &name, &why);
     int goes = rc == SCR_OK && name != NULL;
     if (goes)

@@ -189,6 +189,7 @@ struct entry {
     const scr_hash *dset;
     int complete;
     time_t when;
+    int mended; /* its files were repaired: CURRENT and FAILED stay */
 };
 
 /* Some of its files may have gone. */
@@ -214,8 +215,9 @@ static int edit_entry(scr_hash *index, void *arg, int *changed, struct scr_err *
     if (rc != SCR_OK)
         return rc;
     *changed = 1;
-    rc = scr_index_add(index, e->dset, e->complete, e->when);
-    if (rc == SCR_OK)
+    rc = e->mended ? scr_index_mend(index, e->dset, e->complete, e->when)
+                   : scr_index_add(index, e->dset, e->complete, e->when);
+    if (rc == SCR_OK && !e->mended)
         rc = scr_index_advance_current(index, d.id);
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: dataset %d", d.id);
 }
@@ -224,28 +226,14 @@ int scr_prefix_index_enter(const struct scr_env *env, const struct scr_prefix *p
                            const scr_hash *dset, int complete, time_t when,
                            struct scr_err *err)
 {
-    struct entry e = { dset, complete, when };
+    struct entry e = { dset, complete, when, 0 };
     return scr_prefix_index_update(env, p, edit_entry, &e, err);
-}
-
-static int edit_mended(scr_hash *index, void *arg, int *changed, struct scr_err *err)
-{
-    const struct entry *e = arg;
-    struct scr_dataset d;
-    int rc = scr_dataset_get(e->dset, &d, err);
-    if (rc == SCR_OK)
-        rc = check_stays(index, e, &d, err);
-    if (rc != SCR_OK)
-        return rc;
-    *changed = 1;
-    rc = scr_index_mend(index, e->dset, e->complete, e->when);
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: a repaired dataset");
 }
 
 int scr_prefix_index_mend(const struct scr_env *env, const struct scr_prefix *p,
                           const scr_hash *dset, int complete, time_t when,
                           struct scr_err *err)
 {
-    struct entry e = { dset, complete, when };
-    return scr_prefix_index_update(env, p, edit_mended, &e, err);
+    struct entry e = { dset, complete, when, 1 };
+    return scr_prefix_index_update(env, p, edit_entry, &e, err);
 }
