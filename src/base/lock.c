@@ -19,7 +19,24 @@ enum {
     NOTE_BYTES = SCR_LOCK_NOTE - 1,
     FIRST_PAUSE_US = 500,  /* between tries; doubled up to … */
     LAST_PAUSE_US = 50000, /* … this, which bounds how late a freed lock is noticed */
+    NOTES = 64             /* holders' lines of a file that is locked by keys */
 };
+
+/* What of a lock file is locked, and where its holder signs. */
+struct part {
+    off_t at, len; /* len 0: up to the end, wherever that is */
+    off_t note;
+};
+
+static const struct part whole = { 0, 0, 0 };
+
+/* One byte a key, far behind the lines. */
+static struct part part_of(uint64_t key)
+{
+    return (struct part){ .at = (off_t)((UINT64_C(1) << 61) | (key >> 3)),
+                          .len = 1,
+                          .note = (off_t)(key % NOTES) * NOTE_BYTES };
+}
 
 static int open_lock_file(const struct scr_sys *sys, const char *path, int *fd,
                           struct scr_err *err)
@@ -44,9 +61,12 @@ static int open_lock_file(const struct scr_sys *sys, const char *path, int *fd,
 
 /* 1 if the lock of this type was taken, 0 if another has one in its way, -1 with errno.
  * On a remote file system a signal may come in between, and tells nothing. */
-static int try_lock(const struct scr_sys *sys, int fd, short type)
+static int try_lock(const struct scr_sys *sys, int fd, short type,
+                    const struct part *part)
 {
-    struct flock lk = { .l_type = type, .l_whence = SEEK_SET };
+    struct flock lk = {
+        .l_type = type, .l_whence = SEEK_SET, .l_start = part->at, .l_len = part->len
+    };
     int rc;
     do
         rc = sys->setlk(fd, &lk);
@@ -66,11 +86,12 @@ static long pause_us(long us, double left_s)
     return 2 * us < LAST_PAUSE_US ? 2 * us : LAST_PAUSE_US;
 }
 
-static int wait_lock(const struct scr_sys *sys, int fd, short type, int timeout_ms)
+static int wait_lock(const struct scr_sys *sys, int fd, short type,
+                     const struct part *part, int timeout_ms)
 {
     double end = scr_now_mono() + 1e-3 * (double)timeout_ms;
     for (long us = FIRST_PAUSE_US;;) {
-        int got = try_lock(sys, fd, type);
+        int got = try_lock(sys, fd, type, part);
         if (got != 0)
             return got;
         double left = end - scr_now_mono();
@@ -89,7 +110,7 @@ static void name_host(char host[HOST_BYTES])
 
 /* Leaves the holder's pid and host for those who wait in vain. The lock does not depend
  * on it, so failures only cost the hint; a wrong hint is taken away. */
-static void sign(const struct scr_sys *sys, int fd)
+static void sign(const struct scr_sys *sys, int fd, const struct part *part)
 {
     char host[HOST_BYTES], note[NOTE_BYTES + 1];
     name_host(host);
@@ -97,16 +118,16 @@ static void sign(const struct scr_sys *sys, int fd)
     int n = snprintf(note, NOTE_BYTES, "process %ld on %s", (long)getpid(), host);
     note[n] = ' ';
     note[NOTE_BYTES - 1] = '\n';
-    if (scr_pwrite_all(sys, fd, note, NOTE_BYTES, 0, "", NULL) != SCR_OK)
+    if (scr_pwrite_all(sys, fd, note, NOTE_BYTES, part->note, "", NULL) != SCR_OK)
         (void)sys->ftruncate(fd, 0);
 }
 
 /* The line of the holder, without its end. */
-static void read_note(const struct scr_sys *sys, int fd, const char *path,
+static void read_note(const struct scr_sys *sys, int fd, const struct part *part,
                       char note[NOTE_BYTES + 1])
 {
     size_t n = 0;
-    (void)scr_read_upto(sys, fd, note, NOTE_BYTES, &n, path, NULL);
+    (void)scr_pread_upto(sys, fd, note, NOTE_BYTES, part->note, &n, "", NULL);
     note[n] = '\0';
     note[strcspn(note, "\n")] = '\0';
     n = strlen(note);
@@ -114,11 +135,9 @@ static void read_note(const struct scr_sys *sys, int fd, const char *path,
         note[--n] = '\0';
 }
 
-static int fail_locked(const struct scr_sys *sys, int fd, const char *path,
-                       int timeout_ms, struct scr_err *err)
+static int fail_locked(const char *path, const char *note, int timeout_ms,
+                       struct scr_err *err)
 {
-    char note[NOTE_BYTES + 1] = "";
-    read_note(sys, fd, path, note);
     return scr_fail(err, SCR_E_LOCKED, 0, "lock %s: still held after %d ms by %s", path,
                     timeout_ms, *note != '\0' ? note : "another process");
 }
@@ -133,20 +152,26 @@ static int fail_lock(const char *path, int cause, struct scr_err *err)
 }
 
 static int acquire(const struct scr_sys *sys, const char *path, short type,
-                   int timeout_ms, struct scr_lock *lock, struct scr_err *err)
+                   const struct part *part, int timeout_ms, struct scr_lock *lock,
+                   struct scr_err *err)
 {
+    char note[NOTE_BYTES + 1] = "";
     int fd = -1;
     lock->fd = -1;
     int rc = open_lock_file(sys, path, &fd, err);
     if (rc != SCR_OK)
         return rc;
-    int got = wait_lock(sys, fd, type, timeout_ms);
+    int got = wait_lock(sys, fd, type, part, timeout_ms);
     if (got == 1) {
         lock->fd = fd;
         return SCR_OK;
     }
-    rc = got < 0 ? fail_lock(path, errno, err)
-                 : fail_locked(sys, fd, path, timeout_ms, err);
+    if (got < 0) {
+        rc = fail_lock(path, errno, err);
+    } else {
+        read_note(sys, fd, part, note);
+        rc = fail_locked(path, note, timeout_ms, err);
+    }
     (void)scr_close(sys, &fd, path, NULL); /* the error to report is the first */
     return rc;
 }
@@ -154,16 +179,26 @@ static int acquire(const struct scr_sys *sys, const char *path, short type,
 int scr_lock_acquire(const struct scr_sys *sys, const char *path, int timeout_ms,
                      struct scr_lock *lock, struct scr_err *err)
 {
-    int rc = acquire(sys, path, F_WRLCK, timeout_ms, lock, err);
+    int rc = acquire(sys, path, F_WRLCK, &whole, timeout_ms, lock, err);
     if (rc == SCR_OK)
-        sign(sys, lock->fd);
+        sign(sys, lock->fd, &whole);
+    return rc;
+}
+
+int scr_lock_acquire_key(const struct scr_sys *sys, const char *path, uint64_t key,
+                         int timeout_ms, struct scr_lock *lock, struct scr_err *err)
+{
+    struct part part = part_of(key);
+    int rc = acquire(sys, path, F_WRLCK, &part, timeout_ms, lock, err);
+    if (rc == SCR_OK)
+        sign(sys, lock->fd, &part);
     return rc;
 }
 
 int scr_lock_share(const struct scr_sys *sys, const char *path, int timeout_ms,
                    struct scr_lock *lock, struct scr_err *err)
 {
-    return acquire(sys, path, F_RDLCK, timeout_ms, lock, err);
+    return acquire(sys, path, F_RDLCK, &whole, timeout_ms, lock, err);
 }
 
 void scr_lock_release(const struct scr_sys *sys, struct scr_lock *lock)
@@ -224,26 +259,27 @@ static long pid_here(const char *note)
 
 /* A shared lock is refused where there is an exclusive one, and disturbs no other look.
  * Whoever takes the exclusive one this instant tries again. */
-static int look(const struct scr_sys *sys, int fd, const char *path,
-                struct scr_lock_holder *who, struct scr_err *err)
+static int look_at(const struct scr_sys *sys, int fd, const char *path,
+                   const struct part *part, struct scr_lock_holder *who,
+                   struct scr_err *err)
 {
     struct stat st;
     if (sys->fstat(fd, &st) != 0)
         return scr_fail(err, SCR_E_IO, errno, "stat %s", path);
-    int taken = try_lock(sys, fd, F_RDLCK);
+    int taken = try_lock(sys, fd, F_RDLCK, part);
     if (taken < 0)
         return fail_lock(path, errno, err);
     if (!taken) {
         who->held = 1;
-        read_note(sys, fd, path, who->note);
+        read_note(sys, fd, part, who->note);
         who->pid = pid_here(who->note);
         who->beat = st.st_mtim;
     }
     return SCR_OK;
 }
 
-int scr_lock_look(const struct scr_sys *sys, const char *path,
-                  struct scr_lock_holder *who, struct scr_err *err)
+static int look(const struct scr_sys *sys, const char *path, const struct part *part,
+                struct scr_lock_holder *who, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     int fd = -1;
@@ -254,7 +290,20 @@ int scr_lock_look(const struct scr_sys *sys, const char *path,
         return SCR_OK;
     if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "%s", why.text);
-    rc = look(sys, fd, path, who, err);
+    rc = look_at(sys, fd, path, part, who, err);
     (void)scr_close(sys, &fd, path, NULL); /* which gives the shared lock back */
     return rc;
+}
+
+int scr_lock_look(const struct scr_sys *sys, const char *path,
+                  struct scr_lock_holder *who, struct scr_err *err)
+{
+    return look(sys, path, &whole, who, err);
+}
+
+int scr_lock_look_key(const struct scr_sys *sys, const char *path, uint64_t key,
+                      struct scr_lock_holder *who, struct scr_err *err)
+{
+    struct part part = part_of(key);
+    return look(sys, path, &part, who, err);
 }

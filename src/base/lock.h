@@ -4,6 +4,7 @@
 #ifndef SCR_BASE_LOCK_H
 #define SCR_BASE_LOCK_H
 
+#include <stdint.h>
 #include <time.h>
 
 #include "base/err.h"
@@ -24,6 +25,10 @@ struct scr_lock {
  * anybody else; children made by fork share it. */
 int scr_lock_acquire(const struct scr_sys *sys, const char *path, int timeout_ms,
                      struct scr_lock *lock, struct scr_err *err);
+/* The same for one of the locks that a file has, by its key. Holders of different keys
+ * do not exclude each other; path is not locked as a whole besides. */
+int scr_lock_acquire_key(const struct scr_sys *sys, const char *path, uint64_t key,
+                         int timeout_ms, struct scr_lock *lock, struct scr_err *err);
 /* A lock that any number may hold at once, and nobody beside an exclusive one; its
  * holders do not sign. */
 int scr_lock_share(const struct scr_sys *sys, const char *path, int timeout_ms,
@@ -52,5 +57,9 @@ struct scr_lock_holder {
  * longer than that takes. No file: nobody. */
 int scr_lock_look(const struct scr_sys *sys, const char *path,
                   struct scr_lock_holder *who, struct scr_err *err);
+/* Who holds the lock of a key; note may be that of another key's holder, as 64 lines
+ * serve all keys. */
+int scr_lock_look_key(const struct scr_sys *sys, const char *path, uint64_t key,
+                      struct scr_lock_holder *who, struct scr_err *err);
 
 #endif

@@ -249,6 +249,14 @@ int scr_parse_hex32(const char *s, uint32_t *out)
     return 1;
 }
 
+uint64_t scr_str_key(const char *s)
+{
+    uint64_t key = 0xcbf29ce484222325;
+    for (; *s != '\0'; s++)
+        key = (key ^ (unsigned char)*s) * 0x100000001b3;
+    return key;
+}
+
 /* --- "did you mean" --- */
 
 enum { EDIT_MAX = 128 }; /* names are short; longer ones are never near misses */

@@ -55,6 +55,9 @@ int scr_parse_f64(const char *s, double *out);
 /* "0x%08x", any case, up to 8 digits. */
 int scr_parse_hex32(const char *s, uint32_t *out);
 
+/* 64 bits of a hash of the text (FNV-1a), the same on every machine. */
+uint64_t scr_str_key(const char *s);
+
 /* Edit distance with transpositions, for "did you mean"; case-insensitive. */
 int scr_edit_distance(const char *a, const char *b);
 

@@ -180,7 +180,9 @@ struct scr_ctx {
     struct scr_cntl cntl;
     struct scr_lock *tenancy; /* one per store; the lowest rank of the node has those of
                                  the directories that are the node's */
+    struct scr_lock run_lock; /* rank 0: the job's, of the prefix directory */
     int patience_ms;          /* for processes of the run before that are ending */
+    int lease_ms;             /* the same for run_lock, also where its node was lost */
     char **cache_dirs;        /* one per store; NULL for stores nobody uses */
     struct scr_set *sets;     /* one per redundancy descriptor */
 
@@ -256,12 +258,15 @@ int scr_off_complete_output_all(struct scr_ctx *ctx, const struct scr_comm *worl
 int scr_topo_init_all(struct scr_ctx *ctx, struct scr_err *err);
 void scr_topo_fini(struct scr_ctx *ctx);
 
-/* --- one run a control directory (tenancy.c) --- */
+/* --- one run a prefix directory and a control directory (tenancy.c) --- */
+/* Takes the job's lock of the prefix directory, which is open. SCR_E_TAKEN: another run
+ * has it, and goes on. Local, of rank 0. */
+int scr_tenancy_take_prefix(struct scr_ctx *ctx, struct scr_err *err);
 /* Takes the directory of this node in that store, which is there. SCR_E_TAKEN: another
  * run has it, and goes on. *gone = 1: it was removed in that moment. Local. */
 int scr_tenancy_take(struct scr_ctx *ctx, int store, int *gone, struct scr_err *err);
 void scr_tenancy_leave(struct scr_ctx *ctx);
-/* In a child made by fork: the lock is the parent's alone. */
+/* In a child made by fork: the locks are the parent's alone. */
 void scr_tenancy_forget(struct scr_ctx *ctx);
 
 /* --- datasets (output.c, route.c) --- */

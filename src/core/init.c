@@ -12,8 +12,9 @@
 #include "store/identity.h"
 #include "xfer/zst.h"
 
-/* A resource manager may give processes half a minute to end. */
-enum { PATIENCE_MS = 60000 };
+/* A resource manager may give processes half a minute to end, and file systems notice
+ * after one or two that a node that held a lock was lost. */
+enum { PATIENCE_MS = 60000, LEASE_MS = 180000 };
 
 static void set_out(struct scr_ctx *ctx)
 {
@@ -25,7 +26,9 @@ static void set_out(struct scr_ctx *ctx)
     ctx->room = SCR_MAX_NAME;
     ctx->world = ctx->node = ctx->across = (struct scr_comm)SCR_COMM_INIT;
     ctx->cntl.jnl_fd = -1;
+    ctx->run_lock = (struct scr_lock)SCR_LOCK_INIT;
     ctx->patience_ms = PATIENCE_MS;
+    ctx->lease_ms = LEASE_MS;
 }
 
 struct scr_ctx *scr_ctx_new(void)
@@ -311,6 +314,8 @@ static int make_prefix(struct scr_ctx *ctx, const char *path, struct scr_err *er
 {
     struct scr_identity id;
     int rc = scr_prefix_open(&ctx->env, path, 1, &ctx->prefix, err);
+    if (rc == SCR_OK)
+        rc = scr_tenancy_take_prefix(ctx, err);
     if (rc == SCR_OK)
         rc = scr_identity_make(&ctx->env, &ctx->prefix, &id, err);
     if (rc != SCR_OK)

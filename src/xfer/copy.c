@@ -24,20 +24,11 @@ int scr_copy_is_tmp(const char *base)
     return strncmp(base, SCR_COPY_TMP, strlen(SCR_COPY_TMP)) == 0;
 }
 
-/* FNV-1a. With 32 bits two of many names that one process holds would meet. */
-static uint64_t hash_name(const char *name)
-{
-    uint64_t hash = 0xcbf29ce484222325;
-    for (; *name != '\0'; name++)
-        hash = (hash ^ (unsigned char)*name) * 0x100000001b3;
-    return hash;
-}
-
 /* Short whatever dst is called, so that a name of the longest length can be copied
- * too. */
+ * too. With 32 bits two of many names that one process holds would meet. */
 char *scr_copy_tmp_stem(const char *dst)
 {
-    return scr_asprintf(SCR_COPY_TMP ".%016llx", (unsigned long long)hash_name(dst));
+    return scr_asprintf(SCR_COPY_TMP ".%016llx", (unsigned long long)scr_str_key(dst));
 }
 
 char *scr_copy_tmp(const char *dst, int tag)

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/str.h"
 #include "helper_job.h"
 #include "helper_walk.h"
 
@@ -211,7 +212,7 @@ static void check_refused(struct job *job, const char *nodes)
     struct scr_err err = SCR_ERR_INIT;
     static const char *const settings[] = { "SCR_DEBUG=1", NULL };
     struct scr_ctx *ctx = job_make(job, nodes, settings);
-    ctx->patience_ms = 1;
+    ctx->patience_ms = ctx->lease_ms = 1;
     int rc = scr_init_all(ctx, job->comm, &err);
     CHECK_RC(rc, SCR_E_TAKEN, &err);
     CHECK(job_same_code(job, rc));
@@ -221,7 +222,7 @@ static void check_refused(struct job *job, const char *nodes)
 }
 
 /* Refused before anything is touched; the first one goes on. Also if only one node is
- * the same. */
+ * the same, or none. */
 MPI_CASE(a_second_run_of_a_prefix_is_refused)
 {
     struct job job;
@@ -231,6 +232,7 @@ MPI_CASE(a_second_run_of_a_prefix_is_refused)
     scr_hash *before = job_cached(&job, 1);
     check_refused(&job, "n1,n2");
     check_refused(&job, "n2,n3");
+    check_refused(&job, "n3,n4");
     scr_hash *after = job_cached(&job, 1);
     CHECK(job_has_kept(&job, before, NULL, after));
     CHECK_INT(job_count(&job, job.prefix, "app.conf"), 1);
@@ -244,22 +246,36 @@ MPI_CASE(a_second_run_of_a_prefix_is_refused)
     job_free(&job);
 }
 
-/* The process that holds the lock of node n1, as one that is ending would, until it is
- * told to go. */
-static pid_t linger(const struct job *job, int *tell)
+static int hold_node(const struct job *job, struct scr_lock *lock)
 {
-    char dir[900], path[940], byte = 0;
-    int ready[2], go[2];
+    char dir[900], path[940];
     job_node_dir(job, 1, dir, sizeof dir);
     snprintf(path, sizeof path, "%s/" SCR_CNTL_JOB_LOCK, dir);
+    return scr_lock_acquire(&scr_sys_posix, path, 0, lock, NULL);
+}
+
+static int hold_prefix(const struct job *job, struct scr_lock *lock)
+{
+    char path[900];
+    snprintf(path, sizeof path, "%s/.scr/runs.lock", job->prefix);
+    return scr_lock_acquire_key(&scr_sys_posix, path, scr_str_key("job"), 0, lock,
+                                NULL);
+}
+
+/* A process that holds a lock, as one that is ending would, until it is told to go. */
+static pid_t linger(const struct job *job,
+                    int (*hold)(const struct job *job, struct scr_lock *lock),
+                    int *tell)
+{
+    char byte = 0;
+    int ready[2], go[2];
     if (pipe(ready) != 0 || pipe(go) != 0)
         return -1;
     pid_t pid = fork();
     if (pid == 0) {
         struct scr_lock lock = SCR_LOCK_INIT;
         close(go[1]);
-        int rc = scr_lock_acquire(&scr_sys_posix, path, 0, &lock, NULL);
-        byte = rc == SCR_OK;
+        byte = hold(job, &lock) == SCR_OK;
         if (write(ready[1], &byte, 1) == 1 && read(go[0], &byte, 1) < 0)
             _exit(2);
         usleep(200000); /* ends while the next run waits for it */
@@ -274,7 +290,8 @@ static pid_t linger(const struct job *job, int *tell)
     return pid;
 }
 
-MPI_CASE(the_next_run_waits_for_processes_of_the_last)
+static void wait_for(struct mpi_test *t,
+                     int (*hold)(const struct job *job, struct scr_lock *lock))
 {
     struct job job;
     int tell = -1;
@@ -282,7 +299,7 @@ MPI_CASE(the_next_run_waits_for_processes_of_the_last)
     struct scr_ctx *ctx = job_start(&job, "n1,n2", NULL);
     job_checkpoint(&job, ctx, "first", 1);
     job_kill(&job, ctx);
-    pid_t pid = job.rank == 0 ? linger(&job, &tell) : 0;
+    pid_t pid = job.rank == 0 ? linger(&job, hold, &tell) : 0;
     CHECK(pid >= 0);
     mpi_test_barrier(job.comm);
     check_refused(&job, "n1,n2");
@@ -293,6 +310,16 @@ MPI_CASE(the_next_run_waits_for_processes_of_the_last)
     job_check_restart(&job, ctx, "first", 1);
     job_end(&job, ctx);
     job_free(&job);
+}
+
+MPI_CASE(the_next_run_waits_for_processes_of_the_last)
+{
+    wait_for(t, hold_node);
+}
+
+MPI_CASE(the_next_run_waits_for_the_prefix_directory)
+{
+    wait_for(t, hold_prefix);
 }
 
 /* Where there are no locks there is no protection, and nobody is refused. */
@@ -323,5 +350,6 @@ int main(int argc, char **argv)
                   RUN(jobs_with_other_prefixes_run_side_by_side),
                   RUN(a_second_run_of_a_prefix_is_refused),
                   RUN(the_next_run_waits_for_processes_of_the_last),
+                  RUN(the_next_run_waits_for_the_prefix_directory),
                   RUN(without_locks_all_goes_on)));
 }

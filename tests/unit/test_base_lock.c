@@ -413,6 +413,42 @@ static void shared_ones_exclude_only_exclusive_ones(void **state)
     assert_int_equal(test_fault_open_fds(), 0);
 }
 
+/* Three keys, of which two sign on the same line. */
+static void each_key_of_a_file_has_a_lock_of_its_own(void **state)
+{
+    (void)state;
+    const char *path = test_path("keys.lock");
+    struct scr_lock one = SCR_LOCK_INIT, two = SCR_LOCK_INIT, none = SCR_LOCK_INIT;
+    struct scr_lock_holder who;
+    uint64_t a = scr_str_key("4711"), b = a + 8 * 64, unheld = a + 8;
+    struct scr_err err = SCR_ERR_INIT;
+    assert_int_equal(scr_lock_acquire_key(&test_fault_sys, path, a, 0, &one, NULL), 0);
+    assert_int_equal(scr_lock_acquire_key(&test_fault_sys, path, b, 0, &two, NULL), 0);
+    assert_int_equal(scr_lock_acquire_key(&test_fault_sys, path, a, 0, &none, &err),
+                     SCR_E_LOCKED);
+    assert_non_null(strstr(err.text, "held after 0 ms by process "));
+    assert_int_equal(scr_lock_look_key(&test_fault_sys, path, b, &who, NULL), SCR_OK);
+    assert_int_equal(who.held, 1);
+    assert_int_equal(who.pid, getpid());
+    assert_int_equal(scr_lock_look_key(&test_fault_sys, path, unheld, &who, NULL),
+                     SCR_OK);
+    assert_int_equal(who.held, 0);
+    scr_lock_release(&test_fault_sys, &one);
+    assert_int_equal(scr_lock_acquire_key(&test_fault_sys, path, a, 0, &none, NULL), 0);
+    scr_lock_release(&test_fault_sys, &none);
+    scr_lock_release(&test_fault_sys, &two);
+    assert_int_equal(test_fault_open_fds(), 0);
+}
+
+/* Keys are those of a program elsewhere: known answers of FNV-1a. */
+static void keys_of_texts_are_the_same_everywhere(void **state)
+{
+    (void)state;
+    assert_true(scr_str_key("") == UINT64_C(0xcbf29ce484222325));
+    assert_true(scr_str_key("a") == UINT64_C(0xaf63dc4c8601ec8c));
+    assert_true(scr_str_key("foobar") == UINT64_C(0x85944171f73967e8));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -433,6 +469,8 @@ int main(void)
         cmocka_unit_test(a_sign_of_life_is_seen_and_a_lock_that_is_gone_noticed),
         cmocka_unit_test(a_look_that_fails_says_so),
         cmocka_unit_test(shared_ones_exclude_only_exclusive_ones),
+        cmocka_unit_test(each_key_of_a_file_has_a_lock_of_its_own),
+        cmocka_unit_test(keys_of_texts_are_the_same_everywhere),
     };
     return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
 }
