@@ -131,7 +131,13 @@ int scr_prefix_check_inside(const struct scr_prefix *p, const char *dir,
 
 int scr_prefix_is_own(const char *below)
 {
-    return strcmp(below, ".scr") == 0 || strncmp(below, ".scr/", 5) == 0;
+    static const char part[] = SCR_PART_DIR;
+    if (strcmp(below, ".scr") == 0 || strncmp(below, ".scr/", 5) == 0)
+        return 1;
+    for (const char *at = below; (at = strstr(at, part)) != NULL; at++)
+        if (at == below || at[-1] == '/')
+            return 1;
+    return 0;
 }
 
 char *scr_prefix_file(const struct scr_prefix *p, const char *name)

@@ -34,8 +34,12 @@ int scr_prefix_check_inside(const struct scr_prefix *p, const char *dir,
 /* The same for who has nothing of the prefix but its path, absolute. */
 int scr_path_check_inside(const char *prefix, const char *dir, struct scr_err *err);
 
-/* 1 if a path below the prefix is SCR's own directory, or in it: no file of a dataset
- * can be there. */
+/* Directories of SCR beside files of the application are called so, and by an id
+ * (store/replacing.h). */
+#define SCR_PART_DIR ".scr-part."
+
+/* 1 if a path below the prefix is a directory of SCR's own, or in one: no file of a
+ * dataset can be there. */
 int scr_prefix_is_own(const char *below);
 
 /* malloc'd paths. */

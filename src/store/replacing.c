@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files that wait beside those they are to replace. */
+#include "store/replacing.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "store/arrival.h"
+#include "store/demote.h"
+#include "store/paths.h"
+
+enum { VERSION = 1 };
+
+static int no_memory(int id, struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d: out of memory", id);
+}
+
+char *scr_replacing_dir(const char *dir, int id)
+{
+    return scr_asprintf("%s/" SCR_PART_DIR "%d", dir, id);
+}
+
+char *scr_replacing_path(const struct scr_prefix *p, int id, const char *dest)
+{
+    char *full = scr_path_join(p->path, dest);
+    char *dir = full ? scr_path_dir(full) : NULL;
+    char *part = dir ? scr_replacing_dir(dir, id) : NULL;
+    char *path = part ? scr_path_join(part, scr_path_base(dest)) : NULL;
+    free(part);
+    free(dir);
+    free(full);
+    return path;
+}
+
+/* --- replacing.scr --- */
+
+static char *record_path(const struct scr_prefix *p, int id)
+{
+    char *dir = scr_prefix_dset_dir(p, id);
+    char *path = dir ? scr_path_join(dir, "replacing.scr") : NULL;
+    free(dir);
+    return path;
+}
+
+int scr_replacing_begin(const struct scr_env *env, const struct scr_prefix *p, int id,
+                        const scr_hash *dset, struct scr_err *err)
+{
+    scr_hash *h = scr_hash_new();
+    char *path = record_path(p, id);
+    scr_hash_set_val_i64(h, "VERSION", VERSION);
+    int merged = scr_hash_merge(scr_hash_set(h, "DSET", NULL), dset) == SCR_OK;
+    int rc = merged && path && scr_hash_ok(h)
+                 ? scr_hash_file_write(env->sys, path, h, SCR_DURABLE, err)
+                 : no_memory(id, err);
+    free(path);
+    scr_hash_delete(h);
+    return rc;
+}
+
+static int read_record(const struct scr_env *env, const struct scr_prefix *p, int id,
+                       scr_hash *dset, struct scr_err *err)
+{
+    int version = 0;
+    scr_hash *h = scr_hash_new();
+    char *path = record_path(p, id);
+    int rc =
+        h && path ? scr_hash_file_read(env->sys, path, h, err) : no_memory(id, err);
+    if (rc == SCR_OK &&
+        (!scr_hash_get_val_int(h, "VERSION", &version) || version != VERSION))
+        rc = scr_fail(err, version > VERSION ? SCR_E_VERSION : SCR_E_CORRUPT, 0,
+                      "%s: version %d, this reader knows %d", path, version, VERSION);
+    if (rc == SCR_OK && scr_hash_merge(dset, scr_hash_get(h, "DSET")) != SCR_OK)
+        rc = no_memory(id, err);
+    free(path);
+    scr_hash_delete(h);
+    return rc;
+}
+
+int scr_replacing_is_begun(const struct scr_env *env, const struct scr_prefix *p,
+                           int id)
+{
+    struct stat st;
+    struct scr_err why = SCR_ERR_INIT;
+    char *path = record_path(p, id);
+    int rc = path ? scr_file_stat(env->sys, path, &st, &why) : SCR_E_NOMEM;
+    free(path);
+    return rc != SCR_E_NOENT && why.sys != ENOTDIR;
+}
+
+int scr_replacing_end(const struct scr_env *env, const struct scr_prefix *p, int id,
+                      struct scr_err *err)
+{
+    char *dir = scr_prefix_dset_dir(p, id), *path = record_path(p, id);
+    int rc = dir && path ? scr_file_remove(env->sys, path, err) : no_memory(id, err);
+    if (rc == SCR_OK)
+        rc = scr_dir_sync(env->sys, dir, err);
+    free(path);
+    free(dir);
+    return rc;
+}
+
+/* --- continuing --- */
+
+struct replacing {
+    const struct scr_env *env;
+    const struct scr_prefix *p;
+    int id;
+    scr_hash *dset, *part; /* part = {RANK/<r>/FILE/<path below the prefix>} */
+    scr_hash *paths;       /* {<path below the prefix>} */
+    scr_hash *parts;       /* {<directory>}: of those that wait */
+};
+
+static int open_replacing(struct replacing *r, struct scr_err *err)
+{
+    r->dset = scr_hash_new();
+    r->part = scr_hash_new();
+    r->paths = scr_hash_new();
+    r->parts = scr_hash_new();
+    int rc = r->dset && r->part && r->paths && r->parts
+                 ? read_record(r->env, r->p, r->id, r->dset, err)
+                 : no_memory(r->id, err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_rank2file_read(r->env, r->p, r->id, r->part, err);
+    for (SCR_HASH_EACH(of, scr_hash_get(r->part, "RANK")))
+        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(of), "FILE")))
+            scr_hash_set(r->paths, scr_hash_elem_key(f), NULL);
+    return rc == SCR_OK && !scr_hash_ok(r->paths) ? no_memory(r->id, err) : rc;
+}
+
+static void close_replacing(struct replacing *r)
+{
+    scr_hash_delete(r->dset);
+    scr_hash_delete(r->part);
+    scr_hash_delete(r->paths);
+    scr_hash_delete(r->parts);
+}
+
+/* Calls for each file with its path beside the place, and its place. */
+static int each_file(struct replacing *r,
+                     int (*step)(struct replacing *r, const char *waits,
+                                 const char *place, const scr_hash *info,
+                                 struct scr_err *err),
+                     struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(of, scr_hash_get(r->part, "RANK")))
+        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(of), "FILE"))) {
+            const char *dest = scr_hash_elem_key(f);
+            char *waits = scr_replacing_path(r->p, r->id, dest);
+            char *place = scr_path_join(r->p->path, dest);
+            if (rc == SCR_OK)
+                rc = waits && place ? step(r, waits, place, scr_hash_elem_hash(f), err)
+                                    : no_memory(r->id, err);
+            free(place);
+            free(waits);
+        }
+    return rc;
+}
+
+/* 1: a regular file of the size recorded; 0: there is none, -1: it cannot be told. */
+static int look(const struct replacing *r, const char *path, const scr_hash *info,
+                struct scr_err *err)
+{
+    struct stat st;
+    uint64_t size = 0;
+    int rc = scr_file_stat(r->env->sys, path, &st, err);
+    if (rc != SCR_OK)
+        return rc == SCR_E_NOENT ? 0 : -1;
+    return S_ISREG(st.st_mode) && scr_hash_get_val_u64(info, "SIZE", &size) &&
+           size == (uint64_t)st.st_size;
+}
+
+static int note_part(struct replacing *r, const char *waits, struct scr_err *err)
+{
+    char *dir = scr_path_dir(waits);
+    int ok = dir != NULL && scr_hash_set(r->parts, dir, NULL) != NULL;
+    free(dir);
+    return ok ? SCR_OK : no_memory(r->id, err);
+}
+
+static int check_file(struct replacing *r, const char *waits, const char *place,
+                      const scr_hash *info, struct scr_err *err)
+{
+    char *dir = scr_path_dir(place);
+    int rc = dir ? scr_prefix_check_inside(r->p, dir, err) : no_memory(r->id, err);
+    free(dir);
+    if (rc != SCR_OK)
+        return rc;
+    struct scr_err why = SCR_ERR_INIT;
+    int is = look(r, waits, info, &why);
+    if (is > 0)
+        return note_part(r, waits, err);
+    if (is == 0)
+        is = look(r, place, info, &why);
+    if (is > 0)
+        return SCR_OK;
+    return is < 0 ? scr_fail(err, SCR_E_IO, 0, "%s", why.text)
+                  : scr_fail(err, SCR_E_MISSING, 0, "dataset %d: %s is gone", r->id,
+                             waits);
+}
+
+/* A damaged list lists nothing. */
+static int add_paths(const struct replacing *r, int id, scr_hash *paths,
+                     struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_paths_add(r->env, r->p, id, paths, &why);
+    return rc == SCR_OK || !scr_err_may_pass(rc) ? SCR_OK
+                                                 : scr_fail(err, rc, 0, "%s", why.text);
+}
+
+/* A file that a newer dataset wrote to one of the paths, complete or not, may have the
+ * size of the file of this one. */
+static int check_newest(const struct replacing *r, struct scr_err *err)
+{
+    int *ids = NULL;
+    size_t n = 0;
+    scr_hash *index = scr_hash_new(), *theirs = scr_hash_new();
+    int rc = index && theirs ? scr_prefix_index_read(r->env, r->p, index, err)
+                             : no_memory(r->id, err);
+    if (rc == SCR_OK && scr_index_ids(index, &ids, &n) != SCR_OK)
+        rc = no_memory(r->id, err);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        if (ids[i] > r->id)
+            rc = add_paths(r, ids[i], theirs, err);
+    for (SCR_HASH_EACH(e, theirs))
+        if (rc == SCR_OK && scr_hash_get(r->paths, scr_hash_elem_key(e)) != NULL)
+            rc = scr_fail(err, SCR_E_LOST, 0,
+                          "dataset %d: a newer dataset has a file at %s", r->id,
+                          scr_hash_elem_key(e));
+    free(ids);
+    scr_hash_delete(theirs);
+    scr_hash_delete(index);
+    return rc;
+}
+
+/* Plans of those that may bring files to the paths are given up. */
+static int give_up_pending(const struct replacing *r, struct scr_err *err)
+{
+    int *ids = NULL;
+    size_t n = 0;
+    int rc = scr_paths_pending(r->env, r->p, r->id, r->paths, &ids, &n, err);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        rc = scr_arrival_give_up(r->env, r->p, ids[i], err);
+    free(ids);
+    return rc;
+}
+
+static int demote_older(const struct replacing *r, struct scr_err *err)
+{
+    int *ids = NULL, newer = 0;
+    size_t n = 0;
+    scr_hash *older = scr_hash_new();
+    int rc = scr_paths_shared(r->env, r->p, r->id, r->paths, &ids, &n, &newer, err);
+    if (rc == SCR_OK && newer > 0)
+        rc = scr_fail(err, SCR_E_VERSION, 0,
+                      "dataset %d: its files may replace those of dataset %d, whose "
+                      "list is of a newer version of SCR",
+                      r->id, newer);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        if (scr_hash_setf(older, NULL, "%d", ids[i]) == NULL)
+            rc = no_memory(r->id, err);
+    if (rc == SCR_OK)
+        rc = scr_demote(r->env, r->p, older, err);
+    scr_hash_delete(older);
+    free(ids);
+    return rc;
+}
+
+static int place_file(struct replacing *r, const char *waits, const char *place,
+                      const scr_hash *info, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    (void)info;
+    int rc = scr_file_rename(r->env->sys, waits, place, &why);
+    return rc == SCR_OK || why.sys == ENOENT ? SCR_OK
+                                             : scr_fail(err, rc, 0, "%s", why.text);
+}
+
+static int record(const struct replacing *r, struct scr_err *err)
+{
+    int rc = scr_paths_sync(r->env, r->p, r->part, err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_summary_write(r->env, r->p, r->id, r->dset, 1, err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_index_enter(r->env, r->p, r->dset, 1, time(NULL), err);
+    if (rc == SCR_E_CANCELLED)
+        (void)scr_prefix_summary_remove(r->env, r->p, r->id, NULL);
+    return rc;
+}
+
+static void remove_parts(const struct replacing *r)
+{
+    for (SCR_HASH_EACH(d, r->parts))
+        (void)scr_dir_remove(r->env->sys, scr_hash_elem_key(d), NULL);
+}
+
+int scr_replacing_finish(const struct scr_env *env, const struct scr_prefix *p, int id,
+                         uint64_t *files, struct scr_err *err)
+{
+    struct replacing r = { .env = env, .p = p, .id = id };
+    int rc = open_replacing(&r, err);
+    if (rc == SCR_OK)
+        rc = check_newest(&r, err);
+    if (rc == SCR_OK)
+        rc = each_file(&r, check_file, err);
+    if (rc == SCR_OK)
+        rc = give_up_pending(&r, err);
+    if (rc == SCR_OK)
+        rc = demote_older(&r, err);
+    if (rc == SCR_OK)
+        rc = each_file(&r, place_file, err);
+    if (rc == SCR_OK)
+        rc = record(&r, err);
+    if (rc == SCR_OK)
+        rc = scr_replacing_end(env, p, id, err);
+    if (rc == SCR_OK)
+        remove_parts(&r);
+    *files = scr_hash_size(r.paths);
+    close_replacing(&r);
+    return rc;
+}

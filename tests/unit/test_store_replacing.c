@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files that wait beside those they are to replace (invariant P8): what is done with a
+ * dataset of which only the names are missing. */
+#include "helper_store.h"
+
+#include "store/paths.h"
+#include "store/replacing.h"
+
+enum { OLD = 1, NEW = 2, SIZE = 100 }; /* ids; bytes of each file */
+
+static int teardown(void **state)
+{
+    (void)state;
+    test_tmp_remove();
+    return test_fault_open_fds() == 0 ? 0 : -1;
+}
+
+/* A file of SIZE bytes c at a path below the prefix. */
+static void put(const char *path, char c)
+{
+    char bytes[SIZE];
+    memset(bytes, c, sizeof bytes);
+    test_put(test_path("prefix/%s", path), bytes, sizeof bytes);
+}
+
+static char first_of(const char *path)
+{
+    size_t n = 0;
+    char *bytes = test_get(test_path("prefix/%s", path), &n), c = bytes[0];
+    assert_int_equal(n, SIZE);
+    free(bytes);
+    return c;
+}
+
+static void write_list(int id, const char *suffix, const scr_hash *h)
+{
+    const char *path = test_path("prefix/.scr/scr.dataset.%d/rank2file%s", id, suffix);
+    assert_int_equal(scr_hash_file_write(&scr_sys_posix, path, h, SCR_VOLATILE, NULL),
+                     SCR_OK);
+}
+
+/* Dataset id lists A/x and A/y, and is complete in the index. */
+static void list_both(struct test_store *t, int id)
+{
+    scr_hash *part = scr_hash_new(), *root = scr_hash_new(), *none = scr_hash_new();
+    const char *dir = test_path("prefix/.scr/scr.dataset.%d", id);
+    assert_int_equal(scr_dir_make(&scr_sys_posix, dir, 0700, &t->err), SCR_OK);
+    assert_int_equal(scr_rank2file_set_part(part, 1), SCR_OK);
+    assert_int_equal(scr_rank2file_add_file(part, 0, "A/x", SIZE, NULL, none), SCR_OK);
+    assert_int_equal(scr_rank2file_add_file(part, 0, "A/y", SIZE, NULL, none), SCR_OK);
+    write_list(id, ".0.0", part);
+    assert_int_equal(scr_rank2file_set_root(root, 1, 1), SCR_OK);
+    assert_int_equal(scr_rank2file_add_part(root, 0), SCR_OK);
+    write_list(id, "", root);
+    scr_hash_delete(part);
+    scr_hash_delete(root);
+    scr_hash_delete(none);
+    assert_int_equal(scr_prefix_index_update(&t->env, &t->p, test_add_id, &id, &t->err),
+                     SCR_OK);
+}
+
+static int edit_incomplete(scr_hash *index, void *arg, int *changed,
+                           struct scr_err *err)
+{
+    (void)err;
+    scr_hash *entry = scr_hash_get_kv_int(index, "DSET", *(const int *)arg);
+    *changed = scr_hash_set_val_i64(entry, "COMPLETE", 0) != NULL;
+    return SCR_OK;
+}
+
+/* OLD is complete; of NEW, all written, A/x has its name. */
+static void arrange(struct test_store *t)
+{
+    int id = NEW;
+    test_store_open(t);
+    list_both(t, OLD);
+    test_summary(t, OLD, "ckpt.1", 1);
+    list_both(t, NEW);
+    assert_int_equal(
+        scr_prefix_index_update(&t->env, &t->p, edit_incomplete, &id, &t->err), SCR_OK);
+    assert_int_equal(mkdir(test_path("prefix/A"), 0700), 0);
+    assert_int_equal(mkdir(test_path("prefix/A/" SCR_PART_DIR "2"), 0700), 0);
+    put("A/x", 'n');
+    put("A/y", 'o');
+    put("A/" SCR_PART_DIR "2/y", 'n');
+    scr_hash *dset = test_dataset(NEW, "ckpt.2");
+    assert_int_equal(scr_replacing_begin(&t->env, &t->p, NEW, dset, &t->err), SCR_OK);
+    scr_hash_delete(dset);
+}
+
+static int finish(struct test_store *t, uint64_t *files)
+{
+    scr_err_clear(&t->err);
+    return scr_replacing_finish(&t->env, &t->p, NEW, files, &t->err);
+}
+
+static void assert_finished(struct test_store *t)
+{
+    assert_true(scr_paths_is_complete(&t->env, &t->p, NEW));
+    assert_false(scr_paths_is_complete(&t->env, &t->p, OLD));
+    assert_false(scr_prefix_has_summary(&t->env, &t->p, OLD));
+    assert_int_equal(first_of("A/x"), 'n');
+    assert_int_equal(first_of("A/y"), 'n');
+    assert_false(scr_replacing_is_begun(&t->env, &t->p, NEW));
+}
+
+static void the_rest_gets_its_names(void **state)
+{
+    (void)state;
+    struct test_store t;
+    uint64_t files = 0;
+    arrange(&t);
+    assert_true(scr_replacing_is_begun(&t.env, &t.p, NEW));
+    assert_int_equal(finish(&t, &files), SCR_OK);
+    assert_int_equal(files, 2);
+    assert_finished(&t);
+    assert_false(test_exists(test_path("prefix/A/" SCR_PART_DIR "2")));
+    test_store_close(&t);
+}
+
+static void what_cannot_be_completed_changes_nothing(void **state)
+{
+    (void)state;
+    struct test_store t;
+    uint64_t files = 0;
+    arrange(&t);
+    assert_int_equal(unlink(test_path("prefix/A/" SCR_PART_DIR "2/y")), 0);
+    assert_int_equal(unlink(test_path("prefix/A/y")), 0);
+    assert_int_equal(finish(&t, &files), SCR_E_MISSING);
+    assert_true(scr_paths_is_complete(&t.env, &t.p, OLD));
+    put("A/" SCR_PART_DIR "2/y", 'n');
+    list_both(&t, NEW + 1); /* its files may be there already */
+    assert_int_equal(finish(&t, &files), SCR_E_LOST);
+    assert_true(scr_paths_is_complete(&t.env, &t.p, OLD));
+    assert_true(scr_replacing_is_begun(&t.env, &t.p, NEW));
+    assert_int_equal(scr_replacing_end(&t.env, &t.p, NEW, &t.err), SCR_OK);
+    assert_int_equal(scr_replacing_end(&t.env, &t.p, NEW, &t.err), SCR_OK);
+    assert_int_equal(finish(&t, &files), SCR_E_NOENT);
+    test_store_close(&t);
+}
+
+static void it_is_repeated_after_any_call_that_fails(void **state)
+{
+    (void)state;
+    long n = 0;
+    for (int fired = 1; fired; n++) {
+        struct test_store t;
+        uint64_t files = 0;
+        arrange(&t);
+        test_fault_arm(TEST_ANY, n, EIO, TEST_FOREVER);
+        int rc = finish(&t, &files);
+        fired = test_fault_off();
+        assert_true(rc != SCR_OK || scr_paths_is_complete(&t.env, &t.p, NEW));
+        if (scr_replacing_is_begun(&t.env, &t.p, NEW))
+            assert_int_equal(finish(&t, &files), SCR_OK);
+        assert_finished(&t);
+        test_store_close(&t);
+    }
+    assert_true(n > 50);
+}
+
+static void directories_beside_files_are_scrs_own(void **state)
+{
+    (void)state;
+    assert_true(scr_prefix_is_own(SCR_PART_DIR "7/x"));
+    assert_true(scr_prefix_is_own("a/b/" SCR_PART_DIR "7"));
+    assert_false(scr_prefix_is_own("a/b.scr-part.7/x"));
+    assert_false(scr_prefix_is_own("a/.scr-parts/x"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_rest_gets_its_names),
+        cmocka_unit_test(what_cannot_be_completed_changes_nothing),
+        cmocka_unit_test(it_is_repeated_after_any_call_that_fails),
+        cmocka_unit_test(directories_beside_files_are_scrs_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, teardown);
+}
