@@ -13,7 +13,9 @@
 #include "scan.h"
 #include "scav/stage.h"
 #include "store/arrival.h"
+#include "store/flushing.h"
 #include "store/paths.h"
+#include "store/replacing.h"
 
 enum {
     PART_BYTES = 1 << 20, /* a part of rank2file is closed once it is about this big */
@@ -482,6 +484,26 @@ static int resume_placing(const struct scr_env *env, const struct scr_prefix *p,
     return rc;
 }
 
+/* --- one that bypassed the cache, of which some files lacked their names --- */
+
+/* Likewise. While its job lives that does it. */
+static int resume_replacing(const struct scr_env *env, const struct scr_prefix *p,
+                            int id, struct scr_build_report *report, int *done,
+                            struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    uint64_t files = 0;
+    if (scr_flushing_is_held(env, p, id))
+        return scr_fail(err, SCR_E_LOCKED, 0, "dataset %d: a job is writing it", id);
+    int rc = scr_replacing_finish(env, p, id, &files, &why);
+    report->files = files;
+    report->built = *done = rc == SCR_OK;
+    if (rc == SCR_OK)
+        return SCR_OK;
+    return scr_err_may_pass(rc) ? scr_fail(err, rc, 0, "%s", why.text)
+                                : scr_replacing_end(env, p, id, err);
+}
+
 /* --- the dataset, whatever it is --- */
 
 static int build_any(const struct scr_env *env, const struct scr_prefix *p, int id,
@@ -510,7 +532,9 @@ static int build(const struct scr_env *env, const struct scr_prefix *p, int id,
                  struct scr_err *err)
 {
     int rc = SCR_OK, done = 0;
-    if (scr_stage_is_placing(env, p, id))
+    if (scr_replacing_is_begun(env, p, id))
+        rc = resume_replacing(env, p, id, report, &done, err);
+    if (rc == SCR_OK && !done && scr_stage_is_placing(env, p, id))
         rc = resume_placing(env, p, id, enter, report, &done, err);
     if (rc == SCR_OK && !done)
         rc = build_any(env, p, id, enter, report, err);

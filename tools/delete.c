@@ -54,6 +54,11 @@ static int check(const struct work *w, struct scr_err *err)
                         "the flush of dataset %d is not over: a job or transfer "
                         "process may complete it",
                         w->id);
+    if (has_file(w, "replacing.scr"))
+        return scr_fail(err, SCR_E_LOCKED, 0,
+                        "dataset %d is written, and lacks but the names of files: the "
+                        "next start, or scr_index --add %d, gives them",
+                        w->id, w->id);
     if (listed && e.current)
         return scr_fail(err, SCR_E_STATE, 0,
                         "\"%s\" (dataset %d) is current: a restart begins with it",

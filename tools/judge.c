@@ -11,6 +11,7 @@
 #include "scan.h"
 #include "store/arrival.h"
 #include "store/names.h"
+#include "store/replacing.h"
 
 static const char *const state_names[] = {
     [SCR_CANDIDATE_COMPLETE] = "complete", [SCR_CANDIDATE_MENDABLE] = "mendable",
@@ -171,18 +172,23 @@ static int is_mendable_state(enum scr_candidate_state s)
            s == SCR_CANDIDATE_CORRUPT;
 }
 
-/* What a scavenge left can be more than what the index says. */
+/* What a scavenge left, or a program that died when its files were written, can be more
+ * than what the index says. */
 static int hint_at_rebuild(const struct scr_judge *q, struct scr_candidate *c,
                            struct scr_err *err)
 {
     struct scr_scan s;
-    int can = scr_scan_open(&s, q->env, q->prefix, c->id, NULL) == SCR_OK &&
-              scr_scan_can_rebuild(&s, q->with_crc);
-    scr_scan_fini(&s);
+    int written = scr_replacing_is_begun(q->env, q->prefix, c->id);
+    int can = written || (scr_scan_open(&s, q->env, q->prefix, c->id, NULL) == SCR_OK &&
+                          scr_scan_can_rebuild(&s, q->with_crc));
+    if (!written)
+        scr_scan_fini(&s);
     if (!can)
         return SCR_OK;
-    char *more = scr_asprintf("%s; it can be rebuilt: scr_index --prefix %s --add %d",
-                              c->why, q->prefix->path, c->id);
+    char *more = scr_asprintf("%s; %s: scr_index --prefix %s --add %d", c->why,
+                              written ? "the next start completes it, and so does"
+                                      : "it can be rebuilt",
+                              q->prefix->path, c->id);
     free(c->why);
     c->why = more;
     return more ? SCR_OK : no_memory(err);

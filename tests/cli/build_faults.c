@@ -7,10 +7,13 @@
 #include "base/proc.h"
 #include "base/str.h"
 #include "build.h"
+#include "delete.h"
 #include "extract.h"
 #include "faults.h"
 #include "fmt/filemap.h"
 #include "red/member.h"
+#include "store/flushing.h"
+#include "store/replacing.h"
 
 enum { ID = 7, RANKS = 3, LOST = 1 };
 
@@ -308,6 +311,40 @@ static void extracting_replaces_nothing(void **state)
     test_store_close(&t);
 }
 
+/* As a program that bypasses the cache leaves it that dies at the renames (invariant
+ * P8). While it lives nobody else does them. */
+static void one_that_lacks_names_gets_them(void **state)
+{
+    (void)state;
+    struct test_store t;
+    struct scr_flushing mark = { 0 };
+    uint32_t now[RANKS];
+    scr_hash *dset = scr_hash_new();
+    flushed(&t);
+    const char *part = test_path("prefix/ckpt.7/" SCR_PART_DIR "7");
+    assert_int_equal(scr_prefix_summary_read(&t.env, &t.p, ID, NULL, dset, &t.err),
+                     SCR_OK);
+    assert_int_equal(scr_prefix_index_enter(&t.env, &t.p, dset, 0, 1, &t.err), SCR_OK);
+    assert_int_equal(scr_prefix_summary_remove(&t.env, &t.p, ID, &t.err), SCR_OK);
+    assert_int_equal(mkdir(part, 0700), 0);
+    assert_int_equal(rename(test_path("prefix/ckpt.7/rank_1.dat"),
+                            test_path("prefix/ckpt.7/" SCR_PART_DIR "7/rank_1.dat")),
+                     0);
+    assert_int_equal(scr_replacing_begin(&t.env, &t.p, ID, dset, &t.err), SCR_OK);
+    assert_int_equal(scr_flushing_begin(&t.env, &t.p, ID, &mark, &t.err), SCR_OK);
+    assert_int_equal(build(&t), SCR_E_LOCKED);
+    scr_flushing_leave(&t.env, &mark);
+    scr_err_clear(&t.err);
+    assert_int_equal(scr_delete_check(&t.env, &t.p, ID, NULL), SCR_E_LOCKED);
+    assert_int_equal(build(&t), SCR_OK);
+    sums(now);
+    assert_memory_equal(now, whole, sizeof now);
+    assert_int_equal(in_index(&t), 1);
+    assert_false(test_exists(part));
+    scr_hash_delete(dset);
+    test_store_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -319,6 +356,7 @@ int main(void)
         cmocka_unit_test(ranks_that_are_not_listed_cost_nothing),
         cmocka_unit_test(compressed_files_are_checked_without_a_plain_crc),
         cmocka_unit_test(extracting_replaces_nothing),
+        cmocka_unit_test(one_that_lacks_names_gets_them),
     };
     return cmocka_run_group_tests(tests, learn, teardown);
 }
