@@ -96,8 +96,10 @@ SCR_API const char *SCR_Configf(const char *format, ...)
  * that several processes write together (MPI_File_open, parallel HDF5) needs a dataset
  * that bypasses the cache (SCR_CACHE_BYPASS=1) or a store that all nodes share (STORE
  * with GROUP=WORLD); elsewhere MPI_File_open of it fails with MPI_ERR_NOT_SAME, and
- * SCR_Complete_output refuses the dataset. In a restart phase the file must exist and
- * be readable; a bare file name that is no path of such a file is looked up among the
+ * SCR_Complete_output refuses the dataset. Where a dataset that bypasses the cache has
+ * a file at the path of an older one, the path is beside that, and the new file
+ * replaces it in SCR_Complete_output. In a restart phase the file must exist and be
+ * readable; a bare file name that is no path of such a file is looked up among the
  * names of the checkpoint's files, of this process first. Outside of both, name is
  * copied to file. Where SCR does not run (SCR_ENABLE=0, or SCR_Init failed) file is
  * name, and in an output phase the directory of the file is made. After an error file

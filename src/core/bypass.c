@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Datasets that bypass the cache: their files are written straight to the prefix
  * directory. The index lists them as incomplete from Start_output on; Complete_output
- * syncs the files, records them and makes the entry complete (invariants P1, P8). */
+ * syncs the files, records them and makes the entry complete (invariants P1, P8). Where
+ * an older dataset has a file the new one is written beside it (store/replacing.h). */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +14,12 @@
 #include "base/str.h"
 #include "core/ctx.h"
 #include "par/lists.h"
+#include "par/owners.h"
 #include "par/turns.h"
 #include "red/member.h"
 #include "store/arrival.h"
 #include "store/paths.h"
+#include "store/replacing.h"
 
 enum { DIR_MODE = 0777 }; /* cut by the umask */
 
@@ -80,29 +83,71 @@ void scr_bypass_fini(struct scr_output *out)
     for (size_t i = 0; i < out->nolder; i++)
         scr_catalog_fini(&out->older[i].files);
     free(out->older);
+    scr_hash_delete(out->made);
+    scr_hash_delete(out->parts);
+    scr_hash_delete(out->waits);
+    if (out->publish.env != NULL) /* as a process that dies leaves it */
+        scr_flushing_leave(out->publish.env, &out->publish.mark);
+}
+
+static int open_publish(struct scr_ctx *ctx, const scr_hash *dset, struct scr_err *err)
+{
+    struct scr_output *out = &ctx->out;
+    out->dset = scr_hash_dup(dset);
+    out->made = scr_hash_new();
+    out->parts = scr_hash_new();
+    out->waits = scr_hash_new();
+    out->publish = (struct scr_publish){ .env = &ctx->env,
+                                         .world = &ctx->world,
+                                         .prefix = &ctx->prefix,
+                                         .id = out->id,
+                                         .dset = out->dset };
+    return out->dset && out->made && out->parts && out->waits
+               ? SCR_OK
+               : scr_fail(err, SCR_E_NOMEM, 0, "dataset %s", out->name);
+}
+
+/* Files of the last dataset that still wait for their names would be lost if the next
+ * one replaced those that have theirs. */
+static int place_last_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    if (ctx->unplaced == 0)
+        return SCR_OK;
+    scr_leftovers_sweep_all(ctx);
+    if (ctx->world.rank == 0 &&
+        scr_replacing_is_begun(&ctx->env, &ctx->prefix, ctx->unplaced))
+        rc = scr_fail(err, SCR_E_STATE, 0,
+                      "files of dataset %d could not be put in place so far",
+                      ctx->unplaced);
+    rc = scr_agree_all(&ctx->world, rc, err);
+    ctx->unplaced = rc == SCR_OK ? 0 : ctx->unplaced;
+    return rc;
 }
 
 int scr_bypass_start_all(struct scr_ctx *ctx, const scr_hash *dset, struct scr_err *err)
 {
-    struct scr_output *out = &ctx->out;
     /* A flush may bring files to the very paths that are written now. */
     (void)scr_async_wait_all(ctx, 0, NULL);
     int rc = scr_async_let_go_all(ctx, err);
+    if (rc == SCR_OK)
+        rc = place_last_all(ctx, err);
     if (rc != SCR_OK)
         return rc;
-    if ((out->dset = scr_hash_dup(dset)) == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "dataset %s", out->name);
-    rc = scr_agree_all(&ctx->world, rc, err);
+    rc = scr_agree_all(&ctx->world, open_publish(ctx, dset, err), err);
     if (rc == SCR_OK)
         rc = learn_older_all(ctx, 1, err);
     if (rc == SCR_OK)
         rc = learn_older_all(ctx, 0, err);
-    return rc == SCR_OK ? scr_publish_begin_all(&ctx->env, &ctx->world, &ctx->prefix,
-                                                out->id, out->dset, err)
-                        : rc;
+    return rc == SCR_OK ? scr_publish_begin_all(&ctx->out.publish, err) : rc;
 }
 
 /* --- route --- */
+
+static int no_memory(struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+}
 
 static int check_inside(const struct scr_ctx *ctx, const char *dir, struct scr_err *err)
 {
@@ -111,108 +156,37 @@ static int check_inside(const struct scr_ctx *ctx, const char *dir, struct scr_e
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "SCR_Route_file: %s", why.text);
 }
 
-/* Programs route many files into one directory: the last one is remembered. */
-static int make_dir(struct scr_ctx *ctx, const char *path, struct scr_err *err)
+/* The directory of path, unless made, {<directory>}, has it. */
+static int make_dir(struct scr_ctx *ctx, const char *path, scr_hash *made,
+                    struct scr_err *err)
 {
-    struct scr_output *out = &ctx->out;
     char *dir = scr_path_dir(path);
-    int rc = dir ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
-    if (rc == SCR_OK && out->made_dir != NULL && strcmp(dir, out->made_dir) == 0) {
-        free(dir);
-        return SCR_OK;
-    }
-    if (rc == SCR_OK)
+    int rc = dir ? SCR_OK : no_memory(err);
+    if (rc == SCR_OK && scr_hash_get(made, dir) == NULL) {
         rc = check_inside(ctx, dir, err);
-    if (rc == SCR_OK)
-        rc = scr_dir_make(ctx->env.sys, dir, DIR_MODE, err);
-    free(out->made_dir);
-    out->made_dir = rc == SCR_OK ? dir : NULL;
-    if (rc != SCR_OK)
-        free(dir);
-    return rc;
-}
-
-static int edit_demote(scr_hash *index, void *arg, int *changed, struct scr_err *err)
-{
-    scr_hash *entry = scr_hash_get_kv_int(index, "DSET", *(const int *)arg);
-    (void)err;
-    *changed = entry != NULL;
-    if (entry)
-        scr_hash_set_val_i64(entry, "COMPLETE", 0);
-    return SCR_OK;
-}
-
-/* The first rank to find a plan does it for all: without it nobody completes the
- * dataset, and who still copies it stops. */
-static int give_up(struct scr_ctx *ctx, int id, struct scr_err *err)
-{
-    scr_hash *plan = scr_hash_new();
-    int rc = plan ? scr_arrival_plan_read(&ctx->env, &ctx->prefix, id, plan, NULL)
-                  : SCR_E_NOMEM;
-    scr_hash_delete(plan);
-    return rc == SCR_E_NOENT ? SCR_OK
-                             : scr_arrival_give_up(&ctx->env, &ctx->prefix, id, err);
-}
-
-/* Likewise; without its summary the others see that it is done. One whose summary
- * cannot be read may be complete all the same. */
-static int demote(struct scr_ctx *ctx, int id, struct scr_err *err)
-{
-    int rc = scr_prefix_summary_read(&ctx->env, &ctx->prefix, id, NULL, NULL, NULL);
-    if (rc == SCR_E_NOENT)
-        return SCR_OK;
-    rc = scr_prefix_index_update(&ctx->env, &ctx->prefix, edit_demote, &id, err);
-    return rc == SCR_OK ? scr_prefix_summary_remove(&ctx->env, &ctx->prefix, id, err)
-                        : rc;
-}
-
-/* A file is about to be written at dest: from now on the dataset that lists it is not
- * complete, and does not become so. A complete one whose list is damaged is left alone:
- * it cannot be restored, or its checksums will tell; one of a newer version can be, so
- * nothing is written that may be its; a pending one is given up, whatever its files
- * are. is_there: 0 if nothing is written over, so that only those
- * can list it whose files are still to come. */
-static int demote_owner(struct scr_ctx *ctx, const char *dest, int is_there,
-                        struct scr_err *err)
-{
-    struct scr_output *out = &ctx->out;
-    int rc = SCR_OK;
-    for (size_t i = 0; i < out->nolder && rc == SCR_OK; i++) {
-        struct scr_older *older = &out->older[i];
-        const scr_hash *info = NULL;
-        if (older->id == 0 || !(older->pending || is_there))
-            continue;
-        struct scr_err why = SCR_ERR_INIT;
-        int found = scr_catalog_find_stored(&older->files, dest, &info, &why);
-        if (found == SCR_E_NOMEM || found == SCR_E_IO ||
-            (found == SCR_E_VERSION && !older->pending &&
-             scr_paths_is_complete(&ctx->env, &ctx->prefix, older->id)))
-            return scr_fail(err, found, 0, "SCR_Route_file: %s: %s", dest, why.text);
-        int listed = info != NULL;
-        int given_up = (listed || found != SCR_OK) && older->pending;
-        if (given_up)
-            rc = give_up(ctx, older->id, err);
-        if (listed && rc == SCR_OK)
-            rc = demote(ctx, older->id, err);
-        if (rc == SCR_OK && (listed || given_up))
-            older->id = 0;
+        if (rc == SCR_OK)
+            rc = scr_dir_make(ctx->env.sys, dir, DIR_MODE, err);
+        if (rc == SCR_OK && scr_hash_set(made, dir, NULL) == NULL)
+            rc = no_memory(err);
     }
+    free(dir);
     return rc;
 }
 
-/* What is at path already must be a file that can be written over. */
-static int check_free(struct scr_ctx *ctx, const char *dest, const char *path,
+/* *is_there: a file is, which can be written over. */
+static int check_free(const struct scr_ctx *ctx, const char *path, int *is_there,
                       struct scr_err *err)
 {
     struct stat st = { 0 };
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_file_stat(ctx->env.sys, path, &st, &why);
+    *is_there = rc == SCR_OK;
     if (rc == SCR_E_NOENT)
-        return demote_owner(ctx, dest, 0, err);
+        return SCR_OK;
     if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "SCR_Route_file: %s", why.text);
     if (S_ISREG(st.st_mode))
-        return demote_owner(ctx, dest, 1, err);
+        return SCR_OK;
     return scr_fail(err, SCR_E_UNSAFE, 0,
                     "SCR_Route_file: %s is %s, a file is to be written there; remove "
                     "it or use another name",
@@ -222,13 +196,65 @@ static int check_free(struct scr_ctx *ctx, const char *dest, const char *path,
                                           : "no regular file");
 }
 
+/* *listed: the older dataset lists dest, or may: a rank that reads all of a damaged
+ * list must come to the same answer as one that finds dest before the damage. A
+ * complete one of a newer version may list any path, and can be restored: no file is
+ * replaced then.
+ */
+static int may_list(struct scr_ctx *ctx, struct scr_older *older, const char *dest,
+                    int *listed, struct scr_err *err)
+{
+    const scr_hash *info = NULL;
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_catalog_find_stored(&older->files, dest, &info, &why);
+    *listed = rc != SCR_OK || info != NULL;
+    if (rc == SCR_E_NOMEM || rc == SCR_E_IO ||
+        (rc == SCR_E_VERSION && !older->pending &&
+         scr_paths_is_complete(&ctx->env, &ctx->prefix, older->id)))
+        return scr_fail(err, rc, 0, "SCR_Route_file: %s: %s", dest, why.text);
+    return SCR_OK;
+}
+
+/* Of a complete dataset all files are there; those of a pending one may be still to
+ * come. So lists of complete ones are only read where there is a file. */
+static int find_older(struct scr_ctx *ctx, const char *dest, int is_there, int *found,
+                      struct scr_err *err)
+{
+    struct scr_output *out = &ctx->out;
+    int rc = SCR_OK;
+    *found = 0;
+    for (size_t i = 0; i < out->nolder && rc == SCR_OK && !*found; i++)
+        if (is_there || out->older[i].pending)
+            rc = may_list(ctx, &out->older[i], dest, found, err);
+    return rc;
+}
+
+/* Another rank may have made the file already. */
+static int place_beside(struct scr_ctx *ctx, const char *dest, char **path,
+                        struct scr_err *err)
+{
+    int is_there;
+    free(*path);
+    *path = scr_replacing_path(&ctx->prefix, ctx->out.id, dest);
+    int rc = *path ? make_dir(ctx, *path, ctx->out.parts, err) : no_memory(err);
+    if (rc == SCR_OK)
+        rc = check_free(ctx, *path, &is_there, err);
+    return rc == SCR_OK && scr_hash_set(ctx->out.waits, dest, NULL) == NULL
+               ? no_memory(err)
+               : rc;
+}
+
 int scr_bypass_place(struct scr_ctx *ctx, const char *dest, char **path,
                      struct scr_err *err)
 {
+    int is_there = 0, found = 0;
     *path = scr_path_join(ctx->prefix.path, dest);
-    int rc = *path ? make_dir(ctx, *path, err)
-                   : scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
-    return rc == SCR_OK ? check_free(ctx, dest, *path, err) : rc;
+    int rc = *path ? make_dir(ctx, *path, ctx->out.made, err) : no_memory(err);
+    if (rc == SCR_OK)
+        rc = check_free(ctx, *path, &is_there, err);
+    if (rc == SCR_OK)
+        rc = find_older(ctx, dest, is_there, &found, err);
+    return rc == SCR_OK && found ? place_beside(ctx, dest, path, err) : rc;
 }
 
 /* --- complete --- */
@@ -287,6 +313,8 @@ static int measure_file(struct scr_ctx *ctx, const char *dest, scr_hash *files,
         scr_hash_set_val_crc(info, "CRC", crc);
     if (scr_hash_get(ctx->out.shared, dest) != NULL)
         scr_hash_set_val(info, "SHARED", "1");
+    if (scr_hash_get(ctx->out.waits, dest) != NULL)
+        scr_hash_set_val(info, "WAITS", path);
     return scr_hash_ok(files) ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "list of files");
 }
 
@@ -315,10 +343,53 @@ static int in_turns_all(struct scr_ctx *ctx, scr_turn_work work, void *arg,
                             scr_hash_size(ctx->out.routed) > 0, work, arg, err);
 }
 
-int scr_bypass_complete_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
+/* 1 if all ranks that share a file have it beside its place: shared tells which have
+ * the file, beside which have it there. */
+static int is_one_place(const struct scr_output *out, const scr_hash *beside,
+                        const char *dest)
+{
+    const char *all = scr_hash_get_val(scr_hash_get(out->shared, dest), "RANKS");
+    const char *some = scr_hash_get_val(scr_hash_get(beside, dest), "RANKS");
+    return all == NULL || (some != NULL && strcmp(all, some) == 0);
+}
+
+int scr_bypass_refuse_paths(const char *name, struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_MISMATCH, 0,
+                    "%s: written to two paths, as an older dataset that has the file "
+                    "was changed during the output; write it again",
+                    name);
+}
+
+static int check_places(const struct scr_output *out, const scr_hash *beside,
+                        struct scr_err *err)
+{
+    for (SCR_HASH_EACH(e, out->waits))
+        if (!is_one_place(out, beside, scr_hash_elem_key(e)))
+            return scr_bypass_refuse_paths(scr_hash_elem_key(e), err);
+    return SCR_OK;
+}
+
+/* Files of several ranks are at one path each. */
+static int check_places_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     struct scr_output *out = &ctx->out;
-    scr_hash *files = scr_hash_new();
+    int any = 0;
+    if (!out->has_shared || !scr_or_all(&ctx->world, scr_hash_size(out->waits) > 0))
+        return SCR_OK;
+    scr_hash *beside = scr_hash_new();
+    int rc = beside ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "shared files");
+    rc = scr_owners_find_all(&ctx->world, out->waits, NULL, 0, rc, beside, &any, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(&ctx->world, check_places(out, beside, err), err);
+    scr_hash_delete(beside);
+    return rc;
+}
+
+static int write_all(struct scr_ctx *ctx, int valid, scr_hash *files,
+                     struct scr_err *err)
+{
+    struct scr_output *out = &ctx->out;
     struct measure m = { ctx, files };
     const struct scr_copy_opts o = { .width = ctx->prm.flush_width };
     uint64_t bytes = 0, routed = scr_hash_size(out->routed);
@@ -334,10 +405,96 @@ int scr_bypass_complete_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
     if (rc == SCR_OK)
         rc = scr_output_check_files(ctx, routed, err);
     if (rc == SCR_OK)
-        rc = in_turns_all(ctx, measure_files, &m, err);
+        rc = check_places_all(ctx, err);
     if (rc == SCR_OK)
-        rc = scr_publish_all(&ctx->env, &ctx->world, &ctx->prefix, &o, out->id,
-                             out->dset, files, &bytes, err);
+        rc = in_turns_all(ctx, measure_files, &m, err);
+    return rc == SCR_OK ? scr_publish_all(&out->publish, &o, files, &bytes, err) : rc;
+}
+
+/* All files are written and synced, and some may have their names: the others get
+ * theirs, too, now or at the next start. */
+static int place_rest_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int id = ctx->out.id, again = SCR_OK, me = ctx->world.rank;
+    uint64_t files = 0;
+    int begun = me == 0 && scr_replacing_is_begun(&ctx->env, &ctx->prefix, id);
+    if (!scr_or_all(&ctx->world, begun))
+        return rc;
+    if (me == 0)
+        again = scr_replacing_finish(&ctx->env, &ctx->prefix, id, &files, &why);
+    again = scr_agree_all(&ctx->world, again, &why);
+    ctx->out.unplaced = again != SCR_OK;
+    ctx->unplaced = again != SCR_OK ? id : ctx->unplaced;
+    if (again != SCR_OK)
+        return rc;
+    scr_log(&ctx->log, SCR_LOG_NOTE, "dataset %d is complete at the second attempt: %s",
+            id, err != NULL ? err->text : "");
+    if (err != NULL)
+        scr_err_clear(err);
+    return SCR_OK;
+}
+
+/* Mostly it is empty, and another rank removes it. */
+static int remove_part(const struct scr_ctx *ctx, const char *dir)
+{
+    struct stat st;
+    char *above = scr_path_dir(dir);
+    if (above != NULL)
+        (void)scr_dir_prune(ctx->env.sys, dir, above, NULL);
+    free(above);
+    if (scr_file_stat(ctx->env.sys, dir, &st, NULL) == SCR_E_NOENT)
+        return 1;
+    (void)scr_dir_remove(ctx->env.sys, dir, NULL);
+    return scr_file_stat(ctx->env.sys, dir, &st, NULL) == SCR_E_NOENT;
+}
+
+/* The directories beside files to be replaced, and what a program left there. */
+static int remove_parts(const struct scr_ctx *ctx)
+{
+    int done = 1;
+    for (SCR_HASH_EACH(e, ctx->out.parts))
+        done &= remove_part(ctx, scr_hash_elem_key(e));
+    return done;
+}
+
+/* When no rank works in them any more. The mark stays where one could not be removed:
+ * the next start tries again. */
+static void tidy_all(struct scr_ctx *ctx)
+{
+    struct scr_output *out = &ctx->out;
+    int left = 0;
+    if (scr_or_all(&ctx->world, scr_hash_size(out->parts) > 0))
+        left = scr_or_all(&ctx->world, !remove_parts(ctx));
+    if (left)
+        scr_flushing_leave(&ctx->env, &out->publish.mark);
+    else
+        scr_flushing_end(&ctx->env, &ctx->prefix, &out->publish.mark);
+}
+
+void scr_bypass_abandon_all(struct scr_ctx *ctx)
+{
+    struct scr_output *out = &ctx->out;
+    if (out->unplaced) {
+        scr_flushing_leave(&ctx->env, &out->publish.mark);
+        return;
+    }
+    for (SCR_HASH_EACH(e, out->waits)) {
+        const char *path = scr_hash_get_val(out->routed, scr_hash_elem_key(e));
+        if (path != NULL)
+            (void)scr_file_remove(ctx->env.sys, path, NULL);
+    }
+    tidy_all(ctx);
+}
+
+int scr_bypass_complete_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
+{
+    scr_hash *files = scr_hash_new();
+    int rc = write_all(ctx, valid, files, err);
+    if (rc != SCR_OK)
+        rc = place_rest_all(ctx, rc, err);
+    if (rc == SCR_OK)
+        tidy_all(ctx);
     scr_hash_delete(files);
     return rc;
 }

@@ -34,7 +34,7 @@ enum { SCR_IS_CKPT = 1, SCR_IS_OUTPUT = 2 };
 /* A complete dataset whose files may lie where new ones are about to be written, or a
  * pending one (store/arrival.h) whose files may yet get there. */
 struct scr_older {
-    int id; /* 0: not any more */
+    int id;
     int pending;
     struct scr_catalog files;
 };
@@ -51,9 +51,13 @@ struct scr_output {
     scr_hash *shared;          /* those routed by other ranks too (par/owners.h) */
     int has_shared;            /* some rank has some */
     struct scr_err refused;    /* first SCR_Route_file that failed in this phase */
-    int bypass;              /* files are written to the prefix; the rest is for that */
-    scr_hash *dset;          /* as the index has it */
-    char *made_dir;          /* directory of the file routed last */
+    int bypass;      /* files are written to the prefix; the rest is for that */
+    scr_hash *dset;  /* as the index has it */
+    scr_hash *made;  /* {<directory>}: of routed files; */
+    scr_hash *parts; /* those made beside files to be replaced */
+    scr_hash *waits; /* destinations written there (store/replacing.h) */
+    struct scr_publish publish;
+    int unplaced;            /* those files stay for the next start */
     struct scr_older *older; /* those it may replace files of */
     size_t nolder;
     double start; /* scr_now_mono() */
@@ -212,8 +216,9 @@ struct scr_ctx {
                           checkpoint is flushed */
     int from_id;       /* dataset this run went on from, 0: none */
     int from_last;     /* last_id then: what is newer was written since */
-    int fetched; /* dataset in cache that this run copied from the prefix; 0: none */
-    int halt;    /* a halt condition was found due */
+    int fetched;  /* dataset in cache that this run copied from the prefix; 0: none */
+    int unplaced; /* dataset of this run whose files lack their names; 0: none */
+    int halt;     /* a halt condition was found due */
     int halt_unsafe;  /* the flush that goes with it failed */
     int told_to_exit; /* SCR_Should_exit has said yes */
     struct scr_times times;
@@ -311,14 +316,21 @@ int scr_route_dest(const struct scr_ctx *ctx, const char *name, char **dest,
 /* Enters the open dataset in the index, incomplete. */
 int scr_bypass_start_all(struct scr_ctx *ctx, const scr_hash *dset,
                          struct scr_err *err);
-/* Where dest is written: its path under the prefix, malloc'd; directories are made. An
- * older dataset that has a file there is complete no more. Local. */
+/* Where dest is written, malloc'd; directories are made. That is its path under the
+ * prefix, or a path beside it if an older dataset has a file there. All ranks are given
+ * the same, unless the older dataset or its file is removed meanwhile:
+ * scr_bypass_complete_all and scr_check_open_all find that. Local. */
 int scr_bypass_place(struct scr_ctx *ctx, const char *dest, char **path,
                      struct scr_err *err);
 void scr_bypass_fini(struct scr_output *out);
-/* Syncs and records what was written, and makes the entry complete. On failure the
- * entry stays incomplete and files stay as they are. */
+/* Syncs and records what was written, puts it in place of what older datasets have
+ * there, and makes the entry complete. On failure the entry stays incomplete. */
 int scr_bypass_complete_all(struct scr_ctx *ctx, int valid, struct scr_err *err);
+/* SCR_E_MISMATCH: ranks were given two paths for the file. */
+int scr_bypass_refuse_paths(const char *name, struct scr_err *err);
+/* Gives up the open dataset, listed as incomplete: files beside those they were to
+ * replace are removed, unless only their renames are left to be done. */
+void scr_bypass_abandon_all(struct scr_ctx *ctx);
 /* Whether a restart reads dataset id in the prefix directory: because it is configured
  * so, because it was written there, because it has files of several ranks, which a
  * store of nodes cannot hold, or because what lies in cache of it is KEPT as it is. */
@@ -700,8 +712,10 @@ void scr_retain_all(struct scr_ctx *ctx);
 void scr_prefix_purge_all(struct scr_ctx *ctx);
 
 /* --- leftovers of killed flushes (leftovers.c) --- */
-/* At a start: removes the temporary files that flushes left which were killed, of this
- * job or another. What fails is a warning, and tried again at the next start. */
+/* At a start: removes the temporary files of flushes that were killed, of this job or
+ * another, and files of datasets that bypassed the cache beside those they were to
+ * replace. A dataset of which they only lacked their names gets complete. What fails is
+ * a warning, and tried again at the next start. */
 void scr_leftovers_sweep_all(struct scr_ctx *ctx);
 
 /* --- events (event.c): rank 0 appends to <prefix>/.scr/log if SCR_LOG_ENABLE is set

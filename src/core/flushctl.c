@@ -11,6 +11,7 @@
 #include "par/distribute.h"
 #include "store/arrival.h"
 #include "store/flushing.h"
+#include "store/replacing.h"
 
 struct mark {
     int id;
@@ -343,7 +344,8 @@ int scr_flush_may_go_on(const struct scr_ctx *ctx, const scr_hash *flush,
 {
     const char *of = e->dset.jobid;
     if (scr_cache_has(ctx, e->id) || scr_async_has(ctx, e->id) ||
-        ctx->out.id == e->id || scr_flushing_is_held(&ctx->env, &ctx->prefix, e->id))
+        ctx->out.id == e->id || scr_flushing_is_held(&ctx->env, &ctx->prefix, e->id) ||
+        scr_replacing_is_begun(&ctx->env, &ctx->prefix, e->id))
         return 1;
     if (of == NULL || strcmp(of, ctx->prm.job_id) == 0)
         return ctx->async.leftovers && has_plan(ctx, e->id);

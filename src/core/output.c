@@ -19,7 +19,6 @@ void scr_output_fini(struct scr_output *out)
     scr_hash_delete(out->taken);
     scr_hash_delete(out->shared);
     scr_hash_delete(out->dset);
-    free(out->made_dir);
     scr_bypass_fini(out);
     memset(out, 0, sizeof *out);
 }
@@ -127,11 +126,12 @@ static uint64_t bytes_written(const struct scr_ctx *ctx)
     return sum;
 }
 
-/* Gives up the open dataset: nothing of it stays in cache. One that bypasses the cache
- * stays where it is, listed as incomplete. Why it failed is told already. */
+/* Gives up the open dataset: nothing of it stays in cache. Why it failed is told
+ * already. */
 static void abandon_all(struct scr_ctx *ctx)
 {
     if (ctx->out.bypass) {
+        scr_bypass_abandon_all(ctx);
         scr_output_fini(&ctx->out);
         return;
     }

@@ -110,12 +110,19 @@ static int is_of_this_run(const struct scr_ctx *ctx, MPI_Comm comm)
     return n == 0;
 }
 
+/* 1 if ranks may have been given several paths for one name; the same on all. What
+ * bypasses the cache is written at two where an older dataset is changed meanwhile. */
+static int has_paths(const struct scr_ctx *ctx)
+{
+    return ctx->out.bypass ? ctx->out.nolder > 0 : !holds_shared(ctx);
+}
+
 /* Several ranks, that all ask. */
 static int is_asked_all(const struct scr_ctx *ctx, MPI_Comm comm, struct scr_comm *c)
 {
     int inter = 1;
     *c = (struct scr_comm){ .comm = comm };
-    if (comm == MPI_COMM_NULL || ctx->state != SCR_STATE_OUTPUT || holds_shared(ctx))
+    if (comm == MPI_COMM_NULL || ctx->state != SCR_STATE_OUTPUT || !has_paths(ctx))
         return 0;
     MPI_Comm_test_inter(comm, &inter);
     MPI_Comm_rank(comm, &c->rank);
@@ -140,7 +147,9 @@ int scr_check_open_all(struct scr_ctx *ctx, MPI_Comm comm, const char *path,
     if (least[0] == 0 || least[1] == -least[2])
         return SCR_OK;
     snprintf(ranks, sizeof ranks, "%d in MPI_File_open", c.size);
-    int rc = refuse_file(ctx, dest != NULL ? dest : text, "", ranks, err);
+    const char *name = dest != NULL ? dest : text;
+    int rc = ctx->out.bypass ? scr_bypass_refuse_paths(name, err)
+                             : refuse_file(ctx, name, "", ranks, err);
     if (ctx->out.refused.code == SCR_OK)
         ctx->out.refused = *err;
     return rc;

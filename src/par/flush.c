@@ -6,8 +6,10 @@
 
 #include <stdlib.h>
 
+#include "base/io.h"
 #include "par/outgoing.h"
 #include "par/turns.h"
+#include "store/replacing.h"
 #include "xfer/xfer.h"
 
 /* --- files --- */
@@ -125,34 +127,79 @@ int scr_flush_all(const struct scr_env *env, const struct scr_comm *world,
     return rc;
 }
 
-/* --- files that are there already --- */
+/* --- files that the application wrote --- */
 
-int scr_publish_begin_all(const struct scr_env *env, const struct scr_comm *world,
-                          const struct scr_prefix *prefix, int id, const scr_hash *dset,
-                          struct scr_err *err)
+static struct scr_outgoing outgoing_of(const struct scr_publish *p)
 {
-    struct scr_outgoing f = {
-        .env = env, .world = world, .prefix = prefix, .id = id, .dset = dset
-    };
+    return (struct scr_outgoing){ .env = p->env,
+                                  .world = p->world,
+                                  .prefix = p->prefix,
+                                  .id = p->id,
+                                  .dset = p->dset };
+}
+
+int scr_publish_begin_all(struct scr_publish *p, struct scr_err *err)
+{
+    struct scr_outgoing f = outgoing_of(p);
     int rc = scr_outgoing_begin_all(&f, err);
+    if (rc == SCR_OK) {
+        p->mark = f.mark;
+        f.mark = (struct scr_flushing){ 0 };
+    }
     scr_outgoing_fini(&f);
     return rc;
 }
 
-int scr_publish_all(const struct scr_env *env, const struct scr_comm *world,
-                    const struct scr_prefix *prefix, const struct scr_copy_opts *o,
-                    int id, const scr_hash *dset, const scr_hash *files,
-                    uint64_t *bytes, struct scr_err *err)
+static int place_waiting(void *arg, struct scr_err *err)
 {
-    struct scr_outgoing f = {
-        .env = env, .world = world, .prefix = prefix, .o = o, .id = id, .dset = dset
-    };
+    const struct scr_outgoing *f = arg;
+    int rc = SCR_OK;
+    for (size_t i = 0; i < f->n && rc == SCR_OK; i++)
+        if (f->file[i].src != NULL)
+            rc = scr_file_rename(f->env->sys, f->file[i].src, f->file[i].full, err);
+    return rc;
+}
+
+/* From here on the dataset is completed whatever happens (store/replacing.h), unless a
+ * file has gone. */
+static int replace_all(struct scr_outgoing *f, struct scr_err *err)
+{
+    uint64_t bytes = 0, files = 0;
+    scr_outgoing_count_all(f, &bytes, &files);
+    scr_hash *dset = f->world->rank == 0 ? scr_outgoing_dataset(f, bytes, files) : NULL;
+    int rc = f->world->rank != 0 || dset ? SCR_OK : scr_outgoing_no_memory(f, err);
+    rc = scr_agree_all(f->world, rc, err);
+    f->replacing = dset;
+    if (rc == SCR_OK)
+        rc = scr_outgoing_demote_all(f, err);
+    if (rc == SCR_OK)
+        rc =
+            scr_in_turns_all(f->world, f->o->width, f->replaces, place_waiting, f, err);
+    f->replacing = NULL;
+    scr_hash_delete(dset);
+    return rc;
+}
+
+int scr_publish_all(const struct scr_publish *p, const struct scr_copy_opts *o,
+                    const scr_hash *files, uint64_t *bytes, struct scr_err *err)
+{
+    struct scr_outgoing f = outgoing_of(p);
+    int replaces = 0;
+    f.o = o;
     *bytes = 0;
     int rc = scr_outgoing_list_all(&f, files, err);
     if (rc == SCR_OK)
         rc = scr_outgoing_record_all(&f, err);
     if (rc == SCR_OK)
+        replaces = scr_or_all(p->world, f.replaces);
+    if (rc == SCR_OK && replaces)
+        rc = replace_all(&f, err);
+    if (rc == SCR_OK)
         rc = complete_all(&f, bytes, err);
+    if (rc == SCR_OK && replaces && p->world->rank == 0)
+        rc = scr_replacing_end(p->env, p->prefix, p->id, err);
+    if (replaces)
+        rc = scr_agree_all(p->world, rc, err);
     scr_outgoing_fini(&f);
     return rc;
 }

@@ -7,6 +7,7 @@
 #include "fmt/filemap.h"
 #include "par/comm.h"
 #include "store/cntl.h"
+#include "store/flushing.h"
 #include "store/prefix.h"
 #include "xfer/xfer.h"
 
@@ -48,19 +49,29 @@ int scr_flush_all(const struct scr_env *env, const struct scr_comm *world,
                   int id, const scr_hash *dset, const scr_filemap *map, uint64_t *bytes,
                   struct scr_err *err);
 
-/* A dataset whose files are written to the prefix by the application itself: step 1,
- * before they are, and then, when this rank's are in place, whole and synced, the
- * directories they are in (fsynced) and steps 3 to 5.
+/* A dataset whose files are written to the prefix by the application itself. The caller
+ * sets all but the mark, and keeps it until scr_publish_end_all. */
+struct scr_publish {
+    const struct scr_env *env;
+    const struct scr_comm *world;
+    const struct scr_prefix *prefix;
+    int id;
+    const scr_hash *dset;
+    struct scr_flushing mark; /* rank 0's (store/flushing.h) */
+};
+/* Step 1, before the files are written. The mark is held from then on. */
+int scr_publish_begin_all(struct scr_publish *p, struct scr_err *err);
+/* When this rank's files are whole and synced: the list of files, the directories
+ * (fsynced) and steps 4 and 5. Files that wait beside their places
+ * (store/replacing.h) are renamed before, and older datasets that list one of the paths
+ * of this dataset lose their mark of completeness first; where this fails after
+ * replacing.scr was written, that stays.
  *
- * files: {<path below the prefix>: {SIZE, CRC, SHARED}} that belong to this rank;
- * SHARED marks one that others wrote too. Of o the width counts. As above otherwise. */
-int scr_publish_begin_all(const struct scr_env *env, const struct scr_comm *world,
-                          const struct scr_prefix *prefix, int id, const scr_hash *dset,
-                          struct scr_err *err);
-int scr_publish_all(const struct scr_env *env, const struct scr_comm *world,
-                    const struct scr_prefix *prefix, const struct scr_copy_opts *o,
-                    int id, const scr_hash *dset, const scr_hash *files,
-                    uint64_t *bytes, struct scr_err *err);
+ * files: {<path below the prefix>: {SIZE, CRC, SHARED, WAITS}} that belong to this
+ * rank; SHARED marks one that others wrote too, WAITS is where one waits. Of o the
+ * width counts. As above otherwise. */
+int scr_publish_all(const struct scr_publish *p, const struct scr_copy_opts *o,
+                    const scr_hash *files, uint64_t *bytes, struct scr_err *err);
 
 /* Copies dataset id from the prefix into dset_dir/rank.<r> (exists) and enters files
  * with META, FILES and DSETDESC into map under (id, own rank); the caller writes map.

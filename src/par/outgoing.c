@@ -359,7 +359,10 @@ static int list(struct scr_outgoing *f, const scr_hash *files, struct scr_err *e
         (void)scr_hash_get_val_u64(file->meta, "SIZE", &file->xfer.size);
         file->xfer.has_crc = scr_hash_get_val_crc(file->meta, "CRC", &file->xfer.crc);
         file->xfer.name = file->dest = scr_strdup(scr_hash_elem_key(e));
-        if (file->dest == NULL)
+        file->full = scr_path_join(f->prefix->path, scr_hash_elem_key(e));
+        file->src = scr_hash_get_val(file->meta, "WAITS");
+        f->replaces |= file->src != NULL;
+        if (file->dest == NULL || file->full == NULL)
             return scr_outgoing_no_memory(f, err);
     }
     return SCR_OK;

@@ -11,7 +11,8 @@
 
 struct scr_out_file {
     int rank;                  /* that wrote it */
-    const char *src;           /* in cache, borrowed from the filemap */
+    const char *src;           /* in cache, borrowed from the filemap; or where the
+                                  application wrote it, NULL: in its place */
     char *dest, *full;         /* below the prefix, and whole */
     const scr_hash *meta;      /* borrowed */
     struct scr_xfer_file xfer; /* borrows from the above; what was copied, later */
@@ -32,8 +33,10 @@ struct scr_outgoing {
     int replaces;     /* some destination existed before */
     scr_hash *older;  /* {<id>}: those that list one, see scr_outgoing_begin_all */
     scr_hash *judged; /* {<id>}: those that list none; on rank 0 */
-    int pack;         /* as in o, unless names stand in the way */
-    struct scr_flushing mark; /* rank 0's, from scr_outgoing_begin_all on */
+    const scr_hash *replacing; /* rank 0's: to be noted before the older ones are
+                                  demoted (store/replacing.h); NULL: no */
+    int pack;                  /* as in o, unless names stand in the way */
+    struct scr_flushing mark;  /* rank 0's, from scr_outgoing_begin_all on */
 };
 
 /* SCR_E_NOMEM with its text. */
@@ -43,7 +46,7 @@ int scr_outgoing_no_memory(const struct scr_outgoing *f, struct scr_err *err);
  * borrowed members set. scr_outgoing_fini in any case. */
 int scr_outgoing_collect_all(struct scr_outgoing *f, const scr_filemap *map,
                              struct scr_err *err);
-/* The same with the files that this rank put in place itself: {<dest>: {SIZE, CRC, …}}.
+/* The same with the files that the application wrote: {<dest>: {SIZE, CRC, WAITS, …}}.
  */
 int scr_outgoing_list_all(struct scr_outgoing *f, const scr_hash *files,
                           struct scr_err *err);

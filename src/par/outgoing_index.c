@@ -14,6 +14,7 @@
 #include "store/arrival.h"
 #include "store/demote.h"
 #include "store/paths.h"
+#include "store/replacing.h"
 
 enum { DIR_MODE = 0777 }; /* cut by the umask */
 
@@ -483,6 +484,8 @@ int scr_outgoing_demote_all(struct scr_outgoing *f, struct scr_err *err)
     int rc = scr_outgoing_look_again_all(f, err);
     if (rc == SCR_OK && f->world->rank == 0)
         rc = look_wanted(f, err);
+    if (rc == SCR_OK && f->replacing != NULL)
+        rc = scr_replacing_begin(f->env, f->prefix, f->id, f->replacing, err);
     if (rc == SCR_OK && f->world->rank == 0)
         rc = scr_demote(f->env, f->prefix, f->older, err);
     return scr_agree_all(f->world, rc, err);

@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "store/arrival.h"
+#include "store/flushing.h"
 
 /* --- whose files they are --- */
 
@@ -47,7 +48,8 @@ static int is_owner(const struct owners *o, int id)
     int is = (scr_flush_get_location(o->flush, id) & flushing) != 0;
     for (size_t i = 0; i < o->npending; i++)
         is = is || o->pending[i] == id;
-    return is || (scr_index_get(o->index, id, &e, NULL) == SCR_OK && e.complete);
+    is = is || (scr_index_get(o->index, id, &e, NULL) == SCR_OK && e.complete);
+    return is || scr_flushing_is_held(o->env, o->p, id);
 }
 
 static int list_owners(const struct owners *o, int id, int **ids, size_t *n,
