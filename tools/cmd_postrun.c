@@ -252,7 +252,7 @@ static int save_output(struct postrun *p, const int *ids, size_t n, int *found,
         if (scr_flush_has(p->flush, ids[i], "OUTPUT") && needs_saving(p, ids[i])) {
             *found = 1;
             rc = plan(p, ids[i], "output", err);
-            if (rc == SCR_TOOL_NO && scr_flush_need(p->flush, ids[i]))
+            if (rc == SCR_TOOL_NO && scr_flush_is_open_output(p->flush, ids[i]))
                 scr_lost_output_add(&p->lost_output, ids[i], name_of(p, ids[i]));
         }
     return rc == SCR_TOOL_NO ? SCR_OK : rc;
@@ -282,20 +282,20 @@ static int save_ckpt(struct postrun *p, const int *ids, size_t n, int *found,
 static int edit_back(scr_hash *index, void *arg, int *changed, struct scr_err *err)
 {
     struct postrun *p = arg;
-    struct scr_index_entry e;
     const struct scr_lost_output *l = &p->lost_output;
-    int newest = scr_index_newest(index, 0),
-        before = scr_index_newest(index, l->oldest);
-    int known = before > 0 && scr_index_get(index, before, &e, NULL) == SCR_OK;
-    char *text =
-        scr_lost_output_text(l, newest, known ? e.dset.name : NULL,
-                             p->stays ? SCR_LOST_OUTPUT_STAY : SCR_LOST_OUTPUT_NEXT);
+    struct scr_lost_output_ckpts all = { NULL, 0, 0 };
+    scr_lost_output_offer_listed(&all, index);
+    if (all.bad)
+        return scr_fail(err, SCR_E_NOMEM, 0, "lost output: out of memory");
+    struct scr_lost_output_choice c = scr_lost_output_choose(&all, l->oldest);
+    char *text = scr_lost_output_text(
+        l, &c, p->stays ? SCR_LOST_OUTPUT_STAY : SCR_LOST_OUTPUT_NEXT);
     if (text != NULL)
         scr_log(p->t->env.log, SCR_LOG_WARN, "%s", text);
     free(text);
-    *changed = known && newest > l->oldest && !p->stays;
-    (void)err;
-    return *changed ? scr_index_set_current(index, e.dset.name) : SCR_OK;
+    scr_lost_output_ckpts_fini(&all);
+    *changed = c.goes_back && !p->stays;
+    return *changed ? scr_index_set_current(index, c.name) : SCR_OK;
 }
 
 /* When all is saved that can be: what is in cache only goes with the allocation. */

@@ -103,6 +103,17 @@ struct scr_ranks {
     struct scr_err why;
 };
 
+/* Output that this job had in cache only and that this start could not restore
+ * (lost_output.c). */
+struct scr_lost {
+    int open;  /* what the run restarts from is not settled: the flush file keeps its
+                  entries of output */
+    int found; /* on rank 0: it has entries that may be of lost output */
+    int below; /* the run goes back to a checkpoint with a smaller id, 0: it does not */
+    int waits; /* it cannot be settled before the program asks, or writes a checkpoint
+                */
+};
+
 enum scr_cache_state {
     SCR_CACHE_READY,   /* whole */
     SCR_CACHE_LOST,    /* not restored or not deleted: goes when room is needed */
@@ -210,15 +221,15 @@ struct scr_ctx {
     struct scr_ranks ranks;
     int wanted_taken;  /* SCR_CURRENT was applied, and nothing was written since */
     char *gone_before; /* what current.scr had for the job before that, or NULL */
-    char *go_before;   /* rank 0: checkpoint to go back to for lost output, or NULL */
-    int ask_again;     /* the next Have_restart looks for the newest checkpoint anew */
-    int flush_owed;    /* a periodic flush failed and is not tried again: the next
-                          checkpoint is flushed */
-    int from_id;       /* dataset this run went on from, 0: none */
-    int from_last;     /* last_id then: what is newer was written since */
-    int fetched;  /* dataset in cache that this run copied from the prefix; 0: none */
-    int unplaced; /* dataset of this run whose files lack their names; 0: none */
-    int halt;     /* a halt condition was found due */
+    struct scr_lost lost;
+    int ask_again;  /* the next Have_restart looks for the newest checkpoint anew */
+    int flush_owed; /* a periodic flush failed and is not tried again: the next
+                       checkpoint is flushed */
+    int from_id;    /* dataset this run went on from, 0: none */
+    int from_last;  /* last_id then: what is newer was written since */
+    int fetched;    /* dataset in cache that this run copied from the prefix; 0: none */
+    int unplaced;   /* dataset of this run whose files lack their names; 0: none */
+    int halt;       /* a halt condition was found due */
     int halt_unsafe;  /* the flush that goes with it failed */
     int told_to_exit; /* SCR_Should_exit has said yes */
     struct scr_times times;
@@ -505,12 +516,14 @@ int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err);
  * warning. */
 void scr_flush_mark_all(struct scr_ctx *ctx, int id, int on, int off);
 void scr_flush_forget_all(struct scr_ctx *ctx, int id);
-/* Rank 0 tells which output those are that no rank can restore any more, and finds the
- * checkpoint before them. Local. */
-void scr_lost_output_tell(struct scr_ctx *ctx);
-/* 1: that is what a restart takes. Else nothing has changed: there is none to go back
- * to, or it cannot be had, which is told. */
+/* Reports the output that no rank can restore any more, and finds out whether the run
+ * goes back for it. */
+void scr_lost_output_look_all(struct scr_ctx *ctx);
+/* 1: a checkpoint before it is loaded and is CURRENT. Else nothing has changed: there
+ * is none to go back to, or it cannot be had, which is reported. */
 int scr_lost_output_go_back_all(struct scr_ctx *ctx);
+/* What the run restarts from is settled: the flush file forgets the lost output. */
+void scr_lost_output_settle_all(struct scr_ctx *ctx);
 /* Takes datasets that were in the caches of this job, and are no more, out of it; of
  * other jobs those of long ago. */
 void scr_flush_sweep_all(struct scr_ctx *ctx);
@@ -595,6 +608,8 @@ int scr_unfinished_enter_all(struct scr_ctx *ctx, int *id, struct scr_err *err);
 /* Loads the newest checkpoint with an id below ctx->tried_below, from cache, else from
  * the prefix, there also one that only lacks its record. Finding none is success. */
 int scr_restart_find_all(struct scr_ctx *ctx, struct scr_err *err);
+/* 1: an error that says something about the dataset, so that an older one is tried. */
+int scr_restart_is_passed_over(int rc);
 /* Loads this one, from cache, else (unless SCR_FETCH=0) from the prefix. */
 int scr_restart_load_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* At the end of a start: goes to SCR_CURRENT if it is given, flushes the checkpoint in

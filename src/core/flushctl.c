@@ -69,6 +69,12 @@ void scr_flush_mark_all(struct scr_ctx *ctx, int id, int on, int off)
     edit_flush_file_all(ctx, edit_mark, &m);
 }
 
+/* The only record of output that may be lost stays until a restart was chosen. */
+static int is_needed(const struct scr_ctx *ctx, const scr_hash *h, int id)
+{
+    return ctx->lost.open && scr_flush_is_open_output(h, id);
+}
+
 struct forget {
     const struct scr_ctx *ctx;
     int id;
@@ -80,7 +86,8 @@ static int edit_forget(scr_hash *h, void *arg, int *changed, struct scr_err *err
     const struct forget *f = arg;
     (void)err;
     *changed = scr_hash_get_kv_int(h, "DATASET", f->id) != NULL &&
-               scr_flush_is_of_job(h, f->id, f->ctx->prm.job_id);
+               scr_flush_is_of_job(h, f->id, f->ctx->prm.job_id) &&
+               !is_needed(f->ctx, h, f->id);
     if (*changed)
         scr_flush_remove(h, f->id);
     return SCR_OK;
@@ -353,20 +360,35 @@ int scr_flush_may_go_on(const struct scr_ctx *ctx, const scr_hash *flush,
            (has_plan(ctx, e->id) || is_anothers(ctx, flush, e->id));
 }
 
+/* What is left of lost output stays in cache until room is needed: its entry says that
+ * no later start has to go back for it. */
+static int sweep_one(struct scr_ctx *ctx, scr_hash *h, int id)
+{
+    int lost = scr_cache_is(ctx, id, SCR_CACHE_LOST) && scr_flush_is_open_output(h, id);
+    if ((scr_cache_has(ctx, id) && !lost) || is_anothers(ctx, h, id) ||
+        (scr_flush_get_location(h, id) & SCR_LOC_CACHE) == 0)
+        return 0;
+    if (is_needed(ctx, h, id)) {
+        ctx->lost.found = 1;
+        return 0;
+    }
+    if (lost)
+        (void)scr_flush_set_lost(h, id);
+    else
+        forget_cache(h, id);
+    return 1;
+}
+
 static int edit_sweep(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 {
-    const struct scr_ctx *ctx = arg;
+    struct scr_ctx *ctx = arg;
     int *ids = NULL;
     size_t n = 0;
     if (!scr_hash_list_int(scr_hash_get(h, "DATASET"), &ids, &n))
         return scr_fail(err, SCR_E_NOMEM, 0, "flush file");
-    for (size_t i = 0; i < n; i++) {
-        if (scr_cache_has(ctx, ids[i]) || is_anothers(ctx, h, ids[i]) ||
-            (scr_flush_get_location(h, ids[i]) & SCR_LOC_CACHE) == 0)
-            continue;
-        forget_cache(h, ids[i]);
-        *changed = 1;
-    }
+    for (size_t i = 0; i < n; i++)
+        if (sweep_one(ctx, h, ids[i]))
+            *changed = 1;
     free(ids);
     return SCR_OK;
 }

@@ -60,7 +60,6 @@ void scr_ctx_clear(struct scr_ctx *ctx)
     scr_cfg_free(ctx->cfg);
     free(ctx->prefix_real);
     free(ctx->gone_before);
-    free(ctx->go_before);
     free(ctx->prefix_name);
     free(ctx->original);
     free(ctx->local_who);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Output that an earlier run of this job left in cache, that is not on the prefix and
- * that the start could not restore: it is told before the flush file forgets it, and
- * the run goes back to a checkpoint before it. */
+ * that the start could not restore: it is reported, and the run goes back to a
+ * checkpoint before it. The flush file, which has the only record of it, forgets it
+ * last, when CURRENT names that checkpoint: a start that is killed before that is
+ * repeated by the next. */
 #include "fmt/lost_output.h"
 
 #include <stdlib.h>
@@ -9,79 +11,90 @@
 #include "core/ctx.h"
 #include "fmt/state.h"
 
-/* What another job has in its caches may be saved by that one. One that is kept for the
- * next start, or for another number of ranks, is not lost, nor one that was on the
- * prefix and has been written over or deleted since. */
-static int is_lost(const struct scr_ctx *ctx, const scr_hash *flush,
-                   const scr_hash *index, int id)
+/* One that is kept for the next start, or for a different number of ranks, is not lost.
+ */
+static int is_gone(const void *arg, int id)
 {
-    int gone = !scr_cache_has(ctx, id) || scr_cache_is(ctx, id, SCR_CACHE_LOST);
-    return gone && scr_flush_has(flush, id, "OUTPUT") &&
-           scr_flush_is_of_job(flush, id, ctx->prm.job_id) &&
-           scr_flush_need(flush, id) && scr_flush_is_unsaved(flush, index, id);
+    const struct scr_ctx *ctx = arg;
+    return !scr_cache_has(ctx, id) || scr_cache_is(ctx, id, SCR_CACHE_LOST);
 }
 
-static void collect(const struct scr_ctx *ctx, const scr_hash *flush,
-                    const scr_hash *index, struct scr_lost_output *l)
+/* --- which checkpoint; on rank 0 --- */
+
+/* Those in cache and those of the index, which has the names. */
+static struct scr_lost_output_ckpts list_ckpts(const struct scr_ctx *ctx,
+                                               const scr_hash *index)
 {
-    int *ids = NULL;
-    size_t n = 0;
-    (void)scr_hash_list_int(scr_hash_get(flush, "DATASET"), &ids, &n);
-    for (size_t i = 0; i < n; i++)
-        if (is_lost(ctx, flush, index, ids[i]))
-            scr_lost_output_add(l, ids[i], scr_flush_name(flush, ids[i]));
-    free(ids);
+    struct scr_lost_output_ckpts all = { NULL, 0, 0 };
+    for (int id = 0; (id = scr_cache_newest_ckpt(ctx, id)) > 0;)
+        scr_lost_output_offer(&all, id, scr_cache_name_of(ctx, id));
+    scr_lost_output_offer_listed(&all, index);
+    return all;
 }
 
-/* Name of the newest checkpoint with a smaller id, in cache or on the prefix. */
-static const char *name_before(const struct scr_ctx *ctx, const scr_hash *index, int id)
-{
-    struct scr_index_entry e;
-    int cached = scr_cache_newest_ckpt(ctx, id), listed = scr_index_newest(index, id);
-    if (cached > 0 && cached >= listed)
-        return scr_cache_name_of(ctx, cached);
-    return listed > 0 && scr_index_get(index, listed, &e, NULL) == SCR_OK ? e.dset.name
-                                                                          : NULL;
-}
-
-/* Who chooses a checkpoint goes to that one. */
+/* A user who chooses a checkpoint goes to that one, as does a program that reads the
+ * prefix itself. */
 static int goes_back(const struct scr_ctx *ctx)
 {
-    return ctx->prm.fetch && ctx->prm.current == NULL &&
-           !ctx->prm.restart_past_lost_output;
+    return ctx->prm.fetch && !ctx->wanted_taken && !ctx->prm.restart_past_lost_output;
 }
 
-static void tell(struct scr_ctx *ctx, const scr_hash *index,
-                 const struct scr_lost_output *l)
+static int report(struct scr_ctx *ctx, const scr_hash *index,
+                  const struct scr_lost_output *l)
 {
-    int cached = scr_cache_newest_ckpt(ctx, 0), listed = scr_index_newest(index, 0);
-    int newest = cached > listed ? cached : listed, back = goes_back(ctx);
-    const char *before = name_before(ctx, index, l->oldest);
-    char *text = scr_lost_output_text(
-        l, newest, before, back ? SCR_LOST_OUTPUT_BACK : SCR_LOST_OUTPUT_STAY);
-    if (back && before != NULL && newest > l->oldest)
-        ctx->go_before = scr_strdup(before);
-    if (text != NULL)
+    int back = goes_back(ctx);
+    struct scr_lost_output_ckpts all = list_ckpts(ctx, index);
+    struct scr_lost_output_choice c = scr_lost_output_choose(&all, l->oldest);
+    char *text =
+        scr_lost_output_text(l, &c, back ? SCR_LOST_OUTPUT_BACK : SCR_LOST_OUTPUT_STAY);
+    int rc = all.bad || text == NULL ? SCR_E_NOMEM : SCR_OK;
+    if (rc == SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "%s", text);
+    if (rc == SCR_OK && back && c.goes_back)
+        ctx->lost.below = l->oldest;
     free(text);
+    scr_lost_output_ckpts_fini(&all);
+    return rc;
 }
 
-void scr_lost_output_tell(struct scr_ctx *ctx)
+/* On rank 0. A damaged flush file lists none; the next update sets it aside. */
+static void look(struct scr_ctx *ctx)
 {
     struct scr_lost_output l = SCR_LOST_OUTPUT_INIT;
-    if (ctx->world.rank != 0)
-        return;
+    struct scr_err why = SCR_ERR_INIT;
     scr_hash *flush = scr_hash_new(), *index = scr_hash_new();
-    if (scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", flush, NULL) ==
-            SCR_OK &&
-        scr_prefix_index_read(&ctx->env, &ctx->prefix, index, NULL) == SCR_OK)
-        collect(ctx, flush, index, &l);
-    if (l.oldest > 0)
-        tell(ctx, index, &l);
+    int rc = scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", flush, &why);
+    if (rc == SCR_OK)
+        rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, &why);
+    if (rc == SCR_OK)
+        rc = scr_lost_output_find(&l, flush, index, ctx->prm.job_id, is_gone, ctx);
+    if (rc == SCR_OK && l.oldest > 0)
+        rc = report(ctx, index, &l);
+    ctx->lost.found = rc == SCR_OK || rc == SCR_E_CORRUPT;
+    if (!ctx->lost.found)
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "whether output is lost is not known, the next start looks again: %s",
+                rc == SCR_E_NOMEM ? "out of memory" : why.text);
     scr_lost_output_fini(&l);
     scr_hash_delete(flush);
     scr_hash_delete(index);
 }
+
+/* The name of the newest checkpoint below an id; NULL: there is none. */
+static char *name_below(struct scr_ctx *ctx, int below)
+{
+    char *name = NULL;
+    scr_hash *index = scr_hash_new();
+    if (scr_prefix_index_read(&ctx->env, &ctx->prefix, index, NULL) == SCR_OK) {
+        struct scr_lost_output_ckpts all = list_ckpts(ctx, index);
+        name = scr_strdup(scr_lost_output_choose(&all, below).name);
+        scr_lost_output_ckpts_fini(&all);
+    }
+    scr_hash_delete(index);
+    return name;
+}
+
+/* --- the way back --- */
 
 /* What is to be offered instead, and what leaves the cache for it, are in the prefix
  * directory first: later starts go by CURRENT, and a user may choose otherwise. */
@@ -95,22 +108,82 @@ static int save_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
     return rc;
 }
 
+/* *tried: id of the one that could not be loaded, 0: it was not that. */
+static int go_below_all(struct scr_ctx *ctx, int below, int *tried, struct scr_err *err)
+{
+    char *name = ctx->world.rank == 0 ? name_below(ctx, below) : NULL;
+    *tried = 0;
+    int rc = scr_bcast_str_all(&ctx->world, 0, &name, err);
+    if (rc == SCR_OK && name == NULL)
+        rc = scr_fail(err, SCR_E_NOENT, 0, "there is none that can be read");
+    if (rc == SCR_OK)
+        rc = save_all(ctx, name, err);
+    if (rc == SCR_OK)
+        rc = scr_go_to_all(ctx, "lost output", name, tried, err);
+    free(name);
+    return rc;
+}
+
+/* One that is damaged is passed over for an older one. */
+static int go_back_all(struct scr_ctx *ctx, int *tried, struct scr_err *err)
+{
+    int below = ctx->lost.below, rc;
+    for (;;) {
+        rc = go_below_all(ctx, below, tried, err);
+        if (*tried == 0 || !scr_restart_is_passed_over(rc))
+            return rc;
+        scr_log(&ctx->log, SCR_LOG_WARN, "%s", err->text);
+        scr_err_clear(err);
+        below = *tried;
+    }
+}
+
+/* What was loaded, and could not be made current, is not gone to. */
+static void stay(struct scr_ctx *ctx, const struct scr_err *why)
+{
+    scr_restart_fini(&ctx->restart);
+    ctx->tried_below = ctx->from_id = 0;
+    scr_log(&ctx->log, SCR_LOG_WARN,
+            "this run does not go back to a checkpoint before the lost output: %s",
+            why->text);
+}
+
 int scr_lost_output_go_back_all(struct scr_ctx *ctx)
 {
     struct scr_err why = SCR_ERR_INIT;
-    char *name = ctx->go_before;
-    int tried;
-    ctx->go_before = NULL;
-    int rc = scr_bcast_str_all(&ctx->world, 0, &name, &why);
-    int goes = rc == SCR_OK && name != NULL;
-    if (goes)
-        rc = save_all(ctx, name, &why);
-    if (goes && rc == SCR_OK)
-        rc = scr_go_to_all(ctx, "lost output", name, &tried, &why);
-    free(name);
+    int tried = 0;
+    if (ctx->lost.below == 0)
+        return 0;
+    int rc = go_back_all(ctx, &tried, &why);
+    /* A program that has not asked for it yet may do so, else a run that can read it
+     * goes back. */
+    ctx->lost.waits = rc == SCR_E_RANKS && tried > 0;
+    if (ctx->lost.waits) {
+        scr_ranks_pass_over(ctx, tried, &why);
+        return 0;
+    }
     if (rc != SCR_OK)
-        scr_log(&ctx->log, SCR_LOG_WARN,
-                "this run does not go back to a checkpoint before the lost output: %s",
-                why.text);
-    return goes && rc == SCR_OK;
+        stay(ctx, &why);
+    ctx->lost.below = 0;
+    return rc == SCR_OK;
+}
+
+/* --- when --- */
+
+void scr_lost_output_look_all(struct scr_ctx *ctx)
+{
+    struct scr_lost *l = &ctx->lost;
+    if (ctx->world.rank == 0 && l->found)
+        look(ctx);
+    l->open = scr_or_all(&ctx->world, l->found);
+    if (l->open)
+        l->below = (int)scr_max_all(&ctx->world, l->below);
+}
+
+void scr_lost_output_settle_all(struct scr_ctx *ctx)
+{
+    int open = ctx->lost.open;
+    ctx->lost = (struct scr_lost){ 0 };
+    if (open)
+        scr_flush_sweep_all(ctx);
 }

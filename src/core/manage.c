@@ -76,11 +76,12 @@ static int unknown(const char *call, const char *name, const struct scr_ctx *ctx
 
 /* --- current --- */
 
-/* What is left of it cannot be flushed, and no start goes on from it. */
+/* What is left of it cannot be flushed, and no start goes on from it, unless all of it
+ * comes back. */
 static int is_lost_output_all(const struct scr_ctx *ctx, int id)
 {
     return scr_cache_is(ctx, id, SCR_CACHE_LOST) &&
-           scr_cache_kind_all(ctx, id) == SCR_IS_OUTPUT;
+           (scr_cache_kind_all(ctx, id) & SCR_IS_OUTPUT) != 0;
 }
 
 /* Datasets newer than id leave the cache. One that has to stay does not keep the

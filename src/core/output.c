@@ -500,6 +500,8 @@ int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
     int rc = complete_all(ctx, valid, err);
     if (is_ckpt)
         scr_wanted_settle_all(ctx, rc == SCR_OK);
+    if (is_ckpt && rc == SCR_OK) /* going back now would lose this one */
+        scr_lost_output_settle_all(ctx);
     if (rc != SCR_OK) {
         abandon_all(ctx);
     } else {

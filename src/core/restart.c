@@ -131,7 +131,7 @@ static int is_spoilt(int rc)
 
 /* Nor is there hope for one whose id another job has taken on the prefix. All other
  * errors are this run's: an older one in its place would lose work for nothing. */
-static int is_passed_over(int rc)
+int scr_restart_is_passed_over(int rc)
 {
     return is_spoilt(rc) || rc == SCR_E_TAKEN;
 }
@@ -167,7 +167,7 @@ static int find_flushed_all(struct scr_ctx *ctx, struct scr_err *err)
             return rc;
         if (rc == SCR_E_RANKS)
             scr_ranks_pass_over(ctx, id, &why);
-        else if (!is_passed_over(rc))
+        else if (!scr_restart_is_passed_over(rc))
             return scr_fail(err, rc, 0, "SCR_GLOBAL_RESTART: %s", why.text);
         else
             scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is passed over: %s",
@@ -198,7 +198,7 @@ static int load_foreign_all(struct scr_ctx *ctx, int id, int *again,
         *again = id;
         return SCR_OK;
     }
-    if (!is_passed_over(rc))
+    if (!scr_restart_is_passed_over(rc))
         return scr_fail(err, rc, 0,
                         "dataset %d in cache, of another number of ranks: %s", id,
                         why.text);
@@ -305,7 +305,7 @@ static int go_to_wanted_all(struct scr_ctx *ctx, int *done, struct scr_err *err)
     if (rc == SCR_OK)
         return rc;
     ctx->ranks.wanted = tried > 0 && rc == SCR_E_RANKS;
-    if (tried > 0 && !is_passed_over(rc) && !ctx->ranks.wanted)
+    if (tried > 0 && !scr_restart_is_passed_over(rc) && !ctx->ranks.wanted)
         return scr_fail(err, rc, 0,
                         "%s; nothing older is taken in its place: mend that, or start "
                         "without SCR_CURRENT",
@@ -323,6 +323,13 @@ static int go_to_wanted_all(struct scr_ctx *ctx, int *done, struct scr_err *err)
     return rc;
 }
 
+static int settle_all(struct scr_ctx *ctx, int rc)
+{
+    if (rc == SCR_OK && !ctx->lost.waits)
+        scr_lost_output_settle_all(ctx);
+    return rc;
+}
+
 /* The program has asked for what a search passed over before: it is made again. */
 static int find_any_ranks_all(struct scr_ctx *ctx, struct scr_err *err)
 {
@@ -330,10 +337,13 @@ static int find_any_ranks_all(struct scr_ctx *ctx, struct scr_err *err)
     ctx->ranks.passed = 0;
     if (ctx->ranks.wanted)
         rc = go_to_wanted_all(ctx, &done, err);
-    if (rc != SCR_OK || done)
-        return rc;
-    ctx->tried_below = ctx->ranks.below;
-    return scr_restart_find_all(ctx, err);
+    else
+        done = scr_lost_output_go_back_all(ctx);
+    if (rc == SCR_OK && !done) {
+        ctx->tried_below = ctx->ranks.below;
+        rc = scr_restart_find_all(ctx, err);
+    }
+    return settle_all(ctx, rc);
 }
 
 int scr_restart_init_all(struct scr_ctx *ctx, struct scr_err *err)
@@ -341,6 +351,7 @@ int scr_restart_init_all(struct scr_ctx *ctx, struct scr_err *err)
     struct scr_err why = SCR_ERR_INIT;
     int done = 0;
     ctx->wanted_taken = scr_wanted_is_due_all(ctx);
+    scr_lost_output_look_all(ctx);
     int rc = ctx->wanted_taken ? go_to_wanted_all(ctx, &done, err) : SCR_OK;
     if (!ctx->wanted_taken)
         done = scr_lost_output_go_back_all(ctx);
@@ -348,7 +359,9 @@ int scr_restart_init_all(struct scr_ctx *ctx, struct scr_err *err)
         scr_flush_pending_all(ctx, 1, &why) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN,
                 "flush at restart failed, tried again later: %s", why.text);
-    return rc == SCR_OK && !done ? scr_restart_find_all(ctx, err) : rc;
+    if (rc == SCR_OK && !done)
+        rc = scr_restart_find_all(ctx, err);
+    return settle_all(ctx, rc);
 }
 
 /* --- the calls --- */

@@ -335,7 +335,7 @@ int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err)
     if (rc != SCR_OK)
         return rc;
     scr_cache_sweep_above_all(ctx, cached);
-    scr_lost_output_tell(ctx);
+    ctx->lost.open = 1;
     scr_flush_sweep_all(ctx);
     scr_leftovers_sweep_all(ctx);
     scr_prefix_purge_all(ctx);

@@ -2,6 +2,35 @@
 /* Output that was in cache only and is gone with it. */
 #include "fmt/lost_output.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "fmt/index.h"
+#include "fmt/state.h"
+
+static int is_lost(const scr_hash *flush, const scr_hash *index, const char *job_id,
+                   int id)
+{
+    return scr_flush_is_open_output(flush, id) &&
+           scr_flush_is_of_job(flush, id, job_id) &&
+           scr_flush_is_unsaved(flush, index, id);
+}
+
+int scr_lost_output_find(struct scr_lost_output *l, const scr_hash *flush,
+                         const scr_hash *index, const char *job_id,
+                         scr_lost_output_gone *gone, const void *arg)
+{
+    int *ids = NULL;
+    size_t n = 0;
+    if (!scr_hash_list_int(scr_hash_get(flush, "DATASET"), &ids, &n))
+        return SCR_E_NOMEM;
+    for (size_t i = 0; i < n; i++)
+        if (is_lost(flush, index, job_id, ids[i]) && gone(arg, ids[i]))
+            scr_lost_output_add(l, ids[i], scr_flush_name(flush, ids[i]));
+    free(ids);
+    return SCR_OK;
+}
+
 void scr_lost_output_add(struct scr_lost_output *l, int id, const char *name)
 {
     scr_str_printf(&l->names, "%s%s (dataset %d)", l->oldest > 0 ? ", " : "", name, id);
@@ -9,31 +38,98 @@ void scr_lost_output_add(struct scr_lost_output *l, int id, const char *name)
         l->oldest = id;
 }
 
-/* Around a checkpoint's name; rows as in enum scr_lost_output_way. */
-static const struct {
-    const char *head, *tail;
-} ways[] = {
-    { "SCR_CURRENT=", " goes back before it" },
-    { "this run goes back to ", ", with SCR_RESTART_PAST_LOST_OUTPUT=1 it would not" },
-    { "the next run goes back to ", "; scr_index --current takes another one" },
+/* --- which checkpoint --- */
+
+struct scr_lost_output_ckpt {
+    int id;
+    const char *name;
 };
 
-char *scr_lost_output_text(const struct scr_lost_output *l, int newest,
-                           const char *before, enum scr_lost_output_way way)
+void scr_lost_output_offer(struct scr_lost_output_ckpts *all, int id, const char *name)
+{
+    struct scr_lost_output_ckpt *c =
+        scr_reallocarray(all->c, all->n + 1, sizeof *all->c);
+    all->bad |= c == NULL;
+    if (c == NULL)
+        return;
+    all->c = c;
+    c[all->n++] = (struct scr_lost_output_ckpt){ id, name };
+}
+
+void scr_lost_output_offer_listed(struct scr_lost_output_ckpts *all,
+                                  const scr_hash *index)
+{
+    struct scr_index_entry e;
+    for (int id = 0; (id = scr_index_newest(index, id)) > 0;)
+        if (scr_index_get(index, id, &e, NULL) == SCR_OK)
+            scr_lost_output_offer(all, id, e.dset.name);
+}
+
+void scr_lost_output_ckpts_fini(struct scr_lost_output_ckpts *all)
+{
+    free(all->c);
+    *all = (struct scr_lost_output_ckpts){ NULL, 0, 0 };
+}
+
+static int has_newer_namesake(const struct scr_lost_output_ckpts *all,
+                              const struct scr_lost_output_ckpt *of)
+{
+    for (size_t i = 0; i < all->n; i++)
+        if (all->c[i].id > of->id && strcmp(all->c[i].name, of->name) == 0)
+            return 1;
+    return 0;
+}
+
+struct scr_lost_output_choice
+scr_lost_output_choose(const struct scr_lost_output_ckpts *all, int below)
+{
+    struct scr_lost_output_choice c = { .newest = 0 };
+    for (size_t i = 0; i < all->n && !all->bad; i++) {
+        const struct scr_lost_output_ckpt *k = &all->c[i];
+        if (k->id > c.newest)
+            c.newest = k->id;
+        if (k->id < below && k->id > c.before && !has_newer_namesake(all, k)) {
+            c.before = k->id;
+            c.name = k->name;
+        }
+    }
+    c.goes_back = c.before > 0 && c.newest > below;
+    return c;
+}
+
+/* --- what is reported --- */
+
+/* Around a checkpoint's name; rows as in enum scr_lost_output_way. */
+static const struct {
+    const char *head, *tail, *newest;
+} ways[] = {
+    { "SCR_CURRENT=", " goes back before it", "this run continues from" },
+    { "this run goes back to ", ", with SCR_RESTART_PAST_LOST_OUTPUT=1 it would not",
+      "this run continues from" },
+    { "a restart goes back to ", ", with SCR_RESTART_PAST_LOST_OUTPUT=1 it would not",
+      "a restart takes" },
+    { "the next run goes back to ", "; scr_index --current takes another one",
+      "the next run takes" },
+};
+
+char *scr_lost_output_text(const struct scr_lost_output *l,
+                           const struct scr_lost_output_choice *c,
+                           enum scr_lost_output_way way)
 {
     if (l->oldest == 0 || l->names.p == NULL)
         return NULL;
-    if (newest < l->oldest)
+    if (c->newest < l->oldest)
         return scr_asprintf("output is lost: %s; no newer checkpoint exists: it is "
                             "written again",
                             l->names.p);
-    if (before == NULL)
-        return scr_asprintf("output is lost: %s; a run from a newer checkpoint does "
-                            "not write it again, and no older one exists",
-                            l->names.p);
+    if (c->before == 0)
+        return scr_asprintf(
+            "output is lost: %s; a run from a newer checkpoint does "
+            "not write it again, and no older one exists: %s the newest",
+            l->names.p, ways[way].newest);
     return scr_asprintf("output is lost: %s; a run from a newer checkpoint does not "
                         "write it again: %s%s%s",
-                        l->names.p, ways[way].head, before, ways[way].tail);
+                        l->names.p, ways[way].head, c->name, ways[way].tail);
 }
 
 void scr_lost_output_fini(struct scr_lost_output *l)

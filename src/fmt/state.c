@@ -127,6 +127,12 @@ static int is_same(const struct scr_dataset *d, const scr_hash *other)
            scr_dataset_is_same(d, &o);
 }
 
+static void forget_locations(scr_hash *entry)
+{
+    (void)scr_hash_unset(entry, "LOCATION");
+    set_flag(entry, "LOST", 0);
+}
+
 int scr_flush_set_dataset(scr_hash *h, const scr_hash *dset)
 {
     struct scr_dataset d;
@@ -135,7 +141,7 @@ int scr_flush_set_dataset(scr_hash *h, const scr_hash *dset)
     scr_hash *copy = scr_hash_dup(dset);
     scr_hash *entry = scr_hash_set_kv_int(h, "DATASET", d.id);
     if (!is_same(&d, scr_hash_get(entry, "DSETDESC")))
-        (void)scr_hash_unset(entry, "LOCATION");
+        forget_locations(entry);
     if (copy == NULL || entry == NULL) {
         scr_hash_delete(copy);
         return SCR_E_NOMEM;
@@ -159,6 +165,8 @@ int scr_flush_set_location(scr_hash *h, int id, int loc, int on)
         else
             (void)scr_hash_unset_kv(entry, "LOCATION", locations[i].key);
     }
+    if (on && (loc & SCR_LOC_CACHE))
+        set_flag(entry, "LOST", 0);
     return h != NULL && scr_hash_ok(h) ? SCR_OK : SCR_E_NOMEM;
 }
 
@@ -238,6 +246,18 @@ static int flag_of(const scr_hash *h, const char *key)
 int scr_flush_has(const scr_hash *h, int id, const char *flag)
 {
     return flag_of(scr_hash_get_kv_int(h, "DATASET", id), flag);
+}
+
+int scr_flush_set_lost(scr_hash *h, int id)
+{
+    set_flag(scr_hash_get_kv_int(h, "DATASET", id), "LOST", 1);
+    return h != NULL && scr_hash_ok(h) ? SCR_OK : SCR_E_NOMEM;
+}
+
+int scr_flush_is_open_output(const scr_hash *h, int id)
+{
+    return scr_flush_has(h, id, "OUTPUT") && !scr_flush_has(h, id, "LOST") &&
+           scr_flush_need(h, id);
 }
 
 int scr_flush_latest(const scr_hash *h)

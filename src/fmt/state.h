@@ -33,7 +33,7 @@ void scr_halt_add_job(struct scr_halt *h, int64_t halt_seconds, int64_t end_time
 int scr_halt_is_of_another(const scr_hash *h, const char *job_id);
 
 /* --- flush.scr: DATASET/<id>/{NAME, LOCATION/{CACHE,PFS,FLUSHING,SYNC_FLUSHING}, CKPT,
- * OUTPUT, DSETDESC} --- */
+ * OUTPUT, LOST, DSETDESC} --- */
 enum scr_location {
     SCR_LOC_CACHE = 1,
     SCR_LOC_PFS = 2,
@@ -42,6 +42,12 @@ enum scr_location {
 };
 /* Enters a dataset hash. Marks that are there of another dataset of that number go. */
 int scr_flush_set_dataset(scr_hash *h, const scr_hash *dset);
+/* Output that is lost, for which a restart was chosen (fmt/lost_output.h), until a
+ * location says that it is in cache. */
+int scr_flush_set_lost(scr_hash *h, int id);
+/* 1: output that is in cache and not on the PFS; should it be lost, no restart was
+ * chosen yet. */
+int scr_flush_is_open_output(const scr_hash *h, int id);
 int scr_flush_set_location(scr_hash *h, int id, int loc, int on);
 int scr_flush_get_location(const scr_hash *h, int id); /* bits; 0 if unknown */
 int scr_flush_remove(scr_hash *h, int id);             /* 1 if it was there */
@@ -58,7 +64,7 @@ const char *scr_flush_name(const scr_hash *h, int id); /* "?": not known */
 int scr_flush_max_id(const scr_hash *h);               /* 0: it lists none */
 /* 1 unless the entry says that another job wrote the dataset. */
 int scr_flush_is_of_job(const scr_hash *h, int id, const char *jobid);
-/* 1 if the dataset has that flag, "CKPT" or "OUTPUT". */
+/* 1 if the dataset has that flag, "CKPT", "OUTPUT" or "LOST". */
 int scr_flush_has(const scr_hash *h, int id, const char *flag);
 int scr_flush_latest(const scr_hash *h); /* newest checkpoint in cache; -1: none */
 

@@ -4,6 +4,8 @@
 /* ranks: 4 */
 #include "helper_prefix.h"
 
+#include <errno.h>
+
 static const char *const nodes = "n[1-2]";
 static const char *const told = "output is lost: ";
 static const char *const past = "SCR_RESTART_PAST_LOST_OUTPUT=1";
@@ -105,7 +107,8 @@ MPI_CASE(without_an_older_checkpoint_the_newer_one_is_offered)
     job_kill(&job, ctx);
     job_lose_dataset(&job, 1);
     run(&job, NULL, "two", 2);
-    CHECK_INT(job_said(&job, "and no older one exists"), 1);
+    CHECK_INT(job_said(&job, "no older one exists: this run continues from the newest"),
+              1);
     end(&job);
 }
 
@@ -150,6 +153,7 @@ MPI_CASE(output_that_cannot_be_rebuilt_is_told)
     struct job job;
     begin(t, &job, 1, 1);
     job_lose_dataset(&job, 2);
+    run(&job, NULL, "one", 1);
     run(&job, NULL, "one", 1);
     CHECK_INT(job_said(&job, told), 1);
     end(&job);
@@ -202,6 +206,259 @@ MPI_CASE(what_is_left_in_cache_or_is_another_jobs_is_not_lost)
     end(&job);
 }
 
+/* --- the start dies, or a call of it fails --- */
+
+/* The start that goes back dies at rename n, which is how each of its steps gets
+ * durable; the next one goes back all the same. */
+static int die(struct mpi_test *t, struct job *job, long n)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_ctx *ctx;
+    const char *const settings[] = { "SCR_CACHE_SIZE=5", "SCR_COPY_TYPE=XOR", NULL };
+    job_go_back(job);
+    job->sys = &test_fault_sys;
+    job_arm(job, -1, TEST_RENAMEAT, n, EIO, TEST_FOREVER);
+    int rc = job_try_start(job, &ctx, &err, nodes, settings);
+    int fired = job_disarm(job);
+    CHECK(job_same_code(job, rc));
+    CHECK(fired || rc == SCR_OK);
+    job_kill(job, ctx);
+    job->sys = NULL;
+    run(job, NULL, "one", 1);
+    return fired;
+}
+
+enum { MOST = 1000 }; /* steps */
+
+static void die_at_each_step(struct mpi_test *t, struct job *job)
+{
+    long n = 0;
+    job_save(job);
+    while (n < MOST && mpi_test_good(t) && die(t, job, n))
+        n++;
+    CHECK(n > 5 && n < MOST);
+    if (t->comm.rank == 0)
+        printf("       died at each of %ld steps\n", n);
+}
+
+MPI_CASE(a_start_that_dies_on_the_way_back_does_not_forget_it)
+{
+    for (int remnants = 0; remnants <= 1; remnants++) {
+        struct job job;
+        begin(t, &job, 1, 1);
+        if (remnants)
+            job_lose_dataset(&job, 2);
+        else
+            job_lose_node(&job, nodes);
+        die_at_each_step(t, &job);
+        end(&job);
+    }
+}
+
+/* A rename of rank 0 fails at the start that goes back: it says so if it does not, and
+ * the next start takes the same. */
+static int fail_once(struct mpi_test *t, struct job *job, long n)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_ctx *ctx;
+    const char *const settings[] = { "SCR_CACHE_SIZE=5", "SCR_COPY_TYPE=XOR", NULL };
+    int said = job_said(job, "this run does not go back"), offers = 1;
+    job_go_back(job);
+    job->sys = &test_fault_sys;
+    job_arm(job, 0, TEST_RENAMEAT, n, EIO, TEST_ONCE);
+    int rc = job_try_start(job, &ctx, &err, nodes, settings);
+    int fired = job_disarm(job);
+    CHECK(fired || rc == SCR_OK);
+    if (rc == SCR_OK && job_said(job, "this run does not go back") > said)
+        offers = 3;
+    if (rc == SCR_OK)
+        CHECK_INT(job_offered(job, ctx), offers);
+    job_kill(job, ctx);
+    job->sys = NULL;
+    run(job, NULL, offers == 1 ? "one" : "two", offers == 1 ? 1 : 2);
+    return fired;
+}
+
+MPI_CASE(a_run_that_cannot_go_back_says_so)
+{
+    struct job job;
+    long n = 0;
+    begin(t, &job, 1, 1);
+    job_lose_node(&job, nodes);
+    job_save(&job);
+    while (n < MOST && mpi_test_good(t) && fail_once(t, &job, n))
+        n++;
+    CHECK(n > 5 && n < MOST);
+    CHECK(job_said(&job, "this run does not go back") > 0);
+    end(&job);
+}
+
+/* --- which checkpoint --- */
+
+MPI_CASE(lost_output_that_is_a_checkpoint_does_not_block_the_way_back)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    job.out = tmpfile();
+    struct scr_ctx *ctx = start(&job, "SCR_FLUSH=1");
+    job_checkpoint(&job, ctx, "one", 1);
+    job_block_flush(&job, OUT, 1);
+    (void)job_write(&job, ctx, "out", OUT, SCR_IS_OUTPUT | SCR_IS_CKPT, &err);
+    job_checkpoint(&job, ctx, "two", 2);
+    job_kill(&job, ctx);
+    job_block_flush(&job, OUT, 0);
+    job_lose_dataset(&job, 2);
+    run(&job, NULL, "one", 1);
+    run(&job, NULL, "one", 1);
+    CHECK_INT(job_said(&job, "this run does not go back"), 0);
+    CHECK_INT(job_said(&job, told), 1);
+    end(&job);
+}
+
+/* "one" is damaged on the prefix: "zero" is before the lost output, too. */
+MPI_CASE(an_older_one_takes_the_place_of_a_damaged_one)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    job.out = tmpfile();
+    struct scr_ctx *ctx = start(&job, "SCR_FLUSH=1");
+    job_checkpoint(&job, ctx, "zero", 4);
+    job_checkpoint(&job, ctx, "one", 1);
+    write_out(&job, ctx, 1);
+    job_checkpoint(&job, ctx, "two", 2);
+    job_kill(&job, ctx);
+    job_block_flush(&job, OUT, 0);
+    job_lose_node(&job, nodes);
+    int n = 0;
+    char **files = job_find(job.prefix, "step.1/", &n);
+    if (job.rank == 0)
+        unlink(files[0]);
+    job_find_free(files, n);
+    run(&job, NULL, "zero", 4);
+    run(&job, NULL, "zero", 4);
+    CHECK_INT(job_said(&job, "one cannot be loaded"), 1);
+    end(&job);
+}
+
+/* Nothing leads back to the older of two of one name. */
+MPI_CASE(of_two_checkpoints_of_one_name_the_older_is_none)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    job.out = tmpfile();
+    struct scr_ctx *ctx = start(&job, "SCR_FLUSH=1");
+    job_checkpoint(&job, ctx, "same", 1);
+    write_out(&job, ctx, 1);
+    job_checkpoint(&job, ctx, "same", 2);
+    job_kill(&job, ctx);
+    job_block_flush(&job, OUT, 0);
+    job_lose_node(&job, nodes);
+    run(&job, NULL, "same", 2);
+    CHECK_INT(job_said(&job, "no older one exists: this run continues from the newest"),
+              1);
+    end(&job);
+}
+
+/* The job has gone to what SCR_CURRENT names before: it does not apply any more. */
+MPI_CASE(a_setting_that_does_not_apply_chooses_nothing)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    job.out = tmpfile();
+    struct scr_ctx *ctx = start(&job, "SCR_FLUSH=1");
+    job_checkpoint(&job, ctx, "one", 1);
+    job_kill(&job, ctx);
+    ctx = start(&job, "SCR_CURRENT=one");
+    job_check_restart(&job, ctx, "one", 1);
+    job_checkpoint(&job, ctx, "two", 2);
+    write_out(&job, ctx, 1);
+    job_checkpoint(&job, ctx, "three", 3);
+    job_kill(&job, ctx);
+    job_block_flush(&job, OUT, 0);
+    job_lose_dataset(&job, 3);
+    run(&job, "SCR_CURRENT=one", "two", 2);
+    CHECK_INT(job_said(&job, "this run goes back to two"), 1);
+    end(&job);
+}
+
+/* --- beside other features --- */
+
+/* Who has not asked for what another number wrote is offered nothing, and what is lost
+ * is found again by a run of the right number. */
+MPI_CASE(a_run_of_another_number_of_ranks_goes_back_too)
+{
+    for (int asks = 0; asks <= 1; asks++) {
+        struct job job, pair;
+        begin(t, &job, 1, 1);
+        job_lose_node(&job, nodes);
+        job_share(t, &pair, &job, 2);
+        pair.any_ranks = asks;
+        if (pair.in) {
+            struct scr_ctx *ctx = start(&pair, NULL);
+            CHECK_INT(job_offered(&pair, ctx), asks ? 1 : 0);
+            job_kill(&pair, ctx);
+        }
+        job_unshare(&pair);
+        run(&job, NULL, "one", 1);
+        end(&job);
+    }
+}
+
+/* The program asks when SCR_Init is over. */
+MPI_CASE(a_program_that_asks_for_any_ranks_goes_back)
+{
+    struct job job, pair;
+    begin(t, &job, 1, 1);
+    job_lose_node(&job, nodes);
+    job_share(t, &pair, &job, 2);
+    pair.any_ranks = 0;
+    if (pair.in) {
+        struct scr_ctx *ctx = start(&pair, NULL);
+        ctx->ranks.asked = 1;
+        CHECK_INT(job_offered(&pair, ctx), 1);
+        job_kill(&pair, ctx);
+    }
+    job_unshare(&pair);
+    run(&job, NULL, "one", 1);
+    CHECK_INT(job_said(&job, told), 1);
+    end(&job);
+}
+
+/* What the job has lost of another prefix directory is nothing to this one. */
+MPI_CASE(each_prefix_directory_has_its_own)
+{
+    struct job job, other;
+    begin(t, &job, 1, 1);
+    job_neighbour(t, &other, &job);
+    struct scr_ctx *ctx = start(&other, "SCR_FLUSH=1");
+    job_checkpoint(&other, ctx, "one", 1);
+    write_out(&other, ctx, 0);
+    job_checkpoint(&other, ctx, "two", 2);
+    job_kill(&other, ctx);
+    job_lose_node(&job, nodes);
+    run(&other, NULL, "two", 2);
+    CHECK_INT(job_said(&job, told), 0);
+    run(&job, NULL, "one", 1);
+    CHECK_INT(job_said(&job, told), 1);
+    run(&other, NULL, "two", 2);
+    job_unshare(&other);
+    end(&job);
+}
+
+/* A program that reads the prefix itself chooses there. */
+MPI_CASE(without_a_fetch_the_newest_is_taken)
+{
+    struct job job;
+    begin(t, &job, 1, 1);
+    job_lose_dataset(&job, 2);
+    run(&job, "SCR_FETCH=0", "two", 2);
+    CHECK_INT(job_said(&job, "SCR_CURRENT=one goes back before it"), 1);
+    run(&job, NULL, "two", 2);
+    CHECK_INT(job_said(&job, told), 1);
+    end(&job);
+}
+
 int main(int argc, char **argv)
 {
     return mpi_test_main(
@@ -214,5 +471,15 @@ int main(int argc, char **argv)
                   RUN(output_that_cannot_be_rebuilt_is_told),
                   RUN(what_can_be_rebuilt_or_is_on_the_prefix_is_not_lost),
                   RUN(what_was_on_the_prefix_is_not_lost),
-                  RUN(what_is_left_in_cache_or_is_another_jobs_is_not_lost)));
+                  RUN(what_is_left_in_cache_or_is_another_jobs_is_not_lost),
+                  RUN(lost_output_that_is_a_checkpoint_does_not_block_the_way_back),
+                  RUN(a_run_that_cannot_go_back_says_so),
+                  RUN(an_older_one_takes_the_place_of_a_damaged_one),
+                  RUN(of_two_checkpoints_of_one_name_the_older_is_none),
+                  RUN(a_setting_that_does_not_apply_chooses_nothing),
+                  RUN(a_run_of_another_number_of_ranks_goes_back_too),
+                  RUN(a_program_that_asks_for_any_ranks_goes_back),
+                  RUN(each_prefix_directory_has_its_own),
+                  RUN(without_a_fetch_the_newest_is_taken),
+                  RUN(a_start_that_dies_on_the_way_back_does_not_forget_it)));
 }
