@@ -41,6 +41,8 @@ static int judge(struct scr_tool *t, const struct scr_args *a,
                                  .fetch = prm.fetch,
                                  .global = prm.global_restart,
                                  .current = wanted(t, &prm),
+                                 .job_id = prm.job_id,
+                                 .past_lost_output = prm.restart_past_lost_output,
                                  .progress = &progress,
                                  .progress_out = t->log.out };
     return scr_judge(&q, j, err);

@@ -19,6 +19,8 @@ static void print_text(struct scr_tool *t, const struct scr_judgement *j)
                             scr_candidate_state_name(c->state), c->name ? c->name : "?",
                             c->why);
     }
+    if (j->lost_text != NULL)
+        scr_tool_print_line(t, "%s", j->lost_text);
     if (j->taken == NULL)
         scr_tool_print(t, "a restart finds nothing\n");
     else

@@ -7,6 +7,7 @@
 
 #include "base/str.h"
 #include "faults.h"
+#include "fmt/state.h"
 #include "red/survey.h"
 #include "scan.h"
 #include "store/arrival.h"
@@ -33,6 +34,8 @@ void scr_judgement_fini(struct scr_judgement *j)
         free(j->c[i].why);
     }
     free(j->c);
+    free(j->lost_text);
+    scr_lost_output_fini(&j->lost);
     *j = (struct scr_judgement){ 0 };
 }
 
@@ -453,12 +456,112 @@ static struct scr_candidate *wanted(const struct scr_judge *q, struct scr_judgem
     return found;
 }
 
+/* --- lost output: core/lost_output.c --- */
+
+struct caches {
+    const struct scr_judge *q;
+    const struct scr_judgement *j;
+};
+
+/* As far as the caches in reach show. A start keeps what a different number of ranks
+ * wrote as it is. */
+static int is_gone(const void *arg, int id)
+{
+    const struct caches *in = arg;
+    for (size_t i = 0; i < in->j->n; i++) {
+        const struct scr_candidate *c = &in->j->c[i];
+        if (c->in_cache && c->id == id)
+            return !is_foreign(in->q, c) && (c->state == SCR_CANDIDATE_CORRUPT ||
+                                             c->state == SCR_CANDIDATE_INCOMPLETE);
+    }
+    return 1;
+}
+
+/* What a restart would try, in cache and on the prefix. */
+static struct scr_lost_output_ckpts offered(const struct scr_judge *q,
+                                            const struct scr_judgement *j)
+{
+    struct scr_lost_output_ckpts all = { NULL, 0, 0 };
+    for (size_t i = 0; i < j->n; i++) {
+        const struct scr_candidate *c = &j->c[i];
+        if (c->name != NULL && (c->in_cache ? is_kind(q, c, READY) : is_tried(c)))
+            scr_lost_output_offer(&all, c->id, c->name);
+    }
+    return all;
+}
+
+/* The one of that id, in cache or on the prefix; NULL: it cannot be read. */
+static struct scr_candidate *readable(const struct scr_judge *q,
+                                      struct scr_judgement *j, int id)
+{
+    for (size_t i = 0; i < j->n; i++) {
+        struct scr_candidate *c = &j->c[i];
+        if (c->id == id &&
+            (c->in_cache ? is_kind(q, c, READY) : c->state == SCR_CANDIDATE_COMPLETE))
+            return c;
+    }
+    return NULL;
+}
+
+static struct scr_candidate *before_lost(const struct scr_judge *q,
+                                         struct scr_judgement *j)
+{
+    struct scr_lost_output_ckpts all = offered(q, j);
+    struct scr_lost_output_choice ch = scr_lost_output_choose(&all, j->lost.oldest);
+    struct scr_candidate *c = NULL;
+    if (ch.goes_back)
+        while (ch.before > 0 && (c = readable(q, j, ch.before)) == NULL)
+            ch = scr_lost_output_choose(&all, ch.before);
+    scr_lost_output_ckpts_fini(&all);
+    return c != NULL && is_passed_over(q, c) ? NULL : c;
+}
+
+static int goes_back(const struct scr_judge *q)
+{
+    return q->fetch && q->current == NULL && !q->past_lost_output;
+}
+
+static int tell_lost(const struct scr_judge *q, struct scr_judgement *j)
+{
+    struct scr_lost_output_ckpts all = offered(q, j);
+    struct scr_lost_output_choice ch = scr_lost_output_choose(&all, j->lost.oldest);
+    if (j->lost.oldest > 0)
+        j->lost_text = scr_lost_output_text(&j->lost, &ch,
+                                            goes_back(q) ? SCR_LOST_OUTPUT_RESTART
+                                                         : SCR_LOST_OUTPUT_STAY);
+    int ok = !all.bad && (j->lost.oldest == 0 || j->lost_text != NULL);
+    scr_lost_output_ckpts_fini(&all);
+    return ok;
+}
+
+/* A flush file that is damaged, or of a newer version, lists none: so does a start. */
+static int find_lost(const struct scr_judge *q, const scr_hash *index,
+                     struct scr_judgement *j, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    const struct caches in = { q, j };
+    scr_hash *flush = scr_hash_new();
+    int rc = q->job_id == NULL ? SCR_OK
+             : flush == NULL
+                 ? no_memory(&why)
+                 : scr_prefix_state_read(q->env, q->prefix, "flush.scr", flush, &why);
+    if (rc == SCR_OK && q->job_id != NULL &&
+        scr_lost_output_find(&j->lost, flush, index, q->job_id, is_gone, &in) != SCR_OK)
+        rc = no_memory(&why);
+    scr_hash_delete(flush);
+    return rc == SCR_OK || rc == SCR_E_CORRUPT || rc == SCR_E_VERSION
+               ? SCR_OK
+               : scr_fail(err, rc, 0, "%s", why.text);
+}
+
 static struct scr_candidate *choose(const struct scr_judge *q, struct scr_judgement *j)
 {
-    struct scr_candidate *c = wanted(q, j);
+    struct scr_candidate *c = wanted(q, j), *before = NULL;
     if (c != NULL && is_ready(c) && (c->in_cache || q->fetch) && !is_passed_over(q, c))
         return c;
-    return look(q, j, id_of(c));
+    if (j->lost.oldest > 0 && goes_back(q))
+        before = before_lost(q, j);
+    return before != NULL ? before : look(q, j, id_of(c));
 }
 
 /* Why one that could be taken is not. */
@@ -470,6 +573,7 @@ static void explain(const struct scr_judge *q, struct scr_judgement *j,
         find(c, c->state,
              c->in_cache && q->global ? "in cache, read from the prefix"
              : c->in_cache            ? "in cache"
+             : j->lost.oldest > c->id ? "the newest before output that is lost"
              : c->current             ? "current, complete"
                                       : "the newest that can be read");
     else if (is_passed_over(q, c))
@@ -481,6 +585,8 @@ static void explain(const struct scr_judge *q, struct scr_judgement *j,
     else if (t->id == c->id)
         find(c, c->state, "the same dataset is read from %s",
              t->in_cache ? "cache" : "the prefix directory");
+    else if (j->lost.oldest > t->id && c->id > j->lost.oldest)
+        find(c, c->state, "newer than output that is lost, dataset %d", j->lost.oldest);
     else if (c->id > t->id)
         find(c, c->state, "newer than the one a restart starts from, dataset %d",
              t->id);
@@ -518,6 +624,8 @@ static int finish(const struct scr_judge *q, struct scr_judgement *j,
 {
     struct scr_candidate *taken = choose(q, j);
     j->taken = taken;
+    if (!tell_lost(q, j))
+        return no_memory(err);
     if (taken != NULL)
         taken->taken = 1;
     for (size_t i = 0; i < j->n; i++) {
@@ -539,6 +647,8 @@ int scr_judge(const struct scr_judge *q, struct scr_judgement *out, struct scr_e
         rc = judge_cache(q, out, err);
     if (rc == SCR_OK)
         rc = judge_prefix(q, index, out, err);
+    if (rc == SCR_OK)
+        rc = find_lost(q, index, out, err);
     if (rc == SCR_OK)
         rc = finish(q, out, err);
     scr_hash_delete(index);

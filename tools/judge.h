@@ -2,7 +2,8 @@
 /* What a restart would do: every dataset that lies in the caches in reach or in the
  * prefix directory, what state it is in, and which one SCR_Have_restart would offer.
  *
- * It looks in this order: the checkpoint SCR_CURRENT names. The newest in cache that is
+ * It looks in this order: the checkpoint SCR_CURRENT names. Where output of the job is
+ * lost (fmt/lost_output.h), the newest before it. The newest in cache that is
  * whole or can be rebuilt; unless something newer was lost from cache, or is current,
  * and lies in the prefix. Without one in cache: the current dataset of the index, then
  * the newest complete one that has not failed, then older ones. Nothing is changed
@@ -11,6 +12,7 @@
 #ifndef SCR_TOOL_JUDGE_H
 #define SCR_TOOL_JUDGE_H
 
+#include "fmt/lost_output.h"
 #include "progress.h"
 #include "store/prefix.h"
 
@@ -45,6 +47,8 @@ struct scr_judgement {
     struct scr_candidate *c; /* those in cache first; each newest first */
     size_t n;
     const struct scr_candidate *taken; /* NULL: a restart finds nothing */
+    struct scr_lost_output lost;
+    char *lost_text; /* which it is, and what a restart does; NULL: none is lost */
 };
 
 struct scr_judge {
@@ -59,7 +63,9 @@ struct scr_judge {
     int with_crc;  /* read every byte; else sizes only */
     int fetch;     /* SCR_FETCH: the prefix is looked at */
     int global;    /* SCR_GLOBAL_RESTART: what is in cache is flushed and fetched */
-    const char *current;           /* SCR_CURRENT; NULL: not set */
+    const char *current;  /* SCR_CURRENT; NULL: not set, or the job has gone to it */
+    const char *job_id;   /* whose output may be lost; NULL: none is looked for */
+    int past_lost_output; /* SCR_RESTART_PAST_LOST_OUTPUT */
     struct scr_progress *progress; /* with_crc: of the prefix; NULL: none */
     FILE *progress_out;
 };

@@ -47,7 +47,7 @@ static void survive(int error, enum test_how how)
     struct test_store t;
     fill(&t);
     const struct scr_judge q = {
-        .env = &t.env, .prefix = &t.p, .with_crc = 1, .fetch = 1
+        .env = &t.env, .prefix = &t.p, .with_crc = 1, .fetch = 1, .job_id = "7"
     };
     uint32_t before = index_crc();
     for (long n = 0;; n++) {

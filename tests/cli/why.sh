@@ -184,6 +184,78 @@ run scr verify --cache --repair
 fails 2 "others can write to it"
 chmod o-w "$(cntl 0)"
 
+# --- output that is lost: a restart goes back before it ---
+rm -rf "$base"/vnode.*
+mkdir ../lost
+cd ../lost || exit 99
+whole 1 2
+cli_cache "$base" tester 7 3 XOR 3 3 "$PWD" output
+whole 4
+run scr why
+has 0 "a restart takes dataset 4 (ckpt.4) from the prefix directory"
+! grep -q lost "$out" || fail "nothing is lost"
+rm -rf "$base"/vnode.n1
+run scr_have_restart
+is 0 ckpt.4
+
+rm -rf "$base"/vnode.n2 # one of three is in reach: others decide
+run scr_have_restart
+is 0 ckpt.4
+lost="output is lost: ckpt.3 (dataset 3); a run from a newer checkpoint does not write it again"
+rm -rf "$base"/vnode.*
+run scr why
+has 0 "$lost: a restart goes back to ckpt.2, with SCR_RESTART_PAST_LOST_OUTPUT=1 it would not"
+has 0 "a restart takes dataset 2 (ckpt.2) from the prefix directory"
+one prefix 4 complete "newer than output that is lost, dataset 3"
+one prefix 2 complete "the newest before output that is lost"
+run scr why --json
+has 0 "newer than output that is lost, dataset 3"
+run scr_have_restart
+is 0 ckpt.2
+run scr_have_restart --no-cache
+is 0 ckpt.2
+scr_index --current ckpt.4
+run scr_have_restart
+is 0 ckpt.2
+
+# who goes past it, or has chosen
+SCR_RESTART_PAST_LOST_OUTPUT=1 run scr why
+has 0 "$lost: SCR_CURRENT=ckpt.2 goes back before it"
+has 0 "a restart takes dataset 4 (ckpt.4)"
+SCR_CURRENT=ckpt.4 run scr why
+has 0 "a restart takes dataset 4 (ckpt.4)"
+SCR_CURRENT=ckpt.1 run scr_have_restart
+is 0 ckpt.1
+SCR_FETCH=0 run scr why
+has 1 "$lost: SCR_CURRENT=ckpt.2 goes back before it"
+SCR_JOB_ID=8 run scr why
+has 0 "a restart takes dataset 4 (ckpt.4)"
+! grep -q "is lost" "$out" || fail "it is another job's"
+run scr why --ranks 4
+has 1 "a restart finds nothing"
+
+# one that is damaged gives way to an older one, and if there is none to the newest
+rm ckpt.2/rank_1.dat; bare 2
+run scr_have_restart
+is 0 ckpt.1
+rm ckpt.1/rank_1.dat; bare 1
+run scr_have_restart
+is 0 ckpt.4
+scr_index --drop ckpt.1
+scr_index --drop ckpt.2
+run scr why
+has 0 "$lost, and no older one exists: a restart takes the newest"
+has 0 "a restart takes dataset 4 (ckpt.4)"
+rm -rf ckpt.4
+scr_index --drop ckpt.4
+run scr why
+has 1 "output is lost: ckpt.3 (dataset 3); no newer checkpoint exists: it is written again"
+printf 'no hash file' >.scr/flush.scr
+run scr why
+has 1 "a restart finds nothing"
+! grep -q "is lost" "$out" || fail "the flush file is damaged"
+cd ../prefix || exit 99
+
 # --- wrong use ---
 run scr why --ranks none
 fails 2 "option --ranks"
