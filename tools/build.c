@@ -158,8 +158,7 @@ static int write_rank2file(const struct scr_env *env, const struct scr_prefix *p
     return rc;
 }
 
-/* What is left of a scavenge is of no use when the dataset is complete. */
-static void tidy(const struct scr_env *env, const struct scr_prefix *p, int id)
+void scr_build_tidy(const struct scr_env *env, const struct scr_prefix *p, int id)
 {
     struct scr_err why = SCR_ERR_INIT;
     if (scr_stage_is_there(env, p, id) && scr_stage_remove(env, p, id, &why) != SCR_OK)
@@ -399,15 +398,11 @@ static int enter_listed(const struct scr_env *env, const struct scr_prefix *p, i
 static int give_up_meeting(const struct scr_env *env, const struct scr_prefix *p,
                            int id, size_t *n, struct scr_err *err)
 {
-    int *ids = NULL;
     scr_hash *paths = scr_hash_new();
     *n = 0;
     int rc = paths ? scr_paths_add(env, p, id, paths, err) : no_memory(id, err);
     if (rc == SCR_OK)
-        rc = scr_paths_pending(env, p, id, paths, &ids, n, err);
-    for (size_t i = 0; i < *n && rc == SCR_OK; i++)
-        rc = scr_arrival_give_up(env, p, ids[i], err);
-    free(ids);
+        rc = scr_paths_give_up(env, p, id, paths, n, err);
     scr_hash_delete(paths);
     return rc;
 }
@@ -539,7 +534,7 @@ static int build(const struct scr_env *env, const struct scr_prefix *p, int id,
     if (rc == SCR_OK && !done)
         rc = build_any(env, p, id, enter, report, err);
     if (rc == SCR_OK)
-        tidy(env, p, id);
+        scr_build_tidy(env, p, id);
     return rc;
 }
 

@@ -47,4 +47,8 @@ int scr_build_record(const struct scr_env *env, const struct scr_prefix *p, int 
                      const scr_hash *dset, const scr_hash *all, int ranks,
                      struct scr_err *err);
 
+/* Of a dataset that is complete: what is left of its scavenge goes, as it is of no use
+ * any more. */
+void scr_build_tidy(const struct scr_env *env, const struct scr_prefix *p, int id);
+
 #endif

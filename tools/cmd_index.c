@@ -197,25 +197,55 @@ static int edit_current(scr_hash *index, void *arg, int *changed, struct scr_err
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: set current");
 }
 
+static int set_current(struct scr_tool *t, const char *name, struct scr_err *err)
+{
+    struct edit e = { t, name };
+    return scr_prefix_index_update(&t->env, &t->prefix, edit_current, &e, err);
+}
+
 static int edit_drop(scr_hash *index, void *arg, int *changed, struct scr_err *err)
 {
-    const struct edit *e = arg;
-    int id = scr_index_find(index, e->name);
-    if (id < 0)
-        return no_such_name(e, err);
-    *changed = scr_index_remove(index, id);
+    (void)err;
+    *changed = scr_index_remove(index, *(const int *)arg);
     return SCR_OK;
 }
 
 static int edit_drop_after(scr_hash *index, void *arg, int *changed,
                            struct scr_err *err)
 {
-    const struct edit *e = arg;
-    int id = scr_index_find(index, e->name);
-    if (id < 0)
-        return no_such_name(e, err);
-    int rc = scr_index_drop_after(index, id, changed);
+    int rc = scr_index_drop_after(index, *(const int *)arg, changed);
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: out of memory");
+}
+
+static int find_name(struct scr_tool *t, const char *name, int *id, struct scr_err *err)
+{
+    const struct edit e = { t, name };
+    scr_hash *index = scr_hash_new();
+    int rc = scr_prefix_index_read(&t->env, &t->prefix, index, err);
+    *id = scr_index_find(index, name);
+    scr_hash_delete(index);
+    return rc == SCR_OK && *id < 0 ? no_such_name(&e, err) : rc;
+}
+
+/* What is on its way would be entered again when all of it has arrived. */
+static int drop(struct scr_tool *t, const char *name, struct scr_err *err)
+{
+    int id = 0, rc = find_name(t, name, &id, err);
+    if (rc == SCR_OK)
+        rc = scr_arrival_give_up(&t->env, &t->prefix, id, err);
+    return rc == SCR_OK
+               ? scr_prefix_index_update(&t->env, &t->prefix, edit_drop, &id, err)
+               : rc;
+}
+
+static int drop_after(struct scr_tool *t, const char *name, struct scr_err *err)
+{
+    int id = 0, rc = find_name(t, name, &id, err);
+    if (rc == SCR_OK)
+        rc = scr_arrivals_give_up_after(&t->env, &t->prefix, id, err);
+    return rc == SCR_OK
+               ? scr_prefix_index_update(&t->env, &t->prefix, edit_drop_after, &id, err)
+               : rc;
 }
 
 /* --- add and build --- */
@@ -550,13 +580,11 @@ static int check_use(struct scr_tool *t, const struct scr_args *a, struct scr_er
 
 static const struct {
     int opt;
-    scr_hash_edit edit;
     int (*run)(struct scr_tool *t, const char *value, struct scr_err *err);
 } handlers[] = {
-    { OPT_CURRENT, edit_current, NULL }, { OPT_REMOVE, edit_drop, NULL },
-    { OPT_DROP, edit_drop, NULL },       { OPT_DROP_AFTER, edit_drop_after, NULL },
-    { OPT_ADD, NULL, add_named },        { OPT_BUILD, NULL, build_id },
-    { OPT_ADOPT, NULL, adopt_now },
+    { OPT_CURRENT, set_current },   { OPT_REMOVE, drop },   { OPT_DROP, drop },
+    { OPT_DROP_AFTER, drop_after }, { OPT_ADD, add_named }, { OPT_BUILD, build_id },
+    { OPT_ADOPT, adopt_now },
 };
 
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
@@ -575,17 +603,13 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
         return rc;
     for (size_t i = 0; i < sizeof handlers / sizeof handlers[0]; i++) {
         const char *value = a->opt[handlers[i].opt];
-        struct edit e = { t, value };
         if (value == NULL)
             continue;
         if ((rc = check_has_data(t, err)) != SCR_OK)
             return rc;
         if (handlers[i].opt != OPT_ADOPT)
             adopt(t);
-        return handlers[i].edit != NULL
-                   ? scr_prefix_index_update(&t->env, &t->prefix, handlers[i].edit, &e,
-                                             err)
-                   : handlers[i].run(t, value, err);
+        return handlers[i].run(t, value, err);
     }
     return list(t, a->opt[OPT_JSON] != NULL, err);
 }

@@ -11,6 +11,7 @@
 #include "reach.h"
 #include "red/survey.h"
 #include "scanhash.h"
+#include "scav/sweep.h"
 #include "scavenge.h"
 #include "store/arrival.h"
 
@@ -306,10 +307,29 @@ static int go_back(struct postrun *p, struct scr_err *err)
     return scr_prefix_index_update(&p->t->env, &p->t->prefix, edit_back, p, err);
 }
 
+/* What one left that was killed when all was in place, and before it had tidied up. */
+static int tidy(struct postrun *p, struct scr_err *err)
+{
+    int *ids = NULL;
+    size_t n = 0;
+    if (scr_index_ids(p->index, &ids, &n) != SCR_OK)
+        return scr_fail(err, SCR_E_NOMEM, 0, "index: out of memory");
+    for (size_t i = 0; i < n; i++) {
+        struct scr_index_entry e;
+        if (scr_index_get(p->index, ids[i], &e, NULL) == SCR_OK && e.complete &&
+            !e.failed)
+            scr_build_tidy(&p->t->env, &p->t->prefix, ids[i]);
+    }
+    free(ids);
+    return SCR_OK;
+}
+
 static int save_all(struct postrun *p, struct scr_err *err)
 {
     int *ids = NULL, found = 0, rc = look_around(p, err);
     size_t n = 0;
+    if (rc == SCR_OK && p->a->opt[OPT_DRY_RUN] == NULL)
+        rc = tidy(p, err);
     if (rc == SCR_OK && !scr_hash_list_int(scr_hash_get(p->flush, "DATASET"), &ids, &n))
         rc = scr_fail(err, SCR_E_NOMEM, 0, "flush file: out of memory");
     if (rc == SCR_OK)
@@ -349,6 +369,20 @@ static void adopt(struct scr_tool *t)
                        n > 1 ? "s" : "");
 }
 
+/* What flushes that were killed held under temporary names goes. */
+static void sweep(struct scr_tool *t)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    uint64_t n = 0;
+    if (scr_sweep_killed(&t->env, &t->prefix, &n, &why) != SCR_OK)
+        scr_log(t->env.log, SCR_LOG_WARN,
+                "temporary files of killed flushes stay in %s until the next start: %s",
+                t->prefix.path, why.text);
+    if (n > 0)
+        scr_tool_print(t, "%llu temporary file%s of killed flushes removed\n",
+                       (unsigned long long)n, n > 1 ? "s" : "");
+}
+
 /* SCR_ENABLE=0: there has been no SCR in the job. */
 static int is_enabled(struct postrun *p, int *enabled, struct scr_err *err)
 {
@@ -375,8 +409,10 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
         rc = is_enabled(&p, &enabled, err);
     if (rc != SCR_OK || !enabled)
         return rc;
-    if (a->opt[OPT_DRY_RUN] == NULL)
+    if (a->opt[OPT_DRY_RUN] == NULL) {
         adopt(t);
+        sweep(t);
+    }
     p.flush = scr_hash_new();
     p.index = scr_hash_new();
     rc = p.flush && p.index ? save_all(&p, err)

@@ -7,13 +7,10 @@
 
 #include "base/io.h"
 #include "base/path.h"
-#include "base/str.h"
-#include "store/arrival.h"
+#include "scav/sweep.h"
 #include "store/deletion.h"
 #include "store/flushing.h"
 #include "store/paths.h"
-#include "xfer/parts.h"
-#include "xfer/zst.h"
 
 struct work {
     const struct scr_env *env;
@@ -84,42 +81,6 @@ int scr_delete_check(const struct scr_env *env, const struct scr_prefix *p, int 
 
 /* --- whose files they are --- */
 
-/* What a flush that was cut short had landed compressed the list does not know of. */
-static int add_packed(struct work *w, const scr_filemap *map, struct scr_err *err)
-{
-    for (SCR_HASH_EACH(r, scr_hash_get(map, "RANK")))
-        for (SCR_HASH_EACH(f, scr_hash_getf(map, "RANK %s DSET %d FILE",
-                                            scr_hash_elem_key(r), w->id))) {
-            struct scr_packed is;
-            uint64_t stamp;
-            const char *dest;
-            if (!scr_arrival_packed_parse(scr_hash_elem_key(f), &stamp, &is, &dest))
-                continue;
-            char *path = scr_asprintf("%s" SCR_ZST_SUFFIX, dest);
-            int ok = path != NULL && scr_hash_set(w->paths, path, NULL) != NULL;
-            free(path);
-            if (!ok)
-                return no_memory(w->id, err);
-        }
-    return SCR_OK;
-}
-
-static int add_landed(struct work *w, struct scr_err *err)
-{
-    int *node = NULL;
-    size_t n = 0;
-    scr_filemap *map = scr_filemap_new();
-    int rc = map ? scr_arrival_nodes(w->env, w->p, w->id, &node, &n, err)
-                 : no_memory(w->id, err);
-    for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        rc = scr_arrival_read(w->env, w->p, w->id, node[i], map, err);
-    if (rc == SCR_OK)
-        rc = add_packed(w, map, err);
-    free(node);
-    scr_filemap_delete(map);
-    return rc;
-}
-
 /* Takes what another dataset lists out. */
 static int spare(struct work *w, int id, uint64_t *spared, struct scr_err *err)
 {
@@ -147,43 +108,11 @@ static int list_files(struct work *w, uint64_t *spared, struct scr_err *err)
 {
     int rc = scr_paths_add(w->env, w->p, w->id, w->paths, err);
     if (rc == SCR_OK)
-        rc = add_landed(w, err);
+        rc = scr_paths_add_landed(w->env, w->p, w->id, w->paths, err);
     return rc == SCR_OK ? spare_others(w, spared, err) : rc;
 }
 
 /* --- all of it --- */
-
-/* {<directory>: {<name>}} of the paths. */
-static int by_dir(const struct work *w, scr_hash *dirs, struct scr_err *err)
-{
-    int ok = dirs != NULL;
-    for (SCR_HASH_EACH(e, w->paths)) {
-        const char *path = scr_hash_elem_key(e);
-        char *dir = scr_path_dir(path);
-        ok = ok && dir != NULL &&
-             scr_hash_setf(dirs, NULL, "%s %s", dir, scr_path_base(path)) != NULL;
-        free(dir);
-    }
-    return ok ? SCR_OK : no_memory(w->id, err);
-}
-
-/* Temporary files of copies that were killed. */
-static int delete_parts(const struct work *w, struct scr_err *err)
-{
-    uint64_t n = 0;
-    scr_hash *dirs = scr_hash_new();
-    int rc = by_dir(w, dirs, err);
-    for (SCR_HASH_EACH(d, dirs)) {
-        char *dir = scr_path_join(w->p->path, scr_hash_elem_key(d));
-        if (rc == SCR_OK && dir == NULL)
-            rc = no_memory(w->id, err);
-        if (rc == SCR_OK && scr_prefix_check_inside(w->p, dir, NULL) == SCR_OK)
-            rc = scr_parts_remove(w->env->sys, dir, scr_hash_elem_hash(d), 0, &n, err);
-        free(dir);
-    }
-    scr_hash_delete(dirs);
-    return rc;
-}
 
 /* What was copied and then deleted is not on the prefix, also for a job that has it in
  * cache. */
@@ -201,13 +130,14 @@ static int edit_flush_file(scr_hash *h, void *arg, int *changed, struct scr_err 
 
 static int delete_all(struct work *w, struct scr_deleted *out, struct scr_err *err)
 {
+    struct scr_sweep parts = { .env = w->env, .p = w->p };
     int rc = scr_deletion_begin(w->env, w->p, w->id, err);
     if (rc == SCR_OK)
         rc = list_files(w, &out->spared, err);
     if (rc == SCR_OK)
         rc = scr_prefix_summary_remove(w->env, w->p, w->id, err);
-    if (rc == SCR_OK)
-        rc = delete_parts(w, err);
+    if (rc == SCR_OK) /* temporary files of copies that were killed */
+        rc = scr_sweep_paths(&parts, w->paths, err);
     if (rc == SCR_OK)
         rc = scr_deletion_files(w->env, w->p, w->env->log, w->paths, err);
     out->files = scr_hash_size(w->paths);

@@ -258,6 +258,16 @@ static int check_newest(const struct scr_move *m, const scr_hash *paths,
                : rc;
 }
 
+/* What is on its way to the paths is given up. What became complete before it was may
+ * be newer. */
+static int give_up_others(const struct scr_move *m, const scr_hash *paths,
+                          struct scr_err *err)
+{
+    size_t n = 0;
+    int rc = scr_paths_give_up(m->env, m->p, m->id, paths, &n, err);
+    return rc == SCR_OK ? check_newest(m, paths, err) : rc;
+}
+
 static int place(struct scr_move *m, const scr_hash *dset, const scr_hash *part,
                  struct scr_err *err)
 {
@@ -270,6 +280,7 @@ static int place(struct scr_move *m, const scr_hash *dset, const scr_hash *part,
     int rc = paths && scr_hash_ok(paths) ? SCR_OK : scr_stage_no_memory(m->id, err);
     if (rc == SCR_OK && (rc = check_newest(m, paths, err)) == SCR_OK &&
         (rc = each_file(m, part, check_file, err)) == SCR_OK &&
+        (rc = give_up_others(m, paths, err)) == SCR_OK &&
         (rc = find_others(m, part, paths, &others, &n, err)) == SCR_OK &&
         (rc = write_marker(m, dset, err)) == SCR_OK &&
         (rc = demote_others(m, others, n, err)) == SCR_OK &&

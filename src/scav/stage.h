@@ -44,12 +44,12 @@ int scr_stage_take_landed(const struct scr_env *env, const struct scr_prefix *p,
                           uint64_t *n, struct scr_err *err);
 
 /* Puts the files that part lists (RANK/<r>/FILE/<path>) in place. Whoever listed one of
- * these paths as complete is no longer. dset: of the dataset. The files are in the
- * stage, or, if an earlier call died, in place already: of neither is SCR_E_MISSING,
- * and nothing else is done then. rank2file is written and the index says COMPLETE=0
- * before. SCR_E_LOST: a newer complete dataset lists one of the paths. SCR_E_VERSION:
- * one whose list this version cannot read may, and a file would be replaced.
- * SCR_E_OUTSIDE, SCR_E_UNSAFE: a destination that cannot be. */
+ * these paths as complete is no longer, and who was pending is given up. dset: of the
+ * dataset. The files are in the stage, or, if an earlier call died, in place already:
+ * of neither is SCR_E_MISSING, and nothing else is done then. rank2file is written and
+ * the index says COMPLETE=0 before. SCR_E_LOST: a newer complete dataset lists one of
+ * the paths. SCR_E_VERSION: one whose list this version cannot read may, and a file
+ * would be replaced. SCR_E_OUTSIDE, SCR_E_UNSAFE: a destination that cannot be. */
 int scr_stage_place(const struct scr_env *env, const struct scr_prefix *p, int id,
                     const scr_hash *dset, const scr_hash *part, struct scr_err *err);
 /* The DSET of placing.scr, merged into dset. */

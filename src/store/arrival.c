@@ -607,6 +607,19 @@ int scr_arrivals_look(const struct scr_env *env, const struct scr_prefix *p,
     return rc;
 }
 
+int scr_arrivals_give_up_after(const struct scr_env *env, const struct scr_prefix *p,
+                               int id, struct scr_err *err)
+{
+    int *ids = NULL;
+    size_t n = 0;
+    int rc = scr_arrivals_pending(env, p, &ids, &n, err);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        if (ids[i] > id)
+            rc = scr_arrival_give_up(env, p, ids[i], err);
+    free(ids);
+    return rc;
+}
+
 /* What cannot be looked at may be there, and somebody may complete the dataset. */
 static int has_plan(const struct scr_env *env, const struct scr_prefix *p, int id,
                     int *has, struct scr_err *err)

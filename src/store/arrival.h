@@ -48,6 +48,10 @@ enum { SCR_ARRIVAL_TAG = 0x40000000 }; /* the smallest */
 int scr_arrival_give_up(const struct scr_env *env, const struct scr_prefix *p, int id,
                         struct scr_err *err);
 
+/* The same of all pending datasets after id: they are dropped. */
+int scr_arrivals_give_up_after(const struct scr_env *env, const struct scr_prefix *p,
+                               int id, struct scr_err *err);
+
 /* Files of rank, by their paths below the prefix, are in place. Not synced: what a
  * crash of the machine takes away is copied again. */
 int scr_arrival_landed(const struct scr_env *env, const struct scr_prefix *p, int id,
@@ -83,9 +87,9 @@ int scr_arrival_forget(const struct scr_env *env, const struct scr_prefix *p, in
 int scr_arrival_finish(const struct scr_env *env, const struct scr_prefix *p, int id,
                        int node, struct scr_err *err);
 /* Completes every pending dataset whose files have all arrived, oldest first: summary,
- * index entry (CURRENT too, if it is newer), and the plan goes. One that is being
- * deleted only loses its plan. *n: how many; may be NULL. The first error; later
- * datasets are completed all the same. */
+ * index entry (CURRENT too, if it is newer), and the plan goes; then what they replaced
+ * goes (store/replaced.h). One that is being deleted only loses its plan. *n: how many;
+ * may be NULL. The first error; later datasets are completed all the same. */
 int scr_arrivals_adopt(const struct scr_env *env, const struct scr_prefix *p, int *n,
                        struct scr_err *err);
 /* For those who only look: nothing is locked or written. *arrived: 1 if

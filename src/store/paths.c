@@ -35,6 +35,46 @@ int scr_paths_add(const struct scr_env *env, const struct scr_prefix *p, int id,
                : rc;
 }
 
+static int add_packed(int id, const scr_filemap *map, scr_hash *paths,
+                      struct scr_err *err)
+{
+    scr_hash *file = scr_hash_new();
+    int ok = file != NULL;
+    for (SCR_HASH_EACH(r, scr_hash_get(map, "RANK")))
+        for (SCR_HASH_EACH(f, scr_hash_getf(map, "RANK %s DSET %d FILE",
+                                            scr_hash_elem_key(r), id))) {
+            struct scr_packed is;
+            uint64_t stamp;
+            const char *dest;
+            if (!scr_arrival_packed_parse(scr_hash_elem_key(f), &stamp, &is, &dest))
+                continue;
+            char *path = scr_rank2file_set_packed(file, &is) == SCR_OK
+                             ? scr_rank2file_stored(dest, file)
+                             : NULL;
+            ok = ok && path != NULL && scr_hash_set(paths, path, NULL) != NULL;
+            free(path);
+        }
+    scr_hash_delete(file);
+    return ok ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d", id);
+}
+
+int scr_paths_add_landed(const struct scr_env *env, const struct scr_prefix *p, int id,
+                         scr_hash *paths, struct scr_err *err)
+{
+    int *node = NULL;
+    size_t n = 0;
+    scr_filemap *map = scr_filemap_new();
+    int rc = map ? scr_arrival_nodes(env, p, id, &node, &n, err)
+                 : scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d", id);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        rc = scr_arrival_read(env, p, id, node[i], map, err);
+    if (rc == SCR_OK)
+        rc = add_packed(id, map, paths, err);
+    free(node);
+    scr_filemap_delete(map);
+    return rc;
+}
+
 /* Of the index, but id: the complete ones, and with_summary those that have one. */
 static int list_ids(const struct scr_env *env, const struct scr_prefix *p, int id,
                     int with_summary, int **ids, size_t *n, struct scr_err *err)
@@ -120,21 +160,35 @@ int scr_paths_shared(const struct scr_env *env, const struct scr_prefix *p, int 
     return rc;
 }
 
-int scr_paths_pending(const struct scr_env *env, const struct scr_prefix *p, int id,
-                      const scr_hash *paths, int **ids, size_t *n, struct scr_err *err)
+/* Of a pending dataset. *meets: 1 if it lists one of the paths, or that cannot be told.
+ */
+static int may_list(const struct scr_env *env, const struct scr_prefix *p, int other,
+                    const scr_hash *paths, int *meets, struct scr_err *err)
 {
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = lists_one(env, p, other, paths, meets, &why);
+    if (rc == SCR_E_NOMEM || rc == SCR_E_IO)
+        return scr_fail(err, rc, 0, "%s", why.text);
+    *meets = *meets || rc != SCR_OK;
+    return SCR_OK;
+}
+
+int scr_paths_give_up(const struct scr_env *env, const struct scr_prefix *p, int id,
+                      const scr_hash *paths, size_t *n, struct scr_err *err)
+{
+    int *ids = NULL;
     size_t all = 0;
-    int rc = scr_arrivals_pending(env, p, ids, &all, err);
+    int rc = scr_arrivals_pending(env, p, &ids, &all, err);
     *n = 0;
     for (size_t i = 0; i < all && rc == SCR_OK; i++) {
-        struct scr_err why = SCR_ERR_INIT;
-        int other = (*ids)[i], common = 0;
-        int one = other != id ? lists_one(env, p, other, paths, &common, &why) : SCR_OK;
-        if (one == SCR_E_NOMEM || one == SCR_E_IO)
-            rc = scr_fail(err, one, 0, "%s", why.text);
-        if (common || one != SCR_OK)
-            (*ids)[(*n)++] = other;
+        int meets = 0;
+        if (ids[i] != id)
+            rc = may_list(env, p, ids[i], paths, &meets, err);
+        if (rc == SCR_OK && meets)
+            rc = scr_arrival_give_up(env, p, ids[i], err);
+        *n += (size_t)meets;
     }
+    free(ids);
     return rc;
 }
 

@@ -11,6 +11,10 @@
  * of compressed ones <path>.zst. Without a list there are none. */
 int scr_paths_add(const struct scr_env *env, const struct scr_prefix *p, int id,
                   scr_hash *paths, struct scr_err *err);
+/* Adds those of the compressed files of dataset id that landed in a flush that did not
+ * complete it (store/arrival.h): its list does not say yet that they are. */
+int scr_paths_add_landed(const struct scr_env *env, const struct scr_prefix *p, int id,
+                         scr_hash *paths, struct scr_err *err);
 /* Ids of the complete datasets but id, newest first, malloc'd. */
 int scr_paths_complete(const struct scr_env *env, const struct scr_prefix *p, int id,
                        int **ids, size_t *n, struct scr_err *err);
@@ -28,10 +32,11 @@ int scr_paths_is_complete(const struct scr_env *env, const struct scr_prefix *p,
 int scr_paths_shared(const struct scr_env *env, const struct scr_prefix *p, int id,
                      const scr_hash *paths, int **ids, size_t *n, int *newer,
                      struct scr_err *err);
-/* Those but id that are pending (store/arrival.h) and list one of the paths, or whose
- * list cannot be used, so that it may name any; malloc'd. */
-int scr_paths_pending(const struct scr_env *env, const struct scr_prefix *p, int id,
-                      const scr_hash *paths, int **ids, size_t *n, struct scr_err *err);
+/* Gives up the plans of the others that are pending (store/arrival.h) and list one of
+ * the paths, or whose list cannot be used, so that it may name any: whoever copies one
+ * would put its files in their places, and complete it. *n: how many there were. */
+int scr_paths_give_up(const struct scr_env *env, const struct scr_prefix *p, int id,
+                      const scr_hash *paths, size_t *n, struct scr_err *err);
 /* Syncs the directories, up to the prefix, of the files that {RANK/<r>/FILE/<path>}
  * lists. */
 int scr_paths_sync(const struct scr_env *env, const struct scr_prefix *p,

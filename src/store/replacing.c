@@ -239,18 +239,6 @@ static int check_newest(const struct replacing *r, struct scr_err *err)
     return rc;
 }
 
-/* Plans of those that may bring files to the paths are given up. */
-static int give_up_pending(const struct replacing *r, struct scr_err *err)
-{
-    int *ids = NULL;
-    size_t n = 0;
-    int rc = scr_paths_pending(r->env, r->p, r->id, r->paths, &ids, &n, err);
-    for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        rc = scr_arrival_give_up(r->env, r->p, ids[i], err);
-    free(ids);
-    return rc;
-}
-
 static int demote_older(const struct replacing *r, struct scr_err *err)
 {
     int *ids = NULL, newer = 0;
@@ -304,13 +292,14 @@ int scr_replacing_finish(const struct scr_env *env, const struct scr_prefix *p, 
                          uint64_t *files, struct scr_err *err)
 {
     struct replacing r = { .env = env, .p = p, .id = id };
+    size_t given_up = 0;
     int rc = open_replacing(&r, err);
     if (rc == SCR_OK)
         rc = check_newest(&r, err);
     if (rc == SCR_OK)
         rc = each_file(&r, check_file, err);
     if (rc == SCR_OK)
-        rc = give_up_pending(&r, err);
+        rc = scr_paths_give_up(env, p, id, r.paths, &given_up, err);
     if (rc == SCR_OK)
         rc = demote_older(&r, err);
     if (rc == SCR_OK)

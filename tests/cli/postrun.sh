@@ -243,6 +243,28 @@ run scr_postrun
 warns 1 "another job uses this prefix"
 listed '*     7 YES   other'
 
+# --- what is on its way to the same paths is given up, and nothing else ---
+clean
+job 7 XOR 3 3
+run scr_postrun
+mkdir lists
+cp p/.scr/scr.dataset.7/rank2file* lists
+clean
+for id in 5 6; do
+    job $id XOR 3 3
+    run scr_postrun
+    has_status 0
+done
+cp lists/* p/.scr/scr.dataset.5
+cli_arrive "$p" 5 pending
+cli_arrive "$p" 6 pending
+job 7 XOR 3 3
+run scr_postrun
+has 0 "dataset 7 (ckpt.7): complete in"
+check "one is given up" ! -e p/.scr/scr.dataset.5/outgoing.scr
+check "the other is not" -e p/.scr/scr.dataset.6/outgoing.scr
+listed '*     7 YES   ckpt.7' '      6 NO    ckpt.6' '      5 NO    ckpt.5'
+
 # --- no node is left; no space; no permission; killed ---
 clean
 job 7 XOR 3 3
@@ -304,6 +326,42 @@ run scr_postrun
 has_status 0
 saved 7
 listed '*     7 YES   ckpt.7'
+
+# killed when all was in place and entered, and not tidied up yet
+mkdir -p p/.scr/scr.dataset.7/files/ckpt.7
+cp p/ckpt.7/rank_0.dat p/.scr/scr.dataset.7/files/ckpt.7
+run scr_postrun --dry-run
+has_status 0
+check "only looked at" -e p/.scr/scr.dataset.7/files
+run scr_postrun
+has_status 0
+saved 7
+
+# --- a flush that was killed, which left files under temporary names ---
+clean
+job 7 XOR 3 3
+run scr_postrun
+parts() { find p -name '.scr-part*' | wc -l; }
+for rank in 0 1; do cli_part "$p/ckpt.7/rank_$rank.dat" $rank || exit 99; done
+cli_part "$p/ckpt.7/other.dat" 0 || exit 99
+mark=p/.scr/scr.dataset.7/flushing.lock
+cli_hold "$mark" &
+holder=$!
+until_true test -s "$mark"
+run scr_postrun
+has_status 0
+check "a process holds the mark" "$(parts)" -eq 3
+kill $holder
+wait $holder
+run scr_postrun --dry-run
+has_status 0
+check "only looked at" "$(parts)" -eq 3
+run scr_postrun
+has 0 "2 temporary files of killed flushes removed"
+check "those of other paths stay" "$(parts)" -eq 1
+check "the mark has gone" ! -e "$mark"
+run scr_postrun
+is 0 "nothing to save: all that is in cache is in the prefix directory, or older"
 
 # --- no space: as root only, who can make a small file system ---
 if [ "$(id -u)" -eq 0 ] && mkdir small && mount -t tmpfs -o size=256k none small 2>/dev/null; then

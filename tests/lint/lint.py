@@ -22,8 +22,8 @@ BELOW = {
     "red": ["base", "cfg", "fmt", "ec", "store", "xfer", "rm"],
     "scav": ["base", "cfg", "fmt", "ec", "store", "xfer", "rm", "red"],
     "par": ["base", "cfg", "fmt", "ec", "store", "xfer", "rm", "red"],
-    "core": ["base", "cfg", "fmt", "ec", "store", "xfer", "rm", "red", "par"],
-    "api": ["base", "cfg", "fmt", "ec", "store", "xfer", "rm", "red", "par", "core"],
+    "core": ["base", "cfg", "fmt", "ec", "store", "xfer", "rm", "red", "scav", "par"],
+    "api": ["base", "cfg", "fmt", "ec", "store", "xfer", "rm", "red", "scav", "par", "core"],
     "interpose": ["base", "api"], # a library of its own, over libscr as programs see it
 }
 MPI_LAYERS = {"par", "core", "api", "interpose"}

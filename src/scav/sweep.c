@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What killed flushes left on the prefix. */
+#include "scav/sweep.h"
+
+#include <stdlib.h>
+
+#include "base/dir.h"
+#include "base/io.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "store/arrival.h"
+#include "store/paths.h"
+#include "store/replacing.h"
+#include "xfer/parts.h"
+
+static int no_memory(struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "temporary files: out of memory");
+}
+
+/* --- the marks --- */
+
+static int place_rest(const struct scr_env *env, const struct scr_prefix *p, int id,
+                      struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    uint64_t files = 0;
+    if (!scr_replacing_is_begun(env, p, id))
+        return SCR_OK;
+    int rc = scr_replacing_finish(env, p, id, &files, &why);
+    if (rc == SCR_OK) {
+        scr_log(env->log, SCR_LOG_NOTE,
+                "dataset %d on the prefix was written, but not all of its files had "
+                "their names: it is complete now, %llu files",
+                id, (unsigned long long)files);
+        return SCR_OK;
+    }
+    if (scr_err_may_pass(rc))
+        return scr_fail(err, rc, 0, "dataset %d: %s", id, why.text);
+    scr_log(env->log, SCR_LOG_WARN, "dataset %d cannot be completed: %s", id, why.text);
+    return scr_replacing_end(env, p, id, err);
+}
+
+static void sort_mark(struct scr_dead *d, const scr_hash *index, int id)
+{
+    const scr_hash *dset = scr_hash_getf(index, "DSET %d DSET", id);
+    int bypass = scr_hash_get(dset, "BYPASS") != NULL;
+    if (dset == NULL || !bypass)
+        d->flushed[d->nflushed++] = id;
+    if (dset == NULL || bypass)
+        d->bypassed[d->nbypassed++] = id;
+}
+
+int scr_dead_take(const struct scr_env *env, const struct scr_prefix *p,
+                  struct scr_dead *d, struct scr_err *err)
+{
+    int rc = scr_flushing_take_dead(env, p, &d->mark, &d->n, err);
+    if (rc != SCR_OK || d->n == 0)
+        return rc;
+    scr_hash *index = scr_hash_new();
+    d->flushed = scr_calloc(d->n, sizeof *d->flushed);
+    d->bypassed = scr_calloc(d->n, sizeof *d->bypassed);
+    rc = index && d->flushed && d->bypassed ? scr_prefix_index_read(env, p, index, err)
+                                            : no_memory(err);
+    if (rc == SCR_OK && scr_index_ids(index, &d->all, &d->nall) != SCR_OK)
+        rc = no_memory(err);
+    for (size_t i = 0; i < d->n && rc == SCR_OK; i++)
+        sort_mark(d, index, d->mark[i].id);
+    for (size_t i = 0; i < d->nbypassed && rc == SCR_OK; i++)
+        rc = place_rest(env, p, d->bypassed[i], err);
+    scr_hash_delete(index);
+    return rc;
+}
+
+void scr_dead_release(const struct scr_env *env, const struct scr_prefix *p,
+                      struct scr_dead *d, int rc)
+{
+    for (size_t i = 0; i < d->n && d->mark != NULL; i++)
+        if (rc == SCR_OK)
+            scr_flushing_end(env, p, &d->mark[i]);
+        else
+            scr_flushing_leave(env, &d->mark[i]);
+    free(d->mark);
+    free(d->flushed);
+    free(d->bypassed);
+    free(d->all);
+    *d = (struct scr_dead){ 0 };
+}
+
+/* --- what they lead to --- */
+
+static int remove_beside(struct scr_sweep *s, const char *dir, int id,
+                         struct scr_err *err)
+{
+    struct stat st;
+    char *part = scr_replacing_dir(dir, id);
+    int rc = SCR_OK;
+    if (part == NULL)
+        rc = no_memory(err);
+    else if (scr_file_stat(s->env->sys, part, &st, NULL) != SCR_E_NOENT) {
+        rc = scr_dir_remove(s->env->sys, part, err);
+        s->removed += rc == SCR_OK;
+    }
+    free(part);
+    return rc;
+}
+
+static int remove_in(struct scr_sweep *s, const char *dir, const scr_hash *names,
+                     struct scr_err *err)
+{
+    int rc = SCR_OK;
+    if (s->ids == NULL)
+        return scr_parts_remove(s->env->sys, dir, names, s->below, &s->removed, err);
+    for (size_t i = 0; i < s->n && rc == SCR_OK; i++)
+        rc = remove_beside(s, dir, s->ids[i], err);
+    return rc;
+}
+
+static int sweep_dir(struct scr_sweep *s, const scr_hash_elem *dir, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    char *path = scr_path_join(s->p->path, scr_hash_elem_key(dir));
+    if (path == NULL)
+        rc = no_memory(err);
+    else if (scr_prefix_check_inside(s->p, path, NULL) == SCR_OK)
+        rc = remove_in(s, path, scr_hash_elem_hash(dir), err);
+    free(path);
+    return rc;
+}
+
+int scr_sweep_dirs(struct scr_sweep *s, const scr_hash *dirs, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (SCR_HASH_EACH(d, dirs)) {
+        int one = sweep_dir(s, d, rc == SCR_OK ? err : NULL);
+        rc = rc == SCR_OK ? one : rc;
+    }
+    return rc;
+}
+
+int scr_sweep_paths(struct scr_sweep *s, const scr_hash *paths, struct scr_err *err)
+{
+    scr_hash *dirs = scr_hash_new();
+    int ok = dirs != NULL;
+    for (SCR_HASH_EACH(e, paths)) {
+        const char *path = scr_hash_elem_key(e);
+        char *dir = scr_path_dir(path);
+        ok = ok && dir != NULL &&
+             scr_hash_setf(dirs, NULL, "%s %s", dir, scr_path_base(path)) != NULL;
+        free(dir);
+    }
+    int rc = ok ? scr_sweep_dirs(s, dirs, err) : no_memory(err);
+    scr_hash_delete(dirs);
+    return rc;
+}
+
+/* --- all of it, by one process --- */
+
+/* Goes by the lists of datasets lists[0…n). One whose list is gone has written nothing;
+ * of a damaged one nothing can be told. */
+static int sweep_listed(struct scr_sweep *s, const int *lists, size_t n,
+                        struct scr_err *err)
+{
+    scr_hash *paths = scr_hash_new();
+    int rc = paths ? SCR_OK : no_memory(err);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++) {
+        struct scr_err why = SCR_ERR_INIT;
+        int one = scr_paths_add(s->env, s->p, lists[i], paths, &why);
+        if (one == SCR_E_NOMEM || one == SCR_E_IO)
+            rc = scr_fail(err, one, 0, "%s", why.text);
+    }
+    if (rc == SCR_OK)
+        rc = scr_sweep_paths(s, paths, err);
+    scr_hash_delete(paths);
+    return rc;
+}
+
+int scr_sweep_killed(const struct scr_env *env, const struct scr_prefix *p,
+                     uint64_t *removed, struct scr_err *err)
+{
+    struct scr_dead d = { 0 };
+    int rc = scr_dead_take(env, p, &d, err);
+    struct scr_sweep files = { .env = env, .p = p, .below = SCR_ARRIVAL_TAG };
+    struct scr_sweep dirs = { .env = env, .p = p, .ids = d.bypassed, .n = d.nbypassed };
+    if (rc == SCR_OK)
+        rc = sweep_listed(&files, d.flushed, d.nflushed, err);
+    if (rc == SCR_OK && d.nbypassed > 0)
+        rc = sweep_listed(&dirs, d.all, d.nall, err);
+    *removed += files.removed + dirs.removed;
+    scr_dead_release(env, p, &d, rc);
+    return rc;
+}
