@@ -15,6 +15,7 @@
 #include "store/arrival.h"
 #include "store/flushing.h"
 #include "store/paths.h"
+#include "store/replaced.h"
 #include "store/replacing.h"
 
 enum {
@@ -533,8 +534,10 @@ static int build(const struct scr_env *env, const struct scr_prefix *p, int id,
         rc = resume_placing(env, p, id, enter, report, &done, err);
     if (rc == SCR_OK && !done)
         rc = build_any(env, p, id, enter, report, err);
-    if (rc == SCR_OK)
+    if (rc == SCR_OK) {
         scr_build_tidy(env, p, id);
+        scr_replaced_remove(env, p, id);
+    }
     return rc;
 }
 

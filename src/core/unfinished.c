@@ -11,6 +11,7 @@
 #include "par/rank2file.h"
 #include "store/arrival.h"
 #include "store/paths.h"
+#include "store/replaced.h"
 
 static int no_memory(int id, struct scr_err *err)
 {
@@ -209,6 +210,8 @@ static int enter(const struct scr_ctx *ctx, int id, const struct counts *c,
         rc = scr_prefix_index_enter(&ctx->env, &ctx->prefix, dset, 1, time(NULL), err);
     if (rc == SCR_E_CANCELLED)
         (void)scr_prefix_summary_remove(&ctx->env, &ctx->prefix, id, NULL);
+    if (rc == SCR_OK)
+        scr_replaced_remove(&ctx->env, &ctx->prefix, id);
     scr_hash_delete(dset);
     return rc;
 }

@@ -240,6 +240,7 @@ int scr_index_mend(scr_hash *index, const scr_hash *dset, int complete, time_t w
     scr_hash_set_val_i64(entry, "COMPLETE", complete != 0);
     scr_hash_set_val(entry, "FLUSHED", scr_format_stamp(when, stamp, sizeof stamp));
     (void)scr_hash_unset(entry, "DELETING");
+    (void)scr_hash_unset(entry, "OWN");
     scr_hash *way_in = scr_hash_set_kv(index, "NAME", name);
     int ok = scr_hash_set_val_i64(way_in, "DSET", d.id) != NULL && scr_hash_ok(entry);
     return ok ? SCR_OK : SCR_E_NOMEM;
@@ -322,6 +323,13 @@ void scr_index_mark_doomed(scr_hash *index, int id)
     scr_hash_set_val_i64(entry, "DELETING", 1);
 }
 
+void scr_index_set_own(scr_hash *index, int id, const char *path)
+{
+    scr_hash *entry = entry_of(index, id);
+    if (entry != NULL)
+        scr_hash_set_val(entry, "OWN", path);
+}
+
 int scr_index_advance_current(scr_hash *index, int id)
 {
     struct scr_index_entry e;
@@ -369,6 +377,7 @@ int scr_index_get(const scr_hash *index, int id, struct scr_index_entry *e,
     out.current = leads_to(index, scr_index_get_current(index), id);
     out.flushed = scr_hash_get_val(entry, "FLUSHED");
     out.dir = scr_hash_get_val(entry, "DIR");
+    out.own = scr_hash_get_val(entry, "OWN");
     *e = out;
     return SCR_OK;
 }

@@ -5,7 +5,7 @@
  *
  *   VERSION=2  CURRENT=<name>  NAME/<name>/DSET/<id>
  *   DSET/<id>/{DSET/{dataset}, COMPLETE=0|1, FLUSHED=<ts>, FETCHED/<ts>…, FAILED/<ts>…,
- *              DELETING}
+ *              DELETING, OWN=<path>}
  */
 #ifndef SCR_FMT_INDEX_H
 #define SCR_FMT_INDEX_H
@@ -50,6 +50,8 @@ void scr_index_clear_failed(scr_hash *index, int id);
 /* Incomplete from now on, and to be deleted: DELETING says so until the dataset is
  * removed or added anew. */
 void scr_index_mark_doomed(scr_hash *index, int id);
+/* Notes a path of the dataset that no newer complete one lists (store/replaced.h). */
+void scr_index_set_own(scr_hash *index, int id, const char *path);
 
 struct scr_index_entry {
     int id;
@@ -58,6 +60,7 @@ struct scr_index_entry {
     const char *flushed; /* timestamp or NULL */
     const char *
         dir; /* version 1: directory below the prefix of files and summary; else NULL */
+    const char *own; /* as noted by scr_index_set_own, or NULL */
 };
 /* SCR_E_NOENT if there is no such id. Strings borrow from index. */
 int scr_index_get(const scr_hash *index, int id, struct scr_index_entry *e,

@@ -130,6 +130,7 @@ static int is_same(const struct scr_dataset *d, const scr_hash *other)
 static void forget_locations(scr_hash *entry)
 {
     (void)scr_hash_unset(entry, "LOCATION");
+    (void)scr_hash_unset(entry, "REPLACED");
     set_flag(entry, "LOST", 0);
 }
 
@@ -157,6 +158,8 @@ int scr_flush_set_location(scr_hash *h, int id, int loc, int on)
 {
     scr_hash *entry = on ? scr_hash_set_kv_int(h, "DATASET", id)
                          : scr_hash_get_kv_int(h, "DATASET", id);
+    if (on && (loc & SCR_LOC_PFS) != 0)
+        (void)scr_hash_unset(entry, "REPLACED");
     for (size_t i = 0; i < NLOCATIONS; i++) {
         if ((loc & locations[i].loc) == 0)
             continue;
@@ -191,6 +194,29 @@ int scr_flush_need(const scr_hash *h, int id)
     return (loc & SCR_LOC_CACHE) != 0 && (loc & SCR_LOC_PFS) == 0;
 }
 
+void scr_flush_set_replaced(scr_hash *h, int id, int by)
+{
+    scr_hash *entry = scr_hash_get_kv_int(h, "DATASET", id);
+    if (entry != NULL)
+        scr_hash_set_val_i64(entry, "REPLACED", by);
+}
+
+/* 0 if the dataset was replaced, and the index does not call complete what replaced it,
+ * or what replaced that. */
+static int has_good_heir(const scr_hash *h, const scr_hash *index, int id)
+{
+    struct scr_index_entry e;
+    int by = 0;
+    while (
+        scr_hash_get_val_int(scr_hash_get_kv_int(h, "DATASET", id), "REPLACED", &by) &&
+        by > id) {
+        if (scr_index_get(index, by, &e, NULL) == SCR_OK)
+            return e.complete && !e.failed;
+        id = by;
+    }
+    return by == 0;
+}
+
 int scr_flush_is_saved(const scr_hash *h, const scr_hash *index, int id,
                        const scr_hash *dset)
 {
@@ -202,7 +228,7 @@ int scr_flush_is_saved(const scr_hash *h, const scr_hash *index, int id,
     if (scr_index_get(index, id, &e, NULL) == SCR_OK)
         return e.complete && !e.failed && (!known || scr_dataset_is_same(&d, &e.dset));
     return (scr_flush_get_location(h, id) & SCR_LOC_PFS) != 0 &&
-           (!known || is_same(&d, marked));
+           (!known || is_same(&d, marked)) && has_good_heir(h, index, id);
 }
 
 int scr_flush_is_unsaved(const scr_hash *h, const scr_hash *index, int id)

@@ -33,7 +33,7 @@ void scr_halt_add_job(struct scr_halt *h, int64_t halt_seconds, int64_t end_time
 int scr_halt_is_of_another(const scr_hash *h, const char *job_id);
 
 /* --- flush.scr: DATASET/<id>/{NAME, LOCATION/{CACHE,PFS,FLUSHING,SYNC_FLUSHING}, CKPT,
- * OUTPUT, LOST, DSETDESC} --- */
+ * OUTPUT, LOST, DSETDESC, REPLACED=<id>} --- */
 enum scr_location {
     SCR_LOC_CACHE = 1,
     SCR_LOC_PFS = 2,
@@ -51,11 +51,15 @@ int scr_flush_is_open_output(const scr_hash *h, int id);
 int scr_flush_set_location(scr_hash *h, int id, int loc, int on);
 int scr_flush_get_location(const scr_hash *h, int id); /* bits; 0 if unknown */
 int scr_flush_remove(scr_hash *h, int id);             /* 1 if it was there */
+/* All files of the dataset, which leaves the index, have been written over by dataset
+ * by. Nothing if it is not in the flush file. */
+void scr_flush_set_replaced(scr_hash *h, int id, int by);
 int scr_flush_need(const scr_hash *h, int id); /* 1: in cache and not on the PFS */
 /* 1 if the dataset is complete on the PFS: so says its entry in the index, or, if that
- * has none of this number, the mark: such a one was copied and then dropped. dset: what
- * the dataset is, NULL: as the flush file says. An entry or mark of another dataset of
- * that number counts as none. */
+ * has none of this number, the mark: such a one was copied and then dropped, or
+ * replaced by a newer one, which must be complete itself then. dset: what the dataset
+ * is, NULL: as the flush file says. An entry or mark of another dataset of that number
+ * counts as none. */
 int scr_flush_is_saved(const scr_hash *h, const scr_hash *index, int id,
                        const scr_hash *dset);
 /* 1: the flush file says it is in cache, and it is not complete on the PFS. */

@@ -75,7 +75,8 @@ int scr_outgoing_look_again_all(struct scr_outgoing *f, struct scr_err *err);
  * SCR_E_CANCELLED: nor is this dataset wanted any more, somebody deletes it. */
 int scr_outgoing_demote_all(struct scr_outgoing *f, struct scr_err *err);
 /* Rank 0: everything is there. Summary, then the index, unless the dataset is being
- * deleted. dset: as they are to have it. */
+ * deleted; then what it replaced goes (store/replaced.h). dset: as they are to have it.
+ */
 int scr_outgoing_complete(const struct scr_outgoing *f, const scr_hash *dset,
                           struct scr_err *err);
 /* Each directory made by the rank that looks after it, then synced by it. */

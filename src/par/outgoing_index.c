@@ -14,6 +14,7 @@
 #include "store/arrival.h"
 #include "store/demote.h"
 #include "store/paths.h"
+#include "store/replaced.h"
 #include "store/replacing.h"
 
 enum { DIR_MODE = 0777 }; /* cut by the umask */
@@ -521,5 +522,7 @@ int scr_outgoing_complete(const struct scr_outgoing *f, const scr_hash *dset,
         rc = scr_prefix_index_update(f->env, f->prefix, edit_complete, &c, err);
     if (rc == SCR_E_CANCELLED)
         (void)scr_prefix_summary_remove(f->env, f->prefix, f->id, NULL);
+    if (rc == SCR_OK)
+        scr_replaced_remove(f->env, f->prefix, f->id);
     return rc;
 }

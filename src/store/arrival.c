@@ -14,6 +14,7 @@
 #include "store/cntl.h"
 #include "store/names.h"
 #include "store/packed.h"
+#include "store/replaced.h"
 
 enum {
     VERSION = 1,
@@ -518,22 +519,25 @@ int scr_arrivals_adopt(const struct scr_env *env, const struct scr_prefix *p, in
                        struct scr_err *err)
 {
     struct scr_lock lock = SCR_LOCK_INIT;
-    int *ids = NULL, adopted = 0;
-    size_t nids = 0;
+    int *ids = NULL;
+    size_t nids = 0, adopted = 0;
     int rc = lock_plans(env, p, &lock, err);
     if (rc == SCR_OK)
         rc = scr_dset_ids(env, p->scr, &ids, &nids, err);
     for (size_t i = 0; i < nids; i++) {
         int done = 0;
         int one = adopt_one(env, p, ids[i], &done, rc == SCR_OK ? err : NULL);
-        adopted += done && one == SCR_OK;
+        if (done && one == SCR_OK)
+            ids[adopted++] = ids[i];
         rc = rc == SCR_OK ? one : rc;
     }
     if (lock.fd >= 0)
         scr_lock_release(env->sys, &lock);
+    for (size_t i = 0; i < adopted; i++)
+        scr_replaced_remove(env, p, ids[i]);
     free(ids);
     if (n != NULL)
-        *n = adopted;
+        *n = (int)adopted;
     return rc;
 }
 

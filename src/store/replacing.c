@@ -12,6 +12,7 @@
 #include "store/arrival.h"
 #include "store/demote.h"
 #include "store/paths.h"
+#include "store/replaced.h"
 
 enum { VERSION = 1 };
 
@@ -308,8 +309,10 @@ int scr_replacing_finish(const struct scr_env *env, const struct scr_prefix *p, 
         rc = record(&r, err);
     if (rc == SCR_OK)
         rc = scr_replacing_end(env, p, id, err);
-    if (rc == SCR_OK)
+    if (rc == SCR_OK) {
         remove_parts(&r);
+        scr_replaced_remove(env, p, id);
+    }
     *files = scr_hash_size(r.paths);
     close_replacing(&r);
     return rc;

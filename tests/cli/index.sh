@@ -134,6 +134,46 @@ has 0 "dataset 18: 6 files checked, summary written"
 check "one is given up" ! -e .scr/scr.dataset.12/outgoing.scr
 check "the other is not" -e .scr/scr.dataset.6/outgoing.scr
 
+# what is dropped while it is on its way is not entered again
+fill
+cli_arrive "$PWD" 12 pending
+cli_arrive "$PWD" 18 pending
+run scr_index --drop ckpt.12
+is 0 ""
+check "its plan is given up" ! -e .scr/scr.dataset.12/outgoing.scr
+check "no other plan is" -e .scr/scr.dataset.18/outgoing.scr
+run scr_index --drop-after ckpt.6
+is 0 ""
+check "likewise" ! -e .scr/scr.dataset.18/outgoing.scr
+run scr_index --adopt
+is 0 "0 datasets entered"
+lists " " 6 YES ckpt.6
+
+# over ID: dataset 18 has written over its files
+over() {
+    cp .scr/scr.dataset.18/rank2file* ".scr/scr.dataset.$1"
+    cli_arrive "$PWD" "$1" pending
+    rm ".scr/scr.dataset.$1/outgoing.scr"
+}
+
+# names overwritten again leave one row, however the newer dataset becomes complete
+for how in --adopt "--add 18" "--build 18"; do
+    fill
+    over 6
+    over 12
+    [ "$how" != --adopt ] || cli_arrive "$PWD" 18
+    # shellcheck disable=SC2086 # an option and its value
+    run scr_index $how
+    has_status 0
+    lists "*" 18 YES ckpt.18
+    check "nor records" ! -e .scr/scr.dataset.6 -a ! -e .scr/scr.dataset.12
+done
+fill
+over 12
+run scr_index --add 18
+has_status 0
+lists "*" 18 YES ckpt.18 " " 6 YES ckpt.6
+
 # that one has failed, or is being deleted, stays so; of the latter a summary may be left
 fill
 rm -f .scr/scr.dataset.18/*_of_* .scr/scr.dataset.18/*.scrfilemap

@@ -263,7 +263,7 @@ run scr_postrun
 has 0 "dataset 7 (ckpt.7): complete in"
 check "one is given up" ! -e p/.scr/scr.dataset.5/outgoing.scr
 check "the other is not" -e p/.scr/scr.dataset.6/outgoing.scr
-listed '*     7 YES   ckpt.7' '      6 NO    ckpt.6' '      5 NO    ckpt.5'
+listed '*     7 YES   ckpt.7' '      6 NO    ckpt.6'
 
 # --- no node is left; no space; no permission; killed ---
 clean

@@ -343,7 +343,7 @@ MPI_CASE(whose_files_are_written_over_is_incomplete_whatever_its_name)
     CHECK_INT(ctx->restart.id, 3);
     CHECK_RC(scr_complete_restart_all(ctx, 1, &err), SCR_OK, &err);
     write_into(&job, ctx, "other", "B"); /* 4 */
-    CHECK_INT(entry(&job, 2), 0);
+    CHECK_INT(entry(&job, 2), -1);
     CHECK_INT(entry(&job, 4), 1);
     job_kill(&job, ctx);
     job_free(&job);

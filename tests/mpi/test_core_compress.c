@@ -273,12 +273,12 @@ MPI_CASE(an_older_plain_file_makes_way_and_the_older_dataset_is_not_complete)
     job_kill(&job, ctx);
     CHECK_INT(count(&job, "step.1/"), 16); /* not both of them */
     CHECK_INT(count(&job, ".zst"), 8);
-    CHECK_INT(job_entry(&job, 1, NULL, NULL), 0);
+    CHECK_INT(job_entry(&job, 1, NULL, NULL), -1);
     CHECK_INT(job_entry(&job, 2, NULL, NULL), 1);
     ctx = job_start(&job, nodes, FLUSH, ZSTD, NULL); /* compressed over compressed */
     job_checkpoint(&job, ctx, "same", 1);
     job_kill(&job, ctx);
-    CHECK_INT(job_entry(&job, 2, NULL, NULL), 0);
+    CHECK_INT(job_entry(&job, 2, NULL, NULL), -1);
     CHECK_INT(job_entry(&job, 3, NULL, NULL), 1);
     job_check_prefix(&job, nodes, "same", 1);
     job_free(&job);

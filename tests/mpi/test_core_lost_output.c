@@ -187,7 +187,7 @@ MPI_CASE(what_was_on_the_prefix_is_not_lost)
         write_out(&job, ctx, 0);
     }
     job_checkpoint(&job, ctx, "three", 3);
-    CHECK_INT(job_entry(&job, 2, NULL, NULL), 0);
+    CHECK_INT(job_entry(&job, 2, NULL, NULL), -1);
     job_kill(&job, ctx);
     job_lose_node(&job, nodes);
     run(&job, NULL, "three", 3);

@@ -17,6 +17,13 @@ static const char *const plan_of_1 = ".scr/scr.dataset.1/outgoing.scr";
 
 enum { CKPT = 1, OUTPUT = 2, BOTH = 3 };
 
+/* Newer datasets have replaced all of its files: no record of it is left (P27). */
+#define CHECK_GONE(id)                                                                 \
+    do {                                                                               \
+        CHECK_ENTRY(id, -1, 0);                                                        \
+        CHECK(!job_has(&job, ".scr/scr.dataset." #id));                                \
+    } while (0)
+
 /* One file a rank, <prefix>/<dir>/f.<rank + shift>, with this text. */
 static int write_at(struct job *job, struct scr_ctx *ctx, const char *name, int flags,
                     const char *dir, int shift, const char *text, struct scr_err *err)
@@ -83,10 +90,9 @@ MPI_CASE(a_flush_demotes_those_whose_files_it_replaces_and_no_others)
     CHECK_ENTRY(1, 1, 0);
     CHECK_ENTRY(2, 1, 1);
     write_ok(&job, ctx, "x", CKPT, "A", "third");
-    CHECK_ENTRY(1, 0, 0);
+    CHECK_GONE(1);
     CHECK_ENTRY(2, 1, 0);
     CHECK_ENTRY(3, 1, 1);
-    CHECK(!job_has(&job, ".scr/scr.dataset.1/summary.scr"));
     CHECK(job_has(&job, ".scr/scr.dataset.2/summary.scr"));
     job_kill(&job, ctx);
     job_lose_node(&job, nodes);
@@ -109,7 +115,7 @@ MPI_CASE(names_do_not_matter_nor_which_rank_has_a_file)
     write_ok(&job, ctx, "x", CKPT, "A", "first");
     write_ok(&job, ctx, "out", OUTPUT, "B", "second");
     CHECK_RC(write_at(&job, ctx, "y", CKPT, "A", 1, "third", &err), SCR_OK, &err);
-    CHECK_ENTRY(1, 0, 0);
+    CHECK_GONE(1);
     CHECK_ENTRY(2, 1, 0);
     CHECK_ENTRY(3, 1, 1);
     CHECK(all_are(&job, "A", "third") && all_are(&job, "B", "second"));
@@ -393,8 +399,7 @@ static void complete_beside(struct mpi_test *t, const char *how)
     write_ok(&job, ctx, "y", CKPT, "A", "second");
     (void)scr_async_wait_all(ctx, 0, NULL);
     CHECK(other_job.prefix == NULL);
-    CHECK_ENTRY(1, 0, 0);
-    CHECK(!job_has(&job, ".scr/scr.dataset.1/summary.scr"));
+    CHECK_GONE(1);
     CHECK_ENTRY(2, 1, 1);
     CHECK(all_are(&job, "A", "second"));
     job_kill(&job, ctx);
@@ -465,7 +470,7 @@ MPI_CASE(an_output_that_failed_is_not_flushed_over_a_newer_dataset)
     job.out = tmpfile();
     ctx->log.out = job.out;
     CHECK_RC(scr_finalize_all(ctx, &late), SCR_OK, &late);
-    CHECK_ENTRY(1, 0, 0);
+    CHECK_GONE(1);
     CHECK_ENTRY(2, 1, 1);
     CHECK(all_are(&job, "A", "second"));
     CHECK(!scr_cache_has(ctx, 1));
@@ -529,7 +534,7 @@ MPI_CASE(nor_when_a_start_resumes_it)
     for (int async = 0; async < 2; async++) {
         ctx = job_start(&job, nodes, async ? "SCR_FLUSH_ASYNC=1" : "SCR_FLUSH_ASYNC=0",
                         NULL);
-        CHECK_ENTRY(1, 0, 0);
+        CHECK_GONE(1);
         CHECK_ENTRY(2, 1, 1);
         CHECK(all_are(&job, "A", "second"));
         CHECK(!scr_cache_has(ctx, 1));
@@ -703,8 +708,7 @@ static int die_in_bypass(struct mpi_test *t, long n)
     check_complete_ones(&job);
     ctx = job_start(&job, nodes, "SCR_CACHE_BYPASS=1", NULL);
     write_ok(&job, ctx, "z", CKPT, "A", "third");
-    CHECK(!job_has(&job, ".scr/scr.dataset.1/summary.scr"));
-    CHECK_ENTRY(1, 0, 0);
+    CHECK_GONE(1);
     CHECK_ENTRY(2, 1, 0);
     job_kill(&job, ctx);
     fclose(job.out);
@@ -738,7 +742,7 @@ MPI_CASE(a_flush_waits_for_the_same_path_of_another_rank)
     CHECK(!scr_async_has(ctx, 1));
     CHECK_RC(scr_async_wait_all(ctx, 2, &err), SCR_OK, &err);
     CHECK(all_are(&job, "A", "second"));
-    CHECK_ENTRY(1, 0, 0);
+    CHECK_GONE(1);
     CHECK_ENTRY(2, 1, 1);
     pfs_control.hold = job.rank == 0;
     write_ok(&job, ctx, "z", CKPT, "B", "third");
@@ -795,16 +799,20 @@ static uint64_t leave_pending(struct job *job, int written)
 }
 
 /* Processes that went on with it, on nodes this job has nothing to do with, are
- * through. */
+ * through. Where its records have gone theirs have no place. */
 static void arrive_late_as(struct job *job, int id, uint64_t stamp)
 {
     struct mpi_test *t = job->t;
     struct scr_env env = { .sys = &scr_sys_posix };
     struct scr_prefix p = { 0 };
     struct scr_err err = SCR_ERR_INIT;
+    char dir[64];
+    snprintf(dir, sizeof dir, ".scr/scr.dataset.%d", id);
+    int want = job_has(job, dir) ? SCR_OK : SCR_E_NOENT;
     CHECK_RC(scr_prefix_open(&env, job->prefix, 0, &p, &err), SCR_OK, &err);
-    CHECK_RC(scr_arrival_arrived(&env, &p, id, stamp, job->rank, job->rank, &err),
-             SCR_OK, &err);
+    CHECK_RC(scr_arrival_arrived(&env, &p, id, stamp, job->rank, job->rank, &err), want,
+             &err);
+    scr_err_clear(&err);
     CHECK_RC(scr_arrival_finish(&env, &p, id, job->rank, &err), SCR_OK, &err);
     scr_prefix_fini(&p);
     mpi_test_barrier(job->comm);
@@ -831,10 +839,9 @@ static void write_over_pending(struct mpi_test *t, int written, const char *how)
     (void)scr_async_wait_all(ctx, 0, NULL);
     CHECK(!job_has(&job, plan_of_1));
     arrive_late(&job, stamp);
-    CHECK_ENTRY(1, 0, 0);
+    CHECK_GONE(1);
     CHECK_ENTRY(2, 1, 0);
     CHECK_ENTRY(3, 1, 1);
-    CHECK(!job_has(&job, ".scr/scr.dataset.1/summary.scr"));
     CHECK(all_are(&job, "A", "third") && all_are(&job, "B", "second"));
     job_kill(&job, ctx);
     fclose(job.out);
@@ -893,6 +900,55 @@ MPI_CASE(nor_does_a_pending_one_whose_list_is_damaged)
     }
 }
 
+/* This rank's file, as whoever copies it leaves it. */
+static void put_file(struct job *job, const char *dir, const char *text)
+{
+    char path[900];
+    snprintf(path, sizeof path, "%s/%s", job->prefix, dir);
+    (void)mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/%s/f.%d", job->prefix, dir, job->rank);
+    FILE *f = fopen(path, "w");
+    int ok = f != NULL && fputs(text, f) >= 0;
+    ok = (f == NULL || fclose(f) == 0) && ok;
+    if (!ok)
+        mpi_test_fail(job->t, __FILE__, __LINE__, "cannot write %s", path);
+    mpi_test_barrier(job->comm);
+}
+
+/* By name, or as it is newer than the one a run goes back to. */
+static void drop_pending(struct mpi_test *t, int by_name)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    job.out = fopen("/dev/null", "w");
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    write_ok(&job, ctx, "x", CKPT, "B", "first");
+    job_kill(&job, ctx);
+    uint64_t stamp = leave_pending_as(&job, 0, 2, "y", "second");
+    pfs_reset();
+    ctx = job_start(&job, nodes, "SCR_DROP_AFTER_CURRENT=1", NULL);
+    CHECK_ENTRY(2, 0, 0);
+    if (by_name)
+        CHECK_RC(scr_drop_all(ctx, "y", &err), SCR_OK, &err);
+    else
+        CHECK_RC(scr_current_all(ctx, "x", &err), SCR_OK, &err);
+    put_file(&job, "A", "second");
+    arrive_late_as(&job, 2, stamp);
+    CHECK_ENTRY(1, 1, 1);
+    CHECK_ENTRY(2, -1, 0);
+    CHECK(!job_has(&job, ".scr/scr.dataset.2/summary.scr"));
+    job_kill(&job, ctx);
+    fclose(job.out);
+    job_free(&job);
+}
+
+MPI_CASE(nor_does_one_that_was_dropped)
+{
+    drop_pending(t, 0);
+    drop_pending(t, 1);
+}
+
 MPI_CASE(a_pending_one_whose_paths_are_its_own_becomes_complete)
 {
     struct job job;
@@ -908,21 +964,6 @@ MPI_CASE(a_pending_one_whose_paths_are_its_own_becomes_complete)
     job_kill(&job, ctx);
     fclose(job.out);
     job_free(&job);
-}
-
-/* This rank's file, as whoever copies it leaves it. */
-static void put_file(struct job *job, const char *dir, const char *text)
-{
-    char path[900];
-    snprintf(path, sizeof path, "%s/%s", job->prefix, dir);
-    (void)mkdir(path, 0700);
-    snprintf(path, sizeof path, "%s/%s/f.%d", job->prefix, dir, job->rank);
-    FILE *f = fopen(path, "w");
-    int ok = f != NULL && fputs(text, f) >= 0;
-    ok = (f == NULL || fclose(f) == 0) && ok;
-    if (!ok)
-        mpi_test_fail(job->t, __FILE__, __LINE__, "cannot write %s", path);
-    mpi_test_barrier(job->comm);
 }
 
 /* A deletion of what is pending, with all files there, dies as it removes a file. 1: it
@@ -1029,7 +1070,7 @@ static void write_beside_newer(struct mpi_test *t, const char *part, const char 
         scr_err_clear(&err);
         CHECK_RC(scr_flush_dataset_all(ctx, 3, &err), SCR_OK, &err);
     }
-    CHECK_ENTRY(1, 0, 0);
+    CHECK_GONE(1);
     CHECK(all_are(&job, "A", "third"));
     job_kill(&job, ctx);
     fclose(job.out);
@@ -1159,6 +1200,7 @@ int main(int argc, char **argv)
             RUN(a_flush_waits_for_the_same_path_of_another_rank),
             RUN(a_pending_one_never_becomes_complete_over_a_newer_one),
             RUN(nor_does_a_pending_one_whose_list_is_damaged),
+            RUN(nor_does_one_that_was_dropped),
             RUN(a_pending_one_whose_paths_are_its_own_becomes_complete),
             RUN(a_pending_one_whose_deletion_died_does_not_become_complete),
             RUN(a_pending_one_replaces_nothing_of_what_a_start_makes_complete),

@@ -293,7 +293,7 @@ MPI_CASE(a_demotion_that_died_is_finished_by_the_scavenge)
     CHECK_INT(postrun(&job), 0);
     CHECK(has_text(&job, "after"));
     CHECK(!job_has(&job, summary));
-    CHECK_ENTRY(2, 0, 0);
+    CHECK_ENTRY(2, -1, 0);
     CHECK_ENTRY(3, 1, 1);
     job_free(&job);
 }

@@ -728,7 +728,7 @@ MPI_CASE(a_dataset_whose_files_are_replaced_is_complete_no_more)
     scene_open(t, &s, MOVE_MIXED);
     flush_as(t, &s, ID);
     flush_as(t, &s, ID + 1); /* same name, same files */
-    CHECK_INT(index_complete(t, &s, ID, &current), 0);
+    CHECK_INT(index_complete(t, &s, ID, &current), -1);
     CHECK_INT(index_complete(t, &s, ID + 1, &current), 1);
     CHECK_INT(current, 1);
     for (int i = 0; i < move_nfiles(t->comm.rank, MOVE_MIXED); i++) {

@@ -115,6 +115,7 @@ static void the_rest_gets_its_names(void **state)
     assert_int_equal(files, 2);
     assert_finished(&t);
     assert_false(test_exists(test_path("prefix/A/" SCR_PART_DIR "2")));
+    assert_false(test_exists(test_path("prefix/.scr/scr.dataset.1"))); /* P27 */
     test_store_close(&t);
 }
 

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Datasets all of whose files newer ones have written over. */
+#include "store/replaced.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dir.h"
+#include "base/str.h"
+#include "store/deletion.h"
+#include "store/paths.h"
+
+/* Of a prefix directory with many entries that were never looked at, as older versions
+ * leave them, each call reads so many lists. */
+enum { LISTS = 16 };
+
+struct look {
+    const struct scr_env *env;
+    const struct scr_prefix *p;
+    int id; /* of the one that is complete now */
+    scr_hash *index;
+    int *ids; /* all of the index, newest first */
+    size_t n;
+    scr_hash *heir; /* {<path>} that dataset id lists; NULL: not read yet */
+    scr_hash *own;  /* {<id>: {<path>}}: what is to be noted */
+    int lists;      /* that may still be read */
+};
+
+static int no_memory(int id, struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "dataset %d: out of memory", id);
+}
+
+/* --- what there is of it --- */
+
+struct records {
+    int list;
+    int in_use; /* by somebody who may still make something of the dataset */
+};
+
+/* Its plan, the mark of a flush of it, whose temporary files its list leads to, files
+ * that wait for their names, what a scavenge has copied, and what is rebuilt for
+ * another number of ranks. */
+static int is_in_use(const char *name)
+{
+    static const char *const names[] = { "outgoing.scr",  "flushing.lock",
+                                         "replacing.scr", "files",
+                                         "placing.scr",   "rebuild" };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(name, names[i]) == 0)
+            return 1;
+    return 0;
+}
+
+static int find_records(const struct look *l, int id, struct records *r,
+                        struct scr_err *err)
+{
+    char **names = NULL, *dir = scr_prefix_dset_dir(l->p, id);
+    size_t n = 0;
+    struct scr_err why = SCR_ERR_INIT;
+    *r = (struct records){ 0 };
+    int rc =
+        dir ? scr_dir_list(l->env->sys, dir, &names, &n, &why) : no_memory(id, &why);
+    for (size_t i = 0; i < n; i++) {
+        r->list = r->list || strcmp(names[i], "rank2file") == 0;
+        r->in_use = r->in_use || is_in_use(names[i]);
+    }
+    scr_names_free(names, n);
+    free(dir);
+    return rc == SCR_OK || rc == SCR_E_NOENT ? SCR_OK
+                                             : scr_fail(err, rc, 0, "%s", why.text);
+}
+
+/* --- whose its paths are --- */
+
+/* Adds the paths at which no older dataset has a file any more: those that dataset id
+ * lists, and where it has <path>.zst, <path>, which has gone (invariant P18). */
+static int add_taken(const struct look *l, int id, scr_hash *taken, struct scr_err *err)
+{
+    scr_hash *part = scr_hash_new();
+    int rc = part ? scr_prefix_rank2file_read(l->env, l->p, id, part, err)
+                  : no_memory(id, err);
+    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
+        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(r), "FILE"))) {
+            char *stored =
+                scr_rank2file_stored(scr_hash_elem_key(f), scr_hash_elem_hash(f));
+            int ok = stored != NULL && scr_hash_set(taken, stored, NULL) != NULL &&
+                     scr_hash_set(taken, scr_hash_elem_key(f), NULL) != NULL;
+            free(stored);
+            if (!ok)
+                rc = no_memory(id, err);
+        }
+    scr_hash_delete(part);
+    return rc;
+}
+
+static int know_heir(struct look *l, struct scr_err *err)
+{
+    if (l->heir != NULL)
+        return SCR_OK;
+    l->heir = scr_hash_new();
+    return l->heir ? add_taken(l, l->id, l->heir, err) : no_memory(l->id, err);
+}
+
+static void take_out(scr_hash *paths, const scr_hash *taken)
+{
+    for (SCR_HASH_EACH(e, taken))
+        (void)scr_hash_unset(paths, scr_hash_elem_key(e));
+}
+
+static int is_good(const struct look *l, int id)
+{
+    struct scr_index_entry e;
+    return scr_index_get(l->index, id, &e, NULL) == SCR_OK && e.complete && !e.failed;
+}
+
+/* What others that are newer than dataset id list, too. A list that cannot be read
+ * takes nothing. */
+static void take_out_others(struct look *l, int id, scr_hash *paths)
+{
+    for (size_t i = 0; i < l->n && l->ids[i] > id; i++) {
+        if (scr_hash_size(paths) == 0 || l->lists == 0)
+            return;
+        if (l->ids[i] == l->id || !is_good(l, l->ids[i]))
+            continue;
+        scr_hash *taken = scr_hash_new();
+        l->lists--;
+        if (taken != NULL && add_taken(l, l->ids[i], taken, NULL) == SCR_OK)
+            take_out(paths, taken);
+        scr_hash_delete(taken);
+    }
+}
+
+/* *none: 1 if none of its paths is its own. What its list does not tell stays unknown.
+ */
+static int judge(struct look *l, int id, int *none, struct scr_err *err)
+{
+    scr_hash *paths = scr_hash_new();
+    int rc = paths ? know_heir(l, err) : no_memory(id, err);
+    l->lists--;
+    int told = rc == SCR_OK && scr_paths_add(l->env, l->p, id, paths, NULL) == SCR_OK &&
+               scr_paths_add_landed(l->env, l->p, id, paths, NULL) == SCR_OK &&
+               scr_hash_size(paths) > 0;
+    if (told) {
+        take_out(paths, l->heir);
+        take_out_others(l, id, paths);
+    }
+    const char *own = scr_hash_elem_key(scr_hash_elem_first(paths));
+    *none = told && own == NULL;
+    if (told && own != NULL && scr_hash_setf(l->own, NULL, "%d %s", id, own) == NULL)
+        rc = no_memory(id, err);
+    scr_hash_delete(paths);
+    return rc;
+}
+
+/* --- the steps --- */
+
+struct heir {
+    const struct scr_index_entry *of;
+    int id;
+};
+
+/* In cache it may be still: it counts as saved as long as what replaced it is good. */
+static int edit_flush_file(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+{
+    struct scr_dataset d;
+    const struct heir *by = arg;
+    const scr_hash *dset = scr_hash_getf(h, "DATASET %d DSETDESC", by->of->id);
+    *changed = scr_dataset_get(dset, &d, NULL) == SCR_OK &&
+               scr_dataset_is_same(&d, &by->of->dset);
+    if (*changed)
+        scr_flush_set_replaced(h, by->of->id, by->id);
+    (void)err;
+    return SCR_OK;
+}
+
+/* A death in between leaves an entry with DELETING, which is deleted next time. */
+static int remove_one(const struct look *l, const struct scr_index_entry *e,
+                      struct scr_err *err)
+{
+    struct heir by = { e, l->id };
+    int rc = e->doomed ? SCR_OK : scr_deletion_begin(l->env, l->p, e->id, err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_summary_remove(l->env, l->p, e->id, err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_state_update(l->env, l->p, "flush.scr", edit_flush_file, &by,
+                                     err);
+    if (rc == SCR_OK)
+        rc = scr_deletion_records(l->env, l->p, e->id, err);
+    return rc == SCR_OK ? scr_deletion_forget(l->env, l->p, e->id, err) : rc;
+}
+
+/* What a path that is its own was noted of is not read again before that is listed. Of
+ * one whose deletion came so far that its list has gone there are no files. */
+static int look_at(struct look *l, const struct scr_index_entry *e, struct scr_err *err)
+{
+    struct records r;
+    int none = 0, rc = e->own != NULL ? know_heir(l, err) : SCR_OK;
+    if (rc == SCR_OK && e->own != NULL && scr_hash_get(l->heir, e->own) == NULL)
+        return SCR_OK;
+    if (rc == SCR_OK)
+        rc = find_records(l, e->id, &r, err);
+    if (rc != SCR_OK || r.in_use)
+        return rc;
+    if (r.list && l->lists > 0)
+        rc = judge(l, e->id, &none, err);
+    return rc == SCR_OK && (none || (e->doomed && !r.list)) ? remove_one(l, e, err)
+                                                            : rc;
+}
+
+static int edit_own(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+{
+    (void)err;
+    for (SCR_HASH_EACH(d, (const scr_hash *)arg)) {
+        struct scr_index_entry e;
+        int id = scr_hash_elem_key_int(d);
+        if (scr_index_get(index, id, &e, NULL) != SCR_OK || e.complete)
+            continue;
+        scr_index_set_own(
+            index, id, scr_hash_elem_key(scr_hash_elem_first(scr_hash_elem_hash(d))));
+        *changed = 1;
+    }
+    return SCR_OK;
+}
+
+/* --- all of it --- */
+
+/* That which is current is asked for by name, whatever it is; version 1 has files and
+ * summary elsewhere. */
+static int is_left(const struct scr_index_entry *e, int id)
+{
+    return e->id < id && !e->complete && !e->current && e->dir == NULL;
+}
+
+static int look_at_all(struct look *l, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (size_t i = 0; i < l->n && rc == SCR_OK; i++) {
+        struct scr_index_entry e;
+        if (scr_index_get(l->index, l->ids[i], &e, NULL) == SCR_OK &&
+            is_left(&e, l->id))
+            rc = look_at(l, &e, err);
+    }
+    if (rc == SCR_OK && scr_hash_size(l->own) > 0)
+        rc = scr_prefix_index_update(l->env, l->p, edit_own, l->own, err);
+    return rc;
+}
+
+static int read_index(struct look *l, struct scr_err *err)
+{
+    int rc = l->index && l->own ? scr_prefix_index_read(l->env, l->p, l->index, err)
+                                : no_memory(l->id, err);
+    if (rc == SCR_OK && scr_index_ids(l->index, &l->ids, &l->n) != SCR_OK)
+        rc = no_memory(l->id, err);
+    return rc;
+}
+
+void scr_replaced_remove(const struct scr_env *env, const struct scr_prefix *p, int id)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    struct look l = { .env = env,
+                      .p = p,
+                      .id = id,
+                      .index = scr_hash_new(),
+                      .own = scr_hash_new(),
+                      .lists = LISTS };
+    int rc = read_index(&l, &why);
+    if (rc == SCR_OK && is_good(&l, id))
+        rc = look_at_all(&l, &why);
+    if (rc != SCR_OK)
+        scr_log(env->log, SCR_LOG_WARN,
+                "index of %s: entries of datasets whose files were written over stay, "
+                "no data are at risk: %s; tried again after the next flush",
+                p->path, why.text);
+    scr_hash_delete(l.index);
+    scr_hash_delete(l.heir);
+    scr_hash_delete(l.own);
+    free(l.ids);
+}
