@@ -3,15 +3,12 @@
  * application. */
 #include "ec/ec.h"
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
 #include <isa-l.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* ISA-L takes lengths as int; slices also keep every pointer aligned. */
-enum { MAX_SLICE = 1 << 30, XOR_UNIT = 64, COPY_UNIT = 64, ALIGNMENT = 64 };
+enum { MAX_SLICE = 1 << 30, XOR_UNIT = 64, ALIGNMENT = 64 };
 
 void scr_ec_generator(int nd, int np, uint8_t *gen)
 {
@@ -224,23 +221,4 @@ void *scr_ec_alloc(size_t n)
         return NULL;
     size_t whole = (n + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     return aligned_alloc(ALIGNMENT, whole > 0 ? whole : ALIGNMENT);
-}
-
-void scr_copy_out(void *dst, const void *src, size_t n)
-{
-    size_t at = 0;
-#ifdef __SSE2__
-    for (; at + COPY_UNIT <= n; at += COPY_UNIT) {
-        const __m128i *from = (const __m128i *)(const void *)((const char *)src + at);
-        __m128i *to = (__m128i *)(void *)((char *)dst + at);
-        __m128i a = _mm_loadu_si128(from), b = _mm_loadu_si128(from + 1);
-        __m128i c = _mm_loadu_si128(from + 2), d = _mm_loadu_si128(from + 3);
-        _mm_stream_si128(to, a);
-        _mm_stream_si128(to + 1, b);
-        _mm_stream_si128(to + 2, c);
-        _mm_stream_si128(to + 3, d);
-    }
-    _mm_sfence(); /* such stores are not ordered with those that hand the buffer on */
-#endif
-    memcpy((char *)dst + at, (const char *)src + at, n - at);
 }

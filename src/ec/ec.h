@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Checksums, arithmetic over GF(2^8), on ISA-L, and copies. Pure functions, any
- * thread. */
+/* Checksums and arithmetic over GF(2^8), on ISA-L. Pure functions, any thread. */
 #ifndef SCR_EC_EC_H
 #define SCR_EC_EC_H
 
@@ -35,12 +34,6 @@ int scr_ec_solve(int nd, int np, const uint8_t *gen, const int *have, const int 
 void scr_ec_prepare(int nsrc, int ndst, const uint8_t *coef, uint8_t *tables);
 void scr_ec_apply(int nsrc, int ndst, const uint8_t *coef, const uint8_t *tables,
                   size_t n, uint8_t *const *src, uint8_t *const *dst);
-
-/* memcpy into an aligned buffer (scr_ec_alloc), past the caches where the processor
- * can: for what another core reads next. Bytes that this core writes while the other
- * still holds what it read there before cost up to five times as much, wherever cores
- * share no cache; and what nobody here reads again takes no room in ours. */
-void scr_copy_out(void *dst, const void *src, size_t n);
 
 void *scr_ec_alloc(
     size_t n); /* 64-byte aligned, rounded up; free() it; NULL: out of memory */

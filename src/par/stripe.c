@@ -13,9 +13,9 @@
  * does; only when nothing can, a slice of the rests is read, and when there are none
  * left the processor is given away. An entry has DEPTH slices in flight, whose receives
  * are posted ahead; so reading, transfer, arithmetic and writing overlap, and a member
- * that is held up holds up only the rows it has a part in. Nobody waits in a circle, as
- * a lend waits for its coder's receive alone, and that for the slice DEPTH before it; a
- * get may wait for the thread that writes, which waits for nobody.
+ * that is held up holds up only the rows it has a part in. No ranks wait in a circle,
+ * as a lend waits for its coder's receive alone, and that for the slice DEPTH before
+ * it.
  * Between two members a row sends one symbol a slice in either direction: (sender, row)
  * is the tag, and order keeps the slices apart. */
 #include "par/stripe.h"
@@ -28,23 +28,18 @@
 #include "base/str.h"
 #include "par/mpi_call.h"
 
-/* A slice fits the second-level cache, and is long for what a message costs besides its
- * bytes; all buffers of a rank together stay within the budget. What another core has
- * read can be slow to write again, by three times, until it has gone from the other's
- * cache: so what is encoded is copied to its buffer past the caches, where it lies in
- * memory, and what is computed or rebuilt takes turns in a ring of buffers, as many as
- * measured to be enough; a rebuild is over before more of them would pay. */
+/* A slice stays in the second-level cache while it is read, summed up, computed and
+ * written, and is long for what a message costs besides its bytes; all buffers of a
+ * rank together stay within the budget. The same few are used again and again: an
+ * encode that takes turns in 8 MiB of them takes a fifth longer, as they leave the
+ * cache. */
 enum {
     SLICE_MAX = 256 * 1024,
     SHORT_ROW = 10 * SLICE_MAX, /* of few slices, that hardly overlap */
     SLICE_SHORT = SLICE_MAX / 2,
     BUFFER_BUDGET = 16 * 1024 * 1024,
-    RING_ENCODE = 8 * 1024 * 1024,
-    RING_REBUILD = 4 * 1024 * 1024,
-    SLOT_USES = 4,
     ALIGN = 64,
-    DEPTH = 2,          /* slices of an entry in flight: one here, one there */
-    GET_MAX = DEPTH + 1 /* slots of a get, where a thread may write from one more */
+    DEPTH = 2 /* slices of an entry in flight: one here, one there */
 };
 
 /* Tags: a row on its way to its coder, and back. */
@@ -57,23 +52,19 @@ struct transfer {
     int peer, tag;
     size_t slot; /* of the pool, the first of `slots` that its slices take in turn */
     int slots;
-    uint8_t
-        *buf[DEPTH]; /* where a slice is: a slot, or its place in a file in memory */
     MPI_Request req[DEPTH];
-    uint64_t count;           /* slices */
-    uint64_t next;            /* the first that is not done: 0 … count */
-    uint64_t posted;          /* receives of slices below this are posted; of gets */
-    uint64_t ticket[GET_MAX]; /* of what is written from each slot; of gets */
+    uint64_t count;  /* slices */
+    uint64_t next;   /* the first that is not done: 0 … count */
+    uint64_t posted; /* receives of slices below this are posted; of gets */
 };
 
 struct job {
-    struct scr_plan plan;  /* owns coef and tables */
-    struct transfer *src;  /* plan.nsrc of them; peer == me: read here */
-    struct transfer *dst;  /* plan.ndst of them; peer == me: written here */
-    int copies;            /* all destinations are the source: they share its buffer */
-    struct transfer *mine; /* the destination written here, if any */
-    uint64_t count, next;  /* slices, as in a transfer */
-    uint64_t posted;       /* receives of slices below this are posted */
+    struct scr_plan plan; /* owns coef and tables */
+    struct transfer *src; /* plan.nsrc of them; peer == me: read here */
+    struct transfer *dst; /* plan.ndst of them; peer == me: written here */
+    int copies;           /* all destinations are the source: they share its slots */
+    uint64_t count, next; /* slices, as in a transfer */
+    uint64_t posted;      /* receives of slices below this are posted */
 };
 
 struct engine {
@@ -86,7 +77,6 @@ struct engine {
     size_t slice;
     uint8_t *pool;
     size_t stride, pool_bytes; /* of a slot, of all */
-    int is_fresh;              /* encoding: what is lent was just written */
     struct scr_stripe_stats stats;
     int rc; /* first local failure: from then on only communication goes on */
     struct scr_err *err;
@@ -145,8 +135,6 @@ static int add_job(struct engine *e, struct scr_plan *plan)
     for (int i = 0; i < plan->ndst; i++) {
         transfer_init(&j->dst[i], &plan->dst[i], plan->len, plan->dst[i].member,
                       TAG_HOME + plan->row);
-        if (plan->dst[i].member == e->set->me)
-            j->mine = &j->dst[i];
     }
     j->copies = is_copy(&j->plan);
     return SCR_OK;
@@ -212,7 +200,6 @@ static int make_lists(struct engine *e, const struct scr_geom *g, const int *hav
 {
     struct scr_plan *plan = malloc(sizeof *plan);
     int rc = plan == NULL ? SCR_E_NOMEM : SCR_OK;
-    e->is_fresh = scr_geom_is_encoding(g, have);
     for (int row = 0; row < g->n && rc == SCR_OK; row++) {
         rc = scr_plan_row(g, have, row, plan, e->err);
         if (rc != SCR_OK)
@@ -239,42 +226,45 @@ static void deal(struct transfer *x, int slots, size_t *n)
     *n += (size_t)slots;
 }
 
-/* Copies are sent on from where they are received or read: their destinations have no
- * slots of their own. */
-static void deal_job(const struct engine *e, struct job *j, int ring, size_t *n)
+/* What is only used here is done with when the slice is. */
+static int slots_of(const struct engine *e, const struct transfer *x)
 {
-    int stays = !j->copies || (j->mine != NULL && j->plan.ndst == 1);
+    return x->peer == e->set->me ? 1 : DEPTH;
+}
+
+/* Copies are sent, or written, from where they are received or read. */
+static void deal_job(const struct engine *e, struct job *j, size_t *n)
+{
     for (int i = 0; i < j->plan.nsrc; i++)
-        deal(&j->src[i], stays ? DEPTH : ring, n);
-    for (int i = 0; i < j->plan.ndst && !j->copies; i++)
-        deal(&j->dst[i], j->dst[i].peer == e->set->me ? DEPTH : ring, n);
+        deal(&j->src[i], j->copies ? DEPTH : slots_of(e, &j->src[i]), n);
+    for (int i = 0; i < j->plan.ndst; i++) {
+        size_t shared = j->src[0].slot;
+        if (j->copies)
+            deal(&j->dst[i], DEPTH, &shared);
+        else
+            deal(&j->dst[i], slots_of(e, &j->dst[i]), n);
+    }
 }
 
-/* Of what is rebuilt a thread writes the parity (red/member.h). */
-static int has_writer(const struct engine *e, const struct transfer *get)
-{
-    return !e->is_fresh && get->sym.is_parity;
-}
-
-/* Gives everything its slots, `ring` to what is sent; returns their number. */
-static size_t deal_all(struct engine *e, int ring)
+/* Gives everything its slots; returns their number. */
+static size_t deal_all(struct engine *e)
 {
     size_t n = 0, rests;
     for (size_t i = 0; i < e->nlend; i++)
-        deal(&e->lend[i], e->is_fresh ? DEPTH : ring, &n);
+        deal(&e->lend[i], DEPTH, &n);
     for (size_t i = 0; i < e->nget; i++)
-        deal(&e->get[i], has_writer(e, &e->get[i]) ? GET_MAX : DEPTH, &n);
+        deal(&e->get[i], DEPTH, &n);
     for (size_t i = 0; i < e->njob; i++)
-        deal_job(e, &e->job[i], ring, &n);
+        deal_job(e, &e->job[i], &n);
     rests = n; /* one slot for all, as nothing is kept */
     for (size_t i = 0; i < e->nrest; i++, n = rests)
         deal(&e->rest[i], 1, &n);
     return rests + (e->nrest > 0);
 }
 
-static size_t pick_slice(struct engine *e, uint64_t rowlen, size_t buf_max)
+/* For n slots. */
+static size_t pick_slice(size_t n, uint64_t rowlen, size_t buf_max)
 {
-    size_t n = deal_all(e, DEPTH);
     size_t slice = rowlen < SHORT_ROW ? SLICE_SHORT : SLICE_MAX;
     if (n > 0 && slice > BUFFER_BUDGET / n)
         slice = BUFFER_BUDGET / n;
@@ -285,28 +275,11 @@ static size_t pick_slice(struct engine *e, uint64_t rowlen, size_t buf_max)
     return slice > 0 ? slice : 1;
 }
 
-/* As many slots as make a ring of all that take turns, within the budget; each is to be
- * used some times, as new memory has a price, too. */
-static int pick_ring(struct engine *e, uint64_t rowlen)
-{
-    size_t n = deal_all(e, DEPTH), sent = deal_all(e, DEPTH + 1) - n;
-    if (sent == 0)
-        return DEPTH;
-    size_t most = BUFFER_BUDGET / e->stride, left = most > n ? most - n : 0;
-    uint64_t bytes = e->is_fresh ? RING_ENCODE : RING_REBUILD;
-    uint64_t ring = bytes / e->stride / sent;
-    if (ring > DEPTH + left / sent)
-        ring = DEPTH + left / sent;
-    if (ring > rowlen / e->slice / SLOT_USES)
-        ring = rowlen / e->slice / SLOT_USES;
-    return ring > DEPTH ? (int)ring : DEPTH;
-}
-
 static int make_buffers(struct engine *e, uint64_t rowlen, size_t buf_max)
 {
-    e->slice = pick_slice(e, rowlen, buf_max);
+    size_t n = deal_all(e);
+    e->slice = pick_slice(n, rowlen, buf_max);
     e->stride = (e->slice + ALIGN - 1) / ALIGN * ALIGN;
-    size_t n = deal_all(e, pick_ring(e, rowlen));
     if (n == 0)
         return SCR_OK;
     /* Zeros, as after a failed read what lies in a buffer is sent nevertheless. */
@@ -327,7 +300,8 @@ static size_t piece(const struct engine *e, uint64_t len, uint64_t t)
     return left < e->slice ? (size_t)left : e->slice;
 }
 
-static uint8_t *own(const struct engine *e, const struct transfer *x, uint64_t t)
+/* Where slice t of a symbol is. */
+static uint8_t *at(const struct engine *e, const struct transfer *x, uint64_t t)
 {
     return e->pool + (x->slot + t % (uint64_t)x->slots) * e->stride;
 }
@@ -335,54 +309,18 @@ static uint8_t *own(const struct engine *e, const struct transfer *x, uint64_t t
 static void read_here(struct engine *e, struct transfer *x, uint64_t t, size_t n)
 {
     if (e->rc == SCR_OK)
-        e->rc =
-            scr_member_read(e->m, &x->sym, t * e->slice, x->buf[t % DEPTH], n, e->err);
-}
-
-/* Where a slice of ours lies, if that is in memory. Only read from. */
-static const void *view_here(struct engine *e, const struct transfer *x, uint64_t t,
-                             size_t n)
-{
-    return e->rc == SCR_OK ? scr_member_view(e->m, &x->sym, t * e->slice, n) : NULL;
-}
-
-/* Files that were just written are read faster in their place than with read(2), and
- * old ones slower, as each mapping has a price (base/map.h). */
-static void read_to_send(struct engine *e, struct transfer *x, uint64_t t, size_t n)
-{
-    const void *view = e->is_fresh ? view_here(e, x, t, n) : NULL;
-    if (view != NULL)
-        scr_copy_out(x->buf[t % DEPTH], view, n);
-    else
-        read_here(e, x, t, n);
+        e->rc = scr_member_read(e->m, &x->sym, t * e->slice, at(e, x, t), n, e->err);
 }
 
 static void write_here(struct engine *e, struct transfer *x, uint64_t t, size_t n)
 {
     if (e->rc == SCR_OK)
-        e->rc =
-            scr_member_write(e->m, &x->sym, t * e->slice, x->buf[t % DEPTH], n, e->err);
-}
-
-static void write_later(struct engine *e, struct transfer *x, uint64_t t, size_t n)
-{
-    if (e->rc == SCR_OK)
-        e->rc = scr_member_write_later(e->m, &x->sym, t * e->slice, x->buf[t % DEPTH],
-                                       n, &x->ticket[t % (uint64_t)x->slots], e->err);
-}
-
-/* What belongs here, as sym, is received in its place if that is in memory. */
-static void choose_place(struct engine *e, struct transfer *x,
-                         const struct scr_sym *sym, uint64_t t, size_t n)
-{
-    void *window =
-        e->rc == SCR_OK ? scr_member_window(e->m, sym, t * e->slice, n) : NULL;
-    x->buf[t % DEPTH] = window != NULL ? window : own(e, x, t);
+        e->rc = scr_member_write(e->m, &x->sym, t * e->slice, at(e, x, t), n, e->err);
 }
 
 static void start_recv(struct engine *e, struct transfer *x, uint64_t t, size_t n)
 {
-    int code = MPI_Irecv(x->buf[t % DEPTH], (int)n, MPI_BYTE, x->peer, x->tag,
+    int code = MPI_Irecv(at(e, x, t), (int)n, MPI_BYTE, x->peer, x->tag,
                          e->set->comm.comm, &x->req[t % DEPTH]);
     keep(e, scr_mpi_check(code, "receive of a slice", e->err));
     e->stats.received += n;
@@ -390,7 +328,7 @@ static void start_recv(struct engine *e, struct transfer *x, uint64_t t, size_t 
 
 static void start_send(struct engine *e, struct transfer *x, uint64_t t, size_t n)
 {
-    int code = MPI_Isend(x->buf[t % DEPTH], (int)n, MPI_BYTE, x->peer, x->tag,
+    int code = MPI_Isend(at(e, x, t), (int)n, MPI_BYTE, x->peer, x->tag,
                          e->set->comm.comm, &x->req[t % DEPTH]);
     keep(e, scr_mpi_check(code, "send of a slice", e->err));
     e->stats.sent += n;
@@ -422,8 +360,7 @@ static int push_lend(struct engine *e, struct transfer *x)
     if (t == x->count || !is_done(e, x, t))
         return 0;
     size_t n = piece(e, x->len, t);
-    x->buf[t % DEPTH] = own(e, x, t);
-    read_to_send(e, x, t, n);
+    read_here(e, x, t, n);
     start_send(e, x, t, n);
     x->next++;
     return 1;
@@ -433,10 +370,7 @@ static int push_lend(struct engine *e, struct transfer *x)
 static void post_get(struct engine *e, struct transfer *x)
 {
     for (; x->posted < x->count && x->posted < x->next + DEPTH; x->posted++) {
-        if (!scr_member_is_written(e->m, x->ticket[x->posted % (uint64_t)x->slots]))
-            return;
         size_t n = piece(e, x->len, x->posted);
-        choose_place(e, x, &x->sym, x->posted, n);
         start_recv(e, x, x->posted, n);
     }
 }
@@ -445,69 +379,38 @@ static int pull_get(struct engine *e, struct transfer *x)
 {
     uint64_t t = x->next;
     post_get(e, x);
-    if (t == x->posted || !is_done(e, x, t) || !scr_member_has_room(e->m, &x->sym))
+    if (t == x->posted || !is_done(e, x, t))
         return 0;
-    write_later(e, x, t, piece(e, x->len, t));
+    write_here(e, x, t, piece(e, x->len, t));
     x->next++;
     post_get(e, x);
     return 1;
 }
 
-/* Copies share the source's buffer, which is free again when they have been sent. What
- * is also sent on goes through our own buffers, from where it is read faster. */
-static int share_source(struct engine *e, struct job *j, uint64_t t)
-{
-    struct transfer *src = &j->src[0];
-    if (!are_done(e, j->dst, j->plan.ndst, t))
-        return 0;
-    src->buf[t % DEPTH] = own(e, src, t);
-    if (j->mine != NULL && j->plan.ndst == 1)
-        choose_place(e, src, &j->mine->sym, t, piece(e, j->plan.len, t));
-    for (int i = 0; i < j->plan.ndst; i++)
-        j->dst[i].buf[t % DEPTH] = src->buf[t % DEPTH];
-    return 1;
-}
-
-/* Posts the receives of as many slices as may be in flight. */
+/* Posts the receives of as many slices as may be in flight. A slot of copies is free
+ * when they have been sent. */
 static void post_sources(struct engine *e, struct job *j)
 {
     for (; j->posted < j->count && j->posted < j->next + DEPTH; j->posted++) {
         size_t n = piece(e, j->plan.len, j->posted);
-        if (j->copies && !share_source(e, j, j->posted))
+        if (j->copies && !are_done(e, j->dst, j->plan.ndst, j->posted))
             return;
-        for (int s = 0; s < j->plan.nsrc; s++) {
-            if (!j->copies)
-                j->src[s].buf[j->posted % DEPTH] = own(e, &j->src[s], j->posted);
+        for (int s = 0; s < j->plan.nsrc; s++)
             if (j->src[s].peer != e->set->me)
                 start_recv(e, &j->src[s], j->posted, n);
-        }
     }
 }
 
-/* Slice t of a source: as received, or read here. Only read from. */
-static uint8_t *source(struct engine *e, struct transfer *x, uint64_t t, size_t n)
-{
-    if (x->peer != e->set->me)
-        return x->buf[t % DEPTH];
-    const void *view = view_here(e, x, t, n);
-    if (view != NULL)
-        return (uint8_t *)view;
-    read_here(e, x, t, n);
-    return x->buf[t % DEPTH];
-}
-
-/* What belongs here is computed in its place, if that is in memory. */
 static void compute(struct engine *e, struct job *j, uint64_t t, size_t n)
 {
-    for (int i = 0; i < j->plan.ndst; i++)
-        j->dst[i].buf[t % DEPTH] = own(e, &j->dst[i], t);
-    if (j->mine != NULL)
-        choose_place(e, j->mine, &j->mine->sym, t, n);
     uint8_t *src[SCR_EC_MAX], *dst[SCR_EC_MAX];
-    for (int i = 0; i < j->plan.nsrc; i++)
-        src[i] = source(e, &j->src[i], t, n);
+    for (int i = 0; i < j->plan.nsrc; i++) {
+        src[i] = at(e, &j->src[i], t);
+        if (j->src[i].peer == e->set->me)
+            read_here(e, &j->src[i], t, n);
+    }
     for (int i = 0; i < j->plan.ndst; i++)
-        dst[i] = j->dst[i].buf[t % DEPTH];
+        dst[i] = at(e, &j->dst[i], t);
     scr_ec_apply(j->plan.nsrc, j->plan.ndst, j->plan.coef, j->plan.tables, n, src, dst);
 }
 
@@ -542,8 +445,7 @@ static int read_rest(struct engine *e)
     if (e->nrest == 0 || e->rc != SCR_OK)
         return 0;
     struct transfer *x = &e->rest[e->nrest - 1];
-    x->buf[x->next % DEPTH] = own(e, x, x->next);
-    (void)source(e, x, x->next, piece(e, x->len, x->next));
+    read_here(e, x, x->next, piece(e, x->len, x->next));
     x->next++;
     return 1;
 }
@@ -600,8 +502,6 @@ static void finish_sends(struct engine *e)
 static void run_lists(struct engine *e)
 {
     uint64_t left = count_lists(e);
-    if (e->nget > 0 && !e->is_fresh)
-        scr_member_start_writer(e->m);
     while (left > 0) {
         uint64_t done = push_all(e);
         left -= done;
@@ -611,7 +511,6 @@ static void run_lists(struct engine *e)
     finish_sends(e);
     while (read_rest(e))
         ;
-    keep(e, scr_member_settle(e->m, e->err));
 }
 
 static void engine_fini(struct engine *e)

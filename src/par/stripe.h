@@ -6,8 +6,7 @@
  * missing symbols in one pass, writes its own and sends the others to their holders. In
  * encoding, each member codes one row and sends B(n-1)/(n-k) bytes in all. A few slices
  * of every row are in flight, so that reading, transfer, arithmetic and writing
- * overlap; parity from another member that lies in memory here is received in its place
- * (base/map.h).
+ * overlap. All buffers of a rank together take at most 16 MiB.
  *
  * What is had and not needed is read too, while there is nothing else to do, so that
  * scr_member_finish has every CRC.

@@ -238,7 +238,8 @@ static int solve(const struct scr_geom *g, struct scr_plan *plan, const int *fro
     return rc;
 }
 
-int scr_geom_is_encoding(const struct scr_geom *g, const int *have)
+/* 1 if all data is had and no parity. */
+static int is_encoding(const struct scr_geom *g, const int *have)
 {
     for (int i = 0; i < g->n; i++)
         if (have[i] != SCR_HAVE_DATA)
@@ -264,7 +265,7 @@ static int source_at(const struct scr_plan *plan, int rank)
 static int pick_coder(const struct scr_geom *g, const int *have,
                       const struct scr_plan *plan)
 {
-    if (scr_geom_is_encoding(g, have))
+    if (is_encoding(g, have))
         return plan->dst[0].member;
     return source_at(plan, plan->row % plan->nsrc);
 }

@@ -89,9 +89,6 @@ struct scr_plan {
     uint8_t *tables; /* for scr_ec_apply, owned */
 };
 
-/* 1 if all data is had and no parity. */
-int scr_geom_is_encoding(const struct scr_geom *g, const int *have);
-
 /* Plans row: everything not had is computed from what is had (have[i] for each member).
  * ndst == 0 if nothing is missing. SCR_E_LOST if fewer than nd symbols are left. coder
  * is the first parity holder when encoding and rotates over the sources when

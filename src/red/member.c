@@ -3,9 +3,7 @@
 #include "red/member.h"
 
 #include "base/io.h"
-#include "base/map.h"
 #include "base/str.h"
-#include "base/writer.h"
 #include "red/fdcache.h"
 #include <stdlib.h>
 #include <string.h>
@@ -16,11 +14,7 @@ enum {
     PARITY_FLAGS = SCR_MEMBER_READ_PARITY | SCR_MEMBER_WRITE_PARITY,
     /* The serial rebuild opens every member of a set in one process: share what
      * RLIMIT_NOFILE usually gives. */
-    FDS_PER_SET = 512,
-    /* A process may have some ten thousand mappings. */
-    MAPPED_FILES = 4096,
-    /* Less is written before a thread has started. */
-    WRITER_LEAST = 512 * 1024
+    FDS_PER_SET = 512
 };
 
 /* Bytes within one file and one symbol. They pass in order, so that a CRC can be kept;
@@ -38,11 +32,6 @@ struct pieces {
     size_t n, cap;
 };
 
-struct file_map {
-    struct scr_map map;
-    int tried;
-};
-
 struct scr_member {
     const struct scr_env *env;
     const struct scr_geom *g;
@@ -55,11 +44,7 @@ struct scr_member {
     int redfd;
     struct pieces data, parity;
     struct scr_fdcache fds;
-    struct scr_map redmap;
-    struct file_map *maps; /* of the files, when they are read */
-    void *slice;           /* SLICE bytes, when first needed */
-    struct scr_writer *writer;
-    uint64_t ticket; /* of what it was handed last in a call */
+    void *slice; /* SLICE bytes, when first needed */
 };
 
 /* --- pieces --- */
@@ -183,9 +168,6 @@ static int open_data(struct scr_member *m, struct scr_err *err)
 {
     int write = m->flags & SCR_MEMBER_WRITE_DATA;
     int rc = SCR_OK;
-    if (!write && m->nfiles <= MAPPED_FILES &&
-        (m->maps = scr_calloc(m->nfiles, sizeof *m->maps)) == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "list of %zu files", m->nfiles);
     scr_fdcache_init(&m->fds, m->env->sys, write ? O_RDWR | O_CREAT : O_RDONLY,
                      FDS_PER_SET / m->g->n);
     for (size_t f = 0; rc == SCR_OK && f < m->nfiles; f++) {
@@ -211,8 +193,6 @@ static int open_parity(struct scr_member *m, struct scr_err *err)
                   0600, &m->redfd, err);
     if (rc == SCR_OK && write)
         rc = scr_resize(sys, m->redfd, size, m->redpath, err);
-    if (rc == SCR_OK && (!write || m->env->maps != NULL))
-        scr_map_open(sys, write ? m->env->maps : NULL, m->redfd, size, &m->redmap);
     return rc;
 }
 
@@ -261,68 +241,20 @@ int scr_member_open(const struct scr_env *env, const struct scr_geom *g, int me,
 
 /* --- bytes --- */
 
-enum direction { READ, WRITE, LATER };
+enum direction { READ, WRITE };
 
 static int move(struct scr_member *m, enum direction dir, int fd, const char *path,
                 char *buf, size_t n, uint64_t off, struct scr_err *err)
 {
     if (dir == READ)
         return scr_pread_all(m->env->sys, fd, buf, n, (off_t)off, path, err);
-    if (dir == LATER) {
-        uint64_t ticket = scr_writer_put(m->writer, fd, buf, n, (off_t)off, path);
-        if (ticket > 0) {
-            m->ticket = ticket;
-            return SCR_OK;
-        }
-    }
     return scr_pwrite_all(m->env->sys, fd, buf, n, (off_t)off, path, err);
-}
-
-/* 1 if parity bytes are in place: buf is their window, or they could be copied there.
- */
-static int write_mapped(struct scr_member *m, uint64_t off, const char *buf, size_t n)
-{
-    uint64_t at = m->header_bytes + off;
-    if (m->redmap.at == NULL)
-        return 0;
-    if ((const char *)m->redmap.at + at == buf)
-        return 1;
-    void *window = scr_map_window(m->env->sys, &m->redmap, m->redfd, at, n);
-    if (window != NULL)
-        memcpy(window, buf, n);
-    return window != NULL;
-}
-
-/* n bytes at `at` of file f, which is mapped when first asked for. */
-static const void *view_file(struct scr_member *m, size_t f, uint64_t at, size_t n)
-{
-    int fd;
-    if (m->maps == NULL || m->files[f].size < SCR_MAP_LEAST ||
-        scr_fdcache_get(&m->fds, f, m->files[f].path, &fd, NULL) != SCR_OK)
-        return NULL;
-    struct file_map *fm = &m->maps[f];
-    if (!fm->tried)
-        scr_map_open(m->env->sys, NULL, fd, m->files[f].size, &fm->map);
-    fm->tried = 1;
-    return scr_map_window(m->env->sys, &fm->map, fd, at, n);
-}
-
-/* n bytes at off, all of piece p, to be read where they lie; NULL: not in memory. */
-static const void *view_piece(struct scr_member *m, const struct piece *p,
-                              int is_parity, uint64_t off, size_t n)
-{
-    if (is_parity)
-        return scr_map_window(m->env->sys, &m->redmap, m->redfd, m->header_bytes + off,
-                              n);
-    return view_file(m, p->file, off - m->start[p->file], n);
 }
 
 static int move_bytes(struct scr_member *m, enum direction dir, const struct piece *p,
                       int is_parity, uint64_t off, char *buf, size_t n,
                       struct scr_err *err)
 {
-    if (dir != READ && is_parity && write_mapped(m, off, buf, n))
-        return SCR_OK;
     if (is_parity)
         return move(m, dir, m->redfd, m->redpath, buf, n, m->header_bytes + off, err);
     int fd;
@@ -338,23 +270,14 @@ static int keeps_crc(const struct scr_member *m, int is_parity)
     return (m->flags & skip) == 0;
 }
 
-static void pass(struct scr_member *m, struct piece *p, int is_parity, uint64_t off,
-                 const void *buf, size_t n)
-{
-    if (keeps_crc(m, is_parity))
-        note(p, off, buf, n);
-}
-
-/* n bytes at off, all of piece p. Where they are to be copied the kernel does it, also
- * of files in memory: to map them costs more than it saves, in time and in memory (but
- * see par/stripe.c for files just written). */
+/* n bytes at off, all of piece p. */
 static int move_piece(struct scr_member *m, enum direction dir, struct piece *p,
                       int is_parity, uint64_t off, char *buf, size_t n,
                       struct scr_err *err)
 {
     int rc = move_bytes(m, dir, p, is_parity, off, buf, n, err);
-    if (rc == SCR_OK)
-        pass(m, p, is_parity, off, buf, n);
+    if (rc == SCR_OK && keeps_crc(m, is_parity))
+        note(p, off, buf, n);
     return rc;
 }
 
@@ -425,75 +348,10 @@ int scr_member_read(struct scr_member *m, const struct scr_sym *sym, uint64_t at
     return transfer(m, READ, sym, at, buf, n, err);
 }
 
-const void *scr_member_view(struct scr_member *m, const struct scr_sym *sym,
-                            uint64_t at, size_t n)
-{
-    uint64_t off = sym->off + at;
-    if (check_symbol(m, READ, sym, at, n, NULL) != SCR_OK)
-        return NULL;
-    struct piece *p = find_piece(sym->is_parity ? &m->parity : &m->data, off);
-    if (p == NULL || p->off + p->len - off < n)
-        return NULL;
-    const void *view = view_piece(m, p, sym->is_parity, off, n);
-    if (view != NULL)
-        pass(m, p, sym->is_parity, off, view, n);
-    return view;
-}
-
 int scr_member_write(struct scr_member *m, const struct scr_sym *sym, uint64_t at,
                      const void *buf, size_t n, struct scr_err *err)
 {
     return transfer(m, WRITE, sym, at, (char *)buf, n, err); /* only read from */
-}
-
-/* The data have another file, which we write ourselves at the same time. */
-static int is_for_writer(const struct scr_member *m, const struct scr_sym *sym)
-{
-    return m->writer != NULL && sym->is_parity;
-}
-
-int scr_member_has_room(const struct scr_member *m, const struct scr_sym *sym)
-{
-    return !is_for_writer(m, sym) || scr_writer_has_room(m->writer);
-}
-
-int scr_member_write_later(struct scr_member *m, const struct scr_sym *sym, uint64_t at,
-                           const void *buf, size_t n, uint64_t *ticket,
-                           struct scr_err *err)
-{
-    m->ticket = 0;
-    int rc = transfer(m, is_for_writer(m, sym) ? LATER : WRITE, sym, at, (char *)buf, n,
-                      err);
-    *ticket = m->ticket;
-    return rc;
-}
-
-int scr_member_is_written(const struct scr_member *m, uint64_t ticket)
-{
-    return ticket == 0 || m->writer == NULL || scr_writer_is_done(m->writer, ticket);
-}
-
-void scr_member_start_writer(struct scr_member *m)
-{
-    if (m->writer == NULL && (m->flags & SCR_MEMBER_WRITE_PARITY) != 0 &&
-        scr_geom_parity_bytes(m->g, m->me) >= WRITER_LEAST)
-        m->writer = scr_writer_start(m->env->sys);
-}
-
-int scr_member_settle(struct scr_member *m, struct scr_err *err)
-{
-    int rc = scr_writer_finish(m->writer, err);
-    m->writer = NULL;
-    return rc;
-}
-
-void *scr_member_window(struct scr_member *m, const struct scr_sym *sym, uint64_t at,
-                        size_t n)
-{
-    if (!sym->is_parity || check_symbol(m, WRITE, sym, at, n, NULL) != SCR_OK)
-        return NULL;
-    return scr_map_window(m->env->sys, &m->redmap, m->redfd,
-                          m->header_bytes + sym->off + at, n);
 }
 
 /* --- CRCs --- */
@@ -506,11 +364,6 @@ int scr_member_keeps_crc(const struct scr_member *m, const struct scr_sym *sym)
 static int read_slice(struct scr_member *m, struct piece *p, int is_parity,
                       uint64_t off, size_t n, struct scr_err *err)
 {
-    const void *view = view_piece(m, p, is_parity, off, n);
-    if (view != NULL) {
-        pass(m, p, is_parity, off, view, n);
-        return SCR_OK;
-    }
     if (m->slice == NULL && (m->slice = malloc(SLICE)) == NULL)
         return scr_fail(err, SCR_E_NOMEM, 0, "read %d bytes", SLICE);
     return move_piece(m, READ, p, is_parity, off, m->slice, n, err);
@@ -579,18 +432,12 @@ int scr_member_close(struct scr_member *m, struct scr_err *err)
 {
     if (m == NULL)
         return SCR_OK;
-    int settled = scr_member_settle(m, err);
-    for (size_t f = 0; m->maps != NULL && f < m->nfiles; f++)
-        scr_map_close(m->env->sys, NULL, &m->maps[f].map);
-    scr_map_close(m->env->sys, m->redmap.writable ? m->env->maps : NULL, &m->redmap);
     int rc = scr_fdcache_close(&m->fds, err);
-    rc = settled != SCR_OK ? settled : rc;
     int closed = scr_close(m->env->sys, &m->redfd, m->redpath, err);
     for (size_t f = 0; f < m->nfiles; f++)
         free(m->files[f].path);
     free(m->files);
     free(m->start);
-    free(m->maps);
     free(m->redpath);
     free(m->data.at);
     free(m->parity.at);
@@ -609,21 +456,16 @@ static int crc_of(const struct scr_env *env, int fd, const char *path, uint64_t 
     char *buf = malloc(cap > 0 ? cap : 1);
     if (buf == NULL)
         return scr_fail(err, SCR_E_NOMEM, 0, "read %s", path);
-    struct scr_map map;
-    scr_map_open(env->sys, NULL, fd, off + size, &map);
     int rc = SCR_OK;
     *crc = 0;
     for (uint64_t at = 0; rc == SCR_OK && at < size; at += cap) {
         size_t n = size - at < cap ? (size_t)(size - at) : cap;
-        const void *view = scr_map_window(env->sys, &map, fd, off + at, n);
-        if (view == NULL)
-            rc = scr_pread_all(env->sys, fd, buf, n, (off_t)(off + at), path, err);
+        rc = scr_pread_all(env->sys, fd, buf, n, (off_t)(off + at), path, err);
         if (rc == SCR_OK)
-            *crc = scr_crc32(*crc, view != NULL ? view : buf, n);
+            *crc = scr_crc32(*crc, buf, n);
         if (rc == SCR_OK && told != NULL)
             told(arg, n);
     }
-    scr_map_close(env->sys, NULL, &map);
     free(buf);
     return rc;
 }

@@ -50,35 +50,6 @@ int scr_member_read(struct scr_member *m, const struct scr_sym *sym, uint64_t at
 int scr_member_write(struct scr_member *m, const struct scr_sym *sym, uint64_t at,
                      const void *buf, size_t n, struct scr_err *err);
 
-/* From now on a thread writes what scr_member_write_later gets of the parity
- * (base/writer.h), if there is enough of it and a thread can be had. scr_member_settle
- * waits until all is written, and ends the thread; the first failure of it. It comes
- * before scr_member_finish, before anything else that reads the parity, and before what
- * was lent goes. */
-void scr_member_start_writer(struct scr_member *m);
-int scr_member_settle(struct scr_member *m, struct scr_err *err);
-/* 0 while the thread is to write what comes next of this symbol, and has enough to do.
- */
-int scr_member_has_room(const struct scr_member *m, const struct scr_sym *sym);
-/* scr_member_write, but buf is lent, also after an error, until *ticket is written: not
- * at all if that is 0. */
-int scr_member_write_later(struct scr_member *m, const struct scr_sym *sym, uint64_t at,
-                           const void *buf, size_t n, uint64_t *ticket,
-                           struct scr_err *err);
-int scr_member_is_written(const struct scr_member *m, uint64_t ticket);
-
-/* The same bytes as scr_member_read would give, to be used where they lie before the
- * next call; NULL: they do not lie in memory in one piece, or cannot be had: read them.
- * Not aligned. */
-const void *scr_member_view(struct scr_member *m, const struct scr_sym *sym,
-                            uint64_t at, size_t n);
-
-/* Where bytes at … at + n of a parity symbol opened for writing lie in memory, if they
- * do (base/map.h), until the close; else NULL. What is put there is handed to
- * scr_member_write all the same, with this address as buf. Not aligned. */
-void *scr_member_window(struct scr_member *m, const struct scr_sym *sym, uint64_t at,
-                        size_t n);
-
 /* CRC of each file and of the parity bytes as passed through read or write; bytes that
  * did not pass, or not in order, are read now. files[i].crc are set if opened with a
  * DATA flag, *parity_crc if with a PARITY flag; either pointer may be NULL. Closes

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <time.h>
 
-#include "base/map.h"
 #include "base/str.h"
 #include "ec/ec.h"
 #include "red/redfile.h"
@@ -73,8 +72,8 @@ static long size_of(enum cell_files profile, int rank, int i, int nd)
         return i == 0 ? CELL_BYTES / 3 : i == 1 ? CELL_BYTES - CELL_BYTES / 3 : -1;
     case CELL_TINY:
         return i < 2 ? 3 * i + rank : -1;
-    case CELL_MAPPED:
-        return i == 0 ? SCR_MAP_LEAST + 13 * rank : -1;
+    case CELL_LONG:
+        return i == 0 ? 256 * 1024 + 13 * rank : -1;
     default:
         return -1;
     }

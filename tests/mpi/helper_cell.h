@@ -26,7 +26,7 @@ enum cell_files {
     CELL_SOME,   /* files on odd ranks only */
     CELL_EQUAL,  /* CELL_BYTES on every rank in two files */
     CELL_TINY,   /* a few bytes */
-    CELL_MAPPED, /* one file, just long enough to be used in its place in memory */
+    CELL_LONG,   /* one file, of several slices */
     CELL_PROFILES_,
     /* CELL_CHUNKS + turn: two files of together 0, 1, chunk - 1, chunk, chunk + 1, all
        chunks less one, or all bytes, dealt out to the ranks from turn on */

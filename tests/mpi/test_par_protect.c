@@ -273,8 +273,6 @@ static void walk_faults(struct mpi_test *t, enum cell_files profile,
             cell_put_back(&c);
     }
     CHECK(tries > 10);
-    if (victim && profile == CELL_MAPPED && strncmp(c.node, "/dev/shm/", 9) == 0)
-        CHECK(test_fault_count(TEST_MMAP) > 0);
     cell_keep(&c);
     if (victim && t->comm.size > 1 && p->scheme != SCR_SCHEME_SINGLE)
         cell_damage(&c, CELL_NODE);
@@ -297,12 +295,11 @@ MPI_CASE(every_system_call_may_fail_for_good)
         walk_faults(t, CELL_ODD, &plans[i], TEST_FOREVER, EIO);
 }
 
-/* Those that use files in their place in memory among them. */
-MPI_CASE(every_system_call_may_fail_on_mapped_files)
+MPI_CASE(every_system_call_may_fail_on_long_files)
 {
     for (int i = 0; i < PLANS; i++)
-        walk_faults(t, CELL_MAPPED, &plans[i], TEST_ONCE, EIO);
-    walk_faults(t, CELL_MAPPED, &plans[3], TEST_FOREVER, EIO);
+        walk_faults(t, CELL_LONG, &plans[i], TEST_ONCE, EIO);
+    walk_faults(t, CELL_LONG, &plans[3], TEST_FOREVER, EIO);
 }
 
 MPI_CASE(interrupted_calls_are_not_noticed)
@@ -390,7 +387,7 @@ int main(int argc, char **argv)
                   RUN(a_directory_that_cannot_be_written_fails_everywhere),
                   RUN(every_system_call_may_fail_once),
                   RUN(every_system_call_may_fail_for_good),
-                  RUN(every_system_call_may_fail_on_mapped_files),
+                  RUN(every_system_call_may_fail_on_long_files),
                   RUN(interrupted_calls_are_not_noticed),
                   RUN(the_serial_rebuild_gives_the_same_bytes)));
 }

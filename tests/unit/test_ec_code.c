@@ -163,22 +163,6 @@ static void apply_is_right_for_every_length(void **state)
                         (size_t)i % 7);
 }
 
-static void copies_out_are_right_for_every_length(void **state)
-{
-    (void)state;
-    enum { MOST = 700 };
-    uint8_t src[MOST + 16], *dst = scr_ec_alloc(MOST + 1);
-    for (size_t b = 0; b < sizeof src; b++)
-        src[b] = (uint8_t)rnd(256);
-    for (size_t n = 0; n <= MOST; n++) {
-        memset(dst, 0xee, MOST + 1);
-        scr_copy_out(dst, src + n % 16, n);
-        assert_memory_equal(dst, src + n % 16, n);
-        assert_int_equal(dst[n], 0xee);
-    }
-    free(dst);
-}
-
 static void alloc_is_aligned_even_for_nothing(void **state)
 {
     (void)state;
@@ -200,7 +184,6 @@ int main(void)
         cmocka_unit_test(the_largest_codewords),
         cmocka_unit_test(misuse_is_refused),
         cmocka_unit_test(apply_is_right_for_every_length),
-        cmocka_unit_test(copies_out_are_right_for_every_length),
         cmocka_unit_test(alloc_is_aligned_even_for_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,11 +4,8 @@
 #include "helper_fault.h"
 #include "helper_tmp.h"
 
-#include "base/writer.h"
 #include "red/member.h"
 #include <errno.h>
-#include <linux/magic.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -156,68 +153,6 @@ static void reads_files_as_one_padded_with_zeros(void **state)
     clear(&x);
 }
 
-static int as_if_in_memory(int fd, struct statfs *st)
-{
-    (void)fd;
-    memset(st, 0, sizeof *st);
-    st->f_type = TMPFS_MAGIC;
-    return 0;
-}
-
-/* Bytes of a symbol got where they lie; the others are read. */
-static uint64_t view_all(struct scr_member *m, const struct fixture *x, int row)
-{
-    struct scr_sym sym = mine(x, row);
-    uint64_t seen = 0;
-    for (uint64_t at = 0; at < x->g.chunk;) {
-        uint8_t buf[5000];
-        size_t n = 1 + rnd(sizeof buf);
-        n = n < x->g.chunk - at ? n : x->g.chunk - at;
-        const uint8_t *view = scr_member_view(m, &sym, at, n);
-        if (view == NULL)
-            assert_int_equal(scr_member_read(m, &sym, at, buf, n, NULL), SCR_OK);
-        for (size_t b = 0; b < n; b++)
-            assert_int_equal((view != NULL ? view : buf)[b],
-                             sym.is_parity ? 0x5a : x->bytes[sym.off + at + b]);
-        seen += view != NULL ? n : 0;
-        at += n;
-    }
-    return seen;
-}
-
-static void what_lies_in_memory_is_seen_in_its_place(void **state)
-{
-    (void)state;
-    const uint64_t sizes[] = { 400000, 5, 300000, 299000 };
-    struct scr_sys sys = scr_sys_posix;
-    const struct scr_env env = { .sys = &sys };
-    struct scr_member_file out[4];
-    struct scr_member *m;
-    struct fixture x;
-    uint64_t seen = 0;
-    uint32_t parity;
-    sys.fstatfs = as_if_in_memory;
-    arrange(&x, sizes, 4);
-    assert_int_equal(open_it(&env, &x, READ_ALL, &m, NULL), SCR_OK);
-    for (int row = 0; row < 4; row++)
-        seen += view_all(m, &x, row);
-    /* all but what goes over the end of a file or past the last */
-    assert_in_range(seen, 4 * x.g.chunk - 5 * 5000, 4 * x.g.chunk - 1);
-    assert_int_equal(scr_member_finish(m, out, &parity, NULL), SCR_OK);
-    check_crcs(&x, out);
-    struct scr_sym sym = mine(&x, 2);
-    assert_null(scr_member_view(m, &sym, x.g.chunk - 1, 2));
-    assert_int_equal(truncate(x.files[0].path, 1000), 0);
-    sym = mine(&x, 0);
-    assert_null(scr_member_view(m, &sym, 0, 10));
-    assert_int_equal(scr_member_close(m, NULL), SCR_OK);
-    assert_int_equal(open_it(&posix_env, &x, SCR_MEMBER_WRITE_PARITY, &m, NULL),
-                     SCR_OK);
-    assert_null(scr_member_view(m, &sym, 0, 10));
-    assert_int_equal(scr_member_close(m, NULL), SCR_OK);
-    clear(&x);
-}
-
 static void writes_files_cut_to_their_size(void **state)
 {
     (void)state;
@@ -346,156 +281,6 @@ static void thousands_of_files_need_few_descriptors(void **state)
         assert_int_equal(scr_member_close(m, &err), SCR_OK);
     }
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
-    clear(&x);
-}
-
-/* --- a thread that writes --- */
-
-/* Where there is one processor no thread is started. */
-static int can_have_thread(void)
-{
-    struct scr_writer *w = scr_writer_start(&scr_sys_posix);
-    int can = w != NULL;
-    scr_writer_finish(w, NULL);
-    return can;
-}
-
-/* All symbols of x, the data as they are, 0x5a in the parity, lent in slices. */
-static int lend_all(struct scr_member *m, const struct fixture *x,
-                    const uint8_t *parity, struct scr_err *err)
-{
-    const size_t slice = 100000;
-    uint64_t ticket = 0;
-    int rc = SCR_OK;
-    for (int row = 0; rc == SCR_OK && row < 4; row++) {
-        struct scr_sym sym = mine(x, row);
-        const uint8_t *bytes = sym.is_parity ? parity : x->bytes + sym.off;
-        for (uint64_t at = 0; rc == SCR_OK && at < x->g.chunk; at += slice) {
-            size_t n = x->g.chunk - at < slice ? (size_t)(x->g.chunk - at) : slice;
-            while (!scr_member_has_room(m, &sym))
-                sched_yield();
-            rc = scr_member_write_later(m, &sym, at, bytes + at, n, &ticket, err);
-        }
-    }
-    while (!scr_member_is_written(m, ticket))
-        sched_yield();
-    return rc;
-}
-
-/* Opens the absent files of x for writing, lends all, settles. */
-static int write_by_two(struct fixture *x, struct scr_member_file *out, uint32_t *crc,
-                        struct scr_err *err)
-{
-    struct scr_sys sys = test_fault_sys;
-    const struct scr_env env = { .sys = &sys };
-    struct scr_member *m;
-    uint8_t *parity = malloc(x->g.chunk);
-    sys.pwrite = test_noted_pwrite;
-    memset(parity, 0x5a, x->g.chunk);
-    for (size_t f = 0; f < x->n; f++)
-        unlink(x->files[f].path);
-    unlink(test_path("%s", x->red));
-    test_note_threads();
-    assert_int_equal(open_it(&env, x, WRITE_ALL, &m, err), SCR_OK);
-    scr_member_start_writer(m);
-    int rc = lend_all(m, x, parity, err);
-    int settled = scr_member_settle(m, err);
-    rc = rc == SCR_OK ? settled : rc;
-    assert_int_equal(scr_member_settle(m, err), SCR_OK); /* there is none any more */
-    if (rc == SCR_OK)
-        rc = scr_member_finish(m, out, crc, err);
-    assert_int_equal(scr_member_close(m, NULL), SCR_OK);
-    free(parity);
-    return rc;
-}
-
-static void a_thread_writes_the_parity(void **state)
-{
-    (void)state;
-    const uint64_t sizes[] = { 900001, 0, 5, 800000 };
-    struct scr_member_file out[4];
-    struct fixture x;
-    uint32_t crc;
-    size_t n;
-    arrange(&x, sizes, 4);
-    assert_int_equal(write_by_two(&x, out, &crc, NULL), SCR_OK);
-    assert_int_equal(test_noted.writes,
-                     can_have_thread() ? (x.g.chunk + 99999) / 100000 : 0);
-    check_crcs(&x, out);
-    uint64_t off = 0;
-    for (size_t f = 0; f < 4; off += sizes[f++]) {
-        uint8_t *got = test_get(x.files[f].path, &n);
-        assert_int_equal(n, sizes[f]);
-        assert_memory_equal(got, x.bytes + off, n);
-        free(got);
-    }
-    uint8_t *red = test_get(test_path("%s", x.red), &n);
-    assert_int_equal(n, header_bytes + x.g.chunk);
-    for (size_t i = header_bytes; i < n; i++)
-        assert_int_equal(red[i], 0x5a);
-    assert_int_equal(crc, scr_crc32(0, red + header_bytes, x.g.chunk));
-    free(red);
-    clear(&x);
-}
-
-static void a_write_that_fails_in_the_thread_is_told(void **state)
-{
-    (void)state;
-    const uint64_t sizes[] = { 1700000 };
-    struct scr_member_file out[1];
-    struct fixture x;
-    int fired = 1, in_thread = 0, here = 0;
-    arrange(&x, sizes, 1);
-    for (long call = 0; fired; call++) {
-        struct scr_err err = SCR_ERR_INIT;
-        test_fault_arm(TEST_PWRITE, call, EIO, TEST_ONCE);
-        int rc = write_by_two(&x, out, NULL, &err);
-        fired = test_fault_off();
-        assert_int_equal(rc, fired ? SCR_E_IO : SCR_OK);
-        assert_int_equal(err.sys, fired ? EIO : 0);
-        in_thread += test_noted.failed > 0;
-        here += fired && test_noted.failed == 0;
-    }
-    assert_true(here > 0);
-    assert_int_equal(in_thread > 0, can_have_thread());
-    clear(&x);
-}
-
-static void a_close_tells_of_a_write_that_failed(void **state)
-{
-    (void)state;
-    const uint64_t sizes[] = { 1700000 };
-    struct scr_err err = SCR_ERR_INIT;
-    struct scr_member *m;
-    struct fixture x;
-    uint8_t zeros[4096] = { 0 };
-    uint64_t ticket;
-    arrange(&x, sizes, 1);
-    assert_int_equal(open_it(&fault_env, &x, WRITE_ALL, &m, NULL), SCR_OK);
-    scr_member_start_writer(m);
-    test_fault_arm(TEST_PWRITE, 0, EIO, TEST_ONCE);
-    struct scr_sym sym = mine(&x, ME);
-    assert_int_equal(sym.is_parity, 1);
-    int rc = scr_member_write_later(m, &sym, 0, zeros, sizeof zeros, &ticket, &err);
-    assert_int_equal(rc, can_have_thread() ? SCR_OK : SCR_E_IO);
-    int closed = scr_member_close(m, &err);
-    assert_int_equal(closed, can_have_thread() ? SCR_E_IO : SCR_OK);
-    assert_int_equal(err.sys, EIO);
-    assert_int_equal(test_fault_off(), 1);
-    clear(&x);
-}
-
-/* It is written before a thread has started. */
-static void little_gets_no_thread(void **state)
-{
-    (void)state;
-    const uint64_t sizes[] = { 300000 };
-    struct scr_member_file out[1];
-    struct fixture x;
-    arrange(&x, sizes, 1);
-    assert_int_equal(write_by_two(&x, out, NULL, NULL), SCR_OK);
-    assert_int_equal(test_noted.writes, 0);
-    check_crcs(&x, out);
     clear(&x);
 }
 
@@ -765,16 +550,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_files_as_one_padded_with_zeros),
-        cmocka_unit_test(what_lies_in_memory_is_seen_in_its_place),
         cmocka_unit_test(writes_files_cut_to_their_size),
         cmocka_unit_test(crcs_are_completed_from_the_files),
         cmocka_unit_test(padding_may_only_be_zero),
         cmocka_unit_test(no_files_and_empty_files),
         cmocka_unit_test(thousands_of_files_need_few_descriptors),
-        cmocka_unit_test(a_thread_writes_the_parity),
-        cmocka_unit_test(a_write_that_fails_in_the_thread_is_told),
-        cmocka_unit_test(a_close_tells_of_a_write_that_failed),
-        cmocka_unit_test(little_gets_no_thread),
         cmocka_unit_test(what_is_not_as_recorded_is_refused),
         cmocka_unit_test(misuse_is_refused),
         cmocka_unit_test(offsets_past_4_gib),

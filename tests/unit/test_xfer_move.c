@@ -4,6 +4,7 @@
 #include "helper_tmp.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -162,6 +163,38 @@ static void transfers_end_in_the_order_they_were_started(void **state)
     scr_mover_free(m);
     for (int i = 0; i < 5; i++)
         scr_xfer_free(x[i]);
+}
+
+/* The arg gets the mask of the thread that copies. */
+static int see_mask(void *arg, const struct scr_xfer_file *const *file, size_t n,
+                    struct scr_err *err)
+{
+    (void)file;
+    (void)n;
+    (void)err;
+    return pthread_sigmask(SIG_SETMASK, NULL, arg);
+}
+
+static void the_threads_take_no_signals_and_their_starter_does(void **state)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    sigset_t before, after, in_thread;
+    (void)state;
+    sigemptyset(&in_thread);
+    pthread_sigmask(SIG_SETMASK, NULL, &before);
+    struct scr_mover *m = scr_mover_new(SCR_XFER_PTHREAD, &scr_sys_posix, &err);
+    struct scr_xfer *x = transfer(
+        "masked", 0, (struct scr_xfer_opts){ .landed = see_mask, .arg = &in_thread });
+    assert_int_equal(scr_mover_start(m, x, &err), SCR_OK);
+    pthread_sigmask(SIG_SETMASK, NULL, &after);
+    assert_int_equal(scr_mover_wait(m, x, &err), SCR_OK);
+    scr_mover_free(m);
+    scr_xfer_free(x);
+    for (int sig = 1; sig < 32; sig++) {
+        if (sig != SIGKILL && sig != SIGSTOP)
+            assert_int_equal(sigismember(&in_thread, sig), 1);
+        assert_int_equal(sigismember(&after, sig), sigismember(&before, sig));
+    }
 }
 
 static void what_waits_or_runs_can_be_cancelled(void **state)
@@ -413,6 +446,7 @@ int main(void)
         T(every_means_moves_every_file),
         T(what_is_whole_is_not_copied),
         T(transfers_end_in_the_order_they_were_started),
+        T(the_threads_take_no_signals_and_their_starter_does),
         T(what_waits_or_runs_can_be_cancelled),
         T(nothing_begins_in_a_pause),
         T(a_record_that_fails_fails_the_transfer),
