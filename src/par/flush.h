@@ -14,7 +14,7 @@
 struct scr_copy_opts {
     enum scr_xfer_type type; /* flush: by what means */
     int width; /* SCR_FLUSH_WIDTH / SCR_FETCH_WIDTH: most ranks copying at once, >= 1 */
-    size_t buf; /* SCR_FILE_BUF_SIZE; 0: 1 MiB */
+    size_t buf; /* SCR_FILE_BUF_SIZE; 0: the default */
     int crc;    /* SCR_CRC_ON_FLUSH: compute CRCs nobody recorded yet; recorded ones
                    are always checked */
     int pack;   /* flush: level of compression from 1 to 22, where it pays; 0: none */

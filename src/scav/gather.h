@@ -23,7 +23,7 @@ struct scr_gather {
     const struct scr_env *env; /* its log is told of every file that is not copied */
     const struct scr_prefix *prefix;
     int id;
-    size_t buf;   /* bytes read at a time; 0: 1 MiB */
+    size_t buf;   /* bytes read at a time; 0: the default */
     int want_crc; /* compute CRCs that nobody recorded; recorded ones are checked */
     int partner;  /* files kept for other ranks (PARTNER) too: somebody lost his own */
     void (*told)(void *arg, size_t n); /* bytes as they are copied; may be NULL */

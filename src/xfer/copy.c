@@ -7,15 +7,12 @@
 
 #include "base/attr.h"
 #include "base/io.h"
-#include "base/map.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "ec/ec.h"
 #include "xfer/recode.h"
 
 enum {
-    BUF_DEFAULT = 1 << 20,
-    BUF_MAX = 1 << 28,   /* larger reads gain nothing */
     SYNC_AHEAD = 8 << 20 /* written to the device at a time */
 };
 
@@ -87,13 +84,13 @@ static int put(const struct scr_sys *sys, const struct scr_copy *job, const void
     return rc;
 }
 
-/* From byte got->size on, up to the end that the file has by then: it may have been cut
- * since it was opened, or have grown. */
-static int pump_read(const struct scr_sys *sys, const struct scr_copy *job, size_t cap,
-                     int in, int out, const char *tmp, struct scr_copied *got,
-                     struct scr_err *err)
+/* All of in to out, except the got->size bytes that are there: up to the end that the
+ * file has by then, as it may have been cut since it was opened, or have grown. */
+static int pump(const struct scr_sys *sys, const struct scr_copy *job, int in, int out,
+                const char *tmp, struct scr_copied *got, struct scr_err *err)
 {
-    size_t n = cap;
+    int is_short = job->buf > 0 && job->buf < SCR_COPY_SLICE;
+    size_t cap = is_short ? job->buf : SCR_COPY_SLICE, n = cap;
     void *buf = malloc(cap);
     int rc = buf ? SCR_OK
                  : scr_fail(err, SCR_E_NOMEM, 0, "copy %s: out of memory", job->src);
@@ -104,37 +101,6 @@ static int pump_read(const struct scr_sys *sys, const struct scr_copy *job, size
     }
     free(buf);
     return rc;
-}
-
-/* A file in memory is summed up and written from where it lies, as far as it can be
- * had there. */
-static int pump_map(const struct scr_sys *sys, const struct scr_copy *job, size_t cap,
-                    int in, int out, const char *tmp, struct scr_copied *got,
-                    struct scr_err *err)
-{
-    struct scr_map map;
-    const void *bytes = "";
-    int rc = SCR_OK;
-    scr_map_open(sys, NULL, in, (uint64_t)got->st.st_size, &map);
-    while (rc == SCR_OK && bytes != NULL && got->size < map.n) {
-        uint64_t left = map.n - got->size;
-        size_t n = left < cap ? (size_t)left : cap;
-        bytes = scr_map_window(sys, &map, in, got->size, n);
-        if (bytes != NULL)
-            rc = put(sys, job, bytes, n, out, tmp, got, err);
-    }
-    scr_map_close(sys, NULL, &map);
-    return rc;
-}
-
-/* All of in to out, but for the got->size bytes that are there. */
-static int pump(const struct scr_sys *sys, const struct scr_copy *job, int in, int out,
-                const char *tmp, struct scr_copied *got, struct scr_err *err)
-{
-    size_t cap = job->buf ? job->buf : BUF_DEFAULT;
-    cap = cap < BUF_MAX ? cap : BUF_MAX;
-    int rc = pump_map(sys, job, cap, in, out, tmp, got, err);
-    return rc == SCR_OK ? pump_read(sys, job, cap, in, out, tmp, got, err) : rc;
 }
 
 /* want: recorded, or what src had when it was opened. */

@@ -36,13 +36,18 @@ enum scr_copy_code {
     SCR_COPY_UNPACK /* src is one */
 };
 
+/* A slice of this length is summed up and written while it is in the second-level
+ * cache: with 1 MiB a copy takes twice the time. The kernel gathers them for the
+ * server. */
+enum { SCR_COPY_SLICE = 128 << 10 };
+
 struct scr_copy {
     const char *src, *dst;
     const char
         *tmp;   /* temporary name, on dst's file system; NULL: beside dst, from tag */
     int tag;    /* makes the temporary unique among writers into one directory: the
                    world rank, or a process id */
-    size_t buf; /* bytes read at a time; 0: 1 MiB */
+    size_t buf; /* bytes read at a time; 0: SCR_COPY_SLICE, and at most so many */
     const uint64_t *size;    /* what src must be; NULL: anything. Of plain bytes */
     const uint32_t *crc;     /* likewise; implies want_crc */
     int want_crc;            /* compute the CRC in the pass */

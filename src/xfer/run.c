@@ -20,10 +20,7 @@ enum {
     BATCH_FILES = 16,       /* open, written and not yet synced at once */
     BATCH_BYTES = 64 << 20, /* after which a batch is closed */
     THREADS_MAX = 16,       /* of one transfer */
-    DIR_MODE = 0777,        /* cut by the umask */
-    /* Larger pieces leave the nearest cache before they are summed up and written: with
-     * 1 MiB a copy takes twice the time. The kernel gathers them for the server. */
-    BUF_MOST = 128 << 10
+    DIR_MODE = 0777         /* cut by the umask */
 };
 
 /* --- life --- */
@@ -234,7 +231,7 @@ static int write_one(struct scr_xfer *x, const struct scr_sys *sys, struct batch
     const struct scr_copy_pace pace = { step, &x->pace };
     double start = scr_now_mono();
     struct scr_copied got;
-    size_t buf = x->o.buf > 0 && x->o.buf < BUF_MOST ? x->o.buf : BUF_MOST;
+    size_t buf = x->o.buf > 0 ? x->o.buf : SCR_COPY_SLICE;
     b->job[i] = (struct scr_copy){ .src = f->src,
                                    .dst = f->dst,
                                    .tag = x->o.tag,

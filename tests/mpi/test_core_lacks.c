@@ -7,7 +7,7 @@
 #include "helper_job.h"
 #include "xfer/zst.h"
 
-/* One file that is used where it lies in memory, one that is not, one with nothing. */
+/* One file of several slices, a short one, one with nothing. */
 static long mixed(int rank, int file, int seed)
 {
     const long sizes[] = { 300000 + 1000 * rank + seed, 70000, 0 };
@@ -57,7 +57,8 @@ static int live_without(struct mpi_test *t, const struct test_lack *lack, long n
     job.sys = &test_fault_sys;
     job.size_of = mixed;
     job_arm(&job, -1, (int)lack->kind, n, lack->error, TEST_FOREVER);
-    struct scr_ctx *ctx = job_start(&job, "n[1-4]", "SCR_FLUSH=3", flush, NULL);
+    struct scr_ctx *ctx =
+        job_start(&job, "n[1-4]", "SCR_FLUSH=3", "SCR_CACHE_SIZE=-1", flush, NULL);
     write_three(&job, ctx);
     job_end(&job, ctx);
     rebuild(t, &job);
@@ -67,13 +68,10 @@ static int live_without(struct mpi_test *t, const struct test_lack *lack, long n
     return fired;
 }
 
-/* Those that such a run makes wherever it runs, and those it makes in memory only. */
-static int is_made(const struct mpi_test *t, enum test_kind kind)
+/* Those that such a run makes wherever it runs. */
+static int is_made(enum test_kind kind)
 {
-    int in_memory = strncmp(t->dir, "/dev/shm/", 9) == 0;
-    return kind == TEST_FSYNC_DIR || kind == TEST_RENAME_FAR || kind == TEST_FSTATFS ||
-           (in_memory &&
-            (kind == TEST_SEEK_HOLE || kind == TEST_MMAP || kind == TEST_MADVISE));
+    return kind == TEST_FSYNC_DIR || kind == TEST_RENAME_FAR || kind == TEST_FSTATFS;
 }
 
 /* What the calls fail with the tests of single layers go through. */
@@ -85,7 +83,7 @@ MPI_CASE(whatever_the_machine_lacks_no_byte_is_lost)
         if (i > 0 && lack->kind == test_lacks[i - 1].kind)
             continue;
         int fired = live_without(t, lack, turn % 4, flush_of(turn));
-        CHECK(fired || !is_made(t, lack->kind));
+        CHECK(fired || !is_made(lack->kind));
         if (t->failed > 0 && t->comm.rank == 0)
             fprintf(stderr, "without calls of kind %d (errno %d)\n", (int)lack->kind,
                     lack->error);
