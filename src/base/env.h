@@ -8,12 +8,9 @@
 #include "base/log.h"
 #include "base/sys.h"
 
-struct scr_map_keep;
-
 struct scr_env {
     const struct scr_sys *sys;
     const struct scr_log *log; /* may be NULL: silent */
-    struct scr_map_keep *maps; /* of redundancy files; may be NULL: none are kept */
 };
 
 #endif

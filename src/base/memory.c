@@ -176,19 +176,14 @@ uint64_t scr_memory_left(const struct scr_sys *sys, const struct scr_memory_at *
 
 /* --- file systems --- */
 
-int scr_is_in_memory(const struct scr_sys *sys, int fd)
+static int is_in_memory(const struct scr_sys *sys, const char *path)
 {
     struct statfs st;
-    return sys->fstatfs(fd, &st) == 0 &&
-           (st.f_type == TMPFS_MAGIC || st.f_type == RAMFS_MAGIC);
-}
-
-static int is_dir_in_memory(const struct scr_sys *sys, const char *path)
-{
     int fd;
     if (scr_open(sys, path, O_RDONLY | O_DIRECTORY, 0, &fd, NULL) != SCR_OK)
         return 0;
-    int is = scr_is_in_memory(sys, fd);
+    int is = sys->fstatfs(fd, &st) == 0 &&
+             (st.f_type == TMPFS_MAGIC || st.f_type == RAMFS_MAGIC);
     (void)scr_close(sys, &fd, path, NULL);
     return is;
 }
@@ -206,7 +201,7 @@ uint64_t scr_room_at(const struct scr_sys *sys, const struct scr_memory_at *at,
                      const char *path)
 {
     uint64_t room = free_at(sys, path);
-    if (!is_dir_in_memory(sys, path))
+    if (!is_in_memory(sys, path))
         return room;
     uint64_t left = scr_memory_left(sys, at);
     return left == UINT64_MAX ? room : least(room, left - left / 4);

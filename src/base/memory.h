@@ -22,9 +22,6 @@ extern const struct scr_memory_at scr_memory_of_kernel; /* /proc, /sys/fs/cgroup
  * kernel tells nothing. */
 uint64_t scr_memory_left(const struct scr_sys *sys, const struct scr_memory_at *at);
 
-/* Whether an open file lies on a file system in memory. */
-int scr_is_in_memory(const struct scr_sys *sys, int fd);
-
 /* Bytes that files below the directory path may take: what its file system has free; in
  * memory at most three quarters of what is left there, as the program needs some, too.
  * UINT64_MAX: the file system does not tell. */

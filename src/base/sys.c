@@ -3,7 +3,6 @@
 #include "base/sys.h"
 
 #include <stdio.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 static int real_openat(int dirfd, const char *path, int flags, mode_t mode)
@@ -32,9 +31,6 @@ const struct scr_sys scr_sys_posix = {
     .fstatat = fstatat,
     .statvfs = statvfs,
     .fstatfs = fstatfs,
-    .mmap = mmap,
-    .munmap = munmap,
-    .madvise = madvise,
     .renameat = renameat,
     .linkat = linkat,
     .unlinkat = unlinkat,

@@ -29,9 +29,6 @@ struct scr_sys {
     int (*fstatat)(int dirfd, const char *path, struct stat *st, int flags);
     int (*statvfs)(const char *path, struct statvfs *st);
     int (*fstatfs)(int fd, struct statfs *st);
-    void *(*mmap)(void *at, size_t n, int prot, int flags, int fd, off_t off);
-    int (*munmap)(void *at, size_t n);
-    int (*madvise)(void *at, size_t n, int advice);
     int (*renameat)(int olddir, const char *oldpath, int newdir, const char *newpath);
     int (*linkat)(int olddir, const char *oldpath, int newdir, const char *newpath,
                   int flags);

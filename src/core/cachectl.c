@@ -43,16 +43,13 @@ static int is_redfile(const char *path)
 static void keep_spare(struct scr_ctx *ctx, int id, int owner, const char *path)
 {
     struct scr_spare *s = &ctx->spare;
-    if (!is_redfile(path))
-        return;
-    if (s->id != 0 && s->id != id && !s->is_there &&
+    if (s->id == 0 || s->id == id || s->is_there || !is_redfile(path) ||
         scr_spare_keep(&ctx->env, path, ctx->cache_dirs[s->store], s->id,
-                       ctx->world.rank, NULL) == SCR_OK) {
-        s->is_there = 1;
-        (void)scr_meta_get_filesize(scr_filemap_get_meta(ctx->map, id, owner, path),
-                                    &s->bytes);
-    }
-    scr_map_forget(ctx->env.sys, &ctx->maps, path);
+                       ctx->world.rank, NULL) != SCR_OK)
+        return;
+    s->is_there = 1;
+    (void)scr_meta_get_filesize(scr_filemap_get_meta(ctx->map, id, owner, path),
+                                &s->bytes);
 }
 
 /* SCR_CRC_ON_DELETE: the last look at a file. What is wrong with it is told, and it
@@ -194,11 +191,8 @@ void scr_cache_spare_for(struct scr_ctx *ctx, int id, int store)
     struct scr_spare *s = &ctx->spare;
     if (s->id == id && s->store == store)
         return;
-    if (s->id != 0 && !scr_cache_has(ctx, s->id)) {
-        /* Mapped, its pages would stay. */
-        scr_map_keep_fini(ctx->env.sys, &ctx->maps);
+    if (s->id != 0 && !scr_cache_has(ctx, s->id))
         sweep(ctx, s->id);
-    }
     *s = (struct scr_spare){ .id = id, .store = store };
 }
 

@@ -9,7 +9,6 @@
 #define SCR_CORE_CTX_H
 
 #include "base/lock.h"
-#include "base/map.h"
 #include "cfg/cfg.h"
 #include "cfg/desc.h"
 #include "core/state.h"
@@ -164,7 +163,6 @@ struct scr_times {
 
 struct scr_ctx {
     struct scr_env env;
-    struct scr_map_keep maps; /* env.maps */
     struct scr_log log;       /* rank 0 speaks for all */
     struct scr_log local_log; /* what only this rank sees: warnings, with its number */
     char *local_who;

@@ -20,7 +20,6 @@ static void set_out(struct scr_ctx *ctx)
 {
     ctx->env.sys = &scr_sys_posix;
     ctx->env.log = &ctx->local_log;
-    ctx->env.maps = &ctx->maps;
     ctx->log.who = ctx->local_log.who = "SCR";
     ctx->state = SCR_STATE_NEW;
     ctx->room = SCR_MAX_NAME;
@@ -64,7 +63,6 @@ void scr_ctx_clear(struct scr_ctx *ctx)
     free(ctx->original);
     free(ctx->local_who);
     scr_comm_free(&ctx->world);
-    scr_map_keep_fini(ctx->env.sys, &ctx->maps);
     memset(ctx, 0, sizeof *ctx);
     set_out(ctx);
     ctx->world.rank = rank; /* for messages */

@@ -135,9 +135,6 @@ static void abandon_all(struct scr_ctx *ctx)
         scr_output_fini(&ctx->out);
         return;
     }
-    /* Of a spare, or of a redundancy file that nothing names yet: mapped, its pages
-     * would stay. */
-    scr_map_keep_fini(ctx->env.sys, &ctx->maps);
     uint64_t tried = ctx->out.is_ckpt ? bytes_written(ctx) : 0;
     ctx->tried = tried > 0 ? tried : ctx->tried;
     scr_cache_delete_all(ctx, ctx->out.id, NULL);

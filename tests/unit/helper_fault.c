@@ -3,10 +3,8 @@
 #include "helper_fault.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 /* Transfers make their calls from threads. */
@@ -147,10 +145,7 @@ static ssize_t f_pwrite(int fd, const void *buf, size_t n, off_t off)
 
 static off_t f_lseek(int fd, off_t off, int whence)
 {
-    int hole = whence == SEEK_HOLE || whence == SEEK_DATA;
-    return fails_as(TEST_LSEEK, hole ? TEST_SEEK_HOLE : TEST_LSEEK, NULL)
-               ? -1
-               : scr_sys_posix.lseek(fd, off, whence);
+    return fails(TEST_LSEEK, NULL) ? -1 : scr_sys_posix.lseek(fd, off, whence);
 }
 
 static int f_fsync(int fd)
@@ -193,17 +188,6 @@ static int f_statvfs(const char *path, struct statvfs *st)
 static int f_fstatfs(int fd, struct statfs *st)
 {
     return fails(TEST_FSTATFS, NULL) ? -1 : scr_sys_posix.fstatfs(fd, st);
-}
-
-static void *f_mmap(void *at, size_t n, int prot, int flags, int fd, off_t off)
-{
-    return fails(TEST_MMAP, NULL) ? MAP_FAILED
-                                  : scr_sys_posix.mmap(at, n, prot, flags, fd, off);
-}
-
-static int f_madvise(void *at, size_t n, int advice)
-{
-    return fails(TEST_MADVISE, NULL) ? -1 : scr_sys_posix.madvise(at, n, advice);
 }
 
 /* The characters of path up to its last component. */
@@ -294,9 +278,6 @@ const struct scr_sys test_fault_sys = {
     .fstatat = f_fstatat,
     .statvfs = f_statvfs,
     .fstatfs = f_fstatfs,
-    .mmap = f_mmap,
-    .munmap = munmap,
-    .madvise = f_madvise,
     .renameat = f_renameat,
     .linkat = f_linkat,
     .unlinkat = f_unlinkat,
@@ -313,16 +294,6 @@ const struct scr_sys test_fault_sys = {
 const struct test_lack test_lacks[TEST_LACKS] = {
     { TEST_FSTATFS, ENOSYS },
     { TEST_FSTATFS, EOPNOTSUPP },
-    { TEST_SEEK_HOLE, EINVAL }, /* a file system that keeps no account of holes */
-    { TEST_SEEK_HOLE, ENXIO },  /* the file was cut to nothing */
-    { TEST_SEEK_HOLE, EOPNOTSUPP },
-    { TEST_MMAP, ENOMEM }, /* the limit of mappings, or of address space */
-    { TEST_MMAP, EAGAIN }, /* the limit of locked memory */
-    { TEST_MMAP, ENODEV },
-    { TEST_MMAP, EACCES },
-    { TEST_MMAP, EPERM },
-    { TEST_MADVISE, EINVAL }, /* a kernel built without it */
-    { TEST_MADVISE, ENOSYS },
     { TEST_SYNC_FILE_RANGE, ENOSYS },
     { TEST_SYNC_FILE_RANGE, EINVAL },
     { TEST_SYNC_FILE_RANGE, ESPIPE },
@@ -338,23 +309,3 @@ const struct test_lack test_lacks[TEST_LACKS] = {
     { TEST_STATVFS, ENOSYS },
     { TEST_STATVFS, EIO },
 };
-
-/* --- threads --- */
-
-struct test_noted test_noted;
-static pthread_t noted_owner;
-
-void test_note_threads(void)
-{
-    noted_owner = pthread_self();
-    test_noted.writes = test_noted.failed = 0;
-}
-
-ssize_t test_noted_pwrite(int fd, const void *buf, size_t n, off_t off)
-{
-    int other = !pthread_equal(pthread_self(), noted_owner);
-    ssize_t put = f_pwrite(fd, buf, n, off);
-    test_noted.writes += other;
-    test_noted.failed += other && put < 0;
-    return put;
-}

@@ -25,7 +25,6 @@
 #define SCR_TEST_HELPER_FAULT_H
 
 #include "base/sys.h"
-#include <stdatomic.h>
 #include <stddef.h>
 
 enum test_kind {
@@ -42,8 +41,6 @@ enum test_kind {
     TEST_FSTATAT,
     TEST_STATVFS,
     TEST_FSTATFS,
-    TEST_MMAP,
-    TEST_MADVISE,
     TEST_SYNC_FILE_RANGE,
     TEST_RENAMEAT,
     TEST_LINKAT,
@@ -57,7 +54,6 @@ enum test_kind {
     TEST_READDIR,
     TEST_CLOSEDIR,
     /* Some calls of a kind above, which they count for, too. */
-    TEST_SEEK_HOLE,  /* lseek with SEEK_HOLE or SEEK_DATA */
     TEST_FSYNC_DIR,  /* fsync of a directory */
     TEST_RENAME_FAR, /* renameat to another directory */
     TEST_ANY         /* whatever the kind */
@@ -85,17 +81,8 @@ struct test_lack {
     enum test_kind kind;
     int error;
 };
-enum { TEST_LACKS = 26 };
+enum { TEST_LACKS = 16 };
 extern const struct test_lack test_lacks[TEST_LACKS];
-
-/* A pwrite of test_fault_sys that notes what threads do, other than the one that called
- * test_note_threads: its writes, and those of them that failed, since then. */
-ssize_t test_noted_pwrite(int fd, const void *buf, size_t n, off_t off);
-void test_note_threads(void);
-struct test_noted {
-    atomic_long writes, failed;
-};
-extern struct test_noted test_noted;
 
 /* Calls of a kind (or TEST_ANY) since the last arm or short, the failed ones included.
  */
