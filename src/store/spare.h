@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The redundancy file of an evicted dataset, kept for the dataset that takes its place:
- * its pages are there, and writing over them costs half of what new ones do.
+ * its pages are there, and writing over them costs less than new ones do.
  *
  * The spare lies in the directory of the dataset it is for, as .scr/spare.<rank>. Its
  * header is blanked before it moves, so that under no name it can be taken for a
