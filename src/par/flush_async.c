@@ -13,7 +13,7 @@
 #include "store/wanted.h"
 
 struct scr_flush_async {
-    struct scr_env env; /* of the threads: without what is not theirs to touch */
+    const struct scr_env *env;
     const struct scr_comm *world, *of_node;
     const struct scr_prefix *prefix;
     struct scr_mover *mover;
@@ -63,7 +63,7 @@ static int tell_of(const struct scr_flush_async *a,
     char **name = name_files(a, file, n);
     if (name == NULL)
         return no_memory(a->id, err);
-    int rc = record(&a->env, a->prefix, a->id, a->node, a->rank,
+    int rc = record(a->env, a->prefix, a->id, a->node, a->rank,
                     (const char *const *)name, n, err);
     scr_names_free(name, n);
     return rc;
@@ -73,7 +73,7 @@ static int tell_of(const struct scr_flush_async *a,
 static int allowed(void *arg, struct scr_err *err)
 {
     struct scr_flush_async *a = arg;
-    return scr_wanted_check(&a->wanted, &a->env, a->prefix, a->id, a->stamp, err);
+    return scr_wanted_check(&a->wanted, a->env, a->prefix, a->id, a->stamp, err);
 }
 
 static int landed(void *arg, const struct scr_xfer_file *const *file, size_t n,
@@ -104,10 +104,10 @@ static int finished(void *arg, struct scr_err *err)
     const struct scr_flush_async *a = arg;
     int rc = tell_packed(a, err);
     if (rc == SCR_OK)
-        rc = scr_arrival_arrived(&a->env, a->prefix, a->id, a->stamp, a->node, a->rank,
+        rc = scr_arrival_arrived(a->env, a->prefix, a->id, a->stamp, a->node, a->rank,
                                  err);
     if (rc == SCR_OK)
-        (void)scr_arrival_finish(&a->env, a->prefix, a->id, a->node, NULL);
+        (void)scr_arrival_finish(a->env, a->prefix, a->id, a->node, NULL);
     return rc;
 }
 
@@ -170,7 +170,7 @@ static int write_plan(const struct scr_flush_async *a, const struct scr_outgoing
     scr_hash *dset = scr_outgoing_dataset(f, a->bytes, files);
     scr_hash_set_val_i64(dset, "COMPLETE", 0);
     const struct scr_attempt plan = { a->stamp, dset, nodes, f->older };
-    int rc = dset ? scr_arrival_plan(&a->env, a->prefix, a->id, &plan, err)
+    int rc = dset ? scr_arrival_plan(a->env, a->prefix, a->id, &plan, err)
                   : no_memory(a->id, err);
     scr_hash_delete(dset);
     return rc;
@@ -186,7 +186,7 @@ static int look_again_all(const struct scr_flush_async *a, struct scr_outgoing *
     if (a->rank == 0 && rc == SCR_OK && scr_hash_size(f->older) > known)
         rc = write_plan(a, f, nodes, files, err);
     if (a->rank == 0 && rc != SCR_OK)
-        (void)scr_arrival_give_up(&a->env, a->prefix, a->id, NULL);
+        (void)scr_arrival_give_up(a->env, a->prefix, a->id, NULL);
     return scr_agree_all(a->world, rc, err);
 }
 
@@ -304,7 +304,7 @@ static int launch_all(struct scr_flush_async *a, const struct scr_outgoing *f,
 static void free_async(struct scr_flush_async *a)
 {
     if (a != NULL) {
-        scr_flushing_end(&a->env, a->prefix, &a->mark);
+        scr_flushing_end(a->env, a->prefix, &a->mark);
         scr_hash_delete(a->dset);
     }
     free(a);
@@ -325,7 +325,7 @@ int scr_flush_start_all(struct scr_flush_async **out, const struct scr_env *env,
         free_async(a);
         return rc;
     }
-    *a = (struct scr_flush_async){ .env = { .sys = env->sys, .log = env->log },
+    *a = (struct scr_flush_async){ .env = env,
                                    .world = world,
                                    .of_node = node,
                                    .prefix = prefix,
@@ -392,7 +392,7 @@ void scr_flush_kill(struct scr_flush_async *a)
 static int has_no_plan(const struct scr_flush_async *a)
 {
     scr_hash *plan = scr_hash_new();
-    int rc = scr_arrival_plan_read(&a->env, a->prefix, a->id, plan, NULL);
+    int rc = scr_arrival_plan_read(a->env, a->prefix, a->id, plan, NULL);
     scr_hash_delete(plan);
     return rc == SCR_E_NOENT;
 }
@@ -403,7 +403,7 @@ static int is_entered(const struct scr_flush_async *a)
 {
     struct scr_index_entry e;
     scr_hash *index = scr_hash_new();
-    int there = scr_prefix_index_read(&a->env, a->prefix, index, NULL) == SCR_OK &&
+    int there = scr_prefix_index_read(a->env, a->prefix, index, NULL) == SCR_OK &&
                 scr_index_get(index, a->id, &e, NULL) == SCR_OK && e.complete &&
                 !e.failed && a->d.id > 0 && scr_dataset_is_alike(&a->d, &e.dset);
     scr_hash_delete(index);
@@ -428,7 +428,7 @@ static int complete(const struct scr_flush_async *a, struct scr_err *err)
     struct scr_err why = SCR_ERR_INIT;
     int gone = has_no_plan(a), rc = SCR_OK;
     if (!gone) {
-        rc = scr_arrivals_adopt(&a->env, a->prefix, NULL, &why);
+        rc = scr_arrivals_adopt(a->env, a->prefix, NULL, &why);
         gone = has_no_plan(a);
     }
     if (gone && is_entered(a))
@@ -467,7 +467,7 @@ int scr_flush_cancel_all(struct scr_flush_async *a, int *done, struct scr_err *e
         return scr_flush_end_all(a, err);
     /* The records of what has landed stay: whoever deletes the dataset finds by them
      * what is compressed, which its list does not say yet (invariant P3). */
-    rc = a->rank == 0 ? scr_arrival_give_up(&a->env, a->prefix, a->id, err) : SCR_OK;
+    rc = a->rank == 0 ? scr_arrival_give_up(a->env, a->prefix, a->id, err) : SCR_OK;
     rc = scr_agree_all(a->world, rc, err);
     scr_flush_kill(a);
     return rc;
