@@ -180,7 +180,7 @@ static void test_params_are_typed(void **state)
     assert_int_equal(prm.copy_type_id, 3);
     assert_int_equal(prm.fetch, 0);
     assert_int_equal(prm.runs, -1);
-    assert_int_equal(prm.file_buf_size, 1048576);
+    assert_int_equal(prm.file_buf_size, 131072);
     assert_true(prm.mtbf == 1825.0 * 86400);
     assert_null(prm.current);
     test_cfg_close(&t);
