@@ -36,7 +36,6 @@ static void drop_partners(struct scr_redset *r)
 void scr_redset_fini(struct scr_redset *r)
 {
     drop_partners(r);
-    scr_geom_fini(&r->g);
     scr_member_files_free(r->files, r->nfiles);
     scr_hash_delete(r->current);
     free(r->redpath);

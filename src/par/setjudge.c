@@ -55,6 +55,5 @@ int scr_setjudge_suffices(const scr_hash *desc, int n, const int *have, int *ok,
     int rc = scr_geom_init(&geom, scheme, n, k, none, err);
     if (rc == SCR_OK)
         *ok = scr_geom_recoverable(&geom, have);
-    scr_geom_fini(&geom);
     return rc;
 }

@@ -58,19 +58,10 @@ int scr_geom_init(struct scr_geom *g, enum scr_scheme scheme, int n, int k,
     g->scheme = scheme;
     g->n = n;
     g->k = k;
-    g->len = scr_calloc((size_t)n, sizeof *g->len);
-    if (g->len == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "redundancy set of %d members", n);
     memcpy(g->len, len, (size_t)n * sizeof *len);
     if (is_striped(g))
         g->chunk = chunk_for(longest(g), (uint64_t)(n - k));
     return SCR_OK;
-}
-
-void scr_geom_fini(struct scr_geom *g)
-{
-    free(g->len);
-    memset(g, 0, sizeof *g);
 }
 
 int scr_geom_nd(const struct scr_geom *g)

@@ -30,16 +30,16 @@ struct scr_geom {
     int n;                  /* members, 1 … SCR_EC_MAX */
     int k;                  /* parities: 0 for SINGLE, 1 for XOR, copies for PARTNER */
     uint64_t chunk;         /* bytes of a chunk (striped schemes), else 0 */
-    uint64_t *len;          /* len[i]: logical file length of member i */
+    uint64_t len[SCR_EC_MAX]; /* len[i]: logical file length of member i */
 };
 
-/* Fills g for a set of n members with logical file lengths len[] (copied; at most 2^55
- * - 1 bytes each, else SCR_E_RANGE). k is SET_FAILURES (RS, PARTNER). Weakens what n
- * cannot carry: RS k >= n -> k = n-1 (k = 1 is stored as RS(1), same bytes as XOR),
- * PARTNER r >= n -> r = n-1, any scheme with n == 1 -> SINGLE. */
+/* Fills g for a set of n members with logical file lengths len[] (at most 2^55 - 1
+ * bytes each, else SCR_E_RANGE: the same on all members). k is SET_FAILURES (RS,
+ * PARTNER). Weakens what n cannot carry: RS k >= n -> k = n-1 (k = 1 is stored as
+ * RS(1), same bytes as XOR), PARTNER r >= n -> r = n-1, any scheme with n == 1 ->
+ * SINGLE. */
 int scr_geom_init(struct scr_geom *g, enum scr_scheme scheme, int n, int k,
                   const uint64_t *len, struct scr_err *err);
-void scr_geom_fini(struct scr_geom *g);
 
 /* What scr_geom_init would weaken (scheme, k) to for n members, without lengths. */
 void scr_geom_weaken(enum scr_scheme *scheme, int *k, int n);

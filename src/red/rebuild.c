@@ -608,7 +608,6 @@ static int run(struct rebuild *r, int *rebuilt, struct scr_err *err)
     for (int i = 0; rebuilt != NULL && i < r->n; i++)
         rebuilt[i] = rc == SCR_OK ? SCR_HAVE_ALL & ~r->part[i].have : 0;
     free_parts(r);
-    scr_geom_fini(&r->g);
     if (r->known)
         scr_redinfo_fini(&r->info);
     return rc;

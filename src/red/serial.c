@@ -204,7 +204,6 @@ int scr_protect_serial(const struct scr_env *env, const struct scr_serial_set *s
         scr_member_files_free(job.w[i].files, job.w[i].nfiles);
         scr_hash_delete(job.w[i].current);
     }
-    scr_geom_fini(&job.g);
     free(job.w);
     return rc;
 }

@@ -89,7 +89,6 @@ static void check_placement(enum scr_scheme s, int n, int k)
         free(data[i]);
         free(parity[i]);
     }
-    scr_geom_fini(&g);
 }
 
 static void every_byte_lies_in_one_symbol(void **state)
@@ -113,7 +112,6 @@ static void check_row_order(enum scr_scheme s, int n, int k)
             last[at.member] = at.off;
             seen[at.member] = 1;
         }
-    scr_geom_fini(&g);
 }
 
 static void a_logical_file_is_cut_in_row_order(void **state)
@@ -143,7 +141,6 @@ static void xor_is_laid_out_as_in_the_manual(void **state)
         assert_int_equal(at.member, row);
         assert_int_equal(at.off, 0);
     }
-    scr_geom_fini(&g);
 }
 
 static void partner_copies_to_the_right(void **state)
@@ -162,7 +159,6 @@ static void partner_copies_to_the_right(void **state)
     assert_int_equal(scr_geom_parity_bytes(&g, 0), 34);
     assert_int_equal(scr_geom_slot_off(&g, 0, 1), 4);
     assert_int_equal(scr_geom_max_rowlen(&g), 30);
-    scr_geom_fini(&g);
 }
 
 /* --- sizes and limits --- */
@@ -178,7 +174,6 @@ static void chunk_is_the_smallest_that_fits(void **state)
         struct scr_geom g;
         assert_int_equal(scr_geom_init(&g, SCR_SCHEME_XOR, 4, 1, len, NULL), SCR_OK);
         assert_int_equal(g.chunk, rows[i].chunk);
-        scr_geom_fini(&g);
     }
 }
 
@@ -222,7 +217,6 @@ static void impossible_sets_are_refused(void **state)
     len[1] = UINT64_MAX;
     assert_int_equal(scr_geom_init(&g, SCR_SCHEME_XOR, 4, 1, len, &err), SCR_E_RANGE);
     assert_non_null(strstr(err.text, "member 1"));
-    scr_geom_fini(&g);
 }
 
 static void offsets_have_64_bits(void **state)
@@ -238,11 +232,9 @@ static void offsets_have_64_bits(void **state)
     assert_true(scr_geom_parity_bytes(&g, 7) == 254 * len[0]);
     scr_geom_symbol(&g, 0, 254, &at);
     assert_true(at.off == 253 * len[0]);
-    scr_geom_fini(&g);
     assert_int_equal(scr_geom_init(&g, SCR_SCHEME_PARTNER, 255, 254, len, NULL),
                      SCR_OK);
     assert_true(scr_geom_parity_bytes(&g, 7) == 254 * len[0]);
-    scr_geom_fini(&g);
 }
 
 /* --- plans --- */
@@ -272,7 +264,6 @@ static void check_encode_balance(enum scr_scheme s, int n, int k)
         }
         scr_plan_fini(&plan);
     }
-    scr_geom_fini(&g);
 }
 
 static void encoding_gives_each_member_one_row(void **state)
@@ -302,7 +293,6 @@ static void rebuilding_shares_the_work_among_the_survivors(void **state)
         for (int i = 0; i < 8; i++)
             assert_true(i == lost || coded[i] <= 2);
     }
-    scr_geom_fini(&g);
 }
 
 static void nothing_lost_is_nothing_to_do(void **state)
@@ -317,7 +307,6 @@ static void nothing_lost_is_nothing_to_do(void **state)
     assert_int_equal(plan.ndst, 0);
     assert_int_equal(plan.nsrc, 0);
     scr_plan_fini(&plan);
-    scr_geom_fini(&g);
 }
 
 /* --- a set in memory --- */
@@ -382,7 +371,6 @@ static void memory_fini(struct memory *m)
         free(m->data[i]);
         free(m->parity[i]);
     }
-    scr_geom_fini(&m->g);
 }
 
 /* Loses what have[] says, rebuilds it and compares with what was. */
@@ -507,7 +495,6 @@ static void sets_of_255_plan(void **state)
     }
     have[200] = SCR_HAVE_PARITY;
     assert_int_equal(scr_geom_recoverable(&g, have), 0);
-    scr_geom_fini(&g);
 }
 
 int main(void)

@@ -72,7 +72,6 @@ static void clear(struct fixture *x)
     for (size_t f = 0; f < x->n; f++)
         free(x->files[f].path);
     free(x->bytes);
-    scr_geom_fini(&x->g);
 }
 
 static int open_it(const struct scr_env *env, struct fixture *x, int flags,
@@ -427,7 +426,6 @@ static void parity_past_4_gib(void **state)
                      SCR_E_RANGE);
     assert_int_equal(scr_member_close(m, NULL), SCR_OK);
     expect_at(test_path("bigred"), (off_t)(77 + 15 * gib - 4), "last");
-    scr_geom_fini(&g);
 }
 
 /* --- failing system calls --- */

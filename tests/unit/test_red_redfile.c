@@ -131,7 +131,6 @@ static scr_hash *example(void)
     assert_int_equal(scr_geom_init(&g, SCR_SCHEME_XOR, 4, 1, len, NULL), SCR_OK);
     scr_hash *h = scr_redfile_header(&g, 0, 6, 4, ranks, current, &left, 1);
     assert_non_null(h);
-    scr_geom_fini(&g);
     scr_hash_delete(current);
     scr_hash_delete(left);
     return h;
