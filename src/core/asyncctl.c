@@ -8,7 +8,6 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "core/ctx.h"
-#include "par/distribute.h"
 #include "par/flush_async.h"
 #include "store/arrival.h"
 #include "xfer/daemon.h"
@@ -81,7 +80,6 @@ void scr_async_fini(struct scr_ctx *ctx)
         scr_flush_kill(take_out(s, s->n - 1));
     scr_mover_free(s->daemon);
     scr_mover_free(s->threads);
-    scr_hash_delete(s->failed);
     free(s->flush);
     memset(s, 0, sizeof *s);
 }
@@ -249,27 +247,26 @@ static int launch_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 }
 
 /* A checkpoint that is not tried again any more is made up for by the next. */
-static void owe_all(struct scr_ctx *ctx, int id)
+static void owe(struct scr_ctx *ctx, int id)
 {
-    if (scr_cache_kind_all(ctx, id) & SCR_IS_CKPT)
+    if (scr_cache_kind(ctx, id) & SCR_IS_CKPT)
         ctx->flush_owed = 1;
 }
 
-/* One that some rank cannot note, for want of memory, no rank does: all have to try the
- * same ones again. Files that are damaged in cache are rebuilt then. */
+static void note_failed(const struct scr_ctx *ctx, int id, int failed, int mend)
+{
+    struct scr_held *h = scr_cache_held(ctx, id);
+    if (h != NULL) {
+        h->failed = failed;
+        h->mend = mend;
+    }
+}
+
+/* Files that are damaged in cache are rebuilt before it is tried again. */
 static void note_failure_all(struct scr_ctx *ctx, int id, const struct scr_err *why)
 {
     int lost = lose_daemon_all(ctx);
-    if (ctx->async.failed == NULL)
-        ctx->async.failed = scr_hash_new();
-    scr_hash *entry = scr_hash_set_kv_int(ctx->async.failed, "DSET", id);
-    int noted = entry != NULL;
-    if (!lost && scr_flush_may_be_mended(ctx, id, why->code))
-        noted = scr_hash_set(entry, "MEND", NULL) != NULL;
-    if (!scr_and_all(&ctx->world, noted)) {
-        scr_hash_unset_kv_int(ctx->async.failed, "DSET", id);
-        owe_all(ctx, id);
-    }
+    note_failed(ctx, id, 1, !lost && scr_flush_may_be_mended(ctx, id, why->code));
     scr_log(&ctx->log, SCR_LOG_WARN,
             "flush of dataset %d failed, it stays in cache and is tried again, or the "
             "next checkpoint in its place%s: %s",
@@ -280,10 +277,9 @@ static void note_failure_all(struct scr_ctx *ctx, int id, const struct scr_err *
 /* What is only output has done its time in cache. */
 static void let_output_go_all(struct scr_ctx *ctx, int id)
 {
-    struct scr_dataset d;
     struct scr_err why = SCR_ERR_INIT;
-    int goes = scr_cache_dataset(ctx, id, &d, NULL) == SCR_OK && !d.is_ckpt;
-    if (scr_or_all(&ctx->world, goes) && scr_cache_delete_all(ctx, id, &why) != SCR_OK)
+    if (scr_cache_kind(ctx, id) == SCR_IS_OUTPUT &&
+        scr_cache_delete_all(ctx, id, &why) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d stays in cache: %s", id, why.text);
 }
 
@@ -300,14 +296,14 @@ void scr_async_start_all(struct scr_ctx *ctx, int id)
     if (scr_async_has(ctx, id))
         return;
     wait_for_others_all(ctx, id);
-    scr_hash_unset_kv_int(ctx->async.failed, "DSET", id);
+    note_failed(ctx, id, 0, 0);
     int rc = scr_async_let_go_all(ctx, &why);
     if (rc != SCR_OK) {
         note_failure_all(ctx, id, &why);
         return;
     }
     SCR_EVENT(ctx, .event = "ASYNC_FLUSH_START", .dset = id);
-    scr_flush_mark_all(ctx, id, SCR_LOC_CACHE | SCR_LOC_FLUSHING, 0);
+    scr_flush_mark(ctx, id, SCR_LOC_CACHE | SCR_LOC_FLUSHING, 0);
     rc = launch_all(ctx, id, &why);
     if (rc != SCR_OK && lose_daemon_all(ctx)) {
         scr_log(&ctx->log, SCR_LOG_WARN, "threads of the processes copy: %s", why.text);
@@ -322,7 +318,7 @@ void scr_async_start_all(struct scr_ctx *ctx, int id)
         scr_phase_all(ctx, "flush", id);
         return;
     }
-    scr_flush_mark_all(ctx, id, 0, SCR_LOC_FLUSHING);
+    scr_flush_mark(ctx, id, 0, SCR_LOC_FLUSHING);
     if (rc == SCR_E_NEWER) {
         give_way_all(ctx, id, &why);
         return;
@@ -343,7 +339,7 @@ static int end_all(struct scr_ctx *ctx, int i, struct scr_err *err)
     double since = scr_flush_async_since(a);
     int64_t bytes = (int64_t)scr_flush_async_bytes(a);
     int rc = scr_flush_end_all(a, &why);
-    scr_flush_mark_all(ctx, id, rc == SCR_OK ? SCR_LOC_PFS : 0, SCR_LOC_FLUSHING);
+    scr_flush_mark(ctx, id, rc == SCR_OK ? SCR_LOC_PFS : 0, SCR_LOC_FLUSHING);
     if (rc != SCR_OK) {
         note_failure_all(ctx, id, &why);
         if (rc == SCR_E_FULL)
@@ -382,63 +378,51 @@ void scr_async_stop_all(struct scr_ctx *ctx, int id)
     if (scr_async_let_go_all(ctx, &why) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "%s", why.text);
     why = (struct scr_err)SCR_ERR_INIT;
-    if (scr_hash_get_kv_int(ctx->async.failed, "DSET", id) != NULL)
-        owe_all(ctx, id);
-    scr_hash_unset_kv_int(ctx->async.failed, "DSET", id);
+    const struct scr_held *h = scr_cache_held(ctx, id);
+    if (h != NULL && h->failed)
+        owe(ctx, id);
+    note_failed(ctx, id, 0, 0);
     if (i < 0)
         return;
     if (scr_flush_cancel_all(take_out(&ctx->async, i), &done, &why) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "flush of dataset %d is cancelled: %s", id,
                 why.text);
     (void)lose_daemon_all(ctx);
-    scr_flush_mark_all(ctx, id, done ? SCR_LOC_PFS : 0, SCR_LOC_FLUSHING);
+    scr_flush_mark(ctx, id, done ? SCR_LOC_PFS : 0, SCR_LOC_FLUSHING);
 }
 
 /* --- once more --- */
 
-/* Those that failed, malloc'd; *n = 0 where memory is short, or was when one was noted:
- * then the ranks may know of different ones. */
-static int *list_failed_all(struct scr_ctx *ctx, size_t *n)
+/* The smallest id above `above` of those that failed; 0: none. */
+static int next_failed(const struct scr_ctx *ctx, int above)
 {
-    int *ids = NULL;
-    const scr_hash *failed = scr_hash_get(ctx->async.failed, "DSET");
-    int ok = ctx->async.failed != NULL && scr_hash_ok(ctx->async.failed) &&
-             scr_hash_list_int(failed, &ids, n);
-    if (!scr_and_all(&ctx->world, ok))
-        *n = 0;
-    return ids;
+    while ((above = scr_cache_next(ctx, above)) > 0)
+        if (scr_cache_held(ctx, above)->failed)
+            break;
+    return above;
 }
 
 void scr_async_replaced_all(struct scr_ctx *ctx)
 {
-    size_t n = 0;
-    int *ids = list_failed_all(ctx, &n);
-    for (size_t i = 0; i < n; i++)
+    for (int id = 0; (id = next_failed(ctx, id)) > 0;)
         if (scr_or_all(&ctx->world,
-                       meets_files(ctx, ids[i], ctx->out.name, ctx->out.routed)))
-            scr_hash_unset_kv_int(ctx->async.failed, "DSET", ids[i]);
-    free(ids);
+                       meets_files(ctx, id, ctx->out.name, ctx->out.routed)))
+            note_failed(ctx, id, 0, 0);
 }
 
 /* Somebody has completed what we believed to have failed. */
 static void note_done_all(struct scr_ctx *ctx, int id)
 {
-    scr_hash_unset_kv_int(ctx->async.failed, "DSET", id);
-    scr_flush_mark_all(ctx, id, SCR_LOC_PFS, 0);
+    note_failed(ctx, id, 0, 0);
+    scr_flush_mark(ctx, id, SCR_LOC_PFS, 0);
     let_output_go_all(ctx, id);
-}
-
-static int is_to_be_mended(const struct scr_ctx *ctx, int id)
-{
-    return scr_hash_get(scr_hash_get_kv_int(ctx->async.failed, "DSET", id), "MEND") !=
-           NULL;
 }
 
 /* What cannot be rebuilt is told, and the flush says what it lacks. */
 static void start_again_all(struct scr_ctx *ctx, int id)
 {
     struct scr_err lost = SCR_ERR_INIT;
-    if (is_to_be_mended(ctx, id) && scr_cache_mend_all(ctx, id, &lost) != SCR_OK)
+    if (scr_cache_held(ctx, id)->mend && scr_cache_mend_all(ctx, id, &lost) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is not rebuilt in cache: %s",
                 scr_cache_name_of(ctx, id), id, lost.text);
     scr_async_start_all(ctx, id);
@@ -446,16 +430,13 @@ static void start_again_all(struct scr_ctx *ctx, int id)
 
 void scr_async_retry_all(struct scr_ctx *ctx)
 {
-    size_t n = 0;
-    int *ids = list_failed_all(ctx, &n);
-    for (size_t i = 0; i < n; i++)
-        if (!scr_cache_is_ready(ctx, ids[i]) || is_replaced_all(ctx, ids[i]))
-            scr_hash_unset_kv_int(ctx->async.failed, "DSET", ids[i]);
-        else if (scr_flush_is_done_all(ctx, ids[i]))
-            note_done_all(ctx, ids[i]);
+    for (int id = 0; (id = next_failed(ctx, id)) > 0;)
+        if (!scr_cache_is_ready(ctx, id) || is_replaced_all(ctx, id))
+            note_failed(ctx, id, 0, 0);
+        else if (scr_flush_is_done_all(ctx, id))
+            note_done_all(ctx, id);
         else
-            start_again_all(ctx, ids[i]);
-    free(ids);
+            start_again_all(ctx, id);
 }
 
 void scr_async_adopt_all(struct scr_ctx *ctx)
@@ -486,8 +467,11 @@ static int share_pending_all(struct scr_ctx *ctx, scr_hash *pending,
         if (scr_hash_set_kv_int(pending, "DSET", ids[i]) == NULL)
             rc = scr_fail(err, SCR_E_NOMEM, 0, "flushes that were cut short");
     free(ids);
-    rc = scr_agree_all(&ctx->world, rc, err);
-    return rc == SCR_OK ? scr_hash_bcast_all(&ctx->world, 0, pending, err) : rc;
+    struct scr_vote v = { .sum = { n } };
+    rc = scr_vote_all(&ctx->world, rc, &v, err);
+    return rc == SCR_OK && v.sum[0] > 0
+               ? scr_hash_bcast_all(&ctx->world, 0, pending, err)
+               : rc;
 }
 
 static void resume_all(struct scr_ctx *ctx, int id)
@@ -504,25 +488,17 @@ static void resume_all(struct scr_ctx *ctx, int id)
 /* Output in cache that never began to be copied. */
 static void start_outputs_all(struct scr_ctx *ctx)
 {
-    struct scr_dataset d;
-    int *ids = NULL, n = 0;
-    int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, NULL);
-    for (int i = 0; i < n && rc == SCR_OK; i++)
-        if (scr_cache_is_ready(ctx, ids[i]) &&
-            scr_cache_dataset(ctx, ids[i], &d, NULL) == SCR_OK && d.is_output &&
-            !scr_flush_is_done_all(ctx, ids[i]))
-            scr_async_start_all(ctx, ids[i]);
-    free(ids);
+    for (int id = 0; (id = scr_cache_next(ctx, id)) > 0;)
+        if (scr_cache_is_ready(ctx, id) && (scr_cache_kind(ctx, id) & SCR_IS_OUTPUT) &&
+            !scr_flush_is_done_all(ctx, id))
+            scr_async_start_all(ctx, id);
 }
 
 void scr_async_resume_all(struct scr_ctx *ctx)
 {
     struct scr_err why = SCR_ERR_INIT;
     scr_hash *pending = scr_hash_new();
-    int rc = pending ? SCR_OK : scr_fail(&why, SCR_E_NOMEM, 0, "out of memory");
-    rc = scr_agree_all(&ctx->world, rc, &why);
-    if (rc == SCR_OK)
-        rc = share_pending_all(ctx, pending, &why);
+    int rc = share_pending_all(ctx, pending, &why);
     for (SCR_HASH_EACH(e, scr_hash_get(pending, "DSET")))
         if (rc == SCR_OK && scr_cache_is_ready(ctx, scr_hash_elem_key_int(e)))
             resume_all(ctx, scr_hash_elem_key_int(e));

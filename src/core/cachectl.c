@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is in cache: room for the next dataset, deletion, look-up. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -204,9 +205,11 @@ int scr_cache_reserve(struct scr_ctx *ctx, size_t more, struct scr_err *err)
     if (room <= ctx->held_room)
         return SCR_OK;
     struct scr_held *held = scr_reallocarray(ctx->held, room, sizeof *held);
-    if (held == NULL)
+    ctx->held = held != NULL ? held : ctx->held;
+    int *leaving = scr_reallocarray(ctx->leaving, room, sizeof *leaving);
+    ctx->leaving = leaving != NULL ? leaving : ctx->leaving;
+    if (held == NULL || leaving == NULL)
         return scr_fail(err, SCR_E_NOMEM, 0, "list of datasets in cache");
-    ctx->held = held;
     ctx->held_room = room;
     return SCR_OK;
 }
@@ -230,6 +233,63 @@ void scr_cache_set_state(struct scr_ctx *ctx, int id, enum scr_cache_state state
         ctx->held[ctx->nheld++] = (struct scr_held){ .id = id, .state = state };
 }
 
+/* View of any entry of id; 0: this rank has none. */
+static int view_any(const struct scr_ctx *ctx, int id, struct scr_dataset *d)
+{
+    const scr_hash *dset = scr_cache_any_dataset(ctx, id);
+    return dset != NULL && scr_dataset_get(dset, d, NULL) == SCR_OK;
+}
+
+void scr_cache_enter(struct scr_ctx *ctx, int id, int kind,
+                     const struct scr_reddesc *red)
+{
+    scr_cache_set_state(ctx, id, SCR_CACHE_READY);
+    struct scr_held *h = scr_cache_held(ctx, id);
+    h->kind = kind;
+    h->store = red->store;
+    h->line = red->index;
+    h->losses = (int)ctx->losses[red->index];
+}
+
+static int store_of(const struct scr_ctx *ctx, const char *path)
+{
+    for (int i = 0; i < ctx->descs.nstores && path != NULL; i++)
+        if (strcmp(ctx->descs.store[i].path, path) == 0)
+            return i;
+    return INT_MAX;
+}
+
+void scr_cache_enter_all(struct scr_ctx *ctx, int id, enum scr_cache_state state)
+{
+    struct scr_dataset d;
+    const scr_hash *desc = scr_cache_any_desc(ctx, id);
+    int losses = INT_MAX, line = INT_MAX, kind = 0;
+    scr_hash_get_val_int(desc, "FAILURES", &losses);
+    scr_hash_get_val_int(desc, "INDEX", &line);
+    if (view_any(ctx, id, &d))
+        kind = (d.is_ckpt ? SCR_IS_CKPT : 0) | (d.is_output ? SCR_IS_OUTPUT : 0);
+    int64_t v[] = { losses, line, -kind,
+                    store_of(ctx, scr_hash_get_val(desc, "STORE")) };
+    scr_mins_all(&ctx->world, v, 4);
+    scr_cache_set_state(ctx, id, state);
+    struct scr_held *h = scr_cache_held(ctx, id);
+    h->losses = (int)v[0];
+    h->line = (int)v[1];
+    h->kind = (int)-v[2];
+    h->store = v[3] < INT_MAX ? (int)v[3] : -1;
+}
+
+int scr_cache_next(const struct scr_ctx *ctx, int above)
+{
+    int next = 0;
+    for (size_t i = 0; i < ctx->nheld; i++) {
+        int id = ctx->held[i].id;
+        if (id > above && (next == 0 || id < next))
+            next = id;
+    }
+    return next;
+}
+
 int scr_cache_newest(const struct scr_ctx *ctx, enum scr_cache_state state, int below)
 {
     int newest = 0;
@@ -249,9 +309,12 @@ int scr_cache_newest(const struct scr_ctx *ctx, enum scr_cache_state state, int 
  */
 static void keep_lost_all(struct scr_ctx *ctx, int id)
 {
-    int fits = scr_cache_has(ctx, id) || scr_cache_reserve(ctx, 1, NULL) == SCR_OK;
-    if (scr_and_all(&ctx->world, fits))
+    if (scr_cache_has(ctx, id)) {
         scr_cache_set_state(ctx, id, SCR_CACHE_LOST);
+        return;
+    }
+    if (scr_and_all(&ctx->world, scr_cache_reserve(ctx, 1, NULL) == SCR_OK))
+        scr_cache_enter_all(ctx, id, SCR_CACHE_LOST);
 }
 
 int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err)
@@ -268,13 +331,13 @@ int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     }
     scr_cache_set_state(ctx, id, SCR_CACHE_GONE);
     sweep(ctx, id);
-    scr_flush_forget_all(ctx, id);
+    scr_flush_forget(ctx, id);
     return rc;
 }
 
 /* In the directories of the files that this rank's map has of it, of each owner the
  * first; what lies on one device is found out at once. */
-static int may_delete(const struct scr_ctx *ctx, int id, struct scr_err *err)
+int scr_cache_may_delete(const struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     int rc = SCR_OK;
     char *name = scr_asprintf("probe.%d", ctx->world.rank);
@@ -293,15 +356,10 @@ static int may_delete(const struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc == SCR_E_NOENT ? SCR_OK : rc;
 }
 
-int scr_cache_may_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err)
-{
-    return scr_agree_all(&ctx->world, may_delete(ctx, id, err), err);
-}
-
 int scr_cache_let_go_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     (void)scr_async_wait_all(ctx, id, NULL);
-    int rc = (scr_cache_kind_all(ctx, id) & SCR_IS_OUTPUT)
+    int rc = (scr_cache_kind(ctx, id) & SCR_IS_OUTPUT)
                  ? scr_flush_or_give_way_all(ctx, id, err)
                  : SCR_OK;
     if (rc != SCR_OK)
@@ -379,9 +437,8 @@ int scr_cache_is_ready(const struct scr_ctx *ctx, int id)
 int scr_cache_newest_ckpt(const struct scr_ctx *ctx, int below)
 {
     int id = below;
-    struct scr_dataset d;
     while ((id = scr_cache_newest(ctx, SCR_CACHE_READY, id)) > 0)
-        if (scr_cache_dataset(ctx, id, &d, NULL) == SCR_OK && d.is_ckpt)
+        if (scr_cache_kind(ctx, id) & SCR_IS_CKPT)
             break;
     return id;
 }
@@ -411,22 +468,10 @@ const scr_hash *scr_cache_any_dataset(const struct scr_ctx *ctx, int id)
     return NULL;
 }
 
-/* View of any entry of id; 0: this rank has none. */
-static int view_any(const struct scr_ctx *ctx, int id, struct scr_dataset *d)
+int scr_cache_kind(const struct scr_ctx *ctx, int id)
 {
-    const scr_hash *dset = scr_cache_any_dataset(ctx, id);
-    return dset != NULL && scr_dataset_get(dset, d, NULL) == SCR_OK;
-}
-
-int scr_cache_kind_all(const struct scr_ctx *ctx, int id)
-{
-    struct scr_dataset d;
-    int kind = 0;
-    if (!scr_cache_has(ctx, id))
-        return 0;
-    if (view_any(ctx, id, &d))
-        kind = (d.is_ckpt ? SCR_IS_CKPT : 0) | (d.is_output ? SCR_IS_OUTPUT : 0);
-    return scr_cache_is_ready(ctx, id) ? kind : (int)scr_max_all(&ctx->world, kind);
+    const struct scr_held *h = scr_cache_held(ctx, id);
+    return h != NULL ? h->kind : 0;
 }
 
 /* Of those of another number of ranks not every rank knows. */

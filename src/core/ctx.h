@@ -121,12 +121,19 @@ enum scr_cache_state {
     SCR_CACHE_GONE
 };
 
-/* A dataset in cache. */
+/* A dataset in cache: what the ranks have agreed on once. */
 struct scr_held {
     int id;
     enum scr_cache_state state;
-    int stays; /* why it stayed when room was made last (room.c), 0: it did not */
-    int told;  /* that was said before, in this run */
+    int kind;   /* SCR_IS_CKPT | SCR_IS_OUTPUT */
+    int store;  /* of descs.store, -1: of none that there is now */
+    int line;   /* of descs.red, as it was when it was written */
+    int losses; /* that each of its sets survives */
+    int turn;   /* in which it leaves when room is made (room.c) */
+    int failed; /* its asynchronous flush, which is to be started again */
+    int mend;   /* after its files in cache are rebuilt */
+    int stays;  /* why it stayed when room was made last (room.c), 0: it did not */
+    int told;   /* that was said before, in this run */
 };
 
 /* Redundancy files of datasets that left, kept for the one that is written next
@@ -150,7 +157,6 @@ struct scr_async {
     int paused;      /* threads are not to begin yet */
     struct scr_flush_async **flush; /* oldest first */
     int n;
-    scr_hash *failed; /* DSET/<id>: to be started again */
 };
 
 /* Time spent, for SCR_Need_checkpoint. Only rank 0's figures are used. */
@@ -198,9 +204,11 @@ struct scr_ctx {
     int lease_ms;             /* the same for run_lock, also where its node was lost */
     char **cache_dirs;        /* one per store; NULL for stores nobody uses */
     struct scr_set *sets;     /* one per redundancy descriptor */
+    int64_t *losses; /* that every set of it survives, likewise; the same on all */
 
     scr_filemap *map;      /* what this rank has in cache */
     struct scr_held *held; /* the datasets in cache, the same on all ranks */
+    int *leaving;          /* ids, in their turn (room.c); room for all of held */
     size_t nheld, held_room;
     int last_id; /* largest dataset id ever seen here */
     int ckpt_id; /* number of the last complete checkpoint, survives restarts */
@@ -209,6 +217,11 @@ struct scr_ctx {
     struct scr_spare spare;
     uint64_t ckpt_bytes; /* of this rank's files of the checkpoint noted last
                             (space.c), 0: none */
+    struct {
+        int id, line;     /* checkpoint, and index of its descriptor; 0: of none */
+        uint64_t longest; /* bytes of the member of this rank's set that has most */
+    } span;               /* of the last that was protected */
+    int tries;            /* attempts at a checkpoint that failed since */
     uint64_t tried; /* bytes this rank had written when the last attempt at a checkpoint
                        failed, 0: it did not */
     int told_bare;  /* that the cache is empty while a checkpoint is written */
@@ -289,9 +302,10 @@ int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
 int scr_route(struct scr_ctx *ctx, const char *name, char *file, struct scr_err *err);
 int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err);
 void scr_output_fini(struct scr_output *out);
-/* Applies red to dataset id, whose files this rank's map lists, and writes the map. */
+/* Applies red to dataset id, whose files this rank's map lists, and writes the map. rc:
+ * of this rank until now; the code is its own, to be agreed on. */
 int scr_protect_dataset_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int id,
-                            const char *dset_dir, const scr_hash *dset,
+                            const char *dset_dir, const scr_hash *dset, int rc,
                             struct scr_err *err);
 /* Whether the open dataset may be completed: what the application and Route_file said.
  */
@@ -377,6 +391,15 @@ int scr_cache_reserve(struct scr_ctx *ctx, size_t more, struct scr_err *err);
 struct scr_held *scr_cache_held(const struct scr_ctx *ctx, int id);
 /* Cannot fail: a state that is new takes room from scr_cache_reserve. */
 void scr_cache_set_state(struct scr_ctx *ctx, int id, enum scr_cache_state state);
+/* Likewise of one that red protects now: READY. Local; the same on all ranks. */
+void scr_cache_enter(struct scr_ctx *ctx, int id, int kind,
+                     const struct scr_reddesc *red);
+/* Likewise of one that was found in cache, by what the maps of all ranks say of it: of
+ * one of another number of ranks not every rank knows. */
+void scr_cache_enter_all(struct scr_ctx *ctx, int id, enum scr_cache_state state);
+/* The smallest id above `above` of a dataset in cache, in whatever state; 0: none. What
+ * is walked through so may be deleted on the way. */
+int scr_cache_next(const struct scr_ctx *ctx, int above);
 /* Largest id in that state below `below` (0: any); 0: none. */
 int scr_cache_newest(const struct scr_ctx *ctx, enum scr_cache_state state, int below);
 int scr_cache_newest_ckpt(const struct scr_ctx *ctx, int below); /* READY checkpoints */
@@ -392,7 +415,7 @@ int scr_cache_has(const struct scr_ctx *ctx, int id); /* in whatever state */
 const scr_hash *scr_cache_any_desc(const struct scr_ctx *ctx, int id);
 const scr_hash *scr_cache_any_dataset(const struct scr_ctx *ctx, int id);
 /* SCR_IS_CKPT | SCR_IS_OUTPUT of a dataset in cache, in whatever state; 0: none. */
-int scr_cache_kind_all(const struct scr_ctx *ctx, int id);
+int scr_cache_kind(const struct scr_ctx *ctx, int id);
 /* Name of id, for messages; "?" if this rank's map has none. Borrowed from the map. */
 const char *scr_cache_name_of(const struct scr_ctx *ctx, int id);
 /* READY, KEPT or FOREIGN dataset of that name with the largest id, 0: none. */
@@ -413,9 +436,9 @@ void scr_cache_prune_all(struct scr_ctx *ctx, int id);
 /* Deletes a dataset from cache on all ranks: files, map entries, flush-file entry. If
  * that fails it is LOST, or, short of memory, has no state if it had none before. */
 int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err);
-/* Whether all ranks can delete what they have of it, so that none begins where another
- * cannot; the same on all. What cannot even be tried for want of room can. */
-int scr_cache_may_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+/* Whether this rank can delete what it has of it: to be agreed on, so that none begins
+ * where another cannot. What cannot even be tried for want of room can. Local. */
+int scr_cache_may_delete(const struct scr_ctx *ctx, int id, struct scr_err *err);
 /* The same for a dataset nobody asked to lose: output that has not reached the prefix
  * is flushed first, and stays if that fails (invariant P7). */
 int scr_cache_let_go_all(struct scr_ctx *ctx, int id, struct scr_err *err);
@@ -433,19 +456,33 @@ int scr_cache_max_id(const struct scr_ctx *ctx);
 int scr_cache_purge_all(struct scr_ctx *ctx, struct scr_err *err);
 
 /* --- room in cache (room.c) --- */
+/* What is to be known before room is made for one more. The same on all ranks. */
+struct scr_room {
+    int neighbours; /* other prefix directories have datasets in its store */
+    int narrow;     /* beside all that is there it has no room somewhere */
+};
+/* What of it this rank sees. need: scr_space_need_all. Local. */
+void scr_room_look(const struct scr_ctx *ctx, const struct scr_reddesc *red,
+                   uint64_t need, struct scr_room *room);
+/* 1 if it matters how much room there is: SCR_CACHE_SIZE is automatic. */
+int scr_room_is_measured(const struct scr_ctx *ctx, const struct scr_reddesc *red);
 /* Makes room for one more checkpoint of red in its store, the last thing before it is
  * written (invariant C10). Those leave first that a newer one covers, which survives as
  * many losses. One of another number of ranks counts as soon as a newer one is as safe
  * as it is (invariant P5). Output that cannot be flushed stays, with a warning, and
  * does not count (invariant P7); SCR_E_FULL if there is no room beside it. */
 int scr_cache_evict_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
-                        struct scr_err *err);
+                        const struct scr_room *room, struct scr_err *err);
 /* The same for a checkpoint that was being fetched and found no room. */
 int scr_cache_evict_for_fetch_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
                                   struct scr_err *err);
 /* When one of red is complete and protected: where SCR_CACHE_SIZE is automatic, what it
- * covers leaves. What fails is told, and tried again before the next is written. */
-void scr_cache_settle_all(struct scr_ctx *ctx, const struct scr_reddesc *red);
+ * covers leaves. What fails is told, and tried again before the next is written.
+ * may_go: a dataset of which it was agreed that all ranks can delete it. */
+void scr_cache_settle_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
+                          int may_go);
+/* The first that is going to leave then; 0: none. */
+int scr_cache_covered_all(struct scr_ctx *ctx, const struct scr_reddesc *red);
 
 /* --- bytes (space.c) --- */
 /* Bytes of dataset id in the cache of red's store that this rank writes to. */
@@ -459,6 +496,13 @@ uint64_t scr_space_left(const struct scr_ctx *ctx, const struct scr_reddesc *red
  * checkpoint to go by it is 1. */
 int scr_space_for_next_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
                            struct scr_err *why);
+/* The same in two steps, of which the first may ride along with other sums: this rank's
+ * part, where it is known without communication (else 0); then the bytes that this
+ * rank's node needs, or, of a store the nodes share, all of them: sum is that of all
+ * ranks' parts. 0: nothing to go by. */
+uint64_t scr_space_part(const struct scr_ctx *ctx, const struct scr_reddesc *red);
+uint64_t scr_space_need_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
+                            uint64_t sum);
 
 /* Remembers how large the newest checkpoint in cache is, which may be about to leave.
  * Local. */
@@ -473,8 +517,10 @@ uint64_t scr_space_lacking_all(const struct scr_ctx *ctx, const struct scr_redde
                                int id, uint64_t total);
 
 /* --- other prefix directories (neighbours.c, invariant C15): what they have in the
- * store of red leaves, oldest first, until every node has the room. It costs a
- * reduction where they have none. --- */
+ * store of red leaves, oldest first, until every node has the room. Where
+ * they have none it costs a reduction. --- */
+/* 1 if this rank, which looks for its node, sees any. Local. */
+int scr_neighbours_are_any(const struct scr_ctx *ctx, const struct scr_reddesc *red);
 /* For the next dataset. */
 void scr_neighbours_give_way_all(const struct scr_ctx *ctx,
                                  const struct scr_reddesc *red);
@@ -510,10 +556,10 @@ void scr_flush_left_all(struct scr_ctx *ctx);
 /* Outputs not yet flushed, then (if newest) the newest checkpoint in cache; the first
  * error, but for those of another number of ranks. */
 int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err);
-/* Notes id's locations (SCR_LOC_*) in the flush file, or that it is gone; failing is a
- * warning. */
-void scr_flush_mark_all(struct scr_ctx *ctx, int id, int on, int off);
-void scr_flush_forget_all(struct scr_ctx *ctx, int id);
+/* Notes id's locations (SCR_LOC_*) in the flush file, or that it is gone: on rank 0,
+ * for which nobody waits. Failing is a warning. Local. */
+void scr_flush_mark(struct scr_ctx *ctx, int id, int on, int off);
+void scr_flush_forget(struct scr_ctx *ctx, int id);
 /* Reports the output that no rank can restore any more, and finds out whether the run
  * goes back for it. */
 void scr_lost_output_look_all(struct scr_ctx *ctx);
@@ -523,8 +569,8 @@ int scr_lost_output_go_back_all(struct scr_ctx *ctx);
 /* What the run restarts from is settled: the flush file forgets the lost output. */
 void scr_lost_output_settle_all(struct scr_ctx *ctx);
 /* Takes datasets that were in the caches of this job, and are no more, out of it; of
- * other jobs those of long ago. */
-void scr_flush_sweep_all(struct scr_ctx *ctx);
+ * other jobs those of long ago. Likewise. */
+void scr_flush_sweep(struct scr_ctx *ctx);
 
 /* --- flushes the application does not wait for (asyncctl.c). They never fail a call:
  * what goes wrong is told, the dataset stays in cache and is tried again. --- */
@@ -691,8 +737,8 @@ int scr_need_checkpoint_all(struct scr_ctx *ctx, int *flag, struct scr_err *err)
 /* What the parameters and this rank's clock say. Local. */
 int scr_is_time_for_ckpt(const struct scr_ctx *ctx);
 int scr_should_exit_all(struct scr_ctx *ctx, int *flag, struct scr_err *err);
-/* Halt file at Init: sets ctx->halt and says why. */
-int scr_halt_init_all(struct scr_ctx *ctx, struct scr_err *err);
+/* Halt file at Init: sets ctx->halt and says why. rc: of this rank until now. */
+int scr_halt_init_all(struct scr_ctx *ctx, int rc, struct scr_err *err);
 /* After a successful checkpoint: counts it, sets ctx->halt if a condition is due. */
 int scr_halt_ckpt_all(struct scr_ctx *ctx, struct scr_err *err);
 /* 1 if the run ends because the job is halted: the program was told to exit, or a
@@ -748,9 +794,16 @@ int scr_edit_state_all(struct scr_ctx *ctx, const char *file, scr_hash_edit edit
 int scr_edit_index_all(struct scr_ctx *ctx, scr_hash_edit edit, void *arg,
                        struct scr_err *err);
 
-/* Checks, on every rank, a text argument that must be given (unless optional), shorter
- * than SCR_MAX_FILENAME and the same on all. */
+/* Checks a text argument: given (unless optional), and shorter than SCR_MAX_FILENAME.
+ * Local. */
+int scr_check_name(const char *call, const char *text, int optional,
+                   struct scr_err *err);
+/* SCR_E_MISMATCH unless a vote (par/comm.h) found an argument the same on all ranks.
+ * what: "name differs". Local. */
+int scr_check_same(const char *call, const char *what, int64_t least,
+                   int64_t least_negated, struct scr_err *err);
+/* Both of one that must be given. */
 int scr_check_name_all(const struct scr_ctx *ctx, const char *call, const char *text,
-                       int optional, struct scr_err *err);
+                       struct scr_err *err);
 
 #endif

@@ -53,16 +53,16 @@ static int fetch_into_all(struct scr_ctx *ctx, const struct scr_reddesc *red, in
         rc = scr_fetch_all(&ctx->env, &ctx->world, &ctx->prefix, &o, id, dset_dir,
                            ctx->map, dset, &bytes, err);
     }
-    if (rc == SCR_OK)
-        rc = scr_protect_dataset_all(ctx, red, id, dset_dir, dset, err);
     if (rc == SCR_OK) {
-        rc = scr_cache_dataset(ctx, id, &d, err);
+        rc = scr_protect_dataset_all(ctx, red, id, dset_dir, dset, SCR_OK, err);
+        if (rc == SCR_OK)
+            rc = scr_cache_dataset(ctx, id, &d, err);
         *name = rc == SCR_OK ? scr_strdup(d.name) : NULL;
         rc = scr_agree_all(&ctx->world, rc == SCR_OK && !*name ? SCR_E_NOMEM : rc, err);
     }
     if (rc == SCR_OK) {
-        scr_cache_set_state(ctx, id, SCR_CACHE_READY);
-        scr_flush_mark_all(ctx, id, SCR_LOC_CACHE | SCR_LOC_PFS, 0);
+        scr_cache_enter_all(ctx, id, SCR_CACHE_READY);
+        scr_flush_mark(ctx, id, SCR_LOC_CACHE | SCR_LOC_PFS, 0);
     }
     scr_hash_delete(dset);
     free(dset_dir);
@@ -222,12 +222,12 @@ static int choose(struct scr_ctx *ctx, int above, int *id, struct scr_err *err)
 /* Rank 0 chooses for all: CURRENT if that is above, else the newest; 0: none. */
 static int choose_all(struct scr_ctx *ctx, int above, int *id, struct scr_err *err)
 {
-    int rc = SCR_OK, choice = -1;
+    int rc = SCR_OK, choice = 0;
     if (ctx->world.rank == 0)
         rc = choose(ctx, above, &choice, err);
-    rc = scr_agree_all(&ctx->world, rc, err);
-    choice = (int)scr_max_all(&ctx->world, choice);
-    *id = choice > 0 ? choice : 0;
+    struct scr_vote v = { .least = { choice > 0 ? -choice : 0 } };
+    rc = scr_vote_all(&ctx->world, rc, &v, err);
+    *id = (int)-v.least[0];
     return rc;
 }
 

@@ -8,7 +8,6 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "core/ctx.h"
-#include "par/distribute.h"
 #include "store/arrival.h"
 #include "store/flushing.h"
 #include "store/replacing.h"
@@ -36,7 +35,7 @@ static int edit_mark(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 struct edit {
     scr_hash_edit make;
     void *arg;
-    int changed; /* at rank 0 */
+    int changed;
 };
 
 static int edit_and_note(scr_hash *h, void *arg, int *changed, struct scr_err *err)
@@ -47,14 +46,17 @@ static int edit_and_note(scr_hash *h, void *arg, int *changed, struct scr_err *e
     return rc;
 }
 
-/* That it cannot be written is no reason to give up a dataset; it is told once, by rank
- * 0, until it is written or there is another cause. Where there was nothing to write
- * nobody knows. */
-static void edit_flush_file_all(struct scr_ctx *ctx, scr_hash_edit edit, void *arg)
+/* On rank 0. That it cannot be written is no reason to give up a dataset, so nobody
+ * waits for it; it is told once, until it is written or there is another cause. Where
+ * there was nothing to write nobody knows. */
+static void edit_flush_file(struct scr_ctx *ctx, scr_hash_edit edit, void *arg)
 {
     struct edit e = { edit, arg, 0 };
     struct scr_err why = SCR_ERR_INIT;
-    int rc = scr_edit_state_all(ctx, "flush.scr", edit_and_note, &e, &why);
+    if (ctx->world.rank != 0)
+        return;
+    int rc = scr_prefix_state_update(&ctx->env, &ctx->prefix, "flush.scr",
+                                     edit_and_note, &e, &why);
     if (rc != SCR_OK && strcmp(why.text, ctx->untold.text) != 0)
         scr_log(&ctx->log, SCR_LOG_WARN, "commands are not told where datasets are: %s",
                 why.text);
@@ -62,11 +64,11 @@ static void edit_flush_file_all(struct scr_ctx *ctx, scr_hash_edit edit, void *a
         ctx->untold = why;
 }
 
-void scr_flush_mark_all(struct scr_ctx *ctx, int id, int on, int off)
+void scr_flush_mark(struct scr_ctx *ctx, int id, int on, int off)
 {
     struct mark m = { id, scr_filemap_get_dataset(ctx->map, id, ctx->world.rank), on,
                       off };
-    edit_flush_file_all(ctx, edit_mark, &m);
+    edit_flush_file(ctx, edit_mark, &m);
 }
 
 /* The only record of output that may be lost stays until a restart was chosen. */
@@ -93,10 +95,10 @@ static int edit_forget(scr_hash *h, void *arg, int *changed, struct scr_err *err
     return SCR_OK;
 }
 
-void scr_flush_forget_all(struct scr_ctx *ctx, int id)
+void scr_flush_forget(struct scr_ctx *ctx, int id)
 {
     struct forget f = { ctx, id };
-    edit_flush_file_all(ctx, edit_forget, &f);
+    edit_flush_file(ctx, edit_forget, &f);
 }
 
 /* What rank 0 finds there; what cannot be read is empty. 1 if the index was read. */
@@ -144,7 +146,7 @@ static int flush_once_all(struct scr_ctx *ctx, int id, struct scr_err *err)
         return scr_regroup_flush_all(ctx, id, err);
     if (scr_cache_is(ctx, id, SCR_CACHE_KEPT))
         return scr_cache_refuse_kept(id, err);
-    scr_flush_mark_all(ctx, id, SCR_LOC_CACHE | SCR_LOC_SYNC_FLUSHING, 0);
+    scr_flush_mark(ctx, id, SCR_LOC_CACHE | SCR_LOC_SYNC_FLUSHING, 0);
     scr_phase_all(ctx, "flush", id);
     double start = scr_now_mono();
     SCR_EVENT(ctx, .event = "FLUSH_START", .dset = id);
@@ -153,7 +155,7 @@ static int flush_once_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     SCR_EVENT(ctx, .event = rc == SCR_OK ? "FLUSH_SUCCESS" : "FLUSH_FAIL", .dset = id,
               .bytes = (int64_t)bytes, .secs = scr_now_mono() - start,
               .note = rc == SCR_OK || err == NULL ? NULL : err->text);
-    scr_flush_mark_all(ctx, id, rc == SCR_OK ? SCR_LOC_PFS : 0, SCR_LOC_SYNC_FLUSHING);
+    scr_flush_mark(ctx, id, rc == SCR_OK ? SCR_LOC_PFS : 0, SCR_LOC_SYNC_FLUSHING);
     if (rc == SCR_OK || rc == SCR_E_FULL)
         scr_retain_all(ctx);
     else if (rc == SCR_E_TAKEN)
@@ -227,7 +229,7 @@ int scr_flush_or_give_way_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 /* An output in cache goes to the prefix; if that is all it is, it leaves the cache. */
 static int flush_output_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
-    int kind = scr_cache_kind_all(ctx, id);
+    int kind = scr_cache_kind(ctx, id);
     if ((kind & SCR_IS_OUTPUT) == 0)
         return SCR_OK;
     int rc = scr_flush_or_give_way_all(ctx, id, err);
@@ -237,36 +239,29 @@ static int flush_output_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 
 void scr_flush_left_all(struct scr_ctx *ctx)
 {
-    int *ids = NULL, n = 0;
-    if (scr_cache_newest(ctx, SCR_CACHE_FOREIGN, 0) <= 0)
-        return;
-    int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, NULL);
-    for (int i = 0; i < n && rc == SCR_OK; i++) {
+    for (int id = 0; (id = scr_cache_next(ctx, id)) > 0;) {
         struct scr_err why = SCR_ERR_INIT;
-        if (scr_cache_is(ctx, ids[i], SCR_CACHE_FOREIGN) &&
-            flush_output_all(ctx, ids[i], &why) != SCR_OK)
+        if (scr_cache_is(ctx, id, SCR_CACHE_FOREIGN) &&
+            flush_output_all(ctx, id, &why) != SCR_OK)
             scr_log(&ctx->log, SCR_LOG_WARN,
                     "output of another number of ranks, dataset %d in cache, is not "
                     "flushed, tried again later: %s",
-                    ids[i], why.text);
+                    id, why.text);
     }
-    free(ids);
 }
 
 /* One that fails does not keep the others, least of all the newest checkpoint. */
 int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err)
 {
-    int *ids = NULL, n = 0;
+    int rc = SCR_OK;
     (void)scr_async_wait_all(ctx, 0, NULL); /* likewise */
-    int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
-    for (int i = 0; i < n; i++) {
-        if (!scr_cache_is_ready(ctx, ids[i]))
-            continue;
+    for (int id = 0; (id = scr_cache_next(ctx, id)) > 0;) {
         struct scr_err why = SCR_ERR_INIT;
-        int one = flush_output_all(ctx, ids[i], &why);
+        int one =
+            scr_cache_is_ready(ctx, id) ? flush_output_all(ctx, id, &why) : SCR_OK;
         if (one != SCR_OK && rc == SCR_OK)
             rc = scr_fail(err, one, 0, "flush of %s (dataset %d): %s",
-                          scr_cache_name_of(ctx, ids[i]), ids[i], why.text);
+                          scr_cache_name_of(ctx, id), id, why.text);
     }
     scr_flush_left_all(ctx);
     int id = scr_cache_newest_ckpt(ctx, 0);
@@ -274,7 +269,6 @@ int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err)
         int one = scr_flush_or_give_way_all(ctx, id, rc == SCR_OK ? err : NULL);
         rc = rc == SCR_OK ? one : rc;
     }
-    free(ids);
     return rc;
 }
 
@@ -393,7 +387,7 @@ static int edit_sweep(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     return SCR_OK;
 }
 
-void scr_flush_sweep_all(struct scr_ctx *ctx)
+void scr_flush_sweep(struct scr_ctx *ctx)
 {
-    edit_flush_file_all(ctx, edit_sweep, ctx);
+    edit_flush_file(ctx, edit_sweep, ctx);
 }

@@ -56,6 +56,7 @@ void scr_ctx_clear(struct scr_ctx *ctx)
     scr_prefix_fini(&ctx->prefix);
     scr_filemap_delete(ctx->map);
     free(ctx->held);
+    free(ctx->leaving);
     scr_cfg_free(ctx->cfg);
     free(ctx->prefix_real);
     free(ctx->gone_before);
@@ -101,7 +102,8 @@ static int load_config(struct scr_ctx *ctx, struct scr_err *err)
     return rc == SCR_OK ? scr_cfg_load(&ctx->env, ctx->cfg, err) : rc;
 }
 
-/* Rank 0 reads environment and files; everybody continues with what rank 0 found. */
+/* Rank 0 reads environment and files; everybody continues with what rank 0 found. The
+ * code is each rank's own: where rank 0 has failed the others go on with nothing. */
 static int share_config_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     scr_hash *packed = scr_hash_new();
@@ -111,17 +113,16 @@ static int share_config_all(struct scr_ctx *ctx, struct scr_err *err)
         if (rc == SCR_OK)
             rc = scr_cfg_pack(ctx->cfg, packed, err);
     }
-    rc = scr_agree_all(&ctx->world, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_hash_bcast_all(&ctx->world, 0, packed, err);
-    if (rc == SCR_OK && ctx->world.rank != 0) {
+    int rc1 = scr_hash_bcast_all(&ctx->world, 0, packed, rc == SCR_OK ? err : NULL);
+    rc = rc == SCR_OK ? rc1 : rc;
+    if (rc == SCR_OK && ctx->world.rank != 0 && scr_hash_size(packed) > 0) {
         scr_cfg_free(ctx->cfg);
         ctx->cfg = scr_cfg_new();
         rc = ctx->cfg ? scr_cfg_unpack(ctx->cfg, packed, err)
                       : scr_fail(err, SCR_E_NOMEM, 0, "configuration");
     }
     scr_hash_delete(packed);
-    return scr_agree_all(&ctx->world, rc, err);
+    return rc;
 }
 
 /* Rows of params.def that nothing looks at yet. */
@@ -189,9 +190,8 @@ static void apply_global_restart(struct scr_params *prm)
 static int read_config_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     int rc = share_config_all(ctx, err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = scr_cfg_params(ctx->cfg, &ctx->prm, err);
+    if (rc == SCR_OK)
+        rc = scr_cfg_params(ctx->cfg, &ctx->prm, err);
     if (rc == SCR_OK) {
         ctx->log.level = ctx->prm.debug;
         ctx->local_log.level = ctx->world.rank == 0 ? ctx->prm.debug : SCR_LOG_WARN;
@@ -220,10 +220,8 @@ static int query_all(struct scr_ctx *ctx, const struct scr_comm *comm, const cha
         if (rc == SCR_OK)
             rc = scr_cfg_app(ctx->cfg, text, reply, err);
     }
-    rc = scr_agree_all(comm, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_bcast_str_all(comm, 0, reply, err);
-    return rc;
+    int rc1 = scr_bcast_str_all(comm, 0, reply, rc == SCR_OK ? err : NULL);
+    return scr_agree_all(comm, rc == SCR_OK ? rc1 : rc, err);
 }
 
 int scr_config_all(struct scr_ctx *ctx, MPI_Comm from, const char *text, char **reply,
@@ -287,23 +285,18 @@ static int set_nodes(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     return scr_nodes_set(h, *(const int *)arg);
 }
 
-/* Absolute prefix as rank 0 sees it, on every rank. */
-static int share_prefix_all(struct scr_ctx *ctx, char **path, struct scr_err *err)
+/* Absolute prefix as rank 0 sees it. */
+static int find_prefix(const struct scr_ctx *ctx, char **path, struct scr_err *err)
 {
     char *cwd = NULL;
-    *path = NULL;
-    int rc = SCR_OK;
-    if (ctx->world.rank == 0) {
-        rc = scr_cwd(&cwd, err);
-        if (rc == SCR_OK) {
-            *path = scr_path_join(cwd, ctx->prm.prefix ? ctx->prm.prefix : ".");
-            if (*path == NULL)
-                rc = scr_fail(err, SCR_E_NOMEM, 0, "prefix directory");
-        }
-        free(cwd);
+    int rc = scr_cwd(&cwd, err);
+    if (rc == SCR_OK) {
+        *path = scr_path_join(cwd, ctx->prm.prefix ? ctx->prm.prefix : ".");
+        if (*path == NULL)
+            rc = scr_fail(err, SCR_E_NOMEM, 0, "prefix directory");
     }
-    rc = scr_agree_all(&ctx->world, rc, err);
-    return rc == SCR_OK ? scr_bcast_str_all(&ctx->world, 0, path, err) : rc;
+    free(cwd);
+    return rc;
 }
 
 /* Rank 0 makes what is missing of it. */
@@ -326,25 +319,32 @@ static int make_prefix(struct scr_ctx *ctx, const char *path, struct scr_err *er
 
 static int open_prefix_all(struct scr_ctx *ctx, struct scr_err *err)
 {
-    char *path;
-    int rc = share_prefix_all(ctx, &path, err);
-    if (rc == SCR_OK && ctx->world.rank == 0)
-        rc = make_prefix(ctx, path, err);
-    rc = scr_agree_all(&ctx->world, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_bcast_str_all(&ctx->world, 0, &ctx->prefix_name, err);
-    if (rc == SCR_OK && ctx->world.rank != 0)
+    char *path = NULL;
+    int rc = SCR_OK;
+    if (ctx->world.rank == 0) {
+        rc = find_prefix(ctx, &path, err);
+        if (rc == SCR_OK)
+            rc = make_prefix(ctx, path, err);
+    }
+    struct scr_err *first = rc == SCR_OK ? err : NULL;
+    int rc1 = scr_bcast_str_all(&ctx->world, 0, &path, first);
+    int rc2 = scr_bcast_str_all(&ctx->world, 0, &ctx->prefix_name, first);
+    rc = rc != SCR_OK ? rc : rc1 != SCR_OK ? rc1 : rc2;
+    if (rc == SCR_OK && ctx->world.rank != 0 && path && ctx->prefix_name)
         rc = scr_prefix_open(&ctx->env, path, 0, &ctx->prefix, err);
-    if (rc == SCR_OK)
+    if (rc == SCR_OK && path && ctx->prefix_name) /* else rank 0 has failed */
         rc = scr_realpath(ctx->prefix.path, &ctx->prefix_real, err);
     free(path);
     return scr_agree_all(&ctx->world, rc, err);
 }
 
-static int write_app_conf_all(struct scr_ctx *ctx, struct scr_err *err)
+/* What commands are to know of this run. */
+static int record_run(struct scr_ctx *ctx, struct scr_err *err)
 {
-    int rc = ctx->world.rank == 0 ? write_app_conf(ctx, err) : SCR_OK;
-    return scr_agree_all(&ctx->world, rc, err);
+    int rc = write_app_conf(ctx, err);
+    return rc == SCR_OK ? scr_prefix_state_update(&ctx->env, &ctx->prefix, "nodes.scr",
+                                                  set_nodes, &ctx->nodes, err)
+                        : rc;
 }
 
 int scr_edit_state_all(struct scr_ctx *ctx, const char *file, scr_hash_edit edit,
@@ -365,50 +365,55 @@ int scr_edit_index_all(struct scr_ctx *ctx, scr_hash_edit edit, void *arg,
     return scr_agree_all(&ctx->world, rc, err);
 }
 
-int scr_check_name_all(const struct scr_ctx *ctx, const char *call, const char *text,
-                       int optional, struct scr_err *err)
+int scr_check_name(const char *call, const char *text, int optional,
+                   struct scr_err *err)
 {
-    int rc = SCR_OK;
     size_t n = text ? strlen(text) : 0;
     if (text == NULL && !optional)
-        rc = scr_fail(err, SCR_E_ARG, 0, "%s: the name is NULL", call);
-    else if (text && n == 0)
-        rc = scr_fail(err, SCR_E_NAME, 0, "%s: the name is empty", call);
-    else if (n >= SCR_MAX_NAME)
-        rc = scr_fail(err, SCR_E_NAME, 0,
-                      "%s: the name has %zu characters, at most %d are allowed", call,
-                      n, SCR_MAX_NAME - 1);
-    rc = scr_agree_all(&ctx->world, rc, err);
-    if (rc != SCR_OK)
-        return rc;
-    /* NULL and "" are told apart by the leading mark. */
-    char mark[2] = { text ? '+' : '-', '\0' };
-    int same = scr_same_all(&ctx->world, mark, 2);
-    if (same && text)
-        same = scr_same_all(&ctx->world, text, n + 1);
-    if (!same)
-        return scr_fail(err, SCR_E_MISMATCH, 0, "%s: the name differs between ranks",
-                        call);
+        return scr_fail(err, SCR_E_ARG, 0, "%s: the name is NULL", call);
+    if (text && n == 0)
+        return scr_fail(err, SCR_E_NAME, 0, "%s: the name is empty", call);
+    if (n >= SCR_MAX_NAME)
+        return scr_fail(err, SCR_E_NAME, 0,
+                        "%s: the name has %zu characters, at most %d are allowed", call,
+                        n, SCR_MAX_NAME - 1);
     return SCR_OK;
+}
+
+int scr_check_same(const char *call, const char *what, int64_t least,
+                   int64_t least_negated, struct scr_err *err)
+{
+    if (least == -least_negated)
+        return SCR_OK;
+    return scr_fail(err, SCR_E_MISMATCH, 0, "%s: the %s between ranks", call, what);
+}
+
+int scr_check_name_all(const struct scr_ctx *ctx, const char *call, const char *text,
+                       struct scr_err *err)
+{
+    int64_t mark = scr_text_mark(text);
+    struct scr_vote v = { .least = { mark, -mark } };
+    int rc = scr_vote_all(&ctx->world, scr_check_name(call, text, 0, err), &v, err);
+    return rc == SCR_OK
+               ? scr_check_same(call, "name differs", v.least[0], v.least[1], err)
+               : rc;
 }
 
 /* --- init and finalize --- */
 
 static int start_all(struct scr_ctx *ctx, struct scr_err *err)
 {
-    int rc = read_config_all(ctx, err);
+    int rc = read_config_all(ctx, err), rc1 = SCR_OK;
     if (rc == SCR_OK)
         rc = open_prefix_all(ctx, err);
     if (rc == SCR_OK)
         rc = scr_topo_init_all(ctx, err);
-    if (rc == SCR_OK)
-        rc = write_app_conf_all(ctx, err);
-    if (rc == SCR_OK)
-        rc = scr_edit_state_all(ctx, "nodes.scr", set_nodes, &ctx->nodes, err);
-    if (rc == SCR_OK)
+    if (rc == SCR_OK && ctx->world.rank == 0)
+        rc1 = record_run(ctx, err);
+    if (rc == SCR_OK && rc1 == SCR_OK)
         SCR_EVENT(ctx, .event = "RUN_START");
     if (rc == SCR_OK)
-        rc = scr_halt_init_all(ctx, err);
+        rc = scr_halt_init_all(ctx, rc1, err);
     if (rc == SCR_OK && !(ctx->halt && ctx->prm.halt_enabled))
         rc = scr_cache_revive_all(ctx, err);
     if (rc == SCR_OK && !(ctx->halt && ctx->prm.halt_enabled))

@@ -118,8 +118,9 @@ void scr_leftovers_sweep_all(struct scr_ctx *ctx)
     uint64_t removed = 0;
     int rc = ctx->world.rank == 0 ? scr_dead_take(&ctx->env, &ctx->prefix, &d, &err)
                                   : SCR_OK;
-    rc = scr_agree_all(&ctx->world, rc, &err);
-    if (rc == SCR_OK)
+    struct scr_vote v = { .sum = { d.n } };
+    rc = scr_vote_all(&ctx->world, rc, &v, &err);
+    if (rc == SCR_OK && v.sum[0] > 0)
         rc = sweep_dead_all(ctx, &d, &removed, &err);
     tell(ctx, rc, removed, &err);
     scr_dead_release(&ctx->env, &ctx->prefix, &d, rc);

@@ -114,6 +114,7 @@ static int go_below_all(struct scr_ctx *ctx, int below, int *tried, struct scr_e
     char *name = ctx->world.rank == 0 ? name_below(ctx, below) : NULL;
     *tried = 0;
     int rc = scr_bcast_str_all(&ctx->world, 0, &name, err);
+    rc = scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK && name == NULL)
         rc = scr_fail(err, SCR_E_NOENT, 0, "there is none that can be read");
     if (rc == SCR_OK)
@@ -185,5 +186,5 @@ void scr_lost_output_settle_all(struct scr_ctx *ctx)
     int open = ctx->lost.open;
     ctx->lost = (struct scr_lost){ 0 };
     if (open)
-        scr_flush_sweep_all(ctx);
+        scr_flush_sweep(ctx);
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "core/ctx.h"
-#include "par/distribute.h"
 #include "store/arrival.h"
 
 /* A dataset by its name, where it is and what it can be used for. */
@@ -54,7 +53,7 @@ static int look_up_all(struct scr_ctx *ctx, const char *call, const char *name,
                        struct found *f, struct scr_err *err)
 {
     memset(f, 0, sizeof *f);
-    int rc = scr_check_name_all(ctx, call, name, 0, err);
+    int rc = scr_check_name_all(ctx, call, name, err);
     if (rc != SCR_OK)
         return rc;
     if (ctx->world.rank == 0)
@@ -79,26 +78,23 @@ static int unknown(const char *call, const char *name, const struct scr_ctx *ctx
 
 /* What is left of it cannot be flushed, and no start goes on from it, unless all of it
  * comes back. */
-static int is_lost_output_all(const struct scr_ctx *ctx, int id)
+static int is_lost_output(const struct scr_ctx *ctx, int id)
 {
     return scr_cache_is(ctx, id, SCR_CACHE_LOST) &&
-           (scr_cache_kind_all(ctx, id) & SCR_IS_OUTPUT) != 0;
+           (scr_cache_kind(ctx, id) & SCR_IS_OUTPUT) != 0;
 }
 
 /* Datasets newer than id leave the cache. One that has to stay does not keep the
  * others: the next start would go on from it. */
 static int drop_newer_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
-    int *ids = NULL, n = 0;
-    int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
-    for (int i = 0; i < n; i++) {
-        if (ids[i] <= id || scr_cache_is(ctx, ids[i], SCR_CACHE_FOREIGN) ||
-            is_lost_output_all(ctx, ids[i]))
+    int rc = SCR_OK;
+    while ((id = scr_cache_next(ctx, id)) > 0) {
+        if (scr_cache_is(ctx, id, SCR_CACHE_FOREIGN) || is_lost_output(ctx, id))
             continue;
-        int one = scr_cache_let_go_all(ctx, ids[i], rc == SCR_OK ? err : NULL);
+        int one = scr_cache_let_go_all(ctx, id, rc == SCR_OK ? err : NULL);
         rc = rc == SCR_OK ? one : rc;
     }
-    free(ids);
     return rc;
 }
 
@@ -120,10 +116,10 @@ static int drop_after_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 }
 
 /* Of two datasets of one name the newer one is meant. */
-static int can_be_current_all(const struct scr_ctx *ctx, const struct found *f, int id)
+static int can_be_current(const struct scr_ctx *ctx, const struct found *f, int id)
 {
     if (id == f->cached)
-        return (scr_cache_kind_all(ctx, id) & SCR_IS_CKPT) != 0;
+        return (scr_cache_kind(ctx, id) & SCR_IS_CKPT) != 0;
     return f->is_ckpt;
 }
 
@@ -168,7 +164,7 @@ int scr_go_to_all(struct scr_ctx *ctx, const char *who, const char *name, int *t
                         "%s: %s has the number of %s in cache (dataset %d), as another "
                         "job wrote it: go to it in a run that has nothing in cache",
                         who, name, scr_cache_name_of(ctx, id), id);
-    if (!can_be_current_all(ctx, &f, id))
+    if (!can_be_current(ctx, &f, id))
         return scr_fail(err, SCR_E_ARG, 0, "%s: dataset %s is no complete checkpoint",
                         who, name);
     /* Loaded first: what cannot be had must not cost what is there. */
@@ -214,15 +210,12 @@ static int is_named(const struct scr_ctx *ctx, int id, const char *name)
 static int delete_cached_all(struct scr_ctx *ctx, const char *name, int listed,
                              struct scr_err *err)
 {
-    int *ids = NULL, n = 0;
-    int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
-    for (int i = 0; i < n && rc == SCR_OK; i++) {
-        int named = is_named(ctx, ids[i], name) || ids[i] == listed;
-        named = scr_or_all(&ctx->world, named);
-        if (named)
-            rc = scr_cache_delete_all(ctx, ids[i], err);
+    int rc = SCR_OK;
+    for (int id = 0; rc == SCR_OK && (id = scr_cache_next(ctx, id)) > 0;) {
+        int named = is_named(ctx, id, name) || id == listed;
+        if (scr_or_all(&ctx->world, named))
+            rc = scr_cache_delete_all(ctx, id, err);
     }
-    free(ids);
     return rc;
 }
 

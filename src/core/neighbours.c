@@ -203,6 +203,14 @@ static int make_room_all(struct leaving *l)
 
 /* --- for what --- */
 
+int scr_neighbours_are_any(const struct scr_ctx *ctx, const struct scr_reddesc *red)
+{
+    const struct scr_store *store = &ctx->descs.store[red->store];
+    const struct scr_neighbour_at at = { &ctx->env, &ctx->place, store->path };
+    return ctx->node.rank == 0 && strcmp(store->group, "NODE") == 0 &&
+           scr_neighbour_is_any(&at);
+}
+
 /* 0: there are none, or they stay. Lists them. */
 static int begin_all(struct leaving *l, const struct scr_ctx *ctx,
                      const struct scr_reddesc *red)
@@ -211,8 +219,7 @@ static int begin_all(struct leaving *l, const struct scr_ctx *ctx,
     *l = (struct leaving){ .ctx = ctx,
                            .red = red,
                            .at = { &ctx->env, &ctx->place, store->path } };
-    if (strcmp(store->group, "NODE") != 0 ||
-        !scr_or_all(&ctx->world, speaks(l) && scr_neighbour_is_any(&l->at)))
+    if (!scr_or_all(&ctx->world, scr_neighbours_are_any(ctx, red)))
         return 0;
     if (speaks(l) && scr_neighbour_list(&l->at, &l->list, &l->n, NULL) != SCR_OK)
         l->n = 0;

@@ -25,23 +25,19 @@ void scr_output_fini(struct scr_output *out)
 
 /* --- start --- */
 
-static int check_flags_all(const struct scr_ctx *ctx, int flags, struct scr_err *err)
+static int check_flags(int flags, struct scr_err *err)
 {
-    int rc = SCR_OK;
-    if (flags == 0 || (flags & ~(SCR_IS_CKPT | SCR_IS_OUTPUT)) != 0)
-        rc = scr_fail(err, SCR_E_ARG, 0,
-                      "SCR_Start_output: flags=%d is not a combination of "
-                      "SCR_FLAG_CHECKPOINT and SCR_FLAG_OUTPUT",
-                      flags);
-    rc = scr_agree_all(&ctx->world, rc, err);
-    if (rc == SCR_OK && !scr_same_all(&ctx->world, &flags, sizeof flags))
-        rc = scr_fail(err, SCR_E_MISMATCH, 0,
-                      "SCR_Start_output: the flags differ between ranks");
-    return rc;
+    if (flags != 0 && (flags & ~(SCR_IS_CKPT | SCR_IS_OUTPUT)) == 0)
+        return SCR_OK;
+    return scr_fail(err, SCR_E_ARG, 0,
+                    "SCR_Start_output: flags=%d is not a combination of "
+                    "SCR_FLAG_CHECKPOINT and SCR_FLAG_OUTPUT",
+                    flags);
 }
 
-/* The dataset hash; CREATED is rank 0's, so it is made there and sent around. */
-static int make_dataset_all(struct scr_ctx *ctx, scr_hash *dset, struct scr_err *err)
+/* The dataset hash; created is rank 0's. */
+static int make_dataset(const struct scr_ctx *ctx, int64_t created, scr_hash *dset,
+                        struct scr_err *err)
 {
     const struct scr_output *out = &ctx->out;
     struct scr_dataset d = { .id = out->id,
@@ -50,22 +46,15 @@ static int make_dataset_all(struct scr_ctx *ctx, scr_hash *dset, struct scr_err 
                              .jobname = ctx->prm.job_name,
                              .jobid = ctx->prm.job_id,
                              .cluster = ctx->prm.cluster_name,
+                             .created = created,
                              .ckpt = out->is_ckpt ? ctx->ckpt_id + 1 : 0,
                              .complete = 0,
                              .is_ckpt = out->is_ckpt,
                              .is_output = out->is_output };
-    int rc = SCR_OK;
-    if (ctx->world.rank == 0) {
-        d.created = (int64_t)scr_now_usec();
-        rc = scr_dataset_set(dset, &d);
-        if (rc == SCR_OK && out->bypass &&
-            scr_hash_set_val(dset, "BYPASS", "1") == NULL)
-            rc = SCR_E_NOMEM;
-        if (rc != SCR_OK)
-            scr_fail(err, rc, 0, "dataset %s", out->name);
-    }
-    rc = scr_agree_all(&ctx->world, rc, err);
-    return rc == SCR_OK ? scr_hash_bcast_all(&ctx->world, 0, dset, err) : rc;
+    int rc = scr_dataset_set(dset, &d);
+    if (rc == SCR_OK && out->bypass && scr_hash_set_val(dset, "BYPASS", "1") == NULL)
+        rc = SCR_E_NOMEM;
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "dataset %s", out->name);
 }
 
 static int open_output(struct scr_ctx *ctx, const char *name, int flags,
@@ -137,76 +126,118 @@ static void abandon_all(struct scr_ctx *ctx)
     }
     uint64_t tried = ctx->out.is_ckpt ? bytes_written(ctx) : 0;
     ctx->tried = tried > 0 ? tried : ctx->tried;
+    ctx->tries += ctx->out.is_ckpt;
     scr_cache_delete_all(ctx, ctx->out.id, NULL);
     scr_cache_spare_for(ctx, 0, 0);
     scr_output_fini(&ctx->out);
 }
 
-static int make_room_all(struct scr_ctx *ctx, struct scr_err *err)
+static int make_room_all(struct scr_ctx *ctx, const struct scr_room *room,
+                         struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    int rc = scr_cache_evict_all(ctx, ctx->out.red, &why);
+    int rc = scr_cache_evict_all(ctx, ctx->out.red, room, &why);
     return rc == SCR_OK ? rc
                         : scr_fail(err, rc, 0, "SCR_Start_output: no room for %s: %s",
                                    ctx->out.name, why.text);
 }
 
-/* Directories and records of the open dataset. */
-static int begin_all(struct scr_ctx *ctx, struct scr_err *err)
+/* Directories and records of the open dataset, and a look at the room there is. */
+static int begin_all(struct scr_ctx *ctx, int64_t created, uint64_t need,
+                     struct scr_room *room, struct scr_err *err)
 {
     scr_hash *dset = scr_hash_new();
-    int rc = make_dataset_all(ctx, dset, err);
+    int rc = make_dataset(ctx, created, dset, err);
+    if (!ctx->out.bypass) {
+        rc = rc == SCR_OK ? make_cache(ctx, dset, err) : rc;
+        scr_room_look(ctx, ctx->out.red, need, room);
+    }
+    struct scr_vote v = { .least = { -room->neighbours, -room->narrow } };
+    rc = scr_vote_all(&ctx->world, rc, &v, err);
+    *room = (struct scr_room){ v.least[0] != 0, v.least[1] != 0 };
     if (rc == SCR_OK && ctx->out.bypass)
         rc = scr_bypass_start_all(ctx, dset, err);
-    else if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world, make_cache(ctx, dset, err), err);
     scr_hash_delete(dset);
     return rc;
 }
 
 /* A store may be too full for the records, of what other prefix directories have. */
-static int begin_or_make_room_all(struct scr_ctx *ctx, struct scr_err *err)
+static int begin_or_make_room_all(struct scr_ctx *ctx, int64_t created, uint64_t need,
+                                  struct scr_room *room, struct scr_err *err)
 {
     struct scr_err full = SCR_ERR_INIT;
-    int rc = begin_all(ctx, &full);
+    int rc = begin_all(ctx, created, need, room, &full);
     if (rc == SCR_E_FULL && !ctx->out.bypass &&
         scr_neighbours_leave_all(ctx, ctx->out.red, ctx->out.id, 1, 0)) {
         scr_err_clear(&full);
-        rc = begin_all(ctx, &full);
+        rc = begin_all(ctx, created, need, room, &full);
     }
     if (rc != SCR_OK && err != NULL)
         *err = full;
     return rc;
 }
 
-/* What is in cache stays until all ranks have begun (invariant C10). */
-static int begin_and_make_room_all(struct scr_ctx *ctx, struct scr_err *err)
+/* What is in cache stays until all ranks have begun (invariant C10). sum: of the parts
+ * that the ranks know (scr_space_part). */
+static int begin_and_make_room_all(struct scr_ctx *ctx, int64_t created, uint64_t sum,
+                                   struct scr_err *err)
 {
-    int offered = ctx->restart.id;
+    const struct scr_reddesc *red = ctx->out.red;
+    int offered = ctx->restart.id, in_cache = !ctx->out.bypass;
+    struct scr_room room = { 0 };
     scr_space_note(ctx);
-    scr_cache_spare_for(ctx, ctx->out.bypass ? 0 : ctx->out.id, ctx->out.red->store);
-    int rc = begin_or_make_room_all(ctx, err);
-    if (rc == SCR_OK && ctx->out.is_ckpt && !ctx->out.bypass)
-        rc = make_room_all(ctx, err);
-    else if (rc == SCR_OK && !ctx->out.bypass)
-        scr_neighbours_give_way_all(ctx, ctx->out.red);
+    scr_cache_spare_for(ctx, in_cache ? ctx->out.id : 0, red->store);
+    uint64_t need = in_cache && ctx->out.is_ckpt && scr_room_is_measured(ctx, red)
+                        ? scr_space_need_all(ctx, red, sum)
+                        : 0;
+    int rc = begin_or_make_room_all(ctx, created, need, &room, err);
+    if (rc == SCR_OK && ctx->out.is_ckpt && in_cache)
+        rc = make_room_all(ctx, &room, err);
+    else if (rc == SCR_OK && room.neighbours)
+        scr_neighbours_give_way_all(ctx, red);
     if (ctx->restart.id != offered)
         ctx->ask_again = 1; /* it made room */
+    return rc;
+}
+
+/* What the ranks have to say before a dataset is begun. */
+enum { NAME, NAME_NEGATED, FLAGS, FLAGS_NEGATED, CREATED_NEGATED };
+
+/* Takes the arguments, which have to be the same on all ranks. created: when. */
+static int open_output_all(struct scr_ctx *ctx, const char *name, int flags,
+                           int64_t *created, uint64_t *sum, struct scr_err *err)
+{
+    static const char call[] = "SCR_Start_output";
+    int64_t mark = scr_text_mark(name), now = (int64_t)scr_now_usec();
+    int rc = scr_check_name(call, name, 1, err);
+    if (rc == SCR_OK)
+        rc = check_flags(flags, err);
+    if (rc == SCR_OK)
+        rc = open_output(ctx, name, flags, err);
+    struct scr_vote v = { .least = { mark, -mark, flags, -(int64_t)flags,
+                                     ctx->world.rank == 0 ? -now : 0 } };
+    v.sum[0] = rc == SCR_OK ? scr_space_part(ctx, ctx->out.red) : 0;
+    rc = scr_vote_all(&ctx->world, rc, &v, err);
+    if (rc == SCR_OK)
+        rc = scr_check_same(call, "name differs", v.least[NAME], v.least[NAME_NEGATED],
+                            err);
+    if (rc == SCR_OK)
+        rc = scr_check_same(call, "flags differ", v.least[FLAGS],
+                            v.least[FLAGS_NEGATED], err);
+    *created = -v.least[CREATED_NEGATED];
+    *sum = v.sum[0];
     return rc;
 }
 
 int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
                          struct scr_err *err)
 {
+    int64_t created = 0;
+    uint64_t sum = 0;
     scr_restart_close_all(ctx, "SCR_Start_output");
-    int rc = scr_check_name_all(ctx, "SCR_Start_output", name, 1, err);
-    if (rc == SCR_OK)
-        rc = check_flags_all(ctx, flags, err);
-    if (rc != SCR_OK)
-        return rc;
     double now = scr_now_mono();
     scr_async_poll_all(ctx);
-    rc = scr_agree_all(&ctx->world, open_output(ctx, name, flags, err), err);
+    int rc = open_output_all(ctx, name, flags, &created, &sum, err);
     if (rc != SCR_OK) {
         scr_output_fini(&ctx->out);
         return rc;
@@ -215,7 +246,7 @@ int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
     ctx->last_id = ctx->out.id;
     ctx->times.compute += now - ctx->times.compute_start;
     ctx->out.start = now;
-    rc = begin_and_make_room_all(ctx, err);
+    rc = begin_and_make_room_all(ctx, created, sum, err);
     if (rc != SCR_OK) {
         abandon_all(ctx);
         ctx->times.compute_start = scr_now_mono();
@@ -322,38 +353,47 @@ static int seal_dataset(struct scr_ctx *ctx, const struct totals *total, scr_has
 }
 
 /* The filemap, which from now on tells what id is. */
-static int write_map(struct scr_ctx *ctx, int id, struct scr_err *err)
+static int record(struct scr_ctx *ctx, const struct scr_reddesc *red, int id,
+                  struct scr_err *err)
 {
     struct scr_dataset d;
     int rc = scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err);
-    return rc == SCR_OK ? scr_cache_dataset(ctx, id, &d, err) : rc;
+    if (rc == SCR_OK)
+        rc = scr_cache_dataset(ctx, id, &d, err);
+    return rc == SCR_OK && scr_store_is_shared(&ctx->descs.store[red->store])
+               ? scr_shared_note(ctx, ctx->cache_dirs[red->store], id, err)
+               : rc;
 }
 
 int scr_protect_dataset_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int id,
-                            const char *dset_dir, const scr_hash *dset,
+                            const char *dset_dir, const scr_hash *dset, int rc,
                             struct scr_err *err)
 {
     const struct scr_store *store = &ctx->descs.store[red->store];
     struct scr_protect p = { &ctx->env, &ctx->world, (size_t)ctx->prm.mpi_buf_size,
                              ctx->prm.crc_on_copy };
-    scr_hash *extra = scr_hash_new();
-    scr_hash_set_val(extra, "STORE", store->path);
-    scr_hash_set_val(extra, "STORE_GROUP", store->group);
-    scr_hash_set_val_i64(extra, "INDEX", red->index);
-    int rc = extra && scr_hash_ok(extra)
-                 ? SCR_OK
-                 : scr_fail(err, SCR_E_NOMEM, 0, "dataset %d", id);
-    rc = scr_agree_all(&ctx->world, rc, err);
+    scr_hash *desc = scr_hash_new();
+    scr_hash_set_val(desc, "STORE", store->path);
+    scr_hash_set_val(desc, "STORE_GROUP", store->group);
+    scr_hash_set_val_i64(desc, "INDEX", red->index);
+    if (rc == SCR_OK && (desc == NULL || !scr_hash_ok(desc)))
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "dataset %d", id);
+    struct scr_protection d = { .set = &ctx->sets[red->index],
+                                .scheme = red->scheme,
+                                .k = red->set_failures,
+                                .id = id,
+                                .dset_dir = dset_dir,
+                                .dset = dset,
+                                .desc = desc,
+                                .map = ctx->map };
+    rc = scr_protect_all(&p, &d, rc, err);
+    scr_hash_delete(desc);
     if (rc == SCR_OK)
-        rc = scr_protect_all(&p, &ctx->sets[red->index], red->scheme, red->set_failures,
-                             id, dset_dir, dset, extra, ctx->map, NULL, err);
-    scr_hash_delete(extra);
-    if (rc != SCR_OK)
-        return rc;
-    rc = write_map(ctx, id, err);
-    if (rc == SCR_OK && scr_store_is_shared(store))
-        rc = scr_shared_note(ctx, ctx->cache_dirs[red->store], id, err);
-    return scr_agree_all(&ctx->world, rc, err);
+        rc = record(ctx, red, id, err);
+    ctx->span.id = id;
+    ctx->span.line = red->index;
+    ctx->span.longest = d.longest;
+    return rc;
 }
 
 /* In a store that all nodes share: each file goes to the rank it belongs to. */
@@ -379,7 +419,21 @@ static int take_shared_all(struct scr_ctx *ctx, struct totals *total,
     return SCR_OK;
 }
 
-static int seal_and_protect_all(struct scr_ctx *ctx, int valid, scr_hash *dset,
+/* may_go: which dataset all ranks can delete when this one is complete. */
+static int protect_all(struct scr_ctx *ctx, const scr_hash *dset, int *may_go, int rc,
+                       struct scr_err *err)
+{
+    struct scr_output *out = &ctx->out;
+    rc = scr_protect_dataset_all(ctx, out->red, out->id, out->dset_dir, dset, rc, err);
+    int leaves = out->is_ckpt ? scr_cache_covered_all(ctx, out->red) : 0;
+    struct scr_vote v = { .least = { leaves > 0 && scr_cache_may_delete(
+                                                       ctx, leaves, NULL) == SCR_OK } };
+    rc = scr_vote_all(&ctx->world, rc, &v, err);
+    *may_go = v.least[0] ? leaves : 0;
+    return rc;
+}
+
+static int seal_and_protect_all(struct scr_ctx *ctx, int valid, int *may_go,
                                 struct scr_err *err)
 {
     struct totals total = { { 0 } };
@@ -396,33 +450,33 @@ static int seal_and_protect_all(struct scr_ctx *ctx, int valid, scr_hash *dset,
         rc = scr_layout_all(ctx, err);
     if (rc != SCR_OK)
         return rc;
+    scr_hash *dset = scr_hash_new();
     rc = seal_dataset(ctx, &total, dset, err);
-    rc = scr_agree_all(&ctx->world, rc, err);
-    if (rc != SCR_OK)
-        return rc;
     double start = scr_now_mono();
     scr_phase_all(ctx, "encode", ctx->out.id);
-    rc = scr_protect_dataset_all(ctx, ctx->out.red, ctx->out.id, ctx->out.dset_dir,
-                                 dset, err);
+    rc = protect_all(ctx, dset, may_go, rc, err);
+    scr_hash_delete(dset);
     if (rc != SCR_OK)
         return rc;
-    scr_cache_set_state(ctx, ctx->out.id, SCR_CACHE_READY);
+    scr_cache_enter(ctx, ctx->out.id,
+                    (ctx->out.is_ckpt ? SCR_IS_CKPT : 0) |
+                        (ctx->out.is_output ? SCR_IS_OUTPUT : 0),
+                    ctx->out.red);
     SCR_EVENT(ctx, .event = "ENCODE", .dset = ctx->out.id,
               .bytes = (int64_t)total.v[BYTES], .files = (int64_t)total.v[FILES],
               .secs = scr_now_mono() - start);
     /* The number may have marks of a dataset that is long gone. */
-    scr_flush_mark_all(ctx, ctx->out.id, SCR_LOC_CACHE,
-                       SCR_LOC_PFS | SCR_LOC_FLUSHING | SCR_LOC_SYNC_FLUSHING);
+    scr_flush_mark(ctx, ctx->out.id, SCR_LOC_CACHE,
+                   SCR_LOC_PFS | SCR_LOC_FLUSHING | SCR_LOC_SYNC_FLUSHING);
     return SCR_OK;
 }
 
 /* Whatever fails on the way, the line that is printed names the dataset. */
-static int complete_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
+static int complete_all(struct scr_ctx *ctx, int valid, int *may_go,
+                        struct scr_err *err)
 {
-    scr_hash *dset = scr_hash_new();
     int rc = ctx->out.bypass ? scr_bypass_complete_all(ctx, valid, err)
-                             : seal_and_protect_all(ctx, valid, dset, err);
-    scr_hash_delete(dset);
+                             : seal_and_protect_all(ctx, valid, may_go, err);
     if (rc != SCR_OK)
         scr_err_prefix(err, "SCR_Complete_output: %s (dataset %d) is not completed",
                        ctx->out.name, ctx->out.id);
@@ -468,13 +522,14 @@ static int flush_due_all(struct scr_ctx *ctx, const struct scr_output *out,
 
 /* After a checkpoint in cache what it covers leaves; the redundancy file of that is for
  * the next. */
-static void settle_all(struct scr_ctx *ctx, const struct scr_output *out)
+static void settle_all(struct scr_ctx *ctx, const struct scr_output *out, int may_go)
 {
     const struct scr_reddesc *next = scr_descs_select(&ctx->descs, ctx->ckpt_id + 1, 0);
     int keep = next != NULL && !next->bypass;
     scr_cache_spare_for(ctx, keep ? ctx->last_id + 1 : 0, keep ? next->store : 0);
     ctx->tried = 0;
-    scr_cache_settle_all(ctx, out->red);
+    ctx->tries = 0;
+    scr_cache_settle_all(ctx, out->red, may_go);
 }
 
 /* With flushes of earlier datasets. None runs while files lie in the prefix directory
@@ -487,14 +542,14 @@ static void catch_up_all(struct scr_ctx *ctx)
 
 int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
 {
-    int bypass = ctx->out.bypass;
+    int bypass = ctx->out.bypass, may_go = 0;
     scr_async_pause(ctx);
     if (!bypass)
         catch_up_all(ctx);
     int is_ckpt = ctx->out.is_ckpt;
     if (is_ckpt)
         scr_wanted_note_all(ctx);
-    int rc = complete_all(ctx, valid, err);
+    int rc = complete_all(ctx, valid, &may_go, err);
     if (is_ckpt)
         scr_wanted_settle_all(ctx, rc == SCR_OK);
     if (is_ckpt && rc == SCR_OK) /* going back now would lose this one */
@@ -512,7 +567,7 @@ int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
             scr_cache_spare_for(ctx, 0, 0);
             rc = flush_due_all(ctx, &ctx->out, err);
             if (is_ckpt)
-                settle_all(ctx, &ctx->out);
+                settle_all(ctx, &ctx->out, may_go);
         }
         double now = scr_now_mono();
         scr_log(&ctx->log, SCR_LOG_INFO, "dataset %d %s complete in %.3f s",

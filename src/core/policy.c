@@ -80,20 +80,24 @@ static int look_at_halt(struct scr_ctx *ctx, struct halt_edit *e, struct scr_err
     return SCR_OK;
 }
 
+/* Whether rank 0, which asks the file, found a condition due; only it knows why. */
 static int share_due_all(struct scr_ctx *ctx, struct halt_edit *e, int rc,
                          struct scr_err *err)
 {
-    e->due = scr_or_all(&ctx->world, e->due);
-    if (rc == SCR_OK && e->due)
-        rc = scr_bcast_str_all(&ctx->world, 0, &e->why, err);
+    struct scr_vote v = { .least = { -e->due } };
+    rc = scr_vote_all(&ctx->world, rc, &v, err);
+    e->due = v.least[0] != 0;
     return rc;
 }
 
-/* Runs the edit; due and why (malloc'd, may be NULL) come out on every rank. */
-static int halt_all(struct scr_ctx *ctx, struct halt_edit *e, struct scr_err *err)
+/* Runs the edit; due comes out on every rank, why (malloc'd, may be NULL) on rank 0. */
+static int halt_all(struct scr_ctx *ctx, struct halt_edit *e, int rc,
+                    struct scr_err *err)
 {
     e->prm = &ctx->prm;
-    int rc = scr_edit_state_all(ctx, "halt.scr", edit_halt, e, err);
+    if (ctx->world.rank == 0 && rc == SCR_OK)
+        rc = scr_prefix_state_update(&ctx->env, &ctx->prefix, "halt.scr", edit_halt, e,
+                                     err);
     return share_due_all(ctx, e, rc, err);
 }
 
@@ -115,11 +119,11 @@ static void find_end_time(struct scr_ctx *ctx)
         scr_rm_warn_no_end(&ctx->log, &why);
 }
 
-int scr_halt_init_all(struct scr_ctx *ctx, struct scr_err *err)
+int scr_halt_init_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
 {
     struct halt_edit e = { .at_start = 1 };
     find_end_time(ctx);
-    int rc = halt_all(ctx, &e, err);
+    rc = halt_all(ctx, &e, rc, err);
     ctx->halt = rc == SCR_OK && e.due;
     if (ctx->halt)
         scr_log(
@@ -134,7 +138,7 @@ int scr_halt_init_all(struct scr_ctx *ctx, struct scr_err *err)
 int scr_halt_ckpt_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     struct halt_edit e = { .count = 1 };
-    int rc = halt_all(ctx, &e, err);
+    int rc = halt_all(ctx, &e, SCR_OK, err);
     if (rc == SCR_OK && e.due) {
         ctx->halt = 1;
         scr_log(&ctx->log, SCR_LOG_NOTE, "halting after this checkpoint: %s",
@@ -157,52 +161,49 @@ int scr_halt_ckpt_all(struct scr_ctx *ctx, struct scr_err *err)
 int scr_halt_reason_all(struct scr_ctx *ctx, const char *reason, struct scr_err *err)
 {
     struct halt_edit e = { .record = reason };
-    int rc = halt_all(ctx, &e, err);
+    int rc = halt_all(ctx, &e, SCR_OK, err);
     free(e.why);
     return rc;
 }
 
-static int check_flag_all(struct scr_ctx *ctx, const char *call, const int *flag,
-                          struct scr_err *err)
-{
-    int rc = flag ? SCR_OK : scr_fail(err, SCR_E_ARG, 0, "%s: flag is NULL", call);
-    return scr_agree_all(&ctx->world, rc, err);
-}
-
-/* Asks the halt file again unless a condition was due before. */
-static int halt_due_all(struct scr_ctx *ctx, int *due, struct scr_err *err)
+/* Asks the halt file again unless a condition was due before. rc: of this rank until
+ * now; also: what else makes it due. */
+static int due_all(struct scr_ctx *ctx, int rc, int also, int *due, struct scr_err *err)
 {
     struct halt_edit e = { .prm = &ctx->prm };
-    int rc = SCR_OK;
-    *due = ctx->halt;
-    if (ctx->halt)
-        return rc;
-    if (ctx->world.rank == 0)
+    if (ctx->world.rank == 0 && rc == SCR_OK && !ctx->halt)
         rc = look_at_halt(ctx, &e, err);
-    rc = scr_agree_all(&ctx->world, rc, err);
+    e.due |= ctx->halt || also;
     rc = share_due_all(ctx, &e, rc, err);
     *due = e.due;
     free(e.why);
     return rc;
 }
 
+static int check_flag(const char *call, int *flag, struct scr_err *err)
+{
+    if (flag == NULL)
+        return scr_fail(err, SCR_E_ARG, 0, "%s: flag is NULL", call);
+    *flag = 0;
+    return SCR_OK;
+}
+
 int scr_should_exit_all(struct scr_ctx *ctx, int *flag, struct scr_err *err)
 {
-    int rc = check_flag_all(ctx, "SCR_Should_exit", flag, err);
-    if (rc != SCR_OK)
-        return rc;
+    int due = 0;
     if (ctx->state == SCR_STATE_IDLE) /* else what it deletes may be in use */
         scr_async_poll_all(ctx);
-    *flag = 0;
-    rc = halt_due_all(ctx, flag, err);
-    ctx->told_to_exit |= *flag;
+    int rc = due_all(ctx, check_flag("SCR_Should_exit", flag, err), 0, &due, err);
+    ctx->told_to_exit |= rc == SCR_OK && due;
+    if (rc == SCR_OK)
+        *flag = due;
     return rc;
 }
 
 int scr_is_halted_all(struct scr_ctx *ctx, int *halted, struct scr_err *err)
 {
     *halted = ctx->told_to_exit; /* whatever was taken back since, the program ends */
-    return ctx->told_to_exit ? SCR_OK : halt_due_all(ctx, halted, err);
+    return ctx->told_to_exit ? SCR_OK : due_all(ctx, SCR_OK, 0, halted, err);
 }
 
 /* --- checkpoints --- */
@@ -227,16 +228,14 @@ int scr_is_time_for_ckpt(const struct scr_ctx *ctx)
 
 int scr_need_checkpoint_all(struct scr_ctx *ctx, int *flag, struct scr_err *err)
 {
-    int rc = check_flag_all(ctx, "SCR_Need_checkpoint", flag, err);
-    if (rc != SCR_OK)
-        return rc;
+    int due = 0;
     if (ctx->state != SCR_STATE_RESTART) /* else what it deletes may be in use */
         scr_async_poll_all(ctx);
-    int due = 0;
-    *flag = 0;
     ctx->times.need_calls++;
-    rc = halt_due_all(ctx, &due, err);
-    int need = ctx->world.rank == 0 && (due || scr_is_time_for_ckpt(ctx));
-    *flag = scr_or_all(&ctx->world, need);
+    int is_time = ctx->world.rank == 0 && scr_is_time_for_ckpt(ctx);
+    int rc =
+        due_all(ctx, check_flag("SCR_Need_checkpoint", flag, err), is_time, &due, err);
+    if (flag != NULL)
+        *flag = due;
     return rc;
 }

@@ -79,7 +79,7 @@ int scr_regroup_newest_all(struct scr_ctx *ctx, int below)
 {
     int id = below;
     while ((id = scr_cache_newest(ctx, SCR_CACHE_FOREIGN, id)) > 0)
-        if (!is_left_behind(ctx, id) && (scr_cache_kind_all(ctx, id) & SCR_IS_CKPT))
+        if (!is_left_behind(ctx, id) && (scr_cache_kind(ctx, id) & SCR_IS_CKPT))
             break;
     return id;
 }
@@ -105,7 +105,7 @@ int scr_regroup_flush_all(struct scr_ctx *ctx, int id, struct scr_err *err)
               .note = rc == SCR_OK || err == NULL ? NULL : err->text);
     if (rc != SCR_OK)
         return rc;
-    scr_flush_mark_all(ctx, id, SCR_LOC_PFS, 0);
+    scr_flush_mark(ctx, id, SCR_LOC_PFS, 0);
     scr_log(&ctx->log, SCR_LOG_NOTE,
             "dataset %d of %d ranks was copied from cache to %s, the files of %d ranks "
             "were rebuilt",

@@ -107,9 +107,9 @@ static int spare_coming_all(struct scr_ctx *ctx, scr_hash *share, struct scr_err
 static void unmark_all(struct scr_ctx *ctx, int id)
 {
     if (scr_cache_has(ctx, id))
-        scr_flush_mark_all(ctx, id, 0, SCR_LOC_PFS);
+        scr_flush_mark(ctx, id, 0, SCR_LOC_PFS);
     else
-        scr_flush_forget_all(ctx, id);
+        scr_flush_forget(ctx, id);
 }
 
 typedef int local_step(const struct scr_env *, const struct scr_prefix *, int id,

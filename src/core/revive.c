@@ -203,20 +203,20 @@ int scr_cache_mend_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 
 /* One of another number of ranks lacks nothing: regroup.c reads it. What this start
  * could not do the next one may (invariant C8). */
-static void leave_as_it_is(struct scr_ctx *ctx, int id, int rc,
-                           const struct scr_err *why)
+static void leave_as_it_is_all(struct scr_ctx *ctx, int id, int rc,
+                               const struct scr_err *why)
 {
     SCR_EVENT(ctx, .event = "REBUILD_FAIL", .dset = id, .note = why->text);
     if (rc == SCR_E_RANKS) {
         scr_log(&ctx->log, SCR_LOG_INFO, "%s", why->text);
-        scr_cache_set_state(ctx, id, SCR_CACHE_FOREIGN);
+        scr_cache_enter_all(ctx, id, SCR_CACHE_FOREIGN);
         return;
     }
     int kept = scr_err_may_pass(rc);
     scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is not restored from cache: %s%s",
             scr_cache_name_of(ctx, id), id, why->text,
             kept ? "; it stays there, mend that and start again to go on from it" : "");
-    scr_cache_set_state(ctx, id, kept ? SCR_CACHE_KEPT : SCR_CACHE_LOST);
+    scr_cache_enter_all(ctx, id, kept ? SCR_CACHE_KEPT : SCR_CACHE_LOST);
 }
 
 static int rebuild_cache_all(struct scr_ctx *ctx, struct scr_err *err)
@@ -231,13 +231,13 @@ static int rebuild_cache_all(struct scr_ctx *ctx, struct scr_err *err)
         int one = scr_cache_mend_all(ctx, ids[i], &why);
         ctx->last_id = ids[i] > ctx->last_id ? ids[i] : ctx->last_id;
         if (one == SCR_OK) {
-            scr_cache_set_state(ctx, ids[i], SCR_CACHE_READY);
-            scr_flush_mark_all(ctx, ids[i], SCR_LOC_CACHE,
-                               SCR_LOC_FLUSHING | SCR_LOC_SYNC_FLUSHING);
+            scr_cache_enter_all(ctx, ids[i], SCR_CACHE_READY);
+            scr_flush_mark(ctx, ids[i], SCR_LOC_CACHE,
+                           SCR_LOC_FLUSHING | SCR_LOC_SYNC_FLUSHING);
             SCR_EVENT(ctx, .event = "REBUILD_SUCCESS", .dset = ids[i]);
             continue;
         }
-        leave_as_it_is(ctx, ids[i], one, &why);
+        leave_as_it_is_all(ctx, ids[i], one, &why);
     }
     free(ids);
     return rc;
@@ -255,7 +255,7 @@ static int leave_cache_alone_all(struct scr_ctx *ctx, struct scr_err *err)
         int begun =
             scr_or_all(&ctx->world, scr_cache_any_desc(ctx, ids[i]) != NULL ||
                                         scr_filemap_has_aside(ctx->map, ids[i]));
-        scr_cache_set_state(ctx, ids[i], begun ? SCR_CACHE_KEPT : SCR_CACHE_LOST);
+        scr_cache_enter_all(ctx, ids[i], begun ? SCR_CACHE_KEPT : SCR_CACHE_LOST);
         ctx->last_id = ids[i] > ctx->last_id ? ids[i] : ctx->last_id;
     }
     if (rc == SCR_OK && n > 0)
@@ -293,11 +293,11 @@ int scr_learn_ids_all(struct scr_ctx *ctx, struct scr_err *err)
             rc = scr_prefix_max_dset_dir(&ctx->env, &ctx->prefix, &dirs, err);
         max = dirs > max ? dirs : max;
     }
-    rc = scr_agree_all(&ctx->world, rc, err);
     int cached = scr_cache_max_id(ctx);
     max = cached > max ? cached : max;
-    int known = (int)scr_max_all(&ctx->world, max > ctx->last_id ? max : ctx->last_id);
-    ctx->last_id = known;
+    struct scr_vote v = { .least = { -(max > ctx->last_id ? max : ctx->last_id) } };
+    rc = scr_vote_all(&ctx->world, rc, &v, err);
+    ctx->last_id = (int)-v.least[0];
     return rc;
 }
 
@@ -336,7 +336,7 @@ int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err)
         return rc;
     scr_cache_sweep_above_all(ctx, cached);
     ctx->lost.open = 1;
-    scr_flush_sweep_all(ctx);
+    scr_flush_sweep(ctx);
     scr_leftovers_sweep_all(ctx);
     scr_prefix_purge_all(ctx);
     struct scr_err why = SCR_ERR_INIT;

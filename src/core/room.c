@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Room in cache for the next checkpoint: which leave, what stays all the same. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
 #include "base/units.h"
 #include "core/ctx.h"
-#include "par/distribute.h"
-#include "red/geom.h"
 
 /* Whether a run could go on from a newer checkpoint that is as safe as this one: in
  * cache likewise, or on the prefix; there also if that is this one itself. */
@@ -25,32 +22,25 @@ static int is_superseded_all(struct scr_ctx *ctx, int id)
     return scr_or_all(&ctx->world, newer);
 }
 
-/* Whether this rank knows of id as a checkpoint in that store (of that descriptor). */
-static int is_in(const struct scr_ctx *ctx, int id, const char *store, int red_index)
+/* Whether id is a checkpoint in that store (of that descriptor). */
+static int is_in(const struct scr_held *h, int store, int red_index)
 {
-    struct scr_dataset d;
-    const scr_hash *desc = scr_cache_any_desc(ctx, id);
-    const scr_hash *dset = scr_cache_any_dataset(ctx, id);
-    const char *path = scr_hash_get_val(desc, "STORE");
-    int index = -1;
-    scr_hash_get_val_int(desc, "INDEX", &index);
-    return path != NULL && strcmp(path, store) == 0 && dset &&
-           scr_dataset_get(dset, &d, NULL) == SCR_OK && d.is_ckpt &&
-           (red_index < 0 || index == red_index);
+    return (h->kind & SCR_IS_CKPT) != 0 && h->store == store &&
+           (red_index < 0 || h->line == red_index);
 }
 
 /* Output that is not whole cannot be flushed before the next start. */
 static int is_owed_all(struct scr_ctx *ctx, int id)
 {
     return scr_cache_is(ctx, id, SCR_CACHE_KEPT) &&
-           (scr_cache_kind_all(ctx, id) & SCR_IS_OUTPUT) != 0 &&
+           (scr_cache_kind(ctx, id) & SCR_IS_OUTPUT) != 0 &&
            !scr_flush_is_done_all(ctx, id);
 }
 
 /* COUNT counts checkpoints: output leaves the cache by itself when it has reached the
  * prefix. A dataset that waits for another start keeps its place while it is what that
  * would restart from (invariants P5, C8): of those that are KEPT the newest. */
-static int counts_all(struct scr_ctx *ctx, int id, const char *store, int red_index)
+static int counts_all(struct scr_ctx *ctx, int id, int store, int red_index)
 {
     int waits = scr_cache_is_waiting(ctx, id);
     if (!waits && !scr_cache_is_ready(ctx, id))
@@ -58,7 +48,7 @@ static int counts_all(struct scr_ctx *ctx, int id, const char *store, int red_in
     /* With SCR_DISTRIBUTE=0 it is not known which of them are whole: all wait. */
     if (scr_cache_is(ctx, id, SCR_CACHE_KEPT) && ctx->prm.distribute)
         waits = id == scr_cache_newest(ctx, SCR_CACHE_KEPT, 0);
-    return scr_or_all(&ctx->world, is_in(ctx, id, store, red_index)) &&
+    return is_in(scr_cache_held(ctx, id), store, red_index) &&
            (!waits || is_superseded_all(ctx, id)) && !is_owed_all(ctx, id);
 }
 
@@ -66,42 +56,11 @@ static int counts_all(struct scr_ctx *ctx, int id, const char *store, int red_in
 
 /* Losses that every set of a dataset survives, and the descriptor it is of. */
 struct worth {
-    int64_t losses, line;
+    int losses, line;
 };
 
-static struct worth agree_worth_all(const struct scr_ctx *ctx, struct worth mine)
-{
-    int64_t v[] = { mine.losses, mine.line };
-    scr_mins_all(&ctx->world, v, 2);
-    return (struct worth){ v[0], v[1] };
-}
-
-/* Of those of another number of ranks not every rank knows. */
-static struct worth worth_of_all(const struct scr_ctx *ctx, int id)
-{
-    struct worth mine = { INT64_MAX, INT64_MAX };
-    const scr_hash *desc = scr_cache_any_desc(ctx, id);
-    int losses = 0, line = 0;
-    if (scr_hash_get_val_int(desc, "FAILURES", &losses))
-        mine.losses = losses;
-    if (scr_hash_get_val_int(desc, "INDEX", &line))
-        mine.line = line;
-    return agree_worth_all(ctx, mine);
-}
-
-/* Of what is about to be written. */
-static struct worth worth_of_next_all(const struct scr_ctx *ctx,
-                                      const struct scr_reddesc *red)
-{
-    enum scr_scheme scheme = red->scheme;
-    int k = scheme == SCR_SCHEME_XOR ? 1 : red->set_failures;
-    scr_geom_weaken(&scheme, &k, ctx->sets[red->index].n);
-    return agree_worth_all(
-        ctx, (struct worth){ scheme == SCR_SCHEME_SINGLE ? 0 : k, red->index });
-}
-
 /* NULL: there is no such descriptor any more. */
-static const char *group_of(const struct scr_ctx *ctx, int64_t line)
+static const char *group_of(const struct scr_ctx *ctx, int line)
 {
     const struct scr_descs *d = &ctx->descs;
     return line >= 0 && line < d->nreds && d->red[line].enabled ? d->red[line].group
@@ -109,7 +68,7 @@ static const char *group_of(const struct scr_ctx *ctx, int64_t line)
 }
 
 /* A rack may be lost where only nodes are counted on: groups cannot be compared. */
-static int same_group(const struct scr_ctx *ctx, int64_t a, int64_t b)
+static int same_group(const struct scr_ctx *ctx, int a, int b)
 {
     const char *of_a = group_of(ctx, a), *of_b = group_of(ctx, b);
     return a == b || (of_a != NULL && of_b != NULL && strcmp(of_a, of_b) == 0);
@@ -127,69 +86,61 @@ static int covers(const struct scr_ctx *ctx, struct worth newer, struct worth ol
 /* The order in which they do. What nothing covers goes last, of that the weakest. */
 enum turn { KEPT, COVERED, COVERED_SOON, UNCOVERED };
 
-struct candidate {
-    int id;
-    enum turn turn;
-    struct worth worth;
-};
-
-struct candidates {
-    struct candidate *c;
-    int n;
-};
-
-static enum turn turn_of(const struct scr_ctx *ctx, const struct candidates *all, int i,
+/* next: what is about to be written, or NULL. */
+static enum turn turn_of(const struct scr_ctx *ctx, int n, const struct scr_held *h,
                          const struct worth *next)
 {
-    const struct candidate *c = all->c;
-    if (scr_cache_is_waiting(ctx, c[i].id)) /* this run goes on from another */
+    const struct worth worth = { h->losses, h->line };
+    if (scr_cache_is_waiting(ctx, h->id)) /* this run goes on from another */
         return KEPT;
-    for (int newer = i + 1; newer < all->n; newer++)
-        if (scr_cache_is_ready(ctx, c[newer].id) &&
-            covers(ctx, c[newer].worth, c[i].worth))
+    for (int i = 0; i < n; i++) {
+        const struct scr_held *newer = scr_cache_held(ctx, ctx->leaving[i]);
+        if (newer->id > h->id && newer->state == SCR_CACHE_READY &&
+            covers(ctx, (struct worth){ newer->losses, newer->line }, worth))
             return COVERED;
-    return next != NULL && covers(ctx, *next, c[i].worth) ? COVERED_SOON : UNCOVERED;
+    }
+    return next != NULL && covers(ctx, *next, worth) ? COVERED_SOON : UNCOVERED;
 }
 
-static int leaves_before(const struct candidate *a, const struct candidate *b)
+static int leaves_before(const struct scr_held *a, const struct scr_held *b)
 {
     if (a->turn != b->turn)
         return a->turn < b->turn;
-    if (a->turn >= COVERED_SOON && a->worth.losses != b->worth.losses)
-        return a->worth.losses < b->worth.losses;
+    if (a->turn >= COVERED_SOON && a->losses != b->losses)
+        return a->losses < b->losses;
     return a->id < b->id;
 }
 
-static int by_turn(const void *a, const void *b)
+static void sort_by_turn(struct scr_ctx *ctx, int n)
 {
-    return leaves_before(a, b) ? -1 : 1;
+    for (int i = 1; i < n; i++)
+        for (int k = i; k > 0; k--) {
+            int *id = &ctx->leaving[k - 1];
+            if (!leaves_before(scr_cache_held(ctx, id[1]), scr_cache_held(ctx, id[0])))
+                break;
+            int first = id[1];
+            id[1] = id[0];
+            id[0] = first;
+        }
 }
 
-/* The checkpoints that count in the store (red_index < 0) or for the descriptor, in the
- * order they leave. next: what is about to be written, or NULL. */
-static int list_all(struct scr_ctx *ctx, const char *store, int red_index,
-                    const struct worth *next, struct candidates *all,
-                    struct scr_err *err)
+/* Lists the checkpoints that count in the store of red (every: of every line) in
+ * ctx->leaving, in the order they leave, and returns how many these are. next: before
+ * one of red is written. */
+static int list_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int every,
+                    int next)
 {
-    int *ids = NULL, n = 0;
-    *all = (struct candidates){ 0 };
-    int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
-    if (rc != SCR_OK)
-        return rc;
-    all->c = scr_calloc((size_t)n, sizeof *all->c);
-    if (all->c == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "list of datasets in cache");
-    rc = scr_agree_all(&ctx->world, rc, err);
-    for (int i = 0; i < n && rc == SCR_OK; i++)
-        if (counts_all(ctx, ids[i], store, red_index))
-            all->c[all->n++] =
-                (struct candidate){ .id = ids[i], .worth = worth_of_all(ctx, ids[i]) };
-    for (int i = 0; i < all->n; i++)
-        all->c[i].turn = turn_of(ctx, all, i, next);
-    if (all->n > 1)
-        qsort(all->c, (size_t)all->n, sizeof *all->c, by_turn);
-    free(ids);
-    return rc;
+    const struct worth of_red = { (int)ctx->losses[red->index], red->index };
+    int n = 0;
+    for (int id = 0; (id = scr_cache_next(ctx, id)) > 0;)
+        if (counts_all(ctx, id, red->store, every ? -1 : red->index))
+            ctx->leaving[n++] = id;
+    for (int i = 0; i < n; i++) {
+        struct scr_held *h = scr_cache_held(ctx, ctx->leaving[i]);
+        h->turn = (int)turn_of(ctx, n, h, next ? &of_red : NULL);
+    }
+    sort_by_turn(ctx, n);
+    return n;
 }
 
 /* --- leaving --- */
@@ -226,15 +177,18 @@ static void note_stays(struct scr_ctx *ctx, struct scr_held *h, enum stays how,
     h->told = 1;
 }
 
-/* What cannot be flushed, or deleted, costs nobody else his place. */
-static int evict_one_all(struct scr_ctx *ctx, int id, struct scr_err *stuck,
+/* What cannot be flushed, or deleted, costs nobody else his place. may_go: all ranks
+ * have agreed that they can delete it. */
+static int evict_one_all(struct scr_ctx *ctx, int id, int may_go, struct scr_err *stuck,
                          struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     int foreign = scr_cache_is(ctx, id, SCR_CACHE_FOREIGN);
     if (scr_cache_held(ctx, id)->stays != GOES)
         return SCR_OK; /* for the count of the store, too */
-    int rc = scr_cache_may_delete_all(ctx, id, &why);
+    int rc = SCR_OK;
+    if (!may_go)
+        rc = scr_agree_all(&ctx->world, scr_cache_may_delete(ctx, id, &why), &why);
     enum stays how = rc == SCR_OK ? IS_NOT_FLUSHED : IS_NOT_DELETED;
     if (rc == SCR_OK)
         rc = scr_cache_let_go_all(ctx, id, &why);
@@ -248,18 +202,14 @@ static int evict_one_all(struct scr_ctx *ctx, int id, struct scr_err *stuck,
     return SCR_OK;
 }
 
-/* Deletes checkpoints until fewer than limit are left (red_index < 0: of the store). */
-static int evict_to_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
-                        int red_index, int limit, struct scr_err *stuck,
-                        struct scr_err *err)
+/* Deletes checkpoints until fewer than limit are left, of the store or (!every) of the
+ * descriptor. */
+static int evict_to_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int every,
+                        int limit, struct scr_err *stuck, struct scr_err *err)
 {
-    struct candidates all;
-    struct worth next = worth_of_next_all(ctx, red);
-    int rc =
-        list_all(ctx, ctx->descs.store[red->store].path, red_index, &next, &all, err);
-    for (int i = 0; i < all.n && rc == SCR_OK && all.n - i >= limit; i++)
-        rc = evict_one_all(ctx, all.c[i].id, stuck, err);
-    free(all.c);
+    int rc = SCR_OK, n = list_all(ctx, red, every, 1);
+    for (int i = 0; i < n && rc == SCR_OK && n - i >= limit; i++)
+        rc = evict_one_all(ctx, ctx->leaving[i], 0, stuck, err);
     return rc;
 }
 
@@ -302,15 +252,15 @@ static int newest_that_stays(const struct scr_ctx *ctx)
  * there is no room for as much beside it (invariant C8). */
 static void drop_kept_all(struct scr_ctx *ctx, const struct scr_reddesc *red)
 {
-    const char *path = ctx->descs.store[red->store].path;
     int id = 0;
     while ((id = scr_cache_newest(ctx, SCR_CACHE_KEPT, id)) > 0) {
         struct scr_err why = SCR_ERR_INIT;
+        if (!is_in(scr_cache_held(ctx, id), red->store, -1))
+            continue;
         uint64_t bytes = scr_space_of_all(ctx, red, id);
         int narrow =
             scr_or_all(&ctx->world, bytes > 0 && scr_space_left(ctx, red) < bytes);
-        if (!narrow || !scr_or_all(&ctx->world, is_in(ctx, id, path, -1)) ||
-            is_owed_all(ctx, id))
+        if (!narrow || is_owed_all(ctx, id))
             continue;
         scr_log(&ctx->log, SCR_LOG_WARN,
                 "%s (dataset %d), which was not restored, leaves the cache: beside it "
@@ -345,7 +295,7 @@ static int check_room_all(struct scr_ctx *ctx, const struct scr_reddesc *red, in
 
 /* --- a store without a number: as many as are needed, while there is room --- */
 
-static int is_automatic(const struct scr_ctx *ctx, const struct scr_reddesc *red)
+int scr_room_is_measured(const struct scr_ctx *ctx, const struct scr_reddesc *red)
 {
     return ctx->descs.store[red->store].count < 0;
 }
@@ -353,14 +303,17 @@ static int is_automatic(const struct scr_ctx *ctx, const struct scr_reddesc *red
 /* What a newer one covers leaves. What is being flushed may stay until that is done:
  * waits: it does not. */
 static int drop_covered_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
-                            int waits, struct scr_err *stuck, struct scr_err *err)
+                            int waits, int may_go, struct scr_err *stuck,
+                            struct scr_err *err)
 {
-    struct candidates all;
-    int rc = list_all(ctx, ctx->descs.store[red->store].path, -1, NULL, &all, err);
-    for (int i = 0; i < all.n && rc == SCR_OK && all.c[i].turn <= COVERED; i++)
-        if (waits || !scr_async_has(ctx, all.c[i].id))
-            rc = evict_one_all(ctx, all.c[i].id, stuck, err);
-    free(all.c);
+    int rc = SCR_OK, n = list_all(ctx, red, 1, 0);
+    for (int i = 0; i < n && rc == SCR_OK; i++) {
+        int id = ctx->leaving[i];
+        if (scr_cache_held(ctx, id)->turn > COVERED)
+            break;
+        if (waits || !scr_async_has(ctx, id))
+            rc = evict_one_all(ctx, id, id == may_go, stuck, err);
+    }
     return rc;
 }
 
@@ -369,28 +322,34 @@ static int evict_for_space_all(struct scr_ctx *ctx, const struct scr_reddesc *re
                                struct scr_err *full, struct scr_err *stuck,
                                struct scr_err *err)
 {
-    struct candidates all;
     struct scr_err short_of = SCR_ERR_INIT;
-    struct worth next = worth_of_next_all(ctx, red);
-    int rc = list_all(ctx, ctx->descs.store[red->store].path, -1, &next, &all, err);
-    for (int i = 0; i < all.n && rc == SCR_OK; i++) {
+    int rc = SCR_OK, n = list_all(ctx, red, 1, 1);
+    for (int i = 0; i < n && rc == SCR_OK; i++) {
         if (scr_space_for_next_all(ctx, red, &short_of))
             break;
         *full = short_of;
         short_of = (struct scr_err)SCR_ERR_INIT;
-        rc = evict_one_all(ctx, all.c[i].id, stuck, err);
+        rc = evict_one_all(ctx, ctx->leaving[i], 0, stuck, err);
     }
-    free(all.c);
     return rc;
 }
 
-void scr_cache_settle_all(struct scr_ctx *ctx, const struct scr_reddesc *red)
+int scr_cache_covered_all(struct scr_ctx *ctx, const struct scr_reddesc *red)
+{
+    int n = scr_room_is_measured(ctx, red) ? list_all(ctx, red, 1, 1) : 0;
+    if (n == 0 || scr_cache_held(ctx, ctx->leaving[0])->turn > COVERED_SOON)
+        return 0;
+    return ctx->leaving[0];
+}
+
+void scr_cache_settle_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
+                          int may_go)
 {
     struct scr_err stuck = SCR_ERR_INIT, why = SCR_ERR_INIT;
-    if (!is_automatic(ctx, red))
+    if (!scr_room_is_measured(ctx, red))
         return;
     forget_stays(ctx);
-    if (drop_covered_all(ctx, red, 0, &stuck, &why) != SCR_OK)
+    if (drop_covered_all(ctx, red, 0, may_go, &stuck, &why) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "an older checkpoint stays in cache: %s",
                 why.text);
 }
@@ -420,49 +379,57 @@ static void say_bare(struct scr_ctx *ctx, const struct scr_reddesc *red, int las
                 store->path, store->count > 0 ? store->count : 1);
 }
 
-/* For a fetch that found no room an automatic store keeps one, which is what is
- * fetched.
- */
+void scr_room_look(const struct scr_ctx *ctx, const struct scr_reddesc *red,
+                   uint64_t need, struct scr_room *room)
+{
+    room->neighbours = scr_neighbours_are_any(ctx, red);
+    room->narrow = need > 0 && ctx->node.rank == 0 && scr_space_left(ctx, red) < need;
+}
+
+/* For a fetch that found no room (room is NULL) an automatic store keeps one, which is
+ * what is fetched. */
 static int make_room_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
-                         int is_fetch, struct scr_err *full, struct scr_err *stuck,
-                         struct scr_err *err)
+                         const struct scr_room *room, struct scr_err *full,
+                         struct scr_err *stuck, struct scr_err *err)
 {
     int count = ctx->descs.store[red->store].count, rc = SCR_OK;
-    int measured = is_automatic(ctx, red) && !is_fetch;
+    int measured = scr_room_is_measured(ctx, red) && room != NULL;
     if (red->count > 0)
-        rc = evict_to_all(ctx, red, red->index, red->count, stuck, err);
+        rc = evict_to_all(ctx, red, 0, red->count, stuck, err);
     /* A count of 0 keeps nothing between checkpoints; the one being written needs its
      * place. */
     if (rc == SCR_OK && !measured)
-        rc = evict_to_all(ctx, red, -1, count > 0 ? count : 1, stuck, err);
+        rc = evict_to_all(ctx, red, 1, count > 0 ? count : 1, stuck, err);
     if (rc == SCR_OK && measured)
-        rc = drop_covered_all(ctx, red, 1, stuck, err);
+        rc = drop_covered_all(ctx, red, 1, 0, stuck, err);
     /* After what leaves anyway, before what this run would rather keep. */
-    if (rc == SCR_OK && !is_fetch)
+    if (rc == SCR_OK && room != NULL && room->neighbours)
         scr_neighbours_give_way_all(ctx, red);
     if (rc == SCR_OK)
         drop_kept_all(ctx, red);
-    return rc == SCR_OK && measured ? evict_for_space_all(ctx, red, full, stuck, err)
-                                    : rc;
+    return rc == SCR_OK && measured && room->narrow
+               ? evict_for_space_all(ctx, red, full, stuck, err)
+               : rc;
 }
 
-static int evict_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int is_fetch,
-                     struct scr_err *full, struct scr_err *err)
+static int evict_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
+                     const struct scr_room *room, struct scr_err *full,
+                     struct scr_err *err)
 {
     struct scr_err stuck = SCR_ERR_INIT;
     drop_lost_all(ctx);
     forget_stays(ctx);
-    int rc = make_room_all(ctx, red, is_fetch, full, &stuck, err);
+    int rc = make_room_all(ctx, red, room, full, &stuck, err);
     int id = newest_that_stays(ctx);
     return rc == SCR_OK && id > 0 ? check_room_all(ctx, red, id, &stuck, err) : rc;
 }
 
 int scr_cache_evict_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
-                        struct scr_err *err)
+                        const struct scr_room *room, struct scr_err *err)
 {
     struct scr_err full = SCR_ERR_INIT;
     int last = scr_cache_newest_ckpt(ctx, 0);
-    int rc = evict_all(ctx, red, 0, &full, err);
+    int rc = evict_all(ctx, red, room, &full, err);
     say_bare(ctx, red, last, &full);
     return rc;
 }
@@ -471,5 +438,5 @@ int scr_cache_evict_for_fetch_all(struct scr_ctx *ctx, const struct scr_reddesc 
                                   struct scr_err *err)
 {
     struct scr_err full = SCR_ERR_INIT;
-    return evict_all(ctx, red, 1, &full, err);
+    return evict_all(ctx, red, NULL, &full, err);
 }

@@ -86,20 +86,43 @@ static uint64_t parity_of(const struct scr_reddesc *red, int members, uint64_t l
     return in_blocks((longest / rows + 1) * (uint64_t)k + BLOCK);
 }
 
-/* This rank's part of the next checkpoint: it is taken to be as large as the last, of
- * data bytes, or as what was written of one that failed since. */
-static uint64_t next_of_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
-                            int known, uint64_t data)
+/* This rank's part of the next checkpoint, of data bytes here and longest where the set
+ * has most. */
+static uint64_t part_of(const struct scr_ctx *ctx, const struct scr_reddesc *red,
+                        uint64_t data, uint64_t longest)
 {
-    const struct scr_set *set = &ctx->sets[red->index];
-    uint64_t tried = ctx->tried + ctx->tried / 4; /* was perhaps not all */
-    if (known && tried > data)
-        data = tried;
-    uint64_t longest = (uint64_t)scr_max_all(&set->comm, (int64_t)data);
-    uint64_t parity = longest > 0 ? parity_of(red, set->n, longest) : 0;
+    uint64_t parity =
+        longest > 0 ? parity_of(red, ctx->sets[red->index].n, longest) : 0;
     int reused = ctx->spare.is_there && ctx->spare.store == red->store;
     uint64_t there = reused ? ctx->spare.bytes : 0;
     return data + (parity > there ? parity - there : 0);
+}
+
+/* It is taken to be as large as the last, of data bytes, or as what was written of one
+ * that failed since. */
+static uint64_t next_of_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
+                            int known, uint64_t data)
+{
+    uint64_t tried = ctx->tried + ctx->tried / 4; /* was perhaps not all */
+    if (known && tried > data)
+        data = tried;
+    const struct scr_comm *set = &ctx->sets[red->index].comm;
+    return part_of(ctx, red, data, (uint64_t)scr_max_all(set, (int64_t)data));
+}
+
+/* What the encode of the last one has found out is not asked again. */
+static int has_span(const struct scr_ctx *ctx, const struct scr_reddesc *red, int last)
+{
+    return last > 0 && ctx->tries == 0 && ctx->span.id == last &&
+           ctx->span.line == red->index;
+}
+
+uint64_t scr_space_part(const struct scr_ctx *ctx, const struct scr_reddesc *red)
+{
+    int last = scr_cache_newest_ckpt(ctx, 0);
+    return has_span(ctx, red, last)
+               ? part_of(ctx, red, data_of(ctx, last), ctx->span.longest)
+               : 0;
 }
 
 /* The virtual nodes of a machine share its devices, as the nodes of a group do a store
@@ -136,6 +159,19 @@ uint64_t scr_space_lacking_all(const struct scr_ctx *ctx, const struct scr_redde
     uint64_t v[] = { part + parity_of(red, set->n, part), bytes_of(ctx, id) };
     scr_sums_all(comm, v, 2);
     return v[0] > v[1] ? v[0] - v[1] : 0;
+}
+
+uint64_t scr_space_need_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
+                            uint64_t sum)
+{
+    const struct scr_comm *comm = sharers(ctx, &ctx->descs.store[red->store]);
+    int last = scr_cache_newest_ckpt(ctx, 0), known = has_span(ctx, red, last);
+    if (known && comm == &ctx->world)
+        return sum;
+    return last > 0
+               ? scr_sum_all(comm, known ? scr_space_part(ctx, red)
+                                         : next_of_all(ctx, red, 1, data_of(ctx, last)))
+               : 0;
 }
 
 int scr_space_for_next_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,

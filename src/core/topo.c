@@ -2,6 +2,7 @@
 /* Where this rank is: its node (real or virtual), the directories there, its sets. */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/cwd.h"
@@ -11,6 +12,7 @@
 #include "base/str.h"
 #include "core/ctx.h"
 #include "core/weaken.h"
+#include "red/geom.h"
 #include "rm/rm.h"
 
 /* The ranks of a host are spread over its virtual nodes in blocks. */
@@ -199,36 +201,63 @@ static void tell_of_original(const struct scr_ctx *ctx)
     free(dir);
 }
 
+static int is_node_group(const struct scr_reddesc *red)
+{
+    return strcasecmp(red->group, "NODE") == 0;
+}
+
 static int make_set_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
                         struct scr_set *set, struct scr_err *err)
 {
-    struct scr_comm group = SCR_COMM_INIT;
+    struct scr_comm made = SCR_COMM_INIT;
+    const struct scr_comm *group = &made;
     const char *value = scr_descs_group_value(&ctx->descs, red->group, ctx->node_name);
     int rc = value ? SCR_OK
                    : scr_fail(err, SCR_E_CONFIG, 0,
                               "%s: group %s has no GROUPS line for host %s",
                               red->origin, red->group, ctx->node_name);
-    rc = scr_agree_all(&ctx->world, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_comm_split_str_all(&ctx->world, value, &group, err);
+    if (is_node_group(red))
+        group = &ctx->node;
+    else if ((rc = scr_agree_all(&ctx->world, rc, err)) == SCR_OK)
+        rc = scr_comm_split_str_all(&ctx->world, value, &made, err);
     if (rc != SCR_OK)
         return rc;
     int size = red->scheme == SCR_SCHEME_SINGLE ? 1 : red->set_size;
-    rc = scr_set_make_all(&ctx->world, &group, size, set, err);
+    rc = scr_set_make_all(&ctx->world, group, size, set, err);
     if (rc == SCR_OK)
-        rc = scr_weaken_report_all(ctx, red, set, &group, value, err);
-    scr_comm_free(&group);
+        rc = scr_weaken_report_all(ctx, red, set, group, value, err);
+    scr_comm_free(&made);
     return rc;
+}
+
+/* Of this rank's set. */
+static int losses_of(const struct scr_reddesc *red, int members)
+{
+    enum scr_scheme scheme = red->scheme;
+    int k = scheme == SCR_SCHEME_XOR ? 1 : red->set_failures;
+    scr_geom_weaken(&scheme, &k, members);
+    return scheme == SCR_SCHEME_SINGLE ? 0 : k;
+}
+
+static void know_losses_all(struct scr_ctx *ctx)
+{
+    for (int i = 0; i < ctx->descs.nreds; i++)
+        if (ctx->descs.red[i].enabled)
+            ctx->losses[i] = losses_of(&ctx->descs.red[i], ctx->sets[i].n);
+    scr_mins_all(&ctx->world, ctx->losses, ctx->descs.nreds);
 }
 
 static int make_sets_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     ctx->sets = scr_calloc((size_t)ctx->descs.nreds, sizeof *ctx->sets);
-    int rc = ctx->sets ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "sets");
+    ctx->losses = scr_calloc((size_t)ctx->descs.nreds, sizeof *ctx->losses);
+    int rc = ctx->sets && ctx->losses ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "sets");
     rc = scr_agree_all(&ctx->world, rc, err);
     for (int i = 0; i < ctx->descs.nreds && rc == SCR_OK; i++)
         if (ctx->descs.red[i].enabled)
             rc = make_set_all(ctx, &ctx->descs.red[i], &ctx->sets[i], err);
+    if (rc == SCR_OK)
+        know_losses_all(ctx);
     return rc;
 }
 
@@ -260,6 +289,7 @@ void scr_topo_fini(struct scr_ctx *ctx)
         if (ctx->sets[i].n > 0)
             scr_set_free(&ctx->sets[i]);
     free(ctx->sets);
+    free(ctx->losses);
     for (int i = 0; ctx->cache_dirs && i < ctx->descs.nstores; i++)
         free(ctx->cache_dirs[i]);
     free(ctx->cache_dirs);
@@ -269,6 +299,7 @@ void scr_topo_fini(struct scr_ctx *ctx)
     scr_comm_free(&ctx->across);
     scr_comm_free(&ctx->node);
     ctx->sets = NULL;
+    ctx->losses = NULL;
     ctx->cache_dirs = NULL;
     ctx->cntl_dir = ctx->node_name = ctx->vnode_name = NULL;
 }

@@ -289,8 +289,9 @@ int scr_unfinished_enter_all(struct scr_ctx *ctx, int *entered, struct scr_err *
     rc = scr_async_let_go_all(ctx, err);
     if (rc == SCR_OK && ctx->world.rank == 0)
         rc = list_unfinished(ctx, &ids, &n, err);
-    rc = scr_agree_all(&ctx->world, rc, err);
-    if (rc == SCR_OK)
+    struct scr_vote v = { .sum = { n } };
+    rc = scr_vote_all(&ctx->world, rc, &v, err);
+    if (rc == SCR_OK && v.sum[0] > 0)
         rc = scr_share_ids_all(&ctx->world, &ids, &n, err);
     if (rc == SCR_OK)
         *entered = enter_newest_all(ctx, ids, n);

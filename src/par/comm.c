@@ -108,23 +108,31 @@ void scr_comm_free(struct scr_comm *c)
     *c = (struct scr_comm)SCR_COMM_INIT;
 }
 
-/* One round: rank 0's text keeps its equals in *part; the others go to *part of their
- * own and *same says whether a further round is needed. Frees what *part was. */
-static int split_round(struct scr_comm *part, const char *text, int *same,
-                       struct scr_err *err)
+/* 1 on all ranks if they have the same text. *rc becomes the one all ranks leave with;
+ * me: the number by which an error names this rank. */
+static int has_one_text_all(const struct scr_comm *part, const char *text, int me,
+                            int *rc, struct scr_err *err)
 {
-    *same = scr_same_all(part, text, strlen(text) + 1);
-    if (*same)
-        return SCR_OK;
+    if (*rc != SCR_OK && err != NULL && err->rank < 0)
+        err->rank = me;
+    int64_t mark = scr_text_mark(text);
+    struct scr_vote v = { .least = { mark, -mark } };
+    *rc = scr_vote_all(part, *rc, &v, err);
+    return v.least[0] == -v.least[1];
+}
+
+/* One round: rank 0's text keeps its equals in *part; the others go to *part of their
+ * own. Frees what *part was. The code is each rank's own: *part stays as it is where
+ * any rank has failed. */
+static int split_round(struct scr_comm *part, const char *text, struct scr_err *err)
+{
     char *first = part->rank == 0 ? scr_strdup(text) : NULL;
-    int rc = scr_agree_all(
-        part, part->rank == 0 && first == NULL ? SCR_E_NOMEM : SCR_OK, err);
-    if (rc == SCR_OK)
-        rc = scr_bcast_str_all(part, 0, &first, err);
-    if (rc == SCR_OK) {
+    int rc = scr_bcast_str_all(part, 0, &first, err);
+    if (rc == SCR_OK && first == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "name to group ranks by");
+    if (scr_and_all(part, rc == SCR_OK)) {
         struct scr_comm next = SCR_COMM_INIT;
-        *same = strcmp(first, text) == 0;
-        rc = scr_comm_split_all(part, *same ? 0 : 1, part->rank, &next, err);
+        rc = scr_comm_split_all(part, strcmp(first, text) != 0, part->rank, &next, err);
         scr_comm_free(part);
         *part = next;
     }
@@ -135,18 +143,12 @@ static int split_round(struct scr_comm *part, const char *text, int *same,
 int scr_comm_split_hash_all(const struct scr_comm *c, uint32_t hash, const char *text,
                             struct scr_comm *out, struct scr_err *err)
 {
-    *out = (struct scr_comm)SCR_COMM_INIT;
-    int rc = SCR_OK;
-    if (text == NULL)
+    int rc = scr_comm_split_all(c, (int)(hash & 0x7fffffffu), c->rank, out, err);
+    if (rc == SCR_OK && text == NULL)
         rc = scr_fail(err, SCR_E_CONFIG, 0, "rank %d has no name to be grouped by",
                       c->rank);
-    rc = scr_agree_all(c, rc, err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = scr_comm_split_all(c, (int)(hash & 0x7fffffffu), c->rank, out, err);
-    int same = 0;
-    while (rc == SCR_OK && !same)
-        rc = split_round(out, text, &same, err);
+    while (!has_one_text_all(out, text, c->rank, &rc, err) && rc == SCR_OK)
+        rc = split_round(out, text, err);
     rc = scr_agree_all(c, rc, err);
     if (rc != SCR_OK)
         scr_comm_free(out);
@@ -204,12 +206,13 @@ static int turn_of(const struct scr_comm *c, int rc)
     return scr_err_may_pass(rc) ? c->rank : c->size + c->rank;
 }
 
-int scr_agree_all(const struct scr_comm *c, int rc, struct scr_err *err)
+/* turn: the least turn_of() of all. */
+static int learn_verdict_all(const struct scr_comm *c, int turn, int rc,
+                             struct scr_err *err)
 {
-    int first = (int)scr_min_all(c, turn_of(c, rc));
-    if (first == 2 * c->size)
+    if (turn == 2 * c->size)
         return SCR_OK;
-    first %= c->size;
+    int first = turn % c->size;
     struct verdict v = { 0 };
     if (c->rank == first)
         verdict_fill(&v, rc, c->rank, err);
@@ -217,6 +220,75 @@ int scr_agree_all(const struct scr_comm *c, int rc, struct scr_err *err)
         return rc != SCR_OK ? rc : SCR_E_MPI;
     verdict_store(&v, err);
     return v.code;
+}
+
+int scr_agree_all(const struct scr_comm *c, int rc, struct scr_err *err)
+{
+    return learn_verdict_all(c, (int)scr_min_all(c, turn_of(c, rc)), rc, err);
+}
+
+struct ballot {
+    int64_t turn;
+    struct scr_vote vote;
+};
+
+/* An MPI_User_function. */
+static void count_ballots(void *in, void *inout, int *n, MPI_Datatype *type)
+{
+    const struct ballot *from = in;
+    struct ballot *to = inout;
+    (void)type;
+    for (int i = 0; i < *n; i++) {
+        to[i].turn = from[i].turn < to[i].turn ? from[i].turn : to[i].turn;
+        for (int k = 0; k < SCR_VOTE_LEAST; k++)
+            if (from[i].vote.least[k] < to[i].vote.least[k])
+                to[i].vote.least[k] = from[i].vote.least[k];
+        for (int k = 0; k < SCR_VOTE_SUMS; k++)
+            to[i].vote.sum[k] += from[i].vote.sum[k];
+    }
+}
+
+/* An operation and a type each time, which costs less than a microsecond, so that there
+ * is nothing to keep and to free. */
+static int count_all(const struct scr_comm *c, struct ballot *b, struct scr_err *err)
+{
+    MPI_Op op = MPI_OP_NULL;
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Request req = MPI_REQUEST_NULL;
+    int code = MPI_Op_create(count_ballots, 1, &op);
+    if (code == MPI_SUCCESS)
+        code =
+            MPI_Type_contiguous((int)(sizeof *b / sizeof(int64_t)), MPI_INT64_T, &type);
+    if (code == MPI_SUCCESS)
+        code = MPI_Type_commit(&type);
+    struct ballot mine = *b;
+    if (code == MPI_SUCCESS)
+        code = MPI_Iallreduce(&mine, b, 1, type, op, c->comm, &req);
+    int rc = scr_mpi_finish(code, &req, "reduction", err);
+    if (type != MPI_DATATYPE_NULL)
+        MPI_Type_free(&type);
+    if (op != MPI_OP_NULL)
+        MPI_Op_free(&op);
+    return rc;
+}
+
+int scr_vote_all(const struct scr_comm *c, int rc, struct scr_vote *v,
+                 struct scr_err *err)
+{
+    struct ballot b = { turn_of(c, rc), *v };
+    int failed = count_all(c, &b, rc == SCR_OK ? err : NULL);
+    if (failed != SCR_OK)
+        return rc != SCR_OK ? rc : failed;
+    *v = b.vote;
+    return learn_verdict_all(c, (int)b.turn, rc, err);
+}
+
+int64_t scr_text_mark(const char *text)
+{
+    uint64_t h = 14695981039346656037u; /* FNV-1a */
+    for (; text != NULL && *text != '\0'; text++)
+        h = (h ^ (unsigned char)*text) * 1099511628211u;
+    return text != NULL ? (int64_t)(h >> 1) : 0;
 }
 
 static int64_t reduce_i64(const struct scr_comm *c, int64_t v, MPI_Op op)
@@ -321,8 +393,7 @@ int scr_bcast_str_all(const struct scr_comm *c, int root, char **s, struct scr_e
         if (len > 0 && text == NULL)
             rc = scr_fail(err, SCR_E_NOMEM, 0, "broadcast of a string: out of memory");
     }
-    rc = scr_agree_all(c, rc, err);
-    if (rc == SCR_OK && len > sizeof start.bytes)
+    if (len > sizeof start.bytes && (rc = scr_agree_all(c, rc, err)) == SCR_OK)
         rc = scr_bcast_bytes_all(c, root, text, len, err);
     if (c->rank == root)
         return rc;

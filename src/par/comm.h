@@ -50,6 +50,22 @@ int scr_comm_split_hash_all(const struct scr_comm *c, uint32_t hash, const char 
  * is well. */
 int scr_agree_all(const struct scr_comm *c, int rc, struct scr_err *err);
 
+/* The same with what the ranks have to say besides, all in one reduction. */
+enum { SCR_VOTE_LEAST = 10, SCR_VOTE_SUMS = 4 };
+struct scr_vote {
+    int64_t least[SCR_VOTE_LEAST]; /* becomes the least of all; the largest is the least
+                                      of what is negated */
+    uint64_t sum[SCR_VOTE_SUMS];   /* becomes the sum of all */
+};
+/* rc of any kind: v has what all ranks said. */
+int scr_vote_all(const struct scr_comm *c, int rc, struct scr_vote *v,
+                 struct scr_err *err);
+
+/* A number for a vote that is another for another text (at odds of one in 2^63), or for
+ * NULL: texts are the same on all ranks if the least of it and the least of its
+ * negative differ in their sign only. */
+int64_t scr_text_mark(const char *text);
+
 /* 1 on all ranks if flag is nonzero on all (and) / on any (or). */
 int scr_and_all(const struct scr_comm *c, int flag);
 int scr_or_all(const struct scr_comm *c, int flag);
@@ -70,7 +86,8 @@ int scr_bcast_bytes_all(const struct scr_comm *c, int root, void *buf, size_t n,
  * only. */
 int scr_allgather_bytes_all(const struct scr_comm *c, const void *mine, size_t n,
                             void *all, struct scr_err *err);
-/* A malloc'd string (NULL allowed) from root to all. */
+/* A malloc'd string (NULL allowed) from root to all. The code is each rank's own, to be
+ * agreed on. */
 int scr_bcast_str_all(const struct scr_comm *c, int root, char **s,
                       struct scr_err *err);
 /* 1 on all ranks if n bytes at p are the same everywhere; 0 on all otherwise. */

@@ -175,28 +175,26 @@ static int encode_all(struct scr_redset *r, const char *dset_dir, int rc,
     return rc == SCR_OK ? finish_redfile(r, err) : rc;
 }
 
-int scr_protect_all(const struct scr_protect *p, const struct scr_set *set,
-                    enum scr_scheme scheme, int k, int id, const char *dset_dir,
-                    const scr_hash *dset, const scr_hash *desc_extra, scr_filemap *map,
-                    struct scr_stripe_stats *stats, struct scr_err *err)
+int scr_protect_all(const struct scr_protect *p, struct scr_protection *d, int rc,
+                    struct scr_err *err)
 {
     struct scr_redset r = SCR_REDSET_INIT;
-    struct scr_stripe_stats unwanted;
     scr_meta **metas = NULL;
-    stats = stats != NULL ? stats : &unwanted;
-    memset(stats, 0, sizeof *stats);
-    int rc = scr_redset_init(&r, p, set, id, dset_dir, err);
+    int rc1 =
+        scr_redset_init(&r, p, d->set, d->id, d->dset_dir, rc == SCR_OK ? err : NULL);
     r.encoding = 1;
+    rc = rc == SCR_OK ? rc1 : rc;
     if (rc == SCR_OK)
-        rc = take_files(&r, map, &metas, err);
-    rc = scr_redset_geom_all(&r, scheme, k, rc, err);
+        rc = take_files(&r, d->map, &metas, err);
+    rc = scr_redset_geom_all(&r, d->scheme, d->k, rc, err);
     if (rc == SCR_OK) {
-        int rc1 = make_current(&r, metas, desc_extra, dset, err);
-        rc = encode_all(&r, dset_dir, rc1, stats, err);
+        rc1 = make_current(&r, metas, d->desc, d->dset, err);
+        rc = encode_all(&r, d->dset_dir, rc1, &d->stats, err);
     }
+    for (int i = 0; i < r.g.n; i++)
+        d->longest = r.g.len[i] > d->longest ? r.g.len[i] : d->longest;
     if (rc == SCR_OK)
-        rc = scr_redset_enter(&r, map, err);
-    rc = scr_agree_all(p->world, rc, err);
+        rc = scr_redset_enter(&r, d->map, err);
     free_metas(metas, r.nfiles);
     scr_redset_fini(&r);
     return rc;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Redundancy of a dataset in cache: apply it (Complete_output), and bring a dataset
- * back (Init). Both work on the filemap entry of (dataset, own world rank). Collective
- * over world. */
+ * back (Init). Both work on the filemap entry of (dataset, own world rank). */
 #ifndef SCR_PAR_PROTECT_H
 #define SCR_PAR_PROTECT_H
 
@@ -16,18 +15,31 @@ struct scr_protect {
     int crc;        /* SCR_CRC_ON_COPY */
 };
 
+/* A dataset to be protected, and what came of it. */
+struct scr_protection {
+    const struct scr_set *set;
+    enum scr_scheme
+        scheme; /* and k as configured; weakened per set as scr_geom_weaken */
+    int k;      /* says */
+    int id;
+    const char *dset_dir;
+    const scr_hash *dset;
+    const scr_hash *desc; /* is merged into REDDESC */
+    scr_filemap *map;
+    struct scr_stripe_stats stats;
+    uint64_t longest; /* bytes of the member of the set that has most */
+};
+
 /* Writes this rank's redundancy file <dset_dir>/.scr/<name> for the files listed in map
  * under (id, world rank), whose META has SIZE; fills CRC into the METAs, adds the
  * redundancy file to map (META TYPE = scheme, SIZE) and sets FILES and the tag
  * CHUNKCRC, and stores REDDESC: {TYPE, FAILURES, SET_ID, RANKS=<world size>,
- * GROUP/{RANKS, RANK/<i>/<world>}, MEMBER, INDEX, STORE, CACHE dir}. desc_extra is
- * merged into REDDESC. scheme and k as configured; weakened per set as scr_geom_weaken
- * says. A failure anywhere is agreed by all ranks of world; redundancy files may be
- * left, the caller deletes the dataset. */
-int scr_protect_all(const struct scr_protect *p, const struct scr_set *set,
-                    enum scr_scheme scheme, int k, int id, const char *dset_dir,
-                    const scr_hash *dset, const scr_hash *desc_extra, scr_filemap *map,
-                    struct scr_stripe_stats *stats, struct scr_err *err);
+ * GROUP/{RANKS, RANK/<i>/<world>}, MEMBER, INDEX, STORE, CACHE dir}. Collective over
+ * the sets; rc: of this rank until now. The code is this rank's own, to be agreed on;
+ * after a failure anywhere redundancy files may be left, the caller deletes the
+ * dataset. */
+int scr_protect_all(const struct scr_protect *p, struct scr_protection *d, int rc,
+                    struct scr_err *err);
 
 struct scr_restore_report {
     int rebuilt_ranks; /* world-wide: ranks of which something was rebuilt */
@@ -38,11 +50,11 @@ struct scr_restore_report {
 /* After distribution: dset_dir is this rank's dataset directory (created), map what it
  * holds there (maybe nothing). Finds the sets (from headers; ranks without one are told
  * by the others), verifies size and CRC of every application and redundancy file,
- * rebuilds what is lost, verifies again. On success map holds on every rank the
- * complete entry (FILES, METAs, DSETDESC, REDDESC) and *dset (an empty hash) the
- * dataset. SCR_E_LOST on all ranks with the ranks at fault when beyond tolerance;
- * SCR_E_RANKS when the dataset was written by another number of ranks (nothing touched
- * then). Nothing that exists is deleted in either case. */
+ * rebuilds what is lost, verifies again. Collective over world. On success map holds on
+ * every rank the complete entry (FILES, METAs, DSETDESC, REDDESC) and *dset (an empty
+ * hash) the dataset. SCR_E_LOST on all ranks with the ranks at fault when beyond
+ * tolerance; SCR_E_RANKS when the dataset was written by another number of ranks
+ * (nothing touched then). Nothing that exists is deleted in either case. */
 int scr_restore_all(const struct scr_protect *p, int id, const char *dset_dir,
                     scr_filemap *map, scr_hash *dset, struct scr_restore_report *rep,
                     struct scr_err *err);

@@ -3,6 +3,7 @@
 #include "par/redset.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/hashfile.h"
 #include "base/io.h"
@@ -71,9 +72,8 @@ int scr_redset_geom_all(struct scr_redset *r, enum scr_scheme scheme, int k, int
         failed = all[i].failed != 0;
         len[i] = all[i].bytes;
     }
-    if (!failed)
-        rc = scr_geom_init(&r->g, scheme, r->set->n, k, len, err);
-    return scr_set_agree_all(r->set, rc, err);
+    return failed ? scr_set_agree_all(r->set, rc, err)
+                  : scr_geom_init(&r->g, scheme, r->set->n, k, len, err);
 }
 
 int scr_redset_partners_all(struct scr_redset *r, int rc, struct scr_err *err)
@@ -116,20 +116,25 @@ int scr_redset_header_size(const struct scr_redset *r, uint64_t *n, struct scr_e
     return rc;
 }
 
-/* The CRC of this member's parity from those of everybody's data; all: room for n * n.
- * After a failure anywhere it is of no use, and nobody will use it. */
-static int sum_parity_crc_all(const struct scr_redset *r, const struct scr_member *m,
-                              uint32_t *all, uint32_t *crc, int rc, struct scr_err *err)
+/* The CRC of this member's parity from those of everybody's data, which are shared
+ * together with whether anybody failed. mine: a place for that, then the n of this
+ * member; all: room for n of these. */
+static int share_crcs_all(const struct scr_redset *r, uint32_t *mine, uint32_t *all,
+                          uint32_t *crc, int rc, struct scr_err *err)
 {
-    uint32_t mine[SCR_EC_MAX] = { 0 };
-    if (rc == SCR_OK)
-        scr_member_row_crcs(m, mine);
-    int rc1 = scr_allgather_bytes_all(&r->set->comm, mine,
-                                      (size_t)r->set->n * sizeof *mine, all, err);
-    rc = rc == SCR_OK ? rc1 : rc;
-    if (rc == SCR_OK)
-        *crc = scr_geom_parity_crc(&r->g, r->set->me, all);
-    return rc;
+    size_t n = (size_t)r->set->n;
+    mine[0] = rc != SCR_OK;
+    int rc1 = scr_allgather_bytes_all(&r->set->comm, mine, (n + 1) * sizeof *mine, all,
+                                      rc == SCR_OK ? err : NULL);
+    int failed = rc1 != SCR_OK;
+    for (size_t i = 0; i < n && !failed; i++) {
+        failed = all[i * (n + 1)] != 0;
+        memmove(&all[i * n], &all[i * (n + 1) + 1], n * sizeof *all);
+    }
+    if (failed)
+        return scr_set_agree_all(r->set, rc == SCR_OK ? rc1 : rc, err);
+    *crc = scr_geom_parity_crc(&r->g, r->set->me, all);
+    return SCR_OK;
 }
 
 int scr_redset_run_all(const struct scr_redset *r, const int *have, int flags,
@@ -138,7 +143,7 @@ int scr_redset_run_all(const struct scr_redset *r, const int *have, int flags,
                        struct scr_err *err)
 {
     struct scr_member *m = NULL;
-    uint32_t *all = NULL;
+    uint32_t *all = NULL, mine[1 + SCR_EC_MAX] = { 0 };
     size_t n = (size_t)r->set->n;
     int started = 0, sums = r->encoding && crc != NULL && scr_geom_sums(&r->g);
     flags |= sums || crc == NULL ? SCR_MEMBER_NO_PARITY_CRC : 0;
@@ -146,17 +151,20 @@ int scr_redset_run_all(const struct scr_redset *r, const int *have, int flags,
     if (rc == SCR_OK)
         rc = scr_member_open(r->p->env, &r->g, r->set->me, flags, files, r->nfiles,
                              redpath, r->header_bytes, &m, err);
-    if (rc == SCR_OK && sums && (all = scr_calloc(n * n, sizeof *all)) == NULL)
+    if (rc == SCR_OK && sums && (all = scr_calloc(n * (n + 1), sizeof *all)) == NULL)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "checksums of dataset %d", r->id);
     rc = scr_stripe_run_all(r->set, &r->g, have, m, rc, r->p->mpi_buf, &started, stats,
                             err);
     if (rc == SCR_OK && crc != NULL)
         rc = scr_member_finish(m, files, crc, err);
-    if (started && sums)
-        rc = sum_parity_crc_all(r, m, all, crc, rc, err);
-    free(all);
+    if (rc == SCR_OK && sums)
+        scr_member_row_crcs(m, &mine[1]);
     int closed = scr_member_close(m, rc == SCR_OK ? err : NULL);
-    return scr_set_agree_all(r->set, rc == SCR_OK ? closed : rc, err);
+    rc = rc == SCR_OK ? closed : rc;
+    rc = started && sums ? share_crcs_all(r, mine, all, crc, rc, err)
+                         : scr_set_agree_all(r->set, rc, err);
+    free(all);
+    return rc;
 }
 
 scr_hash *scr_redset_desc(const struct scr_redset *r, const scr_hash *extra)

@@ -62,7 +62,8 @@ int scr_redset_header_size(const struct scr_redset *r, uint64_t *n,
 
 /* Opens this member (flags of red/member.h; files and redpath may be temporaries), runs
  * the plans for have[], and closes. With crc != NULL the CRCs of the files, and the
- * parity's into *crc, are computed on the way. The result is agreed. */
+ * parity's into *crc, are computed on the way. The result is agreed: no member records
+ * what another could not read or write. */
 int scr_redset_run_all(const struct scr_redset *r, const int *have, int flags,
                        struct scr_member_file *files, const char *redpath,
                        uint32_t *crc, int rc, struct scr_stripe_stats *stats,

@@ -12,24 +12,21 @@ static int no_memory(struct scr_err *err)
 }
 
 /* Local rank of each world rank on this node, on its rank 0: {<world>: {<local>: {}}}.
- */
+ * rc: of this rank until now; the code is its own again. */
 static int gather_node(const struct scr_comm *world, const struct scr_comm *node,
-                       scr_hash *local_of, struct scr_err *err)
+                       scr_hash *local_of, int rc, struct scr_err *err)
 {
-    int *ranks = node->rank == 0 ? scr_calloc((size_t)node->size, sizeof *ranks) : NULL;
-    int rc = node->rank == 0 && ranks == NULL ? no_memory(err) : SCR_OK;
+    int *ranks = scr_calloc((size_t)node->size, sizeof *ranks);
+    if (rc == SCR_OK && ranks == NULL)
+        rc = no_memory(err);
     rc = scr_agree_all(world, rc, err);
-    if (rc != SCR_OK)
-        goto out;
-    if (MPI_Gather(&world->rank, 1, MPI_INT, ranks, 1, MPI_INT, 0, node->comm) !=
-        MPI_SUCCESS)
-        rc = scr_fail(err, SCR_E_MPI, 0, "gather the ranks of a node");
-    for (int i = 0; node->rank == 0 && i < node->size; i++)
+    if (rc == SCR_OK)
+        rc =
+            scr_allgather_bytes_all(node, &world->rank, sizeof world->rank, ranks, err);
+    for (int i = 0; rc == SCR_OK && node->rank == 0 && i < node->size; i++)
         scr_hash_setf(local_of, NULL, "%d %d", ranks[i], i);
     if (rc == SCR_OK && !scr_hash_ok(local_of))
         rc = no_memory(err);
-    rc = scr_agree_all(world, rc, err);
-out:
     free(ranks);
     return rc;
 }
@@ -96,17 +93,15 @@ int scr_scatter_filemaps_all(const struct scr_env *env, const struct scr_comm *w
 {
     scr_hash *local_of = scr_hash_new(), *send = scr_hash_new(), *recv = scr_hash_new();
     int rc = local_of && send && recv ? SCR_OK : no_memory(err);
-    rc = scr_agree_all(world, rc, err);
-    if (rc == SCR_OK)
-        rc = gather_node(world, node, local_of, err);
-    if (rc != SCR_OK)
-        goto out;
-    if (node->rank == 0)
+    rc = gather_node(world, node, local_of, rc, err);
+    if (node->rank == 0 && rc == SCR_OK)
         rc = read_and_deal(env, node, cntl, local_of, send, err);
-    if ((rc = scr_agree_all(world, rc, err)) != SCR_OK)
+    struct scr_vote v = { .least = { -(scr_hash_size(send) > 0) } };
+    if ((rc = scr_vote_all(world, rc, &v, err)) != SCR_OK)
         goto out;
 
-    rc = scr_hash_exchange_all(node, send, recv, err);
+    if (v.least[0] != 0) /* some node has filemaps */
+        rc = scr_hash_exchange_all(node, send, recv, err);
     if (rc == SCR_OK && scr_filemap_merge(map, scr_hash_getf(recv, "%d", 0)) != SCR_OK)
         rc = no_memory(err);
     if (rc == SCR_OK)

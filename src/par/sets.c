@@ -3,6 +3,7 @@
 #include "par/sets.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/str.h"
 #include "ec/ec.h"
@@ -27,21 +28,22 @@ int scr_set_count(int ranks, int largest_group, int set_size)
     return s < needed ? needed : s;
 }
 
-/* Everybody's world rank, by member; also the smallest. */
+/* Everybody's world rank, by member; also the smallest. The code is each rank's own. */
 static int list_members(const struct scr_comm *world, struct scr_set *out,
                         struct scr_err *err)
 {
-    int rc = SCR_OK;
+    int ranks[SCR_EC_MAX];
     out->n = out->comm.size;
     out->me = out->comm.rank;
+    if (out->n > SCR_EC_MAX) /* those whose lists differ */
+        return scr_fail(err, SCR_E_CORRUPT, 0,
+                        "redundancy set of %d members: %d at most", out->n, SCR_EC_MAX);
+    int rc = scr_allgather_bytes_all(&out->comm, &world->rank, sizeof world->rank,
+                                     ranks, err);
     out->world = scr_calloc((size_t)out->n, sizeof *out->world);
     if (out->world == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "redundancy set of %d members", out->n);
-    rc = scr_agree_all(&out->comm, rc, err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = scr_allgather_bytes_all(&out->comm, &world->rank, sizeof world->rank,
-                                 out->world, err);
+        return scr_fail(err, SCR_E_NOMEM, 0, "redundancy set of %d members", out->n);
+    memcpy(out->world, ranks, (size_t)out->n * sizeof *ranks);
     out->id = out->world[0];
     for (int i = 1; i < out->n; i++)
         if (out->world[i] < out->id)
@@ -55,15 +57,14 @@ int scr_set_make_all(const struct scr_comm *world, const struct scr_comm *group,
                      int set_size, struct scr_set *out, struct scr_err *err)
 {
     *out = EMPTY_SET;
-    int rc = SCR_OK;
+    int p = position(world, group), rc = SCR_OK;
     if (set_size < 1)
         rc = scr_fail(err, SCR_E_RANGE, 0, "set size %d: must be at least 1", set_size);
-    rc = scr_agree_all(world, rc, err);
+    struct scr_vote v = { .least = { -group->size } };
+    rc = scr_vote_all(world, rc, &v, err);
     if (rc != SCR_OK)
         return rc;
-    int p = position(world, group);
-    int largest = (int)scr_max_all(world, group->size);
-    int s = scr_set_count(world->size, largest, set_size);
+    int s = scr_set_count(world->size, (int)-v.least[0], set_size);
     rc = scr_comm_split_all(world, p % s, p / s, &out->comm, err);
     if (rc == SCR_OK)
         rc = list_members(world, out, err);
@@ -110,7 +111,7 @@ static int check_same(const struct scr_set *s, const int *members, int n,
     int same = s->n == n;
     for (int i = 0; same && i < n; i++)
         same = s->world[i] == members[i];
-    if (!scr_and_all(&s->comm, same))
+    if (!same)
         return scr_fail(err, SCR_E_CORRUPT, 0,
                         "redundancy set of rank %d: its members disagree about it",
                         s->id);

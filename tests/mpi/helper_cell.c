@@ -202,8 +202,17 @@ int cell_try_protect_all(struct cell *c, enum scr_scheme scheme, int k)
     scr_hash *extra = scr_hash_new();
     scr_hash_set_val(extra, "STORE", "/dev/shm");
     scr_err_clear(&c->err);
-    int rc = scr_protect_all(&c->p, &c->set, scheme, k, c->id, c->dset_dir, c->dset,
-                             extra, c->map, &c->stats, &c->err);
+    struct scr_protection d = { .set = &c->set,
+                                .scheme = scheme,
+                                .k = k,
+                                .id = c->id,
+                                .dset_dir = c->dset_dir,
+                                .dset = c->dset,
+                                .desc = extra,
+                                .map = c->map };
+    int rc = scr_protect_all(&c->p, &d, SCR_OK, &c->err);
+    rc = scr_agree_all(&c->world, rc, &c->err);
+    c->stats = d.stats;
     scr_hash_delete(extra);
     return check_same_code(c, rc);
 }

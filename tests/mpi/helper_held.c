@@ -10,11 +10,13 @@
 /* --- MPI: the calls by which libscr makes and frees, counted on their way --- */
 
 int test_longest_isend;
+int test_collectives;
 
 static long comms, requests;
 
 static int made(int code, const MPI_Comm *comm)
 {
+    test_collectives++;
     comms += code == MPI_SUCCESS && *comm != MPI_COMM_NULL;
     return code;
 }
@@ -23,6 +25,12 @@ static int begun(int code, const MPI_Request *request)
 {
     requests += code == MPI_SUCCESS && *request != MPI_REQUEST_NULL;
     return code;
+}
+
+static int collective(int code, const MPI_Request *request)
+{
+    test_collectives++;
+    return begun(code, request);
 }
 
 int MPI_Comm_dup(MPI_Comm from, MPI_Comm *comm)
@@ -62,32 +70,53 @@ int MPI_Irecv(void *buf, int n, MPI_Datatype type, int from, int tag, MPI_Comm c
 
 int MPI_Ibarrier(MPI_Comm comm, MPI_Request *request)
 {
-    return begun(PMPI_Ibarrier(comm, request), request);
+    return collective(PMPI_Ibarrier(comm, request), request);
 }
 
 int MPI_Ibcast(void *buf, int n, MPI_Datatype type, int root, MPI_Comm comm,
                MPI_Request *request)
 {
-    return begun(PMPI_Ibcast(buf, n, type, root, comm, request), request);
+    return collective(PMPI_Ibcast(buf, n, type, root, comm, request), request);
 }
 
 int MPI_Iallreduce(const void *mine, void *all, int n, MPI_Datatype type, MPI_Op op,
                    MPI_Comm comm, MPI_Request *request)
 {
-    return begun(PMPI_Iallreduce(mine, all, n, type, op, comm, request), request);
+    return collective(PMPI_Iallreduce(mine, all, n, type, op, comm, request), request);
 }
 
 int MPI_Iexscan(const void *mine, void *below, int n, MPI_Datatype type, MPI_Op op,
                 MPI_Comm comm, MPI_Request *request)
 {
-    return begun(PMPI_Iexscan(mine, below, n, type, op, comm, request), request);
+    return collective(PMPI_Iexscan(mine, below, n, type, op, comm, request), request);
 }
 
 int MPI_Iallgather(const void *mine, int n, MPI_Datatype type, void *all, int m,
                    MPI_Datatype all_type, MPI_Comm comm, MPI_Request *request)
 {
-    return begun(PMPI_Iallgather(mine, n, type, all, m, all_type, comm, request),
-                 request);
+    return collective(PMPI_Iallgather(mine, n, type, all, m, all_type, comm, request),
+                      request);
+}
+
+int MPI_Exscan(const void *mine, void *below, int n, MPI_Datatype type, MPI_Op op,
+               MPI_Comm comm)
+{
+    test_collectives++;
+    return PMPI_Exscan(mine, below, n, type, op, comm);
+}
+
+int MPI_Scan(const void *mine, void *upto, int n, MPI_Datatype type, MPI_Op op,
+             MPI_Comm comm)
+{
+    test_collectives++;
+    return PMPI_Scan(mine, upto, n, type, op, comm);
+}
+
+int MPI_Gather(const void *mine, int n, MPI_Datatype type, void *all, int m,
+               MPI_Datatype all_type, int root, MPI_Comm comm)
+{
+    test_collectives++;
+    return PMPI_Gather(mine, n, type, all, m, all_type, root, comm);
 }
 
 int MPI_Test(MPI_Request *request, int *done, MPI_Status *status)

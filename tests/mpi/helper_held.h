@@ -14,6 +14,9 @@ struct test_held test_held_now(void);
 /* A line on stderr for every descriptor that is counted. */
 void test_held_print_fds(void);
 
+/* Collective calls of the library since somebody set it to 0. */
+extern int test_collectives;
+
 /* The largest count that MPI_Isend was called with since somebody set it to 0: every
  * message of the library with bytes of files goes that way. */
 extern int test_longest_isend;

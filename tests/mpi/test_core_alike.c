@@ -25,9 +25,12 @@ enum { FINE = 7, COARSE = 401 };
 
 static void say_held(const struct scr_ctx *ctx, struct scr_str *s)
 {
-    for (size_t i = 0; i < ctx->nheld; i++)
-        scr_str_printf(s, " held %d:%d%d%d", ctx->held[i].id, (int)ctx->held[i].state,
-                       ctx->held[i].stays, ctx->held[i].told);
+    for (size_t i = 0; i < ctx->nheld; i++) {
+        const struct scr_held *h = &ctx->held[i];
+        scr_str_printf(s, " held %d:%d%d%d", h->id, (int)h->state, h->stays, h->told);
+        scr_str_printf(s, " %d in %d of %d, %d", h->kind, h->store, h->line, h->losses);
+        scr_str_printf(s, " %d%d", h->failed, h->mend);
+    }
 }
 
 static void say_async(const struct scr_async *a, struct scr_str *s)
@@ -36,8 +39,6 @@ static void say_async(const struct scr_async *a, struct scr_str *s)
                    a->leftovers, a->unsure, a->stuck);
     for (int i = 0; i < a->n; i++)
         scr_str_printf(s, " flush %d", scr_flush_async_id(a->flush[i]));
-    for (SCR_HASH_EACH(e, scr_hash_get(a->failed, "DSET")))
-        scr_str_printf(s, " failed %s", scr_hash_elem_key(e));
 }
 
 static char *say_all(const struct scr_ctx *ctx)
@@ -47,8 +48,8 @@ static char *say_all(const struct scr_ctx *ctx)
     scr_str_printf(&s, "state %d last %d ckpt %d below %d ask %d owed %d from %d,%d",
                    (int)ctx->state, ctx->last_id, ctx->ckpt_id, ctx->tried_below,
                    ctx->ask_again, ctx->flush_owed, ctx->from_id, ctx->from_last);
-    scr_str_printf(&s, " fetched %d halt %d out %d", ctx->fetched, ctx->halt,
-                   ctx->out.id);
+    scr_str_printf(&s, " fetched %d halt %d out %d span %d,%d tries %d", ctx->fetched,
+                   ctx->halt, ctx->out.id, ctx->span.id, ctx->span.line, ctx->tries);
     scr_str_printf(&s, " restart %d,%d,%d,%d,%d %s", r->id, r->is_foreign, r->in_place,
                    r->ranks, r->lists != NULL, r->name ? r->name : "");
     say_held(ctx, &s);
@@ -305,8 +306,6 @@ static int start_flush(struct job *job, struct scr_ctx *ctx, long n,
                        struct scr_err *err)
 {
     (void)job, (void)n, (void)err;
-    scr_hash_delete(ctx->async.failed);
-    ctx->async.failed = NULL;
     scr_async_start_all(ctx, 1);
     return SCR_OK;
 }

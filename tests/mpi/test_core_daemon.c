@@ -286,7 +286,7 @@ MPI_CASE(processes_that_die_untold_have_done_their_work)
     CHECK(ends(ctx->cntl_dir));
     give_lock_back(t, &file);
     CHECK_RC(scr_async_wait_all(ctx, 1, &err), SCR_OK, &err);
-    CHECK_INT(scr_hash_size(scr_hash_get(ctx->async.failed, "DSET")), 0);
+    CHECK_INT(scr_cache_held(ctx, 1)->failed, 0);
     CHECK_ENTRY(1, 1, 1);
     job_end(&job, ctx);
     CHECK_ENTRY(1, 1, 1);

@@ -77,7 +77,7 @@ static void fail_one(struct mpi_test *t, struct job *job, struct scr_ctx *ctx,
         mpi_test_fail(t, __FILE__, __LINE__, "%s: not %s", err.text, cause);
     (void)scr_async_wait_all(ctx, 1, NULL); /* some do not even begin */
     if (w->is_async)
-        CHECK(scr_hash_get_kv_int(ctx->async.failed, "DSET", 1) != NULL);
+        CHECK_INT(scr_cache_held(ctx, 1)->failed, 1);
     CHECK_INT(said(job, "stays in cache", cause), rc == SCR_OK);
     CHECK(scr_cache_is_ready(ctx, 1));
 }

@@ -46,6 +46,35 @@ MPI_CASE(agree_keeps_the_rank_that_was_known_before)
     CHECK_INT(err.sys, 5);
 }
 
+MPI_CASE(a_vote_has_codes_and_numbers_at_once)
+{
+    for (int failed = -1; failed < t->comm.size; failed++) {
+        struct scr_err err = SCR_ERR_INIT;
+        int rank = t->comm.rank, size = t->comm.size, rc = SCR_OK;
+        struct scr_vote v = { .least = { rank, -rank, 7 },
+                              .sum = { 1, (uint64_t)rank } };
+        if (rank == failed)
+            rc = scr_fail(&err, SCR_E_FULL, 0, "rank %d is full", rank);
+        int want = failed < 0 ? SCR_OK : SCR_E_FULL;
+        CHECK_RC(scr_vote_all(&t->comm, rc, &v, &err), want, &err);
+        CHECK_INT(err.rank, failed);
+        CHECK_INT(v.least[0], 0);
+        CHECK_INT(-v.least[1], size - 1);
+        CHECK_INT(v.least[2], 7);
+        CHECK_INT(v.least[SCR_VOTE_LEAST - 1], 0);
+        CHECK_INT((int64_t)v.sum[0], size);
+        CHECK_INT((int64_t)v.sum[1], (int64_t)size * (size - 1) / 2);
+    }
+}
+
+MPI_CASE(marks_tell_texts_apart)
+{
+    CHECK_INT(scr_text_mark("a") == scr_text_mark("b"), 0);
+    CHECK_INT(scr_text_mark(NULL) == scr_text_mark(""), 0);
+    CHECK_INT(scr_text_mark("a") >= 0 && scr_text_mark("b") >= 0, 1);
+    CHECK_INT(scr_text_mark("step 1") == scr_text_mark("step 1"), 1);
+}
+
 MPI_CASE(agree_works_without_a_place_for_the_text)
 {
     int rc = t->comm.rank == t->comm.size - 1 ? SCR_E_FULL : SCR_OK;
@@ -361,6 +390,8 @@ int main(int argc, char **argv)
         MPI_CASES(RUN(agree_is_ok_when_nobody_failed),
                   RUN(agree_gives_the_lowest_failed_ranks_error_to_all),
                   RUN(agree_keeps_the_rank_that_was_known_before),
+                  RUN(a_vote_has_codes_and_numbers_at_once),
+                  RUN(marks_tell_texts_apart),
                   RUN(agree_works_without_a_place_for_the_text), RUN(reductions),
                   RUN(split_by_text_puts_equal_texts_together),
                   RUN(split_by_text_is_exact_when_hashes_collide),

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How many collective calls each call of SCR makes when all is well: one agreement a
+ * step. With many ranks, or more ranks than cores, they are what a call costs. */
+/* ranks: 4 */
+#include "helper_job.h"
+
+static const char *const nodes = "n[1-4]";
+
+/* Beside those a step is made of, an encode has three, over each set: sizes, whether
+ * all can begin, checksums. */
+enum { ENCODE = 3 };
+
+/* Makes a call that returns a code and says what it may cost. */
+#define COSTS(most, call)                                                              \
+    do {                                                                               \
+        test_collectives = 0;                                                          \
+        CHECK_RC(call, SCR_OK, &err);                                                  \
+        if (test_collectives > (most))                                                 \
+            mpi_test_fail(t, __FILE__, __LINE__,                                       \
+                          "%s: %d collective calls, %d allowed", #call,                \
+                          test_collectives, most);                                     \
+    } while (0)
+
+/* One file a rank. */
+static void write_file(struct job *job, struct scr_ctx *ctx, const char *name)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    char file[900], path[SCR_MAX_NAME] = "";
+    snprintf(file, sizeof file, "%s/%s/f.%d", job->prefix, name, job->rank);
+    test_collectives = 0;
+    CHECK_RC(scr_route(ctx, file, path, &err), SCR_OK, &err);
+    CHECK_INT(test_collectives, 0);
+    FILE *f = fopen(path, "w");
+    CHECK(f != NULL && fputs(name, f) >= 0 && fclose(f) == 0);
+}
+
+static void checkpoint(struct job *job, struct scr_ctx *ctx, const char *name,
+                       int start, int complete)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    COSTS(start, scr_start_output_all(ctx, name, SCR_IS_CKPT, &err));
+    write_file(job, ctx, name);
+    COSTS(complete, scr_complete_output_all(ctx, 1, &err));
+}
+
+/* The one before it leaves the cache. */
+MPI_CASE(a_checkpoint_in_cache)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=-1", NULL);
+    checkpoint(&job, ctx, "one", 2, 3 + ENCODE);
+    checkpoint(&job, ctx, "two", 2, 4 + ENCODE);
+    checkpoint(&job, ctx, "three", 2, 4 + ENCODE);
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(one_that_has_to_make_room)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    job.out = fopen("/dev/null", "w"); /* that none is left in cache meanwhile */
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=1", NULL);
+    checkpoint(&job, ctx, "one", 2, 3 + ENCODE);
+    checkpoint(&job, ctx, "two", 4, 3 + ENCODE);
+    job_end(&job, ctx);
+    fclose(job.out);
+    job_free(&job);
+}
+
+/* Not one agreement a step yet, but no more than this. */
+MPI_CASE(a_start_with_nothing_in_cache)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    const char *const settings[] = { "SCR_COPY_TYPE=XOR", NULL };
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_make(&job, nodes, settings);
+    COSTS(48, scr_init_all(ctx, job.comm, &err));
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(questions)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    int flag = 0;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+    COSTS(1, scr_need_checkpoint_all(ctx, &flag, &err));
+    COSTS(1, scr_should_exit_all(ctx, &flag, &err));
+    COSTS(1, scr_have_restart_all(ctx, &flag, NULL, &err));
+    COSTS(2, scr_finalize_all(ctx, &err));
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
+int main(int argc, char **argv)
+{
+    return mpi_test_main(argc, argv,
+                         MPI_CASES(RUN(a_checkpoint_in_cache),
+                                   RUN(one_that_has_to_make_room),
+                                   RUN(a_start_with_nothing_in_cache), RUN(questions)));
+}
