@@ -27,9 +27,9 @@ static void add(struct test_store *t, int id)
         snprintf(name, sizeof name, "%d/%c", id, file);
         assert_int_equal(scr_rank2file_add_file(part, 0, name, 1, NULL, NULL), SCR_OK);
     }
-    snprintf(name, sizeof name, "prefix/.scr/scr.dataset.%d/rank2file", id);
-    assert_int_equal(
-        scr_hash_file_write(&scr_sys_posix, test_path(name), part, 0, &t->err), SCR_OK);
+    const char *path = test_path("prefix/.scr/scr.dataset.%d/rank2file", id);
+    assert_int_equal(scr_hash_file_write(&scr_sys_posix, path, part, 0, &t->err),
+                     SCR_OK);
     scr_hash_delete(part);
     assert_int_equal(scr_flushing_begin(&t->env, &t->p, id, &mark, &t->err), SCR_OK);
     scr_flushing_leave(&t->env, &mark);
@@ -61,9 +61,7 @@ static int is_there(struct test_store *t, const char *file, int tag)
 
 static int is_marked(int id)
 {
-    char path[80];
-    snprintf(path, sizeof path, "prefix/.scr/scr.dataset.%d/flushing.lock", id);
-    return test_exists(test_path(path));
+    return test_exists(test_path("prefix/.scr/scr.dataset.%d/flushing.lock", id));
 }
 
 static uint64_t sweep(struct test_store *t)
@@ -78,7 +76,7 @@ static void open_with_two(struct test_store *t)
     test_store_open(t);
     for (int id = 1; id <= 2; id++) {
         add(t, id);
-        assert_int_equal(mkdir(test_path(id == 1 ? "prefix/1" : "prefix/2"), 0700), 0);
+        assert_int_equal(mkdir(test_path("prefix/%d", id), 0700), 0);
     }
     make(t, "1/a", 0);
     make(t, "1/b", 7);

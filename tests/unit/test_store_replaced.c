@@ -16,14 +16,14 @@ static int teardown(void **state)
 /* The list of dataset id: one rank's files, separated by blanks. */
 static void list_files(struct test_store *t, int id, const char *files)
 {
-    char path[64], name[64];
+    char name[64];
     scr_hash *part = scr_hash_new();
     assert_int_equal(scr_rank2file_set_part(part, 1), SCR_OK);
     for (int at = 0, n = 0; sscanf(files + at, "%63s%n", name, &n) == 1; at += n)
         assert_int_equal(scr_rank2file_add_file(part, 0, name, 1, NULL, NULL), SCR_OK);
-    snprintf(path, sizeof path, "prefix/.scr/scr.dataset.%d/rank2file", id);
-    assert_int_equal(
-        scr_hash_file_write(&scr_sys_posix, test_path(path), part, 0, &t->err), SCR_OK);
+    const char *path = test_path("prefix/.scr/scr.dataset.%d/rank2file", id);
+    assert_int_equal(scr_hash_file_write(&scr_sys_posix, path, part, 0, &t->err),
+                     SCR_OK);
     scr_hash_delete(part);
 }
 
@@ -47,26 +47,22 @@ static void assert_left(struct test_store *t, const char *ids)
 {
     assert_string_equal(test_index_ids(t), ids);
     for (int id = 1; id < 40; id++) {
-        char dir[64], number[8], all[1100];
-        snprintf(dir, sizeof dir, "prefix/.scr/scr.dataset.%d", id);
+        char number[8], all[1100];
+        const char *dir = test_path("prefix/.scr/scr.dataset.%d", id);
         snprintf(number, sizeof number, " %d ", id);
         snprintf(all, sizeof all, " %s ", ids);
-        assert_int_equal(test_exists(test_path(dir)), strstr(all, number) != NULL);
+        assert_int_equal(test_exists(dir), strstr(all, number) != NULL);
     }
 }
 
 static void put(int id, const char *name)
 {
-    char path[80];
-    snprintf(path, sizeof path, "prefix/.scr/scr.dataset.%d/%s", id, name);
-    test_put(test_path(path), "x", 1);
+    test_put(test_path("prefix/.scr/scr.dataset.%d/%s", id, name), "x", 1);
 }
 
 static void take(int id, const char *name)
 {
-    char path[80];
-    snprintf(path, sizeof path, "prefix/.scr/scr.dataset.%d/%s", id, name);
-    assert_int_equal(unlink(test_path(path)), 0);
+    assert_int_equal(unlink(test_path("prefix/.scr/scr.dataset.%d/%s", id, name)), 0);
 }
 
 static struct scr_index_entry entry(struct test_store *t, int id, scr_hash *index)
