@@ -147,7 +147,8 @@ int scr_comm_split_hash_all(const struct scr_comm *c, uint32_t hash, const char 
     if (rc == SCR_OK && text == NULL)
         rc = scr_fail(err, SCR_E_CONFIG, 0, "rank %d has no name to be grouped by",
                       c->rank);
-    while (!has_one_text_all(out, text, c->rank, &rc, err) && rc == SCR_OK)
+    while (out->comm != MPI_COMM_NULL &&
+           !has_one_text_all(out, text, c->rank, &rc, err) && rc == SCR_OK)
         rc = split_round(out, text, err);
     rc = scr_agree_all(c, rc, err);
     if (rc != SCR_OK)

@@ -11,6 +11,7 @@
 
 int test_longest_isend;
 int test_collectives;
+int test_splits_fail;
 
 static long comms, requests;
 
@@ -40,6 +41,8 @@ int MPI_Comm_dup(MPI_Comm from, MPI_Comm *comm)
 
 int MPI_Comm_split(MPI_Comm from, int color, int key, MPI_Comm *comm)
 {
+    if (test_splits_fail)
+        return MPI_ERR_OTHER;
     return made(PMPI_Comm_split(from, color, key, comm), comm);
 }
 

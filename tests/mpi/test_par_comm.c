@@ -75,6 +75,16 @@ MPI_CASE(marks_tell_texts_apart)
     CHECK_INT(scr_text_mark("step 1") == scr_text_mark("step 1"), 1);
 }
 
+MPI_CASE(a_split_that_fails_is_an_error)
+{
+    struct scr_comm part = SCR_COMM_INIT;
+    struct scr_err err = SCR_ERR_INIT;
+    test_splits_fail = 1;
+    CHECK_RC(scr_comm_split_str_all(&t->comm, "a", &part, &err), SCR_E_MPI, &err);
+    test_splits_fail = 0;
+    CHECK(part.comm == MPI_COMM_NULL);
+}
+
 MPI_CASE(agree_works_without_a_place_for_the_text)
 {
     int rc = t->comm.rank == t->comm.size - 1 ? SCR_E_FULL : SCR_OK;
@@ -391,7 +401,7 @@ int main(int argc, char **argv)
                   RUN(agree_gives_the_lowest_failed_ranks_error_to_all),
                   RUN(agree_keeps_the_rank_that_was_known_before),
                   RUN(a_vote_has_codes_and_numbers_at_once),
-                  RUN(marks_tell_texts_apart),
+                  RUN(marks_tell_texts_apart), RUN(a_split_that_fails_is_an_error),
                   RUN(agree_works_without_a_place_for_the_text), RUN(reductions),
                   RUN(split_by_text_puts_equal_texts_together),
                   RUN(split_by_text_is_exact_when_hashes_collide),
