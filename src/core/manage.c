@@ -105,14 +105,19 @@ static int edit_drop_after(scr_hash *index, void *arg, int *changed,
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: out of memory");
 }
 
-/* Those that are on their way would be entered again when they have arrived. */
-static int drop_after_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+/* What is on its way, perhaps for an earlier run, would be entered again when all of it
+ * has arrived: its plan is given up first. */
+static int drop_from_index_all(struct scr_ctx *ctx, int id,
+                               int (*give_up)(const struct scr_env *env,
+                                              const struct scr_prefix *p, int id,
+                                              struct scr_err *err),
+                               scr_hash_edit edit, struct scr_err *err)
 {
     int rc = SCR_OK;
     if (ctx->world.rank == 0)
-        rc = scr_arrivals_give_up_after(&ctx->env, &ctx->prefix, id, err);
+        rc = give_up(&ctx->env, &ctx->prefix, id, err);
     rc = scr_agree_all(&ctx->world, rc, err);
-    return rc == SCR_OK ? scr_edit_index_all(ctx, edit_drop_after, &id, err) : rc;
+    return rc == SCR_OK ? scr_edit_index_all(ctx, edit, &id, err) : rc;
 }
 
 /* Of two datasets of one name the newer one is meant. */
@@ -142,7 +147,8 @@ static int settle_all(struct scr_ctx *ctx, int id, const char *name,
     int rc2 = scr_note_current_all(ctx, id, name, rc == SCR_OK ? err : NULL);
     rc = rc == SCR_OK ? rc2 : rc;
     if (ctx->prm.drop_after_current) {
-        rc2 = drop_after_all(ctx, id, rc == SCR_OK ? err : NULL);
+        rc2 = drop_from_index_all(ctx, id, scr_arrivals_give_up_after, edit_drop_after,
+                                  rc == SCR_OK ? err : NULL);
         rc = rc == SCR_OK ? rc2 : rc;
     }
     return rc;
@@ -249,17 +255,6 @@ static int edit_remove(scr_hash *index, void *arg, int *changed, struct scr_err 
     return SCR_OK;
 }
 
-/* Its plan, which may be an earlier run's, goes first: whoever copies it would enter it
- * again when all has arrived. */
-static int drop_one_all(struct scr_ctx *ctx, int id, struct scr_err *err)
-{
-    int rc = SCR_OK;
-    if (ctx->world.rank == 0)
-        rc = scr_arrival_give_up(&ctx->env, &ctx->prefix, id, err);
-    rc = scr_agree_all(&ctx->world, rc, err);
-    return rc == SCR_OK ? scr_edit_index_all(ctx, edit_remove, &id, err) : rc;
-}
-
 int scr_drop_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
 {
     struct found f;
@@ -274,7 +269,7 @@ int scr_drop_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
             (void)scr_async_wait_all(ctx, f.listed, NULL);
             scr_async_stop_all(ctx, f.listed);
         }
-        rc = drop_one_all(ctx, f.listed, err);
+        rc = drop_from_index_all(ctx, f.listed, scr_arrival_give_up, edit_remove, err);
         if (rc == SCR_OK)
             rc = look_up_all(ctx, "SCR_Drop", name, &f, err);
     }

@@ -101,10 +101,10 @@ static uint64_t part_of(const struct scr_ctx *ctx, const struct scr_reddesc *red
 /* It is taken to be as large as the last, of data bytes, or as what was written of one
  * that failed since. */
 static uint64_t next_of_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
-                            int known, uint64_t data)
+                            uint64_t data)
 {
     uint64_t tried = ctx->tried + ctx->tried / 4; /* was perhaps not all */
-    if (known && tried > data)
+    if (tried > data)
         data = tried;
     const struct scr_comm *set = &ctx->sets[red->index].comm;
     return part_of(ctx, red, data, (uint64_t)scr_max_all(set, (int64_t)data));
@@ -145,7 +145,7 @@ uint64_t scr_space_of_next_all(const struct scr_ctx *ctx, const struct scr_redde
 {
     const struct scr_comm *comm = sharers(ctx, &ctx->descs.store[red->store]);
     int known = scr_or_all(&ctx->world, ctx->ckpt_bytes + ctx->tried > 0);
-    return known ? scr_sum_all(comm, next_of_all(ctx, red, 1, ctx->ckpt_bytes))
+    return known ? scr_sum_all(comm, next_of_all(ctx, red, ctx->ckpt_bytes))
                  : scr_sum_all(comm, guess + guess / 8);
 }
 
@@ -161,17 +161,24 @@ uint64_t scr_space_lacking_all(const struct scr_ctx *ctx, const struct scr_redde
     return v[0] > v[1] ? v[0] - v[1] : 0;
 }
 
+/* last is the newest checkpoint in cache. */
+static uint64_t as_much_as_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
+                               int last)
+{
+    return has_span(ctx, red, last) ? scr_space_part(ctx, red)
+                                    : next_of_all(ctx, red, data_of(ctx, last));
+}
+
 uint64_t scr_space_need_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
                             uint64_t sum)
 {
     const struct scr_comm *comm = sharers(ctx, &ctx->descs.store[red->store]);
-    int last = scr_cache_newest_ckpt(ctx, 0), known = has_span(ctx, red, last);
-    if (known && comm == &ctx->world)
-        return sum;
-    return last > 0
-               ? scr_sum_all(comm, known ? scr_space_part(ctx, red)
-                                         : next_of_all(ctx, red, 1, data_of(ctx, last)))
-               : 0;
+    int last = scr_cache_newest_ckpt(ctx, 0);
+    if (last == 0)
+        return 0;
+    return has_span(ctx, red, last) && comm == &ctx->world
+               ? sum
+               : scr_sum_all(comm, as_much_as_all(ctx, red, last));
 }
 
 int scr_space_for_next_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
@@ -181,8 +188,8 @@ int scr_space_for_next_all(const struct scr_ctx *ctx, const struct scr_reddesc *
     const struct scr_store *store = &ctx->descs.store[red->store];
     int rc = SCR_OK;
     int last = scr_cache_newest_ckpt(ctx, 0);
-    uint64_t mine = next_of_all(ctx, red, last > 0, last > 0 ? data_of(ctx, last) : 0);
-    uint64_t need = scr_sum_all(sharers(ctx, store), mine);
+    uint64_t part = last > 0 ? as_much_as_all(ctx, red, last) : 0;
+    uint64_t need = scr_sum_all(sharers(ctx, store), part);
     uint64_t room = ctx->node.rank == 0 ? scr_space_left(ctx, red) : UINT64_MAX;
     if (room < need)
         rc = scr_fail(why, SCR_E_FULL, 0,
