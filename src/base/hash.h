@@ -121,6 +121,9 @@ size_t scr_hash_pack_size(const scr_hash *h);
 /* Packs into buf of scr_hash_pack_size(h) bytes; returns the bytes written, 0 if
  * !scr_hash_ok or deeper than a reader accepts. */
 size_t scr_hash_pack(void *buf, const scr_hash *h);
+/* Appends it to s; s becomes bad if !scr_hash_ok or too deep. */
+struct scr_str;
+void scr_hash_append(struct scr_str *s, const scr_hash *h);
 /* Merges the packed hash at buf into h; *used (may be NULL) = bytes read. Every count
  * and string is bounded by n, depth by SCR_HASH_DEPTH, and a key given twice is
  * refused; hostile bytes give SCR_E_CORRUPT and leave h as it was. */

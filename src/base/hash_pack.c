@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Hash: packing into bytes, and unpacking bytes that nobody vouches for. */
 #include "base/hash_impl.h"
+#include "base/str.h"
 #include <string.h>
 
 size_t scr_hash_pack_size(const scr_hash *h)
@@ -40,6 +41,14 @@ size_t scr_hash_pack(void *buf, const scr_hash *h)
     if (!depth_ok(h, SCR_HASH_DEPTH) || !scr_hash_ok(h))
         return 0;
     return (size_t)(pack_at(buf, h) - (unsigned char *)buf);
+}
+
+void scr_hash_append(struct scr_str *s, const scr_hash *h)
+{
+    size_t n = scr_hash_pack_size(h);
+    char *at = scr_str_extend(s, n);
+    if (at != NULL && scr_hash_pack(at, h) != n)
+        scr_str_spoil(s);
 }
 
 /* What is left to unpack, and the count of the level it stands at. */

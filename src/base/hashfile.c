@@ -5,6 +5,7 @@
 
 #include "base/lock.h"
 #include "base/str.h"
+#include <isa-l.h>
 #include <stdlib.h>
 
 /*  0      4      6       8                16      20
@@ -39,25 +40,35 @@ static uint64_t get_be(const unsigned char *p, int bytes)
     return v;
 }
 
-/* CRC32 with the polynomial of zlib, four bits at a time: this layer uses libc alone
- * and hash files are small. The data path uses the vectorised one of ec/. */
+/* As zlib's; filemaps of many files have megabytes. */
 static uint32_t crc32_of(const unsigned char *p, size_t n)
 {
-    static const uint32_t nibble[16] = {
-        0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4,
-        0x4db26158, 0x5005713c, 0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c,
-        0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c,
-    };
-    uint32_t crc = 0xffffffff;
-    for (size_t i = 0; i < n; i++) {
-        crc ^= p[i];
-        crc = crc >> 4 ^ nibble[crc & 15];
-        crc = crc >> 4 ^ nibble[crc & 15];
-    }
-    return ~crc;
+    return crc32_gzip_refl(0, p, n);
 }
 
 /* --- bytes --- */
+
+/* Header and checksum of the n packed bytes behind p + HEADER. */
+static void seal(unsigned char *p, size_t n)
+{
+    put_be(p, MAGIC, 4);
+    put_be(p + AT_TYPE, TYPE_HASH, 2);
+    put_be(p + AT_VERSION, VERSION, 2);
+    put_be(p + AT_SIZE, HEADER + n + CRC_BYTES, 8);
+    put_be(p + AT_FLAGS, FLAG_CRC, 4);
+    put_be(p + HEADER + n, crc32_of(p, HEADER + n), CRC_BYTES);
+}
+
+void scr_frame_begin(struct scr_str *s)
+{
+    (void)scr_str_extend(s, HEADER);
+}
+
+void scr_frame_end(struct scr_str *s)
+{
+    if (scr_str_extend(s, CRC_BYTES) != NULL)
+        seal((unsigned char *)s->p, s->len - HEADER - CRC_BYTES);
+}
 
 int scr_hash_encode(const scr_hash *h, void **buf, size_t *n, struct scr_err *err)
 {
@@ -67,11 +78,6 @@ int scr_hash_encode(const scr_hash *h, void **buf, size_t *n, struct scr_err *er
     if (p == NULL)
         return scr_fail(err, SCR_E_NOMEM, 0, "encode hash: no memory for %zu bytes",
                         total);
-    put_be(p, MAGIC, 4);
-    put_be(p + AT_TYPE, TYPE_HASH, 2);
-    put_be(p + AT_VERSION, VERSION, 2);
-    put_be(p + AT_SIZE, total, 8);
-    put_be(p + AT_FLAGS, FLAG_CRC, 4);
     if (scr_hash_pack(p + HEADER, h) != packed) {
         free(p);
         return scr_hash_ok(h) ? scr_fail(err, SCR_E_RANGE, 0,
@@ -81,7 +87,7 @@ int scr_hash_encode(const scr_hash *h, void **buf, size_t *n, struct scr_err *er
                                          "encode hash: an entry was lost to a failed "
                                          "allocation");
     }
-    put_be(p + HEADER + packed, crc32_of(p, HEADER + packed), CRC_BYTES);
+    seal(p, packed);
     *buf = p;
     *n = total;
     return SCR_OK;
@@ -169,39 +175,73 @@ static int unpack_merge(const unsigned char *p, size_t n, scr_hash *h,
     return rc;
 }
 
-int scr_hash_decode(const void *buf, size_t n, scr_hash *h, size_t *used,
-                    struct scr_err *err)
+int scr_frame_open(const void *buf, size_t n, int whole, struct scr_frame *f,
+                   struct scr_err *err)
 {
     const unsigned char *p = buf;
     uint64_t size = 0;
-    size_t body = 0;
     int rc = SCR_OK;
-    if (n > 0 && (rc = check_header(p, n, used == NULL, &size, err)) != SCR_OK)
-        return rc;
-    if (n > 0 && (rc = check_body(p, (size_t)size, &body, err)) != SCR_OK)
-        return rc;
-    if (n > 0)
-        rc = h != NULL && scr_hash_size(h) == 0
-                 ? unpack_all(p + HEADER, body, h, err)
-                 : unpack_merge(p + HEADER, body, h, err);
+    *f = (struct scr_frame){ 0 };
+    if (n == 0) /* an empty hash */
+        return SCR_OK;
+    rc = check_header(p, n, whole, &size, err);
+    f->size = (size_t)size;
+    f->packed = p + HEADER;
+    return rc == SCR_OK ? check_body(p, f->size, &f->n, err) : rc;
+}
+
+int scr_hash_decode(const void *buf, size_t n, scr_hash *h, size_t *used,
+                    struct scr_err *err)
+{
+    struct scr_frame f;
+    int rc = scr_frame_open(buf, n, used == NULL, &f, err);
+    if (rc == SCR_OK && n > 0)
+        rc = h != NULL && scr_hash_size(h) == 0 ? unpack_all(f.packed, f.n, h, err)
+                                                : unpack_merge(f.packed, f.n, h, err);
     if (rc == SCR_OK && used != NULL)
-        *used = (size_t)size;
+        *used = f.size;
     return rc;
 }
 
 /* --- files --- */
 
-int scr_hash_file_read(const struct scr_sys *sys, const char *path, scr_hash *h,
-                       struct scr_err *err)
+int scr_frame_read(const struct scr_sys *sys, const char *path, struct scr_frame *f,
+                   struct scr_err *err)
 {
     void *buf = NULL;
     size_t n = 0;
+    struct scr_err cause = SCR_ERR_INIT;
     int rc = scr_file_load(sys, path, FILE_MAX, &buf, &n, err);
     if (rc != SCR_OK)
         return rc;
-    struct scr_err cause = SCR_ERR_INIT;
-    rc = scr_hash_decode(buf, n, h, NULL, &cause);
+    rc = scr_frame_open(buf, n, 1, f, &cause);
+    f->buf = buf;
+    if (rc == SCR_OK)
+        return SCR_OK;
     free(buf);
+    return scr_fail(err, rc, 0, "read %s: %s", path, cause.text);
+}
+
+int scr_frame_write(const struct scr_sys *sys, const char *path,
+                    const struct scr_str *s, enum scr_durability how,
+                    struct scr_err *err)
+{
+    return scr_file_replace(sys, path, s->p, s->len, FILE_MODE, how, err);
+}
+
+int scr_hash_file_read(const struct scr_sys *sys, const char *path, scr_hash *h,
+                       struct scr_err *err)
+{
+    struct scr_frame f;
+    struct scr_err cause = SCR_ERR_INIT;
+    int rc = scr_frame_read(sys, path, &f, err);
+    if (rc != SCR_OK)
+        return rc;
+    if (f.n > 0)
+        rc = h != NULL && scr_hash_size(h) == 0
+                 ? unpack_all(f.packed, f.n, h, &cause)
+                 : unpack_merge(f.packed, f.n, h, &cause);
+    free(f.buf);
     return rc == SCR_OK ? SCR_OK
                         : scr_fail(err, rc, 0, "read %s: %s", path, cause.text);
 }

@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "base/io.h"
+#include "base/str.h"
 
 /* Bytes of a hash file, malloc'd. */
 int scr_hash_encode(const scr_hash *h, void **buf, size_t *n, struct scr_err *err);
@@ -16,6 +17,26 @@ int scr_hash_encode(const scr_hash *h, void **buf, size_t *n, struct scr_err *er
  * SCR_E_VERSION; h is untouched then. */
 int scr_hash_decode(const void *buf, size_t n, scr_hash *h, size_t *used,
                     struct scr_err *err);
+
+/* --- the same without a tree (base/cursor.h) --- */
+/* A hash file in s, which is empty: begin, then the packed hash, then end. Whatever
+ * fails makes s bad. */
+void scr_frame_begin(struct scr_str *s);
+void scr_frame_end(struct scr_str *s);
+int scr_frame_write(const struct scr_sys *sys, const char *path,
+                    const struct scr_str *s, enum scr_durability how,
+                    struct scr_err *err);
+/* A hash file in memory: its packed hash, and the size its header claims. */
+struct scr_frame {
+    void *buf; /* the whole of it, malloc'd; of scr_frame_read */
+    const unsigned char *packed;
+    size_t n, size;
+};
+/* As scr_hash_decode, but for the structure of the hash. */
+int scr_frame_open(const void *buf, size_t n, int whole, struct scr_frame *f,
+                   struct scr_err *err);
+int scr_frame_read(const struct scr_sys *sys, const char *path, struct scr_frame *f,
+                   struct scr_err *err);
 
 /* Reads path and merges it into h. Absent: SCR_E_NOENT. Errors carry the path. */
 int scr_hash_file_read(const struct scr_sys *sys, const char *path, scr_hash *h,

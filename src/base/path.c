@@ -91,6 +91,12 @@ const char *scr_path_base(const char *path)
     return slash ? slash + 1 : path;
 }
 
+int scr_path_same_dir(const char *a, const char *b)
+{
+    size_t n = (size_t)(scr_path_base(a) - a);
+    return n == (size_t)(scr_path_base(b) - b) && memcmp(a, b, n) == 0;
+}
+
 char *scr_path_dir(const char *path)
 {
     const char *base = scr_path_base(path);

@@ -19,6 +19,8 @@ char *scr_path_below(const char *dir, const char *path, int *outside);
 /* Last component ("" for "/") borrowed from path; directory part, malloc'd ("." if
  * none). */
 const char *scr_path_base(const char *path);
+/* 1 if what is before the base name is the same in both. */
+int scr_path_same_dir(const char *a, const char *b);
 char *scr_path_dir(const char *path);
 
 /* 1 if a relative path read from a file may be trusted to stay below the directory it

@@ -13,7 +13,7 @@
 
 /* --- growing strings --- */
 
-static void give_up(struct scr_str *s)
+void scr_str_spoil(struct scr_str *s)
 {
     free(s->p);
     *s = (struct scr_str){ .bad = 1 };
@@ -32,7 +32,7 @@ static int reserve(struct scr_str *s, size_t n)
         cap *= 2;
     char *p = n < SIZE_MAX / 2 && cap >= want ? realloc(s->p, cap) : NULL;
     if (p == NULL) {
-        give_up(s);
+        scr_str_spoil(s);
         return 0;
     }
     s->p = p;
@@ -48,14 +48,20 @@ void scr_str_free(struct scr_str *s)
     errno = saved;
 }
 
-void scr_str_append_n(struct scr_str *s, const void *bytes, size_t n)
+char *scr_str_extend(struct scr_str *s, size_t n)
 {
     if (!reserve(s, n))
-        return;
-    if (n > 0)
-        memcpy(s->p + s->len, bytes, n);
+        return NULL;
     s->len += n;
     s->p[s->len] = '\0';
+    return s->p + s->len - n;
+}
+
+void scr_str_append_n(struct scr_str *s, const void *bytes, size_t n)
+{
+    char *at = scr_str_extend(s, n);
+    if (at != NULL && n > 0)
+        memcpy(at, bytes, n);
 }
 
 void scr_str_append(struct scr_str *s, const char *text)
@@ -69,7 +75,7 @@ void scr_str_vprintf(struct scr_str *s, const char *fmt, va_list ap)
     va_copy(again, ap);
     int n = vsnprintf(NULL, 0, fmt, ap);
     if (n < 0)
-        give_up(s);
+        scr_str_spoil(s);
     else if (reserve(s, (size_t)n)) {
         vsnprintf(s->p + s->len, (size_t)n + 1, fmt, again);
         s->len += (size_t)n;

@@ -24,6 +24,10 @@ struct scr_str {
 void scr_str_free(struct scr_str *s);
 void scr_str_append(struct scr_str *s, const char *text);
 void scr_str_append_n(struct scr_str *s, const void *bytes, size_t n);
+/* n bytes more, not set yet; borrowed, NULL: bad. */
+char *scr_str_extend(struct scr_str *s, size_t n);
+/* As if an allocation had failed. */
+void scr_str_spoil(struct scr_str *s);
 void scr_str_printf(struct scr_str *s, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 void scr_str_vprintf(struct scr_str *s, const char *fmt, va_list ap)

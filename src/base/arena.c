@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Memory that is freed at once. */
+#include "base/arena.h"
+
+#include <stdalign.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Blocks grow with what is asked for, so that a short list costs one small block and a
+ * long one few. */
+enum { FIRST = 1024, MOST = 256 * 1024, ALIGN = alignof(max_align_t) };
+
+struct scr_arena_block {
+    struct scr_arena_block *before;
+    size_t size; /* of bytes */
+    alignas(max_align_t) unsigned char bytes[];
+};
+
+static int grow(struct scr_arena *a, size_t n)
+{
+    size_t size = a->block == NULL ? FIRST : a->block->size * 2;
+    size = size > MOST ? MOST : size;
+    if (size < n) /* sizes are multiples of the alignment, so what is left is aligned */
+        size = (n + ALIGN - 1) / ALIGN * ALIGN;
+    struct scr_arena_block *b = n < SIZE_MAX / 2 ? malloc(sizeof *b + size) : NULL;
+    if (b == NULL) {
+        a->lost = 1;
+        return 0;
+    }
+    b->before = a->block;
+    b->size = size;
+    a->block = b;
+    a->left = size;
+    return 1;
+}
+
+static void *take(struct scr_arena *a, size_t n, size_t align)
+{
+    size_t skip = a->left % align;
+    if (a->lost || ((a->block == NULL || n > a->left - skip) && !grow(a, n)))
+        return NULL;
+    a->left -= a->left % align;
+    void *p = a->block->bytes + (a->block->size - a->left);
+    a->left -= n;
+    return p;
+}
+
+void *scr_arena_get(struct scr_arena *a, size_t n)
+{
+    void *p = take(a, n, ALIGN);
+    return p != NULL ? memset(p, 0, n) : NULL;
+}
+
+char *scr_arena_text_n(struct scr_arena *a, const char *text, size_t len)
+{
+    char *p = text != NULL ? take(a, len + 1, 1) : NULL;
+    if (p != NULL) {
+        memcpy(p, text, len);
+        p[len] = '\0';
+    }
+    return p;
+}
+
+char *scr_arena_text(struct scr_arena *a, const char *text)
+{
+    return text != NULL ? scr_arena_text_n(a, text, strlen(text)) : NULL;
+}
+
+void scr_arena_free(struct scr_arena *a)
+{
+    while (a->block != NULL) {
+        struct scr_arena_block *before = a->block->before;
+        free(a->block);
+        a->block = before;
+    }
+    *a = (struct scr_arena)SCR_ARENA_INIT;
+}

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Packed hashes, written and read without a tree. */
+#include "base/cursor.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- writing --- */
+
+void scr_pack_count(struct scr_str *s, size_t n)
+{
+    const unsigned char be[4] = { (unsigned char)(n >> 24), (unsigned char)(n >> 16),
+                                  (unsigned char)(n >> 8), (unsigned char)n };
+    scr_str_append_n(s, be, sizeof be);
+}
+
+void scr_pack_key(struct scr_str *s, const char *key)
+{
+    scr_str_append_n(s, key, strlen(key) + 1);
+}
+
+void scr_pack_val(struct scr_str *s, const char *key, const char *val)
+{
+    scr_pack_key(s, key);
+    scr_pack_count(s, 1);
+    scr_pack_key(s, val);
+    scr_pack_count(s, 0);
+}
+
+void scr_pack_u64(struct scr_str *s, const char *key, uint64_t val)
+{
+    char digits[24], *p = digits + sizeof digits - 1;
+    *p = '\0';
+    do {
+        *--p = (char)('0' + val % 10);
+    } while ((val /= 10) > 0);
+    scr_pack_val(s, key, p);
+}
+
+void scr_pack_i64(struct scr_str *s, const char *key, int64_t val)
+{
+    char text[24];
+    if (val >= 0) {
+        scr_pack_u64(s, key, (uint64_t)val);
+        return;
+    }
+    snprintf(text, sizeof text, "%" PRId64, val);
+    scr_pack_val(s, key, text);
+}
+
+void scr_pack_crc(struct scr_str *s, const char *key, uint32_t crc)
+{
+    char text[12] = "0x";
+    for (int i = 0; i < 8; i++)
+        text[2 + i] = "0123456789abcdef"[crc >> (28 - 4 * i) & 15];
+    text[10] = '\0';
+    scr_pack_val(s, key, text);
+}
+
+void scr_pack_hash(struct scr_str *s, const char *key, const scr_hash *h)
+{
+    scr_pack_key(s, key);
+    scr_hash_append(s, h);
+}
+
+/* --- reading --- */
+
+void scr_cursor_init(struct scr_cursor *c, const void *buf, size_t n)
+{
+    *c = (struct scr_cursor){ .p = buf, .start = buf, .left = n };
+}
+
+void scr_cursor_refuse(struct scr_cursor *c, const char *why)
+{
+    if (c->wrong == NULL)
+        c->wrong = why;
+}
+
+size_t scr_cursor_enter(struct scr_cursor *c)
+{
+    enum { SMALLEST = 5 }; /* bytes of the smallest element: empty key, empty hash */
+    if (c->wrong == NULL && c->left < 4)
+        scr_cursor_refuse(c, "count cut short");
+    if (c->wrong != NULL)
+        return 0;
+    size_t n =
+        (size_t)c->p[0] << 24 | (size_t)c->p[1] << 16 | (size_t)c->p[2] << 8 | c->p[3];
+    if (n > (c->left - 4) / SMALLEST) {
+        scr_cursor_refuse(c, "more elements than bytes");
+        return 0;
+    }
+    c->p += 4;
+    c->left -= 4;
+    return n;
+}
+
+const char *scr_cursor_key(struct scr_cursor *c)
+{
+    const unsigned char *end = c->wrong == NULL ? memchr(c->p, 0, c->left) : NULL;
+    if (end == NULL) {
+        scr_cursor_refuse(c, "key without end");
+        return "";
+    }
+    const char *key = (const char *)c->p;
+    c->left -= (size_t)(end + 1 - c->p);
+    c->p = end + 1;
+    return key;
+}
+
+static void skip(struct scr_cursor *c, int depth)
+{
+    size_t n = scr_cursor_enter(c);
+    if (n > 0 && depth == 0)
+        scr_cursor_refuse(c, "nested too deep");
+    for (; n > 0 && c->wrong == NULL; n--) {
+        (void)scr_cursor_key(c);
+        skip(c, depth - 1);
+    }
+}
+
+void scr_cursor_skip(struct scr_cursor *c)
+{
+    skip(c, SCR_HASH_DEPTH);
+}
+
+const char *scr_cursor_val(struct scr_cursor *c)
+{
+    const char *val = NULL;
+    size_t n = scr_cursor_enter(c);
+    for (size_t i = 0; i < n && c->wrong == NULL; i++) {
+        const char *key = scr_cursor_key(c);
+        val = n == 1 ? key : NULL;
+        scr_cursor_skip(c);
+    }
+    return c->wrong == NULL ? val : NULL;
+}
+
+void scr_cursor_hash(struct scr_cursor *c, scr_hash *h)
+{
+    size_t used = 0;
+    struct scr_err why = SCR_ERR_INIT;
+    if (c->wrong != NULL)
+        return;
+    int rc = scr_hash_unpack(c->p, c->left, h, &used, &why);
+    if (rc != SCR_OK)
+        scr_cursor_refuse(c, rc == SCR_E_NOMEM ? "out of memory" : "bad hash");
+    c->no_memory = c->no_memory || rc == SCR_E_NOMEM;
+    c->p += used;
+    c->left -= used;
+}
+
+int scr_cursor_end(struct scr_cursor *c, int all, struct scr_err *err)
+{
+    if (all && c->left > 0)
+        scr_cursor_refuse(c, "bytes left over");
+    if (c->no_memory)
+        return scr_fail(err, SCR_E_NOMEM, 0, "packed hash: out of memory");
+    if (c->wrong == NULL)
+        return SCR_OK;
+    return scr_fail(err, SCR_E_CORRUPT, 0, "packed hash: %s at byte %zu", c->wrong,
+                    (size_t)(c->p - c->start));
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A table: items with a name, in the order they were added, found by name.
+ *
+ *     struct place { struct scr_item item; uint64_t size; };
+ *     struct scr_table t;
+ *     scr_table_init(&t, sizeof(struct place));
+ *     struct place *p = scr_table_add(&t, "a/b");   // the one there is, or a new one
+ *     for (SCR_EACH(struct place, f, &t))
+ *         … f->item.name …
+ *     rc = scr_table_ok(&t) ? SCR_OK : SCR_E_NOMEM; // once, when all is added
+ *     scr_table_fini(&t);
+ *
+ * An item is a struct that begins with a struct scr_item; it stays where it is until it
+ * is removed or the table ends, which frees items and texts at once. Adding, finding
+ * and removing cost the same however many there are. After a failed allocation what was
+ * asked for is NULL and scr_table_ok says 0 for ever. Not thread-safe. */
+#ifndef SCR_BASE_TABLE_H
+#define SCR_BASE_TABLE_H
+
+#include "base/arena.h"
+#include <stdint.h>
+
+struct scr_item {
+    const char *name;       /* the table's */
+    struct scr_item *next;  /* in the order of the table; NULL at the end */
+    struct scr_item *prev;  /* of the first: the last */
+    struct scr_item *chain; /* the next with the same bucket */
+    uint32_t code;
+};
+
+struct scr_table {
+    size_t size; /* bytes of an item */
+    size_t n;    /* items */
+    struct scr_item *first;
+    struct scr_item **bucket; /* NULL while there are few */
+    size_t nbuckets;
+    uint64_t seed;
+    struct scr_arena arena; /* of items and of what belongs to them */
+};
+
+void scr_table_init(struct scr_table *t, size_t item_size);
+void scr_table_fini(struct scr_table *t);
+/* Removes every item, and frees what they took. */
+void scr_table_clear(struct scr_table *t);
+
+/* The item of that name; a new one is zeroed but for its struct scr_item. NULL: out of
+ * memory. */
+void *scr_table_add(struct scr_table *t, const char *name);
+/* NULL: there is none. t may be NULL. */
+void *scr_table_find(const struct scr_table *t, const char *name);
+/* Takes it out; its memory stays until the table ends. */
+void scr_table_remove(struct scr_table *t, void *item);
+int scr_table_ok(const struct scr_table *t);
+
+/* for (SCR_EACH(type, e, table)): each item as a type *e. The current one must not be
+ * removed inside. */
+#define SCR_EACH(type, e, table)                                                       \
+    type *e = (type *)(table)->first;                                                  \
+    (e) != NULL;                                                                       \
+    (e) = (type *)((struct scr_item *)(e))->next
+
+#endif
