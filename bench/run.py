@@ -12,6 +12,9 @@ Figures are ratios measured within one run, so that machines compare:
            files by all ranks (write_all; --json also has write_lost: of what was lost
            alone, files and redundancy, by the ranks that lost it)
   verify   bytes of all ranks / (seconds of SCR_Init * memcpy of one core)
+  files    seconds of all SCR_Route_file and SCR_Complete_output / seconds in which the
+           program creates, writes and closes its files, of 1 KiB each
+  refiles  seconds of SCR_Init / the same: with a node lost, or of a start without loss
 
 Every case runs --rounds times; the table shows the median and the extremes.
 """
@@ -51,6 +54,13 @@ CASES = {
     "rebuild.RS2.64.one": ("rebuild", 4, 64, 1, 4, [1], rs(2)),
     "rebuild.RS2.64.two": ("rebuild", 4, 64, 1, 4, [1, 2], rs(2)),
     "verify.XOR.64": ("verify", 4, 64, 1, 4, [], XOR),
+    "files.XOR.1000": ("files", 4, 1000 / 1024, 1000, 4, [], XOR),
+    "files.XOR.5000": ("files", 4, 5000 / 1024, 5000, 4, [], XOR),
+    "files.XOR.20000": ("files", 4, 20000 / 1024, 20000, 2, [], XOR),
+    "refiles.XOR.1000.lost": ("refiles", 4, 1000 / 1024, 1000, 4, [1], XOR),
+    "refiles.XOR.5000.lost": ("refiles", 4, 5000 / 1024, 5000, 4, [1], XOR),
+    "refiles.XOR.1000": ("refiles", 4, 1000 / 1024, 1000, 4, [], XOR),
+    "refiles.XOR.5000": ("refiles", 4, 5000 / 1024, 5000, 4, [], XOR),
 }
 
 MPI_ENVIRONMENT = {
@@ -82,7 +92,7 @@ def start(args, base, case, options):
         SCR_JOB_ID="bench",
         SCR_VNODES=str(ranks),
     )
-    command = [args.mpirun, "-n", str(ranks), os.path.abspath(args.ckpt), "--size", f"{mib}M", "--files", str(files)]
+    command = [args.mpirun, "-n", str(ranks), os.path.abspath(args.ckpt), "--size", str(int(mib * 2**20)), "--files", str(files)]
     run = subprocess.run(command + options, env=env, cwd=f"{base}/prefix", stdout=subprocess.PIPE,
                          text=True, check=False)
     if run.returncode != 0:
@@ -104,26 +114,31 @@ def parity_bytes(case):
     _, ranks, mib, _, _, _, descriptor = case
     losses = int(descriptor.partition("SET_FAILURES=")[2] or 1)
     data = {XOR: ranks - 1, PARTNER: 1, SINGLE: 0}.get(descriptor, ranks - losses)
-    return mib * 2**20 * losses // data if data else 0
+    return int(mib * 2**20) * losses // data if data else 0
 
 
 def measure(args, case):
     kind, _, _, _, repeats, lost, _ = case
     with tempfile.TemporaryDirectory(prefix="scr.bench.", dir=args.cache) as base:
-        if kind == "encode":
+        if kind in ("encode", "files"):
             return start(args, base, case, ["--repeats", str(repeats)])
-        start(args, base, case, ["--repeats", str(repeats), "--leave"])
+        before = start(args, base, case, ["--repeats", str(repeats), "--leave"])
         for rank in sorted(lost, reverse=True):
             shutil.rmtree(node_of(base, rank))
         ranks = ",".join(str(r) for r in lost)
-        return start(args, base, case, ["--restart", "--lost", ranks,
-                                        "--parity", str(parity_bytes(case))])
+        result = start(args, base, case, ["--restart", "--lost", ranks,
+                                          "--parity", str(parity_bytes(case))])
+        return {**result, "write": before["write"]}
 
 
 def ratio(case, result):
     kind, ranks, mib, *_ = case
     if kind == "rebuild":
         return result["init"] / result["write_all"]
+    if kind == "files":
+        return (result["route"] + result["complete"]) / result["write"]
+    if kind == "refiles":
+        return result["init"] / result["write"]
     seconds = result["complete" if kind == "encode" else "init"]
     return ranks * mib * 2**20 / (seconds * result["memcpy"])
 
