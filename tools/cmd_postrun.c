@@ -54,14 +54,13 @@ struct postrun {
 
 /* --- what is where --- */
 
-static int note_cached(struct postrun *p, const scr_hash *map, int id)
+static int note_cached(struct postrun *p, const scr_filemap *map, int id)
 {
-    scr_hash_elem *r = scr_filemap_first_rank_by_dataset(map, id);
-    int rank = r ? scr_hash_elem_key_int(r) : -1;
-    if (scr_hash_get_kv_int(p->flush, "DATASET", id) != NULL ||
-        scr_filemap_num_expected_files(map, id, rank) < 0)
+    const struct scr_entry *e = scr_filemap_first(map, id);
+    if (scr_hash_get_kv_int(p->flush, "DATASET", id) != NULL || e == NULL ||
+        e->expected < 0)
         return SCR_OK;
-    int rc = scr_flush_set_dataset(p->flush, scr_filemap_get_dataset(map, id, rank));
+    int rc = scr_flush_set_dataset(p->flush, e->dataset);
     return rc == SCR_OK ? scr_flush_set_location(p->flush, id, SCR_LOC_CACHE, 1) : rc;
 }
 

@@ -315,51 +315,57 @@ static int verify_prefix(struct tally *y, const struct scr_args *a, int *seen,
 
 /* --- caches --- */
 
+static void look_at_file(const struct scr_survey *s, const char *path,
+                         const scr_meta *meta, int rank, struct scr_faults *f)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    scr_hash *info = scr_hash_new();
+    if (info != NULL && (meta == NULL || scr_meta_to_hash(meta, info) == SCR_OK)) {
+        scr_faults_check_file(s->env, path, info, 1, rank, f);
+    } else {
+        scr_fail(&why, SCR_E_NOMEM, 0, "rank %d: out of memory", rank);
+        scr_faults_add_err(f, &why);
+    }
+    scr_hash_delete(info);
+}
+
 /* Files of one rank as the filemap has them. */
-static int look_at_rank(struct tally *y, const struct scr_survey *s, int id, int rank,
-                        struct scr_faults *f, uint64_t *files)
+static void look_at_rank(struct tally *y, const struct scr_survey *s,
+                         const struct scr_entry *e, struct scr_faults *f,
+                         uint64_t *files)
 {
     uint64_t size;
     int listed = 0;
-    for (scr_hash_elem *e = scr_filemap_first_file(s->map, id, rank); e != NULL;
-         e = scr_hash_elem_next(e)) {
+    for (SCR_EACH(struct scr_file, file, &e->files)) {
         enum scr_scheme scheme;
-        const char *path = scr_hash_elem_key(e), *type = "FULL";
-        const scr_meta *meta = scr_filemap_get_meta(s->map, id, rank, path);
+        const char *path = file->item.name, *type = "FULL";
+        const scr_meta *meta = scr_file_meta(file);
         int is_red = scr_meta_get_filetype(meta, &type) == SCR_OK &&
                      scr_scheme_parse(type, &scheme);
         if (is_red) {
-            scr_faults_check_redfile(s->env, path, id, f);
+            scr_faults_check_redfile(s->env, path, e->dset, f);
             continue;
         }
-        scr_faults_check_file(s->env, path, meta, 1, rank, f);
+        look_at_file(s, path, meta, e->rank, f);
         if (scr_meta_get_filesize(meta, &size) == SCR_OK)
             y->bytes += size;
         listed++;
     }
     *files += (uint64_t)listed;
-    int expected = scr_filemap_num_expected_files(s->map, id, rank);
-    if (listed < expected)
-        scr_faults_add(f, "rank %d: %d of its %d files are named", rank, listed,
-                       expected);
-    return listed;
+    if (listed < e->expected)
+        scr_faults_add(f, "rank %d: %d of its %d files are named", e->rank, listed,
+                       e->expected);
 }
 
-static int look_at_cache(struct tally *y, const struct scr_survey *s, int id,
-                         struct scr_faults *f, uint64_t *files, struct scr_err *err)
+static void look_at_cache(struct tally *y, const struct scr_survey *s, int id,
+                          struct scr_faults *f, uint64_t *files)
 {
-    int n = 0, *ranks = NULL;
-    if (scr_filemap_list_ranks_by_dataset(s->map, id, &n, &ranks) != SCR_OK)
-        return scr_fail(err, SCR_E_NOMEM, 0, "dataset %d: out of memory", id);
-    for (int i = 0; i < n; i++)
-        look_at_rank(y, s, id, ranks[i], f, files);
-    free(ranks);
-    return SCR_OK;
+    for (SCR_ENTRIES(e, s->map, id))
+        look_at_rank(y, s, e, f, files);
 }
 
-static int repair_cache(struct tally *y, const struct scr_survey *s,
-                        const struct scr_survey_dataset *d, size_t *left,
-                        struct scr_err *err)
+static void repair_cache(struct tally *y, const struct scr_survey *s,
+                         const struct scr_survey_dataset *d, size_t *left)
 {
     const struct scr_survey quiet = { .env = &(struct scr_env){ .sys = s->env->sys },
                                       .map = s->map };
@@ -372,44 +378,38 @@ static int repair_cache(struct tally *y, const struct scr_survey *s,
         if (scr_survey_mend(&quiet, &d->set[i], &ranks, &why) != SCR_OK)
             tell_note(y, why.text);
     }
-    int rc = look_at_cache(y, s, d->id, &again, &files, err);
+    look_at_cache(y, s, d->id, &again, &files);
     y->bytes = bytes; /* not counted twice */
     *left = again.n;
-    if (rc == SCR_OK)
-        tell_note(y, again.n == 0 ? "repaired" : "not repaired");
+    tell_note(y, again.n == 0 ? "repaired" : "not repaired");
     scr_faults_fini(&again);
-    return rc;
 }
 
-static int verify_cached(struct tally *y, const struct scr_survey *s,
-                         const struct scr_survey_dataset *d, struct scr_err *err)
+static void verify_cached(struct tally *y, const struct scr_survey *s,
+                          const struct scr_survey_dataset *d)
 {
     struct scr_faults f = faults_of(y);
     if (d->ranks == 0) {
         y->skipped++;
-        return SCR_OK;
+        return;
     }
-    int rc = look_at_cache(y, s, d->id, &f, &y->files, err);
+    look_at_cache(y, s, d->id, &f, &y->files);
     size_t left = f.n;
     y->datasets++;
     y->found += f.n;
     y->unsummed += f.unsummed;
-    if (rc == SCR_OK && f.n > 0 && y->repair)
-        rc = repair_cache(y, s, d, &left, err);
+    if (f.n > 0 && y->repair)
+        repair_cache(y, s, d, &left);
     y->left += left;
     scr_faults_fini(&f);
-    return rc;
 }
 
 /* By the first rank that describes it; NULL: none does. */
 static const char *cached_name(const struct scr_survey *s, int id)
 {
     struct scr_dataset d;
-    for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(s->map, id); r != NULL;
-         r = scr_hash_elem_next(r))
-        if (scr_dataset_get(
-                scr_filemap_get_dataset(s->map, id, scr_hash_elem_key_int(r)), &d,
-                NULL) == SCR_OK)
+    for (SCR_ENTRIES(e, s->map, id))
+        if (scr_dataset_get(e->dataset, &d, NULL) == SCR_OK)
             return d.name;
     return NULL;
 }
@@ -434,7 +434,7 @@ static int verify_cached_id(struct tally *y, const struct scr_args *a,
     y->label = label ? label : "dataset";
     int rc = scr_survey_dataset(s, id, &d, &why);
     if (rc == SCR_OK) {
-        rc = verify_cached(y, s, &d, err);
+        verify_cached(y, s, &d);
         scr_survey_dataset_fini(&d);
     } else if (rc == SCR_E_CORRUPT) {
         y->datasets++;
@@ -461,16 +461,10 @@ static uint64_t named_bytes(const struct scr_survey *s, const int *ids, int n)
 {
     uint64_t total = 0, size;
     for (int i = 0; i < n; i++)
-        for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(s->map, ids[i]);
-             r != NULL; r = scr_hash_elem_next(r)) {
-            int rank = scr_hash_elem_key_int(r);
-            for (scr_hash_elem *e = scr_filemap_first_file(s->map, ids[i], rank);
-                 e != NULL; e = scr_hash_elem_next(e))
-                if (scr_meta_get_filesize(scr_filemap_get_meta(s->map, ids[i], rank,
-                                                               scr_hash_elem_key(e)),
-                                          &size) == SCR_OK)
+        for (SCR_ENTRIES(e, s->map, ids[i]))
+            for (SCR_EACH(struct scr_file, f, &e->files))
+                if (scr_meta_get_filesize(scr_file_meta(f), &size) == SCR_OK)
                     total += size;
-        }
     return total;
 }
 

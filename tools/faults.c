@@ -206,32 +206,23 @@ static int check_place(const struct scr_redinfo *info, const char *path, int id,
     return SCR_OK;
 }
 
-static int check_header(const scr_hash *header, const char *path, int id, int *rank,
-                        struct scr_err *err)
-{
-    struct scr_redinfo info;
-    int rc = scr_redinfo_get(header, &info, err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = check_place(&info, path, id, err);
-    if (rc == SCR_OK)
-        *rank = info.world_ranks[info.member];
-    scr_redinfo_fini(&info);
-    return rc;
-}
-
 static int check_parity(const struct scr_env *env, const char *path, int id,
                         struct scr_faults *f, int *rank, struct scr_err *err)
 {
-    uint64_t header_bytes, size;
+    uint64_t header_bytes = 0, size;
     uint32_t crc = 0, recorded = 0;
-    scr_hash *h = scr_hash_new();
-    int rc = scr_redfile_read(env, path, h, &header_bytes, err);
+    int has_crc = 0;
+    struct scr_redhead h;
+    int rc = scr_redhead_read(env, path, &h, err);
     if (rc == SCR_OK)
-        rc = check_header(h, path, id, rank, err);
-    int has_crc =
-        scr_hash_get_val_crc(scr_hash_get(h, "CURRENT"), "CHUNKCRC", &recorded);
-    scr_hash_delete(h);
+        rc = check_place(&h.info, path, id, err);
+    if (rc == SCR_OK) {
+        *rank = h.info.world_ranks[h.info.member];
+        header_bytes = h.bytes;
+        has_crc = h.current->has_chunk_crc;
+        recorded = h.current->chunk_crc;
+    }
+    scr_redhead_fini(&h);
     if (rc != SCR_OK || !has_crc || f->sizes_only)
         return rc;
     rc = scr_file_crc32_told(env, path, header_bytes, &size, &crc, scr_progress_add,

@@ -206,7 +206,10 @@ static int enter_file(struct scr_scan *s, int rank, const scr_meta *meta,
     /* 0 stands for "not computed" unless the file is empty. */
     int has_crc = scr_meta_get_crc32(meta, &crc) == SCR_OK && (crc != 0 || size == 0);
     scr_hash *extra = scr_hash_new();
-    int rc = extra ? scr_rank2file_carry(extra, meta) : SCR_E_NOMEM;
+    const char *asked = NULL;
+    (void)scr_meta_get_asked(meta, &asked);
+    int rc = extra ? scr_rank2file_carry(extra, asked, scr_meta_is_shared(meta))
+                   : SCR_E_NOMEM;
     if (rc == SCR_OK)
         rc = scr_rank2file_add_file(s->part, rank, dest, size, has_crc ? &crc : NULL,
                                     extra);
@@ -219,26 +222,21 @@ static int enter_file(struct scr_scan *s, int rank, const scr_meta *meta,
 
 /* Enters a member's rank from the header of its redundancy file. whole: after the
  * rebuild of its set its files are. */
-static int enter_header(struct scr_scan *s, const scr_hash *header, int whole,
+static int enter_header(struct scr_scan *s, const struct scr_redhead *h, int whole,
                         struct scr_err *err)
 {
-    struct scr_redinfo info;
-    const scr_hash *current = scr_hash_get(header, "CURRENT");
-    int rc = scr_redinfo_get(header, &info, err);
-    if (rc != SCR_OK)
-        return rc;
-    int rank = info.world_ranks[info.member];
-    if (info.dset_id != s->id)
-        rc = scr_fail(err, SCR_E_CORRUPT, 0, "belongs to dataset %d", info.dset_id);
-    else if ((rc = learn(s, info.world_size, scr_hash_get(current, "DSETDESC"), err)) ==
-             SCR_OK)
+    const struct scr_redinfo *info = &h->info;
+    const struct scr_current *c = h->current;
+    int rank = info->world_ranks[info->member];
+    if (info->dset_id != s->id)
+        return scr_fail(err, SCR_E_CORRUPT, 0, "belongs to dataset %d", info->dset_id);
+    int rc = learn(s, info->world_size, c->dset, err);
+    if (rc == SCR_OK)
         rc = enter_rank(s, rank);
-    for (SCR_HASH_EACH(e, scr_hash_get(current, "FILE")))
-        if (rc == SCR_OK)
-            rc = enter_file(s, rank, scr_hash_elem_hash(e), err);
+    for (size_t i = 0; i < c->files.n && rc == SCR_OK; i++)
+        rc = enter_file(s, rank, &c->file[i]->meta, err);
     if (rc == SCR_OK)
         s->trusted[rank] = whole != 0;
-    scr_redinfo_fini(&info);
     return rc;
 }
 
@@ -246,14 +244,11 @@ static int enter_member(struct scr_scan *s, const char *path, int whole,
                         struct scr_faults *f, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    uint64_t bytes;
-    scr_hash *header = scr_hash_new();
-    if (header == NULL)
-        return no_memory(s, err);
-    int rc = scr_redfile_read(s->env, path, header, &bytes, &why);
-    if (rc == SCR_OK && (rc = enter_header(s, header, whole, &why)) != SCR_OK)
+    struct scr_redhead h;
+    int rc = scr_redhead_read(s->env, path, &h, &why);
+    if (rc == SCR_OK && (rc = enter_header(s, &h, whole, &why)) != SCR_OK)
         scr_err_prefix(&why, "%s", path);
-    scr_hash_delete(header);
+    scr_redhead_fini(&h);
     if (rc == SCR_E_NOMEM)
         return no_memory(s, err);
     if (rc != SCR_OK)
@@ -308,12 +303,11 @@ static int take_set(struct scr_scan *s, const struct scr_scan_set *set,
 static int enter_map_files(struct scr_scan *s, scr_filemap *map, int rank,
                            struct scr_err *err)
 {
-    int n, rc = SCR_OK, total = 0;
-    const char **files = NULL, *type;
-    if ((rc = scr_filemap_list_files(map, s->id, rank, &n, &files)) != SCR_OK)
-        return rc;
-    for (int i = 0; i < n && rc == SCR_OK; i++) {
-        const scr_meta *meta = scr_filemap_get_meta(map, s->id, rank, files[i]);
+    int rc = SCR_OK, total = 0;
+    const char *type;
+    for (struct scr_file *f = scr_filemap_first_file(map, s->id, rank);
+         f != NULL && rc == SCR_OK; f = scr_file_next(f)) {
+        const scr_meta *meta = scr_file_meta(f);
         if (scr_meta_get_ranks(meta, &total) == SCR_OK)
             rc = learn(s, total, scr_filemap_get_dataset(map, s->id, rank), err);
         if (scr_meta_get_filetype(meta, &type) == SCR_OK && strcmp(type, "FULL") != 0)
@@ -321,7 +315,6 @@ static int enter_map_files(struct scr_scan *s, scr_filemap *map, int rank,
         if (rc == SCR_OK)
             rc = enter_file(s, rank, meta, err);
     }
-    free(files);
     return rc;
 }
 
@@ -369,42 +362,63 @@ static int take_map(struct scr_scan *s, int rank, struct scr_faults *f,
 
 /* --- files that are another dataset's by now --- */
 
-/* Adds the destinations that a header lists: of its member and of left neighbours. */
-static void add_header_paths(const scr_hash *header, scr_hash *paths)
+static int add_paths(const struct scr_current *c, scr_hash *paths)
 {
-    for (SCR_HASH_EACH(of, header))
-        for (SCR_HASH_EACH(e, scr_hash_get(scr_hash_elem_hash(of), "FILE"))) {
-            char *dest = scr_meta_dest(scr_hash_elem_hash(e));
-            if (dest != NULL)
-                scr_hash_set(paths, dest, NULL);
-            free(dest);
-        }
+    int ok = 1;
+    for (size_t i = 0; i < c->files.n; i++) {
+        const scr_meta *meta = &c->file[i]->meta;
+        char *dest = scr_meta_dest(meta);
+        ok = ok && (dest != NULL || !scr_meta_has_dest(meta)) &&
+             (dest == NULL || scr_hash_set(paths, dest, NULL) != NULL);
+        free(dest);
+    }
+    return ok ? SCR_OK : SCR_E_NOMEM;
+}
+
+/* Adds the destinations that a header lists: of its member and of left neighbours. A
+ * copy that cannot be read is none to rebuild from. */
+static int add_header_paths(const struct scr_redhead *h, scr_hash *paths)
+{
+    int rc = add_paths(h->current, paths);
+    for (int j = 0; j < SCR_EC_MAX && rc == SCR_OK; j++) {
+        struct scr_current *c = NULL;
+        if (h->copy[j].p == NULL)
+            continue;
+        rc = scr_current_unpack(h->copy[j].p, h->copy[j].n, &c, NULL);
+        if (c != NULL)
+            rc = add_paths(c, paths);
+        rc = rc == SCR_E_NOMEM ? rc : SCR_OK;
+        scr_current_delete(c);
+    }
+    return rc;
 }
 
 /* Adds all that a rebuild of the set could write. It does not go by a header that
  * cannot be read, or that is another dataset's. */
-static void add_set_paths(const struct scr_scan *s, const struct scr_scan_set *set,
-                          scr_hash *paths)
+static int add_set_paths(const struct scr_scan *s, const struct scr_scan_set *set,
+                         scr_hash *paths)
 {
-    for (int i = 0; i < set->n; i++) {
-        uint64_t bytes;
-        int id;
-        scr_hash *h = scr_hash_new();
+    int rc = SCR_OK;
+    for (int i = 0; i < set->n && rc == SCR_OK; i++) {
+        struct scr_redhead h = { 0 };
         if (set->found[i] &&
-            scr_redfile_read(s->env, set->red[i], h, &bytes, NULL) == SCR_OK &&
-            scr_hash_get_val_int(h, "DSET", &id) && id == s->id)
-            add_header_paths(h, paths);
-        scr_hash_delete(h);
+            scr_redhead_read(s->env, set->red[i], &h, NULL) == SCR_OK &&
+            h.info.dset_id == s->id)
+            rc = add_header_paths(&h, paths);
+        scr_redhead_fini(&h);
     }
+    return rc;
 }
 
 static int check_not_written_over(struct scr_scan *s, struct scr_err *err)
 {
     scr_hash *paths = scr_hash_new();
-    for (size_t i = 0; i < s->nsets; i++)
-        add_set_paths(s, &s->set[i], paths);
-    int rc = scr_hash_ok(paths) ? SCR_OK : no_memory(s, err);
-    if (rc == SCR_OK)
+    int rc = paths != NULL ? SCR_OK : SCR_E_NOMEM;
+    for (size_t i = 0; i < s->nsets && rc == SCR_OK; i++)
+        rc = add_set_paths(s, &s->set[i], paths);
+    if (rc != SCR_OK)
+        no_memory(s, err);
+    else
         rc = scr_paths_written_over(s->env, s->p, s->id, paths, &s->newer, err);
     if (rc == SCR_OK && s->newer > 0)
         rc = scr_fail(err, SCR_E_LOST, 0, "its files were written over by dataset %d",
@@ -430,16 +444,12 @@ static int world_size(const struct scr_scan *s, const struct scr_scan_set *set)
 {
     int ranks = 0;
     for (int i = 0; i < set->n && ranks == 0; i++) {
-        struct scr_redinfo info;
-        uint64_t bytes;
-        scr_hash *h = scr_hash_new();
+        struct scr_redhead h = { 0 };
         if (set->found[i] &&
-            scr_redfile_read(s->env, set->red[i], h, &bytes, NULL) == SCR_OK &&
-            scr_redinfo_get(h, &info, NULL) == SCR_OK) {
-            ranks = info.dset_id == s->id ? info.world_size : 0;
-            scr_redinfo_fini(&info);
-        }
-        scr_hash_delete(h);
+            scr_redhead_read(s->env, set->red[i], &h, NULL) == SCR_OK &&
+            h.info.dset_id == s->id)
+            ranks = h.info.world_size;
+        scr_redhead_fini(&h);
     }
     return ranks;
 }

@@ -57,11 +57,10 @@ static void enter_map(const struct scr_scan *s, scr_hash *d, scr_filemap *map, i
     int found = 0, expected = scr_filemap_num_expected_files(map, s->id, rank);
     scr_hash *r = scr_hash_setf(d, NULL, "RANK2FILE RANK %d", rank);
     scr_hash_set_val_i64(r, "FILES", expected);
-    for (scr_hash_elem *f = scr_filemap_first_file(map, s->id, rank); f != NULL;
-         f = scr_hash_elem_next(f)) {
-        const scr_meta *meta =
-            scr_filemap_get_meta(map, s->id, rank, scr_hash_elem_key(f));
-        found += enter_file(s, r, scr_hash_elem_key(f), meta);
+    for (struct scr_file *f = scr_filemap_first_file(map, s->id, rank); f != NULL;
+         f = scr_file_next(f)) {
+        const scr_meta *meta = scr_file_meta(f);
+        found += enter_file(s, r, f->item.name, meta);
         (void)scr_meta_get_ranks(meta, ranks);
     }
     if (scr_hash_get(d, "DSET") == NULL)
@@ -99,14 +98,13 @@ static int read_ranks(const struct scr_scan *s, const struct scr_scan_set *set,
                       struct scr_redinfo *info)
 {
     for (int i = 0; i < set->n; i++) {
-        uint64_t bytes;
-        scr_hash *h = scr_hash_new();
-        int ok = set->found[i] &&
-                 scr_redfile_read(s->env, set->red[i], h, &bytes, NULL) == SCR_OK &&
-                 scr_redinfo_get(h, info, NULL) == SCR_OK;
-        scr_hash_delete(h);
-        if (ok)
-            return 1;
+        struct scr_redhead h;
+        if (!set->found[i] || scr_redhead_read(s->env, set->red[i], &h, NULL) != SCR_OK)
+            continue;
+        *info = h.info;
+        h.info = (struct scr_redinfo){ 0 };
+        scr_redhead_fini(&h);
+        return 1;
     }
     return 0;
 }

@@ -493,14 +493,10 @@ static int sort_out(struct round *r, struct scr_hostlist *partners, int *failed,
 static int world_size(const scr_filemap *map, int id)
 {
     int ranks = 0;
-    for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(map, id);
-         r != NULL && ranks == 0; r = scr_hash_elem_next(r)) {
-        int rank = scr_hash_elem_key_int(r);
-        scr_hash_elem *f = scr_filemap_first_file(map, id, rank);
-        if (f != NULL)
+    for (SCR_ENTRIES(e, map, id))
+        if (ranks == 0)
             (void)scr_meta_get_ranks(
-                scr_filemap_get_meta(map, id, rank, scr_hash_elem_key(f)), &ranks);
-    }
+                scr_file_meta((const struct scr_file *)e->files.first), &ranks);
     return ranks;
 }
 

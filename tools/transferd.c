@@ -194,7 +194,11 @@ static int prepare(void *arg, struct scr_xfer_file *file, size_t n, struct scr_e
             break;
         file[i].whole = is_there(r->env, &f);
         (void)scr_file_stat(r->env->sys, f.source, &file[i].attr, NULL);
-        (void)scr_meta_get_stat(scr_hash_elem_hash(e), &file[i].attr);
+        scr_meta *meta = scr_meta_new();
+        if (meta == NULL || scr_meta_from_hash(meta, scr_hash_elem_hash(e)) != SCR_OK)
+            rc = scr_fail(err, SCR_E_NOMEM, 0, "%s: out of memory", f.source);
+        (void)scr_meta_get_stat(meta, &file[i].attr);
+        scr_meta_delete(meta);
     }
     return rc;
 }
@@ -218,7 +222,7 @@ static int add_file(struct run *r, const scr_hash_elem *e, struct scr_err *err)
                                .name = name_of(r, f.destination),
                                .size = f.size,
                                .has_size = 1 };
-    x.has_crc = scr_meta_get_crc32(scr_hash_elem_hash(e), &x.crc) == SCR_OK;
+    x.has_crc = scr_hash_get_val_crc(scr_hash_elem_hash(e), "CRC", &x.crc);
     return scr_xfer_add(r->xfer, &x, err);
 }
 

@@ -41,26 +41,27 @@ static int is_redfile(const char *path)
 
 /* The redundancy file of what leaves is kept for the dataset that is written next.
  * Where that cannot be done it is removed like all others. */
-static void keep_spare(struct scr_ctx *ctx, int id, int owner, const char *path)
+static void keep_spare(struct scr_ctx *ctx, int id, const struct scr_file *f)
 {
+    const char *path = f->item.name;
     struct scr_spare *s = &ctx->spare;
     if (s->id == 0 || s->id == id || s->is_there || !is_redfile(path) ||
         scr_spare_keep(&ctx->env, path, ctx->cache_dirs[s->store], s->id,
                        ctx->world.rank, NULL) != SCR_OK)
         return;
     s->is_there = 1;
-    (void)scr_meta_get_filesize(scr_filemap_get_meta(ctx->map, id, owner, path),
-                                &s->bytes);
+    (void)scr_meta_get_filesize(scr_file_meta(f), &s->bytes);
 }
 
 /* SCR_CRC_ON_DELETE: the last look at a file. What is wrong with it is told, and it
  * goes. */
-static void check_crc(struct scr_ctx *ctx, int id, int owner, const char *path)
+static void check_crc(struct scr_ctx *ctx, int id, const struct scr_file *f)
 {
-    const scr_meta *meta = scr_filemap_get_meta(ctx->map, id, owner, path);
+    const char *path = f->item.name;
     uint64_t size = 0;
     uint32_t want, crc = 0;
-    if (!ctx->prm.crc_on_delete || scr_meta_get_crc32(meta, &want) != SCR_OK ||
+    if (!ctx->prm.crc_on_delete ||
+        scr_meta_get_crc32(scr_file_meta(f), &want) != SCR_OK ||
         scr_file_crc32(&ctx->env, path, 0, &size, &crc, NULL) != SCR_OK || crc == want)
         return;
     scr_log(&ctx->local_log, SCR_LOG_WARN,
@@ -69,32 +70,44 @@ static void check_crc(struct scr_ctx *ctx, int id, int owner, const char *path)
             path, id, crc, want);
 }
 
-static int remove_files(struct scr_ctx *ctx, int id, int owner, struct scr_err *err)
+/* The directory that path has left, with those above it, up to the dataset's. */
+static void prune_after(const struct scr_ctx *ctx, int id, const char *path)
+{
+    char *dir = scr_path_dir(path);
+    char *top = dset_dir_of(path, id);
+    char *stop = top ? scr_path_dir(top) : NULL;
+    if (dir != NULL && stop != NULL)
+        scr_dir_prune(ctx->env.sys, dir, stop, NULL);
+    free(stop);
+    free(top);
+    free(dir);
+}
+
+/* Files of one directory mostly follow each other: it is pruned after the last. */
+static int remove_files(struct scr_ctx *ctx, int id, const struct scr_entry *e,
+                        struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (scr_hash_elem *e = scr_filemap_first_file(ctx->map, id, owner); e;
-         e = scr_hash_elem_next(e)) {
-        const char *path = scr_hash_elem_key(e);
-        char *dir = scr_path_dir(path);
-        char *top = dset_dir_of(path, id);
-        char *stop = top ? scr_path_dir(top) : NULL;
-        check_crc(ctx, id, owner, path);
-        keep_spare(ctx, id, owner, path);
+    const char *last = NULL;
+    for (SCR_EACH(const struct scr_file, f, &e->files)) {
+        const char *path = f->item.name;
+        check_crc(ctx, id, f);
+        keep_spare(ctx, id, f);
         int one = scr_file_remove(ctx->env.sys, path, rc == SCR_OK ? err : NULL);
-        if (one == SCR_OK && dir && stop)
-            scr_dir_prune(ctx->env.sys, dir, stop, NULL);
+        if (last != NULL && !scr_path_same_dir(last, path))
+            prune_after(ctx, id, last);
+        last = path;
         rc = rc == SCR_OK ? one : rc;
-        free(stop);
-        free(top);
-        free(dir);
     }
+    if (last != NULL)
+        prune_after(ctx, id, last);
     return rc;
 }
 
 int scr_cache_mend_map(struct scr_ctx *ctx, int gone, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    if (scr_hash_ok(ctx->map))
+    if (scr_filemap_ok(ctx->map))
         return SCR_OK;
     scr_filemap *map = scr_filemap_new();
     int rc = map ? scr_filemap_read(ctx->env.sys, ctx->cntl.map_path, map, &why)
@@ -111,15 +124,11 @@ int scr_cache_mend_map(struct scr_ctx *ctx, int gone, struct scr_err *err)
 
 static int delete_local(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
-    int n = 0, *ranks = NULL;
-    int rc = scr_filemap_list_ranks_by_dataset(ctx->map, id, &n, &ranks);
-    if (rc != SCR_OK)
-        return scr_fail(err, SCR_E_NOMEM, 0, "delete dataset %d", id);
-    for (int i = 0; i < n; i++) {
-        int one = remove_files(ctx, id, ranks[i], err);
+    int rc = SCR_OK;
+    for (SCR_ENTRIES(e, ctx->map, id)) {
+        int one = remove_files(ctx, id, e, err);
         rc = rc == SCR_OK ? one : rc;
     }
-    free(ranks);
     const struct scr_aside aside = { &ctx->env, &ctx->cntl, ctx->map, id };
     if (rc == SCR_OK && scr_filemap_has_aside(ctx->map, id))
         rc = scr_aside_drop(&aside, 0, err);
@@ -341,11 +350,11 @@ int scr_cache_may_delete(const struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     int rc = SCR_OK;
     char *name = scr_asprintf("probe.%d", ctx->world.rank);
-    for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(ctx->map, id);
-         r && rc == SCR_OK; r = scr_hash_elem_next(r)) {
-        scr_hash_elem *f =
-            scr_filemap_first_file(ctx->map, id, scr_hash_elem_key_int(r));
-        char *dir = f ? dset_dir_of(scr_hash_elem_key(f), id) : NULL;
+    for (SCR_ENTRIES(e, ctx->map, id)) {
+        const struct scr_item *f = e->files.first;
+        if (rc != SCR_OK)
+            break;
+        char *dir = f ? dset_dir_of(f->name, id) : NULL;
         if (name == NULL || (f && dir == NULL))
             rc = scr_fail(err, SCR_E_NOMEM, 0, "delete dataset %d", id);
         else if (f)
@@ -445,26 +454,18 @@ int scr_cache_newest_ckpt(const struct scr_ctx *ctx, int below)
 
 const scr_hash *scr_cache_any_desc(const struct scr_ctx *ctx, int id)
 {
-    for (scr_hash_elem *e = scr_filemap_first_rank_by_dataset(ctx->map, id); e;
-         e = scr_hash_elem_next(e)) {
-        const scr_hash *desc =
-            scr_filemap_get_desc(ctx->map, id, scr_hash_elem_key_int(e));
-        if (scr_hash_get_val(desc, "STORE") != NULL)
-            return desc;
-    }
+    for (SCR_ENTRIES(e, ctx->map, id))
+        if (scr_hash_get_val(e->desc, "STORE") != NULL)
+            return e->desc;
     return NULL;
 }
 
 const scr_hash *scr_cache_any_dataset(const struct scr_ctx *ctx, int id)
 {
     struct scr_dataset d;
-    for (scr_hash_elem *e = scr_filemap_first_rank_by_dataset(ctx->map, id); e;
-         e = scr_hash_elem_next(e)) {
-        const scr_hash *dset =
-            scr_filemap_get_dataset(ctx->map, id, scr_hash_elem_key_int(e));
-        if (scr_dataset_get(dset, &d, NULL) == SCR_OK)
-            return dset;
-    }
+    for (SCR_ENTRIES(e, ctx->map, id))
+        if (scr_dataset_get(e->dataset, &d, NULL) == SCR_OK)
+            return e->dataset;
     return NULL;
 }
 

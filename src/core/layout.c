@@ -25,9 +25,9 @@ static int choose_dests(const struct scr_ctx *ctx, int by_rank, scr_hash *dests,
     int id = ctx->out.id, me = ctx->world.rank;
     size_t skip = strlen(ctx->out.rank_dir) + 1;
     scr_hash_unset_all(dests);
-    for (scr_hash_elem *e = scr_filemap_first_file(ctx->map, id, me); e;
-         e = scr_hash_elem_next(e)) {
-        const char *path = scr_hash_elem_key(e);
+    for (struct scr_file *f = scr_filemap_first_file(ctx->map, id, me); f;
+         f = scr_file_next(f)) {
+        const char *path = f->item.name;
         char *dest =
             by_rank ? scr_asprintf("scr.dataset.%d/rank.%d/%s", id, me, path + skip)
                     : scr_asprintf("scr.dataset.%d/%s", id, path + skip);
@@ -44,11 +44,11 @@ static int set_dest(struct scr_ctx *ctx, const char *dest, const char *path)
     scr_meta *meta = scr_filemap_get_meta(ctx->map, ctx->out.id, ctx->world.rank, path);
     char *asked = scr_meta_dest(meta), *dir = scr_path_dir(dest);
     if (asked != NULL && dir != NULL) {
-        scr_hash_set_val(meta, "ASKED", asked);
+        scr_meta_set_asked(meta, asked);
         scr_meta_set_origpath(meta, dir);
         scr_meta_set_origname(meta, scr_path_base(dest));
     }
-    int ok = asked != NULL && dir != NULL && scr_hash_ok(meta);
+    int ok = asked != NULL && dir != NULL && !meta->arena->lost;
     free(dir);
     free(asked);
     return ok;

@@ -24,10 +24,9 @@ static int add_both(scr_hash *dests, const char *dest)
 int scr_cache_dests(const struct scr_ctx *ctx, int id, scr_hash *dests)
 {
     int me = ctx->world.rank, ok = dests != NULL;
-    for (scr_hash_elem *e = scr_filemap_first_file(ctx->map, id, me); e != NULL;
-         e = scr_hash_elem_next(e)) {
-        const scr_meta *meta =
-            scr_filemap_get_meta(ctx->map, id, me, scr_hash_elem_key(e));
+    for (struct scr_file *f = scr_filemap_first_file(ctx->map, id, me); f != NULL;
+         f = scr_file_next(f)) {
+        const scr_meta *meta = scr_file_meta(f);
         if (!scr_meta_has_dest(meta)) /* redundancy files have none */
             continue;
         char *dest = scr_meta_dest(meta);

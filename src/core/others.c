@@ -27,7 +27,8 @@ int scr_restart_add_other(struct scr_restart *r, const char *dest, const char *p
 
 static int is_asked_for(const scr_meta *meta, const char *dest)
 {
-    const char *asked = scr_hash_get_val(meta, "ASKED");
+    const char *asked = NULL;
+    (void)scr_meta_get_asked(meta, &asked);
     char *own = asked ? NULL : scr_meta_dest(meta);
     const char *name = asked ? asked : own;
     int same = name != NULL && strcmp(name, dest) == 0;
@@ -52,27 +53,23 @@ static int is_good(const struct scr_ctx *ctx, const char *path, const scr_meta *
 }
 
 /* A number may have been another dataset's. */
-static int is_of_this(const struct scr_ctx *ctx, const scr_filemap *map, int rank)
+static int is_of_this(const struct scr_ctx *ctx, const struct scr_entry *e)
 {
     struct scr_dataset mine, its;
-    int id = ctx->restart.id;
-    const scr_hash *dset = scr_filemap_get_dataset(map, id, rank);
-    return dset != NULL && scr_dataset_get(dset, &its, NULL) == SCR_OK &&
-           scr_cache_dataset(ctx, id, &mine, NULL) == SCR_OK &&
+    return e->dataset != NULL && scr_dataset_get(e->dataset, &its, NULL) == SCR_OK &&
+           scr_cache_dataset(ctx, ctx->restart.id, &mine, NULL) == SCR_OK &&
            scr_dataset_is_same(&mine, &its);
 }
 
-/* Enters dest if a rank of the map has it. */
-static int take_of(struct scr_ctx *ctx, const scr_filemap *map, int rank,
-                   const char *dest, struct scr_err *err)
+/* Enters dest if the rank of the entry has it. */
+static int take_of(struct scr_ctx *ctx, const struct scr_entry *e, const char *dest,
+                   struct scr_err *err)
 {
-    int id = ctx->restart.id;
-    if (!is_of_this(ctx, map, rank))
+    if (!is_of_this(ctx, e))
         return SCR_OK;
-    for (scr_hash_elem *e = scr_filemap_first_file(map, id, rank); e;
-         e = scr_hash_elem_next(e)) {
-        const char *path = scr_hash_elem_key(e);
-        const scr_meta *meta = scr_filemap_get_meta(map, id, rank, path);
+    for (SCR_EACH(struct scr_file, f, &e->files)) {
+        const char *path = f->item.name;
+        const scr_meta *meta = scr_file_meta(f);
         if (!is_asked_for(meta, dest) || !is_good(ctx, path, meta))
             continue;
         return scr_restart_add_other(&ctx->restart, dest, path) == SCR_OK
@@ -101,9 +98,9 @@ static int find_on_node(struct scr_ctx *ctx, const char *dest, struct scr_err *e
         else
             scr_filemap_delete(map);
     }
-    for (scr_hash_elem *e = scr_filemap_first_rank_by_dataset(r->near, r->id);
-         e && rc == SCR_OK && !is_found(ctx, dest); e = scr_hash_elem_next(e))
-        rc = take_of(ctx, r->near, scr_hash_elem_key_int(e), dest, err);
+    for (SCR_ENTRIES(e, r->near, r->id))
+        if (rc == SCR_OK && !is_found(ctx, dest))
+            rc = take_of(ctx, e, dest, err);
     return rc;
 }
 
@@ -127,8 +124,12 @@ static int find_in_shared(struct scr_ctx *ctx, const char *cache, const char *de
     for (int i = 0; i < ctx->world.size && rc == SCR_OK && !is_found(ctx, dest); i++) {
         scr_filemap *map = scr_filemap_new();
         rc = map ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
-        if (rc == SCR_OK && scr_shared_read(ctx, cache, ctx->restart.id, i, map))
-            rc = take_of(ctx, map, i, dest, err);
+        const struct scr_entry *e =
+            rc == SCR_OK && scr_shared_read(ctx, cache, ctx->restart.id, i, map)
+                ? scr_filemap_entry(map, ctx->restart.id, i)
+                : NULL;
+        if (e != NULL)
+            rc = take_of(ctx, e, dest, err);
         scr_filemap_delete(map);
     }
     return rc;

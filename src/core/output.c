@@ -105,11 +105,11 @@ static int make_cache(struct scr_ctx *ctx, const scr_hash *dset, struct scr_err 
 static uint64_t bytes_written(const struct scr_ctx *ctx)
 {
     uint64_t sum = 0;
-    for (scr_hash_elem *e =
+    for (struct scr_file *f =
              scr_filemap_first_file(ctx->map, ctx->out.id, ctx->world.rank);
-         e; e = scr_hash_elem_next(e)) {
+         f; f = scr_file_next(f)) {
         struct stat st;
-        if (scr_file_stat(ctx->env.sys, scr_hash_elem_key(e), &st, NULL) == SCR_OK)
+        if (scr_file_stat(ctx->env.sys, f->item.name, &st, NULL) == SCR_OK)
             sum += (uint64_t)st.st_size;
     }
     return sum;
@@ -261,14 +261,13 @@ int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
 
 /* --- complete --- */
 
-static int note_file(struct scr_ctx *ctx, const char *path, uint64_t *bytes,
+static int note_file(const struct scr_ctx *ctx, struct scr_file *f, uint64_t *bytes,
                      struct scr_err *err)
 {
     struct stat st;
-    int id = ctx->out.id, me = ctx->world.rank;
-    scr_meta *meta = scr_filemap_get_meta(ctx->map, id, me, path);
+    const char *path = f->item.name, *name = path;
+    scr_meta *meta = scr_file_meta(f);
     struct scr_err missing = SCR_ERR_INIT;
-    const char *name = path;
     scr_meta_get_orig(meta, &name);
     int rc = scr_file_stat(ctx->env.sys, path, &st, &missing);
     if (rc == SCR_E_NOENT)
@@ -316,9 +315,9 @@ static int note_files(struct scr_ctx *ctx, int valid, struct totals *total,
 {
     int id = ctx->out.id, me = ctx->world.rank;
     int rc = scr_output_check(ctx, valid, err);
-    for (scr_hash_elem *e = scr_filemap_first_file(ctx->map, id, me); e && rc == SCR_OK;
-         e = scr_hash_elem_next(e)) {
-        rc = note_file(ctx, scr_hash_elem_key(e), &total->v[BYTES], err);
+    for (struct scr_file *f = scr_filemap_first_file(ctx->map, id, me);
+         f && rc == SCR_OK; f = scr_file_next(f)) {
+        rc = note_file(ctx, f, &total->v[BYTES], err);
         total->v[FILES] += 1;
     }
     return rc;
@@ -406,11 +405,10 @@ static int take_shared_all(struct scr_ctx *ctx, struct totals *total,
     if (rc != SCR_OK)
         return rc;
     scr_shared_tidy(ctx);
-    for (scr_hash_elem *e = scr_filemap_first_file(ctx->map, id, me); e;
-         e = scr_hash_elem_next(e)) {
+    for (struct scr_file *f = scr_filemap_first_file(ctx->map, id, me); f;
+         f = scr_file_next(f)) {
         uint64_t size = 0;
-        (void)scr_meta_get_filesize(
-            scr_filemap_get_meta(ctx->map, id, me, scr_hash_elem_key(e)), &size);
+        (void)scr_meta_get_filesize(scr_file_meta(f), &size);
         mine.v[BYTES] += size;
         mine.v[FILES] += 1;
     }

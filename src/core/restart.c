@@ -39,11 +39,12 @@ int scr_restart_add(struct scr_restart *r, const char *dest, const char *path)
 static int add_file(struct scr_restart *r, const char *path, const scr_meta *meta,
                     scr_hash *shared)
 {
-    const char *asked = scr_hash_get_val(meta, "ASKED");
+    const char *asked = NULL;
+    (void)scr_meta_get_asked(meta, &asked);
     char *dest = asked ? scr_strdup(asked) : scr_meta_dest(meta);
     int none = asked == NULL && !scr_meta_has_dest(meta);
     int rc = dest ? scr_restart_add(r, dest, path) : none ? SCR_E_CORRUPT : SCR_E_NOMEM;
-    if (rc == SCR_OK && scr_hash_get(meta, "SHARED") != NULL &&
+    if (rc == SCR_OK && scr_meta_is_shared(meta) &&
         scr_hash_set_val(shared, dest, path) == NULL)
         rc = SCR_E_NOMEM;
     free(dest);
@@ -56,13 +57,11 @@ static int index_files(struct scr_ctx *ctx, int id, scr_hash *shared,
 {
     struct scr_restart *r = &ctx->restart;
     int rc = SCR_OK;
-    for (scr_hash_elem *e = scr_filemap_first_file(ctx->map, id, ctx->world.rank);
-         e && rc == SCR_OK; e = scr_hash_elem_next(e)) {
-        const char *path = scr_hash_elem_key(e);
-        const scr_meta *meta =
-            scr_filemap_get_meta(ctx->map, id, ctx->world.rank, path);
+    for (struct scr_file *f = scr_filemap_first_file(ctx->map, id, ctx->world.rank);
+         f && rc == SCR_OK; f = scr_file_next(f)) {
+        const scr_meta *meta = scr_file_meta(f);
         if (scr_meta_check_filetype(meta, "FULL") == SCR_OK)
-            rc = add_file(r, path, meta, shared);
+            rc = add_file(r, f->item.name, meta, shared);
     }
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "files of dataset %d", id);
 }

@@ -67,13 +67,12 @@ static int share_out_all(struct scr_ctx *ctx, int id, int spare, scr_hash *share
 static int add_coming(const struct scr_ctx *ctx, scr_hash *send, struct scr_err *err)
 {
     scr_hash *dests = scr_hash_new();
-    int ok = dests != NULL;
-    for (scr_hash_elem *d = scr_filemap_first_dataset(ctx->map); d;
-         d = scr_hash_elem_next(d)) {
-        int id = scr_hash_elem_key_int(d);
-        if (scr_async_has(ctx, id))
-            ok = ok && scr_cache_dests(ctx, id, dests);
-    }
+    int *ids = NULL, n = 0;
+    int ok = scr_filemap_list_datasets(ctx->map, &n, &ids) == SCR_OK && dests != NULL;
+    for (int i = 0; i < n && ok; i++)
+        if (scr_async_has(ctx, ids[i]))
+            ok = scr_cache_dests(ctx, ids[i], dests);
+    free(ids);
     for (SCR_HASH_EACH(e, dests)) {
         const char *path = scr_hash_elem_key(e);
         ok = ok && scr_hash_setf(send, NULL, "%d %s",

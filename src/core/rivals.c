@@ -54,9 +54,9 @@ static void remove_part(struct scr_ctx *ctx, int id, const char *dset_dir)
 {
     int me = ctx->world.rank;
     char *cache = dset_dir ? scr_path_dir(dset_dir) : NULL;
-    for (scr_hash_elem *e = scr_filemap_first_file(ctx->map, id, me); e;
-         e = scr_hash_elem_next(e))
-        if (scr_file_remove(ctx->env.sys, scr_hash_elem_key(e), NULL) != SCR_OK)
+    for (struct scr_file *f = scr_filemap_first_file(ctx->map, id, me); f;
+         f = scr_file_next(f))
+        if (scr_file_remove(ctx->env.sys, f->item.name, NULL) != SCR_OK)
             goto out; /* it stays named */
     if (cache != NULL)
         (void)scr_cache_remove_rank(&ctx->env, cache, id, me, NULL);

@@ -91,10 +91,12 @@ static int make_subdir(struct scr_ctx *ctx, const char *rel, struct scr_err *err
 static int record_meta(struct scr_ctx *ctx, const char *path, const char *rel,
                        const char *name, const char *dest, struct scr_err *err)
 {
-    scr_meta *meta = scr_meta_new();
     char *dir = scr_path_dir(dest);
-    int rc = meta && dir ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
-    if (rc == SCR_OK) {
+    struct scr_entry *e =
+        dir ? scr_filemap_add_rank(ctx->map, ctx->out.id, ctx->world.rank) : NULL;
+    struct scr_file *f = e != NULL ? scr_table_add(&e->files, path) : NULL;
+    if (f != NULL) {
+        scr_meta *meta = scr_file_need_meta(f, &e->files);
         scr_meta_set_filename(meta, rel);
         scr_meta_set_filetype(meta, "FULL");
         scr_meta_set_complete(meta, 0);
@@ -104,12 +106,10 @@ static int record_meta(struct scr_ctx *ctx, const char *path, const char *rel,
         scr_meta_set_orig(meta, name);
         scr_meta_set_origpath(meta, dir);
         scr_meta_set_origname(meta, scr_path_base(dest));
-        scr_filemap_add_file(ctx->map, ctx->out.id, ctx->world.rank, path);
-        scr_filemap_set_meta(ctx->map, ctx->out.id, ctx->world.rank, path, meta);
     }
+    int ok = f != NULL && scr_table_ok(&e->files);
     free(dir);
-    scr_meta_delete(meta);
-    return rc;
+    return ok ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
 }
 
 /* Where a file of this rank alone is written: its name in the rank's directory. */

@@ -69,14 +69,12 @@ static int enter_moved(struct scr_ctx *ctx, const char *path, const char *dest,
                        const char *to, struct scr_err *err)
 {
     int id = ctx->out.id, me = ctx->world.rank;
-    scr_meta *meta = scr_hash_dup(scr_filemap_get_meta(ctx->map, id, me, path));
-    if (meta != NULL && scr_hash_get(ctx->out.shared, dest) != NULL)
-        scr_hash_set_val(meta, "SHARED", "1");
-    int rc = meta && scr_hash_ok(meta) ? SCR_OK : no_memory(id, err);
-    if (rc == SCR_OK)
-        scr_filemap_set_meta(ctx->map, id, me, to, meta);
-    scr_meta_delete(meta);
-    return rc;
+    scr_filemap_set_meta(ctx->map, id, me, to,
+                         scr_filemap_get_meta(ctx->map, id, me, path));
+    scr_meta *meta = scr_filemap_get_meta(ctx->map, id, me, to);
+    if (scr_hash_get(ctx->out.shared, dest) != NULL)
+        scr_meta_set_shared(meta);
+    return meta != NULL && !meta->arena->lost ? SCR_OK : no_memory(id, err);
 }
 
 static int take_file(struct scr_ctx *ctx, const char *dest, const char *path,
@@ -133,12 +131,8 @@ int scr_shared_note(struct scr_ctx *ctx, const char *cache, int id, struct scr_e
     int me = ctx->world.rank;
     scr_filemap *one = scr_filemap_new();
     char *path = copy_path(cache, id, me);
-    scr_hash *entry = scr_hash_dup(scr_hash_getf(ctx->map, "RANK %d DSET %d", me, id));
-    scr_filemap_add_rank(one, id, me);
-    /* setf takes the entry over, also when it fails. */
-    int ok = entry != NULL && scr_hash_setf(one, entry, "RANK %d DSET %d", me, id);
-    int rc = ok && path && scr_hash_ok(one)
-                 ? scr_filemap_write(ctx->env.sys, path, one, err)
+    int rc = path && scr_filemap_copy_entry(one, ctx->map, id, me) == SCR_OK
+                 ? scr_filemap_write(ctx->env.sys, path, one, SCR_VOLATILE, err)
                  : no_memory(id, err);
     free(path);
     scr_filemap_delete(one);

@@ -27,14 +27,9 @@ static uint64_t size_in_map(const scr_meta *meta)
 static uint64_t bytes_of(const struct scr_ctx *ctx, int id)
 {
     uint64_t sum = 0;
-    for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(ctx->map, id); r;
-         r = scr_hash_elem_next(r)) {
-        int owner = scr_hash_elem_key_int(r);
-        for (scr_hash_elem *f = scr_filemap_first_file(ctx->map, id, owner); f;
-             f = scr_hash_elem_next(f))
-            sum += size_in_map(
-                scr_filemap_get_meta(ctx->map, id, owner, scr_hash_elem_key(f)));
-    }
+    for (SCR_ENTRIES(e, ctx->map, id))
+        for (SCR_EACH(struct scr_file, f, &e->files))
+            sum += size_in_map(scr_file_meta(f));
     return sum;
 }
 
@@ -65,10 +60,9 @@ static uint64_t data_of(const struct scr_ctx *ctx, int id)
 {
     int me = ctx->world.rank;
     uint64_t sum = 0;
-    for (scr_hash_elem *f = scr_filemap_first_file(ctx->map, id, me); f;
-         f = scr_hash_elem_next(f)) {
-        const scr_meta *meta =
-            scr_filemap_get_meta(ctx->map, id, me, scr_hash_elem_key(f));
+    for (struct scr_file *f = scr_filemap_first_file(ctx->map, id, me); f;
+         f = scr_file_next(f)) {
+        const scr_meta *meta = scr_file_meta(f);
         sum += is_redundancy(meta) ? 0 : size_in_map(meta);
     }
     return sum;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Filemap: entries under RANK, and the index of them under DSET, kept in step. */
+/* Filemap: entries in an array by dataset and rank, and what they are on disk. */
 #include "fmt/filemap.h"
 
 #include "base/hashfile.h"
@@ -7,25 +7,7 @@
 #include "base/str.h"
 #include <limits.h>
 #include <stdlib.h>
-
-/* RANK/<rank>/DSET/<dset>; NULL if there is none. */
-static scr_hash *entry_get(const scr_filemap *map, int dset, int rank)
-{
-    return scr_hash_get_kv_int(scr_hash_get_kv_int(map, "RANK", rank), "DSET", dset);
-}
-
-/* The same, made with its index entry if it is not there. */
-static scr_hash *entry_set(scr_filemap *map, int dset, int rank)
-{
-    scr_hash_set_kv_int(scr_hash_set_kv_int(map, "DSET", dset), "RANK", rank);
-    return scr_hash_set_kv_int(scr_hash_set_kv_int(map, "RANK", rank), "DSET", dset);
-}
-
-/* The files of an entry: a hash of paths. */
-static scr_hash *files_of(const scr_filemap *map, int dset, int rank)
-{
-    return scr_hash_get(entry_get(map, dset, rank), "FILE");
-}
+#include <string.h>
 
 static int count_of(size_t n)
 {
@@ -34,133 +16,476 @@ static int count_of(size_t n)
 
 /* --- life --- */
 
+static struct scr_entry *entry_new(int dset, int rank)
+{
+    struct scr_entry *e = scr_calloc(1, sizeof *e);
+    if (e == NULL)
+        return NULL;
+    *e = (struct scr_entry){ .dset = dset, .rank = rank, .expected = -1 };
+    scr_table_init(&e->files, sizeof(struct scr_file));
+    return e;
+}
+
+static void entry_free(struct scr_entry *e)
+{
+    if (e == NULL)
+        return;
+    scr_hash_delete(e->dataset);
+    scr_hash_delete(e->desc);
+    scr_hash_delete(e->tags);
+    scr_table_fini(&e->files);
+    free(e);
+}
+
 scr_filemap *scr_filemap_new(void)
 {
-    return scr_hash_new();
+    return scr_calloc(1, sizeof(scr_filemap));
+}
+
+static void clear(scr_filemap *map)
+{
+    for (size_t i = 0; i < map->n; i++)
+        entry_free(map->entry[i]);
+    free(map->entry);
+    while (map->aside != NULL) {
+        struct scr_filemap_aside *next = map->aside->next;
+        clear(&map->aside->map);
+        free(map->aside);
+        map->aside = next;
+    }
+    *map = (scr_filemap){ 0 };
 }
 
 void scr_filemap_delete(scr_filemap *map)
 {
-    scr_hash_delete(map);
+    if (map == NULL)
+        return;
+    clear(map);
+    free(map);
 }
 
-int scr_filemap_merge(scr_filemap *dst, const scr_filemap *src)
+scr_filemap *scr_filemap_dup(const scr_filemap *map)
 {
-    return scr_hash_merge(dst, src);
+    scr_filemap *copy = scr_filemap_new();
+    if (scr_filemap_merge(copy, map) == SCR_OK)
+        return copy;
+    scr_filemap_delete(copy);
+    return NULL;
 }
 
-void scr_filemap_clear(scr_filemap *map)
+static int entry_ok(const struct scr_entry *e)
 {
-    scr_hash_unset_all(map);
+    return scr_table_ok(&e->files) && scr_hash_ok(e->dataset) && scr_hash_ok(e->desc) &&
+           scr_hash_ok(e->tags);
 }
 
-/* --- adding and removing --- */
-
-void scr_filemap_add_file(scr_filemap *map, int dset, int rank, const char *file)
+int scr_filemap_ok(const scr_filemap *map)
 {
-    scr_hash_set_kv(entry_set(map, dset, rank), "FILE", file);
+    int ok = map == NULL || !map->lost;
+    for (size_t i = 0; map != NULL && i < map->n && ok; i++)
+        ok = entry_ok(map->entry[i]);
+    for (struct scr_filemap_aside *a = map ? map->aside : NULL; a && ok; a = a->next)
+        ok = scr_filemap_ok(&a->map);
+    return ok;
 }
 
-void scr_filemap_remove_file(scr_filemap *map, int dset, int rank, const char *file)
+/* --- entries --- */
+
+/* Where the entry is, or would be. */
+static size_t place_of(const scr_filemap *map, int dset, int rank)
 {
-    (void)scr_hash_unset_kv(entry_get(map, dset, rank), "FILE", file);
+    size_t from = 0, to = map != NULL ? map->n : 0;
+    while (from < to) {
+        size_t mid = from + (to - from) / 2;
+        const struct scr_entry *e = map->entry[mid];
+        if (e->dset < dset || (e->dset == dset && e->rank < rank))
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from;
 }
 
-void scr_filemap_add_rank(scr_filemap *map, int dset, int rank)
+static struct scr_entry *entry_at(const scr_filemap *map, size_t i, int dset)
 {
-    (void)entry_set(map, dset, rank);
+    return map != NULL && i < map->n && map->entry[i]->dset == dset ? map->entry[i]
+                                                                    : NULL;
 }
 
-/* Removes outer/<a>/inner/<b>, and outer/<a> when it has no other. */
-static void unlink_pair(scr_filemap *map, const char *outer, int a, const char *inner,
-                        int b)
+struct scr_entry *scr_filemap_entry(const scr_filemap *map, int dset, int rank)
 {
-    scr_hash *h = scr_hash_get_kv_int(map, outer, a);
-    (void)scr_hash_unset_kv_int(h, inner, b);
-    if (scr_hash_get(h, inner) == NULL)
-        (void)scr_hash_unset_kv_int(map, outer, a);
+    struct scr_entry *e = entry_at(map, place_of(map, dset, rank), dset);
+    return e != NULL && e->rank == rank ? e : NULL;
+}
+
+struct scr_entry *scr_filemap_first(const scr_filemap *map, int dset)
+{
+    return entry_at(map, place_of(map, dset, INT_MIN), dset);
+}
+
+struct scr_entry *scr_filemap_next(const scr_filemap *map, const struct scr_entry *e)
+{
+    return entry_at(map, place_of(map, e->dset, e->rank) + 1, e->dset);
+}
+
+static int insert(scr_filemap *map, struct scr_entry *e)
+{
+    if (map->n == map->room) {
+        size_t room = map->room == 0 ? 4 : map->room * 2;
+        struct scr_entry **more = scr_reallocarray(map->entry, room, sizeof *more);
+        if (more == NULL)
+            return 0;
+        map->entry = more;
+        map->room = room;
+    }
+    size_t at = place_of(map, e->dset, e->rank);
+    memmove(&map->entry[at + 1], &map->entry[at], (map->n - at) * sizeof *map->entry);
+    map->entry[at] = e;
+    map->n++;
+    return 1;
+}
+
+struct scr_entry *scr_filemap_add_rank(scr_filemap *map, int dset, int rank)
+{
+    struct scr_entry *e = scr_filemap_entry(map, dset, rank);
+    if (e != NULL || map == NULL)
+        return e;
+    e = entry_new(dset, rank);
+    if (e != NULL && insert(map, e))
+        return e;
+    entry_free(e);
+    map->lost = 1;
+    return NULL;
+}
+
+static struct scr_entry *take_out(scr_filemap *map, size_t at)
+{
+    struct scr_entry *e = map->entry[at];
+    map->n--;
+    memmove(&map->entry[at], &map->entry[at + 1], (map->n - at) * sizeof *map->entry);
+    return e;
 }
 
 void scr_filemap_remove_rank_by_dataset(scr_filemap *map, int dset, int rank)
 {
-    unlink_pair(map, "RANK", rank, "DSET", dset);
-    unlink_pair(map, "DSET", dset, "RANK", rank);
+    if (scr_filemap_entry(map, dset, rank) != NULL)
+        entry_free(take_out(map, place_of(map, dset, rank)));
 }
 
-/* The hash under an index entry shrinks while it is walked, so its first element is
- * taken each time; a key that is no number (never made here) is dropped with its
- * parent. */
 static void remove_dataset(scr_filemap *map, int dset)
 {
-    scr_hash_elem *e;
-    while ((e = scr_filemap_first_rank_by_dataset(map, dset)) != NULL &&
-           scr_hash_elem_key_int(e) >= 0)
-        scr_filemap_remove_rank_by_dataset(map, dset, scr_hash_elem_key_int(e));
-    (void)scr_hash_unset_kv_int(map, "DSET", dset);
+    size_t at = place_of(map, dset, INT_MIN);
+    while (entry_at(map, at, dset) != NULL)
+        entry_free(take_out(map, at));
 }
 
 /* Maps that have become empty go. */
 static void trim_aside(scr_filemap *map)
 {
-    scr_hash *all = scr_hash_get(map, "ASIDE");
-    scr_hash_elem *e = scr_hash_elem_first(all);
-    while (e != NULL) {
-        scr_hash_elem *next = scr_hash_elem_next(e);
-        if (scr_filemap_num_ranks(scr_hash_elem_hash(e)) == 0)
-            (void)scr_hash_unset(all, scr_hash_elem_key(e));
-        e = next;
+    struct scr_filemap_aside **at = &map->aside;
+    while (*at != NULL) {
+        struct scr_filemap_aside *a = *at;
+        if (a->map.n > 0) {
+            at = &a->next;
+            continue;
+        }
+        *at = a->next;
+        clear(&a->map);
+        free(a);
     }
-    if (all != NULL && scr_hash_size(all) == 0)
-        (void)scr_hash_unset(map, "ASIDE");
 }
 
 void scr_filemap_remove_dataset(scr_filemap *map, int dset)
 {
+    if (map == NULL)
+        return;
     remove_dataset(map, dset);
-    for (SCR_HASH_EACH(e, scr_hash_get(map, "ASIDE")))
-        remove_dataset(scr_hash_elem_hash(e), dset);
+    for (struct scr_filemap_aside *a = map->aside; a != NULL; a = a->next)
+        remove_dataset(&a->map, dset);
     trim_aside(map);
 }
 
-void scr_filemap_remove_rank(scr_filemap *map, int rank)
+/* Room in to, which is empty, for each entry of the rank. */
+static int make_room(scr_filemap *to, const scr_filemap *from, int rank)
 {
-    scr_hash_elem *e;
-    while ((e = scr_hash_elem_first(scr_hash_get(scr_hash_get_kv_int(map, "RANK", rank),
-                                                 "DSET"))) != NULL &&
-           scr_hash_elem_key_int(e) >= 0)
-        scr_filemap_remove_rank_by_dataset(map, scr_hash_elem_key_int(e), rank);
-    (void)scr_hash_unset_kv_int(map, "RANK", rank);
+    size_t n = 0;
+    for (size_t i = 0; i < from->n; i++)
+        n += from->entry[i]->rank == rank;
+    to->entry = scr_calloc(n, sizeof *to->entry);
+    to->room = to->entry != NULL ? n : 0;
+    return to->entry != NULL;
 }
 
-static void copy_rank(scr_filemap *to, const scr_filemap *map, int rank)
+static void move_rank(scr_filemap *to, scr_filemap *from, int rank)
 {
-    const scr_hash *from = scr_hash_get_kv_int(map, "RANK", rank);
-    if (from == NULL)
-        return;
-    for (SCR_HASH_EACH(e, scr_hash_get(from, "DSET")))
-        scr_filemap_add_rank(to, scr_hash_elem_key_int(e), rank);
-    (void)scr_hash_merge(scr_hash_set_kv_int(to, "RANK", rank), from);
+    for (size_t i = from->n; i-- > 0;)
+        if (from->entry[i]->rank == rank)
+            (void)insert(to, take_out(from, i));
+}
+
+static scr_filemap *aside_of(scr_filemap *map, int64_t created)
+{
+    struct scr_filemap_aside *a = map->aside;
+    while (a != NULL && a->created != created)
+        a = a->next;
+    if (a != NULL)
+        return &a->map;
+    a = scr_calloc(1, sizeof *a);
+    if (a == NULL) {
+        map->lost = 1;
+        return NULL;
+    }
+    struct scr_filemap_aside **end = &map->aside;
+    while (*end != NULL)
+        end = &(*end)->next;
+    a->created = created;
+    *end = a;
+    return &a->map;
 }
 
 scr_filemap *scr_filemap_extract_rank(scr_filemap *map, int rank)
 {
-    scr_filemap *out = scr_filemap_new();
-    if (out == NULL)
-        return NULL;
-    copy_rank(out, map, rank);
-    for (SCR_HASH_EACH(e, scr_hash_get(map, "ASIDE")))
-        if (scr_filemap_have_rank(scr_hash_elem_hash(e), rank))
-            copy_rank(scr_hash_set_kv(out, "ASIDE", scr_hash_elem_key(e)),
-                      scr_hash_elem_hash(e), rank);
-    if (!scr_hash_ok(out)) {
+    scr_filemap none = { 0 }, *out = scr_filemap_new();
+    map = map != NULL ? map : &none;
+    int ok = out != NULL && scr_filemap_ok(map) && make_room(out, map, rank);
+    for (struct scr_filemap_aside *a = map->aside; a != NULL && ok; a = a->next) {
+        scr_filemap *aside = aside_of(out, a->created);
+        ok = aside != NULL && make_room(aside, &a->map, rank);
+    }
+    if (!ok) {
         scr_filemap_delete(out);
         return NULL;
     }
-    scr_filemap_remove_rank(map, rank);
-    for (SCR_HASH_EACH(e, scr_hash_get(map, "ASIDE")))
-        scr_filemap_remove_rank(scr_hash_elem_hash(e), rank);
+    move_rank(out, map, rank); /* all of it has its place */
+    for (struct scr_filemap_aside *a = map->aside; a != NULL; a = a->next)
+        move_rank(scr_filemap_aside(out, a->created), &a->map, rank);
+    trim_aside(out);
     trim_aside(map);
     return out;
+}
+
+static int hash_merge(scr_hash **to, const scr_hash *from)
+{
+    if (from == NULL)
+        return 1;
+    if (*to == NULL)
+        *to = scr_hash_new();
+    return scr_hash_merge(*to, from) == SCR_OK && *to != NULL;
+}
+
+int scr_entry_merge(struct scr_entry *to, const struct scr_entry *from)
+{
+    int ok = entry_ok(from) && hash_merge(&to->dataset, from->dataset) &&
+             hash_merge(&to->desc, from->desc) && hash_merge(&to->tags, from->tags);
+    if (to->expected < 0)
+        to->expected = from->expected;
+    else if (from->expected >= 0 && from->expected != to->expected)
+        to->expected = -1;
+    for (SCR_EACH(const struct scr_file, f, &from->files)) {
+        struct scr_file *mine = scr_table_add(&to->files, f->item.name);
+        if (mine != NULL && f->has_meta)
+            scr_meta_merge(scr_file_need_meta(mine, &to->files), &f->meta);
+        if (mine != NULL)
+            mine->found = f->found > 0 ? f->found : mine->found;
+    }
+    return ok && scr_table_ok(&to->files) ? SCR_OK : SCR_E_NOMEM;
+}
+
+static int adopt(scr_hash **to, const scr_hash *from, int *changed)
+{
+    if (from == NULL || *to != NULL)
+        return 1;
+    *changed = 1;
+    return (*to = scr_hash_dup(from)) != NULL;
+}
+
+static int adopt_tags(scr_hash **to, const scr_hash *from, int *changed)
+{
+    int ok = 1;
+    for (SCR_HASH_EACH(t, from)) {
+        if (!ok || scr_hash_get(*to, scr_hash_elem_key(t)) != NULL)
+            continue;
+        scr_hash *tag = scr_hash_dup(scr_hash_elem_hash(t));
+        *to = *to != NULL ? *to : scr_hash_new();
+        ok = tag != NULL && scr_hash_set(*to, scr_hash_elem_key(t), tag) != NULL;
+        *changed = 1;
+    }
+    return ok;
+}
+
+int scr_entry_adopt(struct scr_entry *to, const struct scr_entry *from, int *changed)
+{
+    if (to->expected < 0 && from->expected >= 0) {
+        to->expected = from->expected;
+        *changed = 1;
+    }
+    return adopt(&to->dataset, from->dataset, changed) &&
+                   adopt(&to->desc, from->desc, changed) &&
+                   adopt_tags(&to->tags, from->tags, changed)
+               ? SCR_OK
+               : SCR_E_NOMEM;
+}
+
+void scr_filemap_forget(scr_filemap *map, int dset, int rank)
+{
+    struct scr_entry *e = scr_filemap_entry(map, dset, rank);
+    if (e == NULL)
+        return;
+    scr_hash_delete(e->dataset);
+    scr_hash_delete(e->desc);
+    scr_hash_delete(e->tags);
+    e->dataset = e->desc = e->tags = NULL;
+    e->expected = -1;
+}
+
+static int copy_renamed(struct scr_table *to, const struct scr_table *from,
+                        scr_name_rule rule, const void *arg)
+{
+    int ok = 1;
+    for (SCR_EACH(const struct scr_file, f, from)) {
+        char *name = rule(arg, f->item.name);
+        struct scr_file *copy = scr_table_add(to, name);
+        ok = ok && copy != NULL;
+        if (copy != NULL && f->has_meta)
+            scr_meta_merge(scr_file_need_meta(copy, to), &f->meta);
+        free(name);
+    }
+    return ok && scr_table_ok(to);
+}
+
+int scr_filemap_rename_files(scr_filemap *map, int dset, int rank, scr_name_rule rule,
+                             const void *arg)
+{
+    struct scr_entry *e = scr_filemap_entry(map, dset, rank);
+    struct scr_entry *fresh = e != NULL ? entry_new(dset, rank) : NULL;
+    if (e == NULL)
+        return SCR_OK;
+    if (fresh == NULL || !copy_renamed(&fresh->files, &e->files, rule, arg)) {
+        entry_free(fresh);
+        return SCR_E_NOMEM;
+    }
+    fresh->expected = e->expected;
+    fresh->dataset = e->dataset;
+    fresh->desc = e->desc;
+    fresh->tags = e->tags;
+    e->dataset = e->desc = e->tags = NULL;
+    map->entry[place_of(map, dset, rank)] = fresh;
+    entry_free(e);
+    return SCR_OK;
+}
+
+int scr_filemap_copy_entry(scr_filemap *to, const scr_filemap *from, int dset, int rank)
+{
+    const struct scr_entry *e = scr_filemap_entry(from, dset, rank);
+    struct scr_entry *mine = to != NULL ? scr_filemap_add_rank(to, dset, rank) : NULL;
+    if (mine == NULL)
+        return SCR_E_NOMEM;
+    return e != NULL ? scr_entry_merge(mine, e) : SCR_OK;
+}
+
+static int merge_entries(scr_filemap *dst, const scr_filemap *src)
+{
+    int rc = SCR_OK;
+    for (size_t i = 0; i < src->n && rc == SCR_OK; i++)
+        rc = scr_filemap_copy_entry(dst, src, src->entry[i]->dset, src->entry[i]->rank);
+    return rc;
+}
+
+int scr_filemap_merge(scr_filemap *dst, const scr_filemap *src)
+{
+    if (dst == NULL || !scr_filemap_ok(src))
+        return dst == NULL && src == NULL ? SCR_OK : SCR_E_NOMEM;
+    if (src == NULL)
+        return SCR_OK;
+    int rc = merge_entries(dst, src);
+    for (struct scr_filemap_aside *a = src->aside; a != NULL && rc == SCR_OK;
+         a = a->next) {
+        scr_filemap *aside = aside_of(dst, a->created);
+        rc = aside != NULL ? merge_entries(aside, &a->map) : SCR_E_NOMEM;
+    }
+    return rc;
+}
+
+/* --- files --- */
+
+struct scr_file *scr_file_next(const struct scr_file *f)
+{
+    return (struct scr_file *)f->item.next;
+}
+
+scr_meta *scr_file_meta(const struct scr_file *f)
+{
+    return f != NULL && f->has_meta ? (scr_meta *)&f->meta : NULL;
+}
+
+scr_meta *scr_file_need_meta(struct scr_file *f, struct scr_table *files)
+{
+    f->meta.arena = &files->arena;
+    f->has_meta = 1;
+    return &f->meta;
+}
+
+struct scr_file *scr_filemap_add_file(scr_filemap *map, int dset, int rank,
+                                      const char *file)
+{
+    struct scr_entry *e = scr_filemap_add_rank(map, dset, rank);
+    return e != NULL ? scr_table_add(&e->files, file) : NULL;
+}
+
+static struct scr_file *find_file(const scr_filemap *map, int dset, int rank,
+                                  const char *file)
+{
+    struct scr_entry *e = scr_filemap_entry(map, dset, rank);
+    return e != NULL ? scr_table_find(&e->files, file) : NULL;
+}
+
+void scr_filemap_remove_file(scr_filemap *map, int dset, int rank, const char *file)
+{
+    struct scr_file *f = find_file(map, dset, rank, file);
+    if (f != NULL)
+        scr_table_remove(&scr_filemap_entry(map, dset, rank)->files, f);
+}
+
+int scr_filemap_num_files(const scr_filemap *map, int dset, int rank)
+{
+    const struct scr_entry *e = scr_filemap_entry(map, dset, rank);
+    return e != NULL ? count_of(e->files.n) : 0;
+}
+
+struct scr_file *scr_filemap_first_file(const scr_filemap *map, int dset, int rank)
+{
+    const struct scr_entry *e = scr_filemap_entry(map, dset, rank);
+    return e != NULL ? (struct scr_file *)e->files.first : NULL;
+}
+
+void scr_filemap_set_meta(scr_filemap *map, int dset, int rank, const char *file,
+                          const scr_meta *meta)
+{
+    struct scr_entry *e = scr_filemap_add_rank(map, dset, rank);
+    struct scr_file *f = e != NULL ? scr_table_add(&e->files, file) : NULL;
+    if (f != NULL)
+        scr_meta_copy(scr_file_need_meta(f, &e->files), meta);
+}
+
+scr_meta *scr_filemap_get_meta(const scr_filemap *map, int dset, int rank,
+                               const char *file)
+{
+    return scr_file_meta(find_file(map, dset, rank, file));
+}
+
+int scr_filemap_list_files(const scr_filemap *map, int dset, int rank, int *n,
+                           const char ***files)
+{
+    const struct scr_entry *e = scr_filemap_entry(map, dset, rank);
+    *n = 0;
+    *files = NULL;
+    if (e == NULL || e->files.n == 0)
+        return SCR_OK;
+    if ((*files = scr_calloc(e->files.n, sizeof **files)) == NULL)
+        return SCR_E_NOMEM;
+    for (SCR_EACH(struct scr_file, f, &e->files))
+        (*files)[(*n)++] = f->item.name;
+    return SCR_OK;
 }
 
 /* --- what is aside --- */
@@ -168,78 +493,72 @@ scr_filemap *scr_filemap_extract_rank(scr_filemap *map, int rank)
 int64_t scr_filemap_created(const scr_filemap *map, int dset, int rank)
 {
     int64_t when = 0;
-    if (scr_filemap_get_desc(map, dset, rank) == NULL)
-        return 0;
-    (void)scr_hash_get_val_i64(scr_filemap_get_dataset(map, dset, rank), "CREATED",
-                               &when);
+    const struct scr_entry *e = scr_filemap_entry(map, dset, rank);
+    if (e != NULL && e->desc != NULL)
+        (void)scr_hash_get_val_i64(e->dataset, "CREATED", &when);
     return when;
 }
 
 scr_filemap *scr_filemap_aside(const scr_filemap *map, int64_t created)
 {
-    return scr_hash_getf(map, "ASIDE %lld", (long long)created);
+    struct scr_filemap_aside *a = map != NULL ? map->aside : NULL;
+    while (a != NULL && a->created != created)
+        a = a->next;
+    return a != NULL ? &a->map : NULL;
 }
 
 int scr_filemap_has_aside(const scr_filemap *map, int dset)
 {
-    for (SCR_HASH_EACH(e, scr_hash_get(map, "ASIDE")))
-        if (scr_filemap_num_ranks_by_dataset(scr_hash_elem_hash(e), dset) > 0)
+    for (struct scr_filemap_aside *a = map ? map->aside : NULL; a; a = a->next)
+        if (scr_filemap_first(&a->map, dset) != NULL)
             return 1;
     return 0;
-}
-
-int scr_filemap_copy_entry(scr_filemap *to, const scr_filemap *from, int dset, int rank)
-{
-    scr_hash *entry = entry_set(to, dset, rank);
-    return entry != NULL && scr_hash_merge(entry, entry_get(from, dset, rank)) == SCR_OK
-               ? SCR_OK
-               : SCR_E_NOMEM;
 }
 
 int scr_filemap_set_aside(scr_filemap *to, int64_t created, const scr_filemap *from,
                           int dset, int rank)
 {
-    scr_filemap *aside = scr_hash_setf(to, NULL, "ASIDE %lld", (long long)created);
-    return aside != NULL ? scr_filemap_copy_entry(aside, from, dset, rank)
-                         : SCR_E_NOMEM;
+    return scr_filemap_copy_entry(aside_of(to, created), from, dset, rank);
 }
 
 void scr_filemap_drop_aside(scr_filemap *map, int64_t created, int dset, int rank)
 {
     scr_filemap_remove_rank_by_dataset(scr_filemap_aside(map, created), dset, rank);
-    trim_aside(map);
+    if (map != NULL)
+        trim_aside(map);
 }
 
 int scr_filemap_list_aside(const scr_filemap *map, int *n, int64_t **created)
 {
-    const scr_hash *all = scr_hash_get(map, "ASIDE");
+    size_t count = 0;
+    for (struct scr_filemap_aside *a = map ? map->aside : NULL; a; a = a->next)
+        count++;
     *n = 0;
-    *created = scr_calloc(scr_hash_size(all), sizeof **created);
+    *created = scr_calloc(count, sizeof **created);
     if (*created == NULL)
         return SCR_E_NOMEM;
-    for (SCR_HASH_EACH(e, all))
-        *n += scr_parse_i64(scr_hash_elem_key(e), &(*created)[*n]);
+    for (struct scr_filemap_aside *a = map ? map->aside : NULL; a; a = a->next)
+        (*created)[(*n)++] = a->created;
     return SCR_OK;
 }
 
-static void copy_made(scr_filemap *to, const scr_filemap *from, int dset,
-                      int64_t created)
+static int copy_made(scr_filemap *to, const scr_filemap *from, int dset,
+                     int64_t created)
 {
-    for (scr_hash_elem *e = scr_filemap_first_rank_by_dataset(from, dset); e != NULL;
-         e = scr_hash_elem_next(e)) {
-        int rank = scr_hash_elem_key_int(e);
-        int64_t when = scr_filemap_created(from, dset, rank);
-        if (when == 0 || when == created)
-            (void)scr_filemap_copy_entry(to, from, dset, rank);
+    int rc = SCR_OK;
+    for (SCR_ENTRIES(e, from, dset)) {
+        int64_t when = scr_filemap_created(from, dset, e->rank);
+        if (rc == SCR_OK && (when == 0 || when == created))
+            rc = scr_filemap_copy_entry(to, from, dset, e->rank);
     }
+    return rc;
 }
 
 scr_filemap *scr_filemap_only(const scr_filemap *map, int dset, int64_t created)
 {
     scr_filemap *only = scr_filemap_new();
-    copy_made(only, map, dset, created);
-    copy_made(only, scr_filemap_aside(map, created), dset, created);
-    if (scr_hash_ok(only))
+    if (only != NULL && copy_made(only, map, dset, created) == SCR_OK &&
+        copy_made(only, scr_filemap_aside(map, created), dset, created) == SCR_OK)
         return only;
     scr_filemap_delete(only);
     return NULL;
@@ -250,9 +569,8 @@ void scr_filemap_made(const scr_filemap *map, int dset, int64_t *oldest,
 {
     *oldest = INT64_MAX;
     *newest = 0;
-    for (scr_hash_elem *e = scr_filemap_first_rank_by_dataset(map, dset); e != NULL;
-         e = scr_hash_elem_next(e)) {
-        int64_t when = scr_filemap_created(map, dset, scr_hash_elem_key_int(e));
+    for (SCR_ENTRIES(e, map, dset)) {
+        int64_t when = scr_filemap_created(map, dset, e->rank);
         *oldest = when > 0 && when < *oldest ? when : *oldest;
         *newest = when > *newest ? when : *newest;
     }
@@ -260,226 +578,315 @@ void scr_filemap_made(const scr_filemap *map, int dset, int64_t *oldest,
 
 /* --- questions --- */
 
-int scr_filemap_num_datasets(const scr_filemap *map)
-{
-    return count_of(scr_hash_size(scr_hash_get(map, "DSET")));
-}
-
-int scr_filemap_latest_dataset(const scr_filemap *map)
-{
-    int latest = -1;
-    for (SCR_HASH_EACH(e, scr_hash_get(map, "DSET")))
-        if (scr_hash_elem_key_int(e) > latest)
-            latest = scr_hash_elem_key_int(e);
-    return latest;
-}
-
-int scr_filemap_oldest_dataset(const scr_filemap *map)
-{
-    int oldest = -1;
-    for (SCR_HASH_EACH(e, scr_hash_get(map, "DSET"))) {
-        int id = scr_hash_elem_key_int(e);
-        if (id >= 0 && (oldest < 0 || id < oldest))
-            oldest = id;
-    }
-    return oldest;
-}
-
-int scr_filemap_num_ranks(const scr_filemap *map)
-{
-    return count_of(scr_hash_size(scr_hash_get(map, "RANK")));
-}
-
 int scr_filemap_num_ranks_by_dataset(const scr_filemap *map, int dset)
 {
-    const scr_hash *h = scr_hash_get_kv_int(map, "DSET", dset);
-    return count_of(scr_hash_size(scr_hash_get(h, "RANK")));
-}
-
-int scr_filemap_have_rank(const scr_filemap *map, int rank)
-{
-    return scr_hash_get_kv_int(map, "RANK", rank) != NULL;
+    return count_of(place_of(map, dset, INT_MAX) - place_of(map, dset, INT_MIN));
 }
 
 int scr_filemap_have_rank_by_dataset(const scr_filemap *map, int dset, int rank)
 {
-    return entry_get(map, dset, rank) != NULL;
+    return scr_filemap_entry(map, dset, rank) != NULL;
 }
 
-int scr_filemap_num_files(const scr_filemap *map, int dset, int rank)
+static int compare_ints(const void *a, const void *b)
 {
-    return count_of(scr_hash_size(files_of(map, dset, rank)));
+    const int *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
 }
 
-void scr_filemap_set_expected_files(scr_filemap *map, int dset, int rank, int n)
+static size_t count_with_aside(const scr_filemap *map)
 {
-    scr_hash_set_val_i64(entry_set(map, dset, rank), "FILES", n);
-}
-
-int scr_filemap_num_expected_files(const scr_filemap *map, int dset, int rank)
-{
-    int n = -1;
-    (void)scr_hash_get_val_int(entry_get(map, dset, rank), "FILES", &n);
+    size_t n = map != NULL ? map->n : 0;
+    for (struct scr_filemap_aside *a = map ? map->aside : NULL; a; a = a->next)
+        n += a->map.n;
     return n;
 }
 
-void scr_filemap_unset_expected_files(scr_filemap *map, int dset, int rank)
+/* Ascending, each once. */
+static size_t sort_unique(int *list, size_t n)
 {
-    (void)scr_hash_unset(entry_get(map, dset, rank), "FILES");
+    size_t kept = 0;
+    qsort(list, n, sizeof *list, compare_ints);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || list[i] != list[kept - 1])
+            list[kept++] = list[i];
+    return kept;
 }
 
-/* --- lists --- */
-
-static int list_ints(const scr_hash *h, int *n, int **list)
+static void add_all(const scr_filemap *map, int of_ranks, int *list, size_t *n)
 {
-    size_t count;
+    for (size_t i = 0; i < map->n; i++)
+        list[(*n)++] = of_ranks ? map->entry[i]->rank : map->entry[i]->dset;
+}
+
+/* Datasets or ranks of all maps. */
+static int list_with_aside(const scr_filemap *map, int of_ranks, int *n, int **list)
+{
+    size_t found = 0, room = count_with_aside(map);
     *n = 0;
-    if (!scr_hash_list_int(h, list, &count))
+    *list = NULL;
+    if (room == 0)
+        return SCR_OK;
+    if ((*list = scr_calloc(room, sizeof **list)) == NULL)
         return SCR_E_NOMEM;
-    *n = count_of(count);
+    add_all(map, of_ranks, *list, &found);
+    for (struct scr_filemap_aside *a = map->aside; a != NULL; a = a->next)
+        add_all(&a->map, of_ranks, *list, &found);
+    *n = count_of(sort_unique(*list, found));
     return SCR_OK;
-}
-
-static void add_keys(scr_hash *to, const scr_hash *from)
-{
-    for (SCR_HASH_EACH(e, from))
-        (void)scr_hash_set(to, scr_hash_elem_key(e), NULL);
-}
-
-/* Those of all maps under key. */
-static int list_with_aside(const scr_filemap *map, const char *key, int *n, int **list)
-{
-    const scr_hash *aside = scr_hash_get(map, "ASIDE");
-    if (aside == NULL)
-        return list_ints(scr_hash_get(map, key), n, list);
-    scr_hash *all = scr_hash_new();
-    *n = 0;
-    add_keys(all, scr_hash_get(map, key));
-    for (SCR_HASH_EACH(e, aside))
-        add_keys(all, scr_hash_get(scr_hash_elem_hash(e), key));
-    int rc = all && scr_hash_ok(all) ? list_ints(all, n, list) : SCR_E_NOMEM;
-    scr_hash_delete(all);
-    return rc;
 }
 
 int scr_filemap_list_datasets(const scr_filemap *map, int *n, int **dsets)
 {
-    return list_with_aside(map, "DSET", n, dsets);
+    return list_with_aside(map, 0, n, dsets);
 }
 
 int scr_filemap_list_ranks(const scr_filemap *map, int *n, int **ranks)
 {
-    return list_with_aside(map, "RANK", n, ranks);
+    return list_with_aside(map, 1, n, ranks);
+}
+
+int scr_filemap_num_ranks(const scr_filemap *map)
+{
+    int n = 0, *ranks = NULL;
+    const scr_filemap alone =
+        map ? (scr_filemap){ map->entry, map->n, map->room, 0, 0 } : (scr_filemap){ 0 };
+    (void)list_with_aside(&alone, 1, &n, &ranks);
+    free(ranks);
+    return n;
 }
 
 int scr_filemap_list_ranks_by_dataset(const scr_filemap *map, int dset, int *n,
                                       int **ranks)
 {
-    const scr_hash *h = scr_hash_get_kv_int(map, "DSET", dset);
-    return list_ints(scr_hash_get(h, "RANK"), n, ranks);
-}
-
-int scr_filemap_list_files(const scr_filemap *map, int dset, int rank, int *n,
-                           const char ***files)
-{
-    const scr_hash *h = files_of(map, dset, rank);
+    int count = scr_filemap_num_ranks_by_dataset(map, dset);
     *n = 0;
-    *files = NULL;
-    if (scr_hash_size(h) == 0)
+    *ranks = NULL;
+    if (count == 0)
         return SCR_OK;
-    if ((*files = scr_calloc(scr_hash_size(h), sizeof **files)) == NULL)
+    if ((*ranks = scr_calloc((size_t)count, sizeof **ranks)) == NULL)
         return SCR_E_NOMEM;
-    for (SCR_HASH_EACH(e, h))
-        (*files)[(*n)++] = scr_hash_elem_key(e);
+    for (SCR_ENTRIES(e, map, dset))
+        (*ranks)[(*n)++] = e->rank;
     return SCR_OK;
 }
 
-scr_hash_elem *scr_filemap_first_dataset(const scr_filemap *map)
+/* --- descriptors and tags --- */
+
+void scr_filemap_set_expected_files(scr_filemap *map, int dset, int rank, int n)
 {
-    return scr_hash_elem_first(scr_hash_get(map, "DSET"));
+    struct scr_entry *e = scr_filemap_add_rank(map, dset, rank);
+    if (e != NULL)
+        e->expected = n;
 }
 
-scr_hash_elem *scr_filemap_first_rank_by_dataset(const scr_filemap *map, int dset)
+int scr_filemap_num_expected_files(const scr_filemap *map, int dset, int rank)
 {
-    const scr_hash *h = scr_hash_get_kv_int(map, "DSET", dset);
-    return scr_hash_elem_first(scr_hash_get(h, "RANK"));
+    const struct scr_entry *e = scr_filemap_entry(map, dset, rank);
+    return e != NULL ? e->expected : -1;
 }
 
-scr_hash_elem *scr_filemap_first_file(const scr_filemap *map, int dset, int rank)
+void scr_filemap_unset_expected_files(scr_filemap *map, int dset, int rank)
 {
-    return scr_hash_elem_first(files_of(map, dset, rank));
+    struct scr_entry *e = scr_filemap_entry(map, dset, rank);
+    if (e != NULL)
+        e->expected = -1;
 }
 
-/* --- descriptors, meta data, tags --- */
-
-/* Puts a copy of value under key, unless it is there itself; NULL counts as empty. If
- * memory runs out, h or what is below is marked: an empty one is not what was meant. */
-static void set_copy(scr_hash *h, const char *key, const scr_hash *value)
+scr_hash *scr_entry_hash(scr_filemap *map, scr_hash **h)
 {
-    if (value == NULL || scr_hash_get(h, key) != value)
-        (void)scr_hash_merge(scr_hash_set(h, key, NULL), value);
+    if (*h == NULL && (*h = scr_hash_new()) == NULL)
+        map->lost = 1;
+    return *h;
+}
+
+/* A copy of value in place of what is at h, unless it is that itself. */
+static void set_copy(scr_filemap *map, scr_hash **h, const scr_hash *value)
+{
+    if (value != NULL && *h == value)
+        return;
+    scr_hash_delete(*h);
+    *h = NULL;
+    if (scr_entry_hash(map, h) != NULL && scr_hash_merge(*h, value) != SCR_OK)
+        map->lost = 1;
 }
 
 void scr_filemap_set_dataset(scr_filemap *map, int dset, int rank, const scr_hash *desc)
 {
-    set_copy(entry_set(map, dset, rank), "DSETDESC", desc);
+    struct scr_entry *e = scr_filemap_add_rank(map, dset, rank);
+    if (e != NULL)
+        set_copy(map, &e->dataset, desc);
 }
 
 scr_hash *scr_filemap_get_dataset(const scr_filemap *map, int dset, int rank)
 {
-    return scr_hash_get(entry_get(map, dset, rank), "DSETDESC");
-}
-
-void scr_filemap_unset_dataset(scr_filemap *map, int dset, int rank)
-{
-    (void)scr_hash_unset(entry_get(map, dset, rank), "DSETDESC");
+    const struct scr_entry *e = scr_filemap_entry(map, dset, rank);
+    return e != NULL ? e->dataset : NULL;
 }
 
 void scr_filemap_set_desc(scr_filemap *map, int dset, int rank, const scr_hash *desc)
 {
-    set_copy(entry_set(map, dset, rank), "REDDESC", desc);
+    struct scr_entry *e = scr_filemap_add_rank(map, dset, rank);
+    if (e != NULL)
+        set_copy(map, &e->desc, desc);
 }
 
 scr_hash *scr_filemap_get_desc(const scr_filemap *map, int dset, int rank)
 {
-    return scr_hash_get(entry_get(map, dset, rank), "REDDESC");
+    const struct scr_entry *e = scr_filemap_entry(map, dset, rank);
+    return e != NULL ? e->desc : NULL;
 }
 
 void scr_filemap_unset_desc(scr_filemap *map, int dset, int rank)
 {
-    (void)scr_hash_unset(entry_get(map, dset, rank), "REDDESC");
-}
-
-void scr_filemap_set_meta(scr_filemap *map, int dset, int rank, const char *file,
-                          const scr_meta *meta)
-{
-    set_copy(scr_hash_set_kv(entry_set(map, dset, rank), "FILE", file), "META", meta);
-}
-
-scr_meta *scr_filemap_get_meta(const scr_filemap *map, int dset, int rank,
-                               const char *file)
-{
-    return scr_hash_get(scr_hash_get(files_of(map, dset, rank), file), "META");
+    struct scr_entry *e = scr_filemap_entry(map, dset, rank);
+    if (e == NULL)
+        return;
+    scr_hash_delete(e->desc);
+    e->desc = NULL;
 }
 
 void scr_filemap_set_tag(scr_filemap *map, int dset, int rank, const char *tag,
                          const char *value)
 {
-    scr_hash_set_val(entry_set(map, dset, rank), tag, value);
+    struct scr_entry *e = scr_filemap_add_rank(map, dset, rank);
+    if (e != NULL)
+        scr_hash_set_val(scr_entry_hash(map, &e->tags), tag, value);
 }
 
 const char *scr_filemap_get_tag(const scr_filemap *map, int dset, int rank,
                                 const char *tag)
 {
-    return scr_hash_get_val(entry_get(map, dset, rank), tag);
+    const struct scr_entry *e = scr_filemap_entry(map, dset, rank);
+    return e != NULL ? scr_hash_get_val(e->tags, tag) : NULL;
 }
 
-void scr_filemap_unset_tag(scr_filemap *map, int dset, int rank, const char *tag)
+/* --- packing --- */
+
+static void pack_number_key(struct scr_str *s, int number)
 {
-    (void)scr_hash_unset(entry_get(map, dset, rank), tag);
+    char key[16];
+    snprintf(key, sizeof key, "%d", number);
+    scr_pack_key(s, key);
 }
 
-/* --- files --- */
+static void pack_files(struct scr_str *s, const struct scr_table *files)
+{
+    scr_pack_key(s, "FILE");
+    scr_pack_count(s, files->n);
+    for (SCR_EACH(const struct scr_file, f, files)) {
+        scr_pack_key(s, f->item.name);
+        scr_pack_count(s, (size_t)(f->has_meta + (f->found > 0)));
+        if (f->has_meta) {
+            scr_pack_key(s, "META");
+            scr_meta_pack(s, &f->meta);
+        }
+        if (f->found > 0)
+            scr_pack_u64(s, "FOUND", f->found);
+    }
+}
+
+static void pack_entry(struct scr_str *s, const struct scr_entry *e)
+{
+    size_t tags = scr_hash_size(e->tags);
+    scr_pack_count(s, (size_t)((e->dataset != NULL) + (e->desc != NULL) +
+                               (e->expected >= 0) + (e->files.n > 0)) +
+                          tags);
+    if (e->dataset != NULL)
+        scr_pack_hash(s, "DSETDESC", e->dataset);
+    if (e->desc != NULL)
+        scr_pack_hash(s, "REDDESC", e->desc);
+    if (e->expected >= 0)
+        scr_pack_i64(s, "FILES", e->expected);
+    for (SCR_HASH_EACH(t, e->tags))
+        scr_pack_hash(s, scr_hash_elem_key(t), scr_hash_elem_hash(t));
+    if (e->files.n > 0)
+        pack_files(s, &e->files);
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct scr_entry *const *x = a, *const *y = b;
+    if ((*x)->rank != (*y)->rank)
+        return (*x)->rank < (*y)->rank ? -1 : 1;
+    return (*x)->dset < (*y)->dset ? -1 : (*x)->dset > (*y)->dset;
+}
+
+/* Entries from the i-th on that have the number of the i-th. */
+static size_t run_of(struct scr_entry *const *e, size_t n, size_t i, int of_ranks)
+{
+    size_t end = i;
+    while (end < n &&
+           (of_ranks ? e[end]->rank == e[i]->rank : e[end]->dset == e[i]->dset))
+        end++;
+    return end - i;
+}
+
+/* outer/<a>/inner/<b>, with the entries below it where ranks are outside. */
+static void pack_side(struct scr_str *s, struct scr_entry *const *e, size_t n,
+                      int of_ranks)
+{
+    size_t outer = 0;
+    for (size_t i = 0; i < n; i += run_of(e, n, i, of_ranks))
+        outer++;
+    scr_pack_key(s, of_ranks ? "RANK" : "DSET");
+    scr_pack_count(s, outer);
+    for (size_t i = 0; i < n;) {
+        size_t inner = run_of(e, n, i, of_ranks);
+        pack_number_key(s, of_ranks ? e[i]->rank : e[i]->dset);
+        scr_pack_count(s, 1);
+        scr_pack_key(s, of_ranks ? "DSET" : "RANK");
+        scr_pack_count(s, inner);
+        for (size_t end = i + inner; i < end; i++) {
+            pack_number_key(s, of_ranks ? e[i]->dset : e[i]->rank);
+            if (of_ranks)
+                pack_entry(s, e[i]);
+            else
+                scr_pack_count(s, 0);
+        }
+    }
+}
+
+static void pack_map(struct scr_str *s, const scr_filemap *map, size_t more)
+{
+    scr_pack_count(s, (map->n > 0 ? 2 : 0) + more);
+    if (map->n == 0)
+        return;
+    struct scr_entry **sorted = scr_calloc(map->n, sizeof *sorted);
+    if (sorted == NULL) {
+        scr_str_spoil(s);
+        return;
+    }
+    memcpy(sorted, map->entry, map->n * sizeof *sorted);
+    qsort(sorted, map->n, sizeof *sorted, by_rank);
+    pack_side(s, map->entry, map->n, 0);
+    pack_side(s, sorted, map->n, 1);
+    free(sorted);
+}
+
+void scr_filemap_pack(struct scr_str *s, const scr_filemap *map)
+{
+    static const scr_filemap none = { 0 };
+    size_t naside = 0;
+    map = map != NULL ? map : &none;
+    for (const struct scr_filemap_aside *a = map->aside; a != NULL; a = a->next)
+        naside++;
+    pack_map(s, map, naside > 0);
+    if (naside > 0) {
+        scr_pack_key(s, "ASIDE");
+        scr_pack_count(s, naside);
+    }
+    for (const struct scr_filemap_aside *a = map->aside; a != NULL; a = a->next) {
+        char key[24];
+        snprintf(key, sizeof key, "%lld", (long long)a->created);
+        scr_pack_key(s, key);
+        pack_map(s, &a->map, 0);
+    }
+    if (!scr_filemap_ok(map))
+        scr_str_spoil(s);
+}
+
+/* --- unpacking --- */
 
 /* A cached file by its full path, or relative in a file of the prefix directory. */
 static int path_ok(const char *path)
@@ -489,90 +896,282 @@ static int path_ok(const char *path)
     return scr_path_is_safe(path);
 }
 
-static int check_entry(const scr_hash *entry, struct scr_err *err)
+static void no_memory(struct scr_cursor *c)
 {
-    int n = 0;
-    if (scr_hash_get(entry, "FILES") != NULL &&
-        (!scr_hash_get_val_int(entry, "FILES", &n) || n < 0))
-        return scr_fail(err, SCR_E_CORRUPT, 0, "filemap: bad number of files");
-    for (SCR_HASH_EACH(e, scr_hash_get(entry, "FILE")))
-        if (!path_ok(scr_hash_elem_key(e)))
-            return scr_fail(err, SCR_E_CORRUPT, 0, "filemap: bad file name \"%s\"",
-                            scr_hash_elem_key(e));
-    return SCR_OK;
+    c->no_memory = 1;
+    scr_cursor_refuse(c, "out of memory");
 }
 
-/* Every outer/<a>/inner/<b> is numbered and has its inner/<b>/outer/<a>. */
-static int check_side(const scr_filemap *map, const char *outer, const char *inner,
-                      struct scr_err *err)
+/* One of the keys there can be once. */
+static void once(struct scr_cursor *c, int *seen)
 {
-    for (SCR_HASH_EACH(a, scr_hash_get(map, outer))) {
-        const scr_hash *inners = scr_hash_get(scr_hash_elem_hash(a), inner);
-        if (scr_hash_elem_key_int(a) < 0 || scr_hash_size(inners) == 0)
-            return scr_fail(err, SCR_E_CORRUPT, 0, "filemap: bad entry %s %s", outer,
-                            scr_hash_elem_key(a));
-        for (SCR_HASH_EACH(b, inners)) {
-            const scr_hash *back = scr_hash_get_kv(map, inner, scr_hash_elem_key(b));
-            if (scr_hash_elem_key_int(b) < 0 ||
-                scr_hash_get_kv(back, outer, scr_hash_elem_key(a)) == NULL)
-                return scr_fail(err, SCR_E_CORRUPT, 0,
-                                "filemap: %s %s and %s %s do not refer to each other",
-                                outer, scr_hash_elem_key(a), inner,
-                                scr_hash_elem_key(b));
+    if (*seen)
+        scr_cursor_refuse(c, "filemap: key given twice");
+    *seen = 1;
+}
+
+/* A number as it is packed, of a level where seen are; refuses another, or one twice.
+ */
+static int unpack_number_key(struct scr_cursor *c, struct scr_table *seen)
+{
+    int number = 0;
+    size_t before = seen->n;
+    const char *key = scr_cursor_key(c);
+    if (c->wrong == NULL && scr_table_add(seen, key) == NULL)
+        no_memory(c);
+    else if (seen->n == before)
+        scr_cursor_refuse(c, "filemap: key given twice");
+    int exact = key[0] != '+' && key[0] != '-' && (key[0] != '0' || key[1] == '\0');
+    if (!exact || !scr_parse_int(key, &number))
+        scr_cursor_refuse(c, "filemap: bad number");
+    return number;
+}
+
+static void unpack_file(struct scr_cursor *c, struct scr_table *files,
+                        struct scr_file *f)
+{
+    int found = 0;
+    for (size_t left = scr_cursor_enter(c); left > 0; left--) {
+        const char *key = scr_cursor_key(c);
+        if (strcmp(key, "META") == 0) {
+            once(c, &f->has_meta);
+            scr_meta_unpack(c, scr_file_need_meta(f, files));
+        } else if (strcmp(key, "FOUND") == 0) {
+            once(c, &found);
+            const char *val = scr_cursor_val(c);
+            if (val == NULL || !scr_parse_u64(val, &f->found))
+                scr_cursor_refuse(c, "filemap: bad size");
+        } else {
+            scr_cursor_skip(c);
         }
     }
-    return SCR_OK;
 }
 
-static int check_map(const scr_filemap *map, struct scr_err *err)
+static void unpack_files(struct scr_cursor *c, struct scr_table *files)
 {
-    int rc = check_side(map, "DSET", "RANK", err);
-    if (rc == SCR_OK)
-        rc = check_side(map, "RANK", "DSET", err);
-    if (rc != SCR_OK)
-        return rc;
-    for (SCR_HASH_EACH(r, scr_hash_get(map, "RANK")))
-        for (SCR_HASH_EACH(d, scr_hash_get(scr_hash_elem_hash(r), "DSET")))
-            if ((rc = check_entry(scr_hash_elem_hash(d), err)) != SCR_OK)
-                return rc;
-    return SCR_OK;
-}
-
-int scr_filemap_check(const scr_filemap *map, struct scr_err *err)
-{
-    int64_t created;
-    int rc = check_map(map, err);
-    for (SCR_HASH_EACH(e, scr_hash_get(map, "ASIDE"))) {
-        if (rc == SCR_OK && !scr_parse_i64(scr_hash_elem_key(e), &created))
-            rc = scr_fail(err, SCR_E_CORRUPT, 0, "filemap: bad entry ASIDE %s",
-                          scr_hash_elem_key(e));
-        if (rc == SCR_OK)
-            rc = check_map(scr_hash_elem_hash(e), err);
+    for (size_t left = scr_cursor_enter(c); left > 0; left--) {
+        const char *path = scr_cursor_key(c);
+        size_t before = files->n;
+        if (!path_ok(path)) {
+            scr_cursor_refuse(c, "filemap: bad file name");
+            return;
+        }
+        struct scr_file *f = scr_table_add(files, path);
+        if (f == NULL) {
+            no_memory(c);
+            return;
+        }
+        if (files->n == before)
+            scr_cursor_refuse(c, "filemap: a file is named twice");
+        unpack_file(c, files, f);
     }
+}
+
+static void unpack_expected(struct scr_cursor *c, struct scr_entry *e)
+{
+    const char *val = scr_cursor_val(c);
+    if (val == NULL || !scr_parse_int(val, &e->expected) || e->expected < 0)
+        scr_cursor_refuse(c, "filemap: bad number of files");
+}
+
+static void unpack_hash(struct scr_cursor *c, scr_filemap *map, scr_hash **h)
+{
+    if (*h != NULL)
+        scr_cursor_refuse(c, "filemap: key given twice");
+    else if (scr_entry_hash(map, h) != NULL)
+        scr_cursor_hash(c, *h);
+}
+
+static void unpack_tag(struct scr_cursor *c, scr_filemap *map, struct scr_entry *e,
+                       const char *key)
+{
+    if (scr_hash_get(e->tags, key) != NULL)
+        scr_cursor_refuse(c, "filemap: key given twice");
+    else
+        scr_cursor_hash(c, scr_hash_set(scr_entry_hash(map, &e->tags), key, NULL));
+}
+
+static void unpack_entry(struct scr_cursor *c, scr_filemap *map, struct scr_entry *e)
+{
+    int expected = 0, files = 0;
+    for (size_t left = scr_cursor_enter(c); left > 0; left--) {
+        const char *key = scr_cursor_key(c);
+        if (strcmp(key, "DSETDESC") == 0) {
+            unpack_hash(c, map, &e->dataset);
+        } else if (strcmp(key, "REDDESC") == 0) {
+            unpack_hash(c, map, &e->desc);
+        } else if (strcmp(key, "FILES") == 0) {
+            once(c, &expected);
+            unpack_expected(c, e);
+        } else if (strcmp(key, "FILE") == 0) {
+            once(c, &files);
+            unpack_files(c, &e->files);
+        } else {
+            unpack_tag(c, map, e, key);
+        }
+    }
+}
+
+/* RANK/<r>/DSET/<d> makes the entries, DSET/<d>/RANK/<r> has to name the same. */
+struct side {
+    struct scr_cursor *c;
+    scr_filemap *map;
+    int of_ranks;
+    size_t named; /* by the index */
+};
+
+static void unpack_pair(struct side *u, int outer, int inner)
+{
+    int dset = u->of_ranks ? inner : outer, rank = u->of_ranks ? outer : inner;
+    struct scr_entry *e = scr_filemap_entry(u->map, dset, rank);
+    if (u->of_ranks ? e != NULL : e == NULL)
+        scr_cursor_refuse(u->c, "filemap: index and entries differ");
+    if (!u->of_ranks) {
+        u->named++;
+        scr_cursor_skip(u->c);
+        return;
+    }
+    e = u->c->wrong == NULL ? scr_filemap_add_rank(u->map, dset, rank) : NULL;
+    if (e != NULL)
+        unpack_entry(u->c, u->map, e);
+}
+
+static void unpack_pairs(struct side *u, int outer)
+{
+    struct scr_table seen;
+    scr_table_init(&seen, sizeof(struct scr_item));
+    for (size_t left = scr_cursor_enter(u->c); left > 0; left--)
+        unpack_pair(u, outer, unpack_number_key(u->c, &seen));
+    if (seen.n == 0)
+        scr_cursor_refuse(u->c, "filemap: bad entry");
+    scr_table_fini(&seen);
+}
+
+static void unpack_inner(struct side *u, int outer)
+{
+    int found = 0;
+    for (size_t keys = scr_cursor_enter(u->c); keys > 0; keys--) {
+        if (strcmp(scr_cursor_key(u->c), u->of_ranks ? "DSET" : "RANK") == 0) {
+            once(u->c, &found);
+            unpack_pairs(u, outer);
+        } else {
+            scr_cursor_skip(u->c);
+        }
+    }
+    if (!found)
+        scr_cursor_refuse(u->c, "filemap: bad entry");
+}
+
+static void unpack_side(struct side *u)
+{
+    struct scr_table seen;
+    scr_table_init(&seen, sizeof(struct scr_item));
+    for (size_t left = scr_cursor_enter(u->c); left > 0; left--)
+        unpack_inner(u, unpack_number_key(u->c, &seen));
+    scr_table_fini(&seen);
+}
+
+static void unpack_aside(struct scr_cursor *c, scr_filemap *map);
+
+static void unpack_map(struct scr_cursor *c, scr_filemap *map, int is_aside)
+{
+    int has_index = 0, has_ranks = 0, has_aside = 0;
+    struct scr_cursor index = { 0 };
+    struct side ranks = { .c = c, .map = map, .of_ranks = 1 };
+    struct side datasets = { .c = &index, .map = map };
+    for (size_t left = scr_cursor_enter(c); left > 0; left--) {
+        const char *key = scr_cursor_key(c);
+        if (strcmp(key, "RANK") == 0) {
+            once(c, &has_ranks);
+            unpack_side(&ranks);
+        } else if (strcmp(key, "ASIDE") == 0 && !is_aside) {
+            once(c, &has_aside);
+            unpack_aside(c, map);
+        } else {
+            if (strcmp(key, "DSET") == 0) {
+                once(c, &has_index);
+                index = *c;
+            }
+            scr_cursor_skip(c);
+        }
+    }
+    if (c->wrong == NULL && has_index)
+        unpack_side(&datasets);
+    if (index.wrong != NULL)
+        scr_cursor_refuse(c, index.wrong);
+    c->no_memory |= index.no_memory;
+    if (datasets.named != map->n)
+        scr_cursor_refuse(c, "filemap: index and entries differ");
+    if (!scr_filemap_ok(map))
+        no_memory(c);
+}
+
+static void unpack_aside(struct scr_cursor *c, scr_filemap *map)
+{
+    for (size_t left = scr_cursor_enter(c); left > 0; left--) {
+        int64_t created = 0;
+        if (!scr_parse_i64(scr_cursor_key(c), &created))
+            scr_cursor_refuse(c, "filemap: bad time of what is aside");
+        else if (scr_filemap_aside(map, created) != NULL)
+            scr_cursor_refuse(c, "filemap: key given twice");
+        scr_filemap *aside = aside_of(map, created);
+        if (aside != NULL)
+            unpack_map(c, aside, 1);
+        else
+            scr_cursor_skip(c);
+    }
+}
+
+int scr_filemap_unpack(const void *buf, size_t n, scr_filemap *map, struct scr_err *err)
+{
+    struct scr_cursor c;
+    scr_filemap *fresh = scr_filemap_new();
+    if (fresh == NULL || map == NULL) {
+        scr_filemap_delete(fresh);
+        return scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
+    }
+    scr_cursor_init(&c, buf, n);
+    unpack_map(&c, fresh, 0);
+    int rc = scr_cursor_end(&c, 1, err);
+    if (rc == SCR_OK && map->n == 0 && map->aside == NULL && !map->lost) {
+        clear(map);
+        scr_filemap was = *map;
+        *map = *fresh;
+        *fresh = was;
+    } else if (rc == SCR_OK && scr_filemap_merge(map, fresh) != SCR_OK) {
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
+    }
+    scr_filemap_delete(fresh);
     return rc;
 }
 
+/* --- files of their own --- */
+
 int scr_filemap_write(const struct scr_sys *sys, const char *path,
-                      const scr_filemap *map, struct scr_err *err)
+                      const scr_filemap *map, enum scr_durability how,
+                      struct scr_err *err)
 {
-    return scr_hash_file_write(sys, path, map, SCR_VOLATILE, err);
+    struct scr_str s = SCR_STR_INIT;
+    scr_frame_begin(&s);
+    scr_filemap_pack(&s, map);
+    scr_frame_end(&s);
+    int rc = s.bad ? scr_fail(err, SCR_E_NOMEM, 0, "write %s: out of memory", path)
+                   : scr_frame_write(sys, path, &s, how, err);
+    scr_str_free(&s);
+    return rc;
 }
 
 int scr_filemap_read(const struct scr_sys *sys, const char *path, scr_filemap *map,
                      struct scr_err *err)
 {
+    struct scr_frame f;
     struct scr_err cause = SCR_ERR_INIT;
-    scr_filemap *fresh = scr_filemap_new();
-    if (fresh == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "read %s: out of memory", path);
-    int rc = scr_hash_file_read(sys, path, fresh, err);
+    int rc = scr_frame_read(sys, path, &f, err);
     if (rc != SCR_OK)
-        goto out;
-    if ((rc = scr_filemap_check(fresh, &cause)) != SCR_OK)
+        return rc;
+    rc = f.n > 0 ? scr_filemap_unpack(f.packed, f.n, map, &cause) : SCR_OK;
+    if (rc != SCR_OK)
         rc = scr_fail(err, rc, 0, "read %s: %s", path, cause.text);
-    else if ((rc = scr_filemap_merge(map, fresh)) != SCR_OK)
-        rc = scr_fail(err, rc, 0, "read %s: out of memory", path);
-out:
-    scr_filemap_delete(fresh);
+    free(f.buf);
     return rc;
 }

@@ -1,103 +1,178 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Meta data of one file: typed access to a hash with well-known keys. */
+/* Meta data of one file: a struct, and its packed hash. */
 #include "fmt/meta.h"
 
-#include "base/hashfile.h"
 #include "base/path.h"
 #include "base/str.h"
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+static const char *const text_keys[SCR_META_TEXTS] = { "FILE", "ORIG",  "PATH",  "NAME",
+                                                       "TYPE", "ASKED", "SHARED" };
+static const char *const number_keys[SCR_META_NUMBERS] = {
+    "COMPLETE", "SIZE", "CRC", "DSET",       "RANK",       "RANKS",
+    "MODE",     "UID",  "GID", "ATIME_SECS", "CTIME_SECS", "MTIME_SECS"
+};
+static const char *const nsec_keys[] = { "ATIME_NSECS", "CTIME_NSECS", "MTIME_NSECS" };
+
+/* --- life --- */
+
+struct owner {
+    scr_meta meta;
+    struct scr_arena arena;
+};
+
 scr_meta *scr_meta_new(void)
 {
-    return scr_hash_new();
+    struct owner *o = scr_calloc(1, sizeof *o);
+    if (o == NULL)
+        return NULL;
+    o->meta.arena = &o->arena;
+    return &o->meta;
 }
 
 void scr_meta_delete(scr_meta *m)
 {
-    scr_hash_delete(m);
+    if (m == NULL)
+        return;
+    scr_arena_free(m->arena);
+    free(m);
 }
 
-int scr_meta_copy(scr_meta *dst, const scr_meta *src)
+/* A text that src could not have is missing in dst, too. */
+static void share_loss(scr_meta *dst, const scr_meta *src)
 {
+    dst->arena->lost |= src != NULL && src->arena != NULL && src->arena->lost;
+}
+
+void scr_meta_copy(scr_meta *dst, const scr_meta *src)
+{
+    struct scr_arena *arena = dst->arena;
     if (dst == src)
-        return SCR_OK;
-    scr_hash_unset_all(dst);
-    return scr_hash_merge(dst, src);
+        return;
+    *dst = src != NULL ? *src : (scr_meta){ 0 };
+    dst->arena = arena;
+    for (int i = 0; i < SCR_META_TEXTS; i++)
+        dst->text[i] = scr_arena_text(arena, dst->text[i]);
+    share_loss(dst, src);
 }
 
 /* --- set --- */
 
+static void set_text(scr_meta *m, enum scr_meta_text t, const char *text)
+{
+    if (m != NULL)
+        m->text[t] = scr_arena_text(m->arena, text);
+}
+
+static int note(scr_meta *m, enum scr_meta_number n)
+{
+    if (m != NULL)
+        m->has |= 1u << n;
+    return m != NULL;
+}
+
+static int has(const scr_meta *m, enum scr_meta_number n)
+{
+    return m != NULL && (m->has >> n & 1);
+}
+
 void scr_meta_set_complete(scr_meta *m, int complete)
 {
-    scr_hash_set_val_i64(m, "COMPLETE", complete);
+    if (note(m, SCR_META_COMPLETE))
+        m->complete = complete;
 }
 
 void scr_meta_set_ranks(scr_meta *m, int ranks)
 {
-    scr_hash_set_val_i64(m, "RANKS", ranks);
+    if (note(m, SCR_META_RANKS))
+        m->ranks = ranks;
 }
 
 void scr_meta_set_rank(scr_meta *m, int rank)
 {
-    scr_hash_set_val_i64(m, "RANK", rank);
+    if (note(m, SCR_META_RANK))
+        m->rank = rank;
 }
 
 void scr_meta_set_dataset(scr_meta *m, int dset)
 {
-    scr_hash_set_val_i64(m, "DSET", dset);
+    if (note(m, SCR_META_DSET))
+        m->dset = dset;
 }
 
 void scr_meta_set_filesize(scr_meta *m, uint64_t size)
 {
-    scr_hash_set_val_u64(m, "SIZE", size);
+    if (note(m, SCR_META_SIZE))
+        m->size = size;
 }
 
 void scr_meta_set_filetype(scr_meta *m, const char *type)
 {
-    scr_hash_set_val(m, "TYPE", type);
+    set_text(m, SCR_META_TYPE, type);
 }
 
 void scr_meta_set_filename(scr_meta *m, const char *file)
 {
-    scr_hash_set_val(m, "FILE", file);
+    set_text(m, SCR_META_FILE, file);
 }
 
 void scr_meta_set_orig(scr_meta *m, const char *orig)
 {
-    scr_hash_set_val(m, "ORIG", orig);
+    set_text(m, SCR_META_ORIG, orig);
 }
 
 void scr_meta_set_origpath(scr_meta *m, const char *dir)
 {
-    scr_hash_set_val(m, "PATH", dir);
+    set_text(m, SCR_META_PATH, dir);
 }
 
 void scr_meta_set_origname(scr_meta *m, const char *name)
 {
-    scr_hash_set_val(m, "NAME", name);
+    set_text(m, SCR_META_NAME, name);
+}
+
+void scr_meta_set_asked(scr_meta *m, const char *dest)
+{
+    set_text(m, SCR_META_ASKED, dest);
+}
+
+void scr_meta_set_shared(scr_meta *m)
+{
+    set_text(m, SCR_META_SHARED, "1");
 }
 
 void scr_meta_set_crc32(scr_meta *m, uint32_t crc)
 {
-    scr_hash_set_val_crc(m, "CRC", crc);
+    if (note(m, SCR_META_CRC))
+        m->crc = crc;
 }
 
-static void set_time(scr_meta *m, const char *secs, const char *nsecs,
-                     const struct timespec *t)
+void scr_meta_unset_crc32(scr_meta *m)
 {
-    scr_hash_set_val_i64(m, secs, t->tv_sec);
-    scr_hash_set_val_i64(m, nsecs, t->tv_nsec);
+    if (m != NULL)
+        m->has &= ~(1u << SCR_META_CRC);
+}
+
+static void set_time(scr_meta *m, enum scr_meta_number n, const struct timespec *t)
+{
+    if (note(m, n)) {
+        m->secs[n - SCR_META_ATIME] = t->tv_sec;
+        m->nsecs[n - SCR_META_ATIME] = (uint32_t)t->tv_nsec;
+    }
 }
 
 void scr_meta_set_stat(scr_meta *m, const struct stat *st)
 {
-    scr_hash_set_val_u64(m, "MODE", st->st_mode);
-    scr_hash_set_val_u64(m, "UID", st->st_uid);
-    scr_hash_set_val_u64(m, "GID", st->st_gid);
-    set_time(m, "ATIME_SECS", "ATIME_NSECS", &st->st_atim);
-    set_time(m, "CTIME_SECS", "CTIME_NSECS", &st->st_ctim);
-    set_time(m, "MTIME_SECS", "MTIME_NSECS", &st->st_mtim);
+    if (!note(m, SCR_META_MODE) || !note(m, SCR_META_UID) || !note(m, SCR_META_GID))
+        return;
+    m->mode = st->st_mode;
+    m->uid = st->st_uid;
+    m->gid = st->st_gid;
+    set_time(m, SCR_META_ATIME, &st->st_atim);
+    set_time(m, SCR_META_CTIME, &st->st_ctim);
+    set_time(m, SCR_META_MTIME, &st->st_mtim);
 }
 
 void scr_meta_set(scr_meta *m, const char *file, const char *type, uint64_t size,
@@ -114,222 +189,358 @@ void scr_meta_set(scr_meta *m, const char *file, const char *type, uint64_t size
 
 /* --- get --- */
 
-static int get_int(const scr_meta *m, const char *key, int *out)
+static int get_text(const scr_meta *m, enum scr_meta_text t, const char **out)
 {
-    return scr_hash_get_val_int(m, key, out) ? SCR_OK : SCR_E_NOENT;
-}
-
-static int get_str(const scr_meta *m, const char *key, const char **out)
-{
-    if (scr_hash_size(scr_hash_get(m, key)) != 1)
+    if (m == NULL || m->text[t] == NULL)
         return SCR_E_NOENT;
-    *out = scr_hash_get_val(m, key);
+    *out = m->text[t];
     return SCR_OK;
 }
 
 int scr_meta_get_complete(const scr_meta *m, int *out)
 {
-    return get_int(m, "COMPLETE", out);
+    if (!has(m, SCR_META_COMPLETE))
+        return SCR_E_NOENT;
+    *out = m->complete;
+    return SCR_OK;
 }
 
 int scr_meta_get_ranks(const scr_meta *m, int *out)
 {
-    return get_int(m, "RANKS", out);
-}
-
-int scr_meta_get_rank(const scr_meta *m, int *out)
-{
-    return get_int(m, "RANK", out);
-}
-
-int scr_meta_get_dataset(const scr_meta *m, int *out)
-{
-    return get_int(m, "DSET", out);
+    if (!has(m, SCR_META_RANKS))
+        return SCR_E_NOENT;
+    *out = m->ranks;
+    return SCR_OK;
 }
 
 int scr_meta_get_filesize(const scr_meta *m, uint64_t *out)
 {
-    return scr_hash_get_val_u64(m, "SIZE", out) ? SCR_OK : SCR_E_NOENT;
+    if (!has(m, SCR_META_SIZE))
+        return SCR_E_NOENT;
+    *out = m->size;
+    return SCR_OK;
 }
 
 int scr_meta_get_filetype(const scr_meta *m, const char **out)
 {
-    return get_str(m, "TYPE", out);
+    return get_text(m, SCR_META_TYPE, out);
 }
 
 int scr_meta_get_filename(const scr_meta *m, const char **out)
 {
-    return get_str(m, "FILE", out);
+    return get_text(m, SCR_META_FILE, out);
 }
 
 int scr_meta_get_orig(const scr_meta *m, const char **out)
 {
-    return get_str(m, "ORIG", out);
+    return get_text(m, SCR_META_ORIG, out);
 }
 
-int scr_meta_get_origpath(const scr_meta *m, const char **out)
+int scr_meta_get_asked(const scr_meta *m, const char **out)
 {
-    return get_str(m, "PATH", out);
+    return get_text(m, SCR_META_ASKED, out);
 }
 
-int scr_meta_get_origname(const scr_meta *m, const char **out)
+int scr_meta_is_shared(const scr_meta *m)
 {
-    return get_str(m, "NAME", out);
+    return m != NULL && m->text[SCR_META_SHARED] != NULL;
 }
 
 int scr_meta_get_crc32(const scr_meta *m, uint32_t *out)
 {
-    return scr_hash_get_val_crc(m, "CRC", out) ? SCR_OK : SCR_E_NOENT;
+    if (!has(m, SCR_META_CRC))
+        return SCR_E_NOENT;
+    *out = m->crc;
+    return SCR_OK;
 }
 
-/* A field of at most `max`, which keeps it inside its type; 1 if it was there. */
-static int get_id(const scr_meta *m, const char *key, uint32_t max, uint32_t *out)
+static void get_time(const scr_meta *m, enum scr_meta_number n, struct timespec *t)
 {
-    uint64_t v;
-    if (!scr_hash_get_val_u64(m, key, &v) || v > max)
-        return 0;
-    *out = (uint32_t)v;
-    return 1;
-}
-
-/* Both halves or nothing; 1 if they were there. */
-static int get_time(const scr_meta *m, const char *secs, const char *nsecs,
-                    struct timespec *t)
-{
-    int64_t s, ns;
-    if (!scr_hash_get_val_i64(m, secs, &s) || !scr_hash_get_val_i64(m, nsecs, &ns) ||
-        ns < 0 || ns > 999999999)
-        return 0;
-    t->tv_sec = (time_t)s;
-    t->tv_nsec = (long)ns;
-    return 1;
+    if (has(m, n)) {
+        t->tv_sec = (time_t)m->secs[n - SCR_META_ATIME];
+        t->tv_nsec = (long)m->nsecs[n - SCR_META_ATIME];
+    }
 }
 
 int scr_meta_get_stat(const scr_meta *m, struct stat *out)
 {
-    uint32_t mode = out->st_mode, uid = out->st_uid, gid = out->st_gid;
-    int found = get_id(m, "MODE", 0177777, &mode);
-    found += get_id(m, "UID", UINT32_MAX, &uid);
-    found += get_id(m, "GID", UINT32_MAX, &gid);
-    found += get_time(m, "ATIME_SECS", "ATIME_NSECS", &out->st_atim);
-    found += get_time(m, "CTIME_SECS", "CTIME_NSECS", &out->st_ctim);
-    found += get_time(m, "MTIME_SECS", "MTIME_NSECS", &out->st_mtim);
-    out->st_mode = mode;
-    out->st_uid = uid;
-    out->st_gid = gid;
-    return found > 0 ? SCR_OK : SCR_E_NOENT;
-}
-
-static int get_dest(const scr_meta *m, const char **dir, const char **name)
-{
-    return scr_meta_get_origpath(m, dir) == SCR_OK &&
-           scr_meta_get_origname(m, name) == SCR_OK &&
-           (strcmp(*dir, ".") == 0 || scr_path_is_safe(*dir)) &&
-           strchr(*name, '/') == NULL && scr_path_is_safe(*name);
+    if (m == NULL || m->has >> SCR_META_MODE == 0)
+        return SCR_E_NOENT;
+    if (has(m, SCR_META_MODE))
+        out->st_mode = m->mode;
+    if (has(m, SCR_META_UID))
+        out->st_uid = m->uid;
+    if (has(m, SCR_META_GID))
+        out->st_gid = m->gid;
+    get_time(m, SCR_META_ATIME, &out->st_atim);
+    get_time(m, SCR_META_CTIME, &out->st_ctim);
+    get_time(m, SCR_META_MTIME, &out->st_mtim);
+    return SCR_OK;
 }
 
 int scr_meta_has_dest(const scr_meta *m)
 {
     const char *dir, *name;
-    return get_dest(m, &dir, &name);
+    return get_text(m, SCR_META_PATH, &dir) == SCR_OK &&
+           get_text(m, SCR_META_NAME, &name) == SCR_OK &&
+           (strcmp(dir, ".") == 0 || scr_path_is_safe(dir)) &&
+           strchr(name, '/') == NULL && scr_path_is_safe(name);
 }
 
 char *scr_meta_dest(const scr_meta *m)
 {
-    const char *dir, *name;
-    return get_dest(m, &dir, &name) ? scr_path_join(dir, name) : NULL;
+    return scr_meta_has_dest(m)
+               ? scr_path_join(m->text[SCR_META_PATH], m->text[SCR_META_NAME])
+               : NULL;
 }
 
 /* --- check --- */
 
-static int check_int(const scr_meta *m, const char *key, int want)
-{
-    int v;
-    return get_int(m, key, &v) == SCR_OK && v == want ? SCR_OK : SCR_E_FAILURE;
-}
-
-static int check_str(const scr_meta *m, const char *key, const char *want)
-{
-    const char *v;
-    if (want == NULL || get_str(m, key, &v) != SCR_OK)
-        return SCR_E_FAILURE;
-    return strcmp(v, want) == 0 ? SCR_OK : SCR_E_FAILURE;
-}
-
-int scr_meta_check_ranks(const scr_meta *m, int ranks)
-{
-    return check_int(m, "RANKS", ranks);
-}
-
-int scr_meta_check_rank(const scr_meta *m, int rank)
-{
-    return check_int(m, "RANK", rank);
-}
-
-int scr_meta_check_dataset(const scr_meta *m, int dset)
-{
-    return check_int(m, "DSET", dset);
-}
-
-int scr_meta_check_filesize(const scr_meta *m, uint64_t size)
-{
-    uint64_t v;
-    return scr_meta_get_filesize(m, &v) == SCR_OK && v == size ? SCR_OK : SCR_E_FAILURE;
-}
-
 int scr_meta_check_filetype(const scr_meta *m, const char *type)
 {
-    return check_str(m, "TYPE", type);
-}
-
-int scr_meta_check_filename(const scr_meta *m, const char *file)
-{
-    return check_str(m, "FILE", file);
+    const char *v;
+    int same = get_text(m, SCR_META_TYPE, &v) == SCR_OK && type && strcmp(v, type) == 0;
+    return same ? SCR_OK : SCR_E_FAILURE;
 }
 
 int scr_meta_check_complete(const scr_meta *m)
 {
-    return check_int(m, "COMPLETE", 1);
+    return has(m, SCR_META_COMPLETE) && m->complete == 1 ? SCR_OK : SCR_E_FAILURE;
 }
 
-/* --- files --- */
+/* --- a number, whichever it is --- */
 
-char *scr_meta_name(const char *file)
+/* All but CRC and the nanoseconds fit in 64 bits with a sign. */
+static int64_t number_of(const scr_meta *m, enum scr_meta_number n)
 {
-    return scr_asprintf("%s.scr", file);
+    switch (n) {
+    case SCR_META_COMPLETE:
+        return m->complete;
+    case SCR_META_DSET:
+        return m->dset;
+    case SCR_META_RANK:
+        return m->rank;
+    case SCR_META_RANKS:
+        return m->ranks;
+    case SCR_META_SIZE:
+        return (int64_t)m->size;
+    case SCR_META_CRC:
+        return m->crc;
+    case SCR_META_MODE:
+        return m->mode;
+    case SCR_META_UID:
+        return m->uid;
+    case SCR_META_GID:
+        return m->gid;
+    default:
+        return m->secs[n - SCR_META_ATIME];
+    }
 }
 
-int scr_meta_read(const struct scr_sys *sys, const char *file, scr_meta *m,
-                  struct scr_err *err)
+static uint32_t nsecs_of(const scr_meta *m, enum scr_meta_number n)
 {
-    char *path = scr_meta_name(file);
-    if (path == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "read meta data of %s: out of memory",
-                        file);
-    int rc = scr_hash_file_read(sys, path, m, err);
-    free(path);
+    return n >= SCR_META_ATIME ? m->nsecs[n - SCR_META_ATIME] : 0;
+}
+
+static void put_number(scr_meta *m, enum scr_meta_number n, int64_t v)
+{
+    m->has |= 1u << n;
+    switch (n) {
+    case SCR_META_COMPLETE:
+        m->complete = (int)v;
+        break;
+    case SCR_META_DSET:
+        m->dset = (int)v;
+        break;
+    case SCR_META_RANK:
+        m->rank = (int)v;
+        break;
+    case SCR_META_RANKS:
+        m->ranks = (int)v;
+        break;
+    case SCR_META_SIZE:
+        m->size = (uint64_t)v;
+        break;
+    case SCR_META_CRC:
+        m->crc = (uint32_t)v;
+        break;
+    case SCR_META_MODE:
+        m->mode = (uint32_t)v;
+        break;
+    case SCR_META_UID:
+        m->uid = (uint32_t)v;
+        break;
+    case SCR_META_GID:
+        m->gid = (uint32_t)v;
+        break;
+    default:
+        m->secs[n - SCR_META_ATIME] = v;
+    }
+}
+
+/* As an ambiguous value is read from a file: not at all. */
+void scr_meta_merge(scr_meta *dst, const scr_meta *src)
+{
+    if (src == NULL || dst == src)
+        return;
+    share_loss(dst, src);
+    for (int t = 0; t < SCR_META_TEXTS; t++)
+        if (dst->text[t] == NULL)
+            dst->text[t] = scr_arena_text(dst->arena, src->text[t]);
+        else if (src->text[t] != NULL && strcmp(dst->text[t], src->text[t]) != 0)
+            dst->text[t] = NULL;
+    for (enum scr_meta_number n = 0; n < SCR_META_NUMBERS; n++) {
+        int same = number_of(dst, n) == number_of(src, n) &&
+                   nsecs_of(dst, n) == nsecs_of(src, n);
+        if (!has(dst, n) && has(src, n)) {
+            put_number(dst, n, number_of(src, n));
+            if (n >= SCR_META_ATIME)
+                dst->nsecs[n - SCR_META_ATIME] = nsecs_of(src, n);
+        } else if (has(src, n) && !same) {
+            dst->has &= ~(1u << n);
+        }
+    }
+}
+
+/* --- bytes --- */
+
+static size_t count_of(const scr_meta *m)
+{
+    size_t count = 0;
+    for (int t = 0; t < SCR_META_TEXTS; t++)
+        count += m->text[t] != NULL;
+    for (enum scr_meta_number n = 0; n < SCR_META_NUMBERS; n++)
+        count += (size_t)has(m, n) * (n >= SCR_META_ATIME ? 2 : 1);
+    return count;
+}
+
+void scr_meta_pack(struct scr_str *s, const scr_meta *m)
+{
+    scr_pack_count(s, count_of(m));
+    for (int t = 0; t < SCR_META_TEXTS; t++)
+        if (m->text[t] != NULL)
+            scr_pack_val(s, text_keys[t], m->text[t]);
+    for (enum scr_meta_number n = 0; n < SCR_META_NUMBERS; n++) {
+        if (!has(m, n))
+            continue;
+        if (n == SCR_META_CRC)
+            scr_pack_crc(s, number_keys[n], m->crc);
+        else if (n == SCR_META_SIZE)
+            scr_pack_u64(s, number_keys[n], m->size);
+        else
+            scr_pack_i64(s, number_keys[n], number_of(m, n));
+        if (n >= SCR_META_ATIME)
+            scr_pack_u64(s, nsec_keys[n - SCR_META_ATIME], nsecs_of(m, n));
+    }
+    if (m->arena->lost)
+        scr_str_spoil(s);
+}
+
+/* Ids have no sign, which keeps them inside their type. */
+static void take_number(scr_meta *m, enum scr_meta_number n, const char *val)
+{
+    static const int64_t least[SCR_META_NUMBERS] = {
+        [SCR_META_COMPLETE] = INT_MIN, [SCR_META_DSET] = INT_MIN,
+        [SCR_META_RANK] = INT_MIN,     [SCR_META_RANKS] = INT_MIN,
+        [SCR_META_ATIME] = INT64_MIN,  [SCR_META_CTIME] = INT64_MIN,
+        [SCR_META_MTIME] = INT64_MIN
+    };
+    static const int64_t most[SCR_META_NUMBERS] = {
+        [SCR_META_COMPLETE] = INT_MAX, [SCR_META_DSET] = INT_MAX,
+        [SCR_META_RANK] = INT_MAX,     [SCR_META_RANKS] = INT_MAX,
+        [SCR_META_MODE] = 0177777,     [SCR_META_UID] = UINT32_MAX,
+        [SCR_META_GID] = UINT32_MAX,   [SCR_META_ATIME] = INT64_MAX,
+        [SCR_META_CTIME] = INT64_MAX,  [SCR_META_MTIME] = INT64_MAX
+    };
+    int64_t v;
+    uint32_t crc;
+    if (n == SCR_META_CRC) {
+        if (scr_parse_hex32(val, &crc))
+            put_number(m, n, crc);
+    } else if (n == SCR_META_SIZE) {
+        if (scr_parse_u64(val, &m->size))
+            m->has |= 1u << n;
+    } else if (scr_parse_i64(val, &v) && v >= least[n] && v <= most[n]) {
+        put_number(m, n, v);
+    }
+}
+
+static int index_of(const char *const *keys, int n, const char *key)
+{
+    int i = 0;
+    while (i < n && strcmp(keys[i], key) != 0)
+        i++;
+    return i;
+}
+
+/* Of texts, then of numbers, then of nanoseconds; FIELDS: of none. */
+enum { AT_NSECS = SCR_META_TEXTS + SCR_META_NUMBERS, FIELDS = AT_NSECS + 3 };
+static int field_of(const char *key)
+{
+    int f = index_of(text_keys, SCR_META_TEXTS, key);
+    if (f == SCR_META_TEXTS)
+        f += index_of(number_keys, SCR_META_NUMBERS, key);
+    return f < AT_NSECS ? f : f + index_of(nsec_keys, 3, key);
+}
+
+/* nsecs: bits of the times whose nanoseconds were found. */
+static void take_field(scr_meta *m, int field, const char *val, uint32_t *nsecs)
+{
+    uint64_t v;
+    if (val == NULL || field == FIELDS)
+        return;
+    if (field < SCR_META_TEXTS) {
+        m->text[field] = scr_arena_text(m->arena, val);
+    } else if (field < AT_NSECS) {
+        take_number(m, (enum scr_meta_number)(field - SCR_META_TEXTS), val);
+    } else if (scr_parse_u64(val, &v) && v <= 999999999) {
+        m->nsecs[field - AT_NSECS] = (uint32_t)v;
+        *nsecs |= 1u << (SCR_META_ATIME + field - AT_NSECS);
+    }
+}
+
+/* Both halves of a time, or nothing. */
+static void settle_times(scr_meta *m, uint32_t nsecs)
+{
+    const uint32_t times = 7u << SCR_META_ATIME;
+    m->has &= ~times | nsecs;
+}
+
+void scr_meta_unpack(struct scr_cursor *c, scr_meta *m)
+{
+    uint32_t nsecs = 0, seen = 0;
+    for (size_t left = scr_cursor_enter(c); left > 0; left--) {
+        int field = field_of(scr_cursor_key(c));
+        if (field < FIELDS && (seen >> field & 1))
+            scr_cursor_refuse(c, "meta data: a field is given twice");
+        seen |= 1u << field;
+        take_field(m, field, scr_cursor_val(c), &nsecs);
+    }
+    settle_times(m, nsecs);
+    if (m->arena->lost) {
+        c->no_memory = 1;
+        scr_cursor_refuse(c, "out of memory");
+    }
+}
+
+int scr_meta_to_hash(const scr_meta *m, scr_hash *h)
+{
+    struct scr_str s = SCR_STR_INIT;
+    scr_meta_pack(&s, m);
+    int rc = s.bad ? SCR_E_NOMEM : scr_hash_unpack(s.p, s.len, h, NULL, NULL);
+    scr_str_free(&s);
     return rc;
 }
 
-int scr_meta_write(const struct scr_sys *sys, const char *file, const scr_meta *m,
-                   struct scr_err *err)
+int scr_meta_from_hash(scr_meta *m, const scr_hash *h)
 {
-    char *path = scr_meta_name(file);
-    if (path == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "write meta data of %s: out of memory",
-                        file);
-    int rc = scr_hash_file_write(sys, path, m, SCR_VOLATILE, err);
-    free(path);
-    return rc;
-}
-
-int scr_meta_unlink(const struct scr_sys *sys, const char *file, struct scr_err *err)
-{
-    char *path = scr_meta_name(file);
-    if (path == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "remove meta data of %s: out of memory",
-                        file);
-    int rc = scr_file_remove(sys, path, err);
-    free(path);
-    return rc;
+    uint32_t nsecs = 0;
+    for (SCR_HASH_EACH(e, h)) {
+        const scr_hash *val = scr_hash_elem_hash(e);
+        if (scr_hash_size(val) == 1)
+            take_field(m, field_of(scr_hash_elem_key(e)),
+                       scr_hash_elem_key(scr_hash_elem_first(val)), &nsecs);
+    }
+    settle_times(m, nsecs);
+    return m->arena->lost ? SCR_E_NOMEM : SCR_OK;
 }

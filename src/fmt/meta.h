@@ -1,54 +1,94 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Meta data of one file: a hash with well-known keys (developer's manual section 5).
- * FILE ORIG PATH NAME TYPE COMPLETE SIZE CRC RANK RANKS MODE UID GID
- * {A,C,M}TIME_{SECS,NSECS}. Setters replace; get_* return SCR_OK and set *out only if
- * the field is there and well-formed, else SCR_E_NOENT; check_* return SCR_OK only if
- * it is there and equal. */
+/* Meta data of one file (developer's manual section 5). On disk a hash with the keys
+ * FILE ORIG PATH NAME TYPE ASKED SHARED COMPLETE SIZE CRC DSET RANK RANKS MODE UID GID
+ * {A,C,M}TIME_{SECS,NSECS}; in memory a struct. Its texts lie in the arena of whoever
+ * owns it: where memory ran out that arena says so, and the text is not recorded.
+ *
+ * Setters replace and do nothing for NULL; get_* return SCR_OK and set *out if the
+ * field is recorded, else SCR_E_NOENT, also for NULL; check_* return SCR_OK only if it
+ * is recorded and equal. */
 #ifndef SCR_FMT_META_H
 #define SCR_FMT_META_H
 
-#include "base/env.h"
+#include "base/arena.h"
+#include "base/cursor.h"
 #include "base/hash.h"
 #include <stdint.h>
 #include <sys/stat.h>
 
-typedef struct scr_hash scr_meta;
+enum scr_meta_text {
+    SCR_META_FILE,   /* name below the rank's cache directory */
+    SCR_META_ORIG,   /* as the application gave it */
+    SCR_META_PATH,   /* directory below the prefix ("." for the prefix) */
+    SCR_META_NAME,   /* base name at its destination */
+    SCR_META_TYPE,   /* FULL, PARTNER, XOR, RS … */
+    SCR_META_ASKED,  /* destination the application asked for, if it is another */
+    SCR_META_SHARED, /* there at all: several ranks routed it */
+    SCR_META_TEXTS
+};
+enum scr_meta_number {
+    SCR_META_COMPLETE,
+    SCR_META_SIZE,
+    SCR_META_CRC,
+    SCR_META_DSET,
+    SCR_META_RANK,
+    SCR_META_RANKS,
+    SCR_META_MODE,
+    SCR_META_UID,
+    SCR_META_GID,
+    SCR_META_ATIME, /* seconds; the nanoseconds stand beside */
+    SCR_META_CTIME,
+    SCR_META_MTIME,
+    SCR_META_NUMBERS
+};
 
+typedef struct scr_meta {
+    struct scr_arena *arena; /* of the texts */
+    uint32_t has;            /* bit of each number that is recorded */
+    uint32_t crc;
+    uint64_t size;
+    int complete, dset, rank, ranks;
+    uint32_t mode, uid, gid;
+    uint32_t nsecs[3]; /* of the times */
+    int64_t secs[3];
+    const char *text[SCR_META_TEXTS]; /* NULL: not recorded */
+} scr_meta;
+
+/* One with an arena of its own; NULL: out of memory. */
 scr_meta *scr_meta_new(void);
 void scr_meta_delete(scr_meta *m);
-int scr_meta_copy(scr_meta *dst,
-                  const scr_meta *src); /* exact copy; SCR_OK or SCR_E_NOMEM */
+/* dst becomes equal to src, with texts of its own; src NULL: nothing is recorded. */
+void scr_meta_copy(scr_meta *dst, const scr_meta *src);
+/* What dst has not recorded is taken from src; what both have, but differently, is not
+ * recorded any more. */
+void scr_meta_merge(scr_meta *dst, const scr_meta *src);
 
 void scr_meta_set_complete(scr_meta *m, int complete);
 void scr_meta_set_ranks(scr_meta *m, int ranks);
 void scr_meta_set_rank(scr_meta *m, int rank);
-void scr_meta_set_dataset(scr_meta *m, int dset); /* key DSET */
+void scr_meta_set_dataset(scr_meta *m, int dset);
 void scr_meta_set_filesize(scr_meta *m, uint64_t size);
-void scr_meta_set_filetype(scr_meta *m, const char *type); /* FULL, PARTNER, XOR, RS */
-void scr_meta_set_filename(
-    scr_meta *m, const char *file); /* FILE: name below the rank's cache directory */
-void scr_meta_set_orig(scr_meta *m,
-                       const char *orig); /* ORIG: as the application gave it */
-void scr_meta_set_origpath(
-    scr_meta *m,
-    const char *dir); /* PATH: directory below the prefix ("." for the prefix) */
-void scr_meta_set_origname(scr_meta *m,
-                           const char *name); /* NAME: base name at its destination */
+void scr_meta_set_filetype(scr_meta *m, const char *type);
+void scr_meta_set_filename(scr_meta *m, const char *file);
+void scr_meta_set_orig(scr_meta *m, const char *orig);
+void scr_meta_set_origpath(scr_meta *m, const char *dir);
+void scr_meta_set_origname(scr_meta *m, const char *name);
+void scr_meta_set_asked(scr_meta *m, const char *dest);
+void scr_meta_set_shared(scr_meta *m);
 void scr_meta_set_crc32(scr_meta *m, uint32_t crc);
+void scr_meta_unset_crc32(scr_meta *m);
 void scr_meta_set_stat(scr_meta *m, const struct stat *st); /* MODE UID GID and times */
 void scr_meta_set(scr_meta *m, const char *file, const char *type, uint64_t size,
                   int dset, int rank, int ranks, int complete);
 
 int scr_meta_get_complete(const scr_meta *m, int *out);
 int scr_meta_get_ranks(const scr_meta *m, int *out);
-int scr_meta_get_rank(const scr_meta *m, int *out);
-int scr_meta_get_dataset(const scr_meta *m, int *out);
 int scr_meta_get_filesize(const scr_meta *m, uint64_t *out);
 int scr_meta_get_filetype(const scr_meta *m, const char **out);
 int scr_meta_get_filename(const scr_meta *m, const char **out);
 int scr_meta_get_orig(const scr_meta *m, const char **out);
-int scr_meta_get_origpath(const scr_meta *m, const char **out);
-int scr_meta_get_origname(const scr_meta *m, const char **out);
+int scr_meta_get_asked(const scr_meta *m, const char **out);
+int scr_meta_is_shared(const scr_meta *m); /* 1 or 0 */
 int scr_meta_get_crc32(const scr_meta *m, uint32_t *out);
 int scr_meta_get_stat(const scr_meta *m, struct stat *out); /* fields present are set */
 /* Destination relative to the prefix, PATH/NAME, malloc'd; NULL if absent, unsafe or no
@@ -56,20 +96,18 @@ int scr_meta_get_stat(const scr_meta *m, struct stat *out); /* fields present ar
 char *scr_meta_dest(const scr_meta *m);
 int scr_meta_has_dest(const scr_meta *m);
 
-int scr_meta_check_ranks(const scr_meta *m, int ranks);
-int scr_meta_check_rank(const scr_meta *m, int rank);
-int scr_meta_check_dataset(const scr_meta *m, int dset);
-int scr_meta_check_filesize(const scr_meta *m, uint64_t size);
 int scr_meta_check_filetype(const scr_meta *m, const char *type);
-int scr_meta_check_filename(const scr_meta *m, const char *file);
 int scr_meta_check_complete(const scr_meta *m);
 
-/* Meta data files "<file>.scr" beside a file; the caller names the file itself. */
-char *scr_meta_name(const char *file);
-int scr_meta_read(const struct scr_sys *sys, const char *file, scr_meta *m,
-                  struct scr_err *err);
-int scr_meta_write(const struct scr_sys *sys, const char *file, const scr_meta *m,
-                   struct scr_err *err);
-int scr_meta_unlink(const struct scr_sys *sys, const char *file, struct scr_err *err);
+/* --- bytes --- */
+/* Appends the hash of m, packed (base/cursor.h). */
+void scr_meta_pack(struct scr_str *s, const scr_meta *m);
+/* Takes a packed hash into m, which has nothing recorded. Fields that are no such
+ * number, or have several values, count as not recorded, other keys are left out; a
+ * field given twice makes c bad. */
+void scr_meta_unpack(struct scr_cursor *c, scr_meta *m);
+/* The same of a hash in memory. SCR_OK or SCR_E_NOMEM. */
+int scr_meta_to_hash(const scr_meta *m, scr_hash *h);
+int scr_meta_from_hash(scr_meta *m, const scr_hash *h);
 
 #endif

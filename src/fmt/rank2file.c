@@ -41,15 +41,11 @@ int scr_rank2file_add_part(scr_hash *h, int writer)
     return part != NULL && scr_hash_ok(part) ? SCR_OK : SCR_E_NOMEM;
 }
 
-int scr_rank2file_carry(scr_hash *to, const scr_hash *from)
+int scr_rank2file_carry(scr_hash *to, const char *asked, int is_shared)
 {
-    static const char *const keys[] = { "SHARED", "ASKED" };
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        const char *value = scr_hash_get_val(from, keys[i]);
-        if (value != NULL && scr_hash_set_val(to, keys[i], value) == NULL)
-            return SCR_E_NOMEM;
-    }
-    return SCR_OK;
+    int ok = (asked == NULL || scr_hash_set_val(to, "ASKED", asked) != NULL) &&
+             (!is_shared || scr_hash_set_val(to, "SHARED", "1") != NULL);
+    return ok ? SCR_OK : SCR_E_NOMEM;
 }
 
 int scr_rank2file_add_file(scr_hash *part, int rank, const char *path, uint64_t size,

@@ -108,10 +108,10 @@ int scr_rank2file_set_part(scr_hash *h, int ranks);
  * NULL) are copied. */
 int scr_rank2file_add_file(scr_hash *part, int rank, const char *path, uint64_t size,
                            const uint32_t *crc, const scr_hash *meta_extra);
-/* What is recorded of a file besides, from its meta data or an entry as above: SHARED
- * (other ranks wrote it too) and ASKED (the path below the prefix the application asks
- * for, if that is another one). Puts them into `to`, keeps what else is there. */
-int scr_rank2file_carry(scr_hash *to, const scr_hash *from);
+/* What is recorded of a file besides: SHARED (other ranks wrote it too) and ASKED (the
+ * path below the prefix the application asks for, NULL: no other one). Puts them into
+ * `to`, keeps what else is there. SCR_OK or SCR_E_NOMEM. */
+int scr_rank2file_carry(scr_hash *to, const char *asked, int is_shared);
 /* A file may be stored compressed: then its entry, whose SIZE and CRC are those of the
  * plain bytes, has ZSTD/{SIZE, CRC}, those of <path>.zst, a zstd frame, and there is no
  * file <path>. */

@@ -32,10 +32,19 @@ int scr_transfer_own_file(scr_hash *h, const char *source, int id, int rank,
     scr_hash *file = scr_hash_get_kv(h, "FILES", source);
     scr_hash_set_val_i64(file, "DSET", id);
     scr_hash_set_val_i64(file, "RANK", rank);
-    scr_meta_set_stat(file, attr);
+    scr_meta *meta = scr_meta_new();
+    scr_hash *fields = scr_hash_new();
+    scr_meta_set_stat(meta, attr);
     if (crc != NULL)
-        scr_meta_set_crc32(file, *crc);
-    return file != NULL && scr_hash_ok(file) ? SCR_OK : SCR_E_NOMEM;
+        scr_meta_set_crc32(meta, *crc);
+    int rc = meta && fields ? scr_meta_to_hash(meta, fields) : SCR_E_NOMEM;
+    for (SCR_HASH_EACH(e, fields)) /* an earlier owner may have left some */
+        scr_hash_unset(file, scr_hash_elem_key(e));
+    if (rc == SCR_OK)
+        rc = scr_hash_merge(file, fields);
+    scr_hash_delete(fields);
+    scr_meta_delete(meta);
+    return rc == SCR_OK && scr_hash_ok(file) ? SCR_OK : SCR_E_NOMEM;
 }
 
 int scr_transfer_owner(const scr_hash_elem *file, int *id, int *rank)

@@ -14,6 +14,7 @@
 
 #include "base/env.h"
 #include "base/hash.h"
+#include "base/str.h"
 #include <mpi.h>
 #include <stdint.h>
 
@@ -109,5 +110,27 @@ int scr_hash_sendrecv(const struct scr_comm *c, const scr_hash *send, int to,
  * agreed. */
 int scr_hash_exchange_all(const struct scr_comm *c, const scr_hash *send,
                           scr_hash *recv, struct scr_err *err);
+
+/* --- bytes, for lists of files, which are too long for trees --- */
+/* To one rank and from one; either may be MPI_PROC_NULL. recv, empty, gets what came. A
+ * send that is bad is the receiver's error, too. */
+int scr_bytes_sendrecv(const struct scr_comm *c, const struct scr_str *send, int to,
+                       struct scr_str *recv, int from, struct scr_err *err);
+
+/* Bytes for some ranks, or from some. */
+struct scr_parcels {
+    struct scr_parcel {
+        int rank;
+        struct scr_str bytes;
+    } * of;
+    size_t n, room;
+};
+/* The bytes for rank, new or what there is; NULL: out of memory. Borrowed until the
+ * next call: fill one after the other. */
+struct scr_str *scr_parcel_to(struct scr_parcels *p, int rank);
+void scr_parcels_free(struct scr_parcels *p);
+/* As scr_hash_exchange_all; recv, empty, gets what came by ascending rank. */
+int scr_parcels_exchange_all(const struct scr_comm *c, const struct scr_parcels *send,
+                             struct scr_parcels *recv, struct scr_err *err);
 
 #endif

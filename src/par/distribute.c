@@ -32,11 +32,18 @@ struct dist {
     const struct scr_comm *world;
     struct scr_holdings h;
     struct scr_ship ship;
-    int stay;         /* holders keep what they gave away */
-    scr_hash *offers; /* {<holder>: {ENTRY, FILE/<rel>/{SIZE, META}}}: what there is of
-                         ours */
-    scr_hash *safe;   /* {<rel>}: ours, in place, entered in the filemap on disk */
-    scr_hash *tried;  /* {<holder>: {<rel>}}: could not be had there */
+    int stay;            /* holders keep what they gave away */
+    struct offer *offer; /* what there is of ours, by ascending holder */
+    size_t noffers;
+    struct scr_table safe; /* rels of ours, in place, entered in the filemap on disk */
+};
+
+/* What one holder has of our files. */
+struct offer {
+    int holder;
+    scr_filemap *map;
+    struct scr_entry *entry; /* in it: with the files by rel */
+    struct scr_table tried;  /* rels that could not be had there */
 };
 
 static int no_memory(const struct dist *d, struct scr_err *err)
@@ -53,19 +60,17 @@ static int recorded_ranks(const scr_filemap *map, int id, int rank)
     int ranks = 0;
     if (scr_hash_get_val_int(scr_filemap_get_desc(map, id, rank), "RANKS", &ranks))
         return ranks;
-    for (scr_hash_elem *e = scr_filemap_first_file(map, id, rank); e != NULL;
-         e = scr_hash_elem_next(e))
-        if (scr_meta_get_ranks(scr_hash_get(scr_hash_elem_hash(e), "META"), &ranks) ==
-            SCR_OK)
+    for (struct scr_file *f = scr_filemap_first_file(map, id, rank); f != NULL;
+         f = scr_file_next(f))
+        if (scr_meta_get_ranks(scr_file_meta(f), &ranks) == SCR_OK)
             return ranks;
     return 0;
 }
 
 static int check_ranks(const scr_filemap *map, int id, int size, struct scr_err *err)
 {
-    for (scr_hash_elem *e = scr_filemap_first_rank_by_dataset(map, id); e != NULL;
-         e = scr_hash_elem_next(e)) {
-        int rank = scr_hash_elem_key_int(e), ranks = recorded_ranks(map, id, rank);
+    for (SCR_ENTRIES(e, map, id)) {
+        int rank = e->rank, ranks = recorded_ranks(map, id, rank);
         if (ranks > 0 && ranks != size)
             return scr_fail(
                 err, SCR_E_RANKS, 0,
@@ -101,80 +106,68 @@ int scr_check_one_dataset_all(const struct scr_comm *world, const scr_filemap *m
 
 /* What the entry of a holder says about us besides files (descriptors, number of
  * files) and ours does not. */
-static int adopt_entry(struct dist *d, const scr_hash *offer, struct scr_err *err)
+static int adopt_entry(struct dist *d, const struct offer *o, struct scr_err *err)
 {
-    scr_filemap_add_rank(d->h.map, d->h.id, d->h.me);
-    scr_hash *entry = scr_hash_getf(d->h.map, "RANK %d DSET %d", d->h.me, d->h.id);
-    for (SCR_HASH_EACH(e, scr_hash_get(offer, "ENTRY"))) {
-        const char *key = scr_hash_elem_key(e);
-        if (scr_hash_get(entry, key) != NULL)
-            continue;
-        scr_hash *copy = scr_hash_dup(scr_hash_elem_hash(e));
-        if (copy == NULL || scr_hash_set(entry, key, copy) == NULL)
-            return no_memory(d, err);
-        d->h.dirty = 1;
-    }
-    return entry != NULL ? SCR_OK : no_memory(d, err);
+    struct scr_entry *mine = scr_filemap_add_rank(d->h.map, d->h.id, d->h.me);
+    return mine && scr_entry_adopt(mine, o->entry, &d->h.dirty) == SCR_OK
+               ? SCR_OK
+               : no_memory(d, err);
 }
 
-static scr_hash *files_at(const struct dist *d, int holder)
+static struct offer *offer_of(const struct dist *d, int holder)
 {
-    return scr_hash_get(scr_hash_getf(d->offers, "%d", holder), "FILE");
+    for (size_t i = 0; i < d->noffers; i++)
+        if (d->offer[i].holder == holder)
+            return &d->offer[i];
+    return NULL;
 }
 
-static scr_hash *note(scr_hash *list, const char *rel)
+/* The first of our files that holder has. */
+static struct scr_file *first_at(const struct dist *d, int holder)
 {
-    return scr_hash_set(list, rel, NULL);
+    const struct offer *o = offer_of(d, holder);
+    return o != NULL ? (struct scr_file *)o->entry->files.first : NULL;
 }
 
 /* Meta data of our file rel from any other holder; NULL: none. */
 static const scr_meta *meta_elsewhere(const struct dist *d, const char *rel)
 {
-    for (SCR_HASH_EACH(o, d->offers)) {
-        const scr_hash *files = scr_hash_get(scr_hash_elem_hash(o), "FILE");
-        const scr_meta *meta = scr_hash_get(scr_hash_get(files, rel), "META");
-        if (meta != NULL)
-            return meta;
-    }
-    return NULL;
+    const scr_meta *meta = NULL;
+    for (size_t i = 0; i < d->noffers && meta == NULL; i++)
+        meta = scr_file_meta(scr_table_find(&d->offer[i].entry->files, rel));
+    return meta;
 }
 
 /* A file that came to a node but was not entered any more, because the run died, has
  * its meta data elsewhere only: takes it over, wherever the file is taken from. If it
  * is not the one recorded, it is not to be had there. */
-static int complete_offer(struct dist *d, int holder, const char *rel, scr_hash *info,
+static int complete_offer(struct dist *d, struct offer *o, struct scr_file *f,
                           struct scr_err *err)
 {
-    uint64_t have = 0, want = 0;
-    const scr_meta *meta = scr_hash_get(info, "META") ? NULL : meta_elsewhere(d, rel);
-    (void)scr_hash_get_val_u64(info, "SIZE", &have);
+    uint64_t want = 0;
+    const scr_meta *meta = f->has_meta ? NULL : meta_elsewhere(d, f->item.name);
     if (meta == NULL)
         return SCR_OK;
-    if (scr_meta_get_filesize(meta, &want) == SCR_OK && have != want)
-        return note(scr_hash_setf(d->tried, NULL, "%d", holder), rel)
-                   ? SCR_OK
-                   : no_memory(d, err);
-    scr_hash *copy = scr_hash_dup(meta);
-    if (copy == NULL || scr_hash_set(info, "META", copy) == NULL)
-        return no_memory(d, err);
-    return SCR_OK;
+    if (scr_meta_get_filesize(meta, &want) == SCR_OK && f->found != want)
+        return scr_table_add(&o->tried, f->item.name) ? SCR_OK : no_memory(d, err);
+    scr_meta_copy(scr_file_need_meta(f, &o->entry->files), meta);
+    return scr_table_ok(&o->entry->files) ? SCR_OK : no_memory(d, err);
 }
 
 static int complete_offers(struct dist *d, struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (SCR_HASH_EACH(o, d->offers))
-        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(o), "FILE")))
+    for (size_t i = 0; i < d->noffers; i++)
+        for (SCR_EACH(struct scr_file, f, &d->offer[i].entry->files))
             if (rc == SCR_OK)
-                rc = complete_offer(d, scr_hash_elem_key_int(o), scr_hash_elem_key(f),
-                                    scr_hash_elem_hash(f), err);
+                rc = complete_offer(d, &d->offer[i], f, err);
     return rc;
 }
 
-static int is_wanted(const struct dist *d, int holder, const char *rel)
+static int is_wanted(const struct dist *d, const struct offer *o, const char *rel)
 {
-    return scr_hash_get(d->safe, rel) == NULL &&
-           scr_hash_get(scr_hash_getf(d->tried, "%d", holder), rel) == NULL;
+    return scr_table_find(&d->safe, rel) == NULL &&
+           scr_table_find(&o->tried, rel) == NULL;
 }
 
 /* 1 if the filemap knows more of our file at path than its name. */
@@ -182,32 +175,30 @@ static int is_entered(const struct dist *d, const char *path)
 {
     uint64_t size;
     const scr_meta *meta = scr_filemap_get_meta(d->h.map, d->h.id, d->h.me, path);
-    return meta != NULL && scr_meta_get_filesize(meta, &size) == SCR_OK;
+    return scr_meta_get_filesize(meta, &size) == SCR_OK;
 }
 
 /* Sorts our own files into those in place (safe) and those that lie elsewhere on this
  * node (away). */
-static int sort_own(struct dist *d, scr_hash *away, struct scr_err *err)
+static int sort_own(struct dist *d, struct scr_table *away, struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (SCR_HASH_EACH(e, files_at(d, d->h.me))) {
-        const char *rel = scr_hash_elem_key(e);
+    for (struct scr_file *f = first_at(d, d->h.me); f != NULL && rc == SCR_OK;
+         f = scr_file_next(f)) {
+        const char *rel = f->item.name;
         const char *path = scr_holdings_path(&d->h, d->h.me, rel);
         const char *target = scr_holdings_target(&d->h, rel);
         if (path == NULL || target == NULL)
             return no_memory(d, err);
-        if (!is_wanted(d, d->h.me, rel))
+        if (!is_wanted(d, offer_of(d, d->h.me), rel))
             continue;
         int in_place = strcmp(path, target) == 0;
-        if (note(in_place ? d->safe : away, rel) == NULL)
+        if (scr_table_add(in_place ? &d->safe : away, rel) == NULL)
             return no_memory(d, err);
-        const scr_meta *meta = scr_hash_get(scr_hash_elem_hash(e), "META");
-        if (in_place && meta != NULL && !is_entered(d, target))
-            rc = scr_holdings_enter(&d->h, rel, meta, err);
-        if (rc != SCR_OK)
-            return rc;
+        if (in_place && f->has_meta && !is_entered(d, target))
+            rc = scr_holdings_enter(&d->h, rel, &f->meta, err);
     }
-    return SCR_OK;
+    return rc;
 }
 
 /* By rename, or as a copy where that is another file system (the source then goes at
@@ -232,44 +223,102 @@ static int move_own(struct dist *d, const char *rel, const scr_meta *meta,
     }
     if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "%s", why.text);
-    if (note(d->safe, rel) == NULL)
+    if (scr_table_add(&d->safe, rel) == NULL)
         return no_memory(d, err);
     return scr_holdings_enter(&d->h, rel, meta, err);
 }
 
 static int settle_own(struct dist *d, struct scr_err *err)
 {
-    scr_hash *away = scr_hash_new();
-    scr_hash *mine = files_at(d, d->h.me);
-    int rc = away != NULL ? sort_own(d, away, err) : no_memory(d, err);
-    if (rc == SCR_OK && scr_hash_size(away) > 0)
-        rc = scr_holdings_announce(&d->h, away, err);
-    for (SCR_HASH_EACH(e, away)) {
-        const char *rel = scr_hash_elem_key(e);
+    struct scr_table away;
+    scr_table_init(&away, sizeof(struct scr_item));
+    int rc = sort_own(d, &away, err);
+    if (rc == SCR_OK && away.n > 0)
+        rc = scr_holdings_announce(&d->h, &away, err);
+    for (SCR_EACH(struct scr_item, e, &away)) {
+        const struct scr_table *mine = &offer_of(d, d->h.me)->entry->files;
         if (rc == SCR_OK)
-            rc = move_own(d, rel, scr_hash_get(scr_hash_get(mine, rel), "META"), err);
+            rc =
+                move_own(d, e->name, scr_file_meta(scr_table_find(mine, e->name)), err);
     }
-    for (SCR_HASH_EACH(o, d->offers))
-        if (rc == SCR_OK)
-            rc = adopt_entry(d, scr_hash_elem_hash(o), err);
+    for (size_t i = 0; i < d->noffers && rc == SCR_OK; i++)
+        rc = adopt_entry(d, &d->offer[i], err);
     if (rc == SCR_OK)
         rc = scr_holdings_store(&d->h, err);
-    scr_hash_delete(away);
+    scr_table_fini(&away);
+    return rc;
+}
+
+/* --- filemaps of one entry, as ranks send them --- */
+
+/* That of rank in the filemap that came; NULL with a code: it could not be read. */
+static int unpack_entry(const struct dist *d, const struct scr_str *bytes, int rank,
+                        scr_filemap **map, struct scr_entry **entry,
+                        struct scr_err *err)
+{
+    *map = scr_filemap_new();
+    int rc =
+        *map ? scr_filemap_unpack(bytes->p, bytes->len, *map, err) : no_memory(d, err);
+    *entry = rc == SCR_OK ? scr_filemap_add_rank(*map, d->h.id, rank) : NULL;
+    return rc == SCR_OK && *entry == NULL ? no_memory(d, err) : rc;
+}
+
+/* Files of ours, to be told to one other rank. */
+struct list {
+    scr_filemap *map;
+    struct scr_table *rels; /* of struct scr_file */
+};
+
+static int list_init(const struct dist *d, struct list *l, struct scr_err *err)
+{
+    l->map = scr_filemap_new();
+    struct scr_entry *e =
+        l->map != NULL ? scr_filemap_add_rank(l->map, d->h.id, d->h.me) : NULL;
+    l->rels = e != NULL ? &e->files : NULL;
+    return e != NULL ? SCR_OK : no_memory(d, err);
+}
+
+static int list_post(const struct dist *d, const struct list *l, int to,
+                     struct scr_parcels *send, struct scr_err *err)
+{
+    struct scr_str *bytes = scr_parcel_to(send, to);
+    if (bytes != NULL)
+        scr_filemap_pack(bytes, l->map);
+    return bytes != NULL && !bytes->bad ? SCR_OK : no_memory(d, err);
+}
+
+static int take_offers(struct dist *d, const struct scr_parcels *in,
+                       struct scr_err *err)
+{
+    int rc = SCR_OK;
+    d->offer = scr_calloc(in->n, sizeof *d->offer);
+    if (d->offer == NULL)
+        return no_memory(d, err);
+    for (size_t i = 0; i < in->n && rc == SCR_OK; i++) {
+        struct offer *o = &d->offer[d->noffers++];
+        o->holder = in->of[i].rank;
+        scr_table_init(&o->tried, sizeof(struct scr_item));
+        rc = unpack_entry(d, &in->of[i].bytes, d->h.me, &o->map, &o->entry, err);
+    }
     return rc;
 }
 
 /* Tells owners what this rank has for them; learns what others have of its own. */
 static int learn_all(struct dist *d, struct scr_err *err)
 {
-    scr_hash *send = scr_hash_new();
-    int rc = send != NULL ? scr_holdings_inspect(&d->h, send, err) : no_memory(d, err);
-    rc = scr_agree_all(d->world, rc, err);
+    struct scr_parcels send = { 0 }, recv = { 0 };
+    int rc = scr_agree_all(d->world, scr_holdings_inspect(&d->h, &send, err), err);
     if (rc == SCR_OK)
-        rc = scr_hash_exchange_all(d->world, send, d->offers, err);
-    scr_hash_delete(send);
-    if (rc != SCR_OK)
+        rc = scr_parcels_exchange_all(d->world, &send, &recv, err);
+    scr_parcels_free(&send);
+    if (rc != SCR_OK) {
+        scr_parcels_free(&recv);
         return rc;
-    rc = complete_offers(d, err);
+    }
+    rc = take_offers(d, &recv, err);
+    scr_parcels_free(&recv);
+    if (rc == SCR_OK)
+        rc = complete_offers(d, err);
     if (rc == SCR_OK)
         rc = settle_own(d, err);
     return scr_agree_all(d->world, rc, err);
@@ -282,130 +331,158 @@ static int choose_holder(const struct dist *d)
 {
     int best = -1;
     size_t most = 0;
-    for (SCR_HASH_EACH(o, d->offers)) {
-        int holder = scr_hash_elem_key_int(o);
+    for (size_t i = 0; i < d->noffers; i++) {
+        const struct offer *o = &d->offer[i];
         size_t n = 0;
-        for (SCR_HASH_EACH(f, files_at(d, holder)))
-            n += holder != d->h.me && is_wanted(d, holder, scr_hash_elem_key(f));
+        for (SCR_EACH(struct scr_file, f, &o->entry->files))
+            n += (size_t)(o->holder != d->h.me && is_wanted(d, o, f->item.name));
         if (n > most) {
             most = n;
-            best = holder;
+            best = o->holder;
         }
     }
     return best;
 }
 
-/* A batch of what holder has and we lack. */
-static int choose_files(const struct dist *d, int holder, scr_hash *wish,
-                        struct scr_err *err)
+/* A batch of what a holder has and we lack, with the sizes both sides go by. */
+static int choose_files(const struct dist *d, const struct offer *o,
+                        struct scr_table *wish, struct scr_err *err)
 {
     uint64_t bytes = 0, most = (uint64_t)d->ship.slice * BATCH_MESSAGES;
-    for (SCR_HASH_EACH(f, files_at(d, holder))) {
-        uint64_t size = 0;
-        const char *rel = scr_hash_elem_key(f);
-        if (!is_wanted(d, holder, rel))
+    for (SCR_EACH(struct scr_file, f, &o->entry->files)) {
+        uint64_t size = f->found;
+        if (!is_wanted(d, o, f->item.name))
             continue;
-        (void)scr_hash_get_val_u64(scr_hash_elem_hash(f), "SIZE", &size);
-        if (scr_hash_size(wish) > 0 && (size > most || bytes > most - size))
+        if (wish->n > 0 && (size > most || bytes > most - size))
             break;
         bytes += size;
-        if (note(wish, rel) == NULL)
+        struct scr_file *w = scr_table_add(wish, f->item.name);
+        if (w == NULL)
             return no_memory(d, err);
+        w->found = size;
     }
     return SCR_OK;
 }
 
-/* Files of a wish as a list to be shipped: out from where we have them, in to their
- * targets. wish_size: sizes and meta data by rel. */
-static int make_list(struct dist *d, int owner, int peer, const scr_hash *wish,
-                     const scr_hash *known, struct scr_ship_list *list,
-                     struct scr_err *err)
+/* A place in a list to be shipped for each file of a wish. */
+static int make_list(const struct dist *d, int peer, const struct scr_table *wish,
+                     struct scr_ship_list *list, struct scr_err *err)
 {
     *list = (struct scr_ship_list){ .peer = peer };
-    if ((list->file = scr_calloc(scr_hash_size(wish), sizeof *list->file)) == NULL)
-        return no_memory(d, err);
-    for (SCR_HASH_EACH(e, wish)) {
-        const char *rel = scr_hash_elem_key(e);
-        const scr_hash *info = scr_hash_get(known, rel);
-        struct scr_ship_file *f = &list->file[list->n++];
-        f->path = owner == d->h.me ? scr_holdings_target(&d->h, rel)
-                                   : scr_holdings_path(&d->h, owner, rel);
-        f->meta = scr_hash_get(info, "META");
-        if (f->path == NULL || !scr_hash_get_val_u64(info, "SIZE", &f->size))
-            return scr_fail(err, SCR_E_CORRUPT, 0,
-                            "rank %d wants %s, which is not here", owner, rel);
-    }
-    return SCR_OK;
+    list->file = scr_calloc(wish->n, sizeof *list->file);
+    return list->file != NULL ? SCR_OK : no_memory(d, err);
 }
+
+static int list_ship(struct scr_ship_list *list, const struct scr_file *w,
+                     const char *path, const scr_meta *meta)
+{
+    list->file[list->n++] =
+        (struct scr_ship_file){ .path = path, .size = w->found, .meta = meta };
+    return path != NULL;
+}
+
+/* What owner asked of us: out from where we have it. */
+static int list_out(struct dist *d, int owner, const struct scr_table *wish,
+                    struct scr_ship_list *list, struct scr_err *err)
+{
+    int rc = make_list(d, owner, wish, list, err);
+    for (SCR_EACH(struct scr_file, w, wish)) {
+        const char *rel = w->item.name;
+        if (rc == SCR_OK &&
+            !list_ship(list, w, scr_holdings_path(&d->h, owner, rel), NULL))
+            rc = scr_fail(err, SCR_E_CORRUPT, 0, "rank %d wants %s, which is not here",
+                          owner, rel);
+    }
+    return rc;
+}
+
+/* What we asked of a holder: in to where it shall be. */
+static int list_in(struct dist *d, const struct offer *o, const struct scr_table *wish,
+                   struct scr_ship_list *list, struct scr_err *err)
+{
+    int rc = make_list(d, o->holder, wish, list, err);
+    for (SCR_EACH(struct scr_file, w, wish)) {
+        const char *rel = w->item.name;
+        const scr_meta *meta = scr_file_meta(scr_table_find(&o->entry->files, rel));
+        if (rc == SCR_OK && !list_ship(list, w, scr_holdings_target(&d->h, rel), meta))
+            rc = no_memory(d, err);
+    }
+    return rc;
+}
+
+/* What another rank asks of us. */
+struct asked {
+    int owner;
+    scr_filemap *map;
+    struct scr_entry *entry; /* in it: with the files by rel, and their sizes */
+};
 
 /* What a rank does in a pass. */
 struct pass {
-    int holder;      /* whom we ask, -1: nobody */
-    scr_hash *wish;  /* {<rel>}: for what */
-    scr_hash *asked; /* {<owner>: {<rel>/{SIZE}}}: what others ask of us */
-    int *owner;      /* in the order they are served, one a round */
-    int nowners;
+    struct offer *holder; /* whom we ask, NULL: nobody */
+    struct list wish;     /* for what */
+    struct asked *asked;  /* in the order they are served, one a round */
+    int nasked;
     int my_round; /* in which our holder serves us, -1: never */
     struct scr_ship_list in;
 };
 
-/* Sends wishes, with the sizes both sides go by. */
-static int ask_all(struct dist *d, struct pass *p, struct scr_err *err)
+/* Owners above us first, then round: when all ranks moved by some ranks on, everybody
+ * is served in the first round by somebody else. */
+static int take_wishes(struct dist *d, struct pass *p, const struct scr_parcels *in,
+                       struct scr_err *err)
 {
-    scr_hash *send = scr_hash_new();
-    int rc = send != NULL ? SCR_OK : no_memory(d, err);
-    if (rc == SCR_OK && p->holder >= 0)
-        rc = choose_files(d, p->holder, p->wish, err);
-    scr_hash *slot = p->holder >= 0 ? scr_hash_setf(send, NULL, "%d", p->holder) : NULL;
-    for (SCR_HASH_EACH(e, p->wish)) {
-        const char *rel = scr_hash_elem_key(e);
-        uint64_t size = 0;
-        (void)scr_hash_get_val_u64(scr_hash_get(files_at(d, p->holder), rel), "SIZE",
-                                   &size);
-        scr_hash_set_val_u64(scr_hash_below(slot, rel), "SIZE", size);
-    }
-    if (rc == SCR_OK && p->holder >= 0 && (slot == NULL || !scr_hash_ok(send)))
-        rc = no_memory(d, err);
-    rc = scr_agree_all(d->world, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_hash_exchange_all(d->world, send, p->asked, err);
-    scr_hash_delete(send);
+    int rc = SCR_OK;
+    p->asked = scr_calloc(in->n, sizeof *p->asked);
+    if (p->asked == NULL)
+        return no_memory(d, err);
+    for (int wrapped = 0; wrapped <= 1; wrapped++)
+        for (size_t i = 0; i < in->n && rc == SCR_OK; i++) {
+            int owner = in->of[i].rank;
+            if ((owner < d->h.me) != wrapped)
+                continue;
+            struct asked *a = &p->asked[p->nasked++];
+            a->owner = owner;
+            rc = unpack_entry(d, &in->of[i].bytes, owner, &a->map, &a->entry, err);
+        }
     return rc;
 }
 
-/* Owners above us first, then round: when all ranks moved by some ranks on, everybody
- * is served in the first round by somebody else. Tells each owner its round. */
-static int schedule(struct dist *d, struct pass *p, scr_hash *send, struct scr_err *err)
+/* Sends wishes. */
+static int ask_all(struct dist *d, struct pass *p, struct scr_err *err)
 {
-    int n = 0;
-    p->owner = scr_calloc(scr_hash_size(p->asked), sizeof *p->owner);
-    if (p->owner == NULL)
-        return no_memory(d, err);
-    for (int wrapped = 0; wrapped <= 1; wrapped++)
-        for (SCR_HASH_EACH(e, p->asked)) {
-            int owner = scr_hash_elem_key_int(e);
-            if ((owner < d->h.me) == wrapped)
-                p->owner[n++] = owner;
-        }
-    p->nowners = n;
-    for (int i = 0; i < n; i++)
-        if (scr_hash_set_val_i64(scr_hash_setf(send, NULL, "%d", p->owner[i]), "ROUND",
-                                 i) == NULL)
-            return no_memory(d, err);
-    return SCR_OK;
+    struct scr_parcels send = { 0 }, recv = { 0 };
+    int rc = list_init(d, &p->wish, err);
+    if (rc == SCR_OK && p->holder != NULL)
+        rc = choose_files(d, p->holder, p->wish.rels, err);
+    if (rc == SCR_OK && p->holder != NULL)
+        rc = list_post(d, &p->wish, p->holder->holder, &send, err);
+    rc = scr_agree_all(d->world, rc, err);
+    if (rc == SCR_OK)
+        rc = scr_parcels_exchange_all(d->world, &send, &recv, err);
+    if (rc == SCR_OK)
+        rc = take_wishes(d, p, &recv, err);
+    scr_parcels_free(&send);
+    scr_parcels_free(&recv);
+    return rc;
 }
 
-static int schedule_all(struct dist *d, struct pass *p, struct scr_err *err)
+/* Tells each owner its round. */
+static int schedule_all(struct dist *d, struct pass *p, int rc, struct scr_err *err)
 {
     scr_hash *send = scr_hash_new(), *recv = scr_hash_new();
-    int rc = send && recv ? schedule(d, p, send, err) : no_memory(d, err);
+    for (int i = 0; i < p->nasked; i++)
+        scr_hash_set_val_i64(scr_hash_setf(send, NULL, "%d", p->asked[i].owner),
+                             "ROUND", i);
+    if (rc == SCR_OK && (send == NULL || recv == NULL || !scr_hash_ok(send)))
+        rc = no_memory(d, err);
     rc = scr_agree_all(d->world, rc, err);
     if (rc == SCR_OK)
         rc = scr_hash_exchange_all(d->world, send, recv, err);
     p->my_round = -1;
-    if (rc == SCR_OK && p->holder >= 0)
-        (void)scr_hash_get_val_int(scr_hash_getf(recv, "%d", p->holder), "ROUND",
-                                   &p->my_round);
+    if (rc == SCR_OK && p->holder != NULL)
+        (void)scr_hash_get_val_int(scr_hash_getf(recv, "%d", p->holder->holder),
+                                   "ROUND", &p->my_round);
     scr_hash_delete(send);
     scr_hash_delete(recv);
     return rc;
@@ -417,10 +494,8 @@ static int run_round(struct dist *d, struct pass *p, int k, struct scr_err *err)
     struct scr_ship_list out = { .peer = MPI_PROC_NULL },
                          none = { .peer = MPI_PROC_NULL };
     int rc = SCR_OK, in_rc = SCR_OK;
-    if (k < p->nowners) {
-        const scr_hash *wish = scr_hash_getf(p->asked, "%d", p->owner[k]);
-        rc = make_list(d, p->owner[k], p->owner[k], wish, wish, &out, err);
-    }
+    if (k < p->nasked)
+        rc = list_out(d, p->asked[k].owner, &p->asked[k].entry->files, &out, err);
     /* Short of memory here, the owner must not wait: agreed before anything is sent. */
     rc = scr_agree_all(d->world, rc, err);
     if (rc == SCR_OK)
@@ -433,12 +508,11 @@ static int run_round(struct dist *d, struct pass *p, int k, struct scr_err *err)
 static int rounds_all(struct dist *d, struct pass *p, struct scr_err *err)
 {
     int rc = SCR_OK;
-    int rounds = (int)scr_max_all(d->world, p->nowners);
-    if (p->holder >= 0) {
-        rc = make_list(d, d->h.me, p->holder, p->wish, files_at(d, p->holder), &p->in,
-                       err);
+    int rounds = (int)scr_max_all(d->world, p->nasked);
+    if (p->holder != NULL) {
+        rc = list_in(d, p->holder, p->wish.rels, &p->in, err);
         if (rc == SCR_OK)
-            rc = scr_holdings_announce(&d->h, p->wish, err);
+            rc = scr_holdings_announce(&d->h, p->wish.rels, err);
     }
     rc = scr_agree_all(d->world, rc, err);
     for (int k = 0; k < rounds && rc == SCR_OK; k++)
@@ -448,96 +522,123 @@ static int rounds_all(struct dist *d, struct pass *p, struct scr_err *err)
 
 /* Enters what came, on disk; done gets it for the holder. What did not come is not
  * asked for there again. */
-static int commit(struct dist *d, struct pass *p, scr_hash *done, struct scr_err *err)
+static int commit(struct dist *d, struct pass *p, struct scr_parcels *done,
+                  struct scr_err *err)
 {
     size_t i = 0;
-    scr_hash *slot = scr_hash_setf(done, NULL, "%d", p->holder);
-    scr_hash *tried = scr_hash_setf(d->tried, NULL, "%d", p->holder);
-    int rc = slot != NULL && tried != NULL ? SCR_OK : no_memory(d, err);
-    for (SCR_HASH_EACH(e, p->wish)) {
-        const char *rel = scr_hash_elem_key(e);
+    struct list came = { NULL, NULL };
+    int rc = list_init(d, &came, err);
+    for (SCR_EACH(struct scr_file, w, p->wish.rels)) {
+        const char *rel = w->item.name;
         const struct scr_ship_file *f = &p->in.file[i++];
-        if (rc == SCR_OK && note(tried, rel) == NULL)
+        if (rc == SCR_OK && scr_table_add(&p->holder->tried, rel) == NULL)
             rc = no_memory(d, err);
         if (rc != SCR_OK || !f->whole)
             continue;
         rc = scr_holdings_enter(&d->h, rel, f->meta, err);
-        if (rc == SCR_OK && (note(slot, rel) == NULL || note(d->safe, rel) == NULL))
+        if (rc == SCR_OK && (scr_table_add(came.rels, rel) == NULL ||
+                             scr_table_add(&d->safe, rel) == NULL))
             rc = no_memory(d, err);
     }
+    if (rc == SCR_OK)
+        rc = list_post(d, &came, p->holder->holder, done, err);
+    scr_filemap_delete(came.map);
     return rc == SCR_OK ? scr_holdings_store(&d->h, err) : rc;
 }
 
-/* Owners say what is safe with them, holders remove it. */
-static int release_all(struct dist *d, const scr_hash *done, struct scr_err *err)
+/* Removes what owner says is safe with it. */
+static int release(struct dist *d, int owner, const struct scr_str *bytes,
+                   struct scr_err *err)
 {
-    scr_hash *recv = scr_hash_new();
-    int rc = scr_agree_all(d->world, recv ? SCR_OK : no_memory(d, err), err);
+    scr_filemap *map = NULL;
+    struct scr_entry *e = NULL;
+    int rc = unpack_entry(d, bytes, owner, &map, &e, err);
     if (rc == SCR_OK)
-        rc = scr_hash_exchange_all(d->world, done, recv, err);
-    for (SCR_HASH_EACH(o, recv))
-        for (SCR_HASH_EACH(f, scr_hash_elem_hash(o)))
-            if (rc == SCR_OK)
-                scr_holdings_release(&d->h, scr_hash_elem_key_int(o),
-                                     scr_hash_elem_key(f), NULL);
-    scr_hash_delete(recv);
+        for (SCR_EACH(struct scr_file, f, &e->files))
+            scr_holdings_release(&d->h, owner, f->item.name, NULL);
+    scr_filemap_delete(map);
     return rc;
+}
+
+/* Owners say what is safe with them, holders remove it. */
+static int release_all(struct dist *d, const struct scr_parcels *done,
+                       struct scr_err *err)
+{
+    struct scr_parcels recv = { 0 };
+    int rc = scr_parcels_exchange_all(d->world, done, &recv, err);
+    if (rc == SCR_OK) {
+        for (size_t i = 0; i < recv.n && rc == SCR_OK; i++)
+            rc = release(d, recv.of[i].rank, &recv.of[i].bytes, err);
+        rc = scr_agree_all(d->world, rc, err);
+    }
+    scr_parcels_free(&recv);
+    return rc;
+}
+
+static void pass_fini(struct pass *p)
+{
+    for (int i = 0; i < p->nasked; i++)
+        scr_filemap_delete(p->asked[i].map);
+    free(p->asked);
+    free(p->in.file);
+    scr_filemap_delete(p->wish.map);
 }
 
 static int pass_all(struct dist *d, int holder, struct scr_err *err)
 {
-    struct pass p = { .holder = holder, .my_round = -1 };
-    scr_hash *done = scr_hash_new();
-    p.wish = scr_hash_new();
-    p.asked = scr_hash_new();
-    int rc = done && p.wish && p.asked ? SCR_OK : no_memory(d, err);
-    rc = scr_agree_all(d->world, rc, err);
-    if (rc == SCR_OK)
-        rc = ask_all(d, &p, err);
-    if (rc == SCR_OK)
-        rc = schedule_all(d, &p, err);
+    struct pass p = { .holder = offer_of(d, holder), .my_round = -1 };
+    struct scr_parcels done = { 0 };
+    int rc = ask_all(d, &p, err);
+    rc = schedule_all(d, &p, rc, err);
     if (rc == SCR_OK)
         rc = rounds_all(d, &p, err);
     if (rc == SCR_OK)
-        rc = scr_agree_all(d->world, holder >= 0 ? commit(d, &p, done, err) : SCR_OK,
-                           err);
+        rc = scr_agree_all(d->world,
+                           p.holder != NULL ? commit(d, &p, &done, err) : SCR_OK, err);
     if (rc == SCR_OK && !d->stay)
-        rc = release_all(d, done, err);
-    free(p.in.file);
-    free(p.owner);
-    scr_hash_delete(p.wish);
-    scr_hash_delete(p.asked);
-    scr_hash_delete(done);
+        rc = release_all(d, &done, err);
+    scr_parcels_free(&done);
+    pass_fini(&p);
     return rc;
 }
 
 /* --- all of it --- */
 
-/* What other holders still have of files that are safe with us. */
-static int list_seconds(const struct dist *d, scr_hash *list, struct scr_err *err)
+/* What other holders still have of files that are safe with us; *any: there is some. */
+static int list_seconds(const struct dist *d, struct scr_parcels *list, int *any,
+                        struct scr_err *err)
 {
-    for (SCR_HASH_EACH(o, d->offers)) {
-        int holder = scr_hash_elem_key_int(o);
-        for (SCR_HASH_EACH(f, files_at(d, holder))) {
-            const char *rel = scr_hash_elem_key(f);
-            if (holder != d->h.me && scr_hash_get(d->safe, rel) != NULL)
-                note(scr_hash_setf(list, NULL, "%d", holder), rel);
+    int rc = SCR_OK;
+    for (size_t i = 0; i < d->noffers && rc == SCR_OK; i++) {
+        const struct offer *o = &d->offer[i];
+        struct list l = { NULL, NULL };
+        if (o->holder == d->h.me)
+            continue;
+        rc = list_init(d, &l, err);
+        if (rc == SCR_OK)
+            for (SCR_EACH(struct scr_file, f, &o->entry->files))
+                if (scr_table_find(&d->safe, f->item.name) != NULL)
+                    (void)scr_table_add(l.rels, f->item.name);
+        if (rc == SCR_OK && l.rels->n > 0) {
+            *any = 1;
+            rc = list_post(d, &l, o->holder, list, err);
         }
+        scr_filemap_delete(l.map);
     }
-    return scr_hash_ok(list) ? SCR_OK : no_memory(d, err);
+    return rc;
 }
 
 /* Second copies go, or stay: *stayed says whether there are any. */
 static int seconds_all(struct dist *d, int *stayed, struct scr_err *err)
 {
-    scr_hash *list = scr_hash_new();
-    int rc = list != NULL ? list_seconds(d, list, err) : no_memory(d, err);
-    rc = scr_agree_all(d->world, rc, err);
+    int any = 0;
+    struct scr_parcels list = { 0 };
+    int rc = scr_agree_all(d->world, list_seconds(d, &list, &any, err), err);
     if (rc == SCR_OK && d->stay)
-        *stayed = scr_or_all(d->world, scr_hash_size(list) > 0);
+        *stayed = scr_or_all(d->world, any);
     else if (rc == SCR_OK)
-        rc = release_all(d, list, err);
-    scr_hash_delete(list);
+        rc = release_all(d, &list, err);
+    scr_parcels_free(&list);
     return rc;
 }
 
@@ -545,10 +646,10 @@ static int seconds_all(struct dist *d, int *stayed, struct scr_err *err)
 static int finish_all(struct dist *d, int *stayed, struct scr_err *err)
 {
     int rc = seconds_all(d, stayed, err);
-    for (SCR_HASH_EACH(s, d->safe))
+    for (SCR_EACH(struct scr_item, s, &d->safe))
         if (rc == SCR_OK)
-            scr_holdings_release(&d->h, d->h.me, scr_hash_elem_key(s),
-                                 scr_holdings_target(&d->h, scr_hash_elem_key(s)));
+            scr_holdings_release(&d->h, d->h.me, s->name,
+                                 scr_holdings_target(&d->h, s->name));
     return rc == SCR_OK ? scr_agree_all(d->world, scr_holdings_sweep(&d->h, err), err)
                         : rc;
 }
@@ -574,11 +675,9 @@ static int run_all(struct dist *d, const char *cache, int *stayed, struct scr_er
 
 static int dist_init(struct dist *d, const char *cache, struct scr_err *err)
 {
-    d->offers = scr_hash_new();
-    d->safe = scr_hash_new();
-    d->tried = scr_hash_new();
+    scr_table_init(&d->safe, sizeof(struct scr_item));
     int rc = scr_holdings_init(&d->h, err);
-    if (rc == SCR_OK && (cache == NULL || !d->offers || !d->safe || !d->tried))
+    if (rc == SCR_OK && cache == NULL)
         rc = no_memory(d, err);
     d->ship.tmp = d->h.tmp;
     if (rc == SCR_OK)
@@ -590,9 +689,12 @@ static void dist_fini(struct dist *d)
 {
     scr_ship_fini(&d->ship);
     scr_holdings_fini(&d->h);
-    scr_hash_delete(d->offers);
-    scr_hash_delete(d->safe);
-    scr_hash_delete(d->tried);
+    for (size_t i = 0; i < d->noffers; i++) {
+        scr_filemap_delete(d->offer[i].map);
+        scr_table_fini(&d->offer[i].tried);
+    }
+    free(d->offer);
+    scr_table_fini(&d->safe);
 }
 
 /* Bytes of a file in a message that is no longer than buf_max with its head. */

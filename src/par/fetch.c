@@ -95,7 +95,7 @@ static int set_origin(const struct fetch *f, scr_meta *meta, const char *dest,
         scr_meta_set_origpath(meta, dir);
         scr_meta_set_origname(meta, scr_path_base(dest));
     }
-    int rc = dir && full && scr_hash_ok(meta) ? SCR_OK : no_memory(f, err);
+    int rc = dir && full ? SCR_OK : no_memory(f, err);
     free(full);
     free(dir);
     return rc;
@@ -116,8 +116,9 @@ static int announce_file(struct fetch *f, const char *dest, const scr_hash *info
     scr_meta_set(meta, rel, "FULL", size, f->id, f->world->rank, f->world->size, 0);
     if (scr_hash_get_val_crc(info, "CRC", &crc))
         scr_meta_set_crc32(meta, crc);
-    if (rc == SCR_OK && scr_rank2file_carry(meta, info) != SCR_OK)
-        rc = no_memory(f, err);
+    scr_meta_set_asked(meta, scr_hash_get_val(info, "ASKED"));
+    if (scr_hash_get(info, "SHARED") != NULL)
+        scr_meta_set_shared(meta);
     if (rc == SCR_OK)
         rc = set_origin(f, meta, dest, err);
     if (rc == SCR_OK)
@@ -203,7 +204,6 @@ static int fetch_file(struct fetch *f, const char *dest, const scr_hash *info,
         if (f->o->crc)
             scr_meta_set_crc32(meta, got.crc);
         f->bytes += got.size;
-        rc = scr_hash_ok(meta) ? SCR_OK : no_memory(f, err);
     }
     free(path);
     return rc;
@@ -230,7 +230,7 @@ static int enter_files(struct fetch *f, struct scr_err *err)
     int rank = f->world->rank;
     scr_filemap_remove_file(f->map, f->id, rank, f->tmp);
     scr_filemap_set_expected_files(f->map, f->id, rank, (int)count_files(f));
-    return scr_hash_ok(f->map) ? SCR_OK : no_memory(f, err);
+    return scr_filemap_ok(f->map) ? SCR_OK : no_memory(f, err);
 }
 
 static int in_turns_all(struct fetch *f, scr_turn_work work, struct scr_err *err)

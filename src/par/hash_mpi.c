@@ -21,37 +21,71 @@ enum { TAG_FIRST = 1, TAG_MORE = 2 };
 static const uint64_t NO_LETTER = UINT64_MAX;
 
 struct letter {
-    unsigned char *bytes; /* length, then packed hash; NULL: no letter */
-    uint64_t total;       /* bytes of it */
+    unsigned char *bytes; /* length, then packed hash, or as much of it as the first
+                             page has; NULL: no letter */
+    const unsigned char *rest; /* of the other pages; may be borrowed */
+    uint64_t total;            /* bytes of it */
     MPI_Request first;
     MPI_Request *more;
     int nmore, gone; /* pages after the first; how many of them have left */
 };
 
-static int letter_pack(struct letter *l, const scr_hash *h, struct scr_err *err)
+/* Room for a letter of so many packed bytes, whole or for its first page only. */
+static int letter_make(struct letter *l, size_t packed, int whole, struct scr_err *err)
 {
-    *l = (struct letter){ .first = MPI_REQUEST_NULL };
-    size_t packed = scr_hash_pack_size(h);
     uint64_t total = packed + sizeof total;
     uint64_t pages = (total + PAGE - 1) / PAGE;
-    if (!scr_hash_ok(h) || pages > INT32_MAX)
-        return scr_fail(err, SCR_E_NOMEM, 0, "hash of %zu bytes: cannot be sent",
-                        packed);
-    unsigned char *bytes = malloc((size_t)total);
-    MPI_Request *more = scr_calloc((size_t)pages, sizeof *more);
-    if (bytes == NULL || more == NULL ||
-        scr_hash_pack(bytes + sizeof total, h) != packed) {
-        free(bytes);
-        free(more);
-        return scr_fail(err, SCR_E_NOMEM, 0, "hash of %zu bytes: out of memory",
+    *l = (struct letter){ .first = MPI_REQUEST_NULL };
+    if (pages > INT32_MAX)
+        return scr_fail(err, SCR_E_NOMEM, 0, "%zu bytes: cannot be sent", packed);
+    l->bytes = malloc(whole || total < PAGE ? (size_t)total : PAGE);
+    l->more = scr_calloc((size_t)pages, sizeof *l->more);
+    if (l->bytes == NULL || l->more == NULL) {
+        free(l->bytes);
+        free(l->more);
+        *l = (struct letter){ .first = MPI_REQUEST_NULL };
+        return scr_fail(err, SCR_E_NOMEM, 0, "%zu bytes to be sent: out of memory",
                         packed);
     }
-    memcpy(bytes, &total, sizeof total);
-    l->bytes = bytes;
+    memcpy(l->bytes, &total, sizeof total);
+    l->rest = whole && pages > 1 ? l->bytes + PAGE : NULL;
     l->total = total;
-    l->more = more;
     l->nmore = (int)pages - 1;
     return SCR_OK;
+}
+
+/* One that was not made says that it could not be. */
+static void letter_drop(struct letter *l)
+{
+    free(l->bytes);
+    free(l->more);
+    *l = (struct letter){ .first = MPI_REQUEST_NULL };
+}
+
+static int letter_pack(struct letter *l, const scr_hash *h, struct scr_err *err)
+{
+    size_t packed = scr_hash_pack_size(h);
+    int rc = letter_make(l, packed, 1, err);
+    if (rc == SCR_OK && scr_hash_pack(l->bytes + sizeof l->total, h) != packed) {
+        letter_drop(l);
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "hash of %zu bytes: cannot be sent", packed);
+    }
+    return rc;
+}
+
+/* Of bytes that stay where they are until the letter has left. */
+static int letter_lend(struct letter *l, const struct scr_str *s, struct scr_err *err)
+{
+    const size_t head = sizeof l->total, room = PAGE - head;
+    *l = (struct letter){ .first = MPI_REQUEST_NULL };
+    if (s->bad)
+        return scr_fail(err, SCR_E_NOMEM, 0, "list to be sent: out of memory");
+    int rc = letter_make(l, s->len, 0, err);
+    if (rc == SCR_OK && s->len > 0)
+        memcpy(l->bytes + head, s->p, s->len < room ? s->len : room);
+    if (rc == SCR_OK && s->len > room)
+        l->rest = (const unsigned char *)s->p + room;
+    return rc;
 }
 
 /* Starts sending. With sync the first page completes only when the receiver has taken
@@ -66,10 +100,9 @@ static int letter_start(struct letter *l, const struct scr_comm *c, int to, int 
                     : MPI_Isend(first, n, MPI_BYTE, to, TAG_FIRST, c->comm, &l->first);
     int rc = scr_mpi_check(code, "send of a hash", err);
     for (int i = 0; i < l->nmore; i++) {
-        uint64_t at = (uint64_t)(i + 1) * PAGE;
-        n = total - at < PAGE ? (int)(total - at) : PAGE;
-        code =
-            MPI_Isend(l->bytes + at, n, MPI_BYTE, to, TAG_MORE, c->comm, &l->more[i]);
+        uint64_t at = (uint64_t)i * PAGE, left = total - PAGE - at;
+        n = left < PAGE ? (int)left : PAGE;
+        code = MPI_Isend(l->rest + at, n, MPI_BYTE, to, TAG_MORE, c->comm, &l->more[i]);
         if (rc == SCR_OK)
             rc = scr_mpi_check(code, "send of a hash", err);
     }
@@ -99,12 +132,6 @@ static int letter_sent(struct letter *l)
     return 1;
 }
 
-static void letter_fini(struct letter *l)
-{
-    free(l->bytes);
-    free(l->more);
-}
-
 /* Takes the pages after the first; the letter is collected in s. */
 static int take_more(const struct scr_comm *c, int from, uint64_t total,
                      unsigned char *page, struct scr_str *s, struct scr_err *err)
@@ -120,12 +147,11 @@ static int take_more(const struct scr_comm *c, int from, uint64_t total,
     return rc;
 }
 
-/* Receives one letter and merges its hash into h; without one it is lost. */
-static int letter_take(const struct scr_comm *c, int from, scr_hash *h,
+/* Receives one letter; s, empty, gets its packed bytes. */
+static int letter_take(const struct scr_comm *c, int from, struct scr_str *s,
                        struct scr_err *err)
 {
     unsigned char page[PAGE];
-    struct scr_str s = SCR_STR_INIT;
     MPI_Status st;
     int n = 0;
     MPI_Request req = MPI_REQUEST_NULL;
@@ -137,38 +163,54 @@ static int letter_take(const struct scr_comm *c, int from, scr_hash *h,
         rc = scr_mpi_check(MPI_Get_count(&st, MPI_BYTE, &n), "length of a hash", err);
     if (rc != SCR_OK)
         return rc;
-    uint64_t total = NO_LETTER;
+    uint64_t total = NO_LETTER, head = sizeof total;
     if ((size_t)n >= sizeof total)
         memcpy(&total, page, sizeof total);
     if (total == NO_LETTER)
         return scr_fail(err, SCR_E_FAILURE, 0, "rank %d could not send its hash", from);
-    scr_str_append_n(&s, page, (size_t)n);
-    rc = take_more(c, from, total, page, &s, err);
-    if (rc == SCR_OK && (s.bad || s.len != total || h == NULL))
+    scr_str_append_n(s, page + head, (size_t)n - head);
+    rc = take_more(c, from, total, page, s, err);
+    if (rc == SCR_OK && (s->bad || s->len + head != total))
         rc = scr_fail(err, SCR_E_NOMEM, 0, "hash from rank %d: out of memory", from);
-    if (rc == SCR_OK)
-        rc = scr_hash_unpack(s.p + sizeof total, s.len - sizeof total, h, NULL, err);
-    scr_str_free(&s);
     return rc;
+}
+
+/* Sends one letter, already made unless rc says otherwise, and takes another into in.
+ */
+static int swap(const struct scr_comm *c, struct letter *l, int to, struct scr_str *in,
+                int from, int rc, struct scr_err *err)
+{
+    int rc1 = to != MPI_PROC_NULL ? letter_start(l, c, to, 0, err) : SCR_OK;
+    rc = rc == SCR_OK ? rc1 : rc;
+    if (from != MPI_PROC_NULL) {
+        rc1 = letter_take(c, from, in, err);
+        rc = rc == SCR_OK ? rc1 : rc;
+    }
+    rc1 = letter_wait(l, err);
+    letter_drop(l);
+    return rc == SCR_OK ? rc1 : rc;
+}
+
+int scr_bytes_sendrecv(const struct scr_comm *c, const struct scr_str *send, int to,
+                       struct scr_str *recv, int from, struct scr_err *err)
+{
+    struct letter l = { .first = MPI_REQUEST_NULL };
+    int rc = to != MPI_PROC_NULL ? letter_lend(&l, send, err) : SCR_OK;
+    return swap(c, &l, to, recv, from, rc, err);
 }
 
 int scr_hash_sendrecv(const struct scr_comm *c, const scr_hash *send, int to,
                       scr_hash *recv, int from, struct scr_err *err)
 {
     struct letter l = { .first = MPI_REQUEST_NULL };
-    int rc = SCR_OK;
-    if (to != MPI_PROC_NULL) {
-        rc = letter_pack(&l, send, err);
-        int rc1 = letter_start(&l, c, to, 0, err);
-        rc = rc == SCR_OK ? rc1 : rc;
-    }
-    if (from != MPI_PROC_NULL) {
-        int rc1 = letter_take(c, from, recv, err);
-        rc = rc == SCR_OK ? rc1 : rc;
-    }
-    int rc1 = letter_wait(&l, err);
-    letter_fini(&l);
-    return rc == SCR_OK ? rc1 : rc;
+    struct scr_str in = SCR_STR_INIT;
+    int rc = to != MPI_PROC_NULL ? letter_pack(&l, send, err) : SCR_OK;
+    rc = swap(c, &l, to, &in, from, rc, err);
+    if (rc == SCR_OK && from != MPI_PROC_NULL)
+        rc = recv != NULL ? scr_hash_unpack(in.p, in.len, recv, NULL, err)
+                          : scr_fail(err, SCR_E_NOMEM, 0, "hash: out of memory");
+    scr_str_free(&in);
+    return rc;
 }
 
 int scr_hash_send(const struct scr_comm *c, int to, const scr_hash *h,
@@ -233,78 +275,66 @@ int scr_hash_bcast_all(const struct scr_comm *c, int root, scr_hash *h,
                              (size_t)total - head, h, NULL, err);
     rc = scr_agree_all(c, rc, err);
 out:
-    letter_fini(&l);
+    letter_drop(&l);
     return rc;
 }
 
-/* The letters of one exchange. */
+/* The letters of one exchange, and what becomes of those that come. */
 struct post {
     struct letter *letter;
     size_t n, sent; /* letters [0, sent) have left completely */
+    int (*deliver)(void *recv, int from, struct scr_str *bytes, struct scr_err *err);
+    void *recv;
 };
 
-/* Merges h under the sender's number. */
-static int deliver(scr_hash *recv, int from, const scr_hash *h)
+/* A place for a letter to `to`, which is another rank. */
+static struct letter *post_to(struct post *p, const struct scr_comm *c, int to, int *rc,
+                              struct scr_err *err)
 {
-    scr_hash *slot = scr_hash_setf(recv, NULL, "%d", from);
-    return slot == NULL ? SCR_E_NOMEM : scr_hash_merge(slot, h);
+    if (to >= 0 && to < c->size)
+        return &p->letter[p->n++];
+    int rc1 =
+        scr_fail(err, SCR_E_RANGE, 0, "exchange: no rank %d among %d", to, c->size);
+    *rc = *rc == SCR_OK ? rc1 : *rc;
+    return NULL;
 }
 
-static int post_one(struct post *p, const struct scr_comm *c, int to, const scr_hash *h,
-                    scr_hash *recv, struct scr_err *err)
+static int post_room(struct post *p, size_t n, struct scr_err *err)
 {
-    if (to < 0 || to >= c->size)
-        return scr_fail(err, SCR_E_RANGE, 0, "exchange: no rank %d among %d", to,
-                        c->size);
-    if (to == c->rank)
-        return deliver(recv, to, h);
-    struct letter *l = &p->letter[p->n++];
-    int rc = letter_pack(l, h, err);
-    int rc1 = letter_start(l, c, to, 1, err);
-    return rc == SCR_OK ? rc1 : rc;
-}
-
-static int post_all(struct post *p, const struct scr_comm *c, const scr_hash *send,
-                    scr_hash *recv, struct scr_err *err)
-{
-    int rc = SCR_OK;
-    p->letter = scr_calloc(scr_hash_size(send), sizeof *p->letter);
-    if (p->letter == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "exchange: out of memory");
-    for (SCR_HASH_EACH(e, send)) {
-        int to = scr_hash_elem_key_int(e);
-        int rc1 = post_one(p, c, to, scr_hash_elem_hash(e), recv, err);
-        rc = rc == SCR_OK ? rc1 : rc;
-    }
-    return rc;
+    p->letter = scr_calloc(n, sizeof *p->letter);
+    return p->letter != NULL ? SCR_OK
+                             : scr_fail(err, SCR_E_NOMEM, 0, "exchange: out of memory");
 }
 
 /* Takes a letter if one has come; *came says so. */
-static int take_any(const struct scr_comm *c, scr_hash *recv, int *came,
+static int take_any(struct post *p, const struct scr_comm *c, int *came,
                     struct scr_err *err)
 {
     MPI_Status st;
+    struct scr_str in = SCR_STR_INIT;
     *came = 0;
     int code = MPI_Iprobe(MPI_ANY_SOURCE, TAG_FIRST, c->comm, came, &st);
     int rc = scr_mpi_check(code, "probe for a hash", err);
     if (rc != SCR_OK || !*came)
         return rc;
-    scr_hash *slot = scr_hash_setf(recv, NULL, "%d", st.MPI_SOURCE);
-    rc = letter_take(c, st.MPI_SOURCE, slot, err);
-    return slot != NULL ? rc : scr_fail(err, SCR_E_NOMEM, 0, "exchange: out of memory");
+    rc = letter_take(c, st.MPI_SOURCE, &in, err);
+    if (rc == SCR_OK)
+        rc = p->deliver(p->recv, st.MPI_SOURCE, &in, err);
+    scr_str_free(&in);
+    return rc;
 }
 
 /* Non-blocking consensus: a rank whose letters have all been taken enters the barrier
  * and goes on taking letters until the barrier is through: then everybody's have been
  * taken. */
-static int take_until_done(struct post *p, const struct scr_comm *c, scr_hash *recv,
+static int take_until_done(struct post *p, const struct scr_comm *c,
                            struct scr_err *err)
 {
     MPI_Request barrier = MPI_REQUEST_NULL;
     int rc = SCR_OK, in_barrier = 0, done = 0;
     while (!done) {
         int came = 0;
-        int rc1 = take_any(c, recv, &came, err);
+        int rc1 = take_any(p, c, &came, err);
         rc = rc == SCR_OK ? rc1 : rc;
         while (p->sent < p->n && letter_sent(&p->letter[p->sent]))
             p->sent++;
@@ -322,18 +352,143 @@ static int take_until_done(struct post *p, const struct scr_comm *c, scr_hash *r
     return rc;
 }
 
+/* Also keeps a letter of the next exchange from being taken by a rank still in this
+ * one. */
+static int finish_all(struct post *p, const struct scr_comm *c, int rc,
+                      struct scr_err *err)
+{
+    int rc1 = take_until_done(p, c, err);
+    rc = rc == SCR_OK ? rc1 : rc;
+    for (size_t i = 0; i < p->n; i++)
+        letter_drop(&p->letter[i]);
+    free(p->letter);
+    return scr_agree_all(c, rc, err);
+}
+
+/* --- of hashes --- */
+
+static int deliver_hash(void *recv, int from, struct scr_str *bytes,
+                        struct scr_err *err)
+{
+    scr_hash *slot = scr_hash_setf(recv, NULL, "%d", from);
+    return slot != NULL ? scr_hash_unpack(bytes->p, bytes->len, slot, NULL, err)
+                        : scr_fail(err, SCR_E_NOMEM, 0, "exchange: out of memory");
+}
+
+/* What a rank has for itself is merged under its number. */
+static int keep_hash(scr_hash *recv, int me, const scr_hash *h)
+{
+    scr_hash *slot = scr_hash_setf(recv, NULL, "%d", me);
+    return slot == NULL ? SCR_E_NOMEM : scr_hash_merge(slot, h);
+}
+
+static int post_hash(struct post *p, const struct scr_comm *c, int to,
+                     const scr_hash *h, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    struct letter *l = post_to(p, c, to, &rc, err);
+    if (l == NULL)
+        return rc;
+    rc = letter_pack(l, h, err);
+    int rc1 = letter_start(l, c, to, 1, err);
+    return rc == SCR_OK ? rc1 : rc;
+}
+
 int scr_hash_exchange_all(const struct scr_comm *c, const scr_hash *send,
                           scr_hash *recv, struct scr_err *err)
 {
-    struct post p = { NULL, 0, 0 };
-    int rc = post_all(&p, c, send, recv, err);
-    int rc1 = take_until_done(&p, c, recv, err);
-    rc = rc == SCR_OK ? rc1 : rc;
-    for (size_t i = 0; i < p.n; i++)
-        letter_fini(&p.letter[i]);
-    free(p.letter);
+    struct post p = { .deliver = deliver_hash, .recv = recv };
+    int rc = post_room(&p, scr_hash_size(send), err);
+    if (rc == SCR_OK)
+        for (SCR_HASH_EACH(e, send)) {
+            int to = scr_hash_elem_key_int(e);
+            int rc1 = to == c->rank ? keep_hash(recv, to, scr_hash_elem_hash(e))
+                                    : post_hash(&p, c, to, scr_hash_elem_hash(e), err);
+            rc = rc == SCR_OK ? rc1 : rc;
+        }
+    rc = finish_all(&p, c, rc, err);
     scr_hash_sort_int(recv, SCR_HASH_ASC);
-    /* Also keeps a letter of the next exchange from being taken by a rank still in this
-     * one. */
-    return scr_agree_all(c, rc, err);
+    return rc;
+}
+
+/* --- of bytes --- */
+
+struct scr_str *scr_parcel_to(struct scr_parcels *p, int rank)
+{
+    for (size_t i = p->n; i-- > 0;)
+        if (p->of[i].rank == rank)
+            return &p->of[i].bytes;
+    if (p->n == p->room) {
+        size_t room = p->room == 0 ? 4 : p->room * 2;
+        struct scr_parcel *more = scr_reallocarray(p->of, room, sizeof *more);
+        if (more == NULL)
+            return NULL;
+        p->of = more;
+        p->room = room;
+    }
+    p->of[p->n] = (struct scr_parcel){ .rank = rank };
+    return &p->of[p->n++].bytes;
+}
+
+void scr_parcels_free(struct scr_parcels *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        scr_str_free(&p->of[i].bytes);
+    free(p->of);
+    *p = (struct scr_parcels){ 0 };
+}
+
+/* Takes the bytes over. */
+static int deliver_bytes(void *recv, int from, struct scr_str *bytes,
+                         struct scr_err *err)
+{
+    struct scr_str *to = scr_parcel_to(recv, from);
+    if (to == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "exchange: out of memory");
+    *to = *bytes;
+    *bytes = (struct scr_str)SCR_STR_INIT;
+    return SCR_OK;
+}
+
+static int keep_bytes(struct scr_parcels *recv, int me, const struct scr_str *bytes)
+{
+    struct scr_str *to = scr_parcel_to(recv, me);
+    if (to != NULL && bytes->len > 0)
+        scr_str_append_n(to, bytes->p, bytes->len);
+    return to == NULL || to->bad || bytes->bad ? SCR_E_NOMEM : SCR_OK;
+}
+
+static int post_bytes(struct post *p, const struct scr_comm *c, int to,
+                      const struct scr_str *bytes, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    struct letter *l = post_to(p, c, to, &rc, err);
+    if (l == NULL)
+        return rc;
+    rc = letter_lend(l, bytes, err);
+    int rc1 = letter_start(l, c, to, 1, err);
+    return rc == SCR_OK ? rc1 : rc;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct scr_parcel *x = a, *y = b;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+int scr_parcels_exchange_all(const struct scr_comm *c, const struct scr_parcels *send,
+                             struct scr_parcels *recv, struct scr_err *err)
+{
+    struct post p = { .deliver = deliver_bytes, .recv = recv };
+    int rc = post_room(&p, send->n, err);
+    for (size_t i = 0; i < send->n && p.letter != NULL; i++) {
+        const struct scr_parcel *o = &send->of[i];
+        int rc1 = o->rank == c->rank ? keep_bytes(recv, o->rank, &o->bytes)
+                                     : post_bytes(&p, c, o->rank, &o->bytes, err);
+        rc = rc == SCR_OK ? rc1 : rc;
+    }
+    rc = finish_all(&p, c, rc, err);
+    if (recv->n > 0)
+        qsort(recv->of, recv->n, sizeof *recv->of, by_rank);
+    return rc;
 }

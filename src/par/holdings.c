@@ -17,29 +17,37 @@ static int no_memory(const struct scr_holdings *h, struct scr_err *err)
     return scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d: out of memory", h->id);
 }
 
-scr_hash *scr_hash_below(scr_hash *h, const char *key)
-{
-    scr_hash *below = scr_hash_get(h, key);
-    return below != NULL ? below : scr_hash_set(h, key, NULL);
-}
+/* A rel and the paths it is found at; a rel and where it shall be; a directory and the
+ * one where pruning ends. */
+struct path {
+    const char *path;
+    struct path *next;
+};
+struct found {
+    struct scr_item item;
+    struct path *first;
+};
+struct place {
+    struct scr_item item;
+    const char *path;
+};
 
 int scr_holdings_init(struct scr_holdings *h, struct scr_err *err)
 {
-    h->have = scr_hash_new();
-    h->target = scr_hash_new();
-    h->dirs = scr_hash_new();
+    scr_table_init(&h->target, sizeof(struct place));
+    scr_table_init(&h->dirs, sizeof(struct place));
     h->tmp = scr_asprintf("%s/rank.%d/" SCR_COPY_TMP, h->dset_dir, h->me);
     h->dirty = 0;
-    if (h->have == NULL || h->target == NULL || h->dirs == NULL || h->tmp == NULL)
-        return no_memory(h, err);
-    return SCR_OK;
+    return h->tmp != NULL ? SCR_OK : no_memory(h, err);
 }
 
 void scr_holdings_fini(struct scr_holdings *h)
 {
-    scr_hash_delete(h->have);
-    scr_hash_delete(h->target);
-    scr_hash_delete(h->dirs);
+    for (size_t i = 0; i < h->nheld; i++)
+        scr_table_fini(&h->held[i].rels);
+    free(h->held);
+    scr_table_fini(&h->target);
+    scr_table_fini(&h->dirs);
     free(h->tmp);
 }
 
@@ -59,29 +67,49 @@ static const char *rel_of(const struct scr_holdings *h, int owner, const char *p
 
 const char *scr_holdings_target(struct scr_holdings *h, const char *rel)
 {
-    const char *known = scr_hash_get_val(h->target, rel);
-    if (known != NULL)
-        return known;
+    struct place *p = scr_table_add(&h->target, rel);
+    if (p == NULL || p->path != NULL)
+        return p != NULL ? p->path : NULL;
     char *path = scr_asprintf("%s/%s", h->dset_dir, rel);
-    if (path != NULL && scr_hash_set_val(h->target, rel, path) != NULL)
-        known = scr_hash_get_val(h->target, rel);
+    p->path = scr_arena_text(&h->target.arena, path);
     free(path);
-    return known;
+    return p->path;
 }
 
-static scr_hash *have_of(const struct scr_holdings *h, int owner)
+static struct scr_held *held_of(const struct scr_holdings *h, int owner)
 {
-    return scr_hash_getf(h->have, "%d", owner);
+    size_t from = 0, to = h->nheld;
+    while (from < to) {
+        size_t mid = from + (to - from) / 2;
+        if (h->held[mid].owner < owner)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from < h->nheld && h->held[from].owner == owner ? &h->held[from] : NULL;
+}
+
+static struct found *found_of(const struct scr_holdings *h, int owner, const char *rel)
+{
+    const struct scr_held *held = held_of(h, owner);
+    return held != NULL ? scr_table_find(&held->rels, rel) : NULL;
+}
+
+static int has_path(const struct found *f, const char *path)
+{
+    const struct path *p = f != NULL ? f->first : NULL;
+    while (p != NULL && strcmp(p->path, path) != 0)
+        p = p->next;
+    return p != NULL;
 }
 
 const char *scr_holdings_path(struct scr_holdings *h, int owner, const char *rel)
 {
-    scr_hash *paths = scr_hash_get(have_of(h, owner), rel);
+    const struct found *f = found_of(h, owner, rel);
     const char *target = owner == h->me ? scr_holdings_target(h, rel) : NULL;
-    if (target != NULL && scr_hash_get(paths, target) != NULL)
-        return target;
-    scr_hash_elem *first = scr_hash_elem_first(paths);
-    return first ? scr_hash_elem_key(first) : NULL;
+    if (f == NULL || f->first == NULL)
+        return NULL;
+    return target != NULL && has_path(f, target) ? target : f->first->path;
 }
 
 /* --- inspection --- */
@@ -91,109 +119,118 @@ static int is_remains(const char *rel)
     return strcmp(scr_path_base(rel), SCR_COPY_TMP) == 0;
 }
 
-/* Puts a copy of value under key; NULL: nothing to put. */
-static int put_copy(scr_hash *h, const char *key, const scr_hash *value)
-{
-    scr_hash *copy = scr_hash_dup(value);
-    if (value == NULL)
-        return SCR_OK;
-    return copy != NULL && scr_hash_set(h, key, copy) != NULL ? SCR_OK : SCR_E_NOMEM;
-}
-
 /* The meta data of each rel. After a crash between rename and entry the file's meta
  * data is under its former path: what one path lacks another may have. */
-static int collect_metas(const struct scr_holdings *h, int owner, const char **files,
-                         int n, scr_hash *metas, struct scr_err *err)
+struct known {
+    struct scr_item item;
+    const scr_meta *meta;
+};
+
+static int collect_metas(const struct scr_holdings *h, const struct scr_entry *e,
+                         struct scr_table *metas, struct scr_err *err)
 {
-    for (int i = 0; i < n; i++) {
-        const scr_meta *meta = scr_filemap_get_meta(h->map, h->id, owner, files[i]);
-        const char *rel = rel_of(h, owner, files[i]);
+    for (SCR_EACH(struct scr_file, f, &e->files)) {
+        const scr_meta *meta = scr_file_meta(f);
+        const char *rel = rel_of(h, e->rank, f->item.name);
         uint64_t size;
-        if (rel == NULL || meta == NULL || scr_hash_get(metas, rel) != NULL ||
-            scr_meta_get_filesize(meta, &size) != SCR_OK)
+        if (rel == NULL || scr_meta_get_filesize(meta, &size) != SCR_OK)
             continue;
-        if (put_copy(metas, rel, meta) != SCR_OK)
+        struct known *k = scr_table_add(metas, rel);
+        if (k == NULL)
             return no_memory(h, err);
+        k->meta = k->meta != NULL ? k->meta : meta;
     }
     return SCR_OK;
 }
 
 /* Notes an intact file for its owner. */
-static int note_intact(struct scr_holdings *h, int owner, const char *rel,
-                       const char *path, uint64_t size, const scr_meta *meta,
-                       scr_hash *offer)
+static int note_intact(struct scr_held *held, const char *rel, const char *path,
+                       uint64_t size, const scr_meta *meta, struct scr_entry *offer)
 {
-    scr_hash *mine = scr_hash_setf(h->have, NULL, "%d", owner);
-    scr_hash *slot = scr_hash_below(scr_hash_below(offer, "FILE"), rel);
-    if (scr_hash_set(scr_hash_below(mine, rel), path, NULL) == NULL ||
-        scr_hash_set_val_u64(slot, "SIZE", size) == NULL)
+    struct found *f = scr_table_add(&held->rels, rel);
+    struct path *p = scr_arena_get(&held->rels.arena, sizeof *p);
+    struct scr_file *o = scr_table_add(&offer->files, rel);
+    if (f == NULL || p == NULL || o == NULL)
         return SCR_E_NOMEM;
-    return scr_hash_get(slot, "META") == NULL ? put_copy(slot, "META", meta) : SCR_OK;
+    struct path **end = &f->first;
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = p;
+    p->path = scr_arena_text(&held->rels.arena, path);
+    o->found = size;
+    if (!o->has_meta && meta != NULL)
+        scr_meta_copy(scr_file_need_meta(o, &offer->files), meta);
+    return p->path != NULL && scr_table_ok(&offer->files) ? SCR_OK : SCR_E_NOMEM;
 }
 
-/* One file the map names for owner. */
-static int inspect_file(struct scr_holdings *h, int owner, const char *path,
-                        const scr_hash *metas, scr_hash *offer, struct scr_err *err)
+/* One file the map names for the owner of offer. */
+static int inspect_file(struct scr_holdings *h, const char *path,
+                        const struct scr_table *metas, struct scr_held *held,
+                        struct scr_entry *offer, struct scr_err *err)
 {
     struct stat st;
     uint64_t size = 0;
-    const char *rel = rel_of(h, owner, path);
+    const char *rel = rel_of(h, offer->rank, path);
     if (rel == NULL || scr_file_stat(h->env->sys, path, &st, NULL) != SCR_OK ||
         !S_ISREG(st.st_mode))
         return SCR_OK;
-    const scr_meta *meta = scr_hash_get(metas, rel);
+    const struct known *k = scr_table_find(metas, rel);
+    const scr_meta *meta = k != NULL ? k->meta : NULL;
     if (meta == NULL && is_remains(rel))
         return scr_file_remove(h->env->sys, path, err);
     if (scr_meta_get_filesize(meta, &size) == SCR_OK && size != (uint64_t)st.st_size)
         return SCR_OK;
-    int rc = note_intact(h, owner, rel, path, (uint64_t)st.st_size, meta, offer);
+    int rc = note_intact(held, rel, path, (uint64_t)st.st_size, meta, offer);
     return rc == SCR_OK ? rc : no_memory(h, err);
 }
 
-/* What the map says about owner's part of the dataset, besides its files. */
-static int copy_entry(const struct scr_holdings *h, int owner, scr_hash *offer,
-                      struct scr_err *err)
-{
-    scr_hash *to = scr_hash_below(offer, "ENTRY");
-    const scr_hash *from = scr_hash_getf(h->map, "RANK %d DSET %d", owner, h->id);
-    int rc = to != NULL ? SCR_OK : SCR_E_NOMEM;
-    for (SCR_HASH_EACH(e, from))
-        if (rc == SCR_OK && strcmp(scr_hash_elem_key(e), "FILE") != 0)
-            rc = put_copy(to, scr_hash_elem_key(e), scr_hash_elem_hash(e));
-    return rc == SCR_OK ? rc : no_memory(h, err);
-}
-
-static int inspect_owner(struct scr_holdings *h, int owner, scr_hash *offer,
+static int inspect_entry(struct scr_holdings *h, const struct scr_entry *e,
+                         struct scr_held *held, struct scr_entry *offer,
                          struct scr_err *err)
 {
-    const char **files = NULL;
-    int n = 0;
-    scr_hash *metas = scr_hash_new();
-    int rc = SCR_E_NOMEM;
-    if (metas == NULL || offer == NULL ||
-        scr_filemap_list_files(h->map, h->id, owner, &n, &files) != SCR_OK)
-        no_memory(h, err);
-    else
-        rc = collect_metas(h, owner, files, n, metas, err);
-    for (int i = 0; i < n && rc == SCR_OK; i++)
-        rc = inspect_file(h, owner, files[i], metas, offer, err);
-    if (rc == SCR_OK)
-        rc = copy_entry(h, owner, offer, err);
-    scr_hash_delete(metas);
-    free(files);
+    struct scr_table metas;
+    int changed = 0;
+    scr_table_init(&metas, sizeof(struct known));
+    int rc = collect_metas(h, e, &metas, err);
+    for (SCR_EACH(struct scr_file, f, &e->files))
+        if (rc == SCR_OK)
+            rc = inspect_file(h, f->item.name, &metas, held, offer, err);
+    if (rc == SCR_OK && scr_entry_adopt(offer, e, &changed) != SCR_OK)
+        rc = no_memory(h, err);
+    scr_table_fini(&metas);
     return rc;
 }
 
-int scr_holdings_inspect(struct scr_holdings *h, scr_hash *offers, struct scr_err *err)
+static int inspect_owner(struct scr_holdings *h, const struct scr_entry *e,
+                         struct scr_held *held, struct scr_parcels *offers,
+                         struct scr_err *err)
 {
-    int *owners = NULL, n = 0;
-    int rc = scr_filemap_list_ranks_by_dataset(h->map, h->id, &n, &owners);
-    if (rc != SCR_OK)
+    scr_filemap *map = scr_filemap_new();
+    struct scr_entry *offer = map ? scr_filemap_add_rank(map, h->id, e->rank) : NULL;
+    struct scr_str *bytes = scr_parcel_to(offers, e->rank);
+    int rc = offer && bytes ? inspect_entry(h, e, held, offer, err) : no_memory(h, err);
+    if (rc == SCR_OK)
+        scr_filemap_pack(bytes, map);
+    scr_filemap_delete(map);
+    return rc == SCR_OK && bytes->bad ? no_memory(h, err) : rc;
+}
+
+int scr_holdings_inspect(struct scr_holdings *h, struct scr_parcels *offers,
+                         struct scr_err *err)
+{
+    int rc = SCR_OK, n = scr_filemap_num_ranks_by_dataset(h->map, h->id);
+    h->held = scr_calloc((size_t)n, sizeof *h->held);
+    if (h->held == NULL)
         return no_memory(h, err);
-    for (int i = 0; i < n && rc == SCR_OK; i++)
-        rc = inspect_owner(h, owners[i], scr_hash_setf(offers, NULL, "%d", owners[i]),
-                           err);
-    free(owners);
+    for (SCR_ENTRIES(e, h->map, h->id)) {
+        struct scr_held *held = &h->held[h->nheld];
+        if (rc != SCR_OK)
+            break;
+        held->owner = e->rank;
+        scr_table_init(&held->rels, sizeof(struct found));
+        h->nheld++;
+        rc = inspect_owner(h, e, held, offers, err);
+    }
     return rc;
 }
 
@@ -217,18 +254,11 @@ static int make_dir(const struct scr_holdings *h, const char *rel, struct scr_er
     return rc;
 }
 
-/* 1 if the directory part of both is the same. */
-static int same_dir(const char *a, const char *b)
-{
-    size_t n = (size_t)(scr_path_base(a) - a);
-    return n == (size_t)(scr_path_base(b) - b) && memcmp(a, b, n) == 0;
-}
-
-int scr_holdings_announce(struct scr_holdings *h, const scr_hash *rels,
+int scr_holdings_announce(struct scr_holdings *h, const struct scr_table *rels,
                           struct scr_err *err)
 {
-    for (SCR_HASH_EACH(e, rels)) {
-        const char *target = scr_holdings_target(h, scr_hash_elem_key(e));
+    for (SCR_EACH(struct scr_item, e, rels)) {
+        const char *target = scr_holdings_target(h, e->name);
         if (target == NULL)
             return no_memory(h, err);
         scr_filemap_add_file(h->map, h->id, h->me, target);
@@ -237,11 +267,10 @@ int scr_holdings_announce(struct scr_holdings *h, const scr_hash *rels,
     h->dirty = 1;
     int rc = scr_holdings_store(h, err);
     const char *last = "";
-    for (SCR_HASH_EACH(d, rels)) {
-        const char *rel = scr_hash_elem_key(d);
-        if (rc == SCR_OK && !same_dir(last, rel))
-            rc = make_dir(h, rel, err);
-        last = rel;
+    for (SCR_EACH(struct scr_item, d, rels)) {
+        if (rc == SCR_OK && !scr_path_same_dir(last, d->name))
+            rc = make_dir(h, d->name, err);
+        last = d->name;
     }
     return rc;
 }
@@ -267,8 +296,10 @@ static void note_dir(struct scr_holdings *h, const char *path)
     char *dir = scr_path_dir(path);
     char *dset = scr_asprintf("%.*s", n > 0 ? (int)n - 1 : 0, path);
     char *above = dset ? scr_path_dir(dset) : NULL;
-    if (n > 0 && dir != NULL && above != NULL)
-        scr_hash_set_val(h->dirs, dir, strcmp(dset, h->dset_dir) == 0 ? dset : above);
+    struct place *p = n > 0 && dir && above ? scr_table_add(&h->dirs, dir) : NULL;
+    if (p != NULL)
+        p->path = scr_arena_text(&h->dirs.arena,
+                                 strcmp(dset, h->dset_dir) == 0 ? dset : above);
     free(above);
     free(dset);
     free(dir);
@@ -277,23 +308,23 @@ static void note_dir(struct scr_holdings *h, const char *path)
 void scr_holdings_release(struct scr_holdings *h, int owner, const char *rel,
                           const char *keep)
 {
+    struct found *f = found_of(h, owner, rel);
     int all = keep == NULL;
-    for (SCR_HASH_EACH(e, scr_hash_get(have_of(h, owner), rel))) {
-        const char *path = scr_hash_elem_key(e);
+    for (struct path *p = f != NULL ? f->first : NULL; p != NULL; p = p->next) {
         struct scr_err why = SCR_ERR_INIT;
-        if (keep != NULL && strcmp(path, keep) == 0)
+        if (keep != NULL && strcmp(p->path, keep) == 0)
             continue;
-        if (scr_file_remove(h->env->sys, path, &why) != SCR_OK) {
+        if (scr_file_remove(h->env->sys, p->path, &why) != SCR_OK) {
             scr_log(h->env->log, SCR_LOG_WARN, "%s; its copy is used", why.text);
             all = 0;
             continue;
         }
-        note_dir(h, path);
-        scr_filemap_remove_file(h->map, h->id, owner, path);
+        note_dir(h, p->path);
+        scr_filemap_remove_file(h->map, h->id, owner, p->path);
         h->dirty = 1;
     }
-    if (all)
-        scr_hash_unset(have_of(h, owner), rel);
+    if (f != NULL && all)
+        scr_table_remove(&held_of(h, owner)->rels, f);
 }
 
 /* --- the end --- */
@@ -302,7 +333,7 @@ static int is_gone(const struct scr_holdings *h, int owner, const char *rel,
                    const char *path)
 {
     struct stat st;
-    if (scr_hash_get(scr_hash_get(have_of(h, owner), rel), path) != NULL)
+    if (has_path(found_of(h, owner, rel), path))
         return 0; /* seen, and not released: those are no longer named */
     return scr_file_stat(h->env->sys, path, &st, NULL) == SCR_E_NOENT;
 }
@@ -341,12 +372,10 @@ static int forget_gone(struct scr_holdings *h, int owner, struct scr_err *err)
 
 static void prune(const struct scr_holdings *h)
 {
-    for (SCR_HASH_EACH(e, h->dirs)) {
-        const char *dir = scr_hash_elem_key(e);
-        const char *stop =
-            scr_hash_elem_key(scr_hash_elem_first(scr_hash_elem_hash(e)));
+    for (SCR_EACH(struct place, d, &h->dirs)) {
         struct scr_err why = SCR_ERR_INIT;
-        if (scr_dir_prune(h->env->sys, dir, stop, &why) != SCR_OK)
+        if (d->path != NULL &&
+            scr_dir_prune(h->env->sys, d->item.name, d->path, &why) != SCR_OK)
             scr_log(h->env->log, SCR_LOG_WARN, "%s", why.text);
     }
 }

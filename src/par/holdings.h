@@ -4,8 +4,8 @@
  * be.
  *
  * A file is known by its place below the dataset directory, its rel:
- * "rank.<owner>/<name>" or ".scr/<redundancy file>". Every list is a hash, so that
- * look-ups stay O(1). */
+ * "rank.<owner>/<name>" or ".scr/<redundancy file>". What ranks tell each other of
+ * files are filemaps of one entry, in which files have their rel as name. */
 #ifndef SCR_PAR_HOLDINGS_H
 #define SCR_PAR_HOLDINGS_H
 
@@ -22,28 +22,34 @@ struct scr_holdings {
     char *tmp;            /* name of a file being made there: rank.<me>/.scr-part */
     int dirty;            /* map differs from the filemap on disk */
 
-    scr_hash *have;   /* {<owner>: {<rel>: {<path>…}}}: intact files on this node */
-    scr_hash *target; /* {<rel>: {<path>}}: cache of scr_holdings_target */
-    scr_hash *dirs;   /* {<dir>: {<stop>}}: left by removed files, to be pruned */
+    struct scr_held { /* intact files on this node, by owner; ascending */
+        int owner;
+        struct scr_table rels; /* each with its paths */
+    } * held;
+    size_t nheld;
+    struct scr_table target; /* rel -> path: cache of scr_holdings_target */
+    struct scr_table dirs;   /* left by removed files, to be pruned */
 };
 
 int scr_holdings_init(struct scr_holdings *h, struct scr_err *err);
 void scr_holdings_fini(struct scr_holdings *h);
 
-/* Looks at every file the map names: fills have, and offers with what each owner is to
- * be told: {<owner>: {ENTRY/{all but FILE}, FILE/<rel>/{SIZE, META}}}. A file is
- * intact if it is a regular file of the size recorded, or of any size if none is.
- * Remains of interrupted transfers are removed. */
-int scr_holdings_inspect(struct scr_holdings *h, scr_hash *offers, struct scr_err *err);
+/* Looks at every file the map names: fills held, and offers with what each owner is to
+ * be told: a filemap of its entry, with the files that are intact, each with the bytes
+ * found and what is recorded of it. A file is intact if it is a regular file of the
+ * size recorded, or of any size if none is. Remains of interrupted transfers are
+ * removed. */
+int scr_holdings_inspect(struct scr_holdings *h, struct scr_parcels *offers,
+                         struct scr_err *err);
 
 /* Where our file rel shall be; borrowed, NULL: out of memory. */
 const char *scr_holdings_target(struct scr_holdings *h, const char *rel);
 /* The path to take owner's rel from: in place if it is there; NULL: none. */
 const char *scr_holdings_path(struct scr_holdings *h, int owner, const char *rel);
 
-/* Names the targets of our files rels (its keys), and tmp, in the filemap on disk and
+/* Names the targets of our files rels (its names), and tmp, in the filemap on disk and
  * makes their directories: from now on they may exist (invariant C1). */
-int scr_holdings_announce(struct scr_holdings *h, const scr_hash *rels,
+int scr_holdings_announce(struct scr_holdings *h, const struct scr_table *rels,
                           struct scr_err *err);
 /* Enters our file rel, now in place. */
 int scr_holdings_enter(struct scr_holdings *h, const char *rel, const scr_meta *meta,
@@ -56,9 +62,5 @@ void scr_holdings_release(struct scr_holdings *h, int owner, const char *rel,
 int scr_holdings_sweep(struct scr_holdings *h, struct scr_err *err);
 /* Writes the filemap if it changed. */
 int scr_holdings_store(struct scr_holdings *h, struct scr_err *err);
-
-/* Value of key, made empty if absent; NULL: out of memory. Keys are taken as they are.
- */
-scr_hash *scr_hash_below(scr_hash *h, const char *key);
 
 #endif

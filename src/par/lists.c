@@ -226,12 +226,10 @@ static int read_landed(const struct lists *l, int id, int node, scr_hash *deal,
     scr_filemap *map = scr_filemap_new();
     int rc =
         map ? scr_arrival_read(l->env, l->prefix, id, node, map, err) : no_memory(err);
-    for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(map, id);
-         r != NULL && rc == SCR_OK; r = scr_hash_elem_next(r))
-        for (scr_hash_elem *f =
-                 scr_filemap_first_file(map, id, scr_hash_elem_key_int(r));
-             f != NULL && rc == SCR_OK; f = scr_hash_elem_next(f))
-            rc = deal_packed(l, scr_hash_elem_key(f), id, deal, err);
+    for (SCR_ENTRIES(e, map, id))
+        for (SCR_EACH(struct scr_file, f, &e->files))
+            if (rc == SCR_OK)
+                rc = deal_packed(l, f->item.name, id, deal, err);
     scr_filemap_delete(map);
     return rc;
 }

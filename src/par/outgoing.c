@@ -30,7 +30,8 @@ static void describe(const struct scr_outgoing *f, struct scr_out_file *file,
                      const scr_meta *meta)
 {
     struct scr_xfer_file *x = &file->xfer;
-    file->meta = meta;
+    (void)scr_meta_get_asked(meta, &file->asked);
+    file->is_shared = scr_meta_is_shared(meta);
     *x = (struct scr_xfer_file){ .src = file->src,
                                  .dst = file->full,
                                  .name = file->dest };
@@ -91,25 +92,24 @@ static int add_file(struct scr_outgoing *f, const char *path, const scr_meta *me
 static int collect_rank(struct scr_outgoing *f, const scr_filemap *map, int rank,
                         struct scr_err *err)
 {
-    const char **paths = NULL;
-    int n = 0, rc = scr_filemap_list_files(map, f->id, rank, &n, &paths);
+    int rc = SCR_OK;
+    size_t n = (size_t)scr_filemap_num_files(map, f->id, rank);
     struct scr_out_file *file =
-        scr_reallocarray(f->file, f->n + (size_t)n + 1, sizeof *f->file);
-    if (file != NULL)
-        f->file = file;
-    if (file == NULL || rc != SCR_OK)
-        rc = scr_outgoing_no_memory(f, err);
-    for (int i = 0; i < n && rc == SCR_OK; i++) {
+        scr_reallocarray(f->file, f->n + n + 1, sizeof *f->file);
+    if (file == NULL)
+        return scr_outgoing_no_memory(f, err);
+    f->file = file;
+    for (const struct scr_file *e = scr_filemap_first_file(map, f->id, rank);
+         e != NULL && rc == SCR_OK; e = scr_file_next(e)) {
         const char *type = NULL;
-        const scr_meta *meta = scr_filemap_get_meta(map, f->id, rank, paths[i]);
+        const scr_meta *meta = scr_file_meta(e);
         f->file[f->n] = (struct scr_out_file){ .rank = rank };
         if (scr_meta_get_filetype(meta, &type) != SCR_OK)
             rc = scr_fail(err, SCR_E_CORRUPT, 0,
-                          "flush %s: nothing is recorded about it", paths[i]);
+                          "flush %s: nothing is recorded about it", e->item.name);
         else if (strcmp(type, "FULL") == 0)
-            rc = add_file(f, paths[i], meta, err);
+            rc = add_file(f, e->item.name, meta, err);
     }
-    free(paths);
     return rc;
 }
 
@@ -118,12 +118,12 @@ static int list_ranks(struct scr_outgoing *f, const scr_filemap *map,
                       struct scr_err *err)
 {
     int others = f->o != NULL && f->o->ranks > 0;
-    scr_hash_elem *e = others ? scr_filemap_first_rank_by_dataset(map, f->id) : NULL;
+    const struct scr_entry *e = others ? scr_filemap_first(map, f->id) : NULL;
     f->ranks = scr_hash_new();
     if (!others)
         scr_hash_set_kv_int(f->ranks, "RANK", f->world->rank);
-    for (; e != NULL; e = scr_hash_elem_next(e))
-        scr_hash_set_kv(f->ranks, "RANK", scr_hash_elem_key(e));
+    for (; e != NULL; e = scr_filemap_next(map, e))
+        scr_hash_set_kv_int(f->ranks, "RANK", e->rank);
     if (others)
         scr_hash_set_val_i64(f->ranks, "RANKS", f->o->ranks);
     return f->ranks && scr_hash_ok(f->ranks) ? SCR_OK : scr_outgoing_no_memory(f, err);
@@ -355,12 +355,14 @@ static int list(struct scr_outgoing *f, const scr_hash *files, struct scr_err *e
     for (SCR_HASH_EACH(e, files)) {
         struct scr_out_file *file = &f->file[f->n++];
         file->rank = f->world->rank;
-        file->meta = scr_hash_elem_hash(e);
-        (void)scr_hash_get_val_u64(file->meta, "SIZE", &file->xfer.size);
-        file->xfer.has_crc = scr_hash_get_val_crc(file->meta, "CRC", &file->xfer.crc);
+        const scr_hash *info = scr_hash_elem_hash(e);
+        file->asked = scr_hash_get_val(info, "ASKED");
+        file->is_shared = scr_hash_get(info, "SHARED") != NULL;
+        (void)scr_hash_get_val_u64(info, "SIZE", &file->xfer.size);
+        file->xfer.has_crc = scr_hash_get_val_crc(info, "CRC", &file->xfer.crc);
         file->xfer.name = file->dest = scr_strdup(scr_hash_elem_key(e));
         file->full = scr_path_join(f->prefix->path, scr_hash_elem_key(e));
-        file->src = scr_hash_get_val(file->meta, "WAITS");
+        file->src = scr_hash_get_val(info, "WAITS");
         f->replaces |= file->src != NULL;
         if (file->dest == NULL || file->full == NULL)
             return scr_outgoing_no_memory(f, err);
@@ -455,7 +457,7 @@ static int list_files(const struct scr_outgoing *f, scr_hash *part, struct scr_e
     for (size_t i = 0; i < f->n && rc == SCR_OK; i++) {
         const struct scr_xfer_file *x = &f->file[i].xfer;
         scr_hash_unset_all(extra);
-        rc = scr_rank2file_carry(extra, f->file[i].meta);
+        rc = scr_rank2file_carry(extra, f->file[i].asked, f->file[i].is_shared);
         if (rc == SCR_OK && x->packed)
             rc = scr_rank2file_set_packed(
                 extra, &(struct scr_packed){ x->stored_size, x->stored_crc });

@@ -14,7 +14,9 @@ struct scr_out_file {
     const char *src;           /* in cache, borrowed from the filemap; or where the
                                   application wrote it, NULL: in its place */
     char *dest, *full;         /* below the prefix, and whole */
-    const scr_hash *meta;      /* borrowed */
+    const char *asked;         /* another destination that was asked for; NULL: none;
+                                  borrowed */
+    int is_shared;             /* several ranks routed it */
     struct scr_xfer_file xfer; /* borrows from the above; what was copied, later */
 };
 

@@ -27,16 +27,14 @@ static int read_records(const struct scr_outgoing *f, const scr_hash *nodes,
         if (is_mine(f, i++) && rc == SCR_OK)
             rc = scr_arrival_read(f->env, f->prefix, f->id, scr_hash_elem_key_int(e),
                                   map, err);
-    for (SCR_HASH_EACH(r, scr_hash_get(map, "RANK"))) {
-        int rank = scr_hash_elem_key_int(r);
-        const scr_hash *files = scr_hash_getf(map, "RANK %d DSET %d FILE", rank, f->id);
-        if (rank < 0 || rank >= f->world->size) /* of another number of ranks */
+    for (SCR_ENTRIES(r, map, f->id)) {
+        if (r->rank >= f->world->size) /* of another number of ranks */
             continue;
-        for (SCR_HASH_EACH(p, files))
-            if (scr_hash_setf(send, NULL, "%d %s", rank, scr_hash_elem_key(p)) == NULL)
+        for (SCR_EACH(struct scr_file, p, &r->files))
+            if (scr_hash_setf(send, NULL, "%d %s", r->rank, p->item.name) == NULL)
                 rc = scr_outgoing_no_memory(f, err);
     }
-    scr_hash_delete(map);
+    scr_filemap_delete(map);
     return rc;
 }
 

@@ -42,71 +42,56 @@ static int name_file(const struct scr_redset *r, const char *path, scr_meta *met
     return rc;
 }
 
-static int take_file(struct scr_redset *r, const char *path, const scr_meta *from,
-                     scr_meta **meta, struct scr_err *err)
+/* Enters a file: into files, and with its name into current. */
+static int take_file(struct scr_redset *r, const struct scr_file *from,
+                     struct scr_err *err)
 {
+    const char *path = from->item.name;
     struct scr_member_file *f = &r->files[r->nfiles];
     f->path = scr_strdup(path);
-    *meta = scr_hash_dup(from);
-    if (f->path == NULL || (*meta == NULL && from != NULL))
+    if (f->path == NULL || scr_current_add(r->current, scr_file_meta(from)) != SCR_OK)
         return scr_fail(err, SCR_E_NOMEM, 0, "protect %s", path);
-    if (scr_meta_get_filesize(*meta, &f->size) != SCR_OK)
+    scr_meta *meta = &r->current->file[r->nfiles]->meta;
+    if (scr_meta_get_filesize(meta, &f->size) != SCR_OK)
         return scr_fail(err, SCR_E_ARG, 0, "protect %s: its size is not recorded",
                         path);
-    return name_file(r, path, *meta, err);
+    return name_file(r, path, meta, err);
 }
 
-/* Fills files of r; metas[i] are copies with FILE set. */
-static int take_files(struct scr_redset *r, const scr_filemap *map, scr_meta ***metas,
-                      struct scr_err *err)
+/* Fills files and current of r. */
+static int take_files(struct scr_redset *r, const scr_filemap *map, struct scr_err *err)
 {
-    int n = 0, me = r->p->world->rank;
-    const char **paths = NULL;
-    int rc = scr_filemap_list_files(map, r->id, me, &n, &paths);
-    r->files = scr_calloc((size_t)n, sizeof *r->files);
-    *metas = scr_calloc((size_t)n, sizeof **metas);
-    if (rc != SCR_OK || r->files == NULL || *metas == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "list of files of dataset %d", r->id);
-    for (int i = 0; i < n && rc == SCR_OK; i++) {
-        const scr_meta *meta = scr_filemap_get_meta(map, r->id, me, paths[i]);
-        if (!is_application_file(meta))
+    int me = r->p->world->rank, rc = SCR_OK;
+    r->files =
+        scr_calloc((size_t)scr_filemap_num_files(map, r->id, me), sizeof *r->files);
+    r->current = scr_current_new(me, NULL, NULL);
+    if (r->files == NULL || r->current == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "list of files of dataset %d", r->id);
+    for (struct scr_file *f = scr_filemap_first_file(map, r->id, me); f && rc == SCR_OK;
+         f = scr_file_next(f)) {
+        if (!is_application_file(scr_file_meta(f)))
             continue;
-        rc = take_file(r, paths[i], meta, &(*metas)[r->nfiles], err);
+        rc = take_file(r, f, err);
         r->nfiles++;
     }
-    free(paths);
     return rc;
 }
 
-/* Without CRCs the places kept for them would read as checksums that are wrong. */
-static void forget_crcs(struct scr_redset *r)
+/* Without CRCs no places are kept for them: they would read as checksums that are
+ * wrong. */
+static int describe(struct scr_redset *r, const scr_hash *extra, const scr_hash *dset,
+                    struct scr_err *err)
 {
-    for (size_t i = 0; i < r->nfiles; i++)
-        scr_hash_unset(scr_hash_getf(r->current, "FILE %zu", i), "CRC");
-    scr_hash_unset(r->current, "CHUNKCRC");
-}
-
-static int make_current(struct scr_redset *r, scr_meta *const *metas,
-                        const scr_hash *extra, const scr_hash *dset,
-                        struct scr_err *err)
-{
-    scr_hash *desc = scr_redset_desc(r, extra);
-    if (desc != NULL)
-        r->current =
-            scr_redfile_current(r->p->world->rank, r->nfiles, metas, desc, dset);
-    scr_hash_delete(desc);
-    if (r->current == NULL)
+    struct scr_current *c = r->current;
+    c->desc = scr_redset_desc(r, extra);
+    c->dset = scr_hash_dup(dset);
+    if (c->desc == NULL || (c->dset == NULL && dset != NULL))
         return scr_fail(err, SCR_E_NOMEM, 0, "meta data of dataset %d", r->id);
-    if (!r->p->crc)
-        forget_crcs(r);
+    for (size_t i = 0; i < c->files.n; i++)
+        scr_meta_unset_crc32(&c->file[i]->meta);
+    if (r->p->crc)
+        scr_current_reserve_crcs(c);
     return SCR_OK;
-}
-
-static void free_metas(scr_meta **metas, size_t n)
-{
-    for (size_t i = 0; metas != NULL && i < n; i++)
-        scr_meta_delete(metas[i]);
-    free(metas);
 }
 
 /* --- the encode --- */
@@ -128,16 +113,15 @@ static int start_redfile(struct scr_redset *r, const char *dset_dir,
 
 static int finish_redfile(const struct scr_redset *r, struct scr_err *err)
 {
-    scr_hash *header = scr_redset_header(r);
-    uint64_t bytes = 0;
-    if (header == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "redundancy header of dataset %d", r->id);
-    int rc = scr_redfile_write(r->p->env, r->redpath, header, &bytes, err);
-    scr_hash_delete(header);
-    if (rc == SCR_OK && bytes != r->header_bytes)
+    struct scr_str header = SCR_STR_INIT;
+    int rc = scr_redset_header(r, &header, err);
+    if (rc == SCR_OK && header.len != r->header_bytes)
         rc = scr_fail(err, SCR_E_FAILURE, 0,
-                      "header of %s: %llu bytes, %llu were kept for it", r->redpath,
-                      (unsigned long long)bytes, (unsigned long long)r->header_bytes);
+                      "header of %s: %zu bytes, %llu were kept for it", r->redpath,
+                      header.len, (unsigned long long)r->header_bytes);
+    if (rc == SCR_OK)
+        rc = scr_redfile_write(r->p->env, r->redpath, &header, err);
+    scr_str_free(&header);
     return rc;
 }
 
@@ -168,9 +152,8 @@ static int encode_all(struct scr_redset *r, const char *dset_dir, int rc,
     free(have);
     if (rc != SCR_OK)
         return rc;
-    if (r->p->crc &&
-        scr_redfile_set_crcs(r->current, r->nfiles, r->files, parity_crc) != SCR_OK)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "checksums of dataset %d", r->id);
+    if (r->p->crc)
+        scr_current_set_crcs(r->current, r->files, parity_crc);
     rc = scr_redset_partners_all(r, rc, err);
     return rc == SCR_OK ? finish_redfile(r, err) : rc;
 }
@@ -179,23 +162,21 @@ int scr_protect_all(const struct scr_protect *p, struct scr_protection *d, int r
                     struct scr_err *err)
 {
     struct scr_redset r = SCR_REDSET_INIT;
-    scr_meta **metas = NULL;
     int rc1 =
         scr_redset_init(&r, p, d->set, d->id, d->dset_dir, rc == SCR_OK ? err : NULL);
     r.encoding = 1;
     rc = rc == SCR_OK ? rc1 : rc;
     if (rc == SCR_OK)
-        rc = take_files(&r, d->map, &metas, err);
+        rc = take_files(&r, d->map, err);
     rc = scr_redset_geom_all(&r, d->scheme, d->k, rc, err);
     if (rc == SCR_OK) {
-        rc1 = make_current(&r, metas, d->desc, d->dset, err);
+        rc1 = describe(&r, d->desc, d->dset, err);
         rc = encode_all(&r, d->dset_dir, rc1, &d->stats, err);
     }
     for (int i = 0; i < r.g.n; i++)
         d->longest = r.g.len[i] > d->longest ? r.g.len[i] : d->longest;
     if (rc == SCR_OK)
         rc = scr_redset_enter(&r, d->map, err);
-    free_metas(metas, r.nfiles);
     scr_redset_fini(&r);
     return rc;
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hashfile.h"
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -28,7 +27,7 @@ int scr_redset_init(struct scr_redset *r, const struct scr_protect *p,
 static void drop_partners(struct scr_redset *r)
 {
     for (int j = 0; r->partners != NULL && j < r->npartners; j++)
-        scr_hash_delete(r->partners[j]);
+        scr_str_free(&r->partners[j]);
     free(r->partners);
     r->partners = NULL;
     r->npartners = 0;
@@ -38,7 +37,7 @@ void scr_redset_fini(struct scr_redset *r)
 {
     drop_partners(r);
     scr_member_files_free(r->files, r->nfiles);
-    scr_hash_delete(r->current);
+    scr_current_delete(r->current);
     free(r->redpath);
     free(r->rank_dir);
     *r = (struct scr_redset)SCR_REDSET_INIT;
@@ -78,41 +77,61 @@ int scr_redset_geom_all(struct scr_redset *r, enum scr_scheme scheme, int k, int
 
 int scr_redset_partners_all(struct scr_redset *r, int rc, struct scr_err *err)
 {
+    struct scr_str mine = SCR_STR_INIT;
     int n = r->set->n, me = r->set->me;
     int copies = scr_redfile_copies(n, r->g.k);
     drop_partners(r);
     r->partners = scr_calloc((size_t)copies, sizeof *r->partners);
-    for (int j = 0; j < copies && r->partners != NULL; j++, r->npartners++)
-        if ((r->partners[j] = scr_hash_new()) == NULL)
-            break;
+    r->npartners = r->partners != NULL ? copies : 0;
     if (rc == SCR_OK && r->npartners < copies)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "meta data of %d members", copies);
-    for (int j = 1; j <= copies; j++) {
-        scr_hash *in = j <= r->npartners ? r->partners[j - 1] : NULL;
-        int rc1 = scr_hash_sendrecv(&r->set->comm, r->current, (me + j) % n, in,
-                                    (me - j + n) % n, rc == SCR_OK ? err : NULL);
-        rc = rc == SCR_OK ? rc1 : rc;
+    if (rc == SCR_OK) /* else nothing travels, and the neighbours go on */
+        scr_current_pack(&mine, r->current);
+    r->packed = mine.len;
+    if (mine.bad) {
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "meta data of dataset %d", r->id);
+        mine = (struct scr_str)SCR_STR_INIT;
     }
+    for (int j = 1; j <= copies; j++) {
+        struct scr_str lost = SCR_STR_INIT;
+        struct scr_str *in = r->partners != NULL ? &r->partners[j - 1] : &lost;
+        int rc1 = scr_bytes_sendrecv(&r->set->comm, &mine, (me + j) % n, in,
+                                     (me - j + n) % n, rc == SCR_OK ? err : NULL);
+        rc = rc == SCR_OK ? rc1 : rc;
+        scr_str_free(&lost);
+    }
+    scr_str_free(&mine);
     return rc;
 }
 
-scr_hash *scr_redset_header(const struct scr_redset *r)
+static struct scr_redowner owner_of(const struct scr_redset *r)
 {
-    return scr_redfile_header(&r->g, r->set->me, r->id, r->p->world->size,
-                              r->set->world, r->current, r->partners, r->npartners);
+    return (struct scr_redowner){ &r->g, r->set->me, r->id, r->p->world->size,
+                                  r->set->world };
+}
+
+int scr_redset_header(const struct scr_redset *r, struct scr_str *s,
+                      struct scr_err *err)
+{
+    const struct scr_redowner o = owner_of(r);
+    scr_redfile_header(s, &o, r->current, r->partners, r->npartners);
+    return s->bad
+               ? scr_fail(err, SCR_E_NOMEM, 0, "redundancy header of dataset %d", r->id)
+               : SCR_OK;
 }
 
 int scr_redset_header_size(const struct scr_redset *r, uint64_t *n, struct scr_err *err)
 {
-    scr_hash *header = scr_redset_header(r);
-    if (header == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "redundancy header of dataset %d", r->id);
-    void *buf = NULL;
-    size_t bytes = 0;
-    int rc = scr_hash_encode(header, &buf, &bytes, err);
-    free(buf);
-    scr_hash_delete(header);
-    *n = bytes;
+    const struct scr_redowner o = owner_of(r);
+    struct scr_str s = SCR_STR_INIT;
+    scr_redfile_header(&s, &o, NULL, NULL, r->npartners);
+    *n = s.len + r->packed;
+    for (int j = 0; j < r->npartners; j++)
+        *n += r->partners[j].len;
+    int rc =
+        s.bad ? scr_fail(err, SCR_E_NOMEM, 0, "redundancy header of dataset %d", r->id)
+              : SCR_OK;
+    scr_str_free(&s);
     return rc;
 }
 
@@ -187,54 +206,38 @@ scr_hash *scr_redset_desc(const struct scr_redset *r, const scr_hash *extra)
 
 /* --- the filemap --- */
 
-static int drop_files(scr_filemap *map, int id, int rank)
-{
-    int n = 0;
-    const char **files = NULL;
-    int rc = scr_filemap_list_files(map, id, rank, &n, &files);
-    /* Removing the last first: a name is borrowed from the entry it names. */
-    for (int i = n - 1; rc == SCR_OK && i >= 0; i--)
-        scr_filemap_remove_file(map, id, rank, files[i]);
-    free(files);
-    return rc;
-}
-
-static int enter_redfile(const struct scr_redset *r, scr_filemap *map)
+static void enter_redfile(const struct scr_redset *r, scr_filemap *map)
 {
     int me = r->p->world->rank;
-    scr_meta *meta = scr_meta_new();
-    if (meta == NULL)
-        return SCR_E_NOMEM;
+    struct scr_file *f = scr_filemap_add_file(map, r->id, me, r->redpath);
+    struct scr_entry *e = scr_filemap_entry(map, r->id, me);
     uint64_t size = r->header_bytes + scr_geom_parity_bytes(&r->g, r->set->me);
-    scr_meta_set(meta, scr_path_base(r->redpath), scr_scheme_name(r->g.scheme), size,
-                 r->id, me, r->p->world->size, 1);
-    scr_filemap_add_file(map, r->id, me, r->redpath);
-    scr_filemap_set_meta(map, r->id, me, r->redpath, meta);
-    scr_meta_delete(meta);
-    return SCR_OK;
+    if (f != NULL)
+        scr_meta_set(scr_file_need_meta(f, &e->files), scr_path_base(r->redpath),
+                     scr_scheme_name(r->g.scheme), size, r->id, me, r->p->world->size,
+                     1);
 }
 
 int scr_redset_enter(const struct scr_redset *r, scr_filemap *map, struct scr_err *err)
 {
     int me = r->p->world->rank;
-    int rc = drop_files(map, r->id, me);
-    scr_filemap_add_rank(map, r->id, me);
-    for (size_t i = 0; i < r->nfiles; i++) {
-        scr_filemap_add_file(map, r->id, me, r->files[i].path);
-        scr_filemap_set_meta(map, r->id, me, r->files[i].path,
-                             scr_hash_getf(r->current, "FILE %zu", i));
-    }
+    const struct scr_current *c = r->current;
+    struct scr_entry *e = scr_filemap_add_rank(map, r->id, me);
+    if (e != NULL)
+        scr_table_clear(&e->files);
+    for (size_t i = 0; i < r->nfiles; i++)
+        scr_filemap_set_meta(map, r->id, me, r->files[i].path, &c->file[i]->meta);
     scr_filemap_set_expected_files(map, r->id, me, (int)r->nfiles);
-    const scr_hash *dset = scr_hash_get(r->current, "DSETDESC");
-    if (dset != NULL)
-        scr_filemap_set_dataset(map, r->id, me, dset);
-    scr_filemap_set_desc(map, r->id, me, scr_hash_get(r->current, "DESC"));
-    const char *chunk_crc = scr_hash_get_val(r->current, "CHUNKCRC");
-    if (chunk_crc != NULL)
-        scr_filemap_set_tag(map, r->id, me, "CHUNKCRC", chunk_crc);
-    if (rc == SCR_OK)
-        rc = enter_redfile(r, map);
-    if (rc != SCR_OK || !scr_hash_ok(map))
+    if (c->dset != NULL)
+        scr_filemap_set_dataset(map, r->id, me, c->dset);
+    scr_filemap_set_desc(map, r->id, me, c->desc);
+    if (c->has_chunk_crc) {
+        char crc[16];
+        snprintf(crc, sizeof crc, "0x%08x", c->chunk_crc);
+        scr_filemap_set_tag(map, r->id, me, "CHUNKCRC", crc);
+    }
+    enter_redfile(r, map);
+    if (!scr_filemap_ok(map))
         return scr_fail(err, SCR_E_NOMEM, 0, "filemap entry of dataset %d", r->id);
     return SCR_OK;
 }

@@ -21,16 +21,18 @@
 struct scr_redset {
     const struct scr_protect *p;
     const struct scr_set *set;
-    int id;            /* dataset */
-    int encoding;      /* its parity is new, and its CRC may come from the data's */
-    char *rank_dir;    /* application files of this rank */
-    char *redpath;     /* its redundancy file; set by scr_redset_geom_all */
-    scr_hash *current; /* CURRENT of this rank, owned */
+    int id;         /* dataset */
+    int encoding;   /* its parity is new, and its CRC may come from the data's */
+    char *rank_dir; /* application files of this rank */
+    char *redpath;  /* its redundancy file; set by scr_redset_geom_all */
+    struct scr_current *current;   /* CURRENT of this rank, owned */
     struct scr_member_file *files; /* of it, below rank_dir, owned */
     size_t nfiles;
     struct scr_geom g;
-    scr_hash **partners; /* CURRENT of the left neighbours, nearest first */
+    struct scr_str
+        *partners; /* CURRENT of the left neighbours, packed, nearest first */
     int npartners;
+    size_t packed; /* bytes of current, packed, as the neighbours got it */
     uint64_t header_bytes;
 };
 #define SCR_REDSET_INIT                                                                \
@@ -54,9 +56,11 @@ int scr_redset_geom_all(struct scr_redset *r, enum scr_scheme scheme, int k, int
 /* Sends current to the right neighbours, takes the left ones' into partners
  * (replacing). The code is each member's own: it goes into the next agreement. */
 int scr_redset_partners_all(struct scr_redset *r, int rc, struct scr_err *err);
-/* The header from current and partners; NULL: out of memory. */
-scr_hash *scr_redset_header(const struct scr_redset *r);
-/* Bytes of that header on disk. */
+/* The bytes of the header, of current and partners, into s, which is empty. SCR_OK or
+ * SCR_E_NOMEM. */
+int scr_redset_header(const struct scr_redset *r, struct scr_str *s,
+                      struct scr_err *err);
+/* Their number, of what was exchanged with the neighbours last. */
 int scr_redset_header_size(const struct scr_redset *r, uint64_t *n,
                            struct scr_err *err);
 

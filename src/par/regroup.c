@@ -18,13 +18,9 @@ int scr_regroup_no_memory(const struct scr_regrouping *g, struct scr_err *err)
 /* The record of the dataset in any entry this rank holds; NULL: none. */
 static const scr_hash *any_dataset(const struct scr_regrouping *g)
 {
-    for (scr_hash_elem *e = scr_filemap_first_rank_by_dataset(g->map, g->id); e;
-         e = scr_hash_elem_next(e)) {
-        int rank = scr_hash_elem_key_int(e);
-        const scr_hash *dset = scr_filemap_get_dataset(g->map, g->id, rank);
-        if (dset != NULL && scr_filemap_get_desc(g->map, g->id, rank) != NULL)
-            return dset;
-    }
+    for (SCR_ENTRIES(e, g->map, g->id))
+        if (e->dataset != NULL && e->desc != NULL)
+            return e->dataset;
     return NULL;
 }
 
@@ -49,14 +45,13 @@ static int share_dataset_all(const struct scr_regrouping *g, scr_hash *dset,
 static int play_rank(struct scr_regrouping *g, int r, struct scr_err *err)
 {
     scr_filemap_add_rank(g->play, g->id, r);
-    for (scr_hash_elem *e = scr_filemap_first_file(g->map, g->id, r); e;
-         e = scr_hash_elem_next(e)) {
-        const char *path = scr_hash_elem_key(e);
-        const scr_meta *meta = scr_filemap_get_meta(g->map, g->id, r, path);
+    for (struct scr_file *f = scr_filemap_first_file(g->map, g->id, r); f;
+         f = scr_file_next(f)) {
+        const scr_meta *meta = scr_file_meta(f);
         if (scr_meta_check_filetype(meta, "FULL") == SCR_OK)
-            scr_filemap_set_meta(g->play, g->id, r, path, meta);
+            scr_filemap_set_meta(g->play, g->id, r, f->item.name, meta);
     }
-    return scr_hash_ok(g->play) ? SCR_OK : scr_regroup_no_memory(g, err);
+    return scr_filemap_ok(g->play) ? SCR_OK : scr_regroup_no_memory(g, err);
 }
 
 static int play_all(struct scr_regrouping *g, struct scr_err *err)

@@ -37,11 +37,11 @@ static int verify_meta(const struct scr_regrouping *g, const char *path,
 static int has_data(struct scr_regrouping *g, int r)
 {
     int n = 0;
-    for (scr_hash_elem *e = scr_filemap_first_file(g->map, g->id, r); e;
-         e = scr_hash_elem_next(e)) {
+    for (struct scr_file *f = scr_filemap_first_file(g->map, g->id, r); f;
+         f = scr_file_next(f)) {
         struct scr_err why = SCR_ERR_INIT;
-        const char *path = scr_hash_elem_key(e);
-        const scr_meta *meta = scr_filemap_get_meta(g->map, g->id, r, path);
+        const char *path = f->item.name;
+        const scr_meta *meta = scr_file_meta(f);
         if (scr_meta_check_filetype(meta, "FULL") != SCR_OK)
             continue;
         if (verify_meta(g, path, meta, &why) != SCR_OK) {
@@ -53,23 +53,20 @@ static int has_data(struct scr_regrouping *g, int r)
     return n == scr_filemap_num_expected_files(g->map, g->id, r);
 }
 
-/* The header of old rank r's redundancy file; NULL: there is none that is good. */
-static scr_hash *find_header(struct scr_regrouping *g, int r)
+/* 1 if old rank r's redundancy file has a good header, which is in head then. */
+static int find_header(struct scr_regrouping *g, int r, struct scr_redhead *head)
 {
-    for (scr_hash_elem *e = scr_filemap_first_file(g->map, g->id, r); e;
-         e = scr_hash_elem_next(e)) {
+    for (struct scr_file *f = scr_filemap_first_file(g->map, g->id, r); f;
+         f = scr_file_next(f)) {
         struct scr_err why = SCR_ERR_INIT;
-        uint64_t bytes = 0;
-        const char *path = scr_hash_elem_key(e);
+        const char *path = f->item.name;
         if (!scr_regroup_is_redfile(g, r, path))
             continue;
-        scr_hash *header =
-            scr_restore_read_header(g->env, path, g->id, r, &bytes, &why);
-        if (header != NULL)
-            return header;
+        if (scr_restore_read_header(g->env, path, g->id, r, head, &why) == SCR_OK)
+            return 1;
         note_loss(g, r, &why);
     }
-    return NULL;
+    return 0;
 }
 
 int scr_regroup_is_redfile(const struct scr_regrouping *g, int r, const char *path)
@@ -84,17 +81,18 @@ int scr_regroup_is_redfile(const struct scr_regrouping *g, int r, const char *pa
 /* What was only begun there is not described, and nothing is told of it. */
 static int look_at(struct scr_regrouping *g, int r, scr_hash *send, struct scr_err *err)
 {
-    scr_hash *known = NULL, *header = find_header(g, r);
+    struct scr_redhead head = { 0 };
+    scr_hash *known = NULL;
+    int have = find_header(g, r, &head) ? SCR_HAVE_PARITY : 0;
     int rc = scr_restore_describe(
-        header ? header : scr_filemap_get_desc(g->map, g->id, r), &known, err);
-    int have = header ? SCR_HAVE_PARITY : 0;
+        have ? head.set : scr_filemap_get_desc(g->map, g->id, r), &known, err);
     if (known != NULL && has_data(g, r))
         have |= SCR_HAVE_DATA;
     const struct scr_setjudge_told told = { "", r, have };
     if (known != NULL)
         rc = scr_setjudge_tell(g->world, known, &told, send, err);
     scr_hash_delete(known);
-    scr_hash_delete(header);
+    scr_redhead_fini(&head);
     return rc;
 }
 
@@ -275,13 +273,9 @@ static int judge_sets(const struct scr_regrouping *g, scr_hash *send, uint64_t *
 static int recorded_ranks(const struct scr_regrouping *g)
 {
     int ranks = 0;
-    for (scr_hash_elem *e = scr_filemap_first_rank_by_dataset(g->map, g->id); e;
-         e = scr_hash_elem_next(e)) {
-        const scr_hash *desc =
-            scr_filemap_get_desc(g->map, g->id, scr_hash_elem_key_int(e));
-        if (scr_hash_get_val_int(desc, "RANKS", &ranks))
+    for (SCR_ENTRIES(e, g->map, g->id))
+        if (scr_hash_get_val_int(e->desc, "RANKS", &ranks))
             return ranks;
-    }
     return 0;
 }
 

@@ -67,10 +67,10 @@ static int ship_rank(const struct scr_regrouping *g, int r, int red,
                      struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (scr_hash_elem *e = scr_filemap_first_file(g->map, g->id, r); e && rc == SCR_OK;
-         e = scr_hash_elem_next(e)) {
-        const char *path = scr_hash_elem_key(e);
-        const scr_meta *meta = scr_filemap_get_meta(g->map, g->id, r, path);
+    for (struct scr_file *f = scr_filemap_first_file(g->map, g->id, r);
+         f && rc == SCR_OK; f = scr_file_next(f)) {
+        const char *path = f->item.name;
+        const scr_meta *meta = scr_file_meta(f);
         if (red && scr_regroup_is_redfile(g, r, path))
             rc = ship_redfile(g, path, err);
         else if (!red && scr_meta_check_filetype(meta, "FULL") == SCR_OK)
@@ -158,23 +158,22 @@ static int name_paths(const struct scr_regrouping *g, const scr_hash *set,
 static int adopt(struct scr_regrouping *g, int r, const char *redfile, const char *dir,
                  struct scr_err *err)
 {
-    uint64_t bytes = 0;
+    struct scr_redhead head;
     struct scr_member_file *files = NULL;
     size_t n = 0;
-    int has_crc = 0, rc = SCR_OK;
-    scr_hash *header = scr_restore_read_header(g->env, redfile, g->id, r, &bytes, err);
-    if (header == NULL)
+    int has_crc = 0;
+    int rc = scr_restore_read_header(g->env, redfile, g->id, r, &head, err);
+    if (rc != SCR_OK)
         return SCR_E_CORRUPT;
-    const scr_hash *current = scr_hash_get(header, "CURRENT");
-    rc = scr_redfile_files(current, dir, &files, &n, &has_crc, err);
+    rc = scr_redfile_files(head.current, dir, &files, &n, &has_crc, err);
     scr_filemap_add_rank(g->play, g->id, r);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         scr_filemap_set_meta(g->play, g->id, r, files[i].path,
-                             scr_hash_getf(current, "FILE %zu", i));
-    if (rc == SCR_OK && !scr_hash_ok(g->play))
+                             &head.current->file[i]->meta);
+    if (rc == SCR_OK && !scr_filemap_ok(g->play))
         rc = scr_regroup_no_memory(g, err);
     scr_member_files_free(files, n);
-    scr_hash_delete(header);
+    scr_redhead_fini(&head);
     return rc;
 }
 

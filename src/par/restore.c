@@ -29,9 +29,9 @@ static void report_all(const struct scr_restoring *s, struct scr_restore_report 
 
 static int enter(struct scr_restoring *s, scr_hash *dset, struct scr_err *err)
 {
-    const scr_hash *found = scr_hash_get(s->r.current, "DSETDESC");
-    s->r.header_bytes =
-        s->have[s->set.me] & SCR_HAVE_PARITY ? s->header_bytes : s->r.header_bytes;
+    const scr_hash *found = s->r.current->dset;
+    if (s->have[s->set.me] & SCR_HAVE_PARITY)
+        s->r.header_bytes = s->head.bytes;
     int rc = scr_redset_enter(&s->r, s->map, err);
     if (rc == SCR_OK && scr_hash_merge(dset, found) != SCR_OK)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "dataset %d", s->r.id);
@@ -45,7 +45,7 @@ static void restore_fini(struct scr_restoring *s)
     free(s->redfound);
     free(s->have);
     free(s->seen);
-    scr_hash_delete(s->header);
+    scr_redhead_fini(&s->head);
     scr_hash_delete(s->known);
     scr_redset_fini(&s->r);
     scr_set_free(&s->set);

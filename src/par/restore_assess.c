@@ -36,9 +36,9 @@ static int check_file(const struct scr_restoring *s, const struct scr_member_fil
 static int check_parity_bytes(const struct scr_restoring *s, int deep,
                               struct scr_err *err)
 {
-    uint64_t size = 0,
-             want = s->header_bytes + scr_geom_parity_bytes(&s->r.g, s->set.me);
-    uint32_t crc = 0, recorded = 0;
+    uint64_t size = 0, want = s->head.bytes + scr_geom_parity_bytes(&s->r.g, s->set.me);
+    uint32_t crc = 0;
+    const struct scr_current *c = s->r.current;
     struct stat st;
     int rc = scr_file_stat(s->p->env->sys, s->r.redpath, &st, err);
     if (rc != SCR_OK)
@@ -48,18 +48,17 @@ static int check_parity_bytes(const struct scr_restoring *s, int deep,
                         (long long)st.st_size, (unsigned long long)want);
     if (!deep)
         return SCR_OK;
-    rc = scr_file_crc32(s->p->env, s->r.redpath, s->header_bytes, &size, &crc, err);
-    if (rc == SCR_OK && scr_hash_get_val_crc(s->r.current, "CHUNKCRC", &recorded) &&
-        crc != recorded)
+    rc = scr_file_crc32(s->p->env, s->r.redpath, s->head.bytes, &size, &crc, err);
+    if (rc == SCR_OK && c->has_chunk_crc && crc != c->chunk_crc)
         rc = scr_fail(err, SCR_E_CORRUPT, 0,
                       "%s: crc32 of parity 0x%08x, recorded is 0x%08x", s->r.redpath,
-                      crc, recorded);
+                      crc, c->chunk_crc);
     return rc;
 }
 
 static int check_parity(const struct scr_restoring *s, int deep, struct scr_err *err)
 {
-    if (s->header == NULL)
+    if (!s->has_head)
         return scr_fail(
             err,
             scr_err_may_pass(s->header_why.code) ? s->header_why.code : SCR_E_MISSING,

@@ -31,24 +31,19 @@ int scr_restore_describe(const scr_hash *from, scr_hash **known, struct scr_err 
     return scr_fail(err, SCR_E_NOMEM, 0, "description of a redundancy set");
 }
 
-scr_hash *scr_restore_read_header(const struct scr_env *env, const char *path, int id,
-                                  int rank, uint64_t *header_bytes, struct scr_err *err)
+int scr_restore_read_header(const struct scr_env *env, const char *path, int id,
+                            int rank, struct scr_redhead *head, struct scr_err *err)
 {
-    struct scr_redinfo info = { 0 };
-    scr_hash *h = scr_hash_new();
-    int rc = scr_redfile_read(env, path, h, header_bytes, err);
-    if (rc == SCR_OK)
-        rc = scr_redinfo_get(h, &info, err);
-    if (rc == SCR_OK && info.dset_id != id)
-        rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: of dataset %d", path, info.dset_id);
-    else if (rc == SCR_OK && info.world_ranks[info.member] != rank)
+    const struct scr_redinfo *info = &head->info;
+    int rc = scr_redhead_read(env, path, head, err);
+    if (rc == SCR_OK && info->dset_id != id)
+        rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: of dataset %d", path, info->dset_id);
+    else if (rc == SCR_OK && info->world_ranks[info->member] != rank)
         rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: of rank %d", path,
-                      info.world_ranks[info.member]);
-    scr_redinfo_fini(&info);
-    if (rc == SCR_OK)
-        return h;
-    scr_hash_delete(h);
-    return NULL;
+                      info->world_ranks[info->member]);
+    if (rc != SCR_OK)
+        scr_redhead_fini(head);
+    return rc;
 }
 
 /* The redundancy file the filemap names, read where this dataset's directory is now. */
@@ -56,11 +51,11 @@ static void find_header(struct scr_restoring *s)
 {
     int me = s->p->world->rank;
     struct scr_err *why = &s->header_why;
-    scr_hash_elem *e = scr_filemap_first_file(s->map, s->r.id, me);
-    for (; e != NULL && s->header == NULL; e = scr_hash_elem_next(e)) {
+    for (struct scr_file *f = scr_filemap_first_file(s->map, s->r.id, me);
+         f != NULL && !s->has_head; f = scr_file_next(f)) {
         enum scr_scheme scheme;
         int member, n, id;
-        const char *base = scr_path_base(scr_hash_elem_key(e));
+        const char *base = scr_path_base(f->item.name);
         if (!scr_redfile_parse(base, &scheme, &member, &n, &id))
             continue;
         free(s->redfound);
@@ -68,10 +63,10 @@ static void find_header(struct scr_restoring *s)
         if (s->redfound == NULL)
             scr_fail(why, SCR_E_NOMEM, 0, "redundancy file %s", base);
         else
-            s->header = scr_restore_read_header(s->p->env, s->redfound, s->r.id, me,
-                                                &s->header_bytes, why);
+            s->has_head = scr_restore_read_header(s->p->env, s->redfound, s->r.id, me,
+                                                  &s->head, why) == SCR_OK;
     }
-    if (s->header != NULL)
+    if (s->has_head)
         return;
     scr_fail(why, SCR_E_MISSING, 0, "none is recorded");
     scr_log(s->p->env->log, SCR_LOG_DEBUG,
@@ -82,8 +77,8 @@ static void find_header(struct scr_restoring *s)
 static int find_known(struct scr_restoring *s, struct scr_err *err)
 {
     const scr_hash *from =
-        s->header ? s->header
-                  : scr_filemap_get_desc(s->map, s->r.id, s->p->world->rank);
+        s->has_head ? s->head.set
+                    : scr_filemap_get_desc(s->map, s->r.id, s->p->world->rank);
     return scr_restore_describe(from, &s->known, err);
 }
 
@@ -206,92 +201,78 @@ int scr_restore_find_set_all(struct scr_restoring *s, struct scr_err *err)
 
 /* --- the meta data --- */
 
-/* Own CURRENT from the filemap: when header and all copies of it are gone. NULL if that
- * does not have it; SCR_OK or SCR_E_NOMEM. */
-static int current_from_map(const struct scr_restoring *s, scr_hash **out)
+static int add_known(struct scr_current *c, const struct scr_entry *e)
 {
-    int n = 0, used = 0, me = s->p->world->rank, id = s->r.id;
-    const char **files = NULL;
-    scr_hash *current = NULL;
-    *out = NULL;
-    if (scr_filemap_get_desc(s->map, id, me) == NULL)
-        return SCR_OK;
-    if (scr_filemap_list_files(s->map, id, me, &n, &files) != SCR_OK)
-        return SCR_E_NOMEM;
-    scr_hash **metas = scr_calloc((size_t)n, sizeof *metas);
-    for (int i = 0; metas != NULL && i < n; i++) {
+    int rc = SCR_OK;
+    for (SCR_EACH(struct scr_file, f, &e->files)) {
         enum scr_scheme scheme;
         const char *type = "";
-        scr_meta *meta = scr_filemap_get_meta(s->map, id, me, files[i]);
-        if (scr_meta_get_filetype(meta, &type) != SCR_OK ||
-            !scr_scheme_parse(type, &scheme))
-            metas[used++] = meta;
+        scr_meta *meta = scr_file_meta(f);
+        if (rc == SCR_OK && (scr_meta_get_filetype(meta, &type) != SCR_OK ||
+                             !scr_scheme_parse(type, &scheme)))
+            rc = scr_current_add(c, meta);
     }
-    int expected = scr_filemap_num_expected_files(s->map, id, me);
-    int known = metas != NULL && used == expected;
-    if (known)
-        current = scr_redfile_current(me, (size_t)used, metas,
-                                      scr_filemap_get_desc(s->map, id, me),
-                                      scr_filemap_get_dataset(s->map, id, me));
-    for (int i = 0; current != NULL && i < used; i++) {
-        uint32_t crc;
-        scr_hash *meta = scr_hash_getf(current, "FILE %d", i);
-        if (scr_meta_get_crc32(metas[i], &crc) == SCR_OK)
-            scr_meta_set_crc32(meta, crc);
-        else
-            scr_hash_unset(meta, "CRC");
+    return rc;
+}
+
+/* Own CURRENT from the filemap: when header and all copies of it are gone. NULL if that
+ * does not have it; SCR_OK or SCR_E_NOMEM. */
+static int current_from_map(const struct scr_restoring *s, struct scr_current **out)
+{
+    int me = s->p->world->rank;
+    const struct scr_entry *e = scr_filemap_entry(s->map, s->r.id, me);
+    *out = NULL;
+    if (e == NULL || e->desc == NULL)
+        return SCR_OK;
+    struct scr_current *c = scr_current_new(me, e->desc, e->dataset);
+    int rc = c != NULL ? add_known(c, e) : SCR_E_NOMEM;
+    if (rc == SCR_OK && e->expected >= 0 && c->files.n == (size_t)e->expected) {
+        c->has_chunk_crc = scr_hash_get_val_crc(e->tags, "CHUNKCRC", &c->chunk_crc);
+        *out = c;
+        return SCR_OK;
     }
-    const char *chunk_crc = scr_filemap_get_tag(s->map, id, me, "CHUNKCRC");
-    if (chunk_crc != NULL)
-        scr_hash_set_val(current, "CHUNKCRC", chunk_crc);
-    else
-        scr_hash_unset(current, "CHUNKCRC");
-    int short_of_memory = metas == NULL || (known && !scr_hash_ok(current));
-    free(metas);
-    free(files);
-    if (short_of_memory) {
-        scr_hash_delete(current);
-        return SCR_E_NOMEM;
-    }
-    *out = current;
-    return SCR_OK;
+    scr_current_delete(c);
+    return rc;
 }
 
 /* The copies of a member's CURRENT lie with its right neighbours; the nearest that has
  * its header sends it. why: of each member, why it has none, SCR_OK if it has. */
-static int send_copies(const struct scr_restoring *s, const int *why, scr_hash *out,
-                       struct scr_err *err)
+static int send_copies(const struct scr_restoring *s, const int *why,
+                       struct scr_parcels *out, struct scr_err *err)
 {
     int n = s->set.n, me = s->set.me;
     int k = 0;
     scr_hash_get_val_int(s->known, "FAILURES", &k);
     int copies = scr_redfile_copies(n, k);
-    for (int j = 1; j <= copies && s->header != NULL; j++) {
+    for (int j = 1; j <= copies && s->has_head; j++) {
+        const struct scr_redcopy *copy = &s->head.copy[j - 1];
         int to = (me - j + n) % n, nearest = 1;
         for (int i = 1; i < j; i++)
             nearest = nearest && why[(to + i) % n] != SCR_OK;
-        if (why[to] == SCR_OK || !nearest)
+        if (why[to] == SCR_OK || !nearest || copy->p == NULL)
             continue;
-        char key[24];
-        scr_redfile_partner_key(j, key, sizeof key);
-        scr_hash *slot = scr_hash_setf(out, NULL, "%d", to);
-        if (slot == NULL ||
-            scr_hash_merge(slot, scr_hash_get(s->header, key)) != SCR_OK)
+        struct scr_str *bytes = scr_parcel_to(out, to);
+        if (bytes != NULL)
+            scr_str_append_n(bytes, copy->p, copy->n);
+        if (bytes == NULL || bytes->bad)
             return no_memory(s, err);
     }
     return SCR_OK;
 }
 
 /* SCR_OK with NULL: it is nowhere. */
-static int find_current(struct scr_restoring *s, const scr_hash *copies)
+static int find_current(struct scr_restoring *s, const struct scr_parcels *copies,
+                        struct scr_err *err)
 {
-    if (s->header != NULL)
-        s->r.current = scr_hash_extract(s->header, "CURRENT");
-    else if (scr_hash_size(copies) > 0)
-        s->r.current = scr_hash_dup(scr_hash_elem_hash(scr_hash_elem_first(copies)));
-    else
-        return current_from_map(s, &s->r.current);
-    return s->r.current != NULL ? SCR_OK : SCR_E_NOMEM;
+    if (s->has_head) {
+        s->r.current = s->head.current;
+        s->head.current = NULL;
+        return SCR_OK;
+    }
+    if (copies->n > 0)
+        return scr_current_unpack(copies->of[0].bytes.p, copies->of[0].bytes.len,
+                                  &s->r.current, err);
+    return current_from_map(s, &s->r.current) == SCR_OK ? SCR_OK : no_memory(s, err);
 }
 
 /* Whoever could not read his header might have known. */
@@ -311,18 +292,18 @@ static int refuse_unknown(const struct scr_restoring *s, const int *why,
         me);
 }
 
-static int take_current(struct scr_restoring *s, const scr_hash *copies, const int *why,
-                        struct scr_err *err)
+static int take_current(struct scr_restoring *s, const struct scr_parcels *copies,
+                        const int *why, struct scr_err *err)
 {
-    int rank = -1;
-    if (find_current(s, copies) != SCR_OK)
-        return no_memory(s, err);
+    int rc = find_current(s, copies, err);
+    if (rc != SCR_OK)
+        return rc;
     if (s->r.current == NULL)
         return refuse_unknown(s, why, err);
-    if (!scr_hash_get_val_int(s->r.current, "RANK", &rank) || rank != s->p->world->rank)
+    if (s->r.current->rank != s->p->world->rank)
         return scr_fail(err, SCR_E_CORRUPT, 0,
-                        "dataset %d: meta data of rank %d named as %d's", s->r.id, rank,
-                        s->p->world->rank);
+                        "dataset %d: meta data of rank %d named as %d's", s->r.id,
+                        s->r.current->rank, s->p->world->rank);
     return scr_redfile_files(s->r.current, s->r.rank_dir, &s->r.files, &s->r.nfiles,
                              &s->has_crc, err);
 }
@@ -331,26 +312,26 @@ static int take_current(struct scr_restoring *s, const scr_hash *copies, const i
 static int find_current_all(struct scr_restoring *s, struct scr_err *err)
 {
     const struct scr_comm *c = &s->set.comm;
-    int mine = s->header != NULL ? SCR_OK : s->header_why.code;
+    int mine = s->has_head ? SCR_OK : s->header_why.code;
     int *why = scr_calloc((size_t)s->set.n, sizeof *why);
-    scr_hash *out = scr_hash_new(), *in = scr_hash_new();
+    struct scr_parcels out = { 0 }, in = { 0 };
     int rc = SCR_OK;
-    if (why == NULL || out == NULL || in == NULL)
+    if (why == NULL)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "redundancy set of %d members", s->set.n);
     rc = scr_set_agree_all(&s->set, rc, err);
     if (rc != SCR_OK)
         goto out;
     rc = scr_allgather_bytes_all(c, &mine, sizeof mine, why, err);
     if (rc == SCR_OK)
-        rc = send_copies(s, why, out, err);
-    int rc1 = scr_hash_exchange_all(c, out, in, err);
+        rc = send_copies(s, why, &out, err);
+    int rc1 = scr_parcels_exchange_all(c, &out, &in, err);
     rc = rc == SCR_OK ? rc1 : rc;
     if (rc == SCR_OK)
-        rc = take_current(s, in, why, err);
+        rc = take_current(s, &in, why, err);
 out:
     free(why);
-    scr_hash_delete(out);
-    scr_hash_delete(in);
+    scr_parcels_free(&out);
+    scr_parcels_free(&in);
     return rc;
 }
 
@@ -379,14 +360,12 @@ static int find_geom_all(struct scr_restoring *s, int rc, struct scr_err *err)
 {
     enum scr_scheme scheme = SCR_SCHEME_SINGLE;
     int k = 0;
-    uint64_t chunk = 0;
     rc = find_scheme_all(s, &scheme, &k, rc, err);
     rc = scr_redset_geom_all(&s->r, scheme, k, rc, err);
-    if (rc == SCR_OK && s->header != NULL &&
-        (!scr_hash_get_val_u64(s->header, "CHUNK", &chunk) || chunk != s->r.g.chunk))
-        rc = scr_fail(err, SCR_E_CORRUPT, 0,
-                      "dataset %d: chunk of %llu bytes, not %llu", s->r.id,
-                      (unsigned long long)chunk, (unsigned long long)s->r.g.chunk);
+    if (rc == SCR_OK && s->has_head && s->head.info.chunk != s->r.g.chunk)
+        rc = scr_fail(
+            err, SCR_E_CORRUPT, 0, "dataset %d: chunk of %llu bytes, not %llu", s->r.id,
+            (unsigned long long)s->head.info.chunk, (unsigned long long)s->r.g.chunk);
     return scr_set_agree_all(&s->set, rc, err);
 }
 

@@ -19,14 +19,16 @@ static int make_dirs(const struct scr_restoring *s, struct scr_err *err)
     const struct scr_sys *sys = s->p->env->sys;
     int rc = scr_dir_make_private(sys, s->dset_dir, ".scr", 0700, err);
     for (size_t i = 0; i < s->r.nfiles && rc == SCR_OK; i++) {
-        char *dir = scr_path_dir(s->r.files[i].path);
+        const char *path = s->r.files[i].path;
         int outside = 0;
+        if (i > 0 && scr_path_same_dir(s->r.files[i - 1].path, path))
+            continue;
+        char *dir = scr_path_dir(path);
         char *base = scr_path_normal(s->dset_dir);
         char *rel =
             dir != NULL && base != NULL ? scr_path_below(base, dir, &outside) : NULL;
-        rc = rel != NULL
-                 ? scr_dir_make_private(sys, s->dset_dir, rel, 0700, err)
-                 : scr_fail(err, SCR_E_NOMEM, 0, "rebuild %s", s->r.files[i].path);
+        rc = rel != NULL ? scr_dir_make_private(sys, s->dset_dir, rel, 0700, err)
+                         : scr_fail(err, SCR_E_NOMEM, 0, "rebuild %s", path);
         free(rel);
         free(base);
         free(dir);
@@ -77,15 +79,15 @@ static int check_crcs(const struct scr_restoring *s,
                       const struct scr_member_file *files, uint32_t parity_crc,
                       struct scr_err *err)
 {
-    uint32_t recorded = parity_crc;
-    scr_hash_get_val_crc(s->r.current, "CHUNKCRC", &recorded);
+    const struct scr_current *c = s->r.current;
+    uint32_t recorded = c->has_chunk_crc ? c->chunk_crc : parity_crc;
     if (recorded != parity_crc)
         return scr_fail(err, SCR_E_CORRUPT, 0,
                         "rebuild of %s: crc32 of parity 0x%08x, recorded is 0x%08x",
                         s->r.redpath, parity_crc, recorded);
     for (size_t i = 0; i < s->r.nfiles; i++) {
-        const scr_meta *meta = scr_hash_getf(s->r.current, "FILE %zu", i);
-        if (scr_meta_get_crc32(meta, &recorded) == SCR_OK && recorded != files[i].crc)
+        if (scr_meta_get_crc32(&c->file[i]->meta, &recorded) == SCR_OK &&
+            recorded != files[i].crc)
             return scr_fail(err, SCR_E_CORRUPT, 0,
                             "rebuild of %s: crc32 0x%08x, recorded is 0x%08x",
                             s->r.files[i].path, files[i].crc, recorded);
@@ -95,12 +97,11 @@ static int check_crcs(const struct scr_restoring *s,
 
 static int write_header(const struct scr_restoring *s, struct scr_err *err)
 {
-    scr_hash *header = scr_redset_header(&s->r);
-    if (header == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "redundancy header of dataset %d",
-                        s->r.id);
-    int rc = scr_redfile_write(s->p->env, s->tmpred, header, NULL, err);
-    scr_hash_delete(header);
+    struct scr_str header = SCR_STR_INIT;
+    int rc = scr_redset_header(&s->r, &header, err);
+    if (rc == SCR_OK)
+        rc = scr_redfile_write(s->p->env, s->tmpred, &header, err);
+    scr_str_free(&header);
     return rc;
 }
 
@@ -120,7 +121,7 @@ static int prepare(struct scr_restoring *s, int *flags, struct scr_err *err)
     *flags = have & SCR_HAVE_DATA ? SCR_MEMBER_READ_DATA : SCR_MEMBER_WRITE_DATA;
     *flags |= have & SCR_HAVE_PARITY ? SCR_MEMBER_READ_PARITY : SCR_MEMBER_WRITE_PARITY;
     if (have & SCR_HAVE_PARITY)
-        s->r.header_bytes = s->header_bytes;
+        s->r.header_bytes = s->head.bytes;
     if (have == SCR_HAVE_ALL)
         return SCR_OK;
     int rc = make_dirs(s, err);

@@ -8,11 +8,10 @@
 
 /* --- what headers say --- */
 
-/* The header of the redundancy file at path; NULL, and why, unless it is a good one, of
- * this dataset and of the world rank that wrote it. */
-scr_hash *scr_restore_read_header(const struct scr_env *env, const char *path, int id,
-                                  int rank, uint64_t *header_bytes,
-                                  struct scr_err *err);
+/* The header of the redundancy file at path, if it is a good one, of this dataset and
+ * of the world rank that wrote it. Fini in any case. */
+int scr_restore_read_header(const struct scr_env *env, const char *path, int id,
+                            int rank, struct scr_redhead *head, struct scr_err *err);
 /* {TYPE, FAILURES, RANKS, GROUP}: the description of a set from a header or a REDDESC,
  * in *known; NULL if that does not have it. SCR_OK or SCR_E_NOMEM. */
 int scr_restore_describe(const scr_hash *from, scr_hash **known, struct scr_err *err);
@@ -39,10 +38,10 @@ struct scr_restoring {
     struct scr_set set;
     struct scr_redset r;
     /* what this rank finds */
-    scr_hash *header;          /* of its redundancy file; NULL: none that is good, */
+    struct scr_redhead head;   /* of its redundancy file */
+    int has_head;              /* 0: there is none that is good, */
     struct scr_err header_why; /* and why */
     char *redfound;            /* where that is */
-    uint64_t header_bytes;
     scr_hash *known; /* {TYPE, FAILURES, RANKS, GROUP}, from whoever knew it */
     int has_crc;
     int lost_files;         /* of this rank */

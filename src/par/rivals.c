@@ -46,9 +46,8 @@ static int64_t next_created(const struct rivals *v, int64_t last)
     int64_t next = INT64_MAX;
     for (int i = 0; i <= v->naside; i++) {
         const scr_filemap *map = map_at(v, i);
-        for (scr_hash_elem *e = scr_filemap_first_rank_by_dataset(map, v->id); e;
-             e = scr_hash_elem_next(e)) {
-            int64_t c = scr_filemap_created(map, v->id, scr_hash_elem_key_int(e));
+        for (SCR_ENTRIES(e, map, v->id)) {
+            int64_t c = scr_filemap_created(map, v->id, e->rank);
             next = c > last && c < next ? c : next;
         }
     }
@@ -99,22 +98,21 @@ static int seems_good(const struct rivals *v, const char *path, const scr_meta *
 
 static int has_header(const struct rivals *v, const char *path, int r)
 {
-    uint64_t bytes = 0;
+    struct scr_redhead head;
     struct scr_err why = SCR_ERR_INIT;
-    scr_hash *h = scr_restore_read_header(v->env, path, v->id, r, &bytes, &why);
-    int good = h != NULL || scr_err_may_pass(why.code);
-    scr_hash_delete(h);
-    return good;
+    int rc = scr_restore_read_header(v->env, path, v->id, r, &head, &why);
+    scr_redhead_fini(&head);
+    return rc == SCR_OK || scr_err_may_pass(rc);
 }
 
 /* SCR_HAVE_* of rank r's part. */
 static int look_at(const struct rivals *v, const scr_filemap *map, int r)
 {
     int files = 0, parity = 0;
-    for (scr_hash_elem *e = scr_filemap_first_file(map, v->id, r); e;
-         e = scr_hash_elem_next(e)) {
-        const char *path = scr_hash_elem_key(e);
-        const scr_meta *meta = scr_filemap_get_meta(map, v->id, r, path);
+    for (struct scr_file *f = scr_filemap_first_file(map, v->id, r); f;
+         f = scr_file_next(f)) {
+        const char *path = f->item.name;
+        const scr_meta *meta = scr_file_meta(f);
         int good = meta != NULL && seems_good(v, path, meta);
         if (good && scr_meta_check_filetype(meta, "FULL") == SCR_OK)
             files++;

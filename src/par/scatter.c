@@ -33,25 +33,44 @@ static int gather_node(const struct scr_comm *world, const struct scr_comm *node
 
 /* Cuts all into one filemap per local rank: an owner that runs here gets its own, the
  * rest is dealt out in turn. */
-static int deal(const struct scr_comm *node, const scr_hash *local_of, scr_filemap *all,
-                scr_hash *send, struct scr_err *err)
+static int cut(const struct scr_comm *node, const scr_hash *local_of, scr_filemap *all,
+               scr_filemap **part)
 {
     int *ranks = NULL, n = 0, next = 0;
     int rc = scr_filemap_list_ranks(all, &n, &ranks);
-    if (rc != SCR_OK)
-        return no_memory(err);
     for (int i = 0; i < n && rc == SCR_OK; i++) {
         scr_hash_elem *home =
             scr_hash_elem_first(scr_hash_getf(local_of, "%d", ranks[i]));
         int local = home ? scr_hash_elem_key_int(home) : next++ % node->size;
         scr_filemap *one = scr_filemap_extract_rank(all, ranks[i]);
-        scr_hash *slot = scr_hash_setf(send, NULL, "%d", local);
-        if (one == NULL || slot == NULL || scr_filemap_merge(slot, one) != SCR_OK)
-            rc = no_memory(err);
+        if (part[local] == NULL) {
+            part[local] = one;
+            rc = one != NULL ? SCR_OK : SCR_E_NOMEM;
+            continue;
+        }
+        rc = one != NULL ? scr_filemap_merge(part[local], one) : SCR_E_NOMEM;
         scr_filemap_delete(one);
     }
     free(ranks);
     return rc;
+}
+
+static int deal(const struct scr_comm *node, const scr_hash *local_of, scr_filemap *all,
+                struct scr_parcels *send, struct scr_err *err)
+{
+    scr_filemap **part = scr_calloc((size_t)node->size, sizeof(scr_filemap *));
+    int rc = part != NULL ? cut(node, local_of, all, part) : SCR_E_NOMEM;
+    for (int i = 0; part != NULL && i < node->size; i++) {
+        struct scr_str *to =
+            part[i] != NULL && rc == SCR_OK ? scr_parcel_to(send, i) : NULL;
+        if (to != NULL)
+            scr_filemap_pack(to, part[i]);
+        if (part[i] != NULL && rc == SCR_OK && (to == NULL || to->bad))
+            rc = SCR_E_NOMEM;
+        scr_filemap_delete(part[i]);
+    }
+    free(part);
+    return rc == SCR_OK ? rc : no_memory(err);
 }
 
 /* The whole of the node's filemaps under a local rank nobody has: while the ranks
@@ -73,7 +92,7 @@ static int write_spare(const struct scr_env *env, const struct scr_comm *node,
 /* Master: everything the node knows, made safe and dealt into send. */
 static int read_and_deal(const struct scr_env *env, const struct scr_comm *node,
                          const struct scr_cntl *cntl, const scr_hash *local_of,
-                         scr_hash *send, struct scr_err *err)
+                         struct scr_parcels *send, struct scr_err *err)
 {
     scr_filemap *all = scr_filemap_new();
     int rc = all != NULL ? SCR_OK : no_memory(err);
@@ -91,19 +110,20 @@ int scr_scatter_filemaps_all(const struct scr_env *env, const struct scr_comm *w
                              const struct scr_comm *node, struct scr_cntl *cntl,
                              scr_filemap *map, struct scr_err *err)
 {
-    scr_hash *local_of = scr_hash_new(), *send = scr_hash_new(), *recv = scr_hash_new();
-    int rc = local_of && send && recv ? SCR_OK : no_memory(err);
+    scr_hash *local_of = scr_hash_new();
+    struct scr_parcels send = { 0 }, recv = { 0 };
+    int rc = local_of ? SCR_OK : no_memory(err);
     rc = gather_node(world, node, local_of, rc, err);
     if (node->rank == 0 && rc == SCR_OK)
-        rc = read_and_deal(env, node, cntl, local_of, send, err);
-    struct scr_vote v = { .least = { -(scr_hash_size(send) > 0) } };
+        rc = read_and_deal(env, node, cntl, local_of, &send, err);
+    struct scr_vote v = { .least = { -(send.n > 0) } };
     if ((rc = scr_vote_all(world, rc, &v, err)) != SCR_OK)
         goto out;
 
     if (v.least[0] != 0) /* some node has filemaps */
-        rc = scr_hash_exchange_all(node, send, recv, err);
-    if (rc == SCR_OK && scr_filemap_merge(map, scr_hash_getf(recv, "%d", 0)) != SCR_OK)
-        rc = no_memory(err);
+        rc = scr_parcels_exchange_all(node, &send, &recv, err);
+    if (rc == SCR_OK && recv.n > 0)
+        rc = scr_filemap_unpack(recv.of[0].bytes.p, recv.of[0].bytes.len, map, err);
     if (rc == SCR_OK)
         rc = scr_cntl_write(env, cntl, map, err);
     if ((rc = scr_agree_all(world, rc, err)) != SCR_OK)
@@ -114,8 +134,8 @@ int scr_scatter_filemaps_all(const struct scr_env *env, const struct scr_comm *w
     rc = scr_agree_all(world, rc, err);
 out:
     scr_hash_delete(local_of);
-    scr_hash_delete(send);
-    scr_hash_delete(recv);
+    scr_parcels_free(&send);
+    scr_parcels_free(&recv);
     return rc;
 }
 

@@ -15,9 +15,10 @@
 
 /* What is known of a member, and of its replacement. */
 struct part {
-    scr_hash *header; /* NULL: no good redundancy file */
+    struct scr_redhead head; /* current NULL: no good redundancy file */
     uint64_t header_bytes;
-    const scr_hash *current; /* borrowed from its own header or a neighbour's */
+    struct scr_current *copy;          /* from a neighbour's header, owned */
+    const struct scr_current *current; /* of its own header, or that */
     struct scr_member_file *files;
     size_t nfiles;
     int has_crc;
@@ -38,9 +39,8 @@ struct rebuild {
     const char *const *redfiles;
     const char *const *dirs;
     const char *const *redout;
-    struct scr_redinfo info; /* of the first good header */
-    int known;               /* info is set */
-    struct part *part;       /* n of them */
+    const struct scr_redinfo *info; /* of the first good header; NULL: none so far */
+    struct part *part;              /* n of them */
     struct scr_geom g;
 };
 
@@ -53,28 +53,17 @@ static void warn(const struct rebuild *r, struct scr_err *why)
 /* --- headers --- */
 
 /* The header of member i, if it is one of this set. */
-static int read_header(struct rebuild *r, int i, struct scr_redinfo *info,
-                       struct scr_err *err)
+static int read_header(struct rebuild *r, int i, struct scr_err *err)
 {
     struct part *p = &r->part[i];
-    const char *path = r->redfiles[i];
-    p->header = scr_hash_new();
-    if (p->header == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "read %s", path);
-    int rc = scr_redfile_read(r->env, path, p->header, &p->header_bytes, err);
-    if (rc == SCR_OK) {
-        rc = scr_redinfo_get(p->header, info, err);
-        if (rc == SCR_OK && (info->n != r->n || info->member != i)) {
-            rc = scr_fail(err, SCR_E_CORRUPT, 0, "member %d of %d, not %d of %d",
-                          info->member + 1, info->n, i + 1, r->n);
-            scr_redinfo_fini(info);
-        }
-        scr_err_prefix(rc != SCR_OK ? err : NULL, "%s", path);
+    const struct scr_redinfo *info = &p->head.info;
+    int rc = scr_redhead_read(r->env, r->redfiles[i], &p->head, err);
+    if (rc == SCR_OK && (info->n != r->n || info->member != i)) {
+        rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: member %d of %d, not %d of %d",
+                      r->redfiles[i], info->member + 1, info->n, i + 1, r->n);
+        scr_redhead_fini(&p->head);
     }
-    if (rc != SCR_OK) {
-        scr_hash_delete(p->header);
-        p->header = NULL;
-    }
+    p->header_bytes = p->head.bytes;
     return rc;
 }
 
@@ -89,26 +78,21 @@ static int same_set(const struct scr_redinfo *a, const struct scr_redinfo *b)
  * judge. */
 static int load_header(struct rebuild *r, int i, struct scr_err *err)
 {
-    struct scr_redinfo info;
     struct scr_err why = SCR_ERR_INIT;
-    int rc = read_header(r, i, &info, &why);
+    int rc = read_header(r, i, &why);
     if (rc == SCR_E_NOMEM)
         return scr_fail(err, rc, 0, "%s", why.text);
     if (rc != SCR_OK) {
         warn(r, &why);
         return SCR_OK;
     }
-    if (!r->known) {
-        r->info = info;
-        r->known = 1;
+    if (r->info == NULL)
+        r->info = &r->part[i].head.info;
+    if (same_set(r->info, &r->part[i].head.info))
         return SCR_OK;
-    }
-    if (!same_set(&r->info, &info))
-        rc = scr_fail(err, SCR_E_CORRUPT, 0,
-                      "%s: belongs to another set or dataset than the others",
-                      r->redfiles[i]);
-    scr_redinfo_fini(&info);
-    return rc;
+    return scr_fail(err, SCR_E_CORRUPT, 0,
+                    "%s: belongs to another set or dataset than the others",
+                    r->redfiles[i]);
 }
 
 static int load_headers(struct rebuild *r, struct scr_err *err)
@@ -118,7 +102,7 @@ static int load_headers(struct rebuild *r, struct scr_err *err)
         if (rc != SCR_OK)
             return rc;
     }
-    if (r->known)
+    if (r->info != NULL)
         return SCR_OK;
     return scr_fail(err, SCR_E_LOST, 0,
                     "redundancy set of %d members: no redundancy file is left", r->n);
@@ -127,33 +111,40 @@ static int load_headers(struct rebuild *r, struct scr_err *err)
 /* --- meta data --- */
 
 /* CURRENT of member i: its own, or the copy a right neighbour keeps. */
-static const scr_hash *find_current(const struct rebuild *r, int i)
+static int find_current(struct rebuild *r, int i, struct scr_err *err)
 {
-    int copies = scr_redfile_copies(r->n, r->info.k);
-    if (r->part[i].header != NULL)
-        return scr_hash_get(r->part[i].header, "CURRENT");
-    for (int j = 1; j <= copies; j++) {
-        char key[24];
-        int rank;
-        const scr_hash *h = scr_hash_get(r->part[(i + j) % r->n].header,
-                                         scr_redfile_partner_key(j, key, sizeof key));
-        if (scr_hash_get_val_int(h, "RANK", &rank) && rank == r->info.world_ranks[i])
-            return h;
+    struct part *p = &r->part[i];
+    int copies = scr_redfile_copies(r->n, r->info->k), rc = SCR_OK;
+    p->current = p->head.current;
+    for (int j = 1; j <= copies && p->current == NULL && rc != SCR_E_NOMEM; j++) {
+        struct scr_err why = SCR_ERR_INIT;
+        const struct scr_redcopy *copy = &r->part[(i + j) % r->n].head.copy[j - 1];
+        rc = copy->p ? scr_current_unpack(copy->p, copy->n, &p->copy, &why) : SCR_OK;
+        if (p->copy != NULL && p->copy->rank == r->info->world_ranks[i]) {
+            p->current = p->copy;
+        } else {
+            scr_current_delete(p->copy);
+            p->copy = NULL;
+        }
     }
-    return NULL;
+    if (rc == SCR_E_NOMEM)
+        return scr_fail(err, rc, 0, "redundancy header: list of files");
+    if (p->current != NULL)
+        return SCR_OK;
+    return scr_fail(err, SCR_E_LOST, 0,
+                    "rank %d: the meta data of its files is lost, its own "
+                    "redundancy file and those that hold a copy of it are gone",
+                    r->info->world_ranks[i]);
 }
 
 static int list_files(struct rebuild *r, int i, uint64_t *len, struct scr_err *err)
 {
     struct part *p = &r->part[i];
-    p->current = find_current(r, i);
-    if (p->current == NULL)
-        return scr_fail(err, SCR_E_LOST, 0,
-                        "rank %d: the meta data of its files is lost, its own "
-                        "redundancy file and those that hold a copy of it are gone",
-                        r->info.world_ranks[i]);
-    int rc = scr_redfile_files_at(p->current, r->dirs[i], r->layout, &p->files,
-                                  &p->nfiles, &p->has_crc, err);
+    int rc = find_current(r, i, err);
+    if (rc != SCR_OK)
+        return rc;
+    rc = scr_redfile_files_at(p->current, r->dirs[i], r->layout, &p->files, &p->nfiles,
+                              &p->has_crc, err);
     if (rc != SCR_OK)
         return rc;
     for (size_t f = 0; f < p->nfiles; f++)
@@ -172,14 +163,14 @@ static int make_geometry(struct rebuild *r, struct scr_err *err)
         if (rc != SCR_OK)
             return rc;
     }
-    int rc = scr_geom_init(&r->g, r->info.scheme, r->n, r->info.k, len, err);
+    int rc = scr_geom_init(&r->g, r->info->scheme, r->n, r->info->k, len, err);
     if (rc != SCR_OK)
         return rc;
-    if (r->g.chunk == r->info.chunk)
+    if (r->g.chunk == r->info->chunk)
         return SCR_OK;
     return scr_fail(err, SCR_E_CORRUPT, 0,
                     "redundancy set %d: chunks of %llu bytes do not fit its files",
-                    r->info.set_id, (unsigned long long)r->info.chunk);
+                    r->info->set_id, (unsigned long long)r->info->chunk);
 }
 
 /* --- what is left --- */
@@ -229,12 +220,12 @@ static int check_parity(const struct rebuild *r, int i, struct scr_err *err)
 {
     struct part *p = &r->part[i];
     struct scr_err why = SCR_ERR_INIT;
-    uint32_t crc;
-    if (p->header == NULL)
+    const struct scr_current *c = p->head.current;
+    if (c == NULL)
         return SCR_OK;
-    int has_crc = scr_hash_get_val_crc(p->current, "CHUNKCRC", &crc);
-    int rc = check_bytes(r, r->redfiles[i], p->header_bytes,
-                         scr_geom_parity_bytes(&r->g, i), has_crc ? &crc : NULL, &why);
+    int rc =
+        check_bytes(r, r->redfiles[i], p->header_bytes, scr_geom_parity_bytes(&r->g, i),
+                    c->has_chunk_crc ? &c->chunk_crc : NULL, &why);
     if (rc == SCR_E_NOMEM)
         return scr_fail(err, rc, 0, "%s", why.text);
     if (rc == SCR_OK)
@@ -268,13 +259,13 @@ static int refuse(const struct rebuild *r, struct scr_err *err)
     for (int i = 0; i < r->n; i++)
         if (r->part[i].have != SCR_HAVE_ALL)
             scr_str_printf(&ranks, "%s%d", ranks.len > 0 ? ", " : "",
-                           r->info.world_ranks[i]);
+                           r->info->world_ranks[i]);
     char *text = scr_str_take(&ranks);
     int rc = scr_fail(err, SCR_E_LOST, 0,
                       "redundancy set %d: lost or damaged on ranks %s: more than %s of "
                       "%d members can rebuild",
-                      r->info.set_id, text != NULL ? text : "?",
-                      scr_scheme_name(r->info.scheme), r->n);
+                      r->info->set_id, text != NULL ? text : "?",
+                      scr_scheme_name(r->info->scheme), r->n);
     free(text);
     return rc;
 }
@@ -293,7 +284,7 @@ static int check_tolerance(struct rebuild *r, int *lost, struct scr_err *err)
         if (!(p->have & SCR_HAVE_PARITY) && p->redout == NULL && r->what == MEND)
             return scr_fail(err, SCR_E_ARG, 0,
                             "rank %d: no path for its redundancy file",
-                            r->info.world_ranks[i]);
+                            r->info->world_ranks[i]);
     }
     return SCR_OK;
 }
@@ -307,7 +298,7 @@ static char *tmp_name(const struct rebuild *r, int i, const char *path, long fil
     char *dir = scr_path_dir(path);
     char *tmp = dir == NULL ? NULL
                             : scr_asprintf("%s/.scr_rebuild_%d_%ld.tmp", dir,
-                                           r->info.world_ranks[i], file);
+                                           r->info->world_ranks[i], file);
     free(dir);
     return tmp;
 }
@@ -353,23 +344,25 @@ static int name_files(struct rebuild *r, int i, struct scr_err *err)
 static int start_redfile(struct rebuild *r, int i, struct scr_err *err)
 {
     struct part *p = &r->part[i];
-    scr_hash *left[SCR_EC_MAX];
+    struct scr_redowner o = { &r->g, i, r->info->dset_id, r->info->world_size,
+                              r->info->world_ranks };
+    struct scr_str header = SCR_STR_INIT, left[SCR_EC_MAX] = { SCR_STR_INIT };
     int copies = scr_redfile_copies(r->n, r->g.k);
     int rc = make_parent(r, p->redout, NULL, err);
     if (rc != SCR_OK)
         return rc;
     for (int j = 1; j <= copies; j++)
-        left[j - 1] =
-            (scr_hash *)r->part[(i + r->n - j) % r->n].current; /* only read */
-    scr_hash *header =
-        scr_redfile_header(&r->g, i, r->info.dset_id, r->info.world_size,
-                           r->info.world_ranks, p->current, left, copies);
+        scr_current_pack(&left[j - 1], r->part[(i + r->n - j) % r->n].current);
+    scr_redfile_header(&header, &o, p->current, left, copies);
+    p->header_bytes = header.len;
     p->redtmp = tmp_name(r, i, p->redout, -1);
-    if (header == NULL || p->redtmp == NULL)
+    if (header.bad || p->redtmp == NULL)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "rebuild %s", p->redout);
     else
-        rc = scr_redfile_write(r->env, p->redtmp, header, &p->header_bytes, err);
-    scr_hash_delete(header);
+        rc = scr_redfile_write(r->env, p->redtmp, &header, err);
+    for (int j = 1; j <= copies; j++)
+        scr_str_free(&left[j - 1]);
+    scr_str_free(&header);
     return rc;
 }
 
@@ -409,7 +402,7 @@ static int compute(struct rebuild *r, struct scr_err *err)
 static int verify_part(struct rebuild *r, int i, struct scr_err *err)
 {
     struct part *p = &r->part[i];
-    uint32_t parity = 0, recorded;
+    uint32_t parity = 0;
     if (p->have == SCR_HAVE_ALL)
         return SCR_OK;
     int rc =
@@ -419,11 +412,11 @@ static int verify_part(struct rebuild *r, int i, struct scr_err *err)
             rc = scr_fail(err, SCR_E_CORRUPT, 0,
                           "%s: rebuilt with CRC 0x%08x, recorded is 0x%08x",
                           p->files[f].path, p->tmp[f].crc, p->files[f].crc);
-    if (rc == SCR_OK && p->redtmp != NULL &&
-        scr_hash_get_val_crc(p->current, "CHUNKCRC", &recorded) && parity != recorded)
+    if (rc == SCR_OK && p->redtmp != NULL && p->current->has_chunk_crc &&
+        parity != p->current->chunk_crc)
         rc = scr_fail(err, SCR_E_CORRUPT, 0,
                       "%s: rebuilt with CRC 0x%08x, recorded is 0x%08x", p->redout,
-                      parity, recorded);
+                      parity, p->current->chunk_crc);
     return rc;
 }
 
@@ -586,7 +579,8 @@ static void free_parts(struct rebuild *r)
 {
     for (int i = 0; r->part != NULL && i < r->n; i++) {
         struct part *p = &r->part[i];
-        scr_hash_delete(p->header);
+        scr_redhead_fini(&p->head);
+        scr_current_delete(p->copy);
         scr_member_files_free(p->files, p->nfiles);
         scr_member_files_free(p->tmp, p->nfiles);
         free(p->good);
@@ -602,14 +596,12 @@ static int run(struct rebuild *r, int *rebuilt, struct scr_err *err)
                         "redundancy set of %d members: must have 1 to %d", r->n,
                         SCR_EC_MAX);
     r->part = scr_calloc((size_t)r->n, sizeof *r->part);
-    if (r->part == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "redundancy set of %d members", r->n);
-    int rc = rebuild_set(r, err);
+    int rc = r->part != NULL
+                 ? rebuild_set(r, err)
+                 : scr_fail(err, SCR_E_NOMEM, 0, "redundancy set of %d members", r->n);
     for (int i = 0; rebuilt != NULL && i < r->n; i++)
         rebuilt[i] = rc == SCR_OK ? SCR_HAVE_ALL & ~r->part[i].have : 0;
     free_parts(r);
-    if (r->known)
-        scr_redinfo_fini(&r->info);
     return rc;
 }
 

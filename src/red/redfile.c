@@ -85,95 +85,255 @@ int scr_redfile_copies(int n, int k)
     return copies < n - 1 ? copies : n - 1;
 }
 
-/* --- making headers --- */
-
-static scr_hash *finish(scr_hash *h, int ok)
-{
-    if (ok && scr_hash_ok(h))
-        return h;
-    scr_hash_delete(h);
-    return NULL;
-}
-
-/* h[key] = a copy of src; 0 when out of memory. */
-static int set_copy(scr_hash *h, const char *key, const scr_hash *src)
-{
-    scr_hash *copy = scr_hash_dup(src);
-    return copy != NULL && scr_hash_set(h, key, copy) != NULL;
-}
-
-static int set_metas(scr_hash *h, size_t nfiles, scr_hash *const *metas)
-{
-    scr_hash *list = scr_hash_set(h, "FILE", NULL);
-    for (size_t i = 0; i < nfiles; i++) {
-        char key[24];
-        snprintf(key, sizeof key, "%zu", i);
-        if (!set_copy(list, key, metas[i]) ||
-            scr_hash_set_val_crc(scr_hash_get(list, key), "CRC", 0) == NULL)
-            return 0;
-    }
-    return 1;
-}
-
-scr_hash *scr_redfile_current(int world_rank, size_t nfiles, scr_hash *const *metas,
-                              const scr_hash *desc, const scr_hash *dset)
-{
-    scr_hash *h = scr_hash_new();
-    if (h == NULL)
-        return NULL;
-    scr_hash_set_val_i64(h, "RANK", world_rank);
-    scr_hash_set_val_u64(h, "FILES", nfiles);
-    int ok = set_metas(h, nfiles, metas) && scr_hash_set_val_crc(h, "CHUNKCRC", 0) &&
-             (desc == NULL || set_copy(h, "DESC", desc)) &&
-             (dset == NULL || set_copy(h, "DSETDESC", dset));
-    return finish(h, ok);
-}
-
-int scr_redfile_set_crcs(scr_hash *current, size_t nfiles,
-                         const struct scr_member_file *files, uint32_t chunk_crc)
-{
-    for (size_t i = 0; i < nfiles; i++) {
-        scr_hash *meta = scr_hash_getf(current, "FILE %zu", i);
-        if (meta == NULL)
-            return SCR_E_ARG;
-        if (scr_hash_set_val_crc(meta, "CRC", files[i].crc) == NULL)
-            return SCR_E_NOMEM;
-    }
-    return scr_hash_set_val_crc(current, "CHUNKCRC", chunk_crc) ? SCR_OK : SCR_E_NOMEM;
-}
-
-scr_hash *scr_redfile_header(const struct scr_geom *g, int member, int dset_id,
-                             int world_size, const int *world_ranks,
-                             const scr_hash *current, scr_hash *const *partners,
-                             int npartners)
-{
-    scr_hash *h = scr_hash_new();
-    if (h == NULL)
-        return NULL;
-    scr_hash_set_val_i64(h, "DSET", dset_id);
-    scr_hash_set_val_i64(h, "RANKS", world_size);
-    scr_hash_set_val(h, "TYPE", scr_scheme_name(g->scheme));
-    scr_hash_set_val_i64(h, "FAILURES", g->k);
-    scr_hash *group = scr_hash_set(h, "GROUP", NULL);
-    scr_hash_set_val_i64(group, "RANKS", g->n);
-    for (int i = 0; i < g->n; i++)
-        scr_hash_setf(group, NULL, "RANK %d %d", i, world_ranks[i]);
-    scr_hash_set_val_i64(h, "MEMBER", member);
-    scr_hash_set_val_u64(h, "CHUNK", g->chunk);
-    int ok = set_copy(h, "CURRENT", current);
-    for (int j = 1; ok && j <= npartners; j++) {
-        char key[24];
-        ok = set_copy(h, scr_redfile_partner_key(j, key, sizeof key), partners[j - 1]);
-    }
-    return finish(h, ok);
-}
-
-/* --- doubting headers --- */
-
 static int bad(struct scr_err *err, const char *what)
 {
     return scr_fail(err, SCR_E_CORRUPT, 0, "redundancy header: %s", what);
 }
+
+/* --- CURRENT --- */
+
+struct scr_current *scr_current_new(int world_rank, const scr_hash *desc,
+                                    const scr_hash *dset)
+{
+    struct scr_current *c = scr_calloc(1, sizeof *c);
+    if (c == NULL)
+        return NULL;
+    c->rank = world_rank;
+    scr_table_init(&c->files, sizeof(struct scr_file));
+    c->desc = scr_hash_dup(desc);
+    c->dset = scr_hash_dup(dset);
+    if ((desc == NULL || c->desc != NULL) && (dset == NULL || c->dset != NULL))
+        return c;
+    scr_current_delete(c);
+    return NULL;
+}
+
+void scr_current_delete(struct scr_current *c)
+{
+    if (c == NULL)
+        return;
+    scr_table_fini(&c->files);
+    free(c->file);
+    scr_hash_delete(c->desc);
+    scr_hash_delete(c->dset);
+    free(c);
+}
+
+/* Room for n files and one more; when n is no power of two there is some already. */
+static int make_room(struct scr_current *c, size_t n)
+{
+    if (c->file != NULL && (n & (n - 1)) != 0)
+        return 1;
+    size_t room = 1;
+    while (room <= n)
+        room *= 2;
+    struct scr_file **more = scr_reallocarray(c->file, room, sizeof *c->file);
+    c->file = more != NULL ? more : c->file;
+    return more != NULL;
+}
+
+int scr_current_add(struct scr_current *c, const scr_meta *meta)
+{
+    char key[24];
+    size_t n = c->files.n;
+    snprintf(key, sizeof key, "%zu", n);
+    struct scr_file *f = make_room(c, n) ? scr_table_add(&c->files, key) : NULL;
+    if (f == NULL)
+        return SCR_E_NOMEM;
+    c->file[n] = f;
+    scr_meta_copy(scr_file_need_meta(f, &c->files), meta);
+    return scr_table_ok(&c->files) ? SCR_OK : SCR_E_NOMEM;
+}
+
+void scr_current_reserve_crcs(struct scr_current *c)
+{
+    for (size_t i = 0; i < c->files.n; i++)
+        scr_meta_set_crc32(&c->file[i]->meta, 0);
+    c->chunk_crc = 0;
+    c->has_chunk_crc = 1;
+}
+
+void scr_current_set_crcs(struct scr_current *c, const struct scr_member_file *files,
+                          uint32_t chunk_crc)
+{
+    for (size_t i = 0; i < c->files.n; i++)
+        scr_meta_set_crc32(&c->file[i]->meta, files[i].crc);
+    c->chunk_crc = chunk_crc;
+    c->has_chunk_crc = 1;
+}
+
+void scr_current_pack(struct scr_str *s, const struct scr_current *c)
+{
+    scr_pack_count(
+        s, (size_t)(3 + c->has_chunk_crc + (c->desc != NULL) + (c->dset != NULL)));
+    scr_pack_i64(s, "RANK", c->rank);
+    scr_pack_u64(s, "FILES", c->files.n);
+    scr_pack_key(s, "FILE");
+    scr_pack_count(s, c->files.n);
+    for (size_t i = 0; i < c->files.n; i++) {
+        scr_pack_key(s, c->file[i]->item.name);
+        scr_meta_pack(s, &c->file[i]->meta);
+    }
+    if (c->has_chunk_crc)
+        scr_pack_crc(s, "CHUNKCRC", c->chunk_crc);
+    if (c->desc != NULL)
+        scr_pack_hash(s, "DESC", c->desc);
+    if (c->dset != NULL)
+        scr_pack_hash(s, "DSETDESC", c->dset);
+    if (!scr_table_ok(&c->files))
+        scr_str_spoil(s);
+}
+
+static void unpack_files(struct scr_cursor *cur, struct scr_current *c)
+{
+    for (size_t left = scr_cursor_enter(cur); left > 0; left--) {
+        const char *key = scr_cursor_key(cur);
+        size_t before = c->files.n;
+        struct scr_file *f = scr_table_add(&c->files, key);
+        if (f == NULL || c->files.n == before) {
+            cur->no_memory = cur->no_memory || f == NULL;
+            scr_cursor_refuse(cur, "a file is listed twice");
+            return;
+        }
+        scr_meta_unpack(cur, scr_file_need_meta(f, &c->files));
+    }
+}
+
+static void unpack_hash(struct scr_cursor *cur, scr_hash **h)
+{
+    *h = scr_hash_new();
+    cur->no_memory = cur->no_memory || *h == NULL;
+    scr_cursor_hash(cur, *h);
+}
+
+enum { RANK, FILES, LIST, CHUNKCRC, DESC, DSETDESC, KEYS };
+static int key_of(const char *key)
+{
+    static const char *const keys[KEYS] = { "RANK",     "FILES", "FILE",
+                                            "CHUNKCRC", "DESC",  "DSETDESC" };
+    int k = 0;
+    while (k < KEYS && strcmp(keys[k], key) != 0)
+        k++;
+    return k;
+}
+
+/* count: what is recorded of it; a number that is none leaves it as it is. */
+static void unpack_key(struct scr_cursor *cur, int key, struct scr_current *c,
+                       uint64_t *count)
+{
+    const char *val = NULL;
+    if (key == LIST)
+        unpack_files(cur, c);
+    else if (key == DESC)
+        unpack_hash(cur, &c->desc);
+    else if (key == DSETDESC)
+        unpack_hash(cur, &c->dset);
+    else if ((val = scr_cursor_val(cur)) == NULL)
+        return;
+    else if (key == RANK)
+        (void)scr_parse_int(val, &c->rank);
+    else if (key == FILES)
+        (void)scr_parse_u64(val, count);
+    else if (key == CHUNKCRC)
+        c->has_chunk_crc = scr_parse_hex32(val, &c->chunk_crc);
+}
+
+static void unpack_keys(struct scr_cursor *cur, struct scr_current *c, uint64_t *count)
+{
+    unsigned seen = 0;
+    for (size_t left = scr_cursor_enter(cur); left > 0; left--) {
+        int key = key_of(scr_cursor_key(cur));
+        if (key < KEYS && (seen >> key & 1)) {
+            scr_cursor_refuse(cur, "key given twice");
+            return;
+        }
+        seen |= 1U << key;
+        unpack_key(cur, key, c, count);
+    }
+}
+
+/* The files by their numbers, whatever their order in the bytes. */
+static int order_files(struct scr_current *c, struct scr_err *err)
+{
+    if (!make_room(c, c->files.n))
+        return scr_fail(err, SCR_E_NOMEM, 0, "redundancy header: list of files");
+    for (size_t i = 0; i < c->files.n; i++) {
+        char key[24];
+        snprintf(key, sizeof key, "%zu", i);
+        if ((c->file[i] = scr_table_find(&c->files, key)) == NULL)
+            return bad(err, "a file is missing from the list");
+    }
+    return SCR_OK;
+}
+
+int scr_current_unpack(const void *buf, size_t n, struct scr_current **out,
+                       struct scr_err *err)
+{
+    struct scr_cursor cur;
+    uint64_t count = UINT64_MAX;
+    struct scr_current *c = scr_current_new(-1, NULL, NULL);
+    *out = NULL;
+    if (c == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "redundancy header: list of files");
+    scr_cursor_init(&cur, buf, n);
+    unpack_keys(&cur, c, &count);
+    int rc = scr_cursor_end(&cur, 1, err);
+    if (rc == SCR_OK && count != c->files.n)
+        rc = bad(err, "number of files is missing or not that of the list");
+    if (rc == SCR_OK)
+        rc = order_files(c, err);
+    if (rc == SCR_OK)
+        *out = c;
+    else
+        scr_current_delete(c);
+    return rc;
+}
+
+/* --- making headers --- */
+
+static void pack_group(struct scr_str *s, const struct scr_redowner *o)
+{
+    scr_pack_key(s, "GROUP");
+    scr_pack_count(s, 2);
+    scr_pack_i64(s, "RANKS", o->g->n);
+    scr_pack_key(s, "RANK");
+    scr_pack_count(s, (size_t)o->g->n);
+    for (int i = 0; i < o->g->n; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "%d", i);
+        scr_pack_i64(s, key, o->world_ranks[i]);
+    }
+}
+
+void scr_redfile_header(struct scr_str *s, const struct scr_redowner *o,
+                        const struct scr_current *c, const struct scr_str *copies,
+                        int ncopies)
+{
+    enum { NUMBERS = 7, CURRENT = 1 };
+    scr_frame_begin(s);
+    scr_pack_count(s, (size_t)(NUMBERS + CURRENT + ncopies));
+    scr_pack_i64(s, "DSET", o->dset_id);
+    scr_pack_i64(s, "RANKS", o->world_size);
+    scr_pack_val(s, "TYPE", scr_scheme_name(o->g->scheme));
+    scr_pack_i64(s, "FAILURES", o->g->k);
+    pack_group(s, o);
+    scr_pack_i64(s, "MEMBER", o->member);
+    scr_pack_u64(s, "CHUNK", o->g->chunk);
+    scr_pack_key(s, "CURRENT");
+    if (c != NULL)
+        scr_current_pack(s, c);
+    for (int j = 1; j <= ncopies; j++) {
+        char key[24];
+        scr_pack_key(s, scr_redfile_partner_key(j, key, sizeof key));
+        if (copies != NULL)
+            scr_str_append_n(s, copies[j - 1].p, copies[j - 1].len);
+        if (copies != NULL && copies[j - 1].bad)
+            scr_str_spoil(s);
+    }
+    scr_frame_end(s);
+}
+
+/* --- doubting headers --- */
 
 static int get_numbers(const scr_hash *h, struct scr_redinfo *o, struct scr_err *err)
 {
@@ -227,15 +387,10 @@ static int get_ranks(const scr_hash *h, struct scr_redinfo *o, struct scr_err *e
 int scr_redinfo_get(const scr_hash *header, struct scr_redinfo *out,
                     struct scr_err *err)
 {
-    int rank, rc;
     memset(out, 0, sizeof *out);
-    if ((rc = get_numbers(header, out, err)) != SCR_OK ||
-        (rc = get_ranks(header, out, err)) != SCR_OK)
-        goto out;
-    if (!scr_hash_get_val_int(scr_hash_get(header, "CURRENT"), "RANK", &rank) ||
-        rank != out->world_ranks[out->member])
-        rc = bad(err, "its files are not those of the member it names");
-out:
+    int rc = get_numbers(header, out, err);
+    if (rc == SCR_OK)
+        rc = get_ranks(header, out, err);
     if (rc != SCR_OK)
         scr_redinfo_fini(out);
     return rc;
@@ -249,7 +404,7 @@ void scr_redinfo_fini(struct scr_redinfo *info)
 
 /* Path of a file below dir, malloc'd; NULL with *safe = 0 if it would leave dir, or is
  * not recorded. */
-static char *file_path(const scr_hash *meta, const char *dir, enum scr_layout layout,
+static char *file_path(const scr_meta *meta, const char *dir, enum scr_layout layout,
                        int *safe)
 {
     const char *name = NULL;
@@ -257,7 +412,7 @@ static char *file_path(const scr_hash *meta, const char *dir, enum scr_layout la
     if (layout == SCR_LAYOUT_PREFIX)
         name = dest = scr_meta_dest(meta);
     else
-        name = scr_hash_get_val(meta, "FILE");
+        (void)scr_meta_get_filename(meta, &name);
     int short_of_memory =
         layout == SCR_LAYOUT_PREFIX && dest == NULL && scr_meta_has_dest(meta);
     *safe = short_of_memory || (name != NULL && scr_path_is_safe(name));
@@ -267,64 +422,59 @@ static char *file_path(const scr_hash *meta, const char *dir, enum scr_layout la
 }
 
 /* One file of the list; seen holds the paths before it, total their size. */
-static int get_file(const scr_hash *meta, const char *dir, enum scr_layout layout,
-                    scr_hash *seen, uint64_t *total, struct scr_member_file *out,
-                    struct scr_err *err)
+static int get_file(const scr_meta *meta, const char *dir, enum scr_layout layout,
+                    struct scr_table *seen, uint64_t *total,
+                    struct scr_member_file *out, struct scr_err *err)
 {
     int safe;
-    if (meta == NULL || !scr_hash_get_val_u64(meta, "SIZE", &out->size) ||
+    size_t before = seen->n;
+    if (scr_meta_get_filesize(meta, &out->size) != SCR_OK ||
         out->size > INT64_MAX - *total)
         return bad(err, "a file's size is missing or impossible");
     *total += out->size;
     out->path = file_path(meta, dir, layout, &safe);
     if (!safe)
         return bad(err, "a file's name is missing or would leave its directory");
-    if (out->path == NULL)
+    if (out->path == NULL || scr_table_add(seen, out->path) == NULL)
         return scr_fail(err, SCR_E_NOMEM, 0, "redundancy header: list of files");
-    if (scr_hash_get(seen, out->path) != NULL)
-        return bad(err, "two files have the same name");
-    if (scr_hash_set(seen, out->path, NULL) == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "redundancy header: list of files");
-    return SCR_OK;
+    return seen->n > before ? SCR_OK : bad(err, "two files have the same name");
 }
 
-int scr_redfile_files_at(const scr_hash *current, const char *dir,
+int scr_redfile_files_at(const struct scr_current *c, const char *dir,
                          enum scr_layout layout, struct scr_member_file **files,
                          size_t *n, int *has_crc, struct scr_err *err)
 {
-    uint64_t count, total = 0;
+    uint64_t total = 0;
     int rc = SCR_OK;
-    const scr_hash *list = scr_hash_get(current, "FILE");
+    struct scr_table seen;
+    struct scr_member_file *out = scr_calloc(c->files.n, sizeof *out);
     *files = NULL;
     *n = 0;
     *has_crc = 1;
-    if (!scr_hash_get_val_u64(current, "FILES", &count) || count != scr_hash_size(list))
-        return bad(err, "number of files is missing or not that of the list");
-    scr_hash *seen = scr_hash_new();
-    struct scr_member_file *out = scr_calloc((size_t)count, sizeof *out);
-    if (seen == NULL || out == NULL)
+    if (out == NULL)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "redundancy header: list of files");
-    for (size_t i = 0; rc == SCR_OK && i < count; i++) {
-        const scr_hash *meta = scr_hash_getf(list, "%zu", i);
-        rc = get_file(meta, dir, layout, seen, &total, &out[i], err);
-        if (!scr_hash_get_val_crc(meta, "CRC", &out[i].crc))
+    scr_table_init(&seen, sizeof(struct scr_item));
+    for (size_t i = 0; rc == SCR_OK && i < c->files.n; i++) {
+        const scr_meta *meta = &c->file[i]->meta;
+        rc = get_file(meta, dir, layout, &seen, &total, &out[i], err);
+        if (scr_meta_get_crc32(meta, &out[i].crc) != SCR_OK)
             *has_crc = 0;
     }
-    scr_hash_delete(seen);
+    scr_table_fini(&seen);
     if (rc != SCR_OK) {
-        scr_member_files_free(out, (size_t)count);
+        scr_member_files_free(out, c->files.n);
         return rc;
     }
     *files = out;
-    *n = (size_t)count;
+    *n = c->files.n;
     return SCR_OK;
 }
 
-int scr_redfile_files(const scr_hash *current, const char *dir,
+int scr_redfile_files(const struct scr_current *c, const char *dir,
                       struct scr_member_file **files, size_t *n, int *has_crc,
                       struct scr_err *err)
 {
-    return scr_redfile_files_at(current, dir, SCR_LAYOUT_CACHE, files, n, has_crc, err);
+    return scr_redfile_files_at(c, dir, SCR_LAYOUT_CACHE, files, n, has_crc, err);
 }
 
 void scr_member_files_free(struct scr_member_file *files, size_t n)
@@ -334,7 +484,7 @@ void scr_member_files_free(struct scr_member_file *files, size_t n)
     free(files);
 }
 
-int scr_redfile_dress(const struct scr_env *env, const scr_hash *current, size_t f,
+int scr_redfile_dress(const struct scr_env *env, const struct scr_current *c, size_t f,
                       const char *path, struct scr_err *err)
 {
     struct stat st;
@@ -342,8 +492,7 @@ int scr_redfile_dress(const struct scr_env *env, const scr_hash *current, size_t
     int rc = scr_open(env->sys, path, O_RDONLY | O_NOFOLLOW, 0, &fd, err);
     if (rc == SCR_OK)
         rc = scr_fd_stat(env->sys, fd, &st, path, err);
-    if (rc == SCR_OK &&
-        scr_meta_get_stat(scr_hash_getf(current, "FILE %zu", f), &st) == SCR_OK)
+    if (rc == SCR_OK && scr_meta_get_stat(&c->file[f]->meta, &st) == SCR_OK)
         rc = scr_fd_set_attr(env->sys, fd, &st, path, err);
     int closed = scr_close(env->sys, &fd, path, rc == SCR_OK ? err : NULL);
     return rc == SCR_OK ? closed : rc;
@@ -352,24 +501,16 @@ int scr_redfile_dress(const struct scr_env *env, const scr_hash *current, size_t
 /* --- disk --- */
 
 int scr_redfile_write(const struct scr_env *env, const char *path,
-                      const scr_hash *header, uint64_t *header_bytes,
-                      struct scr_err *err)
+                      const struct scr_str *header, struct scr_err *err)
 {
-    void *buf = NULL;
-    size_t n = 0;
     int fd = -1;
-    int rc = scr_hash_encode(header, &buf, &n, err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = scr_open(env->sys, path, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600, &fd, err);
+    if (header->bad)
+        return scr_fail(err, SCR_E_NOMEM, 0, "redundancy header of %s", path);
+    int rc = scr_open(env->sys, path, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600, &fd, err);
     if (rc == SCR_OK)
-        rc = scr_pwrite_all(env->sys, fd, buf, n, 0, path, err);
+        rc = scr_pwrite_all(env->sys, fd, header->p, header->len, 0, path, err);
     int closed = scr_close(env->sys, &fd, path, err);
-    free(buf);
-    rc = rc != SCR_OK ? rc : closed;
-    if (rc == SCR_OK && header_bytes != NULL)
-        *header_bytes = n;
-    return rc;
+    return rc != SCR_OK ? rc : closed;
 }
 
 /* The size a hash file claims, from its first bytes (scr_hashfile(5)): all a reader
@@ -393,25 +534,14 @@ static int claimed_size(const struct scr_env *env, int fd, const char *path,
     return SCR_OK;
 }
 
-static int decode_header(const struct scr_env *env, int fd, const char *path,
-                         uint64_t size, scr_hash *header, struct scr_err *err)
-{
-    void *buf = malloc((size_t)size);
-    if (buf == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "redundancy header");
-    int rc = scr_pread_all(env->sys, fd, buf, (size_t)size, 0, path, err);
-    if (rc == SCR_OK)
-        rc = scr_hash_decode(buf, (size_t)size, header, NULL, err);
-    free(buf);
-    return rc;
-}
-
-int scr_redfile_read(const struct scr_env *env, const char *path, scr_hash *header,
-                     uint64_t *header_bytes, struct scr_err *err)
+/* The bytes of the header, malloc'd. */
+static int load_header(const struct scr_env *env, const char *path, void **buf,
+                       uint64_t *size, struct scr_err *err)
 {
     struct stat st;
-    uint64_t size = 0;
     int fd = -1;
+    *buf = NULL;
+    *size = 0;
     int rc = scr_file_stat(env->sys, path, &st, err);
     if (rc != SCR_OK)
         return rc;
@@ -420,14 +550,119 @@ int scr_redfile_read(const struct scr_env *env, const char *path, scr_hash *head
     rc = scr_open(env->sys, path, O_RDONLY | O_NOFOLLOW, 0, &fd, err);
     if (rc != SCR_OK)
         return rc;
-    rc = claimed_size(env, fd, path, (uint64_t)st.st_size, &size, err);
+    rc = claimed_size(env, fd, path, (uint64_t)st.st_size, size, err);
+    if (rc == SCR_OK && (*buf = malloc((size_t)*size)) == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "redundancy header");
     if (rc == SCR_OK)
-        rc = decode_header(env, fd, path, size, header, err);
+        rc = scr_pread_all(env->sys, fd, *buf, (size_t)*size, 0, path, err);
     int closed = scr_close(env->sys, &fd, path, err);
-    rc = rc != SCR_OK ? rc : closed;
+    return rc != SCR_OK ? rc : closed;
+}
+
+/* j of PARTNER (1), PARTNER2 …; 0: another key. */
+static int partner_of(const char *key)
+{
+    int j = 1;
+    char same[24];
+    if (strncmp(key, "PARTNER", 7) != 0 ||
+        (key[7] != '\0' && !scr_parse_int(key + 7, &j)) || j < 1 || j > SCR_EC_MAX)
+        return 0;
+    return strcmp(key, scr_redfile_partner_key(j, same, sizeof same)) == 0 ? j : 0;
+}
+
+/* The bytes of a hash, left where they are. */
+static void take_region(struct scr_cursor *c, struct scr_redcopy *region)
+{
+    if (region->p != NULL)
+        scr_cursor_refuse(c, "key given twice");
+    region->p = c->p;
+    scr_cursor_skip(c);
+    region->n = (size_t)(c->p - (const unsigned char *)region->p);
+}
+
+static void take_tree(struct scr_cursor *c, scr_hash *h, const char *key)
+{
+    if (scr_hash_get(h, key) != NULL) {
+        scr_cursor_refuse(c, "key given twice");
+        return;
+    }
+    scr_hash *of = scr_hash_set(h, key, NULL);
+    c->no_memory = c->no_memory || of == NULL;
+    scr_cursor_hash(c, of);
+}
+
+/* CURRENT and the copies stay bytes, what is between becomes a tree. */
+static void outline(struct scr_redhead *h, struct scr_cursor *c,
+                    struct scr_redcopy *current)
+{
+    for (size_t left = scr_cursor_enter(c); left > 0; left--) {
+        const char *key = scr_cursor_key(c);
+        int j = partner_of(key);
+        if (strcmp(key, "CURRENT") == 0)
+            take_region(c, current);
+        else if (j > 0)
+            take_region(c, &h->copy[j - 1]);
+        else
+            take_tree(c, h->set, key);
+    }
+}
+
+static int decode_header(struct scr_redhead *h, struct scr_err *err)
+{
+    struct scr_frame f;
+    struct scr_cursor c;
+    struct scr_redcopy current = { NULL, 0 };
+    int rc = scr_frame_open(h->buf, (size_t)h->bytes, 1, &f, err);
+    if (rc != SCR_OK)
+        return rc;
+    scr_cursor_init(&c, f.packed, f.n);
+    if ((h->set = scr_hash_new()) == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "redundancy header");
+    outline(h, &c, &current);
+    rc = scr_cursor_end(&c, 1, err);
     if (rc == SCR_OK)
-        *header_bytes = size;
-    else
+        rc = scr_redinfo_get(h->set, &h->info, err);
+    if (rc == SCR_OK)
+        rc = current.p != NULL
+                 ? scr_current_unpack(current.p, current.n, &h->current, err)
+                 : bad(err, "the files of its member are missing");
+    if (rc == SCR_OK && h->current->rank != h->info.world_ranks[h->info.member])
+        rc = bad(err, "its files are not those of the member it names");
+    return rc;
+}
+
+int scr_redhead_read(const struct scr_env *env, const char *path, struct scr_redhead *h,
+                     struct scr_err *err)
+{
+    *h = (struct scr_redhead){ 0 };
+    int rc = load_header(env, path, &h->buf, &h->bytes, err);
+    if (rc == SCR_OK)
+        rc = decode_header(h, err);
+    if (rc != SCR_OK) {
+        scr_redhead_fini(h);
+        scr_err_prefix(err, "%s", path);
+    }
+    return rc;
+}
+
+void scr_redhead_fini(struct scr_redhead *h)
+{
+    scr_redinfo_fini(&h->info);
+    scr_current_delete(h->current);
+    scr_hash_delete(h->set);
+    free(h->buf);
+    *h = (struct scr_redhead){ 0 };
+}
+
+int scr_redfile_read(const struct scr_env *env, const char *path, scr_hash *header,
+                     uint64_t *header_bytes, struct scr_err *err)
+{
+    void *buf = NULL;
+    int rc = load_header(env, path, &buf, header_bytes, err);
+    if (rc == SCR_OK)
+        rc = scr_hash_decode(buf, (size_t)*header_bytes, header, NULL, err);
+    free(buf);
+    if (rc != SCR_OK)
         scr_err_prefix(err, "%s", path);
     return rc;
 }

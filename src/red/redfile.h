@@ -18,6 +18,8 @@
 
 #include "base/env.h"
 #include "base/hash.h"
+#include "base/str.h"
+#include "fmt/filemap.h"
 #include "red/geom.h"
 #include "red/member.h"
 
@@ -36,59 +38,100 @@ const char *scr_redfile_partner_key(int j, char *buf, size_t n);
  */
 int scr_redfile_copies(int n, int k);
 
-/* CURRENT of a member from its files' meta hashes, in logical order. All are copied;
- * desc and dset may be NULL. Every CRC is set to the placeholder "0x00000000". NULL:
- * out of memory. */
-scr_hash *scr_redfile_current(int world_rank, size_t nfiles, scr_hash *const *metas,
-                              const scr_hash *desc, const scr_hash *dset);
-/* Sets the CRC of every file, and CHUNKCRC. SCR_E_ARG if current has not nfiles files,
- * SCR_E_NOMEM. */
-int scr_redfile_set_crcs(scr_hash *current, size_t nfiles,
-                         const struct scr_member_file *files, uint32_t chunk_crc);
-/* Header from its parts; partners[j-1] = CURRENT of the j-th left neighbour, copied.
- * NULL: out of memory. */
-scr_hash *scr_redfile_header(const struct scr_geom *g, int member, int dset_id,
-                             int world_size, const int *world_ranks,
-                             const scr_hash *current, scr_hash *const *partners,
-                             int npartners);
-
-/* What a reader needs, from a header. Hostile bytes give SCR_E_CORRUPT: numbers outside
- * their range, a set too small for its scheme, ranks missing, repeated or outside the
- * run, a CURRENT that is not the member's. */
-struct scr_redinfo {
-    int dset_id, world_size, n, k, member, set_id;
-    enum scr_scheme scheme;
-    uint64_t chunk;
-    int *world_ranks; /* n of them, owned */
-    uint64_t
-        header_bytes; /* where parity starts; 0; for the caller of scr_redfile_read */
+/* --- CURRENT: a member's files as its set remembers them --- */
+struct scr_current {
+    int rank;               /* world rank, -1: not recorded */
+    struct scr_table files; /* of struct scr_file, named by their number */
+    struct scr_file **file; /* the same in logical order, files.n of them */
+    uint32_t chunk_crc;
+    int has_chunk_crc;
+    scr_hash *desc, *dset; /* DESC and DSETDESC; NULL: not recorded */
 };
-int scr_redinfo_get(const scr_hash *header, struct scr_redinfo *out,
-                    struct scr_err *err);
-void scr_redinfo_fini(struct scr_redinfo *info);
-/* Size, CRC and base name lists from a CURRENT/PARTNER* hash: files malloc'd (path =
- * dir/<FILE>). crc as recorded; *has_crc 0 if any file has none. Unsafe FILE paths are
- * SCR_E_CORRUPT. */
-int scr_redfile_files(const scr_hash *current, const char *dir,
+
+/* NULL: out of memory. desc and dset are copied, and may be NULL. */
+struct scr_current *scr_current_new(int world_rank, const scr_hash *desc,
+                                    const scr_hash *dset);
+void scr_current_delete(struct scr_current *c);
+/* Adds a file behind those there are; meta is copied. SCR_OK or SCR_E_NOMEM. */
+int scr_current_add(struct scr_current *c, const scr_meta *meta);
+/* Keeps places for all CRCs, which are not known yet. */
+void scr_current_reserve_crcs(struct scr_current *c);
+/* Sets the CRC of every file, of which there are as many, and CHUNKCRC. */
+void scr_current_set_crcs(struct scr_current *c, const struct scr_member_file *files,
+                          uint32_t chunk_crc);
+/* Its packed hash (base/cursor.h); s becomes bad where memory ran out. */
+void scr_current_pack(struct scr_str *s, const struct scr_current *c);
+/* And back, from bytes that nobody vouches for: SCR_E_CORRUPT if the files are not
+ * numbered from 0 on, or their number is not the one recorded. */
+int scr_current_unpack(const void *buf, size_t n, struct scr_current **c,
+                       struct scr_err *err);
+
+/* Size, CRC and path of the files: files malloc'd (path = dir/<FILE>). crc as recorded;
+ * *has_crc 0 if any file has none. Unsafe FILE paths are SCR_E_CORRUPT. */
+int scr_redfile_files(const struct scr_current *c, const char *dir,
                       struct scr_member_file **files, size_t *n, int *has_crc,
                       struct scr_err *err);
 /* The same, or with SCR_LAYOUT_PREFIX for files at their destinations: path =
  * dir/PATH/NAME (scr_meta_dest). */
 enum scr_layout { SCR_LAYOUT_CACHE, SCR_LAYOUT_PREFIX };
-int scr_redfile_files_at(const scr_hash *current, const char *dir,
+int scr_redfile_files_at(const struct scr_current *c, const char *dir,
                          enum scr_layout layout, struct scr_member_file **files,
                          size_t *n, int *has_crc, struct scr_err *err);
 void scr_member_files_free(struct scr_member_file *files, size_t n);
-/* Gives the file at path the mode, owner and times that a CURRENT/PARTNER* hash records
- * of its file number f; what it does not record stays as it is. */
-int scr_redfile_dress(const struct scr_env *env, const scr_hash *current, size_t f,
+/* Gives the file at path the mode, owner and times that are recorded of file number f;
+ * what is not recorded stays as it is. */
+int scr_redfile_dress(const struct scr_env *env, const struct scr_current *c, size_t f,
                       const char *path, struct scr_err *err);
 
-/* Writes the header at the start of path without touching what follows (pwrite),
- * creating the file 0600; reads it back (at most 1 GiB of header). */
+/* --- the header --- */
+/* Whose header it is. */
+struct scr_redowner {
+    const struct scr_geom *g;
+    int member, dset_id, world_size;
+    const int *world_ranks; /* of all members */
+};
+/* The bytes of the header, into s, which is empty. copies[j-1]: CURRENT of the j-th
+ * left neighbour, packed. c and copies NULL: what else there is, for its length. s
+ * becomes bad where memory ran out, and of a bad copy. */
+void scr_redfile_header(struct scr_str *s, const struct scr_redowner *o,
+                        const struct scr_current *c, const struct scr_str *copies,
+                        int ncopies);
+/* Writes it at the start of path without touching what follows (pwrite), creating the
+ * file 0600. */
 int scr_redfile_write(const struct scr_env *env, const char *path,
-                      const scr_hash *header, uint64_t *header_bytes,
-                      struct scr_err *err);
+                      const struct scr_str *header, struct scr_err *err);
+
+/* What a reader needs, from the set of a header. Hostile bytes give SCR_E_CORRUPT:
+ * numbers outside their range, a set too small for its scheme, ranks missing, repeated
+ * or outside the run. */
+struct scr_redinfo {
+    int dset_id, world_size, n, k, member, set_id;
+    enum scr_scheme scheme;
+    uint64_t chunk;
+    int *world_ranks; /* n of them, owned */
+};
+int scr_redinfo_get(const scr_hash *header, struct scr_redinfo *out,
+                    struct scr_err *err);
+void scr_redinfo_fini(struct scr_redinfo *info);
+
+/* A header that was read, and found to be a good one. */
+struct scr_redhead {
+    struct scr_redinfo info;
+    struct scr_current *current;
+    scr_hash *set; /* {DSET, RANKS, TYPE, FAILURES, GROUP, MEMBER, CHUNK} */
+    struct scr_redcopy {
+        const void *p; /* packed, in buf; NULL: it is not there */
+        size_t n;
+    } copy[SCR_EC_MAX]; /* [j-1]: CURRENT of the j-th left neighbour */
+    void *buf;
+    uint64_t bytes; /* of the header: where parity starts */
+};
+/* At most 1 GiB of header. Of a copy only the outline is looked at. Fini in any case.
+ */
+int scr_redhead_read(const struct scr_env *env, const char *path, struct scr_redhead *h,
+                     struct scr_err *err);
+void scr_redhead_fini(struct scr_redhead *h);
+/* The whole of a header as a tree, for those who print it. */
 int scr_redfile_read(const struct scr_env *env, const char *path, scr_hash *header,
                      uint64_t *header_bytes, struct scr_err *err);
 

@@ -88,7 +88,7 @@ int scr_rows_run(const struct scr_geom *g, const int *have,
 
 /* What is known of a member while it is encoded. */
 struct work {
-    scr_hash *current;
+    struct scr_current *current;
     struct scr_member_file *files;
     size_t nfiles;
     uint64_t header_bytes;
@@ -111,12 +111,15 @@ static int describe(struct job *job, struct scr_err *err)
         const struct scr_serial_part *part = &job->parts[i];
         struct work *w = &job->w[i];
         int has_crc;
-        w->current = scr_redfile_current(set->world_ranks[i], part->nfiles, part->metas,
-                                         set->desc, set->dset);
-        if (w->current == NULL)
-            return scr_fail(err, SCR_E_NOMEM, 0, "redundancy header of member %d", i);
-        int rc = scr_redfile_files(w->current, part->dir, &w->files, &w->nfiles,
-                                   &has_crc, err);
+        w->current = scr_current_new(set->world_ranks[i], set->desc, set->dset);
+        int rc = w->current != NULL ? SCR_OK : SCR_E_NOMEM;
+        for (size_t f = 0; f < part->nfiles && rc == SCR_OK; f++)
+            rc = scr_current_add(w->current, part->metas[f]);
+        if (rc != SCR_OK)
+            return scr_fail(err, rc, 0, "redundancy header of member %d", i);
+        scr_current_reserve_crcs(w->current);
+        rc = scr_redfile_files(w->current, part->dir, &w->files, &w->nfiles, &has_crc,
+                               err);
         if (rc != SCR_OK)
             return rc;
         for (size_t f = 0; f < w->nfiles; f++)
@@ -130,17 +133,17 @@ static int write_headers(struct job *job, struct scr_err *err)
     const struct scr_serial_set *set = job->set;
     int rc = SCR_OK, n = set->n, copies = scr_redfile_copies(n, job->g.k);
     for (int i = 0; rc == SCR_OK && i < n; i++) {
-        scr_hash *left[SCR_EC_MAX];
+        struct scr_redowner o = { &job->g, i, set->dset_id, set->world_size,
+                                  set->world_ranks };
+        struct scr_str header = SCR_STR_INIT, left[SCR_EC_MAX] = { SCR_STR_INIT };
         for (int j = 1; j <= copies; j++)
-            left[j - 1] = job->w[(i + n - j) % n].current;
-        scr_hash *header =
-            scr_redfile_header(&job->g, i, set->dset_id, set->world_size,
-                               set->world_ranks, job->w[i].current, left, copies);
-        if (header == NULL)
-            return scr_fail(err, SCR_E_NOMEM, 0, "redundancy header of member %d", i);
-        rc = scr_redfile_write(job->env, job->parts[i].redpath, header,
-                               &job->w[i].header_bytes, err);
-        scr_hash_delete(header);
+            scr_current_pack(&left[j - 1], job->w[(i + n - j) % n].current);
+        scr_redfile_header(&header, &o, job->w[i].current, left, copies);
+        rc = scr_redfile_write(job->env, job->parts[i].redpath, &header, err);
+        job->w[i].header_bytes = header.len;
+        for (int j = 1; j <= copies; j++)
+            scr_str_free(&left[j - 1]);
+        scr_str_free(&header);
     }
     return rc;
 }
@@ -171,8 +174,7 @@ static int note_crcs(struct job *job, struct scr_err *err)
         int rc = scr_member_finish(w->member, w->files, &parity, err);
         if (rc != SCR_OK)
             return rc;
-        if (scr_redfile_set_crcs(w->current, w->nfiles, w->files, parity) != SCR_OK)
-            return scr_fail(err, SCR_E_NOMEM, 0, "redundancy header of member %d", i);
+        scr_current_set_crcs(w->current, w->files, parity);
     }
     return SCR_OK;
 }
@@ -202,7 +204,7 @@ int scr_protect_serial(const struct scr_env *env, const struct scr_serial_set *s
         int closed = scr_member_close(job.w[i].member, err);
         rc = rc != SCR_OK ? rc : closed;
         scr_member_files_free(job.w[i].files, job.w[i].nfiles);
-        scr_hash_delete(job.w[i].current);
+        scr_current_delete(job.w[i].current);
     }
     free(job.w);
     return rc;

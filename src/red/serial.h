@@ -15,9 +15,9 @@ int scr_rows_run(const struct scr_geom *g, const int *have,
 /* A member to protect. */
 struct scr_serial_part {
     size_t nfiles;
-    scr_hash *const *metas; /* in logical order, with FILE and SIZE */
-    const char *dir;        /* files are dir/FILE */
-    const char *redpath;    /* its redundancy file, written */
+    const scr_meta *const *metas; /* in logical order, with FILE and SIZE */
+    const char *dir;              /* files are dir/FILE */
+    const char *redpath;          /* its redundancy file, written */
 };
 
 struct scr_serial_set {

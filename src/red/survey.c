@@ -28,15 +28,11 @@ static int add_entry(scr_filemap *to, const scr_filemap *map, int id, int rank)
 static int add_map(scr_filemap *to, const scr_filemap *map)
 {
     int rc = SCR_OK;
-    for (scr_hash_elem *d = scr_filemap_first_dataset(map); d;
-         d = scr_hash_elem_next(d))
-        for (scr_hash_elem *r =
-                 scr_filemap_first_rank_by_dataset(map, scr_hash_elem_key_int(d));
-             r != NULL && rc == SCR_OK; r = scr_hash_elem_next(r))
-            rc = add_entry(to, map, scr_hash_elem_key_int(d), scr_hash_elem_key_int(r));
-    for (SCR_HASH_EACH(a, scr_hash_get(map, "ASIDE")))
-        if (rc == SCR_OK)
-            rc = add_map(to, scr_hash_elem_hash(a));
+    for (size_t i = 0; i < map->n && rc == SCR_OK; i++)
+        rc = add_entry(to, map, map->entry[i]->dset, map->entry[i]->rank);
+    for (struct scr_filemap_aside *a = map->aside; a != NULL && rc == SCR_OK;
+         a = a->next)
+        rc = add_map(to, &a->map);
     return rc;
 }
 
@@ -158,12 +154,9 @@ int scr_survey_open(struct scr_survey *s, const struct scr_env *env,
 /* Drops from map what s has of the dataset already. */
 static void drop_known(const struct scr_survey *s, int id, scr_filemap *map)
 {
-    for (scr_hash_elem *e = scr_filemap_first_rank_by_dataset(s->map, id); e != NULL;
-         e = scr_hash_elem_next(e)) {
-        int rank = scr_hash_elem_key_int(e);
-        if (scr_hash_get_val(scr_filemap_get_desc(s->map, id, rank), "STORE") != NULL)
-            scr_filemap_remove_rank_by_dataset(map, id, rank);
-    }
+    for (SCR_ENTRIES(e, s->map, id))
+        if (scr_hash_get_val(e->desc, "STORE") != NULL)
+            scr_filemap_remove_rank_by_dataset(map, id, e->rank);
 }
 
 /* The filemaps beside a dataset's files are named as those in a control directory. */
@@ -308,13 +301,12 @@ static struct scr_survey_set *find_set(struct scr_survey_dataset *d,
 /* The redundancy file a rank names, <dataset>/.scr/<name>; NULL: none. */
 static const char *redfile_of(const struct scr_survey *s, int id, int rank)
 {
-    for (scr_hash_elem *e = scr_filemap_first_file(s->map, id, rank); e != NULL;
-         e = scr_hash_elem_next(e)) {
+    for (struct scr_file *f = scr_filemap_first_file(s->map, id, rank); f != NULL;
+         f = scr_file_next(f)) {
         enum scr_scheme scheme;
-        const char *type = NULL, *path = scr_hash_elem_key(e);
-        const scr_meta *meta = scr_filemap_get_meta(s->map, id, rank, path);
+        const char *type = NULL, *path = f->item.name;
         int member, n, set;
-        if (scr_meta_get_filetype(meta, &type) == SCR_OK &&
+        if (scr_meta_get_filetype(scr_file_meta(f), &type) == SCR_OK &&
             scr_scheme_parse(type, &scheme) &&
             scr_redfile_parse(scr_path_base(path), &scheme, &member, &n, &set))
             return path;

@@ -42,8 +42,8 @@ struct job {
     const scr_filemap *map;
     struct scr_gathered *got;
     char *dset_dir, *stage;
-    scr_hash *dirs; /* {<directory>}: got files, to be synced */
-    scr_hash *done; /* {<rank>: {FILE/<key>/META, FILES}}: for the ranks' filemaps */
+    scr_hash *dirs;    /* {<directory>}: got files, to be synced */
+    scr_filemap *done; /* what the ranks' filemaps get */
     struct item batch[BATCH_FILES];
     int nbatch;
     int unwanted; /* somebody else may be at it by now */
@@ -83,6 +83,12 @@ static void item_fini(const struct scr_sys *sys, struct item *it)
     free(it->key);
 }
 
+static int check_named(const struct job *j, const struct item *it, struct scr_err *err)
+{
+    return it->dst && it->meta && !it->meta->arena->lost ? SCR_OK
+                                                         : no_memory(j->g, err);
+}
+
 /* A redundancy file lies in the directory of the dataset, and tells of itself. */
 static int name_red(struct job *j, struct item *it, const char *type,
                     struct scr_err *err)
@@ -99,7 +105,7 @@ static int name_red(struct job *j, struct item *it, const char *type,
     if (scr_hash_get_val_int(scr_filemap_get_desc(j->map, j->g->id, j->rank), "RANKS",
                              &ranks))
         scr_meta_set_ranks(it->meta, ranks);
-    return it->dst && it->meta ? SCR_OK : no_memory(j->g, err);
+    return check_named(j, it, err);
 }
 
 static int name_file(struct job *j, struct item *it, const scr_meta *meta,
@@ -113,8 +119,10 @@ static int name_file(struct job *j, struct item *it, const scr_meta *meta,
                         "copy %s: no usable destination below the prefix is recorded",
                         it->src);
     it->dst = scr_path_join(j->stage, it->key);
-    it->meta = scr_hash_dup(meta);
-    return it->dst && it->meta ? SCR_OK : no_memory(j->g, err);
+    it->meta = scr_meta_new();
+    if (it->meta != NULL)
+        scr_meta_copy(it->meta, meta);
+    return check_named(j, it, err);
 }
 
 /* Mode, owner and times as recorded when the dataset was completed: the cached file
@@ -160,17 +168,16 @@ static int is_whole(const struct job *j, const struct item *it)
 /* What turned out in the copy belongs to what is known of the file. */
 static int note(struct job *j, struct item *it, int copied, struct scr_err *err)
 {
-    char rank[16];
-    snprintf(rank, sizeof rank, "%d", j->rank);
-    if (copied && (it->is_red || scr_hash_get(it->meta, "SIZE") == NULL))
+    uint64_t size;
+    uint32_t crc;
+    int has_size = scr_meta_get_filesize(it->meta, &size) == SCR_OK;
+    int has_crc = scr_meta_get_crc32(it->meta, &crc) == SCR_OK;
+    if (copied && (it->is_red || !has_size))
         scr_meta_set_filesize(it->meta, it->got.size);
-    if (copied &&
-        (it->is_red || (j->g->want_crc && scr_hash_get(it->meta, "CRC") == NULL)))
+    if (copied && (it->is_red || (j->g->want_crc && !has_crc)))
         scr_meta_set_crc32(it->meta, it->got.crc);
-    scr_hash *file = scr_hash_set_kv(scr_hash_get(j->done, rank), "FILE", it->key);
-    scr_hash *into = file ? scr_hash_set(file, "META", NULL) : NULL;
-    return into && scr_hash_merge(into, it->meta) == SCR_OK ? SCR_OK
-                                                            : no_memory(j->g, err);
+    scr_filemap_set_meta(j->done, j->g->id, j->rank, it->key, it->meta);
+    return scr_filemap_ok(j->done) ? SCR_OK : no_memory(j->g, err);
 }
 
 static char *map_path(const struct job *j, int rank)
@@ -199,11 +206,9 @@ static void add_earlier(const struct job *j, scr_filemap *map, int rank,
     scr_filemap *old = scr_filemap_new();
     if (old != NULL && scr_filemap_read(j->g->env->sys, path, old, NULL) == SCR_OK &&
         is_same_dataset(old, j->map, id, rank))
-        for (scr_hash_elem *e = scr_filemap_first_file(old, id, rank); e != NULL;
-             e = scr_hash_elem_next(e))
-            scr_filemap_set_meta(
-                map, id, rank, scr_hash_elem_key(e),
-                scr_filemap_get_meta(old, id, rank, scr_hash_elem_key(e)));
+        for (struct scr_file *f = scr_filemap_first_file(old, id, rank); f != NULL;
+             f = scr_file_next(f))
+            scr_filemap_set_meta(map, id, rank, f->item.name, scr_file_meta(f));
     scr_filemap_delete(old);
 }
 
@@ -211,31 +216,30 @@ static void add_earlier(const struct job *j, scr_filemap *map, int rank,
 static int count_expected(const struct job *j, const scr_filemap *map, int rank)
 {
     int id = j->g->id, n = scr_filemap_num_expected_files(j->map, id, rank);
-    for (scr_hash_elem *e = scr_filemap_first_file(map, id, rank); e != NULL;
-         e = scr_hash_elem_next(e)) {
+    for (struct scr_file *f = scr_filemap_first_file(map, id, rank); f != NULL;
+         f = scr_file_next(f)) {
         const char *type = NULL;
-        const scr_meta *m = scr_filemap_get_meta(map, id, rank, scr_hash_elem_key(e));
-        n += scr_meta_get_filetype(m, &type) == SCR_OK && strcmp(type, "FULL") != 0;
+        n += scr_meta_get_filetype(scr_file_meta(f), &type) == SCR_OK &&
+             strcmp(type, "FULL") != 0;
     }
     return n;
 }
 
-static int write_map(const struct job *j, int rank, const scr_hash *done,
+static int write_map(const struct job *j, const struct scr_entry *done,
                      struct scr_err *err)
 {
-    int id = j->g->id;
+    int id = j->g->id, rank = done->rank;
     char *path = map_path(j, rank);
     scr_filemap *map = scr_filemap_new();
     scr_filemap_add_rank(map, id, rank);
     if (path != NULL && map != NULL)
         add_earlier(j, map, rank, path);
-    for (SCR_HASH_EACH(e, scr_hash_get(done, "FILE")))
-        scr_filemap_set_meta(map, id, rank, scr_hash_elem_key(e),
-                             scr_hash_get(scr_hash_elem_hash(e), "META"));
+    for (SCR_EACH(struct scr_file, f, &done->files))
+        scr_filemap_set_meta(map, id, rank, f->item.name, &f->meta);
     scr_filemap_set_dataset(map, id, rank, scr_filemap_get_dataset(j->map, id, rank));
     scr_filemap_set_expected_files(map, id, rank, count_expected(j, map, rank));
-    int rc = path && map && scr_hash_ok(map)
-                 ? scr_hash_file_write(j->g->env->sys, path, map, SCR_DURABLE, err)
+    int rc = path && map && scr_filemap_ok(map)
+                 ? scr_filemap_write(j->g->env->sys, path, map, SCR_DURABLE, err)
                  : no_memory(j->g, err);
     free(path);
     scr_filemap_delete(map);
@@ -384,28 +388,22 @@ static int take_file(struct job *j, const char *path, const scr_meta *meta,
 
 /* --- ranks --- */
 
-static int take_rank(struct job *j, int rank, struct scr_err *err)
+static int take_rank(struct job *j, const struct scr_entry *e, struct scr_err *err)
 {
-    int id = j->g->id, n = 0;
-    const char **files = NULL;
-    char key[16];
-    j->rank = rank;
+    int rc = SCR_OK;
+    j->rank = e->rank;
     j->got->ranks++;
-    if (scr_filemap_num_expected_files(j->map, id, rank) < 0) {
+    if (e->expected < 0) {
         struct scr_err why = SCR_ERR_INIT;
-        scr_fail(&why, SCR_E_MISSING, 0, "it never completed dataset %d", id);
+        scr_fail(&why, SCR_E_MISSING, 0, "it never completed dataset %d", e->dset);
         tell_bad(j, &why);
         return SCR_OK;
     }
-    snprintf(key, sizeof key, "%d", rank);
-    int rc = scr_hash_set(j->done, key, NULL) != NULL &&
-                     scr_filemap_list_files(j->map, id, rank, &n, &files) == SCR_OK
-                 ? SCR_OK
-                 : no_memory(j->g, err);
-    for (int i = 0; i < n && rc == SCR_OK; i++)
-        rc = take_file(j, files[i], scr_filemap_get_meta(j->map, id, rank, files[i]),
-                       err);
-    free(files);
+    if (scr_filemap_add_rank(j->done, e->dset, e->rank) == NULL)
+        rc = no_memory(j->g, err);
+    for (SCR_EACH(struct scr_file, f, &e->files))
+        if (rc == SCR_OK)
+            rc = take_file(j, f->item.name, scr_file_meta(f), err);
     return close_batch(j, rc, err); /* a batch is of one rank */
 }
 
@@ -413,25 +411,22 @@ static int take_rank(struct job *j, int rank, struct scr_err *err)
 static int list_taken(const struct job *j, struct scr_err *err)
 {
     int rc = scr_dirset_sync(j->g->env->sys, j->dirs, err);
-    for (SCR_HASH_EACH(r, j->done))
+    for (SCR_ENTRIES(e, j->done, j->g->id))
         if (rc == SCR_OK)
-            rc = write_map(j, scr_hash_elem_key_int(r), scr_hash_elem_hash(r), err);
+            rc = write_map(j, e, err);
     return rc;
 }
 
 static int take_ranks(struct job *j, struct scr_err *err)
 {
-    int n = 0, *ranks = NULL;
-    int rc = scr_filemap_list_ranks_by_dataset(j->map, j->g->id, &n, &ranks) == SCR_OK
-                 ? SCR_OK
-                 : no_memory(j->g, err);
-    if (rc == SCR_OK && n == 0)
+    int rc = SCR_OK;
+    if (scr_filemap_first(j->map, j->g->id) == NULL)
         rc = scr_fail(err, SCR_E_NOENT, 0, "no dataset %d in cache", j->g->id);
-    for (int i = 0; i < n && rc == SCR_OK; i++)
-        rc = take_rank(j, ranks[i], err);
-    free(ranks);
+    for (SCR_ENTRIES(e, j->map, j->g->id))
+        if (rc == SCR_OK)
+            rc = take_rank(j, e, err);
     /* What was copied before an error is listed too: it need not be copied again. */
-    int listed = scr_hash_size(j->done) > 0 && !j->unwanted
+    int listed = j->done->n > 0 && !j->unwanted
                      ? list_taken(j, rc == SCR_OK ? err : NULL)
                      : SCR_OK;
     return rc == SCR_OK ? listed : rc;
@@ -443,25 +438,20 @@ static int take_ranks(struct job *j, struct scr_err *err)
 static int check_owner(const struct scr_gather *g, const scr_filemap *map,
                        struct scr_err *err)
 {
-    struct scr_index_entry e;
-    int n = 0, *ranks = NULL;
+    struct scr_index_entry is;
     scr_hash *index = scr_hash_new();
     int rc = scr_prefix_index_look(g->env, g->prefix, index, err);
-    int known = rc == SCR_OK && scr_index_get(index, g->id, &e, NULL) == SCR_OK;
-    if (rc == SCR_OK &&
-        scr_filemap_list_ranks_by_dataset(map, g->id, &n, &ranks) != SCR_OK)
-        rc = no_memory(g, err);
-    for (int i = 0; i < n && known && rc == SCR_OK; i++) {
-        const scr_hash *dset = scr_filemap_get_dataset(map, g->id, ranks[i]);
+    int known = rc == SCR_OK && scr_index_get(index, g->id, &is, NULL) == SCR_OK;
+    for (SCR_ENTRIES(e, map, g->id)) {
         struct scr_dataset d;
-        if (dset != NULL && scr_dataset_get(dset, &d, NULL) == SCR_OK &&
-            !scr_dataset_is_same(&d, &e.dset))
+        if (known && rc == SCR_OK && scr_dataset_get(e->dataset, &d, NULL) == SCR_OK &&
+            !scr_dataset_is_same(&d, &is.dset))
             rc = scr_fail(err, SCR_E_TAKEN, 0,
                           "dataset %d in the index is %s of job %s, another job uses "
                           "this prefix",
-                          g->id, e.dset.name, e.dset.jobid ? e.dset.jobid : "unknown");
+                          g->id, is.dset.name,
+                          is.dset.jobid ? is.dset.jobid : "unknown");
     }
-    free(ranks);
     scr_hash_delete(index);
     return rc;
 }
@@ -469,19 +459,14 @@ static int check_owner(const struct scr_gather *g, const scr_filemap *map,
 uint64_t scr_gather_size(const struct scr_gather *g, const scr_filemap *map)
 {
     uint64_t total = 0, size;
-    for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(map, g->id); r != NULL;
-         r = scr_hash_elem_next(r))
-        for (scr_hash_elem *f =
-                 scr_filemap_first_file(map, g->id, scr_hash_elem_key_int(r));
-             f != NULL; f = scr_hash_elem_next(f)) {
-            const scr_meta *m = scr_filemap_get_meta(
-                map, g->id, scr_hash_elem_key_int(r), scr_hash_elem_key(f));
+    for (SCR_ENTRIES(e, map, g->id))
+        for (SCR_EACH(struct scr_file, f, &e->files)) {
+            const scr_meta *m = scr_file_meta(f);
             struct stat st;
             if (scr_meta_get_filesize(m, &size) == SCR_OK)
                 total += size;
             else if ((g->partner || !is_partner_copy(m)) &&
-                     scr_file_stat(g->env->sys, scr_hash_elem_key(f), &st, NULL) ==
-                         SCR_OK)
+                     scr_file_stat(g->env->sys, f->item.name, &st, NULL) == SCR_OK)
                 total += (uint64_t)st.st_size;
         }
     return total;
@@ -495,7 +480,7 @@ int scr_gather_node(const struct scr_gather *g, const scr_filemap *map,
     j.dset_dir = scr_prefix_dset_dir(g->prefix, g->id);
     j.stage = scr_stage_dir(g->prefix, g->id);
     j.dirs = scr_hash_new();
-    j.done = scr_hash_new();
+    j.done = scr_filemap_new();
     int rc = j.dset_dir && j.stage && j.dirs && j.done ? check_owner(g, map, err)
                                                        : no_memory(g, err);
     if (rc == SCR_OK)
@@ -504,7 +489,7 @@ int scr_gather_node(const struct scr_gather *g, const scr_filemap *map,
         rc = scr_dir_sync(g->env->sys, g->prefix->scr, err);
     if (rc == SCR_OK)
         rc = take_ranks(&j, err);
-    scr_hash_delete(j.done);
+    scr_filemap_delete(j.done);
     scr_hash_delete(j.dirs);
     free(j.stage);
     free(j.dset_dir);

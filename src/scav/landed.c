@@ -138,7 +138,8 @@ static int describe_file(struct landed *l, scr_filemap *map, int rank,
     char *dir = scr_path_dir(dest);
     scr_meta *meta = scr_meta_new();
     (void)scr_hash_get_val_int(l->part, "RANKS", &ranks);
-    int rc = dir && meta ? scr_hash_merge(meta, scr_hash_elem_hash(file)) : SCR_E_NOMEM;
+    if (meta != NULL)
+        (void)scr_meta_from_hash(meta, scr_hash_elem_hash(file));
     scr_meta_set_filename(meta, scr_path_base(dest));
     scr_meta_set_filetype(meta, "FULL");
     scr_meta_set_origpath(meta, dir);
@@ -147,10 +148,10 @@ static int describe_file(struct landed *l, scr_filemap *map, int rank,
     scr_meta_set_ranks(meta, ranks);
     scr_meta_set_complete(meta, 1);
     scr_filemap_set_meta(map, l->m.id, rank, dest, meta);
+    int ok = dir && meta && !meta->arena->lost && scr_filemap_ok(map);
     scr_meta_delete(meta);
     free(dir);
-    return rc == SCR_OK && scr_hash_ok(map) ? SCR_OK
-                                            : scr_stage_no_memory(l->m.id, err);
+    return ok ? SCR_OK : scr_stage_no_memory(l->m.id, err);
 }
 
 /* *all: 1 if every file of the rank is in the stage. */
@@ -184,7 +185,7 @@ static int write_map(struct landed *l, int rank, const scr_hash *files,
         if (rc == SCR_OK)
             rc = describe_file(l, map, rank, e, err);
     if (rc == SCR_OK)
-        rc = scr_hash_file_write(m->env->sys, path, map, SCR_DURABLE, err);
+        rc = scr_filemap_write(m->env->sys, path, map, SCR_DURABLE, err);
     scr_filemap_delete(map);
     return rc;
 }
@@ -225,12 +226,13 @@ static int take_record(struct landed *l, int node, struct scr_err *err)
     int id = l->m.id;
     int rc = map ? scr_arrival_read(l->m.env, l->m.p, id, node, map, err)
                  : scr_stage_no_memory(id, err);
-    for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(map, id);
-         r != NULL && rc == SCR_OK; r = scr_hash_elem_next(r))
-        for (scr_hash_elem *f =
-                 scr_filemap_first_file(map, id, scr_hash_elem_key_int(r));
-             f != NULL && rc == SCR_OK; f = scr_hash_elem_next(f))
-            rc = take_landed(l, scr_hash_elem_key(r), scr_hash_elem_key(f), err);
+    for (SCR_ENTRIES(e, map, id)) {
+        char rank[16];
+        snprintf(rank, sizeof rank, "%d", e->rank);
+        for (SCR_EACH(struct scr_file, f, &e->files))
+            if (rc == SCR_OK)
+                rc = take_landed(l, rank, f->item.name, err);
+    }
     scr_filemap_delete(map);
     return rc;
 }

@@ -343,10 +343,8 @@ static int count_arrived(const scr_filemap *map, int id, const char *stamp)
 {
     int n = 0;
     char *all = scr_asprintf("/%s", stamp);
-    for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(map, id); r != NULL;
-         r = scr_hash_elem_next(r))
-        n += scr_hash_getf(map, "RANK %s DSET %d FILE %s", scr_hash_elem_key(r), id,
-                           all) != NULL;
+    for (SCR_ENTRIES(e, map, id))
+        n += scr_table_find(&e->files, all) != NULL;
     free(all);
     return n;
 }
@@ -413,20 +411,16 @@ static scr_hash *completed(const scr_hash *plan)
 
 /* Those of rank's records that tell of files compressed in the attempt of this stamp.
  */
-static int add_packed(const scr_hash *records, uint64_t stamp, const char *rank,
-                      scr_hash *packed)
+static int add_packed(const struct scr_entry *records, uint64_t stamp, scr_hash *packed)
 {
-    for (SCR_HASH_EACH(e, records)) {
+    for (SCR_EACH(struct scr_file, f, &records->files)) {
         struct scr_packed is;
         uint64_t of;
         const char *path;
-        if (!scr_arrival_packed_parse(scr_hash_elem_key(e), &of, &is, &path) ||
-            of != stamp)
+        if (!scr_arrival_packed_parse(f->item.name, &of, &is, &path) || of != stamp)
             continue;
         scr_hash *file =
-            scr_hash_set(scr_hash_get(packed, rank) ? scr_hash_get(packed, rank)
-                                                    : scr_hash_set(packed, rank, NULL),
-                         path, NULL);
+            scr_hash_setf(packed, scr_hash_new(), "%d %s", records->rank, path);
         scr_hash_set_val_u64(file, "SIZE", is.size);
         scr_hash_set_val_crc(file, "CRC", is.crc);
         if (file == NULL || !scr_hash_ok(file))
@@ -447,13 +441,9 @@ static int find_packed(const struct scr_env *env, const struct scr_prefix *p, in
     for (SCR_HASH_EACH(e, scr_hash_get(plan, "NODE")))
         if (rc == SCR_OK)
             rc = read_record(env, p, id, "arrived", scr_hash_elem_key_int(e), map, err);
-    for (SCR_HASH_EACH(r, scr_hash_get(map, "RANK"))) {
-        const char *rank = scr_hash_elem_key(r);
-        if (rc == SCR_OK &&
-            add_packed(scr_hash_getf(map, "RANK %s DSET %d FILE", rank, id), stamp,
-                       rank, packed) != SCR_OK)
+    for (SCR_ENTRIES(e, map, id))
+        if (rc == SCR_OK && add_packed(e, stamp, packed) != SCR_OK)
             rc = no_memory(id, err);
-    }
     scr_filemap_delete(map);
     return rc;
 }

@@ -21,8 +21,8 @@ static int no_memory(const struct scr_aside *a, struct scr_err *err)
 
 static int store(const struct scr_aside *a, struct scr_err *err)
 {
-    return scr_hash_ok(a->map) ? scr_cntl_write(a->env, a->cntl, a->map, err)
-                               : no_memory(a, err);
+    return scr_filemap_ok(a->map) ? scr_cntl_write(a->env, a->cntl, a->map, err)
+                                  : no_memory(a, err);
 }
 
 /* --- names --- */
@@ -55,22 +55,24 @@ static char *name_back(int id, int64_t created, const char *path)
 
 typedef char *rename_rule(int id, int64_t created, const char *path);
 
-/* Gives the files of an entry of map the names they have on the other side. */
+/* Whose files get their names on the other side. */
+struct renaming {
+    int id;
+    int64_t created;
+    rename_rule *rule;
+};
+
+static char *rename_one(const void *arg, const char *path)
+{
+    const struct renaming *r = arg;
+    return r->rule(r->id, r->created, path);
+}
+
 static int rename_entry(const struct scr_aside *a, scr_filemap *map, int rank,
                         int64_t created, rename_rule *rule)
 {
-    scr_hash *entry = scr_hash_getf(map, "RANK %d DSET %d", rank, a->id);
-    scr_hash *files = scr_hash_extract(entry, "FILE");
-    int rc = SCR_OK;
-    for (SCR_HASH_EACH(e, files)) {
-        char *name = rule(a->id, created, scr_hash_elem_key(e));
-        scr_hash *to = name ? scr_hash_set_kv(entry, "FILE", name) : NULL;
-        if (to == NULL || scr_hash_merge(to, scr_hash_elem_hash(e)) != SCR_OK)
-            rc = SCR_E_NOMEM;
-        free(name);
-    }
-    scr_hash_delete(files);
-    return rc;
+    const struct renaming r = { a->id, created, rule };
+    return scr_filemap_rename_files(map, a->id, rank, rename_one, &r);
 }
 
 /* --- files --- */
@@ -126,10 +128,10 @@ static int move_files(const struct scr_aside *a, const scr_filemap *map, int ran
                       int64_t created, rename_rule *rule, struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (scr_hash_elem *e = scr_filemap_first_file(map, a->id, rank);
-         e != NULL && rc == SCR_OK; e = scr_hash_elem_next(e)) {
-        char *to = rule(a->id, created, scr_hash_elem_key(e));
-        rc = to ? move_file(a, scr_hash_elem_key(e), to, err) : no_memory(a, err);
+    for (struct scr_file *f = scr_filemap_first_file(map, a->id, rank);
+         f != NULL && rc == SCR_OK; f = scr_file_next(f)) {
+        char *to = rule(a->id, created, f->item.name);
+        rc = to ? move_file(a, f->item.name, to, err) : no_memory(a, err);
         free(to);
     }
     return rc;
@@ -194,17 +196,6 @@ int scr_aside_put(const struct scr_aside *a, int64_t created, struct scr_err *er
 
 /* --- back --- */
 
-/* What there is of a dataset that was only begun describes nothing; its files stay
- * named. */
-static void forget_begun(const struct scr_aside *a, int rank)
-{
-    scr_hash *entry = scr_hash_getf(a->map, "RANK %d DSET %d", rank, a->id);
-    scr_hash *files = scr_hash_extract(entry, "FILE");
-    scr_hash_unset_all(entry);
-    if (files != NULL && scr_hash_set(entry, "FILE", files) == NULL)
-        scr_hash_delete(files);
-}
-
 static int take_rank(const struct scr_aside *a, int rank, int64_t created,
                      struct scr_err *err)
 {
@@ -212,8 +203,8 @@ static int take_rank(const struct scr_aside *a, int rank, int64_t created,
     int64_t other = scr_filemap_created(a->map, a->id, rank);
     if (other != 0 && other != created)
         return SCR_OK;
-    if (other == 0)
-        forget_begun(a, rank);
+    if (other == 0) /* only begun: what there is of it describes nothing */
+        scr_filemap_forget(a->map, a->id, rank);
     int rc = scr_filemap_copy_entry(a->map, aside, a->id, rank);
     if (rc == SCR_OK)
         rc = rename_entry(a, a->map, rank, created, name_back);
@@ -236,9 +227,9 @@ static int is_taken(const struct scr_aside *a, int rank, int64_t created)
 {
     int taken = 0;
     const scr_filemap *aside = scr_filemap_aside(a->map, created);
-    for (scr_hash_elem *e = scr_filemap_first_file(aside, a->id, rank); e && !taken;
-         e = scr_hash_elem_next(e)) {
-        const char *from = scr_hash_elem_key(e);
+    for (struct scr_file *f = scr_filemap_first_file(aside, a->id, rank); f && !taken;
+         f = scr_file_next(f)) {
+        const char *from = f->item.name;
         char *to = name_back(a->id, created, from);
         taken = to == NULL ||
                 (strcmp(from, to) != 0 && is_there(a, from) && is_there(a, to));
@@ -268,9 +259,9 @@ static int remove_aside_files(const struct scr_aside *a, int rank, int64_t creat
 {
     const scr_filemap *aside = scr_filemap_aside(a->map, created);
     int rc = SCR_OK;
-    for (scr_hash_elem *e = scr_filemap_first_file(aside, a->id, rank); e;
-         e = scr_hash_elem_next(e)) {
-        const char *path = scr_hash_elem_key(e);
+    for (struct scr_file *f = scr_filemap_first_file(aside, a->id, rank); f;
+         f = scr_file_next(f)) {
+        const char *path = f->item.name;
         if (scr_cache_dset_len(path, a->id) == 0)
             continue; /* on the prefix */
         int one = scr_file_remove(a->env->sys, path, rc == SCR_OK ? err : NULL);
@@ -305,8 +296,8 @@ int scr_aside_drop(const struct scr_aside *a, int ranks, struct scr_err *err)
         return no_memory(a, err);
     for (int i = 0; i < n && rc == SCR_OK; i++) {
         const scr_filemap *aside = scr_filemap_aside(a->map, created[i]);
-        scr_hash_elem *e = scr_filemap_first_rank_by_dataset(aside, a->id);
-        int wrote = e ? ranks_of(aside, a->id, scr_hash_elem_key_int(e)) : 0;
+        const struct scr_entry *e = scr_filemap_first(aside, a->id);
+        int wrote = e ? ranks_of(aside, a->id, e->rank) : 0;
         if (e != NULL && (ranks == 0 || wrote == ranks))
             rc = each_rank(a, aside, created[i], drop_any, err);
     }

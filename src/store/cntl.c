@@ -351,7 +351,7 @@ int scr_cntl_write_master(const struct scr_env *env, const struct scr_cntl *c,
 int scr_cntl_write(const struct scr_env *env, struct scr_cntl *c,
                    const scr_filemap *map, struct scr_err *err)
 {
-    int rc = scr_filemap_write(env->sys, c->map_path, map, err);
+    int rc = scr_filemap_write(env->sys, c->map_path, map, SCR_VOLATILE, err);
     if (rc != SCR_OK)
         return rc;
     /* Only now: until the new filemap is in place the journal's files have no other
@@ -412,13 +412,21 @@ int scr_cntl_journal(const struct scr_env *env, struct scr_cntl *c, int dset, in
 
 /* --- the filemaps of others --- */
 
+void scr_cntl_maps_fini(struct scr_cntl_maps *maps)
+{
+    for (size_t i = 0; i < maps->n; i++)
+        scr_filemap_delete(maps->of[i].map);
+    free(maps->of);
+    *maps = (struct scr_cntl_maps){ 0 };
+}
+
+/* maps->of has room for it. */
 static int add_map_of(const struct scr_env *env, const struct scr_cntl *c, int id,
-                      int local, const struct how *how, scr_hash *maps,
+                      int local, const struct how *how, struct scr_cntl_maps *maps,
                       struct scr_err *err)
 {
-    char name[64], key[16];
+    char name[64];
     scr_filemap *map = scr_filemap_new();
-    snprintf(key, sizeof key, "%d", local);
     snprintf(name, sizeof name, MAP "%d" SUFFIX, local);
     int rc = map ? merge_one(env, c, name, how, map, err) : no_memory(c, err);
     snprintf(name, sizeof name, MAP "%d" SUFFIX JOURNAL, local);
@@ -426,27 +434,34 @@ static int add_map_of(const struct scr_env *env, const struct scr_cntl *c, int i
         rc = merge_one(env, c, name, how, map, err);
     if (rc != SCR_OK || scr_filemap_num_ranks_by_dataset(map, id) == 0)
         scr_filemap_delete(map);
-    else if (scr_hash_set(maps, key, map) == NULL)
-        rc = no_memory(c, err);
+    else
+        maps->of[maps->n++] = (struct scr_cntl_map){ local, map };
     return rc;
 }
 
-/* Entries of id in all of them. */
-static int count_ranks(const scr_hash *maps, int id)
+/* Entries of id in all of them, each rank once; -1: out of memory. */
+static int count_ranks(const struct scr_cntl_maps *maps, int id)
 {
-    scr_hash *ranks = scr_hash_new();
-    for (SCR_HASH_EACH(m, maps))
-        for (scr_hash_elem *r =
-                 scr_filemap_first_rank_by_dataset(scr_hash_elem_hash(m), id);
-             r; r = scr_hash_elem_next(r))
-            scr_hash_set(ranks, scr_hash_elem_key(r), NULL);
-    int n = scr_hash_ok(ranks) ? (int)scr_hash_size(ranks) : -1;
-    scr_hash_delete(ranks);
+    scr_filemap *all = scr_filemap_new();
+    for (size_t i = 0; i < maps->n; i++)
+        for (SCR_ENTRIES(e, maps->of[i].map, id))
+            (void)scr_filemap_add_rank(all, id, e->rank);
+    int n = all && scr_filemap_ok(all) ? scr_filemap_num_ranks_by_dataset(all, id) : -1;
+    scr_filemap_delete(all);
     return n;
 }
 
+static int has_map(const struct scr_cntl_maps *maps, int local)
+{
+    for (size_t i = 0; i < maps->n; i++)
+        if (maps->of[i].local == local)
+            return 1;
+    return 0;
+}
+
 static int maps_of(const struct scr_env *env, const struct scr_cntl *c, int id,
-                   const struct how *how, scr_hash *maps, struct scr_err *err)
+                   const struct how *how, struct scr_cntl_maps *maps,
+                   struct scr_err *err)
 {
     char **names = NULL;
     size_t n = 0;
@@ -454,8 +469,10 @@ static int maps_of(const struct scr_env *env, const struct scr_cntl *c, int id,
     int rc = all ? read_node(env, c, how, all, err) : no_memory(c, err);
     if (rc == SCR_OK)
         rc = scr_dir_list(env->sys, c->dir, &names, &n, err);
+    if (rc == SCR_OK && (maps->of = scr_calloc(n, sizeof *maps->of)) == NULL)
+        rc = no_memory(c, err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        if (map_index(names[i]) >= 0)
+        if (map_index(names[i]) >= 0 && !has_map(maps, map_index(names[i])))
             rc = add_map_of(env, c, id, map_index(names[i]), how, maps, err);
     if (rc == SCR_OK &&
         (scr_hash_size(how->unread) > 0 || scr_cntl_has_newer(env, c) ||
@@ -469,7 +486,7 @@ static int maps_of(const struct scr_env *env, const struct scr_cntl *c, int id,
 }
 
 int scr_cntl_maps_of(const struct scr_env *env, const struct scr_cntl *c, int id,
-                     scr_hash *maps, struct scr_err *err)
+                     struct scr_cntl_maps *maps, struct scr_err *err)
 {
     scr_hash *unread = scr_hash_new();
     int rc = unread ? maps_of(env, c, id, &(struct how){ .unread = unread }, maps, err)
@@ -479,16 +496,14 @@ int scr_cntl_maps_of(const struct scr_env *env, const struct scr_cntl *c, int id
 }
 
 int scr_cntl_write_maps(const struct scr_env *env, const struct scr_cntl *c,
-                        const scr_hash *maps, struct scr_err *err)
+                        const struct scr_cntl_maps *maps, struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (SCR_HASH_EACH(e, maps)) {
+    for (size_t i = 0; i < maps->n && rc == SCR_OK; i++) {
         struct scr_cntl of;
+        rc = scr_cntl_open(env, c->dir, maps->of[i].local, &of, err);
         if (rc == SCR_OK)
-            rc = scr_cntl_open(env, c->dir, scr_hash_elem_key_int(e), &of, err);
-        if (rc != SCR_OK)
-            break;
-        rc = scr_cntl_write(env, &of, scr_hash_elem_hash(e), err);
+            rc = scr_cntl_write(env, &of, maps->of[i].map, err);
         scr_cntl_close(env, &of);
     }
     return rc;

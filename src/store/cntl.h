@@ -55,14 +55,23 @@ int scr_cntl_write(const struct scr_env *env, struct scr_cntl *c,
 int scr_cntl_journal(const struct scr_env *env, struct scr_cntl *c, int dset, int rank,
                      const char *path, struct scr_err *err);
 
-/* For who holds the lock of a control directory that is not its own run's. maps: those
- * filemaps of the node that name dataset id, with their journals: {<local rank>:
- * filemap}. SCR_E_UNSUPPORTED: something else there names it, or cannot be read. */
+/* Filemaps of several ranks of a node. */
+struct scr_cntl_maps {
+    struct scr_cntl_map {
+        int local; /* rank on its node */
+        scr_filemap *map;
+    } * of;
+    size_t n;
+};
+void scr_cntl_maps_fini(struct scr_cntl_maps *maps);
+/* For who holds the lock of a control directory that is not its own run's. maps, empty:
+ * those filemaps of the node that name dataset id, with their journals.
+ * SCR_E_UNSUPPORTED: something else there names it, or cannot be read. */
 int scr_cntl_maps_of(const struct scr_env *env, const struct scr_cntl *c, int id,
-                     scr_hash *maps, struct scr_err *err);
+                     struct scr_cntl_maps *maps, struct scr_err *err);
 /* Replaces these filemaps, in their order, and empties their journals. */
 int scr_cntl_write_maps(const struct scr_env *env, const struct scr_cntl *c,
-                        const scr_hash *maps, struct scr_err *err);
+                        const struct scr_cntl_maps *maps, struct scr_err *err);
 
 /* Held by the lowest rank of a node as long as it lives, also in the cache directories
  * of the node that its run uses (invariant C7). */

@@ -64,5 +64,5 @@ int scr_journal_decode(const void *buf, size_t n, scr_filemap *map, size_t *good
             break;
         *good += len + CRC_BYTES;
     }
-    return map == NULL || scr_hash_ok(map) ? SCR_OK : SCR_E_NOMEM;
+    return map == NULL || scr_filemap_ok(map) ? SCR_OK : SCR_E_NOMEM;
 }

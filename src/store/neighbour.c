@@ -118,30 +118,26 @@ static char *path_in(const struct scr_env *env, const char *dir, const char *rec
 
 /* --- what filemaps say --- */
 
-static void add_entry(const scr_filemap *map, int id, int rank, struct scr_neighbour *d)
+static void add_entry(const struct scr_entry *e, struct scr_neighbour *d)
 {
     struct scr_dataset of;
-    const scr_hash *dset = scr_filemap_get_dataset(map, id, rank);
-    if (dset != NULL && scr_dataset_get(dset, &of, NULL) == SCR_OK) {
+    if (e->dataset != NULL && scr_dataset_get(e->dataset, &of, NULL) == SCR_OK) {
         d->created = of.created > 0 ? of.created : 1;
         d->is_output = of.is_output;
     }
-    if (scr_hash_get_val(scr_filemap_get_desc(map, id, rank), "STORE") != NULL)
+    if (scr_hash_get_val(e->desc, "STORE") != NULL)
         d->is_done = 1;
-    for (scr_hash_elem *f = scr_filemap_first_file(map, id, rank); f;
-         f = scr_hash_elem_next(f)) {
+    for (SCR_EACH(struct scr_file, f, &e->files)) {
         uint64_t size = 0;
-        (void)scr_meta_get_filesize(
-            scr_filemap_get_meta(map, id, rank, scr_hash_elem_key(f)), &size);
+        (void)scr_meta_get_filesize(scr_file_meta(f), &size);
         d->bytes += size;
     }
 }
 
 static void describe(const scr_filemap *map, struct scr_neighbour *d)
 {
-    for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(map, d->id); r;
-         r = scr_hash_elem_next(r))
-        add_entry(map, d->id, scr_hash_elem_key_int(r), d);
+    for (SCR_ENTRIES(e, map, d->id))
+        add_entry(e, d);
     if (d->is_done && d->created == 0) /* what it is cannot be told: it may be output */
         d->created = d->is_output = 1;
 }
@@ -150,10 +146,8 @@ static void describe(const scr_filemap *map, struct scr_neighbour *d)
 static int is_elsewhere(const struct scr_neighbour_at *at, const scr_filemap *map,
                         int id)
 {
-    for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(map, id); r;
-         r = scr_hash_elem_next(r)) {
-        const char *store = scr_hash_get_val(
-            scr_filemap_get_desc(map, id, scr_hash_elem_key_int(r)), "STORE");
+    for (SCR_ENTRIES(e, map, id)) {
+        const char *store = scr_hash_get_val(e->desc, "STORE");
         if (store != NULL && !is_same_dir(at->env, store, at->store))
             return 1;
     }
@@ -298,19 +292,16 @@ static int look_at(const struct scr_neighbour_at *at, struct scr_neighbour_hold 
 {
     int id = h->what.id, rc = SCR_OK;
     scr_filemap *map = scr_filemap_new();
-    for (SCR_HASH_EACH(m, h->maps))
-        if (rc == SCR_OK)
-            rc = scr_filemap_merge(map, scr_hash_elem_hash(m));
+    for (size_t i = 0; i < h->maps.n && rc == SCR_OK; i++)
+        rc = scr_filemap_merge(map, h->maps.of[i].map);
     if (map == NULL || rc != SCR_OK)
         rc = no_memory(err);
     else if (is_several(map, id))
         rc = scr_fail(err, SCR_E_STATE, 0, "dataset %d has parts of several", id);
     describe(map, &h->what);
     *gone = is_elsewhere(at, map, id);
-    for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(map, id); r && !h->dset;
-         r = scr_hash_elem_next(r))
-        h->dset =
-            scr_hash_dup(scr_filemap_get_dataset(map, id, scr_hash_elem_key_int(r)));
+    for (SCR_ENTRIES(e, map, id))
+        h->dset = h->dset == NULL ? scr_hash_dup(e->dataset) : h->dset;
     scr_filemap_delete(map);
     return rc;
 }
@@ -320,11 +311,8 @@ static int hold(const struct scr_neighbour_at *at, struct scr_neighbour_hold *h,
 {
     const struct scr_env q = quiet(at->env);
     char *dset_dir = h->dir ? scr_cache_dset_dir(h->dir, h->what.id) : NULL;
-    h->maps = scr_hash_new();
-    if (dset_dir == NULL || h->maps == NULL) {
-        free(dset_dir);
+    if (dset_dir == NULL)
         return no_memory(err);
-    }
     *gone = !is_dir(&q, dset_dir);
     free(dset_dir);
     int rc = *gone ? SCR_OK : take_locks(&q, h, gone, err);
@@ -332,7 +320,7 @@ static int hold(const struct scr_neighbour_at *at, struct scr_neighbour_hold *h,
         return rc;
     h->prefix = path_in(&q, h->dir, SCR_CNTL_JOB_PREFIX);
     if (h->cntl.dir != NULL)
-        rc = scr_cntl_maps_of(&q, &h->cntl, h->what.id, h->maps, err);
+        rc = scr_cntl_maps_of(&q, &h->cntl, h->what.id, &h->maps, err);
     return rc == SCR_OK ? look_at(at, h, gone, err) : rc;
 }
 
@@ -355,7 +343,7 @@ void scr_neighbour_release(const struct scr_env *env, struct scr_neighbour_hold 
     for (size_t i = 0; i < sizeof h->locks / sizeof *h->locks; i++)
         scr_lock_release(env->sys, &h->locks[i]);
     scr_cntl_close(env, &h->cntl);
-    scr_hash_delete(h->maps);
+    scr_cntl_maps_fini(&h->maps);
     scr_hash_delete(h->dset);
     free(h->dir);
     free(h->cntl_dir);
@@ -367,10 +355,9 @@ void scr_neighbour_release(const struct scr_env *env, struct scr_neighbour_hold 
 
 static void never_completed(scr_filemap *map, int id)
 {
-    for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(map, id); r;
-         r = scr_hash_elem_next(r)) {
-        scr_filemap_unset_desc(map, id, scr_hash_elem_key_int(r));
-        scr_filemap_unset_expected_files(map, id, scr_hash_elem_key_int(r));
+    for (SCR_ENTRIES(e, map, id)) {
+        scr_filemap_unset_desc(map, id, e->rank);
+        scr_filemap_unset_expected_files(map, id, e->rank);
     }
 }
 
@@ -378,30 +365,28 @@ static void never_completed(scr_filemap *map, int id)
 static int write_changed(const struct scr_env *env, struct scr_neighbour_hold *h,
                          void (*change)(scr_filemap *map, int id), struct scr_err *err)
 {
-    if (scr_hash_size(h->maps) == 0)
-        return SCR_OK;
-    scr_hash *maps = scr_hash_dup(h->maps);
-    for (SCR_HASH_EACH(e, maps))
-        change(scr_hash_elem_hash(e), h->what.id);
-    int rc = maps ? scr_cntl_write_maps(env, &h->cntl, maps, err) : no_memory(err);
-    scr_hash_delete(maps);
+    struct scr_cntl_maps maps = { scr_calloc(h->maps.n, sizeof *maps.of), 0 };
+    int ok = maps.of != NULL;
+    for (size_t i = 0; i < h->maps.n && ok; i++) {
+        scr_filemap *copy = scr_filemap_dup(h->maps.of[i].map);
+        ok = copy != NULL;
+        maps.of[maps.n++] = (struct scr_cntl_map){ h->maps.of[i].local, copy };
+        change(copy, h->what.id);
+    }
+    int rc = ok ? scr_cntl_write_maps(env, &h->cntl, &maps, err) : no_memory(err);
+    scr_cntl_maps_fini(&maps);
     return rc;
 }
 
 static void remove_redundancy(const struct scr_env *env, const scr_filemap *map, int id)
 {
-    for (scr_hash_elem *r = scr_filemap_first_rank_by_dataset(map, id); r;
-         r = scr_hash_elem_next(r)) {
-        int rank = scr_hash_elem_key_int(r);
-        for (scr_hash_elem *f = scr_filemap_first_file(map, id, rank); f;
-             f = scr_hash_elem_next(f)) {
-            const char *path = scr_hash_elem_key(f), *type = NULL;
-            if (scr_meta_get_filetype(scr_filemap_get_meta(map, id, rank, path),
-                                      &type) == SCR_OK &&
+    for (SCR_ENTRIES(e, map, id))
+        for (SCR_EACH(struct scr_file, f, &e->files)) {
+            const char *type = NULL;
+            if (scr_meta_get_filetype(scr_file_meta(f), &type) == SCR_OK &&
                 strcmp(type, "FULL") != 0)
-                (void)scr_file_remove(env->sys, path, NULL);
+                (void)scr_file_remove(env->sys, f->item.name, NULL);
         }
-    }
 }
 
 /* Where there is no room for the new maps, redundancy makes it: without that the
@@ -412,8 +397,8 @@ int scr_neighbour_give_up(const struct scr_env *env, struct scr_neighbour_hold *
     struct scr_err why = SCR_ERR_INIT;
     int rc = write_changed(env, h, never_completed, &why);
     if (rc == SCR_E_FULL) {
-        for (SCR_HASH_EACH(m, h->maps))
-            remove_redundancy(env, scr_hash_elem_hash(m), h->what.id);
+        for (size_t i = 0; i < h->maps.n; i++)
+            remove_redundancy(env, h->maps.of[i].map, h->what.id);
         scr_err_clear(&why);
         rc = write_changed(env, h, never_completed, &why);
     }
@@ -423,7 +408,7 @@ int scr_neighbour_give_up(const struct scr_env *env, struct scr_neighbour_hold *
 int scr_neighbour_restore(const struct scr_env *env, struct scr_neighbour_hold *h,
                           struct scr_err *err)
 {
-    return h->what.id == 0 ? SCR_OK : scr_cntl_write_maps(env, &h->cntl, h->maps, err);
+    return h->what.id == 0 ? SCR_OK : scr_cntl_write_maps(env, &h->cntl, &h->maps, err);
 }
 
 int scr_neighbour_remove(const struct scr_env *env, struct scr_neighbour_hold *h,

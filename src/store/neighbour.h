@@ -55,7 +55,7 @@ struct scr_neighbour_hold {
     char *prefix; /* path of its prefix directory as its last run saw it; may be NULL */
     struct scr_cntl cntl; /* cntl.dir NULL: there is none */
     struct scr_lock locks[3];
-    scr_hash *maps; /* those that name it, as they were */
+    struct scr_cntl_maps maps; /* those that name it, as they were */
 };
 #define SCR_NEIGHBOUR_HOLD_INIT                                                        \
     {                                                                                  \

@@ -40,13 +40,12 @@ static int add_packed(int id, const scr_filemap *map, scr_hash *paths,
 {
     scr_hash *file = scr_hash_new();
     int ok = file != NULL;
-    for (SCR_HASH_EACH(r, scr_hash_get(map, "RANK")))
-        for (SCR_HASH_EACH(f, scr_hash_getf(map, "RANK %s DSET %d FILE",
-                                            scr_hash_elem_key(r), id))) {
+    for (SCR_ENTRIES(e, map, id))
+        for (SCR_EACH(struct scr_file, f, &e->files)) {
             struct scr_packed is;
             uint64_t stamp;
             const char *dest;
-            if (!scr_arrival_packed_parse(scr_hash_elem_key(f), &stamp, &is, &dest))
+            if (!scr_arrival_packed_parse(f->item.name, &stamp, &is, &dest))
                 continue;
             char *path = scr_rank2file_set_packed(file, &is) == SCR_OK
                              ? scr_rank2file_stored(dest, file)

@@ -209,7 +209,8 @@ static void a_filemap_must_say_how_many_files_there_were(void **state)
     scr_filemap *map = scr_filemap_new();
     assert_int_equal(scr_filemap_read(&scr_sys_posix, path, map, NULL), SCR_OK);
     scr_filemap_unset_expected_files(map, ID, 1);
-    assert_int_equal(scr_filemap_write(&scr_sys_posix, path, map, NULL), SCR_OK);
+    assert_int_equal(scr_filemap_write(&scr_sys_posix, path, map, SCR_VOLATILE, NULL),
+                     SCR_OK);
     scr_filemap_delete(map);
     assert_int_equal(scr_build_dataset(&t.env, &t.p, ID, &report, &t.err), SCR_E_LOST);
     assert_non_null(strstr(t.err.text, "rank 1: the number of its files"));

@@ -29,7 +29,7 @@ static const struct scr_env env = { .sys = &scr_sys_posix };
 static int id, ranks, set_size;
 static enum scr_scheme scheme;
 static scr_hash *dset;
-static scr_meta *metas[MAX];
+static const scr_meta *metas[MAX];
 static char *cntl[MAX], *dir[MAX], *red[MAX];
 static struct scr_identity identity;
 
@@ -61,10 +61,11 @@ static void make_rank(int r, const char *base, const char *user, const char *job
     dir[r] = scr_cache_rank_dir(cntl[r], id, r);
     char *path = scr_path_join(dir[r], name), *where = scr_asprintf("ckpt.%d", id);
     done(scr_file_replace(env.sys, path, bytes, n, 0600, SCR_VOLATILE, &err), &err);
-    metas[r] = scr_meta_new();
-    scr_meta_set(metas[r], name, "FULL", n, id, r, ranks, 1);
-    scr_meta_set_origpath(metas[r], where);
-    scr_meta_set_origname(metas[r], name);
+    scr_meta *m = scr_meta_new();
+    scr_meta_set(m, name, "FULL", n, id, r, ranks, 1);
+    scr_meta_set_origpath(m, where);
+    scr_meta_set_origname(m, name);
+    metas[r] = m;
     free(node), free(name), free(bytes), free(path), free(where);
 }
 
@@ -88,13 +89,12 @@ static void make_filemap(int r, const scr_hash *desc)
 {
     struct scr_err err = SCR_ERR_INIT;
     struct scr_cntl c;
-    uint64_t bytes;
-    scr_hash *header = scr_hash_new();
+    struct scr_redhead h;
     scr_filemap *map = scr_filemap_new();
     scr_meta *of_red = scr_meta_new();
     char *path = scr_asprintf("%s/rank_%d.dat", dir[r], r);
-    done(scr_redfile_read(&env, red[r], header, &bytes, &err), &err);
-    scr_filemap_set_meta(map, id, r, path, scr_hash_getf(header, "CURRENT FILE %d", 0));
+    done(scr_redhead_read(&env, red[r], &h, &err), &err);
+    scr_filemap_set_meta(map, id, r, path, &h.current->file[0]->meta);
     scr_meta_set_filetype(of_red, scr_scheme_name(scheme));
     scr_filemap_set_meta(map, id, r, red[r], of_red);
     scr_filemap_set_expected_files(map, id, r, 1);
@@ -105,7 +105,7 @@ static void make_filemap(int r, const scr_hash *desc)
     done(scr_cntl_write(&env, &c, map, &err), &err);
     done(scr_cntl_write_master(&env, &c, 1, &err), &err);
     scr_cntl_close(&env, &c);
-    scr_hash_delete(header), scr_meta_delete(of_red), scr_filemap_delete(map);
+    scr_redhead_fini(&h), scr_meta_delete(of_red), scr_filemap_delete(map);
     free(path);
 }
 
@@ -188,7 +188,7 @@ int main(int argc, char **argv)
     for (int r = 0; r < ranks; r += set_size)
         make_set(r, ranks - r < set_size ? ranks - r : set_size);
     for (int r = 0; r < ranks; r++) {
-        scr_meta_delete(metas[r]);
+        scr_meta_delete((scr_meta *)metas[r]);
         free(cntl[r]), free(dir[r]), free(red[r]);
     }
     if (argc > 8)

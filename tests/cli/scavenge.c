@@ -32,7 +32,7 @@ static int id, ranks, set_size, nfiles = 1;
 static enum scr_scheme scheme;
 static char *dset_dir, *cache;
 static scr_hash *dset;
-static scr_meta *metas[MAX][MAX_FILES];
+static const scr_meta *metas[MAX][MAX_FILES];
 
 static void check(int ok, const char *what)
 {
@@ -73,14 +73,15 @@ static void make_file(int rank, int file)
          &err);
     done(scr_file_stat(&scr_sys_posix, dest, &st, &err), &err);
 
-    scr_meta *m = metas[rank][file] = scr_meta_new();
+    scr_meta *m = scr_meta_new();
     scr_meta_set(m, key, "FULL", n, id, rank, ranks, 1);
     scr_meta_set_orig(m, dest);
     scr_meta_set_origpath(m, path_in_meta ? path_in_meta : where);
     scr_meta_set_origname(m, name);
     scr_meta_set_stat(m, &st);
     if (is_shared && rank == 0 && file == 0)
-        scr_hash_set_val(m, "SHARED", "1");
+        scr_meta_set_shared(m);
+    metas[rank][file] = m;
     free(bytes), free(name), free(where), free(key), free(dest), free(cached);
 }
 
@@ -133,13 +134,12 @@ static void make_filemap(int rank)
     for (int f = 0; f < nfiles; f++) {
         char *dest =
             path_in_meta ? scr_asprintf("%d", f) : scr_meta_dest(metas[rank][f]);
-        scr_filemap_add_file(map, id, rank, dest);
         scr_filemap_set_meta(map, id, rank, dest, metas[rank][f]);
         free(dest);
     }
     scr_filemap_set_expected_files(map, id, rank, nfiles);
     scr_filemap_set_dataset(map, id, rank, dset);
-    done(scr_filemap_write(&scr_sys_posix, path, map, &err), &err);
+    done(scr_filemap_write(&scr_sys_posix, path, map, SCR_VOLATILE, &err), &err);
     scr_filemap_delete(map);
     free(path);
 }
@@ -189,7 +189,7 @@ int main(int argc, char **argv)
     for (int r = 0; r < ranks; r++) {
         make_filemap(r);
         for (int f = 0; f < nfiles; f++)
-            scr_meta_delete(metas[r][f]);
+            scr_meta_delete((scr_meta *)metas[r][f]);
     }
     done(scr_dir_remove(&scr_sys_posix, cache, &err), &err);
     scr_hash_delete(dset);

@@ -21,6 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 /* The input as a tree: a whole hash file, or else the packed hash inside something that
  * looks like one, so that changed bytes get past the checksum. Never NULL. */
 scr_hash *fuzz_tree(const uint8_t *data, size_t n);
+/* The packed hash of that tree: *size bytes in a block of just as many. */
+uint8_t *fuzz_packed(const uint8_t *data, size_t n, size_t *size);
 
 /* The rule of every decoder: on failure the hash is what it was, and the error is
  * filled; what was accepted is accepted again. */

@@ -3,6 +3,7 @@
 #include "fuzz.h"
 
 #include "base/hashfile.h"
+#include <string.h>
 
 enum { HEADER = 20, TRAILER = 4 };
 
@@ -13,6 +14,21 @@ scr_hash *fuzz_tree(const uint8_t *data, size_t n)
     if (scr_hash_decode(data, n, h, NULL, NULL) != SCR_OK && n > HEADER + TRAILER)
         (void)scr_hash_unpack(data + HEADER, n - HEADER - TRAILER, h, NULL, NULL);
     return h;
+}
+
+uint8_t *fuzz_packed(const uint8_t *data, size_t n, size_t *size)
+{
+    struct scr_frame f;
+    if (scr_frame_open(data, n, 1, &f, NULL) != SCR_OK || f.packed == NULL) {
+        int framed = n > HEADER + TRAILER;
+        f.packed = framed ? data + HEADER : data;
+        f.n = framed ? n - HEADER - TRAILER : 0;
+    }
+    uint8_t *exact = malloc(f.n > 0 ? f.n : 1);
+    FUZZ_CHECK(exact != NULL);
+    memcpy(exact, f.packed, f.n);
+    *size = f.n;
+    return exact;
 }
 
 void fuzz_decoder(const uint8_t *data, size_t n,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "helper_cell.h"
+#include "helper_maps.h"
 
 #include <fcntl.h>
 #include <time.h>
@@ -307,7 +308,7 @@ void cell_keep(struct cell *c)
     forget(c);
     walking = c;
     nftw(c->dset_dir, keep_one, 16, FTW_PHYS);
-    c->kept_map = scr_hash_dup(c->map);
+    c->kept_map = scr_filemap_dup(c->map);
     c->header_bytes = header_bytes(c);
 }
 
@@ -329,7 +330,7 @@ void cell_put_back(struct cell *c)
         CHECK(chmod(f->path, f->st.st_mode & 0777) == 0);
     }
     scr_filemap_delete(c->map);
-    c->map = scr_hash_dup(c->kept_map);
+    c->map = scr_filemap_dup(c->kept_map);
 }
 
 enum compare { ALL_OF_IT, IF_THERE, BYTES };
@@ -431,7 +432,7 @@ void cell_check_whole(struct cell *c)
     for (size_t i = 0; i < c->nkept; i++)
         compare(c, &c->kept[i], ALL_OF_IT);
     CHECK_INT(cell_count(c), c->nkept);
-    CHECK(scr_hash_equal(c->map, c->kept_map));
+    CHECK(test_maps_equal(c->map, c->kept_map));
 }
 
 void cell_check_intact(struct cell *c, size_t least)
@@ -459,10 +460,10 @@ void cell_check_data(struct cell *c)
 
 const char *cell_red(const struct cell *c)
 {
-    scr_hash_elem *e = scr_filemap_first_file(c->map, c->id, c->world.rank);
-    for (; e != NULL; e = scr_hash_elem_next(e))
-        if (is_red(scr_hash_elem_key(e)))
-            return scr_hash_elem_key(e);
+    for (struct scr_file *f = scr_filemap_first_file(c->map, c->id, c->world.rank);
+         f != NULL; f = scr_file_next(f))
+        if (is_red(f->item.name))
+            return f->item.name;
     return NULL;
 }
 
@@ -551,7 +552,7 @@ void cell_damage(struct cell *c, enum cell_loss loss)
     case CELL_NODE:
         mpi_test_remove(c->node);
         make_node(c);
-        scr_filemap_clear(c->map);
+        scr_filemap_remove_dataset(c->map, c->id);
         break;
     case CELL_DATA:
         lose_files(c, 0);
@@ -575,7 +576,7 @@ void cell_damage(struct cell *c, enum cell_loss loss)
         shorten(c, red);
         break;
     default:
-        scr_filemap_clear(c->map);
+        scr_filemap_remove_dataset(c->map, c->id);
         break;
     }
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Jobs on simulated nodes, one after the other inside one mpirun. */
 #include "helper_move.h"
+#include "helper_maps.h"
 
 #include "base/str.h"
 #include "ec/ec.h"
@@ -244,8 +245,11 @@ static void check_stored(struct mpi_test *t, struct move_job *job, int id)
     scr_filemap *disk = scr_filemap_new();
     CHECK_RC(scr_filemap_read(&scr_sys_posix, job->cntl.map_path, disk, &err), SCR_OK,
              &err);
-    CHECK(scr_hash_equal(scr_hash_getf(disk, "RANK %d DSET %d", t->comm.rank, id),
-                         scr_hash_getf(job->map, "RANK %d DSET %d", t->comm.rank, id)));
+    scr_hash *a = test_map_tree(disk), *b = test_map_tree(job->map);
+    CHECK(scr_hash_equal(scr_hash_getf(a, "RANK %d DSET %d", t->comm.rank, id),
+                         scr_hash_getf(b, "RANK %d DSET %d", t->comm.rank, id)));
+    scr_hash_delete(a);
+    scr_hash_delete(b);
     scr_filemap_delete(disk);
 }
 
@@ -287,10 +291,9 @@ static int see(const char *path, const struct stat *st, int type, struct FTW *ft
 static scr_hash *names_in(const scr_filemap *map)
 {
     scr_hash *named = scr_hash_new();
-    for (SCR_HASH_EACH(r, scr_hash_get(map, "RANK")))
-        for (SCR_HASH_EACH(d, scr_hash_get(scr_hash_elem_hash(r), "DSET")))
-            for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(d), "FILE")))
-                scr_hash_set(named, scr_hash_elem_key(f), NULL);
+    for (size_t i = 0; i < map->n; i++)
+        for (SCR_EACH(struct scr_file, f, &map->entry[i]->files))
+            scr_hash_set(named, f->item.name, NULL);
     return named;
 }
 

@@ -339,20 +339,21 @@ MPI_CASE(no_call_that_fails_makes_it_lost)
 
 /* --- what is recorded, and what memory there is --- */
 
-static scr_hash *record_file(void)
+static struct scr_current *record_file(void)
 {
-    scr_hash *current = scr_hash_new();
-    scr_hash_set_val_u64(current, "FILES", 1);
-    scr_meta *meta = scr_hash_setf(current, NULL, "FILE 0");
+    struct scr_current *current = scr_current_new(0, NULL, NULL);
+    scr_meta *meta = scr_meta_new();
     scr_meta_set_origpath(meta, "sub");
     scr_meta_set_origname(meta, "file");
     scr_meta_set_filesize(meta, 10);
+    (void)scr_current_add(current, meta);
+    scr_meta_delete(meta);
     return current;
 }
 
 MPI_CASE(want_of_memory_is_no_missing_name)
 {
-    scr_hash *current = record_file();
+    struct scr_current *current = record_file();
     int fired = t->comm.rank == 0;
     for (long n = 0; fired && t->failed == 0; n++) {
         struct scr_member_file *files = NULL;
@@ -365,7 +366,7 @@ MPI_CASE(want_of_memory_is_no_missing_name)
         CHECK_INT(rc, fired ? SCR_E_NOMEM : SCR_OK);
         scr_member_files_free(files, count);
     }
-    scr_hash_delete(current);
+    scr_current_delete(current);
 }
 
 int main(int argc, char **argv)

@@ -391,7 +391,8 @@ MPI_CASE(any_number_of_ranks_may_be_recorded)
         scr_filemap *map = scr_filemap_new();
         CHECK_INT(scr_filemap_read(&scr_sys_posix, paths[0], map, NULL), SCR_OK);
         scr_hash_set_val_i64(scr_filemap_get_desc(map, 1, 0), "RANKS", INT32_MAX);
-        CHECK_INT(scr_filemap_write(&scr_sys_posix, paths[0], map, NULL), SCR_OK);
+        CHECK_INT(scr_filemap_write(&scr_sys_posix, paths[0], map, SCR_VOLATILE, NULL),
+                  SCR_OK);
         scr_filemap_delete(map);
     }
     job_find_free(paths, n);

@@ -217,17 +217,19 @@ static void check_meta(struct mpi_test *t, const scr_meta *meta, const char *rel
     const char *file = "";
     char dest[128];
     uint32_t crc;
+    uint64_t size = 0;
     move_dest(dest, sizeof dest, rank, i);
     char *got = scr_meta_dest(meta);
     CHECK(got != NULL && strcmp(got, dest) == 0);
     free(got);
     CHECK_INT(scr_meta_get_filename(meta, &file), SCR_OK);
     CHECK(strcmp(file, rel) == 0);
-    CHECK_INT(scr_meta_check_filesize(meta, move_size(rank, i, kind)), SCR_OK);
+    CHECK_INT(scr_meta_get_filesize(meta, &size), SCR_OK);
+    CHECK_INT(size, move_size(rank, i, kind));
     CHECK_INT(scr_meta_check_filetype(meta, "FULL"), SCR_OK);
-    CHECK_INT(scr_meta_check_rank(meta, rank), SCR_OK);
-    CHECK_INT(scr_meta_check_ranks(meta, t->comm.size), SCR_OK);
-    CHECK_INT(scr_meta_check_dataset(meta, ID), SCR_OK);
+    CHECK_INT(meta->rank, rank);
+    CHECK_INT(meta->ranks, t->comm.size);
+    CHECK_INT(meta->dset, ID);
     CHECK_INT(scr_meta_check_complete(meta), SCR_OK);
     CHECK_INT(scr_meta_get_crc32(meta, &crc), SCR_OK);
 }
@@ -241,10 +243,10 @@ static void check_fetched_file(struct mpi_test *t, struct scene *s, int i,
     move_dest(dest, sizeof dest, rank, i);
     size_t len = (size_t)snprintf(dir, sizeof dir, "%s/rank.%d/",
                                   move_dset_dir(&s->job, ID), rank);
-    for (scr_hash_elem *e = scr_filemap_first_file(s->job.map, ID, rank); e != NULL;
-         e = scr_hash_elem_next(e)) {
-        const char *path = scr_hash_elem_key(e);
-        const scr_meta *meta = scr_filemap_get_meta(s->job.map, ID, rank, path);
+    for (struct scr_file *f = scr_filemap_first_file(s->job.map, ID, rank); f != NULL;
+         f = scr_file_next(f)) {
+        const char *path = f->item.name;
+        const scr_meta *meta = scr_file_meta(f);
         char *got = scr_meta_dest(meta);
         if (got != NULL && strcmp(got, dest) == 0) {
             found++;
@@ -559,7 +561,7 @@ MPI_CASE(another_number_of_ranks_is_refused_untouched)
     scr_comm_free(&part.comm);
     scr_barrier_all(&t->comm);
     check_record(t, &s, MOVE_MIXED);
-    CHECK_INT(n > 1 ? scr_filemap_num_datasets(s.job.map) : 0, 0);
+    CHECK_INT(n > 1 ? s.job.map->n : 0, 0);
     scene_close(t, &s);
 }
 
@@ -710,10 +712,9 @@ static void flush_as(struct mpi_test *t, struct scene *s, int id)
         scr_hash_dup(scr_filemap_get_dataset(s->job.map, ID, t->comm.rank));
     scr_hash_set_val_i64(dset, "ID", id);
     scr_filemap *map = scr_filemap_new();
-    for (scr_hash_elem *e = scr_filemap_first_file(s->job.map, ID, t->comm.rank);
-         e != NULL; e = scr_hash_elem_next(e))
-        scr_filemap_set_meta(map, id, t->comm.rank, scr_hash_elem_key(e),
-                             scr_hash_get(scr_hash_elem_hash(e), "META"));
+    for (struct scr_file *f = scr_filemap_first_file(s->job.map, ID, t->comm.rank);
+         f != NULL; f = scr_file_next(f))
+        scr_filemap_set_meta(map, id, t->comm.rank, f->item.name, scr_file_meta(f));
     CHECK_RC(scr_flush_all(&posix, &t->comm, &s->prefix, &s->opts, id, dset, map,
                            &s->bytes, &err),
              SCR_OK, &err);

@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "helper_cell.h"
+#include "helper_maps.h"
 #include "helper_tolerance.h"
 #include "helper_walk.h"
 
@@ -54,11 +55,11 @@ static void lose(struct cell *c, int have)
         cell_damage(c, loss[have]);
 }
 
-static void check_untouched(struct cell *c, uint64_t print, const scr_hash *map)
+static void check_untouched(struct cell *c, uint64_t print, const scr_filemap *map)
 {
     struct mpi_test *t = c->t;
     CHECK(cell_print(c) == print);
-    CHECK(scr_hash_equal(c->map, map));
+    CHECK(test_maps_equal(c->map, map));
 }
 
 /* Member `by` rebuilds for all. The losses are there again afterwards. */
@@ -80,7 +81,7 @@ static void rebuild_together(struct cell *c, int can, int mine)
 {
     struct mpi_test *t = c->t;
     uint64_t before = cell_print(c);
-    scr_hash *map = scr_hash_dup(c->map);
+    scr_filemap *map = scr_filemap_dup(c->map);
     CHECK_RC(cell_try_restore_all(c), can ? SCR_OK : SCR_E_LOST, &c->err);
     if (can)
         cell_check_whole(c);
@@ -88,7 +89,7 @@ static void rebuild_together(struct cell *c, int can, int mine)
         check_untouched(c, before, map);
     if (!can && mine != SCR_HAVE_ALL)
         cell_put_back(c);
-    scr_hash_delete(map);
+    scr_filemap_delete(map);
 }
 
 /* The set is whole before and after. */

@@ -119,9 +119,7 @@ MPI_CASE(the_filemap_says_how_the_dataset_is_protected)
         CHECK(strcmp(scr_hash_get_val(desc, "STORE"), "/dev/shm") == 0);
         CHECK_INT(scr_filemap_num_expected_files(c.map, c.id, me), 4);
         CHECK_INT(scr_filemap_num_files(c.map, c.id, me), 5);
-        scr_hash_elem *e = scr_filemap_first_file(c.map, c.id, me);
-        const scr_meta *meta =
-            scr_filemap_get_meta(c.map, c.id, me, scr_hash_elem_key(e));
+        const scr_meta *meta = scr_file_meta(scr_filemap_first_file(c.map, c.id, me));
         CHECK_RC(scr_meta_get_crc32(meta, &crc), SCR_OK, &c.err);
         CHECK_INT(crc, 0); /* the first file is empty */
         CHECK_RC(
@@ -140,12 +138,9 @@ MPI_CASE(without_checksums_none_are_recorded)
     cell_make_all(t, &c, &t->comm, CELL_ODD, 1);
     c.p.crc = 0;
     cell_protect_all(&c, SCR_SCHEME_XOR, 1);
-    for (scr_hash_elem *e = scr_filemap_first_file(c.map, c.id, me); e != NULL;
-         e = scr_hash_elem_next(e)) {
-        const scr_meta *meta =
-            scr_filemap_get_meta(c.map, c.id, me, scr_hash_elem_key(e));
-        CHECK_INT(scr_meta_get_crc32(meta, &crc), SCR_E_NOENT);
-    }
+    for (struct scr_file *f = scr_filemap_first_file(c.map, c.id, me); f != NULL;
+         f = scr_file_next(f))
+        CHECK_INT(scr_meta_get_crc32(scr_file_meta(f), &crc), SCR_E_NOENT);
     if (t->comm.rank == 0)
         cell_damage(&c, CELL_NODE);
     int can = t->comm.size > 1;
@@ -200,10 +195,8 @@ static void shorten_data(struct cell *c)
 
 static void forget_size(struct cell *c)
 {
-    scr_hash_elem *e = scr_filemap_first_file(c->map, c->id, c->world.rank);
-    scr_hash_unset(
-        scr_filemap_get_meta(c->map, c->id, c->world.rank, scr_hash_elem_key(e)),
-        "SIZE");
+    struct scr_file *f = scr_filemap_first_file(c->map, c->id, c->world.rank);
+    f->meta.has &= ~(1u << SCR_META_SIZE);
 }
 
 static void name_file_outside(struct cell *c)

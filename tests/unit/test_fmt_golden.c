@@ -3,6 +3,7 @@
  * versions become what they should, bad ones give the error in their name and change
  * nothing. */
 #include "helper_golden.h"
+#include "helper_maps.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,9 +29,20 @@ static int untouched(const void *p, size_t n)
     return 1;
 }
 
+/* What is read is written: as the same hash, in the order of ours. */
 static int decode_filemap(scr_hash *h, struct scr_err *err)
 {
-    return scr_filemap_check(h, err);
+    scr_filemap *map = scr_filemap_new();
+    int rc = test_take_tree(h, map, err);
+    if (rc == SCR_OK) {
+        scr_hash *written = test_map_tree(map);
+        assert_true(scr_hash_equal(written, h));
+        scr_hash_delete(written);
+    } else {
+        assert_true(test_map_is_empty(map));
+    }
+    scr_filemap_delete(map);
+    return rc;
 }
 
 static int decode_index(scr_hash *h, struct scr_err *err)

@@ -2,14 +2,13 @@
 /* Meta data of one file, and the dataset hash. */
 #include "helper_tmp.h"
 
-#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hashfile.h"
 #include "fmt/dataset.h"
 #include "fmt/meta.h"
-#include "helper_fault.h"
 
 /* The example of the developer's manual, section 5.2. */
 static scr_meta *example(void)
@@ -17,6 +16,77 @@ static scr_meta *example(void)
     scr_meta *m = scr_meta_new();
     scr_meta_set(m, "rank_0.ckpt", "FULL", 524294, 6, 0, 4, 1);
     scr_meta_set_crc32(m, 0x1b39e4e4);
+    return m;
+}
+
+/* Every field that there is. */
+static scr_meta *whole_example(void)
+{
+    struct stat st = { .st_mode = 0100640, .st_uid = 4294967294U, .st_gid = 100 };
+    st.st_atim = (struct timespec){ 1312850690, 668536000 };
+    st.st_mtim = (struct timespec){ -5, 1 };
+    st.st_ctim = (struct timespec){ 7, 999999999 };
+    scr_meta *m = example();
+    scr_meta_set_orig(m, "ckpt.6/rank_0.ckpt");
+    scr_meta_set_origpath(m, "ckpt.6");
+    scr_meta_set_origname(m, "rank_0.ckpt");
+    scr_meta_set_asked(m, "elsewhere/rank_0.ckpt");
+    scr_meta_set_shared(m);
+    scr_meta_set_stat(m, &st);
+    return m;
+}
+
+/* The hash it is on disk; the caller deletes it. */
+static scr_hash *hash_of(const scr_meta *m)
+{
+    scr_hash *h = scr_hash_new();
+    assert_int_equal(scr_meta_to_hash(m, h), SCR_OK);
+    return h;
+}
+
+static struct scr_str packed(const scr_meta *m)
+{
+    struct scr_str s = SCR_STR_INIT;
+    scr_meta_pack(&s, m);
+    assert_false(s.bad);
+    return s;
+}
+
+static int same(const scr_meta *a, const scr_meta *b)
+{
+    struct scr_str x = packed(a), y = packed(b);
+    int is = x.len == y.len && memcmp(x.p, y.p, x.len) == 0;
+    scr_str_free(&x);
+    scr_str_free(&y);
+    return is;
+}
+
+/* From a block of exactly n bytes, so that a read past its end is found. */
+static int unpack(const void *bytes, size_t n, scr_meta *m, struct scr_err *err)
+{
+    struct scr_cursor c;
+    unsigned char *exact = malloc(n > 0 ? n : 1);
+    memcpy(exact, bytes, n);
+    scr_cursor_init(&c, exact, n);
+    scr_meta_unpack(&c, m);
+    int rc = scr_cursor_end(&c, 1, err);
+    free(exact);
+    return rc;
+}
+
+/* Both ways a hash becomes meta data. */
+static scr_meta *taken(const scr_hash *h)
+{
+    scr_meta *m = scr_meta_new(), *from_bytes = scr_meta_new();
+    size_t n = scr_hash_pack_size(h);
+    void *bytes = malloc(n);
+    assert_int_equal(scr_hash_pack(bytes, h), n);
+    assert_int_equal(unpack(bytes, n, from_bytes, NULL), SCR_OK);
+    assert_int_equal(scr_meta_from_hash(m, h), SCR_OK);
+    assert_true(same(m, from_bytes));
+    assert_int_equal(m->has, from_bytes->has);
+    free(bytes);
+    scr_meta_delete(from_bytes);
     return m;
 }
 
@@ -29,31 +99,88 @@ static void fields_are_set_and_read(void **state)
     uint64_t size;
     uint32_t crc;
     const char *text;
-    scr_meta *m = example();
+    scr_meta *m = whole_example();
     assert_int_equal(scr_meta_get_complete(m, &i), SCR_OK);
     assert_int_equal(i, 1);
     assert_int_equal(scr_meta_get_ranks(m, &i), SCR_OK);
     assert_int_equal(i, 4);
-    assert_int_equal(scr_meta_get_rank(m, &i), SCR_OK);
-    assert_int_equal(i, 0);
-    assert_int_equal(scr_meta_get_dataset(m, &i), SCR_OK);
-    assert_int_equal(i, 6);
+    assert_int_equal(m->rank, 0);
+    assert_int_equal(m->dset, 6);
     assert_int_equal(scr_meta_get_filesize(m, &size), SCR_OK);
     assert_true(size == 524294);
     assert_int_equal(scr_meta_get_filetype(m, &text), SCR_OK);
     assert_string_equal(text, "FULL");
     assert_int_equal(scr_meta_get_filename(m, &text), SCR_OK);
     assert_string_equal(text, "rank_0.ckpt");
+    assert_int_equal(scr_meta_get_orig(m, &text), SCR_OK);
+    assert_string_equal(text, "ckpt.6/rank_0.ckpt");
+    assert_int_equal(scr_meta_get_asked(m, &text), SCR_OK);
+    assert_string_equal(text, "elsewhere/rank_0.ckpt");
+    assert_true(scr_meta_is_shared(m));
     assert_int_equal(scr_meta_get_crc32(m, &crc), SCR_OK);
     assert_int_equal(crc, 0x1b39e4e4);
-    assert_string_equal(scr_hash_get_val(m, "CRC"), "0x1b39e4e4");
-    scr_meta_set_rank(m, 3); /* replaces */
-    assert_int_equal(scr_meta_get_rank(m, &i), SCR_OK);
-    assert_int_equal(i, 3);
+    scr_meta_unset_crc32(m);
+    assert_int_equal(scr_meta_get_crc32(m, &crc), SCR_E_NOENT);
+    scr_meta_set_filesize(m, UINT64_MAX); /* replaces */
+    scr_meta_set_ranks(m, 8);
+    scr_meta_set_rank(m, 3);
+    scr_meta_set_orig(m, "other");
+    assert_int_equal(scr_meta_get_filesize(m, &size), SCR_OK);
+    assert_true(size == UINT64_MAX);
+    assert_int_equal(scr_meta_get_ranks(m, &i), SCR_OK);
+    assert_int_equal(i, 8);
+    assert_int_equal(m->rank, 3);
+    assert_int_equal(scr_meta_get_orig(m, &text), SCR_OK);
+    assert_string_equal(text, "other");
     scr_meta_delete(m);
 }
 
-static void absent_and_malformed_fields_leave_the_output(void **state)
+/* As scr_filemap(5) has them. */
+static void fields_are_written_under_their_keys(void **state)
+{
+    (void)state;
+    static const char *const fields[][2] = {
+        { "FILE", "rank_0.ckpt" },
+        { "ORIG", "ckpt.6/rank_0.ckpt" },
+        { "PATH", "ckpt.6" },
+        { "NAME", "rank_0.ckpt" },
+        { "TYPE", "FULL" },
+        { "ASKED", "elsewhere/rank_0.ckpt" },
+        { "SHARED", "1" },
+        { "COMPLETE", "1" },
+        { "SIZE", "524294" },
+        { "CRC", "0x1b39e4e4" },
+        { "DSET", "6" },
+        { "RANK", "0" },
+        { "RANKS", "4" },
+        { "MODE", "33184" }, /* decimal */
+        { "UID", "4294967294" },
+        { "GID", "100" },
+        { "ATIME_SECS", "1312850690" },
+        { "ATIME_NSECS", "668536000" },
+        { "CTIME_SECS", "7" },
+        { "CTIME_NSECS", "999999999" },
+        { "MTIME_SECS", "-5" },
+        { "MTIME_NSECS", "1" },
+    };
+    scr_hash *want = scr_hash_new();
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
+        scr_hash_set_val(want, fields[i][0], fields[i][1]);
+    scr_meta *m = whole_example(), *none = scr_meta_new();
+    scr_hash *h = hash_of(m), *empty = hash_of(none);
+    assert_true(scr_hash_equal(h, want));
+    assert_int_equal(scr_hash_size(empty), 0);
+    scr_meta *again = taken(want);
+    assert_true(same(again, m));
+    scr_meta_delete(again);
+    scr_meta_delete(m);
+    scr_meta_delete(none);
+    scr_hash_delete(h);
+    scr_hash_delete(want);
+    scr_hash_delete(empty);
+}
+
+static void what_is_not_recorded_leaves_the_output(void **state)
 {
     (void)state;
     int i = 77;
@@ -61,70 +188,297 @@ static void absent_and_malformed_fields_leave_the_output(void **state)
     uint32_t crc = 77;
     const char *text = "77";
     struct stat st = { .st_mode = 77 };
-    scr_meta *m = scr_meta_new();
-    scr_hash_set_val(m, "RANK", "first");
-    scr_hash_set_val(m, "SIZE", "-1");
-    scr_hash_set_val(m, "CRC", "0xfffffffff");
-    scr_hash_set_kv(m, "TYPE", "FULL");
-    scr_hash_set_kv(m, "TYPE", "XOR");
-    scr_hash_set_val(m, "MODE", "99999999");
-    scr_hash_set_val(m, "MTIME_SECS", "5"); /* without its nanoseconds */
-    assert_int_equal(scr_meta_get_complete(m, &i), SCR_E_NOENT);
-    assert_int_equal(scr_meta_get_rank(m, &i), SCR_E_NOENT);
-    assert_int_equal(scr_meta_get_filesize(m, &size), SCR_E_NOENT);
-    assert_int_equal(scr_meta_get_crc32(m, &crc), SCR_E_NOENT);
-    assert_int_equal(scr_meta_get_filetype(m, &text), SCR_E_NOENT);
-    assert_int_equal(scr_meta_get_orig(m, &text), SCR_E_NOENT);
-    assert_int_equal(scr_meta_get_stat(m, &st), SCR_E_NOENT);
-    assert_true(i == 77 && size == 77 && crc == 77 && st.st_mode == 77);
-    assert_string_equal(text, "77");
-    assert_true(st.st_mtim.tv_sec == 0);
+    scr_meta *empty = scr_meta_new();
+    for (int k = 0; k < 2; k++) {
+        const scr_meta *m = k == 0 ? empty : NULL;
+        assert_int_equal(scr_meta_get_complete(m, &i), SCR_E_NOENT);
+        assert_int_equal(scr_meta_get_ranks(m, &i), SCR_E_NOENT);
+        assert_int_equal(scr_meta_get_filesize(m, &size), SCR_E_NOENT);
+        assert_int_equal(scr_meta_get_crc32(m, &crc), SCR_E_NOENT);
+        assert_int_equal(scr_meta_get_filetype(m, &text), SCR_E_NOENT);
+        assert_int_equal(scr_meta_get_filename(m, &text), SCR_E_NOENT);
+        assert_int_equal(scr_meta_get_orig(m, &text), SCR_E_NOENT);
+        assert_int_equal(scr_meta_get_asked(m, &text), SCR_E_NOENT);
+        assert_int_equal(scr_meta_get_stat(m, &st), SCR_E_NOENT);
+        assert_false(scr_meta_is_shared(m));
+        assert_false(scr_meta_has_dest(m));
+        assert_null(scr_meta_dest(m));
+        assert_int_not_equal(scr_meta_check_complete(m), SCR_OK);
+        assert_int_not_equal(scr_meta_check_filetype(m, "FULL"), SCR_OK);
+        assert_true(i == 77 && size == 77 && crc == 77 && st.st_mode == 77);
+        assert_string_equal(text, "77");
+    }
+    scr_meta_delete(empty);
+}
+
+static void setters_do_nothing_for_nothing(void **state)
+{
+    (void)state;
+    struct stat st = { .st_mode = 77 };
+    scr_meta_set(NULL, "a", "FULL", 1, 2, 3, 4, 1);
+    scr_meta_set_orig(NULL, "a");
+    scr_meta_set_origpath(NULL, "a");
+    scr_meta_set_origname(NULL, "a");
+    scr_meta_set_asked(NULL, "a");
+    scr_meta_set_shared(NULL);
+    scr_meta_set_crc32(NULL, 1);
+    scr_meta_unset_crc32(NULL);
+    scr_meta_set_stat(NULL, &st);
+    scr_meta_delete(NULL);
+}
+
+static void malformed_fields_are_not_recorded(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *val;
+    } bad[] = {
+        { "RANK", "first" },
+        { "RANK", "2147483648" },
+        { "RANKS", "" },
+        { "COMPLETE", "1 " },
+        { "DSET", "0x6" },
+        { "SIZE", "-1" },
+        { "SIZE", "18446744073709551616" },
+        { "SIZE", "5 bytes" },
+        { "CRC", "0xfffffffff" },
+        { "CRC", "1b39e4e4" },
+        { "CRC", "0x" },
+        { "MODE", "99999999" },
+        { "MODE", "-1" },
+        { "UID", "4294967296" },
+        { "UID", "-1" },
+        { "GID", "-1" },
+        { "MTIME_SECS", "5" }, /* without its nanoseconds */
+        { "MTIME_NSECS", "5" },
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        scr_hash *h = scr_hash_new();
+        scr_hash_set_val(h, bad[i].key, bad[i].val);
+        scr_hash_set_val(h, "FILE", "a");
+        scr_meta *m = taken(h);
+        if (m->has != 0)
+            fail_msg("%s = \"%s\" is recorded", bad[i].key, bad[i].val);
+        const char *text;
+        assert_int_equal(scr_meta_get_filename(m, &text), SCR_OK);
+        assert_string_equal(text, "a");
+        scr_meta_delete(m);
+        scr_hash_delete(h);
+    }
+}
+
+static void bounds_are_recorded(void **state)
+{
+    (void)state;
+    struct stat st = { 0 };
+    uint64_t size;
+    scr_hash *h = scr_hash_new();
+    scr_hash_set_val(h, "SIZE", "18446744073709551615");
+    scr_hash_set_val(h, "CRC", "0xFFFFFFFF");
+    scr_hash_set_val(h, "RANK", "2147483647");
+    scr_hash_set_val(h, "DSET", "-2147483648");
+    scr_hash_set_val(h, "MODE", "65535");
+    scr_hash_set_val(h, "UID", "4294967295");
+    scr_hash_set_val(h, "GID", "0");
+    scr_hash_set_val(h, "MTIME_NSECS", "999999999"); /* before its seconds */
+    scr_hash_set_val(h, "MTIME_SECS", "-9223372036854775808");
+    scr_meta *m = taken(h);
+    assert_int_equal(scr_meta_get_filesize(m, &size), SCR_OK);
+    assert_true(size == UINT64_MAX && m->crc == UINT32_MAX);
+    assert_true(m->rank == INT_MAX && m->dset == INT_MIN);
+    assert_int_equal(scr_meta_get_stat(m, &st), SCR_OK);
+    assert_true(st.st_mode == 0177777 && st.st_uid == UINT32_MAX && st.st_gid == 0);
+    assert_true(st.st_mtim.tv_sec == INT64_MIN && st.st_mtim.tv_nsec == 999999999);
+    assert_true(st.st_atim.tv_sec == 0);
     scr_meta_delete(m);
+    scr_hash_delete(h);
+}
+
+/* A time is both halves, and both are such numbers. */
+static void half_a_time_is_none(void **state)
+{
+    (void)state;
+    static const char *const nsecs[] = { "1000000000", "-1", "", "x" };
+    for (size_t i = 0; i < sizeof nsecs / sizeof nsecs[0]; i++) {
+        struct stat st = { .st_mode = 7 };
+        scr_hash *h = scr_hash_new();
+        scr_hash_set_val(h, "MODE", "33152");
+        scr_hash_set_val(h, "ATIME_SECS", "5");
+        scr_hash_set_val(h, "ATIME_NSECS", nsecs[i]);
+        scr_hash_set_val(h, "CTIME_SECS", "now");
+        scr_hash_set_val(h, "CTIME_NSECS", "5");
+        scr_meta *m = taken(h);
+        assert_int_equal(scr_meta_get_stat(m, &st), SCR_OK);
+        assert_true(st.st_mode == 33152 && st.st_atim.tv_sec == 0 &&
+                    st.st_ctim.tv_sec == 0 && st.st_ctim.tv_nsec == 0);
+        scr_hash *back = hash_of(m); /* nor is half of it written */
+        assert_int_equal(scr_hash_size(back), 1);
+        scr_hash_delete(back);
+        scr_meta_delete(m);
+        scr_hash_delete(h);
+    }
+}
+
+/* It may be this or that, or nothing at all: nobody goes by it. */
+static void ambiguous_fields_are_not_recorded(void **state)
+{
+    (void)state;
+    static const char *const keys[] = { "FILE", "TYPE", "SIZE",      "CRC",
+                                        "RANK", "MODE", "MTIME_SECS" };
+    enum { KEYS = sizeof keys / sizeof keys[0] };
+    for (size_t i = 0; i < KEYS; i++) {
+        scr_meta *m = whole_example();
+        scr_hash *h = hash_of(m);
+        scr_hash_set_kv(h, keys[i], "7");
+        scr_meta *got = taken(h);
+        scr_hash_set(h, keys[i], NULL); /* no value */
+        scr_meta *none = taken(h);
+        assert_true(same(got, none));
+        assert_false(same(got, m));
+        scr_hash *left = hash_of(got);
+        assert_null(scr_hash_get(left, keys[i]));
+        (void)scr_hash_unset(h, keys[i]);
+        if (strcmp(keys[i], "MTIME_SECS") == 0)
+            (void)scr_hash_unset(h, "MTIME_NSECS");
+        assert_true(scr_hash_equal(left, h)); /* the rest is as it was */
+        scr_hash_delete(left);
+        scr_hash_delete(h);
+        scr_meta_delete(m);
+        scr_meta_delete(got);
+        scr_meta_delete(none);
+    }
+}
+
+static void unknown_fields_are_left_out(void **state)
+{
+    (void)state;
+    scr_meta *m = example();
+    scr_hash *h = hash_of(m), *more = scr_hash_dup(h);
+    scr_hash_setf(more, NULL, "FUTURE a b c");
+    scr_hash_set_val(more, "size", "5");
+    scr_hash_set_val(more, "BTIME_NSECS", "5");
+    scr_hash_set(more, "", NULL);
+    scr_meta *got = taken(more);
+    assert_true(same(got, m));
+    scr_meta_delete(got);
+    scr_meta_delete(m);
+    scr_hash_delete(h);
+    scr_hash_delete(more);
+}
+
+static void damaged_bytes_are_refused(void **state)
+{
+    (void)state;
+    scr_meta *m = whole_example();
+    struct scr_str s = packed(m);
+    for (size_t n = 0; n < s.len; n++) {
+        scr_meta *got = scr_meta_new();
+        struct scr_err err = SCR_ERR_INIT;
+        assert_int_equal(unpack(s.p, n, got, &err), SCR_E_CORRUPT);
+        assert_int_equal(err.code, SCR_E_CORRUPT);
+        scr_meta_delete(got);
+    }
+    scr_meta *got = scr_meta_new();
+    assert_int_equal(unpack(s.p, s.len, got, NULL), SCR_OK);
+    assert_true(same(got, m));
+    scr_meta_delete(got);
+    scr_meta_delete(m);
+    scr_str_free(&s);
+}
+
+/* Whichever is meant: the last to come must not win. */
+static void a_field_given_twice_is_refused(void **state)
+{
+    (void)state;
+    static const char *const fields[][2] = {
+        { "FILE", "a" },         { "SHARED", "1" },     { "SIZE", "5" },
+        { "CRC", "0x00000005" }, { "RANK", "5" },       { "MODE", "5" },
+        { "ATIME_SECS", "5" },   { "MTIME_NSECS", "5" }
+    };
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        struct scr_str s = SCR_STR_INIT;
+        scr_meta *m = scr_meta_new();
+        scr_pack_count(&s, 3);
+        scr_pack_val(&s, fields[i][0], fields[i][1]);
+        scr_pack_val(&s, "ORIG", "b");
+        scr_pack_val(&s, fields[i][0], fields[i][1]);
+        if (unpack(s.p, s.len, m, NULL) != SCR_E_CORRUPT)
+            fail_msg("%s given twice is taken", fields[i][0]);
+        scr_meta_delete(m);
+        scr_str_free(&s);
+    }
+}
+
+/* Want of memory goes on to whoever takes what is not whole. */
+static void what_lost_a_text_is_not_written(void **state)
+{
+    (void)state;
+    scr_hash *h = scr_hash_new();
+    scr_meta *m = example(), *copy = scr_meta_new(), *merged = scr_meta_new();
+    struct scr_str s = packed(m), bad = SCR_STR_INIT;
+    m->arena->lost = 1;
+    scr_meta_copy(copy, m);
+    scr_meta_merge(merged, m);
+    assert_true(copy->arena->lost && merged->arena->lost);
+    scr_meta_pack(&bad, copy);
+    assert_true(bad.bad);
+    assert_int_equal(scr_meta_to_hash(merged, h), SCR_E_NOMEM);
+    assert_int_equal(scr_meta_from_hash(merged, h), SCR_E_NOMEM);
+    assert_int_equal(unpack(s.p, s.len, copy, NULL), SCR_E_NOMEM);
+    scr_str_free(&bad);
+    scr_str_free(&s);
+    scr_hash_delete(h);
+    scr_meta_delete(m);
+    scr_meta_delete(copy);
+    scr_meta_delete(merged);
 }
 
 static void checks(void **state)
 {
     (void)state;
-    scr_meta *m = example(), *none = scr_meta_new();
-    assert_int_equal(scr_meta_check_ranks(m, 4), SCR_OK);
-    assert_int_not_equal(scr_meta_check_ranks(m, 5), SCR_OK);
-    assert_int_equal(scr_meta_check_rank(m, 0), SCR_OK);
-    assert_int_not_equal(scr_meta_check_rank(none, 0), SCR_OK);
-    assert_int_equal(scr_meta_check_dataset(m, 6), SCR_OK);
-    assert_int_not_equal(scr_meta_check_dataset(m, 7), SCR_OK);
-    assert_int_equal(scr_meta_check_filesize(m, 524294), SCR_OK);
-    assert_int_not_equal(scr_meta_check_filesize(m, 524293), SCR_OK);
+    scr_meta *m = example();
     assert_int_equal(scr_meta_check_filetype(m, "FULL"), SCR_OK);
     assert_int_not_equal(scr_meta_check_filetype(m, "XOR"), SCR_OK);
-    assert_int_equal(scr_meta_check_filename(m, "rank_0.ckpt"), SCR_OK);
-    assert_int_not_equal(scr_meta_check_filename(m, NULL), SCR_OK);
+    assert_int_not_equal(scr_meta_check_filetype(m, NULL), SCR_OK);
     assert_int_equal(scr_meta_check_complete(m), SCR_OK);
     scr_meta_set_complete(m, 0);
     assert_int_not_equal(scr_meta_check_complete(m), SCR_OK);
-    assert_int_not_equal(scr_meta_check_complete(none), SCR_OK);
+    scr_meta_set_complete(m, 2);
+    assert_int_not_equal(scr_meta_check_complete(m), SCR_OK);
     scr_meta_delete(m);
-    scr_meta_delete(none);
 }
 
 static void mode_owner_and_times(void **state)
 {
     (void)state;
-    struct stat st = { .st_mode = 0100640, .st_uid = 4294967294U, .st_gid = 100 },
-                got = { 0 };
-    st.st_atim = (struct timespec){ 1312850690, 668536000 };
-    st.st_mtim = (struct timespec){ -5, 1 };
-    st.st_ctim = (struct timespec){ 7, 999999999 };
-    scr_meta *m = scr_meta_new();
-    scr_meta_set_stat(m, &st);
-    assert_string_equal(scr_hash_get_val(m, "MODE"), "33184"); /* decimal */
-    assert_string_equal(scr_hash_get_val(m, "ATIME_NSECS"), "668536000");
+    struct stat got = { .st_size = 77 };
+    scr_meta *m = whole_example();
     assert_int_equal(scr_meta_get_stat(m, &got), SCR_OK);
-    assert_int_equal(got.st_mode, st.st_mode);
-    assert_true(got.st_uid == st.st_uid && got.st_gid == st.st_gid);
-    assert_memory_equal(&got.st_atim, &st.st_atim, sizeof st.st_atim);
-    assert_memory_equal(&got.st_mtim, &st.st_mtim, sizeof st.st_mtim);
-    assert_memory_equal(&got.st_ctim, &st.st_ctim, sizeof st.st_ctim);
+    assert_int_equal(got.st_mode, 0100640);
+    assert_true(got.st_uid == 4294967294U && got.st_gid == 100 && got.st_size == 77);
+    assert_true(got.st_atim.tv_sec == 1312850690 && got.st_atim.tv_nsec == 668536000);
+    assert_true(got.st_mtim.tv_sec == -5 && got.st_mtim.tv_nsec == 1);
+    assert_true(got.st_ctim.tv_sec == 7 && got.st_ctim.tv_nsec == 999999999);
     scr_meta_delete(m);
+}
+
+/* Fields that are there are set, the others keep what they have. */
+static void one_field_of_a_stat_is_enough(void **state)
+{
+    (void)state;
+    static const char *const keys[] = { "MODE", "UID", "GID" };
+    for (int i = 0; i < 3; i++) {
+        struct stat st = { .st_mode = 1, .st_uid = 2, .st_gid = 3 };
+        scr_hash *h = scr_hash_new();
+        scr_hash_set_val(h, keys[i], "9");
+        scr_meta *m = taken(h);
+        assert_int_equal(scr_meta_get_stat(m, &st), SCR_OK);
+        assert_int_equal(st.st_mode, i == 0 ? 9 : 1);
+        assert_int_equal(st.st_uid, i == 1 ? 9 : 2);
+        assert_int_equal(st.st_gid, i == 2 ? 9 : 3);
+        scr_meta_delete(m);
+        scr_hash_delete(h);
+    }
 }
 
 static void destination_never_leaves_the_prefix(void **state)
@@ -164,38 +518,95 @@ static void destination_never_leaves_the_prefix(void **state)
 static void copy_is_exact(void **state)
 {
     (void)state;
-    scr_meta *m = example(), *copy = scr_meta_new();
+    scr_meta *m = whole_example(), *want = whole_example(), *copy = scr_meta_new();
     scr_meta_set_orig(copy, "gone after the copy");
-    assert_int_equal(scr_meta_copy(copy, m), SCR_OK);
-    assert_true(scr_hash_equal(copy, m));
-    assert_int_equal(scr_meta_copy(copy, copy), SCR_OK);
-    assert_true(scr_hash_equal(copy, m));
-    scr_meta_delete(m);
+    scr_meta_copy(copy, m);
+    assert_true(same(copy, want));
+    scr_meta_copy(copy, copy);
+    assert_true(same(copy, want));
+    scr_meta_delete(m); /* the copy has texts of its own */
+    assert_true(same(copy, want));
+    scr_meta_copy(copy, NULL);
+    scr_meta *none = scr_meta_new();
+    assert_true(same(copy, none));
+    scr_meta_set_orig(copy, "still owned");
     scr_meta_delete(copy);
+    scr_meta_delete(want);
+    scr_meta_delete(none);
 }
 
-static void files_beside_files(void **state)
+/* One field of a hash that is the example's but for that. */
+static scr_meta *example_with(const char *key, const char *val)
+{
+    scr_meta *m = whole_example();
+    scr_hash *h = hash_of(m);
+    if (val != NULL)
+        scr_hash_set_val(h, key, val);
+    else
+        (void)scr_hash_unset(h, key);
+    scr_meta_delete(m);
+    m = taken(h);
+    scr_hash_delete(h);
+    return m;
+}
+
+static void merging_adds_what_is_missing(void **state)
 {
     (void)state;
-    const char *file = test_path("rank_0.ckpt");
-    scr_meta *m = example(), *got = scr_meta_new();
-    char *name = scr_meta_name(file);
-    assert_string_equal(name + strlen(file), ".scr");
-    assert_int_equal(scr_meta_read(&scr_sys_posix, file, got, NULL), SCR_E_NOENT);
-    assert_int_equal(scr_meta_write(&scr_sys_posix, file, m, NULL), SCR_OK);
-    assert_int_equal(scr_meta_read(&scr_sys_posix, file, got, NULL), SCR_OK);
-    assert_true(scr_hash_equal(got, m));
-    assert_int_equal(scr_meta_unlink(&scr_sys_posix, file, NULL), SCR_OK);
-    assert_int_equal(scr_meta_unlink(&scr_sys_posix, file, NULL),
-                     SCR_OK); /* absent is fine */
-    assert_int_equal(scr_meta_read(&scr_sys_posix, file, got, NULL), SCR_E_NOENT);
-    test_fault_arm(TEST_WRITE, 0, ENOSPC, TEST_FOREVER);
-    assert_int_equal(scr_meta_write(&test_fault_sys, file, m, NULL), SCR_E_FULL);
-    (void)test_fault_off();
-    assert_int_equal(scr_meta_read(&scr_sys_posix, file, got, NULL), SCR_E_NOENT);
-    free(name);
+    scr_meta *whole = whole_example(), *m = scr_meta_new();
+    scr_meta_merge(m, NULL);
+    scr_meta_merge(m, whole);
+    assert_true(same(m, whole));
+    scr_meta_merge(m, whole); /* nothing new */
+    assert_true(same(m, whole));
+    scr_meta_merge(m, m);
+    assert_true(same(m, whole));
+    scr_meta *none = scr_meta_new();
+    scr_meta_merge(m, none);
+    assert_true(same(m, whole));
     scr_meta_delete(m);
-    scr_meta_delete(got);
+    scr_hash *h = hash_of(whole);
+    for (SCR_HASH_EACH(e, h)) {
+        m = example_with(scr_hash_elem_key(e), NULL);
+        assert_false(same(m, whole));
+        scr_meta_merge(m, whole);
+        assert_true(same(m, whole));
+        scr_meta *less = example_with(scr_hash_elem_key(e), NULL);
+        scr_meta_merge(m, less);
+        assert_true(same(m, whole));
+        scr_meta_delete(less);
+        scr_meta_delete(m);
+    }
+    scr_hash_delete(h);
+    scr_meta_delete(whole);
+    scr_meta_delete(none);
+}
+
+/* Whatever the field, and whichever of both is merged into the other. */
+static void what_differs_is_not_recorded_after_merging(void **state)
+{
+    (void)state;
+    scr_meta *whole = whole_example();
+    scr_hash *h = hash_of(whole);
+    for (SCR_HASH_EACH(e, h)) {
+        const char *key = scr_hash_elem_key(e);
+        const char *val = strcmp(key, "CRC") == 0 ? "0x00000003" : "3";
+        scr_meta *a = example_with(key, val), *b = whole_example();
+        scr_meta *want = example_with(key, NULL); /* of a time both halves */
+        assert_false(same(a, b));
+        scr_meta_merge(a, whole);
+        if (!same(a, want))
+            fail_msg("%s: one of two is recorded", key);
+        scr_meta *other = example_with(key, val);
+        scr_meta_merge(b, other);
+        assert_true(same(b, want));
+        scr_meta_delete(other);
+        scr_meta_delete(a);
+        scr_meta_delete(b);
+        scr_meta_delete(want);
+    }
+    scr_hash_delete(h);
+    scr_meta_delete(whole);
 }
 
 /* --- dataset --- */
@@ -333,16 +744,28 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_newest_rival_that_can_be_restored_is_chosen),
         cmocka_unit_test(fields_are_set_and_read),
-        cmocka_unit_test(absent_and_malformed_fields_leave_the_output),
+        cmocka_unit_test(fields_are_written_under_their_keys),
+        cmocka_unit_test(what_is_not_recorded_leaves_the_output),
+        cmocka_unit_test(setters_do_nothing_for_nothing),
+        cmocka_unit_test(malformed_fields_are_not_recorded),
+        cmocka_unit_test(bounds_are_recorded),
+        cmocka_unit_test(half_a_time_is_none),
+        cmocka_unit_test(ambiguous_fields_are_not_recorded),
+        cmocka_unit_test(unknown_fields_are_left_out),
+        cmocka_unit_test(damaged_bytes_are_refused),
+        cmocka_unit_test(a_field_given_twice_is_refused),
+        cmocka_unit_test(what_lost_a_text_is_not_written),
         cmocka_unit_test(checks),
         cmocka_unit_test(mode_owner_and_times),
+        cmocka_unit_test(one_field_of_a_stat_is_enough),
         cmocka_unit_test(destination_never_leaves_the_prefix),
         cmocka_unit_test(copy_is_exact),
-        cmocka_unit_test(files_beside_files),
+        cmocka_unit_test(merging_adds_what_is_missing),
+        cmocka_unit_test(what_differs_is_not_recorded_after_merging),
         cmocka_unit_test(dataset_round_trip),
         cmocka_unit_test(dataset_of_an_older_writer_is_a_checkpoint),
         cmocka_unit_test(one_number_of_two_jobs_is_two_datasets),
         cmocka_unit_test(bad_datasets_are_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

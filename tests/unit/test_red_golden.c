@@ -3,7 +3,6 @@
  * page. */
 #include "helper_tmp.h"
 
-#include "base/hashfile.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "red/serial.h"
@@ -22,14 +21,14 @@ static const size_t sizes[N][FILES] = {
 };
 static const int ranks[N] = { 3, 7, 11, 12, 20 };
 
-static scr_hash *put_file(const char *dir, const char *name, const uint8_t *bytes,
+static scr_meta *put_file(const char *dir, const char *name, const uint8_t *bytes,
                           size_t n)
 {
     char *path = scr_path_join(dir, name);
-    scr_hash *m = scr_hash_new();
+    scr_meta *m = scr_meta_new();
     test_put(path, bytes, n);
-    scr_hash_set_val(m, "FILE", name);
-    scr_hash_set_val_u64(m, "SIZE", n);
+    scr_meta_set_filename(m, name);
+    scr_meta_set_filesize(m, n);
     free(path);
     return m;
 }
@@ -49,7 +48,7 @@ static void expect_golden(const char *set, const char *name, const char *path)
 static void encode_as_golden(const char *set, enum scr_scheme scheme, int k)
 {
     struct scr_serial_part parts[N];
-    scr_hash *metas[N][FILES];
+    scr_meta *metas[N][FILES];
     char *dirs[N], *reds[N], *names[N];
     uint8_t bytes[100];
     for (int i = 0; i < N; i++) {
@@ -64,14 +63,15 @@ static void encode_as_golden(const char *set, enum scr_scheme scheme, int k)
         }
         names[i] = scr_redfile_name(scheme, i, N, 3);
         reds[i] = scr_path_join(dirs[i], names[i]);
-        parts[i] = (struct scr_serial_part){ FILES, metas[i], dirs[i], reds[i] };
+        parts[i] = (struct scr_serial_part){ FILES, (const scr_meta *const *)metas[i],
+                                             dirs[i], reds[i] };
     }
     const struct scr_serial_set s = { scheme, k, 18, 32, N, ranks, NULL, NULL };
     assert_int_equal(scr_protect_serial(&env, &s, parts, NULL), SCR_OK);
     for (int i = 0; i < N; i++) {
         expect_golden(set, names[i], reds[i]);
         for (int f = 0; f < FILES; f++)
-            scr_hash_delete(metas[i][f]);
+            scr_meta_delete(metas[i][f]);
         free(dirs[i]);
         free(reds[i]);
         free(names[i]);
@@ -90,22 +90,81 @@ static void every_scheme_has_the_bytes_of_a_second_encoder(void **state)
     encode_as_golden("rs4", SCR_SCHEME_RS, 4);
 }
 
+/* Header and copies of member i, made of what was read of all. */
+static void expect_header_again(const struct scr_geom *g,
+                                const struct scr_redhead *head, int i)
+{
+    const struct scr_redowner o = { g, i, 18, 32, ranks };
+    struct scr_str s = SCR_STR_INIT, left[N] = { SCR_STR_INIT };
+    int copies = scr_redfile_copies(N, g->k);
+    for (int j = 1; j <= copies; j++) {
+        const struct scr_redcopy *copy = &head[i].copy[j - 1];
+        scr_current_pack(&left[j - 1], head[(i + N - j) % N].current);
+        assert_int_equal(copy->n, left[j - 1].len);
+        assert_memory_equal(copy->p, left[j - 1].p, copy->n);
+    }
+    scr_redfile_header(&s, &o, head[i].current, left, copies);
+    assert_int_equal(s.len, head[i].bytes);
+    assert_memory_equal(s.p, head[i].buf, s.len);
+    scr_str_free(&s);
+    for (int j = 0; j < N; j++)
+        scr_str_free(&left[j]);
+}
+
+static void read_golden(const char *set, enum scr_scheme scheme, int k)
+{
+    struct scr_redhead head[N];
+    struct scr_geom g;
+    uint64_t len[N] = { 0 };
+    for (int i = 0; i < N; i++) {
+        char *name = scr_redfile_name(scheme, i, N, 3);
+        char *path = scr_asprintf("%s/redundancy/%s/%s", SCR_GOLDEN_DIR, set, name);
+        assert_int_equal(scr_redhead_read(&env, path, &head[i], NULL), SCR_OK);
+        assert_int_equal(head[i].current->files.n, FILES);
+        for (int f = 0; f < FILES; f++) {
+            assert_int_equal(head[i].current->file[f]->meta.size, sizes[i][f]);
+            len[i] += sizes[i][f];
+        }
+        free(name);
+        free(path);
+    }
+    assert_int_equal(scr_geom_init(&g, scheme, N, k, len, NULL), SCR_OK);
+    for (int i = 0; i < N; i++)
+        expect_header_again(&g, head, i);
+    for (int i = 0; i < N; i++)
+        scr_redhead_fini(&head[i]);
+}
+
+static void headers_that_are_read_are_written_the_same(void **state)
+{
+    (void)state;
+    read_golden("xor", SCR_SCHEME_XOR, 1);
+    read_golden("partner", SCR_SCHEME_PARTNER, 1);
+    read_golden("partner2", SCR_SCHEME_PARTNER, 2);
+    read_golden("rs1", SCR_SCHEME_RS, 1);
+    read_golden("rs2", SCR_SCHEME_RS, 2);
+    read_golden("rs3", SCR_SCHEME_RS, 3);
+    read_golden("rs4", SCR_SCHEME_RS, 4);
+}
+
 static void the_example_is_encoded_so(void **state)
 {
     (void)state;
     const char *dir = test_tmp();
     const int world[] = { 0, 1 };
-    scr_hash *a = put_file(dir, "a", (const uint8_t *)"abc", 3);
-    scr_hash *b = put_file(dir, "b", (const uint8_t *)"hello", 5);
+    scr_meta *a = put_file(dir, "a", (const uint8_t *)"abc", 3);
+    scr_meta *b = put_file(dir, "b", (const uint8_t *)"hello", 5);
     char *red0 = strdup(test_path("red0")), *red1 = strdup(test_path("red1"));
-    const struct scr_serial_part parts[] = { { 1, &a, dir, red0 },
-                                             { 1, &b, dir, red1 } };
+    const struct scr_serial_part parts[] = {
+        { 1, (const scr_meta *const *)&a, dir, red0 },
+        { 1, (const scr_meta *const *)&b, dir, red1 }
+    };
     const struct scr_serial_set s = { SCR_SCHEME_XOR, 1, 6, 2, 2, world, NULL, NULL };
     assert_int_equal(scr_protect_serial(&env, &s, parts, NULL), SCR_OK);
     expect_golden("example", "1_of_2_in_0.xor", red0);
     expect_golden("example", "2_of_2_in_0.xor", red1);
-    scr_hash_delete(a);
-    scr_hash_delete(b);
+    scr_meta_delete(a);
+    scr_meta_delete(b);
     free(red0);
     free(red1);
 }
@@ -147,6 +206,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_scheme_has_the_bytes_of_a_second_encoder),
+        cmocka_unit_test(headers_that_are_read_are_written_the_same),
         cmocka_unit_test(the_example_is_encoded_so),
         cmocka_unit_test(the_manual_page_shows_the_example),
     };

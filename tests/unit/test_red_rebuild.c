@@ -6,6 +6,7 @@
 #include "helper_tmp.h"
 #include "helper_tolerance.h"
 
+#include "base/hashfile.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "red/serial.h"
@@ -70,25 +71,28 @@ static void load(struct blob *b, const char *path)
 /* Of all files, as the meta data record it. */
 enum { MODE = 0100640, MTIME = 1000000007 };
 
-static scr_hash *meta_of(const char *file, uint64_t size, int rank)
+static scr_meta *meta_of(const char *file, uint64_t size, int rank)
 {
-    scr_hash *m = scr_hash_new();
-    scr_hash_set_val(m, "FILE", file);
-    scr_hash_set_val_u64(m, "SIZE", size);
-    scr_hash_set_val(m, "PATH", "out");
+    scr_hash *h = scr_hash_new();
+    scr_meta *m = scr_meta_new();
+    scr_hash_set_val(h, "FILE", file);
+    scr_hash_set_val_u64(h, "SIZE", size);
+    scr_hash_set_val(h, "PATH", "out");
     char name[32];
     snprintf(name, sizeof name, "%d.%zu", rank, strlen(file));
-    scr_hash_set_val(m, "NAME", name);
-    scr_hash_set_val_u64(m, "MODE", MODE);
-    scr_hash_set_val_u64(m, "MTIME_SECS", MTIME);
-    scr_hash_set_val_u64(m, "MTIME_NSECS", 0);
+    scr_hash_set_val(h, "NAME", name);
+    scr_hash_set_val_u64(h, "MODE", MODE);
+    scr_hash_set_val_u64(h, "MTIME_SECS", MTIME);
+    scr_hash_set_val_u64(h, "MTIME_NSECS", 0);
+    assert_int_equal(scr_meta_from_hash(m, h), SCR_OK);
+    scr_hash_delete(h);
     return m;
 }
 
 /* Names of one member's files: of several lengths, one in a sub-directory. */
 static const char *const file_names[MAX_FILES] = { "ckpt", "1/ckpt", "data.00", "x" };
 
-static void make_files(struct world *w, int i, const size_t *sizes, scr_hash **metas)
+static void make_files(struct world *w, int i, const size_t *sizes, scr_meta **metas)
 {
     char *sub = scr_path_join(w->dirs[i], "1");
     assert_int_equal(mkdir(w->dirs[i], 0700), 0);
@@ -112,7 +116,7 @@ static void world_init(struct world *w, enum scr_scheme scheme, int n, int k,
                        size_t nfiles, size_t sizes[MAX_N][MAX_FILES])
 {
     static int number;
-    scr_hash *metas[MAX_N][MAX_FILES];
+    scr_meta *metas[MAX_N][MAX_FILES];
     struct scr_serial_part parts[MAX_N];
     int ranks[MAX_N];
     struct scr_err err = SCR_ERR_INIT;
@@ -133,14 +137,15 @@ static void world_init(struct world *w, enum scr_scheme scheme, int n, int k,
         w->nfiles[i] = nfiles;
         make_files(w, i, sizes[i], metas[i]);
         ranks[i] = 10 + i;
-        parts[i] = (struct scr_serial_part){ nfiles, metas[i], w->dirs[i], w->reds[i] };
+        parts[i] = (struct scr_serial_part){ nfiles, (const scr_meta *const *)metas[i],
+                                             w->dirs[i], w->reds[i] };
     }
     const struct scr_serial_set set = { scheme, k, 6, 100, n, ranks, NULL, NULL };
     assert_int_equal(scr_protect_serial(&quick_env, &set, parts, &err), SCR_OK);
     for (int i = 0; i < n; i++) {
         load(&w->red[i], w->reds[i]);
         for (size_t f = 0; f < nfiles; f++)
-            scr_hash_delete(metas[i][f]);
+            scr_meta_delete(metas[i][f]);
     }
 }
 
@@ -644,23 +649,92 @@ static void files_of_different_sets_are_not_mixed(void **state)
     world_fini(&b);
 }
 
-/* Rewrites member i's header with CURRENT's (or PARTNER's) file 0 changed. */
-static void forge(const struct world *w, int i, const char *whose, const char *key,
+/* The header of member i becomes the bytes of this tree, with the parity behind it. */
+static void put_header(const struct world *w, int i, const scr_hash *h, uint64_t old)
+{
+    void *bytes;
+    size_t n, parity = w->red[i].n > old ? w->red[i].n - (size_t)old : 0;
+    assert_int_equal(scr_hash_encode(h, &bytes, &n, NULL), SCR_OK);
+    int fd = open(w->reds[i], O_WRONLY | O_TRUNC);
+    assert_int_equal(pwrite(fd, bytes, n, 0), (ssize_t)n);
+    assert_int_equal(
+        pwrite(fd, w->red[i].bytes + w->red[i].n - parity, parity, (off_t)n),
+        (ssize_t)parity);
+    assert_int_equal(close(fd), 0);
+    free(bytes);
+}
+
+/* Rewrites member i's header with one value changed; where: "CURRENT/FILE/0". */
+static void forge(const struct world *w, int i, const char *where, const char *key,
                   const char *val)
 {
-    scr_hash *h = scr_hash_new();
+    char words[64], *save = NULL;
+    scr_hash *h = scr_hash_new(), *at = h;
     uint64_t bytes;
     assert_int_equal(scr_redfile_read(&quick_env, w->reds[i], h, &bytes, NULL), SCR_OK);
-    scr_hash_set_val(scr_hash_getf(h, "%s FILE 0", whose), key, val);
-    unlink(w->reds[i]);
-    assert_int_equal(scr_redfile_write(&quick_env, w->reds[i], h, &bytes, NULL),
-                     SCR_OK);
-    int fd = open(w->reds[i], O_WRONLY | O_APPEND);
-    size_t parity = w->red[i].n > bytes ? w->red[i].n - (size_t)bytes : 0;
-    assert_int_equal(write(fd, w->red[i].bytes + w->red[i].n - parity, parity),
-                     (ssize_t)parity);
-    assert_int_equal(close(fd), 0);
+    snprintf(words, sizeof words, "%s", where);
+    for (char *k = strtok_r(words, "/", &save); k; k = strtok_r(NULL, "/", &save))
+        at = scr_hash_get(at, k);
+    assert_non_null(scr_hash_set_val(at, key, val));
+    put_header(w, i, h, bytes);
     scr_hash_delete(h);
+}
+
+static void a_header_that_contradicts_itself_counts_as_lost(void **state)
+{
+    (void)state;
+    const char *const forged[][3] = {
+        { "", "MEMBER", "2" },       { "", "FAILURES", "2" },
+        { "", "TYPE", "SINGLE" },    { "", "CHUNK", "-1" },
+        { "GROUP/RANK", "1", "10" }, { "GROUP/RANK", "1", "100" },
+        { "CURRENT", "RANK", "10" }, { "CURRENT", "FILES", "1" },
+        { "CURRENT", "FILES", "3" }, { "CURRENT/FILE", "2", "FILE" },
+    };
+    struct world w;
+    size_t sizes[MAX_N][MAX_FILES] = { { 100, 1 }, { 80, 2 }, { 99, 3 } };
+    int rebuilt[MAX_N];
+    world_init(&w, SCR_SCHEME_XOR, 3, 1, 2, sizes);
+    for (size_t i = 0; i < sizeof forged / sizeof forged[0]; i++) {
+        forge(&w, 1, forged[i][0], forged[i][1], forged[i][2]);
+        assert_int_equal(rebuild(&quick_env, &w, rebuilt, NULL), SCR_OK);
+        assert_int_equal(rebuilt[0], 0);
+        assert_int_equal(rebuilt[1], SCR_HAVE_PARITY);
+        assert_int_equal(rebuilt[2], 0);
+        assert_whole(&w);
+    }
+    assert_tidy(&w);
+    world_fini(&w);
+}
+
+/* Of member 0's two neighbours the next one is asked. */
+static void a_copy_that_contradicts_itself_is_none(void **state)
+{
+    (void)state;
+    const char *const forged[][3] = { { "PARTNER", "FILES", "2" },
+                                      { "PARTNER", "RANK", "12" },
+                                      { "PARTNER/FILE", "1", "FILE" },
+                                      { "", "PARTNER", "x" } };
+    struct scr_err err = SCR_ERR_INIT;
+    struct world w;
+    size_t sizes[MAX_N][MAX_FILES] = { { 100 }, { 80 }, { 99 }, { 7 } };
+    world_init(&w, SCR_SCHEME_RS, 4, 2, 1, sizes);
+    for (size_t i = 0; i < sizeof forged / sizeof forged[0]; i++) {
+        forge(&w, 1, forged[i][0], forged[i][1], forged[i][2]);
+        lose_data(&w, 0);
+        unlink(w.reds[0]);
+        assert_int_equal(rebuild(&quick_env, &w, NULL, NULL), SCR_OK);
+        restore_member(&w, 1); /* which is right, but for that copy */
+        assert_whole(&w);
+    }
+    forge(&w, 1, "PARTNER", "FILES", "2");
+    forge(&w, 2, "PARTNER2", "FILES", "0");
+    lose_data(&w, 0);
+    unlink(w.reds[0]);
+    uint32_t before = tree_of(&w);
+    assert_int_equal(rebuild(&quick_env, &w, NULL, &err), SCR_E_LOST);
+    assert_non_null(strstr(err.text, "meta data"));
+    assert_int_equal(tree_of(&w), before);
+    world_fini(&w);
 }
 
 static void forged_paths_do_not_leave_the_directory(void **state)
@@ -669,7 +743,7 @@ static void forged_paths_do_not_leave_the_directory(void **state)
     struct world w;
     size_t sizes[MAX_N][MAX_FILES] = { { 100 }, { 100 }, { 100 } };
     world_init(&w, SCR_SCHEME_XOR, 3, 1, 1, sizes);
-    forge(&w, 1, "PARTNER", "FILE", "../../escaped");
+    forge(&w, 1, "PARTNER/FILE/0", "FILE", "../../escaped");
     lose_data(&w, 0);
     unlink(w.reds[0]);
     uint32_t before = tree_of(&w);
@@ -690,7 +764,7 @@ static void forged_sizes_and_checksums_are_refused(void **state)
         struct world w;
         size_t sizes[MAX_N][MAX_FILES] = { { 100 }, { 80 }, { 99 } };
         world_init(&w, SCR_SCHEME_XOR, 3, 1, 1, sizes);
-        forge(&w, 1, "PARTNER", forged[i][0], forged[i][1]);
+        forge(&w, 1, "PARTNER/FILE/0", forged[i][0], forged[i][1]);
         lose_data(&w, 0);
         unlink(w.reds[0]);
         (void)mkdir(w.dirs[0], 0700);
@@ -819,10 +893,11 @@ static void a_failed_encode_is_reported(void **state)
 {
     (void)state;
     const char *path = test_path("encode");
-    scr_hash *meta = meta_of("encode", 4, 0);
+    scr_meta *meta = meta_of("encode", 4, 0);
     const int rank = 0;
     char *red = strdup(test_path("encode.single"));
-    const struct scr_serial_part part = { 1, &meta, test_tmp(), red };
+    const struct scr_serial_part part = { 1, (const scr_meta *const *)&meta, test_tmp(),
+                                          red };
     const struct scr_serial_set set = { SCR_SCHEME_XOR, 1, 1, 1, 1, &rank, NULL, NULL };
     test_put(path, "data", 4);
     for (long n = 0;; n++) {
@@ -836,7 +911,7 @@ static void a_failed_encode_is_reported(void **state)
     }
     test_put(path, "dat", 3);
     assert_int_equal(scr_protect_serial(&quick_env, &set, &part, NULL), SCR_E_MISSING);
-    scr_hash_delete(meta);
+    scr_meta_delete(meta);
     free(red);
 }
 
@@ -866,6 +941,8 @@ int main(void)
         cmocka_unit_test(a_damaged_redundancy_file_is_replaced_in_its_place),
         cmocka_unit_test(sets_of_impossible_size_are_refused),
         cmocka_unit_test(files_of_different_sets_are_not_mixed),
+        cmocka_unit_test(a_header_that_contradicts_itself_counts_as_lost),
+        cmocka_unit_test(a_copy_that_contradicts_itself_is_none),
         cmocka_unit_test(forged_paths_do_not_leave_the_directory),
         cmocka_unit_test(forged_sizes_and_checksums_are_refused),
         cmocka_unit_test(scavenged_files_lie_at_their_destinations),

@@ -314,7 +314,7 @@ static void what_has_landed_is_read_back(void **state)
     assert_int_equal(scr_arrival_read(&posix, &prefix, ID, 2, map, &err), SCR_OK);
     assert_int_equal(scr_filemap_num_files(map, ID, 1), 2);
     assert_int_equal(scr_filemap_num_files(map, ID, 0), 1);
-    scr_filemap_clear(map);
+    scr_filemap_remove_dataset(map, ID);
     assert_int_equal(scr_arrival_forget(&posix, &prefix, ID, 0, &err), SCR_OK);
     assert_int_equal(scr_arrival_read(&posix, &prefix, ID, 0, map, &err), SCR_OK);
     assert_int_equal(scr_filemap_num_ranks(map), 0);

@@ -129,8 +129,8 @@ static void read_again(struct fixture *f)
 
 static int is_named(const scr_filemap *map, const char *path)
 {
-    return scr_hash_get(scr_hash_getf(map, "RANK %d DSET %d FILE", RANK, ID), path) !=
-           NULL;
+    const struct scr_entry *e = scr_filemap_entry(map, ID, RANK);
+    return e != NULL && scr_table_find(&e->files, path) != NULL;
 }
 
 /* Each file is there once, and the filemap on disk names it there. */

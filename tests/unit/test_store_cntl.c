@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The control directory: whatever happens, every file that may exist is named by a
  * filemap or a journal (invariant C1). */
+#include "helper_maps.h"
 #include "helper_store.h"
 
 #include "base/str.h"
@@ -165,7 +166,7 @@ static void an_empty_directory_knows_nothing(void **state)
     struct scr_cntl c;
     begin(&f);
     scr_filemap *map = read_all(&f);
-    assert_int_equal(scr_filemap_num_datasets(map), 0);
+    assert_true(test_map_is_empty(map));
     assert_string_equal(logged(&f), "");
     scr_filemap_delete(map);
     assert_int_equal(scr_cntl_open(&f.env, test_path("none"), 0, &c, &f.err),
@@ -337,7 +338,7 @@ static void a_newer_filemap_is_kept_aside_by_who_replaces_it(void **state)
     assert_false(scr_cntl_has_newer(&f.env, &f.c));
     scr_filemap *map = scr_filemap_new();
     assert_int_equal(scr_cntl_take_node(&f.env, &f.c, map, &f.err), SCR_OK);
-    assert_int_equal(scr_filemap_num_datasets(map), 0); /* the journal goes with it */
+    assert_true(test_map_is_empty(map)); /* the journal goes with it */
     scr_filemap_delete(map);
     assert_non_null(strstr(logged(&f), "filemap_0.scrinfo.newer.1"));
     assert_false(there("filemap_0.scrinfo"));
@@ -374,6 +375,121 @@ static void a_newer_filemap_that_cannot_be_kept_is_an_error(void **state)
     assert_true(there("filemap_0.scrinfo"));
     scr_filemap_delete(map);
     end(&f);
+}
+
+/* Local rank r has dataset 1 in its filemap and 2 in its journal, rank 2 only this. */
+static void write_three(struct fixture *f)
+{
+    for (int r = 0; r < 3; r++) {
+        scr_cntl_close(&f->env, &f->c);
+        assert_int_equal(scr_cntl_open(&f->env, test_path("cntl"), r, &f->c, &f->err),
+                         SCR_OK);
+        if (r < 2)
+            assert_int_equal(write_map(f, 1, 10 + r, "/c/1"), SCR_OK);
+        assert_int_equal(journal(f, 2, 10 + r, "/c/2"), SCR_OK);
+    }
+}
+
+static void the_filemaps_of_a_dataset_are_replaced(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct scr_cntl_maps maps = { 0 };
+    begin(&f);
+    write_three(&f);
+    assert_int_equal(scr_cntl_maps_of(&f.env, &f.c, 1, &maps, &f.err), SCR_OK);
+    assert_int_equal(maps.n, 2); /* not that of local rank 2 */
+    for (size_t i = 0; i < maps.n; i++) {
+        const struct scr_cntl_map *m = &maps.of[i];
+        assert_int_equal(m->local, i);
+        assert_int_equal(scr_filemap_num_files(m->map, 1, 10 + m->local), 1);
+        assert_int_equal(scr_filemap_num_files(m->map, 2, 10 + m->local), 1);
+        assert_int_equal(scr_filemap_num_ranks(m->map), 1);
+        scr_filemap_remove_dataset(m->map, 1);
+        scr_filemap_add_file(m->map, 3, 10 + m->local, "/c/3");
+    }
+    assert_int_equal(scr_cntl_write_maps(&f.env, &f.c, &maps, &f.err), SCR_OK);
+    scr_cntl_maps_fini(&maps);
+    assert_true(maps.n == 0 && maps.of == NULL);
+    for (int r = 0; r < 3; r++) {
+        assert_false(knows(&f, 1, 10 + r, "/c/1"));
+        assert_true(knows(&f, 2, 10 + r, "/c/2"));
+        assert_int_equal(knows(&f, 3, 10 + r, "/c/3"), r < 2);
+    }
+    assert_int_equal(scr_cntl_maps_of(&f.env, &f.c, 1, &maps, &f.err), SCR_OK);
+    assert_int_equal(maps.n, 0); /* nobody names it any more */
+    scr_cntl_maps_fini(&maps);
+    assert_int_equal(scr_cntl_maps_of(&f.env, &f.c, 2, &maps, &f.err), SCR_OK);
+    assert_int_equal(maps.n, 3); /* by a journal only */
+    scr_cntl_maps_fini(&maps);
+    end(&f);
+}
+
+/* A filemap of another name, which the master lists. */
+static void list_another(int dset, int rank)
+{
+    const char *other = test_path("cntl/other.scrinfo");
+    scr_filemap *map = scr_filemap_new();
+    scr_hash *master = scr_hash_new();
+    scr_filemap_add_file(map, dset, rank, "/c/other");
+    scr_hash_set_kv(master, "Filemap", other);
+    assert_int_equal(scr_filemap_write(&scr_sys_posix, other, map, SCR_VOLATILE, NULL),
+                     SCR_OK);
+    assert_int_equal(scr_hash_file_write(&scr_sys_posix,
+                                         test_path("cntl/filemap.scrinfo"), master,
+                                         SCR_VOLATILE, NULL),
+                     SCR_OK);
+    scr_hash_delete(master);
+    scr_filemap_delete(map);
+}
+
+/* Whoever replaced the others would lose that. */
+static void a_dataset_named_elsewhere_is_left_alone(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 4; how++) {
+        struct fixture f;
+        struct scr_cntl_maps maps = { 0 };
+        begin(&f);
+        write_three(&f);
+        if (how == 0)
+            test_put(test_path("cntl/filemap_1.scrinfo"), "bad", 3);
+        else if (how == 1)
+            age(test_path("cntl/filemap_0.scrinfo.newer.1"));
+        else
+            list_another(how == 2 ? 1 : 5, 99);
+        assert_int_equal(scr_cntl_maps_of(&f.env, &f.c, 1, &maps, &f.err),
+                         how < 3 ? SCR_E_UNSUPPORTED : SCR_OK);
+        scr_cntl_maps_fini(&maps);
+        end(&f);
+    }
+}
+
+/* Each call fails in turn: what is named stays named, and nothing is left open. */
+static void replacing_filemaps_survives_any_failure(void **state)
+{
+    (void)state;
+    int fired = 1;
+    for (long n = 0; fired; n++) {
+        struct fixture f;
+        struct scr_cntl_maps maps = { 0 };
+        begin(&f);
+        write_three(&f);
+        test_fault_arm(TEST_ANY, n, EIO, TEST_FOREVER);
+        int rc = scr_cntl_maps_of(&f.env, &f.c, 2, &maps, &f.err);
+        for (size_t i = 0; i < maps.n; i++)
+            scr_filemap_remove_dataset(maps.of[i].map, 1);
+        if (rc == SCR_OK)
+            rc = scr_cntl_write_maps(&f.env, &f.c, &maps, &f.err);
+        fired = test_fault_off();
+        scr_cntl_maps_fini(&maps);
+        for (int r = 0; r < 3; r++)
+            assert_true(knows(&f, 2, 10 + r, "/c/2"));
+        if (rc == SCR_OK)
+            assert_false(knows(&f, 1, 10, "/c/1") || knows(&f, 1, 11, "/c/1"));
+        assert_int_equal(rc != SCR_OK, fired);
+        end(&f);
+    }
 }
 
 static void writing_a_filemap_survives_any_failure(void **state)
@@ -437,6 +553,9 @@ int main(void)
         cmocka_unit_test(a_corrupt_filemap_costs_only_its_own_files),
         cmocka_unit_test(a_newer_filemap_is_kept_aside_by_who_replaces_it),
         cmocka_unit_test(a_newer_filemap_that_cannot_be_kept_is_an_error),
+        cmocka_unit_test(the_filemaps_of_a_dataset_are_replaced),
+        cmocka_unit_test(a_dataset_named_elsewhere_is_left_alone),
+        cmocka_unit_test(replacing_filemaps_survives_any_failure),
         cmocka_unit_test(writing_a_filemap_survives_any_failure),
         cmocka_unit_test(journaling_survives_any_failure),
     };
