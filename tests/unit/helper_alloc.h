@@ -32,9 +32,13 @@
 #if defined(__GLIBC__) && !defined(TEST_SANITIZED)
 #define TEST_ALLOC 1
 
+/* Seen by libc, too, whose strdup allocates. */
+#pragma GCC visibility push(default)
+
 extern void *__libc_malloc(size_t n);
 extern void *__libc_calloc(size_t n, size_t size);
 extern void *__libc_realloc(void *p, size_t n);
+extern void *__libc_memalign(size_t alignment, size_t n);
 extern void __libc_free(void *p);
 
 static struct {
@@ -75,11 +79,19 @@ void *realloc(void *p, size_t n)
     return test_alloc_fails_now() ? NULL : __libc_realloc(p, n);
 }
 
+void *aligned_alloc(size_t alignment, size_t n)
+{
+    return test_alloc_fails_now() ? NULL
+                                  : test_alloc_count(__libc_memalign(alignment, n));
+}
+
 void free(void *p)
 {
     test_alloc.live -= p != NULL;
     __libc_free(p);
 }
+
+#pragma GCC visibility pop
 
 /* Allocation number n (from 0) from now on fails, none for -1. */
 static inline void test_alloc_arm(long n)

@@ -4,6 +4,7 @@
  * nothing. */
 #include "helper_golden.h"
 #include "helper_maps.h"
+#include "helper_tmp.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,10 +2,7 @@
 /* Want of memory in redundancy files: each allocation of an operation fails in turn.
  * The operation then says so, leaves nothing behind in memory and, on disk, nothing
  * that looks whole and is not. */
-/* For the strdup of libc, too. */
-#pragma GCC visibility push(default)
 #include "helper_alloc.h"
-#pragma GCC visibility pop
 #include "helper_tmp.h"
 
 #include "base/path.h"
@@ -18,15 +15,6 @@
 #include <unistd.h>
 
 #ifdef TEST_ALLOC
-
-extern void *__libc_memalign(size_t alignment, size_t n);
-
-/* The buffers of the encode. */
-void *aligned_alloc(size_t alignment, size_t n)
-{
-    return test_alloc_fails_now() ? NULL
-                                  : test_alloc_count(__libc_memalign(alignment, n));
-}
 
 /* --- a set of three, on disk --- */
 

@@ -3,6 +3,7 @@
  * filemap or a journal (invariant C1). */
 #include "helper_maps.h"
 #include "helper_store.h"
+#include "helper_tmp.h"
 
 #include "base/str.h"
 #include "store/cntl.h"
