@@ -41,9 +41,8 @@ struct dist {
 /* What one holder has of our files. */
 struct offer {
     int holder;
-    scr_filemap *map;
-    struct scr_entry *entry; /* in it: with the files by rel */
-    struct scr_table tried;  /* rels that could not be had there */
+    struct scr_told told;   /* with the bytes found there, and what is recorded */
+    struct scr_table tried; /* rels that could not be had there */
 };
 
 static int no_memory(const struct dist *d, struct scr_err *err)
@@ -109,7 +108,7 @@ int scr_check_one_dataset_all(const struct scr_comm *world, const scr_filemap *m
 static int adopt_entry(struct dist *d, const struct offer *o, struct scr_err *err)
 {
     struct scr_entry *mine = scr_filemap_add_rank(d->h.map, d->h.id, d->h.me);
-    return mine && scr_entry_adopt(mine, o->entry, &d->h.dirty) == SCR_OK
+    return mine && scr_entry_adopt(mine, o->told.entry, &d->h.dirty) == SCR_OK
                ? SCR_OK
                : no_memory(d, err);
 }
@@ -126,7 +125,7 @@ static struct offer *offer_of(const struct dist *d, int holder)
 static struct scr_file *first_at(const struct dist *d, int holder)
 {
     const struct offer *o = offer_of(d, holder);
-    return o != NULL ? (struct scr_file *)o->entry->files.first : NULL;
+    return o != NULL ? (struct scr_file *)o->told.entry->files.first : NULL;
 }
 
 /* Meta data of our file rel from any other holder; NULL: none. */
@@ -134,7 +133,7 @@ static const scr_meta *meta_elsewhere(const struct dist *d, const char *rel)
 {
     const scr_meta *meta = NULL;
     for (size_t i = 0; i < d->noffers && meta == NULL; i++)
-        meta = scr_file_meta(scr_table_find(&d->offer[i].entry->files, rel));
+        meta = scr_file_meta(scr_table_find(&d->offer[i].told.entry->files, rel));
     return meta;
 }
 
@@ -150,15 +149,15 @@ static int complete_offer(struct dist *d, struct offer *o, struct scr_file *f,
         return SCR_OK;
     if (scr_meta_get_filesize(meta, &want) == SCR_OK && f->found != want)
         return scr_table_add(&o->tried, f->item.name) ? SCR_OK : no_memory(d, err);
-    scr_meta_copy(scr_file_need_meta(f, &o->entry->files), meta);
-    return scr_table_ok(&o->entry->files) ? SCR_OK : no_memory(d, err);
+    scr_meta_copy(scr_file_need_meta(f, &o->told.entry->files), meta);
+    return scr_table_ok(&o->told.entry->files) ? SCR_OK : no_memory(d, err);
 }
 
 static int complete_offers(struct dist *d, struct scr_err *err)
 {
     int rc = SCR_OK;
     for (size_t i = 0; i < d->noffers; i++)
-        for (SCR_EACH(struct scr_file, f, &d->offer[i].entry->files))
+        for (SCR_EACH(struct scr_file, f, &d->offer[i].told.entry->files))
             if (rc == SCR_OK)
                 rc = complete_offer(d, &d->offer[i], f, err);
     return rc;
@@ -236,7 +235,7 @@ static int settle_own(struct dist *d, struct scr_err *err)
     if (rc == SCR_OK && away.n > 0)
         rc = scr_holdings_announce(&d->h, &away, err);
     for (SCR_EACH(struct scr_item, e, &away)) {
-        const struct scr_table *mine = &offer_of(d, d->h.me)->entry->files;
+        const struct scr_table *mine = &offer_of(d, d->h.me)->told.entry->files;
         if (rc == SCR_OK)
             rc =
                 move_own(d, e->name, scr_file_meta(scr_table_find(mine, e->name)), err);
@@ -249,42 +248,16 @@ static int settle_own(struct dist *d, struct scr_err *err)
     return rc;
 }
 
-/* --- filemaps of one entry, as ranks send them --- */
-
-/* That of rank in the filemap that came; NULL with a code: it could not be read. */
-static int unpack_entry(const struct dist *d, const struct scr_str *bytes, int rank,
-                        scr_filemap **map, struct scr_entry **entry,
-                        struct scr_err *err)
-{
-    *map = scr_filemap_new();
-    int rc =
-        *map ? scr_filemap_unpack(bytes->p, bytes->len, *map, err) : no_memory(d, err);
-    *entry = rc == SCR_OK ? scr_filemap_add_rank(*map, d->h.id, rank) : NULL;
-    return rc == SCR_OK && *entry == NULL ? no_memory(d, err) : rc;
-}
-
 /* Files of ours, to be told to one other rank. */
-struct list {
-    scr_filemap *map;
-    struct scr_table *rels; /* of struct scr_file */
-};
-
-static int list_init(const struct dist *d, struct list *l, struct scr_err *err)
+static int list_new(const struct dist *d, struct scr_told *l, struct scr_err *err)
 {
-    l->map = scr_filemap_new();
-    struct scr_entry *e =
-        l->map != NULL ? scr_filemap_add_rank(l->map, d->h.id, d->h.me) : NULL;
-    l->rels = e != NULL ? &e->files : NULL;
-    return e != NULL ? SCR_OK : no_memory(d, err);
+    return scr_told_new(l, d->h.id, d->h.me) == SCR_OK ? SCR_OK : no_memory(d, err);
 }
 
-static int list_post(const struct dist *d, const struct list *l, int to,
+static int list_post(const struct dist *d, const struct scr_told *l, int to,
                      struct scr_parcels *send, struct scr_err *err)
 {
-    struct scr_str *bytes = scr_parcel_to(send, to);
-    if (bytes != NULL)
-        scr_filemap_pack(bytes, l->map);
-    return bytes != NULL && !bytes->bad ? SCR_OK : no_memory(d, err);
+    return scr_told_post(l, to, send) == SCR_OK ? SCR_OK : no_memory(d, err);
 }
 
 static int take_offers(struct dist *d, const struct scr_parcels *in,
@@ -298,7 +271,7 @@ static int take_offers(struct dist *d, const struct scr_parcels *in,
         struct offer *o = &d->offer[d->noffers++];
         o->holder = in->of[i].rank;
         scr_table_init(&o->tried, sizeof(struct scr_item));
-        rc = unpack_entry(d, &in->of[i].bytes, d->h.me, &o->map, &o->entry, err);
+        rc = scr_told_take(&o->told, &in->of[i].bytes, d->h.id, d->h.me, err);
     }
     return rc;
 }
@@ -334,7 +307,7 @@ static int choose_holder(const struct dist *d)
     for (size_t i = 0; i < d->noffers; i++) {
         const struct offer *o = &d->offer[i];
         size_t n = 0;
-        for (SCR_EACH(struct scr_file, f, &o->entry->files))
+        for (SCR_EACH(struct scr_file, f, &o->told.entry->files))
             n += (size_t)(o->holder != d->h.me && is_wanted(d, o, f->item.name));
         if (n > most) {
             most = n;
@@ -349,7 +322,7 @@ static int choose_files(const struct dist *d, const struct offer *o,
                         struct scr_table *wish, struct scr_err *err)
 {
     uint64_t bytes = 0, most = (uint64_t)d->ship.slice * BATCH_MESSAGES;
-    for (SCR_EACH(struct scr_file, f, &o->entry->files)) {
+    for (SCR_EACH(struct scr_file, f, &o->told.entry->files)) {
         uint64_t size = f->found;
         if (!is_wanted(d, o, f->item.name))
             continue;
@@ -403,7 +376,8 @@ static int list_in(struct dist *d, const struct offer *o, const struct scr_table
     int rc = make_list(d, o->holder, wish, list, err);
     for (SCR_EACH(struct scr_file, w, wish)) {
         const char *rel = w->item.name;
-        const scr_meta *meta = scr_file_meta(scr_table_find(&o->entry->files, rel));
+        const scr_meta *meta =
+            scr_file_meta(scr_table_find(&o->told.entry->files, rel));
         if (rc == SCR_OK && !list_ship(list, w, scr_holdings_target(&d->h, rel), meta))
             rc = no_memory(d, err);
     }
@@ -413,14 +387,13 @@ static int list_in(struct dist *d, const struct offer *o, const struct scr_table
 /* What another rank asks of us. */
 struct asked {
     int owner;
-    scr_filemap *map;
-    struct scr_entry *entry; /* in it: with the files by rel, and their sizes */
+    struct scr_told told; /* with the sizes both sides go by */
 };
 
 /* What a rank does in a pass. */
 struct pass {
     struct offer *holder; /* whom we ask, NULL: nobody */
-    struct list wish;     /* for what */
+    struct scr_told wish; /* for what */
     struct asked *asked;  /* in the order they are served, one a round */
     int nasked;
     int my_round; /* in which our holder serves us, -1: never */
@@ -443,7 +416,7 @@ static int take_wishes(struct dist *d, struct pass *p, const struct scr_parcels 
                 continue;
             struct asked *a = &p->asked[p->nasked++];
             a->owner = owner;
-            rc = unpack_entry(d, &in->of[i].bytes, owner, &a->map, &a->entry, err);
+            rc = scr_told_take(&a->told, &in->of[i].bytes, d->h.id, owner, err);
         }
     return rc;
 }
@@ -452,9 +425,9 @@ static int take_wishes(struct dist *d, struct pass *p, const struct scr_parcels 
 static int ask_all(struct dist *d, struct pass *p, struct scr_err *err)
 {
     struct scr_parcels send = { 0 }, recv = { 0 };
-    int rc = list_init(d, &p->wish, err);
+    int rc = list_new(d, &p->wish, err);
     if (rc == SCR_OK && p->holder != NULL)
-        rc = choose_files(d, p->holder, p->wish.rels, err);
+        rc = choose_files(d, p->holder, &p->wish.entry->files, err);
     if (rc == SCR_OK && p->holder != NULL)
         rc = list_post(d, &p->wish, p->holder->holder, &send, err);
     rc = scr_agree_all(d->world, rc, err);
@@ -495,7 +468,7 @@ static int run_round(struct dist *d, struct pass *p, int k, struct scr_err *err)
                          none = { .peer = MPI_PROC_NULL };
     int rc = SCR_OK, in_rc = SCR_OK;
     if (k < p->nasked)
-        rc = list_out(d, p->asked[k].owner, &p->asked[k].entry->files, &out, err);
+        rc = list_out(d, p->asked[k].owner, &p->asked[k].told.entry->files, &out, err);
     /* Short of memory here, the owner must not wait: agreed before anything is sent. */
     rc = scr_agree_all(d->world, rc, err);
     if (rc == SCR_OK)
@@ -510,9 +483,9 @@ static int rounds_all(struct dist *d, struct pass *p, struct scr_err *err)
     int rc = SCR_OK;
     int rounds = (int)scr_max_all(d->world, p->nasked);
     if (p->holder != NULL) {
-        rc = list_in(d, p->holder, p->wish.rels, &p->in, err);
+        rc = list_in(d, p->holder, &p->wish.entry->files, &p->in, err);
         if (rc == SCR_OK)
-            rc = scr_holdings_announce(&d->h, p->wish.rels, err);
+            rc = scr_holdings_announce(&d->h, &p->wish.entry->files, err);
     }
     rc = scr_agree_all(d->world, rc, err);
     for (int k = 0; k < rounds && rc == SCR_OK; k++)
@@ -526,9 +499,9 @@ static int commit(struct dist *d, struct pass *p, struct scr_parcels *done,
                   struct scr_err *err)
 {
     size_t i = 0;
-    struct list came = { NULL, NULL };
-    int rc = list_init(d, &came, err);
-    for (SCR_EACH(struct scr_file, w, p->wish.rels)) {
+    struct scr_told came;
+    int rc = list_new(d, &came, err);
+    for (SCR_EACH(struct scr_file, w, &p->wish.entry->files)) {
         const char *rel = w->item.name;
         const struct scr_ship_file *f = &p->in.file[i++];
         if (rc == SCR_OK && scr_table_add(&p->holder->tried, rel) == NULL)
@@ -536,13 +509,13 @@ static int commit(struct dist *d, struct pass *p, struct scr_parcels *done,
         if (rc != SCR_OK || !f->whole)
             continue;
         rc = scr_holdings_enter(&d->h, rel, f->meta, err);
-        if (rc == SCR_OK && (scr_table_add(came.rels, rel) == NULL ||
+        if (rc == SCR_OK && (scr_table_add(&came.entry->files, rel) == NULL ||
                              scr_table_add(&d->safe, rel) == NULL))
             rc = no_memory(d, err);
     }
     if (rc == SCR_OK)
         rc = list_post(d, &came, p->holder->holder, done, err);
-    scr_filemap_delete(came.map);
+    scr_told_fini(&came);
     return rc == SCR_OK ? scr_holdings_store(&d->h, err) : rc;
 }
 
@@ -550,13 +523,12 @@ static int commit(struct dist *d, struct pass *p, struct scr_parcels *done,
 static int release(struct dist *d, int owner, const struct scr_str *bytes,
                    struct scr_err *err)
 {
-    scr_filemap *map = NULL;
-    struct scr_entry *e = NULL;
-    int rc = unpack_entry(d, bytes, owner, &map, &e, err);
+    struct scr_told done;
+    int rc = scr_told_take(&done, bytes, d->h.id, owner, err);
     if (rc == SCR_OK)
-        for (SCR_EACH(struct scr_file, f, &e->files))
+        for (SCR_EACH(struct scr_file, f, &done.entry->files))
             scr_holdings_release(&d->h, owner, f->item.name, NULL);
-    scr_filemap_delete(map);
+    scr_told_fini(&done);
     return rc;
 }
 
@@ -578,10 +550,10 @@ static int release_all(struct dist *d, const struct scr_parcels *done,
 static void pass_fini(struct pass *p)
 {
     for (int i = 0; i < p->nasked; i++)
-        scr_filemap_delete(p->asked[i].map);
+        scr_told_fini(&p->asked[i].told);
     free(p->asked);
     free(p->in.file);
-    scr_filemap_delete(p->wish.map);
+    scr_told_fini(&p->wish);
 }
 
 static int pass_all(struct dist *d, int holder, struct scr_err *err)
@@ -611,19 +583,19 @@ static int list_seconds(const struct dist *d, struct scr_parcels *list, int *any
     int rc = SCR_OK;
     for (size_t i = 0; i < d->noffers && rc == SCR_OK; i++) {
         const struct offer *o = &d->offer[i];
-        struct list l = { NULL, NULL };
+        struct scr_told l;
         if (o->holder == d->h.me)
             continue;
-        rc = list_init(d, &l, err);
+        rc = list_new(d, &l, err);
         if (rc == SCR_OK)
-            for (SCR_EACH(struct scr_file, f, &o->entry->files))
+            for (SCR_EACH(struct scr_file, f, &o->told.entry->files))
                 if (scr_table_find(&d->safe, f->item.name) != NULL)
-                    (void)scr_table_add(l.rels, f->item.name);
-        if (rc == SCR_OK && l.rels->n > 0) {
+                    (void)scr_table_add(&l.entry->files, f->item.name);
+        if (rc == SCR_OK && l.entry->files.n > 0) {
             *any = 1;
             rc = list_post(d, &l, o->holder, list, err);
         }
-        scr_filemap_delete(l.map);
+        scr_told_fini(&l);
     }
     return rc;
 }
@@ -690,7 +662,7 @@ static void dist_fini(struct dist *d)
     scr_ship_fini(&d->ship);
     scr_holdings_fini(&d->h);
     for (size_t i = 0; i < d->noffers; i++) {
-        scr_filemap_delete(d->offer[i].map);
+        scr_told_fini(&d->offer[i].told);
         scr_table_fini(&d->offer[i].tried);
     }
     free(d->offer);

@@ -287,23 +287,27 @@ struct post {
     void *recv;
 };
 
-/* A place for a letter to `to`, which is another rank. */
-static struct letter *post_to(struct post *p, const struct scr_comm *c, int to, int *rc,
-                              struct scr_err *err)
-{
-    if (to >= 0 && to < c->size)
-        return &p->letter[p->n++];
-    int rc1 =
-        scr_fail(err, SCR_E_RANGE, 0, "exchange: no rank %d among %d", to, c->size);
-    *rc = *rc == SCR_OK ? rc1 : *rc;
-    return NULL;
-}
-
 static int post_room(struct post *p, size_t n, struct scr_err *err)
 {
     p->letter = scr_calloc(n, sizeof *p->letter);
     return p->letter != NULL ? SCR_OK
                              : scr_fail(err, SCR_E_NOMEM, 0, "exchange: out of memory");
+}
+
+/* Sends a letter to another rank, one that says so if it was not made, and takes it
+ * over. rc: of this rank until now. */
+static int post_one(struct post *p, const struct scr_comm *c, int to, struct letter *l,
+                    int rc, struct scr_err *err)
+{
+    if (to < 0 || to >= c->size) {
+        letter_drop(l);
+        int rc1 =
+            scr_fail(err, SCR_E_RANGE, 0, "exchange: no rank %d among %d", to, c->size);
+        return rc == SCR_OK ? rc1 : rc;
+    }
+    p->letter[p->n] = *l;
+    int rc1 = letter_start(&p->letter[p->n++], c, to, 1, err);
+    return rc == SCR_OK ? rc1 : rc;
 }
 
 /* Takes a letter if one has come; *came says so. */
@@ -382,30 +386,21 @@ static int keep_hash(scr_hash *recv, int me, const scr_hash *h)
     return slot == NULL ? SCR_E_NOMEM : scr_hash_merge(slot, h);
 }
 
-static int post_hash(struct post *p, const struct scr_comm *c, int to,
-                     const scr_hash *h, struct scr_err *err)
-{
-    int rc = SCR_OK;
-    struct letter *l = post_to(p, c, to, &rc, err);
-    if (l == NULL)
-        return rc;
-    rc = letter_pack(l, h, err);
-    int rc1 = letter_start(l, c, to, 1, err);
-    return rc == SCR_OK ? rc1 : rc;
-}
-
 int scr_hash_exchange_all(const struct scr_comm *c, const scr_hash *send,
                           scr_hash *recv, struct scr_err *err)
 {
     struct post p = { .deliver = deliver_hash, .recv = recv };
     int rc = post_room(&p, scr_hash_size(send), err);
-    if (rc == SCR_OK)
-        for (SCR_HASH_EACH(e, send)) {
-            int to = scr_hash_elem_key_int(e);
-            int rc1 = to == c->rank ? keep_hash(recv, to, scr_hash_elem_hash(e))
-                                    : post_hash(&p, c, to, scr_hash_elem_hash(e), err);
-            rc = rc == SCR_OK ? rc1 : rc;
-        }
+    for (scr_hash_elem *e = p.letter ? scr_hash_elem_first(send) : NULL; e != NULL;
+         e = scr_hash_elem_next(e)) {
+        struct letter l;
+        int to = scr_hash_elem_key_int(e);
+        int rc1 = to == c->rank ? keep_hash(recv, to, scr_hash_elem_hash(e))
+                                : letter_pack(&l, scr_hash_elem_hash(e), err);
+        rc = rc == SCR_OK ? rc1 : rc;
+        if (to != c->rank)
+            rc = post_one(&p, c, to, &l, rc, err);
+    }
     rc = finish_all(&p, c, rc, err);
     scr_hash_sort_int(recv, SCR_HASH_ASC);
     return rc;
@@ -458,18 +453,6 @@ static int keep_bytes(struct scr_parcels *recv, int me, const struct scr_str *by
     return to == NULL || to->bad || bytes->bad ? SCR_E_NOMEM : SCR_OK;
 }
 
-static int post_bytes(struct post *p, const struct scr_comm *c, int to,
-                      const struct scr_str *bytes, struct scr_err *err)
-{
-    int rc = SCR_OK;
-    struct letter *l = post_to(p, c, to, &rc, err);
-    if (l == NULL)
-        return rc;
-    rc = letter_lend(l, bytes, err);
-    int rc1 = letter_start(l, c, to, 1, err);
-    return rc == SCR_OK ? rc1 : rc;
-}
-
 static int by_rank(const void *a, const void *b)
 {
     const struct scr_parcel *x = a, *y = b;
@@ -482,10 +465,13 @@ int scr_parcels_exchange_all(const struct scr_comm *c, const struct scr_parcels 
     struct post p = { .deliver = deliver_bytes, .recv = recv };
     int rc = post_room(&p, send->n, err);
     for (size_t i = 0; i < send->n && p.letter != NULL; i++) {
+        struct letter l;
         const struct scr_parcel *o = &send->of[i];
         int rc1 = o->rank == c->rank ? keep_bytes(recv, o->rank, &o->bytes)
-                                     : post_bytes(&p, c, o->rank, &o->bytes, err);
+                                     : letter_lend(&l, &o->bytes, err);
         rc = rc == SCR_OK ? rc1 : rc;
+        if (o->rank != c->rank)
+            rc = post_one(&p, c, o->rank, &l, rc, err);
     }
     rc = finish_all(&p, c, rc, err);
     if (recv->n > 0)

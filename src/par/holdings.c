@@ -205,14 +205,14 @@ static int inspect_owner(struct scr_holdings *h, const struct scr_entry *e,
                          struct scr_held *held, struct scr_parcels *offers,
                          struct scr_err *err)
 {
-    scr_filemap *map = scr_filemap_new();
-    struct scr_entry *offer = map ? scr_filemap_add_rank(map, h->id, e->rank) : NULL;
-    struct scr_str *bytes = scr_parcel_to(offers, e->rank);
-    int rc = offer && bytes ? inspect_entry(h, e, held, offer, err) : no_memory(h, err);
-    if (rc == SCR_OK)
-        scr_filemap_pack(bytes, map);
-    scr_filemap_delete(map);
-    return rc == SCR_OK && bytes->bad ? no_memory(h, err) : rc;
+    struct scr_told offer;
+    int rc = scr_told_new(&offer, h->id, e->rank) == SCR_OK
+                 ? inspect_entry(h, e, held, offer.entry, err)
+                 : no_memory(h, err);
+    if (rc == SCR_OK && scr_told_post(&offer, e->rank, offers) != SCR_OK)
+        rc = no_memory(h, err);
+    scr_told_fini(&offer);
+    return rc;
 }
 
 int scr_holdings_inspect(struct scr_holdings *h, struct scr_parcels *offers,

@@ -4,13 +4,12 @@
  * be.
  *
  * A file is known by its place below the dataset directory, its rel:
- * "rank.<owner>/<name>" or ".scr/<redundancy file>". What ranks tell each other of
- * files are filemaps of one entry, in which files have their rel as name. */
+ * "rank.<owner>/<name>" or ".scr/<redundancy file>". */
 #ifndef SCR_PAR_HOLDINGS_H
 #define SCR_PAR_HOLDINGS_H
 
 #include "fmt/filemap.h"
-#include "par/comm.h"
+#include "par/told.h"
 #include "store/cntl.h"
 
 struct scr_holdings {
@@ -35,7 +34,7 @@ int scr_holdings_init(struct scr_holdings *h, struct scr_err *err);
 void scr_holdings_fini(struct scr_holdings *h);
 
 /* Looks at every file the map names: fills held, and offers with what each owner is to
- * be told: a filemap of its entry, with the files that are intact, each with the bytes
+ * be told (par/told.h): its entry, with the files that are intact, each with the bytes
  * found and what is recorded of it. A file is intact if it is a regular file of the
  * size recorded, or of any size if none is. Remains of interrupted transfers are
  * removed. */

@@ -110,14 +110,20 @@ static struct scr_redowner owner_of(const struct scr_redset *r)
                                   r->set->world };
 }
 
+static int made(const struct scr_redset *r, const struct scr_str *s,
+                struct scr_err *err)
+{
+    return s->bad
+               ? scr_fail(err, SCR_E_NOMEM, 0, "redundancy header of dataset %d", r->id)
+               : SCR_OK;
+}
+
 int scr_redset_header(const struct scr_redset *r, struct scr_str *s,
                       struct scr_err *err)
 {
     const struct scr_redowner o = owner_of(r);
     scr_redfile_header(s, &o, r->current, r->partners, r->npartners);
-    return s->bad
-               ? scr_fail(err, SCR_E_NOMEM, 0, "redundancy header of dataset %d", r->id)
-               : SCR_OK;
+    return made(r, s, err);
 }
 
 int scr_redset_header_size(const struct scr_redset *r, uint64_t *n, struct scr_err *err)
@@ -128,9 +134,7 @@ int scr_redset_header_size(const struct scr_redset *r, uint64_t *n, struct scr_e
     *n = s.len + r->packed;
     for (int j = 0; j < r->npartners; j++)
         *n += r->partners[j].len;
-    int rc =
-        s.bad ? scr_fail(err, SCR_E_NOMEM, 0, "redundancy header of dataset %d", r->id)
-              : SCR_OK;
+    int rc = made(r, &s, err);
     scr_str_free(&s);
     return rc;
 }
