@@ -177,7 +177,8 @@ static int note(struct job *j, struct item *it, int copied, struct scr_err *err)
     if (copied && (it->is_red || (j->g->want_crc && !has_crc)))
         scr_meta_set_crc32(it->meta, it->got.crc);
     scr_filemap_set_meta(j->done, j->g->id, j->rank, it->key, it->meta);
-    return scr_filemap_ok(j->done) ? SCR_OK : no_memory(j->g, err);
+    const scr_meta *noted = scr_filemap_get_meta(j->done, j->g->id, j->rank, it->key);
+    return noted && !noted->arena->lost ? SCR_OK : no_memory(j->g, err);
 }
 
 static char *map_path(const struct job *j, int rank)
