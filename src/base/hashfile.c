@@ -150,8 +150,7 @@ static int check_body(const unsigned char *p, size_t size, size_t *body,
 }
 
 /* Unpacks into the empty hash h; all n bytes must belong to it. */
-static int unpack_all(const unsigned char *p, size_t n, scr_hash *h,
-                      struct scr_err *err)
+static int unpack_all(const void *p, size_t n, scr_hash *h, struct scr_err *err)
 {
     size_t used = 0;
     int rc = scr_hash_unpack(p, n, h, &used, err);
@@ -162,8 +161,7 @@ static int unpack_all(const unsigned char *p, size_t n, scr_hash *h,
 }
 
 /* The same into a hash that holds something: complete before the first change. */
-static int unpack_merge(const unsigned char *p, size_t n, scr_hash *h,
-                        struct scr_err *err)
+static int unpack_merge(const void *p, size_t n, scr_hash *h, struct scr_err *err)
 {
     scr_hash *fresh = scr_hash_new();
     int rc = SCR_E_NOMEM;
@@ -190,14 +188,19 @@ int scr_frame_open(const void *buf, size_t n, int whole, struct scr_frame *f,
     return rc == SCR_OK ? check_body(p, f->size, &f->n, err) : rc;
 }
 
+static int unpack_into(const void *packed, size_t n, void *h, struct scr_err *err)
+{
+    return h != NULL && scr_hash_size(h) == 0 ? unpack_all(packed, n, h, err)
+                                              : unpack_merge(packed, n, h, err);
+}
+
 int scr_hash_decode(const void *buf, size_t n, scr_hash *h, size_t *used,
                     struct scr_err *err)
 {
     struct scr_frame f;
     int rc = scr_frame_open(buf, n, used == NULL, &f, err);
     if (rc == SCR_OK && n > 0)
-        rc = h != NULL && scr_hash_size(h) == 0 ? unpack_all(f.packed, f.n, h, err)
-                                                : unpack_merge(f.packed, f.n, h, err);
+        rc = unpack_into(f.packed, f.n, h, err);
     if (rc == SCR_OK && used != NULL)
         *used = f.size;
     return rc;
@@ -205,21 +208,22 @@ int scr_hash_decode(const void *buf, size_t n, scr_hash *h, size_t *used,
 
 /* --- files --- */
 
-int scr_frame_read(const struct scr_sys *sys, const char *path, struct scr_frame *f,
-                   struct scr_err *err)
+int scr_frame_read(const struct scr_sys *sys, const char *path, scr_unpack unpack,
+                   void *into, struct scr_err *err)
 {
     void *buf = NULL;
     size_t n = 0;
+    struct scr_frame f;
     struct scr_err cause = SCR_ERR_INIT;
     int rc = scr_file_load(sys, path, FILE_MAX, &buf, &n, err);
     if (rc != SCR_OK)
         return rc;
-    rc = scr_frame_open(buf, n, 1, f, &cause);
-    f->buf = buf;
-    if (rc == SCR_OK)
-        return SCR_OK;
+    rc = scr_frame_open(buf, n, 1, &f, &cause);
+    if (rc == SCR_OK && n > 0)
+        rc = unpack(f.packed, f.n, into, &cause);
     free(buf);
-    return scr_fail(err, rc, 0, "read %s: %s", path, cause.text);
+    return rc == SCR_OK ? SCR_OK
+                        : scr_fail(err, rc, 0, "read %s: %s", path, cause.text);
 }
 
 int scr_frame_write(const struct scr_sys *sys, const char *path,
@@ -232,18 +236,7 @@ int scr_frame_write(const struct scr_sys *sys, const char *path,
 int scr_hash_file_read(const struct scr_sys *sys, const char *path, scr_hash *h,
                        struct scr_err *err)
 {
-    struct scr_frame f;
-    struct scr_err cause = SCR_ERR_INIT;
-    int rc = scr_frame_read(sys, path, &f, err);
-    if (rc != SCR_OK)
-        return rc;
-    if (f.n > 0)
-        rc = h != NULL && scr_hash_size(h) == 0
-                 ? unpack_all(f.packed, f.n, h, &cause)
-                 : unpack_merge(f.packed, f.n, h, &cause);
-    free(f.buf);
-    return rc == SCR_OK ? SCR_OK
-                        : scr_fail(err, rc, 0, "read %s: %s", path, cause.text);
+    return scr_frame_read(sys, path, unpack_into, h, err);
 }
 
 int scr_hash_file_write(const struct scr_sys *sys, const char *path, const scr_hash *h,

@@ -28,15 +28,18 @@ int scr_frame_write(const struct scr_sys *sys, const char *path,
                     struct scr_err *err);
 /* A hash file in memory: its packed hash, and the size its header claims. */
 struct scr_frame {
-    void *buf; /* the whole of it, malloc'd; of scr_frame_read */
     const unsigned char *packed;
     size_t n, size;
 };
 /* As scr_hash_decode, but for the structure of the hash. */
 int scr_frame_open(const void *buf, size_t n, int whole, struct scr_frame *f,
                    struct scr_err *err);
-int scr_frame_read(const struct scr_sys *sys, const char *path, struct scr_frame *f,
-                   struct scr_err *err);
+/* Reads path and has its packed hash taken into `into`, unless it is empty. Absent:
+ * SCR_E_NOENT. Errors carry the path. */
+typedef int (*scr_unpack)(const void *packed, size_t n, void *into,
+                          struct scr_err *err);
+int scr_frame_read(const struct scr_sys *sys, const char *path, scr_unpack unpack,
+                   void *into, struct scr_err *err);
 
 /* Reads path and merges it into h. Absent: SCR_E_NOENT. Errors carry the path. */
 int scr_hash_file_read(const struct scr_sys *sys, const char *path, scr_hash *h,

@@ -273,6 +273,19 @@ static int hash_merge(scr_hash **to, const scr_hash *from)
     return scr_hash_merge(*to, from) == SCR_OK && *to != NULL;
 }
 
+/* Adds a file, or what is known of it, to those in to, under that name; 0: out of
+ * memory. */
+static int merge_file(struct scr_table *to, const char *name, const struct scr_file *f)
+{
+    struct scr_file *mine = scr_table_add(to, name);
+    if (mine == NULL)
+        return 0;
+    if (f->has_meta)
+        scr_meta_merge(scr_file_need_meta(mine, to), &f->meta);
+    mine->found = f->found > 0 ? f->found : mine->found;
+    return scr_table_ok(to);
+}
+
 int scr_entry_merge(struct scr_entry *to, const struct scr_entry *from)
 {
     int ok = entry_ok(from) && hash_merge(&to->dataset, from->dataset) &&
@@ -281,13 +294,8 @@ int scr_entry_merge(struct scr_entry *to, const struct scr_entry *from)
         to->expected = from->expected;
     else if (from->expected >= 0 && from->expected != to->expected)
         to->expected = -1;
-    for (SCR_EACH(const struct scr_file, f, &from->files)) {
-        struct scr_file *mine = scr_table_add(&to->files, f->item.name);
-        if (mine != NULL && f->has_meta)
-            scr_meta_merge(scr_file_need_meta(mine, &to->files), &f->meta);
-        if (mine != NULL)
-            mine->found = f->found > 0 ? f->found : mine->found;
-    }
+    for (SCR_EACH(const struct scr_file, f, &from->files))
+        ok = merge_file(&to->files, f->item.name, f) && ok;
     return ok && scr_table_ok(&to->files) ? SCR_OK : SCR_E_NOMEM;
 }
 
@@ -344,13 +352,10 @@ static int copy_renamed(struct scr_table *to, const struct scr_table *from,
     int ok = 1;
     for (SCR_EACH(const struct scr_file, f, from)) {
         char *name = rule(arg, f->item.name);
-        struct scr_file *copy = scr_table_add(to, name);
-        ok = ok && copy != NULL;
-        if (copy != NULL && f->has_meta)
-            scr_meta_merge(scr_file_need_meta(copy, to), &f->meta);
+        ok = merge_file(to, name, f) && ok;
         free(name);
     }
-    return ok && scr_table_ok(to);
+    return ok;
 }
 
 int scr_filemap_rename_files(scr_filemap *map, int dset, int rank, scr_name_rule rule,
@@ -1161,17 +1166,13 @@ int scr_filemap_write(const struct scr_sys *sys, const char *path,
     return rc;
 }
 
+static int unpack_into(const void *packed, size_t n, void *map, struct scr_err *err)
+{
+    return scr_filemap_unpack(packed, n, map, err);
+}
+
 int scr_filemap_read(const struct scr_sys *sys, const char *path, scr_filemap *map,
                      struct scr_err *err)
 {
-    struct scr_frame f;
-    struct scr_err cause = SCR_ERR_INIT;
-    int rc = scr_frame_read(sys, path, &f, err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = f.n > 0 ? scr_filemap_unpack(f.packed, f.n, map, &cause) : SCR_OK;
-    if (rc != SCR_OK)
-        rc = scr_fail(err, rc, 0, "read %s: %s", path, cause.text);
-    free(f.buf);
-    return rc;
+    return scr_frame_read(sys, path, unpack_into, map, err);
 }
