@@ -245,6 +245,14 @@ class Bed:
             self.run("head", "sinfo", "-h", "-N", "-t", "idle", "-n", ",".join(names), "-o", "%N",
                      check=False).stdout.split())))
 
+    def resume_drained(self):
+        """Slurm gives a node no more work when a step on it was killed and has not ended within a minute
+        (UnkillableStepTimeout), as its daemons may need to notice that other nodes have died. Whoever manages
+        the machine resumes such a node."""
+        drained = self.run("head", "sinfo", "-h", "-N", "-t", "drain", "-o", "%N").stdout.split()
+        for name in set(drained).intersection(self.nodes):
+            self.run("head", "scontrol", "update", f"nodename={name}", "state=resume")
+
     # --- commands ---
 
     def call(self, *command, check=True, **how):

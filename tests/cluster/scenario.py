@@ -67,11 +67,13 @@ class Solver:
 
     def salloc(self, nodes, *command, minutes=15):
         """The same in an allocation that outlives its nodes; the command runs on the head."""
+        self.bed.resume_drained()
         return self.start("head", "salloc", "--quiet", "--no-kill", f"--nodes={nodes}",
                           f"--time={minutes}", f"--job-name={self.name}", *command)
 
     def sbatch(self, nodes, *command, minutes=15, signal=None):
         """The same, but the command runs on the first node of the allocation."""
+        self.bed.resume_drained()
         return self.start("head", "sbatch", "--quiet", "--wait", "--no-kill", f"--nodes={nodes}",
                           f"--time={minutes}", f"--job-name={self.name}", *([f"--signal={signal}"] if signal else []),
                           f"--output={self.bed.logs}/{self.name}.out", "--open-mode=append",

@@ -45,6 +45,12 @@ def silent_death(bed):
     assert sleeping.wait() == 255
 
 
+def drained(bed):
+    bed.run("head", "scontrol", "update", "nodename=n1", "state=drain", "reason=Kill task failed")
+    bed.resume_drained()
+    assert bed.run("head", "srun", "-w", "n1", "hostname").stdout == "n1\n"
+
+
 def traces(state):
     """What of a bed is to be seen on this machine: directory, mounts, processes."""
     def holds(path):
@@ -68,7 +74,7 @@ def main():
     before = devices()
     with scenario.bed(notice=20) as bed:
         bed.run("n2", "touch", "/tmp/mine")
-        for check in (private_and_shared, remote_commands, death, silent_death):
+        for check in (private_and_shared, remote_commands, death, drained, silent_death):
             check(bed)
         assert traces(bed.state) and devices() == before
     assert not traces(bed.state), traces(bed.state)
