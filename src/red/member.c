@@ -5,6 +5,7 @@
 #include "base/io.h"
 #include "base/str.h"
 #include "red/fdcache.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -476,25 +477,38 @@ int scr_file_crc32(const struct scr_env *env, const char *path, uint64_t off,
     return scr_file_crc32_told(env, path, off, size, crc, NULL, NULL, err);
 }
 
+/* Opens a regular file, and nothing else: no link, and no pipe is waited for. */
+static int open_regular(const struct scr_env *env, const char *path, int *fd,
+                        struct stat *st, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_open(env->sys, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0,
+                      fd, &why);
+    if (rc != SCR_OK && why.sys != ELOOP && why.sys != ENXIO)
+        return scr_fail(err, rc, 0, "%s", why.text);
+    if (rc == SCR_OK && env->sys->fstat(*fd, st) != 0)
+        rc = scr_fail(err, SCR_E_IO, errno, "stat %s", path);
+    else if (rc != SCR_OK || !S_ISREG(st->st_mode))
+        rc = scr_fail(err, SCR_E_UNSAFE, 0, "read %s: not a regular file", path);
+    if (rc != SCR_OK)
+        (void)scr_close(env->sys, fd, path, NULL);
+    return rc;
+}
+
 int scr_file_crc32_told(const struct scr_env *env, const char *path, uint64_t off,
                         uint64_t *size, uint32_t *crc, scr_told told, void *arg,
                         struct scr_err *err)
 {
     struct stat st;
-    int rc = scr_file_stat(env->sys, path, &st, err);
+    int fd = -1, rc = open_regular(env, path, &fd, &st, err);
     if (rc != SCR_OK)
         return rc;
-    if (!S_ISREG(st.st_mode))
-        return scr_fail(err, SCR_E_UNSAFE, 0, "read %s: not a regular file", path);
     if (off > (uint64_t)st.st_size)
-        return scr_fail(err, SCR_E_MISSING, 0, "read %s: ends at byte %lld", path,
-                        (long long)st.st_size);
-    int fd;
-    rc = scr_open(env->sys, path, O_RDONLY | O_NOFOLLOW, 0, &fd, err);
-    if (rc != SCR_OK)
-        return rc;
-    *size = (uint64_t)st.st_size - off;
-    rc = crc_of(env, fd, path, off, *size, crc, told, arg, err);
-    int closed = scr_close(env->sys, &fd, path, err);
+        rc = scr_fail(err, SCR_E_MISSING, 0, "read %s: ends at byte %lld", path,
+                      (long long)st.st_size);
+    *size = rc == SCR_OK ? (uint64_t)st.st_size - off : 0;
+    if (rc == SCR_OK)
+        rc = crc_of(env, fd, path, off, *size, crc, told, arg, err);
+    int closed = scr_close(env->sys, &fd, path, rc == SCR_OK ? err : NULL);
     return rc != SCR_OK ? rc : closed;
 }

@@ -540,6 +540,15 @@ static void crc_of_a_file(void **state)
     assert_int_equal(
         scr_file_crc32(&posix_env, test_path("absent"), 0, &size, &crc, NULL),
         SCR_E_NOENT);
+    /* nothing that is not a file is read, or waited for */
+    assert_int_equal(symlink(path, test_path("link")), 0);
+    assert_int_equal(
+        scr_file_crc32(&posix_env, test_path("link"), 0, &size, &crc, NULL),
+        SCR_E_UNSAFE);
+    assert_int_equal(mkfifo(test_path("pipe"), 0600), 0);
+    assert_int_equal(
+        scr_file_crc32(&posix_env, test_path("pipe"), 0, &size, &crc, NULL),
+        SCR_E_UNSAFE);
     assert_int_equal(scr_file_crc32(&posix_env, test_tmp(), 0, &size, &crc, NULL),
                      SCR_E_UNSAFE);
 }
