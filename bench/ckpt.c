@@ -33,9 +33,10 @@
 
 #include "scr.h"
 
-enum { INIT, START, ROUTE, WRITE, COMPLETE, FINALIZE, PHASES };
+enum { INIT, START, ROUTE, WRITE, COMPLETE, REROUTE, READ, FINALIZE, PHASES };
 static const char *const phase_names[PHASES] = { "init",  "start",    "route",
-                                                 "write", "complete", "finalize" };
+                                                 "write", "complete", "reroute",
+                                                 "read",  "finalize" };
 
 enum { MAX_REPEATS = 64, COPY_BYTES = 64 << 20, COPIES = 3 };
 enum { MAX_COPIES = COPIES * (MAX_REPEATS + 1) };
@@ -336,6 +337,7 @@ static void restart(struct bench *b)
 {
     char dataset[SCR_MAX_FILENAME], name[SCR_MAX_FILENAME], path[SCR_MAX_FILENAME];
     int have = 0, step = 0;
+    double route = 0, read = 0, t[3];
     require(SCR_Have_restart(&have, dataset), "SCR_Have_restart");
     errno = 0;
     if (!have || sscanf(dataset, "ckpt.%d", &step) != 1)
@@ -344,11 +346,18 @@ static void restart(struct bench *b)
     require(SCR_Start_restart(dataset), "SCR_Start_restart");
     for (int f = 0; f < b->files; f++) {
         file_name(b, dataset, f, name);
+        t[0] = MPI_Wtime();
         require(SCR_Route_file(name, path), "SCR_Route_file");
+        t[1] = MPI_Wtime();
         compare_file(path, b->data + (size_t)f * (b->size / (size_t)b->files),
                      file_size(b, f));
+        t[2] = MPI_Wtime();
+        route += t[1] - t[0];
+        read += t[2] - t[1];
     }
     require(SCR_Complete_restart(1), "SCR_Complete_restart");
+    note(b, REROUTE, route);
+    note(b, READ, read);
 }
 
 /* --- the report --- */

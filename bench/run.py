@@ -14,7 +14,8 @@ Figures are ratios measured within one run, so that machines compare:
   verify   bytes of all ranks / (seconds of SCR_Init * memcpy of one core)
   files    seconds of all SCR_Route_file and SCR_Complete_output / seconds in which the
            program creates, writes and closes its files, of 1 KiB each
-  refiles  seconds of SCR_Init / the same: with a node lost, or of a start without loss
+  refiles  seconds of SCR_Init with a node lost / the same; of a start without loss /
+           seconds in which the program opens, reads and closes its files
 
 Every case runs --rounds times; the table shows the median and the extremes.
 """
@@ -32,7 +33,7 @@ import tempfile
 XOR, PARTNER, SINGLE = "TYPE=XOR", "TYPE=PARTNER", "TYPE=SINGLE"
 
 
-PHASES = ("init", "start", "route", "write", "complete", "finalize")
+PHASES = ("init", "start", "route", "write", "complete", "reroute", "read", "finalize")
 
 
 def rs(k):
@@ -138,7 +139,7 @@ def ratio(case, result):
     if kind == "files":
         return (result["route"] + result["complete"]) / result["write"]
     if kind == "refiles":
-        return result["init"] / result["write"]
+        return result["init"] / result["write" if case[5] else "read"]
     seconds = result["complete" if kind == "encode" else "init"]
     return ranks * mib * 2**20 / (seconds * result["memcpy"])
 
@@ -167,7 +168,7 @@ def main():
     print(f"{'case':24} {'ratio':>6} {'least':>6} {'most':>6} "
           f"{''.join(f'{p:>9}' for p in PHASES)} "
           f"{'sent':>7} {'memory':>6} {'memcpy':>6}\n{'':45} "
-          f"{'ms, median of the repeats of the last round':^54} {'MiB':>7} {'MiB':>6} {'GiB/s':>6}", flush=True)
+          f"{'ms, median of the repeats of the last round':^72} {'MiB':>7} {'MiB':>6} {'GiB/s':>6}", flush=True)
     for name, case in CASES.items():
         if not re.search(args.cases, name):
             continue
