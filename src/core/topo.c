@@ -49,33 +49,31 @@ static int name_vnode(struct scr_ctx *ctx, const char *host,
     return ctx->node_name ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "virtual nodes");
 }
 
+/* The code is each rank's own. */
 static int name_node_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     char *host = NULL;
-    int rc = scr_agree_all(&ctx->world, scr_hostname(&host, err), err);
-    if (rc == SCR_OK && ctx->prm.vnodes == NULL) {
+    int rc = scr_hostname(&host, err);
+    if (ctx->prm.vnodes == NULL) {
         ctx->node_name = host;
-        return SCR_OK;
+        return rc;
     }
     struct scr_comm on_host = SCR_COMM_INIT;
+    rc = scr_comm_split_str_all(&ctx->world, rc, host, &on_host, err);
     if (rc == SCR_OK)
-        rc = scr_comm_split_str_all(&ctx->world, host, &on_host, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world, name_vnode(ctx, host, &on_host, err), err);
+        rc = name_vnode(ctx, host, &on_host, err);
     scr_comm_free(&on_host);
     free(host);
     return rc;
 }
 
-static int make_comms_all(struct scr_ctx *ctx, struct scr_err *err)
+/* The code is each rank's own. */
+static int make_comms_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
 {
-    int rc = scr_comm_split_str_all(&ctx->world, ctx->node_name, &ctx->node, err);
-    if (rc == SCR_OK)
-        rc = scr_comm_split_all(&ctx->world, ctx->node.rank, ctx->world.rank,
-                                &ctx->across, err);
-    if (rc == SCR_OK)
-        ctx->nodes = (int)scr_max_all(&ctx->world, ctx->across.size);
-    return rc;
+    rc = scr_comm_split_str_all(&ctx->world, rc, ctx->node_name, &ctx->node, err);
+    return rc == SCR_OK ? scr_comm_split_all(&ctx->world, ctx->node.rank,
+                                             ctx->world.rank, &ctx->across, err)
+                        : rc;
 }
 
 static int is_node_local(const struct scr_store *store)
@@ -206,26 +204,26 @@ static int is_node_group(const struct scr_reddesc *red)
     return strcasecmp(red->group, "NODE") == 0;
 }
 
-static int make_set_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
+static int make_set_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int rc,
                         struct scr_set *set, struct scr_err *err)
 {
     struct scr_comm made = SCR_COMM_INIT;
-    const struct scr_comm *group = &made;
+    struct scr_cut cut = { .group = &made,
+                           .set_size =
+                               red->scheme == SCR_SCHEME_SINGLE ? 1 : red->set_size };
     const char *value = scr_descs_group_value(&ctx->descs, red->group, ctx->node_name);
-    int rc = value ? SCR_OK
-                   : scr_fail(err, SCR_E_CONFIG, 0,
-                              "%s: group %s has no GROUPS line for host %s",
-                              red->origin, red->group, ctx->node_name);
+    if (rc == SCR_OK && value == NULL)
+        rc = scr_fail(err, SCR_E_CONFIG, 0,
+                      "%s: group %s has no GROUPS line for host %s", red->origin,
+                      red->group, ctx->node_name);
     if (is_node_group(red))
-        group = &ctx->node;
-    else if ((rc = scr_agree_all(&ctx->world, rc, err)) == SCR_OK)
-        rc = scr_comm_split_str_all(&ctx->world, value, &made, err);
-    if (rc != SCR_OK)
+        cut.group = &ctx->node;
+    else if ((rc = scr_comm_split_str_all(&ctx->world, rc, value, &made, err)) !=
+             SCR_OK)
         return rc;
-    int size = red->scheme == SCR_SCHEME_SINGLE ? 1 : red->set_size;
-    rc = scr_set_make_all(&ctx->world, group, size, set, err);
+    rc = scr_set_make_all(&ctx->world, &cut, rc, set, err);
     if (rc == SCR_OK)
-        rc = scr_weaken_report_all(ctx, red, set, group, value, err);
+        rc = scr_weaken_report_all(ctx, red, set, &cut, value, err);
     scr_comm_free(&made);
     return rc;
 }
@@ -247,15 +245,23 @@ static void know_losses_all(struct scr_ctx *ctx)
     scr_mins_all(&ctx->world, ctx->losses, ctx->descs.nreds);
 }
 
-static int make_sets_all(struct scr_ctx *ctx, struct scr_err *err)
+/* rc: of this rank until now. */
+static int make_sets_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
 {
+    int made = 0;
     ctx->sets = scr_calloc((size_t)ctx->descs.nreds, sizeof *ctx->sets);
     ctx->losses = scr_calloc((size_t)ctx->descs.nreds, sizeof *ctx->losses);
-    int rc = ctx->sets && ctx->losses ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "sets");
-    rc = scr_agree_all(&ctx->world, rc, err);
-    for (int i = 0; i < ctx->descs.nreds && rc == SCR_OK; i++)
-        if (ctx->descs.red[i].enabled)
-            rc = make_set_all(ctx, &ctx->descs.red[i], &ctx->sets[i], err);
+    if (rc == SCR_OK && (ctx->sets == NULL || ctx->losses == NULL))
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "sets");
+    struct scr_set none;
+    for (int i = 0; i < ctx->descs.nreds && (rc == SCR_OK || !made); i++)
+        if (ctx->descs.red[i].enabled) {
+            rc = make_set_all(ctx, &ctx->descs.red[i], rc,
+                              ctx->sets != NULL ? &ctx->sets[i] : &none, err);
+            made = 1;
+        }
+    if (!made)
+        rc = scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK)
         know_losses_all(ctx);
     return rc;
@@ -266,18 +272,15 @@ int scr_topo_init_all(struct scr_ctx *ctx, struct scr_err *err)
     ctx->place.user = ctx->prm.user_name;
     ctx->place.jobid = ctx->prm.job_id;
     ctx->place.prefix = ctx->prefix_name;
-    int rc = name_node_all(ctx, err);
-    if (rc == SCR_OK)
-        rc = make_comms_all(ctx, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world, take_node(ctx, err), err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world, make_dirs(ctx, err), err);
-    if (rc == SCR_OK)
-        tell_of_original(ctx);
-    if (rc == SCR_OK)
-        rc = make_sets_all(ctx, err);
-    return rc;
+    int rc = make_comms_all(ctx, name_node_all(ctx, err), err);
+    struct scr_vote v = { .least = { -ctx->across.size } };
+    rc = scr_vote_all(&ctx->world, rc == SCR_OK ? take_node(ctx, err) : rc, &v, err);
+    if (rc != SCR_OK)
+        return rc;
+    ctx->nodes = (int)-v.least[0];
+    rc = make_dirs(ctx, err);
+    tell_of_original(ctx);
+    return make_sets_all(ctx, rc, err);
 }
 
 void scr_topo_fini(struct scr_ctx *ctx)

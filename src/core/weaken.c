@@ -3,7 +3,6 @@
  */
 #include "core/weaken.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,11 +37,6 @@ static int is_fewer(const struct weaken *w, int n)
 static void count_all(struct weaken *w)
 {
     const struct scr_comm *world = &w->ctx->world;
-    /* No set has so many members, nor one more. */
-    int64_t ends[] = { -w->group->size, w->set->n > 1 ? w->set->n : INT_MAX - 1 };
-    scr_mins_all(world, ends, 2);
-    w->largest = (int)-ends[0];
-    w->least = (int)ends[1];
     uint64_t ranks[] = { w->set->n == 1, (uint64_t)is_fewer(w, w->least),
                          (uint64_t)is_fewer(w, w->least + 1) };
     scr_sums_all(world, ranks, 3);
@@ -143,10 +137,15 @@ static void report_size(const struct weaken *w)
 }
 
 int scr_weaken_report_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
-                          const struct scr_set *set, const struct scr_comm *group,
+                          const struct scr_set *set, const struct scr_cut *cut,
                           const char *value, struct scr_err *err)
 {
-    struct weaken w = { .ctx = ctx, .red = red, .set = set, .group = group };
+    struct weaken w = { .ctx = ctx,
+                        .red = red,
+                        .set = set,
+                        .group = cut->group,
+                        .largest = cut->largest,
+                        .least = cut->least };
     if (red->scheme == SCR_SCHEME_SINGLE)
         return SCR_OK;
     w.scheme = scr_scheme_name(red->scheme);

@@ -7,11 +7,11 @@
 
 /* Warns, from rank 0 and in a line each, of ranks that find no partner, of sets too
  * small for SET_FAILURES (what they carry instead: scr_geom_weaken), and of a SET_SIZE
- * beyond SCR_EC_MAX. red is enabled, set is its set of this rank, group its failure
- * group, called `value`. That a group holds all ranks is said once, for the first
- * descriptor of the group. Collective over world; agreed. */
+ * beyond SCR_EC_MAX. red is enabled, set is its set of this rank, cut how it was made,
+ * the failure group is called `value`. That a group holds all ranks is said once, for
+ * the first descriptor of the group. Collective over world; agreed. */
 int scr_weaken_report_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
-                          const struct scr_set *set, const struct scr_comm *group,
+                          const struct scr_set *set, const struct scr_cut *cut,
                           const char *value, struct scr_err *err);
 
 #endif

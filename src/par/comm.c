@@ -140,10 +140,12 @@ static int split_round(struct scr_comm *part, const char *text, struct scr_err *
     return rc;
 }
 
-int scr_comm_split_hash_all(const struct scr_comm *c, uint32_t hash, const char *text,
-                            struct scr_comm *out, struct scr_err *err)
+int scr_comm_split_hash_all(const struct scr_comm *c, int rc, uint32_t hash,
+                            const char *text, struct scr_comm *out, struct scr_err *err)
 {
-    int rc = scr_comm_split_all(c, (int)(hash & 0x7fffffffu), c->rank, out, err);
+    int split = scr_comm_split_all(c, (int)(hash & 0x7fffffffu), c->rank, out,
+                                   rc == SCR_OK ? err : NULL);
+    rc = rc != SCR_OK ? rc : split;
     if (rc == SCR_OK && text == NULL)
         rc = scr_fail(err, SCR_E_CONFIG, 0, "rank %d has no name to be grouped by",
                       c->rank);
@@ -165,10 +167,10 @@ static uint32_t text_hash(const char *text)
     return h ^ (h >> 31);
 }
 
-int scr_comm_split_str_all(const struct scr_comm *c, const char *text,
+int scr_comm_split_str_all(const struct scr_comm *c, int rc, const char *text,
                            struct scr_comm *out, struct scr_err *err)
 {
-    return scr_comm_split_hash_all(c, text_hash(text), text, out, err);
+    return scr_comm_split_hash_all(c, rc, text_hash(text), text, out, err);
 }
 
 /* What the first failing rank tells the others; fixed size so that one broadcast

@@ -35,14 +35,16 @@ void scr_comm_free(struct scr_comm *c); /* collective over c; no-op when empty *
 
 /* Splits by string: ranks with equal text end in one communicator, ordered by rank;
  * exact also when hashes collide; O(log P) memory and steps. text NULL is an error on
- * all ranks (SCR_E_CONFIG), naming the first such rank. */
-int scr_comm_split_str_all(const struct scr_comm *c, const char *text,
+ * all ranks (SCR_E_CONFIG), naming the first such rank. rc: what this rank found
+ * before; if any rank's is an error all leave with that. Agreed. */
+int scr_comm_split_str_all(const struct scr_comm *c, int rc, const char *text,
                            struct scr_comm *out, struct scr_err *err);
 
 /* The same after hashing: ranks with equal hash but another text are told apart by
  * comparing. */
-int scr_comm_split_hash_all(const struct scr_comm *c, uint32_t hash, const char *text,
-                            struct scr_comm *out, struct scr_err *err);
+int scr_comm_split_hash_all(const struct scr_comm *c, int rc, uint32_t hash,
+                            const char *text, struct scr_comm *out,
+                            struct scr_err *err);
 
 /* The code of the lowest rank that failed, on every rank, with that rank's text and
  * number (in c; err->rank is kept if that rank had set it already) in err; SCR_OK

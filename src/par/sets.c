@@ -2,6 +2,7 @@
 /* Cuts the world into redundancy sets, and finds the sets of a stored dataset again. */
 #include "par/sets.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,22 +54,26 @@ static int list_members(const struct scr_comm *world, struct scr_set *out,
 
 static const struct scr_set EMPTY_SET = { SCR_COMM_INIT, 0, -1, -1, NULL };
 
-int scr_set_make_all(const struct scr_comm *world, const struct scr_comm *group,
-                     int set_size, struct scr_set *out, struct scr_err *err)
+int scr_set_make_all(const struct scr_comm *world, struct scr_cut *cut, int rc,
+                     struct scr_set *out, struct scr_err *err)
 {
     *out = EMPTY_SET;
-    int p = position(world, group), rc = SCR_OK;
-    if (set_size < 1)
-        rc = scr_fail(err, SCR_E_RANGE, 0, "set size %d: must be at least 1", set_size);
-    struct scr_vote v = { .least = { -group->size } };
+    int p = position(world, cut->group);
+    if (rc == SCR_OK && cut->set_size < 1)
+        rc = scr_fail(err, SCR_E_RANGE, 0, "set size %d: must be at least 1",
+                      cut->set_size);
+    struct scr_vote v = { .least = { -cut->group->size } };
     rc = scr_vote_all(world, rc, &v, err);
     if (rc != SCR_OK)
         return rc;
-    int s = scr_set_count(world->size, (int)-v.least[0], set_size);
+    cut->largest = (int)-v.least[0];
+    int s = scr_set_count(world->size, cut->largest, cut->set_size);
     rc = scr_comm_split_all(world, p % s, p / s, &out->comm, err);
     if (rc == SCR_OK)
         rc = list_members(world, out, err);
-    rc = scr_agree_all(world, rc, err);
+    v.least[0] = out->n > 1 ? out->n : INT_MAX - 1;
+    rc = scr_vote_all(world, rc, &v, err);
+    cut->least = (int)v.least[0];
     if (rc != SCR_OK)
         scr_set_free(out);
     return rc;

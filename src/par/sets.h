@@ -26,9 +26,18 @@ struct scr_set {
  * from SCR_EC_MAX. */
 int scr_set_count(int ranks, int largest_group, int set_size);
 
-/* group: communicator of this rank's failure group within world. */
-int scr_set_make_all(const struct scr_comm *world, const struct scr_comm *group,
-                     int set_size, struct scr_set *out, struct scr_err *err);
+/* How sets are to be made. */
+struct scr_cut {
+    const struct scr_comm *group; /* this rank's failure group within world */
+    int set_size;
+    int largest, least; /* out, the same on all ranks: ranks of the largest group,
+                           members of the smallest set that has more than one, or
+                           INT_MAX - 1 */
+};
+/* rc: what this rank found before; if any rank's is an error all leave with that.
+ * Agreed. */
+int scr_set_make_all(const struct scr_comm *world, struct scr_cut *cut, int rc,
+                     struct scr_set *out, struct scr_err *err);
 /* The set as it was: members' world ranks as stored with a dataset; n == 0: this rank
  * does not know its set (then SCR_E_LOST on all ranks). Checks that all members agree
  * about the list. */

@@ -119,8 +119,9 @@ static void make_set_all(struct cell *c)
     struct scr_comm alone;
     CHECK_RC(scr_comm_split_all(&c->world, c->world.rank, 0, &alone, &c->err), SCR_OK,
              &c->err);
-    CHECK_RC(scr_set_make_all(&c->world, &alone, c->world.size, &c->set, &c->err),
-             SCR_OK, &c->err);
+    struct scr_cut cut = { .group = &alone, .set_size = c->world.size };
+    CHECK_RC(scr_set_make_all(&c->world, &cut, SCR_OK, &c->set, &c->err), SCR_OK,
+             &c->err);
     scr_comm_free(&alone);
 }
 

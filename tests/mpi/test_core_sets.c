@@ -2,6 +2,8 @@
 /* Redundancy descriptors at their limits: user groups, uneven nodes, sets of every size
  * and with every number of failures, and what Init says of those it cannot give. */
 /* ranks: 6 */
+#include <limits.h>
+
 #include "helper_job.h"
 #include "helper_random.h"
 
@@ -178,7 +180,11 @@ static void check_told(struct mpi_test *t, const struct job *job,
     struct scr_err err = SCR_ERR_INIT;
     larger.world.size = ranks;
     CHECK_RC(scr_comm_split_all(&t->comm, job->rank, 0, &alone, &err), SCR_OK, &err);
-    CHECK_RC(scr_weaken_report_all(&larger, &ctx->descs.red[0], &ctx->sets[0], &alone,
+    int n = ctx->sets[0].n;
+    const struct scr_cut cut = { .group = &alone,
+                                 .largest = 1,
+                                 .least = n > 1 ? n : INT_MAX - 1 };
+    CHECK_RC(scr_weaken_report_all(&larger, &ctx->descs.red[0], &ctx->sets[0], &cut,
                                    ctx->node_name, &err),
              SCR_OK, &err);
     check_said(job, said, lines,

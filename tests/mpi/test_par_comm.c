@@ -80,7 +80,8 @@ MPI_CASE(a_split_that_fails_is_an_error)
     struct scr_comm part = SCR_COMM_INIT;
     struct scr_err err = SCR_ERR_INIT;
     test_splits_fail = 1;
-    CHECK_RC(scr_comm_split_str_all(&t->comm, "a", &part, &err), SCR_E_MPI, &err);
+    CHECK_RC(scr_comm_split_str_all(&t->comm, SCR_OK, "a", &part, &err), SCR_E_MPI,
+             &err);
     test_splits_fail = 0;
     CHECK(part.comm == MPI_COMM_NULL);
 }
@@ -129,7 +130,8 @@ MPI_CASE(split_by_text_puts_equal_texts_together)
         int mine = t->comm.rank % k;
         char text[32];
         snprintf(text, sizeof text, "node%d", mine);
-        CHECK_RC(scr_comm_split_str_all(&t->comm, text, &part, &err), SCR_OK, &err);
+        CHECK_RC(scr_comm_split_str_all(&t->comm, SCR_OK, text, &part, &err), SCR_OK,
+                 &err);
         check_part(t, &part, text, (t->comm.size - mine + k - 1) / k);
         scr_comm_free(&part);
         CHECK(part.comm == MPI_COMM_NULL);
@@ -143,7 +145,8 @@ MPI_CASE(split_by_text_is_exact_when_hashes_collide)
     int mine = t->comm.rank / 2;
     char text[32];
     snprintf(text, sizeof text, "n%d", mine);
-    CHECK_RC(scr_comm_split_hash_all(&t->comm, 5, text, &part, &err), SCR_OK, &err);
+    CHECK_RC(scr_comm_split_hash_all(&t->comm, SCR_OK, 5, text, &part, &err), SCR_OK,
+             &err);
     check_part(t, &part, text, 2 * mine + 1 < t->comm.size ? 2 : 1);
     scr_comm_free(&part);
 }
@@ -154,7 +157,8 @@ MPI_CASE(split_by_text_refuses_a_rank_without_one)
     struct scr_err err = SCR_ERR_INIT;
     int last = t->comm.size - 1;
     const char *text = t->comm.rank == last ? NULL : "a";
-    CHECK_RC(scr_comm_split_str_all(&t->comm, text, &part, &err), SCR_E_CONFIG, &err);
+    CHECK_RC(scr_comm_split_str_all(&t->comm, SCR_OK, text, &part, &err), SCR_E_CONFIG,
+             &err);
     CHECK_INT(err.rank, last);
     CHECK(part.comm == MPI_COMM_NULL);
 }

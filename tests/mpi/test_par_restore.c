@@ -354,7 +354,8 @@ MPI_CASE(sets_are_rebuilt_side_by_side_and_refused_together)
     cell_make_all(t, &c, &t->comm, CELL_ODD, 1);
     scr_set_free(&c.set);
     CHECK_RC(scr_comm_split_all(&t->comm, me / 2, 0, &pair, &c.err), SCR_OK, &c.err);
-    CHECK_RC(scr_set_make_all(&t->comm, &pair, n, &c.set, &c.err), SCR_OK, &c.err);
+    struct scr_cut cut = { .group = &pair, .set_size = n };
+    CHECK_RC(scr_set_make_all(&t->comm, &cut, SCR_OK, &c.set, &c.err), SCR_OK, &c.err);
     scr_comm_free(&pair);
     CHECK_INT(c.set.n, (n + 1 - me % 2) / 2);
     cell_protect_all(&c, SCR_SCHEME_XOR, 1);

@@ -131,9 +131,13 @@ static void check_topology(struct mpi_test *t, const int *group_of, int set_size
     char name[16];
     int ranks = t->comm.size;
     snprintf(name, sizeof name, "g%d", group_of[t->comm.rank]);
-    CHECK_RC(scr_comm_split_str_all(&t->comm, name, &group, &err), SCR_OK, &err);
-    CHECK_RC(scr_set_make_all(&t->comm, &group, set_size, &set, &err), SCR_OK, &err);
+    CHECK_RC(scr_comm_split_str_all(&t->comm, SCR_OK, name, &group, &err), SCR_OK,
+             &err);
+    struct scr_cut cut = { .group = &group, .set_size = set_size };
+    CHECK_RC(scr_set_make_all(&t->comm, &cut, SCR_OK, &set, &err), SCR_OK, &err);
     int largest = largest_group(group_of, ranks);
+    CHECK_INT(cut.largest, largest);
+    CHECK_INT(cut.least, scr_min_all(&t->comm, set.n > 1 ? set.n : INT_MAX - 1));
     int sets = expected_sets(ranks, largest, set_size);
     CHECK(set.n >= ranks / sets && set.n <= (ranks + sets - 1) / sets);
     /* Smaller than asked for only where a large group leaves no other way. */
@@ -319,7 +323,8 @@ MPI_CASE(one_group_leaves_every_rank_alone)
 {
     struct scr_set set;
     struct scr_err err = SCR_ERR_INIT;
-    CHECK_RC(scr_set_make_all(&t->comm, &t->comm, 8, &set, &err), SCR_OK, &err);
+    struct scr_cut cut = { .group = &t->comm, .set_size = 8 };
+    CHECK_RC(scr_set_make_all(&t->comm, &cut, SCR_OK, &set, &err), SCR_OK, &err);
     CHECK_INT(set.n, 1);
     CHECK_INT(set.id, t->comm.rank);
     scr_set_free(&set);
@@ -330,8 +335,27 @@ MPI_CASE(a_set_size_below_one_is_refused_everywhere)
     struct scr_set set;
     struct scr_err err = SCR_ERR_INIT;
     int size = t->comm.rank == t->comm.size - 1 ? 0 : 8;
-    CHECK_RC(scr_set_make_all(&t->comm, &t->comm, size, &set, &err), SCR_E_RANGE, &err);
+    struct scr_cut cut = { .group = &t->comm, .set_size = size };
+    CHECK_RC(scr_set_make_all(&t->comm, &cut, SCR_OK, &set, &err), SCR_E_RANGE, &err);
     CHECK_INT(err.rank, t->comm.size - 1);
+}
+
+MPI_CASE(what_a_rank_found_before_stops_all)
+{
+    int last = t->comm.size - 1;
+    struct scr_set set;
+    struct scr_comm part;
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_cut cut = { .group = &t->comm, .set_size = 8 };
+    int rc = t->comm.rank == last ? scr_fail(&err, SCR_E_NOMEM, 0, "before") : SCR_OK;
+    CHECK_RC(scr_set_make_all(&t->comm, &cut, rc, &set, &err), SCR_E_NOMEM, &err);
+    CHECK(err.rank == last && strcmp(err.text, "before") == 0);
+    CHECK(set.comm.comm == MPI_COMM_NULL);
+    scr_err_clear(&err);
+    rc = t->comm.rank == last ? scr_fail(&err, SCR_E_NOMEM, 0, "before") : SCR_OK;
+    CHECK_RC(scr_comm_split_str_all(&t->comm, rc, "a", &part, &err), SCR_E_NOMEM, &err);
+    CHECK(err.rank == last && strcmp(err.text, "before") == 0);
+    CHECK(part.comm == MPI_COMM_NULL);
 }
 
 static void check_refused(struct mpi_test *t, const int *members, int n, int code)
@@ -377,5 +401,6 @@ int main(int argc, char **argv)
                   RUN(blocks_and_cycles_of_equal_groups),
                   RUN(one_group_leaves_every_rank_alone),
                   RUN(a_set_size_below_one_is_refused_everywhere),
+                  RUN(what_a_rank_found_before_stops_all),
                   RUN(stored_lists_that_cannot_be_are_refused_everywhere)));
 }
