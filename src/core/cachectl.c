@@ -167,24 +167,22 @@ static void sweep_above(struct scr_ctx *ctx, const char *cache, int id)
     free(ids);
 }
 
-void scr_cache_sweep_above_all(struct scr_ctx *ctx, int id)
+void scr_cache_sweep_above(struct scr_ctx *ctx, int id)
 {
-    /* Without a record here they may have one in a filemap we cannot read, of any node
-     * if nodes share a cache. */
-    int newer = ctx->node.rank == 0 && scr_cntl_has_newer(&ctx->env, &ctx->cntl);
-    if (scr_or_all(&ctx->world, newer))
-        return;
     for (int i = 0; i < ctx->descs.nstores; i++)
         if (sweeps(ctx, i))
             sweep_above(ctx, ctx->cache_dirs[i], id);
+}
+
+int scr_cache_has_newer(const struct scr_ctx *ctx)
+{
+    return ctx->node.rank == 0 && scr_cntl_has_newer(&ctx->env, &ctx->cntl);
 }
 
 int scr_cache_max_id(const struct scr_ctx *ctx)
 {
     int max = 0, *ids = NULL;
     size_t n = 0;
-    if (ctx->node.rank != 0 || !scr_cntl_has_newer(&ctx->env, &ctx->cntl))
-        return 0;
     for (int i = 0; i < ctx->descs.nstores; i++) {
         if (!ctx->cache_dirs || !ctx->cache_dirs[i] ||
             scr_cache_ids(&ctx->env, ctx->cache_dirs[i], &ids, &n, NULL) != SCR_OK)
@@ -395,7 +393,7 @@ int scr_cache_purge_all(struct scr_ctx *ctx, struct scr_err *err)
         rc = scr_cntl_drop_newer(&ctx->env, &ctx->cntl, err);
     rc = scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK)
-        scr_cache_sweep_above_all(ctx, 0);
+        scr_cache_sweep_above(ctx, 0);
     return rc;
 }
 

@@ -448,9 +448,11 @@ int scr_cache_let_go_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 void scr_cache_spare_for(struct scr_ctx *ctx, int id, int store);
 /* Removes datasets with larger ids from all caches: begun without a record, as
  * an eviction that died leaves them. */
-void scr_cache_sweep_above_all(struct scr_ctx *ctx, int id);
-/* Where a newer version's filemaps are kept: largest id in this node's caches, as
- * nobody here knows what they name. Else 0. One rank a node looks. */
+void scr_cache_sweep_above(struct scr_ctx *ctx, int id);
+/* 1 if a newer version's filemaps are kept here: nobody knows what they name. One rank
+ * a node looks. */
+int scr_cache_has_newer(const struct scr_ctx *ctx);
+/* Largest id in this node's caches, 0: there is none. */
 int scr_cache_max_id(const struct scr_ctx *ctx);
 /* Deletes all datasets that any rank knows, and what is kept of newer versions. */
 int scr_cache_purge_all(struct scr_ctx *ctx, struct scr_err *err);
@@ -626,8 +628,9 @@ int scr_cache_mend_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* At a start: rebuilds what is in cache, learns the ids in use, flushes what is
  * overdue. */
 int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err);
-/* Raises last_id to what is in use on the prefix and in cache. */
-int scr_learn_ids_all(struct scr_ctx *ctx, struct scr_err *err);
+/* Raises last_id to what is in use on the prefix and in cache. *newer: 1 if some node
+ * keeps filemaps of a newer version. */
+int scr_learn_ids_all(struct scr_ctx *ctx, int *newer, struct scr_err *err);
 /* After a flush that found its id taken by another job on the same prefix
  * (SCR_E_TAKEN): counts on far away from that one. The dataset stays in cache. */
 void scr_flee_ids_all(struct scr_ctx *ctx);

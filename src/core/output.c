@@ -369,8 +369,10 @@ int scr_protect_dataset_all(struct scr_ctx *ctx, const struct scr_reddesc *red, 
                             struct scr_err *err)
 {
     const struct scr_store *store = &ctx->descs.store[red->store];
-    struct scr_protect p = { &ctx->env, &ctx->world, (size_t)ctx->prm.mpi_buf_size,
-                             ctx->prm.crc_on_copy };
+    struct scr_protect p = { .env = &ctx->env,
+                             .world = &ctx->world,
+                             .mpi_buf = (size_t)ctx->prm.mpi_buf_size,
+                             .crc = ctx->prm.crc_on_copy };
     scr_hash *desc = scr_hash_new();
     scr_hash_set_val(desc, "STORE", store->path);
     scr_hash_set_val(desc, "STORE_GROUP", store->group);

@@ -67,7 +67,7 @@ static int rebuild_all(struct scr_ctx *ctx, struct revival *r, struct scr_err *e
     int rc = scr_restore_all(&r->protect, r->id, r->dset_dir, r->moving.map, dset,
                              &r->rep, err);
     scr_hash_delete(dset);
-    if (rc != SCR_OK)
+    if (rc != SCR_OK || r->rep.intact)
         return rc;
     return scr_agree_all(&ctx->world,
                          scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err), err);
@@ -115,13 +115,20 @@ static int restore_one_all(struct scr_ctx *ctx, int id, struct scr_rivals *rival
                            struct scr_err *err)
 {
     struct revival r = {
-        .moving = { &ctx->env, &ctx->world, &ctx->cntl, ctx->map,
-                    (size_t)ctx->prm.mpi_buf_size, &rivals->released },
-        .protect = { &ctx->env, &ctx->world, (size_t)ctx->prm.mpi_buf_size,
-                     ctx->prm.crc_on_copy },
+        .moving = { .env = &ctx->env,
+                    .world = &ctx->world,
+                    .cntl = &ctx->cntl,
+                    .map = ctx->map,
+                    .buf_max = (size_t)ctx->prm.mpi_buf_size,
+                    .released = &rivals->released },
+        .protect = { .env = &ctx->env,
+                     .world = &ctx->world,
+                     .mpi_buf = (size_t)ctx->prm.mpi_buf_size,
+                     .crc = ctx->prm.crc_on_copy },
         .id = id,
         .dset_dir = rivals->dset_dir,
     };
+    r.moving.whole = &r.protect.whole;
     int rc = move_and_rebuild_all(ctx, &r, err);
     if (rc == SCR_OK && r.rep.rebuilt_ranks > 0)
         scr_log(&ctx->log, SCR_LOG_NOTE,
@@ -223,7 +230,7 @@ static int rebuild_cache_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     int *ids = NULL, n = 0;
     int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
-    if (rc == SCR_OK)
+    if (rc == SCR_OK && n > 0)
         rc = scr_agree_all(&ctx->world, scr_cache_reserve(ctx, (size_t)n, err), err);
     for (int i = 0; i < n && rc == SCR_OK; i++) {
         struct scr_err why = SCR_ERR_INIT;
@@ -248,7 +255,7 @@ static int leave_cache_alone_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     int *ids = NULL, n = 0;
     int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
-    if (rc == SCR_OK)
+    if (rc == SCR_OK && n > 0)
         rc = scr_agree_all(&ctx->world, scr_cache_reserve(ctx, (size_t)n, err), err);
     for (int i = 0; i < n && rc == SCR_OK; i++) {
         /* One that no rank has a descriptor of was never complete. */
@@ -284,7 +291,7 @@ static int find_listed_max(const struct scr_ctx *ctx, int *max, struct scr_err *
 
 /* Ids of the index, the flush file and dataset directories count too: no id is used
  * twice. */
-int scr_learn_ids_all(struct scr_ctx *ctx, struct scr_err *err)
+int scr_learn_ids_all(struct scr_ctx *ctx, int *newer, struct scr_err *err)
 {
     int rc = SCR_OK, max = 0, dirs = 0;
     if (ctx->world.rank == 0) {
@@ -293,11 +300,14 @@ int scr_learn_ids_all(struct scr_ctx *ctx, struct scr_err *err)
             rc = scr_prefix_max_dset_dir(&ctx->env, &ctx->prefix, &dirs, err);
         max = dirs > max ? dirs : max;
     }
-    int cached = scr_cache_max_id(ctx);
+    *newer = scr_cache_has_newer(ctx);
+    int cached = *newer ? scr_cache_max_id(ctx) : 0;
     max = cached > max ? cached : max;
-    struct scr_vote v = { .least = { -(max > ctx->last_id ? max : ctx->last_id) } };
+    struct scr_vote v = { .least = { -(max > ctx->last_id ? max : ctx->last_id),
+                                     -*newer } };
     rc = scr_vote_all(&ctx->world, rc, &v, err);
     ctx->last_id = (int)-v.least[0];
+    *newer = v.least[1] != 0;
     return rc;
 }
 
@@ -307,7 +317,9 @@ void scr_flee_ids_all(struct scr_ctx *ctx)
 {
     enum { FAR = 1000 };
     struct scr_err why = SCR_ERR_INIT;
-    (void)scr_learn_ids_all(ctx, &why); /* what it found out counts, all the same */
+    int newer;
+    (void)scr_learn_ids_all(ctx, &newer,
+                            &why); /* what it found out counts, all the same */
     if (ctx->last_id < INT_MAX - FAR)
         ctx->last_id += FAR;
     scr_log(
@@ -329,12 +341,15 @@ int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err)
     if (rc == SCR_OK)
         rc = ctx->prm.distribute ? rebuild_cache_all(ctx, err)
                                  : leave_cache_alone_all(ctx, err);
-    int cached = ctx->last_id; /* the largest id that a filemap names */
+    int newer, cached = ctx->last_id; /* the largest id that a filemap names */
     if (rc == SCR_OK)
-        rc = scr_learn_ids_all(ctx, err);
+        rc = scr_learn_ids_all(ctx, &newer, err);
     if (rc != SCR_OK)
         return rc;
-    scr_cache_sweep_above_all(ctx, cached);
+    /* Without a record here they may have one in a filemap we cannot read, of any node
+     * if nodes share a cache. */
+    if (!newer)
+        scr_cache_sweep_above(ctx, cached);
     ctx->lost.open = 1;
     scr_flush_sweep(ctx);
     scr_leftovers_sweep_all(ctx);

@@ -42,14 +42,14 @@ scr_filemap *scr_filemap_new(void)
     return scr_calloc(1, sizeof(scr_filemap));
 }
 
-static void clear(scr_filemap *map)
+void scr_filemap_clear(scr_filemap *map)
 {
     for (size_t i = 0; i < map->n; i++)
         entry_free(map->entry[i]);
     free(map->entry);
     while (map->aside != NULL) {
         struct scr_filemap_aside *next = map->aside->next;
-        clear(&map->aside->map);
+        scr_filemap_clear(&map->aside->map);
         free(map->aside);
         map->aside = next;
     }
@@ -60,7 +60,7 @@ void scr_filemap_delete(scr_filemap *map)
 {
     if (map == NULL)
         return;
-    clear(map);
+    scr_filemap_clear(map);
     free(map);
 }
 
@@ -190,7 +190,7 @@ static void trim_aside(scr_filemap *map)
             continue;
         }
         *at = a->next;
-        clear(&a->map);
+        scr_filemap_clear(&a->map);
         free(a);
     }
 }
@@ -407,6 +407,37 @@ int scr_filemap_merge(scr_filemap *dst, const scr_filemap *src)
          a = a->next) {
         scr_filemap *aside = aside_of(dst, a->created);
         rc = aside != NULL ? merge_entries(aside, &a->map) : SCR_E_NOMEM;
+    }
+    return rc;
+}
+
+/* Entries leave src one by one, the last first. */
+static int take_entries(scr_filemap *dst, scr_filemap *src)
+{
+    int rc = SCR_OK;
+    while (src->n > 0 && rc == SCR_OK) {
+        struct scr_entry *e = src->entry[src->n - 1];
+        struct scr_entry *mine = scr_filemap_entry(dst, e->dset, e->rank);
+        if (mine == NULL && !insert(dst, e))
+            return SCR_E_NOMEM;
+        src->n--;
+        if (mine != NULL) {
+            rc = scr_entry_merge(mine, e);
+            entry_free(e);
+        }
+    }
+    return rc;
+}
+
+int scr_filemap_take(scr_filemap *dst, scr_filemap *src)
+{
+    if (dst == NULL || src == NULL || !scr_filemap_ok(src))
+        return dst != NULL && src == NULL ? SCR_OK : SCR_E_NOMEM;
+    int rc = take_entries(dst, src);
+    for (struct scr_filemap_aside *a = src->aside; a != NULL && rc == SCR_OK;
+         a = a->next) {
+        scr_filemap *aside = aside_of(dst, a->created);
+        rc = aside != NULL ? take_entries(aside, &a->map) : SCR_E_NOMEM;
     }
     return rc;
 }
@@ -1139,11 +1170,11 @@ int scr_filemap_unpack(const void *buf, size_t n, scr_filemap *map, struct scr_e
     unpack_map(&c, fresh, 0);
     int rc = scr_cursor_end(&c, 1, err);
     if (rc == SCR_OK && map->n == 0 && map->aside == NULL && !map->lost) {
-        clear(map);
+        scr_filemap_clear(map);
         scr_filemap was = *map;
         *map = *fresh;
         *fresh = was;
-    } else if (rc == SCR_OK && scr_filemap_merge(map, fresh) != SCR_OK) {
+    } else if (rc == SCR_OK && scr_filemap_take(map, fresh) != SCR_OK) {
         rc = scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
     }
     scr_filemap_delete(fresh);

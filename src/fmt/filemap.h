@@ -56,11 +56,15 @@ struct scr_filemap_aside {
 
 scr_filemap *scr_filemap_new(void);
 void scr_filemap_delete(scr_filemap *map);
+void scr_filemap_clear(scr_filemap *map);             /* as new */
 scr_filemap *scr_filemap_dup(const scr_filemap *map); /* NULL: out of memory */
 int scr_filemap_ok(const scr_filemap *map);
 /* Adds what src has; what both have, but differently, is not recorded any more. SCR_OK
  * or SCR_E_NOMEM. */
 int scr_filemap_merge(scr_filemap *dst, const scr_filemap *src);
+/* The same of a map that is not needed any more: entries that dst has not are moved,
+ * not copied. All that can be done with src after that is to delete it. */
+int scr_filemap_take(scr_filemap *dst, scr_filemap *src);
 
 /* --- entries --- */
 struct scr_entry *scr_filemap_entry(const scr_filemap *map, int dset, int rank);

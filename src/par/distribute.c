@@ -85,7 +85,18 @@ static int check_ranks(const scr_filemap *map, int id, int size, struct scr_err 
 }
 
 /* Runs on nodes that have none in common may have given two datasets the same number.
- * Their files have the same names, so that nobody could tell them apart later. */
+ * Their files have the same names, so that nobody could tell them apart later. oldest,
+ * newest: of all ranks' entries. */
+static int check_made(int id, int64_t oldest, int64_t newest, struct scr_err *err)
+{
+    if (newest == 0 || oldest == newest)
+        return SCR_OK;
+    return scr_fail(err, SCR_E_CORRUPT, 0,
+                    "dataset %d in cache: the nodes hold parts of two datasets of this "
+                    "number, which cannot be put together",
+                    id);
+}
+
 int scr_check_one_dataset_all(const struct scr_comm *world, const scr_filemap *map,
                               int id, struct scr_err *err)
 {
@@ -93,12 +104,7 @@ int scr_check_one_dataset_all(const struct scr_comm *world, const scr_filemap *m
     scr_filemap_made(map, id, &oldest, &newest);
     int64_t ends[] = { oldest, -newest };
     scr_mins_all(world, ends, 2);
-    if (ends[1] == 0 || ends[0] == -ends[1])
-        return SCR_OK;
-    return scr_fail(err, SCR_E_CORRUPT, 0,
-                    "dataset %d in cache: the nodes hold parts of two datasets of this "
-                    "number, which cannot be put together",
-                    id);
+    return check_made(id, ends[0], -ends[1], err);
 }
 
 /* --- what owners know --- */
@@ -677,10 +683,9 @@ static int64_t pick_slice(size_t buf_max)
 }
 
 static int distribute_all(const struct scr_moving *m, int id, const char *dset_dir,
-                          int *stayed, struct scr_err *err)
+                          size_t slice, int *stayed, struct scr_err *err)
 {
     const struct scr_comm *world = m->world;
-    int64_t slice = scr_min_all(world, pick_slice(m->buf_max));
     char *cache = scr_path_dir(dset_dir);
     struct dist d = { .env = m->env, .world = world, .stay = stayed != NULL };
     if (stayed == NULL && m->released != NULL)
@@ -691,7 +696,7 @@ static int distribute_all(const struct scr_moving *m, int id, const char *dset_d
                                  .id = id,
                                  .me = world->rank,
                                  .dset_dir = dset_dir };
-    d.ship = (struct scr_ship){ .env = m->env, .comm = world, .slice = (size_t)slice };
+    d.ship = (struct scr_ship){ .env = m->env, .comm = world, .slice = slice };
     int rc = dist_init(&d, cache, err);
     if (rc == SCR_OK)
         rc = scr_cache_make(m->env, cache, id, world->rank, err);
@@ -703,22 +708,45 @@ static int distribute_all(const struct scr_moving *m, int id, const char *dset_d
     return rc;
 }
 
+/* What has to be known before anything is touched: whether this is one dataset, and of
+ * as many ranks; whether there is anything to be done; the bytes of a message. */
+static int survey_all(const struct scr_moving *m, int id, const char *dset_dir,
+                      int *whole, size_t *slice, struct scr_err *err)
+{
+    enum { OLDEST, NEWEST, SLICE, WHOLE };
+    int64_t oldest, newest;
+    int rc = check_ranks(m->map, id, m->world->size, err);
+    *whole = rc == SCR_OK &&
+             scr_holdings_are_whole(m->env, m->map, id, m->world->rank, dset_dir);
+    scr_filemap_made(m->map, id, &oldest, &newest);
+    struct scr_vote v = { .least = { [OLDEST] = oldest,
+                                     [NEWEST] = -newest,
+                                     [SLICE] = pick_slice(m->buf_max),
+                                     [WHOLE] = *whole } };
+    rc = scr_vote_all(m->world, rc, &v, err);
+    *whole = v.least[WHOLE] != 0;
+    *slice = (size_t)v.least[SLICE];
+    return rc == SCR_OK ? check_made(id, v.least[OLDEST], -v.least[NEWEST], err) : rc;
+}
+
 int scr_distribute_all(const struct scr_moving *m, int id, const char *dset_dir,
                        int *stayed, struct scr_err *err)
 {
-    int rc = scr_agree_all(m->world, check_ranks(m->map, id, m->world->size, err), err);
-    if (rc == SCR_OK)
-        rc = scr_check_one_dataset_all(m->world, m->map, id, err);
-    if (rc != SCR_OK)
-        return rc;
+    int whole = 0;
+    size_t slice = 0;
+    int rc = survey_all(m, id, dset_dir, &whole, &slice, err);
     if (stayed != NULL)
         *stayed = 0;
-    rc = distribute_all(m, id, dset_dir, stayed, err);
+    if (m->whole != NULL)
+        *m->whole = whole;
+    if (rc != SCR_OK || whole)
+        return rc;
+    rc = distribute_all(m, id, dset_dir, slice, stayed, err);
     if (rc != SCR_E_FULL || stayed == NULL)
         return rc;
     scr_log(m->env->log, SCR_LOG_INFO,
             "dataset %d: no room for its files both here and where they came from", id);
     scr_err_clear(err);
     *stayed = 0;
-    return distribute_all(m, id, dset_dir, NULL, err);
+    return distribute_all(m, id, dset_dir, slice, NULL, err);
 }

@@ -8,11 +8,14 @@
 #include "par/comm.h"
 #include "store/cntl.h"
 
-/* Collective over world; node: ranks that share cntl. The node's master reads every
- * filemap and journal, gives each entry to its owner if that runs on this node, else
- * spreads the rest evenly by rank; then writes the new master filemap, and every rank
- * its filemap, before old ones go. On return map is what this rank is responsible for.
- * Safe to die in at any point: every file stays named by some filemap. */
+/* Collective over world; node: ranks that share cntl. A node whose ranks all find their
+ * own filemaps, and no other one, reads just these and writes nothing; where there are
+ * none each rank begins its own. Of any other
+ * node the master reads every filemap and journal, gives each entry to its owner if
+ * that runs there, else spreads the rest evenly by rank; then writes the new master
+ * filemap, and every rank its filemap, before old ones go. On return map, empty before,
+ * is what this rank is responsible for. Safe to die in at any point: every file stays
+ * named by some filemap. */
 int scr_scatter_filemaps_all(const struct scr_env *env, const struct scr_comm *world,
                              const struct scr_comm *node, struct scr_cntl *cntl,
                              scr_filemap *map, struct scr_err *err);
@@ -35,6 +38,9 @@ struct scr_moving {
     /* Set to 1, on all ranks, before files that came over MPI are removed where they
        came from; may be NULL. */
     int *released;
+    /* Set, on all ranks: 1 if every rank had all of its files, and nobody else's, as
+       recorded but for their contents, and nothing was to be done; may be NULL. */
+    int *whole;
 };
 
 /* Moves the files of dataset id so that each owner holds its own below its dset_dir

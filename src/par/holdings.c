@@ -53,11 +53,12 @@ void scr_holdings_fini(struct scr_holdings *h)
 
 /* --- names --- */
 
-/* rel of owner's file at path, borrowed from it; NULL: no such file of a cache. */
-static const char *rel_of(const struct scr_holdings *h, int owner, const char *path)
+/* rel of owner's file of dataset id at path, borrowed from it; NULL: no such file of a
+ * cache. */
+static const char *rel_of(int id, int owner, const char *path)
 {
     char dir[32];
-    const char *rel = path + scr_cache_dset_len(path, h->id);
+    const char *rel = path + scr_cache_dset_len(path, id);
     int n = snprintf(dir, sizeof dir, "rank.%d/", owner);
     if (rel == path || !scr_path_is_safe(rel))
         return NULL;
@@ -114,6 +115,52 @@ const char *scr_holdings_path(struct scr_holdings *h, int owner, const char *rel
 
 /* --- inspection --- */
 
+static int is_dir(const struct scr_env *env, const char *dset_dir, const char *below)
+{
+    struct stat st;
+    char *path = scr_path_join(dset_dir, below);
+    int is = path != NULL && scr_file_stat(env->sys, path, &st, NULL) == SCR_OK &&
+             S_ISDIR(st.st_mode);
+    free(path);
+    return is;
+}
+
+/* What scr_cache_make makes. */
+static int has_dirs(const struct scr_env *env, const char *dset_dir, int me)
+{
+    char rank[32];
+    snprintf(rank, sizeof rank, "rank.%d", me);
+    return is_dir(env, dset_dir, rank) && is_dir(env, dset_dir, ".scr");
+}
+
+static int is_in_place(const struct scr_env *env, const struct scr_entry *e,
+                       const struct scr_file *f, const char *dset_dir)
+{
+    struct stat st;
+    uint64_t size;
+    const char *path = f->item.name, *rel = rel_of(e->dset, e->rank, path);
+    size_t n = strlen(dset_dir);
+    return rel != NULL && strncmp(path, dset_dir, n) == 0 && path[n] == '/' &&
+           rel == path + n + 1 &&
+           scr_meta_get_filesize(scr_file_meta(f), &size) == SCR_OK &&
+           scr_file_stat(env->sys, path, &st, NULL) == SCR_OK && S_ISREG(st.st_mode) &&
+           (uint64_t)st.st_size == size;
+}
+
+int scr_holdings_are_whole(const struct scr_env *env, const scr_filemap *map, int id,
+                           int me, const char *dset_dir)
+{
+    const struct scr_entry *e = scr_filemap_entry(map, id, me);
+    if (e == NULL || scr_filemap_num_ranks_by_dataset(map, id) != 1 ||
+        scr_filemap_has_aside(map, id) || e->dataset == NULL || e->desc == NULL ||
+        e->expected < 0 || !has_dirs(env, dset_dir, me))
+        return 0;
+    for (SCR_EACH(const struct scr_file, f, &e->files))
+        if (!is_in_place(env, e, f, dset_dir))
+            return 0;
+    return 1;
+}
+
 static int is_remains(const char *rel)
 {
     return strcmp(scr_path_base(rel), SCR_COPY_TMP) == 0;
@@ -131,7 +178,7 @@ static int collect_metas(const struct scr_holdings *h, const struct scr_entry *e
 {
     for (SCR_EACH(struct scr_file, f, &e->files)) {
         const scr_meta *meta = scr_file_meta(f);
-        const char *rel = rel_of(h, e->rank, f->item.name);
+        const char *rel = rel_of(h->id, e->rank, f->item.name);
         uint64_t size;
         if (rel == NULL || scr_meta_get_filesize(meta, &size) != SCR_OK)
             continue;
@@ -170,7 +217,7 @@ static int inspect_file(struct scr_holdings *h, const char *path,
 {
     struct stat st;
     uint64_t size = 0;
-    const char *rel = rel_of(h, offer->rank, path);
+    const char *rel = rel_of(h->id, offer->rank, path);
     if (rel == NULL || scr_file_stat(h->env->sys, path, &st, NULL) != SCR_OK ||
         !S_ISREG(st.st_mode))
         return SCR_OK;
@@ -354,7 +401,7 @@ static int forget_gone(struct scr_holdings *h, int owner, struct scr_err *err)
     if (scr_filemap_list_files(h->map, h->id, owner, &n, &files) != SCR_OK)
         return no_memory(h, err);
     for (int i = 0; i < n; i++) {
-        const char *rel = rel_of(h, owner, files[i]);
+        const char *rel = rel_of(h->id, owner, files[i]);
         const char *target = rel ? scr_holdings_target(h, rel) : NULL;
         if (target == NULL || !is_gone(h, owner, rel, files[i]) ||
             is_expected(h, owner, files[i], target))

@@ -33,6 +33,12 @@ struct scr_holdings {
 int scr_holdings_init(struct scr_holdings *h, struct scr_err *err);
 void scr_holdings_fini(struct scr_holdings *h);
 
+/* 1 if map has nothing of dataset id but what rank me wrote, with its descriptors, and
+ * every file named is in place in dset_dir, a regular file of the size recorded: if so
+ * on all ranks there is nothing to hand to anybody. */
+int scr_holdings_are_whole(const struct scr_env *env, const scr_filemap *map, int id,
+                           int me, const char *dset_dir);
+
 /* Looks at every file the map names: fills held, and offers with what each owner is to
  * be told (par/told.h): its entry, with the files that are intact, each with the bytes
  * found and what is recorded of it. A file is intact if it is a regular file of the

@@ -13,6 +13,8 @@ struct scr_protect {
     const struct scr_comm *world;
     size_t mpi_buf; /* SCR_MPI_BUF_SIZE */
     int crc;        /* SCR_CRC_ON_COPY */
+    int whole;      /* restore: every rank's files are there, of the sizes recorded, as
+                       scr_distribute_all has found */
 };
 
 /* A dataset to be protected, and what came of it. */
@@ -45,12 +47,14 @@ struct scr_restore_report {
     int rebuilt_ranks; /* world-wide: ranks of which something was rebuilt */
     int lost_files;    /* world-wide: files found absent or damaged */
     uint64_t bytes;    /* rebuilt bytes, world-wide */
+    int intact;        /* every rank had everything, and map is as it was */
 };
 
 /* After distribution: dset_dir is this rank's dataset directory (created), map what it
  * holds there (maybe nothing). Finds the sets (from headers; ranks without one are told
  * by the others), verifies size and CRC of every application and redundancy file,
- * rebuilds what is lost, verifies again. Collective over world. On success map holds on
+ * rebuilds what is lost, verifies again. Of a whole dataset the sets are not looked for
+ * unless a file turns out to be damaged. Collective over world. On success map holds on
  * every rank the complete entry (FILES, METAs, DSETDESC, REDDESC) and *dset (an empty
  * hash) the dataset. SCR_E_LOST on all ranks with the ranks at fault when beyond
  * tolerance; SCR_E_RANKS when the dataset was written by another number of ranks

@@ -27,14 +27,38 @@ static void report_all(const struct scr_restoring *s, struct scr_restore_report 
     rep->bytes = sum[BYTES];
 }
 
+static int share_dataset(const struct scr_current *c, scr_hash *dset, int id,
+                         struct scr_err *err)
+{
+    return scr_hash_merge(dset, c->dset) == SCR_OK
+               ? SCR_OK
+               : scr_fail(err, SCR_E_NOMEM, 0, "dataset %d", id);
+}
+
 static int enter(struct scr_restoring *s, scr_hash *dset, struct scr_err *err)
 {
-    const scr_hash *found = s->r.current->dset;
     if (s->have[s->set.me] & SCR_HAVE_PARITY)
         s->r.header_bytes = s->head.bytes;
     int rc = scr_redset_enter(&s->r, s->map, err);
-    if (rc == SCR_OK && scr_hash_merge(dset, found) != SCR_OK)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "dataset %d", s->r.id);
+    return rc == SCR_OK ? share_dataset(s->r.current, dset, s->r.id, err) : rc;
+}
+
+/* Agrees on rc. Where every rank has found that it lacks nothing, nobody has to know
+ * the sets; that they are of one scheme is looked at. */
+static int look_alone_all(struct scr_restoring *s, scr_hash *dset, int *intact, int rc,
+                          struct scr_err *err)
+{
+    int has_all = rc == SCR_OK && s->p->whole && scr_restore_has_all(s);
+    if (has_all)
+        rc = share_dataset(s->head.current, dset, s->r.id, err);
+    int64_t scheme = has_all ? (int64_t)s->head.info.scheme : 0;
+    int64_t k = has_all ? s->head.info.k : 0;
+    struct scr_vote v = { .least = { has_all, scheme, -scheme, k, -k } };
+    rc = scr_vote_all(s->p->world, rc, &v, err);
+    *intact = rc == SCR_OK && v.least[0] && v.least[1] == -v.least[2] &&
+              v.least[3] == -v.least[4];
+    if (!*intact)
+        scr_hash_unset_all(dset);
     return rc;
 }
 
@@ -61,10 +85,11 @@ int scr_restore_all(const struct scr_protect *p, int id, const char *dset_dir,
     s.why = s.header_why = (struct scr_err)SCR_ERR_INIT;
     rep = rep != NULL ? rep : &unwanted;
     memset(rep, 0, sizeof *rep);
-    int rc = scr_agree_all(p->world,
-                           scr_redset_init(&s.r, p, &s.set, id, dset_dir, err), err);
-    if (rc == SCR_OK)
-        rc = scr_restore_find_set_all(&s, err);
+    int rc = scr_redset_init(&s.r, p, &s.set, id, dset_dir, err);
+    rc = look_alone_all(&s, dset, &rep->intact, rc, err);
+    if (rc != SCR_OK || rep->intact)
+        goto out;
+    rc = scr_restore_find_set_all(&s, err);
     if (rc != SCR_OK)
         goto out;
     rc = scr_restore_find_files_all(&s, err);

@@ -4,23 +4,28 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "par/restoring.h"
+
+static int size_of(const struct scr_restoring *s, const char *path, uint64_t *size,
+                   struct scr_err *err)
+{
+    struct stat st;
+    int rc = scr_file_stat(s->p->env->sys, path, &st, err);
+    if (rc == SCR_OK && !S_ISREG(st.st_mode))
+        rc = scr_fail(err, SCR_E_UNSAFE, 0, "%s: not a regular file", path);
+    *size = rc == SCR_OK ? (uint64_t)st.st_size : 0;
+    return rc;
+}
 
 static int check_file(const struct scr_restoring *s, const struct scr_member_file *f,
                       int deep, struct scr_err *err)
 {
     uint64_t size = 0;
     uint32_t crc = f->crc;
-    struct stat st;
-    int rc = scr_file_stat(s->p->env->sys, f->path, &st, err);
-    if (rc != SCR_OK)
-        return rc;
-    if (!S_ISREG(st.st_mode))
-        return scr_fail(err, SCR_E_UNSAFE, 0, "%s: not a regular file", f->path);
-    size = (uint64_t)st.st_size;
-    if (size == f->size && deep)
-        rc = scr_file_crc32(s->p->env, f->path, 0, &size, &crc, err);
+    int rc = deep ? scr_file_crc32(s->p->env, f->path, 0, &size, &crc, err)
+                  : size_of(s, f->path, &size, err);
     if (rc != SCR_OK)
         return rc;
     if (size != f->size)
@@ -36,24 +41,23 @@ static int check_file(const struct scr_restoring *s, const struct scr_member_fil
 static int check_parity_bytes(const struct scr_restoring *s, int deep,
                               struct scr_err *err)
 {
-    uint64_t size = 0, want = s->head.bytes + scr_geom_parity_bytes(&s->r.g, s->set.me);
+    uint64_t size = 0, header = s->head.bytes;
+    uint64_t want = header + scr_geom_parity_bytes(&s->r.g, s->set.me);
     uint32_t crc = 0;
     const struct scr_current *c = s->r.current;
-    struct stat st;
-    int rc = scr_file_stat(s->p->env->sys, s->r.redpath, &st, err);
+    int rc = deep ? scr_file_crc32(s->p->env, s->r.redpath, header, &size, &crc, err)
+                  : size_of(s, s->r.redpath, &size, err);
     if (rc != SCR_OK)
         return rc;
-    if ((uint64_t)st.st_size != want)
-        return scr_fail(err, SCR_E_MISSING, 0, "%s: %lld bytes, not %llu", s->r.redpath,
-                        (long long)st.st_size, (unsigned long long)want);
-    if (!deep)
-        return SCR_OK;
-    rc = scr_file_crc32(s->p->env, s->r.redpath, s->head.bytes, &size, &crc, err);
-    if (rc == SCR_OK && c->has_chunk_crc && crc != c->chunk_crc)
-        rc = scr_fail(err, SCR_E_CORRUPT, 0,
-                      "%s: crc32 of parity 0x%08x, recorded is 0x%08x", s->r.redpath,
-                      crc, c->chunk_crc);
-    return rc;
+    size += deep ? header : 0;
+    if (size != want)
+        return scr_fail(err, SCR_E_MISSING, 0, "%s: %llu bytes, not %llu", s->r.redpath,
+                        (unsigned long long)size, (unsigned long long)want);
+    if (deep && c->has_chunk_crc && crc != c->chunk_crc)
+        return scr_fail(err, SCR_E_CORRUPT, 0,
+                        "%s: crc32 of parity 0x%08x, recorded is 0x%08x", s->r.redpath,
+                        crc, c->chunk_crc);
+    return SCR_OK;
 }
 
 static int check_parity(const struct scr_restoring *s, int deep, struct scr_err *err)
@@ -173,10 +177,58 @@ int scr_restore_assess_all(struct scr_restoring *s, struct scr_err *err)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "redundancy set of %d members", s->set.n);
     rc = scr_set_agree_all(&s->set, rc, err);
     if (rc == SCR_OK)
-        rc = scr_restore_look_all(s, 0, err);
+        rc = scr_set_agree_all(&s->set, scr_restore_look_all(s, 0, err), err);
     /* The rebuild reads every byte and checks it on the way; without one it is done
      * here. */
-    rc = scr_set_agree_all(&s->set, rc, err);
     return rc == SCR_OK && scr_restore_is_whole(s) ? scr_restore_look_all(s, 1, err)
                                                    : rc;
+}
+
+/* --- without a set --- */
+
+/* The header is that of the file it is in. */
+static int is_named_so(const struct scr_restoring *s)
+{
+    const struct scr_redinfo *info = &s->head.info;
+    enum scr_scheme scheme;
+    int member, n, id;
+    return scr_redfile_parse(scr_path_base(s->redfound), &scheme, &member, &n, &id) &&
+           scheme == info->scheme && member == info->member && n == info->n &&
+           id == info->set_id && info->world_size == s->p->world->size;
+}
+
+/* What is behind the header is as it was written. */
+static int has_good_parity(const struct scr_restoring *s)
+{
+    uint64_t size = 0;
+    uint32_t crc = 0;
+    const struct scr_current *c = s->head.current;
+    return !c->has_chunk_crc || (scr_file_crc32(s->p->env, s->redfound, s->head.bytes,
+                                                &size, &crc, NULL) == SCR_OK &&
+                                 crc == c->chunk_crc);
+}
+
+/* All that the header lists, and the filemap has just these. */
+static int has_good_files(const struct scr_restoring *s)
+{
+    int me = s->p->world->rank;
+    struct scr_restoring own = *s; /* whether there are CRCs */
+    struct scr_member_file *files = NULL;
+    size_t n = 0;
+    int good = scr_redfile_files(s->head.current, s->r.rank_dir, &files, &n,
+                                 &own.has_crc, NULL) == SCR_OK &&
+               (size_t)scr_filemap_num_files(s->map, s->r.id, me) == n + 1;
+    for (size_t i = 0; i < n && good; i++)
+        good = scr_filemap_get_meta(s->map, s->r.id, me, files[i].path) != NULL &&
+               check_file(&own, &files[i], 1, NULL) == SCR_OK;
+    scr_member_files_free(files, n);
+    return good;
+}
+
+int scr_restore_has_all(struct scr_restoring *s)
+{
+    scr_restore_find_header(s);
+    return s->has_head && is_named_so(s) &&
+           s->head.current->rank == s->p->world->rank && has_good_files(s) &&
+           has_good_parity(s);
 }

@@ -47,7 +47,7 @@ int scr_restore_read_header(const struct scr_env *env, const char *path, int id,
 }
 
 /* The redundancy file the filemap names, read where this dataset's directory is now. */
-static void find_header(struct scr_restoring *s)
+void scr_restore_find_header(struct scr_restoring *s)
 {
     int me = s->p->world->rank;
     struct scr_err *why = &s->header_why;
@@ -189,7 +189,7 @@ static int make_set_all(struct scr_restoring *s, struct scr_err *err)
 int scr_restore_find_set_all(struct scr_restoring *s, struct scr_err *err)
 {
     const struct scr_comm *world = s->p->world;
-    find_header(s);
+    scr_restore_find_header(s);
     int rc = find_known(s, err);
     rc = scr_agree_all(world, rc == SCR_OK ? check_world(s, err) : rc, err);
     if (rc != SCR_OK)

@@ -53,6 +53,12 @@ struct scr_restoring {
     char *tmpred;
 };
 
+/* The redundancy file that the filemap names: s->head, if it is good. */
+void scr_restore_find_header(struct scr_restoring *s);
+/* Local: 1 if this rank, and the filemap, have the files and the redundancy file that
+ * the header of that tells of, to the last byte; the header is s->head then. */
+int scr_restore_has_all(struct scr_restoring *s);
+
 /* Collective over world; agreed. Finds s->set and what this rank has to say about it.
  */
 int scr_restore_find_set_all(struct scr_restoring *s, struct scr_err *err);

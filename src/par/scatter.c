@@ -11,55 +11,33 @@ static int no_memory(struct scr_err *err)
     return scr_fail(err, SCR_E_NOMEM, 0, "filemaps: out of memory");
 }
 
-/* Local rank of each world rank on this node, on its rank 0: {<world>: {<local>: {}}}.
- * rc: of this rank until now; the code is its own again. */
-static int gather_node(const struct scr_comm *world, const struct scr_comm *node,
-                       scr_hash *local_of, int rc, struct scr_err *err)
-{
-    int *ranks = scr_calloc((size_t)node->size, sizeof *ranks);
-    if (rc == SCR_OK && ranks == NULL)
-        rc = no_memory(err);
-    rc = scr_agree_all(world, rc, err);
-    if (rc == SCR_OK)
-        rc =
-            scr_allgather_bytes_all(node, &world->rank, sizeof world->rank, ranks, err);
-    for (int i = 0; rc == SCR_OK && node->rank == 0 && i < node->size; i++)
-        scr_hash_setf(local_of, NULL, "%d %d", ranks[i], i);
-    if (rc == SCR_OK && !scr_hash_ok(local_of))
-        rc = no_memory(err);
-    free(ranks);
-    return rc;
-}
-
 /* Cuts all into one filemap per local rank: an owner that runs here gets its own, the
  * rest is dealt out in turn. */
-static int cut(const struct scr_comm *node, const scr_hash *local_of, scr_filemap *all,
+static int cut(const struct scr_comm *node, const int *local_ranks, scr_filemap *all,
                scr_filemap **part)
 {
     int *ranks = NULL, n = 0, next = 0;
     int rc = scr_filemap_list_ranks(all, &n, &ranks);
     for (int i = 0; i < n && rc == SCR_OK; i++) {
-        scr_hash_elem *home =
-            scr_hash_elem_first(scr_hash_getf(local_of, "%d", ranks[i]));
-        int local = home ? scr_hash_elem_key_int(home) : next++ % node->size;
+        int local = 0;
+        while (local < node->size && local_ranks[local] != ranks[i])
+            local++;
+        local = local < node->size ? local : next++ % node->size;
         scr_filemap *one = scr_filemap_extract_rank(all, ranks[i]);
-        if (part[local] == NULL) {
-            part[local] = one;
-            rc = one != NULL ? SCR_OK : SCR_E_NOMEM;
-            continue;
-        }
-        rc = one != NULL ? scr_filemap_merge(part[local], one) : SCR_E_NOMEM;
+        if (part[local] == NULL)
+            part[local] = scr_filemap_new();
+        rc = one != NULL ? scr_filemap_take(part[local], one) : SCR_E_NOMEM;
         scr_filemap_delete(one);
     }
     free(ranks);
     return rc;
 }
 
-static int deal(const struct scr_comm *node, const scr_hash *local_of, scr_filemap *all,
+static int deal(const struct scr_comm *node, const int *local_ranks, scr_filemap *all,
                 struct scr_parcels *send, struct scr_err *err)
 {
     scr_filemap **part = scr_calloc((size_t)node->size, sizeof(scr_filemap *));
-    int rc = part != NULL ? cut(node, local_of, all, part) : SCR_E_NOMEM;
+    int rc = part != NULL ? cut(node, local_ranks, all, part) : SCR_E_NOMEM;
     for (int i = 0; part != NULL && i < node->size; i++) {
         struct scr_str *to =
             part[i] != NULL && rc == SCR_OK ? scr_parcel_to(send, i) : NULL;
@@ -91,7 +69,7 @@ static int write_spare(const struct scr_env *env, const struct scr_comm *node,
 
 /* Master: everything the node knows, made safe and dealt into send. */
 static int read_and_deal(const struct scr_env *env, const struct scr_comm *node,
-                         const struct scr_cntl *cntl, const scr_hash *local_of,
+                         const struct scr_cntl *cntl, const int *local_ranks,
                          struct scr_parcels *send, struct scr_err *err)
 {
     scr_filemap *all = scr_filemap_new();
@@ -101,60 +79,160 @@ static int read_and_deal(const struct scr_env *env, const struct scr_comm *node,
     if (rc == SCR_OK && scr_filemap_num_ranks(all) > 0)
         rc = write_spare(env, node, cntl, all, err);
     if (rc == SCR_OK)
-        rc = deal(node, local_of, all, send, err);
+        rc = deal(node, local_ranks, all, send, err);
     scr_filemap_delete(all);
     return rc;
+}
+
+struct scatter {
+    const struct scr_env *env;
+    const struct scr_comm *world, *node;
+    struct scr_cntl *cntl;
+    scr_filemap *map;
+    int *local_ranks; /* world rank of each rank of the node */
+};
+
+/* scr_vote_all on the node, where an error gets the rank's number in world. */
+static int vote_node_all(const struct scatter *s, int rc, struct scr_vote *v,
+                         struct scr_err *err)
+{
+    if (rc != SCR_OK && err != NULL && err->rank < 0)
+        err->rank = s->world->rank;
+    return scr_vote_all(s->node, rc, v, err);
+}
+
+/* What there is in the control directory of a node. */
+enum state {
+    STATE_OTHER,
+    STATE_SETTLED, /* each rank's own filemap, in map, and no other */
+    STATE_EMPTY
+};
+
+/* map is empty unless the node is settled. */
+static int look_all(struct scatter *s, enum state *state, struct scr_err *err)
+{
+    enum { SETTLED, EMPTY };
+    struct scr_vote v = { .least = { [EMPTY] = 1 } };
+    s->local_ranks = scr_calloc((size_t)s->node->size, sizeof *s->local_ranks);
+    v.least[SETTLED] = scr_cntl_read_own(s->env, s->cntl, s->world->rank, s->map);
+    if (s->node->rank == 0) {
+        v.least[SETTLED] &= scr_cntl_is_settled(s->env, s->cntl, s->node->size);
+        v.least[EMPTY] = scr_cntl_is_empty(s->env, s->cntl);
+    }
+    int rc = s->local_ranks != NULL ? SCR_OK : no_memory(err);
+    rc = vote_node_all(s, rc, &v, err);
+    *state = v.least[SETTLED] ? STATE_SETTLED
+             : v.least[EMPTY] ? STATE_EMPTY
+                              : STATE_OTHER;
+    if (*state != STATE_SETTLED)
+        scr_filemap_clear(s->map);
+    return rc;
+}
+
+static int write_own(const struct scatter *s, struct scr_err *err)
+{
+    return scr_cntl_write(s->env, s->cntl, s->map, err);
+}
+
+/* Master: when every rank's filemap is in place, or there was nothing before. */
+static int write_list(const struct scatter *s, struct scr_err *err)
+{
+    return s->node->rank == 0
+               ? scr_cntl_write_master(s->env, s->cntl, s->node->size, err)
+               : SCR_OK;
+}
+
+static int begin(const struct scatter *s, struct scr_err *err)
+{
+    int rc = write_own(s, err);
+    return rc == SCR_OK ? write_list(s, err) : rc;
+}
+
+/* The master reads all and deals it out; each rank writes what it got. */
+static int deal_all(struct scatter *s, struct scr_err *err)
+{
+    struct scr_parcels send = { 0 }, recv = { 0 };
+    struct scr_vote v = { .least = { 0 } };
+    int rc = scr_allgather_bytes_all(s->node, &s->world->rank, sizeof s->world->rank,
+                                     s->local_ranks, err);
+    if (s->node->rank == 0 && rc == SCR_OK)
+        rc = read_and_deal(s->env, s->node, s->cntl, s->local_ranks, &send, err);
+    v.least[0] = -(send.n > 0);
+    rc = vote_node_all(s, rc, &v, err);
+    if (rc == SCR_OK && v.least[0] != 0)
+        rc = scr_parcels_exchange_all(s->node, &send, &recv, err);
+    if (rc == SCR_OK && recv.n > 0)
+        rc = scr_filemap_unpack(recv.of[0].bytes.p, recv.of[0].bytes.len, s->map, err);
+    if (rc == SCR_OK)
+        rc = write_own(s, err);
+    rc = vote_node_all(s, rc, &v, err);
+    scr_parcels_free(&send);
+    scr_parcels_free(&recv);
+    return rc == SCR_OK ? write_list(s, err) : rc;
 }
 
 int scr_scatter_filemaps_all(const struct scr_env *env, const struct scr_comm *world,
                              const struct scr_comm *node, struct scr_cntl *cntl,
                              scr_filemap *map, struct scr_err *err)
 {
-    scr_hash *local_of = scr_hash_new();
-    struct scr_parcels send = { 0 }, recv = { 0 };
-    int rc = local_of ? SCR_OK : no_memory(err);
-    rc = gather_node(world, node, local_of, rc, err);
-    if (node->rank == 0 && rc == SCR_OK)
-        rc = read_and_deal(env, node, cntl, local_of, &send, err);
-    struct scr_vote v = { .least = { -(send.n > 0) } };
-    if ((rc = scr_vote_all(world, rc, &v, err)) != SCR_OK)
-        goto out;
-
-    if (v.least[0] != 0) /* some node has filemaps */
-        rc = scr_parcels_exchange_all(node, &send, &recv, err);
-    if (rc == SCR_OK && recv.n > 0)
-        rc = scr_filemap_unpack(recv.of[0].bytes.p, recv.of[0].bytes.len, map, err);
-    if (rc == SCR_OK)
-        rc = scr_cntl_write(env, cntl, map, err);
-    if ((rc = scr_agree_all(world, rc, err)) != SCR_OK)
-        goto out;
-
-    if (node->rank == 0) /* only now, when every rank's filemap is in place */
-        rc = scr_cntl_write_master(env, cntl, node->size, err);
-    rc = scr_agree_all(world, rc, err);
-out:
-    scr_hash_delete(local_of);
-    scr_parcels_free(&send);
-    scr_parcels_free(&recv);
-    return rc;
+    struct scatter s = {
+        .env = env, .world = world, .node = node, .cntl = cntl, .map = map
+    };
+    enum state state = STATE_OTHER;
+    int rc = look_all(&s, &state, err);
+    if (rc == SCR_OK && state == STATE_EMPTY)
+        rc = begin(&s, err);
+    else if (rc == SCR_OK && state == STATE_OTHER)
+        rc = deal_all(&s, err);
+    free(s.local_ranks);
+    return scr_agree_all(world, rc, err);
 }
 
-/* Smallest id in ids[0…n) above last; INT64_MAX: none. ids ascending. */
-static int64_t next_id(const int *ids, int n, int64_t last)
+/* Ids are looked for in stretches of so many, from the least one on. */
+enum { STRETCH = 64 };
+
+/* What a rank says of a stretch; becomes the least of all. */
+struct said {
+    int64_t has[STRETCH]; /* -1: the id is named */
+    int64_t next;         /* the least id behind it, INT64_MAX: none */
+    int64_t lost;         /* -1: out of memory */
+};
+
+static void say(struct said *s, const int *ids, int n, int64_t first)
 {
-    for (int i = 0; i < n; i++)
-        if (ids[i] > last)
-            return ids[i];
-    return INT64_MAX;
+    *s = (struct said){ .next = INT64_MAX };
+    for (int i = n; i-- > 0;) {
+        int64_t at = ids[i] - first;
+        if (at >= STRETCH)
+            s->next = ids[i];
+        else if (at >= 0)
+            s->has[at] = -1;
+    }
 }
 
-static int push(int **ids, int *n, int id, struct scr_err *err)
+/* Room for the ids of a stretch more. */
+static int make_room(int **ids, int n)
 {
-    int *p = scr_reallocarray(*ids, (size_t)*n + 1, sizeof *p);
-    if (p == NULL)
-        return no_memory(err);
-    *ids = p;
-    p[(*n)++] = id;
+    int *more = scr_reallocarray(*ids, (size_t)n + STRETCH, sizeof *more);
+    *ids = more != NULL ? more : *ids;
+    return more != NULL;
+}
+
+static int list_all(const struct scr_comm *world, int64_t first, const int *mine,
+                    int nmine, int **ids, int *n)
+{
+    struct said s;
+    while (first != INT64_MAX) {
+        say(&s, mine, nmine, first);
+        s.lost = make_room(ids, *n) ? 0 : -1;
+        scr_mins_all(world, (int64_t *)&s, sizeof s / sizeof(int64_t));
+        if (s.lost)
+            return SCR_E_NOMEM;
+        for (int i = 0; i < STRETCH; i++)
+            if (s.has[i])
+                (*ids)[(*n)++] = (int)(first + i);
+        first = s.next;
+    }
     return SCR_OK;
 }
 
@@ -165,14 +243,12 @@ int scr_list_datasets_all(const struct scr_comm *world, const scr_filemap *map,
     *ids = NULL;
     *n = 0;
     int rc = scr_filemap_list_datasets(map, &nmine, &mine);
-    if (rc != SCR_OK)
-        nmine = 0;
-    int64_t id = 0;
-    while ((id = scr_min_all(world, next_id(mine, nmine, id))) != INT64_MAX)
-        if (rc == SCR_OK)
-            rc = push(ids, n, (int)id, err);
+    struct scr_vote v = { .least = { rc == SCR_OK && nmine > 0 ? mine[0]
+                                                               : INT64_MAX } };
+    rc = scr_vote_all(world, rc == SCR_OK ? rc : no_memory(err), &v, err);
+    if (rc == SCR_OK && list_all(world, v.least[0], mine, nmine, ids, n) != SCR_OK)
+        rc = no_memory(err);
     free(mine);
-    rc = scr_agree_all(world, rc, err);
     if (rc != SCR_OK) {
         free(*ids);
         *ids = NULL;

@@ -161,8 +161,6 @@ static int keep_newer(const struct scr_env *env, const struct scr_cntl *c,
     return rc;
 }
 
-/* Merges one filemap or journal. What cannot be read is lost, but only that: a warning.
- * take: what a newer version wrote is kept under another name. */
 /* How a node is read. */
 struct how {
     int take;         /* what newer versions wrote is kept under another name */
@@ -183,6 +181,7 @@ static int skip(const struct scr_env *env, const struct scr_cntl *c,
     return ok ? SCR_OK : no_memory(c, err);
 }
 
+/* One filemap or journal. What cannot be read is lost, but only that: a warning. */
 static int merge_one(const struct scr_env *env, const struct scr_cntl *c,
                      const char *name, const struct how *how, scr_filemap *map,
                      struct scr_err *err)
@@ -195,7 +194,7 @@ static int merge_one(const struct scr_env *env, const struct scr_cntl *c,
         rc = is_journal(name) ? journal_load(env, path, one, &why)
                               : scr_filemap_read(env->sys, path, one, &why);
     if (rc == SCR_OK)
-        rc = scr_filemap_merge(map, one);
+        rc = scr_filemap_take(map, one);
     scr_filemap_delete(one);
     free(path);
     if (rc == SCR_E_NOMEM)
@@ -274,6 +273,71 @@ int scr_cntl_take_node(const struct scr_env *env, const struct scr_cntl *c,
                        scr_filemap *map, struct scr_err *err)
 {
     return read_node(env, c, &(struct how){ .take = 1 }, map, err);
+}
+
+/* --- a node whose ranks run where they ran --- */
+
+static int lists_only(const scr_hash *master, int nlocal)
+{
+    for (SCR_HASH_EACH(e, scr_hash_get(master, "Filemap"))) {
+        int i = map_index(scr_path_base(scr_hash_elem_key(e)));
+        if (i < 0 || i >= nlocal)
+            return 0;
+    }
+    return 1;
+}
+
+static int has_only(char *const *names, size_t n, int nlocal)
+{
+    for (size_t i = 0; i < n; i++)
+        if (map_index(names[i]) >= nlocal ||
+            (map_index(names[i]) >= 0 && is_journal(names[i])))
+            return 0;
+    return 1;
+}
+
+int scr_cntl_is_settled(const struct scr_env *env, const struct scr_cntl *c, int nlocal)
+{
+    char **names = NULL, *path = scr_path_join(c->dir, MASTER);
+    size_t n = 0;
+    scr_hash *master = scr_hash_new();
+    int settled = path != NULL && master != NULL &&
+                  scr_hash_file_read(env->sys, path, master, NULL) == SCR_OK &&
+                  lists_only(master, nlocal) &&
+                  scr_dir_list(env->sys, c->dir, &names, &n, NULL) == SCR_OK &&
+                  has_only(names, n, nlocal);
+    scr_names_free(names, n);
+    scr_hash_delete(master);
+    free(path);
+    return settled;
+}
+
+int scr_cntl_is_empty(const struct scr_env *env, const struct scr_cntl *c)
+{
+    char **names = NULL;
+    size_t n = 0;
+    int empty = scr_dir_list(env->sys, c->dir, &names, &n, NULL) == SCR_OK;
+    for (size_t i = 0; i < n; i++)
+        empty = empty && map_index(names[i]) < 0 && strcmp(names[i], MASTER) != 0;
+    scr_names_free(names, n);
+    return empty;
+}
+
+static int is_of_rank_only(const scr_filemap *map, int rank)
+{
+    int ok = 1;
+    for (size_t i = 0; i < map->n; i++)
+        ok = ok && map->entry[i]->rank == rank;
+    for (struct scr_filemap_aside *a = map->aside; a != NULL; a = a->next)
+        ok = ok && is_of_rank_only(&a->map, rank);
+    return ok;
+}
+
+int scr_cntl_read_own(const struct scr_env *env, const struct scr_cntl *c, int rank,
+                      scr_filemap *map)
+{
+    return scr_filemap_read(env->sys, c->map_path, map, NULL) == SCR_OK &&
+           is_of_rank_only(map, rank);
 }
 
 /* --- what newer versions wrote --- */

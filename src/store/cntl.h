@@ -38,8 +38,19 @@ int scr_cntl_survey_node(const struct scr_env *env, const struct scr_cntl *c,
  * with a warning. A file that cannot be renamed is an error: it would be replaced. */
 int scr_cntl_take_node(const struct scr_env *env, const struct scr_cntl *c,
                        scr_filemap *map, struct scr_err *err);
-/* 1 if such files are there: the caches of the node may hold files that only they name.
- * Also 1 if that cannot be told. */
+/* 1 if the directory has nothing but a master filemap, filemaps of the first nlocal
+ * local ranks and what newer versions wrote, and no journal: then all that a rank's own
+ * filemap does not name is some other rank's. 0 if not, or if that cannot be told. */
+int scr_cntl_is_settled(const struct scr_env *env, const struct scr_cntl *c,
+                        int nlocal);
+/* 1 if it has no filemap of any kind, and no journal; 0 also if that cannot be told. */
+int scr_cntl_is_empty(const struct scr_env *env, const struct scr_cntl *c);
+/* Reads this rank's own filemap into map, an empty one. 1 if that is there, good, and
+ * names nothing but what world rank wrote; 0: it is to be read with all others. */
+int scr_cntl_read_own(const struct scr_env *env, const struct scr_cntl *c, int rank,
+                      scr_filemap *map);
+/* 1 if files that a newer version wrote are there: the caches of the node may hold
+ * files that only they name. Also 1 if that cannot be told. */
 int scr_cntl_has_newer(const struct scr_env *env, const struct scr_cntl *c);
 /* Removes them. */
 int scr_cntl_drop_newer(const struct scr_env *env, const struct scr_cntl *c,

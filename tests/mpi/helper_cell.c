@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "helper_cell.h"
+
 #include "helper_maps.h"
+#include "par/holdings.h"
 
 #include <fcntl.h>
 #include <time.h>
@@ -133,7 +135,9 @@ void cell_make_all(struct mpi_test *t, struct cell *c, const struct scr_comm *wo
     c->t = t;
     c->world = *world;
     c->env = (struct scr_env){ .sys = &scr_sys_posix };
-    c->p = (struct scr_protect){ &c->env, &c->world, 100000, 1 };
+    c->p = (struct scr_protect){
+        .env = &c->env, .world = &c->world, .mpi_buf = 100000, .crc = 1
+    };
     c->id = 7;
     c->err = (struct scr_err)SCR_ERR_INIT;
     snprintf(c->node, sizeof c->node, "%s/%d.node%d", t->dir, ++serial, world->rank);
@@ -231,6 +235,10 @@ int cell_try_restore_all(struct cell *c)
     struct mpi_test *t = c->t;
     scr_hash *dset = scr_hash_new();
     scr_err_clear(&c->err);
+    /* as scr_distribute_all finds it */
+    c->p.whole =
+        scr_and_all(&c->world, scr_holdings_are_whole(&c->env, c->map, c->id,
+                                                      c->world.rank, c->dset_dir));
     int rc = scr_restore_all(&c->p, c->id, c->dset_dir, c->map, dset, &c->rep, &c->err);
     if (rc == SCR_OK)
         CHECK(scr_hash_equal(dset, c->dset));

@@ -132,24 +132,91 @@ static void move_between(struct mpi_test *t, int from, int to,
 
 static const enum move_kind mixed[] = { MOVE_MIXED };
 
+/* No file is moved, and no filemap written. */
 MPI_CASE(ranks_that_stay_move_nothing)
 {
     const char *root = move_root(t);
     struct scr_err err = SCR_ERR_INIT;
     struct move_job job;
+    struct stat before, after;
     int node = block(t->comm.rank, 2);
     first_run(t, root, node, mixed, 1);
     move_start(t, &job, root, &faulty, node);
+    CHECK_INT(stat(job.cntl.map_path, &before), 0);
     test_fault_arm(TEST_ANY, -1, 0, TEST_ONCE);
     CHECK_RC(restart(t, &job, BUF, NULL, &err), SCR_OK, &err);
     test_fault_off();
     CHECK_INT(test_fault_count(TEST_PREAD), 0);
     CHECK_INT(test_fault_count(TEST_PWRITE), 0);
+    CHECK_INT(test_fault_count(TEST_RENAMEAT), 0);
+    CHECK_INT(stat(job.cntl.map_path, &after), 0);
+    CHECK_INT(before.st_ino, after.st_ino);
     move_check(t, &job, 1, MOVE_MIXED);
     move_stop(&job);
     CHECK_INT(move_count_files(t, root, NNODES),
               move_expected(t->comm.size, MOVE_MIXED));
     move_root_remove(t);
+}
+
+/* What may be wrong at the last rank; the others find nothing. */
+enum wrong { NOTHING, GONE, SHORT, NAMED, UNDESCRIBED, AWAY, WRONGS };
+
+static void spoil(struct mpi_test *t, struct move_job *job, enum wrong wrong)
+{
+    int rank = t->comm.rank;
+    struct scr_file *f = scr_filemap_first_file(job->map, 1, rank);
+    while (f != NULL && scr_file_next(f) != NULL)
+        f = scr_file_next(f); /* the redundancy file, which nobody leaves empty */
+    CHECK(f != NULL);
+    if (f == NULL || rank != t->comm.size - 1)
+        return;
+    switch (wrong) {
+    case GONE:
+        CHECK_INT(unlink(f->item.name), 0);
+        break;
+    case SHORT:
+        CHECK_INT(truncate(f->item.name, 1), 0);
+        break;
+    case NAMED:
+        scr_filemap_add_file(job->map, 1, rank, job->cntl.map_path);
+        break;
+    case UNDESCRIBED:
+        scr_filemap_unset_desc(job->map, 1, rank);
+        break;
+    case AWAY: /* an entry of somebody else's, as if it had run here */
+        scr_filemap_add_rank(job->map, 1, 0);
+        if (rank == 0)
+            scr_filemap_add_file(job->map, 1, rank, "/elsewhere/f");
+        break;
+    default:
+        break;
+    }
+}
+
+/* Told alike on all ranks. */
+MPI_CASE(whole_is_a_dataset_that_lacks_nothing)
+{
+    for (enum wrong wrong = NOTHING; wrong < WRONGS; wrong++) {
+        const char *root = move_root(t);
+        struct scr_err err = SCR_ERR_INIT;
+        struct move_job job;
+        int whole = -1;
+        first_run(t, root, t->comm.rank, mixed, 1);
+        move_start(t, &job, root, &posix, t->comm.rank);
+        scatter(t, &job);
+        spoil(t, &job, wrong);
+        const struct scr_moving m = { .env = &job.env,
+                                      .world = &t->comm,
+                                      .cntl = &job.cntl,
+                                      .map = job.map,
+                                      .buf_max = BUF,
+                                      .whole = &whole };
+        CHECK_RC(scr_distribute_all(&m, 1, move_dset_dir(&job, 1), NULL, &err), SCR_OK,
+                 &err);
+        CHECK_INT(whole, wrong == NOTHING);
+        move_stop(&job);
+        move_root_remove(t);
+    }
 }
 
 MPI_CASE(every_permutation_of_ranks_over_nodes)
@@ -679,6 +746,7 @@ int main(int argc, char **argv)
     return mpi_test_main(
         argc, argv,
         MPI_CASES(RUN(ranks_that_stay_move_nothing),
+                  RUN(whole_is_a_dataset_that_lacks_nothing),
                   RUN(every_permutation_of_ranks_over_nodes),
                   RUN(permutations_of_nodes_with_two_ranks),
                   RUN(more_or_fewer_ranks_per_node),

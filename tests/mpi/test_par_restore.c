@@ -122,6 +122,7 @@ MPI_CASE(nothing_lost_means_nothing_done)
         CHECK_INT(c.rep.rebuilt_ranks, 0);
         CHECK_INT(c.rep.lost_files, 0);
         CHECK_INT(c.rep.bytes, 0);
+        CHECK(c.rep.intact);
         cell_check_whole(&c);
         cell_free_all(&c);
     }
@@ -325,7 +326,9 @@ MPI_CASE(more_ranks_are_refused_and_nothing_is_touched)
         cell_protect_all(&c, SCR_SCHEME_XOR, 1);
     }
     struct scr_env env = { .sys = &scr_sys_posix };
-    struct scr_protect p = { &env, &t->comm, 4096, 1 };
+    struct scr_protect p = {
+        .env = &env, .world = &t->comm, .mpi_buf = 4096, .crc = 1
+    };
     scr_filemap *empty = scr_filemap_new();
     scr_hash *dset = scr_hash_new();
     CHECK_RC(scr_restore_all(&p, 7, in ? c.dset_dir : t->dir, in ? c.map : empty, dset,

@@ -403,6 +403,31 @@ static void merging_adds_what_is_missing(void **state)
     scr_filemap_delete(map);
 }
 
+/* Whether the entry is there already or not, and what is aside. */
+static void taking_a_map_gives_what_merging_does(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 3; kind++) {
+        scr_filemap *map = kind == 0 ? scr_filemap_new() : one_file(5, 1, "v");
+        scr_filemap *given = kind == 2 ? one_file(6, 2, "w") : one_file(5, 1, "v");
+        scr_filemap_add_file(given, 1, 3, "/c/b");
+        scr_filemap_add_file(given, 0, 9, "/c/c");
+        assert_int_equal(scr_filemap_set_aside(given, 77, given, 1, 3), SCR_OK);
+        scr_filemap *want = scr_filemap_dup(map);
+        assert_int_equal(scr_filemap_merge(want, given), SCR_OK);
+        assert_int_equal(scr_filemap_take(map, given), SCR_OK);
+        scr_filemap_delete(given);
+        assert_true(test_maps_same(map, want));
+        assert_sound(map);
+        scr_filemap_delete(want);
+        assert_int_equal(scr_filemap_take(map, NULL), SCR_OK);
+        scr_filemap_clear(map);
+        assert_int_equal(scr_filemap_num_ranks(map), 0);
+        scr_filemap_delete(map);
+    }
+    assert_int_equal(scr_filemap_take(NULL, NULL), SCR_E_NOMEM);
+}
+
 static void what_differs_is_not_recorded_after_merging(void **state)
 {
     (void)state;
@@ -1410,6 +1435,7 @@ int main(void)
         cmocka_unit_test(descriptors_meta_data_and_tags),
         cmocka_unit_test(setters_enter_what_is_missing),
         cmocka_unit_test(merging_adds_what_is_missing),
+        cmocka_unit_test(taking_a_map_gives_what_merging_does),
         cmocka_unit_test(what_differs_is_not_recorded_after_merging),
         cmocka_unit_test(an_entry_without_files_is_no_unknown_one),
         cmocka_unit_test(descriptors_that_differ_are_ambiguous_after_merging),

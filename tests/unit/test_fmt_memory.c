@@ -229,6 +229,18 @@ static int merge_map(scr_filemap *given)
     return ok;
 }
 
+/* Of a map that is used up by it. */
+static int take_map(scr_filemap *given)
+{
+    scr_filemap *map = scr_filemap_new(), *spent = scr_filemap_dup(given);
+    int ok = map != NULL && scr_filemap_add_file(map, 6, 1, "/c/a") != NULL &&
+             spent != NULL && scr_filemap_take(map, spent) == SCR_OK;
+    scr_filemap_delete(spent);
+    assert_true(!ok || whole_map(map, given));
+    scr_filemap_delete(map);
+    return ok;
+}
+
 /* Into an empty map, or one with an entry more; it is there completely, or not at all,
  * or known not to be. */
 static int unpack_map(scr_filemap *given, int full)
@@ -445,6 +457,7 @@ static const struct operation operations[] = {
     MAP("build a large map", build_large_map, many_names, 1),
     MAP("dup a map", duplicate_map, with_aside, 1),
     MAP("merge a map", merge_map, with_aside, 1),
+    MAP("take a map", take_map, with_aside, 1),
     MAP("pack and unpack a map", pack_and_unpack_map, with_aside, 1),
     MAP("unpack a large map", pack_and_unpack_map, many_names, 1),
     MAP("unpack into a map", unpack_into_map, with_aside, 1),

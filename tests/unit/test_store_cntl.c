@@ -293,6 +293,84 @@ static void fewer_local_ranks_leave_no_old_filemaps(void **state)
     end(&f);
 }
 
+/* As local rank 0 of two, which is world rank 4, finds it. */
+static int is_settled(struct fixture *f)
+{
+    const struct scr_env env = { .sys = &scr_sys_posix, .log = &f->log };
+    scr_filemap *map = scr_filemap_new();
+    int own = scr_cntl_read_own(&env, &f->c, 4, map);
+    assert_true(!own || scr_filemap_have_rank_by_dataset(map, 1, 4));
+    scr_filemap_delete(map);
+    return own && scr_cntl_is_settled(&env, &f->c, 2);
+}
+
+/* The two filemaps and their master. */
+static void settle(struct fixture *f)
+{
+    assert_int_equal(write_map(f, 1, 4, "/c/4"), SCR_OK);
+    test_put(test_path("cntl/filemap_1.scrinfo"), "", 0);
+    assert_int_equal(scr_cntl_write_master(&f->env, &f->c, 2, &f->err), SCR_OK);
+    assert_true(is_settled(f));
+}
+
+static void a_directory_is_settled_when_each_rank_has_its_own(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    assert_false(is_settled(&f)); /* there is nothing */
+    assert_true(scr_cntl_is_empty(&f.env, &f.c));
+    test_put(test_path("cntl/job.lock"), "x", 1);
+    assert_true(scr_cntl_is_empty(&f.env, &f.c));
+    settle(&f);
+    test_put(test_path("cntl/filemap_0.scrinfo.newer.1"), "x", 1);
+    test_put(test_path("cntl/other.scrinfo"), "x", 1);
+    assert_true(is_settled(&f));
+    assert_string_equal(logged(&f), "");
+    end(&f);
+}
+
+static void anything_else_there_is_looked_at(void **state)
+{
+    static const char *const others[] = { "cntl/filemap_2.scrinfo",
+                                          "cntl/filemap_2.scrinfo.jnl",
+                                          "cntl/filemap_0.scrinfo.jnl",
+                                          "cntl/filemap_1.scrinfo.jnl" };
+    (void)state;
+    struct fixture f;
+    begin(&f);
+    settle(&f);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        test_put(test_path(others[i]), "", 0);
+        assert_false(is_settled(&f));
+        assert_false(scr_cntl_is_empty(&f.env, &f.c));
+        assert_int_equal(unlink(test_path(others[i])), 0);
+        assert_true(is_settled(&f));
+    }
+    assert_int_equal(write_map(&f, 1, 5, "/c/5"), SCR_OK); /* of another rank */
+    assert_false(is_settled(&f));
+    settle(&f);
+    test_put(test_path("cntl/filemap_0.scrinfo"), "bad", 3);
+    assert_false(is_settled(&f));
+    settle(&f);
+    assert_int_equal(scr_cntl_write_master(&f.env, &f.c, 3, &f.err), SCR_OK);
+    assert_false(is_settled(&f)); /* there were more of them */
+    settle(&f);
+    test_put(test_path("cntl/filemap.scrinfo"), "bad", 3);
+    assert_false(is_settled(&f));
+    settle(&f);
+    scr_hash *master = scr_hash_new(); /* as an older SCR may have called one */
+    assert_non_null(scr_hash_setf(master, NULL, "Filemap %s", "/x/old.scrinfo"));
+    assert_int_equal(scr_hash_file_write(&scr_sys_posix,
+                                         test_path("cntl/filemap.scrinfo"), master,
+                                         SCR_VOLATILE, &f.err),
+                     SCR_OK);
+    scr_hash_delete(master);
+    assert_false(is_settled(&f));
+    assert_string_equal(logged(&f), "");
+    end(&f);
+}
+
 static void a_corrupt_filemap_costs_only_its_own_files(void **state)
 {
     (void)state;
@@ -551,6 +629,8 @@ int main(void)
         cmocka_unit_test(the_journal_costs_one_write_a_file),
         cmocka_unit_test(the_filemaps_of_all_local_ranks_are_read),
         cmocka_unit_test(fewer_local_ranks_leave_no_old_filemaps),
+        cmocka_unit_test(a_directory_is_settled_when_each_rank_has_its_own),
+        cmocka_unit_test(anything_else_there_is_looked_at),
         cmocka_unit_test(a_corrupt_filemap_costs_only_its_own_files),
         cmocka_unit_test(a_newer_filemap_is_kept_aside_by_who_replaces_it),
         cmocka_unit_test(a_newer_filemap_that_cannot_be_kept_is_an_error),
