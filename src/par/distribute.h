@@ -38,8 +38,8 @@ struct scr_moving {
     /* Set to 1, on all ranks, before files that came over MPI are removed where they
        came from; may be NULL. */
     int *released;
-    /* Set, on all ranks: 1 if every rank had all of its files, and nobody else's, as
-       recorded but for their contents, and nothing was to be done; may be NULL. */
+    /* Set, on all ranks: 1 if every rank's filemap has its own files, in place, and
+       nobody else's, so that nothing was to be done or looked at; may be NULL. */
     int *whole;
 };
 

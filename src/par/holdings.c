@@ -133,18 +133,15 @@ static int has_dirs(const struct scr_env *env, const char *dset_dir, int me)
     return is_dir(env, dset_dir, rank) && is_dir(env, dset_dir, ".scr");
 }
 
-static int is_in_place(const struct scr_env *env, const struct scr_entry *e,
-                       const struct scr_file *f, const char *dset_dir)
+static int is_in_place(const struct scr_entry *e, const struct scr_file *f,
+                       const char *dset_dir)
 {
-    struct stat st;
     uint64_t size;
     const char *path = f->item.name, *rel = rel_of(e->dset, e->rank, path);
     size_t n = strlen(dset_dir);
     return rel != NULL && strncmp(path, dset_dir, n) == 0 && path[n] == '/' &&
            rel == path + n + 1 &&
-           scr_meta_get_filesize(scr_file_meta(f), &size) == SCR_OK &&
-           scr_file_stat(env->sys, path, &st, NULL) == SCR_OK && S_ISREG(st.st_mode) &&
-           (uint64_t)st.st_size == size;
+           scr_meta_get_filesize(scr_file_meta(f), &size) == SCR_OK;
 }
 
 int scr_holdings_are_whole(const struct scr_env *env, const scr_filemap *map, int id,
@@ -156,7 +153,7 @@ int scr_holdings_are_whole(const struct scr_env *env, const scr_filemap *map, in
         e->expected < 0 || !has_dirs(env, dset_dir, me))
         return 0;
     for (SCR_EACH(const struct scr_file, f, &e->files))
-        if (!is_in_place(env, e, f, dset_dir))
+        if (!is_in_place(e, f, dset_dir))
             return 0;
     return 1;
 }

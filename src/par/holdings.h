@@ -34,8 +34,9 @@ int scr_holdings_init(struct scr_holdings *h, struct scr_err *err);
 void scr_holdings_fini(struct scr_holdings *h);
 
 /* 1 if map has nothing of dataset id but what rank me wrote, with its descriptors, and
- * every file named is in place in dset_dir, a regular file of the size recorded: if so
- * on all ranks there is nothing to hand to anybody. */
+ * every file is known and named where it shall be, in dset_dir, which is there: if so
+ * on all ranks there is nothing to hand to anybody. Whether the files are good, or
+ * there at all, is for restore to find. */
 int scr_holdings_are_whole(const struct scr_env *env, const scr_filemap *map, int id,
                            int me, const char *dset_dir);
 

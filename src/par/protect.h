@@ -13,8 +13,9 @@ struct scr_protect {
     const struct scr_comm *world;
     size_t mpi_buf; /* SCR_MPI_BUF_SIZE */
     int crc;        /* SCR_CRC_ON_COPY */
-    int whole;      /* restore: every rank's files are there, of the sizes recorded, as
-                       scr_distribute_all has found */
+    int whole;      /* restore: each rank's files are where they were, as far as
+                       scr_distribute_all can tell: they are read before anybody looks
+                       for what may be lost */
 };
 
 /* A dataset to be protected, and what came of it. */
