@@ -98,11 +98,10 @@ struct job {
     const struct scr_prefix *p;
     const struct scr_adopt *what;
     struct scr_adopted *out;
-    char *below;    /* the directory relative to the prefix, "." for itself */
-    char *dir;      /* and absolute */
-    scr_hash *part; /* what is found, as a part of rank2file */
-    int max_rank;
-    int64_t newest; /* µs of the last change of a file */
+    char *below; /* the directory relative to the prefix, "." for itself */
+    char *dir;   /* and absolute */
+    struct scr_rank2file files; /* what is found */
+    int64_t newest;             /* µs of the last change of a file */
     uint64_t total;
 };
 
@@ -135,14 +134,14 @@ static int take_file(struct job *j, const char *rel, const struct stat *st,
     char *path = scr_path_join(j->below, rel);
     int64_t changed =
         (int64_t)st->st_mtim.tv_sec * 1000000 + st->st_mtim.tv_nsec / 1000;
-    int rc = path ? scr_rank2file_add_file(j->part, rank, path, (uint64_t)st->st_size,
-                                           NULL, NULL)
-                  : SCR_E_NOMEM;
+    struct scr_listed *f = path ? scr_rank2file_add_file(&j->files, rank, path) : NULL;
     free(path);
-    j->max_rank = rank > j->max_rank ? rank : j->max_rank;
+    if (f == NULL)
+        return no_memory(j, err);
+    scr_listed_set_size(f, (uint64_t)st->st_size);
     j->newest = changed > j->newest ? changed : j->newest;
     j->total += (uint64_t)st->st_size;
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s/%s", j->dir, rel);
+    return SCR_OK;
 }
 
 static int walk(struct job *j, const char *rel, int depth, struct scr_err *err);
@@ -236,16 +235,11 @@ static int choose_name(struct job *j, struct scr_err *err)
 /* Ranks 0 … n-1 must all own a file. */
 static int check_ranks(struct job *j, struct scr_err *err)
 {
-    int *rank, want = j->what->ranks;
-    size_t n;
-    if (!scr_hash_list_int(scr_hash_get(j->part, "RANK"), &rank, &n))
-        return no_memory(j, err);
-    int missing = 0;
-    while ((size_t)missing < n && rank[missing] == missing)
+    const struct scr_rank2file *l = &j->files;
+    int missing = 0, want = j->what->ranks, max = l->n > 0 ? l->of[l->n - 1]->rank : -1;
+    while ((size_t)missing < l->n && l->of[missing]->rank == missing)
         missing++;
-    int max = n > 0 ? rank[n - 1] : -1;
-    free(rank);
-    if (n == 0)
+    if (l->n == 0)
         return scr_fail(err, SCR_E_MISSING, 0, "no file below %s matches a pattern",
                         j->dir);
     if (missing <= max)
@@ -256,9 +250,8 @@ static int check_ranks(struct job *j, struct scr_err *err)
     if (want > 0 && max + 1 != want)
         return scr_fail(err, SCR_E_MISSING, 0, "%s: files of %d ranks, not of %d",
                         j->dir, max + 1, want);
-    j->out->ranks = max + 1;
-    return scr_rank2file_set_part(j->part, max + 1) == SCR_OK ? SCR_OK
-                                                              : no_memory(j, err);
+    j->out->ranks = j->files.ranks = max + 1;
+    return SCR_OK;
 }
 
 /* --- reading --- */
@@ -273,25 +266,25 @@ static int sync_file(const struct job *j, const char *path, struct scr_err *err)
     return rc == SCR_OK ? closed : rc;
 }
 
-static int sum_file(struct job *j, const char *rel, scr_hash *file, struct scr_err *err)
+static int sum_file(struct job *j, struct scr_listed *f, struct scr_err *err)
 {
-    uint64_t size = 0, listed = 0;
+    uint64_t size = 0;
     uint32_t crc = 0;
-    char *path = scr_path_join(j->p->path, rel);
+    char *path = scr_path_join(j->p->path, f->item.name);
     int rc = path ? scr_file_crc32_told(j->env, path, 0, &size, &crc, scr_progress_add,
                                         j->what->progress, err)
                   : no_memory(j, err);
-    (void)scr_hash_get_val_u64(file, "SIZE", &listed);
-    if (rc == SCR_OK && size != listed)
+    if (rc == SCR_OK && size != f->size)
         rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: it changed while it was read", path);
     if (rc == SCR_OK)
         rc = sync_file(j, path, err);
     free(path);
     if (rc != SCR_OK)
         return rc;
+    scr_listed_set_crc(f, crc);
     j->out->files++;
     j->out->bytes += size;
-    return scr_hash_set_val_crc(file, "CRC", crc) ? SCR_OK : no_memory(j, err);
+    return SCR_OK;
 }
 
 static int sum_files(struct job *j, struct scr_err *err)
@@ -299,10 +292,10 @@ static int sum_files(struct job *j, struct scr_err *err)
     int rc = SCR_OK;
     if (j->what->progress != NULL)
         scr_progress_start(j->what->progress, j->what->progress_out, j->total);
-    for (SCR_HASH_EACH(r, scr_hash_get(j->part, "RANK")))
-        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(r), "FILE")))
+    for (size_t i = 0; i < j->files.n; i++)
+        for (SCR_EACH(struct scr_listed, f, &j->files.of[i]->files))
             if (rc == SCR_OK)
-                rc = sum_file(j, scr_hash_elem_key(f), scr_hash_elem_hash(f), err);
+                rc = sum_file(j, f, err);
     scr_progress_hide(j->what->progress);
     return rc;
 }
@@ -405,9 +398,9 @@ static int record(struct job *j, struct scr_err *err)
     if (rc != SCR_OK)
         return rc;
     dset = scr_hash_new();
-    rc = describe(j, dset) == SCR_OK ? scr_build_record(j->env, j->p, j->out->id, dset,
-                                                        j->part, j->out->ranks, err)
-                                     : no_memory(j, err);
+    rc = describe(j, dset) == SCR_OK
+             ? scr_build_record(j->env, j->p, j->out->id, dset, &j->files, err)
+             : no_memory(j, err);
     scr_hash_delete(dset);
     if (rc != SCR_OK)
         forget(j);
@@ -429,11 +422,10 @@ int scr_adopt_directory(const struct scr_env *env, const struct scr_prefix *p,
                         const struct scr_adopt *what, struct scr_adopted *out,
                         struct scr_err *err)
 {
-    struct job j = { .env = env, .p = p, .what = what, .out = out, .max_rank = -1 };
+    struct job j = { .env = env, .p = p, .what = what, .out = out };
     *out = (struct scr_adopted){ 0 };
-    j.part = scr_hash_new();
-    int rc = j.part ? adopt(&j, err) : no_memory(&j, err);
-    scr_hash_delete(j.part);
+    int rc = adopt(&j, err);
+    scr_rank2file_fini(&j.files);
     free(j.below);
     free(j.dir);
     return rc;

@@ -13,6 +13,7 @@
 #include "scan.h"
 #include "scav/stage.h"
 #include "store/arrival.h"
+#include "store/catalog.h"
 #include "store/flushing.h"
 #include "store/paths.h"
 #include "store/replaced.h"
@@ -71,91 +72,69 @@ static int reject(const struct scr_env *env, const struct scr_prefix *p, int id,
 
 /* scr_faults_check, with a bar. */
 static void check_files(const struct scr_env *env, const char *root,
-                        const scr_hash *dset, const scr_hash *part, const char *trusted,
-                        struct scr_faults *f, struct scr_build_report *report)
+                        const scr_hash *dset, const struct scr_rank2file *list,
+                        const char *trusted, struct scr_faults *f,
+                        struct scr_build_report *report)
 {
     uint64_t total = 0;
     (void)scr_hash_get_val_u64(dset, "SIZE", &total);
     if (report->progress != NULL)
         scr_progress_start(report->progress, report->progress_out, total);
     f->progress = report->progress;
-    scr_faults_check(env, root, dset, part, trusted, f, &report->files);
+    scr_faults_check(env, root, dset, list, trusted, f, &report->files);
     scr_progress_hide(report->progress);
 }
 
 /* --- rank2file --- */
 
-struct writer {
-    const struct scr_env *env;
-    const struct scr_prefix *p;
-    int id, ranks;
-    scr_hash *root, *part;
-    size_t part_bytes;
-    int first_rank; /* of the part being filled */
-};
-
-/* Writes <dset dir>/rank2file<suffix>. */
-static int write_map(const struct writer *w, const char *suffix, const scr_hash *h,
-                     struct scr_err *err)
+/* Writes a part of those ranks. */
+static int write_part(const struct scr_env *env, const struct scr_prefix *p, int id,
+                      const struct scr_rank2file *ranks, struct scr_err *err)
 {
-    char *dir = scr_prefix_dset_dir(w->p, w->id);
-    char *path = dir ? scr_asprintf("%s/rank2file%s", dir, suffix) : NULL;
-    int rc = path ? scr_hash_file_write(w->env->sys, path, h, SCR_DURABLE, err)
-                  : no_memory(w->id, err);
+    char *suffix = scr_rank2file_part_name(1, ranks->of[0]->rank);
+    char *path = suffix ? scr_rank2file_path(p, id, suffix) : NULL;
+    int rc =
+        path ? scr_rank2file_write(env->sys, path, ranks, err) : no_memory(id, err);
     free(path);
-    free(dir);
-    return rc;
-}
-
-/* Writes the part that has been filled, and starts the next with rank `next`. */
-static int close_part(struct writer *w, int next, struct scr_err *err)
-{
-    char *suffix = scr_asprintf(".0.%d", w->first_rank);
-    int rc = suffix ? write_map(w, suffix, w->part, err) : no_memory(w->id, err);
     free(suffix);
-    if (rc == SCR_OK && scr_rank2file_add_part(w->root, w->first_rank) != SCR_OK)
-        rc = no_memory(w->id, err);
-    scr_hash_unset_all(w->part);
-    if (rc == SCR_OK && scr_rank2file_set_part(w->part, w->ranks) != SCR_OK)
-        rc = no_memory(w->id, err);
-    w->part_bytes = 0;
-    w->first_rank = next;
     return rc;
 }
 
-/* Moves ranks one by one from all into parts of bounded size. */
-static int write_parts(struct writer *w, const scr_hash *all, struct scr_err *err)
+/* Parts of bounded size, of one rank after the other; root gets their names. */
+static int write_parts(const struct scr_env *env, const struct scr_prefix *p, int id,
+                       const struct scr_rank2file *all, struct scr_rank2file_root *root,
+                       struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (int r = 0; r < w->ranks && rc == SCR_OK; r++) {
-        const scr_hash *files = scr_hash_get_kv_int(all, "RANK", r);
-        scr_hash *into = scr_hash_set_kv_int(w->part, "RANK", r);
-        if (into == NULL || scr_hash_merge(into, files) != SCR_OK)
-            return no_memory(w->id, err);
-        w->part_bytes += scr_hash_pack_size(files);
-        if (w->part_bytes >= PART_BYTES || r == w->ranks - 1)
-            rc = close_part(w, r + 1, err);
+    size_t bytes = 0, first = 0;
+    for (size_t i = 0; i < all->n && rc == SCR_OK; i++) {
+        bytes += scr_rank_files_packed_size(all->of[i]);
+        if (bytes < PART_BYTES && i < all->n - 1)
+            continue;
+        const struct scr_rank2file part = { .ranks = all->ranks,
+                                            .of = &all->of[first],
+                                            .n = i + 1 - first };
+        rc = write_part(env, p, id, &part, err);
+        root->part[root->n++] = all->of[first]->rank;
+        first = i + 1;
+        bytes = 0;
     }
     return rc;
 }
 
 static int write_rank2file(const struct scr_env *env, const struct scr_prefix *p,
-                           int id, const scr_hash *all, int ranks, struct scr_err *err)
+                           int id, const struct scr_rank2file *all, struct scr_err *err)
 {
-    struct writer w = { .env = env,
-                        .p = p,
-                        .id = id,
-                        .ranks = ranks,
-                        .root = scr_hash_new(),
-                        .part = scr_hash_new() };
-    int rc = SCR_OK;
-    if (scr_rank2file_set_root(w.root, 1, ranks) != SCR_OK ||
-        scr_rank2file_set_part(w.part, ranks) != SCR_OK)
-        rc = no_memory(id, err);
-    if (rc == SCR_OK && (rc = write_parts(&w, all, err)) == SCR_OK)
-        rc = write_map(&w, "", w.root, err);
-    scr_hash_delete(w.root);
-    scr_hash_delete(w.part);
+    char *path = scr_rank2file_path(p, id, "");
+    struct scr_rank2file_root root = { .level = 1,
+                                       .ranks = all->ranks,
+                                       .part = scr_calloc(all->n, sizeof *root.part) };
+    int rc = path && root.part ? write_parts(env, p, id, all, &root, err)
+                               : no_memory(id, err);
+    if (rc == SCR_OK)
+        rc = scr_rank2file_root_write(env->sys, path, &root, err);
+    scr_rank2file_root_fini(&root);
+    free(path);
     return rc;
 }
 
@@ -169,7 +148,7 @@ void scr_build_tidy(const struct scr_env *env, const struct scr_prefix *p, int i
 
 /* staged: the files are not in their places yet. */
 static int record(const struct scr_env *env, const struct scr_prefix *p, int id,
-                  const scr_hash *dset, const scr_hash *all, int ranks, int staged,
+                  const scr_hash *dset, const struct scr_rank2file *all, int staged,
                   index_enter *enter, struct scr_err *err)
 {
     char *dir = scr_prefix_dset_dir(p, id);
@@ -180,7 +159,7 @@ static int record(const struct scr_env *env, const struct scr_prefix *p, int id,
     if (rc == SCR_OK)
         rc = enter(env, p, dset, 0, time(NULL), err);
     if (rc == SCR_OK)
-        rc = write_rank2file(env, p, id, all, ranks, err);
+        rc = write_rank2file(env, p, id, all, err);
     if (rc == SCR_OK && staged)
         rc = scr_stage_place(env, p, id, dset, all, err);
     if (rc == SCR_OK)
@@ -189,10 +168,10 @@ static int record(const struct scr_env *env, const struct scr_prefix *p, int id,
 }
 
 int scr_build_record(const struct scr_env *env, const struct scr_prefix *p, int id,
-                     const scr_hash *dset, const scr_hash *all, int ranks,
+                     const scr_hash *dset, const struct scr_rank2file *all,
                      struct scr_err *err)
 {
-    return record(env, p, id, dset, all, ranks, 0, scr_prefix_index_enter, err);
+    return record(env, p, id, dset, all, 0, scr_prefix_index_enter, err);
 }
 
 /* --- a scavenged dataset --- */
@@ -211,8 +190,8 @@ static int publish(struct scr_scan *s, const struct known *known, struct scr_err
         rc = known->enter(s->env, s->p, s->dset, 0, time(NULL), err);
     if (rc == SCR_OK && known->complete)
         rc = scr_prefix_summary_remove(s->env, s->p, s->id, err);
-    return rc == SCR_OK ? record(s->env, s->p, s->id, s->dset, s->part, s->ranks,
-                                 s->staged, known->enter, err)
+    return rc == SCR_OK ? record(s->env, s->p, s->id, s->dset, &s->files, s->staged,
+                                 known->enter, err)
                         : rc;
 }
 
@@ -238,7 +217,7 @@ static int rebuild_and_check(struct scr_scan *s, struct scr_faults *f,
         return scr_fail(err, rc, 0, "%s", why.text);
     /* Of what could not be read nothing is known: that is not to count as lost. */
     else if (f->n == 0 || scr_faults_real(f))
-        check_files(s->env, s->root, s->dset, s->part, s->trusted, f, report);
+        check_files(s->env, s->root, s->dset, &s->files, s->trusted, f, report);
     blame_sets(s, f);
     return SCR_OK;
 }
@@ -287,15 +266,15 @@ static int check_flushed(const struct scr_env *env, const struct scr_prefix *p, 
                          struct scr_build_report *report, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    scr_hash *part = scr_hash_new();
-    int rc = scr_prefix_rank2file_read(env, p, id, part, &why);
+    struct scr_rank2file list = { 0 };
+    int rc = scr_prefix_rank2file_read(env, p, id, &list, &why);
     if (rc == SCR_OK)
-        check_files(env, p->path, dset, part, NULL, f, report);
+        check_files(env, p->path, dset, &list, NULL, f, report);
     else if (rc != SCR_E_NOMEM)
         scr_faults_add_err(f, &why);
     if (!complete)
         scr_faults_add(f, "its summary says that it is incomplete");
-    scr_hash_delete(part);
+    scr_rank2file_fini(&list);
     return rc == SCR_E_NOMEM ? no_memory(id, err) : SCR_OK;
 }
 
@@ -317,26 +296,15 @@ static int build_flushed(const struct scr_env *env, const struct scr_prefix *p, 
     return rc;
 }
 
-static uint64_t count_files(const scr_hash *part)
-{
-    uint64_t n = 0;
-    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
-        n += scr_hash_size(scr_hash_get(scr_hash_elem_hash(r), "FILE"));
-    return n;
-}
-
 /* --- one without a summary: a flush died before it wrote that, or took it away to
  * replace the files and died before it did --- */
 
-static uint64_t count_bytes(const scr_hash *part)
+static uint64_t count_bytes(const struct scr_rank2file *list)
 {
     uint64_t n = 0;
-    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
-        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(r), "FILE"))) {
-            uint64_t size = 0;
-            (void)scr_hash_get_val_u64(scr_hash_elem_hash(f), "SIZE", &size);
-            n += size;
-        }
+    for (size_t i = 0; i < list->n; i++)
+        for (SCR_EACH(struct scr_listed, f, &list->of[i]->files))
+            n += f->size;
     return n;
 }
 
@@ -357,34 +325,34 @@ static int check_stays(const struct scr_env *env, const struct scr_prefix *p,
 /* What the index says of it, and its list of files. SCR_E_NOENT: one of them is not
  * there, or cannot be used. */
 static int read_listed(const struct scr_env *env, const struct scr_prefix *p, int id,
-                       scr_hash *dset, scr_hash *part, struct scr_err *err)
+                       scr_hash *dset, struct scr_rank2file *list, struct scr_err *err)
 {
     scr_hash *index = scr_hash_new();
-    int rc = dset && part && index ? scr_prefix_index_read(env, p, index, err)
-                                   : no_memory(id, err);
+    int rc =
+        dset && index ? scr_prefix_index_read(env, p, index, err) : no_memory(id, err);
     const scr_hash *entry = scr_hash_getf(index, "DSET %d DSET", id);
     if (rc == SCR_OK)
         rc = check_stays(env, p, index, id, err);
     if (rc == SCR_OK && scr_hash_merge(dset, entry) != SCR_OK)
         rc = no_memory(id, err);
     if (rc == SCR_OK &&
-        (entry == NULL || scr_prefix_rank2file_read(env, p, id, part, NULL) != SCR_OK))
+        (entry == NULL || scr_prefix_rank2file_read(env, p, id, list, NULL) != SCR_OK))
         rc = SCR_E_NOENT;
     scr_hash_delete(index);
     return rc;
 }
 
 static int enter_listed(const struct scr_env *env, const struct scr_prefix *p, int id,
-                        scr_hash *dset, const scr_hash *part, index_enter *enter,
-                        struct scr_err *err)
+                        scr_hash *dset, const struct scr_rank2file *list,
+                        index_enter *enter, struct scr_err *err)
 {
-    scr_hash_set_val_u64(dset, "SIZE", count_bytes(part));
-    scr_hash_set_val_u64(dset, "FILES", count_files(part));
+    scr_hash_set_val_u64(dset, "SIZE", count_bytes(list));
+    scr_hash_set_val_u64(dset, "FILES", scr_rank2file_num_files(list));
     scr_hash_set_val_i64(dset, "COMPLETE", 1);
     int rc =
         scr_hash_ok(dset) ? scr_arrival_give_up(env, p, id, err) : no_memory(id, err);
     if (rc == SCR_OK)
-        rc = scr_paths_sync(env, p, part, err);
+        rc = scr_paths_sync(env, p, list, err);
     if (rc == SCR_OK)
         rc = scr_prefix_summary_write(env, p, id, dset, 1, err);
     if (rc == SCR_OK)
@@ -399,23 +367,24 @@ static int enter_listed(const struct scr_env *env, const struct scr_prefix *p, i
 static int give_up_meeting(const struct scr_env *env, const struct scr_prefix *p,
                            int id, size_t *n, struct scr_err *err)
 {
-    scr_hash *paths = scr_hash_new();
+    struct scr_table paths;
     *n = 0;
-    int rc = paths ? scr_paths_add(env, p, id, paths, err) : no_memory(id, err);
+    scr_table_init(&paths, sizeof(struct scr_item));
+    int rc = scr_paths_add(env, p, id, &paths, err);
     if (rc == SCR_OK)
-        rc = scr_paths_give_up(env, p, id, paths, n, err);
-    scr_hash_delete(paths);
+        rc = scr_paths_give_up(env, p, id, &paths, n, err);
+    scr_table_fini(&paths);
     return rc;
 }
 
 /* Only a CRC32 shows that a file is the dataset's own, and not one that took its place.
  */
 static void check_listed(const struct scr_env *env, const struct scr_prefix *p,
-                         const scr_hash *dset, const scr_hash *part,
+                         const scr_hash *dset, const struct scr_rank2file *list,
                          struct scr_faults *f, struct scr_build_report *report)
 {
     report->files = 0;
-    check_files(env, p->path, dset, part, NULL, f, report);
+    check_files(env, p->path, dset, list, NULL, f, report);
     if (f->unsummed > 0)
         scr_faults_add(f, "of %zu files no CRC32 is recorded", f->unsummed);
     if (report->files == 0)
@@ -430,23 +399,24 @@ static int build_listed(const struct scr_env *env, const struct scr_prefix *p, i
     struct scr_faults f = SCR_FAULTS_INIT;
     const struct known known = { .enter = enter };
     size_t given_up = 0;
-    scr_hash *dset = scr_hash_new(), *part = scr_hash_new();
-    int rc = read_listed(env, p, id, dset, part, err);
+    struct scr_rank2file list = { 0 };
+    scr_hash *dset = scr_hash_new();
+    int rc = read_listed(env, p, id, dset, &list, err);
     if (rc == SCR_OK)
-        check_listed(env, p, dset, part, &f, report);
+        check_listed(env, p, dset, &list, &f, report);
     if (rc == SCR_OK && f.n == 0)
         rc = give_up_meeting(env, p, id, &given_up, err);
     if (rc == SCR_OK && given_up > 0) /* files may have been replaced meanwhile */
-        check_listed(env, p, dset, part, &f, report);
+        check_listed(env, p, dset, &list, &f, report);
     if (rc == SCR_OK && f.n == 0)
-        rc = enter_listed(env, p, id, dset, part, enter, err);
+        rc = enter_listed(env, p, id, dset, &list, enter, err);
     else if (rc == SCR_OK)
         rc = is_scavenged(env, p, id) ? SCR_E_NOENT
                                       : reject(env, p, id, dset, &known, &f, err);
     report->built = rc == SCR_OK;
     scr_faults_fini(&f);
     scr_hash_delete(dset);
-    scr_hash_delete(part);
+    scr_rank2file_fini(&list);
     return rc;
 }
 
@@ -459,23 +429,21 @@ static int resume_placing(const struct scr_env *env, const struct scr_prefix *p,
                           int *done, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    int ranks = 0;
-    scr_hash *dset = scr_hash_new(), *part = scr_hash_new();
-    int rc = dset && part ? scr_stage_read_placing(env, p, id, dset, &why)
-                          : no_memory(id, &why);
+    struct scr_rank2file list = { 0 };
+    scr_hash *dset = scr_hash_new();
+    int rc =
+        dset ? scr_stage_read_placing(env, p, id, dset, &why) : no_memory(id, &why);
     if (rc == SCR_OK)
-        rc = scr_prefix_rank2file_read(env, p, id, part, &why);
-    if (rc == SCR_OK && !scr_hash_get_val_int(part, "RANKS", &ranks))
-        rc = SCR_E_CORRUPT;
+        rc = scr_prefix_rank2file_read(env, p, id, &list, &why);
     if (rc == SCR_OK)
-        rc = record(env, p, id, dset, part, ranks, 1, enter, &why);
-    report->files = count_files(part);
+        rc = record(env, p, id, dset, &list, 1, enter, &why);
+    report->files = scr_rank2file_num_files(&list);
     report->built = *done = rc == SCR_OK;
     if (rc == SCR_E_MISSING || rc == SCR_E_CORRUPT || rc == SCR_E_NOENT)
-        rc = scr_stage_take_back(env, p, id, part, err);
+        rc = scr_stage_take_back(env, p, id, &list, err);
     else if (rc != SCR_OK)
         scr_fail(err, rc, 0, "%s", why.text);
-    scr_hash_delete(part);
+    scr_rank2file_fini(&list);
     scr_hash_delete(dset);
     return rc;
 }

@@ -10,6 +10,7 @@
 #ifndef SCR_TOOL_BUILD_H
 #define SCR_TOOL_BUILD_H
 
+#include "fmt/rank2file.h"
 #include "progress.h"
 #include "store/prefix.h"
 
@@ -41,10 +42,10 @@ int scr_build_dataset_shown(const struct scr_env *env, const struct scr_prefix *
 int scr_build_repair(const struct scr_env *env, const struct scr_prefix *p, int id,
                      struct scr_build_report *report, struct scr_err *err);
 
-/* Writes rank2file from all (RANK/<r>/FILE of every rank), then the summary, then the
- * index entry of a dataset whose files are good and on disk. */
+/* Writes rank2file from all, which has an entry of every rank, then the summary, then
+ * the index entry of a dataset whose files are good and on disk. */
 int scr_build_record(const struct scr_env *env, const struct scr_prefix *p, int id,
-                     const scr_hash *dset, const scr_hash *all, int ranks,
+                     const scr_hash *dset, const struct scr_rank2file *all,
                      struct scr_err *err);
 
 /* Of a dataset that is complete: what is left of its scavenge goes, as it is of no use

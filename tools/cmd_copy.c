@@ -259,48 +259,41 @@ static int copy_shared(struct copy *c, const char *cache, struct scr_err *err)
 }
 
 /* SCR_VNODES says which of the virtual nodes on this machine we are to be. */
-static int is_asked(const scr_hash *vnodes, const char *dir)
+static int is_asked(const struct scr_hostlist *vnodes, const char *dir)
 {
     const char *at = strstr(dir, "/vnode.");
-    if (vnodes == NULL || at == NULL)
+    if (vnodes->n == 0 || at == NULL)
         return 1;
     at += strlen("/vnode.");
     char *name = scr_asprintf("%.*s", (int)strcspn(at, "/"), at);
-    int asked = name != NULL && scr_hash_get(vnodes, name) != NULL;
+    int asked = name != NULL && scr_hostlist_contains(vnodes, name);
     free(name);
     return asked;
 }
 
-/* {<name>} of SCR_VNODES; NULL if it is not set, or tells how many only. */
-static int read_vnodes(struct scr_tool *t, scr_hash **vnodes, struct scr_err *err)
+/* The names of SCR_VNODES; none if it is not set, or tells how many only. */
+static int read_vnodes(struct scr_tool *t, struct scr_hostlist *vnodes,
+                       struct scr_err *err)
 {
-    struct scr_hostlist list = SCR_HOSTLIST_INIT;
     struct scr_params prm;
     int n, rc = scr_tool_cfg_quiet(t, t->prefix.path, err);
-    *vnodes = NULL;
     if (rc == SCR_OK)
         rc = scr_cfg_params(t->cfg, &prm, err);
     if (rc != SCR_OK || prm.vnodes == NULL || *prm.vnodes == '\0' ||
         scr_parse_int(prm.vnodes, &n))
         return rc;
-    rc = scr_hostlist_expand(prm.vnodes, &list, err);
-    if (rc == SCR_OK && (*vnodes = scr_hash_new()) == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "virtual nodes: out of memory");
-    for (size_t i = 0; i < list.n && rc == SCR_OK; i++)
-        scr_hash_set(*vnodes, list.name[i], NULL);
-    scr_hostlist_free(&list);
-    return rc;
+    return scr_hostlist_expand(prm.vnodes, vnodes, err);
 }
 
 static int copy_all(struct copy *c, const struct scr_reach *reach, int given,
                     struct scr_err *err)
 {
-    scr_hash *vnodes = NULL;
+    struct scr_hostlist vnodes = SCR_HOSTLIST_INIT;
     int rc = given ? SCR_OK : read_vnodes(c->t, &vnodes, err);
     for (size_t i = 0; i < reach->n && rc == SCR_OK; i++)
-        if (is_asked(vnodes, reach->cntl[i]))
+        if (is_asked(&vnodes, reach->cntl[i]))
             rc = copy_node(c, reach->cntl[i], err);
-    scr_hash_delete(vnodes);
+    scr_hostlist_free(&vnodes);
     for (size_t i = 0; c->shared && i < reach->nshared && rc == SCR_OK; i++)
         rc = copy_shared(c, reach->shared[i], err);
     return rc;

@@ -155,19 +155,20 @@ static int look_at_prefix(struct tally *y, int id, struct scr_faults *f,
 {
     const struct scr_tool *t = y->t;
     struct scr_err why = SCR_ERR_INIT;
-    scr_hash *dset = scr_hash_new(), *part = scr_hash_new();
+    struct scr_rank2file list = { 0 };
+    scr_hash *dset = scr_hash_new();
     int complete = 0;
     int rc = scr_prefix_summary_read(&t->env, &t->prefix, id, &complete, dset, &why);
     if (rc == SCR_OK)
-        rc = scr_prefix_rank2file_read(&t->env, &t->prefix, id, part, &why);
+        rc = scr_prefix_rank2file_read(&t->env, &t->prefix, id, &list, &why);
     if (rc == SCR_OK)
-        scr_faults_check(&t->env, t->prefix.path, dset, part, NULL, f, files);
+        scr_faults_check(&t->env, t->prefix.path, dset, &list, NULL, f, files);
     else if (rc != SCR_E_NOMEM)
         scr_faults_add_err(f, &why);
     if (rc == SCR_OK && !complete)
         scr_faults_add(f, "its summary says that it is incomplete");
     scr_hash_delete(dset);
-    scr_hash_delete(part);
+    scr_rank2file_fini(&list);
     *good = f->n == 0;
     if (rc == SCR_E_NOMEM)
         return scr_fail(err, rc, 0, "dataset %d: out of memory", id);
@@ -318,15 +319,14 @@ static int verify_prefix(struct tally *y, const struct scr_args *a, int *seen,
 static void look_at_file(const struct scr_survey *s, const char *path,
                          const scr_meta *meta, int rank, struct scr_faults *f)
 {
-    struct scr_err why = SCR_ERR_INIT;
-    scr_hash *info = scr_hash_new();
-    if (info != NULL && (meta == NULL || scr_meta_to_hash(meta, info) == SCR_OK)) {
-        scr_faults_check_file(s->env, path, info, 1, rank, f);
-    } else {
-        scr_fail(&why, SCR_E_NOMEM, 0, "rank %d: out of memory", rank);
-        scr_faults_add_err(f, &why);
-    }
-    scr_hash_delete(info);
+    struct scr_listed is = { .has_size = 0 };
+    uint64_t size;
+    uint32_t crc;
+    if (scr_meta_get_filesize(meta, &size) == SCR_OK)
+        scr_listed_set_size(&is, size);
+    if (scr_meta_get_crc32(meta, &crc) == SCR_OK)
+        scr_listed_set_crc(&is, crc);
+    scr_faults_check_file(s->env, path, &is, 1, rank, f);
 }
 
 /* Files of one rank as the filemap has them. */
@@ -472,8 +472,8 @@ static uint64_t named_bytes(const struct scr_survey *s, const int *ids, int n)
 static void tell_unread(struct tally *y, const struct scr_survey *s)
 {
     y->label = "filemaps";
-    for (SCR_HASH_EACH(e, s->unread))
-        count_fault(y, scr_hash_elem_key(e));
+    for (SCR_EACH(struct scr_item, line, &s->unread))
+        count_fault(y, line->name);
 }
 
 static int verify_cache(struct tally *y, const struct scr_args *a, int *seen,

@@ -17,7 +17,7 @@ struct work {
     const struct scr_prefix *p;
     int id;
     const scr_hash *index;
-    scr_hash *paths; /* {<path below the prefix>}: its files, as they are stored */
+    struct scr_table paths; /* its files, as they are stored (store/paths.h) */
 };
 
 static int no_memory(int id, struct scr_err *err)
@@ -84,12 +84,17 @@ int scr_delete_check(const struct scr_env *env, const struct scr_prefix *p, int 
 /* Takes what another dataset lists out. */
 static int spare(struct work *w, int id, uint64_t *spared, struct scr_err *err)
 {
-    scr_hash *theirs = scr_hash_new();
-    int rc = theirs ? scr_paths_add(w->env, w->p, id, theirs, err) : no_memory(id, err);
-    for (SCR_HASH_EACH(e, theirs))
-        if (rc == SCR_OK)
-            *spared += (uint64_t)scr_hash_unset(w->paths, scr_hash_elem_key(e));
-    scr_hash_delete(theirs);
+    struct scr_table theirs;
+    scr_table_init(&theirs, sizeof(struct scr_item));
+    int rc = scr_paths_add(w->env, w->p, id, &theirs, err);
+    for (SCR_EACH(struct scr_item, e, &theirs)) {
+        struct scr_item *ours = scr_table_find(&w->paths, e->name);
+        if (rc != SCR_OK || ours == NULL)
+            continue;
+        scr_table_remove(&w->paths, ours);
+        ++*spared;
+    }
+    scr_table_fini(&theirs);
     return rc;
 }
 
@@ -106,9 +111,9 @@ static int spare_others(struct work *w, uint64_t *spared, struct scr_err *err)
 
 static int list_files(struct work *w, uint64_t *spared, struct scr_err *err)
 {
-    int rc = scr_paths_add(w->env, w->p, w->id, w->paths, err);
+    int rc = scr_paths_add(w->env, w->p, w->id, &w->paths, err);
     if (rc == SCR_OK)
-        rc = scr_paths_add_landed(w->env, w->p, w->id, w->paths, err);
+        rc = scr_paths_add_landed(w->env, w->p, w->id, &w->paths, err);
     return rc == SCR_OK ? spare_others(w, spared, err) : rc;
 }
 
@@ -137,10 +142,10 @@ static int delete_all(struct work *w, struct scr_deleted *out, struct scr_err *e
     if (rc == SCR_OK)
         rc = scr_prefix_summary_remove(w->env, w->p, w->id, err);
     if (rc == SCR_OK) /* temporary files of copies that were killed */
-        rc = scr_sweep_paths(&parts, w->paths, err);
+        rc = scr_sweep_paths(&parts, &w->paths, err);
     if (rc == SCR_OK)
-        rc = scr_deletion_files(w->env, w->p, w->env->log, w->paths, err);
-    out->files = scr_hash_size(w->paths);
+        rc = scr_deletion_files(w->env, w->p, w->env->log, &w->paths, err);
+    out->files = w->paths.n;
     if (rc == SCR_OK)
         rc = scr_deletion_records(w->env, w->p, w->id, err);
     if (rc == SCR_OK)
@@ -152,9 +157,10 @@ static int delete_all(struct work *w, struct scr_deleted *out, struct scr_err *e
 int scr_delete_dataset(const struct scr_env *env, const struct scr_prefix *p, int id,
                        struct scr_deleted *out, struct scr_err *err)
 {
-    struct work w = { .env = env, .p = p, .id = id, .paths = scr_hash_new() };
+    struct work w = { .env = env, .p = p, .id = id };
     *out = (struct scr_deleted){ 0 };
-    int rc = w.paths ? delete_all(&w, out, err) : no_memory(id, err);
-    scr_hash_delete(w.paths);
+    scr_table_init(&w.paths, sizeof(struct scr_item));
+    int rc = delete_all(&w, out, err);
+    scr_table_fini(&w.paths);
     return rc;
 }

@@ -113,17 +113,16 @@ static int write_file(struct job *j, const struct scr_copy *job, struct scr_err 
     return rc;
 }
 
-static int extract_file(struct job *j, const char *dest, const scr_hash *info,
-                        struct scr_err *err)
+static int extract_file(struct job *j, const struct scr_listed *f, struct scr_err *err)
 {
     struct scr_stored s = { 0 };
+    const char *dest = f->item.name;
     char *path = scr_path_join(j->what->to ? j->what->to : j->p->path, dest);
     struct scr_copy job = {
         .dst = path, .tag = (int)getpid(), .fresh = 1, .sync = 1, .pace = &j->pace
     };
-    int in_place = j->what->to == NULL && !scr_rank2file_packed(info, NULL);
-    int rc = path ? scr_stored_job(j->p->path, dest, info, &s, &job, err)
-                  : no_memory(dest, err);
+    int in_place = j->what->to == NULL && !f->is_packed;
+    int rc = path ? scr_stored_job(j->p->path, f, &s, &job, err) : no_memory(dest, err);
     if (rc == SCR_OK)
         rc = in_place || is_there(j, path) ? check_there(j, &job, err)
                                            : write_file(j, &job, err);
@@ -135,12 +134,12 @@ static int extract_file(struct job *j, const char *dest, const scr_hash *info,
 /* --- all of them --- */
 
 /* One that cannot be had does not keep the others. */
-static void extract_files(struct job *j, const scr_hash *part)
+static void extract_files(struct job *j, const struct scr_rank2file *list)
 {
-    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
-        for (SCR_HASH_EACH(e, scr_hash_get(scr_hash_elem_hash(r), "FILE"))) {
+    for (size_t i = 0; i < list->n; i++)
+        for (SCR_EACH(struct scr_listed, f, &list->of[i]->files)) {
             struct scr_err why = SCR_ERR_INIT;
-            int rc = extract_file(j, scr_hash_elem_key(e), scr_hash_elem_hash(e), &why);
+            int rc = extract_file(j, f, &why);
             if (rc == SCR_OK)
                 continue;
             if (j->faults++ == 0)
@@ -161,11 +160,11 @@ static int tell_faults(const struct job *j, int id, struct scr_err *err)
 }
 
 /* Summary and list of files. */
-static int read_record(const struct job *j, int id, scr_hash *dset, scr_hash *part,
-                       struct scr_err *err)
+static int read_record(const struct job *j, int id, scr_hash *dset,
+                       struct scr_rank2file *list, struct scr_err *err)
 {
     int complete = 0;
-    if (dset == NULL || part == NULL)
+    if (dset == NULL)
         return scr_fail(err, SCR_E_NOMEM, 0, "dataset %d: out of memory", id);
     int rc = scr_prefix_summary_read(j->env, j->p, id, &complete, dset, NULL);
     if (rc == SCR_E_NOENT || (rc == SCR_OK && !complete))
@@ -173,8 +172,7 @@ static int read_record(const struct job *j, int id, scr_hash *dset, scr_hash *pa
                         "dataset %d is not complete: see scr_index --add %d", id, id);
     if (rc != SCR_OK) /* once more, for the words */
         return scr_prefix_summary_read(j->env, j->p, id, &complete, dset, err);
-    rc = scr_prefix_rank2file_read(j->env, j->p, id, part, err);
-    return rc == SCR_OK ? scr_rank2file_check_part(part, err) : rc;
+    return scr_prefix_rank2file_read(j->env, j->p, id, list, err);
 }
 
 int scr_extract_dataset(const struct scr_env *env, const struct scr_prefix *p, int id,
@@ -187,19 +185,20 @@ int scr_extract_dataset(const struct scr_env *env, const struct scr_prefix *p, i
                      .out = out,
                      .pace = { step, what->progress },
                      .first = SCR_ERR_INIT };
-    scr_hash *dset = scr_hash_new(), *part = scr_hash_new();
+    struct scr_rank2file list = { 0 };
+    scr_hash *dset = scr_hash_new();
     uint64_t total = 0;
     *out = (struct scr_extracted){ 0 };
-    int rc = read_record(&j, id, dset, part, err);
+    int rc = read_record(&j, id, dset, &list, err);
     if (rc == SCR_OK) {
         (void)scr_hash_get_val_u64(dset, "SIZE", &total);
         if (what->progress != NULL)
             scr_progress_start(what->progress, what->progress_out, total);
-        extract_files(&j, part);
+        extract_files(&j, &list);
         scr_progress_hide(what->progress);
         rc = tell_faults(&j, id, err);
     }
     scr_hash_delete(dset);
-    scr_hash_delete(part);
+    scr_rank2file_fini(&list);
     return rc;
 }

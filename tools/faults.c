@@ -64,7 +64,7 @@ static int progress_step(void *progress, size_t n, struct scr_err *err)
 
 /* A compressed file is right if what comes out of it is. Its CRC is always recorded. */
 static void check_packed(const struct scr_env *env, const char *path,
-                         const scr_hash *meta, int rank, struct scr_faults *f)
+                         const struct scr_listed *is, int rank, struct scr_faults *f)
 {
     struct scr_err why = SCR_ERR_INIT;
     const struct scr_copy_pace pace = { progress_step, f->progress };
@@ -72,7 +72,7 @@ static void check_packed(const struct scr_env *env, const char *path,
     struct scr_stored s = { 0 };
     struct scr_copied got;
     /* path is where it is stored */
-    if (scr_stored_job("/", path, meta, &s, &job, &why) == SCR_OK) {
+    if (scr_stored_job("/", is, &s, &job, &why) == SCR_OK) {
         job.src = path;
         if (!scr_zst_have()) { /* then the stored bytes */
             job.code = SCR_COPY_PLAIN;
@@ -87,51 +87,46 @@ static void check_packed(const struct scr_env *env, const char *path,
 }
 
 void scr_faults_check_file(const struct scr_env *env, const char *path,
-                           const scr_hash *meta, int with_crc, int rank,
+                           const struct scr_listed *is, int with_crc, int rank,
                            struct scr_faults *f)
 {
     struct scr_err why = SCR_ERR_INIT;
     struct stat st;
-    uint64_t size = 0, read_size;
-    uint32_t crc, recorded;
-    struct scr_packed stored;
-    int has_size = scr_hash_get_val_u64(meta, "SIZE", &size); /* older writers: no */
-    int is_packed = scr_rank2file_packed(meta, &stored);
-    int has_crc = scr_hash_get_val_crc(meta, "CRC", &recorded);
-    f->unsummed += !has_crc && !is_packed;
-    size = is_packed ? stored.size : size;
+    uint64_t size = is->is_packed ? is->packed.size : is->size, read_size;
+    uint32_t crc;
+    f->unsummed += !is->has_crc && !is->is_packed;
     if (scr_file_stat(env->sys, path, &st, &why) != SCR_OK)
         add_of_rank(f, rank, &why);
     else if (!S_ISREG(st.st_mode))
         scr_faults_add(f, "rank %d: %s is not a regular file", rank, path);
-    else if (has_size && (uint64_t)st.st_size != size)
+    else if (is->has_size && (uint64_t)st.st_size != size)
         scr_faults_add(f, "rank %d: %s has %lld bytes, %llu are recorded", rank, path,
                        (long long)st.st_size, (unsigned long long)size);
-    else if (!with_crc || f->sizes_only || (!has_crc && !is_packed))
+    else if (!with_crc || f->sizes_only || (!is->has_crc && !is->is_packed))
         return;
-    else if (is_packed)
-        check_packed(env, path, meta, rank, f);
+    else if (is->is_packed)
+        check_packed(env, path, is, rank, f);
     else if (scr_file_crc32_told(env, path, 0, &read_size, &crc, scr_progress_add,
                                  f->progress, &why) != SCR_OK)
         add_of_rank(f, rank, &why);
-    else if (crc != recorded)
+    else if (crc != is->crc)
         scr_faults_add(f, "rank %d: %s has the CRC32 0x%08x, 0x%08x is recorded", rank,
-                       path, (unsigned)crc, (unsigned)recorded);
+                       path, (unsigned)crc, (unsigned)is->crc);
 }
 
 static void check_rank(const struct scr_env *env, const char *prefix,
-                       const scr_hash *files, int rank, int with_crc,
+                       const struct scr_rank_files *of, int with_crc,
                        struct scr_faults *f, uint64_t *nfiles)
 {
-    for (SCR_HASH_EACH(e, files)) {
+    for (SCR_EACH(struct scr_listed, is, &of->files)) {
         struct scr_err why = SCR_ERR_INIT;
-        char *rel = scr_rank2file_stored(scr_hash_elem_key(e), scr_hash_elem_hash(e));
+        char *rel = scr_listed_stored(is);
         char *path = rel ? scr_path_join(prefix, rel) : NULL;
         if (path != NULL) {
-            scr_faults_check_file(env, path, scr_hash_elem_hash(e), with_crc, rank, f);
+            scr_faults_check_file(env, path, is, with_crc, of->rank, f);
         } else {
             scr_fail(&why, SCR_E_NOMEM, 0, "out of memory");
-            add_of_rank(f, rank, &why);
+            add_of_rank(f, of->rank, &why);
         }
         free(path);
         free(rel);
@@ -145,44 +140,25 @@ static void add_gap(struct scr_faults *f, int from, int to)
         scr_faults_add(f, "rank %d: nothing is known of its files", from);
 }
 
-/* Goes by the ranks that are listed: RANKS may be any number. */
-static int check_ranks(const struct scr_env *env, const char *prefix,
-                       const scr_hash *part, int ranks, const char *trusted,
-                       struct scr_faults *f, uint64_t *files)
-{
-    const scr_hash *all = scr_hash_get(part, "RANK");
-    int *rank, next = 0;
-    size_t n;
-    if (!scr_hash_list_int(all, &rank, &n))
-        return SCR_E_NOMEM;
-    for (size_t i = 0; i < n && rank[i] < ranks; i++) {
-        add_gap(f, next, rank[i]);
-        next = rank[i] + 1;
-        check_rank(env, prefix,
-                   scr_hash_get(scr_hash_get_kv_int(part, "RANK", rank[i]), "FILE"),
-                   rank[i], trusted == NULL || !trusted[rank[i]], f, files);
-    }
-    add_gap(f, next, ranks);
-    free(rank);
-    return SCR_OK;
-}
-
 void scr_faults_check(const struct scr_env *env, const char *prefix,
-                      const scr_hash *dset, const scr_hash *part, const char *trusted,
-                      struct scr_faults *f, uint64_t *files)
+                      const scr_hash *dset, const struct scr_rank2file *list,
+                      const char *trusted, struct scr_faults *f, uint64_t *files)
 {
-    struct scr_err why = SCR_ERR_INIT;
-    int ranks = 0;
+    int next = 0;
     uint64_t recorded;
-    if (!scr_hash_get_val_int(part, "RANKS", &ranks))
+    if (list->ranks == 0)
         scr_faults_add(f, "the number of ranks is not recorded");
-    if (check_ranks(env, prefix, part, ranks, trusted, f, files) != SCR_OK) {
-        scr_fail(&why, SCR_E_NOMEM, 0, "out of memory");
-        scr_faults_add_err(f, &why);
-    } else if (scr_hash_get_val_u64(dset, "FILES", &recorded) && recorded != *files) {
+    /* By the ranks that are listed: there may be said to be any number. */
+    for (size_t i = 0; i < list->n && list->of[i]->rank < list->ranks; i++) {
+        const struct scr_rank_files *of = list->of[i];
+        add_gap(f, next, of->rank);
+        next = of->rank + 1;
+        check_rank(env, prefix, of, trusted == NULL || !trusted[of->rank], f, files);
+    }
+    add_gap(f, next, list->ranks);
+    if (scr_hash_get_val_u64(dset, "FILES", &recorded) && recorded != *files)
         scr_faults_add(f, "%llu files are listed, %llu are recorded",
                        (unsigned long long)*files, (unsigned long long)recorded);
-    }
 }
 
 /* --- redundancy files --- */

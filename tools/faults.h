@@ -6,6 +6,7 @@
 
 #include "base/env.h"
 #include "base/hash.h"
+#include "fmt/rank2file.h"
 #include "progress.h"
 #include <stddef.h>
 
@@ -35,19 +36,19 @@ void scr_faults_add_err(struct scr_faults *f, const struct scr_err *why);
 int scr_faults_real(const struct scr_faults *f);
 void scr_faults_fini(struct scr_faults *f);
 
-/* Checks the files of every rank that a rank2file part lists: there, below prefix, of
- * the recorded size and, where recorded, the CRC32 (not for ranks with trusted[rank]
- * set; trusted may be NULL). A rank that is not listed is a fault, one for each gap,
- * and so is a number of files other than the dataset hash dset records, if it does.
- * *files counts what was looked at. */
+/* Checks the files of every rank that is listed: there, below prefix, of the recorded
+ * size and, where recorded, the CRC32 (not for ranks with trusted[rank] set; trusted
+ * may be NULL). A rank that is not listed is a fault, one for each gap, and so is a
+ * number of files other than the dataset hash dset records, if it does. *files counts
+ * what was looked at. */
 void scr_faults_check(const struct scr_env *env, const char *prefix,
-                      const scr_hash *dset, const scr_hash *part, const char *trusted,
-                      struct scr_faults *f, uint64_t *files);
+                      const scr_hash *dset, const struct scr_rank2file *list,
+                      const char *trusted, struct scr_faults *f, uint64_t *files);
 
-/* Checks one file of a rank against what meta records (SIZE, CRC); path is where it is
- * stored, of a compressed one <path>.zst. */
+/* Checks one file of a rank against what is recorded of it; path is where it is stored,
+ * of a compressed one <path>.zst. */
 void scr_faults_check_file(const struct scr_env *env, const char *path,
-                           const scr_hash *meta, int with_crc, int rank,
+                           const struct scr_listed *is, int with_crc, int rank,
                            struct scr_faults *f);
 /* Checks a redundancy file of dataset id: its header, that it is of the member its name
  * says, and the CRC32 of its parity. */

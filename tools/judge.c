@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ids.h"
 #include "base/str.h"
 #include "faults.h"
 #include "fmt/state.h"
@@ -152,13 +153,13 @@ static enum scr_candidate_state state_of(int rc)
 }
 
 static void judge_files(const struct scr_judge *q, struct scr_candidate *c,
-                        const scr_hash *dset, const scr_hash *part)
+                        const scr_hash *dset, const struct scr_rank2file *list)
 {
     struct scr_faults f = SCR_FAULTS_INIT;
     uint64_t files = 0;
     f.sizes_only = !q->with_crc;
     f.progress = q->progress;
-    scr_faults_check(q->env, q->prefix->path, dset, part, NULL, &f, &files);
+    scr_faults_check(q->env, q->prefix->path, dset, list, NULL, &f, &files);
     enum scr_candidate_state state =
         scr_faults_real(&f) ? SCR_CANDIDATE_CORRUPT : SCR_CANDIDATE_UNREADABLE;
     if (f.n > 1)
@@ -214,21 +215,22 @@ static int judge_record(const struct scr_judge *q, struct scr_candidate *c,
 {
     struct scr_err why = SCR_ERR_INIT;
     int complete = 0;
-    scr_hash *dset = scr_hash_new(), *part = scr_hash_new();
+    struct scr_rank2file list = { 0 };
+    scr_hash *dset = scr_hash_new();
     int rc = read_summary(q, c, &complete, dset, &why);
     if (rc == SCR_OK && c->name == NULL)
         c->name = scr_strdup(scr_hash_get_val(dset, "NAME"));
     if (rc == SCR_OK && !complete)
         find(c, SCR_CANDIDATE_CORRUPT, "its summary says that it is incomplete");
     if (rc == SCR_OK)
-        rc = scr_prefix_rank2file_read(q->env, q->prefix, c->id, part, &why);
-    (void)scr_hash_get_val_int(part, "RANKS", &c->ranks);
+        rc = scr_prefix_rank2file_read(q->env, q->prefix, c->id, &list, &why);
+    c->ranks = list.ranks;
     if (rc != SCR_OK && rc != SCR_E_NOMEM)
         find(c, state_of(rc), "%s", why.text);
     else if (rc == SCR_OK && c->why == NULL)
-        judge_files(q, c, dset, part);
+        judge_files(q, c, dset, &list);
     scr_hash_delete(dset);
-    scr_hash_delete(part);
+    scr_rank2file_fini(&list);
     return rc == SCR_E_NOMEM ? no_memory(err) : SCR_OK;
 }
 
@@ -265,19 +267,19 @@ static int judge_entry(const struct scr_judge *q, const scr_hash *index, int id,
     return judge_record(q, c, err);
 }
 
-/* Ids of the index and of dataset directories, as keys. */
-static int all_ids(const struct scr_judge *q, const scr_hash *index, scr_hash *ids,
-                   struct scr_err *err)
+/* Ids of the index and of dataset directories. */
+static int all_ids(const struct scr_judge *q, const scr_hash *index,
+                   struct scr_ids *ids, struct scr_err *err)
 {
-    int *dirs = NULL;
+    int *dirs = NULL, ok = 1;
     size_t n = 0;
     int rc = scr_dset_ids(q->env, q->prefix->scr, &dirs, &n, err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        scr_hash_set_kv_int(ids, "DSET", dirs[i]);
+        ok = ok && scr_ids_add(ids, dirs[i]) == SCR_OK;
     for (SCR_HASH_EACH(e, scr_hash_get(index, "DSET")))
-        scr_hash_set_kv_int(ids, "DSET", scr_hash_elem_key_int(e));
+        ok = ok && scr_ids_add(ids, scr_hash_elem_key_int(e)) == SCR_OK;
     free(dirs);
-    return rc == SCR_OK && !scr_hash_ok(ids) ? no_memory(err) : rc;
+    return rc == SCR_OK && !ok ? no_memory(err) : rc;
 }
 
 /* Bytes of what is read: the datasets that the index calls good. */
@@ -297,22 +299,17 @@ static void start_progress(const struct scr_judge *q, const scr_hash *index)
 static int judge_prefix(const struct scr_judge *q, const scr_hash *index,
                         struct scr_judgement *j, struct scr_err *err)
 {
-    scr_hash *ids = scr_hash_new();
-    int *list = NULL;
-    size_t n = 0;
-    int rc = all_ids(q, index, ids, err);
-    if (rc == SCR_OK && !scr_hash_list_int(scr_hash_get(ids, "DSET"), &list, &n))
-        rc = no_memory(err);
+    struct scr_ids ids = { 0 };
+    int rc = all_ids(q, index, &ids, err);
     start_progress(q, index);
-    for (size_t i = n; i-- > 0 && rc == SCR_OK;) {
-        struct scr_candidate *c = add(j, list[i], 0);
-        rc = c ? judge_entry(q, index, list[i], c, err) : no_memory(err);
+    for (size_t i = ids.n; i-- > 0 && rc == SCR_OK;) {
+        struct scr_candidate *c = add(j, ids.id[i], 0);
+        rc = c ? judge_entry(q, index, ids.id[i], c, err) : no_memory(err);
         if (rc == SCR_OK && is_mendable_state(c->state))
             rc = hint_at_rebuild(q, c, err);
     }
     scr_progress_hide(q->progress);
-    free(list);
-    scr_hash_delete(ids);
+    scr_ids_fini(&ids);
     return rc;
 }
 

@@ -123,9 +123,8 @@ int scr_scan_open(struct scr_scan *s, const struct scr_env *env,
     s->dir = scr_prefix_dset_dir(p, id);
     s->staged = scr_stage_is_there(env, p, id);
     s->root = s->staged ? scr_stage_dir(p, id) : scr_strdup(p->path);
-    s->part = scr_hash_new();
     s->dset = scr_hash_new();
-    if (s->dir == NULL || s->root == NULL || s->part == NULL || s->dset == NULL)
+    if (s->dir == NULL || s->root == NULL || s->dset == NULL)
         return no_memory(s, err);
     return list(s, err);
 }
@@ -140,7 +139,7 @@ void scr_scan_fini(struct scr_scan *s)
     scr_faults_fini(&s->lost);
     free(s->dir);
     free(s->root);
-    scr_hash_delete(s->part);
+    scr_rank2file_fini(&s->files);
     scr_hash_delete(s->dset);
     *s = (struct scr_scan){ 0 };
 }
@@ -161,9 +160,9 @@ static int learn(struct scr_scan *s, int ranks, const scr_hash *dset,
                  struct scr_err *err)
 {
     struct scr_dataset d;
-    if (ranks < 1 || (s->ranks != 0 && ranks != s->ranks))
+    if (ranks < 1 || (s->files.ranks != 0 && ranks != s->files.ranks))
         return scr_fail(err, SCR_E_CORRUPT, 0, "written by %d ranks, others say %d",
-                        ranks, s->ranks);
+                        ranks, s->files.ranks);
     if (scr_hash_size(dset) > 0) {
         int rc = scr_dataset_get(dset, &d, err);
         if (rc == SCR_OK && d.id != s->id)
@@ -176,20 +175,17 @@ static int learn(struct scr_scan *s, int ranks, const scr_hash *dset,
         if (rc != SCR_OK)
             return rc;
     }
-    if (s->ranks != 0)
+    if (s->files.ranks != 0)
         return SCR_OK;
-    s->ranks = ranks;
+    s->files.ranks = ranks;
     s->trusted = scr_calloc((size_t)ranks, 1);
-    return s->trusted != NULL ? scr_rank2file_set_part(s->part, ranks) : SCR_E_NOMEM;
+    return s->trusted != NULL ? SCR_OK : SCR_E_NOMEM;
 }
 
 /* Enters a rank without files as well: one that wrote nothing is not a missing one. */
 static int enter_rank(struct scr_scan *s, int rank)
 {
-    scr_hash *r = scr_hash_set_kv_int(s->part, "RANK", rank);
-    if (scr_hash_get(r, "FILE") == NULL)
-        scr_hash_set(r, "FILE", NULL);
-    return scr_hash_ok(s->part) ? SCR_OK : SCR_E_NOMEM;
+    return scr_rank2file_add_rank(&s->files, rank) != NULL ? SCR_OK : SCR_E_NOMEM;
 }
 
 static int enter_file(struct scr_scan *s, int rank, const scr_meta *meta,
@@ -198,24 +194,27 @@ static int enter_file(struct scr_scan *s, int rank, const scr_meta *meta,
     uint64_t size;
     uint32_t crc;
     char *dest = scr_meta_dest(meta);
+    if (dest == NULL && scr_meta_has_dest(meta))
+        return SCR_E_NOMEM;
     if (dest == NULL || scr_meta_get_filesize(meta, &size) != SCR_OK) {
         free(dest);
         return scr_fail(err, SCR_E_CORRUPT, 0,
                         "no size or no usable destination for a file of rank %d", rank);
     }
-    /* 0 stands for "not computed" unless the file is empty. */
-    int has_crc = scr_meta_get_crc32(meta, &crc) == SCR_OK && (crc != 0 || size == 0);
-    scr_hash *extra = scr_hash_new();
-    const char *asked = NULL;
-    (void)scr_meta_get_asked(meta, &asked);
-    int rc = extra ? scr_rank2file_carry(extra, asked, scr_meta_is_shared(meta))
-                   : SCR_E_NOMEM;
-    if (rc == SCR_OK)
-        rc = scr_rank2file_add_file(s->part, rank, dest, size, has_crc ? &crc : NULL,
-                                    extra);
-    scr_hash_delete(extra);
+    struct scr_listed *f = scr_rank2file_add_file(&s->files, rank, dest);
     free(dest);
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "a file of rank %d", rank);
+    if (f == NULL)
+        return SCR_E_NOMEM;
+    const char *asked = NULL;
+    scr_listed_set_size(f, size);
+    /* 0 stands for "not computed" unless the file is empty. */
+    if (scr_meta_get_crc32(meta, &crc) == SCR_OK && (crc != 0 || size == 0))
+        scr_listed_set_crc(f, crc);
+    if (scr_meta_is_shared(meta))
+        f->is_shared = 1;
+    if (scr_meta_get_asked(meta, &asked) == SCR_OK)
+        scr_listed_set_asked(f, &scr_rank2file_rank(&s->files, rank)->files, asked);
+    return SCR_OK;
 }
 
 /* --- redundancy sets --- */
@@ -332,8 +331,9 @@ static int enter_map(struct scr_scan *s, scr_filemap *map, int rank,
         scr_faults_add(f, "rank %d: %d of its %d files were recovered", rank, listed,
                        expected);
     int rc = enter_map_files(s, map, rank, err);
-    if (rc == SCR_OK && s->ranks > 0 && rank >= s->ranks)
-        rc = scr_fail(err, SCR_E_CORRUPT, 0, "rank %d of a run of %d", rank, s->ranks);
+    int ranks = s->files.ranks;
+    if (rc == SCR_OK && ranks > 0 && rank >= ranks)
+        rc = scr_fail(err, SCR_E_CORRUPT, 0, "rank %d of a run of %d", rank, ranks);
     return rc == SCR_OK ? enter_rank(s, rank) : rc;
 }
 
@@ -342,7 +342,7 @@ static int take_map(struct scr_scan *s, int rank, struct scr_faults *f,
                     struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    if (scr_hash_get_kv_int(s->part, "RANK", rank) != NULL)
+    if (scr_rank2file_rank(&s->files, rank) != NULL)
         return SCR_OK;
     char *path = scr_asprintf("%s/%d" MAP_SUFFIX, s->dir, rank);
     scr_filemap *map = scr_filemap_new();
@@ -362,14 +362,14 @@ static int take_map(struct scr_scan *s, int rank, struct scr_faults *f,
 
 /* --- files that are another dataset's by now --- */
 
-static int add_paths(const struct scr_current *c, scr_hash *paths)
+static int add_paths(const struct scr_current *c, struct scr_table *paths)
 {
     int ok = 1;
     for (size_t i = 0; i < c->files.n; i++) {
         const scr_meta *meta = &c->file[i]->meta;
         char *dest = scr_meta_dest(meta);
         ok = ok && (dest != NULL || !scr_meta_has_dest(meta)) &&
-             (dest == NULL || scr_hash_set(paths, dest, NULL) != NULL);
+             (dest == NULL || scr_table_add(paths, dest) != NULL);
         free(dest);
     }
     return ok ? SCR_OK : SCR_E_NOMEM;
@@ -377,7 +377,7 @@ static int add_paths(const struct scr_current *c, scr_hash *paths)
 
 /* Adds the destinations that a header lists: of its member and of left neighbours. A
  * copy that cannot be read is none to rebuild from. */
-static int add_header_paths(const struct scr_redhead *h, scr_hash *paths)
+static int add_header_paths(const struct scr_redhead *h, struct scr_table *paths)
 {
     int rc = add_paths(h->current, paths);
     for (int j = 0; j < SCR_EC_MAX && rc == SCR_OK; j++) {
@@ -396,7 +396,7 @@ static int add_header_paths(const struct scr_redhead *h, scr_hash *paths)
 /* Adds all that a rebuild of the set could write. It does not go by a header that
  * cannot be read, or that is another dataset's. */
 static int add_set_paths(const struct scr_scan *s, const struct scr_scan_set *set,
-                         scr_hash *paths)
+                         struct scr_table *paths)
 {
     int rc = SCR_OK;
     for (int i = 0; i < set->n && rc == SCR_OK; i++) {
@@ -412,18 +412,19 @@ static int add_set_paths(const struct scr_scan *s, const struct scr_scan_set *se
 
 static int check_not_written_over(struct scr_scan *s, struct scr_err *err)
 {
-    scr_hash *paths = scr_hash_new();
-    int rc = paths != NULL ? SCR_OK : SCR_E_NOMEM;
+    struct scr_table paths;
+    int rc = SCR_OK;
+    scr_table_init(&paths, sizeof(struct scr_item));
     for (size_t i = 0; i < s->nsets && rc == SCR_OK; i++)
-        rc = add_set_paths(s, &s->set[i], paths);
+        rc = add_set_paths(s, &s->set[i], &paths);
     if (rc != SCR_OK)
         no_memory(s, err);
     else
-        rc = scr_paths_written_over(s->env, s->p, s->id, paths, &s->newer, err);
+        rc = scr_paths_written_over(s->env, s->p, s->id, &paths, &s->newer, err);
     if (rc == SCR_OK && s->newer > 0)
         rc = scr_fail(err, SCR_E_LOST, 0, "its files were written over by dataset %d",
                       s->newer);
-    scr_hash_delete(paths);
+    scr_table_fini(&paths);
     return rc;
 }
 
@@ -434,7 +435,7 @@ int scr_scan_rebuild(struct scr_scan *s, struct scr_faults *f, struct scr_err *e
         rc = take_set(s, &s->set[i], f, err);
     for (size_t i = 0; i < s->nmaps && rc == SCR_OK; i++)
         rc = take_map(s, s->map_rank[i], f, err);
-    return rc;
+    return rc == SCR_OK && !scr_rank2file_ok(&s->files) ? no_memory(s, err) : rc;
 }
 
 /* --- looking only --- */

@@ -30,9 +30,8 @@ struct scr_scan {
     int *map_rank; /* ranks with a <rank>.scrfilemap */
     size_t nmaps;
 
-    scr_hash *part;         /* rank2file part of what is known */
-    scr_hash *dset;         /* dataset hash; empty if nothing told it */
-    int ranks;              /* world size, 0: not known */
+    struct scr_rank2file files; /* what is known; of 0 ranks: not of how many */
+    scr_hash *dset;             /* dataset hash; empty if nothing told it */
     char *trusted;          /* ranks whose files' CRCs the rebuild has just checked */
     struct scr_faults lost; /* sets beyond repair: of no matter if no file is missing */
     int rebuilt_ranks;
@@ -43,8 +42,8 @@ struct scr_scan {
  */
 int scr_scan_open(struct scr_scan *s, const struct scr_env *env,
                   const struct scr_prefix *p, int id, struct scr_err *err);
-/* Rebuilds what is missing in every set, syncs what was rebuilt, then fills part, dset
- * and ranks. Sets beyond repair go to lost, ranks short of files to f. SCR_E_LOST: a
+/* Rebuilds what is missing in every set, syncs what was rebuilt, then fills files and
+ * dset. Sets beyond repair go to lost, ranks short of files to f. SCR_E_LOST: a
  * newer dataset wrote over the files, nothing was touched and nothing is filled. */
 int scr_scan_rebuild(struct scr_scan *s, struct scr_faults *f, struct scr_err *err);
 /* Whether scr_scan_rebuild could make every rank whole from the redundancy files that

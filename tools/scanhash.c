@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ids.h"
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
@@ -69,11 +70,11 @@ static void enter_map(const struct scr_scan *s, scr_hash *d, scr_filemap *map, i
     *whole = expected >= 0 && found >= expected;
 }
 
-/* {<rank>}: ranks all of whose files are there. */
-static int enter_maps(const struct scr_scan *s, scr_hash *d, scr_hash *good,
+/* good: ranks all of whose files are there. */
+static int enter_maps(const struct scr_scan *s, scr_hash *d, struct scr_ids *good,
                       struct scr_err *err)
 {
-    int ranks = s->ranks, rc = SCR_OK;
+    int ranks = s->files.ranks, rc = SCR_OK;
     for (size_t i = 0; i < s->nmaps && rc == SCR_OK; i++) {
         int whole = 0, rank = s->map_rank[i];
         char *path = scr_asprintf("%s/%d.scrfilemap", s->dir, rank);
@@ -82,8 +83,8 @@ static int enter_maps(const struct scr_scan *s, scr_hash *d, scr_hash *good,
             rc = no_memory(s, err);
         else if (scr_filemap_read(s->env->sys, path, map, NULL) == SCR_OK)
             enter_map(s, d, map, rank, &ranks, &whole);
-        if (whole)
-            scr_hash_setf(good, NULL, "%d", rank);
+        if (whole && scr_ids_add(good, rank) != SCR_OK)
+            rc = no_memory(s, err);
         scr_filemap_delete(map);
         free(path);
     }
@@ -125,7 +126,7 @@ static int add_command(const struct scr_scan *s, const struct scr_scan_set *set,
 }
 
 static int enter_set(const struct scr_scan *s, const struct scr_scan_set *set,
-                     scr_hash *d, const scr_hash *good, struct scr_err *err)
+                     scr_hash *d, const struct scr_ids *good, struct scr_err *err)
 {
     struct scr_redinfo info;
     int lost = -1, known = read_ranks(s, set, &info);
@@ -133,15 +134,14 @@ static int enter_set(const struct scr_scan *s, const struct scr_scan_set *set,
         scr_hash_setf(d, NULL, "%s %d", scr_scheme_name(set->scheme), set->set_id);
     scr_hash_set_val_i64(h, "MEMBERS", set->n);
     for (int i = 0; i < set->n; i++) {
-        char key[16];
-        snprintf(key, sizeof key, "%d", known && i < info.n ? info.world_ranks[i] : -1);
-        if (!set->found[i] || scr_hash_get(good, key) == NULL)
+        int rank = known && i < info.n ? info.world_ranks[i] : -1;
+        if (!set->found[i] || !scr_ids_has(good, rank))
             lost = lost < 0 ? i : lost;
         if (!set->found[i])
             continue;
         scr_hash *m = scr_hash_setf(h, NULL, "MEMBER %d", i + 1);
         scr_hash_set_val(m, "FILE", scr_path_base(set->red[i]));
-        scr_hash_set_val(m, "RANK", key);
+        scr_hash_set_val_i64(m, "RANK", rank);
     }
     if (known)
         scr_redinfo_fini(&info);
@@ -155,19 +155,18 @@ static int enter_set(const struct scr_scan *s, const struct scr_scan_set *set,
 int scr_scanhash(const struct scr_scan *s, scr_hash *h, struct scr_err *err)
 {
     int ranks = 0;
-    scr_hash *good = scr_hash_new(), *d = scr_hash_setf(h, NULL, "DLIST %d", s->id);
-    int rc = good && d ? enter_maps(s, d, good, err) : no_memory(s, err);
+    struct scr_ids good = { 0 };
+    scr_hash *d = scr_hash_setf(h, NULL, "DLIST %d", s->id);
+    int rc = d ? enter_maps(s, d, &good, err) : no_memory(s, err);
     (void)scr_hash_get_val_int(scr_hash_get(d, "RANK2FILE"), "RANKS", &ranks);
     for (int r = 0; r < ranks && rc == SCR_OK; r++) {
-        char key[16];
-        snprintf(key, sizeof key, "%d", r);
-        if (scr_hash_get(good, key) != NULL)
+        if (scr_ids_has(&good, r))
             continue;
         scr_hash_set(d, "INVALID", NULL);
-        scr_hash_set_kv(d, "MISSING", key);
+        scr_hash_set_kv_int(d, "MISSING", r);
     }
     for (size_t i = 0; i < s->nsets && rc == SCR_OK; i++)
-        rc = enter_set(s, &s->set[i], d, good, err);
-    scr_hash_delete(good);
+        rc = enter_set(s, &s->set[i], d, &good, err);
+    scr_ids_fini(&good);
     return rc == SCR_OK && !scr_hash_ok(h) ? no_memory(s, err) : rc;
 }

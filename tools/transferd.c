@@ -10,10 +10,12 @@
 #include <time.h>
 
 #include "base/hashfile.h"
+#include "base/ids.h"
 #include "base/io.h"
 #include "base/lock.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "base/table.h"
 #include "base/units.h"
 #include "fmt/meta.h"
 #include "fmt/transfer.h"
@@ -38,13 +40,14 @@ struct run {
     struct scr_transfer_dset dset;
     struct scr_prefix prefix; /* the threads' */
     scr_hash *files;          /* as listed */
-    scr_hash *ranks;          /* {<r>} */
+    struct scr_ids ranks;
     struct scr_wanted wanted; /* while the plan is there */
     struct scr_xfer *xfer;    /* NULL: could not be started, err says why */
     struct scr_err err;
-    pthread_mutex_t lock; /* for written */
-    scr_hash *written;    /* {<source>}: in place, and not yet reported */
-    scr_hash *told;       /* those that are being reported */
+    pthread_mutex_t lock;         /* for written */
+    struct scr_table written;     /* sources of what is in place, as it came there */
+    const struct scr_item *told;  /* the last of them that is being reported */
+    const struct scr_item *noted; /* that the file has; NULL: none */
 };
 
 struct daemon {
@@ -112,7 +115,7 @@ static int landed(void *arg, const struct scr_xfer_file *const *file, size_t n,
         rc = record_landed(r, file, n, name, err);
     pthread_mutex_lock(&r->lock);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        scr_hash_set(r->written, file[i]->src, NULL);
+        scr_table_add(&r->written, file[i]->src);
     pthread_mutex_unlock(&r->lock);
     free(name);
     return rc;
@@ -124,10 +127,9 @@ static int finished(void *arg, struct scr_err *err)
 {
     const struct run *r = arg;
     int rc = SCR_OK;
-    for (SCR_HASH_EACH(e, r->ranks))
-        if (rc == SCR_OK)
-            rc = scr_arrival_arrived(r->env, &r->prefix, r->id, r->dset.stamp,
-                                     r->dset.node, scr_hash_elem_key_int(e), err);
+    for (size_t i = 0; i < r->ranks.n && rc == SCR_OK; i++)
+        rc = scr_arrival_arrived(r->env, &r->prefix, r->id, r->dset.stamp, r->dset.node,
+                                 r->ranks.id[i], err);
     if (rc == SCR_OK && r->id != NOBODY)
         (void)scr_arrival_finish(r->env, &r->prefix, r->id, r->dset.node, NULL);
     return rc;
@@ -143,9 +145,8 @@ static void run_free(struct run *r)
     scr_prefix_fini(&r->prefix);
     free(r->root);
     scr_hash_delete(r->files);
-    scr_hash_delete(r->ranks);
-    scr_hash_delete(r->written);
-    scr_hash_delete(r->told);
+    scr_ids_fini(&r->ranks);
+    scr_table_fini(&r->written);
     scr_wanted_fini(&r->wanted);
     pthread_mutex_destroy(&r->lock);
     free(r);
@@ -161,10 +162,9 @@ static struct run *run_new(const struct scr_env *env, int id)
     r->err = (struct scr_err)SCR_ERR_INIT;
     pthread_mutex_init(&r->lock, NULL);
     scr_wanted_init(&r->wanted);
+    scr_table_init(&r->written, sizeof(struct scr_item));
     r->files = scr_hash_new();
-    r->ranks = scr_hash_new();
-    r->written = scr_hash_new();
-    if (r->files != NULL && r->ranks != NULL && r->written != NULL)
+    if (r->files != NULL)
         return r;
     run_free(r);
     return NULL;
@@ -325,9 +325,10 @@ static int oldest_dset(scr_hash *h)
 /* Its pending ranks and their files. */
 static int fill_run(struct run *r, const scr_hash *h)
 {
+    int rc = SCR_OK;
     for (SCR_HASH_EACH(e, scr_hash_getf(h, "DSET %d RANK", r->id)))
-        if (scr_transfer_is_pending(h, r->id, scr_hash_elem_key_int(e)))
-            scr_hash_set(r->ranks, scr_hash_elem_key(e), NULL);
+        if (rc == SCR_OK && scr_transfer_is_pending(h, r->id, scr_hash_elem_key_int(e)))
+            rc = scr_ids_add(&r->ranks, scr_hash_elem_key_int(e));
     for (SCR_HASH_EACH(e, scr_hash_get(h, "FILES"))) {
         int id = NOBODY, rank = -1;
         int owned = scr_transfer_owner(e, &id, &rank);
@@ -336,7 +337,7 @@ static int fill_run(struct run *r, const scr_hash *h)
             scr_hash_set(r->files, scr_hash_elem_key(e),
                          scr_hash_dup(scr_hash_elem_hash(e)));
     }
-    return scr_hash_ok(r->files) && scr_hash_ok(r->ranks);
+    return rc == SCR_OK && scr_hash_ok(r->files);
 }
 
 static struct run *choose(const struct daemon *d, scr_hash *h,
@@ -361,26 +362,21 @@ static struct run *choose(const struct daemon *d, scr_hash *h,
 
 /* --- the file: what was done --- */
 
+/* The first that the file does not have; with the lock. */
+static const struct scr_item *first_news(const struct run *r)
+{
+    return r->noted != NULL ? r->noted->next : r->written.first;
+}
+
 static void report_written(struct run *r, scr_hash *h)
 {
     pthread_mutex_lock(&r->lock);
-    scr_hash_delete(r->told);
-    r->told = scr_hash_dup(r->written); /* NULL: they are reported again */
-    for (SCR_HASH_EACH(e, r->written)) {
+    for (const struct scr_item *e = first_news(r); e != NULL; e = e->next) {
         uint64_t size = 0;
-        const char *src = scr_hash_elem_key(e);
-        if (scr_hash_get_val_u64(scr_hash_get(r->files, src), "SIZE", &size))
-            (void)scr_transfer_set_written(h, src, size);
+        if (scr_hash_get_val_u64(scr_hash_get(r->files, e->name), "SIZE", &size))
+            (void)scr_transfer_set_written(h, e->name, size);
+        r->told = e;
     }
-    pthread_mutex_unlock(&r->lock);
-}
-
-/* The file has them now. */
-static void forget_written(struct run *r)
-{
-    pthread_mutex_lock(&r->lock);
-    for (SCR_HASH_EACH(e, r->told))
-        scr_hash_unset(r->written, scr_hash_elem_key(e));
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -400,11 +396,8 @@ static void report_end(struct daemon *d, scr_hash *h)
 {
     struct run *r = d->run;
     int rc = r->xfer ? scr_mover_wait(d->mover, r->xfer, &r->err) : r->err.code;
-    for (SCR_HASH_EACH(e, r->ranks)) {
-        int rank = scr_hash_elem_key_int(e);
-        if (rc != SCR_E_CANCELLED)
-            scr_transfer_end_rank(h, r->id, r->dset.stamp, rank, rc, r->err.text);
-    }
+    for (size_t i = 0; i < r->ranks.n && rc != SCR_E_CANCELLED; i++)
+        scr_transfer_end_rank(h, r->id, r->dset.stamp, r->ranks.id[i], rc, r->err.text);
     if (r->id == NOBODY && rc != SCR_OK && rc != SCR_E_CANCELLED)
         report_nobodys(r, h);
 }
@@ -425,7 +418,7 @@ static void settle_report(struct daemon *d, int rc)
 {
     struct run *r = d->ended ? d->ended : d->run;
     if (rc == SCR_OK && r != NULL)
-        forget_written(r);
+        r->noted = r->told;
     if (d->ended == NULL)
         return;
     d->ended = NULL;
@@ -472,8 +465,8 @@ static int is_unwanted(const struct run *r, const scr_hash *h)
         return 0;
     int there =
         scr_transfer_get_dset(h, r->id, &d, NULL) == SCR_OK && d.stamp == r->dset.stamp;
-    for (SCR_HASH_EACH(e, r->ranks))
-        there = there && scr_transfer_is_pending(h, r->id, scr_hash_elem_key_int(e));
+    for (size_t i = 0; i < r->ranks.n && there; i++)
+        there = scr_transfer_is_pending(h, r->id, r->ranks.id[i]);
     return !there;
 }
 
@@ -534,7 +527,7 @@ static int has_news(struct daemon *d)
     if (d->run == NULL)
         return 0;
     pthread_mutex_lock(&d->run->lock);
-    int news = scr_hash_size(d->run->written) > 0;
+    int news = first_news(d->run) != NULL;
     pthread_mutex_unlock(&d->run->lock);
     return news || has_ended(d);
 }

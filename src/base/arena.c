@@ -9,7 +9,7 @@
 
 /* Blocks grow with what is asked for, so that a short list costs one small block and a
  * long one few. */
-enum { FIRST = 1024, MOST = 256 * 1024, ALIGN = alignof(max_align_t) };
+enum { FIRST = 256, MOST = 256 * 1024, ALIGN = alignof(max_align_t) };
 
 struct scr_arena_block {
     struct scr_arena_block *before;

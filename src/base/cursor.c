@@ -20,6 +20,13 @@ void scr_pack_key(struct scr_str *s, const char *key)
     scr_str_append_n(s, key, strlen(key) + 1);
 }
 
+void scr_pack_key_int(struct scr_str *s, int key)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%d", key);
+    scr_pack_key(s, text);
+}
+
 void scr_pack_val(struct scr_str *s, const char *key, const char *val)
 {
     scr_pack_key(s, key);

@@ -30,6 +30,7 @@
 
 void scr_pack_count(struct scr_str *s, size_t n);
 void scr_pack_key(struct scr_str *s, const char *key);
+void scr_pack_key_int(struct scr_str *s, int key);
 /* key with one value: its text, or a number as scr_hash_set_val_* write it. */
 void scr_pack_val(struct scr_str *s, const char *key, const char *val);
 void scr_pack_i64(struct scr_str *s, const char *key, int64_t val);

@@ -12,25 +12,26 @@ static int no_memory(const char *file, struct scr_err *err)
     return scr_fail(err, SCR_E_NOMEM, 0, "directory of %s: out of memory", file);
 }
 
-int scr_dirset_make(const struct scr_sys *sys, scr_hash *set, const char *file,
+int scr_dirset_make(const struct scr_sys *sys, struct scr_table *set, const char *file,
                     mode_t mode, struct scr_err *err)
 {
     char *dir = scr_path_dir(file);
     int rc = dir ? SCR_OK : no_memory(file, err);
-    if (rc == SCR_OK && scr_hash_get(set, dir) == NULL) {
+    if (rc == SCR_OK && scr_table_find(set, dir) == NULL) {
         rc = scr_dir_make(sys, dir, mode, err);
-        if (rc == SCR_OK && scr_hash_set(set, dir, NULL) == NULL)
+        if (rc == SCR_OK && scr_table_add(set, dir) == NULL)
             rc = no_memory(file, err);
     }
     free(dir);
     return rc;
 }
 
-int scr_dirset_sync(const struct scr_sys *sys, const scr_hash *set, struct scr_err *err)
+int scr_dirset_sync(const struct scr_sys *sys, const struct scr_table *set,
+                    struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (SCR_HASH_EACH(e, set))
+    for (SCR_EACH(const struct scr_item, e, set))
         if (rc == SCR_OK)
-            rc = scr_dir_sync(sys, scr_hash_elem_key(e), err);
+            rc = scr_dir_sync(sys, e->name, err);
     return rc;
 }

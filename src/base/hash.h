@@ -57,6 +57,8 @@ const char *scr_hash_elem_key(const scr_hash_elem *e);
 /* -1 unless the key is an int exactly as set_kv_int writes it ("07" is none). */
 int scr_hash_elem_key_int(const scr_hash_elem *e);
 scr_hash *scr_hash_elem_hash(const scr_hash_elem *e);
+/* 1 and *out if the key is such an int, 0 otherwise. */
+int scr_hash_key_int(const char *key, int *out);
 
 /* for (SCR_HASH_EACH(e, h)) — the current element must not be unset inside the loop. */
 #define SCR_HASH_EACH(e, h)                                                            \

@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "core/ctx.h"
 #include "par/flush_async.h"
+#include "par/lists.h"
 #include "store/arrival.h"
 #include "xfer/daemon.h"
 #include "xfer/zst.h"
@@ -90,23 +91,25 @@ void scr_async_fini(struct scr_ctx *ctx)
 
 /* Local; in doubt they do. */
 static int meets_files(const struct scr_ctx *ctx, int id, const char *name,
-                       const scr_hash *dests)
+                       const struct scr_table *dests)
 {
-    scr_hash *mine = scr_hash_new();
-    int meets = !scr_cache_dests(ctx, id, mine) ||
+    struct scr_table mine;
+    scr_table_init(&mine, sizeof(struct scr_item));
+    int meets = !scr_cache_dests(ctx, id, &mine) ||
                 strcmp(scr_cache_name_of(ctx, id), name) == 0;
-    for (SCR_HASH_EACH(e, mine))
-        meets = meets || scr_hash_get(dests, scr_hash_elem_key(e)) != NULL;
-    scr_hash_delete(mine);
+    for (SCR_EACH(struct scr_item, path, &mine))
+        meets = meets || scr_table_find(dests, path->name) != NULL;
+    scr_table_fini(&mine);
     return meets;
 }
 
 static int meets(const struct scr_ctx *ctx, int id, int other)
 {
-    scr_hash *dests = scr_hash_new();
-    int found = !scr_cache_dests(ctx, other, dests) ||
-                meets_files(ctx, id, scr_cache_name_of(ctx, other), dests);
-    scr_hash_delete(dests);
+    struct scr_table dests;
+    scr_table_init(&dests, sizeof(struct scr_item));
+    int found = !scr_cache_dests(ctx, other, &dests) ||
+                meets_files(ctx, id, scr_cache_name_of(ctx, other), &dests);
+    scr_table_fini(&dests);
     return found;
 }
 
@@ -406,7 +409,7 @@ void scr_async_replaced_all(struct scr_ctx *ctx)
 {
     for (int id = 0; (id = next_failed(ctx, id)) > 0;)
         if (scr_or_all(&ctx->world,
-                       meets_files(ctx, id, ctx->out.name, ctx->out.routed)))
+                       meets_files(ctx, id, ctx->out.name, &ctx->out.routed)))
             note_failed(ctx, id, 0, 0);
 }
 
@@ -455,25 +458,6 @@ void scr_async_adopt_all(struct scr_ctx *ctx)
                 n == 1 ? "" : "s", n == 1 ? "is" : "are");
 }
 
-/* Rank 0's list of datasets whose flush was cut short. */
-static int share_pending_all(struct scr_ctx *ctx, scr_hash *pending,
-                             struct scr_err *err)
-{
-    int *ids = NULL, rc = SCR_OK;
-    size_t n = 0;
-    if (ctx->world.rank == 0)
-        rc = scr_arrivals_pending(&ctx->env, &ctx->prefix, &ids, &n, err);
-    for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        if (scr_hash_set_kv_int(pending, "DSET", ids[i]) == NULL)
-            rc = scr_fail(err, SCR_E_NOMEM, 0, "flushes that were cut short");
-    free(ids);
-    struct scr_vote v = { .sum = { n } };
-    rc = scr_vote_all(&ctx->world, rc, &v, err);
-    return rc == SCR_OK && v.sum[0] > 0
-               ? scr_hash_bcast_all(&ctx->world, 0, pending, err)
-               : rc;
-}
-
 static void resume_all(struct scr_ctx *ctx, int id)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -497,14 +481,17 @@ static void start_outputs_all(struct scr_ctx *ctx)
 void scr_async_resume_all(struct scr_ctx *ctx)
 {
     struct scr_err why = SCR_ERR_INIT;
-    scr_hash *pending = scr_hash_new();
-    int rc = share_pending_all(ctx, pending, &why);
-    for (SCR_HASH_EACH(e, scr_hash_get(pending, "DSET")))
-        if (rc == SCR_OK && scr_cache_is_ready(ctx, scr_hash_elem_key_int(e)))
-            resume_all(ctx, scr_hash_elem_key_int(e));
+    int *ids = NULL, rc = SCR_OK;
+    size_t n = 0;
+    if (ctx->world.rank == 0)
+        rc = scr_arrivals_pending(&ctx->env, &ctx->prefix, &ids, &n, &why);
+    rc = scr_share_ids_all(&ctx->world, rc, &ids, &n, &why);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        if (scr_cache_is_ready(ctx, ids[i]))
+            resume_all(ctx, ids[i]);
     if (rc != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "flushes that were cut short: %s", why.text);
-    scr_hash_delete(pending);
+    free(ids);
     if (scr_async_is_on(ctx))
         start_outputs_all(ctx);
 }

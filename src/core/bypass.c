@@ -25,21 +25,6 @@ enum { DIR_MODE = 0777 }; /* cut by the umask */
 
 /* --- start --- */
 
-/* Also those whose demotion died before it was through. */
-static int list_claimed(const struct scr_ctx *ctx, int **ids, size_t *n,
-                        struct scr_err *err)
-{
-    return scr_paths_claimed(&ctx->env, &ctx->prefix, ctx->out.id, ids, n, err);
-}
-
-/* Those that a transfer process outside of this allocation may still copy, and
- * complete. */
-static int list_pending(const struct scr_ctx *ctx, int **ids, size_t *n,
-                        struct scr_err *err)
-{
-    return scr_arrivals_pending(&ctx->env, &ctx->prefix, ids, n, err);
-}
-
 static int enter_older(struct scr_ctx *ctx, const int *ids, size_t n, int pending,
                        struct scr_err *err)
 {
@@ -61,20 +46,30 @@ static int enter_older(struct scr_ctx *ctx, const int *ids, size_t n, int pendin
     return SCR_OK;
 }
 
-/* Lists of files of complete ones are only read where a file is about to be written
- * over. */
-static int learn_older_all(struct scr_ctx *ctx, int pending, struct scr_err *err)
+/* Those that a transfer process outside of this allocation may still copy, and
+ * complete, then the complete ones, also those whose demotion died before it was
+ * through: one that becomes complete meanwhile is in both. Lists of files of complete
+ * ones are only read where a file is about to be written over. */
+static int learn_older_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
 {
-    int *ids = NULL, rc = SCR_OK;
-    size_t n = 0;
-    if (ctx->world.rank == 0)
-        rc = (pending ? list_pending : list_claimed)(ctx, &ids, &n, err);
-    rc = scr_agree_all(&ctx->world, rc, err);
+    int *pending = NULL, *claimed = NULL;
+    size_t npending = 0, nclaimed = 0;
+    if (rc == SCR_OK && ctx->world.rank == 0)
+        rc = scr_arrivals_pending(&ctx->env, &ctx->prefix, &pending, &npending, err);
+    if (rc == SCR_OK && ctx->world.rank == 0)
+        rc = scr_paths_claimed(&ctx->env, &ctx->prefix, ctx->out.id, &claimed,
+                               &nclaimed, err);
+    rc = scr_share_ids_all(&ctx->world, rc, &pending, &npending, err);
     if (rc == SCR_OK)
-        rc = scr_share_ids_all(&ctx->world, &ids, &n, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world, enter_older(ctx, ids, n, pending, err), err);
-    free(ids);
+        rc = scr_share_ids_all(&ctx->world, rc, &claimed, &nclaimed, err);
+    if (rc == SCR_OK) {
+        rc = enter_older(ctx, pending, npending, 1, err);
+        if (rc == SCR_OK)
+            rc = enter_older(ctx, claimed, nclaimed, 0, err);
+        rc = scr_agree_all(&ctx->world, rc, err);
+    }
+    free(pending);
+    free(claimed);
     return rc;
 }
 
@@ -83,9 +78,8 @@ void scr_bypass_fini(struct scr_output *out)
     for (size_t i = 0; i < out->nolder; i++)
         scr_catalog_fini(&out->older[i].files);
     free(out->older);
-    scr_hash_delete(out->made);
-    scr_hash_delete(out->parts);
-    scr_hash_delete(out->waits);
+    scr_table_fini(&out->made);
+    scr_table_fini(&out->parts);
     if (out->publish.env != NULL) /* as a process that dies leaves it */
         scr_flushing_leave(out->publish.env, &out->publish.mark);
 }
@@ -94,17 +88,14 @@ static int open_publish(struct scr_ctx *ctx, const scr_hash *dset, struct scr_er
 {
     struct scr_output *out = &ctx->out;
     out->dset = scr_hash_dup(dset);
-    out->made = scr_hash_new();
-    out->parts = scr_hash_new();
-    out->waits = scr_hash_new();
+    scr_table_init(&out->made, sizeof(struct scr_item));
+    scr_table_init(&out->parts, sizeof(struct scr_item));
     out->publish = (struct scr_publish){ .env = &ctx->env,
                                          .world = &ctx->world,
                                          .prefix = &ctx->prefix,
                                          .id = out->id,
                                          .dset = out->dset };
-    return out->dset && out->made && out->parts && out->waits
-               ? SCR_OK
-               : scr_fail(err, SCR_E_NOMEM, 0, "dataset %s", out->name);
+    return out->dset ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "dataset %s", out->name);
 }
 
 /* Files of the last dataset that still wait for their names would be lost if the next
@@ -134,11 +125,7 @@ int scr_bypass_start_all(struct scr_ctx *ctx, const scr_hash *dset, struct scr_e
         rc = place_last_all(ctx, err);
     if (rc != SCR_OK)
         return rc;
-    rc = scr_agree_all(&ctx->world, open_publish(ctx, dset, err), err);
-    if (rc == SCR_OK)
-        rc = learn_older_all(ctx, 1, err);
-    if (rc == SCR_OK)
-        rc = learn_older_all(ctx, 0, err);
+    rc = learn_older_all(ctx, open_publish(ctx, dset, err), err);
     return rc == SCR_OK ? scr_publish_begin_all(&ctx->out.publish, err) : rc;
 }
 
@@ -156,17 +143,17 @@ static int check_inside(const struct scr_ctx *ctx, const char *dir, struct scr_e
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "SCR_Route_file: %s", why.text);
 }
 
-/* The directory of path, unless made, {<directory>}, has it. */
-static int make_dir(struct scr_ctx *ctx, const char *path, scr_hash *made,
+/* The directory of path, unless made has it. */
+static int make_dir(struct scr_ctx *ctx, const char *path, struct scr_table *made,
                     struct scr_err *err)
 {
     char *dir = scr_path_dir(path);
     int rc = dir ? SCR_OK : no_memory(err);
-    if (rc == SCR_OK && scr_hash_get(made, dir) == NULL) {
+    if (rc == SCR_OK && scr_table_find(made, dir) == NULL) {
         rc = check_inside(ctx, dir, err);
         if (rc == SCR_OK)
             rc = scr_dir_make(ctx->env.sys, dir, DIR_MODE, err);
-        if (rc == SCR_OK && scr_hash_set(made, dir, NULL) == NULL)
+        if (rc == SCR_OK && scr_table_add(made, dir) == NULL)
             rc = no_memory(err);
     }
     free(dir);
@@ -204,10 +191,10 @@ static int check_free(const struct scr_ctx *ctx, const char *path, int *is_there
 static int may_list(struct scr_ctx *ctx, struct scr_older *older, const char *dest,
                     int *listed, struct scr_err *err)
 {
-    const scr_hash *info = NULL;
+    const struct scr_listed *f = NULL;
     struct scr_err why = SCR_ERR_INIT;
-    int rc = scr_catalog_find_stored(&older->files, dest, &info, &why);
-    *listed = rc != SCR_OK || info != NULL;
+    int rc = scr_catalog_find_stored(&older->files, dest, &f, &why);
+    *listed = rc != SCR_OK || f != NULL;
     if (rc == SCR_E_NOMEM || rc == SCR_E_IO ||
         (rc == SCR_E_VERSION && !older->pending &&
          scr_paths_is_complete(&ctx->env, &ctx->prefix, older->id)))
@@ -236,25 +223,22 @@ static int place_beside(struct scr_ctx *ctx, const char *dest, char **path,
     int is_there;
     free(*path);
     *path = scr_replacing_path(&ctx->prefix, ctx->out.id, dest);
-    int rc = *path ? make_dir(ctx, *path, ctx->out.parts, err) : no_memory(err);
-    if (rc == SCR_OK)
-        rc = check_free(ctx, *path, &is_there, err);
-    return rc == SCR_OK && scr_hash_set(ctx->out.waits, dest, NULL) == NULL
-               ? no_memory(err)
-               : rc;
+    int rc = *path ? make_dir(ctx, *path, &ctx->out.parts, err) : no_memory(err);
+    return rc == SCR_OK ? check_free(ctx, *path, &is_there, err) : rc;
 }
 
-int scr_bypass_place(struct scr_ctx *ctx, const char *dest, char **path,
+int scr_bypass_place(struct scr_ctx *ctx, const char *dest, char **path, int *waits,
                      struct scr_err *err)
 {
-    int is_there = 0, found = 0;
+    int is_there = 0;
+    *waits = 0;
     *path = scr_path_join(ctx->prefix.path, dest);
-    int rc = *path ? make_dir(ctx, *path, ctx->out.made, err) : no_memory(err);
+    int rc = *path ? make_dir(ctx, *path, &ctx->out.made, err) : no_memory(err);
     if (rc == SCR_OK)
         rc = check_free(ctx, *path, &is_there, err);
     if (rc == SCR_OK)
-        rc = find_older(ctx, dest, is_there, &found, err);
-    return rc == SCR_OK && found ? place_beside(ctx, dest, path, err) : rc;
+        rc = find_older(ctx, dest, is_there, waits, err);
+    return rc == SCR_OK && *waits ? place_beside(ctx, dest, path, err) : rc;
 }
 
 /* --- complete --- */
@@ -284,54 +268,52 @@ static int sync_files(void *arg, struct scr_err *err)
 {
     struct scr_ctx *ctx = arg;
     int rc = SCR_OK;
-    for (SCR_HASH_EACH(e, ctx->out.routed)) {
-        const char *dest = scr_hash_elem_key(e);
+    for (SCR_EACH(struct scr_routed, r, &ctx->out.routed))
         if (rc == SCR_OK)
-            rc = sync_file(ctx, dest, scr_hash_get_val(ctx->out.routed, dest), err);
-    }
+            rc = sync_file(ctx, r->item.name, r->path, err);
     return rc;
 }
 
-/* Size and CRC of a file of this rank. */
-static int measure_file(struct scr_ctx *ctx, const char *dest, scr_hash *files,
+/* The files of this rank, as they are recorded, and where each waits. */
+struct written {
+    struct scr_ctx *ctx;
+    struct scr_table files;     /* of struct scr_listed */
+    struct scr_published *file; /* likewise */
+    size_t n;
+};
+
+static int measure_file(struct written *w, const struct scr_routed *r,
                         struct scr_err *err)
 {
-    const char *path = scr_hash_get_val(ctx->out.routed, dest);
+    struct scr_ctx *ctx = w->ctx;
     struct stat st = { 0 };
     uint64_t size = 0;
     uint32_t crc = 0;
     int rc;
     if (ctx->prm.crc_on_flush)
-        rc = scr_file_crc32(&ctx->env, path, 0, &size, &crc, err);
-    else if ((rc = scr_file_stat(ctx->env.sys, path, &st, err)) == SCR_OK)
+        rc = scr_file_crc32(&ctx->env, r->path, 0, &size, &crc, err);
+    else if ((rc = scr_file_stat(ctx->env.sys, r->path, &st, err)) == SCR_OK)
         size = (uint64_t)st.st_size;
     if (rc != SCR_OK)
         return rc;
-    scr_hash *info = scr_hash_set(files, dest, NULL);
-    scr_hash_set_val_u64(info, "SIZE", size);
+    struct scr_listed *f = scr_table_add(&w->files, r->item.name);
+    if (f == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "list of files");
+    scr_listed_set_size(f, size);
     if (ctx->prm.crc_on_flush)
-        scr_hash_set_val_crc(info, "CRC", crc);
-    if (scr_hash_get(ctx->out.shared, dest) != NULL)
-        scr_hash_set_val(info, "SHARED", "1");
-    if (scr_hash_get(ctx->out.waits, dest) != NULL)
-        scr_hash_set_val(info, "WAITS", path);
-    return scr_hash_ok(files) ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "list of files");
+        scr_listed_set_crc(f, crc);
+    f->is_shared = scr_table_find(&ctx->out.shared, r->item.name) != NULL;
+    w->file[w->n++] = (struct scr_published){ f, r->waits ? r->path : NULL };
+    return SCR_OK;
 }
-
-struct measure {
-    struct scr_ctx *ctx;
-    scr_hash *files;
-};
 
 static int measure_files(void *arg, struct scr_err *err)
 {
-    struct measure *m = arg;
+    struct written *w = arg;
     int rc = SCR_OK;
-    for (SCR_HASH_EACH(e, m->ctx->out.routed)) {
-        const char *dest = scr_hash_elem_key(e);
-        if (rc == SCR_OK && scr_output_is_mine(m->ctx, dest))
-            rc = measure_file(m->ctx, dest, m->files, err);
-    }
+    for (SCR_EACH(struct scr_routed, r, &w->ctx->out.routed))
+        if (rc == SCR_OK && scr_output_is_mine(w->ctx, r->item.name))
+            rc = measure_file(w, r, err);
     return rc;
 }
 
@@ -339,18 +321,18 @@ static int measure_files(void *arg, struct scr_err *err)
 static int in_turns_all(struct scr_ctx *ctx, scr_turn_work work, void *arg,
                         struct scr_err *err)
 {
-    return scr_in_turns_all(&ctx->world, ctx->prm.flush_width,
-                            scr_hash_size(ctx->out.routed) > 0, work, arg, err);
+    return scr_in_turns_all(&ctx->world, ctx->prm.flush_width, ctx->out.routed.n > 0,
+                            work, arg, err);
 }
 
 /* 1 if all ranks that share a file have it beside its place: shared tells which have
  * the file, beside which have it there. */
-static int is_one_place(const struct scr_output *out, const scr_hash *beside,
+static int is_one_place(const struct scr_output *out, const struct scr_table *beside,
                         const char *dest)
 {
-    const char *all = scr_hash_get_val(scr_hash_get(out->shared, dest), "RANKS");
-    const char *some = scr_hash_get_val(scr_hash_get(beside, dest), "RANKS");
-    return all == NULL || (some != NULL && strcmp(all, some) == 0);
+    const struct scr_shared *all = scr_table_find(&out->shared, dest);
+    const struct scr_shared *some = scr_table_find(beside, dest);
+    return all == NULL || (some != NULL && strcmp(all->ranks, some->ranks) == 0);
 }
 
 int scr_bypass_refuse_paths(const char *name, struct scr_err *err)
@@ -361,12 +343,12 @@ int scr_bypass_refuse_paths(const char *name, struct scr_err *err)
                     name);
 }
 
-static int check_places(const struct scr_output *out, const scr_hash *beside,
+static int check_places(const struct scr_output *out, const struct scr_table *beside,
                         struct scr_err *err)
 {
-    for (SCR_HASH_EACH(e, out->waits))
-        if (!is_one_place(out, beside, scr_hash_elem_key(e)))
-            return scr_bypass_refuse_paths(scr_hash_elem_key(e), err);
+    for (SCR_EACH(struct scr_routed, r, &out->routed))
+        if (r->waits && !is_one_place(out, beside, r->item.name))
+            return scr_bypass_refuse_paths(r->item.name, err);
     return SCR_OK;
 }
 
@@ -374,27 +356,37 @@ static int check_places(const struct scr_output *out, const scr_hash *beside,
 static int check_places_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     struct scr_output *out = &ctx->out;
-    int any = 0;
-    if (!out->has_shared || !scr_or_all(&ctx->world, scr_hash_size(out->waits) > 0))
-        return SCR_OK;
-    scr_hash *beside = scr_hash_new();
-    int rc = beside ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "shared files");
-    rc = scr_owners_find_all(&ctx->world, out->waits, NULL, 0, rc, beside, &any, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world, check_places(out, beside, err), err);
-    scr_hash_delete(beside);
+    struct scr_table waits, beside;
+    int any = 0, rc = SCR_OK;
+    if (!out->has_shared)
+        return rc;
+    scr_table_init(&waits, sizeof(struct scr_item));
+    scr_table_init(&beside, sizeof(struct scr_shared));
+    for (SCR_EACH(struct scr_routed, r, &out->routed))
+        if (r->waits)
+            scr_table_add(&waits, r->item.name);
+    if (!scr_table_ok(&waits))
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "shared files");
+    struct scr_vote v = { .sum = { waits.n } };
+    rc = scr_vote_all(&ctx->world, rc, &v, err);
+    if (rc == SCR_OK && v.sum[0] > 0) {
+        rc = scr_owners_find_all(&ctx->world, &waits, NULL, 0, rc, &beside, &any, err);
+        if (rc == SCR_OK)
+            rc = scr_agree_all(&ctx->world, check_places(out, &beside, err), err);
+    }
+    scr_table_fini(&waits);
+    scr_table_fini(&beside);
     return rc;
 }
 
-static int write_all(struct scr_ctx *ctx, int valid, scr_hash *files,
-                     struct scr_err *err)
+static int write_all(struct written *w, int valid, struct scr_err *err)
 {
+    struct scr_ctx *ctx = w->ctx;
     struct scr_output *out = &ctx->out;
-    struct measure m = { ctx, files };
     const struct scr_copy_opts o = { .width = ctx->prm.flush_width };
-    uint64_t bytes = 0, routed = scr_hash_size(out->routed);
-    int rc = files ? scr_output_check(ctx, valid, err)
-                   : scr_fail(err, SCR_E_NOMEM, 0, "list of files");
+    uint64_t bytes = 0, routed = out->routed.n;
+    int rc = w->file != NULL ? scr_output_check(ctx, valid, err)
+                             : scr_fail(err, SCR_E_NOMEM, 0, "list of files");
     rc = scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK) {
         scr_phase_all(ctx, "flush", out->id);
@@ -407,8 +399,9 @@ static int write_all(struct scr_ctx *ctx, int valid, scr_hash *files,
     if (rc == SCR_OK)
         rc = check_places_all(ctx, err);
     if (rc == SCR_OK)
-        rc = in_turns_all(ctx, measure_files, &m, err);
-    return rc == SCR_OK ? scr_publish_all(&out->publish, &o, files, &bytes, err) : rc;
+        rc = in_turns_all(ctx, measure_files, w, err);
+    return rc == SCR_OK ? scr_publish_all(&out->publish, &o, w->file, w->n, &bytes, err)
+                        : rc;
 }
 
 /* All files are written and synced, and some may have their names: the others get
@@ -453,8 +446,8 @@ static int remove_part(const struct scr_ctx *ctx, const char *dir)
 static int remove_parts(const struct scr_ctx *ctx)
 {
     int done = 1;
-    for (SCR_HASH_EACH(e, ctx->out.parts))
-        done &= remove_part(ctx, scr_hash_elem_key(e));
+    for (SCR_EACH(struct scr_item, dir, &ctx->out.parts))
+        done &= remove_part(ctx, dir->name);
     return done;
 }
 
@@ -464,7 +457,7 @@ static void tidy_all(struct scr_ctx *ctx)
 {
     struct scr_output *out = &ctx->out;
     int left = 0;
-    if (scr_or_all(&ctx->world, scr_hash_size(out->parts) > 0))
+    if (scr_or_all(&ctx->world, out->parts.n > 0))
         left = scr_or_all(&ctx->world, !remove_parts(ctx));
     if (left)
         scr_flushing_leave(&ctx->env, &out->publish.mark);
@@ -479,23 +472,24 @@ void scr_bypass_abandon_all(struct scr_ctx *ctx)
         scr_flushing_leave(&ctx->env, &out->publish.mark);
         return;
     }
-    for (SCR_HASH_EACH(e, out->waits)) {
-        const char *path = scr_hash_get_val(out->routed, scr_hash_elem_key(e));
-        if (path != NULL)
-            (void)scr_file_remove(ctx->env.sys, path, NULL);
-    }
+    for (SCR_EACH(struct scr_routed, r, &out->routed))
+        if (r->waits)
+            (void)scr_file_remove(ctx->env.sys, r->path, NULL);
     tidy_all(ctx);
 }
 
 int scr_bypass_complete_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
 {
-    scr_hash *files = scr_hash_new();
-    int rc = write_all(ctx, valid, files, err);
+    struct written w = { .ctx = ctx };
+    scr_table_init(&w.files, sizeof(struct scr_listed));
+    w.file = scr_calloc(ctx->out.routed.n, sizeof *w.file);
+    int rc = write_all(&w, valid, err);
     if (rc != SCR_OK)
         rc = place_rest_all(ctx, rc, err);
     if (rc == SCR_OK)
         tidy_all(ctx);
-    scr_hash_delete(files);
+    scr_table_fini(&w.files);
+    free(w.file);
     return rc;
 }
 
@@ -526,93 +520,78 @@ int scr_is_read_in_place_all(struct scr_ctx *ctx, int id)
                       ctx->world.rank == 0 && wants_in_place(ctx, id, shared));
 }
 
-/* Enters this rank's files; shared gets those that others may read too. */
-static int enter_files(struct scr_ctx *ctx, int id, const scr_hash *files,
-                       scr_hash *shared)
+/* Enters a file of this rank; shared gets those that others may read too. */
+static int enter_file(struct scr_ctx *ctx, int id, const struct scr_listed *f,
+                      struct scr_table *shared)
 {
-    int rc = SCR_OK;
-    for (SCR_HASH_EACH(e, scr_hash_get(files, "FILE"))) {
-        const char *asked = scr_hash_get_val(scr_hash_elem_hash(e), "ASKED");
-        const char *dest = asked ? asked : scr_hash_elem_key(e);
-        char *path = scr_plain_path(&ctx->prefix, id, scr_hash_elem_key(e),
-                                    scr_hash_elem_hash(e));
-        if (rc == SCR_OK)
-            rc = path ? scr_restart_add(&ctx->restart, dest, path) : SCR_E_NOMEM;
-        if (rc == SCR_OK && scr_hash_get(scr_hash_elem_hash(e), "SHARED") != NULL &&
-            scr_hash_set_val(shared, dest, path) == NULL)
-            rc = SCR_E_NOMEM;
-        free(path);
-    }
+    const char *dest = f->asked ? f->asked : f->item.name;
+    char *path = scr_plain_path(&ctx->prefix, id, f);
+    int rc = path ? scr_restart_add(&ctx->restart, dest, path) : SCR_E_NOMEM;
+    if (rc == SCR_OK && f->is_shared && scr_readable_add(shared, dest, path) == NULL)
+        rc = SCR_E_NOMEM;
+    free(path);
     return rc;
 }
 
-static int enter_dataset(struct scr_ctx *ctx, int id, const scr_hash *dset,
-                         const scr_hash *files, scr_hash *shared, char **name,
-                         struct scr_err *err)
-{
-    struct scr_restart *r = &ctx->restart;
-    struct scr_dataset d;
-    int rc = scr_dataset_get(dset, &d, err);
-    if (rc != SCR_OK)
-        return rc;
-    ctx->ckpt_id = d.ckpt > 0 ? d.ckpt : ctx->ckpt_id;
-    r->name = scr_strdup(d.name);
-    *name = scr_strdup(d.name);
-    rc = r->name && *name ? enter_files(ctx, id, files, shared) : SCR_E_NOMEM;
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "files of dataset %d", id);
-}
-
-static int note_unpacked(struct scr_restart *r, const scr_hash *files,
-                         struct scr_err *err)
+/* What this rank has unpacked is noted first, so that it is removed in any case. */
+static int enter_files(struct scr_ctx *ctx, int id, const struct scr_rank_files *mine,
+                       struct scr_table *shared, struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (SCR_HASH_EACH(e, scr_hash_get(files, "FILE")))
+    if (mine == NULL)
+        return rc;
+    for (SCR_EACH(struct scr_listed, f, &mine->files))
         if (rc == SCR_OK)
-            rc = scr_plains_note(&r->plain, scr_hash_elem_key(e), scr_hash_elem_hash(e),
-                                 err);
+            rc = scr_plains_note(&ctx->restart.plain, f, err);
+    for (SCR_EACH(struct scr_listed, f, &mine->files))
+        if (rc == SCR_OK && (rc = enter_file(ctx, id, f, shared)) != SCR_OK)
+            scr_fail(err, rc, 0, "files of dataset %d", id);
     return rc;
 }
 
-static int open_files_all(struct scr_ctx *ctx, int id, scr_hash *files, scr_hash *dset,
-                          struct scr_err *err)
+static int enter_name(struct scr_ctx *ctx, const struct scr_dataset *d, char **name,
+                      struct scr_err *err)
 {
-    struct scr_copy_opts o = { .width = ctx->prm.fetch_width,
-                               .crc = ctx->prm.crc_on_flush };
-    struct scr_restart *r = &ctx->restart;
-    uint64_t bytes = 0;
-    r->by_dest = scr_hash_new();
-    r->by_name = scr_hash_new();
-    scr_restart_read_there(ctx, id);
-    int rc = files && dset && r->by_dest && r->by_name
-                 ? SCR_OK
-                 : scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d", id);
-    rc = scr_agree_all(&ctx->world, rc, err);
-    if (rc != SCR_OK)
-        return rc;
-    scr_phase_all(ctx, "fetch", id);
-    rc = scr_fetch_in_place_all(&ctx->env, &ctx->world, &ctx->prefix, &o, id, files,
-                                dset, &bytes, err);
-    return rc == SCR_OK ? scr_agree_all(&ctx->world, note_unpacked(r, files, err), err)
-                        : rc;
+    ctx->restart.name = scr_strdup(d->name);
+    *name = scr_strdup(d->name);
+    return ctx->restart.name && *name
+               ? SCR_OK
+               : scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d", d->id);
 }
 
 int scr_in_place_open_all(struct scr_ctx *ctx, int id, char **name, struct scr_err *err)
 {
-    scr_hash *files = scr_hash_new(), *dset = scr_hash_new(), *shared = scr_hash_new();
+    struct scr_copy_opts o = { .width = ctx->prm.fetch_width,
+                               .crc = ctx->prm.crc_on_flush };
+    struct scr_rank2file files = { 0 };
+    struct scr_dataset d = { 0 };
+    struct scr_table shared;
+    uint64_t bytes = 0;
+    scr_hash *dset = scr_hash_new();
+    scr_table_init(&shared, sizeof(struct scr_readable));
     scr_restart_fini(&ctx->restart);
-    int rc = open_files_all(ctx, id, files, dset, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world,
-                           enter_dataset(ctx, id, dset, files, shared, name, err), err);
-    if (rc == SCR_OK)
-        rc = scr_spread_shared_all(ctx, shared, err);
-    ctx->restart.in_place = 1;
-    if (rc == SCR_OK)
+    scr_restart_read_there(ctx, id);
+    scr_phase_all(ctx, "fetch", id);
+    int rc = scr_fetch_in_place_all(&ctx->env, &ctx->world, &ctx->prefix, &o, id,
+                                    &files, dset, &bytes, err);
+    if (rc == SCR_OK) {
+        rc = enter_files(ctx, id, scr_rank2file_rank(&files, ctx->world.rank), &shared,
+                         err);
+        if (rc == SCR_OK)
+            rc = scr_dataset_get(dset, &d, err);
+        if (rc == SCR_OK)
+            rc = enter_name(ctx, &d, name, err);
+        rc = scr_spread_shared_all(ctx, &shared, rc, err);
+    }
+    if (rc == SCR_OK) {
+        ctx->restart.in_place = 1;
         ctx->restart.id = id;
-    else
+        ctx->ckpt_id = d.ckpt > 0 ? d.ckpt : ctx->ckpt_id;
+    } else {
         scr_restart_fini(&ctx->restart);
-    scr_hash_delete(files);
+    }
+    scr_rank2file_fini(&files);
     scr_hash_delete(dset);
-    scr_hash_delete(shared);
+    scr_table_fini(&shared);
     return rc;
 }

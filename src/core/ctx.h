@@ -9,11 +9,13 @@
 #define SCR_CORE_CTX_H
 
 #include "base/lock.h"
+#include "base/table.h"
 #include "cfg/cfg.h"
 #include "cfg/desc.h"
 #include "core/state.h"
 #include "fmt/event.h"
 #include "fmt/filemap.h"
+#include "fmt/rank2file.h"
 #include "par/comm.h"
 #include "par/flush.h"
 #include "par/plain.h"
@@ -38,6 +40,13 @@ struct scr_older {
     struct scr_catalog files;
 };
 
+/* A file of the open dataset, as SCR_Route_file gave it. */
+struct scr_routed {
+    struct scr_item item; /* name: where it goes, below the prefix */
+    const char *path;     /* to write to */
+    int waits; /* that lies beside a file it is to replace (store/replacing.h) */
+};
+
 /* The dataset between Start_output and Complete_output. */
 struct scr_output {
     int id; /* 0: no output phase is open */
@@ -45,16 +54,16 @@ struct scr_output {
     const struct scr_reddesc *red;
     char *name;
     char *dset_dir, *rank_dir; /* in cache */
-    scr_hash *routed;          /* destination under the prefix -> path to write to */
-    scr_hash *taken;           /* names in rank_dir that are given away */
-    scr_hash *shared;          /* those routed by other ranks too (par/owners.h) */
+    struct scr_table routed;   /* of struct scr_routed */
+    struct scr_table taken;    /* names in rank_dir that are given away */
+    struct scr_table shared;   /* of struct scr_shared (par/owners.h): those of routed
+                                  that other ranks routed too */
     int has_shared;            /* some rank has some */
     struct scr_err refused;    /* first SCR_Route_file that failed in this phase */
-    int bypass;      /* files are written to the prefix; the rest is for that */
-    scr_hash *dset;  /* as the index has it */
-    scr_hash *made;  /* {<directory>}: of routed files; */
-    scr_hash *parts; /* those made beside files to be replaced */
-    scr_hash *waits; /* destinations written there (store/replacing.h) */
+    int bypass;             /* files are written to the prefix; the rest is for that */
+    scr_hash *dset;         /* as the index has it */
+    struct scr_table made;  /* directories of routed files; */
+    struct scr_table parts; /* those made beside files to be replaced */
     struct scr_publish publish;
     int unplaced;            /* those files stay for the next start */
     struct scr_older *older; /* those it may replace files of */
@@ -62,9 +71,22 @@ struct scr_output {
     double start; /* scr_now_mono() */
 };
 
+/* A file that can be read, by its destination below the prefix or by its base name. */
+struct scr_readable {
+    struct scr_item item;
+    const char *path; /* to read it from; "": several files have that base name */
+    int is_others;    /* another rank wrote it */
+};
+
+/* A base name in the prefix directory. */
+struct scr_base {
+    struct scr_item item;
+    const struct scr_listed *of; /* in scr_restart.catalog; NULL: of several files */
+};
+
 /* A file of a checkpoint, as SCR_Restart_file gives it. */
-struct scr_listed {
-    const char *dest; /* below the prefix, borrowed from scr_restart.lists */
+struct scr_restart_file {
+    const char *dest; /* below the prefix, borrowed from scr_restart.told */
     int rank;         /* that wrote it */
 };
 
@@ -72,22 +94,21 @@ struct scr_listed {
 struct scr_restart {
     int id; /* 0: none */
     char *name;
-    scr_hash *by_dest; /* destination under the prefix -> path, this rank's files */
-    scr_hash *by_name; /* base name -> path; "" when ambiguous */
-    scr_hash *others;  /* destinations in by_dest that belong to other ranks */
-    scr_filemap *near; /* what this node has in cache; NULL: not needed so far */
-    int in_place;      /* those paths are on the prefix */
+    struct scr_table by_dest, by_name; /* of struct scr_readable: this rank's files, and
+                                          what it has asked for besides */
+    scr_filemap *near;       /* what this node has in cache; NULL: not needed so far */
+    int in_place;            /* those paths are on the prefix */
     struct scr_plains plain; /* compressed ones this rank unpacked there */
     /* of another number of ranks (regroup.c): it is read where it lies in the prefix
        directory, by_dest and by_name get what was asked for */
     int is_foreign;
-    int ranks;                  /* that wrote it */
+    struct scr_rank2file share; /* part of its list, which this rank tells of */
     struct scr_catalog catalog; /* all its files on the prefix */
-    scr_hash *bases;            /* base name -> destination; "" when ambiguous */
+    struct scr_table bases;     /* of struct scr_base */
+    int has_bases;
     /* every rank's files, when the program asked for a list */
-    scr_hash *share; /* RANK/<r>/FILE/<destination>: those this rank tells of */
-    scr_hash *lists; /* the same of all; NULL: nobody asked so far */
-    struct scr_listed *list;
+    struct scr_str told;           /* "<rank>/<destination>" of each */
+    struct scr_restart_file *list; /* NULL: nobody asked so far */
     int nlist;
 };
 
@@ -340,10 +361,10 @@ int scr_route_dest(const struct scr_ctx *ctx, const char *name, char **dest,
 int scr_bypass_start_all(struct scr_ctx *ctx, const scr_hash *dset,
                          struct scr_err *err);
 /* Where dest is written, malloc'd; directories are made. That is its path under the
- * prefix, or a path beside it if an older dataset has a file there. All ranks are given
- * the same, unless the older dataset or its file is removed meanwhile:
+ * prefix, or, *waits, a path beside it if an older dataset has a file there. All ranks
+ * are given the same, unless the older dataset or its file is removed meanwhile:
  * scr_bypass_complete_all and scr_check_open_all find that. Local. */
-int scr_bypass_place(struct scr_ctx *ctx, const char *dest, char **path,
+int scr_bypass_place(struct scr_ctx *ctx, const char *dest, char **path, int *waits,
                      struct scr_err *err);
 void scr_bypass_fini(struct scr_output *out);
 /* Syncs and records what was written, puts it in place of what older datasets have
@@ -361,9 +382,11 @@ int scr_is_read_in_place_all(struct scr_ctx *ctx, int id);
 /* Verifies it and makes it the checkpoint to restart from; *name is malloc'd. */
 int scr_in_place_open_all(struct scr_ctx *ctx, int id, char **name,
                           struct scr_err *err);
-/* Enters files that belong to one rank, shared = {<destination>: {<path>}} there, on
- * all ranks. (shared.c) */
-int scr_spread_shared_all(struct scr_ctx *ctx, scr_hash *shared, struct scr_err *err);
+/* Enters files that belong to one rank on all ranks: shared is of struct scr_readable,
+ * those of this rank by destination. rc: what this rank found before; if any rank found
+ * an error all leave with that. (shared.c) */
+int scr_spread_shared_all(struct scr_ctx *ctx, const struct scr_table *shared, int rc,
+                          struct scr_err *err);
 
 /* --- a cache that all nodes share (sharedstore.c) --- */
 /* Where dest is written until Complete_output; malloc'd, directories are made. Local.
@@ -582,9 +605,10 @@ enum scr_xfer_type scr_flush_type(const struct scr_ctx *ctx);
 int scr_flush_pack(const struct scr_ctx *ctx);
 int scr_async_is_on(const struct scr_ctx *ctx);       /* SCR_FLUSH_ASYNC */
 int scr_async_has(const struct scr_ctx *ctx, int id); /* under way */
-/* Where this rank's files of dataset id in cache go: {<path below the prefix>}, of each
- * also the name it has there if it is compressed; 0: no memory. (meeting.c) */
-int scr_cache_dests(const struct scr_ctx *ctx, int id, scr_hash *dests);
+/* Adds to dests, a set of paths below the prefix, where this rank's files of dataset id
+ * in cache go, of each also the name it has there if it is compressed; 0: no memory.
+ * (meeting.c) */
+int scr_cache_dests(const struct scr_ctx *ctx, int id, struct scr_table *dests);
 /* Place in the list of the last flush under way whose dataset has the name of id, or a
  * file of any rank at a path where one of id goes, of whatever rank; -1: none. */
 int scr_meeting_last_all(struct scr_ctx *ctx, int id);
@@ -669,9 +693,13 @@ int scr_complete_restart_all(struct scr_ctx *ctx, int valid, struct scr_err *err
 /* Completes a restart that the program has left open, which is told: what it read
  * counts as good, as it goes on. call: what it has called. */
 void scr_restart_close_all(struct scr_ctx *ctx, const char *call);
+/* There is none; r is as new, and empty. */
 void scr_restart_fini(struct scr_restart *r);
-/* Enters a file of this rank. */
+/* Enters a file of this rank. SCR_OK or SCR_E_NOMEM. */
 int scr_restart_add(struct scr_restart *r, const char *dest, const char *path);
+/* Adds one to files, of struct scr_readable; NULL: out of memory. */
+struct scr_readable *scr_readable_add(struct scr_table *files, const char *name,
+                                      const char *path);
 /* --- SCR_CURRENT applies once an allocation (wanted.c) --- */
 /* 1 if it is to be gone to by this run; that it was before is told. */
 int scr_wanted_is_due_all(struct scr_ctx *ctx);
@@ -683,7 +711,7 @@ void scr_wanted_settle_all(struct scr_ctx *ctx, int complete);
 void scr_wanted_forget_all(struct scr_ctx *ctx);
 
 /* --- files of other ranks (others.c) --- */
-/* Enters a file of another rank. */
+/* Enters a file of another rank. SCR_OK or SCR_E_NOMEM. */
 int scr_restart_add_other(struct scr_restart *r, const char *dest, const char *path);
 /* Files of dataset id, which is the checkpoint to restart from, can be looked for in
  * the list it has in the prefix directory. Local. */

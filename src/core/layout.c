@@ -17,36 +17,40 @@ static int no_memory(const struct scr_ctx *ctx, struct scr_err *err)
                     ctx->out.id);
 }
 
-/* dests = {<destination>: {<path in cache>}}; names in the rank's directory are unique.
- */
-static int choose_dests(const struct scr_ctx *ctx, int by_rank, scr_hash *dests,
+struct dest {
+    struct scr_item item; /* below the prefix */
+    struct scr_file *of;
+};
+
+/* Names in the rank's directory are unique. */
+static int choose_dests(const struct scr_ctx *ctx, int by_rank, struct scr_table *dests,
                         struct scr_err *err)
 {
     int id = ctx->out.id, me = ctx->world.rank;
     size_t skip = strlen(ctx->out.rank_dir) + 1;
-    scr_hash_unset_all(dests);
+    scr_table_clear(dests);
     for (struct scr_file *f = scr_filemap_first_file(ctx->map, id, me); f;
          f = scr_file_next(f)) {
-        const char *path = f->item.name;
-        char *dest =
-            by_rank ? scr_asprintf("scr.dataset.%d/rank.%d/%s", id, me, path + skip)
-                    : scr_asprintf("scr.dataset.%d/%s", id, path + skip);
-        int ok = dest != NULL && scr_hash_set_val(dests, dest, path) != NULL;
+        const char *name = f->item.name + skip;
+        char *dest = by_rank ? scr_asprintf("scr.dataset.%d/rank.%d/%s", id, me, name)
+                             : scr_asprintf("scr.dataset.%d/%s", id, name);
+        struct dest *d = dest != NULL ? scr_table_add(dests, dest) : NULL;
         free(dest);
-        if (!ok)
+        if (d == NULL)
             return no_memory(ctx, err);
+        d->of = f;
     }
-    return dests != NULL ? SCR_OK : no_memory(ctx, err);
+    return SCR_OK;
 }
 
-static int set_dest(struct scr_ctx *ctx, const char *dest, const char *path)
+static int set_dest(const struct dest *d)
 {
-    scr_meta *meta = scr_filemap_get_meta(ctx->map, ctx->out.id, ctx->world.rank, path);
-    char *asked = scr_meta_dest(meta), *dir = scr_path_dir(dest);
+    scr_meta *meta = scr_file_meta(d->of);
+    char *asked = scr_meta_dest(meta), *dir = scr_path_dir(d->item.name);
     if (asked != NULL && dir != NULL) {
         scr_meta_set_asked(meta, asked);
         scr_meta_set_origpath(meta, dir);
-        scr_meta_set_origname(meta, scr_path_base(dest));
+        scr_meta_set_origname(meta, scr_path_base(d->item.name));
     }
     int ok = asked != NULL && dir != NULL && !meta->arena->lost;
     free(dir);
@@ -56,18 +60,18 @@ static int set_dest(struct scr_ctx *ctx, const char *dest, const char *path)
 
 int scr_layout_all(struct scr_ctx *ctx, struct scr_err *err)
 {
+    struct scr_table dests, alike;
     int any = 0;
-    scr_hash *dests = scr_hash_new(), *alike = scr_hash_new();
-    int rc = alike ? choose_dests(ctx, 0, dests, err) : no_memory(ctx, err);
-    rc = scr_owners_find_all(&ctx->world, dests, NULL, 0, rc, alike, &any, err);
+    scr_table_init(&dests, sizeof(struct dest));
+    scr_table_init(&alike, sizeof(struct scr_shared));
+    int rc = choose_dests(ctx, 0, &dests, err);
+    rc = scr_owners_find_all(&ctx->world, &dests, NULL, 0, rc, &alike, &any, err);
     if (rc == SCR_OK && any)
-        rc = choose_dests(ctx, 1, dests, err);
-    for (SCR_HASH_EACH(e, dests)) {
-        const char *dest = scr_hash_elem_key(e);
-        if (rc == SCR_OK && !set_dest(ctx, dest, scr_hash_get_val(dests, dest)))
+        rc = choose_dests(ctx, 1, &dests, err);
+    for (SCR_EACH(struct dest, d, &dests))
+        if (rc == SCR_OK && !set_dest(d))
             rc = no_memory(ctx, err);
-    }
-    scr_hash_delete(dests);
-    scr_hash_delete(alike);
+    scr_table_fini(&dests);
+    scr_table_fini(&alike);
     return scr_agree_all(&ctx->world, rc, err);
 }

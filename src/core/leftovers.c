@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/path.h"
+#include "base/str.h"
 #include "core/ctx.h"
 #include "par/lists.h"
 #include "scav/sweep.h"
@@ -14,33 +15,32 @@ static int no_memory(struct scr_err *err)
     return scr_fail(err, SCR_E_NOMEM, 0, "out of memory");
 }
 
-/* {<rank>: {<directory>: {<name>}}} of the paths this rank keeps: each directory is
+/* The paths this rank keeps, to the keepers of their directories: each directory is
  * read by one rank. */
-static int deal(const struct scr_ctx *ctx, const scr_hash *kept, scr_hash *send,
-                struct scr_err *err)
+static int deal(const struct scr_ctx *ctx, const struct scr_table *kept,
+                struct scr_parcels *send, struct scr_err *err)
 {
     int ok = 1;
-    for (SCR_HASH_EACH(e, kept)) {
-        char *dir = scr_path_dir(scr_hash_elem_key(e));
+    for (SCR_EACH(struct scr_kept, k, kept)) {
+        char *dir = scr_path_dir(k->item.name);
         ok = ok && dir != NULL &&
-             scr_hash_setf(send, NULL, "%d %s %s", scr_path_keeper(&ctx->world, dir),
-                           dir, scr_path_base(scr_hash_elem_key(e))) != NULL;
+             scr_parcel_text(send, scr_path_keeper(&ctx->world, dir), k->item.name) ==
+                 SCR_OK;
         free(dir);
     }
     return ok ? SCR_OK : no_memory(err);
 }
 
-/* recv = {<from>: {<directory>: {<name>}}}. */
-static int sweep(struct scr_sweep *s, const scr_hash *recv, struct scr_err *err)
+static int sweep(struct scr_sweep *s, const struct scr_parcels *recv,
+                 struct scr_err *err)
 {
-    scr_hash *dirs = scr_hash_new();
-    int rc = dirs ? SCR_OK : no_memory(err);
-    for (SCR_HASH_EACH(from, recv))
-        if (rc == SCR_OK && scr_hash_merge(dirs, scr_hash_elem_hash(from)) != SCR_OK)
-            rc = no_memory(err);
-    if (rc == SCR_OK)
-        rc = scr_sweep_dirs(s, dirs, err);
-    scr_hash_delete(dirs);
+    struct scr_table paths;
+    scr_table_init(&paths, sizeof(struct scr_item));
+    for (size_t i = 0; i < recv->n; i++)
+        for (SCR_TEXTS(path, &recv->of[i].bytes))
+            scr_table_add(&paths, path);
+    int rc = scr_table_ok(&paths) ? scr_sweep_paths(s, &paths, err) : no_memory(err);
+    scr_table_fini(&paths);
     return rc;
 }
 
@@ -49,34 +49,34 @@ static int sweep(struct scr_sweep *s, const scr_hash *recv, struct scr_err *err)
 static int sweep_listed_all(struct scr_ctx *ctx, struct scr_sweep *s, const int *lists,
                             size_t n, struct scr_err *err)
 {
-    scr_hash *kept = scr_hash_new(), *unread = scr_hash_new();
-    scr_hash *send = scr_hash_new(), *recv = scr_hash_new();
-    int rc = kept && unread && send && recv ? SCR_OK : no_memory(err);
-    rc = scr_agree_all(&ctx->world, rc, err);
+    struct scr_table kept;
+    struct scr_parcels send = { 0 }, recv = { 0 };
+    enum scr_list_state *state = scr_calloc(n, sizeof *state);
+    scr_kept_init(&kept);
+    int rc = scr_agree_all(&ctx->world, state ? SCR_OK : no_memory(err), err);
     if (rc == SCR_OK)
-        rc = scr_lists_read_all(&ctx->env, &ctx->world, &ctx->prefix, lists, n, unread,
-                                kept, err);
+        rc = scr_lists_read_all(&ctx->env, &ctx->world, &ctx->prefix, lists, n, state,
+                                &kept, err);
     if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world, deal(ctx, kept, send, err), err);
+        rc = scr_parcels_pass_all(&ctx->world, deal(ctx, &kept, &send, err), &send,
+                                  &recv, err);
     if (rc == SCR_OK)
-        rc = scr_hash_exchange_all(&ctx->world, send, recv, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world, sweep(s, recv, err), err);
-    scr_hash_delete(kept);
-    scr_hash_delete(unread);
-    scr_hash_delete(send);
-    scr_hash_delete(recv);
+        rc = scr_agree_all(&ctx->world, sweep(s, &recv, err), err);
+    scr_parcels_free(&send);
+    scr_parcels_free(&recv);
+    scr_table_fini(&kept);
+    free(state);
     return rc;
 }
 
 /* The marks themselves are rank 0's. */
 static int share_dead_all(struct scr_ctx *ctx, struct scr_dead *d, struct scr_err *err)
 {
-    int rc = scr_share_ids_all(&ctx->world, &d->flushed, &d->nflushed, err);
+    int rc = scr_share_ids_all(&ctx->world, SCR_OK, &d->flushed, &d->nflushed, err);
     if (rc == SCR_OK)
-        rc = scr_share_ids_all(&ctx->world, &d->bypassed, &d->nbypassed, err);
+        rc = scr_share_ids_all(&ctx->world, rc, &d->bypassed, &d->nbypassed, err);
     return rc == SCR_OK && d->nbypassed > 0
-               ? scr_share_ids_all(&ctx->world, &d->all, &d->nall, err)
+               ? scr_share_ids_all(&ctx->world, rc, &d->all, &d->nall, err)
                : rc;
 }
 

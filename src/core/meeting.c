@@ -12,18 +12,18 @@
 
 /* Whether it will be compressed, or was before a flush was cut short, is not known
  * before it is there. */
-static int add_both(scr_hash *dests, const char *dest)
+static int add_both(struct scr_table *dests, const char *dest)
 {
     char *zst = scr_asprintf("%s" SCR_ZST_SUFFIX, dest);
-    int ok = zst != NULL && scr_hash_set(dests, dest, NULL) != NULL &&
-             scr_hash_set(dests, zst, NULL) != NULL;
+    int ok = zst != NULL && scr_table_add(dests, dest) != NULL &&
+             scr_table_add(dests, zst) != NULL;
     free(zst);
     return ok;
 }
 
-int scr_cache_dests(const struct scr_ctx *ctx, int id, scr_hash *dests)
+int scr_cache_dests(const struct scr_ctx *ctx, int id, struct scr_table *dests)
 {
-    int me = ctx->world.rank, ok = dests != NULL;
+    int me = ctx->world.rank, ok = 1;
     for (struct scr_file *f = scr_filemap_first_file(ctx->map, id, me); f != NULL;
          f = scr_file_next(f)) {
         const scr_meta *meta = scr_file_meta(f);
@@ -41,70 +41,82 @@ static int is_same_name(const struct scr_ctx *ctx, int a, int b)
     return strcmp(scr_cache_name_of(ctx, a), scr_cache_name_of(ctx, b)) == 0;
 }
 
-/* Tells the keepers of this rank's paths of id: send = {<keeper>: {<what>: {<path>}}}.
- */
-static int tell(const struct scr_ctx *ctx, int id, int what, scr_hash *send)
+/* Tells the keepers of this rank's paths of id: "<what>/<path>". */
+static int tell(const struct scr_ctx *ctx, int id, int what, struct scr_parcels *send)
 {
-    scr_hash *dests = scr_hash_new();
-    int ok = scr_cache_dests(ctx, id, dests);
-    for (SCR_HASH_EACH(e, dests)) {
-        const char *path = scr_hash_elem_key(e);
-        ok = ok && scr_hash_setf(send, NULL, "%d %d %s",
-                                 scr_path_keeper(&ctx->world, path), what, path);
-    }
-    scr_hash_delete(dests);
-    return ok;
+    struct scr_table dests;
+    scr_table_init(&dests, sizeof(struct scr_item));
+    int ok = scr_cache_dests(ctx, id, &dests);
+    for (SCR_EACH(struct scr_item, path, &dests))
+        ok = ok && scr_parcel_printf(send, scr_path_keeper(&ctx->world, path->name),
+                                     "%d/%s", what, path->name) == SCR_OK;
+    scr_table_fini(&dests);
+    return ok ? SCR_OK : SCR_E_NOMEM;
 }
 
 /* All about the datasets under way, by their place in the list, and about id as one
  * more. */
-static int tell_of_all(const struct scr_ctx *ctx, int id, scr_hash *send)
+static int tell_of_all(const struct scr_ctx *ctx, int id, struct scr_parcels *send)
 {
     const struct scr_async *s = &ctx->async;
-    int ok = tell(ctx, id, s->n, send);
-    for (int i = 0; i < s->n; i++)
-        ok = tell(ctx, scr_flush_async_id(s->flush[i]), i, send) && ok;
-    return ok;
+    int rc = tell(ctx, id, s->n, send);
+    for (int i = 0; i < s->n && rc == SCR_OK; i++)
+        rc = tell(ctx, scr_flush_async_id(s->flush[i]), i, send);
+    return rc;
 }
 
-/* 1 if some rank gives the path to the dataset called that. */
-static int is_given(const scr_hash *recv, const char *what, const char *path)
+/* A path this rank keeps. */
+struct meeting {
+    struct scr_item item;
+    int is_its; /* it is one of id's */
+    int after;  /* the place behind that of the last dataset under way that has it, 0:
+                   none has */
+};
+
+static void hear(struct scr_table *paths, const char *text, int n)
 {
-    for (SCR_HASH_EACH(from, recv))
-        if (scr_hash_get_kv(scr_hash_elem_hash(from), what, path) != NULL)
-            return 1;
-    return 0;
+    char *end = NULL;
+    int what = (int)strtol(text, &end, 10);
+    struct meeting *m = scr_table_add(paths, end + 1);
+    if (m == NULL)
+        return;
+    if (what == n)
+        m->is_its = 1;
+    else if (what >= m->after)
+        m->after = what + 1;
 }
 
-/* The last place whose dataset has one of id's paths that this rank keeps; -1: none. */
-static int last_that_meets(const scr_hash *recv, int n)
+/* The last place whose dataset has one of id's paths that this rank keeps, which is the
+ * last in doubt; -1: none. */
+static int last_that_meets(const struct scr_parcels *recv, int n)
 {
-    char what[16];
-    for (int i = n - 1; i >= 0; i--) {
-        snprintf(what, sizeof what, "%d", i);
-        for (SCR_HASH_EACH(from, recv))
-            for (SCR_HASH_EACH(e, scr_hash_getf(scr_hash_elem_hash(from), "%d", n)))
-                if (is_given(recv, what, scr_hash_elem_key(e)))
-                    return i;
-    }
-    return -1;
+    struct scr_table paths;
+    int last = -1;
+    scr_table_init(&paths, sizeof(struct meeting));
+    for (size_t i = 0; i < recv->n; i++)
+        for (SCR_TEXTS(text, &recv->of[i].bytes))
+            hear(&paths, text, n);
+    for (SCR_EACH(struct meeting, m, &paths))
+        if (m->is_its && m->after > last + 1)
+            last = m->after - 1;
+    last = scr_table_ok(&paths) ? last : n - 1;
+    scr_table_fini(&paths);
+    return last;
 }
 
 int scr_meeting_last_all(struct scr_ctx *ctx, int id)
 {
     const struct scr_async *s = &ctx->async;
-    int last = -1;
+    struct scr_parcels send = { 0 }, recv = { 0 };
     if (s->n == 0)
         return -1;
-    scr_hash *send = scr_hash_new(), *recv = scr_hash_new();
-    int ok = recv != NULL && tell_of_all(ctx, id, send);
-    ok = scr_and_all(&ctx->world, ok) &&
-         scr_hash_exchange_all(&ctx->world, send, recv, NULL) == SCR_OK;
-    last = ok ? last_that_meets(recv, s->n) : s->n - 1;
+    int rc = tell_of_all(ctx, id, &send);
+    rc = scr_parcels_pass_all(&ctx->world, rc, &send, &recv, NULL);
+    int last = rc == SCR_OK ? last_that_meets(&recv, s->n) : s->n - 1;
     for (int i = last + 1; i < s->n; i++)
         if (is_same_name(ctx, scr_flush_async_id(s->flush[i]), id))
             last = i;
-    scr_hash_delete(send);
-    scr_hash_delete(recv);
+    scr_parcels_free(&send);
+    scr_parcels_free(&recv);
     return (int)scr_max_all(&ctx->world, last);
 }

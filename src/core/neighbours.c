@@ -23,7 +23,7 @@ struct leaving {
     struct scr_neighbour_key after; /* those up to it had their turn */
     uint64_t bytes;                 /* that left, of all nodes */
     int datasets, directories;      /* likewise */
-    scr_hash *prefixes;             /* {<name>}: of those */
+    struct scr_table prefixes;      /* names of those */
     char *path;                     /* of the first of them, "": not known */
 };
 
@@ -135,14 +135,14 @@ static int give_up_all(const struct leaving *l, struct scr_neighbour_hold *h)
 
 static void remember(struct leaving *l, const struct turn *turn, char *path)
 {
-    if (scr_hash_size(l->prefixes) == 0) {
+    if (l->prefixes.n == 0) {
         free(l->path);
         l->path = path;
     } else {
         free(path);
     }
     l->datasets++;
-    (void)scr_hash_set(l->prefixes, turn->name, NULL);
+    (void)scr_table_add(&l->prefixes, turn->name);
 }
 
 static void leave_all(struct leaving *l, const struct turn *turn,
@@ -166,7 +166,7 @@ static void leave_all(struct leaving *l, const struct turn *turn,
 static void tell(const struct leaving *l)
 {
     char size[32];
-    int prefixes = (int)scr_hash_size(l->prefixes);
+    int prefixes = (int)l->prefixes.n;
     char *who = prefixes == 1 && l->path
                     ? scr_strdup(l->path)
                     : scr_asprintf("%d other prefix director%s", prefixes,
@@ -188,7 +188,7 @@ static int make_room_all(struct leaving *l)
 {
     struct turn turn;
     l->after = (struct scr_neighbour_key){ -1, 0 };
-    l->prefixes = scr_hash_new();
+    scr_table_init(&l->prefixes, sizeof(struct scr_item));
     while (next_all(l, &turn)) {
         struct scr_neighbour_hold h = SCR_NEIGHBOUR_HOLD_INIT;
         leave_all(l, &turn, &h);
@@ -196,7 +196,7 @@ static int make_room_all(struct leaving *l)
     }
     tell(l);
     int left = l->directories > 0;
-    scr_hash_delete(l->prefixes);
+    scr_table_fini(&l->prefixes);
     free(l->path);
     return left;
 }

@@ -15,12 +15,10 @@
 
 int scr_restart_add_other(struct scr_restart *r, const char *dest, const char *path)
 {
-    if (r->others == NULL)
-        r->others = scr_hash_new();
-    return scr_hash_set(r->others, dest, NULL) != NULL &&
-                   scr_hash_set_val(r->by_dest, dest, path) != NULL
-               ? SCR_OK
-               : SCR_E_NOMEM;
+    struct scr_readable *f = scr_readable_add(&r->by_dest, dest, path);
+    if (f != NULL)
+        f->is_others = 1;
+    return f != NULL ? SCR_OK : SCR_E_NOMEM;
 }
 
 /* --- in cache --- */
@@ -81,7 +79,7 @@ static int take_of(struct scr_ctx *ctx, const struct scr_entry *e, const char *d
 
 static int is_found(const struct scr_ctx *ctx, const char *dest)
 {
-    return scr_hash_get(ctx->restart.by_dest, dest) != NULL;
+    return scr_table_find(&ctx->restart.by_dest, dest) != NULL;
 }
 
 /* What the ranks of this node have. */

@@ -9,15 +9,16 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "core/ctx.h"
+#include "par/owners.h"
 
 void scr_output_fini(struct scr_output *out)
 {
     free(out->name);
     free(out->dset_dir);
     free(out->rank_dir);
-    scr_hash_delete(out->routed);
-    scr_hash_delete(out->taken);
-    scr_hash_delete(out->shared);
+    scr_table_fini(&out->routed);
+    scr_table_fini(&out->taken);
+    scr_table_fini(&out->shared);
     scr_hash_delete(out->dset);
     scr_bypass_fini(out);
     memset(out, 0, sizeof *out);
@@ -68,9 +69,9 @@ static int open_output(struct scr_ctx *ctx, const char *name, int flags,
     out->id = ctx->last_id + 1;
     int ckpt_id = out->is_ckpt ? ctx->ckpt_id + 1 : 0;
     out->name = name ? scr_strdup(name) : scr_asprintf("scr.dataset.%d", out->id);
-    out->routed = scr_hash_new();
-    out->taken = scr_hash_new();
-    out->shared = scr_hash_new();
+    scr_table_init(&out->routed, sizeof(struct scr_routed));
+    scr_table_init(&out->taken, sizeof(struct scr_item));
+    scr_table_init(&out->shared, sizeof(struct scr_shared));
     out->red = scr_descs_select(&ctx->descs, ckpt_id, out->is_output);
     if (out->red == NULL)
         return scr_fail(err, SCR_E_CONFIG, 0, "no CKPT descriptor for checkpoint %d",
@@ -79,8 +80,7 @@ static int open_output(struct scr_ctx *ctx, const char *name, int flags,
     const char *cache = ctx->cache_dirs[out->red->store];
     out->dset_dir = scr_cache_dset_dir(cache, out->id);
     out->rank_dir = scr_cache_rank_dir(cache, out->id, ctx->world.rank);
-    if (!out->name || !out->routed || !out->taken || !out->shared || !out->dset_dir ||
-        !out->rank_dir)
+    if (!out->name || !out->dset_dir || !out->rank_dir)
         return scr_fail(err, SCR_E_NOMEM, 0, "SCR_Start_output");
     return scr_cache_reserve(ctx, 1, err);
 }

@@ -29,7 +29,7 @@ static int enter(struct scr_ctx *ctx, int id, const scr_hash *dset, struct scr_e
     ctx->ckpt_id = d.ckpt > 0 ? d.ckpt : ctx->ckpt_id; /* on all ranks or on none */
     if ((r->name = scr_strdup(d.name)) == NULL)
         return no_memory(id, err);
-    return scr_catalog_add(&r->catalog, r->share, err);
+    return scr_catalog_add(&r->catalog, &r->share, err);
 }
 
 int scr_regroup_open_all(struct scr_ctx *ctx, int id, struct scr_err *err)
@@ -37,14 +37,8 @@ int scr_regroup_open_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     struct scr_restart *r = &ctx->restart;
     scr_hash *dset = scr_hash_new();
     scr_restart_fini(r);
-    r->by_dest = scr_hash_new();
-    r->by_name = scr_hash_new();
-    r->share = scr_hash_new();
-    int rc = dset && r->by_dest && r->by_name && r->share ? SCR_OK : no_memory(id, err);
-    rc = scr_agree_all(&ctx->world, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_fetch_look_all(&ctx->env, &ctx->world, &ctx->prefix, id, dset,
-                                &r->ranks, r->share, err);
+    int rc = scr_fetch_look_all(&ctx->env, &ctx->world, &ctx->prefix, id, dset,
+                                &r->share, err);
     if (rc == SCR_OK)
         rc = scr_agree_all(&ctx->world, enter(ctx, id, dset, err), err);
     scr_hash_delete(dset);
@@ -56,7 +50,7 @@ int scr_regroup_open_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     scr_log(&ctx->log, SCR_LOG_NOTE,
             "checkpoint %s (dataset %d) was written by %d ranks: this run of %d reads "
             "it in %s",
-            r->name, id, r->ranks, ctx->world.size, ctx->prefix.path);
+            r->name, id, r->share.ranks, ctx->world.size, ctx->prefix.path);
     return SCR_OK;
 }
 
@@ -131,61 +125,56 @@ int scr_regroup_cached_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 /* --- one file --- */
 
 /* What is known of a file must be true of it; a compressed one is unpacked. */
-static int prepare_file(struct scr_ctx *ctx, const char *dest, const scr_hash *info,
+static int prepare_file(struct scr_ctx *ctx, const struct scr_listed *f,
                         struct scr_err *err)
 {
     struct scr_restart *r = &ctx->restart;
-    int rc = scr_plains_note(&r->plain, dest, info, err);
+    int rc = scr_plains_note(&r->plain, f, err);
     if (rc != SCR_OK)
         return rc;
-    return scr_rank2file_packed(info, NULL)
-               ? scr_plain_make(&ctx->env, &ctx->prefix, r->id, ctx->world.rank, dest,
-                                info, err)
-               : scr_plain_check(&ctx->env, &ctx->prefix, dest, info, 1, err);
+    return f->is_packed
+               ? scr_plain_make(&ctx->env, &ctx->prefix, r->id, ctx->world.rank, f, err)
+               : scr_plain_check(&ctx->env, &ctx->prefix, f, 1, err);
 }
 
-static int check_share(const struct scr_ctx *ctx, const scr_hash *share,
+static int check_share(const struct scr_ctx *ctx, const struct scr_rank2file *share,
                        struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (SCR_HASH_EACH(r, scr_hash_get(share, "RANK")))
-        for (SCR_HASH_EACH(e, scr_hash_get(scr_hash_elem_hash(r), "FILE")))
+    for (size_t i = 0; i < share->n; i++)
+        for (SCR_EACH(struct scr_listed, f, &share->of[i]->files))
             if (rc == SCR_OK)
-                rc = scr_plain_check(&ctx->env, &ctx->prefix, scr_hash_elem_key(e),
-                                     scr_hash_elem_hash(e), 1, err);
+                rc = scr_plain_check(&ctx->env, &ctx->prefix, f, 1, err);
     return rc;
 }
 
 int scr_restart_verify_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
-    scr_hash *dset = scr_hash_new(), *share = scr_hash_new();
-    int ranks = 0;
-    int rc = dset && share ? SCR_OK : no_memory(id, err);
-    rc = scr_agree_all(&ctx->world, rc, err);
+    scr_hash *dset = scr_hash_new();
+    struct scr_rank2file share = { 0 };
+    int rc =
+        scr_fetch_look_all(&ctx->env, &ctx->world, &ctx->prefix, id, dset, &share, err);
     if (rc == SCR_OK)
-        rc = scr_fetch_look_all(&ctx->env, &ctx->world, &ctx->prefix, id, dset, &ranks,
-                                share, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world, check_share(ctx, share, err), err);
+        rc = scr_agree_all(&ctx->world, check_share(ctx, &share, err), err);
     scr_hash_delete(dset);
-    scr_hash_delete(share);
+    scr_rank2file_fini(&share);
     return rc;
 }
 
 int scr_regroup_find(struct scr_ctx *ctx, const char *dest, struct scr_err *err)
 {
     struct scr_restart *r = &ctx->restart;
-    const scr_hash *info = NULL;
-    if (scr_hash_get(r->by_dest, dest) != NULL)
+    const struct scr_listed *f = NULL;
+    const char *stored;
+    if (scr_table_find(&r->by_dest, dest) != NULL)
         return SCR_OK;
-    const char *stored = dest;
-    int rc = scr_catalog_find(&r->catalog, dest, &info, err);
-    if (rc == SCR_OK && info == NULL && (stored = scr_catalog_asked(&r->catalog, dest)))
-        rc = scr_catalog_find(&r->catalog, stored, &info, err);
-    if (rc != SCR_OK || info == NULL)
+    int rc = scr_catalog_find(&r->catalog, dest, &f, err);
+    if (rc == SCR_OK && f == NULL && (stored = scr_catalog_asked(&r->catalog, dest)))
+        rc = scr_catalog_find(&r->catalog, stored, &f, err);
+    if (rc != SCR_OK || f == NULL)
         return rc;
-    char *path = scr_plain_path(&ctx->prefix, r->id, stored, info);
-    rc = path ? prepare_file(ctx, stored, info, err) : no_memory(r->id, err);
+    char *path = scr_plain_path(&ctx->prefix, r->id, f);
+    rc = path ? prepare_file(ctx, f, err) : no_memory(r->id, err);
     if (rc == SCR_OK && scr_restart_add_other(r, dest, path) != SCR_OK)
         rc = no_memory(r->id, err);
     free(path);
@@ -195,35 +184,37 @@ int scr_regroup_find(struct scr_ctx *ctx, const char *dest, struct scr_err *err)
 static int learn_bases(struct scr_restart *r, struct scr_err *err)
 {
     int rc = scr_catalog_read_all(&r->catalog, err);
-    scr_hash *bases = rc == SCR_OK ? scr_hash_new() : NULL;
-    if (rc == SCR_OK && bases == NULL)
-        rc = no_memory(r->id, err);
-    for (SCR_HASH_EACH(e, r->catalog.files)) {
-        const char *dest = scr_hash_elem_key(e), *base = scr_path_base(dest);
-        int again = scr_hash_get(bases, base) != NULL;
-        if (rc == SCR_OK && scr_hash_set_val(bases, base, again ? "" : dest) == NULL)
-            rc = no_memory(r->id, err);
+    if (rc != SCR_OK)
+        return rc;
+    for (SCR_EACH(struct scr_listed, f, &r->catalog.files)) {
+        const char *base = scr_path_base(f->item.name);
+        int again = scr_table_find(&r->bases, base) != NULL;
+        struct scr_base *b = scr_table_add(&r->bases, base);
+        if (b != NULL)
+            b->of = again ? NULL : f;
     }
-    if (rc == SCR_OK)
-        r->bases = bases;
-    else
-        scr_hash_delete(bases);
-    return rc;
+    r->has_bases = scr_table_ok(&r->bases);
+    if (r->has_bases)
+        return SCR_OK;
+    scr_table_clear(&r->bases);
+    return no_memory(r->id, err);
 }
 
 int scr_regroup_find_base(struct scr_ctx *ctx, const char *base, struct scr_err *err)
 {
     struct scr_restart *r = &ctx->restart;
-    if (scr_hash_get(r->by_name, base) != NULL)
+    if (scr_table_find(&r->by_name, base) != NULL)
         return SCR_OK;
-    int rc = r->bases == NULL ? learn_bases(r, err) : SCR_OK;
-    const char *dest = rc == SCR_OK ? scr_hash_get_val(r->bases, base) : NULL;
-    if (dest == NULL)
+    int rc = r->has_bases ? SCR_OK : learn_bases(r, err);
+    const struct scr_base *b = rc == SCR_OK ? scr_table_find(&r->bases, base) : NULL;
+    const struct scr_readable *f = NULL;
+    if (b == NULL)
         return rc;
-    if (dest[0] != '\0')
-        rc = scr_regroup_find(ctx, dest, err);
-    const char *path = dest[0] != '\0' ? scr_hash_get_val(r->by_dest, dest) : "";
-    if (rc == SCR_OK && scr_hash_set_val(r->by_name, base, path) == NULL)
+    if (b->of != NULL) {
+        rc = scr_regroup_find(ctx, b->of->item.name, err);
+        f = scr_table_find(&r->by_dest, b->of->item.name);
+    }
+    if (rc == SCR_OK && scr_readable_add(&r->by_name, base, f ? f->path : "") == NULL)
         rc = no_memory(r->id, err);
     return rc;
 }
@@ -250,116 +241,101 @@ int scr_restart_ranks(struct scr_ctx *ctx, int *ranks, struct scr_err *err)
         return SCR_OK;
     int rc = check_there(ctx, "SCR_Restart_ranks", err);
     if (rc == SCR_OK)
-        *ranks = ctx->restart.is_foreign ? ctx->restart.ranks : ctx->world.size;
+        *ranks = ctx->restart.is_foreign ? ctx->restart.share.ranks : ctx->world.size;
     return rc;
+}
+
+static void tell(struct scr_str *s, int rank, const char *dest)
+{
+    scr_str_printf(s, "%d/%s", rank, dest);
+    scr_str_append_n(s, "", 1);
 }
 
 /* This rank's part of the list: of a checkpoint of its own number of ranks, its files.
  */
-static int make_share(const struct scr_ctx *ctx, scr_hash *share, struct scr_err *err)
+static void tell_share(const struct scr_ctx *ctx, struct scr_str *s)
 {
     const struct scr_restart *r = &ctx->restart;
-    if (share == NULL)
-        return no_memory(r->id, err);
+    for (size_t i = 0; i < r->share.n; i++)
+        for (SCR_EACH(struct scr_listed, f, &r->share.of[i]->files))
+            tell(s, r->share.of[i]->rank, f->item.name);
     if (r->is_foreign)
-        return scr_hash_merge(share, r->share) == SCR_OK ? SCR_OK
-                                                         : no_memory(r->id, err);
-    scr_hash *mine = scr_hash_setf(share, NULL, "RANK %d", ctx->world.rank);
-    for (SCR_HASH_EACH(e, r->by_dest))
-        if (scr_hash_get(r->others, scr_hash_elem_key(e)) == NULL)
-            scr_hash_set_kv(mine, "FILE", scr_hash_elem_key(e));
-    return mine != NULL && scr_hash_ok(mine) ? SCR_OK : no_memory(r->id, err);
+        return;
+    for (SCR_EACH(struct scr_readable, f, &r->by_dest))
+        if (!f->is_others)
+            tell(s, ctx->world.rank, f->item.name);
 }
 
-/* Everybody's share, at rank 0. */
-static int gather_all(const struct scr_ctx *ctx, scr_hash *lists, struct scr_err *err)
+/* By rank, then as they were told. */
+static int compare_files(const void *a, const void *b)
 {
-    scr_hash *send = scr_hash_new(), *recv = scr_hash_new();
-    int rc = send && recv ? make_share(ctx, scr_hash_setf(send, NULL, "0"), err)
-                          : no_memory(ctx->restart.id, err);
-    rc = scr_agree_all(&ctx->world, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_hash_exchange_all(&ctx->world, send, recv, err);
-    for (SCR_HASH_EACH(e, recv))
-        if (rc == SCR_OK && scr_hash_merge(lists, scr_hash_elem_hash(e)) != SCR_OK)
-            rc = no_memory(ctx->restart.id, err);
-    scr_hash_sort_int(scr_hash_get(lists, "RANK"), SCR_HASH_ASC);
-    scr_hash_delete(send);
-    scr_hash_delete(recv);
-    return scr_agree_all(&ctx->world, rc, err);
-}
-
-static size_t count_files(const scr_hash *lists)
-{
-    size_t n = 0;
-    for (SCR_HASH_EACH(r, scr_hash_get(lists, "RANK")))
-        n += scr_hash_size(scr_hash_get(scr_hash_elem_hash(r), "FILE"));
-    return n;
+    const struct scr_restart_file *x = a, *y = b;
+    if (x->rank != y->rank)
+        return x->rank < y->rank ? -1 : 1;
+    return x->dest < y->dest ? -1 : x->dest > y->dest;
 }
 
 /* Files that several ranks wrote are told of by all of them, and listed once. */
-static int number_share(struct scr_restart *r, const scr_hash_elem *of, scr_hash *seen,
-                        struct scr_err *err)
+static int list_once(struct scr_restart_file *list, size_t n, int *nlist)
 {
-    for (SCR_HASH_EACH(e, scr_hash_get(scr_hash_elem_hash(of), "FILE"))) {
-        const char *dest = scr_hash_elem_key(e);
-        if (scr_hash_get(seen, dest) != NULL)
-            continue;
-        if (scr_hash_set(seen, dest, NULL) == NULL)
-            return no_memory(r->id, err);
-        r->list[r->nlist++] = (struct scr_listed){ dest, scr_hash_elem_key_int(of) };
+    struct scr_table seen;
+    scr_table_init(&seen, sizeof(struct scr_item));
+    *nlist = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t before = seen.n;
+        scr_table_add(&seen, list[i].dest);
+        if (seen.n > before)
+            list[(*nlist)++] = list[i];
     }
-    return SCR_OK;
+    int ok = scr_table_ok(&seen);
+    scr_table_fini(&seen);
+    return ok;
 }
 
-static int number_files(struct scr_restart *r, const scr_hash *lists,
-                        struct scr_err *err)
+static int number_files(struct scr_restart *r, struct scr_err *err)
 {
-    size_t n = count_files(lists);
+    size_t n = 0;
+    for (SCR_TEXTS(text, &r->told))
+        n++;
     if (n > INT32_MAX)
         return scr_fail(err, SCR_E_RANGE, 0,
                         "SCR_Restart_files: checkpoint %s has %zu files", r->name, n);
-    scr_hash *seen = scr_hash_new();
-    r->list = scr_calloc(n, sizeof *r->list);
-    int rc = r->list && seen ? SCR_OK : no_memory(r->id, err);
-    r->nlist = 0;
-    for (SCR_HASH_EACH(w, scr_hash_get(lists, "RANK")))
-        if (rc == SCR_OK)
-            rc = number_share(r, w, seen, err);
-    scr_hash_delete(seen);
-    return rc;
+    if ((r->list = scr_calloc(n, sizeof *r->list)) == NULL)
+        return no_memory(r->id, err);
+    n = 0;
+    for (SCR_TEXTS(text, &r->told)) {
+        char *end = NULL;
+        int rank = (int)strtol(text, &end, 10);
+        r->list[n++] = (struct scr_restart_file){ end + 1, rank };
+    }
+    qsort(r->list, n, sizeof *r->list, compare_files);
+    return list_once(r->list, n, &r->nlist) ? SCR_OK : no_memory(r->id, err);
 }
 
-static int list_all(struct scr_ctx *ctx, struct scr_err *err)
+static int list_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
 {
     struct scr_restart *r = &ctx->restart;
-    scr_hash *lists = scr_hash_new();
-    int rc = scr_agree_all(&ctx->world, lists ? SCR_OK : no_memory(r->id, err), err);
+    struct scr_str mine = SCR_STR_INIT;
+    tell_share(ctx, &mine);
+    rc = scr_bytes_share_all(&ctx->world, rc, &mine, &r->told, err);
     if (rc == SCR_OK)
-        rc = gather_all(ctx, lists, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world, scr_hash_bcast_all(&ctx->world, 0, lists, err),
-                           err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world, number_files(r, lists, err), err);
-    if (rc == SCR_OK) {
-        r->lists = lists;
-        return rc;
+        rc = scr_agree_all(&ctx->world, number_files(r, err), err);
+    if (rc != SCR_OK) {
+        free(r->list);
+        r->list = NULL;
+        scr_str_free(&r->told);
     }
-    free(r->list);
-    r->list = NULL;
-    scr_hash_delete(lists);
+    scr_str_free(&mine);
     return rc;
 }
 
 int scr_restart_files_all(struct scr_ctx *ctx, int *n, struct scr_err *err)
 {
+    int is_new = ctx->restart.id > 0 && ctx->restart.list == NULL; /* on all ranks */
     int rc = n ? SCR_OK : scr_fail(err, SCR_E_ARG, 0, "SCR_Restart_files: n is NULL");
-    rc = scr_agree_all(&ctx->world, rc, err);
+    rc = is_new ? list_all(ctx, rc, err) : scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK)
         rc = check_there(ctx, "SCR_Restart_files", err);
-    if (rc == SCR_OK && ctx->restart.lists == NULL)
-        rc = list_all(ctx, err);
     if (rc == SCR_OK)
         *n = ctx->restart.nlist;
     return rc;
@@ -370,7 +346,7 @@ int scr_restart_file(const struct scr_ctx *ctx, int i, char *file, int *rank,
 {
     const struct scr_restart *r = &ctx->restart;
     int rc = check_there(ctx, "SCR_Restart_file", err);
-    if (rc == SCR_OK && r->lists == NULL)
+    if (rc == SCR_OK && r->list == NULL)
         rc = scr_fail(err, SCR_E_STATE, 0,
                       "SCR_Restart_file: call SCR_Restart_files first");
     if (rc != SCR_OK)

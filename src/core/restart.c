@@ -13,31 +13,43 @@
 void scr_restart_fini(struct scr_restart *r)
 {
     free(r->name);
-    scr_hash_delete(r->by_dest);
-    scr_hash_delete(r->by_name);
-    scr_hash_delete(r->others);
+    scr_table_fini(&r->by_dest);
+    scr_table_fini(&r->by_name);
     scr_filemap_delete(r->near);
+    scr_table_fini(&r->bases);
     scr_catalog_fini(&r->catalog);
-    scr_hash_delete(r->bases);
-    scr_hash_delete(r->share);
-    scr_hash_delete(r->lists);
+    scr_rank2file_fini(&r->share);
     free(r->list);
+    scr_str_free(&r->told);
     scr_plains_fini(&r->plain);
     memset(r, 0, sizeof *r);
+    scr_table_init(&r->by_dest, sizeof(struct scr_readable));
+    scr_table_init(&r->by_name, sizeof(struct scr_readable));
+    scr_table_init(&r->bases, sizeof(struct scr_base));
+}
+
+struct scr_readable *scr_readable_add(struct scr_table *files, const char *name,
+                                      const char *path)
+{
+    const char *text = scr_arena_text(&files->arena, path);
+    struct scr_readable *f = text != NULL ? scr_table_add(files, name) : NULL;
+    if (f != NULL)
+        f->path = text;
+    return f;
 }
 
 int scr_restart_add(struct scr_restart *r, const char *dest, const char *path)
 {
     const char *base = scr_path_base(dest);
-    const char *same = scr_hash_get_val(r->by_name, base);
-    return scr_hash_set_val(r->by_dest, dest, path) != NULL &&
-                   scr_hash_set_val(r->by_name, base, same ? "" : path) != NULL
+    int again = scr_table_find(&r->by_name, base) != NULL;
+    return scr_readable_add(&r->by_dest, dest, path) != NULL &&
+                   scr_readable_add(&r->by_name, base, again ? "" : path) != NULL
                ? SCR_OK
                : SCR_E_NOMEM;
 }
 
 static int add_file(struct scr_restart *r, const char *path, const scr_meta *meta,
-                    scr_hash *shared)
+                    struct scr_table *shared)
 {
     const char *asked = NULL;
     (void)scr_meta_get_asked(meta, &asked);
@@ -45,14 +57,14 @@ static int add_file(struct scr_restart *r, const char *path, const scr_meta *met
     int none = asked == NULL && !scr_meta_has_dest(meta);
     int rc = dest ? scr_restart_add(r, dest, path) : none ? SCR_E_CORRUPT : SCR_E_NOMEM;
     if (rc == SCR_OK && scr_meta_is_shared(meta) &&
-        scr_hash_set_val(shared, dest, path) == NULL)
+        scr_readable_add(shared, dest, path) == NULL)
         rc = SCR_E_NOMEM;
     free(dest);
     return rc;
 }
 
-/* shared gets the files that other ranks may read too: {<destination>: {<path>}}. */
-static int index_files(struct scr_ctx *ctx, int id, scr_hash *shared,
+/* shared gets the files that other ranks may read too, by destination. */
+static int index_files(struct scr_ctx *ctx, int id, struct scr_table *shared,
                        struct scr_err *err)
 {
     struct scr_restart *r = &ctx->restart;
@@ -71,21 +83,16 @@ static int load_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     struct scr_restart *r = &ctx->restart;
     struct scr_dataset d = { 0 };
+    struct scr_table shared;
+    scr_table_init(&shared, sizeof(struct scr_readable));
     scr_restart_fini(r);
-    scr_hash *shared = scr_hash_new();
-    r->by_dest = scr_hash_new();
-    r->by_name = scr_hash_new();
-    int rc = shared && r->by_dest && r->by_name ? SCR_OK : SCR_E_NOMEM;
-    if (rc == SCR_OK)
-        rc = scr_cache_dataset(ctx, id, &d, err);
+    int rc = scr_cache_dataset(ctx, id, &d, err);
     if (rc == SCR_OK) {
         r->name = scr_strdup(d.name);
-        rc = r->name ? index_files(ctx, id, shared, err) : SCR_E_NOMEM;
+        rc = r->name ? index_files(ctx, id, &shared, err) : SCR_E_NOMEM;
     }
-    rc = scr_agree_all(&ctx->world, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_spread_shared_all(ctx, shared, err);
-    scr_hash_delete(shared);
+    rc = scr_spread_shared_all(ctx, &shared, rc, err);
+    scr_table_fini(&shared);
     if (rc != SCR_OK) {
         scr_restart_fini(r);
         return rc;

@@ -20,83 +20,77 @@ static int list_owners(struct scr_ctx *ctx, int id, int spare, int **ids, size_t
     return rc;
 }
 
-/* Of the paths this rank keeps those that are the dataset's alone. kept = {<path>:
- * {<id>}}. */
-static int take_share(int id, const scr_hash *kept, scr_hash *share,
+/* Of the paths this rank keeps those that are the dataset's alone. */
+static int take_share(int id, const struct scr_table *kept, struct scr_table *share,
                       struct scr_err *err)
 {
-    for (SCR_HASH_EACH(e, kept)) {
-        const scr_hash *of = scr_hash_elem_hash(e);
-        if (scr_hash_size(of) == 1 &&
-            scr_hash_elem_key_int(scr_hash_elem_first(of)) == id)
-            scr_hash_set(share, scr_hash_elem_key(e), NULL);
-    }
-    return scr_hash_ok(share) ? SCR_OK
-                              : scr_fail(err, SCR_E_NOMEM, 0, "delete dataset %d", id);
+    for (SCR_EACH(struct scr_kept, k, kept))
+        if (k->of != NULL && k->of->id == id && k->of->next == NULL)
+            scr_table_add(share, k->item.name);
+    return scr_table_ok(share) ? SCR_OK
+                               : scr_fail(err, SCR_E_NOMEM, 0, "delete dataset %d", id);
 }
 
 /* Programs may write every checkpoint to the same paths: what a later dataset wrote
  * there, or is bringing there, is not deleted with an earlier one (spare). Of a flush
  * that was cut short what it had compressed is not in the list of files yet. */
-static int share_out_all(struct scr_ctx *ctx, int id, int spare, scr_hash *share,
-                         struct scr_err *err)
+static int share_out_all(struct scr_ctx *ctx, int id, int spare,
+                         struct scr_table *share, struct scr_err *err)
 {
-    scr_hash *kept = scr_hash_new();
-    int *ids = NULL;
+    struct scr_table kept;
+    int *ids = NULL, rc = SCR_OK;
     size_t n = 0;
-    int rc =
-        share && kept ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "delete dataset %d", id);
-    if (rc == SCR_OK && ctx->world.rank == 0)
+    scr_kept_init(&kept);
+    if (ctx->world.rank == 0)
         rc = list_owners(ctx, id, spare, &ids, &n, err);
-    rc = scr_agree_all(&ctx->world, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_share_ids_all(&ctx->world, &ids, &n, err);
+    rc = scr_share_ids_all(&ctx->world, rc, &ids, &n, err);
     if (rc == SCR_OK)
         rc = scr_lists_read_all(&ctx->env, &ctx->world, &ctx->prefix, ids, n, NULL,
-                                kept, err);
+                                &kept, err);
     if (rc == SCR_OK)
-        rc = scr_lists_landed_all(&ctx->env, &ctx->world, &ctx->prefix, id, kept, err);
+        rc = scr_lists_landed_all(&ctx->env, &ctx->world, &ctx->prefix, id, &kept, err);
     if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world, take_share(id, kept, share, err), err);
+        rc = scr_agree_all(&ctx->world, take_share(id, &kept, share, err), err);
     free(ids);
-    scr_hash_delete(kept);
+    scr_table_fini(&kept);
     return rc;
 }
 
 /* The destinations of this rank's files that are on their way to the prefix. */
-static int add_coming(const struct scr_ctx *ctx, scr_hash *send, struct scr_err *err)
+static int add_coming(const struct scr_ctx *ctx, struct scr_parcels *send,
+                      struct scr_err *err)
 {
-    scr_hash *dests = scr_hash_new();
+    struct scr_table dests;
     int *ids = NULL, n = 0;
-    int ok = scr_filemap_list_datasets(ctx->map, &n, &ids) == SCR_OK && dests != NULL;
+    scr_table_init(&dests, sizeof(struct scr_item));
+    int ok = scr_filemap_list_datasets(ctx->map, &n, &ids) == SCR_OK;
     for (int i = 0; i < n && ok; i++)
         if (scr_async_has(ctx, ids[i]))
-            ok = scr_cache_dests(ctx, ids[i], dests);
+            ok = scr_cache_dests(ctx, ids[i], &dests);
     free(ids);
-    for (SCR_HASH_EACH(e, dests)) {
-        const char *path = scr_hash_elem_key(e);
-        ok = ok && scr_hash_setf(send, NULL, "%d %s",
-                                 scr_path_keeper(&ctx->world, path), path) != NULL;
-    }
-    scr_hash_delete(dests);
+    for (SCR_EACH(struct scr_item, path, &dests))
+        ok = ok && scr_parcel_text(send, scr_path_keeper(&ctx->world, path->name),
+                                   path->name) == SCR_OK;
+    scr_table_fini(&dests);
     return ok ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "files on their way");
 }
 
 /* Takes what is on its way out of this rank's share: a flush that is not complete has
  * no list on the prefix yet, but may have put files there already. */
-static int spare_coming_all(struct scr_ctx *ctx, scr_hash *share, struct scr_err *err)
+static int spare_coming_all(struct scr_ctx *ctx, struct scr_table *share,
+                            struct scr_err *err)
 {
-    scr_hash *send = scr_hash_new(), *coming = scr_hash_new();
-    int rc = send && coming ? add_coming(ctx, send, err)
-                            : scr_fail(err, SCR_E_NOMEM, 0, "files on their way");
-    rc = scr_agree_all(&ctx->world, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_hash_exchange_all(&ctx->world, send, coming, err);
-    for (SCR_HASH_EACH(from, coming))
-        for (SCR_HASH_EACH(f, scr_hash_elem_hash(from)))
-            scr_hash_unset(share, scr_hash_elem_key(f));
-    scr_hash_delete(send);
-    scr_hash_delete(coming);
+    struct scr_parcels send = { 0 }, coming = { 0 };
+    int rc = add_coming(ctx, &send, err);
+    rc = scr_parcels_pass_all(&ctx->world, rc, &send, &coming, err);
+    for (size_t i = 0; i < coming.n; i++)
+        for (SCR_TEXTS(path, &coming.of[i].bytes)) {
+            void *ours = scr_table_find(share, path);
+            if (ours != NULL)
+                scr_table_remove(share, ours);
+        }
+    scr_parcels_free(&send);
+    scr_parcels_free(&coming);
     return rc;
 }
 
@@ -114,6 +108,13 @@ static void unmark_all(struct scr_ctx *ctx, int id)
 typedef int local_step(const struct scr_env *, const struct scr_prefix *, int id,
                        struct scr_err *);
 
+static int remove_records(const struct scr_env *env, const struct scr_prefix *p, int id,
+                          struct scr_err *err)
+{
+    int rc = scr_deletion_records(env, p, id, err);
+    return rc == SCR_OK ? scr_deletion_forget(env, p, id, err) : rc;
+}
+
 /* Rank 0 does it. */
 static int step_all(struct scr_ctx *ctx, local_step *step, int id, struct scr_err *err)
 {
@@ -130,25 +131,24 @@ int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err
         rc = step_all(ctx, scr_deletion_begin, id, err);
     if (rc != SCR_OK)
         return rc;
-    scr_hash *share = scr_hash_new();
+    struct scr_table share;
+    scr_table_init(&share, sizeof(struct scr_item));
     if (ctx->restart.id == id && (ctx->restart.in_place || !scr_cache_has(ctx, id)))
         scr_restart_fini(&ctx->restart); /* it was read where it lies */
-    rc = share_out_all(ctx, id, spare, share, err);
+    rc = share_out_all(ctx, id, spare, &share, err);
     if (rc == SCR_OK) /* of old versions it is the list, too */
         rc = step_all(ctx, scr_prefix_summary_remove, id, err);
     if (rc == SCR_OK && ctx->async.n > 0)
-        rc = spare_coming_all(ctx, share, err);
+        rc = spare_coming_all(ctx, &share, err);
     if (rc == SCR_OK)
         rc = scr_agree_all(
             &ctx->world,
-            scr_deletion_files(&ctx->env, &ctx->prefix, &ctx->local_log, share, err),
+            scr_deletion_files(&ctx->env, &ctx->prefix, &ctx->local_log, &share, err),
             err);
     if (rc == SCR_OK)
-        rc = step_all(ctx, scr_deletion_records, id, err);
-    if (rc == SCR_OK)
-        rc = step_all(ctx, scr_deletion_forget, id, err);
+        rc = step_all(ctx, remove_records, id, err);
     unmark_all(ctx, id);
-    scr_hash_delete(share);
+    scr_table_fini(&share);
     return rc;
 }
 
@@ -159,9 +159,7 @@ int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err
 static void delete_some_all(struct scr_ctx *ctx, int rc, int **ids, size_t n, int spare,
                             const char *why, struct scr_err *err)
 {
-    rc = scr_agree_all(&ctx->world, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_share_ids_all(&ctx->world, ids, &n, err);
+    rc = scr_share_ids_all(&ctx->world, rc, ids, &n, err);
     if (rc != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "%s: nothing is deleted from %s: %s", why,
                 ctx->prefix.path, err->text);

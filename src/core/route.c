@@ -75,7 +75,7 @@ int scr_route_dest(const struct scr_ctx *ctx, const char *name, char **dest,
 static int name_is_taken(void *arg, const char *rel)
 {
     const struct scr_output *out = arg;
-    return scr_hash_get(out->taken, rel) != NULL;
+    return scr_table_find(&out->taken, rel) != NULL;
 }
 
 static int make_subdir(struct scr_ctx *ctx, const char *rel, struct scr_err *err)
@@ -119,9 +119,22 @@ static int choose_place(struct scr_ctx *ctx, const char *dest, char **rel, char 
     struct scr_output *out = &ctx->out;
     *rel = scr_cache_name(dest, name_is_taken, out);
     *path = *rel ? scr_path_join(out->rank_dir, *rel) : NULL;
-    if (*path == NULL || scr_hash_set(out->taken, *rel, NULL) == NULL)
+    if (*path == NULL || scr_table_add(&out->taken, *rel) == NULL)
         return scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
     return make_subdir(ctx, *rel, err);
+}
+
+/* What is asked for again is given the same path. */
+static int note_routed(struct scr_output *out, const char *dest, const char *path,
+                       int waits, struct scr_err *err)
+{
+    const char *text = scr_arena_text(&out->routed.arena, path);
+    struct scr_routed *r = text ? scr_table_add(&out->routed, dest) : NULL;
+    if (r == NULL)
+        return scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+    r->path = text;
+    r->waits = waits;
+    return SCR_OK;
 }
 
 /* A destination seen for the first time: a place in cache, the journal, the map. */
@@ -140,8 +153,8 @@ static int register_file(struct scr_ctx *ctx, const char *name, const char *dest
                               err);
     if (rc == SCR_OK)
         rc = record_meta(ctx, path, rel ? rel : dest, name, dest, err);
-    if (rc == SCR_OK && scr_hash_set_val(out->routed, dest, path) == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+    if (rc == SCR_OK)
+        rc = note_routed(out, dest, path, 0, err);
     free(path);
     free(rel);
     return rc;
@@ -152,11 +165,12 @@ static int register_bypass(struct scr_ctx *ctx, const char *dest, char *file,
                            struct scr_err *err)
 {
     char *path = NULL;
-    int rc = scr_bypass_place(ctx, dest, &path, err);
+    int waits = 0;
+    int rc = scr_bypass_place(ctx, dest, &path, &waits, err);
     if (rc == SCR_OK)
         rc = give(ctx, path, file, err);
-    if (rc == SCR_OK && scr_hash_set_val(ctx->out.routed, dest, path) == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+    if (rc == SCR_OK)
+        rc = note_routed(&ctx->out, dest, path, waits, err);
     free(path);
     return rc;
 }
@@ -166,9 +180,10 @@ static int route_output(struct scr_ctx *ctx, const char *name, char *file,
 {
     char *dest = NULL;
     int rc = scr_route_dest(ctx, name, &dest, err);
-    const char *known = rc == SCR_OK ? scr_hash_get_val(ctx->out.routed, dest) : NULL;
+    const struct scr_routed *known =
+        rc == SCR_OK ? scr_table_find(&ctx->out.routed, dest) : NULL;
     if (known != NULL)
-        rc = give(ctx, known, file, err);
+        rc = give(ctx, known->path, file, err);
     else if (rc == SCR_OK)
         rc = ctx->out.bypass ? register_bypass(ctx, dest, file, err)
                              : register_file(ctx, name, dest, file, err);
@@ -188,26 +203,26 @@ static int is_readable(const struct scr_ctx *ctx, const char *path, struct scr_e
 }
 
 /* By its path below the prefix: a file of this rank, else another's. */
-static int find_path(struct scr_ctx *ctx, const char *dest, const char **path,
-                     struct scr_err *err)
+static int find_path(struct scr_ctx *ctx, const char *dest,
+                     const struct scr_readable **file, struct scr_err *err)
 {
-    const scr_hash *known = ctx->restart.by_dest;
+    const struct scr_table *known = &ctx->restart.by_dest;
     int rc = SCR_OK;
-    if ((*path = scr_hash_get_val(known, dest)) == NULL) {
+    if ((*file = scr_table_find(known, dest)) == NULL) {
         rc = scr_others_find(ctx, dest, err);
-        *path = scr_hash_get_val(known, dest);
+        *file = scr_table_find(known, dest);
     }
     return rc;
 }
 
-static int find_base(struct scr_ctx *ctx, const char *base, const char **path,
-                     struct scr_err *err)
+static int find_base(struct scr_ctx *ctx, const char *base,
+                     const struct scr_readable **file, struct scr_err *err)
 {
-    const scr_hash *known = ctx->restart.by_name;
+    const struct scr_table *known = &ctx->restart.by_name;
     int rc = SCR_OK;
-    if ((*path = scr_hash_get_val(known, base)) == NULL) {
+    if ((*file = scr_table_find(known, base)) == NULL) {
         rc = scr_others_find_base(ctx, base, err);
-        *path = scr_hash_get_val(known, base);
+        *file = scr_table_find(known, base);
     }
     return rc;
 }
@@ -219,11 +234,12 @@ static int find_restart(struct scr_ctx *ctx, const char *name, const char **path
                         struct scr_err *outside, struct scr_err *err)
 {
     char *dest = NULL;
-    *path = NULL;
+    const struct scr_readable *file = NULL;
     int below = scr_route_dest(ctx, name, &dest, outside) == SCR_OK;
-    int rc = below ? find_path(ctx, dest, path, err) : SCR_OK;
-    if (rc == SCR_OK && *path == NULL && strchr(name, '/') == NULL)
-        rc = find_base(ctx, name, path, err);
+    int rc = below ? find_path(ctx, dest, &file, err) : SCR_OK;
+    if (rc == SCR_OK && file == NULL && strchr(name, '/') == NULL)
+        rc = find_base(ctx, name, &file, err);
+    *path = file != NULL ? file->path : NULL;
     free(dest);
     return rc;
 }
@@ -236,7 +252,7 @@ static int no_such_file(const struct scr_ctx *ctx, const char *name,
         return scr_fail(err, SCR_E_NOENT, 0,
                         "SCR_Route_file: checkpoint %s, which %d ranks wrote, has no "
                         "file %s",
-                        r->name, r->ranks, name);
+                        r->name, r->share.ranks, name);
     if (r->catalog.prefix != NULL) /* all its files are known */
         return scr_fail(err, SCR_E_NOENT, 0,
                         "SCR_Route_file: checkpoint %s has no file %s", r->name, name);

@@ -25,12 +25,12 @@ static int refuse_file(const struct scr_ctx *ctx, const char *name, const char *
  */
 static int refuse(const struct scr_ctx *ctx, struct scr_err *err)
 {
-    const scr_hash_elem *e = scr_hash_elem_first(ctx->out.shared);
-    if (e == NULL)
+    const struct scr_table *shared = &ctx->out.shared;
+    const struct scr_shared *f = (const struct scr_shared *)shared->first;
+    if (f == NULL)
         return SCR_OK;
-    const char *more = scr_hash_size(ctx->out.shared) > 1 ? " and further files" : "";
-    return refuse_file(ctx, scr_hash_elem_key(e), more,
-                       scr_hash_get_val(scr_hash_elem_hash(e), "RANKS"), err);
+    return refuse_file(ctx, f->item.name, shared->n > 1 ? " and further files" : "",
+                       f->ranks, err);
 }
 
 /* 1 if files of several ranks have one place in the open dataset. */
@@ -44,9 +44,8 @@ static int holds_shared(const struct scr_ctx *ctx)
 
 int scr_output_is_mine(const struct scr_ctx *ctx, const char *dest)
 {
-    int owner = ctx->world.rank;
-    (void)scr_hash_get_val_int(scr_hash_get(ctx->out.shared, dest), "OWNER", &owner);
-    return owner == ctx->world.rank;
+    const struct scr_shared *f = scr_table_find(&ctx->out.shared, dest);
+    return f == NULL || f->owner == ctx->world.rank;
 }
 
 /* Where a file of several ranks cannot be held each of them finds another thing amiss
@@ -55,8 +54,8 @@ static int look_for_cause_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     int any = 0;
-    int looked = scr_owners_find_all(&ctx->world, ctx->out.routed, NULL, 0, SCR_OK,
-                                     ctx->out.shared, &any, &why);
+    int looked = scr_owners_find_all(&ctx->world, &ctx->out.routed, NULL, 0, SCR_OK,
+                                     &ctx->out.shared, &any, &why);
     if (looked != SCR_OK || !any)
         return rc;
     rc = scr_agree_all(&ctx->world, refuse(ctx, &why), &why);
@@ -70,8 +69,8 @@ int scr_settle_owners_all(struct scr_ctx *ctx, uint64_t *totals, size_t ntotals,
 {
     struct scr_output *out = &ctx->out;
     int any = 0;
-    rc = scr_owners_find_all(&ctx->world, out->routed, totals, ntotals, rc, out->shared,
-                             &any, err);
+    rc = scr_owners_find_all(&ctx->world, &out->routed, totals, ntotals, rc,
+                             &out->shared, &any, err);
     out->has_shared = any;
     if (holds_shared(ctx))
         return rc;
@@ -88,9 +87,9 @@ static const char *dest_of(const struct scr_output *out, const char *path)
 {
     size_t kind = strcspn(path, ":/");
     path += path[kind] == ':' ? kind + 1 : 0;
-    for (SCR_HASH_EACH(e, out->routed))
-        if (strcmp(scr_hash_get_val(out->routed, scr_hash_elem_key(e)), path) == 0)
-            return scr_hash_elem_key(e);
+    for (SCR_EACH(struct scr_routed, r, &out->routed))
+        if (strcmp(r->path, path) == 0)
+            return r->item.name;
     return NULL;
 }
 
@@ -157,49 +156,45 @@ int scr_check_open_all(struct scr_ctx *ctx, MPI_Comm comm, const char *path,
 
 /* --- restart --- */
 
-/* What all ranks have, on all of them; rank 0 collects it. */
-static int collect_all(struct scr_ctx *ctx, scr_hash *shared, struct scr_err *err)
+/* Those of all ranks, in bytes: "<destination>\0<path>\0" of each. */
+static int enter_shared(struct scr_restart *r, const struct scr_str *bytes)
 {
-    scr_hash *send = scr_hash_new(), *recv = scr_hash_new();
-    int rc = send && recv ? SCR_OK : SCR_E_NOMEM;
-    scr_hash *slot = scr_hash_setf(send, NULL, "0");
-    if (rc == SCR_OK)
-        rc = slot ? scr_hash_merge(slot, shared) : SCR_E_NOMEM;
-    if (rc != SCR_OK)
-        scr_fail(err, rc, 0, "files of several ranks");
-    rc = scr_agree_all(&ctx->world, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_hash_exchange_all(&ctx->world, send, recv, err);
-    for (SCR_HASH_EACH(from, recv))
-        if (rc == SCR_OK)
-            rc = scr_hash_merge(shared, scr_hash_elem_hash(from));
-    rc = scr_agree_all(&ctx->world, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world, scr_hash_bcast_all(&ctx->world, 0, shared, err),
-                           err);
-    scr_hash_delete(send);
-    scr_hash_delete(recv);
-    return rc;
+    const char *dest = NULL;
+    for (SCR_TEXTS(text, bytes)) {
+        if (dest == NULL) {
+            dest = text;
+            continue;
+        }
+        if (scr_table_find(&r->by_dest, dest) == NULL) {
+            if (scr_restart_add(r, dest, text) != SCR_OK)
+                return SCR_E_NOMEM;
+            struct scr_readable *f = scr_table_find(&r->by_dest, dest);
+            f->is_others = 1;
+        }
+        dest = NULL;
+    }
+    return SCR_OK;
 }
 
-int scr_spread_shared_all(struct scr_ctx *ctx, scr_hash *shared, struct scr_err *err)
+int scr_spread_shared_all(struct scr_ctx *ctx, const struct scr_table *shared, int rc,
+                          struct scr_err *err)
 {
-    if (!scr_or_all(&ctx->world, scr_hash_size(shared) > 0))
-        return SCR_OK;
-    struct scr_restart *r = &ctx->restart;
-    int rc = collect_all(ctx, shared, err);
-    if (rc != SCR_OK)
+    struct scr_str mine = SCR_STR_INIT, all = SCR_STR_INIT;
+    struct scr_vote v = { .sum = { shared->n } };
+    rc = scr_vote_all(&ctx->world, rc, &v, err);
+    if (rc != SCR_OK || v.sum[0] == 0)
         return rc;
-    r->others = scr_hash_new();
-    for (SCR_HASH_EACH(e, shared)) {
-        const char *dest = scr_hash_elem_key(e);
-        if (rc != SCR_OK || scr_hash_get(r->by_dest, dest) != NULL)
-            continue;
-        rc = scr_hash_set(r->others, dest, NULL) != NULL
-                 ? scr_restart_add(r, dest, scr_hash_get_val(shared, dest))
-                 : SCR_E_NOMEM;
+    for (SCR_EACH(struct scr_readable, f, shared)) {
+        scr_str_append_n(&mine, f->item.name, strlen(f->item.name) + 1);
+        scr_str_append_n(&mine, f->path, strlen(f->path) + 1);
     }
-    return scr_agree_all(
-        &ctx->world, rc == SCR_OK ? rc : scr_fail(err, rc, 0, "files of several ranks"),
-        err);
+    rc = scr_bytes_share_all(&ctx->world, rc, &mine, &all, err);
+    if (rc == SCR_OK) {
+        if ((rc = enter_shared(&ctx->restart, &all)) != SCR_OK)
+            scr_fail(err, rc, 0, "files of several ranks");
+        rc = scr_agree_all(&ctx->world, rc, err);
+    }
+    scr_str_free(&mine);
+    scr_str_free(&all);
+    return rc;
 }

@@ -19,6 +19,7 @@
 #include "base/str.h"
 #include "core/ctx.h"
 #include "par/distribute.h"
+#include "par/lists.h"
 
 static int no_memory(int id, struct scr_err *err)
 {
@@ -45,7 +46,7 @@ int scr_shared_place(struct scr_ctx *ctx, const char *dest, char **path,
 
 static int is_taken(void *arg, const char *rel)
 {
-    return scr_hash_get(arg, rel) != NULL;
+    return scr_table_find(arg, rel) != NULL;
 }
 
 /* The new name is in the journal before the file has it (invariant C1). */
@@ -72,7 +73,7 @@ static int enter_moved(struct scr_ctx *ctx, const char *path, const char *dest,
     scr_filemap_set_meta(ctx->map, id, me, to,
                          scr_filemap_get_meta(ctx->map, id, me, path));
     scr_meta *meta = scr_filemap_get_meta(ctx->map, id, me, to);
-    if (scr_hash_get(ctx->out.shared, dest) != NULL)
+    if (scr_table_find(&ctx->out.shared, dest) != NULL)
         scr_meta_set_shared(meta);
     return meta != NULL && !meta->arena->lost ? SCR_OK : no_memory(id, err);
 }
@@ -82,9 +83,9 @@ static int take_file(struct scr_ctx *ctx, const char *dest, const char *path,
 {
     struct scr_output *out = &ctx->out;
     int mine = scr_output_is_mine(ctx, dest), rc = SCR_OK;
-    char *rel = mine ? scr_cache_name(dest, is_taken, out->taken) : NULL;
+    char *rel = mine ? scr_cache_name(dest, is_taken, &out->taken) : NULL;
     char *to = rel ? scr_path_join(out->rank_dir, rel) : NULL;
-    if (mine && (to == NULL || scr_hash_set(out->taken, rel, NULL) == NULL))
+    if (mine && (to == NULL || scr_table_add(&out->taken, rel) == NULL))
         rc = no_memory(out->id, err);
     if (rc == SCR_OK && mine)
         rc = move_file(ctx, path, rel, to, err);
@@ -100,11 +101,9 @@ static int take_file(struct scr_ctx *ctx, const char *dest, const char *path,
 int scr_shared_take_files(struct scr_ctx *ctx, struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (SCR_HASH_EACH(e, ctx->out.routed)) {
-        const char *dest = scr_hash_elem_key(e);
+    for (SCR_EACH(struct scr_routed, r, &ctx->out.routed))
         if (rc == SCR_OK)
-            rc = take_file(ctx, dest, scr_hash_get_val(ctx->out.routed, dest), err);
-    }
+            rc = take_file(ctx, r->item.name, r->path, err);
     return rc;
 }
 
@@ -253,33 +252,17 @@ static int adopt_dataset_all(struct scr_ctx *ctx, const char *cache, int id,
     return rc;
 }
 
-/* {<id>} of the datasets there, as rank 0 sees them. */
-static int list_all(struct scr_ctx *ctx, const char *cache, scr_hash *list,
-                    struct scr_err *err)
-{
-    int *ids = NULL, rc = list ? SCR_OK : no_memory(0, err);
-    size_t n = 0;
-    if (rc == SCR_OK && ctx->world.rank == 0)
-        rc = scr_cache_ids(&ctx->env, cache, &ids, &n, err);
-    for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        if (scr_hash_setf(list, NULL, "%d", ids[i]) == NULL)
-            rc = no_memory(ids[i], err);
-    free(ids);
-    rc = scr_agree_all(&ctx->world, rc, err);
-    return rc == SCR_OK
-               ? scr_agree_all(&ctx->world,
-                               scr_hash_bcast_all(&ctx->world, 0, list, err), err)
-               : rc;
-}
-
+/* Of the datasets there, as rank 0 sees them. */
 static int adopt_store_all(struct scr_ctx *ctx, const char *cache, struct scr_err *err)
 {
-    scr_hash *list = scr_hash_new();
-    int rc = list_all(ctx, cache, list, err);
-    for (SCR_HASH_EACH(e, list))
-        if (rc == SCR_OK)
-            rc = adopt_dataset_all(ctx, cache, scr_hash_elem_key_int(e), err);
-    scr_hash_delete(list);
+    int *ids = NULL, rc = SCR_OK;
+    size_t n = 0;
+    if (ctx->world.rank == 0)
+        rc = scr_cache_ids(&ctx->env, cache, &ids, &n, err);
+    rc = scr_share_ids_all(&ctx->world, rc, &ids, &n, err);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        rc = adopt_dataset_all(ctx, cache, ids[i], err);
+    free(ids);
     return rc;
 }
 

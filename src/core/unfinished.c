@@ -47,41 +47,38 @@ struct counts {
     uint64_t bytes, files;
 };
 
-static int check_file(const struct scr_ctx *ctx, const scr_hash_elem *file,
+static int check_file(const struct scr_ctx *ctx, const struct scr_listed *f,
                       struct counts *c, struct scr_err *err)
 {
-    const char *dest = scr_hash_elem_key(file);
-    const scr_hash *info = scr_hash_elem_hash(file);
-    uint64_t size = 0;
-    uint32_t crc = 0;
-    if (!scr_hash_get_val_u64(info, "SIZE", &size) ||
-        !scr_hash_get_val_crc(info, "CRC", &crc))
-        return scr_fail(err, SCR_E_MISSING, 0, "%s: no CRC32 is recorded of it", dest);
-    c->bytes += size;
+    if (!f->has_size || !f->has_crc)
+        return scr_fail(err, SCR_E_MISSING, 0, "%s: no CRC32 is recorded of it",
+                        f->item.name);
+    c->bytes += f->size;
     c->files++;
-    return scr_plain_check(&ctx->env, &ctx->prefix, dest, info, 1, err);
+    return scr_plain_check(&ctx->env, &ctx->prefix, f, 1, err);
 }
 
-static int check_share(const struct scr_ctx *ctx, const scr_hash *share,
+static int check_share(const struct scr_ctx *ctx, const struct scr_rank2file *share,
                        struct counts *c, struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (SCR_HASH_EACH(r, scr_hash_get(share, "RANK")))
-        for (SCR_HASH_EACH(e, scr_hash_get(scr_hash_elem_hash(r), "FILE")))
+    for (size_t i = 0; i < share->n; i++)
+        for (SCR_EACH(struct scr_listed, f, &share->of[i]->files))
             if (rc == SCR_OK)
-                rc = check_file(ctx, e, c, err);
+                rc = check_file(ctx, f, c, err);
     return rc;
 }
 
 /* Every file that the list names is there, of the size and with the CRC32 recorded.
- * share: the part of the list that this rank looks after. */
-static int check_all(struct scr_ctx *ctx, const scr_hash *share, struct counts *c,
-                     struct scr_err *err)
+ * share: the part of the list that this rank looks after. *c: of all ranks. */
+static int check_all(struct scr_ctx *ctx, const struct scr_rank2file *share,
+                     struct counts *c, struct scr_err *err)
 {
     *c = (struct counts){ 0 };
-    int rc = scr_agree_all(&ctx->world, check_share(ctx, share, c, err), err);
-    c->bytes = scr_sum_all(&ctx->world, c->bytes);
-    c->files = scr_sum_all(&ctx->world, c->files);
+    int rc = check_share(ctx, share, c, err);
+    struct scr_vote v = { .sum = { c->bytes, c->files } };
+    rc = scr_vote_all(&ctx->world, rc, &v, err);
+    *c = (struct counts){ v.sum[0], v.sum[1] };
     return rc;
 }
 
@@ -92,6 +89,7 @@ struct pending {
     int *ids; /* behind that of the dataset itself */
     size_t n;
     uint64_t *meets; /* ranks that found a path in common, or could not tell */
+    enum scr_list_state *state; /* of their lists, as this rank found them */
 };
 
 /* Rank 0's: the dataset, then the pending ones. */
@@ -113,43 +111,45 @@ static int list_pending(const struct scr_ctx *ctx, int id, struct pending *o,
     return rc;
 }
 
-/* kept = {<path>: {<id>}}, unread = {<id>}. */
-static void count_meets(const scr_hash *kept, const scr_hash *unread, int id,
-                        struct pending *o)
+static int lists(const struct scr_kept *k, int id)
 {
-    for (SCR_HASH_EACH(e, kept)) {
-        const scr_hash *of = scr_hash_elem_hash(e);
-        int ours = scr_hash_getf(of, "%d", id) != NULL;
-        for (size_t i = 1; i < o->n; i++)
-            o->meets[i] += ours && scr_hash_getf(of, "%d", o->ids[i]) != NULL;
-    }
+    for (const struct scr_kept_id *of = k->of; of != NULL; of = of->next)
+        if (of->id == id)
+            return 1;
+    return 0;
+}
+
+static void count_meets(const struct scr_table *kept, int id, struct pending *o)
+{
+    for (SCR_EACH(struct scr_kept, k, kept))
+        for (size_t i = 1; i < o->n && lists(k, id); i++)
+            o->meets[i] += (uint64_t)lists(k, o->ids[i]);
     for (size_t i = 1; i < o->n; i++)
-        o->meets[i] += scr_hash_getf(unread, "%d", o->ids[i]) != NULL;
+        o->meets[i] += o->state[i] != SCR_LIST_READ;
 }
 
 static int find_meeting_all(struct scr_ctx *ctx, int id, struct pending *o,
                             struct scr_err *err)
 {
-    scr_hash *kept = scr_hash_new(), *unread = scr_hash_new();
-    int rc = kept && unread ? SCR_OK : no_memory(id, err);
-    if (rc == SCR_OK && ctx->world.rank == 0)
-        rc = list_pending(ctx, id, o, err);
+    struct scr_table kept;
+    int rc = ctx->world.rank == 0 ? list_pending(ctx, id, o, err) : SCR_OK;
+    rc = scr_share_ids_all(&ctx->world, rc, &o->ids, &o->n, err);
+    if (rc != SCR_OK || o->n < 2)
+        return rc;
+    o->meets = scr_calloc(o->n, sizeof *o->meets);
+    o->state = scr_calloc(o->n, sizeof *o->state);
+    rc = o->meets && o->state ? SCR_OK : no_memory(id, err);
     rc = scr_agree_all(&ctx->world, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_share_ids_all(&ctx->world, &o->ids, &o->n, err);
+    if (rc != SCR_OK)
+        return rc;
+    scr_kept_init(&kept);
+    rc = scr_lists_read_all(&ctx->env, &ctx->world, &ctx->prefix, o->ids, o->n,
+                            o->state, &kept, err);
     if (rc == SCR_OK) {
-        o->meets = scr_calloc(o->n, sizeof *o->meets);
-        rc = scr_agree_all(&ctx->world, o->meets ? SCR_OK : no_memory(id, err), err);
-    }
-    if (rc == SCR_OK && o->n > 1)
-        rc = scr_lists_read_all(&ctx->env, &ctx->world, &ctx->prefix, o->ids, o->n,
-                                unread, kept, err);
-    if (rc == SCR_OK) {
-        count_meets(kept, unread, id, o);
+        count_meets(&kept, id, o);
         scr_sums_all(&ctx->world, o->meets, (int)o->n);
     }
-    scr_hash_delete(kept);
-    scr_hash_delete(unread);
+    scr_table_fini(&kept);
     return rc;
 }
 
@@ -168,6 +168,7 @@ static int give_up_meeting_all(struct scr_ctx *ctx, int id, size_t *n,
     }
     free(o.ids);
     free(o.meets);
+    free(o.state);
     return scr_agree_all(&ctx->world, rc, err);
 }
 
@@ -221,25 +222,22 @@ static int enter(const struct scr_ctx *ctx, int id, const struct counts *c,
 static int verify_all(struct scr_ctx *ctx, int id, struct counts *c,
                       struct scr_err *err)
 {
-    int ranks = 0;
     size_t given_up = 0;
-    scr_hash *share = scr_hash_new();
-    int rc = scr_agree_all(&ctx->world, share ? SCR_OK : no_memory(id, err), err);
+    struct scr_rank2file share = { 0 };
+    int rc =
+        scr_rank2file_share_all(&ctx->env, &ctx->world, &ctx->prefix, id, &share, err);
     if (rc == SCR_OK)
-        rc = scr_rank2file_share_all(&ctx->env, &ctx->world, &ctx->prefix, id, &ranks,
-                                     share, err);
-    if (rc == SCR_OK)
-        rc = check_all(ctx, share, c, err);
+        rc = check_all(ctx, &share, c, err);
     if (rc == SCR_OK && c->files == 0)
         rc = scr_fail(err, SCR_E_MISSING, 0, "dataset %d lists no file", id);
     if (rc == SCR_OK)
         rc = give_up_meeting_all(ctx, id, &given_up, err);
     if (rc == SCR_OK && given_up > 0)
-        rc = check_all(ctx, share, c, err);
+        rc = check_all(ctx, &share, c, err);
     if (rc == SCR_OK)
         rc = scr_agree_all(&ctx->world,
-                           scr_paths_sync(&ctx->env, &ctx->prefix, share, err), err);
-    scr_hash_delete(share);
+                           scr_paths_sync(&ctx->env, &ctx->prefix, &share, err), err);
+    scr_rank2file_fini(&share);
     return rc;
 }
 
@@ -289,10 +287,7 @@ int scr_unfinished_enter_all(struct scr_ctx *ctx, int *entered, struct scr_err *
     rc = scr_async_let_go_all(ctx, err);
     if (rc == SCR_OK && ctx->world.rank == 0)
         rc = list_unfinished(ctx, &ids, &n, err);
-    struct scr_vote v = { .sum = { n } };
-    rc = scr_vote_all(&ctx->world, rc, &v, err);
-    if (rc == SCR_OK && v.sum[0] > 0)
-        rc = scr_share_ids_all(&ctx->world, &ids, &n, err);
+    rc = scr_share_ids_all(&ctx->world, rc, &ids, &n, err);
     if (rc == SCR_OK)
         *entered = enter_newest_all(ctx, ids, n);
     free(ids);

@@ -799,13 +799,6 @@ const char *scr_filemap_get_tag(const scr_filemap *map, int dset, int rank,
 
 /* --- packing --- */
 
-static void pack_number_key(struct scr_str *s, int number)
-{
-    char key[16];
-    snprintf(key, sizeof key, "%d", number);
-    scr_pack_key(s, key);
-}
-
 static void pack_files(struct scr_str *s, const struct scr_table *files)
 {
     scr_pack_key(s, "FILE");
@@ -869,12 +862,12 @@ static void pack_side(struct scr_str *s, struct scr_entry *const *e, size_t n,
     scr_pack_count(s, outer);
     for (size_t i = 0; i < n;) {
         size_t inner = run_of(e, n, i, of_ranks);
-        pack_number_key(s, of_ranks ? e[i]->rank : e[i]->dset);
+        scr_pack_key_int(s, of_ranks ? e[i]->rank : e[i]->dset);
         scr_pack_count(s, 1);
         scr_pack_key(s, of_ranks ? "DSET" : "RANK");
         scr_pack_count(s, inner);
         for (size_t end = i + inner; i < end; i++) {
-            pack_number_key(s, of_ranks ? e[i]->dset : e[i]->rank);
+            scr_pack_key_int(s, of_ranks ? e[i]->dset : e[i]->rank);
             if (of_ranks)
                 pack_entry(s, e[i]);
             else
@@ -957,8 +950,7 @@ static int unpack_number_key(struct scr_cursor *c, struct scr_table *seen)
         no_memory(c);
     else if (seen->n == before)
         scr_cursor_refuse(c, "filemap: key given twice");
-    int exact = key[0] != '+' && key[0] != '-' && (key[0] != '0' || key[1] == '\0');
-    if (!exact || !scr_parse_int(key, &number))
+    if (!scr_hash_key_int(key, &number) || number < 0)
         scr_cursor_refuse(c, "filemap: bad number");
     return number;
 }

@@ -1,187 +1,716 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The map of ranks to files of a dataset: a tree of part files under one root. */
-#include "base/path.h"
-#include "base/str.h"
-#include "fmt/state.h"
+/* The map of ranks to files of a dataset: in memory, and as a tree of part files under
+ * one root. */
+#include "fmt/rank2file.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cursor.h"
+#include "base/hashfile.h"
+#include "base/ids.h"
+#include "base/path.h"
+#include "base/str.h"
+
 enum { LEVEL_MAX = 8 }; /* a tree this deep has more parts than there are ranks */
 
-int scr_rank2file_set_root(scr_hash *h, int level, int ranks)
+static int no_memory(struct scr_err *err)
 {
-    if (h == NULL || level < 0 || level > LEVEL_MAX || ranks < 1)
-        return SCR_E_ARG;
-    scr_hash_set_val_i64(h, "LEVEL", level);
-    scr_hash_set_val_i64(h, "RANKS", ranks);
-    return scr_hash_ok(h) ? SCR_OK : SCR_E_NOMEM;
+    return scr_fail(err, SCR_E_NOMEM, 0, "rank2file: out of memory");
 }
 
-int scr_rank2file_set_part(scr_hash *h, int ranks)
+/* --- life --- */
+
+void scr_rank2file_init(struct scr_rank2file *l, int ranks)
 {
-    return scr_rank2file_set_root(h, 0, ranks);
+    *l = (struct scr_rank2file){ .ranks = ranks };
 }
 
-/* Name of the part of `writer` one level below `level`; malloc'd. */
-static char *part_name(int level, int writer)
+static void rank_free(struct scr_rank_files *r)
 {
-    return scr_asprintf(".%d.%d", level - 1, writer);
+    if (r != NULL)
+        scr_table_fini(&r->files);
+    free(r);
 }
 
-int scr_rank2file_add_part(scr_hash *h, int writer)
+void scr_rank2file_fini(struct scr_rank2file *l)
 {
-    int level = 0;
-    if (writer < 0 || !scr_hash_get_val_int(h, "LEVEL", &level) || level < 1)
-        return SCR_E_ARG;
-    char *name = part_name(level, writer);
-    scr_hash *part = scr_hash_set_kv_int(h, "RANK", writer);
-    scr_hash_set_val(part, "FILE", name);
-    scr_hash_set_val_i64(part, "OFFSET", 0);
-    free(name);
-    return part != NULL && scr_hash_ok(part) ? SCR_OK : SCR_E_NOMEM;
+    for (size_t i = 0; i < l->n; i++)
+        rank_free(l->of[i]);
+    free(l->of);
+    *l = (struct scr_rank2file){ 0 };
 }
 
-int scr_rank2file_carry(scr_hash *to, const char *asked, int is_shared)
+int scr_rank2file_ok(const struct scr_rank2file *l)
 {
-    int ok = (asked == NULL || scr_hash_set_val(to, "ASKED", asked) != NULL) &&
-             (!is_shared || scr_hash_set_val(to, "SHARED", "1") != NULL);
-    return ok ? SCR_OK : SCR_E_NOMEM;
+    int ok = !l->lost;
+    for (size_t i = 0; i < l->n && ok; i++)
+        ok = scr_table_ok(&l->of[i]->files);
+    return ok;
 }
 
-int scr_rank2file_add_file(scr_hash *part, int rank, const char *path, uint64_t size,
-                           const uint32_t *crc, const scr_hash *meta_extra)
+size_t scr_rank2file_num_files(const struct scr_rank2file *l)
 {
-    if (part == NULL || rank < 0 || path == NULL)
-        return SCR_E_ARG;
-    if (!scr_path_is_safe(path))
-        return SCR_E_OUTSIDE;
-    scr_hash *file =
-        scr_hash_set_kv(scr_hash_set_kv_int(part, "RANK", rank), "FILE", path);
-    if (file == NULL || scr_hash_merge(file, meta_extra) != SCR_OK)
-        return SCR_E_NOMEM;
-    scr_hash_set_val_u64(file, "SIZE", size);
-    if (crc != NULL)
-        scr_hash_set_val_crc(file, "CRC", *crc);
-    return scr_hash_ok(file) ? SCR_OK
-                             : SCR_E_NOMEM; /* only this file, not all before */
+    size_t n = 0;
+    for (size_t i = 0; i < l->n; i++)
+        n += l->of[i]->files.n;
+    return n;
 }
 
-/* --- compressed files --- */
+/* --- ranks --- */
 
-#define PACKED "ZSTD"
-
-int scr_rank2file_set_packed(scr_hash *file, const struct scr_packed *p)
+/* Where the entry is, or would be. */
+static size_t place_of(const struct scr_rank2file *l, int rank)
 {
-    scr_hash *packed = scr_hash_set(file, PACKED, NULL);
-    scr_hash_set_val_u64(packed, "SIZE", p->size);
-    scr_hash_set_val_crc(packed, "CRC", p->crc);
-    return packed != NULL && scr_hash_ok(packed) ? SCR_OK : SCR_E_NOMEM;
+    size_t from = 0, to = l->n;
+    while (from < to) {
+        size_t mid = from + (to - from) / 2;
+        if (l->of[mid]->rank < rank)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from;
 }
 
-int scr_rank2file_packed(const scr_hash *file, struct scr_packed *p)
+struct scr_rank_files *scr_rank2file_rank(const struct scr_rank2file *l, int rank)
 {
-    struct scr_packed got = { 0 };
-    const scr_hash *packed = scr_hash_get(file, PACKED);
-    if (packed == NULL)
-        return 0;
-    (void)scr_hash_get_val_u64(packed, "SIZE", &got.size);
-    (void)scr_hash_get_val_crc(packed, "CRC", &got.crc);
-    if (p != NULL)
-        *p = got;
+    size_t at = place_of(l, rank);
+    return at < l->n && l->of[at]->rank == rank ? l->of[at] : NULL;
+}
+
+static int insert(struct scr_rank2file *l, struct scr_rank_files *r)
+{
+    if (l->n == l->room) {
+        size_t room = l->room == 0 ? 4 : l->room * 2;
+        struct scr_rank_files **more = scr_reallocarray(l->of, room, sizeof *more);
+        if (more == NULL)
+            return 0;
+        l->of = more;
+        l->room = room;
+    }
+    size_t at = place_of(l, r->rank);
+    memmove(&l->of[at + 1], &l->of[at], (l->n - at) * sizeof *l->of);
+    l->of[at] = r;
+    l->n++;
     return 1;
 }
 
-char *scr_rank2file_stored(const char *path, const scr_hash *file)
+struct scr_rank_files *scr_rank2file_add_rank(struct scr_rank2file *l, int rank)
 {
-    return scr_hash_get(file, PACKED) != NULL ? scr_asprintf("%s.zst", path)
-                                              : scr_strdup(path);
-}
-
-/* --- checks --- */
-
-static int corrupt(struct scr_err *err, const char *what, const char *where)
-{
-    return scr_fail(err, SCR_E_CORRUPT, 0, "rank2file: %s %s", what, where);
-}
-
-/* LEVEL and RANKS, and every key of RANK is a rank. */
-static int check_top(const scr_hash *h, int *level, struct scr_err *err)
-{
-    int ranks;
-    if (!scr_hash_get_val_int(h, "LEVEL", level) || *level < 0 || *level > LEVEL_MAX)
-        return corrupt(err, "bad or missing", "LEVEL");
-    if (!scr_hash_get_val_int(h, "RANKS", &ranks) || ranks < 1)
-        return corrupt(err, "bad or missing", "RANKS");
-    for (SCR_HASH_EACH(e, scr_hash_get(h, "RANK"))) {
-        int rank = scr_hash_elem_key_int(e);
-        if (rank < 0 || rank >= ranks)
-            return corrupt(err, "no such rank:", scr_hash_elem_key(e));
+    struct scr_rank_files *r = scr_rank2file_rank(l, rank);
+    if (r != NULL)
+        return r;
+    if ((r = scr_calloc(1, sizeof *r)) != NULL) {
+        r->rank = rank;
+        scr_table_init(&r->files, sizeof(struct scr_listed));
+        if (insert(l, r))
+            return r;
     }
-    return SCR_OK;
+    rank_free(r);
+    l->lost = 1;
+    return NULL;
+}
+
+struct scr_listed *scr_rank2file_add_file(struct scr_rank2file *l, int rank,
+                                          const char *path)
+{
+    struct scr_rank_files *r = scr_rank2file_add_rank(l, rank);
+    return r != NULL ? scr_table_add(&r->files, path) : NULL;
+}
+
+void scr_rank2file_take(struct scr_rank2file *to, struct scr_rank2file *from)
+{
+    to->lost = to->lost || !scr_rank2file_ok(from);
+    for (size_t i = 0; i < from->n; i++) {
+        struct scr_rank_files *mine = scr_rank2file_rank(to, from->of[i]->rank);
+        if (mine == NULL && insert(to, from->of[i])) {
+            from->of[i] = NULL;
+            continue;
+        }
+        to->lost = to->lost || mine == NULL;
+        for (SCR_EACH(const struct scr_listed, f, &from->of[i]->files))
+            if (mine != NULL)
+                (void)scr_listed_copy(&mine->files, f);
+    }
+    scr_rank2file_fini(from);
+}
+
+/* --- files --- */
+
+void scr_listed_set_size(struct scr_listed *f, uint64_t size)
+{
+    f->size = size;
+    f->has_size = 1;
+}
+
+void scr_listed_set_crc(struct scr_listed *f, uint32_t crc)
+{
+    f->crc = crc;
+    f->has_crc = 1;
+}
+
+void scr_listed_set_packed(struct scr_listed *f, const struct scr_packed *is)
+{
+    f->packed = *is;
+    f->is_packed = 1;
+}
+
+void scr_listed_set_asked(struct scr_listed *f, struct scr_table *files,
+                          const char *asked)
+{
+    f->asked =
+        asked != NULL && *asked != '\0' ? scr_arena_text(&files->arena, asked) : NULL;
+}
+
+struct scr_listed *scr_listed_copy(struct scr_table *files,
+                                   const struct scr_listed *from)
+{
+    struct scr_listed *f = scr_table_add(files, from->item.name);
+    if (f == NULL)
+        return NULL;
+    struct scr_item item = f->item;
+    *f = *from;
+    f->item = item;
+    scr_listed_set_asked(f, files, from->asked);
+    return scr_table_ok(files) ? f : NULL;
+}
+
+char *scr_listed_stored(const struct scr_listed *f)
+{
+    return f->is_packed ? scr_asprintf("%s.zst", f->item.name)
+                        : scr_strdup(f->item.name);
+}
+
+/* --- keys --- */
+
+/* In this order they are looked for; WORDS: none of them. */
+enum word {
+    SIZE,
+    CRC,
+    ASKED,
+    SHARED,
+    ZSTD,
+    COMPLETE,
+    FILES,
+    RANK,
+    LEVEL,
+    RANKS,
+    OFFSET,
+    WORDS
+};
+static const char *const words[WORDS] = { "SIZE",  "CRC",      "ASKED", "SHARED",
+                                          "ZSTD",  "COMPLETE", "FILE",  "RANK",
+                                          "LEVEL", "RANKS",    "OFFSET" };
+
+/* --- writing --- */
+
+static void pack_size_and_crc(struct scr_str *s, const uint64_t *size,
+                              const uint32_t *crc)
+{
+    if (size != NULL)
+        scr_pack_u64(s, words[SIZE], *size);
+    if (crc != NULL)
+        scr_pack_crc(s, words[CRC], *crc);
+}
+
+static void pack_file(struct scr_str *s, const struct scr_listed *f)
+{
+    scr_pack_key(s, f->item.name);
+    scr_pack_count(s, (size_t)((f->asked != NULL) + (f->is_shared != 0) +
+                               (f->is_incomplete != 0) + (f->is_packed != 0) +
+                               (f->has_size != 0) + (f->has_crc != 0)));
+    if (f->asked != NULL)
+        scr_pack_val(s, words[ASKED], f->asked);
+    if (f->is_shared)
+        scr_pack_val(s, words[SHARED], "1");
+    if (f->is_incomplete)
+        scr_pack_val(s, words[COMPLETE], "0");
+    if (f->is_packed) {
+        scr_pack_key(s, words[ZSTD]);
+        scr_pack_count(s, 2);
+        pack_size_and_crc(s, &f->packed.size, &f->packed.crc);
+    }
+    pack_size_and_crc(s, f->has_size ? &f->size : NULL, f->has_crc ? &f->crc : NULL);
+}
+
+static void pack_rank(struct scr_str *s, const struct scr_rank_files *r)
+{
+    scr_pack_key_int(s, r->rank);
+    scr_pack_count(s, r->files.n > 0);
+    if (r->files.n > 0) {
+        scr_pack_key(s, words[FILES]);
+        scr_pack_count(s, r->files.n);
+    }
+    for (SCR_EACH(const struct scr_listed, f, &r->files))
+        pack_file(s, f);
+    if (!scr_table_ok(&r->files))
+        scr_str_spoil(s);
+}
+
+size_t scr_rank_files_packed_size(const struct scr_rank_files *r)
+{
+    struct scr_str s = SCR_STR_INIT;
+    pack_rank(&s, r);
+    size_t n = s.len;
+    scr_str_free(&s);
+    return n;
+}
+
+void scr_rank_files_pack(struct scr_str *s, const struct scr_rank_files *r)
+{
+    scr_pack_count(s, 1);
+    scr_pack_key(s, words[RANK]);
+    scr_pack_count(s, 1);
+    pack_rank(s, r);
+}
+
+/* LEVEL and RANKS, and RANK with n elements to follow. */
+static void pack_top(struct scr_str *s, int level, int ranks, size_t n)
+{
+    scr_pack_count(s, n > 0 ? 3 : 2);
+    scr_pack_i64(s, words[LEVEL], level);
+    scr_pack_i64(s, words[RANKS], ranks);
+    if (n == 0)
+        return;
+    scr_pack_key(s, words[RANK]);
+    scr_pack_count(s, n);
+}
+
+void scr_rank2file_pack(struct scr_str *s, const struct scr_rank2file *l)
+{
+    pack_top(s, 0, l->ranks, l->n);
+    for (size_t i = 0; i < l->n; i++)
+        pack_rank(s, l->of[i]);
+    if (!scr_rank2file_ok(l))
+        scr_str_spoil(s);
+}
+
+char *scr_rank2file_part_name(int level, int part)
+{
+    return scr_asprintf(".%d.%d", level - 1, part);
+}
+
+void scr_rank2file_root_pack(struct scr_str *s, const struct scr_rank2file_root *root)
+{
+    pack_top(s, root->level, root->ranks, root->n);
+    for (size_t i = 0; i < root->n; i++) {
+        char *name = scr_rank2file_part_name(root->level, root->part[i]);
+        scr_pack_key_int(s, root->part[i]);
+        scr_pack_count(s, 2);
+        if (name != NULL)
+            scr_pack_val(s, words[FILES], name);
+        else
+            scr_str_spoil(s);
+        scr_pack_i64(s, words[OFFSET], 0);
+        free(name);
+    }
+}
+
+/* --- reading --- */
+
+struct reader {
+    struct scr_cursor c;
+    const char *what, *where; /* is wrong, where the cursor alone could not say it */
+    int level, ranks;
+    int has_list;
+    struct scr_cursor list; /* what is below RANK */
+};
+
+static void refuse(struct reader *u, const char *what, const char *where)
+{
+    if (u->c.wrong != NULL)
+        return;
+    u->what = what;
+    u->where = where;
+    scr_cursor_refuse(&u->c, what);
+}
+
+static void refuse_for_memory(struct reader *u)
+{
+    u->c.no_memory = 1;
+    scr_cursor_refuse(&u->c, "out of memory");
+}
+
+static int reader_end(struct reader *u, struct scr_err *err)
+{
+    return u->what != NULL
+               ? scr_fail(err, SCR_E_CORRUPT, 0, "rank2file: %s %s", u->what, u->where)
+               : scr_cursor_end(&u->c, 0, err);
+}
+
+/* The next key; *seen are those of this hash before. */
+static enum word next_word(struct reader *u, unsigned *seen)
+{
+    const char *key = scr_cursor_key(&u->c);
+    enum word w = 0;
+    while (w < WORDS && strcmp(key, words[w]) != 0)
+        w++;
+    if (w < WORDS && (*seen & 1u << w) != 0)
+        refuse(u, "key given twice:", key);
+    *seen |= 1u << w;
+    return w;
+}
+
+static int take_u64(struct reader *u, uint64_t *out)
+{
+    const char *val = scr_cursor_val(&u->c);
+    return val != NULL && scr_parse_u64(val, out);
+}
+
+static int take_crc(struct reader *u, uint32_t *out)
+{
+    const char *val = scr_cursor_val(&u->c);
+    return val != NULL && scr_parse_hex32(val, out);
+}
+
+static int take_int(struct reader *u, int *out)
+{
+    const char *val = scr_cursor_val(&u->c);
+    return val != NULL && scr_parse_int(val, out);
+}
+
+/* 1 if SIZE and CRC are there. */
+static int take_packed(struct reader *u, struct scr_packed *is)
+{
+    unsigned seen = 0;
+    int sizes = 0, crcs = 0;
+    for (size_t left = scr_cursor_enter(&u->c); left > 0; left--) {
+        enum word w = next_word(u, &seen);
+        if (w == SIZE)
+            sizes = take_u64(u, &is->size);
+        else if (w == CRC)
+            crcs = take_crc(u, &is->crc);
+        else
+            scr_cursor_skip(&u->c);
+    }
+    return sizes && crcs;
 }
 
 /* Older writers leave SIZE and CRC out; what is there must be right. */
-static int check_file(const scr_hash_elem *e, struct scr_err *err)
+static void take_file(struct reader *u, struct scr_table *files, struct scr_listed *f)
 {
-    uint64_t size;
-    uint32_t crc;
-    const scr_hash *file = scr_hash_elem_hash(e);
-    if (!scr_path_is_safe(scr_hash_elem_key(e)))
-        return corrupt(err, "path outside the prefix directory:", scr_hash_elem_key(e));
-    if (scr_hash_get(file, "SIZE") != NULL &&
-        !scr_hash_get_val_u64(file, "SIZE", &size))
-        return corrupt(err, "bad SIZE of", scr_hash_elem_key(e));
-    if (scr_hash_get(file, "CRC") != NULL && !scr_hash_get_val_crc(file, "CRC", &crc))
-        return corrupt(err, "bad CRC of", scr_hash_elem_key(e));
-    const scr_hash *packed = scr_hash_get(file, PACKED);
-    if (packed != NULL && (!scr_hash_get_val_u64(file, "SIZE", &size) ||
-                           !scr_hash_get_val_u64(packed, "SIZE", &size) ||
-                           !scr_hash_get_val_crc(packed, "CRC", &crc)))
-        return corrupt(err, "bad or missing SIZE or CRC of compressed",
-                       scr_hash_elem_key(e));
-    return SCR_OK;
+    unsigned seen = 0;
+    int complete = 1, frame_ok = 1;
+    for (size_t left = scr_cursor_enter(&u->c); left > 0; left--)
+        switch (next_word(u, &seen)) {
+        case SIZE:
+            f->has_size = 1;
+            if (!take_u64(u, &f->size))
+                refuse(u, "bad SIZE of", f->item.name);
+            break;
+        case CRC:
+            f->has_crc = 1;
+            if (!take_crc(u, &f->crc))
+                refuse(u, "bad CRC of", f->item.name);
+            break;
+        case ASKED:
+            scr_listed_set_asked(f, files, scr_cursor_val(&u->c));
+            break;
+        case COMPLETE:
+            f->is_incomplete = take_int(u, &complete) && !complete;
+            break;
+        case ZSTD:
+            f->is_packed = 1;
+            frame_ok = take_packed(u, &f->packed);
+            break;
+        case SHARED:
+            f->is_shared = 1;
+            scr_cursor_skip(&u->c);
+            break;
+        default:
+            scr_cursor_skip(&u->c);
+        }
+    if (!frame_ok || (f->is_packed && !f->has_size))
+        refuse(u, "bad or missing SIZE or CRC of compressed", f->item.name);
 }
 
-int scr_rank2file_check_part(const scr_hash *part, struct scr_err *err)
+static void take_files(struct reader *u, struct scr_table *files)
 {
-    int level, rc = check_top(part, &level, err);
-    if (rc == SCR_OK && level != 0)
-        rc = corrupt(err, "LEVEL of a part is not", "0");
+    for (size_t left = scr_cursor_enter(&u->c); left > 0; left--) {
+        const char *path = scr_cursor_key(&u->c);
+        size_t before = files->n;
+        if (!scr_path_is_safe(path)) {
+            refuse(u, "path outside the prefix directory:", path);
+            return;
+        }
+        struct scr_listed *f = scr_table_add(files, path);
+        if (f == NULL) {
+            refuse_for_memory(u);
+            return;
+        }
+        if (files->n == before)
+            refuse(u, "key given twice:", path);
+        take_file(u, files, f);
+    }
+}
+
+/* A key of RANK. u->ranks: how many there are, 0: not known. */
+static int take_rank_key(struct reader *u, const char **key)
+{
+    int rank = -1;
+    *key = scr_cursor_key(&u->c);
+    if (!scr_hash_key_int(*key, &rank) || rank < 0 ||
+        (u->ranks > 0 && rank >= u->ranks))
+        refuse(u, "no such rank:", *key);
+    return rank;
+}
+
+static void take_ranks(struct reader *u, struct scr_rank2file *l)
+{
+    for (size_t ranks = scr_cursor_enter(&u->c); ranks > 0; ranks--) {
+        unsigned seen = 0;
+        size_t before = l->n;
+        const char *key;
+        int rank = take_rank_key(u, &key);
+        struct scr_rank_files *r = NULL;
+        if (u->c.wrong == NULL && (r = scr_rank2file_add_rank(l, rank)) == NULL)
+            refuse_for_memory(u);
+        if (r == NULL)
+            return;
+        if (l->n == before)
+            refuse(u, "key given twice:", key);
+        for (size_t left = scr_cursor_enter(&u->c); left > 0; left--)
+            if (next_word(u, &seen) == FILES)
+                take_files(u, &r->files);
+            else
+                scr_cursor_skip(&u->c);
+    }
+}
+
+/* LEVEL and RANKS, which may come behind what is read by them. no_level: as its
+ * writers knew none, it may be missing. */
+static void take_top(struct reader *u, const void *buf, size_t n, int no_level)
+{
+    unsigned seen = 0;
+    *u = (struct reader){ .level = no_level ? 0 : -1 };
+    scr_cursor_init(&u->c, buf, n);
+    for (size_t left = scr_cursor_enter(&u->c); left > 0; left--) {
+        enum word w = next_word(u, &seen);
+        if (w == LEVEL && !take_int(u, &u->level))
+            u->level = -1;
+        else if (w == RANKS && !take_int(u, &u->ranks))
+            u->ranks = 0;
+        else if (w == RANK)
+            u->list = u->c;
+        if (w != LEVEL && w != RANKS)
+            scr_cursor_skip(&u->c);
+    }
+    if (u->c.left > 0)
+        scr_cursor_refuse(&u->c, "bytes left over");
+    if (u->level < 0 || u->level > LEVEL_MAX)
+        refuse(u, "bad or missing", words[LEVEL]);
+    if (u->ranks < 1)
+        refuse(u, "bad or missing", words[RANKS]);
+    u->has_list = (seen & 1u << RANK) != 0 && u->c.wrong == NULL;
+}
+
+static int take_part(struct reader *u, struct scr_rank2file *l, struct scr_err *err)
+{
+    if (u->level != 0)
+        refuse(u, "LEVEL of a part is not", "0");
+    int most = l->ranks;
+    l->ranks = u->ranks;
+    if (most > 0 && most < u->ranks)
+        u->ranks = most;
+    if (u->has_list && u->c.wrong == NULL) {
+        u->c = u->list;
+        take_ranks(u, l);
+    }
+    if (!scr_rank2file_ok(l))
+        refuse_for_memory(u);
+    int rc = reader_end(u, err);
     if (rc != SCR_OK)
-        return rc;
-    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
-        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(r), "FILE")))
-            if ((rc = check_file(f, err)) != SCR_OK)
-                return rc;
-    return SCR_OK;
+        scr_rank2file_fini(l);
+    return rc;
+}
+
+int scr_rank2file_unpack(const void *buf, size_t n, struct scr_rank2file *l,
+                         struct scr_err *err)
+{
+    struct reader u;
+    take_top(&u, buf, n, 0);
+    return take_part(&u, l, err);
+}
+
+int scr_rank2file_from_hash(struct scr_rank2file *l, const scr_hash *part,
+                            struct scr_err *err)
+{
+    struct reader u;
+    struct scr_str s = SCR_STR_INIT;
+    scr_hash_append(&s, part);
+    if (s.bad)
+        return no_memory(err);
+    take_top(&u, s.p, s.len, 1);
+    int rc = take_part(&u, l, err);
+    scr_str_free(&s);
+    return rc;
+}
+
+int scr_rank_files_unpack(const void *buf, size_t n, struct scr_rank2file *l,
+                          struct scr_err *err)
+{
+    struct scr_rank2file fresh = { 0 };
+    struct reader u = { .ranks = l->ranks };
+    scr_cursor_init(&u.c, buf, n);
+    while (u.c.left > 0 && u.c.wrong == NULL) {
+        unsigned seen = 0;
+        for (size_t left = scr_cursor_enter(&u.c); left > 0; left--)
+            if (next_word(&u, &seen) == RANK)
+                take_ranks(&u, &fresh);
+            else
+                scr_cursor_skip(&u.c);
+    }
+    if (!scr_rank2file_ok(&fresh))
+        refuse_for_memory(&u);
+    int rc = reader_end(&u, err);
+    if (rc == SCR_OK)
+        scr_rank2file_take(l, &fresh);
+    if (rc == SCR_OK && !scr_rank2file_ok(l))
+        rc = no_memory(err);
+    scr_rank2file_fini(&fresh);
+    return rc;
+}
+
+/* --- the root --- */
+
+void scr_rank2file_root_fini(struct scr_rank2file_root *root)
+{
+    free(root->part);
+    *root = (struct scr_rank2file_root){ 0 };
 }
 
 /* The name of a part is put after the name of the root, so only names of the form that
  * writers give are accepted. */
-static int check_part_name(const scr_hash_elem *e, int level, struct scr_err *err)
+static void check_part_name(struct reader *u, const char *name, int part,
+                            const char *key)
 {
-    const char *name = scr_hash_get_val(scr_hash_elem_hash(e), "FILE");
-    char *want = part_name(level, scr_hash_elem_key_int(e));
+    char *want = scr_rank2file_part_name(u->level, part);
     if (want == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "rank2file: out of memory");
-    int ok = name != NULL && strcmp(name, want) == 0;
+        refuse_for_memory(u);
+    else if (name == NULL || strcmp(name, want) != 0)
+        refuse(u, "bad name of part", key);
     free(want);
-    return ok ? SCR_OK : corrupt(err, "bad name of part", scr_hash_elem_key(e));
 }
 
-int scr_rank2file_check_root(const scr_hash *root, struct scr_err *err)
+static int take_part_of(struct reader *u)
 {
-    int level, rc = check_top(root, &level, err);
-    if (rc != SCR_OK || level == 0)
-        return rc != SCR_OK ? rc : scr_rank2file_check_part(root, err);
-    for (SCR_HASH_EACH(e, scr_hash_get(root, "RANK"))) {
-        int64_t offset = 0;
-        const scr_hash *part = scr_hash_elem_hash(e);
-        if ((rc = check_part_name(e, level, err)) != SCR_OK)
-            return rc;
-        if (scr_hash_get(part, "OFFSET") != NULL &&
-            (!scr_hash_get_val_i64(part, "OFFSET", &offset) || offset != 0))
-            return corrupt(err, "bad OFFSET of part", scr_hash_elem_key(e));
+    unsigned seen = 0;
+    uint64_t offset = 0;
+    const char *key, *name = NULL;
+    int part = take_rank_key(u, &key);
+    for (size_t left = scr_cursor_enter(&u->c); left > 0; left--) {
+        enum word w = next_word(u, &seen);
+        if (w == FILES)
+            name = scr_cursor_val(&u->c);
+        else if (w == OFFSET && (!take_u64(u, &offset) || offset != 0))
+            refuse(u, "bad OFFSET of part", key);
+        else if (w != OFFSET)
+            scr_cursor_skip(&u->c);
     }
-    return SCR_OK;
+    check_part_name(u, name, part, key);
+    return part;
+}
+
+static void take_parts(struct reader *u, struct scr_rank2file_root *root)
+{
+    struct scr_ids seen = { 0 };
+    size_t n = scr_cursor_enter(&u->c);
+    root->part = scr_calloc(n, sizeof *root->part);
+    if (root->part == NULL)
+        refuse_for_memory(u);
+    while (root->n < n && u->c.wrong == NULL) {
+        int part = take_part_of(u);
+        if (scr_ids_has(&seen, part))
+            refuse(u, "key given twice in", words[RANK]);
+        if (scr_ids_add(&seen, part) != SCR_OK)
+            refuse_for_memory(u);
+        root->part[root->n++] = part;
+    }
+    scr_ids_fini(&seen);
+}
+
+int scr_rank2file_root_unpack(const void *buf, size_t n,
+                              struct scr_rank2file_root *root, struct scr_err *err)
+{
+    struct reader u;
+    take_top(&u, buf, n, 0);
+    *root = (struct scr_rank2file_root){ .level = u.level, .ranks = u.ranks };
+    if (u.has_list && u.level > 0) {
+        u.c = u.list;
+        take_parts(&u, root);
+    }
+    int rc = reader_end(&u, err);
+    if (rc != SCR_OK)
+        scr_rank2file_root_fini(root);
+    return rc;
+}
+
+/* --- files of their own --- */
+
+/* s: the packed hash. */
+static int write_frame(const struct scr_sys *sys, const char *path, struct scr_str *s,
+                       struct scr_err *err)
+{
+    scr_frame_end(s);
+    int rc = s->bad ? scr_fail(err, SCR_E_NOMEM, 0, "write %s: out of memory", path)
+                    : scr_frame_write(sys, path, s, SCR_DURABLE, err);
+    scr_str_free(s);
+    return rc;
+}
+
+int scr_rank2file_write(const struct scr_sys *sys, const char *path,
+                        const struct scr_rank2file *l, struct scr_err *err)
+{
+    struct scr_str s = SCR_STR_INIT;
+    scr_frame_begin(&s);
+    scr_rank2file_pack(&s, l);
+    return write_frame(sys, path, &s, err);
+}
+
+int scr_rank2file_root_write(const struct scr_sys *sys, const char *path,
+                             const struct scr_rank2file_root *root, struct scr_err *err)
+{
+    struct scr_str s = SCR_STR_INIT;
+    scr_frame_begin(&s);
+    scr_rank2file_root_pack(&s, root);
+    return write_frame(sys, path, &s, err);
+}
+
+/* What a file is read into. One without a byte is an empty hash, and not unpacked. */
+struct target {
+    struct scr_rank2file *list;
+    struct scr_rank2file_root *root; /* or this */
+    int unpacked;
+};
+
+static int unpack_into(const void *packed, size_t n, void *into, struct scr_err *err)
+{
+    struct target *t = into;
+    t->unpacked = 1;
+    return t->list != NULL ? scr_rank2file_unpack(packed, n, t->list, err)
+                           : scr_rank2file_root_unpack(packed, n, t->root, err);
+}
+
+static int read_frame(const struct scr_sys *sys, const char *path, struct target t,
+                      struct scr_err *err)
+{
+    int rc = scr_frame_read(sys, path, unpack_into, &t, err);
+    return rc == SCR_OK && !t.unpacked
+               ? scr_fail(err, SCR_E_CORRUPT, 0, "read %s: rank2file: it is empty",
+                          path)
+               : rc;
+}
+
+int scr_rank2file_read(const struct scr_sys *sys, const char *path,
+                       struct scr_rank2file *l, struct scr_err *err)
+{
+    return read_frame(sys, path, (struct target){ .list = l }, err);
+}
+
+int scr_rank2file_root_read(const struct scr_sys *sys, const char *path,
+                            struct scr_rank2file_root *root, struct scr_err *err)
+{
+    *root = (struct scr_rank2file_root){ 0 };
+    return read_frame(sys, path, (struct target){ .root = root }, err);
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The small state files as typed structs over hashes: halt, flush, nodes, summary,
- * rank2file. Decoders check everything and keep nothing they do not know; editors work
- * on the hash so that unknown keys survive. */
+/* The small state files as typed structs over hashes: halt, flush, nodes, summary.
+ * Decoders check everything and keep nothing they do not know; editors work on the hash
+ * so that unknown keys survive. */
 #ifndef SCR_FMT_STATE_H
 #define SCR_FMT_STATE_H
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "fmt/rank2file.h"
 #include <stdint.h>
 
 /* --- halt.scr: CheckpointsLeft ExitAfter ExitBefore HaltSeconds ExitReason. Malformed
@@ -90,46 +91,10 @@ void scr_gone_to_forget(scr_hash *h, const char *job_id);
  * rank/file part in the same file, is converted in place: its dataset gets the name
  * scr.dataset.<id>, and the part goes under RANK2FILE. --- */
 int scr_summary_set(scr_hash *h, const scr_hash *dset, int complete);
-/* *dset is borrowed from h; *rank2file is a copy of the part in the summary (LEVEL=0,
- * checked) or NULL when it has files of its own, owned by the caller. Each may be NULL
- * if not wanted. */
-int scr_summary_get(scr_hash *h, int *complete, scr_hash **dset, scr_hash **rank2file,
-                    struct scr_err *err);
-
-/* --- rank2file: root {LEVEL=1, RANKS, RANK/<w>/{FILE=".0.<w>", OFFSET}}; part
- * {LEVEL=0, RANKS, RANK/<r>/{FILE/<path>/{SIZE, CRC}}}. The name of a part is the
- * root's name + FILE; w is the first world rank in it. A root with LEVEL=0 is itself
- * a part. OFFSET: byte of the part file its hash starts at, always 0. This is
- * byte for byte what the existing SCR 3.x writes. --- */
-int scr_rank2file_set_root(scr_hash *h, int level, int ranks);
-int scr_rank2file_add_part(scr_hash *h, int writer);
-int scr_rank2file_set_part(scr_hash *h, int ranks);
-/* SCR_E_OUTSIDE for a path that is not below the prefix. Keys of meta_extra (may be
- * NULL) are copied. */
-int scr_rank2file_add_file(scr_hash *part, int rank, const char *path, uint64_t size,
-                           const uint32_t *crc, const scr_hash *meta_extra);
-/* What is recorded of a file besides: SHARED (other ranks wrote it too) and ASKED (the
- * path below the prefix the application asks for, NULL: no other one). Puts them into
- * `to`, keeps what else is there. SCR_OK or SCR_E_NOMEM. */
-int scr_rank2file_carry(scr_hash *to, const char *asked, int is_shared);
-/* A file may be stored compressed: then its entry, whose SIZE and CRC are those of the
- * plain bytes, has ZSTD/{SIZE, CRC}, those of <path>.zst, a zstd frame, and there is no
- * file <path>. */
-struct scr_packed {
-    uint64_t size;
-    uint32_t crc;
-};
-int scr_rank2file_set_packed(scr_hash *file, const struct scr_packed *p);
-/* 1 and *p (may be NULL) of a compressed file; 0: it is stored as it is. */
-int scr_rank2file_packed(const scr_hash *file, struct scr_packed *p);
-/* Where below the prefix the bytes of file `path` are: path, or <path>.zst; malloc'd,
- * NULL: out of memory. */
-char *scr_rank2file_stored(const char *path, const scr_hash *file);
-/* Checks level, ranks, rank numbers in range, paths safe, SIZE and CRC well-formed.
- * Other writers leave SIZE and CRC out: a reader must not count on them. */
-int scr_rank2file_check_part(const scr_hash *part, struct scr_err *err);
-/* The same of a root (or inner node): names of its parts are of the form given above.
- * One with LEVEL=0 is checked as a part. */
-int scr_rank2file_check_root(const scr_hash *root, struct scr_err *err);
+/* *dset is borrowed from h; *files (empty) gets the part in the summary, and *has_files
+ * becomes 0 if there is none, as it has files of its own. Each may be NULL if not
+ * wanted, the last two together. */
+int scr_summary_get(scr_hash *h, int *complete, scr_hash **dset,
+                    struct scr_rank2file *files, int *has_files, struct scr_err *err);
 
 #endif

@@ -33,27 +33,24 @@ int scr_summary_set(scr_hash *h, const scr_hash *dset, int complete)
     return scr_hash_ok(h) ? SCR_OK : SCR_E_NOMEM;
 }
 
-/* Number and bytes of the files in a checked part. */
-static void count_files(const scr_hash *part, uint64_t *files, uint64_t *bytes)
+static uint64_t bytes_of(const struct scr_rank2file *files)
 {
-    *files = *bytes = 0;
-    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
-        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(r), "FILE"))) {
-            uint64_t size = 0;
-            (void)scr_hash_get_val_u64(scr_hash_elem_hash(f), "SIZE", &size);
-            *bytes += size;
-            ++*files;
-        }
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < files->n; i++)
+        for (SCR_EACH(const struct scr_listed, f, &files->of[i]->files))
+            bytes += f->size;
+    return bytes;
 }
 
 /* The dataset hash that version 5 did not keep. It knew no name; callers that do (from
  * the index) set it. */
-static int old_dataset(scr_hash *dset, int id, const scr_hash *part)
+static int old_dataset(scr_hash *dset, int id, const struct scr_rank2file *files)
 {
     struct scr_dataset d = { .id = id, .ckpt = id, .complete = -1, .is_ckpt = 1 };
     char *name = scr_asprintf("scr.dataset.%d", id);
     d.name = name;
-    count_files(part, &d.files, &d.size);
+    d.files = scr_rank2file_num_files(files);
+    d.size = bytes_of(files);
     int rc = name == NULL ? SCR_E_NOMEM : scr_dataset_set(dset, &d);
     free(name);
     return rc;
@@ -80,9 +77,11 @@ static int reshape(scr_hash *h, int id, int complete, struct scr_err *err)
     part = scr_hash_set(h, "RANK2FILE", part);
     if (!scr_hash_ok(h))
         return no_memory(err);
-    int rc = scr_rank2file_check_part(part, err);
-    if (rc == SCR_OK && old_dataset(dset, id, part) != SCR_OK)
+    struct scr_rank2file files = { 0 };
+    int rc = scr_rank2file_from_hash(&files, part, err);
+    if (rc == SCR_OK && old_dataset(dset, id, &files) != SCR_OK)
         rc = no_memory(err);
+    scr_rank2file_fini(&files);
     return rc;
 }
 
@@ -116,28 +115,8 @@ static int check_version(const scr_hash *h, int *version, struct scr_err *err)
     return SCR_OK;
 }
 
-/* Copy of the rank/file part kept in the summary itself, *part NULL if there is none.
- */
-static int inner_part(const scr_hash *h, scr_hash **part, struct scr_err *err)
-{
-    const scr_hash *inner = scr_hash_get(h, "RANK2FILE");
-    *part = NULL;
-    if (inner == NULL)
-        return SCR_OK;
-    scr_hash *copy = scr_hash_dup(inner);
-    if (scr_hash_get(copy, "LEVEL") == NULL) /* its writers knew no levels */
-        scr_hash_set_val_i64(copy, "LEVEL", 0);
-    int rc = copy == NULL || !scr_hash_ok(copy) ? no_memory(err)
-                                                : scr_rank2file_check_part(copy, err);
-    if (rc == SCR_OK)
-        *part = copy;
-    else
-        scr_hash_delete(copy);
-    return rc;
-}
-
-int scr_summary_get(scr_hash *h, int *complete, scr_hash **dset, scr_hash **rank2file,
-                    struct scr_err *err)
+int scr_summary_get(scr_hash *h, int *complete, scr_hash **dset,
+                    struct scr_rank2file *files, int *has_files, struct scr_err *err)
 {
     struct scr_dataset d;
     int version = 0, done = 0;
@@ -150,8 +129,11 @@ int scr_summary_get(scr_hash *h, int *complete, scr_hash **dset, scr_hash **rank
         return corrupt(err, "bad or missing COMPLETE");
     if ((rc = scr_dataset_get(scr_hash_get(h, "DSET"), &d, err)) != SCR_OK)
         return rc;
-    if (rank2file != NULL && (rc = inner_part(h, rank2file, err)) != SCR_OK)
+    const scr_hash *part = files != NULL ? scr_hash_get(h, "RANK2FILE") : NULL;
+    if (part != NULL && (rc = scr_rank2file_from_hash(files, part, err)) != SCR_OK)
         return rc;
+    if (files != NULL)
+        *has_files = part != NULL;
     if (complete != NULL)
         *complete = done;
     if (dset != NULL)

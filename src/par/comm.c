@@ -342,13 +342,23 @@ uint64_t scr_sum_all(const struct scr_comm *c, uint64_t v)
     return v;
 }
 
-uint64_t scr_sum_below_all(const struct scr_comm *c, uint64_t v)
+static uint64_t reduce_below(const struct scr_comm *c, uint64_t v, MPI_Op op)
 {
     uint64_t below = 0;
     MPI_Request req = MPI_REQUEST_NULL;
-    int code = MPI_Iexscan(&v, &below, 1, MPI_UINT64_T, MPI_SUM, c->comm, &req);
-    int rc = scr_mpi_finish(code, &req, "sum of the ranks below", NULL);
+    int code = MPI_Iexscan(&v, &below, 1, MPI_UINT64_T, op, c->comm, &req);
+    int rc = scr_mpi_finish(code, &req, "scan of the ranks below", NULL);
     return rc == SCR_OK && c->rank > 0 ? below : 0;
+}
+
+uint64_t scr_sum_below_all(const struct scr_comm *c, uint64_t v)
+{
+    return reduce_below(c, v, MPI_SUM);
+}
+
+uint64_t scr_max_below_all(const struct scr_comm *c, uint64_t v)
+{
+    return reduce_below(c, v, MPI_MAX);
 }
 
 void scr_barrier_all(const struct scr_comm *c)

@@ -79,8 +79,9 @@ uint64_t scr_sum_all(const struct scr_comm *c, uint64_t v);
 void scr_sums_all(const struct scr_comm *c, uint64_t *v, int n);
 /* Likewise the least of each; the largest is the least of what is negated. */
 void scr_mins_all(const struct scr_comm *c, int64_t *v, int n);
-/* Sum of v over the ranks below this one; 0 on rank 0. */
+/* Sum of v over the ranks below this one, or the largest of theirs; 0 on rank 0. */
 uint64_t scr_sum_below_all(const struct scr_comm *c, uint64_t v);
+uint64_t scr_max_below_all(const struct scr_comm *c, uint64_t v);
 void scr_barrier_all(const struct scr_comm *c);
 /* From root to all; n may exceed 2^31. */
 int scr_bcast_bytes_all(const struct scr_comm *c, int root, void *buf, size_t n,
@@ -96,16 +97,14 @@ int scr_bcast_str_all(const struct scr_comm *c, int root, char **s,
 /* 1 on all ranks if n bytes at p are the same everywhere; 0 on all otherwise. */
 int scr_same_all(const struct scr_comm *c, const void *p, size_t n);
 
-/* Hashes. bcast: non-roots' h is merged into, also where another rank then fails; NULL,
- * for want of memory, on any rank is SCR_E_NOMEM; the result is agreed. sendrecv: any
- * of the two partners may be MPI_PROC_NULL. */
+/* Root's hash on all ranks: the others' h is merged into, also where another rank then
+ * fails; NULL, for want of memory, on any rank is SCR_E_NOMEM. Agreed. */
 int scr_hash_bcast_all(const struct scr_comm *c, int root, scr_hash *h,
                        struct scr_err *err);
-int scr_hash_send(const struct scr_comm *c, int to, const scr_hash *h,
-                  struct scr_err *err);
-int scr_hash_recv(const struct scr_comm *c, int from, scr_hash *h, struct scr_err *err);
-int scr_hash_sendrecv(const struct scr_comm *c, const scr_hash *send, int to,
-                      scr_hash *recv, int from, struct scr_err *err);
+/* The same with what this rank found before, in one agreement: if any rank's rc is an
+ * error all leave with that of the lowest. */
+int scr_hash_share_all(const struct scr_comm *c, int root, int rc, scr_hash *h,
+                       struct scr_err *err);
 /* Sparse exchange: send = {<rank>: hash …} -> recv = {<rank>: hash …}; receivers need
  * not know their senders. No O(P) memory: non-blocking consensus (Issend, Iprobe,
  * Ibarrier). Keys that are no rank of c are SCR_E_RANGE, on all ranks. The result is
@@ -134,5 +133,33 @@ void scr_parcels_free(struct scr_parcels *p);
 /* As scr_hash_exchange_all; recv, empty, gets what came by ascending rank. */
 int scr_parcels_exchange_all(const struct scr_comm *c, const struct scr_parcels *send,
                              struct scr_parcels *recv, struct scr_err *err);
+
+/* The same with what this rank found before, in one agreement: if any rank's rc is an
+ * error recv stays empty and all leave with that of the lowest. */
+int scr_parcels_pass_all(const struct scr_comm *c, int rc,
+                         const struct scr_parcels *send, struct scr_parcels *recv,
+                         struct scr_err *err);
+
+/* The bytes of every rank, one after the other by ascending rank, on all ranks, by way
+ * of rank 0; all is empty before. rc: as above; if any rank's is an error all stays
+ * empty. mine that is bad is SCR_E_NOMEM. Agreed. */
+int scr_bytes_share_all(const struct scr_comm *c, int rc, const struct scr_str *mine,
+                        struct scr_str *all, struct scr_err *err);
+
+/* Adds to the bytes for rank. SCR_OK or SCR_E_NOMEM. */
+int scr_parcel_bytes(struct scr_parcels *p, int rank, const void *bytes, size_t n);
+/* Packs the hash; scr_hash_unpack is the other way round. Likewise. */
+int scr_parcel_hash(struct scr_parcels *p, int rank, const scr_hash *h);
+/* A parcel of texts: each with its NUL, one after the other. Likewise. */
+int scr_parcel_text(struct scr_parcels *p, int rank, const char *text);
+int scr_parcel_printf(struct scr_parcels *p, int rank, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* for (SCR_TEXTS(t, bytes)): each text of a struct scr_str. What follows the last NUL
+ * is no text. */
+const char *scr_texts_next(const struct scr_str *bytes, const char *after);
+#define SCR_TEXTS(t, bytes)                                                            \
+    const char *t = scr_texts_next(bytes, NULL);                                       \
+    (t) != NULL;                                                                       \
+    (t) = scr_texts_next(bytes, t)
 
 #endif

@@ -15,6 +15,11 @@
 #include "par/turns.h"
 #include "xfer/stored.h"
 
+struct fetched {
+    const struct scr_listed *is;
+    const char *rel; /* its name below rank.<r> */
+};
+
 struct fetch {
     const struct scr_env *env;
     const struct scr_comm *world;
@@ -23,10 +28,12 @@ struct fetch {
     int id;
     const char *dset_dir;
     scr_filemap *map;
-    scr_hash *files; /* FILE/<path below the prefix>/{SIZE, CRC} of this rank */
-    scr_hash *names; /* {<path below the prefix>: {<name below rank.<r>>}} */
-    char *tmp;       /* name of the file being copied */
-    uint64_t bytes;  /* this rank's */
+    struct scr_rank2file *list; /* of this rank's files */
+    struct fetched *file;       /* those */
+    size_t n;
+    struct scr_table names; /* those in cache */
+    char *tmp;              /* name of the file being copied */
+    uint64_t bytes;         /* this rank's */
 };
 
 static int no_memory(const struct fetch *f, struct scr_err *err)
@@ -59,24 +66,21 @@ char *scr_cache_name(const char *dest, int (*taken)(void *arg, const char *rel),
 
 static int is_taken(void *arg, const char *rel)
 {
-    return scr_hash_get(arg, rel) != NULL;
+    return scr_table_find(arg, rel) != NULL;
 }
 
 /* Chooses a name for every file. */
 static int choose_names(struct fetch *f, struct scr_err *err)
 {
-    scr_hash *taken = scr_hash_new();
-    int rc = taken ? SCR_OK : no_memory(f, err);
-    for (SCR_HASH_EACH(e, scr_hash_get(f->files, "FILE"))) {
-        const char *dest = scr_hash_elem_key(e);
-        char *rel = rc == SCR_OK ? scr_cache_name(dest, is_taken, taken) : NULL;
-        if (rc == SCR_OK && (rel == NULL || scr_hash_set(taken, rel, NULL) == NULL ||
-                             scr_hash_set_val(f->names, dest, rel) == NULL))
-            rc = no_memory(f, err);
+    for (size_t i = 0; i < f->n; i++) {
+        char *rel = scr_cache_name(f->file[i].is->item.name, is_taken, &f->names);
+        const struct scr_item *name = scr_table_add(&f->names, rel);
         free(rel);
+        if (name == NULL)
+            return no_memory(f, err);
+        f->file[i].rel = name->name;
     }
-    scr_hash_delete(taken);
-    return rc;
+    return SCR_OK;
 }
 
 static char *cache_path(const struct fetch *f, const char *rel)
@@ -103,24 +107,22 @@ static int set_origin(const struct fetch *f, scr_meta *meta, const char *dest,
 
 /* What is known of the file before it is there: enough to name it, not to take it for
  * good. */
-static int announce_file(struct fetch *f, const char *dest, const scr_hash *info,
+static int announce_file(struct fetch *f, const struct fetched *file,
                          struct scr_err *err)
 {
-    const char *rel = scr_hash_get_val(f->names, dest);
-    uint64_t size = 0;
-    uint32_t crc;
+    const struct scr_listed *is = file->is;
     scr_meta *meta = scr_meta_new();
-    char *path = cache_path(f, rel);
+    char *path = cache_path(f, file->rel);
     int rc = meta && path ? SCR_OK : no_memory(f, err);
-    (void)scr_hash_get_val_u64(info, "SIZE", &size);
-    scr_meta_set(meta, rel, "FULL", size, f->id, f->world->rank, f->world->size, 0);
-    if (scr_hash_get_val_crc(info, "CRC", &crc))
-        scr_meta_set_crc32(meta, crc);
-    scr_meta_set_asked(meta, scr_hash_get_val(info, "ASKED"));
-    if (scr_hash_get(info, "SHARED") != NULL)
+    scr_meta_set(meta, file->rel, "FULL", is->size, f->id, f->world->rank,
+                 f->world->size, 0);
+    if (is->has_crc)
+        scr_meta_set_crc32(meta, is->crc);
+    scr_meta_set_asked(meta, is->asked);
+    if (is->is_shared)
         scr_meta_set_shared(meta);
     if (rc == SCR_OK)
-        rc = set_origin(f, meta, dest, err);
+        rc = set_origin(f, meta, is->item.name, err);
     if (rc == SCR_OK)
         scr_filemap_set_meta(f->map, f->id, f->world->rank, path, meta);
     free(path);
@@ -134,9 +136,8 @@ static int announce(struct fetch *f, const scr_hash *dset, struct scr_err *err)
     scr_filemap_add_rank(f->map, f->id, rank);
     scr_filemap_set_dataset(f->map, f->id, rank, dset);
     scr_filemap_add_file(f->map, f->id, rank, f->tmp);
-    for (SCR_HASH_EACH(e, scr_hash_get(f->files, "FILE")))
-        if (rc == SCR_OK)
-            rc = announce_file(f, scr_hash_elem_key(e), scr_hash_elem_hash(e), err);
+    for (size_t i = 0; i < f->n && rc == SCR_OK; i++)
+        rc = announce_file(f, &f->file[i], err);
     if (rc == SCR_OK && f->o->cntl != NULL)
         rc = scr_cntl_write(f->env, f->o->cntl, f->map, err);
     return rc;
@@ -165,19 +166,18 @@ static int dataset_code(const struct fetch *f, const char *src, int rc)
     return rc;
 }
 
-static int copy_file(struct fetch *f, const char *dest, const char *path,
-                     const scr_hash *info, struct scr_copied *got, struct scr_err *err)
+static int copy_file(struct fetch *f, const char *path, const struct scr_listed *is,
+                     struct scr_copied *got, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     struct scr_stored s = { 0 };
-    int complete = 1;
     struct scr_copy job = { .dst = path,
                             .tmp = f->tmp,
                             .buf = f->o->buf,
                             .want_crc = f->o->crc,
                             .mode_or = S_IRUSR | S_IWUSR };
-    int rc = scr_stored_job(f->prefix->path, dest, info, &s, &job, err);
-    if (rc == SCR_OK && scr_hash_get_val_int(info, "COMPLETE", &complete) && !complete)
+    int rc = scr_stored_job(f->prefix->path, is, &s, &job, err);
+    if (rc == SCR_OK && is->is_incomplete)
         rc = scr_fail(err, SCR_E_CORRUPT, 0, "fetch %s: recorded as incomplete",
                       job.src);
     if (rc == SCR_OK && (rc = scr_copy_file(f->env->sys, &job, got, &why)) != SCR_OK)
@@ -187,15 +187,13 @@ static int copy_file(struct fetch *f, const char *dest, const char *path,
 }
 
 /* Copies one file and completes its entry. */
-static int fetch_file(struct fetch *f, const char *dest, const scr_hash *info,
-                      struct scr_err *err)
+static int fetch_file(struct fetch *f, const struct fetched *file, struct scr_err *err)
 {
-    const char *rel = scr_hash_get_val(f->names, dest);
     struct scr_copied got;
-    char *path = cache_path(f, rel);
-    int rc = path ? make_dir(f, rel, err) : no_memory(f, err);
+    char *path = cache_path(f, file->rel);
+    int rc = path ? make_dir(f, file->rel, err) : no_memory(f, err);
     if (rc == SCR_OK)
-        rc = copy_file(f, dest, path, info, &got, err);
+        rc = copy_file(f, path, file->is, &got, err);
     if (rc == SCR_OK) {
         scr_meta *meta = scr_filemap_get_meta(f->map, f->id, f->world->rank, path);
         scr_meta_set_filesize(meta, got.size);
@@ -213,15 +211,9 @@ static int fetch_files(void *arg, struct scr_err *err)
 {
     struct fetch *f = arg;
     int rc = SCR_OK;
-    for (SCR_HASH_EACH(e, scr_hash_get(f->files, "FILE")))
-        if (rc == SCR_OK)
-            rc = fetch_file(f, scr_hash_elem_key(e), scr_hash_elem_hash(e), err);
+    for (size_t i = 0; i < f->n && rc == SCR_OK; i++)
+        rc = fetch_file(f, &f->file[i], err);
     return rc;
-}
-
-static size_t count_files(const struct fetch *f)
-{
-    return scr_hash_size(scr_hash_get(f->files, "FILE"));
 }
 
 /* All files are there. */
@@ -229,13 +221,23 @@ static int enter_files(struct fetch *f, struct scr_err *err)
 {
     int rank = f->world->rank;
     scr_filemap_remove_file(f->map, f->id, rank, f->tmp);
-    scr_filemap_set_expected_files(f->map, f->id, rank, (int)count_files(f));
+    scr_filemap_set_expected_files(f->map, f->id, rank, (int)f->n);
     return scr_filemap_ok(f->map) ? SCR_OK : no_memory(f, err);
 }
 
-static int in_turns_all(struct fetch *f, scr_turn_work work, struct scr_err *err)
+/* Agrees, and sums up what was copied. */
+static int count_bytes_all(const struct fetch *f, int rc, uint64_t *bytes,
+                           struct scr_err *err)
 {
-    return scr_in_turns_all(f->world, f->o->width, count_files(f) > 0, work, f, err);
+    struct scr_vote v = { .sum = { f->bytes } };
+    rc = scr_vote_all(f->world, rc, &v, err);
+    *bytes = rc == SCR_OK ? v.sum[0] : 0;
+    return rc;
+}
+
+static int take_turns_all(struct fetch *f, scr_turn_work work, struct scr_err *err)
+{
+    return scr_take_turns_all(f->world, f->o->width, f->n > 0, work, f, err);
 }
 
 /* --- the record --- */
@@ -256,37 +258,49 @@ static int read_summary(const struct fetch *f, scr_hash *dset, struct scr_err *e
 }
 
 /* The dataset hash from its summary, on all ranks. */
-static int learn_dataset_all(const struct fetch *f, scr_hash *dset, struct scr_err *err)
+static int learn_dataset_all(const struct fetch *f, int rc, scr_hash *dset,
+                             struct scr_err *err)
 {
-    int rc = SCR_OK;
-    if (f->world->rank == 0)
+    if (rc == SCR_OK && f->world->rank == 0)
         rc = read_summary(f, dset, err);
-    rc = scr_agree_all(f->world, rc, err);
-    return rc == SCR_OK ? scr_agree_all(f->world,
-                                        scr_hash_bcast_all(f->world, 0, dset, err), err)
-                        : rc;
+    return scr_hash_share_all(f->world, 0, rc, dset, err);
 }
 
-/* A list that lost files must not pass for a dataset that has fewer. */
-static int check_count_all(const struct fetch *f, const scr_hash *dset, size_t mine,
-                           struct scr_err *err)
+/* Agrees; a list that lost files must not pass for a dataset that has fewer. */
+static int check_count_all(const struct fetch *f, int rc, const scr_hash *dset,
+                           size_t mine, struct scr_err *err)
 {
-    uint64_t want = 0, have = scr_sum_all(f->world, mine);
-    if (!scr_hash_get_val_u64(dset, "FILES", &want) || want == have)
-        return SCR_OK;
+    uint64_t want = 0;
+    struct scr_vote v = { .sum = { mine } };
+    rc = scr_vote_all(f->world, rc, &v, err);
+    if (rc != SCR_OK || !scr_hash_get_val_u64(dset, "FILES", &want) || want == v.sum[0])
+        return rc;
     return scr_fail(err, SCR_E_CORRUPT, 0,
                     "dataset %d: its list names %llu files, its summary %llu", f->id,
-                    (unsigned long long)have, (unsigned long long)want);
+                    (unsigned long long)v.sum[0], (unsigned long long)want);
+}
+
+static int list_mine(struct fetch *f, struct scr_err *err)
+{
+    const struct scr_rank_files *mine = scr_rank2file_rank(f->list, f->world->rank);
+    f->file = scr_calloc(mine ? mine->files.n : 0, sizeof *f->file);
+    if (f->file == NULL)
+        return no_memory(f, err);
+    if (mine != NULL)
+        for (SCR_EACH(struct scr_listed, e, &mine->files))
+            f->file[f->n++].is = e;
+    return SCR_OK;
 }
 
 static int learn_all(struct fetch *f, int rc, scr_hash *dset, struct scr_err *err)
 {
-    rc = scr_agree_all(f->world, rc, err);
+    rc = learn_dataset_all(f, rc, dset, err);
     if (rc == SCR_OK)
-        rc = learn_dataset_all(f, dset, err);
-    if (rc == SCR_OK)
-        rc = scr_rank2file_read_all(f->env, f->world, f->prefix, f->id, f->files, err);
-    return rc == SCR_OK ? check_count_all(f, dset, count_files(f), err) : rc;
+        rc = scr_rank2file_read_all(f->env, f->world, f->prefix, f->id, f->list, err);
+    if (rc != SCR_OK)
+        return rc;
+    rc = list_mine(f, err);
+    return check_count_all(f, rc, dset, f->n, err);
 }
 
 int scr_fetch_all(const struct scr_env *env, const struct scr_comm *world,
@@ -294,101 +308,100 @@ int scr_fetch_all(const struct scr_env *env, const struct scr_comm *world,
                   int id, const char *dset_dir, scr_filemap *map, scr_hash *dset,
                   uint64_t *bytes, struct scr_err *err)
 {
+    struct scr_rank2file list = { 0 };
     struct fetch f = { .env = env,
                        .world = world,
                        .prefix = prefix,
                        .o = o,
                        .id = id,
                        .dset_dir = dset_dir,
-                       .map = map };
-    f.files = scr_hash_new();
-    f.names = scr_hash_new();
+                       .map = map,
+                       .list = &list };
+    scr_table_init(&f.names, sizeof(struct scr_item));
     f.tmp = cache_path(&f, SCR_COPY_TMP);
     *bytes = 0;
-    int rc = f.files && f.names && f.tmp ? SCR_OK : no_memory(&f, err);
-    rc = learn_all(&f, rc, dset, err);
+    int rc = learn_all(&f, f.tmp ? SCR_OK : no_memory(&f, err), dset, err);
     if (rc == SCR_OK)
         rc = scr_agree_all(world, announce(&f, dset, err), err);
-    if (rc == SCR_OK)
-        rc = in_turns_all(&f, fetch_files, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(world, enter_files(&f, err), err);
-    if (rc == SCR_OK)
-        *bytes = scr_sum_all(world, f.bytes);
-    scr_hash_delete(f.files);
-    scr_hash_delete(f.names);
+    if (rc == SCR_OK) {
+        rc = take_turns_all(&f, fetch_files, err);
+        rc = rc == SCR_OK ? enter_files(&f, err) : rc;
+        rc = count_bytes_all(&f, rc, bytes, err);
+    }
+    scr_rank2file_fini(&list);
+    scr_table_fini(&f.names);
+    free(f.file);
     free(f.tmp);
     return rc;
 }
 
 /* --- in place --- */
 
-/* The file at dest is there and as recorded, deep: to the last byte. */
-static int verify_there(const struct fetch *f, const char *dest, const scr_hash *info,
-                        int deep, struct scr_err *err)
+/* The file is there and as recorded, deep: to the last byte. */
+static int verify_there(const struct fetch *f, const struct scr_listed *is, int deep,
+                        struct scr_err *err)
 {
-    int complete = 1;
-    int rc = scr_plain_check(f->env, f->prefix, dest, info, deep, err);
-    if (rc == SCR_OK && scr_hash_get_val_int(info, "COMPLETE", &complete) && !complete)
-        rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: recorded as incomplete", dest);
+    int rc = scr_plain_check(f->env, f->prefix, is, deep, err);
+    if (rc == SCR_OK && is->is_incomplete)
+        rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: recorded as incomplete",
+                      is->item.name);
     return rc;
 }
 
 /* A compressed one is read where it is unpacked. */
-static int prepare_there(const struct fetch *f, const char *dest, const scr_hash *info,
+static int prepare_there(const struct fetch *f, const struct scr_listed *is,
                          struct scr_err *err)
 {
-    return scr_rank2file_packed(info, NULL)
-               ? scr_plain_make(f->env, f->prefix, f->id, f->world->rank, dest, info,
-                                err)
-               : verify_there(f, dest, info, f->o->crc, err);
+    return is->is_packed
+               ? scr_plain_make(f->env, f->prefix, f->id, f->world->rank, is, err)
+               : verify_there(f, is, f->o->crc, err);
 }
 
 /* Of a dataset that is not read after all nothing stays. */
 static void forget_unpacked(const struct fetch *f)
 {
-    for (SCR_HASH_EACH(e, scr_hash_get(f->files, "FILE")))
-        if (scr_rank2file_packed(scr_hash_elem_hash(e), NULL))
-            scr_plain_remove(f->env, f->prefix, f->id, scr_hash_elem_key(e));
+    for (size_t i = 0; i < f->n; i++)
+        if (f->file[i].is->is_packed)
+            scr_plain_remove(f->env, f->prefix, f->id, f->file[i].is->item.name);
 }
 
 static int verify_files(void *arg, struct scr_err *err)
 {
     struct fetch *f = arg;
     int rc = SCR_OK;
-    for (SCR_HASH_EACH(e, scr_hash_get(f->files, "FILE"))) {
-        const scr_hash *info = scr_hash_elem_hash(e);
-        uint64_t size = 0;
-        if (rc == SCR_OK)
-            rc = prepare_there(f, scr_hash_elem_key(e), info, err);
-        (void)scr_hash_get_val_u64(info, "SIZE", &size);
-        f->bytes += size;
+    for (size_t i = 0; i < f->n && rc == SCR_OK; i++) {
+        rc = prepare_there(f, f->file[i].is, err);
+        f->bytes += f->file[i].is->size;
     }
     return rc;
 }
 
 int scr_fetch_in_place_all(const struct scr_env *env, const struct scr_comm *world,
                            const struct scr_prefix *prefix,
-                           const struct scr_copy_opts *o, int id, scr_hash *files,
-                           scr_hash *dset, uint64_t *bytes, struct scr_err *err)
+                           const struct scr_copy_opts *o, int id,
+                           struct scr_rank2file *files, scr_hash *dset, uint64_t *bytes,
+                           struct scr_err *err)
 {
     struct fetch f = {
-        .env = env, .world = world, .prefix = prefix, .o = o, .id = id, .files = files
+        .env = env, .world = world, .prefix = prefix, .o = o, .id = id, .list = files
     };
+    *bytes = 0;
     int rc = learn_all(&f, SCR_OK, dset, err);
-    if (rc == SCR_OK && (rc = in_turns_all(&f, verify_files, err)) != SCR_OK)
-        forget_unpacked(&f);
-    *bytes = rc == SCR_OK ? scr_sum_all(world, f.bytes) : 0;
+    if (rc == SCR_OK) {
+        rc = take_turns_all(&f, verify_files, err);
+        rc = count_bytes_all(&f, rc, bytes, err);
+        if (rc != SCR_OK)
+            forget_unpacked(&f);
+    }
+    free(f.file);
     return rc;
 }
 
-static int check_share(const struct fetch *f, const scr_hash *share, size_t *files,
-                       struct scr_err *err)
+static int check_share(const struct fetch *f, size_t *files, struct scr_err *err)
 {
-    for (SCR_HASH_EACH(r, scr_hash_get(share, "RANK")))
-        for (SCR_HASH_EACH(e, scr_hash_get(scr_hash_elem_hash(r), "FILE"))) {
-            int rc =
-                verify_there(f, scr_hash_elem_key(e), scr_hash_elem_hash(e), 0, err);
+    for (size_t i = 0; i < f->list->n; i++)
+        for (SCR_EACH(struct scr_listed, e, &f->list->of[i]->files)) {
+            int rc = verify_there(f, e, 0, err);
             if (rc != SCR_OK)
                 return rc;
             ++*files;
@@ -398,14 +411,17 @@ static int check_share(const struct fetch *f, const scr_hash *share, size_t *fil
 
 int scr_fetch_look_all(const struct scr_env *env, const struct scr_comm *world,
                        const struct scr_prefix *prefix, int id, scr_hash *dset,
-                       int *ranks, scr_hash *share, struct scr_err *err)
+                       struct scr_rank2file *share, struct scr_err *err)
 {
-    const struct fetch f = { .env = env, .world = world, .prefix = prefix, .id = id };
+    const struct fetch f = {
+        .env = env, .world = world, .prefix = prefix, .id = id, .list = share
+    };
     size_t files = 0;
-    int rc = learn_dataset_all(&f, dset, err);
+    int rc = learn_dataset_all(&f, SCR_OK, dset, err);
     if (rc == SCR_OK)
-        rc = scr_rank2file_share_all(env, world, prefix, id, ranks, share, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(world, check_share(&f, share, &files, err), err);
-    return rc == SCR_OK ? check_count_all(&f, dset, files, err) : rc;
+        rc = scr_rank2file_share_all(env, world, prefix, id, share, err);
+    if (rc != SCR_OK)
+        return rc;
+    rc = check_share(&f, &files, err);
+    return check_count_all(&f, rc, dset, files, err);
 }

@@ -43,50 +43,55 @@ static int place_files(void *arg, struct scr_err *err)
     return scr_xfer_place(((struct sync *)arg)->x, err);
 }
 
-static int in_turns_all(struct sync *s, scr_turn_work work, struct scr_err *err)
+static int take_turns_all(struct sync *s, scr_turn_work work, struct scr_err *err)
 {
-    return scr_in_turns_all(s->f.world, s->f.o->width, s->f.n > 0, work, s, err);
+    return scr_take_turns_all(s->f.world, s->f.o->width, s->f.n > 0, work, s, err);
 }
 
 /* --- the record --- */
 
-static int finish_all(const struct scr_outgoing *f, uint64_t *bytes,
-                      struct scr_err *err)
+static int complete(const struct scr_outgoing *f, uint64_t bytes, uint64_t files,
+                    struct scr_err *err)
+{
+    scr_hash *dset = scr_outgoing_dataset(f, bytes, files);
+    int rc =
+        dset ? scr_outgoing_complete(f, dset, err) : scr_outgoing_no_memory(f, err);
+    scr_hash_delete(dset);
+    return rc;
+}
+
+/* From files in place to a dataset that is complete. waited: some did beside it. */
+static int complete_all(struct scr_outgoing *f, int waited, uint64_t *bytes,
+                        struct scr_err *err)
 {
     uint64_t files = 0;
-    int rc = SCR_OK;
-    scr_outgoing_count_all(f, bytes, &files);
-    if (f->world->rank == 0) {
-        scr_hash *dset = scr_outgoing_dataset(f, *bytes, files);
-        if (dset == NULL)
-            rc = scr_fail(err, SCR_E_NOMEM, 0, "flush of dataset %d: out of memory",
-                          f->id);
-        if (rc == SCR_OK)
-            rc = scr_outgoing_complete(f, dset, err);
-        scr_hash_delete(dset);
-    }
+    int first = f->world->rank == 0;
+    int rc = scr_outgoing_sync_dirs_all(f, err);
+    rc = scr_outgoing_count_all(f, rc, bytes, &files, err);
+    if (rc != SCR_OK)
+        return rc;
+    if (first)
+        rc = complete(f, *bytes, files, err);
+    if (rc == SCR_OK && first && waited)
+        rc = scr_replacing_end(f->env, f->prefix, f->id, err);
     return scr_agree_all(f->world, rc, err);
 }
 
 /* --- all of it --- */
 
-/* From files in place to a dataset that is complete. */
-static int complete_all(struct scr_outgoing *f, uint64_t *bytes, struct scr_err *err)
-{
-    int rc = scr_outgoing_sync_dirs_all(f, err);
-    return rc == SCR_OK ? finish_all(f, bytes, err) : rc;
-}
-
 /* The list says what there may be of the dataset, whenever the flush dies: before
- * anything is written, and once more with what the copies were found to be. */
+ * anything is written, and once more if the copies were found to be something else. */
 static int copy_all(struct sync *s, struct scr_err *err)
 {
     struct scr_outgoing *f = &s->f;
     scr_outgoing_fix_sizes(f);
-    int rc = scr_outgoing_record_all(f, err);
-    if (rc == SCR_OK)
-        rc = in_turns_all(s, copy_files, err);
-    return rc == SCR_OK ? scr_outgoing_record_all(f, err) : rc;
+    int rc = scr_outgoing_record_all(f, SCR_OK, err);
+    if (rc != SCR_OK)
+        return rc;
+    rc = take_turns_all(s, copy_files, err);
+    struct scr_vote v = { .sum = { (uint64_t)f->changed } };
+    rc = scr_vote_all(f->world, rc, &v, err);
+    return rc == SCR_OK && v.sum[0] > 0 ? scr_outgoing_record_all(f, rc, err) : rc;
 }
 
 static int run_all(struct sync *s, const scr_filemap *map, uint64_t *bytes,
@@ -95,16 +100,16 @@ static int run_all(struct sync *s, const scr_filemap *map, uint64_t *bytes,
     struct scr_outgoing *f = &s->f;
     int rc = scr_outgoing_collect_all(f, map, err);
     if (rc == SCR_OK)
-        rc = scr_outgoing_resume_all(f, err);
+        rc = scr_outgoing_resume_all(f, SCR_OK, err);
     if (rc == SCR_OK)
         rc = scr_outgoing_begin_all(f, err);
     if (rc == SCR_OK)
         rc = copy_all(s, err);
     if (rc == SCR_OK)
-        rc = scr_outgoing_demote_all(f, err);
-    if (rc == SCR_OK)
-        rc = in_turns_all(s, place_files, err);
-    return rc == SCR_OK ? complete_all(f, bytes, err) : rc;
+        rc = scr_outgoing_demote_all(f, SCR_OK, err);
+    if (rc == SCR_OK) /* a directory is synced when all of them have their names */
+        rc = scr_agree_all(f->world, take_turns_all(s, place_files, err), err);
+    return rc == SCR_OK ? complete_all(f, 0, bytes, err) : rc;
 }
 
 int scr_flush_all(const struct scr_env *env, const struct scr_comm *world,
@@ -165,13 +170,14 @@ static int place_waiting(void *arg, struct scr_err *err)
 static int replace_all(struct scr_outgoing *f, struct scr_err *err)
 {
     uint64_t bytes = 0, files = 0;
-    scr_outgoing_count_all(f, &bytes, &files);
-    scr_hash *dset = f->world->rank == 0 ? scr_outgoing_dataset(f, bytes, files) : NULL;
-    int rc = f->world->rank != 0 || dset ? SCR_OK : scr_outgoing_no_memory(f, err);
-    rc = scr_agree_all(f->world, rc, err);
+    scr_hash *dset = NULL;
+    int rc = scr_outgoing_count_all(f, SCR_OK, &bytes, &files, err);
+    if (rc != SCR_OK)
+        return rc;
+    if (f->world->rank == 0 && (dset = scr_outgoing_dataset(f, bytes, files)) == NULL)
+        rc = scr_outgoing_no_memory(f, err);
     f->replacing = dset;
-    if (rc == SCR_OK)
-        rc = scr_outgoing_demote_all(f, err);
+    rc = scr_outgoing_demote_all(f, rc, err);
     if (rc == SCR_OK)
         rc =
             scr_in_turns_all(f->world, f->o->width, f->replaces, place_waiting, f, err);
@@ -181,25 +187,19 @@ static int replace_all(struct scr_outgoing *f, struct scr_err *err)
 }
 
 int scr_publish_all(const struct scr_publish *p, const struct scr_copy_opts *o,
-                    const scr_hash *files, uint64_t *bytes, struct scr_err *err)
+                    const struct scr_published *file, size_t n, uint64_t *bytes,
+                    struct scr_err *err)
 {
     struct scr_outgoing f = outgoing_of(p);
-    int replaces = 0;
     f.o = o;
     *bytes = 0;
-    int rc = scr_outgoing_list_all(&f, files, err);
+    int rc = scr_outgoing_list_all(&f, file, n, err);
     if (rc == SCR_OK)
-        rc = scr_outgoing_record_all(&f, err);
-    if (rc == SCR_OK)
-        replaces = scr_or_all(p->world, f.replaces);
-    if (rc == SCR_OK && replaces)
+        rc = scr_outgoing_record_all(&f, SCR_OK, err);
+    if (rc == SCR_OK && f.any_replaces)
         rc = replace_all(&f, err);
     if (rc == SCR_OK)
-        rc = complete_all(&f, bytes, err);
-    if (rc == SCR_OK && replaces && p->world->rank == 0)
-        rc = scr_replacing_end(p->env, p->prefix, p->id, err);
-    if (replaces)
-        rc = scr_agree_all(p->world, rc, err);
+        rc = complete_all(&f, f.any_replaces, bytes, err);
     scr_outgoing_fini(&f);
     return rc;
 }

@@ -5,6 +5,7 @@
 #define SCR_PAR_FLUSH_H
 
 #include "fmt/filemap.h"
+#include "fmt/rank2file.h"
 #include "par/comm.h"
 #include "store/cntl.h"
 #include "store/flushing.h"
@@ -33,10 +34,10 @@ struct scr_copy_opts {
  * it), root: what there may be of the dataset from here on;
  *   3. files: directories, temporary name, size and CRC checked against META's in the
  * pass, mode and times as recorded, fsync. When all ranks have done that rank2file is
- * written once more, older datasets that list one of the paths lose their mark of
- * completeness (invariant P16), and the files are renamed (with o->pack onto
- * <name>.zst where it was compressed; an older file of the plain name goes); then the
- * directories fsynced, each by one rank;
+ * written once more if it has to say something else now, older datasets that list one
+ * of the paths lose their mark of completeness (invariant P16), and the files are
+ * renamed (with o->pack onto <name>.zst where it was compressed; an older file of the
+ * plain name goes); then the directories fsynced, each by one rank;
  *   4. summary.scr;  5. index entry COMPLETE=1, and CURRENT=<name> for a checkpoint.
  *
  * Before anything is written, destinations are checked: two of them equal, one below
@@ -61,17 +62,23 @@ struct scr_publish {
 };
 /* Step 1, before the files are written. The mark is held from then on. */
 int scr_publish_begin_all(struct scr_publish *p, struct scr_err *err);
+
+/* A file that the application wrote. */
+struct scr_published {
+    const struct scr_listed *f; /* what is recorded of it */
+    const char *waits;          /* where it waits; NULL: it is in its place */
+};
 /* When this rank's files are whole and synced: the list of files, the directories
  * (fsynced) and steps 4 and 5. Files that wait beside their places
  * (store/replacing.h) are renamed before, and older datasets that list one of the paths
  * of this dataset lose their mark of completeness first; where this fails after
  * replacing.scr was written, that stays.
  *
- * files: {<path below the prefix>: {SIZE, CRC, SHARED, WAITS}} that belong to this
- * rank; SHARED marks one that others wrote too, WAITS is where one waits. Of o the
- * width counts. As above otherwise. */
+ * file[0…n): those that belong to this rank. Of o the width counts. As above otherwise.
+ */
 int scr_publish_all(const struct scr_publish *p, const struct scr_copy_opts *o,
-                    const scr_hash *files, uint64_t *bytes, struct scr_err *err);
+                    const struct scr_published *file, size_t n, uint64_t *bytes,
+                    struct scr_err *err);
 
 /* Copies dataset id from the prefix into dset_dir/rank.<r> (exists) and enters files
  * with META, FILES and DSETDESC into map under (id, own rank); the caller writes map.
@@ -86,23 +93,23 @@ int scr_fetch_all(const struct scr_env *env, const struct scr_comm *world,
                   int id, const char *dset_dir, scr_filemap *map, scr_hash *dset,
                   uint64_t *bytes, struct scr_err *err);
 
-/* The same without a copy, for files to be read where they lie: files (an empty hash)
- * gets {FILE/<path below the prefix>/{SIZE, CRC, SHARED}} of this rank. Sizes are
- * verified where recorded, with o->crc CRCs too. Compressed ones are unpacked, each by
- * the rank whose file it is (par/plain.h). */
+/* The same without a copy, for files to be read where they lie: files (empty) gets
+ * those of this rank. Sizes are verified where recorded, with o->crc CRCs too.
+ * Compressed ones are unpacked, each by the rank whose file it is (par/plain.h). */
 int scr_fetch_in_place_all(const struct scr_env *env, const struct scr_comm *world,
                            const struct scr_prefix *prefix,
-                           const struct scr_copy_opts *o, int id, scr_hash *files,
-                           scr_hash *dset, uint64_t *bytes, struct scr_err *err);
+                           const struct scr_copy_opts *o, int id,
+                           struct scr_rank2file *files, scr_hash *dset, uint64_t *bytes,
+                           struct scr_err *err);
 
-/* Dataset id of any number of ranks, to be read where it lies: *ranks is how many wrote
- * it, *dset (an empty hash) gets the dataset hash, share the files of the ranks that
- * are this one modulo the size of world, {RANK/<r>/FILE/<path>/{SIZE, CRC}}. That they
- * are there, and of the size recorded, is looked at; their CRCs are not. SCR_E_CORRUPT,
- * _MISSING, _IO: do not use this dataset. */
+/* Dataset id of any number of ranks, to be read where it lies: *dset (an empty hash)
+ * gets the dataset hash, share (empty) the files of the ranks that are this one modulo
+ * the size of world; share->ranks is how many wrote it. That they are there, and of the
+ * size recorded, is looked at; their CRCs are not. SCR_E_CORRUPT, _MISSING, _IO: do not
+ * use this dataset. */
 int scr_fetch_look_all(const struct scr_env *env, const struct scr_comm *world,
                        const struct scr_prefix *prefix, int id, scr_hash *dset,
-                       int *ranks, scr_hash *share, struct scr_err *err);
+                       struct scr_rank2file *share, struct scr_err *err);
 
 /* Where file `dest` (relative to the prefix) of this rank goes in cache: its base
  * name, or a numbered sub-directory "<n>/<base>" when taken (taken(arg, rel) says so).

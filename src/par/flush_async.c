@@ -3,6 +3,7 @@
 #include "par/flush_async.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/dir.h"
 #include "base/str.h"
@@ -143,73 +144,71 @@ static int record_landed(const struct scr_flush_async *a, const struct scr_outgo
     return rc;
 }
 
-/* Every node's lowest rank tells rank 0 of its node. */
-static int gather_nodes_all(const struct scr_flush_async *a, int nranks,
-                            scr_hash *nodes, struct scr_err *err)
-{
-    scr_hash *send = scr_hash_new(), *recv = scr_hash_new();
-    int rc = send && recv ? SCR_OK : no_memory(a->id, err);
-    if (rc == SCR_OK && a->node == a->rank &&
-        scr_hash_setf(send, NULL, "%d %d", 0, nranks) == NULL)
-        rc = no_memory(a->id, err);
-    rc = scr_agree_all(a->world, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_hash_exchange_all(a->world, send, recv, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(
-            a->world,
-            scr_hash_merge(nodes, recv) == SCR_OK ? rc : no_memory(a->id, err), err);
-    scr_hash_delete(send);
-    scr_hash_delete(recv);
-    return rc;
-}
+/* A node: its lowest rank, by which it is called, and how many it has. */
+struct node {
+    int first, ranks;
+};
 
+/* Rank 0's: the plan, from what every node's lowest rank has told. */
 static int write_plan(const struct scr_flush_async *a, const struct scr_outgoing *f,
-                      const scr_hash *nodes, uint64_t files, struct scr_err *err)
+                      const struct scr_parcels *told, uint64_t files,
+                      struct scr_err *err)
 {
     scr_hash *dset = scr_outgoing_dataset(f, a->bytes, files);
+    scr_hash *nodes = scr_hash_new();
+    const struct scr_attempt plan = { a->stamp, dset, nodes, &f->older };
     scr_hash_set_val_i64(dset, "COMPLETE", 0);
-    const struct scr_attempt plan = { a->stamp, dset, nodes, f->older };
-    int rc = dset ? scr_arrival_plan(a->env, a->prefix, a->id, &plan, err)
-                  : no_memory(a->id, err);
+    for (size_t i = 0; i < told->n; i++) {
+        struct node node;
+        memcpy(&node, told->of[i].bytes.p, sizeof node);
+        scr_hash_setf(nodes, NULL, "%d %d", node.first, node.ranks);
+    }
+    int ok = dset && nodes && scr_hash_ok(dset) && scr_hash_ok(nodes);
+    int rc = ok ? scr_arrival_plan(a->env, a->prefix, a->id, &plan, err)
+                : no_memory(a->id, err);
     scr_hash_delete(dset);
+    scr_hash_delete(nodes);
     return rc;
 }
 
-/* Now that the plan is there, whoever completes a dataset that lists one of our paths
- * gives it up. Those that did so before that are replaced, too, or keep us from it. */
+/* Once the plan is there, whoever completes a dataset that lists one of our paths gives
+ * it up. Those that did so before that are replaced, too, or keep us from it. */
 static int look_again_all(const struct scr_flush_async *a, struct scr_outgoing *f,
-                          const scr_hash *nodes, uint64_t files, struct scr_err *err)
+                          int rc, const struct scr_parcels *told, uint64_t files,
+                          struct scr_err *err)
 {
-    size_t known = scr_hash_size(f->older);
-    int rc = scr_outgoing_look_again_all(f, err);
-    if (a->rank == 0 && rc == SCR_OK && scr_hash_size(f->older) > known)
-        rc = write_plan(a, f, nodes, files, err);
+    size_t known = f->older.n;
+    rc = scr_outgoing_look_again_all(f, rc, err);
+    if (a->rank == 0 && rc == SCR_OK && f->older.n > known)
+        rc = write_plan(a, f, told, files, err);
     if (a->rank == 0 && rc != SCR_OK)
         (void)scr_arrival_give_up(a->env, a->prefix, a->id, NULL);
     return scr_agree_all(a->world, rc, err);
 }
 
-static int plan_all(struct scr_flush_async *a, struct scr_outgoing *f, int nranks,
-                    struct scr_err *err)
+static int plan_all(struct scr_flush_async *a, struct scr_outgoing *f, int rc,
+                    int nranks, struct scr_err *err)
 {
-    uint64_t files = 0;
-    scr_hash *nodes = scr_hash_new();
-    int rc = scr_agree_all(a->world, nodes ? SCR_OK : no_memory(a->id, err), err);
-    scr_outgoing_count_all(f, &a->bytes, &files);
-    a->stamp = scr_now_usec();
-    if (rc == SCR_OK)
-        rc = scr_agree_all(
-            a->world, scr_bcast_bytes_all(a->world, 0, &a->stamp, sizeof a->stamp, err),
-            err);
-    if (rc == SCR_OK)
-        rc = gather_nodes_all(a, nranks, nodes, err);
-    if (rc == SCR_OK && a->rank == 0)
-        rc = write_plan(a, f, nodes, files, err);
-    rc = scr_agree_all(a->world, rc, err);
-    if (rc == SCR_OK)
-        rc = look_again_all(a, f, nodes, files, err);
-    scr_hash_delete(nodes);
+    struct scr_parcels send = { 0 }, told = { 0 };
+    const struct node mine = { a->node, nranks };
+    struct scr_vote v = { .sum = { scr_outgoing_bytes(f), f->n } };
+    v.least[0] = a->rank == 0 ? (int64_t)scr_now_usec() : INT64_MAX;
+    rc = scr_vote_all(a->world, rc, &v, err);
+    if (rc != SCR_OK)
+        return rc;
+    a->bytes = v.sum[0];
+    a->stamp = (uint64_t)v.least[0];
+    if (a->node == a->rank && scr_parcel_bytes(&send, 0, &mine, sizeof mine) != SCR_OK)
+        rc = no_memory(a->id, err);
+    rc = scr_parcels_pass_all(a->world, rc, &send, &told, err);
+    if (rc != SCR_OK)
+        goto out;
+    if (a->rank == 0)
+        rc = write_plan(a, f, &told, v.sum[1], err);
+    rc = look_again_all(a, f, rc, &told, v.sum[1], err);
+out:
+    scr_parcels_free(&send);
+    scr_parcels_free(&told);
     return rc;
 }
 
@@ -218,30 +217,15 @@ static int prepare_all(struct scr_flush_async *a, struct scr_outgoing *f,
 {
     int rc = scr_outgoing_collect_all(f, map, err);
     if (rc == SCR_OK)
-        rc = scr_agree_all(a->world, sum_up(f, err), err);
-    if (rc == SCR_OK)
-        rc = scr_outgoing_resume_all(f, err);
+        rc = scr_outgoing_resume_all(f, sum_up(f, err), err);
     if (rc == SCR_OK)
         rc = scr_outgoing_begin_all(f, err);
-    if (rc == SCR_OK)
-        rc = scr_outgoing_make_dirs_all(f, err);
+    if (rc != SCR_OK)
+        return rc;
+    rc = scr_outgoing_make_dirs_all(f, err);
     scr_outgoing_fix_sizes(f);
-    if (rc == SCR_OK)
-        rc = scr_outgoing_record_all(f, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(a->world, record_landed(a, f, err), err);
-    return rc == SCR_OK ? plan_all(a, f, nranks, err) : rc;
-}
-
-/* How many copy: processes that have files, or nodes whose transfer process has some.
- */
-static uint64_t count_movers_all(const struct scr_flush_async *a,
-                                 const struct scr_outgoing *f)
-{
-    int mine = f->n > 0;
-    if (scr_mover_is_daemon(a->mover))
-        mine = scr_or_all(a->of_node, mine) && a->node == a->rank;
-    return scr_sum_all(f->world, (uint64_t)mine);
+    rc = scr_outgoing_record_all(f, rc, err);
+    return rc == SCR_OK ? plan_all(a, f, record_landed(a, f, err), nranks, err) : rc;
 }
 
 static uint64_t bytes_to_copy(const struct scr_outgoing *f)
@@ -252,26 +236,33 @@ static uint64_t bytes_to_copy(const struct scr_outgoing *f)
     return bytes;
 }
 
-/* The share of the job's bandwidth of this process, or of its node's transfer process:
- * by its bytes, so that all end at the same time and the whole of it is used until
- * then; if not all may copy at once (width > 0), the same for each that does. Who has
- * no bytes needs none. */
+/* How many copy, processes that have files, or nodes whose transfer process has some;
+ * and how fast this one may: by its share of the bytes, or that of its node, so that
+ * all end at the same time and the whole of bw is used until then; if not all may copy
+ * at once (*width > 0), the same for each that does. Who has no bytes needs none. */
 static double share_all(const struct scr_flush_async *a, const struct scr_outgoing *f,
-                        double bw, int width)
+                        double bw, uint64_t *movers, int *width)
 {
-    uint64_t mine = bytes_to_copy(f), all = scr_sum_all(f->world, mine);
-    if (scr_mover_is_daemon(a->mover))
-        mine = scr_sum_all(a->of_node, mine);
-    if (width > 0)
-        return bw / width;
-    return all > 0 ? bw * ((double)mine / (double)all) : bw;
+    uint64_t mine[] = { f->n > 0, bytes_to_copy(f) };
+    int daemon = scr_mover_is_daemon(a->mover);
+    if (daemon)
+        scr_sums_all(a->of_node, mine, 2);
+    int counts = !daemon || a->node == a->rank; /* once a node */
+    uint64_t all[] = { counts && mine[0] > 0, counts ? mine[1] : 0 };
+    scr_sums_all(f->world, all, 2);
+    *movers = all[0];
+    *width = (uint64_t)f->o->width < *movers ? f->o->width : 0;
+    if (*width > 0)
+        return bw / *width;
+    return all[1] > 0 ? bw * ((double)mine[1] / (double)all[1]) : bw;
 }
 
 static int launch_all(struct scr_flush_async *a, const struct scr_outgoing *f,
                       const struct scr_flush_limits *limits, struct scr_err *err)
 {
-    uint64_t movers = count_movers_all(a, f);
-    int width = (uint64_t)f->o->width < movers ? f->o->width : 0, done = 0;
+    uint64_t movers = 0;
+    int width = 0, done = 0;
+    double bw = share_all(a, f, limits->bw, &movers, &width);
     int copies = f->n > 0 || scr_mover_is_daemon(a->mover); /* or its node does */
     const struct scr_xfer_where where = { .prefix = a->prefix->path,
                                           .id = a->id,
@@ -279,7 +270,7 @@ static int launch_all(struct scr_flush_async *a, const struct scr_outgoing *f,
                                           .rank = a->rank,
                                           .stamp = a->stamp };
     struct scr_xfer_opts o = { .sync_dirs = 1,
-                               .bw = share_all(a, f, limits->bw, width),
+                               .bw = bw,
                                .percent = limits->percent,
                                .slot_dir = a->prefix->scr,
                                .width = copies ? width : 0,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hashes over MPI: broadcast, pairs, and the sparse exchange.
+/* Hashes and bytes over MPI: broadcast, pairs, and the sparse exchange.
  *
  * A hash travels as a letter: u64 total length, packed hash; cut into pages of PAGE
  * bytes. The first page has tag TAG_FIRST, the others TAG_MORE, so that a receiver that
@@ -175,108 +175,85 @@ static int letter_take(const struct scr_comm *c, int from, struct scr_str *s,
     return rc;
 }
 
-/* Sends one letter, already made unless rc says otherwise, and takes another into in.
- */
-static int swap(const struct scr_comm *c, struct letter *l, int to, struct scr_str *in,
-                int from, int rc, struct scr_err *err)
-{
-    int rc1 = to != MPI_PROC_NULL ? letter_start(l, c, to, 0, err) : SCR_OK;
-    rc = rc == SCR_OK ? rc1 : rc;
-    if (from != MPI_PROC_NULL) {
-        rc1 = letter_take(c, from, in, err);
-        rc = rc == SCR_OK ? rc1 : rc;
-    }
-    rc1 = letter_wait(l, err);
-    letter_drop(l);
-    return rc == SCR_OK ? rc1 : rc;
-}
-
 int scr_bytes_sendrecv(const struct scr_comm *c, const struct scr_str *send, int to,
                        struct scr_str *recv, int from, struct scr_err *err)
 {
     struct letter l = { .first = MPI_REQUEST_NULL };
-    int rc = to != MPI_PROC_NULL ? letter_lend(&l, send, err) : SCR_OK;
-    return swap(c, &l, to, recv, from, rc, err);
+    int rc = SCR_OK, rc1;
+    if (to != MPI_PROC_NULL) {
+        rc = letter_lend(&l, send, err);
+        rc1 = letter_start(&l, c, to, 0, err);
+        rc = rc == SCR_OK ? rc1 : rc;
+    }
+    if (from != MPI_PROC_NULL) {
+        rc1 = letter_take(c, from, recv, err);
+        rc = rc == SCR_OK ? rc1 : rc;
+    }
+    rc1 = letter_wait(&l, err);
+    letter_drop(&l);
+    return rc == SCR_OK ? rc1 : rc;
 }
 
-int scr_hash_sendrecv(const struct scr_comm *c, const scr_hash *send, int to,
-                      scr_hash *recv, int from, struct scr_err *err)
+/* A broadcast begins with so many bytes: most are over with it. */
+enum { START = 2048 };
+struct start {
+    uint64_t total;
+    char bytes[START - sizeof(uint64_t)];
+};
+
+/* The bytes of root on all ranks; the others' s is empty. rc: of this rank until now.
+ * The code is each rank's own, to be agreed on. */
+static int spread_all(const struct scr_comm *c, int root, int rc, struct scr_str *s,
+                      struct scr_err *err)
 {
-    struct letter l = { .first = MPI_REQUEST_NULL };
-    struct scr_str in = SCR_STR_INIT;
-    int rc = to != MPI_PROC_NULL ? letter_pack(&l, send, err) : SCR_OK;
-    rc = swap(c, &l, to, &in, from, rc, err);
-    if (rc == SCR_OK && from != MPI_PROC_NULL)
-        rc = recv != NULL ? scr_hash_unpack(in.p, in.len, recv, NULL, err)
-                          : scr_fail(err, SCR_E_NOMEM, 0, "hash: out of memory");
-    scr_str_free(&in);
+    struct start start = { 0 };
+    if (c->rank == root && rc == SCR_OK && s->len > 0) {
+        start.total = s->len;
+        memcpy(start.bytes, s->p,
+               s->len < sizeof start.bytes ? s->len : sizeof start.bytes);
+    }
+    int rc1 = scr_bcast_bytes_all(c, root, &start, sizeof start, err);
+    rc = rc == SCR_OK ? rc1 : rc;
+    size_t total = (size_t)start.total;
+    if (c->rank != root && rc == SCR_OK && scr_str_extend(s, total) == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "broadcast: out of memory");
+    if (total > sizeof start.bytes && (rc = scr_agree_all(c, rc, err)) == SCR_OK)
+        return scr_bcast_bytes_all(c, root, s->p, total, err);
+    if (c->rank != root && rc == SCR_OK)
+        memcpy(s->p, start.bytes, total);
     return rc;
 }
 
-int scr_hash_send(const struct scr_comm *c, int to, const scr_hash *h,
-                  struct scr_err *err)
+/* Appends it; s becomes bad if it cannot be packed. */
+static void pack(struct scr_str *s, const scr_hash *h)
 {
-    return scr_hash_sendrecv(c, h, to, NULL, MPI_PROC_NULL, err);
+    size_t packed = scr_hash_pack_size(h);
+    char *to = scr_str_extend(s, packed);
+    if (to != NULL && scr_hash_pack(to, h) != packed)
+        scr_str_spoil(s);
 }
 
-int scr_hash_recv(const struct scr_comm *c, int from, scr_hash *h, struct scr_err *err)
+int scr_hash_share_all(const struct scr_comm *c, int root, int rc, scr_hash *h,
+                       struct scr_err *err)
 {
-    return scr_hash_sendrecv(c, NULL, MPI_PROC_NULL, h, from, err);
-}
-
-/* A broadcast begins with so many bytes of the letter: most are over with it. */
-enum { START = 2048 };
-
-/* 0: its sender could not pack the hash. */
-static uint64_t letter_length(const unsigned char *start)
-{
-    uint64_t total;
-    memcpy(&total, start, sizeof total);
-    return total;
-}
-
-/* Room for a long letter, with its start in it. */
-static int letter_extend(struct letter *l, const unsigned char *start, uint64_t total,
-                         struct scr_err *err)
-{
-    l->bytes = malloc((size_t)total);
-    if (l->bytes == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "broadcast of a hash: out of memory");
-    memcpy(l->bytes, start, START);
-    return SCR_OK;
+    struct scr_str s = SCR_STR_INIT;
+    if (rc == SCR_OK && h == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "broadcast of a hash: out of memory");
+    if (rc == SCR_OK && c->rank == root)
+        pack(&s, h);
+    if (s.bad)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "broadcast of a hash: cannot be packed");
+    rc = spread_all(c, root, rc, &s, err);
+    if (rc == SCR_OK && c->rank != root && s.len > 0) /* root has one */
+        rc = scr_hash_unpack(s.p, s.len, h, NULL, err);
+    scr_str_free(&s);
+    return scr_agree_all(c, rc, err);
 }
 
 int scr_hash_bcast_all(const struct scr_comm *c, int root, scr_hash *h,
                        struct scr_err *err)
 {
-    int rc = SCR_OK;
-    unsigned char start[START] = { 0 };
-    struct letter l = { .first = MPI_REQUEST_NULL };
-    if (h == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "broadcast of a hash: out of memory");
-    else if (c->rank == root)
-        rc = letter_pack(&l, h, err);
-    if (l.bytes != NULL)
-        memcpy(start, l.bytes, l.total < START ? (size_t)l.total : START);
-    int rc1 = scr_bcast_bytes_all(c, root, start, sizeof start, err);
-    rc = rc == SCR_OK ? rc1 : rc;
-    uint64_t total = letter_length(start);
-    if (total > START) {
-        if (rc == SCR_OK && c->rank != root)
-            rc = letter_extend(&l, start, total, err);
-        rc = scr_agree_all(c, rc, err);
-        if (rc != SCR_OK)
-            goto out;
-        rc = scr_bcast_bytes_all(c, root, l.bytes + START, (size_t)total - START, err);
-    }
-    size_t head = sizeof total;
-    if (rc == SCR_OK && c->rank != root && total > head)
-        rc = scr_hash_unpack((l.bytes != NULL ? l.bytes : start) + head,
-                             (size_t)total - head, h, NULL, err);
-    rc = scr_agree_all(c, rc, err);
-out:
-    letter_drop(&l);
-    return rc;
+    return scr_hash_share_all(c, root, SCR_OK, h, err);
 }
 
 /* The letters of one exchange, and what becomes of those that come. */
@@ -459,12 +436,14 @@ static int by_rank(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-int scr_parcels_exchange_all(const struct scr_comm *c, const struct scr_parcels *send,
-                             struct scr_parcels *recv, struct scr_err *err)
+int scr_parcels_pass_all(const struct scr_comm *c, int rc,
+                         const struct scr_parcels *send, struct scr_parcels *recv,
+                         struct scr_err *err)
 {
     struct post p = { .deliver = deliver_bytes, .recv = recv };
-    int rc = post_room(&p, send->n, err);
-    for (size_t i = 0; i < send->n && p.letter != NULL; i++) {
+    if (rc == SCR_OK)
+        rc = post_room(&p, send->n, err);
+    for (size_t i = 0; p.letter != NULL && i < send->n; i++) {
         struct letter l;
         const struct scr_parcel *o = &send->of[i];
         int rc1 = o->rank == c->rank ? keep_bytes(recv, o->rank, &o->bytes)
@@ -474,7 +453,81 @@ int scr_parcels_exchange_all(const struct scr_comm *c, const struct scr_parcels 
             rc = post_one(&p, c, o->rank, &l, rc, err);
     }
     rc = finish_all(&p, c, rc, err);
-    if (recv->n > 0)
+    if (rc != SCR_OK)
+        scr_parcels_free(recv);
+    else if (recv->n > 0)
         qsort(recv->of, recv->n, sizeof *recv->of, by_rank);
     return rc;
+}
+
+int scr_parcels_exchange_all(const struct scr_comm *c, const struct scr_parcels *send,
+                             struct scr_parcels *recv, struct scr_err *err)
+{
+    return scr_parcels_pass_all(c, SCR_OK, send, recv, err);
+}
+
+int scr_bytes_share_all(const struct scr_comm *c, int rc, const struct scr_str *mine,
+                        struct scr_str *all, struct scr_err *err)
+{
+    struct scr_parcel to_first = { .rank = 0, .bytes = *mine }; /* lent */
+    const struct scr_parcels send = { &to_first, 1, 1 };
+    struct scr_parcels recv = { 0 };
+    rc = scr_parcels_pass_all(c, rc, &send, &recv, err);
+    if (rc != SCR_OK)
+        return rc;
+    for (size_t i = 0; i < recv.n; i++)
+        if (recv.of[i].bytes.len > 0)
+            scr_str_append_n(all, recv.of[i].bytes.p, recv.of[i].bytes.len);
+    scr_parcels_free(&recv);
+    if (all->bad)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "lists of all ranks: out of memory");
+    rc = scr_agree_all(c, spread_all(c, 0, rc, all, err), err);
+    if (rc != SCR_OK)
+        scr_str_free(all);
+    return rc;
+}
+
+/* --- what is in them --- */
+
+int scr_parcel_bytes(struct scr_parcels *p, int rank, const void *bytes, size_t n)
+{
+    struct scr_str *to = scr_parcel_to(p, rank);
+    if (to != NULL)
+        scr_str_append_n(to, bytes, n);
+    return to != NULL && !to->bad ? SCR_OK : SCR_E_NOMEM;
+}
+
+int scr_parcel_hash(struct scr_parcels *p, int rank, const scr_hash *h)
+{
+    struct scr_str *to = scr_parcel_to(p, rank);
+    if (to != NULL)
+        pack(to, h);
+    return to != NULL && !to->bad ? SCR_OK : SCR_E_NOMEM;
+}
+
+int scr_parcel_text(struct scr_parcels *p, int rank, const char *text)
+{
+    return scr_parcel_bytes(p, rank, text, strlen(text) + 1);
+}
+
+int scr_parcel_printf(struct scr_parcels *p, int rank, const char *fmt, ...)
+{
+    va_list ap;
+    struct scr_str *to = scr_parcel_to(p, rank);
+    if (to == NULL)
+        return SCR_E_NOMEM;
+    va_start(ap, fmt);
+    scr_str_vprintf(to, fmt, ap);
+    va_end(ap);
+    scr_str_append_n(to, "", 1);
+    return to->bad ? SCR_E_NOMEM : SCR_OK;
+}
+
+const char *scr_texts_next(const struct scr_str *bytes, const char *after)
+{
+    if (bytes->len == 0)
+        return NULL;
+    const char *next = after != NULL ? after + strlen(after) + 1 : bytes->p;
+    size_t left = (size_t)(bytes->p + bytes->len - next);
+    return left > 0 && memchr(next, '\0', left) != NULL ? next : NULL;
 }

@@ -17,7 +17,8 @@ struct lists {
     const struct scr_prefix *prefix;
     const int *ids;
     size_t n;
-    scr_hash *unread; /* {<id>: {NEWER}}, NULL: those are errors */
+    enum scr_list_state *state; /* NULL: what cannot be read is an error */
+    struct scr_parcels deal;    /* for keepers: texts "<id>/<path>" */
 };
 
 static int no_memory(struct scr_err *err)
@@ -30,182 +31,214 @@ int scr_path_keeper(const struct scr_comm *world, const char *path)
     return (int)(scr_crc32(0, path, strlen(path)) % (uint32_t)world->size);
 }
 
-int scr_share_ids_all(const struct scr_comm *world, int **ids, size_t *n,
+/* Piece by piece, so that a rank without memory for them takes part. */
+int scr_share_ids_all(const struct scr_comm *world, int rc, int **ids, size_t *n,
                       struct scr_err *err)
 {
-    uint64_t count = scr_sum_all(world, world->rank == 0 ? *n : 0);
-    int rc = SCR_OK;
-    if (world->rank != 0) {
-        *n = (size_t)count;
-        *ids = scr_calloc(*n, sizeof **ids);
-        if (*ids == NULL)
-            rc = scr_fail(err, SCR_E_NOMEM, 0, "list of datasets");
+    struct scr_vote v = { .sum = { world->rank == 0 && rc == SCR_OK ? *n : 0 } };
+    rc = scr_vote_all(world, rc, &v, err);
+    size_t count = (size_t)v.sum[0];
+    if (world->rank != 0)
+        *n = count;
+    if (rc != SCR_OK || count == 0)
+        return rc;
+    if (world->rank != 0 && (*ids = scr_calloc(count, sizeof **ids)) == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "list of datasets");
+    for (size_t at = 0, some; at < count; at += some) {
+        int piece[1024];
+        some = count - at < 1024 ? count - at : 1024;
+        if (world->rank == 0)
+            memcpy(piece, *ids + at, some * sizeof *piece);
+        int rc1 = scr_bcast_bytes_all(world, 0, piece, some * sizeof *piece, err);
+        rc = rc == SCR_OK ? rc1 : rc;
+        if (rc == SCR_OK && world->rank != 0)
+            memcpy(*ids + at, piece, some * sizeof *piece);
     }
-    rc = scr_agree_all(world, rc, err);
-    return rc == SCR_OK
-               ? scr_agree_all(
-                     world, scr_bcast_bytes_all(world, 0, *ids, *n * sizeof **ids, err),
-                     err)
-               : rc;
+    return scr_agree_all(world, rc, err);
 }
 
 /* --- roots: each read by one rank, which tells others what parts to read --- */
 
-/* What to do about a list that could not be read. That a read failed says nothing about
- * the list: the next one may not. */
-static int judge(const struct lists *l, int id, int rc, const struct scr_err *why,
+/* What to do about the i-th list, which could not be read. That a read failed says
+ * nothing about the list: the next one may not. */
+static int judge(const struct lists *l, size_t i, int rc, const struct scr_err *why,
                  struct scr_err *err)
 {
     int damaged = rc == SCR_E_CORRUPT || rc == SCR_E_MISSING;
     int newer = rc == SCR_E_VERSION;
     if (rc == SCR_OK)
         return SCR_OK;
-    if (l->unread == NULL || !(damaged || newer))
+    if (l->state == NULL || !(damaged || newer))
         return scr_fail(err, rc, 0, "%s", why->text);
-    scr_hash *noted = scr_hash_setf(l->unread, NULL, newer ? "%d NEWER" : "%d", id);
-    return noted != NULL ? SCR_OK : no_memory(err);
+    l->state[i] = newer ? SCR_LIST_NEWER : SCR_LIST_UNREAD;
+    return SCR_OK;
 }
 
 static int has_no_list(const struct lists *l, int id)
 {
-    scr_hash *part = scr_hash_new();
-    int rc = scr_prefix_rank2file_read(l->env, l->prefix, id, part, NULL);
-    int none = rc == SCR_E_NOENT && scr_hash_size(part) == 0;
-    scr_hash_delete(part);
-    return none;
+    struct scr_rank2file none = { 0 };
+    int rc = scr_prefix_rank2file_read(l->env, l->prefix, id, &none, NULL);
+    int has_no = rc == SCR_E_NOENT && none.ranks == 0;
+    scr_rank2file_fini(&none);
+    return has_no;
 }
 
-/* deal = {<keeper>: {<path>: {<id>}}}. */
-static int deal_part(const struct lists *l, int id, const scr_hash *part,
-                     scr_hash *deal, struct scr_err *err)
+static int deal(struct lists *l, int id, const char *path, struct scr_err *err)
 {
-    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
-        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(r), "FILE"))) {
-            char *path =
-                scr_rank2file_stored(scr_hash_elem_key(f), scr_hash_elem_hash(f));
-            int ok = path != NULL &&
-                     scr_hash_setf(deal, NULL, "%d %s %d",
-                                   scr_path_keeper(l->world, path), path, id) != NULL;
+    int to = scr_path_keeper(l->world, path);
+    int rc = scr_parcel_printf(&l->deal, to, "%d/%s", id, path);
+    return rc == SCR_OK ? rc : no_memory(err);
+}
+
+static int deal_files(struct lists *l, int id, const struct scr_rank2file *files,
+                      struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (size_t i = 0; i < files->n; i++)
+        for (SCR_EACH(struct scr_listed, f, &files->of[i]->files)) {
+            char *path = scr_listed_stored(f);
+            if (rc == SCR_OK)
+                rc = path != NULL ? deal(l, id, path, err) : no_memory(err);
             free(path);
-            if (!ok)
-                return no_memory(err);
         }
-    return SCR_OK;
-}
-
-/* The i-th list: its parts are spread over the ranks from this one on. */
-static int read_root(const struct lists *l, size_t i, scr_hash *send, scr_hash *deal,
-                     struct scr_err *err)
-{
-    struct scr_err why = SCR_ERR_INIT;
-    int id = l->ids[i], ranks = 0;
-    size_t reader = i;
-    scr_hash *root = scr_hash_new(), *whole = scr_hash_new();
-    int rc = root && whole ? SCR_OK : no_memory(&why);
-    if (rc == SCR_OK)
-        rc = scr_rank2file_top(l->env, l->prefix, id, root, whole, &ranks, &why);
-    if (rc == SCR_E_MISSING && l->unread == NULL && has_no_list(l, id))
-        rc = SCR_OK;
-    rc = judge(l, id, rc, &why, err);
-    if (rc == SCR_OK)
-        rc = deal_part(l, id, whole, deal, err);
-    for (SCR_HASH_EACH(e, scr_hash_get(root, "RANK"))) {
-        const char *suffix = scr_hash_get_val(scr_hash_elem_hash(e), "FILE");
-        int to = (int)(reader++ % (size_t)l->world->size);
-        if (rc == SCR_OK &&
-            scr_hash_setf(send, NULL, "%d %d %s", to, id, suffix) == NULL)
-            rc = no_memory(err);
-    }
-    scr_hash_delete(root);
-    scr_hash_delete(whole);
     return rc;
 }
 
-static int read_roots(const struct lists *l, scr_hash *send, scr_hash *deal,
-                      struct scr_err *err)
+/* What a rank is told to read. */
+struct order {
+    size_t list; /* its place among the ids */
+    int part, ranks;
+};
+
+/* The i-th list: its parts are spread over the ranks from this one on. */
+static int read_root(struct lists *l, size_t i, struct scr_parcels *orders,
+                     struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    struct scr_rank2file_root root = { 0 };
+    struct scr_rank2file whole = { 0 };
+    int rc = scr_rank2file_top(l->env, l->prefix, l->ids[i], &root, &whole, &why);
+    if (rc == SCR_E_MISSING && l->state == NULL && has_no_list(l, l->ids[i]))
+        rc = SCR_OK;
+    rc = judge(l, i, rc, &why, err);
+    if (rc == SCR_OK)
+        rc = deal_files(l, l->ids[i], &whole, err);
+    for (size_t k = 0; k < root.n && rc == SCR_OK; k++) {
+        const struct order o = { i, root.part[k], root.ranks };
+        int to = (int)((i + k) % (size_t)l->world->size);
+        if (scr_parcel_bytes(orders, to, &o, sizeof o) != SCR_OK)
+            rc = no_memory(err);
+    }
+    scr_rank2file_root_fini(&root);
+    scr_rank2file_fini(&whole);
+    return rc;
+}
+
+static int read_roots(struct lists *l, struct scr_parcels *orders, struct scr_err *err)
 {
     int rc = SCR_OK;
     size_t step = (size_t)l->world->size;
     for (size_t i = (size_t)l->world->rank; i < l->n && rc == SCR_OK; i += step)
-        rc = read_root(l, i, send, deal, err);
+        rc = read_root(l, i, orders, err);
     return rc;
 }
 
 /* --- parts --- */
 
-static int read_part(const struct lists *l, int id, const char *suffix, scr_hash *deal,
-                     struct scr_err *err)
+static int read_part(struct lists *l, const struct order *o, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    scr_hash *part = scr_hash_new();
-    int rc = part ? scr_rank2file_part(l->env, l->prefix, id, suffix, part, &why)
-                  : no_memory(&why);
-    rc = judge(l, id, rc, &why, err);
+    struct scr_rank2file files = { 0 };
+    int id = l->ids[o->list];
+    int rc = scr_rank2file_part(l->env, l->prefix, id, o->part, o->ranks, &files, &why);
+    rc = judge(l, o->list, rc, &why, err);
     if (rc == SCR_OK)
-        rc = deal_part(l, id, part, deal, err);
-    scr_hash_delete(part);
+        rc = deal_files(l, id, &files, err);
+    scr_rank2file_fini(&files);
     return rc;
 }
 
-/* orders = {<from>: {<id>: {<suffix>}}}. */
-static int read_parts(const struct lists *l, const scr_hash *orders, scr_hash *deal,
+static int read_parts(struct lists *l, const struct scr_parcels *orders,
                       struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (SCR_HASH_EACH(from, orders))
-        for (SCR_HASH_EACH(d, scr_hash_elem_hash(from)))
-            for (SCR_HASH_EACH(s, scr_hash_elem_hash(d)))
-                if (rc == SCR_OK)
-                    rc = read_part(l, scr_hash_elem_key_int(d), scr_hash_elem_key(s),
-                                   deal, err);
+    for (size_t i = 0; i < orders->n; i++) {
+        const struct scr_str *bytes = &orders->of[i].bytes;
+        struct order o;
+        for (size_t at = 0; at < bytes->len && rc == SCR_OK; at += sizeof o) {
+            memcpy(&o, bytes->p + at, sizeof o);
+            rc = read_part(l, &o, err);
+        }
+    }
     return rc;
 }
 
 /* --- all of it --- */
 
-/* recv = {<from>: {<path>: {<id>}}}. */
-static int keep(const scr_hash *recv, scr_hash *kept, struct scr_err *err)
+void scr_kept_init(struct scr_table *kept)
 {
-    for (SCR_HASH_EACH(from, recv))
-        if (scr_hash_merge(kept, scr_hash_elem_hash(from)) != SCR_OK)
-            return no_memory(err);
-    return SCR_OK;
+    scr_table_init(kept, sizeof(struct scr_kept));
 }
 
-static int spread_all(const struct lists *l, scr_hash *send, scr_hash *recv,
-                      scr_hash *deal, scr_hash *kept, struct scr_err *err)
+static void keep(struct scr_table *kept, int id, const char *path)
 {
-    int rc = send && recv && deal ? read_roots(l, send, deal, err) : no_memory(err);
-    rc = scr_agree_all(l->world, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_hash_exchange_all(l->world, send, recv, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(l->world, read_parts(l, recv, deal, err), err);
-    scr_hash_unset_all(recv);
-    if (rc == SCR_OK)
-        rc = scr_hash_exchange_all(l->world, deal, recv, err);
-    return rc == SCR_OK ? scr_agree_all(l->world, keep(recv, kept, err), err) : rc;
+    struct scr_kept *k = scr_table_add(kept, path);
+    if (k == NULL)
+        return;
+    for (const struct scr_kept_id *known = k->of; known != NULL; known = known->next)
+        if (known->id == id)
+            return;
+    struct scr_kept_id *of = scr_arena_get(&kept->arena, sizeof *of);
+    if (of != NULL) {
+        *of = (struct scr_kept_id){ id, k->of };
+        k->of = of;
+    }
+}
+
+/* Hands what was dealt to the keepers, unless rc is an error. */
+static int keep_all(const struct lists *l, int rc, struct scr_table *kept,
+                    struct scr_err *err)
+{
+    struct scr_parcels recv = { 0 };
+    rc = scr_parcels_pass_all(l->world, rc, &l->deal, &recv, err);
+    if (rc != SCR_OK)
+        return rc;
+    for (size_t i = 0; i < recv.n; i++)
+        for (SCR_TEXTS(text, &recv.of[i].bytes)) {
+            char *slash;
+            long id = strtol(text, &slash, 10);
+            keep(kept, (int)id, slash + 1);
+        }
+    scr_parcels_free(&recv);
+    return scr_agree_all(l->world, scr_table_ok(kept) ? SCR_OK : no_memory(err), err);
 }
 
 int scr_lists_read_all(const struct scr_env *env, const struct scr_comm *world,
                        const struct scr_prefix *p, const int *ids, size_t n,
-                       scr_hash *unread, scr_hash *kept, struct scr_err *err)
+                       enum scr_list_state *state, struct scr_table *kept,
+                       struct scr_err *err)
 {
-    struct lists l = { env, world, p, ids, n, unread };
+    struct lists l = {
+        .env = env, .world = world, .prefix = p, .ids = ids, .n = n, .state = state
+    };
+    struct scr_parcels send = { 0 }, orders = { 0 };
     if (n == 0)
         return SCR_OK;
-    scr_hash *send = scr_hash_new(), *recv = scr_hash_new(), *deal = scr_hash_new();
-    int rc = spread_all(&l, send, recv, deal, kept, err);
-    scr_hash_delete(send);
-    scr_hash_delete(recv);
-    scr_hash_delete(deal);
+    for (size_t i = 0; state != NULL && i < n; i++)
+        state[i] = SCR_LIST_READ;
+    int rc = read_roots(&l, &send, err);
+    rc = scr_parcels_pass_all(world, rc, &send, &orders, err);
+    if (rc == SCR_OK)
+        rc = keep_all(&l, read_parts(&l, &orders, err), kept, err);
+    scr_parcels_free(&send);
+    scr_parcels_free(&orders);
+    scr_parcels_free(&l.deal);
     return rc;
 }
 
 /* --- what landed and is in no list yet --- */
 
-static int deal_packed(const struct lists *l, const char *record, int id,
-                       scr_hash *deal, struct scr_err *err)
+static int deal_packed(struct lists *l, const char *record, int id, struct scr_err *err)
 {
     struct scr_packed is;
     uint64_t stamp;
@@ -213,15 +246,12 @@ static int deal_packed(const struct lists *l, const char *record, int id,
     if (!scr_arrival_packed_parse(record, &stamp, &is, &dest))
         return SCR_OK;
     char *path = scr_asprintf("%s" SCR_ZST_SUFFIX, dest);
-    int ok = path != NULL &&
-             scr_hash_setf(deal, NULL, "%d %s %d", scr_path_keeper(l->world, path),
-                           path, id) != NULL;
+    int rc = path != NULL ? deal(l, id, path, err) : no_memory(err);
     free(path);
-    return ok ? SCR_OK : no_memory(err);
+    return rc;
 }
 
-static int read_landed(const struct lists *l, int id, int node, scr_hash *deal,
-                       struct scr_err *err)
+static int read_landed(struct lists *l, int id, int node, struct scr_err *err)
 {
     scr_filemap *map = scr_filemap_new();
     int rc =
@@ -229,45 +259,35 @@ static int read_landed(const struct lists *l, int id, int node, scr_hash *deal,
     for (SCR_ENTRIES(e, map, id))
         for (SCR_EACH(struct scr_file, f, &e->files))
             if (rc == SCR_OK)
-                rc = deal_packed(l, f->item.name, id, deal, err);
+                rc = deal_packed(l, f->item.name, id, err);
     scr_filemap_delete(map);
     return rc;
 }
 
 /* The records are spread over the ranks. */
-static int read_share(const struct lists *l, int id, const int *node, size_t n,
-                      scr_hash *deal, struct scr_err *err)
+static int read_share(struct lists *l, int id, const int *node, size_t n,
+                      struct scr_err *err)
 {
-    int rc = deal ? SCR_OK : no_memory(err);
+    int rc = SCR_OK;
     size_t step = (size_t)l->world->size;
     for (size_t i = (size_t)l->world->rank; i < n && rc == SCR_OK; i += step)
-        rc = read_landed(l, id, node[i], deal, err);
+        rc = read_landed(l, id, node[i], err);
     return rc;
 }
 
 int scr_lists_landed_all(const struct scr_env *env, const struct scr_comm *world,
-                         const struct scr_prefix *p, int id, scr_hash *kept,
+                         const struct scr_prefix *p, int id, struct scr_table *kept,
                          struct scr_err *err)
 {
-    const struct lists l = { .env = env, .world = world, .prefix = p };
-    scr_hash *deal = scr_hash_new(), *recv = scr_hash_new();
+    struct lists l = { .env = env, .world = world, .prefix = p };
     int *node = NULL, rc = SCR_OK;
     size_t n = 0;
     if (world->rank == 0)
         rc = scr_arrival_nodes(env, p, id, &node, &n, err);
-    rc = scr_agree_all(world, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_share_ids_all(world, &node, &n, err);
-    if (rc == SCR_OK) {
-        rc = recv ? read_share(&l, id, node, n, deal, err) : no_memory(err);
-        rc = scr_agree_all(world, rc, err);
-    }
-    if (rc == SCR_OK)
-        rc = scr_hash_exchange_all(world, deal, recv, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(world, keep(recv, kept, err), err);
+    rc = scr_share_ids_all(world, rc, &node, &n, err);
+    if (rc == SCR_OK && n > 0)
+        rc = keep_all(&l, read_share(&l, id, node, n, err), kept, err);
+    scr_parcels_free(&l.deal);
     free(node);
-    scr_hash_delete(deal);
-    scr_hash_delete(recv);
     return rc;
 }

@@ -6,6 +6,7 @@
 #ifndef SCR_PAR_LISTS_H
 #define SCR_PAR_LISTS_H
 
+#include "base/table.h"
 #include "par/comm.h"
 #include "store/prefix.h"
 
@@ -13,25 +14,44 @@
  * all ranks. Local. */
 int scr_path_keeper(const struct scr_comm *world, const char *path);
 
-/* Rank 0's ids on all ranks; *ids is malloc'd, also on rank 0. */
-int scr_share_ids_all(const struct scr_comm *world, int **ids, size_t *n,
+/* Rank 0's ids on all ranks; *ids is malloc'd, also on rank 0, and *n counts on success
+ * only. rc: what this rank found before; if any rank's is an error all leave with that
+ * of the lowest. One collective call where there are none. Agreed. */
+int scr_share_ids_all(const struct scr_comm *world, int rc, int **ids, size_t *n,
                       struct scr_err *err);
 
+/* A path this rank keeps, and the datasets that list it; in a table of those. */
+struct scr_kept {
+    struct scr_item item; /* name: the path, of compressed files as they are stored */
+    struct scr_kept_id {
+        int id;
+        struct scr_kept_id *next; /* none twice */
+    } * of;
+};
+void scr_kept_init(struct scr_table *kept);
+
+/* What was found of the lists of datasets: an element for each of ids. */
+enum scr_list_state {
+    SCR_LIST_READ,
+    SCR_LIST_UNREAD, /* damaged, or gone */
+    SCR_LIST_NEWER   /* a newer SCR can read what this one cannot */
+};
+
 /* Reads the lists of datasets ids[0…n), the same on all ranks. kept (empty) gets the
- * paths this rank keeps: {<path>: {<id>}}, of compressed files as they are stored. One
- * without a list lists nothing. So does one whose list is damaged, or of a newer
- * version, if unread is not NULL: it gets the ids of all three as this rank has found
- * them, {<id>}, and {<id>: {NEWER}} where a newer SCR can read what this one cannot;
- * else such a list is an error, like all others. Agreed. */
+ * paths this rank keeps. One without a list lists nothing. So does one whose list is
+ * damaged, or of a newer version, if state (n elements) is not NULL: it gets what this
+ * rank has found of each, SCR_LIST_READ of those that others looked at; else such a
+ * list is an error, like all others. Agreed. */
 int scr_lists_read_all(const struct scr_env *env, const struct scr_comm *world,
                        const struct scr_prefix *p, const int *ids, size_t n,
-                       scr_hash *unread, scr_hash *kept, struct scr_err *err);
+                       enum scr_list_state *state, struct scr_table *kept,
+                       struct scr_err *err);
 
 /* Adds to kept, as above, the paths of the compressed files of dataset id that landed
  * in a flush that did not complete it (store/arrival.h): its list does not say yet that
  * they are. Agreed. */
 int scr_lists_landed_all(const struct scr_env *env, const struct scr_comm *world,
-                         const struct scr_prefix *p, int id, scr_hash *kept,
+                         const struct scr_prefix *p, int id, struct scr_table *kept,
                          struct scr_err *err);
 
 #endif

@@ -41,11 +41,6 @@ static void describe(const struct scr_outgoing *f, struct scr_out_file *file,
     x->has_crc = scr_meta_get_crc32(meta, &x->crc) == SCR_OK;
 }
 
-static int wants_pack(const struct scr_outgoing *f)
-{
-    return f->o != NULL && f->o->pack > 0;
-}
-
 /* A compressed one may replace another one. */
 static int look_at_packed(struct scr_outgoing *f, const struct scr_out_file *file,
                           struct scr_err *err)
@@ -85,7 +80,7 @@ static int add_file(struct scr_outgoing *f, const char *path, const scr_meta *me
     describe(f, file, meta);
     if (scr_file_stat(f->env->sys, file->full, &st, NULL) != SCR_E_NOENT)
         f->replaces = 1;
-    return wants_pack(f) && !f->replaces ? look_at_packed(f, file, err) : SCR_OK;
+    return f->o->pack > 0 && !f->replaces ? look_at_packed(f, file, err) : SCR_OK;
 }
 
 /* The files of one rank, this one or one it stands for. */
@@ -117,154 +112,164 @@ static int collect_rank(struct scr_outgoing *f, const scr_filemap *map, int rank
 static int list_ranks(struct scr_outgoing *f, const scr_filemap *map,
                       struct scr_err *err)
 {
-    int others = f->o != NULL && f->o->ranks > 0;
-    const struct scr_entry *e = others ? scr_filemap_first(map, f->id) : NULL;
-    f->ranks = scr_hash_new();
-    if (!others)
-        scr_hash_set_kv_int(f->ranks, "RANK", f->world->rank);
-    for (; e != NULL; e = scr_filemap_next(map, e))
-        scr_hash_set_kv_int(f->ranks, "RANK", e->rank);
-    if (others)
-        scr_hash_set_val_i64(f->ranks, "RANKS", f->o->ranks);
-    return f->ranks && scr_hash_ok(f->ranks) ? SCR_OK : scr_outgoing_no_memory(f, err);
+    int rc = SCR_OK;
+    if (f->o->ranks == 0)
+        rc = scr_ids_add(&f->ranks, f->world->rank);
+    else
+        for (SCR_ENTRIES(e, map, f->id))
+            rc = rc == SCR_OK ? scr_ids_add(&f->ranks, e->rank) : rc;
+    return rc == SCR_OK ? rc : scr_outgoing_no_memory(f, err);
 }
 
 static int collect(struct scr_outgoing *f, const scr_filemap *map, struct scr_err *err)
 {
     int rc = list_ranks(f, map, err);
-    for (SCR_HASH_EACH(r, scr_hash_get(f->ranks, "RANK")))
-        if (rc == SCR_OK)
-            rc = collect_rank(f, map, scr_hash_elem_key_int(r), err);
+    for (size_t i = 0; i < f->ranks.n && rc == SCR_OK; i++)
+        rc = collect_rank(f, map, f->ranks.id[i], err);
     return rc;
 }
 
 /* --- claims: each path is looked after by one rank, chosen by its hash --- */
 
-static scr_hash *claim(const struct scr_outgoing *f, scr_hash *send, const char *kind,
-                       const char *path)
+/* What a path is claimed to be: the first character of a text. */
+enum { A_FILE = 'f', A_DIR = 'd', A_PACKED = 'z' };
+
+static int claim(const struct scr_outgoing *f, struct scr_parcels *send, int kind,
+                 const char *path, struct scr_err *err)
 {
     int keeper = scr_path_keeper(f->world, path);
-    return scr_hash_set_kv(scr_hash_setf(send, NULL, "%d", keeper), kind, path);
+    int rc = scr_parcel_printf(send, keeper, "%c%s", kind, path);
+    return rc == SCR_OK ? rc : scr_outgoing_no_memory(f, err);
 }
 
 /* Claims dest's directory and those above it, up to the prefix itself. */
-static int claim_dirs(const struct scr_outgoing *f, scr_hash *send, scr_hash *seen,
-                      const char *dest, struct scr_err *err)
+static int claim_dirs(const struct scr_outgoing *f, struct scr_parcels *send,
+                      struct scr_table *seen, const char *dest, struct scr_err *err)
 {
-    int top = 0;
+    int rc = SCR_OK;
     char *dir = scr_path_dir(dest);
-    while (dir != NULL && !top && scr_hash_get(seen, dir) == NULL) {
-        if (claim(f, send, "DIR", dir) == NULL || scr_hash_set(seen, dir, NULL) == NULL)
-            break;
+    while (rc == SCR_OK && dir != NULL && scr_table_find(seen, dir) == NULL) {
+        rc = scr_table_add(seen, dir) != NULL ? claim(f, send, A_DIR, dir, err)
+                                              : scr_outgoing_no_memory(f, err);
         char *above = scr_path_dir(dir);
-        top = strcmp(dir, ".") == 0;
         free(dir);
         dir = above;
     }
-    int ok = dir != NULL && scr_hash_get(seen, dir) != NULL;
+    if (rc == SCR_OK && dir == NULL)
+        rc = scr_outgoing_no_memory(f, err);
     free(dir);
-    return ok ? SCR_OK : scr_outgoing_no_memory(f, err);
+    return rc;
 }
 
 /* Claims the name of what may become of dest when it is compressed. */
-static int claim_packed(const struct scr_outgoing *f, scr_hash *send, const char *dest,
-                        struct scr_err *err)
+static int claim_packed(const struct scr_outgoing *f, struct scr_parcels *send,
+                        const char *dest, struct scr_err *err)
 {
     char *zst = scr_asprintf("%s" SCR_ZST_SUFFIX, dest);
-    scr_hash *claimed = zst ? claim(f, send, "ZST", zst) : NULL;
+    int rc = zst ? claim(f, send, A_PACKED, zst, err) : scr_outgoing_no_memory(f, err);
     free(zst);
-    return claimed != NULL ? SCR_OK : scr_outgoing_no_memory(f, err);
+    return rc;
 }
 
-static int claim_files(const struct scr_outgoing *f, scr_hash *send,
+static int claim_files(const struct scr_outgoing *f, struct scr_parcels *send,
                        struct scr_err *err)
 {
-    scr_hash *seen = scr_hash_new(), *mine = scr_hash_new();
-    int rc = seen && mine ? SCR_OK : scr_outgoing_no_memory(f, err);
+    struct scr_table seen, mine;
+    int rc = SCR_OK;
+    scr_table_init(&seen, sizeof(struct scr_item));
+    scr_table_init(&mine, sizeof(struct scr_item));
     for (size_t i = 0; i < f->n && rc == SCR_OK; i++) {
         const char *dest = f->file[i].dest;
-        if (scr_hash_get(mine, dest) != NULL)
+        if (scr_table_find(&mine, dest) != NULL)
             rc = scr_fail(err, SCR_E_EXIST, 0,
                           "flush of dataset %d: rank %d has two files for %s", f->id,
                           f->world->rank, dest);
-        else if (scr_hash_set(mine, dest, NULL) == NULL ||
-                 claim(f, send, "FILE", dest) == NULL)
+        else if (scr_table_add(&mine, dest) == NULL)
             rc = scr_outgoing_no_memory(f, err);
-        else
-            rc = claim_dirs(f, send, seen, dest, err);
-        if (rc == SCR_OK && wants_pack(f))
+        if (rc == SCR_OK)
+            rc = claim(f, send, A_FILE, dest, err);
+        if (rc == SCR_OK)
+            rc = claim_dirs(f, send, &seen, dest, err);
+        if (rc == SCR_OK && f->o->pack > 0)
             rc = claim_packed(f, send, dest, err);
     }
-    scr_hash_delete(seen);
-    scr_hash_delete(mine);
+    scr_table_fini(&seen);
+    scr_table_fini(&mine);
     return rc;
 }
 
-/* One rank's claims, entered with the others'. */
-static int enter_claims(struct scr_outgoing *f, const scr_hash_elem *from,
-                        struct scr_err *err)
+static int enter_dest(struct scr_outgoing *f, int from, const char *path, int is_packed,
+                      struct scr_err *err)
 {
-    const scr_hash *claims = scr_hash_elem_hash(from);
-    for (SCR_HASH_EACH(e, scr_hash_get(claims, "FILE"))) {
-        const char *path = scr_hash_elem_key(e);
-        const char *other = scr_hash_get_val(f->dests, path);
-        if (other != NULL)
-            return scr_fail(
-                err, SCR_E_EXIST, 0,
-                "flush of dataset %d: ranks %s and %s both have a file for %s", f->id,
-                other, scr_hash_elem_key(from), path);
-        if (scr_hash_set_val(f->dests, path, scr_hash_elem_key(from)) == NULL)
-            return scr_outgoing_no_memory(f, err);
-    }
-    for (SCR_HASH_EACH(d, scr_hash_get(claims, "DIR")))
-        if (scr_hash_set(f->dirs, scr_hash_elem_key(d), NULL) == NULL)
-            return scr_outgoing_no_memory(f, err);
+    struct scr_out_dest *d = scr_table_add(&f->dests, path);
+    if (d == NULL)
+        return scr_outgoing_no_memory(f, err);
+    d->rank = from;
+    d->is_packed = is_packed;
     return SCR_OK;
 }
 
-/* 1 if a compressed file would be called like a file or directory of the dataset. */
-static int is_packed_taken(const struct scr_outgoing *f, const scr_hash *recv)
+static int enter_claim(struct scr_outgoing *f, int from, const char *claim,
+                       struct scr_err *err)
 {
-    for (SCR_HASH_EACH(from, recv))
-        for (SCR_HASH_EACH(e, scr_hash_get(scr_hash_elem_hash(from), "ZST")))
-            if (scr_hash_get(f->dests, scr_hash_elem_key(e)) != NULL ||
-                scr_hash_get(f->dirs, scr_hash_elem_key(e)) != NULL)
-                return 1;
-    return 0;
+    const char *path = claim + 1;
+    if (*claim == A_DIR && scr_table_add(&f->dirs, path) == NULL)
+        return scr_outgoing_no_memory(f, err);
+    if (*claim != A_FILE)
+        return SCR_OK;
+    const struct scr_out_dest *other = scr_table_find(&f->dests, path);
+    return other != NULL
+               ? scr_fail(err, SCR_E_EXIST, 0,
+                          "flush of dataset %d: ranks %d and %d both have a file for "
+                          "%s",
+                          f->id, other->rank, from, path)
+               : enter_dest(f, from, path, 0, err);
 }
 
-/* What is called so is replaced, too. */
-static int enter_packed(struct scr_outgoing *f, const scr_hash *recv,
+/* What a compressed file would be called is replaced, too; unless it is called like a
+ * file or directory of the dataset: then none is compressed. */
+static int enter_packed(struct scr_outgoing *f, int from, const char *claim,
                         struct scr_err *err)
 {
-    for (SCR_HASH_EACH(from, recv))
-        for (SCR_HASH_EACH(e, scr_hash_get(scr_hash_elem_hash(from), "ZST")))
-            if (scr_hash_set_val(f->dests, scr_hash_elem_key(e),
-                                 scr_hash_elem_key(from)) == NULL)
-                return scr_outgoing_no_memory(f, err);
+    const char *path = claim + 1;
+    if (*claim != A_PACKED)
+        return SCR_OK;
+    if (scr_table_find(&f->dests, path) == NULL &&
+        scr_table_find(&f->dirs, path) == NULL)
+        return enter_dest(f, from, path, 1, err);
+    f->pack = 0;
     return SCR_OK;
 }
 
-static int check_claims(struct scr_outgoing *f, const scr_hash *recv,
-                        struct scr_err *err)
+typedef int enter(struct scr_outgoing *f, int from, const char *claim,
+                  struct scr_err *err);
+
+static int each_claim(struct scr_outgoing *f, const struct scr_parcels *recv,
+                      enter *step, struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (SCR_HASH_EACH(e, recv))
-        if (rc == SCR_OK)
-            rc = enter_claims(f, e, err);
-    for (SCR_HASH_EACH(d, f->dirs)) {
-        const char *path = scr_hash_elem_key(d);
-        const char *other = scr_hash_get_val(f->dests, path);
+    for (size_t i = 0; i < recv->n; i++)
+        for (SCR_TEXTS(text, &recv->of[i].bytes))
+            if (rc == SCR_OK)
+                rc = step(f, recv->of[i].rank, text, err);
+    return rc;
+}
+
+static int check_claims(struct scr_outgoing *f, const struct scr_parcels *recv,
+                        struct scr_err *err)
+{
+    int rc = each_claim(f, recv, enter_claim, err);
+    for (SCR_EACH(struct scr_item, dir, &f->dirs)) {
+        const struct scr_out_dest *other = scr_table_find(&f->dests, dir->name);
         if (rc == SCR_OK && other != NULL)
             rc = scr_fail(
                 err, SCR_E_EXIST, 0,
-                "flush of dataset %d: %s is a file of rank %s and a directory of "
+                "flush of dataset %d: %s is a file of rank %d and a directory of "
                 "other files",
-                f->id, path, other);
+                f->id, dir->name, other->rank);
     }
-    if (rc == SCR_OK)
-        f->pack = wants_pack(f) && !is_packed_taken(f, recv) ? f->o->pack : 0;
-    return rc;
+    f->pack = f->o->pack;
+    return rc == SCR_OK ? each_claim(f, recv, enter_packed, err) : rc;
 }
 
 /* Each directory on the way to a file is some rank's, so that one look at each is
@@ -289,8 +294,8 @@ typedef int dir_step(const struct scr_outgoing *f, const char *dir,
 static int each_dir(const struct scr_outgoing *f, dir_step *step, struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (SCR_HASH_EACH(e, f->dirs)) {
-        char *dir = scr_path_join(f->prefix->path, scr_hash_elem_key(e));
+    for (SCR_EACH(struct scr_item, e, &f->dirs)) {
+        char *dir = scr_path_join(f->prefix->path, e->name);
         if (rc == SCR_OK)
             rc = dir ? step(f, dir, err) : scr_outgoing_no_memory(f, err);
         free(dir);
@@ -298,31 +303,33 @@ static int each_dir(const struct scr_outgoing *f, dir_step *step, struct scr_err
     return rc;
 }
 
-static int claim_all(struct scr_outgoing *f, struct scr_err *err)
+/* One name in the way, and all stay plain. */
+static int claim_all(struct scr_outgoing *f, int rc, struct scr_err *err)
 {
-    scr_hash *send = scr_hash_new(), *recv = scr_hash_new();
-    int rc = send && recv ? claim_files(f, send, err) : scr_outgoing_no_memory(f, err);
-    rc = scr_agree_all(f->world, rc, err);
+    struct scr_parcels send = { 0 }, recv = { 0 };
+    f->has_dests = 1;
     if (rc == SCR_OK)
-        rc = scr_hash_exchange_all(f->world, send, recv, err);
+        rc = claim_files(f, &send, err);
+    rc = scr_parcels_pass_all(f->world, rc, &send, &recv, err);
+    scr_parcels_free(&send);
+    if (rc != SCR_OK)
+        return rc;
+    rc = check_claims(f, &recv, err);
+    scr_parcels_free(&recv);
     if (rc == SCR_OK)
-        rc = scr_agree_all(f->world, check_claims(f, recv, err), err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(f->world, each_dir(f, check_dir, err), err);
-    if (rc == SCR_OK && wants_pack(f)) /* one name in the way, and all stay plain */
-        f->pack = (int)scr_min_all(f->world, f->pack);
-    if (rc == SCR_OK && f->pack > 0)
-        rc = scr_agree_all(f->world, enter_packed(f, recv, err), err);
-    scr_hash_delete(send);
-    scr_hash_delete(recv);
+        rc = each_dir(f, check_dir, err);
+    struct scr_vote v = { .least = { f->pack, -f->replaces } };
+    rc = scr_vote_all(f->world, rc, &v, err);
+    f->pack = (int)v.least[0];
+    f->any_replaces = v.least[1] != 0;
     return rc;
 }
 
-static int check_args(const struct scr_outgoing *f, struct scr_err *err)
+static int check_args(struct scr_outgoing *f, struct scr_err *err)
 {
     struct scr_dataset d;
-    if (f->dirs == NULL || f->dests == NULL)
-        return scr_outgoing_no_memory(f, err);
+    scr_table_init(&f->dirs, sizeof(struct scr_item));
+    scr_table_init(&f->dests, sizeof(struct scr_out_dest));
     if (f->world->rank != 0)
         return SCR_OK;
     int rc = scr_dataset_get(f->dset, &d, err);
@@ -335,34 +342,33 @@ static int check_args(const struct scr_outgoing *f, struct scr_err *err)
 int scr_outgoing_collect_all(struct scr_outgoing *f, const scr_filemap *map,
                              struct scr_err *err)
 {
-    f->dirs = scr_hash_new();
-    f->dests = scr_hash_new();
     int rc = check_args(f, err);
     if (rc == SCR_OK && f->world->rank == 0)
         rc = scr_outgoing_note_complete(f, err);
     if (rc == SCR_OK)
         rc = collect(f, map, err);
-    rc = scr_agree_all(f->world, rc, err);
-    return rc == SCR_OK ? claim_all(f, err) : rc;
+    return claim_all(f, rc, err);
 }
 
-static int list(struct scr_outgoing *f, const scr_hash *files, struct scr_err *err)
+static int list(struct scr_outgoing *f, const struct scr_published *published, size_t n,
+                struct scr_err *err)
 {
     int rc = list_ranks(f, NULL, err);
-    f->file = scr_calloc(scr_hash_size(files), sizeof *f->file);
+    f->file = scr_calloc(n, sizeof *f->file);
     if (rc != SCR_OK || f->file == NULL)
         return scr_outgoing_no_memory(f, err);
-    for (SCR_HASH_EACH(e, files)) {
+    for (size_t i = 0; i < n; i++) {
+        const struct scr_listed *is = published[i].f;
         struct scr_out_file *file = &f->file[f->n++];
-        file->rank = f->world->rank;
-        const scr_hash *info = scr_hash_elem_hash(e);
-        file->asked = scr_hash_get_val(info, "ASKED");
-        file->is_shared = scr_hash_get(info, "SHARED") != NULL;
-        (void)scr_hash_get_val_u64(info, "SIZE", &file->xfer.size);
-        file->xfer.has_crc = scr_hash_get_val_crc(info, "CRC", &file->xfer.crc);
-        file->xfer.name = file->dest = scr_strdup(scr_hash_elem_key(e));
-        file->full = scr_path_join(f->prefix->path, scr_hash_elem_key(e));
-        file->src = scr_hash_get_val(info, "WAITS");
+        *file = (struct scr_out_file){ .rank = f->world->rank,
+                                       .src = published[i].waits,
+                                       .asked = is->asked,
+                                       .is_shared = is->is_shared };
+        file->dest = scr_strdup(is->item.name);
+        file->full = scr_path_join(f->prefix->path, is->item.name);
+        file->xfer = (struct scr_xfer_file){
+            .name = file->dest, .size = is->size, .has_crc = is->has_crc, .crc = is->crc
+        };
         f->replaces |= file->src != NULL;
         if (file->dest == NULL || file->full == NULL)
             return scr_outgoing_no_memory(f, err);
@@ -370,16 +376,13 @@ static int list(struct scr_outgoing *f, const scr_hash *files, struct scr_err *e
     return SCR_OK;
 }
 
-int scr_outgoing_list_all(struct scr_outgoing *f, const scr_hash *files,
-                          struct scr_err *err)
+int scr_outgoing_list_all(struct scr_outgoing *f, const struct scr_published *file,
+                          size_t n, struct scr_err *err)
 {
-    f->dirs = scr_hash_new();
-    f->dests = scr_hash_new();
     int rc = check_args(f, err);
     if (rc == SCR_OK)
-        rc = list(f, files, err);
-    rc = scr_agree_all(f->world, rc, err);
-    return rc == SCR_OK ? claim_all(f, err) : rc;
+        rc = list(f, file, n, err);
+    return claim_all(f, rc, err);
 }
 
 void scr_outgoing_fini(struct scr_outgoing *f)
@@ -389,11 +392,11 @@ void scr_outgoing_fini(struct scr_outgoing *f)
         free(f->file[i].full);
     }
     free(f->file);
-    scr_hash_delete(f->ranks);
-    scr_hash_delete(f->dirs);
-    scr_hash_delete(f->dests);
-    scr_hash_delete(f->older);
-    scr_hash_delete(f->judged);
+    scr_ids_fini(&f->ranks);
+    scr_table_fini(&f->dirs);
+    scr_table_fini(&f->dests);
+    scr_ids_fini(&f->older);
+    scr_ids_fini(&f->judged);
     scr_flushing_end(f->env, f->prefix, &f->mark);
 }
 
@@ -422,13 +425,13 @@ static int sync_dirs(void *arg, struct scr_err *err)
 static int dirs_in_turns_all(struct scr_outgoing *f, scr_turn_work work,
                              struct scr_err *err)
 {
-    return scr_in_turns_all(f->world, f->o->width, scr_hash_size(f->dirs) > 0, work, f,
-                            err);
+    return scr_take_turns_all(f->world, f->o->width, f->dirs.n > 0, work, f, err);
 }
 
+/* One that another rank looks after may get an entry by this. */
 int scr_outgoing_make_dirs_all(struct scr_outgoing *f, struct scr_err *err)
 {
-    int rc = dirs_in_turns_all(f, make_dirs, err);
+    int rc = scr_agree_all(f->world, dirs_in_turns_all(f, make_dirs, err), err);
     return rc == SCR_OK ? scr_outgoing_sync_dirs_all(f, err) : rc;
 }
 
@@ -449,46 +452,56 @@ void scr_outgoing_fix_sizes(struct scr_outgoing *f)
     }
 }
 
-static int list_files(const struct scr_outgoing *f, scr_hash *part, struct scr_err *err)
+/* Also ranks without files. */
+static void list_files(const struct scr_outgoing *f, struct scr_rank2file *l)
 {
-    scr_hash *extra = scr_hash_new();
-    /* also ranks without files */
-    int rc = extra ? scr_hash_merge(part, f->ranks) : SCR_E_NOMEM;
-    for (size_t i = 0; i < f->n && rc == SCR_OK; i++) {
-        const struct scr_xfer_file *x = &f->file[i].xfer;
-        scr_hash_unset_all(extra);
-        rc = scr_rank2file_carry(extra, f->file[i].asked, f->file[i].is_shared);
-        if (rc == SCR_OK && x->packed)
-            rc = scr_rank2file_set_packed(
-                extra, &(struct scr_packed){ x->stored_size, x->stored_crc });
-        if (rc == SCR_OK)
-            rc = scr_rank2file_add_file(part, f->file[i].rank, x->name, x->size,
-                                        x->has_crc ? &x->crc : NULL, extra);
+    for (size_t i = 0; i < f->ranks.n; i++)
+        scr_rank2file_add_rank(l, f->ranks.id[i]);
+    for (size_t i = 0; i < f->n; i++) {
+        const struct scr_out_file *file = &f->file[i];
+        const struct scr_xfer_file *x = &file->xfer;
+        struct scr_listed *is = scr_rank2file_add_file(l, file->rank, x->name);
+        if (is == NULL)
+            return;
+        scr_listed_set_size(is, x->size);
+        if (x->has_crc)
+            scr_listed_set_crc(is, x->crc);
+        if (x->packed)
+            scr_listed_set_packed(
+                is, &(struct scr_packed){ x->stored_size, x->stored_crc });
+        is->is_shared = file->is_shared != 0;
+        scr_listed_set_asked(is, &scr_rank2file_rank(l, file->rank)->files,
+                             file->asked);
     }
-    scr_hash_delete(extra);
-    return rc == SCR_OK ? rc
-                        : scr_fail(err, rc, 0, "list of files of dataset %d", f->id);
 }
 
-int scr_outgoing_record_all(const struct scr_outgoing *f, struct scr_err *err)
+int scr_outgoing_record_all(const struct scr_outgoing *f, int rc, struct scr_err *err)
 {
-    scr_hash *part = scr_hash_new();
-    int rc = part ? list_files(f, part, err) : scr_outgoing_no_memory(f, err);
-    rc = scr_agree_all(f->world, rc, err);
+    struct scr_rank2file list;
+    scr_rank2file_init(&list, f->o->ranks > 0 ? f->o->ranks : f->world->size);
     if (rc == SCR_OK)
-        rc = scr_rank2file_write_all(f->env, f->world, f->prefix, f->id, part, err);
-    scr_hash_delete(part);
+        list_files(f, &list);
+    rc = scr_rank2file_write_all(f->env, f->world, f->prefix, f->id, &list, rc, err);
+    scr_rank2file_fini(&list);
     return rc;
 }
 
-void scr_outgoing_count_all(const struct scr_outgoing *f, uint64_t *bytes,
-                            uint64_t *files)
+uint64_t scr_outgoing_bytes(const struct scr_outgoing *f)
 {
-    uint64_t mine = 0;
+    uint64_t bytes = 0;
     for (size_t i = 0; i < f->n; i++)
-        mine += f->file[i].xfer.size;
-    *bytes = scr_sum_all(f->world, mine);
-    *files = scr_sum_all(f->world, f->n);
+        bytes += f->file[i].xfer.size;
+    return bytes;
+}
+
+int scr_outgoing_count_all(const struct scr_outgoing *f, int rc, uint64_t *bytes,
+                           uint64_t *files, struct scr_err *err)
+{
+    struct scr_vote v = { .sum = { scr_outgoing_bytes(f), f->n } };
+    rc = scr_vote_all(f->world, rc, &v, err);
+    *bytes = v.sum[0];
+    *files = v.sum[1];
+    return rc;
 }
 
 scr_hash *scr_outgoing_dataset(const struct scr_outgoing *f, uint64_t bytes,
@@ -507,12 +520,18 @@ scr_hash *scr_outgoing_dataset(const struct scr_outgoing *f, uint64_t bytes,
 void scr_outgoing_take(struct scr_outgoing *f, const struct scr_xfer_file *copied)
 {
     for (size_t i = 0; i < f->n; i++) {
-        f->file[i].xfer.size = copied[i].size;
-        f->file[i].xfer.crc = copied[i].crc;
-        f->file[i].xfer.has_crc = copied[i].has_crc;
-        f->file[i].xfer.packed = copied[i].packed;
-        f->file[i].xfer.stored_size = copied[i].stored_size;
-        f->file[i].xfer.stored_crc = copied[i].stored_crc;
+        struct scr_xfer_file *x = &f->file[i].xfer;
+        const struct scr_xfer_file *is = &copied[i];
+        f->changed |= x->size != is->size || x->has_crc != is->has_crc ||
+                      x->crc != is->crc || x->packed != is->packed ||
+                      x->stored_size != is->stored_size ||
+                      x->stored_crc != is->stored_crc;
+        x->size = is->size;
+        x->crc = is->crc;
+        x->has_crc = is->has_crc;
+        x->packed = is->packed;
+        x->stored_size = is->stored_size;
+        x->stored_crc = is->stored_crc;
     }
 }
 

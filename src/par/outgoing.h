@@ -5,6 +5,8 @@
 #ifndef SCR_PAR_OUTGOING_H
 #define SCR_PAR_OUTGOING_H
 
+#include "base/ids.h"
+#include "base/table.h"
 #include "par/flush.h"
 #include "store/flushing.h"
 #include "xfer/xfer.h"
@@ -20,6 +22,13 @@ struct scr_out_file {
     struct scr_xfer_file xfer; /* borrows from the above; what was copied, later */
 };
 
+/* A destination and the rank that has a file for it. */
+struct scr_out_dest {
+    struct scr_item item;
+    int rank;
+    int is_packed; /* only if it is compressed */
+};
+
 struct scr_outgoing {
     const struct scr_env *env;
     const struct scr_comm *world;
@@ -29,12 +38,17 @@ struct scr_outgoing {
     const scr_hash *dset;
     struct scr_out_file *file;
     size_t n;
-    scr_hash *ranks;  /* {RANK/<r>, RANKS}: this rank, or those it flushes for */
-    scr_hash *dirs;   /* {<directory below the prefix>}: those this rank looks after */
-    scr_hash *dests;  /* {<destination>: {<rank>}}: likewise (par/lists.h) */
-    int replaces;     /* some destination existed before */
-    scr_hash *older;  /* {<id>}: those that list one, see scr_outgoing_begin_all */
-    scr_hash *judged; /* {<id>}: those that list none; on rank 0 */
+    struct scr_ids ranks;  /* this rank, or those it flushes for */
+    struct scr_table dirs; /* directories below the prefix that this rank looks after */
+    struct scr_table dests;    /* of struct scr_out_dest: destinations, likewise
+                                  (par/lists.h) */
+    int has_dests;             /* they are known */
+    int replaces;              /* some destination existed before */
+    int any_replaces;          /* on some rank */
+    int changed;               /* a file turned out to be other than was recorded */
+    struct scr_ids older;      /* those that list one, see scr_outgoing_begin_all; on
+                                  rank 0 */
+    struct scr_ids judged;     /* those that list none; on rank 0 */
     const scr_hash *replacing; /* rank 0's: to be noted before the older ones are
                                   demoted (store/replacing.h); NULL: no */
     int pack;                  /* as in o, unless names stand in the way */
@@ -48,15 +62,15 @@ int scr_outgoing_no_memory(const struct scr_outgoing *f, struct scr_err *err);
  * borrowed members set. scr_outgoing_fini in any case. */
 int scr_outgoing_collect_all(struct scr_outgoing *f, const scr_filemap *map,
                              struct scr_err *err);
-/* The same with the files that the application wrote: {<dest>: {SIZE, CRC, WAITS, …}}.
- */
-int scr_outgoing_list_all(struct scr_outgoing *f, const scr_hash *files,
-                          struct scr_err *err);
+/* The same with the files that the application wrote. */
+int scr_outgoing_list_all(struct scr_outgoing *f, const struct scr_published *file,
+                          size_t n, struct scr_err *err);
 void scr_outgoing_fini(struct scr_outgoing *f);
 
 /* Marks the files that an earlier flush of this dataset got into place, and removes its
- * plan and records: from here on nobody but us completes the dataset. */
-int scr_outgoing_resume_all(struct scr_outgoing *f, struct scr_err *err);
+ * plan and records: from here on nobody but us completes the dataset. rc, here and
+ * below: what this rank found before, agreed with the rest. */
+int scr_outgoing_resume_all(struct scr_outgoing *f, int rc, struct scr_err *err);
 /* The index entry, incomplete, and the dataset's directory without a summary. f->older
  * gets the datasets that list one of the destinations, whatever their names: they stay
  * complete until scr_demote (store/demote.h). The plans of pending ones are given up.
@@ -71,26 +85,30 @@ int scr_outgoing_begin_all(struct scr_outgoing *f, struct scr_err *err);
 int scr_outgoing_note_complete(struct scr_outgoing *f, struct scr_err *err);
 /* Once more, of those that another job or a command has made complete or pending since:
  * they come into f->older, or are a reason to stop, as above. Whoever completes or
- * plans one after this call finds our plan, if it is there. */
-int scr_outgoing_look_again_all(struct scr_outgoing *f, struct scr_err *err);
+ * plans one after this call finds our plan, if it is there. Rank 0's code is its own,
+ * to be agreed on. */
+int scr_outgoing_look_again_all(struct scr_outgoing *f, int rc, struct scr_err *err);
 /* All files wait for their names: f->older, after a last look, are complete no more.
  * SCR_E_CANCELLED: nor is this dataset wanted any more, somebody deletes it. */
-int scr_outgoing_demote_all(struct scr_outgoing *f, struct scr_err *err);
+int scr_outgoing_demote_all(struct scr_outgoing *f, int rc, struct scr_err *err);
 /* Rank 0: everything is there. Summary, then the index, unless the dataset is being
  * deleted; then what it replaced goes (store/replaced.h). dset: as they are to have it.
  */
 int scr_outgoing_complete(const struct scr_outgoing *f, const scr_hash *dset,
                           struct scr_err *err);
-/* Each directory made by the rank that looks after it, then synced by it. */
+/* Each directory made by the rank that looks after it, then synced by it. The code is
+ * each rank's own, to be agreed on. */
 int scr_outgoing_make_dirs_all(struct scr_outgoing *f, struct scr_err *err);
 int scr_outgoing_sync_dirs_all(struct scr_outgoing *f, struct scr_err *err);
 /* A record that is written in advance: the sizes are those files have now. */
 void scr_outgoing_fix_sizes(struct scr_outgoing *f);
 /* The parts of rank2file and its root, from what is known of the files now. */
-int scr_outgoing_record_all(const struct scr_outgoing *f, struct scr_err *err);
+int scr_outgoing_record_all(const struct scr_outgoing *f, int rc, struct scr_err *err);
+/* Bytes of this rank's files. */
+uint64_t scr_outgoing_bytes(const struct scr_outgoing *f);
 /* Bytes and files of all ranks. */
-void scr_outgoing_count_all(const struct scr_outgoing *f, uint64_t *bytes,
-                            uint64_t *files);
+int scr_outgoing_count_all(const struct scr_outgoing *f, int rc, uint64_t *bytes,
+                           uint64_t *files, struct scr_err *err);
 /* The dataset hash as summary and index get it; NULL: out of memory. */
 scr_hash *scr_outgoing_dataset(const struct scr_outgoing *f, uint64_t bytes,
                                uint64_t files);
@@ -100,7 +118,7 @@ scr_hash *scr_outgoing_dataset(const struct scr_outgoing *f, uint64_t bytes,
 struct scr_xfer *scr_outgoing_xfer(const struct scr_outgoing *f,
                                    const struct scr_xfer_opts *hooks,
                                    struct scr_err *err);
-/* Takes over what its files turned out to be. */
+/* Takes over what its files turned out to be; f->changed: they are not as recorded. */
 void scr_outgoing_take(struct scr_outgoing *f, const struct scr_xfer_file *copied);
 
 #endif

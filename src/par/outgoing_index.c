@@ -28,9 +28,9 @@ struct others {
     int *ids;
     size_t n;
     size_t pending;   /* the first ones of them; on rank 0 only */
-    uint64_t *hits;   /* how many of our destinations each lists */
+    uint64_t *hits;   /* how many of our destinations each lists; NULL: nobody asked */
     uint64_t *unsure; /* how many ranks could not tell: its list is damaged or gone, */
-    uint64_t *newer;  /* or, among these, of a newer version */
+    uint64_t *newer;  /* or, among these, of a newer version; both in one with hits */
 };
 
 static int add_id(const struct scr_outgoing *f, struct others *o, int id,
@@ -89,64 +89,60 @@ static int list_others(const struct scr_outgoing *f, int replaces, struct others
     return rc == SCR_OK && replaces ? list_claimed(f, o, err) : rc;
 }
 
-/* kept = {<path>: {<id>}} of the paths this rank keeps, unread = {<id>: {NEWER}}. */
-static void count_hits(const struct scr_outgoing *f, const scr_hash *kept,
-                       const scr_hash *unread, struct others *o)
+static void count_hits(const struct scr_outgoing *f, const struct scr_table *kept,
+                       const enum scr_list_state *state, struct others *o)
 {
-    for (SCR_HASH_EACH(e, f->dests))
-        for (SCR_HASH_EACH(of, scr_hash_get(kept, scr_hash_elem_key(e))))
+    for (SCR_EACH(struct scr_out_dest, d, &f->dests)) {
+        const struct scr_kept *k = scr_table_find(kept, d->item.name);
+        if (k == NULL || (d->is_packed && f->pack == 0))
+            continue;
+        for (const struct scr_kept_id *of = k->of; of != NULL; of = of->next)
             for (size_t i = 0; i < o->n; i++)
-                o->hits[i] += o->ids[i] == scr_hash_elem_key_int(of);
-    for (SCR_HASH_EACH(d, unread))
-        for (size_t i = 0; i < o->n; i++) {
-            uint64_t is = o->ids[i] == scr_hash_elem_key_int(d);
-            o->unsure[i] += is;
-            o->newer[i] += is && scr_hash_get(scr_hash_elem_hash(d), "NEWER") != NULL;
-        }
+                o->hits[i] += o->ids[i] == of->id;
+    }
+    for (size_t i = 0; i < o->n; i++) {
+        o->unsure[i] += state[i] != SCR_LIST_READ;
+        o->newer[i] += state[i] == SCR_LIST_NEWER;
+    }
 }
 
 static int alloc_counts(const struct scr_outgoing *f, struct others *o,
                         struct scr_err *err)
 {
-    o->hits = scr_calloc(o->n, sizeof *o->hits);
-    o->unsure = scr_calloc(o->n, sizeof *o->unsure);
-    o->newer = scr_calloc(o->n, sizeof *o->newer);
-    return o->hits && o->unsure && o->newer ? SCR_OK : scr_outgoing_no_memory(f, err);
+    o->hits = scr_calloc(o->n, 3 * sizeof *o->hits);
+    if (o->hits == NULL)
+        return scr_outgoing_no_memory(f, err);
+    o->unsure = o->hits + o->n;
+    o->newer = o->unsure + o->n;
+    return SCR_OK;
 }
 
-/* Reads the lists of rank 0's others. A complete one whose list is damaged is left
- * alone: it cannot be restored, or its checksums will tell. One of a newer version can
- * be, by others: check_readable. */
-static int read_listed_all(const struct scr_outgoing *f, struct others *o,
+/* Reads the lists of rank 0's others, unless rc is an error. A complete one whose list
+ * is damaged is left alone: it cannot be restored, or its checksums will tell. One of a
+ * newer version can be, by others: check_readable. */
+static int read_listed_all(const struct scr_outgoing *f, int rc, struct others *o,
                            struct scr_err *err)
 {
-    scr_hash *kept = scr_hash_new(), *unread = scr_hash_new();
-    int rc = kept && unread ? SCR_OK : scr_outgoing_no_memory(f, err);
+    enum scr_list_state *state = NULL;
+    struct scr_table kept;
+    rc = scr_share_ids_all(f->world, rc, &o->ids, &o->n, err);
+    if (rc != SCR_OK || o->n == 0)
+        return rc;
+    scr_kept_init(&kept);
+    rc = alloc_counts(f, o, err);
+    if (rc == SCR_OK && (state = scr_calloc(o->n, sizeof *state)) == NULL)
+        rc = scr_outgoing_no_memory(f, err);
     rc = scr_agree_all(f->world, rc, err);
     if (rc == SCR_OK)
-        rc = scr_share_ids_all(f->world, &o->ids, &o->n, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(f->world, alloc_counts(f, o, err), err);
-    if (rc == SCR_OK)
-        rc = scr_lists_read_all(f->env, f->world, f->prefix, o->ids, o->n, unread, kept,
+        rc = scr_lists_read_all(f->env, f->world, f->prefix, o->ids, o->n, state, &kept,
                                 err);
     if (rc == SCR_OK) {
-        count_hits(f, kept, unread, o);
-        scr_sums_all(f->world, o->hits, (int)o->n);
-        scr_sums_all(f->world, o->unsure, (int)o->n);
-        scr_sums_all(f->world, o->newer, (int)o->n);
+        count_hits(f, &kept, state, o);
+        scr_sums_all(f->world, o->hits, 3 * (int)o->n);
     }
-    scr_hash_delete(kept);
-    scr_hash_delete(unread);
+    scr_table_fini(&kept);
+    free(state);
     return rc;
-}
-
-static int find_listed_all(const struct scr_outgoing *f, int replaces, struct others *o,
-                           struct scr_err *err)
-{
-    int rc = f->world->rank == 0 ? list_others(f, replaces, o, err) : SCR_OK;
-    rc = scr_agree_all(f->world, rc, err);
-    return rc == SCR_OK ? read_listed_all(f, o, err) : rc;
 }
 
 /* --- index --- */
@@ -293,40 +289,35 @@ static int open_entry_of(const struct scr_outgoing *f, const struct others *o,
 static int note_older(struct scr_outgoing *f, const struct others *o,
                       struct scr_err *err)
 {
-    if (f->older == NULL)
-        f->older = scr_hash_new();
     for (size_t i = 0; i < o->n; i++)
-        if (o->hits[i] > 0)
-            scr_hash_setf(f->older, NULL, "%d", o->ids[i]);
-    return f->older != NULL && scr_hash_ok(f->older) ? SCR_OK
-                                                     : scr_outgoing_no_memory(f, err);
+        if (o->hits[i] > 0 && scr_ids_add(&f->older, o->ids[i]) != SCR_OK)
+            return scr_outgoing_no_memory(f, err);
+    return SCR_OK;
 }
 
 /* On rank 0: those that need not be asked again. Where destinations exist that is known
  * of those only whose lists were read. */
-static int note_judged(struct scr_outgoing *f, const struct others *o, int replaces,
+static int note_judged(struct scr_outgoing *f, const struct others *o,
                        struct scr_err *err)
 {
-    if (replaces)
-        scr_hash_unset_all(f->judged);
+    if (f->any_replaces)
+        scr_ids_fini(&f->judged);
     for (size_t i = 0; i < o->n; i++)
-        if (o->hits[i] == 0 && o->unsure[i] == 0)
-            scr_hash_setf(f->judged, NULL, "%d", o->ids[i]);
-    return f->judged == NULL || scr_hash_ok(f->judged) ? SCR_OK
-                                                       : scr_outgoing_no_memory(f, err);
+        if (o->hits[i] == 0 && o->unsure[i] == 0 &&
+            scr_ids_add(&f->judged, o->ids[i]) != SCR_OK)
+            return scr_outgoing_no_memory(f, err);
+    return SCR_OK;
 }
 
 int scr_outgoing_note_complete(struct scr_outgoing *f, struct scr_err *err)
 {
     struct others o = { 0 };
-    f->judged = scr_hash_new();
     int rc = list_claimed(f, &o, err);
     for (size_t i = 0; i < o.n && rc == SCR_OK; i++)
-        scr_hash_setf(f->judged, NULL, "%d", o.ids[i]);
+        if ((rc = scr_ids_add(&f->judged, o.ids[i])) != SCR_OK)
+            scr_outgoing_no_memory(f, err);
     free(o.ids);
-    return rc == SCR_OK && (f->judged == NULL || !scr_hash_ok(f->judged))
-               ? scr_outgoing_no_memory(f, err)
-               : rc;
+    return rc;
 }
 
 /* The dataset's directory, without the summary that would call it complete. */
@@ -350,30 +341,25 @@ static void free_others(struct others *o)
 {
     free(o->ids);
     free(o->hits);
-    free(o->unsure);
-    free(o->newer);
-}
-
-/* Rank 0's part. */
-static int begin(struct scr_outgoing *f, const struct others *o, int replaces,
-                 struct scr_err *err)
-{
-    int rc = note_judged(f, o, replaces, err);
-    if (rc == SCR_OK)
-        rc = open_entry_of(f, o, err);
-    return rc == SCR_OK ? open_dset_dir(f, err) : rc;
 }
 
 /* Who has no destinations yet (scr_publish_begin_all) replaces nothing. */
 int scr_outgoing_begin_all(struct scr_outgoing *f, struct scr_err *err)
 {
     struct others o = { 0 };
-    int replaces = scr_or_all(f->world, f->replaces);
-    int rc = f->dests != NULL ? find_listed_all(f, replaces, &o, err) : SCR_OK;
-    if (rc == SCR_OK)
-        rc = scr_agree_all(f->world, note_older(f, &o, err), err);
-    if (rc == SCR_OK && f->world->rank == 0)
-        rc = begin(f, &o, replaces, err);
+    int first = f->world->rank == 0, rc = SCR_OK;
+    if (f->has_dests) {
+        rc = first ? list_others(f, f->any_replaces, &o, err) : SCR_OK;
+        rc = read_listed_all(f, rc, &o, err);
+    }
+    if (rc == SCR_OK && first)
+        rc = note_older(f, &o, err);
+    if (rc == SCR_OK && first)
+        rc = note_judged(f, &o, err);
+    if (rc == SCR_OK && first)
+        rc = open_entry_of(f, &o, err);
+    if (rc == SCR_OK && first)
+        rc = open_dset_dir(f, err);
     free_others(&o);
     return scr_agree_all(f->world, rc, err);
 }
@@ -386,8 +372,7 @@ static int list_new(const struct scr_outgoing *f, struct others *o, struct scr_e
     struct others now = { 0 };
     int rc = list_others(f, 1, &now, err);
     for (size_t i = 0; i < now.n && rc == SCR_OK; i++) {
-        if (scr_hash_getf(f->judged, "%d", now.ids[i]) == NULL &&
-            scr_hash_getf(f->older, "%d", now.ids[i]) == NULL)
+        if (!scr_ids_has(&f->judged, now.ids[i]) && !scr_ids_has(&f->older, now.ids[i]))
             rc = add_id(f, o, now.ids[i], err);
         if (i + 1 == now.pending)
             o->pending = o->n;
@@ -410,9 +395,8 @@ static int check_again(const struct scr_outgoing *f, const struct others *o,
                    : scr_outgoing_no_memory(f, err);
     if (rc == SCR_OK)
         rc = check_entry(index, &fresh, err);
-    for (SCR_HASH_EACH(h, f->older))
-        if (rc == SCR_OK)
-            rc = add_id(f, &known, scr_hash_elem_key_int(h), err);
+    for (size_t i = 0; i < f->older.n && rc == SCR_OK; i++)
+        rc = add_id(f, &known, f->older.id[i], err);
     known.hits = scr_calloc(known.n, sizeof *known.hits);
     if (rc == SCR_OK && known.hits == NULL)
         rc = scr_outgoing_no_memory(f, err);
@@ -425,22 +409,21 @@ static int check_again(const struct scr_outgoing *f, const struct others *o,
     return rc;
 }
 
-int scr_outgoing_look_again_all(struct scr_outgoing *f, struct scr_err *err)
+int scr_outgoing_look_again_all(struct scr_outgoing *f, int rc, struct scr_err *err)
 {
     struct others o = { 0 };
-    int rc = f->world->rank == 0 ? list_new(f, &o, err) : SCR_OK;
-    rc = scr_agree_all(f->world, rc, err);
-    if (rc == SCR_OK)
-        rc = read_listed_all(f, &o, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(f->world, note_older(f, &o, err), err);
-    if (rc == SCR_OK && f->world->rank == 0) {
+    int first = f->world->rank == 0;
+    if (rc == SCR_OK && first)
+        rc = list_new(f, &o, err);
+    rc = read_listed_all(f, rc, &o, err);
+    if (rc == SCR_OK && first)
+        rc = note_older(f, &o, err);
+    if (rc == SCR_OK && first)
         rc = check_again(f, &o, err);
-        if (rc == SCR_OK)
-            rc = give_up_plans(f, &o, err);
-    }
+    if (rc == SCR_OK && first)
+        rc = give_up_plans(f, &o, err);
     free_others(&o);
-    return scr_agree_all(f->world, rc, err);
+    return rc;
 }
 
 /* --- the index as a flush ends --- */
@@ -480,15 +463,16 @@ static int look_wanted(const struct scr_outgoing *f, struct scr_err *err)
     return rc;
 }
 
-int scr_outgoing_demote_all(struct scr_outgoing *f, struct scr_err *err)
+int scr_outgoing_demote_all(struct scr_outgoing *f, int rc, struct scr_err *err)
 {
-    int rc = scr_outgoing_look_again_all(f, err);
-    if (rc == SCR_OK && f->world->rank == 0)
+    int first = f->world->rank == 0;
+    rc = scr_outgoing_look_again_all(f, rc, err);
+    if (rc == SCR_OK && first)
         rc = look_wanted(f, err);
     if (rc == SCR_OK && f->replacing != NULL)
         rc = scr_replacing_begin(f->env, f->prefix, f->id, f->replacing, err);
-    if (rc == SCR_OK && f->world->rank == 0)
-        rc = scr_demote(f->env, f->prefix, f->older, err);
+    if (rc == SCR_OK && first)
+        rc = scr_demote(f->env, f->prefix, &f->older, err);
     return scr_agree_all(f->world, rc, err);
 }
 

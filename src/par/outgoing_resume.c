@@ -6,6 +6,7 @@
 
 #include "base/io.h"
 #include "base/str.h"
+#include "par/lists.h"
 #include "store/arrival.h"
 #include "xfer/copy.h"
 #include "xfer/zst.h"
@@ -16,22 +17,27 @@ static int is_mine(const struct scr_outgoing *f, size_t i)
     return i % (size_t)f->world->size == (size_t)f->world->rank;
 }
 
-/* {<rank>: {<path>}} of what has landed by the records this rank looks after. */
-static int read_records(const struct scr_outgoing *f, const scr_hash *nodes,
-                        scr_hash *send, struct scr_err *err)
+/* What an earlier attempt told of. */
+struct attempt {
+    int *node;
+    size_t n;
+    uint64_t stamp; /* 0: it does not say */
+};
+
+/* Tells each rank what of its files has landed by the records this rank looks after. */
+static int read_records(const struct scr_outgoing *f, const struct attempt *a,
+                        struct scr_parcels *send, struct scr_err *err)
 {
     scr_filemap *map = scr_filemap_new();
     int rc = map ? SCR_OK : scr_outgoing_no_memory(f, err);
-    size_t i = 0;
-    for (SCR_HASH_EACH(e, nodes))
-        if (is_mine(f, i++) && rc == SCR_OK)
-            rc = scr_arrival_read(f->env, f->prefix, f->id, scr_hash_elem_key_int(e),
-                                  map, err);
+    for (size_t i = 0; i < a->n && rc == SCR_OK; i++)
+        if (is_mine(f, i))
+            rc = scr_arrival_read(f->env, f->prefix, f->id, a->node[i], map, err);
     for (SCR_ENTRIES(r, map, f->id)) {
         if (r->rank >= f->world->size) /* of another number of ranks */
             continue;
         for (SCR_EACH(struct scr_file, p, &r->files))
-            if (scr_hash_setf(send, NULL, "%d %s", r->rank, p->item.name) == NULL)
+            if (scr_parcel_text(send, r->rank, p->item.name) != SCR_OK)
                 rc = scr_outgoing_no_memory(f, err);
     }
     scr_filemap_delete(map);
@@ -73,47 +79,54 @@ static void mark_packed(const struct scr_outgoing *f, struct scr_xfer_file *x,
     free(zst);
 }
 
-/* {<path>: <its record>}: of several the last one counts. */
-static scr_hash *index_records(const scr_hash *recv)
+/* A path and what was recorded of it. */
+struct record {
+    struct scr_item item;
+    const char *text; /* borrowed */
+};
+
+/* Of several the last one counts. */
+static void index_records(const struct scr_parcels *recv, struct scr_table *by_path)
 {
-    scr_hash *by_path = scr_hash_new();
-    for (SCR_HASH_EACH(from, recv))
-        for (SCR_HASH_EACH(e, scr_hash_elem_hash(from))) {
+    for (size_t i = 0; i < recv->n; i++)
+        for (SCR_TEXTS(text, &recv->of[i].bytes)) {
             struct scr_packed is;
             uint64_t stamp;
-            const char *name = scr_hash_elem_key(e), *path = name;
-            (void)scr_arrival_packed_parse(name, &stamp, &is, &path);
-            scr_hash_set_val(by_path, path, name);
+            const char *path = text;
+            (void)scr_arrival_packed_parse(text, &stamp, &is, &path);
+            struct record *r = scr_table_add(by_path, path);
+            if (r != NULL)
+                r->text = text;
         }
-    return by_path;
 }
 
-static void mark_landed(struct scr_outgoing *f, const scr_hash *recv)
+static void mark_landed(struct scr_outgoing *f, const struct scr_parcels *recv)
 {
-    scr_hash *by_path = index_records(recv);
+    struct scr_table by_path;
+    scr_table_init(&by_path, sizeof(struct record));
+    index_records(recv, &by_path);
     for (size_t i = 0; i < f->n; i++) {
         struct scr_packed is;
         uint64_t stamp;
-        const char *path, *name = scr_hash_get_val(by_path, f->file[i].dest);
-        if (name == NULL)
+        const char *path;
+        const struct record *r = scr_table_find(&by_path, f->file[i].dest);
+        if (r == NULL)
             continue;
-        if (scr_arrival_packed_parse(name, &stamp, &is, &path))
+        if (scr_arrival_packed_parse(r->text, &stamp, &is, &path))
             mark_packed(f, &f->file[i].xfer, &is);
         else
             mark_plain(f, &f->file[i].xfer);
     }
-    scr_hash_delete(by_path);
+    scr_table_fini(&by_path);
 }
 
-static int forget_records(const struct scr_outgoing *f, const scr_hash *nodes,
+static int forget_records(const struct scr_outgoing *f, const struct attempt *a,
                           struct scr_err *err)
 {
     int rc = SCR_OK;
-    size_t i = 0;
-    for (SCR_HASH_EACH(e, nodes))
-        if (is_mine(f, i++) && rc == SCR_OK)
-            rc = scr_arrival_forget(f->env, f->prefix, f->id, scr_hash_elem_key_int(e),
-                                    err);
+    for (size_t i = 0; i < a->n && rc == SCR_OK; i++)
+        if (is_mine(f, i))
+            rc = scr_arrival_forget(f->env, f->prefix, f->id, a->node[i], err);
     return rc;
 }
 
@@ -129,53 +142,51 @@ static void remove_parts(const struct scr_outgoing *f, uint64_t stamp)
     }
 }
 
-/* What rank 0 knows of the plan, {NODE, STAMP}, on all ranks; one that cannot be read
- * is as good as none. */
-static int share_plan_all(const struct scr_outgoing *f, scr_hash *known,
-                          struct scr_err *err)
+/* Rank 0's: takes the plan away. One that cannot be read is as good as none. */
+static int read_plan(const struct scr_outgoing *f, struct attempt *a,
+                     struct scr_err *err)
 {
     scr_hash *plan = scr_hash_new();
-    uint64_t stamp = 0;
-    int rc = plan ? SCR_OK : scr_outgoing_no_memory(f, err), found = SCR_E_NOENT;
-    if (rc == SCR_OK && f->world->rank == 0)
-        found = scr_arrival_plan_read(f->env, f->prefix, f->id, plan, NULL);
+    int rc = SCR_OK, found = SCR_E_NOENT;
+    if (plan == NULL)
+        return scr_outgoing_no_memory(f, err);
+    found = scr_arrival_plan_read(f->env, f->prefix, f->id, plan, NULL);
     if (found == SCR_OK) {
-        rc = scr_hash_merge(scr_hash_set(known, "NODE", NULL),
-                            scr_hash_get(plan, "NODE"));
-        if (scr_hash_get_val_u64(plan, "STAMP", &stamp))
-            scr_hash_set_val_u64(known, "STAMP", stamp);
-        if (rc != SCR_OK || !scr_hash_ok(known))
+        (void)scr_hash_get_val_u64(plan, "STAMP", &a->stamp);
+        if (!scr_hash_list_int(scr_hash_get(plan, "NODE"), &a->node, &a->n))
             rc = scr_outgoing_no_memory(f, err);
     }
     if (rc == SCR_OK && found != SCR_E_NOENT)
         rc = scr_arrival_give_up(f->env, f->prefix, f->id, err);
     scr_hash_delete(plan);
-    rc = scr_agree_all(f->world, rc, err);
-    return rc == SCR_OK ? scr_hash_bcast_all(f->world, 0, known, err) : rc;
+    return rc;
 }
 
-int scr_outgoing_resume_all(struct scr_outgoing *f, struct scr_err *err)
+static int resume_all(struct scr_outgoing *f, struct attempt *a, struct scr_err *err)
 {
-    scr_hash *known = scr_hash_new(), *send = scr_hash_new(), *recv = scr_hash_new();
-    uint64_t stamp = 0;
-    int rc = known && send && recv ? SCR_OK : scr_outgoing_no_memory(f, err);
-    rc = scr_agree_all(f->world, rc, err);
+    struct scr_parcels send = { 0 }, recv = { 0 };
+    int rc = scr_bcast_bytes_all(f->world, 0, &a->stamp, sizeof a->stamp, err);
     if (rc == SCR_OK)
-        rc = share_plan_all(f, known, err);
-    const scr_hash *nodes = scr_hash_get(known, "NODE");
-    if (rc == SCR_OK && scr_hash_size(nodes) > 0) {
-        rc = scr_agree_all(f->world, read_records(f, nodes, send, err), err);
-        if (rc == SCR_OK)
-            rc = scr_hash_exchange_all(f->world, send, recv, err);
-        if (rc == SCR_OK) {
-            mark_landed(f, recv);
-            if (scr_hash_get_val_u64(known, "STAMP", &stamp))
-                remove_parts(f, stamp);
-            rc = scr_agree_all(f->world, forget_records(f, nodes, err), err);
-        }
-    }
-    scr_hash_delete(known);
-    scr_hash_delete(send);
-    scr_hash_delete(recv);
+        rc = read_records(f, a, &send, err);
+    rc = scr_parcels_pass_all(f->world, rc, &send, &recv, err);
+    scr_parcels_free(&send);
+    if (rc != SCR_OK)
+        return rc;
+    mark_landed(f, &recv);
+    scr_parcels_free(&recv);
+    if (a->stamp != 0)
+        remove_parts(f, a->stamp);
+    return scr_agree_all(f->world, forget_records(f, a, err), err);
+}
+
+int scr_outgoing_resume_all(struct scr_outgoing *f, int rc, struct scr_err *err)
+{
+    struct attempt a = { 0 };
+    if (rc == SCR_OK && f->world->rank == 0)
+        rc = read_plan(f, &a, err);
+    rc = scr_share_ids_all(f->world, rc, &a.node, &a.n, err);
+    if (rc == SCR_OK && a.n > 0)
+        rc = resume_all(f, &a, err);
+    free(a.node);
     return rc;
 }

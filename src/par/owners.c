@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ids.h"
 #include "base/str.h"
 #include "ec/ec.h"
 
@@ -17,8 +18,8 @@ enum { RANKS_SHOWN = 80 };
 
 struct owners {
     const struct scr_comm *world;
-    const scr_hash *dests;
-    scr_hash *shared;
+    const struct scr_table *dests;
+    struct scr_table *shared;
     int way; /* in which paths name ranks best */
 };
 
@@ -99,8 +100,8 @@ static void count_all(const struct owners *o, uint64_t *totals, size_t ntotals, 
 {
     memset(t, 0, sizeof *t);
     t->failed = rc != SCR_OK;
-    for (SCR_HASH_EACH(e, o->dests))
-        count_path(o, scr_hash_elem_key(e), t);
+    for (SCR_EACH(struct scr_item, e, o->dests))
+        count_path(o, e->name, t);
     t->square = t->digest * t->digest;
     for (size_t i = 0; i < ntotals; i++)
         t->total[i] = totals[i];
@@ -124,40 +125,60 @@ static int is_disjoint(struct owners *o, const struct tally *t)
 
 /* --- all ranks have the same paths --- */
 
-static int note_shared(scr_hash *shared, const char *path, int owner, const char *ranks)
+/* ranks: as text, the owner first. */
+static void note_shared(struct scr_table *shared, const char *path, const char *ranks)
 {
-    scr_hash *h = scr_hash_set(shared, path, NULL);
-    return scr_hash_set_val_i64(h, "OWNER", owner) != NULL &&
-                   scr_hash_set_val(h, "RANKS", ranks) != NULL
-               ? SCR_OK
-               : SCR_E_NOMEM;
+    struct scr_shared *s = scr_table_add(shared, path);
+    if (s == NULL)
+        return;
+    s->owner = (int)strtol(ranks, NULL, 10);
+    s->ranks = scr_arena_text(&shared->arena, ranks);
 }
 
-/* Told by comparing them. Without memory for that they count as different. */
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The names of all dests, sorted, each with its NUL; bad: out of memory. */
+static void list_sorted(const struct owners *o, struct scr_str *all)
+{
+    size_t n = 0;
+    const char **name = scr_calloc(o->dests->n, sizeof *name);
+    if (name == NULL) {
+        scr_str_spoil(all);
+        return;
+    }
+    for (SCR_EACH(struct scr_item, e, o->dests))
+        name[n++] = e->name;
+    qsort(name, n, sizeof *name, by_name);
+    for (size_t i = 0; i < n; i++)
+        scr_str_append_n(all, name[i], strlen(name[i]) + 1);
+    free(name);
+}
+
+/* Told by comparing them. A rank without memory for that has others: its number. */
 static int is_same_all(const struct owners *o)
 {
-    scr_hash *sorted = scr_hash_dup(o->dests);
     struct scr_str all = SCR_STR_INIT;
-    scr_hash_sort(sorted, SCR_HASH_ASC);
-    for (SCR_HASH_EACH(e, sorted))
-        scr_str_append_n(&all, scr_hash_elem_key(e), strlen(scr_hash_elem_key(e)) + 1);
-    int same = scr_same_all(o->world, all.p, all.len);
-    int good = scr_and_all(o->world, sorted != NULL && !all.bad);
+    list_sorted(o, &all);
+    if (all.bad)
+        scr_str_free(&all);
+    const void *mine = all.p != NULL ? (const void *)all.p : &o->world->rank;
+    int same = scr_same_all(o->world, mine, all.p != NULL ? all.len : sizeof(int));
     scr_str_free(&all);
-    scr_hash_delete(sorted);
-    return same && good;
+    return same;
 }
 
-static int share_everything(struct owners *o, struct scr_err *err)
+static int share_everything_all(struct owners *o, struct scr_err *err)
 {
-    int rc = SCR_OK;
     char *ranks = scr_asprintf("0-%d", o->world->size - 1);
-    for (SCR_HASH_EACH(e, o->dests))
-        if (rc == SCR_OK)
-            rc = ranks ? note_shared(o->shared, scr_hash_elem_key(e), 0, ranks)
-                       : SCR_E_NOMEM;
+    for (SCR_EACH(struct scr_item, e, o->dests))
+        if (ranks != NULL)
+            note_shared(o->shared, e->name, ranks);
+    int ok = ranks != NULL && scr_table_ok(o->shared);
     free(ranks);
-    return rc == SCR_OK ? rc : no_memory(err);
+    return scr_agree_all(o->world, ok ? SCR_OK : no_memory(err), err);
 }
 
 /* --- the exchange --- */
@@ -172,31 +193,38 @@ static int keeper_of(const struct owners *o, const char *path)
     return rank >= 0 ? rank : (int)(crc % (uint32_t)o->world->size);
 }
 
-/* send = {<keeper>: {<path>}} of the paths others look after. */
-static int claim(const struct owners *o, scr_hash *send, struct scr_err *err)
+/* Sends the paths others look after to them. */
+static int claim(const struct owners *o, struct scr_parcels *send, struct scr_err *err)
 {
-    for (SCR_HASH_EACH(e, o->dests)) {
-        const char *path = scr_hash_elem_key(e);
-        int keeper = keeper_of(o, path);
+    for (SCR_EACH(struct scr_item, e, o->dests)) {
+        int keeper = keeper_of(o, e->name);
         if (keeper != o->world->rank &&
-            scr_hash_set(scr_hash_setf(send, NULL, "%d", keeper), path, NULL) == NULL)
+            scr_parcel_text(send, keeper, e->name) != SCR_OK)
             return no_memory(err);
     }
     return SCR_OK;
 }
 
-/* who = {<path>: {<rank>}} of the paths this rank looks after. */
-static int enter_claims(const struct owners *o, const scr_hash *claims, scr_hash *who)
+/* A path that this rank looks after, and who has it. */
+struct claimed {
+    struct scr_item item;
+    struct scr_ids ranks;
+};
+
+static int enter_claims(const struct owners *o, const struct scr_parcels *claims,
+                        struct scr_table *who)
 {
-    for (SCR_HASH_EACH(from, claims))
-        for (SCR_HASH_EACH(e, scr_hash_elem_hash(from))) {
-            const char *path = scr_hash_elem_key(e);
-            scr_hash *ranks = scr_hash_setf(who, NULL, "%s", path);
-            if (scr_hash_set(ranks, scr_hash_elem_key(from), NULL) == NULL)
+    int rc = SCR_OK;
+    for (size_t i = 0; i < claims->n; i++)
+        for (SCR_TEXTS(path, &claims->of[i].bytes)) {
+            struct claimed *c = scr_table_add(who, path);
+            if (c == NULL)
                 return SCR_E_NOMEM;
-            if (scr_hash_get(o->dests, path) != NULL &&
-                scr_hash_setf(ranks, NULL, "%d", o->world->rank) == NULL)
-                return SCR_E_NOMEM;
+            rc = scr_ids_add(&c->ranks, claims->of[i].rank);
+            if (rc == SCR_OK && scr_table_find(o->dests, path) != NULL)
+                rc = scr_ids_add(&c->ranks, o->world->rank);
+            if (rc != SCR_OK)
+                return rc;
         }
     return SCR_OK;
 }
@@ -219,71 +247,79 @@ static char *ranks_text(const int *rank, size_t n)
     return scr_str_take(&s);
 }
 
-/* Tells all that have path whose it is: reply = {<rank>: {<path>: …}}. */
-static int answer(struct owners *o, const char *path, const scr_hash *who,
-                  scr_hash *reply)
+/* Tells all that have the path which ranks these are. */
+static int answer(struct owners *o, const struct claimed *c, struct scr_parcels *reply)
 {
-    int *rank = NULL;
-    size_t n = 0;
-    int rc = scr_hash_list_int(who, &rank, &n) ? SCR_OK : SCR_E_NOMEM;
-    char *text = rc == SCR_OK && n > 1 ? ranks_text(rank, n) : NULL;
-    if (n > 1 && text == NULL)
-        rc = SCR_E_NOMEM;
-    for (size_t i = 0; i < n && n > 1 && rc == SCR_OK; i++) {
-        int me = rank[i] == o->world->rank;
-        scr_hash *to = me ? o->shared : scr_hash_setf(reply, NULL, "%d", rank[i]);
-        rc = note_shared(to, path, rank[0], text);
-    }
-    free(text);
-    free(rank);
+    const struct scr_ids *of = &c->ranks;
+    if (of->n < 2)
+        return SCR_OK;
+    char *ranks = ranks_text(of->id, of->n);
+    int rc = ranks != NULL ? SCR_OK : SCR_E_NOMEM;
+    for (size_t i = 0; i < of->n && rc == SCR_OK; i++)
+        if (of->id[i] == o->world->rank)
+            note_shared(o->shared, c->item.name, ranks);
+        else if ((rc = scr_parcel_text(reply, of->id[i], c->item.name)) == SCR_OK)
+            rc = scr_parcel_text(reply, of->id[i], ranks);
+    free(ranks);
     return rc;
 }
 
-static int answer_claims(struct owners *o, const scr_hash *claims, scr_hash *reply,
-                         struct scr_err *err)
+static int answer_claims(struct owners *o, const struct scr_parcels *claims,
+                         struct scr_parcels *reply, struct scr_err *err)
 {
-    scr_hash *who = scr_hash_new();
-    int rc = who ? enter_claims(o, claims, who) : SCR_E_NOMEM;
-    for (SCR_HASH_EACH(e, who))
+    struct scr_table who;
+    scr_table_init(&who, sizeof(struct claimed));
+    int rc = enter_claims(o, claims, &who);
+    for (SCR_EACH(struct claimed, c, &who)) {
         if (rc == SCR_OK)
-            rc = answer(o, scr_hash_elem_key(e), scr_hash_elem_hash(e), reply);
-    scr_hash_delete(who);
+            rc = answer(o, c, reply);
+        scr_ids_fini(&c->ranks);
+    }
+    scr_table_fini(&who);
     return rc == SCR_OK ? rc : no_memory(err);
 }
 
-static int learn_all(struct owners *o, const scr_hash *reply, struct scr_err *err)
+static int learn_all(struct owners *o, const struct scr_parcels *reply,
+                     struct scr_err *err)
 {
-    scr_hash *recv = scr_hash_new();
-    int rc = scr_agree_all(o->world, recv ? SCR_OK : no_memory(err), err);
-    if (rc == SCR_OK)
-        rc = scr_hash_exchange_all(o->world, reply, recv, err);
-    for (SCR_HASH_EACH(from, recv))
-        if (rc == SCR_OK)
-            rc = scr_hash_merge(o->shared, scr_hash_elem_hash(from));
-    scr_hash_delete(recv);
+    struct scr_parcels recv = { 0 };
+    int rc = scr_parcels_pass_all(o->world, SCR_OK, reply, &recv, err);
+    if (rc != SCR_OK)
+        return rc;
+    for (size_t i = 0; i < recv.n; i++)
+        for (SCR_TEXTS(path, &recv.of[i].bytes)) {
+            const char *ranks = scr_texts_next(&recv.of[i].bytes, path);
+            note_shared(o->shared, path, ranks);
+            path = ranks;
+        }
+    scr_parcels_free(&recv);
+    rc = scr_table_ok(o->shared) ? SCR_OK : no_memory(err);
     return scr_agree_all(o->world, rc, err);
 }
 
-static int exchange_all(struct owners *o, struct scr_err *err)
+/* A path that several ranks have is answered to one of them, at least: its keeper is
+ * not two. */
+static int exchange_all(struct owners *o, int *any, struct scr_err *err)
 {
-    scr_hash *send = scr_hash_new(), *recv = scr_hash_new(), *reply = scr_hash_new();
-    int rc = send && recv && reply ? claim(o, send, err) : no_memory(err);
-    rc = scr_agree_all(o->world, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_hash_exchange_all(o->world, send, recv, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(o->world, answer_claims(o, recv, reply, err), err);
-    if (rc == SCR_OK && scr_or_all(o->world, scr_hash_size(reply) > 0))
-        rc = learn_all(o, reply, err);
-    scr_hash_delete(send);
-    scr_hash_delete(recv);
-    scr_hash_delete(reply);
+    struct scr_parcels send = { 0 }, recv = { 0 }, reply = { 0 };
+    int rc = scr_parcels_pass_all(o->world, claim(o, &send, err), &send, &recv, err);
+    scr_parcels_free(&send);
+    if (rc != SCR_OK)
+        return rc;
+    rc = answer_claims(o, &recv, &reply, err);
+    scr_parcels_free(&recv);
+    struct scr_vote v = { .sum = { reply.n } };
+    rc = scr_vote_all(o->world, rc, &v, err);
+    *any = rc == SCR_OK && v.sum[0] > 0;
+    if (*any)
+        rc = learn_all(o, &reply, err);
+    scr_parcels_free(&reply);
     return rc;
 }
 
-int scr_owners_find_all(const struct scr_comm *world, const scr_hash *dests,
-                        uint64_t *totals, size_t ntotals, int rc, scr_hash *shared,
-                        int *any, struct scr_err *err)
+int scr_owners_find_all(const struct scr_comm *world, const struct scr_table *dests,
+                        uint64_t *totals, size_t ntotals, int rc,
+                        struct scr_table *shared, int *any, struct scr_err *err)
 {
     struct owners o = { .world = world, .dests = dests, .shared = shared };
     struct tally t;
@@ -294,9 +330,8 @@ int scr_owners_find_all(const struct scr_comm *world, const scr_hash *dests,
     if (is_disjoint(&o, &t))
         return SCR_OK;
     uint64_t size = (uint64_t)world->size;
-    int alike = size * t.square == t.digest * t.digest && is_same_all(&o);
-    rc = alike ? scr_agree_all(world, share_everything(&o, err), err)
-               : exchange_all(&o, err);
-    *any = scr_or_all(world, scr_hash_size(shared) > 0);
-    return rc;
+    if (size * t.square != t.digest * t.digest || !is_same_all(&o))
+        return exchange_all(&o, any, err);
+    *any = dests->n > 0;
+    return share_everything_all(&o, err);
 }

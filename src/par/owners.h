@@ -10,19 +10,27 @@
 #ifndef SCR_PAR_OWNERS_H
 #define SCR_PAR_OWNERS_H
 
+#include "base/table.h"
 #include "par/comm.h"
 
 /* Most totals that ride along. */
 enum { SCR_OWNERS_TOTALS = 4 };
 
-/* dests: {<path below the prefix>} of this rank. shared (empty) gets those of them that
- * other ranks have too: {<path>: {OWNER=<rank>, RANKS="0-3,7"}}, the same on all ranks
- * that have it; *any: some rank got some. totals[0…ntotals) (ntotals <=
+/* A path that several ranks have. */
+struct scr_shared {
+    struct scr_item item; /* name: the path below the prefix */
+    int owner;
+    const char *ranks; /* "0-3,7", in the arena of the table */
+};
+
+/* dests: a table whose names are the paths below the prefix of this rank. shared (of
+ * struct scr_shared, empty) gets those of them that other ranks have too, the same on
+ * all ranks that have it; *any: some rank got some. totals[0…ntotals) (ntotals <=
  * SCR_OWNERS_TOTALS) become sums over all ranks, in the same reduction. So does rc,
  * what this rank found before: if any rank's is an error all leave with that of the
  * lowest, its text in err, and nothing is found. Agreed. */
-int scr_owners_find_all(const struct scr_comm *world, const scr_hash *dests,
-                        uint64_t *totals, size_t ntotals, int rc, scr_hash *shared,
-                        int *any, struct scr_err *err);
+int scr_owners_find_all(const struct scr_comm *world, const struct scr_table *dests,
+                        uint64_t *totals, size_t ntotals, int rc,
+                        struct scr_table *shared, int *any, struct scr_err *err);
 
 #endif

@@ -34,11 +34,10 @@ static char *unpacked_path(const struct scr_prefix *p, int id, const char *dest)
     return path;
 }
 
-char *scr_plain_path(const struct scr_prefix *p, int id, const char *dest,
-                     const scr_hash *info)
+char *scr_plain_path(const struct scr_prefix *p, int id, const struct scr_listed *f)
 {
-    return scr_rank2file_packed(info, NULL) ? unpacked_path(p, id, dest)
-                                            : scr_path_join(p->path, dest);
+    return f->is_packed ? unpacked_path(p, id, f->item.name)
+                        : scr_path_join(p->path, f->item.name);
 }
 
 /* What the copy complains about, as a fault of the file where it is one. */
@@ -58,12 +57,11 @@ static int check_packed(const struct scr_env *env, const struct scr_copy *job, i
 }
 
 int scr_plain_check(const struct scr_env *env, const struct scr_prefix *p,
-                    const char *dest, const scr_hash *info, int deep,
-                    struct scr_err *err)
+                    const struct scr_listed *f, int deep, struct scr_err *err)
 {
     struct scr_stored s = { 0 };
     struct scr_copy job = { .dst = "" };
-    int rc = scr_stored_job(p->path, dest, info, &s, &job, err);
+    int rc = scr_stored_job(p->path, f, &s, &job, err);
     if (rc == SCR_OK)
         rc = job.code == SCR_COPY_UNPACK
                  ? check_packed(env, &job, deep, err)
@@ -81,16 +79,15 @@ static int make_dir(const struct scr_env *env, const char *path, struct scr_err 
 }
 
 int scr_plain_make(const struct scr_env *env, const struct scr_prefix *p, int id,
-                   int rank, const char *dest, const scr_hash *info,
-                   struct scr_err *err)
+                   int rank, const struct scr_listed *f, struct scr_err *err)
 {
     struct scr_stored s = { 0 };
     struct scr_copy job = { .tag = rank, .mode_or = S_IRUSR };
     struct scr_err why = SCR_ERR_INIT;
     struct scr_copied got;
-    char *path = unpacked_path(p, id, dest);
-    int rc = path ? scr_stored_job(p->path, dest, info, &s, &job, err)
-                  : no_memory(dest, err);
+    char *path = unpacked_path(p, id, f->item.name);
+    int rc =
+        path ? scr_stored_job(p->path, f, &s, &job, err) : no_memory(f->item.name, err);
     if (rc == SCR_OK)
         rc = make_dir(env, path, err);
     job.dst = path;
@@ -115,20 +112,20 @@ void scr_plain_remove(const struct scr_env *env, const struct scr_prefix *p, int
     free(dset);
 }
 
-int scr_plains_note(struct scr_plains *s, const char *dest, const scr_hash *info,
+int scr_plains_note(struct scr_plains *s, const struct scr_listed *f,
                     struct scr_err *err)
 {
-    if (!scr_rank2file_packed(info, NULL))
+    if (!f->is_packed)
         return SCR_OK;
-    if (s->made == NULL)
-        s->made = scr_hash_new();
-    return scr_hash_set(s->made, dest, NULL) != NULL ? SCR_OK : no_memory(dest, err);
+    if (s->made.size == 0)
+        scr_table_init(&s->made, sizeof(struct scr_item));
+    return scr_table_add(&s->made, f->item.name) != NULL ? SCR_OK
+                                                         : no_memory(f->item.name, err);
 }
 
 void scr_plains_fini(struct scr_plains *s)
 {
-    for (SCR_HASH_EACH(e, s->made))
-        scr_plain_remove(s->env, s->prefix, s->id, scr_hash_elem_key(e));
-    scr_hash_delete(s->made);
-    s->made = NULL;
+    for (SCR_EACH(struct scr_item, e, &s->made))
+        scr_plain_remove(s->env, s->prefix, s->id, e->name);
+    scr_table_fini(&s->made);
 }

@@ -5,321 +5,238 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/path.h"
 #include "base/str.h"
-#include "par/mpi_call.h"
 #include "store/catalog.h"
 
-static int no_memory(int id, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "rank2file of dataset %d: out of memory", id);
-}
+struct map {
+    const struct scr_env *env;
+    const struct scr_comm *world;
+    const struct scr_prefix *prefix;
+    int id;
+};
 
-/* <dataset directory>/rank2file<suffix>, malloc'd. */
-static char *path_of(const struct scr_prefix *p, int id, const char *suffix)
+static int no_memory(const struct map *m, struct scr_err *err)
 {
-    char *dir = scr_prefix_dset_dir(p, id);
-    char *path = dir ? scr_asprintf("%s/rank2file%s", dir, suffix) : NULL;
-    free(dir);
-    return path;
+    return scr_fail(err, SCR_E_NOMEM, 0, "rank2file of dataset %d: out of memory",
+                    m->id);
 }
 
 /* --- write --- */
 
 /* The rank that writes this rank's part: the first one whose bytes begin in the same
- * stretch of SCR_RANK2FILE_PART bytes, counted over all ranks in order. Three scans. */
-static int find_writer(const struct scr_comm *world, uint64_t bytes, int *writer,
-                       struct scr_err *err)
+ * stretch of SCR_RANK2FILE_PART bytes, counted over all ranks in order. */
+static int find_writer_all(const struct scr_comm *world, uint64_t bytes)
 {
-    uint64_t before = 0;
-    int64_t part, last = -1, first, found = 0;
-    int code = MPI_Exscan(&bytes, &before, 1, MPI_UINT64_T, MPI_SUM, world->comm);
-    part = world->rank == 0 ? 0 : (int64_t)(before / SCR_RANK2FILE_PART);
-    int code1 = MPI_Exscan(&part, &last, 1, MPI_INT64_T, MPI_MAX, world->comm);
-    first = world->rank == 0 || last != part ? world->rank : 0;
-    int code2 = MPI_Scan(&first, &found, 1, MPI_INT64_T, MPI_MAX, world->comm);
-    *writer = (int)found;
-    code = code != MPI_SUCCESS ? code : code1 != MPI_SUCCESS ? code1 : code2;
-    return scr_mpi_check(code, "scan of sizes", err);
+    uint64_t before = scr_sum_below_all(world, bytes);
+    int is_last = before / SCR_RANK2FILE_PART != (before + bytes) / SCR_RANK2FILE_PART;
+    uint64_t next = (uint64_t)world->rank + 1;
+    return (int)scr_max_below_all(world, is_last ? next : 0);
 }
 
-static int write_file(const struct scr_env *env, const struct scr_prefix *p, int id,
-                      const char *suffix, const scr_hash *h, struct scr_err *err)
+/* What mine takes in a part, as a hash by rank. */
+static uint64_t count_bytes(const struct scr_rank2file *mine)
 {
-    char *path = path_of(p, id, suffix);
-    int rc = path ? scr_hash_file_write(env->sys, path, h, SCR_DURABLE, err)
-                  : no_memory(id, err);
+    uint64_t bytes = sizeof(uint32_t);
+    for (size_t i = 0; i < mine->n; i++)
+        bytes += scr_rank_files_packed_size(mine->of[i]);
+    return bytes;
+}
+
+static int post(const struct map *m, const struct scr_rank2file *mine, int to,
+                struct scr_parcels *send, struct scr_err *err)
+{
+    struct scr_str *bytes = scr_parcel_to(send, to);
+    for (size_t i = 0; i < mine->n && bytes != NULL; i++)
+        scr_rank_files_pack(bytes, mine->of[i]);
+    return bytes != NULL && !bytes->bad && scr_rank2file_ok(mine) ? SCR_OK
+                                                                  : no_memory(m, err);
+}
+
+/* Takes what came, in the order of ranks. */
+static int take(const struct scr_parcels *recv, struct scr_rank2file *files,
+                struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (size_t i = 0; i < recv->n && rc == SCR_OK; i++)
+        rc = scr_rank_files_unpack(recv->of[i].bytes.p, recv->of[i].bytes.len, files,
+                                   err);
+    return rc;
+}
+
+/* Writes the part, if there is any, and tells rank 0 of it. It is called by its first
+ * rank. */
+static int write_part(const struct map *m, int ranks, const struct scr_parcels *recv,
+                      struct scr_parcels *told, struct scr_err *err)
+{
+    struct scr_rank2file part;
+    char *suffix = NULL, *path = NULL;
+    scr_rank2file_init(&part, ranks);
+    int rc = take(recv, &part, err);
+    if (rc != SCR_OK || part.n == 0)
+        goto out;
+    int first = part.of[0]->rank;
+    suffix = scr_rank2file_part_name(1, first);
+    path = suffix ? scr_rank2file_path(m->prefix, m->id, suffix) : NULL;
+    if (path == NULL || scr_parcel_bytes(told, 0, &first, sizeof first) != SCR_OK)
+        rc = no_memory(m, err);
+    else
+        rc = scr_rank2file_write(m->env->sys, path, &part, err);
+out:
+    free(path);
+    free(suffix);
+    scr_rank2file_fini(&part);
+    return rc;
+}
+
+/* Rank 0's; recv: the first rank of each part. */
+static int write_root(const struct map *m, int ranks, const struct scr_parcels *recv,
+                      struct scr_err *err)
+{
+    struct scr_rank2file_root root = { .level = 1, .ranks = ranks };
+    char *path = scr_rank2file_path(m->prefix, m->id, "");
+    root.part = scr_calloc(recv->n, sizeof *root.part);
+    for (size_t i = 0; i < recv->n && root.part != NULL; i++)
+        memcpy(&root.part[root.n++], recv->of[i].bytes.p, sizeof *root.part);
+    int rc = path && root.part ? scr_rank2file_root_write(m->env->sys, path, &root, err)
+                               : no_memory(m, err);
+    scr_rank2file_root_fini(&root);
     free(path);
     return rc;
 }
 
-/* The lowest rank in a part; -1: it has none. */
-static int first_of(const scr_hash *part)
-{
-    int first = -1;
-    for (SCR_HASH_EACH(e, scr_hash_get(part, "RANK"))) {
-        int rank = scr_hash_elem_key_int(e);
-        first = first < 0 || rank < first ? rank : first;
-    }
-    return first;
-}
-
-/* recv: {<from>: {RANK/<r>/…}}, this writer's own included, in the order of ranks.
- * *first: what the part is called by, -1: there is nothing to write. */
-static int write_part(const struct scr_env *env, const struct scr_prefix *p, int id,
-                      int ranks, const scr_hash *recv, int *first, struct scr_err *err)
-{
-    scr_hash *part = scr_hash_new();
-    char *suffix = NULL;
-    int rc = part ? scr_rank2file_set_part(part, ranks) : SCR_E_NOMEM;
-    for (SCR_HASH_EACH(e, recv))
-        if (rc == SCR_OK)
-            rc = scr_hash_merge(part, scr_hash_elem_hash(e));
-    *first = first_of(part);
-    if (rc == SCR_OK && (suffix = scr_asprintf(".0.%d", *first)) == NULL)
-        rc = SCR_E_NOMEM;
-    if (rc != SCR_OK)
-        no_memory(id, err);
-    else if (*first >= 0)
-        rc = write_file(env, p, id, suffix, part, err);
-    free(suffix);
-    scr_hash_delete(part);
-    return rc;
-}
-
-/* writers: {<writer>: {<first>}}. */
-static int write_root(const struct scr_env *env, const struct scr_prefix *p, int id,
-                      int ranks, const scr_hash *writers, struct scr_err *err)
-{
-    scr_hash *root = scr_hash_new();
-    int rc = root ? scr_rank2file_set_root(root, 1, ranks) : SCR_E_NOMEM;
-    for (SCR_HASH_EACH(e, writers)) {
-        const scr_hash_elem *part = scr_hash_elem_first(scr_hash_elem_hash(e));
-        int first = scr_hash_elem_key_int(part);
-        if (rc == SCR_OK)
-            rc = scr_rank2file_add_part(root, first);
-    }
-    rc = rc == SCR_OK ? write_file(env, p, id, "", root, err) : no_memory(id, err);
-    scr_hash_delete(root);
-    return rc;
-}
-
-/* Gathers the parts at their writers. *is_writer: whether this rank is one. */
-static int gather_all(const struct scr_comm *world, int id, scr_hash *mine,
-                      scr_hash *recv, int *is_writer, struct scr_err *err)
-{
-    int writer = 0;
-    scr_hash *send = scr_hash_new(), *ranks = scr_hash_extract(mine, "RANK");
-    if (ranks == NULL)
-        ranks = scr_hash_new();
-    int rc = find_writer(world, scr_hash_pack_size(ranks), &writer, err);
-    scr_hash *slot = scr_hash_setf(send, NULL, "%d", writer);
-    if (slot == NULL)
-        scr_hash_delete(ranks);
-    if (slot == NULL || ranks == NULL || scr_hash_set(slot, "RANK", ranks) == NULL)
-        rc = no_memory(id, err);
-    *is_writer = writer == world->rank;
-    rc = scr_agree_all(world, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_hash_exchange_all(world, send, recv, err);
-    scr_hash_delete(send);
-    return rc;
-}
-
-/* Tells rank 0 of the parts, each by its first rank; it writes the root. */
-static int root_all(const struct scr_env *env, const struct scr_comm *world,
-                    const struct scr_prefix *p, int id, int ranks, int first,
-                    struct scr_err *err)
-{
-    scr_hash *send = scr_hash_new(), *recv = scr_hash_new();
-    int rc = send && recv ? SCR_OK : no_memory(id, err);
-    if (rc == SCR_OK && first >= 0 && scr_hash_setf(send, NULL, "0 %d", first) == NULL)
-        rc = no_memory(id, err);
-    rc = scr_agree_all(world, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_hash_exchange_all(world, send, recv, err);
-    if (rc == SCR_OK && world->rank == 0)
-        rc = write_root(env, p, id, ranks, recv, err);
-    scr_hash_delete(send);
-    scr_hash_delete(recv);
-    return scr_agree_all(world, rc, err);
-}
-
 int scr_rank2file_write_all(const struct scr_env *env, const struct scr_comm *world,
-                            const struct scr_prefix *p, int id, scr_hash *mine,
+                            const struct scr_prefix *p, int id,
+                            const struct scr_rank2file *mine, int rc,
                             struct scr_err *err)
 {
-    int is_writer = 0, first = -1, ranks = world->size;
-    (void)scr_hash_get_val_int(mine, "RANKS", &ranks);
-    scr_hash *recv = scr_hash_new();
-    int rc = scr_agree_all(world, recv ? SCR_OK : no_memory(id, err), err);
-    if (rc == SCR_OK)
-        rc = gather_all(world, id, mine, recv, &is_writer, err);
-    if (rc == SCR_OK) {
-        if (is_writer)
-            rc = write_part(env, p, id, ranks, recv, &first, err);
-        rc = scr_agree_all(world, rc, err);
-    }
-    scr_hash_delete(recv);
-    return rc == SCR_OK ? root_all(env, world, p, id, ranks, first, err) : rc;
+    const struct map m = { env, world, p, id };
+    struct scr_parcels send = { 0 }, parts = { 0 }, told = { 0 }, firsts = { 0 };
+    uint64_t bytes = count_bytes(mine);
+    struct scr_vote v = { .sum = { bytes } };
+    rc = scr_vote_all(world, rc, &v, err);
+    if (rc != SCR_OK)
+        return rc;
+    int is_one = v.sum[0] <= SCR_RANK2FILE_PART; /* all of it in one part */
+    rc = post(&m, mine, is_one ? 0 : find_writer_all(world, bytes), &send, err);
+    rc = scr_parcels_pass_all(world, rc, &send, &parts, err);
+    if (rc != SCR_OK)
+        goto out;
+    if (parts.n > 0)
+        rc = write_part(&m, mine->ranks, &parts, &told, err);
+    if (!is_one)
+        rc = scr_parcels_pass_all(world, rc, &told, &firsts, err);
+    if (rc == SCR_OK && world->rank == 0)
+        rc = write_root(&m, mine->ranks, is_one ? &told : &firsts, err);
+    rc = scr_agree_all(world, rc, err);
+out:
+    scr_parcels_free(&send);
+    scr_parcels_free(&parts);
+    scr_parcels_free(&told);
+    scr_parcels_free(&firsts);
+    return rc;
 }
 
 /* --- read --- */
 
-/* Tells readers, spread evenly over the ranks, which parts to read. */
-static int assign_all(const struct scr_comm *world, int id, const scr_hash *root,
-                      scr_hash *parts, struct scr_err *err)
-{
-    scr_hash *send = scr_hash_new();
-    const scr_hash *all = scr_hash_get(root, "RANK");
-    uint64_t n = scr_hash_size(all), i = 0;
-    int rc = send ? SCR_OK : no_memory(id, err);
-    for (SCR_HASH_EACH(e, all)) {
-        int reader = (int)(i++ * (uint64_t)world->size / n);
-        const char *suffix = scr_hash_get_val(scr_hash_elem_hash(e), "FILE");
-        if (scr_hash_set_kv(scr_hash_setf(send, NULL, "%d", reader), "PART", suffix) ==
-            NULL)
-            rc = no_memory(id, err);
-    }
-    scr_hash *recv = scr_hash_new();
-    rc = recv ? rc : no_memory(id, err);
-    rc = scr_agree_all(world, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_hash_exchange_all(world, send, recv, err);
-    if (rc == SCR_OK) /* only rank 0 had any to give */
-        rc = scr_hash_merge(parts, scr_hash_getf(recv, "%d PART", 0));
-    scr_hash_delete(recv);
-    scr_hash_delete(send);
-    return scr_agree_all(world, rc, err);
-}
-
-/* What is known of the map while it is read. */
-struct map {
-    scr_hash *root;  /* on rank 0: with parts to be read, empty if there are none */
-    scr_hash *whole; /* on rank 0: a part of all ranks, or empty */
-    scr_hash *parts; /* names of those this rank reads */
-    int ranks;       /* that wrote the dataset */
-};
-
 /* Puts the entries of a part into send, for the ranks that get them: their own, or, if
  * the run has fewer, also those of others. */
-static int deal_part(const struct scr_comm *world, int id, int ranks,
-                     const char *suffix, const scr_hash *part, scr_hash *send,
-                     struct scr_err *err)
+static int deal(const struct map *m, const struct scr_rank2file *part,
+                struct scr_parcels *send, struct scr_err *err)
 {
-    for (SCR_HASH_EACH(e, scr_hash_get(part, "RANK"))) {
-        int rank = scr_hash_elem_key_int(e);
-        if (rank < 0 || rank >= ranks)
-            return scr_fail(err, SCR_E_CORRUPT, 0,
-                            "rank2file%s of dataset %d: no such rank: %s", suffix, id,
-                            scr_hash_elem_key(e));
-        scr_hash *slot =
-            scr_hash_setf(send, NULL, "%d RANK %d", rank % world->size, rank);
-        if (slot == NULL || scr_hash_merge(slot, scr_hash_elem_hash(e)) != SCR_OK)
-            return no_memory(id, err);
+    for (size_t i = 0; i < part->n; i++) {
+        int to = part->of[i]->rank % m->world->size;
+        struct scr_str *bytes = scr_parcel_to(send, to);
+        if (bytes != NULL)
+            scr_rank_files_pack(bytes, part->of[i]);
+        if (bytes == NULL || bytes->bad)
+            return no_memory(m, err);
     }
     return SCR_OK;
 }
 
-static int read_part(const struct scr_env *env, const struct scr_comm *world,
-                     const struct scr_prefix *p, int id, int ranks, const char *suffix,
-                     scr_hash *send, struct scr_err *err)
+static int read_part(const struct map *m, int part, int ranks, struct scr_parcels *send,
+                     struct scr_err *err)
 {
-    scr_hash *part = scr_hash_new();
-    int rc =
-        part ? scr_rank2file_part(env, p, id, suffix, part, err) : no_memory(id, err);
+    struct scr_rank2file files = { 0 };
+    int rc = scr_rank2file_part(m->env, m->prefix, m->id, part, ranks, &files, err);
     if (rc == SCR_OK)
-        rc = deal_part(world, id, ranks, suffix, part, send, err);
-    scr_hash_delete(part);
+        rc = deal(m, &files, send, err);
+    scr_rank2file_fini(&files);
     return rc;
 }
 
-/* Reads the parts assigned and hands every rank its share. */
-static int scatter_all(const struct scr_env *env, const struct scr_comm *world,
-                       const struct scr_prefix *p, int id, const struct map *m,
-                       scr_hash *share, struct scr_err *err)
+/* Rank 0 tells readers, spread evenly over the ranks, which parts to read, and they
+ * deal them out. */
+static int read_parts_all(const struct map *m, const struct scr_rank2file_root *root,
+                          int ranks, struct scr_parcels *send, struct scr_err *err)
 {
-    scr_hash *send = scr_hash_new(), *recv = scr_hash_new();
-    int rc = send && recv ? SCR_OK : no_memory(id, err);
-    if (rc == SCR_OK)
-        rc = deal_part(world, id, m->ranks, "", m->whole, send, err);
-    for (SCR_HASH_EACH(e, m->parts))
-        if (rc == SCR_OK)
-            rc =
-                read_part(env, world, p, id, m->ranks, scr_hash_elem_key(e), send, err);
-    rc = scr_agree_all(world, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_hash_exchange_all(world, send, recv, err);
-    if (rc == SCR_OK) {
-        for (SCR_HASH_EACH(e, recv))
-            if (rc == SCR_OK)
-                rc = scr_hash_merge(share, scr_hash_elem_hash(e));
-        rc = scr_agree_all(world, rc, err);
+    struct scr_parcels orders = { 0 }, mine = { 0 };
+    int rc = SCR_OK, part;
+    for (size_t i = 0; i < root->n && rc == SCR_OK; i++) {
+        int reader = (int)(i * (size_t)m->world->size / root->n);
+        rc = scr_parcel_bytes(&orders, reader, &root->part[i], sizeof part);
+        if (rc != SCR_OK)
+            no_memory(m, err);
     }
-    scr_hash_delete(send);
-    scr_hash_delete(recv);
+    rc = scr_parcels_pass_all(m->world, rc, &orders, &mine, err);
+    for (size_t at = 0; mine.n > 0 && at < mine.of->bytes.len; at += sizeof part) {
+        memcpy(&part, mine.of->bytes.p + at, sizeof part);
+        if (rc == SCR_OK)
+            rc = read_part(m, part, ranks, send, err);
+    }
+    scr_parcels_free(&orders);
+    scr_parcels_free(&mine);
     return rc;
 }
 
-/* Two-level trees are read by many; anything else (older writers, deeper trees) by
- * rank 0. wanted: the number of ranks the dataset must be of, 0: any. */
-static int read_all(const struct scr_env *env, const struct scr_comm *world,
-                    const struct scr_prefix *p, int id, int wanted, struct map *m,
-                    scr_hash *share, struct scr_err *err)
+/* Two-level trees are read by many; one part, and anything else (older writers, deeper
+ * trees), by rank 0. wanted: the number of ranks the dataset must be of, 0: any. */
+static int read_all(const struct map *m, int wanted, struct scr_rank2file *share,
+                    struct scr_err *err)
 {
-    m->root = scr_hash_new();
-    m->whole = scr_hash_new();
-    m->parts = scr_hash_new();
-    int rc = m->root && m->whole && m->parts ? SCR_OK : no_memory(id, err);
-    if (rc == SCR_OK && world->rank == 0)
-        rc = scr_rank2file_top(env, p, id, m->root, m->whole, &m->ranks, err);
-    rc = scr_agree_all(world, rc, err);
+    struct scr_rank2file_root root = { 0 };
+    struct scr_rank2file whole = { 0 };
+    struct scr_parcels send = { 0 }, recv = { 0 };
+    int rc = SCR_OK;
+    if (m->world->rank == 0)
+        rc = scr_rank2file_top(m->env, m->prefix, m->id, &root, &whole, err);
+    struct scr_vote v = { .sum = { (uint64_t)root.ranks, root.n } };
+    rc = scr_vote_all(m->world, rc, &v, err);
+    share->ranks = (int)v.sum[0];
+    if (rc == SCR_OK && wanted > 0 && share->ranks != wanted)
+        rc = scr_fail(err, SCR_E_RANKS, 0,
+                      "dataset %d in the prefix directory was written by %d ranks, "
+                      "this run has %d",
+                      m->id, share->ranks, wanted);
+    if (rc != SCR_OK)
+        goto out;
+    if (v.sum[1] > 1)
+        rc = read_parts_all(m, &root, share->ranks, &send, err);
+    else if (root.n == 1)
+        rc = read_part(m, root.part[0], share->ranks, &send, err);
+    else
+        rc = deal(m, &whole, &send, err);
+    rc = scr_parcels_pass_all(m->world, rc, &send, &recv, err);
     if (rc == SCR_OK)
-        rc = scr_agree_all(
-            world, scr_bcast_bytes_all(world, 0, &m->ranks, sizeof m->ranks, err), err);
-    if (rc == SCR_OK && wanted > 0 && m->ranks != wanted)
-        rc = scr_fail(
-            err, SCR_E_RANKS, 0,
-            "dataset %d in the prefix directory was written by %d ranks, this run "
-            "has %d",
-            id, m->ranks, wanted);
-    if (rc == SCR_OK)
-        rc = assign_all(world, id, m->root, m->parts, err);
-    return rc == SCR_OK ? scatter_all(env, world, p, id, m, share, err) : rc;
-}
-
-static void map_fini(struct map *m)
-{
-    scr_hash_delete(m->root);
-    scr_hash_delete(m->whole);
-    scr_hash_delete(m->parts);
+        rc = scr_agree_all(m->world, take(&recv, share, err), err);
+out:
+    scr_parcels_free(&send);
+    scr_parcels_free(&recv);
+    scr_rank2file_root_fini(&root);
+    scr_rank2file_fini(&whole);
+    return rc;
 }
 
 int scr_rank2file_read_all(const struct scr_env *env, const struct scr_comm *world,
-                           const struct scr_prefix *p, int id, scr_hash *mine,
-                           struct scr_err *err)
+                           const struct scr_prefix *p, int id,
+                           struct scr_rank2file *mine, struct scr_err *err)
 {
-    struct map m = { 0 };
-    scr_hash *share = scr_hash_new();
-    int rc = scr_agree_all(world, share ? SCR_OK : no_memory(id, err), err);
-    if (rc == SCR_OK)
-        rc = read_all(env, world, p, id, world->size, &m, share, err);
-    if (rc == SCR_OK) {
-        rc = scr_hash_merge(mine, scr_hash_getf(share, "RANK %d", world->rank));
-        rc = scr_agree_all(world, rc == SCR_OK ? rc : no_memory(id, err), err);
-    }
-    map_fini(&m);
-    scr_hash_delete(share);
-    return rc;
+    return read_all(&(struct map){ env, world, p, id }, world->size, mine, err);
 }
 
 int scr_rank2file_share_all(const struct scr_env *env, const struct scr_comm *world,
-                            const struct scr_prefix *p, int id, int *ranks,
-                            scr_hash *share, struct scr_err *err)
+                            const struct scr_prefix *p, int id,
+                            struct scr_rank2file *share, struct scr_err *err)
 {
-    struct map m = { 0 };
-    int rc = read_all(env, world, p, id, 0, &m, share, err);
-    *ranks = m.ranks;
-    map_fini(&m);
-    return rc;
+    return read_all(&(struct map){ env, world, p, id }, 0, share, err);
 }

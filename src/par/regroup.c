@@ -35,10 +35,7 @@ static int share_dataset_all(const struct scr_regrouping *g, scr_hash *dset,
         return scr_fail(err, SCR_E_LOST, 0, "dataset %d was not complete", g->id);
     if (root == world->rank && scr_hash_merge(dset, mine) != SCR_OK)
         rc = scr_regroup_no_memory(g, err);
-    rc = scr_agree_all(world, rc, err);
-    return rc == SCR_OK
-               ? scr_agree_all(world, scr_hash_bcast_all(world, root, dset, err), err)
-               : rc;
+    return scr_hash_share_all(world, root, rc, dset, err);
 }
 
 /* Enters the files of old rank r as this rank's to flush. */
@@ -57,9 +54,8 @@ static int play_rank(struct scr_regrouping *g, int r, struct scr_err *err)
 static int play_all(struct scr_regrouping *g, struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (SCR_HASH_EACH(e, scr_hash_get(g->orders, "PLAY")))
-        if (rc == SCR_OK)
-            rc = play_rank(g, scr_hash_elem_key_int(e), err);
+    for (size_t i = 0; i < g->to_play.n && rc == SCR_OK; i++)
+        rc = play_rank(g, g->to_play.id[i], err);
     return scr_agree_all(g->world, rc, err);
 }
 
@@ -67,11 +63,8 @@ static int flush_all(struct scr_regrouping *g, uint64_t *bytes, struct scr_err *
 {
     struct scr_copy_opts o = *g->o;
     scr_hash *dset = scr_hash_new();
-    int rc =
-        scr_agree_all(g->world, dset ? SCR_OK : scr_regroup_no_memory(g, err), err);
+    int rc = share_dataset_all(g, dset, err);
     o.ranks = g->ranks;
-    if (rc == SCR_OK)
-        rc = share_dataset_all(g, dset, err);
     if (rc == SCR_OK)
         rc = scr_flush_all(g->env, g->world, g->prefix, &o, g->id, dset, g->play, bytes,
                            err);
@@ -91,20 +84,18 @@ static void remove_scratch_all(const struct scr_regrouping *g)
 static int regroup_init(struct scr_regrouping *g, struct scr_err *err)
 {
     char *dir = scr_prefix_dset_dir(g->prefix, g->id);
-    g->sets = scr_hash_new();
-    g->orders = scr_hash_new();
     g->play = scr_filemap_new();
     g->scratch = dir ? scr_asprintf("%s/rebuild", dir) : NULL;
     free(dir);
-    return g->sets && g->orders && g->play && g->scratch
-               ? SCR_OK
-               : scr_regroup_no_memory(g, err);
+    return g->play && g->scratch ? SCR_OK : scr_regroup_no_memory(g, err);
 }
 
 static void regroup_fini(struct scr_regrouping *g)
 {
-    scr_hash_delete(g->sets);
-    scr_hash_delete(g->orders);
+    scr_table_fini(&g->sets);
+    scr_ids_fini(&g->to_play);
+    scr_ids_fini(&g->to_ship);
+    scr_ids_fini(&g->to_ship_red);
     scr_filemap_delete(g->play);
     free(g->scratch);
 }

@@ -9,7 +9,6 @@
 #include "par/redset.h"
 #include "par/regrouping.h"
 #include "par/restoring.h"
-#include "par/setjudge.h"
 #include "par/verify.h"
 
 /* --- what this rank has --- */
@@ -79,7 +78,8 @@ int scr_regroup_is_redfile(const struct scr_regrouping *g, int r, const char *pa
 }
 
 /* What was only begun there is not described, and nothing is told of it. */
-static int look_at(struct scr_regrouping *g, int r, scr_hash *send, struct scr_err *err)
+static int look_at(struct scr_regrouping *g, int r, struct scr_parcels *send,
+                   struct scr_err *err)
 {
     struct scr_redhead head = { 0 };
     scr_hash *known = NULL;
@@ -88,7 +88,7 @@ static int look_at(struct scr_regrouping *g, int r, scr_hash *send, struct scr_e
         have ? head.set : scr_filemap_get_desc(g->map, g->id, r), &known, err);
     if (known != NULL && has_data(g, r))
         have |= SCR_HAVE_DATA;
-    const struct scr_setjudge_told told = { "", r, have };
+    const struct scr_setjudge_told told = { .rank = r, .have = have };
     if (known != NULL)
         rc = scr_setjudge_tell(g->world, known, &told, send, err);
     scr_hash_delete(known);
@@ -96,7 +96,7 @@ static int look_at(struct scr_regrouping *g, int r, scr_hash *send, struct scr_e
     return rc;
 }
 
-static int look(struct scr_regrouping *g, scr_hash *send, struct scr_err *err)
+static int look(struct scr_regrouping *g, struct scr_parcels *send, struct scr_err *err)
 {
     int *ranks = NULL, n = 0;
     int rc = scr_filemap_list_ranks_by_dataset(g->map, g->id, &n, &ranks);
@@ -110,91 +110,26 @@ static int look(struct scr_regrouping *g, scr_hash *send, struct scr_err *err)
 
 /* --- the judge of a set --- */
 
-/* The lowest holder of what there is twice, after a run that died while files moved. */
-static void note_holder(scr_hash *rank, const char *what, int holder)
+static int check_members(const struct scr_regrouping *g, const struct scr_judged *set,
+                         struct scr_err *err)
 {
-    int before = holder;
-    (void)scr_hash_get_val_int(rank, what, &before);
-    scr_hash_set_val_i64(rank, what, holder < before ? holder : before);
-}
-
-/* What one holder said of one set. */
-static int hear_set(struct scr_regrouping *g, int holder, const char *name,
-                    const scr_hash *said, struct scr_err *err)
-{
-    scr_hash *set = scr_hash_setf(g->sets, NULL, "%s", name);
-    scr_hash *desc = scr_hash_setf(set, NULL, "DESC");
-    if (scr_hash_size(desc) == 0 &&
-        scr_hash_merge(desc, scr_hash_get(said, "DESC")) != SCR_OK)
-        return scr_regroup_no_memory(g, err);
-    for (SCR_HASH_EACH(e, scr_hash_get(said, "RANK"))) {
-        int have = 0;
-        scr_hash *rank = scr_hash_setf(set, NULL, "RANK %s", scr_hash_elem_key(e));
-        (void)scr_hash_get_val_int(scr_hash_elem_hash(e), "HAVE", &have);
-        if (have & SCR_HAVE_DATA)
-            note_holder(rank, "DATA", holder);
-        if (have & SCR_HAVE_PARITY)
-            note_holder(rank, "PARITY", holder);
-    }
-    return scr_hash_ok(set) ? SCR_OK : scr_regroup_no_memory(g, err);
-}
-
-static int hear(struct scr_regrouping *g, const scr_hash *recv, struct scr_err *err)
-{
-    int rc = SCR_OK;
-    for (SCR_HASH_EACH(h, recv))
-        for (SCR_HASH_EACH(s, scr_hash_elem_hash(h)))
-            if (rc == SCR_OK)
-                rc = hear_set(g, scr_hash_elem_key_int(h), scr_hash_elem_key(s),
-                              scr_hash_elem_hash(s), err);
-    return rc;
-}
-
-/* A set before its judge. */
-struct bench {
-    scr_hash *set;
-    int *members, n;
-    int *have; /* SCR_HAVE_* of each */
-    int lost;  /* members without data */
-};
-
-static int open_bench(const struct scr_regrouping *g, scr_hash *set, struct bench *b,
-                      struct scr_err *err)
-{
-    *b = (struct bench){ .set = set };
-    int rc = scr_restore_members(scr_hash_get(set, "DESC"), &b->members, &b->n, err);
-    if (rc != SCR_OK)
-        return rc;
-    b->have = scr_calloc((size_t)b->n, sizeof *b->have);
-    if (b->have == NULL)
-        return scr_regroup_no_memory(g, err);
-    for (int i = 0; i < b->n; i++) {
-        const scr_hash *rank = scr_hash_getf(set, "RANK %d", b->members[i]);
-        if (b->members[i] < 0 || b->members[i] >= g->ranks)
+    for (int i = 0; i < set->n; i++)
+        if (set->member[i].rank < 0 || set->member[i].rank >= g->ranks)
             return scr_fail(err, SCR_E_CORRUPT, 0,
                             "dataset %d of %d ranks: a set of it names rank %d", g->id,
-                            g->ranks, b->members[i]);
-        b->have[i] = (scr_hash_get(rank, "DATA") ? SCR_HAVE_DATA : 0) |
-                     (scr_hash_get(rank, "PARITY") ? SCR_HAVE_PARITY : 0);
-        b->lost += !(b->have[i] & SCR_HAVE_DATA);
-    }
+                            g->ranks, set->member[i].rank);
     return SCR_OK;
 }
 
-static void close_bench(struct bench *b)
-{
-    free(b->members);
-    free(b->have);
-}
-
-static int too_much(const struct scr_regrouping *g, const struct bench *b,
+static int too_much(const struct scr_regrouping *g, const struct scr_judged *set,
                     struct scr_err *err)
 {
     struct scr_str lost = SCR_STR_INIT, all = SCR_STR_INIT;
-    for (int i = 0; i < b->n; i++) {
-        scr_str_printf(&all, "%s%d", i > 0 ? "," : "", b->members[i]);
-        if (!(b->have[i] & SCR_HAVE_DATA))
-            scr_str_printf(&lost, "%s%d", lost.len > 0 ? "," : "", b->members[i]);
+    for (int i = 0; i < set->n; i++) {
+        const struct scr_judged_member *m = &set->member[i];
+        scr_str_printf(&all, "%s%d", i > 0 ? "," : "", m->rank);
+        if (!(m->have & SCR_HAVE_DATA))
+            scr_str_printf(&lost, "%s%d", lost.len > 0 ? "," : "", m->rank);
     }
     char *who = scr_str_take(&lost), *of = scr_str_take(&all);
     int rc =
@@ -202,67 +137,66 @@ static int too_much(const struct scr_regrouping *g, const struct bench *b,
                  "dataset %d: ranks %s of the set %s have lost files, more than %s "
                  "rebuilds",
                  g->id, who ? who : "?", of ? of : "?",
-                 scr_hash_get_val(scr_hash_get(b->set, "DESC"), "TYPE"));
+                 scr_scheme_name((enum scr_scheme)set->scheme));
     free(who);
     free(of);
     return rc;
 }
 
-static int check_left(const struct scr_regrouping *g, const struct bench *b,
+static int check_left(const struct scr_regrouping *g, const struct scr_judged *set,
                       struct scr_err *err)
 {
     int ok = 0;
-    int rc =
-        scr_setjudge_suffices(scr_hash_get(b->set, "DESC"), b->n, b->have, &ok, err);
+    int rc = scr_setjudge_suffices(set, &ok, err);
     if (rc != SCR_OK)
         scr_err_prefix(err, "dataset %d", g->id);
-    return rc != SCR_OK || ok ? rc : too_much(g, b, err);
+    return rc != SCR_OK || ok ? rc : too_much(g, set, err);
 }
 
-/* Adds to what holder is to do. */
-static void order(scr_hash *send, const scr_hash *rank, const char *from,
-                  const char *what, int r)
+/* What a holder is to do about an old rank. */
+struct order {
+    enum { PLAY, SHIP, SHIP_RED } what;
+    int rank;
+};
+
+static int give(const struct scr_regrouping *g, int holder, struct order o,
+                struct scr_parcels *send, struct scr_err *err)
 {
-    const char *holder = scr_hash_get_val(rank, from);
-    if (holder != NULL)
-        scr_hash_setf(send, NULL, "%s %s %d", holder, what, r);
+    if (holder < 0 || scr_parcel_bytes(send, holder, &o, sizeof o) == SCR_OK)
+        return SCR_OK;
+    return scr_regroup_no_memory(g, err);
 }
 
-static int judge(const struct scr_regrouping *g, struct bench *b, scr_hash *send,
-                 struct scr_err *err)
+static int judge(const struct scr_regrouping *g, const struct scr_judged *set,
+                 struct scr_parcels *send, struct scr_err *err)
 {
-    int rc = b->lost ? check_left(g, b, err) : SCR_OK;
-    for (int i = 0; i < b->n && rc == SCR_OK; i++) {
-        int r = b->members[i];
-        const scr_hash *rank = scr_hash_getf(b->set, "RANK %d", r);
-        order(send, rank, "DATA", "PLAY", r);
-        if (b->lost) {
-            order(send, rank, "DATA", "SHIP", r);
-            order(send, rank, "PARITY", "RED", r);
-        }
+    int lost = scr_setjudge_lost(set) > 0;
+    int rc = check_members(g, set, err);
+    if (rc == SCR_OK && lost)
+        rc = check_left(g, set, err);
+    for (int i = 0; i < set->n && rc == SCR_OK; i++) {
+        const struct scr_judged_member *m = &set->member[i];
+        rc = give(g, m->data, (struct order){ PLAY, m->rank }, send, err);
+        if (rc == SCR_OK && lost)
+            rc = give(g, m->data, (struct order){ SHIP, m->rank }, send, err);
+        if (rc == SCR_OK && lost)
+            rc = give(g, m->parity, (struct order){ SHIP_RED, m->rank }, send, err);
     }
-    if (b->lost)
-        scr_hash_set_val(b->set, "LOST", "1");
-    return rc == SCR_OK && !(scr_hash_ok(send) && scr_hash_ok(b->set))
-               ? scr_regroup_no_memory(g, err)
-               : rc;
+    return rc;
 }
 
-/* Judges all sets of this rank; *members: how many old ranks they have; *lost: whether
- * any has lost something. */
-static int judge_sets(const struct scr_regrouping *g, scr_hash *send, uint64_t *members,
-                      int *lost, struct scr_err *err)
+/* Hears of all sets of this rank and judges them; *members: how many old ranks they
+ * have; *lost: how many of these are without data. */
+static int judge_sets(struct scr_regrouping *g, const struct scr_parcels *told,
+                      struct scr_parcels *send, uint64_t *members, uint64_t *lost,
+                      struct scr_err *err)
 {
-    int rc = SCR_OK;
-    for (SCR_HASH_EACH(e, g->sets)) {
-        struct bench b = { 0 };
+    int rc = scr_setjudge_hear(told, &g->sets, err);
+    for (SCR_EACH(struct scr_judged, set, &g->sets)) {
         if (rc == SCR_OK)
-            rc = open_bench(g, scr_hash_elem_hash(e), &b, err);
-        if (rc == SCR_OK)
-            rc = judge(g, &b, send, err);
-        *members += (uint64_t)b.n;
-        *lost = *lost || b.lost > 0;
-        close_bench(&b);
+            rc = judge(g, set, send, err);
+        *members += (uint64_t)set->n;
+        *lost += (uint64_t)scr_setjudge_lost(set);
     }
     return rc;
 }
@@ -279,63 +213,57 @@ static int recorded_ranks(const struct scr_regrouping *g)
     return 0;
 }
 
-/* Holders tell judges. */
-static int tell_all(struct scr_regrouping *g, struct scr_err *err)
-{
-    scr_hash *send = scr_hash_new(), *recv = scr_hash_new();
-    int rc = send && recv ? look(g, send, err) : scr_regroup_no_memory(g, err);
-    rc = scr_agree_all(g->world, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_hash_exchange_all(g->world, send, recv, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(g->world, hear(g, recv, err), err);
-    scr_hash_delete(send);
-    scr_hash_delete(recv);
-    return rc;
-}
-
-static int take_orders(struct scr_regrouping *g, const scr_hash *recv,
+static int take_orders(struct scr_regrouping *g, const struct scr_parcels *orders,
                        struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (SCR_HASH_EACH(e, recv))
-        if (rc == SCR_OK)
-            rc = scr_hash_merge(g->orders, scr_hash_elem_hash(e));
+    for (size_t i = 0; i < orders->n; i++) {
+        const struct scr_str *bytes = &orders->of[i].bytes;
+        struct order o;
+        for (size_t at = 0; at < bytes->len && rc == SCR_OK; at += sizeof o) {
+            memcpy(&o, bytes->p + at, sizeof o);
+            rc = scr_ids_add(o.what == PLAY   ? &g->to_play
+                             : o.what == SHIP ? &g->to_ship
+                                              : &g->to_ship_red,
+                             o.rank);
+        }
+    }
     return rc == SCR_OK ? rc : scr_regroup_no_memory(g, err);
 }
 
 /* Judges tell holders. Old ranks that no set names are those of sets nothing is left
  * of. */
-static int order_all(struct scr_regrouping *g, int *lost, struct scr_err *err)
+static int order_all(struct scr_regrouping *g, const struct scr_parcels *told,
+                     int *lost, struct scr_err *err)
 {
-    scr_hash *send = scr_hash_new(), *recv = scr_hash_new();
-    uint64_t members = 0;
-    *lost = 0;
-    int rc = send && recv ? judge_sets(g, send, &members, lost, err)
-                          : scr_regroup_no_memory(g, err);
-    rc = scr_agree_all(g->world, rc, err);
-    *lost = scr_or_all(g->world, *lost);
-    members = scr_sum_all(g->world, members);
-    if (rc == SCR_OK && members != (uint64_t)g->ranks)
+    struct scr_parcels send = { 0 }, orders = { 0 };
+    struct scr_vote v = { .sum = { 0 } };
+    int rc = judge_sets(g, told, &send, &v.sum[0], &v.sum[1], err);
+    rc = scr_vote_all(g->world, rc, &v, err);
+    *lost = v.sum[1] > 0;
+    if (rc == SCR_OK && v.sum[0] != (uint64_t)g->ranks)
         rc = scr_fail(err, SCR_E_LOST, 0,
                       "dataset %d: of %d ranks %llu are left or can be rebuilt", g->id,
-                      g->ranks, (unsigned long long)members);
+                      g->ranks, (unsigned long long)v.sum[0]);
     if (rc == SCR_OK)
-        rc = scr_hash_exchange_all(g->world, send, recv, err);
+        rc = scr_parcels_pass_all(g->world, rc, &send, &orders, err);
     if (rc == SCR_OK)
-        rc = scr_agree_all(g->world, take_orders(g, recv, err), err);
-    scr_hash_delete(send);
-    scr_hash_delete(recv);
+        rc = scr_agree_all(g->world, take_orders(g, &orders, err), err);
+    scr_parcels_free(&send);
+    scr_parcels_free(&orders);
     return rc;
 }
 
 int scr_regroup_find_all(struct scr_regrouping *g, int *lost, struct scr_err *err)
 {
+    struct scr_parcels send = { 0 }, told = { 0 };
     g->ranks = (int)scr_max_all(g->world, recorded_ranks(g));
     if (g->ranks == 0)
         return scr_fail(err, SCR_E_LOST, 0, "dataset %d was not complete", g->id);
-    int rc = tell_all(g, err);
-    if (rc == SCR_OK)
-        rc = order_all(g, lost, err);
+    int rc = scr_parcels_pass_all(g->world, look(g, &send, err), &send, &told, err);
+    if (rc == SCR_OK) /* holders have told judges */
+        rc = order_all(g, &told, lost, err);
+    scr_parcels_free(&send);
+    scr_parcels_free(&told);
     return scr_restore_doubt_all(g->world, rc, &g->unread, err);
 }

@@ -83,19 +83,11 @@ static int ship(void *arg, struct scr_err *err)
 {
     const struct scr_regrouping *g = arg;
     int rc = SCR_OK;
-    for (SCR_HASH_EACH(e, scr_hash_get(g->orders, "SHIP")))
-        if (rc == SCR_OK)
-            rc = ship_rank(g, scr_hash_elem_key_int(e), 0, err);
-    for (SCR_HASH_EACH(p, scr_hash_get(g->orders, "RED")))
-        if (rc == SCR_OK)
-            rc = ship_rank(g, scr_hash_elem_key_int(p), 1, err);
+    for (size_t i = 0; i < g->to_ship.n && rc == SCR_OK; i++)
+        rc = ship_rank(g, g->to_ship.id[i], 0, err);
+    for (size_t i = 0; i < g->to_ship_red.n && rc == SCR_OK; i++)
+        rc = ship_rank(g, g->to_ship_red.id[i], 1, err);
     return rc;
-}
-
-static int has_orders(const struct scr_regrouping *g)
-{
-    return scr_hash_get(g->orders, "SHIP") != NULL ||
-           scr_hash_get(g->orders, "RED") != NULL;
 }
 
 /* --- one set --- */
@@ -103,7 +95,6 @@ static int has_orders(const struct scr_regrouping *g)
 /* Paths of the members of a set, as the serial rebuild wants them. */
 struct paths {
     int n;
-    int *members;
     char *red[SCR_EC_MAX]; /* redundancy files that are left */
     char *dir[SCR_EC_MAX]; /* of the files of each */
     char *out[SCR_EC_MAX]; /* its redundancy file, left or to be made */
@@ -116,41 +107,36 @@ static void paths_fini(struct paths *p)
         free(p->dir[i]);
         free(p->out[i]);
     }
-    free(p->members);
 }
 
-static char *red_path(const struct scr_regrouping *g, enum scr_scheme scheme, int i,
-                      const struct paths *p)
+static char *red_path(const struct scr_regrouping *g, const struct scr_judged *set,
+                      int i)
 {
-    int set = p->members[0];
-    for (int j = 1; j < p->n; j++)
-        set = p->members[j] < set ? p->members[j] : set;
-    char *name = scr_redfile_name(scheme, i, p->n, set);
+    int id = set->member[0].rank;
+    for (int j = 1; j < set->n; j++)
+        id = set->member[j].rank < id ? set->member[j].rank : id;
+    char *name = scr_redfile_name((enum scr_scheme)set->scheme, i, set->n, id);
     char *path = name ? scr_asprintf("%s/.scr/%s", g->scratch, name) : NULL;
     free(name);
     return path;
 }
 
-static int name_paths(const struct scr_regrouping *g, const scr_hash *set,
+static int name_paths(const struct scr_regrouping *g, const struct scr_judged *set,
                       struct paths *p, struct scr_err *err)
 {
-    enum scr_scheme scheme = SCR_SCHEME_SINGLE;
-    const scr_hash *desc = scr_hash_get(set, "DESC");
-    const char *type = scr_hash_get_val(desc, "TYPE");
-    int rc = scr_restore_members(desc, &p->members, &p->n, err);
-    if (rc == SCR_OK && !(p->members && type && scr_scheme_parse(type, &scheme)))
-        rc = scr_fail(err, SCR_E_CORRUPT, 0, "dataset %d: no scheme of its redundancy",
-                      g->id);
-    for (int i = 0; i < p->n && rc == SCR_OK; i++) {
-        int r = p->members[i];
-        int left = scr_hash_get(scr_hash_getf(set, "RANK %d", r), "PARITY") != NULL;
-        p->dir[i] = rank_dir(g, r);
-        p->out[i] = red_path(g, scheme, i, p);
+    if (set->scheme < 0)
+        return scr_fail(err, SCR_E_CORRUPT, 0,
+                        "dataset %d: no scheme of its redundancy", g->id);
+    p->n = set->n;
+    for (int i = 0; i < p->n; i++) {
+        int left = set->member[i].have & SCR_HAVE_PARITY;
+        p->dir[i] = rank_dir(g, set->member[i].rank);
+        p->out[i] = red_path(g, set, i);
         p->red[i] = left && p->out[i] ? scr_strdup(p->out[i]) : NULL;
         if (!p->dir[i] || !p->out[i] || (left && !p->red[i]))
-            rc = scr_regroup_no_memory(g, err);
+            return scr_regroup_no_memory(g, err);
     }
-    return rc;
+    return SCR_OK;
 }
 
 /* Enters the rebuilt files of old rank r as this rank's to flush; its redundancy file
@@ -178,7 +164,8 @@ static int adopt(struct scr_regrouping *g, int r, const char *redfile, const cha
 }
 
 /* Without a warning for every file that is known to be lost. */
-static int mend_set(struct scr_regrouping *g, const scr_hash *set, struct scr_err *err)
+static int mend_set(struct scr_regrouping *g, const struct scr_judged *set,
+                    struct scr_err *err)
 {
     struct paths p = { 0 };
     struct scr_env env = *g->env;
@@ -193,7 +180,7 @@ static int mend_set(struct scr_regrouping *g, const scr_hash *set, struct scr_er
     for (int i = 0; i < p.n && rc == SCR_OK; i++) {
         if (!(rebuilt[i] & SCR_HAVE_DATA))
             continue;
-        rc = adopt(g, p.members[i], p.out[i], p.dir[i], err);
+        rc = adopt(g, set->member[i].rank, p.out[i], p.dir[i], err);
         g->rebuilt++;
     }
     paths_fini(&p);
@@ -203,8 +190,8 @@ static int mend_set(struct scr_regrouping *g, const scr_hash *set, struct scr_er
 static int has_lost_sets(const struct scr_regrouping *g)
 {
     int lost = 0;
-    for (SCR_HASH_EACH(e, g->sets))
-        lost |= scr_hash_get(scr_hash_elem_hash(e), "LOST") != NULL;
+    for (SCR_EACH(struct scr_judged, set, &g->sets))
+        lost |= scr_setjudge_lost(set) > 0;
     return lost;
 }
 
@@ -212,9 +199,9 @@ static int mend(void *arg, struct scr_err *err)
 {
     struct scr_regrouping *g = arg;
     int rc = SCR_OK;
-    for (SCR_HASH_EACH(e, g->sets))
-        if (rc == SCR_OK && scr_hash_get(scr_hash_elem_hash(e), "LOST") != NULL)
-            rc = mend_set(g, scr_hash_elem_hash(e), err);
+    for (SCR_EACH(struct scr_judged, set, &g->sets))
+        if (rc == SCR_OK && scr_setjudge_lost(set) > 0)
+            rc = mend_set(g, set, err);
     return rc;
 }
 
@@ -232,7 +219,8 @@ int scr_regroup_mend_all(struct scr_regrouping *g, struct scr_err *err)
     int rc = g->world->rank == 0 ? open_scratch(g, err) : SCR_OK;
     rc = scr_agree_all(g->world, rc, err);
     if (rc == SCR_OK)
-        rc = scr_in_turns_all(g->world, g->o->width, has_orders(g), ship, g, err);
+        rc = scr_in_turns_all(g->world, g->o->width,
+                              g->to_ship.n + g->to_ship_red.n > 0, ship, g, err);
     if (rc == SCR_OK)
         rc = scr_in_turns_all(g->world, g->o->width, has_lost_sets(g), mend, g, err);
     return rc;

@@ -5,7 +5,9 @@
 #ifndef SCR_PAR_REGROUPING_H
 #define SCR_PAR_REGROUPING_H
 
+#include "base/ids.h"
 #include "par/regroup.h"
+#include "par/setjudge.h"
 
 struct scr_regrouping {
     const struct scr_env *env;
@@ -14,13 +16,11 @@ struct scr_regrouping {
     const struct scr_copy_opts *o;
     int id;
     const scr_filemap *map;
-    int ranks; /* number of old ranks */
-    /* Sets are judged by one rank each: {<set>: {DESC/{…}, RANK/<r>/{DATA=<holder>,
-       PARITY=<holder>}, LOST=1 if it lost something}}. */
-    scr_hash *sets;
-    /* What this rank is to do: {PLAY/<r>: flush the files of r; SHIP/<r>, RED/<r>: copy
-       the files of r, its redundancy file, to where its set is rebuilt}. */
-    scr_hash *orders;
+    int ranks;             /* number of old ranks */
+    struct scr_table sets; /* of struct scr_judged: those this rank judges */
+    /* What this rank is to do, by old ranks: whose files it flushes; and whose files,
+       and redundancy files, it copies to where their set is rebuilt. */
+    struct scr_ids to_play, to_ship, to_ship_red;
     scr_filemap *play;     /* under the old ranks: what this rank flushes */
     char *scratch;         /* directory of the rebuild */
     int rebuilt;           /* old ranks this rank rebuilt something of */

@@ -123,19 +123,16 @@ static int no_memory(const struct scr_restoring *s, struct scr_err *err)
     return scr_fail(err, SCR_E_NOMEM, 0, "dataset %d: out of memory", s->r.id);
 }
 
-static int tell_members(const struct scr_restoring *s, scr_hash *out,
+static int tell_members(const struct scr_restoring *s, struct scr_parcels *out,
                         struct scr_err *err)
 {
     const struct scr_comm *world = s->p->world;
     int n = 0, *members = NULL;
     int rc = scr_restore_members(s->known, &members, &n, err);
-    for (int i = 0; i < n && rc == SCR_OK; i++) {
-        if (members[i] == world->rank || members[i] < 0 || members[i] >= world->size)
-            continue;
-        scr_hash *to = scr_hash_setf(out, NULL, "%d", members[i]);
-        if (to == NULL || scr_hash_merge(to, s->known) != SCR_OK)
+    for (int i = 0; i < n && rc == SCR_OK; i++)
+        if (members[i] != world->rank && members[i] >= 0 && members[i] < world->size &&
+            scr_parcel_hash(out, members[i], s->known) != SCR_OK)
             rc = no_memory(s, err);
-    }
     free(members);
     return rc;
 }
@@ -143,17 +140,20 @@ static int tell_members(const struct scr_restoring *s, scr_hash *out,
 /* Ranks that know their set tell the other members. */
 static int tell_members_all(struct scr_restoring *s, struct scr_err *err)
 {
-    scr_hash *out = scr_hash_new(), *in = scr_hash_new();
-    int rc = out && in ? tell_members(s, out, err) : no_memory(s, err);
-    rc = scr_agree_all(s->p->world, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_hash_exchange_all(s->p->world, out, in, err);
-    if (rc == SCR_OK && s->known == NULL && scr_hash_size(in) > 0) {
-        s->known = scr_hash_dup(scr_hash_elem_hash(scr_hash_elem_first(in)));
-        rc = s->known != NULL ? rc : no_memory(s, err);
+    struct scr_parcels out = { 0 }, in = { 0 };
+    int rc = tell_members(s, &out, err);
+    rc = scr_parcels_pass_all(s->p->world, rc, &out, &in, err);
+    scr_parcels_free(&out);
+    if (rc != SCR_OK)
+        return rc;
+    if (s->known == NULL && in.n > 0) {
+        const struct scr_str *bytes = &in.of[0].bytes;
+        s->known = scr_hash_new();
+        rc = s->known != NULL
+                 ? scr_hash_unpack(bytes->p, bytes->len, s->known, NULL, err)
+                 : no_memory(s, err);
     }
-    scr_hash_delete(out);
-    scr_hash_delete(in);
+    scr_parcels_free(&in);
     return scr_agree_all(s->p->world, rc, err);
 }
 

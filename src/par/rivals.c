@@ -22,8 +22,6 @@ struct rivals {
     struct scr_rival *list; /* oldest first, the same on all ranks */
     uint64_t *covered;      /* ranks of each that are whole or can be rebuilt */
     size_t n;
-    scr_hash
-        *sets; /* what this rank judges: {<created>.<set>: {DESC, RANK/<r>/HAVE}} */
 };
 
 static int no_memory(const struct rivals *v, struct scr_err *err)
@@ -123,24 +121,22 @@ static int look_at(const struct rivals *v, const scr_filemap *map, int r)
     return parity | (all ? SCR_HAVE_DATA : 0);
 }
 
-static int tell(const struct rivals *v, const scr_filemap *map, int r, scr_hash *send,
-                struct scr_err *err)
+static int tell(const struct rivals *v, const scr_filemap *map, int r,
+                struct scr_parcels *send, struct scr_err *err)
 {
-    char prefix[32];
     scr_hash *known = NULL;
     int64_t created = scr_filemap_created(map, v->id, r);
     int rc = scr_restore_describe(scr_filemap_get_desc(map, v->id, r), &known, err);
     if (rc == SCR_OK && known != NULL && created != 0) {
-        snprintf(prefix, sizeof prefix, "%lld.", (long long)created);
-        const struct scr_setjudge_told told = { prefix, r, look_at(v, map, r) };
+        const struct scr_setjudge_told told = { created, r, look_at(v, map, r) };
         rc = scr_setjudge_tell(v->world, known, &told, send, err);
     }
     scr_hash_delete(known);
     return rc;
 }
 
-static int tell_map(const struct rivals *v, const scr_filemap *map, scr_hash *send,
-                    struct scr_err *err)
+static int tell_map(const struct rivals *v, const scr_filemap *map,
+                    struct scr_parcels *send, struct scr_err *err)
 {
     int *ranks = NULL, n = 0;
     int rc = scr_filemap_list_ranks_by_dataset(map, v->id, &n, &ranks);
@@ -154,82 +150,46 @@ static int tell_map(const struct rivals *v, const scr_filemap *map, scr_hash *se
 
 /* --- the judges --- */
 
-/* Of what there is twice, after a run that died while files moved, one is enough. */
-static int hear_set(struct rivals *v, const char *name, const scr_hash *said,
-                    struct scr_err *err)
-{
-    scr_hash *set = scr_hash_setf(v->sets, NULL, "%s", name);
-    scr_hash *desc = scr_hash_setf(set, NULL, "DESC");
-    if (scr_hash_size(desc) == 0 &&
-        scr_hash_merge(desc, scr_hash_get(said, "DESC")) != SCR_OK)
-        return no_memory(v, err);
-    for (SCR_HASH_EACH(e, scr_hash_get(said, "RANK"))) {
-        int have = 0, before = 0;
-        scr_hash *rank = scr_hash_setf(set, NULL, "RANK %s", scr_hash_elem_key(e));
-        (void)scr_hash_get_val_int(scr_hash_elem_hash(e), "HAVE", &have);
-        (void)scr_hash_get_val_int(rank, "HAVE", &before);
-        scr_hash_set_val_i64(rank, "HAVE", have | before);
-    }
-    return scr_hash_ok(set) ? SCR_OK : no_memory(v, err);
-}
-
-static struct scr_rival *rival_of(const struct rivals *v, const char *set)
-{
-    long long created = strtoll(set, NULL, 10);
-    for (size_t i = 0; i < v->n; i++)
-        if (v->list[i].created == created)
-            return &v->list[i];
-    return NULL;
-}
-
 /* A set whose description cannot be used covers no rank. */
-static int judge_set(struct rivals *v, const char *name, const scr_hash *set,
+static int judge_set(struct rivals *v, const struct scr_judged *set,
                      struct scr_err *err)
 {
-    int n = 0, ok = 0, *members = NULL, have[SCR_EC_MAX] = { 0 };
-    struct scr_rival *rival = rival_of(v, name);
-    const scr_hash *desc = scr_hash_get(set, "DESC");
-    int rc = scr_restore_members(desc, &members, &n, err);
-    for (int i = 0; i < n; i++)
-        (void)scr_hash_get_val_int(scr_hash_getf(set, "RANK %d", members[i]), "HAVE",
-                                   &have[i]);
-    free(members);
-    if (rc != SCR_OK || rival == NULL)
-        return rc;
-    (void)scr_hash_get_val_int(desc, "RANKS", &rival->ranks);
-    if (scr_setjudge_suffices(desc, n, have, &ok, NULL) == SCR_E_NOMEM)
+    int ok = 0;
+    size_t i = 0;
+    while (i < v->n && v->list[i].created != set->created)
+        i++;
+    if (i == v->n)
+        return SCR_OK;
+    if (set->ranks > 0)
+        v->list[i].ranks = set->ranks;
+    if (scr_setjudge_suffices(set, &ok, NULL) == SCR_E_NOMEM)
         return no_memory(v, err);
-    v->covered[rival - v->list] += ok ? (uint64_t)n : 0;
+    v->covered[i] += ok ? (uint64_t)set->n : 0;
     return SCR_OK;
 }
 
-static int judge(struct rivals *v, const scr_hash *recv, struct scr_err *err)
+static int judge(struct rivals *v, const struct scr_parcels *told, struct scr_err *err)
 {
-    int rc = SCR_OK;
-    for (SCR_HASH_EACH(h, recv))
-        for (SCR_HASH_EACH(s, scr_hash_elem_hash(h)))
-            if (rc == SCR_OK)
-                rc = hear_set(v, scr_hash_elem_key(s), scr_hash_elem_hash(s), err);
-    for (SCR_HASH_EACH(e, v->sets))
+    struct scr_table sets;
+    int rc = scr_setjudge_hear(told, &sets, err);
+    for (SCR_EACH(struct scr_judged, set, &sets))
         if (rc == SCR_OK)
-            rc = judge_set(v, scr_hash_elem_key(e), scr_hash_elem_hash(e), err);
+            rc = judge_set(v, set, err);
+    scr_table_fini(&sets);
     return rc;
 }
 
 static int judge_all(struct rivals *v, struct scr_err *err)
 {
-    scr_hash *send = scr_hash_new(), *recv = scr_hash_new();
-    v->sets = scr_hash_new();
-    int rc = send && recv && v->sets ? SCR_OK : no_memory(v, err);
+    struct scr_parcels send = { 0 }, told = { 0 };
+    int rc = SCR_OK;
     for (int i = 0; i <= v->naside && rc == SCR_OK; i++)
-        rc = tell_map(v, map_at(v, i), send, err);
-    rc = scr_agree_all(v->world, rc, err);
+        rc = tell_map(v, map_at(v, i), &send, err);
+    rc = scr_parcels_pass_all(v->world, rc, &send, &told, err);
     if (rc == SCR_OK)
-        rc = scr_hash_exchange_all(v->world, send, recv, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(v->world, judge(v, recv, err), err);
-    scr_hash_delete(send);
-    scr_hash_delete(recv);
+        rc = scr_agree_all(v->world, judge(v, &told, err), err);
+    scr_parcels_free(&send);
+    scr_parcels_free(&told);
     return rc;
 }
 
@@ -278,7 +238,6 @@ int scr_rivals_choose_all(const struct scr_env *env, const struct scr_comm *worl
         sum_up_all(&v);
         rc = choose(&v, created, err);
     }
-    scr_hash_delete(v.sets);
     free(v.aside);
     free(v.covered);
     free(v.list);

@@ -1,27 +1,56 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Whether what is left of a redundancy set suffices, where no member need run: the
- * ranks that hold files of a set tell one rank, which judges it. */
+ * ranks that hold files of a set tell one rank, which judges it.
+ *
+ *     struct scr_parcels send = { 0 }, recv = { 0 };
+ *     rc = scr_setjudge_tell(world, known, &told, &send, err);  // what there is here
+ *     rc = scr_parcels_pass_all(world, rc, &send, &recv, err);
+ *     rc = scr_setjudge_hear(&recv, &sets, err);                // what there is at all
+ *     for (SCR_EACH(struct scr_judged, set, &sets)) … */
 #ifndef SCR_PAR_SETJUDGE_H
 #define SCR_PAR_SETJUDGE_H
 
 #include "base/hash.h"
+#include "base/table.h"
 #include "par/comm.h"
 
-/* Adds to send, {<judge>: {<set>: {DESC, RANK/<r>/HAVE}}}, that have (SCR_HAVE_*) is
- * here of the set's member r. known: the description of the set
- * (scr_restore_describe); the set is called by its lowest rank, after prefix. Nothing
- * is told of a set whose description is not whole. SCR_OK or SCR_E_NOMEM. */
+/* What there is here of a member of a set. */
 struct scr_setjudge_told {
-    const char *prefix;
-    int r, have;
+    int64_t created; /* tells sets of several datasets apart; 0: there is one */
+    int rank;        /* that wrote the files */
+    int have;        /* SCR_HAVE_* */
 };
+/* Tells the judge of the set. known: the description of the set (scr_restore_describe).
+ * Nothing is told of a set whose description is not whole. SCR_OK or SCR_E_NOMEM. */
 int scr_setjudge_tell(const struct scr_comm *world, const scr_hash *known,
-                      const struct scr_setjudge_told *told, scr_hash *send,
+                      const struct scr_setjudge_told *told, struct scr_parcels *send,
                       struct scr_err *err);
 
-/* *ok: a set of n members of this description can be rebuilt from have[].
- * SCR_E_CORRUPT: it names no scheme. */
-int scr_setjudge_suffices(const scr_hash *desc, int n, const int *have, int *ok,
-                          struct scr_err *err);
+struct scr_judged_member {
+    int rank;         /* that wrote the files */
+    int have;         /* SCR_HAVE_*, of all holders */
+    int data, parity; /* the lowest rank that holds these, after a run that died while
+                         files moved there may be two; -1: none does */
+};
+
+/* A set before its judge, as the first who told of it described it. */
+struct scr_judged {
+    struct scr_item item;
+    int64_t created;
+    int scheme; /* enum scr_scheme; -1: none that is known */
+    int failures,
+        ranks; /* that it survives, -1: not recorded; that wrote the dataset */
+    int n;
+    struct scr_judged_member *member; /* n of them */
+};
+
+/* The sets that this rank judges, in sets, which is initialised here; fini in any case.
+ */
+int scr_setjudge_hear(const struct scr_parcels *recv, struct scr_table *sets,
+                      struct scr_err *err);
+/* How many of its members are without data. */
+int scr_setjudge_lost(const struct scr_judged *set);
+/* *ok: the set can be rebuilt. SCR_E_CORRUPT: its description names no scheme. */
+int scr_setjudge_suffices(const struct scr_judged *set, int *ok, struct scr_err *err);
 
 #endif

@@ -121,14 +121,18 @@ static int work_in_turn(struct turn *t, scr_turn_work work, void *arg,
     return rc == SCR_OK ? ended : rc;
 }
 
+int scr_take_turns_all(const struct scr_comm *c, int width, int has_work,
+                       scr_turn_work work, void *arg, struct scr_err *err)
+{
+    struct turn t = { .c = c, .width = width > 0 ? width : 1 };
+    if (t.width < c->size)
+        find_turn_all(&t, has_work);
+    return has_work ? work_in_turn(&t, work, arg, err) : SCR_OK;
+}
+
 int scr_in_turns_all(const struct scr_comm *c, int width, int has_work,
                      scr_turn_work work, void *arg, struct scr_err *err)
 {
-    struct turn t = { .c = c, .width = width > 0 ? width : 1 };
-    int rc = SCR_OK;
-    if (t.width < c->size)
-        find_turn_all(&t, has_work);
-    if (has_work)
-        rc = work_in_turn(&t, work, arg, err);
+    int rc = scr_take_turns_all(c, width, has_work, work, arg, err);
     return scr_agree_all(c, rc, err);
 }

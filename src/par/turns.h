@@ -20,5 +20,9 @@ typedef int (*scr_turn_work)(void *arg, struct scr_err *err);
  * makes no call that is collective over c. */
 int scr_in_turns_all(const struct scr_comm *c, int width, int has_work,
                      scr_turn_work work, void *arg, struct scr_err *err);
+/* The same, but the code is each rank's own, to be agreed on; others may still work
+ * when it returns. */
+int scr_take_turns_all(const struct scr_comm *c, int width, int has_work,
+                       scr_turn_work work, void *arg, struct scr_err *err);
 
 #endif

@@ -129,7 +129,7 @@ static int read_cntl(struct scr_survey *s, const char *dir, scr_filemap *map,
     if (rc != SCR_OK)
         return rc;
     scr_filemap *one = scr_filemap_new();
-    rc = one ? scr_cntl_survey_node(s->env, &c, one, s->unread, err) : SCR_E_NOMEM;
+    rc = one ? scr_cntl_survey_node(s->env, &c, one, &s->unread, err) : SCR_E_NOMEM;
     scr_cntl_close(s->env, &c);
     if (rc == SCR_OK && add_map(map, one) != SCR_OK)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
@@ -140,12 +140,9 @@ static int read_cntl(struct scr_survey *s, const char *dir, scr_filemap *map,
 int scr_survey_open(struct scr_survey *s, const struct scr_env *env,
                     const char *const *cntl, size_t n, struct scr_err *err)
 {
-    *s = (struct scr_survey){ .env = env,
-                              .map = scr_filemap_new(),
-                              .unread = scr_hash_new() };
-    int rc = s->map && s->unread
-                 ? SCR_OK
-                 : scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
+    *s = (struct scr_survey){ .env = env, .map = scr_filemap_new() };
+    scr_table_init(&s->unread, sizeof(struct scr_item));
+    int rc = s->map ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         rc = read_cntl(s, cntl[i], s->map, err);
     return rc == SCR_OK ? settle(s, err) : rc;
@@ -194,7 +191,7 @@ int scr_survey_add_shared(struct scr_survey *s, const char *cache, struct scr_er
 void scr_survey_fini(struct scr_survey *s)
 {
     scr_filemap_delete(s->map);
-    scr_hash_delete(s->unread);
+    scr_table_fini(&s->unread);
     *s = (struct scr_survey){ 0 };
 }
 

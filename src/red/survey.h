@@ -18,8 +18,9 @@
 
 struct scr_survey {
     const struct scr_env *env;
-    scr_filemap *map; /* of all control directories, merged */
-    scr_hash *unread; /* {<line>}: what is wrong with filemaps that were skipped */
+    scr_filemap *map;        /* of all control directories, merged */
+    struct scr_table unread; /* lines (of struct scr_item): what is wrong with filemaps
+                                that were skipped */
 };
 
 /* Where nodes have parts of several datasets of one number, the survey is of the one

@@ -42,8 +42,8 @@ struct job {
     const scr_filemap *map;
     struct scr_gathered *got;
     char *dset_dir, *stage;
-    scr_hash *dirs;    /* {<directory>}: got files, to be synced */
-    scr_filemap *done; /* what the ranks' filemaps get */
+    struct scr_table dirs; /* directories that got files, to be synced */
+    scr_filemap *done;     /* what the ranks' filemaps get */
     struct item batch[BATCH_FILES];
     int nbatch;
     int unwanted; /* somebody else may be at it by now */
@@ -337,7 +337,7 @@ static int begin(struct job *j, struct item *it, struct scr_err *err)
 static int copy_item(struct job *j, struct item *it, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    int rc = scr_dirset_make(j->g->env->sys, j->dirs, it->dst, DIR_MODE, err);
+    int rc = scr_dirset_make(j->g->env->sys, &j->dirs, it->dst, DIR_MODE, err);
     if (rc == SCR_OK && (rc = begin(j, it, &why)) == SCR_OK) {
         j->batch[j->nbatch++] = *it;
         j->batch_bytes += it->got.size;
@@ -411,7 +411,7 @@ static int take_rank(struct job *j, const struct scr_entry *e, struct scr_err *e
 /* Names are on disk before they are listed. */
 static int list_taken(const struct job *j, struct scr_err *err)
 {
-    int rc = scr_dirset_sync(j->g->env->sys, j->dirs, err);
+    int rc = scr_dirset_sync(j->g->env->sys, &j->dirs, err);
     for (SCR_ENTRIES(e, j->done, j->g->id))
         if (rc == SCR_OK)
             rc = write_map(j, e, err);
@@ -480,10 +480,10 @@ int scr_gather_node(const struct scr_gather *g, const scr_filemap *map,
     *got = (struct scr_gathered){ 0 };
     j.dset_dir = scr_prefix_dset_dir(g->prefix, g->id);
     j.stage = scr_stage_dir(g->prefix, g->id);
-    j.dirs = scr_hash_new();
+    scr_table_init(&j.dirs, sizeof(struct scr_item));
     j.done = scr_filemap_new();
-    int rc = j.dset_dir && j.stage && j.dirs && j.done ? check_owner(g, map, err)
-                                                       : no_memory(g, err);
+    int rc =
+        j.dset_dir && j.stage && j.done ? check_owner(g, map, err) : no_memory(g, err);
     if (rc == SCR_OK)
         rc = scr_stage_make(g->env, g->prefix, g->id, err);
     if (rc == SCR_OK)
@@ -491,7 +491,7 @@ int scr_gather_node(const struct scr_gather *g, const scr_filemap *map,
     if (rc == SCR_OK)
         rc = take_ranks(&j, err);
     scr_filemap_delete(j.done);
-    scr_hash_delete(j.dirs);
+    scr_table_fini(&j.dirs);
     free(j.stage);
     free(j.dset_dir);
     return rc;

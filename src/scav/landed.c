@@ -16,26 +16,24 @@
 
 struct landed {
     struct scr_move m;
-    scr_hash *part;  /* rank2file of the flush */
-    scr_hash *taken; /* {<path>}: of complete datasets */
-    scr_hash *dset;  /* the dataset, as the flush entered it in the index */
-    scr_hash *spent; /* {<path>}: compressed, their plain bytes are in the stage */
-    int passed;      /* compressed ones that this build cannot unpack */
+    struct scr_rank2file files; /* as the flush listed them */
+    struct scr_table taken;     /* paths of complete datasets */
+    scr_hash *dset;             /* the dataset, as the flush entered it in the index */
+    struct scr_table spent; /* compressed ones, their plain bytes are in the stage */
+    int passed;             /* compressed ones that this build cannot unpack */
     uint64_t n;
 };
 
-static int take_one(struct landed *l, const char *rank, const char *dest,
-                    struct scr_err *err)
+static int take_one(struct landed *l, const struct scr_listed *is, struct scr_err *err)
 {
     struct scr_move *m = &l->m;
-    const scr_hash *info = scr_hash_getf(l->part, "RANK %s FILE %s", rank, dest);
-    if (info == NULL || !scr_path_is_safe(dest) || scr_prefix_is_own(dest) ||
-        scr_hash_get(l->taken, dest) != NULL)
+    const char *dest = is->item.name;
+    if (scr_table_find(&l->taken, dest) != NULL)
         return SCR_OK;
     char *staged = scr_path_join(m->stage, dest);
     char *placed = scr_path_join(m->p->path, dest);
     int moved = 0;
-    int rc = staged && placed ? scr_move_back(m, staged, placed, info, &moved, err)
+    int rc = staged && placed ? scr_move_back(m, staged, placed, is, &moved, err)
                               : scr_stage_no_memory(m->id, err);
     l->n += (uint64_t)moved;
     free(placed);
@@ -53,21 +51,21 @@ static int is_damaged(int rc)
 
 /* The plain bytes of one that landed compressed, which stays until they are durable;
  * staged: they are there already, from a scavenge that was cut short. */
-static int unpack_one(struct landed *l, const char *dest, const scr_hash *info,
-                      const char *to, int staged, struct scr_err *err)
+static int unpack_one(struct landed *l, const struct scr_listed *is, const char *to,
+                      int staged, struct scr_err *err)
 {
     const struct scr_sys *sys = l->m.env->sys;
     struct scr_err why = SCR_ERR_INIT;
     struct scr_stored s = { 0 };
     struct scr_copied got;
     struct scr_copy job = { .dst = to, .sync = 1 };
-    int rc = scr_stored_job(l->m.p->path, dest, info, &s, &job, err);
+    int rc = scr_stored_job(l->m.p->path, is, &s, &job, err);
     if (rc == SCR_OK)
         rc = scr_move_make_dir(&l->m, to, err);
     if (rc == SCR_OK && (staged ? scr_copy_check(sys, &job, &got, &why)
                                 : scr_copy_file(sys, &job, &got, &why)) == SCR_OK) {
         l->n += !staged;
-        if (scr_hash_set(l->spent, s.src, NULL) == NULL)
+        if (scr_table_add(&l->spent, s.src) == NULL)
             rc = scr_stage_no_memory(l->m.id, err);
     }
     scr_stored_fini(&s);
@@ -88,64 +86,64 @@ static int pass_over(struct landed *l)
     return SCR_OK;
 }
 
-static int take_packed(struct landed *l, const char *rank, const char *dest,
-                       const struct scr_packed *is, struct scr_err *err)
+static int take_packed(struct landed *l, const struct scr_listed *is,
+                       struct scr_err *err)
 {
     const struct scr_move *m = &l->m;
-    scr_hash *info =
-        scr_hash_dup(scr_hash_getf(l->part, "RANK %s FILE %s", rank, dest));
-    if (info == NULL || scr_prefix_is_own(dest)) {
-        scr_hash_delete(info);
-        return SCR_OK;
-    }
-    int rc = scr_rank2file_set_packed(info, is) == SCR_OK
-                 ? SCR_OK
-                 : scr_stage_no_memory(m->id, err);
-    char *stored = scr_rank2file_stored(dest, info);
-    char *staged = scr_path_join(m->stage, dest);
-    if (rc == SCR_OK && (stored == NULL || staged == NULL))
-        rc = scr_stage_no_memory(m->id, err);
-    int there = rc == SCR_OK ? scr_move_look(m, staged, info, err) : SCR_E_MISSING;
+    char *stored = scr_listed_stored(is);
+    char *staged = scr_path_join(m->stage, is->item.name);
+    int there = SCR_E_MISSING;
+    int rc = stored && staged ? SCR_OK : scr_stage_no_memory(m->id, err);
+    if (rc == SCR_OK)
+        there = scr_move_look(m, staged, is, err);
     if (!scr_move_is_told(there))
         rc = there;
-    if (there != SCR_E_MISSING && scr_move_is_told(there) &&
-        scr_hash_get(l->taken, stored) == NULL)
-        rc = scr_zst_have() ? unpack_one(l, dest, info, staged, there == SCR_OK, err)
+    else if (there != SCR_E_MISSING && scr_table_find(&l->taken, stored) == NULL)
+        rc = scr_zst_have() ? unpack_one(l, is, staged, there == SCR_OK, err)
                             : pass_over(l);
     free(staged);
     free(stored);
-    scr_hash_delete(info);
     return rc;
 }
 
-static int take_landed(struct landed *l, const char *rank, const char *record,
+/* The record of a file that is not listed tells nothing. */
+static int take_landed(struct landed *l, int rank, const char *record,
                        struct scr_err *err)
 {
-    struct scr_packed is;
+    struct scr_packed packed;
     uint64_t stamp;
-    const char *dest;
-    return scr_arrival_packed_parse(record, &stamp, &is, &dest)
-               ? take_packed(l, rank, dest, &is, err)
-               : take_one(l, rank, record, err);
+    const char *dest = record;
+    int is_packed = scr_arrival_packed_parse(record, &stamp, &packed, &dest);
+    const struct scr_rank_files *of = scr_rank2file_rank(&l->files, rank);
+    const struct scr_listed *f = of ? scr_table_find(&of->files, dest) : NULL;
+    if (f == NULL || scr_prefix_is_own(dest))
+        return SCR_OK;
+    struct scr_listed is = *f; /* the list does not say yet that it is compressed */
+    if (is_packed)
+        scr_listed_set_packed(&is, &packed);
+    return is_packed ? take_packed(l, &is, err) : take_one(l, f, err);
 }
 
 /* What is known of a landed file, as a rank's filemap has it. */
 static int describe_file(struct landed *l, scr_filemap *map, int rank,
-                         const scr_hash_elem *file, struct scr_err *err)
+                         const struct scr_listed *f, struct scr_err *err)
 {
-    const char *dest = scr_hash_elem_key(file);
-    int ranks = 0;
+    const char *dest = f->item.name;
     char *dir = scr_path_dir(dest);
     scr_meta *meta = scr_meta_new();
-    (void)scr_hash_get_val_int(l->part, "RANKS", &ranks);
-    if (meta != NULL)
-        (void)scr_meta_from_hash(meta, scr_hash_elem_hash(file));
+    if (f->has_size)
+        scr_meta_set_filesize(meta, f->size);
+    if (f->has_crc)
+        scr_meta_set_crc32(meta, f->crc);
+    if (f->is_shared)
+        scr_meta_set_shared(meta);
+    scr_meta_set_asked(meta, f->asked);
     scr_meta_set_filename(meta, scr_path_base(dest));
     scr_meta_set_filetype(meta, "FULL");
     scr_meta_set_origpath(meta, dir);
     scr_meta_set_origname(meta, scr_path_base(dest));
     scr_meta_set_rank(meta, rank);
-    scr_meta_set_ranks(meta, ranks);
+    scr_meta_set_ranks(meta, l->files.ranks);
     scr_meta_set_complete(meta, 1);
     scr_filemap_set_meta(map, l->m.id, rank, dest, meta);
     int ok = dir && meta && !meta->arena->lost && scr_filemap_ok(map);
@@ -155,16 +153,15 @@ static int describe_file(struct landed *l, scr_filemap *map, int rank,
 }
 
 /* *all: 1 if every file of the rank is in the stage. */
-static int has_all(const struct landed *l, const scr_hash *files, int *all,
+static int has_all(const struct landed *l, const struct scr_table *files, int *all,
                    struct scr_err *err)
 {
     int rc = SCR_OK;
     *all = 1;
-    for (SCR_HASH_EACH(e, files)) {
-        char *staged = scr_path_join(l->m.stage, scr_hash_elem_key(e));
-        int one = staged && scr_move_is_told(rc)
-                      ? scr_move_look(&l->m, staged, scr_hash_elem_hash(e), err)
-                      : SCR_E_NOMEM;
+    for (SCR_EACH(struct scr_listed, f, files)) {
+        char *staged = scr_path_join(l->m.stage, f->item.name);
+        int one = staged && scr_move_is_told(rc) ? scr_move_look(&l->m, staged, f, err)
+                                                 : SCR_E_NOMEM;
         *all = *all && one == SCR_OK;
         rc = scr_move_is_told(one) ? rc : one;
         free(staged);
@@ -172,18 +169,19 @@ static int has_all(const struct landed *l, const scr_hash *files, int *all,
     return rc == SCR_E_NOMEM ? scr_stage_no_memory(l->m.id, err) : rc;
 }
 
-static int write_map(struct landed *l, int rank, const scr_hash *files,
+static int write_map(struct landed *l, const struct scr_rank_files *of,
                      const char *path, struct scr_err *err)
 {
     const struct scr_move *m = &l->m;
+    int rank = of->rank;
     scr_filemap *map = scr_filemap_new();
     scr_filemap_add_rank(map, m->id, rank);
     scr_filemap_set_dataset(map, m->id, rank, l->dset);
-    scr_filemap_set_expected_files(map, m->id, rank, (int)scr_hash_size(files));
+    scr_filemap_set_expected_files(map, m->id, rank, (int)of->files.n);
     int rc = map ? SCR_OK : scr_stage_no_memory(m->id, err);
-    for (SCR_HASH_EACH(e, files))
+    for (SCR_EACH(struct scr_listed, f, &of->files))
         if (rc == SCR_OK)
-            rc = describe_file(l, map, rank, e, err);
+            rc = describe_file(l, map, rank, f, err);
     if (rc == SCR_OK)
         rc = scr_filemap_write(m->env->sys, path, map, SCR_DURABLE, err);
     scr_filemap_delete(map);
@@ -192,17 +190,17 @@ static int write_map(struct landed *l, int rank, const scr_hash *files,
 
 /* A rank whose files had all landed needs nothing from its node any more: its filemap
  * is written as a copy would have written it. */
-static int list_rank(struct landed *l, const char *key, const scr_hash *files,
+static int list_rank(struct landed *l, const struct scr_rank_files *of,
                      struct scr_err *err)
 {
-    int rank = -1, all = 0, rc;
-    char *name = scr_asprintf("%s.scrfilemap", key);
+    int all = 0, rc;
+    char *name = scr_asprintf("%d.scrfilemap", of->rank);
     char *path = name ? scr_stage_path(l->m.p, l->m.id, name) : NULL;
     free(name);
-    rc = path ? has_all(l, files, &all, err) : scr_stage_no_memory(l->m.id, err);
-    if (rc == SCR_OK && all && scr_parse_int(key, &rank)) {
+    rc = path ? has_all(l, &of->files, &all, err) : scr_stage_no_memory(l->m.id, err);
+    if (rc == SCR_OK && all) {
         rc = scr_move_look(&l->m, path, NULL, err);
-        rc = rc == SCR_E_NOENT      ? write_map(l, rank, files, path, err)
+        rc = rc == SCR_E_NOENT      ? write_map(l, of, path, err)
              : scr_move_is_told(rc) ? SCR_OK
                                     : rc;
     }
@@ -213,10 +211,8 @@ static int list_rank(struct landed *l, const char *key, const scr_hash *files,
 static int list_ranks(struct landed *l, struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (SCR_HASH_EACH(r, scr_hash_get(l->part, "RANK")))
-        if (rc == SCR_OK)
-            rc = list_rank(l, scr_hash_elem_key(r),
-                           scr_hash_get(scr_hash_elem_hash(r), "FILE"), err);
+    for (size_t i = 0; i < l->files.n && rc == SCR_OK; i++)
+        rc = list_rank(l, l->files.of[i], err);
     return rc;
 }
 
@@ -226,13 +222,10 @@ static int take_record(struct landed *l, int node, struct scr_err *err)
     int id = l->m.id;
     int rc = map ? scr_arrival_read(l->m.env, l->m.p, id, node, map, err)
                  : scr_stage_no_memory(id, err);
-    for (SCR_ENTRIES(e, map, id)) {
-        char rank[16];
-        snprintf(rank, sizeof rank, "%d", e->rank);
+    for (SCR_ENTRIES(e, map, id))
         for (SCR_EACH(struct scr_file, f, &e->files))
             if (rc == SCR_OK)
-                rc = take_landed(l, rank, f->item.name, err);
-    }
+                rc = take_landed(l, e->rank, f->item.name, err);
     scr_filemap_delete(map);
     return rc;
 }
@@ -243,7 +236,7 @@ static int add_taken(struct landed *l, struct scr_err *err)
     size_t n = 0;
     int rc = scr_paths_complete(l->m.env, l->m.p, l->m.id, &ids, &n, err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        rc = scr_paths_add(l->m.env, l->m.p, ids[i], l->taken, err);
+        rc = scr_paths_add(l->m.env, l->m.p, ids[i], &l->taken, err);
     free(ids);
     return rc;
 }
@@ -266,11 +259,11 @@ static int read_list(struct landed *l, struct scr_err *err)
 {
     const struct scr_move *m = &l->m;
     struct scr_err why = SCR_ERR_INIT;
-    int rc = scr_prefix_rank2file_read(m->env, m->p, m->id, l->part, &why);
+    int rc = scr_prefix_rank2file_read(m->env, m->p, m->id, &l->files, &why);
     if (rc == SCR_E_IO || rc == SCR_E_NOMEM)
         return scr_fail(err, rc, 0, "%s", why.text);
     if (rc != SCR_OK)
-        scr_hash_unset_all(l->part);
+        scr_rank2file_fini(&l->files);
     return SCR_OK;
 }
 
@@ -279,13 +272,13 @@ static int read_list(struct landed *l, struct scr_err *err)
 static int remove_spent(struct landed *l, struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (SCR_HASH_EACH(e, l->spent)) {
+    for (SCR_EACH(struct scr_item, e, &l->spent)) {
         struct scr_err why = SCR_ERR_INIT;
         if (rc != SCR_OK)
             break;
-        rc = scr_move_check_inside(&l->m, scr_hash_elem_key(e), &why);
+        rc = scr_move_check_inside(&l->m, e->name, &why);
         if (rc == SCR_OK)
-            rc = scr_file_remove(l->m.env->sys, scr_hash_elem_key(e), err);
+            rc = scr_file_remove(l->m.env->sys, e->name, err);
         else
             rc = rc == SCR_E_OUTSIDE ? SCR_OK : scr_fail(err, rc, 0, "%s", why.text);
     }
@@ -309,18 +302,14 @@ static int take_records(struct landed *l, const int *node, size_t n,
 static int take_all(struct landed *l, const int *node, size_t n, struct scr_err *err)
 {
     const struct scr_move *m = &l->m;
-    l->part = scr_hash_new();
-    l->taken = scr_hash_new();
     l->dset = scr_hash_new();
-    l->spent = scr_hash_new();
-    int rc = l->part && l->taken && l->dset && l->spent
-                 ? scr_arrival_give_up(m->env, m->p, m->id, err)
-                 : scr_stage_no_memory(m->id, err);
+    int rc = l->dset ? scr_arrival_give_up(m->env, m->p, m->id, err)
+                     : scr_stage_no_memory(m->id, err);
     if (rc == SCR_OK)
         rc = read_dset(l, err);
     if (rc == SCR_OK && scr_hash_size(l->dset) > 0)
         rc = read_list(l, err);
-    if (rc == SCR_OK && scr_hash_size(l->part) > 0)
+    if (rc == SCR_OK && l->files.n > 0)
         rc = take_records(l, node, n, err);
     for (size_t i = 0; i < n && rc == SCR_OK && l->passed == 0; i++)
         rc = scr_arrival_forget(m->env, m->p, m->id, node[i], err);
@@ -333,6 +322,8 @@ int scr_stage_take_landed(const struct scr_env *env, const struct scr_prefix *p,
     struct landed l = { .n = 0 };
     int *node = NULL;
     size_t nnodes = 0;
+    scr_table_init(&l.taken, sizeof(struct scr_item));
+    scr_table_init(&l.spent, sizeof(struct scr_item));
     int rc = scr_move_init(&l.m, env, p, id, err);
     if (rc == SCR_OK)
         rc = scr_arrival_nodes(env, p, id, &node, &nnodes, err);
@@ -342,10 +333,10 @@ int scr_stage_take_landed(const struct scr_env *env, const struct scr_prefix *p,
                         : scr_arrival_give_up(env, p, id, err);
     *n = l.n;
     free(node);
-    scr_hash_delete(l.part);
-    scr_hash_delete(l.taken);
+    scr_rank2file_fini(&l.files);
+    scr_table_fini(&l.taken);
     scr_hash_delete(l.dset);
-    scr_hash_delete(l.spent);
+    scr_table_fini(&l.spent);
     scr_move_fini(&l.m);
     return rc;
 }

@@ -19,16 +19,16 @@ int scr_move_init(struct scr_move *m, const struct scr_env *env,
 {
     *m = (struct scr_move){ .env = env, .p = p, .id = id };
     m->stage = scr_stage_dir(p, id);
-    m->dirs = scr_hash_new();
-    m->inside = scr_hash_new();
-    return m->stage && m->dirs && m->inside ? SCR_OK : scr_stage_no_memory(id, err);
+    scr_table_init(&m->dirs, sizeof(struct scr_item));
+    scr_table_init(&m->inside, sizeof(struct scr_item));
+    return m->stage ? SCR_OK : scr_stage_no_memory(id, err);
 }
 
 void scr_move_fini(struct scr_move *m)
 {
     free(m->stage);
-    scr_hash_delete(m->dirs);
-    scr_hash_delete(m->inside);
+    scr_table_fini(&m->dirs);
+    scr_table_fini(&m->inside);
 }
 
 int scr_move_make_dir(struct scr_move *m, const char *path, struct scr_err *err)
@@ -38,7 +38,7 @@ int scr_move_make_dir(struct scr_move *m, const char *path, struct scr_err *err)
         rc = scr_stage_make(m->env, m->p, m->id, err);
         m->has_stage = rc == SCR_OK;
     }
-    return rc == SCR_OK ? scr_dirset_make(m->env->sys, m->dirs, path, DIR_MODE, err)
+    return rc == SCR_OK ? scr_dirset_make(m->env->sys, &m->dirs, path, DIR_MODE, err)
                         : rc;
 }
 
@@ -73,22 +73,21 @@ int scr_move_file(struct scr_move *m, const char *from, const char *to,
 
 int scr_move_sync(const struct scr_move *m, struct scr_err *err)
 {
-    return scr_dirset_sync(m->env->sys, m->dirs, err);
+    return scr_dirset_sync(m->env->sys, &m->dirs, err);
 }
 
-int scr_move_look(const struct scr_move *m, const char *path, const scr_hash *info,
-                  struct scr_err *err)
+int scr_move_look(const struct scr_move *m, const char *path,
+                  const struct scr_listed *is, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     struct stat st;
-    uint64_t size;
     int rc = scr_file_stat(m->env->sys, path, &st, &why);
     if (rc == SCR_E_NOENT || why.sys == ENOTDIR)
         return SCR_E_NOENT;
     if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "%s", why.text);
-    int same = S_ISREG(st.st_mode) && (!scr_hash_get_val_u64(info, "SIZE", &size) ||
-                                       size == (uint64_t)st.st_size);
+    int same = S_ISREG(st.st_mode) &&
+               (is == NULL || !is->has_size || is->size == (uint64_t)st.st_size);
     return same ? SCR_OK : SCR_E_MISSING;
 }
 
@@ -102,11 +101,11 @@ int scr_move_check_inside(struct scr_move *m, const char *path, struct scr_err *
     struct scr_err why = SCR_ERR_INIT;
     char *dir = scr_path_dir(path);
     int rc = dir ? SCR_OK : scr_stage_no_memory(m->id, err);
-    if (rc == SCR_OK && scr_hash_get(m->inside, dir) == NULL) {
+    if (rc == SCR_OK && scr_table_find(&m->inside, dir) == NULL) {
         rc = scr_prefix_check_inside(m->p, dir, &why);
         if (rc != SCR_OK)
             scr_fail(err, rc, 0, "dataset %d: %s", m->id, why.text);
-        else if (scr_hash_set(m->inside, dir, NULL) == NULL)
+        else if (scr_table_add(&m->inside, dir) == NULL)
             rc = scr_stage_no_memory(m->id, err);
     }
     free(dir);
@@ -129,12 +128,12 @@ static int take(struct scr_move *m, const char *from, const char *to,
 }
 
 int scr_move_back(struct scr_move *m, const char *staged, const char *placed,
-                  const scr_hash *info, int *moved, struct scr_err *err)
+                  const struct scr_listed *is, int *moved, struct scr_err *err)
 {
     int at_stage = scr_move_look(m, staged, NULL, err), in_place = SCR_E_NOENT;
     *moved = 0;
     if (at_stage == SCR_E_NOENT)
-        in_place = scr_move_look(m, placed, info, err);
+        in_place = scr_move_look(m, placed, is, err);
     if (!scr_move_is_told(at_stage) || !scr_move_is_told(in_place))
         return scr_move_is_told(at_stage) ? in_place : at_stage;
     if (in_place != SCR_OK)

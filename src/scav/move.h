@@ -9,7 +9,7 @@
 #ifndef SCR_SCAV_MOVE_H
 #define SCR_SCAV_MOVE_H
 
-#include "base/hash.h"
+#include "fmt/rank2file.h"
 #include "store/prefix.h"
 
 struct scr_move {
@@ -17,10 +17,10 @@ struct scr_move {
     const struct scr_prefix *p;
     int id;
     char *stage;
-    int has_stage;    /* it is made */
-    scr_hash *dirs;   /* {<directory>}: got files, to be synced */
-    scr_hash *inside; /* {<directory>}: are in the prefix, links followed */
-    int newer;        /* complete dataset whose list a newer version wrote, 0: none */
+    int has_stage;           /* it is made */
+    struct scr_table dirs;   /* directories that got files, to be synced */
+    struct scr_table inside; /* that are in the prefix, links followed */
+    int newer; /* complete dataset whose list a newer version wrote, 0: none */
 };
 
 int scr_move_init(struct scr_move *m, const struct scr_env *env,
@@ -34,10 +34,11 @@ int scr_move_file(struct scr_move *m, const char *from, const char *to,
                   struct scr_err *err);
 int scr_move_sync(const struct scr_move *m, struct scr_err *err);
 
-/* SCR_OK: a regular file of the size in info, if one is recorded there. SCR_E_MISSING:
- * something else; SCR_E_NOENT: nothing. SCR_E_IO: that cannot be told. */
-int scr_move_look(const struct scr_move *m, const char *path, const scr_hash *info,
-                  struct scr_err *err);
+/* SCR_OK: a regular file of the size recorded in is (NULL, or none there: of any).
+ * SCR_E_MISSING: something else; SCR_E_NOENT: nothing. SCR_E_IO: that cannot be told.
+ */
+int scr_move_look(const struct scr_move *m, const char *path,
+                  const struct scr_listed *is, struct scr_err *err);
 /* 1 for what scr_move_look tells of the file; else it is an error. */
 int scr_move_is_told(int rc);
 
@@ -48,6 +49,6 @@ int scr_move_check_inside(struct scr_move *m, const char *path, struct scr_err *
 /* What is in place and not in the stage goes there; what lies outside of the prefix,
  * behind a link, stays there and is copied. *moved: it is in the stage now. */
 int scr_move_back(struct scr_move *m, const char *staged, const char *placed,
-                  const scr_hash *info, int *moved, struct scr_err *err);
+                  const struct scr_listed *is, int *moved, struct scr_err *err);
 
 #endif

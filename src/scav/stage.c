@@ -102,33 +102,38 @@ int scr_stage_is_placing(const struct scr_env *env, const struct scr_prefix *p, 
 
 /* --- to their places --- */
 
-/* Calls for each file of part, with its paths in the stage and in place. */
-static int each_file(struct scr_move *m, const scr_hash *part,
-                     int (*f)(struct scr_move *m, const char *dest, const char *staged,
-                              const char *placed, const scr_hash *info,
-                              struct scr_err *err),
+/* One file, with its paths in the stage and in place. */
+typedef int file_step(struct scr_move *m, const struct scr_listed *f,
+                      const char *staged, const char *placed, struct scr_err *err);
+
+static int take_step(struct scr_move *m, const struct scr_listed *f, file_step *step,
                      struct scr_err *err)
 {
-    int rc = SCR_OK;
-    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
-        for (SCR_HASH_EACH(e, scr_hash_get(scr_hash_elem_hash(r), "FILE"))) {
-            const char *dest = scr_hash_elem_key(e);
-            char *staged = scr_path_join(m->stage, dest);
-            char *placed = scr_path_join(m->p->path, dest);
-            if (rc == SCR_OK)
-                rc = staged && placed
-                         ? f(m, dest, staged, placed, scr_hash_elem_hash(e), err)
-                         : scr_stage_no_memory(m->id, err);
-            free(staged);
-            free(placed);
-        }
+    char *staged = scr_path_join(m->stage, f->item.name);
+    char *placed = scr_path_join(m->p->path, f->item.name);
+    int rc = staged && placed ? step(m, f, staged, placed, err)
+                              : scr_stage_no_memory(m->id, err);
+    free(staged);
+    free(placed);
     return rc;
 }
 
-static int check_file(struct scr_move *m, const char *dest, const char *staged,
-                      const char *placed, const scr_hash *info, struct scr_err *err)
+static int each_file(struct scr_move *m, const struct scr_rank2file *files,
+                     file_step *step, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (size_t i = 0; i < files->n; i++)
+        for (SCR_EACH(struct scr_listed, f, &files->of[i]->files))
+            if (rc == SCR_OK)
+                rc = take_step(m, f, step, err);
+    return rc;
+}
+
+static int check_file(struct scr_move *m, const struct scr_listed *f,
+                      const char *staged, const char *placed, struct scr_err *err)
 {
     struct stat st;
+    const char *dest = f->item.name;
     if (scr_prefix_is_own(dest) || !scr_path_is_safe(dest))
         return scr_fail(err, SCR_E_OUTSIDE, 0, "dataset %d: no file of it can be %s",
                         m->id, dest);
@@ -139,9 +144,9 @@ static int check_file(struct scr_move *m, const char *dest, const char *staged,
     int rc = scr_move_check_inside(m, placed, err);
     if (rc != SCR_OK)
         return rc;
-    int at_stage = scr_move_look(m, staged, info, err), in_place = SCR_E_NOENT;
+    int at_stage = scr_move_look(m, staged, f, err), in_place = SCR_E_NOENT;
     if (scr_move_is_told(at_stage) && at_stage != SCR_OK)
-        in_place = scr_move_look(m, placed, info, err);
+        in_place = scr_move_look(m, placed, f, err);
     if (at_stage == SCR_OK || in_place == SCR_OK)
         return SCR_OK;
     if (!scr_move_is_told(at_stage) || !scr_move_is_told(in_place))
@@ -149,12 +154,11 @@ static int check_file(struct scr_move *m, const char *dest, const char *staged,
     return scr_fail(err, SCR_E_MISSING, 0, "dataset %d: %s is gone", m->id, staged);
 }
 
-static int place_file(struct scr_move *m, const char *dest, const char *staged,
-                      const char *placed, const scr_hash *info, struct scr_err *err)
+static int place_file(struct scr_move *m, const struct scr_listed *f,
+                      const char *staged, const char *placed, struct scr_err *err)
 {
-    (void)dest;
     struct stat st;
-    (void)info;
+    (void)f;
     int rc = scr_file_stat(m->env->sys, staged, &st, NULL);
     return rc == SCR_E_NOENT
                ? scr_move_make_dir(m, placed, err) /* in place: to be synced */
@@ -189,11 +193,11 @@ static int demote_others(const struct scr_move *m, int *ids, size_t n,
 
 /* Whose it is only a newer version can tell (invariant P16). What has left the stage is
  * ours. */
-static int check_free(struct scr_move *m, const char *dest, const char *staged,
-                      const char *placed, const scr_hash *info, struct scr_err *err)
+static int check_free(struct scr_move *m, const struct scr_listed *f,
+                      const char *staged, const char *placed, struct scr_err *err)
 {
     struct stat st;
-    (void)dest, (void)info;
+    (void)f;
     if (scr_file_stat(m->env->sys, staged, &st, NULL) != SCR_OK ||
         scr_file_stat(m->env->sys, placed, &st, NULL) == SCR_E_NOENT)
         return SCR_OK;
@@ -205,11 +209,12 @@ static int check_free(struct scr_move *m, const char *dest, const char *staged,
 }
 
 /* Complete datasets that list one of the paths; malloc'd. */
-static int find_others(struct scr_move *m, const scr_hash *part, const scr_hash *paths,
-                       int **ids, size_t *n, struct scr_err *err)
+static int find_others(struct scr_move *m, const struct scr_rank2file *files,
+                       const struct scr_table *paths, int **ids, size_t *n,
+                       struct scr_err *err)
 {
     int rc = scr_paths_shared(m->env, m->p, m->id, paths, ids, n, &m->newer, err);
-    return rc == SCR_OK && m->newer > 0 ? each_file(m, part, check_free, err) : rc;
+    return rc == SCR_OK && m->newer > 0 ? each_file(m, files, check_free, err) : rc;
 }
 
 static int write_marker(const struct scr_move *m, const scr_hash *dset,
@@ -246,7 +251,7 @@ int scr_stage_read_placing(const struct scr_env *env, const struct scr_prefix *p
     return rc;
 }
 
-static int check_newest(const struct scr_move *m, const scr_hash *paths,
+static int check_newest(const struct scr_move *m, const struct scr_table *paths,
                         struct scr_err *err)
 {
     int newer = 0;
@@ -260,7 +265,7 @@ static int check_newest(const struct scr_move *m, const scr_hash *paths,
 
 /* What is on its way to the paths is given up. What became complete before it was may
  * be newer. */
-static int give_up_others(const struct scr_move *m, const scr_hash *paths,
+static int give_up_others(const struct scr_move *m, const struct scr_table *paths,
                           struct scr_err *err)
 {
     size_t n = 0;
@@ -268,48 +273,49 @@ static int give_up_others(const struct scr_move *m, const scr_hash *paths,
     return rc == SCR_OK ? check_newest(m, paths, err) : rc;
 }
 
-static int place(struct scr_move *m, const scr_hash *dset, const scr_hash *part,
-                 struct scr_err *err)
+static int place(struct scr_move *m, const scr_hash *dset,
+                 const struct scr_rank2file *files, struct scr_err *err)
 {
-    scr_hash *paths = scr_hash_new();
+    struct scr_table paths;
     int *others = NULL;
     size_t n = 0;
-    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
-        for (SCR_HASH_EACH(e, scr_hash_get(scr_hash_elem_hash(r), "FILE")))
-            scr_hash_set(paths, scr_hash_elem_key(e), NULL);
-    int rc = paths && scr_hash_ok(paths) ? SCR_OK : scr_stage_no_memory(m->id, err);
-    if (rc == SCR_OK && (rc = check_newest(m, paths, err)) == SCR_OK &&
-        (rc = each_file(m, part, check_file, err)) == SCR_OK &&
-        (rc = give_up_others(m, paths, err)) == SCR_OK &&
-        (rc = find_others(m, part, paths, &others, &n, err)) == SCR_OK &&
+    scr_table_init(&paths, sizeof(struct scr_item));
+    for (size_t i = 0; i < files->n; i++)
+        for (SCR_EACH(struct scr_listed, f, &files->of[i]->files))
+            scr_table_add(&paths, f->item.name);
+    int rc = scr_table_ok(&paths) ? SCR_OK : scr_stage_no_memory(m->id, err);
+    if (rc == SCR_OK && (rc = check_newest(m, &paths, err)) == SCR_OK &&
+        (rc = each_file(m, files, check_file, err)) == SCR_OK &&
+        (rc = give_up_others(m, &paths, err)) == SCR_OK &&
+        (rc = find_others(m, files, &paths, &others, &n, err)) == SCR_OK &&
         (rc = write_marker(m, dset, err)) == SCR_OK &&
         (rc = demote_others(m, others, n, err)) == SCR_OK &&
-        (rc = each_file(m, part, place_file, err)) == SCR_OK)
+        (rc = each_file(m, files, place_file, err)) == SCR_OK)
         rc = scr_move_sync(m, err);
     free(others);
-    scr_hash_delete(paths);
+    scr_table_fini(&paths);
     return rc;
 }
 
 int scr_stage_place(const struct scr_env *env, const struct scr_prefix *p, int id,
-                    const scr_hash *dset, const scr_hash *part, struct scr_err *err)
+                    const scr_hash *dset, const struct scr_rank2file *files,
+                    struct scr_err *err)
 {
     struct scr_move m;
     int rc = scr_move_init(&m, env, p, id, err);
     if (rc == SCR_OK)
-        rc = place(&m, dset, part, err);
+        rc = place(&m, dset, files, err);
     scr_move_fini(&m);
     return rc;
 }
 
 /* --- back --- */
 
-static int take_file_back(struct scr_move *m, const char *dest, const char *staged,
-                          const char *placed, const scr_hash *info, struct scr_err *err)
+static int take_file_back(struct scr_move *m, const struct scr_listed *f,
+                          const char *staged, const char *placed, struct scr_err *err)
 {
     int moved;
-    (void)dest;
-    return scr_move_back(m, staged, placed, info, &moved, err);
+    return scr_move_back(m, staged, placed, f, &moved, err);
 }
 
 static int remove_marker(const struct scr_move *m, struct scr_err *err)
@@ -325,11 +331,11 @@ static int remove_marker(const struct scr_move *m, struct scr_err *err)
 }
 
 int scr_stage_take_back(const struct scr_env *env, const struct scr_prefix *p, int id,
-                        const scr_hash *part, struct scr_err *err)
+                        const struct scr_rank2file *files, struct scr_err *err)
 {
     struct scr_move m;
     int rc = scr_move_init(&m, env, p, id, err);
-    if (rc == SCR_OK && (rc = each_file(&m, part, take_file_back, err)) == SCR_OK &&
+    if (rc == SCR_OK && (rc = each_file(&m, files, take_file_back, err)) == SCR_OK &&
         (rc = scr_move_sync(&m, err)) == SCR_OK)
         rc = remove_marker(&m, err);
     scr_move_fini(&m);

@@ -16,6 +16,7 @@
 #ifndef SCR_SCAV_STAGE_H
 #define SCR_SCAV_STAGE_H
 
+#include "fmt/rank2file.h"
 #include "store/prefix.h"
 
 /* SCR_E_NOMEM with its text. */
@@ -43,22 +44,23 @@ int scr_stage_is_placing(const struct scr_env *env, const struct scr_prefix *p, 
 int scr_stage_take_landed(const struct scr_env *env, const struct scr_prefix *p, int id,
                           uint64_t *n, struct scr_err *err);
 
-/* Puts the files that part lists (RANK/<r>/FILE/<path>) in place. Whoever listed one of
- * these paths as complete is no longer, and who was pending is given up. dset: of the
- * dataset. The files are in the stage, or, if an earlier call died, in place already:
- * of neither is SCR_E_MISSING, and nothing else is done then. rank2file is written and
- * the index says COMPLETE=0 before. SCR_E_LOST: a newer complete dataset lists one of
- * the paths. SCR_E_VERSION: one whose list this version cannot read may, and a file
- * would be replaced. SCR_E_OUTSIDE, SCR_E_UNSAFE: a destination that cannot be. */
+/* Puts the listed files in place. Whoever listed one of these paths as complete is no
+ * longer, and who was pending is given up. dset: of the dataset. The files are in the
+ * stage, or, if an earlier call died, in place already: of neither is SCR_E_MISSING,
+ * and nothing else is done then. rank2file is written and the index says COMPLETE=0
+ * before. SCR_E_LOST: a newer complete dataset lists one of the paths. SCR_E_VERSION:
+ * one whose list this version cannot read may, and a file would be replaced.
+ * SCR_E_OUTSIDE, SCR_E_UNSAFE: a destination that cannot be. */
 int scr_stage_place(const struct scr_env *env, const struct scr_prefix *p, int id,
-                    const scr_hash *dset, const scr_hash *part, struct scr_err *err);
+                    const scr_hash *dset, const struct scr_rank2file *files,
+                    struct scr_err *err);
 /* The DSET of placing.scr, merged into dset. */
 int scr_stage_read_placing(const struct scr_env *env, const struct scr_prefix *p,
                            int id, scr_hash *dset, struct scr_err *err);
-/* Undoes a placing that cannot be ended: what part lists and is in place, in the size
+/* Undoes a placing that cannot be ended: what is listed and in place, in the size
  * recorded, goes back to the stage. */
 int scr_stage_take_back(const struct scr_env *env, const struct scr_prefix *p, int id,
-                        const scr_hash *part, struct scr_err *err);
+                        const struct scr_rank2file *files, struct scr_err *err);
 /* Removes placing.scr, and the stage with all that is in it. */
 int scr_stage_remove(const struct scr_env *env, const struct scr_prefix *p, int id,
                      struct scr_err *err);

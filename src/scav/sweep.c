@@ -105,52 +105,69 @@ static int remove_beside(struct scr_sweep *s, const char *dir, int id,
     return rc;
 }
 
-static int remove_in(struct scr_sweep *s, const char *dir, const scr_hash *names,
+/* A directory below the prefix, with the names of files in it. */
+struct dir {
+    struct scr_item item;
+    struct scr_table names; /* of struct scr_item */
+};
+
+static int remove_in(struct scr_sweep *s, const char *path, const struct dir *dir,
                      struct scr_err *err)
 {
     int rc = SCR_OK;
     if (s->ids == NULL)
-        return scr_parts_remove(s->env->sys, dir, names, s->below, &s->removed, err);
+        return scr_parts_remove(s->env->sys, path, &dir->names, s->below, &s->removed,
+                                err);
     for (size_t i = 0; i < s->n && rc == SCR_OK; i++)
-        rc = remove_beside(s, dir, s->ids[i], err);
+        rc = remove_beside(s, path, s->ids[i], err);
     return rc;
 }
 
-static int sweep_dir(struct scr_sweep *s, const scr_hash_elem *dir, struct scr_err *err)
+static int sweep_dir(struct scr_sweep *s, const struct dir *dir, struct scr_err *err)
 {
     int rc = SCR_OK;
-    char *path = scr_path_join(s->p->path, scr_hash_elem_key(dir));
+    char *path = scr_path_join(s->p->path, dir->item.name);
     if (path == NULL)
         rc = no_memory(err);
     else if (scr_prefix_check_inside(s->p, path, NULL) == SCR_OK)
-        rc = remove_in(s, path, scr_hash_elem_hash(dir), err);
+        rc = remove_in(s, path, dir, err);
     free(path);
     return rc;
 }
 
-int scr_sweep_dirs(struct scr_sweep *s, const scr_hash *dirs, struct scr_err *err)
+static int sweep_dirs(struct scr_sweep *s, const struct scr_table *dirs,
+                      struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (SCR_HASH_EACH(d, dirs)) {
+    for (SCR_EACH(struct dir, d, dirs)) {
         int one = sweep_dir(s, d, rc == SCR_OK ? err : NULL);
         rc = rc == SCR_OK ? one : rc;
     }
     return rc;
 }
 
-int scr_sweep_paths(struct scr_sweep *s, const scr_hash *paths, struct scr_err *err)
+static int add_path(struct scr_table *dirs, const char *path)
 {
-    scr_hash *dirs = scr_hash_new();
-    int ok = dirs != NULL;
-    for (SCR_HASH_EACH(e, paths)) {
-        const char *path = scr_hash_elem_key(e);
-        char *dir = scr_path_dir(path);
-        ok = ok && dir != NULL &&
-             scr_hash_setf(dirs, NULL, "%s %s", dir, scr_path_base(path)) != NULL;
-        free(dir);
-    }
-    int rc = ok ? scr_sweep_dirs(s, dirs, err) : no_memory(err);
-    scr_hash_delete(dirs);
+    char *name = scr_path_dir(path);
+    struct dir *d = scr_table_add(dirs, name);
+    free(name);
+    if (d != NULL && d->names.size == 0)
+        scr_table_init(&d->names, sizeof(struct scr_item));
+    return d != NULL && scr_table_add(&d->names, scr_path_base(path)) != NULL;
+}
+
+int scr_sweep_paths(struct scr_sweep *s, const struct scr_table *paths,
+                    struct scr_err *err)
+{
+    struct scr_table dirs;
+    int ok = 1;
+    scr_table_init(&dirs, sizeof(struct dir));
+    for (SCR_EACH(struct scr_item, e, paths))
+        ok = ok && add_path(&dirs, e->name);
+    int rc = ok ? sweep_dirs(s, &dirs, err) : no_memory(err);
+    for (SCR_EACH(struct dir, d, &dirs))
+        scr_table_fini(&d->names);
+    scr_table_fini(&dirs);
     return rc;
 }
 
@@ -161,17 +178,18 @@ int scr_sweep_paths(struct scr_sweep *s, const scr_hash *paths, struct scr_err *
 static int sweep_listed(struct scr_sweep *s, const int *lists, size_t n,
                         struct scr_err *err)
 {
-    scr_hash *paths = scr_hash_new();
-    int rc = paths ? SCR_OK : no_memory(err);
+    struct scr_table paths;
+    int rc = SCR_OK;
+    scr_table_init(&paths, sizeof(struct scr_item));
     for (size_t i = 0; i < n && rc == SCR_OK; i++) {
         struct scr_err why = SCR_ERR_INIT;
-        int one = scr_paths_add(s->env, s->p, lists[i], paths, &why);
+        int one = scr_paths_add(s->env, s->p, lists[i], &paths, &why);
         if (one == SCR_E_NOMEM || one == SCR_E_IO)
             rc = scr_fail(err, one, 0, "%s", why.text);
     }
     if (rc == SCR_OK)
-        rc = scr_sweep_paths(s, paths, err);
-    scr_hash_delete(paths);
+        rc = scr_sweep_paths(s, &paths, err);
+    scr_table_fini(&paths);
     return rc;
 }
 

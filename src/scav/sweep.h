@@ -6,6 +6,7 @@
 #ifndef SCR_SCAV_SWEEP_H
 #define SCR_SCAV_SWEEP_H
 
+#include "base/table.h"
 #include "store/flushing.h"
 
 /* The marks that killed processes left: {0} is none. */
@@ -37,12 +38,11 @@ struct scr_sweep {
     uint64_t removed; /* is increased */
 };
 
-/* Removes what is beside the files of dirs, {<directory below the prefix>: {<name>}}.
- * What is behind a link that leads out of the prefix stays: no job has written there
- * (invariant P20). The first error, after all were tried. */
-int scr_sweep_dirs(struct scr_sweep *s, const scr_hash *dirs, struct scr_err *err);
-/* The same of {<path below the prefix>}. */
-int scr_sweep_paths(struct scr_sweep *s, const scr_hash *paths, struct scr_err *err);
+/* Removes what is beside the files at these paths (store/paths.h). What is behind a
+ * link that leads out of the prefix stays: no job has written there (invariant P20).
+ * The first error, after all were tried. */
+int scr_sweep_paths(struct scr_sweep *s, const struct scr_table *paths,
+                    struct scr_err *err);
 /* All of what killed flushes left. *removed is increased. */
 int scr_sweep_killed(const struct scr_env *env, const struct scr_prefix *p,
                      uint64_t *removed, struct scr_err *err);

@@ -70,8 +70,8 @@ int scr_arrival_plan(const struct scr_env *env, const struct scr_prefix *p, int 
     int rc = scr_hash_merge(scr_hash_set(plan, "DSET", NULL), of->dset);
     if (rc == SCR_OK)
         rc = scr_hash_merge(scr_hash_set(plan, "NODE", NULL), of->nodes);
-    if (rc == SCR_OK && scr_hash_size(of->replaces) > 0)
-        rc = scr_hash_merge(scr_hash_set(plan, "REPLACES", NULL), of->replaces);
+    for (size_t i = 0; of->replaces != NULL && i < of->replaces->n; i++)
+        (void)scr_hash_set_kv_int(plan, "REPLACES", of->replaces->id[i]);
     if (rc != SCR_OK || path == NULL || !scr_hash_ok(plan))
         rc = no_memory(id, err);
     if (rc == SCR_OK)
@@ -409,54 +409,41 @@ static scr_hash *completed(const scr_hash *plan)
     return NULL;
 }
 
-/* Those of rank's records that tell of files compressed in the attempt of this stamp.
- */
-static int add_packed(const struct scr_entry *records, uint64_t stamp, scr_hash *packed)
-{
-    for (SCR_EACH(struct scr_file, f, &records->files)) {
-        struct scr_packed is;
-        uint64_t of;
-        const char *path;
-        if (!scr_arrival_packed_parse(f->item.name, &of, &is, &path) || of != stamp)
-            continue;
-        scr_hash *file =
-            scr_hash_setf(packed, scr_hash_new(), "%d %s", records->rank, path);
-        scr_hash_set_val_u64(file, "SIZE", is.size);
-        scr_hash_set_val_crc(file, "CRC", is.crc);
-        if (file == NULL || !scr_hash_ok(file))
-            return SCR_E_NOMEM;
-    }
-    return SCR_OK;
-}
-
-/* {<rank>: {<path>: {SIZE, CRC}}} of the files of the whole plan that are compressed.
- */
+/* Of the files of the whole plan those that were compressed in its attempt. */
 static int find_packed(const struct scr_env *env, const struct scr_prefix *p, int id,
-                       const scr_hash *plan, scr_hash *packed, struct scr_err *err)
+                       const scr_hash *plan, struct scr_rank2file *packed,
+                       struct scr_err *err)
 {
-    uint64_t stamp = 0;
+    uint64_t stamp = 0, of;
     scr_filemap *map = scr_filemap_new();
-    int rc = map && packed ? SCR_OK : no_memory(id, err);
+    int rc = map ? SCR_OK : no_memory(id, err);
     (void)scr_hash_get_val_u64(plan, "STAMP", &stamp);
     for (SCR_HASH_EACH(e, scr_hash_get(plan, "NODE")))
         if (rc == SCR_OK)
             rc = read_record(env, p, id, "arrived", scr_hash_elem_key_int(e), map, err);
     for (SCR_ENTRIES(e, map, id))
-        if (rc == SCR_OK && add_packed(e, stamp, packed) != SCR_OK)
-            rc = no_memory(id, err);
+        for (SCR_EACH(struct scr_file, f, &e->files)) {
+            struct scr_packed is;
+            struct scr_listed *listed = NULL;
+            const char *path;
+            if (scr_arrival_packed_parse(f->item.name, &of, &is, &path) && of == stamp)
+                listed = scr_rank2file_add_file(packed, e->rank, path);
+            if (listed != NULL)
+                scr_listed_set_packed(listed, &is);
+        }
     scr_filemap_delete(map);
-    return rc;
+    return rc == SCR_OK && !scr_rank2file_ok(packed) ? no_memory(id, err) : rc;
 }
 
 /* The list of files was written before any was compressed. */
 static int enter_packed(const struct scr_env *env, const struct scr_prefix *p, int id,
                         const scr_hash *plan, struct scr_err *err)
 {
-    scr_hash *packed = scr_hash_new();
-    int rc = find_packed(env, p, id, plan, packed, err);
+    struct scr_rank2file packed = { 0 };
+    int rc = find_packed(env, p, id, plan, &packed, err);
     if (rc == SCR_OK)
-        rc = scr_packed_enter(env, p, id, packed, err);
-    scr_hash_delete(packed);
+        rc = scr_packed_enter(env, p, id, &packed, err);
+    scr_rank2file_fini(&packed);
     return rc;
 }
 

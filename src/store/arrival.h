@@ -20,17 +20,18 @@
 #ifndef SCR_STORE_ARRIVAL_H
 #define SCR_STORE_ARRIVAL_H
 
+#include "base/ids.h"
 #include "fmt/filemap.h"
 #include "store/prefix.h"
 
 /* To flush a dataset. */
 struct scr_attempt {
     uint64_t stamp;
-    const scr_hash *dset;     /* as the summary and the index are to have it but for
-                                 COMPLETE */
-    const scr_hash *nodes;    /* {<n>: {<ranks>}} */
-    const scr_hash *replaces; /* {<id>}: complete until the first file of this dataset
-                                 gets its name (store/demote.h); NULL: none */
+    const scr_hash *dset;  /* as the summary and the index are to have it but for
+                              COMPLETE */
+    const scr_hash *nodes; /* {<n>: {<ranks>}} */
+    const struct scr_ids *replaces; /* complete until the first file of this dataset
+                                       gets its name (store/demote.h); NULL: none */
 };
 /* Writes the plan. */
 int scr_arrival_plan(const struct scr_env *env, const struct scr_prefix *p, int id,

@@ -15,15 +15,12 @@ static int no_memory(int id, struct scr_err *err)
 
 /* --- root and parts --- */
 
-static int read_file(const struct scr_env *env, const struct scr_prefix *p, int id,
-                     const char *suffix, scr_hash *h, struct scr_err *err)
+char *scr_rank2file_path(const struct scr_prefix *p, int id, const char *suffix)
 {
     char *dir = scr_prefix_dset_dir(p, id);
     char *path = dir ? scr_asprintf("%s/rank2file%s", dir, suffix) : NULL;
-    int rc = path ? scr_hash_file_read(env->sys, path, h, err) : no_memory(id, err);
-    free(path);
     free(dir);
-    return rc;
+    return path;
 }
 
 /* A file named by another one: that it is gone is a loss, not an answer. */
@@ -35,137 +32,136 @@ static int bad(int id, const char *suffix, const struct scr_err *why, int rc,
 }
 
 int scr_rank2file_top(const struct scr_env *env, const struct scr_prefix *p, int id,
-                      scr_hash *root, scr_hash *whole, int *ranks, struct scr_err *err)
+                      struct scr_rank2file_root *root, struct scr_rank2file *whole,
+                      struct scr_err *err)
 {
-    int level = -1;
     struct scr_err why = SCR_ERR_INIT;
-    int rc = read_file(env, p, id, "", root, &why);
-    if (rc == SCR_OK)
-        rc = scr_rank2file_check_root(root, &why);
-    (void)scr_hash_get_val_int(root, "LEVEL", &level);
-    if (rc == SCR_E_NOENT || (rc == SCR_OK && level != 1)) {
-        scr_hash_unset_all(root);
+    char *path = scr_rank2file_path(p, id, "");
+    int rc = path ? scr_rank2file_root_read(env->sys, path, root, &why)
+                  : no_memory(id, &why);
+    free(path);
+    if (rc == SCR_E_NOENT || (rc == SCR_OK && root->level != 1)) {
+        scr_rank2file_root_fini(root);
         scr_err_clear(&why);
         rc = scr_prefix_rank2file_read(env, p, id, whole, &why);
-        if (rc == SCR_OK)
-            rc = scr_rank2file_check_part(whole, &why);
+        root->ranks = whole->ranks;
     }
-    if (rc == SCR_OK &&
-        !scr_hash_get_val_int(level == 1 ? root : whole, "RANKS", ranks))
-        rc = scr_fail(&why, SCR_E_CORRUPT, 0, "it does not say for how many ranks");
     return rc == SCR_OK ? rc : bad(id, "", &why, rc, err);
 }
 
 int scr_rank2file_part(const struct scr_env *env, const struct scr_prefix *p, int id,
-                       const char *suffix, scr_hash *part, struct scr_err *err)
+                       int part, int ranks, struct scr_rank2file *files,
+                       struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    int rc = read_file(env, p, id, suffix, part, &why);
-    if (rc == SCR_OK)
-        rc = scr_rank2file_check_part(part, &why);
-    return rc == SCR_OK ? rc : bad(id, suffix, &why, rc, err);
+    char *suffix = scr_rank2file_part_name(1, part);
+    char *path = suffix ? scr_rank2file_path(p, id, suffix) : NULL;
+    scr_rank2file_init(files, ranks);
+    int rc =
+        path ? scr_rank2file_read(env->sys, path, files, &why) : no_memory(id, &why);
+    if (rc != SCR_OK)
+        bad(id, suffix ? suffix : "", &why, rc, err);
+    free(path);
+    free(suffix);
+    return rc == SCR_E_NOENT ? SCR_E_MISSING : rc;
 }
 
 /* --- look-up --- */
 
 void scr_catalog_fini(struct scr_catalog *c)
 {
-    scr_hash_delete(c->parts);
-    scr_hash_delete(c->files);
-    scr_hash_delete(c->asked);
+    scr_rank2file_root_fini(&c->root);
+    scr_table_fini(&c->files);
+    scr_table_fini(&c->asked);
     *c = (struct scr_catalog){ 0 };
 }
 
-static int enter_asked(struct scr_catalog *c, const scr_hash *files)
+/* Where a file lies that is asked for by another path, the name of the item. */
+struct asked {
+    struct scr_item item;
+    const char *path;
+};
+
+static void enter(struct scr_catalog *c, const struct scr_listed *f)
 {
-    for (SCR_HASH_EACH(e, files)) {
-        const char *asked = scr_hash_get_val(scr_hash_elem_hash(e), "ASKED");
-        if (asked && scr_hash_set_val(c->asked, asked, scr_hash_elem_key(e)) == NULL)
-            return 0;
-    }
-    return 1;
+    struct scr_listed *mine = scr_listed_copy(&c->files, f);
+    struct asked *a = f->asked != NULL ? scr_table_add(&c->asked, f->asked) : NULL;
+    if (a != NULL && mine != NULL)
+        a->path = mine->item.name;
 }
 
-int scr_catalog_add(struct scr_catalog *c, const scr_hash *part, struct scr_err *err)
+int scr_catalog_add(struct scr_catalog *c, const struct scr_rank2file *files,
+                    struct scr_err *err)
 {
-    if (c->files == NULL)
-        c->files = scr_hash_new();
-    if (c->asked == NULL)
-        c->asked = scr_hash_new();
-    int ok = c->files != NULL && c->asked != NULL;
-    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK"))) {
-        const scr_hash *files = scr_hash_get(scr_hash_elem_hash(r), "FILE");
-        ok = ok && scr_hash_merge(c->files, files) == SCR_OK && enter_asked(c, files);
-    }
-    return ok ? SCR_OK : no_memory(c->id, err);
+    if (c->files.size == 0)
+        scr_table_init(&c->files, sizeof(struct scr_listed));
+    if (c->asked.size == 0)
+        scr_table_init(&c->asked, sizeof(struct asked));
+    for (size_t i = 0; i < files->n; i++)
+        for (SCR_EACH(const struct scr_listed, f, &files->of[i]->files))
+            enter(c, f);
+    return scr_table_ok(&c->files) && scr_table_ok(&c->asked) ? SCR_OK
+                                                              : no_memory(c->id, err);
 }
 
-/* The names of all parts, from the asker's place on and around. */
-static int list_parts(struct scr_catalog *c, const scr_hash *root, struct scr_err *err)
+/* Parts are read from the end: there is the one of the asker's place, then those after
+ * it and around. */
+static int order_parts(struct scr_catalog *c, struct scr_err *err)
 {
-    const scr_hash *all = scr_hash_get(root, "RANK");
-    size_t n = scr_hash_size(all);
+    struct scr_rank2file_root *root = &c->root;
+    size_t n = root->n;
     size_t first = c->size > 0 ? n * (size_t)c->rank / (size_t)c->size : 0;
-    for (int wrapped = 0; wrapped <= 1; wrapped++) {
-        size_t i = 0;
-        for (SCR_HASH_EACH(e, all)) {
-            const char *suffix = scr_hash_get_val(scr_hash_elem_hash(e), "FILE");
-            if ((i++ < first) == wrapped &&
-                scr_hash_set(c->parts, suffix, NULL) == NULL)
-                return no_memory(c->id, err);
-        }
-    }
+    int *order = scr_calloc(n, sizeof *order);
+    if (order == NULL)
+        return no_memory(c->id, err);
+    for (size_t i = 0; i < n; i++)
+        order[n - 1 - i] = root->part[(first + i) % n];
+    free(root->part);
+    root->part = order;
     return SCR_OK;
 }
 
 static int read_root(struct scr_catalog *c, struct scr_err *err)
 {
-    int ranks = 0;
-    scr_hash *root = scr_hash_new(), *whole = scr_hash_new();
-    c->parts = scr_hash_new();
-    int rc = root && whole && c->parts ? SCR_OK : no_memory(c->id, err);
+    struct scr_rank2file whole = { 0 };
+    int rc = scr_rank2file_top(c->env, c->prefix, c->id, &c->root, &whole, err);
     if (rc == SCR_OK)
-        rc = scr_rank2file_top(c->env, c->prefix, c->id, root, whole, &ranks, err);
+        rc = scr_catalog_add(c, &whole, err);
     if (rc == SCR_OK)
-        rc = scr_catalog_add(c, whole, err);
-    if (rc == SCR_OK)
-        rc = list_parts(c, root, err);
-    if (rc != SCR_OK) { /* the next call tries again */
-        scr_hash_delete(c->parts);
-        c->parts = NULL;
-    }
-    scr_hash_delete(whole);
-    scr_hash_delete(root);
+        rc = order_parts(c, err);
+    c->begun = rc == SCR_OK;
+    if (rc != SCR_OK) /* the next call tries again */
+        scr_rank2file_root_fini(&c->root);
+    scr_rank2file_fini(&whole);
     return rc;
 }
 
 /* Reads the root, or else the next part. */
 static int read_more(struct scr_catalog *c, struct scr_err *err)
 {
-    if (c->parts == NULL)
+    if (!c->begun)
         return read_root(c, err);
-    const char *suffix = scr_hash_elem_key(scr_hash_elem_first(c->parts));
-    scr_hash *part = scr_hash_new();
-    int rc = part ? scr_rank2file_part(c->env, c->prefix, c->id, suffix, part, err)
-                  : no_memory(c->id, err);
+    struct scr_rank2file part = { 0 };
+    int rc = scr_rank2file_part(c->env, c->prefix, c->id, c->root.part[c->root.n - 1],
+                                c->root.ranks, &part, err);
     if (rc == SCR_OK)
-        rc = scr_catalog_add(c, part, err);
+        rc = scr_catalog_add(c, &part, err);
     if (rc == SCR_OK)
-        scr_hash_unset(c->parts, suffix);
-    scr_hash_delete(part);
+        c->root.n--;
+    scr_rank2file_fini(&part);
     return rc;
 }
 
 static int has_more(const struct scr_catalog *c)
 {
-    return c->parts == NULL || scr_hash_size(c->parts) > 0;
+    return !c->begun || c->root.n > 0;
 }
 
-int scr_catalog_find(struct scr_catalog *c, const char *dest, const scr_hash **info,
-                     struct scr_err *err)
+int scr_catalog_find(struct scr_catalog *c, const char *dest,
+                     const struct scr_listed **f, struct scr_err *err)
 {
     int rc = SCR_OK;
-    while ((*info = scr_hash_get(c->files, dest)) == NULL && has_more(c) &&
+    while ((*f = scr_table_find(&c->files, dest)) == NULL && has_more(c) &&
            rc == SCR_OK)
         rc = read_more(c, err);
     return rc;
@@ -173,7 +169,8 @@ int scr_catalog_find(struct scr_catalog *c, const char *dest, const scr_hash **i
 
 const char *scr_catalog_asked(const struct scr_catalog *c, const char *dest)
 {
-    return scr_hash_get_val(c->asked, dest);
+    const struct asked *a = scr_table_find(&c->asked, dest);
+    return a != NULL ? a->path : NULL;
 }
 
 /* The path without .zst, malloc'd; NULL: it does not end so. */
@@ -187,17 +184,17 @@ static char *without_suffix(const char *stored)
 }
 
 int scr_catalog_find_stored(struct scr_catalog *c, const char *stored,
-                            const scr_hash **info, struct scr_err *err)
+                            const struct scr_listed **f, struct scr_err *err)
 {
-    int rc = scr_catalog_find(c, stored, info, err);
-    if (rc == SCR_OK && *info != NULL && !scr_rank2file_packed(*info, NULL))
+    int rc = scr_catalog_find(c, stored, f, err);
+    if (rc == SCR_OK && *f != NULL && !(*f)->is_packed)
         return SCR_OK;
     char *plain = without_suffix(stored);
-    *info = NULL;
+    *f = NULL;
     if (rc == SCR_OK && plain != NULL)
-        rc = scr_catalog_find(c, plain, info, err);
-    if (*info != NULL && !scr_rank2file_packed(*info, NULL))
-        *info = NULL;
+        rc = scr_catalog_find(c, plain, f, err);
+    if (*f != NULL && !(*f)->is_packed)
+        *f = NULL;
     free(plain);
     return rc;
 }

@@ -3,9 +3,9 @@
  * part by part as far as is needed. Local; nothing is written.
  *
  *     struct scr_catalog c = { .env = env, .prefix = p, .id = 7 };
- *     const scr_hash *info;
- *     if (scr_catalog_find(&c, "step.7/rank_3", &info, err) == SCR_OK)
- *         … SIZE and CRC of info, where they are recorded …
+ *     const struct scr_listed *f;
+ *     if (scr_catalog_find(&c, "step.7/rank_3", &f, err) == SCR_OK)
+ *         … size and CRC of f, where they are recorded …
  *     scr_catalog_fini(&c); */
 #ifndef SCR_STORE_CATALOG_H
 #define SCR_STORE_CATALOG_H
@@ -14,14 +14,20 @@
 
 /* --- rank2file, the root and one part --- */
 
-/* The root of the map with parts to be read in root, or, when there are none (older
- * writers, deeper trees), all of it as a part in whole; the other one stays empty.
- * *ranks: how many wrote the dataset. SCR_E_MISSING, _CORRUPT, _IO: unusable. */
+/* The root of the map with parts to be read in root, whose level is 1 then, or, when
+ * there are none (older writers, deeper trees), all of it as a part in whole, and the
+ * level is 0. Both are empty before, and root->ranks is how many wrote the dataset in
+ * either case. SCR_E_MISSING, _CORRUPT, _IO: unusable. */
 int scr_rank2file_top(const struct scr_env *env, const struct scr_prefix *p, int id,
-                      scr_hash *root, scr_hash *whole, int *ranks, struct scr_err *err);
-/* One part, by the name the root gives it, checked. */
+                      struct scr_rank2file_root *root, struct scr_rank2file *whole,
+                      struct scr_err *err);
+/* One part of a root of level 1, checked, into files, which is empty. SCR_E_CORRUPT,
+ * too, if it has a rank that is none of those that wrote the dataset. */
 int scr_rank2file_part(const struct scr_env *env, const struct scr_prefix *p, int id,
-                       const char *suffix, scr_hash *part, struct scr_err *err);
+                       int part, int ranks, struct scr_rank2file *files,
+                       struct scr_err *err);
+/* <dataset directory>/rank2file<suffix>, malloc'd; NULL: out of memory. */
+char *scr_rank2file_path(const struct scr_prefix *p, int id, const char *suffix);
 
 /* --- look-up --- */
 
@@ -29,27 +35,28 @@ struct scr_catalog {
     const struct scr_env *env;
     const struct scr_prefix *prefix;
     int id;
-    int rank, size;  /* who asks (0 of 0: anybody): begins with the parts of that place,
-                        as a rank most often wants the files of ranks near its own */
-    scr_hash *parts; /* {<suffix>}: not read so far; NULL: neither is the root */
-    scr_hash *files; /* {<path below the prefix>: {SIZE, CRC}}: read so far */
-    scr_hash *asked; /* {<path asked for>: {<path below the prefix>}} of those that lie
-                        elsewhere */
+    int rank, size; /* who asks (0 of 0: anybody): begins with the parts of that place,
+                       as a rank most often wants the files of ranks near its own */
+    int begun;      /* the root has been read */
+    struct scr_rank2file_root root; /* with the parts not read so far */
+    struct scr_table files;         /* of struct scr_listed: read so far */
+    struct scr_table asked; /* of those that lie elsewhere, by the path asked for */
 };
 
 void scr_catalog_fini(struct scr_catalog *c);
-/* Enters files known from elsewhere: part = {RANK/<r>/FILE/<path>/{SIZE, CRC}}. */
-int scr_catalog_add(struct scr_catalog *c, const scr_hash *part, struct scr_err *err);
-/* *info is borrowed, NULL if the dataset has no such file. */
-int scr_catalog_find(struct scr_catalog *c, const char *dest, const scr_hash **info,
-                     struct scr_err *err);
+/* Enters files known from elsewhere. */
+int scr_catalog_add(struct scr_catalog *c, const struct scr_rank2file *files,
+                    struct scr_err *err);
+/* *f is borrowed, NULL if the dataset has no such file. */
+int scr_catalog_find(struct scr_catalog *c, const char *dest,
+                     const struct scr_listed **f, struct scr_err *err);
 /* Where the file lies that was asked for by that path (SCR_PRESERVE_DIRECTORIES=0),
  * after scr_catalog_find has not found it: borrowed, NULL if there is none. */
 const char *scr_catalog_asked(const struct scr_catalog *c, const char *dest);
 /* The same by where its bytes are below the prefix: a compressed file is at <path>.zst.
  */
 int scr_catalog_find_stored(struct scr_catalog *c, const char *stored,
-                            const scr_hash **info, struct scr_err *err);
+                            const struct scr_listed **f, struct scr_err *err);
 /* Reads all that is left: files is complete then. */
 int scr_catalog_read_all(struct scr_catalog *c, struct scr_err *err);
 

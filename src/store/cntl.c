@@ -163,8 +163,8 @@ static int keep_newer(const struct scr_env *env, const struct scr_cntl *c,
 
 /* How a node is read. */
 struct how {
-    int take;         /* what newer versions wrote is kept under another name */
-    scr_hash *unread; /* gets the lines about what was skipped; may be NULL */
+    int take;                 /* what newer versions wrote is kept under another name */
+    struct scr_table *unread; /* gets the lines about what was skipped; may be NULL */
 };
 
 static int skip(const struct scr_env *env, const struct scr_cntl *c,
@@ -175,7 +175,7 @@ static int skip(const struct scr_env *env, const struct scr_cntl *c,
     scr_log(env->log, SCR_LOG_WARN, "%s; %s", why, so);
     if (how->unread != NULL) {
         char *line = scr_asprintf("%s; %s", why, so);
-        ok = line != NULL && scr_hash_set(how->unread, line, NULL) != NULL;
+        ok = line != NULL && scr_table_add(how->unread, line) != NULL;
         free(line);
     }
     return ok ? SCR_OK : no_memory(c, err);
@@ -264,7 +264,8 @@ int scr_cntl_read_node(const struct scr_env *env, const struct scr_cntl *c,
 }
 
 int scr_cntl_survey_node(const struct scr_env *env, const struct scr_cntl *c,
-                         scr_filemap *map, scr_hash *unread, struct scr_err *err)
+                         scr_filemap *map, struct scr_table *unread,
+                         struct scr_err *err)
 {
     return read_node(env, c, &(struct how){ .unread = unread }, map, err);
 }
@@ -539,7 +540,7 @@ static int maps_of(const struct scr_env *env, const struct scr_cntl *c, int id,
         if (map_index(names[i]) >= 0 && !has_map(maps, map_index(names[i])))
             rc = add_map_of(env, c, id, map_index(names[i]), how, maps, err);
     if (rc == SCR_OK &&
-        (scr_hash_size(how->unread) > 0 || scr_cntl_has_newer(env, c) ||
+        (how->unread->n > 0 || scr_cntl_has_newer(env, c) ||
          count_ranks(maps, id) != scr_filemap_num_ranks_by_dataset(all, id)))
         rc = scr_fail(err, SCR_E_UNSUPPORTED, 0,
                       "dataset %d in %s is named by a file that cannot be read", id,
@@ -552,10 +553,10 @@ static int maps_of(const struct scr_env *env, const struct scr_cntl *c, int id,
 int scr_cntl_maps_of(const struct scr_env *env, const struct scr_cntl *c, int id,
                      struct scr_cntl_maps *maps, struct scr_err *err)
 {
-    scr_hash *unread = scr_hash_new();
-    int rc = unread ? maps_of(env, c, id, &(struct how){ .unread = unread }, maps, err)
-                    : no_memory(c, err);
-    scr_hash_delete(unread);
+    struct scr_table unread;
+    scr_table_init(&unread, sizeof(struct scr_item));
+    int rc = maps_of(env, c, id, &(struct how){ .unread = &unread }, maps, err);
+    scr_table_fini(&unread);
     return rc;
 }
 

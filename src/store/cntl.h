@@ -30,9 +30,10 @@ void scr_cntl_close(const struct scr_env *env, struct scr_cntl *c);
  * skipped with a warning naming it (its files are lost, the rest is not). */
 int scr_cntl_read_node(const struct scr_env *env, const struct scr_cntl *c,
                        scr_filemap *map, struct scr_err *err);
-/* The same; the line of each warning is also a key of unread. */
+/* The same; the line of each warning is also added to unread (of struct scr_item). */
 int scr_cntl_survey_node(const struct scr_env *env, const struct scr_cntl *c,
-                         scr_filemap *map, scr_hash *unread, struct scr_err *err);
+                         scr_filemap *map, struct scr_table *unread,
+                         struct scr_err *err);
 /* The same as scr_cntl_read_node for the master of a node that is about to write all
  * filemaps anew: what a newer version wrote is first renamed to "<name>.newer.<n>",
  * with a warning. A file that cannot be renamed is an error: it would be replaced. */

@@ -91,7 +91,13 @@ struct deletion {
     const struct scr_env *env;
     const struct scr_prefix *p;
     const struct scr_log *log;
-    scr_hash *looked_at; /* {<directory>: 1 if a link leads out} */
+    struct scr_table looked_at; /* of struct looked */
+};
+
+/* A directory. */
+struct looked {
+    struct scr_item item;
+    int leads_out; /* a link on the way does, or may */
 };
 
 /* 1 if a link on the way leads out of the prefix, or may: what is there is not ours to
@@ -99,11 +105,12 @@ struct deletion {
 static int leads_out(struct deletion *d, const char *dir)
 {
     struct scr_err why = SCR_ERR_INIT;
-    int out = 0;
-    if (scr_hash_get_val_int(d->looked_at, dir, &out))
-        return out;
-    out = scr_prefix_check_inside(d->p, dir, &why) != SCR_OK;
-    (void)scr_hash_set_val_i64(d->looked_at, dir, out);
+    struct looked *known = scr_table_find(&d->looked_at, dir);
+    if (known != NULL)
+        return known->leads_out;
+    int out = scr_prefix_check_inside(d->p, dir, &why) != SCR_OK;
+    if ((known = scr_table_add(&d->looked_at, dir)) != NULL)
+        known->leads_out = out;
     if (out)
         scr_log(d->log, SCR_LOG_WARN, "files stay where they are: %s", why.text);
     return out;
@@ -123,18 +130,17 @@ static int delete_file(struct deletion *d, const char *dest, struct scr_err *err
 }
 
 int scr_deletion_files(const struct scr_env *env, const struct scr_prefix *p,
-                       const struct scr_log *log, const scr_hash *paths,
+                       const struct scr_log *log, const struct scr_table *paths,
                        struct scr_err *err)
 {
     int rc = SCR_OK;
-    struct deletion d = { env, p, log, scr_hash_new() };
-    if (d.looked_at == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "delete");
-    for (SCR_HASH_EACH(e, paths)) {
-        int one = delete_file(&d, scr_hash_elem_key(e), rc == SCR_OK ? err : NULL);
+    struct deletion d = { .env = env, .p = p, .log = log };
+    scr_table_init(&d.looked_at, sizeof(struct looked));
+    for (SCR_EACH(const struct scr_item, f, paths)) {
+        int one = delete_file(&d, f->name, rc == SCR_OK ? err : NULL);
         rc = rc == SCR_OK ? one : rc;
     }
-    scr_hash_delete(d.looked_at);
+    scr_table_fini(&d.looked_at);
     return rc;
 }
 

@@ -12,10 +12,9 @@ static int is_complete(const scr_hash *index, int id, int *current)
 
 static int edit_demote(scr_hash *index, void *arg, int *changed, struct scr_err *err)
 {
-    const scr_hash *ids = arg;
-    int current;
-    for (SCR_HASH_EACH(e, ids)) {
-        int id = scr_hash_elem_key_int(e);
+    const struct scr_ids *ids = arg;
+    for (size_t i = 0; i < ids->n; i++) {
+        int current, id = ids->id[i];
         if (!is_complete(index, id, &current))
             continue;
         if (current)
@@ -30,26 +29,25 @@ static int edit_demote(scr_hash *index, void *arg, int *changed, struct scr_err 
 
 /* 1 if nothing calls one of them complete. In doubt something does. */
 static int is_done(const struct scr_env *env, const struct scr_prefix *p,
-                   const scr_hash *ids)
+                   const struct scr_ids *ids)
 {
     int current;
     scr_hash *index = scr_hash_new();
     int done = index != NULL && scr_prefix_index_read(env, p, index, NULL) == SCR_OK;
-    for (SCR_HASH_EACH(e, ids))
-        done = done && !is_complete(index, scr_hash_elem_key_int(e), &current) &&
-               !scr_prefix_has_summary(env, p, scr_hash_elem_key_int(e));
+    for (size_t i = 0; i < ids->n && done; i++)
+        done = !is_complete(index, ids->id[i], &current) &&
+               !scr_prefix_has_summary(env, p, ids->id[i]);
     scr_hash_delete(index);
     return done;
 }
 
 int scr_demote(const struct scr_env *env, const struct scr_prefix *p,
-               const scr_hash *ids, struct scr_err *err)
+               const struct scr_ids *ids, struct scr_err *err)
 {
-    if (scr_hash_size(ids) == 0 || is_done(env, p, ids))
+    if (ids->n == 0 || is_done(env, p, ids))
         return SCR_OK;
     int rc = scr_prefix_index_update(env, p, edit_demote, (void *)ids, err);
-    for (SCR_HASH_EACH(e, ids))
-        if (rc == SCR_OK)
-            rc = scr_prefix_summary_remove(env, p, scr_hash_elem_key_int(e), err);
+    for (size_t i = 0; i < ids->n && rc == SCR_OK; i++)
+        rc = scr_prefix_summary_remove(env, p, ids->id[i], err);
     return rc;
 }

@@ -5,12 +5,12 @@
 #ifndef SCR_STORE_DEMOTE_H
 #define SCR_STORE_DEMOTE_H
 
+#include "base/ids.h"
 #include "store/prefix.h"
 
-/* ids = {<id>}: of those the index calls complete the mark goes first, and CURRENT with
- * it, then the summary. Where all of that has gone only the index is read. NULL: none.
- */
+/* Of those of ids the index calls complete the mark goes first, and CURRENT with
+ * it, then the summary. Where all of that has gone only the index is read. */
 int scr_demote(const struct scr_env *env, const struct scr_prefix *p,
-               const scr_hash *ids, struct scr_err *err);
+               const struct scr_ids *ids, struct scr_err *err);
 
 #endif

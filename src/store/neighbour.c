@@ -171,20 +171,20 @@ static int read_map(const struct scr_env *env, const char *dir, scr_filemap *map
     struct scr_cntl cntl;
     const struct scr_env q = quiet(env);
     char *cntl_dir = path_in(env, dir, SCR_CNTL_JOB_CNTL);
-    scr_hash *unread = scr_hash_new();
-    int rc = cntl_dir && unread ? SCR_OK
-                                : scr_fail(err, SCR_E_UNSUPPORTED, 0,
-                                           "%s has no known control directory", dir);
+    struct scr_table unread;
+    scr_table_init(&unread, sizeof(struct scr_item));
+    int rc = cntl_dir ? SCR_OK
+                      : scr_fail(err, SCR_E_UNSUPPORTED, 0,
+                                 "%s has no known control directory", dir);
     if (rc == SCR_OK && is_dir(env, cntl_dir)) {
         rc = scr_cntl_open(&q, cntl_dir, 0, &cntl, err);
         if (rc == SCR_OK)
-            rc = scr_cntl_survey_node(&q, &cntl, map, unread, err);
-        if (rc == SCR_OK &&
-            (scr_hash_size(unread) > 0 || scr_cntl_has_newer(&q, &cntl)))
+            rc = scr_cntl_survey_node(&q, &cntl, map, &unread, err);
+        if (rc == SCR_OK && (unread.n > 0 || scr_cntl_has_newer(&q, &cntl)))
             rc = scr_fail(err, SCR_E_UNSUPPORTED, 0, "filemaps in %s", cntl_dir);
         scr_cntl_close(&q, &cntl);
     }
-    scr_hash_delete(unread);
+    scr_table_fini(&unread);
     free(cntl_dir);
     return rc;
 }

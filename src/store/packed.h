@@ -6,12 +6,10 @@
 
 #include "store/prefix.h"
 
-/* packed: {<rank>: {<path below the prefix>: {SIZE, CRC}}}, of the compressed files.
- * The parts of rank2file that list them are replaced, each synced; what is entered
- * already is entered once more. SCR_E_CORRUPT if one is not listed. Nothing for an
- * empty hash.
- */
+/* packed: the compressed files, of which what is packed counts. The parts of
+ * rank2file that list them are replaced, each synced; what is entered already is
+ * entered once more. SCR_E_CORRUPT if one is not listed. Nothing if there is none. */
 int scr_packed_enter(const struct scr_env *env, const struct scr_prefix *p, int id,
-                     const scr_hash *packed, struct scr_err *err);
+                     const struct scr_rank2file *packed, struct scr_err *err);
 
 #endif

@@ -8,63 +8,58 @@
 #include "base/path.h"
 #include "store/arrival.h"
 
-static void add_stored(scr_hash *paths, const scr_hash_elem *file)
+static int no_memory(int id, struct scr_err *err)
 {
-    char *path =
-        scr_rank2file_stored(scr_hash_elem_key(file), scr_hash_elem_hash(file));
-    (void)scr_hash_set(paths, path != NULL ? path : scr_hash_elem_key(file), NULL);
+    return scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d", id);
+}
+
+static int add_stored(struct scr_table *paths, const struct scr_listed *f)
+{
+    char *path = scr_listed_stored(f);
+    int ok = path != NULL && scr_table_add(paths, path) != NULL;
     free(path);
+    return ok;
 }
 
 int scr_paths_add(const struct scr_env *env, const struct scr_prefix *p, int id,
-                  scr_hash *paths, struct scr_err *err)
+                  struct scr_table *paths, struct scr_err *err)
 {
     struct scr_err none = SCR_ERR_INIT;
-    scr_hash *part = scr_hash_new();
-    int rc = scr_prefix_rank2file_read(env, p, id, part, &none);
-    if (rc == SCR_E_NOENT && scr_hash_size(part) == 0)
+    struct scr_rank2file files = { 0 };
+    int ok = 1, rc = scr_prefix_rank2file_read(env, p, id, &files, &none);
+    if (rc == SCR_E_NOENT && files.ranks == 0)
         rc = SCR_OK;
     else if (rc != SCR_OK)
         scr_fail(err, rc, 0, "%s", none.text);
-    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
-        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(r), "FILE")))
-            add_stored(paths, f);
-    scr_hash_delete(part);
-    return rc == SCR_OK && !scr_hash_ok(paths)
-               ? scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d", id)
-               : rc;
+    for (size_t i = 0; i < files.n; i++)
+        for (SCR_EACH(const struct scr_listed, f, &files.of[i]->files))
+            ok = ok && add_stored(paths, f);
+    scr_rank2file_fini(&files);
+    return rc == SCR_OK && !ok ? no_memory(id, err) : rc;
 }
 
-static int add_packed(int id, const scr_filemap *map, scr_hash *paths,
+static int add_packed(int id, const scr_filemap *map, struct scr_table *paths,
                       struct scr_err *err)
 {
-    scr_hash *file = scr_hash_new();
-    int ok = file != NULL;
+    int ok = 1;
     for (SCR_ENTRIES(e, map, id))
         for (SCR_EACH(struct scr_file, f, &e->files)) {
             struct scr_packed is;
             uint64_t stamp;
-            const char *dest;
-            if (!scr_arrival_packed_parse(f->item.name, &stamp, &is, &dest))
-                continue;
-            char *path = scr_rank2file_set_packed(file, &is) == SCR_OK
-                             ? scr_rank2file_stored(dest, file)
-                             : NULL;
-            ok = ok && path != NULL && scr_hash_set(paths, path, NULL) != NULL;
-            free(path);
+            struct scr_listed file = { .is_packed = 1 };
+            if (scr_arrival_packed_parse(f->item.name, &stamp, &is, &file.item.name))
+                ok = ok && add_stored(paths, &file);
         }
-    scr_hash_delete(file);
-    return ok ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d", id);
+    return ok ? SCR_OK : no_memory(id, err);
 }
 
 int scr_paths_add_landed(const struct scr_env *env, const struct scr_prefix *p, int id,
-                         scr_hash *paths, struct scr_err *err)
+                         struct scr_table *paths, struct scr_err *err)
 {
     int *node = NULL;
     size_t n = 0;
     scr_filemap *map = scr_filemap_new();
-    int rc = map ? scr_arrival_nodes(env, p, id, &node, &n, err)
-                 : scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d", id);
+    int rc = map ? scr_arrival_nodes(env, p, id, &node, &n, err) : no_memory(id, err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         rc = scr_arrival_read(env, p, id, node[i], map, err);
     if (rc == SCR_OK)
@@ -119,27 +114,28 @@ int scr_paths_is_complete(const struct scr_env *env, const struct scr_prefix *p,
     return complete;
 }
 
-static int have_common(const scr_hash *a, const scr_hash *b)
+static int have_common(const struct scr_table *a, const struct scr_table *b)
 {
-    for (SCR_HASH_EACH(f, a))
-        if (scr_hash_get(b, scr_hash_elem_key(f)) != NULL)
+    for (SCR_EACH(const struct scr_item, f, a))
+        if (scr_table_find(b, f->name) != NULL)
             return 1;
     return 0;
 }
 
 /* *common: 1 if dataset other lists one of the paths. */
 static int lists_one(const struct scr_env *env, const struct scr_prefix *p, int other,
-                     const scr_hash *paths, int *common, struct scr_err *err)
+                     const struct scr_table *paths, int *common, struct scr_err *err)
 {
-    scr_hash *theirs = scr_hash_new();
-    int rc = scr_paths_add(env, p, other, theirs, err);
-    *common = rc == SCR_OK && have_common(paths, theirs);
-    scr_hash_delete(theirs);
+    struct scr_table theirs;
+    scr_table_init(&theirs, sizeof(struct scr_item));
+    int rc = scr_paths_add(env, p, other, &theirs, err);
+    *common = rc == SCR_OK && have_common(paths, &theirs);
+    scr_table_fini(&theirs);
     return rc;
 }
 
 int scr_paths_shared(const struct scr_env *env, const struct scr_prefix *p, int id,
-                     const scr_hash *paths, int **ids, size_t *n, int *newer,
+                     const struct scr_table *paths, int **ids, size_t *n, int *newer,
                      struct scr_err *err)
 {
     size_t all = 0;
@@ -162,7 +158,7 @@ int scr_paths_shared(const struct scr_env *env, const struct scr_prefix *p, int 
 /* Of a pending dataset. *meets: 1 if it lists one of the paths, or that cannot be told.
  */
 static int may_list(const struct scr_env *env, const struct scr_prefix *p, int other,
-                    const scr_hash *paths, int *meets, struct scr_err *err)
+                    const struct scr_table *paths, int *meets, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     int rc = lists_one(env, p, other, paths, meets, &why);
@@ -173,7 +169,7 @@ static int may_list(const struct scr_env *env, const struct scr_prefix *p, int o
 }
 
 int scr_paths_give_up(const struct scr_env *env, const struct scr_prefix *p, int id,
-                      const scr_hash *paths, size_t *n, struct scr_err *err)
+                      const struct scr_table *paths, size_t *n, struct scr_err *err)
 {
     int *ids = NULL;
     size_t all = 0;
@@ -192,16 +188,16 @@ int scr_paths_give_up(const struct scr_env *env, const struct scr_prefix *p, int
 }
 
 /* dest's directory and those above it. */
-static int add_dirs(scr_hash *dirs, const char *dest)
+static int add_dirs(struct scr_table *dirs, const char *dest)
 {
     char *dir = scr_path_dir(dest);
-    while (dir != NULL && scr_hash_get(dirs, dir) == NULL &&
-           scr_hash_set(dirs, dir, NULL) != NULL) {
+    while (dir != NULL && scr_table_find(dirs, dir) == NULL &&
+           scr_table_add(dirs, dir) != NULL) {
         char *above = scr_path_dir(dir);
         free(dir);
         dir = above;
     }
-    int ok = dir != NULL && scr_hash_ok(dirs);
+    int ok = dir != NULL && scr_table_ok(dirs);
     free(dir);
     return ok;
 }
@@ -217,23 +213,25 @@ static int sync_dir(const struct scr_env *env, const struct scr_prefix *p,
 }
 
 int scr_paths_sync(const struct scr_env *env, const struct scr_prefix *p,
-                   const scr_hash *part, struct scr_err *err)
+                   const struct scr_rank2file *files, struct scr_err *err)
 {
-    scr_hash *dirs = scr_hash_new();
-    int ok = dirs != NULL;
-    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
-        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(r), "FILE")))
-            ok = ok && add_dirs(dirs, scr_hash_elem_key(f));
+    struct scr_table dirs;
+    int ok = 1;
+    scr_table_init(&dirs, sizeof(struct scr_item));
+    for (size_t i = 0; i < files->n; i++)
+        for (SCR_EACH(const struct scr_listed, f, &files->of[i]->files))
+            ok = ok && add_dirs(&dirs, f->item.name);
     int rc = ok ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "sync of directories");
-    for (SCR_HASH_EACH(d, dirs))
+    for (SCR_EACH(const struct scr_item, d, &dirs))
         if (rc == SCR_OK)
-            rc = sync_dir(env, p, scr_hash_elem_key(d), err);
-    scr_hash_delete(dirs);
+            rc = sync_dir(env, p, d->name, err);
+    scr_table_fini(&dirs);
     return rc;
 }
 
 int scr_paths_written_over(const struct scr_env *env, const struct scr_prefix *p,
-                           int id, const scr_hash *paths, int *by, struct scr_err *err)
+                           int id, const struct scr_table *paths, int *by,
+                           struct scr_err *err)
 {
     int *ids = NULL;
     size_t n = 0;

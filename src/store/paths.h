@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The paths of datasets in the prefix directory. Programs may write every checkpoint to
  * the same paths: what lies there is then the newest one's, though older ones list it,
- * too. Local; nothing is written. Paths are keys of a hash, relative to the prefix. */
+ * too. Local; nothing is written. A set of
+ * paths is a table of struct scr_item, named by the path below the prefix. */
 #ifndef SCR_STORE_PATHS_H
 #define SCR_STORE_PATHS_H
 
@@ -10,11 +11,11 @@
 /* Adds those of the files that the rank2file of dataset id lists, as they are stored:
  * of compressed ones <path>.zst. Without a list there are none. */
 int scr_paths_add(const struct scr_env *env, const struct scr_prefix *p, int id,
-                  scr_hash *paths, struct scr_err *err);
+                  struct scr_table *paths, struct scr_err *err);
 /* Adds those of the compressed files of dataset id that landed in a flush that did not
  * complete it (store/arrival.h): its list does not say yet that they are. */
 int scr_paths_add_landed(const struct scr_env *env, const struct scr_prefix *p, int id,
-                         scr_hash *paths, struct scr_err *err);
+                         struct scr_table *paths, struct scr_err *err);
 /* Ids of the complete datasets but id, newest first, malloc'd. */
 int scr_paths_complete(const struct scr_env *env, const struct scr_prefix *p, int id,
                        int **ids, size_t *n, struct scr_err *err);
@@ -30,19 +31,19 @@ int scr_paths_is_complete(const struct scr_env *env, const struct scr_prefix *p,
  * damaged lists none: it cannot be restored. *newer: a complete one whose list only a
  * newer version can read, so that it may list any; 0: none. */
 int scr_paths_shared(const struct scr_env *env, const struct scr_prefix *p, int id,
-                     const scr_hash *paths, int **ids, size_t *n, int *newer,
+                     const struct scr_table *paths, int **ids, size_t *n, int *newer,
                      struct scr_err *err);
 /* Gives up the plans of the others that are pending (store/arrival.h) and list one of
  * the paths, or whose list cannot be used, so that it may name any: whoever copies one
  * would put its files in their places, and complete it. *n: how many there were. */
 int scr_paths_give_up(const struct scr_env *env, const struct scr_prefix *p, int id,
-                      const scr_hash *paths, size_t *n, struct scr_err *err);
-/* Syncs the directories, up to the prefix, of the files that {RANK/<r>/FILE/<path>}
- * lists. */
+                      const struct scr_table *paths, size_t *n, struct scr_err *err);
+/* Syncs the directories of these files, up to the prefix. */
 int scr_paths_sync(const struct scr_env *env, const struct scr_prefix *p,
-                   const scr_hash *part, struct scr_err *err);
+                   const struct scr_rank2file *files, struct scr_err *err);
 /* *by: the newest complete dataset after id that lists one of them, 0: none. */
 int scr_paths_written_over(const struct scr_env *env, const struct scr_prefix *p,
-                           int id, const scr_hash *paths, int *by, struct scr_err *err);
+                           int id, const struct scr_table *paths, int *by,
+                           struct scr_err *err);
 
 #endif

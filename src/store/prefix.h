@@ -96,14 +96,15 @@ int scr_prefix_state_remove(const struct scr_env *env, const struct scr_prefix *
 int scr_prefix_max_dset_dir(const struct scr_env *env, const struct scr_prefix *p,
                             int *max, struct scr_err *err);
 
-/* summary.scr of a dataset directory, and its rank2file with all parts merged into one
- * part hash (serial; par/fetch.h reads parts in parallel). Version 5
+/* summary.scr of a dataset directory, and its rank2file with all parts (serial;
+ * par/fetch.h reads parts in parallel) in files, which is empty before. Version 5
  * summaries give both; those that only a version 1 index names are found through it,
- * and their paths are made relative to the prefix. */
+ * and their paths are made relative to the prefix. SCR_E_NOENT with files->ranks == 0:
+ * there is no list; else one of its parts is not there. */
 int scr_prefix_summary_read(const struct scr_env *env, const struct scr_prefix *p,
                             int id, int *complete, scr_hash *dset, struct scr_err *err);
 int scr_prefix_rank2file_read(const struct scr_env *env, const struct scr_prefix *p,
-                              int id, scr_hash *part, struct scr_err *err);
+                              int id, struct scr_rank2file *files, struct scr_err *err);
 /* When summary.scr was written, which is when the dataset was flushed; 0: not known. */
 time_t scr_prefix_summary_time(const struct scr_env *env, const struct scr_prefix *p,
                                int id);

@@ -7,6 +7,7 @@
 #include "base/dir.h"
 #include "base/path.h"
 #include "base/str.h"
+#include "store/catalog.h"
 #include "store/prefix_dset.h"
 
 enum {
@@ -17,23 +18,6 @@ enum {
 static int no_memory(int id, struct scr_err *err)
 {
     return scr_fail(err, SCR_E_NOMEM, 0, "dataset %d: out of memory", id);
-}
-
-/* Reads <dir>/<name><suffix> into a new hash. */
-static int read_file(const struct scr_env *env, const char *dir, int id,
-                     const char *name, const char *suffix, scr_hash **h,
-                     struct scr_err *err)
-{
-    char *path = scr_asprintf("%s/%s%s", dir, name, suffix);
-    *h = scr_hash_new();
-    int rc = path != NULL && *h != NULL ? scr_hash_file_read(env->sys, path, *h, err)
-                                        : no_memory(id, err);
-    if (rc != SCR_OK) {
-        scr_hash_delete(*h);
-        *h = NULL;
-    }
-    free(path);
-    return rc;
 }
 
 /* --- summary --- */
@@ -49,35 +33,74 @@ static int check_id(int id, const scr_hash *dset, struct scr_err *err)
     return rc;
 }
 
-/* Reads the summary in dir. Either output may be NULL. */
-static int summary_load(const struct scr_env *env, const char *dir, int id,
-                        int *complete, scr_hash *dset, scr_hash **rank2file,
-                        struct scr_err *err)
+/* What a summary says. */
+struct summary {
+    scr_hash *h, *dset; /* dset: in h */
+    int complete;
+    struct scr_rank2file files; /* if it has some itself */
+    int has_files;
+};
+
+static void summary_fini(struct summary *s)
+{
+    scr_hash_delete(s->h);
+    scr_rank2file_fini(&s->files);
+    *s = (struct summary){ 0 };
+}
+
+/* Reads the summary in dir, of any dataset. *s is empty after an error. */
+static int summary_read(const struct scr_env *env, const char *dir, int id,
+                        struct summary *s, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    scr_hash *h, *found = NULL;
-    int rc = read_file(env, dir, id, "summary.scr", "", &h, err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = scr_summary_get(h, complete, &found, rank2file, &why);
-    if (rc == SCR_OK)
-        rc = check_id(id, found, &why);
-    if (rc != SCR_OK)
-        scr_fail(err, rc, 0, "%s/summary.scr: %s", dir, why.text);
-    else if (dset != NULL && scr_hash_merge(dset, found) != SCR_OK)
-        rc = no_memory(id, err);
-    scr_hash_delete(h);
+    char *path = scr_path_join(dir, "summary.scr");
+    *s = (struct summary){ .h = scr_hash_new() };
+    int rc = path && s->h ? scr_hash_file_read(env->sys, path, s->h, &why)
+                          : no_memory(id, &why);
+    if (rc == SCR_OK) {
+        rc = scr_summary_get(s->h, &s->complete, &s->dset, &s->files, &s->has_files,
+                             &why);
+        scr_err_prefix(&why, "%s", path);
+    }
+    if (rc != SCR_OK) {
+        summary_fini(s);
+        scr_fail(err, rc, 0, "%s", why.text);
+    }
+    free(path);
     return rc;
+}
+
+/* The same of dataset id. */
+static int summary_load(const struct scr_env *env, const char *dir, int id,
+                        struct summary *s, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = summary_read(env, dir, id, s, err);
+    if (rc != SCR_OK || (rc = check_id(id, s->dset, &why)) == SCR_OK)
+        return rc;
+    summary_fini(s);
+    return scr_fail(err, rc, 0, "%s/summary.scr: %s", dir, why.text);
+}
+
+/* Either output may be NULL. */
+static int summary_tell(const struct summary *s, int id, int *complete, scr_hash *dset,
+                        struct scr_err *err)
+{
+    if (complete != NULL)
+        *complete = s->complete;
+    return dset == NULL || scr_hash_merge(dset, s->dset) == SCR_OK ? SCR_OK
+                                                                   : no_memory(id, err);
 }
 
 int scr_prefix_summary_here(const struct scr_env *env, const struct scr_prefix *p,
                             int id, int *complete, scr_hash *dset, struct scr_err *err)
 {
-    scr_hash *rank2file = NULL;
+    struct summary s = { 0 };
     char *dir = scr_prefix_dset_dir(p, id);
-    int rc = dir ? summary_load(env, dir, id, complete, dset, &rank2file, err)
-                 : no_memory(id, err);
-    scr_hash_delete(rank2file);
+    int rc = dir ? summary_load(env, dir, id, &s, err) : no_memory(id, err);
+    if (rc == SCR_OK)
+        rc = summary_tell(&s, id, complete, dset, err);
+    summary_fini(&s);
     free(dir);
     return rc;
 }
@@ -107,42 +130,46 @@ static int old_dir(const struct scr_env *env, const struct scr_prefix *p, int id
 }
 
 /* Puts dir before the path of every file, which version 5 counts from the summary. */
-static int move_paths(const char *dir, const scr_hash *from, scr_hash *to)
+static int move_paths(const char *dir, const struct scr_rank2file *from,
+                      struct scr_rank2file *to)
 {
-    int ranks = 0;
-    scr_hash_get_val_int(from, "RANKS", &ranks);
-    if (scr_rank2file_set_part(to, ranks) != SCR_OK)
-        return SCR_E_CORRUPT;
-    for (SCR_HASH_EACH(r, scr_hash_get(from, "RANK"))) {
-        scr_hash *rank = scr_hash_set_kv(to, "RANK", scr_hash_elem_key(r));
-        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(r), "FILE"))) {
-            char *path = scr_path_join(dir, scr_hash_elem_key(f));
-            scr_hash *file = path ? scr_hash_set_kv(rank, "FILE", path) : NULL;
-            int rc = file ? scr_hash_merge(file, scr_hash_elem_hash(f)) : SCR_E_NOMEM;
+    scr_rank2file_init(to, from->ranks);
+    for (size_t i = 0; i < from->n; i++) {
+        struct scr_rank_files *r = scr_rank2file_add_rank(to, from->of[i]->rank);
+        if (r == NULL)
+            return SCR_E_NOMEM;
+        for (SCR_EACH(const struct scr_listed, f, &from->of[i]->files)) {
+            struct scr_listed moved = *f;
+            char *path = scr_path_join(dir, f->item.name);
+            moved.item.name = path;
+            int ok = path != NULL && scr_listed_copy(&r->files, &moved) != NULL;
             free(path);
-            if (rc != SCR_OK)
-                return rc;
+            if (!ok)
+                return SCR_E_NOMEM;
         }
     }
-    return scr_hash_ok(to) ? SCR_OK : SCR_E_NOMEM;
+    return SCR_OK;
 }
 
-/* SCR_E_NOENT, without text, if there is no such dataset. What may pass has a text. */
+/* The summary, named and with its paths as they are. SCR_E_NOENT, without text, if
+ * there is no such dataset. What may pass has a text. */
 static int old_load(const struct scr_env *env, const struct scr_prefix *p, int id,
-                    int *complete, scr_hash *dset, scr_hash *part, struct scr_err *err)
+                    struct summary *s, struct scr_err *err)
 {
-    scr_hash *files = NULL;
+    struct scr_rank2file files = { 0 };
     char *rel = NULL, *dir = NULL;
     int rc = old_dir(env, p, id, &rel, err);
+    *s = (struct summary){ 0 };
     if (rc == SCR_OK && (dir = scr_path_join(p->path, rel)) == NULL)
         rc = no_memory(id, err);
     if (rc == SCR_OK)
-        rc = summary_load(env, dir, id, complete, dset, &files, err);
-    if (rc == SCR_OK && dset != NULL && scr_hash_set_val(dset, "NAME", rel) == NULL)
-        rc = no_memory(id, err);
-    if (rc == SCR_OK && part != NULL && (rc = move_paths(rel, files, part)) != SCR_OK)
-        scr_fail(err, rc, 0, "%s/summary.scr: list of files", dir);
-    scr_hash_delete(files);
+        rc = summary_load(env, dir, id, s, err);
+    if (rc == SCR_OK && (scr_hash_set_val(s->dset, "NAME", rel) == NULL ||
+                         move_paths(rel, &s->files, &files) != SCR_OK))
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "%s/summary.scr: list of files", dir);
+    struct scr_rank2file was = s->files;
+    s->files = files;
+    scr_rank2file_fini(&was);
     free(dir);
     free(rel);
     return rc;
@@ -154,7 +181,11 @@ int scr_prefix_summary_read(const struct scr_env *env, const struct scr_prefix *
     struct scr_err why = SCR_ERR_INIT, old_why = SCR_ERR_INIT;
     int rc = scr_prefix_summary_here(env, p, id, complete, dset, &why);
     if (rc == SCR_E_NOENT) {
-        int old = old_load(env, p, id, complete, dset, NULL, &old_why);
+        struct summary s;
+        int old = old_load(env, p, id, &s, &old_why);
+        if (old == SCR_OK)
+            old = summary_tell(&s, id, complete, dset, &old_why);
+        summary_fini(&s);
         if (old == SCR_OK)
             return old;
         if (scr_err_may_pass(old))
@@ -168,19 +199,16 @@ static int summary_base(const struct scr_env *env, const char *dir, int id,
                         scr_hash **h, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    scr_hash *dset = NULL, *rank2file = NULL;
-    int complete;
-    int rc = read_file(env, dir, id, "summary.scr", "", h, &why);
-    if (rc == SCR_OK)
-        rc = scr_summary_get(*h, &complete, &dset, &rank2file, &why);
-    scr_hash_delete(rank2file);
-    if (rc == SCR_OK)
-        return SCR_OK;
-    scr_hash_delete(*h);
-    *h = scr_hash_new();
-    if (rc == SCR_E_NOENT || rc == SCR_E_CORRUPT)
-        return *h != NULL ? SCR_OK : no_memory(id, err);
-    return scr_fail(err, rc, 0, "%s", why.text);
+    struct summary s;
+    int rc = summary_read(env, dir, id, &s, &why);
+    if (rc == SCR_E_NOENT || rc == SCR_E_CORRUPT) {
+        s.h = scr_hash_new();
+        rc = s.h != NULL ? SCR_OK : no_memory(id, &why);
+    }
+    *h = s.h;
+    s.h = NULL;
+    summary_fini(&s);
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
 }
 
 int scr_prefix_summary_write(const struct scr_env *env, const struct scr_prefix *p,
@@ -235,39 +263,36 @@ int scr_prefix_has_summary(const struct scr_env *env, const struct scr_prefix *p
 /* What a walk over the tree of parts carries along. */
 struct walk {
     const struct scr_env *env;
-    const char *dir; /* of the dataset */
+    const struct scr_prefix *p;
     int id;
-    scr_hash *out;
+    struct scr_rank2file *out;
 };
 
-static int bad_tree(const struct walk *w, const char *suffix, const char *what,
-                    struct scr_err *err)
+static int read_part(const struct walk *w, const char *path, struct scr_err *err)
 {
-    return scr_fail(err, SCR_E_CORRUPT, 0, "%s/rank2file%s: %s", w->dir, suffix, what);
+    struct scr_rank2file part;
+    scr_rank2file_init(&part, w->out->ranks);
+    int rc = scr_rank2file_read(w->env->sys, path, &part, err);
+    if (rc == SCR_OK)
+        scr_rank2file_take(w->out, &part);
+    scr_rank2file_fini(&part);
+    return rc;
 }
 
-static int take_part(const struct walk *w, const scr_hash *part, struct scr_err *err)
-{
-    scr_hash *ranks = scr_hash_get(w->out, "RANK");
-    if (ranks == NULL)
-        ranks = scr_hash_set(w->out, "RANK", NULL);
-    return ranks != NULL && scr_hash_merge(ranks, scr_hash_get(part, "RANK")) == SCR_OK
-               ? SCR_OK
-               : no_memory(w->id, err);
-}
+static int walk_tree(const struct walk *w, const char *suffix, int level_max,
+                     struct scr_err *err);
 
-/* Reads the node of that name and checks it; *level is then its level. */
-static int read_node(const struct walk *w, const char *suffix, int level_max,
-                     scr_hash **node, int *level, struct scr_err *err)
+static int walk_parts(const struct walk *w, const struct scr_rank2file_root *node,
+                      struct scr_err *err)
 {
-    struct scr_err why = SCR_ERR_INIT;
-    int rc = read_file(w->env, w->dir, w->id, "rank2file", suffix, node, err);
-    if (rc != SCR_OK)
-        return rc;
-    if ((rc = scr_rank2file_check_root(*node, &why)) != SCR_OK)
-        return bad_tree(w, suffix, why.text, err);
-    scr_hash_get_val_int(*node, "LEVEL", level);
-    return *level <= level_max ? SCR_OK : bad_tree(w, suffix, "bad LEVEL", err);
+    int rc = SCR_OK;
+    for (size_t i = 0; i < node->n && rc == SCR_OK; i++) {
+        char *suffix = scr_rank2file_part_name(node->level, node->part[i]);
+        rc =
+            suffix ? walk_tree(w, suffix, node->level - 1, err) : no_memory(w->id, err);
+        free(suffix);
+    }
+    return rc;
 }
 
 /* level_max falls with every step down, so that a file that names itself ends the walk.
@@ -275,61 +300,59 @@ static int read_node(const struct walk *w, const char *suffix, int level_max,
 static int walk_tree(const struct walk *w, const char *suffix, int level_max,
                      struct scr_err *err)
 {
-    scr_hash *node = NULL;
-    int level = 0, ranks = 0;
-    int rc = read_node(w, suffix, level_max, &node, &level, err);
-    if (rc == SCR_OK && *suffix == '\0' &&
-        scr_hash_get_val_int(node, "RANKS", &ranks) &&
-        scr_rank2file_set_part(w->out, ranks) != SCR_OK)
-        rc = no_memory(w->id, err);
-    if (rc == SCR_OK && level == 0)
-        rc = take_part(w, node, err);
-    if (rc == SCR_OK && level > 0)
-        for (SCR_HASH_EACH(e, scr_hash_get(node, "RANK")))
-            if (rc == SCR_OK)
-                rc = walk_tree(w, scr_hash_get_val(scr_hash_elem_hash(e), "FILE"),
-                               level - 1, err);
-    scr_hash_delete(node);
+    struct scr_rank2file_root node = { 0 };
+    char *path = scr_rank2file_path(w->p, w->id, suffix);
+    int rc = path ? SCR_OK : no_memory(w->id, err);
+    if (rc == SCR_OK && level_max > 0)
+        rc = scr_rank2file_root_read(w->env->sys, path, &node, err);
+    if (rc == SCR_OK && node.level > level_max)
+        rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: bad LEVEL", path);
+    if (rc == SCR_OK && w->out->ranks == 0)
+        w->out->ranks = node.ranks;
+    if (rc == SCR_OK)
+        rc = node.level > 0 ? walk_parts(w, &node, err) : read_part(w, path, err);
+    scr_rank2file_root_fini(&node);
+    free(path);
     return rc;
 }
 
 /* Datasets of older writers have no rank2file: their summary has it all. */
-static int from_summary(const struct walk *w, const struct scr_prefix *p,
-                        struct scr_err *err)
+static int from_summary(const struct walk *w, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    scr_hash *rank2file = NULL;
-    int complete;
-    int rc = summary_load(w->env, w->dir, w->id, &complete, NULL, &rank2file, &why);
+    struct summary s = { 0 };
+    char *dir = scr_prefix_dset_dir(w->p, w->id);
+    int rc = dir ? summary_load(w->env, dir, w->id, &s, &why) : no_memory(w->id, &why);
     if (rc == SCR_E_NOENT) {
         scr_err_clear(&why);
-        rc = old_load(w->env, p, w->id, &complete, NULL, w->out, &why);
-    } else if (rc == SCR_OK && rank2file != NULL) {
-        rc = scr_hash_merge(w->out, rank2file);
-    } else if (rc == SCR_OK) {
-        rc = SCR_E_NOENT;
+        rc = old_load(w->env, w->p, w->id, &s, &why);
     }
-    scr_hash_delete(rank2file);
-    if (rc == SCR_OK)
-        return rc;
-    return why.code != SCR_OK
-               ? scr_fail(err, rc, 0, "%s", why.text)
-               : scr_fail(err, rc, 0, "%s/rank2file: %s", w->dir, scr_err_meaning(rc));
+    if (rc == SCR_OK && !s.has_files)
+        rc = SCR_E_NOENT;
+    if (rc == SCR_OK) {
+        w->out->ranks = s.files.ranks;
+        scr_rank2file_take(w->out, &s.files);
+    } else if (why.code != SCR_OK) {
+        scr_fail(err, rc, 0, "%s", why.text);
+    } else {
+        scr_fail(err, rc, 0, "%s/rank2file: %s", dir, scr_err_meaning(rc));
+    }
+    summary_fini(&s);
+    free(dir);
+    return rc;
 }
 
 int scr_prefix_rank2file_read(const struct scr_env *env, const struct scr_prefix *p,
-                              int id, scr_hash *part, struct scr_err *err)
+                              int id, struct scr_rank2file *files, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    char *dir = scr_prefix_dset_dir(p, id);
-    const struct walk w = { env, dir, id, part };
-    int rc = dir ? walk_tree(&w, "", LEVEL_MAX, &why) : no_memory(id, &why);
-    if (rc == SCR_E_NOENT && scr_hash_size(part) == 0)
-        rc = from_summary(&w, p, err);
+    const struct walk w = { env, p, id, files };
+    int rc = walk_tree(&w, "", LEVEL_MAX, &why);
+    if (rc == SCR_E_NOENT && files->ranks == 0)
+        rc = from_summary(&w, err);
     else if (rc != SCR_OK)
         scr_fail(err, rc, 0, "%s", why.text);
-    free(dir);
-    return rc;
+    return rc == SCR_OK && !scr_rank2file_ok(files) ? no_memory(id, err) : rc;
 }
 
 int scr_prefix_summary_remove(const struct scr_env *env, const struct scr_prefix *p,

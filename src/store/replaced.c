@@ -21,9 +21,12 @@ struct look {
     scr_hash *index;
     int *ids; /* all of the index, newest first */
     size_t n;
-    scr_hash *heir; /* {<path>} that dataset id lists; NULL: not read yet */
-    scr_hash *own;  /* {<id>: {<path>}}: what is to be noted */
-    int lists;      /* that may still be read */
+    const char **own; /* of each, what is to be noted; in texts */
+    struct scr_arena texts;
+    size_t nown;
+    struct scr_table heir; /* the paths that dataset id lists, once knows_heir */
+    int knows_heir;
+    int lists; /* that may still be read */
 };
 
 static int no_memory(int id, struct scr_err *err)
@@ -75,37 +78,39 @@ static int find_records(const struct look *l, int id, struct records *r,
 
 /* Adds the paths at which no older dataset has a file any more: those that dataset id
  * lists, and where it has <path>.zst, <path>, which has gone (invariant P18). */
-static int add_taken(const struct look *l, int id, scr_hash *taken, struct scr_err *err)
+static int add_taken(const struct look *l, int id, struct scr_table *taken,
+                     struct scr_err *err)
 {
-    scr_hash *part = scr_hash_new();
-    int rc = part ? scr_prefix_rank2file_read(l->env, l->p, id, part, err)
-                  : no_memory(id, err);
-    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
-        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(r), "FILE"))) {
-            char *stored =
-                scr_rank2file_stored(scr_hash_elem_key(f), scr_hash_elem_hash(f));
-            int ok = stored != NULL && scr_hash_set(taken, stored, NULL) != NULL &&
-                     scr_hash_set(taken, scr_hash_elem_key(f), NULL) != NULL;
+    struct scr_rank2file files = { 0 };
+    int rc = scr_prefix_rank2file_read(l->env, l->p, id, &files, err);
+    for (size_t i = 0; i < files.n; i++)
+        for (SCR_EACH(const struct scr_listed, f, &files.of[i]->files)) {
+            char *stored = scr_listed_stored(f);
+            int ok = stored != NULL && scr_table_add(taken, stored) != NULL &&
+                     scr_table_add(taken, f->item.name) != NULL;
             free(stored);
             if (!ok)
                 rc = no_memory(id, err);
         }
-    scr_hash_delete(part);
+    scr_rank2file_fini(&files);
     return rc;
 }
 
 static int know_heir(struct look *l, struct scr_err *err)
 {
-    if (l->heir != NULL)
+    if (l->knows_heir)
         return SCR_OK;
-    l->heir = scr_hash_new();
-    return l->heir ? add_taken(l, l->id, l->heir, err) : no_memory(l->id, err);
+    l->knows_heir = 1;
+    return add_taken(l, l->id, &l->heir, err);
 }
 
-static void take_out(scr_hash *paths, const scr_hash *taken)
+static void take_out(struct scr_table *paths, const struct scr_table *taken)
 {
-    for (SCR_HASH_EACH(e, taken))
-        (void)scr_hash_unset(paths, scr_hash_elem_key(e));
+    for (SCR_EACH(const struct scr_item, e, taken)) {
+        struct scr_item *mine = scr_table_find(paths, e->name);
+        if (mine != NULL)
+            scr_table_remove(paths, mine);
+    }
 }
 
 static int is_good(const struct look *l, int id)
@@ -116,40 +121,45 @@ static int is_good(const struct look *l, int id)
 
 /* What others that are newer than dataset id list, too. A list that cannot be read
  * takes nothing. */
-static void take_out_others(struct look *l, int id, scr_hash *paths)
+static void take_out_others(struct look *l, int id, struct scr_table *paths)
 {
     for (size_t i = 0; i < l->n && l->ids[i] > id; i++) {
-        if (scr_hash_size(paths) == 0 || l->lists == 0)
+        if (paths->n == 0 || l->lists == 0)
             return;
         if (l->ids[i] == l->id || !is_good(l, l->ids[i]))
             continue;
-        scr_hash *taken = scr_hash_new();
+        struct scr_table taken;
+        scr_table_init(&taken, sizeof(struct scr_item));
         l->lists--;
-        if (taken != NULL && add_taken(l, l->ids[i], taken, NULL) == SCR_OK)
-            take_out(paths, taken);
-        scr_hash_delete(taken);
+        if (add_taken(l, l->ids[i], &taken, NULL) == SCR_OK)
+            take_out(paths, &taken);
+        scr_table_fini(&taken);
     }
 }
 
-/* *none: 1 if none of its paths is its own. What its list does not tell stays unknown.
- */
-static int judge(struct look *l, int id, int *none, struct scr_err *err)
+/* Of the i-th. *none: 1 if none of its paths is its own. What its list does not tell
+ * stays unknown. */
+static int judge(struct look *l, size_t i, int *none, struct scr_err *err)
 {
-    scr_hash *paths = scr_hash_new();
-    int rc = paths ? know_heir(l, err) : no_memory(id, err);
+    int id = l->ids[i];
+    struct scr_table paths;
+    scr_table_init(&paths, sizeof(struct scr_item));
+    int rc = know_heir(l, err);
     l->lists--;
-    int told = rc == SCR_OK && scr_paths_add(l->env, l->p, id, paths, NULL) == SCR_OK &&
-               scr_paths_add_landed(l->env, l->p, id, paths, NULL) == SCR_OK &&
-               scr_hash_size(paths) > 0;
+    int told =
+        rc == SCR_OK && scr_paths_add(l->env, l->p, id, &paths, NULL) == SCR_OK &&
+        scr_paths_add_landed(l->env, l->p, id, &paths, NULL) == SCR_OK && paths.n > 0;
     if (told) {
-        take_out(paths, l->heir);
-        take_out_others(l, id, paths);
+        take_out(&paths, &l->heir);
+        take_out_others(l, id, &paths);
     }
-    const char *own = scr_hash_elem_key(scr_hash_elem_first(paths));
-    *none = told && own == NULL;
-    if (told && own != NULL && scr_hash_setf(l->own, NULL, "%d %s", id, own) == NULL)
-        rc = no_memory(id, err);
-    scr_hash_delete(paths);
+    *none = told && paths.n == 0;
+    if (told && paths.n > 0) {
+        l->own[i] = scr_arena_text(&l->texts, paths.first->name);
+        l->nown++;
+        rc = l->own[i] != NULL ? SCR_OK : no_memory(id, err);
+    }
+    scr_table_fini(&paths);
     return rc;
 }
 
@@ -192,32 +202,33 @@ static int remove_one(const struct look *l, const struct scr_index_entry *e,
 
 /* What a path that is its own was noted of is not read again before that is listed. Of
  * one whose deletion came so far that its list has gone there are no files. */
-static int look_at(struct look *l, const struct scr_index_entry *e, struct scr_err *err)
+static int look_at(struct look *l, size_t i, const struct scr_index_entry *e,
+                   struct scr_err *err)
 {
     struct records r;
     int none = 0, rc = e->own != NULL ? know_heir(l, err) : SCR_OK;
-    if (rc == SCR_OK && e->own != NULL && scr_hash_get(l->heir, e->own) == NULL)
+    if (rc == SCR_OK && e->own != NULL && scr_table_find(&l->heir, e->own) == NULL)
         return SCR_OK;
     if (rc == SCR_OK)
         rc = find_records(l, e->id, &r, err);
     if (rc != SCR_OK || r.in_use)
         return rc;
     if (r.list && l->lists > 0)
-        rc = judge(l, e->id, &none, err);
+        rc = judge(l, i, &none, err);
     return rc == SCR_OK && (none || (e->doomed && !r.list)) ? remove_one(l, e, err)
                                                             : rc;
 }
 
 static int edit_own(scr_hash *index, void *arg, int *changed, struct scr_err *err)
 {
+    const struct look *l = arg;
     (void)err;
-    for (SCR_HASH_EACH(d, (const scr_hash *)arg)) {
+    for (size_t i = 0; i < l->n; i++) {
         struct scr_index_entry e;
-        int id = scr_hash_elem_key_int(d);
-        if (scr_index_get(index, id, &e, NULL) != SCR_OK || e.complete)
+        if (l->own[i] == NULL || scr_index_get(index, l->ids[i], &e, NULL) != SCR_OK ||
+            e.complete)
             continue;
-        scr_index_set_own(
-            index, id, scr_hash_elem_key(scr_hash_elem_first(scr_hash_elem_hash(d))));
+        scr_index_set_own(index, l->ids[i], l->own[i]);
         *changed = 1;
     }
     return SCR_OK;
@@ -239,18 +250,19 @@ static int look_at_all(struct look *l, struct scr_err *err)
         struct scr_index_entry e;
         if (scr_index_get(l->index, l->ids[i], &e, NULL) == SCR_OK &&
             is_left(&e, l->id))
-            rc = look_at(l, &e, err);
+            rc = look_at(l, i, &e, err);
     }
-    if (rc == SCR_OK && scr_hash_size(l->own) > 0)
-        rc = scr_prefix_index_update(l->env, l->p, edit_own, l->own, err);
+    if (rc == SCR_OK && l->nown > 0)
+        rc = scr_prefix_index_update(l->env, l->p, edit_own, l, err);
     return rc;
 }
 
 static int read_index(struct look *l, struct scr_err *err)
 {
-    int rc = l->index && l->own ? scr_prefix_index_read(l->env, l->p, l->index, err)
-                                : no_memory(l->id, err);
-    if (rc == SCR_OK && scr_index_ids(l->index, &l->ids, &l->n) != SCR_OK)
+    int rc = l->index ? scr_prefix_index_read(l->env, l->p, l->index, err)
+                      : no_memory(l->id, err);
+    if (rc == SCR_OK && (scr_index_ids(l->index, &l->ids, &l->n) != SCR_OK ||
+                         (l->own = scr_calloc(l->n, sizeof *l->own)) == NULL))
         rc = no_memory(l->id, err);
     return rc;
 }
@@ -262,8 +274,9 @@ void scr_replaced_remove(const struct scr_env *env, const struct scr_prefix *p, 
                       .p = p,
                       .id = id,
                       .index = scr_hash_new(),
-                      .own = scr_hash_new(),
+                      .texts = SCR_ARENA_INIT,
                       .lists = LISTS };
+    scr_table_init(&l.heir, sizeof(struct scr_item));
     int rc = read_index(&l, &why);
     if (rc == SCR_OK && is_good(&l, id))
         rc = look_at_all(&l, &why);
@@ -273,7 +286,8 @@ void scr_replaced_remove(const struct scr_env *env, const struct scr_prefix *p, 
                 "no data are at risk: %s; tried again after the next flush",
                 p->path, why.text);
     scr_hash_delete(l.index);
-    scr_hash_delete(l.heir);
-    scr_hash_delete(l.own);
+    scr_table_fini(&l.heir);
+    scr_arena_free(&l.texts);
+    free(l.own);
     free(l.ids);
 }

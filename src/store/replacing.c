@@ -111,51 +111,49 @@ struct replacing {
     const struct scr_env *env;
     const struct scr_prefix *p;
     int id;
-    scr_hash *dset, *part; /* part = {RANK/<r>/FILE/<path below the prefix>} */
-    scr_hash *paths;       /* {<path below the prefix>} */
-    scr_hash *parts;       /* {<directory>}: of those that wait */
+    scr_hash *dset;
+    struct scr_rank2file list;
+    struct scr_table paths; /* of the files */
+    struct scr_table parts; /* directories of those that wait */
 };
 
 static int open_replacing(struct replacing *r, struct scr_err *err)
 {
+    scr_table_init(&r->paths, sizeof(struct scr_item));
+    scr_table_init(&r->parts, sizeof(struct scr_item));
     r->dset = scr_hash_new();
-    r->part = scr_hash_new();
-    r->paths = scr_hash_new();
-    r->parts = scr_hash_new();
-    int rc = r->dset && r->part && r->paths && r->parts
-                 ? read_record(r->env, r->p, r->id, r->dset, err)
-                 : no_memory(r->id, err);
+    int rc = r->dset ? read_record(r->env, r->p, r->id, r->dset, err)
+                     : no_memory(r->id, err);
     if (rc == SCR_OK)
-        rc = scr_prefix_rank2file_read(r->env, r->p, r->id, r->part, err);
-    for (SCR_HASH_EACH(of, scr_hash_get(r->part, "RANK")))
-        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(of), "FILE")))
-            scr_hash_set(r->paths, scr_hash_elem_key(f), NULL);
-    return rc == SCR_OK && !scr_hash_ok(r->paths) ? no_memory(r->id, err) : rc;
+        rc = scr_prefix_rank2file_read(r->env, r->p, r->id, &r->list, err);
+    for (size_t i = 0; i < r->list.n; i++)
+        for (SCR_EACH(const struct scr_listed, f, &r->list.of[i]->files))
+            (void)scr_table_add(&r->paths, f->item.name);
+    return rc == SCR_OK && !scr_table_ok(&r->paths) ? no_memory(r->id, err) : rc;
 }
 
 static void close_replacing(struct replacing *r)
 {
     scr_hash_delete(r->dset);
-    scr_hash_delete(r->part);
-    scr_hash_delete(r->paths);
-    scr_hash_delete(r->parts);
+    scr_rank2file_fini(&r->list);
+    scr_table_fini(&r->paths);
+    scr_table_fini(&r->parts);
 }
 
 /* Calls for each file with its path beside the place, and its place. */
 static int each_file(struct replacing *r,
                      int (*step)(struct replacing *r, const char *waits,
-                                 const char *place, const scr_hash *info,
+                                 const char *place, const struct scr_listed *f,
                                  struct scr_err *err),
                      struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (SCR_HASH_EACH(of, scr_hash_get(r->part, "RANK")))
-        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(of), "FILE"))) {
-            const char *dest = scr_hash_elem_key(f);
-            char *waits = scr_replacing_path(r->p, r->id, dest);
-            char *place = scr_path_join(r->p->path, dest);
+    for (size_t i = 0; i < r->list.n; i++)
+        for (SCR_EACH(const struct scr_listed, f, &r->list.of[i]->files)) {
+            char *waits = scr_replacing_path(r->p, r->id, f->item.name);
+            char *place = scr_path_join(r->p->path, f->item.name);
             if (rc == SCR_OK)
-                rc = waits && place ? step(r, waits, place, scr_hash_elem_hash(f), err)
+                rc = waits && place ? step(r, waits, place, f, err)
                                     : no_memory(r->id, err);
             free(place);
             free(waits);
@@ -164,28 +162,26 @@ static int each_file(struct replacing *r,
 }
 
 /* 1: a regular file of the size recorded; 0: there is none, -1: it cannot be told. */
-static int look(const struct replacing *r, const char *path, const scr_hash *info,
+static int look(const struct replacing *r, const char *path, const struct scr_listed *f,
                 struct scr_err *err)
 {
     struct stat st;
-    uint64_t size = 0;
     int rc = scr_file_stat(r->env->sys, path, &st, err);
     if (rc != SCR_OK)
         return rc == SCR_E_NOENT ? 0 : -1;
-    return S_ISREG(st.st_mode) && scr_hash_get_val_u64(info, "SIZE", &size) &&
-           size == (uint64_t)st.st_size;
+    return S_ISREG(st.st_mode) && f->has_size && f->size == (uint64_t)st.st_size;
 }
 
 static int note_part(struct replacing *r, const char *waits, struct scr_err *err)
 {
     char *dir = scr_path_dir(waits);
-    int ok = dir != NULL && scr_hash_set(r->parts, dir, NULL) != NULL;
+    int ok = dir != NULL && scr_table_add(&r->parts, dir) != NULL;
     free(dir);
     return ok ? SCR_OK : no_memory(r->id, err);
 }
 
 static int check_file(struct replacing *r, const char *waits, const char *place,
-                      const scr_hash *info, struct scr_err *err)
+                      const struct scr_listed *f, struct scr_err *err)
 {
     char *dir = scr_path_dir(place);
     int rc = dir ? scr_prefix_check_inside(r->p, dir, err) : no_memory(r->id, err);
@@ -193,11 +189,11 @@ static int check_file(struct replacing *r, const char *waits, const char *place,
     if (rc != SCR_OK)
         return rc;
     struct scr_err why = SCR_ERR_INIT;
-    int is = look(r, waits, info, &why);
+    int is = look(r, waits, f, &why);
     if (is > 0)
         return note_part(r, waits, err);
     if (is == 0)
-        is = look(r, place, info, &why);
+        is = look(r, place, f, &why);
     if (is > 0)
         return SCR_OK;
     return is < 0 ? scr_fail(err, SCR_E_IO, 0, "%s", why.text)
@@ -206,7 +202,7 @@ static int check_file(struct replacing *r, const char *waits, const char *place,
 }
 
 /* A damaged list lists nothing. */
-static int add_paths(const struct replacing *r, int id, scr_hash *paths,
+static int add_paths(const struct replacing *r, int id, struct scr_table *paths,
                      struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -221,21 +217,23 @@ static int check_newest(const struct replacing *r, struct scr_err *err)
 {
     int *ids = NULL;
     size_t n = 0;
-    scr_hash *index = scr_hash_new(), *theirs = scr_hash_new();
-    int rc = index && theirs ? scr_prefix_index_read(r->env, r->p, index, err)
-                             : no_memory(r->id, err);
+    scr_hash *index = scr_hash_new();
+    struct scr_table theirs;
+    scr_table_init(&theirs, sizeof(struct scr_item));
+    int rc =
+        index ? scr_prefix_index_read(r->env, r->p, index, err) : no_memory(r->id, err);
     if (rc == SCR_OK && scr_index_ids(index, &ids, &n) != SCR_OK)
         rc = no_memory(r->id, err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         if (ids[i] > r->id)
-            rc = add_paths(r, ids[i], theirs, err);
-    for (SCR_HASH_EACH(e, theirs))
-        if (rc == SCR_OK && scr_hash_get(r->paths, scr_hash_elem_key(e)) != NULL)
+            rc = add_paths(r, ids[i], &theirs, err);
+    for (SCR_EACH(const struct scr_item, e, &theirs))
+        if (rc == SCR_OK && scr_table_find(&r->paths, e->name) != NULL)
             rc = scr_fail(err, SCR_E_LOST, 0,
                           "dataset %d: a newer dataset has a file at %s", r->id,
-                          scr_hash_elem_key(e));
+                          e->name);
     free(ids);
-    scr_hash_delete(theirs);
+    scr_table_fini(&theirs);
     scr_hash_delete(index);
     return rc;
 }
@@ -244,28 +242,28 @@ static int demote_older(const struct replacing *r, struct scr_err *err)
 {
     int *ids = NULL, newer = 0;
     size_t n = 0;
-    scr_hash *older = scr_hash_new();
-    int rc = scr_paths_shared(r->env, r->p, r->id, r->paths, &ids, &n, &newer, err);
+    struct scr_ids older = { 0 };
+    int rc = scr_paths_shared(r->env, r->p, r->id, &r->paths, &ids, &n, &newer, err);
     if (rc == SCR_OK && newer > 0)
         rc = scr_fail(err, SCR_E_VERSION, 0,
                       "dataset %d: its files may replace those of dataset %d, whose "
                       "list is of a newer version of SCR",
                       r->id, newer);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        if (scr_hash_setf(older, NULL, "%d", ids[i]) == NULL)
+        if (scr_ids_add(&older, ids[i]) != SCR_OK)
             rc = no_memory(r->id, err);
     if (rc == SCR_OK)
-        rc = scr_demote(r->env, r->p, older, err);
-    scr_hash_delete(older);
+        rc = scr_demote(r->env, r->p, &older, err);
+    scr_ids_fini(&older);
     free(ids);
     return rc;
 }
 
 static int place_file(struct replacing *r, const char *waits, const char *place,
-                      const scr_hash *info, struct scr_err *err)
+                      const struct scr_listed *f, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    (void)info;
+    (void)f;
     int rc = scr_file_rename(r->env->sys, waits, place, &why);
     return rc == SCR_OK || why.sys == ENOENT ? SCR_OK
                                              : scr_fail(err, rc, 0, "%s", why.text);
@@ -273,7 +271,7 @@ static int place_file(struct replacing *r, const char *waits, const char *place,
 
 static int record(const struct replacing *r, struct scr_err *err)
 {
-    int rc = scr_paths_sync(r->env, r->p, r->part, err);
+    int rc = scr_paths_sync(r->env, r->p, &r->list, err);
     if (rc == SCR_OK)
         rc = scr_prefix_summary_write(r->env, r->p, r->id, r->dset, 1, err);
     if (rc == SCR_OK)
@@ -285,8 +283,8 @@ static int record(const struct replacing *r, struct scr_err *err)
 
 static void remove_parts(const struct replacing *r)
 {
-    for (SCR_HASH_EACH(d, r->parts))
-        (void)scr_dir_remove(r->env->sys, scr_hash_elem_key(d), NULL);
+    for (SCR_EACH(const struct scr_item, d, &r->parts))
+        (void)scr_dir_remove(r->env->sys, d->name, NULL);
 }
 
 int scr_replacing_finish(const struct scr_env *env, const struct scr_prefix *p, int id,
@@ -300,7 +298,7 @@ int scr_replacing_finish(const struct scr_env *env, const struct scr_prefix *p, 
     if (rc == SCR_OK)
         rc = each_file(&r, check_file, err);
     if (rc == SCR_OK)
-        rc = scr_paths_give_up(env, p, id, r.paths, &given_up, err);
+        rc = scr_paths_give_up(env, p, id, &r.paths, &given_up, err);
     if (rc == SCR_OK)
         rc = demote_older(&r, err);
     if (rc == SCR_OK)
@@ -313,7 +311,7 @@ int scr_replacing_finish(const struct scr_env *env, const struct scr_prefix *p, 
         remove_parts(&r);
         scr_replaced_remove(env, p, id);
     }
-    *files = scr_hash_size(r.paths);
+    *files = r.paths.n;
     close_replacing(&r);
     return rc;
 }

@@ -81,11 +81,17 @@ static int demote_once(struct scr_wanted *w, const struct scr_env *env,
                        const struct scr_prefix *p, const scr_hash *plan,
                        struct scr_err *err)
 {
+    struct scr_ids ids = { 0 };
+    int rc = SCR_OK;
     pthread_mutex_lock(&w->lock);
-    int rc =
-        w->demoted ? SCR_OK : scr_demote(env, p, scr_hash_get(plan, "REPLACES"), err);
+    if (!w->demoted &&
+        !scr_hash_list_int(scr_hash_get(plan, "REPLACES"), &ids.id, &ids.n))
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "list of datasets");
+    else if (!w->demoted)
+        rc = scr_demote(env, p, &ids, err);
     w->demoted = rc == SCR_OK;
     pthread_mutex_unlock(&w->lock);
+    scr_ids_fini(&ids);
     return rc;
 }
 

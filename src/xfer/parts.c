@@ -17,16 +17,16 @@ static int no_memory(const char *dir, struct scr_err *err)
     return scr_fail(err, SCR_E_NOMEM, 0, "temporary files in %s: out of memory", dir);
 }
 
-static int add_stem(const char *dst, scr_hash *stems)
+static int add_stem(const char *dst, struct scr_table *stems)
 {
     char *stem = scr_copy_tmp_stem(dst);
-    int ok = stem != NULL && scr_hash_set(stems, stem, NULL) != NULL;
+    int ok = stem != NULL && scr_table_add(stems, stem) != NULL;
     free(stem);
     return ok;
 }
 
 /* A compressed file is copied under the name of the plain one. */
-static int add_name(const char *dir, const char *name, scr_hash *stems)
+static int add_name(const char *dir, const char *name, struct scr_table *stems)
 {
     size_t len = strlen(name), suffix = strlen(SCR_ZST_SUFFIX);
     char *dst = scr_path_join(dir, name);
@@ -39,11 +39,11 @@ static int add_name(const char *dir, const char *name, scr_hash *stems)
     return ok;
 }
 
-static int is_left(const char *base, const scr_hash *stems, int below)
+static int is_left(const char *base, const struct scr_table *stems, int below)
 {
     int tag = 0;
     char *stem = scr_copy_tmp_parse(base, &tag);
-    int is = stem != NULL && scr_hash_get(stems, stem) != NULL &&
+    int is = stem != NULL && scr_table_find(stems, stem) != NULL &&
              (below <= 0 || tag < below);
     free(stem);
     return is;
@@ -58,24 +58,26 @@ static int remove_part(const struct scr_sys *sys, const char *dir, const char *b
     return rc;
 }
 
-int scr_parts_remove(const struct scr_sys *sys, const char *dir, const scr_hash *names,
-                     int below, uint64_t *n, struct scr_err *err)
+int scr_parts_remove(const struct scr_sys *sys, const char *dir,
+                     const struct scr_table *names, int below, uint64_t *n,
+                     struct scr_err *err)
 {
     char **base = NULL;
     size_t all = 0;
-    scr_hash *stems = scr_hash_new();
-    int ok = stems != NULL;
-    for (SCR_HASH_EACH(e, names))
-        ok = ok && add_name(dir, scr_hash_elem_key(e), stems);
+    struct scr_table stems;
+    int ok = 1;
+    scr_table_init(&stems, sizeof(struct scr_item));
+    for (SCR_EACH(const struct scr_item, e, names))
+        ok = ok && add_name(dir, e->name, &stems);
     int rc = ok ? scr_dir_list(sys, dir, &base, &all, err) : no_memory(dir, err);
     for (size_t i = 0; i < all; i++) {
-        if (!is_left(base[i], stems, below))
+        if (!is_left(base[i], &stems, below))
             continue;
         int one = remove_part(sys, dir, base[i], rc == SCR_OK ? err : NULL);
         *n += one == SCR_OK;
         rc = rc == SCR_OK ? one : rc;
     }
     scr_names_free(base, all);
-    scr_hash_delete(stems);
+    scr_table_fini(&stems);
     return rc == SCR_E_NOENT ? SCR_OK : rc;
 }

@@ -5,14 +5,16 @@
 #ifndef SCR_XFER_PARTS_H
 #define SCR_XFER_PARTS_H
 
-#include "base/hash.h"
+#include "base/err.h"
 #include "base/sys.h"
+#include "base/table.h"
 
 /* Removes those of the copies to dir/<name>, or to what dir/<name> is when it is stored
- * plain; names = {<name>}. below > 0: only those made for smaller tags (xfer/copy.h).
- * *n is increased. A directory that does not exist has none. The first error, after all
- * were tried. */
-int scr_parts_remove(const struct scr_sys *sys, const char *dir, const scr_hash *names,
-                     int below, uint64_t *n, struct scr_err *err);
+ * plain; names: of struct scr_item. below > 0: only those made for smaller tags
+ * (xfer/copy.h). *n is increased. A directory that does not exist has none. The first
+ * error, after all were tried. */
+int scr_parts_remove(const struct scr_sys *sys, const char *dir,
+                     const struct scr_table *names, int below, uint64_t *n,
+                     struct scr_err *err);
 
 #endif

@@ -6,23 +6,23 @@
 
 #include "base/path.h"
 
-int scr_stored_job(const char *prefix, const char *dest, const scr_hash *info,
-                   struct scr_stored *s, struct scr_copy *job, struct scr_err *err)
+int scr_stored_job(const char *prefix, const struct scr_listed *f, struct scr_stored *s,
+                   struct scr_copy *job, struct scr_err *err)
 {
-    char *stored = scr_rank2file_stored(dest, info);
+    char *stored = scr_listed_stored(f);
     s->src = stored ? scr_path_join(prefix, stored) : NULL;
     free(stored);
     if (s->src == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "%s: out of memory", dest);
+        return scr_fail(err, SCR_E_NOMEM, 0, "%s: out of memory", f->item.name);
     job->src = s->src;
-    if (scr_hash_get_val_u64(info, "SIZE", &s->size))
-        job->size = &s->size;
-    if (scr_hash_get_val_crc(info, "CRC", &s->crc))
-        job->crc = &s->crc;
-    if (scr_rank2file_packed(info, &s->packed)) {
+    if (f->has_size)
+        job->size = &f->size;
+    if (f->has_crc)
+        job->crc = &f->crc;
+    if (f->is_packed) {
         job->code = SCR_COPY_UNPACK;
-        job->stored_size = &s->packed.size;
-        job->stored_crc = &s->packed.crc;
+        job->stored_size = &f->packed.size;
+        job->stored_crc = &f->packed.crc;
     }
     return SCR_OK;
 }

@@ -1,29 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A file of a dataset in the prefix directory, by its entry in rank2file: what has to
+/* A file of a dataset in the prefix directory, by its entry in the list: what has to
  * be copied, or checked, to have its plain bytes.
  *
  *     struct scr_stored s = { 0 };
  *     struct scr_copy job = { .dst = …, … };
- *     rc = scr_stored_job(prefix, dest, info, &s, &job, err);
+ *     rc = scr_stored_job(prefix, f, &s, &job, err);
  *     rc = scr_copy_file(sys, &job, &got, err);    // or scr_copy_check
  *     scr_stored_fini(&s); */
 #ifndef SCR_XFER_STORED_H
 #define SCR_XFER_STORED_H
 
-#include "fmt/state.h"
+#include "fmt/rank2file.h"
 #include "xfer/copy.h"
 
 struct scr_stored {
-    uint64_t size; /* plain */
-    uint32_t crc;
-    struct scr_packed packed;
     char *src;
 };
 
 /* Sets src, size and crc of job as recorded, of a compressed file also code and what is
- * stored. They point into s. */
-int scr_stored_job(const char *prefix, const char *dest, const scr_hash *info,
-                   struct scr_stored *s, struct scr_copy *job, struct scr_err *err);
+ * stored. They point into s and f. */
+int scr_stored_job(const char *prefix, const struct scr_listed *f, struct scr_stored *s,
+                   struct scr_copy *job, struct scr_err *err);
 void scr_stored_fini(struct scr_stored *s);
 
 #endif

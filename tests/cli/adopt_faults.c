@@ -60,20 +60,21 @@ static int count_whole(struct test_store *t)
         assert_int_equal(scr_index_get(index, ids[i], &e, NULL), SCR_OK);
         if (!e.complete)
             continue;
-        scr_hash *dset = scr_hash_new(), *part = scr_hash_new();
+        struct scr_rank2file list = { 0 };
+        scr_hash *dset = scr_hash_new();
         assert_int_equal(
             scr_prefix_summary_read(&env, &t->p, ids[i], &complete, dset, NULL),
             SCR_OK);
-        assert_int_equal(scr_prefix_rank2file_read(&env, &t->p, ids[i], part, NULL),
+        assert_int_equal(scr_prefix_rank2file_read(&env, &t->p, ids[i], &list, NULL),
                          SCR_OK);
-        scr_faults_check(&env, t->p.path, dset, part, NULL, &f, &files);
+        scr_faults_check(&env, t->p.path, dset, &list, NULL, &f, &files);
         assert_int_equal(f.n, 0);
         assert_int_equal(f.unsummed, 0);
         assert_int_equal(files, RANKS);
         assert_int_equal(complete, 1);
         scr_faults_fini(&f);
         scr_hash_delete(dset);
-        scr_hash_delete(part);
+        scr_rank2file_fini(&list);
         whole++;
     }
     free(ids);

@@ -225,16 +225,15 @@ static void ranks_that_are_not_listed_cost_nothing(void **state)
     const struct scr_env env = { .sys = &scr_sys_posix };
     struct scr_faults f = SCR_FAULTS_INIT;
     uint64_t files = 0;
-    scr_hash *part = scr_hash_new();
-    assert_int_equal(scr_rank2file_set_part(part, INT32_MAX), SCR_OK);
-    scr_hash_set_kv_int(part, "RANK", 0);
-    scr_hash_set_kv_int(part, "RANK", INT32_MAX - 2);
-    scr_faults_check(&env, "/", NULL, part, NULL, &f, &files);
+    struct scr_rank2file list = { .ranks = INT32_MAX };
+    scr_rank2file_add_rank(&list, 0);
+    scr_rank2file_add_rank(&list, INT32_MAX - 2);
+    scr_faults_check(&env, "/", NULL, &list, NULL, &f, &files);
     assert_int_equal(f.n, 2);
     assert_string_equal(f.first, "rank 1: nothing is known of its files");
     assert_int_equal(files, 0);
     scr_faults_fini(&f);
-    scr_hash_delete(part);
+    scr_rank2file_fini(&list);
 }
 
 /* The CRC of a compressed file is recorded, also where that of the plain one is not. */
@@ -245,20 +244,19 @@ static void compressed_files_are_checked_without_a_plain_crc(void **state)
     const struct scr_packed is = { 5, 0x12345678 };
     struct scr_faults f = SCR_FAULTS_INIT;
     uint64_t files = 0;
-    scr_hash *part = scr_hash_new();
+    struct scr_rank2file list = { .ranks = 1 };
     struct test_store t;
     test_store_open(&t);
     test_put(test_path("prefix/a.zst"), "other", 5);
-    assert_int_equal(scr_rank2file_set_part(part, 1), SCR_OK);
-    assert_int_equal(scr_rank2file_add_file(part, 0, "a", 100, NULL, NULL), SCR_OK);
-    assert_int_equal(
-        scr_rank2file_set_packed(scr_hash_getf(part, "RANK 0 FILE a"), &is), SCR_OK);
-    scr_faults_check(&env, t.p.path, NULL, part, NULL, &f, &files);
+    struct scr_listed *a = scr_rank2file_add_file(&list, 0, "a");
+    scr_listed_set_size(a, 100);
+    scr_listed_set_packed(a, &is);
+    scr_faults_check(&env, t.p.path, NULL, &list, NULL, &f, &files);
     assert_int_equal(f.n, 1);
     assert_int_equal(f.unsummed, 0);
     assert_int_equal(files, 1);
     scr_faults_fini(&f);
-    scr_hash_delete(part);
+    scr_rank2file_fini(&list);
     test_store_close(&t);
 }
 

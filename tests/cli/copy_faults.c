@@ -66,24 +66,24 @@ static uint32_t sum_cached(int rank)
 static void make_older(struct test_store *t)
 {
     const struct scr_env env = { .sys = &scr_sys_posix };
-    scr_hash *dset = scr_hash_new(), *part = scr_hash_new();
+    scr_hash *dset = scr_hash_new();
+    struct scr_rank2file list = { .ranks = RANKS };
     const struct scr_dataset d = {
         .id = OLDER, .name = "older", .files = RANKS, .complete = 1, .is_ckpt = 1
     };
     assert_int_equal(scr_dataset_set(dset, &d), SCR_OK);
-    assert_int_equal(scr_rank2file_set_part(part, RANKS), SCR_OK);
     mkdir(test_path("prefix/ckpt.7"), 0755);
     for (int r = 0; r < RANKS; r++) {
         char *name = scr_asprintf("ckpt.7/rank_%d.dat", r);
         assert_int_equal(
             scr_file_replace(env.sys, dest_of(r), "old", 3, 0644, SCR_VOLATILE, NULL),
             SCR_OK);
-        assert_int_equal(scr_rank2file_add_file(part, r, name, 3, NULL, NULL), SCR_OK);
+        scr_listed_set_size(scr_rank2file_add_file(&list, r, name), 3);
         free(name);
     }
-    assert_int_equal(scr_build_record(&env, &t->p, OLDER, dset, part, RANKS, &t->err),
+    assert_int_equal(scr_build_record(&env, &t->p, OLDER, dset, &list, &t->err),
                      SCR_OK);
-    scr_hash_delete(part);
+    scr_rank2file_fini(&list);
     scr_hash_delete(dset);
 }
 
@@ -376,7 +376,8 @@ static char *land(int r, const char *path, const void *bytes, size_t n, int pack
 static void landed(struct test_store *t, int packed)
 {
     const struct scr_env env = { .sys = &scr_sys_posix };
-    scr_hash *part = scr_hash_new(), *nodes = scr_hash_new(), *dset = scr_hash_new();
+    struct scr_rank2file list = { .ranks = RANKS };
+    scr_hash *nodes = scr_hash_new(), *dset = scr_hash_new();
     const struct scr_dataset d = {
         .id = ID, .name = "ckpt.7", .files = RANKS, .ckpt = ID, .is_ckpt = 1
     };
@@ -385,7 +386,6 @@ static void landed(struct test_store *t, int packed)
     assert_int_equal(scr_dir_make(env.sys, dir, 0755, NULL), SCR_OK);
     assert_int_equal(scr_dataset_set(dset, &d), SCR_OK);
     assert_int_equal(scr_prefix_index_enter(&env, &t->p, dset, 0, 1, NULL), SCR_OK);
-    assert_int_equal(scr_rank2file_set_part(part, RANKS), SCR_OK);
     scr_hash_set_val_i64(nodes, "1", 2);
     for (int r = 0; r < RANKS; r++) {
         size_t n = 0;
@@ -394,7 +394,9 @@ static void landed(struct test_store *t, int packed)
         char *path = scr_asprintf("ckpt.7/rank_%d.dat", r);
         uint32_t crc = sum(from);
         free(from);
-        scr_rank2file_add_file(part, r, path, n, &crc, NULL);
+        struct scr_listed *f = scr_rank2file_add_file(&list, r, path);
+        scr_listed_set_size(f, n);
+        scr_listed_set_crc(f, crc);
         if (r >= LOST) {
             char *record = land(r, path, bytes, n, packed);
             const char *name = record;
@@ -405,15 +407,14 @@ static void landed(struct test_store *t, int packed)
         free(path);
         free(bytes);
     }
-    assert_int_equal(scr_hash_file_write(env.sys, map, part, SCR_VOLATILE, NULL),
-                     SCR_OK);
+    assert_int_equal(scr_rank2file_write(env.sys, map, &list, NULL), SCR_OK);
     assert_int_equal(scr_arrival_plan(&env, &t->p, ID,
                                       &(struct scr_attempt){ 1, dset, nodes, NULL },
                                       NULL),
                      SCR_OK);
     free(map);
     free(dir);
-    scr_hash_delete(part);
+    scr_rank2file_fini(&list);
     scr_hash_delete(nodes);
     scr_hash_delete(dset);
 }
@@ -629,16 +630,17 @@ static void what_is_taken_back_from_outside_stays_there_too(void **state)
     struct test_store t;
     uint32_t whole[RANKS];
     uint64_t n = 0;
-    scr_hash *part = scr_hash_new();
+    struct scr_rank2file list = { 0 };
     (void)state;
     job_that_landed(&t, whole, 0);
     assert_int_equal(take_and_build(&t, &n), SCR_OK);
-    assert_int_equal(scr_prefix_rank2file_read(&t.env, &t.p, ID, part, &t.err), SCR_OK);
+    assert_int_equal(scr_prefix_rank2file_read(&t.env, &t.p, ID, &list, &t.err),
+                     SCR_OK);
     lead_out(1);
-    assert_int_equal(scr_stage_take_back(&t.env, &t.p, ID, part, &t.err), SCR_OK);
+    assert_int_equal(scr_stage_take_back(&t.env, &t.p, ID, &list, &t.err), SCR_OK);
     assert_all_are(whole, "prefix/.scr/scr.dataset.7/files/ckpt.7");
     assert_all_are(whole, "away");
-    scr_hash_delete(part);
+    scr_rank2file_fini(&list);
     test_store_close(&t);
 }
 

@@ -72,21 +72,22 @@ static int is_whole(struct test_store *t, int id)
     struct scr_faults f = SCR_FAULTS_INIT;
     uint64_t files = 0;
     int complete = 0;
-    scr_hash *index = scr_hash_new(), *dset = scr_hash_new(), *part = scr_hash_new();
+    struct scr_rank2file list = { 0 };
+    scr_hash *index = scr_hash_new(), *dset = scr_hash_new();
     assert_int_equal(scr_prefix_index_read(&posix_env, &t->p, index, NULL), SCR_OK);
     (void)scr_index_get(index, id, &e, NULL);
     if (e.complete && scr_prefix_summary_read(&posix_env, &t->p, id, &complete, dset,
                                               NULL) == SCR_OK) {
-        assert_int_equal(scr_prefix_rank2file_read(&posix_env, &t->p, id, part, NULL),
+        assert_int_equal(scr_prefix_rank2file_read(&posix_env, &t->p, id, &list, NULL),
                          SCR_OK);
-        scr_faults_check(&posix_env, t->p.path, dset, part, NULL, &f, &files);
+        scr_faults_check(&posix_env, t->p.path, dset, &list, NULL, &f, &files);
         assert_int_equal(f.n, 0);
         assert_int_equal(files, id == 1 ? RANKS : RANKS + 1);
     }
     scr_faults_fini(&f);
     scr_hash_delete(index);
     scr_hash_delete(dset);
-    scr_hash_delete(part);
+    scr_rank2file_fini(&list);
     return complete;
 }
 

@@ -16,8 +16,8 @@
 static const struct scr_env env = { .sys = &scr_sys_posix };
 
 /* Enters what became of the file in packed. */
-static int pack(const struct scr_prefix *p, const char *rank, const char *dest,
-                scr_hash *packed, struct scr_err *err)
+static int pack(const struct scr_prefix *p, int rank, const char *dest,
+                struct scr_rank2file *packed, struct scr_err *err)
 {
     char *src = scr_asprintf("%s/%s", p->path, dest);
     char *dst = scr_asprintf("%s" SCR_ZST_SUFFIX, src);
@@ -29,9 +29,8 @@ static int pack(const struct scr_prefix *p, const char *rank, const char *dest,
     if (rc == SCR_OK)
         rc = scr_file_remove(env.sys, got.packed ? src : dst, err);
     if (rc == SCR_OK && got.packed) {
-        scr_hash *file = scr_hash_setf(packed, NULL, "%s %s", rank, dest);
-        scr_hash_set_val_u64(file, "SIZE", got.stored_size);
-        scr_hash_set_val_crc(file, "CRC", got.stored_crc);
+        const struct scr_packed is = { got.stored_size, got.stored_crc };
+        scr_listed_set_packed(scr_rank2file_add_file(packed, rank, dest), &is);
     }
     free(dst);
     free(src);
@@ -40,18 +39,17 @@ static int pack(const struct scr_prefix *p, const char *rank, const char *dest,
 
 static int pack_all(const struct scr_prefix *p, int id, size_t *n, struct scr_err *err)
 {
-    scr_hash *part = scr_hash_new(), *packed = scr_hash_new();
-    int rc = scr_prefix_rank2file_read(&env, p, id, part, err);
-    for (SCR_HASH_EACH(r, scr_hash_get(part, "RANK")))
-        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(r), "FILE")))
+    struct scr_rank2file list = { 0 }, packed = { 0 };
+    int rc = scr_prefix_rank2file_read(&env, p, id, &list, err);
+    for (size_t i = 0; i < list.n; i++)
+        for (SCR_EACH(struct scr_listed, f, &list.of[i]->files))
             if (rc == SCR_OK)
-                rc = pack(p, scr_hash_elem_key(r), scr_hash_elem_key(f), packed, err);
+                rc = pack(p, list.of[i]->rank, f->item.name, &packed, err);
     if (rc == SCR_OK)
-        rc = scr_packed_enter(&env, p, id, packed, err);
-    for (SCR_HASH_EACH(r, packed))
-        *n += scr_hash_size(scr_hash_elem_hash(r));
-    scr_hash_delete(packed);
-    scr_hash_delete(part);
+        rc = scr_packed_enter(&env, p, id, &packed, err);
+    *n = scr_rank2file_num_files(&packed);
+    scr_rank2file_fini(&packed);
+    scr_rank2file_fini(&list);
     return rc;
 }
 

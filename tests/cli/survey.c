@@ -177,8 +177,8 @@ static void a_filemap_that_cannot_be_read_is_counted(void **state)
     (void)state;
     test_put(path, "no hash file", 12);
     open_nodes(&s, 0, RANKS);
-    assert_int_equal(scr_hash_size(s.unread), 1);
-    assert_non_null(strstr(scr_hash_elem_key(scr_hash_elem_first(s.unread)), path));
+    assert_int_equal(s.unread.n, 1);
+    assert_non_null(strstr(s.unread.first->name, path));
     assert_int_equal(scr_survey_dataset(&s, ID, &d, &err), SCR_OK);
     assert_int_equal(d.here, RANKS - 1);
     scr_survey_dataset_fini(&d);

@@ -8,15 +8,19 @@
 static int decode(scr_hash *h, struct scr_err *err)
 {
     int complete = -1;
-    scr_hash *dset = NULL, *part = NULL;
+    scr_hash *dset = NULL;
     struct scr_dataset d;
-    int rc = scr_summary_get(h, &complete, &dset, &part, err);
-    if (rc != SCR_OK)
+    struct scr_rank2file files = { 0 };
+    int has_files = -1,
+        rc = scr_summary_get(h, &complete, &dset, &files, &has_files, err);
+    if (rc != SCR_OK) {
+        FUZZ_CHECK(files.n == 0 && files.of == NULL);
         return rc;
+    }
     FUZZ_CHECK(complete == 0 || complete == 1);
     FUZZ_CHECK(scr_dataset_get(dset, &d, NULL) == SCR_OK);
-    FUZZ_CHECK(part == NULL || scr_rank2file_check_part(part, NULL) == SCR_OK);
-    scr_hash_delete(part);
+    FUZZ_CHECK(has_files == (files.ranks > 0) && scr_rank2file_ok(&files));
+    scr_rank2file_fini(&files);
     return SCR_OK;
 }
 

@@ -438,6 +438,16 @@ def rank2files():
     write("rank2file/good-part-without-sizes.scr", plain)
 
     frame = {"SIZE": 61372, "CRC": "0x1c291ca3"}
+    all_keys = {"ASKED": "ckpt.18/asked/state", "SHARED": 1, "ZSTD": frame, "SIZE": 524294, "CRC": "0x6697d4ef"}
+    ordered = {"ckpt.18/z": {"SIZE": 2**64 - 1, "CRC": "0x028eeb9e"}, "ckpt.18/a": {"SIZE": 1, "CRC": "0x028eeb9e"}}
+    ranks = {
+        "0": {"FILE": {"ckpt.18/rank_0.ckpt": all_keys, "ckpt.18/shared": {"SHARED": 1, "SIZE": 0}}},
+        "1": {},
+        "2": {"FILE": ordered},
+        "3": {},
+    }
+    write("rank2file/good-part-all-keys.scr", {"LEVEL": 0, "RANKS": 5, "RANK": ranks})
+    write("rank2file/good-root-without-parts.scr", {"LEVEL": 1, "RANKS": 3})
     file = {"SIZE": 524294, "CRC": "0x6697d4ef", "ZSTD": frame}
     write(
         "rank2file/good-part-compressed.scr",

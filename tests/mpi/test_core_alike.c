@@ -51,7 +51,7 @@ static char *say_all(const struct scr_ctx *ctx)
     scr_str_printf(&s, " fetched %d halt %d out %d span %d,%d tries %d", ctx->fetched,
                    ctx->halt, ctx->out.id, ctx->span.id, ctx->span.line, ctx->tries);
     scr_str_printf(&s, " restart %d,%d,%d,%d,%d %s", r->id, r->is_foreign, r->in_place,
-                   r->ranks, r->lists != NULL, r->name ? r->name : "");
+                   r->share.ranks, r->list != NULL, r->name ? r->name : "");
     say_held(ctx, &s);
     say_async(&ctx->async, &s);
     return scr_str_take(&s);

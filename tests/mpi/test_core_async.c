@@ -846,15 +846,15 @@ static int count_crcs(const struct job *job, int id)
 {
     struct scr_env env = { .sys = &scr_sys_posix };
     struct scr_prefix p = { 0 };
-    scr_hash *list = scr_hash_new();
+    struct scr_rank2file list = { 0 };
     int n = 0;
     if (scr_prefix_open(&env, job->prefix, 0, &p, NULL) == SCR_OK)
-        scr_prefix_rank2file_read(&env, &p, id, list, NULL);
-    for (SCR_HASH_EACH(r, scr_hash_get(list, "RANK")))
-        for (SCR_HASH_EACH(f, scr_hash_get(scr_hash_elem_hash(r), "FILE")))
-            n += scr_hash_get(scr_hash_elem_hash(f), "CRC") != NULL;
+        scr_prefix_rank2file_read(&env, &p, id, &list, NULL);
+    for (size_t i = 0; i < list.n; i++)
+        for (SCR_EACH(struct scr_listed, f, &list.of[i]->files))
+            n += f->has_crc;
     scr_prefix_fini(&p);
-    scr_hash_delete(list);
+    scr_rank2file_fini(&list);
     return n;
 }
 

@@ -10,6 +10,11 @@ static const char *const nodes = "n[1-4]";
  * all can begin, checksums. */
 enum { ENCODE = 3 };
 
+/* A flush of files whose sizes and checksums are known: destinations 3, an earlier
+ * attempt 1, index 2, list of files 4, copies 1, older datasets 2, names 1, directories
+ * and totals 1, summary 1. */
+enum { FLUSH = 16 };
+
 /* Makes a call that returns a code and says what it may cost. */
 #define COSTS(most, call)                                                              \
     do {                                                                               \
@@ -71,6 +76,71 @@ MPI_CASE(one_that_has_to_make_room)
     job_free(&job);
 }
 
+MPI_CASE(a_checkpoint_that_is_flushed)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    checkpoint(&job, ctx, "one", 2, 3 + ENCODE + FLUSH);
+    checkpoint(&job, ctx, "two", 2, 3 + ENCODE + FLUSH);
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
+/* A flush that does not wait: destinations 3, an earlier attempt 1, index 2,
+ * directories 1, list of files 4, the plan 3, older datasets 2, how fast 1, to begin 4.
+ */
+MPI_CASE(a_checkpoint_whose_flush_begins)
+{
+    struct job job;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx =
+        job_start(&job, nodes, "SCR_FLUSH=1", "SCR_FLUSH_ASYNC=1", NULL);
+    checkpoint(&job, ctx, "one", 2, 3 + ENCODE + 21);
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
+/* From the prefix directory into caches that have gone. */
+MPI_CASE(a_start_that_fetches)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    int flag = 0;
+    const char *const settings[] = { "SCR_COPY_TYPE=XOR", NULL };
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+    checkpoint(&job, ctx, "one", 2, 3 + ENCODE + FLUSH);
+    job_kill(&job, ctx);
+    job_lose_node(&job, nodes);
+    ctx = job_make(&job, nodes, settings);
+    COSTS(63, scr_init_all(ctx, job.comm, &err));
+    COSTS(2, scr_have_restart_all(ctx, &flag, NULL, &err));
+    CHECK(flag);
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
+/* Deleted by name, listed and restarted from. */
+MPI_CASE(one_that_bypasses_the_cache)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    int n = 0;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_BYPASS=1", NULL);
+    checkpoint(&job, ctx, "one", 6, 15);
+    checkpoint(&job, ctx, "two", 8, 15);
+    COSTS(22, scr_delete_all(ctx, "one", &err));
+    job_kill(&job, ctx);
+    ctx = job_start(&job, nodes, "SCR_CACHE_BYPASS=1", NULL);
+    COSTS(5, scr_restart_files_all(ctx, &n, &err));
+    CHECK_INT(n, 4);
+    COSTS(1, scr_restart_files_all(ctx, &n, &err));
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
 /* Not one agreement a step yet, but no more than this. */
 MPI_CASE(a_start_with_nothing_in_cache)
 {
@@ -120,6 +190,8 @@ int main(int argc, char **argv)
     return mpi_test_main(
         argc, argv,
         MPI_CASES(RUN(a_checkpoint_in_cache), RUN(one_that_has_to_make_room),
-                  RUN(a_start_with_nothing_in_cache),
+                  RUN(a_checkpoint_that_is_flushed),
+                  RUN(a_checkpoint_whose_flush_begins), RUN(a_start_that_fetches),
+                  RUN(one_that_bypasses_the_cache), RUN(a_start_with_nothing_in_cache),
                   RUN(a_start_that_finds_all_in_cache), RUN(questions)));
 }

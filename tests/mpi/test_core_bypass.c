@@ -217,18 +217,16 @@ MPI_CASE(all_ranks_write_one_file)
     CHECK_RC(scr_complete_output_all(ctx, 1, &err), SCR_OK, &err);
     job_kill(&job, ctx);
     if (job.rank == 0) { /* recorded once, as the lowest rank's */
-        scr_hash *part = scr_hash_new();
-        uint64_t size = 0;
+        struct scr_rank2file list = { 0 };
         CHECK_RC(scr_prefix_open(&env, job.prefix, 0, &p, &err), SCR_OK, &err);
-        CHECK_RC(scr_prefix_rank2file_read(&env, &p, 1, part, &err), SCR_OK, &err);
-        const scr_hash *mine = scr_hash_getf(part, "RANK 0 FILE");
-        CHECK_INT(scr_hash_size(mine), 2);
-        const scr_hash *info = scr_hash_get(mine, "shared.1");
-        CHECK(scr_hash_get_val_u64(info, "SIZE", &size) && size == 400);
-        CHECK(scr_hash_get(info, "CRC") != NULL);
-        for (int r = 1; r < 4; r++)
-            CHECK_INT(scr_hash_size(scr_hash_getf(part, "RANK %d FILE", r)), 0);
-        scr_hash_delete(part);
+        CHECK_RC(scr_prefix_rank2file_read(&env, &p, 1, &list, &err), SCR_OK, &err);
+        const struct scr_rank_files *mine = scr_rank2file_rank(&list, 0);
+        const struct scr_listed *f =
+            mine ? scr_table_find(&mine->files, "shared.1") : NULL;
+        CHECK(f != NULL && f->has_size && f->size == 400 && f->has_crc);
+        CHECK(mine != NULL && mine->files.n == 2);
+        CHECK_INT(scr_rank2file_num_files(&list), 2);
+        scr_rank2file_fini(&list);
         scr_prefix_fini(&p);
     }
     job_lose_node(&job, nodes);

@@ -74,22 +74,20 @@ static void check_list(struct job *job, int id, size_t files, size_t packed)
     CHECK_RC(scr_prefix_open(&env, job->prefix, 0, &p, &err), SCR_OK, &err);
     struct scr_catalog c = { .env = &env, .prefix = &p, .id = id };
     CHECK_RC(scr_catalog_read_all(&c, &err), SCR_OK, &err);
-    for (SCR_HASH_EACH(e, c.files)) {
-        struct scr_packed is;
-        uint64_t size = 0, plain = 0;
+    for (SCR_EACH(struct scr_listed, f, &c.files)) {
+        uint64_t size = 0;
         uint32_t crc = 0;
-        if (!scr_rank2file_packed(scr_hash_elem_hash(e), &is))
+        if (!f->is_packed)
             continue;
-        char *path = scr_asprintf("%s/%s.zst", job->prefix, scr_hash_elem_key(e));
+        char *path = scr_asprintf("%s/%s.zst", job->prefix, f->item.name);
         CHECK_RC(scr_file_crc32(&env, path, 0, &size, &crc, &err), SCR_OK, &err);
-        CHECK_INT(size, is.size);
-        CHECK_INT(crc, is.crc);
-        CHECK(scr_hash_get_val_u64(scr_hash_elem_hash(e), "SIZE", &plain) &&
-              plain > size);
+        CHECK_INT(size, f->packed.size);
+        CHECK_INT(crc, f->packed.crc);
+        CHECK(f->has_size && f->size > size);
         free(path);
         n++;
     }
-    CHECK_INT(scr_hash_size(c.files), files);
+    CHECK_INT(c.files.n, files);
     CHECK_INT(n, packed);
     scr_catalog_fini(&c);
     scr_prefix_fini(&p);

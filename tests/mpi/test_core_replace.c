@@ -255,22 +255,23 @@ static void delete_older(struct job *job, int id, const char *file)
     const struct scr_env env = { .sys = &scr_sys_posix };
     const struct scr_log quiet = { 0 };
     struct scr_prefix p = { 0 };
-    scr_hash *paths = scr_hash_new();
+    struct scr_table paths;
+    scr_table_init(&paths, sizeof(struct scr_item));
     mpi_test_barrier(job->comm);
     if (job->rank == 0) {
         CHECK_RC(scr_prefix_open(&env, job->prefix, 0, &p, &err), SCR_OK, &err);
         CHECK_RC(scr_deletion_begin(&env, &p, id, &err), SCR_OK, &err);
         if (file != NULL)
-            scr_hash_set(paths, file, NULL);
+            CHECK(scr_table_add(&paths, file) != NULL);
         else
-            CHECK_RC(scr_paths_add(&env, &p, id, paths, &err), SCR_OK, &err);
+            CHECK_RC(scr_paths_add(&env, &p, id, &paths, &err), SCR_OK, &err);
         CHECK_RC(scr_prefix_summary_remove(&env, &p, id, &err), SCR_OK, &err);
-        CHECK_RC(scr_deletion_files(&env, &p, &quiet, paths, &err), SCR_OK, &err);
+        CHECK_RC(scr_deletion_files(&env, &p, &quiet, &paths, &err), SCR_OK, &err);
         CHECK_RC(scr_deletion_records(&env, &p, id, &err), SCR_OK, &err);
         CHECK_RC(scr_deletion_forget(&env, &p, id, &err), SCR_OK, &err);
         scr_prefix_fini(&p);
     }
-    scr_hash_delete(paths);
+    scr_table_fini(&paths);
     mpi_test_barrier(job->comm);
 }
 

@@ -287,42 +287,63 @@ MPI_CASE(a_hash_that_could_not_be_made_is_an_error_everywhere)
     }
 }
 
-MPI_CASE(hashes_go_round_a_ring)
+/* "<from> to <to>: …" with n bytes that follow. */
+static void write_bytes(struct scr_str *s, int from, int to, int n)
 {
-    static const int keys[] = { 0, 7, 9000, 60000 };
+    scr_str_printf(s, "%d to %d:", from, to);
+    for (int i = 0; i < n; i++)
+        scr_str_append_n(s, &(char){ (char)(i * 31 + from) }, 1);
+}
+
+static int is_same_bytes(const struct scr_str *a, const struct scr_str *b)
+{
+    return a->len == b->len && memcmp(a->p, b->p, a->len) == 0;
+}
+
+MPI_CASE(bytes_go_round_a_ring)
+{
+    static const int lens[] = { 0, 7, 65536, 500000 };
     int n = t->comm.size, me = t->comm.rank, right = (me + 1) % n,
         left = (me + n - 1) % n;
     for (int i = 0; i < 4; i++) {
         struct scr_err err = SCR_ERR_INIT;
-        scr_hash *out = letter(me, right, keys[i]), *in = scr_hash_new();
-        scr_hash *want = letter(left, me, keys[i]);
-        CHECK_RC(scr_hash_sendrecv(&t->comm, out, right, in, left, &err), SCR_OK, &err);
-        CHECK(scr_hash_equal(in, want));
-        scr_hash_delete(out);
-        scr_hash_delete(in);
-        scr_hash_delete(want);
+        struct scr_str out = SCR_STR_INIT, in = SCR_STR_INIT, want = SCR_STR_INIT;
+        write_bytes(&out, me, right, lens[i]);
+        write_bytes(&want, left, me, lens[i]);
+        CHECK_RC(scr_bytes_sendrecv(&t->comm, &out, right, &in, left, &err), SCR_OK,
+                 &err);
+        CHECK(is_same_bytes(&in, &want));
+        scr_str_free(&out);
+        scr_str_free(&in);
+        scr_str_free(&want);
     }
 }
 
-MPI_CASE(hashes_go_along_a_line)
+MPI_CASE(bytes_go_along_a_line)
 {
     struct scr_err err = SCR_ERR_INIT;
+    struct scr_str out = SCR_STR_INIT, in = SCR_STR_INIT, want = SCR_STR_INIT;
     int n = t->comm.size, me = t->comm.rank;
     int right = me + 1 < n ? me + 1 : MPI_PROC_NULL,
         left = me > 0 ? me - 1 : MPI_PROC_NULL;
-    scr_hash *out = letter(me, right, 3), *in = scr_hash_new();
-    CHECK_RC(scr_hash_sendrecv(&t->comm, out, right, in, left, &err), SCR_OK, &err);
-    CHECK_INT(scr_hash_size(in), me > 0 ? 3 : 0);
-    scr_hash_delete(in);
-    in = scr_hash_new();
+    write_bytes(&out, me, me + 1, 3);
+    write_bytes(&want, me - 1, me, 3);
+    CHECK_RC(scr_bytes_sendrecv(&t->comm, &out, right, &in, left, &err), SCR_OK, &err);
+    CHECK(me > 0 ? is_same_bytes(&in, &want) : in.len == 0);
+    scr_str_free(&in);
+    scr_str_free(&want);
     if (n > 1 && me == 0)
-        CHECK_RC(scr_hash_send(&t->comm, n - 1, out, &err), SCR_OK, &err);
+        CHECK_RC(scr_bytes_sendrecv(&t->comm, &out, n - 1, NULL, MPI_PROC_NULL, &err),
+                 SCR_OK, &err);
     if (n > 1 && me == n - 1) {
-        CHECK_RC(scr_hash_recv(&t->comm, 0, in, &err), SCR_OK, &err);
-        CHECK_INT(scr_hash_size(in), 3);
+        write_bytes(&want, 0, 1, 3);
+        CHECK_RC(scr_bytes_sendrecv(&t->comm, NULL, MPI_PROC_NULL, &in, 0, &err),
+                 SCR_OK, &err);
+        CHECK(is_same_bytes(&in, &want));
     }
-    scr_hash_delete(in);
-    scr_hash_delete(out);
+    scr_str_free(&out);
+    scr_str_free(&in);
+    scr_str_free(&want);
 }
 
 /* A fixed pattern of who writes to whom in round `round`. */
@@ -388,6 +409,141 @@ MPI_CASE(sparse_exchange_refuses_a_key_that_is_no_rank)
     }
 }
 
+/* --- bytes and texts --- */
+
+/* Texts of which some, by round, take more than a page, to whom `writes` says. */
+static void pass_round(struct mpi_test *t, int round)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_parcels out = { 0 }, in = { 0 };
+    int me = t->comm.rank, texts = round % 4 == 3 ? 20000 : round;
+    for (int r = t->comm.size - 1; r >= 0; r--)
+        for (int i = 0; writes(me, r, round) && i < texts; i++) {
+            CHECK_INT(scr_parcel_printf(&out, r, "%d to %d", me, r), SCR_OK);
+            CHECK_INT(scr_parcel_text(&out, r, i % 2 ? "odd" : ""), SCR_OK);
+        }
+    CHECK_RC(scr_parcels_pass_all(&t->comm, SCR_OK, &out, &in, &err), SCR_OK, &err);
+    size_t n = 0;
+    for (int r = 0; r < t->comm.size; r++) {
+        char want[32];
+        int i = 0;
+        if (!writes(r, me, round) || texts == 0)
+            continue;
+        snprintf(want, sizeof want, "%d to %d", r, me);
+        CHECK(n < in.n && in.of[n].rank == r);
+        for (SCR_TEXTS(text, &in.of[n].bytes)) {
+            const char *should = i % 2 == 0 ? want : i % 4 == 3 ? "odd" : "";
+            CHECK(strcmp(text, should) == 0);
+            i++;
+        }
+        CHECK_INT(i, 2 * texts);
+        n++;
+    }
+    CHECK_INT(in.n, n);
+    scr_parcels_free(&out);
+    scr_parcels_free(&in);
+}
+
+MPI_CASE(parcels_of_texts_come_by_ascending_rank)
+{
+    for (int round = 0; round < 12; round++)
+        pass_round(t, round);
+}
+
+MPI_CASE(what_follows_the_last_text_is_none)
+{
+    char bytes[] = { 'a', '\0', '\0', 'b', 'c' };
+    struct scr_str s = { .p = bytes, .len = sizeof bytes };
+    int n = 0;
+    for (SCR_TEXTS(text, &s))
+        CHECK(strcmp(text, n++ == 0 ? "a" : "") == 0);
+    CHECK_INT(n, 2);
+    s = (struct scr_str)SCR_STR_INIT;
+    for (SCR_TEXTS(text, &s))
+        CHECK(text == NULL);
+}
+
+/* Those that had no error before have none of what others sent. */
+MPI_CASE(an_error_before_a_pass_is_that_of_all)
+{
+    for (int who = 0; who < t->comm.size; who++) {
+        struct scr_err err = SCR_ERR_INIT;
+        struct scr_parcels out = { 0 }, in = { 0 };
+        int rc = SCR_OK;
+        for (int r = 0; r < t->comm.size; r++)
+            CHECK_INT(scr_parcel_text(&out, r, "lost"), SCR_OK);
+        if (t->comm.rank == who)
+            rc = scr_fail(&err, SCR_E_CORRUPT, 0, "as rank %d found", who);
+        rc = scr_parcels_pass_all(&t->comm, rc, &out, &in, &err);
+        CHECK_RC(rc, SCR_E_CORRUPT, &err);
+        CHECK_INT(err.rank, who);
+        CHECK_INT(in.n, 0);
+        scr_parcels_free(&out);
+    }
+}
+
+MPI_CASE(bytes_that_could_not_be_had_are_an_error_of_all)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_parcels out = { 0 }, in = { 0 };
+    int last = t->comm.size - 1;
+    CHECK_INT(scr_parcel_text(&out, 0, "text"), SCR_OK);
+    if (t->comm.rank == last)
+        scr_str_spoil(scr_parcel_to(&out, 0));
+    CHECK_RC(scr_parcels_pass_all(&t->comm, SCR_OK, &out, &in, &err), SCR_E_NOMEM,
+             &err);
+    CHECK_INT(in.n, 0);
+    scr_parcels_free(&out);
+}
+
+MPI_CASE(bytes_of_all_ranks_come_to_all)
+{
+    static const size_t lens[] = { 0, 1, 700, 50000 };
+    for (int i = 0; i < 4; i++) {
+        struct scr_err err = SCR_ERR_INIT;
+        struct scr_str mine = SCR_STR_INIT, all = SCR_STR_INIT;
+        size_t at = 0;
+        for (size_t k = 0; k < lens[i]; k++)
+            scr_str_append_n(&mine, &(char){ (char)('a' + t->comm.rank) }, 1);
+        CHECK_RC(scr_bytes_share_all(&t->comm, SCR_OK, &mine, &all, &err), SCR_OK,
+                 &err);
+        CHECK_INT(all.len, lens[i] * (size_t)t->comm.size);
+        for (int r = 0; r < t->comm.size; r++)
+            for (size_t k = 0; k < lens[i] && at < all.len; k++)
+                CHECK(all.p[at++] == 'a' + r);
+        scr_str_free(&mine);
+        scr_str_free(&all);
+    }
+}
+
+MPI_CASE(an_error_before_a_share_is_that_of_all)
+{
+    for (int who = 0; who < t->comm.size; who++) {
+        struct scr_err err = SCR_ERR_INIT;
+        struct scr_str mine = SCR_STR_INIT, all = SCR_STR_INIT;
+        scr_hash *h = scr_hash_new();
+        int mine_rc = SCR_OK;
+        scr_str_append(&mine, "mine");
+        if (t->comm.rank == who)
+            mine_rc = scr_fail(&err, SCR_E_IO, 0, "read");
+        CHECK_RC(scr_bytes_share_all(&t->comm, mine_rc, &mine, &all, &err), SCR_E_IO,
+                 &err);
+        CHECK_INT(all.len, 0);
+        CHECK_RC(scr_hash_share_all(&t->comm, 0, mine_rc, h, &err), SCR_E_IO, &err);
+        CHECK_INT(err.rank, who);
+        scr_hash_delete(h);
+        scr_str_free(&mine);
+    }
+}
+
+MPI_CASE(largest_of_the_ranks_below)
+{
+    uint64_t v = (uint64_t)(t->comm.rank * 7 % 4), want = 0;
+    for (int r = 0; r < t->comm.rank; r++)
+        want = (uint64_t)(r * 7 % 4) > want ? (uint64_t)(r * 7 % 4) : want;
+    CHECK_INT(scr_max_below_all(&t->comm, v), want);
+}
+
 MPI_CASE(a_failed_mpi_call_is_an_error_and_no_abort)
 {
     struct scr_err err = SCR_ERR_INIT;
@@ -416,9 +572,16 @@ int main(int argc, char **argv)
                   RUN(hashes_are_broadcast_and_merged),
                   RUN(hashes_of_any_length_are_broadcast),
                   RUN(a_hash_that_could_not_be_made_is_an_error_everywhere),
-                  RUN(hashes_go_round_a_ring), RUN(hashes_go_along_a_line),
+                  RUN(bytes_go_round_a_ring), RUN(bytes_go_along_a_line),
                   RUN(sparse_exchange_delivers_everything_round_after_round),
                   RUN(sparse_exchange_of_nothing),
                   RUN(sparse_exchange_refuses_a_key_that_is_no_rank),
+                  RUN(parcels_of_texts_come_by_ascending_rank),
+                  RUN(what_follows_the_last_text_is_none),
+                  RUN(an_error_before_a_pass_is_that_of_all),
+                  RUN(bytes_that_could_not_be_had_are_an_error_of_all),
+                  RUN(bytes_of_all_ranks_come_to_all),
+                  RUN(an_error_before_a_share_is_that_of_all),
+                  RUN(largest_of_the_ranks_below),
                   RUN(a_failed_mpi_call_is_an_error_and_no_abort)));
 }

@@ -150,7 +150,7 @@ static void check_record(struct mpi_test *t, struct scene *s, enum move_kind kin
     struct scr_err err = SCR_ERR_INIT;
     struct scr_dataset d;
     int complete = 0, current = 0, n = t->comm.size, rank = t->comm.rank;
-    scr_hash *part = scr_hash_new();
+    struct scr_rank2file list = { 0 };
     CHECK_INT(index_complete(t, s, ID, &current), 1);
     CHECK_INT(current, 1);
     scr_hash_unset_all(s->dset);
@@ -163,21 +163,19 @@ static void check_record(struct mpi_test *t, struct scene *s, enum move_kind kin
     CHECK_INT(d.files, total_files(n, kind));
     CHECK_INT(d.size, total_bytes(n, kind));
     CHECK_INT(d.complete, 1);
-    CHECK_RC(scr_prefix_rank2file_read(&posix, &s->prefix, ID, part, &err), SCR_OK,
+    CHECK_RC(scr_prefix_rank2file_read(&posix, &s->prefix, ID, &list, &err), SCR_OK,
              &err);
-    CHECK_INT(scr_hash_size(scr_hash_get(part, "RANK")), n);
-    const scr_hash *mine = scr_hash_getf(part, "RANK %d FILE", rank);
-    CHECK_INT(scr_hash_size(mine), move_nfiles(rank, kind));
-    for (int i = 0; i < move_nfiles(rank, kind); i++) {
+    CHECK_INT(list.n, n);
+    const struct scr_rank_files *mine = scr_rank2file_rank(&list, rank);
+    CHECK_INT(mine != NULL ? (int)mine->files.n : -1, move_nfiles(rank, kind));
+    for (int i = 0; mine != NULL && i < move_nfiles(rank, kind); i++) {
         char dest[128];
-        uint64_t size = 0;
-        uint32_t crc;
         move_dest(dest, sizeof dest, rank, i);
-        CHECK(scr_hash_get_val_u64(scr_hash_get(mine, dest), "SIZE", &size));
-        CHECK_INT(size, move_size(rank, i, kind));
-        CHECK(scr_hash_get_val_crc(scr_hash_get(mine, dest), "CRC", &crc));
+        const struct scr_listed *f = scr_table_find(&mine->files, dest);
+        CHECK(f != NULL && f->has_size && f->has_crc);
+        CHECK_INT(f != NULL ? f->size : 0, move_size(rank, i, kind));
     }
-    scr_hash_delete(part);
+    scr_rank2file_fini(&list);
 }
 
 static struct {
@@ -521,8 +519,9 @@ MPI_CASE(a_version_5_summary_is_read)
     CHECK_RC(flush(t, &s, &posix, &err), SCR_OK, &err);
     if (t->comm.rank == 0) {
         scr_hash *part = scr_hash_new(), *summary = scr_hash_new();
-        CHECK_RC(scr_prefix_rank2file_read(&posix, &s.prefix, ID, part, &err), SCR_OK,
-                 &err);
+        CHECK_RC(scr_hash_file_read(&scr_sys_posix, at_record(&s, "rank2file.0.0"),
+                                    part, &err),
+                 SCR_OK, &err);
         scr_hash_unset(part, "LEVEL");
         scr_hash_set_val_i64(part, "COMPLETE", 1);
         scr_hash_set_val_i64(summary, "VERSION", 5);
@@ -808,43 +807,123 @@ MPI_CASE(no_more_ranks_copy_at_once_than_allowed)
 
 enum { PART_FILES = 12000 }; /* of one rank: more than 1 MiB of names */
 
-static scr_hash *long_list(struct mpi_test *t, int rank)
+static void long_list(struct mpi_test *t, struct scr_rank2file *mine)
 {
-    struct scr_err err = SCR_ERR_INIT;
-    scr_hash *mine = scr_hash_new();
+    int rank = t->comm.rank;
+    scr_rank2file_init(mine, t->comm.size);
     for (int i = 0; i < PART_FILES; i++) {
         char path[128];
-        const uint32_t crc = (uint32_t)(rank * PART_FILES + i);
         snprintf(path, sizeof path, "a/somewhat/longer/directory/name/rank.%d/file.%d",
                  rank, i);
-        if (scr_rank2file_add_file(mine, rank, path, (uint64_t)i, &crc, NULL) != SCR_OK)
-            CHECK_RC(SCR_E_FAILURE, SCR_OK, &err);
+        struct scr_listed *f = scr_rank2file_add_file(mine, rank, path);
+        scr_listed_set_size(f, (uint64_t)i);
+        scr_listed_set_crc(f, (uint32_t)(rank * PART_FILES + i));
     }
-    return mine;
+    CHECK(scr_rank2file_ok(mine));
+}
+
+static void pack_list(const struct scr_rank2file *l, int rank, struct scr_str *s)
+{
+    scr_rank_files_pack(s, scr_rank2file_rank(l, rank));
 }
 
 MPI_CASE(long_lists_are_written_in_parts_and_come_back)
 {
     struct scr_err err = SCR_ERR_INIT;
     struct scene s = { .root = move_root(t) };
+    struct scr_rank2file mine, got = { 0 };
+    struct scr_rank2file_root root = { 0 };
+    struct scr_str wrote = SCR_STR_INIT, came = SCR_STR_INIT;
     scene_prefix(t, &s);
     move_mkdir("%s/scr.dataset.%d", s.prefix.scr, ID);
-    scr_hash *mine = long_list(t, t->comm.rank), *got = scr_hash_new();
-    scr_hash *want = scr_hash_dup(scr_hash_getf(mine, "RANK %d", t->comm.rank));
+    long_list(t, &mine);
     scr_barrier_all(&t->comm);
-    CHECK_RC(scr_rank2file_write_all(&posix, &t->comm, &s.prefix, ID, mine, &err),
+    CHECK_RC(
+        scr_rank2file_write_all(&posix, &t->comm, &s.prefix, ID, &mine, SCR_OK, &err),
+        SCR_OK, &err);
+    CHECK_RC(scr_rank2file_root_read(&scr_sys_posix, at_record(&s, "rank2file"), &root,
+                                     &err),
              SCR_OK, &err);
-    scr_hash *root = scr_hash_new();
-    CHECK_RC(scr_hash_file_read(&scr_sys_posix, at_record(&s, "rank2file"), root, &err),
+    CHECK_INT(root.n, t->comm.size);
+    CHECK_RC(scr_rank2file_read_all(&posix, &t->comm, &s.prefix, ID, &got, &err),
              SCR_OK, &err);
-    CHECK_INT(scr_hash_size(scr_hash_get(root, "RANK")), t->comm.size);
-    CHECK_RC(scr_rank2file_read_all(&posix, &t->comm, &s.prefix, ID, got, &err), SCR_OK,
-             &err);
-    CHECK(scr_hash_equal(got, want));
-    scr_hash_delete(root);
-    scr_hash_delete(want);
-    scr_hash_delete(got);
-    scr_hash_delete(mine);
+    CHECK_INT(got.ranks, t->comm.size);
+    CHECK_INT(got.n, 1);
+    pack_list(&mine, t->comm.rank, &wrote);
+    pack_list(&got, t->comm.rank, &came);
+    CHECK(wrote.len == came.len && memcmp(wrote.p, came.p, came.len) == 0);
+    scr_str_free(&wrote);
+    scr_str_free(&came);
+    scr_rank2file_root_fini(&root);
+    scr_rank2file_fini(&got);
+    scr_rank2file_fini(&mine);
+    scr_prefix_fini(&s.prefix);
+    scr_hash_delete(s.dset);
+    move_root_remove(t);
+}
+
+/* The same by ranks that have less than a part each: the first of each part gets what
+ * begins in its stretch. */
+MPI_CASE(short_lists_share_a_part)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct scene s = { .root = move_root(t) };
+    struct scr_rank2file mine, got = { 0 };
+    struct scr_rank2file_root root = { 0 };
+    int rank = t->comm.rank, half = PART_FILES / 2;
+    scene_prefix(t, &s);
+    move_mkdir("%s/scr.dataset.%d", s.prefix.scr, ID);
+    scr_rank2file_init(&mine, t->comm.size);
+    scr_rank2file_add_rank(&mine, rank);
+    for (int i = 0; rank % 2 == 0 && i < half; i++) {
+        char path[200];
+        snprintf(path, sizeof path, "a/directory/of/%0100d/rank.%d/file.%d", 7, rank,
+                 i);
+        scr_rank2file_add_file(&mine, rank, path);
+    }
+    CHECK(scr_rank2file_ok(&mine));
+    scr_barrier_all(&t->comm);
+    CHECK_RC(
+        scr_rank2file_write_all(&posix, &t->comm, &s.prefix, ID, &mine, SCR_OK, &err),
+        SCR_OK, &err);
+    CHECK_RC(scr_rank2file_root_read(&scr_sys_posix, at_record(&s, "rank2file"), &root,
+                                     &err),
+             SCR_OK, &err);
+    for (size_t i = 0; i + 1 < root.n; i++)
+        CHECK(root.part[i] < root.part[i + 1]);
+    CHECK_INT(root.part[0], 0);
+    CHECK_RC(scr_rank2file_share_all(&posix, &t->comm, &s.prefix, ID, &got, &err),
+             SCR_OK, &err);
+    CHECK_INT(got.ranks, t->comm.size);
+    CHECK_INT(scr_rank2file_num_files(&got), rank % 2 == 0 ? half : 0);
+    scr_rank2file_root_fini(&root);
+    scr_rank2file_fini(&got);
+    scr_rank2file_fini(&mine);
+    scr_prefix_fini(&s.prefix);
+    scr_hash_delete(s.dset);
+    move_root_remove(t);
+}
+
+/* What a rank found before keeps all from writing. */
+MPI_CASE(a_list_of_which_a_rank_failed_is_not_written)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct scene s = { .root = move_root(t) };
+    struct scr_rank2file mine;
+    int rc = SCR_OK, last = t->comm.size - 1;
+    scene_prefix(t, &s);
+    move_mkdir("%s/scr.dataset.%d", s.prefix.scr, ID);
+    scr_rank2file_init(&mine, t->comm.size);
+    scr_rank2file_add_file(&mine, t->comm.rank, "file");
+    scr_barrier_all(&t->comm);
+    if (t->comm.rank == last)
+        rc = scr_fail(&err, SCR_E_MISSING, 0, "never written");
+    rc = scr_rank2file_write_all(&posix, &t->comm, &s.prefix, ID, &mine, rc, &err);
+    CHECK_RC(rc, SCR_E_MISSING, &err);
+    CHECK(strcmp(err.text, "never written") == 0 && err.rank == last);
+    CHECK_INT(access(at_record(&s, "rank2file"), F_OK), -1);
+    CHECK_INT(access(at_record(&s, "rank2file.0.0"), F_OK), -1);
+    scr_rank2file_fini(&mine);
     scr_prefix_fini(&s.prefix);
     scr_hash_delete(s.dset);
     move_root_remove(t);
@@ -947,7 +1026,7 @@ MPI_CASE(each_failing_call_in_a_fetch_is_agreed)
 
 static int is_taken(void *arg, const char *rel)
 {
-    return scr_hash_get(arg, rel) != NULL;
+    return scr_table_find(arg, rel) != NULL;
 }
 
 MPI_CASE(names_in_cache_never_meet)
@@ -963,15 +1042,16 @@ MPI_CASE(names_in_cache_never_meet)
         { "c/data.1", "data.1" },
         { "d/1x", "1x" },
     };
-    scr_hash *taken = scr_hash_new();
+    struct scr_table taken;
+    scr_table_init(&taken, sizeof(struct scr_item));
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        char *rel = scr_cache_name(cases[i][0], is_taken, taken);
+        char *rel = scr_cache_name(cases[i][0], is_taken, &taken);
         if (rel == NULL || strcmp(rel, cases[i][1]) != 0)
             mpi_test_fail(t, __FILE__, __LINE__, "%s -> %s", cases[i][0], rel);
-        scr_hash_set(taken, rel, NULL);
+        scr_table_add(&taken, rel);
         free(rel);
     }
-    scr_hash_delete(taken);
+    scr_table_fini(&taken);
 }
 
 int main(int argc, char **argv)
@@ -991,6 +1071,8 @@ int main(int argc, char **argv)
             RUN(a_dataset_whose_files_are_replaced_is_complete_no_more),
             RUN(no_more_ranks_copy_at_once_than_allowed),
             RUN(long_lists_are_written_in_parts_and_come_back),
+            RUN(short_lists_share_a_part),
+            RUN(a_list_of_which_a_rank_failed_is_not_written),
             RUN(each_failing_call_in_a_flush_leaves_a_true_index),
             RUN(a_flush_that_dies_anywhere_leaves_a_true_index),
             RUN(each_failing_call_in_a_fetch_is_agreed)));

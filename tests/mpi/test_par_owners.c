@@ -5,13 +5,13 @@
 #include "par/owners.h"
 
 /* The names a rank has in a case; a pure function of the rank. */
-typedef void (*names_of)(int rank, int size, scr_hash *names);
+typedef void (*names_of)(int rank, int size, struct scr_table *names);
 
-static void add(scr_hash *names, const char *fmt, int a, int b)
+static void add(struct scr_table *names, const char *fmt, int a, int b)
 {
     char name[64];
     snprintf(name, sizeof name, fmt, a, b);
-    scr_hash_set(names, name, NULL);
+    scr_table_add(names, name);
 }
 
 /* Ranks that have this name, ascending. */
@@ -19,11 +19,12 @@ static int who_has(names_of f, int size, const char *name, int *ranks)
 {
     int n = 0;
     for (int r = 0; r < size; r++) {
-        scr_hash *names = scr_hash_new();
-        f(r, size, names);
-        if (scr_hash_get(names, name) != NULL)
+        struct scr_table names;
+        scr_table_init(&names, sizeof(struct scr_item));
+        f(r, size, &names);
+        if (scr_table_find(&names, name) != NULL)
             ranks[n++] = r;
-        scr_hash_delete(names);
+        scr_table_fini(&names);
     }
     return n;
 }
@@ -31,48 +32,50 @@ static int who_has(names_of f, int size, const char *name, int *ranks)
 /* Compares with what follows from knowing the names of all ranks. */
 static void check(struct mpi_test *t, names_of f)
 {
-    scr_hash *mine = scr_hash_new(), *shared = scr_hash_new();
+    struct scr_table mine, shared;
+    scr_table_init(&mine, sizeof(struct scr_item));
+    scr_table_init(&shared, sizeof(struct scr_shared));
     struct scr_err err = SCR_ERR_INIT;
     int any = -1, ranks[64], expect_any = 0;
     uint64_t totals[2] = { 1, (uint64_t)t->comm.rank };
-    f(t->comm.rank, t->comm.size, mine);
-    CHECK_RC(scr_owners_find_all(&t->comm, mine, totals, 2, SCR_OK, shared, &any, &err),
-             SCR_OK, &err);
+    f(t->comm.rank, t->comm.size, &mine);
+    CHECK_RC(
+        scr_owners_find_all(&t->comm, &mine, totals, 2, SCR_OK, &shared, &any, &err),
+        SCR_OK, &err);
     CHECK_INT(totals[0], t->comm.size);
     CHECK_INT(totals[1], t->comm.size * (t->comm.size - 1) / 2);
     size_t n = 0;
-    for (SCR_HASH_EACH(e, mine)) {
-        int has = who_has(f, t->comm.size, scr_hash_elem_key(e), ranks), owner = -1;
-        const scr_hash *found = scr_hash_get(shared, scr_hash_elem_key(e));
+    for (SCR_EACH(struct scr_item, e, &mine)) {
+        int has = who_has(f, t->comm.size, e->name, ranks);
+        const struct scr_shared *found = scr_table_find(&shared, e->name);
         CHECK((found != NULL) == (has > 1));
-        if (has < 2)
+        if (found == NULL)
             continue;
         n++;
-        CHECK(scr_hash_get_val_int(found, "OWNER", &owner));
-        CHECK_INT(owner, ranks[0]);
+        CHECK_INT(found->owner, ranks[0]);
     }
-    CHECK_INT(scr_hash_size(shared), n);
+    CHECK_INT(shared.n, n);
     expect_any = scr_or_all(&t->comm, n > 0);
     CHECK_INT(any, expect_any);
-    scr_hash_delete(mine);
-    scr_hash_delete(shared);
+    scr_table_fini(&mine);
+    scr_table_fini(&shared);
 }
 
-static void numbered(int rank, int size, scr_hash *names)
+static void numbered(int rank, int size, struct scr_table *names)
 {
     (void)size;
     add(names, "step.7/rank_%d.ckpt", rank, 0);
     add(names, "step.7/rank_%d/part.h5", rank, 0);
 }
 
-static void numbered_from_one(int rank, int size, scr_hash *names)
+static void numbered_from_one(int rank, int size, struct scr_table *names)
 {
     (void)size;
     for (int i = 0; i < 3; i++)
         add(names, "out.%06d.%04d", rank + 1, i);
 }
 
-static void with_a_header(int rank, int size, scr_hash *names)
+static void with_a_header(int rank, int size, struct scr_table *names)
 {
     numbered(rank, size, names);
     if (rank == size - 1)
@@ -86,7 +89,7 @@ MPI_CASE(names_with_the_rank_are_of_one_rank)
     check(t, with_a_header);
 }
 
-static void all_alike(int rank, int size, scr_hash *names)
+static void all_alike(int rank, int size, struct scr_table *names)
 {
     /* in another order on every rank */
     for (int i = 0; i < size; i++)
@@ -94,26 +97,26 @@ static void all_alike(int rank, int size, scr_hash *names)
     add(names, "shared", 0, 0);
 }
 
-static void with_one_shared(int rank, int size, scr_hash *names)
+static void with_one_shared(int rank, int size, struct scr_table *names)
 {
     numbered(rank, size, names);
     add(names, "shared.dat", 0, 0);
 }
 
-static void in_pairs(int rank, int size, scr_hash *names)
+static void in_pairs(int rank, int size, struct scr_table *names)
 {
     (void)size;
     add(names, "pair.%d", rank / 2, 0);
 }
 
-static void of_another(int rank, int size, scr_hash *names)
+static void of_another(int rank, int size, struct scr_table *names)
 {
     numbered(rank, size, names);
     if (rank == size - 1)
         add(names, "step.7/rank_%d.ckpt", 0, 0);
 }
 
-static void headers(int rank, int size, scr_hash *names)
+static void headers(int rank, int size, struct scr_table *names)
 {
     numbered(rank, size, names);
     add(names, "header.%c", 'a' + rank % 3, 0);
@@ -128,12 +131,12 @@ MPI_CASE(files_of_several_ranks_belong_to_the_lowest)
     check(t, headers);
 }
 
-static void none(int rank, int size, scr_hash *names)
+static void none(int rank, int size, struct scr_table *names)
 {
     (void)rank, (void)size, (void)names;
 }
 
-static void huge_numbers(int rank, int size, scr_hash *names)
+static void huge_numbers(int rank, int size, struct scr_table *names)
 {
     (void)size;
     add(names, "x99999999999999999999999999.%d", rank % 2, 0);
@@ -149,7 +152,7 @@ MPI_CASE(numbers_that_are_no_ranks)
 static int round_of_random;
 
 /* Some of a few names, so that many are had by several ranks. */
-static void at_random(int rank, int size, scr_hash *names)
+static void at_random(int rank, int size, struct scr_table *names)
 {
     static const char *const form[] = { "f%d", "a%d.%d", "d%d/g%d", "n" };
     uint32_t x = (uint32_t)(rank * 7919 + round_of_random * 104729 + 1);
@@ -169,36 +172,41 @@ MPI_CASE(what_is_found_is_what_knowing_all_gives)
 
 MPI_CASE(ranks_are_told_as_ranges)
 {
-    scr_hash *mine = scr_hash_new(), *shared = scr_hash_new();
+    struct scr_table mine, shared;
+    scr_table_init(&mine, sizeof(struct scr_item));
+    scr_table_init(&shared, sizeof(struct scr_shared));
     struct scr_err err = SCR_ERR_INIT;
     int any = 0;
-    with_one_shared(t->comm.rank, t->comm.size, mine);
-    CHECK_RC(scr_owners_find_all(&t->comm, mine, NULL, 0, SCR_OK, shared, &any, &err),
+    with_one_shared(t->comm.rank, t->comm.size, &mine);
+    CHECK_RC(scr_owners_find_all(&t->comm, &mine, NULL, 0, SCR_OK, &shared, &any, &err),
              SCR_OK, &err);
-    const char *ranks = scr_hash_get_val(scr_hash_get(shared, "shared.dat"), "RANKS");
+    const struct scr_shared *found = scr_table_find(&shared, "shared.dat");
     char want[16];
     snprintf(want, sizeof want, "0-%d", t->comm.size - 1);
-    CHECK(t->comm.size == 1 ? ranks == NULL : ranks && strcmp(ranks, want) == 0);
-    scr_hash_delete(mine);
-    scr_hash_delete(shared);
+    CHECK(t->comm.size == 1 ? found == NULL
+                            : found != NULL && strcmp(found->ranks, want) == 0);
+    scr_table_fini(&mine);
+    scr_table_fini(&shared);
 }
 
 /* What a rank found before travels in the reduction. */
 MPI_CASE(an_error_of_one_rank_is_that_of_all)
 {
-    scr_hash *mine = scr_hash_new(), *shared = scr_hash_new();
+    struct scr_table mine, shared;
+    scr_table_init(&mine, sizeof(struct scr_item));
+    scr_table_init(&shared, sizeof(struct scr_shared));
     struct scr_err err = SCR_ERR_INIT;
     int any = 1, last = t->comm.size - 1, rc = SCR_OK;
-    with_one_shared(t->comm.rank, t->comm.size, mine);
+    with_one_shared(t->comm.rank, t->comm.size, &mine);
     if (t->comm.rank == last)
         rc = scr_fail(&err, SCR_E_MISSING, 0, "never written");
-    rc = scr_owners_find_all(&t->comm, mine, NULL, 0, rc, shared, &any, &err);
+    rc = scr_owners_find_all(&t->comm, &mine, NULL, 0, rc, &shared, &any, &err);
     CHECK_RC(rc, SCR_E_MISSING, &err);
     CHECK(strcmp(err.text, "never written") == 0);
     CHECK_INT(err.rank, last);
-    CHECK(!any && scr_hash_size(shared) == 0);
-    scr_hash_delete(mine);
-    scr_hash_delete(shared);
+    CHECK(!any && shared.n == 0);
+    scr_table_fini(&mine);
+    scr_table_fini(&shared);
 }
 
 int main(int argc, char **argv)

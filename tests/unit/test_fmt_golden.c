@@ -54,22 +54,37 @@ static int decode_index(scr_hash *h, struct scr_err *err)
 static int decode_summary(scr_hash *h, struct scr_err *err)
 {
     int complete = -7;
-    scr_hash *dset = NULL, *part = NULL;
-    int rc = scr_summary_get(h, &complete, &dset, &part, err);
+    scr_hash *dset = NULL;
+    struct scr_rank2file files = { 0 };
+    int has_files = -7,
+        rc = scr_summary_get(h, &complete, &dset, &files, &has_files, err);
     if (rc == SCR_OK) {
         assert_int_equal(complete, 1);
         assert_ptr_equal(dset, scr_hash_get(h, "DSET"));
-        assert_true((part != NULL) == (scr_hash_get(h, "RANK2FILE") != NULL));
+        assert_int_equal(has_files, scr_hash_get(h, "RANK2FILE") != NULL);
+        assert_int_equal(files.ranks > 0, has_files);
     } else {
-        assert_true(complete == -7 && dset == NULL && part == NULL);
+        assert_true(complete == -7 && dset == NULL && has_files == -7);
+        assert_true(files.n == 0 && files.ranks == 0);
     }
-    scr_hash_delete(part);
+    scr_rank2file_fini(&files);
     return rc;
 }
 
+/* As a part, too, if it is one; see test_fmt_rank2file.c. */
 static int decode_rank2file(scr_hash *h, struct scr_err *err)
 {
-    return scr_rank2file_check_root(h, err);
+    struct scr_rank2file_root root;
+    struct scr_rank2file files = { 0 };
+    struct scr_str s = SCR_STR_INIT;
+    scr_hash_append(&s, h);
+    int rc = scr_rank2file_root_unpack(s.p, s.len, &root, err);
+    if (rc == SCR_OK && root.level == 0)
+        rc = scr_rank2file_unpack(s.p, s.len, &files, err);
+    scr_rank2file_root_fini(&root);
+    scr_rank2file_fini(&files);
+    scr_str_free(&s);
+    return rc;
 }
 
 static int decode_halt(scr_hash *h, struct scr_err *err)

@@ -424,13 +424,128 @@ static void old_summary(scr_hash *h)
 static int convert_summary(scr_hash *given)
 {
     struct scr_err err = SCR_ERR_INIT;
-    int complete;
-    scr_hash *dset, *part = NULL;
-    int rc = scr_summary_get(given, &complete, &dset, &part, &err);
+    int complete, has_files = 0;
+    scr_hash *dset;
+    struct scr_rank2file files = { 0 };
+    int rc = scr_summary_get(given, &complete, &dset, &files, &has_files, &err);
     assert_true(rc == SCR_OK || (rc == SCR_E_NOMEM && err.code == rc));
-    assert_true(rc != SCR_OK || scr_hash_getf(part, "RANK 0 FILE a SIZE 5") != NULL);
-    scr_hash_delete(part);
+    assert_true(rc == SCR_OK ? scr_rank2file_num_files(&files) == 1 : files.n == 0);
+    scr_rank2file_fini(&files);
     return rc == SCR_OK;
+}
+
+/* --- lists of files --- */
+
+static void some_list(scr_hash *h)
+{
+    scr_hash_setf(h, NULL, "LEVEL 0");
+    scr_hash_setf(h, NULL, "RANKS 20");
+    for (int rank = 0; rank < 6; rank++)
+        for (int i = 0; i < (rank == 1 ? 30 : 1); i++)
+            scr_hash_setf(h, NULL, "RANK %d FILE file.%d SIZE 5", rank, i);
+    scr_hash_setf(h, NULL, "RANK 3 FILE file.0 ASKED a/long/name/of/it");
+}
+
+/* As a hash; NULL: out of memory. */
+static scr_hash *tree_of(const struct scr_rank2file *l)
+{
+    struct scr_str s = SCR_STR_INIT;
+    scr_hash *h = scr_hash_new();
+    scr_rank2file_pack(&s, l);
+    if (s.bad || scr_hash_unpack(s.p, s.len, h, NULL, NULL) != SCR_OK) {
+        scr_hash_delete(h);
+        h = NULL;
+    }
+    scr_str_free(&s);
+    return h;
+}
+
+static int list_is(const struct scr_rank2file *l, const scr_hash *want)
+{
+    scr_hash *h = scr_rank2file_ok(l) ? tree_of(l) : NULL;
+    int ok = whole(h, want);
+    scr_hash_delete(h);
+    return ok;
+}
+
+static int take_list(scr_hash *given)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_rank2file l = { 0 };
+    int rc = scr_rank2file_from_hash(&l, given, &err);
+    assert_true(rc == SCR_OK || (rc == SCR_E_NOMEM && err.code == rc && l.n == 0));
+    int ok = rc == SCR_OK && list_is(&l, given);
+    scr_rank2file_fini(&l);
+    return ok;
+}
+
+/* Some of it in one list, all of it in another, which is taken into the first. */
+static int join_lists(scr_hash *given)
+{
+    struct scr_rank2file all = { 0 }, to = { .ranks = 20 };
+    int rc = scr_rank2file_from_hash(&all, given, NULL);
+    for (size_t i = 1; i < all.n; i += 2) {
+        struct scr_rank_files *r = scr_rank2file_add_rank(&to, all.of[i]->rank);
+        for (SCR_EACH(const struct scr_listed, f, &all.of[i]->files))
+            if (r != NULL)
+                (void)scr_listed_copy(&r->files, f);
+    }
+    scr_rank2file_take(&to, &all);
+    assert_true(all.n == 0 && all.of == NULL);
+    int ok = rc == SCR_OK && list_is(&to, given);
+    scr_rank2file_fini(&to);
+    return ok;
+}
+
+/* Rank by rank, as between ranks. */
+static int send_list(scr_hash *given)
+{
+    struct scr_rank2file all = { 0 }, to = { .ranks = 20 };
+    struct scr_str s = SCR_STR_INIT;
+    size_t size = 0;
+    int rc = scr_rank2file_from_hash(&all, given, NULL);
+    for (size_t i = 0; i < all.n; i++) {
+        scr_rank_files_pack(&s, all.of[i]);
+        size = scr_rank_files_packed_size(all.of[i]);
+        rc = size > 0 ? rc : SCR_E_NOMEM;
+    }
+    if (rc == SCR_OK)
+        rc = s.bad ? SCR_E_NOMEM : scr_rank_files_unpack(s.p, s.len, &to, NULL);
+    assert_true(rc == SCR_OK || rc == SCR_E_NOMEM);
+    int ok = rc == SCR_OK && list_is(&to, given);
+    scr_str_free(&s);
+    scr_rank2file_fini(&all);
+    scr_rank2file_fini(&to);
+    return ok;
+}
+
+static void some_root(scr_hash *h)
+{
+    scr_hash_setf(h, NULL, "LEVEL 1");
+    scr_hash_setf(h, NULL, "RANKS 20");
+    for (int i = 0; i < 20; i++) {
+        char *name = scr_rank2file_part_name(1, i);
+        scr_hash_setf(h, NULL, "RANK %d FILE %s", i, name);
+        free(name);
+        scr_hash_setf(h, NULL, "RANK %d OFFSET 0", i);
+    }
+}
+
+static int take_root(scr_hash *given)
+{
+    struct scr_rank2file_root root = { 0 };
+    struct scr_str s = SCR_STR_INIT, t = SCR_STR_INIT;
+    scr_hash_append(&s, given);
+    int rc = s.bad ? SCR_E_NOMEM : scr_rank2file_root_unpack(s.p, s.len, &root, NULL);
+    assert_true(rc == SCR_OK || (rc == SCR_E_NOMEM && root.part == NULL));
+    if (rc == SCR_OK)
+        scr_rank2file_root_pack(&t, &root);
+    int ok = rc == SCR_OK && !t.bad;
+    assert_true(!ok || (s.len == t.len && memcmp(s.p, t.p, t.len) == 0));
+    scr_rank2file_root_fini(&root);
+    scr_str_free(&s);
+    scr_str_free(&t);
+    return ok;
 }
 
 #define HASH(name, run, prepare, keeps)                                                \
@@ -453,6 +568,10 @@ static const struct operation operations[] = {
     HASH("convert an index", convert_index, old_index, 1),
     HASH("add to an index", add_to_index, old_index, 0),
     HASH("convert a summary", convert_summary, old_summary, 0),
+    HASH("take a list", take_list, some_list, 1),
+    HASH("join lists", join_lists, some_list, 1),
+    HASH("send a list", send_list, some_list, 1),
+    HASH("take a root", take_root, some_root, 1),
     MAP("build a map", build_map, with_aside, 1),
     MAP("build a large map", build_large_map, many_names, 1),
     MAP("dup a map", duplicate_map, with_aside, 1),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Halt, flush, nodes, summary, rank2file and transfer files by example. */
+/* Halt, flush, nodes, summary and transfer files by example. */
 #include "helper_tmp.h"
 
 #include <math.h>
@@ -140,59 +140,35 @@ static void nodes(void **state)
     scr_hash_delete(h);
 }
 
-/* --- summary and rank2file --- */
+/* --- summary --- */
 
 static void summary(void **state)
 {
     (void)state;
-    int complete;
-    scr_hash *h = scr_hash_new(), *dset = dataset(18, 1), *got, *part;
+    int complete, has_files = -1;
+    struct scr_rank2file files = { 0 };
+    scr_hash *h = scr_hash_new(), *dset = dataset(18, 1), *got;
     scr_hash_set_val(h, "FUTURE", "kept");
     assert_int_equal(scr_summary_set(h, h, 1), SCR_E_ARG);
     assert_int_equal(scr_summary_set(h, dset, 0), SCR_OK);
-    assert_int_equal(scr_summary_get(h, &complete, &got, &part, NULL), SCR_OK);
+    assert_int_equal(scr_summary_get(h, &complete, &got, &files, &has_files, NULL),
+                     SCR_OK);
     assert_int_equal(complete, 0);
     assert_true(scr_hash_equal(got, dset));
-    assert_null(part);
-    assert_int_equal(scr_summary_get(h, NULL, NULL, NULL, NULL), SCR_OK);
+    assert_int_equal(has_files, 0);
+    assert_int_equal(scr_summary_get(h, NULL, NULL, NULL, NULL, NULL), SCR_OK);
+    scr_hash_setf(h, NULL, "RANK2FILE RANKS 2");
+    scr_hash_setf(h, NULL, "RANK2FILE RANK 1 FILE a SIZE 5");
+    assert_int_equal(scr_summary_get(h, NULL, NULL, &files, &has_files, NULL), SCR_OK);
+    assert_true(has_files == 1 && files.ranks == 2 && files.n == 1);
+    scr_rank2file_fini(&files);
+    scr_hash_setf(h, NULL, "RANK2FILE RANK 2 FILE a SIZE 5"); /* no such rank */
+    assert_int_equal(scr_summary_get(h, NULL, NULL, &files, &has_files, NULL),
+                     SCR_E_CORRUPT);
+    assert_int_equal(scr_summary_get(h, NULL, NULL, NULL, NULL, NULL), SCR_OK);
     assert_string_equal(scr_hash_get_val(h, "FUTURE"), "kept");
     scr_hash_delete(h);
     scr_hash_delete(dset);
-}
-
-static void rank2file_parts(void **state)
-{
-    (void)state;
-    uint32_t crc = 0x28eeb9e;
-    scr_hash *root = scr_hash_new(), *part = scr_hash_new(), *extra = scr_hash_new();
-    scr_hash_set_val(extra, "MODE", "33152");
-    assert_int_equal(scr_rank2file_add_part(root, 0), SCR_E_ARG); /* before set_root */
-    assert_int_equal(scr_rank2file_set_root(root, 1, 4), SCR_OK);
-    assert_int_equal(scr_rank2file_add_part(root, 0), SCR_OK);
-    assert_int_equal(scr_rank2file_add_part(root, 2), SCR_OK);
-    assert_string_equal(scr_hash_get_val(scr_hash_getf(root, "RANK 2"), "FILE"),
-                        ".0.2");
-    assert_string_equal(scr_hash_get_val(scr_hash_getf(root, "RANK 2"), "OFFSET"), "0");
-    assert_int_equal(scr_rank2file_check_root(root, NULL), SCR_OK);
-    assert_int_equal(scr_rank2file_check_part(root, NULL), SCR_E_CORRUPT);
-
-    assert_int_equal(scr_rank2file_set_part(part, 4), SCR_OK);
-    assert_int_equal(scr_rank2file_add_file(part, 3, "a/b", 5, &crc, extra), SCR_OK);
-    assert_int_equal(scr_rank2file_add_file(part, 3, "c", 0, NULL, NULL), SCR_OK);
-    assert_int_equal(scr_rank2file_add_file(part, 3, "/c", 0, NULL, NULL),
-                     SCR_E_OUTSIDE);
-    assert_int_equal(scr_rank2file_add_file(part, 3, "../c", 0, NULL, NULL),
-                     SCR_E_OUTSIDE);
-    assert_int_equal(scr_rank2file_add_file(part, -1, "c", 0, NULL, NULL), SCR_E_ARG);
-    assert_int_equal(scr_rank2file_check_part(part, NULL), SCR_OK);
-    assert_int_equal(scr_rank2file_check_root(part, NULL),
-                     SCR_OK); /* a root of level 0 */
-    const scr_hash *file = scr_hash_getf(part, "RANK 3 FILE a/b");
-    assert_string_equal(scr_hash_get_val(file, "CRC"), "0x028eeb9e");
-    assert_string_equal(scr_hash_get_val(file, "MODE"), "33152");
-    scr_hash_delete(root);
-    scr_hash_delete(part);
-    scr_hash_delete(extra);
 }
 
 /* --- transfer --- */
@@ -258,18 +234,13 @@ static void many_files(void **state)
     (void)state;
     char path[64];
     uint64_t left;
-    scr_hash *part = scr_hash_new(), *h = scr_hash_new();
-    assert_int_equal(scr_rank2file_set_part(part, 1), SCR_OK);
+    scr_hash *h = scr_hash_new();
     for (int i = 0; i < 100000; i++) {
         (void)snprintf(path, sizeof path, "/c/file.%d", i);
-        assert_int_equal(scr_rank2file_add_file(part, 0, path + 1, 1, NULL, NULL),
-                         SCR_OK);
         assert_int_equal(scr_transfer_add_file(h, path, path, 1), SCR_OK);
     }
-    assert_int_equal(scr_rank2file_check_part(part, NULL), SCR_OK);
     assert_int_equal(scr_transfer_left(h, &left, NULL), SCR_OK);
     assert_true(left == 100000);
-    scr_hash_delete(part);
     scr_hash_delete(h);
 }
 
@@ -282,7 +253,6 @@ int main(void)
         cmocka_unit_test(flush_latest_is_a_cached_checkpoint),
         cmocka_unit_test(nodes),
         cmocka_unit_test(summary),
-        cmocka_unit_test(rank2file_parts),
         cmocka_unit_test(transfer_fields),
         cmocka_unit_test(transfer_files),
         cmocka_unit_test(many_files),

@@ -20,17 +20,15 @@ static void add(struct test_store *t, int id)
 {
     char name[64];
     struct scr_flushing mark = { 0 };
-    scr_hash *part = scr_hash_new();
+    struct scr_rank2file list = { .ranks = 1 };
     test_summary(t, id, "ckpt", 0);
-    assert_int_equal(scr_rank2file_set_part(part, 1), SCR_OK);
     for (char file = 'a'; file <= 'b'; file++) {
         snprintf(name, sizeof name, "%d/%c", id, file);
-        assert_int_equal(scr_rank2file_add_file(part, 0, name, 1, NULL, NULL), SCR_OK);
+        scr_listed_set_size(scr_rank2file_add_file(&list, 0, name), 1);
     }
     const char *path = test_path("prefix/.scr/scr.dataset.%d/rank2file", id);
-    assert_int_equal(scr_hash_file_write(&scr_sys_posix, path, part, 0, &t->err),
-                     SCR_OK);
-    scr_hash_delete(part);
+    assert_int_equal(scr_rank2file_write(&scr_sys_posix, path, &list, &t->err), SCR_OK);
+    scr_rank2file_fini(&list);
     assert_int_equal(scr_flushing_begin(&t->env, &t->p, id, &mark, &t->err), SCR_OK);
     scr_flushing_leave(&t->env, &mark);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Summary and rank2file of a dataset in the prefix directory. */
+#include "helper_lists.h"
 #include "helper_store.h"
 
 static int teardown(void **state)
@@ -132,52 +133,70 @@ static void put_hash(int id, const char *name, const scr_hash *h)
         SCR_OK);
 }
 
-/* A part of a run of `ranks` with one file for each of the ranks from … to-1. */
-static scr_hash *new_part(int ranks, int from, int to)
+static const char *list_path(int id, const char *suffix)
 {
-    scr_hash *h = scr_hash_new();
-    const uint32_t crc = 0x1234;
-    assert_int_equal(scr_rank2file_set_part(h, ranks), SCR_OK);
+    const char *dir = test_path("prefix/.scr/scr.dataset.%d", id);
+    assert_int_equal(scr_dir_make(&scr_sys_posix, dir, 0700, NULL), SCR_OK);
+    return test_path("prefix/.scr/scr.dataset.%d/rank2file%s", id, suffix);
+}
+
+static void put_list(int id, const char *suffix, const struct scr_rank2file *l)
+{
+    assert_int_equal(
+        scr_rank2file_write(&scr_sys_posix, list_path(id, suffix), l, NULL), SCR_OK);
+}
+
+static void put_root(int id, const char *suffix, int ranks, int *parts, size_t n)
+{
+    const struct scr_rank2file_root root = { 1, ranks, parts, n };
+    assert_int_equal(
+        scr_rank2file_root_write(&scr_sys_posix, list_path(id, suffix), &root, NULL),
+        SCR_OK);
+}
+
+/* A part of a run of `ranks` with one file for each of the ranks from … to-1. */
+static struct scr_rank2file new_part(int ranks, int from, int to)
+{
+    struct scr_rank2file l;
+    scr_rank2file_init(&l, ranks);
     for (int r = from; r < to; r++) {
         char path[32];
         snprintf(path, sizeof path, "ckpt/rank_%d", r);
-        assert_int_equal(scr_rank2file_add_file(h, r, path, 100, &crc, NULL), SCR_OK);
+        scr_listed_set_crc(test_list_add(&l, r, path, 100), 0x1234);
     }
-    return h;
+    return l;
 }
 
-static int read_map(struct test_store *t, int id, scr_hash *part)
+static int read_map(struct test_store *t, int id, struct scr_rank2file *l)
 {
     scr_err_clear(&t->err);
-    return scr_prefix_rank2file_read(&t->env, &t->p, id, part, &t->err);
+    scr_rank2file_fini(l);
+    return scr_prefix_rank2file_read(&t->env, &t->p, id, l, &t->err);
 }
 
 /* Writes a root with two parts, ranks 0-1 and 2-3, as dataset 9. */
 static void put_two_parts(void)
 {
-    scr_hash *root = scr_hash_new(), *a = new_part(4, 0, 2), *b = new_part(4, 2, 4);
-    assert_int_equal(scr_rank2file_set_root(root, 1, 4), SCR_OK);
-    assert_int_equal(scr_rank2file_add_part(root, 0), SCR_OK);
-    assert_int_equal(scr_rank2file_add_part(root, 2), SCR_OK);
-    put_hash(9, "rank2file", root);
-    put_hash(9, "rank2file.0.0", a);
-    put_hash(9, "rank2file.0.2", b);
-    scr_hash_delete(root);
-    scr_hash_delete(a);
-    scr_hash_delete(b);
+    int parts[] = { 0, 2 };
+    struct scr_rank2file a = new_part(4, 0, 2), b = new_part(4, 2, 4);
+    put_root(9, "", 4, parts, 2);
+    put_list(9, ".0.0", &a);
+    put_list(9, ".0.2", &b);
+    scr_rank2file_fini(&a);
+    scr_rank2file_fini(&b);
 }
 
 static void parts_are_merged(void **state)
 {
     (void)state;
     struct test_store t;
-    scr_hash *part = scr_hash_new(), *want = new_part(4, 0, 4);
+    struct scr_rank2file l = { 0 }, want = new_part(4, 0, 4);
     test_store_open(&t);
     put_two_parts();
-    assert_int_equal(read_map(&t, 9, part), SCR_OK);
-    assert_true(scr_hash_equal(part, want));
-    scr_hash_delete(part);
-    scr_hash_delete(want);
+    assert_int_equal(read_map(&t, 9, &l), SCR_OK);
+    assert_true(test_lists_same(&l, &want));
+    scr_rank2file_fini(&l);
+    scr_rank2file_fini(&want);
     test_store_close(&t);
 }
 
@@ -185,13 +204,13 @@ static void a_root_may_be_a_part_itself(void **state)
 {
     (void)state;
     struct test_store t;
-    scr_hash *part = scr_hash_new(), *only = new_part(2, 0, 2);
+    struct scr_rank2file l = { 0 }, only = new_part(2, 0, 2);
     test_store_open(&t);
-    put_hash(3, "rank2file", only);
-    assert_int_equal(read_map(&t, 3, part), SCR_OK);
-    assert_true(scr_hash_equal(part, only));
-    scr_hash_delete(part);
-    scr_hash_delete(only);
+    put_list(3, "", &only);
+    assert_int_equal(read_map(&t, 3, &l), SCR_OK);
+    assert_true(test_lists_same(&l, &only));
+    scr_rank2file_fini(&l);
+    scr_rank2file_fini(&only);
     test_store_close(&t);
 }
 
@@ -199,31 +218,37 @@ static void missing_and_damaged_parts_are_errors(void **state)
 {
     (void)state;
     struct test_store t;
-    scr_hash *part = scr_hash_new();
+    struct scr_rank2file l = { 0 }, beyond = new_part(6, 2, 5);
     test_store_open(&t);
-    assert_int_equal(read_map(&t, 1, part), SCR_E_NOENT);
+    assert_int_equal(read_map(&t, 1, &l), SCR_E_NOENT);
+    assert_int_equal(l.ranks, 0); /* there is no list */
     put_two_parts();
+    put_list(9, ".0.2", &beyond); /* of a rank that the root knows nothing of */
+    assert_int_equal(read_map(&t, 9, &l), SCR_E_CORRUPT);
+    assert_non_null(strstr(t.err.text, "no such rank: 4"));
     test_put(test_path("prefix/.scr/scr.dataset.9/rank2file.0.2"), "bad", 3);
-    assert_int_equal(read_map(&t, 9, part), SCR_E_CORRUPT);
+    assert_int_equal(read_map(&t, 9, &l), SCR_E_CORRUPT);
     assert_non_null(strstr(t.err.text, "rank2file.0.2"));
-    scr_hash_unset_all(part);
     unlink(test_path("prefix/.scr/scr.dataset.9/rank2file.0.2"));
-    assert_int_equal(read_map(&t, 9, part), SCR_E_NOENT);
-    scr_hash_delete(part);
+    assert_int_equal(read_map(&t, 9, &l), SCR_E_NOENT);
+    assert_int_equal(l.ranks, 4); /* there is one that lacks a part */
+    scr_rank2file_fini(&l);
+    scr_rank2file_fini(&beyond);
     test_store_close(&t);
 }
 
 /* A root whose only part has that FILE. */
 static int read_hostile(struct test_store *t, const char *file)
 {
-    scr_hash *root = scr_hash_new(), *part = scr_hash_new();
-    scr_rank2file_set_root(root, 1, 1);
-    scr_rank2file_add_part(root, 0);
-    scr_hash_set_val(scr_hash_get_kv_int(root, "RANK", 0), "FILE", file);
+    struct scr_rank2file l = { 0 };
+    scr_hash *root = scr_hash_new();
+    scr_hash_set_val_i64(root, "LEVEL", 1);
+    scr_hash_set_val_i64(root, "RANKS", 1);
+    scr_hash_set_val(scr_hash_set_kv_int(root, "RANK", 0), "FILE", file);
     put_hash(4, "rank2file", root);
-    int rc = read_map(t, 4, part);
+    int rc = read_map(t, 4, &l);
     scr_hash_delete(root);
-    scr_hash_delete(part);
+    scr_rank2file_fini(&l);
     return rc;
 }
 
@@ -242,17 +267,24 @@ static void a_part_that_is_a_root_again_does_not_loop(void **state)
 {
     (void)state;
     struct test_store t;
-    scr_hash *root = scr_hash_new(), *part = scr_hash_new();
+    int only = 0;
+    struct scr_rank2file l = { 0 };
     test_store_open(&t);
-    scr_rank2file_set_root(root, 1, 1);
-    scr_rank2file_add_part(root, 0);
-    put_hash(4, "rank2file", root);
-    put_hash(4, "rank2file.0.0", root);
-    assert_int_equal(read_map(&t, 4, part), SCR_E_CORRUPT);
+    put_root(4, "", 1, &only, 1);
+    put_root(4, ".0.0", 1, &only, 1);
+    assert_int_equal(read_map(&t, 4, &l), SCR_E_CORRUPT);
     assert_non_null(strstr(t.err.text, "LEVEL"));
-    scr_hash_delete(root);
-    scr_hash_delete(part);
+    scr_rank2file_fini(&l);
     test_store_close(&t);
+}
+
+/* Of rank 0. */
+static const struct scr_listed *file_of(const struct scr_rank2file *l, const char *path)
+{
+    assert_true(l->n > 0 && l->of[0]->rank == 0);
+    const struct scr_listed *f = scr_table_find(&l->of[0]->files, path);
+    assert_non_null(f);
+    return f;
 }
 
 static void an_old_summary_gives_both(void **state)
@@ -260,7 +292,8 @@ static void an_old_summary_gives_both(void **state)
     (void)state;
     struct test_store t;
     int complete;
-    scr_hash *h = scr_hash_new(), *dset = scr_hash_new(), *part = scr_hash_new();
+    scr_hash *h = scr_hash_new(), *dset = scr_hash_new();
+    struct scr_rank2file l = { 0 };
     test_store_open(&t);
     scr_hash_set_val_i64(h, "VERSION", 5);
     scr_hash *ckpt = scr_hash_set_kv_int(h, "CKPT", 6);
@@ -271,13 +304,11 @@ static void an_old_summary_gives_both(void **state)
     put_hash(6, "summary.scr", h);
     assert_int_equal(read_summary(&t, 6, &complete, dset), SCR_OK);
     assert_int_equal(complete, 1);
-    assert_int_equal(read_map(&t, 6, part), SCR_OK);
-    assert_string_equal(
-        scr_hash_get_val(scr_hash_getf(part, "RANK 0 FILE rank_0.ckpt"), "SIZE"),
-        "524294");
+    assert_int_equal(read_map(&t, 6, &l), SCR_OK);
+    assert_int_equal(file_of(&l, "rank_0.ckpt")->size, 524294);
     scr_hash_delete(h);
     scr_hash_delete(dset);
-    scr_hash_delete(part);
+    scr_rank2file_fini(&l);
     test_store_close(&t);
 }
 
@@ -314,26 +345,25 @@ static void a_prefix_of_version_1_is_read(void **state)
     (void)state;
     struct test_store t;
     int complete = 0, id = 19;
-    scr_hash *dset = scr_hash_new(), *part = scr_hash_new();
+    scr_hash *dset = scr_hash_new();
+    struct scr_rank2file l = { 0 };
     test_store_open(&t);
     put_version_1(18, "scr.2011-02-28.18");
     assert_string_equal(test_index_ids(&t), "18");
     assert_int_equal(read_summary(&t, 18, &complete, dset), SCR_OK);
     assert_int_equal(complete, 1);
     assert_string_equal(scr_hash_get_val(dset, "NAME"), "scr.2011-02-28.18");
-    assert_int_equal(read_map(&t, 18, part), SCR_OK);
-    assert_non_null(
-        scr_hash_getf(part, "RANK 0 FILE scr.2011-02-28.18/rank_0.ckpt SIZE 5"));
+    assert_int_equal(read_map(&t, 18, &l), SCR_OK);
+    assert_int_equal(file_of(&l, "scr.2011-02-28.18/rank_0.ckpt")->size, 5);
 
     /* the first update writes the new index and leaves the old one as it was */
     assert_int_equal(scr_prefix_index_update(&t.env, &t.p, test_add_id, &id, &t.err),
                      SCR_OK);
     assert_string_equal(test_index_ids(&t), "19 18");
-    scr_hash_unset_all(part);
-    assert_int_equal(read_map(&t, 18, part), SCR_OK);
+    assert_int_equal(read_map(&t, 18, &l), SCR_OK);
     assert_true(test_exists(test_path("prefix/index.scr")));
     scr_hash_delete(dset);
-    scr_hash_delete(part);
+    scr_rank2file_fini(&l);
     test_store_close(&t);
 }
 
@@ -352,16 +382,16 @@ static void reading_survives_any_failure(void **state)
     (void)state;
     for (long n = 0;; n++) {
         struct test_store t;
-        scr_hash *part = scr_hash_new();
+        struct scr_rank2file l = { 0 };
         test_store_open(&t);
         put_two_parts();
         test_fault_arm(TEST_ANY, n, EIO, TEST_ONCE);
-        int rc = read_map(&t, 9, part);
+        int rc = read_map(&t, 9, &l);
         int fired = test_fault_off();
         assert_true(rc == SCR_OK || rc == SCR_E_IO);
         if (rc == SCR_OK)
-            assert_int_equal(scr_hash_size(scr_hash_get(part, "RANK")), 4);
-        scr_hash_delete(part);
+            assert_int_equal(l.n, 4);
+        scr_rank2file_fini(&l);
         test_store_close(&t);
         if (!fired)
             break;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Datasets whose files newer ones have all written over leave no records (invariant
  * P27), whichever system call fails. */
+#include "helper_lists.h"
 #include "helper_store.h"
 
 #include "store/deletion.h"
@@ -17,14 +18,12 @@ static int teardown(void **state)
 static void list_files(struct test_store *t, int id, const char *files)
 {
     char name[64];
-    scr_hash *part = scr_hash_new();
-    assert_int_equal(scr_rank2file_set_part(part, 1), SCR_OK);
+    struct scr_rank2file list = { .ranks = 1 };
     for (int at = 0, n = 0; sscanf(files + at, "%63s%n", name, &n) == 1; at += n)
-        assert_int_equal(scr_rank2file_add_file(part, 0, name, 1, NULL, NULL), SCR_OK);
+        test_list_add(&list, 0, name, 1);
     const char *path = test_path("prefix/.scr/scr.dataset.%d/rank2file", id);
-    assert_int_equal(scr_hash_file_write(&scr_sys_posix, path, part, 0, &t->err),
-                     SCR_OK);
-    scr_hash_delete(part);
+    assert_int_equal(scr_rank2file_write(&scr_sys_posix, path, &list, &t->err), SCR_OK);
+    scr_rank2file_fini(&list);
 }
 
 /* A dataset "ckpt" with such a list, in the index and, if it is complete, with a

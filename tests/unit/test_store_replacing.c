@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Files that wait beside those they are to replace (invariant P8): what is done with a
  * dataset of which only the names are missing. */
+#include "helper_lists.h"
 #include "helper_store.h"
 
 #include "store/paths.h"
@@ -32,29 +33,22 @@ static char first_of(const char *path)
     return c;
 }
 
-static void write_list(int id, const char *suffix, const scr_hash *h)
-{
-    const char *path = test_path("prefix/.scr/scr.dataset.%d/rank2file%s", id, suffix);
-    assert_int_equal(scr_hash_file_write(&scr_sys_posix, path, h, SCR_VOLATILE, NULL),
-                     SCR_OK);
-}
-
 /* Dataset id lists A/x and A/y, and is complete in the index. */
 static void list_both(struct test_store *t, int id)
 {
-    scr_hash *part = scr_hash_new(), *root = scr_hash_new(), *none = scr_hash_new();
+    int only = 0;
+    struct scr_rank2file part = { .ranks = 1 };
+    const struct scr_rank2file_root root = { 1, 1, &only, 1 };
     const char *dir = test_path("prefix/.scr/scr.dataset.%d", id);
     assert_int_equal(scr_dir_make(&scr_sys_posix, dir, 0700, &t->err), SCR_OK);
-    assert_int_equal(scr_rank2file_set_part(part, 1), SCR_OK);
-    assert_int_equal(scr_rank2file_add_file(part, 0, "A/x", SIZE, NULL, none), SCR_OK);
-    assert_int_equal(scr_rank2file_add_file(part, 0, "A/y", SIZE, NULL, none), SCR_OK);
-    write_list(id, ".0.0", part);
-    assert_int_equal(scr_rank2file_set_root(root, 1, 1), SCR_OK);
-    assert_int_equal(scr_rank2file_add_part(root, 0), SCR_OK);
-    write_list(id, "", root);
-    scr_hash_delete(part);
-    scr_hash_delete(root);
-    scr_hash_delete(none);
+    test_list_add(&part, 0, "A/x", SIZE);
+    test_list_add(&part, 0, "A/y", SIZE);
+    const char *path = test_path("prefix/.scr/scr.dataset.%d/rank2file.0.0", id);
+    assert_int_equal(scr_rank2file_write(&scr_sys_posix, path, &part, NULL), SCR_OK);
+    path = test_path("prefix/.scr/scr.dataset.%d/rank2file", id);
+    assert_int_equal(scr_rank2file_root_write(&scr_sys_posix, path, &root, NULL),
+                     SCR_OK);
+    scr_rank2file_fini(&part);
     assert_int_equal(scr_prefix_index_update(&t->env, &t->p, test_add_id, &id, &t->err),
                      SCR_OK);
 }

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A set of small numbers, of datasets or of ranks, ascending. All zero is empty. Calls
+ * that add return SCR_OK or SCR_E_NOMEM, and then nothing has changed. */
+#ifndef SCR_BASE_IDS_H
+#define SCR_BASE_IDS_H
+
+#include <stddef.h>
+
+struct scr_ids {
+    int *id; /* malloc'd */
+    size_t n, room;
+};
+
+void scr_ids_fini(struct scr_ids *s);
+int scr_ids_add(struct scr_ids *s, int id); /* once, however often it is added */
+int scr_ids_has(const struct scr_ids *s, int id);
+
+#endif

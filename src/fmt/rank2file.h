@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* rank2file: which rank wrote which files of a dataset in the prefix directory. On disk
+ * a root {LEVEL=1, RANKS, RANK/<w>/{FILE=".0.<w>", OFFSET}} and its parts {LEVEL=0,
+ * RANKS, RANK/<r>/{FILE/<path>/{ASKED, SHARED, ZSTD/{SIZE, CRC}, SIZE, CRC}}}. The name
+ * of a part is the root's name + FILE; w is the first world rank in it. A root with
+ * LEVEL=0 is itself a part. OFFSET: byte of the part file its hash starts at, always 0.
+ * This is byte for byte what the existing SCR 3.x writes.
+ *
+ * In memory an entry for each rank, ascending, with a table of its files:
+ *
+ *     struct scr_rank2file l;
+ *     scr_rank2file_init(&l, 4);
+ *     struct scr_listed *f = scr_rank2file_add_file(&l, 3, "step.7/rank_3");
+ *     if (f != NULL) scr_listed_set_size(f, 1024);
+ *     rc = scr_rank2file_ok(&l) ? SCR_OK : SCR_E_NOMEM; // once, when all is added
+ *     scr_rank2file_fini(&l);
+ *
+ * A struct that is all zero is an empty one of no ranks. Local. */
+#ifndef SCR_FMT_RANK2FILE_H
+#define SCR_FMT_RANK2FILE_H
+
+#include "base/env.h"
+#include "base/hash.h"
+#include "base/io.h"
+#include "base/table.h"
+
+/* A file may be stored compressed: then its size and CRC are those of the plain bytes,
+ * these those of <path>.zst, a zstd frame, and there is no file <path>. */
+struct scr_packed {
+    uint64_t size;
+    uint32_t crc;
+};
+
+/* A file of a dataset in the prefix directory. Other writers leave size and CRC out: a
+ * reader must not count on them. */
+struct scr_listed {
+    struct scr_item item; /* name: the path below the prefix */
+    unsigned char has_size, has_crc, is_packed;
+    unsigned char is_shared;     /* other ranks wrote it too */
+    unsigned char is_incomplete; /* so its writer says */
+    uint32_t crc;
+    uint64_t size;
+    struct scr_packed packed;
+    const char *asked; /* path below the prefix the application asks for, NULL: no other
+                          one; in the arena of its table */
+};
+
+/* Those of one rank. */
+struct scr_rank_files {
+    int rank;
+    struct scr_table files; /* of struct scr_listed, as they were added */
+};
+
+struct scr_rank2file {
+    int ranks;                  /* that wrote the dataset; 0: not known */
+    struct scr_rank_files **of; /* by rank; also ranks without files */
+    size_t n, room;
+    int lost; /* something could not be entered */
+};
+
+void scr_rank2file_init(struct scr_rank2file *l, int ranks);
+void scr_rank2file_fini(struct scr_rank2file *l);
+int scr_rank2file_ok(const struct scr_rank2file *l);
+size_t scr_rank2file_num_files(const struct scr_rank2file *l);
+/* NULL: it has none. */
+struct scr_rank_files *scr_rank2file_rank(const struct scr_rank2file *l, int rank);
+/* Made if it is not there; NULL: out of memory. */
+struct scr_rank_files *scr_rank2file_add_rank(struct scr_rank2file *l, int rank);
+/* The file of that path, which is safe (scr_path_is_safe), made if it is not there;
+ * NULL: out of memory. */
+struct scr_listed *scr_rank2file_add_file(struct scr_rank2file *l, int rank,
+                                          const char *path);
+/* Moves what from has into to, and leaves from empty; of a file in both what from says
+ * counts. RANKS is to's. */
+void scr_rank2file_take(struct scr_rank2file *to, struct scr_rank2file *from);
+
+/* --- files --- */
+void scr_listed_set_size(struct scr_listed *f, uint64_t size);
+void scr_listed_set_crc(struct scr_listed *f, uint32_t crc);
+void scr_listed_set_packed(struct scr_listed *f, const struct scr_packed *is);
+/* Copied into the arena of files, its table; NULL and "" are none. */
+void scr_listed_set_asked(struct scr_listed *f, struct scr_table *files,
+                          const char *asked);
+/* A file of that name in files, with all that is recorded of from; NULL: out of memory.
+ */
+struct scr_listed *scr_listed_copy(struct scr_table *files,
+                                   const struct scr_listed *from);
+/* Where below the prefix its bytes are: its path, or <path>.zst; malloc'd, NULL: out of
+ * memory. */
+char *scr_listed_stored(const struct scr_listed *f);
+
+/* --- bytes of a part --- */
+/* Appends the packed hash of a part; s becomes bad if !scr_rank2file_ok. */
+void scr_rank2file_pack(struct scr_str *s, const struct scr_rank2file *l);
+/* Bytes of what a rank's entry takes there; 0: out of memory. */
+size_t scr_rank_files_packed_size(const struct scr_rank_files *r);
+/* Takes a packed part into l, which has no entries. SCR_E_CORRUPT unless LEVEL is 0,
+ * RANKS a number, rank numbers below that (and below l->ranks, if that is not 0
+ * before), paths safe and none twice, and what there is of SIZE and CRC well-formed;
+ * keys that are not of these are left out. l is empty after an error. */
+int scr_rank2file_unpack(const void *buf, size_t n, struct scr_rank2file *l,
+                         struct scr_err *err);
+/* The same of a hash in memory, as older summaries hold it; LEVEL may be missing. */
+int scr_rank2file_from_hash(struct scr_rank2file *l, const scr_hash *part,
+                            struct scr_err *err);
+int scr_rank2file_write(const struct scr_sys *sys, const char *path,
+                        const struct scr_rank2file *l, struct scr_err *err);
+int scr_rank2file_read(const struct scr_sys *sys, const char *path,
+                       struct scr_rank2file *l, struct scr_err *err);
+
+/* --- the same for the ranks of a list, between ranks --- */
+/* RANK/<r>/… alone, without LEVEL and RANKS. What of several ranks was appended to one
+ * another is unpacked at once, and taken into l as by scr_rank2file_take;
+ * SCR_E_CORRUPT, too, for ranks beyond l->ranks, unless that is 0. */
+void scr_rank_files_pack(struct scr_str *s, const struct scr_rank_files *r);
+int scr_rank_files_unpack(const void *buf, size_t n, struct scr_rank2file *l,
+                          struct scr_err *err);
+
+/* --- the root --- */
+struct scr_rank2file_root {
+    int level; /* 0: it is a part itself */
+    int ranks;
+    int *part; /* first rank of each, in the order of the file; malloc'd */
+    size_t n;
+};
+void scr_rank2file_root_fini(struct scr_rank2file_root *root);
+/* ".<level - 1>.<part>", malloc'd. */
+char *scr_rank2file_part_name(int level, int part);
+void scr_rank2file_root_pack(struct scr_str *s, const struct scr_rank2file_root *root);
+/* Into root, whatever it was. Checks level, ranks and the names of the parts, which are
+ * of the form given above. Of LEVEL=0 only these two numbers are taken. */
+int scr_rank2file_root_unpack(const void *buf, size_t n,
+                              struct scr_rank2file_root *root, struct scr_err *err);
+int scr_rank2file_root_write(const struct scr_sys *sys, const char *path,
+                             const struct scr_rank2file_root *root,
+                             struct scr_err *err);
+int scr_rank2file_root_read(const struct scr_sys *sys, const char *path,
+                            struct scr_rank2file_root *root, struct scr_err *err);
+
+#endif

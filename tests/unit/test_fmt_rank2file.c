@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Lists of the files of a dataset: what they hold, their bytes on disk and between
+ * ranks, and bytes that nobody vouches for. */
+#include "helper_golden.h"
+#include "helper_lists.h"
+#include "helper_tmp.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cursor.h"
+#include "base/hashfile.h"
+#include "fmt/rank2file.h"
+
+static const struct scr_packed frame = { 61372, 0x1c291ca3 };
+
+/* The files of rank2file/good-part-all-keys.scr. */
+static void make_list(struct scr_rank2file *l)
+{
+    scr_rank2file_init(l, 5);
+    for (int rank = 3; rank >= 0; rank--)
+        assert_non_null(scr_rank2file_add_rank(l, rank));
+    struct scr_listed *f = test_list_add(l, 0, "ckpt.18/rank_0.ckpt", 524294);
+    scr_listed_set_crc(f, 0x6697d4ef);
+    scr_listed_set_packed(f, &frame);
+    scr_listed_set_asked(f, &l->of[0]->files, "ckpt.18/asked/state");
+    f->is_shared = 1;
+    test_list_add(l, 0, "ckpt.18/shared", 0)->is_shared = 1;
+    scr_listed_set_crc(test_list_add(l, 2, "ckpt.18/z", UINT64_MAX), 0x28eeb9e);
+    scr_listed_set_crc(test_list_add(l, 2, "ckpt.18/a", 1), 0x28eeb9e);
+    assert_int_equal(scr_rank2file_ok(l), 1);
+}
+
+/* --- what a list holds --- */
+
+static void files_by_rank_and_path(void **state)
+{
+    (void)state;
+    struct scr_rank2file l;
+    make_list(&l);
+    assert_int_equal(scr_rank2file_num_files(&l), 4);
+    assert_int_equal(l.n, 4);
+    for (size_t i = 0; i < l.n; i++)
+        assert_int_equal(l.of[i]->rank, i);
+    assert_null(scr_rank2file_rank(&l, 4));
+    assert_ptr_equal(scr_rank2file_rank(&l, 3), l.of[3]);
+    assert_ptr_equal(scr_rank2file_add_rank(&l, 3), l.of[3]); /* the one there is */
+    assert_int_equal(l.of[3]->files.n, 0);
+
+    const struct scr_listed *f = scr_table_find(&l.of[0]->files, "ckpt.18/rank_0.ckpt");
+    assert_true(f->has_size && f->size == 524294 && f->has_crc && f->crc == 0x6697d4ef);
+    assert_true(f->is_shared && f->is_packed && f->packed.size == frame.size);
+    assert_string_equal(f->asked, "ckpt.18/asked/state");
+    assert_ptr_equal(scr_rank2file_add_file(&l, 0, f->item.name), f);
+    char *stored = scr_listed_stored(f);
+    assert_string_equal(stored, "ckpt.18/rank_0.ckpt.zst");
+    free(stored);
+    stored = scr_listed_stored(scr_table_find(&l.of[0]->files, "ckpt.18/shared"));
+    assert_string_equal(stored, "ckpt.18/shared");
+    free(stored);
+
+    scr_listed_set_asked((struct scr_listed *)f, &l.of[0]->files, "");
+    assert_null(f->asked);
+    scr_rank2file_fini(&l);
+    assert_true(test_list_is_empty(&l));
+    scr_rank2file_fini(&l); /* again */
+}
+
+static void a_copy_has_all_that_is_recorded(void **state)
+{
+    (void)state;
+    struct scr_rank2file l;
+    make_list(&l);
+    struct scr_rank_files *to = scr_rank2file_add_rank(&l, 4);
+    for (SCR_EACH(const struct scr_listed, f, &l.of[0]->files))
+        assert_non_null(scr_listed_copy(&to->files, f));
+    struct scr_listed *f = scr_table_find(&to->files, "ckpt.18/rank_0.ckpt");
+    scr_table_clear(&l.of[0]->files); /* the copy borrows nothing of it */
+    assert_true(f->size == 524294 && f->crc == 0x6697d4ef && f->is_shared);
+    assert_true(f->is_packed && f->packed.crc == frame.crc);
+    assert_string_equal(f->asked, "ckpt.18/asked/state");
+    assert_int_equal(to->files.n, 2);
+    scr_rank2file_fini(&l);
+}
+
+static void what_is_taken_counts(void **state)
+{
+    (void)state;
+    struct scr_rank2file to, from = { .ranks = 7 };
+    make_list(&to);
+    test_list_add(&from, 6, "b", 6);
+    test_list_add(&from, 2, "ckpt.18/z", 5); /* in both */
+    test_list_add(&from, 2, "c", 2);
+    const struct scr_rank_files *moved = scr_rank2file_rank(&from, 6);
+    scr_rank2file_take(&to, &from);
+    assert_true(test_list_is_empty(&from));
+    assert_true(scr_rank2file_ok(&to) && to.ranks == 5 && to.n == 5);
+    assert_ptr_equal(scr_rank2file_rank(&to, 6), moved);
+    const struct scr_rank_files *two = scr_rank2file_rank(&to, 2);
+    assert_int_equal(two->files.n, 3);
+    const struct scr_listed *z = scr_table_find(&two->files, "ckpt.18/z");
+    assert_true(z->size == 5 && !z->has_crc);
+    scr_rank2file_take(&to, &from); /* nothing */
+    assert_int_equal(scr_rank2file_num_files(&to), 6);
+    scr_rank2file_fini(&to);
+}
+
+/* Adding a file costs the same whatever is there: were it the number of those before,
+ * this would take minutes. */
+static void many_files_and_ranks(void **state)
+{
+    (void)state;
+    enum { N = 100000 };
+    char path[64];
+    struct scr_rank2file l, again = { 0 };
+    scr_rank2file_init(&l, N);
+    for (int i = 0; i < N; i++) {
+        (void)snprintf(path, sizeof path, "c/file.%d", i);
+        test_list_add(&l, 0, path, 1);
+        test_list_add(&l, i, "a", 1);
+    }
+    struct scr_str s = test_list_packed(&l);
+    assert_int_equal(scr_rank2file_unpack(s.p, s.len, &again, NULL), SCR_OK);
+    assert_int_equal(scr_rank2file_num_files(&again), 2 * N);
+    assert_true(test_lists_same(&l, &again));
+    scr_str_free(&s);
+    scr_rank2file_fini(&l);
+    scr_rank2file_fini(&again);
+}
+
+/* --- bytes on disk --- */
+
+static void assert_same_file(const char *path, const char *golden)
+{
+    size_t n, want_n;
+    unsigned char *got = test_get(path, &n), *want = test_get(golden, &want_n);
+    if (n != want_n || memcmp(got, want, n) != 0)
+        fail_msg("%s: written as other bytes", golden);
+    free(want);
+    free(got);
+}
+
+static void a_written_part_is_the_golden_one(void **state)
+{
+    (void)state;
+    struct scr_rank2file l;
+    const char *path = test_path("part");
+    make_list(&l);
+    assert_int_equal(scr_rank2file_write(&scr_sys_posix, path, &l, NULL), SCR_OK);
+    assert_same_file(path, SCR_GOLDEN_DIR "/rank2file/good-part-all-keys.scr");
+    scr_rank2file_fini(&l);
+}
+
+static void a_written_root_is_the_golden_one(void **state)
+{
+    (void)state;
+    int parts[] = { 0, 2 };
+    struct scr_rank2file_root root = { 1, 4, parts, 2 };
+    const char *path = test_path("root");
+    assert_int_equal(scr_rank2file_root_write(&scr_sys_posix, path, &root, NULL),
+                     SCR_OK);
+    assert_same_file(path, SCR_GOLDEN_DIR "/rank2file/good-root.scr");
+}
+
+/* 1 if the file has something that its reader leaves out, or an order that is not ours.
+ */
+static int is_of_others(const char *name)
+{
+    return strcmp(name, "good-root-more-keys.scr") == 0 ||
+           strcmp(name, "good-part-compressed.scr") == 0;
+}
+
+static void check_good(const struct test_golden *g, void *arg)
+{
+    struct scr_rank2file_root root;
+    struct scr_rank2file l = { 0 };
+    struct scr_err err = SCR_ERR_INIT;
+    const char *path = test_path("%s", g->name);
+    (void)arg;
+    if (scr_rank2file_root_read(&scr_sys_posix, g->path, &root, &err) != SCR_OK)
+        fail_msg("%s: %s", g->name, err.text);
+    if (root.level > 0) {
+        assert_int_equal(scr_rank2file_read(&scr_sys_posix, g->path, &l, NULL),
+                         SCR_E_CORRUPT);
+        assert_int_equal(scr_rank2file_root_write(&scr_sys_posix, path, &root, NULL),
+                         SCR_OK);
+    } else {
+        assert_true(root.n == 0);
+        assert_int_equal(scr_rank2file_read(&scr_sys_posix, g->path, &l, NULL), SCR_OK);
+        assert_int_equal(l.ranks, root.ranks);
+        assert_int_equal(scr_rank2file_write(&scr_sys_posix, path, &l, NULL), SCR_OK);
+    }
+    if (!is_of_others(g->name))
+        assert_same_file(path, g->path);
+    scr_rank2file_root_fini(&root);
+    scr_rank2file_fini(&l);
+}
+
+static void good_files_are_read_and_written_again(void **state)
+{
+    (void)state;
+    (void)test_golden_each("rank2file", "good-", check_good, NULL);
+}
+
+static void check_bad(const struct test_golden *g, void *arg)
+{
+    struct scr_rank2file_root root;
+    struct scr_rank2file l = { 0 };
+    struct scr_err err = SCR_ERR_INIT;
+    (void)arg;
+    int rc = scr_rank2file_root_read(&scr_sys_posix, g->path, &root, &err);
+    if (rc == SCR_OK && root.level == 0)
+        rc = scr_rank2file_read(&scr_sys_posix, g->path, &l, &err);
+    if (rc != g->code || err.code != g->code || strstr(err.text, "rank2file: ") == NULL)
+        fail_msg("%s: %s %s", g->name, scr_err_name(rc), err.text);
+    assert_true(root.part == NULL || rc == SCR_OK || root.level == 0);
+    assert_true(test_list_is_empty(&l));
+    scr_rank2file_root_fini(&root);
+}
+
+static void bad_files_are_refused(void **state)
+{
+    (void)state;
+    (void)test_golden_each("rank2file", "bad-", check_bad, NULL);
+}
+
+static void an_empty_file_is_no_list(void **state)
+{
+    (void)state;
+    struct scr_rank2file l = { 0 };
+    struct scr_rank2file_root root;
+    struct scr_err err = SCR_ERR_INIT;
+    const char *path = test_path("empty"), *none = test_path("none");
+    test_put(path, "", 0);
+    assert_int_equal(scr_rank2file_read(&scr_sys_posix, path, &l, &err), SCR_E_CORRUPT);
+    assert_non_null(strstr(err.text, path));
+    assert_int_equal(scr_rank2file_root_read(&scr_sys_posix, path, &root, NULL),
+                     SCR_E_CORRUPT);
+    assert_int_equal(scr_rank2file_read(&scr_sys_posix, none, &l, NULL), SCR_E_NOENT);
+    assert_int_equal(scr_rank2file_root_read(&scr_sys_posix, none, &root, NULL),
+                     SCR_E_NOENT);
+    assert_true(test_list_is_empty(&l) && root.part == NULL);
+}
+
+/* --- what is in a tree --- */
+
+static void older_summaries_know_no_level(void **state)
+{
+    (void)state;
+    struct scr_rank2file l = { 0 };
+    scr_hash *part = scr_hash_new();
+    scr_hash_setf(part, NULL, "RANK 1 FILE a SIZE 5");
+    scr_hash_setf(part, NULL, "RANK 1 FILE a COMPLETE 0");
+    scr_hash_setf(part, NULL, "RANK 1 FILE b COMPLETE 1");
+    assert_int_equal(scr_rank2file_from_hash(&l, part, NULL), SCR_E_CORRUPT);
+    scr_hash_set_val_i64(part, "RANKS", 2); /* behind what is read by it */
+    assert_int_equal(scr_rank2file_from_hash(&l, part, NULL), SCR_OK);
+    const struct scr_listed *a = scr_table_find(&l.of[0]->files, "a"),
+                            *b = scr_table_find(&l.of[0]->files, "b");
+    assert_true(a->size == 5 && a->is_incomplete && !b->has_size && !b->is_incomplete);
+    scr_rank2file_fini(&l);
+    scr_hash_set_val_i64(part, "LEVEL", 1);
+    assert_int_equal(scr_rank2file_from_hash(&l, part, NULL), SCR_E_CORRUPT);
+    assert_true(test_list_is_empty(&l));
+    scr_hash_delete(part);
+}
+
+static void ranks_may_be_bound(void **state)
+{
+    (void)state;
+    struct scr_rank2file l, got;
+    make_list(&l); /* ranks up to 3 */
+    struct scr_str s = test_list_packed(&l);
+    scr_rank2file_init(&got, 4);
+    assert_int_equal(test_take_list(s.p, s.len, &got, NULL), SCR_OK);
+    assert_int_equal(got.ranks, 5);
+    scr_rank2file_fini(&got);
+    scr_rank2file_init(&got, 3);
+    assert_int_equal(test_take_list(s.p, s.len, &got, NULL), SCR_E_CORRUPT);
+    assert_true(test_list_is_empty(&got));
+    scr_str_free(&s);
+    scr_rank2file_fini(&l);
+}
+
+/* --- between ranks --- */
+
+static void ranks_travel_one_after_the_other(void **state)
+{
+    (void)state;
+    struct scr_rank2file l, got = { .ranks = 5 };
+    struct scr_str s = SCR_STR_INIT;
+    size_t sum = 4;
+    make_list(&l);
+    ((struct scr_listed *)l.of[2]->files.first)->is_incomplete = 1;
+    assert_int_equal(scr_rank_files_unpack("", 0, &got, NULL), SCR_OK); /* none */
+    for (size_t i = 0; i < l.n; i++) {
+        size_t before = s.len;
+        scr_rank_files_pack(&s, l.of[i]);
+        /* two counts and the key RANK */
+        assert_int_equal(s.len - before - 13, scr_rank_files_packed_size(l.of[i]));
+        sum += scr_rank_files_packed_size(l.of[i]);
+    }
+    assert_int_equal(scr_rank_files_unpack(s.p, s.len, &got, NULL), SCR_OK);
+    assert_true(test_lists_same(&l, &got));
+    assert_int_equal(scr_rank_files_unpack(s.p, s.len, &got, NULL), SCR_OK); /* again */
+    assert_true(test_lists_same(&l, &got));
+
+    struct scr_str whole = test_list_packed(&l);
+    scr_hash *h = scr_hash_new();
+    assert_int_equal(scr_hash_unpack(whole.p, whole.len, h, NULL, NULL), SCR_OK);
+    assert_int_equal(scr_hash_pack_size(scr_hash_get(h, "RANK")), sum);
+    scr_hash_delete(h);
+
+    got.ranks = 3;
+    struct scr_str before = test_list_packed(&got);
+    assert_int_equal(scr_rank_files_unpack(s.p, s.len, &got, NULL), SCR_E_CORRUPT);
+    assert_int_equal(scr_rank_files_unpack(s.p, s.len - 1, &got, NULL), SCR_E_CORRUPT);
+    struct scr_str after = test_list_packed(&got);
+    assert_true(before.len == after.len &&
+                memcmp(before.p, after.p, after.len) == 0); /* nothing was added */
+    scr_str_free(&before);
+    scr_str_free(&after);
+    scr_str_free(&whole);
+    scr_str_free(&s);
+    scr_rank2file_fini(&l);
+    scr_rank2file_fini(&got);
+}
+
+/* --- hostile bytes --- */
+
+/* Taken or refused, with nothing left behind; what is taken is taken again. */
+static void check_any(const void *bytes, size_t n)
+{
+    struct scr_rank2file l = { 0 }, again = { 0 };
+    struct scr_rank2file_root root;
+    struct scr_err err = SCR_ERR_INIT;
+    int rc = test_take_list(bytes, n, &l, &err);
+    if (rc != SCR_OK) {
+        assert_int_equal(rc, SCR_E_CORRUPT);
+        assert_true(err.code == rc && err.text[0] != '\0' && test_list_is_empty(&l));
+    } else {
+        struct scr_str s = test_list_packed(&l);
+        assert_int_equal(scr_rank2file_unpack(s.p, s.len, &again, NULL), SCR_OK);
+        assert_true(test_lists_same(&l, &again));
+        scr_str_free(&s);
+    }
+    rc = scr_rank2file_root_unpack(bytes, n, &root, NULL);
+    assert_true(rc == SCR_OK || (rc == SCR_E_CORRUPT && root.n == 0 && !root.part));
+    scr_rank2file_root_fini(&root);
+    scr_rank2file_fini(&l);
+    scr_rank2file_fini(&again);
+}
+
+static void check_cuts_and_flips(const struct scr_str *s)
+{
+    for (size_t n = 0; n < s->len; n++) {
+        struct scr_rank2file l = { 0 };
+        struct scr_rank2file_root root;
+        assert_int_equal(test_take_list(s->p, n, &l, NULL), SCR_E_CORRUPT);
+        assert_int_equal(scr_rank2file_root_unpack(s->p, n, &root, NULL),
+                         SCR_E_CORRUPT);
+        assert_true(test_list_is_empty(&l) && root.part == NULL);
+    }
+    for (size_t bit = 0; bit < 8 * s->len; bit++) {
+        s->p[bit / 8] ^= (char)(1 << bit % 8);
+        check_any(s->p, s->len);
+        s->p[bit / 8] ^= (char)(1 << bit % 8);
+    }
+    check_any(s->p, s->len);
+}
+
+static void every_cut_and_flip(void **state)
+{
+    (void)state;
+    int parts[] = { 0, 2, 3 };
+    struct scr_rank2file_root root = { 1, 4, parts, 3 };
+    struct scr_rank2file l;
+    make_list(&l);
+    struct scr_str s = test_list_packed(&l);
+    check_cuts_and_flips(&s);
+    scr_str_free(&s);
+    scr_rank2file_root_pack(&s, &root);
+    check_cuts_and_flips(&s);
+    scr_str_free(&s);
+    scr_rank2file_fini(&l);
+}
+
+/* {LEVEL=0, RANKS=4, RANK/{<a>/FILE/{x/{<key>=1, other=1}, y}, <b>}}, where SIZE and
+ * "path" are given twice. */
+static struct scr_str part_with(int a, int b, const char *key)
+{
+    struct scr_str s = SCR_STR_INIT;
+    scr_pack_count(&s, 3);
+    scr_pack_i64(&s, "LEVEL", 0);
+    scr_pack_i64(&s, "RANKS", 4);
+    scr_pack_key(&s, "RANK");
+    scr_pack_count(&s, 2);
+    scr_pack_key_int(&s, a);
+    scr_pack_count(&s, 1);
+    scr_pack_key(&s, "FILE");
+    scr_pack_count(&s, 2);
+    scr_pack_key(&s, "x");
+    scr_pack_count(&s, 2);
+    scr_pack_val(&s, key, "1");
+    scr_pack_val(&s, strcmp(key, "SIZE") == 0 ? "SIZE" : "other", "1");
+    scr_pack_key(&s, strcmp(key, "path") == 0 ? "x" : "y");
+    scr_pack_count(&s, 0);
+    scr_pack_key_int(&s, b);
+    scr_pack_count(&s, 0);
+    return s;
+}
+
+static void nothing_is_given_twice(void **state)
+{
+    (void)state;
+    static const struct {
+        int a, b;
+        const char *key;
+        int code;
+    } cases[] = {
+        { 0, 1, "unknown", SCR_OK },        { 1, 0, "unknown", SCR_OK },
+        { 1, 1, "unknown", SCR_E_CORRUPT }, { 0, 1, "SIZE", SCR_E_CORRUPT },
+        { 0, 1, "path", SCR_E_CORRUPT },    { 0, -1, "unknown", SCR_E_CORRUPT },
+        { 0, 4, "unknown", SCR_E_CORRUPT },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct scr_rank2file l = { 0 };
+        struct scr_str s = part_with(cases[i].a, cases[i].b, cases[i].key);
+        assert_int_equal(test_take_list(s.p, s.len, &l, NULL), cases[i].code);
+        scr_rank2file_fini(&l);
+        scr_str_free(&s);
+    }
+}
+
+static void no_part_is_named_twice(void **state)
+{
+    (void)state;
+    int parts[] = { 2, 0, 2 };
+    struct scr_rank2file_root root = { 1, 4, parts, 3 }, got;
+    struct scr_str s = SCR_STR_INIT;
+    scr_rank2file_root_pack(&s, &root);
+    assert_int_equal(scr_rank2file_root_unpack(s.p, s.len, &got, NULL), SCR_E_CORRUPT);
+    scr_str_free(&s);
+    root.n = 2;
+    scr_rank2file_root_pack(&s, &root);
+    assert_int_equal(scr_rank2file_root_unpack(s.p, s.len, &got, NULL), SCR_OK);
+    assert_true(got.n == 2 && got.part[0] == 2 && got.part[1] == 0); /* as they were */
+    scr_rank2file_root_fini(&got);
+    scr_str_free(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(files_by_rank_and_path),
+        cmocka_unit_test(a_copy_has_all_that_is_recorded),
+        cmocka_unit_test(what_is_taken_counts),
+        cmocka_unit_test(many_files_and_ranks),
+        cmocka_unit_test(a_written_part_is_the_golden_one),
+        cmocka_unit_test(a_written_root_is_the_golden_one),
+        cmocka_unit_test(good_files_are_read_and_written_again),
+        cmocka_unit_test(bad_files_are_refused),
+        cmocka_unit_test(an_empty_file_is_no_list),
+        cmocka_unit_test(older_summaries_know_no_level),
+        cmocka_unit_test(ranks_may_be_bound),
+        cmocka_unit_test(ranks_travel_one_after_the_other),
+        cmocka_unit_test(every_cut_and_flip),
+        cmocka_unit_test(nothing_is_given_twice),
+        cmocka_unit_test(no_part_is_named_twice),
+    };
+    return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
+}
