@@ -157,7 +157,9 @@ static int load_flushed_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 }
 
 /* SCR_GLOBAL_RESTART: the newest one, flushed if it is in cache, to be read on the
- * prefix. One that cannot get there is an error: an older one would lose its work. */
+ * prefix. One that cannot get there is an error: an older one would lose its work. One
+ * whose files something newer has on the prefix (P15) is passed over: if this run could
+ * read that, it would have been taken before. */
 static int find_flushed_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     int id, found = 0;
@@ -173,7 +175,7 @@ static int find_flushed_all(struct scr_ctx *ctx, struct scr_err *err)
             return rc;
         if (rc == SCR_E_RANKS)
             scr_ranks_pass_over(ctx, id, &why);
-        else if (!scr_restart_is_passed_over(rc))
+        else if (!scr_restart_is_passed_over(rc) && rc != SCR_E_NEWER)
             return scr_fail(err, rc, 0, "SCR_GLOBAL_RESTART: %s", why.text);
         else
             scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is passed over: %s",

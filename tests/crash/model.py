@@ -26,6 +26,7 @@ class Setup:
     is_async: bool = False
     bypass: bool = False
     any_ranks: bool = False
+    on_prefix: bool = False  # SCR_GLOBAL_RESTART: what is in cache is flushed, and read there
 
 
 @dataclasses.dataclass
@@ -54,11 +55,12 @@ class Version:
     name: str
     setup: Setup
     order: int
-    id: int = 0
+    id: int = 0     # of its dataset; 0: not known
     is_ckpt: bool = True
     acknowledged: bool = False
     refused: str = ""         # why it must never be offered
     deleted: bool = False
+    half_gone: bool = False   # a deletion of it failed: the index may call complete what no start finds (P3)
     dropped: bool = False     # SCR_Drop took it out of the index
     passed: bool = False      # SCR_Current went back behind it
     stored: bool = False      # complete on the prefix
@@ -114,7 +116,12 @@ class Case:
     def certain(self, setup):
         """Checkpoints that this run can go on from."""
         return [v for v in self.versions if not v.passed and self.can_read(v, setup) and
-                (v.stored and not self.is_clash(v, setup) or self.is_whole(v, setup.job, setup.spread))]
+                (v.stored and not self.is_clash(v, setup) or
+                 self.is_whole(v, setup.job, setup.spread) and not self.is_in_the_way(v, setup))]
+
+    def is_in_the_way(self, version, setup):
+        """Something newer may have its paths on the prefix, which a flush does not replace (P15)."""
+        return setup.on_prefix and any(not self.can_read(v, setup) for v in self.rivals(version))
 
     def is_clash(self, version, setup):
         """Its number may be that of another job's dataset in this job's cache, of another number of ranks, which
@@ -262,6 +269,7 @@ class Case:
             elif not got.setup.bypass:
                 self.become_cached(got)
         self.may_be_cached(got)
+        got.acknowledged = True  # every byte of it was compared
 
     def on_from(self, step):
         pass
@@ -310,6 +318,9 @@ class Case:
         if rc == "0":
             self.take_place(self.open)
 
+    def on_id(self, id):
+        self.open.id = int(id)
+
     def become_cached(self, new):
         job = self.setup.job
         if self.setup.size == 0 and new.is_ckpt:  # the default keeps one
@@ -352,6 +363,7 @@ class Case:
                 version.cached.pop(job, None)
                 version.passed = version.passed or what == "current"
                 version.stored = version.was_stored = False
+                version.half_gone = version.half_gone or what == "delete"
 
     def on_tried(self, rc):
         (what, name), self.tried = self.tried, None
@@ -377,7 +389,9 @@ class Case:
 
     def went_back(self, name):
         """Newer ones leave the cache; on the prefix they are not what a start goes on from."""
-        target = max((v for v in self.versions if v.name == name and v.acknowledged), key=by_id, default=None)
+        job = self.setup.job  # what only another job has in cache, this one has not seen
+        target = max((v for v in self.versions if v.name == name and v.acknowledged and
+                      (v.was_stored or job in v.seen)), key=by_id, default=None)
         for version in self.versions:
             version.passed = target is None or version.id > target.id or version.order > target.order
             if version.passed:
@@ -411,5 +425,6 @@ class Case:
     def look(self, index):
         """What the index calls complete is certain until it is written over, or deleted."""
         for version in self.versions:
-            version.stored = version.acknowledged and not version.deleted and self.listed(version, index)
+            gone = version.deleted or version.half_gone
+            version.stored = version.acknowledged and not gone and self.listed(version, index)
             version.was_stored = version.was_stored or version.stored

@@ -13,7 +13,8 @@
  *     full=DIR  readonly=DIR  mend    what changes below DIR get
  *
  * The journal gets a line of rank 0 for each call that ended, with what every rank has
- * read: bytes, compared with what the run named in them had to write. JOURNAL.died is
+ * read: bytes, compared with what the run named in them had to write. id: the dataset's
+ * number, once a file in cache is named. JOURNAL.died is
  * made by the rank that dies as planned. */
 #include <dirent.h>
 #include <errno.h>
@@ -249,6 +250,8 @@ static int write_files(const char *set, int *id)
         file_name(name, set, i, rank);
         ok = SCR_Route_file(name, path) == SCR_SUCCESS && write_file(path, i) && ok;
         *id = id_in(path);
+        if (i == 0 && *id > 0)
+            note("id %d\n", *id);
     }
     return ok;
 }

@@ -81,6 +81,7 @@ class World:
             more["SCR_RESTART_ANY_RANKS"] = "1"
         style = "".join(letter for letter in "ch" if rng.random() < 0.3) or "-"
         if "h" in style and not setup.get("bypass"):  # a header in cache is on one node only
+            setup["on_prefix"] = True
             more["SCR_GLOBAL_RESTART"] = "1"
         return setup, style, more
 

@@ -12,17 +12,23 @@ struct runs {
     struct job base, job;
 };
 
-static void write_as(struct mpi_test *t, struct runs *r, int ranks, const char *name,
-                     int seed)
+static void write_with(struct mpi_test *t, struct runs *r, int ranks, const char *name,
+                       int seed, const char *setting)
 {
     struct job job;
     job_share(t, &job, &r->base, ranks);
     if (job.in) {
-        struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+        struct scr_ctx *ctx = job_start(&job, nodes, setting, NULL);
         job_checkpoint(&job, ctx, name, seed);
         job_kill(&job, ctx);
     }
     job_unshare(&job);
+}
+
+static void write_as(struct mpi_test *t, struct runs *r, int ranks, const char *name,
+                     int seed)
+{
+    write_with(t, r, ranks, name, seed, "SCR_FLUSH=1");
 }
 
 static void begin_with(struct mpi_test *t, struct runs *r, int ranks)
@@ -94,6 +100,32 @@ MPI_CASE(likewise_where_a_restart_reads_in_the_prefix_directory)
 MPI_CASE(likewise_with_a_global_restart)
 {
     check_mode(t, "SCR_GLOBAL_RESTART=1");
+}
+
+/* What 4 wrote is in cache, and a run of 3 has written newer files at its paths, which
+ * no flush replaces. The run of 4 has its protection all the same. */
+MPI_CASE(a_global_restart_passes_over_what_would_replace_something_newer)
+{
+    struct runs r;
+    struct job four;
+    job_new(t, &r.base, 4);
+    write_with(t, &r, 4, "one", 1, "SCR_FLUSH=0");
+    write_as(t, &r, 3, "one", 1);
+    job_share(t, &four, &r.base, 4);
+    four.any_ranks = 0;
+    four.out = tmpfile();
+    struct scr_ctx *ctx = job_start(&four, nodes, "SCR_GLOBAL_RESTART=1", NULL);
+    CHECK_INT(job_offered(&four, ctx), 0);
+    CHECK_INT(job_said(&four, "one (dataset 1) is passed over"), 1);
+    CHECK_INT(job_said(&four, "SCR_RESTART_ANY_RANKS=1"), 1);
+    job_checkpoint(&four, ctx, "two", 2);
+    job_kill(&four, ctx);
+    ctx = job_start(&four, nodes, "SCR_GLOBAL_RESTART=1", NULL);
+    job_check_restart(&four, ctx, "two", 2);
+    job_kill(&four, ctx);
+    fclose(four.out);
+    job_unshare(&four);
+    job_free(&r.base);
 }
 
 /* A run of 3 went on from "one"; the next one has 4 again, which wrote "two". */
@@ -287,6 +319,7 @@ int main(int argc, char **argv)
         MPI_CASES(RUN(who_has_not_asked_is_offered_an_older_one_of_its_own_number),
                   RUN(likewise_where_a_restart_reads_in_the_prefix_directory),
                   RUN(likewise_with_a_global_restart),
+                  RUN(a_global_restart_passes_over_what_would_replace_something_newer),
                   RUN(it_stays_in_cache_for_those_who_wrote_it),
                   RUN(it_stays_current_on_the_prefix_for_them),
                   RUN(without_one_of_its_own_number_nothing_is_offered),
