@@ -341,10 +341,10 @@ static void anything_else_there_is_looked_at(void **state)
     begin(&f);
     settle(&f);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        test_put(test_path(others[i]), "", 0);
+        test_put(test_path("%s", others[i]), "", 0);
         assert_false(is_settled(&f));
         assert_false(scr_cntl_is_empty(&f.env, &f.c));
-        assert_int_equal(unlink(test_path(others[i])), 0);
+        assert_int_equal(unlink(test_path("%s", others[i])), 0);
         assert_true(is_settled(&f));
     }
     assert_int_equal(write_map(&f, 1, 5, "/c/5"), SCR_OK); /* of another rank */
