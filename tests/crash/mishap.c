@@ -52,10 +52,14 @@ void mishap_refuse_nothing(void)
     mishap.error = 0;
 }
 
-/* Stopped first, so that no process sees another one die. */
+/* Stopped first, so that no process sees another one die. Of two that die at the same
+ * time the first one makes the mark: else they could stop each other. */
 static void die(void)
 {
-    long fd = syscall(SYS_openat, AT_FDCWD, mishap.mark, O_WRONLY | O_CREAT, 0600);
+    long fd =
+        syscall(SYS_openat, AT_FDCWD, mishap.mark, O_WRONLY | O_CREAT | O_EXCL, 0600);
+    while (fd < 0 && errno == EEXIST)
+        pause();
     if (fd >= 0)
         close((int)fd);
     for (int i = 0; i < mishap.n && !mishap.alone; i++)
