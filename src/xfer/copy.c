@@ -2,6 +2,7 @@
 /* One file from one place to another, whole or not at all. */
 #include "xfer/copy.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -175,15 +176,17 @@ static int move(const struct scr_sys *sys, const struct scr_copy *job, int in, i
 }
 
 /* A temporary left by an earlier attempt is in the way of O_EXCL, which keeps us from
- * writing through a link somebody put there: it goes first. */
+ * writing through a link somebody put there: it goes, and that is tried once more. */
 static int open_tmp(const struct scr_sys *sys, struct scr_copy_open *file,
                     struct scr_err *err)
 {
-    int rc = scr_file_remove(sys, file->tmp, err);
-    if (rc == SCR_OK)
-        rc = scr_open(sys, file->tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600,
-                      &file->fd, err);
-    return rc;
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_open(sys, file->tmp, flags, 0600, &file->fd, &why);
+    if (rc == SCR_OK || why.sys != EEXIST)
+        return rc == SCR_OK ? rc : scr_fail(err, rc, why.sys, "open %s", file->tmp);
+    rc = scr_file_remove(sys, file->tmp, err);
+    return rc == SCR_OK ? scr_open(sys, file->tmp, flags, 0600, &file->fd, err) : rc;
 }
 
 int scr_copy_begin(const struct scr_sys *sys, const struct scr_copy *job,

@@ -151,8 +151,13 @@ static int step(void *arg, size_t n, struct scr_err *err)
     return scr_pace_step(arg, n, err);
 }
 
-static int make_dir(const struct scr_sys *sys, const char *path, struct scr_err *err)
+/* The directory of file i; of one beside the file before it was made with that. */
+static int make_dir(const struct scr_sys *sys, const struct batch *b, size_t i,
+                    struct scr_err *err)
 {
+    const char *path = b->file[i]->dst;
+    if (i > 0 && scr_path_same_dir(path, b->file[i - 1]->dst))
+        return SCR_OK;
     char *dir = scr_path_dir(path);
     int rc = dir ? scr_dir_make(sys, dir, DIR_MODE, err)
                  : scr_fail(err, SCR_E_NOMEM, 0, "transfer to %s: out of memory", path);
@@ -244,7 +249,7 @@ static int write_one(struct scr_xfer *x, const struct scr_sys *sys, struct batch
                                    .gauge = &b->gauge,
                                    .sync = 1,
                                    .pace = &pace };
-    int rc = make_dir(sys, f->dst, err);
+    int rc = make_dir(sys, b, i, err);
     if (rc == SCR_OK && wants_pack(x, sys, b, i))
         b->job[i].code = SCR_COPY_PACK;
     if (rc == SCR_OK)
