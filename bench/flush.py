@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Times flushes against cp of the same files, on virtual nodes of this machine.
 
-    flush.py --mpirun MPIRUN --ckpt PROGRAM [--mib N] [--rounds N] [--cache DIR] [--prefix DIR]...
+    flush.py --mpirun MPIRUN --ckpt PROGRAM [--mib N] [--files N] [--rounds N] [--cache DIR]
+             [--prefix DIR]...
 
 For each prefix directory (one in memory, one on disk, unless told otherwise): in each round
-bench/ckpt writes one checkpoint of 4 ranks, N MiB each, to the cache. A second start flushes it
+bench/ckpt writes one checkpoint of 4 ranks, N MiB each in so many files, to the cache. A second start flushes it
 with CRC (SCR_FLUSH_ON_RESTART). Then the same in another place, where cp copies the files, four at
 a time. Each has a place of its own, as on a virtual machine the second copy in one place finds
 memory that has to be asked of the host, which costs several times the copy: whichever it is, it
@@ -14,6 +15,7 @@ takes longer. Before each of them nothing is left to be written back. Printed ar
   flush/cp     seconds of a synchronous flush / seconds of cp, which leaves to the kernel
                when the bytes reach the disk
   flush/sync   the same / seconds of cp and of sync of what it copied, four at a time
+  fetch/cp     seconds of a fetch by a new job / seconds of cp of the same files to the cache
   held         seconds SCR_Complete_output holds the program for an asynchronous flush by
                threads, until its last rank goes on / seconds of a synchronous flush
   zstd even    seconds of a synchronous flush with SCR_FLUSH_COMPRESS=ZSTD / without, of data two
@@ -30,6 +32,7 @@ import argparse
 import datetime
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -49,7 +52,8 @@ def run_job(args, base, prefix, settings, *options):
                SCR_CNTL_BASE=f"{base}/cache", SCR_COPY_TYPE="SINGLE", SCR_FLUSH="1", SCR_LOG_ENABLE="1",
                SCR_JOB_ID="bench", SCR_VNODES=str(RANKS), TMPDIR=base)
     env.update(settings)
-    command = [args.mpirun, "-n", str(RANKS), os.path.abspath(args.ckpt), "--size", f"{args.mib}M", *options]
+    command = [args.mpirun, "-n", str(RANKS), os.path.abspath(args.ckpt), "--size", f"{args.mib}M",
+               "--files", str(args.files), *options]
     run = subprocess.run(command, env=env, cwd=prefix, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                          check=False)
     if run.returncode != 0:
@@ -111,14 +115,40 @@ def hold(args, base, prefix):
 def copy(args, base, prefix):
     """Seconds of cp of cached files, and of cp and sync."""
     fill_cache(args, base, prefix)
-    files = [os.path.join(top, name) for top, _, names in os.walk(f"{base}/cache") for name in names
-             if "/rank." in top]
-    if len(files) != RANKS:
-        sys.exit(f"flush.py: {len(files)} files in cache")
+    dirs = [top for top, _, names in os.walk(f"{base}/cache") if os.path.basename(top).startswith("rank.")]
+    if len(dirs) != RANKS:
+        sys.exit(f"flush.py: {len(dirs)} directories of ranks in cache")
     os.mkdir(f"{prefix}/cp")
     targets = [f"{prefix}/cp/{i}" for i in range(RANKS)]
-    secs = all_at_once([["cp", "-p", *pair] for pair in zip(files, targets)])
-    return secs, secs + all_at_once([["sync", target] for target in targets])
+    secs = all_at_once([["cp", "-rp", *pair] for pair in zip(dirs, targets)])
+    synced = [["sh", "-c", f"find {target} -type f -print0 | xargs -0 sync"] for target in targets]
+    return secs, secs + all_at_once(synced)
+
+
+def fill_prefix(args, base, prefix):
+    """A checkpoint there, an empty cache, and a disk with nothing to do; its directory."""
+    run_job(args, base, prefix, {}, "--repeats", "1", "--leave")
+    shutil.rmtree(f"{base}/cache")
+    os.mkdir(f"{base}/cache")
+    subprocess.run(["sync", "-f", prefix], check=True)
+    return f"{prefix}/ckpt.1"
+
+
+def fetch(args, base, prefix):
+    """Seconds of a fetch."""
+    fill_prefix(args, base, prefix)
+    events, _ = run_job(args, base, prefix, {"SCR_FLUSH": "0"}, "--restart")
+    return events["FETCH_SUCCESS"]["secs"]
+
+
+def copy_back(args, base, prefix):
+    """Seconds of cp of the same files."""
+    dataset, commands = fill_prefix(args, base, prefix), []
+    for rank in range(RANKS):
+        os.mkdir(f"{base}/cache/{rank}")
+        commands.append(["sh", "-c", f"cd {dataset} && ls -U | grep '^rank_{rank}[.]' | "
+                         f"xargs cp -p -t {base}/cache/{rank}"])
+    return all_at_once(commands)
 
 
 def in_new_place(args, prefix_base, measure):
@@ -140,12 +170,16 @@ def row(name, ratios, last):
 
 def compare(args, prefix):
     sync = [flush_and_copy(args, prefix) for _ in range(args.rounds)]
-    held = [in_new_place(args, prefix, hold) for _ in range(args.rounds)]
-    base = statistics.median(s for s, _, _ in sync)
     ms = [f"{s * 1e3:.1f} ms" for s in sync[-1]]
-    print(f"{prefix}: {RANKS} ranks, {args.mib} MiB each\n{'':10} {'ratio':>7} {'least':>7} {'most':>7}")
+    print(f"{prefix}: {RANKS} ranks, {args.mib} MiB in {args.files} files each\n{'':10} {'ratio':>7} {'least':>7} {'most':>7}")
     row("flush/cp", [s / c for s, c, _ in sync], f"{ms[0]} / {ms[1]}")
     row("flush/sync", [s / c for s, _, c in sync], f"{ms[0]} / {ms[2]}")
+    back = [(in_new_place(args, prefix, fetch), in_new_place(args, prefix, copy_back)) for _ in range(args.rounds)]
+    row("fetch/cp", [f / c for f, c in back], f"{back[-1][0] * 1e3:.1f} ms / {back[-1][1] * 1e3:.1f} ms")
+    if args.files > 1:
+        return
+    held = [in_new_place(args, prefix, hold) for _ in range(args.rounds)]
+    base = statistics.median(s for s, _, _ in sync)
     row("held", [h / base for h in held], f"{held[-1] * 1e3:.1f} ms / {base * 1e3:.1f} ms")
     for name, options in (("zstd even", ["--even"]), ("zstd noise", [])):
         both = [compress(args, prefix, *options) for _ in range(args.rounds)]
@@ -170,6 +204,7 @@ def main():
     parser.add_argument("--mpirun", required=True)
     parser.add_argument("--ckpt", required=True)
     parser.add_argument("--mib", type=int, default=256, help="MiB a rank")
+    parser.add_argument("--files", type=int, default=1, help="files a rank; of many only copies are timed")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--cache", default="/dev/shm")
     parser.add_argument("--prefix", action="append", help="a directory for prefix directories; may be given again")
@@ -177,7 +212,8 @@ def main():
     prefixes = args.prefix or [args.cache, "/var/tmp"]
     for prefix in prefixes:
         compare(args, prefix)
-    limited(args, prefixes[0])
+    if args.files == 1:
+        limited(args, prefixes[0])
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/str.h"
+#include "base/units.h"
 #include "core/ctx.h"
 
 /* --- one dataset --- */
@@ -162,6 +163,7 @@ int scr_fetch_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
         return scr_fail(err, SCR_E_RANKS, 0,
                         "dataset %d in cache was written by %d ranks, this run has %d",
                         id, scr_regroup_ranks_all(ctx, id), ctx->world.size);
+    double start = scr_now_mono();
     SCR_EVENT(ctx, .event = "FETCH_START", .dset = id);
     int rc = scr_is_read_in_place_all(ctx, id)
                  ? scr_in_place_open_all(ctx, id, &name, err)
@@ -171,7 +173,8 @@ int scr_fetch_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
         note_in_index_all(ctx, (struct fetched){ id, 0 });
         scr_log(&ctx->log, SCR_LOG_NOTE, "fetched checkpoint %s (dataset %d) from %s",
                 name, id, ctx->prefix.path);
-        SCR_EVENT(ctx, .event = "FETCH_SUCCESS", .dset = id, .name = name);
+        SCR_EVENT(ctx, .event = "FETCH_SUCCESS", .dset = id, .name = name,
+                  .secs = scr_now_mono() - start);
     } else {
         if (is_bad_dataset(rc))
             note_in_index_all(ctx, (struct fetched){ id, 1 });
