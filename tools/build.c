@@ -91,12 +91,10 @@ static void check_files(const struct scr_env *env, const char *root,
 static int write_part(const struct scr_env *env, const struct scr_prefix *p, int id,
                       const struct scr_rank2file *ranks, struct scr_err *err)
 {
-    char *suffix = scr_rank2file_part_name(1, ranks->of[0]->rank);
-    char *path = suffix ? scr_rank2file_path(p, id, suffix) : NULL;
+    char *path = scr_rank2file_part_path(p, id, ranks->of[0]->rank);
     int rc =
         path ? scr_rank2file_write(env->sys, path, ranks, err) : no_memory(id, err);
     free(path);
-    free(suffix);
     return rc;
 }
 
@@ -106,10 +104,12 @@ static int write_parts(const struct scr_env *env, const struct scr_prefix *p, in
                        struct scr_err *err)
 {
     int rc = SCR_OK;
-    size_t bytes = 0, first = 0;
+    size_t first = 0;
+    struct scr_str packed = SCR_STR_INIT; /* to know how long the part gets */
     for (size_t i = 0; i < all->n && rc == SCR_OK; i++) {
-        bytes += scr_rank_files_packed_size(all->of[i]);
-        if (bytes < PART_BYTES && i < all->n - 1)
+        scr_rank_files_pack(&packed, all->of[i]);
+        size_t around = (i + 1 - first) * SCR_RANK_FILES_AROUND;
+        if (packed.len - around < PART_BYTES && i < all->n - 1)
             continue;
         const struct scr_rank2file part = { .ranks = all->ranks,
                                             .of = &all->of[first],
@@ -117,8 +117,9 @@ static int write_parts(const struct scr_env *env, const struct scr_prefix *p, in
         rc = write_part(env, p, id, &part, err);
         root->part[root->n++] = all->of[first]->rank;
         first = i + 1;
-        bytes = 0;
+        scr_str_free(&packed);
     }
+    scr_str_free(&packed);
     return rc;
 }
 
@@ -299,15 +300,6 @@ static int build_flushed(const struct scr_env *env, const struct scr_prefix *p, 
 /* --- one without a summary: a flush died before it wrote that, or took it away to
  * replace the files and died before it did --- */
 
-static uint64_t count_bytes(const struct scr_rank2file *list)
-{
-    uint64_t n = 0;
-    for (size_t i = 0; i < list->n; i++)
-        for (SCR_EACH(struct scr_listed, f, &list->of[i]->files))
-            n += f->size;
-    return n;
-}
-
 /* Of one that is being deleted files may be gone in a moment. */
 static int check_stays(const struct scr_env *env, const struct scr_prefix *p,
                        const scr_hash *index, int id, struct scr_err *err)
@@ -346,7 +338,7 @@ static int enter_listed(const struct scr_env *env, const struct scr_prefix *p, i
                         scr_hash *dset, const struct scr_rank2file *list,
                         index_enter *enter, struct scr_err *err)
 {
-    scr_hash_set_val_u64(dset, "SIZE", count_bytes(list));
+    scr_hash_set_val_u64(dset, "SIZE", scr_rank2file_bytes(list));
     scr_hash_set_val_u64(dset, "FILES", scr_rank2file_num_files(list));
     scr_hash_set_val_i64(dset, "COMPLETE", 1);
     int rc =

@@ -87,13 +87,9 @@ static int spare(struct work *w, int id, uint64_t *spared, struct scr_err *err)
     struct scr_table theirs;
     scr_table_init(&theirs, sizeof(struct scr_item));
     int rc = scr_paths_add(w->env, w->p, id, &theirs, err);
-    for (SCR_EACH(struct scr_item, e, &theirs)) {
-        struct scr_item *ours = scr_table_find(&w->paths, e->name);
-        if (rc != SCR_OK || ours == NULL)
-            continue;
-        scr_table_remove(&w->paths, ours);
-        ++*spared;
-    }
+    for (SCR_EACH(const struct scr_item, e, &theirs))
+        if (rc == SCR_OK)
+            *spared += (uint64_t)scr_table_drop(&w->paths, e->name);
     scr_table_fini(&theirs);
     return rc;
 }

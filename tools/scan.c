@@ -182,13 +182,7 @@ static int learn(struct scr_scan *s, int ranks, const scr_hash *dset,
     return s->trusted != NULL ? SCR_OK : SCR_E_NOMEM;
 }
 
-/* Enters a rank without files as well: one that wrote nothing is not a missing one. */
-static int enter_rank(struct scr_scan *s, int rank)
-{
-    return scr_rank2file_add_rank(&s->files, rank) != NULL ? SCR_OK : SCR_E_NOMEM;
-}
-
-static int enter_file(struct scr_scan *s, int rank, const scr_meta *meta,
+static int enter_file(struct scr_rank_files *r, const scr_meta *meta,
                       struct scr_err *err)
 {
     uint64_t size;
@@ -199,9 +193,10 @@ static int enter_file(struct scr_scan *s, int rank, const scr_meta *meta,
     if (dest == NULL || scr_meta_get_filesize(meta, &size) != SCR_OK) {
         free(dest);
         return scr_fail(err, SCR_E_CORRUPT, 0,
-                        "no size or no usable destination for a file of rank %d", rank);
+                        "no size or no usable destination for a file of rank %d",
+                        r->rank);
     }
-    struct scr_listed *f = scr_rank2file_add_file(&s->files, rank, dest);
+    struct scr_listed *f = scr_table_add(&r->files, dest);
     free(dest);
     if (f == NULL)
         return SCR_E_NOMEM;
@@ -213,7 +208,7 @@ static int enter_file(struct scr_scan *s, int rank, const scr_meta *meta,
     if (scr_meta_is_shared(meta))
         f->is_shared = 1;
     if (scr_meta_get_asked(meta, &asked) == SCR_OK)
-        scr_listed_set_asked(f, &scr_rank2file_rank(&s->files, rank)->files, asked);
+        scr_listed_set_asked(f, &r->files, asked);
     return SCR_OK;
 }
 
@@ -229,11 +224,12 @@ static int enter_header(struct scr_scan *s, const struct scr_redhead *h, int who
     int rank = info->world_ranks[info->member];
     if (info->dset_id != s->id)
         return scr_fail(err, SCR_E_CORRUPT, 0, "belongs to dataset %d", info->dset_id);
+    struct scr_rank_files *r = NULL;
     int rc = learn(s, info->world_size, c->dset, err);
-    if (rc == SCR_OK)
-        rc = enter_rank(s, rank);
+    if (rc == SCR_OK && (r = scr_rank2file_add_rank(&s->files, rank)) == NULL)
+        rc = SCR_E_NOMEM;
     for (size_t i = 0; i < c->files.n && rc == SCR_OK; i++)
-        rc = enter_file(s, rank, &c->file[i]->meta, err);
+        rc = enter_file(r, &c->file[i]->meta, err);
     if (rc == SCR_OK)
         s->trusted[rank] = whole != 0;
     return rc;
@@ -299,20 +295,20 @@ static int take_set(struct scr_scan *s, const struct scr_scan_set *set,
 
 /* Enters the application files a filemap lists for the rank; redundancy files are
  * skipped. */
-static int enter_map_files(struct scr_scan *s, scr_filemap *map, int rank,
-                           struct scr_err *err)
+static int enter_map_files(struct scr_scan *s, scr_filemap *map,
+                           struct scr_rank_files *r, struct scr_err *err)
 {
     int rc = SCR_OK, total = 0;
     const char *type;
-    for (struct scr_file *f = scr_filemap_first_file(map, s->id, rank);
+    for (struct scr_file *f = scr_filemap_first_file(map, s->id, r->rank);
          f != NULL && rc == SCR_OK; f = scr_file_next(f)) {
         const scr_meta *meta = scr_file_meta(f);
         if (scr_meta_get_ranks(meta, &total) == SCR_OK)
-            rc = learn(s, total, scr_filemap_get_dataset(map, s->id, rank), err);
+            rc = learn(s, total, scr_filemap_get_dataset(map, s->id, r->rank), err);
         if (scr_meta_get_filetype(meta, &type) == SCR_OK && strcmp(type, "FULL") != 0)
             continue;
         if (rc == SCR_OK)
-            rc = enter_file(s, rank, meta, err);
+            rc = enter_file(r, meta, err);
     }
     return rc;
 }
@@ -330,11 +326,9 @@ static int enter_map(struct scr_scan *s, scr_filemap *map, int rank,
     else if (listed < expected)
         scr_faults_add(f, "rank %d: %d of its %d files were recovered", rank, listed,
                        expected);
-    int rc = enter_map_files(s, map, rank, err);
-    int ranks = s->files.ranks;
-    if (rc == SCR_OK && ranks > 0 && rank >= ranks)
-        rc = scr_fail(err, SCR_E_CORRUPT, 0, "rank %d of a run of %d", rank, ranks);
-    return rc == SCR_OK ? enter_rank(s, rank) : rc;
+    /* Also one without files: that wrote nothing, but is not missing. */
+    struct scr_rank_files *r = scr_rank2file_add_rank(&s->files, rank);
+    return r != NULL ? enter_map_files(s, map, r, err) : SCR_E_NOMEM;
 }
 
 /* For ranks whose redundancy file told nothing. */
@@ -428,6 +422,15 @@ static int check_not_written_over(struct scr_scan *s, struct scr_err *err)
     return rc;
 }
 
+/* A filemap may have been read before it was known how many ranks there are. */
+static void check_ranks(const struct scr_scan *s, struct scr_faults *f)
+{
+    const struct scr_rank2file *l = &s->files;
+    for (size_t i = l->n; i > 0 && l->ranks > 0 && l->of[i - 1]->rank >= l->ranks; i--)
+        scr_faults_add(f, "%s/%d" MAP_SUFFIX ": rank %d of a run of %d", s->dir,
+                       l->of[i - 1]->rank, l->of[i - 1]->rank, l->ranks);
+}
+
 int scr_scan_rebuild(struct scr_scan *s, struct scr_faults *f, struct scr_err *err)
 {
     int rc = check_not_written_over(s, err);
@@ -435,6 +438,8 @@ int scr_scan_rebuild(struct scr_scan *s, struct scr_faults *f, struct scr_err *e
         rc = take_set(s, &s->set[i], f, err);
     for (size_t i = 0; i < s->nmaps && rc == SCR_OK; i++)
         rc = take_map(s, s->map_rank[i], f, err);
+    if (rc == SCR_OK)
+        check_ranks(s, f);
     return rc == SCR_OK && !scr_rank2file_ok(&s->files) ? no_memory(s, err) : rc;
 }
 

@@ -30,7 +30,7 @@ struct scr_scan {
     int *map_rank; /* ranks with a <rank>.scrfilemap */
     size_t nmaps;
 
-    struct scr_rank2file files; /* what is known; of 0 ranks: not of how many */
+    struct scr_rank2file files; /* what is known of them; ranks 0: not how many */
     scr_hash *dset;             /* dataset hash; empty if nothing told it */
     char *trusted;          /* ranks whose files' CRCs the rebuild has just checked */
     struct scr_faults lost; /* sets beyond repair: of no matter if no file is missing */

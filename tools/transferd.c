@@ -45,9 +45,10 @@ struct run {
     struct scr_xfer *xfer;    /* NULL: could not be started, err says why */
     struct scr_err err;
     pthread_mutex_t lock;         /* for written */
-    struct scr_table written;     /* sources of what is in place, as it came there */
-    const struct scr_item *told;  /* the last of them that is being reported */
-    const struct scr_item *noted; /* that the file has; NULL: none */
+    struct scr_table written;     /* sources of files that are in place, in the order in
+                                     which they came there */
+    const struct scr_item *told;  /* the last that was put into the report */
+    const struct scr_item *noted; /* the last that is in the file; NULL: none */
 };
 
 struct daemon {
@@ -116,6 +117,8 @@ static int landed(void *arg, const struct scr_xfer_file *const *file, size_t n,
     pthread_mutex_lock(&r->lock);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         scr_table_add(&r->written, file[i]->src);
+    if (rc == SCR_OK && !scr_table_ok(&r->written))
+        rc = no_memory(err);
     pthread_mutex_unlock(&r->lock);
     free(name);
     return rc;

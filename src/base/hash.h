@@ -140,6 +140,5 @@ size_t scr_hash_lookup_steps(const scr_hash *h);
 /* As a tree, two spaces a level after indent; an element whose hash is one empty key
  * prints as "key = value". Control characters are escaped as \xHH. */
 void scr_hash_fprint(FILE *out, const scr_hash *h, int indent);
-void scr_hash_print(const scr_hash *h, int indent); /* to stdout */
 
 #endif

@@ -35,8 +35,3 @@ void scr_hash_fprint(FILE *out, const scr_hash *h, int indent)
             scr_hash_fprint(out, e->hash, indent + 2);
     }
 }
-
-void scr_hash_print(const scr_hash *h, int indent)
-{
-    scr_hash_fprint(stdout, h, indent);
-}

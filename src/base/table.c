@@ -130,3 +130,11 @@ void scr_table_remove(struct scr_table *t, void *item)
         e->prev->next = e->next;
     t->n--;
 }
+
+int scr_table_drop(struct scr_table *t, const char *name)
+{
+    void *item = scr_table_find(t, name);
+    if (item != NULL)
+        scr_table_remove(t, item);
+    return item != NULL;
+}

@@ -50,6 +50,8 @@ void *scr_table_add(struct scr_table *t, const char *name);
 void *scr_table_find(const struct scr_table *t, const char *name);
 /* Takes it out; its memory stays until the table ends. */
 void scr_table_remove(struct scr_table *t, void *item);
+/* The same by its name: 1, or 0 if there is none. */
+int scr_table_drop(struct scr_table *t, const char *name);
 int scr_table_ok(const struct scr_table *t);
 
 /* for (SCR_EACH(type, e, table)): each item as a type *e. The current one must not be

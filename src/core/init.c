@@ -102,29 +102,6 @@ static int load_config(struct scr_ctx *ctx, struct scr_err *err)
     return rc == SCR_OK ? scr_cfg_load(&ctx->env, ctx->cfg, err) : rc;
 }
 
-/* Rank 0 reads environment and files; everybody continues with what rank 0 found. The
- * code is each rank's own: where rank 0 has failed the others go on with nothing. */
-static int share_config_all(struct scr_ctx *ctx, struct scr_err *err)
-{
-    scr_hash *packed = scr_hash_new();
-    int rc = packed ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "configuration");
-    if (rc == SCR_OK && ctx->world.rank == 0) {
-        rc = load_config(ctx, err);
-        if (rc == SCR_OK)
-            rc = scr_cfg_pack(ctx->cfg, packed, err);
-    }
-    int rc1 = scr_hash_bcast_all(&ctx->world, 0, packed, rc == SCR_OK ? err : NULL);
-    rc = rc == SCR_OK ? rc1 : rc;
-    if (rc == SCR_OK && ctx->world.rank != 0 && scr_hash_size(packed) > 0) {
-        scr_cfg_free(ctx->cfg);
-        ctx->cfg = scr_cfg_new();
-        rc = ctx->cfg ? scr_cfg_unpack(ctx->cfg, packed, err)
-                      : scr_fail(err, SCR_E_NOMEM, 0, "configuration");
-    }
-    scr_hash_delete(packed);
-    return rc;
-}
-
 /* Rows of params.def that nothing looks at yet. */
 static const char *const reserved[] = { "SCR_CHECKPOINT_AUTO", "SCR_MTBF" };
 
@@ -187,26 +164,24 @@ static void apply_global_restart(struct scr_params *prm)
     prm->fetch_bypass = 1;
 }
 
-static int read_config_all(struct scr_ctx *ctx, struct scr_err *err)
+/* What the settings say, once they are known. */
+static int use_config(struct scr_ctx *ctx, struct scr_err *err)
 {
-    int rc = share_config_all(ctx, err);
-    if (rc == SCR_OK)
-        rc = scr_cfg_params(ctx->cfg, &ctx->prm, err);
-    if (rc == SCR_OK) {
-        ctx->log.level = ctx->prm.debug;
-        ctx->local_log.level = ctx->world.rank == 0 ? ctx->prm.debug : SCR_LOG_WARN;
-        apply_global_restart(&ctx->prm);
-        if (!ctx->prm.enable)
-            rc = scr_fail(err, SCR_E_DISABLED, 0, "SCR is off, SCR_ENABLE=0 (%s)",
-                          scr_cfg_origin(ctx->cfg, "SCR_ENABLE"));
-    }
-    if (rc == SCR_OK)
-        rc = scr_descs_build(ctx->cfg, &ctx->prm, &ctx->descs, err);
+    int rc = scr_cfg_params(ctx->cfg, &ctx->prm, err);
+    if (rc != SCR_OK)
+        return rc;
+    ctx->log.level = ctx->prm.debug;
+    ctx->local_log.level = ctx->world.rank == 0 ? ctx->prm.debug : SCR_LOG_WARN;
+    apply_global_restart(&ctx->prm);
+    if (!ctx->prm.enable)
+        return scr_fail(err, SCR_E_DISABLED, 0, "SCR is off, SCR_ENABLE=0 (%s)",
+                        scr_cfg_origin(ctx->cfg, "SCR_ENABLE"));
+    rc = scr_descs_build(ctx->cfg, &ctx->prm, &ctx->descs, err);
     if (rc == SCR_OK) {
         warn_without_effect(ctx);
         warn_of_small_stores(ctx);
     }
-    return scr_agree_all(&ctx->world, rc, err);
+    return rc;
 }
 
 /* A query before SCR_Init: rank 0 knows, everybody is told. */
@@ -317,25 +292,73 @@ static int make_prefix(struct scr_ctx *ctx, const char *path, struct scr_err *er
                : scr_fail(err, SCR_E_NOMEM, 0, "prefix directory");
 }
 
-static int open_prefix_all(struct scr_ctx *ctx, struct scr_err *err)
+/* --- what rank 0 finds, and all go by: {CONFIG/{…}, PATH, NAME} of the prefix --- */
+
+static int read_config(struct scr_ctx *ctx, scr_hash *found, struct scr_err *err)
+{
+    int rc = load_config(ctx, err);
+    scr_hash *config = scr_hash_set(found, "CONFIG", NULL);
+    if (rc == SCR_OK && config == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "configuration");
+    return rc == SCR_OK ? scr_cfg_pack(ctx->cfg, config, err) : rc;
+}
+
+static int open_first(struct scr_ctx *ctx, scr_hash *found, struct scr_err *err)
 {
     char *path = NULL;
-    int rc = SCR_OK;
-    if (ctx->world.rank == 0) {
+    int rc = use_config(ctx, err);
+    if (rc == SCR_OK)
         rc = find_prefix(ctx, &path, err);
-        if (rc == SCR_OK)
-            rc = make_prefix(ctx, path, err);
-    }
-    struct scr_err *first = rc == SCR_OK ? err : NULL;
-    int rc1 = scr_bcast_str_all(&ctx->world, 0, &path, first);
-    int rc2 = scr_bcast_str_all(&ctx->world, 0, &ctx->prefix_name, first);
-    rc = rc != SCR_OK ? rc : rc1 != SCR_OK ? rc1 : rc2;
-    if (rc == SCR_OK && ctx->world.rank != 0 && path && ctx->prefix_name)
-        rc = scr_prefix_open(&ctx->env, path, 0, &ctx->prefix, err);
-    if (rc == SCR_OK && path && ctx->prefix_name) /* else rank 0 has failed */
-        rc = scr_realpath(ctx->prefix.path, &ctx->prefix_real, err);
+    if (rc == SCR_OK)
+        rc = make_prefix(ctx, path, err);
+    if (rc == SCR_OK && (scr_hash_set_val(found, "PATH", path) == NULL ||
+                         scr_hash_set_val(found, "NAME", ctx->prefix_name) == NULL))
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "prefix directory");
     free(path);
-    return scr_agree_all(&ctx->world, rc, err);
+    return rc;
+}
+
+/* The settings count also where SCR is off. */
+static int open_as_found(struct scr_ctx *ctx, const scr_hash *found,
+                         struct scr_err *err)
+{
+    const char *path = scr_hash_get_val(found, "PATH");
+    const char *name = scr_hash_get_val(found, "NAME");
+    scr_cfg_free(ctx->cfg);
+    ctx->cfg = scr_cfg_new();
+    int rc = ctx->cfg ? scr_cfg_unpack(ctx->cfg, scr_hash_get(found, "CONFIG"), err)
+                      : scr_fail(err, SCR_E_NOMEM, 0, "configuration");
+    if (rc == SCR_OK)
+        rc = use_config(ctx, err);
+    if (rc != SCR_OK || path == NULL || name == NULL) /* rank 0 has failed */
+        return rc;
+    ctx->prefix_name = scr_strdup(name);
+    return ctx->prefix_name != NULL
+               ? scr_prefix_open(&ctx->env, path, 0, &ctx->prefix, err)
+               : scr_fail(err, SCR_E_NOMEM, 0, "prefix directory");
+}
+
+/* Rank 0 reads environment and files and makes the prefix directory; everybody
+ * continues with what rank 0 found. */
+static int open_all(struct scr_ctx *ctx, struct scr_err *err)
+{
+    int is_first = ctx->world.rank == 0, own = SCR_OK;
+    struct scr_err why = SCR_ERR_INIT; /* of own */
+    scr_hash *found = scr_hash_new();
+    int rc = found != NULL ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "configuration");
+    if (rc == SCR_OK && is_first)
+        rc = read_config(ctx, found, err);
+    if (rc == SCR_OK && is_first)
+        own = open_first(ctx, found, &why);
+    rc = scr_hash_share_all(&ctx->world, 0, rc, found, err);
+    if (rc == SCR_OK && !is_first)
+        own = open_as_found(ctx, found, &why);
+    if (rc == SCR_OK && own == SCR_OK && ctx->prefix.path != NULL)
+        own = scr_realpath(ctx->prefix.path, &ctx->prefix_real, &why);
+    scr_hash_delete(found);
+    if (rc == SCR_OK && own != SCR_OK)
+        scr_fail(err, own, 0, "%s", why.text);
+    return rc == SCR_OK ? scr_agree_all(&ctx->world, own, err) : rc;
 }
 
 /* What commands are to know of this run. */
@@ -403,9 +426,7 @@ int scr_check_name_all(const struct scr_ctx *ctx, const char *call, const char *
 
 static int start_all(struct scr_ctx *ctx, struct scr_err *err)
 {
-    int rc = read_config_all(ctx, err), rc1 = SCR_OK;
-    if (rc == SCR_OK)
-        rc = open_prefix_all(ctx, err);
+    int rc = open_all(ctx, err), rc1 = SCR_OK;
     if (rc == SCR_OK)
         rc = scr_topo_init_all(ctx, err);
     if (rc == SCR_OK && ctx->world.rank == 0)

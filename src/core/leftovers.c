@@ -44,28 +44,25 @@ static int sweep(struct scr_sweep *s, const struct scr_parcels *recv,
     return rc;
 }
 
-/* Goes by the lists of datasets lists[0…n). One whose list is gone has written nothing;
+/* Goes by the lists of datasets ids[0…n). One whose list is gone has written nothing;
  * of a damaged one nothing can be told. */
-static int sweep_listed_all(struct scr_ctx *ctx, struct scr_sweep *s, const int *lists,
+static int sweep_listed_all(struct scr_ctx *ctx, struct scr_sweep *s, const int *ids,
                             size_t n, struct scr_err *err)
 {
     struct scr_table kept;
     struct scr_parcels send = { 0 }, recv = { 0 };
-    enum scr_list_state *state = scr_calloc(n, sizeof *state);
+    const struct scr_lists lists = { &ctx->env, &ctx->world, &ctx->prefix,
+                                     ids,       n,           .spare = 1 };
     scr_kept_init(&kept);
-    int rc = scr_agree_all(&ctx->world, state ? SCR_OK : no_memory(err), err);
+    int rc = scr_lists_read_all(&lists, SCR_OK, &kept, err);
     if (rc == SCR_OK)
-        rc = scr_lists_read_all(&ctx->env, &ctx->world, &ctx->prefix, lists, n, state,
-                                &kept, err);
-    if (rc == SCR_OK)
-        rc = scr_parcels_pass_all(&ctx->world, deal(ctx, &kept, &send, err), &send,
-                                  &recv, err);
+        rc = scr_parcels_exchange_all(&ctx->world, deal(ctx, &kept, &send, err), &send,
+                                      &recv, err);
     if (rc == SCR_OK)
         rc = scr_agree_all(&ctx->world, sweep(s, &recv, err), err);
     scr_parcels_free(&send);
     scr_parcels_free(&recv);
     scr_table_fini(&kept);
-    free(state);
     return rc;
 }
 

@@ -111,7 +111,7 @@ int scr_meeting_last_all(struct scr_ctx *ctx, int id)
     if (s->n == 0)
         return -1;
     int rc = tell_of_all(ctx, id, &send);
-    rc = scr_parcels_pass_all(&ctx->world, rc, &send, &recv, NULL);
+    rc = scr_parcels_exchange_all(&ctx->world, rc, &send, &recv, NULL);
     int last = rc == SCR_OK ? last_that_meets(&recv, s->n) : s->n - 1;
     for (int i = last + 1; i < s->n; i++)
         if (is_same_name(ctx, scr_flush_async_id(s->flush[i]), id))

@@ -45,8 +45,12 @@ static int share_out_all(struct scr_ctx *ctx, int id, int spare,
         rc = list_owners(ctx, id, spare, &ids, &n, err);
     rc = scr_share_ids_all(&ctx->world, rc, &ids, &n, err);
     if (rc == SCR_OK)
-        rc = scr_lists_read_all(&ctx->env, &ctx->world, &ctx->prefix, ids, n, NULL,
-                                &kept, err);
+        rc = scr_lists_read_all(&(struct scr_lists){ .env = &ctx->env,
+                                                     .world = &ctx->world,
+                                                     .prefix = &ctx->prefix,
+                                                     .ids = ids,
+                                                     .n = n },
+                                SCR_OK, &kept, err);
     if (rc == SCR_OK)
         rc = scr_lists_landed_all(&ctx->env, &ctx->world, &ctx->prefix, id, &kept, err);
     if (rc == SCR_OK)
@@ -82,7 +86,7 @@ static int spare_coming_all(struct scr_ctx *ctx, struct scr_table *share,
 {
     struct scr_parcels send = { 0 }, coming = { 0 };
     int rc = add_coming(ctx, &send, err);
-    rc = scr_parcels_pass_all(&ctx->world, rc, &send, &coming, err);
+    rc = scr_parcels_exchange_all(&ctx->world, rc, &send, &coming, err);
     for (size_t i = 0; i < coming.n; i++)
         for (SCR_TEXTS(path, &coming.of[i].bytes)) {
             void *ours = scr_table_find(share, path);

@@ -139,12 +139,10 @@ static int find_meeting_all(struct scr_ctx *ctx, int id, struct pending *o,
     o->meets = scr_calloc(o->n, sizeof *o->meets);
     o->state = scr_calloc(o->n, sizeof *o->state);
     rc = o->meets && o->state ? SCR_OK : no_memory(id, err);
-    rc = scr_agree_all(&ctx->world, rc, err);
-    if (rc != SCR_OK)
-        return rc;
+    const struct scr_lists lists = { &ctx->env, &ctx->world, &ctx->prefix,     o->ids,
+                                     o->n,      .spare = 1,  .state = o->state };
     scr_kept_init(&kept);
-    rc = scr_lists_read_all(&ctx->env, &ctx->world, &ctx->prefix, o->ids, o->n,
-                            o->state, &kept, err);
+    rc = scr_lists_read_all(&lists, rc, &kept, err);
     if (rc == SCR_OK) {
         count_meets(&kept, id, o);
         scr_sums_all(&ctx->world, o->meets, (int)o->n);

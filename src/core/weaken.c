@@ -151,7 +151,8 @@ int scr_weaken_report_all(const struct scr_ctx *ctx, const struct scr_reddesc *r
     w.scheme = scr_scheme_name(red->scheme);
     w.ranks = ctx->world.size;
     w.failures = asked_failures(red);
-    count_all(&w);
+    if (cut->has_alone || cut->least - 1 < w.failures)
+        count_all(&w);
     report_size(&w);
     report_fewer_all(&w);
     return report_alone_all(&w, value, err);

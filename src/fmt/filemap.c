@@ -477,9 +477,9 @@ static struct scr_file *find_file(const scr_filemap *map, int dset, int rank,
 
 void scr_filemap_remove_file(scr_filemap *map, int dset, int rank, const char *file)
 {
-    struct scr_file *f = find_file(map, dset, rank, file);
-    if (f != NULL)
-        scr_table_remove(&scr_filemap_entry(map, dset, rank)->files, f);
+    struct scr_entry *e = scr_filemap_entry(map, dset, rank);
+    if (e != NULL)
+        (void)scr_table_drop(&e->files, file);
 }
 
 int scr_filemap_num_files(const scr_filemap *map, int dset, int rank)

@@ -8,11 +8,8 @@
 
 #include "base/cursor.h"
 #include "base/hashfile.h"
-#include "base/ids.h"
 #include "base/path.h"
 #include "base/str.h"
-
-enum { LEVEL_MAX = 8 }; /* a tree this deep has more parts than there are ranks */
 
 static int no_memory(struct scr_err *err)
 {
@@ -55,6 +52,15 @@ size_t scr_rank2file_num_files(const struct scr_rank2file *l)
     for (size_t i = 0; i < l->n; i++)
         n += l->of[i]->files.n;
     return n;
+}
+
+uint64_t scr_rank2file_bytes(const struct scr_rank2file *l)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < l->n; i++)
+        for (SCR_EACH(const struct scr_listed, f, &l->of[i]->files))
+            bytes += f->size;
+    return bytes;
 }
 
 /* --- ranks --- */
@@ -130,8 +136,8 @@ void scr_rank2file_take(struct scr_rank2file *to, struct scr_rank2file *from)
         }
         to->lost = to->lost || mine == NULL;
         for (SCR_EACH(const struct scr_listed, f, &from->of[i]->files))
-            if (mine != NULL)
-                (void)scr_listed_copy(&mine->files, f);
+            if (mine != NULL && scr_listed_copy(&mine->files, f) == NULL)
+                to->lost = 1;
     }
     scr_rank2file_fini(from);
 }
@@ -246,15 +252,6 @@ static void pack_rank(struct scr_str *s, const struct scr_rank_files *r)
         pack_file(s, f);
     if (!scr_table_ok(&r->files))
         scr_str_spoil(s);
-}
-
-size_t scr_rank_files_packed_size(const struct scr_rank_files *r)
-{
-    struct scr_str s = SCR_STR_INIT;
-    pack_rank(&s, r);
-    size_t n = s.len;
-    scr_str_free(&s);
-    return n;
 }
 
 void scr_rank_files_pack(struct scr_str *s, const struct scr_rank_files *r)
@@ -498,7 +495,7 @@ static void take_top(struct reader *u, const void *buf, size_t n, int no_level)
     }
     if (u->c.left > 0)
         scr_cursor_refuse(&u->c, "bytes left over");
-    if (u->level < 0 || u->level > LEVEL_MAX)
+    if (u->level < 0 || u->level > SCR_RANK2FILE_LEVELS)
         refuse(u, "bad or missing", words[LEVEL]);
     if (u->ranks < 1)
         refuse(u, "bad or missing", words[RANKS]);
@@ -550,23 +547,25 @@ int scr_rank2file_from_hash(struct scr_rank2file *l, const scr_hash *part,
 int scr_rank_files_unpack(const void *buf, size_t n, struct scr_rank2file *l,
                           struct scr_err *err)
 {
-    struct scr_rank2file fresh = { 0 };
+    struct scr_rank2file fresh = { 0 }, one = { 0 };
     struct reader u = { .ranks = l->ranks };
     scr_cursor_init(&u.c, buf, n);
     while (u.c.left > 0 && u.c.wrong == NULL) {
         unsigned seen = 0;
         for (size_t left = scr_cursor_enter(&u.c); left > 0; left--)
             if (next_word(&u, &seen) == RANK)
-                take_ranks(&u, &fresh);
+                take_ranks(&u, &one);
             else
                 scr_cursor_skip(&u.c);
+        scr_rank2file_take(&fresh, &one);
     }
     if (!scr_rank2file_ok(&fresh))
         refuse_for_memory(&u);
     int rc = reader_end(&u, err);
     if (rc == SCR_OK)
         scr_rank2file_take(l, &fresh);
-    if (rc == SCR_OK && !scr_rank2file_ok(l))
+    /* Not all of l, which takes the parcels of many ranks one by one. */
+    if (rc == SCR_OK && l->lost)
         rc = no_memory(err);
     scr_rank2file_fini(&fresh);
     return rc;
@@ -612,22 +611,43 @@ static int take_part_of(struct reader *u)
     return part;
 }
 
+static int by_rank(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+/* SCR_OK if no part is there twice, and all are of these ranks; SCR_E_ARG,
+ * SCR_E_NOMEM. */
+static int check_parts(const struct scr_rank2file_root *root)
+{
+    int *part = scr_calloc(root->n, sizeof *part);
+    if (part == NULL)
+        return SCR_E_NOMEM;
+    int ok = 1;
+    for (size_t i = 0; i < root->n; i++)
+        part[i] = root->part[i];
+    qsort(part, root->n, sizeof *part, by_rank);
+    for (size_t i = 0; i < root->n && ok; i++)
+        ok =
+            part[i] >= 0 && part[i] < root->ranks && (i == 0 || part[i] != part[i - 1]);
+    free(part);
+    return ok ? SCR_OK : SCR_E_ARG;
+}
+
 static void take_parts(struct reader *u, struct scr_rank2file_root *root)
 {
-    struct scr_ids seen = { 0 };
     size_t n = scr_cursor_enter(&u->c);
     root->part = scr_calloc(n, sizeof *root->part);
     if (root->part == NULL)
         refuse_for_memory(u);
-    while (root->n < n && u->c.wrong == NULL) {
-        int part = take_part_of(u);
-        if (scr_ids_has(&seen, part))
-            refuse(u, "key given twice in", words[RANK]);
-        if (scr_ids_add(&seen, part) != SCR_OK)
-            refuse_for_memory(u);
-        root->part[root->n++] = part;
-    }
-    scr_ids_fini(&seen);
+    while (root->n < n && u->c.wrong == NULL)
+        root->part[root->n++] = take_part_of(u);
+    int rc = u->c.wrong == NULL ? check_parts(root) : SCR_OK;
+    if (rc == SCR_E_NOMEM)
+        refuse_for_memory(u);
+    else if (rc != SCR_OK)
+        refuse(u, "key given twice in", words[RANK]);
 }
 
 int scr_rank2file_root_unpack(const void *buf, size_t n,
@@ -659,10 +679,34 @@ static int write_frame(const struct scr_sys *sys, const char *path, struct scr_s
     return rc;
 }
 
+/* Entries ascend by rank. */
+static int check_list(const char *path, const struct scr_rank2file *l,
+                      struct scr_err *err)
+{
+    if (l->ranks < 1 ||
+        (l->n > 0 && (l->of[0]->rank < 0 || l->of[l->n - 1]->rank >= l->ranks)))
+        return scr_fail(err, SCR_E_ARG, 0, "write %s: not of the ranks of a run of %d",
+                        path, l->ranks);
+    for (size_t i = 0; i < l->n; i++)
+        for (SCR_EACH(const struct scr_listed, f, &l->of[i]->files)) {
+            if (!scr_path_is_safe(f->item.name))
+                return scr_fail(err, SCR_E_OUTSIDE, 0,
+                                "write %s: path outside the prefix directory: %s", path,
+                                f->item.name);
+            if (f->is_packed && !f->has_size)
+                return scr_fail(err, SCR_E_ARG, 0, "write %s: no SIZE of compressed %s",
+                                path, f->item.name);
+        }
+    return SCR_OK;
+}
+
 int scr_rank2file_write(const struct scr_sys *sys, const char *path,
                         const struct scr_rank2file *l, struct scr_err *err)
 {
     struct scr_str s = SCR_STR_INIT;
+    int rc = check_list(path, l, err);
+    if (rc != SCR_OK)
+        return rc;
     scr_frame_begin(&s);
     scr_rank2file_pack(&s, l);
     return write_frame(sys, path, &s, err);
@@ -672,24 +716,32 @@ int scr_rank2file_root_write(const struct scr_sys *sys, const char *path,
                              const struct scr_rank2file_root *root, struct scr_err *err)
 {
     struct scr_str s = SCR_STR_INIT;
+    int ok = root->level >= 1 && root->level <= SCR_RANK2FILE_LEVELS && root->ranks > 0;
+    int rc = ok ? check_parts(root) : SCR_E_ARG;
+    if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "write %s: parts of a run of %d", path,
+                        root->ranks);
     scr_frame_begin(&s);
     scr_rank2file_root_pack(&s, root);
     return write_frame(sys, path, &s, err);
 }
 
-/* What a file is read into. One without a byte is an empty hash, and not unpacked. */
+/* What a file is read into; each may be NULL, and of a root of parts there is no list.
+ * A file without a byte is an empty hash, and not unpacked. */
 struct target {
+    struct scr_rank2file_root *root;
     struct scr_rank2file *list;
-    struct scr_rank2file_root *root; /* or this */
     int unpacked;
 };
 
 static int unpack_into(const void *packed, size_t n, void *into, struct scr_err *err)
 {
     struct target *t = into;
+    int rc = t->root ? scr_rank2file_root_unpack(packed, n, t->root, err) : SCR_OK;
     t->unpacked = 1;
-    return t->list != NULL ? scr_rank2file_unpack(packed, n, t->list, err)
-                           : scr_rank2file_root_unpack(packed, n, t->root, err);
+    return rc != SCR_OK || t->list == NULL || (t->root != NULL && t->root->level > 0)
+               ? rc
+               : scr_rank2file_unpack(packed, n, t->list, err);
 }
 
 static int read_frame(const struct scr_sys *sys, const char *path, struct target t,
@@ -709,8 +761,9 @@ int scr_rank2file_read(const struct scr_sys *sys, const char *path,
 }
 
 int scr_rank2file_root_read(const struct scr_sys *sys, const char *path,
-                            struct scr_rank2file_root *root, struct scr_err *err)
+                            struct scr_rank2file_root *root, struct scr_rank2file *list,
+                            struct scr_err *err)
 {
     *root = (struct scr_rank2file_root){ 0 };
-    return read_frame(sys, path, (struct target){ .root = root }, err);
+    return read_frame(sys, path, (struct target){ .root = root, .list = list }, err);
 }

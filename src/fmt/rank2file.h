@@ -4,7 +4,8 @@
  * RANKS, RANK/<r>/{FILE/<path>/{ASKED, SHARED, ZSTD/{SIZE, CRC}, SIZE, CRC}}}. The name
  * of a part is the root's name + FILE; w is the first world rank in it. A root with
  * LEVEL=0 is itself a part. OFFSET: byte of the part file its hash starts at, always 0.
- * This is byte for byte what the existing SCR 3.x writes.
+ * Without ASKED, SHARED and ZSTD this is byte for byte what the existing SCR 3.x
+ * writes. COMPLETE=0 beside them: the file is not whole.
  *
  * In memory an entry for each rank, ascending, with a table of its files:
  *
@@ -24,8 +25,9 @@
 #include "base/io.h"
 #include "base/table.h"
 
-/* A file may be stored compressed: then its size and CRC are those of the plain bytes,
- * these those of <path>.zst, a zstd frame, and there is no file <path>. */
+/* What is recorded of a file that is stored compressed, of <path>.zst, a zstd frame:
+ * there is no file <path> then, and the size and CRC of the file itself are those of
+ * the bytes that come out. */
 struct scr_packed {
     uint64_t size;
     uint32_t crc;
@@ -62,6 +64,7 @@ void scr_rank2file_init(struct scr_rank2file *l, int ranks);
 void scr_rank2file_fini(struct scr_rank2file *l);
 int scr_rank2file_ok(const struct scr_rank2file *l);
 size_t scr_rank2file_num_files(const struct scr_rank2file *l);
+uint64_t scr_rank2file_bytes(const struct scr_rank2file *l); /* as far as recorded */
 /* NULL: it has none. */
 struct scr_rank_files *scr_rank2file_rank(const struct scr_rank2file *l, int rank);
 /* Made if it is not there; NULL: out of memory. */
@@ -92,8 +95,6 @@ char *scr_listed_stored(const struct scr_listed *f);
 /* --- bytes of a part --- */
 /* Appends the packed hash of a part; s becomes bad if !scr_rank2file_ok. */
 void scr_rank2file_pack(struct scr_str *s, const struct scr_rank2file *l);
-/* Bytes of what a rank's entry takes there; 0: out of memory. */
-size_t scr_rank_files_packed_size(const struct scr_rank_files *r);
 /* Takes a packed part into l, which has no entries. SCR_E_CORRUPT unless LEVEL is 0,
  * RANKS a number, rank numbers below that (and below l->ranks, if that is not 0
  * before), paths safe and none twice, and what there is of SIZE and CRC well-formed;
@@ -103,20 +104,25 @@ int scr_rank2file_unpack(const void *buf, size_t n, struct scr_rank2file *l,
 /* The same of a hash in memory, as older summaries hold it; LEVEL may be missing. */
 int scr_rank2file_from_hash(struct scr_rank2file *l, const scr_hash *part,
                             struct scr_err *err);
+/* What a reader would refuse is not written, and the file stays as it was: SCR_E_ARG,
+ * SCR_E_OUTSIDE for a path that is not safe. */
 int scr_rank2file_write(const struct scr_sys *sys, const char *path,
                         const struct scr_rank2file *l, struct scr_err *err);
 int scr_rank2file_read(const struct scr_sys *sys, const char *path,
                        struct scr_rank2file *l, struct scr_err *err);
 
 /* --- the same for the ranks of a list, between ranks --- */
-/* RANK/<r>/… alone, without LEVEL and RANKS. What of several ranks was appended to one
- * another is unpacked at once, and taken into l as by scr_rank2file_take;
- * SCR_E_CORRUPT, too, for ranks beyond l->ranks, unless that is 0. */
+/* RANK/<r>/… alone, without LEVEL and RANKS. What was appended to one another is
+ * unpacked at once, and each taken into l as by scr_rank2file_take, also of the same
+ * rank; SCR_E_CORRUPT, too, for ranks beyond l->ranks, unless that is 0. l is as it was
+ * then. */
 void scr_rank_files_pack(struct scr_str *s, const struct scr_rank_files *r);
+enum { SCR_RANK_FILES_AROUND = 13 }; /* bytes that it does not take in a longer list */
 int scr_rank_files_unpack(const void *buf, size_t n, struct scr_rank2file *l,
                           struct scr_err *err);
 
 /* --- the root --- */
+enum { SCR_RANK2FILE_LEVELS = 8 }; /* a deeper tree has more parts than ranks */
 struct scr_rank2file_root {
     int level; /* 0: it is a part itself */
     int ranks;
@@ -127,14 +133,18 @@ void scr_rank2file_root_fini(struct scr_rank2file_root *root);
 /* ".<level - 1>.<part>", malloc'd. */
 char *scr_rank2file_part_name(int level, int part);
 void scr_rank2file_root_pack(struct scr_str *s, const struct scr_rank2file_root *root);
-/* Into root, whatever it was. Checks level, ranks and the names of the parts, which are
+/* Into root, which is empty. Checks level, ranks and the names of the parts, which are
  * of the form given above. Of LEVEL=0 only these two numbers are taken. */
 int scr_rank2file_root_unpack(const void *buf, size_t n,
                               struct scr_rank2file_root *root, struct scr_err *err);
+/* As scr_rank2file_write; LEVEL is 1 at least. */
 int scr_rank2file_root_write(const struct scr_sys *sys, const char *path,
                              const struct scr_rank2file_root *root,
                              struct scr_err *err);
+/* Of LEVEL=0 list gets what it has as a part, as by scr_rank2file_unpack; NULL: that is
+ * not wanted. */
 int scr_rank2file_root_read(const struct scr_sys *sys, const char *path,
-                            struct scr_rank2file_root *root, struct scr_err *err);
+                            struct scr_rank2file_root *root, struct scr_rank2file *list,
+                            struct scr_err *err);
 
 #endif

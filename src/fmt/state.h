@@ -91,10 +91,9 @@ void scr_gone_to_forget(scr_hash *h, const char *job_id);
  * rank/file part in the same file, is converted in place: its dataset gets the name
  * scr.dataset.<id>, and the part goes under RANK2FILE. --- */
 int scr_summary_set(scr_hash *h, const scr_hash *dset, int complete);
-/* *dset is borrowed from h; *files (empty) gets the part in the summary, and *has_files
- * becomes 0 if there is none, as it has files of its own. Each may be NULL if not
- * wanted, the last two together. */
+/* *dset is borrowed from h; *files (empty) gets the part in the summary: of 0 ranks if
+ * there is none, as it has files of its own. */
 int scr_summary_get(scr_hash *h, int *complete, scr_hash **dset,
-                    struct scr_rank2file *files, int *has_files, struct scr_err *err);
+                    struct scr_rank2file *files, struct scr_err *err);
 
 #endif

@@ -33,15 +33,6 @@ int scr_summary_set(scr_hash *h, const scr_hash *dset, int complete)
     return scr_hash_ok(h) ? SCR_OK : SCR_E_NOMEM;
 }
 
-static uint64_t bytes_of(const struct scr_rank2file *files)
-{
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < files->n; i++)
-        for (SCR_EACH(const struct scr_listed, f, &files->of[i]->files))
-            bytes += f->size;
-    return bytes;
-}
-
 /* The dataset hash that version 5 did not keep. It knew no name; callers that do (from
  * the index) set it. */
 static int old_dataset(scr_hash *dset, int id, const struct scr_rank2file *files)
@@ -50,7 +41,7 @@ static int old_dataset(scr_hash *dset, int id, const struct scr_rank2file *files
     char *name = scr_asprintf("scr.dataset.%d", id);
     d.name = name;
     d.files = scr_rank2file_num_files(files);
-    d.size = bytes_of(files);
+    d.size = scr_rank2file_bytes(files);
     int rc = name == NULL ? SCR_E_NOMEM : scr_dataset_set(dset, &d);
     free(name);
     return rc;
@@ -62,8 +53,10 @@ static int get_complete(const scr_hash *h, int *complete)
            (*complete == 0 || *complete == 1);
 }
 
-/* Gives h, a summary of version 5 of checkpoint id, the shape of version 6. */
-static int reshape(scr_hash *h, int id, int complete, struct scr_err *err)
+/* Gives h, a summary of version 5 of checkpoint id, the shape of version 6. files: what
+ * it lists. */
+static int reshape(scr_hash *h, int id, int complete, struct scr_rank2file *files,
+                   struct scr_err *err)
 {
     scr_hash *ckpts = scr_hash_get(h, "CKPT");
     scr_hash *part =
@@ -77,17 +70,13 @@ static int reshape(scr_hash *h, int id, int complete, struct scr_err *err)
     part = scr_hash_set(h, "RANK2FILE", part);
     if (!scr_hash_ok(h))
         return no_memory(err);
-    struct scr_rank2file files = { 0 };
-    int rc = scr_rank2file_from_hash(&files, part, err);
-    if (rc == SCR_OK && old_dataset(dset, id, &files) != SCR_OK)
-        rc = no_memory(err);
-    scr_rank2file_fini(&files);
-    return rc;
+    int rc = scr_rank2file_from_hash(files, part, err);
+    return rc == SCR_OK && old_dataset(dset, id, files) != SCR_OK ? no_memory(err) : rc;
 }
 
 /* Version 5, CKPT/<id>/{COMPLETE, RANKS, RANK/<r>/FILE/<name>/{SIZE CRC}}, becomes
  * version 6 with the rank/file part under RANK2FILE. */
-static int convert_old(scr_hash *h, struct scr_err *err)
+static int convert_old(scr_hash *h, struct scr_rank2file *files, struct scr_err *err)
 {
     const scr_hash *ckpts = scr_hash_get(h, "CKPT");
     const scr_hash_elem *e = scr_hash_elem_first(ckpts);
@@ -97,7 +86,7 @@ static int convert_old(scr_hash *h, struct scr_err *err)
     if (!get_complete(scr_hash_elem_hash(e), &complete))
         return corrupt(err, "bad or missing COMPLETE");
     scr_hash *fresh = scr_hash_dup(h);
-    int rc = fresh != NULL ? reshape(fresh, id, complete, err) : no_memory(err);
+    int rc = fresh != NULL ? reshape(fresh, id, complete, files, err) : no_memory(err);
     if (rc == SCR_OK)
         scr_hash_move(h, fresh);
     scr_hash_delete(fresh);
@@ -116,27 +105,27 @@ static int check_version(const scr_hash *h, int *version, struct scr_err *err)
 }
 
 int scr_summary_get(scr_hash *h, int *complete, scr_hash **dset,
-                    struct scr_rank2file *files, int *has_files, struct scr_err *err)
+                    struct scr_rank2file *files, struct scr_err *err)
 {
     struct scr_dataset d;
+    struct scr_rank2file list = { 0 };
     int version = 0, done = 0;
     int rc = check_version(h, &version, err);
     if (rc == SCR_OK && version == OLD_VERSION)
-        rc = convert_old(h, err);
-    if (rc != SCR_OK)
+        rc = convert_old(h, &list, err);
+    if (rc == SCR_OK && !get_complete(h, &done))
+        rc = corrupt(err, "bad or missing COMPLETE");
+    if (rc == SCR_OK)
+        rc = scr_dataset_get(scr_hash_get(h, "DSET"), &d, err);
+    const scr_hash *part = scr_hash_get(h, "RANK2FILE");
+    if (rc == SCR_OK && part != NULL && version != OLD_VERSION)
+        rc = scr_rank2file_from_hash(&list, part, err);
+    if (rc != SCR_OK) {
+        scr_rank2file_fini(&list);
         return rc;
-    if (!get_complete(h, &done))
-        return corrupt(err, "bad or missing COMPLETE");
-    if ((rc = scr_dataset_get(scr_hash_get(h, "DSET"), &d, err)) != SCR_OK)
-        return rc;
-    const scr_hash *part = files != NULL ? scr_hash_get(h, "RANK2FILE") : NULL;
-    if (part != NULL && (rc = scr_rank2file_from_hash(files, part, err)) != SCR_OK)
-        return rc;
-    if (files != NULL)
-        *has_files = part != NULL;
-    if (complete != NULL)
-        *complete = done;
-    if (dset != NULL)
-        *dset = scr_hash_get(h, "DSET");
+    }
+    *complete = done;
+    *dset = scr_hash_get(h, "DSET");
+    *files = list;
     return SCR_OK;
 }

@@ -136,11 +136,6 @@ int scr_transfer_set_written(scr_hash *h, const char *source, uint64_t written)
                                                                   : SCR_E_NOMEM;
 }
 
-int scr_transfer_remove_file(scr_hash *h, const char *source)
-{
-    return scr_hash_unset_kv(h, "FILES", source);
-}
-
 int scr_transfer_left(const scr_hash *h, uint64_t *bytes, struct scr_err *err)
 {
     struct scr_transfer_file f;

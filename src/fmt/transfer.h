@@ -50,7 +50,6 @@ int scr_transfer_get_file(const scr_hash_elem *e, struct scr_transfer_file *out,
                           struct scr_err *err);
 /* SCR_E_NOENT: no such file listed. */
 int scr_transfer_set_written(scr_hash *h, const char *source, uint64_t written);
-int scr_transfer_remove_file(scr_hash *h, const char *source); /* 1 if it was there */
 /* Bytes still to write; malformed entries are an error as in get_file. */
 int scr_transfer_left(const scr_hash *h, uint64_t *bytes, struct scr_err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Communicators, agreement and the exchange of hashes. Calls ending in _all are
+/* Communicators, agreement and the exchange of bytes. Calls ending in _all are
  * collective over the communicator they are given: every rank makes them, whatever
  * happened to it before.
  *
@@ -98,19 +98,10 @@ int scr_bcast_str_all(const struct scr_comm *c, int root, char **s,
 int scr_same_all(const struct scr_comm *c, const void *p, size_t n);
 
 /* Root's hash on all ranks: the others' h is merged into, also where another rank then
- * fails; NULL, for want of memory, on any rank is SCR_E_NOMEM. Agreed. */
-int scr_hash_bcast_all(const struct scr_comm *c, int root, scr_hash *h,
-                       struct scr_err *err);
-/* The same with what this rank found before, in one agreement: if any rank's rc is an
- * error all leave with that of the lowest. */
+ * fails; NULL, for want of memory, on any rank is SCR_E_NOMEM. rc: what this rank found
+ * before; if any rank's is an error all leave with that of the lowest. Agreed. */
 int scr_hash_share_all(const struct scr_comm *c, int root, int rc, scr_hash *h,
                        struct scr_err *err);
-/* Sparse exchange: send = {<rank>: hash …} -> recv = {<rank>: hash …}; receivers need
- * not know their senders. No O(P) memory: non-blocking consensus (Issend, Iprobe,
- * Ibarrier). Keys that are no rank of c are SCR_E_RANGE, on all ranks. The result is
- * agreed. */
-int scr_hash_exchange_all(const struct scr_comm *c, const scr_hash *send,
-                          scr_hash *recv, struct scr_err *err);
 
 /* --- bytes, for lists of files, which are too long for trees --- */
 /* To one rank and from one; either may be MPI_PROC_NULL. recv, empty, gets what came. A
@@ -125,20 +116,19 @@ struct scr_parcels {
         struct scr_str bytes;
     } * of;
     size_t n, room;
+    size_t *place; /* 2 * room of them: where a rank's is in of, + 1; by its number */
 };
 /* The bytes for rank, new or what there is; NULL: out of memory. Borrowed until the
  * next call: fill one after the other. */
 struct scr_str *scr_parcel_to(struct scr_parcels *p, int rank);
 void scr_parcels_free(struct scr_parcels *p);
-/* As scr_hash_exchange_all; recv, empty, gets what came by ascending rank. */
-int scr_parcels_exchange_all(const struct scr_comm *c, const struct scr_parcels *send,
-                             struct scr_parcels *recv, struct scr_err *err);
-
-/* The same with what this rank found before, in one agreement: if any rank's rc is an
- * error recv stays empty and all leave with that of the lowest. */
-int scr_parcels_pass_all(const struct scr_comm *c, int rc,
-                         const struct scr_parcels *send, struct scr_parcels *recv,
-                         struct scr_err *err);
+/* Sparse exchange: recv, empty, gets what came by ascending rank; receivers need not
+ * know their senders. No O(P) memory: non-blocking consensus (Issend, Iprobe,
+ * Ibarrier). A parcel for no rank of c is SCR_E_RANGE, one that is bad SCR_E_NOMEM. rc:
+ * as above; after an error recv is empty. Agreed. */
+int scr_parcels_exchange_all(const struct scr_comm *c, int rc,
+                             const struct scr_parcels *send, struct scr_parcels *recv,
+                             struct scr_err *err);
 
 /* The bytes of every rank, one after the other by ascending rank, on all ranks, by way
  * of rank 0; all is empty before. rc: as above; if any rank's is an error all stays

@@ -286,14 +286,11 @@ static int take_offers(struct dist *d, const struct scr_parcels *in,
 static int learn_all(struct dist *d, struct scr_err *err)
 {
     struct scr_parcels send = { 0 }, recv = { 0 };
-    int rc = scr_agree_all(d->world, scr_holdings_inspect(&d->h, &send, err), err);
-    if (rc == SCR_OK)
-        rc = scr_parcels_exchange_all(d->world, &send, &recv, err);
+    int rc = scr_holdings_inspect(&d->h, &send, err);
+    rc = scr_parcels_exchange_all(d->world, rc, &send, &recv, err);
     scr_parcels_free(&send);
-    if (rc != SCR_OK) {
-        scr_parcels_free(&recv);
+    if (rc != SCR_OK)
         return rc;
-    }
     rc = take_offers(d, &recv, err);
     scr_parcels_free(&recv);
     if (rc == SCR_OK)
@@ -436,9 +433,7 @@ static int ask_all(struct dist *d, struct pass *p, struct scr_err *err)
         rc = choose_files(d, p->holder, &p->wish.entry->files, err);
     if (rc == SCR_OK && p->holder != NULL)
         rc = list_post(d, &p->wish, p->holder->holder, &send, err);
-    rc = scr_agree_all(d->world, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_parcels_exchange_all(d->world, &send, &recv, err);
+    rc = scr_parcels_exchange_all(d->world, rc, &send, &recv, err);
     if (rc == SCR_OK)
         rc = take_wishes(d, p, &recv, err);
     scr_parcels_free(&send);
@@ -449,21 +444,16 @@ static int ask_all(struct dist *d, struct pass *p, struct scr_err *err)
 /* Tells each owner its round. */
 static int schedule_all(struct dist *d, struct pass *p, int rc, struct scr_err *err)
 {
-    scr_hash *send = scr_hash_new(), *recv = scr_hash_new();
-    for (int i = 0; i < p->nasked; i++)
-        scr_hash_set_val_i64(scr_hash_setf(send, NULL, "%d", p->asked[i].owner),
-                             "ROUND", i);
-    if (rc == SCR_OK && (send == NULL || recv == NULL || !scr_hash_ok(send)))
-        rc = no_memory(d, err);
-    rc = scr_agree_all(d->world, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_hash_exchange_all(d->world, send, recv, err);
+    struct scr_parcels send = { 0 }, recv = { 0 };
+    for (int i = 0; i < p->nasked && rc == SCR_OK; i++)
+        if (scr_parcel_bytes(&send, p->asked[i].owner, &i, sizeof i) != SCR_OK)
+            rc = no_memory(d, err);
+    rc = scr_parcels_exchange_all(d->world, rc, &send, &recv, err);
     p->my_round = -1;
-    if (rc == SCR_OK && p->holder != NULL)
-        (void)scr_hash_get_val_int(scr_hash_getf(recv, "%d", p->holder->holder),
-                                   "ROUND", &p->my_round);
-    scr_hash_delete(send);
-    scr_hash_delete(recv);
+    if (recv.n > 0 && recv.of[0].bytes.len == sizeof p->my_round) /* of our holder */
+        memcpy(&p->my_round, recv.of[0].bytes.p, sizeof p->my_round);
+    scr_parcels_free(&send);
+    scr_parcels_free(&recv);
     return rc;
 }
 
@@ -543,7 +533,7 @@ static int release_all(struct dist *d, const struct scr_parcels *done,
                        struct scr_err *err)
 {
     struct scr_parcels recv = { 0 };
-    int rc = scr_parcels_exchange_all(d->world, done, &recv, err);
+    int rc = scr_parcels_exchange_all(d->world, SCR_OK, done, &recv, err);
     if (rc == SCR_OK) {
         for (size_t i = 0; i < recv.n && rc == SCR_OK; i++)
             rc = release(d, recv.of[i].rank, &recv.of[i].bytes, err);

@@ -100,15 +100,13 @@ static int run_all(struct sync *s, const scr_filemap *map, uint64_t *bytes,
     struct scr_outgoing *f = &s->f;
     int rc = scr_outgoing_collect_all(f, map, err);
     if (rc == SCR_OK)
-        rc = scr_outgoing_resume_all(f, SCR_OK, err);
-    if (rc == SCR_OK)
-        rc = scr_outgoing_begin_all(f, err);
+        rc = scr_outgoing_begin_all(f, scr_outgoing_resume_all(f, SCR_OK, err), err);
     if (rc == SCR_OK)
         rc = copy_all(s, err);
     if (rc == SCR_OK)
         rc = scr_outgoing_demote_all(f, SCR_OK, err);
     if (rc == SCR_OK) /* a directory is synced when all of them have their names */
-        rc = scr_agree_all(f->world, take_turns_all(s, place_files, err), err);
+        rc = scr_in_turns_all(f->world, f->o->width, f->n > 0, place_files, s, err);
     return rc == SCR_OK ? complete_all(f, 0, bytes, err) : rc;
 }
 
@@ -146,7 +144,7 @@ static struct scr_outgoing outgoing_of(const struct scr_publish *p)
 int scr_publish_begin_all(struct scr_publish *p, struct scr_err *err)
 {
     struct scr_outgoing f = outgoing_of(p);
-    int rc = scr_outgoing_begin_all(&f, err);
+    int rc = scr_outgoing_begin_all(&f, SCR_OK, err);
     if (rc == SCR_OK) {
         p->mark = f.mark;
         f.mark = (struct scr_flushing){ 0 };

@@ -200,7 +200,7 @@ static int plan_all(struct scr_flush_async *a, struct scr_outgoing *f, int rc,
     a->stamp = (uint64_t)v.least[0];
     if (a->node == a->rank && scr_parcel_bytes(&send, 0, &mine, sizeof mine) != SCR_OK)
         rc = no_memory(a->id, err);
-    rc = scr_parcels_pass_all(a->world, rc, &send, &told, err);
+    rc = scr_parcels_exchange_all(a->world, rc, &send, &told, err);
     if (rc != SCR_OK)
         goto out;
     if (a->rank == 0)
@@ -217,9 +217,8 @@ static int prepare_all(struct scr_flush_async *a, struct scr_outgoing *f,
 {
     int rc = scr_outgoing_collect_all(f, map, err);
     if (rc == SCR_OK)
-        rc = scr_outgoing_resume_all(f, sum_up(f, err), err);
-    if (rc == SCR_OK)
-        rc = scr_outgoing_begin_all(f, err);
+        rc = scr_outgoing_begin_all(f, scr_outgoing_resume_all(f, sum_up(f, err), err),
+                                    err);
     if (rc != SCR_OK)
         return rc;
     rc = scr_outgoing_make_dirs_all(f, err);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hashes and bytes over MPI: broadcast, pairs, and the sparse exchange.
+/* Bytes over MPI: to all, in pairs, and the sparse exchange.
  *
- * A hash travels as a letter: u64 total length, packed hash; cut into pages of PAGE
- * bytes. The first page has tag TAG_FIRST, the others TAG_MORE, so that a receiver that
- * finds a first page takes the rest from the same sender in order. Pages are received
- * into one buffer on the stack: a receiver that runs out of memory still takes them all
- * and nobody waits for it. */
+ * They travel as a letter: u64 total length, bytes; cut into pages of PAGE bytes. The
+ * first page has tag TAG_FIRST, the others TAG_MORE, so that a receiver that finds a
+ * first page takes the rest from the same sender in order. Pages are received into one
+ * buffer on the stack: a receiver that runs out of memory still takes them all and
+ * nobody waits for it. */
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,12 +17,12 @@
 enum { PAGE = 64 * 1024 };
 enum { TAG_FIRST = 1, TAG_MORE = 2 };
 
-/* Total length of a letter whose sender could not pack the hash. */
+/* Total length of a letter whose sender ran out of memory. */
 static const uint64_t NO_LETTER = UINT64_MAX;
 
 struct letter {
-    unsigned char *bytes; /* length, then packed hash, or as much of it as the first
-                             page has; NULL: no letter */
+    unsigned char *bytes;      /* the first page: length, then the first bytes; NULL: no
+                                  letter */
     const unsigned char *rest; /* of the other pages; may be borrowed */
     uint64_t total;            /* bytes of it */
     MPI_Request first;
@@ -62,17 +62,6 @@ static void letter_drop(struct letter *l)
     *l = (struct letter){ .first = MPI_REQUEST_NULL };
 }
 
-static int letter_pack(struct letter *l, const scr_hash *h, struct scr_err *err)
-{
-    size_t packed = scr_hash_pack_size(h);
-    int rc = letter_make(l, packed, 1, err);
-    if (rc == SCR_OK && scr_hash_pack(l->bytes + sizeof l->total, h) != packed) {
-        letter_drop(l);
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "hash of %zu bytes: cannot be sent", packed);
-    }
-    return rc;
-}
-
 /* Of bytes that stay where they are until the letter has left. */
 static int letter_lend(struct letter *l, const struct scr_str *s, struct scr_err *err)
 {
@@ -98,21 +87,21 @@ static int letter_start(struct letter *l, const struct scr_comm *c, int to, int 
     int n = total < PAGE ? (int)total : PAGE;
     int code = sync ? MPI_Issend(first, n, MPI_BYTE, to, TAG_FIRST, c->comm, &l->first)
                     : MPI_Isend(first, n, MPI_BYTE, to, TAG_FIRST, c->comm, &l->first);
-    int rc = scr_mpi_check(code, "send of a hash", err);
+    int rc = scr_mpi_check(code, "send of bytes", err);
     for (int i = 0; i < l->nmore; i++) {
         uint64_t at = (uint64_t)i * PAGE, left = total - PAGE - at;
         n = left < PAGE ? (int)left : PAGE;
         code = MPI_Isend(l->rest + at, n, MPI_BYTE, to, TAG_MORE, c->comm, &l->more[i]);
         if (rc == SCR_OK)
-            rc = scr_mpi_check(code, "send of a hash", err);
+            rc = scr_mpi_check(code, "send of bytes", err);
     }
     return rc;
 }
 
 static int letter_wait(struct letter *l, struct scr_err *err)
 {
-    int rc = scr_mpi_wait(&l->first, 1, "send of a hash", err);
-    int rc1 = scr_mpi_wait(l->more, (size_t)l->nmore, "send of a hash", err);
+    int rc = scr_mpi_wait(&l->first, 1, "send of bytes", err);
+    int rc1 = scr_mpi_wait(l->more, (size_t)l->nmore, "send of bytes", err);
     return rc == SCR_OK ? rc1 : rc;
 }
 
@@ -141,7 +130,7 @@ static int take_more(const struct scr_comm *c, int from, uint64_t total,
         int n = total - at < PAGE ? (int)(total - at) : PAGE;
         MPI_Request req = MPI_REQUEST_NULL;
         int code = MPI_Irecv(page, n, MPI_BYTE, from, TAG_MORE, c->comm, &req);
-        rc = scr_mpi_finish(code, &req, "receive of a hash", err);
+        rc = scr_mpi_finish(code, &req, "receive of bytes", err);
         scr_str_append_n(s, page, (size_t)n);
     }
     return rc;
@@ -156,22 +145,23 @@ static int letter_take(const struct scr_comm *c, int from, struct scr_str *s,
     int n = 0;
     MPI_Request req = MPI_REQUEST_NULL;
     int code = MPI_Irecv(page, PAGE, MPI_BYTE, from, TAG_FIRST, c->comm, &req);
-    int rc = scr_mpi_check(code, "receive of a hash", err);
+    int rc = scr_mpi_check(code, "receive of bytes", err);
     if (rc == SCR_OK)
-        rc = scr_mpi_wait_status(&req, &st, "receive of a hash", err);
+        rc = scr_mpi_wait_status(&req, &st, "receive of bytes", err);
     if (rc == SCR_OK)
-        rc = scr_mpi_check(MPI_Get_count(&st, MPI_BYTE, &n), "length of a hash", err);
+        rc = scr_mpi_check(MPI_Get_count(&st, MPI_BYTE, &n), "length of bytes", err);
     if (rc != SCR_OK)
         return rc;
     uint64_t total = NO_LETTER, head = sizeof total;
     if ((size_t)n >= sizeof total)
         memcpy(&total, page, sizeof total);
     if (total == NO_LETTER)
-        return scr_fail(err, SCR_E_FAILURE, 0, "rank %d could not send its hash", from);
+        return scr_fail(err, SCR_E_FAILURE, 0, "rank %d could not send what it has",
+                        from);
     scr_str_append_n(s, page + head, (size_t)n - head);
     rc = take_more(c, from, total, page, s, err);
     if (rc == SCR_OK && (s->bad || s->len + head != total))
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "hash from rank %d: out of memory", from);
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "bytes from rank %d: out of memory", from);
     return rc;
 }
 
@@ -250,12 +240,6 @@ int scr_hash_share_all(const struct scr_comm *c, int root, int rc, scr_hash *h,
     return scr_agree_all(c, rc, err);
 }
 
-int scr_hash_bcast_all(const struct scr_comm *c, int root, scr_hash *h,
-                       struct scr_err *err)
-{
-    return scr_hash_share_all(c, root, SCR_OK, h, err);
-}
-
 /* The letters of one exchange, and what becomes of those that come. */
 struct post {
     struct letter *letter;
@@ -295,7 +279,7 @@ static int take_any(struct post *p, const struct scr_comm *c, int *came,
     struct scr_str in = SCR_STR_INIT;
     *came = 0;
     int code = MPI_Iprobe(MPI_ANY_SOURCE, TAG_FIRST, c->comm, came, &st);
-    int rc = scr_mpi_check(code, "probe for a hash", err);
+    int rc = scr_mpi_check(code, "probe for bytes", err);
     if (rc != SCR_OK || !*came)
         return rc;
     rc = letter_take(c, st.MPI_SOURCE, &in, err);
@@ -346,60 +330,47 @@ static int finish_all(struct post *p, const struct scr_comm *c, int rc,
     return scr_agree_all(c, rc, err);
 }
 
-/* --- of hashes --- */
-
-static int deliver_hash(void *recv, int from, struct scr_str *bytes,
-                        struct scr_err *err)
-{
-    scr_hash *slot = scr_hash_setf(recv, NULL, "%d", from);
-    return slot != NULL ? scr_hash_unpack(bytes->p, bytes->len, slot, NULL, err)
-                        : scr_fail(err, SCR_E_NOMEM, 0, "exchange: out of memory");
-}
-
-/* What a rank has for itself is merged under its number. */
-static int keep_hash(scr_hash *recv, int me, const scr_hash *h)
-{
-    scr_hash *slot = scr_hash_setf(recv, NULL, "%d", me);
-    return slot == NULL ? SCR_E_NOMEM : scr_hash_merge(slot, h);
-}
-
-int scr_hash_exchange_all(const struct scr_comm *c, const scr_hash *send,
-                          scr_hash *recv, struct scr_err *err)
-{
-    struct post p = { .deliver = deliver_hash, .recv = recv };
-    int rc = post_room(&p, scr_hash_size(send), err);
-    for (scr_hash_elem *e = p.letter ? scr_hash_elem_first(send) : NULL; e != NULL;
-         e = scr_hash_elem_next(e)) {
-        struct letter l;
-        int to = scr_hash_elem_key_int(e);
-        int rc1 = to == c->rank ? keep_hash(recv, to, scr_hash_elem_hash(e))
-                                : letter_pack(&l, scr_hash_elem_hash(e), err);
-        rc = rc == SCR_OK ? rc1 : rc;
-        if (to != c->rank)
-            rc = post_one(&p, c, to, &l, rc, err);
-    }
-    rc = finish_all(&p, c, rc, err);
-    scr_hash_sort_int(recv, SCR_HASH_ASC);
-    return rc;
-}
-
 /* --- of bytes --- */
+
+/* Where the place of rank is noted, or may be: there are twice as many as parcels, a
+ * power of two. */
+static size_t *place_of(const struct scr_parcels *p, int rank)
+{
+    size_t mask = 2 * p->room - 1, at = (size_t)rank * 0x9e3779b1u & mask;
+    while (p->place[at] != 0 && p->of[p->place[at] - 1].rank != rank)
+        at = (at + 1) & mask;
+    return &p->place[at];
+}
+
+static int grow(struct scr_parcels *p)
+{
+    size_t room = p->room == 0 ? 4 : p->room * 2;
+    struct scr_parcel *of = scr_reallocarray(p->of, room, sizeof *of);
+    p->of = of != NULL ? of : p->of;
+    size_t *place = of != NULL ? scr_calloc(2 * room, sizeof *place) : NULL;
+    if (place == NULL)
+        return 0;
+    free(p->place);
+    p->place = place;
+    p->room = room;
+    for (size_t i = 0; i < p->n; i++)
+        *place_of(p, p->of[i].rank) = i + 1;
+    return 1;
+}
 
 struct scr_str *scr_parcel_to(struct scr_parcels *p, int rank)
 {
-    for (size_t i = p->n; i-- > 0;)
-        if (p->of[i].rank == rank)
-            return &p->of[i].bytes;
+    size_t *place = p->room > 0 ? place_of(p, rank) : NULL;
+    if (place != NULL && *place > 0)
+        return &p->of[*place - 1].bytes;
     if (p->n == p->room) {
-        size_t room = p->room == 0 ? 4 : p->room * 2;
-        struct scr_parcel *more = scr_reallocarray(p->of, room, sizeof *more);
-        if (more == NULL)
+        if (!grow(p))
             return NULL;
-        p->of = more;
-        p->room = room;
+        place = place_of(p, rank);
     }
     p->of[p->n] = (struct scr_parcel){ .rank = rank };
-    return &p->of[p->n++].bytes;
+    *place = ++p->n;
+    return &p->of[p->n - 1].bytes;
 }
 
 void scr_parcels_free(struct scr_parcels *p)
@@ -407,6 +378,7 @@ void scr_parcels_free(struct scr_parcels *p)
     for (size_t i = 0; i < p->n; i++)
         scr_str_free(&p->of[i].bytes);
     free(p->of);
+    free(p->place);
     *p = (struct scr_parcels){ 0 };
 }
 
@@ -436,9 +408,19 @@ static int by_rank(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-int scr_parcels_pass_all(const struct scr_comm *c, int rc,
-                         const struct scr_parcels *send, struct scr_parcels *recv,
-                         struct scr_err *err)
+static void sort_by_rank(struct scr_parcels *p)
+{
+    if (p->n == 0)
+        return;
+    qsort(p->of, p->n, sizeof *p->of, by_rank);
+    memset(p->place, 0, 2 * p->room * sizeof *p->place);
+    for (size_t k = 0; k < p->n; k++)
+        *place_of(p, p->of[k].rank) = k + 1;
+}
+
+int scr_parcels_exchange_all(const struct scr_comm *c, int rc,
+                             const struct scr_parcels *send, struct scr_parcels *recv,
+                             struct scr_err *err)
 {
     struct post p = { .deliver = deliver_bytes, .recv = recv };
     if (rc == SCR_OK)
@@ -455,24 +437,19 @@ int scr_parcels_pass_all(const struct scr_comm *c, int rc,
     rc = finish_all(&p, c, rc, err);
     if (rc != SCR_OK)
         scr_parcels_free(recv);
-    else if (recv->n > 0)
-        qsort(recv->of, recv->n, sizeof *recv->of, by_rank);
+    else
+        sort_by_rank(recv);
     return rc;
-}
-
-int scr_parcels_exchange_all(const struct scr_comm *c, const struct scr_parcels *send,
-                             struct scr_parcels *recv, struct scr_err *err)
-{
-    return scr_parcels_pass_all(c, SCR_OK, send, recv, err);
 }
 
 int scr_bytes_share_all(const struct scr_comm *c, int rc, const struct scr_str *mine,
                         struct scr_str *all, struct scr_err *err)
 {
     struct scr_parcel to_first = { .rank = 0, .bytes = *mine }; /* lent */
-    const struct scr_parcels send = { &to_first, 1, 1 };
+    const struct scr_parcels send = { .of = &to_first,
+                                      .n = mine->len > 0 || mine->bad };
     struct scr_parcels recv = { 0 };
-    rc = scr_parcels_pass_all(c, rc, &send, &recv, err);
+    rc = scr_parcels_exchange_all(c, rc, &send, &recv, err);
     if (rc != SCR_OK)
         return rc;
     for (size_t i = 0; i < recv.n; i++)

@@ -12,13 +12,8 @@
 #include "xfer/zst.h"
 
 struct lists {
-    const struct scr_env *env;
-    const struct scr_comm *world;
-    const struct scr_prefix *prefix;
-    const int *ids;
-    size_t n;
-    enum scr_list_state *state; /* NULL: what cannot be read is an error */
-    struct scr_parcels deal;    /* for keepers: texts "<id>/<path>" */
+    struct scr_lists of;
+    struct scr_parcels deal; /* for keepers: texts "<id>/<path>" */
 };
 
 static int no_memory(struct scr_err *err)
@@ -68,16 +63,21 @@ static int judge(const struct lists *l, size_t i, int rc, const struct scr_err *
     int newer = rc == SCR_E_VERSION;
     if (rc == SCR_OK)
         return SCR_OK;
-    if (l->state == NULL || !(damaged || newer))
+    if (!l->of.spare || !(damaged || newer))
         return scr_fail(err, rc, 0, "%s", why->text);
-    l->state[i] = newer ? SCR_LIST_NEWER : SCR_LIST_UNREAD;
+    if (l->of.state == NULL)
+        return SCR_OK;
+    if (newer) /* whatever else is wrong with its parts */
+        l->of.state[i] = SCR_LIST_NEWER;
+    else if (l->of.state[i] == SCR_LIST_READ)
+        l->of.state[i] = SCR_LIST_UNREAD;
     return SCR_OK;
 }
 
 static int has_no_list(const struct lists *l, int id)
 {
     struct scr_rank2file none = { 0 };
-    int rc = scr_prefix_rank2file_read(l->env, l->prefix, id, &none, NULL);
+    int rc = scr_prefix_rank2file_read(l->of.env, l->of.prefix, id, &none, NULL);
     int has_no = rc == SCR_E_NOENT && none.ranks == 0;
     scr_rank2file_fini(&none);
     return has_no;
@@ -85,7 +85,7 @@ static int has_no_list(const struct lists *l, int id)
 
 static int deal(struct lists *l, int id, const char *path, struct scr_err *err)
 {
-    int to = scr_path_keeper(l->world, path);
+    int to = scr_path_keeper(l->of.world, path);
     int rc = scr_parcel_printf(&l->deal, to, "%d/%s", id, path);
     return rc == SCR_OK ? rc : no_memory(err);
 }
@@ -117,15 +117,16 @@ static int read_root(struct lists *l, size_t i, struct scr_parcels *orders,
     struct scr_err why = SCR_ERR_INIT;
     struct scr_rank2file_root root = { 0 };
     struct scr_rank2file whole = { 0 };
-    int rc = scr_rank2file_top(l->env, l->prefix, l->ids[i], &root, &whole, &why);
-    if (rc == SCR_E_MISSING && l->state == NULL && has_no_list(l, l->ids[i]))
+    int rc =
+        scr_rank2file_top(l->of.env, l->of.prefix, l->of.ids[i], &root, &whole, &why);
+    if (rc == SCR_E_MISSING && !l->of.spare && has_no_list(l, l->of.ids[i]))
         rc = SCR_OK;
     rc = judge(l, i, rc, &why, err);
     if (rc == SCR_OK)
-        rc = deal_files(l, l->ids[i], &whole, err);
+        rc = deal_files(l, l->of.ids[i], &whole, err);
     for (size_t k = 0; k < root.n && rc == SCR_OK; k++) {
         const struct order o = { i, root.part[k], root.ranks };
-        int to = (int)((i + k) % (size_t)l->world->size);
+        int to = (int)((i + k) % (size_t)l->of.world->size);
         if (scr_parcel_bytes(orders, to, &o, sizeof o) != SCR_OK)
             rc = no_memory(err);
     }
@@ -137,8 +138,8 @@ static int read_root(struct lists *l, size_t i, struct scr_parcels *orders,
 static int read_roots(struct lists *l, struct scr_parcels *orders, struct scr_err *err)
 {
     int rc = SCR_OK;
-    size_t step = (size_t)l->world->size;
-    for (size_t i = (size_t)l->world->rank; i < l->n && rc == SCR_OK; i += step)
+    size_t step = (size_t)l->of.world->size;
+    for (size_t i = (size_t)l->of.world->rank; i < l->of.n && rc == SCR_OK; i += step)
         rc = read_root(l, i, orders, err);
     return rc;
 }
@@ -149,8 +150,9 @@ static int read_part(struct lists *l, const struct order *o, struct scr_err *err
 {
     struct scr_err why = SCR_ERR_INIT;
     struct scr_rank2file files = { 0 };
-    int id = l->ids[o->list];
-    int rc = scr_rank2file_part(l->env, l->prefix, id, o->part, o->ranks, &files, &why);
+    int id = l->of.ids[o->list];
+    int rc = scr_rank2file_part(l->of.env, l->of.prefix, id, o->part, o->ranks, &files,
+                                &why);
     rc = judge(l, o->list, rc, &why, err);
     if (rc == SCR_OK)
         rc = deal_files(l, id, &files, err);
@@ -200,7 +202,7 @@ static int keep_all(const struct lists *l, int rc, struct scr_table *kept,
                     struct scr_err *err)
 {
     struct scr_parcels recv = { 0 };
-    rc = scr_parcels_pass_all(l->world, rc, &l->deal, &recv, err);
+    rc = scr_parcels_exchange_all(l->of.world, rc, &l->deal, &recv, err);
     if (rc != SCR_OK)
         return rc;
     for (size_t i = 0; i < recv.n; i++)
@@ -210,24 +212,23 @@ static int keep_all(const struct lists *l, int rc, struct scr_table *kept,
             keep(kept, (int)id, slash + 1);
         }
     scr_parcels_free(&recv);
-    return scr_agree_all(l->world, scr_table_ok(kept) ? SCR_OK : no_memory(err), err);
+    return scr_agree_all(l->of.world, scr_table_ok(kept) ? SCR_OK : no_memory(err),
+                         err);
 }
 
-int scr_lists_read_all(const struct scr_env *env, const struct scr_comm *world,
-                       const struct scr_prefix *p, const int *ids, size_t n,
-                       enum scr_list_state *state, struct scr_table *kept,
+int scr_lists_read_all(const struct scr_lists *lists, int rc, struct scr_table *kept,
                        struct scr_err *err)
 {
-    struct lists l = {
-        .env = env, .world = world, .prefix = p, .ids = ids, .n = n, .state = state
-    };
+    struct lists l = { .of = *lists };
+    const struct scr_comm *world = lists->world;
     struct scr_parcels send = { 0 }, orders = { 0 };
-    if (n == 0)
-        return SCR_OK;
-    for (size_t i = 0; state != NULL && i < n; i++)
-        state[i] = SCR_LIST_READ;
-    int rc = read_roots(&l, &send, err);
-    rc = scr_parcels_pass_all(world, rc, &send, &orders, err);
+    if (lists->n == 0)
+        return scr_agree_all(world, rc, err);
+    for (size_t i = 0; lists->state != NULL && i < lists->n; i++)
+        lists->state[i] = SCR_LIST_READ;
+    if (rc == SCR_OK)
+        rc = read_roots(&l, &send, err);
+    rc = scr_parcels_exchange_all(world, rc, &send, &orders, err);
     if (rc == SCR_OK)
         rc = keep_all(&l, read_parts(&l, &orders, err), kept, err);
     scr_parcels_free(&send);
@@ -254,8 +255,8 @@ static int deal_packed(struct lists *l, const char *record, int id, struct scr_e
 static int read_landed(struct lists *l, int id, int node, struct scr_err *err)
 {
     scr_filemap *map = scr_filemap_new();
-    int rc =
-        map ? scr_arrival_read(l->env, l->prefix, id, node, map, err) : no_memory(err);
+    int rc = map ? scr_arrival_read(l->of.env, l->of.prefix, id, node, map, err)
+                 : no_memory(err);
     for (SCR_ENTRIES(e, map, id))
         for (SCR_EACH(struct scr_file, f, &e->files))
             if (rc == SCR_OK)
@@ -269,8 +270,8 @@ static int read_share(struct lists *l, int id, const int *node, size_t n,
                       struct scr_err *err)
 {
     int rc = SCR_OK;
-    size_t step = (size_t)l->world->size;
-    for (size_t i = (size_t)l->world->rank; i < n && rc == SCR_OK; i += step)
+    size_t step = (size_t)l->of.world->size;
+    for (size_t i = (size_t)l->of.world->rank; i < n && rc == SCR_OK; i += step)
         rc = read_landed(l, id, node[i], err);
     return rc;
 }
@@ -279,7 +280,7 @@ int scr_lists_landed_all(const struct scr_env *env, const struct scr_comm *world
                          const struct scr_prefix *p, int id, struct scr_table *kept,
                          struct scr_err *err)
 {
-    struct lists l = { .env = env, .world = world, .prefix = p };
+    struct lists l = { .of = { .env = env, .world = world, .prefix = p } };
     int *node = NULL, rc = SCR_OK;
     size_t n = 0;
     if (world->rank == 0)

@@ -37,14 +37,22 @@ enum scr_list_state {
     SCR_LIST_NEWER   /* a newer SCR can read what this one cannot */
 };
 
-/* Reads the lists of datasets ids[0…n), the same on all ranks. kept (empty) gets the
- * paths this rank keeps. One without a list lists nothing. So does one whose list is
- * damaged, or of a newer version, if state (n elements) is not NULL: it gets what this
- * rank has found of each, SCR_LIST_READ of those that others looked at; else such a
- * list is an error, like all others. Agreed. */
-int scr_lists_read_all(const struct scr_env *env, const struct scr_comm *world,
-                       const struct scr_prefix *p, const int *ids, size_t n,
-                       enum scr_list_state *state, struct scr_table *kept,
+struct scr_lists {
+    const struct scr_env *env;
+    const struct scr_comm *world;
+    const struct scr_prefix *prefix;
+    const int *ids; /* of the datasets, the same on all ranks */
+    size_t n;
+    int spare;                  /* a list that is damaged, or of a newer version, is no
+                                   error, but lists nothing */
+    enum scr_list_state *state; /* n of them: what this rank has found of each,
+                                   SCR_LIST_READ of those that others looked at; NULL:
+                                   not wanted */
+};
+/* Reads their lists. kept (empty) gets the paths this rank keeps. One without a list
+ * lists nothing. rc: what this rank found before; if any rank's is an error all leave
+ * with that of the lowest. Agreed. */
+int scr_lists_read_all(const struct scr_lists *lists, int rc, struct scr_table *kept,
                        struct scr_err *err);
 
 /* Adds to kept, as above, the paths of the compressed files of dataset id that landed

@@ -303,14 +303,14 @@ static int each_dir(const struct scr_outgoing *f, dir_step *step, struct scr_err
     return rc;
 }
 
-/* One name in the way, and all stay plain. */
+/* Where one rank finds a compressed name taken, nothing is compressed. */
 static int claim_all(struct scr_outgoing *f, int rc, struct scr_err *err)
 {
     struct scr_parcels send = { 0 }, recv = { 0 };
     f->has_dests = 1;
     if (rc == SCR_OK)
         rc = claim_files(f, &send, err);
-    rc = scr_parcels_pass_all(f->world, rc, &send, &recv, err);
+    rc = scr_parcels_exchange_all(f->world, rc, &send, &recv, err);
     scr_parcels_free(&send);
     if (rc != SCR_OK)
         return rc;

@@ -68,8 +68,9 @@ int scr_outgoing_list_all(struct scr_outgoing *f, const struct scr_published *fi
 void scr_outgoing_fini(struct scr_outgoing *f);
 
 /* Marks the files that an earlier flush of this dataset got into place, and removes its
- * plan and records: from here on nobody but us completes the dataset. rc, here and
- * below: what this rank found before, agreed with the rest. */
+ * plan and records: from here on nobody but us completes the dataset. Nothing is done
+ * if rc, here and below what this rank found before, is an error of any rank. The code
+ * is each rank's own; scr_outgoing_begin_all agrees on it. */
 int scr_outgoing_resume_all(struct scr_outgoing *f, int rc, struct scr_err *err);
 /* The index entry, incomplete, and the dataset's directory without a summary. f->older
  * gets the datasets that list one of the destinations, whatever their names: they stay
@@ -79,7 +80,7 @@ int scr_outgoing_resume_all(struct scr_outgoing *f, int rc, struct scr_err *err)
  * failed (invariants P15, P16).
  * SCR_E_VERSION, likewise: files are to be replaced, and those of a complete dataset
  * cannot be told, as only a newer version can read its list. */
-int scr_outgoing_begin_all(struct scr_outgoing *f, struct scr_err *err);
+int scr_outgoing_begin_all(struct scr_outgoing *f, int rc, struct scr_err *err);
 /* Before it is known whether a destination exists: where none does, none of those that
  * are complete now lists one. Rank 0's, local. */
 int scr_outgoing_note_complete(struct scr_outgoing *f, struct scr_err *err);

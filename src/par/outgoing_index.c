@@ -132,10 +132,9 @@ static int read_listed_all(const struct scr_outgoing *f, int rc, struct others *
     rc = alloc_counts(f, o, err);
     if (rc == SCR_OK && (state = scr_calloc(o->n, sizeof *state)) == NULL)
         rc = scr_outgoing_no_memory(f, err);
-    rc = scr_agree_all(f->world, rc, err);
-    if (rc == SCR_OK)
-        rc = scr_lists_read_all(f->env, f->world, f->prefix, o->ids, o->n, state, &kept,
-                                err);
+    const struct scr_lists lists = { f->env, f->world,   f->prefix,     o->ids,
+                                     o->n,   .spare = 1, .state = state };
+    rc = scr_lists_read_all(&lists, rc, &kept, err);
     if (rc == SCR_OK) {
         count_hits(f, &kept, state, o);
         scr_sums_all(f->world, o->hits, 3 * (int)o->n);
@@ -344,12 +343,13 @@ static void free_others(struct others *o)
 }
 
 /* Who has no destinations yet (scr_publish_begin_all) replaces nothing. */
-int scr_outgoing_begin_all(struct scr_outgoing *f, struct scr_err *err)
+int scr_outgoing_begin_all(struct scr_outgoing *f, int rc, struct scr_err *err)
 {
     struct others o = { 0 };
-    int first = f->world->rank == 0, rc = SCR_OK;
+    int first = f->world->rank == 0;
     if (f->has_dests) {
-        rc = first ? list_others(f, f->any_replaces, &o, err) : SCR_OK;
+        if (rc == SCR_OK && first)
+            rc = list_others(f, f->any_replaces, &o, err);
         rc = read_listed_all(f, rc, &o, err);
     }
     if (rc == SCR_OK && first)

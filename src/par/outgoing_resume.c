@@ -22,6 +22,7 @@ struct attempt {
     int *node;
     size_t n;
     uint64_t stamp; /* 0: it does not say */
+    int has_plan;   /* rank 0 has found one, or cannot tell */
 };
 
 /* Tells each rank what of its files has landed by the records this rank looks after. */
@@ -85,7 +86,7 @@ struct record {
     const char *text; /* borrowed */
 };
 
-/* Of several the last one counts. */
+/* Of several the last one counts. One that is lost for want of memory costs a copy. */
 static void index_records(const struct scr_parcels *recv, struct scr_table *by_path)
 {
     for (size_t i = 0; i < recv->n; i++)
@@ -142,7 +143,7 @@ static void remove_parts(const struct scr_outgoing *f, uint64_t stamp)
     }
 }
 
-/* Rank 0's: takes the plan away. One that cannot be read is as good as none. */
+/* Rank 0's. One that cannot be read says nothing, but is there. */
 static int read_plan(const struct scr_outgoing *f, struct attempt *a,
                      struct scr_err *err)
 {
@@ -156,19 +157,20 @@ static int read_plan(const struct scr_outgoing *f, struct attempt *a,
         if (!scr_hash_list_int(scr_hash_get(plan, "NODE"), &a->node, &a->n))
             rc = scr_outgoing_no_memory(f, err);
     }
-    if (rc == SCR_OK && found != SCR_E_NOENT)
-        rc = scr_arrival_give_up(f->env, f->prefix, f->id, err);
+    a->has_plan = found != SCR_E_NOENT;
     scr_hash_delete(plan);
     return rc;
 }
 
-static int resume_all(struct scr_outgoing *f, struct attempt *a, struct scr_err *err)
+static int resume_all(struct scr_outgoing *f, struct attempt *a, int rc,
+                      struct scr_err *err)
 {
     struct scr_parcels send = { 0 }, recv = { 0 };
-    int rc = scr_bcast_bytes_all(f->world, 0, &a->stamp, sizeof a->stamp, err);
+    int bcast = scr_bcast_bytes_all(f->world, 0, &a->stamp, sizeof a->stamp, err);
+    rc = rc == SCR_OK ? bcast : rc;
     if (rc == SCR_OK)
         rc = read_records(f, a, &send, err);
-    rc = scr_parcels_pass_all(f->world, rc, &send, &recv, err);
+    rc = scr_parcels_exchange_all(f->world, rc, &send, &recv, err);
     scr_parcels_free(&send);
     if (rc != SCR_OK)
         return rc;
@@ -176,7 +178,7 @@ static int resume_all(struct scr_outgoing *f, struct attempt *a, struct scr_err 
     scr_parcels_free(&recv);
     if (a->stamp != 0)
         remove_parts(f, a->stamp);
-    return scr_agree_all(f->world, forget_records(f, a, err), err);
+    return forget_records(f, a, err);
 }
 
 int scr_outgoing_resume_all(struct scr_outgoing *f, int rc, struct scr_err *err)
@@ -185,8 +187,14 @@ int scr_outgoing_resume_all(struct scr_outgoing *f, int rc, struct scr_err *err)
     if (rc == SCR_OK && f->world->rank == 0)
         rc = read_plan(f, &a, err);
     rc = scr_share_ids_all(f->world, rc, &a.node, &a.n, err);
-    if (rc == SCR_OK && a.n > 0)
-        rc = resume_all(f, &a, err);
+    if (rc != SCR_OK)
+        goto out;
+    /* Only now: until here a rank may have failed, and all is left as it was. */
+    if (a.has_plan)
+        rc = scr_arrival_give_up(f->env, f->prefix, f->id, err);
+    if (a.n > 0)
+        rc = resume_all(f, &a, rc, err);
+out:
     free(a.node);
     return rc;
 }

@@ -157,7 +157,8 @@ static void list_sorted(const struct owners *o, struct scr_str *all)
     free(name);
 }
 
-/* Told by comparing them. A rank without memory for that has others: its number. */
+/* Told by comparing them. A rank without memory for that gives its number instead, so
+ * that they differ. */
 static int is_same_all(const struct owners *o)
 {
     struct scr_str all = SCR_STR_INIT;
@@ -283,7 +284,7 @@ static int learn_all(struct owners *o, const struct scr_parcels *reply,
                      struct scr_err *err)
 {
     struct scr_parcels recv = { 0 };
-    int rc = scr_parcels_pass_all(o->world, SCR_OK, reply, &recv, err);
+    int rc = scr_parcels_exchange_all(o->world, SCR_OK, reply, &recv, err);
     if (rc != SCR_OK)
         return rc;
     for (size_t i = 0; i < recv.n; i++)
@@ -297,12 +298,13 @@ static int learn_all(struct owners *o, const struct scr_parcels *reply,
     return scr_agree_all(o->world, rc, err);
 }
 
-/* A path that several ranks have is answered to one of them, at least: its keeper is
- * not two. */
+/* Of the ranks that have a path one at most is its keeper, and keepers do not answer to
+ * themselves: so if any path is shared, some rank gets an answer. */
 static int exchange_all(struct owners *o, int *any, struct scr_err *err)
 {
     struct scr_parcels send = { 0 }, recv = { 0 }, reply = { 0 };
-    int rc = scr_parcels_pass_all(o->world, claim(o, &send, err), &send, &recv, err);
+    int rc =
+        scr_parcels_exchange_all(o->world, claim(o, &send, err), &send, &recv, err);
     scr_parcels_free(&send);
     if (rc != SCR_OK)
         return rc;

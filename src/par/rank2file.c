@@ -33,23 +33,15 @@ static int find_writer_all(const struct scr_comm *world, uint64_t bytes)
     return (int)scr_max_below_all(world, is_last ? next : 0);
 }
 
-/* What mine takes in a part, as a hash by rank. */
-static uint64_t count_bytes(const struct scr_rank2file *mine)
+/* Each entry as a packed hash of its own. *taken: what they take in a part. */
+static int pack(const struct map *m, const struct scr_rank2file *mine,
+                struct scr_str *packed, uint64_t *taken, struct scr_err *err)
 {
-    uint64_t bytes = sizeof(uint32_t);
     for (size_t i = 0; i < mine->n; i++)
-        bytes += scr_rank_files_packed_size(mine->of[i]);
-    return bytes;
-}
-
-static int post(const struct map *m, const struct scr_rank2file *mine, int to,
-                struct scr_parcels *send, struct scr_err *err)
-{
-    struct scr_str *bytes = scr_parcel_to(send, to);
-    for (size_t i = 0; i < mine->n && bytes != NULL; i++)
-        scr_rank_files_pack(bytes, mine->of[i]);
-    return bytes != NULL && !bytes->bad && scr_rank2file_ok(mine) ? SCR_OK
-                                                                  : no_memory(m, err);
+        scr_rank_files_pack(packed, mine->of[i]);
+    int ok = !packed->bad && scr_rank2file_ok(mine);
+    *taken = ok ? packed->len - mine->n * SCR_RANK_FILES_AROUND : 0;
+    return ok ? SCR_OK : no_memory(m, err);
 }
 
 /* Takes what came, in the order of ranks. */
@@ -111,24 +103,30 @@ int scr_rank2file_write_all(const struct scr_env *env, const struct scr_comm *wo
 {
     const struct map m = { env, world, p, id };
     struct scr_parcels send = { 0 }, parts = { 0 }, told = { 0 }, firsts = { 0 };
-    uint64_t bytes = count_bytes(mine);
+    struct scr_str packed = SCR_STR_INIT;
+    uint64_t bytes = 0;
+    if (rc == SCR_OK)
+        rc = pack(&m, mine, &packed, &bytes, err);
     struct scr_vote v = { .sum = { bytes } };
     rc = scr_vote_all(world, rc, &v, err);
     if (rc != SCR_OK)
-        return rc;
+        goto out;
     int is_one = v.sum[0] <= SCR_RANK2FILE_PART; /* all of it in one part */
-    rc = post(&m, mine, is_one ? 0 : find_writer_all(world, bytes), &send, err);
-    rc = scr_parcels_pass_all(world, rc, &send, &parts, err);
+    int writer = is_one ? 0 : find_writer_all(world, bytes);
+    if (scr_parcel_bytes(&send, writer, packed.p, packed.len) != SCR_OK)
+        rc = no_memory(&m, err);
+    rc = scr_parcels_exchange_all(world, rc, &send, &parts, err);
     if (rc != SCR_OK)
         goto out;
     if (parts.n > 0)
         rc = write_part(&m, mine->ranks, &parts, &told, err);
     if (!is_one)
-        rc = scr_parcels_pass_all(world, rc, &told, &firsts, err);
+        rc = scr_parcels_exchange_all(world, rc, &told, &firsts, err);
     if (rc == SCR_OK && world->rank == 0)
         rc = write_root(&m, mine->ranks, is_one ? &told : &firsts, err);
     rc = scr_agree_all(world, rc, err);
 out:
+    scr_str_free(&packed);
     scr_parcels_free(&send);
     scr_parcels_free(&parts);
     scr_parcels_free(&told);
@@ -178,7 +176,7 @@ static int read_parts_all(const struct map *m, const struct scr_rank2file_root *
         if (rc != SCR_OK)
             no_memory(m, err);
     }
-    rc = scr_parcels_pass_all(m->world, rc, &orders, &mine, err);
+    rc = scr_parcels_exchange_all(m->world, rc, &orders, &mine, err);
     for (size_t at = 0; mine.n > 0 && at < mine.of->bytes.len; at += sizeof part) {
         memcpy(&part, mine.of->bytes.p + at, sizeof part);
         if (rc == SCR_OK)
@@ -216,7 +214,7 @@ static int read_all(const struct map *m, int wanted, struct scr_rank2file *share
         rc = read_part(m, root.part[0], share->ranks, &send, err);
     else
         rc = deal(m, &whole, &send, err);
-    rc = scr_parcels_pass_all(m->world, rc, &send, &recv, err);
+    rc = scr_parcels_exchange_all(m->world, rc, &send, &recv, err);
     if (rc == SCR_OK)
         rc = scr_agree_all(m->world, take(&recv, share, err), err);
 out:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The rank-to-file map of a dataset in the prefix directory, written and read by many
- * ranks: a root and parts of about 1 MB (fmt/state.h has the format). */
+ * ranks: a root and parts of about 1 MB (fmt/rank2file.h has the format). */
 #ifndef SCR_PAR_RANK2FILE_H
 #define SCR_PAR_RANK2FILE_H
 

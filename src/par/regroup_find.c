@@ -195,6 +195,8 @@ static int judge_sets(struct scr_regrouping *g, const struct scr_parcels *told,
     for (SCR_EACH(struct scr_judged, set, &g->sets)) {
         if (rc == SCR_OK)
             rc = judge(g, set, send, err);
+        if (rc != SCR_OK)
+            break;
         *members += (uint64_t)set->n;
         *lost += (uint64_t)scr_setjudge_lost(set);
     }
@@ -246,7 +248,7 @@ static int order_all(struct scr_regrouping *g, const struct scr_parcels *told,
                       "dataset %d: of %d ranks %llu are left or can be rebuilt", g->id,
                       g->ranks, (unsigned long long)v.sum[0]);
     if (rc == SCR_OK)
-        rc = scr_parcels_pass_all(g->world, rc, &send, &orders, err);
+        rc = scr_parcels_exchange_all(g->world, rc, &send, &orders, err);
     if (rc == SCR_OK)
         rc = scr_agree_all(g->world, take_orders(g, &orders, err), err);
     scr_parcels_free(&send);
@@ -260,7 +262,7 @@ int scr_regroup_find_all(struct scr_regrouping *g, int *lost, struct scr_err *er
     g->ranks = (int)scr_max_all(g->world, recorded_ranks(g));
     if (g->ranks == 0)
         return scr_fail(err, SCR_E_LOST, 0, "dataset %d was not complete", g->id);
-    int rc = scr_parcels_pass_all(g->world, look(g, &send, err), &send, &told, err);
+    int rc = scr_parcels_exchange_all(g->world, look(g, &send, err), &send, &told, err);
     if (rc == SCR_OK) /* holders have told judges */
         rc = order_all(g, &told, lost, err);
     scr_parcels_free(&send);

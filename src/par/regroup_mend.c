@@ -124,9 +124,6 @@ static char *red_path(const struct scr_regrouping *g, const struct scr_judged *s
 static int name_paths(const struct scr_regrouping *g, const struct scr_judged *set,
                       struct paths *p, struct scr_err *err)
 {
-    if (set->scheme < 0)
-        return scr_fail(err, SCR_E_CORRUPT, 0,
-                        "dataset %d: no scheme of its redundancy", g->id);
     p->n = set->n;
     for (int i = 0; i < p->n; i++) {
         int left = set->member[i].have & SCR_HAVE_PARITY;

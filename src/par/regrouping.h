@@ -32,7 +32,7 @@ int scr_regroup_no_memory(const struct scr_regrouping *g, struct scr_err *err);
 /* 1 if path, of old rank r, is named and recorded as a redundancy file. */
 int scr_regroup_is_redfile(const struct scr_regrouping *g, int r, const char *path);
 
-/* Fills ranks, sets and orders; agreed. *lost: the same on all ranks, some set lost
+/* Fills ranks and sets; agreed. *lost: the same on all ranks, some set lost
  * something. SCR_E_LOST when too much is. */
 int scr_regroup_find_all(struct scr_regrouping *g, int *lost, struct scr_err *err);
 

@@ -142,7 +142,7 @@ static int tell_members_all(struct scr_restoring *s, struct scr_err *err)
 {
     struct scr_parcels out = { 0 }, in = { 0 };
     int rc = tell_members(s, &out, err);
-    rc = scr_parcels_pass_all(s->p->world, rc, &out, &in, err);
+    rc = scr_parcels_exchange_all(s->p->world, rc, &out, &in, err);
     scr_parcels_free(&out);
     if (rc != SCR_OK)
         return rc;
@@ -324,7 +324,7 @@ static int find_current_all(struct scr_restoring *s, struct scr_err *err)
     rc = scr_allgather_bytes_all(c, &mine, sizeof mine, why, err);
     if (rc == SCR_OK)
         rc = send_copies(s, why, &out, err);
-    int rc1 = scr_parcels_exchange_all(c, &out, &in, err);
+    int rc1 = scr_parcels_exchange_all(c, SCR_OK, &out, &in, err);
     rc = rc == SCR_OK ? rc1 : rc;
     if (rc == SCR_OK)
         rc = take_current(s, &in, why, err);

@@ -185,7 +185,7 @@ static int judge_all(struct rivals *v, struct scr_err *err)
     int rc = SCR_OK;
     for (int i = 0; i <= v->naside && rc == SCR_OK; i++)
         rc = tell_map(v, map_at(v, i), &send, err);
-    rc = scr_parcels_pass_all(v->world, rc, &send, &told, err);
+    rc = scr_parcels_exchange_all(v->world, rc, &send, &told, err);
     if (rc == SCR_OK)
         rc = scr_agree_all(v->world, judge(v, &told, err), err);
     scr_parcels_free(&send);

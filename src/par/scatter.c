@@ -160,7 +160,7 @@ static int deal_all(struct scatter *s, struct scr_err *err)
     v.least[0] = -(send.n > 0);
     rc = vote_node_all(s, rc, &v, err);
     if (rc == SCR_OK && v.least[0] != 0)
-        rc = scr_parcels_exchange_all(s->node, &send, &recv, err);
+        rc = scr_parcels_exchange_all(s->node, SCR_OK, &send, &recv, err);
     if (rc == SCR_OK && recv.n > 0)
         rc = scr_filemap_unpack(recv.of[0].bytes.p, recv.of[0].bytes.len, s->map, err);
     if (rc == SCR_OK)

@@ -32,14 +32,16 @@ int scr_setjudge_tell(const struct scr_comm *world, const scr_hash *known,
     enum scr_scheme scheme;
     int *members = NULL;
     int rc = scr_restore_members(known, &members, &t.n, err);
-    if (rc != SCR_OK || t.n == 0)
+    t.set = rc == SCR_OK && t.n > 0 ? lowest(members, t.n) : -1;
+    if (rc != SCR_OK || t.set < 0) { /* no members, or none that can be */
+        free(members);
         return rc;
+    }
     if (type != NULL && scr_scheme_parse(type, &scheme))
         t.scheme = (int)scheme;
     (void)scr_hash_get_val_int(known, "FAILURES", &t.failures);
     (void)scr_hash_get_val_int(known, "RANKS", &t.ranks);
-    t.set = lowest(members, t.n);
-    int judge = abs(t.set % world->size);
+    int judge = t.set % world->size;
     rc = scr_parcel_bytes(send, judge, &t, sizeof t);
     if (rc == SCR_OK)
         rc = scr_parcel_bytes(send, judge, members, (size_t)t.n * sizeof *members);
@@ -63,9 +65,9 @@ static struct scr_judged *set_of(struct scr_table *sets, const struct tale *t,
     set->scheme = t->scheme;
     set->failures = t->failures;
     set->ranks = t->ranks;
-    set->n = t->n;
     set->member = scr_arena_get(&sets->arena, (size_t)t->n * sizeof *set->member);
-    for (int i = 0; i < t->n && set->member != NULL; i++) {
+    set->n = set->member != NULL ? t->n : 0;
+    for (int i = 0; i < set->n; i++) {
         set->member[i] = (struct scr_judged_member){ .data = -1, .parity = -1 };
         memcpy(&set->member[i].rank, members + (size_t)i * sizeof(int), sizeof(int));
     }

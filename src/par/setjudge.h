@@ -4,7 +4,7 @@
  *
  *     struct scr_parcels send = { 0 }, recv = { 0 };
  *     rc = scr_setjudge_tell(world, known, &told, &send, err);  // what there is here
- *     rc = scr_parcels_pass_all(world, rc, &send, &recv, err);
+ *     rc = scr_parcels_exchange_all(world, rc, &send, &recv, err);
  *     rc = scr_setjudge_hear(&recv, &sets, err);                // what there is at all
  *     for (SCR_EACH(struct scr_judged, set, &sets)) … */
 #ifndef SCR_PAR_SETJUDGE_H
@@ -21,7 +21,8 @@ struct scr_setjudge_told {
     int have;        /* SCR_HAVE_* */
 };
 /* Tells the judge of the set. known: the description of the set (scr_restore_describe).
- * Nothing is told of a set whose description is not whole. SCR_OK or SCR_E_NOMEM. */
+ * Nothing is told of a set whose description is not whole, or names a rank below 0.
+ * SCR_OK or SCR_E_NOMEM. */
 int scr_setjudge_tell(const struct scr_comm *world, const scr_hash *known,
                       const struct scr_setjudge_told *told, struct scr_parcels *send,
                       struct scr_err *err);
@@ -37,15 +38,15 @@ struct scr_judged_member {
 struct scr_judged {
     struct scr_item item;
     int64_t created;
-    int scheme; /* enum scr_scheme; -1: none that is known */
-    int failures,
-        ranks; /* that it survives, -1: not recorded; that wrote the dataset */
+    int scheme;   /* enum scr_scheme; -1: none that is known */
+    int failures; /* that it survives; -1: not recorded */
+    int ranks;    /* that wrote the dataset */
     int n;
     struct scr_judged_member *member; /* n of them */
 };
 
 /* The sets that this rank judges, in sets, which is initialised here; fini in any case.
- */
+ * After SCR_E_NOMEM it has some of them. */
 int scr_setjudge_hear(const struct scr_parcels *recv, struct scr_table *sets,
                       struct scr_err *err);
 /* How many of its members are without data. */

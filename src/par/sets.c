@@ -72,8 +72,10 @@ int scr_set_make_all(const struct scr_comm *world, struct scr_cut *cut, int rc,
     if (rc == SCR_OK)
         rc = list_members(world, out, err);
     v.least[0] = out->n > 1 ? out->n : INT_MAX - 1;
+    v.least[1] = -(out->n == 1);
     rc = scr_vote_all(world, rc, &v, err);
     cut->least = (int)v.least[0];
+    cut->has_alone = v.least[1] != 0;
     if (rc != SCR_OK)
         scr_set_free(out);
     return rc;

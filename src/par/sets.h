@@ -33,6 +33,7 @@ struct scr_cut {
     int largest, least; /* out, the same on all ranks: ranks of the largest group,
                            members of the smallest set that has more than one, or
                            INT_MAX - 1 */
+    int has_alone;      /* likewise: some set has one member */
 };
 /* rc: what this rank found before; if any rank's is an error all leave with that.
  * Agreed. */

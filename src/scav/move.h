@@ -17,10 +17,10 @@ struct scr_move {
     const struct scr_prefix *p;
     int id;
     char *stage;
-    int has_stage;           /* it is made */
+    int has_stage;           /* the stage has been made */
     struct scr_table dirs;   /* directories that got files, to be synced */
-    struct scr_table inside; /* that are in the prefix, links followed */
-    int newer; /* complete dataset whose list a newer version wrote, 0: none */
+    struct scr_table inside; /* directories known to be in the prefix, links followed */
+    int newer; /* complete dataset whose list only a newer SCR can read; 0: none */
 };
 
 int scr_move_init(struct scr_move *m, const struct scr_env *env,
@@ -34,12 +34,12 @@ int scr_move_file(struct scr_move *m, const char *from, const char *to,
                   struct scr_err *err);
 int scr_move_sync(const struct scr_move *m, struct scr_err *err);
 
-/* SCR_OK: a regular file of the size recorded in is (NULL, or none there: of any).
- * SCR_E_MISSING: something else; SCR_E_NOENT: nothing. SCR_E_IO: that cannot be told.
- */
+/* What is at path. SCR_OK: a regular file, of the size that is says (of any, where is
+ * is NULL or says none). SCR_E_MISSING: something else; SCR_E_NOENT: nothing. SCR_E_IO:
+ * that cannot be told. */
 int scr_move_look(const struct scr_move *m, const char *path,
                   const struct scr_listed *is, struct scr_err *err);
-/* 1 for what scr_move_look tells of the file; else it is an error. */
+/* 1 for the first three of these, 0 for an error. */
 int scr_move_is_told(int rc);
 
 /* SCR_OK if the directory of path is in the prefix when links are followed (invariant

@@ -23,12 +23,18 @@ char *scr_rank2file_path(const struct scr_prefix *p, int id, const char *suffix)
     return path;
 }
 
-/* A file named by another one: that it is gone is a loss, not an answer. */
-static int bad(int id, const char *suffix, const struct scr_err *why, int rc,
-               struct scr_err *err)
+char *scr_rank2file_part_path(const struct scr_prefix *p, int id, int part)
 {
-    return scr_fail(err, rc == SCR_E_NOENT ? SCR_E_MISSING : rc, 0,
-                    "rank2file%s of dataset %d: %s", suffix, id, why->text);
+    char *suffix = scr_rank2file_part_name(1, part);
+    char *path = suffix ? scr_rank2file_path(p, id, suffix) : NULL;
+    free(suffix);
+    return path;
+}
+
+/* A file named by another one: that it is gone is a loss, not an answer. */
+static int lost_if_absent(int rc)
+{
+    return rc == SCR_E_NOENT ? SCR_E_MISSING : rc;
 }
 
 int scr_rank2file_top(const struct scr_env *env, const struct scr_prefix *p, int id,
@@ -37,16 +43,20 @@ int scr_rank2file_top(const struct scr_env *env, const struct scr_prefix *p, int
 {
     struct scr_err why = SCR_ERR_INIT;
     char *path = scr_rank2file_path(p, id, "");
-    int rc = path ? scr_rank2file_root_read(env->sys, path, root, &why)
+    int rc = path ? scr_rank2file_root_read(env->sys, path, root, whole, &why)
                   : no_memory(id, &why);
     free(path);
-    if (rc == SCR_E_NOENT || (rc == SCR_OK && root->level != 1)) {
+    if (rc == SCR_E_NOENT || (rc == SCR_OK && root->level > 1)) {
+        int level = rc == SCR_OK ? root->level : -1;
         scr_rank2file_root_fini(root);
         scr_err_clear(&why);
         rc = scr_prefix_rank2file_read(env, p, id, whole, &why);
+        root->level = level;
         root->ranks = whole->ranks;
     }
-    return rc == SCR_OK ? rc : bad(id, "", &why, rc, err);
+    return rc == SCR_OK ? rc
+                        : scr_fail(err, lost_if_absent(rc), 0,
+                                   "rank2file of dataset %d: %s", id, why.text);
 }
 
 int scr_rank2file_part(const struct scr_env *env, const struct scr_prefix *p, int id,
@@ -54,16 +64,15 @@ int scr_rank2file_part(const struct scr_env *env, const struct scr_prefix *p, in
                        struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    char *suffix = scr_rank2file_part_name(1, part);
-    char *path = suffix ? scr_rank2file_path(p, id, suffix) : NULL;
+    char *path = scr_rank2file_part_path(p, id, part);
     scr_rank2file_init(files, ranks);
     int rc =
         path ? scr_rank2file_read(env->sys, path, files, &why) : no_memory(id, &why);
-    if (rc != SCR_OK)
-        bad(id, suffix ? suffix : "", &why, rc, err);
     free(path);
-    free(suffix);
-    return rc == SCR_E_NOENT ? SCR_E_MISSING : rc;
+    return rc == SCR_OK
+               ? rc
+               : scr_fail(err, lost_if_absent(rc), 0,
+                          "rank2file.0.%d of dataset %d: %s", part, id, why.text);
 }
 
 /* --- look-up --- */
@@ -130,7 +139,7 @@ static int read_root(struct scr_catalog *c, struct scr_err *err)
     if (rc == SCR_OK)
         rc = order_parts(c, err);
     c->begun = rc == SCR_OK;
-    if (rc != SCR_OK) /* the next call tries again */
+    if (rc != SCR_OK) /* so that the next call can try again */
         scr_rank2file_root_fini(&c->root);
     scr_rank2file_fini(&whole);
     return rc;
@@ -164,7 +173,9 @@ int scr_catalog_find(struct scr_catalog *c, const char *dest,
     while ((*f = scr_table_find(&c->files, dest)) == NULL && has_more(c) &&
            rc == SCR_OK)
         rc = read_more(c, err);
-    return rc;
+    return rc == SCR_OK && *f == NULL && !scr_table_ok(&c->files)
+               ? no_memory(c->id, err)
+               : rc;
 }
 
 const char *scr_catalog_asked(const struct scr_catalog *c, const char *dest)

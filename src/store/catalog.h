@@ -6,7 +6,11 @@
  *     const struct scr_listed *f;
  *     if (scr_catalog_find(&c, "step.7/rank_3", &f, err) == SCR_OK)
  *         … size and CRC of f, where they are recorded …
- *     scr_catalog_fini(&c); */
+ *     scr_catalog_fini(&c);
+ *
+ * What could not be read is tried again by the next call. Once a file could not be
+ * entered for want of memory, what is not found is SCR_E_NOMEM until scr_catalog_fini;
+ * pointers into it stay good. */
 #ifndef SCR_STORE_CATALOG_H
 #define SCR_STORE_CATALOG_H
 
@@ -14,10 +18,11 @@
 
 /* --- rank2file, the root and one part --- */
 
-/* The root of the map with parts to be read in root, whose level is 1 then, or, when
- * there are none (older writers, deeper trees), all of it as a part in whole, and the
- * level is 0. Both are empty before, and root->ranks is how many wrote the dataset in
- * either case. SCR_E_MISSING, _CORRUPT, _IO: unusable. */
+/* The root of the map with its level, and if that is 1 with the parts to be read; if
+ * not, with none, and all of it is in whole: 0, the root is a part itself; more, a
+ * deeper tree; -1, there is no rank2file, and an older summary has it. Both are empty
+ * before; root->ranks is how many wrote the dataset. SCR_E_MISSING, _CORRUPT, _IO:
+ * unusable. */
 int scr_rank2file_top(const struct scr_env *env, const struct scr_prefix *p, int id,
                       struct scr_rank2file_root *root, struct scr_rank2file *whole,
                       struct scr_err *err);
@@ -28,6 +33,8 @@ int scr_rank2file_part(const struct scr_env *env, const struct scr_prefix *p, in
                        struct scr_err *err);
 /* <dataset directory>/rank2file<suffix>, malloc'd; NULL: out of memory. */
 char *scr_rank2file_path(const struct scr_prefix *p, int id, const char *suffix);
+/* The same of a part of a root of level 1, by its first rank. */
+char *scr_rank2file_part_path(const struct scr_prefix *p, int id, int part);
 
 /* --- look-up --- */
 
@@ -47,7 +54,8 @@ void scr_catalog_fini(struct scr_catalog *c);
 /* Enters files known from elsewhere. */
 int scr_catalog_add(struct scr_catalog *c, const struct scr_rank2file *files,
                     struct scr_err *err);
-/* *f is borrowed, NULL if the dataset has no such file. */
+/* *f is borrowed, NULL if the dataset has no such file. What it says of the file may
+ * change when a part that is read later lists the same path. */
 int scr_catalog_find(struct scr_catalog *c, const char *dest,
                      const struct scr_listed **f, struct scr_err *err);
 /* Where the file lies that was asked for by that path (SCR_PRESERVE_DIRECTORIES=0),

@@ -20,8 +20,8 @@ int scr_deletion_begin(const struct scr_env *env, const struct scr_prefix *p, in
  * complete, and those on their way to the prefix, by whichever job. malloc'd. */
 int scr_deletion_owners(const struct scr_env *env, const struct scr_prefix *p, int id,
                         int **ids, size_t *n, struct scr_err *err);
-/* Removes the files at these paths (store/paths.h), and directories that get
- * empty. What a link leads out of the prefix stays and is warned of, once a directory
+/* Removes the files at these paths (store/paths.h), and directories that get empty.
+ * What a link leads out of the prefix stays and is warned of, once a directory
  * (invariant P20). The first error, after all were tried. */
 int scr_deletion_files(const struct scr_env *env, const struct scr_prefix *p,
                        const struct scr_log *log, const struct scr_table *paths,

@@ -8,8 +8,8 @@
 #include "base/ids.h"
 #include "store/prefix.h"
 
-/* Of those of ids the index calls complete the mark goes first, and CURRENT with
- * it, then the summary. Where all of that has gone only the index is read. */
+/* Of those of ids the index calls complete the mark goes first, and CURRENT with it,
+ * then the summary. Where all of that has gone only the index is read. */
 int scr_demote(const struct scr_env *env, const struct scr_prefix *p,
                const struct scr_ids *ids, struct scr_err *err);
 

@@ -34,9 +34,9 @@ struct job {
     size_t n; /* of them were entered */
 };
 
-/* suffix: of the file that holds the list. */
-static int enter_list(struct job *j, const char *suffix,
-                      const struct scr_rank2file *list, struct scr_err *err)
+/* path: of the file that holds the list. */
+static int enter_list(struct job *j, const char *path, const struct scr_rank2file *list,
+                      struct scr_err *err)
 {
     size_t before = j->n;
     for (size_t i = 0; i < j->packed->n; i++) {
@@ -46,24 +46,39 @@ static int enter_list(struct job *j, const char *suffix,
     }
     if (j->n == before)
         return SCR_OK;
-    char *path = scr_rank2file_path(j->p, j->id, suffix);
-    int rc = path ? scr_rank2file_write(j->env->sys, path, list, err)
-                  : no_memory(j->id, err);
-    free(path);
-    return rc;
+    return path ? scr_rank2file_write(j->env->sys, path, list, err)
+                : no_memory(j->id, err);
 }
 
 static int enter_part(struct job *j, int part, int ranks, struct scr_err *err)
 {
     struct scr_rank2file list = { 0 };
-    char *suffix = scr_rank2file_part_name(1, part);
-    int rc = suffix ? scr_rank2file_part(j->env, j->p, j->id, part, ranks, &list, err)
-                    : no_memory(j->id, err);
+    char *path = scr_rank2file_part_path(j->p, j->id, part);
+    int rc = scr_rank2file_part(j->env, j->p, j->id, part, ranks, &list, err);
     if (rc == SCR_OK)
-        rc = enter_list(j, suffix, &list, err);
+        rc = enter_list(j, path, &list, err);
     scr_rank2file_fini(&list);
-    free(suffix);
+    free(path);
     return rc;
+}
+
+/* All of it is in the root. */
+static int enter_whole(struct job *j, const struct scr_rank2file *whole,
+                       struct scr_err *err)
+{
+    char *path = scr_rank2file_path(j->p, j->id, "");
+    int rc = enter_list(j, path, whole, err);
+    free(path);
+    return rc;
+}
+
+/* Deeper trees and lists in summaries have other writers, who compress nothing. */
+static int check_level(int id, int level, struct scr_err *err)
+{
+    return level == 0 || level == 1
+               ? SCR_OK
+               : scr_fail(err, level > 1 ? SCR_E_CORRUPT : SCR_E_MISSING, 0,
+                          "rank2file of dataset %d: no list that can be rewritten", id);
 }
 
 int scr_packed_enter(const struct scr_env *env, const struct scr_prefix *p, int id,
@@ -76,8 +91,10 @@ int scr_packed_enter(const struct scr_env *env, const struct scr_prefix *p, int 
     if (want == 0)
         return SCR_OK;
     int rc = scr_rank2file_top(env, p, id, &root, &whole, err);
-    if (rc == SCR_OK && root.level == 0) /* all of it is in the root */
-        rc = enter_list(&j, "", &whole, err);
+    if (rc == SCR_OK)
+        rc = check_level(id, root.level, err);
+    if (rc == SCR_OK)
+        rc = enter_whole(&j, &whole, err);
     for (size_t i = 0; i < root.n && rc == SCR_OK; i++)
         rc = enter_part(&j, root.part[i], root.ranks, err);
     if (rc == SCR_OK && j.n != want)

@@ -8,7 +8,9 @@
 
 /* packed: the compressed files, of which what is packed counts. The parts of
  * rank2file that list them are replaced, each synced; what is entered already is
- * entered once more. SCR_E_CORRUPT if one is not listed. Nothing if there is none. */
+ * entered once more. SCR_E_CORRUPT if one is not listed. Nothing if there is none. In a
+ * list that is in a summary (SCR_E_MISSING), or in a tree of more levels
+ * (SCR_E_CORRUPT), nothing is entered. */
 int scr_packed_enter(const struct scr_env *env, const struct scr_prefix *p, int id,
                      const struct scr_rank2file *packed, struct scr_err *err);
 

@@ -10,10 +10,7 @@
 #include "store/catalog.h"
 #include "store/prefix_dset.h"
 
-enum {
-    DIR_MODE = 0777, /* cut by the umask */
-    LEVEL_MAX = 8    /* depth of a rank2file tree; writers make two levels */
-};
+enum { DIR_MODE = 0777 }; /* cut by the umask */
 
 static int no_memory(int id, struct scr_err *err)
 {
@@ -37,14 +34,16 @@ static int check_id(int id, const scr_hash *dset, struct scr_err *err)
 struct summary {
     scr_hash *h, *dset; /* dset: in h */
     int complete;
-    struct scr_rank2file files; /* if it has some itself */
-    int has_files;
+    struct scr_rank2file files; /* of 0 ranks: it has none itself */
+    char *below; /* directory of the prefix where the paths of these begin, malloc'd;
+                    NULL: the prefix itself */
 };
 
 static void summary_fini(struct summary *s)
 {
     scr_hash_delete(s->h);
     scr_rank2file_fini(&s->files);
+    free(s->below);
     *s = (struct summary){ 0 };
 }
 
@@ -58,8 +57,7 @@ static int summary_read(const struct scr_env *env, const char *dir, int id,
     int rc = path && s->h ? scr_hash_file_read(env->sys, path, s->h, &why)
                           : no_memory(id, &why);
     if (rc == SCR_OK) {
-        rc = scr_summary_get(s->h, &s->complete, &s->dset, &s->files, &s->has_files,
-                             &why);
+        rc = scr_summary_get(s->h, &s->complete, &s->dset, &s->files, &why);
         scr_err_prefix(&why, "%s", path);
     }
     if (rc != SCR_OK) {
@@ -129,34 +127,11 @@ static int old_dir(const struct scr_env *env, const struct scr_prefix *p, int id
     return rc;
 }
 
-/* Puts dir before the path of every file, which version 5 counts from the summary. */
-static int move_paths(const char *dir, const struct scr_rank2file *from,
-                      struct scr_rank2file *to)
-{
-    scr_rank2file_init(to, from->ranks);
-    for (size_t i = 0; i < from->n; i++) {
-        struct scr_rank_files *r = scr_rank2file_add_rank(to, from->of[i]->rank);
-        if (r == NULL)
-            return SCR_E_NOMEM;
-        for (SCR_EACH(const struct scr_listed, f, &from->of[i]->files)) {
-            struct scr_listed moved = *f;
-            char *path = scr_path_join(dir, f->item.name);
-            moved.item.name = path;
-            int ok = path != NULL && scr_listed_copy(&r->files, &moved) != NULL;
-            free(path);
-            if (!ok)
-                return SCR_E_NOMEM;
-        }
-    }
-    return SCR_OK;
-}
-
-/* The summary, named and with its paths as they are. SCR_E_NOENT, without text, if
- * there is no such dataset. What may pass has a text. */
+/* The summary, named. SCR_E_NOENT, without text, if there is no such dataset. What may
+ * pass has a text. */
 static int old_load(const struct scr_env *env, const struct scr_prefix *p, int id,
                     struct summary *s, struct scr_err *err)
 {
-    struct scr_rank2file files = { 0 };
     char *rel = NULL, *dir = NULL;
     int rc = old_dir(env, p, id, &rel, err);
     *s = (struct summary){ 0 };
@@ -164,14 +139,13 @@ static int old_load(const struct scr_env *env, const struct scr_prefix *p, int i
         rc = no_memory(id, err);
     if (rc == SCR_OK)
         rc = summary_load(env, dir, id, s, err);
-    if (rc == SCR_OK && (scr_hash_set_val(s->dset, "NAME", rel) == NULL ||
-                         move_paths(rel, &s->files, &files) != SCR_OK))
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "%s/summary.scr: list of files", dir);
-    struct scr_rank2file was = s->files;
-    s->files = files;
-    scr_rank2file_fini(&was);
+    if (rc == SCR_OK && scr_hash_set_val(s->dset, "NAME", rel) == NULL)
+        rc = no_memory(id, err);
+    if (rc == SCR_OK)
+        s->below = rel;
+    else
+        free(rel);
     free(dir);
-    free(rel);
     return rc;
 }
 
@@ -268,17 +242,6 @@ struct walk {
     struct scr_rank2file *out;
 };
 
-static int read_part(const struct walk *w, const char *path, struct scr_err *err)
-{
-    struct scr_rank2file part;
-    scr_rank2file_init(&part, w->out->ranks);
-    int rc = scr_rank2file_read(w->env->sys, path, &part, err);
-    if (rc == SCR_OK)
-        scr_rank2file_take(w->out, &part);
-    scr_rank2file_fini(&part);
-    return rc;
-}
-
 static int walk_tree(const struct walk *w, const char *suffix, int level_max,
                      struct scr_err *err);
 
@@ -301,19 +264,43 @@ static int walk_tree(const struct walk *w, const char *suffix, int level_max,
                      struct scr_err *err)
 {
     struct scr_rank2file_root node = { 0 };
+    struct scr_rank2file part;
     char *path = scr_rank2file_path(w->p, w->id, suffix);
-    int rc = path ? SCR_OK : no_memory(w->id, err);
-    if (rc == SCR_OK && level_max > 0)
-        rc = scr_rank2file_root_read(w->env->sys, path, &node, err);
+    scr_rank2file_init(&part, w->out->ranks);
+    int rc = path ? scr_rank2file_root_read(w->env->sys, path, &node, &part, err)
+                  : no_memory(w->id, err);
     if (rc == SCR_OK && node.level > level_max)
         rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: bad LEVEL", path);
     if (rc == SCR_OK && w->out->ranks == 0)
         w->out->ranks = node.ranks;
     if (rc == SCR_OK)
-        rc = node.level > 0 ? walk_parts(w, &node, err) : read_part(w, path, err);
+        rc = walk_parts(w, &node, err);
+    if (rc == SCR_OK)
+        scr_rank2file_take(w->out, &part);
     scr_rank2file_root_fini(&node);
+    scr_rank2file_fini(&part);
     free(path);
     return rc;
+}
+
+/* Takes what the summary lists, with the directory where its paths begin before each.
+ */
+static void take_summary(struct scr_rank2file *to, struct summary *s)
+{
+    struct scr_rank2file moved = { 0 };
+    for (size_t i = 0; i < s->files.n && s->below != NULL; i++) {
+        struct scr_rank_files *r = scr_rank2file_add_rank(&moved, s->files.of[i]->rank);
+        for (SCR_EACH(const struct scr_listed, f, &s->files.of[i]->files)) {
+            struct scr_listed is = *f;
+            char *path = scr_path_join(s->below, f->item.name);
+            is.item.name = path;
+            if (r == NULL || scr_listed_copy(&r->files, &is) == NULL)
+                moved.lost = 1;
+            free(path);
+        }
+    }
+    to->ranks = s->files.ranks;
+    scr_rank2file_take(to, s->below != NULL ? &moved : &s->files);
 }
 
 /* Datasets of older writers have no rank2file: their summary has it all. */
@@ -327,16 +314,17 @@ static int from_summary(const struct walk *w, struct scr_err *err)
         scr_err_clear(&why);
         rc = old_load(w->env, w->p, w->id, &s, &why);
     }
-    if (rc == SCR_OK && !s.has_files)
-        rc = SCR_E_NOENT;
-    if (rc == SCR_OK) {
-        w->out->ranks = s.files.ranks;
-        scr_rank2file_take(w->out, &s.files);
-    } else if (why.code != SCR_OK) {
+    if (rc == SCR_OK && s.files.ranks == 0)
+        rc = s.below == NULL
+                 ? SCR_E_NOENT
+                 : scr_fail(&why, SCR_E_CORRUPT, 0, "%s/%s/summary.scr: list of files",
+                            w->p->path, s.below);
+    if (rc == SCR_OK)
+        take_summary(w->out, &s);
+    else if (why.code != SCR_OK)
         scr_fail(err, rc, 0, "%s", why.text);
-    } else {
+    else
         scr_fail(err, rc, 0, "%s/rank2file: %s", dir, scr_err_meaning(rc));
-    }
     summary_fini(&s);
     free(dir);
     return rc;
@@ -347,7 +335,7 @@ int scr_prefix_rank2file_read(const struct scr_env *env, const struct scr_prefix
 {
     struct scr_err why = SCR_ERR_INIT;
     const struct walk w = { env, p, id, files };
-    int rc = walk_tree(&w, "", LEVEL_MAX, &why);
+    int rc = walk_tree(&w, "", SCR_RANK2FILE_LEVELS, &why);
     if (rc == SCR_E_NOENT && files->ranks == 0)
         rc = from_summary(&w, err);
     else if (rc != SCR_OK)

@@ -106,11 +106,8 @@ static int know_heir(struct look *l, struct scr_err *err)
 
 static void take_out(struct scr_table *paths, const struct scr_table *taken)
 {
-    for (SCR_EACH(const struct scr_item, e, taken)) {
-        struct scr_item *mine = scr_table_find(paths, e->name);
-        if (mine != NULL)
-            scr_table_remove(paths, mine);
-    }
+    for (SCR_EACH(const struct scr_item, e, taken))
+        (void)scr_table_drop(paths, e->name);
 }
 
 static int is_good(const struct look *l, int id)

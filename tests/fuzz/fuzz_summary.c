@@ -11,15 +11,15 @@ static int decode(scr_hash *h, struct scr_err *err)
     scr_hash *dset = NULL;
     struct scr_dataset d;
     struct scr_rank2file files = { 0 };
-    int has_files = -1,
-        rc = scr_summary_get(h, &complete, &dset, &files, &has_files, err);
+    int rc = scr_summary_get(h, &complete, &dset, &files, err);
     if (rc != SCR_OK) {
         FUZZ_CHECK(files.n == 0 && files.of == NULL);
         return rc;
     }
     FUZZ_CHECK(complete == 0 || complete == 1);
     FUZZ_CHECK(scr_dataset_get(dset, &d, NULL) == SCR_OK);
-    FUZZ_CHECK(has_files == (files.ranks > 0) && scr_rank2file_ok(&files));
+    FUZZ_CHECK((scr_hash_get(h, "RANK2FILE") != NULL) == (files.ranks > 0));
+    FUZZ_CHECK(scr_rank2file_ok(&files));
     scr_rank2file_fini(&files);
     return SCR_OK;
 }

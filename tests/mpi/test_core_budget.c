@@ -114,7 +114,7 @@ MPI_CASE(a_start_that_fetches)
     job_kill(&job, ctx);
     job_lose_node(&job, nodes);
     ctx = job_make(&job, nodes, settings);
-    COSTS(63, scr_init_all(ctx, job.comm, &err));
+    COSTS(47, scr_init_all(ctx, job.comm, &err));
     COSTS(2, scr_have_restart_all(ctx, &flag, NULL, &err));
     CHECK(flag);
     job_end(&job, ctx);
@@ -149,7 +149,7 @@ MPI_CASE(a_start_with_nothing_in_cache)
     const char *const settings[] = { "SCR_COPY_TYPE=XOR", NULL };
     job_new(t, &job, 4);
     struct scr_ctx *ctx = job_make(&job, nodes, settings);
-    COSTS(34, scr_init_all(ctx, job.comm, &err));
+    COSTS(30, scr_init_all(ctx, job.comm, &err));
     job_end(&job, ctx);
     job_free(&job);
 }
@@ -165,7 +165,7 @@ MPI_CASE(a_start_that_finds_all_in_cache)
     checkpoint(&job, ctx, "one", 2, 3 + ENCODE);
     job_kill(&job, ctx);
     ctx = job_make(&job, nodes, settings);
-    COSTS(46, scr_init_all(ctx, job.comm, &err));
+    COSTS(40, scr_init_all(ctx, job.comm, &err));
     job_end(&job, ctx);
     job_free(&job);
 }

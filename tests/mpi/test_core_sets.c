@@ -183,7 +183,8 @@ static void check_told(struct mpi_test *t, const struct job *job,
     int n = ctx->sets[0].n;
     const struct scr_cut cut = { .group = &alone,
                                  .largest = 1,
-                                 .least = n > 1 ? n : INT_MAX - 1 };
+                                 .least = n > 1 ? n : INT_MAX - 1,
+                                 .has_alone = n == 1 };
     CHECK_RC(scr_weaken_report_all(&larger, &ctx->descs.red[0], &ctx->sets[0], &cut,
                                    ctx->node_name, &err),
              SCR_OK, &err);

@@ -842,7 +842,7 @@ MPI_CASE(long_lists_are_written_in_parts_and_come_back)
         scr_rank2file_write_all(&posix, &t->comm, &s.prefix, ID, &mine, SCR_OK, &err),
         SCR_OK, &err);
     CHECK_RC(scr_rank2file_root_read(&scr_sys_posix, at_record(&s, "rank2file"), &root,
-                                     &err),
+                                     NULL, &err),
              SCR_OK, &err);
     CHECK_INT(root.n, t->comm.size);
     CHECK_RC(scr_rank2file_read_all(&posix, &t->comm, &s.prefix, ID, &got, &err),
@@ -887,7 +887,7 @@ MPI_CASE(short_lists_share_a_part)
         scr_rank2file_write_all(&posix, &t->comm, &s.prefix, ID, &mine, SCR_OK, &err),
         SCR_OK, &err);
     CHECK_RC(scr_rank2file_root_read(&scr_sys_posix, at_record(&s, "rank2file"), &root,
-                                     &err),
+                                     NULL, &err),
              SCR_OK, &err);
     for (size_t i = 0; i + 1 < root.n; i++)
         CHECK(root.part[i] < root.part[i + 1]);

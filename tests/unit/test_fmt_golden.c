@@ -56,15 +56,13 @@ static int decode_summary(scr_hash *h, struct scr_err *err)
     int complete = -7;
     scr_hash *dset = NULL;
     struct scr_rank2file files = { 0 };
-    int has_files = -7,
-        rc = scr_summary_get(h, &complete, &dset, &files, &has_files, err);
+    int rc = scr_summary_get(h, &complete, &dset, &files, err);
     if (rc == SCR_OK) {
         assert_int_equal(complete, 1);
         assert_ptr_equal(dset, scr_hash_get(h, "DSET"));
-        assert_int_equal(has_files, scr_hash_get(h, "RANK2FILE") != NULL);
-        assert_int_equal(files.ranks > 0, has_files);
+        assert_int_equal(files.ranks > 0, scr_hash_get(h, "RANK2FILE") != NULL);
     } else {
-        assert_true(complete == -7 && dset == NULL && has_files == -7);
+        assert_true(complete == -7 && dset == NULL);
         assert_true(files.n == 0 && files.ranks == 0);
     }
     scr_rank2file_fini(&files);

@@ -424,10 +424,10 @@ static void old_summary(scr_hash *h)
 static int convert_summary(scr_hash *given)
 {
     struct scr_err err = SCR_ERR_INIT;
-    int complete, has_files = 0;
+    int complete;
     scr_hash *dset;
     struct scr_rank2file files = { 0 };
-    int rc = scr_summary_get(given, &complete, &dset, &files, &has_files, &err);
+    int rc = scr_summary_get(given, &complete, &dset, &files, &err);
     assert_true(rc == SCR_OK || (rc == SCR_E_NOMEM && err.code == rc));
     assert_true(rc == SCR_OK ? scr_rank2file_num_files(&files) == 1 : files.n == 0);
     scr_rank2file_fini(&files);
@@ -502,13 +502,9 @@ static int send_list(scr_hash *given)
 {
     struct scr_rank2file all = { 0 }, to = { .ranks = 20 };
     struct scr_str s = SCR_STR_INIT;
-    size_t size = 0;
     int rc = scr_rank2file_from_hash(&all, given, NULL);
-    for (size_t i = 0; i < all.n; i++) {
+    for (size_t i = 0; i < all.n; i++)
         scr_rank_files_pack(&s, all.of[i]);
-        size = scr_rank_files_packed_size(all.of[i]);
-        rc = size > 0 ? rc : SCR_E_NOMEM;
-    }
     if (rc == SCR_OK)
         rc = s.bad ? SCR_E_NOMEM : scr_rank_files_unpack(s.p, s.len, &to, NULL);
     assert_true(rc == SCR_OK || rc == SCR_E_NOMEM);

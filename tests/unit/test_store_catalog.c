@@ -135,12 +135,43 @@ static void compressed_files_are_entered_and_found(void **state)
     test_store_close(&t);
 }
 
+/* An older summary lists the file; a rank2file in its place would be the first of two
+ * lists. */
+static void nothing_is_entered_into_a_summary(void **state)
+{
+    (void)state;
+    struct test_store t;
+    const struct scr_packed is = { 50, 0xabcd };
+    struct scr_rank2file packed = { 0 };
+    scr_hash *h = scr_hash_new(), *ckpt = scr_hash_set_kv_int(h, "CKPT", ID);
+    test_store_open(&t);
+    const char *at = "prefix/.scr/scr.dataset.7";
+    scr_hash_set_val_i64(h, "VERSION", 5);
+    scr_hash_set_val_i64(ckpt, "COMPLETE", 1);
+    scr_hash_set_val_i64(ckpt, "RANKS", 1);
+    scr_hash_set_val_i64(scr_hash_setf(ckpt, NULL, "RANK 0 FILE r0"), "SIZE", 5);
+    assert_int_equal(scr_dir_make(&scr_sys_posix, test_path("%s", at), 0700, &t.err),
+                     SCR_OK);
+    assert_int_equal(scr_hash_file_write(&scr_sys_posix,
+                                         test_path("%s/summary.scr", at), h,
+                                         SCR_DURABLE, &t.err),
+                     SCR_OK);
+    scr_listed_set_packed(scr_rank2file_add_file(&packed, 0, "r0"), &is);
+    assert_int_equal(scr_packed_enter(&t.env, &t.p, ID, &packed, &t.err),
+                     SCR_E_MISSING);
+    assert_false(test_exists(test_path("%s/rank2file", at)));
+    scr_rank2file_fini(&packed);
+    scr_hash_delete(h);
+    test_store_close(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_are_read_from_the_askers_place_on),
         cmocka_unit_test(a_part_that_is_gone_is_asked_for_again),
         cmocka_unit_test(compressed_files_are_entered_and_found),
+        cmocka_unit_test(nothing_is_entered_into_a_summary),
     };
     return cmocka_run_group_tests(tests, NULL, teardown);
 }

@@ -314,7 +314,7 @@ static void an_old_summary_gives_both(void **state)
 
 /* A prefix of version 1: index.scr in the prefix directory, a directory per checkpoint.
  */
-static void put_version_1(int id, const char *dir)
+static void put_version_1(int id, const char *dir, int has_list)
 {
     scr_hash *index = scr_hash_new(), *summary = scr_hash_new();
     scr_hash_set_val_i64(index, "VERSION", 1);
@@ -325,9 +325,11 @@ static void put_version_1(int id, const char *dir)
     scr_hash_set_val_i64(summary, "VERSION", 5);
     scr_hash *ckpt = scr_hash_set_kv_int(summary, "CKPT", id);
     scr_hash_set_val_i64(ckpt, "COMPLETE", 1);
-    scr_hash_set_val_i64(ckpt, "RANKS", 1);
-    scr_hash_set_val_i64(scr_hash_setf(ckpt, NULL, "RANK 0 FILE rank_0.ckpt"), "SIZE",
-                         5);
+    if (has_list) {
+        scr_hash_set_val_i64(ckpt, "RANKS", 1);
+        scr_hash_set_val_i64(scr_hash_setf(ckpt, NULL, "RANK 0 FILE rank_0.ckpt"),
+                             "SIZE", 5);
+    }
     assert_int_equal(scr_hash_file_write(&scr_sys_posix, test_path("prefix/index.scr"),
                                          index, SCR_DURABLE, NULL),
                      SCR_OK);
@@ -348,7 +350,7 @@ static void a_prefix_of_version_1_is_read(void **state)
     scr_hash *dset = scr_hash_new();
     struct scr_rank2file l = { 0 };
     test_store_open(&t);
-    put_version_1(18, "scr.2011-02-28.18");
+    put_version_1(18, "scr.2011-02-28.18", 1);
     assert_string_equal(test_index_ids(&t), "18");
     assert_int_equal(read_summary(&t, 18, &complete, dset), SCR_OK);
     assert_int_equal(complete, 1);
@@ -363,6 +365,20 @@ static void a_prefix_of_version_1_is_read(void **state)
     assert_int_equal(read_map(&t, 18, &l), SCR_OK);
     assert_true(test_exists(test_path("prefix/index.scr")));
     scr_hash_delete(dset);
+    scr_rank2file_fini(&l);
+    test_store_close(&t);
+}
+
+/* Its files are somewhere, and nothing says where: not that there is no dataset. */
+static void one_of_version_1_without_a_list_is_damaged(void **state)
+{
+    (void)state;
+    struct test_store t;
+    struct scr_rank2file l = { 0 };
+    test_store_open(&t);
+    put_version_1(18, "scr.2011-02-28.18", 0);
+    assert_int_equal(read_map(&t, 18, &l), SCR_E_CORRUPT);
+    assert_non_null(strstr(t.err.text, "scr.2011-02-28.18/summary.scr"));
     scr_rank2file_fini(&l);
     test_store_close(&t);
 }
@@ -413,6 +429,7 @@ int main(void)
         cmocka_unit_test(a_part_that_is_a_root_again_does_not_loop),
         cmocka_unit_test(an_old_summary_gives_both),
         cmocka_unit_test(a_prefix_of_version_1_is_read),
+        cmocka_unit_test(one_of_version_1_without_a_list_is_damaged),
         cmocka_unit_test(a_foreign_index_scr_in_the_prefix_is_ignored),
         cmocka_unit_test(reading_survives_any_failure),
     };
