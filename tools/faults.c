@@ -174,11 +174,12 @@ static int check_place(const struct scr_redinfo *info, const char *path, int id,
                         info->dset_id);
     if (!scr_redfile_parse(scr_path_base(path), &scheme, &member, &n, &set_id))
         return SCR_OK;
-    if (info->scheme != scheme || info->member != member || info->n != n ||
-        info->set_id != set_id)
-        return scr_fail(
-            err, SCR_E_CORRUPT, 0, "%s is of member %d of the %d of %s set %d", path,
-            info->member + 1, info->n, scr_scheme_name(info->scheme), info->set_id);
+    if (info->set.scheme != scheme || info->set.member != member || info->set.n != n ||
+        info->set.id != set_id)
+        return scr_fail(err, SCR_E_CORRUPT, 0,
+                        "%s is of member %d of the %d of %s set %d", path,
+                        info->set.member + 1, info->set.n,
+                        scr_scheme_name(info->set.scheme), info->set.id);
     return SCR_OK;
 }
 
@@ -193,7 +194,7 @@ static int check_parity(const struct scr_env *env, const char *path, int id,
     if (rc == SCR_OK)
         rc = check_place(&h.info, path, id, err);
     if (rc == SCR_OK) {
-        *rank = h.info.world_ranks[h.info.member];
+        *rank = h.info.set.world[h.info.set.member];
         header_bytes = h.bytes;
         has_crc = h.current->has_chunk_crc;
         recorded = h.current->chunk_crc;

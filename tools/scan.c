@@ -221,11 +221,11 @@ static int enter_header(struct scr_scan *s, const struct scr_redhead *h, int who
 {
     const struct scr_redinfo *info = &h->info;
     const struct scr_current *c = h->current;
-    int rank = info->world_ranks[info->member];
+    int rank = info->set.world[info->set.member];
     if (info->dset_id != s->id)
         return scr_fail(err, SCR_E_CORRUPT, 0, "belongs to dataset %d", info->dset_id);
     struct scr_rank_files *r = NULL;
-    int rc = learn(s, info->world_size, c->dset, err);
+    int rc = learn(s, info->set.ranks, c->dset, err);
     if (rc == SCR_OK && (r = scr_rank2file_add_rank(&s->files, rank)) == NULL)
         rc = SCR_E_NOMEM;
     for (size_t i = 0; i < c->files.n && rc == SCR_OK; i++)
@@ -454,7 +454,7 @@ static int world_size(const struct scr_scan *s, const struct scr_scan_set *set)
         if (set->found[i] &&
             scr_redhead_read(s->env, set->red[i], &h, NULL) == SCR_OK &&
             h.info.dset_id == s->id)
-            ranks = h.info.world_size;
+            ranks = h.info.set.ranks;
         scr_redhead_fini(&h);
     }
     return ranks;

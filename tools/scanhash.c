@@ -94,20 +94,18 @@ static int enter_maps(const struct scr_scan *s, scr_hash *d, struct scr_ids *goo
 
 /* --- sets --- */
 
-/* The world ranks of a set, by the first of its headers that can be read. */
-static int read_ranks(const struct scr_scan *s, const struct scr_scan_set *set,
-                      struct scr_redinfo *info)
+/* The set, by the first of its headers that can be read. */
+static void read_set(const struct scr_scan *s, const struct scr_scan_set *set,
+                     struct scr_setdesc *known)
 {
-    for (int i = 0; i < set->n; i++) {
+    *known = (struct scr_setdesc){ 0 };
+    for (int i = 0; i < set->n && known->n == 0; i++) {
         struct scr_redhead h;
         if (!set->found[i] || scr_redhead_read(s->env, set->red[i], &h, NULL) != SCR_OK)
             continue;
-        *info = h.info;
-        h.info = (struct scr_redinfo){ 0 };
+        *known = h.info.set;
         scr_redhead_fini(&h);
-        return 1;
     }
-    return 0;
 }
 
 /* The command that rebuilds the set. */
@@ -128,13 +126,14 @@ static int add_command(const struct scr_scan *s, const struct scr_scan_set *set,
 static int enter_set(const struct scr_scan *s, const struct scr_scan_set *set,
                      scr_hash *d, const struct scr_ids *good, struct scr_err *err)
 {
-    struct scr_redinfo info;
-    int lost = -1, known = read_ranks(s, set, &info);
+    struct scr_setdesc known;
+    int lost = -1;
+    read_set(s, set, &known);
     scr_hash *h =
         scr_hash_setf(d, NULL, "%s %d", scr_scheme_name(set->scheme), set->set_id);
     scr_hash_set_val_i64(h, "MEMBERS", set->n);
     for (int i = 0; i < set->n; i++) {
-        int rank = known && i < info.n ? info.world_ranks[i] : -1;
+        int rank = i < known.n ? known.world[i] : -1;
         if (!set->found[i] || !scr_ids_has(good, rank))
             lost = lost < 0 ? i : lost;
         if (!set->found[i])
@@ -143,8 +142,6 @@ static int enter_set(const struct scr_scan *s, const struct scr_scan_set *set,
         scr_hash_set_val(m, "FILE", scr_path_base(set->red[i]));
         scr_hash_set_val_i64(m, "RANK", rank);
     }
-    if (known)
-        scr_redinfo_fini(&info);
     if (lost < 0)
         return SCR_OK;
     if (scr_scan_can_rebuild_set(s, set, 0))

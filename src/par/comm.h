@@ -138,8 +138,6 @@ int scr_bytes_share_all(const struct scr_comm *c, int rc, const struct scr_str *
 
 /* Adds to the bytes for rank. SCR_OK or SCR_E_NOMEM. */
 int scr_parcel_bytes(struct scr_parcels *p, int rank, const void *bytes, size_t n);
-/* Packs the hash; scr_hash_unpack is the other way round. Likewise. */
-int scr_parcel_hash(struct scr_parcels *p, int rank, const scr_hash *h);
 /* A parcel of texts: each with its NUL, one after the other. Likewise. */
 int scr_parcel_text(struct scr_parcels *p, int rank, const char *text);
 int scr_parcel_printf(struct scr_parcels *p, int rank, const char *fmt, ...)

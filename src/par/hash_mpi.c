@@ -474,14 +474,6 @@ int scr_parcel_bytes(struct scr_parcels *p, int rank, const void *bytes, size_t 
     return to != NULL && !to->bad ? SCR_OK : SCR_E_NOMEM;
 }
 
-int scr_parcel_hash(struct scr_parcels *p, int rank, const scr_hash *h)
-{
-    struct scr_str *to = scr_parcel_to(p, rank);
-    if (to != NULL)
-        pack(to, h);
-    return to != NULL && !to->bad ? SCR_OK : SCR_E_NOMEM;
-}
-
 int scr_parcel_text(struct scr_parcels *p, int rank, const char *text)
 {
     return scr_parcel_bytes(p, rank, text, strlen(text) + 1);

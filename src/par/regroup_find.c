@@ -82,18 +82,19 @@ static int look_at(struct scr_regrouping *g, int r, struct scr_parcels *send,
                    struct scr_err *err)
 {
     struct scr_redhead head = { 0 };
-    scr_hash *known = NULL;
+    struct scr_setdesc known;
     int have = find_header(g, r, &head) ? SCR_HAVE_PARITY : 0;
-    int rc = scr_restore_describe(
-        have ? head.set : scr_filemap_get_desc(g->map, g->id, r), &known, err);
-    if (known != NULL && has_data(g, r))
+    if (have)
+        known = head.info.set;
+    else
+        scr_setdesc_get(scr_filemap_get_desc(g->map, g->id, r), &known);
+    scr_redhead_fini(&head);
+    if (known.n == 0)
+        return SCR_OK;
+    if (has_data(g, r))
         have |= SCR_HAVE_DATA;
     const struct scr_setjudge_told told = { .rank = r, .have = have };
-    if (known != NULL)
-        rc = scr_setjudge_tell(g->world, known, &told, send, err);
-    scr_hash_delete(known);
-    scr_redhead_fini(&head);
-    return rc;
+    return scr_setjudge_tell(g->world, &known, &told, send, err);
 }
 
 static int look(struct scr_regrouping *g, struct scr_parcels *send, struct scr_err *err)

@@ -51,8 +51,8 @@ static int look_alone_all(struct scr_restoring *s, scr_hash *dset, int *intact, 
     int has_all = rc == SCR_OK && s->p->whole && scr_restore_has_all(s);
     if (has_all)
         rc = share_dataset(s->head.current, dset, s->r.id, err);
-    int64_t scheme = has_all ? (int64_t)s->head.info.scheme : 0;
-    int64_t k = has_all ? s->head.info.k : 0;
+    int64_t scheme = has_all ? (int64_t)s->head.info.set.scheme : 0;
+    int64_t k = has_all ? s->head.info.set.failures : 0;
     struct scr_vote v = { .least = { has_all, scheme, -scheme, k, -k } };
     rc = scr_vote_all(s->p->world, rc, &v, err);
     *intact = rc == SCR_OK && v.least[0] && v.least[1] == -v.least[2] &&
@@ -70,7 +70,6 @@ static void restore_fini(struct scr_restoring *s)
     free(s->have);
     free(s->seen);
     scr_redhead_fini(&s->head);
-    scr_hash_delete(s->known);
     scr_redset_fini(&s->r);
     scr_set_free(&s->set);
 }

@@ -193,8 +193,9 @@ static int is_named_so(const struct scr_restoring *s)
     enum scr_scheme scheme;
     int member, n, id;
     return scr_redfile_parse(scr_path_base(s->redfound), &scheme, &member, &n, &id) &&
-           scheme == info->scheme && member == info->member && n == info->n &&
-           id == info->set_id && info->world_size == s->p->world->size;
+           scheme == info->set.scheme && member == info->set.member &&
+           n == info->set.n && id == info->set.id &&
+           info->set.ranks == s->p->world->size;
 }
 
 /* What is behind the header is as it was written. */

@@ -8,29 +8,6 @@
 
 /* --- the set --- */
 
-int scr_restore_describe(const scr_hash *from, scr_hash **known, struct scr_err *err)
-{
-    static const char *const keys[] = { "TYPE", "FAILURES", "RANKS", "GROUP" };
-    enum { NKEYS = sizeof keys / sizeof keys[0] };
-    int have = 0, put = 0;
-    for (int i = 0; i < NKEYS; i++)
-        have += scr_hash_get(from, keys[i]) != NULL;
-    *known = NULL;
-    if (have < NKEYS)
-        return SCR_OK;
-    scr_hash *h = scr_hash_new();
-    for (int i = 0; i < NKEYS; i++) {
-        scr_hash *value = scr_hash_dup(scr_hash_get(from, keys[i]));
-        put += value != NULL && scr_hash_set(h, keys[i], value) != NULL;
-    }
-    if (put == NKEYS) {
-        *known = h;
-        return SCR_OK;
-    }
-    scr_hash_delete(h);
-    return scr_fail(err, SCR_E_NOMEM, 0, "description of a redundancy set");
-}
-
 int scr_restore_read_header(const struct scr_env *env, const char *path, int id,
                             int rank, struct scr_redhead *head, struct scr_err *err)
 {
@@ -38,9 +15,9 @@ int scr_restore_read_header(const struct scr_env *env, const char *path, int id,
     int rc = scr_redhead_read(env, path, head, err);
     if (rc == SCR_OK && info->dset_id != id)
         rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: of dataset %d", path, info->dset_id);
-    else if (rc == SCR_OK && info->world_ranks[info->member] != rank)
+    else if (rc == SCR_OK && info->set.world[info->set.member] != rank)
         rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: of rank %d", path,
-                      info->world_ranks[info->member]);
+                      info->set.world[info->set.member]);
     if (rc != SCR_OK)
         scr_redhead_fini(head);
     return rc;
@@ -76,46 +53,16 @@ void scr_restore_find_header(struct scr_restoring *s)
 /* A rank that lost its redundancy file may still have its filemap. */
 static int find_known(struct scr_restoring *s, struct scr_err *err)
 {
-    const scr_hash *from =
-        s->has_head ? s->head.set
-                    : scr_filemap_get_desc(s->map, s->r.id, s->p->world->rank);
-    return scr_restore_describe(from, &s->known, err);
-}
-
-static int check_world(const struct scr_restoring *s, struct scr_err *err)
-{
-    int ranks = 0;
-    if (!scr_hash_get_val_int(s->known, "RANKS", &ranks) || ranks == s->p->world->size)
+    if (s->has_head)
+        s->known = s->head.info.set;
+    else
+        scr_setdesc_get(scr_filemap_get_desc(s->map, s->r.id, s->p->world->rank),
+                        &s->known);
+    if (s->known.ranks < 0 || s->known.ranks == s->p->world->size)
         return SCR_OK;
     return scr_fail(err, SCR_E_RANKS, 0,
-                    "dataset %d was written by %d ranks, not by %d", s->r.id, ranks,
-                    s->p->world->size);
-}
-
-int scr_restore_members(const scr_hash *known, int **members, int *n,
-                        struct scr_err *err)
-{
-    int size = 0, found = 0;
-    *members = NULL;
-    *n = 0;
-    const scr_hash *group = scr_hash_get(known, "GROUP");
-    if (!scr_hash_get_val_int(group, "RANKS", &size) || size < 1 || size > SCR_EC_MAX)
-        return SCR_OK;
-    int *all = scr_calloc((size_t)size, sizeof *all);
-    if (all == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "redundancy set of %d members", size);
-    for (int i = 0; i < size; i++) {
-        char key[16];
-        snprintf(key, sizeof key, "%d", i);
-        found += scr_hash_get_val_int(scr_hash_get(group, "RANK"), key, &all[i]);
-    }
-    if (found == size) {
-        *members = all;
-        *n = size;
-    } else {
-        free(all);
-    }
-    return SCR_OK;
+                    "dataset %d was written by %d ranks, not by %d", s->r.id,
+                    s->known.ranks, s->p->world->size);
 }
 
 static int no_memory(const struct scr_restoring *s, struct scr_err *err)
@@ -123,38 +70,23 @@ static int no_memory(const struct scr_restoring *s, struct scr_err *err)
     return scr_fail(err, SCR_E_NOMEM, 0, "dataset %d: out of memory", s->r.id);
 }
 
-static int tell_members(const struct scr_restoring *s, struct scr_parcels *out,
-                        struct scr_err *err)
-{
-    const struct scr_comm *world = s->p->world;
-    int n = 0, *members = NULL;
-    int rc = scr_restore_members(s->known, &members, &n, err);
-    for (int i = 0; i < n && rc == SCR_OK; i++)
-        if (members[i] != world->rank && members[i] >= 0 && members[i] < world->size &&
-            scr_parcel_hash(out, members[i], s->known) != SCR_OK)
-            rc = no_memory(s, err);
-    free(members);
-    return rc;
-}
-
 /* Ranks that know their set tell the other members. */
 static int tell_members_all(struct scr_restoring *s, struct scr_err *err)
 {
     struct scr_parcels out = { 0 }, in = { 0 };
-    int rc = tell_members(s, &out, err);
+    const struct scr_setdesc *known = &s->known;
+    int rc = SCR_OK;
+    for (int i = 0; i < known->n && rc == SCR_OK; i++)
+        if (known->world[i] != s->p->world->rank &&
+            scr_parcel_bytes(&out, known->world[i], known, scr_setdesc_size(known)) !=
+                SCR_OK)
+            rc = no_memory(s, err);
     rc = scr_parcels_exchange_all(s->p->world, rc, &out, &in, err);
     scr_parcels_free(&out);
-    if (rc != SCR_OK)
-        return rc;
-    if (s->known == NULL && in.n > 0) {
-        const struct scr_str *bytes = &in.of[0].bytes;
-        s->known = scr_hash_new();
-        rc = s->known != NULL
-                 ? scr_hash_unpack(bytes->p, bytes->len, s->known, NULL, err)
-                 : no_memory(s, err);
-    }
+    if (rc == SCR_OK && known->n == 0 && in.n > 0)
+        (void)scr_setdesc_take(&s->known, in.of[0].bytes.p);
     scr_parcels_free(&in);
-    return scr_agree_all(s->p->world, rc, err);
+    return rc;
 }
 
 int scr_restore_doubt_all(const struct scr_comm *world, int rc,
@@ -170,33 +102,22 @@ int scr_restore_doubt_all(const struct scr_comm *world, int rc,
     return scr_agree_all(world, code, err);
 }
 
-static int make_set_all(struct scr_restoring *s, struct scr_err *err)
-{
-    const struct scr_comm *world = s->p->world;
-    int n = 0, *members = NULL;
-    int rc = scr_restore_members(s->known, &members, &n, err);
-    rc = scr_agree_all(world, rc, err);
-    if (rc == SCR_OK) {
-        rc = scr_set_restore_all(world, members, n, &s->set, err);
-        rc = scr_restore_doubt_all(world, rc, &s->header_why, err);
-    }
-    free(members);
-    if (rc != SCR_OK)
-        scr_err_prefix(err, "dataset %d", s->r.id);
-    return rc;
-}
-
 int scr_restore_find_set_all(struct scr_restoring *s, struct scr_err *err)
 {
     const struct scr_comm *world = s->p->world;
     scr_restore_find_header(s);
-    int rc = find_known(s, err);
-    rc = scr_agree_all(world, rc == SCR_OK ? check_world(s, err) : rc, err);
+    int rc = scr_agree_all(world, find_known(s, err), err);
     if (rc != SCR_OK)
         return rc;
-    if (!scr_and_all(world, s->known != NULL))
+    if (!scr_and_all(world, s->known.n > 0))
         rc = tell_members_all(s, err);
-    return rc == SCR_OK ? make_set_all(s, err) : rc;
+    if (rc != SCR_OK)
+        return rc;
+    rc = scr_set_restore_all(world, s->known.world, s->known.n, &s->set, err);
+    rc = scr_restore_doubt_all(world, rc, &s->header_why, err);
+    if (rc != SCR_OK)
+        scr_err_prefix(err, "dataset %d", s->r.id);
+    return rc;
 }
 
 /* --- the meta data --- */
@@ -241,9 +162,7 @@ static int send_copies(const struct scr_restoring *s, const int *why,
                        struct scr_parcels *out, struct scr_err *err)
 {
     int n = s->set.n, me = s->set.me;
-    int k = 0;
-    scr_hash_get_val_int(s->known, "FAILURES", &k);
-    int copies = scr_redfile_copies(n, k);
+    int copies = scr_redfile_copies(n, s->known.failures);
     for (int j = 1; j <= copies && s->has_head; j++) {
         const struct scr_redcopy *copy = &s->head.copy[j - 1];
         int to = (me - j + n) % n, nearest = 1;
@@ -337,20 +256,15 @@ out:
 
 /* Scheme and failures, as every member must remember them: one that does not cannot be
  * computed with. */
-static int find_scheme_all(struct scr_restoring *s, enum scr_scheme *scheme, int *k,
-                           int rc, struct scr_err *err)
+static int check_scheme_all(const struct scr_restoring *s, int rc, struct scr_err *err)
 {
-    const char *type = scr_hash_get_val(s->known, "TYPE");
-    if (rc == SCR_OK && (type == NULL || !scr_scheme_parse(type, scheme) ||
-                         !scr_hash_get_val_int(s->known, "FAILURES", k)))
+    const int mine[2] = { (int)s->known.scheme, s->known.failures };
+    if (rc == SCR_OK && s->known.failures < 0)
         rc = scr_fail(err, SCR_E_CORRUPT, 0, "dataset %d: no scheme of its redundancy",
                       s->r.id);
     rc = scr_set_agree_all(&s->set, rc, err);
-    if (rc != SCR_OK)
+    if (rc != SCR_OK || scr_same_all(&s->set.comm, mine, sizeof mine))
         return rc;
-    int mine[2] = { (int)*scheme, *k };
-    if (scr_same_all(&s->set.comm, mine, sizeof mine))
-        return SCR_OK;
     return scr_fail(err, SCR_E_CORRUPT, 0,
                     "dataset %d: the members of set %d disagree about its scheme",
                     s->r.id, s->set.id);
@@ -358,10 +272,8 @@ static int find_scheme_all(struct scr_restoring *s, enum scr_scheme *scheme, int
 
 static int find_geom_all(struct scr_restoring *s, int rc, struct scr_err *err)
 {
-    enum scr_scheme scheme = SCR_SCHEME_SINGLE;
-    int k = 0;
-    rc = find_scheme_all(s, &scheme, &k, rc, err);
-    rc = scr_redset_geom_all(&s->r, scheme, k, rc, err);
+    rc = check_scheme_all(s, rc, err);
+    rc = scr_redset_geom_all(&s->r, s->known.scheme, s->known.failures, rc, err);
     if (rc == SCR_OK && s->has_head && s->head.info.chunk != s->r.g.chunk)
         rc = scr_fail(
             err, SCR_E_CORRUPT, 0, "dataset %d: chunk of %llu bytes, not %llu", s->r.id,

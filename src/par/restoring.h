@@ -12,13 +12,6 @@
  * of the world rank that wrote it. Fini in any case. */
 int scr_restore_read_header(const struct scr_env *env, const char *path, int id,
                             int rank, struct scr_redhead *head, struct scr_err *err);
-/* {TYPE, FAILURES, RANKS, GROUP}: the description of a set from a header or a REDDESC,
- * in *known; NULL if that does not have it. SCR_OK or SCR_E_NOMEM. */
-int scr_restore_describe(const scr_hash *from, scr_hash **known, struct scr_err *err);
-/* World ranks of the members, malloc'd, n of them; none if the description is not
- * whole. SCR_OK or SCR_E_NOMEM. */
-int scr_restore_members(const scr_hash *known, int **members, int *n,
-                        struct scr_err *err);
 
 /* If rc, agreed, is SCR_E_LOST: whoever could not read what might have sufficed makes
  * that its own error, one that may pass; unread is this rank's. Collective; agreed. */
@@ -42,7 +35,7 @@ struct scr_restoring {
     int has_head;              /* 0: there is none that is good, */
     struct scr_err header_why; /* and why */
     char *redfound;            /* where that is */
-    scr_hash *known; /* {TYPE, FAILURES, RANKS, GROUP}, from whoever knew it */
+    struct scr_setdesc known;  /* from whoever knew it; member: not of this rank then */
     int has_crc;
     int lost_files;         /* of this rank */
     struct scr_err why;     /* the first of them; the first unread one, if any is */

@@ -124,15 +124,13 @@ static int look_at(const struct rivals *v, const scr_filemap *map, int r)
 static int tell(const struct rivals *v, const scr_filemap *map, int r,
                 struct scr_parcels *send, struct scr_err *err)
 {
-    scr_hash *known = NULL;
+    struct scr_setdesc known;
     int64_t created = scr_filemap_created(map, v->id, r);
-    int rc = scr_restore_describe(scr_filemap_get_desc(map, v->id, r), &known, err);
-    if (rc == SCR_OK && known != NULL && created != 0) {
-        const struct scr_setjudge_told told = { created, r, look_at(v, map, r) };
-        rc = scr_setjudge_tell(v->world, known, &told, send, err);
-    }
-    scr_hash_delete(known);
-    return rc;
+    scr_setdesc_get(scr_filemap_get_desc(map, v->id, r), &known);
+    if (known.n == 0 || created == 0)
+        return SCR_OK;
+    const struct scr_setjudge_told told = { created, r, look_at(v, map, r) };
+    return scr_setjudge_tell(v->world, &known, &told, send, err);
 }
 
 static int tell_map(const struct rivals *v, const scr_filemap *map,

@@ -3,16 +3,16 @@
  * ranks that hold files of a set tell one rank, which judges it.
  *
  *     struct scr_parcels send = { 0 }, recv = { 0 };
- *     rc = scr_setjudge_tell(world, known, &told, &send, err);  // what there is here
+ *     rc = scr_setjudge_tell(world, &known, &told, &send, err); // what there is here
  *     rc = scr_parcels_exchange_all(world, rc, &send, &recv, err);
  *     rc = scr_setjudge_hear(&recv, &sets, err);                // what there is at all
  *     for (SCR_EACH(struct scr_judged, set, &sets)) … */
 #ifndef SCR_PAR_SETJUDGE_H
 #define SCR_PAR_SETJUDGE_H
 
-#include "base/hash.h"
 #include "base/table.h"
 #include "par/comm.h"
+#include "red/setdesc.h"
 
 /* What there is here of a member of a set. */
 struct scr_setjudge_told {
@@ -20,10 +20,8 @@ struct scr_setjudge_told {
     int rank;        /* that wrote the files */
     int have;        /* SCR_HAVE_* */
 };
-/* Tells the judge of the set. known: the description of the set (scr_restore_describe).
- * Nothing is told of a set whose description is not whole, or names a rank below 0.
- * SCR_OK or SCR_E_NOMEM. */
-int scr_setjudge_tell(const struct scr_comm *world, const scr_hash *known,
+/* Tells the judge of the set; nothing if it is not known. SCR_OK or SCR_E_NOMEM. */
+int scr_setjudge_tell(const struct scr_comm *world, const struct scr_setdesc *known,
                       const struct scr_setjudge_told *told, struct scr_parcels *send,
                       struct scr_err *err);
 
@@ -38,8 +36,8 @@ struct scr_judged_member {
 struct scr_judged {
     struct scr_item item;
     int64_t created;
-    int scheme;   /* enum scr_scheme; -1: none that is known */
-    int failures; /* that it survives; -1: not recorded */
+    enum scr_scheme scheme;
+    int failures; /* that it survives; -1: this or the scheme is not known */
     int ranks;    /* that wrote the dataset */
     int n;
     struct scr_judged_member *member; /* n of them */

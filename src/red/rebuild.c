@@ -58,9 +58,9 @@ static int read_header(struct rebuild *r, int i, struct scr_err *err)
     struct part *p = &r->part[i];
     const struct scr_redinfo *info = &p->head.info;
     int rc = scr_redhead_read(r->env, r->redfiles[i], &p->head, err);
-    if (rc == SCR_OK && (info->n != r->n || info->member != i)) {
+    if (rc == SCR_OK && (info->set.n != r->n || info->set.member != i)) {
         rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: member %d of %d, not %d of %d",
-                      r->redfiles[i], info->member + 1, info->n, i + 1, r->n);
+                      r->redfiles[i], info->set.member + 1, info->set.n, i + 1, r->n);
         scr_redhead_fini(&p->head);
     }
     p->header_bytes = p->head.bytes;
@@ -69,9 +69,10 @@ static int read_header(struct rebuild *r, int i, struct scr_err *err)
 
 static int same_set(const struct scr_redinfo *a, const struct scr_redinfo *b)
 {
-    return a->dset_id == b->dset_id && a->world_size == b->world_size && a->n == b->n &&
-           a->k == b->k && a->scheme == b->scheme && a->chunk == b->chunk &&
-           memcmp(a->world_ranks, b->world_ranks, (size_t)a->n * sizeof(int)) == 0;
+    return a->dset_id == b->dset_id && a->set.ranks == b->set.ranks &&
+           a->set.n == b->set.n && a->set.failures == b->set.failures &&
+           a->set.scheme == b->set.scheme && a->chunk == b->chunk &&
+           memcmp(a->set.world, b->set.world, (size_t)a->set.n * sizeof(int)) == 0;
 }
 
 /* A damaged header is a lost one; two sound headers that disagree are not ours to
@@ -114,13 +115,13 @@ static int load_headers(struct rebuild *r, struct scr_err *err)
 static int find_current(struct rebuild *r, int i, struct scr_err *err)
 {
     struct part *p = &r->part[i];
-    int copies = scr_redfile_copies(r->n, r->info->k), rc = SCR_OK;
+    int copies = scr_redfile_copies(r->n, r->info->set.failures), rc = SCR_OK;
     p->current = p->head.current;
     for (int j = 1; j <= copies && p->current == NULL && rc != SCR_E_NOMEM; j++) {
         struct scr_err why = SCR_ERR_INIT;
         const struct scr_redcopy *copy = &r->part[(i + j) % r->n].head.copy[j - 1];
         rc = copy->p ? scr_current_unpack(copy->p, copy->n, &p->copy, &why) : SCR_OK;
-        if (p->copy != NULL && p->copy->rank == r->info->world_ranks[i]) {
+        if (p->copy != NULL && p->copy->rank == r->info->set.world[i]) {
             p->current = p->copy;
         } else {
             scr_current_delete(p->copy);
@@ -134,7 +135,7 @@ static int find_current(struct rebuild *r, int i, struct scr_err *err)
     return scr_fail(err, SCR_E_LOST, 0,
                     "rank %d: the meta data of its files is lost, its own "
                     "redundancy file and those that hold a copy of it are gone",
-                    r->info->world_ranks[i]);
+                    r->info->set.world[i]);
 }
 
 static int list_files(struct rebuild *r, int i, uint64_t *len, struct scr_err *err)
@@ -163,14 +164,15 @@ static int make_geometry(struct rebuild *r, struct scr_err *err)
         if (rc != SCR_OK)
             return rc;
     }
-    int rc = scr_geom_init(&r->g, r->info->scheme, r->n, r->info->k, len, err);
+    int rc = scr_geom_init(&r->g, r->info->set.scheme, r->n, r->info->set.failures, len,
+                           err);
     if (rc != SCR_OK)
         return rc;
     if (r->g.chunk == r->info->chunk)
         return SCR_OK;
     return scr_fail(err, SCR_E_CORRUPT, 0,
                     "redundancy set %d: chunks of %llu bytes do not fit its files",
-                    r->info->set_id, (unsigned long long)r->info->chunk);
+                    r->info->set.id, (unsigned long long)r->info->chunk);
 }
 
 /* --- what is left --- */
@@ -259,13 +261,13 @@ static int refuse(const struct rebuild *r, struct scr_err *err)
     for (int i = 0; i < r->n; i++)
         if (r->part[i].have != SCR_HAVE_ALL)
             scr_str_printf(&ranks, "%s%d", ranks.len > 0 ? ", " : "",
-                           r->info->world_ranks[i]);
+                           r->info->set.world[i]);
     char *text = scr_str_take(&ranks);
     int rc = scr_fail(err, SCR_E_LOST, 0,
                       "redundancy set %d: lost or damaged on ranks %s: more than %s of "
                       "%d members can rebuild",
-                      r->info->set_id, text != NULL ? text : "?",
-                      scr_scheme_name(r->info->scheme), r->n);
+                      r->info->set.id, text != NULL ? text : "?",
+                      scr_scheme_name(r->info->set.scheme), r->n);
     free(text);
     return rc;
 }
@@ -284,7 +286,7 @@ static int check_tolerance(struct rebuild *r, int *lost, struct scr_err *err)
         if (!(p->have & SCR_HAVE_PARITY) && p->redout == NULL && r->what == MEND)
             return scr_fail(err, SCR_E_ARG, 0,
                             "rank %d: no path for its redundancy file",
-                            r->info->world_ranks[i]);
+                            r->info->set.world[i]);
     }
     return SCR_OK;
 }
@@ -298,7 +300,7 @@ static char *tmp_name(const struct rebuild *r, int i, const char *path, long fil
     char *dir = scr_path_dir(path);
     char *tmp = dir == NULL ? NULL
                             : scr_asprintf("%s/.scr_rebuild_%d_%ld.tmp", dir,
-                                           r->info->world_ranks[i], file);
+                                           r->info->set.world[i], file);
     free(dir);
     return tmp;
 }
@@ -344,8 +346,8 @@ static int name_files(struct rebuild *r, int i, struct scr_err *err)
 static int start_redfile(struct rebuild *r, int i, struct scr_err *err)
 {
     struct part *p = &r->part[i];
-    struct scr_redowner o = { &r->g, i, r->info->dset_id, r->info->world_size,
-                              r->info->world_ranks };
+    struct scr_redowner o = { &r->g, i, r->info->dset_id, r->info->set.ranks,
+                              r->info->set.world };
     struct scr_str header = SCR_STR_INIT, left[SCR_EC_MAX] = { SCR_STR_INIT };
     int copies = scr_redfile_copies(r->n, r->g.k);
     int rc = make_parent(r, p->redout, NULL, err);

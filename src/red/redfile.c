@@ -335,71 +335,34 @@ void scr_redfile_header(struct scr_str *s, const struct scr_redowner *o,
 
 /* --- doubting headers --- */
 
-static int get_numbers(const scr_hash *h, struct scr_redinfo *o, struct scr_err *err)
+static int check_set(const struct scr_setdesc *d, struct scr_err *err)
 {
-    const char *type = scr_hash_get_val(h, "TYPE");
-    if (!scr_hash_get_val_int(h, "DSET", &o->dset_id) || o->dset_id < 0)
-        return bad(err, "no dataset id");
-    if (!scr_hash_get_val_int(h, "RANKS", &o->world_size) || o->world_size < 1)
+    if (d->ranks < 0)
         return bad(err, "no number of ranks");
-    if (type == NULL || !scr_scheme_parse(type, &o->scheme))
-        return bad(err, "no known scheme");
-    if (!scr_hash_get_val_int(scr_hash_get(h, "GROUP"), "RANKS", &o->n) || o->n < 1 ||
-        o->n > SCR_EC_MAX)
-        return bad(err, "no size of the set, or not 1 to 255");
-    if (!scr_hash_get_val_int(h, "FAILURES", &o->k))
-        return bad(err, "no number of failures");
-    if (!scr_hash_get_val_int(h, "MEMBER", &o->member) || o->member < 0 ||
-        o->member >= o->n)
+    if (d->n == 0)
+        return bad(err, "not 1 to 255 members, each a rank of the run, and once");
+    if (d->failures < 0)
+        return bad(err, "no known scheme, or no number of failures");
+    if (d->member < 0)
         return bad(err, "no member number, or outside the set");
-    if (!scr_hash_get_val_u64(h, "CHUNK", &o->chunk) || o->chunk > INT64_MAX)
-        return bad(err, "no chunk size");
-    enum scr_scheme scheme = o->scheme;
-    int k = o->k;
-    scr_geom_weaken(&scheme, &k, o->n);
-    if (scheme != o->scheme || k != o->k)
+    enum scr_scheme scheme = d->scheme;
+    int k = d->failures;
+    scr_geom_weaken(&scheme, &k, d->n);
+    if (scheme != d->scheme || k != d->failures)
         return bad(err, "the set is too small for its scheme and failures");
-    return SCR_OK;
-}
-
-static int get_ranks(const scr_hash *h, struct scr_redinfo *o, struct scr_err *err)
-{
-    const scr_hash *ranks = scr_hash_getf(h, "GROUP RANK");
-    o->world_ranks = scr_calloc((size_t)o->n, sizeof *o->world_ranks);
-    if (o->world_ranks == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "redundancy header of %d ranks", o->n);
-    for (int i = 0; i < o->n; i++) {
-        char key[12];
-        int *rank = &o->world_ranks[i];
-        snprintf(key, sizeof key, "%d", i);
-        if (!scr_hash_get_val_int(ranks, key, rank) || *rank < 0 ||
-            *rank >= o->world_size)
-            return bad(err, "a member's rank is missing or outside the run");
-        for (int j = 0; j < i; j++)
-            if (o->world_ranks[j] == *rank)
-                return bad(err, "a rank is in the set twice");
-        if (i == 0 || *rank < o->set_id)
-            o->set_id = *rank;
-    }
     return SCR_OK;
 }
 
 int scr_redinfo_get(const scr_hash *header, struct scr_redinfo *out,
                     struct scr_err *err)
 {
-    memset(out, 0, sizeof *out);
-    int rc = get_numbers(header, out, err);
-    if (rc == SCR_OK)
-        rc = get_ranks(header, out, err);
-    if (rc != SCR_OK)
-        scr_redinfo_fini(out);
-    return rc;
-}
-
-void scr_redinfo_fini(struct scr_redinfo *info)
-{
-    free(info->world_ranks);
-    memset(info, 0, sizeof *info);
+    *out = (struct scr_redinfo){ 0 };
+    if (!scr_hash_get_val_int(header, "DSET", &out->dset_id) || out->dset_id < 0)
+        return bad(err, "no dataset id");
+    if (!scr_hash_get_val_u64(header, "CHUNK", &out->chunk) || out->chunk > INT64_MAX)
+        return bad(err, "no chunk size");
+    scr_setdesc_get(header, &out->set);
+    return check_set(&out->set, err);
 }
 
 /* Path of a file below dir, malloc'd; NULL with *safe = 0 if it would leave dir, or is
@@ -592,7 +555,7 @@ static void take_tree(struct scr_cursor *c, scr_hash *h, const char *key)
 }
 
 /* CURRENT and the copies stay bytes, what is between becomes a tree. */
-static void outline(struct scr_redhead *h, struct scr_cursor *c,
+static void outline(struct scr_redhead *h, struct scr_cursor *c, scr_hash *between,
                     struct scr_redcopy *current)
 {
     for (size_t left = scr_cursor_enter(c); left > 0; left--) {
@@ -603,7 +566,7 @@ static void outline(struct scr_redhead *h, struct scr_cursor *c,
         else if (j > 0)
             take_region(c, &h->copy[j - 1]);
         else
-            take_tree(c, h->set, key);
+            take_tree(c, between, key);
     }
 }
 
@@ -616,17 +579,19 @@ static int decode_header(struct scr_redhead *h, struct scr_err *err)
     if (rc != SCR_OK)
         return rc;
     scr_cursor_init(&c, f.packed, f.n);
-    if ((h->set = scr_hash_new()) == NULL)
+    scr_hash *between = scr_hash_new();
+    if (between == NULL)
         return scr_fail(err, SCR_E_NOMEM, 0, "redundancy header");
-    outline(h, &c, &current);
+    outline(h, &c, between, &current);
     rc = scr_cursor_end(&c, 1, err);
     if (rc == SCR_OK)
-        rc = scr_redinfo_get(h->set, &h->info, err);
+        rc = scr_redinfo_get(between, &h->info, err);
+    scr_hash_delete(between);
     if (rc == SCR_OK)
         rc = current.p != NULL
                  ? scr_current_unpack(current.p, current.n, &h->current, err)
                  : bad(err, "the files of its member are missing");
-    if (rc == SCR_OK && h->current->rank != h->info.world_ranks[h->info.member])
+    if (rc == SCR_OK && h->current->rank != h->info.set.world[h->info.set.member])
         rc = bad(err, "its files are not those of the member it names");
     return rc;
 }
@@ -647,9 +612,7 @@ int scr_redhead_read(const struct scr_env *env, const char *path, struct scr_red
 
 void scr_redhead_fini(struct scr_redhead *h)
 {
-    scr_redinfo_fini(&h->info);
     scr_current_delete(h->current);
-    scr_hash_delete(h->set);
     free(h->buf);
     *h = (struct scr_redhead){ 0 };
 }

@@ -22,6 +22,7 @@
 #include "fmt/filemap.h"
 #include "red/geom.h"
 #include "red/member.h"
+#include "red/setdesc.h"
 
 /* "<m>_of_<n>_in_<g>.<suffix>", m = member + 1, g = smallest world rank of the set;
  * SINGLE's suffix is "single". malloc'd. Parse: 1 or 0 when name is not of that form.
@@ -105,20 +106,17 @@ int scr_redfile_write(const struct scr_env *env, const char *path,
  * numbers outside their range, a set too small for its scheme, ranks missing, repeated
  * or outside the run. */
 struct scr_redinfo {
-    int dset_id, world_size, n, k, member, set_id;
-    enum scr_scheme scheme;
+    int dset_id;
     uint64_t chunk;
-    int *world_ranks; /* n of them, owned */
+    struct scr_setdesc set; /* nothing in it is -1 */
 };
 int scr_redinfo_get(const scr_hash *header, struct scr_redinfo *out,
                     struct scr_err *err);
-void scr_redinfo_fini(struct scr_redinfo *info);
 
 /* A header that was read, and found to be a good one. */
 struct scr_redhead {
     struct scr_redinfo info;
     struct scr_current *current;
-    scr_hash *set; /* {DSET, RANKS, TYPE, FAILURES, GROUP, MEMBER, CHUNK} */
     struct scr_redcopy {
         const void *p; /* packed, in buf; NULL: it is not there */
         size_t n;

@@ -226,34 +226,7 @@ void scr_survey_dataset_fini(struct scr_survey_dataset *d)
     *d = (struct scr_survey_dataset){ 0 };
 }
 
-/* What one rank's descriptor says of its set. */
-struct desc {
-    int n, id, member, ranks;
-    enum scr_scheme scheme;
-    const scr_hash *world; /* {<member>: {<world rank>}} */
-};
-
-static int read_desc(const scr_hash *h, int rank, struct desc *out)
-{
-    const scr_hash *group = scr_hash_get(h, "GROUP");
-    const char *type = scr_hash_get_val(h, "TYPE");
-    int is = -1;
-    if (type == NULL || !scr_scheme_parse(type, &out->scheme) ||
-        !scr_hash_get_val_int(h, "RANKS", &out->ranks) ||
-        !scr_hash_get_val_int(h, "SET_ID", &out->id) ||
-        !scr_hash_get_val_int(h, "MEMBER", &out->member) ||
-        !scr_hash_get_val_int(group, "RANKS", &out->n))
-        return 0;
-    out->world = scr_hash_get(group, "RANK");
-    if (out->n < 1 || out->n > SCR_EC_MAX || out->member < 0 || out->member >= out->n ||
-        rank >= out->ranks)
-        return 0;
-    char key[16];
-    snprintf(key, sizeof key, "%d", out->member);
-    return scr_hash_get_val_int(out->world, key, &is) && is == rank;
-}
-
-static int set_init(struct scr_survey_set *set, const struct desc *desc, int id,
+static int set_init(struct scr_survey_set *set, const struct scr_setdesc *desc, int id,
                     struct scr_err *err)
 {
     size_t n = (size_t)desc->n;
@@ -264,22 +237,14 @@ static int set_init(struct scr_survey_set *set, const struct desc *desc, int id,
     set->dir = scr_calloc(n, sizeof *set->dir);
     if (set->rank == NULL || set->red == NULL || set->dir == NULL)
         return no_memory(id, err);
-    for (int i = 0; i < desc->n; i++) {
-        char key[16];
-        snprintf(key, sizeof key, "%d", i);
-        if (!scr_hash_get_val_int(desc->world, key, &set->rank[i]) ||
-            set->rank[i] < 0 || set->rank[i] >= desc->ranks)
-            return scr_fail(err, SCR_E_CORRUPT, 0,
-                            "dataset %d in cache: its redundancy set %d names no rank "
-                            "for member %d",
-                            id, desc->id, i + 1);
-    }
+    memcpy(set->rank, desc->world, n * sizeof *set->rank);
     return SCR_OK;
 }
 
 /* The set of a descriptor, made if it is new; NULL with err filled. */
 static struct scr_survey_set *find_set(struct scr_survey_dataset *d,
-                                       const struct desc *desc, struct scr_err *err)
+                                       const struct scr_setdesc *desc,
+                                       struct scr_err *err)
 {
     for (size_t i = 0; i < d->nsets; i++)
         if (d->set[i].id == desc->id && d->set[i].n == desc->n)
@@ -325,9 +290,11 @@ static char *rank_dir(const char *redfile, int rank)
 static int take_rank(const struct scr_survey *s, struct scr_survey_dataset *d, int rank,
                      const scr_hash *h, struct scr_err *err)
 {
-    struct desc desc;
+    struct scr_setdesc desc;
     const char *red = redfile_of(s, d->id, rank);
-    if (!read_desc(h, rank, &desc) || (d->ranks != 0 && d->ranks != desc.ranks))
+    scr_setdesc_get(h, &desc);
+    if (desc.failures < 0 || desc.member < 0 || desc.world[desc.member] != rank ||
+        (d->ranks != 0 && d->ranks != desc.ranks))
         return scr_fail(err, SCR_E_CORRUPT, 0,
                         "dataset %d in cache: what rank %d remembers of its redundancy "
                         "set contradicts itself or others",

@@ -91,8 +91,9 @@ MPI_CASE(a_list_of_a_newer_version_is_not_called_damaged)
 /* --- sets --- */
 
 /* The description of a set whose members are ranks from first on. */
-static scr_hash *describe(int first)
+static struct scr_setdesc describe(int first)
 {
+    struct scr_setdesc known;
     scr_hash *h = scr_hash_new(), *group = scr_hash_set(h, "GROUP", NULL);
     scr_hash *members = scr_hash_set(group, "RANK", NULL);
     scr_hash_set_val(h, "TYPE", "XOR");
@@ -104,7 +105,9 @@ static scr_hash *describe(int first)
         snprintf(member, sizeof member, "%d", i);
         scr_hash_set_val_i64(members, member, first + i);
     }
-    return h;
+    scr_setdesc_get(h, &known);
+    scr_hash_delete(h);
+    return known;
 }
 
 MPI_CASE(a_judge_that_runs_out_of_memory_says_so)
@@ -112,8 +115,8 @@ MPI_CASE(a_judge_that_runs_out_of_memory_says_so)
     const struct scr_setjudge_told told = { .rank = 3, .have = SCR_HAVE_ALL };
     struct scr_err err = SCR_ERR_INIT;
     struct scr_parcels tales = { 0 };
-    scr_hash *known = describe(0);
-    CHECK_RC(scr_setjudge_tell(&t->comm, known, &told, &tales, &err), SCR_OK, &err);
+    const struct scr_setdesc known = describe(0);
+    CHECK_RC(scr_setjudge_tell(&t->comm, &known, &told, &tales, &err), SCR_OK, &err);
     CHECK_INT(tales.n, 1);
     for (long n = 0, failed = 1; failed; n++) {
         struct scr_table sets;
@@ -127,7 +130,6 @@ MPI_CASE(a_judge_that_runs_out_of_memory_says_so)
         scr_table_fini(&sets);
     }
     scr_parcels_free(&tales);
-    scr_hash_delete(known);
 }
 
 MPI_CASE(nothing_is_told_of_a_set_that_cannot_be)
@@ -135,10 +137,9 @@ MPI_CASE(nothing_is_told_of_a_set_that_cannot_be)
     const struct scr_setjudge_told told = { .rank = 3, .have = SCR_HAVE_ALL };
     struct scr_err err = SCR_ERR_INIT;
     struct scr_parcels tales = { 0 };
-    scr_hash *known = describe(-4);
-    CHECK_RC(scr_setjudge_tell(&t->comm, known, &told, &tales, &err), SCR_OK, &err);
+    const struct scr_setdesc known = describe(-4);
+    CHECK_RC(scr_setjudge_tell(&t->comm, &known, &told, &tales, &err), SCR_OK, &err);
     CHECK_INT(tales.n, 0);
-    scr_hash_delete(known);
 }
 
 int main(int argc, char **argv)
