@@ -88,11 +88,8 @@ static int spare_coming_all(struct scr_ctx *ctx, struct scr_table *share,
     int rc = add_coming(ctx, &send, err);
     rc = scr_parcels_exchange_all(&ctx->world, rc, &send, &coming, err);
     for (size_t i = 0; i < coming.n; i++)
-        for (SCR_TEXTS(path, &coming.of[i].bytes)) {
-            void *ours = scr_table_find(share, path);
-            if (ours != NULL)
-                scr_table_remove(share, ours);
-        }
+        for (SCR_TEXTS(path, &coming.of[i].bytes))
+            (void)scr_table_drop(share, path);
     scr_parcels_free(&send);
     scr_parcels_free(&coming);
     return rc;

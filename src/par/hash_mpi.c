@@ -23,36 +23,12 @@ static const uint64_t NO_LETTER = UINT64_MAX;
 struct letter {
     unsigned char *bytes;      /* the first page: length, then the first bytes; NULL: no
                                   letter */
-    const unsigned char *rest; /* of the other pages; may be borrowed */
+    const unsigned char *rest; /* of the other pages, lent */
     uint64_t total;            /* bytes of it */
     MPI_Request first;
     MPI_Request *more;
     int nmore, gone; /* pages after the first; how many of them have left */
 };
-
-/* Room for a letter of so many packed bytes, whole or for its first page only. */
-static int letter_make(struct letter *l, size_t packed, int whole, struct scr_err *err)
-{
-    uint64_t total = packed + sizeof total;
-    uint64_t pages = (total + PAGE - 1) / PAGE;
-    *l = (struct letter){ .first = MPI_REQUEST_NULL };
-    if (pages > INT32_MAX)
-        return scr_fail(err, SCR_E_NOMEM, 0, "%zu bytes: cannot be sent", packed);
-    l->bytes = malloc(whole || total < PAGE ? (size_t)total : PAGE);
-    l->more = scr_calloc((size_t)pages, sizeof *l->more);
-    if (l->bytes == NULL || l->more == NULL) {
-        free(l->bytes);
-        free(l->more);
-        *l = (struct letter){ .first = MPI_REQUEST_NULL };
-        return scr_fail(err, SCR_E_NOMEM, 0, "%zu bytes to be sent: out of memory",
-                        packed);
-    }
-    memcpy(l->bytes, &total, sizeof total);
-    l->rest = whole && pages > 1 ? l->bytes + PAGE : NULL;
-    l->total = total;
-    l->nmore = (int)pages - 1;
-    return SCR_OK;
-}
 
 /* One that was not made says that it could not be. */
 static void letter_drop(struct letter *l)
@@ -66,15 +42,27 @@ static void letter_drop(struct letter *l)
 static int letter_lend(struct letter *l, const struct scr_str *s, struct scr_err *err)
 {
     const size_t head = sizeof l->total, room = PAGE - head;
+    uint64_t total = s->len + head, pages = (total + PAGE - 1) / PAGE;
     *l = (struct letter){ .first = MPI_REQUEST_NULL };
     if (s->bad)
         return scr_fail(err, SCR_E_NOMEM, 0, "list to be sent: out of memory");
-    int rc = letter_make(l, s->len, 0, err);
-    if (rc == SCR_OK && s->len > 0)
+    if (pages > INT32_MAX)
+        return scr_fail(err, SCR_E_NOMEM, 0, "%zu bytes: cannot be sent", s->len);
+    l->bytes = malloc(total < PAGE ? (size_t)total : PAGE);
+    l->more = scr_calloc((size_t)pages, sizeof *l->more);
+    if (l->bytes == NULL || l->more == NULL) {
+        letter_drop(l);
+        return scr_fail(err, SCR_E_NOMEM, 0, "%zu bytes to be sent: out of memory",
+                        s->len);
+    }
+    memcpy(l->bytes, &total, head);
+    if (s->len > 0)
         memcpy(l->bytes + head, s->p, s->len < room ? s->len : room);
-    if (rc == SCR_OK && s->len > room)
+    if (s->len > room)
         l->rest = (const unsigned char *)s->p + room;
-    return rc;
+    l->total = total;
+    l->nmore = (int)pages - 1;
+    return SCR_OK;
 }
 
 /* Starts sending. With sync the first page completes only when the receiver has taken
@@ -240,12 +228,11 @@ int scr_hash_share_all(const struct scr_comm *c, int root, int rc, scr_hash *h,
     return scr_agree_all(c, rc, err);
 }
 
-/* The letters of one exchange, and what becomes of those that come. */
+/* The letters of one exchange, and where the bytes of those that come go. */
 struct post {
     struct letter *letter;
     size_t n, sent; /* letters [0, sent) have left completely */
-    int (*deliver)(void *recv, int from, struct scr_str *bytes, struct scr_err *err);
-    void *recv;
+    struct scr_parcels *recv;
 };
 
 static int post_room(struct post *p, size_t n, struct scr_err *err)
@@ -283,9 +270,13 @@ static int take_any(struct post *p, const struct scr_comm *c, int *came,
     if (rc != SCR_OK || !*came)
         return rc;
     rc = letter_take(c, st.MPI_SOURCE, &in, err);
+    struct scr_str *to = rc == SCR_OK ? scr_parcel_to(p->recv, st.MPI_SOURCE) : NULL;
+    if (rc == SCR_OK && to == NULL)
+        rc = scr_fail(err, SCR_E_NOMEM, 0, "exchange: out of memory");
     if (rc == SCR_OK)
-        rc = p->deliver(p->recv, st.MPI_SOURCE, &in, err);
-    scr_str_free(&in);
+        *to = in; /* a rank sends one letter */
+    else
+        scr_str_free(&in);
     return rc;
 }
 
@@ -382,18 +373,6 @@ void scr_parcels_free(struct scr_parcels *p)
     *p = (struct scr_parcels){ 0 };
 }
 
-/* Takes the bytes over. */
-static int deliver_bytes(void *recv, int from, struct scr_str *bytes,
-                         struct scr_err *err)
-{
-    struct scr_str *to = scr_parcel_to(recv, from);
-    if (to == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "exchange: out of memory");
-    *to = *bytes;
-    *bytes = (struct scr_str)SCR_STR_INIT;
-    return SCR_OK;
-}
-
 static int keep_bytes(struct scr_parcels *recv, int me, const struct scr_str *bytes)
 {
     struct scr_str *to = scr_parcel_to(recv, me);
@@ -422,7 +401,7 @@ int scr_parcels_exchange_all(const struct scr_comm *c, int rc,
                              const struct scr_parcels *send, struct scr_parcels *recv,
                              struct scr_err *err)
 {
-    struct post p = { .deliver = deliver_bytes, .recv = recv };
+    struct post p = { .recv = recv };
     if (rc == SCR_OK)
         rc = post_room(&p, send->n, err);
     for (size_t i = 0; p.letter != NULL && i < send->n; i++) {

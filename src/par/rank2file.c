@@ -61,21 +61,19 @@ static int write_part(const struct map *m, int ranks, const struct scr_parcels *
                       struct scr_parcels *told, struct scr_err *err)
 {
     struct scr_rank2file part;
-    char *suffix = NULL, *path = NULL;
+    char *path = NULL;
     scr_rank2file_init(&part, ranks);
     int rc = take(recv, &part, err);
     if (rc != SCR_OK || part.n == 0)
         goto out;
     int first = part.of[0]->rank;
-    suffix = scr_rank2file_part_name(1, first);
-    path = suffix ? scr_rank2file_path(m->prefix, m->id, suffix) : NULL;
+    path = scr_rank2file_part_path(m->prefix, m->id, first);
     if (path == NULL || scr_parcel_bytes(told, 0, &first, sizeof first) != SCR_OK)
         rc = no_memory(m, err);
     else
         rc = scr_rank2file_write(m->env->sys, path, &part, err);
 out:
     free(path);
-    free(suffix);
     scr_rank2file_fini(&part);
     return rc;
 }

@@ -243,8 +243,7 @@ static int find_current_all(struct scr_restoring *s, struct scr_err *err)
     rc = scr_allgather_bytes_all(c, &mine, sizeof mine, why, err);
     if (rc == SCR_OK)
         rc = send_copies(s, why, &out, err);
-    int rc1 = scr_parcels_exchange_all(c, SCR_OK, &out, &in, err);
-    rc = rc == SCR_OK ? rc1 : rc;
+    rc = scr_parcels_exchange_all(c, rc, &out, &in, err);
     if (rc == SCR_OK)
         rc = take_current(s, &in, why, err);
 out:

@@ -35,7 +35,7 @@ struct scr_restoring {
     int has_head;              /* 0: there is none that is good, */
     struct scr_err header_why; /* and why */
     char *redfound;            /* where that is */
-    struct scr_setdesc known;  /* from whoever knew it; member: not of this rank then */
+    struct scr_setdesc known;  /* from whoever knew it, whose number member is */
     int has_crc;
     int lost_files;         /* of this rank */
     struct scr_err why;     /* the first of them; the first unread one, if any is */
