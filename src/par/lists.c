@@ -54,6 +54,17 @@ int scr_share_ids_all(const struct scr_comm *world, int rc, int **ids, size_t *n
 
 /* --- roots: each read by one rank, which tells others what parts to read --- */
 
+/* There never was one, or another process that deletes the dataset has removed the root
+ * and then this part of it. */
+static int has_no_list(const struct lists *l, int id)
+{
+    struct scr_rank2file none = { 0 };
+    int rc = scr_prefix_rank2file_read(l->of.env, l->of.prefix, id, &none, NULL);
+    int has_no = rc == SCR_E_NOENT && none.ranks == 0;
+    scr_rank2file_fini(&none);
+    return has_no;
+}
+
 /* What to do about the i-th list, which could not be read. That a read failed says
  * nothing about the list: the next one may not. */
 static int judge(const struct lists *l, size_t i, int rc, const struct scr_err *why,
@@ -62,6 +73,8 @@ static int judge(const struct lists *l, size_t i, int rc, const struct scr_err *
     int damaged = rc == SCR_E_CORRUPT || rc == SCR_E_MISSING;
     int newer = rc == SCR_E_VERSION;
     if (rc == SCR_OK)
+        return SCR_OK;
+    if (!l->of.spare && rc == SCR_E_MISSING && has_no_list(l, l->of.ids[i]))
         return SCR_OK;
     if (!l->of.spare || !(damaged || newer))
         return scr_fail(err, rc, 0, "%s", why->text);
@@ -72,15 +85,6 @@ static int judge(const struct lists *l, size_t i, int rc, const struct scr_err *
     else if (l->of.state[i] == SCR_LIST_READ)
         l->of.state[i] = SCR_LIST_UNREAD;
     return SCR_OK;
-}
-
-static int has_no_list(const struct lists *l, int id)
-{
-    struct scr_rank2file none = { 0 };
-    int rc = scr_prefix_rank2file_read(l->of.env, l->of.prefix, id, &none, NULL);
-    int has_no = rc == SCR_E_NOENT && none.ranks == 0;
-    scr_rank2file_fini(&none);
-    return has_no;
 }
 
 static int deal(struct lists *l, int id, const char *path, struct scr_err *err)
@@ -119,8 +123,6 @@ static int read_root(struct lists *l, size_t i, struct scr_parcels *orders,
     struct scr_rank2file whole = { 0 };
     int rc =
         scr_rank2file_top(l->of.env, l->of.prefix, l->of.ids[i], &root, &whole, &why);
-    if (rc == SCR_E_MISSING && !l->of.spare && has_no_list(l, l->of.ids[i]))
-        rc = SCR_OK;
     rc = judge(l, i, rc, &why, err);
     if (rc == SCR_OK)
         rc = deal_files(l, l->of.ids[i], &whole, err);

@@ -40,20 +40,22 @@ static void put_newer(struct mpi_test *t, const char *path)
     scr_str_free(&s);
 }
 
-/* A list of two parts, of which one is of a newer version and the other damaged. */
-static void put_list(struct mpi_test *t, const struct scr_prefix *p, int newer)
+/* A list of n parts, at most two, of which one may be of a newer version and what else
+ * there is damaged. */
+static void put_list(struct mpi_test *t, const struct scr_prefix *p, size_t n,
+                     size_t newer)
 {
     int parts[] = { 0, 1 };
     struct scr_err err = SCR_ERR_INIT;
     const struct scr_rank2file_root root = {
-        .level = 1, .ranks = 2, .part = parts, .n = 2
+        .level = 1, .ranks = 2, .part = parts, .n = n
     };
     char *path = scr_rank2file_path(p, ID, "");
     move_mkdir("%s/scr.dataset.%d", p->scr, ID);
     CHECK_RC(scr_rank2file_root_write(&scr_sys_posix, path, &root, &err), SCR_OK, &err);
     free(path);
-    for (int i = 0; i < 2; i++) {
-        path = scr_rank2file_part_path(p, ID, i);
+    for (size_t i = 0; i < n; i++) {
+        path = scr_rank2file_part_path(p, ID, parts[i]);
         if (i == newer)
             put_newer(t, path);
         else
@@ -64,7 +66,7 @@ static void put_list(struct mpi_test *t, const struct scr_prefix *p, int newer)
 
 MPI_CASE(a_list_of_a_newer_version_is_not_called_damaged)
 {
-    for (int newer = 0; newer < 2; newer++) {
+    for (size_t newer = 0; newer < 2; newer++) {
         const char *root = move_root(t);
         struct scr_err err = SCR_ERR_INIT;
         struct scr_prefix p;
@@ -74,13 +76,67 @@ MPI_CASE(a_list_of_a_newer_version_is_not_called_damaged)
         CHECK_RC(scr_prefix_open(&posix, root, 1, &p, &err), SCR_OK, &err);
         scr_barrier_all(&t->comm);
         if (t->comm.rank == 0)
-            put_list(t, &p, newer);
+            put_list(t, &p, 2, newer);
         scr_barrier_all(&t->comm);
         scr_kept_init(&kept);
         const struct scr_lists lists = { &posix,     &t->comm,       &p, &id, 1,
                                          .spare = 1, .state = &state };
         CHECK_RC(scr_lists_read_all(&lists, SCR_OK, &kept, &err), SCR_OK, &err);
         CHECK(scr_or_all(&t->comm, state == SCR_LIST_NEWER));
+        CHECK_INT(kept.n, 0);
+        scr_table_fini(&kept);
+        scr_prefix_fini(&p);
+        move_root_remove(t);
+    }
+}
+
+/* While it is set, opening the first part of a list finds that it has just been deleted
+ * as scr_deletion_records does it: the root first. */
+static const char *doomed_dir;
+static int with_root;
+
+static int open_too_late(int dirfd, const char *path, int flags, mode_t mode)
+{
+    const char *name = strrchr(path, '/');
+    if (doomed_dir != NULL && strcmp(name ? name + 1 : path, "rank2file.0.0") == 0) {
+        char gone[4096];
+        snprintf(gone, sizeof gone, "%s/rank2file", doomed_dir);
+        if (with_root)
+            remove(gone);
+        snprintf(gone, sizeof gone, "%s/rank2file.0.0", doomed_dir);
+        remove(gone);
+    }
+    return scr_sys_posix.openat(dirfd, path, flags, mode);
+}
+
+/* Of a list that goes while it is read nothing is missed; a part that is gone by itself
+ * is damage. */
+MPI_CASE(a_list_that_another_process_deletes_meanwhile_lists_nothing)
+{
+    struct scr_sys sys = scr_sys_posix;
+    sys.openat = open_too_late;
+    const struct scr_env env = { .sys = &sys };
+    for (with_root = 0; with_root < 2; with_root++) {
+        const char *root = move_root(t);
+        struct scr_err err = SCR_ERR_INIT;
+        struct scr_prefix p;
+        struct scr_table kept;
+        char dir[4096];
+        int id = ID;
+        CHECK_RC(scr_prefix_open(&env, root, 1, &p, &err), SCR_OK, &err);
+        snprintf(dir, sizeof dir, "%s/scr.dataset.%d", p.scr, ID);
+        scr_barrier_all(&t->comm);
+        if (t->comm.rank == 0)
+            put_list(t, &p, 1, 0);
+        scr_barrier_all(&t->comm);
+        scr_kept_init(&kept);
+        doomed_dir = dir;
+        const struct scr_lists lists = {
+            .env = &env, .world = &t->comm, .prefix = &p, .ids = &id, .n = 1
+        };
+        int rc = scr_lists_read_all(&lists, SCR_OK, &kept, &err);
+        doomed_dir = NULL;
+        CHECK_INT(rc, with_root ? SCR_OK : SCR_E_MISSING);
         CHECK_INT(kept.n, 0);
         scr_table_fini(&kept);
         scr_prefix_fini(&p);
@@ -144,8 +200,10 @@ MPI_CASE(nothing_is_told_of_a_set_that_cannot_be)
 
 int main(int argc, char **argv)
 {
-    return mpi_test_main(argc, argv,
-                         MPI_CASES(RUN(a_list_of_a_newer_version_is_not_called_damaged),
-                                   RUN(a_judge_that_runs_out_of_memory_says_so),
-                                   RUN(nothing_is_told_of_a_set_that_cannot_be)));
+    return mpi_test_main(
+        argc, argv,
+        MPI_CASES(RUN(a_list_of_a_newer_version_is_not_called_damaged),
+                  RUN(a_list_that_another_process_deletes_meanwhile_lists_nothing),
+                  RUN(a_judge_that_runs_out_of_memory_says_so),
+                  RUN(nothing_is_told_of_a_set_that_cannot_be)));
 }
