@@ -319,7 +319,7 @@ static int describe(const struct job *j, scr_hash *dset)
 
 /* The dataset of that name, if it is more than what an interrupted command or flush
  * left; 0: there is none. */
-static int name_owner(const scr_hash *index, const char *name)
+static int name_owner(const struct scr_index *index, const char *name)
 {
     struct scr_index_entry e;
     int id = scr_index_find(index, name);
@@ -341,7 +341,8 @@ static int max_marked(const struct job *j)
 }
 
 /* Name and id are taken under the lock of the index: nobody else has them then. */
-static int edit_reserve(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int edit_reserve(struct scr_index *index, void *arg, int *changed,
+                        struct scr_err *err)
 {
     struct job *j = arg;
     int max_dir = 0, max = scr_index_max_id(index), wish = j->what->id;
@@ -372,7 +373,8 @@ static int edit_reserve(scr_hash *index, void *arg, int *changed, struct scr_err
     return rc == SCR_OK ? rc : no_memory(j, err);
 }
 
-static int edit_forget(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int edit_forget(struct scr_index *index, void *arg, int *changed,
+                       struct scr_err *err)
 {
     (void)err;
     *changed = scr_index_remove(index, *(const int *)arg);

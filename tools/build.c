@@ -302,7 +302,7 @@ static int build_flushed(const struct scr_env *env, const struct scr_prefix *p, 
 
 /* Of one that is being deleted files may be gone in a moment. */
 static int check_stays(const struct scr_env *env, const struct scr_prefix *p,
-                       const scr_hash *index, int id, struct scr_err *err)
+                       const struct scr_index *index, int id, struct scr_err *err)
 {
     struct scr_index_entry e;
     if (scr_index_get(index, id, &e, NULL) != SCR_OK || !(e.doomed || e.failed))
@@ -319,18 +319,15 @@ static int check_stays(const struct scr_env *env, const struct scr_prefix *p,
 static int read_listed(const struct scr_env *env, const struct scr_prefix *p, int id,
                        scr_hash *dset, struct scr_rank2file *list, struct scr_err *err)
 {
-    scr_hash *index = scr_hash_new();
-    int rc =
-        dset && index ? scr_prefix_index_read(env, p, index, err) : no_memory(id, err);
-    const scr_hash *entry = scr_hash_getf(index, "DSET %d DSET", id);
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc = dset ? scr_prefix_index_read(env, p, &index, err) : no_memory(id, err);
     if (rc == SCR_OK)
-        rc = check_stays(env, p, index, id, err);
-    if (rc == SCR_OK && scr_hash_merge(dset, entry) != SCR_OK)
+        rc = check_stays(env, p, &index, id, err);
+    if (rc == SCR_OK && (rc = scr_index_dataset(&index, id, dset)) == SCR_E_NOMEM)
         rc = no_memory(id, err);
-    if (rc == SCR_OK &&
-        (entry == NULL || scr_prefix_rank2file_read(env, p, id, list, NULL) != SCR_OK))
+    if (rc == SCR_OK && scr_prefix_rank2file_read(env, p, id, list, NULL) != SCR_OK)
         rc = SCR_E_NOENT;
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return rc;
 }
 

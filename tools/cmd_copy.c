@@ -324,11 +324,11 @@ static void tell(struct copy *c)
 static int is_there(struct copy *c, struct scr_err *err, int *there)
 {
     struct scr_index_entry e;
-    scr_hash *index = scr_hash_new();
-    int rc = scr_prefix_index_look(&c->t->env, &c->t->prefix, index, err);
-    *there = rc == SCR_OK && scr_index_get(index, c->g.id, &e, NULL) == SCR_OK &&
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc = scr_prefix_index_look(&c->t->env, &c->t->prefix, &index, err);
+    *there = rc == SCR_OK && scr_index_get(&index, c->g.id, &e, NULL) == SCR_OK &&
              e.complete && !e.failed;
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     if (rc == SCR_OK && *there)
         scr_tool_print(c->t, "dataset %d: is complete in %s\n", c->g.id,
                        c->t->prefix.path);

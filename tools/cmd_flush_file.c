@@ -154,17 +154,17 @@ static int go_by_index(struct scr_tool *t, scr_hash *h, struct scr_err *err)
 {
     int *ids = NULL, arrived;
     size_t n = 0;
-    scr_hash *index = scr_hash_new();
-    int rc = scr_prefix_index_look(&t->env, &t->prefix, index, err);
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc = scr_prefix_index_look(&t->env, &t->prefix, &index, err);
     if (rc == SCR_OK)
-        rc = scr_arrivals_look(&t->env, &t->prefix, index, h, &arrived, err);
+        rc = scr_arrivals_look(&t->env, &t->prefix, &index, h, &arrived, err);
     if (rc == SCR_OK && !scr_hash_list_int(scr_hash_get(h, "DATASET"), &ids, &n))
         rc = scr_fail(err, SCR_E_NOMEM, 0, "flush file: out of memory");
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         rc = scr_flush_set_location(h, ids[i], SCR_LOC_PFS,
-                                    scr_flush_is_saved(h, index, ids[i], NULL));
+                                    scr_flush_is_saved(h, &index, ids[i], NULL));
     free(ids);
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return rc;
 }
 

@@ -100,7 +100,7 @@ static json_t *entry_json(const struct scr_index_entry *e)
 }
 
 /* Calls for every dataset, newest first; one that cannot be read is an error. */
-static int each_entry(const scr_hash *index,
+static int each_entry(const struct scr_index *index,
                       int (*f)(struct scr_tool *, const struct scr_index_entry *,
                                json_t *),
                       struct scr_tool *t, json_t *array, struct scr_err *err)
@@ -133,7 +133,7 @@ static int list_json(struct scr_tool *t, const struct scr_index_entry *e, json_t
 }
 
 /* As the next job will find it; nothing is written. */
-static int look(struct scr_tool *t, scr_hash *index, struct scr_err *err)
+static int look(struct scr_tool *t, struct scr_index *index, struct scr_err *err)
 {
     int n = 0, rc = scr_prefix_index_look(&t->env, &t->prefix, index, err);
     if (rc == SCR_OK)
@@ -148,20 +148,20 @@ static int look(struct scr_tool *t, scr_hash *index, struct scr_err *err)
 
 static int list(struct scr_tool *t, int is_json, struct scr_err *err)
 {
-    scr_hash *index = scr_hash_new();
-    int rc = look(t, index, err);
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc = look(t, &index, err);
     if (rc == SCR_OK && is_json) {
         json_t *array = json_array();
-        rc = each_entry(index, list_json, t, array, err);
+        rc = each_entry(&index, list_json, t, array, err);
         if (rc == SCR_OK)
             rc = scr_tool_json(t, array, err);
         else
             json_decref(array);
     } else if (rc == SCR_OK) {
         scr_tool_print(t, "   DSET VALID FLUSHED             NAME\n");
-        rc = each_entry(index, list_text, t, NULL, err);
+        rc = each_entry(&index, list_text, t, NULL, err);
     }
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return rc;
 }
 
@@ -178,7 +178,8 @@ static int no_such_name(const struct edit *e, struct scr_err *err)
                     e->name, e->t->prefix.path);
 }
 
-static int edit_current(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int edit_current(struct scr_index *index, void *arg, int *changed,
+                        struct scr_err *err)
 {
     const struct edit *e = arg;
     struct scr_index_entry entry;
@@ -203,27 +204,29 @@ static int set_current(struct scr_tool *t, const char *name, struct scr_err *err
     return scr_prefix_index_update(&t->env, &t->prefix, edit_current, &e, err);
 }
 
-static int edit_drop(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int edit_drop(struct scr_index *index, void *arg, int *changed,
+                     struct scr_err *err)
 {
     (void)err;
     *changed = scr_index_remove(index, *(const int *)arg);
     return SCR_OK;
 }
 
-static int edit_drop_after(scr_hash *index, void *arg, int *changed,
+static int edit_drop_after(struct scr_index *index, void *arg, int *changed,
                            struct scr_err *err)
 {
-    int rc = scr_index_drop_after(index, *(const int *)arg, changed);
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: out of memory");
+    (void)err;
+    *changed = scr_index_drop_after(index, *(const int *)arg);
+    return SCR_OK;
 }
 
 static int find_name(struct scr_tool *t, const char *name, int *id, struct scr_err *err)
 {
     const struct edit e = { t, name };
-    scr_hash *index = scr_hash_new();
-    int rc = scr_prefix_index_read(&t->env, &t->prefix, index, err);
-    *id = scr_index_find(index, name);
-    scr_hash_delete(index);
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc = scr_prefix_index_read(&t->env, &t->prefix, &index, err);
+    *id = scr_index_find(&index, name);
+    scr_index_fini(&index);
     return rc == SCR_OK && *id < 0 ? no_such_name(&e, err) : rc;
 }
 
@@ -277,10 +280,10 @@ static int find_dataset(struct scr_tool *t, const char *text, int *id,
 {
     if ((scr_parse_int(text, id) && *id > 0) || (*id = scr_dset_id(text)) > 0)
         return SCR_OK;
-    scr_hash *index = scr_hash_new();
-    int rc = scr_prefix_index_read(&t->env, &t->prefix, index, err);
-    *id = rc == SCR_OK ? scr_index_find(index, text) : -1;
-    scr_hash_delete(index);
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc = scr_prefix_index_read(&t->env, &t->prefix, &index, err);
+    *id = rc == SCR_OK ? scr_index_find(&index, text) : -1;
+    scr_index_fini(&index);
     if (rc == SCR_OK && *id < 1)
         *id = find_by_summary(t, text);
     if (rc == SCR_OK && *id < 1)
@@ -398,7 +401,8 @@ static void adopt(struct scr_tool *t)
     free(ids);
 }
 
-static int edit_nothing(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int edit_nothing(struct scr_index *index, void *arg, int *changed,
+                        struct scr_err *err)
 {
     (void)index, (void)arg, (void)err;
     *changed = 0;
@@ -434,17 +438,17 @@ static int list_named(struct scr_tool *t, const char *text, int **ids, size_t *n
                       struct scr_err *err)
 {
     size_t all = 0;
-    scr_hash *index = scr_hash_new();
-    int rc = scr_prefix_index_read(&t->env, &t->prefix, index, err);
-    if (rc == SCR_OK && (rc = scr_index_ids(index, ids, &all)) != SCR_OK)
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc = scr_prefix_index_read(&t->env, &t->prefix, &index, err);
+    if (rc == SCR_OK && (rc = scr_index_ids(&index, ids, &all)) != SCR_OK)
         scr_fail(err, rc, 0, "index: out of memory");
     for (size_t i = 0; i < all; i++) {
         struct scr_index_entry e;
-        if (scr_index_get(index, (*ids)[i], &e, NULL) == SCR_OK &&
+        if (scr_index_get(&index, (*ids)[i], &e, NULL) == SCR_OK &&
             strcmp(e.dset.name, text) == 0)
             (*ids)[(*n)++] = e.id;
     }
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return rc;
 }
 
@@ -457,9 +461,9 @@ static int find_numbered(struct scr_tool *t, const char *text, int **ids, size_t
     int id = 0;
     if (!scr_parse_int(text, &id))
         id = scr_dset_id(text);
-    scr_hash *index = scr_hash_new();
-    int rc = scr_prefix_index_read(&t->env, &t->prefix, index, err);
-    if (rc == SCR_OK && (id < 1 || (scr_index_get(index, id, &e, NULL) != SCR_OK &&
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc = scr_prefix_index_read(&t->env, &t->prefix, &index, err);
+    if (rc == SCR_OK && (id < 1 || (scr_index_get(&index, id, &e, NULL) != SCR_OK &&
                                     !has_dset_dir(t, id))))
         rc = no_such_name(&what, err);
     int *one = rc == SCR_OK ? scr_reallocarray(*ids, 1, sizeof *one) : NULL;
@@ -468,7 +472,7 @@ static int find_numbered(struct scr_tool *t, const char *text, int **ids, size_t
         one[(*n)++] = id;
     } else if (rc == SCR_OK)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "delete: out of memory");
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return rc;
 }
 

@@ -45,7 +45,8 @@ struct postrun {
     const struct scr_args *a;
     struct scr_scavenge s;
     int is_open; /* s: opened when there is something to do */
-    scr_hash *flush, *index;
+    scr_hash *flush;
+    struct scr_index index;
     const char *job_id;                 /* borrowed from t->cfg */
     int stays;                          /* nobody goes back for lost output */
     int lost;                           /* datasets that could not be saved */
@@ -109,10 +110,10 @@ static int look_around(struct postrun *p, struct scr_err *err)
     struct scr_tool *t = p->t;
     struct scr_err why = SCR_ERR_INIT;
     int n = 0, dry = p->a->opt[OPT_DRY_RUN] != NULL;
-    int rc = dry ? scr_prefix_index_look(&t->env, &t->prefix, p->index, err)
-                 : scr_prefix_index_read(&t->env, &t->prefix, p->index, err);
+    int rc = dry ? scr_prefix_index_look(&t->env, &t->prefix, &p->index, err)
+                 : scr_prefix_index_read(&t->env, &t->prefix, &p->index, err);
     if (rc == SCR_OK && dry)
-        rc = scr_arrivals_look(&t->env, &t->prefix, p->index, NULL, &n, err);
+        rc = scr_arrivals_look(&t->env, &t->prefix, &p->index, NULL, &n, err);
     if (rc != SCR_OK)
         return rc;
     rc = scr_prefix_state_read(&t->env, &t->prefix, "flush.scr", p->flush, &why);
@@ -132,7 +133,7 @@ static int look_around(struct postrun *p, struct scr_err *err)
 
 static int needs_saving(const struct postrun *p, int id)
 {
-    return scr_flush_is_unsaved(p->flush, p->index, id);
+    return scr_flush_is_unsaved(p->flush, &p->index, id);
 }
 
 static const char *name_of(const struct postrun *p, int id)
@@ -262,7 +263,7 @@ static int save_output(struct postrun *p, const int *ids, size_t n, int *found,
 static int save_ckpt(struct postrun *p, const int *ids, size_t n, int *found,
                      struct scr_err *err)
 {
-    int there = scr_index_newest(p->index, 0);
+    int there = scr_index_newest(&p->index, 0);
     for (size_t i = n; i-- > 0 && ids[i] >= there;) {
         if (!scr_flush_has(p->flush, ids[i], "CKPT") || !needs_saving(p, ids[i]) ||
             scr_flush_has(p->flush, ids[i], "OUTPUT"))
@@ -279,7 +280,8 @@ static int save_ckpt(struct postrun *p, const int *ids, size_t n, int *found,
 }
 
 /* CURRENT goes back before the lost output, if there is a checkpoint; what is told. */
-static int edit_back(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int edit_back(struct scr_index *index, void *arg, int *changed,
+                     struct scr_err *err)
 {
     struct postrun *p = arg;
     const struct scr_lost_output *l = &p->lost_output;
@@ -311,11 +313,11 @@ static int tidy(struct postrun *p, struct scr_err *err)
 {
     int *ids = NULL;
     size_t n = 0;
-    if (scr_index_ids(p->index, &ids, &n) != SCR_OK)
+    if (scr_index_ids(&p->index, &ids, &n) != SCR_OK)
         return scr_fail(err, SCR_E_NOMEM, 0, "index: out of memory");
     for (size_t i = 0; i < n; i++) {
         struct scr_index_entry e;
-        if (scr_index_get(p->index, ids[i], &e, NULL) == SCR_OK && e.complete &&
+        if (scr_index_get(&p->index, ids[i], &e, NULL) == SCR_OK && e.complete &&
             !e.failed)
             scr_build_tidy(&p->t->env, &p->t->prefix, ids[i]);
     }
@@ -334,9 +336,8 @@ static int save_all(struct postrun *p, struct scr_err *err)
     if (rc == SCR_OK)
         rc = save_output(p, ids, n, &found, err);
     if (rc == SCR_OK && found && !p->a->opt[OPT_DRY_RUN]) {
-        scr_hash_unset_all(
-            p->index); /* what was output and a checkpoint is there now */
-        rc = scr_prefix_index_read(&p->t->env, &p->t->prefix, p->index, err);
+        scr_index_fini(&p->index); /* what was output and a checkpoint is there now */
+        rc = scr_prefix_index_read(&p->t->env, &p->t->prefix, &p->index, err);
     }
     if (rc == SCR_OK)
         rc = save_ckpt(p, ids, n, &found, err);
@@ -413,14 +414,13 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
         sweep(t);
     }
     p.flush = scr_hash_new();
-    p.index = scr_hash_new();
-    rc = p.flush && p.index ? save_all(&p, err)
-                            : scr_fail(err, SCR_E_NOMEM, 0, "postrun: out of memory");
+    rc = p.flush ? save_all(&p, err)
+                 : scr_fail(err, SCR_E_NOMEM, 0, "postrun: out of memory");
     if (p.is_open)
         scr_scavenge_close(&p.s);
     scr_lost_output_fini(&p.lost_output);
     scr_hash_delete(p.flush);
-    scr_hash_delete(p.index);
+    scr_index_fini(&p.index);
     return rc == SCR_OK && p.lost > 0 ? SCR_TOOL_NO : rc;
 }
 

@@ -54,11 +54,11 @@ static int check_use(struct scr_tool *t, const struct scr_args *a, int64_t *id,
 static int is_there(struct scr_tool *t, int id, int *there, struct scr_err *err)
 {
     struct scr_index_entry e;
-    scr_hash *index = scr_hash_new();
-    int rc = scr_prefix_index_read(&t->env, &t->prefix, index, err);
-    *there = rc == SCR_OK && scr_index_get(index, id, &e, NULL) == SCR_OK &&
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc = scr_prefix_index_read(&t->env, &t->prefix, &index, err);
+    *there = rc == SCR_OK && scr_index_get(&index, id, &e, NULL) == SCR_OK &&
              e.complete && !e.failed;
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return rc;
 }
 

@@ -270,8 +270,9 @@ static int is_verified(const struct tally *y, const struct scr_args *a,
 }
 
 /* Calls for every dataset of the index the user asked for, oldest first. */
-static int each_entry(struct tally *y, const struct scr_args *a, const scr_hash *index,
-                      const int *ids, size_t n, int *seen, struct scr_err *err)
+static int each_entry(struct tally *y, const struct scr_args *a,
+                      const struct scr_index *index, const int *ids, size_t n,
+                      int *seen, struct scr_err *err)
 {
     uint64_t total = 0;
     int rc = SCR_OK;
@@ -302,15 +303,15 @@ static int verify_prefix(struct tally *y, const struct scr_args *a, int *seen,
 {
     int *ids = NULL;
     size_t n = 0;
-    scr_hash *index = scr_hash_new();
-    int rc = (y->repair ? scr_prefix_index_read
-                        : scr_prefix_index_look)(&y->t->env, &y->t->prefix, index, err);
-    if (rc == SCR_OK && scr_index_ids(index, &ids, &n) != SCR_OK)
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc = (y->repair ? scr_prefix_index_read : scr_prefix_index_look)(
+        &y->t->env, &y->t->prefix, &index, err);
+    if (rc == SCR_OK && scr_index_ids(&index, &ids, &n) != SCR_OK)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "index: out of memory");
     if (rc == SCR_OK)
-        rc = each_entry(y, a, index, ids, n, seen, err);
+        rc = each_entry(y, a, &index, ids, n, seen, err);
     free(ids);
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return rc;
 }
 

@@ -16,14 +16,9 @@ struct work {
     const struct scr_env *env;
     const struct scr_prefix *p;
     int id;
-    const scr_hash *index;
+    const struct scr_index *index;
     struct scr_table paths; /* its files, as they are stored (store/paths.h) */
 };
-
-static int no_memory(int id, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "delete dataset %d: out of memory", id);
-}
 
 /* --- what speaks against it --- */
 
@@ -70,12 +65,12 @@ static int check(const struct work *w, struct scr_err *err)
 int scr_delete_check(const struct scr_env *env, const struct scr_prefix *p, int id,
                      struct scr_err *err)
 {
-    scr_hash *index = scr_hash_new();
-    const struct work w = { .env = env, .p = p, .id = id, .index = index };
-    int rc = index ? scr_prefix_index_read(env, p, index, err) : no_memory(id, err);
+    struct scr_index index = SCR_INDEX_INIT;
+    const struct work w = { .env = env, .p = p, .id = id, .index = &index };
+    int rc = scr_prefix_index_read(env, p, &index, err);
     if (rc == SCR_OK)
         rc = check(&w, err);
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return rc;
 }
 

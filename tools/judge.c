@@ -234,17 +234,7 @@ static int judge_record(const struct scr_judge *q, struct scr_candidate *c,
     return rc == SCR_E_NOMEM ? no_memory(err) : SCR_OK;
 }
 
-/* The last time a restart could not read it. */
-static const char *failed_at(const scr_hash *index, int id)
-{
-    const char *at = NULL;
-    for (SCR_HASH_EACH(e,
-                       scr_hash_get(scr_hash_get_kv_int(index, "DSET", id), "FAILED")))
-        at = scr_hash_elem_key(e);
-    return at ? at : "an unknown time";
-}
-
-static int judge_entry(const struct scr_judge *q, const scr_hash *index, int id,
+static int judge_entry(const struct scr_judge *q, const struct scr_index *index, int id,
                        struct scr_candidate *c, struct scr_err *err)
 {
     struct scr_index_entry e;
@@ -259,7 +249,7 @@ static int judge_entry(const struct scr_judge *q, const scr_hash *index, int id,
         return no_memory(err);
     if (e.failed)
         find(c, SCR_CANDIDATE_FAILED, "a restart could not read it at %s",
-             failed_at(index, id));
+             *e.failed != '\0' ? e.failed : "an unknown time");
     if (!e.complete)
         find(c, SCR_CANDIDATE_INCOMPLETE, "the index says that it is incomplete");
     if (!e.dset.is_ckpt)
@@ -268,7 +258,7 @@ static int judge_entry(const struct scr_judge *q, const scr_hash *index, int id,
 }
 
 /* Ids of the index and of dataset directories. */
-static int all_ids(const struct scr_judge *q, const scr_hash *index,
+static int all_ids(const struct scr_judge *q, const struct scr_index *index,
                    struct scr_ids *ids, struct scr_err *err)
 {
     int *dirs = NULL, ok = 1;
@@ -276,27 +266,26 @@ static int all_ids(const struct scr_judge *q, const scr_hash *index,
     int rc = scr_dset_ids(q->env, q->prefix->scr, &dirs, &n, err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         ok = ok && scr_ids_add(ids, dirs[i]) == SCR_OK;
-    for (SCR_HASH_EACH(e, scr_hash_get(index, "DSET")))
-        ok = ok && scr_ids_add(ids, scr_hash_elem_key_int(e)) == SCR_OK;
+    for (size_t i = 0; i < index->n; i++)
+        ok = ok && scr_ids_add(ids, index->of[i].id) == SCR_OK;
     free(dirs);
     return rc == SCR_OK && !ok ? no_memory(err) : rc;
 }
 
 /* Bytes of what is read: the datasets that the index calls good. */
-static void start_progress(const struct scr_judge *q, const scr_hash *index)
+static void start_progress(const struct scr_judge *q, const struct scr_index *index)
 {
     uint64_t total = 0;
-    for (SCR_HASH_EACH(d, scr_hash_get(index, "DSET"))) {
-        struct scr_index_entry e;
-        if (scr_index_get(index, scr_hash_elem_key_int(d), &e, NULL) == SCR_OK &&
-            e.complete && !e.failed && e.dset.is_ckpt)
-            total += e.dset.size;
+    for (size_t i = 0; i < index->n; i++) {
+        const struct scr_index_entry *e = &index->of[i];
+        if (e->complete && e->failed == NULL && e->dset.is_ckpt)
+            total += e->dset.size;
     }
     if (q->progress != NULL)
         scr_progress_start(q->progress, q->progress_out, total);
 }
 
-static int judge_prefix(const struct scr_judge *q, const scr_hash *index,
+static int judge_prefix(const struct scr_judge *q, const struct scr_index *index,
                         struct scr_judgement *j, struct scr_err *err)
 {
     struct scr_ids ids = { 0 };
@@ -532,7 +521,7 @@ static int tell_lost(const struct scr_judge *q, struct scr_judgement *j)
 }
 
 /* A flush file that is damaged, or of a newer version, lists none: so does a start. */
-static int find_lost(const struct scr_judge *q, const scr_hash *index,
+static int find_lost(const struct scr_judge *q, const struct scr_index *index,
                      struct scr_judgement *j, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -636,18 +625,18 @@ static int finish(const struct scr_judge *q, struct scr_judgement *j,
 int scr_judge(const struct scr_judge *q, struct scr_judgement *out, struct scr_err *err)
 {
     *out = (struct scr_judgement){ 0 };
-    scr_hash *index = scr_hash_new();
-    int arrived, rc = scr_prefix_index_look(q->env, q->prefix, index, err);
+    struct scr_index index = SCR_INDEX_INIT;
+    int arrived, rc = scr_prefix_index_look(q->env, q->prefix, &index, err);
     if (rc == SCR_OK)
-        rc = scr_arrivals_look(q->env, q->prefix, index, NULL, &arrived, err);
+        rc = scr_arrivals_look(q->env, q->prefix, &index, NULL, &arrived, err);
     if (rc == SCR_OK)
         rc = judge_cache(q, out, err);
     if (rc == SCR_OK)
-        rc = judge_prefix(q, index, out, err);
+        rc = judge_prefix(q, &index, out, err);
     if (rc == SCR_OK)
-        rc = find_lost(q, index, out, err);
+        rc = find_lost(q, &index, out, err);
     if (rc == SCR_OK)
         rc = finish(q, out, err);
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return rc;
 }

@@ -246,7 +246,8 @@ struct entry {
 };
 
 /* As a flush does it: what is under way is visible, and its id is not used again. */
-static int edit_enter(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int edit_enter(struct scr_index *index, void *arg, int *changed,
+                      struct scr_err *err)
 {
     const struct entry *e = arg;
     struct scr_index_entry old;

@@ -498,14 +498,14 @@ int scr_bypass_complete_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
 /* What the index says of the dataset: written in place, or for a shared store. */
 static int wants_in_place(const struct scr_ctx *ctx, int id, int is_shared_store)
 {
-    scr_hash *index = scr_hash_new();
+    struct scr_index index = SCR_INDEX_INIT;
     int wants = 0;
-    if (scr_prefix_index_read(&ctx->env, &ctx->prefix, index, NULL) == SCR_OK) {
-        const scr_hash *dset = scr_hash_getf(index, "DSET %d DSET", id);
-        wants = scr_hash_get(dset, "BYPASS") != NULL ||
-                (scr_hash_get(dset, "SHARED") != NULL && !is_shared_store);
+    if (scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, NULL) == SCR_OK) {
+        struct scr_index_entry e;
+        wants = scr_index_get(&index, id, &e, NULL) == SCR_OK &&
+                (e.dset.is_bypass || (e.dset.is_shared && !is_shared_store));
     }
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return wants;
 }
 

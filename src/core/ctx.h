@@ -822,7 +822,7 @@ void scr_phase_all(struct scr_ctx *ctx, const char *phase, int id);
 /* Rank 0's edit of a state file, agreed. edit as in base/hashfile.h. */
 int scr_edit_state_all(struct scr_ctx *ctx, const char *file, scr_hash_edit edit,
                        void *arg, struct scr_err *err);
-int scr_edit_index_all(struct scr_ctx *ctx, scr_hash_edit edit, void *arg,
+int scr_edit_index_all(struct scr_ctx *ctx, scr_index_edit edit, void *arg,
                        struct scr_err *err);
 
 /* Checks a text argument: given (unless optional), and shorter than SCR_MAX_FILENAME.

@@ -17,7 +17,8 @@ struct fetched {
 
 /* CURRENT stays: it moves when the application has read the checkpoint (invariant P6).
  */
-static int edit_fetched(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int edit_fetched(struct scr_index *index, void *arg, int *changed,
+                        struct scr_err *err)
 {
     const struct fetched *f = arg;
     time_t now = time(NULL);
@@ -108,12 +109,12 @@ static void clean_up_all(struct scr_ctx *ctx, int id, int rc)
 static uint64_t size_of(const struct scr_ctx *ctx, int id)
 {
     struct scr_index_entry e = { 0 };
-    scr_hash *index = ctx->world.rank == 0 ? scr_hash_new() : NULL;
-    int known = index != NULL &&
-                scr_prefix_index_read(&ctx->env, &ctx->prefix, index, NULL) == SCR_OK &&
-                scr_index_get(index, id, &e, NULL) == SCR_OK;
-    uint64_t size = known ? e.dset.size : 0;
-    scr_hash_delete(index);
+    struct scr_index index = SCR_INDEX_INIT;
+    if (ctx->world.rank == 0 &&
+        scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, NULL) == SCR_OK)
+        (void)scr_index_get(&index, id, &e, NULL);
+    uint64_t size = e.dset.size;
+    scr_index_fini(&index);
     return size;
 }
 
@@ -200,12 +201,11 @@ int scr_fetch_or_open_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 /* --- which --- */
 
 /* The dataset to restart from that the index names, if it can be; -1: none. */
-static int current_of(const struct scr_ctx *ctx, const scr_hash *index)
+static int current_of(const struct scr_ctx *ctx, const struct scr_index *index)
 {
     struct scr_index_entry e;
-    const char *name = scr_index_get_current(index);
-    int id = name ? scr_index_find(index, name) : -1;
-    if (id < 0 || (ctx->tried_below > 0 && id >= ctx->tried_below) ||
+    int id = index->current_id;
+    if ((ctx->tried_below > 0 && id >= ctx->tried_below) ||
         scr_index_get(index, id, &e, NULL) != SCR_OK)
         return -1;
     return e.complete && !e.failed && e.dset.is_ckpt ? id : -1;
@@ -213,12 +213,12 @@ static int current_of(const struct scr_ctx *ctx, const scr_hash *index)
 
 static int choose(struct scr_ctx *ctx, int above, int *id, struct scr_err *err)
 {
-    scr_hash *index = scr_hash_new();
-    int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
-    *id = rc == SCR_OK ? current_of(ctx, index) : -1;
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, err);
+    *id = rc == SCR_OK ? current_of(ctx, &index) : -1;
     if (rc == SCR_OK && *id < above) /* the newest in cache may be the current one */
-        *id = scr_index_newest(index, ctx->tried_below);
-    scr_hash_delete(index);
+        *id = scr_index_newest(&index, ctx->tried_below);
+    scr_index_fini(&index);
     return rc;
 }
 
@@ -238,10 +238,11 @@ int scr_current_is_newer_all(struct scr_ctx *ctx, int above)
 {
     int newer = 0;
     if (ctx->world.rank == 0) {
-        scr_hash *index = scr_hash_new();
-        newer = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, NULL) != SCR_OK ||
-                current_of(ctx, index) > above;
-        scr_hash_delete(index);
+        struct scr_index index = SCR_INDEX_INIT;
+        newer =
+            scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, NULL) != SCR_OK ||
+            current_of(ctx, &index) > above;
+        scr_index_fini(&index);
     }
     return scr_or_all(&ctx->world, newer);
 }

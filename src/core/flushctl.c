@@ -102,26 +102,25 @@ void scr_flush_forget(struct scr_ctx *ctx, int id)
 }
 
 /* What rank 0 finds there; what cannot be read is empty. 1 if the index was read. */
-static int read_state(const struct scr_ctx *ctx, scr_hash *flush, scr_hash *index)
+static int read_state(const struct scr_ctx *ctx, scr_hash *flush,
+                      struct scr_index *index)
 {
     if (scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", flush, NULL) !=
         SCR_OK)
         scr_hash_unset_all(flush);
-    if (scr_prefix_index_read(&ctx->env, &ctx->prefix, index, NULL) == SCR_OK)
-        return 1;
-    scr_hash_unset_all(index);
-    return 0;
+    return scr_prefix_index_read(&ctx->env, &ctx->prefix, index, NULL) == SCR_OK;
 }
 
 /* An older one that is not complete there is copied once more, too: what a newer one
  * has written over stays as it is (invariant P15). */
 static int is_on_prefix(const struct scr_ctx *ctx, int id)
 {
-    scr_hash *flush = scr_hash_new(), *index = scr_hash_new();
-    int on = read_state(ctx, flush, index) &&
-             scr_flush_is_saved(flush, index, id, scr_cache_any_dataset(ctx, id));
+    struct scr_index index = SCR_INDEX_INIT;
+    scr_hash *flush = scr_hash_new();
+    int on = read_state(ctx, flush, &index) &&
+             scr_flush_is_saved(flush, &index, id, scr_cache_any_dataset(ctx, id));
     scr_hash_delete(flush);
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return on;
 }
 
@@ -200,11 +199,10 @@ int scr_flush_if_needed_all(struct scr_ctx *ctx, int id, struct scr_err *err)
  */
 static int was_on_prefix(const struct scr_ctx *ctx, int id)
 {
-    scr_hash *flush = scr_hash_new(), *none = scr_hash_new();
+    scr_hash *flush = scr_hash_new();
     (void)scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", flush, NULL);
-    int was = scr_flush_is_saved(flush, none, id, scr_cache_any_dataset(ctx, id));
+    int was = scr_flush_is_saved(flush, NULL, id, scr_cache_any_dataset(ctx, id));
     scr_hash_delete(flush);
-    scr_hash_delete(none);
     return was;
 }
 

@@ -379,7 +379,7 @@ int scr_edit_state_all(struct scr_ctx *ctx, const char *file, scr_hash_edit edit
     return scr_agree_all(&ctx->world, rc, err);
 }
 
-int scr_edit_index_all(struct scr_ctx *ctx, scr_hash_edit edit, void *arg,
+int scr_edit_index_all(struct scr_ctx *ctx, scr_index_edit edit, void *arg,
                        struct scr_err *err)
 {
     int rc = SCR_OK;

@@ -23,7 +23,7 @@ static int is_gone(const void *arg, int id)
 
 /* Those in cache and those of the index, which has the names. */
 static struct scr_lost_output_ckpts list_ckpts(const struct scr_ctx *ctx,
-                                               const scr_hash *index)
+                                               const struct scr_index *index)
 {
     struct scr_lost_output_ckpts all = { NULL, 0, 0 };
     for (int id = 0; (id = scr_cache_newest_ckpt(ctx, id)) > 0;)
@@ -39,7 +39,7 @@ static int goes_back(const struct scr_ctx *ctx)
     return ctx->prm.fetch && !ctx->wanted_taken && !ctx->prm.restart_past_lost_output;
 }
 
-static int report(struct scr_ctx *ctx, const scr_hash *index,
+static int report(struct scr_ctx *ctx, const struct scr_index *index,
                   const struct scr_lost_output *l)
 {
     int back = goes_back(ctx);
@@ -62,14 +62,15 @@ static void look(struct scr_ctx *ctx)
 {
     struct scr_lost_output l = SCR_LOST_OUTPUT_INIT;
     struct scr_err why = SCR_ERR_INIT;
-    scr_hash *flush = scr_hash_new(), *index = scr_hash_new();
+    struct scr_index index = SCR_INDEX_INIT;
+    scr_hash *flush = scr_hash_new();
     int rc = scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", flush, &why);
     if (rc == SCR_OK)
-        rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, &why);
+        rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, &why);
     if (rc == SCR_OK)
-        rc = scr_lost_output_find(&l, flush, index, ctx->prm.job_id, is_gone, ctx);
+        rc = scr_lost_output_find(&l, flush, &index, ctx->prm.job_id, is_gone, ctx);
     if (rc == SCR_OK && l.oldest > 0)
-        rc = report(ctx, index, &l);
+        rc = report(ctx, &index, &l);
     ctx->lost.found = rc == SCR_OK || rc == SCR_E_CORRUPT;
     if (!ctx->lost.found)
         scr_log(&ctx->log, SCR_LOG_WARN,
@@ -77,20 +78,20 @@ static void look(struct scr_ctx *ctx)
                 rc == SCR_E_NOMEM ? "out of memory" : why.text);
     scr_lost_output_fini(&l);
     scr_hash_delete(flush);
-    scr_hash_delete(index);
+    scr_index_fini(&index);
 }
 
 /* The name of the newest checkpoint below an id; NULL: there is none. */
 static char *name_below(struct scr_ctx *ctx, int below)
 {
     char *name = NULL;
-    scr_hash *index = scr_hash_new();
-    if (scr_prefix_index_read(&ctx->env, &ctx->prefix, index, NULL) == SCR_OK) {
-        struct scr_lost_output_ckpts all = list_ckpts(ctx, index);
+    struct scr_index index = SCR_INDEX_INIT;
+    if (scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, NULL) == SCR_OK) {
+        struct scr_lost_output_ckpts all = list_ckpts(ctx, &index);
         name = scr_strdup(scr_lost_output_choose(&all, below).name);
         scr_lost_output_ckpts_fini(&all);
     }
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return name;
 }
 

@@ -36,16 +36,16 @@ static int look_up(struct scr_ctx *ctx, const char *name, struct found *f,
                    struct scr_err *err)
 {
     struct scr_index_entry e;
-    scr_hash *index = scr_hash_new();
-    int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
-    int id = rc == SCR_OK ? scr_index_find(index, name) : -1;
-    if (id > 0 && scr_index_get(index, id, &e, NULL) == SCR_OK) {
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, err);
+    int id = rc == SCR_OK ? scr_index_find(&index, name) : -1;
+    if (id > 0 && scr_index_get(&index, id, &e, NULL) == SCR_OK) {
         f->listed = id;
         f->is_ckpt = e.dset.is_ckpt && e.complete;
         f->ckpt = e.dset.ckpt;
         tell_apart(ctx, name, &e.dset, f);
     }
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return rc;
 }
 
@@ -98,11 +98,12 @@ static int drop_newer_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc;
 }
 
-static int edit_drop_after(scr_hash *index, void *arg, int *changed,
+static int edit_drop_after(struct scr_index *index, void *arg, int *changed,
                            struct scr_err *err)
 {
-    int rc = scr_index_drop_after(index, *(const int *)arg, changed);
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: out of memory");
+    (void)err;
+    *changed = scr_index_drop_after(index, *(const int *)arg);
+    return SCR_OK;
 }
 
 /* What is on its way, perhaps for an earlier run, would be entered again when all of it
@@ -111,7 +112,7 @@ static int drop_from_index_all(struct scr_ctx *ctx, int id,
                                int (*give_up)(const struct scr_env *env,
                                               const struct scr_prefix *p, int id,
                                               struct scr_err *err),
-                               scr_hash_edit edit, struct scr_err *err)
+                               scr_index_edit edit, struct scr_err *err)
 {
     int rc = SCR_OK;
     if (ctx->world.rank == 0)
@@ -248,7 +249,8 @@ int scr_delete_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
 
 /* --- drop --- */
 
-static int edit_remove(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int edit_remove(struct scr_index *index, void *arg, int *changed,
+                       struct scr_err *err)
 {
     (void)err;
     *changed = scr_index_remove(index, *(const int *)arg);

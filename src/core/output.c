@@ -51,10 +51,9 @@ static int make_dataset(const struct scr_ctx *ctx, int64_t created, scr_hash *ds
                              .ckpt = out->is_ckpt ? ctx->ckpt_id + 1 : 0,
                              .complete = 0,
                              .is_ckpt = out->is_ckpt,
-                             .is_output = out->is_output };
+                             .is_output = out->is_output,
+                             .is_bypass = out->bypass };
     int rc = scr_dataset_set(dset, &d);
-    if (rc == SCR_OK && out->bypass && scr_hash_set_val(dset, "BYPASS", "1") == NULL)
-        rc = SCR_E_NOMEM;
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "dataset %s", out->name);
 }
 
@@ -341,10 +340,8 @@ static int seal_dataset(struct scr_ctx *ctx, const struct totals *total, scr_has
     d.jobname = ctx->prm.job_name;
     d.jobid = ctx->prm.job_id;
     d.cluster = ctx->prm.cluster_name;
+    d.is_shared = d.is_shared || ctx->out.has_shared;
     rc = scr_dataset_set(dset, &d);
-    if (rc == SCR_OK && ctx->out.has_shared &&
-        scr_hash_set_val(dset, "SHARED", "1") == NULL)
-        rc = SCR_E_NOMEM;
     if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "dataset %d", id);
     scr_filemap_set_dataset(ctx->map, id, me, dset);

@@ -438,7 +438,7 @@ struct current {
 };
 
 /* 1 if the entry of that number is not of what is in cache (invariant P14). */
-static int is_anothers(const scr_hash *index, const struct current *c)
+static int is_anothers(const struct scr_index *index, const struct current *c)
 {
     struct scr_index_entry e;
     struct scr_dataset d;
@@ -449,14 +449,14 @@ static int is_anothers(const scr_hash *index, const struct current *c)
 }
 
 /* Only an entry that is there: a checkpoint in cache alone has none. */
-static int edit_current(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int edit_current(struct scr_index *index, void *arg, int *changed,
+                        struct scr_err *err)
 {
     const struct current *c = arg;
-    const char *now = scr_index_get_current(index);
+    int now = index->current_id;
     (void)err;
     *changed = scr_index_find(index, c->name) == c->id && !is_anothers(index, c) &&
-               (now == NULL || strcmp(now, c->name) != 0) &&
-               !(c->keep_newer && now && scr_index_find(index, now) > c->id);
+               now != c->id && !(c->keep_newer && now > c->id);
     return *changed ? scr_index_set_current(index, c->name) : SCR_OK;
 }
 
@@ -483,23 +483,22 @@ static void note_restart_all(struct scr_ctx *ctx)
         scr_log(&ctx->log, SCR_LOG_WARN, "current not noted: %s", why.text);
 }
 
-static int edit_failed(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int edit_failed(struct scr_index *index, void *arg, int *changed,
+                       struct scr_err *err)
 {
     int id = *(const int *)arg;
-    *changed = scr_index_get(index, id, &(struct scr_index_entry){ 0 }, NULL) == SCR_OK;
     (void)err;
-    if (*changed)
-        scr_index_mark_failed(index, id, time(NULL));
+    *changed = scr_index_has(index, id);
+    scr_index_mark_failed(index, id, time(NULL));
     return SCR_OK;
 }
 
 static int is_good_on_prefix(const struct scr_ctx *ctx, int id)
 {
-    struct scr_index_entry e;
-    scr_hash *index = scr_hash_new();
-    int good = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, NULL) == SCR_OK &&
-               scr_index_get(index, id, &e, NULL) == SCR_OK && e.complete && !e.failed;
-    scr_hash_delete(index);
+    struct scr_index index = SCR_INDEX_INIT;
+    int good = scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, NULL) == SCR_OK &&
+               scr_index_is_good(&index, id);
+    scr_index_fini(&index);
     return good;
 }
 

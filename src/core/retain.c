@@ -202,7 +202,7 @@ static int stays(const struct scr_ctx *ctx, const scr_hash *flush,
     return good < ctx->prm.prefix_size;
 }
 
-static size_t choose_old(const struct scr_ctx *ctx, const scr_hash *index,
+static size_t choose_old(const struct scr_ctx *ctx, const struct scr_index *index,
                          const scr_hash *flush, int *ids, size_t n)
 {
     int good = 0, newest = scr_index_newest(index, 0);
@@ -218,8 +218,8 @@ static size_t choose_old(const struct scr_ctx *ctx, const scr_hash *index,
     return chosen;
 }
 
-static int list_index(const struct scr_ctx *ctx, scr_hash *index, int **ids, size_t *n,
-                      struct scr_err *err)
+static int list_index(const struct scr_ctx *ctx, struct scr_index *index, int **ids,
+                      size_t *n, struct scr_err *err)
 {
     int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
     if (rc == SCR_OK && (rc = scr_index_ids(index, ids, n)) != SCR_OK)
@@ -235,13 +235,14 @@ void scr_retain_all(struct scr_ctx *ctx)
     if (ctx->prm.prefix_size <= 0)
         return;
     if (ctx->world.rank == 0) {
-        scr_hash *index = scr_hash_new(), *flush = scr_hash_new();
-        rc = list_index(ctx, index, &ids, &n, &err);
+        struct scr_index index = SCR_INDEX_INIT;
+        scr_hash *flush = scr_hash_new();
+        rc = list_index(ctx, &index, &ids, &n, &err);
         if (rc == SCR_OK)
             rc = scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", flush,
                                        &err);
-        n = rc == SCR_OK ? choose_old(ctx, index, flush, ids, n) : 0;
-        scr_hash_delete(index);
+        n = rc == SCR_OK ? choose_old(ctx, &index, flush, ids, n) : 0;
+        scr_index_fini(&index);
         scr_hash_delete(flush);
     }
     delete_some_all(ctx, rc, &ids, n, 1, "SCR_PREFIX_SIZE", &err);
@@ -258,9 +259,9 @@ void scr_prefix_purge_all(struct scr_ctx *ctx)
     if (!ctx->prm.prefix_purge)
         return;
     if (ctx->world.rank == 0) {
-        scr_hash *index = scr_hash_new();
-        rc = list_index(ctx, index, &ids, &n, &err);
-        scr_hash_delete(index);
+        struct scr_index index = SCR_INDEX_INIT;
+        rc = list_index(ctx, &index, &ids, &n, &err);
+        scr_index_fini(&index);
     }
     delete_some_all(ctx, rc, &ids, n, 0, "SCR_PREFIX_PURGE", &err);
     free(ids);

@@ -274,15 +274,16 @@ static int leave_cache_alone_all(struct scr_ctx *ctx, struct scr_err *err)
  * lists none: it only tells of what is elsewhere. */
 static int find_listed_max(const struct scr_ctx *ctx, int *max, struct scr_err *err)
 {
-    scr_hash *index = scr_hash_new(), *flush = scr_hash_new();
-    int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
+    struct scr_index index = SCR_INDEX_INIT;
+    scr_hash *flush = scr_hash_new();
+    int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, err);
     int marked = scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", flush,
                                        NULL) == SCR_OK
                      ? scr_flush_max_id(flush)
                      : 0;
-    *max = rc == SCR_OK ? scr_index_max_id(index) : 0;
+    *max = rc == SCR_OK ? scr_index_max_id(&index) : 0;
     *max = marked > *max ? marked : *max;
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     scr_hash_delete(flush);
     return rc;
 }

@@ -14,10 +14,11 @@ static int is_superseded_all(struct scr_ctx *ctx, int id)
     if (scr_cache_newest_ckpt(ctx, 0) > id)
         return 1;
     if (ctx->world.rank == 0) {
-        scr_hash *index = scr_hash_new();
-        newer = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, NULL) == SCR_OK &&
-                scr_index_newest(index, 0) >= id;
-        scr_hash_delete(index);
+        struct scr_index index = SCR_INDEX_INIT;
+        newer =
+            scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, NULL) == SCR_OK &&
+            scr_index_newest(&index, 0) >= id;
+        scr_index_fini(&index);
     }
     return scr_or_all(&ctx->world, newer);
 }

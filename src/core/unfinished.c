@@ -25,19 +25,19 @@ static int list_unfinished(const struct scr_ctx *ctx, int **ids, size_t *n,
                            struct scr_err *err)
 {
     size_t all = 0;
-    scr_hash *index = scr_hash_new();
-    int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
-    if (rc == SCR_OK && (rc = scr_index_ids(index, ids, &all)) != SCR_OK)
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, err);
+    if (rc == SCR_OK && (rc = scr_index_ids(&index, ids, &all)) != SCR_OK)
         scr_fail(err, rc, 0, "list of datasets");
     for (size_t i = 0; i < all; i++) {
         struct scr_index_entry e;
         int id = (*ids)[i];
-        if (scr_index_get(index, id, &e, NULL) == SCR_OK && e.dset.is_ckpt &&
+        if (scr_index_get(&index, id, &e, NULL) == SCR_OK && e.dset.is_ckpt &&
             !e.complete && !e.failed && !e.doomed &&
             (ctx->tried_below == 0 || id < ctx->tried_below))
             (*ids)[(*n)++] = id;
     }
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return rc;
 }
 
@@ -177,16 +177,15 @@ static int read_entry(const struct scr_ctx *ctx, int id, scr_hash *dset,
                       struct scr_err *err)
 {
     struct scr_index_entry e;
-    scr_hash *index = scr_hash_new();
-    int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, err);
     if (rc == SCR_OK &&
-        (scr_index_get(index, id, &e, NULL) != SCR_OK || e.doomed || e.failed))
+        (scr_index_get(&index, id, &e, NULL) != SCR_OK || e.doomed || e.failed))
         rc = scr_fail(err, SCR_E_CANCELLED, 0,
                       "dataset %d has failed or was deleted meanwhile", id);
-    if (rc == SCR_OK &&
-        scr_hash_merge(dset, scr_hash_getf(index, "DSET %d DSET", id)) != SCR_OK)
+    if (rc == SCR_OK && scr_index_dataset(&index, id, dset) != SCR_OK)
         rc = no_memory(id, err);
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return rc;
 }
 

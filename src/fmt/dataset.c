@@ -5,111 +5,180 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The texts of a dataset that may be left out. */
-static const struct {
-    const char *key;
-    size_t at; /* of the pointer in struct scr_dataset */
-} texts[] = {
-    { "USER", offsetof(struct scr_dataset, user) },
-    { "JOBNAME", offsetof(struct scr_dataset, jobname) },
-    { "JOBID", offsetof(struct scr_dataset, jobid) },
-    { "CLUSTER", offsetof(struct scr_dataset, cluster) },
-};
-enum { NTEXTS = sizeof texts / sizeof texts[0] };
+#include "base/str.h"
 
-static const char **text_at(struct scr_dataset *d, size_t i)
+enum key {
+    ID,
+    NAME,
+    USER,
+    JOBNAME,
+    JOBID,
+    CLUSTER,
+    SIZE,
+    FILES,
+    CREATED,
+    CKPT,
+    COMPLETE,
+    FLAG_CKPT,
+    FLAG_OUTPUT,
+    BYPASS,
+    SHARED,
+    NKEYS
+};
+static const char *const keys[NKEYS] = {
+    "ID",       "NAME",      "USER",        "JOBNAME", "JOBID",
+    "CLUSTER",  "SIZE",      "FILES",       "CREATED", "CKPT",
+    "COMPLETE", "FLAG_CKPT", "FLAG_OUTPUT", "BYPASS",  "SHARED",
+};
+
+/* --- writing --- */
+
+static void set_text(scr_hash *h, enum key key, const char *text)
 {
-    return (const char **)(void *)((char *)d + texts[i].at);
+    if (text != NULL)
+        scr_hash_set_val(h, keys[key], text);
+    else
+        (void)scr_hash_unset(h, keys[key]);
 }
 
-static void set_or_unset(scr_hash *h, const char *key, int there, int64_t v)
+static void set_if(scr_hash *h, enum key key, int there, int64_t v)
 {
     if (there)
-        scr_hash_set_val_i64(h, key, v);
+        scr_hash_set_val_i64(h, keys[key], v);
     else
-        (void)scr_hash_unset(h, key);
+        (void)scr_hash_unset(h, keys[key]);
 }
 
 int scr_dataset_set(scr_hash *h, const struct scr_dataset *d)
 {
-    struct scr_dataset copy = *d;
     if (h == NULL || d->id < 1 || d->name == NULL || *d->name == '\0')
         return SCR_E_ARG;
-    scr_hash_set_val_i64(h, "ID", d->id);
-    scr_hash_set_val(h, "NAME", d->name);
-    for (size_t i = 0; i < NTEXTS; i++) {
-        if (*text_at(&copy, i) != NULL)
-            scr_hash_set_val(h, texts[i].key, *text_at(&copy, i));
-        else
-            (void)scr_hash_unset(h, texts[i].key);
-    }
-    scr_hash_set_val_u64(h, "SIZE", d->size);
-    scr_hash_set_val_u64(h, "FILES", d->files);
-    scr_hash_set_val_i64(h, "CREATED", d->created);
-    set_or_unset(h, "CKPT", d->ckpt > 0, d->ckpt);
-    set_or_unset(h, "COMPLETE", d->complete >= 0, d->complete != 0);
-    scr_hash_set_val_i64(h, "FLAG_CKPT", d->is_ckpt != 0);
-    scr_hash_set_val_i64(h, "FLAG_OUTPUT", d->is_output != 0);
+    scr_hash_set_val_i64(h, keys[ID], d->id);
+    set_text(h, NAME, d->name);
+    set_text(h, USER, d->user);
+    set_text(h, JOBNAME, d->jobname);
+    set_text(h, JOBID, d->jobid);
+    set_text(h, CLUSTER, d->cluster);
+    scr_hash_set_val_u64(h, keys[SIZE], d->size);
+    scr_hash_set_val_u64(h, keys[FILES], d->files);
+    scr_hash_set_val_i64(h, keys[CREATED], d->created);
+    set_if(h, CKPT, d->ckpt > 0, d->ckpt);
+    set_if(h, COMPLETE, d->complete >= 0, d->complete != 0);
+    scr_hash_set_val_i64(h, keys[FLAG_CKPT], d->is_ckpt != 0);
+    scr_hash_set_val_i64(h, keys[FLAG_OUTPUT], d->is_output != 0);
+    set_if(h, BYPASS, d->is_bypass, 1);
+    set_if(h, SHARED, d->is_shared, 1);
     return scr_hash_ok(h) ? SCR_OK : SCR_E_NOMEM;
 }
 
-static int bad(struct scr_err *err, const char *key)
+/* --- reading: what was found of each key, then what it means --- */
+
+struct found {
+    const char *val; /* the first value, NULL: none */
+    size_t n;        /* how many there are */
+    int there;       /* the key is */
+};
+
+static int bad(struct scr_err *err, enum key key)
 {
-    return scr_fail(err, SCR_E_CORRUPT, 0, "dataset: bad or missing %s", key);
+    return scr_fail(err, SCR_E_CORRUPT, 0, "dataset: bad or missing %s", keys[key]);
 }
 
-/* Absent leaves *out; 1 unless the field is there and no such number. */
-static int opt_int(const scr_hash *h, const char *key, int *out)
+/* What is absent leaves *out; 1 unless the key is there and has no such number. */
+static int opt_int(const struct found *f, int *out)
 {
-    return scr_hash_get(h, key) == NULL || scr_hash_get_val_int(h, key, out);
+    return !f->there || (f->n == 1 && scr_parse_int(f->val, out));
 }
 
-static int opt_u64(const scr_hash *h, const char *key, uint64_t *out)
+static int opt_i64(const struct found *f, int64_t *out)
 {
-    return scr_hash_get(h, key) == NULL || scr_hash_get_val_u64(h, key, out);
+    return !f->there || (f->n == 1 && scr_parse_i64(f->val, out));
 }
 
-static int get_flags(const scr_hash *h, struct scr_dataset *d, struct scr_err *err)
+static int opt_u64(const struct found *f, uint64_t *out)
 {
-    int has_flags =
-        scr_hash_get(h, "FLAG_CKPT") != NULL || scr_hash_get(h, "FLAG_OUTPUT") != NULL;
-    d->is_ckpt = !has_flags;
-    if (!opt_int(h, "FLAG_CKPT", &d->is_ckpt))
-        return bad(err, "FLAG_CKPT");
-    if (!opt_int(h, "FLAG_OUTPUT", &d->is_output))
-        return bad(err, "FLAG_OUTPUT");
-    d->is_ckpt = d->is_ckpt != 0;
-    d->is_output = d->is_output != 0;
+    return !f->there || (f->n == 1 && scr_parse_u64(f->val, out));
+}
+
+static int interpret(const struct found f[NKEYS], struct scr_dataset *out,
+                     struct scr_err *err)
+{
+    struct scr_dataset d = { .name = f[NAME].val,
+                             .user = f[USER].val,
+                             .jobname = f[JOBNAME].val,
+                             .jobid = f[JOBID].val,
+                             .cluster = f[CLUSTER].val,
+                             .complete = -1,
+                             .is_bypass = f[BYPASS].there,
+                             .is_shared = f[SHARED].there };
+    d.is_ckpt = !f[FLAG_CKPT].there && !f[FLAG_OUTPUT].there;
+    if (!opt_int(&f[ID], &d.id) || d.id < 1)
+        return bad(err, ID);
+    if (f[NAME].n != 1 || *d.name == '\0')
+        return bad(err, NAME);
+    if (!opt_u64(&f[SIZE], &d.size))
+        return bad(err, SIZE);
+    if (!opt_u64(&f[FILES], &d.files))
+        return bad(err, FILES);
+    if (!opt_i64(&f[CREATED], &d.created))
+        return bad(err, CREATED);
+    if (!opt_int(&f[CKPT], &d.ckpt) || d.ckpt < 0)
+        return bad(err, CKPT);
+    if (!opt_int(&f[COMPLETE], &d.complete) || d.complete < -1 || d.complete > 1)
+        return bad(err, COMPLETE);
+    if (!opt_int(&f[FLAG_CKPT], &d.is_ckpt))
+        return bad(err, FLAG_CKPT);
+    if (!opt_int(&f[FLAG_OUTPUT], &d.is_output))
+        return bad(err, FLAG_OUTPUT);
+    d.is_ckpt = d.is_ckpt != 0;
+    d.is_output = d.is_output != 0;
+    *out = d;
     return SCR_OK;
 }
 
 int scr_dataset_get(const scr_hash *h, struct scr_dataset *out, struct scr_err *err)
 {
-    struct scr_dataset d = { .complete = -1 };
-    if (!scr_hash_get_val_int(h, "ID", &d.id) || d.id < 1)
-        return bad(err, "ID");
-    d.name = scr_hash_get_val(h, "NAME");
-    if (d.name == NULL || *d.name == '\0' ||
-        scr_hash_size(scr_hash_get(h, "NAME")) != 1)
-        return bad(err, "NAME");
-    for (size_t i = 0; i < NTEXTS; i++)
-        *text_at(&d, i) = scr_hash_get_val(h, texts[i].key);
-    if (!opt_u64(h, "SIZE", &d.size))
-        return bad(err, "SIZE");
-    if (!opt_u64(h, "FILES", &d.files))
-        return bad(err, "FILES");
-    if (scr_hash_get(h, "CREATED") != NULL &&
-        !scr_hash_get_val_i64(h, "CREATED", &d.created))
-        return bad(err, "CREATED");
-    if (!opt_int(h, "CKPT", &d.ckpt) || d.ckpt < 0)
-        return bad(err, "CKPT");
-    if (!opt_int(h, "COMPLETE", &d.complete) || d.complete < -1 || d.complete > 1)
-        return bad(err, "COMPLETE");
-    int rc = get_flags(h, &d, err);
-    if (rc == SCR_OK)
-        *out = d;
-    return rc;
+    struct found f[NKEYS];
+    for (int i = 0; i < NKEYS; i++) {
+        const scr_hash *values = scr_hash_get(h, keys[i]);
+        f[i] = (struct found){ scr_hash_elem_key(scr_hash_elem_first(values)),
+                               scr_hash_size(values), values != NULL };
+    }
+    return interpret(f, out, err);
 }
+
+static struct found take_values(struct scr_cursor *c)
+{
+    struct found f = { .n = scr_cursor_enter(c), .there = 1 };
+    for (size_t i = 0; i < f.n && c->wrong == NULL; i++) {
+        const char *val = scr_cursor_key(c);
+        f.val = i == 0 ? val : f.val;
+        scr_cursor_skip(c);
+    }
+    return f;
+}
+
+int scr_dataset_take(struct scr_cursor *c, struct scr_dataset *out, struct scr_err *err)
+{
+    struct found f[NKEYS] = { { 0 } };
+    size_t left = scr_cursor_enter(c);
+    for (int next = 0; left > 0 && c->wrong == NULL; left--) {
+        const char *key = scr_cursor_key(c);
+        int i = next;
+        for (int tried = 0; tried < NKEYS && strcmp(keys[i], key) != 0; tried++)
+            i = (i + 1) % NKEYS;
+        if (strcmp(keys[i], key) != 0)
+            scr_cursor_skip(c);
+        else if (f[i].there)
+            scr_cursor_refuse(c, "key given twice");
+        else
+            f[i] = take_values(c);
+        next = (i + 1) % NKEYS; /* they mostly come in this order */
+    }
+    return c->wrong == NULL ? interpret(f, out, err) : SCR_E_CORRUPT;
+}
+
+/* --- one or another --- */
 
 int scr_dataset_is_same(const struct scr_dataset *a, const struct scr_dataset *b)
 {

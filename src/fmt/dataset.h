@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The dataset hash: ID NAME USER JOBNAME JOBID CLUSTER SIZE FILES CREATED CKPT COMPLETE
- * FLAG_CKPT FLAG_OUTPUT. Kept as a hash so that unknown keys survive; this is the typed
- * view. */
+ * FLAG_CKPT FLAG_OUTPUT BYPASS SHARED. Kept as a hash so that unknown keys survive;
+ * this is the typed view. */
 #ifndef SCR_FMT_DATASET_H
 #define SCR_FMT_DATASET_H
 
+#include "base/cursor.h"
 #include "base/err.h"
 #include "base/hash.h"
 #include <stddef.h>
@@ -19,6 +20,8 @@ struct scr_dataset {
     int ckpt;               /* checkpoint counter value, 0: none recorded */
     int complete;           /* 1, 0; -1: not recorded */
     int is_ckpt, is_output; /* flags */
+    int is_bypass;          /* was written to the prefix directory itself */
+    int is_shared;          /* has files that several ranks wrote */
 };
 
 /* Writes every field of d into h (replacing), keeps other keys. */
@@ -26,6 +29,10 @@ int scr_dataset_set(scr_hash *h, const struct scr_dataset *d);
 /* SCR_E_CORRUPT without a valid ID and NAME. Missing flags mean checkpoint (older
  * writers). */
 int scr_dataset_get(const scr_hash *h, struct scr_dataset *out, struct scr_err *err);
+/* The same of the packed dataset hash that begins at c, which is then behind it; texts
+ * are borrowed from the bytes. Where these are no hash c is bad. */
+int scr_dataset_take(struct scr_cursor *c, struct scr_dataset *out,
+                     struct scr_err *err);
 /* 1 if both, of one id, tell of one dataset: two jobs on one prefix count alike, and
  * may begin in the same microsecond. What one of them does not tell says nothing. */
 int scr_dataset_is_same(const struct scr_dataset *a, const struct scr_dataset *b);

@@ -2,95 +2,192 @@
 /* The index of datasets in a prefix directory, version 2; version 1 is converted. */
 #include "fmt/index.h"
 
-#include "base/path.h"
-#include "base/units.h"
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hashfile.h"
+#include "base/path.h"
+#include "base/str.h"
+#include "base/table.h"
+#include "base/units.h"
+
 enum { VERSION = 2, STAMP = 32 };
 
-static scr_hash *entry_of(const scr_hash *index, int id)
+void scr_index_fini(struct scr_index *x)
 {
-    return scr_hash_get_kv_int(index, "DSET", id);
+    free(x->of);
+    free(x->current);
+    free(x->file);
+    scr_str_free(&x->rest);
+    scr_arena_free(&x->arena);
+    *x = (struct scr_index)SCR_INDEX_INIT;
 }
 
-/* Name of a dataset by its entry in the index; NULL if it has none. */
-static const char *name_of(const scr_hash *entry)
+/* --- entries by id --- */
+
+/* The place of id among the entries, or where it would be. */
+static size_t place_of(const struct scr_index *x, int id)
 {
-    return scr_hash_get_val(scr_hash_get(entry, "DSET"), "NAME");
+    size_t low = 0, high = x != NULL ? x->n : 0;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (x->of[mid].id < id)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
 }
 
-/* --- structure --- */
+static struct scr_index_entry *entry_of(const struct scr_index *x, int id)
+{
+    size_t i = place_of(x, id);
+    return x != NULL && i < x->n && x->of[i].id == id ? &x->of[i] : NULL;
+}
+
+/* Mostly the newest is new. */
+static int put_entry(struct scr_index *x, const struct scr_index_entry *e)
+{
+    size_t i = place_of(x, e->id);
+    if (i < x->n && x->of[i].id == e->id) {
+        x->of[i] = *e;
+        return SCR_OK;
+    }
+    if (x->n == x->room) {
+        size_t room = 2 * x->room + 16;
+        struct scr_index_entry *more = scr_reallocarray(x->of, room, sizeof *more);
+        if (more == NULL)
+            return SCR_E_NOMEM;
+        x->of = more;
+        x->room = room;
+    }
+    memmove(&x->of[i + 1], &x->of[i], (x->n - i) * sizeof *x->of);
+    x->of[i] = *e;
+    x->n++;
+    return SCR_OK;
+}
+
+/* --- reading --- */
 
 static int corrupt(struct scr_err *err, const char *what, const char *where)
 {
     return scr_fail(err, SCR_E_CORRUPT, 0, "index: %s %s", what, where);
 }
 
-static int check_entry(const scr_hash_elem *e, struct scr_err *err)
+static int no_memory(struct scr_err *err)
 {
-    struct scr_dataset d;
-    const scr_hash *entry = scr_hash_elem_hash(e);
-    int complete;
-    if (scr_hash_elem_key_int(e) < 1)
-        return corrupt(err, "bad dataset id", scr_hash_elem_key(e));
-    int rc = scr_dataset_get(scr_hash_get(entry, "DSET"), &d, err);
-    if (rc != SCR_OK)
-        return rc;
-    if (d.id != scr_hash_elem_key_int(e))
-        return corrupt(err, "another id recorded in dataset", scr_hash_elem_key(e));
-    if (scr_hash_get(entry, "COMPLETE") != NULL &&
-        !scr_hash_get_val_int(entry, "COMPLETE", &complete))
-        return corrupt(err, "bad COMPLETE of dataset", scr_hash_elem_key(e));
+    return scr_fail(err, SCR_E_NOMEM, 0, "index: out of memory");
+}
+
+/* The last key of the hash, "" if it is empty. */
+static const char *take_last(struct scr_cursor *c)
+{
+    const char *last = "";
+    for (size_t left = scr_cursor_enter(c); left > 0 && c->wrong == NULL; left--) {
+        last = scr_cursor_key(c);
+        scr_cursor_skip(c);
+    }
+    return last;
+}
+
+/* One value of the entry, or its dataset. */
+static int take_value(struct scr_cursor *c, const char *key, struct scr_index_entry *e,
+                      struct scr_err *err)
+{
+    const char *val;
+    if (strcmp(key, "DSET") == 0)
+        return scr_dataset_take(c, &e->dset, err);
+    if (strcmp(key, "COMPLETE") == 0) {
+        if ((val = scr_cursor_val(c)) == NULL || !scr_parse_int(val, &e->complete))
+            return corrupt(err, "bad COMPLETE of", "a dataset");
+    } else if (strcmp(key, "FLUSHED") == 0) {
+        e->flushed = scr_cursor_val(c);
+    } else if (strcmp(key, "DIR") == 0) {
+        e->dir = scr_cursor_val(c);
+    } else if (strcmp(key, "OWN") == 0) {
+        e->own = scr_cursor_val(c);
+    } else if (strcmp(key, "FAILED") == 0) {
+        e->failed = take_last(c);
+    } else {
+        e->doomed = e->doomed || strcmp(key, "DELETING") == 0;
+        scr_cursor_skip(c);
+    }
     return SCR_OK;
 }
 
-/* 1 if NAME/<name> refers to exactly one dataset, and that has this name. */
-static int name_ok(const scr_hash *index, const scr_hash_elem *name)
+/* The entry of dataset id that begins at c. */
+static int take_entry(struct scr_cursor *c, int id, struct scr_index_entry *e,
+                      struct scr_err *err)
 {
-    const scr_hash *ids = scr_hash_get(scr_hash_elem_hash(name), "DSET");
-    const char *id = scr_hash_elem_key(scr_hash_elem_first(ids));
-    const char *has = name_of(scr_hash_get_kv(index, "DSET", id));
-    return scr_hash_size(ids) == 1 && has != NULL &&
-           strcmp(has, scr_hash_elem_key(name)) == 0;
+    int rc = SCR_OK;
+    const unsigned char *from = c->p;
+    *e = (struct scr_index_entry){ .id = id };
+    for (size_t left = scr_cursor_enter(c); left > 0 && rc == SCR_OK; left--)
+        rc = take_value(c, scr_cursor_key(c), e, err);
+    if (rc == SCR_OK)
+        rc = scr_cursor_end(c, 0, err);
+    if (rc == SCR_OK && e->dset.id != id)
+        rc = corrupt(err, "another id recorded in", "a dataset");
+    e->complete = e->complete == 1;
+    e->packed.p = from;
+    e->packed.n = (size_t)(c->p - from);
+    return rc;
 }
 
-/* NAME is only a way in to DSET, so it is mended rather than refused: names that lead
- * nowhere go, and a dataset no name leads to gets its own (the newest where several
- * share one). */
-static int mend_names(scr_hash *index)
+static int take_entries(struct scr_cursor *c, struct scr_index *x, struct scr_err *err)
 {
-    scr_hash_elem *next;
-    scr_hash *names = scr_hash_get(index, "NAME");
-    for (scr_hash_elem *e = scr_hash_elem_first(names); e != NULL; e = next) {
-        next = scr_hash_elem_next(e);
-        if (!name_ok(index, e))
-            (void)scr_hash_unset(names, scr_hash_elem_key(e));
+    int rc = SCR_OK;
+    for (size_t left = scr_cursor_enter(c); left > 0 && rc == SCR_OK; left--) {
+        struct scr_index_entry e;
+        int id;
+        const char *key = scr_cursor_key(c);
+        if (!scr_hash_key_int(key, &id) || id < 1)
+            rc = corrupt(err, "bad dataset id", key);
+        else if (entry_of(x, id) != NULL)
+            rc = corrupt(err, "two entries of dataset", key);
+        if (rc == SCR_OK && (rc = take_entry(c, id, &e, err)) != SCR_OK)
+            scr_err_prefix(err, "dataset %d", id);
+        if (rc == SCR_OK && put_entry(x, &e) != SCR_OK)
+            rc = no_memory(err);
     }
-    scr_hash *mended = scr_hash_new(); /* names given here */
-    for (SCR_HASH_EACH(e, scr_hash_get(index, "DSET"))) {
-        const char *name = name_of(scr_hash_elem_hash(e));
-        int id = scr_hash_elem_key_int(e), other = scr_index_find(index, name);
-        if (other >= 0 && (scr_hash_get(mended, name) == NULL || other > id))
-            continue;
-        scr_hash_set_val_i64(scr_hash_set_kv(index, "NAME", name), "DSET", id);
-        scr_hash_set(mended, name, NULL);
-    }
-    int ok = mended != NULL && scr_hash_ok(mended) && scr_hash_ok(index);
-    scr_hash_delete(mended);
-    return ok ? SCR_OK : SCR_E_NOMEM;
+    return rc;
 }
 
-static int check_version_2(scr_hash *index, struct scr_err *err)
+/* CURRENT without a value is none. */
+static int take_current(struct scr_cursor *c, struct scr_index *x, struct scr_err *err)
 {
-    for (SCR_HASH_EACH(e, scr_hash_get(index, "DSET"))) {
-        int rc = check_entry(e, err);
-        if (rc != SCR_OK)
-            return rc;
-    }
-    if (mend_names(index) != SCR_OK)
-        return scr_fail(err, SCR_E_NOMEM, 0, "index: out of memory");
+    struct scr_cursor ahead = *c;
+    if (scr_cursor_enter(&ahead) > 1 || x->current != NULL)
+        return corrupt(err, "several values of", "CURRENT");
+    const char *name = scr_cursor_val(c);
+    if (name != NULL && (x->current = scr_strdup(name)) == NULL)
+        return no_memory(err);
     return SCR_OK;
+}
+
+static int take_version_2(struct scr_cursor *c, struct scr_index *x,
+                          struct scr_err *err)
+{
+    int rc = SCR_OK;
+    for (size_t left = scr_cursor_enter(c); left > 0 && rc == SCR_OK; left--) {
+        const unsigned char *from = c->p;
+        const char *key = scr_cursor_key(c);
+        if (strcmp(key, "DSET") == 0) {
+            rc = take_entries(c, x, err);
+        } else if (strcmp(key, "CURRENT") == 0) {
+            rc = take_current(c, x, err);
+        } else {
+            scr_cursor_skip(c);
+            if (strcmp(key, "VERSION") == 0 || strcmp(key, "NAME") == 0)
+                continue;
+            scr_str_append_n(&x->rest, from, (size_t)(c->p - from));
+            x->nrest++;
+        }
+    }
+    if (rc == SCR_OK)
+        rc = scr_cursor_end(c, 1, err);
+    x->current_id = x->current != NULL ? scr_index_find(x, x->current) : -1;
+    return rc == SCR_OK && x->rest.bad ? no_memory(err) : rc;
 }
 
 /* --- version 1: CKPT/<id>/DIR/<dir>/{COMPLETE FLUSHED FETCHED FAILED}; its last
@@ -151,260 +248,417 @@ static int convert_entry(scr_hash *index, const scr_hash_elem *e, struct scr_err
     return SCR_OK;
 }
 
-static int convert_version_1(scr_hash *index, struct scr_err *err)
+/* In place. */
+static int convert(scr_hash *h, struct scr_err *err)
 {
-    scr_hash *fresh = scr_hash_dup(index);
-    scr_hash *old = scr_hash_extract(fresh, "CKPT");
+    int rc = SCR_OK;
+    scr_hash *old = scr_hash_extract(h, "CKPT");
     if (old == NULL)
-        old = scr_hash_extract(fresh, "DSET");
-    (void)scr_hash_unset(fresh, "DSET");
-    (void)scr_hash_unset(fresh, "DIR");
-    (void)scr_hash_unset(fresh, "NAME"); /* no key of version 1 */
-    scr_hash_set_val_i64(fresh, "VERSION", VERSION);
-
-    int rc = fresh != NULL ? SCR_OK : SCR_E_NOMEM;
+        old = scr_hash_extract(h, "DSET");
+    (void)scr_hash_unset(h, "DSET");
+    (void)scr_hash_unset(h, "DIR");
     for (SCR_HASH_EACH(e, old))
         if (rc == SCR_OK)
-            rc = convert_entry(fresh, e, err);
-    if (rc == SCR_OK && !scr_hash_ok(fresh))
-        rc = SCR_E_NOMEM;
-    if (rc == SCR_OK)
-        rc = check_version_2(fresh, err);
-    if (rc == SCR_OK)
-        scr_hash_move(index, fresh);
+            rc = convert_entry(h, e, err);
     scr_hash_delete(old);
-    scr_hash_delete(fresh);
-    return rc == SCR_E_NOMEM ? scr_fail(err, rc, 0, "index: out of memory") : rc;
+    return rc;
 }
 
-int scr_index_normal(scr_hash *index, struct scr_err *err)
+static int take_version_1(const struct scr_frame *f, struct scr_index *x,
+                          struct scr_err *err)
 {
-    int version = 0;
-    if (scr_hash_size(index) == 0) {
-        if (scr_hash_set_val_i64(index, "VERSION", VERSION) == NULL)
-            return scr_fail(err, SCR_E_NOMEM, 0, "index: out of memory");
-        return SCR_OK;
+    struct scr_str s = SCR_STR_INIT;
+    struct scr_cursor c;
+    scr_hash *h = scr_hash_new();
+    int rc = h ? scr_hash_unpack(f->packed, f->n, h, NULL, err) : no_memory(err);
+    if (rc == SCR_OK)
+        rc = convert(h, err);
+    scr_hash_append(&s, h);
+    char *bytes = s.bad ? NULL : scr_arena_get(&x->arena, s.len);
+    if (rc == SCR_OK && bytes == NULL)
+        rc = no_memory(err);
+    if (rc == SCR_OK) {
+        memcpy(bytes, s.p, s.len);
+        scr_cursor_init(&c, bytes, s.len);
+        rc = take_version_2(&c, x, err);
     }
-    if (!scr_hash_get_val_int(index, "VERSION", &version) || version < 1)
+    scr_str_free(&s);
+    scr_hash_delete(h);
+    return rc;
+}
+
+/* VERSION; 0: there is nothing at all. */
+static int find_version(const struct scr_frame *f, int *version, struct scr_err *err)
+{
+    struct scr_cursor c;
+    const char *val = NULL;
+    scr_cursor_init(&c, f->packed, f->n);
+    size_t n = scr_cursor_enter(&c);
+    *version = 0;
+    for (size_t i = 0; i < n && val == NULL && c.wrong == NULL; i++) {
+        if (strcmp(scr_cursor_key(&c), "VERSION") == 0)
+            val = scr_cursor_val(&c);
+        else
+            scr_cursor_skip(&c);
+    }
+    int rc = scr_cursor_end(&c, 0, err);
+    if (rc != SCR_OK || n == 0)
+        return rc;
+    if (val == NULL || !scr_parse_int(val, version) || *version < 1)
         return corrupt(err, "bad or missing", "VERSION");
-    if (version > VERSION)
+    if (*version > VERSION)
         return scr_fail(err, SCR_E_VERSION, 0,
-                        "index: version %d is newer than this reader's %d", version,
+                        "index: version %d is newer than this reader's %d", *version,
                         VERSION);
-    if (scr_hash_size(scr_hash_get(index, "CURRENT")) > 1)
-        return corrupt(err, "several values of", "CURRENT");
-    return version == 1 ? convert_version_1(index, err) : check_version_2(index, err);
+    return SCR_OK;
 }
 
-/* --- edits --- */
-
-/* 1 if name leads to dataset id. */
-static int leads_to(const scr_hash *index, const char *name, int id)
+int scr_index_unpack(struct scr_index *x, const void *file, size_t n,
+                     struct scr_err *err)
 {
-    return name != NULL && scr_index_find(index, name) == id;
+    struct scr_frame f = { 0 };
+    struct scr_cursor c;
+    int rc = n > 0 ? scr_frame_open(file, n, 1, &f, err) : SCR_OK;
+    if (rc == SCR_OK && f.n > 0)
+        rc = find_version(&f, &x->version, err);
+    scr_cursor_init(&c, f.packed, f.n);
+    if (rc == SCR_OK && x->version == VERSION)
+        rc = take_version_2(&c, x, err);
+    else if (rc == SCR_OK && x->version == 1)
+        rc = take_version_1(&f, x, err);
+    if (rc != SCR_OK)
+        scr_index_fini(x);
+    return rc;
 }
 
-/* Takes CURRENT away if it leads to dataset id. */
-static void drop_current(scr_hash *index, int id)
+/* --- writing --- */
+
+/* Of datasets with one name the newest is the one it leads to. *n: how many names. */
+static unsigned char *find_leading(const struct scr_index *x, size_t *n)
 {
-    if (leads_to(index, scr_index_get_current(index), id))
-        scr_index_unset_current(index);
+    struct scr_table names;
+    unsigned char *leads = scr_calloc(x->n, 1);
+    scr_table_init(&names, sizeof(struct scr_item));
+    for (size_t i = x->n; leads != NULL && i-- > 0;) {
+        size_t before = names.n;
+        (void)scr_table_add(&names, x->of[i].dset.name);
+        leads[i] = names.n > before;
+    }
+    *n = names.n;
+    if (!scr_table_ok(&names)) {
+        free(leads);
+        leads = NULL;
+    }
+    scr_table_fini(&names);
+    return leads;
 }
 
-/* Takes the way in by the name of dataset id away, if that is where its name leads. */
-static void drop_name(scr_hash *index, int id)
+static void pack_entries(struct scr_str *s, const struct scr_index *x)
 {
-    const char *name = name_of(entry_of(index, id));
-    if (leads_to(index, name, id))
-        (void)scr_hash_unset_kv(index, "NAME", name);
+    size_t n;
+    unsigned char *leads = find_leading(x, &n);
+    scr_pack_key(s, "DSET");
+    scr_pack_count(s, x->n);
+    for (size_t i = 0; i < x->n; i++) {
+        scr_pack_key_int(s, x->of[i].id);
+        scr_str_append_n(s, x->of[i].packed.p, x->of[i].packed.n);
+    }
+    scr_pack_key(s, "NAME");
+    scr_pack_count(s, n);
+    for (size_t i = 0; leads != NULL && i < x->n; i++)
+        if (leads[i]) {
+            scr_pack_key(s, x->of[i].dset.name);
+            scr_pack_count(s, 1);
+            scr_pack_i64(s, "DSET", x->of[i].id);
+        }
+    if (leads == NULL)
+        scr_str_spoil(s);
+    free(leads);
 }
 
-int scr_index_mend(scr_hash *index, const scr_hash *dset, int complete, time_t when)
+void scr_index_pack(struct scr_str *s, const struct scr_index *x)
+{
+    scr_frame_begin(s);
+    scr_pack_count(s, 1 + (x->n > 0 ? 2U : 0U) + x->nrest +
+                          (x->current != NULL ? 1U : 0U));
+    scr_pack_i64(s, "VERSION", VERSION);
+    if (x->n > 0)
+        pack_entries(s, x);
+    scr_str_append_n(s, x->rest.p, x->rest.len);
+    if (x->current != NULL)
+        scr_pack_val(s, "CURRENT", x->current);
+    scr_frame_end(s);
+    if (x->lost)
+        scr_str_spoil(s);
+}
+
+/* --- edits: of one entry as a hash --- */
+
+/* The hash of an entry in which a key is given twice: what is not known is left out. */
+static void set_known(scr_hash *h, const struct scr_index_entry *e)
+{
+    (void)scr_dataset_set(scr_hash_set(h, "DSET", NULL), &e->dset);
+    scr_hash_set_val_i64(h, "COMPLETE", e->complete);
+    if (e->flushed != NULL)
+        scr_hash_set_val(h, "FLUSHED", e->flushed);
+    if (e->dir != NULL)
+        scr_hash_set_val(h, "DIR", e->dir);
+    if (e->failed != NULL)
+        scr_hash_set_val(h, "FAILED", e->failed);
+}
+
+/* NULL: out of memory. */
+static scr_hash *tree_of(const struct scr_index_entry *e)
+{
+    scr_hash *h = scr_hash_new();
+    int rc = h ? scr_hash_unpack(e->packed.p, e->packed.n, h, NULL, NULL) : SCR_E_NOMEM;
+    if (rc == SCR_E_CORRUPT)
+        set_known(h, e);
+    if (rc != SCR_E_NOMEM)
+        return h;
+    scr_hash_delete(h);
+    return NULL;
+}
+
+/* Its hash, an empty one of a new entry; NULL: out of memory. */
+static scr_hash *open_entry(struct scr_index *x, int id)
+{
+    const struct scr_index_entry *e = entry_of(x, id);
+    scr_hash *h = e != NULL ? tree_of(e) : scr_hash_new();
+    x->lost = x->lost || h == NULL;
+    return h;
+}
+
+/* Takes the hash over. */
+static int close_entry(struct scr_index *x, int id, scr_hash *h)
+{
+    struct scr_index_entry e;
+    struct scr_cursor c;
+    size_t n = scr_hash_pack_size(h);
+    void *bytes = h != NULL && scr_hash_ok(h) ? scr_arena_get(&x->arena, n) : NULL;
+    int rc = bytes != NULL && scr_hash_pack(bytes, h) == n ? SCR_OK : SCR_E_NOMEM;
+    scr_hash_delete(h);
+    scr_cursor_init(&c, bytes, n);
+    if (rc == SCR_OK)
+        rc = take_entry(&c, id, &e, NULL);
+    if (rc == SCR_OK)
+        rc = put_entry(x, &e);
+    x->lost = x->lost || rc != SCR_OK;
+    return rc;
+}
+
+/* Where CURRENT leads, when names have come or gone. */
+static void follow_current(struct scr_index *x)
+{
+    x->current_id = x->current != NULL ? scr_index_find(x, x->current) : -1;
+}
+
+int scr_index_mend(struct scr_index *x, const scr_hash *dset, int complete, time_t when)
 {
     struct scr_dataset d;
     char stamp[STAMP];
-    int rc = scr_dataset_get(dset, &d, NULL);
-    if (rc != SCR_OK)
+    if (scr_dataset_get(dset, &d, NULL) != SCR_OK)
         return SCR_E_ARG;
-    scr_hash *copy = scr_hash_dup(dset);
-    scr_hash *entry = copy == NULL ? NULL : scr_hash_set_kv_int(index, "DSET", d.id);
-    if (entry == NULL) {
-        scr_hash_delete(copy);
+    scr_hash *entry = open_entry(x, d.id), *copy = scr_hash_dup(dset);
+    if (copy == NULL || scr_hash_set(entry, "DSET", copy) == NULL) {
+        scr_hash_delete(entry);
+        x->lost = 1;
         return SCR_E_NOMEM;
     }
-    const char *name =
-        scr_hash_get_val(copy, "NAME"); /* d may borrow from the old entry */
-    if (name_of(entry) != NULL && strcmp(name_of(entry), name) != 0)
-        drop_name(index, d.id);
-    scr_hash_set(entry, "DSET", copy);
     scr_hash_set_val_i64(entry, "COMPLETE", complete != 0);
     scr_hash_set_val(entry, "FLUSHED", scr_format_stamp(when, stamp, sizeof stamp));
     (void)scr_hash_unset(entry, "DELETING");
     (void)scr_hash_unset(entry, "OWN");
-    scr_hash *way_in = scr_hash_set_kv(index, "NAME", name);
-    int ok = scr_hash_set_val_i64(way_in, "DSET", d.id) != NULL && scr_hash_ok(entry);
-    return ok ? SCR_OK : SCR_E_NOMEM;
+    int rc = close_entry(x, d.id, entry);
+    follow_current(x);
+    return rc;
 }
 
-int scr_index_add(scr_hash *index, const scr_hash *dset, int complete, time_t when)
+int scr_index_add(struct scr_index *x, const scr_hash *dset, int complete, time_t when)
 {
     struct scr_dataset d;
-    int rc = scr_index_mend(index, dset, complete, when);
+    int rc = scr_index_mend(x, dset, complete, when);
     if (rc == SCR_OK && complete && scr_dataset_get(dset, &d, NULL) == SCR_OK)
-        scr_index_clear_failed(index, d.id);
+        scr_index_clear_failed(x, d.id);
     return rc;
 }
 
-int scr_index_remove(scr_hash *index, int id)
+int scr_index_remove(struct scr_index *x, int id)
 {
-    drop_current(index, id);
-    drop_name(index, id);
-    return scr_hash_unset_kv_int(index, "DSET", id);
+    size_t i = place_of(x, id);
+    if (i == x->n || x->of[i].id != id)
+        return 0;
+    if (x->current_id == id)
+        scr_index_unset_current(x);
+    x->n--;
+    memmove(&x->of[i], &x->of[i + 1], (x->n - i) * sizeof *x->of);
+    return 1;
 }
 
-int scr_index_drop_after(scr_hash *index, int id, int *changed)
+int scr_index_drop_after(struct scr_index *x, int id)
 {
-    int *ids;
-    size_t n;
-    int rc = scr_index_ids(index, &ids, &n);
-    for (size_t i = 0; rc == SCR_OK && i < n && ids[i] > id; i++)
-        *changed |= scr_index_remove(index, ids[i]);
-    free(ids);
-    return rc;
+    int any = 0;
+    while (x->n > 0 && x->of[x->n - 1].id > id)
+        any = scr_index_remove(x, x->of[x->n - 1].id);
+    return any;
 }
 
-int scr_index_set_current(scr_hash *index, const char *name)
+int scr_index_set_current(struct scr_index *x, const char *name)
 {
-    if (name == NULL || scr_index_find(index, name) < 0)
+    int id = name != NULL ? scr_index_find(x, name) : -1;
+    if (id < 0)
         return SCR_E_NOENT;
-    return scr_hash_set_val(index, "CURRENT", name) != NULL ? SCR_OK : SCR_E_NOMEM;
+    char *copy = scr_strdup(name);
+    if (copy == NULL)
+        return SCR_E_NOMEM;
+    free(x->current);
+    x->current = copy;
+    x->current_id = id;
+    return SCR_OK;
 }
 
-void scr_index_unset_current(scr_hash *index)
+void scr_index_unset_current(struct scr_index *x)
 {
-    (void)scr_hash_unset(index, "CURRENT");
+    free(x->current);
+    x->current = NULL;
+    x->current_id = -1;
 }
 
-const char *scr_index_get_current(const scr_hash *index)
+/* Key, and below it the time, of an entry that is there. */
+static void mark(struct scr_index *x, int id, const char *key, const char *val)
 {
-    return scr_hash_get_val(index, "CURRENT");
+    if (entry_of(x, id) == NULL)
+        return;
+    scr_hash *entry = open_entry(x, id);
+    scr_hash_set_kv(entry, key, val);
+    (void)close_entry(x, id, entry);
 }
 
-static void mark(scr_hash *index, int id, const char *key, time_t when)
+void scr_index_mark_fetched(struct scr_index *x, int id, time_t when)
 {
     char stamp[STAMP];
-    scr_hash *entry = entry_of(index, id);
-    if (entry != NULL)
-        scr_hash_set_kv(entry, key, scr_format_stamp(when, stamp, sizeof stamp));
+    mark(x, id, "FETCHED", scr_format_stamp(when, stamp, sizeof stamp));
 }
 
-void scr_index_mark_fetched(scr_hash *index, int id, time_t when)
+void scr_index_mark_failed(struct scr_index *x, int id, time_t when)
 {
-    mark(index, id, "FETCHED", when);
+    char stamp[STAMP];
+    mark(x, id, "FAILED", scr_format_stamp(when, stamp, sizeof stamp));
+    if (x->current_id == id)
+        scr_index_unset_current(x);
 }
 
-void scr_index_mark_failed(scr_hash *index, int id, time_t when)
+/* Sets the key of an entry that is there to one value, NULL: takes it away. */
+static void set(struct scr_index *x, int id, const char *key, const char *val)
 {
-    mark(index, id, "FAILED", when);
-    drop_current(index, id);
-}
-
-void scr_index_clear_failed(scr_hash *index, int id)
-{
-    (void)scr_hash_unset(entry_of(index, id), "FAILED");
-}
-
-void scr_index_mark_doomed(scr_hash *index, int id)
-{
-    scr_hash *entry = entry_of(index, id);
-    if (entry == NULL)
+    if (entry_of(x, id) == NULL)
         return;
-    scr_hash_set_val_i64(entry, "COMPLETE", 0);
-    scr_hash_set_val_i64(entry, "DELETING", 1);
+    scr_hash *entry = open_entry(x, id);
+    if (val != NULL)
+        scr_hash_set_val(entry, key, val);
+    else
+        (void)scr_hash_unset(entry, key);
+    (void)close_entry(x, id, entry);
 }
 
-void scr_index_set_own(scr_hash *index, int id, const char *path)
+void scr_index_clear_failed(struct scr_index *x, int id)
 {
-    scr_hash *entry = entry_of(index, id);
-    if (entry != NULL)
-        scr_hash_set_val(entry, "OWN", path);
+    set(x, id, "FAILED", NULL);
 }
 
-int scr_index_advance_current(scr_hash *index, int id)
+void scr_index_mark_incomplete(struct scr_index *x, int id)
 {
-    struct scr_index_entry e;
-    const char *current = scr_index_get_current(index);
-    if (scr_index_get(index, id, &e, NULL) != SCR_OK || !e.complete || e.failed ||
-        !e.dset.is_ckpt || !leads_to(index, e.dset.name, id))
+    set(x, id, "COMPLETE", "0");
+}
+
+void scr_index_mark_doomed(struct scr_index *x, int id)
+{
+    set(x, id, "COMPLETE", "0");
+    set(x, id, "DELETING", "1");
+}
+
+void scr_index_set_own(struct scr_index *x, int id, const char *path)
+{
+    set(x, id, "OWN", path);
+}
+
+int scr_index_advance_current(struct scr_index *x, int id)
+{
+    const struct scr_index_entry *e = entry_of(x, id);
+    if (e == NULL || !e->complete || e->failed || !e->dset.is_ckpt ||
+        x->current_id >= id || scr_index_find(x, e->dset.name) != id)
         return SCR_OK;
-    if (current != NULL && scr_index_find(index, current) >= id)
-        return SCR_OK;
-    return scr_index_set_current(index, e.dset.name);
+    return scr_index_set_current(x, e->dset.name);
 }
 
 /* --- questions --- */
 
-int scr_index_find(const scr_hash *index, const char *name)
+int scr_index_find(const struct scr_index *x, const char *name)
 {
-    int id = -1;
-    (void)scr_hash_get_val_int(scr_hash_get_kv(index, "NAME", name), "DSET", &id);
-    return id;
+    for (size_t i = x != NULL ? x->n : 0; i-- > 0;)
+        if (strcmp(x->of[i].dset.name, name) == 0)
+            return x->of[i].id;
+    return -1;
 }
 
-int scr_index_max_id(const scr_hash *index)
+int scr_index_max_id(const struct scr_index *x)
 {
-    int max = 0;
-    for (SCR_HASH_EACH(e, scr_hash_get(index, "DSET")))
-        if (scr_hash_elem_key_int(e) > max)
-            max = scr_hash_elem_key_int(e);
-    return max;
+    return x != NULL && x->n > 0 ? x->of[x->n - 1].id : 0;
 }
 
-int scr_index_get(const scr_hash *index, int id, struct scr_index_entry *e,
+int scr_index_get(const struct scr_index *x, int id, struct scr_index_entry *e,
                   struct scr_err *err)
 {
-    const scr_hash *entry = entry_of(index, id);
-    if (entry == NULL)
+    const struct scr_index_entry *is = entry_of(x, id);
+    if (is == NULL)
         return scr_fail(err, SCR_E_NOENT, 0, "index: no dataset %d", id);
-    struct scr_index_entry out = { .id = id };
-    int rc = scr_dataset_get(scr_hash_get(entry, "DSET"), &out.dset, err);
-    if (rc != SCR_OK)
-        return rc;
-    (void)scr_hash_get_val_int(entry, "COMPLETE", &out.complete);
-    out.complete = out.complete == 1;
-    out.failed = scr_hash_get(entry, "FAILED") != NULL;
-    out.doomed = scr_hash_get(entry, "DELETING") != NULL;
-    out.current = leads_to(index, scr_index_get_current(index), id);
-    out.flushed = scr_hash_get_val(entry, "FLUSHED");
-    out.dir = scr_hash_get_val(entry, "DIR");
-    out.own = scr_hash_get_val(entry, "OWN");
-    *e = out;
+    *e = *is;
+    e->current = x->current_id == id;
     return SCR_OK;
 }
 
-int scr_index_newest(const scr_hash *index, int below)
+int scr_index_has(const struct scr_index *x, int id)
 {
-    struct scr_index_entry entry;
-    int newest = -1;
-    for (SCR_HASH_EACH(e, scr_hash_get(index, "DSET"))) {
-        int id = scr_hash_elem_key_int(e);
-        if (id <= newest || (below > 0 && id >= below))
-            continue;
-        if (scr_index_get(index, id, &entry, NULL) == SCR_OK && entry.complete &&
-            !entry.failed && entry.dset.is_ckpt)
-            newest = id;
-    }
-    return newest;
+    return entry_of(x, id) != NULL;
 }
 
-int scr_index_ids(const scr_hash *index, int **ids, size_t *n)
+int scr_index_is_complete(const struct scr_index *x, int id)
 {
-    if (!scr_hash_list_int(scr_hash_get(index, "DSET"), ids, n))
-        return SCR_E_NOMEM;
-    for (size_t i = 0, j = *n; i + 1 < j; i++) {
-        int low = (*ids)[i];
-        (*ids)[i] = (*ids)[--j];
-        (*ids)[j] = low;
+    const struct scr_index_entry *e = entry_of(x, id);
+    return e != NULL && e->complete;
+}
+
+int scr_index_is_good(const struct scr_index *x, int id)
+{
+    return scr_index_is_complete(x, id) && !entry_of(x, id)->failed;
+}
+
+int scr_index_dataset(const struct scr_index *x, int id, scr_hash *dset)
+{
+    const struct scr_index_entry *e = entry_of(x, id);
+    if (e == NULL)
+        return SCR_E_NOENT;
+    scr_hash *h = tree_of(e);
+    int rc = h ? scr_hash_merge(dset, scr_hash_get(h, "DSET")) : SCR_E_NOMEM;
+    scr_hash_delete(h);
+    return rc;
+}
+
+int scr_index_newest(const struct scr_index *x, int below)
+{
+    for (size_t i = below > 0 ? place_of(x, below) : x != NULL ? x->n : 0; i-- > 0;) {
+        const struct scr_index_entry *e = &x->of[i];
+        if (e->complete && !e->failed && e->dset.is_ckpt)
+            return e->id;
     }
-    return SCR_OK;
+    return -1;
+}
+
+int scr_index_ids(const struct scr_index *x, int **ids, size_t *n)
+{
+    *n = x != NULL ? x->n : 0;
+    *ids = scr_calloc(*n, sizeof **ids);
+    for (size_t i = 0; *ids != NULL && i < *n; i++)
+        (*ids)[i] = x->of[*n - 1 - i].id;
+    return *ids != NULL ? SCR_OK : SCR_E_NOMEM;
 }

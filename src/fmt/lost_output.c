@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fmt/index.h"
 #include "fmt/state.h"
 
-static int is_lost(const scr_hash *flush, const scr_hash *index, const char *job_id,
-                   int id)
+static int is_lost(const scr_hash *flush, const struct scr_index *index,
+                   const char *job_id, int id)
 {
     return scr_flush_is_open_output(flush, id) &&
            scr_flush_is_of_job(flush, id, job_id) &&
@@ -17,7 +16,7 @@ static int is_lost(const scr_hash *flush, const scr_hash *index, const char *job
 }
 
 int scr_lost_output_find(struct scr_lost_output *l, const scr_hash *flush,
-                         const scr_hash *index, const char *job_id,
+                         const struct scr_index *index, const char *job_id,
                          scr_lost_output_gone *gone, const void *arg)
 {
     int *ids = NULL;
@@ -57,7 +56,7 @@ void scr_lost_output_offer(struct scr_lost_output_ckpts *all, int id, const char
 }
 
 void scr_lost_output_offer_listed(struct scr_lost_output_ckpts *all,
-                                  const scr_hash *index)
+                                  const struct scr_index *index)
 {
     struct scr_index_entry e;
     for (int id = 0; (id = scr_index_newest(index, id)) > 0;)

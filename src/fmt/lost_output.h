@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/str.h"
+#include "fmt/index.h"
 
 struct scr_lost_output {
     int oldest;           /* id, 0: none is lost */
@@ -25,7 +26,7 @@ typedef int scr_lost_output_gone(const void *arg, int id);
  * was on the prefix was written over or deleted since; LOST in the flush file says that
  * a restart was chosen in spite of it. SCR_OK or SCR_E_NOMEM. */
 int scr_lost_output_find(struct scr_lost_output *l, const scr_hash *flush,
-                         const scr_hash *index, const char *job_id,
+                         const struct scr_index *index, const char *job_id,
                          scr_lost_output_gone *gone, const void *arg);
 /* Adds one, in any order. */
 void scr_lost_output_add(struct scr_lost_output *l, int id, const char *name);
@@ -41,7 +42,7 @@ struct scr_lost_output_ckpts {
 void scr_lost_output_offer(struct scr_lost_output_ckpts *all, int id, const char *name);
 /* Those that the index has complete and not failed. */
 void scr_lost_output_offer_listed(struct scr_lost_output_ckpts *all,
-                                  const scr_hash *index);
+                                  const struct scr_index *index);
 void scr_lost_output_ckpts_fini(struct scr_lost_output_ckpts *all);
 
 /* What a restart that goes back takes. It goes back by name, and of two checkpoints of

@@ -5,7 +5,6 @@
 #include "base/str.h"
 #include "base/units.h"
 #include "fmt/dataset.h"
-#include "fmt/index.h"
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
@@ -203,7 +202,7 @@ void scr_flush_set_replaced(scr_hash *h, int id, int by)
 
 /* 0 if the dataset was replaced, and the index does not call complete what replaced it,
  * or what replaced that. */
-static int has_good_heir(const scr_hash *h, const scr_hash *index, int id)
+static int has_good_heir(const scr_hash *h, const struct scr_index *index, int id)
 {
     struct scr_index_entry e;
     int by = 0;
@@ -217,7 +216,7 @@ static int has_good_heir(const scr_hash *h, const scr_hash *index, int id)
     return by == 0;
 }
 
-int scr_flush_is_saved(const scr_hash *h, const scr_hash *index, int id,
+int scr_flush_is_saved(const scr_hash *h, const struct scr_index *index, int id,
                        const scr_hash *dset)
 {
     struct scr_dataset d;
@@ -231,7 +230,7 @@ int scr_flush_is_saved(const scr_hash *h, const scr_hash *index, int id,
            (!known || is_same(&d, marked)) && has_good_heir(h, index, id);
 }
 
-int scr_flush_is_unsaved(const scr_hash *h, const scr_hash *index, int id)
+int scr_flush_is_unsaved(const scr_hash *h, const struct scr_index *index, int id)
 {
     return (scr_flush_get_location(h, id) & SCR_LOC_CACHE) != 0 &&
            !scr_flush_is_saved(h, index, id, NULL);

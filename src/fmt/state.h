@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "base/hash.h"
+#include "fmt/index.h"
 #include "fmt/rank2file.h"
 #include <stdint.h>
 
@@ -61,10 +62,10 @@ int scr_flush_need(const scr_hash *h, int id); /* 1: in cache and not on the PFS
  * replaced by a newer one, which must be complete itself then. dset: what the dataset
  * is, NULL: as the flush file says. An entry or mark of another dataset of that number
  * counts as none. */
-int scr_flush_is_saved(const scr_hash *h, const scr_hash *index, int id,
+int scr_flush_is_saved(const scr_hash *h, const struct scr_index *index, int id,
                        const scr_hash *dset);
 /* 1: the flush file says it is in cache, and it is not complete on the PFS. */
-int scr_flush_is_unsaved(const scr_hash *h, const scr_hash *index, int id);
+int scr_flush_is_unsaved(const scr_hash *h, const struct scr_index *index, int id);
 const char *scr_flush_name(const scr_hash *h, int id); /* "?": not known */
 int scr_flush_max_id(const scr_hash *h);               /* 0: it lists none */
 /* 1 unless the entry says that another job wrote the dataset. */

@@ -392,11 +392,11 @@ static int has_no_plan(const struct scr_flush_async *a)
 static int is_entered(const struct scr_flush_async *a)
 {
     struct scr_index_entry e;
-    scr_hash *index = scr_hash_new();
-    int there = scr_prefix_index_read(a->env, a->prefix, index, NULL) == SCR_OK &&
-                scr_index_get(index, a->id, &e, NULL) == SCR_OK && e.complete &&
+    struct scr_index index = SCR_INDEX_INIT;
+    int there = scr_prefix_index_read(a->env, a->prefix, &index, NULL) == SCR_OK &&
+                scr_index_get(&index, a->id, &e, NULL) == SCR_OK && e.complete &&
                 !e.failed && a->d.id > 0 && scr_dataset_is_alike(&a->d, &e.dset);
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return there;
 }
 

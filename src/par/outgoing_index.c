@@ -153,7 +153,7 @@ struct index_edit {
 };
 
 /* A newer one keeps its files, unless it is no good itself. */
-static int check_newer(const scr_hash *index, const struct index_edit *e,
+static int check_newer(const struct scr_index *index, const struct index_edit *e,
                        const struct scr_dataset *d, struct scr_err *err)
 {
     struct scr_index_entry old;
@@ -169,7 +169,7 @@ static int check_newer(const scr_hash *index, const struct index_edit *e,
 }
 
 /* An attempt before this one was let through, and may have left files of its own. */
-static int is_again(const scr_hash *index, const struct scr_dataset *d)
+static int is_again(const struct scr_index *index, const struct scr_dataset *d)
 {
     struct scr_index_entry old;
     return d->created > 0 && scr_index_get(index, d->id, &old, NULL) == SCR_OK &&
@@ -178,7 +178,7 @@ static int is_again(const scr_hash *index, const struct scr_dataset *d)
 
 /* The files that are about to be replaced may be those of a complete one whose list
  * only a newer version can read: it would be broken, and still be called complete. */
-static int check_readable(const scr_hash *index, const struct index_edit *e,
+static int check_readable(const struct scr_index *index, const struct index_edit *e,
                           const struct scr_dataset *d, struct scr_err *err)
 {
     struct scr_index_entry old;
@@ -197,16 +197,15 @@ static int check_readable(const scr_hash *index, const struct index_edit *e,
 }
 
 /* Nothing leads to a dataset that is written anew. */
-static void leave_current(scr_hash *index, int id)
+static void leave_current(struct scr_index *index, int id)
 {
-    struct scr_index_entry old;
-    if (scr_index_get(index, id, &old, NULL) == SCR_OK && old.current)
+    if (index->current_id == id)
         scr_index_unset_current(index);
 }
 
 /* An entry of this id that tells of another dataset: a second job counts up on the same
  * prefix, and neither may lose what it has there. */
-static int check_owner(const scr_hash *index, const struct scr_dataset *d,
+static int check_owner(const struct scr_index *index, const struct scr_dataset *d,
                        struct scr_err *err)
 {
     struct scr_index_entry old;
@@ -220,7 +219,7 @@ static int check_owner(const scr_hash *index, const struct scr_dataset *d,
                     old.dset.jobid ? old.dset.jobid : "unknown");
 }
 
-static int check_entry(const scr_hash *index, const struct index_edit *e,
+static int check_entry(const struct scr_index *index, const struct index_edit *e,
                        struct scr_err *err)
 {
     struct scr_dataset d;
@@ -232,7 +231,8 @@ static int check_entry(const scr_hash *index, const struct index_edit *e,
     return rc == SCR_OK ? check_readable(index, e, &d, err) : rc;
 }
 
-static int edit_index(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int edit_index(struct scr_index *index, void *arg, int *changed,
+                      struct scr_err *err)
 {
     const struct index_edit *e = arg;
     int rc = check_entry(index, e, err);
@@ -266,12 +266,11 @@ static int give_up_others(const struct scr_outgoing *f, const struct index_edit 
 {
     if (e->others->pending == 0)
         return SCR_OK;
-    scr_hash *index = scr_hash_new();
-    int rc = index ? scr_prefix_index_read(f->env, f->prefix, index, err)
-                   : scr_outgoing_no_memory(f, err);
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc = scr_prefix_index_read(f->env, f->prefix, &index, err);
     if (rc == SCR_OK)
-        rc = check_entry(index, e, err);
-    scr_hash_delete(index);
+        rc = check_entry(&index, e, err);
+    scr_index_fini(&index);
     return rc == SCR_OK ? give_up_plans(f, e->others, err) : rc;
 }
 
@@ -390,11 +389,10 @@ static int check_again(const struct scr_outgoing *f, const struct others *o,
     struct scr_dataset d;
     const struct index_edit fresh = { .dset = f->dset, .id = f->id, .others = o };
     const struct index_edit e = { .dset = f->dset, .id = f->id, .others = &known };
-    scr_hash *index = scr_hash_new();
-    int rc = index ? scr_prefix_index_read(f->env, f->prefix, index, err)
-                   : scr_outgoing_no_memory(f, err);
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc = scr_prefix_index_read(f->env, f->prefix, &index, err);
     if (rc == SCR_OK)
-        rc = check_entry(index, &fresh, err);
+        rc = check_entry(&index, &fresh, err);
     for (size_t i = 0; i < f->older.n && rc == SCR_OK; i++)
         rc = add_id(f, &known, f->older.id[i], err);
     known.hits = scr_calloc(known.n, sizeof *known.hits);
@@ -403,9 +401,9 @@ static int check_again(const struct scr_outgoing *f, const struct others *o,
     for (size_t i = 0; i < known.n && rc == SCR_OK; i++)
         known.hits[i] = 1;
     if (rc == SCR_OK && (rc = scr_dataset_get(f->dset, &d, err)) == SCR_OK)
-        rc = check_newer(index, &e, &d, err);
+        rc = check_newer(&index, &e, &d, err);
     free_others(&known);
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return rc;
 }
 
@@ -441,7 +439,7 @@ static int has_list(const struct scr_outgoing *f)
 
 /* Who deletes the dataset notes that first, and the list goes before the entry does
  * (invariant P3): an index that was rebuilt meanwhile has no entry, either. */
-static int check_wanted(const struct scr_outgoing *f, const scr_hash *index,
+static int check_wanted(const struct scr_outgoing *f, const struct scr_index *index,
                         struct scr_err *err)
 {
     struct scr_index_entry e;
@@ -454,12 +452,11 @@ static int check_wanted(const struct scr_outgoing *f, const scr_hash *index,
 
 static int look_wanted(const struct scr_outgoing *f, struct scr_err *err)
 {
-    scr_hash *index = scr_hash_new();
-    int rc = index ? scr_prefix_index_read(f->env, f->prefix, index, err)
-                   : scr_outgoing_no_memory(f, err);
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc = scr_prefix_index_read(f->env, f->prefix, &index, err);
     if (rc == SCR_OK)
-        rc = check_wanted(f, index, err);
-    scr_hash_delete(index);
+        rc = check_wanted(f, &index, err);
+    scr_index_fini(&index);
     return rc;
 }
 
@@ -481,7 +478,8 @@ struct completion {
     const scr_hash *dset;
 };
 
-static int edit_complete(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int edit_complete(struct scr_index *index, void *arg, int *changed,
+                         struct scr_err *err)
 {
     const struct completion *c = arg;
     int rc = check_wanted(c->f, index, err);

@@ -440,9 +440,9 @@ static int check_owner(const struct scr_gather *g, const scr_filemap *map,
                        struct scr_err *err)
 {
     struct scr_index_entry is;
-    scr_hash *index = scr_hash_new();
-    int rc = scr_prefix_index_look(g->env, g->prefix, index, err);
-    int known = rc == SCR_OK && scr_index_get(index, g->id, &is, NULL) == SCR_OK;
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc = scr_prefix_index_look(g->env, g->prefix, &index, err);
+    int known = rc == SCR_OK && scr_index_get(&index, g->id, &is, NULL) == SCR_OK;
     for (SCR_ENTRIES(e, map, g->id)) {
         struct scr_dataset d;
         if (known && rc == SCR_OK && scr_dataset_get(e->dataset, &d, NULL) == SCR_OK &&
@@ -453,7 +453,7 @@ static int check_owner(const struct scr_gather *g, const scr_filemap *map,
                           g->id, is.dset.name,
                           is.dset.jobid ? is.dset.jobid : "unknown");
     }
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return rc;
 }
 

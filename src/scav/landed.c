@@ -245,12 +245,11 @@ static int add_taken(struct landed *l, struct scr_err *err)
 static int read_dset(struct landed *l, struct scr_err *err)
 {
     const struct scr_move *m = &l->m;
-    scr_hash *index = scr_hash_new();
-    int rc = scr_prefix_index_read(m->env, m->p, index, err);
-    if (rc == SCR_OK &&
-        scr_hash_merge(l->dset, scr_hash_getf(index, "DSET %d DSET", m->id)) != SCR_OK)
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc = scr_prefix_index_read(m->env, m->p, &index, err);
+    if (rc == SCR_OK && scr_index_dataset(&index, m->id, l->dset) == SCR_E_NOMEM)
         rc = scr_stage_no_memory(m->id, err);
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return rc;
 }
 

@@ -165,12 +165,13 @@ static int place_file(struct scr_move *m, const struct scr_listed *f,
                : scr_move_file(m, staged, placed, err);
 }
 
-static int edit_demote(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int edit_demote(struct scr_index *index, void *arg, int *changed,
+                       struct scr_err *err)
 {
-    scr_hash *entry = scr_hash_get_kv_int(index, "DSET", *(const int *)arg);
-    *changed = entry != NULL;
-    if (entry != NULL && scr_hash_set_val_i64(entry, "COMPLETE", 0) == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "index: out of memory");
+    int id = *(const int *)arg;
+    (void)err;
+    *changed = scr_index_has(index, id);
+    scr_index_mark_incomplete(index, id);
     return SCR_OK;
 }
 

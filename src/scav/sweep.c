@@ -41,13 +41,13 @@ static int place_rest(const struct scr_env *env, const struct scr_prefix *p, int
     return scr_replacing_end(env, p, id, err);
 }
 
-static void sort_mark(struct scr_dead *d, const scr_hash *index, int id)
+static void sort_mark(struct scr_dead *d, const struct scr_index *index, int id)
 {
-    const scr_hash *dset = scr_hash_getf(index, "DSET %d DSET", id);
-    int bypass = scr_hash_get(dset, "BYPASS") != NULL;
-    if (dset == NULL || !bypass)
+    struct scr_index_entry e;
+    int known = scr_index_get(index, id, &e, NULL) == SCR_OK;
+    if (!known || !e.dset.is_bypass)
         d->flushed[d->nflushed++] = id;
-    if (dset == NULL || bypass)
+    if (!known || e.dset.is_bypass)
         d->bypassed[d->nbypassed++] = id;
 }
 
@@ -57,18 +57,18 @@ int scr_dead_take(const struct scr_env *env, const struct scr_prefix *p,
     int rc = scr_flushing_take_dead(env, p, &d->mark, &d->n, err);
     if (rc != SCR_OK || d->n == 0)
         return rc;
-    scr_hash *index = scr_hash_new();
+    struct scr_index index = SCR_INDEX_INIT;
     d->flushed = scr_calloc(d->n, sizeof *d->flushed);
     d->bypassed = scr_calloc(d->n, sizeof *d->bypassed);
-    rc = index && d->flushed && d->bypassed ? scr_prefix_index_read(env, p, index, err)
-                                            : no_memory(err);
-    if (rc == SCR_OK && scr_index_ids(index, &d->all, &d->nall) != SCR_OK)
+    rc = d->flushed && d->bypassed ? scr_prefix_index_read(env, p, &index, err)
+                                   : no_memory(err);
+    if (rc == SCR_OK && scr_index_ids(&index, &d->all, &d->nall) != SCR_OK)
         rc = no_memory(err);
     for (size_t i = 0; i < d->n && rc == SCR_OK; i++)
-        sort_mark(d, index, d->mark[i].id);
+        sort_mark(d, &index, d->mark[i].id);
     for (size_t i = 0; i < d->nbypassed && rc == SCR_OK; i++)
         rc = place_rest(env, p, d->bypassed[i], err);
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return rc;
 }
 

@@ -539,7 +539,7 @@ int scr_arrival_look(const struct scr_env *env, const struct scr_prefix *p, int 
 }
 
 /* As complete() does it on disk. */
-static int enter(scr_hash *index, scr_hash *flush, int id, const scr_hash *dset,
+static int enter(struct scr_index *index, scr_hash *flush, int id, const scr_hash *dset,
                  struct scr_err *err)
 {
     int changed, rc = SCR_OK;
@@ -550,14 +550,15 @@ static int enter(scr_hash *index, scr_hash *flush, int id, const scr_hash *dset,
     return flush ? edit_flush_file(flush, &id, &changed, err) : SCR_OK;
 }
 
-static int is_doomed(const scr_hash *index, int id)
+static int is_doomed(const struct scr_index *index, int id)
 {
     struct scr_index_entry e;
     return scr_index_get(index, id, &e, NULL) == SCR_OK && e.doomed;
 }
 
 static int look_at(const struct scr_env *env, const struct scr_prefix *p, int id,
-                   scr_hash *index, scr_hash *flush, int *n, struct scr_err *err)
+                   struct scr_index *index, scr_hash *flush, int *n,
+                   struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     scr_hash *dset = scr_hash_new();
@@ -576,7 +577,8 @@ static int look_at(const struct scr_env *env, const struct scr_prefix *p, int id
 }
 
 int scr_arrivals_look(const struct scr_env *env, const struct scr_prefix *p,
-                      scr_hash *index, scr_hash *flush, int *n, struct scr_err *err)
+                      struct scr_index *index, scr_hash *flush, int *n,
+                      struct scr_err *err)
 {
     int *ids = NULL;
     size_t nids = 0;

@@ -102,7 +102,8 @@ int scr_arrival_look(const struct scr_env *env, const struct scr_prefix *p, int 
  * scr_arrivals_adopt would write there; *n datasets. A plan that cannot be read is
  * passed over with a warning. */
 int scr_arrivals_look(const struct scr_env *env, const struct scr_prefix *p,
-                      scr_hash *index, scr_hash *flush, int *n, struct scr_err *err);
+                      struct scr_index *index, scr_hash *flush, int *n,
+                      struct scr_err *err);
 /* Ids of pending datasets, and of such as may be because it cannot be told, ascending,
  * malloc'd. */
 int scr_arrivals_pending(const struct scr_env *env, const struct scr_prefix *p,

@@ -16,7 +16,8 @@
 struct owners {
     const struct scr_env *env;
     const struct scr_prefix *p;
-    scr_hash *index, *flush;
+    struct scr_index index;
+    scr_hash *flush;
     int *pending;
     size_t npending;
 };
@@ -32,8 +33,8 @@ static int read_marks(struct owners *o, struct scr_err *err)
 
 static int read_owners(struct owners *o, struct scr_err *err)
 {
-    int rc = o->index && o->flush ? scr_prefix_index_read(o->env, o->p, o->index, err)
-                                  : scr_fail(err, SCR_E_NOMEM, 0, "list of datasets");
+    int rc = o->flush ? scr_prefix_index_read(o->env, o->p, &o->index, err)
+                      : scr_fail(err, SCR_E_NOMEM, 0, "list of datasets");
     if (rc == SCR_OK)
         rc = read_marks(o, err);
     return rc == SCR_OK
@@ -44,12 +45,11 @@ static int read_owners(struct owners *o, struct scr_err *err)
 static int is_owner(const struct owners *o, int id)
 {
     const int flushing = SCR_LOC_FLUSHING | SCR_LOC_SYNC_FLUSHING;
-    struct scr_index_entry e;
     int is = (scr_flush_get_location(o->flush, id) & flushing) != 0;
     for (size_t i = 0; i < o->npending; i++)
         is = is || o->pending[i] == id;
-    is = is || (scr_index_get(o->index, id, &e, NULL) == SCR_OK && e.complete);
-    return is || scr_flushing_is_held(o->env, o->p, id);
+    return is || scr_index_is_complete(&o->index, id) ||
+           scr_flushing_is_held(o->env, o->p, id);
 }
 
 static int list_owners(const struct owners *o, int id, int **ids, size_t *n,
@@ -57,7 +57,7 @@ static int list_owners(const struct owners *o, int id, int **ids, size_t *n,
 {
     int *listed = NULL;
     size_t all = 0;
-    int rc = scr_index_ids(o->index, &listed, &all);
+    int rc = scr_index_ids(&o->index, &listed, &all);
     *ids = rc == SCR_OK ? scr_calloc(all + 1, sizeof **ids) : NULL;
     if (*ids == NULL)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "list of datasets");
@@ -73,13 +73,13 @@ static int list_owners(const struct owners *o, int id, int **ids, size_t *n,
 int scr_deletion_owners(const struct scr_env *env, const struct scr_prefix *p, int id,
                         int **ids, size_t *n, struct scr_err *err)
 {
-    struct owners o = { env, p, scr_hash_new(), scr_hash_new(), NULL, 0 };
+    struct owners o = { env, p, SCR_INDEX_INIT, scr_hash_new(), NULL, 0 };
     *ids = NULL;
     *n = 0;
     int rc = read_owners(&o, err);
     if (rc == SCR_OK)
         rc = list_owners(&o, id, ids, n, err);
-    scr_hash_delete(o.index);
+    scr_index_fini(&o.index);
     scr_hash_delete(o.flush);
     free(o.pending);
     return rc;
@@ -162,13 +162,13 @@ int scr_deletion_records(const struct scr_env *env, const struct scr_prefix *p, 
 
 /* --- the index --- */
 
-static int edit_mark(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int edit_mark(struct scr_index *index, void *arg, int *changed,
+                     struct scr_err *err)
 {
     int id = *(const int *)arg;
-    *changed = scr_index_get(index, id, &(struct scr_index_entry){ 0 }, NULL) == SCR_OK;
     (void)err;
-    if (*changed)
-        scr_index_mark_doomed(index, id);
+    *changed = scr_index_has(index, id);
+    scr_index_mark_doomed(index, id);
     return SCR_OK;
 }
 
@@ -186,7 +186,8 @@ int scr_deletion_begin(const struct scr_env *env, const struct scr_prefix *p, in
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
 }
 
-static int edit_forget(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int edit_forget(struct scr_index *index, void *arg, int *changed,
+                       struct scr_err *err)
 {
     (void)err;
     *changed = scr_index_remove(index, *(const int *)arg);

@@ -2,26 +2,18 @@
 /* Datasets of which a file is about to be replaced. */
 #include "store/demote.h"
 
-static int is_complete(const scr_hash *index, int id, int *current)
-{
-    struct scr_index_entry e;
-    int is = scr_index_get(index, id, &e, NULL) == SCR_OK && e.complete;
-    *current = is && e.current;
-    return is;
-}
-
-static int edit_demote(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int edit_demote(struct scr_index *index, void *arg, int *changed,
+                       struct scr_err *err)
 {
     const struct scr_ids *ids = arg;
+    (void)err;
     for (size_t i = 0; i < ids->n; i++) {
-        int current, id = ids->id[i];
-        if (!is_complete(index, id, &current))
+        int id = ids->id[i];
+        if (!scr_index_is_complete(index, id))
             continue;
-        if (current)
+        if (index->current_id == id)
             scr_index_unset_current(index);
-        scr_hash *entry = scr_hash_get_kv_int(index, "DSET", id);
-        if (scr_hash_set_val_i64(entry, "COMPLETE", 0) == NULL)
-            return scr_fail(err, SCR_E_NOMEM, 0, "index: out of memory");
+        scr_index_mark_incomplete(index, id);
         *changed = 1;
     }
     return SCR_OK;
@@ -31,13 +23,12 @@ static int edit_demote(scr_hash *index, void *arg, int *changed, struct scr_err 
 static int is_done(const struct scr_env *env, const struct scr_prefix *p,
                    const struct scr_ids *ids)
 {
-    int current;
-    scr_hash *index = scr_hash_new();
-    int done = index != NULL && scr_prefix_index_read(env, p, index, NULL) == SCR_OK;
+    struct scr_index index = SCR_INDEX_INIT;
+    int done = scr_prefix_index_read(env, p, &index, NULL) == SCR_OK;
     for (size_t i = 0; i < ids->n && done; i++)
-        done = !is_complete(index, ids->id[i], &current) &&
+        done = !scr_index_is_complete(&index, ids->id[i]) &&
                !scr_prefix_has_summary(env, p, ids->id[i]);
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return done;
 }
 

@@ -441,13 +441,13 @@ int scr_neighbour_is_saved(const struct scr_env *env,
     struct scr_prefix p;
     if (h->dset == NULL || !open_prefix(&q, h, &p))
         return 0;
-    scr_hash *flush = scr_hash_new(), *index = scr_hash_new();
-    int saved = flush && index &&
-                scr_prefix_index_look(&q, &p, index, NULL) == SCR_OK &&
+    struct scr_index index = SCR_INDEX_INIT;
+    scr_hash *flush = scr_hash_new();
+    int saved = flush && scr_prefix_index_look(&q, &p, &index, NULL) == SCR_OK &&
                 scr_prefix_state_read(&q, &p, "flush.scr", flush, NULL) == SCR_OK &&
-                scr_flush_is_saved(flush, index, h->what.id, h->dset);
+                scr_flush_is_saved(flush, &index, h->what.id, h->dset);
     scr_hash_delete(flush);
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     scr_prefix_fini(&p);
     return saved;
 }

@@ -75,19 +75,18 @@ static int list_ids(const struct scr_env *env, const struct scr_prefix *p, int i
 {
     size_t all = 0;
     *ids = NULL;
-    scr_hash *index = scr_hash_new();
+    struct scr_index index = SCR_INDEX_INIT;
     *n = 0;
-    int rc = scr_prefix_index_read(env, p, index, err);
-    if (rc == SCR_OK && (rc = scr_index_ids(index, ids, &all)) != SCR_OK)
+    int rc = scr_prefix_index_read(env, p, &index, err);
+    if (rc == SCR_OK && (rc = scr_index_ids(&index, ids, &all)) != SCR_OK)
         scr_fail(err, rc, 0, "list of datasets");
     for (size_t i = 0; i < all && rc == SCR_OK; i++) {
-        struct scr_index_entry e;
         int other = (*ids)[i];
-        if (other != id && scr_index_get(index, other, &e, NULL) == SCR_OK &&
-            (e.complete || (with_summary && scr_prefix_has_summary(env, p, other))))
+        if (other != id && (scr_index_is_complete(&index, other) ||
+                            (with_summary && scr_prefix_has_summary(env, p, other))))
             (*ids)[(*n)++] = other;
     }
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return rc;
 }
 
@@ -105,12 +104,10 @@ int scr_paths_claimed(const struct scr_env *env, const struct scr_prefix *p, int
 
 int scr_paths_is_complete(const struct scr_env *env, const struct scr_prefix *p, int id)
 {
-    struct scr_index_entry e;
-    scr_hash *index = scr_hash_new();
-    int unread = index == NULL || scr_prefix_index_read(env, p, index, NULL) != SCR_OK;
-    int complete =
-        unread || (scr_index_get(index, id, &e, NULL) == SCR_OK && e.complete);
-    scr_hash_delete(index);
+    struct scr_index index = SCR_INDEX_INIT;
+    int complete = scr_prefix_index_read(env, p, &index, NULL) != SCR_OK ||
+                   scr_index_is_complete(&index, id);
+    scr_index_fini(&index);
     return complete;
 }
 

@@ -167,10 +167,10 @@ int scr_prefix_state_read(const struct scr_env *env, const struct scr_prefix *p,
                           const char *name, scr_hash *h, struct scr_err *err)
 {
     struct scr_txn s;
-    int changed;
     int rc = scr_txn_init(&s, env, p, name, err);
-    if (rc == SCR_OK && (rc = scr_txn_load(&s, err)) == SCR_OK)
-        rc = scr_txn_copy_out(s.h, h, &changed, err);
+    if (rc == SCR_OK && (rc = scr_txn_load(&s, err)) == SCR_OK &&
+        scr_hash_merge(h, s.h) != SCR_OK)
+        rc = scr_txn_no_memory(&s, err);
     scr_txn_fini(&s);
     return rc;
 }

@@ -48,7 +48,8 @@ char *scr_prefix_file(const struct scr_prefix *p,
 char *scr_prefix_dset_dir(const struct scr_prefix *p,
                           int id); /* …/.scr/scr.dataset.<id> */
 
-/* Reads index.scr into index (merged into an empty hash, normalised). Absent: empty
+/* Reads index.scr into index, which needs not be initialized and is empty after an
+ * error; scr_index_fini frees it in any case. Absent: empty
  * index, unless a scr.dataset.<id> directory has a summary; then it is rebuilt. A
  * zero-length, corrupt or unreadable-as-index file is kept aside as
  * index.scr.damaged.<n>, the index is rebuilt from the summaries of the
@@ -56,14 +57,17 @@ char *scr_prefix_dset_dir(const struct scr_prefix *p,
  * error and left alone. Where there is none, a version 1 index.scr in the prefix
  * directory itself is read. */
 int scr_prefix_index_read(const struct scr_env *env, const struct scr_prefix *p,
-                          scr_hash *index, struct scr_err *err);
+                          struct scr_index *index, struct scr_err *err);
 /* The same for those who only look: what a repair would write is made in memory, with a
  * warning that names the command that writes it. */
 int scr_prefix_index_look(const struct scr_env *env, const struct scr_prefix *p,
-                          scr_hash *index, struct scr_err *err);
-/* Same repair, then edit under the lock. */
+                          struct scr_index *index, struct scr_err *err);
+/* Same repair, then edit under the lock, and the index is written if edit returned
+ * SCR_OK and set *changed to 1. */
+typedef int (*scr_index_edit)(struct scr_index *index, void *arg, int *changed,
+                              struct scr_err *err);
 int scr_prefix_index_update(const struct scr_env *env, const struct scr_prefix *p,
-                            scr_hash_edit edit, void *arg, struct scr_err *err);
+                            scr_index_edit edit, void *arg, struct scr_err *err);
 
 /* Enters a dataset; a complete checkpoint becomes the current one if that is older
  * (invariant P6). SCR_E_CANCELLED: it is to be complete, and is being deleted

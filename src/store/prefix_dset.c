@@ -113,17 +113,17 @@ static int old_dir(const struct scr_env *env, const struct scr_prefix *p, int id
 {
     struct scr_index_entry e;
     struct scr_err why = SCR_ERR_INIT;
-    scr_hash *index = scr_hash_new();
-    int rc = index ? scr_prefix_index_read(env, p, index, &why) : no_memory(id, &why);
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc = scr_prefix_index_read(env, p, &index, &why);
     *dir = NULL;
     if (rc != SCR_OK)
         rc = scr_err_may_pass(rc) ? scr_fail(err, rc, 0, "%s", why.text) : SCR_E_NOENT;
-    else if (scr_index_get(index, id, &e, NULL) != SCR_OK || e.dir == NULL ||
+    else if (scr_index_get(&index, id, &e, NULL) != SCR_OK || e.dir == NULL ||
              !scr_path_is_safe(e.dir))
         rc = SCR_E_NOENT;
     else if ((*dir = scr_strdup(e.dir)) == NULL)
         rc = no_memory(id, err);
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return rc;
 }
 

@@ -3,187 +3,248 @@
  * or gone. */
 #include <stdlib.h>
 
-#include "base/io.h"
 #include "base/path.h"
+#include "base/str.h"
 #include "store/names.h"
 #include "store/prefix_dset.h"
 #include "store/txn.h"
 
-static int rebuild_add(struct scr_txn *s, int id, struct scr_err *err)
+/* One look at the index, or change of it. */
+struct txn {
+    struct scr_txn file;
+    struct scr_index index;
+};
+
+static int txn_init(struct txn *t, const struct scr_env *env,
+                    const struct scr_prefix *p, struct scr_err *err)
+{
+    t->index = (struct scr_index)SCR_INDEX_INIT;
+    return scr_txn_init(&t->file, env, p, "index.scr", err);
+}
+
+static void txn_fini(struct txn *t)
+{
+    scr_index_fini(&t->index);
+    scr_txn_fini(&t->file);
+}
+
+static int txn_write(struct txn *t, struct scr_err *err)
+{
+    struct scr_str s = SCR_STR_INIT;
+    scr_index_pack(&s, &t->index);
+    int rc =
+        s.bad ? scr_txn_no_memory(&t->file, err)
+              : scr_frame_write(t->file.env->sys, t->file.path, &s, SCR_DURABLE, err);
+    scr_str_free(&s);
+    return rc;
+}
+
+/* --- rebuilding it --- */
+
+static int rebuild_add(struct txn *t, int id, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
+    const struct scr_txn *f = &t->file;
     int complete = 0;
     scr_hash *dset = scr_hash_new();
-    int rc = scr_prefix_summary_here(s->env, s->p, id, &complete, dset, &why);
+    int rc = scr_prefix_summary_here(f->env, f->p, id, &complete, dset, &why);
     if (rc == SCR_OK)
-        rc = scr_index_add(s->h, dset, complete,
-                           scr_prefix_summary_time(s->env, s->p, id));
+        rc = scr_index_add(&t->index, dset, complete,
+                           scr_prefix_summary_time(f->env, f->p, id));
     scr_hash_delete(dset);
     if (rc == SCR_OK)
         return SCR_OK;
     if (rc == SCR_E_NOMEM)
-        return scr_txn_no_memory(s, err);
+        return scr_txn_no_memory(f, err);
     /* What cannot be read now may be good: better no index than one that forgot it. */
     if (rc == SCR_E_IO)
         return scr_fail(err, rc, 0, "%s", why.text);
     scr_log(
-        s->env->log, SCR_LOG_WARN,
+        f->env->log, SCR_LOG_WARN,
         "%s; to put dataset %d back into the index: scr_index --prefix %s --build %d",
-        why.text, id, s->p->path, id);
+        why.text, id, f->p->path, id);
     return SCR_OK;
 }
 
-/* Fills s->h anew from the summaries, oldest first, and makes the newest one current.
- */
-static int rebuild(struct scr_txn *s, struct scr_err *err)
+/* Fills the index anew from the summaries, oldest first, and makes the newest one
+ * current. */
+static int rebuild(struct txn *t, struct scr_err *err)
 {
     struct scr_index_entry e;
     int *ids;
     size_t n;
-    int rc = scr_dset_ids(s->env, s->p->scr, &ids, &n, err);
-    scr_hash_unset_all(s->h);
-    if (rc == SCR_OK)
-        rc = scr_index_normal(s->h, err);
+    int rc = scr_dset_ids(t->file.env, t->file.p->scr, &ids, &n, err);
+    scr_index_fini(&t->index);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        rc = rebuild_add(s, ids[i], err);
+        rc = rebuild_add(t, ids[i], err);
     free(ids);
-    int newest = scr_index_newest(s->h, 0);
-    if (rc == SCR_OK && newest > 0 && scr_index_get(s->h, newest, &e, NULL) == SCR_OK)
-        rc = scr_index_set_current(s->h, e.dset.name);
+    int newest = scr_index_newest(&t->index, 0);
+    if (rc == SCR_OK && scr_index_get(&t->index, newest, &e, NULL) == SCR_OK)
+        rc = scr_index_set_current(&t->index, e.dset.name);
     return rc;
 }
 
+/* --- loading it --- */
+
 /* Index of version 1, which lay in the prefix directory itself. It is only read: an
  * update writes the new one. Anything else of that name is not ours. */
-static int load_old(struct scr_txn *s, struct scr_err *err)
+static int load_old(struct txn *t, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    int version = 0;
-    char *path = scr_path_join(s->p->path, "index.scr");
-    int rc = path ? scr_hash_file_read(s->env->sys, path, s->h, &why) : SCR_E_NOMEM;
+    struct scr_txn *f = &t->file;
+    char *path = scr_path_join(f->p->path, "index.scr");
+    int rc = path ? scr_txn_read_file(f, path, &why) : SCR_E_NOMEM;
     free(path);
+    if (rc == SCR_OK && f->bytes != NULL)
+        rc = scr_index_unpack(&t->index, f->bytes, f->nbytes, &why);
     if (rc == SCR_E_NOMEM)
-        return scr_txn_no_memory(s, err);
+        return scr_txn_no_memory(f, err);
     if (rc == SCR_E_IO)
         return scr_fail(err, rc, 0, "%s", why.text);
-    if (rc != SCR_OK || !scr_hash_get_val_int(s->h, "VERSION", &version) ||
-        version != 1)
-        scr_hash_unset_all(s->h);
+    if (rc != SCR_OK || t->index.version != 1) {
+        scr_index_fini(&t->index);
+        scr_txn_forget(f);
+    }
     return SCR_OK;
 }
 
 /* Without a file: the old index, or none in a new prefix. The first flush writes the
  * index before it writes a summary, so where there is one the index was lost.
  * Directories without, as a scavenge leaves them, say nothing. */
-static int load_absent(struct scr_txn *s, struct scr_err *err)
+static int load_absent(struct txn *t, struct scr_err *err)
 {
+    const struct scr_txn *f = &t->file;
     int *ids;
     size_t n, summaries = 0;
-    int rc = load_old(s, err);
-    if (rc != SCR_OK || scr_hash_size(s->h) > 0)
+    int rc = load_old(t, err);
+    if (rc != SCR_OK || t->index.version == 1)
         return rc;
-    rc = scr_dset_ids(s->env, s->p->scr, &ids, &n, err);
+    rc = scr_dset_ids(f->env, f->p->scr, &ids, &n, err);
     for (size_t i = 0; rc == SCR_OK && i < n; i++)
-        summaries += scr_prefix_summary_time(s->env, s->p, ids[i]) != 0;
+        summaries += scr_prefix_summary_time(f->env, f->p, ids[i]) != 0;
     free(ids);
     if (rc == SCR_OK && summaries > 0)
-        rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s is gone", s->path);
+        rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s is gone", f->path);
     return rc;
 }
 
-/* Loads index.scr into s->h. SCR_E_CORRUPT: it is to be rebuilt. */
-static int index_load(struct scr_txn *s, struct scr_err *err)
+/* SCR_E_CORRUPT: it is to be rebuilt. */
+static int load(struct txn *t, struct scr_err *err)
 {
-    int rc = scr_txn_load(s, err);
+    struct scr_txn *f = &t->file;
+    int rc = scr_txn_read(f, err);
     if (rc != SCR_OK)
         return rc;
-    if (s->bytes != NULL && s->nbytes == 0)
-        return scr_fail(err, SCR_E_CORRUPT, 0, "%s is empty", s->path);
-    if (s->bytes == NULL && (rc = load_absent(s, err)) != SCR_OK)
-        return rc;
-    if ((rc = scr_index_normal(s->h, err)) != SCR_OK)
-        scr_err_prefix(err, "%s", s->path);
+    if (f->bytes == NULL)
+        return load_absent(t, err);
+    if (f->nbytes == 0)
+        return scr_fail(err, SCR_E_CORRUPT, 0, "%s is empty", f->path);
+    if ((rc = scr_index_unpack(&t->index, f->bytes, f->nbytes, err)) != SCR_OK)
+        scr_err_prefix(err, "%s", f->path);
     return rc;
 }
 
 /* Under the lock: loads the index, and repairs it on disk if it must be. */
-static int index_load_mended(struct scr_txn *s, struct scr_err *err)
+static int load_mended(struct txn *t, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    int rc = index_load(s, &why);
+    struct scr_txn *f = &t->file;
+    int rc = load(t, &why);
     if (rc == SCR_OK)
         return SCR_OK;
     if (rc != SCR_E_CORRUPT)
         return scr_fail(err, rc, 0, "%s", why.text);
-    int gone = s->bytes == NULL; /* nothing to keep aside */
-    if ((!gone && (rc = scr_txn_keep_aside(s, why.text, err)) != SCR_OK) ||
-        (rc = rebuild(s, err)) != SCR_OK || (rc = scr_txn_write(s, err)) != SCR_OK)
+    int gone = f->bytes == NULL; /* nothing to keep aside */
+    if ((!gone && (rc = scr_txn_keep_aside(f, why.text, err)) != SCR_OK) ||
+        (rc = rebuild(t, err)) != SCR_OK || (rc = txn_write(t, err)) != SCR_OK)
         return rc;
-    scr_log(s->env->log, SCR_LOG_WARN,
-            "%s: %srebuilt from the dataset directories beside it", s->path,
+    scr_log(f->env->log, SCR_LOG_WARN,
+            "%s: %srebuilt from the dataset directories beside it", f->path,
             gone ? "was gone, " : "");
     return SCR_OK;
 }
 
-static int index_transaction(const struct scr_env *env, const struct scr_prefix *p,
-                             scr_hash_edit edit, void *arg, struct scr_err *err)
-{
-    struct scr_txn s;
-    int rc = scr_txn_init(&s, env, p, "index.scr", err);
-    if (rc == SCR_OK && (rc = scr_txn_lock(&s, err)) == SCR_OK &&
-        (rc = index_load_mended(&s, err)) == SCR_OK)
-        rc = scr_txn_edit(&s, edit, arg, err);
-    scr_txn_fini(&s);
-    return rc;
-}
-
-int scr_prefix_index_update(const struct scr_env *env, const struct scr_prefix *p,
-                            scr_hash_edit edit, void *arg, struct scr_err *err)
-{
-    return index_transaction(env, p, edit, arg, err);
-}
-
-int scr_prefix_index_read(const struct scr_env *env, const struct scr_prefix *p,
-                          scr_hash *index, struct scr_err *err)
+/* For who only looks. */
+static int load_repaired(struct txn *t, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    struct scr_txn s;
-    int changed;
-    int rc = scr_txn_init(&s, env, p, "index.scr", &why);
-    if (rc == SCR_OK && (rc = index_load(&s, &why)) == SCR_OK)
-        rc = scr_txn_copy_out(s.h, index, &changed, &why);
-    scr_txn_fini(&s);
-    if (rc == SCR_E_CORRUPT)
-        return index_transaction(env, p, scr_txn_copy_out, index, err);
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
-}
-
-static int load_repaired(struct scr_txn *s, struct scr_err *err)
-{
-    struct scr_err why = SCR_ERR_INIT;
-    int rc = index_load(s, &why);
+    int rc = load(t, &why);
     if (rc == SCR_OK)
         return rc;
     if (rc != SCR_E_CORRUPT)
         return scr_fail(err, rc, 0, "%s", why.text);
-    scr_log(s->env->log, SCR_LOG_WARN,
+    scr_log(t->file.env->log, SCR_LOG_WARN,
             "%s: going by the dataset directories beside it; to rebuild it: scr_index "
             "--prefix %s --adopt",
-            why.text, s->p->path);
-    return rebuild(s, err);
+            why.text, t->file.p->path);
+    return rebuild(t, err);
+}
+
+/* --- what others call --- */
+
+/* The index with the bytes it borrows from. */
+static void hand_over(struct txn *t, struct scr_index *index)
+{
+    *index = t->index;
+    index->file = t->file.bytes;
+    t->file.bytes = NULL;
+    t->index = (struct scr_index)SCR_INDEX_INIT;
+}
+
+static int read_mended(const struct scr_env *env, const struct scr_prefix *p,
+                       struct scr_index *index, struct scr_err *err)
+{
+    struct txn t;
+    int rc = txn_init(&t, env, p, err);
+    if (rc == SCR_OK && (rc = scr_txn_lock(&t.file, err)) == SCR_OK &&
+        (rc = load_mended(&t, err)) == SCR_OK)
+        hand_over(&t, index);
+    txn_fini(&t);
+    return rc;
+}
+
+int scr_prefix_index_read(const struct scr_env *env, const struct scr_prefix *p,
+                          struct scr_index *index, struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    struct txn t;
+    *index = (struct scr_index)SCR_INDEX_INIT;
+    int rc = txn_init(&t, env, p, &why);
+    if (rc == SCR_OK && (rc = load(&t, &why)) == SCR_OK)
+        hand_over(&t, index);
+    txn_fini(&t);
+    if (rc == SCR_E_CORRUPT)
+        return read_mended(env, p, index, err);
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
 }
 
 int scr_prefix_index_look(const struct scr_env *env, const struct scr_prefix *p,
-                          scr_hash *index, struct scr_err *err)
+                          struct scr_index *index, struct scr_err *err)
 {
-    struct scr_txn s;
-    int changed;
-    int rc = scr_txn_init(&s, env, p, "index.scr", err);
-    if (rc == SCR_OK && (rc = load_repaired(&s, err)) == SCR_OK)
-        rc = scr_txn_copy_out(s.h, index, &changed, err);
-    scr_txn_fini(&s);
+    struct txn t;
+    *index = (struct scr_index)SCR_INDEX_INIT;
+    int rc = txn_init(&t, env, p, err);
+    if (rc == SCR_OK && (rc = load_repaired(&t, err)) == SCR_OK)
+        hand_over(&t, index);
+    txn_fini(&t);
     return rc;
 }
+
+int scr_prefix_index_update(const struct scr_env *env, const struct scr_prefix *p,
+                            scr_index_edit edit, void *arg, struct scr_err *err)
+{
+    struct txn t;
+    int changed = 0, rc = txn_init(&t, env, p, err);
+    if (rc == SCR_OK && (rc = scr_txn_lock(&t.file, err)) == SCR_OK &&
+        (rc = load_mended(&t, err)) == SCR_OK)
+        rc = edit(&t.index, arg, &changed, err);
+    if (rc == SCR_OK && changed)
+        rc = txn_write(&t, err);
+    txn_fini(&t);
+    return rc;
+}
+
+/* --- entering a dataset --- */
 
 struct entry {
     const scr_hash *dset;
@@ -193,7 +254,7 @@ struct entry {
 };
 
 /* Some of its files may have gone. */
-static int check_stays(const scr_hash *index, const struct entry *e,
+static int check_stays(const struct scr_index *index, const struct entry *e,
                        const struct scr_dataset *d, struct scr_err *err)
 {
     struct scr_index_entry old;
@@ -205,7 +266,8 @@ static int check_stays(const scr_hash *index, const struct entry *e,
                     d->name, d->id);
 }
 
-static int edit_entry(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int edit_entry(struct scr_index *index, void *arg, int *changed,
+                      struct scr_err *err)
 {
     const struct entry *e = arg;
     struct scr_dataset d;

@@ -18,7 +18,7 @@ struct look {
     const struct scr_env *env;
     const struct scr_prefix *p;
     int id; /* of the one that is complete now */
-    scr_hash *index;
+    struct scr_index index;
     int *ids; /* all of the index, newest first */
     size_t n;
     const char **own; /* of each, what is to be noted; in texts */
@@ -112,8 +112,7 @@ static void take_out(struct scr_table *paths, const struct scr_table *taken)
 
 static int is_good(const struct look *l, int id)
 {
-    struct scr_index_entry e;
-    return scr_index_get(l->index, id, &e, NULL) == SCR_OK && e.complete && !e.failed;
+    return scr_index_is_good(&l->index, id);
 }
 
 /* What others that are newer than dataset id list, too. A list that cannot be read
@@ -216,7 +215,8 @@ static int look_at(struct look *l, size_t i, const struct scr_index_entry *e,
                                                             : rc;
 }
 
-static int edit_own(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int edit_own(struct scr_index *index, void *arg, int *changed,
+                    struct scr_err *err)
 {
     const struct look *l = arg;
     (void)err;
@@ -245,7 +245,7 @@ static int look_at_all(struct look *l, struct scr_err *err)
     int rc = SCR_OK;
     for (size_t i = 0; i < l->n && rc == SCR_OK; i++) {
         struct scr_index_entry e;
-        if (scr_index_get(l->index, l->ids[i], &e, NULL) == SCR_OK &&
+        if (scr_index_get(&l->index, l->ids[i], &e, NULL) == SCR_OK &&
             is_left(&e, l->id))
             rc = look_at(l, i, &e, err);
     }
@@ -256,9 +256,8 @@ static int look_at_all(struct look *l, struct scr_err *err)
 
 static int read_index(struct look *l, struct scr_err *err)
 {
-    int rc = l->index ? scr_prefix_index_read(l->env, l->p, l->index, err)
-                      : no_memory(l->id, err);
-    if (rc == SCR_OK && (scr_index_ids(l->index, &l->ids, &l->n) != SCR_OK ||
+    int rc = scr_prefix_index_read(l->env, l->p, &l->index, err);
+    if (rc == SCR_OK && (scr_index_ids(&l->index, &l->ids, &l->n) != SCR_OK ||
                          (l->own = scr_calloc(l->n, sizeof *l->own)) == NULL))
         rc = no_memory(l->id, err);
     return rc;
@@ -270,7 +269,7 @@ void scr_replaced_remove(const struct scr_env *env, const struct scr_prefix *p, 
     struct look l = { .env = env,
                       .p = p,
                       .id = id,
-                      .index = scr_hash_new(),
+                      .index = SCR_INDEX_INIT,
                       .texts = SCR_ARENA_INIT,
                       .lists = LISTS };
     scr_table_init(&l.heir, sizeof(struct scr_item));
@@ -282,7 +281,7 @@ void scr_replaced_remove(const struct scr_env *env, const struct scr_prefix *p, 
                 "index of %s: entries of datasets whose files were written over stay, "
                 "no data are at risk: %s; tried again after the next flush",
                 p->path, why.text);
-    scr_hash_delete(l.index);
+    scr_index_fini(&l.index);
     scr_table_fini(&l.heir);
     scr_arena_free(&l.texts);
     free(l.own);

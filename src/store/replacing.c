@@ -217,12 +217,11 @@ static int check_newest(const struct replacing *r, struct scr_err *err)
 {
     int *ids = NULL;
     size_t n = 0;
-    scr_hash *index = scr_hash_new();
+    struct scr_index index = SCR_INDEX_INIT;
     struct scr_table theirs;
     scr_table_init(&theirs, sizeof(struct scr_item));
-    int rc =
-        index ? scr_prefix_index_read(r->env, r->p, index, err) : no_memory(r->id, err);
-    if (rc == SCR_OK && scr_index_ids(index, &ids, &n) != SCR_OK)
+    int rc = scr_prefix_index_read(r->env, r->p, &index, err);
+    if (rc == SCR_OK && scr_index_ids(&index, &ids, &n) != SCR_OK)
         rc = no_memory(r->id, err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         if (ids[i] > r->id)
@@ -234,7 +233,7 @@ static int check_newest(const struct replacing *r, struct scr_err *err)
                           e->name);
     free(ids);
     scr_table_fini(&theirs);
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return rc;
 }
 

@@ -78,15 +78,31 @@ int scr_txn_lock(struct scr_txn *s, struct scr_err *err)
     return rc;
 }
 
-int scr_txn_load(struct scr_txn *s, struct scr_err *err)
+int scr_txn_read(struct scr_txn *s, struct scr_err *err)
+{
+    return scr_txn_read_file(s, s->path, err);
+}
+
+void scr_txn_forget(struct scr_txn *s)
+{
+    free(s->bytes);
+    s->bytes = NULL;
+    s->nbytes = 0;
+}
+
+int scr_txn_read_file(struct scr_txn *s, const char *path, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    int rc =
-        scr_file_load(s->env->sys, s->path, STATE_MAX, &s->bytes, &s->nbytes, &why);
-    if (rc == SCR_E_NOENT)
-        return SCR_OK;
-    if (rc != SCR_OK)
-        return scr_fail(err, rc, 0, "%s", why.text);
+    int rc = scr_file_load(s->env->sys, path, STATE_MAX, &s->bytes, &s->nbytes, &why);
+    return rc == SCR_OK || rc == SCR_E_NOENT ? SCR_OK
+                                             : scr_fail(err, rc, 0, "%s", why.text);
+}
+
+int scr_txn_load(struct scr_txn *s, struct scr_err *err)
+{
+    int rc = scr_txn_read(s, err);
+    if (rc != SCR_OK || s->bytes == NULL)
+        return rc;
     rc = scr_hash_decode(s->bytes, s->nbytes, s->h, NULL, err);
     if (rc != SCR_OK)
         scr_err_prefix(err, "%s", s->path);
@@ -133,12 +149,4 @@ int scr_txn_edit(struct scr_txn *s, scr_hash_edit edit, void *arg, struct scr_er
     if (rc != SCR_OK || !changed)
         return rc;
     return scr_hash_ok(s->h) ? scr_txn_write(s, err) : scr_txn_no_memory(s, err);
-}
-
-int scr_txn_copy_out(scr_hash *h, void *arg, int *changed, struct scr_err *err)
-{
-    (void)changed;
-    if (scr_hash_merge(arg, h) == SCR_OK)
-        return SCR_OK;
-    return scr_fail(err, SCR_E_NOMEM, 0, "state file: out of memory");
 }

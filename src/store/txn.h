@@ -29,6 +29,11 @@ int scr_txn_init(struct scr_txn *s, const struct scr_env *env,
                  const struct scr_prefix *p, const char *name, struct scr_err *err);
 void scr_txn_fini(struct scr_txn *s);
 int scr_txn_lock(struct scr_txn *s, struct scr_err *err);
+/* The bytes; of an absent file there are none, s->bytes is NULL. */
+int scr_txn_read(struct scr_txn *s, struct scr_err *err);
+/* The same of a file elsewhere that was the state file once. */
+int scr_txn_read_file(struct scr_txn *s, const char *path, struct scr_err *err);
+void scr_txn_forget(struct scr_txn *s); /* the bytes */
 /* The bytes, and the hash in them; an absent file is an empty hash. SCR_E_CORRUPT:
  * s->bytes is what was found. */
 int scr_txn_load(struct scr_txn *s, struct scr_err *err);
@@ -37,8 +42,6 @@ int scr_txn_write(struct scr_txn *s, struct scr_err *err);
 int scr_txn_keep_aside(struct scr_txn *s, const char *cause, struct scr_err *err);
 /* Calls edit on the hash and writes it if it was changed. */
 int scr_txn_edit(struct scr_txn *s, scr_hash_edit edit, void *arg, struct scr_err *err);
-/* An edit that changes nothing: merges the hash into arg, another one. */
-int scr_txn_copy_out(scr_hash *h, void *arg, int *changed, struct scr_err *err);
 /* Whether a damaged file of that name may be replaced: what it said can be given again.
  */
 int scr_txn_may_start_anew(const char *name);

@@ -49,15 +49,15 @@ static int count_whole(struct test_store *t)
     const struct scr_env env = { .sys = &scr_sys_posix };
     int *ids, whole = 0;
     size_t n;
-    scr_hash *index = scr_hash_new();
-    assert_int_equal(scr_prefix_index_read(&env, &t->p, index, NULL), SCR_OK);
-    assert_int_equal(scr_index_ids(index, &ids, &n), SCR_OK);
+    struct scr_index index = SCR_INDEX_INIT;
+    assert_int_equal(scr_prefix_index_read(&env, &t->p, &index, NULL), SCR_OK);
+    assert_int_equal(scr_index_ids(&index, &ids, &n), SCR_OK);
     for (size_t i = 0; i < n; i++) {
         struct scr_index_entry e;
         struct scr_faults f = SCR_FAULTS_INIT;
         uint64_t files = 0;
         int complete = 0;
-        assert_int_equal(scr_index_get(index, ids[i], &e, NULL), SCR_OK);
+        assert_int_equal(scr_index_get(&index, ids[i], &e, NULL), SCR_OK);
         if (!e.complete)
             continue;
         struct scr_rank2file list = { 0 };
@@ -78,7 +78,7 @@ static int count_whole(struct test_store *t)
         whole++;
     }
     free(ids);
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return whole;
 }
 

@@ -157,10 +157,10 @@ static int in_index(struct test_store *t, int id)
 {
     const struct scr_env env = { .sys = &scr_sys_posix };
     struct scr_index_entry e;
-    scr_hash *index = scr_hash_new();
-    assert_int_equal(scr_prefix_index_read(&env, &t->p, index, NULL), SCR_OK);
-    int complete = scr_index_get(index, id, &e, NULL) == SCR_OK ? e.complete : -1;
-    scr_hash_delete(index);
+    struct scr_index index = SCR_INDEX_INIT;
+    assert_int_equal(scr_prefix_index_read(&env, &t->p, &index, NULL), SCR_OK);
+    int complete = scr_index_get(&index, id, &e, NULL) == SCR_OK ? e.complete : -1;
+    scr_index_fini(&index);
     return complete;
 }
 
@@ -419,7 +419,7 @@ static void landed(struct test_store *t, int packed)
     scr_hash_delete(dset);
 }
 
-static int edit_drop_older(scr_hash *index, void *arg, int *changed,
+static int edit_drop_older(struct scr_index *index, void *arg, int *changed,
                            struct scr_err *err)
 {
     (void)arg;

@@ -98,10 +98,10 @@ static int is_whole(void)
 static int is_complete(void)
 {
     struct scr_index_entry e = { 0 };
-    scr_hash *index = scr_hash_new();
-    assert_int_equal(scr_prefix_index_read(&posix, &s.p, index, NULL), SCR_OK);
-    assert_int_equal(scr_index_get(index, ID, &e, NULL), SCR_OK);
-    scr_hash_delete(index);
+    struct scr_index index = SCR_INDEX_INIT;
+    assert_int_equal(scr_prefix_index_read(&posix, &s.p, &index, NULL), SCR_OK);
+    assert_int_equal(scr_index_get(&index, ID, &e, NULL), SCR_OK);
+    scr_index_fini(&index);
     return e.complete;
 }
 

@@ -73,9 +73,10 @@ static int is_whole(struct test_store *t, int id)
     uint64_t files = 0;
     int complete = 0;
     struct scr_rank2file list = { 0 };
-    scr_hash *index = scr_hash_new(), *dset = scr_hash_new();
-    assert_int_equal(scr_prefix_index_read(&posix_env, &t->p, index, NULL), SCR_OK);
-    (void)scr_index_get(index, id, &e, NULL);
+    struct scr_index index = SCR_INDEX_INIT;
+    scr_hash *dset = scr_hash_new();
+    assert_int_equal(scr_prefix_index_read(&posix_env, &t->p, &index, NULL), SCR_OK);
+    (void)scr_index_get(&index, id, &e, NULL);
     if (e.complete && scr_prefix_summary_read(&posix_env, &t->p, id, &complete, dset,
                                               NULL) == SCR_OK) {
         assert_int_equal(scr_prefix_rank2file_read(&posix_env, &t->p, id, &list, NULL),
@@ -85,7 +86,7 @@ static int is_whole(struct test_store *t, int id)
         assert_int_equal(files, id == 1 ? RANKS : RANKS + 1);
     }
     scr_faults_fini(&f);
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     scr_hash_delete(dset);
     scr_rank2file_fini(&list);
     return complete;

@@ -9,7 +9,8 @@
 #include "base/str.h"
 #include "store/prefix.h"
 
-static int edit_doom(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int edit_doom(struct scr_index *index, void *arg, int *changed,
+                     struct scr_err *err)
 {
     (void)err;
     *changed = 1;
@@ -17,7 +18,7 @@ static int edit_doom(scr_hash *index, void *arg, int *changed, struct scr_err *e
     return SCR_OK;
 }
 
-static int edit(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int edit(struct scr_index *index, void *arg, int *changed, struct scr_err *err)
 {
     (void)err;
     *changed = 1;

@@ -25,14 +25,14 @@ static int complete_on_prefix(const struct job *job, int id)
     struct scr_env env = { .sys = &scr_sys_posix };
     struct scr_prefix p = { 0 };
     struct scr_index_entry e;
-    scr_hash *index = scr_hash_new();
+    struct scr_index index = SCR_INDEX_INIT;
     int complete = -1;
     if (scr_prefix_open(&env, job->prefix, 0, &p, NULL) == SCR_OK &&
-        scr_prefix_index_read(&env, &p, index, NULL) == SCR_OK &&
-        scr_index_get(index, id, &e, NULL) == SCR_OK)
+        scr_prefix_index_read(&env, &p, &index, NULL) == SCR_OK &&
+        scr_index_get(&index, id, &e, NULL) == SCR_OK)
         complete = e.complete;
     scr_prefix_fini(&p);
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return complete;
 }
 

@@ -42,7 +42,8 @@ static void flip_on_prefix(struct job *job, int seed)
     mpi_test_barrier(job->comm);
 }
 
-static int edit_failed(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int edit_failed(struct scr_index *index, void *arg, int *changed,
+                       struct scr_err *err)
 {
     (void)err;
     scr_index_mark_failed(index, *(const int *)arg, 1);

@@ -362,14 +362,15 @@ static void complete_as_other_job(void)
 {
     struct scr_env env = { .sys = &scr_sys_posix };
     struct scr_prefix p = { 0 };
-    scr_hash *index = scr_hash_new();
-    const scr_hash *dset = NULL;
+    struct scr_index index = SCR_INDEX_INIT;
+    scr_hash *dset = scr_hash_new();
     (void)scr_prefix_open(&env, other_job.prefix, 0, &p, NULL);
-    (void)scr_prefix_index_read(&env, &p, index, NULL);
-    dset = scr_hash_getf(index, "DSET %d DSET", other_job.id);
+    (void)scr_prefix_index_read(&env, &p, &index, NULL);
+    (void)scr_index_dataset(&index, other_job.id, dset);
     (void)scr_prefix_summary_write(&env, &p, other_job.id, dset, 1, NULL);
     (void)scr_prefix_index_enter(&env, &p, dset, 1, 1000, NULL);
-    scr_hash_delete(index);
+    scr_hash_delete(dset);
+    scr_index_fini(&index);
     scr_prefix_fini(&p);
 }
 

@@ -206,7 +206,8 @@ MPI_CASE(no_death_and_no_failure_leaves_a_row_for_ever)
 
 /* --- what is in cache still --- */
 
-static int edit_failed(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int edit_failed(struct scr_index *index, void *arg, int *changed,
+                       struct scr_err *err)
 {
     (void)arg, (void)err;
     *changed = 1;

@@ -252,11 +252,11 @@ MPI_CASE(what_cannot_be_saved_replaces_nothing)
     }
 }
 
-static int edit_incomplete(scr_hash *index, void *arg, int *changed,
+static int edit_incomplete(struct scr_index *index, void *arg, int *changed,
                            struct scr_err *err)
 {
     (void)arg, (void)err;
-    scr_hash_set_val_i64(scr_hash_getf(index, "DSET 2"), "COMPLETE", 0);
+    scr_index_mark_incomplete(index, 2);
     *changed = 1;
     return SCR_OK;
 }

@@ -136,12 +136,12 @@ static int index_complete(struct mpi_test *t, struct scene *s, int id, int *curr
 {
     struct scr_err err = SCR_ERR_INIT;
     struct scr_index_entry e = { .complete = -1 };
-    scr_hash *index = scr_hash_new();
-    CHECK_RC(scr_prefix_index_read(&posix, &s->prefix, index, &err), SCR_OK, &err);
-    if (scr_index_get(index, id, &e, NULL) != SCR_OK)
+    struct scr_index index = SCR_INDEX_INIT;
+    CHECK_RC(scr_prefix_index_read(&posix, &s->prefix, &index, &err), SCR_OK, &err);
+    if (scr_index_get(&index, id, &e, NULL) != SCR_OK)
         e.complete = -1;
     *current = e.current;
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return e.complete;
 }
 

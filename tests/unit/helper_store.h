@@ -83,7 +83,7 @@ static inline void test_summary(struct test_store *t, int id, const char *name,
 }
 
 /* An edit: adds the dataset "ckpt.<id>" of *(int *)arg to the index. */
-static inline int test_add_id(scr_hash *index, void *arg, int *changed,
+static inline int test_add_id(struct scr_index *index, void *arg, int *changed,
                               struct scr_err *err)
 {
     char name[32];
@@ -103,17 +103,17 @@ static inline const char *test_index_ids(struct test_store *t)
     static char text[1024];
     const struct scr_env env = { .sys = &scr_sys_posix };
     struct scr_err err = SCR_ERR_INIT;
-    scr_hash *index = scr_hash_new();
-    int *ids, rc = scr_prefix_index_read(&env, &t->p, index, &err);
+    struct scr_index index = SCR_INDEX_INIT;
+    int *ids, rc = scr_prefix_index_read(&env, &t->p, &index, &err);
     size_t n, at = 0;
     if (rc != SCR_OK)
         fail_msg("%s", err.text);
-    assert_int_equal(scr_index_ids(index, &ids, &n), SCR_OK);
+    assert_int_equal(scr_index_ids(&index, &ids, &n), SCR_OK);
     text[0] = '\0';
     for (size_t i = 0; i < n; i++)
         at += (size_t)snprintf(text + at, sizeof text - at, i ? " %d" : "%d", ids[i]);
     free(ids);
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return text;
 }
 

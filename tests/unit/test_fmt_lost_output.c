@@ -40,24 +40,23 @@ static void what_is_lost(void **state)
 {
     (void)state;
     struct scr_lost_output l = SCR_LOST_OUTPUT_INIT;
-    scr_hash *flush = scr_hash_new(), *index = scr_hash_new(),
-             *listed = dataset(5, 0, "job");
+    struct scr_index index = SCR_INDEX_INIT;
+    scr_hash *flush = scr_hash_new(), *listed = dataset(5, 0, "job");
     int held = 2;
     for (int id = 8; id >= 1; id--)
         enter(flush, id, id == 1, id == 4 ? "another" : "job");
     scr_flush_set_location(flush, 3, SCR_LOC_PFS, 1);
-    assert_int_equal(scr_index_normal(index, NULL), SCR_OK);
-    assert_int_equal(scr_index_add(index, listed, 1, 0), SCR_OK);
+    assert_int_equal(scr_index_add(&index, listed, 1, 0), SCR_OK);
     assert_int_equal(scr_flush_set_lost(flush, 6), SCR_OK);
     assert_int_equal(scr_flush_set_lost(flush, 7), SCR_OK);
     assert_int_equal(scr_flush_set_location(flush, 7, SCR_LOC_CACHE, 1), SCR_OK);
-    assert_int_equal(scr_lost_output_find(&l, flush, index, "job", is_gone, &held),
+    assert_int_equal(scr_lost_output_find(&l, flush, &index, "job", is_gone, &held),
                      SCR_OK);
     assert_int_equal(l.oldest, 7);
     assert_string_equal(l.names.p, "name (dataset 7), name (dataset 8)");
     scr_lost_output_fini(&l);
     scr_hash_delete(flush);
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     scr_hash_delete(listed);
 }
 

@@ -3,6 +3,7 @@
  * reports it or leaves a hash that cannot be written, never one that looks whole and is
  * not; what it was given is intact where its header says so, and nothing leaks. */
 #include "helper_alloc.h"
+#include "helper_index.h"
 #include "helper_maps.h"
 #include "helper_tmp.h"
 
@@ -14,7 +15,6 @@
 #include "base/hashfile.h"
 #include "fmt/dataset.h"
 #include "fmt/filemap.h"
-#include "fmt/index.h"
 #include "fmt/state.h"
 
 #ifdef TEST_ALLOC
@@ -395,22 +395,34 @@ static void old_index(scr_hash *h)
 
 static int convert_index(scr_hash *given)
 {
+    struct scr_index index;
     struct scr_err err = SCR_ERR_INIT;
-    int rc = scr_index_normal(given, &err);
+    int rc = test_index_take(given, &index, &err);
     assert_true(rc == SCR_OK || (rc == SCR_E_NOMEM && err.code == rc));
-    assert_true(rc != SCR_OK || scr_index_find(given, "old.17") == 17);
+    assert_true(rc != SCR_OK || scr_index_find(&index, "old.17") == 17);
+    scr_index_fini(&index);
     return rc == SCR_OK;
 }
 
 static int add_to_index(scr_hash *given)
 {
     struct scr_dataset d = { .id = 19, .name = "new", .complete = -1, .is_ckpt = 1 };
-    scr_hash *dset = scr_hash_new();
+    struct scr_index index;
+    scr_hash *dset = scr_hash_new(), *written = NULL;
     int ok = dset != NULL && scr_dataset_set(dset, &d) == SCR_OK;
-    int rc = ok ? scr_index_add(given, dset, 1, 0) : SCR_E_NOMEM;
-    assert_true(rc == SCR_E_NOMEM || (rc == SCR_OK && scr_hash_ok(given)));
+    int rc = ok ? test_index_take(given, &index, NULL) : SCR_E_NOMEM;
+    if (ok && rc == SCR_OK)
+        rc = scr_index_add(&index, dset, 1, 0);
+    assert_true(rc == SCR_E_NOMEM || rc == SCR_OK);
+    if (ok) {
+        written = test_index_tree(&index); /* an edit that failed is not written */
+        assert_true(rc == SCR_OK || written == NULL || index.n == 0);
+        scr_index_fini(&index);
+    }
+    ok = written != NULL && rc == SCR_OK;
+    scr_hash_delete(written);
     scr_hash_delete(dset);
-    return rc == SCR_OK;
+    return ok;
 }
 
 static void old_summary(scr_hash *h)
@@ -562,7 +574,7 @@ static const struct operation operations[] = {
     HASH("set a value", set_value, twenty, 0),
     HASH("list", list, twenty, 1),
     HASH("convert an index", convert_index, old_index, 1),
-    HASH("add to an index", add_to_index, old_index, 0),
+    HASH("add to an index", add_to_index, old_index, 1),
     HASH("convert a summary", convert_summary, old_summary, 0),
     HASH("take a list", take_list, some_list, 1),
     HASH("join lists", join_lists, some_list, 1),

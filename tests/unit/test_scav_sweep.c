@@ -121,11 +121,15 @@ static void a_list_that_is_damaged_or_gone_tells_nothing(void **state)
     test_store_close(&t);
 }
 
-static int edit_bypass(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int edit_bypass(struct scr_index *index, void *arg, int *changed,
+                       struct scr_err *err)
 {
     (void)err;
-    scr_hash *dset = scr_hash_getf(index, "DSET %d DSET", *(const int *)arg);
+    scr_hash *dset = scr_hash_new();
+    assert_int_equal(scr_index_dataset(index, *(const int *)arg, dset), SCR_OK);
     assert_non_null(scr_hash_set_val(dset, "BYPASS", "1"));
+    assert_int_equal(scr_index_mend(index, dset, 0, 1), SCR_OK);
+    scr_hash_delete(dset);
     *changed = 1;
     return SCR_OK;
 }

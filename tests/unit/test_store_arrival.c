@@ -91,10 +91,10 @@ static int listed_complete(int id)
 {
     struct scr_err err = SCR_ERR_INIT;
     struct scr_index_entry e;
-    scr_hash *index = scr_hash_new();
-    assert_int_equal(scr_prefix_index_read(&posix, &prefix, index, &err), SCR_OK);
-    int complete = scr_index_get(index, id, &e, NULL) == SCR_OK ? e.complete : -1;
-    scr_hash_delete(index);
+    struct scr_index index = SCR_INDEX_INIT;
+    assert_int_equal(scr_prefix_index_read(&posix, &prefix, &index, &err), SCR_OK);
+    int complete = scr_index_get(&index, id, &e, NULL) == SCR_OK ? e.complete : -1;
+    scr_index_fini(&index);
     return complete;
 }
 
@@ -140,15 +140,17 @@ static int shown_complete(int id, int *n)
 {
     struct scr_err err = SCR_ERR_INIT;
     struct scr_index_entry e;
-    scr_hash *index = scr_hash_new(), *flush = scr_hash_new();
+    struct scr_index index = SCR_INDEX_INIT;
+    scr_hash *flush = scr_hash_new();
     assert_int_equal(scr_flush_set_location(flush, id, SCR_LOC_FLUSHING, 1), SCR_OK);
-    assert_int_equal(scr_prefix_index_look(&posix, &prefix, index, &err), SCR_OK);
-    assert_int_equal(scr_arrivals_look(&posix, &prefix, index, flush, n, &err), SCR_OK);
-    int complete = scr_index_get(index, id, &e, NULL) == SCR_OK ? e.complete : -1;
+    assert_int_equal(scr_prefix_index_look(&posix, &prefix, &index, &err), SCR_OK);
+    assert_int_equal(scr_arrivals_look(&posix, &prefix, &index, flush, n, &err),
+                     SCR_OK);
+    int complete = scr_index_get(&index, id, &e, NULL) == SCR_OK ? e.complete : -1;
     assert_int_equal(scr_flush_get_location(flush, id),
                      complete == 1 ? SCR_LOC_PFS : SCR_LOC_FLUSHING);
     scr_hash_delete(flush);
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return complete;
 }
 
@@ -202,7 +204,8 @@ static void without_a_plan_nobody_completes(void **state)
     assert_int_equal(listed_complete(ID), 0);
 }
 
-static int edit_doom(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int edit_doom(struct scr_index *index, void *arg, int *changed,
+                     struct scr_err *err)
 {
     (void)arg, (void)err;
     scr_index_mark_doomed(index, ID);

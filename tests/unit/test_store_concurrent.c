@@ -45,13 +45,13 @@ static void no_index_entry_is_lost(void **state)
     struct scr_err err = SCR_ERR_INIT;
     test_store_open(&t);
     run_all(&t, add_many);
-    scr_hash *index = scr_hash_new();
-    assert_int_equal(scr_prefix_index_read(&t.env, &t.p, index, &err), SCR_OK);
+    struct scr_index index = SCR_INDEX_INIT;
+    assert_int_equal(scr_prefix_index_read(&t.env, &t.p, &index, &err), SCR_OK);
     for (int id = 1; id <= PROCESSES * UPDATES; id++)
-        assert_int_equal(scr_index_get(index, id, &(struct scr_index_entry){ 0 }, &err),
-                         SCR_OK);
-    assert_int_equal(scr_index_max_id(index), PROCESSES * UPDATES);
-    scr_hash_delete(index);
+        assert_int_equal(
+            scr_index_get(&index, id, &(struct scr_index_entry){ 0 }, &err), SCR_OK);
+    assert_int_equal(scr_index_max_id(&index), PROCESSES * UPDATES);
+    scr_index_fini(&index);
     assert_string_equal(test_store_log(&t), "");
     test_store_close(&t);
 }
@@ -111,9 +111,9 @@ static int read_or_write(struct test_store *t, int i)
     if (i == 0)
         return add_many(t, 0);
     for (int n = 0; n < UPDATES; n++) {
-        scr_hash *index = scr_hash_new();
-        int rc = scr_prefix_index_read(&t->env, &t->p, index, NULL);
-        scr_hash_delete(index);
+        struct scr_index index = SCR_INDEX_INIT;
+        int rc = scr_prefix_index_read(&t->env, &t->p, &index, NULL);
+        scr_index_fini(&index);
         if (rc != SCR_OK)
             return 1;
     }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The prefix directory: its index and state files are updated whole or not at all, and
  * what is damaged is kept aside, never forgotten (invariants D1, D3, P4). */
+#include "helper_index.h"
 #include "helper_store.h"
 
 static int teardown(void **state)
@@ -20,7 +21,7 @@ static int add(struct test_store *t, int id)
     return scr_prefix_index_update(&t->env, &t->p, test_add_id, &id, &t->err);
 }
 
-static int read_index(struct test_store *t, scr_hash *index)
+static int read_index(struct test_store *t, struct scr_index *index)
 {
     scr_err_clear(&t->err);
     return scr_prefix_index_read(&t->env, &t->p, index, &t->err);
@@ -146,10 +147,11 @@ static void updates_are_kept(void **state)
     test_store_close(&t);
 }
 
-static int fail_after_change(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+static int fail_after_change(struct scr_index *index, void *arg, int *changed,
+                             struct scr_err *err)
 {
     (void)arg;
-    scr_hash_set_val(h, "CURRENT", "nonsense");
+    scr_index_remove(index, 6);
     *changed = 1;
     return scr_fail(err, SCR_E_NOENT, 0, "no such dataset");
 }
@@ -172,18 +174,21 @@ static void unknown_keys_survive_an_update(void **state)
 {
     (void)state;
     struct test_store t;
-    scr_hash *index = scr_hash_new();
+    struct scr_index index;
+    scr_hash *h = scr_hash_new();
     test_store_open(&t);
-    scr_hash_set_val_i64(index, "VERSION", 2);
-    scr_hash_set_kv(index, "FUTURE", "thing");
+    scr_hash_set_val_i64(h, "VERSION", 2);
+    scr_hash_set_kv(h, "FUTURE", "thing");
     assert_int_equal(
-        scr_hash_file_write(&scr_sys_posix, index_path(), index, SCR_DURABLE, NULL),
+        scr_hash_file_write(&scr_sys_posix, index_path(), h, SCR_DURABLE, NULL),
         SCR_OK);
     assert_int_equal(add(&t, 1), SCR_OK);
-    scr_hash_unset_all(index);
-    assert_int_equal(read_index(&t, index), SCR_OK);
-    assert_non_null(scr_hash_get_kv(index, "FUTURE", "thing"));
-    scr_hash_delete(index);
+    scr_hash_delete(h);
+    assert_int_equal(read_index(&t, &index), SCR_OK);
+    h = test_index_tree(&index);
+    assert_non_null(scr_hash_get_kv(h, "FUTURE", "thing"));
+    scr_hash_delete(h);
+    scr_index_fini(&index);
     test_store_close(&t);
 }
 
@@ -191,13 +196,14 @@ static void a_newer_index_is_refused_and_left_alone(void **state)
 {
     (void)state;
     struct test_store t;
-    scr_hash *index = scr_hash_new();
+    struct scr_index index;
+    scr_hash *h = scr_hash_new();
     size_t n, m;
     test_store_open(&t);
-    scr_hash_set_val_i64(index, "VERSION", 3);
-    scr_hash_file_write(&scr_sys_posix, index_path(), index, SCR_DURABLE, NULL);
+    scr_hash_set_val_i64(h, "VERSION", 3);
+    scr_hash_file_write(&scr_sys_posix, index_path(), h, SCR_DURABLE, NULL);
     void *before = test_get(index_path(), &n);
-    assert_int_equal(read_index(&t, index), SCR_E_VERSION);
+    assert_int_equal(read_index(&t, &index), SCR_E_VERSION);
     assert_non_null(strstr(t.err.text, "index.scr"));
     assert_int_equal(add(&t, 1), SCR_E_VERSION);
     void *after = test_get(index_path(), &m);
@@ -206,7 +212,8 @@ static void a_newer_index_is_refused_and_left_alone(void **state)
     assert_false(test_exists(test_path("prefix/.scr/index.scr.damaged.1")));
     free(before);
     free(after);
-    scr_hash_delete(index);
+    scr_hash_delete(h);
+    scr_index_fini(&index);
     test_store_close(&t);
 }
 
@@ -223,21 +230,21 @@ static const struct damage {
 
 static void is_rebuilt(struct test_store *t, const struct damage *d)
 {
-    scr_hash *index = scr_hash_new();
+    struct scr_index index = SCR_INDEX_INIT;
     struct scr_index_entry e;
     size_t n;
     test_put(index_path(), d->bytes, d->n);
-    assert_int_equal(read_index(t, index), SCR_OK);
+    assert_int_equal(read_index(t, &index), SCR_OK);
     assert_string_equal(test_index_ids(t), "12 6");
-    assert_int_equal(scr_index_get(index, 6, &e, NULL), SCR_OK);
+    assert_int_equal(scr_index_get(&index, 6, &e, NULL), SCR_OK);
     assert_string_equal(e.dset.name, "ckpt.6");
     assert_true(e.complete);
-    assert_string_equal(scr_index_get_current(index), "ckpt.6"); /* 12 is incomplete */
+    assert_string_equal(index.current, "ckpt.6"); /* 12 is incomplete */
     void *aside = test_get(test_path("prefix/.scr/index.scr.damaged.1"), &n);
     assert_int_equal(n, d->n);
     assert_memory_equal(aside, d->bytes, n);
     free(aside);
-    scr_hash_delete(index);
+    scr_index_fini(&index);
 }
 
 static void a_damaged_index_is_kept_aside_and_rebuilt(void **state)
@@ -294,13 +301,13 @@ static void a_flipped_bit_anywhere_is_found_and_mended(void **state)
     add(&t, 6);
     char *good = test_get(index_path(), &n);
     for (size_t i = 0; i < n; i++) {
-        scr_hash *index = scr_hash_new();
+        struct scr_index index = SCR_INDEX_INIT;
         good[i] = (char)(good[i] ^ 0x10);
         test_put(index_path(), good, n);
         good[i] = (char)(good[i] ^ 0x10);
-        assert_int_equal(read_index(&t, index), SCR_OK);
-        assert_int_equal(scr_index_find(index, "ckpt.6"), 6);
-        scr_hash_delete(index);
+        assert_int_equal(read_index(&t, &index), SCR_OK);
+        assert_int_equal(scr_index_find(&index, "ckpt.6"), 6);
+        scr_index_fini(&index);
     }
     free(good);
     test_store_close(&t);
@@ -324,18 +331,18 @@ static void datasets_without_usable_summary_are_named(void **state)
 {
     (void)state;
     struct test_store t;
-    scr_hash *index = scr_hash_new();
+    struct scr_index index = SCR_INDEX_INIT;
     test_store_open(&t);
     test_summary(&t, 2, "ckpt.2", 1);
     assert_int_equal(mkdir(test_path("prefix/.scr/scr.dataset.7"), 0700), 0);
     assert_int_equal(mkdir(test_path("prefix/.scr/scr.dataset.8"), 0700), 0);
     test_put(test_path("prefix/.scr/scr.dataset.8/summary.scr"), "bad", 3);
     test_put(index_path(), "", 0);
-    assert_int_equal(read_index(&t, index), SCR_OK);
+    assert_int_equal(read_index(&t, &index), SCR_OK);
     assert_string_equal(test_index_ids(&t), "2");
     assert_non_null(strstr(test_store_log(&t), "--build 7"));
     assert_non_null(strstr(test_store_log(&t), "--build 8"));
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     test_store_close(&t);
 }
 

@@ -64,7 +64,8 @@ static void take(int id, const char *name)
     assert_int_equal(unlink(test_path("prefix/.scr/scr.dataset.%d/%s", id, name)), 0);
 }
 
-static struct scr_index_entry entry(struct test_store *t, int id, scr_hash *index)
+static struct scr_index_entry entry(struct test_store *t, int id,
+                                    struct scr_index *index)
 {
     struct scr_index_entry e;
     assert_int_equal(scr_prefix_index_read(&t->env, &t->p, index, &t->err), SCR_OK);
@@ -74,10 +75,10 @@ static struct scr_index_entry entry(struct test_store *t, int id, scr_hash *inde
 
 static void assert_own(struct test_store *t, int id, const char *path)
 {
-    scr_hash *index = scr_hash_new();
-    const char *own = entry(t, id, index).own;
+    struct scr_index index = SCR_INDEX_INIT;
+    const char *own = entry(t, id, &index).own;
     assert_string_equal(own != NULL ? own : "none", path);
-    scr_hash_delete(index);
+    scr_index_fini(&index);
 }
 
 /* --- which go --- */
@@ -156,7 +157,8 @@ static void so_does_what_has_no_list_or_a_damaged_one(void **state)
     test_store_close(&t);
 }
 
-static int edit_current(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int edit_current(struct scr_index *index, void *arg, int *changed,
+                        struct scr_err *err)
 {
     (void)err;
     *changed = 1;
@@ -240,15 +242,17 @@ static int edit_cached(scr_hash *h, void *arg, int *changed, struct scr_err *err
 
 static int is_saved(struct test_store *t, int id)
 {
-    scr_hash *h = flush_file(t), *index = scr_hash_new();
-    assert_int_equal(scr_prefix_index_read(&t->env, &t->p, index, &t->err), SCR_OK);
-    int saved = scr_flush_is_saved(h, index, id, NULL);
+    struct scr_index index;
+    scr_hash *h = flush_file(t);
+    assert_int_equal(scr_prefix_index_read(&t->env, &t->p, &index, &t->err), SCR_OK);
+    int saved = scr_flush_is_saved(h, &index, id, NULL);
     scr_hash_delete(h);
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     return saved;
 }
 
-static int edit_failed(scr_hash *index, void *arg, int *changed, struct scr_err *err)
+static int edit_failed(struct scr_index *index, void *arg, int *changed,
+                       struct scr_err *err)
 {
     (void)err;
     *changed = 1;
@@ -318,10 +322,10 @@ static int fail_at(long n, enum test_how how)
     test_fault_arm(TEST_ANY, n, EIO, how);
     scr_replaced_remove(&t.env, &t.p, 4);
     int fired = test_fault_off();
-    scr_hash *index = scr_hash_new();
-    struct scr_index_entry e = entry(&t, 4, index);
+    struct scr_index index = SCR_INDEX_INIT;
+    struct scr_index_entry e = entry(&t, 4, &index);
     assert_true(e.complete && e.current);
-    scr_hash_delete(index);
+    scr_index_fini(&index);
     assert_true(test_exists(test_path("prefix/.scr/scr.dataset.4/summary.scr")));
     assert_true(test_exists(test_path("prefix/.scr/scr.dataset.3/rank2file")));
     add(&t, 5, 1, "a b");

@@ -53,12 +53,12 @@ static void list_both(struct test_store *t, int id)
                      SCR_OK);
 }
 
-static int edit_incomplete(scr_hash *index, void *arg, int *changed,
+static int edit_incomplete(struct scr_index *index, void *arg, int *changed,
                            struct scr_err *err)
 {
     (void)err;
-    scr_hash *entry = scr_hash_get_kv_int(index, "DSET", *(const int *)arg);
-    *changed = scr_hash_set_val_i64(entry, "COMPLETE", 0) != NULL;
+    scr_index_mark_incomplete(index, *(const int *)arg);
+    *changed = 1;
     return SCR_OK;
 }
 
