@@ -93,7 +93,7 @@ static json_t *entry_json(const struct scr_index_entry *e)
 {
     return json_pack("{s:i, s:o, s:b, s:b, s:b, s:b, s:b, s:b, s:s?, s:I, s:I}", "id",
                      e->id, "name", scr_tool_json_text(e->dset.name), "valid",
-                     is_valid(e), "complete", e->complete, "failed", e->failed,
+                     is_valid(e), "complete", e->complete, "failed", e->failed != NULL,
                      "current", e->current, "checkpoint", e->dset.is_ckpt, "output",
                      e->dset.is_output, "flushed", e->flushed, "bytes",
                      (json_int_t)e->dset.size, "files", (json_int_t)e->dset.files);
@@ -395,8 +395,8 @@ static void adopt(struct scr_tool *t)
     struct scr_err why = SCR_ERR_INIT;
     int *ids = NULL;
     size_t n = 0;
-    if (scr_arrivals_pending(&t->env, &t->prefix, &ids, &n, NULL) == SCR_OK && n > 0 &&
-        scr_arrivals_adopt(&t->env, &t->prefix, NULL, &why) != SCR_OK)
+    if (scr_arrivals_pending(&t->env, &t->prefix, NULL, &ids, &n, NULL) == SCR_OK &&
+        n > 0 && scr_arrivals_adopt(&t->env, &t->prefix, NULL, &why) != SCR_OK)
         scr_log(t->env.log, SCR_LOG_WARN, "datasets that were copied: %s", why.text);
     free(ids);
 }

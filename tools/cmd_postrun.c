@@ -360,7 +360,8 @@ static void adopt(struct scr_tool *t)
     struct scr_err why = SCR_ERR_INIT;
     int *ids = NULL, n = 0;
     size_t pending = 0;
-    if (scr_arrivals_pending(&t->env, &t->prefix, &ids, &pending, NULL) == SCR_OK &&
+    if (scr_arrivals_pending(&t->env, &t->prefix, NULL, &ids, &pending, NULL) ==
+            SCR_OK &&
         pending > 0 && scr_arrivals_adopt(&t->env, &t->prefix, &n, &why) != SCR_OK)
         scr_log(t->env.log, SCR_LOG_WARN, "datasets that were copied: %s", why.text);
     free(ids);

@@ -484,7 +484,7 @@ void scr_async_resume_all(struct scr_ctx *ctx)
     int *ids = NULL, rc = SCR_OK;
     size_t n = 0;
     if (ctx->world.rank == 0)
-        rc = scr_arrivals_pending(&ctx->env, &ctx->prefix, &ids, &n, &why);
+        rc = scr_arrivals_pending(&ctx->env, &ctx->prefix, NULL, &ids, &n, &why);
     rc = scr_share_ids_all(&ctx->world, rc, &ids, &n, &why);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         if (scr_cache_is_ready(ctx, ids[i]))

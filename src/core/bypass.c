@@ -52,13 +52,18 @@ static int enter_older(struct scr_ctx *ctx, const int *ids, size_t n, int pendin
  * ones are only read where a file is about to be written over. */
 static int learn_older_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
 {
-    int *pending = NULL, *claimed = NULL;
+    struct scr_index index = SCR_INDEX_INIT;
+    int *pending = NULL, *claimed = NULL, first = ctx->world.rank == 0;
     size_t npending = 0, nclaimed = 0;
-    if (rc == SCR_OK && ctx->world.rank == 0)
-        rc = scr_arrivals_pending(&ctx->env, &ctx->prefix, &pending, &npending, err);
-    if (rc == SCR_OK && ctx->world.rank == 0)
-        rc = scr_paths_claimed(&ctx->env, &ctx->prefix, ctx->out.id, &claimed,
+    if (rc == SCR_OK && first)
+        rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, err);
+    if (rc == SCR_OK && first)
+        rc = scr_arrivals_pending(&ctx->env, &ctx->prefix, &index, &pending, &npending,
+                                  err);
+    if (rc == SCR_OK && first)
+        rc = scr_paths_claimed(&ctx->env, &ctx->prefix, &index, ctx->out.id, &claimed,
                                &nclaimed, err);
+    scr_index_fini(&index);
     rc = scr_share_ids_all(&ctx->world, rc, &pending, &npending, err);
     if (rc == SCR_OK)
         rc = scr_share_ids_all(&ctx->world, rc, &claimed, &nclaimed, err);

@@ -98,7 +98,7 @@ static int list_pending(const struct scr_ctx *ctx, int id, struct pending *o,
 {
     int *ids = NULL;
     size_t n = 0;
-    int rc = scr_arrivals_pending(&ctx->env, &ctx->prefix, &ids, &n, err);
+    int rc = scr_arrivals_pending(&ctx->env, &ctx->prefix, NULL, &ids, &n, err);
     o->ids = scr_calloc(n + 1, sizeof *o->ids);
     if (rc == SCR_OK && o->ids == NULL)
         rc = no_memory(id, err);

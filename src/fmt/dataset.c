@@ -175,7 +175,8 @@ int scr_dataset_take(struct scr_cursor *c, struct scr_dataset *out, struct scr_e
             f[i] = take_values(c);
         next = (i + 1) % NKEYS; /* they mostly come in this order */
     }
-    return c->wrong == NULL ? interpret(f, out, err) : SCR_E_CORRUPT;
+    int rc = scr_cursor_end(c, 0, err);
+    return rc == SCR_OK ? interpret(f, out, err) : rc;
 }
 
 /* --- one or another --- */

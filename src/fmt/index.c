@@ -405,6 +405,8 @@ static void set_known(scr_hash *h, const struct scr_index_entry *e)
         scr_hash_set_val(h, "DIR", e->dir);
     if (e->failed != NULL)
         scr_hash_set_val(h, "FAILED", e->failed);
+    if (e->doomed)
+        scr_hash_set_val(h, "DELETING", "1");
 }
 
 /* NULL: out of memory. */
@@ -591,6 +593,15 @@ int scr_index_advance_current(struct scr_index *x, int id)
     return scr_index_set_current(x, e->dset.name);
 }
 
+int scr_index_arrive(struct scr_index *x, const scr_hash *dset, time_t when)
+{
+    struct scr_dataset d;
+    int rc = scr_index_add(x, dset, 1, when);
+    return rc == SCR_OK && scr_dataset_get(dset, &d, NULL) == SCR_OK
+               ? scr_index_advance_current(x, d.id)
+               : rc;
+}
+
 /* --- questions --- */
 
 int scr_index_find(const struct scr_index *x, const char *name)
@@ -656,9 +667,10 @@ int scr_index_newest(const struct scr_index *x, int below)
 
 int scr_index_ids(const struct scr_index *x, int **ids, size_t *n)
 {
-    *n = x != NULL ? x->n : 0;
-    *ids = scr_calloc(*n, sizeof **ids);
-    for (size_t i = 0; *ids != NULL && i < *n; i++)
-        (*ids)[i] = x->of[*n - 1 - i].id;
+    size_t all = x != NULL ? x->n : 0;
+    *ids = scr_calloc(all, sizeof **ids);
+    *n = *ids != NULL ? all : 0;
+    for (size_t i = 0; i < *n; i++)
+        (*ids)[i] = x->of[all - 1 - i].id;
     return *ids != NULL ? SCR_OK : SCR_E_NOMEM;
 }

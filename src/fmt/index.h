@@ -96,6 +96,8 @@ void scr_index_mark_incomplete(struct scr_index *x, int id);
 /* Incomplete from now on, and to be deleted: DELETING says so until the dataset is
  * removed or added anew. */
 void scr_index_mark_doomed(struct scr_index *x, int id);
+/* A flush is over: adds the dataset as complete, and advances CURRENT. */
+int scr_index_arrive(struct scr_index *x, const scr_hash *dset, time_t when);
 /* Notes a path of the dataset that no newer complete one lists (store/replaced.h). */
 void scr_index_set_own(struct scr_index *x, int id, const char *path);
 

@@ -44,19 +44,28 @@ static int add_id(const struct scr_outgoing *f, struct others *o, int id,
     return SCR_OK;
 }
 
+static int read_index(const struct scr_outgoing *f, struct scr_index *index,
+                      struct scr_err *err)
+{
+    return scr_prefix_index_read(f->env, f->prefix, index, err);
+}
+
 /* Newer ones of which all is there are complete before they are asked for their files
- * (invariant P15). */
-static int list_pending(const struct scr_outgoing *f, struct others *o,
-                        struct scr_err *err)
+ * (invariant P15); then the index is read once more. */
+static int list_pending(const struct scr_outgoing *f, struct scr_index *index,
+                        struct others *o, struct scr_err *err)
 {
     int *ids = NULL;
     size_t n = 0;
-    int rc = scr_arrivals_pending(f->env, f->prefix, &ids, &n, err);
+    int rc = scr_arrivals_pending(f->env, f->prefix, index, &ids, &n, err);
     if (rc == SCR_OK && n > 0 && ids[n - 1] > f->id) {
         (void)scr_arrivals_adopt(f->env, f->prefix, NULL, NULL);
         free(ids);
         ids = NULL;
-        rc = scr_arrivals_pending(f->env, f->prefix, &ids, &n, err);
+        scr_index_fini(index);
+        rc = read_index(f, index, err);
+        if (rc == SCR_OK)
+            rc = scr_arrivals_pending(f->env, f->prefix, index, &ids, &n, err);
     }
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         if (ids[i] != f->id)
@@ -68,12 +77,12 @@ static int list_pending(const struct scr_outgoing *f, struct others *o,
 
 /* A demotion that died before the summary was removed is finished by this flush, if it
  * replaces files of that one. */
-static int list_claimed(const struct scr_outgoing *f, struct others *o,
-                        struct scr_err *err)
+static int list_claimed(const struct scr_outgoing *f, const struct scr_index *index,
+                        struct others *o, struct scr_err *err)
 {
     int *ids = NULL;
     size_t n = 0;
-    int rc = scr_paths_claimed(f->env, f->prefix, f->id, &ids, &n, err);
+    int rc = scr_paths_claimed(f->env, f->prefix, index, f->id, &ids, &n, err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         rc = add_id(f, o, ids[i], err);
     free(ids);
@@ -81,12 +90,14 @@ static int list_claimed(const struct scr_outgoing *f, struct others *o,
 }
 
 /* Of a complete one all files are there; those of a pending one may be still to come.
- */
-static int list_others(const struct scr_outgoing *f, int replaces, struct others *o,
-                       struct scr_err *err)
+ * The index is read. */
+static int list_others(const struct scr_outgoing *f, int replaces,
+                       struct scr_index *index, struct others *o, struct scr_err *err)
 {
-    int rc = list_pending(f, o, err);
-    return rc == SCR_OK && replaces ? list_claimed(f, o, err) : rc;
+    int rc = read_index(f, index, err);
+    if (rc == SCR_OK)
+        rc = list_pending(f, index, o, err);
+    return rc == SCR_OK && replaces ? list_claimed(f, index, o, err) : rc;
 }
 
 static void count_hits(const struct scr_outgoing *f, const struct scr_table *kept,
@@ -266,8 +277,8 @@ static int give_up_others(const struct scr_outgoing *f, const struct index_edit 
 {
     if (e->others->pending == 0)
         return SCR_OK;
-    struct scr_index index = SCR_INDEX_INIT;
-    int rc = scr_prefix_index_read(f->env, f->prefix, &index, err);
+    struct scr_index index;
+    int rc = read_index(f, &index, err);
     if (rc == SCR_OK)
         rc = check_entry(&index, e, err);
     scr_index_fini(&index);
@@ -310,8 +321,12 @@ static int note_judged(struct scr_outgoing *f, const struct others *o,
 int scr_outgoing_note_complete(struct scr_outgoing *f, struct scr_err *err)
 {
     struct others o = { 0 };
-    int rc = list_claimed(f, &o, err);
-    for (size_t i = 0; i < o.n && rc == SCR_OK; i++)
+    struct scr_index index;
+    int rc = read_index(f, &index, err);
+    if (rc == SCR_OK)
+        rc = list_claimed(f, &index, &o, err);
+    scr_index_fini(&index);
+    for (size_t i = o.n; i-- > 0 && rc == SCR_OK;) /* ascending, as they are kept */
         if ((rc = scr_ids_add(&f->judged, o.ids[i])) != SCR_OK)
             scr_outgoing_no_memory(f, err);
     free(o.ids);
@@ -344,11 +359,13 @@ static void free_others(struct others *o)
 /* Who has no destinations yet (scr_publish_begin_all) replaces nothing. */
 int scr_outgoing_begin_all(struct scr_outgoing *f, int rc, struct scr_err *err)
 {
+    struct scr_index index = SCR_INDEX_INIT;
     struct others o = { 0 };
     int first = f->world->rank == 0;
     if (f->has_dests) {
         if (rc == SCR_OK && first)
-            rc = list_others(f, f->any_replaces, &o, err);
+            rc = list_others(f, f->any_replaces, &index, &o, err);
+        scr_index_fini(&index);
         rc = read_listed_all(f, rc, &o, err);
     }
     if (rc == SCR_OK && first)
@@ -366,10 +383,11 @@ int scr_outgoing_begin_all(struct scr_outgoing *f, int rc, struct scr_err *err)
 /* --- and once more --- */
 
 /* Those that were neither complete nor pending when it was asked last. */
-static int list_new(const struct scr_outgoing *f, struct others *o, struct scr_err *err)
+static int list_new(const struct scr_outgoing *f, struct scr_index *index,
+                    struct others *o, struct scr_err *err)
 {
     struct others now = { 0 };
-    int rc = list_others(f, 1, &now, err);
+    int rc = list_others(f, 1, index, &now, err);
     for (size_t i = 0; i < now.n && rc == SCR_OK; i++) {
         if (!scr_ids_has(&f->judged, now.ids[i]) && !scr_ids_has(&f->older, now.ids[i]))
             rc = add_id(f, o, now.ids[i], err);
@@ -382,17 +400,14 @@ static int list_new(const struct scr_outgoing *f, struct others *o, struct scr_e
 
 /* As when it began, also of those that were replaced then: one that was pending may be
  * complete now, and newer. */
-static int check_again(const struct scr_outgoing *f, const struct others *o,
-                       struct scr_err *err)
+static int check_again(const struct scr_outgoing *f, const struct scr_index *index,
+                       const struct others *o, struct scr_err *err)
 {
     struct others known = { 0 };
     struct scr_dataset d;
     const struct index_edit fresh = { .dset = f->dset, .id = f->id, .others = o };
     const struct index_edit e = { .dset = f->dset, .id = f->id, .others = &known };
-    struct scr_index index = SCR_INDEX_INIT;
-    int rc = scr_prefix_index_read(f->env, f->prefix, &index, err);
-    if (rc == SCR_OK)
-        rc = check_entry(&index, &fresh, err);
+    int rc = check_entry(index, &fresh, err);
     for (size_t i = 0; i < f->older.n && rc == SCR_OK; i++)
         rc = add_id(f, &known, f->older.id[i], err);
     known.hits = scr_calloc(known.n, sizeof *known.hits);
@@ -401,30 +416,10 @@ static int check_again(const struct scr_outgoing *f, const struct others *o,
     for (size_t i = 0; i < known.n && rc == SCR_OK; i++)
         known.hits[i] = 1;
     if (rc == SCR_OK && (rc = scr_dataset_get(f->dset, &d, err)) == SCR_OK)
-        rc = check_newer(&index, &e, &d, err);
+        rc = check_newer(index, &e, &d, err);
     free_others(&known);
-    scr_index_fini(&index);
     return rc;
 }
-
-int scr_outgoing_look_again_all(struct scr_outgoing *f, int rc, struct scr_err *err)
-{
-    struct others o = { 0 };
-    int first = f->world->rank == 0;
-    if (rc == SCR_OK && first)
-        rc = list_new(f, &o, err);
-    rc = read_listed_all(f, rc, &o, err);
-    if (rc == SCR_OK && first)
-        rc = note_older(f, &o, err);
-    if (rc == SCR_OK && first)
-        rc = check_again(f, &o, err);
-    if (rc == SCR_OK && first)
-        rc = give_up_plans(f, &o, err);
-    free_others(&o);
-    return rc;
-}
-
-/* --- the index as a flush ends --- */
 
 static int has_list(const struct scr_outgoing *f)
 {
@@ -450,10 +445,37 @@ static int check_wanted(const struct scr_outgoing *f, const struct scr_index *in
                     "flush of dataset %d: it was deleted meanwhile", f->id);
 }
 
-static int look_wanted(const struct scr_outgoing *f, struct scr_err *err)
+int scr_outgoing_look_again_all(struct scr_outgoing *f, int rc, struct scr_err *err)
 {
     struct scr_index index = SCR_INDEX_INIT;
-    int rc = scr_prefix_index_read(f->env, f->prefix, &index, err);
+    struct others o = { 0 };
+    int first = f->world->rank == 0;
+    if (rc == SCR_OK && first)
+        rc = list_new(f, &index, &o, err);
+    rc = read_listed_all(f, rc, &o, err);
+    if (rc == SCR_OK && first)
+        rc = note_older(f, &o, err);
+    if (rc == SCR_OK && first && o.n > 0) { /* lists were read meanwhile */
+        scr_index_fini(&index);
+        rc = read_index(f, &index, err);
+    }
+    if (rc == SCR_OK && first)
+        rc = check_wanted(f, &index, err);
+    if (rc == SCR_OK && first)
+        rc = check_again(f, &index, &o, err);
+    if (rc == SCR_OK && first)
+        rc = give_up_plans(f, &o, err);
+    scr_index_fini(&index);
+    free_others(&o);
+    return rc;
+}
+
+/* --- the index as a flush ends --- */
+
+static int look_wanted(const struct scr_outgoing *f, struct scr_err *err)
+{
+    struct scr_index index;
+    int rc = read_index(f, &index, err);
     if (rc == SCR_OK)
         rc = check_wanted(f, &index, err);
     scr_index_fini(&index);
@@ -464,8 +486,6 @@ int scr_outgoing_demote_all(struct scr_outgoing *f, int rc, struct scr_err *err)
 {
     int first = f->world->rank == 0;
     rc = scr_outgoing_look_again_all(f, rc, err);
-    if (rc == SCR_OK && first)
-        rc = look_wanted(f, err);
     if (rc == SCR_OK && f->replacing != NULL)
         rc = scr_replacing_begin(f->env, f->prefix, f->id, f->replacing, err);
     if (rc == SCR_OK && first)
@@ -485,9 +505,7 @@ static int edit_complete(struct scr_index *index, void *arg, int *changed,
     int rc = check_wanted(c->f, index, err);
     if (rc != SCR_OK)
         return rc;
-    rc = scr_index_add(index, c->dset, 1, time(NULL));
-    if (rc == SCR_OK)
-        rc = scr_index_advance_current(index, c->f->id);
+    rc = scr_index_arrive(index, c->dset, time(NULL));
     *changed = 1;
     return rc == SCR_OK ? rc
                         : scr_fail(err, rc, 0, "index: entry of dataset %d", c->f->id);

@@ -9,6 +9,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "scav/move.h"
+#include "store/demote.h"
 #include "store/paths.h"
 #include "xfer/copy.h"
 
@@ -165,31 +166,17 @@ static int place_file(struct scr_move *m, const struct scr_listed *f,
                : scr_move_file(m, staged, placed, err);
 }
 
-static int edit_demote(struct scr_index *index, void *arg, int *changed,
-                       struct scr_err *err)
-{
-    int id = *(const int *)arg;
-    (void)err;
-    *changed = scr_index_has(index, id);
-    scr_index_mark_incomplete(index, id);
-    return SCR_OK;
-}
-
 /* Complete datasets of which a file is about to be replaced are complete no more. */
 static int demote_others(const struct scr_move *m, int *ids, size_t n,
                          struct scr_err *err)
 {
-    int rc = SCR_OK;
-    for (size_t i = 0; i < n && rc == SCR_OK; i++) {
+    const struct scr_ids others = { .id = ids, .n = n };
+    for (size_t i = 0; i < n; i++)
         scr_log(m->env->log, SCR_LOG_NOTE,
                 "dataset %d is no longer complete: dataset %d has files of the same "
                 "names",
                 ids[i], m->id);
-        rc = scr_prefix_index_update(m->env, m->p, edit_demote, &ids[i], err);
-        if (rc == SCR_OK)
-            rc = scr_prefix_summary_remove(m->env, m->p, ids[i], err);
-    }
-    return rc;
+    return scr_demote(m->env, m->p, &others, err);
 }
 
 /* Whose it is only a newer version can tell (invariant P16). What has left the stage is

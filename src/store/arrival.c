@@ -500,7 +500,7 @@ int scr_arrivals_adopt(const struct scr_env *env, const struct scr_prefix *p, in
     size_t nids = 0, adopted = 0;
     int rc = lock_plans(env, p, &lock, err);
     if (rc == SCR_OK)
-        rc = scr_dset_ids(env, p->scr, &ids, &nids, err);
+        rc = scr_prefix_unfinished_ids(env, p, NULL, &ids, &nids, err);
     for (size_t i = 0; i < nids; i++) {
         int done = 0;
         int one = adopt_one(env, p, ids[i], &done, rc == SCR_OK ? err : NULL);
@@ -543,8 +543,8 @@ static int enter(struct scr_index *index, scr_hash *flush, int id, const scr_has
                  struct scr_err *err)
 {
     int changed, rc = SCR_OK;
-    if (index != NULL && (rc = scr_index_add(index, dset, 1, time(NULL))) == SCR_OK)
-        rc = scr_index_advance_current(index, id);
+    if (index != NULL)
+        rc = scr_index_arrive(index, dset, time(NULL));
     if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "index: dataset %d", id);
     return flush ? edit_flush_file(flush, &id, &changed, err) : SCR_OK;
@@ -582,7 +582,7 @@ int scr_arrivals_look(const struct scr_env *env, const struct scr_prefix *p,
 {
     int *ids = NULL;
     size_t nids = 0;
-    int rc = scr_arrivals_pending(env, p, &ids, &nids, err);
+    int rc = scr_arrivals_pending(env, p, index, &ids, &nids, err);
     *n = 0;
     for (size_t i = 0; i < nids && rc == SCR_OK; i++)
         rc = look_at(env, p, ids[i], index, flush, n, err);
@@ -595,7 +595,7 @@ int scr_arrivals_give_up_after(const struct scr_env *env, const struct scr_prefi
 {
     int *ids = NULL;
     size_t n = 0;
-    int rc = scr_arrivals_pending(env, p, &ids, &n, err);
+    int rc = scr_arrivals_pending(env, p, NULL, &ids, &n, err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         if (ids[i] > id)
             rc = scr_arrival_give_up(env, p, ids[i], err);
@@ -619,10 +619,11 @@ static int has_plan(const struct scr_env *env, const struct scr_prefix *p, int i
 }
 
 int scr_arrivals_pending(const struct scr_env *env, const struct scr_prefix *p,
-                         int **ids, size_t *n, struct scr_err *err)
+                         const struct scr_index *index, int **ids, size_t *n,
+                         struct scr_err *err)
 {
     size_t all = 0, kept = 0;
-    int rc = scr_dset_ids(env, p->scr, ids, &all, err);
+    int rc = scr_prefix_unfinished_ids(env, p, index, ids, &all, err);
     for (size_t i = 0; i < all && rc == SCR_OK; i++) {
         int has = 0;
         rc = has_plan(env, p, (*ids)[i], &has, err);

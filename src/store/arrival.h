@@ -105,8 +105,9 @@ int scr_arrivals_look(const struct scr_env *env, const struct scr_prefix *p,
                       struct scr_index *index, scr_hash *flush, int *n,
                       struct scr_err *err);
 /* Ids of pending datasets, and of such as may be because it cannot be told, ascending,
- * malloc'd. */
+ * malloc'd. index: as for scr_prefix_unfinished_ids. */
 int scr_arrivals_pending(const struct scr_env *env, const struct scr_prefix *p,
-                         int **ids, size_t *n, struct scr_err *err);
+                         const struct scr_index *index, int **ids, size_t *n,
+                         struct scr_err *err);
 
 #endif

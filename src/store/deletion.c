@@ -37,9 +37,9 @@ static int read_owners(struct owners *o, struct scr_err *err)
                       : scr_fail(err, SCR_E_NOMEM, 0, "list of datasets");
     if (rc == SCR_OK)
         rc = read_marks(o, err);
-    return rc == SCR_OK
-               ? scr_arrivals_pending(o->env, o->p, &o->pending, &o->npending, err)
-               : rc;
+    return rc == SCR_OK ? scr_arrivals_pending(o->env, o->p, &o->index, &o->pending,
+                                               &o->npending, err)
+                        : rc;
 }
 
 static int is_owner(const struct owners *o, int id)

@@ -100,7 +100,7 @@ int scr_flushing_take_dead(const struct scr_env *env, const struct scr_prefix *p
     size_t all = 0;
     *n = 0;
     *marks = NULL;
-    int rc = scr_dset_ids(env, p->scr, &ids, &all, err);
+    int rc = scr_prefix_unfinished_ids(env, p, NULL, &ids, &all, err);
     if (rc == SCR_OK && (*marks = scr_calloc(all, sizeof **marks)) == NULL)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "flushes that were killed: out of memory");
     for (size_t i = 0; i < all && rc == SCR_OK; i++)

@@ -26,8 +26,8 @@ void scr_flushing_leave(const struct scr_env *env, struct scr_flushing *mark);
 
 /* 1 if a process holds the mark of dataset id, or it cannot be told. */
 int scr_flushing_is_held(const struct scr_env *env, const struct scr_prefix *p, int id);
-/* Takes the marks that killed flushes left, of all datasets, malloc'd: no flush of one
- * begins until its mark is ended or left. */
+/* Takes the marks that killed flushes left (of scr_prefix_unfinished_ids), malloc'd: no
+ * flush of one begins until its mark is ended or left. */
 int scr_flushing_take_dead(const struct scr_env *env, const struct scr_prefix *p,
                            struct scr_flushing **marks, size_t *n, struct scr_err *err);
 

@@ -70,36 +70,42 @@ int scr_paths_add_landed(const struct scr_env *env, const struct scr_prefix *p, 
 }
 
 /* Of the index, but id: the complete ones, and with_summary those that have one. */
-static int list_ids(const struct scr_env *env, const struct scr_prefix *p, int id,
-                    int with_summary, int **ids, size_t *n, struct scr_err *err)
+static int list_ids(const struct scr_env *env, const struct scr_prefix *p,
+                    const struct scr_index *index, int id, int with_summary, int **ids,
+                    size_t *n, struct scr_err *err)
 {
     size_t all = 0;
-    *ids = NULL;
-    struct scr_index index = SCR_INDEX_INIT;
+    int rc = scr_index_ids(index, ids, &all);
     *n = 0;
-    int rc = scr_prefix_index_read(env, p, &index, err);
-    if (rc == SCR_OK && (rc = scr_index_ids(&index, ids, &all)) != SCR_OK)
-        scr_fail(err, rc, 0, "list of datasets");
-    for (size_t i = 0; i < all && rc == SCR_OK; i++) {
+    if (rc != SCR_OK)
+        return scr_fail(err, rc, 0, "list of datasets");
+    for (size_t i = 0; i < all; i++) {
         int other = (*ids)[i];
-        if (other != id && (scr_index_is_complete(&index, other) ||
+        if (other != id && (scr_index_is_complete(index, other) ||
                             (with_summary && scr_prefix_has_summary(env, p, other))))
             (*ids)[(*n)++] = other;
     }
-    scr_index_fini(&index);
-    return rc;
+    return SCR_OK;
 }
 
 int scr_paths_complete(const struct scr_env *env, const struct scr_prefix *p, int id,
                        int **ids, size_t *n, struct scr_err *err)
 {
-    return list_ids(env, p, id, 0, ids, n, err);
+    struct scr_index index;
+    int rc = scr_prefix_index_read(env, p, &index, err);
+    *ids = NULL;
+    *n = 0;
+    if (rc == SCR_OK)
+        rc = list_ids(env, p, &index, id, 0, ids, n, err);
+    scr_index_fini(&index);
+    return rc;
 }
 
-int scr_paths_claimed(const struct scr_env *env, const struct scr_prefix *p, int id,
-                      int **ids, size_t *n, struct scr_err *err)
+int scr_paths_claimed(const struct scr_env *env, const struct scr_prefix *p,
+                      const struct scr_index *index, int id, int **ids, size_t *n,
+                      struct scr_err *err)
 {
-    return list_ids(env, p, id, 1, ids, n, err);
+    return list_ids(env, p, index, id, 1, ids, n, err);
 }
 
 int scr_paths_is_complete(const struct scr_env *env, const struct scr_prefix *p, int id)
@@ -135,20 +141,25 @@ int scr_paths_shared(const struct scr_env *env, const struct scr_prefix *p, int 
                      const struct scr_table *paths, int **ids, size_t *n, int *newer,
                      struct scr_err *err)
 {
+    struct scr_index index;
     size_t all = 0;
-    int rc = scr_paths_claimed(env, p, id, ids, &all, err);
+    int rc = scr_prefix_index_read(env, p, &index, err);
+    *ids = NULL;
     *n = 0;
     *newer = 0;
+    if (rc == SCR_OK)
+        rc = scr_paths_claimed(env, p, &index, id, ids, &all, err);
     for (size_t i = 0; i < all && rc == SCR_OK; i++) {
         struct scr_err why = SCR_ERR_INIT;
         int common = 0, one = lists_one(env, p, (*ids)[i], paths, &common, &why);
         if (one == SCR_E_NOMEM || one == SCR_E_IO)
             rc = scr_fail(err, one, 0, "%s", why.text);
-        if (one == SCR_E_VERSION && scr_paths_is_complete(env, p, (*ids)[i]))
+        if (one == SCR_E_VERSION && scr_index_is_complete(&index, (*ids)[i]))
             *newer = (*ids)[i];
         if (common)
             (*ids)[(*n)++] = (*ids)[i];
     }
+    scr_index_fini(&index);
     return rc;
 }
 
@@ -170,7 +181,7 @@ int scr_paths_give_up(const struct scr_env *env, const struct scr_prefix *p, int
 {
     int *ids = NULL;
     size_t all = 0;
-    int rc = scr_arrivals_pending(env, p, &ids, &all, err);
+    int rc = scr_arrivals_pending(env, p, NULL, &ids, &all, err);
     *n = 0;
     for (size_t i = 0; i < all && rc == SCR_OK; i++) {
         int meets = 0;

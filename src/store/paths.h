@@ -21,9 +21,11 @@ int scr_paths_complete(const struct scr_env *env, const struct scr_prefix *p, in
                        int **ids, size_t *n, struct scr_err *err);
 /* Likewise of those, too, that are not complete and have a summary still, as a crash
  * leaves them that came after the index was edited: an index that is rebuilt would call
- * them complete. Whoever replaces a file that one lists removes the summary. */
-int scr_paths_claimed(const struct scr_env *env, const struct scr_prefix *p, int id,
-                      int **ids, size_t *n, struct scr_err *err);
+ * them complete. Whoever replaces a file that one lists removes the summary. index: as
+ * it was read just before. */
+int scr_paths_claimed(const struct scr_env *env, const struct scr_prefix *p,
+                      const struct scr_index *index, int id, int **ids, size_t *n,
+                      struct scr_err *err);
 /* 1 if the index calls dataset id complete, or cannot be read. */
 int scr_paths_is_complete(const struct scr_env *env, const struct scr_prefix *p,
                           int id);

@@ -2,6 +2,7 @@
 /* The prefix directory and the transactions on its state files. */
 #include "store/prefix.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -158,6 +159,39 @@ int scr_prefix_max_dset_dir(const struct scr_env *env, const struct scr_prefix *
     int rc = scr_dset_ids(env, p->scr, &ids, &n, err);
     *max = rc == SCR_OK && n > 0 ? ids[n - 1] : 0;
     free(ids);
+    return rc;
+}
+
+/* Of the complete datasets those from here on are looked at, too. */
+static int recent_from(const struct scr_index *index)
+{
+    enum { RECENT = 16 }; /* a job completes one at a time; several have one prefix */
+    int from = INT_MAX;
+    for (size_t i = index->n, left = RECENT; i-- > 0 && left > 0;)
+        if (index->of[i].complete) {
+            from = index->of[i].id;
+            left--;
+        }
+    return from;
+}
+
+int scr_prefix_unfinished_ids(const struct scr_env *env, const struct scr_prefix *p,
+                              const struct scr_index *index, int **ids, size_t *n,
+                              struct scr_err *err)
+{
+    const struct scr_env quiet = { .sys = env->sys };
+    struct scr_index here = SCR_INDEX_INIT;
+    size_t all = 0;
+    int rc = scr_dset_ids(env, p->scr, ids, &all, err);
+    if (index == NULL && rc == SCR_OK)
+        (void)scr_prefix_index_look(&quiet, p, &here, NULL);
+    index = index != NULL ? index : &here;
+    int from = recent_from(index);
+    *n = 0;
+    for (size_t i = 0; i < all; i++)
+        if ((*ids)[i] >= from || !scr_index_is_complete(index, (*ids)[i]))
+            (*ids)[(*n)++] = (*ids)[i];
+    scr_index_fini(&here);
     return rc;
 }
 
