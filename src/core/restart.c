@@ -193,7 +193,8 @@ static int find_flushed_all(struct scr_ctx *ctx, struct scr_err *err)
 }
 
 /* One that another number of ranks wrote. *again: it is passed over, which is
- * told; one looks below it. */
+ * told; one looks below it. So is one whose files something newer has on the prefix
+ * (P15): nothing brings it there. */
 static int load_foreign_all(struct scr_ctx *ctx, int id, int *again,
                             struct scr_err *err)
 {
@@ -206,7 +207,7 @@ static int load_foreign_all(struct scr_ctx *ctx, int id, int *again,
         *again = id;
         return SCR_OK;
     }
-    if (!scr_restart_is_passed_over(rc))
+    if (!scr_restart_is_passed_over(rc) && rc != SCR_E_NEWER)
         return scr_fail(err, rc, 0,
                         "dataset %d in cache, of another number of ranks: %s", id,
                         why.text);

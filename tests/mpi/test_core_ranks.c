@@ -128,6 +128,32 @@ MPI_CASE(a_global_restart_passes_over_what_would_replace_something_newer)
     job_free(&r.base);
 }
 
+/* The same for who reads what any number of ranks wrote, and may not look at the prefix
+ * directory for something newer. */
+MPI_CASE(so_does_a_restart_of_another_number_of_ranks)
+{
+    struct runs r;
+    struct job two;
+    job_new(t, &r.base, 4);
+    write_with(t, &r, 4, "one", 1, "SCR_FLUSH=0");
+    write_with(t, &r, 3, "one", 1, "SCR_CACHE_BYPASS=1");
+    job_share(t, &two, &r.base, 2);
+    two.out = tmpfile();
+    if (two.in) {
+        struct scr_ctx *ctx = job_start(&two, nodes, "SCR_FETCH=0", NULL);
+        CHECK_INT(job_offered(&two, ctx), 0);
+        CHECK_INT(job_said(&two, "dataset 1 in cache, of another number of ranks, is "
+                                 "not used: flush of one (dataset 1): one (dataset 2) "
+                                 "is newer"),
+                  1);
+        job_checkpoint(&two, ctx, "two", 2);
+        job_kill(&two, ctx);
+    }
+    fclose(two.out);
+    job_unshare(&two);
+    job_free(&r.base);
+}
+
 /* A run of 3 went on from "one"; the next one has 4 again, which wrote "two". */
 static void check_they_go_on(struct mpi_test *t, int lost, const char *setting)
 {
@@ -320,6 +346,7 @@ int main(int argc, char **argv)
                   RUN(likewise_where_a_restart_reads_in_the_prefix_directory),
                   RUN(likewise_with_a_global_restart),
                   RUN(a_global_restart_passes_over_what_would_replace_something_newer),
+                  RUN(so_does_a_restart_of_another_number_of_ranks),
                   RUN(it_stays_in_cache_for_those_who_wrote_it),
                   RUN(it_stays_current_on_the_prefix_for_them),
                   RUN(without_one_of_its_own_number_nothing_is_offered),
