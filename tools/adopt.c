@@ -105,11 +105,6 @@ struct job {
     uint64_t total;
 };
 
-static int no_memory(const struct job *j, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "add %s: out of memory", j->what->dir);
-}
-
 /* Rank of a file by the first pattern it matches; -1: by none. */
 static int owner(const struct job *j, const char *rel)
 {
@@ -137,7 +132,7 @@ static int take_file(struct job *j, const char *rel, const struct stat *st,
     struct scr_listed *f = path ? scr_rank2file_add_file(&j->files, rank, path) : NULL;
     free(path);
     if (f == NULL)
-        return no_memory(j, err);
+        return scr_no_memory(err);
     scr_listed_set_size(f, (uint64_t)st->st_size);
     j->newest = changed > j->newest ? changed : j->newest;
     j->total += (uint64_t)st->st_size;
@@ -152,7 +147,7 @@ static int take_name(struct job *j, const char *rel, const char *name, int depth
     struct stat st;
     char *at = *rel ? scr_asprintf("%s/%s", rel, name) : scr_strdup(name);
     char *path = at ? scr_path_join(j->dir, at) : NULL;
-    int rc = path ? scr_file_stat(j->env->sys, path, &st, err) : no_memory(j, err);
+    int rc = path ? scr_file_stat(j->env->sys, path, &st, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = S_ISDIR(st.st_mode) ? walk(j, at, depth + 1, err)
                                  : take_file(j, at, &st, err);
@@ -168,7 +163,7 @@ static int walk(struct job *j, const char *rel, int depth, struct scr_err *err)
     if (depth > DEPTH_MAX)
         scr_fail(err, SCR_E_RANGE, 0, "%s: more than %d directories deep", j->dir,
                  DEPTH_MAX);
-    int rc = dir == NULL         ? no_memory(j, err)
+    int rc = dir == NULL         ? scr_no_memory(err)
              : depth > DEPTH_MAX ? SCR_E_RANGE
              : strcmp(dir, j->p->scr) == 0
                  ? SCR_OK /* SCR's own */
@@ -209,7 +204,7 @@ static int find_dir(struct job *j, struct scr_err *err)
             "its files",
             j->dir, j->p->path);
     if (j->below == NULL)
-        return no_memory(j, err);
+        return scr_no_memory(err);
     if (scr_prefix_is_own(j->below))
         return scr_fail(err, SCR_E_ARG, 0, "%s: this directory is SCR's own", j->dir);
     int rc = scr_file_stat(j->env->sys, j->dir, &st, err);
@@ -229,7 +224,7 @@ static int choose_name(struct job *j, struct scr_err *err)
     if (*name == '\0')
         return scr_fail(err, SCR_E_NAME, 0, "the name is empty");
     j->out->name = scr_strdup(name);
-    return j->out->name ? SCR_OK : no_memory(j, err);
+    return j->out->name ? SCR_OK : scr_no_memory(err);
 }
 
 /* Ranks 0 … n-1 must all own a file. */
@@ -273,7 +268,7 @@ static int sum_file(struct job *j, struct scr_listed *f, struct scr_err *err)
     char *path = scr_path_join(j->p->path, f->item.name);
     int rc = path ? scr_file_crc32_told(j->env, path, 0, &size, &crc, scr_progress_add,
                                         j->what->progress, err)
-                  : no_memory(j, err);
+                  : scr_no_memory(err);
     if (rc == SCR_OK && size != f->size)
         rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: it changed while it was read", path);
     if (rc == SCR_OK)
@@ -370,7 +365,7 @@ static int edit_reserve(struct scr_index *index, void *arg, int *changed,
         rc = scr_index_add(index, dset, 0, time(NULL));
     scr_hash_delete(dset);
     *changed = 1;
-    return rc == SCR_OK ? rc : no_memory(j, err);
+    return rc == SCR_OK ? rc : scr_no_memory(err);
 }
 
 static int edit_forget(struct scr_index *index, void *arg, int *changed,
@@ -402,7 +397,7 @@ static int record(struct job *j, struct scr_err *err)
     dset = scr_hash_new();
     rc = describe(j, dset) == SCR_OK
              ? scr_build_record(j->env, j->p, j->out->id, dset, &j->files, err)
-             : no_memory(j, err);
+             : scr_no_memory(err);
     scr_hash_delete(dset);
     if (rc != SCR_OK)
         forget(j);

@@ -135,7 +135,7 @@ static int parse_long(struct parse *p)
     int n = shown && len > 0 ? find_long(p, name, len, &f) : 0;
     int rc = SCR_OK;
     if (shown == NULL)
-        rc = scr_fail(p->err, SCR_E_NOMEM, 0, "option %s: out of memory", word);
+        rc = scr_no_memory(p->err);
     else if (n == 0)
         rc = unknown_option(p, shown + 2);
     else if (n > 1 && found_opt(p, f)->name[len] != '\0')
@@ -230,7 +230,7 @@ int scr_args_parse(const struct scr_cmd *cmd, int argc, char **argv, struct scr_
     *builtin = SCR_ARGS_RUN;
     a->operand = scr_calloc((size_t)argc + 1, sizeof *a->operand);
     if (a->operand == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "command line: out of memory");
+        return scr_no_memory(err);
     int rc = cmd->raw ? parse_raw(&p) : parse_words(&p, cmd->stop_at_operand);
     while (rc == SCR_OK && p.at < argc)
         add_operand(a, argv[p.at++]);

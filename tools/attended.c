@@ -15,11 +15,6 @@
 enum { NUMBER_MAX = 64 };
 static const double LOOK_S = 0.25; /* between two looks */
 
-static int no_memory(struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "scavenge: out of memory");
-}
-
 /* 0: there is none, or it cannot be read. */
 static int64_t read_number(const struct scr_tool *t, const char *path)
 {
@@ -45,7 +40,7 @@ int scr_attended_begin(const struct scr_tool *t, int64_t *number, struct scr_err
 {
     char text[NUMBER_MAX], *path = scr_prefix_file(&t->prefix, SCR_SCAVENGE_NUMBER);
     if (path == NULL)
-        return no_memory(err);
+        return scr_no_memory(err);
     *number = next_number(read_number(t, path));
     int n = snprintf(text, sizeof text, "%lld", (long long)*number);
     int rc =
@@ -60,7 +55,7 @@ int scr_attended_open(const struct scr_tool *t, int64_t number, struct scr_atten
     *a = (struct scr_attended){ .t = t, .mine = number };
     a->lock = scr_prefix_file(&t->prefix, SCR_SCAVENGE_LOCK);
     a->number = scr_prefix_file(&t->prefix, SCR_SCAVENGE_NUMBER);
-    return a->lock && a->number ? scr_attended_check(a, err) : no_memory(err);
+    return a->lock && a->number ? scr_attended_check(a, err) : scr_no_memory(err);
 }
 
 /* Not every file system shows the locks of other nodes: one never seen held says

@@ -24,11 +24,6 @@ enum {
     DIR_MODE = 0777       /* cut by the umask */
 };
 
-static int no_memory(int id, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "dataset %d: out of memory", id);
-}
-
 /* --- the verdict --- */
 
 /* scr_prefix_index_enter, or _mend. */
@@ -93,7 +88,7 @@ static int write_part(const struct scr_env *env, const struct scr_prefix *p, int
 {
     char *path = scr_rank2file_part_path(p, id, ranks->of[0]->rank);
     int rc =
-        path ? scr_rank2file_write(env->sys, path, ranks, err) : no_memory(id, err);
+        path ? scr_rank2file_write(env->sys, path, ranks, err) : scr_no_memory(err);
     free(path);
     return rc;
 }
@@ -131,7 +126,7 @@ static int write_rank2file(const struct scr_env *env, const struct scr_prefix *p
                                        .ranks = all->ranks,
                                        .part = scr_calloc(all->n, sizeof *root.part) };
     int rc = path && root.part ? write_parts(env, p, id, all, &root, err)
-                               : no_memory(id, err);
+                               : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_rank2file_root_write(env->sys, path, &root, err);
     scr_rank2file_root_fini(&root);
@@ -153,7 +148,7 @@ static int record(const struct scr_env *env, const struct scr_prefix *p, int id,
                   index_enter *enter, struct scr_err *err)
 {
     char *dir = scr_prefix_dset_dir(p, id);
-    int rc = dir ? scr_dir_make(env->sys, dir, DIR_MODE, err) : no_memory(id, err);
+    int rc = dir ? scr_dir_make(env->sys, dir, DIR_MODE, err) : scr_no_memory(err);
     free(dir);
     /* The entry before the summary, as a flush has it (invariant P1): a summary without
      * an index means that the index was lost. */
@@ -186,7 +181,7 @@ static int publish(struct scr_scan *s, const struct known *known, struct scr_err
         return scr_fail(err, SCR_E_CORRUPT, 0, "dataset %d: no file describes it",
                         s->id);
     if (scr_hash_set_val_i64(s->dset, "COMPLETE", 1) == NULL)
-        return no_memory(s->id, err);
+        return scr_no_memory(err);
     if (known->complete)
         rc = known->enter(s->env, s->p, s->dset, 0, time(NULL), err);
     if (rc == SCR_OK && known->complete)
@@ -276,7 +271,7 @@ static int check_flushed(const struct scr_env *env, const struct scr_prefix *p, 
     if (!complete)
         scr_faults_add(f, "its summary says that it is incomplete");
     scr_rank2file_fini(&list);
-    return rc == SCR_E_NOMEM ? no_memory(id, err) : SCR_OK;
+    return rc == SCR_E_NOMEM ? scr_no_memory(err) : SCR_OK;
 }
 
 static int build_flushed(const struct scr_env *env, const struct scr_prefix *p, int id,
@@ -320,11 +315,11 @@ static int read_listed(const struct scr_env *env, const struct scr_prefix *p, in
                        scr_hash *dset, struct scr_rank2file *list, struct scr_err *err)
 {
     struct scr_index index = SCR_INDEX_INIT;
-    int rc = dset ? scr_prefix_index_read(env, p, &index, err) : no_memory(id, err);
+    int rc = dset ? scr_prefix_index_read(env, p, &index, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = check_stays(env, p, &index, id, err);
     if (rc == SCR_OK && (rc = scr_index_dataset(&index, id, dset)) == SCR_E_NOMEM)
-        rc = no_memory(id, err);
+        rc = scr_no_memory(err);
     if (rc == SCR_OK && scr_prefix_rank2file_read(env, p, id, list, NULL) != SCR_OK)
         rc = SCR_E_NOENT;
     scr_index_fini(&index);
@@ -339,7 +334,7 @@ static int enter_listed(const struct scr_env *env, const struct scr_prefix *p, i
     scr_hash_set_val_u64(dset, "FILES", scr_rank2file_num_files(list));
     scr_hash_set_val_i64(dset, "COMPLETE", 1);
     int rc =
-        scr_hash_ok(dset) ? scr_arrival_give_up(env, p, id, err) : no_memory(id, err);
+        scr_hash_ok(dset) ? scr_arrival_give_up(env, p, id, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_paths_sync(env, p, list, err);
     if (rc == SCR_OK)
@@ -421,7 +416,7 @@ static int resume_placing(const struct scr_env *env, const struct scr_prefix *p,
     struct scr_rank2file list = { 0 };
     scr_hash *dset = scr_hash_new();
     int rc =
-        dset ? scr_stage_read_placing(env, p, id, dset, &why) : no_memory(id, &why);
+        dset ? scr_stage_read_placing(env, p, id, dset, &why) : scr_no_memory(&why);
     if (rc == SCR_OK)
         rc = scr_prefix_rank2file_read(env, p, id, &list, &why);
     if (rc == SCR_OK)

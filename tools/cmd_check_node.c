@@ -40,7 +40,7 @@ static int write_and_read(const struct check *c, const char *path, struct scr_er
     size_t n = 0;
     char *bytes = malloc(PROBE);
     if (bytes == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "%s", path);
+        return scr_no_memory(err);
     for (size_t i = 0; i < PROBE; i++)
         bytes[i] = (char)(i * 31 + (i >> 8));
     int rc =
@@ -58,8 +58,7 @@ static int write_and_read(const struct check *c, const char *path, struct scr_er
 static int probe(const struct check *c, const char *dir, struct scr_err *err)
 {
     char *path = scr_asprintf("%s/check.%ld", dir, (long)getpid());
-    int rc =
-        path ? write_and_read(c, path, err) : scr_fail(err, SCR_E_NOMEM, 0, "%s", dir);
+    int rc = path ? write_and_read(c, path, err) : scr_no_memory(err);
     int removed = path ? scr_file_remove(c->t->env.sys, path, err) : rc;
     free(path);
     return rc == SCR_OK ? removed : rc;
@@ -91,7 +90,7 @@ static int check_store(const struct check *c, const char *base, int is_local,
         rc = scr_place_make(&c->t->env, &c->place, base, is_local, err);
     char *dir = rc == SCR_OK ? scr_place_dir(&c->place, base, is_local) : NULL;
     if (rc == SCR_OK)
-        rc = dir ? probe(c, dir, err) : scr_fail(err, SCR_E_NOMEM, 0, "%s", base);
+        rc = dir ? probe(c, dir, err) : scr_no_memory(err);
     free(dir);
     return rc;
 }
@@ -144,8 +143,7 @@ static int check_given(struct scr_tool *t, const struct check *c, const char *te
         return scr_tool_usage(t, err, "\"%s\" is not DIR:SIZE", text);
     char *base =
         colon ? scr_asprintf("%.*s", (int)(colon - text), text) : scr_strdup(text);
-    int rc = base ? check_store(c, base, 1, want, err)
-                  : scr_fail(err, SCR_E_NOMEM, 0, "%s", text);
+    int rc = base ? check_store(c, base, 1, want, err) : scr_no_memory(err);
     free(base);
     return rc;
 }

@@ -27,7 +27,7 @@ static int print_dir(struct scr_tool *t, const struct scr_args *a,
     }
     char *dir = scr_place_dir(place, s->path, strcmp(s->group, "NODE") == 0);
     if (dir == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "%s", s->path);
+        return scr_no_memory(err);
     scr_tool_print(t, "%s\n", dir);
     free(dir);
     return SCR_OK;

@@ -85,7 +85,7 @@ static int take_dstdir(struct scr_tool *t, const char *dstdir, int id, char **pr
     *prefix = scr ? scr_path_dir(scr) : NULL;
     int rc = SCR_OK;
     if (*prefix == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "option --dstdir: out of memory");
+        rc = scr_no_memory(err);
     else if (strcmp(scr_path_base(scr), ".scr") != 0 ||
              scr_dset_id(scr_path_base(path)) != id)
         rc = scr_tool_usage(t, err,
@@ -196,8 +196,7 @@ static int copy_map(struct copy *c, const scr_filemap *map, struct scr_err *err)
     if (c->created == 0)
         return copy_wanted(c, map, err);
     scr_filemap *only = scr_filemap_only(map, c->g.id, c->created);
-    int rc = only ? copy_wanted(c, only, err)
-                  : scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
+    int rc = only ? copy_wanted(c, only, err) : scr_no_memory(err);
     scr_filemap_delete(only);
     return rc;
 }
@@ -216,8 +215,7 @@ static int copy_cntl(struct copy *c, const char *dir, struct scr_err *err)
 {
     struct scr_cntl cntl;
     scr_filemap *map = scr_filemap_new();
-    int rc = map ? scr_cntl_open(&c->t->env, dir, 0, &cntl, err)
-                 : scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
+    int rc = map ? scr_cntl_open(&c->t->env, dir, 0, &cntl, err) : scr_no_memory(err);
     if (rc == SCR_OK) {
         rc = scr_cntl_read_node(&c->t->env, &cntl, map, err);
         scr_cntl_close(&c->t->env, &cntl);

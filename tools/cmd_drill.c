@@ -191,7 +191,7 @@ static int compare_results(struct course *c, int *same, struct scr_err *err)
     char *a = scr_asprintf("%s/reference/%s", p->work, p->result);
     char *b = scr_asprintf("%s/drill/%s", p->work, p->result);
     int rc = a && b ? scr_drill_compare(c->t->env.sys, a, b, &diff, err)
-                    : scr_fail(err, SCR_E_NOMEM, 0, "compare results");
+                    : scr_no_memory(err);
     free(a);
     free(b);
     *same = diff.same;

@@ -93,7 +93,7 @@ static int list(struct scr_tool *t, const scr_hash *h, const char *flag,
     int *ids, found = 0;
     size_t n;
     if (!scr_hash_list_int(scr_hash_get(h, "DATASET"), &ids, &n))
-        return scr_fail(err, SCR_E_NOMEM, 0, "flush file: out of memory");
+        return scr_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         int id = ids[newest_first ? n - 1 - i : i];
         if (!scr_flush_need(h, id) || !scr_flush_has(h, id, flag) ||
@@ -159,7 +159,7 @@ static int go_by_index(struct scr_tool *t, scr_hash *h, struct scr_err *err)
     if (rc == SCR_OK)
         rc = scr_arrivals_look(&t->env, &t->prefix, &index, h, &arrived, err);
     if (rc == SCR_OK && !scr_hash_list_int(scr_hash_get(h, "DATASET"), &ids, &n))
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "flush file: out of memory");
+        rc = scr_no_memory(err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         rc = scr_flush_set_location(h, ids[i], SCR_LOC_PFS,
                                     scr_flush_is_saved(h, &index, ids[i], NULL));

@@ -75,7 +75,7 @@ static int parse_time(const char *text, int64_t *out, struct scr_err *err)
     const struct scr_proc_spec spec = { .argv = argv, .err_path = "/dev/null" };
     int status = 0;
     int rc = arg ? scr_proc_run(&spec, DATE_TIMEOUT_S, &reply, &status, err)
-                 : scr_fail(err, SCR_E_NOMEM, 0, "time \"%s\": out of memory", text);
+                 : scr_no_memory(err);
     if (rc == SCR_OK) {
         reply[strcspn(reply, "\n")] = '\0';
         if (status != 0 || text[strspn(text, " \t")] == '\0' ||

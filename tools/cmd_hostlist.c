@@ -47,8 +47,7 @@ static int read_operands(struct scr_tool *t, const struct scr_args *a,
         return scr_tool_usage(t, err, "which hosts?");
     for (int i = 0; i < a->noperands; i++)
         scr_str_printf(&joined, "%s%s", i > 0 ? "," : "", a->operand[i]);
-    int rc = joined.bad ? scr_fail(err, SCR_E_NOMEM, 0, "host list: out of memory")
-                        : scr_hostlist_expand(joined.p, out, err);
+    int rc = joined.bad ? scr_no_memory(err) : scr_hostlist_expand(joined.p, out, err);
     scr_str_free(&joined);
     return rc;
 }

@@ -471,7 +471,7 @@ static int find_numbered(struct scr_tool *t, const char *text, int **ids, size_t
         *ids = one;
         one[(*n)++] = id;
     } else if (rc == SCR_OK)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "delete: out of memory");
+        rc = scr_no_memory(err);
     scr_index_fini(&index);
     return rc;
 }

@@ -53,14 +53,14 @@ static int take_name(const char *text, char **name, struct scr_err *err)
 {
     char *upper = scr_conf_upper(text, strlen(text));
     if (upper == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "%s", text);
+        return scr_no_memory(err);
     const char *real = scr_spec_unalias(upper);
     int known = scr_spec_find(real) != NULL || scr_spec_line(real) != NULL;
     *name = scr_strdup(real);
     const char *near = scr_spec_nearest(upper, NULL);
     free(upper);
     if (known)
-        return *name ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "%s", text);
+        return *name ? SCR_OK : scr_no_memory(err);
     free(*name);
     *name = NULL;
     if (near == NULL)
@@ -110,7 +110,7 @@ static int print_lines(struct scr_tool *t, const char *key, size_t *n,
         scr_tool_print(t, "%s", out.p);
     scr_str_free(&out);
     scr_hash_delete(lines);
-    return bad ? scr_fail(err, SCR_E_NOMEM, 0, "%s", key) : SCR_OK;
+    return bad ? scr_no_memory(err) : SCR_OK;
 }
 
 static json_t *json_of_line(const scr_hash *line)
@@ -230,7 +230,7 @@ static int print_setting(struct scr_tool *t, const struct scr_spec *spec,
             scr_str_append(&out, value);
         scr_str_printf(&out, "  # %s\n", origin);
     }
-    int rc = out.bad ? scr_fail(err, SCR_E_NOMEM, 0, "%s", spec->name) : SCR_OK;
+    int rc = out.bad ? scr_no_memory(err) : SCR_OK;
     if (rc == SCR_OK)
         scr_tool_print(t, "%s", out.p);
     scr_str_free(&out);
@@ -283,7 +283,7 @@ static int explain_parameter(struct scr_tool *t, const struct scr_spec *spec,
     scr_str_append(&text, " ");
     scr_doc_type(&text, spec);
     scr_str_printf(&text, " Since SCR %s.\n", spec->since);
-    int rc = text.bad ? scr_fail(err, SCR_E_NOMEM, 0, "%s", spec->name) : SCR_OK;
+    int rc = text.bad ? scr_no_memory(err) : SCR_OK;
     if (rc == SCR_OK)
         scr_tool_print(t, "%s", text.p);
     scr_str_free(&text);
@@ -310,7 +310,7 @@ static int explain_lines(struct scr_tool *t, const struct scr_line_spec *spec,
         scr_doc_wrap(&text, "      ", c->doc, 78);
     }
     if (rc == SCR_OK && text.bad)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "%s", spec->key);
+        rc = scr_no_memory(err);
     if (rc == SCR_OK)
         scr_tool_print(t, "%s", text.p);
     scr_str_free(&text);
@@ -331,7 +331,7 @@ static int check(struct scr_tool *t, const char *path, struct scr_err *err)
     int errors = 0, warnings = 0;
     struct scr_cfg *cfg = scr_cfg_new();
     if (cfg == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "configuration");
+        return scr_no_memory(err);
     int rc = scr_cfg_set_environ(cfg, t->environ, err);
     if (rc == SCR_OK)
         rc = scr_cfg_check_file(&t->env, cfg, path, &errors, &warnings, err);
@@ -351,7 +351,7 @@ static int print_doc(struct scr_tool *t, void (*doc)(struct scr_str *),
     struct scr_str out = SCR_STR_INIT;
     doc(&out);
     if (out.bad)
-        return scr_fail(err, SCR_E_NOMEM, 0, "documentation");
+        return scr_no_memory(err);
     scr_tool_print(t, "%s", out.p);
     scr_str_free(&out);
     return SCR_OK;

@@ -81,10 +81,10 @@ static int ask_caches(struct postrun *p, struct scr_err *err)
     for (size_t i = 0; i < reach.nshared && rc == SCR_OK; i++)
         rc = scr_survey_add_shared(&s, reach.shared[i], err);
     if (rc == SCR_OK && scr_survey_ids(&s, &ids, &n) != SCR_OK)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "caches: out of memory");
+        rc = scr_no_memory(err);
     for (int i = 0; i < n && rc == SCR_OK; i++)
         if (note_cached(p, s.map, ids[i]) != SCR_OK)
-            rc = scr_fail(err, SCR_E_NOMEM, 0, "caches: out of memory");
+            rc = scr_no_memory(err);
     free(ids);
     scr_survey_fini(&s);
     scr_reach_fini(&reach);
@@ -97,7 +97,7 @@ static int keep_own(struct postrun *p, struct scr_err *err)
     int *ids = NULL;
     size_t n = 0;
     if (!scr_hash_list_int(scr_hash_get(p->flush, "DATASET"), &ids, &n))
-        return scr_fail(err, SCR_E_NOMEM, 0, "flush file: out of memory");
+        return scr_no_memory(err);
     for (size_t i = 0; i < n; i++)
         if (!scr_flush_is_of_job(p->flush, ids[i], p->job_id))
             scr_flush_remove(p->flush, ids[i]);
@@ -184,9 +184,8 @@ static int edit_saved(scr_hash *h, void *arg, int *changed, struct scr_err *err)
         return SCR_OK;
     (void)scr_flush_set_location(h, id, SCR_LOC_FLUSHING, 0);
     (void)scr_flush_set_location(h, id, SCR_LOC_SYNC_FLUSHING, 0);
-    return scr_flush_set_location(h, id, SCR_LOC_PFS, 1) == SCR_OK
-               ? SCR_OK
-               : scr_fail(err, SCR_E_NOMEM, 0, "flush file: out of memory");
+    return scr_flush_set_location(h, id, SCR_LOC_PFS, 1) == SCR_OK ? SCR_OK
+                                                                   : scr_no_memory(err);
 }
 
 /* The flush file only tells; the index is what counts. */
@@ -288,7 +287,7 @@ static int edit_back(struct scr_index *index, void *arg, int *changed,
     struct scr_lost_output_ckpts all = { NULL, 0, 0 };
     scr_lost_output_offer_listed(&all, index);
     if (all.bad)
-        return scr_fail(err, SCR_E_NOMEM, 0, "lost output: out of memory");
+        return scr_no_memory(err);
     struct scr_lost_output_choice c = scr_lost_output_choose(&all, l->oldest);
     char *text = scr_lost_output_text(
         l, &c, p->stays ? SCR_LOST_OUTPUT_STAY : SCR_LOST_OUTPUT_NEXT);
@@ -314,7 +313,7 @@ static int tidy(struct postrun *p, struct scr_err *err)
     int *ids = NULL;
     size_t n = 0;
     if (scr_index_ids(&p->index, &ids, &n) != SCR_OK)
-        return scr_fail(err, SCR_E_NOMEM, 0, "index: out of memory");
+        return scr_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         struct scr_index_entry e;
         if (scr_index_get(&p->index, ids[i], &e, NULL) == SCR_OK && e.complete &&
@@ -332,7 +331,7 @@ static int save_all(struct postrun *p, struct scr_err *err)
     if (rc == SCR_OK && p->a->opt[OPT_DRY_RUN] == NULL)
         rc = tidy(p, err);
     if (rc == SCR_OK && !scr_hash_list_int(scr_hash_get(p->flush, "DATASET"), &ids, &n))
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "flush file: out of memory");
+        rc = scr_no_memory(err);
     if (rc == SCR_OK)
         rc = save_output(p, ids, n, &found, err);
     if (rc == SCR_OK && found && !p->a->opt[OPT_DRY_RUN]) {
@@ -415,8 +414,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
         sweep(t);
     }
     p.flush = scr_hash_new();
-    rc = p.flush ? save_all(&p, err)
-                 : scr_fail(err, SCR_E_NOMEM, 0, "postrun: out of memory");
+    rc = p.flush ? save_all(&p, err) : scr_no_memory(err);
     if (p.is_open)
         scr_scavenge_close(&p.s);
     scr_lost_output_fini(&p.lost_output);

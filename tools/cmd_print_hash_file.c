@@ -83,8 +83,7 @@ static int print_file(struct scr_tool *t, const char *path, int is_json, int ind
 {
     uint64_t rest = 0;
     scr_hash *h = scr_hash_new();
-    int rc = h ? read_hash(t, path, h, &rest, err)
-               : scr_fail(err, SCR_E_NOMEM, 0, "read %s: out of memory", path);
+    int rc = h ? read_hash(t, path, h, &rest, err) : scr_no_memory(err);
     if (rc == SCR_OK && is_json)
         rc = scr_tool_json(t, hash_json(h), err);
     else if (rc == SCR_OK)

@@ -63,9 +63,7 @@ static int set_open(struct scr_tool *t, struct set *s, const char *path,
         if (s->out[i] == NULL)
             break;
     }
-    return s->dir != NULL && s->out[s->n - 1] != NULL
-               ? SCR_OK
-               : scr_fail(err, SCR_E_NOMEM, 0, "redundancy set: out of memory");
+    return s->dir != NULL && s->out[s->n - 1] != NULL ? SCR_OK : scr_no_memory(err);
 }
 
 /* scr_rebuild_xor is for XOR sets, and so on; as `scr rebuild` any. */
@@ -198,7 +196,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     if (rc == SCR_OK)
         rc = open_prefix(t, a, &s, &id, err);
     if (rc == SCR_OK && (files = files_dir(t, a, id)) == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "redundancy set: out of memory");
+        rc = scr_no_memory(err);
     if (rc == SCR_OK)
         rc = rebuild(t, &s, files, err);
     free(files);

@@ -31,8 +31,8 @@ static int run_plain(struct scr_tool *t, const char *launcher, const char *const
     char *path = NULL;
     scr_strv_add(&argv, launcher);
     scr_strv_add_all(&argv, args);
-    int rc = argv.bad ? scr_fail(err, SCR_E_NOMEM, ENOMEM, "%s", launcher)
-                      : scr_rm_program(&here, launcher, &path, err);
+    int rc =
+        argv.bad ? scr_no_memory(err) : scr_rm_program(&here, launcher, &path, err);
     if (rc == SCR_OK)
         rc = scr_proc_exec(path, scr_strv_argv(&argv), err);
     scr_strv_free(&argv);

@@ -79,7 +79,7 @@ static int own_dir(struct scr_tool *t, char **dir, struct scr_err *err)
         rc = scr_place_make(&t->env, &place, d.store[d.cntl_store].path, 1, err);
     if (rc == SCR_OK &&
         (*dir = scr_place_dir(&place, d.store[d.cntl_store].path, 1)) == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "control directory");
+        rc = scr_no_memory(err);
     scr_descs_fini(&d);
     return rc;
 }
@@ -101,7 +101,7 @@ static int given_dir(struct scr_tool *t, const char *given, char **dir,
     if (rc == SCR_OK)
         rc = scr_cwd(&cwd, err);
     if (rc == SCR_OK && (*dir = scr_path_join(cwd, path)) == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "control directory");
+        rc = scr_no_memory(err);
     scr_reach_fini(&r);
     free(cwd);
     free(path);
@@ -173,7 +173,7 @@ static int go_background(struct scr_tool *t, const struct scr_args *a, const cha
     if (rc != SCR_OK || who.held)
         return rc;
     char *log = scr_daemon_path(dir, SCR_TRANSFER_LOG);
-    rc = log ? spawn(t, a, dir, log, err) : scr_fail(err, SCR_E_NOMEM, 0, "transfer");
+    rc = log ? spawn(t, a, dir, log, err) : scr_no_memory(err);
     free(log);
     return rc;
 }
@@ -185,8 +185,8 @@ static int read_file(struct scr_tool *t, const char *dir, scr_hash *h,
 {
     struct scr_err why = SCR_ERR_INIT;
     char *file = scr_daemon_path(dir, SCR_TRANSFER_FILE);
-    int rc = file && h ? scr_hash_file_read(t->env.sys, file, h, &why)
-                       : scr_fail(&why, SCR_E_NOMEM, 0, "transfer file");
+    int rc =
+        file && h ? scr_hash_file_read(t->env.sys, file, h, &why) : scr_no_memory(&why);
     if (rc == SCR_E_NOENT)
         rc = SCR_OK;
     if (rc == SCR_OK)
@@ -242,9 +242,7 @@ static int edit_command(scr_hash *h, void *arg, int *changed, struct scr_err *er
         return rc;
     t.command = *(const enum scr_transfer_command *)arg;
     *changed = 1;
-    return scr_transfer_set(h, &t) == SCR_OK
-               ? SCR_OK
-               : scr_fail(err, SCR_E_NOMEM, 0, "transfer file");
+    return scr_transfer_set(h, &t) == SCR_OK ? SCR_OK : scr_no_memory(err);
 }
 
 /* Only somebody who is there can be told; who comes later copies what is listed. */
@@ -258,7 +256,7 @@ static int give_command(struct scr_tool *t, enum scr_transfer_command command,
     char *file = scr_daemon_path(dir, SCR_TRANSFER_FILE);
     rc = file ? scr_hash_file_update(t->env.sys, file, SCR_TRANSFER_LOCK_MS,
                                      SCR_VOLATILE, edit_command, &command, err)
-              : scr_fail(err, SCR_E_NOMEM, 0, "transfer file");
+              : scr_no_memory(err);
     free(file);
     return rc;
 }

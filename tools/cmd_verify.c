@@ -307,7 +307,7 @@ static int verify_prefix(struct tally *y, const struct scr_args *a, int *seen,
     int rc = (y->repair ? scr_prefix_index_read : scr_prefix_index_look)(
         &y->t->env, &y->t->prefix, &index, err);
     if (rc == SCR_OK && scr_index_ids(&index, &ids, &n) != SCR_OK)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "index: out of memory");
+        rc = scr_no_memory(err);
     if (rc == SCR_OK)
         rc = each_entry(y, a, &index, ids, n, seen, err);
     free(ids);
@@ -491,7 +491,7 @@ static int verify_cache(struct tally *y, const struct scr_args *a, int *seen,
         rc = scr_survey_add_shared(&s, reach.shared[i], err);
     s.env = &y->t->env;
     if (rc == SCR_OK && scr_survey_ids(&s, &ids, &n) != SCR_OK)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
+        rc = scr_no_memory(err);
     if (rc == SCR_OK)
         rc = check_cached_names(a, &s, ids, n, seen, err);
     if (rc == SCR_OK)
@@ -512,8 +512,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     struct tally y = { .t = t, .repair = a->opt[OPT_REPAIR] != NULL };
     int cache = a->opt[OPT_CACHE] != NULL || a->opt[OPT_CNTL] != NULL;
     int *seen = scr_calloc((size_t)a->noperands, sizeof *seen);
-    int rc = seen ? scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err)
-                  : scr_fail(err, SCR_E_NOMEM, 0, "list of datasets: out of memory");
+    int rc = seen ? scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = cache ? verify_cache(&y, a, seen, err) : verify_prefix(&y, a, seen, err);
     scr_progress_hide(&y.progress);

@@ -14,7 +14,7 @@ static int compare_open(const struct scr_sys *sys, int a, int b, struct drill_di
     static const size_t half = COMPARE_BUF;
     char *buf = scr_calloc(2, half);
     size_t na = half, nb = half;
-    int rc = buf ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "compare results");
+    int rc = buf ? SCR_OK : scr_no_memory(err);
     *out = (struct drill_diff){ 0, 1 };
     while (rc == SCR_OK && out->same && na == half) {
         rc = scr_read_upto(sys, a, buf, half, &na, "the first result", err);

@@ -140,7 +140,7 @@ static int name_nodes(struct scr_tool *t, const struct scr_args *a,
     if (!bad)
         p->kill = scr_strdup(option(a, OPT_KILL, p->names.name[p->nodes > 1]));
     if (bad || p->kill == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "name %d nodes", p->nodes);
+        return scr_no_memory(err);
     if (!scr_hostlist_contains(&p->names, p->kill))
         return scr_tool_usage(t, err, "--kill %s: the nodes are n1 to n%d", p->kill,
                               p->nodes);
@@ -168,7 +168,7 @@ static int find_solver(struct scr_tool *t, struct drill_plan *p, struct scr_err 
     struct stat st;
     int rc = scr_tool_program(t, &real, err);
     if (rc == SCR_OK && (dir = scr_path_dir(real)) == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "find heat2d");
+        rc = scr_no_memory(err);
     for (size_t i = 0; rc == SCR_OK && i < sizeof places / sizeof places[0]; i++) {
         char *path = scr_path_join(dir, places[i]);
         if (path && scr_file_stat(t->env.sys, path, &st, NULL) == SCR_OK) {
@@ -195,9 +195,7 @@ static int find_program(const char *name, struct drill_plan *p, struct scr_err *
     if (rc == SCR_OK)
         p->path = here ? scr_path_join(here, name) : scr_strdup(name);
     free(here);
-    return rc == SCR_OK && p->path == NULL
-               ? scr_fail(err, SCR_E_NOMEM, 0, "start %s", name)
-               : rc;
+    return rc == SCR_OK && p->path == NULL ? scr_no_memory(err) : rc;
 }
 
 static int choose_program(struct scr_tool *t, const struct scr_args *a,
@@ -213,7 +211,7 @@ static int choose_program(struct scr_tool *t, const struct scr_args *a,
         n++;
     p->program = scr_calloc(n + 2, sizeof *p->program);
     if (p->program == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "start %s", p->path);
+        return scr_no_memory(err);
     p->program[0] = p->path;
     memcpy(p->program + 1, args, n * sizeof *args);
     p->d.program = p->program;
@@ -228,7 +226,7 @@ static int make_dir(struct scr_tool *t, const char *base, const char *name, char
 {
     *path = scr_path_join(base, name);
     if (*path == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "make %s", name);
+        return scr_no_memory(err);
     int rc = scr_dir_make_private(t->env.sys, base, name, 0700, err);
     *made = rc == SCR_OK;
     return rc;
@@ -262,7 +260,7 @@ int scr_drill_plan_dirs(struct scr_tool *t, struct drill_plan *p, struct scr_err
     char *base = NULL;
     char *name = scr_asprintf("scr-drill.%d.%llx", (int)getpid(),
                               (unsigned long long)scr_now_usec());
-    int rc = name ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "make a working directory");
+    int rc = name ? SCR_OK : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = find_base(t, p->dir, &base, err);
     if (rc == SCR_OK)
@@ -285,8 +283,7 @@ int scr_drill_plan_clear_storage(struct scr_tool *t, const struct drill_plan *p,
     int rc = SCR_OK;
     for (size_t i = 0; i < 2 && rc == SCR_OK; i++) {
         char *path = scr_path_join(p->storage, bases[i]);
-        rc = path ? scr_dir_remove(t->env.sys, path, err)
-                  : scr_fail(err, SCR_E_NOMEM, 0, "clear %s", p->storage);
+        rc = path ? scr_dir_remove(t->env.sys, path, err) : scr_no_memory(err);
         if (rc == SCR_OK)
             rc = scr_dir_make_private(t->env.sys, p->storage, bases[i], 0700, err);
         free(path);
@@ -329,7 +326,7 @@ int scr_drill_plan_replace(struct drill_plan *p, int i, struct scr_err *err)
             continue;
         char *name = scr_strdup(p->spare[i]);
         if (name == NULL)
-            return scr_fail(err, SCR_E_NOMEM, 0, "replace node %s", p->strike[i].node);
+            return scr_no_memory(err);
         free(p->names.name[k]);
         p->names.name[k] = name;
         break;

@@ -84,8 +84,7 @@ static int identity_of(const struct scr_sys *sys, const struct drill *d,
     const struct scr_env env = { .sys = sys };
     struct scr_prefix p;
     char *path = scr_path_join(d->work, jobid);
-    int rc = path ? scr_prefix_open(&env, path, 0, &p, err)
-                  : scr_fail(err, SCR_E_NOMEM, 0, "list processes of %s", jobid);
+    int rc = path ? scr_prefix_open(&env, path, 0, &p, err) : scr_no_memory(err);
     free(path);
     if (rc != SCR_OK)
         return rc;
@@ -110,7 +109,7 @@ static int node_files_list(const struct scr_sys *sys, const struct drill *d,
     f->dir = base ? scr_place_dir(&place, base, 1) : NULL;
     free(base);
     if (f->dir == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "list processes of %s", node);
+        return scr_no_memory(err);
     return scr_dir_list(sys, f->dir, &f->names, &f->n, err);
 }
 
@@ -176,8 +175,7 @@ static int forget_pids(const struct scr_sys *sys, const struct drill *d,
         if (strncmp(f.names[i], "pid.", 4) != 0)
             continue;
         char *path = scr_path_join(f.dir, f.names[i]);
-        rc = path ? scr_file_remove(sys, path, &why)
-                  : scr_fail(&why, SCR_E_NOMEM, 0, "forget processes of %s", node);
+        rc = path ? scr_file_remove(sys, path, &why) : scr_no_memory(&why);
         free(path);
     }
     node_files_free(&f);
@@ -193,8 +191,7 @@ static int remove_storage(const struct scr_sys *sys, const struct drill *d,
     int rc = SCR_OK;
     for (size_t i = 0; i < 2 && rc == SCR_OK; i++) {
         char *dir = scr_asprintf("%s/%s/vnode.%s", d->storage, bases[i], node);
-        rc = dir ? scr_dir_remove(sys, dir, err)
-                 : scr_fail(err, SCR_E_NOMEM, 0, "remove storage of %s", node);
+        rc = dir ? scr_dir_remove(sys, dir, err) : scr_no_memory(err);
         free(dir);
     }
     return rc;
@@ -218,7 +215,7 @@ static int hold_for(const struct watch *w, const struct drill_strike *strike,
     char *line = scr_asprintf("%s %d\n", strike->phase, strike->entry);
     int rc = line ? scr_file_replace(w->sys, w->hold, line, strlen(line), 0600,
                                      SCR_VOLATILE, err)
-                  : scr_fail(err, SCR_E_NOMEM, 0, "hold the job");
+                  : scr_no_memory(err);
     free(line);
     return rc;
 }
@@ -343,8 +340,7 @@ static int start_run(const struct drill *d, const char *prefix, const char *log,
                                         .out_path = log,
                                         .err_path = log,
                                         .new_group = 1 };
-    int rc = argv.bad ? scr_fail(err, SCR_E_NOMEM, ENOMEM, "start %s", d->program[0])
-                      : scr_proc_start(&spec, pid, err);
+    int rc = argv.bad ? scr_no_memory(err) : scr_proc_start(&spec, pid, err);
     if (rc != SCR_OK)
         scr_err_prefix(err, "%s", d->mpirun);
     scr_strv_free(&argv);
@@ -371,7 +367,7 @@ int scr_drill_run(struct scr_tool *t, const struct drill *d, const char *name,
     }
     if (prefix == NULL || log == NULL || w.phase_file == NULL || w.hold == NULL ||
         env.bad) {
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "run %s", name);
+        rc = scr_no_memory(err);
         goto out;
     }
     if ((rc = scr_dir_make(t->env.sys, prefix, 0700, err)) != SCR_OK ||

@@ -23,11 +23,6 @@ struct job {
     struct scr_err first;
 };
 
-static int no_memory(const char *dest, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "%s: out of memory", dest);
-}
-
 static int step(void *progress, size_t n, struct scr_err *err)
 {
     (void)err;
@@ -67,7 +62,7 @@ static int check_there(struct job *j, const struct scr_copy *want, struct scr_er
 static int make_dir(const struct job *j, const char *path, struct scr_err *err)
 {
     char *dir = scr_path_dir(path);
-    int rc = dir ? scr_dir_make(j->env->sys, dir, DIR_MODE, err) : no_memory(path, err);
+    int rc = dir ? scr_dir_make(j->env->sys, dir, DIR_MODE, err) : scr_no_memory(err);
     free(dir);
     return rc;
 }
@@ -77,7 +72,7 @@ static int check_inside(const struct job *j, const char *path, struct scr_err *e
 {
     struct scr_err why = SCR_ERR_INIT;
     char *dir = scr_path_dir(path);
-    int rc = dir ? SCR_OK : no_memory(path, err);
+    int rc = dir ? SCR_OK : scr_no_memory(err);
     if (rc == SCR_OK && (rc = scr_prefix_check_inside(j->p, dir, &why)) != SCR_OK)
         scr_fail(err, rc, 0, "extract %s: %s; extract to a directory (--to)", path,
                  why.text);
@@ -88,7 +83,7 @@ static int check_inside(const struct job *j, const char *path, struct scr_err *e
 static int sync_dir(const struct job *j, const char *path, struct scr_err *err)
 {
     char *dir = scr_path_dir(path);
-    int rc = dir ? scr_dir_sync(j->env->sys, dir, err) : no_memory(path, err);
+    int rc = dir ? scr_dir_sync(j->env->sys, dir, err) : scr_no_memory(err);
     free(dir);
     return rc;
 }
@@ -122,7 +117,7 @@ static int extract_file(struct job *j, const struct scr_listed *f, struct scr_er
         .dst = path, .tag = (int)getpid(), .fresh = 1, .sync = 1, .pace = &j->pace
     };
     int in_place = j->what->to == NULL && !f->is_packed;
-    int rc = path ? scr_stored_job(j->p->path, f, &s, &job, err) : no_memory(dest, err);
+    int rc = path ? scr_stored_job(j->p->path, f, &s, &job, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = in_place || is_there(j, path) ? check_there(j, &job, err)
                                            : write_file(j, &job, err);
@@ -165,7 +160,7 @@ static int read_record(const struct job *j, int id, scr_hash *dset,
 {
     int complete = 0;
     if (dset == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "dataset %d: out of memory", id);
+        return scr_no_memory(err);
     int rc = scr_prefix_summary_read(j->env, j->p, id, &complete, dset, NULL);
     if (rc == SCR_E_NOENT || (rc == SCR_OK && !complete))
         return scr_fail(err, SCR_E_MISSING, 0,

@@ -125,7 +125,7 @@ static void check_rank(const struct scr_env *env, const char *prefix,
         if (path != NULL) {
             scr_faults_check_file(env, path, is, with_crc, of->rank, f);
         } else {
-            scr_fail(&why, SCR_E_NOMEM, 0, "out of memory");
+            scr_no_memory(&why);
             add_of_rank(f, of->rank, &why);
         }
         free(path);

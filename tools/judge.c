@@ -40,11 +40,6 @@ void scr_judgement_fini(struct scr_judgement *j)
     *j = (struct scr_judgement){ 0 };
 }
 
-static int no_memory(struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "datasets: out of memory");
-}
-
 /* A new candidate at the end; NULL: out of memory. */
 static struct scr_candidate *add(struct scr_judgement *j, int id, int in_cache)
 {
@@ -90,9 +85,9 @@ static int judge_survey(const struct scr_judge *q, const struct scr_survey *s,
     struct scr_err reason = SCR_ERR_INIT;
     enum scr_survey_state state;
     if (d->d.id != 0 && (c->name = scr_strdup(d->d.name)) == NULL)
-        return no_memory(err);
+        return scr_no_memory(err);
     if (scr_survey_judge(s, d, q->with_crc, &state, &reason) != SCR_OK)
-        return no_memory(err);
+        return scr_no_memory(err);
     if (state == SCR_SURVEY_OPEN || state == SCR_SURVEY_LOST)
         find(c, of_survey[state], "%s", reason.text);
     if (d->d.id != 0 && !d->d.is_ckpt)
@@ -112,10 +107,10 @@ static int judge_cached(const struct scr_judge *q, const struct scr_survey *s, i
     struct scr_err why = SCR_ERR_INIT;
     struct scr_candidate *c = add(j, id, 1);
     if (c == NULL)
-        return no_memory(err);
+        return scr_no_memory(err);
     int rc = scr_survey_dataset(s, id, &d, &why);
     if (rc == SCR_E_NOMEM)
-        return no_memory(err);
+        return scr_no_memory(err);
     if (rc != SCR_OK) {
         find(c, SCR_CANDIDATE_CORRUPT, "%s", why.text);
         return SCR_OK;
@@ -134,7 +129,7 @@ static int judge_cache(const struct scr_judge *q, struct scr_judgement *j,
     for (size_t i = 0; i < q->nshared && rc == SCR_OK; i++)
         rc = scr_survey_add_shared(&s, q->shared[i], err);
     if (rc == SCR_OK && scr_survey_ids(&s, &ids, &n) != SCR_OK)
-        rc = no_memory(err);
+        rc = scr_no_memory(err);
     for (int i = n - 1; i >= 0 && rc == SCR_OK; i--)
         rc = judge_cached(q, &s, ids[i], j, err);
     free(ids);
@@ -195,7 +190,7 @@ static int hint_at_rebuild(const struct scr_judge *q, struct scr_candidate *c,
                               q->prefix->path, c->id);
     free(c->why);
     c->why = more;
-    return more ? SCR_OK : no_memory(err);
+    return more ? SCR_OK : scr_no_memory(err);
 }
 
 /* The summary, or what it will say once somebody enters the dataset. */
@@ -231,7 +226,7 @@ static int judge_record(const struct scr_judge *q, struct scr_candidate *c,
         judge_files(q, c, dset, &list);
     scr_hash_delete(dset);
     scr_rank2file_fini(&list);
-    return rc == SCR_E_NOMEM ? no_memory(err) : SCR_OK;
+    return rc == SCR_E_NOMEM ? scr_no_memory(err) : SCR_OK;
 }
 
 static int judge_entry(const struct scr_judge *q, const struct scr_index *index, int id,
@@ -246,7 +241,7 @@ static int judge_entry(const struct scr_judge *q, const struct scr_index *index,
     c->name = scr_strdup(e.dset.name);
     c->current = e.current;
     if (c->name == NULL)
-        return no_memory(err);
+        return scr_no_memory(err);
     if (e.failed)
         find(c, SCR_CANDIDATE_FAILED, "a restart could not read it at %s",
              *e.failed != '\0' ? e.failed : "an unknown time");
@@ -269,7 +264,7 @@ static int all_ids(const struct scr_judge *q, const struct scr_index *index,
     for (size_t i = 0; i < index->n; i++)
         ok = ok && scr_ids_add(ids, index->of[i].id) == SCR_OK;
     free(dirs);
-    return rc == SCR_OK && !ok ? no_memory(err) : rc;
+    return rc == SCR_OK && !ok ? scr_no_memory(err) : rc;
 }
 
 /* Bytes of what is read: the datasets that the index calls good. */
@@ -293,7 +288,7 @@ static int judge_prefix(const struct scr_judge *q, const struct scr_index *index
     start_progress(q, index);
     for (size_t i = ids.n; i-- > 0 && rc == SCR_OK;) {
         struct scr_candidate *c = add(j, ids.id[i], 0);
-        rc = c ? judge_entry(q, index, ids.id[i], c, err) : no_memory(err);
+        rc = c ? judge_entry(q, index, ids.id[i], c, err) : scr_no_memory(err);
         if (rc == SCR_OK && is_mendable_state(c->state))
             rc = hint_at_rebuild(q, c, err);
     }
@@ -529,11 +524,11 @@ static int find_lost(const struct scr_judge *q, const struct scr_index *index,
     scr_hash *flush = scr_hash_new();
     int rc = q->job_id == NULL ? SCR_OK
              : flush == NULL
-                 ? no_memory(&why)
+                 ? scr_no_memory(&why)
                  : scr_prefix_state_read(q->env, q->prefix, "flush.scr", flush, &why);
     if (rc == SCR_OK && q->job_id != NULL &&
         scr_lost_output_find(&j->lost, flush, index, q->job_id, is_gone, &in) != SCR_OK)
-        rc = no_memory(&why);
+        rc = scr_no_memory(&why);
     scr_hash_delete(flush);
     return rc == SCR_OK || rc == SCR_E_CORRUPT || rc == SCR_E_VERSION
                ? SCR_OK
@@ -611,13 +606,13 @@ static int finish(const struct scr_judge *q, struct scr_judgement *j,
     struct scr_candidate *taken = choose(q, j);
     j->taken = taken;
     if (!tell_lost(q, j))
-        return no_memory(err);
+        return scr_no_memory(err);
     if (taken != NULL)
         taken->taken = 1;
     for (size_t i = 0; i < j->n; i++) {
         explain(q, j, &j->c[i]);
         if (!tell_ranks(q, &j->c[i]) || !tell_arrived(q, &j->c[i]))
-            return no_memory(err);
+            return scr_no_memory(err);
     }
     return SCR_OK;
 }

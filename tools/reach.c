@@ -14,11 +14,6 @@
 
 #define VNODE "vnode."
 
-static int no_memory(struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "control directories: out of memory");
-}
-
 void scr_reach_fini(struct scr_reach *r)
 {
     scr_names_free(r->cntl, r->n);
@@ -32,7 +27,7 @@ static int add(char ***list, size_t *n, char *path, struct scr_err *err)
     char **grown = path ? scr_reallocarray(*list, *n + 1, sizeof *grown) : NULL;
     if (grown == NULL) {
         free(path);
-        return no_memory(err);
+        return scr_no_memory(err);
     }
     *list = grown;
     grown[(*n)++] = path;
@@ -63,7 +58,7 @@ static int add_place(const struct scr_tool *t, const struct scr_place *place,
     struct stat st;
     char *dir = scr_place_dir(place, store->path, strcmp(store->group, "NODE") == 0);
     if (dir == NULL)
-        return no_memory(err);
+        return scr_no_memory(err);
     int rc = SCR_OK;
     int there = scr_file_stat(t->env.sys, dir, &st, NULL) == SCR_OK;
     if (there && (rc = check_ours(what, dir, &st, err)) == SCR_OK)

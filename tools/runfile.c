@@ -22,8 +22,8 @@ static int take_lock(const struct scr_tool *t, struct scr_lock *lock,
                      struct scr_err *err)
 {
     char *path = scr_prefix_file(&t->prefix, "run.scr.lock");
-    int rc = path ? scr_lock_acquire(t->env.sys, path, 0, lock, err)
-                  : scr_fail(err, SCR_E_NOMEM, ENOMEM, "run.scr");
+    int rc =
+        path ? scr_lock_acquire(t->env.sys, path, 0, lock, err) : scr_no_memory(err);
     free(path);
     return rc;
 }
@@ -44,7 +44,7 @@ static int write_record(const struct job *job, const struct scr_hostlist *others
     if (rc == SCR_OK)
         rc = path && scr_hash_ok(h)
                  ? scr_hash_file_write(job->t->env.sys, path, h, SCR_VOLATILE, err)
-                 : scr_fail(err, SCR_E_NOMEM, ENOMEM, "run.scr");
+                 : scr_no_memory(err);
     scr_hash_delete(h);
     free(list);
     free(path);

@@ -460,8 +460,7 @@ static int save(struct runloop *l, struct scr_err *err)
         const struct scr_proc_spec spec = { .argv = scr_strv_argv(&argv),
                                             .in_path = "/dev/null",
                                             .new_group = 1 };
-        rc = argv.bad ? scr_fail(err, SCR_E_NOMEM, ENOMEM, "scr_postrun")
-                      : run_save(l, &spec, &status, err);
+        rc = argv.bad ? scr_no_memory(err) : run_save(l, &spec, &status, err);
     }
     if (rc == SCR_OK && status >= 2)
         rc = scr_fail(err, SCR_E_FAILURE, 0,

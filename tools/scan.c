@@ -16,11 +16,6 @@
 
 #define MAP_SUFFIX ".scrfilemap"
 
-static int no_memory(const struct scr_scan *s, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "dataset %d: out of memory", s->id);
-}
-
 /* --- what lies in the directory --- */
 
 static void set_fini(struct scr_scan_set *set)
@@ -46,7 +41,7 @@ static int set_init(const struct scr_scan *s, struct scr_scan_set *set,
     }
     return set->red != NULL && set->found != NULL && set->red[n - 1] != NULL
                ? SCR_OK
-               : no_memory(s, err);
+               : scr_no_memory(err);
 }
 
 /* The set of these properties, made if it is new. NULL: out of memory. */
@@ -59,7 +54,7 @@ static struct scr_scan_set *find_set(struct scr_scan *s, enum scr_scheme scheme,
             return &s->set[i];
     struct scr_scan_set *grown = scr_reallocarray(s->set, s->nsets + 1, sizeof *s->set);
     if (grown == NULL) {
-        no_memory(s, err);
+        scr_no_memory(err);
         return NULL;
     }
     s->set = grown;
@@ -105,7 +100,7 @@ static int list(struct scr_scan *s, struct scr_err *err)
         return rc;
     s->map_rank = scr_calloc(n, sizeof *s->map_rank);
     if (s->map_rank == NULL)
-        rc = no_memory(s, err);
+        rc = scr_no_memory(err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         rc = take_name(s, names[i], err);
     scr_names_free(names, n);
@@ -125,7 +120,7 @@ int scr_scan_open(struct scr_scan *s, const struct scr_env *env,
     s->root = s->staged ? scr_stage_dir(p, id) : scr_strdup(p->path);
     s->dset = scr_hash_new();
     if (s->dir == NULL || s->root == NULL || s->dset == NULL)
-        return no_memory(s, err);
+        return scr_no_memory(err);
     return list(s, err);
 }
 
@@ -245,7 +240,7 @@ static int enter_member(struct scr_scan *s, const char *path, int whole,
         scr_err_prefix(&why, "%s", path);
     scr_redhead_fini(&h);
     if (rc == SCR_E_NOMEM)
-        return no_memory(s, err);
+        return scr_no_memory(err);
     if (rc != SCR_OK)
         scr_faults_add_err(f, &why);
     return SCR_OK;
@@ -266,7 +261,7 @@ static int mend_set(const struct scr_scan *s, const struct scr_scan_set *set,
 {
     const char **red = found_files(set);
     if (red == NULL)
-        return no_memory(s, err);
+        return scr_no_memory(err);
     int rc = scr_rebuild_scavenged(s->env, set->n, red, s->root,
                                    (const char *const *)set->red, rebuilt, err);
     free(red);
@@ -278,8 +273,8 @@ static int take_set(struct scr_scan *s, const struct scr_scan_set *set,
 {
     struct scr_err why = SCR_ERR_INIT;
     int *rebuilt = scr_calloc((size_t)set->n, sizeof *rebuilt);
-    int mend = rebuilt ? mend_set(s, set, rebuilt, &why) : no_memory(s, &why);
-    int rc = mend == SCR_E_NOMEM ? no_memory(s, err) : SCR_OK;
+    int mend = rebuilt ? mend_set(s, set, rebuilt, &why) : scr_no_memory(&why);
+    int rc = mend == SCR_E_NOMEM ? scr_no_memory(err) : SCR_OK;
     if (rc == SCR_OK && mend != SCR_OK)
         scr_faults_add_err(mend == SCR_E_LOST ? &s->lost : f, &why);
     for (int i = 0; i < set->n && rc == SCR_OK; i++) {
@@ -348,7 +343,7 @@ static int take_map(struct scr_scan *s, int rank, struct scr_faults *f,
     scr_filemap_delete(map);
     free(path);
     if (rc == SCR_E_NOMEM)
-        return no_memory(s, err);
+        return scr_no_memory(err);
     if (rc != SCR_OK)
         scr_faults_add_err(f, &why);
     return SCR_OK;
@@ -412,7 +407,7 @@ static int check_not_written_over(struct scr_scan *s, struct scr_err *err)
     for (size_t i = 0; i < s->nsets && rc == SCR_OK; i++)
         rc = add_set_paths(s, &s->set[i], &paths);
     if (rc != SCR_OK)
-        no_memory(s, err);
+        scr_no_memory(err);
     else
         rc = scr_paths_written_over(s->env, s->p, s->id, &paths, &s->newer, err);
     if (rc == SCR_OK && s->newer > 0)
@@ -440,7 +435,7 @@ int scr_scan_rebuild(struct scr_scan *s, struct scr_faults *f, struct scr_err *e
         rc = take_map(s, s->map_rank[i], f, err);
     if (rc == SCR_OK)
         check_ranks(s, f);
-    return rc == SCR_OK && !scr_rank2file_ok(&s->files) ? no_memory(s, err) : rc;
+    return rc == SCR_OK && !scr_rank2file_ok(&s->files) ? scr_no_memory(err) : rc;
 }
 
 /* --- looking only --- */

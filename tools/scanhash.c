@@ -12,11 +12,6 @@
 #include "fmt/filemap.h"
 #include "red/redfile.h"
 
-static int no_memory(const struct scr_scan *s, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "dataset %d: out of memory", s->id);
-}
-
 /* --- files --- */
 
 /* Where a listed file lies; malloc'd. */
@@ -80,11 +75,11 @@ static int enter_maps(const struct scr_scan *s, scr_hash *d, struct scr_ids *goo
         char *path = scr_asprintf("%s/%d.scrfilemap", s->dir, rank);
         scr_filemap *map = scr_filemap_new();
         if (path == NULL || map == NULL)
-            rc = no_memory(s, err);
+            rc = scr_no_memory(err);
         else if (scr_filemap_read(s->env->sys, path, map, NULL) == SCR_OK)
             enter_map(s, d, map, rank, &ranks, &whole);
         if (whole && scr_ids_add(good, rank) != SCR_OK)
-            rc = no_memory(s, err);
+            rc = scr_no_memory(err);
         scr_filemap_delete(map);
         free(path);
     }
@@ -109,8 +104,8 @@ static void read_set(const struct scr_scan *s, const struct scr_scan_set *set,
 }
 
 /* The command that rebuilds the set. */
-static int add_command(const struct scr_scan *s, const struct scr_scan_set *set,
-                       scr_hash *d, int lost, struct scr_err *err)
+static int add_command(const struct scr_scan_set *set, scr_hash *d, int lost,
+                       struct scr_err *err)
 {
     struct scr_str text = SCR_STR_INIT;
     scr_str_printf(&text, "scr_rebuild_%s %d %d %s", scr_scheme_suffix(set->scheme),
@@ -120,7 +115,7 @@ static int add_command(const struct scr_scan *s, const struct scr_scan_set *set,
             scr_str_printf(&text, " %s", set->red[i]);
     int ok = !text.bad && scr_hash_set_kv(d, "BUILD", text.p) != NULL;
     scr_str_free(&text);
-    return ok ? SCR_OK : no_memory(s, err);
+    return ok ? SCR_OK : scr_no_memory(err);
 }
 
 static int enter_set(const struct scr_scan *s, const struct scr_scan_set *set,
@@ -145,8 +140,8 @@ static int enter_set(const struct scr_scan *s, const struct scr_scan_set *set,
     if (lost < 0)
         return SCR_OK;
     if (scr_scan_can_rebuild_set(s, set, 0))
-        return add_command(s, set, d, lost, err);
-    return scr_hash_set(d, "UNRECOVERABLE", NULL) ? SCR_OK : no_memory(s, err);
+        return add_command(set, d, lost, err);
+    return scr_hash_set(d, "UNRECOVERABLE", NULL) ? SCR_OK : scr_no_memory(err);
 }
 
 int scr_scanhash(const struct scr_scan *s, scr_hash *h, struct scr_err *err)
@@ -154,7 +149,7 @@ int scr_scanhash(const struct scr_scan *s, scr_hash *h, struct scr_err *err)
     int ranks = 0;
     struct scr_ids good = { 0 };
     scr_hash *d = scr_hash_setf(h, NULL, "DLIST %d", s->id);
-    int rc = d ? enter_maps(s, d, &good, err) : no_memory(s, err);
+    int rc = d ? enter_maps(s, d, &good, err) : scr_no_memory(err);
     (void)scr_hash_get_val_int(scr_hash_get(d, "RANK2FILE"), "RANKS", &ranks);
     for (int r = 0; r < ranks && rc == SCR_OK; r++) {
         if (scr_ids_has(&good, r))
@@ -165,5 +160,5 @@ int scr_scanhash(const struct scr_scan *s, scr_hash *h, struct scr_err *err)
     for (size_t i = 0; i < s->nsets && rc == SCR_OK; i++)
         rc = enter_set(s, &s->set[i], d, &good, err);
     scr_ids_fini(&good);
-    return rc == SCR_OK && !scr_hash_ok(h) ? no_memory(s, err) : rc;
+    return rc == SCR_OK && !scr_hash_ok(h) ? scr_no_memory(err) : rc;
 }

@@ -35,11 +35,6 @@ enum {
 };
 static const char left_out[] = "kept for other nodes left out"; /* scr_copy says so */
 
-static int no_memory(struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "scavenge: out of memory");
-}
-
 /* --- what there is to work with --- */
 
 static int add_node(struct scr_hostlist *list, const char *node, struct scr_err *err)
@@ -52,7 +47,7 @@ static int add_node(struct scr_hostlist *list, const char *node, struct scr_err 
         list->name = grown;
     if (grown == NULL || copy == NULL) {
         free(copy);
-        return no_memory(err);
+        return scr_no_memory(err);
     }
     list->name[list->n++] = copy;
     return SCR_OK;
@@ -197,7 +192,7 @@ static int take_lock(struct scr_scavenge *s, struct scr_err *err)
     char *path = scr_prefix_file(&s->t->prefix, SCR_SCAVENGE_LOCK);
     int rc =
         path ? scr_lock_acquire(s->t->env.sys, path, LOCK_TIMEOUT_MS, &s->lock, &why)
-             : no_memory(&why);
+             : scr_no_memory(&why);
     free(path);
     if (rc == SCR_E_LOCKED)
         return scr_fail(err, rc, 0, "another scavenge of %s is at work: %s",

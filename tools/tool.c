@@ -76,7 +76,7 @@ static struct scr_cfg *cfg_of_environ(const struct scr_tool *t, struct scr_err *
 {
     struct scr_cfg *cfg = scr_cfg_new();
     if (cfg == NULL) {
-        scr_fail(err, SCR_E_NOMEM, 0, "configuration: out of memory");
+        scr_no_memory(err);
         return NULL;
     }
     if (scr_cfg_set_environ(cfg, t->environ, err) == SCR_OK)
@@ -151,7 +151,7 @@ void scr_tool_print_line(struct scr_tool *t, const char *fmt, ...)
 int scr_tool_json(struct scr_tool *t, struct json_t *value, struct scr_err *err)
 {
     if (value == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "json: out of memory");
+        return scr_no_memory(err);
     if (json_dumpf(value, t->out, JSON_INDENT(2)) == 0)
         fputc('\n', t->out);
     json_decref(value);

@@ -68,11 +68,6 @@ struct daemon {
     struct scr_err failed; /* first transfer that did */
 };
 
-static int no_memory(struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "transfer: out of memory");
-}
-
 /* --- in the threads that copy --- */
 
 /* A plan of another attempt, or none: nobody wants these files from us any more. */
@@ -111,14 +106,14 @@ static int landed(void *arg, const struct scr_xfer_file *const *file, size_t n,
 {
     struct run *r = arg;
     const char **name = scr_calloc(n, sizeof *name);
-    int rc = name ? SCR_OK : no_memory(err);
+    int rc = name ? SCR_OK : scr_no_memory(err);
     if (rc == SCR_OK && r->id != NOBODY)
         rc = record_landed(r, file, n, name, err);
     pthread_mutex_lock(&r->lock);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         scr_table_add(&r->written, file[i]->src);
     if (rc == SCR_OK && !scr_table_ok(&r->written))
-        rc = no_memory(err);
+        rc = scr_no_memory(err);
     pthread_mutex_unlock(&r->lock);
     free(name);
     return rc;
@@ -199,7 +194,7 @@ static int prepare(void *arg, struct scr_xfer_file *file, size_t n, struct scr_e
         (void)scr_file_stat(r->env->sys, f.source, &file[i].attr, NULL);
         scr_meta *meta = scr_meta_new();
         if (meta == NULL || scr_meta_from_hash(meta, scr_hash_elem_hash(e)) != SCR_OK)
-            rc = scr_fail(err, SCR_E_NOMEM, 0, "%s: out of memory", f.source);
+            rc = scr_no_memory(err);
         (void)scr_meta_get_stat(meta, &file[i].attr);
         scr_meta_delete(meta);
     }
@@ -245,7 +240,7 @@ static int make_xfer(struct run *r, struct scr_err *err)
                                .landed = landed,
                                .finished = finished,
                                .arg = r };
-    int rc = slots != NULL || r->root == NULL ? SCR_OK : no_memory(err);
+    int rc = slots != NULL || r->root == NULL ? SCR_OK : scr_no_memory(err);
     if (rc == SCR_OK && (r->xfer = scr_xfer_new(&o, err)) == NULL)
         rc = SCR_E_NOMEM;
     free(slots);
@@ -505,7 +500,7 @@ static int edit(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     struct daemon *d = arg;
     struct scr_transfer t;
     scr_hash *before = scr_hash_dup(h);
-    int rc = before ? scr_transfer_get(h, &t, err) : no_memory(err);
+    int rc = before ? scr_transfer_get(h, &t, err) : scr_no_memory(err);
     if (rc == SCR_OK) {
         if (d->run != NULL)
             report(d, h);
@@ -518,7 +513,7 @@ static int edit(scr_hash *h, void *arg, int *changed, struct scr_err *err)
         t.running = d->run != NULL || d->next != NULL;
         t.done = is_done(h);
         if (scr_hash_size(before) > 0)
-            rc = scr_transfer_set(h, &t) == SCR_OK ? SCR_OK : no_memory(err);
+            rc = scr_transfer_set(h, &t) == SCR_OK ? SCR_OK : scr_no_memory(err);
     }
     *changed = rc == SCR_OK && !scr_hash_equal(before, h);
     scr_hash_delete(before);
@@ -599,7 +594,7 @@ static int daemon_init(struct daemon *d, struct scr_err *err)
     d->file = scr_daemon_path(d->o->dir, SCR_TRANSFER_FILE);
     d->life_path = scr_daemon_path(d->o->dir, SCR_TRANSFER_LIFE);
     if (d->file == NULL || d->life_path == NULL)
-        return no_memory(err);
+        return scr_no_memory(err);
     int rc = scr_lock_acquire(d->env->sys, d->life_path, LIFE_MS, &d->life, err);
     if (rc != SCR_OK)
         return rc;

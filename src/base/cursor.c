@@ -162,7 +162,7 @@ int scr_cursor_end(struct scr_cursor *c, int all, struct scr_err *err)
     if (all && c->left > 0)
         scr_cursor_refuse(c, "bytes left over");
     if (c->no_memory)
-        return scr_fail(err, SCR_E_NOMEM, 0, "packed hash: out of memory");
+        return scr_no_memory(err);
     if (c->wrong == NULL)
         return SCR_OK;
     return scr_fail(err, SCR_E_CORRUPT, 0, "packed hash: %s at byte %zu", c->wrong,

@@ -34,6 +34,6 @@ int scr_hostname(char **name, struct scr_err *err)
     u.nodename[strcspn(u.nodename, ".")] = '\0';
     *name = scr_strdup(u.nodename);
     if (*name == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "host name");
+        return scr_no_memory(err);
     return SCR_OK;
 }

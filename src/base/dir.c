@@ -95,7 +95,7 @@ static int step_along(const struct scr_sys *sys, int *fd, struct scr_str *shown,
         scr_str_append(shown, "/");
         scr_str_append(shown, name);
         if (shown->bad)
-            return scr_fail(err, SCR_E_NOMEM, ENOMEM, "create directory");
+            return scr_no_memory(err);
         int rc = step_into(sys, fd, name, shown->p, mode, err);
         if (rc != SCR_OK)
             return rc;
@@ -119,7 +119,7 @@ int scr_dir_make_private(const struct scr_sys *sys, const char *base, const char
     copy = scr_strdup(rel);
     scr_str_append(&shown, strcmp(base, "/") == 0 ? "" : base);
     if (copy == NULL || shown.bad)
-        rc = scr_fail(err, SCR_E_NOMEM, ENOMEM, "create directory %s/%s", base, rel);
+        rc = scr_no_memory(err);
     else
         rc = step_along(sys, &fd, &shown, copy, mode, err);
     (void)scr_close(sys, &fd, base, NULL); /* nothing was written through it */
@@ -185,7 +185,7 @@ int scr_dir_make(const struct scr_sys *sys, const char *path, mode_t mode,
         return SCR_OK;
     char *copy = scr_path_normal(path);
     if (copy == NULL)
-        return scr_fail(err, SCR_E_NOMEM, ENOMEM, "create directory %s", path);
+        return scr_no_memory(err);
     int rc = make_with_parents(sys, copy, mode, err);
     free(copy);
     return rc;
@@ -323,8 +323,8 @@ static int remove_below(const struct scr_sys *sys, int fd, const char *shown,
         rc = list_fd(sys, again, shown, &all, err);
     for (size_t i = 0; i < all.n; i++) {
         char *below = scr_asprintf("%s/%s", shown, all.name[i]);
-        int one = below ? remove_at(sys, fd, all.name[i], below, err)
-                        : scr_fail(err, SCR_E_NOMEM, ENOMEM, "remove %s", shown);
+        int one =
+            below ? remove_at(sys, fd, all.name[i], below, err) : scr_no_memory(err);
         free(below);
         rc = rc != SCR_OK ? rc : one;
     }
@@ -358,7 +358,7 @@ int scr_dir_remove(const struct scr_sys *sys, const char *path, struct scr_err *
 {
     char *whole = scr_path_normal(path);
     if (whole == NULL)
-        return scr_fail(err, SCR_E_NOMEM, ENOMEM, "remove %s", path);
+        return scr_no_memory(err);
     const char *last = scr_path_base(whole);
     int rc;
     if (last[0] == '\0' || strcmp(last, ".") == 0 || strcmp(last, "..") == 0)
@@ -375,7 +375,7 @@ int scr_dir_may_remove(const struct scr_sys *sys, const char *path, const char *
     char *probe = scr_path_join(path, name);
     int rc = SCR_OK;
     if (probe == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "write to %s", path);
+        return scr_no_memory(err);
     int made = sys->mkdirat(AT_FDCWD, probe, 0700) == 0 || errno == EEXIST;
     if (!made && errno != ENOSPC && errno != EDQUOT)
         rc = scr_fail(err, SCR_E_IO, errno, "write to %s", path);
@@ -395,7 +395,7 @@ int scr_dir_prune(const struct scr_sys *sys, const char *path, const char *stop,
         rc = scr_fail(err, SCR_E_OUTSIDE, 0, "remove directory %s: not below %s", at,
                       top);
     else if (below == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, ENOMEM, "remove directory %s", path);
+        rc = scr_no_memory(err);
 
     while (rc == SCR_OK && strcmp(at, top) != 0) {
         if (sys->unlinkat(AT_FDCWD, at, AT_REMOVEDIR) != 0 && errno != ENOENT) {

@@ -7,20 +7,15 @@
 #include "base/dir.h"
 #include "base/path.h"
 
-static int no_memory(const char *file, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "directory of %s: out of memory", file);
-}
-
 int scr_dirset_make(const struct scr_sys *sys, struct scr_table *set, const char *file,
                     mode_t mode, struct scr_err *err)
 {
     char *dir = scr_path_dir(file);
-    int rc = dir ? SCR_OK : no_memory(file, err);
+    int rc = dir ? SCR_OK : scr_no_memory(err);
     if (rc == SCR_OK && scr_table_find(set, dir) == NULL) {
         rc = scr_dir_make(sys, dir, mode, err);
         if (rc == SCR_OK && scr_table_add(set, dir) == NULL)
-            rc = no_memory(file, err);
+            rc = scr_no_memory(err);
     }
     free(dir);
     return rc;

@@ -89,6 +89,11 @@ int scr_fail(struct scr_err *err, int code, int sys, const char *fmt, ...)
     return code;
 }
 
+int scr_no_memory(struct scr_err *err)
+{
+    return scr_fail(err, SCR_E_NOMEM, 0, "out of memory");
+}
+
 void scr_err_prefix(struct scr_err *err, const char *fmt, ...)
 {
     if (err == NULL || err->code == SCR_OK)

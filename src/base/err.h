@@ -37,6 +37,9 @@ struct scr_err {
 int scr_fail(struct scr_err *err, int code, int sys, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* The same with SCR_E_NOMEM; callers say of what it is, if they know more. */
+int scr_no_memory(struct scr_err *err);
+
 /* Puts "<text>: " before the text of an error already filled; no-op on an empty err or
  * NULL. */
 void scr_err_prefix(struct scr_err *err, const char *fmt, ...)

@@ -105,7 +105,7 @@ static int unpack_level(struct unpacker *u, scr_hash *h, int depth)
             return unpack_fail(u, "key given twice");
         scr_hash *value = scr_hash_set(h, key, NULL);
         if (value == NULL)
-            return scr_fail(u->err, SCR_E_NOMEM, 0, "packed hash: out of memory");
+            return scr_no_memory(u->err);
         rc = unpack_level(u, value, depth - 1);
     }
     return rc;
@@ -117,7 +117,7 @@ int scr_hash_unpack(const void *buf, size_t n, scr_hash *h, size_t *used,
     struct unpacker u = { buf, n, buf, err };
     scr_hash *fresh = scr_hash_new();
     if (fresh == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "packed hash: out of memory");
+        return scr_no_memory(err);
     int rc = unpack_level(&u, fresh, SCR_HASH_DEPTH);
     if (rc == SCR_OK && h != NULL && (rc = scr_hash_absorb(h, fresh)) != SCR_OK)
         (void)scr_fail(err, rc, 0, "packed hash: out of memory");

@@ -76,16 +76,13 @@ int scr_hash_encode(const scr_hash *h, void **buf, size_t *n, struct scr_err *er
     size_t total = HEADER + packed + CRC_BYTES;
     unsigned char *p = malloc(total);
     if (p == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "encode hash: no memory for %zu bytes",
-                        total);
+        return scr_no_memory(err);
     if (scr_hash_pack(p + HEADER, h) != packed) {
         free(p);
         return scr_hash_ok(h) ? scr_fail(err, SCR_E_RANGE, 0,
                                          "encode hash: more than %d levels of keys",
                                          SCR_HASH_DEPTH)
-                              : scr_fail(err, SCR_E_NOMEM, 0,
-                                         "encode hash: an entry was lost to a failed "
-                                         "allocation");
+                              : scr_no_memory(err);
     }
     seal(p, packed);
     *buf = p;
@@ -355,7 +352,7 @@ int scr_hash_file_update(const struct scr_sys *sys, const char *path, int timeou
     int changed = 0;
     scr_hash *h = scr_hash_new();
     if (h == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "update %s: out of memory", path);
+        return scr_no_memory(err);
     int rc = scr_hash_lock_open_read(sys, path, timeout_ms, &lk, h, err);
     if (rc == SCR_OK)
         rc = edit(h, arg, &changed, err);

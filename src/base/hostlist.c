@@ -52,12 +52,12 @@ static int add(struct scr_hostlist *list, const char *name, struct scr_err *err)
         size_t cap = list->n ? 2 * list->n : 1;
         char **p = scr_reallocarray(list->name, cap, sizeof *p);
         if (p == NULL)
-            return scr_fail(err, SCR_E_NOMEM, ENOMEM, "host list");
+            return scr_no_memory(err);
         list->name = p;
     }
     list->name[list->n] = scr_strdup(name);
     if (list->name[list->n] == NULL)
-        return scr_fail(err, SCR_E_NOMEM, ENOMEM, "host list");
+        return scr_no_memory(err);
     list->n++;
     return SCR_OK;
 }
@@ -368,7 +368,7 @@ int scr_hostlist_compress(const struct scr_hostlist *list, int sort, char **text
     if (name != NULL)
         *text = compress(name, list->n);
     free(name);
-    return *text ? SCR_OK : scr_fail(err, SCR_E_NOMEM, ENOMEM, "host list");
+    return *text ? SCR_OK : scr_no_memory(err);
 }
 
 /* --- sets --- */
@@ -387,7 +387,7 @@ static int filter(const struct scr_hostlist *a, const struct scr_hostlist *b, in
     *out = list;
     char **sorted = borrow(b, by_bytes);
     if (sorted == NULL)
-        return scr_fail(err, SCR_E_NOMEM, ENOMEM, "host list");
+        return scr_no_memory(err);
     for (size_t i = 0; i < a->n && rc == SCR_OK; i++) {
         int found =
             bsearch(&a->name[i], sorted, b->n, sizeof *sorted, by_bytes) != NULL;

@@ -167,7 +167,7 @@ static int load_fd(const struct scr_sys *sys, int fd, size_t size, size_t max,
     for (;;) {
         char *p = scr_reallocarray(*buf, size + 1, 1);
         if (p == NULL)
-            return scr_fail(err, SCR_E_NOMEM, ENOMEM, "load %s", path);
+            return scr_no_memory(err);
         *buf = p;
         size_t got;
         int rc = scr_read_upto(sys, fd, p + *n, size + 1 - *n, &got, path, err);
@@ -254,7 +254,7 @@ static int temp_open(const struct scr_sys *sys, const char *path, mode_t mode,
         }
     }
     int rc = dir == NULL || *temp == NULL
-                 ? scr_fail(err, SCR_E_NOMEM, ENOMEM, "replace %s", path)
+                 ? scr_no_memory(err)
                  : scr_fail(err, SCR_E_EXIST, 0,
                             "replace %s: too many left-over temporary files like %s",
                             path, *temp);
@@ -266,7 +266,7 @@ static int sync_parent(const struct scr_sys *sys, const char *path, struct scr_e
 {
     char *dir = scr_path_dir(path);
     if (dir == NULL)
-        return scr_fail(err, SCR_E_NOMEM, ENOMEM, "fsync directory of %s", path);
+        return scr_no_memory(err);
     int rc = scr_dir_sync(sys, dir, err);
     free(dir);
     return rc;

@@ -175,10 +175,10 @@ static int start(const struct scr_proc_spec *spec, int out, pid_t *pid,
     if (spec->argv == NULL || spec->argv[0] == NULL || spec->argv[0][0] == '\0')
         return scr_fail(err, SCR_E_ARG, 0, "start a program: no name given");
     if (posix_spawn_file_actions_init(&l.files) != 0)
-        return scr_fail(err, SCR_E_NOMEM, ENOMEM, "start %s", spec->argv[0]);
+        return scr_no_memory(err);
     if (posix_spawnattr_init(&l.attr) != 0) {
         posix_spawn_file_actions_destroy(&l.files);
-        return scr_fail(err, SCR_E_NOMEM, ENOMEM, "start %s", spec->argv[0]);
+        return scr_no_memory(err);
     }
     int rc = open_streams(spec, &l, err);
     if (rc == SCR_OK) {
@@ -392,7 +392,7 @@ int scr_proc_run(const struct scr_proc_spec *spec, double timeout_s, char **out,
     (void)scr_close(&scr_sys_posix, &ends[0], "",
                     NULL); /* nothing written through it */
     if (rc == SCR_OK && out != NULL && (*out = scr_str_take(&text)) == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, ENOMEM, "output of %s", spec->argv[0]);
+        rc = scr_no_memory(err);
     if (rc != SCR_OK)
         *status = -1;
     scr_str_free(&text);

@@ -14,11 +14,6 @@
 #define SCR_CONFIG_FILE "/etc/scr/scr.conf"
 #endif
 
-static int no_memory(struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "configuration");
-}
-
 struct scr_cfg *scr_cfg_new(void)
 {
     struct scr_cfg *cfg = scr_calloc(1, sizeof *cfg);
@@ -70,10 +65,10 @@ static int keep_variable(struct scr_cfg *cfg, const char *text, struct scr_err *
     if (eq == NULL || eq == text)
         return SCR_OK;
     char *name = scr_asprintf("%.*s", (int)(eq - text), text);
-    int rc = name ? SCR_OK : no_memory(err);
+    int rc = name ? SCR_OK : scr_no_memory(err);
     if (rc == SCR_OK && scr_hash_get(cfg->environ, name) == NULL &&
         scr_hash_set_val(cfg->environ, name, eq + 1) == NULL)
-        rc = no_memory(err);
+        rc = scr_no_memory(err);
     free(name);
     return rc;
 }
@@ -255,10 +250,10 @@ int scr_cfg_pack(const struct scr_cfg *cfg, scr_hash *out, struct scr_err *err)
     for (int s = 0; s < SCR_CFG_NSOURCES; s++) {
         scr_hash *copy = scr_hash_dup(cfg->source[s]);
         if (copy == NULL || scr_hash_set(out, source_keys[s], copy) == NULL)
-            return no_memory(err);
+            return scr_no_memory(err);
     }
     if (cfg->prefix != NULL && scr_hash_set_val(out, "PREFIX", cfg->prefix) == NULL)
-        return no_memory(err);
+        return scr_no_memory(err);
     return SCR_OK;
 }
 
@@ -277,7 +272,7 @@ int scr_cfg_unpack(struct scr_cfg *cfg, const scr_hash *in, struct scr_err *err)
     for (int s = 0; s < SCR_CFG_NSOURCES && rc == SCR_OK; s++) {
         scr_hash *copy = scr_hash_dup(scr_hash_get(in, source_keys[s]));
         if (copy == NULL)
-            return no_memory(err);
+            return scr_no_memory(err);
         scr_hash_delete(cfg->source[s]);
         cfg->source[s] = copy;
     }
@@ -286,5 +281,5 @@ int scr_cfg_unpack(struct scr_cfg *cfg, const scr_hash *in, struct scr_err *err)
         return rc;
     free(cfg->prefix);
     cfg->prefix = scr_strdup(prefix);
-    return cfg->prefix ? SCR_OK : no_memory(err);
+    return cfg->prefix ? SCR_OK : scr_no_memory(err);
 }

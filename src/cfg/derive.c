@@ -31,7 +31,7 @@ static int set_default(struct scr_cfg *cfg, const char *name, const char *value,
 {
     char *origin = scr_asprintf("default, from %s", from);
     if (origin == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "configuration");
+        return scr_no_memory(err);
     int rc = scr_source_set(cfg->source[SCR_CFG_DEFAULT], name, value, origin, err);
     free(origin);
     return rc;
@@ -50,7 +50,7 @@ static int derive_from_environ(struct scr_cfg *cfg, const struct from_environ *r
         return SCR_OK;
     char *from = scr_asprintf("$%s", row->variable);
     if (from == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "configuration");
+        return scr_no_memory(err);
     int rc = set_default(cfg, row->name, value, from, err);
     free(from);
     return rc;
@@ -67,7 +67,7 @@ static int derive_user(struct scr_cfg *cfg, struct scr_err *err)
     char *uid = scr_asprintf("%lu", (unsigned long)getuid());
     int rc;
     if (buf == NULL || uid == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "configuration");
+        rc = scr_no_memory(err);
     else if (getpwuid_r(getuid(), &pw, buf, BUFFER, &found) == 0 && found != NULL &&
              found->pw_name[0] != '\0')
         rc = set_default(cfg, "SCR_USER_NAME", found->pw_name, "the password database",
@@ -118,5 +118,5 @@ int scr_cfg_derive_prefix(struct scr_cfg *cfg, struct scr_err *err)
     free(cfg->prefix);
     cfg->prefix = scr_path_join(cwd ? cwd : "/", text);
     free(cwd);
-    return cfg->prefix ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "configuration");
+    return cfg->prefix ? SCR_OK : scr_no_memory(err);
 }

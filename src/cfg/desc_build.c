@@ -20,11 +20,6 @@ struct builder {
     struct scr_err *err;
 };
 
-static int no_memory(const struct builder *b)
-{
-    return scr_fail(b->err, SCR_E_NOMEM, 0, "descriptors");
-}
-
 /* A line being turned into a descriptor: "CKPT=1 (/p/.scrconf:7)" in messages. */
 struct line {
     const char *key, *value;
@@ -97,12 +92,12 @@ static int add_host(const struct builder *b, const struct line *line)
 {
     scr_hash *host = scr_hash_set(b->out->groups, line->value, NULL);
     if (host == NULL)
-        return no_memory(b);
+        return scr_no_memory(b->err);
     for (SCR_HASH_EACH(e, scr_cfg_line_children(line->hash))) {
         const char *child = scr_hash_elem_key(e);
         const char *value = scr_cfg_line_get(line->hash, child, NULL);
         if (scr_hash_set_val(host, child, value) == NULL)
-            return no_memory(b);
+            return scr_no_memory(b->err);
     }
     return SCR_OK;
 }
@@ -113,7 +108,7 @@ static int build_groups(const struct builder *b)
     scr_hash *lines = scr_cfg_lines(b->cfg, "GROUPS");
     b->out->groups = scr_hash_new();
     if (lines == NULL || b->out->groups == NULL)
-        rc = no_memory(b);
+        rc = scr_no_memory(b->err);
     for (SCR_HASH_EACH(e, lines)) {
         struct line line = line_of("GROUPS", e);
         if (rc == SCR_OK)
@@ -129,7 +124,7 @@ static int take_group(const struct builder *b, const char *name, const char *wha
 {
     *out = scr_conf_upper(name, strlen(name));
     if (*out == NULL)
-        return no_memory(b);
+        return scr_no_memory(b->err);
     if (group_exists(b->out, *out))
         return SCR_OK;
     return scr_fail(
@@ -147,7 +142,7 @@ static int take_group_of_line(const struct builder *b, const struct line *line,
     if (rc != SCR_OK)
         return rc;
     char *what = scr_asprintf("%s=%s GROUP", line->key, line->value);
-    rc = what ? take_group(b, text, what, origin, out) : no_memory(b);
+    rc = what ? take_group(b, text, what, origin, out) : scr_no_memory(b->err);
     free(what);
     return rc;
 }
@@ -175,7 +170,7 @@ static int append_store(const struct builder *b, char *path, const char *origin,
     if (grown == NULL || copy == NULL) {
         free(path);
         free(copy);
-        return no_memory(b);
+        return scr_no_memory(b->err);
     }
     *out = &d->store[d->nstores++];
     **out = (struct scr_store){ .path = path, .origin = copy };
@@ -191,7 +186,7 @@ static int take_path(const struct builder *b, const char *text, const char *what
                         "%s=%s (%s): expected an absolute path", what, text ? text : "",
                         origin ? origin : "default");
     *path = scr_path_normal(text);
-    return *path ? SCR_OK : no_memory(b);
+    return *path ? SCR_OK : scr_no_memory(b->err);
 }
 
 static int fill_store(const struct builder *b, const struct line *line,
@@ -245,7 +240,7 @@ static int add_base(const struct builder *b, const char *name, const char *text,
     from = scr_asprintf("%s, %s", name, origin);
     if (from == NULL) {
         free(path);
-        return no_memory(b);
+        return scr_no_memory(b->err);
     }
     rc = append_store(b, path, from, &s);
     free(from);
@@ -257,7 +252,7 @@ static int build_stores(const struct builder *b, int *cache_store)
     int rc = SCR_OK;
     scr_hash *lines = scr_cfg_lines(b->cfg, "STORE");
     if (lines == NULL)
-        return no_memory(b);
+        return scr_no_memory(b->err);
     for (SCR_HASH_EACH(e, lines)) {
         struct line line = line_of("STORE", e);
         if (rc == SCR_OK)
@@ -311,7 +306,7 @@ static int build_implied(const struct builder *b, int cache_store)
     const struct scr_params *prm = b->prm;
     struct scr_reddesc *r = b->out->red = scr_calloc(1, sizeof *b->out->red);
     if (r == NULL)
-        return no_memory(b);
+        return scr_no_memory(b->err);
     b->out->nreds = 1;
     *r = (struct scr_reddesc){ .enabled = 1,
                                .interval = 1,
@@ -326,7 +321,7 @@ static int build_implied(const struct builder *b, int cache_store)
     r->origin =
         scr_asprintf("SCR_COPY_TYPE, %s", scr_cfg_origin(b->cfg, "SCR_COPY_TYPE"));
     if (r->origin == NULL)
-        return no_memory(b);
+        return scr_no_memory(b->err);
     int rc = take_group(b, prm->group, "SCR_GROUP", scr_cfg_origin(b->cfg, "SCR_GROUP"),
                         &r->group);
     return rc == SCR_OK ? check_store_of(b, "SCR_CACHE_BASE", r->origin,
@@ -344,7 +339,7 @@ static int take_store_of_line(const struct builder *b, const struct line *line,
     if (rc != SCR_OK)
         return rc;
     char *what = scr_asprintf("CKPT=%s STORE", line->value);
-    rc = what ? take_path(b, text, what, origin, &path) : no_memory(b);
+    rc = what ? take_path(b, text, what, origin, &path) : scr_no_memory(b->err);
     if (rc == SCR_OK) {
         *store = find_store(b->out, path);
         rc = check_store_of(b, what, origin, text, *store);
@@ -407,12 +402,12 @@ static int add_red(const struct builder *b, const struct line *line)
     };
     r->origin = scr_strdup(line->origin);
     if (r->origin == NULL)
-        return no_memory(b);
+        return scr_no_memory(b->err);
     int rc = get_int(b, line, "ENABLED", &r->enabled);
     if (rc != SCR_OK || r->enabled)
         return rc == SCR_OK ? fill_red(b, line, r) : rc;
     r->group = scr_strdup("NODE");
-    return r->group ? SCR_OK : no_memory(b);
+    return r->group ? SCR_OK : scr_no_memory(b->err);
 }
 
 /* One descriptor applies to every checkpoint, and at most one takes output. */
@@ -448,7 +443,7 @@ static int build_reds(const struct builder *b, const scr_hash *lines)
         return scr_fail(b->err, SCR_E_CONFIG, 0, "more than 1024 CKPT lines");
     b->out->red = scr_calloc(n, sizeof *b->out->red);
     if (b->out->red == NULL)
-        return no_memory(b);
+        return scr_no_memory(b->err);
     b->out->nreds = (int)n;
     int rc = SCR_OK;
     for (SCR_HASH_EACH(e, lines)) {
@@ -462,7 +457,7 @@ static int build_reds(const struct builder *b, const scr_hash *lines)
 static int build_from_lines(const struct builder *b)
 {
     scr_hash *lines = scr_cfg_lines(b->cfg, "CKPT");
-    int rc = lines ? build_reds(b, lines) : no_memory(b);
+    int rc = lines ? build_reds(b, lines) : scr_no_memory(b->err);
     scr_hash_delete(lines);
     return rc;
 }

@@ -72,7 +72,7 @@ static int append_variable(struct cursor *c, const char *name, size_t n,
         return scr_fail(c->err, SCR_E_CONFIG, 0, "name of a variable is too long");
     char *copy = scr_asprintf("%.*s", (int)n, name);
     if (copy == NULL)
-        return scr_fail(c->err, SCR_E_NOMEM, 0, "configuration");
+        return scr_no_memory(c->err);
     const char *value = c->lookup(copy, c->arg);
     int rc = SCR_OK;
     if (value == NULL)
@@ -159,7 +159,7 @@ static int take_value(struct cursor *c, char **value)
         return rc;
     }
     *value = scr_str_take(&out);
-    return *value ? SCR_OK : scr_fail(c->err, SCR_E_NOMEM, 0, "configuration");
+    return *value ? SCR_OK : scr_no_memory(c->err);
 }
 
 char *scr_conf_upper(const char *text, size_t n)
@@ -181,7 +181,7 @@ static int take_key(struct cursor *c, char **key)
         (!at_end(c) && !is_blank(*c->p) && !strchr("=#", *c->p)))
         return scr_fail(c->err, SCR_E_CONFIG, 0, "expected NAME=VALUE");
     *key = scr_conf_upper(start, n);
-    return *key ? SCR_OK : scr_fail(c->err, SCR_E_NOMEM, 0, "configuration");
+    return *key ? SCR_OK : scr_no_memory(c->err);
 }
 
 static int take_item(struct cursor *c, struct scr_conf_item *item)
@@ -206,7 +206,7 @@ static int take_items(struct cursor *c, struct scr_conf_line *out)
             return scr_fail(c->err, SCR_E_CONFIG, 0, "more than %d items", MAX_ITEMS);
         void *grown = scr_reallocarray(out->item, out->n + 1, sizeof *out->item);
         if (grown == NULL)
-            return scr_fail(c->err, SCR_E_NOMEM, 0, "configuration");
+            return scr_no_memory(c->err);
         out->item = grown;
         out->item[out->n] = (struct scr_conf_item){ 0 };
         int rc = take_item(c, &out->item[out->n++]);

@@ -32,11 +32,6 @@ struct reader {
     int warnings;
 };
 
-static int no_memory(struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "configuration");
-}
-
 /* A setting that comes too late, because the file it is in was found by it. */
 static int comes_too_late(const struct reader *r, const char *key)
 {
@@ -133,7 +128,7 @@ static int read_line(struct reader *r, const char *text, size_t n, struct scr_er
     struct scr_conf_line line;
     char *origin = scr_asprintf("%s:%d", r->path, r->line);
     if (origin == NULL)
-        return no_memory(err);
+        return scr_no_memory(err);
     struct scr_err cause = SCR_ERR_INIT;
     int rc = scr_conf_parse(text, n, scr_source_lookup, r->cfg, &line, &cause);
     if (rc == SCR_OK && line.n > 0)
@@ -227,7 +222,7 @@ static int read_own_file(struct reader *r, struct scr_err *err)
         return rc;
     char *path = scr_path_join(r->cfg->prefix, ".scrconf");
     if (path == NULL)
-        return no_memory(err);
+        return scr_no_memory(err);
     r->path = path;
     r->own = 1;
     rc = read_if_there(r, err);
@@ -272,7 +267,7 @@ static int read_app_conf(const struct scr_env *env, struct scr_cfg *cfg, scr_has
     char *path = scr_path_join(cfg->prefix, ".scr/app.conf");
     if (path == NULL || into == NULL) {
         free(path);
-        return no_memory(err);
+        return scr_no_memory(err);
     }
     struct reader r = {
         .env = env, .cfg = cfg, .source = into, .path = path, .saved = 1

@@ -13,11 +13,6 @@
 #define KEY_LINE   "LINE"
 #define KEY_CHILD  "CHILD"
 
-static int no_memory(struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "configuration");
-}
-
 char *scr_source_name(const char *name)
 {
     char *copy = scr_conf_upper(name, strlen(name));
@@ -41,7 +36,7 @@ static int set_node(scr_hash *parent, const char *name, const char *value,
     scr_hash *node = scr_hash_set(parent, name, NULL);
     if (scr_hash_set_val(node, KEY_VALUE, value) == NULL ||
         scr_hash_set_val(node, KEY_ORIGIN, origin) == NULL)
-        return no_memory(err);
+        return scr_no_memory(err);
     return SCR_OK;
 }
 
@@ -60,10 +55,10 @@ int scr_source_set(scr_hash *source, const char *given, const char *value,
     char *alias_origin = NULL;
     int rc = SCR_OK;
     if (as_given == NULL || name == NULL)
-        rc = no_memory(err);
+        rc = scr_no_memory(err);
     else if (strcmp(name, as_given) != 0) {
         alias_origin = scr_asprintf("%s, as %s", origin, as_given);
-        rc = alias_origin ? SCR_OK : no_memory(err);
+        rc = alias_origin ? SCR_OK : scr_no_memory(err);
     }
     if (rc == SCR_OK)
         rc = set_node(source, name, value, alias_origin ? alias_origin : origin, err);
@@ -105,7 +100,7 @@ static int add_children(scr_hash *node, const struct scr_conf_line *line,
     if (children == NULL)
         children = scr_hash_set(node, KEY_CHILD, NULL);
     if (children == NULL || scr_hash_set_val(node, KEY_ORIGIN, origin) == NULL)
-        return no_memory(err);
+        return scr_no_memory(err);
     int rc = SCR_OK;
     for (size_t i = 1; i < line->n && rc == SCR_OK; i++)
         rc = set_node(children, line->item[i].key, line->item[i].value, origin, err);
@@ -126,7 +121,7 @@ static int add_line(scr_hash *source, const struct scr_conf_line *line,
     scr_hash *node = scr_hash_get_kv(key, KEY_LINE, head->value);
     if (node == NULL)
         node = scr_hash_set_kv(key, KEY_LINE, head->value);
-    return node ? add_children(node, line, origin, err) : no_memory(err);
+    return node ? add_children(node, line, origin, err) : scr_no_memory(err);
 }
 
 int scr_source_add(scr_hash *source, const struct scr_conf_line *line,

@@ -239,7 +239,7 @@ static int launch_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     struct scr_mover *m = mover(ctx, err);
     int rc = m == NULL ? SCR_E_NOMEM : SCR_OK;
     if (rc == SCR_OK && !make_room(s))
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "asynchronous flush: out of memory");
+        rc = scr_no_memory(err);
     rc = scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK)
         rc = scr_flush_start_all(&a, &ctx->env, &ctx->world, &ctx->node, &ctx->prefix,

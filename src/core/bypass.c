@@ -32,7 +32,7 @@ static int enter_older(struct scr_ctx *ctx, const int *ids, size_t n, int pendin
     struct scr_older *more =
         scr_reallocarray(out->older, out->nolder + n + 1, sizeof *more);
     if (more == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "list of datasets");
+        return scr_no_memory(err);
     out->older = more;
     for (size_t i = 0; i < n; i++)
         out->older[out->nolder++] =
@@ -100,7 +100,7 @@ static int open_publish(struct scr_ctx *ctx, const scr_hash *dset, struct scr_er
                                          .prefix = &ctx->prefix,
                                          .id = out->id,
                                          .dset = out->dset };
-    return out->dset ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "dataset %s", out->name);
+    return out->dset ? SCR_OK : scr_no_memory(err);
 }
 
 /* Files of the last dataset that still wait for their names would be lost if the next
@@ -136,11 +136,6 @@ int scr_bypass_start_all(struct scr_ctx *ctx, const scr_hash *dset, struct scr_e
 
 /* --- route --- */
 
-static int no_memory(struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
-}
-
 static int check_inside(const struct scr_ctx *ctx, const char *dir, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -153,13 +148,13 @@ static int make_dir(struct scr_ctx *ctx, const char *path, struct scr_table *mad
                     struct scr_err *err)
 {
     char *dir = scr_path_dir(path);
-    int rc = dir ? SCR_OK : no_memory(err);
+    int rc = dir ? SCR_OK : scr_no_memory(err);
     if (rc == SCR_OK && scr_table_find(made, dir) == NULL) {
         rc = check_inside(ctx, dir, err);
         if (rc == SCR_OK)
             rc = scr_dir_make(ctx->env.sys, dir, DIR_MODE, err);
         if (rc == SCR_OK && scr_table_add(made, dir) == NULL)
-            rc = no_memory(err);
+            rc = scr_no_memory(err);
     }
     free(dir);
     return rc;
@@ -228,7 +223,7 @@ static int place_beside(struct scr_ctx *ctx, const char *dest, char **path,
     int is_there;
     free(*path);
     *path = scr_replacing_path(&ctx->prefix, ctx->out.id, dest);
-    int rc = *path ? make_dir(ctx, *path, &ctx->out.parts, err) : no_memory(err);
+    int rc = *path ? make_dir(ctx, *path, &ctx->out.parts, err) : scr_no_memory(err);
     return rc == SCR_OK ? check_free(ctx, *path, &is_there, err) : rc;
 }
 
@@ -238,7 +233,7 @@ int scr_bypass_place(struct scr_ctx *ctx, const char *dest, char **path, int *wa
     int is_there = 0;
     *waits = 0;
     *path = scr_path_join(ctx->prefix.path, dest);
-    int rc = *path ? make_dir(ctx, *path, &ctx->out.made, err) : no_memory(err);
+    int rc = *path ? make_dir(ctx, *path, &ctx->out.made, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = check_free(ctx, *path, &is_there, err);
     if (rc == SCR_OK)
@@ -303,7 +298,7 @@ static int measure_file(struct written *w, const struct scr_routed *r,
         return rc;
     struct scr_listed *f = scr_table_add(&w->files, r->item.name);
     if (f == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "list of files");
+        return scr_no_memory(err);
     scr_listed_set_size(f, size);
     if (ctx->prm.crc_on_flush)
         scr_listed_set_crc(f, crc);
@@ -371,7 +366,7 @@ static int check_places_all(struct scr_ctx *ctx, struct scr_err *err)
         if (r->waits)
             scr_table_add(&waits, r->item.name);
     if (!scr_table_ok(&waits))
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "shared files");
+        rc = scr_no_memory(err);
     struct scr_vote v = { .sum = { waits.n } };
     rc = scr_vote_all(&ctx->world, rc, &v, err);
     if (rc == SCR_OK && v.sum[0] > 0) {
@@ -390,8 +385,7 @@ static int write_all(struct written *w, int valid, struct scr_err *err)
     struct scr_output *out = &ctx->out;
     const struct scr_copy_opts o = { .width = ctx->prm.flush_width };
     uint64_t bytes = 0, routed = out->routed.n;
-    int rc = w->file != NULL ? scr_output_check(ctx, valid, err)
-                             : scr_fail(err, SCR_E_NOMEM, 0, "list of files");
+    int rc = w->file != NULL ? scr_output_check(ctx, valid, err) : scr_no_memory(err);
     rc = scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK) {
         scr_phase_all(ctx, "flush", out->id);
@@ -559,9 +553,7 @@ static int enter_name(struct scr_ctx *ctx, const struct scr_dataset *d, char **n
 {
     ctx->restart.name = scr_strdup(d->name);
     *name = scr_strdup(d->name);
-    return ctx->restart.name && *name
-               ? SCR_OK
-               : scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d", d->id);
+    return ctx->restart.name && *name ? SCR_OK : scr_no_memory(err);
 }
 
 int scr_in_place_open_all(struct scr_ctx *ctx, int id, char **name, struct scr_err *err)

@@ -111,7 +111,7 @@ int scr_cache_mend_map(struct scr_ctx *ctx, int gone, struct scr_err *err)
         return SCR_OK;
     scr_filemap *map = scr_filemap_new();
     int rc = map ? scr_filemap_read(ctx->env.sys, ctx->cntl.map_path, map, &why)
-                 : scr_fail(&why, SCR_E_NOMEM, 0, "filemap: out of memory");
+                 : scr_no_memory(&why);
     if (rc != SCR_OK) {
         scr_filemap_delete(map);
         return scr_fail(err, rc, 0, "%s", why.text);
@@ -216,7 +216,7 @@ int scr_cache_reserve(struct scr_ctx *ctx, size_t more, struct scr_err *err)
     int *leaving = scr_reallocarray(ctx->leaving, room, sizeof *leaving);
     ctx->leaving = leaving != NULL ? leaving : ctx->leaving;
     if (held == NULL || leaving == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "list of datasets in cache");
+        return scr_no_memory(err);
     ctx->held_room = room;
     return SCR_OK;
 }
@@ -354,7 +354,7 @@ int scr_cache_may_delete(const struct scr_ctx *ctx, int id, struct scr_err *err)
             break;
         char *dir = f ? dset_dir_of(f->name, id) : NULL;
         if (name == NULL || (f && dir == NULL))
-            rc = scr_fail(err, SCR_E_NOMEM, 0, "delete dataset %d", id);
+            rc = scr_no_memory(err);
         else if (f)
             rc = scr_dir_may_remove(ctx->env.sys, dir, name, err);
         free(dir);
@@ -498,7 +498,7 @@ int scr_cache_open(struct scr_ctx *ctx, int id, const char *store, int node_loca
 {
     char *cache = scr_place_dir(&ctx->place, store, node_local);
     *dset_dir = cache ? scr_cache_dset_dir(cache, id) : NULL;
-    int rc = *dset_dir ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "dataset %d", id);
+    int rc = *dset_dir ? SCR_OK : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_place_make(&ctx->env, &ctx->place, store, node_local, err);
     if (rc == SCR_OK)

@@ -377,7 +377,7 @@ static int edit_sweep(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     int *ids = NULL;
     size_t n = 0;
     if (!scr_hash_list_int(scr_hash_get(h, "DATASET"), &ids, &n))
-        return scr_fail(err, SCR_E_NOMEM, 0, "flush file");
+        return scr_no_memory(err);
     for (size_t i = 0; i < n; i++)
         if (sweep_one(ctx, h, ids[i]))
             *changed = 1;

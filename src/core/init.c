@@ -242,7 +242,7 @@ static int write_app_conf(struct scr_ctx *ctx, struct scr_err *err)
     char *text = scr_cfg_app_text(ctx->cfg);
     int rc = SCR_OK;
     if (path == NULL || text == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "app.conf");
+        rc = scr_no_memory(err);
     else if (text[0] == '\0')
         rc = scr_file_remove(ctx->env.sys, path, err);
     else
@@ -268,7 +268,7 @@ static int find_prefix(const struct scr_ctx *ctx, char **path, struct scr_err *e
     if (rc == SCR_OK) {
         *path = scr_path_join(cwd, ctx->prm.prefix ? ctx->prm.prefix : ".");
         if (*path == NULL)
-            rc = scr_fail(err, SCR_E_NOMEM, 0, "prefix directory");
+            rc = scr_no_memory(err);
     }
     free(cwd);
     return rc;
@@ -287,9 +287,8 @@ static int make_prefix(struct scr_ctx *ctx, const char *path, struct scr_err *er
         return rc;
     ctx->prefix_name = scr_strdup(id.name);
     ctx->original = id.original[0] ? scr_strdup(id.original) : NULL;
-    return ctx->prefix_name && (ctx->original || !id.original[0])
-               ? SCR_OK
-               : scr_fail(err, SCR_E_NOMEM, 0, "prefix directory");
+    return ctx->prefix_name && (ctx->original || !id.original[0]) ? SCR_OK
+                                                                  : scr_no_memory(err);
 }
 
 /* --- what rank 0 finds, and all go by: {CONFIG/{…}, PATH, NAME} of the prefix --- */
@@ -299,7 +298,7 @@ static int read_config(struct scr_ctx *ctx, scr_hash *found, struct scr_err *err
     int rc = load_config(ctx, err);
     scr_hash *config = scr_hash_set(found, "CONFIG", NULL);
     if (rc == SCR_OK && config == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "configuration");
+        rc = scr_no_memory(err);
     return rc == SCR_OK ? scr_cfg_pack(ctx->cfg, config, err) : rc;
 }
 
@@ -313,7 +312,7 @@ static int open_first(struct scr_ctx *ctx, scr_hash *found, struct scr_err *err)
         rc = make_prefix(ctx, path, err);
     if (rc == SCR_OK && (scr_hash_set_val(found, "PATH", path) == NULL ||
                          scr_hash_set_val(found, "NAME", ctx->prefix_name) == NULL))
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "prefix directory");
+        rc = scr_no_memory(err);
     free(path);
     return rc;
 }
@@ -327,7 +326,7 @@ static int open_as_found(struct scr_ctx *ctx, const scr_hash *found,
     scr_cfg_free(ctx->cfg);
     ctx->cfg = scr_cfg_new();
     int rc = ctx->cfg ? scr_cfg_unpack(ctx->cfg, scr_hash_get(found, "CONFIG"), err)
-                      : scr_fail(err, SCR_E_NOMEM, 0, "configuration");
+                      : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = use_config(ctx, err);
     if (rc != SCR_OK || path == NULL || name == NULL) /* rank 0 has failed */
@@ -335,7 +334,7 @@ static int open_as_found(struct scr_ctx *ctx, const scr_hash *found,
     ctx->prefix_name = scr_strdup(name);
     return ctx->prefix_name != NULL
                ? scr_prefix_open(&ctx->env, path, 0, &ctx->prefix, err)
-               : scr_fail(err, SCR_E_NOMEM, 0, "prefix directory");
+               : scr_no_memory(err);
 }
 
 /* Rank 0 reads environment and files and makes the prefix directory; everybody
@@ -345,7 +344,7 @@ static int open_all(struct scr_ctx *ctx, struct scr_err *err)
     int is_first = ctx->world.rank == 0, own = SCR_OK;
     struct scr_err why = SCR_ERR_INIT; /* of own */
     scr_hash *found = scr_hash_new();
-    int rc = found != NULL ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "configuration");
+    int rc = found != NULL ? SCR_OK : scr_no_memory(err);
     if (rc == SCR_OK && is_first)
         rc = read_config(ctx, found, err);
     if (rc == SCR_OK && is_first)

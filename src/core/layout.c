@@ -11,12 +11,6 @@
 #include "core/ctx.h"
 #include "par/owners.h"
 
-static int no_memory(const struct scr_ctx *ctx, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d: out of memory",
-                    ctx->out.id);
-}
-
 struct dest {
     struct scr_item item; /* below the prefix */
     struct scr_file *of;
@@ -37,7 +31,7 @@ static int choose_dests(const struct scr_ctx *ctx, int by_rank, struct scr_table
         struct dest *d = dest != NULL ? scr_table_add(dests, dest) : NULL;
         free(dest);
         if (d == NULL)
-            return no_memory(ctx, err);
+            return scr_no_memory(err);
         d->of = f;
     }
     return SCR_OK;
@@ -70,7 +64,7 @@ int scr_layout_all(struct scr_ctx *ctx, struct scr_err *err)
         rc = choose_dests(ctx, 1, &dests, err);
     for (SCR_EACH(struct dest, d, &dests))
         if (rc == SCR_OK && !set_dest(d))
-            rc = no_memory(ctx, err);
+            rc = scr_no_memory(err);
     scr_table_fini(&dests);
     scr_table_fini(&alike);
     return scr_agree_all(&ctx->world, rc, err);

@@ -10,11 +10,6 @@
 #include "scav/sweep.h"
 #include "store/arrival.h"
 
-static int no_memory(struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "out of memory");
-}
-
 /* The paths this rank keeps, to the keepers of their directories: each directory is
  * read by one rank. */
 static int deal(const struct scr_ctx *ctx, const struct scr_table *kept,
@@ -28,7 +23,7 @@ static int deal(const struct scr_ctx *ctx, const struct scr_table *kept,
                  SCR_OK;
         free(dir);
     }
-    return ok ? SCR_OK : no_memory(err);
+    return ok ? SCR_OK : scr_no_memory(err);
 }
 
 static int sweep(struct scr_sweep *s, const struct scr_parcels *recv,
@@ -39,7 +34,8 @@ static int sweep(struct scr_sweep *s, const struct scr_parcels *recv,
     for (size_t i = 0; i < recv->n; i++)
         for (SCR_TEXTS(path, &recv->of[i].bytes))
             scr_table_add(&paths, path);
-    int rc = scr_table_ok(&paths) ? scr_sweep_paths(s, &paths, err) : no_memory(err);
+    int rc =
+        scr_table_ok(&paths) ? scr_sweep_paths(s, &paths, err) : scr_no_memory(err);
     scr_table_fini(&paths);
     return rc;
 }

@@ -72,7 +72,7 @@ static int take_of(struct scr_ctx *ctx, const struct scr_entry *e, const char *d
             continue;
         return scr_restart_add_other(&ctx->restart, dest, path) == SCR_OK
                    ? SCR_OK
-                   : scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+                   : scr_no_memory(err);
     }
     return SCR_OK;
 }
@@ -90,7 +90,7 @@ static int find_on_node(struct scr_ctx *ctx, const char *dest, struct scr_err *e
     if (r->near == NULL) {
         scr_filemap *map = scr_filemap_new();
         rc = map ? scr_cntl_read_node(&ctx->env, &ctx->cntl, map, err)
-                 : scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+                 : scr_no_memory(err);
         if (rc == SCR_OK)
             r->near = map;
         else
@@ -121,7 +121,7 @@ static int find_in_shared(struct scr_ctx *ctx, const char *cache, const char *de
     int rc = SCR_OK;
     for (int i = 0; i < ctx->world.size && rc == SCR_OK && !is_found(ctx, dest); i++) {
         scr_filemap *map = scr_filemap_new();
-        rc = map ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+        rc = map ? SCR_OK : scr_no_memory(err);
         const struct scr_entry *e =
             rc == SCR_OK && scr_shared_read(ctx, cache, ctx->restart.id, i, map)
                 ? scr_filemap_entry(map, ctx->restart.id, i)

@@ -80,7 +80,7 @@ static int open_output(struct scr_ctx *ctx, const char *name, int flags,
     out->dset_dir = scr_cache_dset_dir(cache, out->id);
     out->rank_dir = scr_cache_rank_dir(cache, out->id, ctx->world.rank);
     if (!out->name || !out->dset_dir || !out->rank_dir)
-        return scr_fail(err, SCR_E_NOMEM, 0, "SCR_Start_output");
+        return scr_no_memory(err);
     return scr_cache_reserve(ctx, 1, err);
 }
 
@@ -375,7 +375,7 @@ int scr_protect_dataset_all(struct scr_ctx *ctx, const struct scr_reddesc *red, 
     scr_hash_set_val(desc, "STORE_GROUP", store->group);
     scr_hash_set_val_i64(desc, "INDEX", red->index);
     if (rc == SCR_OK && (desc == NULL || !scr_hash_ok(desc)))
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "dataset %d", id);
+        rc = scr_no_memory(err);
     struct scr_protection d = { .set = &ctx->sets[red->index],
                                 .scheme = red->scheme,
                                 .k = red->set_failures,

@@ -10,11 +10,6 @@
 #include "core/ctx.h"
 #include "par/regroup.h"
 
-static int no_memory(int id, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d: out of memory", id);
-}
-
 /* --- opening one --- */
 
 static int enter(struct scr_ctx *ctx, int id, const scr_hash *dset, struct scr_err *err)
@@ -28,7 +23,7 @@ static int enter(struct scr_ctx *ctx, int id, const scr_hash *dset, struct scr_e
     scr_restart_read_there(ctx, id);
     ctx->ckpt_id = d.ckpt > 0 ? d.ckpt : ctx->ckpt_id; /* on all ranks or on none */
     if ((r->name = scr_strdup(d.name)) == NULL)
-        return no_memory(id, err);
+        return scr_no_memory(err);
     return scr_catalog_add(&r->catalog, &r->share, err);
 }
 
@@ -174,9 +169,9 @@ int scr_regroup_find(struct scr_ctx *ctx, const char *dest, struct scr_err *err)
     if (rc != SCR_OK || f == NULL)
         return rc;
     char *path = scr_plain_path(&ctx->prefix, r->id, f);
-    rc = path ? prepare_file(ctx, f, err) : no_memory(r->id, err);
+    rc = path ? prepare_file(ctx, f, err) : scr_no_memory(err);
     if (rc == SCR_OK && scr_restart_add_other(r, dest, path) != SCR_OK)
-        rc = no_memory(r->id, err);
+        rc = scr_no_memory(err);
     free(path);
     return rc;
 }
@@ -197,7 +192,7 @@ static int learn_bases(struct scr_restart *r, struct scr_err *err)
     if (r->has_bases)
         return SCR_OK;
     scr_table_clear(&r->bases);
-    return no_memory(r->id, err);
+    return scr_no_memory(err);
 }
 
 int scr_regroup_find_base(struct scr_ctx *ctx, const char *base, struct scr_err *err)
@@ -215,7 +210,7 @@ int scr_regroup_find_base(struct scr_ctx *ctx, const char *base, struct scr_err 
         f = scr_table_find(&r->by_dest, b->of->item.name);
     }
     if (rc == SCR_OK && scr_readable_add(&r->by_name, base, f ? f->path : "") == NULL)
-        rc = no_memory(r->id, err);
+        rc = scr_no_memory(err);
     return rc;
 }
 
@@ -301,7 +296,7 @@ static int number_files(struct scr_restart *r, struct scr_err *err)
         return scr_fail(err, SCR_E_RANGE, 0,
                         "SCR_Restart_files: checkpoint %s has %zu files", r->name, n);
     if ((r->list = scr_calloc(n, sizeof *r->list)) == NULL)
-        return no_memory(r->id, err);
+        return scr_no_memory(err);
     n = 0;
     for (SCR_TEXTS(text, &r->told)) {
         char *end = NULL;
@@ -309,7 +304,7 @@ static int number_files(struct scr_restart *r, struct scr_err *err)
         r->list[n++] = (struct scr_restart_file){ end + 1, rank };
     }
     qsort(r->list, n, sizeof *r->list, compare_files);
-    return list_once(r->list, n, &r->nlist) ? SCR_OK : no_memory(r->id, err);
+    return list_once(r->list, n, &r->nlist) ? SCR_OK : scr_no_memory(err);
 }
 
 static int list_all(struct scr_ctx *ctx, int rc, struct scr_err *err)

@@ -27,8 +27,7 @@ static int take_share(int id, const struct scr_table *kept, struct scr_table *sh
     for (SCR_EACH(struct scr_kept, k, kept))
         if (k->of != NULL && k->of->id == id && k->of->next == NULL)
             scr_table_add(share, k->item.name);
-    return scr_table_ok(share) ? SCR_OK
-                               : scr_fail(err, SCR_E_NOMEM, 0, "delete dataset %d", id);
+    return scr_table_ok(share) ? SCR_OK : scr_no_memory(err);
 }
 
 /* Programs may write every checkpoint to the same paths: what a later dataset wrote
@@ -76,7 +75,7 @@ static int add_coming(const struct scr_ctx *ctx, struct scr_parcels *send,
         ok = ok && scr_parcel_text(send, scr_path_keeper(&ctx->world, path->name),
                                    path->name) == SCR_OK;
     scr_table_fini(&dests);
-    return ok ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "files on their way");
+    return ok ? SCR_OK : scr_no_memory(err);
 }
 
 /* Takes what is on its way out of this rank's share: a flush that is not complete has

@@ -33,7 +33,7 @@ static int share_desc_all(struct scr_ctx *ctx, int id, int root, scr_hash *desc,
         return scr_fail(err, SCR_E_LOST, 0, "dataset %d was not complete", id);
     int rc = SCR_OK;
     if (root == ctx->world.rank && scr_hash_merge(desc, mine) != SCR_OK)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "dataset %d", id);
+        rc = scr_no_memory(err);
     rc = scr_hash_share_all(&ctx->world, root, rc, desc, err);
     if (rc != SCR_OK)
         return rc;

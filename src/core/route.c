@@ -61,7 +61,7 @@ int scr_route_dest(const struct scr_ctx *ctx, const char *name, char **dest,
                       "SCR_PREFIX)",
                       full, ctx->prefix.path);
     else if (*dest == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+        rc = scr_no_memory(err);
     else if (is_reserved(*dest))
         rc = scr_fail(err, SCR_E_OUTSIDE, 0, "SCR_Route_file: %s is reserved for SCR",
                       full);
@@ -81,7 +81,7 @@ static int name_is_taken(void *arg, const char *rel)
 static int make_subdir(struct scr_ctx *ctx, const char *rel, struct scr_err *err)
 {
     char *dir = scr_path_dir(rel);
-    int rc = dir ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+    int rc = dir ? SCR_OK : scr_no_memory(err);
     if (rc == SCR_OK && strcmp(dir, ".") != 0)
         rc = scr_dir_make_private(ctx->env.sys, ctx->out.rank_dir, dir, 0700, err);
     free(dir);
@@ -109,7 +109,7 @@ static int record_meta(struct scr_ctx *ctx, const char *path, const char *rel,
     }
     int ok = f != NULL && scr_table_ok(&e->files);
     free(dir);
-    return ok ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+    return ok ? SCR_OK : scr_no_memory(err);
 }
 
 /* Where a file of this rank alone is written: its name in the rank's directory. */
@@ -120,7 +120,7 @@ static int choose_place(struct scr_ctx *ctx, const char *dest, char **rel, char 
     *rel = scr_cache_name(dest, name_is_taken, out);
     *path = *rel ? scr_path_join(out->rank_dir, *rel) : NULL;
     if (*path == NULL || scr_table_add(&out->taken, *rel) == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+        return scr_no_memory(err);
     return make_subdir(ctx, *rel, err);
 }
 
@@ -131,7 +131,7 @@ static int note_routed(struct scr_output *out, const char *dest, const char *pat
     const char *text = scr_arena_text(&out->routed.arena, path);
     struct scr_routed *r = text ? scr_table_add(&out->routed, dest) : NULL;
     if (r == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "SCR_Route_file");
+        return scr_no_memory(err);
     r->path = text;
     r->waits = waits;
     return SCR_OK;

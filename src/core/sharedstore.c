@@ -21,11 +21,6 @@
 #include "par/distribute.h"
 #include "par/lists.h"
 
-static int no_memory(int id, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d: out of memory", id);
-}
-
 /* --- route --- */
 
 int scr_shared_place(struct scr_ctx *ctx, const char *dest, char **path,
@@ -36,7 +31,7 @@ int scr_shared_place(struct scr_ctx *ctx, const char *dest, char **path,
     *path = rel ? scr_path_join(ctx->out.dset_dir, rel) : NULL;
     int rc = dir && *path
                  ? scr_dir_make_private(ctx->env.sys, ctx->out.dset_dir, dir, 0700, err)
-                 : no_memory(ctx->out.id, err);
+                 : scr_no_memory(err);
     free(dir);
     free(rel);
     return rc;
@@ -55,7 +50,7 @@ static int move_file(struct scr_ctx *ctx, const char *path, const char *rel,
 {
     const struct scr_output *out = &ctx->out;
     char *dir = scr_path_dir(rel);
-    int rc = dir ? SCR_OK : no_memory(out->id, err);
+    int rc = dir ? SCR_OK : scr_no_memory(err);
     if (rc == SCR_OK && strcmp(dir, ".") != 0)
         rc = scr_dir_make_private(ctx->env.sys, out->rank_dir, dir, 0700, err);
     if (rc == SCR_OK)
@@ -75,7 +70,7 @@ static int enter_moved(struct scr_ctx *ctx, const char *path, const char *dest,
     scr_meta *meta = scr_filemap_get_meta(ctx->map, id, me, to);
     if (scr_table_find(&ctx->out.shared, dest) != NULL)
         scr_meta_set_shared(meta);
-    return meta != NULL && !meta->arena->lost ? SCR_OK : no_memory(id, err);
+    return meta != NULL && !meta->arena->lost ? SCR_OK : scr_no_memory(err);
 }
 
 static int take_file(struct scr_ctx *ctx, const char *dest, const char *path,
@@ -86,7 +81,7 @@ static int take_file(struct scr_ctx *ctx, const char *dest, const char *path,
     char *rel = mine ? scr_cache_name(dest, is_taken, &out->taken) : NULL;
     char *to = rel ? scr_path_join(out->rank_dir, rel) : NULL;
     if (mine && (to == NULL || scr_table_add(&out->taken, rel) == NULL))
-        rc = no_memory(out->id, err);
+        rc = scr_no_memory(err);
     if (rc == SCR_OK && mine)
         rc = move_file(ctx, path, rel, to, err);
     if (rc == SCR_OK && mine)
@@ -132,7 +127,7 @@ int scr_shared_note(struct scr_ctx *ctx, const char *cache, int id, struct scr_e
     char *path = copy_path(cache, id, me);
     int rc = path && scr_filemap_copy_entry(one, ctx->map, id, me) == SCR_OK
                  ? scr_filemap_write(ctx->env.sys, path, one, SCR_VOLATILE, err)
-                 : no_memory(id, err);
+                 : scr_no_memory(err);
     free(path);
     scr_filemap_delete(one);
     return rc;
@@ -163,11 +158,11 @@ static int adopt_rank(struct scr_ctx *ctx, const char *cache, int id, int rank,
         return SCR_OK;
     char *path = copy_path(cache, id, rank);
     if (path == NULL)
-        return no_memory(id, err);
+        return scr_no_memory(err);
     int rc = scr_filemap_read(ctx->env.sys, path, ctx->map, &why);
     free(path);
     if (rc == SCR_E_NOMEM)
-        return no_memory(id, err);
+        return scr_no_memory(err);
     if (rc != SCR_OK && rc != SCR_E_NOENT)
         scr_log(&ctx->local_log, SCR_LOG_WARN, "%s", why.text);
     return SCR_OK; /* without it the redundancy of the dataset decides */
@@ -193,7 +188,7 @@ static int adopt_listed(struct scr_ctx *ctx, const char *cache, int id,
     char **names = NULL, *dir = scr_cache_red_path(cache, id, "");
     size_t n = 0;
     int rc =
-        dir ? scr_dir_list(ctx->env.sys, dir, &names, &n, err) : no_memory(id, err);
+        dir ? scr_dir_list(ctx->env.sys, dir, &names, &n, err) : scr_no_memory(err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++) {
         int r = rank_in(names[i]);
         if (r >= world->size && r % world->size == world->rank)
@@ -225,7 +220,7 @@ static int hand_over(struct scr_ctx *ctx, const char *cache, int id,
 {
     int n = 0, *ranks = NULL, dropped = 0;
     if (scr_filemap_list_ranks_by_dataset(ctx->map, id, &n, &ranks) != SCR_OK)
-        return no_memory(id, err);
+        return scr_no_memory(err);
     for (int i = 0; i < n; i++) {
         struct stat st;
         int mine = ranks[i] % ctx->world.size == ctx->world.rank;

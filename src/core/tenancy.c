@@ -71,7 +71,7 @@ int scr_tenancy_take_prefix(struct scr_ctx *ctx, struct scr_err *err)
     uint64_t key = scr_str_key(ctx->prm.job_id);
     char *path = scr_prefix_file(&ctx->prefix, RUNS_LOCK);
     if (path == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "prefix directory");
+        return scr_no_memory(err);
     char *hint = scr_asprintf("; if its node was lost, remove %s", path);
     int rc = wait_for_prefix(ctx, path, key) == SCR_E_LOCKED ? SCR_E_TAKEN : SCR_OK;
     if (rc != SCR_OK) {
@@ -122,8 +122,7 @@ int scr_tenancy_take(struct scr_ctx *ctx, int store, int *gone, struct scr_err *
     const char *dir = ctx->cache_dirs[store];
     char *path = scr_path_join(dir, SCR_CNTL_JOB_LOCK);
     *gone = 0;
-    int rc = path ? take(ctx, store, path, gone, err)
-                  : scr_fail(err, SCR_E_NOMEM, 0, "control directory");
+    int rc = path ? take(ctx, store, path, gone, err) : scr_no_memory(err);
     if (rc == SCR_OK && !*gone) {
         note(ctx, dir, SCR_CNTL_JOB_PREFIX, ctx->prefix.path);
         note(ctx, dir, SCR_CNTL_JOB_CNTL, ctx->cntl_dir);

@@ -27,7 +27,7 @@ static int vnode_pick(const char *text, int local, int nlocal, char **name,
         size_t i = (size_t)local * names.n / (size_t)nlocal;
         *name = scr_strdup(names.name[i]);
         if (*name == NULL)
-            rc = scr_fail(err, SCR_E_NOMEM, 0, "virtual nodes");
+            rc = scr_no_memory(err);
     }
     scr_hostlist_free(&names);
     return rc;
@@ -46,7 +46,7 @@ static int name_vnode(struct scr_ctx *ctx, const char *host,
     ctx->node_name = on_host->size == ctx->world.size
                          ? scr_strdup(ctx->vnode_name)
                          : scr_asprintf("%s/%s", host, ctx->vnode_name);
-    return ctx->node_name ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "virtual nodes");
+    return ctx->node_name ? SCR_OK : scr_no_memory(err);
 }
 
 /* The code is each rank's own. */
@@ -116,7 +116,7 @@ static int name_dirs(struct scr_ctx *ctx, struct scr_err *err)
     }
     if (ctx->cache_dirs && ctx->tenancy && !bad)
         ctx->cntl_dir = scr_strdup(ctx->cache_dirs[ctx->descs.cntl_store]);
-    return ctx->cntl_dir ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "cache directories");
+    return ctx->cntl_dir ? SCR_OK : scr_no_memory(err);
 }
 
 /* What is removed in that moment is made again. */
@@ -154,7 +154,7 @@ static int write_pid(struct scr_ctx *ctx, struct scr_err *err)
     char *text = scr_asprintf("%ld %d\n", (long)getpid(), ctx->world.rank);
     int rc = path && text ? scr_file_replace(ctx->env.sys, path, text, strlen(text),
                                              0600, SCR_VOLATILE, err)
-                          : scr_fail(err, SCR_E_NOMEM, 0, "pid file");
+                          : scr_no_memory(err);
     free(path);
     free(text);
     return rc;
@@ -252,7 +252,7 @@ static int make_sets_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
     ctx->sets = scr_calloc((size_t)ctx->descs.nreds, sizeof *ctx->sets);
     ctx->losses = scr_calloc((size_t)ctx->descs.nreds, sizeof *ctx->losses);
     if (rc == SCR_OK && (ctx->sets == NULL || ctx->losses == NULL))
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "sets");
+        rc = scr_no_memory(err);
     struct scr_set none;
     for (int i = 0; i < ctx->descs.nreds && (rc == SCR_OK || !made); i++)
         if (ctx->descs.red[i].enabled) {

@@ -13,11 +13,6 @@
 #include "store/paths.h"
 #include "store/replaced.h"
 
-static int no_memory(int id, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d", id);
-}
-
 /* --- which there are --- */
 
 /* Rank 0's: checkpoints that are not complete, newest first, below ctx->tried_below. */
@@ -101,7 +96,7 @@ static int list_pending(const struct scr_ctx *ctx, int id, struct pending *o,
     int rc = scr_arrivals_pending(&ctx->env, &ctx->prefix, NULL, &ids, &n, err);
     o->ids = scr_calloc(n + 1, sizeof *o->ids);
     if (rc == SCR_OK && o->ids == NULL)
-        rc = no_memory(id, err);
+        rc = scr_no_memory(err);
     if (rc == SCR_OK)
         o->ids[o->n++] = id;
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
@@ -138,7 +133,7 @@ static int find_meeting_all(struct scr_ctx *ctx, int id, struct pending *o,
         return rc;
     o->meets = scr_calloc(o->n, sizeof *o->meets);
     o->state = scr_calloc(o->n, sizeof *o->state);
-    rc = o->meets && o->state ? SCR_OK : no_memory(id, err);
+    rc = o->meets && o->state ? SCR_OK : scr_no_memory(err);
     const struct scr_lists lists = { &ctx->env, &ctx->world, &ctx->prefix,     o->ids,
                                      o->n,      .spare = 1,  .state = o->state };
     scr_kept_init(&kept);
@@ -184,7 +179,7 @@ static int read_entry(const struct scr_ctx *ctx, int id, scr_hash *dset,
         rc = scr_fail(err, SCR_E_CANCELLED, 0,
                       "dataset %d has failed or was deleted meanwhile", id);
     if (rc == SCR_OK && scr_index_dataset(&index, id, dset) != SCR_OK)
-        rc = no_memory(id, err);
+        rc = scr_no_memory(err);
     scr_index_fini(&index);
     return rc;
 }
@@ -199,7 +194,7 @@ static int enter(const struct scr_ctx *ctx, int id, const struct counts *c,
     scr_hash_set_val_u64(dset, "FILES", c->files);
     scr_hash_set_val_i64(dset, "COMPLETE", 1);
     if (rc == SCR_OK && (dset == NULL || !scr_hash_ok(dset)))
-        rc = no_memory(id, err);
+        rc = scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_arrival_give_up(&ctx->env, &ctx->prefix, id, err);
     if (rc == SCR_OK)

@@ -34,11 +34,6 @@ int scr_wanted_is_due_all(struct scr_ctx *ctx)
     return !done;
 }
 
-static int no_memory(struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "current.scr: out of memory");
-}
-
 static int edit_gone(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 {
     struct scr_ctx *ctx = arg;
@@ -49,10 +44,10 @@ static int edit_gone(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     free(ctx->gone_before);
     ctx->gone_before = before ? scr_strdup(before) : NULL;
     if (before != NULL && ctx->gone_before == NULL)
-        return no_memory(err);
+        return scr_no_memory(err);
     return scr_gone_to_set(h, ctx->prm.job_id, ctx->prm.current) == SCR_OK
                ? SCR_OK
-               : no_memory(err);
+               : scr_no_memory(err);
 }
 
 static int edit_back(scr_hash *h, void *arg, int *changed, struct scr_err *err)
@@ -62,7 +57,7 @@ static int edit_back(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     *changed = knows(h, &ctx->prm);
     if (*changed && ctx->gone_before != NULL)
         return scr_gone_to_set(h, job, ctx->gone_before) == SCR_OK ? SCR_OK
-                                                                   : no_memory(err);
+                                                                   : scr_no_memory(err);
     if (*changed)
         scr_gone_to_forget(h, job);
     return SCR_OK;

@@ -136,7 +136,7 @@ int scr_event_encode(const struct scr_event *e, char **line, size_t *n,
     *line = text == NULL ? NULL : scr_asprintf("%s\n", text);
     free(text);
     if (*line == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "event %s: out of memory", e->event);
+        return scr_no_memory(err);
     *n = strlen(*line);
     return SCR_OK;
 }

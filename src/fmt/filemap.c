@@ -1156,7 +1156,7 @@ int scr_filemap_unpack(const void *buf, size_t n, scr_filemap *map, struct scr_e
     scr_filemap *fresh = scr_filemap_new();
     if (fresh == NULL || map == NULL) {
         scr_filemap_delete(fresh);
-        return scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
+        return scr_no_memory(err);
     }
     scr_cursor_init(&c, buf, n);
     unpack_map(&c, fresh, 0);
@@ -1167,7 +1167,7 @@ int scr_filemap_unpack(const void *buf, size_t n, scr_filemap *map, struct scr_e
         *map = *fresh;
         *fresh = was;
     } else if (rc == SCR_OK && scr_filemap_take(map, fresh) != SCR_OK) {
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
+        rc = scr_no_memory(err);
     }
     scr_filemap_delete(fresh);
     return rc;

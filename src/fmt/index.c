@@ -74,11 +74,6 @@ static int corrupt(struct scr_err *err, const char *what, const char *where)
     return scr_fail(err, SCR_E_CORRUPT, 0, "index: %s %s", what, where);
 }
 
-static int no_memory(struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "index: out of memory");
-}
-
 /* The last key of the hash, "" if it is empty. */
 static const char *take_last(struct scr_cursor *c)
 {
@@ -148,7 +143,7 @@ static int take_entries(struct scr_cursor *c, struct scr_index *x, struct scr_er
         if (rc == SCR_OK && (rc = take_entry(c, id, &e, err)) != SCR_OK)
             scr_err_prefix(err, "dataset %d", id);
         if (rc == SCR_OK && put_entry(x, &e) != SCR_OK)
-            rc = no_memory(err);
+            rc = scr_no_memory(err);
     }
     return rc;
 }
@@ -161,7 +156,7 @@ static int take_current(struct scr_cursor *c, struct scr_index *x, struct scr_er
         return corrupt(err, "several values of", "CURRENT");
     const char *name = scr_cursor_val(c);
     if (name != NULL && (x->current = scr_strdup(name)) == NULL)
-        return no_memory(err);
+        return scr_no_memory(err);
     return SCR_OK;
 }
 
@@ -187,7 +182,7 @@ static int take_version_2(struct scr_cursor *c, struct scr_index *x,
     if (rc == SCR_OK)
         rc = scr_cursor_end(c, 1, err);
     x->current_id = x->current != NULL ? scr_index_find(x, x->current) : -1;
-    return rc == SCR_OK && x->rest.bad ? no_memory(err) : rc;
+    return rc == SCR_OK && x->rest.bad ? scr_no_memory(err) : rc;
 }
 
 /* --- version 1: CKPT/<id>/DIR/<dir>/{COMPLETE FLUSHED FETCHED FAILED}; its last
@@ -270,13 +265,13 @@ static int take_version_1(const struct scr_frame *f, struct scr_index *x,
     struct scr_str s = SCR_STR_INIT;
     struct scr_cursor c;
     scr_hash *h = scr_hash_new();
-    int rc = h ? scr_hash_unpack(f->packed, f->n, h, NULL, err) : no_memory(err);
+    int rc = h ? scr_hash_unpack(f->packed, f->n, h, NULL, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = convert(h, err);
     scr_hash_append(&s, h);
     char *bytes = s.bad ? NULL : scr_arena_get(&x->arena, s.len);
     if (rc == SCR_OK && bytes == NULL)
-        rc = no_memory(err);
+        rc = scr_no_memory(err);
     if (rc == SCR_OK) {
         memcpy(bytes, s.p, s.len);
         scr_cursor_init(&c, bytes, s.len);

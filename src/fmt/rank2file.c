@@ -11,11 +11,6 @@
 #include "base/path.h"
 #include "base/str.h"
 
-static int no_memory(struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "rank2file: out of memory");
-}
-
 /* --- life --- */
 
 void scr_rank2file_init(struct scr_rank2file *l, int ranks)
@@ -537,7 +532,7 @@ int scr_rank2file_from_hash(struct scr_rank2file *l, const scr_hash *part,
     struct scr_str s = SCR_STR_INIT;
     scr_hash_append(&s, part);
     if (s.bad)
-        return no_memory(err);
+        return scr_no_memory(err);
     take_top(&u, s.p, s.len, 1);
     int rc = take_part(&u, l, err);
     scr_str_free(&s);
@@ -566,7 +561,7 @@ int scr_rank_files_unpack(const void *buf, size_t n, struct scr_rank2file *l,
         scr_rank2file_take(l, &fresh);
     /* Not all of l, which takes the parcels of many ranks one by one. */
     if (rc == SCR_OK && l->lost)
-        rc = no_memory(err);
+        rc = scr_no_memory(err);
     scr_rank2file_fini(&fresh);
     return rc;
 }
@@ -673,8 +668,8 @@ static int write_frame(const struct scr_sys *sys, const char *path, struct scr_s
                        struct scr_err *err)
 {
     scr_frame_end(s);
-    int rc = s->bad ? scr_fail(err, SCR_E_NOMEM, 0, "write %s: out of memory", path)
-                    : scr_frame_write(sys, path, s, SCR_DURABLE, err);
+    int rc =
+        s->bad ? scr_no_memory(err) : scr_frame_write(sys, path, s, SCR_DURABLE, err);
     scr_str_free(s);
     return rc;
 }

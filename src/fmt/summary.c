@@ -12,11 +12,6 @@ static int corrupt(struct scr_err *err, const char *what)
     return scr_fail(err, SCR_E_CORRUPT, 0, "summary: %s", what);
 }
 
-static int no_memory(struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "summary: out of memory");
-}
-
 /* --- summary.scr --- */
 
 int scr_summary_set(scr_hash *h, const scr_hash *dset, int complete)
@@ -69,9 +64,10 @@ static int reshape(scr_hash *h, int id, int complete, struct scr_rank2file *file
     scr_hash *dset = scr_hash_set(h, "DSET", NULL);
     part = scr_hash_set(h, "RANK2FILE", part);
     if (!scr_hash_ok(h))
-        return no_memory(err);
+        return scr_no_memory(err);
     int rc = scr_rank2file_from_hash(files, part, err);
-    return rc == SCR_OK && old_dataset(dset, id, files) != SCR_OK ? no_memory(err) : rc;
+    return rc == SCR_OK && old_dataset(dset, id, files) != SCR_OK ? scr_no_memory(err)
+                                                                  : rc;
 }
 
 /* Version 5, CKPT/<id>/{COMPLETE, RANKS, RANK/<r>/FILE/<name>/{SIZE CRC}}, becomes
@@ -86,7 +82,8 @@ static int convert_old(scr_hash *h, struct scr_rank2file *files, struct scr_err 
     if (!get_complete(scr_hash_elem_hash(e), &complete))
         return corrupt(err, "bad or missing COMPLETE");
     scr_hash *fresh = scr_hash_dup(h);
-    int rc = fresh != NULL ? reshape(fresh, id, complete, files, err) : no_memory(err);
+    int rc =
+        fresh != NULL ? reshape(fresh, id, complete, files, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         scr_hash_move(h, fresh);
     scr_hash_delete(fresh);

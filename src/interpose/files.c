@@ -151,7 +151,7 @@ int scr_ip_adopt(const char *path, const char *place, struct scr_err *err)
     if (f)
         f->place = scr_strdup(place);
     if (f == NULL || f->place == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "%s", path);
+        return scr_no_memory(err);
     f->where = SCR_IP_CACHED;
     return SCR_OK;
 }
@@ -171,7 +171,7 @@ int scr_ip_copy_fd(int from, int to, const char *name, struct scr_err *err)
 {
     char *buf = malloc(COPY_BYTES);
     size_t got = 1;
-    int rc = buf ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "copy %s", name);
+    int rc = buf ? SCR_OK : scr_no_memory(err);
     while (rc == SCR_OK && got > 0) {
         rc = scr_read_upto(sys, from, buf, COPY_BYTES, &got, name, err);
         if (rc == SCR_OK && got > 0)
@@ -246,7 +246,7 @@ static int prepare(struct move *m, int to, const char *name, struct scr_err *err
     char *link = scr_asprintf("/proc/self/fd/%d", to);
     int flags = fcntl(m->fd, F_GETFL);
     int rc = link ? scr_open(sys, link, flags & (O_ACCMODE | O_APPEND), 0, &m->own, err)
-                  : scr_fail(err, SCR_E_NOMEM, 0, "%s", name);
+                  : scr_no_memory(err);
     if (rc == SCR_OK && sys->lseek(m->own, at, SEEK_SET) < 0)
         rc = scr_fail(err, SCR_E_IO, errno, "hand over %s", name);
     free(link);
@@ -266,7 +266,7 @@ static int exchange(const struct move *m, const char *name, struct scr_err *err)
 static int hand_over(struct scr_ip_file *f, int to, struct scr_err *err)
 {
     struct move *move = scr_calloc((size_t)f->nopen + 1, sizeof *move);
-    int n = 0, rc = move ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "%s", f->path);
+    int n = 0, rc = move ? SCR_OK : scr_no_memory(err);
     for (int fd = 0; rc == SCR_OK && n < f->nopen && fd < SCR_IP_MAX_FD; fd++) {
         if (!writes_to(fd, f))
             continue;
@@ -286,8 +286,7 @@ static int put(struct scr_ip_file *f, const char *dest, struct scr_err *err)
     char *dir = scr_path_dir(dest);
     char *tmp = scr_asprintf("%s.%ld.tmp", dest, (long)getpid());
     int fd = -1;
-    int rc = dir && tmp ? scr_dir_make(sys, dir, 0777, err)
-                        : scr_fail(err, SCR_E_NOMEM, 0, "%s", dest);
+    int rc = dir && tmp ? scr_dir_make(sys, dir, 0777, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = copy_open(f->place, tmp, ALL_BYTES, &fd, err);
     if (rc == SCR_OK)
@@ -394,7 +393,7 @@ static int stage(struct scr_ip_file *f, const char *from, enum bytes bytes,
                  struct scr_err *err)
 {
     char *to = scr_ip.stage ? scr_ip_stage_name() : NULL;
-    int rc = to ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "%s", f->path);
+    int rc = to ? SCR_OK : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = from ? copy(from, to, bytes, err) : scr_file_remove(sys, to, err);
     if (rc != SCR_OK) {

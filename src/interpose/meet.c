@@ -142,8 +142,7 @@ static int keep_grown(int64_t number, struct scr_err *err)
         if (f->pending || f->number != number || f->where != SCR_IP_CACHED)
             continue;
         char *to = scr_ip_stage_name();
-        rc = to ? scr_ip_link(f->place, to, err)
-                : scr_fail(err, SCR_E_NOMEM, 0, "stage");
+        rc = to ? scr_ip_link(f->place, to, err) : scr_no_memory(err);
         if (rc != SCR_OK) {
             free(to);
             break;
@@ -166,7 +165,7 @@ static int hand_in(const struct scr_ip_file *f, char **in_cache)
         return 0;
     int rc = scr_ip_link(f->place, path, &err);
     if (rc == SCR_OK && (*in_cache = scr_strdup(path)) == NULL)
-        rc = scr_fail(&err, SCR_E_NOMEM, 0, "%s", f->path);
+        rc = scr_no_memory(&err);
     if (rc != SCR_OK)
         scr_ip_tell(0, "%s is not in its checkpoint: %s", f->path, err.text);
     return rc == SCR_OK;
@@ -421,11 +420,11 @@ static void clear_stages(const char *cache)
 static int make_stage(const char *cache, struct scr_err *err)
 {
     char *rel = scr_asprintf("interpose/%ld.%d", (long)getpid(), scr_ip.rank);
-    int rc = rel ? scr_dir_make_private(sys, cache, rel, 0700, err)
-                 : scr_fail(err, SCR_E_NOMEM, 0, "stage");
+    int rc =
+        rel ? scr_dir_make_private(sys, cache, rel, 0700, err) : scr_no_memory(err);
     scr_ip.stage = rc == SCR_OK ? scr_path_join(cache, rel) : NULL;
     if (rc == SCR_OK && scr_ip.stage == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "stage");
+        rc = scr_no_memory(err);
     free(rel);
     return rc;
 }
@@ -436,7 +435,7 @@ static int set_up(const char *pattern, const struct scr_places *at, struct scr_e
     scr_ip.prefix_real = scr_strdup(at->prefix_real);
     scr_ip.fd = scr_calloc(SCR_IP_MAX_FD, sizeof *scr_ip.fd);
     if (!scr_ip.prefix || !scr_ip.prefix_real || !scr_ip.fd)
-        return scr_fail(err, SCR_E_NOMEM, 0, "start");
+        return scr_no_memory(err);
     int rc = scr_ip_patterns_init(&scr_ip.patterns, pattern, scr_ip.prefix, err);
     return rc == SCR_OK ? make_stage(at->cache, err) : rc;
 }
@@ -472,7 +471,7 @@ static int take_file(int i, int ranks)
         return 0;
     char *path = scr_path_join(scr_ip.prefix, file);
     if (path == NULL)
-        rc = scr_fail(&err, SCR_E_NOMEM, 0, "%s", file);
+        rc = scr_no_memory(&err);
     else if (ranks == size && writer == scr_ip.rank)
         rc = SCR_Route_file(path, place) == SCR_SUCCESS
                  ? scr_ip_adopt(path, place, &err)

@@ -77,7 +77,7 @@ static int add(struct scr_ip_patterns *p, char *text, const char *prefix,
 {
     const char **v = scr_reallocarray(p->v, p->n + 1, sizeof *v);
     if (v == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "SCR_INTERPOSE_PATTERN");
+        return scr_no_memory(err);
     p->v = v;
     p->v[p->n] = strncmp(text, "./", 2) == 0 ? text + 1 : text;
     int rc = check(text, err);
@@ -94,7 +94,7 @@ int scr_ip_patterns_init(struct scr_ip_patterns *p, const char *text,
     int rc = SCR_OK;
     *p = (struct scr_ip_patterns){ .text = scr_strdup(text) };
     if (p->text == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "SCR_INTERPOSE_PATTERN");
+        return scr_no_memory(err);
     char *at = p->text + strspn(p->text, blanks);
     while (rc == SCR_OK && *at != '\0') {
         char *end = at + strcspn(at, blanks);

@@ -129,7 +129,7 @@ static int split_round(struct scr_comm *part, const char *text, struct scr_err *
     char *first = part->rank == 0 ? scr_strdup(text) : NULL;
     int rc = scr_bcast_str_all(part, 0, &first, err);
     if (rc == SCR_OK && first == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "name to group ranks by");
+        rc = scr_no_memory(err);
     if (scr_and_all(part, rc == SCR_OK)) {
         struct scr_comm next = SCR_COMM_INIT;
         rc = scr_comm_split_all(part, strcmp(first, text) != 0, part->rank, &next, err);
@@ -404,7 +404,7 @@ int scr_bcast_str_all(const struct scr_comm *c, int root, char **s, struct scr_e
     if (rc == SCR_OK && c->rank != root) {
         text = len > 0 ? malloc(len) : NULL;
         if (len > 0 && text == NULL)
-            rc = scr_fail(err, SCR_E_NOMEM, 0, "broadcast of a string: out of memory");
+            rc = scr_no_memory(err);
     }
     if (len > sizeof start.bytes && (rc = scr_agree_all(c, rc, err)) == SCR_OK)
         rc = scr_bcast_bytes_all(c, root, text, len, err);

@@ -45,12 +45,6 @@ struct offer {
     struct scr_table tried; /* rels that could not be had there */
 };
 
-static int no_memory(const struct dist *d, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "move files of dataset %d: out of memory",
-                    d->h.id);
-}
-
 /* --- whether this is a dataset of ours --- */
 
 /* Number of ranks that wrote the dataset, from rank's entry; 0: not recorded. */
@@ -116,7 +110,7 @@ static int adopt_entry(struct dist *d, const struct offer *o, struct scr_err *er
     struct scr_entry *mine = scr_filemap_add_rank(d->h.map, d->h.id, d->h.me);
     return mine && scr_entry_adopt(mine, o->told.entry, &d->h.dirty) == SCR_OK
                ? SCR_OK
-               : no_memory(d, err);
+               : scr_no_memory(err);
 }
 
 static struct offer *offer_of(const struct dist *d, int holder)
@@ -154,9 +148,9 @@ static int complete_offer(struct dist *d, struct offer *o, struct scr_file *f,
     if (meta == NULL)
         return SCR_OK;
     if (scr_meta_get_filesize(meta, &want) == SCR_OK && f->found != want)
-        return scr_table_add(&o->tried, f->item.name) ? SCR_OK : no_memory(d, err);
+        return scr_table_add(&o->tried, f->item.name) ? SCR_OK : scr_no_memory(err);
     scr_meta_copy(scr_file_need_meta(f, &o->told.entry->files), meta);
-    return scr_table_ok(&o->told.entry->files) ? SCR_OK : no_memory(d, err);
+    return scr_table_ok(&o->told.entry->files) ? SCR_OK : scr_no_memory(err);
 }
 
 static int complete_offers(struct dist *d, struct scr_err *err)
@@ -194,12 +188,12 @@ static int sort_own(struct dist *d, struct scr_table *away, struct scr_err *err)
         const char *path = scr_holdings_path(&d->h, d->h.me, rel);
         const char *target = scr_holdings_target(&d->h, rel);
         if (path == NULL || target == NULL)
-            return no_memory(d, err);
+            return scr_no_memory(err);
         if (!is_wanted(d, offer_of(d, d->h.me), rel))
             continue;
         int in_place = strcmp(path, target) == 0;
         if (scr_table_add(in_place ? &d->safe : away, rel) == NULL)
-            return no_memory(d, err);
+            return scr_no_memory(err);
         if (in_place && f->has_meta && !is_entered(d, target))
             rc = scr_holdings_enter(&d->h, rel, &f->meta, err);
     }
@@ -229,7 +223,7 @@ static int move_own(struct dist *d, const char *rel, const scr_meta *meta,
     if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "%s", why.text);
     if (scr_table_add(&d->safe, rel) == NULL)
-        return no_memory(d, err);
+        return scr_no_memory(err);
     return scr_holdings_enter(&d->h, rel, meta, err);
 }
 
@@ -257,13 +251,13 @@ static int settle_own(struct dist *d, struct scr_err *err)
 /* Files of ours, to be told to one other rank. */
 static int list_new(const struct dist *d, struct scr_told *l, struct scr_err *err)
 {
-    return scr_told_new(l, d->h.id, d->h.me) == SCR_OK ? SCR_OK : no_memory(d, err);
+    return scr_told_new(l, d->h.id, d->h.me) == SCR_OK ? SCR_OK : scr_no_memory(err);
 }
 
-static int list_post(const struct dist *d, const struct scr_told *l, int to,
-                     struct scr_parcels *send, struct scr_err *err)
+static int list_post(const struct scr_told *l, int to, struct scr_parcels *send,
+                     struct scr_err *err)
 {
-    return scr_told_post(l, to, send) == SCR_OK ? SCR_OK : no_memory(d, err);
+    return scr_told_post(l, to, send) == SCR_OK ? SCR_OK : scr_no_memory(err);
 }
 
 static int take_offers(struct dist *d, const struct scr_parcels *in,
@@ -272,7 +266,7 @@ static int take_offers(struct dist *d, const struct scr_parcels *in,
     int rc = SCR_OK;
     d->offer = scr_calloc(in->n, sizeof *d->offer);
     if (d->offer == NULL)
-        return no_memory(d, err);
+        return scr_no_memory(err);
     for (size_t i = 0; i < in->n && rc == SCR_OK; i++) {
         struct offer *o = &d->offer[d->noffers++];
         o->holder = in->of[i].rank;
@@ -334,19 +328,19 @@ static int choose_files(const struct dist *d, const struct offer *o,
         bytes += size;
         struct scr_file *w = scr_table_add(wish, f->item.name);
         if (w == NULL)
-            return no_memory(d, err);
+            return scr_no_memory(err);
         w->found = size;
     }
     return SCR_OK;
 }
 
 /* A place in a list to be shipped for each file of a wish. */
-static int make_list(const struct dist *d, int peer, const struct scr_table *wish,
-                     struct scr_ship_list *list, struct scr_err *err)
+static int make_list(int peer, const struct scr_table *wish, struct scr_ship_list *list,
+                     struct scr_err *err)
 {
     *list = (struct scr_ship_list){ .peer = peer };
     list->file = scr_calloc(wish->n, sizeof *list->file);
-    return list->file != NULL ? SCR_OK : no_memory(d, err);
+    return list->file != NULL ? SCR_OK : scr_no_memory(err);
 }
 
 static int list_ship(struct scr_ship_list *list, const struct scr_file *w,
@@ -361,7 +355,7 @@ static int list_ship(struct scr_ship_list *list, const struct scr_file *w,
 static int list_out(struct dist *d, int owner, const struct scr_table *wish,
                     struct scr_ship_list *list, struct scr_err *err)
 {
-    int rc = make_list(d, owner, wish, list, err);
+    int rc = make_list(owner, wish, list, err);
     for (SCR_EACH(struct scr_file, w, wish)) {
         const char *rel = w->item.name;
         if (rc == SCR_OK &&
@@ -376,13 +370,13 @@ static int list_out(struct dist *d, int owner, const struct scr_table *wish,
 static int list_in(struct dist *d, const struct offer *o, const struct scr_table *wish,
                    struct scr_ship_list *list, struct scr_err *err)
 {
-    int rc = make_list(d, o->holder, wish, list, err);
+    int rc = make_list(o->holder, wish, list, err);
     for (SCR_EACH(struct scr_file, w, wish)) {
         const char *rel = w->item.name;
         const scr_meta *meta =
             scr_file_meta(scr_table_find(&o->told.entry->files, rel));
         if (rc == SCR_OK && !list_ship(list, w, scr_holdings_target(&d->h, rel), meta))
-            rc = no_memory(d, err);
+            rc = scr_no_memory(err);
     }
     return rc;
 }
@@ -411,7 +405,7 @@ static int take_wishes(struct dist *d, struct pass *p, const struct scr_parcels 
     int rc = SCR_OK;
     p->asked = scr_calloc(in->n, sizeof *p->asked);
     if (p->asked == NULL)
-        return no_memory(d, err);
+        return scr_no_memory(err);
     for (int wrapped = 0; wrapped <= 1; wrapped++)
         for (size_t i = 0; i < in->n && rc == SCR_OK; i++) {
             int owner = in->of[i].rank;
@@ -432,7 +426,7 @@ static int ask_all(struct dist *d, struct pass *p, struct scr_err *err)
     if (rc == SCR_OK && p->holder != NULL)
         rc = choose_files(d, p->holder, &p->wish.entry->files, err);
     if (rc == SCR_OK && p->holder != NULL)
-        rc = list_post(d, &p->wish, p->holder->holder, &send, err);
+        rc = list_post(&p->wish, p->holder->holder, &send, err);
     rc = scr_parcels_exchange_all(d->world, rc, &send, &recv, err);
     if (rc == SCR_OK)
         rc = take_wishes(d, p, &recv, err);
@@ -447,7 +441,7 @@ static int schedule_all(struct dist *d, struct pass *p, int rc, struct scr_err *
     struct scr_parcels send = { 0 }, recv = { 0 };
     for (int i = 0; i < p->nasked && rc == SCR_OK; i++)
         if (scr_parcel_bytes(&send, p->asked[i].owner, &i, sizeof i) != SCR_OK)
-            rc = no_memory(d, err);
+            rc = scr_no_memory(err);
     rc = scr_parcels_exchange_all(d->world, rc, &send, &recv, err);
     p->my_round = -1;
     if (recv.n > 0 && recv.of[0].bytes.len == sizeof p->my_round) /* of our holder */
@@ -501,16 +495,16 @@ static int commit(struct dist *d, struct pass *p, struct scr_parcels *done,
         const char *rel = w->item.name;
         const struct scr_ship_file *f = &p->in.file[i++];
         if (rc == SCR_OK && scr_table_add(&p->holder->tried, rel) == NULL)
-            rc = no_memory(d, err);
+            rc = scr_no_memory(err);
         if (rc != SCR_OK || !f->whole)
             continue;
         rc = scr_holdings_enter(&d->h, rel, f->meta, err);
         if (rc == SCR_OK && (scr_table_add(&came.entry->files, rel) == NULL ||
                              scr_table_add(&d->safe, rel) == NULL))
-            rc = no_memory(d, err);
+            rc = scr_no_memory(err);
     }
     if (rc == SCR_OK)
-        rc = list_post(d, &came, p->holder->holder, done, err);
+        rc = list_post(&came, p->holder->holder, done, err);
     scr_told_fini(&came);
     return rc == SCR_OK ? scr_holdings_store(&d->h, err) : rc;
 }
@@ -589,7 +583,7 @@ static int list_seconds(const struct dist *d, struct scr_parcels *list, int *any
                     (void)scr_table_add(&l.entry->files, f->item.name);
         if (rc == SCR_OK && l.entry->files.n > 0) {
             *any = 1;
-            rc = list_post(d, &l, o->holder, list, err);
+            rc = list_post(&l, o->holder, list, err);
         }
         scr_told_fini(&l);
     }
@@ -646,7 +640,7 @@ static int dist_init(struct dist *d, const char *cache, struct scr_err *err)
     scr_table_init(&d->safe, sizeof(struct scr_item));
     int rc = scr_holdings_init(&d->h, err);
     if (rc == SCR_OK && cache == NULL)
-        rc = no_memory(d, err);
+        rc = scr_no_memory(err);
     d->ship.tmp = d->h.tmp;
     if (rc == SCR_OK)
         rc = scr_ship_init(&d->ship, err);

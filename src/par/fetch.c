@@ -36,11 +36,6 @@ struct fetch {
     uint64_t bytes;         /* this rank's */
 };
 
-static int no_memory(const struct fetch *f, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "fetch of dataset %d: out of memory", f->id);
-}
-
 /* --- names in cache --- */
 
 static int is_reserved(const char *base)
@@ -77,7 +72,7 @@ static int choose_names(struct fetch *f, struct scr_err *err)
         const struct scr_item *name = scr_table_add(&f->names, rel);
         free(rel);
         if (name == NULL)
-            return no_memory(f, err);
+            return scr_no_memory(err);
         f->file[i].rel = name->name;
     }
     return SCR_OK;
@@ -99,7 +94,7 @@ static int set_origin(const struct fetch *f, scr_meta *meta, const char *dest,
         scr_meta_set_origpath(meta, dir);
         scr_meta_set_origname(meta, scr_path_base(dest));
     }
-    int rc = dir && full ? SCR_OK : no_memory(f, err);
+    int rc = dir && full ? SCR_OK : scr_no_memory(err);
     free(full);
     free(dir);
     return rc;
@@ -113,7 +108,7 @@ static int announce_file(struct fetch *f, const struct fetched *file,
     const struct scr_listed *is = file->is;
     scr_meta *meta = scr_meta_new();
     char *path = cache_path(f, file->rel);
-    int rc = meta && path ? SCR_OK : no_memory(f, err);
+    int rc = meta && path ? SCR_OK : scr_no_memory(err);
     scr_meta_set(meta, file->rel, "FULL", is->size, f->id, f->world->rank,
                  f->world->size, 0);
     if (is->has_crc)
@@ -150,7 +145,7 @@ static int make_dir(const struct fetch *f, const char *rel, struct scr_err *err)
     char *below =
         scr_asprintf("rank.%d/%.*s", f->world->rank, (int)strcspn(rel, "/"), rel);
     int rc = below ? scr_dir_make_private(f->env->sys, f->dset_dir, below, 0700, err)
-                   : no_memory(f, err);
+                   : scr_no_memory(err);
     free(below);
     return rc;
 }
@@ -191,7 +186,7 @@ static int fetch_file(struct fetch *f, const struct fetched *file, struct scr_er
 {
     struct scr_copied got;
     char *path = cache_path(f, file->rel);
-    int rc = path ? make_dir(f, file->rel, err) : no_memory(f, err);
+    int rc = path ? make_dir(f, file->rel, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = copy_file(f, path, file->is, &got, err);
     if (rc == SCR_OK) {
@@ -222,7 +217,7 @@ static int enter_files(struct fetch *f, struct scr_err *err)
     int rank = f->world->rank;
     scr_filemap_remove_file(f->map, f->id, rank, f->tmp);
     scr_filemap_set_expected_files(f->map, f->id, rank, (int)f->n);
-    return scr_filemap_ok(f->map) ? SCR_OK : no_memory(f, err);
+    return scr_filemap_ok(f->map) ? SCR_OK : scr_no_memory(err);
 }
 
 /* Agrees, and sums up what was copied. */
@@ -285,7 +280,7 @@ static int list_mine(struct fetch *f, struct scr_err *err)
     const struct scr_rank_files *mine = scr_rank2file_rank(f->list, f->world->rank);
     f->file = scr_calloc(mine ? mine->files.n : 0, sizeof *f->file);
     if (f->file == NULL)
-        return no_memory(f, err);
+        return scr_no_memory(err);
     if (mine != NULL)
         for (SCR_EACH(struct scr_listed, e, &mine->files))
             f->file[f->n++].is = e;
@@ -320,7 +315,7 @@ int scr_fetch_all(const struct scr_env *env, const struct scr_comm *world,
     scr_table_init(&f.names, sizeof(struct scr_item));
     f.tmp = cache_path(&f, SCR_COPY_TMP);
     *bytes = 0;
-    int rc = learn_all(&f, f.tmp ? SCR_OK : no_memory(&f, err), dset, err);
+    int rc = learn_all(&f, f.tmp ? SCR_OK : scr_no_memory(err), dset, err);
     if (rc == SCR_OK)
         rc = scr_agree_all(world, announce(&f, dset, err), err);
     if (rc == SCR_OK) {

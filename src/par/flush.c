@@ -54,8 +54,7 @@ static int complete(const struct scr_outgoing *f, uint64_t bytes, uint64_t files
                     struct scr_err *err)
 {
     scr_hash *dset = scr_outgoing_dataset(f, bytes, files);
-    int rc =
-        dset ? scr_outgoing_complete(f, dset, err) : scr_outgoing_no_memory(f, err);
+    int rc = dset ? scr_outgoing_complete(f, dset, err) : scr_no_memory(err);
     scr_hash_delete(dset);
     return rc;
 }
@@ -173,7 +172,7 @@ static int replace_all(struct scr_outgoing *f, struct scr_err *err)
     if (rc != SCR_OK)
         return rc;
     if (f->world->rank == 0 && (dset = scr_outgoing_dataset(f, bytes, files)) == NULL)
-        rc = scr_outgoing_no_memory(f, err);
+        rc = scr_no_memory(err);
     f->replacing = dset;
     rc = scr_outgoing_demote_all(f, rc, err);
     if (rc == SCR_OK)

@@ -29,11 +29,6 @@ struct scr_flush_async {
     struct scr_flushing mark; /* rank 0's */
 };
 
-static int no_memory(int id, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "flush of dataset %d: out of memory", id);
-}
-
 /* --- in the threads that copy --- */
 
 /* Records of files, one each; those of compressed ones are malloc'd. */
@@ -63,7 +58,7 @@ static int tell_of(const struct scr_flush_async *a,
 {
     char **name = name_files(a, file, n);
     if (name == NULL)
-        return no_memory(a->id, err);
+        return scr_no_memory(err);
     int rc = record(a->env, a->prefix, a->id, a->node, a->rank,
                     (const char *const *)name, n, err);
     scr_names_free(name, n);
@@ -89,7 +84,7 @@ static int tell_packed(const struct scr_flush_async *a, struct scr_err *err)
     const struct scr_xfer_file *file = scr_xfer_files(a->xfer, &n);
     const struct scr_xfer_file **some = scr_calloc(n, sizeof *some);
     if (some == NULL)
-        return no_memory(a->id, err);
+        return scr_no_memory(err);
     for (size_t i = 0; i < n; i++)
         if (file[i].packed)
             some[packed++] = &file[i];
@@ -135,7 +130,7 @@ static int record_landed(const struct scr_flush_async *a, const struct scr_outgo
     size_t n = 0;
     const struct scr_xfer_file **file = scr_calloc(f->n, sizeof *file);
     if (file == NULL)
-        return no_memory(a->id, err);
+        return scr_no_memory(err);
     for (size_t i = 0; i < f->n; i++)
         if (f->file[i].xfer.whole)
             file[n++] = &f->file[i].xfer;
@@ -165,7 +160,7 @@ static int write_plan(const struct scr_flush_async *a, const struct scr_outgoing
     }
     int ok = dset && nodes && scr_hash_ok(dset) && scr_hash_ok(nodes);
     int rc = ok ? scr_arrival_plan(a->env, a->prefix, a->id, &plan, err)
-                : no_memory(a->id, err);
+                : scr_no_memory(err);
     scr_hash_delete(dset);
     scr_hash_delete(nodes);
     return rc;
@@ -199,7 +194,7 @@ static int plan_all(struct scr_flush_async *a, struct scr_outgoing *f, int rc,
     a->bytes = v.sum[0];
     a->stamp = (uint64_t)v.least[0];
     if (a->node == a->rank && scr_parcel_bytes(&send, 0, &mine, sizeof mine) != SCR_OK)
-        rc = no_memory(a->id, err);
+        rc = scr_no_memory(err);
     rc = scr_parcels_exchange_all(a->world, rc, &send, &told, err);
     if (rc != SCR_OK)
         goto out;
@@ -310,7 +305,7 @@ int scr_flush_start_all(struct scr_flush_async **out, const struct scr_env *env,
     *out = NULL;
     struct scr_flush_async *a = scr_calloc(1, sizeof *a);
     int ok = a != NULL && ((a->dset = scr_hash_dup(dset)) != NULL || dset == NULL);
-    int rc = scr_agree_all(world, ok ? SCR_OK : no_memory(id, err), err);
+    int rc = scr_agree_all(world, ok ? SCR_OK : scr_no_memory(err), err);
     if (rc != SCR_OK) {
         free_async(a);
         return rc;

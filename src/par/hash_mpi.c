@@ -45,15 +45,14 @@ static int letter_lend(struct letter *l, const struct scr_str *s, struct scr_err
     uint64_t total = s->len + head, pages = (total + PAGE - 1) / PAGE;
     *l = (struct letter){ .first = MPI_REQUEST_NULL };
     if (s->bad)
-        return scr_fail(err, SCR_E_NOMEM, 0, "list to be sent: out of memory");
+        return scr_no_memory(err);
     if (pages > INT32_MAX)
-        return scr_fail(err, SCR_E_NOMEM, 0, "%zu bytes: cannot be sent", s->len);
+        return scr_no_memory(err);
     l->bytes = malloc(total < PAGE ? (size_t)total : PAGE);
     l->more = scr_calloc((size_t)pages, sizeof *l->more);
     if (l->bytes == NULL || l->more == NULL) {
         letter_drop(l);
-        return scr_fail(err, SCR_E_NOMEM, 0, "%zu bytes to be sent: out of memory",
-                        s->len);
+        return scr_no_memory(err);
     }
     memcpy(l->bytes, &total, head);
     if (s->len > 0)
@@ -149,7 +148,7 @@ static int letter_take(const struct scr_comm *c, int from, struct scr_str *s,
     scr_str_append_n(s, page + head, (size_t)n - head);
     rc = take_more(c, from, total, page, s, err);
     if (rc == SCR_OK && (s->bad || s->len + head != total))
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "bytes from rank %d: out of memory", from);
+        rc = scr_no_memory(err);
     return rc;
 }
 
@@ -194,7 +193,7 @@ static int spread_all(const struct scr_comm *c, int root, int rc, struct scr_str
     rc = rc == SCR_OK ? rc1 : rc;
     size_t total = (size_t)start.total;
     if (c->rank != root && rc == SCR_OK && scr_str_extend(s, total) == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "broadcast: out of memory");
+        rc = scr_no_memory(err);
     if (total > sizeof start.bytes && (rc = scr_agree_all(c, rc, err)) == SCR_OK)
         return scr_bcast_bytes_all(c, root, s->p, total, err);
     if (c->rank != root && rc == SCR_OK)
@@ -216,11 +215,11 @@ int scr_hash_share_all(const struct scr_comm *c, int root, int rc, scr_hash *h,
 {
     struct scr_str s = SCR_STR_INIT;
     if (rc == SCR_OK && h == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "broadcast of a hash: out of memory");
+        rc = scr_no_memory(err);
     if (rc == SCR_OK && c->rank == root)
         pack(&s, h);
     if (s.bad)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "broadcast of a hash: cannot be packed");
+        rc = scr_no_memory(err);
     rc = spread_all(c, root, rc, &s, err);
     if (rc == SCR_OK && c->rank != root && s.len > 0) /* root has one */
         rc = scr_hash_unpack(s.p, s.len, h, NULL, err);
@@ -238,8 +237,7 @@ struct post {
 static int post_room(struct post *p, size_t n, struct scr_err *err)
 {
     p->letter = scr_calloc(n, sizeof *p->letter);
-    return p->letter != NULL ? SCR_OK
-                             : scr_fail(err, SCR_E_NOMEM, 0, "exchange: out of memory");
+    return p->letter != NULL ? SCR_OK : scr_no_memory(err);
 }
 
 /* Sends a letter to another rank, one that says so if it was not made, and takes it
@@ -272,7 +270,7 @@ static int take_any(struct post *p, const struct scr_comm *c, int *came,
     rc = letter_take(c, st.MPI_SOURCE, &in, err);
     struct scr_str *to = rc == SCR_OK ? scr_parcel_to(p->recv, st.MPI_SOURCE) : NULL;
     if (rc == SCR_OK && to == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "exchange: out of memory");
+        rc = scr_no_memory(err);
     if (rc == SCR_OK)
         *to = in; /* a rank sends one letter */
     else
@@ -436,7 +434,7 @@ int scr_bytes_share_all(const struct scr_comm *c, int rc, const struct scr_str *
             scr_str_append_n(all, recv.of[i].bytes.p, recv.of[i].bytes.len);
     scr_parcels_free(&recv);
     if (all->bad)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "lists of all ranks: out of memory");
+        rc = scr_no_memory(err);
     rc = scr_agree_all(c, spread_all(c, 0, rc, all, err), err);
     if (rc != SCR_OK)
         scr_str_free(all);

@@ -12,11 +12,6 @@
 #include "store/cache.h"
 #include "xfer/copy.h"
 
-static int no_memory(const struct scr_holdings *h, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d: out of memory", h->id);
-}
-
 /* A rel and the paths it is found at; a rel and where it shall be; a directory and the
  * one where pruning ends. */
 struct path {
@@ -38,7 +33,7 @@ int scr_holdings_init(struct scr_holdings *h, struct scr_err *err)
     scr_table_init(&h->dirs, sizeof(struct place));
     h->tmp = scr_asprintf("%s/rank.%d/" SCR_COPY_TMP, h->dset_dir, h->me);
     h->dirty = 0;
-    return h->tmp != NULL ? SCR_OK : no_memory(h, err);
+    return h->tmp != NULL ? SCR_OK : scr_no_memory(err);
 }
 
 void scr_holdings_fini(struct scr_holdings *h)
@@ -181,7 +176,7 @@ static int collect_metas(const struct scr_holdings *h, const struct scr_entry *e
             continue;
         struct known *k = scr_table_add(metas, rel);
         if (k == NULL)
-            return no_memory(h, err);
+            return scr_no_memory(err);
         k->meta = k->meta != NULL ? k->meta : meta;
     }
     return SCR_OK;
@@ -225,7 +220,7 @@ static int inspect_file(struct scr_holdings *h, const char *path,
     if (scr_meta_get_filesize(meta, &size) == SCR_OK && size != (uint64_t)st.st_size)
         return SCR_OK;
     int rc = note_intact(held, rel, path, (uint64_t)st.st_size, meta, offer);
-    return rc == SCR_OK ? rc : no_memory(h, err);
+    return rc == SCR_OK ? rc : scr_no_memory(err);
 }
 
 static int inspect_entry(struct scr_holdings *h, const struct scr_entry *e,
@@ -240,7 +235,7 @@ static int inspect_entry(struct scr_holdings *h, const struct scr_entry *e,
         if (rc == SCR_OK)
             rc = inspect_file(h, f->item.name, &metas, held, offer, err);
     if (rc == SCR_OK && scr_entry_adopt(offer, e, &changed) != SCR_OK)
-        rc = no_memory(h, err);
+        rc = scr_no_memory(err);
     scr_table_fini(&metas);
     return rc;
 }
@@ -252,9 +247,9 @@ static int inspect_owner(struct scr_holdings *h, const struct scr_entry *e,
     struct scr_told offer;
     int rc = scr_told_new(&offer, h->id, e->rank) == SCR_OK
                  ? inspect_entry(h, e, held, offer.entry, err)
-                 : no_memory(h, err);
+                 : scr_no_memory(err);
     if (rc == SCR_OK && scr_told_post(&offer, e->rank, offers) != SCR_OK)
-        rc = no_memory(h, err);
+        rc = scr_no_memory(err);
     scr_told_fini(&offer);
     return rc;
 }
@@ -265,7 +260,7 @@ int scr_holdings_inspect(struct scr_holdings *h, struct scr_parcels *offers,
     int rc = SCR_OK, n = scr_filemap_num_ranks_by_dataset(h->map, h->id);
     h->held = scr_calloc((size_t)n, sizeof *h->held);
     if (h->held == NULL)
-        return no_memory(h, err);
+        return scr_no_memory(err);
     for (SCR_ENTRIES(e, h->map, h->id)) {
         struct scr_held *held = &h->held[h->nheld];
         if (rc != SCR_OK)
@@ -293,7 +288,7 @@ static int make_dir(const struct scr_holdings *h, const char *rel, struct scr_er
 {
     char *dir = scr_path_dir(rel);
     int rc = dir ? scr_dir_make_private(h->env->sys, h->dset_dir, dir, 0700, err)
-                 : no_memory(h, err);
+                 : scr_no_memory(err);
     free(dir);
     return rc;
 }
@@ -304,7 +299,7 @@ int scr_holdings_announce(struct scr_holdings *h, const struct scr_table *rels,
     for (SCR_EACH(struct scr_item, e, rels)) {
         const char *target = scr_holdings_target(h, e->name);
         if (target == NULL)
-            return no_memory(h, err);
+            return scr_no_memory(err);
         scr_filemap_add_file(h->map, h->id, h->me, target);
     }
     scr_filemap_add_file(h->map, h->id, h->me, h->tmp);
@@ -324,7 +319,7 @@ int scr_holdings_enter(struct scr_holdings *h, const char *rel, const scr_meta *
 {
     const char *target = scr_holdings_target(h, rel);
     if (target == NULL)
-        return no_memory(h, err);
+        return scr_no_memory(err);
     scr_filemap_add_file(h->map, h->id, h->me, target);
     if (meta != NULL)
         scr_filemap_set_meta(h->map, h->id, h->me, target, meta);
@@ -396,7 +391,7 @@ static int forget_gone(struct scr_holdings *h, int owner, struct scr_err *err)
     const char **files = NULL;
     int n = 0;
     if (scr_filemap_list_files(h->map, h->id, owner, &n, &files) != SCR_OK)
-        return no_memory(h, err);
+        return scr_no_memory(err);
     for (int i = 0; i < n; i++) {
         const char *rel = rel_of(h->id, owner, files[i]);
         const char *target = rel ? scr_holdings_target(h, rel) : NULL;
@@ -429,7 +424,7 @@ int scr_holdings_sweep(struct scr_holdings *h, struct scr_err *err)
     int *owners = NULL, n = 0;
     int rc = scr_filemap_list_ranks_by_dataset(h->map, h->id, &n, &owners);
     if (rc != SCR_OK)
-        return no_memory(h, err);
+        return scr_no_memory(err);
     for (int i = 0; i < n && rc == SCR_OK; i++)
         rc = forget_gone(h, owners[i], err);
     free(owners);

@@ -16,11 +16,6 @@ struct lists {
     struct scr_parcels deal; /* for keepers: texts "<id>/<path>" */
 };
 
-static int no_memory(struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "lists of files: out of memory");
-}
-
 int scr_path_keeper(const struct scr_comm *world, const char *path)
 {
     return (int)(scr_crc32(0, path, strlen(path)) % (uint32_t)world->size);
@@ -38,7 +33,7 @@ int scr_share_ids_all(const struct scr_comm *world, int rc, int **ids, size_t *n
     if (rc != SCR_OK || count == 0)
         return rc;
     if (world->rank != 0 && (*ids = scr_calloc(count, sizeof **ids)) == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "list of datasets");
+        rc = scr_no_memory(err);
     for (size_t at = 0, some; at < count; at += some) {
         int piece[1024];
         some = count - at < 1024 ? count - at : 1024;
@@ -91,7 +86,7 @@ static int deal(struct lists *l, int id, const char *path, struct scr_err *err)
 {
     int to = scr_path_keeper(l->of.world, path);
     int rc = scr_parcel_printf(&l->deal, to, "%d/%s", id, path);
-    return rc == SCR_OK ? rc : no_memory(err);
+    return rc == SCR_OK ? rc : scr_no_memory(err);
 }
 
 static int deal_files(struct lists *l, int id, const struct scr_rank2file *files,
@@ -102,7 +97,7 @@ static int deal_files(struct lists *l, int id, const struct scr_rank2file *files
         for (SCR_EACH(struct scr_listed, f, &files->of[i]->files)) {
             char *path = scr_listed_stored(f);
             if (rc == SCR_OK)
-                rc = path != NULL ? deal(l, id, path, err) : no_memory(err);
+                rc = path != NULL ? deal(l, id, path, err) : scr_no_memory(err);
             free(path);
         }
     return rc;
@@ -130,7 +125,7 @@ static int read_root(struct lists *l, size_t i, struct scr_parcels *orders,
         const struct order o = { i, root.part[k], root.ranks };
         int to = (int)((i + k) % (size_t)l->of.world->size);
         if (scr_parcel_bytes(orders, to, &o, sizeof o) != SCR_OK)
-            rc = no_memory(err);
+            rc = scr_no_memory(err);
     }
     scr_rank2file_root_fini(&root);
     scr_rank2file_fini(&whole);
@@ -214,7 +209,7 @@ static int keep_all(const struct lists *l, int rc, struct scr_table *kept,
             keep(kept, (int)id, slash + 1);
         }
     scr_parcels_free(&recv);
-    return scr_agree_all(l->of.world, scr_table_ok(kept) ? SCR_OK : no_memory(err),
+    return scr_agree_all(l->of.world, scr_table_ok(kept) ? SCR_OK : scr_no_memory(err),
                          err);
 }
 
@@ -249,7 +244,7 @@ static int deal_packed(struct lists *l, const char *record, int id, struct scr_e
     if (!scr_arrival_packed_parse(record, &stamp, &is, &dest))
         return SCR_OK;
     char *path = scr_asprintf("%s" SCR_ZST_SUFFIX, dest);
-    int rc = path != NULL ? deal(l, id, path, err) : no_memory(err);
+    int rc = path != NULL ? deal(l, id, path, err) : scr_no_memory(err);
     free(path);
     return rc;
 }
@@ -258,7 +253,7 @@ static int read_landed(struct lists *l, int id, int node, struct scr_err *err)
 {
     scr_filemap *map = scr_filemap_new();
     int rc = map ? scr_arrival_read(l->of.env, l->of.prefix, id, node, map, err)
-                 : no_memory(err);
+                 : scr_no_memory(err);
     for (SCR_ENTRIES(e, map, id))
         for (SCR_EACH(struct scr_file, f, &e->files))
             if (rc == SCR_OK)

@@ -17,11 +17,6 @@
 
 enum { DIR_MODE = 0777 }; /* cut by the umask */
 
-int scr_outgoing_no_memory(const struct scr_outgoing *f, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "flush of dataset %d: out of memory", f->id);
-}
-
 /* --- what goes where --- */
 
 /* Mode, owner and times as recorded at the end of the output phase: the cached file
@@ -48,7 +43,7 @@ static int look_at_packed(struct scr_outgoing *f, const struct scr_out_file *fil
     struct stat st;
     char *zst = scr_asprintf("%s" SCR_ZST_SUFFIX, file->full);
     if (zst == NULL)
-        return scr_outgoing_no_memory(f, err);
+        return scr_no_memory(err);
     f->replaces = scr_file_stat(f->env->sys, zst, &st, NULL) != SCR_E_NOENT;
     free(zst);
     return SCR_OK;
@@ -68,7 +63,7 @@ static int add_file(struct scr_outgoing *f, const char *path, const scr_meta *me
         return scr_fail(err, SCR_E_OUTSIDE, 0,
                         "flush %s: no destination below the prefix is recorded", path);
     if ((file->dest = scr_meta_dest(meta)) == NULL)
-        return scr_outgoing_no_memory(f, err);
+        return scr_no_memory(err);
     f->n++;
     if (scr_prefix_is_own(file->dest))
         return scr_fail(err, SCR_E_OUTSIDE, 0,
@@ -76,7 +71,7 @@ static int add_file(struct scr_outgoing *f, const char *path, const scr_meta *me
                         path, file->dest);
     file->src = path;
     if ((file->full = scr_path_join(f->prefix->path, file->dest)) == NULL)
-        return scr_outgoing_no_memory(f, err);
+        return scr_no_memory(err);
     describe(f, file, meta);
     if (scr_file_stat(f->env->sys, file->full, &st, NULL) != SCR_E_NOENT)
         f->replaces = 1;
@@ -92,7 +87,7 @@ static int collect_rank(struct scr_outgoing *f, const scr_filemap *map, int rank
     struct scr_out_file *file =
         scr_reallocarray(f->file, f->n + n + 1, sizeof *f->file);
     if (file == NULL)
-        return scr_outgoing_no_memory(f, err);
+        return scr_no_memory(err);
     f->file = file;
     for (const struct scr_file *e = scr_filemap_first_file(map, f->id, rank);
          e != NULL && rc == SCR_OK; e = scr_file_next(e)) {
@@ -118,7 +113,7 @@ static int list_ranks(struct scr_outgoing *f, const scr_filemap *map,
     else
         for (SCR_ENTRIES(e, map, f->id))
             rc = rc == SCR_OK ? scr_ids_add(&f->ranks, e->rank) : rc;
-    return rc == SCR_OK ? rc : scr_outgoing_no_memory(f, err);
+    return rc == SCR_OK ? rc : scr_no_memory(err);
 }
 
 static int collect(struct scr_outgoing *f, const scr_filemap *map, struct scr_err *err)
@@ -139,7 +134,7 @@ static int claim(const struct scr_outgoing *f, struct scr_parcels *send, int kin
 {
     int keeper = scr_path_keeper(f->world, path);
     int rc = scr_parcel_printf(send, keeper, "%c%s", kind, path);
-    return rc == SCR_OK ? rc : scr_outgoing_no_memory(f, err);
+    return rc == SCR_OK ? rc : scr_no_memory(err);
 }
 
 /* Claims dest's directory and those above it, up to the prefix itself. */
@@ -150,13 +145,13 @@ static int claim_dirs(const struct scr_outgoing *f, struct scr_parcels *send,
     char *dir = scr_path_dir(dest);
     while (rc == SCR_OK && dir != NULL && scr_table_find(seen, dir) == NULL) {
         rc = scr_table_add(seen, dir) != NULL ? claim(f, send, A_DIR, dir, err)
-                                              : scr_outgoing_no_memory(f, err);
+                                              : scr_no_memory(err);
         char *above = scr_path_dir(dir);
         free(dir);
         dir = above;
     }
     if (rc == SCR_OK && dir == NULL)
-        rc = scr_outgoing_no_memory(f, err);
+        rc = scr_no_memory(err);
     free(dir);
     return rc;
 }
@@ -166,7 +161,7 @@ static int claim_packed(const struct scr_outgoing *f, struct scr_parcels *send,
                         const char *dest, struct scr_err *err)
 {
     char *zst = scr_asprintf("%s" SCR_ZST_SUFFIX, dest);
-    int rc = zst ? claim(f, send, A_PACKED, zst, err) : scr_outgoing_no_memory(f, err);
+    int rc = zst ? claim(f, send, A_PACKED, zst, err) : scr_no_memory(err);
     free(zst);
     return rc;
 }
@@ -185,7 +180,7 @@ static int claim_files(const struct scr_outgoing *f, struct scr_parcels *send,
                           "flush of dataset %d: rank %d has two files for %s", f->id,
                           f->world->rank, dest);
         else if (scr_table_add(&mine, dest) == NULL)
-            rc = scr_outgoing_no_memory(f, err);
+            rc = scr_no_memory(err);
         if (rc == SCR_OK)
             rc = claim(f, send, A_FILE, dest, err);
         if (rc == SCR_OK)
@@ -203,7 +198,7 @@ static int enter_dest(struct scr_outgoing *f, int from, const char *path, int is
 {
     struct scr_out_dest *d = scr_table_add(&f->dests, path);
     if (d == NULL)
-        return scr_outgoing_no_memory(f, err);
+        return scr_no_memory(err);
     d->rank = from;
     d->is_packed = is_packed;
     return SCR_OK;
@@ -214,7 +209,7 @@ static int enter_claim(struct scr_outgoing *f, int from, const char *claim,
 {
     const char *path = claim + 1;
     if (*claim == A_DIR && scr_table_add(&f->dirs, path) == NULL)
-        return scr_outgoing_no_memory(f, err);
+        return scr_no_memory(err);
     if (*claim != A_FILE)
         return SCR_OK;
     const struct scr_out_dest *other = scr_table_find(&f->dests, path);
@@ -297,7 +292,7 @@ static int each_dir(const struct scr_outgoing *f, dir_step *step, struct scr_err
     for (SCR_EACH(struct scr_item, e, &f->dirs)) {
         char *dir = scr_path_join(f->prefix->path, e->name);
         if (rc == SCR_OK)
-            rc = dir ? step(f, dir, err) : scr_outgoing_no_memory(f, err);
+            rc = dir ? step(f, dir, err) : scr_no_memory(err);
         free(dir);
     }
     return rc;
@@ -356,7 +351,7 @@ static int list(struct scr_outgoing *f, const struct scr_published *published, s
     int rc = list_ranks(f, NULL, err);
     f->file = scr_calloc(n, sizeof *f->file);
     if (rc != SCR_OK || f->file == NULL)
-        return scr_outgoing_no_memory(f, err);
+        return scr_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         const struct scr_listed *is = published[i].f;
         struct scr_out_file *file = &f->file[f->n++];
@@ -371,7 +366,7 @@ static int list(struct scr_outgoing *f, const struct scr_published *published, s
         };
         f->replaces |= file->src != NULL;
         if (file->dest == NULL || file->full == NULL)
-            return scr_outgoing_no_memory(f, err);
+            return scr_no_memory(err);
     }
     return SCR_OK;
 }

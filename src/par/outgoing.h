@@ -55,9 +55,6 @@ struct scr_outgoing {
     struct scr_flushing mark;  /* rank 0's, from scr_outgoing_begin_all on */
 };
 
-/* SCR_E_NOMEM with its text. */
-int scr_outgoing_no_memory(const struct scr_outgoing *f, struct scr_err *err);
-
 /* Finds this rank's files and checks where all ranks' go; nothing is written. f has its
  * borrowed members set. scr_outgoing_fini in any case. */
 int scr_outgoing_collect_all(struct scr_outgoing *f, const scr_filemap *map,

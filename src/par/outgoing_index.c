@@ -33,12 +33,11 @@ struct others {
     uint64_t *newer;  /* or, among these, of a newer version; both in one with hits */
 };
 
-static int add_id(const struct scr_outgoing *f, struct others *o, int id,
-                  struct scr_err *err)
+static int add_id(struct others *o, int id, struct scr_err *err)
 {
     int *more = scr_reallocarray(o->ids, o->n + 1, sizeof *more);
     if (more == NULL)
-        return scr_outgoing_no_memory(f, err);
+        return scr_no_memory(err);
     o->ids = more;
     o->ids[o->n++] = id;
     return SCR_OK;
@@ -69,7 +68,7 @@ static int list_pending(const struct scr_outgoing *f, struct scr_index *index,
     }
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         if (ids[i] != f->id)
-            rc = add_id(f, o, ids[i], err);
+            rc = add_id(o, ids[i], err);
     o->pending = o->n;
     free(ids);
     return rc;
@@ -84,7 +83,7 @@ static int list_claimed(const struct scr_outgoing *f, const struct scr_index *in
     size_t n = 0;
     int rc = scr_paths_claimed(f->env, f->prefix, index, f->id, &ids, &n, err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        rc = add_id(f, o, ids[i], err);
+        rc = add_id(o, ids[i], err);
     free(ids);
     return rc;
 }
@@ -117,12 +116,11 @@ static void count_hits(const struct scr_outgoing *f, const struct scr_table *kep
     }
 }
 
-static int alloc_counts(const struct scr_outgoing *f, struct others *o,
-                        struct scr_err *err)
+static int alloc_counts(struct others *o, struct scr_err *err)
 {
     o->hits = scr_calloc(o->n, 3 * sizeof *o->hits);
     if (o->hits == NULL)
-        return scr_outgoing_no_memory(f, err);
+        return scr_no_memory(err);
     o->unsure = o->hits + o->n;
     o->newer = o->unsure + o->n;
     return SCR_OK;
@@ -140,9 +138,9 @@ static int read_listed_all(const struct scr_outgoing *f, int rc, struct others *
     if (rc != SCR_OK || o->n == 0)
         return rc;
     scr_kept_init(&kept);
-    rc = alloc_counts(f, o, err);
+    rc = alloc_counts(o, err);
     if (rc == SCR_OK && (state = scr_calloc(o->n, sizeof *state)) == NULL)
-        rc = scr_outgoing_no_memory(f, err);
+        rc = scr_no_memory(err);
     const struct scr_lists lists = { f->env, f->world,   f->prefix,     o->ids,
                                      o->n,   .spare = 1, .state = state };
     rc = scr_lists_read_all(&lists, rc, &kept, err);
@@ -300,7 +298,7 @@ static int note_older(struct scr_outgoing *f, const struct others *o,
 {
     for (size_t i = 0; i < o->n; i++)
         if (o->hits[i] > 0 && scr_ids_add(&f->older, o->ids[i]) != SCR_OK)
-            return scr_outgoing_no_memory(f, err);
+            return scr_no_memory(err);
     return SCR_OK;
 }
 
@@ -314,7 +312,7 @@ static int note_judged(struct scr_outgoing *f, const struct others *o,
     for (size_t i = 0; i < o->n; i++)
         if (o->hits[i] == 0 && o->unsure[i] == 0 &&
             scr_ids_add(&f->judged, o->ids[i]) != SCR_OK)
-            return scr_outgoing_no_memory(f, err);
+            return scr_no_memory(err);
     return SCR_OK;
 }
 
@@ -328,7 +326,7 @@ int scr_outgoing_note_complete(struct scr_outgoing *f, struct scr_err *err)
     scr_index_fini(&index);
     for (size_t i = o.n; i-- > 0 && rc == SCR_OK;) /* ascending, as they are kept */
         if ((rc = scr_ids_add(&f->judged, o.ids[i])) != SCR_OK)
-            scr_outgoing_no_memory(f, err);
+            scr_no_memory(err);
     free(o.ids);
     return rc;
 }
@@ -337,7 +335,7 @@ int scr_outgoing_note_complete(struct scr_outgoing *f, struct scr_err *err)
 static int open_dset_dir(struct scr_outgoing *f, struct scr_err *err)
 {
     char *dir = scr_prefix_dset_dir(f->prefix, f->id);
-    int rc = dir ? SCR_OK : scr_outgoing_no_memory(f, err);
+    int rc = dir ? SCR_OK : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_dir_make(f->env->sys, dir, DIR_MODE, err);
     if (rc == SCR_OK)
@@ -390,7 +388,7 @@ static int list_new(const struct scr_outgoing *f, struct scr_index *index,
     int rc = list_others(f, 1, index, &now, err);
     for (size_t i = 0; i < now.n && rc == SCR_OK; i++) {
         if (!scr_ids_has(&f->judged, now.ids[i]) && !scr_ids_has(&f->older, now.ids[i]))
-            rc = add_id(f, o, now.ids[i], err);
+            rc = add_id(o, now.ids[i], err);
         if (i + 1 == now.pending)
             o->pending = o->n;
     }
@@ -409,10 +407,10 @@ static int check_again(const struct scr_outgoing *f, const struct scr_index *ind
     const struct index_edit e = { .dset = f->dset, .id = f->id, .others = &known };
     int rc = check_entry(index, &fresh, err);
     for (size_t i = 0; i < f->older.n && rc == SCR_OK; i++)
-        rc = add_id(f, &known, f->older.id[i], err);
+        rc = add_id(&known, f->older.id[i], err);
     known.hits = scr_calloc(known.n, sizeof *known.hits);
     if (rc == SCR_OK && known.hits == NULL)
-        rc = scr_outgoing_no_memory(f, err);
+        rc = scr_no_memory(err);
     for (size_t i = 0; i < known.n && rc == SCR_OK; i++)
         known.hits[i] = 1;
     if (rc == SCR_OK && (rc = scr_dataset_get(f->dset, &d, err)) == SCR_OK)

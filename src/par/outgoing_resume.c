@@ -30,7 +30,7 @@ static int read_records(const struct scr_outgoing *f, const struct attempt *a,
                         struct scr_parcels *send, struct scr_err *err)
 {
     scr_filemap *map = scr_filemap_new();
-    int rc = map ? SCR_OK : scr_outgoing_no_memory(f, err);
+    int rc = map ? SCR_OK : scr_no_memory(err);
     for (size_t i = 0; i < a->n && rc == SCR_OK; i++)
         if (is_mine(f, i))
             rc = scr_arrival_read(f->env, f->prefix, f->id, a->node[i], map, err);
@@ -39,7 +39,7 @@ static int read_records(const struct scr_outgoing *f, const struct attempt *a,
             continue;
         for (SCR_EACH(struct scr_file, p, &r->files))
             if (scr_parcel_text(send, r->rank, p->item.name) != SCR_OK)
-                rc = scr_outgoing_no_memory(f, err);
+                rc = scr_no_memory(err);
     }
     scr_filemap_delete(map);
     return rc;
@@ -150,12 +150,12 @@ static int read_plan(const struct scr_outgoing *f, struct attempt *a,
     scr_hash *plan = scr_hash_new();
     int rc = SCR_OK, found = SCR_E_NOENT;
     if (plan == NULL)
-        return scr_outgoing_no_memory(f, err);
+        return scr_no_memory(err);
     found = scr_arrival_plan_read(f->env, f->prefix, f->id, plan, NULL);
     if (found == SCR_OK) {
         (void)scr_hash_get_val_u64(plan, "STAMP", &a->stamp);
         if (!scr_hash_list_int(scr_hash_get(plan, "NODE"), &a->node, &a->n))
-            rc = scr_outgoing_no_memory(f, err);
+            rc = scr_no_memory(err);
     }
     a->has_plan = found != SCR_E_NOENT;
     scr_hash_delete(plan);

@@ -23,11 +23,6 @@ struct owners {
     int way; /* in which paths name ranks best */
 };
 
-static int no_memory(struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "owners of files: out of memory");
-}
-
 /* --- numbers in a path --- */
 
 struct numbers {
@@ -179,7 +174,7 @@ static int share_everything_all(struct owners *o, struct scr_err *err)
             note_shared(o->shared, e->name, ranks);
     int ok = ranks != NULL && scr_table_ok(o->shared);
     free(ranks);
-    return scr_agree_all(o->world, ok ? SCR_OK : no_memory(err), err);
+    return scr_agree_all(o->world, ok ? SCR_OK : scr_no_memory(err), err);
 }
 
 /* --- the exchange --- */
@@ -201,7 +196,7 @@ static int claim(const struct owners *o, struct scr_parcels *send, struct scr_er
         int keeper = keeper_of(o, e->name);
         if (keeper != o->world->rank &&
             scr_parcel_text(send, keeper, e->name) != SCR_OK)
-            return no_memory(err);
+            return scr_no_memory(err);
     }
     return SCR_OK;
 }
@@ -277,7 +272,7 @@ static int answer_claims(struct owners *o, const struct scr_parcels *claims,
         scr_ids_fini(&c->ranks);
     }
     scr_table_fini(&who);
-    return rc == SCR_OK ? rc : no_memory(err);
+    return rc == SCR_OK ? rc : scr_no_memory(err);
 }
 
 static int learn_all(struct owners *o, const struct scr_parcels *reply,
@@ -294,7 +289,7 @@ static int learn_all(struct owners *o, const struct scr_parcels *reply,
             path = ranks;
         }
     scr_parcels_free(&recv);
-    rc = scr_table_ok(o->shared) ? SCR_OK : no_memory(err);
+    rc = scr_table_ok(o->shared) ? SCR_OK : scr_no_memory(err);
     return scr_agree_all(o->world, rc, err);
 }
 

@@ -13,11 +13,6 @@
 
 enum { DIR_MODE = 0777 }; /* cut by the umask */
 
-static int no_memory(const char *dest, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "%s: out of memory", dest);
-}
-
 static char *plain_dir(const struct scr_prefix *p, int id)
 {
     char *dir = scr_prefix_dset_dir(p, id);
@@ -73,7 +68,7 @@ int scr_plain_check(const struct scr_env *env, const struct scr_prefix *p,
 static int make_dir(const struct scr_env *env, const char *path, struct scr_err *err)
 {
     char *dir = scr_path_dir(path);
-    int rc = dir ? scr_dir_make(env->sys, dir, DIR_MODE, err) : no_memory(path, err);
+    int rc = dir ? scr_dir_make(env->sys, dir, DIR_MODE, err) : scr_no_memory(err);
     free(dir);
     return rc;
 }
@@ -86,8 +81,7 @@ int scr_plain_make(const struct scr_env *env, const struct scr_prefix *p, int id
     struct scr_err why = SCR_ERR_INIT;
     struct scr_copied got;
     char *path = unpacked_path(p, id, f->item.name);
-    int rc =
-        path ? scr_stored_job(p->path, f, &s, &job, err) : no_memory(f->item.name, err);
+    int rc = path ? scr_stored_job(p->path, f, &s, &job, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = make_dir(env, path, err);
     job.dst = path;
@@ -119,8 +113,7 @@ int scr_plains_note(struct scr_plains *s, const struct scr_listed *f,
         return SCR_OK;
     if (s->made.size == 0)
         scr_table_init(&s->made, sizeof(struct scr_item));
-    return scr_table_add(&s->made, f->item.name) != NULL ? SCR_OK
-                                                         : no_memory(f->item.name, err);
+    return scr_table_add(&s->made, f->item.name) != NULL ? SCR_OK : scr_no_memory(err);
 }
 
 void scr_plains_fini(struct scr_plains *s)

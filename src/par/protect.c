@@ -34,7 +34,7 @@ static int name_file(const struct scr_redset *r, const char *path, scr_meta *met
         rc = scr_fail(err, SCR_E_OUTSIDE, 0, "protect %s: not below %s", path,
                       r->rank_dir);
     else if (rel == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "protect %s", path);
+        rc = scr_no_memory(err);
     else
         scr_meta_set_filename(meta, rel);
     free(rel);
@@ -50,7 +50,7 @@ static int take_file(struct scr_redset *r, const struct scr_file *from,
     struct scr_member_file *f = &r->files[r->nfiles];
     f->path = scr_strdup(path);
     if (f->path == NULL || scr_current_add(r->current, scr_file_meta(from)) != SCR_OK)
-        return scr_fail(err, SCR_E_NOMEM, 0, "protect %s", path);
+        return scr_no_memory(err);
     scr_meta *meta = &r->current->file[r->nfiles]->meta;
     if (scr_meta_get_filesize(meta, &f->size) != SCR_OK)
         return scr_fail(err, SCR_E_ARG, 0, "protect %s: its size is not recorded",
@@ -66,7 +66,7 @@ static int take_files(struct scr_redset *r, const scr_filemap *map, struct scr_e
         scr_calloc((size_t)scr_filemap_num_files(map, r->id, me), sizeof *r->files);
     r->current = scr_current_new(me, NULL, NULL);
     if (r->files == NULL || r->current == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "list of files of dataset %d", r->id);
+        return scr_no_memory(err);
     for (struct scr_file *f = scr_filemap_first_file(map, r->id, me); f && rc == SCR_OK;
          f = scr_file_next(f)) {
         if (!is_application_file(scr_file_meta(f)))
@@ -86,7 +86,7 @@ static int describe(struct scr_redset *r, const scr_hash *extra, const scr_hash 
     c->desc = scr_redset_desc(r, extra);
     c->dset = scr_hash_dup(dset);
     if (c->desc == NULL || (c->dset == NULL && dset != NULL))
-        return scr_fail(err, SCR_E_NOMEM, 0, "meta data of dataset %d", r->id);
+        return scr_no_memory(err);
     for (size_t i = 0; i < c->files.n; i++)
         scr_meta_unset_crc32(&c->file[i]->meta);
     if (r->p->crc)
@@ -104,7 +104,7 @@ static int start_redfile(struct scr_redset *r, const char *dset_dir,
 {
     r->redpath = scr_redset_path(r, dset_dir);
     if (r->redpath == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "redundancy file of dataset %d", r->id);
+        return scr_no_memory(err);
     int rc = scr_spare_take(r->p->env, dset_dir, r->p->world->rank, r->redpath, NULL);
     if (rc != SCR_OK)
         rc = scr_file_remove(r->p->env->sys, r->redpath, err);
@@ -143,7 +143,7 @@ static int encode_all(struct scr_redset *r, const char *dset_dir, int rc,
     rc = scr_redset_partners_all(r, rc, err);
     int *have = have_data(r->set->n);
     if (rc == SCR_OK && have == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "redundancy set of %d members", r->set->n);
+        rc = scr_no_memory(err);
     if (rc == SCR_OK)
         rc = start_redfile(r, dset_dir, err);
     rc = scr_redset_run_all(r, have, SCR_MEMBER_READ_DATA | SCR_MEMBER_WRITE_PARITY,

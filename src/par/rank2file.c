@@ -15,12 +15,6 @@ struct map {
     int id;
 };
 
-static int no_memory(const struct map *m, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "rank2file of dataset %d: out of memory",
-                    m->id);
-}
-
 /* --- write --- */
 
 /* The rank that writes this rank's part: the first one whose bytes begin in the same
@@ -34,14 +28,14 @@ static int find_writer_all(const struct scr_comm *world, uint64_t bytes)
 }
 
 /* Each entry as a packed hash of its own. *taken: what they take in a part. */
-static int pack(const struct map *m, const struct scr_rank2file *mine,
-                struct scr_str *packed, uint64_t *taken, struct scr_err *err)
+static int pack(const struct scr_rank2file *mine, struct scr_str *packed,
+                uint64_t *taken, struct scr_err *err)
 {
     for (size_t i = 0; i < mine->n; i++)
         scr_rank_files_pack(packed, mine->of[i]);
     int ok = !packed->bad && scr_rank2file_ok(mine);
     *taken = ok ? packed->len - mine->n * SCR_RANK_FILES_AROUND : 0;
-    return ok ? SCR_OK : no_memory(m, err);
+    return ok ? SCR_OK : scr_no_memory(err);
 }
 
 /* Takes what came, in the order of ranks. */
@@ -69,7 +63,7 @@ static int write_part(const struct map *m, int ranks, const struct scr_parcels *
     int first = part.of[0]->rank;
     path = scr_rank2file_part_path(m->prefix, m->id, first);
     if (path == NULL || scr_parcel_bytes(told, 0, &first, sizeof first) != SCR_OK)
-        rc = no_memory(m, err);
+        rc = scr_no_memory(err);
     else
         rc = scr_rank2file_write(m->env->sys, path, &part, err);
 out:
@@ -88,7 +82,7 @@ static int write_root(const struct map *m, int ranks, const struct scr_parcels *
     for (size_t i = 0; i < recv->n && root.part != NULL; i++)
         memcpy(&root.part[root.n++], recv->of[i].bytes.p, sizeof *root.part);
     int rc = path && root.part ? scr_rank2file_root_write(m->env->sys, path, &root, err)
-                               : no_memory(m, err);
+                               : scr_no_memory(err);
     scr_rank2file_root_fini(&root);
     free(path);
     return rc;
@@ -104,7 +98,7 @@ int scr_rank2file_write_all(const struct scr_env *env, const struct scr_comm *wo
     struct scr_str packed = SCR_STR_INIT;
     uint64_t bytes = 0;
     if (rc == SCR_OK)
-        rc = pack(&m, mine, &packed, &bytes, err);
+        rc = pack(mine, &packed, &bytes, err);
     struct scr_vote v = { .sum = { bytes } };
     rc = scr_vote_all(world, rc, &v, err);
     if (rc != SCR_OK)
@@ -112,7 +106,7 @@ int scr_rank2file_write_all(const struct scr_env *env, const struct scr_comm *wo
     int is_one = v.sum[0] <= SCR_RANK2FILE_PART; /* all of it in one part */
     int writer = is_one ? 0 : find_writer_all(world, bytes);
     if (scr_parcel_bytes(&send, writer, packed.p, packed.len) != SCR_OK)
-        rc = no_memory(&m, err);
+        rc = scr_no_memory(err);
     rc = scr_parcels_exchange_all(world, rc, &send, &parts, err);
     if (rc != SCR_OK)
         goto out;
@@ -145,7 +139,7 @@ static int deal(const struct map *m, const struct scr_rank2file *part,
         if (bytes != NULL)
             scr_rank_files_pack(bytes, part->of[i]);
         if (bytes == NULL || bytes->bad)
-            return no_memory(m, err);
+            return scr_no_memory(err);
     }
     return SCR_OK;
 }
@@ -172,7 +166,7 @@ static int read_parts_all(const struct map *m, const struct scr_rank2file_root *
         int reader = (int)(i * (size_t)m->world->size / root->n);
         rc = scr_parcel_bytes(&orders, reader, &root->part[i], sizeof part);
         if (rc != SCR_OK)
-            no_memory(m, err);
+            scr_no_memory(err);
     }
     rc = scr_parcels_exchange_all(m->world, rc, &orders, &mine, err);
     for (size_t at = 0; mine.n > 0 && at < mine.of->bytes.len; at += sizeof part) {

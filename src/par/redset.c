@@ -20,7 +20,7 @@ int scr_redset_init(struct scr_redset *r, const struct scr_protect *p,
     r->rank_dir = dir != NULL ? scr_path_normal(dir) : NULL;
     free(dir);
     if (r->rank_dir == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "redundancy of dataset %d", id);
+        return scr_no_memory(err);
     return SCR_OK;
 }
 
@@ -84,12 +84,12 @@ int scr_redset_partners_all(struct scr_redset *r, int rc, struct scr_err *err)
     r->partners = scr_calloc((size_t)copies, sizeof *r->partners);
     r->npartners = r->partners != NULL ? copies : 0;
     if (rc == SCR_OK && r->npartners < copies)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "meta data of %d members", copies);
+        rc = scr_no_memory(err);
     if (rc == SCR_OK) /* else nothing travels, and the neighbours go on */
         scr_current_pack(&mine, r->current);
     r->packed = mine.len;
     if (mine.bad) {
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "meta data of dataset %d", r->id);
+        rc = scr_no_memory(err);
         mine = (struct scr_str)SCR_STR_INIT;
     }
     for (int j = 1; j <= copies; j++) {
@@ -110,12 +110,9 @@ static struct scr_redowner owner_of(const struct scr_redset *r)
                                   r->set->world };
 }
 
-static int made(const struct scr_redset *r, const struct scr_str *s,
-                struct scr_err *err)
+static int made(const struct scr_str *s, struct scr_err *err)
 {
-    return s->bad
-               ? scr_fail(err, SCR_E_NOMEM, 0, "redundancy header of dataset %d", r->id)
-               : SCR_OK;
+    return s->bad ? scr_no_memory(err) : SCR_OK;
 }
 
 int scr_redset_header(const struct scr_redset *r, struct scr_str *s,
@@ -123,7 +120,7 @@ int scr_redset_header(const struct scr_redset *r, struct scr_str *s,
 {
     const struct scr_redowner o = owner_of(r);
     scr_redfile_header(s, &o, r->current, r->partners, r->npartners);
-    return made(r, s, err);
+    return made(s, err);
 }
 
 int scr_redset_header_size(const struct scr_redset *r, uint64_t *n, struct scr_err *err)
@@ -134,7 +131,7 @@ int scr_redset_header_size(const struct scr_redset *r, uint64_t *n, struct scr_e
     *n = s.len + r->packed;
     for (int j = 0; j < r->npartners; j++)
         *n += r->partners[j].len;
-    int rc = made(r, &s, err);
+    int rc = made(&s, err);
     scr_str_free(&s);
     return rc;
 }
@@ -175,7 +172,7 @@ int scr_redset_run_all(const struct scr_redset *r, const int *have, int flags,
         rc = scr_member_open(r->p->env, &r->g, r->set->me, flags, files, r->nfiles,
                              redpath, r->header_bytes, &m, err);
     if (rc == SCR_OK && sums && (all = scr_calloc(n * (n + 1), sizeof *all)) == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "checksums of dataset %d", r->id);
+        rc = scr_no_memory(err);
     rc = scr_stripe_run_all(r->set, &r->g, have, m, rc, r->p->mpi_buf, &started, stats,
                             err);
     if (rc == SCR_OK && crc != NULL)
@@ -242,6 +239,6 @@ int scr_redset_enter(const struct scr_redset *r, scr_filemap *map, struct scr_er
     }
     enter_redfile(r, map);
     if (!scr_filemap_ok(map))
-        return scr_fail(err, SCR_E_NOMEM, 0, "filemap entry of dataset %d", r->id);
+        return scr_no_memory(err);
     return SCR_OK;
 }

@@ -10,11 +10,6 @@
 #include "par/distribute.h"
 #include "par/regrouping.h"
 
-int scr_regroup_no_memory(const struct scr_regrouping *g, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "regroup of dataset %d: out of memory", g->id);
-}
-
 /* The record of the dataset in any entry this rank holds; NULL: none. */
 static const scr_hash *any_dataset(const struct scr_regrouping *g)
 {
@@ -34,7 +29,7 @@ static int share_dataset_all(const struct scr_regrouping *g, scr_hash *dset,
     if (root == world->size)
         return scr_fail(err, SCR_E_LOST, 0, "dataset %d was not complete", g->id);
     if (root == world->rank && scr_hash_merge(dset, mine) != SCR_OK)
-        rc = scr_regroup_no_memory(g, err);
+        rc = scr_no_memory(err);
     return scr_hash_share_all(world, root, rc, dset, err);
 }
 
@@ -48,7 +43,7 @@ static int play_rank(struct scr_regrouping *g, int r, struct scr_err *err)
         if (scr_meta_check_filetype(meta, "FULL") == SCR_OK)
             scr_filemap_set_meta(g->play, g->id, r, f->item.name, meta);
     }
-    return scr_filemap_ok(g->play) ? SCR_OK : scr_regroup_no_memory(g, err);
+    return scr_filemap_ok(g->play) ? SCR_OK : scr_no_memory(err);
 }
 
 static int play_all(struct scr_regrouping *g, struct scr_err *err)
@@ -87,7 +82,7 @@ static int regroup_init(struct scr_regrouping *g, struct scr_err *err)
     g->play = scr_filemap_new();
     g->scratch = dir ? scr_asprintf("%s/rebuild", dir) : NULL;
     free(dir);
-    return g->play && g->scratch ? SCR_OK : scr_regroup_no_memory(g, err);
+    return g->play && g->scratch ? SCR_OK : scr_no_memory(err);
 }
 
 static void regroup_fini(struct scr_regrouping *g)

@@ -102,7 +102,7 @@ static int look(struct scr_regrouping *g, struct scr_parcels *send, struct scr_e
     int *ranks = NULL, n = 0;
     int rc = scr_filemap_list_ranks_by_dataset(g->map, g->id, &n, &ranks);
     if (rc != SCR_OK)
-        scr_regroup_no_memory(g, err);
+        scr_no_memory(err);
     for (int i = 0; i < n && rc == SCR_OK; i++)
         rc = look_at(g, ranks[i], send, err);
     free(ranks);
@@ -160,12 +160,12 @@ struct order {
     int rank;
 };
 
-static int give(const struct scr_regrouping *g, int holder, struct order o,
-                struct scr_parcels *send, struct scr_err *err)
+static int give(int holder, struct order o, struct scr_parcels *send,
+                struct scr_err *err)
 {
     if (holder < 0 || scr_parcel_bytes(send, holder, &o, sizeof o) == SCR_OK)
         return SCR_OK;
-    return scr_regroup_no_memory(g, err);
+    return scr_no_memory(err);
 }
 
 static int judge(const struct scr_regrouping *g, const struct scr_judged *set,
@@ -177,11 +177,11 @@ static int judge(const struct scr_regrouping *g, const struct scr_judged *set,
         rc = check_left(g, set, err);
     for (int i = 0; i < set->n && rc == SCR_OK; i++) {
         const struct scr_judged_member *m = &set->member[i];
-        rc = give(g, m->data, (struct order){ PLAY, m->rank }, send, err);
+        rc = give(m->data, (struct order){ PLAY, m->rank }, send, err);
         if (rc == SCR_OK && lost)
-            rc = give(g, m->data, (struct order){ SHIP, m->rank }, send, err);
+            rc = give(m->data, (struct order){ SHIP, m->rank }, send, err);
         if (rc == SCR_OK && lost)
-            rc = give(g, m->parity, (struct order){ SHIP_RED, m->rank }, send, err);
+            rc = give(m->parity, (struct order){ SHIP_RED, m->rank }, send, err);
     }
     return rc;
 }
@@ -231,7 +231,7 @@ static int take_orders(struct scr_regrouping *g, const struct scr_parcels *order
                              o.rank);
         }
     }
-    return rc == SCR_OK ? rc : scr_regroup_no_memory(g, err);
+    return rc == SCR_OK ? rc : scr_no_memory(err);
 }
 
 /* Judges tell holders. Old ranks that no set names are those of sets nothing is left

@@ -30,8 +30,7 @@ static int copy_to(const struct scr_regrouping *g, const char *src, char *dst,
                             .buf = g->o->buf,
                             .mode_or = S_IRUSR | S_IWUSR };
     char *dir = dst ? scr_path_dir(dst) : NULL;
-    int rc =
-        dir ? scr_dir_make(g->env->sys, dir, 0700, err) : scr_regroup_no_memory(g, err);
+    int rc = dir ? scr_dir_make(g->env->sys, dir, 0700, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_copy_file(g->env->sys, &job, &got, err);
     free(dir);
@@ -131,7 +130,7 @@ static int name_paths(const struct scr_regrouping *g, const struct scr_judged *s
         p->out[i] = red_path(g, set, i);
         p->red[i] = left && p->out[i] ? scr_strdup(p->out[i]) : NULL;
         if (!p->dir[i] || !p->out[i] || (left && !p->red[i]))
-            return scr_regroup_no_memory(g, err);
+            return scr_no_memory(err);
     }
     return SCR_OK;
 }
@@ -154,7 +153,7 @@ static int adopt(struct scr_regrouping *g, int r, const char *redfile, const cha
         scr_filemap_set_meta(g->play, g->id, r, files[i].path,
                              &head.current->file[i]->meta);
     if (rc == SCR_OK && !scr_filemap_ok(g->play))
-        rc = scr_regroup_no_memory(g, err);
+        rc = scr_no_memory(err);
     scr_member_files_free(files, n);
     scr_redhead_fini(&head);
     return rc;

@@ -27,8 +27,6 @@ struct scr_regrouping {
     struct scr_err unread; /* of a file here that counts as lost, if that may pass */
 };
 
-int scr_regroup_no_memory(const struct scr_regrouping *g, struct scr_err *err);
-
 /* 1 if path, of old rank r, is named and recorded as a redundancy file. */
 int scr_regroup_is_redfile(const struct scr_regrouping *g, int r, const char *path);
 

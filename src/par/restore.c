@@ -27,12 +27,10 @@ static void report_all(const struct scr_restoring *s, struct scr_restore_report 
     rep->bytes = sum[BYTES];
 }
 
-static int share_dataset(const struct scr_current *c, scr_hash *dset, int id,
+static int share_dataset(const struct scr_current *c, scr_hash *dset,
                          struct scr_err *err)
 {
-    return scr_hash_merge(dset, c->dset) == SCR_OK
-               ? SCR_OK
-               : scr_fail(err, SCR_E_NOMEM, 0, "dataset %d", id);
+    return scr_hash_merge(dset, c->dset) == SCR_OK ? SCR_OK : scr_no_memory(err);
 }
 
 static int enter(struct scr_restoring *s, scr_hash *dset, struct scr_err *err)
@@ -40,7 +38,7 @@ static int enter(struct scr_restoring *s, scr_hash *dset, struct scr_err *err)
     if (s->have[s->set.me] & SCR_HAVE_PARITY)
         s->r.header_bytes = s->head.bytes;
     int rc = scr_redset_enter(&s->r, s->map, err);
-    return rc == SCR_OK ? share_dataset(s->r.current, dset, s->r.id, err) : rc;
+    return rc == SCR_OK ? share_dataset(s->r.current, dset, err) : rc;
 }
 
 /* Agrees on rc. Where every rank has found that it lacks nothing, nobody has to know
@@ -50,7 +48,7 @@ static int look_alone_all(struct scr_restoring *s, scr_hash *dset, int *intact, 
 {
     int has_all = rc == SCR_OK && s->p->whole && scr_restore_has_all(s);
     if (has_all)
-        rc = share_dataset(s->head.current, dset, s->r.id, err);
+        rc = share_dataset(s->head.current, dset, err);
     int64_t scheme = has_all ? (int64_t)s->head.info.set.scheme : 0;
     int64_t k = has_all ? s->head.info.set.failures : 0;
     struct scr_vote v = { .least = { has_all, scheme, -scheme, k, -k } };

@@ -174,7 +174,7 @@ int scr_restore_assess_all(struct scr_restoring *s, struct scr_err *err)
     s->seen = scr_calloc((size_t)s->set.n, sizeof *s->seen);
     int rc = SCR_OK;
     if (s->r.redpath == NULL || s->have == NULL || s->seen == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "redundancy set of %d members", s->set.n);
+        rc = scr_no_memory(err);
     rc = scr_set_agree_all(&s->set, rc, err);
     if (rc == SCR_OK)
         rc = scr_set_agree_all(&s->set, scr_restore_look_all(s, 0, err), err);

@@ -38,7 +38,7 @@ void scr_restore_find_header(struct scr_restoring *s)
         free(s->redfound);
         s->redfound = scr_asprintf("%s/.scr/%s", s->dset_dir, base);
         if (s->redfound == NULL)
-            scr_fail(why, SCR_E_NOMEM, 0, "redundancy file %s", base);
+            scr_no_memory(why);
         else
             s->has_head = scr_restore_read_header(s->p->env, s->redfound, s->r.id, me,
                                                   &s->head, why) == SCR_OK;
@@ -65,11 +65,6 @@ static int find_known(struct scr_restoring *s, struct scr_err *err)
                     s->known.ranks, s->p->world->size);
 }
 
-static int no_memory(const struct scr_restoring *s, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "dataset %d: out of memory", s->r.id);
-}
-
 /* Ranks that know their set tell the other members. */
 static int tell_members_all(struct scr_restoring *s, struct scr_err *err)
 {
@@ -80,7 +75,7 @@ static int tell_members_all(struct scr_restoring *s, struct scr_err *err)
         if (known->world[i] != s->p->world->rank &&
             scr_parcel_bytes(&out, known->world[i], known, scr_setdesc_size(known)) !=
                 SCR_OK)
-            rc = no_memory(s, err);
+            rc = scr_no_memory(err);
     rc = scr_parcels_exchange_all(s->p->world, rc, &out, &in, err);
     scr_parcels_free(&out);
     if (rc == SCR_OK && known->n == 0 && in.n > 0)
@@ -174,7 +169,7 @@ static int send_copies(const struct scr_restoring *s, const int *why,
         if (bytes != NULL)
             scr_str_append_n(bytes, copy->p, copy->n);
         if (bytes == NULL || bytes->bad)
-            return no_memory(s, err);
+            return scr_no_memory(err);
     }
     return SCR_OK;
 }
@@ -191,7 +186,7 @@ static int find_current(struct scr_restoring *s, const struct scr_parcels *copie
     if (copies->n > 0)
         return scr_current_unpack(copies->of[0].bytes.p, copies->of[0].bytes.len,
                                   &s->r.current, err);
-    return current_from_map(s, &s->r.current) == SCR_OK ? SCR_OK : no_memory(s, err);
+    return current_from_map(s, &s->r.current) == SCR_OK ? SCR_OK : scr_no_memory(err);
 }
 
 /* Whoever could not read his header might have known. */
@@ -236,7 +231,7 @@ static int find_current_all(struct scr_restoring *s, struct scr_err *err)
     struct scr_parcels out = { 0 }, in = { 0 };
     int rc = SCR_OK;
     if (why == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "redundancy set of %d members", s->set.n);
+        rc = scr_no_memory(err);
     rc = scr_set_agree_all(&s->set, rc, err);
     if (rc != SCR_OK)
         goto out;

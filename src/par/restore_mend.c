@@ -28,7 +28,7 @@ static int make_dirs(const struct scr_restoring *s, struct scr_err *err)
         char *rel =
             dir != NULL && base != NULL ? scr_path_below(base, dir, &outside) : NULL;
         rc = rel != NULL ? scr_dir_make_private(sys, s->dset_dir, rel, 0700, err)
-                         : scr_fail(err, SCR_E_NOMEM, 0, "rebuild %s", path);
+                         : scr_no_memory(err);
         free(rel);
         free(base);
         free(dir);
@@ -52,7 +52,7 @@ static int name_temporaries(struct scr_restoring *s, struct scr_err *err)
     free(s->tmpred);
     s->tmp = NULL;
     s->tmpred = NULL;
-    return scr_fail(err, SCR_E_NOMEM, 0, "rebuild of dataset %d", s->r.id);
+    return scr_no_memory(err);
 }
 
 static void remove_temporaries(const struct scr_restoring *s)
@@ -143,7 +143,7 @@ static int rebuild_all(struct scr_restoring *s, struct scr_err *err)
     int rc = scr_redset_partners_all(&s->r, SCR_OK, err);
     struct scr_member_file *sources = files_to_read(s);
     if (rc == SCR_OK && sources == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "rebuild of dataset %d", s->r.id);
+        rc = scr_no_memory(err);
     if (rc == SCR_OK)
         rc = prepare(s, &flags, err);
     struct scr_member_file *files = have & SCR_HAVE_DATA ? sources : s->tmp;

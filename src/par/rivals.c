@@ -24,12 +24,6 @@ struct rivals {
     size_t n;
 };
 
-static int no_memory(const struct rivals *v, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "parts of several datasets %d: out of memory",
-                    v->id);
-}
-
 /* --- which there are --- */
 
 /* The map of the i-th time of creation; 0: of what is in its place. */
@@ -56,7 +50,7 @@ static int push(struct rivals *v, int64_t created, struct scr_err *err)
 {
     struct scr_rival *grown = scr_reallocarray(v->list, v->n + 1, sizeof *grown);
     if (grown == NULL)
-        return no_memory(v, err);
+        return scr_no_memory(err);
     v->list = grown;
     v->list[v->n++] = (struct scr_rival){ .created = created };
     return SCR_OK;
@@ -67,7 +61,7 @@ static int list_all(struct rivals *v, struct scr_err *err)
     int rc = scr_filemap_list_aside(v->map, &v->naside, &v->aside);
     int64_t at = 0;
     if (rc != SCR_OK)
-        no_memory(v, err);
+        scr_no_memory(err);
     rc = scr_agree_all(v->world, rc, err);
     if (rc != SCR_OK)
         return rc;
@@ -76,7 +70,7 @@ static int list_all(struct rivals *v, struct scr_err *err)
             rc = push(v, at, err);
     v->covered = scr_calloc(v->n, sizeof *v->covered);
     if (rc == SCR_OK && v->covered == NULL)
-        rc = no_memory(v, err);
+        rc = scr_no_memory(err);
     return scr_agree_all(v->world, rc, err);
 }
 
@@ -139,7 +133,7 @@ static int tell_map(const struct rivals *v, const scr_filemap *map,
     int *ranks = NULL, n = 0;
     int rc = scr_filemap_list_ranks_by_dataset(map, v->id, &n, &ranks);
     if (rc != SCR_OK)
-        return no_memory(v, err);
+        return scr_no_memory(err);
     for (int i = 0; i < n && rc == SCR_OK; i++)
         rc = tell(v, map, ranks[i], send, err);
     free(ranks);
@@ -161,7 +155,7 @@ static int judge_set(struct rivals *v, const struct scr_judged *set,
     if (set->ranks > 0)
         v->list[i].ranks = set->ranks;
     if (scr_setjudge_suffices(set, &ok, NULL) == SCR_E_NOMEM)
-        return no_memory(v, err);
+        return scr_no_memory(err);
     v->covered[i] += ok ? (uint64_t)set->n : 0;
     return SCR_OK;
 }

@@ -6,11 +6,6 @@
 #include "base/str.h"
 #include "par/distribute.h"
 
-static int no_memory(struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "filemaps: out of memory");
-}
-
 /* Cuts all into one filemap per local rank: an owner that runs here gets its own, the
  * rest is dealt out in turn. */
 static int cut(const struct scr_comm *node, const int *local_ranks, scr_filemap *all,
@@ -48,7 +43,7 @@ static int deal(const struct scr_comm *node, const int *local_ranks, scr_filemap
         scr_filemap_delete(part[i]);
     }
     free(part);
-    return rc == SCR_OK ? rc : no_memory(err);
+    return rc == SCR_OK ? rc : scr_no_memory(err);
 }
 
 /* The whole of the node's filemaps under a local rank nobody has: while the ranks
@@ -73,7 +68,7 @@ static int read_and_deal(const struct scr_env *env, const struct scr_comm *node,
                          struct scr_parcels *send, struct scr_err *err)
 {
     scr_filemap *all = scr_filemap_new();
-    int rc = all != NULL ? SCR_OK : no_memory(err);
+    int rc = all != NULL ? SCR_OK : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_cntl_take_node(env, cntl, all, err);
     if (rc == SCR_OK && scr_filemap_num_ranks(all) > 0)
@@ -119,7 +114,7 @@ static int look_all(struct scatter *s, enum state *state, struct scr_err *err)
         v.least[SETTLED] &= scr_cntl_is_settled(s->env, s->cntl, s->node->size);
         v.least[EMPTY] = scr_cntl_is_empty(s->env, s->cntl);
     }
-    int rc = s->local_ranks != NULL ? SCR_OK : no_memory(err);
+    int rc = s->local_ranks != NULL ? SCR_OK : scr_no_memory(err);
     rc = vote_node_all(s, rc, &v, err);
     *state = v.least[SETTLED] ? STATE_SETTLED
              : v.least[EMPTY] ? STATE_EMPTY
@@ -245,9 +240,9 @@ int scr_list_datasets_all(const struct scr_comm *world, const scr_filemap *map,
     int rc = scr_filemap_list_datasets(map, &nmine, &mine);
     struct scr_vote v = { .least = { rc == SCR_OK && nmine > 0 ? mine[0]
                                                                : INT64_MAX } };
-    rc = scr_vote_all(world, rc == SCR_OK ? rc : no_memory(err), &v, err);
+    rc = scr_vote_all(world, rc == SCR_OK ? rc : scr_no_memory(err), &v, err);
     if (rc == SCR_OK && list_all(world, v.least[0], mine, nmine, ids, n) != SCR_OK)
-        rc = no_memory(err);
+        rc = scr_no_memory(err);
     free(mine);
     if (rc != SCR_OK) {
         free(*ids);

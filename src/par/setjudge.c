@@ -16,7 +16,7 @@ int scr_setjudge_tell(const struct scr_comm *world, const struct scr_setdesc *kn
         (scr_parcel_bytes(send, judge, told, sizeof *told) == SCR_OK &&
          scr_parcel_bytes(send, judge, known, scr_setdesc_size(known)) == SCR_OK))
         return SCR_OK;
-    return scr_fail(err, SCR_E_NOMEM, 0, "redundancy set of rank %d", told->rank);
+    return scr_no_memory(err);
 }
 
 /* The set of created that is, made if it is heard of first; NULL: out of memory. */
@@ -71,7 +71,7 @@ int scr_setjudge_hear(const struct scr_parcels *recv, struct scr_table *sets,
             at += scr_setdesc_take(&is, bytes->p + at);
             struct scr_judged *set = set_of(sets, told.created, &is);
             if (set == NULL)
-                return scr_fail(err, SCR_E_NOMEM, 0, "redundancy sets: out of memory");
+                return scr_no_memory(err);
             hear(set, &told, recv->of[i].rank);
         }
     }

@@ -43,7 +43,7 @@ static int list_members(const struct scr_comm *world, struct scr_set *out,
                                      ranks, err);
     out->world = scr_calloc((size_t)out->n, sizeof *out->world);
     if (out->world == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "redundancy set of %d members", out->n);
+        return scr_no_memory(err);
     memcpy(out->world, ranks, (size_t)out->n * sizeof *ranks);
     out->id = out->world[0];
     for (int i = 1; i < out->n; i++)

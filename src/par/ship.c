@@ -21,8 +21,7 @@ int scr_ship_init(struct scr_ship *s, struct scr_err *err)
         s->buf[i] = malloc(s->slice + HEAD);
     for (int i = 0; i < 4; i++)
         if (s->buf[i] == NULL)
-            return scr_fail(err, SCR_E_NOMEM, 0, "buffers of %zu bytes: out of memory",
-                            s->slice);
+            return scr_no_memory(err);
     return SCR_OK;
 }
 

@@ -286,8 +286,7 @@ static int make_buffers(struct engine *e, uint64_t rowlen, size_t buf_max)
     e->pool_bytes = n * e->stride;
     e->pool = scr_pages_alloc(e->pool_bytes);
     if (e->pool == NULL)
-        return scr_fail(e->err, SCR_E_NOMEM, 0, "%zu buffers of %zu bytes", n,
-                        e->stride);
+        return scr_no_memory(e->err);
     return SCR_OK;
 }
 

@@ -30,6 +30,6 @@ int scr_told_take(struct scr_told *t, const struct scr_str *bytes, int id, int r
     t->entry = NULL;
     int rc = scr_filemap_unpack(bytes->p, bytes->len, t->map, err);
     if (rc == SCR_OK && (t->entry = scr_filemap_add_rank(t->map, id, rank)) == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d: out of memory", id);
+        rc = scr_no_memory(err);
     return rc;
 }

@@ -222,7 +222,7 @@ static int solve(const struct scr_geom *g, struct scr_plan *plan, const int *fro
     /* The survivors are distinct, so that only memory can fail the solution. */
     if (gen == NULL || plan->coef == NULL || plan->tables == NULL ||
         !scr_ec_solve(nd, g->k, gen, from, to, plan->ndst, plan->coef))
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "plan of redundancy row %d", plan->row);
+        rc = scr_no_memory(err);
     else
         scr_ec_prepare(nd, plan->ndst, plan->coef, plan->tables);
     free(gen);

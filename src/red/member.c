@@ -129,13 +129,13 @@ static int copy_files(struct scr_member *m, const struct scr_member_file *files,
     m->files = scr_calloc(n, sizeof *m->files);
     m->start = scr_calloc(n + 1, sizeof *m->start);
     if (m->files == NULL || m->start == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "list of %zu files", n);
+        return scr_no_memory(err);
     for (; m->nfiles < n; m->nfiles++) {
         size_t f = m->nfiles;
         m->files[f] = files[f];
         m->files[f].path = scr_strdup(files[f].path);
         if (m->files[f].path == NULL)
-            return scr_fail(err, SCR_E_NOMEM, 0, "list of %zu files", n);
+            return scr_no_memory(err);
         m->start[f + 1] = m->start[f] + files[f].size;
         if (m->start[f + 1] < m->start[f])
             return scr_fail(err, SCR_E_RANGE, 0, "sizes of %zu files", n);
@@ -205,7 +205,7 @@ static int open_all(struct scr_member *m, const struct scr_member_file *files,
         return rc;
     m->redpath = scr_strdup(redpath);
     if (!cut_all(m) || (redpath != NULL && m->redpath == NULL))
-        return scr_fail(err, SCR_E_NOMEM, 0, "member %d of a redundancy set", m->me);
+        return scr_no_memory(err);
     if ((m->flags & PARITY_FLAGS) != 0 && redpath == NULL)
         return scr_fail(err, SCR_E_ARG, 0, "member %d: no redundancy file", m->me);
     if ((m->flags & DATA_FLAGS) != 0)
@@ -225,7 +225,7 @@ int scr_member_open(const struct scr_env *env, const struct scr_geom *g, int me,
         return scr_fail(err, SCR_E_ARG, 0, "member %d of a set of %d", me, g->n);
     struct scr_member *m = scr_calloc(1, sizeof *m);
     if (m == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "member %d of a redundancy set", me);
+        return scr_no_memory(err);
     m->env = env;
     m->g = g;
     m->me = me;
@@ -366,7 +366,7 @@ static int read_slice(struct scr_member *m, struct piece *p, int is_parity,
                       uint64_t off, size_t n, struct scr_err *err)
 {
     if (m->slice == NULL && (m->slice = malloc(SLICE)) == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "read %d bytes", SLICE);
+        return scr_no_memory(err);
     return move_piece(m, READ, p, is_parity, off, m->slice, n, err);
 }
 
@@ -456,7 +456,7 @@ static int crc_of(const struct scr_env *env, int fd, const char *path, uint64_t 
     size_t cap = size < SLICE ? (size_t)size : SLICE;
     char *buf = malloc(cap > 0 ? cap : 1);
     if (buf == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "read %s", path);
+        return scr_no_memory(err);
     int rc = SCR_OK;
     *crc = 0;
     for (uint64_t at = 0; rc == SCR_OK && at < size; at += cap) {

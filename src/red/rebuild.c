@@ -152,7 +152,7 @@ static int list_files(struct rebuild *r, int i, uint64_t *len, struct scr_err *e
         *len += p->files[f].size;
     p->good = scr_calloc(p->nfiles, sizeof *p->good);
     if (p->good == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "list of %zu files", p->nfiles);
+        return scr_no_memory(err);
     return SCR_OK;
 }
 
@@ -314,7 +314,7 @@ static int make_parent(const struct rebuild *r, const char *path, const char *be
     struct scr_err why = SCR_ERR_INIT;
     char *dir = scr_path_dir(path);
     if (dir == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "rebuild %s", path);
+        return scr_no_memory(err);
     int rc = below != NULL ? scr_path_check_inside(below, dir, &why) : SCR_OK;
     if (rc == SCR_OK)
         rc = scr_dir_make(r->env->sys, dir, mode, err);
@@ -333,12 +333,11 @@ static int name_files(struct rebuild *r, int i, struct scr_err *err)
     for (size_t f = 0; rc == SCR_OK && p->tmp != NULL && f < p->nfiles; f++) {
         p->tmp[f] = p->files[f];
         p->tmp[f].path = tmp_name(r, i, p->files[f].path, (long)f);
-        rc = p->tmp[f].path == NULL
-                 ? scr_fail(err, SCR_E_NOMEM, 0, "rebuild %s", p->files[f].path)
-                 : make_parent(r, p->files[f].path, below, err);
+        rc = p->tmp[f].path == NULL ? scr_no_memory(err)
+                                    : make_parent(r, p->files[f].path, below, err);
     }
     if (p->tmp == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "rebuild %zu files", p->nfiles);
+        return scr_no_memory(err);
     return rc;
 }
 
@@ -359,7 +358,7 @@ static int start_redfile(struct rebuild *r, int i, struct scr_err *err)
     p->header_bytes = header.len;
     p->redtmp = tmp_name(r, i, p->redout, -1);
     if (header.bad || p->redtmp == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "rebuild %s", p->redout);
+        rc = scr_no_memory(err);
     else
         rc = scr_redfile_write(r->env, p->redtmp, &header, err);
     for (int j = 1; j <= copies; j++)
@@ -523,7 +522,7 @@ static int sync_dir_of(const struct rebuild *r, const char *tmp, const char *pat
     (void)tmp;
     char *dir = scr_path_dir(path);
     if (dir == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "fsync directory of %s", path);
+        return scr_no_memory(err);
     int rc = scr_dir_sync(r->env->sys, dir, err);
     free(dir);
     return rc;
@@ -598,9 +597,7 @@ static int run(struct rebuild *r, int *rebuilt, struct scr_err *err)
                         "redundancy set of %d members: must have 1 to %d", r->n,
                         SCR_EC_MAX);
     r->part = scr_calloc((size_t)r->n, sizeof *r->part);
-    int rc = r->part != NULL
-                 ? rebuild_set(r, err)
-                 : scr_fail(err, SCR_E_NOMEM, 0, "redundancy set of %d members", r->n);
+    int rc = r->part != NULL ? rebuild_set(r, err) : scr_no_memory(err);
     for (int i = 0; rebuilt != NULL && i < r->n; i++)
         rebuilt[i] = rc == SCR_OK ? SCR_HAVE_ALL & ~r->part[i].have : 0;
     free_parts(r);

@@ -256,7 +256,7 @@ static void unpack_keys(struct scr_cursor *cur, struct scr_current *c, uint64_t 
 static int order_files(struct scr_current *c, struct scr_err *err)
 {
     if (!make_room(c, c->files.n))
-        return scr_fail(err, SCR_E_NOMEM, 0, "redundancy header: list of files");
+        return scr_no_memory(err);
     for (size_t i = 0; i < c->files.n; i++) {
         char key[24];
         snprintf(key, sizeof key, "%zu", i);
@@ -274,7 +274,7 @@ int scr_current_unpack(const void *buf, size_t n, struct scr_current **out,
     struct scr_current *c = scr_current_new(-1, NULL, NULL);
     *out = NULL;
     if (c == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "redundancy header: list of files");
+        return scr_no_memory(err);
     scr_cursor_init(&cur, buf, n);
     unpack_keys(&cur, c, &count);
     int rc = scr_cursor_end(&cur, 1, err);
@@ -399,7 +399,7 @@ static int get_file(const scr_meta *meta, const char *dir, enum scr_layout layou
     if (!safe)
         return bad(err, "a file's name is missing or would leave its directory");
     if (out->path == NULL || scr_table_add(seen, out->path) == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "redundancy header: list of files");
+        return scr_no_memory(err);
     return seen->n > before ? SCR_OK : bad(err, "two files have the same name");
 }
 
@@ -415,7 +415,7 @@ int scr_redfile_files_at(const struct scr_current *c, const char *dir,
     *n = 0;
     *has_crc = 1;
     if (out == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "redundancy header: list of files");
+        rc = scr_no_memory(err);
     scr_table_init(&seen, sizeof(struct scr_item));
     for (size_t i = 0; rc == SCR_OK && i < c->files.n; i++) {
         const scr_meta *meta = &c->file[i]->meta;
@@ -468,7 +468,7 @@ int scr_redfile_write(const struct scr_env *env, const char *path,
 {
     int fd = -1;
     if (header->bad)
-        return scr_fail(err, SCR_E_NOMEM, 0, "redundancy header of %s", path);
+        return scr_fail(err, SCR_E_NOMEM, 0, "write %s: out of memory", path);
     int rc = scr_open(env->sys, path, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600, &fd, err);
     if (rc == SCR_OK)
         rc = scr_pwrite_all(env->sys, fd, header->p, header->len, 0, path, err);
@@ -515,7 +515,7 @@ static int load_header(const struct scr_env *env, const char *path, void **buf,
         return rc;
     rc = claimed_size(env, fd, path, (uint64_t)st.st_size, size, err);
     if (rc == SCR_OK && (*buf = malloc((size_t)*size)) == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "redundancy header");
+        rc = scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_pread_all(env->sys, fd, *buf, (size_t)*size, 0, path, err);
     int closed = scr_close(env->sys, &fd, path, err);
@@ -581,7 +581,7 @@ static int decode_header(struct scr_redhead *h, struct scr_err *err)
     scr_cursor_init(&c, f.packed, f.n);
     scr_hash *between = scr_hash_new();
     if (between == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "redundancy header");
+        return scr_no_memory(err);
     outline(h, &c, between, &current);
     rc = scr_cursor_end(&c, 1, err);
     if (rc == SCR_OK)

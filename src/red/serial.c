@@ -26,8 +26,7 @@ static int alloc_buffers(const struct scr_geom *g, struct buffers *b,
     for (b->n = 0; b->n < n; b->n++) {
         b->sym[b->n] = scr_ec_alloc(b->slice);
         if (b->sym[b->n] == NULL)
-            return scr_fail(err, SCR_E_NOMEM, 0, "%d buffers of %zu bytes", n,
-                            b->slice);
+            return scr_no_memory(err);
     }
     return SCR_OK;
 }
@@ -198,7 +197,7 @@ int scr_protect_serial(const struct scr_env *env, const struct scr_serial_set *s
         return scr_fail(err, SCR_E_RANGE, 0, "redundancy set of %d members", set->n);
     job.w = scr_calloc((size_t)set->n, sizeof *job.w);
     if (job.w == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "redundancy set of %d members", set->n);
+        return scr_no_memory(err);
     int rc = protect(&job, err);
     for (int i = 0; i < set->n; i++) {
         int closed = scr_member_close(job.w[i].member, err);

@@ -116,7 +116,7 @@ static int settle(struct scr_survey *s, struct scr_err *err)
         if (scr_filemap_has_aside(s->map, ids[i]))
             rc = settle_one(s, ids[i]);
     free(ids);
-    return rc == SCR_OK ? rc : scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
+    return rc == SCR_OK ? rc : scr_no_memory(err);
 }
 
 /* --- the filemaps --- */
@@ -132,7 +132,7 @@ static int read_cntl(struct scr_survey *s, const char *dir, scr_filemap *map,
     rc = one ? scr_cntl_survey_node(s->env, &c, one, &s->unread, err) : SCR_E_NOMEM;
     scr_cntl_close(s->env, &c);
     if (rc == SCR_OK && add_map(map, one) != SCR_OK)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
+        rc = scr_no_memory(err);
     scr_filemap_delete(one);
     return rc;
 }
@@ -142,7 +142,7 @@ int scr_survey_open(struct scr_survey *s, const struct scr_env *env,
 {
     *s = (struct scr_survey){ .env = env, .map = scr_filemap_new() };
     scr_table_init(&s->unread, sizeof(struct scr_item));
-    int rc = s->map ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "filemap: out of memory");
+    int rc = s->map ? SCR_OK : scr_no_memory(err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         rc = read_cntl(s, cntl[i], s->map, err);
     return rc == SCR_OK ? settle(s, err) : rc;
@@ -202,11 +202,6 @@ int scr_survey_ids(const struct scr_survey *s, int **ids, int *n)
 
 /* --- a dataset and its sets --- */
 
-static int no_memory(int id, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "dataset %d in cache: out of memory", id);
-}
-
 static void set_fini(struct scr_survey_set *set)
 {
     for (int i = 0; i < set->n; i++) {
@@ -226,7 +221,7 @@ void scr_survey_dataset_fini(struct scr_survey_dataset *d)
     *d = (struct scr_survey_dataset){ 0 };
 }
 
-static int set_init(struct scr_survey_set *set, const struct scr_setdesc *desc, int id,
+static int set_init(struct scr_survey_set *set, const struct scr_setdesc *desc,
                     struct scr_err *err)
 {
     size_t n = (size_t)desc->n;
@@ -236,7 +231,7 @@ static int set_init(struct scr_survey_set *set, const struct scr_setdesc *desc, 
     set->red = scr_calloc(n, sizeof *set->red);
     set->dir = scr_calloc(n, sizeof *set->dir);
     if (set->rank == NULL || set->red == NULL || set->dir == NULL)
-        return no_memory(id, err);
+        return scr_no_memory(err);
     memcpy(set->rank, desc->world, n * sizeof *set->rank);
     return SCR_OK;
 }
@@ -252,12 +247,12 @@ static struct scr_survey_set *find_set(struct scr_survey_dataset *d,
     struct scr_survey_set *grown =
         scr_reallocarray(d->set, d->nsets + 1, sizeof *d->set);
     if (grown == NULL) {
-        no_memory(d->id, err);
+        scr_no_memory(err);
         return NULL;
     }
     d->set = grown;
     struct scr_survey_set *set = &d->set[d->nsets++];
-    return set_init(set, desc, d->id, err) == SCR_OK ? set : NULL;
+    return set_init(set, desc, err) == SCR_OK ? set : NULL;
 }
 
 /* The redundancy file a rank names, <dataset>/.scr/<name>; NULL: none. */
@@ -307,8 +302,7 @@ static int take_rank(const struct scr_survey *s, struct scr_survey_dataset *d, i
         return SCR_OK; /* named, but nothing of it is: as if it were elsewhere */
     set->red[desc.member] = scr_strdup(red);
     set->dir[desc.member] = rank_dir(red, rank);
-    return set->red[desc.member] && set->dir[desc.member] ? SCR_OK
-                                                          : no_memory(d->id, err);
+    return set->red[desc.member] && set->dir[desc.member] ? SCR_OK : scr_no_memory(err);
 }
 
 static int take_ranks(const struct scr_survey *s, struct scr_survey_dataset *d,
@@ -336,7 +330,7 @@ int scr_survey_dataset(const struct scr_survey *s, int id, struct scr_survey_dat
     *d = (struct scr_survey_dataset){ .id = id };
     int rc = scr_filemap_list_ranks_by_dataset(s->map, id, &d->here, &ranks);
     if (rc != SCR_OK)
-        no_memory(id, &why);
+        scr_no_memory(&why);
     else if (d->here == 0)
         rc = scr_fail(&why, SCR_E_NOENT, 0, "no dataset %d in cache", id);
     else

@@ -20,11 +20,6 @@ static const struct scr_launcher_ops *const launchers[] = {
 enum { NLAUNCHERS = sizeof launchers / sizeof launchers[0], MAX_HOSTFILE = 64 << 20 };
 static const double VERSION_TIMEOUT_S = 20;
 
-static int no_memory(struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, ENOMEM, "launch");
-}
-
 /* Whether word is one of the words of list; n: bytes of word that count. */
 static int is_among(const char *list, const char *word, size_t n)
 {
@@ -56,7 +51,7 @@ static int ask_version(const char *path, char **text, struct scr_err *err)
     struct scr_many_task t = { .argv = argv };
     int rc = scr_many_run(&t, 1, 1, VERSION_TIMEOUT_S, err);
     if (rc == SCR_OK && (*text = scr_asprintf("%s%s", t.out, t.errout)) == NULL)
-        rc = no_memory(err);
+        rc = scr_no_memory(err);
     scr_many_free(&t, 1);
     return rc;
 }
@@ -266,7 +261,7 @@ int scr_launch_line(const struct scr_rm *rm, const struct scr_launcher *l,
         return rc;
     scr_strv_add(argv, l->path);
     rc = l->ops->line(rm, l, what, argv, env, err);
-    return rc == SCR_OK && (argv->bad || env->bad) ? no_memory(err) : rc;
+    return rc == SCR_OK && (argv->bad || env->bad) ? scr_no_memory(err) : rc;
 }
 
 /* "4", or "2-6" of which the smaller counts. */
@@ -296,7 +291,7 @@ static int add_names(const char *list, struct scr_hostlist *nodes, struct scr_er
         p += n + (p[n] == ',');
     }
     char *text = scr_str_take(&names);
-    int rc = text ? scr_hostlist_expand(text, &all, err) : no_memory(err);
+    int rc = text ? scr_hostlist_expand(text, &all, err) : scr_no_memory(err);
     for (size_t i = 0; i < all.n && rc == SCR_OK; i++)
         rc = scr_rm_add_node(nodes, all.name[i], err);
     scr_hostlist_free(&all);

@@ -95,7 +95,7 @@ static int add_file(struct list *l, const struct scr_rm *rm, const char *path,
         size_t len = strcspn(line, ": \t");
         char *node = scr_asprintf("%.*s", (int)len, line);
         if (node == NULL)
-            rc = scr_fail(err, SCR_E_NOMEM, ENOMEM, "host file %s", path);
+            rc = scr_no_memory(err);
         else if (len > 0 && scr_rm_match(good, node) != NULL)
             add(l, node, slots_in(line + len));
         free(node);

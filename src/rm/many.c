@@ -240,9 +240,7 @@ static int hand_over(struct scr_many_task *t, struct scr_err *err)
 {
     t->out = scr_str_take(&t->text[0]);
     t->errout = scr_str_take(&t->text[1]);
-    return t->out && t->errout
-               ? SCR_OK
-               : scr_fail(err, SCR_E_NOMEM, ENOMEM, "output of %s", t->argv[0]);
+    return t->out && t->errout ? SCR_OK : scr_no_memory(err);
 }
 
 static void init_task(struct scr_many_task *t)
@@ -273,7 +271,7 @@ int scr_many_run_unless(struct scr_many_task *task, size_t n, size_t width,
         init_task(&task[i]);
     m.fds = scr_calloc(2 * n, sizeof *m.fds);
     if (m.fds == NULL)
-        return scr_fail(err, SCR_E_NOMEM, ENOMEM, "run %zu programs", n);
+        return scr_no_memory(err);
     divide_time(&m, width, timeout_s);
     do {
         if (is_over(end, stop))

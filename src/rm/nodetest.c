@@ -26,11 +26,6 @@ struct round {
     double end; /* scr_now_mono() */
 };
 
-static int no_memory(struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, ENOMEM, "node tests");
-}
-
 static double seconds_left(const struct round *r)
 {
     return r->end - scr_now_mono();
@@ -95,7 +90,8 @@ static int ping(struct round *r, struct scr_err *err)
     struct scr_many_task *task = scr_calloc(n, sizeof *task);
     const char *(*argv)[7] = scr_calloc(n, sizeof *argv);
     char *path = NULL;
-    int rc = task && argv ? scr_rm_program(r->rm, "ping", &path, err) : no_memory(err);
+    int rc =
+        task && argv ? scr_rm_program(r->rm, "ping", &path, err) : scr_no_memory(err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++) {
         const char *line[7] = { path, "-c", "1", "-w", limit, r->nodes.name[i], NULL };
         memcpy(argv[i], line, sizeof line);

@@ -16,11 +16,6 @@ static const struct scr_remote_ops *const means[] = {
 };
 enum { NMEANS = sizeof means / sizeof means[0] };
 
-static int no_memory(struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, ENOMEM, "run on nodes");
-}
-
 /* --- which --- */
 
 static const struct scr_remote_ops *find_named(const char *name)
@@ -113,7 +108,7 @@ int scr_remote_run(const struct scr_rm *rm, const struct scr_hostlist *nodes,
         (rc = scr_rm_program(rm, ops->program, &path, err)) != SCR_OK)
         scr_err_prefix(err, "run commands on %s", nodes->name[0]);
     if (rc == SCR_OK && (*res = new_results(nodes->n)) == NULL)
-        rc = no_memory(err);
+        rc = scr_no_memory(err);
     if (rc == SCR_OK && nodes->n > 0) {
         const struct scr_remote_job job = { rm, nodes, argv, path, timeout_s, *res };
         rc = ops->run(&job, err);
@@ -153,18 +148,18 @@ int scr_remote_each(const struct scr_remote_job *job, scr_remote_line line,
     struct scr_many_task *task = scr_calloc(n, sizeof *task);
     struct scr_strv *argv = scr_calloc(n, sizeof *argv);
     struct scr_strv *env = scr_calloc(n, sizeof *env);
-    int rc = task && argv && env ? SCR_OK : no_memory(err);
+    int rc = task && argv && env ? SCR_OK : scr_no_memory(err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++) {
         line(job, job->nodes->name[i], &argv[i], &env[i]);
         task[i].argv = scr_strv_argv(&argv[i]);
         task[i].env = scr_strv_argv(&env[i]);
-        rc = argv[i].bad || env[i].bad ? no_memory(err) : SCR_OK;
+        rc = argv[i].bad || env[i].bad ? scr_no_memory(err) : SCR_OK;
     }
     if (rc == SCR_OK) {
         rc = scr_many_run_unless(task, n, 0, job->timeout_s, job->rm->stop, err);
         for (size_t i = 0; i < n && rc == SCR_OK; i++)
             if (!take_result(job, &task[i], &job->res[i], unreached))
-                rc = no_memory(err);
+                rc = scr_no_memory(err);
         scr_many_free(task, n);
     }
     for (size_t i = 0; i < n && argv && env; i++) {

@@ -153,11 +153,11 @@ static int run(const struct scr_remote_job *job, struct scr_err *err)
     if (rc == SCR_OK) {
         make_line(job, list, &argv);
         struct scr_many_task t = { .argv = scr_strv_argv(&argv) };
-        rc = argv.bad ? scr_fail(err, SCR_E_NOMEM, 0, "run on nodes")
+        rc = argv.bad ? scr_no_memory(err)
                       : scr_many_run_unless(&t, 1, 1, job->timeout_s + CLEANUP_S,
                                             job->rm->stop, err);
         if (rc == SCR_OK && !finish(job, &t))
-            rc = scr_fail(err, SCR_E_NOMEM, 0, "run on nodes");
+            rc = scr_no_memory(err);
         scr_many_free(&t, 1);
     }
     scr_strv_free(&argv);

@@ -26,20 +26,15 @@ static const double ASK_TIMEOUT_S = 20; /* a controller under load needs seconds
 
 /* --- lists of nodes --- */
 
-static int no_memory(struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, ENOMEM, "list of nodes");
-}
-
 static int append(struct scr_hostlist *list, const char *name, struct scr_err *err)
 {
     char **grown = scr_reallocarray(list->name, list->n + 1, sizeof *grown);
     if (grown == NULL)
-        return no_memory(err);
+        return scr_no_memory(err);
     list->name = grown;
     grown[list->n] = scr_strdup(name);
     if (grown[list->n] == NULL)
-        return no_memory(err);
+        return scr_no_memory(err);
     list->n++;
     return SCR_OK;
 }
@@ -118,7 +113,7 @@ int scr_downs_add(struct scr_downs *d, const char *node, enum scr_down_kind kind
     va_start(ap, fmt);
     char *reason = grow(d) == SCR_OK ? reason_of(fmt, ap) : NULL;
     va_end(ap);
-    int rc = reason ? append(&d->nodes, node, err) : no_memory(err);
+    int rc = reason ? append(&d->nodes, node, err) : scr_no_memory(err);
     if (rc != SCR_OK) {
         free(reason);
         return rc;
@@ -213,7 +208,7 @@ int scr_rm_ask(const struct scr_rm *rm, const char *const *argv, const char *con
     while (argv[n] != NULL)
         n++;
     const char **v = scr_calloc(n + 1, sizeof *v);
-    int rc = v ? scr_rm_program(rm, argv[0], &path, err) : no_memory(err);
+    int rc = v ? scr_rm_program(rm, argv[0], &path, err) : scr_no_memory(err);
     if (rc == SCR_OK) {
         struct scr_many_task t = { .argv = v, .env = env };
         memcpy(v, argv, n * sizeof *v);
@@ -240,7 +235,8 @@ int scr_rm_tell_to_kill(const struct scr_rm *rm, const char *const *argv,
     char *out;
     int rc = scr_rm_ask(rm, argv, NULL, &out, err);
     free(out);
-    return rc == SCR_OK && (*killed = scr_strdup(step)) == NULL ? no_memory(err) : rc;
+    return rc == SCR_OK && (*killed = scr_strdup(step)) == NULL ? scr_no_memory(err)
+                                                                : rc;
 }
 
 /* --- programs --- */
@@ -267,7 +263,7 @@ int scr_rm_program(const struct scr_rm *rm, const char *name, char **path,
         size_t n = strcspn(dirs, ":");
         char *try = n ? scr_asprintf("%.*s/%s", (int)n, dirs, name) : scr_strdup(name);
         if (try == NULL)
-            return no_memory(err);
+            return scr_no_memory(err);
         if (is_program(rm, try)) {
             *path = try;
             return SCR_OK;
@@ -342,7 +338,7 @@ int scr_rm_vnodes(const char *text, struct scr_hostlist *names, struct scr_err *
                                        "SCR_VNODES=%s: expected node names or a count of at "
                                             "least 1",
                                        text)
-             : list == NULL ? no_memory(err)
+             : list == NULL ? scr_no_memory(err)
                             : scr_hostlist_expand(list, names, err);
     free(list);
     return rc;
@@ -392,7 +388,7 @@ static int find_job(struct scr_rm *rm, struct scr_err *err)
     if (id == NULL)
         return rm->ops->job ? rm->ops->job(rm, &rm->job, err) : SCR_OK;
     rm->job = scr_strdup(id);
-    return rm->job ? SCR_OK : scr_fail(err, SCR_E_NOMEM, ENOMEM, "job id");
+    return rm->job ? SCR_OK : scr_no_memory(err);
 }
 
 int scr_rm_open(const struct scr_env *env, const struct scr_cfg *cfg,
@@ -419,7 +415,7 @@ int scr_rm_open_job(const struct scr_env *env, const struct scr_cfg *cfg,
         return scr_fail(err, SCR_E_ARG, 0, "resource manager %s is not known", manager);
     rm->job = scr_strdup(job);
     if (job != NULL && rm->job == NULL)
-        return scr_fail(err, SCR_E_NOMEM, ENOMEM, "job id");
+        return scr_no_memory(err);
     int rc = scr_hostname(&rm->host, err);
     if (rc != SCR_OK)
         scr_rm_close(rm);

@@ -31,8 +31,7 @@ static int drop_launch_node(struct scr_hostlist *nodes, const char *text)
 static int add_slots(struct scr_hostlist *nodes, const char *text, struct scr_err *err)
 {
     char *copy = scr_strdup(text);
-    int rc = copy ? scr_rm_add_words(nodes, copy, err)
-                  : scr_fail(err, SCR_E_NOMEM, 0, "hosts of the job");
+    int rc = copy ? scr_rm_add_words(nodes, copy, err) : scr_no_memory(err);
     free(copy);
     if (rc == SCR_OK)
         drop_launch_node(nodes, text);

@@ -173,8 +173,8 @@ static int slurm_kill_step(const struct scr_rm *rm, const char *given, char **ki
     char *step =
         strchr(given, '.') ? scr_strdup(given) : scr_asprintf("%s.%s", rm->job, given);
     const char *argv[] = { "scancel", step, NULL };
-    int rc = step ? scr_rm_tell_to_kill(rm, argv, step, killed, err)
-                  : scr_fail(err, SCR_E_NOMEM, 0, "job step");
+    int rc =
+        step ? scr_rm_tell_to_kill(rm, argv, step, killed, err) : scr_no_memory(err);
     free(step);
     return rc;
 }

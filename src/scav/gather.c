@@ -52,11 +52,6 @@ struct job {
     uint64_t batch_bytes;
 };
 
-static int no_memory(const struct scr_gather *g, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "copy of dataset %d: out of memory", g->id);
-}
-
 /* --- what is not copied --- */
 
 /* Codes that speak of a file in cache, or may: the others can be copied all the same.
@@ -83,10 +78,9 @@ static void item_fini(const struct scr_sys *sys, struct item *it)
     free(it->key);
 }
 
-static int check_named(const struct job *j, const struct item *it, struct scr_err *err)
+static int check_named(const struct item *it, struct scr_err *err)
 {
-    return it->dst && it->meta && !it->meta->arena->lost ? SCR_OK
-                                                         : no_memory(j->g, err);
+    return it->dst && it->meta && !it->meta->arena->lost ? SCR_OK : scr_no_memory(err);
 }
 
 /* A redundancy file lies in the directory of the dataset, and tells of itself. */
@@ -105,7 +99,7 @@ static int name_red(struct job *j, struct item *it, const char *type,
     if (scr_hash_get_val_int(scr_filemap_get_desc(j->map, j->g->id, j->rank), "RANKS",
                              &ranks))
         scr_meta_set_ranks(it->meta, ranks);
-    return check_named(j, it, err);
+    return check_named(it, err);
 }
 
 static int name_file(struct job *j, struct item *it, const scr_meta *meta,
@@ -113,7 +107,7 @@ static int name_file(struct job *j, struct item *it, const scr_meta *meta,
 {
     it->key = scr_meta_dest(meta);
     if (it->key == NULL && scr_meta_has_dest(meta))
-        return no_memory(j->g, err);
+        return scr_no_memory(err);
     if (it->key == NULL || scr_prefix_is_own(it->key))
         return scr_fail(err, SCR_E_CORRUPT, 0,
                         "copy %s: no usable destination below the prefix is recorded",
@@ -122,7 +116,7 @@ static int name_file(struct job *j, struct item *it, const scr_meta *meta,
     it->meta = scr_meta_new();
     if (it->meta != NULL)
         scr_meta_copy(it->meta, meta);
-    return check_named(j, it, err);
+    return check_named(it, err);
 }
 
 /* Mode, owner and times as recorded when the dataset was completed: the cached file
@@ -178,7 +172,7 @@ static int note(struct job *j, struct item *it, int copied, struct scr_err *err)
         scr_meta_set_crc32(it->meta, it->got.crc);
     scr_filemap_set_meta(j->done, j->g->id, j->rank, it->key, it->meta);
     const scr_meta *noted = scr_filemap_get_meta(j->done, j->g->id, j->rank, it->key);
-    return noted && !noted->arena->lost ? SCR_OK : no_memory(j->g, err);
+    return noted && !noted->arena->lost ? SCR_OK : scr_no_memory(err);
 }
 
 static char *map_path(const struct job *j, int rank)
@@ -241,7 +235,7 @@ static int write_map(const struct job *j, const struct scr_entry *done,
     scr_filemap_set_expected_files(map, id, rank, count_expected(j, map, rank));
     int rc = path && map && scr_filemap_ok(map)
                  ? scr_filemap_write(j->g->env->sys, path, map, SCR_DURABLE, err)
-                 : no_memory(j->g, err);
+                 : scr_no_memory(err);
     free(path);
     scr_filemap_delete(map);
     return rc;
@@ -401,7 +395,7 @@ static int take_rank(struct job *j, const struct scr_entry *e, struct scr_err *e
         return SCR_OK;
     }
     if (scr_filemap_add_rank(j->done, e->dset, e->rank) == NULL)
-        rc = no_memory(j->g, err);
+        rc = scr_no_memory(err);
     for (SCR_EACH(struct scr_file, f, &e->files))
         if (rc == SCR_OK)
             rc = take_file(j, f->item.name, scr_file_meta(f), err);
@@ -483,7 +477,7 @@ int scr_gather_node(const struct scr_gather *g, const scr_filemap *map,
     scr_table_init(&j.dirs, sizeof(struct scr_item));
     j.done = scr_filemap_new();
     int rc =
-        j.dset_dir && j.stage && j.done ? check_owner(g, map, err) : no_memory(g, err);
+        j.dset_dir && j.stage && j.done ? check_owner(g, map, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_stage_make(g->env, g->prefix, g->id, err);
     if (rc == SCR_OK)

@@ -34,7 +34,7 @@ static int take_one(struct landed *l, const struct scr_listed *is, struct scr_er
     char *placed = scr_path_join(m->p->path, dest);
     int moved = 0;
     int rc = staged && placed ? scr_move_back(m, staged, placed, is, &moved, err)
-                              : scr_stage_no_memory(m->id, err);
+                              : scr_no_memory(err);
     l->n += (uint64_t)moved;
     free(placed);
     free(staged);
@@ -66,7 +66,7 @@ static int unpack_one(struct landed *l, const struct scr_listed *is, const char 
                                 : scr_copy_file(sys, &job, &got, &why)) == SCR_OK) {
         l->n += !staged;
         if (scr_table_add(&l->spent, s.src) == NULL)
-            rc = scr_stage_no_memory(l->m.id, err);
+            rc = scr_no_memory(err);
     }
     scr_stored_fini(&s);
     return why.code == SCR_OK || is_damaged(why.code)
@@ -93,7 +93,7 @@ static int take_packed(struct landed *l, const struct scr_listed *is,
     char *stored = scr_listed_stored(is);
     char *staged = scr_path_join(m->stage, is->item.name);
     int there = SCR_E_MISSING;
-    int rc = stored && staged ? SCR_OK : scr_stage_no_memory(m->id, err);
+    int rc = stored && staged ? SCR_OK : scr_no_memory(err);
     if (rc == SCR_OK)
         there = scr_move_look(m, staged, is, err);
     if (!scr_move_is_told(there))
@@ -149,7 +149,7 @@ static int describe_file(struct landed *l, scr_filemap *map, int rank,
     int ok = dir && meta && !meta->arena->lost && scr_filemap_ok(map);
     scr_meta_delete(meta);
     free(dir);
-    return ok ? SCR_OK : scr_stage_no_memory(l->m.id, err);
+    return ok ? SCR_OK : scr_no_memory(err);
 }
 
 /* *all: 1 if every file of the rank is in the stage. */
@@ -166,7 +166,7 @@ static int has_all(const struct landed *l, const struct scr_table *files, int *a
         rc = scr_move_is_told(one) ? rc : one;
         free(staged);
     }
-    return rc == SCR_E_NOMEM ? scr_stage_no_memory(l->m.id, err) : rc;
+    return rc == SCR_E_NOMEM ? scr_no_memory(err) : rc;
 }
 
 static int write_map(struct landed *l, const struct scr_rank_files *of,
@@ -178,7 +178,7 @@ static int write_map(struct landed *l, const struct scr_rank_files *of,
     scr_filemap_add_rank(map, m->id, rank);
     scr_filemap_set_dataset(map, m->id, rank, l->dset);
     scr_filemap_set_expected_files(map, m->id, rank, (int)of->files.n);
-    int rc = map ? SCR_OK : scr_stage_no_memory(m->id, err);
+    int rc = map ? SCR_OK : scr_no_memory(err);
     for (SCR_EACH(struct scr_listed, f, &of->files))
         if (rc == SCR_OK)
             rc = describe_file(l, map, rank, f, err);
@@ -197,7 +197,7 @@ static int list_rank(struct landed *l, const struct scr_rank_files *of,
     char *name = scr_asprintf("%d.scrfilemap", of->rank);
     char *path = name ? scr_stage_path(l->m.p, l->m.id, name) : NULL;
     free(name);
-    rc = path ? has_all(l, &of->files, &all, err) : scr_stage_no_memory(l->m.id, err);
+    rc = path ? has_all(l, &of->files, &all, err) : scr_no_memory(err);
     if (rc == SCR_OK && all) {
         rc = scr_move_look(&l->m, path, NULL, err);
         rc = rc == SCR_E_NOENT      ? write_map(l, of, path, err)
@@ -221,7 +221,7 @@ static int take_record(struct landed *l, int node, struct scr_err *err)
     scr_filemap *map = scr_filemap_new();
     int id = l->m.id;
     int rc = map ? scr_arrival_read(l->m.env, l->m.p, id, node, map, err)
-                 : scr_stage_no_memory(id, err);
+                 : scr_no_memory(err);
     for (SCR_ENTRIES(e, map, id))
         for (SCR_EACH(struct scr_file, f, &e->files))
             if (rc == SCR_OK)
@@ -248,7 +248,7 @@ static int read_dset(struct landed *l, struct scr_err *err)
     struct scr_index index = SCR_INDEX_INIT;
     int rc = scr_prefix_index_read(m->env, m->p, &index, err);
     if (rc == SCR_OK && scr_index_dataset(&index, m->id, l->dset) == SCR_E_NOMEM)
-        rc = scr_stage_no_memory(m->id, err);
+        rc = scr_no_memory(err);
     scr_index_fini(&index);
     return rc;
 }
@@ -302,8 +302,8 @@ static int take_all(struct landed *l, const int *node, size_t n, struct scr_err 
 {
     const struct scr_move *m = &l->m;
     l->dset = scr_hash_new();
-    int rc = l->dset ? scr_arrival_give_up(m->env, m->p, m->id, err)
-                     : scr_stage_no_memory(m->id, err);
+    int rc =
+        l->dset ? scr_arrival_give_up(m->env, m->p, m->id, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = read_dset(l, err);
     if (rc == SCR_OK && scr_hash_size(l->dset) > 0)

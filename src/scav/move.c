@@ -21,7 +21,7 @@ int scr_move_init(struct scr_move *m, const struct scr_env *env,
     m->stage = scr_stage_dir(p, id);
     scr_table_init(&m->dirs, sizeof(struct scr_item));
     scr_table_init(&m->inside, sizeof(struct scr_item));
-    return m->stage ? SCR_OK : scr_stage_no_memory(id, err);
+    return m->stage ? SCR_OK : scr_no_memory(err);
 }
 
 void scr_move_fini(struct scr_move *m)
@@ -100,13 +100,13 @@ int scr_move_check_inside(struct scr_move *m, const char *path, struct scr_err *
 {
     struct scr_err why = SCR_ERR_INIT;
     char *dir = scr_path_dir(path);
-    int rc = dir ? SCR_OK : scr_stage_no_memory(m->id, err);
+    int rc = dir ? SCR_OK : scr_no_memory(err);
     if (rc == SCR_OK && scr_table_find(&m->inside, dir) == NULL) {
         rc = scr_prefix_check_inside(m->p, dir, &why);
         if (rc != SCR_OK)
             scr_fail(err, rc, 0, "dataset %d: %s", m->id, why.text);
         else if (scr_table_add(&m->inside, dir) == NULL)
-            rc = scr_stage_no_memory(m->id, err);
+            rc = scr_no_memory(err);
     }
     free(dir);
     return rc;

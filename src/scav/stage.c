@@ -19,11 +19,6 @@ enum {
     STAGE_MODE = 0700 /* files may come from directories that others cannot enter */
 };
 
-int scr_stage_no_memory(int id, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "scavenge of dataset %d: out of memory", id);
-}
-
 char *scr_stage_path(const struct scr_prefix *p, int id, const char *name)
 {
     char *dir = scr_prefix_dset_dir(p, id);
@@ -46,8 +41,8 @@ int scr_stage_make(const struct scr_env *env, const struct scr_prefix *p, int id
                    struct scr_err *err)
 {
     char *dir = scr_prefix_dset_dir(p, id), *stage = scr_stage_dir(p, id);
-    int rc = dir && stage ? scr_dir_make(env->sys, dir, DIR_MODE, err)
-                          : scr_stage_no_memory(id, err);
+    int rc =
+        dir && stage ? scr_dir_make(env->sys, dir, DIR_MODE, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_dir_make(env->sys, stage, STAGE_MODE, err);
     free(stage);
@@ -112,8 +107,7 @@ static int take_step(struct scr_move *m, const struct scr_listed *f, file_step *
 {
     char *staged = scr_path_join(m->stage, f->item.name);
     char *placed = scr_path_join(m->p->path, f->item.name);
-    int rc = staged && placed ? step(m, f, staged, placed, err)
-                              : scr_stage_no_memory(m->id, err);
+    int rc = staged && placed ? step(m, f, staged, placed, err) : scr_no_memory(err);
     free(staged);
     free(placed);
     return rc;
@@ -214,7 +208,7 @@ static int write_marker(const struct scr_move *m, const scr_hash *dset,
     int merged = scr_hash_merge(scr_hash_set(h, "DSET", NULL), dset) == SCR_OK;
     int rc = merged && path && scr_hash_ok(h)
                  ? scr_hash_file_write(m->env->sys, path, h, SCR_DURABLE, err)
-                 : scr_stage_no_memory(m->id, err);
+                 : scr_no_memory(err);
     free(path);
     scr_hash_delete(h);
     return rc;
@@ -226,14 +220,14 @@ int scr_stage_read_placing(const struct scr_env *env, const struct scr_prefix *p
     int version = 0;
     scr_hash *h = scr_hash_new();
     char *path = marker_path(p, id);
-    int rc = h && path ? scr_hash_file_read(env->sys, path, h, err)
-                       : scr_stage_no_memory(id, err);
+    int rc =
+        h && path ? scr_hash_file_read(env->sys, path, h, err) : scr_no_memory(err);
     if (rc == SCR_OK &&
         (!scr_hash_get_val_int(h, "VERSION", &version) || version != VERSION))
         rc = scr_fail(err, version > VERSION ? SCR_E_VERSION : SCR_E_CORRUPT, 0,
                       "%s: version %d, this reader knows %d", path, version, VERSION);
     if (rc == SCR_OK && scr_hash_merge(dset, scr_hash_get(h, "DSET")) != SCR_OK)
-        rc = scr_stage_no_memory(id, err);
+        rc = scr_no_memory(err);
     free(path);
     scr_hash_delete(h);
     return rc;
@@ -271,7 +265,7 @@ static int place(struct scr_move *m, const scr_hash *dset,
     for (size_t i = 0; i < files->n; i++)
         for (SCR_EACH(struct scr_listed, f, &files->of[i]->files))
             scr_table_add(&paths, f->item.name);
-    int rc = scr_table_ok(&paths) ? SCR_OK : scr_stage_no_memory(m->id, err);
+    int rc = scr_table_ok(&paths) ? SCR_OK : scr_no_memory(err);
     if (rc == SCR_OK && (rc = check_newest(m, &paths, err)) == SCR_OK &&
         (rc = each_file(m, files, check_file, err)) == SCR_OK &&
         (rc = give_up_others(m, &paths, err)) == SCR_OK &&
@@ -309,8 +303,7 @@ static int take_file_back(struct scr_move *m, const struct scr_listed *f,
 static int remove_marker(const struct scr_move *m, struct scr_err *err)
 {
     char *dir = scr_prefix_dset_dir(m->p, m->id), *path = marker_path(m->p, m->id);
-    int rc = dir && path ? scr_file_remove(m->env->sys, path, err)
-                         : scr_stage_no_memory(m->id, err);
+    int rc = dir && path ? scr_file_remove(m->env->sys, path, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_dir_sync(m->env->sys, dir, err);
     free(path);

@@ -19,9 +19,6 @@
 #include "fmt/rank2file.h"
 #include "store/prefix.h"
 
-/* SCR_E_NOMEM with its text. */
-int scr_stage_no_memory(int id, struct scr_err *err);
-
 /* Paths of a file beside the stage, and of the stage, malloc'd. */
 char *scr_stage_path(const struct scr_prefix *p, int id, const char *name);
 char *scr_stage_dir(const struct scr_prefix *p, int id);

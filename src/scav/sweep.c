@@ -13,11 +13,6 @@
 #include "store/replacing.h"
 #include "xfer/parts.h"
 
-static int no_memory(struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "temporary files: out of memory");
-}
-
 /* --- the marks --- */
 
 static int place_rest(const struct scr_env *env, const struct scr_prefix *p, int id,
@@ -61,9 +56,9 @@ int scr_dead_take(const struct scr_env *env, const struct scr_prefix *p,
     d->flushed = scr_calloc(d->n, sizeof *d->flushed);
     d->bypassed = scr_calloc(d->n, sizeof *d->bypassed);
     rc = d->flushed && d->bypassed ? scr_prefix_index_read(env, p, &index, err)
-                                   : no_memory(err);
+                                   : scr_no_memory(err);
     if (rc == SCR_OK && scr_index_ids(&index, &d->all, &d->nall) != SCR_OK)
-        rc = no_memory(err);
+        rc = scr_no_memory(err);
     for (size_t i = 0; i < d->n && rc == SCR_OK; i++)
         sort_mark(d, &index, d->mark[i].id);
     for (size_t i = 0; i < d->nbypassed && rc == SCR_OK; i++)
@@ -96,7 +91,7 @@ static int remove_beside(struct scr_sweep *s, const char *dir, int id,
     char *part = scr_replacing_dir(dir, id);
     int rc = SCR_OK;
     if (part == NULL)
-        rc = no_memory(err);
+        rc = scr_no_memory(err);
     else if (scr_file_stat(s->env->sys, part, &st, NULL) != SCR_E_NOENT) {
         rc = scr_dir_remove(s->env->sys, part, err);
         s->removed += rc == SCR_OK;
@@ -128,7 +123,7 @@ static int sweep_dir(struct scr_sweep *s, const struct dir *dir, struct scr_err 
     int rc = SCR_OK;
     char *path = scr_path_join(s->p->path, dir->item.name);
     if (path == NULL)
-        rc = no_memory(err);
+        rc = scr_no_memory(err);
     else if (scr_prefix_check_inside(s->p, path, NULL) == SCR_OK)
         rc = remove_in(s, path, dir, err);
     free(path);
@@ -164,7 +159,7 @@ int scr_sweep_paths(struct scr_sweep *s, const struct scr_table *paths,
     scr_table_init(&dirs, sizeof(struct dir));
     for (SCR_EACH(struct scr_item, e, paths))
         ok = ok && add_path(&dirs, e->name);
-    int rc = ok ? sweep_dirs(s, &dirs, err) : no_memory(err);
+    int rc = ok ? sweep_dirs(s, &dirs, err) : scr_no_memory(err);
     for (SCR_EACH(struct dir, d, &dirs))
         scr_table_fini(&d->names);
     scr_table_fini(&dirs);

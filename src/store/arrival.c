@@ -27,11 +27,6 @@ enum {
 /* The record of a rank that is through: no path below the prefix is called so. */
 #define ALL_FILES "/%llu"
 
-static int no_memory(int id, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "transfer of dataset %d: out of memory", id);
-}
-
 char *scr_arrival_plan_path(const struct scr_prefix *p, int id)
 {
     char *dir = scr_prefix_dset_dir(p, id);
@@ -53,7 +48,7 @@ static int lock_plans(const struct scr_env *env, const struct scr_prefix *p,
 {
     char *path = scr_prefix_file(p, "outgoing.lock");
     int rc = path ? scr_lock_acquire(env->sys, path, LOCK_TIMEOUT_MS, lock, err)
-                  : scr_fail(err, SCR_E_NOMEM, 0, "transfers: out of memory");
+                  : scr_no_memory(err);
     free(path);
     return rc;
 }
@@ -73,7 +68,7 @@ int scr_arrival_plan(const struct scr_env *env, const struct scr_prefix *p, int 
     for (size_t i = 0; of->replaces != NULL && i < of->replaces->n; i++)
         (void)scr_hash_set_kv_int(plan, "REPLACES", of->replaces->id[i]);
     if (rc != SCR_OK || path == NULL || !scr_hash_ok(plan))
-        rc = no_memory(id, err);
+        rc = scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_hash_file_write(env->sys, path, plan, SCR_DURABLE, err);
     free(path);
@@ -101,7 +96,7 @@ int scr_arrival_plan_read(const struct scr_env *env, const struct scr_prefix *p,
 {
     struct scr_err why = SCR_ERR_INIT;
     char *path = scr_arrival_plan_path(p, id);
-    int rc = path ? scr_hash_file_read(env->sys, path, plan, err) : no_memory(id, err);
+    int rc = path ? scr_hash_file_read(env->sys, path, plan, err) : scr_no_memory(err);
     if (rc == SCR_OK && (rc = check_plan(plan, id, &why)) != SCR_OK)
         scr_fail(err, rc, 0, "%s: %s", path, why.text);
     free(path);
@@ -120,7 +115,7 @@ static int remove_plan(const struct scr_env *env, const struct scr_prefix *p, in
 {
     struct stat st;
     char *dir = scr_prefix_dset_dir(p, id), *path = scr_arrival_plan_path(p, id);
-    int rc = dir && path ? SCR_OK : no_memory(id, err);
+    int rc = dir && path ? SCR_OK : scr_no_memory(err);
     if (rc == SCR_OK && scr_file_stat(env->sys, path, &st, NULL) != SCR_E_NOENT) {
         rc = scr_file_remove(env->sys, path, err);
         if (rc == SCR_OK)
@@ -172,7 +167,7 @@ static int add_records(const struct scr_env *env, const struct scr_prefix *p, in
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         rc = add_record(&s, id, rank, path[i]);
     if (rc != SCR_OK)
-        no_memory(id, err);
+        scr_no_memory(err);
     else if (n > 0)
         rc = append(env, file, &s, err);
     scr_str_free(&s);
@@ -249,7 +244,7 @@ int scr_arrival_arrived(const struct scr_env *env, const struct scr_prefix *p, i
     char *file = record_path(p, id, "arrived", node);
     int rc = SCR_OK;
     if (file == NULL || all == NULL || add_record(&s, id, rank, all) != SCR_OK)
-        rc = no_memory(id, err);
+        rc = scr_no_memory(err);
     if (rc == SCR_OK)
         rc = append(env, file, &s, err);
     if (rc == SCR_OK)
@@ -270,9 +265,9 @@ static int read_record(const struct scr_env *env, const struct scr_prefix *p, in
     size_t n = 0, good = 0;
     char *path = record_path(p, id, what, node);
     int rc = path ? scr_file_load(env->sys, path, JOURNAL_MAX, &buf, &n, &why)
-                  : no_memory(id, &why);
+                  : scr_no_memory(&why);
     if (rc == SCR_OK && (rc = scr_journal_decode(buf, n, map, &good)) != SCR_OK)
-        no_memory(id, &why);
+        scr_no_memory(&why);
     free(buf);
     free(path);
     if (rc == SCR_E_NOENT)
@@ -309,10 +304,10 @@ int scr_arrival_nodes(const struct scr_env *env, const struct scr_prefix *p, int
     struct scr_err why = SCR_ERR_INIT;
     *n = 0;
     int rc =
-        dir ? scr_dir_list(env->sys, dir, &names, &all, &why) : no_memory(id, &why);
+        dir ? scr_dir_list(env->sys, dir, &names, &all, &why) : scr_no_memory(&why);
     *node = scr_calloc(all, sizeof **node);
     if (*node == NULL)
-        rc = no_memory(id, &why);
+        rc = scr_no_memory(&why);
     for (size_t i = 0; i < all && rc == SCR_OK; i++)
         if (record_node(names[i]) >= 0)
             (*node)[(*n)++] = record_node(names[i]);
@@ -328,7 +323,7 @@ int scr_arrival_forget(const struct scr_env *env, const struct scr_prefix *p, in
     char *arrived = record_path(p, id, "arrived", node);
     char *landed = record_path(p, id, "landed", node);
     int rc = arrived && landed ? scr_file_remove(env->sys, arrived, err)
-                               : no_memory(id, err);
+                               : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_file_remove(env->sys, landed, err);
     free(landed);
@@ -395,7 +390,7 @@ static int edit_flush_file(scr_hash *h, void *arg, int *changed, struct scr_err 
         return SCR_OK;
     (void)scr_flush_set_location(h, id, SCR_LOC_FLUSHING, 0);
     return scr_flush_set_location(h, id, SCR_LOC_PFS, 1) == SCR_OK ? SCR_OK
-                                                                   : no_memory(id, err);
+                                                                   : scr_no_memory(err);
 }
 
 /* What summary and index say of a dataset that is complete; NULL: out of memory. */
@@ -416,7 +411,7 @@ static int find_packed(const struct scr_env *env, const struct scr_prefix *p, in
 {
     uint64_t stamp = 0, of;
     scr_filemap *map = scr_filemap_new();
-    int rc = map ? SCR_OK : no_memory(id, err);
+    int rc = map ? SCR_OK : scr_no_memory(err);
     (void)scr_hash_get_val_u64(plan, "STAMP", &stamp);
     for (SCR_HASH_EACH(e, scr_hash_get(plan, "NODE")))
         if (rc == SCR_OK)
@@ -432,7 +427,7 @@ static int find_packed(const struct scr_env *env, const struct scr_prefix *p, in
                 scr_listed_set_packed(listed, &is);
         }
     scr_filemap_delete(map);
-    return rc == SCR_OK && !scr_rank2file_ok(packed) ? no_memory(id, err) : rc;
+    return rc == SCR_OK && !scr_rank2file_ok(packed) ? scr_no_memory(err) : rc;
 }
 
 /* The list of files was written before any was compressed. */
@@ -453,7 +448,7 @@ static int complete(const struct scr_env *env, const struct scr_prefix *p, int i
                     const scr_hash *plan, struct scr_err *err)
 {
     scr_hash *dset = completed(plan);
-    int rc = dset ? SCR_OK : no_memory(id, err);
+    int rc = dset ? SCR_OK : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = enter_packed(env, p, id, plan, err);
     if (rc == SCR_OK)
@@ -529,7 +524,7 @@ int scr_arrival_look(const struct scr_env *env, const struct scr_prefix *p, int 
     *arrived = rc == SCR_OK && all_arrived(env, p, id, plan, -1);
     if (*arrived &&
         ((whole = completed(plan)) == NULL || scr_hash_merge(dset, whole) != SCR_OK))
-        rc = no_memory(id, &why);
+        rc = scr_no_memory(&why);
     scr_hash_delete(whole);
     scr_hash_delete(plan);
     if (rc == SCR_OK || rc == SCR_E_NOENT)
@@ -566,7 +561,7 @@ static int look_at(const struct scr_env *env, const struct scr_prefix *p, int id
     int read = scr_arrival_look(env, p, id, &arrived, dset, &why);
     arrived = arrived && !is_doomed(index, id);
     if (read == SCR_E_NOMEM)
-        rc = no_memory(id, err);
+        rc = scr_no_memory(err);
     else if (read != SCR_OK)
         scr_log(env->log, SCR_LOG_WARN, "%s", why.text);
     else if (arrived)
@@ -611,7 +606,7 @@ static int has_plan(const struct scr_env *env, const struct scr_prefix *p, int i
     struct stat st;
     char *path = scr_arrival_plan_path(p, id);
     if (path == NULL)
-        return no_memory(id, err);
+        return scr_no_memory(err);
     int rc = scr_file_stat(env->sys, path, &st, &why);
     *has = rc == SCR_OK || (rc != SCR_E_NOENT && why.sys != ENOTDIR);
     free(path);

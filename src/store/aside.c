@@ -13,16 +13,10 @@
 
 enum { PRIVATE = 0700 };
 
-static int no_memory(const struct scr_aside *a, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "parts of two datasets %d: out of memory",
-                    a->id);
-}
-
 static int store(const struct scr_aside *a, struct scr_err *err)
 {
     return scr_filemap_ok(a->map) ? scr_cntl_write(a->env, a->cntl, a->map, err)
-                                  : no_memory(a, err);
+                                  : scr_no_memory(err);
 }
 
 /* --- names --- */
@@ -89,7 +83,7 @@ static int make_dir(const struct scr_aside *a, const char *path, struct scr_err 
     char *base = scr_asprintf("%.*s", at > 0 ? (int)at - 1 : 0, path);
     char *rel = scr_path_dir(path + at);
     int rc = base && rel ? scr_dir_make_private(a->env->sys, base, rel, PRIVATE, err)
-                         : no_memory(a, err);
+                         : scr_no_memory(err);
     free(rel);
     free(base);
     return rc;
@@ -131,7 +125,7 @@ static int move_files(const struct scr_aside *a, const scr_filemap *map, int ran
     for (struct scr_file *f = scr_filemap_first_file(map, a->id, rank);
          f != NULL && rc == SCR_OK; f = scr_file_next(f)) {
         char *to = rule(a->id, created, f->item.name);
-        rc = to ? move_file(a, f->item.name, to, err) : no_memory(a, err);
+        rc = to ? move_file(a, f->item.name, to, err) : scr_no_memory(err);
         free(to);
     }
     return rc;
@@ -148,7 +142,7 @@ static int each_rank(const struct scr_aside *a, const scr_filemap *map, int64_t 
     int *ranks = NULL, n = 0;
     int rc = scr_filemap_list_ranks_by_dataset(map, a->id, &n, &ranks);
     if (rc != SCR_OK)
-        return no_memory(a, err);
+        return scr_no_memory(err);
     for (int i = 0; i < n && rc == SCR_OK; i++)
         rc = do_it(a, ranks[i], created, err);
     free(ranks);
@@ -161,7 +155,7 @@ static int each_aside(const struct scr_aside *a, work *do_it, struct scr_err *er
     int64_t *created = NULL;
     int n = 0, rc = scr_filemap_list_aside(a->map, &n, &created);
     if (rc != SCR_OK)
-        return no_memory(a, err);
+        return scr_no_memory(err);
     for (int i = 0; i < n && rc == SCR_OK; i++)
         rc =
             each_rank(a, scr_filemap_aside(a->map, created[i]), created[i], do_it, err);
@@ -181,7 +175,7 @@ static int put_rank(const struct scr_aside *a, int rank, int64_t keep,
     if (rc == SCR_OK)
         rc = rename_entry(a, scr_filemap_aside(a->map, created), rank, created,
                           name_aside);
-    rc = rc == SCR_OK ? store(a, err) : no_memory(a, err);
+    rc = rc == SCR_OK ? store(a, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = move_files(a, a->map, rank, created, name_aside, err);
     if (rc == SCR_OK)
@@ -208,7 +202,7 @@ static int take_rank(const struct scr_aside *a, int rank, int64_t created,
     int rc = scr_filemap_copy_entry(a->map, aside, a->id, rank);
     if (rc == SCR_OK)
         rc = rename_entry(a, a->map, rank, created, name_back);
-    rc = rc == SCR_OK ? store(a, err) : no_memory(a, err);
+    rc = rc == SCR_OK ? store(a, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = move_files(a, aside, rank, created, name_back, err);
     if (rc == SCR_OK)
@@ -293,7 +287,7 @@ int scr_aside_drop(const struct scr_aside *a, int ranks, struct scr_err *err)
     int64_t *created = NULL;
     int n = 0, rc = scr_filemap_list_aside(a->map, &n, &created);
     if (rc != SCR_OK)
-        return no_memory(a, err);
+        return scr_no_memory(err);
     for (int i = 0; i < n && rc == SCR_OK; i++) {
         const scr_filemap *aside = scr_filemap_aside(a->map, created[i]);
         const struct scr_entry *e = scr_filemap_first(aside, a->id);

@@ -65,7 +65,7 @@ static int make_with_base(const struct scr_env *env, const char *base, const cha
         below = scr_path_join(missing + strspn(missing, "/"), rel);
     }
     int rc = below ? scr_dir_make_private(env->sys, root, below, PRIVATE, err)
-                   : scr_fail(err, SCR_E_NOMEM, 0, "directory %s", base);
+                   : scr_no_memory(err);
     free(below);
     free(root);
     return rc;
@@ -86,7 +86,7 @@ int scr_place_make(const struct scr_env *env, const struct scr_place *pl,
         return rc;
     char *rel = place_rel(pl, is_node_local);
     if (rel == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "directory below %s: out of memory", base);
+        return scr_no_memory(err);
     struct scr_err why = SCR_ERR_INIT;
     rc = scr_dir_make_private(env->sys, base, rel, PRIVATE, &why);
     if (rc == SCR_E_NOENT)
@@ -169,8 +169,7 @@ int scr_cache_remove_rank(const struct scr_env *env, const char *cache, int id,
 {
     char *dir = scr_cache_rank_dir(cache, id, rank);
     if (dir == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "rank directory in %s: out of memory",
-                        cache);
+        return scr_no_memory(err);
     int rc = scr_dir_remove(env->sys, dir, err);
     free(dir);
     return rc == SCR_OK ? prune(env, cache, id, err) : rc;
@@ -181,8 +180,7 @@ int scr_cache_remove(const struct scr_env *env, const char *cache, int id,
 {
     char *dir = scr_dset_path(cache, id);
     if (dir == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "dataset directory in %s: out of memory",
-                        cache);
+        return scr_no_memory(err);
     int rc = scr_dir_remove(env->sys, dir, err);
     free(dir);
     return rc;

@@ -8,11 +8,6 @@
 
 #include "base/str.h"
 
-static int no_memory(int id, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "rank2file of dataset %d: out of memory", id);
-}
-
 /* --- root and parts --- */
 
 char *scr_rank2file_path(const struct scr_prefix *p, int id, const char *suffix)
@@ -44,7 +39,7 @@ int scr_rank2file_top(const struct scr_env *env, const struct scr_prefix *p, int
     struct scr_err why = SCR_ERR_INIT;
     char *path = scr_rank2file_path(p, id, "");
     int rc = path ? scr_rank2file_root_read(env->sys, path, root, whole, &why)
-                  : no_memory(id, &why);
+                  : scr_no_memory(&why);
     free(path);
     if (rc == SCR_E_NOENT || (rc == SCR_OK && root->level > 1)) {
         int level = rc == SCR_OK ? root->level : -1;
@@ -67,7 +62,7 @@ int scr_rank2file_part(const struct scr_env *env, const struct scr_prefix *p, in
     char *path = scr_rank2file_part_path(p, id, part);
     scr_rank2file_init(files, ranks);
     int rc =
-        path ? scr_rank2file_read(env->sys, path, files, &why) : no_memory(id, &why);
+        path ? scr_rank2file_read(env->sys, path, files, &why) : scr_no_memory(&why);
     free(path);
     return rc == SCR_OK
                ? rc
@@ -110,7 +105,7 @@ int scr_catalog_add(struct scr_catalog *c, const struct scr_rank2file *files,
         for (SCR_EACH(const struct scr_listed, f, &files->of[i]->files))
             enter(c, f);
     return scr_table_ok(&c->files) && scr_table_ok(&c->asked) ? SCR_OK
-                                                              : no_memory(c->id, err);
+                                                              : scr_no_memory(err);
 }
 
 /* Parts are read from the end: there is the one of the asker's place, then those after
@@ -122,7 +117,7 @@ static int order_parts(struct scr_catalog *c, struct scr_err *err)
     size_t first = c->size > 0 ? n * (size_t)c->rank / (size_t)c->size : 0;
     int *order = scr_calloc(n, sizeof *order);
     if (order == NULL)
-        return no_memory(c->id, err);
+        return scr_no_memory(err);
     for (size_t i = 0; i < n; i++)
         order[n - 1 - i] = root->part[(first + i) % n];
     free(root->part);
@@ -173,9 +168,8 @@ int scr_catalog_find(struct scr_catalog *c, const char *dest,
     while ((*f = scr_table_find(&c->files, dest)) == NULL && has_more(c) &&
            rc == SCR_OK)
         rc = read_more(c, err);
-    return rc == SCR_OK && *f == NULL && !scr_table_ok(&c->files)
-               ? no_memory(c->id, err)
-               : rc;
+    return rc == SCR_OK && *f == NULL && !scr_table_ok(&c->files) ? scr_no_memory(err)
+                                                                  : rc;
 }
 
 const char *scr_catalog_asked(const struct scr_catalog *c, const char *dest)

@@ -27,11 +27,6 @@ enum {
     JOURNAL_MAX = 1 << 30 /* bytes read of a journal: some ten million files */
 };
 
-static int no_memory(const struct scr_cntl *c, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "control directory %s: out of memory", c->dir);
-}
-
 int scr_cntl_open(const struct scr_env *env, const char *dir, int local_rank,
                   struct scr_cntl *c, struct scr_err *err)
 {
@@ -45,7 +40,7 @@ int scr_cntl_open(const struct scr_env *env, const char *dir, int local_rank,
     if (c->dir != NULL && c->map_path != NULL && c->jnl_path != NULL)
         return SCR_OK;
     scr_cntl_close(env, c);
-    return scr_fail(err, SCR_E_NOMEM, 0, "control directory %s: out of memory", dir);
+    return scr_no_memory(err);
 }
 
 void scr_cntl_close(const struct scr_env *env, struct scr_cntl *c)
@@ -100,7 +95,7 @@ static int remove_in(const struct scr_env *env, const struct scr_cntl *c,
                      const char *name, struct scr_err *err)
 {
     char *path = scr_path_join(c->dir, name);
-    int rc = path ? scr_file_remove(env->sys, path, err) : no_memory(c, err);
+    int rc = path ? scr_file_remove(env->sys, path, err) : scr_no_memory(err);
     free(path);
     return rc;
 }
@@ -130,7 +125,7 @@ static int set_aside(const struct scr_env *env, const struct scr_cntl *c,
     struct scr_err why = SCR_ERR_INIT;
     struct stat st;
     char *path = scr_asprintf("%s/%s%s", c->dir, name, suffix);
-    int rc = path ? scr_file_stat(env->sys, path, &st, &why) : no_memory(c, &why);
+    int rc = path ? scr_file_stat(env->sys, path, &st, &why) : scr_no_memory(&why);
     *aside = NULL;
     if (rc == SCR_OK) {
         *aside = free_name(env, path, err);
@@ -167,9 +162,8 @@ struct how {
     struct scr_table *unread; /* gets the lines about what was skipped; may be NULL */
 };
 
-static int skip(const struct scr_env *env, const struct scr_cntl *c,
-                const struct how *how, const char *why, const char *so,
-                struct scr_err *err)
+static int skip(const struct scr_env *env, const struct how *how, const char *why,
+                const char *so, struct scr_err *err)
 {
     int ok = 1;
     scr_log(env->log, SCR_LOG_WARN, "%s; %s", why, so);
@@ -178,7 +172,7 @@ static int skip(const struct scr_env *env, const struct scr_cntl *c,
         ok = line != NULL && scr_table_add(how->unread, line) != NULL;
         free(line);
     }
-    return ok ? SCR_OK : no_memory(c, err);
+    return ok ? SCR_OK : scr_no_memory(err);
 }
 
 /* One filemap or journal. What cannot be read is lost, but only that: a warning. */
@@ -198,14 +192,14 @@ static int merge_one(const struct scr_env *env, const struct scr_cntl *c,
     scr_filemap_delete(one);
     free(path);
     if (rc == SCR_E_NOMEM)
-        return no_memory(c, err);
+        return scr_no_memory(err);
     if (rc == SCR_E_VERSION && how->take)
         return keep_newer(env, c, name, why.text, err);
     /* Not read is not damaged: it must not be replaced as if it named nothing. */
     if (rc != SCR_OK && rc != SCR_E_NOENT && rc != SCR_E_CORRUPT && rc != SCR_E_VERSION)
         return scr_fail(err, rc, 0, "%s", why.text);
     if (rc != SCR_OK && rc != SCR_E_NOENT)
-        return skip(env, c, how, why.text, "the files it names are taken as lost", err);
+        return skip(env, how, why.text, "the files it names are taken as lost", err);
     return SCR_OK;
 }
 
@@ -222,13 +216,13 @@ static int merge_master(const struct scr_env *env, const struct scr_cntl *c,
         rc = scr_hash_file_read(env->sys, path, master, &why);
     free(path);
     if (rc == SCR_E_NOMEM) {
-        no_memory(c, err);
+        scr_no_memory(err);
     } else if (rc == SCR_E_VERSION && how->take) {
         rc = keep_newer(env, c, MASTER, why.text, err);
     } else if (rc != SCR_OK) {
         rc = rc == SCR_E_NOENT
                  ? SCR_OK
-                 : skip(env, c, how, why.text, "going by the files beside it", err);
+                 : skip(env, how, why.text, "going by the files beside it", err);
     }
     for (SCR_HASH_EACH(e, scr_hash_get(master, "Filemap"))) {
         const char *name = scr_path_base(scr_hash_elem_key(e));
@@ -399,11 +393,11 @@ int scr_cntl_write_master(const struct scr_env *env, const struct scr_cntl *c,
 {
     scr_hash *master = scr_hash_new();
     char *path = scr_path_join(c->dir, MASTER);
-    int rc = path != NULL && master != NULL ? SCR_OK : no_memory(c, err);
+    int rc = path != NULL && master != NULL ? SCR_OK : scr_no_memory(err);
     for (int i = 0; i < nlocal && rc == SCR_OK; i++) {
         char *map = scr_asprintf("%s/" MAP "%d" SUFFIX, c->dir, i);
         if (map == NULL || scr_hash_set_kv(master, "Filemap", map) == NULL)
-            rc = no_memory(c, err);
+            rc = scr_no_memory(err);
         free(map);
     }
     if (rc == SCR_OK)
@@ -467,7 +461,7 @@ int scr_cntl_journal(const struct scr_env *env, struct scr_cntl *c, int dset, in
     if (rc != SCR_OK)
         return rc;
     if (scr_journal_encode(dset, rank, path, &buf, &n) != SCR_OK)
-        return no_memory(c, err);
+        return scr_no_memory(err);
     rc = scr_write_all(env->sys, c->jnl_fd, buf, n, c->jnl_path, err);
     free(buf);
     if (rc != SCR_OK)
@@ -493,7 +487,7 @@ static int add_map_of(const struct scr_env *env, const struct scr_cntl *c, int i
     char name[64];
     scr_filemap *map = scr_filemap_new();
     snprintf(name, sizeof name, MAP "%d" SUFFIX, local);
-    int rc = map ? merge_one(env, c, name, how, map, err) : no_memory(c, err);
+    int rc = map ? merge_one(env, c, name, how, map, err) : scr_no_memory(err);
     snprintf(name, sizeof name, MAP "%d" SUFFIX JOURNAL, local);
     if (rc == SCR_OK)
         rc = merge_one(env, c, name, how, map, err);
@@ -531,11 +525,11 @@ static int maps_of(const struct scr_env *env, const struct scr_cntl *c, int id,
     char **names = NULL;
     size_t n = 0;
     scr_filemap *all = scr_filemap_new();
-    int rc = all ? read_node(env, c, how, all, err) : no_memory(c, err);
+    int rc = all ? read_node(env, c, how, all, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_dir_list(env->sys, c->dir, &names, &n, err);
     if (rc == SCR_OK && (maps->of = scr_calloc(n, sizeof *maps->of)) == NULL)
-        rc = no_memory(c, err);
+        rc = scr_no_memory(err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         if (map_index(names[i]) >= 0 && !has_map(maps, map_index(names[i])))
             rc = add_map_of(env, c, id, map_index(names[i]), how, maps, err);
@@ -582,7 +576,7 @@ static int look(const struct scr_env *env, const char *dir, struct scr_lock_hold
     char *path = scr_path_join(dir, SCR_CNTL_JOB_LOCK);
     *who = (struct scr_lock_holder){ 0 };
     if (path == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "control directory %s", dir);
+        return scr_no_memory(err);
     (void)scr_lock_look(env->sys, path, who, NULL);
     free(path);
     return SCR_OK;

@@ -34,7 +34,7 @@ static int read_marks(struct owners *o, struct scr_err *err)
 static int read_owners(struct owners *o, struct scr_err *err)
 {
     int rc = o->flush ? scr_prefix_index_read(o->env, o->p, &o->index, err)
-                      : scr_fail(err, SCR_E_NOMEM, 0, "list of datasets");
+                      : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = read_marks(o, err);
     return rc == SCR_OK ? scr_arrivals_pending(o->env, o->p, &o->index, &o->pending,
@@ -60,7 +60,7 @@ static int list_owners(const struct owners *o, int id, int **ids, size_t *n,
     int rc = scr_index_ids(&o->index, &listed, &all);
     *ids = rc == SCR_OK ? scr_calloc(all + 1, sizeof **ids) : NULL;
     if (*ids == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "list of datasets");
+        rc = scr_no_memory(err);
     else
         (*ids)[(*n)++] = id;
     for (size_t i = 0; i < all && rc == SCR_OK; i++)
@@ -120,7 +120,7 @@ static int delete_file(struct deletion *d, const char *dest, struct scr_err *err
 {
     char *path = scr_path_join(d->p->path, dest);
     char *dir = path ? scr_path_dir(path) : NULL;
-    int rc = dir ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "delete");
+    int rc = dir ? SCR_OK : scr_no_memory(err);
     if (rc == SCR_OK && !leads_out(d, dir) &&
         (rc = scr_file_remove(d->env->sys, path, err)) == SCR_OK)
         scr_dir_prune(d->env->sys, dir, d->p->path, NULL);
@@ -151,8 +151,7 @@ int scr_deletion_records(const struct scr_env *env, const struct scr_prefix *p, 
 {
     char *dir = scr_prefix_dset_dir(p, id);
     char *root = dir ? scr_path_join(dir, "rank2file") : NULL;
-    int rc = root ? scr_file_remove(env->sys, root, err)
-                  : scr_fail(err, SCR_E_NOMEM, 0, "delete dataset %d", id);
+    int rc = root ? scr_file_remove(env->sys, root, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_dir_remove(env->sys, dir, err);
     free(root);

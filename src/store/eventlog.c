@@ -13,8 +13,8 @@ static int append(const struct scr_env *env, const struct scr_prefix *p,
                   const char *line, size_t n, struct scr_err *err)
 {
     char *path = scr_prefix_file(p, "log");
-    int rc = path ? scr_file_append(env->sys, path, line, n, 0644, err)
-                  : scr_fail(err, SCR_E_NOMEM, 0, "event log");
+    int rc =
+        path ? scr_file_append(env->sys, path, line, n, 0644, err) : scr_no_memory(err);
     free(path);
     return rc;
 }

@@ -22,11 +22,6 @@ static char *mark_path(const struct scr_prefix *p, int id)
     return path;
 }
 
-static int no_memory(int id, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "flush of dataset %d: out of memory", id);
-}
-
 /* Who held the lock before may have removed the file: then the lock is on a file that
  * no other process sees. */
 static int acquire(const struct scr_env *env, const char *path, int wait_ms,
@@ -48,7 +43,7 @@ int scr_flushing_begin(const struct scr_env *env, const struct scr_prefix *p, in
                        struct scr_flushing *mark, struct scr_err *err)
 {
     char *path = mark_path(p, id);
-    int rc = path ? acquire(env, path, WAIT_MS, &mark->lock, err) : no_memory(id, err);
+    int rc = path ? acquire(env, path, WAIT_MS, &mark->lock, err) : scr_no_memory(err);
     mark->id = rc == SCR_OK ? id : 0;
     free(path);
     return rc;
@@ -102,7 +97,7 @@ int scr_flushing_take_dead(const struct scr_env *env, const struct scr_prefix *p
     *marks = NULL;
     int rc = scr_prefix_unfinished_ids(env, p, NULL, &ids, &all, err);
     if (rc == SCR_OK && (*marks = scr_calloc(all, sizeof **marks)) == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "flushes that were killed: out of memory");
+        rc = scr_no_memory(err);
     for (size_t i = 0; i < all && rc == SCR_OK; i++)
         *n += (size_t)take(env, p, ids[i], &(*marks)[*n]);
     free(ids);

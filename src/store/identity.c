@@ -97,8 +97,8 @@ static int look(const struct scr_env *env, const struct scr_prefix *p, uint64_t 
                 struct scr_identity *out, struct scr_err *err)
 {
     scr_hash *h = scr_hash_new();
-    int rc = h ? scr_prefix_state_read(env, p, IDENTITY_FILE, h, err)
-               : scr_fail(err, SCR_E_NOMEM, 0, "%s/%s", p->scr, IDENTITY_FILE);
+    int rc =
+        h ? scr_prefix_state_read(env, p, IDENTITY_FILE, h, err) : scr_no_memory(err);
     if (rc == SCR_OK && !take(h, inode, out))
         rc = SCR_E_NOENT;
     scr_hash_delete(h);

@@ -52,7 +52,7 @@ int scr_dset_ids(const struct scr_env *env, const char *dir, int **ids, size_t *
     }
     scr_names_free(names, nnames);
     if (*ids == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "list %s: out of memory", dir);
+        return scr_no_memory(err);
     qsort(*ids, *n, sizeof **ids, by_value);
     return SCR_OK;
 }

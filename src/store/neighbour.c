@@ -21,11 +21,6 @@ static struct scr_env quiet(const struct scr_env *env)
     return (struct scr_env){ .sys = env->sys };
 }
 
-static int no_memory(struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "other prefix directories: out of memory");
-}
-
 /* --- order --- */
 
 struct scr_neighbour_key scr_neighbour_key(const struct scr_neighbour *n)
@@ -77,7 +72,8 @@ static int list_names(const struct scr_neighbour_at *at, char ***names, size_t *
     char *job = dir_of(at, NULL);
     *names = NULL;
     *n = 0;
-    int rc = job ? scr_dir_list(at->env->sys, job, names, n, &why) : no_memory(&why);
+    int rc =
+        job ? scr_dir_list(at->env->sys, job, names, n, &why) : scr_no_memory(&why);
     free(job);
     return rc == SCR_OK || rc == SCR_E_NOENT ? SCR_OK
                                              : scr_fail(err, rc, 0, "%s", why.text);
@@ -202,7 +198,7 @@ static int add_one(struct listing *l, const char *name, int id, const scr_filema
 {
     struct scr_neighbour *grown = scr_reallocarray(l->list, l->n + 1, sizeof *l->list);
     if (grown == NULL)
-        return no_memory(err);
+        return scr_no_memory(err);
     l->list = grown;
     struct scr_neighbour *d = &l->list[l->n++];
     *d = (struct scr_neighbour){ .id = id };
@@ -219,7 +215,7 @@ static int add_prefix(struct listing *l, const char *name, struct scr_err *err)
     char *dir = dir_of(l->at, name);
     scr_filemap *map = scr_filemap_new();
     if (dir == NULL || map == NULL)
-        rc = no_memory(err);
+        rc = scr_no_memory(err);
     else if (is_dir(env, dir) && scr_cache_ids(env, dir, &ids, &n, NULL) == SCR_OK &&
              n > 0 && read_map(env, dir, map, NULL) == SCR_OK)
         for (size_t i = 0; i < n && rc == SCR_OK; i++)
@@ -255,7 +251,8 @@ static int lock_in(const struct scr_env *env, const char *dir, const char *name,
 {
     struct scr_err why = SCR_ERR_INIT;
     char *path = scr_path_join(dir, name);
-    int rc = path ? scr_lock_acquire(env->sys, path, 0, lock, &why) : no_memory(&why);
+    int rc =
+        path ? scr_lock_acquire(env->sys, path, 0, lock, &why) : scr_no_memory(&why);
     if (rc == SCR_OK)
         rc = scr_lock_beat(env->sys, lock, path, &why);
     free(path);
@@ -295,7 +292,7 @@ static int look_at(const struct scr_neighbour_at *at, struct scr_neighbour_hold 
     for (size_t i = 0; i < h->maps.n && rc == SCR_OK; i++)
         rc = scr_filemap_merge(map, h->maps.of[i].map);
     if (map == NULL || rc != SCR_OK)
-        rc = no_memory(err);
+        rc = scr_no_memory(err);
     else if (is_several(map, id))
         rc = scr_fail(err, SCR_E_STATE, 0, "dataset %d has parts of several", id);
     describe(map, &h->what);
@@ -312,7 +309,7 @@ static int hold(const struct scr_neighbour_at *at, struct scr_neighbour_hold *h,
     const struct scr_env q = quiet(at->env);
     char *dset_dir = h->dir ? scr_cache_dset_dir(h->dir, h->what.id) : NULL;
     if (dset_dir == NULL)
-        return no_memory(err);
+        return scr_no_memory(err);
     *gone = !is_dir(&q, dset_dir);
     free(dset_dir);
     int rc = *gone ? SCR_OK : take_locks(&q, h, gone, err);
@@ -373,7 +370,7 @@ static int write_changed(const struct scr_env *env, struct scr_neighbour_hold *h
         maps.of[maps.n++] = (struct scr_cntl_map){ h->maps.of[i].local, copy };
         change(copy, h->what.id);
     }
-    int rc = ok ? scr_cntl_write_maps(env, &h->cntl, &maps, err) : no_memory(err);
+    int rc = ok ? scr_cntl_write_maps(env, &h->cntl, &maps, err) : scr_no_memory(err);
     scr_cntl_maps_fini(&maps);
     return rc;
 }

@@ -6,11 +6,6 @@
 
 #include "store/catalog.h"
 
-static int no_memory(int id, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "rank2file of dataset %d: out of memory", id);
-}
-
 /* Enters those of one rank that the part lists; how many. */
 static size_t enter_rank(const struct scr_rank_files *r,
                          const struct scr_rank_files *packed)
@@ -47,7 +42,7 @@ static int enter_list(struct job *j, const char *path, const struct scr_rank2fil
     if (j->n == before)
         return SCR_OK;
     return path ? scr_rank2file_write(j->env->sys, path, list, err)
-                : no_memory(j->id, err);
+                : scr_no_memory(err);
 }
 
 static int enter_part(struct job *j, int part, int ranks, struct scr_err *err)

@@ -8,11 +8,6 @@
 #include "base/path.h"
 #include "store/arrival.h"
 
-static int no_memory(int id, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d", id);
-}
-
 static int add_stored(struct scr_table *paths, const struct scr_listed *f)
 {
     char *path = scr_listed_stored(f);
@@ -35,7 +30,7 @@ int scr_paths_add(const struct scr_env *env, const struct scr_prefix *p, int id,
         for (SCR_EACH(const struct scr_listed, f, &files.of[i]->files))
             ok = ok && add_stored(paths, f);
     scr_rank2file_fini(&files);
-    return rc == SCR_OK && !ok ? no_memory(id, err) : rc;
+    return rc == SCR_OK && !ok ? scr_no_memory(err) : rc;
 }
 
 static int add_packed(int id, const scr_filemap *map, struct scr_table *paths,
@@ -50,7 +45,7 @@ static int add_packed(int id, const scr_filemap *map, struct scr_table *paths,
             if (scr_arrival_packed_parse(f->item.name, &stamp, &is, &file.item.name))
                 ok = ok && add_stored(paths, &file);
         }
-    return ok ? SCR_OK : no_memory(id, err);
+    return ok ? SCR_OK : scr_no_memory(err);
 }
 
 int scr_paths_add_landed(const struct scr_env *env, const struct scr_prefix *p, int id,
@@ -59,7 +54,7 @@ int scr_paths_add_landed(const struct scr_env *env, const struct scr_prefix *p, 
     int *node = NULL;
     size_t n = 0;
     scr_filemap *map = scr_filemap_new();
-    int rc = map ? scr_arrival_nodes(env, p, id, &node, &n, err) : no_memory(id, err);
+    int rc = map ? scr_arrival_nodes(env, p, id, &node, &n, err) : scr_no_memory(err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         rc = scr_arrival_read(env, p, id, node[i], map, err);
     if (rc == SCR_OK)
@@ -214,8 +209,7 @@ static int sync_dir(const struct scr_env *env, const struct scr_prefix *p,
                     const char *dir, struct scr_err *err)
 {
     char *path = scr_path_join(p->path, dir);
-    int rc = path ? scr_dir_sync(env->sys, path, err)
-                  : scr_fail(err, SCR_E_NOMEM, 0, "sync of directories");
+    int rc = path ? scr_dir_sync(env->sys, path, err) : scr_no_memory(err);
     free(path);
     return rc;
 }
@@ -229,7 +223,7 @@ int scr_paths_sync(const struct scr_env *env, const struct scr_prefix *p,
     for (size_t i = 0; i < files->n; i++)
         for (SCR_EACH(const struct scr_listed, f, &files->of[i]->files))
             ok = ok && add_dirs(&dirs, f->item.name);
-    int rc = ok ? SCR_OK : scr_fail(err, SCR_E_NOMEM, 0, "sync of directories");
+    int rc = ok ? SCR_OK : scr_no_memory(err);
     for (SCR_EACH(const struct scr_item, d, &dirs))
         if (rc == SCR_OK)
             rc = sync_dir(env, p, d->name, err);

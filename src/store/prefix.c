@@ -27,7 +27,7 @@ static int try_write(const struct scr_env *env, const struct scr_prefix *p,
     int fd = -1;
     char *probe = scr_asprintf("%s/.probe.%ld", p->scr, (long)getpid());
     if (probe == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "prefix %s: out of memory", p->path);
+        return scr_no_memory(err);
     int rc = scr_open(env->sys, probe, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600, &fd, err);
     if (rc == SCR_OK)
         rc = scr_close(env->sys, &fd, probe, err);
@@ -69,7 +69,7 @@ int scr_prefix_open(const struct scr_env *env, const char *path, int create,
     p->scr = p->path ? scr_path_join(p->path, ".scr") : NULL;
     free(cwd);
     if (p->scr == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "prefix directory %s: out of memory", path);
+        rc = scr_no_memory(err);
     else
         rc = prefix_check(env, p, create, err);
     if (rc != SCR_OK)
@@ -97,8 +97,7 @@ static int is_inside(const char *prefix, const char *real, int *inside,
     *inside = below != NULL;
     free(below);
     free(root);
-    return *inside || outside ? SCR_OK
-                              : scr_fail(err, SCR_E_NOMEM, 0, "prefix %s", prefix);
+    return *inside || outside ? SCR_OK : scr_no_memory(err);
 }
 
 int scr_path_check_inside(const char *prefix, const char *dir, struct scr_err *err)
@@ -108,8 +107,7 @@ int scr_path_check_inside(const char *prefix, const char *dir, struct scr_err *e
     int inside = 0, rc = scr_realpath(dir, &real, &why);
     if (rc == SCR_E_NOENT && strcmp(dir, prefix) != 0) {
         char *above = scr_path_dir(dir);
-        rc = above ? scr_path_check_inside(prefix, above, err)
-                   : scr_fail(err, SCR_E_NOMEM, 0, "prefix %s", prefix);
+        rc = above ? scr_path_check_inside(prefix, above, err) : scr_no_memory(err);
         free(above);
         return rc;
     }
@@ -204,7 +202,7 @@ int scr_prefix_state_read(const struct scr_env *env, const struct scr_prefix *p,
     int rc = scr_txn_init(&s, env, p, name, err);
     if (rc == SCR_OK && (rc = scr_txn_load(&s, err)) == SCR_OK &&
         scr_hash_merge(h, s.h) != SCR_OK)
-        rc = scr_txn_no_memory(&s, err);
+        rc = scr_no_memory(err);
     scr_txn_fini(&s);
     return rc;
 }

@@ -12,11 +12,6 @@
 
 enum { DIR_MODE = 0777 }; /* cut by the umask */
 
-static int no_memory(int id, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "dataset %d: out of memory", id);
-}
-
 /* --- summary --- */
 
 /* The summary must be that of the directory it lies in: a copied directory is not a
@@ -48,14 +43,14 @@ static void summary_fini(struct summary *s)
 }
 
 /* Reads the summary in dir, of any dataset. *s is empty after an error. */
-static int summary_read(const struct scr_env *env, const char *dir, int id,
-                        struct summary *s, struct scr_err *err)
+static int summary_read(const struct scr_env *env, const char *dir, struct summary *s,
+                        struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     char *path = scr_path_join(dir, "summary.scr");
     *s = (struct summary){ .h = scr_hash_new() };
     int rc = path && s->h ? scr_hash_file_read(env->sys, path, s->h, &why)
-                          : no_memory(id, &why);
+                          : scr_no_memory(&why);
     if (rc == SCR_OK) {
         rc = scr_summary_get(s->h, &s->complete, &s->dset, &s->files, &why);
         scr_err_prefix(&why, "%s", path);
@@ -73,7 +68,7 @@ static int summary_load(const struct scr_env *env, const char *dir, int id,
                         struct summary *s, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    int rc = summary_read(env, dir, id, s, err);
+    int rc = summary_read(env, dir, s, err);
     if (rc != SCR_OK || (rc = check_id(id, s->dset, &why)) == SCR_OK)
         return rc;
     summary_fini(s);
@@ -81,13 +76,13 @@ static int summary_load(const struct scr_env *env, const char *dir, int id,
 }
 
 /* Either output may be NULL. */
-static int summary_tell(const struct summary *s, int id, int *complete, scr_hash *dset,
+static int summary_tell(const struct summary *s, int *complete, scr_hash *dset,
                         struct scr_err *err)
 {
     if (complete != NULL)
         *complete = s->complete;
     return dset == NULL || scr_hash_merge(dset, s->dset) == SCR_OK ? SCR_OK
-                                                                   : no_memory(id, err);
+                                                                   : scr_no_memory(err);
 }
 
 int scr_prefix_summary_here(const struct scr_env *env, const struct scr_prefix *p,
@@ -95,9 +90,9 @@ int scr_prefix_summary_here(const struct scr_env *env, const struct scr_prefix *
 {
     struct summary s = { 0 };
     char *dir = scr_prefix_dset_dir(p, id);
-    int rc = dir ? summary_load(env, dir, id, &s, err) : no_memory(id, err);
+    int rc = dir ? summary_load(env, dir, id, &s, err) : scr_no_memory(err);
     if (rc == SCR_OK)
-        rc = summary_tell(&s, id, complete, dset, err);
+        rc = summary_tell(&s, complete, dset, err);
     summary_fini(&s);
     free(dir);
     return rc;
@@ -122,7 +117,7 @@ static int old_dir(const struct scr_env *env, const struct scr_prefix *p, int id
              !scr_path_is_safe(e.dir))
         rc = SCR_E_NOENT;
     else if ((*dir = scr_strdup(e.dir)) == NULL)
-        rc = no_memory(id, err);
+        rc = scr_no_memory(err);
     scr_index_fini(&index);
     return rc;
 }
@@ -136,11 +131,11 @@ static int old_load(const struct scr_env *env, const struct scr_prefix *p, int i
     int rc = old_dir(env, p, id, &rel, err);
     *s = (struct summary){ 0 };
     if (rc == SCR_OK && (dir = scr_path_join(p->path, rel)) == NULL)
-        rc = no_memory(id, err);
+        rc = scr_no_memory(err);
     if (rc == SCR_OK)
         rc = summary_load(env, dir, id, s, err);
     if (rc == SCR_OK && scr_hash_set_val(s->dset, "NAME", rel) == NULL)
-        rc = no_memory(id, err);
+        rc = scr_no_memory(err);
     if (rc == SCR_OK)
         s->below = rel;
     else
@@ -158,7 +153,7 @@ int scr_prefix_summary_read(const struct scr_env *env, const struct scr_prefix *
         struct summary s;
         int old = old_load(env, p, id, &s, &old_why);
         if (old == SCR_OK)
-            old = summary_tell(&s, id, complete, dset, &old_why);
+            old = summary_tell(&s, complete, dset, &old_why);
         summary_fini(&s);
         if (old == SCR_OK)
             return old;
@@ -169,15 +164,15 @@ int scr_prefix_summary_read(const struct scr_env *env, const struct scr_prefix *
 }
 
 /* What is there to be edited: an unreadable summary is replaced, a newer one is not. */
-static int summary_base(const struct scr_env *env, const char *dir, int id,
-                        scr_hash **h, struct scr_err *err)
+static int summary_base(const struct scr_env *env, const char *dir, scr_hash **h,
+                        struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     struct summary s;
-    int rc = summary_read(env, dir, id, &s, &why);
+    int rc = summary_read(env, dir, &s, &why);
     if (rc == SCR_E_NOENT || rc == SCR_E_CORRUPT) {
         s.h = scr_hash_new();
-        rc = s.h != NULL ? SCR_OK : no_memory(id, &why);
+        rc = s.h != NULL ? SCR_OK : scr_no_memory(&why);
     }
     *h = s.h;
     s.h = NULL;
@@ -192,13 +187,13 @@ int scr_prefix_summary_write(const struct scr_env *env, const struct scr_prefix 
     scr_hash *h = NULL;
     char *dir = scr_prefix_dset_dir(p, id);
     char *path = dir ? scr_path_join(dir, "summary.scr") : NULL;
-    int rc = path ? check_id(id, dset, err) : no_memory(id, err);
+    int rc = path ? check_id(id, dset, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_dir_make(env->sys, dir, DIR_MODE, err);
     if (rc == SCR_OK)
-        rc = summary_base(env, dir, id, &h, err);
+        rc = summary_base(env, dir, &h, err);
     if (rc == SCR_OK && scr_summary_set(h, dset, complete) != SCR_OK)
-        rc = no_memory(id, err);
+        rc = scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_hash_file_write(env->sys, path, h, SCR_DURABLE, err);
     scr_hash_delete(h);
@@ -251,8 +246,7 @@ static int walk_parts(const struct walk *w, const struct scr_rank2file_root *nod
     int rc = SCR_OK;
     for (size_t i = 0; i < node->n && rc == SCR_OK; i++) {
         char *suffix = scr_rank2file_part_name(node->level, node->part[i]);
-        rc =
-            suffix ? walk_tree(w, suffix, node->level - 1, err) : no_memory(w->id, err);
+        rc = suffix ? walk_tree(w, suffix, node->level - 1, err) : scr_no_memory(err);
         free(suffix);
     }
     return rc;
@@ -268,7 +262,7 @@ static int walk_tree(const struct walk *w, const char *suffix, int level_max,
     char *path = scr_rank2file_path(w->p, w->id, suffix);
     scr_rank2file_init(&part, w->out->ranks);
     int rc = path ? scr_rank2file_root_read(w->env->sys, path, &node, &part, err)
-                  : no_memory(w->id, err);
+                  : scr_no_memory(err);
     if (rc == SCR_OK && node.level > level_max)
         rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: bad LEVEL", path);
     if (rc == SCR_OK && w->out->ranks == 0)
@@ -309,7 +303,7 @@ static int from_summary(const struct walk *w, struct scr_err *err)
     struct scr_err why = SCR_ERR_INIT;
     struct summary s = { 0 };
     char *dir = scr_prefix_dset_dir(w->p, w->id);
-    int rc = dir ? summary_load(w->env, dir, w->id, &s, &why) : no_memory(w->id, &why);
+    int rc = dir ? summary_load(w->env, dir, w->id, &s, &why) : scr_no_memory(&why);
     if (rc == SCR_E_NOENT) {
         scr_err_clear(&why);
         rc = old_load(w->env, w->p, w->id, &s, &why);
@@ -340,7 +334,7 @@ int scr_prefix_rank2file_read(const struct scr_env *env, const struct scr_prefix
         rc = from_summary(&w, err);
     else if (rc != SCR_OK)
         scr_fail(err, rc, 0, "%s", why.text);
-    return rc == SCR_OK && !scr_rank2file_ok(files) ? no_memory(id, err) : rc;
+    return rc == SCR_OK && !scr_rank2file_ok(files) ? scr_no_memory(err) : rc;
 }
 
 int scr_prefix_summary_remove(const struct scr_env *env, const struct scr_prefix *p,
@@ -351,7 +345,7 @@ int scr_prefix_summary_remove(const struct scr_env *env, const struct scr_prefix
     char *summary = dir ? scr_path_join(dir, "summary.scr") : NULL;
     int rc = SCR_OK;
     if (summary == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "summary of dataset %d", id);
+        rc = scr_no_memory(err);
     else if (scr_file_stat(env->sys, summary, &st, NULL) != SCR_E_NOENT)
         rc = scr_file_remove(env->sys, summary, err);
     if (rc == SCR_OK && scr_file_stat(env->sys, dir, &st, NULL) != SCR_E_NOENT)

@@ -33,7 +33,7 @@ static int txn_write(struct txn *t, struct scr_err *err)
     struct scr_str s = SCR_STR_INIT;
     scr_index_pack(&s, &t->index);
     int rc =
-        s.bad ? scr_txn_no_memory(&t->file, err)
+        s.bad ? scr_no_memory(err)
               : scr_frame_write(t->file.env->sys, t->file.path, &s, SCR_DURABLE, err);
     scr_str_free(&s);
     return rc;
@@ -55,7 +55,7 @@ static int rebuild_add(struct txn *t, int id, struct scr_err *err)
     if (rc == SCR_OK)
         return SCR_OK;
     if (rc == SCR_E_NOMEM)
-        return scr_txn_no_memory(f, err);
+        return scr_no_memory(err);
     /* What cannot be read now may be good: better no index than one that forgot it. */
     if (rc == SCR_E_IO)
         return scr_fail(err, rc, 0, "%s", why.text);
@@ -98,7 +98,7 @@ static int load_old(struct txn *t, struct scr_err *err)
     if (rc == SCR_OK && f->bytes != NULL)
         rc = scr_index_unpack(&t->index, f->bytes, f->nbytes, &why);
     if (rc == SCR_E_NOMEM)
-        return scr_txn_no_memory(f, err);
+        return scr_no_memory(err);
     if (rc == SCR_E_IO)
         return scr_fail(err, rc, 0, "%s", why.text);
     if (rc != SCR_OK || t->index.version != 1) {

@@ -29,11 +29,6 @@ struct look {
     int lists; /* that may still be read */
 };
 
-static int no_memory(int id, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "dataset %d: out of memory", id);
-}
-
 /* --- what there is of it --- */
 
 struct records {
@@ -63,7 +58,7 @@ static int find_records(const struct look *l, int id, struct records *r,
     struct scr_err why = SCR_ERR_INIT;
     *r = (struct records){ 0 };
     int rc =
-        dir ? scr_dir_list(l->env->sys, dir, &names, &n, &why) : no_memory(id, &why);
+        dir ? scr_dir_list(l->env->sys, dir, &names, &n, &why) : scr_no_memory(&why);
     for (size_t i = 0; i < n; i++) {
         r->list = r->list || strcmp(names[i], "rank2file") == 0;
         r->in_use = r->in_use || is_in_use(names[i]);
@@ -90,7 +85,7 @@ static int add_taken(const struct look *l, int id, struct scr_table *taken,
                      scr_table_add(taken, f->item.name) != NULL;
             free(stored);
             if (!ok)
-                rc = no_memory(id, err);
+                rc = scr_no_memory(err);
         }
     scr_rank2file_fini(&files);
     return rc;
@@ -153,7 +148,7 @@ static int judge(struct look *l, size_t i, int *none, struct scr_err *err)
     if (told && paths.n > 0) {
         l->own[i] = scr_arena_text(&l->texts, paths.first->name);
         l->nown++;
-        rc = l->own[i] != NULL ? SCR_OK : no_memory(id, err);
+        rc = l->own[i] != NULL ? SCR_OK : scr_no_memory(err);
     }
     scr_table_fini(&paths);
     return rc;
@@ -259,7 +254,7 @@ static int read_index(struct look *l, struct scr_err *err)
     int rc = scr_prefix_index_read(l->env, l->p, &l->index, err);
     if (rc == SCR_OK && (scr_index_ids(&l->index, &l->ids, &l->n) != SCR_OK ||
                          (l->own = scr_calloc(l->n, sizeof *l->own)) == NULL))
-        rc = no_memory(l->id, err);
+        rc = scr_no_memory(err);
     return rc;
 }
 

@@ -16,11 +16,6 @@
 
 enum { VERSION = 1 };
 
-static int no_memory(int id, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "files of dataset %d: out of memory", id);
-}
-
 char *scr_replacing_dir(const char *dir, int id)
 {
     return scr_asprintf("%s/" SCR_PART_DIR "%d", dir, id);
@@ -57,7 +52,7 @@ int scr_replacing_begin(const struct scr_env *env, const struct scr_prefix *p, i
     int merged = scr_hash_merge(scr_hash_set(h, "DSET", NULL), dset) == SCR_OK;
     int rc = merged && path && scr_hash_ok(h)
                  ? scr_hash_file_write(env->sys, path, h, SCR_DURABLE, err)
-                 : no_memory(id, err);
+                 : scr_no_memory(err);
     free(path);
     scr_hash_delete(h);
     return rc;
@@ -70,13 +65,13 @@ static int read_record(const struct scr_env *env, const struct scr_prefix *p, in
     scr_hash *h = scr_hash_new();
     char *path = record_path(p, id);
     int rc =
-        h && path ? scr_hash_file_read(env->sys, path, h, err) : no_memory(id, err);
+        h && path ? scr_hash_file_read(env->sys, path, h, err) : scr_no_memory(err);
     if (rc == SCR_OK &&
         (!scr_hash_get_val_int(h, "VERSION", &version) || version != VERSION))
         rc = scr_fail(err, version > VERSION ? SCR_E_VERSION : SCR_E_CORRUPT, 0,
                       "%s: version %d, this reader knows %d", path, version, VERSION);
     if (rc == SCR_OK && scr_hash_merge(dset, scr_hash_get(h, "DSET")) != SCR_OK)
-        rc = no_memory(id, err);
+        rc = scr_no_memory(err);
     free(path);
     scr_hash_delete(h);
     return rc;
@@ -97,7 +92,7 @@ int scr_replacing_end(const struct scr_env *env, const struct scr_prefix *p, int
                       struct scr_err *err)
 {
     char *dir = scr_prefix_dset_dir(p, id), *path = record_path(p, id);
-    int rc = dir && path ? scr_file_remove(env->sys, path, err) : no_memory(id, err);
+    int rc = dir && path ? scr_file_remove(env->sys, path, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_dir_sync(env->sys, dir, err);
     free(path);
@@ -122,14 +117,14 @@ static int open_replacing(struct replacing *r, struct scr_err *err)
     scr_table_init(&r->paths, sizeof(struct scr_item));
     scr_table_init(&r->parts, sizeof(struct scr_item));
     r->dset = scr_hash_new();
-    int rc = r->dset ? read_record(r->env, r->p, r->id, r->dset, err)
-                     : no_memory(r->id, err);
+    int rc =
+        r->dset ? read_record(r->env, r->p, r->id, r->dset, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_prefix_rank2file_read(r->env, r->p, r->id, &r->list, err);
     for (size_t i = 0; i < r->list.n; i++)
         for (SCR_EACH(const struct scr_listed, f, &r->list.of[i]->files))
             (void)scr_table_add(&r->paths, f->item.name);
-    return rc == SCR_OK && !scr_table_ok(&r->paths) ? no_memory(r->id, err) : rc;
+    return rc == SCR_OK && !scr_table_ok(&r->paths) ? scr_no_memory(err) : rc;
 }
 
 static void close_replacing(struct replacing *r)
@@ -153,8 +148,8 @@ static int each_file(struct replacing *r,
             char *waits = scr_replacing_path(r->p, r->id, f->item.name);
             char *place = scr_path_join(r->p->path, f->item.name);
             if (rc == SCR_OK)
-                rc = waits && place ? step(r, waits, place, f, err)
-                                    : no_memory(r->id, err);
+                rc =
+                    waits && place ? step(r, waits, place, f, err) : scr_no_memory(err);
             free(place);
             free(waits);
         }
@@ -177,14 +172,14 @@ static int note_part(struct replacing *r, const char *waits, struct scr_err *err
     char *dir = scr_path_dir(waits);
     int ok = dir != NULL && scr_table_add(&r->parts, dir) != NULL;
     free(dir);
-    return ok ? SCR_OK : no_memory(r->id, err);
+    return ok ? SCR_OK : scr_no_memory(err);
 }
 
 static int check_file(struct replacing *r, const char *waits, const char *place,
                       const struct scr_listed *f, struct scr_err *err)
 {
     char *dir = scr_path_dir(place);
-    int rc = dir ? scr_prefix_check_inside(r->p, dir, err) : no_memory(r->id, err);
+    int rc = dir ? scr_prefix_check_inside(r->p, dir, err) : scr_no_memory(err);
     free(dir);
     if (rc != SCR_OK)
         return rc;
@@ -222,7 +217,7 @@ static int check_newest(const struct replacing *r, struct scr_err *err)
     scr_table_init(&theirs, sizeof(struct scr_item));
     int rc = scr_prefix_index_read(r->env, r->p, &index, err);
     if (rc == SCR_OK && scr_index_ids(&index, &ids, &n) != SCR_OK)
-        rc = no_memory(r->id, err);
+        rc = scr_no_memory(err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         if (ids[i] > r->id)
             rc = add_paths(r, ids[i], &theirs, err);
@@ -250,7 +245,7 @@ static int demote_older(const struct replacing *r, struct scr_err *err)
                       r->id, newer);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         if (scr_ids_add(&older, ids[i]) != SCR_OK)
-            rc = no_memory(r->id, err);
+            rc = scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_demote(r->env, r->p, &older, err);
     scr_ids_fini(&older);

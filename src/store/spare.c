@@ -33,8 +33,7 @@ int scr_spare_keep(const struct scr_env *env, const char *path, const char *cach
 {
     char *dset_dir = scr_cache_dset_dir(cache, id);
     char *to = dset_dir != NULL ? spare_path(dset_dir, rank) : NULL;
-    int rc = to != NULL ? blank(env, path, err)
-                        : scr_fail(err, SCR_E_NOMEM, 0, "keep %s: out of memory", path);
+    int rc = to != NULL ? blank(env, path, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_cache_make(env, cache, id, rank, err);
     if (rc == SCR_OK)
@@ -48,9 +47,8 @@ int scr_spare_take(const struct scr_env *env, const char *dset_dir, int rank,
                    const char *path, struct scr_err *err)
 {
     char *from = spare_path(dset_dir, rank);
-    int rc = from != NULL ? scr_file_rename(env->sys, from, path, err)
-                          : scr_fail(err, SCR_E_NOMEM, 0,
-                                     "take a spare for %s: out of memory", path);
+    int rc =
+        from != NULL ? scr_file_rename(env->sys, from, path, err) : scr_no_memory(err);
     free(from);
     return rc;
 }

@@ -46,18 +46,13 @@ int scr_txn_may_start_anew(const char *name)
     return traits_of(name)->may_start_anew;
 }
 
-int scr_txn_no_memory(const struct scr_txn *s, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "%s/%s: out of memory", s->p->scr, s->name);
-}
-
 int scr_txn_init(struct scr_txn *s, const struct scr_env *env,
                  const struct scr_prefix *p, const char *name, struct scr_err *err)
 {
     *s = (struct scr_txn){ .env = env, .p = p, .name = name, .lock = SCR_LOCK_INIT };
     s->path = scr_prefix_file(p, name);
     s->h = scr_hash_new();
-    return s->path != NULL && s->h != NULL ? SCR_OK : scr_txn_no_memory(s, err);
+    return s->path != NULL && s->h != NULL ? SCR_OK : scr_no_memory(err);
 }
 
 void scr_txn_fini(struct scr_txn *s)
@@ -72,7 +67,7 @@ int scr_txn_lock(struct scr_txn *s, struct scr_err *err)
 {
     char *path = scr_asprintf("%s.lock", s->path);
     if (path == NULL)
-        return scr_txn_no_memory(s, err);
+        return scr_no_memory(err);
     int rc = scr_lock_acquire(s->env->sys, path, LOCK_TIMEOUT_MS, &s->lock, err);
     free(path);
     return rc;
@@ -124,7 +119,7 @@ int scr_txn_keep_aside(struct scr_txn *s, const char *cause, struct scr_err *err
         struct stat st;
         char *aside = scr_asprintf("%s.damaged.%d", s->path, n);
         if (aside == NULL)
-            return scr_txn_no_memory(s, err);
+            return scr_no_memory(err);
         int rc = scr_file_stat(s->env->sys, aside, &st, NULL);
         if (rc != SCR_E_NOENT) {
             free(aside);
@@ -148,5 +143,5 @@ int scr_txn_edit(struct scr_txn *s, scr_hash_edit edit, void *arg, struct scr_er
     int rc = edit(s->h, arg, &changed, err);
     if (rc != SCR_OK || !changed)
         return rc;
-    return scr_hash_ok(s->h) ? scr_txn_write(s, err) : scr_txn_no_memory(s, err);
+    return scr_hash_ok(s->h) ? scr_txn_write(s, err) : scr_no_memory(err);
 }

@@ -45,6 +45,5 @@ int scr_txn_edit(struct scr_txn *s, scr_hash_edit edit, void *arg, struct scr_er
 /* Whether a damaged file of that name may be replaced: what it said can be given again.
  */
 int scr_txn_may_start_anew(const char *name);
-int scr_txn_no_memory(const struct scr_txn *s, struct scr_err *err);
 
 #endif

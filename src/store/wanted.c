@@ -14,11 +14,6 @@
  * the file servers behind them, for longer. */
 static const double TICK_S = 0.1, COARSE_TICK_S = 2.5;
 
-static int no_memory(int id, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "transfer of dataset %d: out of memory", id);
-}
-
 void scr_wanted_init(struct scr_wanted *w)
 {
     *w = (struct scr_wanted){ 0 };
@@ -83,7 +78,7 @@ static void remember(struct scr_wanted *w, const struct stat *now)
 
 /* The first file is about to get its name. */
 static int demote_once(struct scr_wanted *w, const struct scr_env *env,
-                       const struct scr_prefix *p, int id, const scr_hash *plan,
+                       const struct scr_prefix *p, const scr_hash *plan,
                        struct scr_err *err)
 {
     struct scr_ids ids = { 0 };
@@ -91,7 +86,7 @@ static int demote_once(struct scr_wanted *w, const struct scr_env *env,
     pthread_mutex_lock(&w->lock);
     if (!w->demoted &&
         !scr_hash_list_int(scr_hash_get(plan, "REPLACES"), &ids.id, &ids.n))
-        rc = no_memory(id, err);
+        rc = scr_no_memory(err);
     ids.room = ids.n;
     if (rc == SCR_OK && !w->demoted)
         rc = scr_demote(env, p, &ids, err);
@@ -108,13 +103,13 @@ static int read_plan(struct scr_wanted *w, const struct scr_env *env,
     struct scr_err why = SCR_ERR_INIT;
     uint64_t is = 0;
     scr_hash *plan = scr_hash_new();
-    int rc = plan ? scr_arrival_plan_read(env, p, id, plan, &why) : no_memory(id, &why);
+    int rc = plan ? scr_arrival_plan_read(env, p, id, plan, &why) : scr_no_memory(&why);
     (void)scr_hash_get_val_u64(plan, "STAMP", &is);
     if (rc == SCR_E_NOENT || (rc == SCR_OK && is != stamp))
         rc = scr_fail(&why, SCR_E_MISSING, 0, "the transfer of dataset %d was given up",
                       id);
     if (rc == SCR_OK)
-        rc = demote_once(w, env, p, id, plan, &why);
+        rc = demote_once(w, env, p, plan, &why);
     scr_hash_delete(plan);
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
 }

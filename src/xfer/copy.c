@@ -93,8 +93,7 @@ static int pump(const struct scr_sys *sys, const struct scr_copy *job, int in, i
     int is_short = job->buf > 0 && job->buf < SCR_COPY_SLICE;
     size_t cap = is_short ? job->buf : SCR_COPY_SLICE, n = cap;
     void *buf = malloc(cap);
-    int rc = buf ? SCR_OK
-                 : scr_fail(err, SCR_E_NOMEM, 0, "copy %s: out of memory", job->src);
+    int rc = buf ? SCR_OK : scr_no_memory(err);
     while (rc == SCR_OK && n == cap) {
         rc = scr_pread_upto(sys, in, buf, cap, (off_t)got->size, &n, job->src, err);
         if (rc == SCR_OK)
@@ -199,7 +198,7 @@ int scr_copy_begin(const struct scr_sys *sys, const struct scr_copy *job,
     file->tmp = job->tmp ? scr_strdup(job->tmp) : scr_copy_tmp(job->dst, job->tag);
     int rc = SCR_OK;
     if (file->tmp == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "copy %s: out of memory", job->src);
+        rc = scr_no_memory(err);
     if (rc == SCR_OK)
         rc = open_source(sys, job, &in, &got->st, err);
     if (rc == SCR_OK)

@@ -60,11 +60,6 @@ char *scr_daemon_path(const char *dir, const char *name)
     return scr_path_join(dir, name);
 }
 
-static int no_memory(struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "transfer process: out of memory");
-}
-
 /* --- the process --- */
 
 int scr_daemon_look(const struct scr_sys *sys, const char *dir,
@@ -72,7 +67,7 @@ int scr_daemon_look(const struct scr_sys *sys, const char *dir,
 {
     char *path = scr_daemon_path(dir, SCR_TRANSFER_LIFE);
     *who = (struct scr_lock_holder){ 0 };
-    int rc = path ? scr_lock_look(sys, path, who, err) : no_memory(err);
+    int rc = path ? scr_lock_look(sys, path, who, err) : scr_no_memory(err);
     free(path);
     return rc;
 }
@@ -160,7 +155,7 @@ static int launch_program(const struct scr_sys *sys, const struct scr_daemon *d,
                                         .err_path = log };
     int status = 0;
     int rc = log ? scr_proc_run(&spec, SCR_TRANSFER_START_S, NULL, &status, err)
-                 : no_memory(err);
+                 : scr_no_memory(err);
     if (rc == SCR_OK && status != 0) {
         char *said = read_log(sys, log);
         rc = scr_fail(err, SCR_E_FAILURE, 0, "%s ended with status %d%s%s", program,
@@ -193,7 +188,7 @@ static int ensure_running(const struct scr_sys *sys, struct scr_daemon *d,
     struct scr_lock_holder who;
     char *path = scr_daemon_path(d->dir, START_LOCK);
     int rc = path ? scr_lock_acquire(sys, path, 2000 * SCR_TRANSFER_START_S, &lock, err)
-                  : no_memory(err);
+                  : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_daemon_look(sys, d->dir, &who, err);
     if (rc == SCR_OK && !who.held) {
@@ -240,7 +235,7 @@ static int edit_list(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     struct scr_transfer t;
     int rc = scr_transfer_get(h, &t, err);
     if (rc == SCR_OK && scr_transfer_add_rank(h, w->id, &d, w->rank) != SCR_OK)
-        rc = no_memory(err);
+        rc = scr_no_memory(err);
     for (size_t i = 0; i < x->n && rc == SCR_OK; i++)
         if (!x->file[i].whole)
             rc = list_file(h, w, &x->file[i], err);
@@ -249,7 +244,7 @@ static int edit_list(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     t.command = SCR_TRANSFER_RUN;
     t.done = 0;
     *changed = 1;
-    return scr_transfer_set(h, &t) == SCR_OK ? SCR_OK : no_memory(err);
+    return scr_transfer_set(h, &t) == SCR_OK ? SCR_OK : scr_no_memory(err);
 }
 
 static int edit_remove(scr_hash *h, void *arg, int *changed, struct scr_err *err)
@@ -281,7 +276,7 @@ static int read_file(const struct scr_sys *sys, struct scr_daemon *d,
         return rc;
     scr_hash *h = scr_hash_new();
     rc = h ? scr_hash_read_with_lock(sys, d->file, SCR_TRANSFER_LOCK_MS, h, err)
-           : no_memory(err);
+           : scr_no_memory(err);
     if (rc != SCR_OK) {
         scr_hash_delete(h);
         return rc;
@@ -429,7 +424,7 @@ struct scr_mover *scr_mover_daemon(const struct scr_daemon_opts *o,
     struct scr_mover *m = scr_mover_make(&back_end, sys, err);
     struct scr_daemon *d = m ? scr_calloc(1, sizeof *d) : NULL;
     if (d == NULL) {
-        no_memory(err);
+        scr_no_memory(err);
         free(m);
         return NULL;
     }
@@ -441,7 +436,7 @@ struct scr_mover *scr_mover_daemon(const struct scr_daemon_opts *o,
     d->program = scr_strdup(o->program ? o->program : SCR_BINDIR "/" PROGRAM);
     if (d->dir != NULL && d->file != NULL && d->program != NULL)
         return m;
-    no_memory(err);
+    scr_no_memory(err);
     scr_mover_free(m);
     return NULL;
 }
@@ -480,7 +475,7 @@ static int edit_tidy(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     int *ids = NULL;
     size_t n = 0;
     if (!scr_hash_list_int(scr_hash_get(h, "DSET"), &ids, &n))
-        return no_memory(err);
+        return scr_no_memory(err);
     for (size_t i = 0; i < n; i++) {
         int *ranks = NULL;
         size_t nranks = 0;
@@ -507,7 +502,7 @@ int scr_daemon_tidy(const struct scr_sys *sys, const char *dir, int *busy,
     struct stat st;
     char *file = scr_daemon_path(dir, SCR_TRANSFER_FILE);
     *busy = 0;
-    int rc = file ? scr_daemon_look(sys, dir, &who, err) : no_memory(err);
+    int rc = file ? scr_daemon_look(sys, dir, &who, err) : scr_no_memory(err);
     if (rc == SCR_OK && scr_file_stat(sys, file, &st, NULL) != SCR_E_NOENT)
         rc = who.held ? update(sys, file, edit_tidy, busy, err)
                       : scr_file_remove(sys, file, err);
@@ -522,7 +517,7 @@ int scr_daemon_release(const struct scr_sys *sys, const char *dir, double patien
     struct watch w = { .patience = patience };
     struct scr_err why = SCR_ERR_INIT;
     char *file = scr_daemon_path(dir, SCR_TRANSFER_FILE);
-    int left = 1, rc = file ? SCR_OK : no_memory(err);
+    int left = 1, rc = file ? SCR_OK : scr_no_memory(err);
     start_watch(&w);
     if (rc == SCR_OK)
         rc = update(sys, file, edit_cancel, &all, &why);

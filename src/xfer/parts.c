@@ -12,11 +12,6 @@
 #include "xfer/copy.h"
 #include "xfer/zst.h"
 
-static int no_memory(const char *dir, struct scr_err *err)
-{
-    return scr_fail(err, SCR_E_NOMEM, 0, "temporary files in %s: out of memory", dir);
-}
-
 static int add_stem(const char *dst, struct scr_table *stems)
 {
     char *stem = scr_copy_tmp_stem(dst);
@@ -53,7 +48,7 @@ static int remove_part(const struct scr_sys *sys, const char *dir, const char *b
                        struct scr_err *err)
 {
     char *path = scr_path_join(dir, base);
-    int rc = path ? scr_file_remove(sys, path, err) : no_memory(dir, err);
+    int rc = path ? scr_file_remove(sys, path, err) : scr_no_memory(err);
     free(path);
     return rc;
 }
@@ -69,7 +64,7 @@ int scr_parts_remove(const struct scr_sys *sys, const char *dir,
     scr_table_init(&stems, sizeof(struct scr_item));
     for (SCR_EACH(const struct scr_item, e, names))
         ok = ok && add_name(dir, e->name, &stems);
-    int rc = ok ? scr_dir_list(sys, dir, &base, &all, err) : no_memory(dir, err);
+    int rc = ok ? scr_dir_list(sys, dir, &base, &all, err) : scr_no_memory(err);
     for (size_t i = 0; i < all; i++) {
         if (!is_left(base[i], &stems, below))
             continue;

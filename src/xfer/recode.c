@@ -37,9 +37,7 @@ struct stream {
 static int stream_init(struct stream *s, struct scr_err *err)
 {
     s->buf = malloc(BUF);
-    return s->buf != NULL
-               ? SCR_OK
-               : scr_fail(err, SCR_E_NOMEM, 0, "copy %s: out of memory", s->job->src);
+    return s->buf != NULL ? SCR_OK : scr_no_memory(err);
 }
 
 /* Takes z over. */

@@ -29,7 +29,7 @@ struct scr_xfer *scr_xfer_new(const struct scr_xfer_opts *o, struct scr_err *err
 {
     struct scr_xfer *x = scr_calloc(1, sizeof *x);
     if (x == NULL) {
-        scr_fail(err, SCR_E_NOMEM, 0, "transfer: out of memory");
+        scr_no_memory(err);
         return NULL;
     }
     x->o = *o;
@@ -39,7 +39,7 @@ struct scr_xfer *scr_xfer_new(const struct scr_xfer_opts *o, struct scr_err *err
     pthread_mutex_init(&x->hook, NULL);
     x->slot_dir = scr_strdup(o->slot_dir);
     if (o->slot_dir != NULL && x->slot_dir == NULL) {
-        scr_fail(err, SCR_E_NOMEM, 0, "transfer: out of memory");
+        scr_no_memory(err);
         scr_xfer_free(x);
         return NULL;
     }
@@ -92,8 +92,7 @@ int scr_xfer_add(struct scr_xfer *x, const struct scr_xfer_file *file,
     if (f.src == NULL || f.dst == NULL || (file->name != NULL && f.name == NULL) ||
         (x->n == x->cap && !grow(x))) {
         free_file(x->sys, &f);
-        return scr_fail(err, SCR_E_NOMEM, 0, "transfer of %s: out of memory",
-                        file->src);
+        return scr_no_memory(err);
     }
     x->file[x->n++] = f;
     return SCR_OK;
@@ -159,8 +158,7 @@ static int make_dir(const struct scr_sys *sys, const struct batch *b, size_t i,
     if (i > 0 && scr_path_same_dir(path, b->file[i - 1]->dst))
         return SCR_OK;
     char *dir = scr_path_dir(path);
-    int rc = dir ? scr_dir_make(sys, dir, DIR_MODE, err)
-                 : scr_fail(err, SCR_E_NOMEM, 0, "transfer to %s: out of memory", path);
+    int rc = dir ? scr_dir_make(sys, dir, DIR_MODE, err) : scr_no_memory(err);
     free(dir);
     return rc;
 }
@@ -286,7 +284,7 @@ static int sync_dirs(const struct scr_sys *sys, const struct batch *b,
     for (size_t i = 0; i < b->n && rc == SCR_OK; i++) {
         char *dir = scr_path_dir(b->file[i]->dst);
         if (dir == NULL)
-            rc = scr_fail(err, SCR_E_NOMEM, 0, "transfer: out of memory");
+            rc = scr_no_memory(err);
         else if (last == NULL || strcmp(dir, last) != 0)
             rc = scr_dir_sync(sys, dir, err);
         free(last);
@@ -426,7 +424,7 @@ static int place_one(struct scr_xfer *x, struct scr_xfer_file *f, struct scr_err
 {
     char *zst = f->packed ? scr_asprintf("%s" SCR_ZST_SUFFIX, f->dst) : NULL;
     int rc = f->packed && zst == NULL
-                 ? scr_fail(err, SCR_E_NOMEM, 0, "transfer: out of memory")
+                 ? scr_no_memory(err)
                  : scr_file_rename(x->sys, f->tmp, zst ? zst : f->dst, err);
     free(zst);
     if (rc != SCR_OK)

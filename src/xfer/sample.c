@@ -72,7 +72,7 @@ int scr_sample_take(const struct scr_sys *sys, int fd, const char *path, uint64_
     int rc = z != NULL ? SCR_OK : err != NULL ? err->code : SCR_E_NOMEM;
     *s = (struct scr_sample){ 0 };
     if (rc == SCR_OK && buf == NULL)
-        rc = scr_fail(err, SCR_E_NOMEM, 0, "sample of %s: out of memory", path);
+        rc = scr_no_memory(err);
     if (rc == SCR_OK)
         rc = pack_pieces(sys, fd, path, size, z, buf, n, s, err);
     scr_zst_free(z);

@@ -16,8 +16,7 @@ static int try_one(const struct scr_sys *sys, const char *dir, int i,
                    struct scr_lock *slot, struct scr_err *err)
 {
     char *path = scr_asprintf("%s/slot.%d.lock", dir, i);
-    int rc = path ? scr_lock_acquire(sys, path, 0, slot, err)
-                  : scr_fail(err, SCR_E_NOMEM, 0, "%s: out of memory", dir);
+    int rc = path ? scr_lock_acquire(sys, path, 0, slot, err) : scr_no_memory(err);
     free(path);
     return rc;
 }

@@ -13,7 +13,7 @@ int scr_stored_job(const char *prefix, const struct scr_listed *f, struct scr_st
     s->src = stored ? scr_path_join(prefix, stored) : NULL;
     free(stored);
     if (s->src == NULL)
-        return scr_fail(err, SCR_E_NOMEM, 0, "%s: out of memory", f->item.name);
+        return scr_no_memory(err);
     job->src = s->src;
     if (f->has_size)
         job->size = &f->size;

@@ -151,7 +151,7 @@ struct scr_mover *scr_mover_make(const struct scr_back_end *b,
 {
     struct scr_mover *m = scr_calloc(1, sizeof *m);
     if (m == NULL) {
-        scr_fail(err, SCR_E_NOMEM, 0, "transfers: out of memory");
+        scr_no_memory(err);
         return NULL;
     }
     m->back_end = b;

@@ -40,13 +40,13 @@ static struct scr_zst *make(size_t cap, struct scr_err *err)
     }
     free(out);
     free(z);
-    scr_fail(err, SCR_E_NOMEM, 0, "compression: out of memory");
+    scr_no_memory(err);
     return NULL;
 }
 
 static struct scr_zst *no_memory(struct scr_zst *z, struct scr_err *err)
 {
-    scr_fail(err, SCR_E_NOMEM, 0, "compression: out of memory");
+    scr_no_memory(err);
     scr_zst_free(z);
     return NULL;
 }
