@@ -5,14 +5,33 @@
 #include "base/path.h"
 #include "base/str.h"
 #include <limits.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char *const text_keys[SCR_META_TEXTS] = { "FILE", "ORIG",  "PATH",  "NAME",
                                                        "TYPE", "ASKED", "SHARED" };
-static const char *const number_keys[SCR_META_NUMBERS] = {
-    "COMPLETE", "SIZE", "CRC", "DSET",       "RANK",       "RANKS",
-    "MODE",     "UID",  "GID", "ATIME_SECS", "CTIME_SECS", "MTIME_SECS"
+
+/* Where a number is in the struct, as what, and what it may be. */
+enum kind { INT, U32, I64, U64 };
+static const struct number {
+    const char *key;
+    size_t at;
+    enum kind kind;
+    int64_t least, most; /* ids have no sign, which keeps them inside their type */
+} numbers[SCR_META_NUMBERS] = {
+    { "COMPLETE", offsetof(scr_meta, complete), INT, INT_MIN, INT_MAX },
+    { "SIZE", offsetof(scr_meta, size), U64, 0, 0 },
+    { "CRC", offsetof(scr_meta, crc), U32, 0, 0 },
+    { "DSET", offsetof(scr_meta, dset), INT, INT_MIN, INT_MAX },
+    { "RANK", offsetof(scr_meta, rank), INT, INT_MIN, INT_MAX },
+    { "RANKS", offsetof(scr_meta, ranks), INT, INT_MIN, INT_MAX },
+    { "MODE", offsetof(scr_meta, mode), U32, 0, 0177777 },
+    { "UID", offsetof(scr_meta, uid), U32, 0, UINT32_MAX },
+    { "GID", offsetof(scr_meta, gid), U32, 0, UINT32_MAX },
+    { "ATIME_SECS", offsetof(scr_meta, secs[0]), I64, INT64_MIN, INT64_MAX },
+    { "CTIME_SECS", offsetof(scr_meta, secs[1]), I64, INT64_MIN, INT64_MAX },
+    { "MTIME_SECS", offsetof(scr_meta, secs[2]), I64, INT64_MIN, INT64_MAX },
 };
 static const char *const nsec_keys[] = { "ATIME_NSECS", "CTIME_NSECS", "MTIME_NSECS" };
 
@@ -66,46 +85,66 @@ static void set_text(scr_meta *m, enum scr_meta_text t, const char *text)
         m->text[t] = scr_arena_text(m->arena, text);
 }
 
-static int note(scr_meta *m, enum scr_meta_number n)
-{
-    if (m != NULL)
-        m->has |= 1u << n;
-    return m != NULL;
-}
-
 static int has(const scr_meta *m, enum scr_meta_number n)
 {
     return m != NULL && (m->has >> n & 1);
 }
 
+/* The number as 64 bits, SIZE without a sign. */
+static int64_t number_of(const scr_meta *m, enum scr_meta_number n)
+{
+    const void *at = (const char *)m + numbers[n].at;
+    switch (numbers[n].kind) {
+    case INT:
+        return *(const int *)at;
+    case U32:
+        return *(const uint32_t *)at;
+    default:
+        return *(const int64_t *)at;
+    }
+}
+
+static void set_number(scr_meta *m, enum scr_meta_number n, int64_t v)
+{
+    if (m == NULL)
+        return;
+    void *at = (char *)m + numbers[n].at;
+    m->has |= 1u << n;
+    switch (numbers[n].kind) {
+    case INT:
+        *(int *)at = (int)v;
+        break;
+    case U32:
+        *(uint32_t *)at = (uint32_t)v;
+        break;
+    default:
+        *(int64_t *)at = v;
+    }
+}
+
 void scr_meta_set_complete(scr_meta *m, int complete)
 {
-    if (note(m, SCR_META_COMPLETE))
-        m->complete = complete;
+    set_number(m, SCR_META_COMPLETE, complete);
 }
 
 void scr_meta_set_ranks(scr_meta *m, int ranks)
 {
-    if (note(m, SCR_META_RANKS))
-        m->ranks = ranks;
+    set_number(m, SCR_META_RANKS, ranks);
 }
 
 void scr_meta_set_rank(scr_meta *m, int rank)
 {
-    if (note(m, SCR_META_RANK))
-        m->rank = rank;
+    set_number(m, SCR_META_RANK, rank);
 }
 
 void scr_meta_set_dataset(scr_meta *m, int dset)
 {
-    if (note(m, SCR_META_DSET))
-        m->dset = dset;
+    set_number(m, SCR_META_DSET, dset);
 }
 
 void scr_meta_set_filesize(scr_meta *m, uint64_t size)
 {
-    if (note(m, SCR_META_SIZE))
-        m->size = size;
+    set_number(m, SCR_META_SIZE, (int64_t)size);
 }
 
 void scr_meta_set_filetype(scr_meta *m, const char *type)
@@ -145,8 +184,7 @@ void scr_meta_set_shared(scr_meta *m)
 
 void scr_meta_set_crc32(scr_meta *m, uint32_t crc)
 {
-    if (note(m, SCR_META_CRC))
-        m->crc = crc;
+    set_number(m, SCR_META_CRC, crc);
 }
 
 void scr_meta_unset_crc32(scr_meta *m)
@@ -157,19 +195,17 @@ void scr_meta_unset_crc32(scr_meta *m)
 
 static void set_time(scr_meta *m, enum scr_meta_number n, const struct timespec *t)
 {
-    if (note(m, n)) {
-        m->secs[n - SCR_META_ATIME] = t->tv_sec;
-        m->nsecs[n - SCR_META_ATIME] = (uint32_t)t->tv_nsec;
-    }
+    set_number(m, n, t->tv_sec);
+    m->nsecs[n - SCR_META_ATIME] = (uint32_t)t->tv_nsec;
 }
 
 void scr_meta_set_stat(scr_meta *m, const struct stat *st)
 {
-    if (!note(m, SCR_META_MODE) || !note(m, SCR_META_UID) || !note(m, SCR_META_GID))
+    if (m == NULL)
         return;
-    m->mode = st->st_mode;
-    m->uid = st->st_uid;
-    m->gid = st->st_gid;
+    set_number(m, SCR_META_MODE, st->st_mode);
+    set_number(m, SCR_META_UID, st->st_uid);
+    set_number(m, SCR_META_GID, st->st_gid);
     set_time(m, SCR_META_ATIME, &st->st_atim);
     set_time(m, SCR_META_CTIME, &st->st_ctim);
     set_time(m, SCR_META_MTIME, &st->st_mtim);
@@ -308,74 +344,11 @@ int scr_meta_check_complete(const scr_meta *m)
     return has(m, SCR_META_COMPLETE) && m->complete == 1 ? SCR_OK : SCR_E_FAILURE;
 }
 
-/* --- a number, whichever it is --- */
-
-/* All but CRC and the nanoseconds fit in 64 bits with a sign. */
-static int64_t number_of(const scr_meta *m, enum scr_meta_number n)
-{
-    switch (n) {
-    case SCR_META_COMPLETE:
-        return m->complete;
-    case SCR_META_DSET:
-        return m->dset;
-    case SCR_META_RANK:
-        return m->rank;
-    case SCR_META_RANKS:
-        return m->ranks;
-    case SCR_META_SIZE:
-        return (int64_t)m->size;
-    case SCR_META_CRC:
-        return m->crc;
-    case SCR_META_MODE:
-        return m->mode;
-    case SCR_META_UID:
-        return m->uid;
-    case SCR_META_GID:
-        return m->gid;
-    default:
-        return m->secs[n - SCR_META_ATIME];
-    }
-}
+/* --- both --- */
 
 static uint32_t nsecs_of(const scr_meta *m, enum scr_meta_number n)
 {
     return n >= SCR_META_ATIME ? m->nsecs[n - SCR_META_ATIME] : 0;
-}
-
-static void put_number(scr_meta *m, enum scr_meta_number n, int64_t v)
-{
-    m->has |= 1u << n;
-    switch (n) {
-    case SCR_META_COMPLETE:
-        m->complete = (int)v;
-        break;
-    case SCR_META_DSET:
-        m->dset = (int)v;
-        break;
-    case SCR_META_RANK:
-        m->rank = (int)v;
-        break;
-    case SCR_META_RANKS:
-        m->ranks = (int)v;
-        break;
-    case SCR_META_SIZE:
-        m->size = (uint64_t)v;
-        break;
-    case SCR_META_CRC:
-        m->crc = (uint32_t)v;
-        break;
-    case SCR_META_MODE:
-        m->mode = (uint32_t)v;
-        break;
-    case SCR_META_UID:
-        m->uid = (uint32_t)v;
-        break;
-    case SCR_META_GID:
-        m->gid = (uint32_t)v;
-        break;
-    default:
-        m->secs[n - SCR_META_ATIME] = v;
-    }
 }
 
 /* As an ambiguous value is read from a file: not at all. */
@@ -393,7 +366,7 @@ void scr_meta_merge(scr_meta *dst, const scr_meta *src)
         int same = number_of(dst, n) == number_of(src, n) &&
                    nsecs_of(dst, n) == nsecs_of(src, n);
         if (!has(dst, n) && has(src, n)) {
-            put_number(dst, n, number_of(src, n));
+            set_number(dst, n, number_of(src, n));
             if (n >= SCR_META_ATIME)
                 dst->nsecs[n - SCR_META_ATIME] = nsecs_of(src, n);
         } else if (has(src, n) && !same) {
@@ -424,11 +397,11 @@ void scr_meta_pack(struct scr_str *s, const scr_meta *m)
         if (!has(m, n))
             continue;
         if (n == SCR_META_CRC)
-            scr_pack_crc(s, number_keys[n], m->crc);
+            scr_pack_crc(s, numbers[n].key, m->crc);
         else if (n == SCR_META_SIZE)
-            scr_pack_u64(s, number_keys[n], m->size);
+            scr_pack_u64(s, numbers[n].key, m->size);
         else
-            scr_pack_i64(s, number_keys[n], number_of(m, n));
+            scr_pack_i64(s, numbers[n].key, number_of(m, n));
         if (n >= SCR_META_ATIME)
             scr_pack_u64(s, nsec_keys[n - SCR_META_ATIME], nsecs_of(m, n));
     }
@@ -436,32 +409,20 @@ void scr_meta_pack(struct scr_str *s, const scr_meta *m)
         scr_str_spoil(s);
 }
 
-/* Ids have no sign, which keeps them inside their type. */
 static void take_number(scr_meta *m, enum scr_meta_number n, const char *val)
 {
-    static const int64_t least[SCR_META_NUMBERS] = {
-        [SCR_META_COMPLETE] = INT_MIN, [SCR_META_DSET] = INT_MIN,
-        [SCR_META_RANK] = INT_MIN,     [SCR_META_RANKS] = INT_MIN,
-        [SCR_META_ATIME] = INT64_MIN,  [SCR_META_CTIME] = INT64_MIN,
-        [SCR_META_MTIME] = INT64_MIN
-    };
-    static const int64_t most[SCR_META_NUMBERS] = {
-        [SCR_META_COMPLETE] = INT_MAX, [SCR_META_DSET] = INT_MAX,
-        [SCR_META_RANK] = INT_MAX,     [SCR_META_RANKS] = INT_MAX,
-        [SCR_META_MODE] = 0177777,     [SCR_META_UID] = UINT32_MAX,
-        [SCR_META_GID] = UINT32_MAX,   [SCR_META_ATIME] = INT64_MAX,
-        [SCR_META_CTIME] = INT64_MAX,  [SCR_META_MTIME] = INT64_MAX
-    };
     int64_t v;
+    uint64_t size;
     uint32_t crc;
     if (n == SCR_META_CRC) {
         if (scr_parse_hex32(val, &crc))
-            put_number(m, n, crc);
+            set_number(m, n, crc);
     } else if (n == SCR_META_SIZE) {
-        if (scr_parse_u64(val, &m->size))
-            m->has |= 1u << n;
-    } else if (scr_parse_i64(val, &v) && v >= least[n] && v <= most[n]) {
-        put_number(m, n, v);
+        if (scr_parse_u64(val, &size))
+            set_number(m, n, (int64_t)size);
+    } else if (scr_parse_i64(val, &v) && v >= numbers[n].least &&
+               v <= numbers[n].most) {
+        set_number(m, n, v);
     }
 }
 
@@ -477,10 +438,12 @@ static int index_of(const char *const *keys, int n, const char *key)
 enum { AT_NSECS = SCR_META_TEXTS + SCR_META_NUMBERS, FIELDS = AT_NSECS + 3 };
 static int field_of(const char *key)
 {
-    int f = index_of(text_keys, SCR_META_TEXTS, key);
-    if (f == SCR_META_TEXTS)
-        f += index_of(number_keys, SCR_META_NUMBERS, key);
-    return f < AT_NSECS ? f : f + index_of(nsec_keys, 3, key);
+    int f = index_of(text_keys, SCR_META_TEXTS, key), n = 0;
+    if (f < SCR_META_TEXTS)
+        return f;
+    while (n < SCR_META_NUMBERS && strcmp(numbers[n].key, key) != 0)
+        n++;
+    return n < SCR_META_NUMBERS ? f + n : AT_NSECS + index_of(nsec_keys, 3, key);
 }
 
 /* nsecs: bits of the times whose nanoseconds were found. */
