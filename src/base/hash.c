@@ -399,3 +399,30 @@ int scr_hash_equal(const scr_hash *a, const scr_hash *b)
     }
     return 1;
 }
+
+static int cmp_ints(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+int scr_hash_list_int(const scr_hash *h, int **vals, size_t *n)
+{
+    *vals = NULL;
+    *n = 0;
+    if (scr_hash_size(h) == 0)
+        return 1;
+    int *list = scr_calloc(h->size, sizeof *list);
+    if (list == NULL)
+        return 0;
+    for (SCR_HASH_EACH(e, h))
+        if (scr_hash_key_int(e->key, &list[*n]))
+            ++*n;
+    if (*n == 0) {
+        free(list);
+        return 1;
+    }
+    qsort(list, *n, sizeof *list, cmp_ints);
+    *vals = list;
+    return 1;
+}

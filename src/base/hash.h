@@ -27,8 +27,6 @@
 typedef struct scr_hash scr_hash;
 typedef struct scr_hash_elem scr_hash_elem;
 
-enum scr_hash_order { SCR_HASH_ASC = 1, SCR_HASH_DESC = -1 };
-
 /* --- life --- */
 scr_hash *scr_hash_new(void);
 void scr_hash_delete(scr_hash *h);
@@ -99,10 +97,6 @@ scr_hash *scr_hash_setf(scr_hash *h, scr_hash *value, const char *fmt, ...);
 scr_hash *scr_hash_getf(const scr_hash *h, const char *fmt, ...);
 
 /* --- whole hashes --- */
-/* Order by key: bytewise, or as numbers (keys that are none come last, bytewise). One
- * level. */
-void scr_hash_sort(scr_hash *h, enum scr_hash_order order);
-void scr_hash_sort_int(scr_hash *h, enum scr_hash_order order);
 /* Adds every element of src to dst, recursively; existing keys are kept and merged
  * below. SCR_OK or SCR_E_NOMEM, which it also is if dst is NULL and src is not empty:
  * whoever could not make a hash must not take what was to be in it for nothing. */

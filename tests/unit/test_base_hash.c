@@ -110,7 +110,6 @@ static void null_is_an_empty_hash(void **state)
     assert_null(scr_hash_set_val(NULL, "a", "b"));
     assert_null(scr_hash_setf(NULL, NULL, "%d", 1));
     assert_null(scr_hash_getf(NULL, "%d", 1));
-    scr_hash_sort(NULL, SCR_HASH_ASC);
     assert_int_equal(scr_hash_list_int(NULL, &list, &n), 1);
     assert_null(list);
     assert_true(scr_hash_equal(NULL, NULL));
@@ -252,24 +251,6 @@ static void bad_formats_change_nothing(void **state)
 
 /* --- whole hashes --- */
 
-static void sorting(void **state)
-{
-    (void)state;
-    scr_hash *h = with_keys("10", "x", "9", "-1", "a", "010", "1", NULL);
-    scr_hash_sort(h, SCR_HASH_ASC);
-    assert_string_equal(keys_of(h), "-1 010 1 10 9 a x");
-    scr_hash_sort(h, SCR_HASH_DESC);
-    assert_string_equal(keys_of(h), "x a 9 10 1 010 -1");
-    scr_hash_sort_int(h, SCR_HASH_ASC);
-    assert_string_equal(keys_of(h), "-1 1 9 010 10 a x");
-    scr_hash_sort_int(h, SCR_HASH_DESC);
-    assert_string_equal(keys_of(h), "10 010 9 1 -1 x a");
-    scr_hash_set(h, "last", NULL); /* the list is whole in both directions */
-    scr_hash_unset(h, "10");
-    assert_string_equal(keys_of(h), "010 9 1 -1 x a last");
-    scr_hash_delete(h);
-}
-
 static void merging(void **state)
 {
     (void)state;
@@ -381,8 +362,6 @@ static void many_keys_come_and_go(void **state)
         assert_int_equal(v, expect);
         expect += 2;
     }
-    scr_hash_sort(h, SCR_HASH_DESC);
-    assert_string_equal(scr_hash_elem_key(scr_hash_elem_first(h)), "key.999");
     while (scr_hash_size(h) >
            0) /* from the front, which is also how a map is emptied */
         assert_int_equal(scr_hash_unset(h, scr_hash_elem_key(scr_hash_elem_first(h))),
@@ -590,7 +569,6 @@ int main(void)
         cmocka_unit_test(several_levels),
         cmocka_unit_test(every_conversion),
         cmocka_unit_test(bad_formats_change_nothing),
-        cmocka_unit_test(sorting),
         cmocka_unit_test(merging),
         cmocka_unit_test(moving),
         cmocka_unit_test(equality_ignores_order),

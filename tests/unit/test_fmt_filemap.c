@@ -3,6 +3,7 @@
  */
 #include "helper_golden.h"
 #include "helper_maps.h"
+#include "helper_order.h"
 #include "helper_tmp.h"
 
 #include <errno.h>
@@ -711,16 +712,16 @@ static void the_order_on_disk_does_not_matter(void **state)
     (void)state;
     scr_filemap *map = rich(), *got = scr_filemap_new();
     scr_hash *h = test_map_tree(map);
-    scr_hash_sort(h, SCR_HASH_DESC);
+    test_hash_sort(h, test_bytewise_down);
     for (int i = 0; i < 2; i++) {
         scr_hash *outer = scr_hash_get(h, i == 0 ? "DSET" : "RANK");
-        scr_hash_sort_int(outer, SCR_HASH_DESC);
+        test_hash_sort(outer, test_numbers_down);
         for (SCR_HASH_EACH(e, outer)) {
             scr_hash *inner =
                 scr_hash_get(scr_hash_elem_hash(e), i == 0 ? "RANK" : "DSET");
-            scr_hash_sort_int(inner, SCR_HASH_DESC);
+            test_hash_sort(inner, test_numbers_down);
             for (SCR_HASH_EACH(f, inner))
-                scr_hash_sort(scr_hash_elem_hash(f), SCR_HASH_DESC);
+                test_hash_sort(scr_hash_elem_hash(f), test_bytewise_down);
         }
     }
     assert_int_equal(test_take_tree(h, got, NULL), SCR_OK);

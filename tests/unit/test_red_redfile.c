@@ -2,6 +2,7 @@
 /* Redundancy headers: names, contents, the place of the CRCs, and what hostile bytes
  * do. */
 #include "helper_fault.h"
+#include "helper_order.h"
 #include "helper_tmp.h"
 
 #include "base/hashfile.h"
@@ -588,11 +589,11 @@ static void files_are_in_the_order_of_their_numbers(void **state)
     enum { N = 12 };
     struct scr_current *c, *want = current_struct(0, N);
     scr_hash *h = current_tree(0, N), *list = scr_hash_get(h, "FILE");
-    scr_hash_sort_int(list, SCR_HASH_DESC);
+    test_hash_sort(list, test_numbers_down);
     assert_string_equal(scr_hash_elem_key(scr_hash_elem_first(list)), "11");
     assert_int_equal(unpack_tree(h, &c, NULL), SCR_OK);
     assert_same_current(c, want);
-    scr_hash_sort(list, SCR_HASH_ASC);
+    test_hash_sort(list, test_bytewise);
     assert_string_equal(scr_hash_elem_key(scr_hash_elem_next(
                             scr_hash_elem_next(scr_hash_elem_first(list)))),
                         "10");
