@@ -88,11 +88,10 @@ int scr_hash_get_val_u64(const scr_hash *h, const char *key, uint64_t *out);
 int scr_hash_get_val_int(const scr_hash *h, const char *key, int *out);
 int scr_hash_get_val_crc(const scr_hash *h, const char *key, uint32_t *out);
 
-/* --- several levels at once; fmt is conversions separated by single spaces, of
- * %s %d %ld %lld %u %lu %llu %zu %f %lf %x %lx; plain words between are keys as they
- * stand. scr_hash_getf(h, "%s %d %s %d", "RANK", 0, "CKPT", 10) setf takes ownership of
- * value (NULL: a new empty hash if the last key is new, else its present value is
- * kept). A bad format gives NULL. --- */
+/* --- several levels at once; fmt is %s, %d and plain words, which are keys as they
+ * stand, separated by single spaces. scr_hash_getf(h, "%s %d CKPT %d", "RANK", 0, 10)
+ * setf takes ownership of value (NULL: a new empty hash if the last key is new, else
+ * its present value is kept). A bad format gives NULL. --- */
 scr_hash *scr_hash_setf(scr_hash *h, scr_hash *value, const char *fmt, ...);
 scr_hash *scr_hash_getf(const scr_hash *h, const char *fmt, ...);
 

@@ -125,87 +125,43 @@ int scr_hash_get_val_crc(const scr_hash *h, const char *key, uint32_t *out)
 
 /* --- several levels at once --- */
 
-enum conv { S, D, LD, LLD, U, LU, LLU, ZU, F, X, LX, WORD, BAD };
+enum { KEY_TEXT = 512 }; /* words are shorter */
 
-static const struct {
-    const char *text;
-    enum conv conv;
-} conversions[] = {
-    { "%s", S }, { "%d", D },   { "%ld", LD },   { "%lld", LLD },
-    { "%u", U }, { "%lu", LU }, { "%llu", LLU }, { "%zu", ZU },
-    { "%f", F }, { "%lf", F },  { "%x", X },     { "%lx", LX },
-};
-
-enum {
-    KEY_TEXT = 512
-}; /* "%f" of the largest double needs 317 bytes; words are cut to this */
-
-/* Conversion at the front of fmt; *len is its length without the space that ends it. */
-static enum conv conv_at(const char *fmt, size_t *len)
+/* Length of the conversion or word at the front of fmt, without the space that ends it;
+ * 0: there is neither. */
+static size_t part_length(const char *fmt)
 {
-    *len = strcspn(fmt, " ");
-    if (*len == 0 || *len >= KEY_TEXT)
-        return BAD;
-    for (size_t i = 0; i < sizeof conversions / sizeof conversions[0]; i++)
-        if (strlen(conversions[i].text) == *len &&
-            memcmp(conversions[i].text, fmt, *len) == 0)
-            return conversions[i].conv;
-    return memchr(fmt, '%', *len) == NULL ? WORD : BAD;
+    size_t len = strcspn(fmt, " ");
+    int is_conv = len == 2 && fmt[0] == '%' && (fmt[1] == 's' || fmt[1] == 'd');
+    int is_word = len < KEY_TEXT && memchr(fmt, '%', len) == NULL;
+    return is_conv || is_word ? len : 0;
 }
 
 /* 1 if fmt is conversions and words separated by single spaces, at least one. */
 static int format_ok(const char *fmt)
 {
-    size_t len;
-    while (fmt != NULL && conv_at(fmt, &len) != BAD) {
-        if (fmt[len] == '\0')
-            return 1;
+    size_t len = fmt == NULL ? 0 : part_length(fmt);
+    while (len > 0 && fmt[len] != '\0') {
         fmt += len + 1;
+        len = part_length(fmt);
     }
-    return 0;
+    return len > 0;
 }
 
 /* Takes the next key off *fmt (NULL after the last one) and its argument off *ap. The
  * key is the argument itself or the text made of it in buf. */
 static const char *next_key(const char **fmt, va_list *ap, char buf[KEY_TEXT])
 {
-    size_t len;
-    enum conv conv = conv_at(*fmt, &len);
-    const char *word = *fmt;
-    *fmt = word[len] == '\0' ? NULL : word + len + 1;
-    switch (conv) {
-    case S:
+    const char *part = *fmt;
+    size_t len = part_length(part);
+    *fmt = part[len] == '\0' ? NULL : part + len + 1;
+    if (part[0] != '%')
+        (void)snprintf(buf, KEY_TEXT, "%.*s", (int)len, part);
+    else if (part[1] == 's')
         return va_arg(*ap, const char *);
-    case D:
-        return int_text(buf, va_arg(*ap, int));
-    case LD:
-        return int_text(buf, va_arg(*ap, long));
-    case LLD:
-        return int_text(buf, va_arg(*ap, long long));
-    case U:
-        return int_text(buf, va_arg(*ap, unsigned));
-    case LU:
-        (void)snprintf(buf, KEY_TEXT, "%lu", va_arg(*ap, unsigned long));
-        return buf;
-    case LLU:
-        (void)snprintf(buf, KEY_TEXT, "%llu", va_arg(*ap, unsigned long long));
-        return buf;
-    case ZU:
-        (void)snprintf(buf, KEY_TEXT, "%zu", va_arg(*ap, size_t));
-        return buf;
-    case F:
-        (void)snprintf(buf, KEY_TEXT, "%f", va_arg(*ap, double));
-        return buf;
-    case X:
-        (void)snprintf(buf, KEY_TEXT, "%x", va_arg(*ap, unsigned));
-        return buf;
-    case LX:
-        (void)snprintf(buf, KEY_TEXT, "%lx", va_arg(*ap, unsigned long));
-        return buf;
-    default:
-        (void)snprintf(buf, KEY_TEXT, "%.*s", (int)len, word);
-        return buf;
-    }
+    else
+        (void)int_text(buf, va_arg(*ap, int));
+    return buf;
 }
 
 scr_hash *scr_hash_setf(scr_hash *h, scr_hash *value, const char *fmt, ...)

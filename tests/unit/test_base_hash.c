@@ -212,33 +212,18 @@ static void several_levels(void **state)
     assert_ptr_equal(ckpt, scr_hash_setf(h, NULL, "RANK 0 CKPT 10"));
     assert_int_equal(scr_hash_size(ckpt), 1); /* kept */
     scr_hash *other = scr_hash_new();
-    assert_ptr_equal(scr_hash_setf(h, other, "RANK %d CKPT %lu", 0, 10UL), other);
+    assert_ptr_equal(scr_hash_setf(h, other, "RANK %d CKPT %d", 0, 10), other);
     assert_int_equal(scr_hash_size(other), 0); /* replaced */
     assert_null(scr_hash_getf(h, "RANK %d CKPT", 1));
-    scr_hash_delete(h);
-}
-
-static void every_conversion(void **state)
-{
-    (void)state;
-    scr_hash *h = scr_hash_new();
-    scr_hash_setf(h, NULL, "%s %d %ld %lld %u %lu %llu %zu %f %lf %x %lx", "s", -1, -2L,
-                  -3LL, 4U, 5UL, 6ULL, (size_t)7, 0.5, -1.25, 0xfeU, 0xffffffffffUL);
-    const char *want[] = { "s", "-1", "-2",       "-3",        "4",  "5",
-                           "6", "7",  "0.500000", "-1.250000", "fe", "ffffffffff" };
-    const scr_hash *at = h;
-    for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
-        assert_string_equal(keys_of(at), want[i]);
-        at = scr_hash_get(at, want[i]);
-    }
     scr_hash_delete(h);
 }
 
 static void bad_formats_change_nothing(void **state)
 {
     (void)state;
-    const char *bad[] = { "",    " ",    "a ",     " a",  "a  b", "%",  "%q",   "%5d",
-                          "a%d", "%d%d", "%d, %d", "%-s", "%s %", "%n", "%hhd", "%*d" };
+    const char *bad[] = { "",     " ",   "a ",   " a",     "a  b", "%",    "%q",
+                          "%5d",  "a%d", "%d%d", "%d, %d", "%-s",  "%s %", "%n",
+                          "%hhd", "%*d", "%ld",  "%f",     "%x" };
     scr_hash *h = scr_hash_new();
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_null(scr_hash_setf(h, scr_hash_new(), bad[i], 1, 2, 3));
@@ -567,7 +552,6 @@ int main(void)
         cmocka_unit_test(pairs),
         cmocka_unit_test(single_values),
         cmocka_unit_test(several_levels),
-        cmocka_unit_test(every_conversion),
         cmocka_unit_test(bad_formats_change_nothing),
         cmocka_unit_test(merging),
         cmocka_unit_test(moving),

@@ -113,7 +113,7 @@ static int decode_into(scr_hash *given)
 static int set_value(scr_hash *given)
 {
     scr_hash_set_val(given, "RANK", "7");
-    scr_hash_setf(given, NULL, "%s %d %f", "a", 1, 0.5);
+    scr_hash_setf(given, NULL, "%s %d b", "a", 1);
     return scr_hash_ok(given);
 }
 
