@@ -12,10 +12,10 @@
 
 static const struct {
     int code;
-    const char *name, *meaning;
+    const char *meaning;
 } known[] = {
-    { SCR_OK, "SCR_OK", "success" },
-#define X(name, value, text) { value, "SCR_E_" #name, text },
+    { SCR_OK, "success" },
+#define X(name, value, text) { value, text },
 #include "defs/errors.def"
 #undef X
 };
@@ -119,14 +119,6 @@ void scr_err_clear(struct scr_err *err)
 {
     if (err != NULL)
         *err = (struct scr_err)SCR_ERR_INIT;
-}
-
-const char *scr_err_name(int code)
-{
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (known[i].code == code)
-            return known[i].name;
-    return "SCR_E_?";
 }
 
 const char *scr_err_meaning(int code)

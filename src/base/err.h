@@ -51,9 +51,7 @@ void scr_err_clear(struct scr_err *err);
  * failed), 0 for those that tell of what is there: only these may cost data. */
 int scr_err_may_pass(int code);
 
-/* "SCR_E_IO" and "input/output error"; for unknown codes "SCR_E_?" and "unknown error".
- */
-const char *scr_err_name(int code);
+/* "input/output error"; for unknown codes "unknown error". */
 const char *scr_err_meaning(int code);
 
 #endif

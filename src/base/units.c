@@ -126,38 +126,6 @@ const char *scr_format_stamp(time_t t, char *buf, size_t n)
     return buf;
 }
 
-/* Exactly "dddd-dd-ddTdd:dd:dd". */
-static int is_stamp(const char *s)
-{
-    static const char shape[] = "dddd-dd-ddTdd:dd:dd";
-    if (strlen(s) != sizeof shape - 1)
-        return 0;
-    for (size_t i = 0; i < sizeof shape - 1; i++)
-        if (shape[i] == 'd' ? !isdigit((unsigned char)s[i]) : s[i] != shape[i])
-            return 0;
-    return 1;
-}
-
-int scr_parse_stamp(const char *s, time_t *t)
-{
-    struct tm tm = { .tm_isdst = -1 };
-    if (s == NULL || !is_stamp(s))
-        return 0;
-    if (sscanf(s, "%4d-%2d-%2dT%2d:%2d:%2d", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
-               &tm.tm_hour, &tm.tm_min, &tm.tm_sec) != 6)
-        return 0;
-    tm.tm_year -= 1900;
-    tm.tm_mon -= 1;
-    struct tm asked = tm;
-    time_t v = mktime(&tm);
-    /* mktime folds "February 30th" into March; a stamp that names no day is not one. */
-    if (tm.tm_mday != asked.tm_mday || tm.tm_mon != asked.tm_mon ||
-        tm.tm_min != asked.tm_min || tm.tm_sec != asked.tm_sec || asked.tm_hour > 23)
-        return 0;
-    *t = v;
-    return 1;
-}
-
 const char *scr_format_iso(const struct timespec *t, char *buf, size_t n)
 {
     struct tm tm;

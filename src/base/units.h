@@ -19,10 +19,8 @@ int scr_parse_seconds(const char *s, double *seconds);
 /* "512 B", "1.50 MiB" … into buf (at least 32 bytes); returns buf. */
 const char *scr_format_size(uint64_t bytes, char *buf, size_t n);
 
-/* Local time "2014-01-14T11:26:06" (FORMATS.md timestamps) and back; buf at least 32
- * bytes. */
+/* Local time "2014-01-14T11:26:06" (FORMATS.md timestamps); buf at least 32 bytes. */
 const char *scr_format_stamp(time_t t, char *buf, size_t n);
-int scr_parse_stamp(const char *s, time_t *t);
 
 /* ISO 8601 with microseconds and zone, "2014-01-14T11:26:06.000123+01:00"; buf ≥ 48
  * bytes. */

@@ -790,13 +790,6 @@ void scr_filemap_set_tag(scr_filemap *map, int dset, int rank, const char *tag,
         scr_hash_set_val(scr_entry_hash(map, &e->tags), tag, value);
 }
 
-const char *scr_filemap_get_tag(const scr_filemap *map, int dset, int rank,
-                                const char *tag)
-{
-    const struct scr_entry *e = scr_filemap_entry(map, dset, rank);
-    return e != NULL ? scr_hash_get_val(e->tags, tag) : NULL;
-}
-
 /* --- packing --- */
 
 static void pack_files(struct scr_str *s, const struct scr_table *files)

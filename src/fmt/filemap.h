@@ -169,8 +169,6 @@ scr_hash *scr_filemap_get_desc(const scr_filemap *map, int dset, int rank);
 void scr_filemap_unset_desc(scr_filemap *map, int dset, int rank);
 void scr_filemap_set_tag(scr_filemap *map, int dset, int rank, const char *tag,
                          const char *value);
-const char *scr_filemap_get_tag(const scr_filemap *map, int dset, int rank,
-                                const char *tag);
 
 /* --- bytes --- */
 /* Appends the hash of map, packed; s becomes bad if !scr_filemap_ok. */

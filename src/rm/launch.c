@@ -120,11 +120,6 @@ void scr_launcher_close(struct scr_launcher *l)
     l->path = NULL;
 }
 
-const char *scr_launcher_kind(const struct scr_launcher *l)
-{
-    return l->ops->kind;
-}
-
 /* --- options --- */
 
 static const struct scr_launch_row *row_of(const struct scr_launcher_ops *ops,

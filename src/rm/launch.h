@@ -36,8 +36,6 @@ struct scr_launcher {
 int scr_launcher_open(const struct scr_rm *rm, const char *name, struct scr_launcher *l,
                       struct scr_err *err);
 void scr_launcher_close(struct scr_launcher *l);
-/* "Open MPI", "Slurm" … */
-const char *scr_launcher_kind(const struct scr_launcher *l);
 
 /* Appends the command line to argv, and to env what is to be added to the environment.
  * SCR_E_ARG: options that conflict, or no program among args. */

@@ -25,7 +25,6 @@ struct scr_launch_row {
 };
 
 struct scr_launcher_ops {
-    const char *kind;  /* for people */
     const char *names; /* programs that are it, separated by blanks */
     /* Texts of "PROGRAM --version" that tell it from others of that name; NULL: the
      * name is enough. */

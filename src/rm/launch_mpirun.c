@@ -240,7 +240,6 @@ static int openmpi_line(const struct scr_rm *rm, const struct scr_launcher *l,
 }
 
 const struct scr_launcher_ops scr_launch_openmpi = {
-    .kind = "Open MPI",
     .names = "mpirun mpiexec orterun prterun mpirun.openmpi mpiexec.openmpi",
     .version_marks = { "Open MPI", "OpenRTE" },
     .rows = openmpi_rows,
@@ -275,7 +274,6 @@ static int hydra_line(const struct scr_rm *rm, const struct scr_launcher *l,
 }
 
 const struct scr_launcher_ops scr_launch_hydra = {
-    .kind = "MPICH",
     .names = "mpirun mpiexec mpiexec.hydra mpirun.mpich mpiexec.mpich",
     .version_marks = { "HYDRA", "Intel(R) MPI" },
     .rows = hydra_rows,

@@ -43,7 +43,6 @@ static const struct scr_launch_row jsrun_rows[] = {
 };
 
 const struct scr_launcher_ops scr_launch_jsrun = {
-    .kind = "JSM",
     .names = "jsrun",
     .rows = jsrun_rows,
     .has_letters = 1,
@@ -64,7 +63,6 @@ static const struct scr_launch_row lrun_rows[] = {
 };
 
 const struct scr_launcher_ops scr_launch_lrun = {
-    .kind = "lrun",
     .names = "lrun",
     .rows = lrun_rows,
     .has_letters = 1,
@@ -121,7 +119,6 @@ static int flux_line(const struct scr_rm *rm, const struct scr_launcher *l,
 }
 
 const struct scr_launcher_ops scr_launch_flux = {
-    .kind = "Flux",
     .names = "flux",
     .rows = flux_rows,
     .has_letters = 1,
@@ -177,7 +174,6 @@ static int aprun_line(const struct scr_rm *rm, const struct scr_launcher *l,
 }
 
 const struct scr_launcher_ops scr_launch_aprun = {
-    .kind = "ALPS",
     .names = "aprun",
     .rows = aprun_rows,
     .has_letters = 1,

@@ -59,7 +59,6 @@ static int line(const struct scr_rm *rm, const struct scr_launcher *l,
 }
 
 const struct scr_launcher_ops scr_launch_srun = {
-    .kind = "Slurm",
     .names = "srun",
     .rows = rows,
     .has_letters = 1,

@@ -133,12 +133,6 @@ int scr_downs_dead(const struct scr_downs *d, struct scr_hostlist *dead,
     return rc;
 }
 
-const char *scr_downs_reason(const struct scr_downs *d, const char *node)
-{
-    size_t at = find_down(d, node);
-    return at < d->nodes.n ? d->reason[at] : NULL;
-}
-
 void scr_downs_free(struct scr_downs *d)
 {
     for (size_t i = 0; i < d->nodes.n; i++)

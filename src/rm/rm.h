@@ -43,8 +43,6 @@ scr_downs_add(struct scr_downs *d, const char *node, enum scr_down_kind kind,
 /* Those that are dead. */
 int scr_downs_dead(const struct scr_downs *d, struct scr_hostlist *dead,
                    struct scr_err *err);
-/* NULL: not listed. Borrowed. */
-const char *scr_downs_reason(const struct scr_downs *d, const char *node);
 void scr_downs_free(struct scr_downs *d);
 
 struct scr_rm;

@@ -99,7 +99,7 @@ mpi_test_fail(struct mpi_test *t, const char *file, int line, const char *fmt, .
         int got_ = (got);                                                              \
         if (got_ != (want))                                                            \
             mpi_test_fail(t, __FILE__, __LINE__, "%s = %s (%s), not %s", #got,         \
-                          scr_err_name(got_), (err)->text, scr_err_name(want));        \
+                          scr_err_meaning(got_), (err)->text, scr_err_meaning(want));  \
     } while (0)
 
 /* Milliseconds until something that has not happened never will, also on a machine that

@@ -68,7 +68,7 @@ static void check_last(struct mpi_test *t, int rc, const char *printed)
         int lines_ = capture_end(&cap_, text_, sizeof text_);                          \
         if (rc_ != (want))                                                             \
             mpi_test_fail(t, __FILE__, __LINE__, "%s = %s, not %s: %s", #call,         \
-                          scr_err_name(rc_), scr_err_name(want), text_);               \
+                          scr_err_meaning(rc_), scr_err_meaning(want), text_);         \
         if (lines_ != 1)                                                               \
             mpi_test_fail(t, __FILE__, __LINE__, "%s: %d lines: %s", #call, lines_,    \
                           text_);                                                      \
@@ -89,7 +89,7 @@ static void check_last(struct mpi_test *t, int rc, const char *printed)
         capture_end(&cap_, text_, sizeof text_);                                       \
         if (rc_ != (want) || strchr(text_, '\n') != strrchr(text_, '\n') || !text_[0]) \
             mpi_test_fail(t, __FILE__, __LINE__, "route %s = %s, not %s: %s", #name,   \
-                          scr_err_name(rc_), scr_err_name(want), text_);               \
+                          scr_err_meaning(rc_), scr_err_meaning(want), text_);         \
         check_last(t, rc_, text_);                                                     \
     } while (0)
 

@@ -396,7 +396,7 @@ static void every_changed_byte_is_judged_as_by_a_tree(void **state)
             int tree = read_by(take_as_hash, s.p, s.len, 1, NULL);
             int skip = read_by(take_by_skip, s.p, s.len, 1, NULL);
             if (skip != tree && (skip != SCR_OK || !is_twice(&s)))
-                fail_msg("byte %zu as %d: %s", at, byte, scr_err_name(skip));
+                fail_msg("byte %zu as %d: %s", at, byte, scr_err_meaning(skip));
             (void)read_by(take_by_steps, s.p, s.len, 1, NULL); /* ends, and leaks not */
         }
         s.p[at] = was;

@@ -82,7 +82,7 @@ static void check_bad(const struct test_golden *g, void *arg)
     struct scr_err err = SCR_ERR_INIT;
     scr_hash *h = scr_hash_new(), *full = nodes_hash(7), *same = nodes_hash(7);
     if (scr_hash_decode(g->bytes, g->n, h, NULL, &err) != g->code)
-        fail_msg("%s: %s %s", g->name, scr_err_name(err.code), err.text);
+        fail_msg("%s: %s %s", g->name, scr_err_meaning(err.code), err.text);
     assert_int_equal(err.code, g->code);
     assert_int_equal(strncmp(err.text, "hash file: ", 11) != 0 &&
                          strncmp(err.text, "packed hash: ", 13) != 0,

@@ -98,32 +98,16 @@ static void durations(void **state)
     assert_true(v == -1);
 }
 
-static void stamps_there_and_back(void **state)
+static void stamps_are_local_time(void **state)
 {
     (void)state;
     char b[32];
-    time_t t = 0;
     setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
     tzset();
-    assert_int_equal(scr_parse_stamp("2014-01-14T11:26:06", &t), 1);
-    assert_true(t == 1389695166);
-    assert_string_equal(scr_format_stamp(t, b, sizeof b), "2014-01-14T11:26:06");
-    assert_int_equal(scr_parse_stamp("2014-07-14T11:26:06", &t), 1);
-    assert_true(t == 1405329966);
-
-    static const char *const bad[] = { "",
-                                       "2014-01-14",
-                                       "2014-01-14 11:26:06",
-                                       "2014-02-30T00:00:00",
-                                       "2014-13-01T00:00:00",
-                                       "2014-01-14T24:00:00",
-                                       "2014-01-14T11:60:00",
-                                       "2014-01-14T11:26:06Z",
-                                       "2014-01-14T11:26:+6" };
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        assert_int_equal(scr_parse_stamp(bad[i], &t), 0);
-    assert_int_equal(scr_parse_stamp(NULL, &t), 0);
-    assert_true(t == 1405329966);
+    assert_string_equal(scr_format_stamp(1389695166, b, sizeof b),
+                        "2014-01-14T11:26:06");
+    assert_string_equal(scr_format_stamp(1405329966, b, sizeof b),
+                        "2014-07-14T11:26:06");
 }
 
 static void iso_times_carry_the_zone(void **state)
@@ -157,7 +141,7 @@ int main(void)
         cmocka_unit_test(sizes_that_are_none),
         cmocka_unit_test(sizes_printed),
         cmocka_unit_test(durations),
-        cmocka_unit_test(stamps_there_and_back),
+        cmocka_unit_test(stamps_are_local_time),
         cmocka_unit_test(iso_times_carry_the_zone),
         cmocka_unit_test(clocks_run),
     };

@@ -207,7 +207,7 @@ static void check_bad(const struct test_golden *g, void *arg)
     if (rc == SCR_OK)
         rc = f->decode(h, &err);
     if (rc != g->code || err.code != g->code || err.text[0] == '\0')
-        fail_msg("%s/%s: %s %s", f->name, g->name, scr_err_name(rc), err.text);
+        fail_msg("%s/%s: %s %s", f->name, g->name, scr_err_meaning(rc), err.text);
     assert_true(scr_hash_equal(h, before));
     scr_hash_delete(h);
     scr_hash_delete(before);

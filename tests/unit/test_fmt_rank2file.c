@@ -270,7 +270,7 @@ static void check_bad(const struct test_golden *g, void *arg)
     (void)arg;
     int rc = scr_rank2file_root_read(&scr_sys_posix, g->path, &root, &l, &err);
     if (rc != g->code || err.code != g->code || strstr(err.text, "rank2file: ") == NULL)
-        fail_msg("%s: %s %s", g->name, scr_err_name(rc), err.text);
+        fail_msg("%s: %s %s", g->name, scr_err_meaning(rc), err.text);
     assert_true(root.part == NULL || rc == SCR_OK || root.level == 0);
     assert_true(test_list_is_empty(&l));
     scr_rank2file_root_fini(&root);

@@ -3,6 +3,7 @@
 #include "helper_rm.h"
 
 #include "rm/launch.h"
+#include "rm/launch_impl.h"
 
 enum { MAX_WORDS = 32 };
 
@@ -256,7 +257,7 @@ static void options_that_tell_about_nodes(void **state)
     char text[] = "-n 4 -host a1:2,a3,a1 cat";
     test_rm_open(&m, "openmpi", NULL, NULL, NULL);
     assert_int_equal(scr_launcher_open(&m.rm, "mpirun", &l, &m.t.err), SCR_OK);
-    assert_string_equal(scr_launcher_kind(&l), "Open MPI");
+    assert_ptr_equal(l.ops, &scr_launch_openmpi);
     assert_int_equal(scr_launch_names_nodes(&m.rm, &l, words(text), &nodes, &m.t.err),
                      SCR_OK);
     assert_int_equal(nodes.n, 2);
