@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Events as lines of JSON and back. */
+/* Events as lines of JSON. */
 #include "fmt/event.h"
 
 #include "base/str.h"
@@ -54,29 +54,21 @@ static const struct member {
     const char *key;
     size_t at; /* in struct scr_event */
     enum { TEXT, COUNT, REAL } kind;
-    int needed;
 } members[] = {
-    { "time", offsetof(struct scr_event, time), TEXT, 1 },
-    { "host", offsetof(struct scr_event, host), TEXT, 1 },
-    { "jobid", offsetof(struct scr_event, jobid), TEXT, 0 },
-    { "event", offsetof(struct scr_event, event), TEXT, 1 },
-    { "dset", offsetof(struct scr_event, dset), COUNT, 0 },
-    { "name", offsetof(struct scr_event, name), TEXT, 0 },
-    { "secs", offsetof(struct scr_event, secs), REAL, 0 },
-    { "bytes", offsetof(struct scr_event, bytes), COUNT, 0 },
-    { "files", offsetof(struct scr_event, files), COUNT, 0 },
-    { "from", offsetof(struct scr_event, from), TEXT, 0 },
-    { "to", offsetof(struct scr_event, to), TEXT, 0 },
-    { "note", offsetof(struct scr_event, note), TEXT, 0 },
+    { "time", offsetof(struct scr_event, time), TEXT },
+    { "host", offsetof(struct scr_event, host), TEXT },
+    { "jobid", offsetof(struct scr_event, jobid), TEXT },
+    { "event", offsetof(struct scr_event, event), TEXT },
+    { "dset", offsetof(struct scr_event, dset), COUNT },
+    { "name", offsetof(struct scr_event, name), TEXT },
+    { "secs", offsetof(struct scr_event, secs), REAL },
+    { "bytes", offsetof(struct scr_event, bytes), COUNT },
+    { "files", offsetof(struct scr_event, files), COUNT },
+    { "from", offsetof(struct scr_event, from), TEXT },
+    { "to", offsetof(struct scr_event, to), TEXT },
+    { "note", offsetof(struct scr_event, note), TEXT },
 };
 enum { NMEMBERS = sizeof members / sizeof members[0] };
-
-static void *member_at(struct scr_event *e, const struct member *m)
-{
-    return (char *)e + m->at;
-}
-
-/* --- encode --- */
 
 /* Paths and names may hold any bytes, JSON only UTF-8. */
 static json_t *text_json(const char *text)
@@ -109,11 +101,10 @@ static json_t *member_json(const struct member *m, const void *at, int *there)
 
 static json_t *event_json(const struct scr_event *e)
 {
-    struct scr_event copy = *e;
     json_t *root = json_object();
     for (int i = 0; root != NULL && i < NMEMBERS; i++) {
         int there;
-        json_t *j = member_json(&members[i], member_at(&copy, &members[i]), &there);
+        json_t *j = member_json(&members[i], (const char *)e + members[i].at, &there);
         if (!there || json_object_set_new(root, members[i].key, j) == 0)
             continue;
         json_decref(root);
@@ -139,51 +130,4 @@ int scr_event_encode(const struct scr_event *e, char **line, size_t *n,
         return scr_no_memory(err);
     *n = strlen(*line);
     return SCR_OK;
-}
-
-/* --- decode --- */
-
-/* 1 if the value has the kind of the member and was put at its place. */
-static int take(const struct member *m, void *at, const json_t *j)
-{
-    if (m->kind == TEXT && json_is_string(j) &&
-        strlen(json_string_value(j)) == json_string_length(j))
-        *(const char **)at = json_string_value(j);
-    else if (m->kind == COUNT && json_is_integer(j) && json_integer_value(j) >= 0)
-        *(int64_t *)at = json_integer_value(j);
-    else if (m->kind == REAL && json_is_number(j) && json_number_value(j) >= 0)
-        *(double *)at = json_number_value(j);
-    else
-        return 0;
-    return 1;
-}
-
-int scr_event_decode(const char *line, size_t n, struct scr_event *e,
-                     struct scr_event_owner **owner, struct scr_err *err)
-{
-    struct scr_event out = SCR_EVENT_INIT;
-    json_error_t why;
-    json_t *root = json_loadb(line, n, JSON_REJECT_DUPLICATES, &why);
-    if (!json_is_object(root)) {
-        json_decref(root);
-        return scr_fail(err, SCR_E_CORRUPT, 0, "event: not a line of JSON: %s",
-                        root == NULL ? why.text : "not an object");
-    }
-    for (int i = 0; i < NMEMBERS; i++) {
-        const json_t *j = json_object_get(root, members[i].key);
-        if (j == NULL ? !members[i].needed
-                      : take(&members[i], member_at(&out, &members[i]), j))
-            continue;
-        json_decref(root);
-        return scr_fail(err, SCR_E_CORRUPT, 0, "event: bad or missing %s",
-                        members[i].key);
-    }
-    *e = out;
-    *owner = (struct scr_event_owner *)root;
-    return SCR_OK;
-}
-
-void scr_event_free(struct scr_event_owner *owner)
-{
-    json_decref((json_t *)owner);
 }

@@ -37,12 +37,4 @@ int scr_event_known(const char *name);
 int scr_event_encode(const struct scr_event *e, char **line, size_t *n,
                      struct scr_err *err);
 
-/* A line of n bytes with or without its newline. Unknown members and event names are
- * accepted (newer writers); SCR_E_CORRUPT for anything else. Texts belong to *owner:
- * free it with scr_event_free when done. */
-struct scr_event_owner;
-int scr_event_decode(const char *line, size_t n, struct scr_event *e,
-                     struct scr_event_owner **owner, struct scr_err *err);
-void scr_event_free(struct scr_event_owner *owner);
-
 #endif
