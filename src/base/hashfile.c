@@ -252,46 +252,6 @@ int scr_hash_file_write(const struct scr_sys *sys, const char *path, const scr_h
 
 /* --- transactions --- */
 
-struct scr_hash_locked {
-    const struct scr_sys *sys;
-    char *path;
-    struct scr_lock lock;
-};
-
-static void locked_free(struct scr_hash_locked *l)
-{
-    if (l == NULL)
-        return;
-    scr_lock_release(l->sys, &l->lock);
-    free(l->path);
-    free(l);
-}
-
-static int locked_new(const struct scr_sys *sys, const char *path, int timeout_ms,
-                      struct scr_hash_locked **out, struct scr_err *err)
-{
-    int rc = SCR_E_NOMEM;
-    struct scr_hash_locked *l = scr_calloc(1, sizeof *l);
-    char *lock_path = scr_asprintf("%s.lock", path);
-    if (l == NULL || lock_path == NULL) {
-        free(l);
-        l = NULL;
-        goto out;
-    }
-    l->sys = sys;
-    l->lock = (struct scr_lock)SCR_LOCK_INIT;
-    if ((l->path = scr_strdup(path)) != NULL)
-        rc = scr_lock_acquire(sys, lock_path, timeout_ms, &l->lock, err);
-out:
-    free(lock_path);
-    if (rc == SCR_OK) {
-        *out = l;
-        return SCR_OK;
-    }
-    locked_free(l);
-    return scr_fail(err, rc, 0, "lock %s: out of memory", path);
-}
-
 /* Like scr_hash_file_read, but an absent file is an empty hash. */
 static int read_if_there(const struct scr_sys *sys, const char *path, scr_hash *h,
                          struct scr_err *err)
@@ -305,59 +265,24 @@ static int read_if_there(const struct scr_sys *sys, const char *path, scr_hash *
     return rc;
 }
 
-int scr_hash_lock_open_read(const struct scr_sys *sys, const char *path, int timeout_ms,
-                            struct scr_hash_locked **lk, scr_hash *h,
-                            struct scr_err *err)
-{
-    struct scr_hash_locked *l = NULL;
-    *lk = NULL;
-    int rc = locked_new(sys, path, timeout_ms, &l, err);
-    if (rc != SCR_OK)
-        return rc;
-    if ((rc = read_if_there(sys, path, h, err)) != SCR_OK) {
-        locked_free(l);
-        return rc;
-    }
-    *lk = l;
-    return SCR_OK;
-}
-
-int scr_hash_write_close_unlock(struct scr_hash_locked **lk, const scr_hash *h,
-                                enum scr_durability how, struct scr_err *err)
-{
-    struct scr_hash_locked *l = *lk;
-    int rc = SCR_OK;
-    if (l != NULL && h != NULL)
-        rc = scr_hash_file_write(l->sys, l->path, h, how, err);
-    locked_free(l);
-    *lk = NULL;
-    return rc;
-}
-
-int scr_hash_read_with_lock(const struct scr_sys *sys, const char *path, int timeout_ms,
-                            scr_hash *h, struct scr_err *err)
-{
-    struct scr_hash_locked *lk = NULL;
-    int rc = scr_hash_lock_open_read(sys, path, timeout_ms, &lk, h, err);
-    if (rc != SCR_OK)
-        return rc;
-    return scr_hash_write_close_unlock(&lk, NULL, SCR_VOLATILE, err);
-}
-
 int scr_hash_file_update(const struct scr_sys *sys, const char *path, int timeout_ms,
                          enum scr_durability how, scr_hash_edit edit, void *arg,
                          struct scr_err *err)
 {
-    struct scr_hash_locked *lk = NULL;
+    struct scr_lock lock = SCR_LOCK_INIT;
     int changed = 0;
+    char *lock_path = scr_asprintf("%s.lock", path);
     scr_hash *h = scr_hash_new();
-    if (h == NULL)
-        return scr_no_memory(err);
-    int rc = scr_hash_lock_open_read(sys, path, timeout_ms, &lk, h, err);
+    int rc = lock_path && h ? scr_lock_acquire(sys, lock_path, timeout_ms, &lock, err)
+                            : scr_no_memory(err);
+    if (rc == SCR_OK)
+        rc = read_if_there(sys, path, h, err);
     if (rc == SCR_OK)
         rc = edit(h, arg, &changed, err);
-    int wrc =
-        scr_hash_write_close_unlock(&lk, rc == SCR_OK && changed ? h : NULL, how, err);
+    if (rc == SCR_OK && changed)
+        rc = scr_hash_file_write(sys, path, h, how, err);
+    scr_lock_release(sys, &lock);
     scr_hash_delete(h);
-    return rc != SCR_OK ? rc : wrc;
+    free(lock_path);
+    return rc;
 }

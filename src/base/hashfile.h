@@ -57,15 +57,4 @@ int scr_hash_file_update(const struct scr_sys *sys, const char *path, int timeou
                          enum scr_durability how, scr_hash_edit edit, void *arg,
                          struct scr_err *err);
 
-/* The same in the steps of the developer's manual. The lock handle owns the lock;
- * unlock with write_close_unlock (h NULL: leave the file as it is). */
-struct scr_hash_locked;
-int scr_hash_lock_open_read(const struct scr_sys *sys, const char *path, int timeout_ms,
-                            struct scr_hash_locked **lk, scr_hash *h,
-                            struct scr_err *err);
-int scr_hash_write_close_unlock(struct scr_hash_locked **lk, const scr_hash *h,
-                                enum scr_durability how, struct scr_err *err);
-int scr_hash_read_with_lock(const struct scr_sys *sys, const char *path, int timeout_ms,
-                            scr_hash *h, struct scr_err *err);
-
 #endif

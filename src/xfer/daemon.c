@@ -264,6 +264,14 @@ static int edit_cancel(scr_hash *h, void *arg, int *changed, struct scr_err *err
     return SCR_OK;
 }
 
+static int edit_take(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+{
+    (void)err;
+    scr_hash_move(arg, h);
+    *changed = 0;
+    return SCR_OK;
+}
+
 /* Reads the file if it is another one than last time: it is replaced, not rewritten. */
 static int read_file(const struct scr_sys *sys, struct scr_daemon *d,
                      struct scr_err *err)
@@ -275,8 +283,7 @@ static int read_file(const struct scr_sys *sys, struct scr_daemon *d,
          memcmp(&st.st_mtim, &d->st.st_mtim, sizeof st.st_mtim) == 0))
         return rc;
     scr_hash *h = scr_hash_new();
-    rc = h ? scr_hash_read_with_lock(sys, d->file, SCR_TRANSFER_LOCK_MS, h, err)
-           : scr_no_memory(err);
+    rc = h ? update(sys, d->file, edit_take, h, err) : scr_no_memory(err);
     if (rc != SCR_OK) {
         scr_hash_delete(h);
         return rc;

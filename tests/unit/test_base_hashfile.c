@@ -397,31 +397,32 @@ static void update_failing_anywhere_keeps_old_or_new(void **state)
     assert_int_equal(test_fault_open_fds(), 0);
 }
 
-static void update_in_steps(void **state)
+static int add_nodes_alone(scr_hash *h, void *arg, int *changed, struct scr_err *err)
+{
+    struct edit inner = { 7, SCR_OK, 1 };
+    assert_int_equal(scr_hash_file_update(&scr_sys_posix, test_path("held.scr"), 10,
+                                          SCR_DURABLE, add_nodes, &inner, NULL),
+                     SCR_E_LOCKED);
+    return add_nodes(h, arg, changed, err);
+}
+
+static void update_holds_the_lock_during_the_edit(void **state)
 {
     (void)state;
-    const char *path = test_path("steps.scr");
-    struct scr_hash_locked *lk, *second;
-    scr_hash *h = scr_hash_new(), *other = scr_hash_new();
-    assert_int_equal(scr_hash_lock_open_read(&scr_sys_posix, path, 1000, &lk, h, NULL),
+    const char *path = test_path("held.scr");
+    struct edit e = { 9, SCR_OK, 1 };
+    assert_int_equal(scr_hash_file_update(&scr_sys_posix, path, 1000, SCR_DURABLE,
+                                          add_nodes_alone, &e, NULL),
                      SCR_OK);
-    assert_int_equal(
-        scr_hash_lock_open_read(&scr_sys_posix, path, 10, &second, other, NULL),
-        SCR_E_LOCKED);
-    assert_null(second);
-    scr_hash_set_val(h, "NODES", "9");
-    assert_int_equal(scr_hash_write_close_unlock(&lk, h, SCR_DURABLE, NULL), SCR_OK);
-    assert_null(lk);
-    assert_int_equal(scr_hash_read_with_lock(&scr_sys_posix, path, 1000, other, NULL),
+    assert_nodes(path, "9"); /* nothing came between */
+    e = (struct edit){ 1, SCR_OK, 0 };
+    assert_int_equal(scr_hash_file_update(&scr_sys_posix, path, 1000, SCR_DURABLE,
+                                          add_nodes_alone, &e, NULL),
                      SCR_OK);
-    assert_true(scr_hash_equal(h, other));
-
-    assert_int_equal(scr_hash_lock_open_read(&scr_sys_posix, path, 1000, &lk, h, NULL),
-                     SCR_OK);
-    assert_int_equal(scr_hash_write_close_unlock(&lk, NULL, SCR_DURABLE, NULL), SCR_OK);
     assert_nodes(path, "9"); /* left as it was */
-    scr_hash_delete(h);
-    scr_hash_delete(other);
+    assert_int_equal(update(&scr_sys_posix, path, (struct edit){ 1, SCR_OK, 1 }),
+                     SCR_OK);
+    assert_nodes(path, "10"); /* and the lock is free again */
 }
 
 int main(void)
@@ -444,7 +445,7 @@ int main(void)
         cmocka_unit_test(update_never_replaces_what_it_cannot_read),
         cmocka_unit_test(update_waits_for_the_lock),
         cmocka_unit_test(update_failing_anywhere_keeps_old_or_new),
-        cmocka_unit_test(update_in_steps),
+        cmocka_unit_test(update_holds_the_lock_during_the_edit),
     };
     return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
 }
