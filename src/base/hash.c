@@ -348,37 +348,6 @@ int scr_hash_merge(scr_hash *dst, const scr_hash *src)
     return SCR_OK;
 }
 
-static int absorb_each(scr_hash *dst, scr_hash *src)
-{
-    int rc = SCR_OK;
-    while (src->first != NULL) {
-        scr_hash_elem *e = src->first;
-        scr_hash *there = scr_hash_get(dst, e->key);
-        elem_unlink(src, e);
-        if (there == NULL && elem_link(dst, e))
-            continue;
-        if (there == NULL || absorb_each(there, e->hash) != SCR_OK) {
-            dst->lost = 1;
-            rc = SCR_E_NOMEM;
-        }
-        scr_hash_delete(e->hash);
-        free(e);
-    }
-    return rc;
-}
-
-/* Into an empty hash the whole content moves at once. */
-int scr_hash_absorb(scr_hash *dst, scr_hash *src)
-{
-    if (dst->size > 0)
-        return absorb_each(dst, src);
-    scr_hash was = *dst;
-    *dst = *src;
-    dst->lost |= was.lost;
-    *src = was;
-    return SCR_OK;
-}
-
 void scr_hash_move(scr_hash *dst, scr_hash *src)
 {
     if (dst == NULL || src == NULL || dst == src)

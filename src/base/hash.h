@@ -119,9 +119,10 @@ size_t scr_hash_pack(void *buf, const scr_hash *h);
 /* Appends it to s; s becomes bad if !scr_hash_ok or too deep. */
 struct scr_str;
 void scr_hash_append(struct scr_str *s, const scr_hash *h);
-/* Merges the packed hash at buf into h; *used (may be NULL) = bytes read. Every count
- * and string is bounded by n, depth by SCR_HASH_DEPTH, and a key given twice is
- * refused; hostile bytes give SCR_E_CORRUPT and leave h as it was. */
+/* Merges the packed hash at buf into h, as scr_hash_merge does; *used (may be NULL) =
+ * bytes read. Every count and string is bounded by n, depth by SCR_HASH_DEPTH, and a
+ * key given twice is refused; hostile bytes give SCR_E_CORRUPT and leave h as it was.
+ */
 int scr_hash_unpack(const void *buf, size_t n, scr_hash *h, size_t *used,
                     struct scr_err *err);
 

@@ -25,8 +25,4 @@ struct scr_hash {
 /* The hash under key, made if it is not there; NULL (and h marked) without memory. */
 scr_hash *scr_hash_need(scr_hash *h, const char *key);
 
-/* Moves every element of src into dst, merging where a key is in both; src is left
- * empty. SCR_E_NOMEM: what did not fit is freed and dst marked. */
-int scr_hash_absorb(scr_hash *dst, scr_hash *src);
-
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Hash: packing into bytes, and unpacking bytes that nobody vouches for. */
+#include "base/cursor.h"
 #include "base/hash_impl.h"
 #include "base/str.h"
 #include <string.h>
@@ -51,78 +52,53 @@ void scr_hash_append(struct scr_str *s, const scr_hash *h)
         scr_str_spoil(s);
 }
 
-/* What is left to unpack, and the count of the level it stands at. */
-struct unpacker {
-    const unsigned char *p;
-    size_t left;
-    const unsigned char *start;
-    struct scr_err *err;
-};
-
-static int unpack_fail(const struct unpacker *u, const char *what)
-{
-    return scr_fail(u->err, SCR_E_CORRUPT, 0, "packed hash: %s at byte %zu", what,
-                    (size_t)(u->p - u->start));
-}
-
-static int unpack_count(struct unpacker *u, size_t *count)
-{
-    enum { SMALLEST = 5 }; /* bytes of the smallest element: empty key, empty hash */
-    if (u->left < 4)
-        return unpack_fail(u, "count cut short");
-    *count =
-        (size_t)u->p[0] << 24 | (size_t)u->p[1] << 16 | (size_t)u->p[2] << 8 | u->p[3];
-    if (*count > (u->left - 4) / SMALLEST)
-        return unpack_fail(u, "more elements than bytes");
-    u->p += 4;
-    u->left -= 4;
-    return SCR_OK;
-}
-
-static int unpack_key(struct unpacker *u, const char **key)
-{
-    const unsigned char *end = memchr(u->p, 0, u->left);
-    if (end == NULL)
-        return unpack_fail(u, "key without end");
-    *key = (const char *)u->p;
-    u->left -= (size_t)(end + 1 - u->p);
-    u->p = end + 1;
-    return SCR_OK;
-}
-
 /* depth: how many levels of keys may still follow. */
-static int unpack_level(struct unpacker *u, scr_hash *h, int depth)
+static void unpack_level(struct scr_cursor *c, scr_hash *h, int depth)
 {
-    size_t count = 0;
-    const char *key = "";
-    int rc = unpack_count(u, &count);
-    if (rc == SCR_OK && count > 0 && depth == 0)
-        rc = unpack_fail(u, "nested too deep");
-    for (; rc == SCR_OK && count > 0; count--) {
-        if ((rc = unpack_key(u, &key)) != SCR_OK)
-            return rc;
-        if (scr_hash_elem_get(h, key) != NULL)
-            return unpack_fail(u, "key given twice");
+    size_t count = scr_cursor_enter(c);
+    if (count > 0 && depth == 0)
+        scr_cursor_refuse(c, "nested too deep");
+    for (; count > 0 && c->wrong == NULL; count--) {
+        const char *key = scr_cursor_key(c);
+        if (c->wrong != NULL)
+            return;
+        if (scr_hash_elem_get(h, key) != NULL) {
+            scr_cursor_refuse(c, "key given twice");
+            return;
+        }
         scr_hash *value = scr_hash_set(h, key, NULL);
-        if (value == NULL)
-            return scr_no_memory(u->err);
-        rc = unpack_level(u, value, depth - 1);
+        if (value == NULL) {
+            c->no_memory = 1;
+            scr_cursor_refuse(c, "out of memory");
+            return;
+        }
+        unpack_level(c, value, depth - 1);
     }
-    return rc;
+}
+
+/* Into an empty hash the whole content moves at once. */
+static int take_over(scr_hash *h, scr_hash *fresh, struct scr_err *err)
+{
+    if (h == NULL || scr_hash_size(h) > 0 || !scr_hash_ok(h))
+        return scr_hash_merge(h, fresh) == SCR_OK ? SCR_OK : scr_no_memory(err);
+    scr_hash_move(h, fresh);
+    return SCR_OK;
 }
 
 int scr_hash_unpack(const void *buf, size_t n, scr_hash *h, size_t *used,
                     struct scr_err *err)
 {
-    struct unpacker u = { buf, n, buf, err };
+    struct scr_cursor c;
     scr_hash *fresh = scr_hash_new();
     if (fresh == NULL)
         return scr_no_memory(err);
-    int rc = unpack_level(&u, fresh, SCR_HASH_DEPTH);
-    if (rc == SCR_OK && h != NULL && (rc = scr_hash_absorb(h, fresh)) != SCR_OK)
-        (void)scr_fail(err, rc, 0, "packed hash: out of memory");
+    scr_cursor_init(&c, buf, n);
+    unpack_level(&c, fresh, SCR_HASH_DEPTH);
+    int rc = scr_cursor_end(&c, 0, err);
+    if (rc == SCR_OK)
+        rc = take_over(h, fresh, err);
     if (rc == SCR_OK && used != NULL)
-        *used = n - u.left;
+        *used = n - c.left;
     scr_hash_delete(fresh);
     return rc;
 }

@@ -3,6 +3,7 @@
  */
 #include "base/hashfile.h"
 
+#include "base/cursor.h"
 #include "base/lock.h"
 #include "base/str.h"
 #include <isa-l.h>
@@ -146,30 +147,6 @@ static int check_body(const unsigned char *p, size_t size, size_t *body,
     return check_version(p, flags, err);
 }
 
-/* Unpacks into the empty hash h; all n bytes must belong to it. */
-static int unpack_all(const void *p, size_t n, scr_hash *h, struct scr_err *err)
-{
-    size_t used = 0;
-    int rc = scr_hash_unpack(p, n, h, &used, err);
-    if (rc != SCR_OK || used == n)
-        return rc;
-    scr_hash_unset_all(h);
-    return corrupt(err, "bytes left over after the hash");
-}
-
-/* The same into a hash that holds something: complete before the first change. */
-static int unpack_merge(const void *p, size_t n, scr_hash *h, struct scr_err *err)
-{
-    scr_hash *fresh = scr_hash_new();
-    int rc = SCR_E_NOMEM;
-    if (fresh != NULL && (rc = unpack_all(p, n, fresh, err)) == SCR_OK)
-        rc = scr_hash_merge(h, fresh);
-    scr_hash_delete(fresh);
-    if (rc == SCR_E_NOMEM)
-        return scr_fail(err, rc, 0, "hash file: out of memory");
-    return rc;
-}
-
 int scr_frame_open(const void *buf, size_t n, int whole, struct scr_frame *f,
                    struct scr_err *err)
 {
@@ -185,10 +162,15 @@ int scr_frame_open(const void *buf, size_t n, int whole, struct scr_frame *f,
     return rc == SCR_OK ? check_body(p, f->size, &f->n, err) : rc;
 }
 
+/* All n bytes must belong to the hash, which is known before h is touched. */
 static int unpack_into(const void *packed, size_t n, void *h, struct scr_err *err)
 {
-    return h != NULL && scr_hash_size(h) == 0 ? unpack_all(packed, n, h, err)
-                                              : unpack_merge(packed, n, h, err);
+    struct scr_cursor c;
+    scr_cursor_init(&c, packed, n);
+    scr_cursor_skip(&c);
+    if (c.wrong == NULL && c.left > 0)
+        return corrupt(err, "bytes left over after the hash");
+    return scr_hash_unpack(packed, n, h, NULL, err);
 }
 
 int scr_hash_decode(const void *buf, size_t n, scr_hash *h, size_t *used,
