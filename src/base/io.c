@@ -40,40 +40,42 @@ int scr_close(const struct scr_sys *sys, int *fd, const char *path, struct scr_e
     return rc == 0 ? SCR_OK : scr_fail(err, SCR_E_IO, errno, "close %s", path);
 }
 
-int scr_pread_all(const struct scr_sys *sys, int fd, void *buf, size_t n, off_t off,
-                  const char *path, struct scr_err *err)
+enum { HERE = -1 }; /* no offset, but the current one */
+
+/* Reads until n bytes are there or the file ends; off HERE: at the current offset. */
+static int read_until(const struct scr_sys *sys, int fd, char *p, size_t n, off_t off,
+                      size_t *got, const char *path, struct scr_err *err)
 {
-    char *p = buf;
-    while (n > 0) {
-        ssize_t got = sys->pread(fd, p, slice(n), off);
-        if (got < 0 && errno == EINTR)
+    *got = 0;
+    while (*got < n) {
+        size_t most = slice(n - *got);
+        ssize_t r = off == HERE ? sys->read(fd, p + *got, most)
+                                : sys->pread(fd, p + *got, most, off + (off_t)*got);
+        if (r < 0 && errno == EINTR)
             continue;
-        if (got < 0)
+        if (r < 0)
             return scr_fail(err, SCR_E_IO, errno, "read %s", path);
-        if (got == 0)
-            return scr_fail(err, SCR_E_MISSING, 0,
-                            "read %s: ends at byte %lld, %zu bytes too early", path,
-                            (long long)off, n);
-        p += got;
-        off += got;
-        n -= (size_t)got;
+        if (r == 0)
+            break;
+        *got += (size_t)r;
     }
     return SCR_OK;
 }
 
-int scr_pwrite_all(const struct scr_sys *sys, int fd, const void *buf, size_t n,
-                   off_t off, const char *path, struct scr_err *err)
+/* Writes n bytes; off HERE: at the current offset. */
+static int write_until(const struct scr_sys *sys, int fd, const char *p, size_t n,
+                       off_t off, const char *path, struct scr_err *err)
 {
-    const char *p = buf;
-    while (n > 0) {
-        ssize_t put = sys->pwrite(fd, p, slice(n), off);
+    size_t done = 0;
+    while (done < n) {
+        size_t most = slice(n - done);
+        ssize_t put = off == HERE ? sys->write(fd, p + done, most)
+                                  : sys->pwrite(fd, p + done, most, off + (off_t)done);
         if (put < 0 && errno == EINTR)
             continue;
         if (put <= 0) /* a write of nothing would be tried for ever */
             return scr_fail(err, SCR_E_IO, put < 0 ? errno : EIO, "write %s", path);
-        p += put;
-        off += put;
-        n -= (size_t)put;
+        done += (size_t)put;
     }
     return SCR_OK;
 }
@@ -81,53 +83,37 @@ int scr_pwrite_all(const struct scr_sys *sys, int fd, const void *buf, size_t n,
 int scr_pread_upto(const struct scr_sys *sys, int fd, void *buf, size_t n, off_t off,
                    size_t *got, const char *path, struct scr_err *err)
 {
-    char *p = buf;
-    *got = 0;
-    while (*got < n) {
-        ssize_t r = sys->pread(fd, p + *got, slice(n - *got), off + (off_t)*got);
-        if (r < 0 && errno == EINTR)
-            continue;
-        if (r < 0)
-            return scr_fail(err, SCR_E_IO, errno, "read %s", path);
-        if (r == 0)
-            break;
-        *got += (size_t)r;
-    }
-    return SCR_OK;
+    return read_until(sys, fd, buf, n, off, got, path, err);
 }
 
 int scr_read_upto(const struct scr_sys *sys, int fd, void *buf, size_t n, size_t *got,
                   const char *path, struct scr_err *err)
 {
-    char *p = buf;
-    *got = 0;
-    while (*got < n) {
-        ssize_t r = sys->read(fd, p + *got, slice(n - *got));
-        if (r < 0 && errno == EINTR)
-            continue;
-        if (r < 0)
-            return scr_fail(err, SCR_E_IO, errno, "read %s", path);
-        if (r == 0)
-            break;
-        *got += (size_t)r;
-    }
-    return SCR_OK;
+    return read_until(sys, fd, buf, n, HERE, got, path, err);
+}
+
+int scr_pread_all(const struct scr_sys *sys, int fd, void *buf, size_t n, off_t off,
+                  const char *path, struct scr_err *err)
+{
+    size_t got;
+    int rc = read_until(sys, fd, buf, n, off, &got, path, err);
+    if (rc == SCR_OK && got < n)
+        return scr_fail(err, SCR_E_MISSING, 0,
+                        "read %s: ends at byte %lld, %zu bytes too early", path,
+                        (long long)off + (long long)got, n - got);
+    return rc;
+}
+
+int scr_pwrite_all(const struct scr_sys *sys, int fd, const void *buf, size_t n,
+                   off_t off, const char *path, struct scr_err *err)
+{
+    return write_until(sys, fd, buf, n, off, path, err);
 }
 
 int scr_write_all(const struct scr_sys *sys, int fd, const void *buf, size_t n,
                   const char *path, struct scr_err *err)
 {
-    const char *p = buf;
-    while (n > 0) {
-        ssize_t put = sys->write(fd, p, slice(n));
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return scr_fail(err, SCR_E_IO, put < 0 ? errno : EIO, "write %s", path);
-        p += put;
-        n -= (size_t)put;
-    }
-    return SCR_OK;
+    return write_until(sys, fd, buf, n, HERE, path, err);
 }
 
 int scr_rewind(const struct scr_sys *sys, int fd, const char *path, struct scr_err *err)
