@@ -208,6 +208,15 @@ int scr_dir_sync(const struct scr_sys *sys, const char *path, struct scr_err *er
     return rc;
 }
 
+int scr_dir_sync_parent(const struct scr_sys *sys, const char *path,
+                        struct scr_err *err)
+{
+    char *dir = scr_path_dir(path);
+    int rc = dir ? scr_dir_sync(sys, dir, err) : scr_no_memory(err);
+    free(dir);
+    return rc;
+}
+
 /* --- listing --- */
 
 static int by_bytes(const void *a, const void *b)

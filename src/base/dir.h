@@ -24,6 +24,9 @@ int scr_dir_make(const struct scr_sys *sys, const char *path, mode_t mode,
 
 /* fsync of the directory itself; a file system that cannot (EINVAL) needs none. */
 int scr_dir_sync(const struct scr_sys *sys, const char *path, struct scr_err *err);
+/* The same for the directory that path lies in. */
+int scr_dir_sync_parent(const struct scr_sys *sys, const char *path,
+                        struct scr_err *err);
 
 /* Names in a directory without "." and "..", sorted by byte value, as a malloc'd array
  * of malloc'd strings; free with scr_names_free. Absent: SCR_E_NOENT. */

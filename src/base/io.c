@@ -248,16 +248,6 @@ static int temp_open(const struct scr_sys *sys, const char *path, mode_t mode,
     return rc;
 }
 
-static int sync_parent(const struct scr_sys *sys, const char *path, struct scr_err *err)
-{
-    char *dir = scr_path_dir(path);
-    if (dir == NULL)
-        return scr_no_memory(err);
-    int rc = scr_dir_sync(sys, dir, err);
-    free(dir);
-    return rc;
-}
-
 int scr_file_replace(const struct scr_sys *sys, const char *path, const void *buf,
                      size_t n, mode_t mode, enum scr_durability how,
                      struct scr_err *err)
@@ -281,7 +271,7 @@ out:
         (void)scr_file_remove(sys, temp,
                               NULL); /* the first error is the one to report */
     else if (how == SCR_DURABLE)
-        rc = sync_parent(sys, path, err);
+        rc = scr_dir_sync_parent(sys, path, err);
     free(temp);
     return rc;
 }
@@ -315,6 +305,13 @@ int scr_file_remove(const struct scr_sys *sys, const char *path, struct scr_err 
     if (sys->unlinkat(AT_FDCWD, path, 0) != 0 && errno != ENOENT)
         return scr_fail(err, SCR_E_IO, errno, "remove %s", path);
     return SCR_OK;
+}
+
+int scr_file_remove_durably(const struct scr_sys *sys, const char *path,
+                            struct scr_err *err)
+{
+    int rc = scr_file_remove(sys, path, err);
+    return rc == SCR_OK ? scr_dir_sync_parent(sys, path, err) : rc;
 }
 
 int scr_file_rename(const struct scr_sys *sys, const char *from, const char *to,

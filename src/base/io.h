@@ -69,6 +69,9 @@ int scr_file_stat(const struct scr_sys *sys, const char *path, struct stat *st,
                   struct scr_err *err);
 /* Removes a file; an absent one is success. */
 int scr_file_remove(const struct scr_sys *sys, const char *path, struct scr_err *err);
+/* Likewise, and then its directory is synced: a crash does not bring it back. */
+int scr_file_remove_durably(const struct scr_sys *sys, const char *path,
+                            struct scr_err *err);
 int scr_file_rename(const struct scr_sys *sys, const char *from, const char *to,
                     struct scr_err *err);
 /* Likewise, but SCR_E_EXIST, and both as they were, if there is something at to. Where

@@ -422,11 +422,9 @@ static int check_again(const struct scr_outgoing *f, const struct scr_index *ind
 static int has_list(const struct scr_outgoing *f)
 {
     struct stat st;
-    char *dir = scr_prefix_dset_dir(f->prefix, f->id);
-    char *root = dir ? scr_path_join(dir, "rank2file") : NULL;
+    char *root = scr_prefix_dset_file(f->prefix, f->id, "rank2file");
     int has = root && scr_file_stat(f->env->sys, root, &st, NULL) != SCR_E_NOENT;
     free(root);
-    free(dir);
     return has;
 }
 

@@ -13,17 +13,9 @@
 
 enum { DIR_MODE = 0777 }; /* cut by the umask */
 
-static char *plain_dir(const struct scr_prefix *p, int id)
-{
-    char *dir = scr_prefix_dset_dir(p, id);
-    char *plain = dir ? scr_path_join(dir, "plain") : NULL;
-    free(dir);
-    return plain;
-}
-
 static char *unpacked_path(const struct scr_prefix *p, int id, const char *dest)
 {
-    char *dir = plain_dir(p, id);
+    char *dir = scr_prefix_dset_file(p, id, "plain");
     char *path = dir ? scr_path_join(dir, dest) : NULL;
     free(dir);
     return path;

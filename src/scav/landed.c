@@ -195,7 +195,7 @@ static int list_rank(struct landed *l, const struct scr_rank_files *of,
 {
     int all = 0, rc;
     char *name = scr_asprintf("%d.scrfilemap", of->rank);
-    char *path = name ? scr_stage_path(l->m.p, l->m.id, name) : NULL;
+    char *path = name ? scr_prefix_dset_file(l->m.p, l->m.id, name) : NULL;
     free(name);
     rc = path ? has_all(l, &of->files, &all, err) : scr_no_memory(err);
     if (rc == SCR_OK && all) {

@@ -19,22 +19,14 @@ enum {
     STAGE_MODE = 0700 /* files may come from directories that others cannot enter */
 };
 
-char *scr_stage_path(const struct scr_prefix *p, int id, const char *name)
-{
-    char *dir = scr_prefix_dset_dir(p, id);
-    char *path = dir ? scr_path_join(dir, name) : NULL;
-    free(dir);
-    return path;
-}
-
 char *scr_stage_dir(const struct scr_prefix *p, int id)
 {
-    return scr_stage_path(p, id, "files");
+    return scr_prefix_dset_file(p, id, "files");
 }
 
 static char *marker_path(const struct scr_prefix *p, int id)
 {
-    return scr_stage_path(p, id, "placing.scr");
+    return scr_prefix_dset_file(p, id, "placing.scr");
 }
 
 int scr_stage_make(const struct scr_env *env, const struct scr_prefix *p, int id,
@@ -302,12 +294,10 @@ static int take_file_back(struct scr_move *m, const struct scr_listed *f,
 
 static int remove_marker(const struct scr_move *m, struct scr_err *err)
 {
-    char *dir = scr_prefix_dset_dir(m->p, m->id), *path = marker_path(m->p, m->id);
-    int rc = dir && path ? scr_file_remove(m->env->sys, path, err) : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = scr_dir_sync(m->env->sys, dir, err);
+    char *path = marker_path(m->p, m->id);
+    int rc =
+        path ? scr_file_remove_durably(m->env->sys, path, err) : scr_no_memory(err);
     free(path);
-    free(dir);
     return rc;
 }
 

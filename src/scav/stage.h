@@ -19,8 +19,7 @@
 #include "fmt/rank2file.h"
 #include "store/prefix.h"
 
-/* Paths of a file beside the stage, and of the stage, malloc'd. */
-char *scr_stage_path(const struct scr_prefix *p, int id, const char *name);
+/* Its path, malloc'd. */
 char *scr_stage_dir(const struct scr_prefix *p, int id);
 /* Makes it, for nobody but the user: files are there before their own directories are
  * around them. */

@@ -29,10 +29,7 @@ enum {
 
 char *scr_arrival_plan_path(const struct scr_prefix *p, int id)
 {
-    char *dir = scr_prefix_dset_dir(p, id);
-    char *path = dir ? scr_path_join(dir, PLAN) : NULL;
-    free(dir);
-    return path;
+    return scr_prefix_dset_file(p, id, PLAN);
 }
 
 static char *record_path(const struct scr_prefix *p, int id, const char *what, int node)
@@ -114,15 +111,11 @@ static int remove_plan(const struct scr_env *env, const struct scr_prefix *p, in
                        struct scr_err *err)
 {
     struct stat st;
-    char *dir = scr_prefix_dset_dir(p, id), *path = scr_arrival_plan_path(p, id);
-    int rc = dir && path ? SCR_OK : scr_no_memory(err);
-    if (rc == SCR_OK && scr_file_stat(env->sys, path, &st, NULL) != SCR_E_NOENT) {
-        rc = scr_file_remove(env->sys, path, err);
-        if (rc == SCR_OK)
-            rc = scr_dir_sync(env->sys, dir, err);
-    }
+    char *path = scr_arrival_plan_path(p, id);
+    int rc = path ? SCR_OK : scr_no_memory(err);
+    if (rc == SCR_OK && scr_file_stat(env->sys, path, &st, NULL) != SCR_E_NOENT)
+        rc = scr_file_remove_durably(env->sys, path, err);
     free(path);
-    free(dir);
     return rc;
 }
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/io.h"
-#include "base/path.h"
 #include "base/str.h"
 #include "store/names.h"
 
@@ -16,10 +15,7 @@ enum {
 
 static char *mark_path(const struct scr_prefix *p, int id)
 {
-    char *dir = scr_prefix_dset_dir(p, id);
-    char *path = dir ? scr_path_join(dir, "flushing.lock") : NULL;
-    free(dir);
-    return path;
+    return scr_prefix_dset_file(p, id, "flushing.lock");
 }
 
 /* Who held the lock before may have removed the file: then the lock is on a file that

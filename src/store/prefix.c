@@ -149,6 +149,14 @@ char *scr_prefix_dset_dir(const struct scr_prefix *p, int id)
     return scr_dset_path(p->scr, id);
 }
 
+char *scr_prefix_dset_file(const struct scr_prefix *p, int id, const char *name)
+{
+    char *dir = scr_prefix_dset_dir(p, id);
+    char *path = dir ? scr_path_join(dir, name) : NULL;
+    free(dir);
+    return path;
+}
+
 int scr_prefix_max_dset_dir(const struct scr_env *env, const struct scr_prefix *p,
                             int *max, struct scr_err *err)
 {

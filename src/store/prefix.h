@@ -47,6 +47,8 @@ char *scr_prefix_file(const struct scr_prefix *p,
                       const char *name); /* <prefix>/.scr/<name> */
 char *scr_prefix_dset_dir(const struct scr_prefix *p,
                           int id); /* …/.scr/scr.dataset.<id> */
+char *scr_prefix_dset_file(const struct scr_prefix *p, int id,
+                           const char *name); /* …/.scr/scr.dataset.<id>/<name> */
 
 /* Reads index.scr into index, which needs not be initialized and is empty after an
  * error; scr_index_fini frees it in any case. Absent: empty

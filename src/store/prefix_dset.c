@@ -205,11 +205,9 @@ int scr_prefix_summary_write(const struct scr_env *env, const struct scr_prefix 
 static int stat_summary(const struct scr_env *env, const struct scr_prefix *p, int id,
                         struct stat *st)
 {
-    char *dir = scr_prefix_dset_dir(p, id);
-    char *path = dir ? scr_path_join(dir, "summary.scr") : NULL;
+    char *path = scr_prefix_dset_file(p, id, "summary.scr");
     int rc = path ? scr_file_stat(env->sys, path, st, NULL) : SCR_E_NOMEM;
     free(path);
-    free(dir);
     return rc;
 }
 

@@ -37,10 +37,7 @@ char *scr_replacing_path(const struct scr_prefix *p, int id, const char *dest)
 
 static char *record_path(const struct scr_prefix *p, int id)
 {
-    char *dir = scr_prefix_dset_dir(p, id);
-    char *path = dir ? scr_path_join(dir, "replacing.scr") : NULL;
-    free(dir);
-    return path;
+    return scr_prefix_dset_file(p, id, "replacing.scr");
 }
 
 int scr_replacing_begin(const struct scr_env *env, const struct scr_prefix *p, int id,
@@ -91,12 +88,9 @@ int scr_replacing_is_begun(const struct scr_env *env, const struct scr_prefix *p
 int scr_replacing_end(const struct scr_env *env, const struct scr_prefix *p, int id,
                       struct scr_err *err)
 {
-    char *dir = scr_prefix_dset_dir(p, id), *path = record_path(p, id);
-    int rc = dir && path ? scr_file_remove(env->sys, path, err) : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = scr_dir_sync(env->sys, dir, err);
+    char *path = record_path(p, id);
+    int rc = path ? scr_file_remove_durably(env->sys, path, err) : scr_no_memory(err);
     free(path);
-    free(dir);
     return rc;
 }
 
