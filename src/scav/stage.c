@@ -13,8 +13,9 @@
 #include "store/paths.h"
 #include "xfer/copy.h"
 
+#define MARKER "placing.scr"
+
 enum {
-    VERSION = 1,
     DIR_MODE = 0777,  /* cut by the umask */
     STAGE_MODE = 0700 /* files may come from directories that others cannot enter */
 };
@@ -22,11 +23,6 @@ enum {
 char *scr_stage_dir(const struct scr_prefix *p, int id)
 {
     return scr_prefix_dset_file(p, id, "files");
-}
-
-static char *marker_path(const struct scr_prefix *p, int id)
-{
-    return scr_prefix_dset_file(p, id, "placing.scr");
 }
 
 int scr_stage_make(const struct scr_env *env, const struct scr_prefix *p, int id,
@@ -85,7 +81,7 @@ int scr_stage_is_there(const struct scr_env *env, const struct scr_prefix *p, in
 
 int scr_stage_is_placing(const struct scr_env *env, const struct scr_prefix *p, int id)
 {
-    return is_there(env, marker_path(p, id));
+    return is_there(env, scr_prefix_dset_file(p, id, MARKER));
 }
 
 /* --- to their places --- */
@@ -191,38 +187,10 @@ static int find_others(struct scr_move *m, const struct scr_rank2file *files,
     return rc == SCR_OK && m->newer > 0 ? each_file(m, files, check_free, err) : rc;
 }
 
-static int write_marker(const struct scr_move *m, const scr_hash *dset,
-                        struct scr_err *err)
-{
-    scr_hash *h = scr_hash_new();
-    char *path = marker_path(m->p, m->id);
-    scr_hash_set_val_i64(h, "VERSION", VERSION);
-    int merged = scr_hash_merge(scr_hash_set(h, "DSET", NULL), dset) == SCR_OK;
-    int rc = merged && path && scr_hash_ok(h)
-                 ? scr_hash_file_write(m->env->sys, path, h, SCR_DURABLE, err)
-                 : scr_no_memory(err);
-    free(path);
-    scr_hash_delete(h);
-    return rc;
-}
-
 int scr_stage_read_placing(const struct scr_env *env, const struct scr_prefix *p,
                            int id, scr_hash *dset, struct scr_err *err)
 {
-    int version = 0;
-    scr_hash *h = scr_hash_new();
-    char *path = marker_path(p, id);
-    int rc =
-        h && path ? scr_hash_file_read(env->sys, path, h, err) : scr_no_memory(err);
-    if (rc == SCR_OK &&
-        (!scr_hash_get_val_int(h, "VERSION", &version) || version != VERSION))
-        rc = scr_fail(err, version > VERSION ? SCR_E_VERSION : SCR_E_CORRUPT, 0,
-                      "%s: version %d, this reader knows %d", path, version, VERSION);
-    if (rc == SCR_OK && scr_hash_merge(dset, scr_hash_get(h, "DSET")) != SCR_OK)
-        rc = scr_no_memory(err);
-    free(path);
-    scr_hash_delete(h);
-    return rc;
+    return scr_prefix_record_read(env, p, id, MARKER, dset, err);
 }
 
 static int check_newest(const struct scr_move *m, const struct scr_table *paths,
@@ -262,7 +230,8 @@ static int place(struct scr_move *m, const scr_hash *dset,
         (rc = each_file(m, files, check_file, err)) == SCR_OK &&
         (rc = give_up_others(m, &paths, err)) == SCR_OK &&
         (rc = find_others(m, files, &paths, &others, &n, err)) == SCR_OK &&
-        (rc = write_marker(m, dset, err)) == SCR_OK &&
+        (rc = scr_prefix_record_write(m->env, m->p, m->id, MARKER, dset, err)) ==
+            SCR_OK &&
         (rc = demote_others(m, others, n, err)) == SCR_OK &&
         (rc = each_file(m, files, place_file, err)) == SCR_OK)
         rc = scr_move_sync(m, err);
@@ -292,15 +261,6 @@ static int take_file_back(struct scr_move *m, const struct scr_listed *f,
     return scr_move_back(m, staged, placed, f, &moved, err);
 }
 
-static int remove_marker(const struct scr_move *m, struct scr_err *err)
-{
-    char *path = marker_path(m->p, m->id);
-    int rc =
-        path ? scr_file_remove_durably(m->env->sys, path, err) : scr_no_memory(err);
-    free(path);
-    return rc;
-}
-
 int scr_stage_take_back(const struct scr_env *env, const struct scr_prefix *p, int id,
                         const struct scr_rank2file *files, struct scr_err *err)
 {
@@ -308,7 +268,7 @@ int scr_stage_take_back(const struct scr_env *env, const struct scr_prefix *p, i
     int rc = scr_move_init(&m, env, p, id, err);
     if (rc == SCR_OK && (rc = each_file(&m, files, take_file_back, err)) == SCR_OK &&
         (rc = scr_move_sync(&m, err)) == SCR_OK)
-        rc = remove_marker(&m, err);
+        rc = scr_prefix_record_remove(env, p, id, MARKER, err);
     scr_move_fini(&m);
     return rc;
 }
@@ -319,7 +279,7 @@ int scr_stage_remove(const struct scr_env *env, const struct scr_prefix *p, int 
     struct scr_move m;
     int rc = scr_move_init(&m, env, p, id, err);
     if (rc == SCR_OK && scr_stage_is_placing(env, p, id))
-        rc = remove_marker(&m, err);
+        rc = scr_prefix_record_remove(env, p, id, MARKER, err);
     if (rc == SCR_OK && scr_stage_is_there(env, p, id))
         rc = scr_dir_remove(env->sys, m.stage, err);
     scr_move_fini(&m);

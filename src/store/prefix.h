@@ -121,6 +121,17 @@ int scr_prefix_summary_read(const struct scr_env *env, const struct scr_prefix *
                             int id, int *complete, scr_hash *dset, struct scr_err *err);
 int scr_prefix_rank2file_read(const struct scr_env *env, const struct scr_prefix *p,
                               int id, struct scr_rank2file *files, struct scr_err *err);
+/* A record in the dataset's directory that something has begun with it: it keeps the
+ * dataset hash, with VERSION, for who has to finish that. Read, the hash is merged into
+ * dset; absent: SCR_E_NOENT, and nothing to remove. */
+int scr_prefix_record_write(const struct scr_env *env, const struct scr_prefix *p,
+                            int id, const char *name, const scr_hash *dset,
+                            struct scr_err *err);
+int scr_prefix_record_read(const struct scr_env *env, const struct scr_prefix *p,
+                           int id, const char *name, scr_hash *dset,
+                           struct scr_err *err);
+int scr_prefix_record_remove(const struct scr_env *env, const struct scr_prefix *p,
+                             int id, const char *name, struct scr_err *err);
 /* When summary.scr was written, which is when the dataset was flushed; 0: not known. */
 time_t scr_prefix_summary_time(const struct scr_env *env, const struct scr_prefix *p,
                                int id);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The files of one dataset in the prefix directory: summary.scr, rank2file and its
- * parts. */
+ * parts, and records of what has begun with it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,10 @@
 #include "store/catalog.h"
 #include "store/prefix_dset.h"
 
-enum { DIR_MODE = 0777 }; /* cut by the umask */
+enum {
+    DIR_MODE = 0777, /* cut by the umask */
+    RECORD_VERSION = 1
+};
 
 /* --- summary --- */
 
@@ -350,5 +353,53 @@ int scr_prefix_summary_remove(const struct scr_env *env, const struct scr_prefix
         rc = scr_dir_sync(env->sys, dir, err);
     free(summary);
     free(dir);
+    return rc;
+}
+
+/* --- records of what has begun --- */
+
+int scr_prefix_record_write(const struct scr_env *env, const struct scr_prefix *p,
+                            int id, const char *name, const scr_hash *dset,
+                            struct scr_err *err)
+{
+    scr_hash *h = scr_hash_new();
+    char *path = scr_prefix_dset_file(p, id, name);
+    scr_hash_set_val_i64(h, "VERSION", RECORD_VERSION);
+    int merged = scr_hash_merge(scr_hash_set(h, "DSET", NULL), dset) == SCR_OK;
+    int rc = merged && path && scr_hash_ok(h)
+                 ? scr_hash_file_write(env->sys, path, h, SCR_DURABLE, err)
+                 : scr_no_memory(err);
+    free(path);
+    scr_hash_delete(h);
+    return rc;
+}
+
+int scr_prefix_record_read(const struct scr_env *env, const struct scr_prefix *p,
+                           int id, const char *name, scr_hash *dset,
+                           struct scr_err *err)
+{
+    int version = 0;
+    scr_hash *h = scr_hash_new();
+    char *path = scr_prefix_dset_file(p, id, name);
+    int rc =
+        h && path ? scr_hash_file_read(env->sys, path, h, err) : scr_no_memory(err);
+    if (rc == SCR_OK &&
+        (!scr_hash_get_val_int(h, "VERSION", &version) || version != RECORD_VERSION))
+        rc = scr_fail(err, version > RECORD_VERSION ? SCR_E_VERSION : SCR_E_CORRUPT, 0,
+                      "%s: version %d, this reader knows %d", path, version,
+                      RECORD_VERSION);
+    if (rc == SCR_OK && scr_hash_merge(dset, scr_hash_get(h, "DSET")) != SCR_OK)
+        rc = scr_no_memory(err);
+    free(path);
+    scr_hash_delete(h);
+    return rc;
+}
+
+int scr_prefix_record_remove(const struct scr_env *env, const struct scr_prefix *p,
+                             int id, const char *name, struct scr_err *err)
+{
+    char *path = scr_prefix_dset_file(p, id, name);
+    int rc = path ? scr_file_remove_durably(env->sys, path, err) : scr_no_memory(err);
+    free(path);
     return rc;
 }

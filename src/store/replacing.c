@@ -14,7 +14,7 @@
 #include "store/paths.h"
 #include "store/replaced.h"
 
-enum { VERSION = 1 };
+#define RECORD "replacing.scr"
 
 char *scr_replacing_dir(const char *dir, int id)
 {
@@ -33,45 +33,12 @@ char *scr_replacing_path(const struct scr_prefix *p, int id, const char *dest)
     return path;
 }
 
-/* --- replacing.scr --- */
-
-static char *record_path(const struct scr_prefix *p, int id)
-{
-    return scr_prefix_dset_file(p, id, "replacing.scr");
-}
+/* --- the record --- */
 
 int scr_replacing_begin(const struct scr_env *env, const struct scr_prefix *p, int id,
                         const scr_hash *dset, struct scr_err *err)
 {
-    scr_hash *h = scr_hash_new();
-    char *path = record_path(p, id);
-    scr_hash_set_val_i64(h, "VERSION", VERSION);
-    int merged = scr_hash_merge(scr_hash_set(h, "DSET", NULL), dset) == SCR_OK;
-    int rc = merged && path && scr_hash_ok(h)
-                 ? scr_hash_file_write(env->sys, path, h, SCR_DURABLE, err)
-                 : scr_no_memory(err);
-    free(path);
-    scr_hash_delete(h);
-    return rc;
-}
-
-static int read_record(const struct scr_env *env, const struct scr_prefix *p, int id,
-                       scr_hash *dset, struct scr_err *err)
-{
-    int version = 0;
-    scr_hash *h = scr_hash_new();
-    char *path = record_path(p, id);
-    int rc =
-        h && path ? scr_hash_file_read(env->sys, path, h, err) : scr_no_memory(err);
-    if (rc == SCR_OK &&
-        (!scr_hash_get_val_int(h, "VERSION", &version) || version != VERSION))
-        rc = scr_fail(err, version > VERSION ? SCR_E_VERSION : SCR_E_CORRUPT, 0,
-                      "%s: version %d, this reader knows %d", path, version, VERSION);
-    if (rc == SCR_OK && scr_hash_merge(dset, scr_hash_get(h, "DSET")) != SCR_OK)
-        rc = scr_no_memory(err);
-    free(path);
-    scr_hash_delete(h);
-    return rc;
+    return scr_prefix_record_write(env, p, id, RECORD, dset, err);
 }
 
 int scr_replacing_is_begun(const struct scr_env *env, const struct scr_prefix *p,
@@ -79,7 +46,7 @@ int scr_replacing_is_begun(const struct scr_env *env, const struct scr_prefix *p
 {
     struct stat st;
     struct scr_err why = SCR_ERR_INIT;
-    char *path = record_path(p, id);
+    char *path = scr_prefix_dset_file(p, id, RECORD);
     int rc = path ? scr_file_stat(env->sys, path, &st, &why) : SCR_E_NOMEM;
     free(path);
     return rc != SCR_E_NOENT && why.sys != ENOTDIR;
@@ -88,10 +55,7 @@ int scr_replacing_is_begun(const struct scr_env *env, const struct scr_prefix *p
 int scr_replacing_end(const struct scr_env *env, const struct scr_prefix *p, int id,
                       struct scr_err *err)
 {
-    char *path = record_path(p, id);
-    int rc = path ? scr_file_remove_durably(env->sys, path, err) : scr_no_memory(err);
-    free(path);
-    return rc;
+    return scr_prefix_record_remove(env, p, id, RECORD, err);
 }
 
 /* --- continuing --- */
@@ -111,8 +75,8 @@ static int open_replacing(struct replacing *r, struct scr_err *err)
     scr_table_init(&r->paths, sizeof(struct scr_item));
     scr_table_init(&r->parts, sizeof(struct scr_item));
     r->dset = scr_hash_new();
-    int rc =
-        r->dset ? read_record(r->env, r->p, r->id, r->dset, err) : scr_no_memory(err);
+    int rc = r->dset ? scr_prefix_record_read(r->env, r->p, r->id, RECORD, r->dset, err)
+                     : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_prefix_rank2file_read(r->env, r->p, r->id, &r->list, err);
     for (size_t i = 0; i < r->list.n; i++)
