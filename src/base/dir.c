@@ -191,6 +191,15 @@ int scr_dir_make(const struct scr_sys *sys, const char *path, mode_t mode,
     return rc;
 }
 
+int scr_dir_make_parent(const struct scr_sys *sys, const char *path, mode_t mode,
+                        struct scr_err *err)
+{
+    char *dir = scr_path_dir(path);
+    int rc = dir ? scr_dir_make(sys, dir, mode, err) : scr_no_memory(err);
+    free(dir);
+    return rc;
+}
+
 int scr_dir_sync(const struct scr_sys *sys, const char *path, struct scr_err *err)
 {
     int fd = -1;

@@ -21,6 +21,9 @@ int scr_dir_make_private(const struct scr_sys *sys, const char *base, const char
  * SCR_E_IO/ENOTDIR. */
 int scr_dir_make(const struct scr_sys *sys, const char *path, mode_t mode,
                  struct scr_err *err);
+/* The same for the directory that path lies in. */
+int scr_dir_make_parent(const struct scr_sys *sys, const char *path, mode_t mode,
+                        struct scr_err *err);
 
 /* fsync of the directory itself; a file system that cannot (EINVAL) needs none. */
 int scr_dir_sync(const struct scr_sys *sys, const char *path, struct scr_err *err);

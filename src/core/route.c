@@ -293,9 +293,7 @@ static int route_off(struct scr_ctx *ctx, const char *name, char *file,
 {
     enum { DIR_MODE = 0777 }; /* less the umask */
     struct scr_err why = SCR_ERR_INIT;
-    char *dir = scr_path_dir(name);
-    int rc = dir ? scr_dir_make(ctx->env.sys, dir, DIR_MODE, &why) : SCR_E_NOMEM;
-    free(dir);
+    int rc = scr_dir_make_parent(ctx->env.sys, name, DIR_MODE, &why);
     if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "SCR_Route_file: %s", why.text);
     return give(ctx, name, file, err);

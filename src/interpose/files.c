@@ -283,10 +283,9 @@ static int hand_over(struct scr_ip_file *f, int to, struct scr_err *err)
 
 static int put(struct scr_ip_file *f, const char *dest, struct scr_err *err)
 {
-    char *dir = scr_path_dir(dest);
     char *tmp = scr_asprintf("%s.%ld.tmp", dest, (long)getpid());
     int fd = -1;
-    int rc = dir && tmp ? scr_dir_make(sys, dir, 0777, err) : scr_no_memory(err);
+    int rc = tmp ? scr_dir_make_parent(sys, dest, 0777, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = copy_open(f->place, tmp, ALL_BYTES, &fd, err);
     if (rc == SCR_OK)
@@ -298,7 +297,6 @@ static int put(struct scr_ip_file *f, const char *dest, struct scr_err *err)
     else if (tmp)
         scr_file_remove(sys, tmp, NULL);
     free(tmp);
-    free(dir);
     return rc;
 }
 

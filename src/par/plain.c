@@ -57,14 +57,6 @@ int scr_plain_check(const struct scr_env *env, const struct scr_prefix *p,
     return rc;
 }
 
-static int make_dir(const struct scr_env *env, const char *path, struct scr_err *err)
-{
-    char *dir = scr_path_dir(path);
-    int rc = dir ? scr_dir_make(env->sys, dir, DIR_MODE, err) : scr_no_memory(err);
-    free(dir);
-    return rc;
-}
-
 int scr_plain_make(const struct scr_env *env, const struct scr_prefix *p, int id,
                    int rank, const struct scr_listed *f, struct scr_err *err)
 {
@@ -75,7 +67,7 @@ int scr_plain_make(const struct scr_env *env, const struct scr_prefix *p, int id
     char *path = unpacked_path(p, id, f->item.name);
     int rc = path ? scr_stored_job(p->path, f, &s, &job, err) : scr_no_memory(err);
     if (rc == SCR_OK)
-        rc = make_dir(env, path, err);
+        rc = scr_dir_make_parent(env->sys, path, DIR_MODE, err);
     job.dst = path;
     /* Somebody else may have been here before. */
     if (rc == SCR_OK && scr_verify_file(env, path, job.size, job.crc, NULL) != SCR_OK &&

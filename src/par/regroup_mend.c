@@ -29,12 +29,9 @@ static int copy_to(const struct scr_regrouping *g, const char *src, char *dst,
                             .tag = g->world->rank,
                             .buf = g->o->buf,
                             .mode_or = S_IRUSR | S_IWUSR };
-    char *dir = dst ? scr_path_dir(dst) : NULL;
-    int rc = dir ? scr_dir_make(g->env->sys, dir, 0700, err) : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = scr_copy_file(g->env->sys, &job, &got, err);
-    free(dir);
-    return rc;
+    int rc =
+        dst ? scr_dir_make_parent(g->env->sys, dst, 0700, err) : scr_no_memory(err);
+    return rc == SCR_OK ? scr_copy_file(g->env->sys, &job, &got, err) : rc;
 }
 
 /* Its name below the directory of its rank is what a rebuild goes by. */

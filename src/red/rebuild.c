@@ -520,12 +520,7 @@ static int sync_dir_of(const struct rebuild *r, const char *tmp, const char *pat
                        struct scr_err *err)
 {
     (void)tmp;
-    char *dir = scr_path_dir(path);
-    if (dir == NULL)
-        return scr_no_memory(err);
-    int rc = scr_dir_sync(r->env->sys, dir, err);
-    free(dir);
-    return rc;
+    return scr_dir_sync_parent(r->env->sys, path, err);
 }
 
 static int remove_one(const struct rebuild *r, const char *tmp, const char *path,

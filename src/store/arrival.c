@@ -217,16 +217,12 @@ int scr_arrival_packed_parse(const char *name, uint64_t *stamp, struct scr_packe
 static int sync_file(const struct scr_env *env, const char *path, struct scr_err *err)
 {
     int fd = -1;
-    char *dir = scr_path_dir(path);
     int rc = scr_open(env->sys, path, O_WRONLY, 0, &fd, err);
     if (rc == SCR_OK)
         rc = scr_fsync(env->sys, fd, path, err);
     int closed = scr_close(env->sys, &fd, path, rc == SCR_OK ? err : NULL);
     rc = rc == SCR_OK ? closed : rc;
-    if (rc == SCR_OK && dir != NULL)
-        rc = scr_dir_sync(env->sys, dir, err);
-    free(dir);
-    return rc;
+    return rc == SCR_OK ? scr_dir_sync_parent(env->sys, path, err) : rc;
 }
 
 int scr_arrival_arrived(const struct scr_env *env, const struct scr_prefix *p, int id,

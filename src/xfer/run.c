@@ -157,10 +157,7 @@ static int make_dir(const struct scr_sys *sys, const struct batch *b, size_t i,
     const char *path = b->file[i]->dst;
     if (i > 0 && scr_path_same_dir(path, b->file[i - 1]->dst))
         return SCR_OK;
-    char *dir = scr_path_dir(path);
-    int rc = dir ? scr_dir_make(sys, dir, DIR_MODE, err) : scr_no_memory(err);
-    free(dir);
-    return rc;
+    return scr_dir_make_parent(sys, path, DIR_MODE, err);
 }
 
 /* --- compression --- */
@@ -279,18 +276,10 @@ static int tell_landed(struct scr_xfer *x, const struct batch *b, struct scr_err
 static int sync_dirs(const struct scr_sys *sys, const struct batch *b,
                      struct scr_err *err)
 {
-    char *last = NULL;
     int rc = SCR_OK;
-    for (size_t i = 0; i < b->n && rc == SCR_OK; i++) {
-        char *dir = scr_path_dir(b->file[i]->dst);
-        if (dir == NULL)
-            rc = scr_no_memory(err);
-        else if (last == NULL || strcmp(dir, last) != 0)
-            rc = scr_dir_sync(sys, dir, err);
-        free(last);
-        last = dir;
-    }
-    free(last);
+    for (size_t i = 0; i < b->n && rc == SCR_OK; i++)
+        if (i == 0 || !scr_path_same_dir(b->file[i]->dst, b->file[i - 1]->dst))
+            rc = scr_dir_sync_parent(sys, b->file[i]->dst, err);
     return rc;
 }
 
