@@ -300,6 +300,12 @@ int scr_file_stat(const struct scr_sys *sys, const char *path, struct stat *st,
     return SCR_OK;
 }
 
+int scr_file_is_there(const struct scr_sys *sys, const char *path)
+{
+    struct stat st;
+    return scr_file_stat(sys, path, &st, NULL) != SCR_E_NOENT;
+}
+
 int scr_file_remove(const struct scr_sys *sys, const char *path, struct scr_err *err)
 {
     if (sys->unlinkat(AT_FDCWD, path, 0) != 0 && errno != ENOENT)
@@ -333,13 +339,12 @@ static int is_no_link(int error)
 int scr_file_rename_new(const struct scr_sys *sys, const char *from, const char *to,
                         struct scr_err *err)
 {
-    struct stat st;
     if (sys->linkat(AT_FDCWD, from, AT_FDCWD, to, 0) == 0) {
         (void)scr_file_remove(sys, from, NULL); /* a second name harms nobody */
         return SCR_OK;
     }
     int error = errno;
-    if (is_no_link(error) && scr_file_stat(sys, to, &st, NULL) == SCR_E_NOENT)
+    if (is_no_link(error) && !scr_file_is_there(sys, to))
         return scr_file_rename(sys, from, to, err);
     if (error == EEXIST || is_no_link(error))
         return scr_fail(err, SCR_E_EXIST, 0, "%s is there", to);

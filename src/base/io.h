@@ -67,6 +67,9 @@ int scr_file_append(const struct scr_sys *sys, const char *path, const void *buf
 /* Size and kind. Absent: SCR_E_NOENT. Follows no symbolic link. */
 int scr_file_stat(const struct scr_sys *sys, const char *path, struct stat *st,
                   struct scr_err *err);
+/* 0: there is nothing at path; 1: there is, if only a symbolic link, or it cannot be
+ * told. */
+int scr_file_is_there(const struct scr_sys *sys, const char *path);
 /* Removes a file; an absent one is success. */
 int scr_file_remove(const struct scr_sys *sys, const char *path, struct scr_err *err);
 /* Likewise, and then its directory is synced: a crash does not bring it back. */

@@ -430,15 +430,14 @@ static int place_rest_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
 /* Mostly it is empty, and another rank removes it. */
 static int remove_part(const struct scr_ctx *ctx, const char *dir)
 {
-    struct stat st;
     char *above = scr_path_dir(dir);
     if (above != NULL)
         (void)scr_dir_prune(ctx->env.sys, dir, above, NULL);
     free(above);
-    if (scr_file_stat(ctx->env.sys, dir, &st, NULL) == SCR_E_NOENT)
+    if (!scr_file_is_there(ctx->env.sys, dir))
         return 1;
     (void)scr_dir_remove(ctx->env.sys, dir, NULL);
-    return scr_file_stat(ctx->env.sys, dir, &st, NULL) == SCR_E_NOENT;
+    return !scr_file_is_there(ctx->env.sys, dir);
 }
 
 /* The directories beside files to be replaced, and what a program left there. */

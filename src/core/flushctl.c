@@ -329,10 +329,8 @@ static int is_anothers(const struct scr_ctx *ctx, const scr_hash *h, int id)
 
 static int has_plan(const struct scr_ctx *ctx, int id)
 {
-    struct stat st;
     char *path = scr_arrival_plan_path(&ctx->prefix, id);
-    int has =
-        path == NULL || scr_file_stat(ctx->env.sys, path, &st, NULL) != SCR_E_NOENT;
+    int has = path == NULL || scr_file_is_there(ctx->env.sys, path);
     free(path);
     return has;
 }

@@ -153,10 +153,9 @@ static int make_dir(const struct fetch *f, const char *rel, struct scr_err *err)
 /* What the copy complains about, seen as a fault of the dataset where it is one. */
 static int dataset_code(const struct fetch *f, const char *src, int rc)
 {
-    struct stat st;
     if (rc == SCR_E_UNSAFE)
         return SCR_E_CORRUPT;
-    if (rc == SCR_E_NOENT && scr_file_stat(f->env->sys, src, &st, NULL) == SCR_E_NOENT)
+    if (rc == SCR_E_NOENT && !scr_file_is_there(f->env->sys, src))
         return SCR_E_MISSING;
     return rc;
 }

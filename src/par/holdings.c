@@ -371,10 +371,9 @@ void scr_holdings_release(struct scr_holdings *h, int owner, const char *rel,
 static int is_gone(const struct scr_holdings *h, int owner, const char *rel,
                    const char *path)
 {
-    struct stat st;
     if (has_path(found_of(h, owner, rel), path))
         return 0; /* seen, and not released: those are no longer named */
-    return scr_file_stat(h->env->sys, path, &st, NULL) == SCR_E_NOENT;
+    return !scr_file_is_there(h->env->sys, path);
 }
 
 /* A file of ours that shall be here and is known: restore finds it lost. */

@@ -40,11 +40,10 @@ static void describe(const struct scr_outgoing *f, struct scr_out_file *file,
 static int look_at_packed(struct scr_outgoing *f, const struct scr_out_file *file,
                           struct scr_err *err)
 {
-    struct stat st;
     char *zst = scr_asprintf("%s" SCR_ZST_SUFFIX, file->full);
     if (zst == NULL)
         return scr_no_memory(err);
-    f->replaces = scr_file_stat(f->env->sys, zst, &st, NULL) != SCR_E_NOENT;
+    f->replaces = scr_file_is_there(f->env->sys, zst);
     free(zst);
     return SCR_OK;
 }
@@ -53,7 +52,6 @@ static int add_file(struct scr_outgoing *f, const char *path, const scr_meta *me
                     struct scr_err *err)
 {
     struct scr_out_file *file = &f->file[f->n];
-    struct stat st;
     int complete = 1;
     (void)scr_meta_get_complete(meta, &complete);
     if (!complete)
@@ -73,7 +71,7 @@ static int add_file(struct scr_outgoing *f, const char *path, const scr_meta *me
     if ((file->full = scr_path_join(f->prefix->path, file->dest)) == NULL)
         return scr_no_memory(err);
     describe(f, file, meta);
-    if (scr_file_stat(f->env->sys, file->full, &st, NULL) != SCR_E_NOENT)
+    if (scr_file_is_there(f->env->sys, file->full))
         f->replaces = 1;
     return f->o->pack > 0 && !f->replaces ? look_at_packed(f, file, err) : SCR_OK;
 }

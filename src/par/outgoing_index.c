@@ -421,9 +421,8 @@ static int check_again(const struct scr_outgoing *f, const struct scr_index *ind
 
 static int has_list(const struct scr_outgoing *f)
 {
-    struct stat st;
     char *root = scr_prefix_dset_file(f->prefix, f->id, "rank2file");
-    int has = root && scr_file_stat(f->env->sys, root, &st, NULL) != SCR_E_NOENT;
+    int has = root && scr_file_is_there(f->env->sys, root);
     free(root);
     return has;
 }

@@ -160,14 +160,11 @@ static void drop_known(const struct scr_survey *s, int id, scr_filemap *map)
 static int read_shared(struct scr_survey *s, const char *cache, int id,
                        struct scr_err *err)
 {
-    struct stat st;
     char *dir = scr_cache_red_path(cache, id, "");
     scr_filemap *map = scr_filemap_new();
     int rc = SCR_E_NOMEM;
     if (dir != NULL && map != NULL)
-        rc = scr_file_stat(s->env->sys, dir, &st, NULL) == SCR_E_NOENT
-                 ? SCR_OK
-                 : read_cntl(s, dir, map, err);
+        rc = scr_file_is_there(s->env->sys, dir) ? read_cntl(s, dir, map, err) : SCR_OK;
     if (rc == SCR_OK) {
         drop_known(s, id, map);
         rc = add_map(s->map, map);

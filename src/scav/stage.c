@@ -68,8 +68,7 @@ void scr_stage_sweep(const struct scr_env *env, const struct scr_prefix *p, int 
 /* Takes the path over. */
 static int is_there(const struct scr_env *env, char *path)
 {
-    struct stat st;
-    int there = path == NULL || scr_file_stat(env->sys, path, &st, NULL) != SCR_E_NOENT;
+    int there = path == NULL || scr_file_is_there(env->sys, path);
     free(path);
     return there;
 }
@@ -140,12 +139,10 @@ static int check_file(struct scr_move *m, const struct scr_listed *f,
 static int place_file(struct scr_move *m, const struct scr_listed *f,
                       const char *staged, const char *placed, struct scr_err *err)
 {
-    struct stat st;
     (void)f;
-    int rc = scr_file_stat(m->env->sys, staged, &st, NULL);
-    return rc == SCR_E_NOENT
-               ? scr_move_make_dir(m, placed, err) /* in place: to be synced */
-               : scr_move_file(m, staged, placed, err);
+    return scr_file_is_there(m->env->sys, staged)
+               ? scr_move_file(m, staged, placed, err)
+               : scr_move_make_dir(m, placed, err); /* in place: to be synced */
 }
 
 /* Complete datasets of which a file is about to be replaced are complete no more. */
@@ -169,7 +166,7 @@ static int check_free(struct scr_move *m, const struct scr_listed *f,
     struct stat st;
     (void)f;
     if (scr_file_stat(m->env->sys, staged, &st, NULL) != SCR_OK ||
-        scr_file_stat(m->env->sys, placed, &st, NULL) == SCR_E_NOENT)
+        !scr_file_is_there(m->env->sys, placed))
         return SCR_OK;
     return scr_fail(err, SCR_E_VERSION, 0,
                     "dataset %d: %s is there already, and may be a file of dataset %d, "

@@ -87,12 +87,11 @@ void scr_dead_release(const struct scr_env *env, const struct scr_prefix *p,
 static int remove_beside(struct scr_sweep *s, const char *dir, int id,
                          struct scr_err *err)
 {
-    struct stat st;
     char *part = scr_replacing_dir(dir, id);
     int rc = SCR_OK;
     if (part == NULL)
         rc = scr_no_memory(err);
-    else if (scr_file_stat(s->env->sys, part, &st, NULL) != SCR_E_NOENT) {
+    else if (scr_file_is_there(s->env->sys, part)) {
         rc = scr_dir_remove(s->env->sys, part, err);
         s->removed += rc == SCR_OK;
     }

@@ -110,10 +110,9 @@ int scr_arrival_tag(uint64_t stamp)
 static int remove_plan(const struct scr_env *env, const struct scr_prefix *p, int id,
                        struct scr_err *err)
 {
-    struct stat st;
     char *path = scr_arrival_plan_path(p, id);
     int rc = path ? SCR_OK : scr_no_memory(err);
-    if (rc == SCR_OK && scr_file_stat(env->sys, path, &st, NULL) != SCR_E_NOENT)
+    if (rc == SCR_OK && scr_file_is_there(env->sys, path))
         rc = scr_file_remove_durably(env->sys, path, err);
     free(path);
     return rc;

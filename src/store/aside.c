@@ -71,12 +71,6 @@ static int rename_entry(const struct scr_aside *a, scr_filemap *map, int rank,
 
 /* --- files --- */
 
-static int is_there(const struct scr_aside *a, const char *path)
-{
-    struct stat st;
-    return scr_file_stat(a->env->sys, path, &st, NULL) != SCR_E_NOENT;
-}
-
 static int make_dir(const struct scr_aside *a, const char *path, struct scr_err *err)
 {
     size_t at = scr_cache_dset_len(path, a->id);
@@ -107,7 +101,7 @@ static void prune(const struct scr_aside *a, const char *path)
 static int move_file(const struct scr_aside *a, const char *from, const char *to,
                      struct scr_err *err)
 {
-    if (strcmp(from, to) == 0 || !is_there(a, from))
+    if (strcmp(from, to) == 0 || !scr_file_is_there(a->env->sys, from))
         return SCR_OK;
     int rc = make_dir(a, to, err);
     if (rc == SCR_OK)
@@ -226,7 +220,8 @@ static int is_taken(const struct scr_aside *a, int rank, int64_t created)
         const char *from = f->item.name;
         char *to = name_back(a->id, created, from);
         taken = to == NULL ||
-                (strcmp(from, to) != 0 && is_there(a, from) && is_there(a, to));
+                (strcmp(from, to) != 0 && scr_file_is_there(a->env->sys, from) &&
+                 scr_file_is_there(a->env->sys, to));
         free(to);
     }
     return taken;

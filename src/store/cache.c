@@ -45,8 +45,7 @@ static int check_component(const char *what, const char *name, struct scr_err *e
 static size_t existing_part(const struct scr_env *env, char *base)
 {
     size_t n = strlen(base);
-    struct stat st;
-    while (n > 1 && scr_file_stat(env->sys, base, &st, NULL) == SCR_E_NOENT) {
+    while (n > 1 && !scr_file_is_there(env->sys, base)) {
         while (n > 1 && base[n - 1] != '/')
             base[--n] = '\0';
         while (n > 1 && base[n - 1] == '/')

@@ -103,12 +103,11 @@ static int remove_in(const struct scr_env *env, const struct scr_cntl *c,
 /* The first of <path>.newer.<n> that is free, malloc'd; NULL, with err: none. */
 static char *free_name(const struct scr_env *env, const char *path, struct scr_err *err)
 {
-    struct stat st;
     for (int n = 1; n <= ASIDE_MAX; n++) {
         char *name = scr_asprintf("%s" NEWER "%d", path, n);
         if (name == NULL)
             break;
-        if (scr_file_stat(env->sys, name, &st, NULL) == SCR_E_NOENT)
+        if (!scr_file_is_there(env->sys, name))
             return name;
         free(name);
     }

@@ -244,9 +244,8 @@ int scr_prefix_state_remove(const struct scr_env *env, const struct scr_prefix *
                             const char *name, struct scr_err *err)
 {
     struct scr_txn s;
-    struct stat st;
     int rc = scr_txn_init(&s, env, p, name, err);
-    if (rc == SCR_OK && scr_file_stat(env->sys, s.path, &st, NULL) != SCR_E_NOENT &&
+    if (rc == SCR_OK && scr_file_is_there(env->sys, s.path) &&
         (rc = scr_txn_lock(&s, err)) == SCR_OK &&
         (rc = scr_file_remove(env->sys, s.path, err)) == SCR_OK)
         rc = scr_dir_sync(env->sys, p->scr, err);

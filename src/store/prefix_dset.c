@@ -341,15 +341,14 @@ int scr_prefix_rank2file_read(const struct scr_env *env, const struct scr_prefix
 int scr_prefix_summary_remove(const struct scr_env *env, const struct scr_prefix *p,
                               int id, struct scr_err *err)
 {
-    struct stat st;
     char *dir = scr_prefix_dset_dir(p, id);
     char *summary = dir ? scr_path_join(dir, "summary.scr") : NULL;
     int rc = SCR_OK;
     if (summary == NULL)
         rc = scr_no_memory(err);
-    else if (scr_file_stat(env->sys, summary, &st, NULL) != SCR_E_NOENT)
+    else if (scr_file_is_there(env->sys, summary))
         rc = scr_file_remove(env->sys, summary, err);
-    if (rc == SCR_OK && scr_file_stat(env->sys, dir, &st, NULL) != SCR_E_NOENT)
+    if (rc == SCR_OK && scr_file_is_there(env->sys, dir))
         rc = scr_dir_sync(env->sys, dir, err);
     free(summary);
     free(dir);

@@ -116,17 +116,15 @@ int scr_txn_write(struct scr_txn *s, struct scr_err *err)
 int scr_txn_keep_aside(struct scr_txn *s, const char *cause, struct scr_err *err)
 {
     for (int n = 1; n <= ASIDE_MAX; n++) {
-        struct stat st;
         char *aside = scr_asprintf("%s.damaged.%d", s->path, n);
         if (aside == NULL)
             return scr_no_memory(err);
-        int rc = scr_file_stat(s->env->sys, aside, &st, NULL);
-        if (rc != SCR_E_NOENT) {
+        if (scr_file_is_there(s->env->sys, aside)) {
             free(aside);
             continue;
         }
-        rc = scr_file_replace(s->env->sys, aside, s->bytes, s->nbytes, FILE_MODE,
-                              SCR_DURABLE, err);
+        int rc = scr_file_replace(s->env->sys, aside, s->bytes, s->nbytes, FILE_MODE,
+                                  SCR_DURABLE, err);
         if (rc == SCR_OK)
             scr_log(s->env->log, SCR_LOG_WARN, "%s; kept aside as %s", cause, aside);
         free(aside);

@@ -170,9 +170,8 @@ static int launch_program(const struct scr_sys *sys, const struct scr_daemon *d,
 static int launch(const struct scr_sys *sys, const struct scr_daemon *d,
                   struct scr_err *err)
 {
-    struct stat st;
     const char *program = d->program;
-    if (d->is_default && scr_file_stat(sys, program, &st, NULL) == SCR_E_NOENT)
+    if (d->is_default && !scr_file_is_there(sys, program))
         program = PROGRAM;
     int rc = launch_program(sys, d, program, err);
     if (rc != SCR_OK)
@@ -506,11 +505,10 @@ int scr_daemon_tidy(const struct scr_sys *sys, const char *dir, int *busy,
                     struct scr_err *err)
 {
     struct scr_lock_holder who;
-    struct stat st;
     char *file = scr_daemon_path(dir, SCR_TRANSFER_FILE);
     *busy = 0;
     int rc = file ? scr_daemon_look(sys, dir, &who, err) : scr_no_memory(err);
-    if (rc == SCR_OK && scr_file_stat(sys, file, &st, NULL) != SCR_E_NOENT)
+    if (rc == SCR_OK && scr_file_is_there(sys, file))
         rc = who.held ? update(sys, file, edit_tidy, busy, err)
                       : scr_file_remove(sys, file, err);
     free(file);
