@@ -100,6 +100,24 @@ static int remove_in(const struct scr_env *env, const struct scr_cntl *c,
     return rc;
 }
 
+/* Calls for each file of a kind, which nlocal may decide; without step, SCR_E_EXIST if
+ * there is one. */
+static int each_name(const struct scr_env *env, const struct scr_cntl *c,
+                     int (*is)(const char *name, int nlocal), int nlocal,
+                     int (*step)(const struct scr_env *env, const struct scr_cntl *c,
+                                 const char *name, struct scr_err *err),
+                     struct scr_err *err)
+{
+    char **names = NULL;
+    size_t n = 0;
+    int rc = scr_dir_list(env->sys, c->dir, &names, &n, err);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        if (is(names[i], nlocal))
+            rc = step ? step(env, c, names[i], err) : SCR_E_EXIST;
+    scr_names_free(names, n);
+    return rc;
+}
+
 /* The first of <path>.newer.<n> that is free, malloc'd; NULL, with err: none. */
 static char *free_name(const struct scr_env *env, const char *path, struct scr_err *err)
 {
@@ -281,40 +299,34 @@ static int lists_only(const scr_hash *master, int nlocal)
     return 1;
 }
 
-static int has_only(char *const *names, size_t n, int nlocal)
+static int is_unsettled(const char *name, int nlocal)
 {
-    for (size_t i = 0; i < n; i++)
-        if (map_index(names[i]) >= nlocal ||
-            (map_index(names[i]) >= 0 && is_journal(names[i])))
-            return 0;
-    return 1;
+    int i = map_index(name);
+    return i >= nlocal || (i >= 0 && is_journal(name));
 }
 
 int scr_cntl_is_settled(const struct scr_env *env, const struct scr_cntl *c, int nlocal)
 {
-    char **names = NULL, *path = scr_path_join(c->dir, MASTER);
-    size_t n = 0;
+    char *path = scr_path_join(c->dir, MASTER);
     scr_hash *master = scr_hash_new();
     int settled = path != NULL && master != NULL &&
                   scr_hash_file_read(env->sys, path, master, NULL) == SCR_OK &&
                   lists_only(master, nlocal) &&
-                  scr_dir_list(env->sys, c->dir, &names, &n, NULL) == SCR_OK &&
-                  has_only(names, n, nlocal);
-    scr_names_free(names, n);
+                  each_name(env, c, is_unsettled, nlocal, NULL, NULL) == SCR_OK;
     scr_hash_delete(master);
     free(path);
     return settled;
 }
 
+static int is_ours(const char *name, int nlocal)
+{
+    (void)nlocal;
+    return map_index(name) >= 0 || strcmp(name, MASTER) == 0;
+}
+
 int scr_cntl_is_empty(const struct scr_env *env, const struct scr_cntl *c)
 {
-    char **names = NULL;
-    size_t n = 0;
-    int empty = scr_dir_list(env->sys, c->dir, &names, &n, NULL) == SCR_OK;
-    for (size_t i = 0; i < n; i++)
-        empty = empty && map_index(names[i]) < 0 && strcmp(names[i], MASTER) != 0;
-    scr_names_free(names, n);
-    return empty;
+    return each_name(env, c, is_ours, 0, NULL, NULL) == SCR_OK;
 }
 
 static int is_of_rank_only(const scr_filemap *map, int rank)
@@ -336,55 +348,29 @@ int scr_cntl_read_own(const struct scr_env *env, const struct scr_cntl *c, int r
 
 /* --- what newer versions wrote --- */
 
-static int is_newer(const char *name)
+static int is_newer(const char *name, int nlocal)
 {
+    (void)nlocal;
     return strncmp(name, "filemap", 7) == 0 && strstr(name, SUFFIX) != NULL &&
            strstr(name, NEWER) != NULL;
 }
 
 int scr_cntl_has_newer(const struct scr_env *env, const struct scr_cntl *c)
 {
-    char **names;
-    size_t n;
-    int found = 0;
-    if (scr_dir_list(env->sys, c->dir, &names, &n, NULL) != SCR_OK)
-        return 1;
-    for (size_t i = 0; i < n; i++)
-        found = found || is_newer(names[i]);
-    scr_names_free(names, n);
-    return found;
+    return each_name(env, c, is_newer, 0, NULL, NULL) != SCR_OK;
 }
 
 int scr_cntl_drop_newer(const struct scr_env *env, const struct scr_cntl *c,
                         struct scr_err *err)
 {
-    char **names;
-    size_t n;
-    int rc = scr_dir_list(env->sys, c->dir, &names, &n, err);
-    if (rc != SCR_OK)
-        return rc;
-    for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        if (is_newer(names[i]))
-            rc = remove_in(env, c, names[i], err);
-    scr_names_free(names, n);
-    return rc;
+    return each_name(env, c, is_newer, 0, remove_in, err);
 }
 
 /* --- writing --- */
 
-static int remove_above(const struct scr_env *env, const struct scr_cntl *c, int nlocal,
-                        struct scr_err *err)
+static int is_above(const char *name, int nlocal)
 {
-    char **names;
-    size_t n;
-    int rc = scr_dir_list(env->sys, c->dir, &names, &n, err);
-    if (rc != SCR_OK)
-        return rc;
-    for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        if (map_index(names[i]) >= nlocal)
-            rc = remove_in(env, c, names[i], err);
-    scr_names_free(names, n);
-    return rc;
+    return map_index(name) >= nlocal;
 }
 
 int scr_cntl_write_master(const struct scr_env *env, const struct scr_cntl *c,
@@ -403,7 +389,7 @@ int scr_cntl_write_master(const struct scr_env *env, const struct scr_cntl *c,
         rc = scr_hash_file_write(env->sys, path, master, SCR_VOLATILE, err);
     scr_hash_delete(master);
     free(path);
-    return rc == SCR_OK ? remove_above(env, c, nlocal, err) : rc;
+    return rc == SCR_OK ? each_name(env, c, is_above, nlocal, remove_in, err) : rc;
 }
 
 int scr_cntl_write(const struct scr_env *env, struct scr_cntl *c,
