@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "helper_protect.h"
+
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/path.h"
@@ -18,7 +20,6 @@
 #include "fmt/dataset.h"
 #include "fmt/filemap.h"
 #include "red/redfile.h"
-#include "red/serial.h"
 #include "store/cache.h"
 #include "store/cntl.h"
 #include "store/identity.h"
@@ -112,24 +113,24 @@ static void make_filemap(int r, const scr_hash *desc)
 static void make_set(int first, int n)
 {
     struct scr_err err = SCR_ERR_INIT;
-    struct scr_serial_part parts[MAX] = { 0 };
+    struct test_protect_part parts[MAX] = { 0 };
     int world[MAX] = { 0 };
     for (int i = 0; i < n; i++) {
         char *name = scr_redfile_name(scheme, i, n, first);
         world[i] = first + i;
         red[first + i] = scr_cache_red_path(cntl[first + i], id, name);
-        parts[i] = (struct scr_serial_part){ 1, &metas[first + i], dir[first + i],
-                                             red[first + i] };
+        parts[i] = (struct test_protect_part){ 1, &metas[first + i], dir[first + i],
+                                               red[first + i] };
         free(name);
     }
-    const struct scr_serial_set set = { .scheme = scheme,
-                                        .k = 1,
-                                        .dset_id = id,
-                                        .world_size = ranks,
-                                        .n = n,
-                                        .world_ranks = world,
-                                        .dset = dset };
-    done(scr_protect_serial(&env, &set, parts, &err), &err);
+    const struct test_protect_set set = { .scheme = scheme,
+                                          .k = 1,
+                                          .dset_id = id,
+                                          .world_size = ranks,
+                                          .n = n,
+                                          .world_ranks = world,
+                                          .dset = dset };
+    done(test_protect(&env, &set, parts, &err), &err);
     for (int i = 0; i < n; i++) {
         scr_hash *desc = describe(first, n, i);
         make_filemap(first + i, desc);

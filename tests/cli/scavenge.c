@@ -13,6 +13,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "helper_protect.h"
+
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/path.h"
@@ -20,7 +22,6 @@
 #include "fmt/dataset.h"
 #include "fmt/filemap.h"
 #include "red/redfile.h"
-#include "red/serial.h"
 
 enum { MAX = 64, MAX_FILES = 128 };
 
@@ -107,21 +108,21 @@ static char *red_path(int first, int n, int member)
 static void make_set(int first, int n)
 {
     struct scr_err err = SCR_ERR_INIT;
-    struct scr_serial_part parts[MAX];
+    struct test_protect_part parts[MAX];
     int world[MAX];
     for (int i = 0; i < n; i++) {
         world[i] = first + i;
-        parts[i] = (struct scr_serial_part){ (size_t)nfiles, metas[first + i], cache,
-                                             red_path(first, n, i) };
+        parts[i] = (struct test_protect_part){ (size_t)nfiles, metas[first + i], cache,
+                                               red_path(first, n, i) };
     }
-    const struct scr_serial_set set = { .scheme = scheme,
-                                        .k = 2,
-                                        .dset_id = id,
-                                        .world_size = ranks,
-                                        .n = n,
-                                        .world_ranks = world,
-                                        .dset = dset };
-    done(scr_protect_serial(&env, &set, parts, &err), &err);
+    const struct test_protect_set set = { .scheme = scheme,
+                                          .k = 2,
+                                          .dset_id = id,
+                                          .world_size = ranks,
+                                          .n = n,
+                                          .world_ranks = world,
+                                          .dset = dset };
+    done(test_protect(&env, &set, parts, &err), &err);
     for (int i = 0; i < n; i++)
         free((char *)parts[i].redpath);
 }

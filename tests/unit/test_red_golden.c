@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Redundancy files are those of a second encoder, byte for byte, and of the manual
  * page. */
+#include "helper_protect.h"
 #include "helper_tmp.h"
 
 #include "base/path.h"
 #include "base/str.h"
-#include "red/serial.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static void expect_golden(const char *set, const char *name, const char *path)
 
 static void encode_as_golden(const char *set, enum scr_scheme scheme, int k)
 {
-    struct scr_serial_part parts[N];
+    struct test_protect_part parts[N];
     scr_meta *metas[N][FILES];
     char *dirs[N], *reds[N], *names[N];
     uint8_t bytes[100];
@@ -63,11 +63,11 @@ static void encode_as_golden(const char *set, enum scr_scheme scheme, int k)
         }
         names[i] = scr_redfile_name(scheme, i, N, 3);
         reds[i] = scr_path_join(dirs[i], names[i]);
-        parts[i] = (struct scr_serial_part){ FILES, (const scr_meta *const *)metas[i],
-                                             dirs[i], reds[i] };
+        parts[i] = (struct test_protect_part){ FILES, (const scr_meta *const *)metas[i],
+                                               dirs[i], reds[i] };
     }
-    const struct scr_serial_set s = { scheme, k, 18, 32, N, ranks, NULL, NULL };
-    assert_int_equal(scr_protect_serial(&env, &s, parts, NULL), SCR_OK);
+    const struct test_protect_set s = { scheme, k, 18, 32, N, ranks, NULL, NULL };
+    assert_int_equal(test_protect(&env, &s, parts, NULL), SCR_OK);
     for (int i = 0; i < N; i++) {
         expect_golden(set, names[i], reds[i]);
         for (int f = 0; f < FILES; f++)
@@ -155,12 +155,12 @@ static void the_example_is_encoded_so(void **state)
     scr_meta *a = put_file(dir, "a", (const uint8_t *)"abc", 3);
     scr_meta *b = put_file(dir, "b", (const uint8_t *)"hello", 5);
     char *red0 = strdup(test_path("red0")), *red1 = strdup(test_path("red1"));
-    const struct scr_serial_part parts[] = {
+    const struct test_protect_part parts[] = {
         { 1, (const scr_meta *const *)&a, dir, red0 },
         { 1, (const scr_meta *const *)&b, dir, red1 }
     };
-    const struct scr_serial_set s = { SCR_SCHEME_XOR, 1, 6, 2, 2, world, NULL, NULL };
-    assert_int_equal(scr_protect_serial(&env, &s, parts, NULL), SCR_OK);
+    const struct test_protect_set s = { SCR_SCHEME_XOR, 1, 6, 2, 2, world, NULL, NULL };
+    assert_int_equal(test_protect(&env, &s, parts, NULL), SCR_OK);
     expect_golden("example", "1_of_2_in_0.xor", red0);
     expect_golden("example", "2_of_2_in_0.xor", red1);
     scr_meta_delete(a);

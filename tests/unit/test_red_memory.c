@@ -3,11 +3,11 @@
  * The operation then says so, leaves nothing behind in memory and, on disk, nothing
  * that looks whole and is not. */
 #include "helper_alloc.h"
+#include "helper_protect.h"
 #include "helper_tmp.h"
 
 #include "base/path.h"
 #include "base/str.h"
-#include "red/serial.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,9 +31,11 @@ static const struct scr_env env = { .sys = &sys };
 static const int ranks[N] = { 10, 11, 12 };
 static char *dirs[N], *reds[N], *files[N][FILES];
 static scr_meta *metas[N][FILES];
-static struct scr_serial_part parts[N];
+static struct test_protect_part parts[N];
 static scr_hash *desc, *dset;
-static struct scr_serial_set set = { SCR_SCHEME_XOR, 1, 6, 100, N, ranks, NULL, NULL };
+static struct test_protect_set set = {
+    SCR_SCHEME_XOR, 1, 6, 100, N, ranks, NULL, NULL
+};
 static void *red_bytes[N]; /* as they are when all went well */
 static size_t red_size[N];
 
@@ -70,8 +72,8 @@ static void make_member(int i)
         scr_meta_set_origpath(metas[i][f], "out");
         scr_meta_set_origname(metas[i][f], name);
     }
-    parts[i] = (struct scr_serial_part){ FILES, (const scr_meta *const *)metas[i],
-                                         dirs[i], reds[i] };
+    parts[i] = (struct test_protect_part){ FILES, (const scr_meta *const *)metas[i],
+                                           dirs[i], reds[i] };
     put_files(i);
 }
 
@@ -88,7 +90,7 @@ static int make_set(void **state)
     set.dset = dset;
     for (int i = 0; i < N; i++)
         make_member(i);
-    assert_int_equal(scr_protect_serial(&env, &set, parts, NULL), SCR_OK);
+    assert_int_equal(test_protect(&env, &set, parts, NULL), SCR_OK);
     for (int i = 0; i < N; i++)
         red_bytes[i] = test_get(reds[i], &red_size[i]);
     return 0;
@@ -277,7 +279,7 @@ static int protect(void)
     struct scr_err err = SCR_ERR_INIT;
     for (int i = 0; i < N; i++)
         unlink(reds[i]);
-    int rc = scr_protect_serial(&env, &set, parts, &err);
+    int rc = test_protect(&env, &set, parts, &err);
     assert_int_equal(err.code, rc);
     for (int i = 0; i < N && rc == SCR_OK; i++)
         assert_red(i);

@@ -3,13 +3,13 @@
  * not is refused with nothing written, and no damaged byte is ever taken for a good
  * one. */
 #include "helper_fault.h"
+#include "helper_protect.h"
 #include "helper_tmp.h"
 #include "helper_tolerance.h"
 
 #include "base/hashfile.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "red/serial.h"
 #include <errno.h>
 #include <ftw.h>
 #include <stdio.h>
@@ -117,7 +117,7 @@ static void world_init(struct world *w, enum scr_scheme scheme, int n, int k,
 {
     static int number;
     scr_meta *metas[MAX_N][MAX_FILES];
-    struct scr_serial_part parts[MAX_N];
+    struct test_protect_part parts[MAX_N];
     int ranks[MAX_N];
     struct scr_err err = SCR_ERR_INIT;
     memset(w, 0, sizeof *w);
@@ -137,11 +137,12 @@ static void world_init(struct world *w, enum scr_scheme scheme, int n, int k,
         w->nfiles[i] = nfiles;
         make_files(w, i, sizes[i], metas[i]);
         ranks[i] = 10 + i;
-        parts[i] = (struct scr_serial_part){ nfiles, (const scr_meta *const *)metas[i],
-                                             w->dirs[i], w->reds[i] };
+        parts[i] =
+            (struct test_protect_part){ nfiles, (const scr_meta *const *)metas[i],
+                                        w->dirs[i], w->reds[i] };
     }
-    const struct scr_serial_set set = { scheme, k, 6, 100, n, ranks, NULL, NULL };
-    assert_int_equal(scr_protect_serial(&quick_env, &set, parts, &err), SCR_OK);
+    const struct test_protect_set set = { scheme, k, 6, 100, n, ranks, NULL, NULL };
+    assert_int_equal(test_protect(&quick_env, &set, parts, &err), SCR_OK);
     for (int i = 0; i < n; i++) {
         load(&w->red[i], w->reds[i]);
         for (size_t f = 0; f < nfiles; f++)
@@ -896,13 +897,15 @@ static void a_failed_encode_is_reported(void **state)
     scr_meta *meta = meta_of("encode", 4, 0);
     const int rank = 0;
     char *red = strdup(test_path("encode.single"));
-    const struct scr_serial_part part = { 1, (const scr_meta *const *)&meta, test_tmp(),
-                                          red };
-    const struct scr_serial_set set = { SCR_SCHEME_XOR, 1, 1, 1, 1, &rank, NULL, NULL };
+    const struct test_protect_part part = { 1, (const scr_meta *const *)&meta,
+                                            test_tmp(), red };
+    const struct test_protect_set set = {
+        SCR_SCHEME_XOR, 1, 1, 1, 1, &rank, NULL, NULL
+    };
     test_put(path, "data", 4);
     for (long n = 0;; n++) {
         test_fault_arm(TEST_ANY, n, EIO, TEST_ONCE);
-        int rc = scr_protect_serial(&fault_env, &set, &part, NULL);
+        int rc = test_protect(&fault_env, &set, &part, NULL);
         int fired = test_fault_off();
         assert_int_equal(test_fault_open_fds(), 0);
         assert_int_equal(rc, fired ? SCR_E_IO : SCR_OK);
@@ -910,7 +913,7 @@ static void a_failed_encode_is_reported(void **state)
             break;
     }
     test_put(path, "dat", 3);
-    assert_int_equal(scr_protect_serial(&quick_env, &set, &part, NULL), SCR_E_MISSING);
+    assert_int_equal(test_protect(&quick_env, &set, &part, NULL), SCR_E_MISSING);
     scr_meta_delete(meta);
     free(red);
 }
