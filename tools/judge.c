@@ -256,15 +256,15 @@ static int judge_entry(const struct scr_judge *q, const struct scr_index *index,
 static int all_ids(const struct scr_judge *q, const struct scr_index *index,
                    struct scr_ids *ids, struct scr_err *err)
 {
-    int *dirs = NULL, ok = 1;
+    int *dirs = NULL;
     size_t n = 0;
     int rc = scr_dset_ids(q->env, q->prefix->scr, &dirs, &n, err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        ok = ok && scr_ids_add(ids, dirs[i]) == SCR_OK;
-    for (size_t i = 0; i < index->n; i++)
-        ok = ok && scr_ids_add(ids, index->of[i].id) == SCR_OK;
+        rc = scr_ids_add(ids, dirs[i], err);
+    for (size_t i = 0; i < index->n && rc == SCR_OK; i++)
+        rc = scr_ids_add(ids, index->of[i].id, err);
     free(dirs);
-    return rc == SCR_OK && !ok ? scr_no_memory(err) : rc;
+    return rc;
 }
 
 /* Bytes of what is read: the datasets that the index calls good. */

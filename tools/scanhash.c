@@ -78,8 +78,8 @@ static int enter_maps(const struct scr_scan *s, scr_hash *d, struct scr_ids *goo
             rc = scr_no_memory(err);
         else if (scr_filemap_read(s->env->sys, path, map, NULL) == SCR_OK)
             enter_map(s, d, map, rank, &ranks, &whole);
-        if (whole && scr_ids_add(good, rank) != SCR_OK)
-            rc = scr_no_memory(err);
+        if (whole)
+            rc = scr_ids_add(good, rank, err);
         scr_filemap_delete(map);
         free(path);
     }

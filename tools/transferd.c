@@ -326,7 +326,7 @@ static int fill_run(struct run *r, const scr_hash *h)
     int rc = SCR_OK;
     for (SCR_HASH_EACH(e, scr_hash_getf(h, "DSET %d RANK", r->id)))
         if (rc == SCR_OK && scr_transfer_is_pending(h, r->id, scr_hash_elem_key_int(e)))
-            rc = scr_ids_add(&r->ranks, scr_hash_elem_key_int(e));
+            rc = scr_ids_add(&r->ranks, scr_hash_elem_key_int(e), NULL);
     for (SCR_HASH_EACH(e, scr_hash_get(h, "FILES"))) {
         int id = NOBODY, rank = -1;
         int owned = scr_transfer_owner(e, &id, &rank);

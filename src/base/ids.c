@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/err.h"
 #include "base/str.h"
 
 void scr_ids_fini(struct scr_ids *s)
@@ -34,7 +33,7 @@ int scr_ids_has(const struct scr_ids *s, int id)
     return at < s->n && s->id[at] == id;
 }
 
-int scr_ids_add(struct scr_ids *s, int id)
+int scr_ids_add(struct scr_ids *s, int id, struct scr_err *err)
 {
     size_t at = place_of(s, id);
     if (at < s->n && s->id[at] == id)
@@ -43,7 +42,7 @@ int scr_ids_add(struct scr_ids *s, int id)
         size_t room = s->room == 0 ? 8 : s->room * 2;
         int *more = scr_reallocarray(s->id, room, sizeof *more);
         if (more == NULL)
-            return SCR_E_NOMEM;
+            return scr_no_memory(err);
         s->id = more;
         s->room = room;
     }

@@ -4,6 +4,7 @@
 #ifndef SCR_BASE_IDS_H
 #define SCR_BASE_IDS_H
 
+#include "base/err.h"
 #include <stddef.h>
 
 struct scr_ids {
@@ -12,7 +13,8 @@ struct scr_ids {
 };
 
 void scr_ids_fini(struct scr_ids *s);
-int scr_ids_add(struct scr_ids *s, int id); /* once, however often it is added */
+/* Once, however often it is added. */
+int scr_ids_add(struct scr_ids *s, int id, struct scr_err *err);
 int scr_ids_has(const struct scr_ids *s, int id);
 
 #endif

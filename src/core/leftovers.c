@@ -19,8 +19,8 @@ static int deal(const struct scr_ctx *ctx, const struct scr_table *kept,
     for (SCR_EACH(struct scr_kept, k, kept)) {
         char *dir = scr_path_dir(k->item.name);
         ok = ok && dir != NULL &&
-             scr_parcel_text(send, scr_path_keeper(&ctx->world, dir), k->item.name) ==
-                 SCR_OK;
+             scr_parcel_text(send, scr_path_keeper(&ctx->world, dir), k->item.name,
+                             err) == SCR_OK;
         free(dir);
     }
     return ok ? SCR_OK : scr_no_memory(err);

@@ -49,7 +49,7 @@ static int tell(const struct scr_ctx *ctx, int id, int what, struct scr_parcels 
     int ok = scr_cache_dests(ctx, id, &dests);
     for (SCR_EACH(struct scr_item, path, &dests))
         ok = ok && scr_parcel_printf(send, scr_path_keeper(&ctx->world, path->name),
-                                     "%d/%s", what, path->name) == SCR_OK;
+                                     NULL, "%d/%s", what, path->name) == SCR_OK;
     scr_table_fini(&dests);
     return ok ? SCR_OK : SCR_E_NOMEM;
 }

@@ -73,7 +73,7 @@ static int add_coming(const struct scr_ctx *ctx, struct scr_parcels *send,
     free(ids);
     for (SCR_EACH(struct scr_item, path, &dests))
         ok = ok && scr_parcel_text(send, scr_path_keeper(&ctx->world, path->name),
-                                   path->name) == SCR_OK;
+                                   path->name, err) == SCR_OK;
     scr_table_fini(&dests);
     return ok ? SCR_OK : scr_no_memory(err);
 }

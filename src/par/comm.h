@@ -136,12 +136,14 @@ int scr_parcels_exchange_all(const struct scr_comm *c, int rc,
 int scr_bytes_share_all(const struct scr_comm *c, int rc, const struct scr_str *mine,
                         struct scr_str *all, struct scr_err *err);
 
-/* Adds to the bytes for rank. SCR_OK or SCR_E_NOMEM. */
-int scr_parcel_bytes(struct scr_parcels *p, int rank, const void *bytes, size_t n);
+/* Adds to the bytes for rank, or there is no memory for it. */
+int scr_parcel_bytes(struct scr_parcels *p, int rank, const void *bytes, size_t n,
+                     struct scr_err *err);
 /* A parcel of texts: each with its NUL, one after the other. Likewise. */
-int scr_parcel_text(struct scr_parcels *p, int rank, const char *text);
-int scr_parcel_printf(struct scr_parcels *p, int rank, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+int scr_parcel_text(struct scr_parcels *p, int rank, const char *text,
+                    struct scr_err *err);
+int scr_parcel_printf(struct scr_parcels *p, int rank, struct scr_err *err,
+                      const char *fmt, ...) __attribute__((format(printf, 4, 5)));
 /* for (SCR_TEXTS(t, bytes)): each text of a struct scr_str. What follows the last NUL
  * is no text. */
 const char *scr_texts_next(const struct scr_str *bytes, const char *after);

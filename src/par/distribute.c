@@ -248,18 +248,6 @@ static int settle_own(struct dist *d, struct scr_err *err)
     return rc;
 }
 
-/* Files of ours, to be told to one other rank. */
-static int list_new(const struct dist *d, struct scr_told *l, struct scr_err *err)
-{
-    return scr_told_new(l, d->h.id, d->h.me) == SCR_OK ? SCR_OK : scr_no_memory(err);
-}
-
-static int list_post(const struct scr_told *l, int to, struct scr_parcels *send,
-                     struct scr_err *err)
-{
-    return scr_told_post(l, to, send) == SCR_OK ? SCR_OK : scr_no_memory(err);
-}
-
 static int take_offers(struct dist *d, const struct scr_parcels *in,
                        struct scr_err *err)
 {
@@ -422,11 +410,11 @@ static int take_wishes(struct dist *d, struct pass *p, const struct scr_parcels 
 static int ask_all(struct dist *d, struct pass *p, struct scr_err *err)
 {
     struct scr_parcels send = { 0 }, recv = { 0 };
-    int rc = list_new(d, &p->wish, err);
+    int rc = scr_told_new(&p->wish, d->h.id, d->h.me, err);
     if (rc == SCR_OK && p->holder != NULL)
         rc = choose_files(d, p->holder, &p->wish.entry->files, err);
     if (rc == SCR_OK && p->holder != NULL)
-        rc = list_post(&p->wish, p->holder->holder, &send, err);
+        rc = scr_told_post(&p->wish, p->holder->holder, &send, err);
     rc = scr_parcels_exchange_all(d->world, rc, &send, &recv, err);
     if (rc == SCR_OK)
         rc = take_wishes(d, p, &recv, err);
@@ -440,8 +428,7 @@ static int schedule_all(struct dist *d, struct pass *p, int rc, struct scr_err *
 {
     struct scr_parcels send = { 0 }, recv = { 0 };
     for (int i = 0; i < p->nasked && rc == SCR_OK; i++)
-        if (scr_parcel_bytes(&send, p->asked[i].owner, &i, sizeof i) != SCR_OK)
-            rc = scr_no_memory(err);
+        rc = scr_parcel_bytes(&send, p->asked[i].owner, &i, sizeof i, err);
     rc = scr_parcels_exchange_all(d->world, rc, &send, &recv, err);
     p->my_round = -1;
     if (recv.n > 0 && recv.of[0].bytes.len == sizeof p->my_round) /* of our holder */
@@ -490,7 +477,7 @@ static int commit(struct dist *d, struct pass *p, struct scr_parcels *done,
 {
     size_t i = 0;
     struct scr_told came;
-    int rc = list_new(d, &came, err);
+    int rc = scr_told_new(&came, d->h.id, d->h.me, err);
     for (SCR_EACH(struct scr_file, w, &p->wish.entry->files)) {
         const char *rel = w->item.name;
         const struct scr_ship_file *f = &p->in.file[i++];
@@ -504,7 +491,7 @@ static int commit(struct dist *d, struct pass *p, struct scr_parcels *done,
             rc = scr_no_memory(err);
     }
     if (rc == SCR_OK)
-        rc = list_post(&came, p->holder->holder, done, err);
+        rc = scr_told_post(&came, p->holder->holder, done, err);
     scr_told_fini(&came);
     return rc == SCR_OK ? scr_holdings_store(&d->h, err) : rc;
 }
@@ -576,14 +563,14 @@ static int list_seconds(const struct dist *d, struct scr_parcels *list, int *any
         struct scr_told l;
         if (o->holder == d->h.me)
             continue;
-        rc = list_new(d, &l, err);
+        rc = scr_told_new(&l, d->h.id, d->h.me, err);
         if (rc == SCR_OK)
             for (SCR_EACH(struct scr_file, f, &o->told.entry->files))
                 if (scr_table_find(&d->safe, f->item.name) != NULL)
                     (void)scr_table_add(&l.entry->files, f->item.name);
         if (rc == SCR_OK && l.entry->files.n > 0) {
             *any = 1;
-            rc = list_post(&l, o->holder, list, err);
+            rc = scr_told_post(&l, o->holder, list, err);
         }
         scr_told_fini(&l);
     }

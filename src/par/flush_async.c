@@ -193,8 +193,8 @@ static int plan_all(struct scr_flush_async *a, struct scr_outgoing *f, int rc,
         return rc;
     a->bytes = v.sum[0];
     a->stamp = (uint64_t)v.least[0];
-    if (a->node == a->rank && scr_parcel_bytes(&send, 0, &mine, sizeof mine) != SCR_OK)
-        rc = scr_no_memory(err);
+    if (a->node == a->rank)
+        rc = scr_parcel_bytes(&send, 0, &mine, sizeof mine, err);
     rc = scr_parcels_exchange_all(a->world, rc, &send, &told, err);
     if (rc != SCR_OK)
         goto out;

@@ -443,30 +443,33 @@ int scr_bytes_share_all(const struct scr_comm *c, int rc, const struct scr_str *
 
 /* --- what is in them --- */
 
-int scr_parcel_bytes(struct scr_parcels *p, int rank, const void *bytes, size_t n)
+int scr_parcel_bytes(struct scr_parcels *p, int rank, const void *bytes, size_t n,
+                     struct scr_err *err)
 {
     struct scr_str *to = scr_parcel_to(p, rank);
     if (to != NULL)
         scr_str_append_n(to, bytes, n);
-    return to != NULL && !to->bad ? SCR_OK : SCR_E_NOMEM;
+    return to != NULL && !to->bad ? SCR_OK : scr_no_memory(err);
 }
 
-int scr_parcel_text(struct scr_parcels *p, int rank, const char *text)
+int scr_parcel_text(struct scr_parcels *p, int rank, const char *text,
+                    struct scr_err *err)
 {
-    return scr_parcel_bytes(p, rank, text, strlen(text) + 1);
+    return scr_parcel_bytes(p, rank, text, strlen(text) + 1, err);
 }
 
-int scr_parcel_printf(struct scr_parcels *p, int rank, const char *fmt, ...)
+int scr_parcel_printf(struct scr_parcels *p, int rank, struct scr_err *err,
+                      const char *fmt, ...)
 {
     va_list ap;
     struct scr_str *to = scr_parcel_to(p, rank);
     if (to == NULL)
-        return SCR_E_NOMEM;
+        return scr_no_memory(err);
     va_start(ap, fmt);
     scr_str_vprintf(to, fmt, ap);
     va_end(ap);
     scr_str_append_n(to, "", 1);
-    return to->bad ? SCR_E_NOMEM : SCR_OK;
+    return to->bad ? scr_no_memory(err) : SCR_OK;
 }
 
 const char *scr_texts_next(const struct scr_str *bytes, const char *after)

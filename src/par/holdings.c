@@ -245,11 +245,11 @@ static int inspect_owner(struct scr_holdings *h, const struct scr_entry *e,
                          struct scr_err *err)
 {
     struct scr_told offer;
-    int rc = scr_told_new(&offer, h->id, e->rank) == SCR_OK
-                 ? inspect_entry(h, e, held, offer.entry, err)
-                 : scr_no_memory(err);
-    if (rc == SCR_OK && scr_told_post(&offer, e->rank, offers) != SCR_OK)
-        rc = scr_no_memory(err);
+    int rc = scr_told_new(&offer, h->id, e->rank, err);
+    if (rc == SCR_OK)
+        rc = inspect_entry(h, e, held, offer.entry, err);
+    if (rc == SCR_OK)
+        rc = scr_told_post(&offer, e->rank, offers, err);
     scr_told_fini(&offer);
     return rc;
 }

@@ -84,9 +84,8 @@ static int judge(const struct lists *l, size_t i, int rc, const struct scr_err *
 
 static int deal(struct lists *l, int id, const char *path, struct scr_err *err)
 {
-    int to = scr_path_keeper(l->of.world, path);
-    int rc = scr_parcel_printf(&l->deal, to, "%d/%s", id, path);
-    return rc == SCR_OK ? rc : scr_no_memory(err);
+    return scr_parcel_printf(&l->deal, scr_path_keeper(l->of.world, path), err, "%d/%s",
+                             id, path);
 }
 
 static int deal_files(struct lists *l, int id, const struct scr_rank2file *files,
@@ -124,8 +123,7 @@ static int read_root(struct lists *l, size_t i, struct scr_parcels *orders,
     for (size_t k = 0; k < root.n && rc == SCR_OK; k++) {
         const struct order o = { i, root.part[k], root.ranks };
         int to = (int)((i + k) % (size_t)l->of.world->size);
-        if (scr_parcel_bytes(orders, to, &o, sizeof o) != SCR_OK)
-            rc = scr_no_memory(err);
+        rc = scr_parcel_bytes(orders, to, &o, sizeof o, err);
     }
     scr_rank2file_root_fini(&root);
     scr_rank2file_fini(&whole);

@@ -107,11 +107,11 @@ static int list_ranks(struct scr_outgoing *f, const scr_filemap *map,
 {
     int rc = SCR_OK;
     if (f->o->ranks == 0)
-        rc = scr_ids_add(&f->ranks, f->world->rank);
+        rc = scr_ids_add(&f->ranks, f->world->rank, err);
     else
         for (SCR_ENTRIES(e, map, f->id))
-            rc = rc == SCR_OK ? scr_ids_add(&f->ranks, e->rank) : rc;
-    return rc == SCR_OK ? rc : scr_no_memory(err);
+            rc = rc == SCR_OK ? scr_ids_add(&f->ranks, e->rank, err) : rc;
+    return rc;
 }
 
 static int collect(struct scr_outgoing *f, const scr_filemap *map, struct scr_err *err)
@@ -130,9 +130,8 @@ enum { A_FILE = 'f', A_DIR = 'd', A_PACKED = 'z' };
 static int claim(const struct scr_outgoing *f, struct scr_parcels *send, int kind,
                  const char *path, struct scr_err *err)
 {
-    int keeper = scr_path_keeper(f->world, path);
-    int rc = scr_parcel_printf(send, keeper, "%c%s", kind, path);
-    return rc == SCR_OK ? rc : scr_no_memory(err);
+    return scr_parcel_printf(send, scr_path_keeper(f->world, path), err, "%c%s", kind,
+                             path);
 }
 
 /* Claims dest's directory and those above it, up to the prefix itself. */

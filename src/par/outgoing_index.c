@@ -296,10 +296,11 @@ static int open_entry_of(const struct scr_outgoing *f, const struct others *o,
 static int note_older(struct scr_outgoing *f, const struct others *o,
                       struct scr_err *err)
 {
-    for (size_t i = 0; i < o->n; i++)
-        if (o->hits[i] > 0 && scr_ids_add(&f->older, o->ids[i]) != SCR_OK)
-            return scr_no_memory(err);
-    return SCR_OK;
+    int rc = SCR_OK;
+    for (size_t i = 0; i < o->n && rc == SCR_OK; i++)
+        if (o->hits[i] > 0)
+            rc = scr_ids_add(&f->older, o->ids[i], err);
+    return rc;
 }
 
 /* On rank 0: those that need not be asked again. Where destinations exist that is known
@@ -307,13 +308,13 @@ static int note_older(struct scr_outgoing *f, const struct others *o,
 static int note_judged(struct scr_outgoing *f, const struct others *o,
                        struct scr_err *err)
 {
+    int rc = SCR_OK;
     if (f->any_replaces)
         scr_ids_fini(&f->judged);
-    for (size_t i = 0; i < o->n; i++)
-        if (o->hits[i] == 0 && o->unsure[i] == 0 &&
-            scr_ids_add(&f->judged, o->ids[i]) != SCR_OK)
-            return scr_no_memory(err);
-    return SCR_OK;
+    for (size_t i = 0; i < o->n && rc == SCR_OK; i++)
+        if (o->hits[i] == 0 && o->unsure[i] == 0)
+            rc = scr_ids_add(&f->judged, o->ids[i], err);
+    return rc;
 }
 
 int scr_outgoing_note_complete(struct scr_outgoing *f, struct scr_err *err)
@@ -325,8 +326,7 @@ int scr_outgoing_note_complete(struct scr_outgoing *f, struct scr_err *err)
         rc = list_claimed(f, &index, &o, err);
     scr_index_fini(&index);
     for (size_t i = o.n; i-- > 0 && rc == SCR_OK;) /* ascending, as they are kept */
-        if ((rc = scr_ids_add(&f->judged, o.ids[i])) != SCR_OK)
-            scr_no_memory(err);
+        rc = scr_ids_add(&f->judged, o.ids[i], err);
     free(o.ids);
     return rc;
 }

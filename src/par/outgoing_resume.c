@@ -38,8 +38,8 @@ static int read_records(const struct scr_outgoing *f, const struct attempt *a,
         if (r->rank >= f->world->size) /* of another number of ranks */
             continue;
         for (SCR_EACH(struct scr_file, p, &r->files))
-            if (scr_parcel_text(send, r->rank, p->item.name) != SCR_OK)
-                rc = scr_no_memory(err);
+            if (rc == SCR_OK)
+                rc = scr_parcel_text(send, r->rank, p->item.name, err);
     }
     scr_filemap_delete(map);
     return rc;

@@ -192,13 +192,13 @@ static int keeper_of(const struct owners *o, const char *path)
 /* Sends the paths others look after to them. */
 static int claim(const struct owners *o, struct scr_parcels *send, struct scr_err *err)
 {
+    int rc = SCR_OK;
     for (SCR_EACH(struct scr_item, e, o->dests)) {
         int keeper = keeper_of(o, e->name);
-        if (keeper != o->world->rank &&
-            scr_parcel_text(send, keeper, e->name) != SCR_OK)
-            return scr_no_memory(err);
+        if (rc == SCR_OK && keeper != o->world->rank)
+            rc = scr_parcel_text(send, keeper, e->name, err);
     }
-    return SCR_OK;
+    return rc;
 }
 
 /* A path that this rank looks after, and who has it. */
@@ -208,17 +208,17 @@ struct claimed {
 };
 
 static int enter_claims(const struct owners *o, const struct scr_parcels *claims,
-                        struct scr_table *who)
+                        struct scr_table *who, struct scr_err *err)
 {
     int rc = SCR_OK;
     for (size_t i = 0; i < claims->n; i++)
         for (SCR_TEXTS(path, &claims->of[i].bytes)) {
             struct claimed *c = scr_table_add(who, path);
             if (c == NULL)
-                return SCR_E_NOMEM;
-            rc = scr_ids_add(&c->ranks, claims->of[i].rank);
+                return scr_no_memory(err);
+            rc = scr_ids_add(&c->ranks, claims->of[i].rank, err);
             if (rc == SCR_OK && scr_table_find(o->dests, path) != NULL)
-                rc = scr_ids_add(&c->ranks, o->world->rank);
+                rc = scr_ids_add(&c->ranks, o->world->rank, err);
             if (rc != SCR_OK)
                 return rc;
         }
@@ -244,18 +244,19 @@ static char *ranks_text(const int *rank, size_t n)
 }
 
 /* Tells all that have the path which ranks these are. */
-static int answer(struct owners *o, const struct claimed *c, struct scr_parcels *reply)
+static int answer(struct owners *o, const struct claimed *c, struct scr_parcels *reply,
+                  struct scr_err *err)
 {
     const struct scr_ids *of = &c->ranks;
     if (of->n < 2)
         return SCR_OK;
     char *ranks = ranks_text(of->id, of->n);
-    int rc = ranks != NULL ? SCR_OK : SCR_E_NOMEM;
+    int rc = ranks != NULL ? SCR_OK : scr_no_memory(err);
     for (size_t i = 0; i < of->n && rc == SCR_OK; i++)
         if (of->id[i] == o->world->rank)
             note_shared(o->shared, c->item.name, ranks);
-        else if ((rc = scr_parcel_text(reply, of->id[i], c->item.name)) == SCR_OK)
-            rc = scr_parcel_text(reply, of->id[i], ranks);
+        else if ((rc = scr_parcel_text(reply, of->id[i], c->item.name, err)) == SCR_OK)
+            rc = scr_parcel_text(reply, of->id[i], ranks, err);
     free(ranks);
     return rc;
 }
@@ -265,14 +266,14 @@ static int answer_claims(struct owners *o, const struct scr_parcels *claims,
 {
     struct scr_table who;
     scr_table_init(&who, sizeof(struct claimed));
-    int rc = enter_claims(o, claims, &who);
+    int rc = enter_claims(o, claims, &who, err);
     for (SCR_EACH(struct claimed, c, &who)) {
         if (rc == SCR_OK)
-            rc = answer(o, c, reply);
+            rc = answer(o, c, reply, err);
         scr_ids_fini(&c->ranks);
     }
     scr_table_fini(&who);
-    return rc == SCR_OK ? rc : scr_no_memory(err);
+    return rc;
 }
 
 static int learn_all(struct owners *o, const struct scr_parcels *reply,

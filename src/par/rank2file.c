@@ -62,9 +62,9 @@ static int write_part(const struct map *m, int ranks, const struct scr_parcels *
         goto out;
     int first = part.of[0]->rank;
     path = scr_rank2file_part_path(m->prefix, m->id, first);
-    if (path == NULL || scr_parcel_bytes(told, 0, &first, sizeof first) != SCR_OK)
-        rc = scr_no_memory(err);
-    else
+    rc = path != NULL ? scr_parcel_bytes(told, 0, &first, sizeof first, err)
+                      : scr_no_memory(err);
+    if (rc == SCR_OK)
         rc = scr_rank2file_write(m->env->sys, path, &part, err);
 out:
     free(path);
@@ -105,8 +105,7 @@ int scr_rank2file_write_all(const struct scr_env *env, const struct scr_comm *wo
         goto out;
     int is_one = v.sum[0] <= SCR_RANK2FILE_PART; /* all of it in one part */
     int writer = is_one ? 0 : find_writer_all(world, bytes);
-    if (scr_parcel_bytes(&send, writer, packed.p, packed.len) != SCR_OK)
-        rc = scr_no_memory(err);
+    rc = scr_parcel_bytes(&send, writer, packed.p, packed.len, err);
     rc = scr_parcels_exchange_all(world, rc, &send, &parts, err);
     if (rc != SCR_OK)
         goto out;
@@ -164,9 +163,7 @@ static int read_parts_all(const struct map *m, const struct scr_rank2file_root *
     int rc = SCR_OK, part;
     for (size_t i = 0; i < root->n && rc == SCR_OK; i++) {
         int reader = (int)(i * (size_t)m->world->size / root->n);
-        rc = scr_parcel_bytes(&orders, reader, &root->part[i], sizeof part);
-        if (rc != SCR_OK)
-            scr_no_memory(err);
+        rc = scr_parcel_bytes(&orders, reader, &root->part[i], sizeof part, err);
     }
     rc = scr_parcels_exchange_all(m->world, rc, &orders, &mine, err);
     for (size_t at = 0; mine.n > 0 && at < mine.of->bytes.len; at += sizeof part) {

@@ -163,9 +163,7 @@ struct order {
 static int give(int holder, struct order o, struct scr_parcels *send,
                 struct scr_err *err)
 {
-    if (holder < 0 || scr_parcel_bytes(send, holder, &o, sizeof o) == SCR_OK)
-        return SCR_OK;
-    return scr_no_memory(err);
+    return holder < 0 ? SCR_OK : scr_parcel_bytes(send, holder, &o, sizeof o, err);
 }
 
 static int judge(const struct scr_regrouping *g, const struct scr_judged *set,
@@ -228,10 +226,10 @@ static int take_orders(struct scr_regrouping *g, const struct scr_parcels *order
             rc = scr_ids_add(o.what == PLAY   ? &g->to_play
                              : o.what == SHIP ? &g->to_ship
                                               : &g->to_ship_red,
-                             o.rank);
+                             o.rank, err);
         }
     }
-    return rc == SCR_OK ? rc : scr_no_memory(err);
+    return rc;
 }
 
 /* Judges tell holders. Old ranks that no set names are those of sets nothing is left

@@ -72,10 +72,9 @@ static int tell_members_all(struct scr_restoring *s, struct scr_err *err)
     const struct scr_setdesc *known = &s->known;
     int rc = SCR_OK;
     for (int i = 0; i < known->n && rc == SCR_OK; i++)
-        if (known->world[i] != s->p->world->rank &&
-            scr_parcel_bytes(&out, known->world[i], known, scr_setdesc_size(known)) !=
-                SCR_OK)
-            rc = scr_no_memory(err);
+        if (known->world[i] != s->p->world->rank)
+            rc = scr_parcel_bytes(&out, known->world[i], known, scr_setdesc_size(known),
+                                  err);
     rc = scr_parcels_exchange_all(s->p->world, rc, &out, &in, err);
     scr_parcels_free(&out);
     if (rc == SCR_OK && known->n == 0 && in.n > 0)

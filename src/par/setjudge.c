@@ -12,11 +12,12 @@ int scr_setjudge_tell(const struct scr_comm *world, const struct scr_setdesc *kn
                       struct scr_err *err)
 {
     int judge = known->n > 0 ? known->id % world->size : -1;
-    if (judge < 0 ||
-        (scr_parcel_bytes(send, judge, told, sizeof *told) == SCR_OK &&
-         scr_parcel_bytes(send, judge, known, scr_setdesc_size(known)) == SCR_OK))
+    if (judge < 0)
         return SCR_OK;
-    return scr_no_memory(err);
+    int rc = scr_parcel_bytes(send, judge, told, sizeof *told, err);
+    return rc == SCR_OK
+               ? scr_parcel_bytes(send, judge, known, scr_setdesc_size(known), err)
+               : rc;
 }
 
 /* The set of created that is, made if it is heard of first; NULL: out of memory. */

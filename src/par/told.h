@@ -13,12 +13,12 @@ struct scr_told {
     struct scr_entry *entry; /* in it; NULL: out of memory, or nothing was told */
 };
 
-/* One to be filled: of rank's part of the dataset. Fini in any case. SCR_OK or
- * SCR_E_NOMEM. */
-int scr_told_new(struct scr_told *t, int id, int rank);
+/* One to be filled: of rank's part of the dataset. Fini in any case. */
+int scr_told_new(struct scr_told *t, int id, int rank, struct scr_err *err);
 void scr_told_fini(struct scr_told *t);
-/* Packs it for that rank. SCR_OK or SCR_E_NOMEM. */
-int scr_told_post(const struct scr_told *t, int to, struct scr_parcels *send);
+/* Packs it for that rank. */
+int scr_told_post(const struct scr_told *t, int to, struct scr_parcels *send,
+                  struct scr_err *err);
 /* What came of rank's part. Fini in any case. */
 int scr_told_take(struct scr_told *t, const struct scr_str *bytes, int id, int rank,
                   struct scr_err *err);

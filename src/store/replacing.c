@@ -202,8 +202,7 @@ static int demote_older(const struct replacing *r, struct scr_err *err)
                       "list is of a newer version of SCR",
                       r->id, newer);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        if (scr_ids_add(&older, ids[i]) != SCR_OK)
-            rc = scr_no_memory(err);
+        rc = scr_ids_add(&older, ids[i], err);
     if (rc == SCR_OK)
         rc = scr_demote(r->env, r->p, &older, err);
     scr_ids_fini(&older);

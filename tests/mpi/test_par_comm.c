@@ -367,9 +367,9 @@ MPI_CASE(sparse_exchange_refuses_a_number_that_is_no_rank)
     for (int i = 0; i < 2; i++) {
         struct scr_err err = SCR_ERR_INIT;
         struct scr_parcels out = { 0 }, in = { 0 };
-        CHECK_INT(scr_parcel_text(&out, 0, "good"), SCR_OK);
+        CHECK_INT(scr_parcel_text(&out, 0, "good", NULL), SCR_OK);
         if (t->comm.rank == t->comm.size - 1)
-            CHECK_INT(scr_parcel_text(&out, bad[i], "bad"), SCR_OK);
+            CHECK_INT(scr_parcel_text(&out, bad[i], "bad", NULL), SCR_OK);
         CHECK_RC(scr_parcels_exchange_all(&t->comm, SCR_OK, &out, &in, &err),
                  SCR_E_RANGE, &err);
         CHECK_INT(err.rank, t->comm.size - 1);
@@ -388,8 +388,8 @@ static void pass_round(struct mpi_test *t, int round)
     int me = t->comm.rank, texts = round % 4 == 3 ? 20000 : round;
     for (int r = t->comm.size - 1; r >= 0; r--)
         for (int i = 0; writes(me, r, round) && i < texts; i++) {
-            CHECK_INT(scr_parcel_printf(&out, r, "%d to %d", me, r), SCR_OK);
-            CHECK_INT(scr_parcel_text(&out, r, i % 2 ? "odd" : ""), SCR_OK);
+            CHECK_INT(scr_parcel_printf(&out, r, NULL, "%d to %d", me, r), SCR_OK);
+            CHECK_INT(scr_parcel_text(&out, r, i % 2 ? "odd" : "", NULL), SCR_OK);
         }
     CHECK_RC(scr_parcels_exchange_all(&t->comm, SCR_OK, &out, &in, &err), SCR_OK, &err);
     size_t n = 0;
@@ -440,7 +440,7 @@ MPI_CASE(an_error_before_a_pass_is_that_of_all)
         struct scr_parcels out = { 0 }, in = { 0 };
         int rc = SCR_OK;
         for (int r = 0; r < t->comm.size; r++)
-            CHECK_INT(scr_parcel_text(&out, r, "lost"), SCR_OK);
+            CHECK_INT(scr_parcel_text(&out, r, "lost", NULL), SCR_OK);
         if (t->comm.rank == who)
             rc = scr_fail(&err, SCR_E_CORRUPT, 0, "as rank %d found", who);
         rc = scr_parcels_exchange_all(&t->comm, rc, &out, &in, &err);
@@ -456,7 +456,7 @@ MPI_CASE(bytes_that_could_not_be_had_are_an_error_of_all)
     struct scr_err err = SCR_ERR_INIT;
     struct scr_parcels out = { 0 }, in = { 0 };
     int last = t->comm.size - 1;
-    CHECK_INT(scr_parcel_text(&out, 0, "text"), SCR_OK);
+    CHECK_INT(scr_parcel_text(&out, 0, "text", NULL), SCR_OK);
     if (t->comm.rank == last)
         scr_str_spoil(scr_parcel_to(&out, 0));
     CHECK_RC(scr_parcels_exchange_all(&t->comm, SCR_OK, &out, &in, &err), SCR_E_NOMEM,

@@ -15,7 +15,7 @@ static void each_is_there_once_and_in_order(void **state)
     static const int want[] = { INT_MIN, -1, 0, 3, 7, INT_MAX };
     struct scr_ids s = { 0 };
     for (size_t i = 0; i < sizeof given / sizeof given[0]; i++)
-        assert_int_equal(scr_ids_add(&s, given[i]), SCR_OK);
+        assert_int_equal(scr_ids_add(&s, given[i], NULL), SCR_OK);
     assert_int_equal(s.n, sizeof want / sizeof want[0]);
     assert_memory_equal(s.id, want, sizeof want);
     for (size_t i = 0; i < s.n; i++)
@@ -35,11 +35,11 @@ static void without_memory_nothing_changes(void **state)
     int failed = 0;
     for (int i = 0; i < 100; i++) {
         test_alloc_arm(0);
-        int rc = scr_ids_add(&s, i);
+        int rc = scr_ids_add(&s, i, NULL);
         assert_int_equal(rc, test_alloc_off() ? SCR_E_NOMEM : SCR_OK);
         assert_int_equal(scr_ids_has(&s, i), rc == SCR_OK);
         failed += rc != SCR_OK;
-        assert_int_equal(scr_ids_add(&s, i), SCR_OK);
+        assert_int_equal(scr_ids_add(&s, i, NULL), SCR_OK);
         assert_int_equal(s.n, i + 1);
     }
     assert_true(failed > 1);
