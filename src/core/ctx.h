@@ -352,9 +352,6 @@ int scr_check_open_all(struct scr_ctx *ctx, MPI_Comm comm, const char *path,
 /* SCR_PRESERVE_DIRECTORIES=0: gives the files of the open dataset other destinations.
  * (layout.c) */
 int scr_layout_all(struct scr_ctx *ctx, struct scr_err *err);
-/* name as the application gave it -> path relative to the prefix, malloc'd. */
-int scr_route_dest(const struct scr_ctx *ctx, const char *name, char **dest,
-                   struct scr_err *err);
 
 /* --- datasets that bypass the cache (bypass.c) --- */
 /* Enters the open dataset in the index, incomplete. */
@@ -652,9 +649,6 @@ int scr_cache_mend_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* At a start: rebuilds what is in cache, learns the ids in use, flushes what is
  * overdue. */
 int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err);
-/* Raises last_id to what is in use on the prefix and in cache. *newer: 1 if some node
- * keeps filemaps of a newer version. */
-int scr_learn_ids_all(struct scr_ctx *ctx, int *newer, struct scr_err *err);
 /* After a flush that found its id taken by another job on the same prefix
  * (SCR_E_TAKEN): counts on far away from that one. The dataset stays in cache. */
 void scr_flee_ids_all(struct scr_ctx *ctx);

@@ -288,9 +288,10 @@ static int find_listed_max(const struct scr_ctx *ctx, int *max, struct scr_err *
     return rc;
 }
 
-/* Ids of the index, the flush file and dataset directories count too: no id is used
- * twice. */
-int scr_learn_ids_all(struct scr_ctx *ctx, int *newer, struct scr_err *err)
+/* Raises last_id to what is in use on the prefix and in cache: ids of the index, the
+ * flush file and dataset directories count too, as none is used twice. *newer: 1 if
+ * some node keeps filemaps of a newer version. */
+static int learn_ids_all(struct scr_ctx *ctx, int *newer, struct scr_err *err)
 {
     int rc = SCR_OK, max = 0, dirs = 0;
     if (ctx->world.rank == 0) {
@@ -317,8 +318,7 @@ void scr_flee_ids_all(struct scr_ctx *ctx)
     enum { FAR = 1000 };
     struct scr_err why = SCR_ERR_INIT;
     int newer;
-    (void)scr_learn_ids_all(ctx, &newer,
-                            &why); /* what it found out counts, all the same */
+    (void)learn_ids_all(ctx, &newer, &why); /* what it found out counts, all the same */
     if (ctx->last_id < INT_MAX - FAR)
         ctx->last_id += FAR;
     scr_log(
@@ -342,7 +342,7 @@ int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err)
                                  : leave_cache_alone_all(ctx, err);
     int newer, cached = ctx->last_id; /* the largest id that a filemap names */
     if (rc == SCR_OK)
-        rc = scr_learn_ids_all(ctx, &newer, err);
+        rc = learn_ids_all(ctx, &newer, err);
     if (rc != SCR_OK)
         return rc;
     /* Without a record here they may have one in a filemap we cannot read, of any node

@@ -43,7 +43,8 @@ static int is_reserved(const char *dest)
     return strcmp(dest, ".") == 0 || scr_prefix_is_own(dest);
 }
 
-int scr_route_dest(const struct scr_ctx *ctx, const char *name, char **dest,
+/* name as the application gave it -> path below the prefix, malloc'd. */
+static int dest_of(const struct scr_ctx *ctx, const char *name, char **dest,
                    struct scr_err *err)
 {
     char *cwd = NULL;
@@ -179,7 +180,7 @@ static int route_output(struct scr_ctx *ctx, const char *name, char *file,
                         struct scr_err *err)
 {
     char *dest = NULL;
-    int rc = scr_route_dest(ctx, name, &dest, err);
+    int rc = dest_of(ctx, name, &dest, err);
     const struct scr_routed *known =
         rc == SCR_OK ? scr_table_find(&ctx->out.routed, dest) : NULL;
     if (known != NULL)
@@ -235,7 +236,7 @@ static int find_restart(struct scr_ctx *ctx, const char *name, const char **path
 {
     char *dest = NULL;
     const struct scr_readable *file = NULL;
-    int below = scr_route_dest(ctx, name, &dest, outside) == SCR_OK;
+    int below = dest_of(ctx, name, &dest, outside) == SCR_OK;
     int rc = below ? find_path(ctx, dest, &file, err) : SCR_OK;
     if (rc == SCR_OK && file == NULL && strchr(name, '/') == NULL)
         rc = find_base(ctx, name, &file, err);

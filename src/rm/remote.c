@@ -59,7 +59,8 @@ int scr_remote_means(const struct scr_rm *rm, const struct scr_hostlist *nodes,
 
 /* --- results --- */
 
-int scr_remote_set(struct scr_remote_result *r, char *out, char *why)
+/* Both are taken over; 0 when one of them is NULL. */
+static int result_set(struct scr_remote_result *r, char *out, char *why)
 {
     if (out == NULL || why == NULL) {
         free(out);
@@ -88,7 +89,7 @@ static struct scr_remote_result *new_results(size_t n)
     int ok = res != NULL;
     for (size_t i = 0; i < n && ok; i++) {
         res[i].status = -1;
-        ok = scr_remote_set(&res[i], scr_strdup(""), scr_strdup(""));
+        ok = result_set(&res[i], scr_strdup(""), scr_strdup(""));
     }
     if (ok)
         return res;
@@ -138,7 +139,7 @@ static int take_result(const struct scr_remote_job *job, struct scr_many_task *t
         free(why);
         why = scr_asprintf("%s: exit status %d", t->argv[0], t->status);
     }
-    return scr_remote_set(r, scr_strdup(t->out), why);
+    return result_set(r, scr_strdup(t->out), why);
 }
 
 int scr_remote_each(const struct scr_remote_job *job, scr_remote_line line,

@@ -36,9 +36,6 @@ typedef void (*scr_remote_line)(const struct scr_remote_job *job, const char *no
 int scr_remote_each(const struct scr_remote_job *job, scr_remote_line line,
                     int unreached, struct scr_err *err);
 
-/* Sets out and why, which are taken over; 0 when one of them is NULL. */
-int scr_remote_set(struct scr_remote_result *r, char *out, char *why);
-
 /* "env SCR_X=… COMMAND…", quoted for a shell at the other end; malloc'd. */
 char *scr_remote_shell_line(const struct scr_remote_job *job);
 
