@@ -13,23 +13,6 @@
 /* Counts in MPI-3 are ints; longer buffers go in pieces of this size. */
 enum { BCAST_PIECE = 1 << 30 };
 
-/* Bytes of a piece that scr_same_all compares at once, on the stack. */
-enum { SAME_PIECE = 8192 };
-
-/* What a broadcast of something of any length begins with: most are over with it. */
-struct start {
-    uint64_t total;
-    char bytes[1016];
-};
-
-static void start_fill(struct start *s, const char *bytes, uint64_t total)
-{
-    s->total = total;
-    if (total > 0)
-        memcpy(s->bytes, bytes,
-               total < sizeof s->bytes ? (size_t)total : sizeof s->bytes);
-}
-
 int scr_mpi_check(int code, const char *what, struct scr_err *err)
 {
     if (code == MPI_SUCCESS)
@@ -158,19 +141,11 @@ int scr_comm_split_hash_all(const struct scr_comm *c, int rc, uint32_t hash,
     return rc;
 }
 
-/* FNV-1a: only spreads the texts, equality is decided by comparing them. */
-static uint32_t text_hash(const char *text)
-{
-    uint32_t h = 2166136261u;
-    for (; text != NULL && *text != '\0'; text++)
-        h = (h ^ (unsigned char)*text) * 16777619u;
-    return h ^ (h >> 31);
-}
-
 int scr_comm_split_str_all(const struct scr_comm *c, int rc, const char *text,
                            struct scr_comm *out, struct scr_err *err)
 {
-    return scr_comm_split_hash_all(c, rc, text_hash(text), text, out, err);
+    return scr_comm_split_hash_all(c, rc, (uint32_t)scr_text_mark(text), text, out,
+                                   err);
 }
 
 /* What the first failing rank tells the others; fixed size so that one broadcast
@@ -294,46 +269,45 @@ int64_t scr_text_mark(const char *text)
     return text != NULL ? (int64_t)(h >> 1) : 0;
 }
 
-static int64_t reduce_i64(const struct scr_comm *c, int64_t v, MPI_Op op)
+/* v[0…n) become what op makes of those of all ranks. */
+static int reduce(const struct scr_comm *c, void *v, int n, MPI_Datatype type,
+                  MPI_Op op)
 {
-    int64_t all = v;
     MPI_Request req = MPI_REQUEST_NULL;
-    int code = MPI_Iallreduce(&v, &all, 1, MPI_INT64_T, op, c->comm, &req);
-    return scr_mpi_finish(code, &req, "reduction", NULL) == SCR_OK ? all : v;
-}
-
-int scr_and_all(const struct scr_comm *c, int flag)
-{
-    return reduce_i64(c, flag != 0, MPI_MIN) != 0;
-}
-
-int scr_or_all(const struct scr_comm *c, int flag)
-{
-    return reduce_i64(c, flag != 0, MPI_MAX) != 0;
+    int code = MPI_Iallreduce(MPI_IN_PLACE, v, n, type, op, c->comm, &req);
+    return scr_mpi_finish(code, &req, "reduction", NULL);
 }
 
 int64_t scr_max_all(const struct scr_comm *c, int64_t v)
 {
-    return reduce_i64(c, v, MPI_MAX);
+    int64_t all = v;
+    return reduce(c, &all, 1, MPI_INT64_T, MPI_MAX) == SCR_OK ? all : v;
 }
 
 int64_t scr_min_all(const struct scr_comm *c, int64_t v)
 {
-    return reduce_i64(c, v, MPI_MIN);
+    int64_t all = v;
+    return reduce(c, &all, 1, MPI_INT64_T, MPI_MIN) == SCR_OK ? all : v;
+}
+
+int scr_and_all(const struct scr_comm *c, int flag)
+{
+    return scr_min_all(c, flag != 0) != 0;
+}
+
+int scr_or_all(const struct scr_comm *c, int flag)
+{
+    return scr_max_all(c, flag != 0) != 0;
 }
 
 void scr_sums_all(const struct scr_comm *c, uint64_t *v, int n)
 {
-    MPI_Request req = MPI_REQUEST_NULL;
-    int code = MPI_Iallreduce(MPI_IN_PLACE, v, n, MPI_UINT64_T, MPI_SUM, c->comm, &req);
-    scr_mpi_finish(code, &req, "reduction", NULL);
+    (void)reduce(c, v, n, MPI_UINT64_T, MPI_SUM);
 }
 
 void scr_mins_all(const struct scr_comm *c, int64_t *v, int n)
 {
-    MPI_Request req = MPI_REQUEST_NULL;
-    int code = MPI_Iallreduce(MPI_IN_PLACE, v, n, MPI_INT64_T, MPI_MIN, c->comm, &req);
-    scr_mpi_finish(code, &req, "reduction", NULL);
+    (void)reduce(c, v, n, MPI_INT64_T, MPI_MIN);
 }
 
 uint64_t scr_sum_all(const struct scr_comm *c, uint64_t v)
@@ -391,59 +365,4 @@ int scr_allgather_bytes_all(const struct scr_comm *c, const void *mine, size_t n
     int code =
         MPI_Iallgather(mine, (int)n, MPI_BYTE, all, (int)n, MPI_BYTE, c->comm, &req);
     return scr_mpi_finish(code, &req, "gather of all ranks", err);
-}
-
-int scr_bcast_str_all(const struct scr_comm *c, int root, char **s, struct scr_err *err)
-{
-    struct start start = { 0 };
-    if (c->rank == root && *s != NULL)
-        start_fill(&start, *s, strlen(*s) + 1);
-    int rc = scr_bcast_bytes_all(c, root, &start, sizeof start, err);
-    size_t len = (size_t)start.total;
-    char *text = *s;
-    if (rc == SCR_OK && c->rank != root) {
-        text = len > 0 ? malloc(len) : NULL;
-        if (len > 0 && text == NULL)
-            rc = scr_no_memory(err);
-    }
-    if (len > sizeof start.bytes && (rc = scr_agree_all(c, rc, err)) == SCR_OK)
-        rc = scr_bcast_bytes_all(c, root, text, len, err);
-    if (c->rank == root)
-        return rc;
-    if (rc == SCR_OK) {
-        if (len > 0 && len <= sizeof start.bytes)
-            memcpy(text, start.bytes, len);
-        free(*s);
-        *s = text;
-    } else if (text != *s) {
-        free(text);
-    }
-    return rc;
-}
-
-/* Compares rank 0's bytes with ours, a piece at a time. */
-static int same_pieces_all(const struct scr_comm *c, const char *mine, uint64_t at,
-                           uint64_t total, int same)
-{
-    char piece[SAME_PIECE];
-    for (; at < total; at += SAME_PIECE) {
-        size_t len = total - at < SAME_PIECE ? (size_t)(total - at) : SAME_PIECE;
-        if (c->rank == 0)
-            memcpy(piece, mine + at, len);
-        int rc = scr_bcast_bytes_all(c, 0, piece, len, NULL);
-        same = same && rc == SCR_OK && memcmp(piece, mine + at, len) == 0;
-    }
-    return same;
-}
-
-int scr_same_all(const struct scr_comm *c, const void *p, size_t n)
-{
-    struct start start = { 0 };
-    if (c->rank == 0)
-        start_fill(&start, p, n);
-    int same = scr_bcast_bytes_all(c, 0, &start, sizeof start, NULL) == SCR_OK;
-    uint64_t total = same ? start.total : n;
-    size_t len = n < sizeof start.bytes ? n : sizeof start.bytes;
-    same = same && total == n && (len == 0 || memcmp(start.bytes, p, len) == 0);
-    return scr_and_all(c, same_pieces_all(c, p, sizeof start.bytes, total, same));
 }

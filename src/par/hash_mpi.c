@@ -178,36 +178,78 @@ struct start {
     char bytes[START - sizeof(uint64_t)];
 };
 
+static void start_fill(struct start *s, const char *bytes, size_t n)
+{
+    s->total = n;
+    if (n > 0)
+        memcpy(s->bytes, bytes, n < sizeof s->bytes ? n : sizeof s->bytes);
+}
+
 /* The bytes of root on all ranks; the others' s is empty. rc: of this rank until now.
  * The code is each rank's own, to be agreed on. */
 static int spread_all(const struct scr_comm *c, int root, int rc, struct scr_str *s,
                       struct scr_err *err)
 {
     struct start start = { 0 };
-    if (c->rank == root && rc == SCR_OK && s->len > 0) {
-        start.total = s->len;
-        memcpy(start.bytes, s->p,
-               s->len < sizeof start.bytes ? s->len : sizeof start.bytes);
-    }
+    if (c->rank == root && rc == SCR_OK)
+        start_fill(&start, s->p, s->len);
     int rc1 = scr_bcast_bytes_all(c, root, &start, sizeof start, err);
     rc = rc == SCR_OK ? rc1 : rc;
     size_t total = (size_t)start.total;
-    if (c->rank != root && rc == SCR_OK && scr_str_extend(s, total) == NULL)
+    if (c->rank != root && rc == SCR_OK && total > 0 &&
+        scr_str_extend(s, total) == NULL)
         rc = scr_no_memory(err);
     if (total > sizeof start.bytes && (rc = scr_agree_all(c, rc, err)) == SCR_OK)
         return scr_bcast_bytes_all(c, root, s->p, total, err);
-    if (c->rank != root && rc == SCR_OK)
+    if (c->rank != root && rc == SCR_OK && total > 0)
         memcpy(s->p, start.bytes, total);
     return rc;
 }
 
-/* Appends it; s becomes bad if it cannot be packed. */
-static void pack(struct scr_str *s, const scr_hash *h)
+int scr_bcast_str_all(const struct scr_comm *c, int root, char **s, struct scr_err *err)
 {
-    size_t packed = scr_hash_pack_size(h);
-    char *to = scr_str_extend(s, packed);
-    if (to != NULL && scr_hash_pack(to, h) != packed)
-        scr_str_spoil(s);
+    struct scr_str text = SCR_STR_INIT;
+    if (c->rank == root && *s != NULL)
+        text = (struct scr_str){ .p = *s, .len = strlen(*s) + 1 }; /* lent */
+    int rc = spread_all(c, root, SCR_OK, &text, err);
+    if (c->rank == root)
+        return rc;
+    if (rc == SCR_OK) {
+        free(*s);
+        *s = text.len > 0 ? scr_str_take(&text) : NULL;
+    }
+    scr_str_free(&text);
+    return rc;
+}
+
+/* Bytes of a piece that scr_same_all compares at once, on the stack. */
+enum { SAME_PIECE = 8192 };
+
+/* Compares rank 0's bytes with ours, a piece at a time. */
+static int same_pieces_all(const struct scr_comm *c, const char *mine, uint64_t at,
+                           uint64_t total, int same)
+{
+    char piece[SAME_PIECE];
+    for (; at < total; at += SAME_PIECE) {
+        size_t len = total - at < SAME_PIECE ? (size_t)(total - at) : SAME_PIECE;
+        if (c->rank == 0)
+            memcpy(piece, mine + at, len);
+        int rc = scr_bcast_bytes_all(c, 0, piece, len, NULL);
+        same = same && rc == SCR_OK && memcmp(piece, mine + at, len) == 0;
+    }
+    return same;
+}
+
+int scr_same_all(const struct scr_comm *c, const void *p, size_t n)
+{
+    struct start start = { 0 };
+    if (c->rank == 0)
+        start_fill(&start, p, n);
+    int same = scr_bcast_bytes_all(c, 0, &start, sizeof start, NULL) == SCR_OK;
+    uint64_t total = same ? start.total : n;
+    size_t len = n < sizeof start.bytes ? n : sizeof start.bytes;
+    same = same && total == n && (len == 0 || memcmp(start.bytes, p, len) == 0);
+    return scr_and_all(c, same_pieces_all(c, p, sizeof start.bytes, total, same));
 }
 
 int scr_hash_share_all(const struct scr_comm *c, int root, int rc, scr_hash *h,
@@ -217,7 +259,7 @@ int scr_hash_share_all(const struct scr_comm *c, int root, int rc, scr_hash *h,
     if (rc == SCR_OK && h == NULL)
         rc = scr_no_memory(err);
     if (rc == SCR_OK && c->rank == root)
-        pack(&s, h);
+        scr_hash_append(&s, h);
     if (s.bad)
         rc = scr_no_memory(err);
     rc = spread_all(c, root, rc, &s, err);
