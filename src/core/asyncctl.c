@@ -14,14 +14,14 @@
 #include "xfer/daemon.h"
 #include "xfer/zst.h"
 
-enum scr_xfer_type scr_flush_type(const struct scr_ctx *ctx)
+static enum scr_xfer_type flush_type(const struct scr_ctx *ctx)
 {
     enum scr_xfer_type type = (enum scr_xfer_type)ctx->prm.flush_type_id;
     return type == SCR_XFER_DAEMON ? SCR_XFER_PTHREAD : type;
 }
 
 /* Only what runs in this process compresses. The value was checked when it was read. */
-int scr_flush_pack(const struct scr_ctx *ctx)
+static int flush_pack(const struct scr_ctx *ctx)
 {
     const char *colon = strchr(ctx->prm.flush_compress, ':');
     int level = SCR_ZST_LEVEL;
@@ -31,13 +31,22 @@ int scr_flush_pack(const struct scr_ctx *ctx)
     return colon == NULL || scr_parse_int(colon + 1, &level) ? level : SCR_ZST_LEVEL;
 }
 
+struct scr_copy_opts scr_flush_opts(const struct scr_ctx *ctx)
+{
+    return (struct scr_copy_opts){ .type = flush_type(ctx),
+                                   .width = ctx->prm.flush_width,
+                                   .buf = (size_t)ctx->prm.file_buf_size,
+                                   .crc = ctx->prm.crc_on_flush,
+                                   .pack = flush_pack(ctx) };
+}
+
 /* SCR_FLUSH_TYPE=SYNC is the default: only who asks for it makes SCR_FLUSH_ASYNC wait.
  */
 int scr_async_is_on(const struct scr_ctx *ctx)
 {
     const char *origin = scr_cfg_origin(ctx->cfg, "SCR_FLUSH_TYPE");
     int chosen = origin != NULL && strncmp(origin, "default", 7) != 0;
-    return ctx->prm.flush_async && (!chosen || scr_flush_type(ctx) != SCR_XFER_SYNC);
+    return ctx->prm.flush_async && (!chosen || flush_type(ctx) != SCR_XFER_SYNC);
 }
 
 /* --- the list --- */
@@ -229,10 +238,7 @@ static int launch_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     struct scr_async *s = &ctx->async;
     const scr_hash *dset = scr_filemap_get_dataset(ctx->map, id, ctx->world.rank);
-    struct scr_copy_opts o = { .width = ctx->prm.flush_width,
-                               .buf = (size_t)ctx->prm.file_buf_size,
-                               .crc = ctx->prm.crc_on_flush,
-                               .pack = scr_flush_pack(ctx) };
+    const struct scr_copy_opts o = scr_flush_opts(ctx);
     struct scr_flush_limits limits = { .bw = (double)ctx->prm.flush_async_bw,
                                        .percent = ctx->prm.flush_async_percent };
     struct scr_flush_async *a = NULL;

@@ -552,6 +552,8 @@ int scr_neighbours_leave_all(const struct scr_ctx *ctx, const struct scr_reddesc
                              int id, uint64_t total, int all);
 
 /* --- flush (flushctl.c) --- */
+/* Also one of another number of ranks, which stays in cache as it is. */
+int scr_flush_once_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* A file that is damaged or gone in cache is rebuilt, and the flush tried once more. */
 int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* 1 if the files in cache of id may be why its flush failed with rc, and redundancy may
@@ -596,10 +598,8 @@ void scr_flush_sweep(struct scr_ctx *ctx);
 
 /* --- flushes the application does not wait for (asyncctl.c). They never fail a call:
  * what goes wrong is told, the dataset stays in cache and is tried again. --- */
-/* Of flushes that are waited for. */
-enum scr_xfer_type scr_flush_type(const struct scr_ctx *ctx);
-/* SCR_FLUSH_COMPRESS: the level, 0: files are flushed as they are. */
-int scr_flush_pack(const struct scr_ctx *ctx);
+/* As the configuration says; the type is that of flushes that are waited for. */
+struct scr_copy_opts scr_flush_opts(const struct scr_ctx *ctx);
 int scr_async_is_on(const struct scr_ctx *ctx);       /* SCR_FLUSH_ASYNC */
 int scr_async_has(const struct scr_ctx *ctx, int id); /* under way */
 /* Adds to dests, a set of paths below the prefix, where this rank's files of dataset id
@@ -737,8 +737,10 @@ int scr_regroup_newest_all(struct scr_ctx *ctx, int below);
 /* Loads one that lies in cache: it is opened on the prefix, where it is copied first if
  * it is not there, by these ranks for those that wrote it. The cache stays as it is. */
 int scr_regroup_cached_all(struct scr_ctx *ctx, int id, struct scr_err *err);
-/* Copies one that lies in cache to the prefix, these ranks for those that wrote it. */
-int scr_regroup_flush_all(struct scr_ctx *ctx, int id, struct scr_err *err);
+/* Copies one that lies in cache to the prefix, these ranks for those that wrote it. For
+ * scr_flush_once_all. */
+int scr_regroup_flush_all(struct scr_ctx *ctx, const struct scr_copy_opts *o, int id,
+                          uint64_t *bytes, struct scr_err *err);
 /* Looks for a file of that checkpoint for this rank by its path below the prefix. What
  * is found, and has the CRC recorded, is entered in by_dest; finding none is success.
  * Local. */

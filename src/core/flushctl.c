@@ -4,7 +4,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/io.h"
 #include "base/str.h"
 #include "base/units.h"
 #include "core/ctx.h"
@@ -129,32 +128,33 @@ int scr_flush_is_done_all(struct scr_ctx *ctx, int id)
     return scr_or_all(&ctx->world, ctx->world.rank == 0 && is_on_prefix(ctx, id));
 }
 
-static int flush_once_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+int scr_flush_once_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     const scr_hash *dset = scr_filemap_get_dataset(ctx->map, id, ctx->world.rank);
-    struct scr_copy_opts o = { .type = scr_flush_type(ctx),
-                               .width = ctx->prm.flush_width,
-                               .buf = (size_t)ctx->prm.file_buf_size,
-                               .crc = ctx->prm.crc_on_flush,
-                               .pack = scr_flush_pack(ctx) };
+    const struct scr_copy_opts o = scr_flush_opts(ctx);
+    int foreign = scr_cache_is(ctx, id, SCR_CACHE_FOREIGN);
     uint64_t bytes = 0;
     int rc = scr_async_let_go_all(ctx, err);
     if (rc != SCR_OK)
         return rc;
-    if (scr_cache_is(ctx, id, SCR_CACHE_FOREIGN))
-        return scr_regroup_flush_all(ctx, id, err);
     if (scr_cache_is(ctx, id, SCR_CACHE_KEPT))
         return scr_cache_refuse_kept(id, err);
-    scr_flush_mark(ctx, id, SCR_LOC_CACHE | SCR_LOC_SYNC_FLUSHING, 0);
+    if (!foreign)
+        scr_flush_mark(ctx, id, SCR_LOC_CACHE | SCR_LOC_SYNC_FLUSHING, 0);
     scr_phase_all(ctx, "flush", id);
     double start = scr_now_mono();
     SCR_EVENT(ctx, .event = "FLUSH_START", .dset = id);
-    rc = scr_flush_all(&ctx->env, &ctx->world, &ctx->prefix, &o, id, dset, ctx->map,
-                       &bytes, err);
+    rc = foreign ? scr_regroup_flush_all(ctx, &o, id, &bytes, err)
+                 : scr_flush_all(&ctx->env, &ctx->world, &ctx->prefix, &o, id, dset,
+                                 ctx->map, &bytes, err);
     SCR_EVENT(ctx, .event = rc == SCR_OK ? "FLUSH_SUCCESS" : "FLUSH_FAIL", .dset = id,
               .bytes = (int64_t)bytes, .secs = scr_now_mono() - start,
               .note = rc == SCR_OK || err == NULL ? NULL : err->text);
-    scr_flush_mark(ctx, id, rc == SCR_OK ? SCR_LOC_PFS : 0, SCR_LOC_SYNC_FLUSHING);
+    if (rc == SCR_OK || !foreign)
+        scr_flush_mark(ctx, id, rc == SCR_OK ? SCR_LOC_PFS : 0,
+                       foreign ? 0 : SCR_LOC_SYNC_FLUSHING);
+    if (foreign)
+        return rc;
     if (rc == SCR_OK || rc == SCR_E_FULL)
         scr_retain_all(ctx);
     else if (rc == SCR_E_TAKEN)
@@ -172,7 +172,7 @@ int scr_flush_may_be_mended(const struct scr_ctx *ctx, int id, int rc)
 int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT, lost = SCR_ERR_INIT;
-    int rc = flush_once_all(ctx, id, &why);
+    int rc = scr_flush_once_all(ctx, id, &why);
     if (scr_flush_may_be_mended(ctx, id, rc)) {
         scr_log(&ctx->log, SCR_LOG_WARN,
                 "%s (dataset %d) is verified in cache and flushed once more: %s",
@@ -181,7 +181,7 @@ int scr_flush_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
             return scr_fail(err, rc, 0, "%s; it is not rebuilt: %s", why.text,
                             lost.text);
         scr_err_clear(&why);
-        rc = flush_once_all(ctx, id, &why);
+        rc = scr_flush_once_all(ctx, id, &why);
     }
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
 }
@@ -327,14 +327,6 @@ static int is_anothers(const struct scr_ctx *ctx, const scr_hash *h, int id)
            scr_dataset_get(dset, &d, NULL) == SCR_OK && is_recent(&d);
 }
 
-static int has_plan(const struct scr_ctx *ctx, int id)
-{
-    char *path = scr_arrival_plan_path(&ctx->prefix, id);
-    int has = path == NULL || scr_file_is_there(ctx->env.sys, path);
-    free(path);
-    return has;
-}
-
 /* Runs of this job before this one are over, but for their transfer processes. */
 int scr_flush_may_go_on(const struct scr_ctx *ctx, const scr_hash *flush,
                         const struct scr_index_entry *e)
@@ -345,9 +337,11 @@ int scr_flush_may_go_on(const struct scr_ctx *ctx, const scr_hash *flush,
         scr_replacing_is_begun(&ctx->env, &ctx->prefix, e->id))
         return 1;
     if (of == NULL || strcmp(of, ctx->prm.job_id) == 0)
-        return ctx->async.leftovers && has_plan(ctx, e->id);
+        return ctx->async.leftovers &&
+               scr_arrival_has_plan(&ctx->env, &ctx->prefix, e->id);
     return is_recent(&e->dset) &&
-           (has_plan(ctx, e->id) || is_anothers(ctx, flush, e->id));
+           (scr_arrival_has_plan(&ctx->env, &ctx->prefix, e->id) ||
+            is_anothers(ctx, flush, e->id));
 }
 
 /* What is left of lost output stays in cache until room is needed: its entry says that

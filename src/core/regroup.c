@@ -6,7 +6,6 @@
 
 #include "base/path.h"
 #include "base/str.h"
-#include "base/units.h"
 #include "core/ctx.h"
 #include "par/regroup.h"
 
@@ -73,33 +72,19 @@ int scr_regroup_newest_all(struct scr_ctx *ctx, int below)
     return id;
 }
 
-int scr_regroup_flush_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+int scr_regroup_flush_all(struct scr_ctx *ctx, const struct scr_copy_opts *o, int id,
+                          uint64_t *bytes, struct scr_err *err)
 {
-    struct scr_copy_opts o = { .type = scr_flush_type(ctx),
-                               .width = ctx->prm.flush_width,
-                               .buf = (size_t)ctx->prm.file_buf_size,
-                               .crc = ctx->prm.crc_on_flush,
-                               .pack = scr_flush_pack(ctx) };
     struct scr_regroup_report rep;
-    double start = scr_now_mono();
-    int rc = scr_async_let_go_all(ctx, err);
-    if (rc != SCR_OK)
-        return rc;
-    scr_phase_all(ctx, "flush", id);
-    SCR_EVENT(ctx, .event = "FLUSH_START", .dset = id);
-    rc = scr_regroup_all(&ctx->env, &ctx->world, &ctx->prefix, &o, id, ctx->map, &rep,
-                         err);
-    SCR_EVENT(ctx, .event = rc == SCR_OK ? "FLUSH_SUCCESS" : "FLUSH_FAIL", .dset = id,
-              .bytes = (int64_t)rep.bytes, .secs = scr_now_mono() - start,
-              .note = rc == SCR_OK || err == NULL ? NULL : err->text);
-    if (rc != SCR_OK)
-        return rc;
-    scr_flush_mark(ctx, id, SCR_LOC_PFS, 0);
-    scr_log(&ctx->log, SCR_LOG_NOTE,
-            "dataset %d of %d ranks was copied from cache to %s, the files of %d ranks "
-            "were rebuilt",
-            id, rep.ranks, ctx->prefix.path, rep.rebuilt_ranks);
-    return SCR_OK;
+    int rc = scr_regroup_all(&ctx->env, &ctx->world, &ctx->prefix, o, id, ctx->map,
+                             &rep, err);
+    *bytes = rep.bytes;
+    if (rc == SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_NOTE,
+                "dataset %d of %d ranks was copied from cache to %s, the files of %d "
+                "ranks were rebuilt",
+                id, rep.ranks, ctx->prefix.path, rep.rebuilt_ranks);
+    return rc;
 }
 
 int scr_regroup_cached_all(struct scr_ctx *ctx, int id, struct scr_err *err)
@@ -113,7 +98,7 @@ int scr_regroup_cached_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     scr_err_clear(&why);
     if (scr_flush_is_done_all(ctx, id) && scr_regroup_open_all(ctx, id, &why) == SCR_OK)
         return SCR_OK;
-    int rc = scr_regroup_flush_all(ctx, id, err);
+    int rc = scr_flush_once_all(ctx, id, err);
     return rc == SCR_OK ? scr_regroup_open_all(ctx, id, err) : rc;
 }
 

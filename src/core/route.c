@@ -203,27 +203,18 @@ static int is_readable(const struct scr_ctx *ctx, const char *path, struct scr_e
     return rc;
 }
 
-/* By its path below the prefix: a file of this rank, else another's. */
-static int find_path(struct scr_ctx *ctx, const char *dest,
+/* By its path below the prefix, or by its base name: a file of this rank, else
+ * another's. */
+static int find_file(struct scr_ctx *ctx, int by_base, const char *name,
                      const struct scr_readable **file, struct scr_err *err)
 {
-    const struct scr_table *known = &ctx->restart.by_dest;
+    const struct scr_table *known =
+        by_base ? &ctx->restart.by_name : &ctx->restart.by_dest;
     int rc = SCR_OK;
-    if ((*file = scr_table_find(known, dest)) == NULL) {
-        rc = scr_others_find(ctx, dest, err);
-        *file = scr_table_find(known, dest);
-    }
-    return rc;
-}
-
-static int find_base(struct scr_ctx *ctx, const char *base,
-                     const struct scr_readable **file, struct scr_err *err)
-{
-    const struct scr_table *known = &ctx->restart.by_name;
-    int rc = SCR_OK;
-    if ((*file = scr_table_find(known, base)) == NULL) {
-        rc = scr_others_find_base(ctx, base, err);
-        *file = scr_table_find(known, base);
+    if ((*file = scr_table_find(known, name)) == NULL) {
+        rc = by_base ? scr_others_find_base(ctx, name, err)
+                     : scr_others_find(ctx, name, err);
+        *file = scr_table_find(known, name);
     }
     return rc;
 }
@@ -237,9 +228,9 @@ static int find_restart(struct scr_ctx *ctx, const char *name, const char **path
     char *dest = NULL;
     const struct scr_readable *file = NULL;
     int below = dest_of(ctx, name, &dest, outside) == SCR_OK;
-    int rc = below ? find_path(ctx, dest, &file, err) : SCR_OK;
+    int rc = below ? find_file(ctx, 0, dest, &file, err) : SCR_OK;
     if (rc == SCR_OK && file == NULL && strchr(name, '/') == NULL)
-        rc = find_base(ctx, name, &file, err);
+        rc = find_file(ctx, 1, name, &file, err);
     *path = file != NULL ? file->path : NULL;
     free(dest);
     return rc;

@@ -376,10 +376,7 @@ void scr_flush_kill(struct scr_flush_async *a)
 /* 1 if nothing is left to be done for the dataset: its plan has gone. */
 static int has_no_plan(const struct scr_flush_async *a)
 {
-    scr_hash *plan = scr_hash_new();
-    int rc = scr_arrival_plan_read(a->env, a->prefix, a->id, plan, NULL);
-    scr_hash_delete(plan);
-    return rc == SCR_E_NOENT;
+    return !scr_arrival_has_plan(a->env, a->prefix, a->id);
 }
 
 /* 1 if the index says that the dataset is complete: since this attempt entered it as

@@ -586,19 +586,14 @@ int scr_arrivals_give_up_after(const struct scr_env *env, const struct scr_prefi
     return rc;
 }
 
-/* What cannot be looked at may be there, and somebody may complete the dataset. */
-static int has_plan(const struct scr_env *env, const struct scr_prefix *p, int id,
-                    int *has, struct scr_err *err)
+int scr_arrival_has_plan(const struct scr_env *env, const struct scr_prefix *p, int id)
 {
     struct scr_err why = SCR_ERR_INIT;
     struct stat st;
     char *path = scr_arrival_plan_path(p, id);
-    if (path == NULL)
-        return scr_no_memory(err);
-    int rc = scr_file_stat(env->sys, path, &st, &why);
-    *has = rc == SCR_OK || (rc != SCR_E_NOENT && why.sys != ENOTDIR);
+    int rc = path != NULL ? scr_file_stat(env->sys, path, &st, &why) : SCR_E_NOMEM;
     free(path);
-    return SCR_OK;
+    return rc == SCR_OK || (rc != SCR_E_NOENT && why.sys != ENOTDIR);
 }
 
 int scr_arrivals_pending(const struct scr_env *env, const struct scr_prefix *p,
@@ -607,13 +602,10 @@ int scr_arrivals_pending(const struct scr_env *env, const struct scr_prefix *p,
 {
     size_t all = 0, kept = 0;
     int rc = scr_prefix_unfinished_ids(env, p, index, ids, &all, err);
-    for (size_t i = 0; i < all && rc == SCR_OK; i++) {
-        int has = 0;
-        rc = has_plan(env, p, (*ids)[i], &has, err);
-        if (has)
+    for (size_t i = 0; i < all && rc == SCR_OK; i++)
+        if (scr_arrival_has_plan(env, p, (*ids)[i]))
             (*ids)[kept++] = (*ids)[i];
-    }
-    *n = rc == SCR_OK ? kept : 0;
+    *n = kept;
     return rc;
 }
 

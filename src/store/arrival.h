@@ -39,6 +39,9 @@ int scr_arrival_plan(const struct scr_env *env, const struct scr_prefix *p, int 
 /* The plan, read into an empty hash; SCR_E_NOENT if there is none. */
 int scr_arrival_plan_read(const struct scr_env *env, const struct scr_prefix *p, int id,
                           scr_hash *plan, struct scr_err *err);
+/* 1 if there is one: what cannot be looked at may be there, and somebody may complete
+ * the dataset. */
+int scr_arrival_has_plan(const struct scr_env *env, const struct scr_prefix *p, int id);
 /* Where it is, malloc'd; NULL: out of memory. */
 char *scr_arrival_plan_path(const struct scr_prefix *p, int id);
 /* What transfer processes tell the temporaries of an attempt by (xfer/copy.h): nobody
