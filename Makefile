@@ -62,6 +62,7 @@ cluster: deps-cluster build
 bench: build
 	bench/run.py --mpirun mpirun.$(MPI) --ckpt $(BUILD)/bench/ckpt $(BENCH)
 	bench/flush.py --mpirun mpirun.$(MPI) --ckpt $(BUILD)/bench/ckpt $(FLUSH_BENCH)
+	bench/datasets.py --mpirun mpirun.$(MPI) --ckpt $(BUILD)/bench/ckpt --scr $(BUILD)/scr --dir /dev/shm --many 1000
 	$(BUILD)/bench/throttle /dev/shm /dev/shm
 
 # ctest leaves out what matches all of several -LE, and only what matches the last of several -E.

@@ -121,7 +121,7 @@ def main():
     parser.add_argument("--ckpt", required=True, help="bench/ckpt of a build directory")
     parser.add_argument("--scr", required=True, help="the command scr of a build directory")
     parser.add_argument("--few", type=int, default=10)
-    parser.add_argument("--many", type=int, action="append", help="repeatable; default 1000 and 10000; 10000 take minutes")
+    parser.add_argument("--many", type=int, action="append", help="repeatable; default 1000 and 10000")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--dir", help="where the directories are made; default: that of temporary files")
     args = parser.parse_args()
