@@ -122,7 +122,8 @@ void scr_hash_append(struct scr_str *s, const scr_hash *h);
 /* Merges the packed hash at buf into h, as scr_hash_merge does; *used (may be NULL) =
  * bytes read. Every count and string is bounded by n, depth by SCR_HASH_DEPTH, and a
  * key given twice is refused; hostile bytes give SCR_E_CORRUPT and leave h as it was.
- */
+ * SCR_E_NOMEM, as when h is NULL and the bytes are not an empty hash, may leave some
+ * keys in an h that was not empty. */
 int scr_hash_unpack(const void *buf, size_t n, scr_hash *h, size_t *used,
                     struct scr_err *err);
 

@@ -40,17 +40,16 @@ int scr_close(const struct scr_sys *sys, int *fd, const char *path, struct scr_e
     return rc == 0 ? SCR_OK : scr_fail(err, SCR_E_IO, errno, "close %s", path);
 }
 
-enum { HERE = -1 }; /* no offset, but the current one */
-
-/* Reads until n bytes are there or the file ends; off HERE: at the current offset. */
-static int read_until(const struct scr_sys *sys, int fd, char *p, size_t n, off_t off,
-                      size_t *got, const char *path, struct scr_err *err)
+/* Reads until n bytes are there or the file ends; off NULL: at the current offset. */
+static int read_until(const struct scr_sys *sys, int fd, char *p, size_t n,
+                      const off_t *off, size_t *got, const char *path,
+                      struct scr_err *err)
 {
     *got = 0;
     while (*got < n) {
         size_t most = slice(n - *got);
-        ssize_t r = off == HERE ? sys->read(fd, p + *got, most)
-                                : sys->pread(fd, p + *got, most, off + (off_t)*got);
+        ssize_t r = off == NULL ? sys->read(fd, p + *got, most)
+                                : sys->pread(fd, p + *got, most, *off + (off_t)*got);
         if (r < 0 && errno == EINTR)
             continue;
         if (r < 0)
@@ -62,15 +61,15 @@ static int read_until(const struct scr_sys *sys, int fd, char *p, size_t n, off_
     return SCR_OK;
 }
 
-/* Writes n bytes; off HERE: at the current offset. */
+/* Writes n bytes; off NULL: at the current offset. */
 static int write_until(const struct scr_sys *sys, int fd, const char *p, size_t n,
-                       off_t off, const char *path, struct scr_err *err)
+                       const off_t *off, const char *path, struct scr_err *err)
 {
     size_t done = 0;
     while (done < n) {
         size_t most = slice(n - done);
-        ssize_t put = off == HERE ? sys->write(fd, p + done, most)
-                                  : sys->pwrite(fd, p + done, most, off + (off_t)done);
+        ssize_t put = off == NULL ? sys->write(fd, p + done, most)
+                                  : sys->pwrite(fd, p + done, most, *off + (off_t)done);
         if (put < 0 && errno == EINTR)
             continue;
         if (put <= 0) /* a write of nothing would be tried for ever */
@@ -83,20 +82,20 @@ static int write_until(const struct scr_sys *sys, int fd, const char *p, size_t 
 int scr_pread_upto(const struct scr_sys *sys, int fd, void *buf, size_t n, off_t off,
                    size_t *got, const char *path, struct scr_err *err)
 {
-    return read_until(sys, fd, buf, n, off, got, path, err);
+    return read_until(sys, fd, buf, n, &off, got, path, err);
 }
 
 int scr_read_upto(const struct scr_sys *sys, int fd, void *buf, size_t n, size_t *got,
                   const char *path, struct scr_err *err)
 {
-    return read_until(sys, fd, buf, n, HERE, got, path, err);
+    return read_until(sys, fd, buf, n, NULL, got, path, err);
 }
 
 int scr_pread_all(const struct scr_sys *sys, int fd, void *buf, size_t n, off_t off,
                   const char *path, struct scr_err *err)
 {
     size_t got;
-    int rc = read_until(sys, fd, buf, n, off, &got, path, err);
+    int rc = read_until(sys, fd, buf, n, &off, &got, path, err);
     if (rc == SCR_OK && got < n)
         return scr_fail(err, SCR_E_MISSING, 0,
                         "read %s: ends at byte %lld, %zu bytes too early", path,
@@ -107,13 +106,13 @@ int scr_pread_all(const struct scr_sys *sys, int fd, void *buf, size_t n, off_t 
 int scr_pwrite_all(const struct scr_sys *sys, int fd, const void *buf, size_t n,
                    off_t off, const char *path, struct scr_err *err)
 {
-    return write_until(sys, fd, buf, n, off, path, err);
+    return write_until(sys, fd, buf, n, &off, path, err);
 }
 
 int scr_write_all(const struct scr_sys *sys, int fd, const void *buf, size_t n,
                   const char *path, struct scr_err *err)
 {
-    return write_until(sys, fd, buf, n, HERE, path, err);
+    return write_until(sys, fd, buf, n, NULL, path, err);
 }
 
 int scr_rewind(const struct scr_sys *sys, int fd, const char *path, struct scr_err *err)
@@ -316,8 +315,12 @@ int scr_file_remove(const struct scr_sys *sys, const char *path, struct scr_err 
 int scr_file_remove_durably(const struct scr_sys *sys, const char *path,
                             struct scr_err *err)
 {
-    int rc = scr_file_remove(sys, path, err);
-    return rc == SCR_OK ? scr_dir_sync_parent(sys, path, err) : rc;
+    char *dir = scr_path_dir(path);
+    int rc = dir ? scr_file_remove(sys, path, err) : scr_no_memory(err);
+    if (rc == SCR_OK)
+        rc = scr_dir_sync(sys, dir, err);
+    free(dir);
+    return rc;
 }
 
 int scr_file_rename(const struct scr_sys *sys, const char *from, const char *to,

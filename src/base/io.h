@@ -68,11 +68,12 @@ int scr_file_append(const struct scr_sys *sys, const char *path, const void *buf
 int scr_file_stat(const struct scr_sys *sys, const char *path, struct stat *st,
                   struct scr_err *err);
 /* 0: there is nothing at path; 1: there is, if only a symbolic link, or it cannot be
- * told. */
+ * told, as where a file stands for a directory of the path. */
 int scr_file_is_there(const struct scr_sys *sys, const char *path);
 /* Removes a file; an absent one is success. */
 int scr_file_remove(const struct scr_sys *sys, const char *path, struct scr_err *err);
-/* Likewise, and then its directory is synced: a crash does not bring it back. */
+/* Likewise, and then its directory, which must be there, is synced: a crash does not
+ * bring the file back. Without memory nothing is changed. */
 int scr_file_remove_durably(const struct scr_sys *sys, const char *path,
                             struct scr_err *err);
 int scr_file_rename(const struct scr_sys *sys, const char *from, const char *to,

@@ -33,10 +33,11 @@ int scr_comm_split_all(const struct scr_comm *c, int color, int key,
                        struct scr_comm *out, struct scr_err *err);
 void scr_comm_free(struct scr_comm *c); /* collective over c; no-op when empty */
 
-/* Splits by string: ranks with equal text end in one communicator, ordered by rank;
- * exact also when hashes collide; O(log P) memory and steps. text NULL is an error on
- * all ranks (SCR_E_CONFIG), naming the first such rank. rc: what this rank found
- * before; if any rank's is an error all leave with that. Agreed. */
+/* Splits by string: ranks with equal text end in one communicator, ordered by rank; two
+ * different texts do so at odds of one in 2^63 (scr_text_mark). O(log P) memory and
+ * steps. text NULL is an error on all ranks (SCR_E_CONFIG), naming the first such rank.
+ * rc: what this rank found before; if any rank's is an error all leave with that.
+ * Agreed. */
 int scr_comm_split_str_all(const struct scr_comm *c, int rc, const char *text,
                            struct scr_comm *out, struct scr_err *err);
 

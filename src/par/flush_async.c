@@ -373,10 +373,14 @@ void scr_flush_kill(struct scr_flush_async *a)
     free_async(a);
 }
 
-/* 1 if nothing is left to be done for the dataset: its plan has gone. */
+/* 1 if nothing is left to be done for the dataset: its plan has gone. It is opened, as
+ * attributes that a file system keeps may know one that another node has removed. */
 static int has_no_plan(const struct scr_flush_async *a)
 {
-    return !scr_arrival_has_plan(a->env, a->prefix, a->id);
+    scr_hash *plan = scr_hash_new();
+    int rc = scr_arrival_plan_read(a->env, a->prefix, a->id, plan, NULL);
+    scr_hash_delete(plan);
+    return rc == SCR_E_NOENT;
 }
 
 /* 1 if the index says that the dataset is complete: since this attempt entered it as

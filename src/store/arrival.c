@@ -586,14 +586,22 @@ int scr_arrivals_give_up_after(const struct scr_env *env, const struct scr_prefi
     return rc;
 }
 
-int scr_arrival_has_plan(const struct scr_env *env, const struct scr_prefix *p, int id)
+/* SCR_OK: there is one, or may be; SCR_E_NOENT: there is none. */
+static int look_for_plan(const struct scr_env *env, const struct scr_prefix *p, int id)
 {
     struct scr_err why = SCR_ERR_INIT;
     struct stat st;
     char *path = scr_arrival_plan_path(p, id);
-    int rc = path != NULL ? scr_file_stat(env->sys, path, &st, &why) : SCR_E_NOMEM;
+    if (path == NULL)
+        return SCR_E_NOMEM;
+    int rc = scr_file_stat(env->sys, path, &st, &why);
     free(path);
-    return rc == SCR_OK || (rc != SCR_E_NOENT && why.sys != ENOTDIR);
+    return rc == SCR_E_NOENT || why.sys == ENOTDIR ? SCR_E_NOENT : SCR_OK;
+}
+
+int scr_arrival_has_plan(const struct scr_env *env, const struct scr_prefix *p, int id)
+{
+    return look_for_plan(env, p, id) != SCR_E_NOENT;
 }
 
 int scr_arrivals_pending(const struct scr_env *env, const struct scr_prefix *p,
@@ -602,9 +610,13 @@ int scr_arrivals_pending(const struct scr_env *env, const struct scr_prefix *p,
 {
     size_t all = 0, kept = 0;
     int rc = scr_prefix_unfinished_ids(env, p, index, ids, &all, err);
-    for (size_t i = 0; i < all && rc == SCR_OK; i++)
-        if (scr_arrival_has_plan(env, p, (*ids)[i]))
+    for (size_t i = 0; i < all && rc == SCR_OK; i++) {
+        int found = look_for_plan(env, p, (*ids)[i]);
+        if (found == SCR_E_NOMEM)
+            rc = scr_no_memory(err);
+        else if (found == SCR_OK)
             (*ids)[kept++] = (*ids)[i];
+    }
     *n = kept;
     return rc;
 }

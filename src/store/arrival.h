@@ -40,7 +40,7 @@ int scr_arrival_plan(const struct scr_env *env, const struct scr_prefix *p, int 
 int scr_arrival_plan_read(const struct scr_env *env, const struct scr_prefix *p, int id,
                           scr_hash *plan, struct scr_err *err);
 /* 1 if there is one: what cannot be looked at may be there, and somebody may complete
- * the dataset. */
+ * the dataset. Where the directory of the dataset is a file there is none. */
 int scr_arrival_has_plan(const struct scr_env *env, const struct scr_prefix *p, int id);
 /* Where it is, malloc'd; NULL: out of memory. */
 char *scr_arrival_plan_path(const struct scr_prefix *p, int id);

@@ -123,7 +123,7 @@ int scr_prefix_rank2file_read(const struct scr_env *env, const struct scr_prefix
                               int id, struct scr_rank2file *files, struct scr_err *err);
 /* A record in the dataset's directory that something has begun with it: it keeps the
  * dataset hash, with VERSION, for who has to finish that. Read, the hash is merged into
- * dset; absent: SCR_E_NOENT, and nothing to remove. */
+ * dset; absent: SCR_E_NOENT, and nothing to remove while the directory is there. */
 int scr_prefix_record_write(const struct scr_env *env, const struct scr_prefix *p,
                             int id, const char *name, const scr_hash *dset,
                             struct scr_err *err);
