@@ -38,6 +38,12 @@
 extern "C" {
 #endif
 
+/* The version, as SCR_Get_version has it that of the library. */
+#define SCR_MAJOR_VERSION "4"
+#define SCR_MINOR_VERSION "0"
+#define SCR_PATCH_VERSION "0"
+#define SCR_VERSION       "4.0.0"
+
 #define SCR_SUCCESS (0)
 #define SCR_FAILURE (1) /* any error without a more precise code */
 
@@ -46,8 +52,7 @@ extern "C" {
 
 /* Properties of a dataset, combined with |. */
 #define SCR_FLAG_NONE                                                                  \
-    0 /* for initialising variables; not valid in SCR_Start_output                     \
-       */
+    0 /* for initialising variables; in SCR_Start_output as SCR_FLAG_OUTPUT */
 #define SCR_FLAG_CHECKPOINT 1 /* the program can restart from it */
 #define SCR_FLAG_OUTPUT     2 /* it must reach the prefix directory */
 
@@ -61,10 +66,11 @@ extern "C" {
 
 /* Starts the library: reads the configuration, rebuilds datasets in cache (moves files
  * to the nodes their ranks run on, verifies them, rebuilds what was lost), else fetches
- * a checkpoint from the prefix directory. Once per process. SCR_ENABLE=0 is no error.
- * If a halt condition is already satisfied, prints why and ends the process with
- * exit(0), unless SCR_HALT_ENABLED=0. After an error the run makes no checkpoints (see
- * above); with SCR_REQUIRED=1 the process ends with exit(1) instead. */
+ * a checkpoint from the prefix directory. SCR_ENABLE=0 is no error. After SCR_Finalize
+ * a process may call it again: a run of its own, which starts as the next run of the
+ * job does. If a halt condition is already satisfied, prints why and ends the process
+ * with exit(0), unless SCR_HALT_ENABLED=0. After an error the run makes no checkpoints
+ * (see above); with SCR_REQUIRED=1 the process ends with exit(1) instead. */
 SCR_API int SCR_Init(void);
 
 /* Flushes what must reach the prefix directory (with SCR_FLUSH > 0, or if the job is
@@ -76,9 +82,9 @@ SCR_API int SCR_Finalize(void);
 
 /* Sets, unsets or queries a parameter (scr_params(5)): "NAME=value", "NAME=", "NAME",
  * or for descriptors "CKPT=0 TYPE=XOR SET_SIZE=16" and "CKPT=0 TYPE". Settings are
- * possible before SCR_Init only; a query returns a string to be freed by the caller, or
- * NULL if there is no value. Setting returns NULL. All processes pass the same text.
- * Configf takes a printf format. */
+ * possible before SCR_Init only and hold up to SCR_Finalize; a query returns a string
+ * to be freed by the caller, or NULL if nobody has set the parameter. Setting returns
+ * NULL. All processes pass the same text. Configf takes a printf format. */
 SCR_API const char *SCR_Config(const char *config);
 SCR_API const char *SCR_Configf(const char *format, ...)
 #if defined(__GNUC__)
@@ -100,12 +106,12 @@ SCR_API const char *SCR_Configf(const char *format, ...)
  * a file at the path of an older one, the path is beside that, and the new file
  * replaces it in SCR_Complete_output. In a restart phase the file must exist and be
  * readable; a bare file name that is no path of such a file is looked up among the
- * names of the checkpoint's files, of this process first. Outside of both, name is
- * copied to file. Where SCR does not run (SCR_ENABLE=0, or SCR_Init failed) file is
- * name, and in an output phase the directory of the file is made. After an error file
- * is empty, so that a program that overlooks it opens nothing; where SCR does not run
- * or SCR_Init was not called it is name. After SCR_Start_output has failed it is an
- * error up to the next collective call, mostly SCR_Complete_output. */
+ * names of the checkpoint's files, of this process first. Outside of both, also before
+ * SCR_Init and after SCR_Finalize, name is copied to file. Where SCR does not run
+ * (SCR_ENABLE=0, or SCR_Init failed) file is name, and in an output phase the directory
+ * of the file is made. After an error file is empty, so that a program that overlooks
+ * it opens nothing; where SCR does not run it is name. After SCR_Start_output has
+ * failed it is an error up to the next collective call, mostly SCR_Complete_output. */
 SCR_API int SCR_Route_file(const char *name, char *file);
 
 /* --- checkpoints and output --- */
@@ -119,11 +125,11 @@ SCR_API int SCR_Start_checkpoint(void);
 SCR_API int SCR_Complete_checkpoint(int valid);
 
 /* Opens an output phase. name: of the dataset, shorter than SCR_MAX_FILENAME, same on
- * all processes, or NULL for "scr.dataset.<id>". flags: SCR_FLAG_CHECKPOINT,
+ * all processes, or NULL or "" for "scr.dataset.<id>". flags: SCR_FLAG_CHECKPOINT,
  * SCR_FLAG_OUTPUT or both. If there is no room for it beside them, or SCR_CACHE_SIZE
  * says so, old checkpoints in cache are deleted when all processes have begun; else
  * SCR_Complete_output deletes them when the new one is protected. */
-SCR_API int SCR_Start_output(char *name, int flags);
+SCR_API int SCR_Start_output(const char *name, int flags);
 
 /* Closes it: all files of this process are closed; valid = 1 if they were written well
  * (or there are none). Returns SCR_SUCCESS only if all processes passed 1 and the
@@ -192,8 +198,8 @@ SCR_API int SCR_Restart_file(int i, char *file, int *rank);
 SCR_API int SCR_Should_exit(int *flag);
 
 /* Dataset `name` is the one to restart from (before SCR_Have_restart; newer datasets
- * are dropped from cache), or was restarted from without SCR. Unknown names are errors.
- */
+ * are dropped from cache), or was restarted from without SCR. A name that no dataset
+ * has changes nothing, here and in the next two calls, and a line says so. */
 SCR_API int SCR_Current(const char *name);
 /* Deletes a dataset's files (cache and prefix), directories that become empty, and its
  * entry; all datasets of that name. */

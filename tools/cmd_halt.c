@@ -62,6 +62,7 @@ struct change {
     struct scr_halt set; /* fields to set, -1: leave */
     int unset[OPT_N];    /* by option */
     int is_change;
+    int halts; /* the job is not started again */
     int immediate;
 };
 
@@ -109,7 +110,7 @@ static int read_change(struct scr_tool *t, const struct scr_args *a, struct chan
                        struct scr_err *err)
 {
     int rc;
-    *c = (struct change){ .set = { -1, -1, -1, -1, NULL } };
+    *c = (struct change){ .set = { -1, -1, -1, -1, NULL, 0 } };
     if ((rc = scr_tool_int(t, a, OPT_CHECKPOINTS, 0, INT32_MAX,
                            &c->set.checkpoints_left, err)) != SCR_OK ||
         (rc = scr_tool_int(t, a, OPT_SECONDS, 0, INT32_MAX, &c->set.halt_seconds,
@@ -117,14 +118,15 @@ static int read_change(struct scr_tool *t, const struct scr_args *a, struct chan
         (rc = take_time(t, a, OPT_BEFORE, &c->set.exit_before, err)) != SCR_OK ||
         (rc = take_time(t, a, OPT_AFTER, &c->set.exit_after, err)) != SCR_OK)
         return rc;
-    c->immediate = a->opt[OPT_IMMEDIATE] != NULL;
+    c->immediate = c->halts = a->opt[OPT_IMMEDIATE] != NULL;
     for (int i = OPT_CHECKPOINTS; i <= OPT_IMMEDIATE; i++) {
         c->unset[i] =
             i >= OPT_UNSET_CHECKPOINTS && i <= OPT_UNSET_REASON && a->opt[i] != NULL;
         c->is_change |= a->opt[i] != NULL;
     }
     if (!c->is_change && a->opt[OPT_LIST] == NULL && a->opt[OPT_JSON] == NULL) {
-        c->set.checkpoints_left = 1; /* bare scr_halt: after the next checkpoint */
+        c->halts = 1; /* bare scr_halt: after the next checkpoint, and not again */
+        c->set.checkpoints_left = 1;
         c->is_change = 1;
     }
     return SCR_OK;
@@ -158,8 +160,8 @@ static int edit_halt(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     if (rc != SCR_OK)
         return rc;
     char *reason = c->unset[OPT_UNSET_REASON] ? NULL : scr_strdup(now.reason);
-    now.reason = c->immediate ? "JOB_HALTED" : reason;
-    if (c->immediate) /* of every job */
+    now.reason = c->halts ? SCR_HALT_ASKED : reason;
+    if (c->halts) /* of every job */
         scr_hash_unset(h, SCR_HALT_EXIT_JOB);
     if (c->set.checkpoints_left >= 0 || c->unset[OPT_UNSET_CHECKPOINTS])
         scr_stop_settle(h);
@@ -233,7 +235,9 @@ static int list(struct scr_tool *t, int is_json, struct scr_err *err)
     if (rc == SCR_OK)
         rc = scr_halt_get(h, &now, err);
     if (rc == SCR_OK) {
-        scr_halt_due(&now, (int64_t)time(NULL), &why);
+        struct scr_halt running = now; /* goes on up to its next checkpoint */
+        running.reason = scr_halt_waits(&now) ? NULL : now.reason;
+        (void)scr_halt_due(&running, (int64_t)time(NULL), &why);
         if (is_json)
             rc = print_json(t, &now, why, err);
         else

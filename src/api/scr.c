@@ -128,13 +128,18 @@ static struct scr_ctx *enter(enum scr_call call, struct scr_err *err, int *rc)
     return *rc == SCR_OK && !nothing ? the_ctx : NULL;
 }
 
+static size_t room_of(size_t size)
+{
+    return size < SCR_MAX_FILENAME ? size : SCR_MAX_FILENAME;
+}
+
 /* The same for calls that return a name or a path in size bytes. */
 static struct scr_ctx *enter_with(enum scr_call call, size_t size, struct scr_err *err,
                                   int *rc)
 {
     struct scr_ctx *ctx = enter(call, err, rc);
     if (ctx != NULL)
-        ctx->room = size < SCR_MAX_FILENAME ? size : SCR_MAX_FILENAME;
+        ctx->room = room_of(size);
     return ctx;
 }
 
@@ -215,21 +220,26 @@ static struct scr_comm get_world(void)
     return world;
 }
 
-/* Makes the context where there is none: on all ranks or on none. */
+/* Makes the context where there is none, or a run of this process is over: on all ranks
+ * or on none. */
 static int make_ctx_all(const char *call, struct scr_err *err)
 {
     int rc = SCR_OK;
-    if (the_ctx != NULL)
+    int again = state_now() == SCR_STATE_DONE;
+    if (the_ctx != NULL && !again)
         return rc;
     struct scr_comm world = get_world();
-    the_ctx = scr_ctx_new();
-    if (the_ctx == NULL)
+    struct scr_ctx *fresh = scr_ctx_new();
+    if (fresh == NULL)
         rc = scr_fail(err, SCR_E_NOMEM, 0, "%s: out of memory", call);
     rc = scr_agree_all(&world, rc, err);
     if (rc != SCR_OK) {
-        scr_ctx_free(the_ctx);
-        the_ctx = NULL;
+        scr_ctx_free(fresh);
+        return rc;
     }
+    fresh->again = again || (the_ctx != NULL && the_ctx->again);
+    scr_ctx_free(the_ctx);
+    the_ctx = fresh;
     return rc;
 }
 
@@ -297,8 +307,8 @@ int SCR_Init(void)
         rc = make_ctx_all("SCR_Init", &err);
     if (rc != SCR_OK)
         return leave(rc, &err);
-    /* Without memory for that a child may be waited for. */
-    (void)pthread_atfork(NULL, NULL, let_go_in_child);
+    if (!the_ctx->again) /* without memory for that a child may be waited for */
+        (void)pthread_atfork(NULL, NULL, let_go_in_child);
     rc = scr_init_all(the_ctx, MPI_COMM_WORLD, &err);
     if (rc == SCR_E_DISABLED)
         return leave_disabled(&err);
@@ -405,8 +415,10 @@ int scr_bind_route_file(const char *name, char *file, size_t size)
     struct scr_err err = SCR_ERR_INIT;
     int rc;
     struct scr_ctx *ctx = enter_with(SCR_CALL_ROUTE, size, &err, &rc);
-    if (ctx != NULL)
+    if (rc == SCR_OK && (is_running() || is_off()))
         rc = scr_route(ctx, name, file, &err);
+    else if (rc == SCR_OK)
+        rc = scr_route_outside(name, file, room_of(size), &err);
     if (rc != SCR_OK)
         give_instead(name, file, size);
     return leave_local(rc, &err);
@@ -432,7 +444,7 @@ int SCR_Need_checkpoint(int *flag)
     return leave(rc, &err);
 }
 
-int SCR_Start_output(char *name, int flags)
+int SCR_Start_output(const char *name, int flags)
 {
     struct scr_err err = SCR_ERR_INIT;
     int rc;

@@ -17,16 +17,20 @@ static int is_query(const struct scr_conf_line *line)
     return line->n == 2 && line->item[0].value != NULL && line->item[1].value == NULL;
 }
 
-/* The values a key has lines for: "0 1 2". */
-static char *list_lines(const struct scr_cfg *cfg, const char *key)
+/* The value of the one line a key has. */
+static int query_line(const struct scr_cfg *cfg, const char *key, char **reply,
+                      struct scr_err *err)
 {
-    struct scr_str out = SCR_STR_INIT;
+    int rc = SCR_OK;
     scr_hash *lines = scr_cfg_lines(cfg, key);
-    for (SCR_HASH_EACH(e, lines))
-        scr_str_printf(&out, "%s%s", out.len ? " " : "", scr_hash_elem_key(e));
-    char *text = out.len || out.bad ? scr_str_take(&out) : NULL;
+    if (scr_hash_size(lines) > 1)
+        rc = scr_fail(err, SCR_E_ARG, 0,
+                      "%s has %zu values: ask for a child of one of them", key,
+                      scr_hash_size(lines));
+    else if (scr_hash_size(lines) == 1)
+        *reply = scr_strdup(scr_hash_elem_key(scr_hash_elem_first(lines)));
     scr_hash_delete(lines);
-    return text;
+    return rc;
 }
 
 static char *query_child(const struct scr_cfg *cfg, const struct scr_conf_line *line)
@@ -38,14 +42,23 @@ static char *query_child(const struct scr_cfg *cfg, const struct scr_conf_line *
     return text;
 }
 
-static char *query(const struct scr_cfg *cfg, const struct scr_conf_line *line)
+/* Defaults are nobody's setting. */
+static const char *get_set(const struct scr_cfg *cfg, const char *name)
+{
+    const char *value = NULL;
+    for (int s = 0; s < SCR_CFG_DEFAULT && value == NULL; s++)
+        value = scr_cfg_get_from(cfg, name, (enum scr_cfg_source)s, NULL);
+    return value;
+}
+
+static int query(const struct scr_cfg *cfg, const struct scr_conf_line *line,
+                 char **reply, struct scr_err *err)
 {
     const char *key = line->item[0].key;
-    if (line->n == 2)
-        return query_child(cfg, line);
-    if (scr_spec_line(key) != NULL)
-        return list_lines(cfg, key);
-    return scr_strdup(scr_cfg_get(cfg, key));
+    if (line->n == 1 && scr_spec_line(key) != NULL)
+        return query_line(cfg, key, reply, err);
+    *reply = line->n == 2 ? query_child(cfg, line) : scr_strdup(get_set(cfg, key));
+    return SCR_OK;
 }
 
 /* A library reads the environment at its start, after the settings. */
@@ -68,7 +81,7 @@ int scr_cfg_app(struct scr_cfg *cfg, const char *text, char **reply,
     if (rc == SCR_OK && line.n == 0)
         rc = scr_fail(&cause, SCR_E_ARG, 0, "nothing to set or query");
     else if (rc == SCR_OK && is_query(&line))
-        *reply = query(cfg, &line);
+        rc = query(cfg, &line, reply, &cause);
     else if (rc == SCR_OK)
         rc = scr_source_add(cfg->source[SCR_CFG_APP], &line, APP_ORIGIN, &cause);
     scr_conf_line_free(&line);

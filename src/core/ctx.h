@@ -194,6 +194,7 @@ struct scr_ctx {
     struct scr_log local_log; /* what only this rank sees: warnings, with its number */
     char *local_who;
     enum scr_state state;
+    int again;   /* this process has ended a run before */
     int is_told; /* why the call under way is refused was printed before */
     /* Bytes of the buffers in which the call under way returns names and paths: what
      * does not fit is SCR_E_NAME. Set by the façade before the call, at most
@@ -321,6 +322,8 @@ void scr_tenancy_forget(struct scr_ctx *ctx);
 int scr_start_output_all(struct scr_ctx *ctx, const char *name, int flags,
                          struct scr_err *err);
 int scr_route(struct scr_ctx *ctx, const char *name, char *file, struct scr_err *err);
+/* Before SCR_Init and after SCR_Finalize: the name itself, in room bytes. */
+int scr_route_outside(const char *name, char *file, size_t room, struct scr_err *err);
 int scr_complete_output_all(struct scr_ctx *ctx, int valid, struct scr_err *err);
 void scr_output_fini(struct scr_output *out);
 /* Applies red to dataset id, whose files this rank's map lists, and writes the map. rc:
@@ -781,6 +784,7 @@ int scr_halt_reason_all(struct scr_ctx *ctx, const char *reason, struct scr_err 
  * and no checkpoint is loaded. *tried = 0: nothing was begun. */
 int scr_go_to_all(struct scr_ctx *ctx, const char *who, const char *name, int *tried,
                   struct scr_err *err);
+/* The three calls of scr.h. A name that nothing has is told and changes nothing. */
 int scr_current_all(struct scr_ctx *ctx, const char *name, struct scr_err *err);
 int scr_delete_all(struct scr_ctx *ctx, const char *name, struct scr_err *err);
 int scr_drop_all(struct scr_ctx *ctx, const char *name, struct scr_err *err);

@@ -478,7 +478,7 @@ int scr_finalize_all(struct scr_ctx *ctx, struct scr_err *err)
     scr_wanted_forget_all(ctx);
     struct scr_err second = SCR_ERR_INIT;
     int rc2 =
-        scr_halt_reason_all(ctx, "SCR_FINALIZE_CALLED", rc == SCR_OK ? err : &second);
+        scr_halt_reason_all(ctx, SCR_HALT_FINALIZED, rc == SCR_OK ? err : &second);
     ctx->state = SCR_STATE_DONE;
     SCR_EVENT(ctx, .event = "RUN_END");
     return rc != SCR_OK ? rc : rc2;

@@ -65,13 +65,15 @@ static int look_up_all(struct scr_ctx *ctx, const char *call, const char *name,
     return rc;
 }
 
-static int unknown(const char *call, const char *name, const struct scr_ctx *ctx,
-                   struct scr_err *err)
+/* Programs say what they started from, and tidy up, whether or not SCR knows it: the
+ * name may be of files that were archived, or deleted by others. */
+static int leave_unknown(const struct scr_ctx *ctx, const char *call, const char *name)
 {
-    return scr_fail(
-        err, SCR_E_NOENT, 0,
-        "%s: no dataset is named %s in %s (scr_index --prefix %s lists them)", call,
-        name, ctx->prefix.path, ctx->prefix.path);
+    scr_log(&ctx->log, SCR_LOG_NOTE,
+            "%s: no dataset is named %s in %s, nothing is changed (scr_index --prefix "
+            "%s lists them)",
+            call, name, ctx->prefix.path, ctx->prefix.path);
+    return SCR_OK;
 }
 
 /* --- current --- */
@@ -155,17 +157,16 @@ static int settle_all(struct scr_ctx *ctx, int id, const char *name,
     return rc;
 }
 
-int scr_go_to_all(struct scr_ctx *ctx, const char *who, const char *name, int *tried,
-                  struct scr_err *err)
+static int newest_of(const struct found *f)
 {
-    struct found f;
-    *tried = 0;
-    int rc = look_up_all(ctx, who, name, &f, err);
-    if (rc != SCR_OK)
-        return rc;
-    int id = f.listed > f.cached ? f.listed : f.cached, counted = ctx->ckpt_id;
-    if (id == 0)
-        return unknown(who, name, ctx, err);
+    return f->listed > f->cached ? f->listed : f->cached;
+}
+
+static int go_to_found_all(struct scr_ctx *ctx, const char *who, const char *name,
+                           const struct found *found, int *tried, struct scr_err *err)
+{
+    const struct found f = *found;
+    int id = newest_of(found), counted = ctx->ckpt_id, rc;
     if (f.clash && id == f.listed)
         return scr_fail(err, SCR_E_TAKEN, 0,
                         "%s: %s has the number of %s in cache (dataset %d), as another "
@@ -195,11 +196,31 @@ int scr_go_to_all(struct scr_ctx *ctx, const char *who, const char *name, int *t
     return settle_all(ctx, id, name, err);
 }
 
+int scr_go_to_all(struct scr_ctx *ctx, const char *who, const char *name, int *tried,
+                  struct scr_err *err)
+{
+    struct found f;
+    *tried = 0;
+    int rc = look_up_all(ctx, who, name, &f, err);
+    if (rc == SCR_OK && newest_of(&f) == 0)
+        rc = scr_fail(err, SCR_E_NOENT, 0,
+                      "%s: no dataset is named %s in %s (scr_index --prefix %s lists "
+                      "them)",
+                      who, name, ctx->prefix.path, ctx->prefix.path);
+    return rc == SCR_OK ? go_to_found_all(ctx, who, name, &f, tried, err) : rc;
+}
+
 int scr_current_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
 {
-    int tried;
+    static const char call[] = "SCR_Current";
+    struct found f;
+    int tried = 0;
     (void)scr_ranks_ask_all(ctx);
-    int rc = scr_go_to_all(ctx, "SCR_Current", name, &tried, err);
+    int rc = look_up_all(ctx, call, name, &f, err);
+    if (rc == SCR_OK && newest_of(&f) == 0)
+        return leave_unknown(ctx, call, name);
+    if (rc == SCR_OK)
+        rc = go_to_found_all(ctx, call, name, &f, &tried, err);
     return tried > 0 ? find_again_all(ctx, rc) : rc;
 }
 
@@ -233,7 +254,7 @@ int scr_delete_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
     if (rc != SCR_OK)
         return rc;
     if (f.listed == 0 && f.cached == 0)
-        return unknown("SCR_Delete", name, ctx, err);
+        return leave_unknown(ctx, "SCR_Delete", name);
     int offered = ctx->restart.id;
     rc = delete_cached_all(ctx, name, f.clash ? 0 : f.listed, err);
     while (rc == SCR_OK && f.listed > 0) {
@@ -264,7 +285,7 @@ int scr_drop_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
     if (rc != SCR_OK)
         return rc;
     if (f.listed == 0)
-        return unknown("SCR_Drop", name, ctx, err);
+        return leave_unknown(ctx, "SCR_Drop", name);
     while (rc == SCR_OK && f.listed > 0) {
         /* Its flush would enter it again when it ends, or is tried again. */
         if (!f.clash) {

@@ -28,7 +28,7 @@ void scr_output_fini(struct scr_output *out)
 
 static int check_flags(int flags, struct scr_err *err)
 {
-    if (flags != 0 && (flags & ~(SCR_IS_CKPT | SCR_IS_OUTPUT)) == 0)
+    if ((flags & ~(SCR_IS_CKPT | SCR_IS_OUTPUT)) == 0)
         return SCR_OK;
     return scr_fail(err, SCR_E_ARG, 0,
                     "SCR_Start_output: flags=%d is not a combination of "
@@ -64,7 +64,7 @@ static int open_output(struct scr_ctx *ctx, const char *name, int flags,
     if (ctx->last_id == INT_MAX)
         return scr_fail(err, SCR_E_RANGE, 0, "dataset ids are used up");
     out->is_ckpt = (flags & SCR_IS_CKPT) != 0;
-    out->is_output = (flags & SCR_IS_OUTPUT) != 0;
+    out->is_output = (flags & SCR_IS_OUTPUT) != 0 || !out->is_ckpt;
     out->id = ctx->last_id + 1;
     int ckpt_id = out->is_ckpt ? ctx->ckpt_id + 1 : 0;
     out->name = name ? scr_strdup(name) : scr_asprintf("scr.dataset.%d", out->id);
@@ -207,6 +207,7 @@ static int open_output_all(struct scr_ctx *ctx, const char *name, int flags,
                            int64_t *created, uint64_t *sum, struct scr_err *err)
 {
     static const char call[] = "SCR_Start_output";
+    name = name != NULL && name[0] != '\0' ? name : NULL;
     int64_t mark = scr_text_mark(name), now = (int64_t)scr_now_usec();
     int rc = scr_check_name(call, name, 1, err);
     if (rc == SCR_OK)

@@ -13,27 +13,46 @@
 
 struct halt_edit {
     const struct scr_params *prm;
-    int at_start;       /* 1: a reason left by an earlier allocation is forgotten */
+    int again;          /* 1: this process has ended a run before */
+    int at_start;       /* 1: a reason that does not stop this run is forgotten */
+    int goes_on;        /* 1: an end that waits for a checkpoint is not due yet */
     int count;          /* 1: one checkpoint more was completed */
     const char *record; /* ExitReason to write, NULL: none */
+    const char *word;   /* result: ExitReason of what is due, NULL if the file has it */
     int due;            /* result */
     char *why;          /* result, malloc'd */
 };
 
+/* That a run has come to its end keeps the next one of its allocation from starting. It
+ * means nothing to a process that starts one itself, where jobs are not told apart, or
+ * where halting is the program's business; run loops still go by it. */
+static int is_done_with(const struct halt_edit *e, const scr_hash *file)
+{
+    const char *reason = scr_hash_get_val(file, "ExitReason");
+    int counts =
+        e->prm->halt_enabled && !e->again && strcmp(e->prm->job_id, SCR_NO_JOB_ID) != 0;
+    return reason != NULL && strcmp(reason, SCR_HALT_FINALIZED) == 0 && !counts;
+}
+
 static int forget_old_reason(const struct halt_edit *e, scr_hash *file)
 {
-    if (!e->at_start || !scr_halt_is_of_another(file, e->prm->job_id))
+    if (!e->at_start ||
+        (!scr_halt_is_of_another(file, e->prm->job_id) && !is_done_with(e, file)))
         return 0;
     scr_hash_unset(file, SCR_HALT_EXIT_JOB);
     scr_hash_unset(file, "ExitReason");
     return 1;
 }
 
-static int is_due(const struct halt_edit *e, const struct scr_halt *in_file, char **why)
+static void ask_if_due(struct halt_edit *e, const struct scr_halt *in_file)
 {
     struct scr_halt h = *in_file;
+    if (e->goes_on && scr_halt_waits(&h))
+        h.reason = NULL;
     scr_halt_add_job(&h, (int64_t)e->prm->halt_seconds, (int64_t)e->prm->end_time);
-    return scr_halt_due(&h, (int64_t)time(NULL), why);
+    const char *word = scr_halt_due(&h, (int64_t)time(NULL), &e->why);
+    e->due = word != NULL;
+    e->word = in_file->reason == NULL ? word : NULL;
 }
 
 static int record_reason(const struct halt_edit *e, scr_hash *file)
@@ -58,7 +77,7 @@ static int edit_halt(scr_hash *file, void *arg, int *changed, struct scr_err *er
         scr_hash_set_val_i64(file, "CheckpointsLeft", h.checkpoints_left);
         *changed = 1;
     }
-    e->due = is_due(e, &h, &e->why);
+    ask_if_due(e, &h);
     if (record_reason(e, file))
         *changed = 1;
     return SCR_OK;
@@ -95,6 +114,7 @@ static int halt_all(struct scr_ctx *ctx, struct halt_edit *e, int rc,
                     struct scr_err *err)
 {
     e->prm = &ctx->prm;
+    e->again = ctx->again;
     if (ctx->world.rank == 0 && rc == SCR_OK)
         rc = scr_prefix_state_update(&ctx->env, &ctx->prefix, "halt.scr", edit_halt, e,
                                      err);
@@ -137,7 +157,7 @@ int scr_halt_init_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
 
 int scr_halt_ckpt_all(struct scr_ctx *ctx, struct scr_err *err)
 {
-    struct halt_edit e = { .count = 1 };
+    struct halt_edit e = { .goes_on = 1, .count = 1 };
     int rc = halt_all(ctx, &e, SCR_OK, err);
     if (rc == SCR_OK && e.due) {
         ctx->halt = 1;
@@ -152,7 +172,7 @@ int scr_halt_ckpt_all(struct scr_ctx *ctx, struct scr_err *err)
                 "the last flush before the halt failed, what it was to copy lies in "
                 "cache only and goes with the allocation: %s",
                 flush.text);
-        rc = scr_halt_reason_all(ctx, e.why ? e.why : "HALT", err);
+        rc = scr_halt_reason_all(ctx, e.word, err);
     }
     free(e.why);
     return rc;
@@ -167,10 +187,11 @@ int scr_halt_reason_all(struct scr_ctx *ctx, const char *reason, struct scr_err 
 }
 
 /* Asks the halt file again unless a condition was due before. rc: of this rank until
- * now; also: what else makes it due. */
-static int due_all(struct scr_ctx *ctx, int rc, int also, int *due, struct scr_err *err)
+ * now; goes_on: as in struct halt_edit; also: what else makes it due. */
+static int due_all(struct scr_ctx *ctx, int rc, int goes_on, int also, int *due,
+                   struct scr_err *err)
 {
-    struct halt_edit e = { .prm = &ctx->prm };
+    struct halt_edit e = { .prm = &ctx->prm, .goes_on = goes_on };
     if (ctx->world.rank == 0 && rc == SCR_OK && !ctx->halt)
         rc = look_at_halt(ctx, &e, err);
     e.due |= ctx->halt || also;
@@ -193,7 +214,7 @@ int scr_should_exit_all(struct scr_ctx *ctx, int *flag, struct scr_err *err)
     int due = 0;
     if (ctx->state == SCR_STATE_IDLE) /* else what it deletes may be in use */
         scr_async_poll_all(ctx);
-    int rc = due_all(ctx, check_flag("SCR_Should_exit", flag, err), 0, &due, err);
+    int rc = due_all(ctx, check_flag("SCR_Should_exit", flag, err), 1, 0, &due, err);
     ctx->told_to_exit |= rc == SCR_OK && due;
     if (rc == SCR_OK)
         *flag = due;
@@ -203,7 +224,7 @@ int scr_should_exit_all(struct scr_ctx *ctx, int *flag, struct scr_err *err)
 int scr_is_halted_all(struct scr_ctx *ctx, int *halted, struct scr_err *err)
 {
     *halted = ctx->told_to_exit; /* whatever was taken back since, the program ends */
-    return ctx->told_to_exit ? SCR_OK : due_all(ctx, SCR_OK, 0, halted, err);
+    return ctx->told_to_exit ? SCR_OK : due_all(ctx, SCR_OK, 0, 0, halted, err);
 }
 
 /* --- checkpoints --- */
@@ -233,8 +254,8 @@ int scr_need_checkpoint_all(struct scr_ctx *ctx, int *flag, struct scr_err *err)
         scr_async_poll_all(ctx);
     ctx->times.need_calls++;
     int is_time = ctx->world.rank == 0 && scr_is_time_for_ckpt(ctx);
-    int rc =
-        due_all(ctx, check_flag("SCR_Need_checkpoint", flag, err), is_time, &due, err);
+    int rc = check_flag("SCR_Need_checkpoint", flag, err);
+    rc = due_all(ctx, rc, 0, is_time, &due, err);
     if (flag != NULL)
         *flag = due;
     return rc;

@@ -13,15 +13,14 @@
 
 /* Copies a result into the caller's buffer; what does not fit is an error, never cut.
  */
-static int give(const struct scr_ctx *ctx, const char *path, char *file,
-                struct scr_err *err)
+static int give(size_t room, const char *path, char *file, struct scr_err *err)
 {
     size_t n = strlen(path);
-    if (n >= ctx->room)
+    if (n >= room)
         return scr_fail(
             err, SCR_E_NAME, 0,
             "SCR_Route_file: the path %.64s… has %zu characters, at most %zu fit; %s",
-            path, n, ctx->room - 1,
+            path, n, room - 1,
             n < SCR_MAX_NAME ? "give it a buffer of SCR_MAX_FILENAME"
                              : "use shorter names or a shorter SCR_CACHE_BASE");
     memcpy(file, path, n + 1);
@@ -148,7 +147,7 @@ static int register_file(struct scr_ctx *ctx, const char *name, const char *dest
                  ? scr_shared_place(ctx, dest, &path, err)
                  : choose_place(ctx, dest, &rel, &path, err);
     if (rc == SCR_OK)
-        rc = give(ctx, path, file, err);
+        rc = give(ctx->room, path, file, err);
     if (rc == SCR_OK)
         rc = scr_cntl_journal(&ctx->env, &ctx->cntl, out->id, ctx->world.rank, path,
                               err);
@@ -169,7 +168,7 @@ static int register_bypass(struct scr_ctx *ctx, const char *dest, char *file,
     int waits = 0;
     int rc = scr_bypass_place(ctx, dest, &path, &waits, err);
     if (rc == SCR_OK)
-        rc = give(ctx, path, file, err);
+        rc = give(ctx->room, path, file, err);
     if (rc == SCR_OK)
         rc = note_routed(&ctx->out, dest, path, waits, err);
     free(path);
@@ -184,7 +183,7 @@ static int route_output(struct scr_ctx *ctx, const char *name, char *file,
     const struct scr_routed *known =
         rc == SCR_OK ? scr_table_find(&ctx->out.routed, dest) : NULL;
     if (known != NULL)
-        rc = give(ctx, known->path, file, err);
+        rc = give(ctx->room, known->path, file, err);
     else if (rc == SCR_OK)
         rc = ctx->out.bypass ? register_bypass(ctx, dest, file, err)
                              : register_file(ctx, name, dest, file, err);
@@ -274,7 +273,7 @@ static int route_restart(struct scr_ctx *ctx, const char *name, char *file,
     if (path == NULL)
         return no_such_file(ctx, name, err);
     rc = is_readable(ctx, path, err);
-    return rc == SCR_OK ? give(ctx, path, file, err) : rc;
+    return rc == SCR_OK ? give(ctx->room, path, file, err) : rc;
 }
 
 /* --- without SCR --- */
@@ -288,23 +287,37 @@ static int route_off(struct scr_ctx *ctx, const char *name, char *file,
     int rc = scr_dir_make_parent(ctx->env.sys, name, DIR_MODE, &why);
     if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "SCR_Route_file: %s", why.text);
-    return give(ctx, name, file, err);
+    return give(ctx->room, name, file, err);
 }
 
-static int route(struct scr_ctx *ctx, const char *name, char *file, struct scr_err *err)
+static int check_arguments(const char *name, const char *file, struct scr_err *err)
 {
     if (name == NULL || file == NULL)
         return scr_fail(err, SCR_E_ARG, 0, "SCR_Route_file: the %s is NULL",
                         name == NULL ? "name" : "buffer for the path");
     if (name[0] == '\0')
         return scr_fail(err, SCR_E_NAME, 0, "SCR_Route_file: the name is empty");
+    return SCR_OK;
+}
+
+int scr_route_outside(const char *name, char *file, size_t room, struct scr_err *err)
+{
+    int rc = check_arguments(name, file, err);
+    return rc == SCR_OK ? give(room, name, file, err) : rc;
+}
+
+static int route(struct scr_ctx *ctx, const char *name, char *file, struct scr_err *err)
+{
+    int rc = check_arguments(name, file, err);
+    if (rc != SCR_OK)
+        return rc;
     if (ctx->state == SCR_STATE_OUTPUT)
         return route_output(ctx, name, file, err);
     if (ctx->state == SCR_STATE_RESTART)
         return route_restart(ctx, name, file, err);
     if (ctx->state == SCR_STATE_OFF_OUTPUT)
         return route_off(ctx, name, file, err);
-    return give(ctx, name, file, err);
+    return give(ctx->room, name, file, err);
 }
 
 int scr_route(struct scr_ctx *ctx, const char *name, char *file, struct scr_err *err)

@@ -8,16 +8,17 @@
 #define BETWEEN (IN(IDLE) | IN(UNOPENED)) /* phases */
 #define RUNNING (BETWEEN | IN(OUTPUT) | IN(RESTART))
 #define OFF     (IN(OFF) | IN(OFF_OUTPUT))
+#define OUTSIDE (IN(NEW) | IN(DONE)) /* of SCR_Init and SCR_Finalize */
 
 static const struct {
     const char *name;
     unsigned allowed; /* set of states */
 } calls[SCR_CALL_COUNT_] = {
-    [SCR_CALL_INIT] = { "SCR_Init", IN(NEW) },
+    [SCR_CALL_INIT] = { "SCR_Init", OUTSIDE },
     [SCR_CALL_FINALIZE] = { "SCR_Finalize", BETWEEN | IN(RESTART) | IN(OFF) },
-    [SCR_CALL_CONFIG_SET] = { "SCR_Config", IN(NEW) },
-    [SCR_CALL_CONFIG_GET] = { "SCR_Config", IN(NEW) | RUNNING | OFF },
-    [SCR_CALL_ROUTE] = { "SCR_Route_file", (RUNNING & ~IN(UNOPENED)) | OFF },
+    [SCR_CALL_CONFIG_SET] = { "SCR_Config", OUTSIDE },
+    [SCR_CALL_CONFIG_GET] = { "SCR_Config", OUTSIDE | RUNNING | OFF },
+    [SCR_CALL_ROUTE] = { "SCR_Route_file", OUTSIDE | (RUNNING & ~IN(UNOPENED)) | OFF },
     [SCR_CALL_NEED] = { "SCR_Need_checkpoint", BETWEEN | IN(RESTART) | IN(OFF) },
     [SCR_CALL_START] = { "SCR_Start_output", BETWEEN | IN(RESTART) | IN(OFF) },
     [SCR_CALL_COMPLETE] = { "SCR_Complete_output", IN(OUTPUT) | IN(OFF_OUTPUT) },

@@ -29,7 +29,7 @@ static int64_t *halt_at(struct scr_halt *halt, size_t i)
 
 int scr_halt_get(const scr_hash *h, struct scr_halt *out, struct scr_err *err)
 {
-    struct scr_halt halt = { -1, -1, -1, -1, NULL };
+    struct scr_halt halt = { -1, -1, -1, -1, NULL, 0 };
     for (size_t i = 0; i < NHALT; i++) {
         const char *key = halt_numbers[i].key;
         if (scr_hash_get(h, key) == NULL)
@@ -62,24 +62,36 @@ int scr_halt_set(scr_hash *h, const struct scr_halt *in)
     return h != NULL && scr_hash_ok(h) ? SCR_OK : SCR_E_NOMEM;
 }
 
-int scr_halt_due(const struct scr_halt *h, int64_t now, char **why)
+const char *scr_halt_due(const struct scr_halt *h, int64_t now, char **why)
 {
     char when[32];
     int64_t early = h->halt_seconds > 0 ? h->halt_seconds : 0;
     *why = NULL;
-    if (h->reason != NULL && *h->reason != '\0')
+    if (h->reason != NULL && *h->reason != '\0') {
         *why = scr_asprintf("exit reason is %s", h->reason);
-    else if (h->checkpoints_left == 0)
+        return h->reason;
+    }
+    if (h->checkpoints_left == 0) {
         *why = scr_asprintf("no checkpoints left to take");
-    else if (h->exit_after >= 0 && now >= h->exit_after)
+        return "NO_CHECKPOINTS_LEFT";
+    }
+    if (h->exit_after >= 0 && now >= h->exit_after) {
         *why = scr_asprintf("it is past %s, the time to exit after",
                             scr_format_stamp(h->exit_after, when, sizeof when));
-    else if (h->exit_before >= 0 && now >= h->exit_before - early)
+        return "EXIT_AFTER_TIME";
+    }
+    if (h->exit_before >= 0 && now >= h->exit_before - early) {
         *why = scr_asprintf("less than %" PRId64 " seconds left before %s", early,
                             scr_format_stamp(h->exit_before, when, sizeof when));
-    else
-        return 0;
-    return 1;
+        return h->is_job_end ? "TIME_LIMIT" : "EXIT_BEFORE_TIME";
+    }
+    return NULL;
+}
+
+int scr_halt_waits(const struct scr_halt *h)
+{
+    return h->reason != NULL && strcmp(h->reason, SCR_HALT_ASKED) == 0 &&
+           h->checkpoints_left > 0;
 }
 
 void scr_halt_add_job(struct scr_halt *h, int64_t halt_seconds, int64_t end_time)
@@ -87,14 +99,29 @@ void scr_halt_add_job(struct scr_halt *h, int64_t halt_seconds, int64_t end_time
     if (h->halt_seconds < 0)
         h->halt_seconds = halt_seconds;
     if (h->halt_seconds > 0 && end_time > 0 &&
-        (h->exit_before < 0 || end_time < h->exit_before))
+        (h->exit_before < 0 || end_time < h->exit_before)) {
         h->exit_before = end_time;
+        h->is_job_end = 1;
+    }
+}
+
+/* What libraries record. */
+static int is_of_a_run(const char *reason)
+{
+    static const char *const words[] = { SCR_HALT_FINALIZED, "TIME_LIMIT",
+                                         "NO_CHECKPOINTS_LEFT", "EXIT_AFTER_TIME",
+                                         "EXIT_BEFORE_TIME" };
+    for (size_t i = 0; reason != NULL && i < sizeof words / sizeof *words; i++)
+        if (strcmp(reason, words[i]) == 0)
+            return 1;
+    return 0;
 }
 
 int scr_halt_is_of_another(const scr_hash *h, const char *job_id)
 {
     const char *id = scr_hash_get_val(h, SCR_HALT_EXIT_JOB);
-    return id != NULL && strcmp(id, job_id) != 0;
+    return id != NULL ? strcmp(id, job_id) != 0
+                      : is_of_a_run(scr_hash_get_val(h, "ExitReason"));
 }
 
 /* --- flush.scr --- */

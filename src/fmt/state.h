@@ -19,19 +19,28 @@ struct scr_halt {
     int64_t exit_before;      /* epoch seconds, -1: not set */
     int64_t halt_seconds;     /* -1: not set */
     const char *reason;       /* NULL: not set; borrowed */
+    int is_job_end;           /* exit_before is the end of the allocation; not stored */
 };
 int scr_halt_get(const scr_hash *h, struct scr_halt *out, struct scr_err *err);
 int scr_halt_set(scr_hash *h, const struct scr_halt *in); /* unset fields are removed */
-/* 1 and a reason text (malloc'd) if the run should stop at time now; 0 otherwise. */
-int scr_halt_due(const struct scr_halt *h, int64_t now, char **why);
+/* The reason to stop at time now, NULL: there is none. As the halt file has it: the one
+ * recorded (borrowed), or else "NO_CHECKPOINTS_LEFT", "EXIT_AFTER_TIME",
+ * "EXIT_BEFORE_TIME" or "TIME_LIMIT". *why: the same for people, malloc'd. */
+const char *scr_halt_due(const struct scr_halt *h, int64_t now, char **why);
+/* 1 if scr_halt asks for an end that waits for a checkpoint: the job is not started
+ * again, but a run goes on up to then. */
+int scr_halt_waits(const struct scr_halt *h);
 /* What a job adds that is not in the file: SCR_HALT_SECONDS, unless the file has it,
  * and the end of its allocation (epoch seconds, 0: not known), which counts only with
  * that.
  */
 void scr_halt_add_job(struct scr_halt *h, int64_t halt_seconds, int64_t end_time);
 /* Which job a recorded reason stops: a chain of jobs is not stopped by its first. What
- * scr_halt writes has no job and stops every one. */
-#define SCR_HALT_EXIT_JOB "ExitJobId"
+ * scr_halt writes has no job and stops every one. Reasons that a library records as a
+ * run ends have none where SCR 3.x wrote them, and are of a job that is over. */
+#define SCR_HALT_EXIT_JOB  "ExitJobId"
+#define SCR_HALT_FINALIZED "SCR_FINALIZE_CALLED"
+#define SCR_HALT_ASKED     "JOB_HALTED"
 int scr_halt_is_of_another(const scr_hash *h, const char *job_id);
 
 /* --- flush.scr: DATASET/<id>/{NAME, LOCATION/{CACHE,PFS,FLUSHING,SYNC_FLUSHING}, CKPT,

@@ -7,12 +7,18 @@
 common scr_halt --list
 
 # after the next checkpoint, by default
+asked="CheckpointsLeft = 1
+ExitReason = JOB_HALTED"
 run scr_halt
-is 0 "CheckpointsLeft = 1"
+is 0 "$asked"
 run scr_print .scr/halt.scr
-is 0 "CheckpointsLeft = 1"
+is 0 "$asked"
 run scr_halt --list
-is 0 "CheckpointsLeft = 1"
+is 0 "$asked"
+# … and no run loop starts the job again, also if its run ends before that
+run scr_should_exit
+has 0 "halt condition: exit reason is JOB_HALTED"
+scr_halt --remove
 
 # conditions add up, and are changed and dropped one by one
 run scr_halt --checkpoints 10
@@ -74,8 +80,8 @@ scr_halt --remove
 # another prefix, by argument, option or environment
 mkdir other
 run scr_halt other
-is 0 "CheckpointsLeft = 1"
-run scr_halt --prefix other --checkpoints 2
+is 0 "$asked"
+run scr_halt --prefix other --checkpoints 2 --unset-reason
 is 0 "CheckpointsLeft = 2"
 SCR_PREFIX=$tmp/other run scr_halt --list
 is 0 "CheckpointsLeft = 2"
@@ -91,7 +97,7 @@ fails 2 'unexpected argument "b"'
 # a broken configuration keeps nobody from halting a job
 echo "SCR_FLUSH" >.scrconf
 run scr_halt
-is 0 "CheckpointsLeft = 1"
+is 0 "$asked"
 
 # wrong use
 for n in -1 x 1.5 "" 99999999999; do

@@ -67,5 +67,5 @@ run datasets 2 datasets
 "$scr" halt --prefix "$work/datasets" --remove
 run datasets 2 datasets state.2
 
-SCR_FLUSH=3 run configure 2 configure | grep -q "checkpoints go to $work/configure" || fail "configure"
+SCR_FLUSH=3 run configure 2 configure | grep -q "one checkpoint in 3 is copied" || fail "configure"
 echo "the programs of the guide do what it says"

@@ -10,8 +10,6 @@
 
 #include "scr.h"
 
-#define VERSION_TEXT SCR_VERSION
-
 /* --- what is said on stderr --- */
 
 struct capture {
@@ -163,8 +161,12 @@ MPI_CASE(before_init_nothing_but_config_works)
     MISUSE(SCR_Current("x"), SCR_E_STATE, "SCR_Init");
     MISUSE(SCR_Delete("x"), SCR_E_STATE, "SCR_Init");
     MISUSE(SCR_Drop("x"), SCR_E_STATE, "SCR_Init");
-    MISROUTE("x", path, SCR_E_STATE);
-    CHECK(strcmp(SCR_Get_version(), VERSION_TEXT) == 0);
+    CHECK_INT(SCR_Route_file("x", path), SCR_SUCCESS);
+    CHECK(strcmp(path, "x") == 0);
+    MISROUTE("", path, SCR_E_NAME);
+    CHECK(strcmp(SCR_Get_version(), SCR_VERSION) == 0);
+    CHECK(strcmp(SCR_VERSION,
+                 SCR_MAJOR_VERSION "." SCR_MINOR_VERSION "." SCR_PATCH_VERSION) == 0);
 }
 
 static int config_code(const char *text)
@@ -182,13 +184,17 @@ MPI_CASE(config_sets_unsets_and_queries)
     CHECK(value && strcmp(value, "7") == 0);
     free(value);
     CHECK(SCR_Config("SCR_FLUSH=") == NULL);
-    value = (char *)(uintptr_t)SCR_Configf("SCR_%s", "FLUSH");
-    CHECK(value && strcmp(value, "10") == 0);
-    free(value);
+    CHECK(SCR_Configf("SCR_%s", "FLUSH") == NULL); /* nobody's setting any more */
     CHECK(SCR_Configf("CKPT=%d TYPE=%s SET_SIZE=16", 0, "PARTNER") == NULL);
     value = (char *)(uintptr_t)SCR_Config("CKPT=0 TYPE");
     CHECK(value && strcmp(value, "PARTNER") == 0);
     free(value);
+    value = (char *)(uintptr_t)SCR_Config("CKPT");
+    CHECK(value && strcmp(value, "0") == 0);
+    free(value);
+    CHECK(SCR_Config("CKPT=1 TYPE=XOR") == NULL);
+    MISUSE(config_code("CKPT"), SCR_E_ARG, "2 values");
+    CHECK(SCR_Config("CKPT=1 TYPE=") == NULL);
     CHECK(SCR_Config("CKPT=0 TYPE=") == NULL);
     CHECK(SCR_Config("CKPT=0 SET_SIZE=") == NULL);
     CHECK(SCR_Config("SCR_NODELIST") == NULL);
@@ -196,6 +202,14 @@ MPI_CASE(config_sets_unsets_and_queries)
     if (t->comm.size > 1)
         MISUSE(config_code(t->comm.rank ? "SCR_FLUSH=1" : "SCR_FLUSH=2"),
                SCR_E_MISMATCH, "differs between ranks");
+}
+
+static void set_places(void)
+{
+    SCR_Configf("SCR_PREFIX=%s", prefix);
+    SCR_Configf("SCR_CACHE_BASE=%s", cache);
+    SCR_Configf("SCR_CNTL_BASE=%s", cache);
+    SCR_Config("SCR_VNODES=4");
 }
 
 MPI_CASE(init_starts_once)
@@ -208,10 +222,7 @@ MPI_CASE(init_starts_once)
         mkdir(cache, 0700);
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    SCR_Configf("SCR_PREFIX=%s", prefix);
-    SCR_Configf("SCR_CACHE_BASE=%s", cache);
-    SCR_Configf("SCR_CNTL_BASE=%s", cache);
-    SCR_Config("SCR_VNODES=4");
+    set_places();
     SCR_Config("SCR_CACHE_SIZE=3");
     SCR_Config("SCR_FLUSH=0");
     SCR_Config("SCR_CHECKPOINT_INTERVAL=2");
@@ -272,17 +283,16 @@ MPI_CASE(start_output_refuses_bad_arguments)
     char huge[SCR_MAX_FILENAME + 1], a[] = "a", b[] = "b", empty[] = "";
     memset(huge, 'n', sizeof huge);
     huge[sizeof huge - 1] = '\0';
-    MISUSE(SCR_Start_output(a, SCR_FLAG_NONE), SCR_E_ARG, "flags=0");
     MISUSE(SCR_Start_output(a, 8), SCR_E_ARG, "flags=8");
     MISUSE(SCR_Start_output(huge, SCR_FLAG_OUTPUT), SCR_E_NAME, "1024 characters");
-    MISUSE(SCR_Start_output(empty, SCR_FLAG_OUTPUT), SCR_E_NAME, "empty");
     if (t->comm.size > 1) {
         int odd = t->comm.rank == t->comm.size - 1;
         MISUSE(SCR_Start_output(odd ? a : b, SCR_FLAG_OUTPUT), SCR_E_MISMATCH,
                "name differs");
         MISUSE(SCR_Start_output(odd ? NULL : b, SCR_FLAG_OUTPUT), SCR_E_MISMATCH,
                "name differs");
-        MISUSE(SCR_Start_output(odd ? empty : b, SCR_FLAG_OUTPUT), SCR_E_NAME, "empty");
+        MISUSE(SCR_Start_output(odd ? empty : b, SCR_FLAG_OUTPUT), SCR_E_MISMATCH,
+               "name differs");
         MISUSE(SCR_Start_output(a, odd ? SCR_FLAG_OUTPUT : SCR_FLAG_CHECKPOINT),
                SCR_E_MISMATCH, "flags differ");
     }
@@ -294,7 +304,7 @@ MPI_CASE(a_phase_that_was_not_opened_routes_nothing)
 {
     struct capture cap;
     char text[4096], path[SCR_MAX_FILENAME] = "an older file", name[] = "unopened";
-    MISUSE(SCR_Start_output(name, SCR_FLAG_NONE), SCR_E_ARG, "flags=0");
+    MISUSE(SCR_Start_output(name, 8), SCR_E_ARG, "flags=8");
     capture_start(t, &cap);
     CHECK_INT(SCR_Route_file("state", path), SCR_E_STATE);
     CHECK(strcmp(path, "") == 0);
@@ -305,7 +315,7 @@ MPI_CASE(a_phase_that_was_not_opened_routes_nothing)
     CHECK(strcmp(path, "state") == 0);
     MISUSE(SCR_Complete_output(1), SCR_E_STATE, "SCR_Start_output");
     /* … as it is with any other collective call. */
-    MISUSE(SCR_Start_output(name, SCR_FLAG_NONE), SCR_E_ARG, "flags=0");
+    MISUSE(SCR_Start_output(name, 8), SCR_E_ARG, "flags=8");
     MISUSE(config_code("SCR_FLUSH=3"), SCR_E_STATE, "before SCR_Init");
     MISUSE(SCR_Init(), SCR_E_STATE, "already");
     int flag = 7;
@@ -400,7 +410,7 @@ MPI_CASE(files_never_written_fail_the_dataset)
     CHECK(strstr(why, ") is not completed: ") != NULL);
     CHECK(strstr(why, "never written") != NULL);
     CHECK(!exists("%s", path));
-    MISUSE(SCR_Current("unwritten"), SCR_E_NOENT, "unwritten");
+    MISUSE(SCR_Current("unwritten"), SCR_SUCCESS, "unwritten");
 }
 
 MPI_CASE(valid_0_on_one_rank_drops_the_dataset_everywhere)
@@ -412,7 +422,7 @@ MPI_CASE(valid_0_on_one_rank_drops_the_dataset_everywhere)
     SCR_Last_error(why); /* the same on all ranks */
     snprintf(who, sizeof who, "(rank %d)", t->comm.size - 1);
     CHECK(t->comm.size == 1 || strstr(why, who) != NULL);
-    MISUSE(SCR_Delete("invalid"), SCR_E_NOENT, "invalid");
+    MISUSE(SCR_Delete("invalid"), SCR_SUCCESS, "invalid");
 }
 
 MPI_CASE(output_reaches_the_prefix_and_leaves_the_cache)
@@ -474,6 +484,18 @@ static void read_back(struct mpi_test *t, const char *want, int valid)
         MISUSE(SCR_Complete_restart(t->comm.rank != 0), SCR_E_INVALID, "valid=0");
 }
 
+/* As programs ask for it that know no flags, or have no name. */
+MPI_CASE(a_dataset_without_flags_is_kept_and_an_empty_name_is_none)
+{
+    char path[SCR_MAX_FILENAME], file[700];
+    CHECK_INT(SCR_Start_output("", SCR_FLAG_NONE), SCR_SUCCESS);
+    snprintf(file, sizeof file, "%s/plain/r%d", prefix, t->comm.rank);
+    CHECK_INT(SCR_Route_file(file, path), SCR_SUCCESS);
+    put(t, path, "plain");
+    CHECK_INT(SCR_Complete_output(1), SCR_SUCCESS);
+    CHECK(file_is(file, "plain"));
+}
+
 MPI_CASE(restart_falls_back_until_nothing_is_left)
 {
     int flag = 7;
@@ -485,7 +507,7 @@ MPI_CASE(restart_falls_back_until_nothing_is_left)
     CHECK_INT(flag, 1); /* a program may go back to what it has just written */
     CHECK(strcmp(latest, "r3") == 0);
     CHECK_INT(SCR_Current("r3"), SCR_SUCCESS);
-    MISUSE(SCR_Current("nobody"), SCR_E_NOENT, "nobody");
+    MISUSE(SCR_Current("nobody"), SCR_SUCCESS, "nobody");
     MISUSE(SCR_Current(NULL), SCR_E_ARG, "NULL");
     if (t->comm.size > 1)
         MISUSE(SCR_Current(t->comm.rank ? "r1" : "r2"), SCR_E_MISMATCH, "differs");
@@ -498,7 +520,7 @@ MPI_CASE(restart_falls_back_until_nothing_is_left)
     read_back(t, "r3", 1); /* again, with output between */
 
     CHECK_INT(SCR_Current("r2"), SCR_SUCCESS); /* drops r3 from cache */
-    MISUSE(SCR_Current("r3"), SCR_E_NOENT, "r3");
+    MISUSE(SCR_Current("r3"), SCR_SUCCESS, "r3");
     struct capture cap;
     char text[4096];
     capture_start(t, &cap); /* the fall-back is told in notes and warnings */
@@ -540,12 +562,12 @@ MPI_CASE(delete_and_drop)
     CHECK_INT(SCR_Delete("d1"), SCR_SUCCESS);
     MPI_Barrier(MPI_COMM_WORLD);
     CHECK(!exists("%s/d1", prefix));
-    MISUSE(SCR_Delete("d1"), SCR_E_NOENT, "d1");
-    MISUSE(SCR_Current("d1"), SCR_E_NOENT, "d1");
+    MISUSE(SCR_Delete("d1"), SCR_SUCCESS, "d1");
+    MISUSE(SCR_Current("d1"), SCR_SUCCESS, "d1");
     MISUSE(SCR_Delete(NULL), SCR_E_ARG, "NULL");
     CHECK_INT(SCR_Drop("d2"), SCR_SUCCESS);
     CHECK(exists("%s/d2/r%d", prefix, t->comm.rank));
-    MISUSE(SCR_Drop("d2"), SCR_E_NOENT, "d2");
+    MISUSE(SCR_Drop("d2"), SCR_SUCCESS, "d2");
     MISUSE(SCR_Drop(NULL), SCR_E_ARG, "NULL");
 }
 
@@ -560,12 +582,38 @@ MPI_CASE(finalize_ends_it)
     int rc = SCR_Finalize();
     CHECK_INT(test_memory_off(), is_short);
     CHECK(rc == SCR_SUCCESS || (rc == SCR_E_NOMEM && t->comm.size > 1));
-    MISUSE(SCR_Init(), SCR_E_STATE, "SCR_Finalize was called");
     MISUSE(SCR_Finalize(), SCR_E_STATE, "SCR_Finalize was called");
     MISUSE(SCR_Start_checkpoint(), SCR_E_STATE, "SCR_Finalize was called");
     MISUSE(SCR_Have_restart(&flag, NULL), SCR_E_STATE, "SCR_Finalize was called");
-    MISROUTE("x", path, SCR_E_STATE);
+    CHECK_INT(SCR_Route_file("x", path), SCR_SUCCESS);
+    CHECK(strcmp(path, "x") == 0);
     CHECK(exists("%s/.scr/halt.scr", prefix));
+    CHECK(SCR_Config("SCR_CACHE_SIZE") == NULL); /* settings are over, too */
+}
+
+/* The next run of the job, in the same process: it goes on from the newest checkpoint,
+ * and that a run of the job has ended does not stop it. */
+MPI_CASE(a_process_may_start_another_run)
+{
+    int flag = 0;
+    char name[SCR_MAX_FILENAME];
+    const char *const names[] = { "again 1", "again 2" };
+    set_places();
+    for (int run = 0; run < 2; run++) {
+        t->keeps = 1;
+        CHECK_INT(SCR_Init(), SCR_SUCCESS);
+        MISUSE(SCR_Init(), SCR_E_STATE, "already");
+        CHECK_INT(SCR_Have_restart(&flag, name), SCR_SUCCESS);
+        if (run > 0) {
+            CHECK(flag && strcmp(name, names[run - 1]) == 0);
+            CHECK_INT(SCR_Should_exit(&flag), SCR_SUCCESS);
+            CHECK_INT(flag, 0);
+        }
+        CHECK_INT(checkpoint(t, names[run], SCR_FLAG_CHECKPOINT), SCR_SUCCESS);
+        t->keeps = 0;
+        CHECK_INT(SCR_Finalize(), SCR_SUCCESS);
+        set_places();
+    }
 }
 
 int main(int argc, char **argv)
@@ -586,7 +634,9 @@ int main(int argc, char **argv)
                   RUN(files_never_written_fail_the_dataset),
                   RUN(valid_0_on_one_rank_drops_the_dataset_everywhere),
                   RUN(output_reaches_the_prefix_and_leaves_the_cache),
+                  RUN(a_dataset_without_flags_is_kept_and_an_empty_name_is_none),
                   RUN(restart_falls_back_until_nothing_is_left),
                   RUN(a_refused_copy_in_cache_is_followed_by_that_on_the_prefix),
-                  RUN(delete_and_drop), RUN(finalize_ends_it)));
+                  RUN(delete_and_drop), RUN(finalize_ends_it),
+                  RUN(a_process_may_start_another_run)));
 }

@@ -42,8 +42,8 @@ static struct scr_ctx *start_in_allocation(struct job *job, const char *id, long
     char text[64], name[64];
     snprintf(text, sizeof text, "SCR_END_TIME=%ld", end);
     snprintf(name, sizeof name, "SCR_JOB_ID=%s", id);
-    return job_start(job, nodes, "SCR_HALT_SECONDS=60", "SCR_HALT_ENABLED=0", text,
-                     name, NULL);
+    return job_start(job, nodes, "SCR_HALT_SECONDS=60", "SCR_FLUSH=1", text, name,
+                     NULL);
 }
 
 /* By which the program's exit status is chosen. */
@@ -89,12 +89,12 @@ MPI_CASE(the_end_of_one_allocation_does_not_stop_the_next)
     job_new(t, &job, 4);
     long now = (long)time(NULL);
     MPI_Bcast(&now, 1, MPI_LONG, 0, job.comm);
-    struct scr_ctx *ctx = start_in_allocation(&job, "a1", now + 30);
-    CHECK_INT(ctx->halt, 1);
+    struct scr_ctx *ctx = start_in_allocation(&job, "a1", now + 100000);
+    CHECK_INT(ctx->halt, 0);
     job_checkpoint(&job, ctx, "c1", 1);
     CHECK_RC(scr_finalize_all(ctx, &err), SCR_OK, &err);
     job_kill(&job, ctx);
-    ctx = start_in_allocation(&job, "a1", now + 100000);
+    ctx = start_in_allocation(&job, "a1", now + 30);
     CHECK_INT(ctx->halt, 1); /* it ended well: not again in this one */
     job_kill(&job, ctx);
     ctx = start_in_allocation(&job, "a2", now + 100000);
@@ -125,14 +125,14 @@ static void set_halt(struct job *job, struct scr_ctx *ctx, struct scr_halt halt)
 
 static struct scr_halt halt_after(long seconds_from_now)
 {
-    return (struct scr_halt){ -1, (int64_t)time(NULL) + seconds_from_now, -1, -1,
-                              NULL };
+    return (struct scr_halt){ -1, (int64_t)time(NULL) + seconds_from_now, -1, -1, NULL,
+                              0 };
 }
 
 static struct scr_halt halt_before(long seconds_from_now)
 {
-    return (struct scr_halt){ -1, -1, (int64_t)time(NULL) + seconds_from_now, 120,
-                              NULL };
+    return (struct scr_halt){ -1,  -1,   (int64_t)time(NULL) + seconds_from_now,
+                              120, NULL, 0 };
 }
 
 static void ask_to_exit(struct job *job, struct scr_ctx *ctx, int want)
@@ -152,6 +152,130 @@ static void finalize(struct job *job, struct scr_ctx *ctx)
     job_kill(job, ctx);
 }
 
+/* The ExitReason of the halt file, "" if it has none. */
+static void get_reason(struct job *job, struct scr_ctx *ctx, char *reason, size_t n)
+{
+    scr_hash *h = scr_hash_new();
+    mpi_test_barrier(job->comm);
+    (void)scr_prefix_state_read(&ctx->env, &ctx->prefix, "halt.scr", h, NULL);
+    const char *text = scr_hash_get_val(h, "ExitReason");
+    snprintf(reason, n, "%s", text != NULL ? text : "");
+    scr_hash_delete(h);
+    mpi_test_barrier(job->comm);
+}
+
+/* Without allocations to tell apart, and where the program halts by itself, only run
+ * loops go by it: a run that is started goes on. */
+MPI_CASE(that_a_run_has_ended_stops_the_next_of_its_allocation_only)
+{
+    const struct {
+        const char *job_id, *enabled;
+        int stops;
+    } rows[] = {
+        { "SCR_JOB_ID=a1", "SCR_HALT_ENABLED=1", 1 },
+        { "SCR_JOB_ID=a1", "SCR_HALT_ENABLED=0", 0 },
+        { "SCR_JOB_ID=" SCR_NO_JOB_ID, "SCR_HALT_ENABLED=1", 0 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct job job;
+        char reason[64];
+        job_new(t, &job, 4);
+        struct scr_ctx *ctx =
+            job_start(&job, nodes, rows[i].job_id, rows[i].enabled, NULL);
+        job_checkpoint(&job, ctx, "c1", 1);
+        CHECK_RC(scr_finalize_all(ctx, &(struct scr_err){ 0 }), SCR_OK,
+                 &(struct scr_err){ 0 });
+        get_reason(&job, ctx, reason, sizeof reason);
+        CHECK(strcmp(reason, SCR_HALT_FINALIZED) == 0);
+        job_kill(&job, ctx);
+        ctx = job_start(&job, nodes, rows[i].job_id, rows[i].enabled, NULL);
+        CHECK_INT(ctx->halt, rows[i].stops);
+        get_reason(&job, ctx, reason, sizeof reason);
+        CHECK(strcmp(reason, rows[i].stops ? SCR_HALT_FINALIZED : "") == 0);
+        if (!rows[i].stops) {
+            ask_to_exit(&job, ctx, 0);
+            job_checkpoint(&job, ctx, "c2", 2);
+            CHECK_INT(ctx->halt, 0);
+        }
+        job_kill(&job, ctx);
+        job_free(&job);
+    }
+}
+
+/* SCR 3.x does not say of which allocation they are. */
+MPI_CASE(reasons_that_another_library_left_do_not_stop_a_run)
+{
+    const char *const reasons[] = { SCR_HALT_FINALIZED, "TIME_LIMIT" };
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        struct job job;
+        struct scr_halt left = { -1, -1, -1, -1, reasons[i], 0 };
+        job_new(t, &job, 4);
+        struct scr_ctx *ctx = job_start(&job, nodes, "SCR_JOB_ID=a1", NULL);
+        set_halt(&job, ctx, left);
+        job_kill(&job, ctx);
+        ctx = job_start(&job, nodes, "SCR_JOB_ID=a2", NULL);
+        CHECK_INT(ctx->halt, 0);
+        job_kill(&job, ctx);
+        job_free(&job);
+    }
+}
+
+/* scr_halt without a condition: the run goes on up to its next checkpoint, which is
+ * wanted now, and is not started again even if it is killed before. */
+MPI_CASE(a_run_that_is_asked_to_halt_ends_with_its_next_checkpoint)
+{
+    for (int killed = 0; killed < 2; killed++) {
+        struct job job;
+        struct scr_halt asked = { 1, -1, -1, -1, SCR_HALT_ASKED, 0 };
+        int flag = 0;
+        job_new(t, &job, 4);
+        struct scr_ctx *ctx =
+            job_start(&job, nodes, "SCR_CHECKPOINT_INTERVAL=1000", NULL);
+        set_halt(&job, ctx, asked);
+        ask_to_exit(&job, ctx, 0);
+        CHECK_RC(scr_need_checkpoint_all(ctx, &flag, &(struct scr_err){ 0 }), SCR_OK,
+                 &(struct scr_err){ 0 });
+        CHECK_INT(flag, 1);
+        CHECK_INT(ctx->halt, 0);
+        if (!killed) {
+            job_checkpoint(&job, ctx, "c1", 1);
+            CHECK_INT(ctx->halt, 1);
+            CHECK_ENTRY(1, 1, 1);
+        }
+        job_kill(&job, ctx);
+        ctx = job_start(&job, nodes, NULL);
+        CHECK_INT(ctx->halt, 1);
+        job_kill(&job, ctx);
+        job_free(&job);
+    }
+}
+
+/* By the words that scripts look for. */
+MPI_CASE(the_condition_that_ended_a_run_is_recorded)
+{
+    const struct {
+        struct scr_halt halt;
+        const char *word;
+    } rows[] = {
+        { { 1, -1, -1, -1, NULL, 0 }, "NO_CHECKPOINTS_LEFT" },
+        { halt_after(-60), "EXIT_AFTER_TIME" },
+        { halt_before(60), "EXIT_BEFORE_TIME" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct job job;
+        char reason[64];
+        job_new(t, &job, 4);
+        struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+        set_halt(&job, ctx, rows[i].halt);
+        job_checkpoint(&job, ctx, "c1", 1);
+        CHECK_INT(ctx->halt, 1);
+        get_reason(&job, ctx, reason, sizeof reason);
+        CHECK(strcmp(reason, rows[i].word) == 0);
+        job_kill(&job, ctx);
+        job_free(&job);
+    }
+}
+
 /* P21: of two checkpoints the newest reaches the prefix, whether the program was told
  * to exit or came to its end, and also if the condition was taken back meanwhile. */
 MPI_CASE(a_halt_that_no_checkpoint_meets_is_met_by_finalize)
@@ -165,8 +289,8 @@ MPI_CASE(a_halt_that_no_checkpoint_meets_is_met_by_finalize)
         { halt_after(-60), ASKS, "SCR_HALT_ENABLED=0" },
         { halt_after(-60), 0, "SCR_HALT_ENABLED=1" },
         { halt_before(60), ASKS, "SCR_HALT_ENABLED=1" },
-        { { 0, -1, -1, -1, NULL }, 0, "SCR_HALT_ENABLED=0" },
-        { { -1, -1, -1, -1, "JOB_HALTED" }, ASKS, "SCR_FLUSH_ASYNC=1" },
+        { { 0, -1, -1, -1, NULL, 0 }, 0, "SCR_HALT_ENABLED=0" },
+        { { -1, -1, -1, -1, "JOB_HALTED", 0 }, ASKS, "SCR_FLUSH_ASYNC=1" },
         { halt_after(-60), ASKS | TAKEN_BACK, "SCR_HALT_ENABLED=1" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -291,6 +415,10 @@ int main(int argc, char **argv)
                   RUN(a_halt_whose_last_flush_failed_is_told),
                   RUN(who_does_not_know_the_end_of_the_allocation_is_told),
                   RUN(the_end_of_one_allocation_does_not_stop_the_next),
+                  RUN(that_a_run_has_ended_stops_the_next_of_its_allocation_only),
+                  RUN(reasons_that_another_library_left_do_not_stop_a_run),
+                  RUN(a_run_that_is_asked_to_halt_ends_with_its_next_checkpoint),
+                  RUN(the_condition_that_ended_a_run_is_recorded),
                   RUN(a_halt_that_no_checkpoint_meets_is_met_by_finalize),
                   RUN(without_a_halt_finalize_leaves_checkpoints_in_cache),
                   RUN(what_a_halt_has_flushed_finalize_does_not_flush_again),

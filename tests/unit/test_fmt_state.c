@@ -22,7 +22,7 @@ static scr_hash *dataset(int id, int is_ckpt)
 
 /* --- halt --- */
 
-static const struct scr_halt no_halt = { -1, -1, -1, -1, NULL };
+static const struct scr_halt no_halt = { -1, -1, -1, -1, NULL, 0 };
 
 static void halt_fields(void **state)
 {
@@ -31,7 +31,8 @@ static void halt_fields(void **state)
     scr_hash *h = scr_hash_new();
     scr_hash_set_val(h, "FUTURE", "kept");
     assert_int_equal(scr_halt_get(NULL, &got, NULL), SCR_OK);
-    assert_memory_equal(&got, &no_halt, sizeof got);
+    assert_true(got.checkpoints_left == -1 && got.exit_after == -1 &&
+                got.exit_before == -1 && got.halt_seconds == -1 && got.reason == NULL);
     halt.checkpoints_left = 7;
     halt.exit_before = 1298944800;
     halt.reason = "SCR_FINALIZE_CALLED";
@@ -52,28 +53,86 @@ static void halt_conditions(void **state)
     static const struct {
         struct scr_halt halt;
         int64_t now;
-        int due;
+        const char *word;
     } cases[] = {
-        { { -1, -1, -1, -1, NULL }, 1000, 0 },
-        { { -1, -1, -1, -1, "NODE_FAIL" }, 1000, 1 },
-        { { -1, -1, -1, -1, "" }, 1000, 0 },
-        { { 1, -1, -1, -1, NULL }, 1000, 0 },
-        { { 0, -1, -1, -1, NULL }, 1000, 1 },
-        { { -1, 1001, -1, -1, NULL }, 1000, 0 },
-        { { -1, 1000, -1, -1, NULL }, 1000, 1 },
-        { { -1, -1, 1001, -1, NULL }, 1000, 0 },
-        { { -1, -1, 1000, -1, NULL }, 1000, 1 },
-        { { -1, -1, 1600, 600, NULL }, 999, 0 },
-        { { -1, -1, 1600, 600, NULL }, 1000, 1 },
-        { { -1, -1, -1, 600, NULL }, 1000, 0 }, /* nothing to be before of */
+        { { -1, -1, -1, -1, NULL, 0 }, 1000, NULL },
+        { { -1, -1, -1, -1, "NODE_FAIL", 0 }, 1000, "NODE_FAIL" },
+        { { -1, -1, -1, -1, "", 0 }, 1000, NULL },
+        { { 1, -1, -1, -1, NULL, 0 }, 1000, NULL },
+        { { 0, -1, -1, -1, NULL, 0 }, 1000, "NO_CHECKPOINTS_LEFT" },
+        { { -1, 1001, -1, -1, NULL, 0 }, 1000, NULL },
+        { { -1, 1000, -1, -1, NULL, 0 }, 1000, "EXIT_AFTER_TIME" },
+        { { -1, -1, 1001, -1, NULL, 0 }, 1000, NULL },
+        { { -1, -1, 1000, -1, NULL, 0 }, 1000, "EXIT_BEFORE_TIME" },
+        { { -1, -1, 1600, 600, NULL, 0 }, 999, NULL },
+        { { -1, -1, 1600, 600, NULL, 0 }, 1000, "EXIT_BEFORE_TIME" },
+        { { -1, -1, -1, 600, NULL, 0 }, 1000, NULL }, /* nothing to be before of */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char *why = "";
-        assert_int_equal(scr_halt_due(&cases[i].halt, cases[i].now, &why),
-                         cases[i].due);
-        assert_true((why != NULL) == cases[i].due);
+        const char *word = scr_halt_due(&cases[i].halt, cases[i].now, &why);
+        assert_true((word != NULL) == (cases[i].word != NULL));
+        if (word != NULL)
+            assert_string_equal(word, cases[i].word);
+        assert_true((why != NULL) == (word != NULL));
         free(why);
     }
+}
+
+/* The end of the allocation is a reason of its own, and only if it comes first. */
+static void halt_at_the_end_of_the_job(void **state)
+{
+    (void)state;
+    char *why;
+    struct scr_halt halt = no_halt;
+    scr_halt_add_job(&halt, 600, 1600);
+    assert_string_equal(scr_halt_due(&halt, 1000, &why), "TIME_LIMIT");
+    free(why);
+    halt = no_halt;
+    halt.exit_before = 1500;
+    scr_halt_add_job(&halt, 600, 1600);
+    assert_string_equal(scr_halt_due(&halt, 1000, &why), "EXIT_BEFORE_TIME");
+    free(why);
+}
+
+static void halt_reasons_of_other_jobs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *reason, *job;
+        int of_another;
+    } cases[] = {
+        { NULL, NULL, 0 },
+        { "JOB_HALTED", NULL, 0 }, /* scr_halt stops every job */
+        { "NODE_FAIL", NULL, 0 },
+        { "SCR_FINALIZE_CALLED", NULL, 1 }, /* SCR 3.x records no job */
+        { "TIME_LIMIT", NULL, 1 },
+        { "SCR_FINALIZE_CALLED", "7", 0 },
+        { "SCR_FINALIZE_CALLED", "8", 1 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        scr_hash *h = scr_hash_new();
+        if (cases[i].reason != NULL)
+            scr_hash_set_val(h, "ExitReason", cases[i].reason);
+        if (cases[i].job != NULL)
+            scr_hash_set_val(h, SCR_HALT_EXIT_JOB, cases[i].job);
+        assert_int_equal(scr_halt_is_of_another(h, "7"), cases[i].of_another);
+        scr_hash_delete(h);
+    }
+}
+
+static void halt_that_waits_for_a_checkpoint(void **state)
+{
+    (void)state;
+    struct scr_halt halt = no_halt;
+    halt.checkpoints_left = 1;
+    assert_int_equal(scr_halt_waits(&halt), 0);
+    halt.reason = SCR_HALT_ASKED;
+    assert_int_equal(scr_halt_waits(&halt), 1);
+    halt.checkpoints_left = 0;
+    assert_int_equal(scr_halt_waits(&halt), 0);
+    halt.checkpoints_left = -1;
+    assert_int_equal(scr_halt_waits(&halt), 0);
 }
 
 /* --- flush --- */
@@ -243,6 +302,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(halt_fields),
         cmocka_unit_test(halt_conditions),
+        cmocka_unit_test(halt_at_the_end_of_the_job),
+        cmocka_unit_test(halt_reasons_of_other_jobs),
+        cmocka_unit_test(halt_that_waits_for_a_checkpoint),
         cmocka_unit_test(flush_locations),
         cmocka_unit_test(flush_latest_is_a_cached_checkpoint),
         cmocka_unit_test(nodes),

@@ -82,7 +82,8 @@ static int start_count(scr_hash *h, void *arg, int *changed, struct scr_err *err
 {
     (void)arg, (void)err;
     *changed = 1;
-    return scr_halt_set(h, &(struct scr_halt){ PROCESSES * UPDATES, -1, -1, -1, NULL });
+    return scr_halt_set(h,
+                        &(struct scr_halt){ PROCESSES * UPDATES, -1, -1, -1, NULL, 0 });
 }
 
 static void no_countdown_is_lost(void **state)

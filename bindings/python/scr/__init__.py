@@ -136,8 +136,8 @@ def config(text: str) -> Optional[str]:
     """Sets, unsets or asks for a parameter: SCR_Config(3).
 
     "NAME=value", "NAME=" or "NAME"; for descriptors "CKPT=0 TYPE=XOR SET_SIZE=16" and "CKPT=0
-    TYPE". Settings are possible before init() only, and the environment wins over them. A
-    question returns the value or None."""
+    TYPE". Settings are possible before init() only, hold up to finalize(), and the environment
+    wins over them. A question returns the value, or None if nobody has set it."""
     return _scr.config(_text(text))
 
 
@@ -172,7 +172,7 @@ def need_checkpoint() -> bool:
 def start_output(name: Optional[str] = None, flags: int = FLAG_CHECKPOINT) -> None:
     """Opens an output phase: SCR_Start_output(3).
 
-    name is that of the dataset, the same on all processes; without one it is called
+    name is that of the dataset, the same on all processes; without one, or with "", it is called
     scr.dataset.<id>. flags are FLAG_CHECKPOINT, FLAG_OUTPUT or both."""
     _scr.call("SCR_Start_output", None if name is None else _text(name), _int(flags))
 
