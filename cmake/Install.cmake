@@ -10,7 +10,7 @@ set(scr_libexec ${CMAKE_INSTALL_LIBEXECDIR}/scr)
 set(scr_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/scr)
 
 set_target_properties(scr_shared PROPERTIES EXPORT_NAME scr)
-set_target_properties(scr_static PROPERTIES EXPORT_NAME static)
+set_target_properties(scr_static PROPERTIES EXPORT_NAME scr-static)
 install(TARGETS scr_shared EXPORT scrTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         COMPONENT runtime NAMELINK_COMPONENT dev)
 install(TARGETS scr_static EXPORT scrStaticTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
@@ -41,7 +41,7 @@ install(EXPORT scrStaticTargets NAMESPACE scr:: DESTINATION ${scr_package_dir} C
 configure_package_config_file(cmake/scrConfig.cmake.in ${PROJECT_BINARY_DIR}/scrConfig.cmake
                               INSTALL_DESTINATION ${scr_package_dir})
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/scrConfigVersion.cmake
-                                 COMPATIBILITY SameMajorVersion)
+                                 COMPATIBILITY AnyNewerVersion) # programs ask for 3.0
 install(FILES ${PROJECT_BINARY_DIR}/scrConfig.cmake ${PROJECT_BINARY_DIR}/scrConfigVersion.cmake
         DESTINATION ${scr_package_dir} COMPONENT dev)
 

@@ -26,55 +26,52 @@
       parameter (SCR_FLAG_OUTPUT = 2)
 
 !     start and end; IERROR is an INTEGER that is set, in all calls
-!     (IERROR)
-      external SCR_INIT
-!     (IERROR)
-      external SCR_FINALIZE
-!     (CONFIG, VAL, IERROR) CHARACTER*(*) CONFIG, VAL
-      external SCR_CONFIG
+!     call SCR_INIT(IERROR)
+!     call SCR_FINALIZE(IERROR)
+!     call SCR_CONFIG(CONFIG, VAL, IERROR)
+!       CHARACTER*(*) CONFIG, VAL
 
 !     paths
-!     (NAME, FILE, IERROR) CHARACTER*(*) NAME, FILE
-      external SCR_ROUTE_FILE
+!     call SCR_ROUTE_FILE(NAME, FILE, IERROR)
+!       CHARACTER*(*) NAME, FILE
 
 !     checkpoints and output
-!     (FLAG, IERROR) INTEGER FLAG
-      external SCR_NEED_CHECKPOINT
-!     (IERROR)
-      external SCR_START_CHECKPOINT
-!     (VALID, IERROR) INTEGER VALID
-      external SCR_COMPLETE_CHECKPOINT
-!     (NAME, FLAGS, IERROR) CHARACTER*(*) NAME, INTEGER FLAGS
-      external SCR_START_OUTPUT
-!     (VALID, IERROR) INTEGER VALID
-      external SCR_COMPLETE_OUTPUT
+!     call SCR_NEED_CHECKPOINT(FLAG, IERROR)
+!       INTEGER FLAG
+!     call SCR_START_CHECKPOINT(IERROR)
+!     call SCR_COMPLETE_CHECKPOINT(VALID, IERROR)
+!       INTEGER VALID
+!     call SCR_START_OUTPUT(NAME, FLAGS, IERROR)
+!       CHARACTER*(*) NAME, INTEGER FLAGS
+!     call SCR_COMPLETE_OUTPUT(VALID, IERROR)
+!       INTEGER VALID
 
 !     restart
-!     (FLAG, NAME, IERROR) INTEGER FLAG, CHARACTER*(*) NAME
-      external SCR_HAVE_RESTART
-!     (NAME, IERROR) CHARACTER*(*) NAME
-      external SCR_START_RESTART
-!     (VALID, IERROR) INTEGER VALID
-      external SCR_COMPLETE_RESTART
+!     call SCR_HAVE_RESTART(FLAG, NAME, IERROR)
+!       INTEGER FLAG, CHARACTER*(*) NAME
+!     call SCR_START_RESTART(NAME, IERROR)
+!       CHARACTER*(*) NAME
+!     call SCR_COMPLETE_RESTART(VALID, IERROR)
+!       INTEGER VALID
 
 !     restart on another number of processes
-!     (RANKS, IERROR) INTEGER RANKS
-      external SCR_RESTART_RANKS
-!     (N, IERROR) INTEGER N
-      external SCR_RESTART_FILES
-!     (I, FILE, RANK, IERROR) INTEGER I, RANK, CHARACTER*(*) FILE
-      external SCR_RESTART_FILE
+!     call SCR_RESTART_RANKS(RANKS, IERROR)
+!       INTEGER RANKS
+!     call SCR_RESTART_FILES(N, IERROR)
+!       INTEGER N
+!     call SCR_RESTART_FILE(I, FILE, RANK, IERROR)
+!       INTEGER I, RANK, CHARACTER*(*) FILE
 
 !     the rest
-!     (FLAG, IERROR) INTEGER FLAG
-      external SCR_SHOULD_EXIT
-!     (NAME, IERROR) CHARACTER*(*) NAME
-      external SCR_CURRENT
-!     (NAME, IERROR) CHARACTER*(*) NAME
-      external SCR_DELETE
-!     (NAME, IERROR) CHARACTER*(*) NAME
-      external SCR_DROP
-!     (VERSION, IERROR) CHARACTER*(*) VERSION
-      external SCR_GET_VERSION
-!     (TEXT, IERROR) CHARACTER*(*) TEXT; IERROR is that of the last call
-      external SCR_LAST_ERROR
+!     call SCR_SHOULD_EXIT(FLAG, IERROR)
+!       INTEGER FLAG
+!     call SCR_CURRENT(NAME, IERROR)
+!       CHARACTER*(*) NAME
+!     call SCR_DELETE(NAME, IERROR)
+!       CHARACTER*(*) NAME
+!     call SCR_DROP(NAME, IERROR)
+!       CHARACTER*(*) NAME
+!     call SCR_GET_VERSION(VERSION, IERROR)
+!       CHARACTER*(*) VERSION
+!     call SCR_LAST_ERROR(TEXT, IERROR)
+!       CHARACTER*(*) TEXT; IERROR is that of the last call

@@ -45,9 +45,10 @@ def soname(lib: str) -> str:
 # --- C ---
 
 def values(cc: str, header: pathlib.Path) -> list[str]:
-    """Every constant of the header, as a program sees it."""
+    """Every constant of the header, as a program sees it, but for the version."""
     defined = re.findall(r"^#define (SCR_[A-Z_0-9]+) (\S.*)$", output(cc, "-E", "-dM", str(header)), re.M)
-    names = sorted(name for name, text in defined if not text.startswith("__attribute__"))
+    names = sorted(name for name, text in defined if not text.startswith("__attribute__")
+                   and not name.endswith("VERSION"))
     lines = "".join(f'printf("value {n} %lld\\n", (long long)({n}));' for n in names)
     with tempfile.TemporaryDirectory(prefix="scr-abi.") as tmp:
         source = pathlib.Path(tmp, "values.c")
@@ -75,10 +76,11 @@ def abi_of_c(cc: str, source: pathlib.Path, shared: str) -> list[str]:
 # --- Fortran ---
 
 def classic(header: str) -> list[str]:
-    """Of '! (A, IERROR) INTEGER A' above 'external SCR_X'; and the parameters."""
-    rows = re.findall(r"^! +(\(.*)\n {6}external (SCR_\w+)$", header, re.M)
+    """Of '! call SCR_X(A, IERROR)' and '!   INTEGER A' below it; and the parameters."""
+    rows = re.findall(r"^! +call (SCR_\w+)(\([^)]*\))(?:\n! {7}(\S.*))?$", header, re.M)
     numbers = re.findall(r"^ {6}parameter \((SCR_\w+) = (-?\d+)\)$", header, re.M)
-    return [f"call {name}{args}" for args, name in rows] + [f"value {name} {n}" for name, n in numbers]
+    calls_of = [f"call {name}{args} {types}".rstrip() for name, args, types in rows]
+    return calls_of + [f"value {name} {n}" for name, n in numbers]
 
 
 def module(text: str) -> list[str]:

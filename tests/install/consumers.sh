@@ -73,6 +73,7 @@ cmake -S "$here/consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE
 cmake --build "$work/build" >"$work/log" 2>&1 || fail "$(cat "$work/log")"
 check "$work/build/consumer" "find_package"
 check "$work/build/consumer_static" "find_package, static"
+check "$work/build/consumer_cxx" "find_package, C++"
 
 [ -e "$prefix/include/scrf.h" ] || {
     echo "no Fortran interface"
@@ -102,3 +103,4 @@ cmake -S "$here/consumer_fortran" -B "$work/fortran" -DCMAKE_PREFIX_PATH="$prefi
 cmake --build "$work/fortran" >"$work/log" 2>&1 || fail "$(cat "$work/log")"
 check "$work/fortran/consumer" "find_package, Fortran"
 check "$work/fortran/consumer77" "find_package, Fortran, classic"
+check "$work/fortran/consumer_static" "find_package, Fortran, static"

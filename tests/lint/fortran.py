@@ -51,9 +51,9 @@ def header_constants(text):
 
 
 def header_calls(text):
-    """Of '! (A, IERROR) …' above 'external SCR_X'."""
-    rows = re.findall(r"^! +\(([A-Z, ]+)\).*\n {6}external (SCR_\w+)$", text, re.M)
-    return {name: [a.strip().lower() for a in args.split(",")] for args, name in rows}
+    """Of '! call SCR_X(A, IERROR) …'."""
+    rows = re.findall(r"^! +call (SCR_\w+)\(([A-Z, ]+)\)", text, re.M)
+    return {name: [a.strip().lower() for a in args.split(",")] for name, args in rows}
 
 
 def module_constants(text):
@@ -158,8 +158,8 @@ CHANGES = [
     ("scr.h", "#define SCR_FLAG_CHECKPOINT 1", "#define SCR_FLAG_CHECKPOINT 1\n#define SCR_FLAG_NEW 8"),
     ("scr.h", "int SCR_Drop(const char *name);", "int SCR_Drop(const char *name, int how);"),
     ("scr.h", "SCR_API int SCR_Init(void);", "SCR_API int SCR_Init(void);\nSCR_API int SCR_New(int a);"),
-    ("scrf.h", "external SCR_DROP", "external SCR_DROPS"),
-    ("scrf.h", "(VALID, IERROR) INTEGER VALID\n      external SCR_COMPLETE_R", "(IERROR)\n      external SCR_COMPLETE_R"),
+    ("scrf.h", "call SCR_DROP(", "call SCR_DROPS("),
+    ("scrf.h", "call SCR_COMPLETE_RESTART(VALID, IERROR)", "call SCR_COMPLETE_RESTART(IERROR)"),
     ("scr_module.f90", "subroutine have_restart_log(flag, name, ierr)", "subroutine have_restart_log(flag, ierr)"),
     ("scr_module.f90", "scr_delete, scr_drop", "scr_delete"),
     ("scr_module.f90", "'SCR_Init'", "'SCR_Start'"),

@@ -50,7 +50,7 @@ class Source:
         self.params = {p.name: p for p in params if not p.parent}
         self.children = {(p.parent, p.name) for p in params if p.parent}
         self.lines = [line.key for line in lines]
-        self.fortran = set(re.findall(r"^ {6}external (SCR_\w+)$",
+        self.fortran = set(re.findall(r"^! +call (SCR_\w+)\(",
                                       (root / "bindings/fortran/scrf.h").read_text(encoding="utf-8"), re.M))
         self.python = set(re.findall(r"^def ([a-z]\w*)\(", (root / "bindings/python/scr/__init__.py")
                                      .read_text(encoding="utf-8"), re.M))

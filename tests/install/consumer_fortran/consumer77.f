@@ -6,6 +6,8 @@
       include 'scrf.h'
       character*20 vers
       integer ierr
+!     as older programs have it
+      external SCR_INIT, SCR_FINALIZE
       if (iargc() .eq. 0) then
          call SCR_GET_VERSION(vers, ierr)
          print '(a)', vers(1:index(vers, ' ') - 1)

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The same from C++, with a checkpoint whose name is a std::string.
+#include <fstream>
+#include <iostream>
+#include <string>
+
+#include <mpi.h>
+#include <scr.h>
+
+static bool checkpoint(const std::string &name, int rank)
+{
+    char path[SCR_MAX_FILENAME];
+    const std::string file = name + "/" + std::to_string(rank);
+    if (SCR_Start_output(name.c_str(), SCR_FLAG_CHECKPOINT) != SCR_SUCCESS ||
+        SCR_Route_file(file.c_str(), path) != SCR_SUCCESS)
+        return false;
+    std::ofstream out(path);
+    out << name;
+    out.close();
+    return SCR_Complete_output(out.good()) == SCR_SUCCESS;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        std::cout << SCR_VERSION << std::endl;
+        return std::string(SCR_VERSION) == SCR_Get_version() ? 0 : 1;
+    }
+    int rank = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    bool good = SCR_Init() == SCR_SUCCESS && checkpoint("one", rank);
+    good = SCR_Finalize() == SCR_SUCCESS && good;
+    MPI_Finalize();
+    return good ? 0 : 1;
+}
