@@ -41,20 +41,40 @@ static int enter(struct scr_restoring *s, scr_hash *dset, struct scr_err *err)
     return rc == SCR_OK ? share_dataset(s->r.current, dset, err) : rc;
 }
 
-/* Agrees on rc. Where every rank has found that it lacks nothing, nobody has to know
- * the sets; that they are of one scheme is looked at. */
+/* A number that is another for another description of a set, at odds of one in 2^64. */
+static uint64_t mark_of(const struct scr_redinfo *info)
+{
+    const struct scr_setdesc *d = &info->set;
+    const uint64_t first[] = { info->chunk, d->scheme, (uint64_t)d->failures,
+                               (uint64_t)d->n };
+    uint64_t h = 14695981039346656037u;
+    for (size_t i = 0; i < sizeof first / sizeof first[0]; i++)
+        h = (h ^ first[i]) * 1099511628211u;
+    for (int i = 0; i < d->n; i++)
+        h = (h ^ (uint64_t)d->world[i]) * 1099511628211u;
+    return h;
+}
+
+/* Of a set that all its members describe alike these add up to nothing: the first has
+ * what each of the others takes away. */
+static uint64_t share_of(const struct scr_redinfo *info)
+{
+    uint64_t mark = mark_of(info);
+    return info->set.member == 0 ? (uint64_t)(info->set.n - 1) * mark : 0 - mark;
+}
+
+/* Agrees on rc. Where every rank has found that it lacks nothing, and the members of
+ * each set agree about it, nobody has to be told who is in which. */
 static int look_alone_all(struct scr_restoring *s, scr_hash *dset, int *intact, int rc,
                           struct scr_err *err)
 {
     int has_all = rc == SCR_OK && s->p->whole && scr_restore_has_all(s);
     if (has_all)
         rc = share_dataset(s->head.current, dset, err);
-    int64_t scheme = has_all ? (int64_t)s->head.info.set.scheme : 0;
-    int64_t k = has_all ? s->head.info.set.failures : 0;
-    struct scr_vote v = { .least = { has_all, scheme, -scheme, k, -k } };
+    struct scr_vote v = { .least = { has_all },
+                          .sum = { has_all ? share_of(&s->head.info) : 0 } };
     rc = scr_vote_all(s->p->world, rc, &v, err);
-    *intact = rc == SCR_OK && v.least[0] && v.least[1] == -v.least[2] &&
-              v.least[3] == -v.least[4];
+    *intact = rc == SCR_OK && v.least[0] && v.sum[0] == 0;
     if (!*intact)
         scr_hash_unset_all(dset);
     return rc;

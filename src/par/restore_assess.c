@@ -37,26 +37,26 @@ static int check_file(const struct scr_restoring *s, const struct scr_member_fil
     return SCR_OK;
 }
 
-/* Size and, if deep, CRC of the bytes behind the header. */
-static int check_parity_bytes(const struct scr_restoring *s, int deep,
+/* Size and, if deep, CRC of the bytes behind the header of the redundancy file at path,
+ * which shall have want bytes in all. */
+static int check_parity_bytes(const struct scr_restoring *s, const char *path,
+                              uint64_t want, const struct scr_current *c, int deep,
                               struct scr_err *err)
 {
     uint64_t size = 0, header = s->head.bytes;
-    uint64_t want = header + scr_geom_parity_bytes(&s->r.g, s->set.me);
     uint32_t crc = 0;
-    const struct scr_current *c = s->r.current;
-    int rc = deep ? scr_file_crc32(s->p->env, s->r.redpath, header, &size, &crc, err)
-                  : size_of(s, s->r.redpath, &size, err);
+    int rc = deep ? scr_file_crc32(s->p->env, path, header, &size, &crc, err)
+                  : size_of(s, path, &size, err);
     if (rc != SCR_OK)
         return rc;
     size += deep ? header : 0;
     if (size != want)
-        return scr_fail(err, SCR_E_MISSING, 0, "%s: %llu bytes, not %llu", s->r.redpath,
+        return scr_fail(err, SCR_E_MISSING, 0, "%s: %llu bytes, not %llu", path,
                         (unsigned long long)size, (unsigned long long)want);
     if (deep && c->has_chunk_crc && crc != c->chunk_crc)
         return scr_fail(err, SCR_E_CORRUPT, 0,
-                        "%s: crc32 of parity 0x%08x, recorded is 0x%08x", s->r.redpath,
-                        crc, c->chunk_crc);
+                        "%s: crc32 of parity 0x%08x, recorded is 0x%08x", path, crc,
+                        c->chunk_crc);
     return SCR_OK;
 }
 
@@ -70,7 +70,9 @@ static int check_parity(const struct scr_restoring *s, int deep, struct scr_err 
     if (strcmp(s->redfound, s->r.redpath) != 0)
         return scr_fail(err, SCR_E_CORRUPT, 0, "%s: should be %s", s->redfound,
                         s->r.redpath);
-    return check_parity_bytes(s, deep, err);
+    return check_parity_bytes(s, s->r.redpath,
+                              s->head.bytes + scr_geom_parity_bytes(&s->r.g, s->set.me),
+                              s->r.current, deep, err);
 }
 
 static void note_miss(struct scr_restoring *s, int part, const struct scr_err *why,
@@ -198,15 +200,15 @@ static int is_named_so(const struct scr_restoring *s)
            info->set.ranks == s->p->world->size;
 }
 
-/* What is behind the header is as it was written. */
+/* The redundancy file is as it was written, of the size that the filemap has: how long
+ * parity is depends on the others, and there may be no checksum of it. */
 static int has_good_parity(const struct scr_restoring *s)
 {
-    uint64_t size = 0;
-    uint32_t crc = 0;
-    const struct scr_current *c = s->head.current;
-    return !c->has_chunk_crc || (scr_file_crc32(s->p->env, s->redfound, s->head.bytes,
-                                                &size, &crc, NULL) == SCR_OK &&
-                                 crc == c->chunk_crc);
+    uint64_t want = 0;
+    const scr_meta *meta =
+        scr_filemap_get_meta(s->map, s->r.id, s->p->world->rank, s->redfound);
+    return scr_meta_get_filesize(meta, &want) == SCR_OK &&
+           check_parity_bytes(s, s->redfound, want, s->head.current, 1, NULL) == SCR_OK;
 }
 
 /* All that the header lists, and the filemap has just these. */

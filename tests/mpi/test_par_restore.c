@@ -160,6 +160,23 @@ MPI_CASE(messages_of_one_byte_rebuild_too)
     }
 }
 
+/* Without checksums a redundancy file that was cut short is told by its size. */
+MPI_CASE(a_short_redundancy_file_is_rebuilt_without_checksums_too)
+{
+    for (int i = 1; i < PLANS && t->comm.size > 1; i++) {
+        struct cell c;
+        cell_make_all(t, &c, &t->comm, CELL_ODD, 1);
+        c.p.crc = 0;
+        cell_protect_all(&c, plans[i].scheme, plans[i].k);
+        if (t->comm.rank == 0)
+            cell_damage(&c, CELL_SHORT_RED);
+        CHECK_RC(cell_try_restore_all(&c), SCR_OK, &c.err);
+        CHECK_INT(c.rep.rebuilt_ranks, 1);
+        cell_check_whole(&c);
+        cell_free_all(&c);
+    }
+}
+
 /* --- several losses --- */
 
 static void lose_these(struct cell *c, const struct plan *p, const int *lost)
@@ -345,21 +362,29 @@ MPI_CASE(more_ranks_are_refused_and_nothing_is_touched)
 
 /* --- several sets --- */
 
+/* Cuts the ranks into sets anew. color: of this rank's group. */
+static void cut_anew(struct cell *c, int color)
+{
+    struct mpi_test *t = c->t;
+    struct scr_comm group;
+    scr_set_free(&c->set);
+    CHECK_RC(scr_comm_split_all(&t->comm, color, 0, &group, &c->err), SCR_OK, &c->err);
+    struct scr_cut cut = { .group = &group, .set_size = t->comm.size };
+    CHECK_RC(scr_set_make_all(&t->comm, &cut, SCR_OK, &c->set, &c->err), SCR_OK,
+             &c->err);
+    scr_comm_free(&group);
+}
+
 /* Two sets side by side (even and odd ranks), each with a loss; then one beyond
  * tolerance. */
 MPI_CASE(sets_are_rebuilt_side_by_side_and_refused_together)
 {
     struct cell c;
-    struct scr_comm pair;
     int n = t->comm.size, me = t->comm.rank;
     if (n < 4)
         return;
     cell_make_all(t, &c, &t->comm, CELL_ODD, 1);
-    scr_set_free(&c.set);
-    CHECK_RC(scr_comm_split_all(&t->comm, me / 2, 0, &pair, &c.err), SCR_OK, &c.err);
-    struct scr_cut cut = { .group = &pair, .set_size = n };
-    CHECK_RC(scr_set_make_all(&t->comm, &cut, SCR_OK, &c.set, &c.err), SCR_OK, &c.err);
-    scr_comm_free(&pair);
+    cut_anew(&c, me / 2);
     CHECK_INT(c.set.n, (n + 1 - me % 2) / 2);
     cell_protect_all(&c, SCR_SCHEME_XOR, 1);
     if (me < 2)
@@ -372,6 +397,40 @@ MPI_CASE(sets_are_rebuilt_side_by_side_and_refused_together)
     CHECK_RC(cell_try_restore_all(&c), SCR_E_LOST, &c.err);
     CHECK_INT(scr_sum_all(&t->comm, cell_count(&c)),
               scr_sum_all(&t->comm, me == 0 || me == 1 || me == 3 ? 0 : c.nkept));
+    cell_free_all(&c);
+}
+
+/* All ranks but one share a node: two have each other, the rest nobody. */
+MPI_CASE(sets_of_several_schemes_are_intact_too)
+{
+    struct cell c;
+    int n = t->comm.size;
+    if (n < 3)
+        return;
+    cell_make_all(t, &c, &t->comm, CELL_ODD, 1);
+    cut_anew(&c, t->comm.rank == n - 1);
+    cell_protect_all(&c, SCR_SCHEME_XOR, 1);
+    CHECK_RC(cell_try_restore_all(&c), SCR_OK, &c.err);
+    CHECK(c.rep.intact);
+    cell_check_whole(&c);
+    cell_free_all(&c);
+}
+
+/* A node that was away has its part of a dataset that was fetched once more since, and
+ * cut into other sets: each rank has all of its files, but they protect nobody. */
+MPI_CASE(ranks_that_remember_other_sets_are_not_intact)
+{
+    struct cell c;
+    int n = t->comm.size, me = t->comm.rank;
+    if (n < 4)
+        return;
+    cell_make_all(t, &c, &t->comm, CELL_EQUAL, 1);
+    cell_protect_all(&c, SCR_SCHEME_XOR, 1);
+    cut_anew(&c, me / 2);
+    CHECK_RC(cell_try_protect_all(&c, SCR_SCHEME_XOR, 1), SCR_OK, &c.err);
+    if (me == 0)
+        cell_put_back(&c);
+    CHECK_RC(cell_try_restore_all(&c), SCR_E_CORRUPT, &c.err);
     cell_free_all(&c);
 }
 
@@ -456,13 +515,17 @@ int main(int argc, char **argv)
         MPI_CASES(RUN(every_single_loss_of_every_scheme),
                   RUN(nothing_lost_means_nothing_done),
                   RUN(the_report_counts_what_was_rebuilt),
-                  RUN(messages_of_one_byte_rebuild_too), RUN(every_double_loss),
-                  RUN(triple_losses_in_a_row), RUN(different_losses_at_once),
+                  RUN(messages_of_one_byte_rebuild_too),
+                  RUN(a_short_redundancy_file_is_rebuilt_without_checksums_too),
+                  RUN(every_double_loss), RUN(triple_losses_in_a_row),
+                  RUN(different_losses_at_once),
                   RUN(all_redundancy_files_lost_and_nothing_else),
                   RUN(everything_lost_is_refused), RUN(a_refusal_says_what_is_lost),
                   RUN(fewer_ranks_are_refused_and_nothing_is_touched),
                   RUN(more_ranks_are_refused_and_nothing_is_touched),
                   RUN(sets_are_rebuilt_side_by_side_and_refused_together),
+                  RUN(sets_of_several_schemes_are_intact_too),
+                  RUN(ranks_that_remember_other_sets_are_not_intact),
                   RUN(every_system_call_of_the_rebuilt_rank_may_fail),
                   RUN(every_system_call_of_a_rebuilt_long_file_may_fail),
                   RUN(every_system_call_of_a_survivor_may_fail)));
