@@ -71,7 +71,7 @@ static int read_and_deal(const struct scr_env *env, const struct scr_comm *node,
     int rc = all != NULL ? SCR_OK : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_cntl_take_node(env, cntl, all, err);
-    if (rc == SCR_OK && scr_filemap_num_ranks(all) > 0)
+    if (rc == SCR_OK && (all->n > 0 || all->aside != NULL))
         rc = write_spare(env, node, cntl, all, err);
     if (rc == SCR_OK)
         rc = deal(node, local_ranks, all, send, err);

@@ -567,6 +567,41 @@ MPI_CASE(two_datasets_of_one_number_are_not_mixed)
 
 /* --- failures --- */
 
+/* What is aside is named, too, while the filemaps of a node that has nothing else are
+ * replaced one by one (invariant C1). */
+MPI_CASE(what_is_aside_stays_named_when_a_filemap_cannot_be_written)
+{
+    enum { ID = 1, CREATED = 1000 };
+    int n = t->comm.size, last = n - 1, rank = t->comm.rank, owner = (rank + 1) % n;
+    struct scr_err err = SCR_ERR_INIT;
+    struct move_job job;
+    char path[64];
+    const char *root = move_root(t);
+    scr_filemap *all = scr_filemap_new();
+    move_start(t, &job, root, &posix, 0);
+    snprintf(path, sizeof path, "/c/scr.dataset.1/.scr/aside.1000/rank.%d/f", owner);
+    scr_filemap_add_file(job.map, ID, owner, path);
+    CHECK_INT(scr_filemap_set_aside(job.map, CREATED, job.map, ID, owner), SCR_OK);
+    scr_filemap_remove_rank_by_dataset(job.map, ID, owner);
+    CHECK_RC(scr_cntl_write(&posix, &job.cntl, job.map, &err), SCR_OK, &err);
+    move_stop(&job);
+    scr_barrier_all(&t->comm);
+    move_start(t, &job, root, &faulty, 0);
+    test_fault_arm(TEST_RENAMEAT, rank == last && n > 1 ? 0 : -1, EIO, TEST_FOREVER);
+    CHECK_RC(scr_scatter_filemaps_all(&job.env, &t->comm, &job.node, &job.cntl, job.map,
+                                      &err),
+             n > 1 ? SCR_E_IO : SCR_OK, &err);
+    test_fault_off();
+    scr_err_clear(&err);
+    CHECK_RC(scr_cntl_read_node(&posix, &job.cntl, all, &err), SCR_OK, &err);
+    for (int r = 0; r < n; r++)
+        CHECK(scr_filemap_entry(scr_filemap_aside(all, CREATED), ID, r) != NULL);
+    scr_filemap_delete(all);
+    scr_barrier_all(&t->comm);
+    move_stop(&job);
+    move_root_remove(t);
+}
+
 static const enum move_kind two[] = { MOVE_MIXED, MOVE_HOLES };
 
 /* A restart in which calls of some ranks fail from the n-th on; then one in which
@@ -762,6 +797,7 @@ int main(int argc, char **argv)
                   RUN(another_number_of_ranks_touches_nothing),
                   RUN(more_ranks_than_wrote_it_are_told_apart),
                   RUN(two_datasets_of_one_number_are_not_mixed),
+                  RUN(what_is_aside_stays_named_when_a_filemap_cannot_be_written),
                   RUN(each_failing_call_of_one_rank_loses_nothing),
                   RUN(a_rank_whose_node_fails_for_good_loses_nothing),
                   RUN(a_run_that_dies_anywhere_loses_nothing),
