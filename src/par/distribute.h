@@ -10,12 +10,11 @@
 
 /* Collective over world; node: ranks that share cntl. A node whose ranks all find their
  * own filemaps, and no other one, reads just these and writes nothing; where there are
- * none each rank begins its own. Of any other
- * node the master reads every filemap and journal, gives each entry to its owner if
- * that runs there, else spreads the rest evenly by rank; then writes the new master
- * filemap, and every rank its filemap, before old ones go. On return map, empty before,
- * is what this rank is responsible for. Safe to die in at any point: every file stays
- * named by some filemap. */
+ * none each rank begins its own. Of any other node the master reads every filemap and
+ * journal, gives each entry to its owner if that runs there, else spreads the rest
+ * evenly by rank; then writes the new master filemap, and every rank its filemap,
+ * before old ones go. On return map, empty before, is what this rank is responsible
+ * for. Safe to die in at any point: every file stays named by some filemap. */
 int scr_scatter_filemaps_all(const struct scr_env *env, const struct scr_comm *world,
                              const struct scr_comm *node, struct scr_cntl *cntl,
                              scr_filemap *map, struct scr_err *err);

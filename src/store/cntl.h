@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The control directory: filemaps and the journal of routed files.
  *
- *   filemap.scrinfo            Filemap/<path>…: lists the others (written by the node's
- * master) filemap_<i>.scrinfo        filemap of local rank i filemap_<i>.scrinfo.jnl
- * files routed since that filemap was written: records of "DSET RANK path\0 crc32"
- * (scr_journal(5)); a torn tail is ignored
+ *   filemap.scrinfo            Filemap/<path>…: lists the others (by the node's master)
+ *   filemap_<i>.scrinfo        filemap of local rank i
+ *   filemap_<i>.scrinfo.jnl    files routed since that filemap was written: records of
+ *                              "DSET RANK path\0 crc32" (scr_journal(5)), a torn
+ *                              tail is ignored
  *
  * A file may exist in cache only if the filemap or the journal of some local rank names
  * it (invariant C1). */
