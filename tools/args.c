@@ -10,10 +10,12 @@
 const struct scr_opt scr_builtin_opts[] = {
     { "help", 'h', NULL, "print this help and exit" },
     { "version", 'V', NULL, "print the version and exit" },
+    { "verbose", 'v', NULL, "say more, as with SCR_DEBUG=1" },
     { 0 },
 };
 
-static const enum scr_builtin builtin_meaning[] = { SCR_ARGS_HELP, SCR_ARGS_VERSION };
+static const enum scr_builtin builtin_meaning[] = { SCR_ARGS_HELP, SCR_ARGS_VERSION,
+                                                    SCR_ARGS_RUN };
 static const struct scr_opt no_opts[] = { { 0 } };
 
 struct parse {
@@ -105,7 +107,9 @@ static struct found find_letter(const struct parse *p, char letter)
 static void record(const struct parse *p, struct found f, const char *value)
 {
     if (f.table == 1) {
-        *p->builtin = builtin_meaning[f.row];
+        if (*p->builtin == SCR_ARGS_RUN)
+            *p->builtin = builtin_meaning[f.row];
+        p->a->verbose |= builtin_meaning[f.row] == SCR_ARGS_RUN;
         return;
     }
     p->a->opt[f.row] = value;
@@ -251,12 +255,14 @@ void scr_args_fini(struct scr_args *a)
 
 enum { HELP_COLUMN = 30 }; /* where the explanations start */
 
-static void help_row(FILE *out, const struct scr_opt *o)
+/* has_letter: 0 if the letter is another option's. */
+static void help_row(FILE *out, const struct scr_opt *o, int has_letter)
 {
     if (o->help == NULL)
         return;
-    int n = o->letter != 0 ? fprintf(out, "  -%c, --%s", o->letter, o->name)
-                           : fprintf(out, "      --%s", o->name);
+    int n = o->letter != 0 && has_letter
+                ? fprintf(out, "  -%c, --%s", o->letter, o->name)
+                : fprintf(out, "      --%s", o->name);
     if (o->metavar != NULL)
         n += fprintf(out, "=%s", o->metavar);
     if (n > HELP_COLUMN - 2)
@@ -267,11 +273,15 @@ static void help_row(FILE *out, const struct scr_opt *o)
 void scr_args_help(FILE *out, const char *who, const struct scr_cmd *cmd)
 {
     fprintf(out, "Usage: %s %s\n\n%s\n\nOptions:\n", who, cmd->usage, cmd->about);
-    for (const struct scr_opt *o = cmd->opts ? cmd->opts : no_opts; o->name != NULL;
-         o++)
-        help_row(out, o);
-    for (const struct scr_opt *o = scr_builtin_opts; o->name != NULL; o++)
-        help_row(out, o);
+    const struct scr_opt *own = cmd->opts ? cmd->opts : no_opts;
+    for (const struct scr_opt *o = own; o->name != NULL; o++)
+        help_row(out, o, 1);
+    for (const struct scr_opt *o = scr_builtin_opts; o->name != NULL; o++) {
+        int taken = 0;
+        for (const struct scr_opt *other = own; other->name != NULL; other++)
+            taken |= other->letter == o->letter;
+        help_row(out, o, !taken);
+    }
     if (cmd->notes != NULL)
         fprintf(out, "\n%s\n", cmd->notes);
 }

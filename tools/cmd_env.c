@@ -11,9 +11,8 @@ enum {
     OPT_DOWN,
     OPT_RUNNODES,
     OPT_ENDTIME,
-    OPT_PREFIX_OUT,
     OPT_MANAGER,
-    OPT_DIR,
+    OPT_PREFIX,
     OPT_N
 };
 
@@ -25,9 +24,9 @@ static const struct scr_opt opts[] = {
     [OPT_RUNNODES] = { "runnodes", 'r', NULL, "number of nodes of the last run" },
     [OPT_ENDTIME] = { "endtime", 'e', NULL,
                       "when the allocation ends, seconds since 1970; 0: not known" },
-    [OPT_PREFIX_OUT] = { "prefix", 'p', NULL, "prefix directory" },
     [OPT_MANAGER] = { "manager", 'm', NULL, "resource manager" },
-    [OPT_DIR] = { "dir", 0, "DIR", "look at the job in the prefix directory DIR" },
+    [OPT_PREFIX] = { "prefix", 'p', "DIR",
+                     "prefix directory of the job (default: the current one)" },
     { 0 },
 };
 
@@ -92,8 +91,6 @@ static int print(const struct job *job, const struct scr_args *a, struct scr_err
         rc = print_run_nodes(job, err);
     if (rc == SCR_OK && a->opt[OPT_ENDTIME] != NULL)
         rc = print_end(job, err);
-    if (rc == SCR_OK && a->opt[OPT_PREFIX_OUT] != NULL)
-        scr_tool_print(t, "%s\n", job->prm.prefix);
     if (rc == SCR_OK && a->opt[OPT_MANAGER] != NULL)
         scr_tool_print(t, "%s\n", job->rm.ops->name);
     return rc;
@@ -103,11 +100,11 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 {
     struct job job;
     int asked = 0;
-    for (int i = 0; i < OPT_DIR; i++)
+    for (int i = 0; i < OPT_PREFIX; i++)
         asked |= a->opt[i] != NULL;
     if (!asked)
         return scr_tool_usage(t, err, "which? for example --nodes");
-    int rc = scr_job_open(t, a->opt[OPT_DIR], &job, err);
+    int rc = scr_job_open(t, a->opt[OPT_PREFIX], &job, err);
     if (rc == SCR_OK)
         rc = print(&job, a, err);
     scr_job_close(&job);

@@ -132,16 +132,6 @@ static int read_change(struct scr_tool *t, const struct scr_args *a, struct chan
     return SCR_OK;
 }
 
-/* Prefix from the option or the operand. */
-static int open_prefix(struct scr_tool *t, const struct scr_args *a, int create,
-                       struct scr_err *err)
-{
-    const char *given = a->opt[OPT_PREFIX];
-    if (given != NULL && a->noperands > 0)
-        return scr_tool_usage(t, err, "the prefix is given twice");
-    return scr_tool_prefix(t, given ? given : a->operand[0], create, err);
-}
-
 /* --- doing it --- */
 
 static void apply(int64_t *field, int unset, int64_t value)
@@ -260,32 +250,68 @@ static int end_run(struct scr_tool *t, struct scr_err *err)
     return rc;
 }
 
-static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
+static int halt_one(struct scr_tool *t, const struct scr_args *a, struct change *c,
+                    const char *prefix, struct scr_err *err)
 {
-    struct change c;
-    int rc = read_change(t, a, &c, err);
-    if (rc != SCR_OK)
-        return rc;
     int is_remove = a->opt[OPT_REMOVE] != NULL;
-    for (int i = OPT_CHECKPOINTS; i <= OPT_LIST && is_remove; i++)
-        if (a->opt[i] != NULL)
-            return scr_tool_usage(
-                t, err, "options --remove and --%s exclude each other", opts[i].name);
-    if ((rc = open_prefix(t, a, c.is_change && !is_remove, err)) != SCR_OK)
+    scr_prefix_fini(&t->prefix);
+    int rc = scr_tool_prefix(t, prefix, c->is_change && !is_remove, err);
+    if (rc != SCR_OK)
         return rc;
     if (is_remove)
         return scr_prefix_state_remove(&t->env, &t->prefix, "halt.scr", err);
-    if (c.is_change)
-        rc = scr_prefix_state_update(&t->env, &t->prefix, "halt.scr", edit_halt, &c,
-                                     err);
-    if (rc == SCR_OK && c.immediate)
+    if (c->is_change)
+        rc =
+            scr_prefix_state_update(&t->env, &t->prefix, "halt.scr", edit_halt, c, err);
+    if (rc == SCR_OK && c->immediate)
         rc = end_run(t, err);
     return rc == SCR_OK ? list(t, a->opt[OPT_JSON] != NULL, err) : rc;
 }
 
+static int check_options(struct scr_tool *t, const struct scr_args *a,
+                         struct scr_err *err)
+{
+    for (int i = OPT_CHECKPOINTS; i <= OPT_LIST && a->opt[OPT_REMOVE] != NULL; i++)
+        if (a->opt[i] != NULL)
+            return scr_tool_usage(
+                t, err, "options --remove and --%s exclude each other", opts[i].name);
+    if (a->opt[OPT_PREFIX] != NULL && a->noperands > 0)
+        return scr_tool_usage(t, err, "the prefix is given twice");
+    if (a->opt[OPT_JSON] != NULL && a->noperands > 1)
+        return scr_tool_usage(t, err, "option --json takes one prefix");
+    return SCR_OK;
+}
+
+/* One prefix that cannot be had does not keep the others' jobs running. */
+static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
+{
+    struct change c;
+    struct scr_err first = SCR_ERR_INIT;
+    int rc = read_change(t, a, &c, err);
+    if (rc == SCR_OK)
+        rc = check_options(t, a, err);
+    if (rc != SCR_OK || a->noperands <= 1)
+        return rc != SCR_OK
+                   ? rc
+                   : halt_one(t, a, &c,
+                              a->opt[OPT_PREFIX] ? a->opt[OPT_PREFIX] : a->operand[0],
+                              err);
+    for (int i = 0; i < a->noperands; i++) {
+        struct scr_err why = SCR_ERR_INIT;
+        scr_tool_print_line(t, "%s:", a->operand[i]);
+        int one = halt_one(t, a, &c, a->operand[i], &why);
+        if (one != SCR_OK && rc == SCR_OK)
+            first = why;
+        else if (one != SCR_OK)
+            scr_log(&t->log, SCR_LOG_ERROR, "%s", why.text);
+        rc = rc == SCR_OK ? one : rc;
+    }
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", first.text);
+}
+
 const struct scr_cmd scr_cmd_halt = {
     .name = "halt",
-    .usage = "[OPTION]... [PREFIX]",
+    .usage = "[OPTION]... [PREFIX]...",
     .about =
         "Tells the job that runs in the prefix directory PREFIX (the current one by\n"
         "default) when to stop. Without a condition: after its next checkpoint. The\n"
@@ -296,6 +322,6 @@ const struct scr_cmd scr_cmd_halt = {
              "2014-01-14T11:26:06. --before takes effect once the time left is no more "
              "than\n"
              "the seconds of --seconds or SCR_HALT_SECONDS.",
-    .max_operands = 1,
+    .max_operands = -1,
     .run = run,
 };

@@ -17,18 +17,26 @@ enum {
     OPT_COMPRESS,
     OPT_EXPAND,
     OPT_SORT,
+    OPT_SIZE,
+    OPT_DELIMITER,
+    OPT_HOSTS,
     OPT_JSON
 };
 
 static const struct scr_opt opts[] = {
     [OPT_COUNT] = { "count", 'c', NULL, "print the number of hosts" },
     [OPT_NTH] = { "nth", 'n', "N", "print the Nth host, counting from 1" },
-    [OPT_MINUS] = { "minus", 'm', "A:B", "print the hosts of A that are not in B" },
+    [OPT_MINUS] = { "minus", 'm', "A:B",
+                    "print the hosts of A that are not in B, also written A B" },
     [OPT_INTERSECTION] = { "intersection", 'i', "A:B",
-                           "print the hosts of A that are in B" },
+                           "print the hosts of A that are in B, also written A B" },
     [OPT_COMPRESS] = { "compress", 'C', NULL, "print the list in its short form" },
-    [OPT_EXPAND] = { "expand", 'x', NULL, "print every host, separated by commas" },
+    [OPT_EXPAND] = { "expand", 'e', NULL, "print every host, separated by commas" },
     [OPT_SORT] = { "sort", 's', NULL, "order by name and number before compressing" },
+    [OPT_SIZE] = { "size", 0, "N", "print the first N hosts only" },
+    [OPT_DELIMITER] = { "delimiter", 'd', "TEXT",
+                        "with --expand: what separates hosts, instead of a comma" },
+    [OPT_HOSTS] = { "hosts", 'h', "HOSTS", "another way to give HOSTS" },
     [OPT_JSON] = { "json", 0, NULL, "print the hosts as a JSON array of strings" },
     { 0 },
 };
@@ -43,10 +51,12 @@ static int read_operands(struct scr_tool *t, const struct scr_args *a,
                          struct scr_hostlist *out, struct scr_err *err)
 {
     struct scr_str joined = SCR_STR_INIT;
-    if (a->noperands == 0)
+    const char *first = a->opt[OPT_HOSTS];
+    if (a->noperands == 0 && first == NULL)
         return scr_tool_usage(t, err, "which hosts?");
+    scr_str_printf(&joined, "%s", first ? first : "");
     for (int i = 0; i < a->noperands; i++)
-        scr_str_printf(&joined, "%s%s", i > 0 ? "," : "", a->operand[i]);
+        scr_str_printf(&joined, "%s%s", first || i > 0 ? "," : "", a->operand[i]);
     int rc = joined.bad ? scr_no_memory(err) : scr_hostlist_expand(joined.p, out, err);
     scr_str_free(&joined);
     return rc;
@@ -55,24 +65,34 @@ static int read_operands(struct scr_tool *t, const struct scr_args *a,
 typedef int (*combine)(const struct scr_hostlist *, const struct scr_hostlist *,
                        struct scr_hostlist *, struct scr_err *);
 
-/* "A:B"; host names hold no colon. */
-static int read_pair(struct scr_tool *t, const char *pair, combine f,
-                     struct scr_hostlist *out, struct scr_err *err)
+static int combine_lists(const char *left, const char *right, combine f,
+                         struct scr_hostlist *out, struct scr_err *err)
 {
     struct scr_hostlist a = SCR_HOSTLIST_INIT, b = SCR_HOSTLIST_INIT;
-    const char *colon = strchr(pair, ':');
-    if (colon == NULL || strchr(colon + 1, ':') != NULL)
-        return scr_tool_usage(t, err, "\"%s\" is not two host lists A:B", pair);
-    int rc = SCR_E_NOMEM;
-    char *left = scr_asprintf("%.*s", (int)(colon - pair), pair);
-    if (left == NULL)
-        scr_fail(err, rc, 0, "host list: out of memory");
-    else if ((rc = scr_hostlist_expand(left, &a, err)) == SCR_OK &&
-             (rc = scr_hostlist_expand(colon + 1, &b, err)) == SCR_OK)
+    int rc = scr_hostlist_expand(left, &a, err);
+    if (rc == SCR_OK)
+        rc = scr_hostlist_expand(right, &b, err);
+    if (rc == SCR_OK)
         rc = f(&a, &b, out, err);
-    free(left);
     scr_hostlist_free(&a);
     scr_hostlist_free(&b);
+    return rc;
+}
+
+/* "A:B", as host names hold no colon, or A and the operand B. */
+static int read_pair(struct scr_tool *t, const struct scr_args *args, const char *pair,
+                     combine f, struct scr_hostlist *out, struct scr_err *err)
+{
+    const char *colon = strchr(pair, ':');
+    int has_operand = args->noperands == 1;
+    if ((colon != NULL) == has_operand || args->noperands > 1 ||
+        (colon != NULL && strchr(colon + 1, ':') != NULL))
+        return scr_tool_usage(t, err, "\"%s\" is not two host lists A:B", pair);
+    if (has_operand)
+        return combine_lists(pair, args->operand[0], f, out, err);
+    char *left = scr_asprintf("%.*s", (int)(colon - pair), pair);
+    int rc = left ? combine_lists(left, colon + 1, f, out, err) : scr_no_memory(err);
+    free(left);
     return rc;
 }
 
@@ -82,10 +102,8 @@ static int read_hosts(struct scr_tool *t, const struct scr_args *a,
     int is_minus = a->opt[OPT_MINUS] != NULL;
     if (!is_minus && a->opt[OPT_INTERSECTION] == NULL)
         return read_operands(t, a, out, err);
-    if (a->noperands > 0)
-        return scr_tool_usage(t, err, "unexpected argument \"%s\"", a->operand[0]);
-    return is_minus ? read_pair(t, a->opt[OPT_MINUS], scr_hostlist_minus, out, err)
-                    : read_pair(t, a->opt[OPT_INTERSECTION], scr_hostlist_intersect,
+    return is_minus ? read_pair(t, a, a->opt[OPT_MINUS], scr_hostlist_minus, out, err)
+                    : read_pair(t, a, a->opt[OPT_INTERSECTION], scr_hostlist_intersect,
                                 out, err);
 }
 
@@ -104,10 +122,11 @@ static int print_json(struct scr_tool *t, const struct scr_hostlist *l,
     return scr_tool_json(t, array, err);
 }
 
-static void print_expanded(struct scr_tool *t, const struct scr_hostlist *l)
+static void print_expanded(struct scr_tool *t, const struct scr_hostlist *l,
+                           const char *delimiter)
 {
     for (size_t i = 0; i < l->n; i++)
-        scr_tool_print(t, "%s%s", i > 0 ? "," : "", l->name[i]);
+        scr_tool_print(t, "%s%s", i > 0 ? delimiter : "", l->name[i]);
     scr_tool_print(t, "\n");
 }
 
@@ -146,10 +165,20 @@ static int print_hosts(struct scr_tool *t, const struct scr_args *a,
     else if (a->opt[OPT_JSON] != NULL)
         return print_json(t, l, err);
     else if (a->opt[OPT_EXPAND] != NULL)
-        print_expanded(t, l);
+        print_expanded(t, l, a->opt[OPT_DELIMITER] ? a->opt[OPT_DELIMITER] : ",");
     else
         return print_compressed(t, l, a->opt[OPT_SORT] != NULL, err);
     return SCR_OK;
+}
+
+static int keep_first(struct scr_tool *t, const struct scr_args *a,
+                      struct scr_hostlist *l, struct scr_err *err)
+{
+    int64_t most = INT32_MAX;
+    int rc = scr_tool_int(t, a, OPT_SIZE, 0, INT32_MAX, &most, err);
+    while (rc == SCR_OK && l->n > (size_t)most)
+        free(l->name[--l->n]);
+    return rc;
 }
 
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
@@ -158,6 +187,8 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     int rc = scr_tool_exclusive(t, a, err, actions);
     if (rc == SCR_OK)
         rc = read_hosts(t, a, &l, err);
+    if (rc == SCR_OK)
+        rc = keep_first(t, a, &l, err);
     if (rc == SCR_OK)
         rc = print_hosts(t, a, &l, err);
     scr_hostlist_free(&l);

@@ -5,12 +5,14 @@
 
 #include "job.h"
 
-enum { OPT_STEP, OPT_OLD_STEP, OPT_PREFIX };
+enum { OPT_STEP, OPT_OLD_STEP, OPT_PREFIX, OPT_BINDIR, OPT_LAUNCHER };
 
 static const struct scr_opt opts[] = {
     [OPT_STEP] = { "step", 'j', "ID", "the step (default: the newest that runs)" },
     [OPT_OLD_STEP] = { "jobStepId", 0, "ID", NULL /* as it was called */ },
     [OPT_PREFIX] = { "prefix", 'p', "DIR", "prefix directory of the job" },
+    [OPT_BINDIR] = { "bindir", 'b', "DIR", NULL /* of SCR 3.x; nothing is there */ },
+    [OPT_LAUNCHER] = { "launcher", 'l', "NAME", NULL /* likewise */ },
     { 0 },
 };
 
@@ -19,7 +21,10 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     struct job job;
     const char *step = a->opt[OPT_STEP] ? a->opt[OPT_STEP] : a->opt[OPT_OLD_STEP];
     char *killed = NULL;
-    int rc = scr_job_open(t, a->opt[OPT_PREFIX], &job, err);
+    int rc = scr_job_launcher(t, a, OPT_LAUNCHER, err);
+    if (rc != SCR_OK)
+        return rc;
+    rc = scr_job_open(t, a->opt[OPT_PREFIX], &job, err);
     if (rc == SCR_OK)
         rc = scr_rm_kill_step(&job.rm, step, NULL, &killed, err);
     if (rc == SCR_OK && killed != NULL)

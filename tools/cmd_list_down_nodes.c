@@ -9,13 +9,27 @@
 #include "events.h"
 #include "job.h"
 
-enum { OPT_DOWN, OPT_REASON, OPT_TIMEOUT, OPT_LOG, OPT_PREFIX, OPT_JSON };
+enum {
+    OPT_DOWN,
+    OPT_REASON,
+    OPT_FREE,
+    OPT_TIMEOUT,
+    OPT_LOG,
+    OPT_SECS,
+    OPT_LAUNCHER,
+    OPT_PREFIX,
+    OPT_JSON
+};
 
 static const struct scr_opt opts[] = {
     [OPT_DOWN] = { "down", 'd', "NODES", "nodes known to be down" },
     [OPT_REASON] = { "reason", 'r', NULL, "print the reason of each" },
+    [OPT_FREE] = { "free", 'f', NULL,
+                   "compare capacities with what is free on a node, not in all" },
     [OPT_TIMEOUT] = { "timeout", 'T', "TIME", "time for all tests (SCR_NODE_TIMEOUT)" },
     [OPT_LOG] = { "log", 'l', NULL, "record each in the event log, too" },
+    [OPT_SECS] = { "secs", 's', "N", "with --log: seconds that the run took" },
+    [OPT_LAUNCHER] = SCR_JOB_LAUNCHER_OPT,
     [OPT_PREFIX] = { "prefix", 'p', "DIR", "prefix directory of the job" },
     [OPT_JSON] = { "json", 0, NULL, "print JSON" },
     { 0 },
@@ -95,14 +109,14 @@ static int list(struct scr_tool *t, const struct scr_args *a, const struct job *
     if (rc == SCR_OK)
         rc = add_known(t, a, nodes, down, err);
     if (rc == SCR_OK)
-        rc = scr_job_test_nodes(job, nodes, limit, down, err);
+        rc = scr_job_test_nodes(job, nodes, limit, a->opt[OPT_FREE] != NULL, down, err);
     scr_hostlist_free(&given);
     return rc;
 }
 
 /* Those that somebody else has found are in the log already. The answer does not depend
  * on the log: who asked may be about to start on the nodes that are left. */
-static void log_found(struct job *job, const struct scr_downs *down)
+static void log_found(struct job *job, int64_t secs, const struct scr_downs *down)
 {
     struct scr_err why = SCR_ERR_INIT;
     size_t known = 0;
@@ -111,7 +125,7 @@ static void log_found(struct job *job, const struct scr_downs *down)
     while (known < down->nodes.n && strcmp(down->reason[known], DOWN_BEFORE) == 0)
         known++;
     if (scr_tool_prefix(job->t, job->prm.prefix, 0, &why) == SCR_OK)
-        scr_tool_event_down(job->t, &job->prm, down, known);
+        scr_tool_event_down(job->t, &job->prm, down, known, secs);
     else
         scr_log(job->t->env.log, SCR_LOG_WARN, "event log: %s", why.text);
 }
@@ -120,11 +134,17 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 {
     struct job job;
     struct scr_downs down = SCR_DOWNS_INIT;
-    int rc = scr_job_open(t, a->opt[OPT_PREFIX], &job, err);
+    int64_t secs = -1;
+    int rc = scr_tool_int(t, a, OPT_SECS, 0, INT32_MAX, &secs, err);
+    if (rc == SCR_OK)
+        rc = scr_job_launcher(t, a, OPT_LAUNCHER, err);
+    if (rc != SCR_OK)
+        return rc;
+    rc = scr_job_open(t, a->opt[OPT_PREFIX], &job, err);
     if (rc == SCR_OK)
         rc = list(t, a, &job, &down, err);
     if (rc == SCR_OK && a->opt[OPT_LOG] != NULL && down.nodes.n > 0)
-        log_found(&job, &down);
+        log_found(&job, secs, &down);
     if (rc == SCR_OK)
         rc = print(t, a, &down, err);
     if (rc == SCR_OK && down.nodes.n > 0)

@@ -8,6 +8,7 @@
 #include "build.h"
 #include "fmt/lost_output.h"
 #include "fmt/state.h"
+#include "job.h"
 #include "reach.h"
 #include "red/survey.h"
 #include "scanhash.h"
@@ -17,6 +18,7 @@
 
 enum {
     OPT_PREFIX,
+    OPT_LAUNCHER,
     OPT_JOBSET,
     OPT_DOWN,
     OPT_TIMEOUT,
@@ -28,7 +30,8 @@ enum {
 static const struct scr_opt opts[] = {
     [OPT_PREFIX] = { "prefix", 'p', "DIR",
                      "prefix directory (default: the current one)" },
-    [OPT_JOBSET] = { "jobset", 'j', "NODES", "nodes of the job (default: all of it)" },
+    [OPT_LAUNCHER] = SCR_JOB_LAUNCHER_OPT,
+    [OPT_JOBSET] = { "jobset", 0, "NODES", "nodes of the job (default: all of it)" },
     [OPT_DOWN] = { "down", 'd', "NODES", "nodes that are lost" },
     [OPT_TIMEOUT] = { "timeout", 'T', "TIME",
                       "longest time for the nodes to copy (default: as the job has)" },
@@ -403,7 +406,8 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 {
     struct postrun p = { .t = t, .a = a };
     int enabled = 0, rc;
-    if ((rc = scr_tool_hosts(t, a, OPT_JOBSET, NULL, err)) == SCR_OK &&
+    if ((rc = scr_job_launcher(t, a, OPT_LAUNCHER, err)) == SCR_OK &&
+        (rc = scr_tool_hosts(t, a, OPT_JOBSET, NULL, err)) == SCR_OK &&
         (rc = scr_tool_hosts(t, a, OPT_DOWN, NULL, err)) == SCR_OK &&
         (rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err)) == SCR_OK)
         rc = is_enabled(&p, &enabled, err);

@@ -9,9 +9,13 @@
 #include "red/redfile.h"
 #include "tool.h"
 
-enum { OPT_JSON };
+enum { OPT_MODE, OPT_JSON };
 
 static const struct scr_opt opts[] = {
+    [OPT_MODE] = { "mode", 'm', "MODE",
+                   "tree: every key on a line of its own; keyval: \"key = value\" "
+                   "where a "
+                   "key has a single value (default)" },
     [OPT_JSON] = { "json", 'j', NULL, "print JSON" },
     { 0 },
 };
@@ -78,16 +82,31 @@ static json_t *hash_json(const scr_hash *h)
 
 /* --- the command --- */
 
-static int print_file(struct scr_tool *t, const char *path, int is_json, int indent,
-                      struct scr_err *err)
+static int read_mode(struct scr_tool *t, const struct scr_args *a, int *is_tree,
+                     struct scr_err *err)
 {
+    const char *mode = a->opt[OPT_MODE];
+    *is_tree = mode != NULL && strcmp(mode, "tree") == 0;
+    if (mode != NULL && !*is_tree && strcmp(mode, "keyval") != 0)
+        return scr_tool_usage(t, err,
+                              "option --mode: \"%s\" is neither tree nor keyval", mode);
+    return SCR_OK;
+}
+
+static int print_file(struct scr_tool *t, const struct scr_args *a, const char *path,
+                      int indent, struct scr_err *err)
+{
+    int is_json = a->opt[OPT_JSON] != NULL, is_tree = 0;
+    int rc = read_mode(t, a, &is_tree, err);
+    if (rc != SCR_OK)
+        return rc;
     uint64_t rest = 0;
     scr_hash *h = scr_hash_new();
-    int rc = h ? read_hash(t, path, h, &rest, err) : scr_no_memory(err);
+    rc = h ? read_hash(t, path, h, &rest, err) : scr_no_memory(err);
     if (rc == SCR_OK && is_json)
         rc = scr_tool_json(t, hash_json(h), err);
     else if (rc == SCR_OK)
-        scr_hash_fprint(t->out, h, indent);
+        (is_tree ? scr_hash_fprint_tree : scr_hash_fprint)(t->out, h, indent);
     if (rc == SCR_OK && !is_json && rest > 0)
         scr_tool_print(t, "%*s# %llu bytes of data follow the hash\n", indent, "",
                        (unsigned long long)rest);
@@ -104,7 +123,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     for (int i = 0; i < a->noperands && rc == SCR_OK; i++) {
         if (many)
             scr_tool_print(t, "%s:\n", a->operand[i]);
-        rc = print_file(t, a->operand[i], is_json, many ? 2 : 0, err);
+        rc = print_file(t, a, a->operand[i], many ? 2 : 0, err);
     }
     return rc;
 }

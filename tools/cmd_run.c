@@ -48,7 +48,7 @@ static int is_enabled(struct scr_tool *t, int *enabled, struct scr_err *err)
         rc = scr_cfg_params(t->cfg, &prm, err);
     *enabled = rc == SCR_OK && prm.enable;
     if (rc == SCR_OK)
-        t->log.level = prm.debug;
+        t->log.level = prm.debug > t->log.level ? prm.debug : t->log.level;
     return rc;
 }
 

@@ -4,12 +4,15 @@
 
 #include "job.h"
 
-enum { OPT_DOWN, OPT_RUNS, OPT_PREFIX, OPT_DIR };
+enum { OPT_DOWN, OPT_MIN_NODES, OPT_RUNS, OPT_PREFIX, OPT_DIR };
 
 static const struct scr_opt opts[] = {
     [OPT_DOWN] = { "down", 'D', "NODES",
                    "nodes that cannot be used: are enough left without them?" },
-    [OPT_RUNS] = { "runs", 'r', "N", "runs made so far: does SCR_RUNS allow another?" },
+    [OPT_MIN_NODES] = { "min-nodes", 0, "N",
+                        "nodes that a run needs (default: SCR_MIN_NODES, or as many as "
+                        "the last one had)" },
+    [OPT_RUNS] = { "runs", 'r', "N", "runs that are left: stop at 0" },
     [OPT_PREFIX] = { "prefix", 'p', "DIR", "prefix directory of the job" },
     [OPT_DIR] = { "dir", 'd', "DIR", "the same" },
     { 0 },
@@ -18,15 +21,26 @@ static const struct scr_opt opts[] = {
 static int check_runs(const struct job *job, const struct scr_args *a,
                       struct scr_err *err, int *stop)
 {
-    int64_t made = 0;
-    int rc = scr_tool_int(job->t, a, OPT_RUNS, 0, INT32_MAX, &made, err);
-    if (rc == SCR_OK && a->opt[OPT_RUNS] != NULL && job->prm.runs >= 0 &&
-        made >= job->prm.runs) {
-        scr_tool_print(job->t, "no runs left: %lld of %d made\n", (long long)made,
-                       job->prm.runs);
+    int64_t left = 1;
+    int rc = scr_tool_int(job->t, a, OPT_RUNS, 0, INT32_MAX, &left, err);
+    if (rc == SCR_OK && left == 0) {
+        scr_tool_print(job->t, "no runs left\n");
         *stop = 1;
     }
     return rc;
+}
+
+/* *from: who says so. */
+static int ask_need(const struct job *job, const struct scr_args *a, size_t *need,
+                    const char **from, struct scr_err *err)
+{
+    int64_t n = 0;
+    int rc = scr_tool_int(job->t, a, OPT_MIN_NODES, 1, INT32_MAX, &n, err);
+    *need = (size_t)n;
+    *from = "--min-nodes";
+    if (rc != SCR_OK || n > 0)
+        return rc;
+    return scr_job_needs(job, &job->t->prefix, 0, need, from, err);
 }
 
 static int check_nodes(const struct job *job, const struct scr_args *a,
@@ -41,7 +55,7 @@ static int check_nodes(const struct job *job, const struct scr_args *a,
     if (rc == SCR_OK)
         rc = scr_hostlist_minus(&job->rm.nodes, &down, &left, err);
     if (rc == SCR_OK)
-        rc = scr_job_needs(job, &job->t->prefix, 0, &need, &from, err);
+        rc = ask_need(job, a, &need, &from, err);
     if (rc == SCR_OK && left.n < need) {
         scr_tool_print(job->t, "%zu nodes left of %zu, %zu needed (%s)\n", left.n,
                        job->rm.nodes.n, need, from);

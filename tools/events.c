@@ -42,10 +42,11 @@ void scr_tool_event_try(struct scr_tool *t, const struct scr_params *prm,
 }
 
 void scr_tool_event_down(struct scr_tool *t, const struct scr_params *prm,
-                         const struct scr_downs *down, size_t from)
+                         const struct scr_downs *down, size_t from, int64_t secs)
 {
     struct scr_event e = SCR_EVENT_INIT;
     e.event = "NODE_FAIL";
+    e.secs = (double)secs;
     for (size_t i = from; i < down->nodes.n && scr_tool_logs(prm); i++) {
         char *note = scr_asprintf("%s: %s", down->nodes.name[i], down->reason[i]);
         e.note = note ? note : down->nodes.name[i];

@@ -19,8 +19,9 @@ int scr_tool_event(const struct scr_tool *t, const struct scr_params *prm,
  * is a warning, once. */
 void scr_tool_event_try(struct scr_tool *t, const struct scr_params *prm,
                         const struct scr_event *e);
-/* NODE_FAIL for each of down from number `from` on, "<node>: <reason>" as its note. */
+/* NODE_FAIL for each of down from number `from` on, "<node>: <reason>" as its note;
+ * secs: how long the run took, < 0: not known. */
 void scr_tool_event_down(struct scr_tool *t, const struct scr_params *prm,
-                         const struct scr_downs *down, size_t from);
+                         const struct scr_downs *down, size_t from, int64_t secs);
 
 #endif

@@ -9,6 +9,7 @@
 #include "base/cwd.h"
 #include "base/str.h"
 #include "reach.h"
+#include "rm/launch.h"
 
 static int read_config(struct job *job, struct scr_err *err)
 {
@@ -69,10 +70,24 @@ int scr_job_reload(struct job *job, struct scr_err *err)
     return rc;
 }
 
-int scr_job_test_nodes(const struct job *job, const struct scr_hostlist *nodes,
-                       double timeout_s, struct scr_downs *down, struct scr_err *err)
+int scr_job_launcher(struct scr_tool *t, const struct scr_args *a, int row,
+                     struct scr_err *err)
 {
-    const char *check[] = { job->self, "check_node", "--prefix", job->prm.prefix,
+    struct scr_err why = SCR_ERR_INIT;
+    if (a->opt[row] == NULL || scr_launcher_check(a->opt[row], &why) == SCR_OK)
+        return SCR_OK;
+    return scr_tool_usage(t, err, "%s", why.text);
+}
+
+int scr_job_test_nodes(const struct job *job, const struct scr_hostlist *nodes,
+                       double timeout_s, int use_free, struct scr_downs *down,
+                       struct scr_err *err)
+{
+    const char *check[] = { job->self,
+                            "check_node",
+                            "--prefix",
+                            job->prm.prefix,
+                            use_free ? "--free" : NULL,
                             NULL };
     const struct scr_node_tests tests = { &job->rm, job->is_stale ? NULL : check,
                                           timeout_s };

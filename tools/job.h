@@ -29,9 +29,22 @@ void scr_job_close(struct job *job);
  * is no test of nodes. */
 int scr_job_reload(struct job *job, struct scr_err *err);
 
-/* Adds to down the nodes that fail a test; timeout_s 0: SCR_NODE_TIMEOUT. */
+/* A row of options: commands of SCR 3.x are told of the launcher, ours find out by
+ * themselves how commands are run on nodes. */
+#define SCR_JOB_LAUNCHER_OPT                                                           \
+    {                                                                                  \
+        "joblauncher", 'j', "NAME",                                                    \
+            "launcher of the job, as srun; nothing depends on it"                      \
+    }
+/* SCR_E_USAGE if the row was given and its value is no launcher. */
+int scr_job_launcher(struct scr_tool *t, const struct scr_args *a, int row,
+                     struct scr_err *err);
+
+/* Adds to down the nodes that fail a test; timeout_s 0: SCR_NODE_TIMEOUT; use_free:
+ * capacities are compared with what is free. */
 int scr_job_test_nodes(const struct job *job, const struct scr_hostlist *nodes,
-                       double timeout_s, struct scr_downs *down, struct scr_err *err);
+                       double timeout_s, int use_free, struct scr_downs *down,
+                       struct scr_err *err);
 
 /* How many nodes the next run needs, and in `from` who says so: SCR_MIN_NODES, asked
  * (the launcher's options, 0: they do not say), the previous run, else all. */

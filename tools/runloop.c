@@ -235,11 +235,11 @@ static int run_once(struct runloop *l, struct scr_err *err)
 static int find_down(struct runloop *l, struct scr_err *err)
 {
     size_t known = l->down.nodes.n;
-    int rc = scr_job_test_nodes(&l->job, &l->job.rm.nodes, 0, &l->down, err);
+    int rc = scr_job_test_nodes(&l->job, &l->job.rm.nodes, 0, 0, &l->down, err);
     for (size_t i = known; i < l->down.nodes.n && rc == SCR_OK; i++)
         SAY(l, SCR_LOG_NOTE, "node %s is left out: %s", l->down.nodes.name[i],
             l->down.reason[i]);
-    scr_tool_event_down(l->t, &l->job.prm, &l->down, known);
+    scr_tool_event_down(l->t, &l->job.prm, &l->down, known, -1);
     scr_hostlist_free(&l->good);
     if (rc == SCR_OK)
         rc = scr_hostlist_minus(&l->job.rm.nodes, &l->down.nodes, &l->good, err);

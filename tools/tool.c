@@ -277,8 +277,11 @@ static int run_command(struct scr_tool *t, int argc, char **argv)
         scr_args_help(t->out, t->who, t->cmd);
     else if (rc == SCR_OK && builtin == SCR_ARGS_VERSION)
         print_version(t);
-    else if (rc == SCR_OK)
+    else if (rc == SCR_OK) {
+        if (a.verbose)
+            t->log.level = SCR_LOG_INFO;
         rc = t->cmd->run(t, &a, &err);
+    }
     if (is_answer(rc) && finish_output(t, &err) != SCR_OK)
         rc = err.code;
     scr_args_fini(&a);

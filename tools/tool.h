@@ -58,6 +58,7 @@ struct scr_args {
     int count[SCR_TOOL_MAX_OPTS]; /* how often it was given */
     const char **operand;         /* NULL-terminated */
     int noperands;
+    int verbose;      /* 1: --verbose was given */
     int after_dashes; /* index of the first operand after "--"; noperands if none */
 };
 

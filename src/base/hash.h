@@ -135,5 +135,7 @@ size_t scr_hash_lookup_steps(const scr_hash *h);
 /* As a tree, two spaces a level after indent; an element whose hash is one empty key
  * prints as "key = value". Control characters are escaped as \xHH. */
 void scr_hash_fprint(FILE *out, const scr_hash *h, int indent);
+/* The same, but each key and value on a line of its own. */
+void scr_hash_fprint_tree(FILE *out, const scr_hash *h, int indent);
 
 #endif

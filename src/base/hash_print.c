@@ -20,10 +20,10 @@ static const char *plain_value(const scr_hash_elem *e)
                                                                        : NULL;
 }
 
-void scr_hash_fprint(FILE *out, const scr_hash *h, int indent)
+static void print(FILE *out, const scr_hash *h, int indent, int is_tree)
 {
     for (SCR_HASH_EACH(e, h)) {
-        const char *value = plain_value(e);
+        const char *value = is_tree ? NULL : plain_value(e);
         (void)fprintf(out, "%*s", indent, "");
         print_key(out, e->key);
         if (value != NULL) {
@@ -32,6 +32,16 @@ void scr_hash_fprint(FILE *out, const scr_hash *h, int indent)
         }
         (void)fputc('\n', out);
         if (value == NULL)
-            scr_hash_fprint(out, e->hash, indent + 2);
+            print(out, e->hash, indent + 2, is_tree);
     }
+}
+
+void scr_hash_fprint(FILE *out, const scr_hash *h, int indent)
+{
+    print(out, h, indent, 0);
+}
+
+void scr_hash_fprint_tree(FILE *out, const scr_hash *h, int indent)
+{
+    print(out, h, indent, 1);
 }

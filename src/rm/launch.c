@@ -83,8 +83,11 @@ static int tell_apart(const char *base, struct scr_launcher *l, struct scr_err *
     return rc;
 }
 
-static int unknown_launcher(const char *name, struct scr_err *err)
+int scr_launcher_check(const char *name, struct scr_err *err)
 {
+    const struct scr_launcher_ops *one = NULL;
+    if (count_named(scr_path_base(name), &one) > 0)
+        return SCR_OK;
     struct scr_str known = SCR_STR_INIT;
     for (int i = 0; i < NLAUNCHERS; i++)
         if (i != 2) /* has the names of the one before it */
@@ -102,9 +105,10 @@ int scr_launcher_open(const struct scr_rm *rm, const char *name, struct scr_laun
     const char *base = scr_path_base(name);
     *l = (struct scr_launcher){ .name = name };
     int n = count_named(base, &l->ops);
-    if (n == 0)
-        return unknown_launcher(name, err);
-    int rc = scr_rm_program(rm, name, &l->path, err);
+    int rc = scr_launcher_check(name, err);
+    if (rc != SCR_OK)
+        return rc;
+    rc = scr_rm_program(rm, name, &l->path, err);
     if (rc == SCR_OK && n > 1)
         rc = tell_apart(base, l, err);
     if (rc != SCR_OK) {

@@ -31,6 +31,8 @@ struct scr_launcher {
     char *path;
 };
 
+/* SCR_E_ARG, with the names that are known, if this is none of them. */
+int scr_launcher_check(const char *name, struct scr_err *err);
 /* SCR_E_ARG: no launcher of that name is known; SCR_E_NOENT: it is not in PATH. mpirun
  * is asked whose it is. */
 int scr_launcher_open(const struct scr_rm *rm, const char *name, struct scr_launcher *l,

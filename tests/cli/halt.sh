@@ -91,8 +91,17 @@ run scr_halt --prefix other other
 fails 2 "the prefix is given twice"
 run scr_halt --list /no/such/directory
 fails 2 "/no/such/directory: no such file or directory"
-run scr_halt a b
-fails 2 'unexpected argument "b"'
+mkdir third
+run scr_halt -c 3 other third
+is 0 "other:
+CheckpointsLeft = 3
+third:
+CheckpointsLeft = 3"
+run scr_halt --remove no-such third
+fails 2 "no-such: no such file or directory"
+check "the next one is halted all the same" ! -e third/.scr/halt.scr
+run scr_halt --json other third
+fails 2 "option --json takes one prefix"
 
 # a broken configuration keeps nobody from halting a job
 echo "SCR_FLUSH" >.scrconf

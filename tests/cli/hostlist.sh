@@ -18,6 +18,16 @@ is 0 "atlas[3,6,9-11]"
 run scr_glob_hosts --intersection "$atlas":"atlas[5,7,20]"
 is 0 "atlas[5,7]"
 
+# the same as SCR 3.x has it
+run scr_glob_hosts -n 3 -h "$atlas"
+is 0 atlas6
+run scr_hostlist -m "$atlas" "atlas[5,7,20]"
+is 0 "atlas[3,6,9-11]"
+run scr_hostlist -i "$atlas" "atlas[5,7,20]"
+is 0 "atlas[5,7]"
+run scr_hostlist -e -d ' ' --size 2 "$atlas"
+is 0 "atlas3 atlas5"
+
 # there and back, order, duplicates and padding kept
 run scr_hostlist --expand "n[008-010,3],x"
 is 0 "n008,n009,n010,n3,x"
@@ -59,7 +69,7 @@ fails 2 'is not two host lists A:B'
 run scr_hostlist --minus "a:b:c"
 fails 2 'is not two host lists A:B'
 run scr_hostlist --minus a:b c
-fails 2 'unexpected argument "c"'
+fails 2 "is not two host lists A:B"
 run scr_hostlist --count --expand a
 fails 2 "options --count and --expand exclude each other"
 run scr_hostlist --exapnd a

@@ -80,10 +80,12 @@ until_true() {
 common() {
     run "$1" --help
     has 0 "Usage: $1 "
-    has 0 "  -h, --help"
+    has 0 "--help"
     cp "$out" "$tmp/.help"
-    run "$1" -h
-    is 0 "$(cat "$tmp/.help")"
+    if grep -q '^  -h, --help' "$tmp/.help"; then # elsewhere it is what it is in SCR 3.x
+        run "$1" -h
+        is 0 "$(cat "$tmp/.help")"
+    fi
     run "$1" --version
     is 0 "$1 (SCR) $SCR_TEST_VERSION"
     run "$1" --no-such-option

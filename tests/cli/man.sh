@@ -4,16 +4,16 @@
 # The man page of a command and its --help list the same options.
 . "${0%/*}/lib.sh"
 
-# long options of a help text; every command has --help and --version, pages need not say so
+# long options of a help text; every command has --help, --version and --verbose, pages need not say so
 help_options() {
-    sed -n 's/^  \(-., \|    \)\(--[a-z0-9-]*\).*/\2/p' | grep -vx -e --help -e --version | sort
+    sed -n 's/^  \(-., \|    \)\(--[a-z0-9-]*\).*/\2/p' | grep -vx -e --help -e --version -e --verbose | sort
 }
 
 # … and of the OPTIONS of a page: **-p**, **\--prefix** *DIR*
 page_options() {
     sed -n '/^# OPTIONS/,/^# [^O]/p' "$1" | grep '^\*\*\\*-' |
         sed 's/\*\*\\--\([a-z0-9-]*\)\*\*/\n--\1\n/g' | grep '^--' |
-        grep -vx -e --help -e --version | sort
+        grep -vx -e --help -e --version -e --verbose | sort
 }
 
 sed -n 's/^X([a-z0-9_]*, *"\([^" ]*\).*/\1/p' "$SCR_TEST_SOURCE/src/defs/commands.def" >.commands

@@ -56,7 +56,7 @@ fi
 cli_cache "$tmp/store" user1 job1 7 XOR 4 4 "$PWD"
 traced 0 scr_prerun
 traced 0 scr_test_runtime
-traced 0 scr_env --user --jobid --nodes --down --runnodes --endtime --prefix --manager
+traced 0 scr_env --user --jobid --nodes --down --runnodes --endtime --manager
 traced 0 scr_cntl_dir cache
 traced 0 scr_check_node --cache "$tmp/store"
 traced 0 scr_list_down_nodes

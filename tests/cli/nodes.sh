@@ -21,15 +21,15 @@ unset SCR_NODELIST
 SCR_NODELIST='atlas[1-4]' run scr_env --nodes --manager
 is 0 "atlas[1-4]
 NONE"
-run scr_env --user --jobid --nodes --down --runnodes --endtime --prefix --manager
+run scr_env --user --jobid --nodes --down --runnodes --endtime --manager
 is 0 "user1
 defjobid
 
 
 0
 0
-$tmp
 NONE"
+(cd / && run scr_env --prefix "$tmp" --runnodes && is 0 0)
 SLURM_JOBID=1234 SLURM_NODELIST='n[1-5]' PATH="$fixtures/slurm/bin:$PATH" run scr_env -j -n -d -e -m
 is 0 "1234
 n[1-5]
@@ -168,12 +168,14 @@ run scr_should_exit --down n2
 is 0 "3 nodes left of 4, 4 needed (size of the allocation)"
 SCR_MIN_NODES=3 run scr_should_exit --down n2
 is 1 ""
-SCR_RUNS=3 run scr_should_exit --runs 2
+run scr_should_exit --down n2 --min-nodes 3
 is 1 ""
-SCR_RUNS=3 run scr_should_exit --runs 3
-is 0 "no runs left: 3 of 3 made"
-SCR_RUNS=-1 run scr_should_exit --runs 300
+run scr_should_exit --down n2 --min-nodes 4
+is 0 "3 nodes left of 4, 4 needed (--min-nodes)"
+run scr_should_exit --runs 1
 is 1 ""
+run scr_should_exit --runs 0
+is 0 "no runs left"
 SCR_HALT_SECONDS=3600 SCR_END_TIME=$(($(date +%s) + 1800)) run scr_should_exit
 has 0 "halt condition: less than 3600 seconds left"
 run scr_should_exit --runs -1

@@ -61,7 +61,9 @@ clean
 job 7 XOR 4 4
 run env SCR_JOB_ID=other scr_postrun --dry-run # has nothing in its caches
 is 0 "nothing to save: nothing is in cache"
-run scr_postrun --dry-run
+run scr_postrun -j n1 --dry-run
+fails 2 "launcher n1 is not known"
+run scr_postrun -v -j srun --dry-run # as job scripts for SCR 3.1 have it
 is 0 "checkpoint 7 (ckpt.7) is in cache only"
 check "nothing was done" ! -e p/ckpt.7
 # another prefix directory of the job has nothing of that

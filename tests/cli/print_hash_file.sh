@@ -25,6 +25,13 @@ run scr_print_hash_file nodes.scr
 is 0 "NODES = 3"
 run scr_print nodes.scr
 is 0 "NODES = 3"
+run scr_print -m keyval nodes.scr
+is 0 "NODES = 3"
+run scr_print -m tree nodes.scr
+is 0 "NODES
+  3"
+run scr_print --mode list nodes.scr
+fails 2 'option --mode: "list" is neither tree nor keyval'
 run scr_print --json nodes.scr
 is 0 '{
   "NODES": "3"
