@@ -16,6 +16,8 @@ enum {
     OPT_LIST_OUTPUT,
     OPT_LIST_CKPT,
     OPT_BEFORE,
+    OPT_RESUME,
+    OPT_SUMMARY,
     OPT_DIR,
     OPT_PREFIX,
     OPT_NEEDFLUSH_OLD,
@@ -33,6 +35,9 @@ static const struct scr_opt opts[] = {
     [OPT_LIST_CKPT] = { "list-ckpt", 'c', NULL,
                         "list the checkpoints in cache only, newest first" },
     [OPT_BEFORE] = { "before", 'b', "ID", "with --list-ckpt: only those before ID" },
+    [OPT_RESUME] = { "resume", 'r', NULL,
+                     "with --name: complete dataset ID if all of it has arrived" },
+    [OPT_SUMMARY] = { "summary", 'S', NULL, "the same; the summary is part of it" },
     [OPT_DIR] = { "dir", 'd', "DIR", "prefix directory (default: the current one)" },
     [OPT_PREFIX] = { "prefix", 'p', "DIR", "the same" },
     [OPT_NEEDFLUSH_OLD] = { "needflush", 0, "ID", NULL },
@@ -139,6 +144,11 @@ static int answer(struct scr_tool *t, const struct scr_args *a, const scr_hash *
     return scr_tool_usage(t, err, "what is to be told? --latest, --need-flush, …");
 }
 
+static int is_completion(const struct scr_args *a)
+{
+    return a->opt[OPT_RESUME] != NULL || a->opt[OPT_SUMMARY] != NULL;
+}
+
 static int check_use(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
     int rc = scr_tool_exclusive(t, a, err, actions);
@@ -146,6 +156,9 @@ static int check_use(struct scr_tool *t, const struct scr_args *a, struct scr_er
         rc = scr_tool_usage(t, err, "the prefix is given twice");
     if (rc == SCR_OK && a->opt[OPT_BEFORE] != NULL && a->opt[OPT_LIST_CKPT] == NULL)
         rc = scr_tool_usage(t, err, "option --before goes with --list-ckpt");
+    if (rc == SCR_OK && is_completion(a) && a->opt[OPT_NAME] == NULL)
+        rc = scr_tool_usage(t, err, "option --%s goes with --name ID",
+                            a->opt[OPT_RESUME] ? "resume" : "summary");
     return rc;
 }
 
@@ -168,6 +181,34 @@ static int go_by_index(struct scr_tool *t, scr_hash *h, struct scr_err *err)
     return rc;
 }
 
+static int tell(struct scr_tool *t, const struct scr_args *a, scr_hash *h,
+                struct scr_err *err)
+{
+    int rc = scr_prefix_state_read(&t->env, &t->prefix, "flush.scr", h, err);
+    if (rc == SCR_OK)
+        rc = go_by_index(t, h, err);
+    return rc == SCR_OK ? answer(t, a, h, err) : rc;
+}
+
+/* Of a flush that nobody waited for. Files that have not arrived are copied by the
+ * transfer process that has them in its list, or by a scavenge. */
+static int complete(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
+{
+    int64_t id = 0;
+    struct scr_index_entry e;
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc = scr_tool_int(t, a, OPT_NAME, 1, INT32_MAX, &id, err);
+    if (rc == SCR_OK)
+        rc = scr_arrivals_adopt(&t->env, &t->prefix, NULL, err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_index_read(&t->env, &t->prefix, &index, err);
+    if (rc == SCR_OK &&
+        (scr_index_get(&index, (int)id, &e, NULL) != SCR_OK || !e.complete))
+        rc = SCR_TOOL_NO;
+    scr_index_fini(&index);
+    return rc;
+}
+
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
     const char *dir = a->opt[OPT_DIR] ? a->opt[OPT_DIR] : a->opt[OPT_PREFIX];
@@ -175,12 +216,10 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     int rc = check_use(t, a, err);
     if (rc == SCR_OK)
         rc = scr_tool_prefix(t, dir, 0, err);
-    if (rc == SCR_OK)
-        rc = scr_prefix_state_read(&t->env, &t->prefix, "flush.scr", h, err);
-    if (rc == SCR_OK)
-        rc = go_by_index(t, h, err);
-    if (rc == SCR_OK)
-        rc = answer(t, a, h, err);
+    if (rc == SCR_OK && is_completion(a))
+        rc = complete(t, a, err);
+    else if (rc == SCR_OK)
+        rc = tell(t, a, h, err);
     scr_hash_delete(h);
     return rc;
 }

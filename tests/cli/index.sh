@@ -149,6 +149,20 @@ run scr_index --adopt
 is 0 "0 datasets entered"
 lists " " 6 YES ckpt.6
 
+# scripts that run when a job has ended complete what it left, one by one
+fill
+cli_arrive "$PWD" 12 pending
+cli_arrive "$PWD" 18
+run scr_flush_file -r -s 12 --dir .
+is 1 ""
+run scr_flush_file -r -s 18 --dir .
+is 0 ""
+run scr_flush_file -s 18 -S --dir .
+is 0 ""
+lists "*" 18 YES ckpt.18 " " 12 NO ckpt.12 " " 6 YES ckpt.6
+run scr_flush_file --resume
+fails 2 "option --resume goes with --name ID"
+
 # over ID: dataset 18 has written over its files
 over() {
     cp .scr/scr.dataset.18/rank2file* ".scr/scr.dataset.$1"
