@@ -58,11 +58,14 @@ static int take_name(const char *text, char **name, struct scr_err *err)
     int known = scr_spec_find(real) != NULL || scr_spec_line(real) != NULL;
     *name = scr_strdup(real);
     const char *near = scr_spec_nearest(upper, NULL);
+    const char *why = scr_spec_without("", upper);
     free(upper);
     if (known)
         return *name ? SCR_OK : scr_no_memory(err);
     free(*name);
     *name = NULL;
+    if (why != NULL)
+        return scr_fail(err, SCR_E_ARG, 0, "%s has no effect: %s", text, why);
     if (near == NULL)
         return scr_fail(err, SCR_E_ARG, 0, "unknown parameter %s", text);
     return scr_fail(err, SCR_E_ARG, 0, "unknown parameter %s; did you mean %s?", text,

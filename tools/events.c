@@ -15,6 +15,11 @@ int scr_tool_logs(const struct scr_params *prm)
 int scr_tool_event(const struct scr_tool *t, const struct scr_params *prm,
                    const struct scr_event *e, struct scr_err *err)
 {
+    const struct scr_eventlog_to to = { .text = prm->log_txt_enable,
+                                        .syslog = prm->log_syslog_enable,
+                                        .prefix = prm->log_syslog_prefix,
+                                        .facility = prm->log_syslog_facility_id,
+                                        .level = prm->log_syslog_level_id };
     struct scr_event whole = *e;
     char *host = NULL;
     if (!scr_tool_logs(prm))
@@ -25,8 +30,7 @@ int scr_tool_event(const struct scr_tool *t, const struct scr_params *prm,
     if (whole.jobid == NULL)
         whole.jobid = prm->job_id;
     if (rc == SCR_OK)
-        rc = scr_eventlog_write(&t->env, &t->prefix, &whole, prm->log_txt_enable,
-                                prm->log_syslog_enable, err);
+        rc = scr_eventlog_write(&t->env, &t->prefix, &whole, &to, err);
     free(host);
     return rc;
 }

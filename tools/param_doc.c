@@ -205,6 +205,20 @@ static void line(struct scr_str *out, const struct scr_line_spec *spec)
     children(out, spec->key);
 }
 
+static void without_effect(struct scr_str *out)
+{
+    heading(out, "Names of SCR 3.x without effect");
+    scr_str_append(out, "\nOf these a line says so, once.\n");
+    for (size_t i = 0; i < scr_nwithouts; i++) {
+        const struct scr_without *w = &scr_withouts[i];
+        struct scr_str text = SCR_STR_INIT;
+        scr_str_printf(out, "\n**%s**%s%s\n", w->name, w->key[0] ? " of " : "", w->key);
+        scr_str_printf(&text, "%c%s.", w->why[0] & ~0x20, w->why + 1);
+        definition(out, &text);
+        scr_str_free(&text);
+    }
+}
+
 void scr_doc_markdown(struct scr_str *out)
 {
     scr_str_append(out, page_head);
@@ -217,6 +231,7 @@ void scr_doc_markdown(struct scr_str *out)
     heading(out, "Lines with children");
     for (size_t i = 0; i < scr_nline_specs; i++)
         line(out, &scr_line_specs[i]);
+    without_effect(out);
     scr_str_append(out, "\n");
     scr_str_append(out, page_tail);
 }

@@ -112,6 +112,12 @@ def parameters(root: Path) -> tuple[list[Parameter], list[Line], dict[str, str]]
     return found, lines, aliases
 
 
+def without_effect(root: Path) -> set[str]:
+    """Parameters of SCR 3.x that are known and do nothing."""
+    return {args[1] for macro, args in defs(root, "params.def")[0]
+            if macro == "O" and args[0] == '""'}
+
+
 def errors(root: Path) -> list[Error]:
     rows, macros = defs(root, "errors.def")
     return [Error("SCR_E_" + a[0], int(a[1]), literal(a[2], macros) or "") for _, a in rows]

@@ -32,12 +32,32 @@ static void warn_unknown(struct warner *w, const char *key, const char *name,
 {
     if (!scr_cfg_first_time(w->cfg, key, name))
         return;
+    const char *why = scr_spec_without(key ? key : "", name);
     const char *near = scr_spec_nearest(name, key);
     w->count++;
+    if (why != NULL) {
+        scr_log(w->env->log, SCR_LOG_WARN, "%s%s%s (%s) has no effect: %s", name,
+                key ? " of " : "", key ? key : "", origin ? origin : "?", why);
+        return;
+    }
     scr_log(w->env->log, SCR_LOG_WARN, "unknown %s %s%s%s (%s)%s%s%s",
             key ? "child" : "parameter", name, key ? " of " : "", key ? key : "",
             origin ? origin : "?", near ? ": did you mean " : "", near ? near : "",
             near ? "?" : "; scr param --list shows the known ones");
+}
+
+/* A value of SCR 3.x: which one counts is worth a line. */
+static void warn_instead(struct warner *w, const struct scr_spec *spec,
+                         const char *text, const char *origin)
+{
+    const char *instead = spec && text ? scr_spec_instead(spec, text) : NULL;
+    const char *key = spec && spec->parent ? spec->parent : "";
+    if (instead == NULL || !scr_cfg_first_time(w->cfg, key, text))
+        return;
+    w->count++;
+    scr_log(w->env->log, SCR_LOG_WARN, "%s%s%s=%s (%s) is not known here, %s counts",
+            key, key[0] != '\0' ? " " : "", spec->name, text, origin ? origin : "?",
+            instead);
 }
 
 static void warn_environ(struct warner *w)
@@ -47,6 +67,8 @@ static void warn_environ(struct warner *w)
         if (strncmp(name, "SCR_", 4) == 0 &&
             scr_spec_find(scr_spec_unalias(name)) == NULL)
             warn_unknown(w, NULL, name, "environment");
+        warn_instead(w, scr_spec_find(scr_spec_unalias(name)),
+                     scr_cfg_getenv(w->cfg, name), "environment");
     }
 }
 
@@ -57,9 +79,10 @@ static void warn_children(struct warner *w, const char *key, const scr_hash *lin
         return;
     for (SCR_HASH_EACH(e, scr_cfg_line_children(line))) {
         const char *child = scr_hash_elem_key(e), *origin;
-        (void)scr_cfg_line_get(line, child, &origin);
+        const char *text = scr_cfg_line_get(line, child, &origin);
         if (scr_spec_child(key, child) == NULL)
             warn_unknown(w, key, child, origin);
+        warn_instead(w, scr_spec_child(key, child), text, origin);
     }
 }
 
@@ -83,6 +106,8 @@ static void warn_source(struct warner *w, const scr_hash *source)
                 warn_unknown(w, NULL, name, origin_of(source, name));
             continue;
         }
+        const char *origin = NULL, *text = scr_source_get(source, name, &origin);
+        warn_instead(w, scr_spec_find(name), text, origin);
         for (SCR_HASH_EACH(line, scr_source_lines(source, name)))
             warn_children(w, name, scr_hash_elem_hash(line));
     }

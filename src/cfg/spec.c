@@ -70,6 +70,39 @@ const struct scr_alias scr_aliases[] = {
 };
 const size_t scr_naliases = sizeof scr_aliases / sizeof scr_aliases[0];
 
+const struct scr_without scr_withouts[] = {
+#define O(KEY, NAME, WHY) { (KEY), #NAME, (WHY) },
+#include "defs/params.def"
+};
+const size_t scr_nwithouts = sizeof scr_withouts / sizeof scr_withouts[0];
+
+static const struct scr_instead insteads[] = {
+#define V(NAME, VALUE, INSTEAD) { #NAME, (VALUE), (INSTEAD) },
+#include "defs/params.def"
+};
+
+const char *scr_spec_without(const char *key, const char *name)
+{
+    for (size_t i = 0; i < scr_nwithouts; i++)
+        if (strcmp(scr_withouts[i].key, key) == 0 &&
+            strcmp(scr_withouts[i].name, name) == 0)
+            return scr_withouts[i].why;
+    return NULL;
+}
+
+/* FLUSH of a store is a flush type, too. */
+const char *scr_spec_instead(const struct scr_spec *spec, const char *text)
+{
+    const char *name = spec->parent == NULL               ? spec->name
+                       : strcmp(spec->name, "FLUSH") == 0 ? "SCR_FLUSH_TYPE"
+                                                          : "";
+    for (size_t i = 0; i < sizeof insteads / sizeof insteads[0]; i++)
+        if (strcmp(insteads[i].name, name) == 0 &&
+            strcasecmp(insteads[i].value, text) == 0)
+            return insteads[i].instead;
+    return NULL;
+}
+
 const struct scr_spec *scr_spec_find(const char *name)
 {
     for (size_t i = 0; i < scr_nspecs; i++)
@@ -217,7 +250,8 @@ static int choice_matches(const char *choice, size_t n, const char *text)
 static int parse_enum(const struct scr_spec *spec, const char *text,
                       struct scr_value *out)
 {
-    const char *choice = spec->choices;
+    const char *choice = spec->choices, *instead = scr_spec_instead(spec, text);
+    text = instead ? instead : text;
     for (int id = 0;; id++) {
         size_t n = strcspn(choice, "|");
         if (choice_matches(choice, n, text)) {

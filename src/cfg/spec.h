@@ -44,6 +44,17 @@ struct scr_alias {
     const char *alias, *name;
 };
 
+/* A name of SCR 3.x that has no effect here: a parameter, or of a line with that key a
+ * child (key "": a parameter). */
+struct scr_without {
+    const char *key, *name, *why;
+};
+
+/* A value of SCR 3.x, of the parameter or of children that take the same values. */
+struct scr_instead {
+    const char *name, *value, *instead;
+};
+
 extern const struct scr_spec scr_specs[]; /* in the order of the manual page */
 extern const size_t scr_nspecs;
 extern const struct scr_spec scr_child_specs[];
@@ -52,6 +63,8 @@ extern const struct scr_line_spec scr_line_specs[];
 extern const size_t scr_nline_specs;
 extern const struct scr_alias scr_aliases[];
 extern const size_t scr_naliases;
+extern const struct scr_without scr_withouts[];
+extern const size_t scr_nwithouts;
 
 /* Exact, upper case; NULL if there is none. Aliases are not looked up here. */
 const struct scr_spec *scr_spec_find(const char *name);
@@ -59,6 +72,11 @@ const struct scr_spec *scr_spec_child(const char *key, const char *child);
 const struct scr_line_spec *scr_spec_line(const char *key);
 /* The name an alias stands for, else name itself. */
 const char *scr_spec_unalias(const char *name);
+
+/* Why the name has no effect, NULL: it is none of those. */
+const char *scr_spec_without(const char *key, const char *name);
+/* The value that counts instead of text, which is one of SCR 3.x; NULL: it is not. */
+const char *scr_spec_instead(const struct scr_spec *spec, const char *text);
 
 /* The known name nearest to one that is unknown, NULL if none is near: among
  * parameters, aliases and keys of lines, or with key among the children of that key. */

@@ -15,14 +15,19 @@ static void leave_out(struct scr_event *e)
 
 void scr_event_note(struct scr_ctx *ctx, struct scr_event e)
 {
+    const struct scr_params *prm = &ctx->prm;
+    const struct scr_eventlog_to to = { .text = prm->log_txt_enable,
+                                        .syslog = prm->log_syslog_enable,
+                                        .prefix = prm->log_syslog_prefix,
+                                        .facility = prm->log_syslog_facility_id,
+                                        .level = prm->log_syslog_level_id };
     struct scr_err err = SCR_ERR_INIT;
     if (!ctx->prm.log_enable || ctx->world.rank != 0 || ctx->log_failed)
         return;
     leave_out(&e);
     e.host = ctx->node_name;
     e.jobid = ctx->prm.job_id;
-    if (scr_eventlog_write(&ctx->env, &ctx->prefix, &e, ctx->prm.log_txt_enable,
-                           ctx->prm.log_syslog_enable, &err) == SCR_OK)
+    if (scr_eventlog_write(&ctx->env, &ctx->prefix, &e, &to, &err) == SCR_OK)
         return;
     ctx->log_failed = 1;
     scr_log(&ctx->log, SCR_LOG_WARN, "event log: %s; no more events are recorded",

@@ -19,8 +19,15 @@ static int append(const struct scr_env *env, const struct scr_prefix *p,
     return rc;
 }
 
+/* In the order of params.def. */
+static const int facilities[] = { LOG_USER,   LOG_DAEMON, LOG_LOCAL0, LOG_LOCAL1,
+                                  LOG_LOCAL2, LOG_LOCAL3, LOG_LOCAL4, LOG_LOCAL5,
+                                  LOG_LOCAL6, LOG_LOCAL7 };
+static const int levels[] = { LOG_EMERG,   LOG_ALERT,  LOG_CRIT, LOG_ERR,
+                              LOG_WARNING, LOG_NOTICE, LOG_INFO, LOG_DEBUG };
+
 int scr_eventlog_write(const struct scr_env *env, const struct scr_prefix *p,
-                       const struct scr_event *e, int text, int to_syslog,
+                       const struct scr_event *e, const struct scr_eventlog_to *to,
                        struct scr_err *err)
 {
     char stamp[48], *line = NULL;
@@ -31,10 +38,11 @@ int scr_eventlog_write(const struct scr_env *env, const struct scr_prefix *p,
     if (timed.time == NULL)
         timed.time = scr_format_iso(&now, stamp, sizeof stamp);
     int rc = scr_event_encode(&timed, &line, &n, err);
-    if (rc == SCR_OK && text)
+    if (rc == SCR_OK && to->text)
         rc = append(env, p, line, n, err);
-    if (line != NULL && to_syslog)
-        syslog(LOG_INFO, "%.*s", (int)n - 1, line);
+    if (line != NULL && to->syslog) /* what the program has opened it with stays */
+        syslog(facilities[to->facility] | levels[to->level], "%s: %.*s", to->prefix,
+               (int)n - 1, line);
     free(line);
     return rc;
 }

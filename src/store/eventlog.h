@@ -7,12 +7,19 @@
 #include "fmt/event.h"
 #include "store/prefix.h"
 
+/* Where events go: SCR_LOG_TXT_ENABLE and the parameters SCR_LOG_SYSLOG_*, the last two
+ * by the numbers of their values in params.def. */
+struct scr_eventlog_to {
+    int text, syslog;
+    const char *prefix;
+    int facility, level;
+};
+
 /* Writes one event: host and event are the caller's, and so are the fields that are
- * left out (see SCR_EVENT_INIT); without a time it is of now. text: to the log,
- * appended with one write (SCR_LOG_TXT_ENABLE); to_syslog: there too
- * (SCR_LOG_SYSLOG_ENABLE). */
+ * left out (see SCR_EVENT_INIT); without a time it is of now. To the log it is appended
+ * with one write. */
 int scr_eventlog_write(const struct scr_env *env, const struct scr_prefix *p,
-                       const struct scr_event *e, int text, int to_syslog,
+                       const struct scr_event *e, const struct scr_eventlog_to *to,
                        struct scr_err *err);
 
 #endif

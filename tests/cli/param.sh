@@ -89,6 +89,8 @@ export SCR_FLSUH=1
 run scr_param SCR_FLUSH
 has 0 10
 warns 0 "unknown parameter SCR_FLSUH (environment): did you mean SCR_FLUSH?"
+run scr_param SCR_FETCH_TYPE
+fails 2 "SCR_FETCH_TYPE has no effect: files are fetched by SCR itself"
 unset SCR_FLSUH
 echo 'SCR_FLUSH 10' >.scrconf
 run scr_param SCR_FLUSH

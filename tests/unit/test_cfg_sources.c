@@ -470,6 +470,34 @@ static void test_unknown_names_are_warned_about_once(void **state)
     test_cfg_file("prefix/.scrconf", "");
 }
 
+/* Names and values of SCR 3.x: nothing is refused, and each has its line. */
+static void test_what_has_no_effect_is_told(void **state)
+{
+    (void)state;
+    struct test_cfg t;
+    struct scr_params prm;
+    test_cfg_file("prefix/.scrconf", "SCR_LOG_DB_HOST=h\nSTORE=/ssd VIEW=PRIVATE "
+                                     "FLUSH=BBAPI\nSCR_COPY_METADATA=1\n");
+    test_cfg_open(&t, "SCR_FLUSH_TYPE=BBAPI", "SCR_RETRIES=3",
+                  "SCR_LOG_SYSLOG_LEVEL=LOG_ERR", NULL);
+    assert_int_equal(test_cfg_load(&t), SCR_OK);
+    const char *log = test_cfg_log(&t);
+    assert_contains(log, "SCR_RETRIES (environment) has no effect: SCR_RUNS counts");
+    assert_contains(log, "SCR_LOG_DB_HOST (");
+    assert_contains(log, "SCR_COPY_METADATA (");
+    assert_contains(log, "VIEW of STORE (");
+    assert_contains(log, "SCR_FLUSH_TYPE=BBAPI (environment) is not known here, "
+                         "PTHREAD counts\n");
+    assert_contains(log, "STORE FLUSH=BBAPI (");
+    assert_int_equal(count(log, "\n"), 6);
+    assert_int_equal(scr_cfg_params(t.cfg, &prm, &t.err), SCR_OK);
+    assert_int_equal(prm.flush_type_id, 1); /* PTHREAD */
+    assert_int_equal(prm.log_syslog_level_id, 3);
+    assert_int_equal(prm.log_syslog_facility_id, 9);
+    test_cfg_close(&t);
+    test_cfg_file("prefix/.scrconf", "");
+}
+
 /* --- between ranks --- */
 
 static scr_hash *packed(const struct scr_cfg *cfg)
@@ -667,6 +695,7 @@ int main(void)
         cmocka_unit_test(test_directory_in_place_of_a_file),
         cmocka_unit_test(test_settings_that_come_too_late),
         cmocka_unit_test(test_unknown_names_are_warned_about_once),
+        cmocka_unit_test(test_what_has_no_effect_is_told),
         cmocka_unit_test(test_pack_gives_the_same_values_elsewhere),
         cmocka_unit_test(test_unpack_refuses_what_pack_did_not_make),
         cmocka_unit_test(test_each_failing_call_is_reported),
