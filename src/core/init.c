@@ -274,6 +274,23 @@ static int find_prefix(const struct scr_ctx *ctx, char **path, struct scr_err *e
     return rc;
 }
 
+/* Whoever comes from SCR 3.x comes from checkpoints that bypass the cache. */
+static void greet_newcomer(const struct scr_ctx *ctx, const struct scr_identity *id)
+{
+    const char *origin = scr_cfg_origin(ctx->cfg, "SCR_CACHE_BYPASS");
+    if (!id->is_new || id->original[0] != '\0' ||
+        (origin != NULL && strcmp(origin, "default") != 0))
+        return;
+    char *index = scr_prefix_file(&ctx->prefix, "index.scr");
+    if (index != NULL && scr_file_is_there(ctx->env.sys, index))
+        scr_log(&ctx->log, SCR_LOG_NOTE,
+                "%s was used by SCR 3.x, which writes checkpoints straight to it "
+                "(SCR_CACHE_BYPASS=1, its default); here they go to the cache first: "
+                "set SCR_CACHE_BYPASS to 0 or 1",
+                ctx->prefix.path);
+    free(index);
+}
+
 /* Rank 0 makes what is missing of it. */
 static int make_prefix(struct scr_ctx *ctx, const char *path, struct scr_err *err)
 {
@@ -285,6 +302,7 @@ static int make_prefix(struct scr_ctx *ctx, const char *path, struct scr_err *er
         rc = scr_identity_make(&ctx->env, &ctx->prefix, &id, err);
     if (rc != SCR_OK)
         return rc;
+    greet_newcomer(ctx, &id);
     ctx->prefix_name = scr_strdup(id.name);
     ctx->original = id.original[0] ? scr_strdup(id.original) : NULL;
     return ctx->prefix_name && (ctx->original || !id.original[0]) ? SCR_OK

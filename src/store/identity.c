@@ -89,6 +89,7 @@ static int make(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     *changed = 1;
     (void)take(h, m->inode, m->out); /* without memory the caller finds out */
     memcpy(m->out->original, old.original, sizeof old.original);
+    m->out->is_new = 1;
     return SCR_OK;
 }
 

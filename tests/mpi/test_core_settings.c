@@ -195,15 +195,48 @@ MPI_CASE(ckpt_lines_without_effect_are_told)
     CHECK_INT(lines_without_effect(t, "SCR_COPY_TYPE=FILE"), 0);
 }
 
+/* Without an identity a prefix directory is one that SCR 3.x has used. */
+MPI_CASE(a_prefix_of_another_version_is_told_that_checkpoints_are_cached)
+{
+    const struct {
+        const char *setting;
+        int told;
+    } rows[] = { { NULL, 1 }, { "SCR_CACHE_BYPASS=0", 0 } };
+    for (int i = 0; i < 2; i++) {
+        struct job job;
+        char path[800];
+        job_new(t, &job, 4);
+        struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
+        job_checkpoint(&job, ctx, "one", 1);
+        job_kill(&job, ctx);
+        snprintf(path, sizeof path, "%s/.scr/identity.scr", job.prefix);
+        mpi_test_barrier(job.comm);
+        CHECK(job.rank > 0 || unlink(path) == 0);
+        mpi_test_barrier(job.comm);
+        job.out = tmpfile();
+        ctx = job_start(&job, nodes, rows[i].setting, NULL);
+        CHECK_INT(job_said(&job, "was used by SCR 3.x"), rows[i].told);
+        job_check_restart(&job, ctx, "one", 1);
+        job_kill(&job, ctx);
+        ctx = job_start(&job, nodes, rows[i].setting, NULL);
+        CHECK_INT(job_said(&job, "was used by SCR 3.x"), rows[i].told);
+        job_kill(&job, ctx);
+        fclose(job.out);
+        job_free(&job);
+    }
+}
+
 int main(int argc, char **argv)
 {
     return mpi_test_main(
         argc, argv,
-        MPI_CASES(RUN(files_in_cache_are_left_alone_without_distribute),
-                  RUN(output_in_cache_is_not_lost_without_distribute),
-                  RUN(with_a_cache_of_size_0_files_go_to_the_prefix),
-                  RUN(a_checkpoint_without_any_file_is_refused),
-                  RUN(a_cache_base_that_is_missing_is_made),
-                  RUN(a_setting_of_the_program_may_name_a_variable),
-                  RUN(ckpt_lines_without_effect_are_told)));
+        MPI_CASES(
+            RUN(files_in_cache_are_left_alone_without_distribute),
+            RUN(output_in_cache_is_not_lost_without_distribute),
+            RUN(with_a_cache_of_size_0_files_go_to_the_prefix),
+            RUN(a_checkpoint_without_any_file_is_refused),
+            RUN(a_cache_base_that_is_missing_is_made),
+            RUN(a_setting_of_the_program_may_name_a_variable),
+            RUN(ckpt_lines_without_effect_are_told),
+            RUN(a_prefix_of_another_version_is_told_that_checkpoints_are_cached)));
 }
