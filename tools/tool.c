@@ -47,13 +47,13 @@ static int same_name(const char *a, size_t n, const char *b)
     return 1;
 }
 
-/* Whether word is one of the links of a command without their "scr_". */
+/* Whether word is one of the links of a command, without "scr_" where they have it. */
 static int is_link(const struct command *c, const char *word)
 {
     const char *link = c->links;
     while (*link != '\0') {
-        size_t n = strcspn(link, " ");
-        if (n > 4 && same_name(link + 4, n - 4, word))
+        size_t n = strcspn(link, " "), skip = strncmp(link, "scr_", 4) == 0 ? 4 : 0;
+        if (same_name(link + skip, n - skip, word))
             return 1;
         link += n + strspn(link + n, " ");
     }
@@ -385,5 +385,7 @@ int scr_tool_main(int argc, char **argv, char *const *envp, FILE *out, FILE *err
     heed_children();
     if (strncmp(base, "scr_", 4) == 0 || strncmp(base, "scr-", 4) == 0)
         t.cmd = find_command(base + 4);
+    else if (strncmp(base, "kvtree", 6) == 0)
+        t.cmd = find_command(base);
     return t.cmd != NULL ? run_command(&t, argc, argv) : run_named(&t, argc, argv);
 }

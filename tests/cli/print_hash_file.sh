@@ -20,6 +20,7 @@ check "44 bytes" "$(wc -c <nodes.scr)" -eq 44
 
 common scr_print_hash_file nodes.scr
 common scr_print nodes.scr
+common kvtree_print nodes.scr
 
 run scr_print_hash_file nodes.scr
 is 0 "NODES = 3"
