@@ -291,8 +291,8 @@ static int add_names(const char *list, struct scr_hostlist *nodes, struct scr_er
     }
     char *text = scr_str_take(&names);
     int rc = text ? scr_hostlist_expand(text, &all, err) : scr_no_memory(err);
-    for (size_t i = 0; i < all.n && rc == SCR_OK; i++)
-        rc = scr_rm_add_node(nodes, all.name[i], err);
+    if (rc == SCR_OK)
+        rc = scr_rm_add_nodes(nodes, &all, err);
     scr_hostlist_free(&all);
     free(text);
     return rc;
@@ -302,14 +302,16 @@ static int add_names(const char *list, struct scr_hostlist *nodes, struct scr_er
  */
 static int add_lines(char *text, struct scr_hostlist *nodes, struct scr_err *err)
 {
-    int rc = SCR_OK;
+    struct scr_rm_names names;
+    int rc = scr_rm_names_init(&names, nodes, err);
     for (char *line; rc == SCR_OK && (line = scr_rm_line(&text)) != NULL;) {
         line[strcspn(line, "#")] = '\0';
         char *name = scr_rm_word(&line);
         name[strcspn(name, ":\r")] = '\0';
         if (*name != '\0')
-            rc = scr_rm_add_node(nodes, name, err);
+            rc = scr_rm_names_add(&names, nodes, name, err);
     }
+    scr_rm_names_fini(&names);
     return rc;
 }
 

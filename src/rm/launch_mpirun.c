@@ -66,7 +66,7 @@ static void add(struct list *l, const char *node, int slots)
 
 /* The user's own list: "n1:2,n2:2". A node keeps the name it has there: the launcher
  * may know it by no other, while the manager's may be shorter, or longer. */
-static void add_list(struct list *l, const char *list, const struct scr_hostlist *good)
+static void add_list(struct list *l, const char *list, const struct scr_rm_names *good)
 {
     for (const char *p = list; *p != '\0';) {
         size_t n = strcspn(p, ","), name = strcspn(p, ":,");
@@ -83,7 +83,7 @@ static void add_list(struct list *l, const char *list, const struct scr_hostlist
 }
 
 static int add_file(struct list *l, const struct scr_rm *rm, const char *path,
-                    const struct scr_hostlist *good, struct scr_err *err)
+                    const struct scr_rm_names *good, struct scr_err *err)
 {
     void *text = NULL;
     size_t n;
@@ -133,11 +133,13 @@ static int list_given(const struct scr_rm *rm, const struct scr_launcher *l,
                       const struct scr_launch *what, const char *hosts,
                       const char *file, struct list *list, struct scr_err *err)
 {
-    int rc = SCR_OK;
-    if (file != NULL)
-        rc = add_file(list, rm, file, what->good, err);
-    else
-        add_list(list, hosts, what->good);
+    struct scr_rm_names good;
+    int rc = scr_rm_names_init(&good, what->good, err);
+    if (rc == SCR_OK && file != NULL)
+        rc = add_file(list, rm, file, &good, err);
+    else if (rc == SCR_OK)
+        add_list(list, hosts, &good);
+    scr_rm_names_fini(&good);
     if (rc == SCR_OK && list->text.len == 0 && !list->text.bad)
         rc = scr_fail(err, SCR_E_ARG, 0,
                       "none of the hosts given to %s can be used (%s)", l->name,

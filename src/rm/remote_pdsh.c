@@ -41,7 +41,8 @@ static void make_line(const struct scr_remote_job *job, const char *list,
 }
 
 /* Result of the node that a line "name: text" is about, text at *rest; NULL: none. */
-static struct scr_remote_result *line_of(const struct scr_remote_job *job, char *line,
+static struct scr_remote_result *line_of(const struct scr_remote_job *job,
+                                         const struct scr_rm_names *names, char *line,
                                          char **rest)
 {
     char *colon = strstr(line, ":");
@@ -49,10 +50,9 @@ static struct scr_remote_result *line_of(const struct scr_remote_job *job, char 
         return NULL;
     *colon = '\0';
     *rest = colon + 1 + (colon[1] == ' ');
-    const char *name = scr_rm_match(job->nodes, line);
-    for (size_t i = 0; name != NULL && i < job->nodes->n; i++)
-        if (job->nodes->name[i] == name)
-            return &job->res[i];
+    size_t at = scr_rm_find(names, line);
+    if (at < job->nodes->n)
+        return &job->res[at];
     *colon = ':';
     return NULL;
 }
@@ -67,12 +67,13 @@ static int append(char **text, const char *line)
     return 1;
 }
 
-static int sort_out(const struct scr_remote_job *job, char *text)
+static int sort_out(const struct scr_remote_job *job, const struct scr_rm_names *names,
+                    char *text)
 {
     int ok = 1;
     char *rest;
     for (char *line; ok && (line = scr_rm_line(&text)) != NULL;) {
-        struct scr_remote_result *r = line_of(job, line, &rest);
+        struct scr_remote_result *r = line_of(job, names, line, &rest);
         ok = r == NULL || append(&r->out, rest);
     }
     return ok;
@@ -94,7 +95,8 @@ static void take_status(struct scr_remote_result *r, const char *text)
 }
 
 /* Lines of the command, "node: text", and of pdsh, "pdsh@here: node: text". */
-static int sort_errors(const struct scr_remote_job *job, char *text)
+static int sort_errors(const struct scr_remote_job *job,
+                       const struct scr_rm_names *names, char *text)
 {
     int ok = 1;
     char *rest;
@@ -102,7 +104,7 @@ static int sort_errors(const struct scr_remote_job *job, char *text)
         int own = strncmp(line, "pdsh@", 5) == 0;
         char *about = own ? strstr(line, ": ") : line;
         struct scr_remote_result *r =
-            about ? line_of(job, about + (own ? 2 : 0), &rest) : NULL;
+            about ? line_of(job, names, about + (own ? 2 : 0), &rest) : NULL;
         if (r == NULL)
             continue;
         if (own)
@@ -124,7 +126,7 @@ static int is_explained(const struct scr_remote_job *job)
 
 static int finish(const struct scr_remote_job *job, struct scr_many_task *t)
 {
-    int ended = t->end == SCR_MANY_ENDED, ok = 1;
+    int ended = t->end == SCR_MANY_ENDED, ok;
     for (size_t i = 0; i < job->nodes->n; i++) {
         job->res[i].answered = ended;
         job->res[i].status = ended ? 0 : -1; /* pdsh speaks only of other ones */
@@ -132,7 +134,10 @@ static int finish(const struct scr_remote_job *job, struct scr_many_task *t)
     /* What it says of itself, before the texts are cut up. */
     const char *self = t->end == SCR_MANY_LATE ? "no answer in time" : t->errout;
     char *complaint = scr_asprintf("pdsh: %.*s", (int)strcspn(self, "\n"), self);
-    ok = complaint && sort_out(job, t->out) && sort_errors(job, t->errout);
+    struct scr_rm_names names;
+    ok = scr_rm_names_init(&names, job->nodes, NULL) == SCR_OK && complaint != NULL &&
+         sort_out(job, &names, t->out) && sort_errors(job, &names, t->errout);
+    scr_rm_names_fini(&names);
     if (ended && t->status != 0 && !is_explained(job))
         for (size_t i = 0; i < job->nodes->n; i++) {
             job->res[i].answered = 0;

@@ -24,59 +24,12 @@ static const struct scr_rm_ops *const managers[] = { &scr_rm_flux, &scr_rm_slurm
 enum { NMANAGERS = sizeof managers / sizeof managers[0] };
 static const double ASK_TIMEOUT_S = 20; /* a controller under load needs seconds */
 
-/* --- lists of nodes --- */
+/* --- nodes that are down --- */
 
-static int append(struct scr_hostlist *list, const char *name, struct scr_err *err)
-{
-    char **grown = scr_reallocarray(list->name, list->n + 1, sizeof *grown);
-    if (grown == NULL)
-        return scr_no_memory(err);
-    list->name = grown;
-    grown[list->n] = scr_strdup(name);
-    if (grown[list->n] == NULL)
-        return scr_no_memory(err);
-    list->n++;
-    return SCR_OK;
-}
-
-int scr_rm_add_node(struct scr_hostlist *list, const char *name, struct scr_err *err)
-{
-    return scr_hostlist_contains(list, name) ? SCR_OK : append(list, name, err);
-}
-
-int scr_rm_add_words(struct scr_hostlist *list, char *text, struct scr_err *err)
-{
-    int rc = SCR_OK;
-    for (char *p = text; *p != '\0'; p++)
-        *p = *p == '\n' ? ' ' : *p;
-    for (char *word = scr_rm_word(&text); *word && rc == SCR_OK;
-         word = scr_rm_word(&text))
-        rc = scr_rm_add_node(list, word, err);
-    return rc;
-}
-
-static int same_host(const char *a, const char *b)
-{
-    size_t n = strcspn(a, "."), m = strcspn(b, ".");
-    return strcmp(a, b) == 0 ||
-           (n == m && n > 0 && strncmp(a, b, n) == 0 && (a[n] == '\0' || b[m] == '\0'));
-}
-
-const char *scr_rm_match(const struct scr_hostlist *list, const char *name)
-{
-    for (size_t i = 0; i < list->n; i++)
-        if (same_host(list->name[i], name))
-            return list->name[i];
-    return NULL;
-}
-
-static size_t find_down(const struct scr_downs *d, const char *node)
-{
-    size_t i = 0;
-    while (i < d->nodes.n && strcmp(d->nodes.name[i], node) != 0)
-        i++;
-    return i;
-}
+struct known {
+    struct scr_item item;
+    size_t at;
+};
 
 static char *reason_of(const char *fmt, va_list ap)
 {
@@ -89,7 +42,7 @@ static char *reason_of(const char *fmt, va_list ap)
 }
 
 /* Room for one more. */
-static int grow(struct scr_downs *d)
+static int grow(struct scr_downs *d, struct scr_err *err)
 {
     size_t n = d->nodes.n + 1;
     char **reasons = scr_reallocarray(d->reason, n, sizeof *reasons);
@@ -98,38 +51,54 @@ static int grow(struct scr_downs *d)
     enum scr_down_kind *kinds = scr_reallocarray(d->kind, n, sizeof *kinds);
     if (kinds != NULL)
         d->kind = kinds;
-    return reasons && kinds ? SCR_OK : SCR_E_NOMEM;
+    return reasons && kinds ? SCR_OK : scr_no_memory(err);
 }
 
-int scr_downs_add(struct scr_downs *d, const char *node, enum scr_down_kind kind,
-                  struct scr_err *err, const char *fmt, ...)
+/* The node is not listed. */
+static int add_down(struct scr_downs *d, const char *node, enum scr_down_kind kind,
+                    char *reason, struct scr_err *err)
 {
-    size_t n = d->nodes.n, at = find_down(d, node);
-    if (at < n) {
-        d->kind[at] = kind == SCR_NODE_DEAD ? kind : d->kind[at];
-        return SCR_OK;
-    }
-    va_list ap;
-    va_start(ap, fmt);
-    char *reason = grow(d) == SCR_OK ? reason_of(fmt, ap) : NULL;
-    va_end(ap);
-    int rc = reason ? append(&d->nodes, node, err) : scr_no_memory(err);
+    size_t n = d->nodes.n;
+    if (d->known.size == 0)
+        scr_table_init(&d->known, sizeof(struct known));
+    int rc = reason != NULL ? grow(d, err) : scr_no_memory(err);
+    struct known *known = rc == SCR_OK ? scr_table_add(&d->known, node) : NULL;
+    if (rc == SCR_OK)
+        rc = known ? scr_rm_append_node(&d->nodes, node, err) : scr_no_memory(err);
     if (rc != SCR_OK) {
         free(reason);
         return rc;
     }
+    known->at = n;
     d->reason[n] = reason;
     d->kind[n] = kind;
     return SCR_OK;
 }
 
+int scr_downs_add(struct scr_downs *d, const char *node, enum scr_down_kind kind,
+                  struct scr_err *err, const char *fmt, ...)
+{
+    const struct known *known = scr_table_find(&d->known, node);
+    if (known != NULL) {
+        d->kind[known->at] = kind == SCR_NODE_DEAD ? kind : d->kind[known->at];
+        return SCR_OK;
+    }
+    va_list ap;
+    va_start(ap, fmt);
+    char *reason = reason_of(fmt, ap);
+    va_end(ap);
+    return add_down(d, node, kind, reason, err);
+}
+
 int scr_downs_dead(const struct scr_downs *d, struct scr_hostlist *dead,
                    struct scr_err *err)
 {
-    int rc = SCR_OK;
+    struct scr_rm_names names;
+    int rc = scr_rm_names_init(&names, dead, err);
     for (size_t i = 0; i < d->nodes.n && rc == SCR_OK; i++)
         if (d->kind[i] == SCR_NODE_DEAD)
-            rc = scr_rm_add_node(dead, d->nodes.name[i], err);
+            rc = scr_rm_names_add(&names, dead, d->nodes.name[i], err);
+    scr_rm_names_fini(&names);
     return rc;
 }
 
@@ -140,6 +109,7 @@ void scr_downs_free(struct scr_downs *d)
     free(d->reason);
     free(d->kind);
     scr_hostlist_free(&d->nodes);
+    scr_table_fini(&d->known);
     *d = (struct scr_downs)SCR_DOWNS_INIT;
 }
 
@@ -349,8 +319,8 @@ static int expand_setting(const struct scr_rm *rm, const char *name, const char 
     if (rc != SCR_OK)
         rc = scr_fail(err, SCR_E_CONFIG, 0, "%s=%s (%s): %s", name, text,
                       scr_cfg_origin(rm->cfg, name), why.text);
-    for (size_t i = 0; i < all.n && rc == SCR_OK; i++)
-        rc = scr_rm_add_node(nodes, all.name[i], err);
+    if (rc == SCR_OK)
+        rc = scr_rm_add_nodes(nodes, &all, err);
     scr_hostlist_free(&all);
     return rc;
 }
@@ -367,12 +337,13 @@ static int find_nodes(struct scr_rm *rm, struct scr_err *err)
 /* Whether every node of the job is one of SCR_VNODES. */
 static int nodes_are_virtual(const struct scr_rm *rm)
 {
-    struct scr_hostlist names = SCR_HOSTLIST_INIT;
-    int all = rm->prm->vnodes != NULL &&
-              scr_rm_vnodes(rm->prm->vnodes, &names, NULL) == SCR_OK && rm->nodes.n > 0;
-    for (size_t i = 0; i < rm->nodes.n && all; i++)
-        all = scr_hostlist_contains(&names, rm->nodes.name[i]);
+    struct scr_hostlist names = SCR_HOSTLIST_INIT, others = SCR_HOSTLIST_INIT;
+    int all = rm->prm->vnodes != NULL && rm->nodes.n > 0 &&
+              scr_rm_vnodes(rm->prm->vnodes, &names, NULL) == SCR_OK &&
+              scr_hostlist_minus(&rm->nodes, &names, &others, NULL) == SCR_OK &&
+              others.n == 0;
     scr_hostlist_free(&names);
+    scr_hostlist_free(&others);
     return all;
 }
 

@@ -19,6 +19,7 @@
 
 #include "base/env.h"
 #include "base/hostlist.h"
+#include "base/table.h"
 #include "cfg/cfg.h"
 
 /* Why a node cannot be used. One that is only unfit for another run (drained, excluded,
@@ -30,10 +31,11 @@ struct scr_downs {
     struct scr_hostlist nodes;
     char **reason;            /* nodes.n of them */
     enum scr_down_kind *kind; /* likewise */
+    struct scr_table known;   /* where a node is in these, by its name */
 };
 #define SCR_DOWNS_INIT                                                                 \
     {                                                                                  \
-        { 0, 0 }, 0, 0                                                                 \
+        .nodes = SCR_HOSTLIST_INIT                                                     \
     }
 /* A node that is listed already keeps its reason, and is dead once somebody says so.
  * The reason is fmt; control characters in it become blanks. */

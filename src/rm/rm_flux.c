@@ -27,8 +27,8 @@ static int resource_list(const struct scr_rm *rm, const char *states,
     for (char *line; rc == SCR_OK && (line = scr_rm_line(&rest)) != NULL;) {
         struct scr_hostlist some = SCR_HOSTLIST_INIT;
         rc = scr_hostlist_expand(line, &some, err);
-        for (size_t i = 0; i < some.n && rc == SCR_OK; i++)
-            rc = scr_rm_add_node(nodes, some.name[i], err);
+        if (rc == SCR_OK)
+            rc = scr_rm_add_nodes(nodes, &some, err);
         scr_hostlist_free(&some);
     }
     free(out);
@@ -42,7 +42,7 @@ static int flux_nodes(const struct scr_rm *rm, struct scr_hostlist *nodes,
 }
 
 /* Lines "nodelist reason…" of what is drained. */
-static int add_drained(const struct scr_rm *rm, const struct scr_hostlist *nodes,
+static int add_drained(const struct scr_rm *rm, const struct scr_rm_names *nodes,
                        struct scr_downs *down, struct scr_err *err)
 {
     const char *argv[] = { "flux", "resource", "drain",
@@ -71,14 +71,18 @@ static int flux_down(const struct scr_rm *rm, const struct scr_hostlist *nodes,
                      struct scr_downs *down, struct scr_err *err)
 {
     struct scr_hostlist dead = SCR_HOSTLIST_INIT;
-    int rc = add_drained(rm, nodes, down, err);
+    struct scr_rm_names names;
+    int rc = scr_rm_names_init(&names, nodes, err);
+    if (rc == SCR_OK)
+        rc = add_drained(rm, &names, down, err);
     if (rc == SCR_OK)
         rc = resource_list(rm, "down", &dead, err);
     for (size_t i = 0; i < dead.n && rc == SCR_OK; i++) {
-        const char *node = scr_rm_match(nodes, dead.name[i]);
+        const char *node = scr_rm_match(&names, dead.name[i]);
         rc = node ? scr_downs_add(down, node, SCR_NODE_DEAD, err, "Flux says down")
                   : SCR_OK;
     }
+    scr_rm_names_fini(&names);
     scr_hostlist_free(&dead);
     return rc;
 }

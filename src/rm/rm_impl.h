@@ -4,6 +4,7 @@
 #define SCR_RM_IMPL_H
 
 #include "base/str.h"
+#include "rm/names.h"
 #include "rm/rm.h"
 
 extern const struct scr_rm_ops scr_rm_slurm, scr_rm_lsf, scr_rm_flux, scr_rm_pbs,
@@ -26,12 +27,13 @@ char *scr_rm_line(char **text);
 /* The next word of a line (blanks between), cut in place: "" at the end. */
 char *scr_rm_word(char **line);
 
-/* Appends a copy of name unless the list has it. */
+/* Appends a copy of name, also of one that the list has. */
+int scr_rm_append_node(struct scr_hostlist *list, const char *name,
+                       struct scr_err *err);
+/* Appends a copy of name unless the list has it, which is walked over: for lists of a
+ * few. */
 int scr_rm_add_node(struct scr_hostlist *list, const char *name, struct scr_err *err);
 /* The names of a text with blanks or newlines between, each once. The text is used
  * up. */
 int scr_rm_add_words(struct scr_hostlist *list, char *text, struct scr_err *err);
-/* The name in list that is name, or is so up to the first dot of both; NULL: none. */
-const char *scr_rm_match(const struct scr_hostlist *list, const char *name);
-
 #endif

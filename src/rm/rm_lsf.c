@@ -85,15 +85,19 @@ static int lsf_down(const struct scr_rm *rm, const struct scr_hostlist *nodes,
 {
     const char *argv[] = { "bhosts", "-w", NULL };
     char *out;
+    struct scr_rm_names names = { 0 };
     int rc = scr_rm_ask(rm, argv, NULL, &out, err);
+    if (rc == SCR_OK)
+        rc = scr_rm_names_init(&names, nodes, err);
     char *rest = out;
     for (char *line; rc == SCR_OK && (line = scr_rm_line(&rest)) != NULL;) {
-        const char *node = scr_rm_match(nodes, scr_rm_word(&line));
+        const char *node = scr_rm_match(&names, scr_rm_word(&line));
         const char *status = scr_rm_word(&line);
         if (node == NULL || !is_bad_status(status))
             continue;
         rc = scr_downs_add(down, node, kind_of(status), err, "LSF says %s", status);
     }
+    scr_rm_names_fini(&names);
     free(out);
     return rc;
 }

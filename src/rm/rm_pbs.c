@@ -46,10 +46,13 @@ static int pbs_down(const struct scr_rm *rm, const struct scr_hostlist *nodes,
 {
     const char *argv[] = { "pbsnodes", "-l", NULL };
     char *out;
+    struct scr_rm_names names = { 0 };
     int rc = scr_rm_ask(rm, argv, NULL, &out, err);
+    if (rc == SCR_OK)
+        rc = scr_rm_names_init(&names, nodes, err);
     char *rest = out;
     for (char *line; rc == SCR_OK && (line = scr_rm_line(&rest)) != NULL;) {
-        const char *node = scr_rm_match(nodes, scr_rm_word(&line));
+        const char *node = scr_rm_match(&names, scr_rm_word(&line));
         const char *state = scr_rm_word(&line);
         line += strspn(line, " ");
         if (node == NULL || *state == '\0')
@@ -57,6 +60,7 @@ static int pbs_down(const struct scr_rm *rm, const struct scr_hostlist *nodes,
         rc = scr_downs_add(down, node, kind_of(state), err, "PBS says %s%s%s", state,
                            *line != '\0' ? ": " : "", line);
     }
+    scr_rm_names_fini(&names);
     free(out);
     return rc;
 }

@@ -60,15 +60,19 @@ static int add_bad_states(const struct scr_rm *rm, const char *list,
 {
     const char *argv[] = { "sinfo", "-h", "-N", "-n", list, "-o", "%N %T %E", NULL };
     char *out;
+    struct scr_rm_names names = { 0 };
     int rc = scr_rm_ask(rm, argv, NULL, &out, err);
+    if (rc == SCR_OK)
+        rc = scr_rm_names_init(&names, nodes, err);
     char *rest = out;
     for (char *line; rc == SCR_OK && (line = scr_rm_line(&rest)) != NULL;) {
-        const char *node = scr_rm_match(nodes, scr_rm_word(&line));
+        const char *node = scr_rm_match(&names, scr_rm_word(&line));
         const char *state = scr_rm_word(&line);
         enum scr_down_kind kind;
         if (node != NULL && is_bad_state(state, &kind))
             rc = add_bad(down, node, kind, state, line, err);
     }
+    scr_rm_names_fini(&names);
     free(out);
     return rc;
 }
@@ -86,6 +90,7 @@ static int add_lost(const struct scr_rm *rm, const struct scr_hostlist *nodes,
 {
     const char *argv[] = { "squeue", "-h", "-j", rm->job, "-o", "%N", NULL };
     struct scr_hostlist left = SCR_HOSTLIST_INIT;
+    struct scr_rm_names names = { 0 };
     char *out;
     if (rm->job == NULL)
         return SCR_OK;
@@ -94,10 +99,13 @@ static int add_lost(const struct scr_rm *rm, const struct scr_hostlist *nodes,
         join_lines(out);
         rc = scr_hostlist_expand(out, &left, err);
     }
+    if (rc == SCR_OK)
+        rc = scr_rm_names_init(&names, &left, err);
     for (size_t i = 0; i < nodes->n && rc == SCR_OK && left.n > 0; i++)
-        if (scr_rm_match(&left, nodes->name[i]) == NULL)
+        if (scr_rm_match(&names, nodes->name[i]) == NULL)
             rc = scr_downs_add(down, nodes->name[i], SCR_NODE_DEAD, err,
                                "Slurm has taken it out of the allocation");
+    scr_rm_names_fini(&names);
     scr_hostlist_free(&left);
     free(out);
     return rc;
