@@ -411,10 +411,17 @@ int scr_filemap_merge(scr_filemap *dst, const scr_filemap *src)
     return rc;
 }
 
-/* Entries leave src one by one, the last first. */
+/* Those of an empty map change places with all of src; else entries leave src one by
+ * one, the last first. */
 static int take_entries(scr_filemap *dst, scr_filemap *src)
 {
     int rc = SCR_OK;
+    if (dst->n == 0) {
+        struct scr_entry **empty = dst->entry;
+        size_t room = dst->room;
+        dst->entry = src->entry, dst->n = src->n, dst->room = src->room;
+        src->entry = empty, src->n = 0, src->room = room;
+    }
     while (src->n > 0 && rc == SCR_OK) {
         struct scr_entry *e = src->entry[src->n - 1];
         struct scr_entry *mine = scr_filemap_entry(dst, e->dset, e->rank);

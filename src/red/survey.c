@@ -2,6 +2,7 @@
 /* What the caches that this process can reach hold. */
 #include "red/survey.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,25 +16,55 @@
 
 /* --- several datasets of one number --- */
 
-/* Adds what map has, each entry aside that is of another dataset than what is known. */
-static int add_entry(scr_filemap *to, const scr_filemap *map, int id, int rank)
+/* Adds an entry of map, aside if it is of another dataset than *made, when that of to
+ * was made (0: not known yet). */
+static int add_entry(scr_filemap *to, const scr_filemap *map, const struct scr_entry *e,
+                     int64_t *made)
 {
-    int64_t oldest, newest, created = scr_filemap_created(map, id, rank);
-    scr_filemap_made(to, id, &oldest, &newest);
-    return created == 0 || newest == 0 || created == newest
-               ? scr_filemap_copy_entry(to, map, id, rank)
-               : scr_filemap_set_aside(to, created, map, id, rank);
+    int64_t created = scr_filemap_created(map, e->dset, e->rank);
+    if (created != 0 && *made != 0 && created != *made)
+        return scr_filemap_set_aside(to, created, map, e->dset, e->rank);
+    *made = created != 0 ? created : *made;
+    return scr_filemap_copy_entry(to, map, e->dset, e->rank);
 }
 
 static int add_map(scr_filemap *to, const scr_filemap *map)
 {
+    int64_t oldest, made = 0;
     int rc = SCR_OK;
-    for (size_t i = 0; i < map->n && rc == SCR_OK; i++)
-        rc = add_entry(to, map, map->entry[i]->dset, map->entry[i]->rank);
+    for (size_t i = 0; i < map->n && rc == SCR_OK; i++) {
+        const struct scr_entry *e = map->entry[i];
+        if (i == 0 || e->dset != map->entry[i - 1]->dset)
+            scr_filemap_made(to, e->dset, &oldest, &made);
+        rc = add_entry(to, map, e, &made);
+    }
     for (struct scr_filemap_aside *a = map->aside; a != NULL && rc == SCR_OK;
          a = a->next)
         rc = add_map(to, &a->map);
     return rc;
+}
+
+/* 1 if all there is of each dataset, in both, was made at once. */
+static int is_of_one(const scr_filemap *to, const scr_filemap *map)
+{
+    int64_t first, last, oldest, newest;
+    int same = map->aside == NULL;
+    for (size_t i = 0; i < map->n && same; i++) {
+        int id = map->entry[i]->dset;
+        if (i > 0 && id == map->entry[i - 1]->dset)
+            continue;
+        scr_filemap_made(map, id, &oldest, &newest);
+        scr_filemap_made(to, id, &first, &last);
+        same = newest == 0 || (oldest == newest && (last == 0 || last == newest));
+    }
+    return same;
+}
+
+/* The same of a map that is not needed any more: entries are not copied where all of
+ * them stay in place. */
+static int take_map(scr_filemap *to, scr_filemap *map)
+{
+    return is_of_one(to, map) ? scr_filemap_take(to, map) : add_map(to, map);
 }
 
 /* What can be said of the dataset that was made then. */
@@ -131,7 +162,7 @@ static int read_cntl(struct scr_survey *s, const char *dir, scr_filemap *map,
     scr_filemap *one = scr_filemap_new();
     rc = one ? scr_cntl_survey_node(s->env, &c, one, &s->unread, err) : SCR_E_NOMEM;
     scr_cntl_close(s->env, &c);
-    if (rc == SCR_OK && add_map(map, one) != SCR_OK)
+    if (rc == SCR_OK && take_map(map, one) != SCR_OK)
         rc = scr_no_memory(err);
     scr_filemap_delete(one);
     return rc;
@@ -167,7 +198,7 @@ static int read_shared(struct scr_survey *s, const char *cache, int id,
         rc = scr_file_is_there(s->env->sys, dir) ? read_cntl(s, dir, map, err) : SCR_OK;
     if (rc == SCR_OK) {
         drop_known(s, id, map);
-        rc = add_map(s->map, map);
+        rc = take_map(s->map, map);
     }
     scr_filemap_delete(map);
     free(dir);
@@ -215,6 +246,7 @@ void scr_survey_dataset_fini(struct scr_survey_dataset *d)
     for (size_t i = 0; i < d->nsets; i++)
         set_fini(&d->set[i]);
     free(d->set);
+    scr_table_fini(&d->known);
     *d = (struct scr_survey_dataset){ 0 };
 }
 
@@ -233,21 +265,38 @@ static int set_init(struct scr_survey_set *set, const struct scr_setdesc *desc,
     return SCR_OK;
 }
 
+/* Where a set is, by its number and its members. */
+struct known {
+    struct scr_item item;
+    size_t at;
+};
+
+/* For one more set: they are full at 0, 1, 2, 4, 8, … */
+static int has_room(struct scr_survey_dataset *d)
+{
+    size_t n = d->nsets;
+    if ((n & (n - 1)) != 0)
+        return 1;
+    struct scr_survey_set *more = scr_reallocarray(d->set, n ? 2 * n : 1, sizeof *more);
+    d->set = more != NULL ? more : d->set;
+    return more != NULL;
+}
+
 /* The set of a descriptor, made if it is new; NULL with err filled. */
 static struct scr_survey_set *find_set(struct scr_survey_dataset *d,
                                        const struct scr_setdesc *desc,
                                        struct scr_err *err)
 {
-    for (size_t i = 0; i < d->nsets; i++)
-        if (d->set[i].id == desc->id && d->set[i].n == desc->n)
-            return &d->set[i];
-    struct scr_survey_set *grown =
-        scr_reallocarray(d->set, d->nsets + 1, sizeof *d->set);
-    if (grown == NULL) {
+    char name[32];
+    snprintf(name, sizeof name, "%d %d", desc->id, desc->n);
+    struct known *known = scr_table_find(&d->known, name);
+    if (known != NULL)
+        return &d->set[known->at];
+    if ((known = scr_table_add(&d->known, name)) == NULL || !has_room(d)) {
         scr_no_memory(err);
         return NULL;
     }
-    d->set = grown;
+    known->at = d->nsets;
     struct scr_survey_set *set = &d->set[d->nsets++];
     return set_init(set, desc, err) == SCR_OK ? set : NULL;
 }
@@ -325,6 +374,7 @@ int scr_survey_dataset(const struct scr_survey *s, int id, struct scr_survey_dat
     struct scr_err why = SCR_ERR_INIT;
     int *ranks = NULL;
     *d = (struct scr_survey_dataset){ .id = id };
+    scr_table_init(&d->known, sizeof(struct known));
     int rc = scr_filemap_list_ranks_by_dataset(s->map, id, &d->here, &ranks);
     if (rc != SCR_OK)
         scr_no_memory(&why);

@@ -54,6 +54,7 @@ struct scr_survey_dataset {
     int here;             /* ranks that are named here */
     struct scr_survey_set *set;
     size_t nsets;
+    struct scr_table known; /* where a set is in these */
 };
 
 /* SCR_E_NOENT: nothing is named of it. SCR_E_CORRUPT: what is named contradicts

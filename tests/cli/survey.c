@@ -20,6 +20,19 @@
 
 enum { ID = 7, RANKS = 3 };
 
+/* Each goes over all that a map has of a dataset. Linked with --wrap. */
+static int walks;
+void __real_scr_filemap_made(const scr_filemap *map, int dset, int64_t *oldest,
+                             int64_t *newest);
+void __wrap_scr_filemap_made(const scr_filemap *map, int dset, int64_t *oldest,
+                             int64_t *newest);
+void __wrap_scr_filemap_made(const scr_filemap *map, int dset, int64_t *oldest,
+                             int64_t *newest)
+{
+    walks++;
+    __real_scr_filemap_made(map, dset, oldest, newest);
+}
+
 static const struct scr_env posix = { .sys = &scr_sys_posix };
 static const struct scr_env faulty = { .sys = &test_fault_sys };
 static char *cntl[RANKS];
@@ -243,6 +256,50 @@ static void of_several_datasets_the_one_that_can_be_restored_is_surveyed(void **
     assert_true(first == whole);
 }
 
+/* In the control directory of n0, of ranks from 100 on: every second one of them is of
+ * another dataset of the number if there are two. */
+static void name_many(int ranks, int two)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_cntl c;
+    scr_filemap *map = scr_filemap_new();
+    scr_hash *dset = scr_hash_new();
+    assert_int_equal(scr_cntl_open(&posix, cntl[0], 0, &c, &err), SCR_OK);
+    assert_int_equal(scr_cntl_read_node(&posix, &c, map, &err), SCR_OK);
+    for (int i = 0; i < ranks; i++) {
+        scr_hash_set_val_i64(dset, "CREATED", 1000 + (two ? i % 2 : 0));
+        scr_filemap_set_dataset(map, ID + 1, 100 + i, dset);
+        scr_filemap_set_desc(map, ID + 1, 100 + i, NULL);
+    }
+    assert_int_equal(scr_cntl_write(&posix, &c, map, &err), SCR_OK);
+    scr_cntl_close(&posix, &c);
+    scr_hash_delete(dset);
+    scr_filemap_delete(map);
+}
+
+static int walks_over(int ranks, int two)
+{
+    struct scr_survey s;
+    name_many(ranks, two);
+    walks = 0;
+    open_nodes(&s, 0, RANKS);
+    int made = walks, here = scr_filemap_num_ranks_by_dataset(s.map, ID + 1);
+    assert_int_equal(here, two ? ranks / 2 : ranks);
+    scr_survey_fini(&s);
+    return made;
+}
+
+/* Else a cache of all nodes takes as long as the square of its ranks. */
+static void walks_do_not_grow_with_the_ranks(void **state)
+{
+    (void)state;
+    for (int two = 0; two <= 1; two++) {
+        int few = walks_over(10, two);
+        assert_true(few > 0);
+        assert_int_equal(walks_over(1000, two), few);
+    }
+}
+
 /* Edits what rank r remembers of its redundancy set. */
 static void edit_desc(int r, void (*edit)(scr_hash *desc))
 {
@@ -431,6 +488,7 @@ int main(void)
         T(a_control_directory_that_is_not_there_is_an_error),
         T(a_filemap_that_cannot_be_read_is_counted),
         T(of_several_datasets_the_one_that_can_be_restored_is_surveyed),
+        T(walks_do_not_grow_with_the_ranks),
         T(what_contradicts_itself_is_corrupt),
         T(what_is_there_and_right_is_whole),
         T(what_is_lost_is_rebuilt_once_all_members_are_here),
