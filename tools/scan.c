@@ -2,6 +2,7 @@
 /* Reads, mends and lists what a scavenge left of a dataset. */
 #include "scan.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #include "store/paths.h"
 
 #define MAP_SUFFIX ".scrfilemap"
+enum { BATCH = 1024 }; /* ranks that are listed at once */
 
 /* --- what lies in the directory --- */
 
@@ -44,20 +46,37 @@ static int set_init(const struct scr_scan *s, struct scr_scan_set *set,
                : scr_no_memory(err);
 }
 
+/* Where a set is, by its properties. */
+struct known {
+    struct scr_item item;
+    size_t at;
+};
+
+/* For one more set: they are full at 0, 1, 2, 4, 8, … */
+static int has_room(struct scr_scan *s)
+{
+    size_t n = s->nsets;
+    if ((n & (n - 1)) != 0)
+        return 1;
+    struct scr_scan_set *more = scr_reallocarray(s->set, n ? 2 * n : 1, sizeof *more);
+    s->set = more != NULL ? more : s->set;
+    return more != NULL;
+}
+
 /* The set of these properties, made if it is new. NULL: out of memory. */
 static struct scr_scan_set *find_set(struct scr_scan *s, enum scr_scheme scheme, int n,
                                      int set_id, struct scr_err *err)
 {
-    for (size_t i = 0; i < s->nsets; i++)
-        if (s->set[i].scheme == scheme && s->set[i].n == n &&
-            s->set[i].set_id == set_id)
-            return &s->set[i];
-    struct scr_scan_set *grown = scr_reallocarray(s->set, s->nsets + 1, sizeof *s->set);
-    if (grown == NULL) {
+    char name[64];
+    snprintf(name, sizeof name, "%d %d %d", (int)scheme, n, set_id);
+    struct known *known = scr_table_find(&s->known, name);
+    if (known != NULL)
+        return &s->set[known->at];
+    if ((known = scr_table_add(&s->known, name)) == NULL || !has_room(s)) {
         scr_no_memory(err);
         return NULL;
     }
-    s->set = grown;
+    known->at = s->nsets;
     struct scr_scan_set *set = &s->set[s->nsets++];
     return set_init(s, set, scheme, n, set_id, err) == SCR_OK ? set : NULL;
 }
@@ -91,6 +110,12 @@ static int take_name(struct scr_scan *s, const char *name, struct scr_err *err)
     return SCR_OK;
 }
 
+static int by_rank(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
 static int list(struct scr_scan *s, struct scr_err *err)
 {
     char **names;
@@ -104,6 +129,8 @@ static int list(struct scr_scan *s, struct scr_err *err)
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         rc = take_name(s, names[i], err);
     scr_names_free(names, n);
+    if (s->nmaps > 1)
+        qsort(s->map_rank, s->nmaps, sizeof *s->map_rank, by_rank);
     if (rc == SCR_OK && s->nsets == 0 && s->nmaps == 0)
         rc = scr_fail(err, SCR_E_NOENT, 0,
                       "%s: no usable summary, no redundancy files and no filemaps",
@@ -115,6 +142,7 @@ int scr_scan_open(struct scr_scan *s, const struct scr_env *env,
                   const struct scr_prefix *p, int id, struct scr_err *err)
 {
     *s = (struct scr_scan){ .env = env, .p = p, .id = id };
+    scr_table_init(&s->known, sizeof(struct known));
     s->dir = scr_prefix_dset_dir(p, id);
     s->staged = scr_stage_is_there(env, p, id);
     s->root = s->staged ? scr_stage_dir(p, id) : scr_strdup(p->path);
@@ -129,12 +157,14 @@ void scr_scan_fini(struct scr_scan *s)
     for (size_t i = 0; i < s->nsets; i++)
         set_fini(&s->set[i]);
     free(s->set);
+    scr_table_fini(&s->known);
     free(s->map_rank);
     free(s->trusted);
     scr_faults_fini(&s->lost);
     free(s->dir);
     free(s->root);
     scr_rank2file_fini(&s->files);
+    scr_rank2file_fini(&s->fresh);
     scr_hash_delete(s->dset);
     *s = (struct scr_scan){ 0 };
 }
@@ -221,7 +251,7 @@ static int enter_header(struct scr_scan *s, const struct scr_redhead *h, int who
         return scr_fail(err, SCR_E_CORRUPT, 0, "belongs to dataset %d", info->dset_id);
     struct scr_rank_files *r = NULL;
     int rc = learn(s, info->set.ranks, c->dset, err);
-    if (rc == SCR_OK && (r = scr_rank2file_add_rank(&s->files, rank)) == NULL)
+    if (rc == SCR_OK && (r = scr_rank2file_add_rank(&s->fresh, rank)) == NULL)
         rc = SCR_E_NOMEM;
     for (size_t i = 0; i < c->files.n && rc == SCR_OK; i++)
         rc = enter_file(r, &c->file[i]->meta, err);
@@ -322,7 +352,7 @@ static int enter_map(struct scr_scan *s, scr_filemap *map, int rank,
         scr_faults_add(f, "rank %d: %d of its %d files were recovered", rank, listed,
                        expected);
     /* Also one without files: that wrote nothing, but is not missing. */
-    struct scr_rank_files *r = scr_rank2file_add_rank(&s->files, rank);
+    struct scr_rank_files *r = scr_rank2file_add_rank(&s->fresh, rank);
     return r != NULL ? enter_map_files(s, map, r, err) : SCR_E_NOMEM;
 }
 
@@ -426,13 +456,25 @@ static void check_ranks(const struct scr_scan *s, struct scr_faults *f)
                        l->of[i - 1]->rank, l->of[i - 1]->rank, l->ranks);
 }
 
+/* Lists what is on its way once there is so much of it: sets come with ranks from all
+ * over the run. */
+static void settle(struct scr_scan *s, size_t least)
+{
+    if (s->fresh.n >= least)
+        scr_rank2file_take(&s->files, &s->fresh);
+}
+
 int scr_scan_rebuild(struct scr_scan *s, struct scr_faults *f, struct scr_err *err)
 {
     int rc = check_not_written_over(s, err);
-    for (size_t i = 0; i < s->nsets && rc == SCR_OK; i++)
+    for (size_t i = 0; i < s->nsets && rc == SCR_OK; i++) {
         rc = take_set(s, &s->set[i], f, err);
+        settle(s, BATCH);
+    }
+    settle(s, 1);
     for (size_t i = 0; i < s->nmaps && rc == SCR_OK; i++)
         rc = take_map(s, s->map_rank[i], f, err);
+    settle(s, 1);
     if (rc == SCR_OK)
         check_ranks(s, f);
     return rc == SCR_OK && !scr_rank2file_ok(&s->files) ? scr_no_memory(err) : rc;

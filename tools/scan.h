@@ -27,10 +27,12 @@ struct scr_scan {
     int staged; /* 1: in the stage (scav/stage.h) */
     struct scr_scan_set *set;
     size_t nsets;
-    int *map_rank; /* ranks with a <rank>.scrfilemap */
+    struct scr_table known; /* where a set is in these */
+    int *map_rank;          /* ranks with a <rank>.scrfilemap, ascending */
     size_t nmaps;
 
     struct scr_rank2file files; /* what is known of them; ranks 0: not how many */
+    struct scr_rank2file fresh; /* what is on its way into these */
     scr_hash *dset;             /* dataset hash; empty if nothing told it */
     char *trusted;          /* ranks whose files' CRCs the rebuild has just checked */
     struct scr_faults lost; /* sets beyond repair: of no matter if no file is missing */

@@ -61,12 +61,12 @@ uint64_t scr_rank2file_bytes(const struct scr_rank2file *l)
 /* --- ranks --- */
 
 /* Where the entry is, or would be. */
-static size_t place_of(const struct scr_rank2file *l, int rank)
+static size_t place_of(struct scr_rank_files *const *of, size_t n, int rank)
 {
-    size_t from = 0, to = l->n;
+    size_t from = 0, to = n;
     while (from < to) {
         size_t mid = from + (to - from) / 2;
-        if (l->of[mid]->rank < rank)
+        if (of[mid]->rank < rank)
             from = mid + 1;
         else
             to = mid;
@@ -76,21 +76,31 @@ static size_t place_of(const struct scr_rank2file *l, int rank)
 
 struct scr_rank_files *scr_rank2file_rank(const struct scr_rank2file *l, int rank)
 {
-    size_t at = place_of(l, rank);
+    size_t at = place_of(l->of, l->n, rank);
     return at < l->n && l->of[at]->rank == rank ? l->of[at] : NULL;
+}
+
+/* Room for so many more. */
+static int has_room(struct scr_rank2file *l, size_t more)
+{
+    size_t room = l->room == 0 ? 4 : l->room;
+    while (room < l->n + more)
+        room *= 2;
+    if (room == l->room)
+        return 1;
+    struct scr_rank_files **of = scr_reallocarray(l->of, room, sizeof(void *));
+    if (of == NULL)
+        return 0;
+    l->of = of;
+    l->room = room;
+    return 1;
 }
 
 static int insert(struct scr_rank2file *l, struct scr_rank_files *r)
 {
-    if (l->n == l->room) {
-        size_t room = l->room == 0 ? 4 : l->room * 2;
-        struct scr_rank_files **more = scr_reallocarray(l->of, room, sizeof *more);
-        if (more == NULL)
-            return 0;
-        l->of = more;
-        l->room = room;
-    }
-    size_t at = place_of(l, r->rank);
+    if (!has_room(l, 1))
+        return 0;
+    size_t at = place_of(l->of, l->n, r->rank);
     memmove(&l->of[at + 1], &l->of[at], (l->n - at) * sizeof *l->of);
     l->of[at] = r;
     l->n++;
@@ -120,20 +130,44 @@ struct scr_listed *scr_rank2file_add_file(struct scr_rank2file *l, int rank,
     return r != NULL ? scr_table_add(&r->files, path) : NULL;
 }
 
+/* Merges n entries of other ranks; there is room. What lies between two of their places
+ * is moved at once, without a look at it. */
+static void merge(struct scr_rank2file *to, struct scr_rank_files **of, size_t n)
+{
+    size_t last = to->n, end = to->n + n;
+    to->n = end;
+    while (n > 0) {
+        struct scr_rank_files *r = of[--n];
+        size_t at = place_of(to->of, last, r->rank);
+        end -= last - at;
+        memmove(&to->of[end], &to->of[at], (last - at) * sizeof *of);
+        last = at;
+        to->of[--end] = r;
+    }
+}
+
 void scr_rank2file_take(struct scr_rank2file *to, struct scr_rank2file *from)
 {
+    size_t others = 0; /* entries of ranks that to has not: from begins with them */
     to->lost = to->lost || !scr_rank2file_ok(from);
     for (size_t i = 0; i < from->n; i++) {
-        struct scr_rank_files *mine = scr_rank2file_rank(to, from->of[i]->rank);
-        if (mine == NULL && insert(to, from->of[i])) {
-            from->of[i] = NULL;
+        struct scr_rank_files *r = from->of[i];
+        struct scr_rank_files *mine = scr_rank2file_rank(to, r->rank);
+        from->of[i] = NULL;
+        if (mine == NULL) {
+            from->of[others++] = r;
             continue;
         }
-        to->lost = to->lost || mine == NULL;
-        for (SCR_EACH(const struct scr_listed, f, &from->of[i]->files))
-            if (mine != NULL && scr_listed_copy(&mine->files, f) == NULL)
+        for (SCR_EACH(const struct scr_listed, f, &r->files))
+            if (scr_listed_copy(&mine->files, f) == NULL)
                 to->lost = 1;
+        rank_free(r);
     }
+    if (others > 0 && has_room(to, others)) {
+        merge(to, from->of, others);
+        from->n = 0;
+    } else if (others > 0)
+        to->lost = 1;
     scr_rank2file_fini(from);
 }
 

@@ -74,7 +74,8 @@ struct scr_rank_files *scr_rank2file_add_rank(struct scr_rank2file *l, int rank)
 struct scr_listed *scr_rank2file_add_file(struct scr_rank2file *l, int rank,
                                           const char *path);
 /* Moves what from has into to, and leaves from empty; of a file in both what from says
- * counts. RANKS is to's. */
+ * counts. RANKS is to's. Each entry is moved once at most: ranks that are not ascending
+ * are best added to a short list, and this taken into the long one. */
 void scr_rank2file_take(struct scr_rank2file *to, struct scr_rank2file *from);
 
 /* --- files --- */

@@ -109,6 +109,46 @@ static void what_is_taken_counts(void **state)
 
 /* Adding a file costs the same whatever is there: were it the number of those before,
  * this would take minutes. */
+/* Bytes that are moved to make a place in an array. Linked with --wrap=memmove. */
+static size_t moved;
+void *__real_memmove(void *to, const void *from, size_t n);
+void *__wrap_memmove(void *to, const void *from, size_t n);
+void *__wrap_memmove(void *to, const void *from, size_t n)
+{
+    moved += n;
+    return __real_memmove(to, from, n);
+}
+
+/* Ranks from all over the run, a few at a time, as a scan comes upon them. */
+static void a_short_list_moves_each_entry_of_the_long_one_once(void **state)
+{
+    enum { N = 4000, SETS = 500, BATCH = 100 };
+    struct scr_rank2file all, some, one;
+    char path[32];
+    (void)state;
+    scr_rank2file_init(&all, N);
+    scr_rank2file_init(&some, N);
+    scr_rank2file_init(&one, N);
+    for (int i = 0; i < N; i++) {
+        int rank = i % (N / SETS) * SETS + i / (N / SETS);
+        snprintf(path, sizeof path, "rank_%d", rank);
+        test_list_add(&one, rank, path, 1);
+        test_list_add(&some, rank, path, 1);
+        if ((i + 1) % BATCH != 0)
+            continue;
+        test_list_add(&some, rank - rank % SETS, "again", 2); /* it is known by now */
+        test_list_add(&one, rank - rank % SETS, "again", 2);
+        moved = 0;
+        scr_rank2file_take(&all, &some);
+        assert_true(moved <= all.n * sizeof *all.of);
+        assert_int_equal(all.n, one.n);
+        scr_rank2file_init(&some, N);
+    }
+    assert_true(test_lists_same(&all, &one));
+    scr_rank2file_fini(&all);
+    scr_rank2file_fini(&one);
+}
+
 static void many_files_and_ranks(void **state)
 {
     (void)state;
@@ -544,6 +584,7 @@ int main(void)
         cmocka_unit_test(files_by_rank_and_path),
         cmocka_unit_test(a_copy_has_all_that_is_recorded),
         cmocka_unit_test(what_is_taken_counts),
+        cmocka_unit_test(a_short_list_moves_each_entry_of_the_long_one_once),
         cmocka_unit_test(many_files_and_ranks),
         cmocka_unit_test(a_written_part_is_the_golden_one),
         cmocka_unit_test(a_written_root_is_the_golden_one),
