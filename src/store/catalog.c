@@ -108,18 +108,30 @@ int scr_catalog_add(struct scr_catalog *c, const struct scr_rank2file *files,
                                                               : scr_no_memory(err);
 }
 
-/* Parts are read from the end: there is the one of the asker's place, then those after
- * it and around. */
+/* The part with the rank whose place in the dataset is the asker's in its run. */
+static size_t own_part(const struct scr_catalog *c)
+{
+    const struct scr_rank2file_root *root = &c->root;
+    int64_t place = c->size > 0 ? (int64_t)root->ranks * c->rank / c->size : 0;
+    size_t own = 0;
+    for (size_t i = 1; i < root->n; i++)
+        if (root->part[i] <= place && root->part[i] > root->part[own])
+            own = i;
+    return own;
+}
+
+/* Parts are read from the end: there is the asker's own, before it the one after that,
+ * the one before that, and so on: so wanted ranks that are near cost few parts. */
 static int order_parts(struct scr_catalog *c, struct scr_err *err)
 {
     struct scr_rank2file_root *root = &c->root;
     size_t n = root->n;
-    size_t first = c->size > 0 ? n * (size_t)c->rank / (size_t)c->size : 0;
+    size_t own = own_part(c);
     int *order = scr_calloc(n, sizeof *order);
     if (order == NULL)
         return scr_no_memory(err);
     for (size_t i = 0; i < n; i++)
-        order[n - 1 - i] = root->part[(first + i) % n];
+        order[n - 1 - i] = root->part[(own + (i % 2 ? i / 2 + 1 : n - i / 2)) % n];
     free(root->part);
     root->part = order;
     return SCR_OK;

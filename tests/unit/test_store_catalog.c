@@ -21,17 +21,16 @@ static const char *part_path(int part)
     return test_path("prefix/.scr/scr.dataset.%d/rank2file.0.%d", ID, part);
 }
 
-/* Three parts of two ranks each, of which each has a file "r<rank>". */
-static void put_parts(struct test_store *t)
+/* Three parts with these first ranks; each rank has a file "r<rank>". */
+static void put_parts_from(struct test_store *t, int parts[3])
 {
-    int parts[] = { 0, 2, 4 };
     const struct scr_rank2file_root root = { 1, RANKS, parts, 3 };
     const char *dir = test_path("prefix/.scr/scr.dataset.%d", ID);
     assert_int_equal(scr_dir_make(&scr_sys_posix, dir, 0700, &t->err), SCR_OK);
     for (int i = 0; i < 3; i++) {
         struct scr_rank2file l;
         scr_rank2file_init(&l, RANKS);
-        for (int rank = parts[i]; rank < parts[i] + 2; rank++) {
+        for (int rank = parts[i]; rank < (i < 2 ? parts[i + 1] : RANKS); rank++) {
             char path[32];
             snprintf(path, sizeof path, "d/r%d", rank);
             struct scr_listed *f = test_list_add(&l, rank, path, (uint64_t)rank);
@@ -46,6 +45,12 @@ static void put_parts(struct test_store *t)
     const char *path = test_path("prefix/.scr/scr.dataset.%d/rank2file", ID);
     assert_int_equal(scr_rank2file_root_write(&scr_sys_posix, path, &root, &t->err),
                      SCR_OK);
+}
+
+/* Of two ranks each. */
+static void put_parts(struct test_store *t)
+{
+    put_parts_from(t, (int[]){ 0, 2, 4 });
 }
 
 static struct scr_catalog catalog_of(struct test_store *t, int rank)
@@ -74,6 +79,32 @@ static void parts_are_read_from_the_askers_place_on(void **state)
     assert_int_equal(scr_catalog_find(&c, "d/r3", &f, &t.err), SCR_OK);
     assert_ptr_equal(f, first); /* where it was */
     scr_catalog_fini(&c);
+    test_store_close(&t);
+}
+
+/* Parts have as many bytes, not as many ranks: numbers grow longer. */
+static void a_rank_reads_its_own_part_alone(void **state)
+{
+    int uneven[][3] = { { 0, 1, 2 }, { 0, 4, 5 }, { 0, 1, 5 } };
+    (void)state;
+    struct test_store t;
+    test_store_open(&t);
+    for (int i = 0; i < 3; i++) {
+        put_parts_from(&t, uneven[i]);
+        for (int rank = 0; rank < 2 * RANKS; rank++) {
+            const struct scr_listed *f;
+            char path[32];
+            int own = rank / 2, part = own >= uneven[i][2] ? 2 : own >= uneven[i][1];
+            int ranks = (part < 2 ? uneven[i][part + 1] : RANKS) - uneven[i][part];
+            struct scr_catalog c = catalog_of(&t, rank);
+            c.size = 2 * RANKS; /* a larger run */
+            snprintf(path, sizeof path, "d/r%d", own);
+            assert_int_equal(scr_catalog_find(&c, path, &f, &t.err), SCR_OK);
+            assert_non_null(f);
+            assert_int_equal(c.files.n, ranks);
+            scr_catalog_fini(&c);
+        }
+    }
     test_store_close(&t);
 }
 
@@ -169,6 +200,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_are_read_from_the_askers_place_on),
+        cmocka_unit_test(a_rank_reads_its_own_part_alone),
         cmocka_unit_test(a_part_that_is_gone_is_asked_for_again),
         cmocka_unit_test(compressed_files_are_entered_and_found),
         cmocka_unit_test(nothing_is_entered_into_a_summary),
