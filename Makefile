@@ -6,7 +6,8 @@
 #   make check    build with warnings as errors and run all tests and linters
 #   make cluster  a shell on five emulated nodes under Slurm (as root)
 #   make html     the guide and all manual pages as HTML, in build/openmpi/html
-#   make bench    time checkpoints, rebuilds and flushes on virtual nodes of this machine
+#   make bench    time checkpoints, rebuilds and flushes on virtual nodes of this machine, and what grows with
+#                 the number of ranks
 #   make lint     the linters alone          make asan     unit tests and fuzzers, sanitized
 #   make asan-mpi the tests under mpirun, sanitized (an hour or so; CTEST="-R 'async|memory'" for some)
 #   make install  into PREFIX (/usr/local), below DESTDIR if set
@@ -16,6 +17,7 @@
 #
 # MPI=openmpi (default) or mpich; DRILL="--scheme PARTNER …"; CTEST="-L unit …"; JOBS=2;
 # BENCH="--cases XOR --rounds 5" (bench/run.py --help); FLUSH_BENCH="--mib 64" (bench/flush.py --help);
+# SCALE_BENCH="--most 1000000" (bench/scale.c), which takes 4 GiB of memory;
 # SKIP_DEPS=1 leaves the installed packages alone.
 MPI ?= openmpi
 PREFIX ?= /usr/local
@@ -24,6 +26,7 @@ DRILL ?=
 CTEST ?=
 BENCH ?=
 FLUSH_BENCH ?=
+SCALE_BENCH ?=
 BUILD ?= build/$(MPI)
 CMAKE_ARGS ?=
 
@@ -64,6 +67,8 @@ bench: build
 	bench/flush.py --mpirun mpirun.$(MPI) --ckpt $(BUILD)/bench/ckpt $(FLUSH_BENCH)
 	bench/datasets.py --mpirun mpirun.$(MPI) --ckpt $(BUILD)/bench/ckpt --scr $(BUILD)/scr --dir /dev/shm --many 1000
 	$(BUILD)/bench/throttle /dev/shm /dev/shm
+	$(BUILD)/bench/scale $(SCALE_BENCH) /dev/shm
+	bench/model.py --mpirun mpirun.$(MPI) --ckpt $(BUILD)/bench/ckpt --count $(BUILD)/bench/libscr_count.so
 
 # ctest leaves out what matches all of several -LE, and only what matches the last of several -E.
 NOT_CLUSTER = $(if $(filter -LE --label-exclude,$(CTEST)),-E '^cluster\.',-LE cluster)

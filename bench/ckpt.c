@@ -11,9 +11,9 @@
  * checkpoint (new files, cold caches) excepted. Rank 0 prints one line of JSON: seconds
  * by phase, "memcpy" in bytes a second of one core, measured before each checkpoint, or
  * before and after the start, while the other ranks sleep, bytes sent by the busiest
- * rank for one checkpoint (counted at the profiling interface of MPI), and memory.
- * "returned" is when the last rank came back from the last SCR_Complete_output, in
- * seconds since the epoch.
+ * rank for one checkpoint, or for the start (counted at the profiling interface of
+ * MPI), and memory. "returned" is when the last rank came back from the last
+ * SCR_Complete_output, in seconds since the epoch.
  *
  * --leave ends without SCR_Finalize, as a run does that was killed: its cache can be
  * restarted from. --restart times that start, compares every byte, and times plain
@@ -54,7 +54,7 @@ struct bench {
     int ncopies;
     double seconds[PHASES][MAX_REPEATS];
     int count[PHASES];
-    uint64_t sent;   /* of the last checkpoint */
+    uint64_t sent;   /* of the last checkpoint, or of the start */
     double returned; /* from it; seconds since the epoch */
     long own_kib;    /* memory of the application when the library starts */
 };
@@ -379,12 +379,12 @@ static void report(struct bench *b)
         if (b->count[p] > 0)
             printf(", \"%s\": %.6f", phase_names[p],
                    median(b->seconds[p], b->count[p]));
+    printf(", \"sent\": %llu", (unsigned long long)sent);
     if (b->restart)
         printf(", \"write_all\": %.6f, \"write_lost\": %.6f", b->write_all,
                b->write_lost);
     else
-        printf(", \"sent\": %llu, \"returned\": %.6f", (unsigned long long)sent,
-               returned);
+        printf(", \"returned\": %.6f", returned);
     printf(", \"peak_rss_kib\": %ld, \"library_kib\": %ld}\n", most[0], most[1]);
 }
 
@@ -472,7 +472,9 @@ int main(int argc, char **argv)
 
     quiet_barrier();
     double t = MPI_Wtime();
+    uint64_t before = bytes_sent;
     require(SCR_Init(), "SCR_Init");
+    b.sent = bytes_sent - before;
     note(&b, INIT, MPI_Wtime() - t);
     if (b.restart) {
         time_copies(&b, COPIES);
