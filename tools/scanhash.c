@@ -53,8 +53,7 @@ static void enter_map(const struct scr_scan *s, scr_hash *d, scr_filemap *map, i
     int found = 0, expected = scr_filemap_num_expected_files(map, s->id, rank);
     scr_hash *r = scr_hash_setf(d, NULL, "RANK2FILE RANK %d", rank);
     scr_hash_set_val_i64(r, "FILES", expected);
-    for (struct scr_file *f = scr_filemap_first_file(map, s->id, rank); f != NULL;
-         f = scr_file_next(f)) {
+    for (SCR_FILES(f, map, s->id, rank)) {
         const scr_meta *meta = scr_file_meta(f);
         found += enter_file(s, r, f->item.name, meta);
         (void)scr_meta_get_ranks(meta, ranks);

@@ -23,8 +23,7 @@ static int choose_dests(const struct scr_ctx *ctx, int by_rank, struct scr_table
     int id = ctx->out.id, me = ctx->world.rank;
     size_t skip = strlen(ctx->out.rank_dir) + 1;
     scr_table_clear(dests);
-    for (struct scr_file *f = scr_filemap_first_file(ctx->map, id, me); f;
-         f = scr_file_next(f)) {
+    for (SCR_FILES(f, ctx->map, id, me)) {
         const char *name = f->item.name + skip;
         char *dest = by_rank ? scr_asprintf("scr.dataset.%d/rank.%d/%s", id, me, name)
                              : scr_asprintf("scr.dataset.%d/%s", id, name);

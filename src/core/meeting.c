@@ -24,8 +24,7 @@ static int add_both(struct scr_table *dests, const char *dest)
 int scr_cache_dests(const struct scr_ctx *ctx, int id, struct scr_table *dests)
 {
     int me = ctx->world.rank, ok = 1;
-    for (struct scr_file *f = scr_filemap_first_file(ctx->map, id, me); f != NULL;
-         f = scr_file_next(f)) {
+    for (SCR_FILES(f, ctx->map, id, me)) {
         const scr_meta *meta = scr_file_meta(f);
         if (!scr_meta_has_dest(meta)) /* redundancy files have none */
             continue;

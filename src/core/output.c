@@ -104,9 +104,7 @@ static int make_cache(struct scr_ctx *ctx, const scr_hash *dset, struct scr_err 
 static uint64_t bytes_written(const struct scr_ctx *ctx)
 {
     uint64_t sum = 0;
-    for (struct scr_file *f =
-             scr_filemap_first_file(ctx->map, ctx->out.id, ctx->world.rank);
-         f; f = scr_file_next(f)) {
+    for (SCR_FILES(f, ctx->map, ctx->out.id, ctx->world.rank)) {
         struct stat st;
         if (scr_file_stat(ctx->env.sys, f->item.name, &st, NULL) == SCR_OK)
             sum += (uint64_t)st.st_size;
@@ -405,8 +403,7 @@ static int take_shared_all(struct scr_ctx *ctx, struct totals *total,
     if (rc != SCR_OK)
         return rc;
     scr_shared_tidy(ctx);
-    for (struct scr_file *f = scr_filemap_first_file(ctx->map, id, me); f;
-         f = scr_file_next(f)) {
+    for (SCR_FILES(f, ctx->map, id, me)) {
         uint64_t size = 0;
         (void)scr_meta_get_filesize(scr_file_meta(f), &size);
         mine.v[BYTES] += size;

@@ -69,10 +69,9 @@ static int index_files(struct scr_ctx *ctx, int id, struct scr_table *shared,
 {
     struct scr_restart *r = &ctx->restart;
     int rc = SCR_OK;
-    for (struct scr_file *f = scr_filemap_first_file(ctx->map, id, ctx->world.rank);
-         f && rc == SCR_OK; f = scr_file_next(f)) {
+    for (SCR_FILES(f, ctx->map, id, ctx->world.rank)) {
         const scr_meta *meta = scr_file_meta(f);
-        if (scr_meta_check_filetype(meta, "FULL") == SCR_OK)
+        if (rc == SCR_OK && scr_meta_check_filetype(meta, "FULL") == SCR_OK)
             rc = add_file(r, f->item.name, meta, shared);
     }
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "files of dataset %d", id);

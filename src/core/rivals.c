@@ -54,8 +54,7 @@ static void remove_part(struct scr_ctx *ctx, int id, const char *dset_dir)
 {
     int me = ctx->world.rank;
     char *cache = dset_dir ? scr_path_dir(dset_dir) : NULL;
-    for (struct scr_file *f = scr_filemap_first_file(ctx->map, id, me); f;
-         f = scr_file_next(f))
+    for (SCR_FILES(f, ctx->map, id, me))
         if (scr_file_remove(ctx->env.sys, f->item.name, NULL) != SCR_OK)
             goto out; /* it stays named */
     if (cache != NULL)

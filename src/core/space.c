@@ -60,8 +60,7 @@ static uint64_t data_of(const struct scr_ctx *ctx, int id)
 {
     int me = ctx->world.rank;
     uint64_t sum = 0;
-    for (struct scr_file *f = scr_filemap_first_file(ctx->map, id, me); f;
-         f = scr_file_next(f)) {
+    for (SCR_FILES(f, ctx->map, id, me)) {
         const scr_meta *meta = scr_file_meta(f);
         sum += is_redundancy(meta) ? 0 : size_in_map(meta);
     }

@@ -109,6 +109,12 @@ void scr_filemap_remove_file(scr_filemap *map, int dset, int rank, const char *f
 int scr_filemap_num_files(const scr_filemap *map, int dset, int rank);
 struct scr_file *scr_filemap_first_file(const scr_filemap *map, int dset, int rank);
 struct scr_file *scr_file_next(const struct scr_file *f);
+/* for (SCR_FILES(f, map, dset, rank)): each, in the order they were added; none must be
+ * removed inside. */
+#define SCR_FILES(f, map, dset, rank)                                                  \
+    struct scr_file *f = scr_filemap_first_file(map, dset, rank);                      \
+    (f) != NULL;                                                                       \
+    (f) = scr_file_next(f)
 /* NULL: nothing is recorded of it. f may be NULL. */
 scr_meta *scr_file_meta(const struct scr_file *f);
 /* What is recorded, for setters: made if it is not there. */

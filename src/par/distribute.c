@@ -53,8 +53,7 @@ static int recorded_ranks(const scr_filemap *map, int id, int rank)
     int ranks = 0;
     if (scr_hash_get_val_int(scr_filemap_get_desc(map, id, rank), "RANKS", &ranks))
         return ranks;
-    for (struct scr_file *f = scr_filemap_first_file(map, id, rank); f != NULL;
-         f = scr_file_next(f))
+    for (SCR_FILES(f, map, id, rank))
         if (scr_meta_get_ranks(scr_file_meta(f), &ranks) == SCR_OK)
             return ranks;
     return 0;

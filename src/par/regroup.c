@@ -37,8 +37,7 @@ static int share_dataset_all(const struct scr_regrouping *g, scr_hash *dset,
 static int play_rank(struct scr_regrouping *g, int r, struct scr_err *err)
 {
     scr_filemap_add_rank(g->play, g->id, r);
-    for (struct scr_file *f = scr_filemap_first_file(g->map, g->id, r); f;
-         f = scr_file_next(f)) {
+    for (SCR_FILES(f, g->map, g->id, r)) {
         const scr_meta *meta = scr_file_meta(f);
         if (scr_meta_check_filetype(meta, "FULL") == SCR_OK)
             scr_filemap_set_meta(g->play, g->id, r, f->item.name, meta);

@@ -36,8 +36,7 @@ static int verify_meta(const struct scr_regrouping *g, const char *path,
 static int has_data(struct scr_regrouping *g, int r)
 {
     int n = 0;
-    for (struct scr_file *f = scr_filemap_first_file(g->map, g->id, r); f;
-         f = scr_file_next(f)) {
+    for (SCR_FILES(f, g->map, g->id, r)) {
         struct scr_err why = SCR_ERR_INIT;
         const char *path = f->item.name;
         const scr_meta *meta = scr_file_meta(f);
@@ -55,8 +54,7 @@ static int has_data(struct scr_regrouping *g, int r)
 /* 1 if old rank r's redundancy file has a good header, which is in head then. */
 static int find_header(struct scr_regrouping *g, int r, struct scr_redhead *head)
 {
-    for (struct scr_file *f = scr_filemap_first_file(g->map, g->id, r); f;
-         f = scr_file_next(f)) {
+    for (SCR_FILES(f, g->map, g->id, r)) {
         struct scr_err why = SCR_ERR_INIT;
         const char *path = f->item.name;
         if (!scr_regroup_is_redfile(g, r, path))

@@ -101,8 +101,7 @@ static int has_header(const struct rivals *v, const char *path, int r)
 static int look_at(const struct rivals *v, const scr_filemap *map, int r)
 {
     int files = 0, parity = 0;
-    for (struct scr_file *f = scr_filemap_first_file(map, v->id, r); f;
-         f = scr_file_next(f)) {
+    for (SCR_FILES(f, map, v->id, r)) {
         const char *path = f->item.name;
         const scr_meta *meta = scr_file_meta(f);
         int good = meta != NULL && seems_good(v, path, meta);

@@ -304,8 +304,7 @@ static struct scr_survey_set *find_set(struct scr_survey_dataset *d,
 /* The redundancy file a rank names, <dataset>/.scr/<name>; NULL: none. */
 static const char *redfile_of(const struct scr_survey *s, int id, int rank)
 {
-    for (struct scr_file *f = scr_filemap_first_file(s->map, id, rank); f != NULL;
-         f = scr_file_next(f)) {
+    for (SCR_FILES(f, s->map, id, rank)) {
         enum scr_scheme scheme;
         const char *type = NULL, *path = f->item.name;
         int member, n, set;

@@ -201,8 +201,7 @@ static void add_earlier(const struct job *j, scr_filemap *map, int rank,
     scr_filemap *old = scr_filemap_new();
     if (old != NULL && scr_filemap_read(j->g->env->sys, path, old, NULL) == SCR_OK &&
         is_same_dataset(old, j->map, id, rank))
-        for (struct scr_file *f = scr_filemap_first_file(old, id, rank); f != NULL;
-             f = scr_file_next(f))
+        for (SCR_FILES(f, old, id, rank))
             scr_filemap_set_meta(map, id, rank, f->item.name, scr_file_meta(f));
     scr_filemap_delete(old);
 }
@@ -211,8 +210,7 @@ static void add_earlier(const struct job *j, scr_filemap *map, int rank,
 static int count_expected(const struct job *j, const scr_filemap *map, int rank)
 {
     int id = j->g->id, n = scr_filemap_num_expected_files(j->map, id, rank);
-    for (struct scr_file *f = scr_filemap_first_file(map, id, rank); f != NULL;
-         f = scr_file_next(f)) {
+    for (SCR_FILES(f, map, id, rank)) {
         const char *type = NULL;
         n += scr_meta_get_filetype(scr_file_meta(f), &type) == SCR_OK &&
              strcmp(type, "FULL") != 0;

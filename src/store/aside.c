@@ -248,8 +248,7 @@ static int remove_aside_files(const struct scr_aside *a, int rank, int64_t creat
 {
     const scr_filemap *aside = scr_filemap_aside(a->map, created);
     int rc = SCR_OK;
-    for (struct scr_file *f = scr_filemap_first_file(aside, a->id, rank); f;
-         f = scr_file_next(f)) {
+    for (SCR_FILES(f, aside, a->id, rank)) {
         const char *path = f->item.name;
         if (scr_cache_dset_len(path, a->id) == 0)
             continue; /* on the prefix */

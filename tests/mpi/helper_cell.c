@@ -469,8 +469,7 @@ void cell_check_data(struct cell *c)
 
 const char *cell_red(const struct cell *c)
 {
-    for (struct scr_file *f = scr_filemap_first_file(c->map, c->id, c->world.rank);
-         f != NULL; f = scr_file_next(f))
+    for (SCR_FILES(f, c->map, c->id, c->world.rank))
         if (is_red(f->item.name))
             return f->item.name;
     return NULL;

@@ -241,8 +241,7 @@ static void check_fetched_file(struct mpi_test *t, struct scene *s, int i,
     move_dest(dest, sizeof dest, rank, i);
     size_t len = (size_t)snprintf(dir, sizeof dir, "%s/rank.%d/",
                                   move_dset_dir(&s->job, ID), rank);
-    for (struct scr_file *f = scr_filemap_first_file(s->job.map, ID, rank); f != NULL;
-         f = scr_file_next(f)) {
+    for (SCR_FILES(f, s->job.map, ID, rank)) {
         const char *path = f->item.name;
         const scr_meta *meta = scr_file_meta(f);
         char *got = scr_meta_dest(meta);
@@ -711,8 +710,7 @@ static void flush_as(struct mpi_test *t, struct scene *s, int id)
         scr_hash_dup(scr_filemap_get_dataset(s->job.map, ID, t->comm.rank));
     scr_hash_set_val_i64(dset, "ID", id);
     scr_filemap *map = scr_filemap_new();
-    for (struct scr_file *f = scr_filemap_first_file(s->job.map, ID, t->comm.rank);
-         f != NULL; f = scr_file_next(f))
+    for (SCR_FILES(f, s->job.map, ID, t->comm.rank))
         scr_filemap_set_meta(map, id, t->comm.rank, f->item.name, scr_file_meta(f));
     CHECK_RC(scr_flush_all(&posix, &t->comm, &s->prefix, &s->opts, id, dset, map,
                            &s->bytes, &err),

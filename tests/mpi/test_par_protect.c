@@ -138,8 +138,7 @@ MPI_CASE(without_checksums_none_are_recorded)
     cell_make_all(t, &c, &t->comm, CELL_ODD, 1);
     c.p.crc = 0;
     cell_protect_all(&c, SCR_SCHEME_XOR, 1);
-    for (struct scr_file *f = scr_filemap_first_file(c.map, c.id, me); f != NULL;
-         f = scr_file_next(f))
+    for (SCR_FILES(f, c.map, c.id, me))
         CHECK_INT(scr_meta_get_crc32(scr_file_meta(f), &crc), SCR_E_NOENT);
     if (t->comm.rank == 0)
         cell_damage(&c, CELL_NODE);
