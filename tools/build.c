@@ -351,9 +351,8 @@ static int enter_listed(const struct scr_env *env, const struct scr_prefix *p, i
 static int give_up_meeting(const struct scr_env *env, const struct scr_prefix *p,
                            int id, size_t *n, struct scr_err *err)
 {
-    struct scr_table paths;
+    struct scr_table paths = SCR_TABLE_OF(struct scr_item);
     *n = 0;
-    scr_table_init(&paths, sizeof(struct scr_item));
     int rc = scr_paths_add(env, p, id, &paths, err);
     if (rc == SCR_OK)
         rc = scr_paths_give_up(env, p, id, &paths, n, err);

@@ -79,8 +79,7 @@ int scr_delete_check(const struct scr_env *env, const struct scr_prefix *p, int 
 /* Takes what another dataset lists out. */
 static int spare(struct work *w, int id, uint64_t *spared, struct scr_err *err)
 {
-    struct scr_table theirs;
-    scr_table_init(&theirs, sizeof(struct scr_item));
+    struct scr_table theirs = SCR_TABLE_OF(struct scr_item);
     int rc = scr_paths_add(w->env, w->p, id, &theirs, err);
     for (SCR_EACH(const struct scr_item, e, &theirs))
         if (rc == SCR_OK)

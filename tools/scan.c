@@ -431,9 +431,8 @@ static int add_set_paths(const struct scr_scan *s, const struct scr_scan_set *se
 
 static int check_not_written_over(struct scr_scan *s, struct scr_err *err)
 {
-    struct scr_table paths;
+    struct scr_table paths = SCR_TABLE_OF(struct scr_item);
     int rc = SCR_OK;
-    scr_table_init(&paths, sizeof(struct scr_item));
     for (size_t i = 0; i < s->nsets && rc == SCR_OK; i++)
         rc = add_set_paths(s, &s->set[i], &paths);
     if (rc != SCR_OK)

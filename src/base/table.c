@@ -14,16 +14,11 @@ void scr_table_init(struct scr_table *t, size_t item_size)
     *t = (struct scr_table){ .size = item_size, .arena = SCR_ARENA_INIT };
 }
 
-void scr_table_clear(struct scr_table *t)
+void scr_table_fini(struct scr_table *t)
 {
     free(t->bucket);
     scr_arena_free(&t->arena);
     scr_table_init(t, t->size);
-}
-
-void scr_table_fini(struct scr_table *t)
-{
-    scr_table_clear(t);
 }
 
 int scr_table_ok(const struct scr_table *t)

@@ -2,8 +2,7 @@
 /* A table: items with a name, in the order they were added, found by name.
  *
  *     struct place { struct scr_item item; uint64_t size; };
- *     struct scr_table t;
- *     scr_table_init(&t, sizeof(struct place));
+ *     struct scr_table t = SCR_TABLE_OF(struct place);
  *     struct place *p = scr_table_add(&t, "a/b");   // the one there is, or a new one
  *     for (SCR_EACH(struct place, f, &t))
  *         … f->item.name …
@@ -38,10 +37,14 @@ struct scr_table {
     struct scr_arena arena; /* of items and of what belongs to them */
 };
 
+/* What a table begins as; scr_table_init for one that cannot have an initialiser. */
+#define SCR_TABLE_OF(type)                                                             \
+    {                                                                                  \
+        .size = sizeof(type)                                                           \
+    }
 void scr_table_init(struct scr_table *t, size_t item_size);
+/* Removes every item, and frees what they took: the table is as new. */
 void scr_table_fini(struct scr_table *t);
-/* Removes every item, and frees what they took. */
-void scr_table_clear(struct scr_table *t);
 
 /* The item of that name; a new one is zeroed but for its struct scr_item. NULL: out of
  * memory. */

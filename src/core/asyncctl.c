@@ -102,8 +102,7 @@ void scr_async_fini(struct scr_ctx *ctx)
 static int meets_files(const struct scr_ctx *ctx, int id, const char *name,
                        const struct scr_table *dests)
 {
-    struct scr_table mine;
-    scr_table_init(&mine, sizeof(struct scr_item));
+    struct scr_table mine = SCR_TABLE_OF(struct scr_item);
     int meets = !scr_cache_dests(ctx, id, &mine) ||
                 strcmp(scr_cache_name_of(ctx, id), name) == 0;
     for (SCR_EACH(struct scr_item, path, &mine))
@@ -114,8 +113,7 @@ static int meets_files(const struct scr_ctx *ctx, int id, const char *name,
 
 static int meets(const struct scr_ctx *ctx, int id, int other)
 {
-    struct scr_table dests;
-    scr_table_init(&dests, sizeof(struct scr_item));
+    struct scr_table dests = SCR_TABLE_OF(struct scr_item);
     int found = !scr_cache_dests(ctx, other, &dests) ||
                 meets_files(ctx, id, scr_cache_name_of(ctx, other), &dests);
     scr_table_fini(&dests);

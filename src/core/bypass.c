@@ -356,12 +356,11 @@ static int check_places(const struct scr_output *out, const struct scr_table *be
 static int check_places_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     struct scr_output *out = &ctx->out;
-    struct scr_table waits, beside;
+    struct scr_table waits = SCR_TABLE_OF(struct scr_item);
+    struct scr_table beside = SCR_TABLE_OF(struct scr_shared);
     int any = 0, rc = SCR_OK;
     if (!out->has_shared)
         return rc;
-    scr_table_init(&waits, sizeof(struct scr_item));
-    scr_table_init(&beside, sizeof(struct scr_shared));
     for (SCR_EACH(struct scr_routed, r, &out->routed))
         if (r->waits)
             scr_table_add(&waits, r->item.name);
@@ -478,8 +477,7 @@ void scr_bypass_abandon_all(struct scr_ctx *ctx)
 
 int scr_bypass_complete_all(struct scr_ctx *ctx, int valid, struct scr_err *err)
 {
-    struct written w = { .ctx = ctx };
-    scr_table_init(&w.files, sizeof(struct scr_listed));
+    struct written w = { .ctx = ctx, .files = SCR_TABLE_OF(struct scr_listed) };
     w.file = scr_calloc(ctx->out.routed.n, sizeof *w.file);
     int rc = write_all(&w, valid, err);
     if (rc != SCR_OK)
@@ -561,10 +559,9 @@ int scr_in_place_open_all(struct scr_ctx *ctx, int id, char **name, struct scr_e
                                .crc = ctx->prm.crc_on_flush };
     struct scr_rank2file files = { 0 };
     struct scr_dataset d = { 0 };
-    struct scr_table shared;
+    struct scr_table shared = SCR_TABLE_OF(struct scr_readable);
     uint64_t bytes = 0;
     scr_hash *dset = scr_hash_new();
-    scr_table_init(&shared, sizeof(struct scr_readable));
     scr_restart_fini(&ctx->restart);
     scr_restart_read_there(ctx, id);
     scr_phase_all(ctx, "fetch", id);

@@ -22,7 +22,7 @@ static int choose_dests(const struct scr_ctx *ctx, int by_rank, struct scr_table
 {
     int id = ctx->out.id, me = ctx->world.rank;
     size_t skip = strlen(ctx->out.rank_dir) + 1;
-    scr_table_clear(dests);
+    scr_table_fini(dests);
     for (SCR_FILES(f, ctx->map, id, me)) {
         const char *name = f->item.name + skip;
         char *dest = by_rank ? scr_asprintf("scr.dataset.%d/rank.%d/%s", id, me, name)
@@ -53,10 +53,9 @@ static int set_dest(const struct dest *d)
 
 int scr_layout_all(struct scr_ctx *ctx, struct scr_err *err)
 {
-    struct scr_table dests, alike;
+    struct scr_table dests = SCR_TABLE_OF(struct dest);
+    struct scr_table alike = SCR_TABLE_OF(struct scr_shared);
     int any = 0;
-    scr_table_init(&dests, sizeof(struct dest));
-    scr_table_init(&alike, sizeof(struct scr_shared));
     int rc = choose_dests(ctx, 0, &dests, err);
     rc = scr_owners_find_all(&ctx->world, &dests, NULL, 0, rc, &alike, &any, err);
     if (rc == SCR_OK && any)

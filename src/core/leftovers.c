@@ -29,8 +29,7 @@ static int deal(const struct scr_ctx *ctx, const struct scr_table *kept,
 static int sweep(struct scr_sweep *s, const struct scr_parcels *recv,
                  struct scr_err *err)
 {
-    struct scr_table paths;
-    scr_table_init(&paths, sizeof(struct scr_item));
+    struct scr_table paths = SCR_TABLE_OF(struct scr_item);
     for (size_t i = 0; i < recv->n; i++)
         for (SCR_TEXTS(path, &recv->of[i].bytes))
             scr_table_add(&paths, path);

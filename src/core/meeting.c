@@ -43,8 +43,7 @@ static int is_same_name(const struct scr_ctx *ctx, int a, int b)
 /* Tells the keepers of this rank's paths of id: "<what>/<path>". */
 static int tell(const struct scr_ctx *ctx, int id, int what, struct scr_parcels *send)
 {
-    struct scr_table dests;
-    scr_table_init(&dests, sizeof(struct scr_item));
+    struct scr_table dests = SCR_TABLE_OF(struct scr_item);
     int ok = scr_cache_dests(ctx, id, &dests);
     for (SCR_EACH(struct scr_item, path, &dests))
         ok = ok && scr_parcel_printf(send, scr_path_keeper(&ctx->world, path->name),
@@ -89,9 +88,8 @@ static void hear(struct scr_table *paths, const char *text, int n)
  * last in doubt; -1: none. */
 static int last_that_meets(const struct scr_parcels *recv, int n)
 {
-    struct scr_table paths;
+    struct scr_table paths = SCR_TABLE_OF(struct meeting);
     int last = -1;
-    scr_table_init(&paths, sizeof(struct meeting));
     for (size_t i = 0; i < recv->n; i++)
         for (SCR_TEXTS(text, &recv->of[i].bytes))
             hear(&paths, text, n);

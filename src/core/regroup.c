@@ -176,7 +176,7 @@ static int learn_bases(struct scr_restart *r, struct scr_err *err)
     r->has_bases = scr_table_ok(&r->bases);
     if (r->has_bases)
         return SCR_OK;
-    scr_table_clear(&r->bases);
+    scr_table_fini(&r->bases);
     return scr_no_memory(err);
 }
 
@@ -258,8 +258,7 @@ static int compare_files(const void *a, const void *b)
 /* Files that several ranks wrote are told of by all of them, and listed once. */
 static int list_once(struct scr_restart_file *list, size_t n, int *nlist)
 {
-    struct scr_table seen;
-    scr_table_init(&seen, sizeof(struct scr_item));
+    struct scr_table seen = SCR_TABLE_OF(struct scr_item);
     *nlist = 0;
     for (size_t i = 0; i < n; i++) {
         size_t before = seen.n;

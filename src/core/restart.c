@@ -82,8 +82,7 @@ static int load_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     struct scr_restart *r = &ctx->restart;
     struct scr_dataset d = { 0 };
-    struct scr_table shared;
-    scr_table_init(&shared, sizeof(struct scr_readable));
+    struct scr_table shared = SCR_TABLE_OF(struct scr_readable);
     scr_restart_fini(r);
     int rc = scr_cache_dataset(ctx, id, &d, err);
     if (rc == SCR_OK) {

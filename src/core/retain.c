@@ -63,9 +63,8 @@ static int share_out_all(struct scr_ctx *ctx, int id, int spare,
 static int add_coming(const struct scr_ctx *ctx, struct scr_parcels *send,
                       struct scr_err *err)
 {
-    struct scr_table dests;
+    struct scr_table dests = SCR_TABLE_OF(struct scr_item);
     int *ids = NULL, n = 0;
-    scr_table_init(&dests, sizeof(struct scr_item));
     int ok = scr_filemap_list_datasets(ctx->map, &n, &ids) == SCR_OK;
     for (int i = 0; i < n && ok; i++)
         if (scr_async_has(ctx, ids[i]))
@@ -131,8 +130,7 @@ int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err
         rc = step_all(ctx, scr_deletion_begin, id, err);
     if (rc != SCR_OK)
         return rc;
-    struct scr_table share;
-    scr_table_init(&share, sizeof(struct scr_item));
+    struct scr_table share = SCR_TABLE_OF(struct scr_item);
     if (ctx->restart.id == id && (ctx->restart.in_place || !scr_cache_has(ctx, id)))
         scr_restart_fini(&ctx->restart); /* it was read where it lies */
     rc = share_out_all(ctx, id, spare, &share, err);

@@ -1066,8 +1066,7 @@ static void unpack_pair(struct side *u, int outer, int inner)
 
 static void unpack_pairs(struct side *u, int outer)
 {
-    struct scr_table seen;
-    scr_table_init(&seen, sizeof(struct scr_item));
+    struct scr_table seen = SCR_TABLE_OF(struct scr_item);
     for (size_t left = scr_cursor_enter(u->c); left > 0; left--)
         unpack_pair(u, outer, unpack_number_key(u->c, &seen));
     if (seen.n == 0)
@@ -1092,8 +1091,7 @@ static void unpack_inner(struct side *u, int outer)
 
 static void unpack_side(struct side *u)
 {
-    struct scr_table seen;
-    scr_table_init(&seen, sizeof(struct scr_item));
+    struct scr_table seen = SCR_TABLE_OF(struct scr_item);
     for (size_t left = scr_cursor_enter(u->c); left > 0; left--)
         unpack_inner(u, unpack_number_key(u->c, &seen));
     scr_table_fini(&seen);

@@ -228,8 +228,7 @@ static int move_own(struct dist *d, const char *rel, const scr_meta *meta,
 
 static int settle_own(struct dist *d, struct scr_err *err)
 {
-    struct scr_table away;
-    scr_table_init(&away, sizeof(struct scr_item));
+    struct scr_table away = SCR_TABLE_OF(struct scr_item);
     int rc = sort_own(d, &away, err);
     if (rc == SCR_OK && away.n > 0)
         rc = scr_holdings_announce(&d->h, &away, err);

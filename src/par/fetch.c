@@ -310,8 +310,8 @@ int scr_fetch_all(const struct scr_env *env, const struct scr_comm *world,
                        .id = id,
                        .dset_dir = dset_dir,
                        .map = map,
-                       .list = &list };
-    scr_table_init(&f.names, sizeof(struct scr_item));
+                       .list = &list,
+                       .names = SCR_TABLE_OF(struct scr_item) };
     f.tmp = cache_path(&f, SCR_COPY_TMP);
     *bytes = 0;
     int rc = learn_all(&f, f.tmp ? SCR_OK : scr_no_memory(err), dset, err);

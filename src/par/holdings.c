@@ -227,9 +227,8 @@ static int inspect_entry(struct scr_holdings *h, const struct scr_entry *e,
                          struct scr_held *held, struct scr_entry *offer,
                          struct scr_err *err)
 {
-    struct scr_table metas;
+    struct scr_table metas = SCR_TABLE_OF(struct known);
     int changed = 0;
-    scr_table_init(&metas, sizeof(struct known));
     int rc = collect_metas(h, e, &metas, err);
     for (SCR_EACH(struct scr_file, f, &e->files))
         if (rc == SCR_OK)

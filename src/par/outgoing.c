@@ -166,10 +166,9 @@ static int claim_packed(const struct scr_outgoing *f, struct scr_parcels *send,
 static int claim_files(const struct scr_outgoing *f, struct scr_parcels *send,
                        struct scr_err *err)
 {
-    struct scr_table seen, mine;
+    struct scr_table seen = SCR_TABLE_OF(struct scr_item);
+    struct scr_table mine = SCR_TABLE_OF(struct scr_item);
     int rc = SCR_OK;
-    scr_table_init(&seen, sizeof(struct scr_item));
-    scr_table_init(&mine, sizeof(struct scr_item));
     for (size_t i = 0; i < f->n && rc == SCR_OK; i++) {
         const char *dest = f->file[i].dest;
         if (scr_table_find(&mine, dest) != NULL)

@@ -103,8 +103,7 @@ static void index_records(const struct scr_parcels *recv, struct scr_table *by_p
 
 static void mark_landed(struct scr_outgoing *f, const struct scr_parcels *recv)
 {
-    struct scr_table by_path;
-    scr_table_init(&by_path, sizeof(struct record));
+    struct scr_table by_path = SCR_TABLE_OF(struct record);
     index_records(recv, &by_path);
     for (size_t i = 0; i < f->n; i++) {
         struct scr_packed is;

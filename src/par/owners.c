@@ -264,8 +264,7 @@ static int answer(struct owners *o, const struct claimed *c, struct scr_parcels 
 static int answer_claims(struct owners *o, const struct scr_parcels *claims,
                          struct scr_parcels *reply, struct scr_err *err)
 {
-    struct scr_table who;
-    scr_table_init(&who, sizeof(struct claimed));
+    struct scr_table who = SCR_TABLE_OF(struct claimed);
     int rc = enter_claims(o, claims, &who, err);
     for (SCR_EACH(struct claimed, c, &who)) {
         if (rc == SCR_OK)

@@ -225,7 +225,7 @@ int scr_redset_enter(const struct scr_redset *r, scr_filemap *map, struct scr_er
     const struct scr_current *c = r->current;
     struct scr_entry *e = scr_filemap_add_rank(map, r->id, me);
     if (e != NULL)
-        scr_table_clear(&e->files);
+        scr_table_fini(&e->files);
     for (size_t i = 0; i < r->nfiles; i++)
         scr_filemap_set_meta(map, r->id, me, r->files[i].path, &c->file[i]->meta);
     scr_filemap_set_expected_files(map, r->id, me, (int)r->nfiles);

@@ -409,14 +409,13 @@ int scr_redfile_files_at(const struct scr_current *c, const char *dir,
 {
     uint64_t total = 0;
     int rc = SCR_OK;
-    struct scr_table seen;
+    struct scr_table seen = SCR_TABLE_OF(struct scr_item);
     struct scr_member_file *out = scr_calloc(c->files.n, sizeof *out);
     *files = NULL;
     *n = 0;
     *has_crc = 1;
     if (out == NULL)
         rc = scr_no_memory(err);
-    scr_table_init(&seen, sizeof(struct scr_item));
     for (size_t i = 0; rc == SCR_OK && i < c->files.n; i++) {
         const scr_meta *meta = &c->file[i]->meta;
         rc = get_file(meta, dir, layout, &seen, &total, &out[i], err);

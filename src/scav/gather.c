@@ -468,11 +468,14 @@ uint64_t scr_gather_size(const struct scr_gather *g, const scr_filemap *map)
 int scr_gather_node(const struct scr_gather *g, const scr_filemap *map,
                     struct scr_gathered *got, struct scr_err *err)
 {
-    struct job j = { .g = g, .map = map, .got = got, .me = who_am_i() };
+    struct job j = { .g = g,
+                     .map = map,
+                     .got = got,
+                     .me = who_am_i(),
+                     .dirs = SCR_TABLE_OF(struct scr_item) };
     *got = (struct scr_gathered){ 0 };
     j.dset_dir = scr_prefix_dset_dir(g->prefix, g->id);
     j.stage = scr_stage_dir(g->prefix, g->id);
-    scr_table_init(&j.dirs, sizeof(struct scr_item));
     j.done = scr_filemap_new();
     int rc =
         j.dset_dir && j.stage && j.done ? check_owner(g, map, err) : scr_no_memory(err);

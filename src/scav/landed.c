@@ -318,11 +318,10 @@ static int take_all(struct landed *l, const int *node, size_t n, struct scr_err 
 int scr_stage_take_landed(const struct scr_env *env, const struct scr_prefix *p, int id,
                           uint64_t *n, struct scr_err *err)
 {
-    struct landed l = { .n = 0 };
+    struct landed l = { .taken = SCR_TABLE_OF(struct scr_item),
+                        .spent = SCR_TABLE_OF(struct scr_item) };
     int *node = NULL;
     size_t nnodes = 0;
-    scr_table_init(&l.taken, sizeof(struct scr_item));
-    scr_table_init(&l.spent, sizeof(struct scr_item));
     int rc = scr_move_init(&l.m, env, p, id, err);
     if (rc == SCR_OK)
         rc = scr_arrival_nodes(env, p, id, &node, &nnodes, err);

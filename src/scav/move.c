@@ -17,10 +17,12 @@ enum { DIR_MODE = 0777 }; /* cut by the umask */
 int scr_move_init(struct scr_move *m, const struct scr_env *env,
                   const struct scr_prefix *p, int id, struct scr_err *err)
 {
-    *m = (struct scr_move){ .env = env, .p = p, .id = id };
-    m->stage = scr_stage_dir(p, id);
-    scr_table_init(&m->dirs, sizeof(struct scr_item));
-    scr_table_init(&m->inside, sizeof(struct scr_item));
+    *m = (struct scr_move){ .env = env,
+                            .p = p,
+                            .id = id,
+                            .stage = scr_stage_dir(p, id),
+                            .dirs = SCR_TABLE_OF(struct scr_item),
+                            .inside = SCR_TABLE_OF(struct scr_item) };
     return m->stage ? SCR_OK : scr_no_memory(err);
 }
 

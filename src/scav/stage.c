@@ -215,10 +215,9 @@ static int give_up_others(const struct scr_move *m, const struct scr_table *path
 static int place(struct scr_move *m, const scr_hash *dset,
                  const struct scr_rank2file *files, struct scr_err *err)
 {
-    struct scr_table paths;
+    struct scr_table paths = SCR_TABLE_OF(struct scr_item);
     int *others = NULL;
     size_t n = 0;
-    scr_table_init(&paths, sizeof(struct scr_item));
     for (size_t i = 0; i < files->n; i++)
         for (SCR_EACH(struct scr_listed, f, &files->of[i]->files))
             scr_table_add(&paths, f->item.name);

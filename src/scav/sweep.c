@@ -153,9 +153,8 @@ static int add_path(struct scr_table *dirs, const char *path)
 int scr_sweep_paths(struct scr_sweep *s, const struct scr_table *paths,
                     struct scr_err *err)
 {
-    struct scr_table dirs;
+    struct scr_table dirs = SCR_TABLE_OF(struct dir);
     int ok = 1;
-    scr_table_init(&dirs, sizeof(struct dir));
     for (SCR_EACH(struct scr_item, e, paths))
         ok = ok && add_path(&dirs, e->name);
     int rc = ok ? sweep_dirs(s, &dirs, err) : scr_no_memory(err);
@@ -172,9 +171,8 @@ int scr_sweep_paths(struct scr_sweep *s, const struct scr_table *paths,
 static int sweep_listed(struct scr_sweep *s, const int *lists, size_t n,
                         struct scr_err *err)
 {
-    struct scr_table paths;
+    struct scr_table paths = SCR_TABLE_OF(struct scr_item);
     int rc = SCR_OK;
-    scr_table_init(&paths, sizeof(struct scr_item));
     for (size_t i = 0; i < n && rc == SCR_OK; i++) {
         struct scr_err why = SCR_ERR_INIT;
         int one = scr_paths_add(s->env, s->p, lists[i], &paths, &why);

@@ -532,8 +532,7 @@ static int maps_of(const struct scr_env *env, const struct scr_cntl *c, int id,
 int scr_cntl_maps_of(const struct scr_env *env, const struct scr_cntl *c, int id,
                      struct scr_cntl_maps *maps, struct scr_err *err)
 {
-    struct scr_table unread;
-    scr_table_init(&unread, sizeof(struct scr_item));
+    struct scr_table unread = SCR_TABLE_OF(struct scr_item);
     int rc = maps_of(env, c, id, &(struct how){ .unread = &unread }, maps, err);
     scr_table_fini(&unread);
     return rc;

@@ -134,8 +134,7 @@ int scr_deletion_files(const struct scr_env *env, const struct scr_prefix *p,
                        struct scr_err *err)
 {
     int rc = SCR_OK;
-    struct deletion d = { .env = env, .p = p, .log = log };
-    scr_table_init(&d.looked_at, sizeof(struct looked));
+    struct deletion d = { env, p, log, SCR_TABLE_OF(struct looked) };
     for (SCR_EACH(const struct scr_item, f, paths)) {
         int one = delete_file(&d, f->name, rc == SCR_OK ? err : NULL);
         rc = rc == SCR_OK ? one : rc;

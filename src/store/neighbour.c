@@ -167,8 +167,7 @@ static int read_map(const struct scr_env *env, const char *dir, scr_filemap *map
     struct scr_cntl cntl;
     const struct scr_env q = quiet(env);
     char *cntl_dir = path_in(env, dir, SCR_CNTL_JOB_CNTL);
-    struct scr_table unread;
-    scr_table_init(&unread, sizeof(struct scr_item));
+    struct scr_table unread = SCR_TABLE_OF(struct scr_item);
     int rc = cntl_dir ? SCR_OK
                       : scr_fail(err, SCR_E_UNSUPPORTED, 0,
                                  "%s has no known control directory", dir);

@@ -124,8 +124,7 @@ static int have_common(const struct scr_table *a, const struct scr_table *b)
 static int lists_one(const struct scr_env *env, const struct scr_prefix *p, int other,
                      const struct scr_table *paths, int *common, struct scr_err *err)
 {
-    struct scr_table theirs;
-    scr_table_init(&theirs, sizeof(struct scr_item));
+    struct scr_table theirs = SCR_TABLE_OF(struct scr_item);
     int rc = scr_paths_add(env, p, other, &theirs, err);
     *common = rc == SCR_OK && have_common(paths, &theirs);
     scr_table_fini(&theirs);
@@ -217,9 +216,8 @@ static int sync_dir(const struct scr_env *env, const struct scr_prefix *p,
 int scr_paths_sync(const struct scr_env *env, const struct scr_prefix *p,
                    const struct scr_rank2file *files, struct scr_err *err)
 {
-    struct scr_table dirs;
+    struct scr_table dirs = SCR_TABLE_OF(struct scr_item);
     int ok = 1;
-    scr_table_init(&dirs, sizeof(struct scr_item));
     for (size_t i = 0; i < files->n; i++)
         for (SCR_EACH(const struct scr_listed, f, &files->of[i]->files))
             ok = ok && add_dirs(&dirs, f->item.name);

@@ -119,8 +119,7 @@ static void take_out_others(struct look *l, int id, struct scr_table *paths)
             return;
         if (l->ids[i] == l->id || !is_good(l, l->ids[i]))
             continue;
-        struct scr_table taken;
-        scr_table_init(&taken, sizeof(struct scr_item));
+        struct scr_table taken = SCR_TABLE_OF(struct scr_item);
         l->lists--;
         if (add_taken(l, l->ids[i], &taken, NULL) == SCR_OK)
             take_out(paths, &taken);
@@ -133,8 +132,7 @@ static void take_out_others(struct look *l, int id, struct scr_table *paths)
 static int judge(struct look *l, size_t i, int *none, struct scr_err *err)
 {
     int id = l->ids[i];
-    struct scr_table paths;
-    scr_table_init(&paths, sizeof(struct scr_item));
+    struct scr_table paths = SCR_TABLE_OF(struct scr_item);
     int rc = know_heir(l, err);
     l->lists--;
     int told =
@@ -266,8 +264,8 @@ void scr_replaced_remove(const struct scr_env *env, const struct scr_prefix *p, 
                       .id = id,
                       .index = SCR_INDEX_INIT,
                       .texts = SCR_ARENA_INIT,
+                      .heir = SCR_TABLE_OF(struct scr_item),
                       .lists = LISTS };
-    scr_table_init(&l.heir, sizeof(struct scr_item));
     int rc = read_index(&l, &why);
     if (rc == SCR_OK && is_good(&l, id))
         rc = look_at_all(&l, &why);

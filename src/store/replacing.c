@@ -72,8 +72,6 @@ struct replacing {
 
 static int open_replacing(struct replacing *r, struct scr_err *err)
 {
-    scr_table_init(&r->paths, sizeof(struct scr_item));
-    scr_table_init(&r->parts, sizeof(struct scr_item));
     r->dset = scr_hash_new();
     int rc = r->dset ? scr_prefix_record_read(r->env, r->p, r->id, RECORD, r->dset, err)
                      : scr_no_memory(err);
@@ -171,8 +169,7 @@ static int check_newest(const struct replacing *r, struct scr_err *err)
     int *ids = NULL;
     size_t n = 0;
     struct scr_index index = SCR_INDEX_INIT;
-    struct scr_table theirs;
-    scr_table_init(&theirs, sizeof(struct scr_item));
+    struct scr_table theirs = SCR_TABLE_OF(struct scr_item);
     int rc = scr_prefix_index_read(r->env, r->p, &index, err);
     if (rc == SCR_OK && scr_index_ids(&index, &ids, &n) != SCR_OK)
         rc = scr_no_memory(err);
@@ -241,7 +238,11 @@ static void remove_parts(const struct replacing *r)
 int scr_replacing_finish(const struct scr_env *env, const struct scr_prefix *p, int id,
                          uint64_t *files, struct scr_err *err)
 {
-    struct replacing r = { .env = env, .p = p, .id = id };
+    struct replacing r = { .env = env,
+                           .p = p,
+                           .id = id,
+                           .paths = SCR_TABLE_OF(struct scr_item),
+                           .parts = SCR_TABLE_OF(struct scr_item) };
     size_t given_up = 0;
     int rc = open_replacing(&r, err);
     if (rc == SCR_OK)

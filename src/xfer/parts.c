@@ -59,9 +59,8 @@ int scr_parts_remove(const struct scr_sys *sys, const char *dir,
 {
     char **base = NULL;
     size_t all = 0;
-    struct scr_table stems;
+    struct scr_table stems = SCR_TABLE_OF(struct scr_item);
     int ok = 1;
-    scr_table_init(&stems, sizeof(struct scr_item));
     for (SCR_EACH(const struct scr_item, e, names))
         ok = ok && add_name(dir, e->name, &stems);
     int rc = ok ? scr_dir_list(sys, dir, &base, &all, err) : scr_no_memory(err);

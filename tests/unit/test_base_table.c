@@ -340,7 +340,7 @@ static void clearing_frees_and_begins_anew(void **state)
 {
     (void)state;
     struct scr_table t = with_many(50);
-    scr_table_clear(&t);
+    scr_table_fini(&t);
     assert_true(t.n == 0 && t.first == NULL && t.arena.block == NULL);
     assert_null(scr_table_find(&t, name_of(3)));
     struct place *p = scr_table_add(&t, name_of(3));
@@ -411,7 +411,7 @@ static void every_allocation_fails_once(void **state)
             assert_ptr_equal(scr_table_add(&t, name_of(i)), p); /* also now */
         }
         assert_int_equal(scr_table_ok(&t), !failed);
-        scr_table_clear(&t);
+        scr_table_fini(&t);
         assert_true(scr_table_ok(&t) && scr_table_add(&t, "a") != NULL);
         scr_table_fini(&t);
         assert_int_equal(test_alloc_live(), before);

@@ -77,7 +77,7 @@ static void a_copy_has_all_that_is_recorded(void **state)
     for (SCR_EACH(const struct scr_listed, f, &l.of[0]->files))
         assert_non_null(scr_listed_copy(&to->files, f));
     struct scr_listed *f = scr_table_find(&to->files, "ckpt.18/rank_0.ckpt");
-    scr_table_clear(&l.of[0]->files); /* the copy borrows nothing of it */
+    scr_table_fini(&l.of[0]->files); /* the copy borrows nothing of it */
     assert_true(f->size == 524294 && f->crc == 0x6697d4ef && f->is_shared);
     assert_true(f->is_packed && f->packed.crc == frame.crc);
     assert_string_equal(f->asked, "ckpt.18/asked/state");
