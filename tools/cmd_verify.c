@@ -339,11 +339,9 @@ static void look_at_rank(struct tally *y, const struct scr_survey *s,
     int listed = 0;
     for (SCR_EACH(struct scr_file, file, &e->files)) {
         enum scr_scheme scheme;
-        const char *path = file->item.name, *type = "FULL";
+        const char *path = file->item.name;
         const scr_meta *meta = scr_file_meta(file);
-        int is_red = scr_meta_get_filetype(meta, &type) == SCR_OK &&
-                     scr_scheme_parse(type, &scheme);
-        if (is_red) {
+        if (scr_scheme_parse(scr_meta_text(meta, SCR_META_TYPE), &scheme)) {
             scr_faults_check_redfile(s->env, path, e->dset, f);
             continue;
         }

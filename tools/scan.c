@@ -225,15 +225,13 @@ static int enter_file(struct scr_rank_files *r, const scr_meta *meta,
     free(dest);
     if (f == NULL)
         return SCR_E_NOMEM;
-    const char *asked = NULL;
     scr_listed_set_size(f, size);
     /* 0 stands for "not computed" unless the file is empty. */
     if (scr_meta_get_crc32(meta, &crc) == SCR_OK && (crc != 0 || size == 0))
         scr_listed_set_crc(f, crc);
     if (scr_meta_is_shared(meta))
         f->is_shared = 1;
-    if (scr_meta_get_asked(meta, &asked) == SCR_OK)
-        scr_listed_set_asked(f, &r->files, asked);
+    scr_listed_set_asked(f, &r->files, scr_meta_text(meta, SCR_META_ASKED));
     return SCR_OK;
 }
 
@@ -324,13 +322,12 @@ static int enter_map_files(struct scr_scan *s, scr_filemap *map,
                            struct scr_rank_files *r, struct scr_err *err)
 {
     int rc = SCR_OK, total = 0;
-    const char *type;
     for (struct scr_file *f = scr_filemap_first_file(map, s->id, r->rank);
          f != NULL && rc == SCR_OK; f = scr_file_next(f)) {
         const scr_meta *meta = scr_file_meta(f);
-        if (scr_meta_get_ranks(meta, &total) == SCR_OK)
+        if (scr_meta_get_int(meta, SCR_META_RANKS, &total) == SCR_OK)
             rc = learn(s, total, scr_filemap_get_dataset(map, s->id, r->rank), err);
-        if (scr_meta_get_filetype(meta, &type) == SCR_OK && strcmp(type, "FULL") != 0)
+        if (scr_meta_text(meta, SCR_META_TYPE) != NULL && !scr_meta_is_full(meta))
             continue;
         if (rc == SCR_OK)
             rc = enter_file(r, meta, err);

@@ -25,11 +25,9 @@ static int enter_file(const struct scr_scan *s, scr_hash *rank, const char *name
                       const scr_meta *meta)
 {
     struct stat st;
-    const char *type = NULL;
     uint64_t size = 0;
     uint32_t crc;
-    int is_red =
-        scr_meta_get_filetype(meta, &type) == SCR_OK && strcmp(type, "FULL") != 0;
+    int is_red = scr_meta_text(meta, SCR_META_TYPE) != NULL && !scr_meta_is_full(meta);
     char *path = path_of(s, name, is_red);
     int there = path != NULL && scr_meta_get_filesize(meta, &size) == SCR_OK &&
                 scr_file_stat(s->env->sys, path, &st, NULL) == SCR_OK &&
@@ -56,7 +54,7 @@ static void enter_map(const struct scr_scan *s, scr_hash *d, scr_filemap *map, i
     for (SCR_FILES(f, map, s->id, rank)) {
         const scr_meta *meta = scr_file_meta(f);
         found += enter_file(s, r, f->item.name, meta);
-        (void)scr_meta_get_ranks(meta, ranks);
+        (void)scr_meta_get_int(meta, SCR_META_RANKS, ranks);
     }
     if (scr_hash_get(d, "DSET") == NULL)
         scr_hash_set(d, "DSET",

@@ -491,8 +491,9 @@ static int world_size(const scr_filemap *map, int id)
     int ranks = 0;
     for (SCR_ENTRIES(e, map, id))
         if (ranks == 0)
-            (void)scr_meta_get_ranks(
-                scr_file_meta((const struct scr_file *)e->files.first), &ranks);
+            (void)scr_meta_get_int(
+                scr_file_meta((const struct scr_file *)e->files.first), SCR_META_RANKS,
+                &ranks);
     return ranks;
 }
 

@@ -39,14 +39,12 @@ static int choose_dests(const struct scr_ctx *ctx, int by_rank, struct scr_table
 static int set_dest(const struct dest *d)
 {
     scr_meta *meta = scr_file_meta(d->of);
-    char *asked = scr_meta_dest(meta), *dir = scr_path_dir(d->item.name);
-    if (asked != NULL && dir != NULL) {
-        scr_meta_set_asked(meta, asked);
-        scr_meta_set_origpath(meta, dir);
-        scr_meta_set_origname(meta, scr_path_base(d->item.name));
+    char *asked = scr_meta_dest(meta);
+    if (asked != NULL) {
+        scr_meta_set_text(meta, SCR_META_ASKED, asked);
+        scr_meta_set_dest(meta, d->item.name);
     }
-    int ok = asked != NULL && dir != NULL && !meta->arena->lost;
-    free(dir);
+    int ok = asked != NULL && !meta->arena->lost;
     free(asked);
     return ok;
 }

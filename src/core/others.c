@@ -25,14 +25,15 @@ int scr_restart_add_other(struct scr_restart *r, const char *dest, const char *p
 
 static int is_asked_for(const scr_meta *meta, const char *dest)
 {
-    const char *asked = NULL;
-    (void)scr_meta_get_asked(meta, &asked);
+    int complete = 0;
+    const char *asked = scr_meta_text(meta, SCR_META_ASKED);
     char *own = asked ? NULL : scr_meta_dest(meta);
     const char *name = asked ? asked : own;
     int same = name != NULL && strcmp(name, dest) == 0;
     free(own);
-    return same && scr_meta_check_filetype(meta, "FULL") == SCR_OK &&
-           scr_meta_check_complete(meta) == SCR_OK;
+    return same && scr_meta_is_full(meta) &&
+           scr_meta_get_int(meta, SCR_META_COMPLETE, &complete) == SCR_OK &&
+           complete == 1;
 }
 
 /* To the last byte as it was recorded (invariant C3). */

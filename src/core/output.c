@@ -263,20 +263,20 @@ static int note_file(const struct scr_ctx *ctx, struct scr_file *f, uint64_t *by
                      struct scr_err *err)
 {
     struct stat st;
-    const char *path = f->item.name, *name = path;
+    const char *path = f->item.name;
     scr_meta *meta = scr_file_meta(f);
+    const char *name = scr_meta_text(meta, SCR_META_ORIG);
     struct scr_err missing = SCR_ERR_INIT;
-    scr_meta_get_orig(meta, &name);
     int rc = scr_file_stat(ctx->env.sys, path, &st, &missing);
     if (rc == SCR_E_NOENT)
         return scr_fail(err, SCR_E_MISSING, 0, "%s was routed to %s but never written",
-                        name, path);
+                        name != NULL ? name : path, path);
     if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "%s", missing.text);
     if (!S_ISREG(st.st_mode))
         return scr_fail(err, SCR_E_UNSAFE, 0, "%s is no regular file", path);
     scr_meta_set_filesize(meta, (uint64_t)st.st_size);
-    scr_meta_set_complete(meta, 1);
+    scr_meta_set_number(meta, SCR_META_COMPLETE, 1);
     scr_meta_set_stat(meta, &st);
     *bytes += (uint64_t)st.st_size;
     return SCR_OK;

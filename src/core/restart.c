@@ -51,8 +51,7 @@ int scr_restart_add(struct scr_restart *r, const char *dest, const char *path)
 static int add_file(struct scr_restart *r, const char *path, const scr_meta *meta,
                     struct scr_table *shared)
 {
-    const char *asked = NULL;
-    (void)scr_meta_get_asked(meta, &asked);
+    const char *asked = scr_meta_text(meta, SCR_META_ASKED);
     char *dest = asked ? scr_strdup(asked) : scr_meta_dest(meta);
     int none = asked == NULL && !scr_meta_has_dest(meta);
     int rc = dest ? scr_restart_add(r, dest, path) : none ? SCR_E_CORRUPT : SCR_E_NOMEM;
@@ -71,7 +70,7 @@ static int index_files(struct scr_ctx *ctx, int id, struct scr_table *shared,
     int rc = SCR_OK;
     for (SCR_FILES(f, ctx->map, id, ctx->world.rank)) {
         const scr_meta *meta = scr_file_meta(f);
-        if (rc == SCR_OK && scr_meta_check_filetype(meta, "FULL") == SCR_OK)
+        if (rc == SCR_OK && scr_meta_is_full(meta))
             rc = add_file(r, f->item.name, meta, shared);
     }
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "files of dataset %d", id);

@@ -91,25 +91,20 @@ static int make_subdir(struct scr_ctx *ctx, const char *rel, struct scr_err *err
 static int record_meta(struct scr_ctx *ctx, const char *path, const char *rel,
                        const char *name, const char *dest, struct scr_err *err)
 {
-    char *dir = scr_path_dir(dest);
-    struct scr_entry *e =
-        dir ? scr_filemap_add_rank(ctx->map, ctx->out.id, ctx->world.rank) : NULL;
+    struct scr_entry *e = scr_filemap_add_rank(ctx->map, ctx->out.id, ctx->world.rank);
     struct scr_file *f = e != NULL ? scr_table_add(&e->files, path) : NULL;
     if (f != NULL) {
         scr_meta *meta = scr_file_need_meta(f, &e->files);
-        scr_meta_set_filename(meta, rel);
-        scr_meta_set_filetype(meta, "FULL");
-        scr_meta_set_complete(meta, 0);
-        scr_meta_set_rank(meta, ctx->world.rank);
-        scr_meta_set_ranks(meta, ctx->world.size);
-        scr_meta_set_dataset(meta, ctx->out.id);
-        scr_meta_set_orig(meta, name);
-        scr_meta_set_origpath(meta, dir);
-        scr_meta_set_origname(meta, scr_path_base(dest));
+        scr_meta_set_text(meta, SCR_META_FILE, rel);
+        scr_meta_set_text(meta, SCR_META_TYPE, "FULL");
+        scr_meta_set_number(meta, SCR_META_COMPLETE, 0);
+        scr_meta_set_number(meta, SCR_META_RANK, ctx->world.rank);
+        scr_meta_set_number(meta, SCR_META_RANKS, ctx->world.size);
+        scr_meta_set_number(meta, SCR_META_DSET, ctx->out.id);
+        scr_meta_set_text(meta, SCR_META_ORIG, name);
+        scr_meta_set_dest(meta, dest);
     }
-    int ok = f != NULL && scr_table_ok(&e->files);
-    free(dir);
-    return ok ? SCR_OK : scr_no_memory(err);
+    return f != NULL && scr_table_ok(&e->files) ? SCR_OK : scr_no_memory(err);
 }
 
 /* Where a file of this rank alone is written: its name in the rank's directory. */

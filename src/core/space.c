@@ -51,8 +51,7 @@ uint64_t scr_space_left(const struct scr_ctx *ctx, const struct scr_reddesc *red
 static int is_redundancy(const scr_meta *meta)
 {
     enum scr_scheme s;
-    const char *type = NULL;
-    return scr_meta_get_filetype(meta, &type) == SCR_OK && scr_scheme_parse(type, &s);
+    return scr_scheme_parse(scr_meta_text(meta, SCR_META_TYPE), &s);
 }
 
 /* Bytes of this rank's own files of id, without redundancy. */

@@ -79,7 +79,7 @@ void scr_meta_copy(scr_meta *dst, const scr_meta *src)
 
 /* --- set --- */
 
-static void set_text(scr_meta *m, enum scr_meta_text t, const char *text)
+void scr_meta_set_text(scr_meta *m, enum scr_meta_text t, const char *text)
 {
     if (m != NULL)
         m->text[t] = scr_arena_text(m->arena, text);
@@ -104,7 +104,7 @@ static int64_t number_of(const scr_meta *m, enum scr_meta_number n)
     }
 }
 
-static void set_number(scr_meta *m, enum scr_meta_number n, int64_t v)
+void scr_meta_set_number(scr_meta *m, enum scr_meta_number n, int64_t v)
 {
     if (m == NULL)
         return;
@@ -122,69 +122,29 @@ static void set_number(scr_meta *m, enum scr_meta_number n, int64_t v)
     }
 }
 
-void scr_meta_set_complete(scr_meta *m, int complete)
-{
-    set_number(m, SCR_META_COMPLETE, complete);
-}
-
-void scr_meta_set_ranks(scr_meta *m, int ranks)
-{
-    set_number(m, SCR_META_RANKS, ranks);
-}
-
-void scr_meta_set_rank(scr_meta *m, int rank)
-{
-    set_number(m, SCR_META_RANK, rank);
-}
-
-void scr_meta_set_dataset(scr_meta *m, int dset)
-{
-    set_number(m, SCR_META_DSET, dset);
-}
-
 void scr_meta_set_filesize(scr_meta *m, uint64_t size)
 {
-    set_number(m, SCR_META_SIZE, (int64_t)size);
+    scr_meta_set_number(m, SCR_META_SIZE, (int64_t)size);
 }
 
-void scr_meta_set_filetype(scr_meta *m, const char *type)
+void scr_meta_set_dest(scr_meta *m, const char *dest)
 {
-    set_text(m, SCR_META_TYPE, type);
-}
-
-void scr_meta_set_filename(scr_meta *m, const char *file)
-{
-    set_text(m, SCR_META_FILE, file);
-}
-
-void scr_meta_set_orig(scr_meta *m, const char *orig)
-{
-    set_text(m, SCR_META_ORIG, orig);
-}
-
-void scr_meta_set_origpath(scr_meta *m, const char *dir)
-{
-    set_text(m, SCR_META_PATH, dir);
-}
-
-void scr_meta_set_origname(scr_meta *m, const char *name)
-{
-    set_text(m, SCR_META_NAME, name);
-}
-
-void scr_meta_set_asked(scr_meta *m, const char *dest)
-{
-    set_text(m, SCR_META_ASKED, dest);
+    char *dir = scr_path_dir(dest);
+    if (m != NULL && dir == NULL)
+        m->arena->lost = 1;
+    scr_meta_set_text(m, SCR_META_PATH, dir);
+    scr_meta_set_text(m, SCR_META_NAME, scr_path_base(dest));
+    free(dir);
 }
 
 void scr_meta_set_shared(scr_meta *m)
 {
-    set_text(m, SCR_META_SHARED, "1");
+    scr_meta_set_text(m, SCR_META_SHARED, "1");
 }
 
 void scr_meta_set_crc32(scr_meta *m, uint32_t crc)
 {
-    set_number(m, SCR_META_CRC, crc);
+    scr_meta_set_number(m, SCR_META_CRC, crc);
 }
 
 void scr_meta_unset_crc32(scr_meta *m)
@@ -195,7 +155,7 @@ void scr_meta_unset_crc32(scr_meta *m)
 
 static void set_time(scr_meta *m, enum scr_meta_number n, const struct timespec *t)
 {
-    set_number(m, n, t->tv_sec);
+    scr_meta_set_number(m, n, t->tv_sec);
     m->nsecs[n - SCR_META_ATIME] = (uint32_t)t->tv_nsec;
 }
 
@@ -203,9 +163,9 @@ void scr_meta_set_stat(scr_meta *m, const struct stat *st)
 {
     if (m == NULL)
         return;
-    set_number(m, SCR_META_MODE, st->st_mode);
-    set_number(m, SCR_META_UID, st->st_uid);
-    set_number(m, SCR_META_GID, st->st_gid);
+    scr_meta_set_number(m, SCR_META_MODE, st->st_mode);
+    scr_meta_set_number(m, SCR_META_UID, st->st_uid);
+    scr_meta_set_number(m, SCR_META_GID, st->st_gid);
     set_time(m, SCR_META_ATIME, &st->st_atim);
     set_time(m, SCR_META_CTIME, &st->st_ctim);
     set_time(m, SCR_META_MTIME, &st->st_mtim);
@@ -214,39 +174,34 @@ void scr_meta_set_stat(scr_meta *m, const struct stat *st)
 void scr_meta_set(scr_meta *m, const char *file, const char *type, uint64_t size,
                   int dset, int rank, int ranks, int complete)
 {
-    scr_meta_set_filename(m, file);
-    scr_meta_set_filetype(m, type);
+    scr_meta_set_text(m, SCR_META_FILE, file);
+    scr_meta_set_text(m, SCR_META_TYPE, type);
     scr_meta_set_filesize(m, size);
-    scr_meta_set_dataset(m, dset);
-    scr_meta_set_rank(m, rank);
-    scr_meta_set_ranks(m, ranks);
-    scr_meta_set_complete(m, complete);
+    scr_meta_set_number(m, SCR_META_DSET, dset);
+    scr_meta_set_number(m, SCR_META_RANK, rank);
+    scr_meta_set_number(m, SCR_META_RANKS, ranks);
+    scr_meta_set_number(m, SCR_META_COMPLETE, complete);
 }
 
 /* --- get --- */
 
-static int get_text(const scr_meta *m, enum scr_meta_text t, const char **out)
+const char *scr_meta_text(const scr_meta *m, enum scr_meta_text t)
 {
-    if (m == NULL || m->text[t] == NULL)
+    return m != NULL ? m->text[t] : NULL;
+}
+
+int scr_meta_get_int(const scr_meta *m, enum scr_meta_number n, int *out)
+{
+    if (!has(m, n))
         return SCR_E_NOENT;
-    *out = m->text[t];
+    *out = (int)number_of(m, n);
     return SCR_OK;
 }
 
-int scr_meta_get_complete(const scr_meta *m, int *out)
+int scr_meta_is_full(const scr_meta *m)
 {
-    if (!has(m, SCR_META_COMPLETE))
-        return SCR_E_NOENT;
-    *out = m->complete;
-    return SCR_OK;
-}
-
-int scr_meta_get_ranks(const scr_meta *m, int *out)
-{
-    if (!has(m, SCR_META_RANKS))
-        return SCR_E_NOENT;
-    *out = m->ranks;
-    return SCR_OK;
+    const char *type = scr_meta_text(m, SCR_META_TYPE);
+    return type != NULL && strcmp(type, "FULL") == 0;
 }
 
 int scr_meta_get_filesize(const scr_meta *m, uint64_t *out)
@@ -257,29 +212,9 @@ int scr_meta_get_filesize(const scr_meta *m, uint64_t *out)
     return SCR_OK;
 }
 
-int scr_meta_get_filetype(const scr_meta *m, const char **out)
-{
-    return get_text(m, SCR_META_TYPE, out);
-}
-
-int scr_meta_get_filename(const scr_meta *m, const char **out)
-{
-    return get_text(m, SCR_META_FILE, out);
-}
-
-int scr_meta_get_orig(const scr_meta *m, const char **out)
-{
-    return get_text(m, SCR_META_ORIG, out);
-}
-
-int scr_meta_get_asked(const scr_meta *m, const char **out)
-{
-    return get_text(m, SCR_META_ASKED, out);
-}
-
 int scr_meta_is_shared(const scr_meta *m)
 {
-    return m != NULL && m->text[SCR_META_SHARED] != NULL;
+    return scr_meta_text(m, SCR_META_SHARED) != NULL;
 }
 
 int scr_meta_get_crc32(const scr_meta *m, uint32_t *out)
@@ -316,9 +251,9 @@ int scr_meta_get_stat(const scr_meta *m, struct stat *out)
 
 int scr_meta_has_dest(const scr_meta *m)
 {
-    const char *dir, *name;
-    return get_text(m, SCR_META_PATH, &dir) == SCR_OK &&
-           get_text(m, SCR_META_NAME, &name) == SCR_OK &&
+    const char *dir = scr_meta_text(m, SCR_META_PATH);
+    const char *name = scr_meta_text(m, SCR_META_NAME);
+    return dir != NULL && name != NULL &&
            (strcmp(dir, ".") == 0 || scr_path_is_safe(dir)) &&
            strchr(name, '/') == NULL && scr_path_is_safe(name);
 }
@@ -328,20 +263,6 @@ char *scr_meta_dest(const scr_meta *m)
     return scr_meta_has_dest(m)
                ? scr_path_join(m->text[SCR_META_PATH], m->text[SCR_META_NAME])
                : NULL;
-}
-
-/* --- check --- */
-
-int scr_meta_check_filetype(const scr_meta *m, const char *type)
-{
-    const char *v;
-    int same = get_text(m, SCR_META_TYPE, &v) == SCR_OK && type && strcmp(v, type) == 0;
-    return same ? SCR_OK : SCR_E_FAILURE;
-}
-
-int scr_meta_check_complete(const scr_meta *m)
-{
-    return has(m, SCR_META_COMPLETE) && m->complete == 1 ? SCR_OK : SCR_E_FAILURE;
 }
 
 /* --- both --- */
@@ -366,7 +287,7 @@ void scr_meta_merge(scr_meta *dst, const scr_meta *src)
         int same = number_of(dst, n) == number_of(src, n) &&
                    nsecs_of(dst, n) == nsecs_of(src, n);
         if (!has(dst, n) && has(src, n)) {
-            set_number(dst, n, number_of(src, n));
+            scr_meta_set_number(dst, n, number_of(src, n));
             if (n >= SCR_META_ATIME)
                 dst->nsecs[n - SCR_META_ATIME] = nsecs_of(src, n);
         } else if (has(src, n) && !same) {
@@ -416,13 +337,13 @@ static void take_number(scr_meta *m, enum scr_meta_number n, const char *val)
     uint32_t crc;
     if (n == SCR_META_CRC) {
         if (scr_parse_hex32(val, &crc))
-            set_number(m, n, crc);
+            scr_meta_set_number(m, n, crc);
     } else if (n == SCR_META_SIZE) {
         if (scr_parse_u64(val, &size))
-            set_number(m, n, (int64_t)size);
+            scr_meta_set_number(m, n, (int64_t)size);
     } else if (scr_parse_i64(val, &v) && v >= numbers[n].least &&
                v <= numbers[n].most) {
-        set_number(m, n, v);
+        scr_meta_set_number(m, n, v);
     }
 }
 

@@ -5,8 +5,7 @@
  * owns it: where memory ran out that arena says so, and the text is not recorded.
  *
  * Setters replace and do nothing for NULL; get_* return SCR_OK and set *out if the
- * field is recorded, else SCR_E_NOENT, also for NULL; check_* return SCR_OK only if it
- * is recorded and equal. */
+ * field is recorded, else SCR_E_NOENT, also for NULL. */
 #ifndef SCR_FMT_META_H
 #define SCR_FMT_META_H
 
@@ -63,17 +62,12 @@ void scr_meta_copy(scr_meta *dst, const scr_meta *src);
  * recorded any more. */
 void scr_meta_merge(scr_meta *dst, const scr_meta *src);
 
-void scr_meta_set_complete(scr_meta *m, int complete);
-void scr_meta_set_ranks(scr_meta *m, int ranks);
-void scr_meta_set_rank(scr_meta *m, int rank);
-void scr_meta_set_dataset(scr_meta *m, int dset);
+/* Texts and numbers; NULL: not recorded any more. */
+void scr_meta_set_text(scr_meta *m, enum scr_meta_text t, const char *text);
+void scr_meta_set_number(scr_meta *m, enum scr_meta_number n, int64_t v);
 void scr_meta_set_filesize(scr_meta *m, uint64_t size);
-void scr_meta_set_filetype(scr_meta *m, const char *type);
-void scr_meta_set_filename(scr_meta *m, const char *file);
-void scr_meta_set_orig(scr_meta *m, const char *orig);
-void scr_meta_set_origpath(scr_meta *m, const char *dir);
-void scr_meta_set_origname(scr_meta *m, const char *name);
-void scr_meta_set_asked(scr_meta *m, const char *dest);
+/* PATH and NAME, of a destination relative to the prefix. */
+void scr_meta_set_dest(scr_meta *m, const char *dest);
 void scr_meta_set_shared(scr_meta *m);
 void scr_meta_set_crc32(scr_meta *m, uint32_t crc);
 void scr_meta_unset_crc32(scr_meta *m);
@@ -81,13 +75,14 @@ void scr_meta_set_stat(scr_meta *m, const struct stat *st); /* MODE UID GID and 
 void scr_meta_set(scr_meta *m, const char *file, const char *type, uint64_t size,
                   int dset, int rank, int ranks, int complete);
 
-int scr_meta_get_complete(const scr_meta *m, int *out);
-int scr_meta_get_ranks(const scr_meta *m, int *out);
+/* NULL: not recorded. */
+const char *scr_meta_text(const scr_meta *m, enum scr_meta_text t);
+/* COMPLETE, DSET, RANK or RANKS. */
+int scr_meta_get_int(const scr_meta *m, enum scr_meta_number n, int *out);
 int scr_meta_get_filesize(const scr_meta *m, uint64_t *out);
-int scr_meta_get_filetype(const scr_meta *m, const char **out);
-int scr_meta_get_filename(const scr_meta *m, const char **out);
-int scr_meta_get_orig(const scr_meta *m, const char **out);
-int scr_meta_get_asked(const scr_meta *m, const char **out);
+/* 1: a file of the application, by its TYPE; 0: of redundancy, or it is not recorded.
+ */
+int scr_meta_is_full(const scr_meta *m);
 int scr_meta_is_shared(const scr_meta *m); /* 1 or 0 */
 int scr_meta_get_crc32(const scr_meta *m, uint32_t *out);
 int scr_meta_get_stat(const scr_meta *m, struct stat *out); /* fields present are set */
@@ -95,9 +90,6 @@ int scr_meta_get_stat(const scr_meta *m, struct stat *out); /* fields present ar
  * memory: it is that if scr_meta_has_dest says 1. */
 char *scr_meta_dest(const scr_meta *m);
 int scr_meta_has_dest(const scr_meta *m);
-
-int scr_meta_check_filetype(const scr_meta *m, const char *type);
-int scr_meta_check_complete(const scr_meta *m);
 
 /* --- bytes --- */
 /* Appends the hash of m, packed (base/cursor.h). */

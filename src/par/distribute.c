@@ -54,7 +54,7 @@ static int recorded_ranks(const scr_filemap *map, int id, int rank)
     if (scr_hash_get_val_int(scr_filemap_get_desc(map, id, rank), "RANKS", &ranks))
         return ranks;
     for (SCR_FILES(f, map, id, rank))
-        if (scr_meta_get_ranks(scr_file_meta(f), &ranks) == SCR_OK)
+        if (scr_meta_get_int(scr_file_meta(f), SCR_META_RANKS, &ranks) == SCR_OK)
             return ranks;
     return 0;
 }

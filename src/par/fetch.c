@@ -85,21 +85,6 @@ static char *cache_path(const struct fetch *f, const char *rel)
 
 /* --- one file --- */
 
-static int set_origin(const struct fetch *f, scr_meta *meta, const char *dest,
-                      struct scr_err *err)
-{
-    char *dir = scr_path_dir(dest), *full = scr_path_join(f->prefix->path, dest);
-    if (dir != NULL && full != NULL) {
-        scr_meta_set_orig(meta, full);
-        scr_meta_set_origpath(meta, dir);
-        scr_meta_set_origname(meta, scr_path_base(dest));
-    }
-    int rc = dir && full ? SCR_OK : scr_no_memory(err);
-    free(full);
-    free(dir);
-    return rc;
-}
-
 /* What is known of the file before it is there: enough to name it, not to take it for
  * good. */
 static int announce_file(struct fetch *f, const struct fetched *file,
@@ -108,18 +93,20 @@ static int announce_file(struct fetch *f, const struct fetched *file,
     const struct scr_listed *is = file->is;
     scr_meta *meta = scr_meta_new();
     char *path = cache_path(f, file->rel);
-    int rc = meta && path ? SCR_OK : scr_no_memory(err);
+    char *full = scr_path_join(f->prefix->path, is->item.name);
+    int rc = meta && path && full ? SCR_OK : scr_no_memory(err);
     scr_meta_set(meta, file->rel, "FULL", is->size, f->id, f->world->rank,
                  f->world->size, 0);
     if (is->has_crc)
         scr_meta_set_crc32(meta, is->crc);
-    scr_meta_set_asked(meta, is->asked);
+    scr_meta_set_text(meta, SCR_META_ASKED, is->asked);
     if (is->is_shared)
         scr_meta_set_shared(meta);
-    if (rc == SCR_OK)
-        rc = set_origin(f, meta, is->item.name, err);
+    scr_meta_set_text(meta, SCR_META_ORIG, full);
+    scr_meta_set_dest(meta, is->item.name);
     if (rc == SCR_OK)
         scr_filemap_set_meta(f->map, f->id, f->world->rank, path, meta);
+    free(full);
     free(path);
     scr_meta_delete(meta);
     return rc;
@@ -192,7 +179,7 @@ static int fetch_file(struct fetch *f, const struct fetched *file, struct scr_er
         scr_meta *meta = scr_filemap_get_meta(f->map, f->id, f->world->rank, path);
         scr_meta_set_filesize(meta, got.size);
         scr_meta_set_stat(meta, &got.st);
-        scr_meta_set_complete(meta, 1);
+        scr_meta_set_number(meta, SCR_META_COMPLETE, 1);
         if (f->o->crc)
             scr_meta_set_crc32(meta, got.crc);
         f->bytes += got.size;

@@ -25,7 +25,7 @@ static void describe(const struct scr_outgoing *f, struct scr_out_file *file,
                      const scr_meta *meta)
 {
     struct scr_xfer_file *x = &file->xfer;
-    (void)scr_meta_get_asked(meta, &file->asked);
+    file->asked = scr_meta_text(meta, SCR_META_ASKED);
     file->is_shared = scr_meta_is_shared(meta);
     *x = (struct scr_xfer_file){ .src = file->src,
                                  .dst = file->full,
@@ -53,7 +53,7 @@ static int add_file(struct scr_outgoing *f, const char *path, const scr_meta *me
 {
     struct scr_out_file *file = &f->file[f->n];
     int complete = 1;
-    (void)scr_meta_get_complete(meta, &complete);
+    (void)scr_meta_get_int(meta, SCR_META_COMPLETE, &complete);
     if (!complete)
         return scr_fail(err, SCR_E_CORRUPT, 0, "flush %s: it was never completed",
                         path);
@@ -89,13 +89,12 @@ static int collect_rank(struct scr_outgoing *f, const scr_filemap *map, int rank
     f->file = file;
     for (const struct scr_file *e = scr_filemap_first_file(map, f->id, rank);
          e != NULL && rc == SCR_OK; e = scr_file_next(e)) {
-        const char *type = NULL;
         const scr_meta *meta = scr_file_meta(e);
         f->file[f->n] = (struct scr_out_file){ .rank = rank };
-        if (scr_meta_get_filetype(meta, &type) != SCR_OK)
+        if (scr_meta_text(meta, SCR_META_TYPE) == NULL)
             rc = scr_fail(err, SCR_E_CORRUPT, 0,
                           "flush %s: nothing is recorded about it", e->item.name);
-        else if (strcmp(type, "FULL") == 0)
+        else if (scr_meta_is_full(meta))
             rc = add_file(f, e->item.name, meta, err);
     }
     return rc;

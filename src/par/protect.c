@@ -18,8 +18,7 @@
 static int is_application_file(const scr_meta *meta)
 {
     enum scr_scheme s;
-    const char *type = NULL;
-    return scr_meta_get_filetype(meta, &type) != SCR_OK || !scr_scheme_parse(type, &s);
+    return !scr_scheme_parse(scr_meta_text(meta, SCR_META_TYPE), &s);
 }
 
 /* meta gets FILE, the name below the rank's directory: what a rebuild elsewhere goes
@@ -36,7 +35,7 @@ static int name_file(const struct scr_redset *r, const char *path, scr_meta *met
     else if (rel == NULL)
         rc = scr_no_memory(err);
     else
-        scr_meta_set_filename(meta, rel);
+        scr_meta_set_text(meta, SCR_META_FILE, rel);
     free(rel);
     free(normal);
     return rc;

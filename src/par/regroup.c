@@ -39,7 +39,7 @@ static int play_rank(struct scr_regrouping *g, int r, struct scr_err *err)
     scr_filemap_add_rank(g->play, g->id, r);
     for (SCR_FILES(f, g->map, g->id, r)) {
         const scr_meta *meta = scr_file_meta(f);
-        if (scr_meta_check_filetype(meta, "FULL") == SCR_OK)
+        if (scr_meta_is_full(meta))
             scr_filemap_set_meta(g->play, g->id, r, f->item.name, meta);
     }
     return scr_filemap_ok(g->play) ? SCR_OK : scr_no_memory(err);

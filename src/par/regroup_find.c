@@ -40,7 +40,7 @@ static int has_data(struct scr_regrouping *g, int r)
         struct scr_err why = SCR_ERR_INIT;
         const char *path = f->item.name;
         const scr_meta *meta = scr_file_meta(f);
-        if (scr_meta_check_filetype(meta, "FULL") != SCR_OK)
+        if (!scr_meta_is_full(meta))
             continue;
         if (verify_meta(g, path, meta, &why) != SCR_OK) {
             note_loss(g, r, &why);
@@ -71,7 +71,7 @@ int scr_regroup_is_redfile(const struct scr_regrouping *g, int r, const char *pa
     enum scr_scheme scheme;
     int member, n, set;
     const scr_meta *meta = scr_filemap_get_meta(g->map, g->id, r, path);
-    return scr_meta_check_filetype(meta, "FULL") != SCR_OK &&
+    return !scr_meta_is_full(meta) &&
            scr_redfile_parse(scr_path_base(path), &scheme, &member, &n, &set);
 }
 

@@ -38,9 +38,9 @@ static int copy_to(const struct scr_regrouping *g, const char *src, char *dst,
 static int ship_file(const struct scr_regrouping *g, int r, const char *path,
                      struct scr_err *err)
 {
-    const char *rel = NULL;
     const scr_meta *meta = scr_filemap_get_meta(g->map, g->id, r, path);
-    if (scr_meta_get_filename(meta, &rel) != SCR_OK || !scr_path_is_safe(rel))
+    const char *rel = scr_meta_text(meta, SCR_META_FILE);
+    if (rel == NULL || !scr_path_is_safe(rel))
         return scr_fail(err, SCR_E_CORRUPT, 0, "%s: its name is not recorded", path);
     char *dir = rank_dir(g, r), *dst = dir ? scr_path_join(dir, rel) : NULL;
     int rc = copy_to(g, path, dst, err);
@@ -69,7 +69,7 @@ static int ship_rank(const struct scr_regrouping *g, int r, int red,
         const scr_meta *meta = scr_file_meta(f);
         if (red && scr_regroup_is_redfile(g, r, path))
             rc = ship_redfile(g, path, err);
-        else if (!red && scr_meta_check_filetype(meta, "FULL") == SCR_OK)
+        else if (!red && scr_meta_is_full(meta))
             rc = ship_file(g, r, path, err);
     }
     return rc;

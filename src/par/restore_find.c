@@ -120,11 +120,9 @@ static int add_known(struct scr_current *c, const struct scr_entry *e)
 {
     int rc = SCR_OK;
     for (SCR_EACH(struct scr_file, f, &e->files)) {
-        enum scr_scheme scheme;
-        const char *type = "";
-        scr_meta *meta = scr_file_meta(f);
-        if (rc == SCR_OK && (scr_meta_get_filetype(meta, &type) != SCR_OK ||
-                             !scr_scheme_parse(type, &scheme)))
+        enum scr_scheme s;
+        const scr_meta *meta = scr_file_meta(f);
+        if (rc == SCR_OK && !scr_scheme_parse(scr_meta_text(meta, SCR_META_TYPE), &s))
             rc = scr_current_add(c, meta);
     }
     return rc;

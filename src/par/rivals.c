@@ -105,7 +105,7 @@ static int look_at(const struct rivals *v, const scr_filemap *map, int r)
         const char *path = f->item.name;
         const scr_meta *meta = scr_file_meta(f);
         int good = meta != NULL && seems_good(v, path, meta);
-        if (good && scr_meta_check_filetype(meta, "FULL") == SCR_OK)
+        if (good && scr_meta_is_full(meta))
             files++;
         else if (good && has_header(v, path, r))
             parity = SCR_HAVE_PARITY;

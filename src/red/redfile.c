@@ -375,7 +375,7 @@ static char *file_path(const scr_meta *meta, const char *dir, enum scr_layout la
     if (layout == SCR_LAYOUT_PREFIX)
         name = dest = scr_meta_dest(meta);
     else
-        (void)scr_meta_get_filename(meta, &name);
+        name = scr_meta_text(meta, SCR_META_FILE);
     int short_of_memory =
         layout == SCR_LAYOUT_PREFIX && dest == NULL && scr_meta_has_dest(meta);
     *safe = short_of_memory || (name != NULL && scr_path_is_safe(name));

@@ -306,10 +306,9 @@ static const char *redfile_of(const struct scr_survey *s, int id, int rank)
 {
     for (SCR_FILES(f, s->map, id, rank)) {
         enum scr_scheme scheme;
-        const char *type = NULL, *path = f->item.name;
+        const char *path = f->item.name;
         int member, n, set;
-        if (scr_meta_get_filetype(scr_file_meta(f), &type) == SCR_OK &&
-            scr_scheme_parse(type, &scheme) &&
+        if (scr_scheme_parse(scr_meta_text(scr_file_meta(f), SCR_META_TYPE), &scheme) &&
             scr_redfile_parse(scr_path_base(path), &scheme, &member, &n, &set))
             return path;
     }

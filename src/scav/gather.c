@@ -92,13 +92,13 @@ static int name_red(struct job *j, struct item *it, const char *type,
     it->key = scr_strdup(scr_path_base(it->src));
     it->dst = it->key ? scr_path_join(j->dset_dir, it->key) : NULL;
     it->meta = scr_meta_new();
-    scr_meta_set_filename(it->meta, scr_path_base(it->src));
-    scr_meta_set_filetype(it->meta, type);
-    scr_meta_set_rank(it->meta, j->rank);
-    scr_meta_set_complete(it->meta, 1);
+    scr_meta_set_text(it->meta, SCR_META_FILE, scr_path_base(it->src));
+    scr_meta_set_text(it->meta, SCR_META_TYPE, type);
+    scr_meta_set_number(it->meta, SCR_META_RANK, j->rank);
+    scr_meta_set_number(it->meta, SCR_META_COMPLETE, 1);
     if (scr_hash_get_val_int(scr_filemap_get_desc(j->map, j->g->id, j->rank), "RANKS",
                              &ranks))
-        scr_meta_set_ranks(it->meta, ranks);
+        scr_meta_set_number(it->meta, SCR_META_RANKS, ranks);
     return check_named(it, err);
 }
 
@@ -131,11 +131,11 @@ static void describe(struct job *j, struct item *it)
 static int item_init(struct job *j, struct item *it, const char *path,
                      const scr_meta *meta, struct scr_err *err)
 {
-    const char *type = NULL;
+    const char *type = scr_meta_text(meta, SCR_META_TYPE);
     int complete = 1;
     *it = (struct item){ .src = path, .open = { .fd = -1 } };
-    (void)scr_meta_get_complete(meta, &complete);
-    if (scr_meta_get_filetype(meta, &type) != SCR_OK || !complete)
+    (void)scr_meta_get_int(meta, SCR_META_COMPLETE, &complete);
+    if (type == NULL || !complete)
         return scr_fail(err, SCR_E_CORRUPT, 0, "copy %s: it was never completed", path);
     int rc = strcmp(type, "FULL") == 0 ? name_file(j, it, meta, err)
                                        : name_red(j, it, type, err);
@@ -210,11 +210,9 @@ static void add_earlier(const struct job *j, scr_filemap *map, int rank,
 static int count_expected(const struct job *j, const scr_filemap *map, int rank)
 {
     int id = j->g->id, n = scr_filemap_num_expected_files(j->map, id, rank);
-    for (SCR_FILES(f, map, id, rank)) {
-        const char *type = NULL;
-        n += scr_meta_get_filetype(scr_file_meta(f), &type) == SCR_OK &&
-             strcmp(type, "FULL") != 0;
-    }
+    for (SCR_FILES(f, map, id, rank))
+        n += scr_meta_text(scr_file_meta(f), SCR_META_TYPE) != NULL &&
+             !scr_meta_is_full(scr_file_meta(f));
     return n;
 }
 
@@ -348,10 +346,9 @@ static int copy_item(struct job *j, struct item *it, struct scr_err *err)
 
 static int is_partner_copy(const scr_meta *meta)
 {
-    const char *type = NULL;
     enum scr_scheme scheme;
-    return scr_meta_get_filetype(meta, &type) == SCR_OK &&
-           scr_scheme_parse(type, &scheme) && scheme == SCR_SCHEME_PARTNER;
+    return scr_scheme_parse(scr_meta_text(meta, SCR_META_TYPE), &scheme) &&
+           scheme == SCR_SCHEME_PARTNER;
 }
 
 static int take_file(struct job *j, const char *path, const scr_meta *meta,

@@ -129,7 +129,6 @@ static int describe_file(struct landed *l, scr_filemap *map, int rank,
                          const struct scr_listed *f, struct scr_err *err)
 {
     const char *dest = f->item.name;
-    char *dir = scr_path_dir(dest);
     scr_meta *meta = scr_meta_new();
     if (f->has_size)
         scr_meta_set_filesize(meta, f->size);
@@ -137,18 +136,16 @@ static int describe_file(struct landed *l, scr_filemap *map, int rank,
         scr_meta_set_crc32(meta, f->crc);
     if (f->is_shared)
         scr_meta_set_shared(meta);
-    scr_meta_set_asked(meta, f->asked);
-    scr_meta_set_filename(meta, scr_path_base(dest));
-    scr_meta_set_filetype(meta, "FULL");
-    scr_meta_set_origpath(meta, dir);
-    scr_meta_set_origname(meta, scr_path_base(dest));
-    scr_meta_set_rank(meta, rank);
-    scr_meta_set_ranks(meta, l->files.ranks);
-    scr_meta_set_complete(meta, 1);
+    scr_meta_set_text(meta, SCR_META_ASKED, f->asked);
+    scr_meta_set_text(meta, SCR_META_FILE, scr_path_base(dest));
+    scr_meta_set_text(meta, SCR_META_TYPE, "FULL");
+    scr_meta_set_dest(meta, dest);
+    scr_meta_set_number(meta, SCR_META_RANK, rank);
+    scr_meta_set_number(meta, SCR_META_RANKS, l->files.ranks);
+    scr_meta_set_number(meta, SCR_META_COMPLETE, 1);
     scr_filemap_set_meta(map, l->m.id, rank, dest, meta);
-    int ok = dir && meta && !meta->arena->lost && scr_filemap_ok(map);
+    int ok = meta && !meta->arena->lost && scr_filemap_ok(map);
     scr_meta_delete(meta);
-    free(dir);
     return ok ? SCR_OK : scr_no_memory(err);
 }
 

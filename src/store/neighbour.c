@@ -377,12 +377,10 @@ static int write_changed(const struct scr_env *env, struct scr_neighbour_hold *h
 static void remove_redundancy(const struct scr_env *env, const scr_filemap *map, int id)
 {
     for (SCR_ENTRIES(e, map, id))
-        for (SCR_EACH(struct scr_file, f, &e->files)) {
-            const char *type = NULL;
-            if (scr_meta_get_filetype(scr_file_meta(f), &type) == SCR_OK &&
-                strcmp(type, "FULL") != 0)
+        for (SCR_EACH(struct scr_file, f, &e->files))
+            if (scr_meta_text(scr_file_meta(f), SCR_META_TYPE) != NULL &&
+                !scr_meta_is_full(scr_file_meta(f)))
                 (void)scr_file_remove(env->sys, f->item.name, NULL);
-        }
 }
 
 /* Where there is no room for the new maps, redundancy makes it: without that the

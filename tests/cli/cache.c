@@ -64,8 +64,8 @@ static void make_rank(int r, const char *base, const char *user, const char *job
     done(scr_file_replace(env.sys, path, bytes, n, 0600, SCR_VOLATILE, &err), &err);
     scr_meta *m = scr_meta_new();
     scr_meta_set(m, name, "FULL", n, id, r, ranks, 1);
-    scr_meta_set_origpath(m, where);
-    scr_meta_set_origname(m, name);
+    scr_meta_set_text(m, SCR_META_PATH, where);
+    scr_meta_set_text(m, SCR_META_NAME, name);
     metas[r] = m;
     free(node), free(name), free(bytes), free(path), free(where);
 }
@@ -96,7 +96,7 @@ static void make_filemap(int r, const scr_hash *desc)
     char *path = scr_asprintf("%s/rank_%d.dat", dir[r], r);
     done(scr_redhead_read(&env, red[r], &h, &err), &err);
     scr_filemap_set_meta(map, id, r, path, &h.current->file[0]->meta);
-    scr_meta_set_filetype(of_red, scr_scheme_name(scheme));
+    scr_meta_set_text(of_red, SCR_META_TYPE, scr_scheme_name(scheme));
     scr_filemap_set_meta(map, id, r, red[r], of_red);
     scr_filemap_set_expected_files(map, id, r, 1);
     scr_filemap_set_dataset(map, id, r, dset);

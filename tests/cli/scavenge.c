@@ -76,9 +76,9 @@ static void make_file(int rank, int file)
 
     scr_meta *m = scr_meta_new();
     scr_meta_set(m, key, "FULL", n, id, rank, ranks, 1);
-    scr_meta_set_orig(m, dest);
-    scr_meta_set_origpath(m, path_in_meta ? path_in_meta : where);
-    scr_meta_set_origname(m, name);
+    scr_meta_set_text(m, SCR_META_ORIG, dest);
+    scr_meta_set_text(m, SCR_META_PATH, path_in_meta ? path_in_meta : where);
+    scr_meta_set_text(m, SCR_META_NAME, name);
     scr_meta_set_stat(m, &st);
     if (is_shared && rank == 0 && file == 0)
         scr_meta_set_shared(m);

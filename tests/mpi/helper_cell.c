@@ -99,8 +99,8 @@ static void make_file(struct cell *c, int i, long size)
     CHECK(stat(path, &st) == 0);
     scr_meta *meta = scr_meta_new();
     scr_meta_set(meta, name, "FULL", (uint64_t)size, c->id, me, c->world.size, 1);
-    scr_meta_set_origpath(meta, "ckpt");
-    scr_meta_set_origname(meta, name);
+    scr_meta_set_text(meta, SCR_META_PATH, "ckpt");
+    scr_meta_set_text(meta, SCR_META_NAME, name);
     scr_meta_set_stat(meta, &st);
     scr_filemap_add_file(c->map, c->id, me, path);
     scr_filemap_set_meta(c->map, c->id, me, path, meta);

@@ -169,8 +169,8 @@ static void set_origin(scr_meta *meta, int rank, int i)
     move_dest(dest, sizeof dest, rank, i);
     char *slash = strrchr(dest, '/');
     *slash = '\0';
-    scr_meta_set_origpath(meta, dest);
-    scr_meta_set_origname(meta, slash + 1);
+    scr_meta_set_text(meta, SCR_META_PATH, dest);
+    scr_meta_set_text(meta, SCR_META_NAME, slash + 1);
     scr_meta_set_stat(meta, &st);
 }
 

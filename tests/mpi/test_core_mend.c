@@ -343,8 +343,8 @@ static struct scr_current *record_file(void)
 {
     struct scr_current *current = scr_current_new(0, NULL, NULL);
     scr_meta *meta = scr_meta_new();
-    scr_meta_set_origpath(meta, "sub");
-    scr_meta_set_origname(meta, "file");
+    scr_meta_set_text(meta, SCR_META_PATH, "sub");
+    scr_meta_set_text(meta, SCR_META_NAME, "file");
     scr_meta_set_filesize(meta, 10);
     (void)scr_current_add(current, meta);
     scr_meta_delete(meta);

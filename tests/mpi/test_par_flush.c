@@ -212,7 +212,6 @@ static void check_meta(struct mpi_test *t, const scr_meta *meta, const char *rel
                        enum move_kind kind)
 {
     int rank = t->comm.rank;
-    const char *file = "";
     char dest[128];
     uint32_t crc;
     uint64_t size = 0;
@@ -220,15 +219,14 @@ static void check_meta(struct mpi_test *t, const scr_meta *meta, const char *rel
     char *got = scr_meta_dest(meta);
     CHECK(got != NULL && strcmp(got, dest) == 0);
     free(got);
-    CHECK_INT(scr_meta_get_filename(meta, &file), SCR_OK);
-    CHECK(strcmp(file, rel) == 0);
+    CHECK(strcmp(scr_meta_text(meta, SCR_META_FILE), rel) == 0);
     CHECK_INT(scr_meta_get_filesize(meta, &size), SCR_OK);
     CHECK_INT(size, move_size(rank, i, kind));
-    CHECK_INT(scr_meta_check_filetype(meta, "FULL"), SCR_OK);
+    CHECK(scr_meta_is_full(meta));
     CHECK_INT(meta->rank, rank);
     CHECK_INT(meta->ranks, t->comm.size);
     CHECK_INT(meta->dset, ID);
-    CHECK_INT(scr_meta_check_complete(meta), SCR_OK);
+    CHECK_INT(meta->complete, 1);
     CHECK_INT(scr_meta_get_crc32(meta, &crc), SCR_OK);
 }
 
@@ -576,8 +574,8 @@ static void send_to(struct mpi_test *t, struct scene *s, int rank, int i,
     snprintf(path, sizeof path, "%s/rank.%d/%s", move_dset_dir(&s->job, ID), rank, rel);
     scr_meta *meta = scr_filemap_get_meta(s->job.map, ID, rank, path);
     CHECK(meta != NULL);
-    scr_meta_set_origpath(meta, dir);
-    scr_meta_set_origname(meta, name);
+    scr_meta_set_text(meta, SCR_META_PATH, dir);
+    scr_meta_set_text(meta, SCR_META_NAME, name);
 }
 
 MPI_CASE(destinations_that_collide_are_refused_before_anything_is_written)
@@ -623,7 +621,7 @@ MPI_CASE(bad_sources_are_refused)
                  victim);
         scr_meta *meta = scr_filemap_get_meta(s.job.map, ID, victim, path);
         if (t->comm.rank == victim && k == 0)
-            scr_meta_set_complete(meta, 0);
+            scr_meta_set_number(meta, SCR_META_COMPLETE, 0);
         if (t->comm.rank == victim && k == 1)
             scr_filemap_add_file(s.job.map, ID, victim, "/nowhere/unknown");
         if (t->comm.rank == victim && k == 2)

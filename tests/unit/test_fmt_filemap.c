@@ -381,7 +381,7 @@ static scr_filemap *one_file(uint64_t size, int expected, const char *tag)
     scr_meta *m = scr_file_need_meta(f, &scr_filemap_entry(map, 1, 2)->files);
     if (size > 0)
         scr_meta_set_filesize(m, size);
-    scr_meta_set_filetype(m, "FULL");
+    scr_meta_set_text(m, SCR_META_TYPE, "FULL");
     if (expected > 0)
         scr_filemap_set_expected_files(map, 1, 2, expected);
     if (tag != NULL)
@@ -438,13 +438,11 @@ static void what_differs_is_not_recorded_after_merging(void **state)
 {
     (void)state;
     uint64_t size;
-    const char *type;
     scr_filemap *map = one_file(5, 1, "v"), *other = one_file(6, 2, "w");
     assert_int_equal(scr_filemap_merge(map, other), SCR_OK);
     const scr_meta *m = scr_filemap_get_meta(map, 1, 2, "/c/a");
     assert_int_equal(scr_meta_get_filesize(m, &size), SCR_E_NOENT);
-    assert_int_equal(scr_meta_get_filetype(m, &type), SCR_OK);
-    assert_string_equal(type, "FULL");
+    assert_true(scr_meta_is_full(m));
     assert_int_equal(scr_filemap_num_expected_files(map, 1, 2), -1);
     scr_hash *tree = test_map_tree(map), *files;
     files = scr_hash_getf(tree, "RANK 2 DSET 1 FILE");
@@ -640,7 +638,7 @@ static scr_filemap *rich(void)
     scr_meta *m = scr_meta_new();
     scr_meta_set(m, "foo", "FULL", 5, 11, 20, 32, 1);
     scr_meta_set_crc32(m, 7);
-    scr_meta_set_orig(m, "foo");
+    scr_meta_set_text(m, SCR_META_ORIG, "foo");
     scr_meta_set_stat(m, &st);
     scr_filemap_set_meta(map, 11, 20, "/c/foo_20.ckpt.11", m);
     scr_filemap_set_meta(map, 10, 20, "/c/foo_20.ckpt.10", NULL);
@@ -775,7 +773,6 @@ static void ambiguous_meta_data_are_not_recorded(void **state)
     (void)state;
     uint64_t size;
     uint32_t crc;
-    const char *text;
     const char *path = "/c/foo_20.ckpt.11";
     scr_filemap *map = rich(), *got = scr_filemap_new();
     scr_hash *h = test_map_tree(map);
@@ -788,10 +785,9 @@ static void ambiguous_meta_data_are_not_recorded(void **state)
     assert_int_equal(test_take_tree(h, got, NULL), SCR_OK);
     const scr_meta *meta = scr_filemap_get_meta(got, 11, 20, path);
     assert_int_equal(scr_meta_get_filesize(meta, &size), SCR_E_NOENT);
-    assert_int_equal(scr_meta_get_filetype(meta, &text), SCR_E_NOENT);
+    assert_null(scr_meta_text(meta, SCR_META_TYPE));
     assert_int_equal(scr_meta_get_crc32(meta, &crc), SCR_E_NOENT);
-    assert_int_equal(scr_meta_get_filename(meta, &text), SCR_OK);
-    assert_string_equal(text, "foo");
+    assert_string_equal(scr_meta_text(meta, SCR_META_FILE), "foo");
     scr_hash *again = test_map_tree(got);
     (void)scr_hash_unset(m, "SIZE");
     (void)scr_hash_unset(m, "TYPE");

@@ -134,7 +134,7 @@ static void some_files(scr_filemap *map)
     scr_hash *made = scr_hash_new();
     scr_meta *meta = scr_meta_new();
     scr_meta_set(meta, "a", "FULL", 5, 6, 0, 3, 1);
-    scr_meta_set_orig(meta, "dir/a");
+    scr_meta_set_text(meta, SCR_META_ORIG, "dir/a");
     scr_hash_set_val_i64(made, "CREATED", 9);
     for (int rank = 0; rank < 3; rank++) {
         scr_filemap_add_file(map, 6, rank, "/c/a");
@@ -164,7 +164,8 @@ static void many_names(scr_filemap *map)
         struct scr_str s = SCR_STR_INIT;
         for (int k = 0; k < 3000; k++)
             scr_str_append(&s, "x");
-        scr_meta_set_orig(scr_filemap_get_meta(map, 6, i % 3, "/c/a"), s.p);
+        scr_meta_set_text(scr_filemap_get_meta(map, 6, i % 3, "/c/a"), SCR_META_ORIG,
+                          s.p);
         map->lost |= s.bad;
         scr_str_free(&s);
     }
@@ -300,7 +301,8 @@ static int set_in_map(scr_filemap *given)
 {
     struct scr_entry *e = scr_filemap_entry(given, 6, 0);
     scr_meta *m = scr_filemap_get_meta(given, 6, 0, "/c/a");
-    scr_meta_set_orig(m, "another name, which needs some room in the arena");
+    scr_meta_set_text(m, SCR_META_ORIG,
+                      "another name, which needs some room in the arena");
     scr_filemap_set_tag(given, 6, 0, "T", "v");
     scr_filemap_set_desc(given, 6, 0, e->dataset);
     scr_filemap_add_rank(given, 8, 0);

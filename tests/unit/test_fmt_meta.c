@@ -27,10 +27,10 @@ static scr_meta *whole_example(void)
     st.st_mtim = (struct timespec){ -5, 1 };
     st.st_ctim = (struct timespec){ 7, 999999999 };
     scr_meta *m = example();
-    scr_meta_set_orig(m, "ckpt.6/rank_0.ckpt");
-    scr_meta_set_origpath(m, "ckpt.6");
-    scr_meta_set_origname(m, "rank_0.ckpt");
-    scr_meta_set_asked(m, "elsewhere/rank_0.ckpt");
+    scr_meta_set_text(m, SCR_META_ORIG, "ckpt.6/rank_0.ckpt");
+    scr_meta_set_text(m, SCR_META_PATH, "ckpt.6");
+    scr_meta_set_text(m, SCR_META_NAME, "rank_0.ckpt");
+    scr_meta_set_text(m, SCR_META_ASKED, "elsewhere/rank_0.ckpt");
     scr_meta_set_shared(m);
     scr_meta_set_stat(m, &st);
     return m;
@@ -98,40 +98,34 @@ static void fields_are_set_and_read(void **state)
     int i;
     uint64_t size;
     uint32_t crc;
-    const char *text;
     scr_meta *m = whole_example();
-    assert_int_equal(scr_meta_get_complete(m, &i), SCR_OK);
+    assert_int_equal(scr_meta_get_int(m, SCR_META_COMPLETE, &i), SCR_OK);
     assert_int_equal(i, 1);
-    assert_int_equal(scr_meta_get_ranks(m, &i), SCR_OK);
+    assert_int_equal(scr_meta_get_int(m, SCR_META_RANKS, &i), SCR_OK);
     assert_int_equal(i, 4);
     assert_int_equal(m->rank, 0);
     assert_int_equal(m->dset, 6);
     assert_int_equal(scr_meta_get_filesize(m, &size), SCR_OK);
     assert_true(size == 524294);
-    assert_int_equal(scr_meta_get_filetype(m, &text), SCR_OK);
-    assert_string_equal(text, "FULL");
-    assert_int_equal(scr_meta_get_filename(m, &text), SCR_OK);
-    assert_string_equal(text, "rank_0.ckpt");
-    assert_int_equal(scr_meta_get_orig(m, &text), SCR_OK);
-    assert_string_equal(text, "ckpt.6/rank_0.ckpt");
-    assert_int_equal(scr_meta_get_asked(m, &text), SCR_OK);
-    assert_string_equal(text, "elsewhere/rank_0.ckpt");
+    assert_string_equal(scr_meta_text(m, SCR_META_TYPE), "FULL");
+    assert_string_equal(scr_meta_text(m, SCR_META_FILE), "rank_0.ckpt");
+    assert_string_equal(scr_meta_text(m, SCR_META_ORIG), "ckpt.6/rank_0.ckpt");
+    assert_string_equal(scr_meta_text(m, SCR_META_ASKED), "elsewhere/rank_0.ckpt");
     assert_true(scr_meta_is_shared(m));
     assert_int_equal(scr_meta_get_crc32(m, &crc), SCR_OK);
     assert_int_equal(crc, 0x1b39e4e4);
     scr_meta_unset_crc32(m);
     assert_int_equal(scr_meta_get_crc32(m, &crc), SCR_E_NOENT);
     scr_meta_set_filesize(m, UINT64_MAX); /* replaces */
-    scr_meta_set_ranks(m, 8);
-    scr_meta_set_rank(m, 3);
-    scr_meta_set_orig(m, "other");
+    scr_meta_set_number(m, SCR_META_RANKS, 8);
+    scr_meta_set_number(m, SCR_META_RANK, 3);
+    scr_meta_set_text(m, SCR_META_ORIG, "other");
     assert_int_equal(scr_meta_get_filesize(m, &size), SCR_OK);
     assert_true(size == UINT64_MAX);
-    assert_int_equal(scr_meta_get_ranks(m, &i), SCR_OK);
+    assert_int_equal(scr_meta_get_int(m, SCR_META_RANKS, &i), SCR_OK);
     assert_int_equal(i, 8);
     assert_int_equal(m->rank, 3);
-    assert_int_equal(scr_meta_get_orig(m, &text), SCR_OK);
-    assert_string_equal(text, "other");
+    assert_string_equal(scr_meta_text(m, SCR_META_ORIG), "other");
     scr_meta_delete(m);
 }
 
@@ -186,27 +180,24 @@ static void what_is_not_recorded_leaves_the_output(void **state)
     int i = 77;
     uint64_t size = 77;
     uint32_t crc = 77;
-    const char *text = "77";
     struct stat st = { .st_mode = 77 };
     scr_meta *empty = scr_meta_new();
     for (int k = 0; k < 2; k++) {
         const scr_meta *m = k == 0 ? empty : NULL;
-        assert_int_equal(scr_meta_get_complete(m, &i), SCR_E_NOENT);
-        assert_int_equal(scr_meta_get_ranks(m, &i), SCR_E_NOENT);
+        assert_int_equal(scr_meta_get_int(m, SCR_META_COMPLETE, &i), SCR_E_NOENT);
+        assert_int_equal(scr_meta_get_int(m, SCR_META_RANKS, &i), SCR_E_NOENT);
         assert_int_equal(scr_meta_get_filesize(m, &size), SCR_E_NOENT);
         assert_int_equal(scr_meta_get_crc32(m, &crc), SCR_E_NOENT);
-        assert_int_equal(scr_meta_get_filetype(m, &text), SCR_E_NOENT);
-        assert_int_equal(scr_meta_get_filename(m, &text), SCR_E_NOENT);
-        assert_int_equal(scr_meta_get_orig(m, &text), SCR_E_NOENT);
-        assert_int_equal(scr_meta_get_asked(m, &text), SCR_E_NOENT);
+        assert_null(scr_meta_text(m, SCR_META_TYPE));
+        assert_null(scr_meta_text(m, SCR_META_FILE));
+        assert_null(scr_meta_text(m, SCR_META_ORIG));
+        assert_null(scr_meta_text(m, SCR_META_ASKED));
         assert_int_equal(scr_meta_get_stat(m, &st), SCR_E_NOENT);
         assert_false(scr_meta_is_shared(m));
         assert_false(scr_meta_has_dest(m));
         assert_null(scr_meta_dest(m));
-        assert_int_not_equal(scr_meta_check_complete(m), SCR_OK);
-        assert_int_not_equal(scr_meta_check_filetype(m, "FULL"), SCR_OK);
+        assert_false(scr_meta_is_full(m));
         assert_true(i == 77 && size == 77 && crc == 77 && st.st_mode == 77);
-        assert_string_equal(text, "77");
     }
     scr_meta_delete(empty);
 }
@@ -216,10 +207,10 @@ static void setters_do_nothing_for_nothing(void **state)
     (void)state;
     struct stat st = { .st_mode = 77 };
     scr_meta_set(NULL, "a", "FULL", 1, 2, 3, 4, 1);
-    scr_meta_set_orig(NULL, "a");
-    scr_meta_set_origpath(NULL, "a");
-    scr_meta_set_origname(NULL, "a");
-    scr_meta_set_asked(NULL, "a");
+    scr_meta_set_text(NULL, SCR_META_ORIG, "a");
+    scr_meta_set_text(NULL, SCR_META_PATH, "a");
+    scr_meta_set_text(NULL, SCR_META_NAME, "a");
+    scr_meta_set_text(NULL, SCR_META_ASKED, "a");
     scr_meta_set_shared(NULL);
     scr_meta_set_crc32(NULL, 1);
     scr_meta_unset_crc32(NULL);
@@ -259,9 +250,7 @@ static void malformed_fields_are_not_recorded(void **state)
         scr_meta *m = taken(h);
         if (m->has != 0)
             fail_msg("%s = \"%s\" is recorded", bad[i].key, bad[i].val);
-        const char *text;
-        assert_int_equal(scr_meta_get_filename(m, &text), SCR_OK);
-        assert_string_equal(text, "a");
+        assert_string_equal(scr_meta_text(m, SCR_META_FILE), "a");
         scr_meta_delete(m);
         scr_hash_delete(h);
     }
@@ -433,18 +422,30 @@ static void what_lost_a_text_is_not_written(void **state)
     scr_meta_delete(merged);
 }
 
-static void checks(void **state)
+static void files_of_the_application_are_told_by_their_type(void **state)
 {
     (void)state;
     scr_meta *m = example();
-    assert_int_equal(scr_meta_check_filetype(m, "FULL"), SCR_OK);
-    assert_int_not_equal(scr_meta_check_filetype(m, "XOR"), SCR_OK);
-    assert_int_not_equal(scr_meta_check_filetype(m, NULL), SCR_OK);
-    assert_int_equal(scr_meta_check_complete(m), SCR_OK);
-    scr_meta_set_complete(m, 0);
-    assert_int_not_equal(scr_meta_check_complete(m), SCR_OK);
-    scr_meta_set_complete(m, 2);
-    assert_int_not_equal(scr_meta_check_complete(m), SCR_OK);
+    assert_true(scr_meta_is_full(m));
+    scr_meta_set_text(m, SCR_META_TYPE, "XOR");
+    assert_false(scr_meta_is_full(m));
+    scr_meta_set_text(m, SCR_META_TYPE, NULL);
+    assert_false(scr_meta_is_full(m));
+    scr_meta_delete(m);
+}
+
+static void destinations_are_set_in_two_parts(void **state)
+{
+    (void)state;
+    static const char *const dests[][3] = { { "a/b/c", "a/b", "c" },
+                                            { "c", ".", "c" } };
+    scr_meta *m = scr_meta_new();
+    for (size_t i = 0; i < sizeof dests / sizeof dests[0]; i++) {
+        scr_meta_set_dest(m, dests[i][0]);
+        assert_string_equal(scr_meta_text(m, SCR_META_PATH), dests[i][1]);
+        assert_string_equal(scr_meta_text(m, SCR_META_NAME), dests[i][2]);
+    }
+    scr_meta_set_dest(NULL, "c");
     scr_meta_delete(m);
 }
 
@@ -501,9 +502,9 @@ static void destination_never_leaves_the_prefix(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         scr_meta *m = scr_meta_new();
         assert_null(scr_meta_dest(m));
-        scr_meta_set_origpath(m, cases[i].dir);
+        scr_meta_set_text(m, SCR_META_PATH, cases[i].dir);
         assert_null(scr_meta_dest(m));
-        scr_meta_set_origname(m, cases[i].name);
+        scr_meta_set_text(m, SCR_META_NAME, cases[i].name);
         char *dest = scr_meta_dest(m);
         assert_int_equal(scr_meta_has_dest(m), cases[i].want != NULL);
         if (cases[i].want == NULL)
@@ -519,7 +520,7 @@ static void copy_is_exact(void **state)
 {
     (void)state;
     scr_meta *m = whole_example(), *want = whole_example(), *copy = scr_meta_new();
-    scr_meta_set_orig(copy, "gone after the copy");
+    scr_meta_set_text(copy, SCR_META_ORIG, "gone after the copy");
     scr_meta_copy(copy, m);
     assert_true(same(copy, want));
     scr_meta_copy(copy, copy);
@@ -529,7 +530,7 @@ static void copy_is_exact(void **state)
     scr_meta_copy(copy, NULL);
     scr_meta *none = scr_meta_new();
     assert_true(same(copy, none));
-    scr_meta_set_orig(copy, "still owned");
+    scr_meta_set_text(copy, SCR_META_ORIG, "still owned");
     scr_meta_delete(copy);
     scr_meta_delete(want);
     scr_meta_delete(none);
@@ -755,7 +756,8 @@ int main(void)
         cmocka_unit_test(damaged_bytes_are_refused),
         cmocka_unit_test(a_field_given_twice_is_refused),
         cmocka_unit_test(what_lost_a_text_is_not_written),
-        cmocka_unit_test(checks),
+        cmocka_unit_test(files_of_the_application_are_told_by_their_type),
+        cmocka_unit_test(destinations_are_set_in_two_parts),
         cmocka_unit_test(mode_owner_and_times),
         cmocka_unit_test(one_field_of_a_stat_is_enough),
         cmocka_unit_test(destination_never_leaves_the_prefix),

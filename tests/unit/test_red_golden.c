@@ -27,7 +27,7 @@ static scr_meta *put_file(const char *dir, const char *name, const uint8_t *byte
     char *path = scr_path_join(dir, name);
     scr_meta *m = scr_meta_new();
     test_put(path, bytes, n);
-    scr_meta_set_filename(m, name);
+    scr_meta_set_text(m, SCR_META_FILE, name);
     scr_meta_set_filesize(m, n);
     free(path);
     return m;

@@ -69,8 +69,8 @@ static void make_member(int i)
         metas[i][f] = scr_meta_new();
         scr_meta_set(metas[i][f], name, "FULL", (uint64_t)(20 + i + f), 6, 10 + i, 100,
                      1);
-        scr_meta_set_origpath(metas[i][f], "out");
-        scr_meta_set_origname(metas[i][f], name);
+        scr_meta_set_text(metas[i][f], SCR_META_PATH, "out");
+        scr_meta_set_text(metas[i][f], SCR_META_NAME, name);
     }
     parts[i] = (struct test_protect_part){ FILES, (const scr_meta *const *)metas[i],
                                            dirs[i], reds[i] };

@@ -1387,8 +1387,8 @@ static void two_files_of_one_name_are_refused(void **state)
     }
     struct scr_current *c = two_files("a", 1, "b", 2); /* but one destination */
     for (int f = 0; f < 2; f++) {
-        scr_meta_set_origpath(&c->file[f]->meta, f == 0 ? "out" : "./out");
-        scr_meta_set_origname(&c->file[f]->meta, "x");
+        scr_meta_set_text(&c->file[f]->meta, SCR_META_PATH, f == 0 ? "out" : "./out");
+        scr_meta_set_text(&c->file[f]->meta, SCR_META_NAME, "x");
     }
     refuse_files(c, SCR_LAYOUT_PREFIX);
     scr_current_delete(c);
@@ -1401,10 +1401,10 @@ static void files_of_a_header(void **state)
     size_t n;
     int has_crc;
     struct scr_current *c = two_files("a", 5, "1/a", 6);
-    scr_meta_set_origpath(&c->file[0]->meta, "out/dir");
-    scr_meta_set_origname(&c->file[0]->meta, "A");
-    scr_meta_set_origpath(&c->file[1]->meta, ".");
-    scr_meta_set_origname(&c->file[1]->meta, "B");
+    scr_meta_set_text(&c->file[0]->meta, SCR_META_PATH, "out/dir");
+    scr_meta_set_text(&c->file[0]->meta, SCR_META_NAME, "A");
+    scr_meta_set_text(&c->file[1]->meta, SCR_META_PATH, ".");
+    scr_meta_set_text(&c->file[1]->meta, SCR_META_NAME, "B");
     const struct scr_member_file crcs[] = { { .crc = 7 }, { .crc = 8 } };
     scr_current_reserve_crcs(c);
     scr_current_set_crcs(c, crcs, 9);
@@ -1432,7 +1432,7 @@ static void files_of_a_header(void **state)
     assert_int_equal(has_crc, 0);
     scr_member_files_free(files, n);
 
-    scr_meta_set_filename(&c->file[1]->meta, "./a");
+    scr_meta_set_text(&c->file[1]->meta, SCR_META_FILE, "./a");
     refuse_files(c, SCR_LAYOUT_CACHE); /* the same file twice */
     scr_current_delete(c);
 }
