@@ -338,7 +338,7 @@ static int enter_map_files(struct scr_scan *s, scr_filemap *map,
 static int enter_map(struct scr_scan *s, scr_filemap *map, int rank,
                      struct scr_faults *f, struct scr_err *err)
 {
-    if (!scr_filemap_have_rank_by_dataset(map, s->id, rank))
+    if (scr_filemap_entry(map, s->id, rank) == NULL)
         return scr_fail(err, SCR_E_CORRUPT, 0, "does not list rank %d of dataset %d",
                         rank, s->id);
     int expected = scr_filemap_num_expected_files(map, s->id, rank);

@@ -44,7 +44,7 @@ int scr_rivals_settle_all(struct scr_ctx *ctx, int id, struct scr_rivals *r,
     rc = scr_agree_all(world, scr_aside_put(&a, created, err), err);
     if (rc == SCR_OK) /* no file is in another's place any more */
         rc = scr_agree_all(world, scr_aside_take(&a, created, err), err);
-    r->came = !scr_filemap_have_rank_by_dataset(ctx->map, id, world->rank);
+    r->came = scr_filemap_entry(ctx->map, id, world->rank) == NULL;
     return rc;
 }
 

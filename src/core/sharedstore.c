@@ -218,19 +218,16 @@ static int adopt(struct scr_ctx *ctx, const char *cache, int id, struct scr_err 
 static int hand_over(struct scr_ctx *ctx, const char *cache, int id,
                      struct scr_err *err)
 {
-    int n = 0, *ranks = NULL, dropped = 0;
-    if (scr_filemap_list_ranks_by_dataset(ctx->map, id, &n, &ranks) != SCR_OK)
-        return scr_no_memory(err);
-    for (int i = 0; i < n; i++) {
+    int dropped = 0;
+    for (int rank = -1; scr_filemap_next_rank(ctx->map, id, &rank);) {
         struct stat st;
-        int mine = ranks[i] % ctx->world.size == ctx->world.rank;
-        char *path = mine ? NULL : copy_path(cache, id, ranks[i]);
+        int mine = rank % ctx->world.size == ctx->world.rank;
+        char *path = mine ? NULL : copy_path(cache, id, rank);
         if (path != NULL && scr_file_stat(ctx->env.sys, path, &st, NULL) == SCR_OK &&
             ++dropped)
-            scr_filemap_remove_rank_by_dataset(ctx->map, id, ranks[i]);
+            scr_filemap_remove_rank_by_dataset(ctx->map, id, rank);
         free(path);
     }
-    free(ranks);
     return dropped ? scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err) : SCR_OK;
 }
 

@@ -3,6 +3,7 @@
 #include "fmt/filemap.h"
 
 #include "base/hashfile.h"
+#include "base/ids.h"
 #include "base/path.h"
 #include "base/str.h"
 #include <limits.h>
@@ -516,21 +517,6 @@ scr_meta *scr_filemap_get_meta(const scr_filemap *map, int dset, int rank,
     return scr_file_meta(find_file(map, dset, rank, file));
 }
 
-int scr_filemap_list_files(const scr_filemap *map, int dset, int rank, int *n,
-                           const char ***files)
-{
-    const struct scr_entry *e = scr_filemap_entry(map, dset, rank);
-    *n = 0;
-    *files = NULL;
-    if (e == NULL || e->files.n == 0)
-        return SCR_OK;
-    if ((*files = scr_calloc(e->files.n, sizeof **files)) == NULL)
-        return SCR_E_NOMEM;
-    for (SCR_EACH(struct scr_file, f, &e->files))
-        (*files)[(*n)++] = f->item.name;
-    return SCR_OK;
-}
-
 /* --- what is aside --- */
 
 int64_t scr_filemap_created(const scr_filemap *map, int dset, int rank)
@@ -621,62 +607,44 @@ void scr_filemap_made(const scr_filemap *map, int dset, int64_t *oldest,
 
 /* --- questions --- */
 
+int scr_filemap_next_rank(const scr_filemap *map, int dset, int *rank)
+{
+    size_t at = place_of(map, dset, *rank);
+    const struct scr_entry *e = entry_at(map, at, dset);
+    if (e != NULL && e->rank == *rank)
+        e = entry_at(map, at + 1, dset);
+    if (e == NULL)
+        return 0;
+    *rank = e->rank;
+    return 1;
+}
+
 int scr_filemap_num_ranks_by_dataset(const scr_filemap *map, int dset)
 {
     return count_of(place_of(map, dset, INT_MAX) - place_of(map, dset, INT_MIN));
 }
 
-int scr_filemap_have_rank_by_dataset(const scr_filemap *map, int dset, int rank)
+static int add_all(const scr_filemap *map, int of_ranks, struct scr_ids *to)
 {
-    return scr_filemap_entry(map, dset, rank) != NULL;
-}
-
-static int compare_ints(const void *a, const void *b)
-{
-    const int *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
-static size_t count_with_aside(const scr_filemap *map)
-{
-    size_t n = map != NULL ? map->n : 0;
-    for (struct scr_filemap_aside *a = map ? map->aside : NULL; a; a = a->next)
-        n += a->map.n;
-    return n;
-}
-
-/* Ascending, each once. */
-static size_t sort_unique(int *list, size_t n)
-{
-    size_t kept = 0;
-    qsort(list, n, sizeof *list, compare_ints);
-    for (size_t i = 0; i < n; i++)
-        if (i == 0 || list[i] != list[kept - 1])
-            list[kept++] = list[i];
-    return kept;
-}
-
-static void add_all(const scr_filemap *map, int of_ranks, int *list, size_t *n)
-{
-    for (size_t i = 0; i < map->n; i++)
-        list[(*n)++] = of_ranks ? map->entry[i]->rank : map->entry[i]->dset;
+    int rc = SCR_OK;
+    for (size_t i = 0; i < map->n && rc == SCR_OK; i++)
+        rc =
+            scr_ids_add(to, of_ranks ? map->entry[i]->rank : map->entry[i]->dset, NULL);
+    return rc;
 }
 
 /* Datasets or ranks of all maps. */
 static int list_with_aside(const scr_filemap *map, int of_ranks, int *n, int **list)
 {
-    size_t found = 0, room = count_with_aside(map);
-    *n = 0;
-    *list = NULL;
-    if (room == 0)
-        return SCR_OK;
-    if ((*list = scr_calloc(room, sizeof **list)) == NULL)
-        return SCR_E_NOMEM;
-    add_all(map, of_ranks, *list, &found);
-    for (struct scr_filemap_aside *a = map->aside; a != NULL; a = a->next)
-        add_all(&a->map, of_ranks, *list, &found);
-    *n = count_of(sort_unique(*list, found));
-    return SCR_OK;
+    struct scr_ids found = { 0 };
+    int rc = map != NULL ? add_all(map, of_ranks, &found) : SCR_OK;
+    for (struct scr_filemap_aside *a = map ? map->aside : NULL; a; a = a->next)
+        rc = rc == SCR_OK ? add_all(&a->map, of_ranks, &found) : rc;
+    if (rc != SCR_OK)
+        scr_ids_fini(&found);
+    *n = count_of(found.n);
+    *list = found.id;
+    return rc;
 }
 
 int scr_filemap_list_datasets(const scr_filemap *map, int *n, int **dsets)
@@ -687,31 +655,6 @@ int scr_filemap_list_datasets(const scr_filemap *map, int *n, int **dsets)
 int scr_filemap_list_ranks(const scr_filemap *map, int *n, int **ranks)
 {
     return list_with_aside(map, 1, n, ranks);
-}
-
-int scr_filemap_num_ranks(const scr_filemap *map)
-{
-    int n = 0, *ranks = NULL;
-    const scr_filemap alone =
-        map ? (scr_filemap){ map->entry, map->n, map->room, 0, 0 } : (scr_filemap){ 0 };
-    (void)list_with_aside(&alone, 1, &n, &ranks);
-    free(ranks);
-    return n;
-}
-
-int scr_filemap_list_ranks_by_dataset(const scr_filemap *map, int dset, int *n,
-                                      int **ranks)
-{
-    int count = scr_filemap_num_ranks_by_dataset(map, dset);
-    *n = 0;
-    *ranks = NULL;
-    if (count == 0)
-        return SCR_OK;
-    if ((*ranks = scr_calloc((size_t)count, sizeof **ranks)) == NULL)
-        return SCR_E_NOMEM;
-    for (SCR_ENTRIES(e, map, dset))
-        (*ranks)[(*n)++] = e->rank;
-    return SCR_OK;
 }
 
 /* --- descriptors and tags --- */
@@ -727,13 +670,6 @@ int scr_filemap_num_expected_files(const scr_filemap *map, int dset, int rank)
 {
     const struct scr_entry *e = scr_filemap_entry(map, dset, rank);
     return e != NULL ? e->expected : -1;
-}
-
-void scr_filemap_unset_expected_files(scr_filemap *map, int dset, int rank)
-{
-    struct scr_entry *e = scr_filemap_entry(map, dset, rank);
-    if (e != NULL)
-        e->expected = -1;
 }
 
 scr_hash *scr_entry_hash(scr_filemap *map, scr_hash **h)
@@ -778,15 +714,6 @@ scr_hash *scr_filemap_get_desc(const scr_filemap *map, int dset, int rank)
 {
     const struct scr_entry *e = scr_filemap_entry(map, dset, rank);
     return e != NULL ? e->desc : NULL;
-}
-
-void scr_filemap_unset_desc(scr_filemap *map, int dset, int rank)
-{
-    struct scr_entry *e = scr_filemap_entry(map, dset, rank);
-    if (e == NULL)
-        return;
-    scr_hash_delete(e->desc);
-    e->desc = NULL;
 }
 
 void scr_filemap_set_tag(scr_filemap *map, int dset, int rank, const char *tag,

@@ -123,9 +123,6 @@ void scr_filemap_set_meta(scr_filemap *map, int dset, int rank, const char *file
                           const scr_meta *meta);
 scr_meta *scr_filemap_get_meta(const scr_filemap *map, int dset, int rank,
                                const char *file);
-/* Borrowed names in insertion order; free only the array. */
-int scr_filemap_list_files(const scr_filemap *map, int dset, int rank, int *n,
-                           const char ***files);
 
 /* --- what is aside --- */
 /* When the dataset of an entry was made; 0: it does not say, or the dataset was only
@@ -151,20 +148,18 @@ scr_filemap *scr_filemap_only(const scr_filemap *map, int dset, int64_t created)
 int scr_filemap_list_aside(const scr_filemap *map, int *n, int64_t **created);
 
 /* --- questions --- */
-int scr_filemap_num_ranks(const scr_filemap *map);
 int scr_filemap_num_ranks_by_dataset(const scr_filemap *map, int dset);
-int scr_filemap_have_rank_by_dataset(const scr_filemap *map, int dset, int rank);
+/* 1, and the next rank of the dataset above *rank, which begins as -1; 0: there is
+ * none. Entries may be removed between two calls. */
+int scr_filemap_next_rank(const scr_filemap *map, int dset, int *rank);
 /* Datasets and ranks with something aside are among these. */
 int scr_filemap_list_datasets(const scr_filemap *map, int *n, int **dsets);
 int scr_filemap_list_ranks(const scr_filemap *map, int *n, int **ranks);
-int scr_filemap_list_ranks_by_dataset(const scr_filemap *map, int dset, int *n,
-                                      int **ranks);
 
 /* --- descriptors and tags --- */
 void scr_filemap_set_expected_files(scr_filemap *map, int dset, int rank, int n);
 int scr_filemap_num_expected_files(const scr_filemap *map, int dset,
                                    int rank); /* -1: not set */
-void scr_filemap_unset_expected_files(scr_filemap *map, int dset, int rank);
 /* Dataset and redundancy descriptors, copied in (NULL: an empty one); get borrows
  * (NULL: none). */
 void scr_filemap_set_dataset(scr_filemap *map, int dset, int rank,
@@ -172,7 +167,6 @@ void scr_filemap_set_dataset(scr_filemap *map, int dset, int rank,
 scr_hash *scr_filemap_get_dataset(const scr_filemap *map, int dset, int rank);
 void scr_filemap_set_desc(scr_filemap *map, int dset, int rank, const scr_hash *desc);
 scr_hash *scr_filemap_get_desc(const scr_filemap *map, int dset, int rank);
-void scr_filemap_unset_desc(scr_filemap *map, int dset, int rank);
 void scr_filemap_set_tag(scr_filemap *map, int dset, int rank, const char *tag,
                          const char *value);
 

@@ -384,27 +384,24 @@ static int is_expected(const struct scr_holdings *h, int owner, const char *path
 }
 
 /* Drops the names of files that are gone. */
-static int forget_gone(struct scr_holdings *h, int owner, struct scr_err *err)
+static void forget_gone(struct scr_holdings *h, int owner)
 {
-    const char **files = NULL;
-    int n = 0;
-    if (scr_filemap_list_files(h->map, h->id, owner, &n, &files) != SCR_OK)
-        return scr_no_memory(err);
-    for (int i = 0; i < n; i++) {
-        const char *rel = rel_of(h->id, owner, files[i]);
+    struct scr_file *next = NULL;
+    for (struct scr_file *f = scr_filemap_first_file(h->map, h->id, owner); f != NULL;
+         f = next) {
+        const char *path = f->item.name, *rel = rel_of(h->id, owner, path);
         const char *target = rel ? scr_holdings_target(h, rel) : NULL;
-        if (target == NULL || !is_gone(h, owner, rel, files[i]) ||
-            is_expected(h, owner, files[i], target))
+        next = scr_file_next(f);
+        if (target == NULL || !is_gone(h, owner, rel, path) ||
+            is_expected(h, owner, path, target))
             continue;
-        scr_filemap_remove_file(h->map, h->id, owner, files[i]);
+        scr_filemap_remove_file(h->map, h->id, owner, path);
         h->dirty = 1;
     }
-    free(files);
     if (owner != h->me && scr_filemap_num_files(h->map, h->id, owner) == 0) {
         scr_filemap_remove_rank_by_dataset(h->map, h->id, owner);
         h->dirty = 1;
     }
-    return SCR_OK;
 }
 
 static void prune(const struct scr_holdings *h)
@@ -419,13 +416,8 @@ static void prune(const struct scr_holdings *h)
 
 int scr_holdings_sweep(struct scr_holdings *h, struct scr_err *err)
 {
-    int *owners = NULL, n = 0;
-    int rc = scr_filemap_list_ranks_by_dataset(h->map, h->id, &n, &owners);
-    if (rc != SCR_OK)
-        return scr_no_memory(err);
-    for (int i = 0; i < n && rc == SCR_OK; i++)
-        rc = forget_gone(h, owners[i], err);
-    free(owners);
+    for (int owner = -1; scr_filemap_next_rank(h->map, h->id, &owner);)
+        forget_gone(h, owner);
     prune(h);
-    return rc == SCR_OK ? scr_holdings_store(h, err) : rc;
+    return scr_holdings_store(h, err);
 }

@@ -97,13 +97,9 @@ static int look_at(struct scr_regrouping *g, int r, struct scr_parcels *send,
 
 static int look(struct scr_regrouping *g, struct scr_parcels *send, struct scr_err *err)
 {
-    int *ranks = NULL, n = 0;
-    int rc = scr_filemap_list_ranks_by_dataset(g->map, g->id, &n, &ranks);
-    if (rc != SCR_OK)
-        scr_no_memory(err);
-    for (int i = 0; i < n && rc == SCR_OK; i++)
-        rc = look_at(g, ranks[i], send, err);
-    free(ranks);
+    int rc = SCR_OK;
+    for (SCR_ENTRIES(e, g->map, g->id))
+        rc = rc == SCR_OK ? look_at(g, e->rank, send, err) : rc;
     return rc;
 }
 

@@ -97,45 +97,41 @@ static int has_header(const struct rivals *v, const char *path, int r)
     return rc == SCR_OK || scr_err_may_pass(rc);
 }
 
-/* SCR_HAVE_* of rank r's part. */
-static int look_at(const struct rivals *v, const scr_filemap *map, int r)
+/* SCR_HAVE_* of a rank's part. */
+static int look_at(const struct rivals *v, const struct scr_entry *e)
 {
     int files = 0, parity = 0;
-    for (SCR_FILES(f, map, v->id, r)) {
+    for (SCR_EACH(const struct scr_file, f, &e->files)) {
         const char *path = f->item.name;
         const scr_meta *meta = scr_file_meta(f);
         int good = meta != NULL && seems_good(v, path, meta);
         if (good && scr_meta_is_full(meta))
             files++;
-        else if (good && has_header(v, path, r))
+        else if (good && has_header(v, path, e->rank))
             parity = SCR_HAVE_PARITY;
     }
-    int all = files == scr_filemap_num_expected_files(map, v->id, r);
-    return parity | (all ? SCR_HAVE_DATA : 0);
+    return parity | (files == e->expected ? SCR_HAVE_DATA : 0);
 }
 
-static int tell(const struct rivals *v, const scr_filemap *map, int r,
-                struct scr_parcels *send, struct scr_err *err)
+static int tell(const struct rivals *v, const scr_filemap *map,
+                const struct scr_entry *e, struct scr_parcels *send,
+                struct scr_err *err)
 {
     struct scr_setdesc known;
-    int64_t created = scr_filemap_created(map, v->id, r);
-    scr_setdesc_get(scr_filemap_get_desc(map, v->id, r), &known);
+    int64_t created = scr_filemap_created(map, v->id, e->rank);
+    scr_setdesc_get(e->desc, &known);
     if (known.n == 0 || created == 0)
         return SCR_OK;
-    const struct scr_setjudge_told told = { created, r, look_at(v, map, r) };
+    const struct scr_setjudge_told told = { created, e->rank, look_at(v, e) };
     return scr_setjudge_tell(v->world, &known, &told, send, err);
 }
 
 static int tell_map(const struct rivals *v, const scr_filemap *map,
                     struct scr_parcels *send, struct scr_err *err)
 {
-    int *ranks = NULL, n = 0;
-    int rc = scr_filemap_list_ranks_by_dataset(map, v->id, &n, &ranks);
-    if (rc != SCR_OK)
-        return scr_no_memory(err);
-    for (int i = 0; i < n && rc == SCR_OK; i++)
-        rc = tell(v, map, ranks[i], send, err);
-    free(ranks);
+    int rc = SCR_OK;
+    for (SCR_ENTRIES(e, map, v->id))
+        rc = rc == SCR_OK ? tell(v, map, e, send, err) : rc;
     return rc;
 }
 

@@ -350,37 +350,30 @@ static int take_rank(const struct scr_survey *s, struct scr_survey_dataset *d, i
 }
 
 static int take_ranks(const struct scr_survey *s, struct scr_survey_dataset *d,
-                      const int *rank, struct scr_err *err)
+                      struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (int i = 0; i < d->here && rc == SCR_OK; i++) {
-        const scr_hash *dset = scr_filemap_get_dataset(s->map, d->id, rank[i]);
-        const scr_hash *desc = scr_filemap_get_desc(s->map, d->id, rank[i]);
-        if (d->d.id == 0 && dset != NULL &&
-            scr_dataset_get(dset, &d->d, NULL) != SCR_OK)
+    for (SCR_ENTRIES(e, s->map, d->id)) {
+        d->here++;
+        if (d->d.id == 0 && e->dataset != NULL &&
+            scr_dataset_get(e->dataset, &d->d, NULL) != SCR_OK)
             d->d.id = 0;
         /* One without was asked to write, and has not come to the end. */
-        if (scr_hash_get(desc, "GROUP") != NULL)
-            rc = take_rank(s, d, rank[i], desc, err);
+        if (rc == SCR_OK && scr_hash_get(e->desc, "GROUP") != NULL)
+            rc = take_rank(s, d, e->rank, e->desc, err);
     }
-    return rc;
+    return rc == SCR_OK && d->here == 0
+               ? scr_fail(err, SCR_E_NOENT, 0, "no dataset %d in cache", d->id)
+               : rc;
 }
 
 int scr_survey_dataset(const struct scr_survey *s, int id, struct scr_survey_dataset *d,
                        struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    int *ranks = NULL;
     *d = (struct scr_survey_dataset){ .id = id };
     scr_table_init(&d->known, sizeof(struct known));
-    int rc = scr_filemap_list_ranks_by_dataset(s->map, id, &d->here, &ranks);
-    if (rc != SCR_OK)
-        scr_no_memory(&why);
-    else if (d->here == 0)
-        rc = scr_fail(&why, SCR_E_NOENT, 0, "no dataset %d in cache", id);
-    else
-        rc = take_ranks(s, d, ranks, &why);
-    free(ranks);
+    int rc = take_ranks(s, d, &why);
     if (rc == SCR_OK)
         return SCR_OK;
     scr_survey_dataset_fini(d);

@@ -130,16 +130,15 @@ static int move_files(const struct scr_aside *a, const scr_filemap *map, int ran
 typedef int work(const struct scr_aside *a, int rank, int64_t created,
                  struct scr_err *err);
 
-static int each_rank(const struct scr_aside *a, const scr_filemap *map, int64_t created,
-                     work *do_it, struct scr_err *err)
+/* The map of what is aside goes with its last entry. */
+static int each_rank(const struct scr_aside *a, int64_t created, work *do_it,
+                     struct scr_err *err)
 {
-    int *ranks = NULL, n = 0;
-    int rc = scr_filemap_list_ranks_by_dataset(map, a->id, &n, &ranks);
-    if (rc != SCR_OK)
-        return scr_no_memory(err);
-    for (int i = 0; i < n && rc == SCR_OK; i++)
-        rc = do_it(a, ranks[i], created, err);
-    free(ranks);
+    int rc = SCR_OK;
+    for (int rank = -1;
+         rc == SCR_OK &&
+         scr_filemap_next_rank(scr_filemap_aside(a->map, created), a->id, &rank);)
+        rc = do_it(a, rank, created, err);
     return rc;
 }
 
@@ -151,8 +150,7 @@ static int each_aside(const struct scr_aside *a, work *do_it, struct scr_err *er
     if (rc != SCR_OK)
         return scr_no_memory(err);
     for (int i = 0; i < n && rc == SCR_OK; i++)
-        rc =
-            each_rank(a, scr_filemap_aside(a->map, created[i]), created[i], do_it, err);
+        rc = each_rank(a, created[i], do_it, err);
     free(created);
     return rc;
 }
@@ -179,7 +177,10 @@ static int put_rank(const struct scr_aside *a, int rank, int64_t keep,
 
 int scr_aside_put(const struct scr_aside *a, int64_t created, struct scr_err *err)
 {
-    return each_rank(a, a->map, created, put_rank, err);
+    int rc = SCR_OK;
+    for (int rank = -1; rc == SCR_OK && scr_filemap_next_rank(a->map, a->id, &rank);)
+        rc = put_rank(a, rank, created, err);
+    return rc;
 }
 
 /* --- back --- */
@@ -206,8 +207,7 @@ static int take_rank(const struct scr_aside *a, int rank, int64_t created,
 
 int scr_aside_take(const struct scr_aside *a, int64_t created, struct scr_err *err)
 {
-    const scr_filemap *aside = scr_filemap_aside(a->map, created);
-    return aside ? each_rank(a, aside, created, take_rank, err) : SCR_OK;
+    return each_rank(a, created, take_rank, err);
 }
 
 /* 1 if a file of the entry is aside and another in its place. */
@@ -230,7 +230,7 @@ static int is_taken(const struct scr_aside *a, int rank, int64_t created)
 static int return_rank(const struct scr_aside *a, int rank, int64_t created,
                        struct scr_err *err)
 {
-    int free_place = !scr_filemap_have_rank_by_dataset(a->map, a->id, rank) ||
+    int free_place = scr_filemap_entry(a->map, a->id, rank) == NULL ||
                      scr_filemap_created(a->map, a->id, rank) == created;
     return free_place && !is_taken(a, rank, created) ? take_rank(a, rank, created, err)
                                                      : SCR_OK;
@@ -287,7 +287,7 @@ int scr_aside_drop(const struct scr_aside *a, int ranks, struct scr_err *err)
         const struct scr_entry *e = scr_filemap_first(aside, a->id);
         int wrote = e ? ranks_of(aside, a->id, e->rank) : 0;
         if (e != NULL && (ranks == 0 || wrote == ranks))
-            rc = each_rank(a, aside, created[i], drop_any, err);
+            rc = each_rank(a, created[i], drop_any, err);
     }
     free(created);
     return rc == SCR_OK ? store(a, err) : rc;

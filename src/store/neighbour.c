@@ -352,8 +352,9 @@ void scr_neighbour_release(const struct scr_env *env, struct scr_neighbour_hold 
 static void never_completed(scr_filemap *map, int id)
 {
     for (SCR_ENTRIES(e, map, id)) {
-        scr_filemap_unset_desc(map, id, e->rank);
-        scr_filemap_unset_expected_files(map, id, e->rank);
+        scr_hash_delete(e->desc);
+        e->desc = NULL;
+        e->expected = -1;
     }
 }
 

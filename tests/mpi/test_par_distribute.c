@@ -181,7 +181,8 @@ static void spoil(struct mpi_test *t, struct move_job *job, enum wrong wrong)
         scr_filemap_add_file(job->map, 1, rank, job->cntl.map_path);
         break;
     case UNDESCRIBED:
-        scr_filemap_unset_desc(job->map, 1, rank);
+        scr_hash_delete(scr_filemap_entry(job->map, 1, rank)->desc);
+        scr_filemap_entry(job->map, 1, rank)->desc = NULL;
         break;
     case AWAY: /* an entry of somebody else's, as if it had run here */
         scr_filemap_add_rank(job->map, 1, 0);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/hashfile.h"
+#include "base/ids.h"
 #include "fmt/filemap.h"
 #include "helper_fault.h"
 
@@ -77,7 +78,29 @@ static void assert_ranks(const scr_filemap *map, int first, int second)
     int n = 0, *list = NULL;
     int rc = scr_filemap_list_ranks(map, &n, &list);
     assert_list(rc, n, list, first, second);
-    assert_int_equal(scr_filemap_num_ranks(map), n);
+}
+
+/* Ranks of a dataset, by walking. */
+static void assert_ranks_of(const scr_filemap *map, int dset, int first, int second)
+{
+    int rank = -1;
+    for (int i = 0; i < 2; i++) {
+        int want = i == 0 ? first : second;
+        assert_int_equal(scr_filemap_next_rank(map, dset, &rank), want >= 0);
+        assert_true(want < 0 || rank == want);
+    }
+    assert_false(scr_filemap_next_rank(map, dset, &rank));
+}
+
+/* Ranks of all datasets, without what is aside. */
+static int num_ranks(const scr_filemap *map)
+{
+    struct scr_ids ranks = { 0 };
+    for (size_t i = 0; i < map->n; i++)
+        assert_int_equal(scr_ids_add(&ranks, map->entry[i]->rank, NULL), SCR_OK);
+    int n = (int)ranks.n;
+    scr_ids_fini(&ranks);
+    return n;
 }
 
 /* --- questions --- */
@@ -88,39 +111,33 @@ static void questions(void **state)
     scr_filemap *map = example();
     assert_datasets(map, 10, 11);
     assert_ranks(map, 20, 28);
-    assert_int_equal(scr_filemap_num_ranks(map), 2);
+    assert_int_equal(num_ranks(map), 2);
     assert_int_equal(scr_filemap_num_ranks_by_dataset(map, 10), 1);
     assert_int_equal(scr_filemap_num_ranks_by_dataset(map, 11), 2);
     assert_int_equal(scr_filemap_num_ranks_by_dataset(map, 12), 0);
-    assert_true(scr_filemap_have_rank_by_dataset(map, 11, 28));
-    assert_false(scr_filemap_have_rank_by_dataset(map, 10, 28));
+    assert_non_null(scr_filemap_entry(map, 11, 28));
+    assert_null(scr_filemap_entry(map, 10, 28));
     assert_int_equal(scr_filemap_num_files(map, 10, 20), 2);
     assert_int_equal(scr_filemap_num_expected_files(map, 10, 20), 2);
     assert_int_equal(scr_filemap_num_expected_files(map, 11, 28), -1);
-    scr_filemap_unset_expected_files(map, 10, 20);
-    assert_int_equal(scr_filemap_num_expected_files(map, 10, 20), -1);
     scr_filemap_delete(map);
 }
 
 static void an_empty_map_answers(void **state)
 {
     (void)state;
-    int n = 7, *list;
+    int n = 7;
     int64_t *made, oldest, newest;
-    const char **files;
     assert_true(scr_filemap_ok(NULL));
     assert_int_equal(scr_filemap_num_files(NULL, 1, 2), 0);
     assert_int_equal(scr_filemap_num_expected_files(NULL, 1, 2), -1);
     assert_datasets(NULL, -1, -1);
     assert_ranks(NULL, -1, -1);
-    int rc = scr_filemap_list_ranks_by_dataset(NULL, 1, &n, &list);
-    assert_list(rc, n, list, -1, -1);
-    assert_int_equal(scr_filemap_list_files(NULL, 1, 2, &n, &files), SCR_OK);
-    assert_true(n == 0 && files == NULL);
+    assert_ranks_of(NULL, 1, -1, -1);
     assert_null(scr_filemap_first_file(NULL, 1, 2));
     assert_null(scr_filemap_entry(NULL, 1, 2));
     assert_null(scr_filemap_first(NULL, 1));
-    assert_false(scr_filemap_have_rank_by_dataset(NULL, 1, 2));
+    assert_null(scr_filemap_entry(NULL, 1, 2));
     assert_null(scr_filemap_get_dataset(NULL, 1, 2));
     assert_null(scr_filemap_get_desc(NULL, 1, 2));
     assert_null(scr_filemap_get_meta(NULL, 1, 2, "/c/a"));
@@ -144,8 +161,6 @@ static void an_empty_map_changes_nothing(void **state)
     scr_filemap_remove_rank_by_dataset(NULL, 1, 2);
     scr_filemap_drop_aside(NULL, 5, 1, 2);
     scr_filemap_forget(NULL, 1, 2);
-    scr_filemap_unset_desc(NULL, 1, 2);
-    scr_filemap_unset_expected_files(NULL, 1, 2);
     assert_null(scr_filemap_add_file(NULL, 1, 2, "/c/a"));
     assert_null(scr_filemap_add_rank(NULL, 1, 2));
     scr_filemap_set_tag(NULL, 1, 2, "T", "v");
@@ -170,25 +185,19 @@ static void an_empty_map_changes_nothing(void **state)
 static void lists_ascend(void **state)
 {
     (void)state;
-    int n, *list, rc;
-    const char **files;
     scr_filemap *map = scr_filemap_new();
     scr_filemap_add_rank(map, 11, 28);
     scr_filemap_add_rank(map, 9, 3);
     scr_filemap_add_rank(map, 11, 3);
     assert_datasets(map, 9, 11);
     assert_ranks(map, 3, 28);
-    rc = scr_filemap_list_ranks_by_dataset(map, 11, &n, &list);
-    assert_list(rc, n, list, 3, 28);
-    rc = scr_filemap_list_ranks_by_dataset(map, 9, &n, &list);
-    assert_list(rc, n, list, 3, -1);
+    assert_ranks_of(map, 11, 3, 28);
+    assert_ranks_of(map, 9, 3, -1);
     scr_filemap_add_file(map, 9, 3, "/c/b");
     scr_filemap_add_file(map, 9, 3, "/c/a");
-    assert_int_equal(scr_filemap_list_files(map, 9, 3, &n, &files), SCR_OK);
-    assert_int_equal(n, 2);
-    assert_string_equal(files[0], "/c/b"); /* as they came */
-    assert_string_equal(files[1], "/c/a");
-    free(files);
+    const struct scr_file *file = scr_filemap_first_file(map, 9, 3);
+    assert_string_equal(file->item.name, "/c/b"); /* as they came */
+    assert_string_equal(scr_file_next(file)->item.name, "/c/a");
     assert_sound(map);
     scr_filemap_delete(map);
 }
@@ -229,8 +238,7 @@ static void removing(void **state)
     scr_filemap_remove_file(map, 10, 20, "/c/foo_20.ckpt.10.xor");
     assert_int_equal(scr_filemap_num_files(map, 10, 20), 1);
     scr_filemap_remove_file(map, 10, 20, "/c/foo_20.ckpt.10");
-    assert_true(
-        scr_filemap_have_rank_by_dataset(map, 10, 20)); /* and wrote two files */
+    assert_non_null(scr_filemap_entry(map, 10, 20)); /* and wrote two files */
     scr_filemap_remove_file(map, 10, 20, "/c/never");
     scr_filemap_remove_rank_by_dataset(map, 11, 20);
     assert_ranks(map, 20, 28);
@@ -323,8 +331,6 @@ static void descriptors_meta_data_and_tags(void **state)
     scr_filemap_set_desc(map, 11, 28, NULL); /* empty is not none */
     assert_int_equal(scr_hash_size(scr_filemap_get_desc(map, 11, 28)), 0);
     assert_non_null(scr_filemap_get_desc(map, 11, 28));
-    scr_filemap_unset_desc(map, 11, 28);
-    assert_null(scr_filemap_get_desc(map, 11, 28));
     scr_filemap_set_desc(map, 11, 28, h);
     scr_filemap_set_expected_files(map, 11, 28, 1);
     scr_filemap_forget(map, 11, 28);
@@ -363,7 +369,7 @@ static void setters_enter_what_is_missing(void **state)
             scr_filemap_set_expected_files(map, 1, 2, 0);
         else
             scr_filemap_set_meta(map, 1, 2, "/c/a", NULL);
-        assert_true(scr_filemap_have_rank_by_dataset(map, 1, 2));
+        assert_non_null(scr_filemap_entry(map, 1, 2));
         assert_int_equal(scr_filemap_num_files(map, 1, 2), i == 4);
         assert_sound(map);
         scr_filemap_delete(map);
@@ -428,7 +434,7 @@ static void taking_a_map_gives_what_merging_does(void **state)
         scr_filemap_delete(want);
         assert_int_equal(scr_filemap_take(map, NULL), SCR_OK);
         scr_filemap_clear(map);
-        assert_int_equal(scr_filemap_num_ranks(map), 0);
+        assert_int_equal(num_ranks(map), 0);
         scr_filemap_delete(map);
     }
     assert_int_equal(scr_filemap_take(NULL, NULL), SCR_E_NOMEM);
@@ -516,7 +522,7 @@ static void entries_are_copied_alone(void **state)
     assert_ranks(one, 20, -1);
     assert_int_equal(scr_filemap_num_expected_files(one, 11, 20), 1);
     assert_int_equal(scr_filemap_copy_entry(one, map, 10, 28), SCR_OK);
-    assert_true(scr_filemap_have_rank_by_dataset(one, 10, 28)); /* made, without */
+    assert_non_null(scr_filemap_entry(one, 10, 28)); /* made, without */
     assert_int_equal(scr_filemap_num_files(one, 10, 28), 0);
     assert_sound(one);
     scr_filemap_delete(map);
@@ -622,7 +628,7 @@ static void files_get_other_names(void **state)
     assert_int_equal(scr_filemap_num_files(map, 1, 2), 1); /* of one name: one */
     assert_non_null(scr_filemap_get_meta(map, 1, 2, "/x"));
     assert_int_equal(scr_filemap_rename_files(map, 9, 9, always_x, NULL), SCR_OK);
-    assert_false(scr_filemap_have_rank_by_dataset(map, 9, 9));
+    assert_null(scr_filemap_entry(map, 9, 9));
     assert_sound(map);
     scr_filemap_delete(map);
 }
@@ -1297,7 +1303,7 @@ static void many_ranks_and_datasets(void **state)
         assert_non_null(scr_filemap_add_rank(map, 1 + k % DSETS, k / DSETS));
     }
     assert_int_equal(map->n, RANKS * DSETS);
-    assert_int_equal(scr_filemap_num_ranks(map), RANKS);
+    assert_int_equal(num_ranks(map), RANKS);
     for (int d = 1; d <= DSETS; d++) {
         int rank = 0;
         assert_int_equal(scr_filemap_num_ranks_by_dataset(map, d), RANKS);
@@ -1308,7 +1314,7 @@ static void many_ranks_and_datasets(void **state)
     assert_sound(map);
     for (int rank = 0; rank < RANKS; rank += 2)
         scr_filemap_delete(scr_filemap_extract_rank(map, rank));
-    assert_int_equal(scr_filemap_num_ranks(map), RANKS / 2);
+    assert_int_equal(num_ranks(map), RANKS / 2);
     scr_filemap_remove_dataset(map, 3);
     assert_int_equal(map->n, RANKS / 2 * (DSETS - 1));
     assert_sound(map);
@@ -1345,7 +1351,7 @@ static void what_is_aside_is_kept_apart(void **state)
     int64_t *made = NULL, oldest, newest;
     scr_filemap *map = with_aside();
     assert_int_equal(scr_filemap_num_ranks_by_dataset(map, 10), 1);
-    assert_int_equal(scr_filemap_num_ranks(map), 1);
+    assert_int_equal(num_ranks(map), 1);
     int *list = NULL, rc = scr_filemap_list_ranks(map, &n, &list);
     assert_list(rc, n, list, 20, 28);
     assert_int_equal(scr_filemap_created(map, 10, 20), 0); /* only begun there */
@@ -1402,9 +1408,9 @@ static void what_is_aside_goes_with_its_rank(void **state)
     (void)state;
     scr_filemap *map = with_aside(), *whole = scr_filemap_dup(map);
     scr_filemap *one = scr_filemap_extract_rank(map, 20);
-    assert_int_equal(scr_filemap_num_ranks(one), 1);
-    assert_int_equal(scr_filemap_num_ranks(scr_filemap_aside(one, 3)), 1);
-    assert_int_equal(scr_filemap_num_ranks(scr_filemap_aside(map, 3)), 1);
+    assert_int_equal(num_ranks(one), 1);
+    assert_int_equal(num_ranks(scr_filemap_aside(one, 3)), 1);
+    assert_int_equal(num_ranks(scr_filemap_aside(map, 3)), 1);
     assert_sound(one);
     assert_sound(map);
     assert_int_equal(scr_filemap_merge(map, one), SCR_OK);
@@ -1414,8 +1420,8 @@ static void what_is_aside_goes_with_its_rank(void **state)
     scr_filemap *third = scr_filemap_extract_rank(map, 4); /* nothing of it is */
     assert_true(test_map_is_empty(third));
     scr_filemap_delete(third);
-    assert_int_equal(scr_filemap_num_ranks(scr_filemap_aside(other, 3)), 1);
-    assert_false(scr_filemap_have_rank_by_dataset(scr_filemap_aside(map, 3), 10, 28));
+    assert_int_equal(num_ranks(scr_filemap_aside(other, 3)), 1);
+    assert_null(scr_filemap_entry(scr_filemap_aside(map, 3), 10, 28));
     scr_filemap_delete(scr_filemap_extract_rank(map, 20));
     assert_true(test_map_is_empty(map));
     scr_filemap_delete(other);

@@ -278,8 +278,8 @@ static int unpack_into_map(scr_filemap *given)
 static int extract(scr_filemap *given)
 {
     scr_filemap *one = scr_filemap_extract_rank(given, 1);
-    assert_int_equal(scr_filemap_have_rank_by_dataset(given, 7, 1), one == NULL);
-    assert_int_equal(scr_filemap_have_rank_by_dataset(given, 6, 1), one == NULL);
+    assert_int_equal(scr_filemap_entry(given, 7, 1) != NULL, one == NULL);
+    assert_int_equal(scr_filemap_entry(given, 6, 1) != NULL, one == NULL);
     assert_int_equal(scr_filemap_aside(given, 3) != NULL, one == NULL);
     assert_true(one == NULL || scr_filemap_num_files(one, 7, 1) == 1);
     assert_true(scr_filemap_ok(given) && (one == NULL || scr_filemap_ok(one)));
@@ -341,7 +341,6 @@ static int list_map(scr_filemap *given)
 {
     int n, *list = NULL, ok = 0;
     int64_t *made = NULL;
-    const char **files = NULL;
     if (scr_filemap_list_datasets(given, &n, &list) != SCR_OK)
         goto out;
     assert_int_equal(n, 2);
@@ -349,18 +348,10 @@ static int list_map(scr_filemap *given)
     if (scr_filemap_list_ranks(given, &n, &list) != SCR_OK)
         goto out;
     assert_int_equal(n, 3);
-    free(list);
-    if (scr_filemap_list_ranks_by_dataset(given, 6, &n, &list) != SCR_OK)
-        goto out;
-    assert_int_equal(n, 3);
-    if (scr_filemap_list_files(given, 6, 1, &n, &files) != SCR_OK)
-        goto out;
-    assert_int_equal(n, 1);
     ok = scr_filemap_list_aside(given, &n, &made) == SCR_OK;
     assert_int_equal(n, ok ? 2 : 0);
 out:
     free(list); /* NULL, and n 0, of a list that could not be had */
-    free(files);
     free(made);
     return ok;
 }

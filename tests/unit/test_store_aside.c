@@ -158,7 +158,7 @@ static void there_and_back(void **state)
     assert_int_equal(scr_aside_put(&f.a, NEW, &f.err), SCR_OK);
     assert_at(&f, OLD, 'o');
     assert_at(&f, 0, -1);
-    assert_false(scr_filemap_have_rank_by_dataset(f.map, ID, RANK));
+    assert_null(scr_filemap_entry(f.map, ID, RANK));
     assert_named(&f);
     assert_int_equal(scr_aside_return(&f.a, &f.err), SCR_OK);
     assert_at(&f, 0, 'o');
@@ -205,7 +205,7 @@ static void dropped_by_number_of_ranks(void **state)
     assert_at(&f, OLD, -1);
     assert_false(scr_filemap_has_aside(f.map, ID));
     read_again(&f);
-    assert_int_equal(scr_filemap_num_ranks(f.map), 0);
+    assert_int_equal(f.map->n, 0);
     end(&f);
 }
 

@@ -68,12 +68,9 @@ static scr_filemap *read_all(struct fixture *f)
 static int knows(struct fixture *f, int dset, int rank, const char *path)
 {
     scr_filemap *map = read_all(f);
-    const char **files = NULL;
-    int n = 0, found = 0;
-    scr_filemap_list_files(map, dset, rank, &n, &files);
-    for (int i = 0; i < n; i++)
-        found |= strcmp(files[i], path) == 0;
-    free(files);
+    int found = 0;
+    for (SCR_FILES(file, map, dset, rank))
+        found |= strcmp(file->item.name, path) == 0;
     scr_filemap_delete(map);
     return found;
 }
@@ -299,7 +296,7 @@ static int is_settled(struct fixture *f)
     const struct scr_env env = { .sys = &scr_sys_posix, .log = &f->log };
     scr_filemap *map = scr_filemap_new();
     int own = scr_cntl_read_own(&env, &f->c, 4, map);
-    assert_true(!own || scr_filemap_have_rank_by_dataset(map, 1, 4));
+    assert_true(!own || scr_filemap_entry(map, 1, 4) != NULL);
     scr_filemap_delete(map);
     return own && scr_cntl_is_settled(&env, &f->c, 2);
 }
@@ -483,7 +480,7 @@ static void the_filemaps_of_a_dataset_are_replaced(void **state)
         assert_int_equal(m->local, i);
         assert_int_equal(scr_filemap_num_files(m->map, 1, 10 + m->local), 1);
         assert_int_equal(scr_filemap_num_files(m->map, 2, 10 + m->local), 1);
-        assert_int_equal(scr_filemap_num_ranks(m->map), 1);
+        assert_int_equal(m->map->n, 2); /* of one rank */
         scr_filemap_remove_dataset(m->map, 1);
         scr_filemap_add_file(m->map, 3, 10 + m->local, "/c/3");
     }
