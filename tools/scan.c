@@ -84,15 +84,9 @@ static struct scr_scan_set *find_set(struct scr_scan *s, enum scr_scheme scheme,
 /* Rank of "<rank>.scrfilemap", else -1. */
 static int map_rank(const char *name)
 {
-    int rank = -1;
-    size_t digits = strspn(name, "0123456789");
-    if (digits == 0 || strcmp(name + digits, MAP_SUFFIX) != 0)
-        return -1;
-    char *number = scr_asprintf("%.*s", (int)digits, name);
-    if (number != NULL && !scr_parse_int(number, &rank))
-        rank = -1;
-    free(number);
-    return rank;
+    const char *end;
+    int rank = scr_parse_front(name, &end);
+    return strcmp(end, MAP_SUFFIX) == 0 ? rank : -1;
 }
 
 static int take_name(struct scr_scan *s, const char *name, struct scr_err *err)

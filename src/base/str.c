@@ -243,6 +243,14 @@ int scr_parse_f64(const char *s, double *out)
     return 1;
 }
 
+int scr_parse_front(const char *text, const char **end)
+{
+    size_t digits = strspn(text, "0123456789");
+    long n = strtol(text, NULL, 10);
+    *end = text + digits;
+    return digits > 0 && n <= INT_MAX ? (int)n : -1;
+}
+
 int scr_parse_hex32(const char *s, uint32_t *out)
 {
     if (s == NULL || s[0] != '0' || (s[1] != 'x' && s[1] != 'X'))

@@ -56,6 +56,9 @@ int scr_parse_i64(const char *s, int64_t *out);
 int scr_parse_u64(const char *s, uint64_t *out);
 int scr_parse_int(const char *s, int *out);
 int scr_parse_f64(const char *s, double *out);
+/* The number whose digits text begins with, -1 if there are none or it is no int; *end:
+ * what follows them. */
+int scr_parse_front(const char *text, const char **end);
 /* "0x%08x", any case, up to 8 digits. */
 int scr_parse_hex32(const char *s, uint32_t *out);
 

@@ -172,12 +172,11 @@ static int adopt_rank(struct scr_ctx *ctx, const char *cache, int id, int rank,
 static int rank_in(const char *name)
 {
     static const char head[] = "filemap_";
-    char *end = NULL;
+    const char *end;
     if (strncmp(name, head, sizeof head - 1) != 0)
         return -1;
-    long rank = strtol(name + sizeof head - 1, &end, 10);
-    return strcmp(end, ".scrinfo") == 0 && rank >= 0 && rank <= INT_MAX ? (int)rank
-                                                                        : -1;
+    int rank = scr_parse_front(name + sizeof head - 1, &end);
+    return strcmp(end, ".scrinfo") == 0 ? rank : -1;
 }
 
 /* Goes by what is there: the number of ranks an entry tells may be any. */

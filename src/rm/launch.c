@@ -267,13 +267,9 @@ int scr_launch_line(const struct scr_rm *rm, const struct scr_launcher *l,
 size_t scr_launch_asks_nodes(const struct scr_launcher *l, const char *const *args)
 {
     const char *value = scr_launch_find(l->ops, args, SCR_OPT_NODES);
-    char digits[16] = { 0 };
-    int n;
-    size_t len = value ? strcspn(value, "-") : 0;
-    if (len == 0 || len >= sizeof digits)
-        return 0;
-    memcpy(digits, value, len);
-    return scr_parse_int(digits, &n) && n > 0 ? (size_t)n : 0;
+    const char *end = "";
+    int n = value ? scr_parse_front(value, &end) : 0;
+    return n > 0 && (*end == '\0' || *end == '-') ? (size_t)n : 0;
 }
 
 /* --- nodes that options name --- */

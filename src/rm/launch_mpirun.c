@@ -35,16 +35,10 @@ static int slots_for(const struct scr_launcher_ops *ops, const struct scr_launch
 static int slots_in(const char *text)
 {
     const char *at = *text == ':' ? text + 1 : strstr(text, "slots=");
-    char digits[16] = { 0 };
-    int n;
     if (at == NULL)
         return 0;
-    at += *text == ':' ? 0 : strlen("slots=");
-    size_t len = strspn(at, "0123456789");
-    if (len >= sizeof digits)
-        return 0;
-    memcpy(digits, at, len);
-    return scr_parse_int(digits, &n) ? n : 0;
+    int n = scr_parse_front(*text == ':' ? at : at + strlen("slots="), &at);
+    return n > 0 ? n : 0;
 }
 
 /* --- the list --- */

@@ -68,21 +68,18 @@ static int pbs_down(const struct scr_rm *rm, const struct scr_hostlist *nodes,
 /* "01:02:03" or a number of seconds. */
 static int parse_hms(const char *text, int64_t *seconds)
 {
-    int64_t sum = 0, part;
+    int64_t sum = 0;
     for (int fields = 0; fields < 3; fields++) {
-        char digits[16] = { 0 };
-        size_t n = strcspn(text, ":");
-        if (n == 0 || n >= sizeof digits)
-            return 0;
-        memcpy(digits, text, n);
-        if (!scr_parse_i64(digits, &part) || part < 0 || part > INT32_MAX)
+        int part = scr_parse_front(text, &text);
+        if (part < 0)
             return 0;
         sum = 60 * sum + part;
-        if (text[n] == '\0') {
+        if (*text == '\0') {
             *seconds = sum;
             return 1;
         }
-        text += n + 1;
+        if (*text++ != ':')
+            return 0;
     }
     return 0;
 }

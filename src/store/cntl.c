@@ -57,19 +57,11 @@ void scr_cntl_close(const struct scr_env *env, struct scr_cntl *c)
 /* Local rank of "filemap_<i>.scrinfo" or of its journal, else -1. */
 static int map_index(const char *name)
 {
-    char digits[16];
-    int i;
+    const char *end;
     if (strncmp(name, MAP, sizeof MAP - 1) != 0)
         return -1;
-    name += sizeof MAP - 1;
-    size_t len = strspn(name, "0123456789");
-    if (len == 0 || len >= sizeof digits)
-        return -1;
-    memcpy(digits, name, len);
-    digits[len] = '\0';
-    if (strcmp(name + len, SUFFIX) != 0 && strcmp(name + len, SUFFIX JOURNAL) != 0)
-        return -1;
-    return scr_parse_int(digits, &i) ? i : -1;
+    int i = scr_parse_front(name + sizeof MAP - 1, &end);
+    return strcmp(end, SUFFIX) == 0 || strcmp(end, SUFFIX JOURNAL) == 0 ? i : -1;
 }
 
 static int is_journal(const char *name)

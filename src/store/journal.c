@@ -27,14 +27,8 @@ int scr_journal_encode(int dset, int rank, const char *path, void **buf, size_t 
 /* One number that ends in a blank; *text moves past it. */
 static int take_int(const char **text, int *out)
 {
-    char digits[16];
-    size_t len = strcspn(*text, " ");
-    if ((*text)[len] != ' ' || len >= sizeof digits)
-        return 0;
-    memcpy(digits, *text, len);
-    digits[len] = '\0';
-    *text += len + 1;
-    return scr_parse_int(digits, out);
+    *out = scr_parse_front(*text, text);
+    return *out >= 0 && *(*text)++ == ' ';
 }
 
 /* Adds the record of `len` bytes, NUL included, at text; 0 if it is none. */
@@ -45,7 +39,7 @@ static int add_record(const char *text, size_t len, scr_filemap *map)
                    (uint32_t)be[2] << 8 | (uint32_t)be[3];
     int dset, rank;
     if (crc != scr_crc32(0, text, len) || !take_int(&text, &dset) ||
-        !take_int(&text, &rank) || dset < 1 || rank < 0 || *text == '\0')
+        !take_int(&text, &rank) || dset < 1 || *text == '\0')
         return 0;
     if (map != NULL)
         scr_filemap_add_file(map, dset, rank, text);

@@ -122,6 +122,23 @@ static void unsigned_and_int_have_their_own_ranges(void **state)
     assert_int_equal(i, INT_MAX);
     assert_int_equal(scr_parse_int("2147483648", &i), 0);
     assert_int_equal(scr_parse_int("-2147483648", &i), 1);
+    static const struct {
+        const char *text, *end;
+        int number;
+    } fronts[] = { { "12.jnl", ".jnl", 12 },
+                   { "007", "", 7 },
+                   { "2147483647 ", " ", INT_MAX },
+                   { "2147483648 ", " ", -1 },
+                   { "99999999999999999999", "", -1 },
+                   { "x1", "x1", -1 },
+                   { "-1", "-1", -1 },
+                   { " 1", " 1", -1 },
+                   { "", "", -1 } };
+    for (size_t k = 0; k < sizeof fronts / sizeof fronts[0]; k++) {
+        const char *end = NULL;
+        assert_int_equal(scr_parse_front(fronts[k].text, &end), fronts[k].number);
+        assert_string_equal(end, fronts[k].end);
+    }
     assert_int_equal(i, INT_MIN);
 }
 
