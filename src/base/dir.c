@@ -249,16 +249,11 @@ struct names {
 
 static int names_add(struct names *all, const char *name)
 {
-    if (all->n == all->cap) {
-        size_t cap = all->cap ? 2 * all->cap : 16;
-        char **p = scr_reallocarray(all->name, cap, sizeof *p);
-        if (p == NULL)
-            return 0;
-        all->name = p;
-        all->cap = cap;
-    }
-    all->name[all->n] = scr_strdup(name);
-    return all->name[all->n] != NULL && ++all->n;
+    char **p = scr_insert(all->name, all->n, &all->n, &all->cap, sizeof *p);
+    if (p == NULL)
+        return 0;
+    all->name = p;
+    return (p[all->n - 1] = scr_strdup(name)) != NULL;
 }
 
 /* The next name but "." and ".."; NULL with *cause 0 at the end. */

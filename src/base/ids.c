@@ -3,7 +3,6 @@
 #include "base/ids.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/str.h"
 
@@ -38,16 +37,10 @@ int scr_ids_add(struct scr_ids *s, int id, struct scr_err *err)
     size_t at = place_of(s, id);
     if (at < s->n && s->id[at] == id)
         return SCR_OK;
-    if (s->n == s->room) {
-        size_t room = s->room == 0 ? 8 : s->room * 2;
-        int *more = scr_reallocarray(s->id, room, sizeof *more);
-        if (more == NULL)
-            return scr_no_memory(err);
-        s->id = more;
-        s->room = room;
-    }
-    memmove(&s->id[at + 1], &s->id[at], (s->n - at) * sizeof *s->id);
-    s->id[at] = id;
-    s->n++;
+    int *ids = scr_insert(s->id, at, &s->n, &s->room, sizeof *ids);
+    if (ids == NULL)
+        return scr_no_memory(err);
+    s->id = ids;
+    ids[at] = id;
     return SCR_OK;
 }

@@ -144,6 +144,22 @@ void *scr_reallocarray(void *p, size_t n, size_t size)
     return realloc(p, bytes ? bytes : 1);
 }
 
+void *scr_insert(void *array, size_t at, size_t *n, size_t *room, size_t size)
+{
+    if (*n == *room) {
+        size_t more = *room > 0 ? 2 * *room : 8;
+        void *grown = scr_reallocarray(array, more, size);
+        if (grown == NULL)
+            return NULL;
+        array = grown;
+        *room = more;
+    }
+    char *gap = (char *)array + at * size;
+    memmove(gap + size, gap, (*n - at) * size);
+    (*n)++;
+    return array;
+}
+
 /* --- conversions --- */
 
 /* Digits only, at least one, to the end of the string. */

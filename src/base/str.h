@@ -49,6 +49,10 @@ char *scr_strdup(const char *s);
 void *scr_calloc(size_t n, size_t size);
 /* realloc to n*size with overflow check; NULL leaves p untouched. */
 void *scr_reallocarray(void *p, size_t n, size_t size);
+/* A gap, not set yet, before item number at of an array of *n items of size bytes, with
+ * room for *room, which grows when it is needed. Returns the array; NULL: out of
+ * memory, and nothing has changed. */
+void *scr_insert(void *array, size_t at, size_t *n, size_t *room, size_t size);
 
 /* Whole-string decimal conversions: optional sign, digits, nothing else; return 1 on
  * success and set *out, 0 (out untouched) on empty, trailing text or overflow. */

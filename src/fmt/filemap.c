@@ -131,18 +131,13 @@ struct scr_entry *scr_filemap_next(const scr_filemap *map, const struct scr_entr
 
 static int insert(scr_filemap *map, struct scr_entry *e)
 {
-    if (map->n == map->room) {
-        size_t room = map->room == 0 ? 4 : map->room * 2;
-        struct scr_entry **more = scr_reallocarray(map->entry, room, sizeof *more);
-        if (more == NULL)
-            return 0;
-        map->entry = more;
-        map->room = room;
-    }
     size_t at = place_of(map, e->dset, e->rank);
-    memmove(&map->entry[at + 1], &map->entry[at], (map->n - at) * sizeof *map->entry);
-    map->entry[at] = e;
-    map->n++;
+    struct scr_entry **entry =
+        scr_insert(map->entry, at, &map->n, &map->room, sizeof *entry);
+    if (entry == NULL)
+        return 0;
+    map->entry = entry;
+    entry[at] = e;
     return 1;
 }
 

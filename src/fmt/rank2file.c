@@ -98,12 +98,12 @@ static int has_room(struct scr_rank2file *l, size_t more)
 
 static int insert(struct scr_rank2file *l, struct scr_rank_files *r)
 {
-    if (!has_room(l, 1))
-        return 0;
     size_t at = place_of(l->of, l->n, r->rank);
-    memmove(&l->of[at + 1], &l->of[at], (l->n - at) * sizeof *l->of);
-    l->of[at] = r;
-    l->n++;
+    struct scr_rank_files **of = scr_insert(l->of, at, &l->n, &l->room, sizeof *of);
+    if (of == NULL)
+        return 0;
+    l->of = of;
+    of[at] = r;
     return 1;
 }
 

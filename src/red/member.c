@@ -52,15 +52,11 @@ struct scr_member {
 
 static int add_piece(struct pieces *p, uint64_t off, uint64_t len, size_t file)
 {
-    if (p->n == p->cap) {
-        size_t cap = p->cap > 0 ? 2 * p->cap : 16;
-        struct piece *at = scr_reallocarray(p->at, cap, sizeof *at);
-        if (at == NULL)
-            return 0;
-        p->at = at;
-        p->cap = cap;
-    }
-    p->at[p->n++] = (struct piece){ .off = off, .len = len, .file = file };
+    struct piece *at = scr_insert(p->at, p->n, &p->n, &p->cap, sizeof *at);
+    if (at == NULL)
+        return 0;
+    p->at = at;
+    at[p->n - 1] = (struct piece){ .off = off, .len = len, .file = file };
     return 1;
 }
 

@@ -70,31 +70,22 @@ void scr_xfer_free(struct scr_xfer *x)
     free(x);
 }
 
-static int grow(struct scr_xfer *x)
-{
-    size_t cap = x->cap > 0 ? 2 * x->cap : BATCH_FILES;
-    struct scr_xfer_file *more = scr_reallocarray(x->file, cap, sizeof *more);
-    if (more == NULL)
-        return 0;
-    x->file = more;
-    x->cap = cap;
-    return 1;
-}
-
 int scr_xfer_add(struct scr_xfer *x, const struct scr_xfer_file *file,
                  struct scr_err *err)
 {
-    struct scr_xfer_file f = *file;
+    struct scr_xfer_file f = *file, *all = NULL;
     f.src = scr_strdup(file->src);
     f.dst = scr_strdup(file->dst);
     f.name = scr_strdup(file->name);
     f.tmp = NULL;
-    if (f.src == NULL || f.dst == NULL || (file->name != NULL && f.name == NULL) ||
-        (x->n == x->cap && !grow(x))) {
+    if (f.src != NULL && f.dst != NULL && (file->name == NULL || f.name != NULL))
+        all = scr_insert(x->file, x->n, &x->n, &x->cap, sizeof *all);
+    if (all == NULL) {
         free_file(x->sys, &f);
         return scr_no_memory(err);
     }
-    x->file[x->n++] = f;
+    x->file = all;
+    all[x->n - 1] = f;
     return SCR_OK;
 }
 
