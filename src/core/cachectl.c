@@ -15,18 +15,6 @@
 #include "store/aside.h"
 #include "store/spare.h"
 
-/* Cache directory a file of a dataset lies in: everything up to "scr.dataset.<id>". */
-static char *dset_dir_of(const char *path, int id)
-{
-    char *mark = scr_asprintf("/scr.dataset.%d/", id);
-    char *dir = NULL;
-    const char *at = mark ? strstr(path, mark) : NULL;
-    if (at)
-        dir = scr_asprintf("%.*s", (int)(at - path) + (int)strlen(mark) - 1, path);
-    free(mark);
-    return dir;
-}
-
 /* 1 if path is where redundancy files are and names one: an application's file may have
  * such a name too. */
 static int is_redfile(const char *path)
@@ -70,19 +58,6 @@ static void check_crc(struct scr_ctx *ctx, int id, const struct scr_file *f)
             path, id, crc, want);
 }
 
-/* The directory that path has left, with those above it, up to the dataset's. */
-static void prune_after(const struct scr_ctx *ctx, int id, const char *path)
-{
-    char *dir = scr_path_dir(path);
-    char *top = dset_dir_of(path, id);
-    char *stop = top ? scr_path_dir(top) : NULL;
-    if (dir != NULL && stop != NULL)
-        scr_dir_prune(ctx->env.sys, dir, stop, NULL);
-    free(stop);
-    free(top);
-    free(dir);
-}
-
 /* Files of one directory mostly follow each other: it is pruned after the last. */
 static int remove_files(struct scr_ctx *ctx, int id, const struct scr_entry *e,
                         struct scr_err *err)
@@ -95,12 +70,12 @@ static int remove_files(struct scr_ctx *ctx, int id, const struct scr_entry *e,
         keep_spare(ctx, id, f);
         int one = scr_file_remove(ctx->env.sys, path, rc == SCR_OK ? err : NULL);
         if (last != NULL && !scr_path_same_dir(last, path))
-            prune_after(ctx, id, last);
+            scr_cache_prune(&ctx->env, last, id);
         last = path;
         rc = rc == SCR_OK ? one : rc;
     }
     if (last != NULL)
-        prune_after(ctx, id, last);
+        scr_cache_prune(&ctx->env, last, id);
     return rc;
 }
 
@@ -352,7 +327,7 @@ int scr_cache_may_delete(const struct scr_ctx *ctx, int id, struct scr_err *err)
         const struct scr_item *f = e->files.first;
         if (rc != SCR_OK)
             break;
-        char *dir = f ? dset_dir_of(f->name, id) : NULL;
+        char *dir = f ? scr_cache_dset_of(f->name, id) : NULL;
         if (name == NULL || (f && dir == NULL))
             rc = scr_no_memory(err);
         else if (f)

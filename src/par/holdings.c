@@ -330,11 +330,9 @@ int scr_holdings_enter(struct scr_holdings *h, const char *rel, const scr_meta *
  * the ranks' directories is pruned; of another one, all. */
 static void note_dir(struct scr_holdings *h, const char *path)
 {
-    size_t n = scr_cache_dset_len(path, h->id);
-    char *dir = scr_path_dir(path);
-    char *dset = scr_asprintf("%.*s", n > 0 ? (int)n - 1 : 0, path);
+    char *dir = scr_path_dir(path), *dset = scr_cache_dset_of(path, h->id);
     char *above = dset ? scr_path_dir(dset) : NULL;
-    struct place *p = n > 0 && dir && above ? scr_table_add(&h->dirs, dir) : NULL;
+    struct place *p = dir && above ? scr_table_add(&h->dirs, dir) : NULL;
     if (p != NULL)
         p->path = scr_arena_text(&h->dirs.arena,
                                  strcmp(dset, h->dset_dir) == 0 ? dset : above);

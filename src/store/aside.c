@@ -83,21 +83,6 @@ static int make_dir(const struct scr_aside *a, const char *path, struct scr_err 
     return rc;
 }
 
-/* Removes directories that a file has left, up to the dataset's, and if all is gone
- * that too. */
-static void prune(const struct scr_aside *a, const char *path)
-{
-    size_t at = scr_cache_dset_len(path, a->id);
-    char *dir = scr_path_dir(path);
-    char *dset = scr_asprintf("%.*s", at > 0 ? (int)at - 1 : 0, path);
-    char *stop = dset ? scr_path_dir(dset) : NULL;
-    if (at > 0 && dir != NULL && stop != NULL)
-        scr_dir_prune(a->env->sys, dir, stop, NULL);
-    free(stop);
-    free(dset);
-    free(dir);
-}
-
 static int move_file(const struct scr_aside *a, const char *from, const char *to,
                      struct scr_err *err)
 {
@@ -107,7 +92,7 @@ static int move_file(const struct scr_aside *a, const char *from, const char *to
     if (rc == SCR_OK)
         rc = scr_file_rename(a->env->sys, from, to, err);
     if (rc == SCR_OK)
-        prune(a, from);
+        scr_cache_prune(a->env, from, a->id);
     return rc;
 }
 

@@ -131,6 +131,23 @@ size_t scr_cache_dset_len(const char *path, int id)
     return at;
 }
 
+char *scr_cache_dset_of(const char *path, int id)
+{
+    size_t len = scr_cache_dset_len(path, id);
+    return len > 0 ? scr_asprintf("%.*s", (int)len - 1, path) : NULL;
+}
+
+void scr_cache_prune(const struct scr_env *env, const char *path, int id)
+{
+    char *dir = scr_path_dir(path), *dset = scr_cache_dset_of(path, id);
+    char *stop = dset ? scr_path_dir(dset) : NULL;
+    if (dir != NULL && stop != NULL)
+        scr_dir_prune(env->sys, dir, stop, NULL);
+    free(stop);
+    free(dset);
+    free(dir);
+}
+
 int scr_cache_make(const struct scr_env *env, const char *cache, int id, int rank,
                    struct scr_err *err)
 {
@@ -148,8 +165,8 @@ int scr_cache_make(const struct scr_env *env, const char *cache, int id, int ran
 }
 
 /* rmdir of the redundancy directory and of the dataset's, as far as they are empty. */
-static int prune(const struct scr_env *env, const char *cache, int id,
-                 struct scr_err *err)
+static int prune_empty(const struct scr_env *env, const char *cache, int id,
+                       struct scr_err *err)
 {
     int rc = SCR_E_NOMEM;
     char *dset = scr_dset_path(cache, id);
@@ -171,7 +188,7 @@ int scr_cache_remove_rank(const struct scr_env *env, const char *cache, int id,
         return scr_no_memory(err);
     int rc = scr_dir_remove(env->sys, dir, err);
     free(dir);
-    return rc == SCR_OK ? prune(env, cache, id, err) : rc;
+    return rc == SCR_OK ? prune_empty(env, cache, id, err) : rc;
 }
 
 int scr_cache_remove(const struct scr_env *env, const char *cache, int id,

@@ -33,6 +33,11 @@ char *scr_cache_red_path(const char *cache, int id, const char *redname);
 /* Length of the dataset directory in the path of a cached file, its '/' included; 0:
  * path lies in none. */
 size_t scr_cache_dset_len(const char *path, int id);
+/* The dataset directory itself, malloc'd; NULL: it lies in none, or out of memory. */
+char *scr_cache_dset_of(const char *path, int id);
+/* Removes directories that the file at path has left, up to the dataset's, and if all
+ * is gone that too. */
+void scr_cache_prune(const struct scr_env *env, const char *path, int id);
 /* Creates scr.dataset.<id>, its rank.<rank> and .scr. Safe when several ranks do it at
  * once. */
 int scr_cache_make(const struct scr_env *env, const char *cache, int id, int rank,
