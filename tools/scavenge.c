@@ -39,18 +39,8 @@ static const char left_out[] = "kept for other nodes left out"; /* scr_copy says
 
 static int add_node(struct scr_hostlist *list, const char *node, struct scr_err *err)
 {
-    if (scr_hostlist_contains(list, node))
-        return SCR_OK;
-    char **grown = scr_reallocarray(list->name, list->n + 1, sizeof *grown);
-    char *copy = scr_strdup(node);
-    if (grown != NULL)
-        list->name = grown;
-    if (grown == NULL || copy == NULL) {
-        free(copy);
-        return scr_no_memory(err);
-    }
-    list->name[list->n++] = copy;
-    return SCR_OK;
+    return scr_hostlist_contains(list, node) ? SCR_OK
+                                             : scr_hostlist_add(list, node, err);
 }
 
 /* --- time --- */

@@ -44,7 +44,7 @@ static uint64_t number_at(const char *s, size_t n)
     return v;
 }
 
-static int add(struct scr_hostlist *list, const char *name, struct scr_err *err)
+int scr_hostlist_add(struct scr_hostlist *list, const char *name, struct scr_err *err)
 {
     if (list->n >= HOSTS_MAX)
         return scr_fail(err, SCR_E_ARG, 0, "host list: more than %d hosts", HOSTS_MAX);
@@ -156,7 +156,7 @@ static int expand_from(struct expansion *x, size_t len, const char *p)
     if (open != NULL)
         return expand_group(x, len, open + 1);
     x->name[len] = '\0';
-    return is_host(x->name) ? add(x->list, x->name, x->err)
+    return is_host(x->name) ? scr_hostlist_add(x->list, x->name, x->err)
                             : bad_item(x, "not a host name");
 }
 
@@ -392,7 +392,7 @@ static int filter(const struct scr_hostlist *a, const struct scr_hostlist *b, in
         int found =
             bsearch(&a->name[i], sorted, b->n, sizeof *sorted, by_bytes) != NULL;
         if (found == keep)
-            rc = add(&list, a->name[i], err);
+            rc = scr_hostlist_add(&list, a->name[i], err);
     }
     free(sorted);
     if (rc == SCR_OK)

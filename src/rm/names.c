@@ -87,25 +87,12 @@ const char *scr_rm_match(const struct scr_rm_names *names, const char *name)
 
 /* --- adding --- */
 
-int scr_rm_append_node(struct scr_hostlist *list, const char *name, struct scr_err *err)
-{
-    char **grown = scr_reallocarray(list->name, list->n + 1, sizeof *grown);
-    if (grown == NULL)
-        return scr_no_memory(err);
-    list->name = grown;
-    grown[list->n] = scr_strdup(name);
-    if (grown[list->n] == NULL)
-        return scr_no_memory(err);
-    list->n++;
-    return SCR_OK;
-}
-
 int scr_rm_names_add(struct scr_rm_names *names, struct scr_hostlist *list,
                      const char *name, struct scr_err *err)
 {
     if (scr_table_find(&names->name, name) != NULL)
         return SCR_OK;
-    int rc = scr_rm_append_node(list, name, err);
+    int rc = scr_hostlist_add(list, name, err);
     return rc == SCR_OK ? enter_both(names, name, list->n - 1, err) : rc;
 }
 
@@ -123,7 +110,7 @@ int scr_rm_add_nodes(struct scr_hostlist *list, const struct scr_hostlist *more,
 int scr_rm_add_node(struct scr_hostlist *list, const char *name, struct scr_err *err)
 {
     return scr_hostlist_contains(list, name) ? SCR_OK
-                                             : scr_rm_append_node(list, name, err);
+                                             : scr_hostlist_add(list, name, err);
 }
 
 int scr_rm_add_words(struct scr_hostlist *list, char *text, struct scr_err *err)

@@ -64,7 +64,7 @@ static int add_down(struct scr_downs *d, const char *node, enum scr_down_kind ki
     int rc = reason != NULL ? grow(d, err) : scr_no_memory(err);
     struct known *known = rc == SCR_OK ? scr_table_add(&d->known, node) : NULL;
     if (rc == SCR_OK)
-        rc = known ? scr_rm_append_node(&d->nodes, node, err) : scr_no_memory(err);
+        rc = known ? scr_hostlist_add(&d->nodes, node, err) : scr_no_memory(err);
     if (rc != SCR_OK) {
         free(reason);
         return rc;

@@ -27,9 +27,6 @@ char *scr_rm_line(char **text);
 /* The next word of a line (blanks between), cut in place: "" at the end. */
 char *scr_rm_word(char **line);
 
-/* Appends a copy of name, also of one that the list has. */
-int scr_rm_append_node(struct scr_hostlist *list, const char *name,
-                       struct scr_err *err);
 /* Appends a copy of name unless the list has it, which is walked over: for lists of a
  * few. */
 int scr_rm_add_node(struct scr_hostlist *list, const char *name, struct scr_err *err);
