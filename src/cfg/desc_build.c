@@ -34,6 +34,23 @@ static struct line line_of(const char *key, const scr_hash_elem *e)
     return line;
 }
 
+/* What is made of each line with that key. */
+static int each_line(const struct builder *b, const char *key,
+                     int (*take)(const struct builder *b, const struct line *line))
+{
+    int rc = SCR_OK;
+    scr_hash *lines = scr_cfg_lines(b->cfg, key);
+    if (lines == NULL)
+        return scr_no_memory(b->err);
+    for (SCR_HASH_EACH(e, lines)) {
+        struct line line = line_of(key, e);
+        if (rc == SCR_OK)
+            rc = take(b, &line);
+    }
+    scr_hash_delete(lines);
+    return rc;
+}
+
 /* The default of a child, which "$SCR_NAME" takes from a parameter. */
 static const char *default_text(const struct builder *b, const struct scr_spec *spec,
                                 const char **origin)
@@ -104,18 +121,8 @@ static int add_host(const struct builder *b, const struct line *line)
 
 static int build_groups(const struct builder *b)
 {
-    int rc = SCR_OK;
-    scr_hash *lines = scr_cfg_lines(b->cfg, "GROUPS");
     b->out->groups = scr_hash_new();
-    if (lines == NULL || b->out->groups == NULL)
-        rc = scr_no_memory(b->err);
-    for (SCR_HASH_EACH(e, lines)) {
-        struct line line = line_of("GROUPS", e);
-        if (rc == SCR_OK)
-            rc = add_host(b, &line);
-    }
-    scr_hash_delete(lines);
-    return rc;
+    return b->out->groups ? each_line(b, "GROUPS", add_host) : scr_no_memory(b->err);
 }
 
 /* name in upper case into *out; "what" names it in the error if there is none. */
@@ -249,16 +256,7 @@ static int add_base(const struct builder *b, const char *name, const char *text,
 
 static int build_stores(const struct builder *b, int *cache_store)
 {
-    int rc = SCR_OK;
-    scr_hash *lines = scr_cfg_lines(b->cfg, "STORE");
-    if (lines == NULL)
-        return scr_no_memory(b->err);
-    for (SCR_HASH_EACH(e, lines)) {
-        struct line line = line_of("STORE", e);
-        if (rc == SCR_OK)
-            rc = add_store(b, &line);
-    }
-    scr_hash_delete(lines);
+    int rc = each_line(b, "STORE", add_store);
     if (rc == SCR_OK)
         rc = add_base(b, "SCR_CACHE_BASE", b->prm->cache_base, cache_store);
     if (rc == SCR_OK)
@@ -432,9 +430,13 @@ static int check_reds(const struct builder *b)
     return SCR_OK;
 }
 
-static int build_reds(const struct builder *b, const scr_hash *lines)
+static int build_reds(const struct builder *b)
 {
+    scr_hash *lines = scr_cfg_lines(b->cfg, "CKPT");
     size_t n = scr_hash_size(lines);
+    scr_hash_delete(lines);
+    if (lines == NULL)
+        return scr_no_memory(b->err);
     if (n == 0)
         return scr_fail(b->err, SCR_E_CONFIG, 0,
                         "SCR_COPY_TYPE=FILE (%s): there are no CKPT lines",
@@ -445,21 +447,8 @@ static int build_reds(const struct builder *b, const scr_hash *lines)
     if (b->out->red == NULL)
         return scr_no_memory(b->err);
     b->out->nreds = (int)n;
-    int rc = SCR_OK;
-    for (SCR_HASH_EACH(e, lines)) {
-        struct line line = line_of("CKPT", e);
-        if (rc == SCR_OK)
-            rc = add_red(b, &line);
-    }
+    int rc = each_line(b, "CKPT", add_red);
     return rc == SCR_OK ? check_reds(b) : rc;
-}
-
-static int build_from_lines(const struct builder *b)
-{
-    scr_hash *lines = scr_cfg_lines(b->cfg, "CKPT");
-    int rc = lines ? build_reds(b, lines) : scr_no_memory(b->err);
-    scr_hash_delete(lines);
-    return rc;
 }
 
 /* --- what stores in use cannot be --- */
@@ -529,7 +518,7 @@ int scr_descs_build(const struct scr_cfg *cfg, const struct scr_params *prm,
     if (rc == SCR_OK)
         rc = build_stores(&b, &cache_store);
     if (rc == SCR_OK && strcasecmp(prm->copy_type, "FILE") == 0)
-        rc = build_from_lines(&b);
+        rc = build_reds(&b);
     else if (rc == SCR_OK)
         rc = build_implied(&b, cache_store);
     if (rc == SCR_OK)
