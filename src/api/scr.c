@@ -594,34 +594,32 @@ int SCR_Should_exit(int *flag)
     return leave(rc, &err);
 }
 
-int SCR_Current(const char *name)
+/* A call about the dataset of that name. */
+static int do_with(enum scr_call call, const char *name,
+                   int (*work_all)(struct scr_ctx *ctx, const char *name,
+                                   struct scr_err *err))
 {
     struct scr_err err = SCR_ERR_INIT;
     int rc;
-    struct scr_ctx *ctx = enter(SCR_CALL_CURRENT, &err, &rc);
+    struct scr_ctx *ctx = enter(call, &err, &rc);
     if (ctx != NULL)
-        rc = scr_current_all(ctx, name, &err);
+        rc = work_all(ctx, name, &err);
     return leave(rc, &err);
+}
+
+int SCR_Current(const char *name)
+{
+    return do_with(SCR_CALL_CURRENT, name, scr_current_all);
 }
 
 int SCR_Delete(const char *name)
 {
-    struct scr_err err = SCR_ERR_INIT;
-    int rc;
-    struct scr_ctx *ctx = enter(SCR_CALL_DELETE, &err, &rc);
-    if (ctx != NULL)
-        rc = scr_delete_all(ctx, name, &err);
-    return leave(rc, &err);
+    return do_with(SCR_CALL_DELETE, name, scr_delete_all);
 }
 
 int SCR_Drop(const char *name)
 {
-    struct scr_err err = SCR_ERR_INIT;
-    int rc;
-    struct scr_ctx *ctx = enter(SCR_CALL_DROP, &err, &rc);
-    if (ctx != NULL)
-        rc = scr_drop_all(ctx, name, &err);
-    return leave(rc, &err);
+    return do_with(SCR_CALL_DROP, name, scr_drop_all);
 }
 
 int scr_places(struct scr_places *p)
