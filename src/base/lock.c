@@ -242,19 +242,14 @@ int scr_lock_beat(const struct scr_sys *sys, const struct scr_lock *lock,
 static long pid_here(const char *note)
 {
     static const char start[] = "process ", middle[] = " on ";
-    char host[HOST_BYTES], pid[16] = "";
-    int64_t n = 0;
+    char host[HOST_BYTES];
     name_host(host);
     if (strncmp(note, start, sizeof start - 1) != 0)
         return 0;
-    note += sizeof start - 1;
-    size_t digits = strcspn(note, " ");
-    if (digits >= sizeof pid ||
-        strncmp(note + digits, middle, sizeof middle - 1) != 0 ||
-        strcmp(note + digits + sizeof middle - 1, host) != 0)
-        return 0;
-    memcpy(pid, note, digits);
-    return scr_parse_i64(pid, &n) && n > 1 && n <= INT32_MAX ? (long)n : 0;
+    int pid = scr_parse_front(note + sizeof start - 1, &note);
+    int here = strncmp(note, middle, sizeof middle - 1) == 0 &&
+               strcmp(note + sizeof middle - 1, host) == 0;
+    return here && pid > 1 ? pid : 0;
 }
 
 /* A shared lock is refused where there is an exclusive one, and disturbs no other look.

@@ -337,10 +337,10 @@ void scr_async_start_all(struct scr_ctx *ctx, int id)
 
 /* --- end --- */
 
-/* Ends flush i of the list, waiting for it if it is not over. */
-static int end_all(struct scr_ctx *ctx, int i, struct scr_err *err)
+/* Ends the first flush, waiting for it if it is not over. */
+static int end_all(struct scr_ctx *ctx)
 {
-    struct scr_flush_async *a = take_out(&ctx->async, i);
+    struct scr_flush_async *a = take_out(&ctx->async, 0);
     struct scr_err why = SCR_ERR_INIT;
     int id = scr_flush_async_id(a);
     double since = scr_flush_async_since(a);
@@ -351,7 +351,7 @@ static int end_all(struct scr_ctx *ctx, int i, struct scr_err *err)
         note_failure_all(ctx, id, &why);
         if (rc == SCR_E_FULL)
             scr_retain_all(ctx);
-        return scr_fail(err, rc, 0, "%s", why.text);
+        return rc;
     }
     SCR_EVENT(ctx, .event = "ASYNC_FLUSH_SUCCESS", .dset = id, .bytes = bytes,
               .secs = scr_now_mono() - since);
@@ -364,14 +364,14 @@ void scr_async_poll_all(struct scr_ctx *ctx)
 {
     while (ctx->async.n > 0 &&
            scr_flush_poll_all(ctx->async.flush[0]) != SCR_XFER_RUNNING)
-        (void)end_all(ctx, 0, NULL); /* told and remembered there */
+        (void)end_all(ctx); /* told and remembered there */
 }
 
 int scr_async_wait_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     int rc = SCR_OK, until = id > 0 ? place_of(ctx, id) : ctx->async.n - 1;
     for (int i = 0; i <= until; i++) { /* those before it end before it */
-        int one = end_all(ctx, 0, NULL);
+        int one = end_all(ctx);
         if (i == until || id == 0)
             rc = one != SCR_OK ? one : rc;
     }

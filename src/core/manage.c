@@ -6,6 +6,7 @@
 
 #include "core/ctx.h"
 #include "store/arrival.h"
+#include "store/deletion.h"
 
 /* A dataset by its name, where it is and what it can be used for. */
 struct found {
@@ -270,14 +271,6 @@ int scr_delete_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
 
 /* --- drop --- */
 
-static int edit_remove(struct scr_index *index, void *arg, int *changed,
-                       struct scr_err *err)
-{
-    (void)err;
-    *changed = scr_index_remove(index, *(const int *)arg);
-    return SCR_OK;
-}
-
 int scr_drop_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
 {
     struct found f;
@@ -292,7 +285,8 @@ int scr_drop_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
             (void)scr_async_wait_all(ctx, f.listed, NULL);
             scr_async_stop_all(ctx, f.listed);
         }
-        rc = drop_from_index_all(ctx, f.listed, scr_arrival_give_up, edit_remove, err);
+        rc = drop_from_index_all(ctx, f.listed, scr_arrival_give_up, scr_edit_forget,
+                                 err);
         if (rc == SCR_OK)
             rc = look_up_all(ctx, "SCR_Drop", name, &f, err);
     }

@@ -184,8 +184,8 @@ int scr_deletion_begin(const struct scr_env *env, const struct scr_prefix *p, in
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
 }
 
-static int edit_forget(struct scr_index *index, void *arg, int *changed,
-                       struct scr_err *err)
+int scr_edit_forget(struct scr_index *index, void *arg, int *changed,
+                    struct scr_err *err)
 {
     (void)err;
     *changed = scr_index_remove(index, *(const int *)arg);
@@ -195,5 +195,5 @@ static int edit_forget(struct scr_index *index, void *arg, int *changed,
 int scr_deletion_forget(const struct scr_env *env, const struct scr_prefix *p, int id,
                         struct scr_err *err)
 {
-    return scr_prefix_index_update(env, p, edit_forget, &id, err);
+    return scr_prefix_index_update(env, p, scr_edit_forget, &id, err);
 }

@@ -29,8 +29,10 @@ int scr_deletion_files(const struct scr_env *env, const struct scr_prefix *p,
 /* Removes the directory of dataset id, the root of its list first. */
 int scr_deletion_records(const struct scr_env *env, const struct scr_prefix *p, int id,
                          struct scr_err *err);
-/* Takes it out of the index. */
+/* Takes it out of the index; the edit is for who has an index already. arg: int *id. */
 int scr_deletion_forget(const struct scr_env *env, const struct scr_prefix *p, int id,
                         struct scr_err *err);
+int scr_edit_forget(struct scr_index *index, void *arg, int *changed,
+                    struct scr_err *err);
 
 #endif
