@@ -339,7 +339,7 @@ static int remove_below(const struct scr_sys *sys, int fd, const char *shown,
         int one =
             below ? remove_at(sys, fd, all.name[i], below, err) : scr_no_memory(err);
         free(below);
-        rc = rc != SCR_OK ? rc : one;
+        rc = scr_first(rc, one);
     }
     scr_names_free(all.name, all.n);
     (void)sys->close(fd); /* nothing was written through it */

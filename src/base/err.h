@@ -45,6 +45,12 @@ int scr_no_memory(struct scr_err *err);
 void scr_err_prefix(struct scr_err *err, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Of two steps that are both taken: the first code that is an error. */
+static inline int scr_first(int rc, int next)
+{
+    return rc != SCR_OK ? rc : next;
+}
+
 void scr_err_clear(struct scr_err *err);
 
 /* 1 for codes that tell of this run or this moment (no memory, no room, a call that

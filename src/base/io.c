@@ -285,8 +285,7 @@ int scr_file_append(const struct scr_sys *sys, const char *path, const void *buf
     /* The first write carries everything; a second one, after a short write, either
      * completes the record or learns why it cannot be. */
     rc = scr_write_all(sys, fd, buf, n, path, err);
-    int closed = scr_close(sys, &fd, path, err);
-    return rc != SCR_OK ? rc : closed;
+    return scr_first(rc, scr_close(sys, &fd, path, err));
 }
 
 /* --- names --- */

@@ -72,7 +72,7 @@ static int remove_files(struct scr_ctx *ctx, int id, const struct scr_entry *e,
         if (last != NULL && !scr_path_same_dir(last, path))
             scr_cache_prune(&ctx->env, last, id);
         last = path;
-        rc = rc == SCR_OK ? one : rc;
+        rc = scr_first(rc, one);
     }
     if (last != NULL)
         scr_cache_prune(&ctx->env, last, id);
@@ -100,10 +100,8 @@ int scr_cache_mend_map(struct scr_ctx *ctx, int gone, struct scr_err *err)
 static int delete_local(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (SCR_ENTRIES(e, ctx->map, id)) {
-        int one = remove_files(ctx, id, e, err);
-        rc = rc == SCR_OK ? one : rc;
-    }
+    for (SCR_ENTRIES(e, ctx->map, id))
+        rc = scr_first(rc, remove_files(ctx, id, e, err));
     const struct scr_aside aside = { &ctx->env, &ctx->cntl, ctx->map, id };
     if (rc == SCR_OK && scr_filemap_has_aside(ctx->map, id))
         rc = scr_aside_drop(&aside, 0, err);

@@ -264,8 +264,8 @@ int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err)
     scr_flush_left_all(ctx);
     int id = scr_cache_newest_ckpt(ctx, 0);
     if (newest && id > 0) {
-        int one = scr_flush_or_give_way_all(ctx, id, rc == SCR_OK ? err : NULL);
-        rc = rc == SCR_OK ? one : rc;
+        rc = scr_first(rc,
+                       scr_flush_or_give_way_all(ctx, id, rc == SCR_OK ? err : NULL));
     }
     return rc;
 }

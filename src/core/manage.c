@@ -95,8 +95,7 @@ static int drop_newer_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     while ((id = scr_cache_next(ctx, id)) > 0) {
         if (scr_cache_is(ctx, id, SCR_CACHE_FOREIGN) || is_lost_output(ctx, id))
             continue;
-        int one = scr_cache_let_go_all(ctx, id, rc == SCR_OK ? err : NULL);
-        rc = rc == SCR_OK ? one : rc;
+        rc = scr_first(rc, scr_cache_let_go_all(ctx, id, rc == SCR_OK ? err : NULL));
     }
     return rc;
 }
@@ -148,12 +147,11 @@ static int settle_all(struct scr_ctx *ctx, int id, const char *name,
                       struct scr_err *err)
 {
     int rc = drop_newer_all(ctx, id, err);
-    int rc2 = scr_note_current_all(ctx, id, name, rc == SCR_OK ? err : NULL);
-    rc = rc == SCR_OK ? rc2 : rc;
+    rc = scr_first(rc, scr_note_current_all(ctx, id, name, rc == SCR_OK ? err : NULL));
     if (ctx->prm.drop_after_current) {
-        rc2 = drop_from_index_all(ctx, id, scr_arrivals_give_up_after, edit_drop_after,
-                                  rc == SCR_OK ? err : NULL);
-        rc = rc == SCR_OK ? rc2 : rc;
+        rc = scr_first(rc,
+                       drop_from_index_all(ctx, id, scr_arrivals_give_up_after,
+                                           edit_drop_after, rc == SCR_OK ? err : NULL));
     }
     return rc;
 }

@@ -236,9 +236,8 @@ static int find_below_all(struct scr_ctx *ctx, int below, int *again,
     if (rc == SCR_OK && id > 0)
         return ctx->restart.id == id ? SCR_OK : load_all(ctx, id, err);
     struct scr_err *first = rc == SCR_OK ? err : NULL;
-    int one = foreign > cached ? load_foreign_all(ctx, foreign, again, first)
-                               : load_cached_all(ctx, first);
-    return rc == SCR_OK ? one : rc;
+    return scr_first(rc, foreign > cached ? load_foreign_all(ctx, foreign, again, first)
+                                          : load_cached_all(ctx, first));
 }
 
 /* Where nothing else is found. */
@@ -275,8 +274,8 @@ int scr_restart_find_all(struct scr_ctx *ctx, struct scr_err *err)
     }
     scr_restart_fini(&ctx->restart);
     do {
-        int one = find_below_all(ctx, below, &below, rc == SCR_OK ? err : NULL);
-        rc = rc == SCR_OK ? one : rc;
+        rc = scr_first(rc,
+                       find_below_all(ctx, below, &below, rc == SCR_OK ? err : NULL));
     } while (below > 0);
     return rc == SCR_OK ? find_unfinished_all(ctx, err) : rc;
 }
@@ -562,7 +561,7 @@ static int drop_copy_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     int left = scr_cache_delete_all(ctx, id, rc == SCR_OK ? err : NULL);
     if (!from_prefix && left == SCR_OK)
         read_other_copy_all(ctx, id);
-    return rc == SCR_OK ? left : rc;
+    return scr_first(rc, left);
 }
 
 /* That these ranks cannot use what another number wrote says nothing about it: it stays
@@ -584,8 +583,7 @@ static int give_up_all(struct scr_ctx *ctx, struct scr_err *err)
     if (ctx->restart.id > 0)
         return rc;
     ctx->tried_below = id;
-    int found = scr_restart_find_all(ctx, rc == SCR_OK ? err : NULL);
-    return rc == SCR_OK ? found : rc;
+    return scr_first(rc, scr_restart_find_all(ctx, rc == SCR_OK ? err : NULL));
 }
 
 int scr_complete_restart_all(struct scr_ctx *ctx, int valid, struct scr_err *err)

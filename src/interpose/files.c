@@ -207,8 +207,7 @@ static int copy(const char *from, const char *to, enum bytes bytes, struct scr_e
 {
     int fd;
     int rc = copy_open(from, to, bytes, &fd, err);
-    int closed = scr_close(sys, &fd, to, rc == SCR_OK ? err : NULL);
-    rc = rc == SCR_OK ? closed : rc;
+    rc = scr_first(rc, scr_close(sys, &fd, to, err));
     if (rc != SCR_OK)
         scr_file_remove(sys, to, NULL);
     return rc;
@@ -290,8 +289,7 @@ static int put(struct scr_ip_file *f, const char *dest, struct scr_err *err)
         rc = copy_open(f->place, tmp, ALL_BYTES, &fd, err);
     if (rc == SCR_OK)
         rc = hand_over(f, fd, err);
-    int closed = scr_close(sys, &fd, tmp, rc == SCR_OK ? err : NULL);
-    rc = rc == SCR_OK ? closed : rc;
+    rc = scr_first(rc, scr_close(sys, &fd, tmp, err));
     if (rc == SCR_OK)
         rc = scr_file_rename(sys, tmp, dest, err);
     else if (tmp)

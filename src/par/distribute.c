@@ -450,7 +450,7 @@ static int run_round(struct dist *d, struct pass *p, int k, struct scr_err *err)
         in_rc = scr_ship_run(&d->ship, &out, k == p->my_round ? &p->in : &none, SCR_OK,
                              err);
     free(out.file);
-    return rc == SCR_OK ? in_rc : rc;
+    return scr_first(rc, in_rc);
 }
 
 static int rounds_all(struct dist *d, struct pass *p, struct scr_err *err)

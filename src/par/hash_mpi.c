@@ -88,8 +88,7 @@ static int letter_start(struct letter *l, const struct scr_comm *c, int to, int 
 static int letter_wait(struct letter *l, struct scr_err *err)
 {
     int rc = scr_mpi_wait(&l->first, 1, "send of bytes", err);
-    int rc1 = scr_mpi_wait(l->more, (size_t)l->nmore, "send of bytes", err);
-    return rc == SCR_OK ? rc1 : rc;
+    return scr_first(rc, scr_mpi_wait(l->more, (size_t)l->nmore, "send of bytes", err));
 }
 
 /* 1 when every page has left. A request that is done stays so: MPI_Test on it is cheap.
@@ -159,16 +158,14 @@ int scr_bytes_sendrecv(const struct scr_comm *c, const struct scr_str *send, int
     int rc = SCR_OK, rc1;
     if (to != MPI_PROC_NULL) {
         rc = letter_lend(&l, send, err);
-        rc1 = letter_start(&l, c, to, 0, err);
-        rc = rc == SCR_OK ? rc1 : rc;
+        rc = scr_first(rc, letter_start(&l, c, to, 0, err));
     }
     if (from != MPI_PROC_NULL) {
-        rc1 = letter_take(c, from, recv, err);
-        rc = rc == SCR_OK ? rc1 : rc;
+        rc = scr_first(rc, letter_take(c, from, recv, err));
     }
     rc1 = letter_wait(&l, err);
     letter_drop(&l);
-    return rc == SCR_OK ? rc1 : rc;
+    return scr_first(rc, rc1);
 }
 
 /* A broadcast begins with so many bytes: most are over with it. */
@@ -193,8 +190,7 @@ static int spread_all(const struct scr_comm *c, int root, int rc, struct scr_str
     struct start start = { 0 };
     if (c->rank == root && rc == SCR_OK)
         start_fill(&start, s->p, s->len);
-    int rc1 = scr_bcast_bytes_all(c, root, &start, sizeof start, err);
-    rc = rc == SCR_OK ? rc1 : rc;
+    rc = scr_first(rc, scr_bcast_bytes_all(c, root, &start, sizeof start, err));
     size_t total = (size_t)start.total;
     if (c->rank != root && rc == SCR_OK && total > 0 &&
         scr_str_extend(s, total) == NULL)
@@ -289,13 +285,11 @@ static int post_one(struct post *p, const struct scr_comm *c, int to, struct let
 {
     if (to < 0 || to >= c->size) {
         letter_drop(l);
-        int rc1 =
-            scr_fail(err, SCR_E_RANGE, 0, "exchange: no rank %d among %d", to, c->size);
-        return rc == SCR_OK ? rc1 : rc;
+        return scr_first(rc, scr_fail(err, SCR_E_RANGE, 0,
+                                      "exchange: no rank %d among %d", to, c->size));
     }
     p->letter[p->n] = *l;
-    int rc1 = letter_start(&p->letter[p->n++], c, to, 1, err);
-    return rc == SCR_OK ? rc1 : rc;
+    return scr_first(rc, letter_start(&p->letter[p->n++], c, to, 1, err));
 }
 
 /* Takes a letter if one has come; *came says so. */
@@ -330,8 +324,7 @@ static int take_until_done(struct post *p, const struct scr_comm *c,
     int rc = SCR_OK, in_barrier = 0, done = 0;
     while (!done) {
         int came = 0;
-        int rc1 = take_any(p, c, &came, err);
-        rc = rc == SCR_OK ? rc1 : rc;
+        rc = scr_first(rc, take_any(p, c, &came, err));
         while (p->sent < p->n && letter_sent(&p->letter[p->sent]))
             p->sent++;
         if (in_barrier) {
@@ -339,8 +332,8 @@ static int take_until_done(struct post *p, const struct scr_comm *c,
                 done = 1;
         } else if (p->sent == p->n) {
             in_barrier = 1;
-            rc1 = scr_mpi_check(MPI_Ibarrier(c->comm, &barrier), "barrier", err);
-            rc = rc == SCR_OK ? rc1 : rc;
+            rc = scr_first(
+                rc, scr_mpi_check(MPI_Ibarrier(c->comm, &barrier), "barrier", err));
         }
         if (!came)
             sched_yield();
@@ -353,8 +346,7 @@ static int take_until_done(struct post *p, const struct scr_comm *c,
 static int finish_all(struct post *p, const struct scr_comm *c, int rc,
                       struct scr_err *err)
 {
-    int rc1 = take_until_done(p, c, err);
-    rc = rc == SCR_OK ? rc1 : rc;
+    rc = scr_first(rc, take_until_done(p, c, err));
     for (size_t i = 0; i < p->n; i++)
         letter_drop(&p->letter[i]);
     free(p->letter);
@@ -447,9 +439,8 @@ int scr_parcels_exchange_all(const struct scr_comm *c, int rc,
     for (size_t i = 0; p.letter != NULL && i < send->n; i++) {
         struct letter l;
         const struct scr_parcel *o = &send->of[i];
-        int rc1 = o->rank == c->rank ? keep_bytes(recv, o->rank, &o->bytes)
-                                     : letter_lend(&l, &o->bytes, err);
-        rc = rc == SCR_OK ? rc1 : rc;
+        rc = scr_first(rc, o->rank == c->rank ? keep_bytes(recv, o->rank, &o->bytes)
+                                              : letter_lend(&l, &o->bytes, err));
         if (o->rank != c->rank)
             rc = post_one(&p, c, o->rank, &l, rc, err);
     }

@@ -165,8 +165,8 @@ static int resume_all(struct scr_outgoing *f, struct attempt *a, int rc,
                       struct scr_err *err)
 {
     struct scr_parcels send = { 0 }, recv = { 0 };
-    int bcast = scr_bcast_bytes_all(f->world, 0, &a->stamp, sizeof a->stamp, err);
-    rc = rc == SCR_OK ? bcast : rc;
+    rc = scr_first(rc,
+                   scr_bcast_bytes_all(f->world, 0, &a->stamp, sizeof a->stamp, err));
     if (rc == SCR_OK)
         rc = read_records(f, a, &send, err);
     rc = scr_parcels_exchange_all(f->world, rc, &send, &recv, err);

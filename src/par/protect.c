@@ -164,7 +164,7 @@ int scr_protect_all(const struct scr_protect *p, struct scr_protection *d, int r
     int rc1 =
         scr_redset_init(&r, p, d->set, d->id, d->dset_dir, rc == SCR_OK ? err : NULL);
     r.encoding = 1;
-    rc = rc == SCR_OK ? rc1 : rc;
+    rc = scr_first(rc, rc1);
     if (rc == SCR_OK)
         rc = take_files(&r, d->map, err);
     rc = scr_redset_geom_all(&r, d->scheme, d->k, rc, err);

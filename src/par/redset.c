@@ -65,8 +65,8 @@ int scr_redset_geom_all(struct scr_redset *r, enum scr_scheme scheme, int k, int
     for (size_t i = 0; rc == SCR_OK && i < r->nfiles; i++)
         mine.bytes += r->files[i].size;
     int rc1 = scr_allgather_bytes_all(&r->set->comm, &mine, sizeof mine, all, err);
-    rc = rc == SCR_OK ? rc1 : rc;
     int failed = rc1 != SCR_OK;
+    rc = scr_first(rc, rc1);
     for (int i = 0; i < r->set->n && !failed; i++) {
         failed = all[i].failed != 0;
         len[i] = all[i].bytes;
@@ -95,9 +95,9 @@ int scr_redset_partners_all(struct scr_redset *r, int rc, struct scr_err *err)
     for (int j = 1; j <= copies; j++) {
         struct scr_str lost = SCR_STR_INIT;
         struct scr_str *in = r->partners != NULL ? &r->partners[j - 1] : &lost;
-        int rc1 = scr_bytes_sendrecv(&r->set->comm, &mine, (me + j) % n, in,
-                                     (me - j + n) % n, rc == SCR_OK ? err : NULL);
-        rc = rc == SCR_OK ? rc1 : rc;
+        rc = scr_first(rc,
+                       scr_bytes_sendrecv(&r->set->comm, &mine, (me + j) % n, in,
+                                          (me - j + n) % n, rc == SCR_OK ? err : NULL));
         scr_str_free(&lost);
     }
     scr_str_free(&mine);
@@ -179,8 +179,7 @@ int scr_redset_run_all(const struct scr_redset *r, const int *have, int flags,
         rc = scr_member_finish(m, files, crc, err);
     if (rc == SCR_OK && sums)
         scr_member_row_crcs(m, &mine[1]);
-    int closed = scr_member_close(m, rc == SCR_OK ? err : NULL);
-    rc = rc == SCR_OK ? closed : rc;
+    rc = scr_first(rc, scr_member_close(m, err));
     rc = started && sums ? share_crcs_all(r, mine, all, crc, rc, err)
                          : scr_set_agree_all(r->set, rc, err);
     free(all);

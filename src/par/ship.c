@@ -149,8 +149,7 @@ static int end_file(struct cursor *c, int rc, struct scr_err *err)
     int good = rc == SCR_OK && !c->bad && crc_fits(c, f);
     if (good)
         rc = set_attr(c, f->meta, err);
-    int closed = scr_close(sys, &c->fd, c->s->tmp, rc == SCR_OK ? err : NULL);
-    rc = rc == SCR_OK ? closed : rc;
+    rc = scr_first(rc, scr_close(sys, &c->fd, c->s->tmp, err));
     if (good && rc == SCR_OK)
         rc = scr_file_rename(sys, c->s->tmp, f->path, err);
     f->whole = good && rc == SCR_OK;
@@ -235,5 +234,5 @@ int scr_ship_run(struct scr_ship *s, const struct scr_ship_list *out,
     scr_mpi_wait(sent, 2, "send of a file", NULL);
     scr_close(s->env->sys, &o.fd, "file", NULL); /* open only after an error of MPI */
     scr_close(s->env->sys, &c.fd, "file", NULL);
-    return rc != SCR_OK ? rc : rc1;
+    return scr_first(rc, rc1);
 }

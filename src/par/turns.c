@@ -117,8 +117,8 @@ static int work_in_turn(struct turn *t, scr_turn_work work, void *arg,
     int rc = take(t, err);
     if (rc == SCR_OK && t->failed == SCR_OK)
         rc = work(arg, err);
-    int ended = end(t, rc != SCR_OK ? rc : t->failed, rc == SCR_OK ? err : NULL);
-    return rc == SCR_OK ? ended : rc;
+    return scr_first(rc,
+                     end(t, rc != SCR_OK ? rc : t->failed, rc == SCR_OK ? err : NULL));
 }
 
 int scr_take_turns_all(const struct scr_comm *c, int width, int has_work,

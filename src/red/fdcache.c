@@ -56,10 +56,8 @@ int scr_fdcache_get(struct scr_fdcache *c, size_t id, const char *path, int *fd,
 int scr_fdcache_close(struct scr_fdcache *c, struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (int i = 0; i < c->n; i++) {
-        int closed = scr_close(c->sys, &c->slot[i].fd, c->slot[i].path, err);
-        rc = rc != SCR_OK ? rc : closed;
-    }
+    for (int i = 0; i < c->n; i++)
+        rc = scr_first(rc, scr_close(c->sys, &c->slot[i].fd, c->slot[i].path, err));
     c->n = 0;
     return rc;
 }

@@ -440,7 +440,7 @@ int scr_member_close(struct scr_member *m, struct scr_err *err)
     free(m->parity.at);
     free(m->slice);
     free(m);
-    return rc != SCR_OK ? rc : closed;
+    return scr_first(rc, closed);
 }
 
 /* --- whole files --- */
@@ -505,6 +505,5 @@ int scr_file_crc32_told(const struct scr_env *env, const char *path, uint64_t of
     *size = rc == SCR_OK ? (uint64_t)st.st_size - off : 0;
     if (rc == SCR_OK)
         rc = crc_of(env, fd, path, off, *size, crc, told, arg, err);
-    int closed = scr_close(env->sys, &fd, path, rc == SCR_OK ? err : NULL);
-    return rc != SCR_OK ? rc : closed;
+    return scr_first(rc, scr_close(env->sys, &fd, path, err));
 }

@@ -427,7 +427,7 @@ static int close_parts(struct rebuild *r, struct scr_err *err)
     for (int i = 0; i < r->n; i++) {
         int closed = scr_member_close(r->part[i].member, err);
         r->part[i].member = NULL;
-        rc = rc != SCR_OK ? rc : closed;
+        rc = scr_first(rc, closed);
     }
     return rc;
 }
@@ -439,8 +439,7 @@ static int sync_file(const struct rebuild *r, const char *path, struct scr_err *
     if (rc != SCR_OK)
         return rc;
     rc = scr_fsync(r->env->sys, fd, path, err);
-    int closed = scr_close(r->env->sys, &fd, path, err);
-    return rc != SCR_OK ? rc : closed;
+    return scr_first(rc, scr_close(r->env->sys, &fd, path, err));
 }
 
 /* Files that were good all the time stay as they are, with their times and modes. Their
@@ -536,8 +535,7 @@ static int publish(struct rebuild *r, struct scr_err *err)
     int rc = SCR_OK;
     for (int i = 0; rc == SCR_OK && i < r->n; i++)
         rc = verify_part(r, i, err);
-    int closed = close_parts(r, err);
-    rc = rc != SCR_OK ? rc : closed;
+    rc = scr_first(rc, close_parts(r, err));
     if (rc == SCR_OK)
         rc = drop_good(r, err);
     if (rc == SCR_OK)

@@ -456,8 +456,7 @@ int scr_redfile_dress(const struct scr_env *env, const struct scr_current *c, si
         rc = scr_fd_stat(env->sys, fd, &st, path, err);
     if (rc == SCR_OK && scr_meta_get_stat(&c->file[f]->meta, &st) == SCR_OK)
         rc = scr_fd_set_attr(env->sys, fd, &st, path, err);
-    int closed = scr_close(env->sys, &fd, path, rc == SCR_OK ? err : NULL);
-    return rc == SCR_OK ? closed : rc;
+    return scr_first(rc, scr_close(env->sys, &fd, path, err));
 }
 
 /* --- disk --- */
@@ -471,8 +470,7 @@ int scr_redfile_write(const struct scr_env *env, const char *path,
     int rc = scr_open(env->sys, path, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600, &fd, err);
     if (rc == SCR_OK)
         rc = scr_pwrite_all(env->sys, fd, header->p, header->len, 0, path, err);
-    int closed = scr_close(env->sys, &fd, path, err);
-    return rc != SCR_OK ? rc : closed;
+    return scr_first(rc, scr_close(env->sys, &fd, path, err));
 }
 
 /* The size a hash file claims, from its first bytes (scr_hashfile(5)): all a reader
@@ -517,8 +515,7 @@ static int load_header(const struct scr_env *env, const char *path, void **buf,
         rc = scr_no_memory(err);
     if (rc == SCR_OK)
         rc = scr_pread_all(env->sys, fd, *buf, (size_t)*size, 0, path, err);
-    int closed = scr_close(env->sys, &fd, path, err);
-    return rc != SCR_OK ? rc : closed;
+    return scr_first(rc, scr_close(env->sys, &fd, path, err));
 }
 
 /* j of PARTNER (1), PARTNER2 …; 0: another key. */

@@ -279,10 +279,8 @@ int scr_many_run_unless(struct scr_many_task *task, size_t n, size_t width,
         rc = go_on(&m, err);
     } while (rc == SCR_OK && (m.running > 0 || m.next < n));
     put_down(&m);
-    for (size_t i = 0; i < n; i++) {
-        int one = hand_over(&task[i], err);
-        rc = rc == SCR_OK ? one : rc;
-    }
+    for (size_t i = 0; i < n; i++)
+        rc = scr_first(rc, hand_over(&task[i], err));
     free(m.fds);
     return rc;
 }

@@ -416,10 +416,9 @@ static int take_ranks(struct job *j, struct scr_err *err)
         if (rc == SCR_OK)
             rc = take_rank(j, e, err);
     /* What was copied before an error is listed too: it need not be copied again. */
-    int listed = j->done->n > 0 && !j->unwanted
-                     ? list_taken(j, rc == SCR_OK ? err : NULL)
-                     : SCR_OK;
-    return rc == SCR_OK ? listed : rc;
+    return scr_first(rc, j->done->n > 0 && !j->unwanted
+                             ? list_taken(j, rc == SCR_OK ? err : NULL)
+                             : SCR_OK);
 }
 
 /* --- the node --- */

@@ -133,10 +133,8 @@ static int sweep_dirs(struct scr_sweep *s, const struct scr_table *dirs,
                       struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (SCR_EACH(struct dir, d, dirs)) {
-        int one = sweep_dir(s, d, rc == SCR_OK ? err : NULL);
-        rc = rc == SCR_OK ? one : rc;
-    }
+    for (SCR_EACH(struct dir, d, dirs))
+        rc = scr_first(rc, sweep_dir(s, d, rc == SCR_OK ? err : NULL));
     return rc;
 }
 

@@ -239,8 +239,8 @@ static int remove_aside_files(const struct scr_aside *a, int rank, int64_t creat
             continue; /* on the prefix */
         int one = scr_file_remove(a->env->sys, path, rc == SCR_OK ? err : NULL);
         if (one == SCR_OK)
-            prune(a, path);
-        rc = rc == SCR_OK ? one : rc;
+            scr_cache_prune(a->env, path, a->id);
+        rc = scr_first(rc, one);
     }
     return rc;
 }

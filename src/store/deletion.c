@@ -135,10 +135,8 @@ int scr_deletion_files(const struct scr_env *env, const struct scr_prefix *p,
 {
     int rc = SCR_OK;
     struct deletion d = { env, p, log, SCR_TABLE_OF(struct looked) };
-    for (SCR_EACH(const struct scr_item, f, paths)) {
-        int one = delete_file(&d, f->name, rc == SCR_OK ? err : NULL);
-        rc = rc == SCR_OK ? one : rc;
-    }
+    for (SCR_EACH(const struct scr_item, f, paths))
+        rc = scr_first(rc, delete_file(&d, f->name, rc == SCR_OK ? err : NULL));
     scr_table_fini(&d.looked_at);
     return rc;
 }

@@ -24,8 +24,7 @@ static int blank(const struct scr_env *env, const char *path, struct scr_err *er
     int rc = scr_open(env->sys, path, O_WRONLY | O_NOFOLLOW, 0, &fd, err);
     if (rc == SCR_OK)
         rc = scr_pwrite_all(env->sys, fd, zeros, sizeof zeros, 0, path, err);
-    int closed = scr_close(env->sys, &fd, path, rc == SCR_OK ? err : NULL);
-    return rc == SCR_OK ? closed : rc;
+    return scr_first(rc, scr_close(env->sys, &fd, path, err));
 }
 
 int scr_spare_keep(const struct scr_env *env, const char *path, const char *cache,

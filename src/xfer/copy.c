@@ -227,8 +227,7 @@ int scr_copy_sync(const struct scr_sys *sys, const struct scr_copy *job,
     if (file->fd < 0)
         return SCR_OK;
     int rc = job->sync ? scr_fsync(sys, file->fd, file->tmp, err) : SCR_OK;
-    int closed = scr_close(sys, &file->fd, file->tmp, rc == SCR_OK ? err : NULL);
-    rc = rc == SCR_OK ? closed : rc;
+    rc = scr_first(rc, scr_close(sys, &file->fd, file->tmp, err));
     if (rc != SCR_OK)
         scr_copy_abandon(sys, file);
     return rc;

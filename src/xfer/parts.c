@@ -69,7 +69,7 @@ int scr_parts_remove(const struct scr_sys *sys, const char *dir,
             continue;
         int one = remove_part(sys, dir, base[i], rc == SCR_OK ? err : NULL);
         *n += one == SCR_OK;
-        rc = rc == SCR_OK ? one : rc;
+        rc = scr_first(rc, one);
     }
     scr_names_free(base, all);
     scr_table_fini(&stems);

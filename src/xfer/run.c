@@ -315,7 +315,7 @@ static int commit(struct scr_xfer *x, const struct scr_sys *sys, struct batch *b
     }
     for (size_t i = *landed; i < written; i++)
         scr_copy_abandon(sys, &b->open[i]);
-    return rc == SCR_OK ? rc2 : rc;
+    return scr_first(rc, rc2);
 }
 
 static void end_batch(struct scr_xfer *x, struct batch *b, double commit_secs)
@@ -338,8 +338,7 @@ static int run_batch(struct scr_xfer *x, const struct scr_sys *sys, struct batch
         if ((rc = write_one(x, sys, b, written, err)) == SCR_OK)
             written++;
     double start = scr_now_mono();
-    int committed = commit(x, sys, b, written, &landed, err);
-    rc = rc == SCR_OK ? committed : rc;
+    rc = scr_first(rc, commit(x, sys, b, written, &landed, err));
     end_batch(x, b, scr_now_mono() - start);
     b->n = x->o.hold ? 0 : landed;
     landed = b->n;
