@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/path.h"
 #include "base/str.h"
 #include "core/ctx.h"
 #include "par/owners.h"

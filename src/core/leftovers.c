@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/path.h"
-#include "base/str.h"
 #include "core/ctx.h"
 #include "par/lists.h"
 #include "scav/sweep.h"

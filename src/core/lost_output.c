@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 #include "core/ctx.h"
-#include "fmt/state.h"
 
 /* One that is kept for the next start, or for a different number of ranks, is not lost.
  */

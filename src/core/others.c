@@ -10,7 +10,6 @@
 #include <sys/stat.h>
 
 #include "base/io.h"
-#include "base/str.h"
 #include "core/ctx.h"
 
 int scr_restart_add_other(struct scr_restart *r, const char *dest, const char *path)

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/str.h"
 #include "base/units.h"
 #include "core/ctx.h"
 #include "rm/rm.h"

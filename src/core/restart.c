@@ -8,7 +8,6 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "core/ctx.h"
-#include "par/distribute.h"
 
 void scr_restart_fini(struct scr_restart *r)
 {

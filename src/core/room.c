@@ -2,7 +2,6 @@
 /* Room in cache for the next checkpoint: which leave, what stays all the same. */
 #include <string.h>
 
-#include "base/str.h"
 #include "base/units.h"
 #include "core/ctx.h"
 

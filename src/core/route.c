@@ -8,7 +8,6 @@
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "core/ctx.h"
 
 /* Copies a result into the caller's buffer; what does not fit is an error, never cut.

@@ -8,7 +8,6 @@
  * rank may have what they tell of a rank that moved. So each rank's entry of the
  * filemap lies beside the files too, as .scr/<rank>.scrfilemap, and a start goes by
  * that (invariant C6). */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,7 +17,6 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "core/ctx.h"
-#include "par/distribute.h"
 #include "par/lists.h"
 
 /* --- route --- */

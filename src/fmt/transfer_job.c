@@ -4,7 +4,6 @@
 
 #include <string.h>
 
-#include "base/path.h"
 #include "fmt/meta.h"
 #include "fmt/transfer.h"
 

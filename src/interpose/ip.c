@@ -11,7 +11,6 @@
 
 #include "base/log.h"
 #include "base/str.h"
-#include "scr.h"
 
 struct scr_ip scr_ip = { .lock = PTHREAD_MUTEX_INITIALIZER };
 _Thread_local int scr_ip_inside __attribute__((tls_model("initial-exec")));

@@ -7,8 +7,6 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "fmt/dataset.h"
-#include "fmt/state.h"
 #include "par/flush.h"
 #include "par/plain.h"
 #include "par/rank2file.h"

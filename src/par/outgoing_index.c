@@ -7,7 +7,6 @@
 
 #include "base/dir.h"
 #include "base/io.h"
-#include "base/path.h"
 #include "base/str.h"
 #include "fmt/dataset.h"
 #include "par/lists.h"

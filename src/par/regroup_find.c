@@ -6,7 +6,6 @@
 
 #include "base/path.h"
 #include "base/str.h"
-#include "par/redset.h"
 #include "par/regrouping.h"
 #include "par/restoring.h"
 #include "par/verify.h"

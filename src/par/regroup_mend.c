@@ -4,10 +4,8 @@
 #include <stdlib.h>
 
 #include "base/dir.h"
-#include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "par/redset.h"
 #include "par/regrouping.h"
 #include "par/restoring.h"
 #include "par/turns.h"

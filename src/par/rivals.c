@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "base/io.h"
-#include "base/path.h"
 #include "base/str.h"
 #include "fmt/dataset.h"
 #include "par/restoring.h"

@@ -9,7 +9,6 @@
 #include "base/str.h"
 #include "red/serial.h"
 #include "store/prefix.h"
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 

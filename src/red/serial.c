@@ -2,7 +2,6 @@
 /* The row plans run in one process. */
 #include "red/serial.h"
 
-#include "base/str.h"
 #include <stdlib.h>
 
 enum {

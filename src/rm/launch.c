@@ -2,7 +2,6 @@
 /* Launchers: the table, finding one, and reading the options of a command line. */
 #include "rm/launch.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

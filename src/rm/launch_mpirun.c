@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* mpirun of Open MPI, and that of MPICH and its relatives, whose process manager is
  * called Hydra: both take the nodes to run on with the option --host or -hosts. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,13 +2,11 @@
 /* Tests that find the nodes that cannot be used. */
 #include "rm/nodetest.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/str.h"
-#include "base/strv.h"
 #include "base/units.h"
 #include "rm/many.h"
 #include "rm/remote.h"

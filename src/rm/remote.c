@@ -2,7 +2,6 @@
 /* Running one command on many nodes at once: the table, and what its rows share. */
 #include "rm/remote.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>

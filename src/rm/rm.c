@@ -3,7 +3,6 @@
 #include "rm/rm.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,6 @@
 
 #include "base/cwd.h"
 #include "base/io.h"
-#include "base/path.h"
 #include "base/units.h"
 #include "rm/many.h"
 #include "rm/rm_impl.h"

@@ -16,7 +16,6 @@
 #include "base/str.h"
 #include "cfg/desc.h"
 #include "ec/ec.h"
-#include "red/redfile.h"
 #include "scav/stage.h"
 #include "xfer/copy.h"
 

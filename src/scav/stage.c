@@ -7,7 +7,6 @@
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "scav/move.h"
 #include "store/demote.h"
 #include "store/paths.h"

@@ -2,7 +2,6 @@
 /* The control directory: filemaps and the journal of routed files. */
 #include "store/cntl.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -6,7 +6,6 @@
 
 #include "base/io.h"
 #include "base/str.h"
-#include "store/names.h"
 
 enum {
     WAIT_MS = 30000, /* leftovers are removed in less, a dying process is gone */

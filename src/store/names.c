@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/dir.h"
-#include "base/path.h"
 #include "base/str.h"
 
 #define PREFIX "scr.dataset."

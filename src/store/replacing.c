@@ -9,7 +9,6 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "store/arrival.h"
 #include "store/demote.h"
 #include "store/paths.h"
 #include "store/replaced.h"

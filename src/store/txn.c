@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/io.h"
-#include "base/path.h"
 #include "base/str.h"
 
 enum {
