@@ -228,11 +228,6 @@ int scr_dir_sync_parent(const struct scr_sys *sys, const char *path,
 
 /* --- listing --- */
 
-static int by_bytes(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 void scr_names_free(char **names, size_t n)
 {
     int saved = errno;
@@ -293,7 +288,7 @@ static int list_fd(const struct scr_sys *sys, int fd, const char *path,
     if (cause != 0)
         return scr_fail(err, SCR_E_IO, cause, "list directory %s", path);
     if (all->n > 1)
-        qsort(all->name, all->n, sizeof all->name[0], by_bytes);
+        qsort(all->name, all->n, sizeof all->name[0], scr_by_text);
     return SCR_OK;
 }
 

@@ -369,12 +369,6 @@ int scr_hash_equal(const scr_hash *a, const scr_hash *b)
     return 1;
 }
 
-static int cmp_ints(const void *a, const void *b)
-{
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
 int scr_hash_list_int(const scr_hash *h, int **vals, size_t *n)
 {
     *vals = NULL;
@@ -391,7 +385,7 @@ int scr_hash_list_int(const scr_hash *h, int **vals, size_t *n)
         free(list);
         return 1;
     }
-    qsort(list, *n, sizeof *list, cmp_ints);
+    qsort(list, *n, sizeof *list, scr_by_int);
     *vals = list;
     return 1;
 }

@@ -373,11 +373,6 @@ int scr_hostlist_compress(const struct scr_hostlist *list, int sort, char **text
 
 /* --- sets --- */
 
-static int by_bytes(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* The names of a that are in b (keep = 1) or are not (keep = 0). */
 static int filter(const struct scr_hostlist *a, const struct scr_hostlist *b, int keep,
                   struct scr_hostlist *out, struct scr_err *err)
@@ -385,12 +380,12 @@ static int filter(const struct scr_hostlist *a, const struct scr_hostlist *b, in
     struct scr_hostlist list = SCR_HOSTLIST_INIT;
     int rc = SCR_OK;
     *out = list;
-    char **sorted = borrow(b, by_bytes);
+    char **sorted = borrow(b, scr_by_text);
     if (sorted == NULL)
         return scr_no_memory(err);
     for (size_t i = 0; i < a->n && rc == SCR_OK; i++) {
         int found =
-            bsearch(&a->name[i], sorted, b->n, sizeof *sorted, by_bytes) != NULL;
+            bsearch(&a->name[i], sorted, b->n, sizeof *sorted, scr_by_text) != NULL;
         if (found == keep)
             rc = scr_hostlist_add(&list, a->name[i], err);
     }

@@ -160,6 +160,17 @@ void *scr_insert(void *array, size_t at, size_t *n, size_t *room, size_t size)
     return array;
 }
 
+int scr_by_int(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+int scr_by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 /* --- conversions --- */
 
 /* Digits only, at least one, to the end of the string. */

@@ -69,6 +69,10 @@ int scr_parse_hex32(const char *s, uint32_t *out);
 /* 64 bits of a hash of the text (FNV-1a), the same on every machine. */
 uint64_t scr_str_key(const char *s);
 
+/* For qsort and bsearch, of int and of char *. */
+int scr_by_int(const void *a, const void *b);
+int scr_by_text(const void *a, const void *b);
+
 /* Edit distance with transpositions, for "did you mean"; case-insensitive. */
 int scr_edit_distance(const char *a, const char *b);
 

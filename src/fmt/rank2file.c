@@ -640,12 +640,6 @@ static int take_part_of(struct reader *u)
     return part;
 }
 
-static int by_rank(const void *a, const void *b)
-{
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
 /* SCR_OK if no part is there twice, and all are of these ranks; SCR_E_ARG,
  * SCR_E_NOMEM. */
 static int check_parts(const struct scr_rank2file_root *root)
@@ -656,7 +650,7 @@ static int check_parts(const struct scr_rank2file_root *root)
     int ok = 1;
     for (size_t i = 0; i < root->n; i++)
         part[i] = root->part[i];
-    qsort(part, root->n, sizeof *part, by_rank);
+    qsort(part, root->n, sizeof *part, scr_by_int);
     for (size_t i = 0; i < root->n && ok; i++)
         ok =
             part[i] >= 0 && part[i] < root->ranks && (i == 0 || part[i] != part[i - 1]);

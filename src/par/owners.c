@@ -130,11 +130,6 @@ static void note_shared(struct scr_table *shared, const char *path, const char *
     s->ranks = scr_arena_text(&shared->arena, ranks);
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* The names of all dests, sorted, each with its NUL; bad: out of memory. */
 static void list_sorted(const struct owners *o, struct scr_str *all)
 {
@@ -146,7 +141,7 @@ static void list_sorted(const struct owners *o, struct scr_str *all)
     }
     for (SCR_EACH(struct scr_item, e, o->dests))
         name[n++] = e->name;
-    qsort(name, n, sizeof *name, by_name);
+    qsort(name, n, sizeof *name, scr_by_text);
     for (size_t i = 0; i < n; i++)
         scr_str_append_n(all, name[i], strlen(name[i]) + 1);
     free(name);

@@ -24,12 +24,6 @@ int scr_dset_id(const char *name)
     return scr_parse_int(name + skip, &id) ? id : -1;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
 int scr_dset_ids(const struct scr_env *env, const char *dir, int **ids, size_t *n,
                  struct scr_err *err)
 {
@@ -52,6 +46,6 @@ int scr_dset_ids(const struct scr_env *env, const char *dir, int **ids, size_t *
     scr_names_free(names, nnames);
     if (*ids == NULL)
         return scr_no_memory(err);
-    qsort(*ids, *n, sizeof **ids, by_value);
+    qsort(*ids, *n, sizeof **ids, scr_by_int);
     return SCR_OK;
 }
