@@ -12,15 +12,6 @@ enum {
     FIRST_SLOTS = 32 /* slots of a new index, a power of two */
 };
 
-/* Open addressing with linear probing; removal shifts back, so there are no tombstones.
- * The seed differs from run to run, which keeps prepared files from making all keys
- * collide. */
-struct hash_index {
-    uint64_t seed;
-    size_t mask; /* slots - 1 */
-    scr_hash_elem *slot[];
-};
-
 /* --- index --- */
 
 /* FNV-1a over the seed, then the finaliser of splitmix64 to spread it over the low
@@ -103,20 +94,6 @@ static int index_reserve(scr_hash *h)
     free(old);
     h->index = ix;
     return 1;
-}
-
-size_t scr_hash_lookup_steps(const scr_hash *h)
-{
-    size_t steps = 0, at = 0;
-    for (const scr_hash_elem *e = scr_hash_elem_first(h); e != NULL; e = e->next) {
-        size_t i = h->index == NULL ? 0 : e->code & h->index->mask;
-        steps += h->index == NULL ? ++at : 1;
-        while (h->index != NULL && h->index->slot[i] != e) {
-            i = (i + 1) & h->index->mask;
-            steps++;
-        }
-    }
-    return steps;
 }
 
 /* --- life --- */

@@ -127,10 +127,6 @@ void scr_hash_append(struct scr_str *s, const scr_hash *h);
 int scr_hash_unpack(const void *buf, size_t n, scr_hash *h, size_t *used,
                     struct scr_err *err);
 
-/* --- tests --- */
-/* Elements visited when every key of this one level is looked up once. */
-size_t scr_hash_lookup_steps(const scr_hash *h);
-
 /* --- people --- */
 /* As a tree, two spaces a level after indent; an element whose hash is one empty key
  * prints as "key = value". Control characters are escaped as \xHH. */

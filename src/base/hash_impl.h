@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The inside of a hash, shared by the files hash*.c alone. */
+/* The inside of a hash, shared by the files hash*.c and their test alone. */
 #ifndef SCR_BASE_HASH_IMPL_H
 #define SCR_BASE_HASH_IMPL_H
 
@@ -20,6 +20,15 @@ struct scr_hash {
     struct hash_index *index; /* NULL while there are few keys */
     uint32_t size;
     uint32_t lost; /* an insertion was lost for want of memory */
+};
+
+/* Open addressing with linear probing; removal shifts back, so there are no tombstones.
+ * The seed differs from run to run, which keeps prepared files from making all keys
+ * collide. */
+struct hash_index {
+    uint64_t seed;
+    size_t mask; /* slots - 1 */
+    scr_hash_elem *slot[];
 };
 
 /* The hash under key, made if it is not there; NULL (and h marked) without memory. */
