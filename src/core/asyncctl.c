@@ -120,15 +120,6 @@ static int meets(const struct scr_ctx *ctx, int id, int other)
     return found;
 }
 
-/* Until no flush that meets id is under way: files id brings would be taken for those
- * of the other one, which becomes complete when its last file has arrived. */
-static void wait_for_others_all(struct scr_ctx *ctx, int id)
-{
-    int last = scr_meeting_last_all(ctx, id);
-    if (last >= 0)
-        (void)scr_async_wait_all(ctx, scr_flush_async_id(ctx->async.flush[last]), NULL);
-}
-
 /* 1 if a newer dataset that meets id is on the prefix, or on its way there. */
 static int is_replaced_all(struct scr_ctx *ctx, int id)
 {
@@ -253,13 +244,6 @@ static int launch_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc;
 }
 
-/* A checkpoint that is not tried again any more is made up for by the next. */
-static void owe(struct scr_ctx *ctx, int id)
-{
-    if (scr_cache_kind(ctx, id) & SCR_IS_CKPT)
-        ctx->flush_owed = 1;
-}
-
 static void note_failed(const struct scr_ctx *ctx, int id, int failed, int mend)
 {
     struct scr_held *h = scr_cache_held(ctx, id);
@@ -302,7 +286,11 @@ void scr_async_start_all(struct scr_ctx *ctx, int id)
     struct scr_err why = SCR_ERR_INIT;
     if (scr_async_has(ctx, id))
         return;
-    wait_for_others_all(ctx, id);
+    /* Until no flush that meets id is under way: files id brings would be taken for
+     * those of the other one, which becomes complete when its last file has arrived. */
+    int last = scr_meeting_last_all(ctx, id);
+    if (last >= 0)
+        (void)scr_async_wait_all(ctx, scr_flush_async_id(ctx->async.flush[last]), NULL);
     note_failed(ctx, id, 0, 0);
     int rc = scr_async_let_go_all(ctx, &why);
     if (rc != SCR_OK) {
@@ -386,8 +374,9 @@ void scr_async_stop_all(struct scr_ctx *ctx, int id)
         scr_log(&ctx->log, SCR_LOG_WARN, "%s", why.text);
     why = (struct scr_err)SCR_ERR_INIT;
     const struct scr_held *h = scr_cache_held(ctx, id);
-    if (h != NULL && h->failed)
-        owe(ctx, id);
+    /* A checkpoint that is not tried again any more is made up for by the next. */
+    if (h != NULL && h->failed && (h->kind & SCR_IS_CKPT) != 0)
+        ctx->flush_owed = 1;
     note_failed(ctx, id, 0, 0);
     if (i < 0)
         return;
@@ -417,14 +406,6 @@ void scr_async_replaced_all(struct scr_ctx *ctx)
             note_failed(ctx, id, 0, 0);
 }
 
-/* Somebody has completed what we believed to have failed. */
-static void note_done_all(struct scr_ctx *ctx, int id)
-{
-    note_failed(ctx, id, 0, 0);
-    scr_flush_mark(ctx, id, SCR_LOC_PFS, 0);
-    let_output_go_all(ctx, id);
-}
-
 /* What cannot be rebuilt is told, and the flush says what it lacks. */
 static void start_again_all(struct scr_ctx *ctx, int id)
 {
@@ -438,12 +419,15 @@ static void start_again_all(struct scr_ctx *ctx, int id)
 void scr_async_retry_all(struct scr_ctx *ctx)
 {
     for (int id = 0; (id = next_failed(ctx, id)) > 0;)
-        if (!scr_cache_is_ready(ctx, id) || is_replaced_all(ctx, id))
+        if (!scr_cache_is_ready(ctx, id) || is_replaced_all(ctx, id)) {
             note_failed(ctx, id, 0, 0);
-        else if (scr_flush_is_done_all(ctx, id))
-            note_done_all(ctx, id);
-        else
+        } else if (scr_flush_is_done_all(ctx, id)) { /* completed by somebody else */
+            note_failed(ctx, id, 0, 0);
+            scr_flush_mark(ctx, id, SCR_LOC_PFS, 0);
+            let_output_go_all(ctx, id);
+        } else {
             start_again_all(ctx, id);
+        }
 }
 
 void scr_async_adopt_all(struct scr_ctx *ctx)

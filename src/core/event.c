@@ -4,15 +4,6 @@
 #include "core/ctx.h"
 #include "store/eventlog.h"
 
-/* 0 is "not given" to our callers, -1 to the format. */
-static void leave_out(struct scr_event *e)
-{
-    e->dset = e->dset > 0 ? e->dset : -1;
-    e->bytes = e->bytes > 0 ? e->bytes : -1;
-    e->files = e->files > 0 ? e->files : -1;
-    e->secs = e->secs > 0 ? e->secs : -1;
-}
-
 void scr_event_note(struct scr_ctx *ctx, struct scr_event e)
 {
     const struct scr_params *prm = &ctx->prm;
@@ -24,7 +15,11 @@ void scr_event_note(struct scr_ctx *ctx, struct scr_event e)
     struct scr_err err = SCR_ERR_INIT;
     if (!ctx->prm.log_enable || ctx->world.rank != 0 || ctx->log_failed)
         return;
-    leave_out(&e);
+    /* 0 is "not given" to our callers, -1 to the format. */
+    e.dset = e.dset > 0 ? e.dset : -1;
+    e.bytes = e.bytes > 0 ? e.bytes : -1;
+    e.files = e.files > 0 ? e.files : -1;
+    e.secs = e.secs > 0 ? e.secs : -1;
     e.host = ctx->node_name;
     e.jobid = ctx->prm.job_id;
     if (scr_eventlog_write(&ctx->env, &ctx->prefix, &e, &to, &err) == SCR_OK)

@@ -35,11 +35,6 @@ int scr_cache_dests(const struct scr_ctx *ctx, int id, struct scr_table *dests)
     return ok;
 }
 
-static int is_same_name(const struct scr_ctx *ctx, int a, int b)
-{
-    return strcmp(scr_cache_name_of(ctx, a), scr_cache_name_of(ctx, b)) == 0;
-}
-
 /* Tells the keepers of this rank's paths of id: "<what>/<path>". */
 static int tell(const struct scr_ctx *ctx, int id, int what, struct scr_parcels *send)
 {
@@ -111,7 +106,8 @@ int scr_meeting_last_all(struct scr_ctx *ctx, int id)
     rc = scr_parcels_exchange_all(&ctx->world, rc, &send, &recv, NULL);
     int last = rc == SCR_OK ? last_that_meets(&recv, s->n) : s->n - 1;
     for (int i = last + 1; i < s->n; i++)
-        if (is_same_name(ctx, scr_flush_async_id(s->flush[i]), id))
+        if (strcmp(scr_cache_name_of(ctx, scr_flush_async_id(s->flush[i])),
+                   scr_cache_name_of(ctx, id)) == 0)
             last = i;
     scr_parcels_free(&send);
     scr_parcels_free(&recv);

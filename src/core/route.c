@@ -36,11 +36,6 @@ static char *below_prefix(const struct scr_ctx *ctx, const char *full, int *outs
     return dest;
 }
 
-static int is_reserved(const char *dest)
-{
-    return strcmp(dest, ".") == 0 || scr_prefix_is_own(dest);
-}
-
 /* name as the application gave it -> path below the prefix, malloc'd. */
 static int dest_of(const struct scr_ctx *ctx, const char *name, char **dest,
                    struct scr_err *err)
@@ -61,7 +56,7 @@ static int dest_of(const struct scr_ctx *ctx, const char *name, char **dest,
                       full, ctx->prefix.path);
     else if (*dest == NULL)
         rc = scr_no_memory(err);
-    else if (is_reserved(*dest))
+    else if (strcmp(*dest, ".") == 0 || scr_prefix_is_own(*dest))
         rc = scr_fail(err, SCR_E_OUTSIDE, 0, "SCR_Route_file: %s is reserved for SCR",
                       full);
     free(full);

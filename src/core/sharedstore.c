@@ -142,17 +142,12 @@ int scr_shared_read(const struct scr_ctx *ctx, const char *cache, int id, int ra
 
 /* --- start --- */
 
-static int has_entry(const struct scr_ctx *ctx, int id, int rank)
-{
-    return scr_hash_get_val(scr_filemap_get_desc(ctx->map, id, rank), "STORE") != NULL;
-}
-
 /* The entry of a rank, unless a control directory had it. */
 static int adopt_rank(struct scr_ctx *ctx, const char *cache, int id, int rank,
                       struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    if (has_entry(ctx, id, rank))
+    if (scr_hash_get_val(scr_filemap_get_desc(ctx->map, id, rank), "STORE") != NULL)
         return SCR_OK;
     char *path = copy_path(cache, id, rank);
     if (path == NULL)

@@ -48,12 +48,6 @@ uint64_t scr_space_left(const struct scr_ctx *ctx, const struct scr_reddesc *red
 
 /* --- the next checkpoint --- */
 
-static int is_redundancy(const scr_meta *meta)
-{
-    enum scr_scheme s;
-    return scr_scheme_parse(scr_meta_text(meta, SCR_META_TYPE), &s);
-}
-
 /* Bytes of this rank's own files of id, without redundancy. */
 static uint64_t data_of(const struct scr_ctx *ctx, int id)
 {
@@ -61,7 +55,9 @@ static uint64_t data_of(const struct scr_ctx *ctx, int id)
     uint64_t sum = 0;
     for (SCR_FILES(f, ctx->map, id, me)) {
         const scr_meta *meta = scr_file_meta(f);
-        sum += is_redundancy(meta) ? 0 : size_in_map(meta);
+        enum scr_scheme s;
+        int is_red = scr_scheme_parse(scr_meta_text(meta, SCR_META_TYPE), &s);
+        sum += is_red ? 0 : size_in_map(meta);
     }
     return sum;
 }

@@ -23,11 +23,6 @@ struct weaken {
     int64_t fewer[2]; /* ranks in sets of least and least + 1 that survive fewer */
 };
 
-static int asked_failures(const struct scr_reddesc *red)
-{
-    return red->scheme == SCR_SCHEME_XOR ? 1 : red->set_failures;
-}
-
 /* Whether this rank's set, of n members, cannot survive as many as asked for. */
 static int is_fewer(const struct weaken *w, int n)
 {
@@ -57,15 +52,6 @@ static int is_first_of_group(const struct scr_ctx *ctx, const struct scr_reddesc
     return 1;
 }
 
-static void say_one_group(const struct weaken *w)
-{
-    if (is_first_of_group(w->ctx, w->red))
-        scr_log(&w->ctx->log, SCR_LOG_WARN,
-                "all ranks are in one %s group: no redundancy scheme can protect them, "
-                "checkpoints are cached as SINGLE and do not survive its loss",
-                w->red->group);
-}
-
 /* Without partners are ranks of the largest group: it is more than half of the job. */
 static int say_alone_all(const struct weaken *w, const char *value, struct scr_err *err)
 {
@@ -91,7 +77,12 @@ static int report_alone_all(const struct weaken *w, const char *value,
     if (w->alone == 0)
         return SCR_OK;
     if (w->largest == w->ranks) {
-        say_one_group(w);
+        if (is_first_of_group(w->ctx, w->red))
+            scr_log(
+                &w->ctx->log, SCR_LOG_WARN,
+                "all ranks are in one %s group: no redundancy scheme can protect "
+                "them, checkpoints are cached as SINGLE and do not survive its loss",
+                w->red->group);
         return SCR_OK;
     }
     if (w->alone < w->ranks)
@@ -150,7 +141,7 @@ int scr_weaken_report_all(const struct scr_ctx *ctx, const struct scr_reddesc *r
         return SCR_OK;
     w.scheme = scr_scheme_name(red->scheme);
     w.ranks = ctx->world.size;
-    w.failures = asked_failures(red);
+    w.failures = red->scheme == SCR_SCHEME_XOR ? 1 : red->set_failures;
     if (cut->has_alone || cut->least - 1 < w.failures)
         count_all(&w);
     report_size(&w);
