@@ -195,15 +195,6 @@ static int fetch_files(void *arg, struct scr_err *err)
     return rc;
 }
 
-/* All files are there. */
-static int enter_files(struct fetch *f, struct scr_err *err)
-{
-    int rank = f->world->rank;
-    scr_filemap_remove_file(f->map, f->id, rank, f->tmp);
-    scr_filemap_set_expected_files(f->map, f->id, rank, (int)f->n);
-    return scr_filemap_ok(f->map) ? SCR_OK : scr_no_memory(err);
-}
-
 /* Agrees, and sums up what was copied. */
 static int count_bytes_all(const struct fetch *f, int rc, uint64_t *bytes,
                            struct scr_err *err)
@@ -304,7 +295,11 @@ int scr_fetch_all(const struct scr_env *env, const struct scr_comm *world,
         rc = scr_agree_all(world, announce(&f, dset, err), err);
     if (rc == SCR_OK) {
         rc = take_turns_all(&f, fetch_files, err);
-        rc = rc == SCR_OK ? enter_files(&f, err) : rc;
+        if (rc == SCR_OK) { /* all files are there */
+            scr_filemap_remove_file(map, id, world->rank, f.tmp);
+            scr_filemap_set_expected_files(map, id, world->rank, (int)f.n);
+            rc = scr_filemap_ok(map) ? SCR_OK : scr_no_memory(err);
+        }
         rc = count_bytes_all(&f, rc, bytes, err);
     }
     scr_rank2file_fini(&list);
@@ -327,30 +322,17 @@ static int verify_there(const struct fetch *f, const struct scr_listed *is, int 
     return rc;
 }
 
-/* A compressed one is read where it is unpacked. */
-static int prepare_there(const struct fetch *f, const struct scr_listed *is,
-                         struct scr_err *err)
-{
-    return is->is_packed
-               ? scr_plain_make(f->env, f->prefix, f->id, f->world->rank, is, err)
-               : verify_there(f, is, f->o->crc, err);
-}
-
-/* Of a dataset that is not read after all nothing stays. */
-static void forget_unpacked(const struct fetch *f)
-{
-    for (size_t i = 0; i < f->n; i++)
-        if (f->file[i].is->is_packed)
-            scr_plain_remove(f->env, f->prefix, f->id, f->file[i].is->item.name);
-}
-
 static int verify_files(void *arg, struct scr_err *err)
 {
     struct fetch *f = arg;
     int rc = SCR_OK;
     for (size_t i = 0; i < f->n && rc == SCR_OK; i++) {
-        rc = prepare_there(f, f->file[i].is, err);
-        f->bytes += f->file[i].is->size;
+        const struct scr_listed *is = f->file[i].is;
+        /* A compressed one is read where it is unpacked. */
+        rc = is->is_packed
+                 ? scr_plain_make(f->env, f->prefix, f->id, f->world->rank, is, err)
+                 : verify_there(f, is, f->o->crc, err);
+        f->bytes += is->size;
     }
     return rc;
 }
@@ -369,8 +351,10 @@ int scr_fetch_in_place_all(const struct scr_env *env, const struct scr_comm *wor
     if (rc == SCR_OK) {
         rc = take_turns_all(&f, verify_files, err);
         rc = count_bytes_all(&f, rc, bytes, err);
-        if (rc != SCR_OK)
-            forget_unpacked(&f);
+        /* Of a dataset that is not read after all nothing stays. */
+        for (size_t i = 0; i < f.n && rc != SCR_OK; i++)
+            if (f.file[i].is->is_packed)
+                scr_plain_remove(env, prefix, id, f.file[i].is->item.name);
     }
     free(f.file);
     return rc;

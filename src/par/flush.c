@@ -43,11 +43,6 @@ static int place_files(void *arg, struct scr_err *err)
     return scr_xfer_place(((struct sync *)arg)->x, err);
 }
 
-static int take_turns_all(struct sync *s, scr_turn_work work, struct scr_err *err)
-{
-    return scr_take_turns_all(s->f.world, s->f.o->width, s->f.n > 0, work, s, err);
-}
-
 /* --- the record --- */
 
 static int complete(const struct scr_outgoing *f, uint64_t bytes, uint64_t files,
@@ -87,7 +82,7 @@ static int copy_all(struct sync *s, struct scr_err *err)
     int rc = scr_outgoing_record_all(f, SCR_OK, err);
     if (rc != SCR_OK)
         return rc;
-    rc = take_turns_all(s, copy_files, err);
+    rc = scr_take_turns_all(f->world, f->o->width, f->n > 0, copy_files, s, err);
     struct scr_vote v = { .sum = { (uint64_t)f->changed } };
     rc = scr_vote_all(f->world, rc, &v, err);
     return rc == SCR_OK && v.sum[0] > 0 ? scr_outgoing_record_all(f, rc, err) : rc;

@@ -222,14 +222,6 @@ static int prepare_all(struct scr_flush_async *a, struct scr_outgoing *f,
     return rc == SCR_OK ? plan_all(a, f, record_landed(a, f, err), nranks, err) : rc;
 }
 
-static uint64_t bytes_to_copy(const struct scr_outgoing *f)
-{
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < f->n; i++)
-        bytes += f->file[i].xfer.whole ? 0 : f->file[i].xfer.size;
-    return bytes;
-}
-
 /* How many copy, processes that have files, or nodes whose transfer process has some;
  * and how fast this one may: by its share of the bytes, or that of its node, so that
  * all end at the same time and the whole of bw is used until then; if not all may copy
@@ -237,8 +229,10 @@ static uint64_t bytes_to_copy(const struct scr_outgoing *f)
 static double share_all(const struct scr_flush_async *a, const struct scr_outgoing *f,
                         double bw, uint64_t *movers, int *width)
 {
-    uint64_t mine[] = { f->n > 0, bytes_to_copy(f) };
+    uint64_t mine[] = { f->n > 0, 0 };
     int daemon = scr_mover_is_daemon(a->mover);
+    for (size_t i = 0; i < f->n; i++)
+        mine[1] += f->file[i].xfer.whole ? 0 : f->file[i].xfer.size;
     if (daemon)
         scr_sums_all(a->of_node, mine, 2);
     int counts = !daemon || a->node == a->rank; /* once a node */

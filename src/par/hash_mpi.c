@@ -272,12 +272,6 @@ struct post {
     struct scr_parcels *recv;
 };
 
-static int post_room(struct post *p, size_t n, struct scr_err *err)
-{
-    p->letter = scr_calloc(n, sizeof *p->letter);
-    return p->letter != NULL ? SCR_OK : scr_no_memory(err);
-}
-
 /* Sends a letter to another rank, one that says so if it was not made, and takes it
  * over. rc: of this rank until now. */
 static int post_one(struct post *p, const struct scr_comm *c, int to, struct letter *l,
@@ -434,8 +428,8 @@ int scr_parcels_exchange_all(const struct scr_comm *c, int rc,
                              struct scr_err *err)
 {
     struct post p = { .recv = recv };
-    if (rc == SCR_OK)
-        rc = post_room(&p, send->n, err);
+    if (rc == SCR_OK && (p.letter = scr_calloc(send->n, sizeof *p.letter)) == NULL)
+        rc = scr_no_memory(err);
     for (size_t i = 0; p.letter != NULL && i < send->n; i++) {
         struct letter l;
         const struct scr_parcel *o = &send->of[i];

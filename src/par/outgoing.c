@@ -113,14 +113,6 @@ static int list_ranks(struct scr_outgoing *f, const scr_filemap *map,
     return rc;
 }
 
-static int collect(struct scr_outgoing *f, const scr_filemap *map, struct scr_err *err)
-{
-    int rc = list_ranks(f, map, err);
-    for (size_t i = 0; i < f->ranks.n && rc == SCR_OK; i++)
-        rc = collect_rank(f, map, f->ranks.id[i], err);
-    return rc;
-}
-
 /* --- claims: each path is looked after by one rank, chosen by its hash --- */
 
 /* What a path is claimed to be: the first character of a text. */
@@ -336,7 +328,9 @@ int scr_outgoing_collect_all(struct scr_outgoing *f, const scr_filemap *map,
     if (rc == SCR_OK && f->world->rank == 0)
         rc = scr_outgoing_note_complete(f, err);
     if (rc == SCR_OK)
-        rc = collect(f, map, err);
+        rc = list_ranks(f, map, err);
+    for (size_t i = 0; i < f->ranks.n && rc == SCR_OK; i++)
+        rc = collect_rank(f, map, f->ranks.id[i], err);
     return claim_all(f, rc, err);
 }
 

@@ -63,11 +63,6 @@ static int is_known(const struct scr_outgoing *f, const struct scr_xfer_file *x)
     return x->has_size && (x->has_crc || !f->o->crc);
 }
 
-static void mark_plain(const struct scr_outgoing *f, struct scr_xfer_file *x)
-{
-    x->whole = is_known(f, x) && is_same(f, x->dst, x->size, &x->attr);
-}
-
 static void mark_packed(const struct scr_outgoing *f, struct scr_xfer_file *x,
                         const struct scr_packed *is)
 {
@@ -112,10 +107,11 @@ static void mark_landed(struct scr_outgoing *f, const struct scr_parcels *recv)
         const struct record *r = scr_table_find(&by_path, f->file[i].dest);
         if (r == NULL)
             continue;
+        struct scr_xfer_file *x = &f->file[i].xfer;
         if (scr_arrival_packed_parse(r->text, &stamp, &is, &path))
-            mark_packed(f, &f->file[i].xfer, &is);
+            mark_packed(f, x, &is);
         else
-            mark_plain(f, &f->file[i].xfer);
+            x->whole = is_known(f, x) && is_same(f, x->dst, x->size, &x->attr);
     }
     scr_table_fini(&by_path);
 }

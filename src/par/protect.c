@@ -13,14 +13,6 @@
 
 /* --- this rank's files --- */
 
-/* Redundancy files have the name of their scheme as type; everything else is protected.
- */
-static int is_application_file(const scr_meta *meta)
-{
-    enum scr_scheme s;
-    return !scr_scheme_parse(scr_meta_text(meta, SCR_META_TYPE), &s);
-}
-
 /* meta gets FILE, the name below the rank's directory: what a rebuild elsewhere goes
  * by. */
 static int name_file(const struct scr_redset *r, const char *path, scr_meta *meta,
@@ -68,7 +60,10 @@ static int take_files(struct scr_redset *r, const scr_filemap *map, struct scr_e
         return scr_no_memory(err);
     for (struct scr_file *f = scr_filemap_first_file(map, r->id, me); f && rc == SCR_OK;
          f = scr_file_next(f)) {
-        if (!is_application_file(scr_file_meta(f)))
+        enum scr_scheme s;
+        /* Redundancy files have the name of their scheme as type; everything else is
+         * protected. */
+        if (scr_scheme_parse(scr_meta_text(scr_file_meta(f), SCR_META_TYPE), &s))
             continue;
         rc = take_file(r, f, err);
         r->nfiles++;

@@ -45,14 +45,6 @@ static int play_rank(struct scr_regrouping *g, int r, struct scr_err *err)
     return scr_filemap_ok(g->play) ? SCR_OK : scr_no_memory(err);
 }
 
-static int play_all(struct scr_regrouping *g, struct scr_err *err)
-{
-    int rc = SCR_OK;
-    for (size_t i = 0; i < g->to_play.n && rc == SCR_OK; i++)
-        rc = play_rank(g, g->to_play.id[i], err);
-    return scr_agree_all(g->world, rc, err);
-}
-
 static int flush_all(struct scr_regrouping *g, uint64_t *bytes, struct scr_err *err)
 {
     struct scr_copy_opts o = *g->o;
@@ -101,8 +93,11 @@ static int run_all(struct scr_regrouping *g, struct scr_regroup_report *rep,
     int rc = scr_check_one_dataset_all(g->world, g->map, g->id, err);
     if (rc == SCR_OK)
         rc = scr_regroup_find_all(g, &lost, err);
-    if (rc == SCR_OK)
-        rc = play_all(g, err);
+    if (rc == SCR_OK) {
+        for (size_t i = 0; i < g->to_play.n && rc == SCR_OK; i++)
+            rc = play_rank(g, g->to_play.id[i], err);
+        rc = scr_agree_all(g->world, rc, err);
+    }
     if (rc == SCR_OK && lost)
         rc = scr_regroup_mend_all(g, err);
     if (rc == SCR_OK)

@@ -178,14 +178,6 @@ static int mend_set(struct scr_regrouping *g, const struct scr_judged *set,
     return rc;
 }
 
-static int has_lost_sets(const struct scr_regrouping *g)
-{
-    int lost = 0;
-    for (SCR_EACH(struct scr_judged, set, &g->sets))
-        lost |= scr_setjudge_lost(set) > 0;
-    return lost;
-}
-
 static int mend(void *arg, struct scr_err *err)
 {
     struct scr_regrouping *g = arg;
@@ -207,12 +199,14 @@ static int open_scratch(const struct scr_regrouping *g, struct scr_err *err)
 
 int scr_regroup_mend_all(struct scr_regrouping *g, struct scr_err *err)
 {
-    int rc = g->world->rank == 0 ? open_scratch(g, err) : SCR_OK;
+    int has_lost = 0, rc = g->world->rank == 0 ? open_scratch(g, err) : SCR_OK;
+    for (SCR_EACH(struct scr_judged, set, &g->sets))
+        has_lost |= scr_setjudge_lost(set) > 0;
     rc = scr_agree_all(g->world, rc, err);
     if (rc == SCR_OK)
         rc = scr_in_turns_all(g->world, g->o->width,
                               g->to_ship.n + g->to_ship_red.n > 0, ship, g, err);
     if (rc == SCR_OK)
-        rc = scr_in_turns_all(g->world, g->o->width, has_lost_sets(g), mend, g, err);
+        rc = scr_in_turns_all(g->world, g->o->width, has_lost, mend, g, err);
     return rc;
 }

@@ -125,15 +125,6 @@ static int tell(const struct rivals *v, const scr_filemap *map,
     return scr_setjudge_tell(v->world, &known, &told, send, err);
 }
 
-static int tell_map(const struct rivals *v, const scr_filemap *map,
-                    struct scr_parcels *send, struct scr_err *err)
-{
-    int rc = SCR_OK;
-    for (SCR_ENTRIES(e, map, v->id))
-        rc = rc == SCR_OK ? tell(v, map, e, send, err) : rc;
-    return rc;
-}
-
 /* --- the judges --- */
 
 /* A set whose description cannot be used covers no rank. */
@@ -169,8 +160,9 @@ static int judge_all(struct rivals *v, struct scr_err *err)
 {
     struct scr_parcels send = { 0 }, told = { 0 };
     int rc = SCR_OK;
-    for (int i = 0; i <= v->naside && rc == SCR_OK; i++)
-        rc = tell_map(v, map_at(v, i), &send, err);
+    for (int i = 0; i <= v->naside; i++)
+        for (SCR_ENTRIES(e, map_at(v, i), v->id))
+            rc = rc == SCR_OK ? tell(v, map_at(v, i), e, &send, err) : rc;
     rc = scr_parcels_exchange_all(v->world, rc, &send, &told, err);
     if (rc == SCR_OK)
         rc = scr_agree_all(v->world, judge(v, &told, err), err);

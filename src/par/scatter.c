@@ -137,12 +137,6 @@ static int write_list(const struct scatter *s, struct scr_err *err)
                : SCR_OK;
 }
 
-static int begin(const struct scatter *s, struct scr_err *err)
-{
-    int rc = write_own(s, err);
-    return rc == SCR_OK ? write_list(s, err) : rc;
-}
-
 /* The master reads all and deals it out; each rank writes what it got. */
 static int deal_all(struct scatter *s, struct scr_err *err)
 {
@@ -175,9 +169,10 @@ int scr_scatter_filemaps_all(const struct scr_env *env, const struct scr_comm *w
     };
     enum state state = STATE_OTHER;
     int rc = look_all(&s, &state, err);
-    if (rc == SCR_OK && state == STATE_EMPTY)
-        rc = begin(&s, err);
-    else if (rc == SCR_OK && state == STATE_OTHER)
+    if (rc == SCR_OK && state == STATE_EMPTY) {
+        rc = write_own(&s, err);
+        rc = rc == SCR_OK ? write_list(&s, err) : rc;
+    } else if (rc == SCR_OK && state == STATE_OTHER)
         rc = deal_all(&s, err);
     free(s.local_ranks);
     return scr_agree_all(world, rc, err);
