@@ -174,11 +174,6 @@ static int note(struct job *j, struct item *it, int copied, struct scr_err *err)
     return noted && !noted->arena->lost ? SCR_OK : scr_no_memory(err);
 }
 
-static char *map_path(const struct job *j, int rank)
-{
-    return scr_asprintf("%s/%d.scrfilemap", j->dset_dir, rank);
-}
-
 /* 1 if both filemaps tell of one dataset. */
 static int is_same_dataset(const scr_filemap *a, const scr_filemap *b, int id, int rank)
 {
@@ -219,7 +214,7 @@ static int write_map(const struct job *j, const struct scr_entry *done,
                      struct scr_err *err)
 {
     int id = j->g->id, rank = done->rank;
-    char *path = map_path(j, rank);
+    char *path = scr_asprintf("%s/%d.scrfilemap", j->dset_dir, rank);
     scr_filemap *map = scr_filemap_new();
     scr_filemap_add_rank(map, id, rank);
     if (path != NULL && map != NULL)

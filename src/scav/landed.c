@@ -205,14 +205,6 @@ static int list_rank(struct landed *l, const struct scr_rank_files *of,
     return rc;
 }
 
-static int list_ranks(struct landed *l, struct scr_err *err)
-{
-    int rc = SCR_OK;
-    for (size_t i = 0; i < l->files.n && rc == SCR_OK; i++)
-        rc = list_rank(l, l->files.of[i], err);
-    return rc;
-}
-
 static int take_record(struct landed *l, int node, struct scr_err *err)
 {
     scr_filemap *map = scr_filemap_new();
@@ -291,7 +283,9 @@ static int take_records(struct landed *l, const int *node, size_t n,
         rc = scr_move_sync(&l->m, err);
     if (rc == SCR_OK)
         rc = remove_spent(l, err);
-    return rc == SCR_OK ? list_ranks(l, err) : rc;
+    for (size_t i = 0; i < l->files.n && rc == SCR_OK; i++)
+        rc = list_rank(l, l->files.of[i], err);
+    return rc;
 }
 
 /* Without a list of files nothing is known of what landed: it is copied again. */

@@ -52,14 +52,6 @@ static int copy(const struct scr_move *m, const char *from, const char *to,
     return scr_copy_file(m->env->sys, &job, &got, err);
 }
 
-/* A directory may be a link to another file system. */
-static int copy_over(const struct scr_move *m, const char *from, const char *to,
-                     struct scr_err *err)
-{
-    int rc = copy(m, from, to, err);
-    return rc == SCR_OK ? scr_file_remove(m->env->sys, from, err) : rc;
-}
-
 int scr_move_file(struct scr_move *m, const char *from, const char *to,
                   struct scr_err *err)
 {
@@ -68,9 +60,12 @@ int scr_move_file(struct scr_move *m, const char *from, const char *to,
     if (rc != SCR_OK)
         return rc;
     rc = scr_file_rename(m->env->sys, from, to, &why);
-    if (rc != SCR_OK && why.sys == EXDEV)
-        return copy_over(m, from, to, err);
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+    if (rc == SCR_OK)
+        return rc;
+    if (why.sys != EXDEV) /* a directory may be a link to another file system */
+        return scr_fail(err, rc, 0, "%s", why.text);
+    rc = copy(m, from, to, err);
+    return rc == SCR_OK ? scr_file_remove(m->env->sys, from, err) : rc;
 }
 
 int scr_move_sync(const struct scr_move *m, struct scr_err *err)

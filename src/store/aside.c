@@ -254,13 +254,6 @@ static int drop_any(const struct scr_aside *a, int rank, int64_t created,
     return rc;
 }
 
-static int ranks_of(const scr_filemap *map, int id, int rank)
-{
-    int ranks = 0;
-    (void)scr_hash_get_val_int(scr_filemap_get_desc(map, id, rank), "RANKS", &ranks);
-    return ranks;
-}
-
 int scr_aside_drop(const struct scr_aside *a, int ranks, struct scr_err *err)
 {
     int64_t *created = NULL;
@@ -270,7 +263,9 @@ int scr_aside_drop(const struct scr_aside *a, int ranks, struct scr_err *err)
     for (int i = 0; i < n && rc == SCR_OK; i++) {
         const scr_filemap *aside = scr_filemap_aside(a->map, created[i]);
         const struct scr_entry *e = scr_filemap_first(aside, a->id);
-        int wrote = e ? ranks_of(aside, a->id, e->rank) : 0;
+        int wrote = 0;
+        if (e != NULL)
+            (void)scr_hash_get_val_int(e->desc, "RANKS", &wrote);
         if (e != NULL && (ranks == 0 || wrote == ranks))
             rc = each_rank(a, created[i], drop_any, err);
     }

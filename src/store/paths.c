@@ -112,21 +112,15 @@ int scr_paths_is_complete(const struct scr_env *env, const struct scr_prefix *p,
     return complete;
 }
 
-static int have_common(const struct scr_table *a, const struct scr_table *b)
-{
-    for (SCR_EACH(const struct scr_item, f, a))
-        if (scr_table_find(b, f->name) != NULL)
-            return 1;
-    return 0;
-}
-
 /* *common: 1 if dataset other lists one of the paths. */
 static int lists_one(const struct scr_env *env, const struct scr_prefix *p, int other,
                      const struct scr_table *paths, int *common, struct scr_err *err)
 {
     struct scr_table theirs = SCR_TABLE_OF(struct scr_item);
     int rc = scr_paths_add(env, p, other, &theirs, err);
-    *common = rc == SCR_OK && have_common(paths, &theirs);
+    *common = 0;
+    for (SCR_EACH(const struct scr_item, f, paths))
+        *common = *common || (rc == SCR_OK && scr_table_find(&theirs, f->name) != NULL);
     scr_table_fini(&theirs);
     return rc;
 }

@@ -82,14 +82,6 @@ static int open_replacing(struct replacing *r, struct scr_err *err)
     return rc == SCR_OK && !scr_table_ok(&r->paths) ? scr_no_memory(err) : rc;
 }
 
-static void close_replacing(struct replacing *r)
-{
-    scr_hash_delete(r->dset);
-    scr_rank2file_fini(&r->list);
-    scr_table_fini(&r->paths);
-    scr_table_fini(&r->parts);
-}
-
 /* Calls for each file with its path beside the place, and its place. */
 static int each_file(struct replacing *r,
                      int (*step)(struct replacing *r, const char *waits,
@@ -228,12 +220,6 @@ static int record(const struct replacing *r, struct scr_err *err)
     return rc;
 }
 
-static void remove_parts(const struct replacing *r)
-{
-    for (SCR_EACH(const struct scr_item, d, &r->parts))
-        (void)scr_dir_remove(r->env->sys, d->name, NULL);
-}
-
 int scr_replacing_finish(const struct scr_env *env, const struct scr_prefix *p, int id,
                          uint64_t *files, struct scr_err *err)
 {
@@ -259,10 +245,14 @@ int scr_replacing_finish(const struct scr_env *env, const struct scr_prefix *p, 
     if (rc == SCR_OK)
         rc = scr_replacing_end(env, p, id, err);
     if (rc == SCR_OK) {
-        remove_parts(&r);
+        for (SCR_EACH(const struct scr_item, d, &r.parts))
+            (void)scr_dir_remove(env->sys, d->name, NULL);
         scr_replaced_remove(env, p, id);
     }
     *files = r.paths.n;
-    close_replacing(&r);
+    scr_hash_delete(r.dset);
+    scr_rank2file_fini(&r.list);
+    scr_table_fini(&r.paths);
+    scr_table_fini(&r.parts);
     return rc;
 }

@@ -204,14 +204,6 @@ static void note_packed(struct scr_xfer *x, struct batch *b, size_t i,
     pthread_mutex_unlock(&x->lock);
 }
 
-/* Of one that is stored as it is all time is that of the link: it was read from memory,
- * or is read in any case. */
-static void note_link(struct batch *b, const struct scr_copied *got, double secs)
-{
-    b->link.bytes += (double)(got->packed ? got->stored_size : got->size);
-    b->link.secs += got->packed ? got->link_secs : secs - got->pack_secs;
-}
-
 /* --- a batch --- */
 
 /* File i of the batch into its temporary. */
@@ -245,7 +237,10 @@ static int write_one(struct scr_xfer *x, const struct scr_sys *sys, struct batch
         return rc;
     if (b->job[i].code == SCR_COPY_PACK)
         note_packed(x, b, i, &got);
-    note_link(b, &got, scr_now_mono() - start);
+    /* Of one that is stored as it is all time is that of the link: it was read from
+     * memory, or is read in any case. */
+    b->link.bytes += (double)(got.packed ? got.stored_size : got.size);
+    b->link.secs += got.packed ? got.link_secs : scr_now_mono() - start - got.pack_secs;
     f->size = got.size;
     f->crc = f->has_crc || x->o.want_crc ? got.crc : 0;
     f->has_crc = f->has_crc || x->o.want_crc;
@@ -286,12 +281,6 @@ static int commit_one(const struct scr_sys *sys, struct batch *b, size_t i,
                : rc;
 }
 
-static void hold_one(struct batch *b, size_t i)
-{
-    b->file[i]->tmp = b->open[i].tmp;
-    b->open[i].tmp = NULL;
-}
-
 /* The first `written` files of the batch into place; *landed of them are. Syncs take
  * long: while they last the files may become unwanted, and newer ones get the names. So
  * each is asked for when nothing but its rename is left. */
@@ -303,8 +292,10 @@ static int commit(struct scr_xfer *x, const struct scr_sys *sys, struct batch *b
     while (synced < written && rc == SCR_OK)
         if ((rc = scr_copy_sync(sys, &b->job[synced], &b->open[synced], err)) == SCR_OK)
             synced++;
-    while (x->o.hold && *landed < synced)
-        hold_one(b, (*landed)++);
+    for (; x->o.hold && *landed < synced; ++*landed) {
+        b->file[*landed]->tmp = b->open[*landed].tmp;
+        b->open[*landed].tmp = NULL;
+    }
     while (*landed < synced && rc2 == SCR_OK) {
         if (x->o.allowed != NULL)
             rc2 = x->o.allowed(x->o.arg, err);

@@ -202,12 +202,6 @@ enum scr_xfer_state scr_mover_poll(struct scr_mover *m, struct scr_xfer *x)
     return state;
 }
 
-static void wait_by_looking(struct scr_mover *m, struct scr_xfer *x)
-{
-    while (scr_mover_poll(m, x) == SCR_XFER_RUNNING)
-        nanosleep(&(struct timespec){ .tv_nsec = LOOK_NS }, NULL);
-}
-
 static void set_paused(struct scr_mover *m, int paused)
 {
     if (m == NULL)
@@ -232,8 +226,8 @@ void scr_mover_go(struct scr_mover *m)
 int scr_mover_wait(struct scr_mover *m, struct scr_xfer *x, struct scr_err *err)
 {
     scr_mover_go(m);
-    if (m->back_end->look != NULL)
-        wait_by_looking(m, x);
+    while (m->back_end->look != NULL && scr_mover_poll(m, x) == SCR_XFER_RUNNING)
+        nanosleep(&(struct timespec){ .tv_nsec = LOOK_NS }, NULL);
     pthread_mutex_lock(&m->lock);
     while (x->state == SCR_XFER_RUNNING)
         pthread_cond_wait(&m->moved, &m->lock);
