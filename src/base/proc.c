@@ -28,18 +28,14 @@ static const double kill_grace_s = 2.0; /* from SIGTERM to SIGKILL */
 
 /* --- environment --- */
 
-/* Whether the setting "K=V" or "K" is about the variable of entry. */
-static int same_key(const char *setting, const char *entry)
-{
-    size_t n = strcspn(setting, "=");
-    return strncmp(setting, entry, n) == 0 && entry[n] == '=';
-}
-
+/* Whether one of the settings, "K=V" or "K", is about the variable of entry. */
 static int overridden(const char *entry, const char *const *settings)
 {
-    for (; *settings != NULL; settings++)
-        if (same_key(*settings, entry))
+    for (; *settings != NULL; settings++) {
+        size_t n = strcspn(*settings, "=");
+        if (strncmp(*settings, entry, n) == 0 && entry[n] == '=')
             return 1;
+    }
     return 0;
 }
 
@@ -206,11 +202,6 @@ int scr_proc_exec(const char *path, const char *const *argv, struct scr_err *err
 
 /* --- waiting --- */
 
-static int exit_status(int raw)
-{
-    return WIFSIGNALED(raw) ? 128 + WTERMSIG(raw) : WEXITSTATUS(raw);
-}
-
 /* 1 and *status if it has ended, 0 if not, -1 with errno. */
 static int reap(pid_t pid, int flags, int *status)
 {
@@ -220,14 +211,8 @@ static int reap(pid_t pid, int flags, int *status)
         got = waitpid(pid, &raw, flags);
     while (got < 0 && errno == EINTR);
     if (got == pid)
-        *status = exit_status(raw);
+        *status = WIFSIGNALED(raw) ? 128 + WTERMSIG(raw) : WEXITSTATUS(raw);
     return got == pid ? 1 : (int)got;
-}
-
-static void nap(long ms)
-{
-    struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
-    nanosleep(&t, NULL);
 }
 
 int scr_proc_wait(pid_t pid, double timeout_s, int *status, struct scr_err *err)
@@ -245,7 +230,7 @@ int scr_proc_wait(pid_t pid, double timeout_s, int *status, struct scr_err *err)
             return scr_fail(err, SCR_E_LOCKED, 0,
                             "process %ld still running after %.1f seconds", (long)pid,
                             timeout_s);
-        nap(ms);
+        nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL);
     }
 }
 

@@ -91,18 +91,12 @@ static int get_int(const struct builder *b, const struct line *line, const char 
 
 /* --- groups --- */
 
-static int group_in_lines(const scr_hash *groups, const char *name)
-{
-    for (SCR_HASH_EACH(host, groups))
-        if (scr_hash_get(scr_hash_elem_hash(host), name) != NULL)
-            return 1;
-    return 0;
-}
-
 static int group_exists(const struct scr_descs *d, const char *name)
 {
-    return strcmp(name, "NODE") == 0 || strcmp(name, "WORLD") == 0 ||
-           group_in_lines(d->groups, name);
+    int exists = strcmp(name, "NODE") == 0 || strcmp(name, "WORLD") == 0;
+    for (SCR_HASH_EACH(host, d->groups))
+        exists = exists || scr_hash_get(scr_hash_elem_hash(host), name) != NULL;
+    return exists;
 }
 
 static int add_host(const struct builder *b, const struct line *line)
@@ -117,12 +111,6 @@ static int add_host(const struct builder *b, const struct line *line)
             return scr_no_memory(b->err);
     }
     return SCR_OK;
-}
-
-static int build_groups(const struct builder *b)
-{
-    b->out->groups = scr_hash_new();
-    return b->out->groups ? each_line(b, "GROUPS", add_host) : scr_no_memory(b->err);
 }
 
 /* name in upper case into *out; "what" names it in the error if there is none. */
@@ -514,7 +502,8 @@ int scr_descs_build(const struct scr_cfg *cfg, const struct scr_params *prm,
     struct builder b = { cfg, prm, out, err };
     int cache_store = 0;
     memset(out, 0, sizeof *out);
-    int rc = build_groups(&b);
+    out->groups = scr_hash_new();
+    int rc = out->groups ? each_line(&b, "GROUPS", add_host) : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = build_stores(&b, &cache_store);
     if (rc == SCR_OK && strcasecmp(prm->copy_type, "FILE") == 0)

@@ -255,12 +255,6 @@ int scr_cfg_load(const struct scr_env *env, struct scr_cfg *cfg, struct scr_err 
 
 /* --- app.conf --- */
 
-static int names_user_file(const struct scr_cfg *cfg)
-{
-    return scr_source_get(cfg->source[SCR_CFG_ENV], "SCR_CONF_FILE", NULL) == NULL &&
-           scr_source_get(cfg->source[SCR_CFG_APP], "SCR_CONF_FILE", NULL) != NULL;
-}
-
 static int read_app_conf(const struct scr_env *env, struct scr_cfg *cfg, scr_hash *into,
                          struct scr_err *err)
 {
@@ -291,7 +285,10 @@ int scr_cfg_load_app_conf(const struct scr_env *env, struct scr_cfg *cfg,
     }
     scr_hash_delete(cfg->source[SCR_CFG_APP]);
     cfg->source[SCR_CFG_APP] = settings;
-    return names_user_file(cfg) ? scr_cfg_load(env, cfg, err) : SCR_OK;
+    int names_user_file =
+        scr_source_get(cfg->source[SCR_CFG_ENV], "SCR_CONF_FILE", NULL) == NULL &&
+        scr_source_get(settings, "SCR_CONF_FILE", NULL) != NULL;
+    return names_user_file ? scr_cfg_load(env, cfg, err) : SCR_OK;
 }
 
 /* --- scr param --check --- */

@@ -471,13 +471,6 @@ struct scr_file *scr_filemap_add_file(scr_filemap *map, int dset, int rank,
     return e != NULL ? scr_table_add(&e->files, file) : NULL;
 }
 
-static struct scr_file *find_file(const scr_filemap *map, int dset, int rank,
-                                  const char *file)
-{
-    struct scr_entry *e = scr_filemap_entry(map, dset, rank);
-    return e != NULL ? scr_table_find(&e->files, file) : NULL;
-}
-
 void scr_filemap_remove_file(scr_filemap *map, int dset, int rank, const char *file)
 {
     struct scr_entry *e = scr_filemap_entry(map, dset, rank);
@@ -509,7 +502,8 @@ void scr_filemap_set_meta(scr_filemap *map, int dset, int rank, const char *file
 scr_meta *scr_filemap_get_meta(const scr_filemap *map, int dset, int rank,
                                const char *file)
 {
-    return scr_file_meta(find_file(map, dset, rank, file));
+    const struct scr_entry *e = scr_filemap_entry(map, dset, rank);
+    return e != NULL ? scr_file_meta(scr_table_find(&e->files, file)) : NULL;
 }
 
 /* --- what is aside --- */
@@ -917,13 +911,6 @@ static void unpack_files(struct scr_cursor *c, struct scr_table *files)
     }
 }
 
-static void unpack_expected(struct scr_cursor *c, struct scr_entry *e)
-{
-    const char *val = scr_cursor_val(c);
-    if (val == NULL || !scr_parse_int(val, &e->expected) || e->expected < 0)
-        scr_cursor_refuse(c, "filemap: bad number of files");
-}
-
 static void unpack_hash(struct scr_cursor *c, scr_filemap *map, scr_hash **h)
 {
     if (*h != NULL)
@@ -952,7 +939,9 @@ static void unpack_entry(struct scr_cursor *c, scr_filemap *map, struct scr_entr
             unpack_hash(c, map, &e->desc);
         } else if (strcmp(key, "FILES") == 0) {
             once(c, &expected);
-            unpack_expected(c, e);
+            const char *val = scr_cursor_val(c);
+            if (val == NULL || !scr_parse_int(val, &e->expected) || e->expected < 0)
+                scr_cursor_refuse(c, "filemap: bad number of files");
         } else if (strcmp(key, "FILE") == 0) {
             once(c, &files);
             unpack_files(c, &e->files);

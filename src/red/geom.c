@@ -36,11 +36,6 @@ static uint64_t longest(const struct scr_geom *g)
     return max;
 }
 
-static uint64_t chunk_for(uint64_t len, uint64_t nd)
-{
-    return len == 0 ? 1 : (len - 1) / nd + 1;
-}
-
 int scr_geom_init(struct scr_geom *g, enum scr_scheme scheme, int n, int k,
                   const uint64_t *len, struct scr_err *err)
 {
@@ -60,7 +55,7 @@ int scr_geom_init(struct scr_geom *g, enum scr_scheme scheme, int n, int k,
     g->k = k;
     memcpy(g->len, len, (size_t)n * sizeof *len);
     if (is_striped(g))
-        g->chunk = chunk_for(longest(g), (uint64_t)(n - k));
+        g->chunk = longest(g) == 0 ? 1 : (longest(g) - 1) / (uint64_t)(n - k) + 1;
     return SCR_OK;
 }
 

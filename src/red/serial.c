@@ -28,12 +28,6 @@ static int alloc_buffers(const struct scr_geom *g, struct buffers *b,
     return SCR_OK;
 }
 
-static void free_buffers(struct buffers *b)
-{
-    for (int i = 0; i < b->n; i++)
-        free(b->sym[i]);
-}
-
 static int run_slice(const struct scr_plan *plan, uint64_t at, size_t n,
                      const struct buffers *b, struct scr_member *const *members,
                      struct scr_err *err)
@@ -76,6 +70,7 @@ int scr_rows_run(const struct scr_geom *g, const int *have,
     int rc = alloc_buffers(g, &b, err);
     for (int row = 0; rc == SCR_OK && row < g->n; row++)
         rc = run_row(g, have, row, &b, members, err);
-    free_buffers(&b);
+    for (int i = 0; i < b.n; i++)
+        free(b.sym[i]);
     return rc;
 }

@@ -243,22 +243,10 @@ static int hand_over(struct scr_many_task *t, struct scr_err *err)
     return t->out && t->errout ? SCR_OK : scr_no_memory(err);
 }
 
-static void init_task(struct scr_many_task *t)
-{
-    *t = (struct scr_many_task){
-        .argv = t->argv, .env = t->env, .status = -1, .pid = -1, .fd = { -1, -1 }
-    };
-}
-
 int scr_many_run(struct scr_many_task *task, size_t n, size_t width, double timeout_s,
                  struct scr_err *err)
 {
     return scr_many_run_unless(task, n, width, timeout_s, NULL, err);
-}
-
-static int is_over(double end, const atomic_int *stop)
-{
-    return scr_now_mono() >= end || (stop != NULL && *stop);
 }
 
 int scr_many_run_unless(struct scr_many_task *task, size_t n, size_t width,
@@ -268,13 +256,17 @@ int scr_many_run_unless(struct scr_many_task *task, size_t n, size_t width,
     double end = m.begin + timeout_s;
     int rc = SCR_OK;
     for (size_t i = 0; i < n; i++)
-        init_task(&task[i]);
+        task[i] = (struct scr_many_task){ .argv = task[i].argv,
+                                          .env = task[i].env,
+                                          .status = -1,
+                                          .pid = -1,
+                                          .fd = { -1, -1 } };
     m.fds = scr_calloc(2 * n, sizeof *m.fds);
     if (m.fds == NULL)
         return scr_no_memory(err);
     divide_time(&m, width, timeout_s);
     do {
-        if (is_over(end, stop))
+        if (scr_now_mono() >= end || (stop != NULL && *stop))
             break;
         rc = go_on(&m, err);
     } while (rc == SCR_OK && (m.running > 0 || m.next < n));

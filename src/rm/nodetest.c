@@ -268,15 +268,6 @@ static int run_test(struct round *r, const struct node_test *t, struct scr_err *
     return t->run(r, err);
 }
 
-static int run_defaults(struct round *r, struct scr_err *err)
-{
-    int rc = SCR_OK;
-    for (int i = 0; i < NTESTS && rc == SCR_OK; i++)
-        if (r->nodes.n > 0 && tests[i].applies(r))
-            rc = run_test(r, &tests[i], err);
-    return rc;
-}
-
 static int run_named(struct round *r, const char *list, struct scr_err *err)
 {
     int rc = SCR_OK;
@@ -306,9 +297,12 @@ int scr_nodes_test(const struct scr_node_tests *t, const struct scr_hostlist *no
         .t = t, .rm = t->rm, .down = down, .end = scr_now_mono() + limit
     };
     int rc = scr_hostlist_minus(nodes, &none, &r.nodes, err); /* a copy */
-    if (rc == SCR_OK)
-        rc = t->rm->prm->node_tests ? run_named(&r, t->rm->prm->node_tests, err)
-                                    : run_defaults(&r, err);
+    if (rc == SCR_OK && t->rm->prm->node_tests)
+        rc = run_named(&r, t->rm->prm->node_tests, err);
+    else
+        for (int i = 0; i < NTESTS && rc == SCR_OK; i++)
+            if (r.nodes.n > 0 && tests[i].applies(&r))
+                rc = run_test(&r, &tests[i], err);
     scr_hostlist_free(&r.nodes);
     return rc;
 }

@@ -123,17 +123,14 @@ int scr_remote_run(const struct scr_rm *rm, const struct scr_hostlist *nodes,
 
 /* --- one process a node --- */
 
-static char *late(const struct scr_remote_job *job)
-{
-    return scr_asprintf("no answer within %.0f seconds", job->timeout_s);
-}
-
 static int take_result(const struct scr_remote_job *job, struct scr_many_task *t,
                        struct scr_remote_result *r, int unreached)
 {
     r->answered = t->end == SCR_MANY_ENDED && t->status != unreached;
     r->status = r->answered ? t->status : -1;
-    char *why = t->end == SCR_MANY_LATE ? late(job) : scr_strdup(t->errout);
+    char *why = t->end == SCR_MANY_LATE
+                    ? scr_asprintf("no answer within %.0f seconds", job->timeout_s)
+                    : scr_strdup(t->errout);
     if (!r->answered && why != NULL && *why == '\0') {
         free(why);
         why = scr_asprintf("%s: exit status %d", t->argv[0], t->status);

@@ -77,13 +77,6 @@ static int add_bad_states(const struct scr_rm *rm, const char *list,
     return rc;
 }
 
-/* A line for each part of a heterogeneous job. */
-static void join_lines(char *text)
-{
-    for (; *text != '\0'; text++)
-        *text = *text == '\n' ? ',' : *text;
-}
-
 /* A node that died and came back is not in the allocation any more. */
 static int add_lost(const struct scr_rm *rm, const struct scr_hostlist *nodes,
                     struct scr_downs *down, struct scr_err *err)
@@ -96,7 +89,8 @@ static int add_lost(const struct scr_rm *rm, const struct scr_hostlist *nodes,
         return SCR_OK;
     int rc = scr_rm_ask(rm, argv, NULL, &out, err);
     if (rc == SCR_OK) {
-        join_lines(out);
+        for (char *p = out; *p != '\0'; p++) /* a line a part of a heterogeneous job */
+            *p = *p == '\n' ? ',' : *p;
         rc = scr_hostlist_expand(out, &left, err);
     }
     if (rc == SCR_OK)
