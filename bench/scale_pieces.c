@@ -463,8 +463,9 @@ static scr_meta *make_file(const struct scale *s, const char *stage, int rank)
                &err);
     scr_meta *m = scr_meta_new();
     scr_meta_set(m, name, "FULL", sizeof bytes, ID, rank, s->ranks, 1);
-    scr_meta_set_origpath(m, where);
-    scr_meta_set_origname(m, name);
+    char *dest = scr_asprintf("%s/%s", where, name);
+    scr_meta_set_dest(m, dest);
+    free(dest);
     free(staged);
     free(cached);
     return m;
