@@ -91,6 +91,24 @@ void scr_comm_free(struct scr_comm *c)
     *c = (struct scr_comm)SCR_COMM_INIT;
 }
 
+int scr_comm_is_block(const struct scr_comm *part, const struct scr_comm *whole)
+{
+    MPI_Group some = MPI_GROUP_NULL, all = MPI_GROUP_NULL;
+    int first = 0, of_first = -1;
+    if (part->comm == MPI_COMM_NULL)
+        return 0;
+    int code = MPI_Comm_group(part->comm, &some);
+    if (code == MPI_SUCCESS)
+        code = MPI_Comm_group(whole->comm, &all);
+    if (code == MPI_SUCCESS)
+        code = MPI_Group_translate_ranks(some, 1, &first, all, &of_first);
+    if (some != MPI_GROUP_NULL)
+        MPI_Group_free(&some);
+    if (all != MPI_GROUP_NULL)
+        MPI_Group_free(&all);
+    return code == MPI_SUCCESS && whole->rank - part->rank == of_first;
+}
+
 /* 1 on all ranks if they have the same text. *rc becomes the one all ranks leave with;
  * me: the number by which an error names this rank. */
 static int has_one_text_all(const struct scr_comm *part, const char *text, int me,
@@ -123,8 +141,9 @@ static int split_round(struct scr_comm *part, const char *text, struct scr_err *
     return rc;
 }
 
-int scr_comm_split_hash_all(const struct scr_comm *c, int rc, uint32_t hash,
-                            const char *text, struct scr_comm *out, struct scr_err *err)
+/* The code is that of the part. */
+static int part_all(const struct scr_comm *c, int rc, uint32_t hash, const char *text,
+                    struct scr_comm *out, struct scr_err *err)
 {
     int split = scr_comm_split_all(c, (int)(hash & 0x7fffffffu), c->rank, out,
                                    rc == SCR_OK ? err : NULL);
@@ -135,6 +154,19 @@ int scr_comm_split_hash_all(const struct scr_comm *c, int rc, uint32_t hash,
     while (out->comm != MPI_COMM_NULL &&
            !has_one_text_all(out, text, c->rank, &rc, err) && rc == SCR_OK)
         rc = split_round(out, text, err);
+    return rc;
+}
+
+int scr_comm_part_str_all(const struct scr_comm *c, int rc, const char *text,
+                          struct scr_comm *out, struct scr_err *err)
+{
+    return part_all(c, rc, (uint32_t)scr_text_mark(text), text, out, err);
+}
+
+int scr_comm_split_hash_all(const struct scr_comm *c, int rc, uint32_t hash,
+                            const char *text, struct scr_comm *out, struct scr_err *err)
+{
+    rc = part_all(c, rc, hash, text, out, err);
     rc = scr_agree_all(c, rc, err);
     if (rc != SCR_OK)
         scr_comm_free(out);
@@ -308,6 +340,14 @@ void scr_sums_all(const struct scr_comm *c, uint64_t *v, int n)
 void scr_mins_all(const struct scr_comm *c, int64_t *v, int n)
 {
     (void)reduce(c, v, n, MPI_INT64_T, MPI_MIN);
+}
+
+int scr_agree_mins_all(const struct scr_comm *c, int rc, int64_t *v, int n,
+                       struct scr_err *err)
+{
+    v[0] = turn_of(c, rc);
+    (void)reduce(c, v, n, MPI_INT64_T, MPI_MIN);
+    return learn_verdict_all(c, (int)v[0], rc, err);
 }
 
 uint64_t scr_sum_all(const struct scr_comm *c, uint64_t v)

@@ -32,6 +32,9 @@ int scr_comm_dup_all(MPI_Comm from, struct scr_comm *c, struct scr_err *err);
 int scr_comm_split_all(const struct scr_comm *c, int color, int key,
                        struct scr_comm *out, struct scr_err *err);
 void scr_comm_free(struct scr_comm *c); /* collective over c; no-op when empty */
+/* 1 if the ranks of part, which are in the order they have in whole, follow each other
+ * there up to this one. Local. */
+int scr_comm_is_block(const struct scr_comm *part, const struct scr_comm *whole);
 
 /* Splits by string: ranks with equal text end in one communicator, ordered by rank; two
  * different texts do so at odds of one in 2^63 (scr_text_mark). O(log P) memory and
@@ -40,6 +43,11 @@ void scr_comm_free(struct scr_comm *c); /* collective over c; no-op when empty *
  * Agreed. */
 int scr_comm_split_str_all(const struct scr_comm *c, int rc, const char *text,
                            struct scr_comm *out, struct scr_err *err);
+
+/* The same, to be agreed on: the code is that of the part *out, which is there, and to
+ * be freed, also after an error that is not of MPI. */
+int scr_comm_part_str_all(const struct scr_comm *c, int rc, const char *text,
+                          struct scr_comm *out, struct scr_err *err);
 
 /* The same after hashing: ranks with equal hash but another text are told apart by
  * comparing. */
@@ -76,6 +84,10 @@ int scr_or_all(const struct scr_comm *c, int flag);
 int64_t scr_max_all(const struct scr_comm *c, int64_t v);
 int64_t scr_min_all(const struct scr_comm *c, int64_t v);
 uint64_t scr_sum_all(const struct scr_comm *c, uint64_t v);
+/* scr_agree_all, and v[1…n) become the least of all ranks, in one reduction; v[0] is
+ * for the code. */
+int scr_agree_mins_all(const struct scr_comm *c, int rc, int64_t *v, int n,
+                       struct scr_err *err);
 /* v[0…n) become sums over all ranks, in one reduction. */
 void scr_sums_all(const struct scr_comm *c, uint64_t *v, int n);
 /* Likewise the least of each; the largest is the least of what is negated. */
@@ -102,6 +114,10 @@ int scr_same_all(const struct scr_comm *c, const void *p, size_t n);
  * fails; NULL, for want of memory, on any rank is SCR_E_NOMEM. rc: what this rank found
  * before; if any rank's is an error all leave with that of the lowest. Agreed. */
 int scr_hash_share_all(const struct scr_comm *c, int root, int rc, scr_hash *h,
+                       struct scr_err *err);
+/* The same, to be agreed on: the code is each rank's own. Where root has failed nothing
+ * comes. */
+int scr_hash_bcast_all(const struct scr_comm *c, int root, int rc, scr_hash *h,
                        struct scr_err *err);
 
 /* --- bytes, for lists of files, which are too long for trees --- */

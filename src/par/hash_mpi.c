@@ -248,7 +248,7 @@ int scr_same_all(const struct scr_comm *c, const void *p, size_t n)
     return scr_and_all(c, same_pieces_all(c, p, sizeof start.bytes, total, same));
 }
 
-int scr_hash_share_all(const struct scr_comm *c, int root, int rc, scr_hash *h,
+int scr_hash_bcast_all(const struct scr_comm *c, int root, int rc, scr_hash *h,
                        struct scr_err *err)
 {
     struct scr_str s = SCR_STR_INIT;
@@ -262,6 +262,13 @@ int scr_hash_share_all(const struct scr_comm *c, int root, int rc, scr_hash *h,
     if (rc == SCR_OK && c->rank != root && s.len > 0) /* root has one */
         rc = scr_hash_unpack(s.p, s.len, h, NULL, err);
     scr_str_free(&s);
+    return rc;
+}
+
+int scr_hash_share_all(const struct scr_comm *c, int root, int rc, scr_hash *h,
+                       struct scr_err *err)
+{
+    rc = scr_hash_bcast_all(c, root, rc, h, err);
     return scr_agree_all(c, rc, err);
 }
 

@@ -29,9 +29,23 @@ int scr_set_count(int ranks, int largest_group, int set_size)
     return s < needed ? needed : s;
 }
 
-/* Everybody's world rank, by member; also the smallest. The code is each rank's own. */
-static int list_members(const struct scr_comm *world, struct scr_set *out,
-                        struct scr_err *err)
+/* World ranks of the members; also the smallest. */
+static int take_members(struct scr_set *out, const int *ranks, struct scr_err *err)
+{
+    out->world = scr_calloc((size_t)out->n, sizeof *out->world);
+    if (out->world == NULL)
+        return scr_no_memory(err);
+    memcpy(out->world, ranks, (size_t)out->n * sizeof *ranks);
+    out->id = out->world[0];
+    for (int i = 1; i < out->n; i++)
+        if (out->world[i] < out->id)
+            out->id = out->world[i];
+    return SCR_OK;
+}
+
+/* Members tell each other. The code is each rank's own. */
+static int list_members_all(const struct scr_comm *world, struct scr_set *out,
+                            struct scr_err *err)
 {
     int ranks[SCR_EC_MAX];
     out->n = out->comm.size;
@@ -41,38 +55,70 @@ static int list_members(const struct scr_comm *world, struct scr_set *out,
                         "redundancy set of %d members: %d at most", out->n, SCR_EC_MAX);
     int rc = scr_allgather_bytes_all(&out->comm, &world->rank, sizeof world->rank,
                                      ranks, err);
-    out->world = scr_calloc((size_t)out->n, sizeof *out->world);
-    if (out->world == NULL)
-        return scr_no_memory(err);
-    memcpy(out->world, ranks, (size_t)out->n * sizeof *ranks);
-    out->id = out->world[0];
-    for (int i = 1; i < out->n; i++)
-        if (out->world[i] < out->id)
-            out->id = out->world[i];
-    return rc;
+    int taken = take_members(out, ranks, rc == SCR_OK ? err : NULL);
+    return rc == SCR_OK ? taken : rc;
 }
 
 static const struct scr_set EMPTY_SET = { SCR_COMM_INIT, 0, -1, -1, NULL };
 
-int scr_set_make_all(const struct scr_comm *world, struct scr_cut *cut, int rc,
-                     struct scr_set *out, struct scr_err *err)
+void scr_cut_say(const struct scr_comm *world, const struct scr_cut *cut,
+                 int64_t *least)
+{
+    least[0] = -cut->group->size;
+    least[1] = scr_comm_is_block(cut->group, world);
+}
+
+void scr_cut_hear(struct scr_cut *cut, const int64_t *least)
+{
+    cut->largest = (int)-least[0];
+    cut->in_blocks = least[1] != 0;
+}
+
+/* Where positions are ranks, the members are known from those. */
+static int count_members(const struct scr_comm *world, int sets, struct scr_set *out,
+                         struct scr_err *err)
+{
+    int ranks[SCR_EC_MAX];
+    out->n = out->comm.size;
+    out->me = out->comm.rank;
+    for (int i = 0; i < out->n; i++)
+        ranks[i] = world->rank % sets + i * sets;
+    return take_members(out, ranks, err);
+}
+
+int scr_set_cut_all(const struct scr_comm *world, struct scr_cut *cut, int rc,
+                    struct scr_set *out, struct scr_err *err)
 {
     *out = EMPTY_SET;
-    int p = position(world, cut->group);
+    int s = 1, p = cut->in_blocks ? world->rank : position(world, cut->group);
     if (rc == SCR_OK && cut->set_size < 1)
         rc = scr_fail(err, SCR_E_RANGE, 0, "set size %d: must be at least 1",
                       cut->set_size);
-    struct scr_vote v = { .least = { -cut->group->size } };
+    if (rc == SCR_OK)
+        s = scr_set_count(world->size, cut->largest, cut->set_size);
+    int made = scr_comm_split_all(world, rc == SCR_OK ? p % s : -1, p / s, &out->comm,
+                                  rc == SCR_OK ? err : NULL);
+    rc = rc == SCR_OK ? made : rc;
+    if (rc == SCR_OK)
+        rc = cut->in_blocks ? count_members(world, s, out, err)
+                            : list_members_all(world, out, err);
+    cut->least = out->n > 1 ? out->n : INT_MAX - 1;
+    cut->has_alone = out->n == 1;
+    return rc;
+}
+
+int scr_set_make_all(const struct scr_comm *world, struct scr_cut *cut, int rc,
+                     struct scr_set *out, struct scr_err *err)
+{
+    struct scr_vote v = { .least = { 0 } };
+    *out = EMPTY_SET;
+    scr_cut_say(world, cut, v.least);
     rc = scr_vote_all(world, rc, &v, err);
     if (rc != SCR_OK)
         return rc;
-    cut->largest = (int)-v.least[0];
-    int s = scr_set_count(world->size, cut->largest, cut->set_size);
-    rc = scr_comm_split_all(world, p % s, p / s, &out->comm, err);
-    if (rc == SCR_OK)
-        rc = list_members(world, out, err);
-    v.least[0] = out->n > 1 ? out->n : INT_MAX - 1;
-    v.least[1] = -(out->n == 1);
+    scr_cut_hear(cut, v.least);
+    rc = scr_set_cut_all(world, cut, rc, out, err);
+    v = (struct scr_vote){ .least = { cut->least, -cut->has_alone } };
     rc = scr_vote_all(world, rc, &v, err);
     cut->least = (int)v.least[0];
     cut->has_alone = v.least[1] != 0;
@@ -139,7 +185,7 @@ int scr_set_restore_all(const struct scr_comm *world, const int *members, int n,
             lowest = members[i];
     rc = scr_comm_split_all(world, lowest, me, &out->comm, err);
     if (rc == SCR_OK)
-        rc = list_members(world, out, err);
+        rc = list_members_all(world, out, err);
     if (rc == SCR_OK)
         rc = check_same(out, members, n, err);
     rc = scr_agree_all(world, rc, err);

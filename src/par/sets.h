@@ -28,17 +28,30 @@ int scr_set_count(int ranks, int largest_group, int set_size);
 
 /* How sets are to be made. */
 struct scr_cut {
-    const struct scr_comm *group; /* this rank's failure group within world */
+    const struct scr_comm *group; /* this rank's failure group within world, in its
+                                     order */
     int set_size;
     int largest, least; /* out, the same on all ranks: ranks of the largest group,
                            members of the smallest set that has more than one, or
                            INT_MAX - 1 */
     int has_alone;      /* likewise: some set has one member */
+    int in_blocks;      /* likewise: the ranks of each group follow each other, so that
+                           each rank knows its position, and who is in its set */
 };
 /* rc: what this rank found before; if any rank's is an error all leave with that.
  * Agreed. */
 int scr_set_make_all(const struct scr_comm *world, struct scr_cut *cut, int rc,
                      struct scr_set *out, struct scr_err *err);
+/* The same in steps, for a caller that agrees on several things at once: what this rank
+ * says of the groups, of which the least of all ranks make known (scr_cut_hear) how
+ * they are; then the sets, where least and has_alone are of this rank's. Its code, too,
+ * is each rank's own, to be agreed on before the set is used. */
+enum { SCR_CUT_LEAST = 2 };
+void scr_cut_say(const struct scr_comm *world, const struct scr_cut *cut,
+                 int64_t *least);
+void scr_cut_hear(struct scr_cut *cut, const int64_t *least);
+int scr_set_cut_all(const struct scr_comm *world, struct scr_cut *cut, int rc,
+                    struct scr_set *out, struct scr_err *err);
 /* The set as it was: members' world ranks as stored with a dataset; n == 0: this rank
  * does not know its set (then SCR_E_LOST on all ranks). Checks that all members agree
  * about the list. */

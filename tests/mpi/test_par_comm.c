@@ -163,6 +163,40 @@ MPI_CASE(split_by_text_refuses_a_rank_without_one)
     CHECK(part.comm == MPI_COMM_NULL);
 }
 
+/* The code of the part, without an agreement of all. */
+MPI_CASE(split_by_text_that_is_agreed_on_later)
+{
+    struct scr_comm part;
+    struct scr_err err = SCR_ERR_INIT;
+    int odd = t->comm.rank % 2, first_odd = t->comm.rank == 1;
+    int mine = first_odd ? scr_fail(&err, SCR_E_IO, 0, "before") : SCR_OK;
+    int rc = scr_comm_part_str_all(&t->comm, mine, odd ? "odd" : "even", &part, &err);
+    CHECK_RC(rc, odd ? SCR_E_IO : SCR_OK, &err);
+    CHECK_INT(err.rank, odd ? 1 : -1);
+    check_part(t, &part, odd ? "odd" : "even", (t->comm.size + !odd) / 2);
+    scr_comm_free(&part);
+}
+
+MPI_CASE(parts_whose_ranks_follow_each_other)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_comm none = SCR_COMM_INIT;
+    CHECK_INT(scr_comm_is_block(&t->comm, &t->comm), 1);
+    CHECK_INT(scr_comm_is_block(&none, &t->comm), 0);
+    for (int per = 1; per <= t->comm.size; per++) {
+        struct scr_comm block, cycle;
+        int rank = t->comm.rank;
+        CHECK_RC(scr_comm_split_all(&t->comm, rank / per, rank, &block, &err), SCR_OK,
+                 &err);
+        CHECK_RC(scr_comm_split_all(&t->comm, rank % per, rank, &cycle, &err), SCR_OK,
+                 &err);
+        CHECK_INT(scr_comm_is_block(&block, &t->comm), 1);
+        CHECK_INT(scr_comm_is_block(&cycle, &t->comm), per == 1 || rank < per);
+        scr_comm_free(&block);
+        scr_comm_free(&cycle);
+    }
+}
+
 MPI_CASE(split_without_colour_gives_an_empty_communicator)
 {
     struct scr_comm part;
@@ -505,6 +539,20 @@ MPI_CASE(an_error_before_a_share_is_that_of_all)
     }
 }
 
+MPI_CASE(least_numbers_come_with_the_code)
+{
+    int last = t->comm.size - 1, rank = t->comm.rank;
+    for (int fails = 0; fails <= 1; fails++) {
+        struct scr_err err = SCR_ERR_INIT;
+        int64_t v[] = { 99, rank + 5, -rank };
+        int mine = fails && rank == last ? scr_fail(&err, SCR_E_IO, 0, "read") : SCR_OK;
+        CHECK_RC(scr_agree_mins_all(&t->comm, mine, v, 3, &err),
+                 fails ? SCR_E_IO : SCR_OK, &err);
+        CHECK_INT(err.rank, fails ? last : -1);
+        CHECK(v[1] == 5 && v[2] == -last);
+    }
+}
+
 MPI_CASE(largest_of_the_ranks_below)
 {
     uint64_t v = (uint64_t)(t->comm.rank * 7 % 4), want = 0;
@@ -535,6 +583,8 @@ int main(int argc, char **argv)
                   RUN(split_by_text_puts_equal_texts_together),
                   RUN(split_by_text_is_exact_when_hashes_collide),
                   RUN(split_by_text_refuses_a_rank_without_one),
+                  RUN(split_by_text_that_is_agreed_on_later),
+                  RUN(parts_whose_ranks_follow_each_other),
                   RUN(split_without_colour_gives_an_empty_communicator),
                   RUN(strings_are_broadcast), RUN(texts_and_bytes_of_any_length_arrive),
                   RUN(bytes_are_compared_over_all_ranks),
@@ -550,6 +600,7 @@ int main(int argc, char **argv)
                   RUN(bytes_that_could_not_be_had_are_an_error_of_all),
                   RUN(bytes_of_all_ranks_come_to_all),
                   RUN(an_error_before_a_share_is_that_of_all),
+                  RUN(least_numbers_come_with_the_code),
                   RUN(largest_of_the_ranks_below),
                   RUN(a_failed_mpi_call_is_an_error_and_no_abort)));
 }
