@@ -206,8 +206,7 @@ struct scr_ctx {
     struct scr_params prm;
     struct scr_descs descs;
 
-    struct scr_comm world, node,
-        across;       /* across: ranks with the same index on their node */
+    struct scr_comm world, node;
     int nodes;        /* number of nodes in the job */
     char *vnode_name; /* virtual node, NULL on real ones */
     char *node_name;  /* this rank's node: virtual name or host name */

@@ -23,7 +23,7 @@ static void set_out(struct scr_ctx *ctx)
     ctx->log.who = ctx->local_log.who = "SCR";
     ctx->state = SCR_STATE_NEW;
     ctx->room = SCR_MAX_NAME;
-    ctx->world = ctx->node = ctx->across = (struct scr_comm)SCR_COMM_INIT;
+    ctx->world = ctx->node = (struct scr_comm)SCR_COMM_INIT;
     ctx->cntl.jnl_fd = -1;
     ctx->run_lock = (struct scr_lock)SCR_LOCK_INIT;
     ctx->patience_ms = PATIENCE_MS;

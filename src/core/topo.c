@@ -15,19 +15,22 @@
 #include "red/geom.h"
 #include "rm/rm.h"
 
-/* The ranks of a host are spread over its virtual nodes in blocks. */
-static int vnode_pick(const char *text, int local, int nlocal, char **name,
-                      struct scr_err *err)
+/* The ranks of a host are spread over its virtual nodes in blocks. *first: which of
+ * them has that name first. */
+static int vnode_pick(const char *text, const struct scr_comm *on_host, int *first,
+                      char **name, struct scr_err *err)
 {
     struct scr_hostlist names = SCR_HOSTLIST_INIT;
     int rc = scr_rm_vnodes(text, &names, err);
     if (rc == SCR_OK && names.n == 0)
         rc = scr_fail(err, SCR_E_CONFIG, 0, "SCR_VNODES=%s: no node named", text);
     if (rc == SCR_OK) {
-        size_t i = (size_t)local * names.n / (size_t)nlocal;
+        size_t i = (size_t)on_host->rank * names.n / (size_t)on_host->size;
         *name = scr_strdup(names.name[i]);
         if (*name == NULL)
             rc = scr_no_memory(err);
+        while (strcmp(names.name[*first], names.name[i]) != 0)
+            ++*first;
     }
     scr_hostlist_free(&names);
     return rc;
@@ -36,10 +39,9 @@ static int vnode_pick(const char *text, int local, int nlocal, char **name,
 /* A name for the node that no other node of the job has: virtual ones of several hosts
  * may be called alike. */
 static int name_vnode(struct scr_ctx *ctx, const char *host,
-                      const struct scr_comm *on_host, struct scr_err *err)
+                      const struct scr_comm *on_host, int *first, struct scr_err *err)
 {
-    int rc = vnode_pick(ctx->prm.vnodes, on_host->rank, on_host->size, &ctx->vnode_name,
-                        err);
+    int rc = vnode_pick(ctx->prm.vnodes, on_host, first, &ctx->vnode_name, err);
     if (rc != SCR_OK)
         return rc;
     ctx->place.vnode = ctx->vnode_name;
@@ -49,31 +51,25 @@ static int name_vnode(struct scr_ctx *ctx, const char *host,
     return ctx->node_name ? SCR_OK : scr_no_memory(err);
 }
 
-/* The code is each rank's own. */
-static int name_node_all(struct scr_ctx *ctx, struct scr_err *err)
+/* A host is a node, unless it has virtual ones. The code is each rank's own. */
+static int find_node_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     char *host = NULL;
-    int rc = scr_hostname(&host, err);
-    if (ctx->prm.vnodes == NULL) {
+    struct scr_comm on_host = SCR_COMM_INIT;
+    int rc = scr_hostname(&host, err), first = 0;
+    rc = scr_comm_part_str_all(&ctx->world, rc, host, &on_host, err);
+    if (ctx->prm.vnodes == NULL || on_host.comm == MPI_COMM_NULL) {
         ctx->node_name = host;
+        ctx->node = on_host;
         return rc;
     }
-    struct scr_comm on_host = SCR_COMM_INIT;
-    rc = scr_comm_split_str_all(&ctx->world, rc, host, &on_host, err);
     if (rc == SCR_OK)
-        rc = name_vnode(ctx, host, &on_host, err);
+        rc = name_vnode(ctx, host, &on_host, &first, err);
+    int split = scr_comm_split_all(&on_host, first, on_host.rank, &ctx->node,
+                                   rc == SCR_OK ? err : NULL);
     scr_comm_free(&on_host);
     free(host);
-    return rc;
-}
-
-/* The code is each rank's own. */
-static int make_comms_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
-{
-    rc = scr_comm_split_str_all(&ctx->world, rc, ctx->node_name, &ctx->node, err);
-    return rc == SCR_OK ? scr_comm_split_all(&ctx->world, ctx->node.rank,
-                                             ctx->world.rank, &ctx->across, err)
-                        : rc;
+    return rc == SCR_OK ? split : rc;
 }
 
 static int is_node_local(const struct scr_store *store)
@@ -204,27 +200,45 @@ static int is_node_group(const struct scr_reddesc *red)
     return strcasecmp(red->group, "NODE") == 0;
 }
 
-static int make_set_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int rc,
-                        struct scr_set *set, struct scr_err *err)
+/* The sets of a descriptor while they are made. */
+struct making {
+    struct scr_cut cut;
+    struct scr_comm group; /* of ranks with the same value, unless that is the node */
+    const char *value;
+};
+
+/* Sets that are not cut by nodes. The code is each rank's own. */
+static int make_others_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
+                           struct making *m, int rc, struct scr_err *err)
 {
-    struct scr_comm made = SCR_COMM_INIT;
-    struct scr_cut cut = { .group = &made,
-                           .set_size =
-                               red->scheme == SCR_SCHEME_SINGLE ? 1 : red->set_size };
-    const char *value = scr_descs_group_value(&ctx->descs, red->group, ctx->node_name);
-    if (rc == SCR_OK && value == NULL)
+    if (rc == SCR_OK && m->value == NULL)
         rc = scr_fail(err, SCR_E_CONFIG, 0,
                       "%s: group %s has no GROUPS line for host %s", red->origin,
                       red->group, ctx->node_name);
-    if (is_node_group(red))
-        cut.group = &ctx->node;
-    else if ((rc = scr_comm_split_str_all(&ctx->world, rc, value, &made, err)) !=
-             SCR_OK)
-        return rc;
-    rc = scr_set_make_all(&ctx->world, &cut, rc, set, err);
-    if (rc == SCR_OK)
-        rc = scr_weaken_report_all(ctx, red, set, &cut, value, err);
-    scr_comm_free(&made);
+    m->cut.group = &m->group;
+    rc = scr_comm_split_str_all(&ctx->world, rc, m->value, &m->group, err);
+    return rc == SCR_OK
+               ? scr_set_make_all(&ctx->world, &m->cut, rc, &ctx->sets[red->index], err)
+               : rc;
+}
+
+/* The sets of all descriptors. nodes: how they are cut by nodes. rc: of this rank until
+ * now; the code is its own. */
+static int make_sets_all(struct scr_ctx *ctx, const struct scr_cut *nodes,
+                         struct making *of, int rc, struct scr_err *err)
+{
+    for (int i = 0; i < ctx->descs.nreds; i++) {
+        const struct scr_reddesc *red = &ctx->descs.red[i];
+        struct making *m = &of[i];
+        if (!red->enabled)
+            continue;
+        m->cut = *nodes;
+        m->cut.set_size = red->scheme == SCR_SCHEME_SINGLE ? 1 : red->set_size;
+        m->value = scr_descs_group_value(&ctx->descs, red->group, ctx->node_name);
+        rc = is_node_group(red)
+                 ? scr_set_cut_all(&ctx->world, &m->cut, rc, &ctx->sets[i], err)
+                 : make_others_all(ctx, red, m, rc, err);
+    }
     return rc;
 }
 
@@ -237,50 +251,75 @@ static int losses_of(const struct scr_reddesc *red, int members)
     return scheme == SCR_SCHEME_SINGLE ? 0 : k;
 }
 
-static void know_losses_all(struct scr_ctx *ctx)
+/* What is to be known of the sets of all ranks, in the reduction that agrees on rc.
+ * least: room for three numbers a descriptor, and one. */
+static int know_sets_all(struct scr_ctx *ctx, struct making *of, int64_t *least, int rc,
+                         struct scr_err *err)
 {
-    for (int i = 0; i < ctx->descs.nreds; i++)
-        if (ctx->descs.red[i].enabled)
-            ctx->losses[i] = losses_of(&ctx->descs.red[i], ctx->sets[i].n);
-    scr_mins_all(&ctx->world, ctx->losses, ctx->descs.nreds);
-}
-
-/* rc: of this rank until now. */
-static int make_sets_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
-{
-    int made = 0;
-    ctx->sets = scr_calloc((size_t)ctx->descs.nreds, sizeof *ctx->sets);
-    ctx->losses = scr_calloc((size_t)ctx->descs.nreds, sizeof *ctx->losses);
-    if (rc == SCR_OK && (ctx->sets == NULL || ctx->losses == NULL))
-        rc = scr_no_memory(err);
-    struct scr_set none;
-    for (int i = 0; i < ctx->descs.nreds && (rc == SCR_OK || !made); i++)
-        if (ctx->descs.red[i].enabled) {
-            rc = make_set_all(ctx, &ctx->descs.red[i], rc,
-                              ctx->sets != NULL ? &ctx->sets[i] : &none, err);
-            made = 1;
+    int n = ctx->descs.nreds;
+    int64_t *losses = least + 1, *members = losses + n, *alone = members + n;
+    for (int i = 0; i < n; i++)
+        if (ctx->descs.red[i].enabled && rc == SCR_OK) {
+            losses[i] = losses_of(&ctx->descs.red[i], ctx->sets[i].n);
+            members[i] = of[i].cut.least;
+            alone[i] = -of[i].cut.has_alone;
         }
-    if (!made)
-        rc = scr_agree_all(&ctx->world, rc, err);
-    if (rc == SCR_OK)
-        know_losses_all(ctx);
+    rc = scr_agree_mins_all(&ctx->world, rc, least, 3 * n + 1, err);
+    for (int i = 0; i < n && rc == SCR_OK; i++) {
+        ctx->losses[i] = losses[i];
+        of[i].cut.least = (int)members[i];
+        of[i].cut.has_alone = alone[i] != 0;
+    }
     return rc;
 }
 
+/* rc: of this rank until now. Agreed. */
+static int cut_world_all(struct scr_ctx *ctx, const struct scr_cut *nodes,
+                         struct making *of, int64_t *least, struct scr_err *err)
+{
+    int rc = make_dirs(ctx, err);
+    tell_of_original(ctx);
+    rc = make_sets_all(ctx, nodes, of, rc, err);
+    rc = know_sets_all(ctx, of, least, rc, err);
+    for (int i = 0; i < ctx->descs.nreds; i++) {
+        const struct scr_reddesc *red = &ctx->descs.red[i];
+        if (rc == SCR_OK && red->enabled)
+            rc = scr_weaken_report_all(ctx, red, &ctx->sets[i], &of[i].cut, of[i].value,
+                                       err);
+        scr_comm_free(&of[i].group);
+    }
+    return rc;
+}
+
+/* One vote says that every rank knows its node, and that directories there are taken,
+ * before anything else is written; one more what all sets are like. */
 int scr_topo_init_all(struct scr_ctx *ctx, struct scr_err *err)
 {
+    size_t n = (size_t)ctx->descs.nreds;
+    struct scr_cut nodes = { .group = &ctx->node };
+    struct scr_vote v = { .sum = { 0 } };
     ctx->place.user = ctx->prm.user_name;
     ctx->place.jobid = ctx->prm.job_id;
     ctx->place.prefix = ctx->prefix_name;
-    int rc = make_comms_all(ctx, name_node_all(ctx, err), err);
-    struct scr_vote v = { .least = { -ctx->across.size } };
+    int rc = find_node_all(ctx, err);
+    struct making *of = scr_calloc(n, sizeof *of);
+    int64_t *least = scr_calloc(3 * n + 1, sizeof *least);
+    ctx->sets = scr_calloc(n, sizeof *ctx->sets);
+    ctx->losses = scr_calloc(n, sizeof *ctx->losses);
+    if (rc == SCR_OK && !(of && least && ctx->sets && ctx->losses))
+        rc = scr_no_memory(err);
+    for (size_t i = 0; of != NULL && i < n; i++)
+        of[i].group = (struct scr_comm)SCR_COMM_INIT;
+    scr_cut_say(&ctx->world, &nodes, v.least);
+    v.sum[0] = ctx->node.rank == 0;
     rc = scr_vote_all(&ctx->world, rc == SCR_OK ? take_node(ctx, err) : rc, &v, err);
-    if (rc != SCR_OK)
-        return rc;
-    ctx->nodes = (int)-v.least[0];
-    rc = make_dirs(ctx, err);
-    tell_of_original(ctx);
-    return make_sets_all(ctx, rc, err);
+    scr_cut_hear(&nodes, v.least);
+    ctx->nodes = (int)v.sum[0];
+    if (rc == SCR_OK)
+        rc = cut_world_all(ctx, &nodes, of, least, err);
+    free(of);
+    free(least);
+    return rc;
 }
 
 void scr_topo_fini(struct scr_ctx *ctx)
@@ -299,7 +338,6 @@ void scr_topo_fini(struct scr_ctx *ctx)
     free(ctx->cntl_dir);
     free(ctx->node_name);
     free(ctx->vnode_name);
-    scr_comm_free(&ctx->across);
     scr_comm_free(&ctx->node);
     ctx->sets = NULL;
     ctx->losses = NULL;
