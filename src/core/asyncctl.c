@@ -208,7 +208,7 @@ void scr_async_dismiss(struct scr_ctx *ctx)
 
 /* What a transfer process still does for an earlier run goes on until this one writes
  * to the prefix itself. */
-static void find_leftovers_all(struct scr_ctx *ctx)
+int scr_async_find_leftovers(struct scr_ctx *ctx)
 {
     struct scr_err why = SCR_ERR_INIT;
     int busy = 0;
@@ -218,7 +218,7 @@ static void find_leftovers_all(struct scr_ctx *ctx)
                 why.text);
         busy = 1;
     }
-    ctx->async.leftovers = scr_or_all(&ctx->world, busy);
+    return busy;
 }
 
 /* --- start --- */
@@ -430,11 +430,10 @@ void scr_async_retry_all(struct scr_ctx *ctx)
         }
 }
 
-void scr_async_adopt_all(struct scr_ctx *ctx)
+void scr_async_adopt(struct scr_ctx *ctx)
 {
     struct scr_err why = SCR_ERR_INIT;
     int n = 0;
-    find_leftovers_all(ctx);
     if (ctx->world.rank != 0)
         return;
     if (scr_arrivals_adopt(&ctx->env, &ctx->prefix, &n, &why) != SCR_OK)
@@ -471,6 +470,8 @@ void scr_async_resume_all(struct scr_ctx *ctx)
     struct scr_err why = SCR_ERR_INIT;
     int *ids = NULL, rc = SCR_OK;
     size_t n = 0;
+    if (scr_cache_newest(ctx, SCR_CACHE_READY, 0) == 0) /* nothing to copy */
+        return;
     if (ctx->world.rank == 0)
         rc = scr_arrivals_pending(&ctx->env, &ctx->prefix, NULL, &ids, &n, &why);
     rc = scr_share_ids_all(&ctx->world, rc, &ids, &n, &why);

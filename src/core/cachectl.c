@@ -239,8 +239,11 @@ static int store_of(const struct scr_ctx *ctx, const char *path)
     return INT_MAX;
 }
 
-void scr_cache_enter_all(struct scr_ctx *ctx, int id, enum scr_cache_state state)
+/* rc: of this rank until now; if any rank's is an error the state stays as it was. */
+static int enter_all(struct scr_ctx *ctx, int id, enum scr_cache_state state, int rc,
+                     struct scr_err *err)
 {
+    enum { CODE, LOSSES, LINE, KIND, STORE, N };
     struct scr_dataset d;
     const scr_hash *desc = scr_cache_any_desc(ctx, id);
     int losses = INT_MAX, line = INT_MAX, kind = 0;
@@ -248,15 +251,33 @@ void scr_cache_enter_all(struct scr_ctx *ctx, int id, enum scr_cache_state state
     scr_hash_get_val_int(desc, "INDEX", &line);
     if (view_any(ctx, id, &d))
         kind = (d.is_ckpt ? SCR_IS_CKPT : 0) | (d.is_output ? SCR_IS_OUTPUT : 0);
-    int64_t v[] = { losses, line, -kind,
-                    store_of(ctx, scr_hash_get_val(desc, "STORE")) };
-    scr_mins_all(&ctx->world, v, 4);
+    int64_t v[N] = { [LOSSES] = losses,
+                     [LINE] = line,
+                     [KIND] = -kind,
+                     [STORE] = store_of(ctx, scr_hash_get_val(desc, "STORE")) };
+    rc = scr_agree_mins_all(&ctx->world, rc, v, N, err);
+    if (rc != SCR_OK)
+        return rc;
     scr_cache_set_state(ctx, id, state);
     struct scr_held *h = scr_cache_held(ctx, id);
-    h->losses = (int)v[0];
-    h->line = (int)v[1];
-    h->kind = (int)-v[2];
-    h->store = v[3] < INT_MAX ? (int)v[3] : -1;
+    h->losses = (int)v[LOSSES];
+    h->line = (int)v[LINE];
+    h->kind = (int)-v[KIND];
+    h->store = v[STORE] < INT_MAX ? (int)v[STORE] : -1;
+    return SCR_OK;
+}
+
+void scr_cache_enter_all(struct scr_ctx *ctx, int id, enum scr_cache_state state)
+{
+    (void)enter_all(ctx, id, state, SCR_OK, NULL);
+}
+
+int scr_cache_enter_ready_all(struct scr_ctx *ctx, int id, int rc, struct scr_err *err)
+{
+    struct scr_dataset d;
+    if (rc == SCR_OK)
+        rc = scr_cache_dataset(ctx, id, &d, err);
+    return enter_all(ctx, id, SCR_CACHE_READY, rc, err);
 }
 
 int scr_cache_next(const struct scr_ctx *ctx, int above)
@@ -349,17 +370,12 @@ int scr_cache_let_go_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return scr_cache_delete_all(ctx, id, err);
 }
 
-int scr_cache_purge_all(struct scr_ctx *ctx, struct scr_err *err)
+int scr_cache_purge_all(struct scr_ctx *ctx, const struct scr_ids *ids,
+                        struct scr_err *err)
 {
-    int *ids = NULL, n = 0;
-    int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world, scr_cache_reserve(ctx, (size_t)n, err), err);
-    for (int i = 0; i < n && rc == SCR_OK; i++) {
-        rc = scr_cache_delete_all(ctx, ids[i], err);
-        ctx->last_id = ids[i] > ctx->last_id ? ids[i] : ctx->last_id;
-    }
-    free(ids);
+    int rc = SCR_OK;
+    for (size_t i = 0; i < ids->n && rc == SCR_OK; i++)
+        rc = scr_cache_delete_all(ctx, ids->id[i], err);
     if (rc != SCR_OK)
         return rc;
     if (ctx->node.rank == 0)

@@ -8,6 +8,7 @@
 #ifndef SCR_CORE_CTX_H
 #define SCR_CORE_CTX_H
 
+#include "base/ids.h"
 #include "base/lock.h"
 #include "base/table.h"
 #include "cfg/cfg.h"
@@ -126,6 +127,7 @@ struct scr_ranks {
 /* Output that this job had in cache only and that this start could not restore
  * (lost_output.c). */
 struct scr_lost {
+    int may;   /* the flush file had output at the start that may be */
     int open;  /* what the run restarts from is not settled: the flush file keeps its
                   entries of output */
     int found; /* on rank 0: it has entries that may be of lost output */
@@ -250,6 +252,7 @@ struct scr_ctx {
     struct scr_restart restart;
     struct scr_async async;
     int tried_below; /* restarts look for ids below this; 0: any */
+    int unfinished;  /* the prefix may have checkpoints that are not complete */
     struct scr_ranks ranks;
     int wanted_taken;  /* SCR_CURRENT was applied, and nothing was written since */
     char *gone_before; /* what current.scr had for the job before that, or NULL */
@@ -402,8 +405,9 @@ int scr_shared_note(struct scr_ctx *ctx, const char *cache, int id,
 /* Adds the entry of a rank, as it lies there, to map; 0: it cannot be read. Local. */
 int scr_shared_read(const struct scr_ctx *ctx, const char *cache, int id, int rank,
                     scr_filemap *map);
-/* At a start: every rank learns from there what is its own. */
-int scr_shared_adopt_all(struct scr_ctx *ctx, struct scr_err *err);
+/* At a start: every rank learns from there what is its own. rc: of this rank until now;
+ * the code is its own, to be agreed on. */
+int scr_shared_adopt_all(struct scr_ctx *ctx, int rc, struct scr_err *err);
 
 /* --- cache (cachectl.c) --- */
 /* Room for the states of `more` datasets that have none yet. Local; whoever is about to
@@ -419,6 +423,10 @@ void scr_cache_enter(struct scr_ctx *ctx, int id, int kind,
 /* Likewise of one that was found in cache, by what the maps of all ranks say of it: of
  * one of another number of ranks not every rank knows. */
 void scr_cache_enter_all(struct scr_ctx *ctx, int id, enum scr_cache_state state);
+/* Likewise as READY, of one that was restored or fetched, if every rank has its view:
+ * from then on each may act on its own. rc: of this rank until now; if any rank's is an
+ * error all leave with that, and there is no new state. */
+int scr_cache_enter_ready_all(struct scr_ctx *ctx, int id, int rc, struct scr_err *err);
 /* The smallest id above `above` of a dataset in cache, in whatever state; 0: none. What
  * is walked through so may be deleted on the way. */
 int scr_cache_next(const struct scr_ctx *ctx, int above);
@@ -476,8 +484,10 @@ void scr_cache_sweep_above(struct scr_ctx *ctx, int id);
 int scr_cache_has_newer(const struct scr_ctx *ctx);
 /* Largest id in this node's caches, 0: there is none. */
 int scr_cache_max_id(const struct scr_ctx *ctx);
-/* Deletes all datasets that any rank knows, and what is kept of newer versions. */
-int scr_cache_purge_all(struct scr_ctx *ctx, struct scr_err *err);
+/* Deletes these datasets, all that any rank knows, and what is kept of newer versions.
+ */
+int scr_cache_purge_all(struct scr_ctx *ctx, const struct scr_ids *ids,
+                        struct scr_err *err);
 
 /* --- room in cache (room.c) --- */
 /* What is to be known before room is made for one more. The same on all ranks. */
@@ -638,9 +648,12 @@ void scr_async_retry_all(struct scr_ctx *ctx);
 int scr_async_let_go_all(struct scr_ctx *ctx, struct scr_err *err);
 /* At the end of a run, when nothing is under way: transfer processes it started end. */
 void scr_async_dismiss(struct scr_ctx *ctx);
-/* At a start: completes what had been copied; later, when the cache is restored, starts
- * those again that were cut short. */
-void scr_async_adopt_all(struct scr_ctx *ctx);
+/* At a start: 1 if a transfer process of this node still works for an earlier run, to
+ * be kept in async.leftovers if there is one on any (local); what had been copied
+ * becomes complete (local, of rank 0); later, when the cache is restored, those start
+ * again that were cut short. */
+int scr_async_find_leftovers(struct scr_ctx *ctx);
+void scr_async_adopt(struct scr_ctx *ctx);
 void scr_async_resume_all(struct scr_ctx *ctx);
 void scr_async_fini(struct scr_ctx *ctx); /* local: stops them as a death would */
 
@@ -648,9 +661,9 @@ void scr_async_fini(struct scr_ctx *ctx); /* local: stops them as a death would 
 /* Moves, verifies and rebuilds what is left of a dataset in cache of this number of
  * ranks. */
 int scr_cache_mend_all(struct scr_ctx *ctx, int id, struct scr_err *err);
-/* At a start: rebuilds what is in cache, learns the ids in use, flushes what is
- * overdue. */
-int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err);
+/* At a start: learns the ids in use, rebuilds what is in cache, flushes what is
+ * overdue. rc: of this rank until now. */
+int scr_cache_revive_all(struct scr_ctx *ctx, int rc, struct scr_err *err);
 /* After a flush that found its id taken by another job on the same prefix
  * (SCR_E_TAKEN): counts on far away from that one. The dataset stays in cache. */
 void scr_flee_ids_all(struct scr_ctx *ctx);
@@ -672,6 +685,8 @@ int scr_current_is_newer_all(struct scr_ctx *ctx, int above);
  * (unfinished.c, invariant P25); *id = 0: none, also where the newest could not be
  * checked or recorded, which is told. */
 int scr_unfinished_enter_all(struct scr_ctx *ctx, int *id, struct scr_err *err);
+/* 1 if an index lists checkpoints that it might be. Local. */
+int scr_unfinished_any(const struct scr_index *index);
 /* Loads the newest checkpoint with an id below ctx->tried_below, from cache, else from
  * the prefix, there also one that only lacks its record. Finding none is success. */
 int scr_restart_find_all(struct scr_ctx *ctx, struct scr_err *err);
@@ -766,8 +781,10 @@ int scr_need_checkpoint_all(struct scr_ctx *ctx, int *flag, struct scr_err *err)
 /* What the parameters and this rank's clock say. Local. */
 int scr_is_time_for_ckpt(const struct scr_ctx *ctx);
 int scr_should_exit_all(struct scr_ctx *ctx, int *flag, struct scr_err *err);
-/* Halt file at Init: sets ctx->halt and says why. rc: of this rank until now. */
-int scr_halt_init_all(struct scr_ctx *ctx, int rc, struct scr_err *err);
+/* Halt file at Init: sets ctx->halt and says why; then, when the run begins, what an
+ * earlier allocation left there is forgotten. Both local, for rank 0. */
+int scr_halt_look(struct scr_ctx *ctx, struct scr_err *err);
+int scr_halt_begin(struct scr_ctx *ctx, struct scr_err *err);
 /* After a successful checkpoint: counts it, sets ctx->halt if a condition is due. */
 int scr_halt_ckpt_all(struct scr_ctx *ctx, struct scr_err *err);
 /* 1 if the run ends because the job is halted: the program was told to exit, or a

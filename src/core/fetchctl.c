@@ -60,12 +60,12 @@ static int fetch_into_all(struct scr_ctx *ctx, const struct scr_reddesc *red, in
         if (rc == SCR_OK)
             rc = scr_cache_dataset(ctx, id, &d, err);
         *name = rc == SCR_OK ? scr_strdup(d.name) : NULL;
-        rc = scr_agree_all(&ctx->world, rc == SCR_OK && !*name ? SCR_E_NOMEM : rc, err);
+        if (rc == SCR_OK && *name == NULL)
+            rc = scr_no_memory(err);
+        rc = scr_cache_enter_ready_all(ctx, id, rc, err);
     }
-    if (rc == SCR_OK) {
-        scr_cache_enter_all(ctx, id, SCR_CACHE_READY);
+    if (rc == SCR_OK)
         scr_flush_mark(ctx, id, SCR_LOC_CACHE | SCR_LOC_PFS, 0);
-    }
     scr_hash_delete(dset);
     free(dset_dir);
     return rc;
@@ -211,6 +211,8 @@ static int current_of(const struct scr_ctx *ctx, const struct scr_index *index)
     return e.complete && !e.failed && e.dset.is_ckpt ? id : -1;
 }
 
+/* Also whether checkpoints are there that are not complete, in case that none is found.
+ */
 static int choose(struct scr_ctx *ctx, int above, int *id, struct scr_err *err)
 {
     struct scr_index index = SCR_INDEX_INIT;
@@ -218,6 +220,7 @@ static int choose(struct scr_ctx *ctx, int above, int *id, struct scr_err *err)
     *id = rc == SCR_OK ? current_of(ctx, &index) : -1;
     if (rc == SCR_OK && *id < above) /* the newest in cache may be the current one */
         *id = scr_index_newest(&index, ctx->tried_below);
+    ctx->unfinished = scr_unfinished_any(&index);
     scr_index_fini(&index);
     return rc;
 }
@@ -226,11 +229,13 @@ static int choose(struct scr_ctx *ctx, int above, int *id, struct scr_err *err)
 static int choose_all(struct scr_ctx *ctx, int above, int *id, struct scr_err *err)
 {
     int rc = SCR_OK, choice = 0;
+    ctx->unfinished = 0;
     if (ctx->world.rank == 0)
         rc = choose(ctx, above, &choice, err);
-    struct scr_vote v = { .least = { choice > 0 ? -choice : 0 } };
+    struct scr_vote v = { .least = { choice > 0 ? -choice : 0, -ctx->unfinished } };
     rc = scr_vote_all(&ctx->world, rc, &v, err);
     *id = (int)-v.least[0];
+    ctx->unfinished = v.least[1] != 0;
     return rc;
 }
 

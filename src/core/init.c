@@ -309,7 +309,8 @@ static int make_prefix(struct scr_ctx *ctx, const char *path, struct scr_err *er
                                                                   : scr_no_memory(err);
 }
 
-/* --- what rank 0 finds, and all go by: {CONFIG/{…}, PATH, NAME} of the prefix --- */
+/* --- what rank 0 finds, and all go by: {CONFIG/{…}, PATH, NAME} of the prefix, and
+ * whether a halt condition is due {HALT} --- */
 
 static int read_config(struct scr_ctx *ctx, scr_hash *found, struct scr_err *err)
 {
@@ -328,8 +329,11 @@ static int open_first(struct scr_ctx *ctx, scr_hash *found, struct scr_err *err)
         rc = find_prefix(ctx, &path, err);
     if (rc == SCR_OK)
         rc = make_prefix(ctx, path, err);
+    if (rc == SCR_OK)
+        rc = scr_halt_look(ctx, err);
     if (rc == SCR_OK && (scr_hash_set_val(found, "PATH", path) == NULL ||
-                         scr_hash_set_val(found, "NAME", ctx->prefix_name) == NULL))
+                         scr_hash_set_val(found, "NAME", ctx->prefix_name) == NULL ||
+                         scr_hash_set_val_i64(found, "HALT", ctx->halt) == NULL))
         rc = scr_no_memory(err);
     free(path);
     return rc;
@@ -349,6 +353,7 @@ static int open_as_found(struct scr_ctx *ctx, const scr_hash *found,
         rc = use_config(ctx, err);
     if (rc != SCR_OK || path == NULL || name == NULL) /* rank 0 has failed */
         return rc;
+    scr_hash_get_val_int(found, "HALT", &ctx->halt);
     ctx->prefix_name = scr_strdup(name);
     return ctx->prefix_name != NULL
                ? scr_prefix_open(&ctx->env, path, 0, &ctx->prefix, err)
@@ -367,24 +372,27 @@ static int open_all(struct scr_ctx *ctx, struct scr_err *err)
         rc = read_config(ctx, found, err);
     if (rc == SCR_OK && is_first)
         own = open_first(ctx, found, &why);
-    rc = scr_hash_share_all(&ctx->world, 0, rc, found, err);
-    if (rc == SCR_OK && !is_first)
+    rc = scr_hash_bcast_all(&ctx->world, 0, rc, found, err);
+    if (rc == SCR_OK && !is_first && scr_hash_get(found, "CONFIG") != NULL)
         own = open_as_found(ctx, found, &why);
     if (rc == SCR_OK && own == SCR_OK && ctx->prefix.path != NULL)
         own = scr_realpath(ctx->prefix.path, &ctx->prefix_real, &why);
     scr_hash_delete(found);
     if (rc == SCR_OK && own != SCR_OK)
-        scr_fail(err, own, 0, "%s", why.text);
-    return rc == SCR_OK ? scr_agree_all(&ctx->world, own, err) : rc;
+        rc = scr_fail(err, own, 0, "%s", why.text);
+    return scr_agree_all(&ctx->world, rc, err);
 }
 
-/* What commands are to know of this run. */
+/* What commands are to know of this run; a halt of an earlier allocation is over. */
 static int record_run(struct scr_ctx *ctx, struct scr_err *err)
 {
     int rc = write_app_conf(ctx, err);
-    return rc == SCR_OK ? scr_prefix_state_update(&ctx->env, &ctx->prefix, "nodes.scr",
-                                                  set_nodes, &ctx->nodes, err)
-                        : rc;
+    if (rc == SCR_OK)
+        rc = scr_prefix_state_update(&ctx->env, &ctx->prefix, "nodes.scr", set_nodes,
+                                     &ctx->nodes, err);
+    if (rc == SCR_OK)
+        SCR_EVENT(ctx, .event = "RUN_START");
+    return rc == SCR_OK ? scr_halt_begin(ctx, err) : rc;
 }
 
 int scr_edit_state_all(struct scr_ctx *ctx, const char *file, scr_hash_edit edit,
@@ -443,20 +451,17 @@ int scr_check_name_all(const struct scr_ctx *ctx, const char *call, const char *
 
 static int start_all(struct scr_ctx *ctx, struct scr_err *err)
 {
-    int rc = open_all(ctx, err), rc1 = SCR_OK;
+    int rc = open_all(ctx, err);
     if (rc == SCR_OK)
         rc = scr_topo_init_all(ctx, err);
-    if (rc == SCR_OK && ctx->world.rank == 0)
-        rc1 = record_run(ctx, err);
-    if (rc == SCR_OK && rc1 == SCR_OK)
-        SCR_EVENT(ctx, .event = "RUN_START");
-    if (rc == SCR_OK)
-        rc = scr_halt_init_all(ctx, rc1, err);
-    if (rc == SCR_OK && !(ctx->halt && ctx->prm.halt_enabled))
-        rc = scr_cache_revive_all(ctx, err);
-    if (rc == SCR_OK && !(ctx->halt && ctx->prm.halt_enabled))
-        rc = scr_restart_init_all(ctx, err);
-    return rc;
+    if (rc != SCR_OK)
+        return rc;
+    if (ctx->world.rank == 0)
+        rc = record_run(ctx, err);
+    if (ctx->halt && ctx->prm.halt_enabled)
+        return scr_agree_all(&ctx->world, rc, err);
+    rc = scr_cache_revive_all(ctx, rc, err);
+    return rc == SCR_OK ? scr_restart_init_all(ctx, err) : rc;
 }
 
 int scr_init_all(struct scr_ctx *ctx, MPI_Comm comm, struct scr_err *err)

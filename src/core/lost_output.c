@@ -174,11 +174,15 @@ int scr_lost_output_go_back_all(struct scr_ctx *ctx)
 void scr_lost_output_look_all(struct scr_ctx *ctx)
 {
     struct scr_lost *l = &ctx->lost;
+    l->open = l->may;
+    if (!l->may)
+        return;
     if (ctx->world.rank == 0 && l->found)
         look(ctx);
-    l->open = scr_or_all(&ctx->world, l->found);
-    if (l->open)
-        l->below = (int)scr_max_all(&ctx->world, l->below);
+    int64_t least[] = { -l->found, -l->below };
+    scr_mins_all(&ctx->world, least, 2);
+    l->open = least[0] != 0;
+    l->below = (int)-least[1];
 }
 
 void scr_lost_output_settle_all(struct scr_ctx *ctx)

@@ -109,12 +109,12 @@ static int share_due_all(struct scr_ctx *ctx, struct halt_edit *e, int rc,
 }
 
 /* Runs the edit; due comes out on every rank, why (malloc'd, may be NULL) on rank 0. */
-static int halt_all(struct scr_ctx *ctx, struct halt_edit *e, int rc,
-                    struct scr_err *err)
+static int halt_all(struct scr_ctx *ctx, struct halt_edit *e, struct scr_err *err)
 {
+    int rc = SCR_OK;
     e->prm = &ctx->prm;
     e->again = ctx->again;
-    if (ctx->world.rank == 0 && rc == SCR_OK)
+    if (ctx->world.rank == 0)
         rc = scr_prefix_state_update(&ctx->env, &ctx->prefix, "halt.scr", edit_halt, e,
                                      err);
     return share_due_all(ctx, e, rc, err);
@@ -138,11 +138,11 @@ static void find_end_time(struct scr_ctx *ctx)
         scr_rm_warn_no_end(&ctx->log, &why);
 }
 
-int scr_halt_init_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
+int scr_halt_look(struct scr_ctx *ctx, struct scr_err *err)
 {
-    struct halt_edit e = { .at_start = 1 };
+    struct halt_edit e = { .prm = &ctx->prm, .again = ctx->again, .at_start = 1 };
     find_end_time(ctx);
-    rc = halt_all(ctx, &e, rc, err);
+    int rc = look_at_halt(ctx, &e, err);
     ctx->halt = rc == SCR_OK && e.due;
     if (ctx->halt)
         scr_log(
@@ -154,10 +154,19 @@ int scr_halt_init_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
     return rc;
 }
 
+int scr_halt_begin(struct scr_ctx *ctx, struct scr_err *err)
+{
+    struct halt_edit e = { .prm = &ctx->prm, .again = ctx->again, .at_start = 1 };
+    int rc = scr_prefix_state_update(&ctx->env, &ctx->prefix, "halt.scr", edit_halt, &e,
+                                     err);
+    free(e.why);
+    return rc;
+}
+
 int scr_halt_ckpt_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     struct halt_edit e = { .goes_on = 1, .count = 1 };
-    int rc = halt_all(ctx, &e, SCR_OK, err);
+    int rc = halt_all(ctx, &e, err);
     if (rc == SCR_OK && e.due) {
         ctx->halt = 1;
         scr_log(&ctx->log, SCR_LOG_NOTE, "halting after this checkpoint: %s",
@@ -180,7 +189,7 @@ int scr_halt_ckpt_all(struct scr_ctx *ctx, struct scr_err *err)
 int scr_halt_reason_all(struct scr_ctx *ctx, const char *reason, struct scr_err *err)
 {
     struct halt_edit e = { .record = reason };
-    int rc = halt_all(ctx, &e, SCR_OK, err);
+    int rc = halt_all(ctx, &e, err);
     free(e.why);
     return rc;
 }

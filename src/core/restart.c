@@ -266,6 +266,7 @@ static int find_unfinished_all(struct scr_ctx *ctx, struct scr_err *err)
 int scr_restart_find_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     ctx->ranks.below = ctx->tried_below;
+    ctx->unfinished = 1; /* unless a look at the index says otherwise */
     int below = ctx->tried_below, rc = SCR_OK;
     if (ctx->prm.global_restart) {
         rc = find_flushed_all(ctx, err);

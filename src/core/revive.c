@@ -7,34 +7,34 @@
 
 #include "core/ctx.h"
 #include "core/rivals.h"
+#include "fmt/state.h"
 #include "par/distribute.h"
+#include "store/flushing.h"
 
-/* The lowest rank that has a descriptor of the dataset that is to be restored. */
-static int find_root_all(struct scr_ctx *ctx, int id, struct scr_rivals *rivals,
-                         int *root, struct scr_err *err)
+/* Which ranks know the dataset that is to be restored. */
+static int settle_rivals_all(struct scr_ctx *ctx, int id, struct scr_rivals *rivals,
+                             struct scr_known *known, struct scr_err *err)
 {
-    *root = scr_cache_any_desc(ctx, id) != NULL;
-    rivals->are = scr_rivals_look_all(ctx, id, root);
+    rivals->are = scr_rivals_look_all(ctx, id, known);
     int rc = rivals->are ? scr_rivals_settle_all(ctx, id, rivals, err) : SCR_OK;
-    if (rc == SCR_OK && rivals->are) {
-        *root = scr_cache_any_desc(ctx, id) != NULL;
-        (void)scr_rivals_look_all(ctx, id, root);
-    }
+    if (rc == SCR_OK && rivals->are)
+        (void)scr_rivals_look_all(ctx, id, known);
     return rc;
 }
 
 /* Where and by how many ranks dataset id was written: told by the lowest rank that
- * knows. */
-static int share_desc_all(struct scr_ctx *ctx, int id, int root, scr_hash *desc,
-                          struct scr_err *err)
+ * knows, where not all do. The code is each rank's own. */
+static int share_desc_all(struct scr_ctx *ctx, int id, const struct scr_known *known,
+                          scr_hash *desc, struct scr_err *err)
 {
-    const scr_hash *mine = scr_cache_any_desc(ctx, id);
-    if (root == ctx->world.size)
-        return scr_fail(err, SCR_E_LOST, 0, "dataset %d was not complete", id);
     int rc = SCR_OK;
-    if (root == ctx->world.rank && scr_hash_merge(desc, mine) != SCR_OK)
+    if (known->root == ctx->world.size)
+        return scr_fail(err, SCR_E_LOST, 0, "dataset %d was not complete", id);
+    if ((known->alike || known->root == ctx->world.rank) &&
+        scr_hash_merge(desc, scr_cache_any_desc(ctx, id)) != SCR_OK)
         rc = scr_no_memory(err);
-    rc = scr_hash_share_all(&ctx->world, root, rc, desc, err);
+    if (!known->alike)
+        rc = scr_hash_bcast_all(&ctx->world, known->root, rc, desc, err);
     if (rc != SCR_OK)
         return rc;
     int ranks = 0;
@@ -74,7 +74,7 @@ static int rebuild_all(struct scr_ctx *ctx, struct revival *r, struct scr_err *e
 static int release_all(struct revival *r, struct scr_err *err)
 {
     r->stayed = 0;
-    return scr_distribute_all(&r->moving, r->id, r->dset_dir, NULL, err);
+    return scr_distribute_all(&r->moving, r->id, r->dset_dir, SCR_OK, NULL, err);
 }
 
 /* Everybody has everything: files that cannot be released stay named where they are,
@@ -90,11 +90,11 @@ static void release_rest_all(struct scr_ctx *ctx, struct revival *r)
 
 /* Until all ranks have everything, files stay where they came from too: the node they
  * came to may be the next to die (invariant C2). A cache without room for both makes do
- * with one. */
-static int move_and_rebuild_all(struct scr_ctx *ctx, struct revival *r,
+ * with one. rc: of this rank until now. */
+static int move_and_rebuild_all(struct scr_ctx *ctx, struct revival *r, int rc,
                                 struct scr_err *err)
 {
-    int rc = scr_distribute_all(&r->moving, r->id, r->dset_dir, &r->stayed, err);
+    rc = scr_distribute_all(&r->moving, r->id, r->dset_dir, rc, &r->stayed, err);
     if (rc != SCR_OK)
         return rc;
     scr_phase_all(ctx, "rebuild", r->id);
@@ -109,8 +109,9 @@ static int move_and_rebuild_all(struct scr_ctx *ctx, struct revival *r,
     return rc;
 }
 
+/* rc: of this rank until now. */
 static int restore_one_all(struct scr_ctx *ctx, int id, struct scr_rivals *rivals,
-                           struct scr_err *err)
+                           int rc, struct scr_err *err)
 {
     struct revival r = {
         .moving = { .env = &ctx->env,
@@ -127,7 +128,7 @@ static int restore_one_all(struct scr_ctx *ctx, int id, struct scr_rivals *rival
         .dset_dir = rivals->dset_dir,
     };
     r.moving.whole = &r.protect.whole;
-    int rc = move_and_rebuild_all(ctx, &r, err);
+    rc = move_and_rebuild_all(ctx, &r, rc, err);
     if (rc == SCR_OK && r.rep.rebuilt_ranks > 0)
         scr_log(&ctx->log, SCR_LOG_NOTE,
                 "%s (dataset %d): rebuilt the files of %d of %d ranks (%d files were "
@@ -135,7 +136,7 @@ static int restore_one_all(struct scr_ctx *ctx, int id, struct scr_rivals *rival
                 "damaged)",
                 scr_cache_name_of(ctx, id), id, r.rep.rebuilt_ranks, ctx->world.size,
                 r.rep.lost_files);
-    return rc == SCR_OK ? scr_cache_check_all(ctx, id, err) : rc;
+    return rc;
 }
 
 static int mend_all(struct scr_ctx *ctx, int id, struct scr_err *err)
@@ -143,19 +144,22 @@ static int mend_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     struct scr_rivals rivals = { 0 };
     scr_hash *desc = scr_hash_new();
     char *dset_dir = NULL;
-    int root, rc = find_root_all(ctx, id, &rivals, &root, err);
-    if (rc == SCR_OK)
-        rc = share_desc_all(ctx, id, root, desc, err);
+    struct scr_known known;
+    int rc = settle_rivals_all(ctx, id, &rivals, &known, err);
+    if (rc != SCR_OK)
+        goto out;
+    rc = share_desc_all(ctx, id, &known, desc, err);
     if (rc == SCR_OK) {
         const char *group = scr_hash_get_val(desc, "STORE_GROUP");
         rc =
             scr_cache_open(ctx, id, scr_hash_get_val(desc, "STORE"),
                            group == NULL || strcmp(group, "NODE") == 0, &dset_dir, err);
-        rc = scr_agree_all(&ctx->world, rc, err);
-        rivals.dset_dir = dset_dir;
-        if (rc == SCR_OK)
-            rc = restore_one_all(ctx, id, &rivals, err);
     }
+    rivals.dset_dir = dset_dir;
+    rc = restore_one_all(ctx, id, &rivals, rc, err);
+    if (rc == SCR_OK && rivals.are)
+        rc = scr_cache_check_all(ctx, id, err);
+out:
     /* Short of memory still, it is left to the next dataset, or the next write. */
     if (rc != SCR_OK)
         (void)scr_cache_mend_map(ctx, 0, NULL);
@@ -192,7 +196,7 @@ static int make_room_all(struct scr_ctx *ctx, int id, int all)
     return red != NULL && scr_neighbours_leave_all(ctx, red, id, d.size, all);
 }
 
-int scr_cache_mend_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+static int mend_with_room_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     struct scr_err full = SCR_ERR_INIT;
     int rc = mend_all(ctx, id, &full);
@@ -204,6 +208,12 @@ int scr_cache_mend_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     if (rc != SCR_OK && err != NULL)
         *err = full;
     return rc;
+}
+
+int scr_cache_mend_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    int rc = mend_with_room_all(ctx, id, err);
+    return rc == SCR_OK ? scr_cache_check_all(ctx, id, err) : rc;
 }
 
 /* One of another number of ranks lacks nothing: regroup.c reads it. What this start
@@ -224,92 +234,123 @@ static void leave_as_it_is_all(struct scr_ctx *ctx, int id, int rc,
     scr_cache_enter_all(ctx, id, kept ? SCR_CACHE_KEPT : SCR_CACHE_LOST);
 }
 
-static int rebuild_cache_all(struct scr_ctx *ctx, struct scr_err *err)
+static void rebuild_cache_all(struct scr_ctx *ctx, const struct scr_ids *ids)
 {
-    int *ids = NULL, n = 0;
-    int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
-    if (rc == SCR_OK && n > 0)
-        rc = scr_agree_all(&ctx->world, scr_cache_reserve(ctx, (size_t)n, err), err);
-    for (int i = 0; i < n && rc == SCR_OK; i++) {
+    for (size_t i = 0; i < ids->n; i++) {
         struct scr_err why = SCR_ERR_INIT;
-        SCR_EVENT(ctx, .event = "REBUILD_START", .dset = ids[i]);
-        int one = scr_cache_mend_all(ctx, ids[i], &why);
-        ctx->last_id = ids[i] > ctx->last_id ? ids[i] : ctx->last_id;
-        if (one == SCR_OK) {
-            scr_cache_enter_all(ctx, ids[i], SCR_CACHE_READY);
-            scr_flush_mark(ctx, ids[i], SCR_LOC_CACHE,
-                           SCR_LOC_FLUSHING | SCR_LOC_SYNC_FLUSHING);
-            SCR_EVENT(ctx, .event = "REBUILD_SUCCESS", .dset = ids[i]);
+        int id = ids->id[i];
+        SCR_EVENT(ctx, .event = "REBUILD_START", .dset = id);
+        int rc = mend_with_room_all(ctx, id, &why);
+        if (rc == SCR_OK)
+            rc = scr_cache_enter_ready_all(ctx, id, rc, &why);
+        if (rc != SCR_OK) {
+            leave_as_it_is_all(ctx, id, rc, &why);
             continue;
         }
-        leave_as_it_is_all(ctx, ids[i], one, &why);
+        scr_flush_mark(ctx, id, SCR_LOC_CACHE,
+                       SCR_LOC_FLUSHING | SCR_LOC_SYNC_FLUSHING);
+        SCR_EVENT(ctx, .event = "REBUILD_SUCCESS", .dset = id);
     }
-    free(ids);
-    return rc;
 }
 
 /* SCR_DISTRIBUTE=0: what is in cache waits for a run that looks at it. */
-static int leave_cache_alone_all(struct scr_ctx *ctx, struct scr_err *err)
+static void leave_cache_alone_all(struct scr_ctx *ctx, const struct scr_ids *ids)
 {
-    int *ids = NULL, n = 0;
-    int rc = scr_list_datasets_all(&ctx->world, ctx->map, &ids, &n, err);
-    if (rc == SCR_OK && n > 0)
-        rc = scr_agree_all(&ctx->world, scr_cache_reserve(ctx, (size_t)n, err), err);
-    for (int i = 0; i < n && rc == SCR_OK; i++) {
+    for (size_t i = 0; i < ids->n; i++) {
         /* One that no rank has a descriptor of was never complete. */
-        int begun =
-            scr_or_all(&ctx->world, scr_cache_any_desc(ctx, ids[i]) != NULL ||
-                                        scr_filemap_has_aside(ctx->map, ids[i]));
-        scr_cache_enter_all(ctx, ids[i], begun ? SCR_CACHE_KEPT : SCR_CACHE_LOST);
-        ctx->last_id = ids[i] > ctx->last_id ? ids[i] : ctx->last_id;
+        int id = ids->id[i];
+        int begun = scr_or_all(&ctx->world, scr_cache_any_desc(ctx, id) != NULL ||
+                                                scr_filemap_has_aside(ctx->map, id));
+        scr_cache_enter_all(ctx, id, begun ? SCR_CACHE_KEPT : SCR_CACHE_LOST);
     }
-    if (rc == SCR_OK && n > 0)
+    if (ids->n > 0)
         scr_log(&ctx->log, SCR_LOG_NOTE,
-                "SCR_DISTRIBUTE=0: %d datasets in cache are left alone", n);
-    free(ids);
-    return rc;
+                "SCR_DISTRIBUTE=0: %zu datasets in cache are left alone", ids->n);
 }
 
-/* Largest id that the index and the flush file list. A flush file that cannot be read
- * lists none: it only tells of what is elsewhere. */
-static int find_listed_max(const struct scr_ctx *ctx, int *max, struct scr_err *err)
+/* --- what there is --- */
+
+/* What is known of caches and prefix before anything is rebuilt; the same on all ranks.
+ */
+struct stock {
+    int newer;          /* some node keeps filemaps of a newer version */
+    int marked;         /* flushes were killed, it seems (store/flushing.h) */
+    struct scr_ids ids; /* that some filemap names */
+};
+enum { STOCK_ID, STOCK_NEWER, STOCK_LOST, STOCK_MARKED, STOCK_LEAST };
+
+/* What rank 0 reads of the prefix: the largest id in use there; whether output may be
+ * lost; whether there are marks of flushes. */
+struct listed {
+    int max, may_lose, marked;
+};
+
+/* A damaged flush file lists nothing: it only tells of what is elsewhere. */
+static int read_listed(const struct scr_ctx *ctx, struct listed *l, struct scr_err *err)
 {
     struct scr_index index = SCR_INDEX_INIT;
     scr_hash *flush = scr_hash_new();
     int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, err);
-    int marked = scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", flush,
-                                       NULL) == SCR_OK
-                     ? scr_flush_max_id(flush)
-                     : 0;
-    *max = rc == SCR_OK ? scr_index_max_id(&index) : 0;
-    *max = marked > *max ? marked : *max;
+    int read = scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", flush, NULL);
+    int flushed = read == SCR_OK ? scr_flush_max_id(flush) : 0;
+    l->may_lose =
+        read == SCR_OK ? scr_flush_has_open_output(flush) : read != SCR_E_CORRUPT;
+    l->max = rc == SCR_OK ? scr_index_max_id(&index) : 0;
+    l->max = flushed > l->max ? flushed : l->max;
+    l->marked = rc == SCR_OK && scr_flushing_any(&ctx->env, &ctx->prefix, &index);
     scr_index_fini(&index);
     scr_hash_delete(flush);
     return rc;
 }
 
-/* Raises last_id to what is in use on the prefix and in cache: ids of the index, the
- * flush file and dataset directories count too, as none is used twice. *newer: 1 if
- * some node keeps filemaps of a newer version. */
-static int learn_ids_all(struct scr_ctx *ctx, int *newer, struct scr_err *err)
+/* Ids of the index, the flush file and dataset directories are in use, too, as none is
+ * used twice. rc: of this rank until now; the code is its own. */
+static int say_stock(const struct scr_ctx *ctx, int64_t *least, int rc,
+                     struct scr_err *err)
 {
-    int rc = SCR_OK, max = 0, dirs = 0;
-    if (ctx->world.rank == 0) {
-        rc = find_listed_max(ctx, &max, err);
-        if (rc == SCR_OK)
-            rc = scr_prefix_max_dset_dir(&ctx->env, &ctx->prefix, &dirs, err);
-        max = dirs > max ? dirs : max;
-    }
-    *newer = scr_cache_has_newer(ctx);
-    int cached = *newer ? scr_cache_max_id(ctx) : 0;
-    max = cached > max ? cached : max;
-    struct scr_vote v = { .least = { -(max > ctx->last_id ? max : ctx->last_id),
-                                     -*newer } };
-    rc = scr_vote_all(&ctx->world, rc, &v, err);
-    ctx->last_id = (int)-v.least[0];
-    *newer = v.least[1] != 0;
+    struct listed l = { 0 };
+    int dirs = 0, newer = scr_cache_has_newer(ctx);
+    int max = newer ? scr_cache_max_id(ctx) : 0;
+    if (rc == SCR_OK && ctx->world.rank == 0)
+        rc = read_listed(ctx, &l, err);
+    if (rc == SCR_OK && ctx->world.rank == 0)
+        rc = scr_prefix_max_dset_dir(&ctx->env, &ctx->prefix, &dirs, err);
+    max = dirs > max ? dirs : max;
+    max = l.max > max ? l.max : max;
+    least[STOCK_ID] = -(max > ctx->last_id ? max : ctx->last_id);
+    least[STOCK_NEWER] = -newer;
+    least[STOCK_LOST] = -l.may_lose;
+    least[STOCK_MARKED] = -l.marked;
     return rc;
 }
+
+/* One vote says what there is. rc: of this rank until now. */
+static int take_stock_all(struct scr_ctx *ctx, struct stock *s, int rc,
+                          struct scr_err *err)
+{
+    enum { FIRST = STOCK_LEAST, BUSY };
+    int *mine = NULL, n = 0;
+    if (rc == SCR_OK && scr_filemap_list_datasets(ctx->map, &n, &mine) != SCR_OK)
+        rc = scr_no_memory(err);
+    ctx->last_id = n > 0 ? mine[n - 1] : 0;
+    struct scr_vote v = { .least = { [FIRST] = n > 0 ? mine[0] : INT64_MAX,
+                                     [BUSY] = -scr_async_find_leftovers(ctx) } };
+    rc = say_stock(ctx, v.least, rc, err);
+    rc = scr_vote_all(&ctx->world, rc, &v, err);
+    ctx->last_id = (int)-v.least[STOCK_ID];
+    ctx->async.leftovers = v.least[BUSY] != 0;
+    ctx->lost.may = v.least[STOCK_LOST] != 0;
+    s->newer = v.least[STOCK_NEWER] != 0;
+    s->marked = v.least[STOCK_MARKED] != 0;
+    if (rc == SCR_OK)
+        rc = scr_list_datasets_all(&ctx->world, mine, n, v.least[FIRST], &s->ids, err);
+    free(mine);
+    return rc == SCR_OK && s->ids.n > 0
+               ? scr_agree_all(&ctx->world, scr_cache_reserve(ctx, s->ids.n, err), err)
+               : rc;
+}
+
+/* --- all of it --- */
 
 /* The other one goes on counting where it is; a number that is near would be taken too.
  */
@@ -317,8 +358,10 @@ void scr_flee_ids_all(struct scr_ctx *ctx)
 {
     enum { FAR = 1000 };
     struct scr_err why = SCR_ERR_INIT;
-    int newer;
-    (void)learn_ids_all(ctx, &newer, &why); /* what it found out counts, all the same */
+    struct scr_vote v = { .least = { 0 } };
+    int rc = say_stock(ctx, v.least, SCR_OK, &why);
+    (void)scr_vote_all(&ctx->world, rc, &v, &why); /* what is found counts */
+    ctx->last_id = (int)-v.least[STOCK_ID];
     if (ctx->last_id < INT_MAX - FAR)
         ctx->last_id += FAR;
     scr_log(
@@ -328,37 +371,47 @@ void scr_flee_ids_all(struct scr_ctx *ctx)
         ctx->last_id + 1);
 }
 
-int scr_cache_revive_all(struct scr_ctx *ctx, struct scr_err *err)
+/* What could not be done is told, and tried again later. */
+static void catch_up_all(struct scr_ctx *ctx, int marked)
 {
-    scr_async_adopt_all(ctx);
-    int rc = scr_scatter_filemaps_all(&ctx->env, &ctx->world, &ctx->node, &ctx->cntl,
-                                      ctx->map, err);
-    if (rc == SCR_OK)
-        rc = scr_shared_adopt_all(ctx, err);
-    if (rc == SCR_OK && ctx->prm.cache_purge)
-        rc = scr_cache_purge_all(ctx, err);
-    if (rc == SCR_OK)
-        rc = ctx->prm.distribute ? rebuild_cache_all(ctx, err)
-                                 : leave_cache_alone_all(ctx, err);
-    int newer, cached = ctx->last_id; /* the largest id that a filemap names */
-    if (rc == SCR_OK)
-        rc = learn_ids_all(ctx, &newer, err);
-    if (rc != SCR_OK)
-        return rc;
-    /* Without a record here they may have one in a filemap we cannot read, of any node
-     * if nodes share a cache. */
-    if (!newer)
-        scr_cache_sweep_above(ctx, cached);
-    ctx->lost.open = 1;
-    scr_flush_sweep(ctx);
-    scr_leftovers_sweep_all(ctx);
-    scr_prefix_purge_all(ctx);
     struct scr_err why = SCR_ERR_INIT;
+    scr_flush_sweep(ctx);
+    if (marked)
+        scr_leftovers_sweep_all(ctx);
+    scr_prefix_purge_all(ctx);
     scr_async_resume_all(ctx);
     if (scr_async_is_on(ctx))
         scr_flush_left_all(ctx);
     else if (scr_flush_pending_all(ctx, 0, &why) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "output is not flushed, tried again later: %s",
                 why.text);
-    return SCR_OK;
+}
+
+int scr_cache_revive_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
+{
+    struct stock s = { 0 };
+    int dealt = scr_scatter_filemaps_all(&ctx->env, &ctx->world, &ctx->node, &ctx->cntl,
+                                         ctx->map, rc == SCR_OK ? err : NULL);
+    rc = scr_shared_adopt_all(ctx, rc == SCR_OK ? dealt : rc, err);
+    rc = take_stock_all(ctx, &s, rc, err);
+    if (rc != SCR_OK)
+        goto out;
+    scr_async_adopt(ctx);
+    if (ctx->prm.cache_purge)
+        rc = scr_cache_purge_all(ctx, &s.ids, err);
+    else if (ctx->prm.distribute)
+        rebuild_cache_all(ctx, &s.ids);
+    else
+        leave_cache_alone_all(ctx, &s.ids);
+    if (rc != SCR_OK)
+        goto out;
+    /* Without a record here they may have one in a filemap we cannot read, of any node
+     * if nodes share a cache. */
+    if (!s.newer)
+        scr_cache_sweep_above(ctx, s.ids.n > 0 ? s.ids.id[s.ids.n - 1] : 0);
+    ctx->lost.open = 1;
+    catch_up_all(ctx, s.marked);
+out:
+    scr_ids_fini(&s.ids);
+    return rc;
 }

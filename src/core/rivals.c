@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/path.h"
+#include "base/str.h"
 #include "par/rivals.h"
 #include "store/aside.h"
 
@@ -15,15 +16,32 @@ static struct scr_aside aside_of(struct scr_ctx *ctx, int id)
     return (struct scr_aside){ &ctx->env, &ctx->cntl, ctx->map, id };
 }
 
-int scr_rivals_look_all(const struct scr_ctx *ctx, int id, int *knows)
+/* Of what a descriptor says of the place and the number of ranks; 0: there is none. */
+static int64_t mark_of(const scr_hash *desc)
 {
-    enum { ROOT, OLDEST, NEWEST, ASIDE, N };
-    int64_t v[N] = { *knows ? ctx->world.rank : ctx->world.size };
+    const char *store = scr_hash_get_val(desc, "STORE");
+    const char *group = scr_hash_get_val(desc, "STORE_GROUP");
+    const char *ranks = scr_hash_get_val(desc, "RANKS");
+    char *text = scr_asprintf("%s %s %s", ranks ? ranks : "", group ? group : "",
+                              store ? store : "");
+    int64_t mark = desc != NULL ? scr_text_mark(text) : 0;
+    free(text);
+    return mark;
+}
+
+int scr_rivals_look_all(const struct scr_ctx *ctx, int id, struct scr_known *known)
+{
+    enum { ROOT, OLDEST, NEWEST, ASIDE, DESC, SAME_DESC, N };
+    const scr_hash *desc = scr_cache_any_desc(ctx, id);
+    int64_t v[N] = { desc != NULL ? ctx->world.rank : ctx->world.size };
     scr_filemap_made(ctx->map, id, &v[OLDEST], &v[NEWEST]);
     v[NEWEST] = -v[NEWEST];
     v[ASIDE] = -scr_filemap_has_aside(ctx->map, id);
+    v[DESC] = mark_of(desc);
+    v[SAME_DESC] = -v[DESC];
     scr_mins_all(&ctx->world, v, N);
-    *knows = (int)v[ROOT];
+    known->root = (int)v[ROOT];
+    known->alike = v[DESC] != 0 && v[DESC] == -v[SAME_DESC];
     return v[ASIDE] < 0 || (v[NEWEST] < 0 && v[OLDEST] != -v[NEWEST]);
 }
 

@@ -13,10 +13,13 @@ struct scr_rivals {
     const char *dset_dir; /* of this rank; NULL: not known yet */
 };
 
-/* One reduction: 1 on all ranks if there are several. In: *knows, 1 if this rank has a
- * descriptor of the dataset; out: the lowest rank that has, the size of world if none.
- */
-int scr_rivals_look_all(const struct scr_ctx *ctx, int id, int *knows);
+/* Which ranks have a descriptor of a dataset in cache; the same on all ranks. */
+struct scr_known {
+    int root;  /* the lowest that has one, the size of world if none */
+    int alike; /* all have, of one store and number of ranks */
+};
+/* One reduction: 1 on all ranks if there are several. */
+int scr_rivals_look_all(const struct scr_ctx *ctx, int id, struct scr_known *known);
 /* Chooses, and puts the others aside. Agreed. After an error nothing that was in its
  * place has been replaced. */
 int scr_rivals_settle_all(struct scr_ctx *ctx, int id, struct scr_rivals *r,

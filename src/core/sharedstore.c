@@ -237,11 +237,12 @@ static int adopt_dataset_all(struct scr_ctx *ctx, const char *cache, int id,
 }
 
 /* Of the datasets there, as rank 0 sees them. */
-static int adopt_store_all(struct scr_ctx *ctx, const char *cache, struct scr_err *err)
+static int adopt_store_all(struct scr_ctx *ctx, const char *cache, int rc,
+                           struct scr_err *err)
 {
-    int *ids = NULL, rc = SCR_OK;
+    int *ids = NULL;
     size_t n = 0;
-    if (ctx->world.rank == 0)
+    if (rc == SCR_OK && ctx->world.rank == 0)
         rc = scr_cache_ids(&ctx->env, cache, &ids, &n, err);
     rc = scr_share_ids_all(&ctx->world, rc, &ids, &n, err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
@@ -250,11 +251,10 @@ static int adopt_store_all(struct scr_ctx *ctx, const char *cache, struct scr_er
     return rc;
 }
 
-int scr_shared_adopt_all(struct scr_ctx *ctx, struct scr_err *err)
+int scr_shared_adopt_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
 {
-    int rc = SCR_OK;
-    for (int i = 0; i < ctx->descs.nstores && rc == SCR_OK; i++)
+    for (int i = 0; i < ctx->descs.nstores; i++)
         if (ctx->cache_dirs[i] != NULL && scr_store_is_shared(&ctx->descs.store[i]))
-            rc = adopt_store_all(ctx, ctx->cache_dirs[i], err);
+            rc = adopt_store_all(ctx, ctx->cache_dirs[i], rc, err);
     return rc;
 }

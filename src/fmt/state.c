@@ -312,6 +312,14 @@ int scr_flush_is_open_output(const scr_hash *h, int id)
            scr_flush_need(h, id);
 }
 
+int scr_flush_has_open_output(const scr_hash *h)
+{
+    for (SCR_HASH_EACH(e, scr_hash_get(h, "DATASET")))
+        if (scr_flush_is_open_output(h, scr_hash_elem_key_int(e)))
+            return 1;
+    return 0;
+}
+
 int scr_flush_latest(const scr_hash *h)
 {
     int latest = -1;

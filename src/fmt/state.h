@@ -59,6 +59,7 @@ int scr_flush_set_lost(scr_hash *h, int id);
 /* 1: output that is in cache and not on the PFS; should it be lost, no restart was
  * chosen yet. */
 int scr_flush_is_open_output(const scr_hash *h, int id);
+int scr_flush_has_open_output(const scr_hash *h); /* 1 if any is */
 int scr_flush_set_location(scr_hash *h, int id, int loc, int on);
 int scr_flush_get_location(const scr_hash *h, int id); /* bits; 0 if unknown */
 int scr_flush_remove(scr_hash *h, int id);             /* 1 if it was there */

@@ -677,45 +677,51 @@ static int distribute_all(const struct scr_moving *m, int id, const char *dset_d
     return rc;
 }
 
+/* The same on all ranks: 1 if nothing is to be done; bytes of a message. */
+struct survey {
+    int whole;
+    size_t slice;
+};
+
 /* What has to be known before anything is touched: whether this is one dataset, and of
- * as many ranks; whether there is anything to be done; the bytes of a message. */
-static int survey_all(const struct scr_moving *m, int id, const char *dset_dir,
-                      int *whole, size_t *slice, struct scr_err *err)
+ * as many ranks, besides. */
+static int survey_all(const struct scr_moving *m, int id, const char *dset_dir, int rc,
+                      struct survey *found, struct scr_err *err)
 {
     enum { OLDEST, NEWEST, SLICE, WHOLE };
     int64_t oldest, newest;
-    int rc = check_ranks(m->map, id, m->world->size, err);
-    *whole = rc == SCR_OK &&
-             scr_holdings_are_whole(m->env, m->map, id, m->world->rank, dset_dir);
+    if (rc == SCR_OK)
+        rc = check_ranks(m->map, id, m->world->size, err);
+    int whole = rc == SCR_OK &&
+                scr_holdings_are_whole(m->env, m->map, id, m->world->rank, dset_dir);
     scr_filemap_made(m->map, id, &oldest, &newest);
     struct scr_vote v = { .least = { [OLDEST] = oldest,
                                      [NEWEST] = -newest,
                                      [SLICE] = pick_slice(m->buf_max),
-                                     [WHOLE] = *whole } };
+                                     [WHOLE] = whole } };
     rc = scr_vote_all(m->world, rc, &v, err);
-    *whole = v.least[WHOLE] != 0;
-    *slice = (size_t)v.least[SLICE];
+    found->whole = v.least[WHOLE] != 0;
+    found->slice = (size_t)v.least[SLICE];
     return rc == SCR_OK ? check_made(id, v.least[OLDEST], -v.least[NEWEST], err) : rc;
 }
 
-int scr_distribute_all(const struct scr_moving *m, int id, const char *dset_dir,
+int scr_distribute_all(const struct scr_moving *m, int id, const char *dset_dir, int rc,
                        int *stayed, struct scr_err *err)
 {
-    int whole = 0;
-    size_t slice = 0;
-    int rc = survey_all(m, id, dset_dir, &whole, &slice, err);
+    struct survey found = { 0 };
+    rc = survey_all(m, id, dset_dir, rc, &found, err);
     if (stayed != NULL)
         *stayed = 0;
     if (m->whole != NULL)
-        *m->whole = whole;
-    if (rc != SCR_OK || whole)
+        *m->whole = found.whole;
+    if (rc != SCR_OK || found.whole)
         return rc;
-    rc = distribute_all(m, id, dset_dir, slice, stayed, err);
+    rc = distribute_all(m, id, dset_dir, found.slice, stayed, err);
     if (rc != SCR_E_FULL || stayed == NULL)
         return rc;
     scr_log(m->env->log, SCR_LOG_INFO,
             "dataset %d: no room for its files both here and where they came from", id);
     scr_err_clear(err);
     *stayed = 0;
-    return distribute_all(m, id, dset_dir, slice, NULL, err);
+    return distribute_all(m, id, dset_dir, found.slice, NULL, err);
 }

@@ -4,6 +4,7 @@
 #ifndef SCR_PAR_DISTRIBUTE_H
 #define SCR_PAR_DISTRIBUTE_H
 
+#include "base/ids.h"
 #include "fmt/filemap.h"
 #include "par/comm.h"
 #include "store/cntl.h"
@@ -14,14 +15,17 @@
  * journal, gives each entry to its owner if that runs there, else spreads the rest
  * evenly by rank; then writes the new master filemap, and every rank its filemap,
  * before old ones go. On return map, empty before, is what this rank is responsible
- * for. Safe to die in at any point: every file stays named by some filemap. */
+ * for. Safe to die in at any point: every file stays named by some filemap. world: to
+ * name ranks by. The code is that of the node, to be agreed on in world. */
 int scr_scatter_filemaps_all(const struct scr_env *env, const struct scr_comm *world,
                              const struct scr_comm *node, struct scr_cntl *cntl,
                              scr_filemap *map, struct scr_err *err);
 
-/* The ids any rank holds, ascending, equal on all ranks; malloc'd. O(ids) memory. */
-int scr_list_datasets_all(const struct scr_comm *world, const scr_filemap *map,
-                          int **ids, int *n, struct scr_err *err);
+/* The ids any rank holds, equal on all ranks, from the n of mine, ascending, that this
+ * one does. first: the least of them, INT64_MAX: there is none, then nothing is
+ * communicated. O(ids) memory. */
+int scr_list_datasets_all(const struct scr_comm *world, const int *mine, int n,
+                          int64_t first, struct scr_ids *all, struct scr_err *err);
 
 /* SCR_E_CORRUPT, on all ranks, if the entries of this number are of two datasets (their
  * CREATED differ): runs on other nodes may have given it twice. */
@@ -60,8 +64,9 @@ struct scr_moving {
  * Another number of ranks: SCR_E_RANKS on all, before anything is touched. Entries of
  * two datasets with this number (their CREATED differ): SCR_E_CORRUPT, likewise. Files
  * that are missing, unreadable or damaged are no error here, a warning says so: restore
- * decides. */
-int scr_distribute_all(const struct scr_moving *m, int id, const char *dset_dir,
+ * decides. rc: what this rank found before; if any rank's is an error all leave with
+ * that. */
+int scr_distribute_all(const struct scr_moving *m, int id, const char *dset_dir, int rc,
                        int *stayed, struct scr_err *err);
 
 #endif

@@ -175,7 +175,7 @@ int scr_scatter_filemaps_all(const struct scr_env *env, const struct scr_comm *w
     } else if (rc == SCR_OK && state == STATE_OTHER)
         rc = deal_all(&s, err);
     free(s.local_ranks);
-    return scr_agree_all(world, rc, err);
+    return rc;
 }
 
 /* Ids are looked for in stretches of so many, from the least one on. */
@@ -201,48 +201,31 @@ static void say(struct said *s, const int *ids, int n, int64_t first)
 }
 
 /* Room for the ids of a stretch more. */
-static int make_room(int **ids, int n)
+static int make_room(struct scr_ids *ids)
 {
-    int *more = scr_reallocarray(*ids, (size_t)n + STRETCH, sizeof *more);
-    *ids = more != NULL ? more : *ids;
+    int *more = scr_reallocarray(ids->id, ids->n + STRETCH, sizeof *more);
+    ids->id = more != NULL ? more : ids->id;
     return more != NULL;
 }
 
-static int list_all(const struct scr_comm *world, int64_t first, const int *mine,
-                    int nmine, int **ids, int *n)
+int scr_list_datasets_all(const struct scr_comm *world, const int *mine, int n,
+                          int64_t first, struct scr_ids *all, struct scr_err *err)
 {
     struct said s;
+    *all = (struct scr_ids){ 0 };
     while (first != INT64_MAX) {
-        say(&s, mine, nmine, first);
-        s.lost = make_room(ids, *n) ? 0 : -1;
+        say(&s, mine, n, first);
+        s.lost = make_room(all) ? 0 : -1;
         scr_mins_all(world, (int64_t *)&s, sizeof s / sizeof(int64_t));
-        if (s.lost)
-            return SCR_E_NOMEM;
+        if (s.lost) {
+            scr_ids_fini(all);
+            return scr_no_memory(err);
+        }
         for (int i = 0; i < STRETCH; i++)
             if (s.has[i])
-                (*ids)[(*n)++] = (int)(first + i);
+                all->id[all->n++] = (int)(first + i);
         first = s.next;
     }
+    all->room = all->n;
     return SCR_OK;
-}
-
-int scr_list_datasets_all(const struct scr_comm *world, const scr_filemap *map,
-                          int **ids, int *n, struct scr_err *err)
-{
-    int *mine = NULL, nmine = 0;
-    *ids = NULL;
-    *n = 0;
-    int rc = scr_filemap_list_datasets(map, &nmine, &mine);
-    struct scr_vote v = { .least = { rc == SCR_OK && nmine > 0 ? mine[0]
-                                                               : INT64_MAX } };
-    rc = scr_vote_all(world, rc == SCR_OK ? rc : scr_no_memory(err), &v, err);
-    if (rc == SCR_OK && list_all(world, v.least[0], mine, nmine, ids, n) != SCR_OK)
-        rc = scr_no_memory(err);
-    free(mine);
-    if (rc != SCR_OK) {
-        free(*ids);
-        *ids = NULL;
-        *n = 0;
-    }
-    return rc;
 }

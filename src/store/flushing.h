@@ -26,6 +26,10 @@ void scr_flushing_leave(const struct scr_env *env, struct scr_flushing *mark);
 
 /* 1 if a process holds the mark of dataset id, or it cannot be told. */
 int scr_flushing_is_held(const struct scr_env *env, const struct scr_prefix *p, int id);
+/* 1 if there is a mark, whoever holds it, or it cannot be told. index: as it is there.
+ */
+int scr_flushing_any(const struct scr_env *env, const struct scr_prefix *p,
+                     const struct scr_index *index);
 /* Takes the marks that killed flushes left (of scr_prefix_unfinished_ids), malloc'd: no
  * flush of one begins until its mark is ended or left. */
 int scr_flushing_take_dead(const struct scr_env *env, const struct scr_prefix *p,

@@ -55,29 +55,37 @@ static int distribute(struct mpi_test *t, struct move_job *job, int id, size_t b
                                   .cntl = &job->cntl,
                                   .map = job->map,
                                   .buf_max = buf };
-    return scr_distribute_all(&m, id, move_dset_dir(job, id), stayed, err);
+    return scr_distribute_all(&m, id, move_dset_dir(job, id), SCR_OK, stayed, err);
+}
+
+static int scatter_all(struct mpi_test *t, struct move_job *job, struct scr_err *err)
+{
+    int rc = scr_scatter_filemaps_all(&job->env, &t->comm, &job->node, &job->cntl,
+                                      job->map, err);
+    return scr_agree_all(&t->comm, rc, err);
 }
 
 static void scatter(struct mpi_test *t, struct move_job *job)
 {
     struct scr_err err = SCR_ERR_INIT;
-    CHECK_RC(scr_scatter_filemaps_all(&posix, &t->comm, &job->node, &job->cntl,
-                                      job->map, &err),
-             SCR_OK, &err);
+    CHECK_RC(scatter_all(t, job, &err), SCR_OK, &err);
 }
 
 /* Filemaps to their ranks, then every dataset to its owners. */
 static int restart(struct mpi_test *t, struct move_job *job, size_t buf, int *stayed,
                    struct scr_err *err)
 {
-    int *ids = NULL, n = 0;
-    int rc = scr_scatter_filemaps_all(&job->env, &t->comm, &job->node, &job->cntl,
-                                      job->map, err);
+    struct scr_ids all = { 0 };
+    int *mine = NULL, n = 0;
+    int rc = scatter_all(t, job, err);
+    CHECK_INT(scr_filemap_list_datasets(job->map, &n, &mine), SCR_OK);
+    int64_t first = scr_min_all(&t->comm, n > 0 ? mine[0] : INT64_MAX);
     if (rc == SCR_OK)
-        rc = scr_list_datasets_all(&t->comm, job->map, &ids, &n, err);
-    for (int i = 0; i < n && rc == SCR_OK; i++)
-        rc = distribute(t, job, ids[i], buf, stayed, err);
-    free(ids);
+        rc = scr_list_datasets_all(&t->comm, mine, n, first, &all, err);
+    for (size_t i = 0; i < all.n && rc == SCR_OK; i++)
+        rc = distribute(t, job, all.id[i], buf, stayed, err);
+    free(mine);
+    scr_ids_fini(&all);
     return rc;
 }
 
@@ -212,8 +220,8 @@ MPI_CASE(whole_is_a_dataset_whose_ranks_name_their_own_files)
                                       .map = job.map,
                                       .buf_max = BUF,
                                       .whole = &whole };
-        CHECK_RC(scr_distribute_all(&m, 1, move_dset_dir(&job, 1), NULL, &err), SCR_OK,
-                 &err);
+        CHECK_RC(scr_distribute_all(&m, 1, move_dset_dir(&job, 1), SCR_OK, NULL, &err),
+                 SCR_OK, &err);
         CHECK_INT(whole, wrong == NOTHING || wrong == GONE || wrong == SHORT);
         move_stop(&job);
         move_root_remove(t);
@@ -589,9 +597,7 @@ MPI_CASE(what_is_aside_stays_named_when_a_filemap_cannot_be_written)
     scr_barrier_all(&t->comm);
     move_start(t, &job, root, &faulty, 0);
     test_fault_arm(TEST_RENAMEAT, rank == last && n > 1 ? 0 : -1, EIO, TEST_FOREVER);
-    CHECK_RC(scr_scatter_filemaps_all(&job.env, &t->comm, &job.node, &job.cntl, job.map,
-                                      &err),
-             n > 1 ? SCR_E_IO : SCR_OK, &err);
+    CHECK_RC(scatter_all(t, &job, &err), n > 1 ? SCR_E_IO : SCR_OK, &err);
     test_fault_off();
     scr_err_clear(&err);
     CHECK_RC(scr_cntl_read_node(&posix, &job.cntl, all, &err), SCR_OK, &err);
