@@ -16,21 +16,18 @@ directory:
 
 Printed are milliseconds for the few, and for each larger number how many times that, as medians and extremes.
 """
-import argparse
-import json
 import os
 import shutil
 import statistics
 import struct
 import subprocess
-import sys
 import tempfile
 import time
 import zlib
 
-from run import MPI_ENVIRONMENT
+import common
+from common import RANKS
 
-RANKS = 4
 HEADER = struct.Struct(">IHHQI")  # magic, type, version, size, flags: scr_hashfile(5)
 CRC_BYTES = 4
 
@@ -57,15 +54,10 @@ def body_of(path):
 
 def run_job(args, base, prefix, settings, repeats):
     """What bench/ckpt prints."""
-    env = dict(os.environ, **MPI_ENVIRONMENT, SCR_PREFIX=prefix, SCR_CACHE_BASE=f"{base}/cache",
-               SCR_CNTL_BASE=f"{base}/cache", SCR_COPY_TYPE="SINGLE", SCR_FLUSH="1", SCR_FETCH="0", **settings)
-    command = [args.mpirun, "-n", str(RANKS), os.path.abspath(args.ckpt), "--size", "4096", "--repeats",
-               str(repeats)]
-    run = subprocess.run(command, env=env, cwd=prefix, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
-    shutil.rmtree(f"{base}/cache", ignore_errors=True)
-    if run.returncode != 0:
-        sys.exit(f"datasets.py: {' '.join(command)}: exit {run.returncode}\n{run.stderr.decode()}")
-    return json.loads(run.stdout)
+    settings = {"SCR_COPY_TYPE": "SINGLE", "SCR_FLUSH": "1", "SCR_FETCH": "0", **settings}
+    printed = common.run_ckpt(args, base, prefix, settings, "--size", "4096", "--repeats", str(repeats))
+    shutil.rmtree(f"{base}/cache")
+    return printed
 
 
 def fill(first, prefix, count):
@@ -105,7 +97,7 @@ def measure(args, base, filled):
     prefix = f"{base}/prefix"
     for name, settings in ("flush", {}), ("retain", {"SCR_PREFIX_SIZE": "3"}):
         shutil.copytree(filled, prefix)
-        subprocess.run(["sync", "-f", prefix], check=True)
+        common.settle(prefix)
         times = run_job(args, base, prefix, settings, 15)
         secs[name] = times["complete"]
         secs["init"] = times["init"]
@@ -116,13 +108,10 @@ def measure(args, base, filled):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--mpirun", required=True)
-    parser.add_argument("--ckpt", required=True, help="bench/ckpt of a build directory")
+    parser = common.parser(__doc__, rounds=3)
     parser.add_argument("--scr", required=True, help="the command scr of a build directory")
     parser.add_argument("--few", type=int, default=10)
     parser.add_argument("--many", type=int, action="append", help="repeatable; default 1000 and 10000")
-    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--dir", help="where the directories are made; default: that of temporary files")
     args = parser.parse_args()
     base = tempfile.mkdtemp(prefix="scr-bench.", dir=args.dir)
@@ -140,6 +129,8 @@ def main():
         line = f"{name:8} {1e3 * statistics.median(one[args.few][name] for one in rounds):>8.1f}" + " " * 13
         for count in counts[1:]:
             ratios = [one[count][name] / one[args.few][name] for one in rounds]
+            for ratio in ratios:
+                common.record(args, f"{name}, {count} datasets", ratio)
             line += f" {statistics.median(ratios):>9.1f}x ({min(ratios):.1f} {max(ratios):.1f})".ljust(24)
         print(line)
 

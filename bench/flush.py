@@ -28,57 +28,37 @@ and, for the first prefix directory, how SCR_FLUSH_ASYNC_BW is kept:
 
 as medians and extremes. Times are those of the event log.
 """
-import argparse
 import datetime
 import json
 import os
-import shutil
 import statistics
-import subprocess
 import sys
-import tempfile
-import time
 
-from run import MPI_ENVIRONMENT
+import common
+from common import RANKS
 
-RANKS = 4
 LIMITED_SECS = 5
 ASYNC = {"SCR_FLUSH_ASYNC": "1", "SCR_FLUSH_TYPE": "PTHREAD"}
 
 
 def run_job(args, base, prefix, settings, *options):
     """Its events: {name: event}, times as seconds; and what ckpt printed."""
-    env = dict(os.environ, **MPI_ENVIRONMENT, SCR_PREFIX=prefix, SCR_CACHE_BASE=f"{base}/cache",
-               SCR_CNTL_BASE=f"{base}/cache", SCR_COPY_TYPE="SINGLE", SCR_FLUSH="1", SCR_LOG_ENABLE="1",
-               SCR_JOB_ID="bench", SCR_VNODES=str(RANKS), TMPDIR=base)
-    env.update(settings)
-    command = [args.mpirun, "-n", str(RANKS), os.path.abspath(args.ckpt), "--size", f"{args.mib}M",
-               "--files", str(args.files), *options]
-    run = subprocess.run(command, env=env, cwd=prefix, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                         check=False)
-    if run.returncode != 0:
-        sys.exit(f"flush.py: {' '.join(command)}: exit {run.returncode}\n{run.stderr.decode()}")
+    settings = {"SCR_COPY_TYPE": "SINGLE", "SCR_FLUSH": "1", "SCR_LOG_ENABLE": "1", "SCR_VNODES": str(RANKS),
+                **settings}
+    printed = common.run_ckpt(args, base, prefix, settings, "--size", str(args.size), "--files", str(args.files),
+                              *options)
     events = {}
     with open(f"{prefix}/.scr/log", encoding="utf-8") as log:
         for event in map(json.loads, log):
             event["time"] = datetime.datetime.fromisoformat(event["time"]).timestamp()
             events[event["event"]] = event
-    return events, json.loads(run.stdout)
-
-
-def all_at_once(commands):
-    """Seconds until all have ended."""
-    start = time.monotonic()
-    jobs = [subprocess.Popen(command) for command in commands]
-    if any([job.wait() for job in jobs]):
-        sys.exit(f"flush.py: {commands[0][0]} failed")
-    return time.monotonic() - start
+    return events, printed
 
 
 def fill_cache(args, base, prefix, *options):
     """A dataset in cache, and a disk with nothing to do."""
     run_job(args, base, prefix, {"SCR_FLUSH": "0"}, "--repeats", "1", "--leave", *options)
-    subprocess.run(["sync", "-f", prefix], check=True)
+    common.settle(prefix)
 
 
 def flush(args, base, prefix, settings=None, *options):
@@ -99,7 +79,7 @@ def compress(args, prefix, *options):
     """Seconds of a flush with compression and without, and the share of the bytes that is stored."""
     def packed(args, base, prefix):
         secs = flush(args, base, prefix, {"SCR_FLUSH_COMPRESS": "ZSTD"}, *options)
-        return secs, stored(prefix) / (RANKS * args.mib * 2**20)
+        return secs, stored(prefix) / (RANKS * args.size)
 
     def plain(args, base, prefix):
         return flush(args, base, prefix, None, *options)
@@ -120,17 +100,16 @@ def copy(args, base, prefix):
         sys.exit(f"flush.py: {len(dirs)} directories of ranks in cache")
     os.mkdir(f"{prefix}/cp")
     targets = [f"{prefix}/cp/{i}" for i in range(RANKS)]
-    secs = all_at_once([["cp", "-rp", *pair] for pair in zip(dirs, targets)])
+    secs = common.seconds(*(["cp", "-rp", *pair] for pair in zip(dirs, targets)))
     synced = [["sh", "-c", f"find {target} -type f -print0 | xargs -0 sync"] for target in targets]
-    return secs, secs + all_at_once(synced)
+    return secs, secs + common.seconds(*synced)
 
 
 def fill_prefix(args, base, prefix):
     """A checkpoint there, an empty cache, and a disk with nothing to do; its directory."""
     run_job(args, base, prefix, {}, "--repeats", "1", "--leave")
-    shutil.rmtree(f"{base}/cache")
-    os.mkdir(f"{base}/cache")
-    subprocess.run(["sync", "-f", prefix], check=True)
+    common.empty_cache(base)
+    common.settle(prefix)
     return f"{prefix}/ckpt.1"
 
 
@@ -148,14 +127,11 @@ def copy_back(args, base, prefix):
         os.mkdir(f"{base}/cache/{rank}")
         commands.append(["sh", "-c", f"cd {dataset} && ls -U | grep '^rank_{rank}[.]' | "
                          f"xargs cp -p -t {base}/cache/{rank}"])
-    return all_at_once(commands)
+    return common.seconds(*commands)
 
 
-def in_new_place(args, prefix_base, measure):
-    with tempfile.TemporaryDirectory(prefix="scr.bench.", dir=args.cache) as base, \
-            tempfile.TemporaryDirectory(prefix="scr.bench.", dir=prefix_base) as prefix:
-        os.mkdir(f"{base}/cache")
-        return measure(args, base, prefix)
+def in_new_place(args, prefix, measure):
+    return common.in_new_place(args.cache, prefix, lambda *place: measure(args, *place))
 
 
 def flush_and_copy(args, prefix):
@@ -163,52 +139,48 @@ def flush_and_copy(args, prefix):
     return (in_new_place(args, prefix, flush), *in_new_place(args, prefix, copy))
 
 
-def row(name, ratios, last):
-    ratios = sorted(ratios)
-    print(f"{name:10} {statistics.median(ratios):7.3f} {ratios[0]:7.3f} {ratios[-1]:7.3f}   {last}", flush=True)
-
-
 def compare(args, prefix):
     sync = [flush_and_copy(args, prefix) for _ in range(args.rounds)]
     ms = [f"{s * 1e3:.1f} ms" for s in sync[-1]]
-    print(f"{prefix}: {RANKS} ranks, {args.mib} MiB in {args.files} files each\n{'':10} {'ratio':>7} {'least':>7} {'most':>7}")
-    row("flush/cp", [s / c for s, c, _ in sync], f"{ms[0]} / {ms[1]}")
-    row("flush/sync", [s / c for s, _, c in sync], f"{ms[0]} / {ms[2]}")
+    where = f"{args.files} files to {prefix}"
+    common.head(f"{prefix}: {RANKS} ranks, {args.mib} MiB in {args.files} files each")
+    common.row(args, "flush/cp", where, [s / c for s, c, _ in sync], f"{ms[0]} / {ms[1]}")
+    common.row(args, "flush/sync", where, [s / c for s, _, c in sync], f"{ms[0]} / {ms[2]}")
     back = [(in_new_place(args, prefix, fetch), in_new_place(args, prefix, copy_back)) for _ in range(args.rounds)]
-    row("fetch/cp", [f / c for f, c in back], f"{back[-1][0] * 1e3:.1f} ms / {back[-1][1] * 1e3:.1f} ms")
+    common.row(args, "fetch/cp", where, [f / c for f, c in back],
+               f"{back[-1][0] * 1e3:.1f} ms / {back[-1][1] * 1e3:.1f} ms")
     if args.files > 1:
         return
     held = [in_new_place(args, prefix, hold) for _ in range(args.rounds)]
     base = statistics.median(s for s, _, _ in sync)
-    row("held", [h / base for h in held], f"{held[-1] * 1e3:.1f} ms / {base * 1e3:.1f} ms")
+    common.row(args, "held", where, [h / base for h in held],
+               f"{held[-1] * 1e3:.1f} ms / {base * 1e3:.1f} ms")
     for name, options in (("zstd even", ["--even"]), ("zstd noise", [])):
         both = [compress(args, prefix, *options) for _ in range(args.rounds)]
         packed, share, plain = both[-1]
-        row(name, [p / q for p, _, q in both],
-            f"{packed * 1e3:.1f} ms / {plain * 1e3:.1f} ms, {share:.2f} of the bytes stored")
+        common.row(args, name, where, [p / q for p, _, q in both],
+                   f"{packed * 1e3:.1f} ms / {plain * 1e3:.1f} ms, {share:.2f} of the bytes stored")
 
 
 def limited(args, prefix):
-    limit = RANKS * args.mib * 2**20 // LIMITED_SECS
+    limit = RANKS * args.size // LIMITED_SECS
 
     def speed(args, base, prefix):
         events, _ = run_job(args, base, prefix, {**ASYNC, "SCR_FLUSH_ASYNC_BW": str(limit)}, "--repeats", "1")
         return events["ASYNC_FLUSH_SUCCESS"]["bytes"] / events["ASYNC_FLUSH_SUCCESS"]["secs"]
 
     ratios = [in_new_place(args, prefix, speed) / limit for _ in range(args.rounds)]
-    row("bandwidth", ratios, f"{limit / 2**20:.1f} MiB/s")
+    common.row(args, "bandwidth", prefix, ratios, f"{limit / 2**20:.1f} MiB/s")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--mpirun", required=True)
-    parser.add_argument("--ckpt", required=True)
+    parser = common.parser(__doc__, rounds=5)
     parser.add_argument("--mib", type=int, default=256, help="MiB a rank")
     parser.add_argument("--files", type=int, default=1, help="files a rank; of many only copies are timed")
-    parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--cache", default="/dev/shm")
     parser.add_argument("--prefix", action="append", help="a directory for prefix directories; may be given again")
     args = parser.parse_args()
+    args.size = args.mib * 2**20
     prefixes = args.prefix or [args.cache, "/var/tmp"]
     for prefix in prefixes:
         compare(args, prefix)

@@ -33,7 +33,7 @@ import subprocess
 import sys
 import tempfile
 
-from run import MPI_ENVIRONMENT
+from common import MPI_ENVIRONMENT
 
 RANKS, BYTES = 8, 4 * 2**20
 # Read and copied into a buffer (2), sent, received and read for arithmetic (3), parity written (less than 1).

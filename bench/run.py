@@ -19,15 +19,12 @@ Figures are ratios measured within one run, so that machines compare:
 
 Every case runs --rounds times; the table shows the median and the extremes.
 """
-import argparse
-import json
 import os
 import re
 import shutil
 import statistics
-import subprocess
-import sys
-import tempfile
+
+import common
 
 # name: (kind, ranks, MiB a rank, files a rank, repeats, lost ranks, settings of the checkpoint)
 XOR, PARTNER, SINGLE = "TYPE=XOR", "TYPE=PARTNER", "TYPE=SINGLE"
@@ -64,50 +61,15 @@ CASES = {
     "refiles.XOR.5000": ("refiles", 4, 5000 / 1024, 5000, 4, [], XOR),
 }
 
-MPI_ENVIRONMENT = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "OMPI_MCA_rmaps_base_mapping_policy": "core:OVERSUBSCRIBE",
-    "OMPI_MCA_hwloc_base_binding_policy": "core:overload-allowed",
-}
-
-
-def start(args, base, case, options):
+def start(args, base, prefix, case, options):
     _, ranks, mib, files, _, _, descriptor = case
     conf = os.path.join(base, "scr.conf")
     with open(conf, "w", encoding="ascii") as f:
         f.write(f"CKPT=0 INTERVAL=1 GROUP=NODE STORE={base}/cache {descriptor}\n")
-    for name in ("cache", "prefix"):
-        os.makedirs(os.path.join(base, name), exist_ok=True)
-    env = dict(
-        os.environ,
-        **MPI_ENVIRONMENT,
-        SCR_CONF_FILE=conf,
-        SCR_COPY_TYPE="FILE",
-        SCR_PREFIX=f"{base}/prefix",
-        SCR_CACHE_BASE=f"{base}/cache",
-        SCR_CNTL_BASE=f"{base}/cache",
-        SCR_CACHE_SIZE="1",
-        SCR_FLUSH="0",
-        SCR_JOB_ID="bench",
-        SCR_VNODES=str(ranks),
-    )
-    command = [args.mpirun, "-n", str(ranks), os.path.abspath(args.ckpt), "--size", str(int(mib * 2**20)), "--files", str(files)]
-    run = subprocess.run(command + options, env=env, cwd=f"{base}/prefix", stdout=subprocess.PIPE,
-                         text=True, check=False)
-    if run.returncode != 0:
-        sys.exit(f"run.py: {' '.join(command + options)}: exit {run.returncode}")
-    return json.loads(run.stdout.splitlines()[-1])
-
-
-def node_of(base, rank):
-    """The storage of the virtual node a rank runs on (one rank a node)."""
-    nodes = sorted(
-        (n for n in os.listdir(f"{base}/cache") if n.startswith("vnode.")),
-        key=lambda name: (len(name), name),
-    )
-    return os.path.join(base, "cache", nodes[rank])
+    settings = {"SCR_CONF_FILE": conf, "SCR_COPY_TYPE": "FILE", "SCR_CACHE_SIZE": "1", "SCR_FLUSH": "0",
+                "SCR_VNODES": str(ranks)}
+    return common.run_ckpt(args, base, prefix, settings, "--size", str(int(mib * 2**20)), "--files", str(files),
+                           *options, ranks=ranks)
 
 
 def parity_bytes(case):
@@ -118,18 +80,20 @@ def parity_bytes(case):
     return int(mib * 2**20) * losses // data if data else 0
 
 
-def measure(args, case):
+def measure_in(base, prefix, args, case):
     kind, _, _, _, repeats, lost, _ = case
-    with tempfile.TemporaryDirectory(prefix="scr.bench.", dir=args.cache) as base:
-        if kind in ("encode", "files"):
-            return start(args, base, case, ["--repeats", str(repeats)])
-        before = start(args, base, case, ["--repeats", str(repeats), "--leave"])
-        for rank in sorted(lost, reverse=True):
-            shutil.rmtree(node_of(base, rank))
-        ranks = ",".join(str(r) for r in lost)
-        result = start(args, base, case, ["--restart", "--lost", ranks,
-                                          "--parity", str(parity_bytes(case))])
-        return {**result, "write": before["write"]}
+    if kind in ("encode", "files"):
+        return start(args, base, prefix, case, ["--repeats", str(repeats)])
+    before = start(args, base, prefix, case, ["--repeats", str(repeats), "--leave"])
+    for rank in sorted(lost, reverse=True):
+        shutil.rmtree(common.node_of(base, rank))
+    ranks = ",".join(str(r) for r in lost)
+    result = start(args, base, prefix, case, ["--restart", "--lost", ranks, "--parity", str(parity_bytes(case))])
+    return {**result, "write": before["write"]}
+
+
+def measure(args, case):
+    return common.in_new_place(args.cache, args.cache, measure_in, args, case)
 
 
 def ratio(case, result):
@@ -146,24 +110,21 @@ def ratio(case, result):
 
 def row(name, case, results):
     ratios = sorted(ratio(case, r) for r in results)
-    last = results[-1]
-    phases = [f"{1e3 * last[p]:9.2f}" if p in last else f"{'-':>9}"
-              for p in PHASES]
-    sent = f"{last['sent'] / 2**20:7.1f}" if "sent" in last else f"{'-':>7}"
-    print(f"{name:24} {statistics.median(ratios):6.3f} {ratios[0]:6.3f} {ratios[-1]:6.3f} "
-          f"{''.join(phases)} {sent} {last['library_kib'] / 1024:6.1f} "
-          f"{last['memcpy'] / 2**30:6.1f}", flush=True)
+    line(name, f"{statistics.median(ratios):6.3f} {ratios[0]:6.3f} {ratios[-1]:6.3f}", results[-1])
+
+
+def line(name, ratios, times):
+    phases = [f"{1e3 * times[p]:9.2f}" if p in times else f"{'-':>9}" for p in PHASES]
+    sent = f"{times['sent'] / 2**20:7.1f}" if "sent" in times else f"{'-':>7}"
+    print(f"{name:24} {ratios:20} {''.join(phases)} {sent} {times['library_kib'] / 1024:6.1f} "
+          f"{times['memcpy'] / 2**30:6.1f}", flush=True)
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--mpirun", required=True)
-    parser.add_argument("--ckpt", required=True)
+    parser = common.parser(__doc__, rounds=3)
     parser.add_argument("--cases", default="", help="only those whose name matches")
     parser.add_argument("--mib", type=int, help="MiB a rank, instead of the cases' own")
-    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--cache", default="/dev/shm")
-    parser.add_argument("--json", help="one line a run is appended to this file")
     args = parser.parse_args()
     print(f"{'case':24} {'ratio':>6} {'least':>6} {'most':>6} "
           f"{''.join(f'{p:>9}' for p in PHASES)} "
@@ -177,10 +138,7 @@ def main():
         results = []
         for _ in range(args.rounds):
             results.append(measure(args, case))
-            if args.json:
-                with open(args.json, "a", encoding="ascii") as f:
-                    print(json.dumps({"case": name, "ratio": ratio(case, results[-1]),
-                                      **results[-1]}), file=f)
+            common.record(args, name, ratio(case, results[-1]), **results[-1])
         row(name, case, results)
 
 
