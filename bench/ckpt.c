@@ -4,22 +4,27 @@
  *     mpirun -n 4 ckpt [--size BYTES] [--files N] [--repeats N] [--leave]
  *     mpirun -n 4 ckpt --restart [--size BYTES] [--files N] [--lost R,R,...]
  *                        [--parity BYTES]
+ *     mpirun -n 4 ckpt --plain [--size BYTES] [--files N] [--repeats N]
  *     with --even: data that compresses well
  *
- * Uses the public interface only, so it measures any library with that interface. A
- * time is the maximum over the ranks; of the repeats the median counts, the first
- * checkpoint (new files, cold caches) excepted. Rank 0 prints one line of JSON: seconds
- * by phase, "memcpy" in bytes a second of one core, measured before each checkpoint, or
- * before and after the start, while the other ranks sleep, bytes sent by the busiest
- * rank for one checkpoint, or for the start (counted at the profiling interface of
- * MPI), and memory. "returned" is when the last rank came back from the last
- * SCR_Complete_output, in seconds since the epoch.
+ * Uses only what the existing SCR has as well (lint.names checks it), so it measures
+ * any library with that interface. A time is the maximum over the ranks; of the repeats
+ * the median counts, the first checkpoint (new files, cold caches) excepted. Rank 0
+ * prints one line of JSON: seconds by phase, "memcpy" in bytes a second of one core,
+ * measured before each checkpoint, or before and after the start, while the other ranks
+ * sleep, bytes sent by the busiest rank for one checkpoint, or for the start (counted
+ * at the profiling interface of MPI), and memory. "returned" is when the last rank came
+ * back from the last SCR_Complete_output, in seconds since the epoch.
  *
  * --leave ends without SCR_Finalize, as a run does that was killed: its cache can be
  * restarted from. --restart times that start, compares every byte, and times plain
  * writes to new files: of the dataset's bytes by all ranks at once ("write_all"), and
  * of the bytes that were rebuilt by the ranks named by --lost at once, --size of data
- * and --parity of redundancy each ("write_lost"). */
+ * and --parity of redundancy each ("write_lost").
+ *
+ * --plain makes no call of the library: each rank writes its files below SCR_CACHE_BASE
+ * and copies them to the next rank, as programs do for themselves, or FTI on its second
+ * level. "complete" is the time of the copies. */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -39,12 +44,12 @@ static const char *const phase_names[PHASES] = { "init",  "start",    "route",
                                                  "read",  "finalize" };
 
 enum { MAX_REPEATS = 64, COPY_BYTES = 64 << 20, COPIES = 3 };
-enum { MAX_COPIES = COPIES * (MAX_REPEATS + 1) };
+enum { MAX_COPIES = COPIES * (MAX_REPEATS + 1), PIECE_BYTES = 1 << 20 };
 
 struct bench {
     size_t size;   /* bytes of a rank, over all its files */
     size_t parity; /* bytes of redundancy a rank holds, at most size */
-    int files, repeats, leave, restart, even;
+    int files, repeats, leave, restart, even, plain;
     const char *lost; /* ranks, comma separated */
     int rank, ranks;
     unsigned char *data;
@@ -228,17 +233,29 @@ static void fill(struct bench *b, int step)
     }
 }
 
-static void write_file(const char *path, const unsigned char *data, size_t size)
+static int open_file(const char *path, int flags)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    int fd = open(path, flags, 0600);
     if (fd < 0)
         die(path);
+    return fd;
+}
+
+static void write_bytes(int fd, const char *path, const unsigned char *data,
+                        size_t size)
+{
     for (size_t at = 0; at < size;) {
         ssize_t n = write(fd, data + at, size - at);
         if (n < 0)
             die(path);
         at += (size_t)n;
     }
+}
+
+static void write_file(const char *path, const unsigned char *data, size_t size)
+{
+    int fd = open_file(path, O_WRONLY | O_CREAT | O_TRUNC);
+    write_bytes(fd, path, data, size);
     if (close(fd) != 0)
         die(path);
 }
@@ -246,9 +263,7 @@ static void write_file(const char *path, const unsigned char *data, size_t size)
 static void compare_file(const char *path, const unsigned char *data, size_t size)
 {
     static unsigned char part[1 << 16];
-    int fd = open(path, O_RDONLY);
-    if (fd < 0)
-        die(path);
+    int fd = open_file(path, O_RDONLY);
     for (size_t at = 0; at < size;) {
         ssize_t n = read(fd, part, sizeof part);
         errno = 0;
@@ -257,6 +272,11 @@ static void compare_file(const char *path, const unsigned char *data, size_t siz
         at += (size_t)n;
     }
     close(fd);
+}
+
+static const unsigned char *file_data(const struct bench *b, int file)
+{
+    return b->data + (size_t)file * (b->size / (size_t)b->files);
 }
 
 static void checkpoint(struct bench *b, int step)
@@ -276,8 +296,7 @@ static void checkpoint(struct bench *b, int step)
         file_name(b, dataset, f, name);
         require(SCR_Route_file(name, path), "SCR_Route_file");
         t[1] = MPI_Wtime();
-        write_file(path, b->data + (size_t)f * (b->size / (size_t)b->files),
-                   file_size(b, f));
+        write_file(path, file_data(b, f), file_size(b, f));
         t[2] = MPI_Wtime();
         route += t[1] - t[0];
         written += t[2] - t[1];
@@ -308,14 +327,19 @@ static int is_lost(const struct bench *b)
     return 0;
 }
 
+static const char *cache_base(void)
+{
+    const char *dir = getenv("SCR_CACHE_BASE");
+    return dir != NULL ? dir : "/tmp";
+}
+
 /* What a program without a library would need for new files of the same bytes, of the
  * ranks that write, all at once: data, and parity where that is wanted. */
 static double plain_write(const struct bench *b, int writes, size_t parity_size)
 {
-    const char *dir = getenv("SCR_CACHE_BASE");
     char file[SCR_MAX_FILENAME], parity[SCR_MAX_FILENAME + 8];
     double times[5], longest;
-    snprintf(file, sizeof file, "%s/plain.%d", dir != NULL ? dir : "/tmp", b->rank);
+    snprintf(file, sizeof file, "%s/plain.%d", cache_base(), b->rank);
     snprintf(parity, sizeof parity, "%s.parity", file);
     for (int i = 0; i < 5; i++) {
         quiet_barrier();
@@ -349,8 +373,7 @@ static void restart(struct bench *b)
         t[0] = MPI_Wtime();
         require(SCR_Route_file(name, path), "SCR_Route_file");
         t[1] = MPI_Wtime();
-        compare_file(path, b->data + (size_t)f * (b->size / (size_t)b->files),
-                     file_size(b, f));
+        compare_file(path, file_data(b, f), file_size(b, f));
         t[2] = MPI_Wtime();
         route += t[1] - t[0];
         read += t[2] - t[1];
@@ -358,6 +381,93 @@ static void restart(struct bench *b)
     require(SCR_Complete_restart(1), "SCR_Complete_restart");
     note(b, REROUTE, route);
     note(b, READ, read);
+}
+
+/* --- without a library --- */
+
+enum plain { OWN, COPY, PLAINS };
+
+static void plain_path(const struct bench *b, enum plain what, int step, int file,
+                       char *path)
+{
+    snprintf(path, SCR_MAX_FILENAME, "%s/plain.%d.%s.%d.%d", cache_base(), b->rank,
+             what == OWN ? "own" : "copy", step, file);
+}
+
+/* Sends a file to the next rank, and writes the one that the rank before sends. */
+static void copy_to_partner(const struct bench *b, int step, int file)
+{
+    static unsigned char mine[PIECE_BYTES], theirs[PIECE_BYTES];
+    char from[SCR_MAX_FILENAME], to[SCR_MAX_FILENAME];
+    size_t size = file_size(b, file);
+    plain_path(b, OWN, step, file, from);
+    plain_path(b, COPY, step, file, to);
+    int in = open_file(from, O_RDONLY);
+    int out = open_file(to, O_WRONLY | O_CREAT | O_TRUNC);
+    for (size_t at = 0; at < size; at += PIECE_BYTES) {
+        size_t n = size - at < PIECE_BYTES ? size - at : PIECE_BYTES;
+        for (size_t have = 0; have < n;) {
+            ssize_t got = read(in, mine + have, n - have);
+            if (got <= 0)
+                die(from);
+            have += (size_t)got;
+        }
+        MPI_Sendrecv(mine, (int)n, MPI_BYTE, (b->rank + 1) % b->ranks, 0, theirs,
+                     (int)n, MPI_BYTE, (b->rank + b->ranks - 1) % b->ranks, 0,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        write_bytes(out, to, theirs, n);
+    }
+    close(in);
+    if (close(out) != 0)
+        die(to);
+}
+
+static void remove_plain(const struct bench *b, int step)
+{
+    char path[SCR_MAX_FILENAME];
+    for (int f = 0; f < b->files; f++)
+        for (enum plain what = OWN; what < PLAINS; what++) {
+            plain_path(b, what, step, f, path);
+            unlink(path);
+        }
+}
+
+/* One that is kept until every rank has the next. */
+static void plain_checkpoint(struct bench *b, int step)
+{
+    char path[SCR_MAX_FILENAME];
+    fill(b, step);
+    time_copies(b, COPIES);
+
+    uint64_t before = bytes_sent;
+    double t = MPI_Wtime();
+    for (int f = 0; f < b->files; f++) {
+        plain_path(b, OWN, step, f, path);
+        write_file(path, file_data(b, f), file_size(b, f));
+    }
+    double written = MPI_Wtime() - t;
+    quiet_barrier();
+    t = MPI_Wtime();
+    for (int f = 0; f < b->files; f++)
+        copy_to_partner(b, step, f);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (step > 1)
+        remove_plain(b, step - 1);
+    double complete = MPI_Wtime() - t;
+    b->returned = now_epoch();
+
+    b->sent = bytes_sent - before;
+    if (step == 1 && b->repeats > 1)
+        return;
+    note(b, WRITE, written);
+    note(b, COMPLETE, complete);
+}
+
+static void run_plain(struct bench *b)
+{
+    for (int step = 1; step <= b->repeats; step++)
+        plain_checkpoint(b, step);
+    remove_plain(b, b->repeats);
 }
 
 /* --- the report --- */
@@ -393,6 +503,7 @@ static void usage(void)
     fputs("usage: ckpt [--size BYTES] [--files N] [--repeats N] [--leave]\n"
           "       ckpt --restart [--size BYTES] [--files N] [--lost R,R,...]\n"
           "                      [--parity BYTES]\n"
+          "       ckpt --plain [--size BYTES] [--files N] [--repeats N]\n"
           "       with --even: data that compresses well\n",
           stderr);
     exit(2);
@@ -410,16 +521,18 @@ static size_t parse_size(const char *text)
 
 static void parse(struct bench *b, int argc, char **argv)
 {
-    static const struct option options[] = {
-        { "size", 1, NULL, 's' },    { "files", 1, NULL, 'f' },
-        { "repeats", 1, NULL, 'r' }, { "lost", 1, NULL, 'l' },
-        { "parity", 1, NULL, 'p' },  { "leave", 0, NULL, 'L' },
-        { "restart", 0, NULL, 'R' }, { "even", 0, NULL, 'e' },
-        { NULL, 0, NULL, 0 }
+    const struct option options[] = {
+        { "size", 1, NULL, 's' },         { "files", 1, NULL, 'f' },
+        { "repeats", 1, NULL, 'r' },      { "lost", 1, NULL, 'l' },
+        { "parity", 1, NULL, 'p' },       { "leave", 0, &b->leave, 1 },
+        { "restart", 0, &b->restart, 1 }, { "even", 0, &b->even, 1 },
+        { "plain", 0, &b->plain, 1 },     { NULL, 0, NULL, 0 }
     };
     int c;
     while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
         switch (c) {
+        case 0: /* one that is set */
+            break;
         case 's':
             b->size = parse_size(optarg);
             break;
@@ -435,22 +548,38 @@ static void parse(struct bench *b, int argc, char **argv)
         case 'l':
             b->lost = optarg;
             break;
-        case 'L':
-            b->leave = 1;
-            break;
-        case 'R':
-            b->restart = 1;
-            break;
-        case 'e':
-            b->even = 1;
-            break;
         default:
             usage();
         }
     }
     if (optind < argc || b->files < 1 || b->repeats < 1 || b->repeats > MAX_REPEATS ||
-        b->parity > b->size)
+        b->parity > b->size || (b->plain && b->restart))
         usage();
+}
+
+static void run_library(struct bench *b)
+{
+    quiet_barrier();
+    double t = MPI_Wtime();
+    uint64_t before = bytes_sent;
+    require(SCR_Init(), "SCR_Init");
+    b->sent = bytes_sent - before;
+    note(b, INIT, MPI_Wtime() - t);
+    if (b->restart) {
+        time_copies(b, COPIES);
+        restart(b);
+        b->write_all = plain_write(b, 1, 0);
+        b->write_lost = plain_write(b, is_lost(b), b->parity);
+    }
+    for (int step = 1; !b->restart && step <= b->repeats; step++)
+        checkpoint(b, step);
+
+    if (!b->leave) {
+        quiet_barrier();
+        t = MPI_Wtime();
+        require(SCR_Finalize(), "SCR_Finalize");
+        note(b, FINALIZE, MPI_Wtime() - t);
+    }
 }
 
 int main(int argc, char **argv)
@@ -470,27 +599,10 @@ int main(int argc, char **argv)
     reset_peak();
     b.own_kib = status_kib("VmRSS");
 
-    quiet_barrier();
-    double t = MPI_Wtime();
-    uint64_t before = bytes_sent;
-    require(SCR_Init(), "SCR_Init");
-    b.sent = bytes_sent - before;
-    note(&b, INIT, MPI_Wtime() - t);
-    if (b.restart) {
-        time_copies(&b, COPIES);
-        restart(&b);
-        b.write_all = plain_write(&b, 1, 0);
-        b.write_lost = plain_write(&b, is_lost(&b), b.parity);
-    }
-    for (int step = 1; !b.restart && step <= b.repeats; step++)
-        checkpoint(&b, step);
-
-    if (!b.leave) {
-        quiet_barrier();
-        t = MPI_Wtime();
-        require(SCR_Finalize(), "SCR_Finalize");
-        note(&b, FINALIZE, MPI_Wtime() - t);
-    }
+    if (b.plain)
+        run_plain(&b);
+    else
+        run_library(&b);
     report(&b);
     free(b.data);
     free(b.copy_from);

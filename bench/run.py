@@ -16,6 +16,9 @@ Figures are ratios measured within one run, so that machines compare:
            program creates, writes and closes its files, of 1 KiB each
   refiles  seconds of SCR_Init with a node lost / the same; of a start without loss /
            seconds in which the program opens, reads and closes its files
+  plain    seconds of a checkpoint, from SCR_Start_output to the end of SCR_Complete_output / seconds in which
+           a program without a library writes its files and copies them to the next rank, without checksums;
+           its times are printed below
 
 Every case runs --rounds times; the table shows the median and the extremes.
 """
@@ -55,6 +58,9 @@ CASES = {
     "files.XOR.1000": ("files", 4, 1000 / 1024, 1000, 4, [], XOR),
     "files.XOR.5000": ("files", 4, 5000 / 1024, 5000, 4, [], XOR),
     "files.XOR.20000": ("files", 4, 20000 / 1024, 20000, 2, [], XOR),
+    "plain.PARTNER.64": ("plain", 4, 64, 1, 12, [], PARTNER),
+    "plain.XOR.64": ("plain", 4, 64, 1, 12, [], XOR),
+    "plain.PARTNER.1000files": ("plain", 4, 1000 / 1024, 1000, 6, [], PARTNER),
     "refiles.XOR.1000.lost": ("refiles", 4, 1000 / 1024, 1000, 4, [1], XOR),
     "refiles.XOR.5000.lost": ("refiles", 4, 5000 / 1024, 5000, 4, [1], XOR),
     "refiles.XOR.1000": ("refiles", 4, 1000 / 1024, 1000, 4, [], XOR),
@@ -84,6 +90,10 @@ def measure_in(base, prefix, args, case):
     kind, _, _, _, repeats, lost, _ = case
     if kind in ("encode", "files"):
         return start(args, base, prefix, case, ["--repeats", str(repeats)])
+    if kind == "plain":
+        result = start(args, base, prefix, case, ["--repeats", str(repeats)])
+        common.empty_cache(base)
+        return {**result, "plain": start(args, base, prefix, case, ["--repeats", str(repeats), "--plain"])}
     before = start(args, base, prefix, case, ["--repeats", str(repeats), "--leave"])
     for rank in sorted(lost, reverse=True):
         shutil.rmtree(common.node_of(base, rank))
@@ -104,6 +114,9 @@ def ratio(case, result):
         return (result["route"] + result["complete"]) / result["write"]
     if kind == "refiles":
         return result["init"] / result["write" if case[5] else "read"]
+    if kind == "plain":
+        own = ("start", "route", "write", "complete")
+        return sum(result[p] for p in own) / sum(result["plain"].get(p, 0) for p in own)
     seconds = result["complete" if kind == "encode" else "init"]
     return ranks * mib * 2**20 / (seconds * result["memcpy"])
 
@@ -111,6 +124,8 @@ def ratio(case, result):
 def row(name, case, results):
     ratios = sorted(ratio(case, r) for r in results)
     line(name, f"{statistics.median(ratios):6.3f} {ratios[0]:6.3f} {ratios[-1]:6.3f}", results[-1])
+    if "plain" in results[-1]:
+        line("  without a library", "", results[-1]["plain"])
 
 
 def line(name, ratios, times):
