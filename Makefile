@@ -18,6 +18,7 @@
 # MPI=openmpi (default) or mpich; DRILL="--scheme PARTNER …"; CTEST="-L unit …"; JOBS=2;
 # BENCH="--cases XOR --rounds 5" (bench/run.py --help); FLUSH_BENCH="--mib 64" (bench/flush.py --help);
 # SCALE_BENCH="--most 1000000" (bench/scale.c), which takes 4 GiB of memory;
+# FILES_BENCH="--files 20000" (bench/files.py --help);
 # SKIP_DEPS=1 leaves the installed packages alone.
 MPI ?= openmpi
 PREFIX ?= /usr/local
@@ -27,6 +28,7 @@ CTEST ?=
 BENCH ?=
 FLUSH_BENCH ?=
 SCALE_BENCH ?=
+FILES_BENCH ?= --files 1000 --rounds 3
 BUILD ?= build/$(MPI)
 CMAKE_ARGS ?=
 
@@ -65,6 +67,7 @@ cluster: deps-cluster build
 bench: build
 	bench/run.py --mpirun mpirun.$(MPI) --ckpt $(BUILD)/bench/ckpt $(BENCH)
 	bench/flush.py --mpirun mpirun.$(MPI) --ckpt $(BUILD)/bench/ckpt $(FLUSH_BENCH)
+	bench/files.py --mpirun mpirun.$(MPI) --ckpt $(BUILD)/bench/ckpt --scr $(BUILD)/scr $(FILES_BENCH)
 	bench/datasets.py --mpirun mpirun.$(MPI) --ckpt $(BUILD)/bench/ckpt --scr $(BUILD)/scr --dir /dev/shm --many 1000
 	$(BUILD)/bench/throttle /dev/shm /dev/shm
 	$(BUILD)/bench/scale $(SCALE_BENCH) /dev/shm
