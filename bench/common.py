@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -21,7 +22,9 @@ MPI_ENVIRONMENT = {
 
 
 def parser(doc, rounds):
-    """With the options of every script, of whose documentation the first line is the summary."""
+    """With the options of every script, of whose documentation the first line is the summary. Whoever ends the
+    script gets its directories removed, too."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     options = argparse.ArgumentParser(description=doc.splitlines()[0])
     options.add_argument("--mpirun", required=True)
     options.add_argument("--ckpt", required=True, help="bench/ckpt of a build directory")
@@ -65,7 +68,11 @@ def seconds(*commands, **more):
     start = time.monotonic()
     jobs = [subprocess.Popen(command, **more, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
             for command in commands]
-    said = [job.communicate()[1] for job in jobs]
+    try:
+        said = [job.communicate()[1] for job in jobs]
+    finally:
+        for job in jobs:
+            job.kill() # of no effect on one that has ended
     took = time.monotonic() - start
     for job, text in zip(jobs, said):
         if job.returncode != 0:

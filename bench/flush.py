@@ -8,7 +8,7 @@
 For each prefix directory (one in memory, one on disk, unless told otherwise): in each round
 bench/ckpt writes one checkpoint of 4 ranks, N MiB each in so many files, to the cache. A second start flushes it
 with CRC (SCR_FLUSH_ON_RESTART). Then the same in another place, where cp copies the files, four at
-a time. Each has a place of its own, as on a virtual machine the second copy in one place finds
+a time into one directory. Each has a place of its own, as on a virtual machine the second copy in one place finds
 memory that has to be asked of the host, which costs several times the copy: whichever it is, it
 takes longer. Before each of them nothing is left to be written back. Printed are
 
@@ -98,10 +98,10 @@ def copy(args, base, prefix):
     dirs = [top for top, _, names in os.walk(f"{base}/cache") if os.path.basename(top).startswith("rank.")]
     if len(dirs) != RANKS:
         sys.exit(f"flush.py: {len(dirs)} directories of ranks in cache")
-    os.mkdir(f"{prefix}/cp")
-    targets = [f"{prefix}/cp/{i}" for i in range(RANKS)]
-    secs = common.seconds(*(["cp", "-rp", *pair] for pair in zip(dirs, targets)))
-    synced = [["sh", "-c", f"find {target} -type f -print0 | xargs -0 sync"] for target in targets]
+    target = f"{prefix}/cp"
+    os.mkdir(target)
+    secs = common.seconds(*(["cp", "-rp", f"{top}/.", target] for top in dirs))
+    synced = (["sh", "-c", f"cd {top} && find . -type f -print0 | (cd {target} && xargs -0 sync)"] for top in dirs)
     return secs, secs + common.seconds(*synced)
 
 
