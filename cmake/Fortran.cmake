@@ -47,6 +47,10 @@ add_library(scr_layer_fortran OBJECT ${fortran_dir}/scrf.c)
 target_include_directories(scr_layer_fortran PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
 target_compile_options(scr_layer_fortran PRIVATE ${SCR_WARNINGS})
 set(fortran_objects $<TARGET_OBJECTS:scr_layer_fortran>)
+add_library(scr_layer_fortran_open OBJECT ${fortran_dir}/openfile.c)
+target_include_directories(scr_layer_fortran_open PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+target_compile_options(scr_layer_fortran_open PRIVATE ${SCR_WARNINGS})
+target_compile_definitions(scr_layer_fortran_open PRIVATE ${SCR_DEFINES})
 
 set(SCR_MODULE_DIR ${PROJECT_BINARY_DIR}/fortran)
 if(SCR_HAVE_FORTRAN)
@@ -62,7 +66,7 @@ endif()
 
 # The static library holds libscr too, so that -lscrf and what scrf.pc lists as private is all a
 # program needs.
-add_library(scrf_shared SHARED ${fortran_objects})
+add_library(scrf_shared SHARED ${fortran_objects} $<TARGET_OBJECTS:scr_layer_fortran_open>)
 add_library(scrf_static STATIC ${fortran_objects} ${all_objects})
 foreach(lib scrf_shared scrf_static)
     set_target_properties(${lib} PROPERTIES OUTPUT_NAME scrf VERSION ${PROJECT_VERSION}
@@ -74,5 +78,5 @@ foreach(lib scrf_shared scrf_static)
         add_dependencies(${lib} scr_layer_module)
     endif()
 endforeach()
-target_link_libraries(scrf_shared PRIVATE scr_shared)
+target_link_libraries(scrf_shared PRIVATE scr_shared ${CMAKE_DL_LIBS})
 target_link_libraries(scrf_static PUBLIC ${SCR_SERIAL_LIBS} MPI::MPI_C)

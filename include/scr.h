@@ -102,7 +102,9 @@ SCR_API const char *SCR_Configf(const char *format, ...)
  * that several processes write together (MPI_File_open, parallel HDF5) needs a dataset
  * that bypasses the cache (SCR_CACHE_BYPASS=1) or a store that all nodes share (STORE
  * with GROUP=WORLD); elsewhere MPI_File_open of it fails with MPI_ERR_NOT_SAME, and
- * SCR_Complete_output refuses the dataset. Where a dataset that bypasses the cache has
+ * SCR_Complete_output refuses the dataset. A program that finds MPI_File_open in the
+ * MPI library before this one, as one in Python does, waits for ever in that call:
+ * LD_PRELOAD with libscr.so helps. Where a dataset that bypasses the cache has
  * a file at the path of an older one, the path is beside that, and the new file
  * replaces it in SCR_Complete_output. In a restart phase the file must exist and be
  * readable; a bare file name that is no path of such a file is looked up among the

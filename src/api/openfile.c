@@ -5,7 +5,7 @@
  * here, on all ranks, before it begins. All else is passed on. */
 #include "api/openfile.h"
 
-#include "scr.h"
+#include "api/bind.h"
 
 /* As the handler of files that could not be opened has it: programs are given the
  * error, unless they asked to be ended. A handler of their own cannot be called without
@@ -20,13 +20,31 @@ static int fail(MPI_Comm comm, int code)
     return code;
 }
 
+/* 1 on all ranks if the file is not opened; *code is what the program is given. */
+static int refuse_all(MPI_Comm comm, const char *name, int *code)
+{
+    int refused = scr_open_is_refused_all(comm, name);
+    if (refused)
+        *code = fail(comm, MPI_ERR_NOT_SAME);
+    return refused;
+}
+
 SCR_API int MPI_File_open(MPI_Comm comm, const char *name, int mode, MPI_Info info,
                           MPI_File *file)
 {
-    if (!scr_open_is_refused_all(comm, name))
+    int code;
+    if (!refuse_all(comm, name, &code))
         return PMPI_File_open(comm, name, mode, info, file);
     *file = MPI_FILE_NULL;
-    return fail(comm, MPI_ERR_NOT_SAME);
+    return code;
+}
+
+int scr_bind_open_file(int comm, const char *name, int *file, int *code)
+{
+    int refused = refuse_all(PMPI_Comm_f2c((MPI_Fint)comm), name, code);
+    if (refused)
+        *file = (int)PMPI_File_c2f(MPI_FILE_NULL);
+    return refused;
 }
 
 /* This one's address, whoever is found first by the name. */

@@ -276,17 +276,12 @@ static int leave_disabled(const struct scr_err *err)
     return SCR_SUCCESS;
 }
 
-/* The wrapper asks all ranks of a communicator: that needs it to be there on all, and
- * no other thread that opens a file while an output phase begins or ends in this one.
- */
+/* The wrapper asks all ranks of a communicator: that needs it to be there on all. */
 #pragma weak scr_open_is_wrapped
 static int sees_opens_all(const struct scr_ctx *ctx)
 {
-    int level = MPI_THREAD_MULTIPLE;
-    int known = MPI_Query_thread(&level) == MPI_SUCCESS;
-    return scr_and_all(&ctx->world, known && level != MPI_THREAD_MULTIPLE &&
-                                        scr_open_is_wrapped != NULL &&
-                                        scr_open_is_wrapped());
+    return scr_and_all(&ctx->world,
+                       scr_open_is_wrapped != NULL && scr_open_is_wrapped());
 }
 
 /* In a child made by fork, which may outlive this process: the next run is not to wait

@@ -350,8 +350,10 @@ int scr_output_is_mine(const struct scr_ctx *ctx, const char *dest);
 int scr_settle_owners_all(struct scr_ctx *ctx, uint64_t *totals, size_t ntotals, int rc,
                           struct scr_err *err);
 /* Before the ranks of comm open path together by MPI, with ctx->sees_opens: SCR_E_EXIST
- * on all of them if each has another path for it, and a routed one among them; the open
- * dataset is not completed then. Where they cannot be asked it is SCR_OK. */
+ * on all of them if, in an output phase, each has another path for it, and one of these
+ * lies where SCR_Route_file gives each rank its own; the open dataset is not completed
+ * then. Where they cannot be asked it is SCR_OK. Also while another thread is in a call
+ * of SCR. */
 int scr_check_open_all(struct scr_ctx *ctx, MPI_Comm comm, const char *path,
                        struct scr_err *err);
 /* SCR_PRESERVE_DIRECTORIES=0: gives the files of the open dataset other destinations.

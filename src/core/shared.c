@@ -6,14 +6,14 @@
 #include "core/ctx.h"
 #include "ec/ec.h"
 #include "par/owners.h"
+#include "xfer/copy.h"
 
 /* --- where each rank has a directory of its own --- */
 
 /* What is wrong with a file, called by `name`, and what can be done about it. */
-static int refuse_file(const struct scr_ctx *ctx, const char *name, const char *more,
-                       const char *ranks, struct scr_err *err)
+static int refuse_file(const struct scr_store *store, const char *name,
+                       const char *more, const char *ranks, struct scr_err *err)
 {
-    const struct scr_store *store = &ctx->descs.store[ctx->out.red->store];
     return scr_fail(err, SCR_E_EXIST, 0,
                     "%s%s: written by several ranks (%s), but the store %s (%s) keeps "
                     "the files of each rank apart: set SCR_CACHE_BYPASS=1 or use a "
@@ -29,8 +29,8 @@ static int refuse(const struct scr_ctx *ctx, struct scr_err *err)
     const struct scr_shared *f = (const struct scr_shared *)shared->first;
     if (f == NULL)
         return SCR_OK;
-    return refuse_file(ctx, f->item.name, shared->n > 1 ? " and further files" : "",
-                       f->ranks, err);
+    return refuse_file(&ctx->descs.store[ctx->out.red->store], f->item.name,
+                       shared->n > 1 ? " and further files" : "", f->ranks, err);
 }
 
 /* 1 if files of several ranks have one place in the open dataset. */
@@ -79,25 +79,54 @@ int scr_settle_owners_all(struct scr_ctx *ctx, uint64_t *totals, size_t ntotals,
     return any ? scr_agree_all(&ctx->world, refuse(ctx, err), err) : rc;
 }
 
-/* --- files that MPI opens --- */
+/* --- files that MPI opens. Other threads may begin or end a phase meanwhile: whether
+ * the ranks are asked, and what each answers, depends on the path, the communicator and
+ * what has not changed since SCR_Init --- */
 
-/* The destination that path was given for, NULL: none of this rank. MPI libraries know
- * paths with the kind of the file system before them, as "ufs:/dir/file". */
-static const char *dest_of(const struct scr_output *out, const char *path)
+/* MPI libraries know paths with the kind of the file system before them, as
+ * "ufs:/dir/file". */
+static const char *without_kind(const char *path)
 {
     size_t kind = strcspn(path, ":/");
-    path += path[kind] == ':' ? kind + 1 : 0;
+    return path + (path[kind] == ':' ? kind + 1 : 0);
+}
+
+/* The destination that path was given for, NULL: none of this rank. */
+static const char *dest_of(const struct scr_output *out, const char *path)
+{
     for (SCR_EACH(struct scr_routed, r, &out->routed))
         if (strcmp(r->path, path) == 0)
             return r->item.name;
     return NULL;
 }
 
+static int is_below(const char *dir, const char *path)
+{
+    size_t n = dir != NULL ? strlen(dir) : 0;
+    return n > 0 && strncmp(path, dir, n) == 0 && path[n] == '/';
+}
+
+/* Where other ranks may have been given other paths for the same name: number of the
+ * store that keeps the files of each rank apart. What bypasses the cache may be written
+ * beside the file of an older dataset by some ranks, and in its place by others, where
+ * the older one is changed meanwhile: the number of stores. -1: in no such place. */
+static int place_of(const struct scr_ctx *ctx, const char *path)
+{
+    for (int i = 0; i < ctx->descs.nstores; i++)
+        if (ctx->cache_dirs != NULL && is_below(ctx->cache_dirs[i], path) &&
+            !scr_store_is_shared(&ctx->descs.store[i]))
+            return i;
+    return strstr(path, "/" SCR_COPY_TMP) != NULL ? ctx->descs.nstores : -1;
+}
+
 /* Not so where other programs, which do not ask, were connected to. */
 static int is_of_this_run(const struct scr_ctx *ctx, MPI_Comm comm)
 {
     MPI_Group all, some, strangers;
-    int n = -1;
+    int n = -1, is = MPI_UNEQUAL;
+    MPI_Comm_compare(ctx->world.comm, comm, &is); /* the usual case costs little */
+    if (is != MPI_UNEQUAL)
+        return 1;
     MPI_Comm_group(ctx->world.comm, &all);
     MPI_Comm_group(comm, &some);
     MPI_Group_difference(some, all, &strangers);
@@ -109,19 +138,12 @@ static int is_of_this_run(const struct scr_ctx *ctx, MPI_Comm comm)
     return n == 0;
 }
 
-/* 1 if ranks may have been given several paths for one name; the same on all. What
- * bypasses the cache is written at two where an older dataset is changed meanwhile. */
-static int has_paths(const struct scr_ctx *ctx)
-{
-    return ctx->out.bypass ? ctx->out.nolder > 0 : !holds_shared(ctx);
-}
-
 /* Several ranks, that all ask. */
 static int is_asked_all(const struct scr_ctx *ctx, MPI_Comm comm, struct scr_comm *c)
 {
     int inter = 1;
     *c = (struct scr_comm){ .comm = comm };
-    if (comm == MPI_COMM_NULL || ctx->state != SCR_STATE_OUTPUT || !has_paths(ctx))
+    if (comm == MPI_COMM_NULL)
         return 0;
     MPI_Comm_test_inter(comm, &inter);
     MPI_Comm_rank(comm, &c->rank);
@@ -129,29 +151,37 @@ static int is_asked_all(const struct scr_ctx *ctx, MPI_Comm comm, struct scr_com
     return !inter && c->size > 1 && is_of_this_run(ctx, comm);
 }
 
+static int refuse_open(struct scr_ctx *ctx, int place, int nranks, const char *path,
+                       struct scr_err *err)
+{
+    char ranks[32];
+    const char *dest = dest_of(&ctx->out, path);
+    const char *name = dest != NULL ? dest : path;
+    snprintf(ranks, sizeof ranks, "%d in MPI_File_open", nranks);
+    int rc = place == ctx->descs.nstores
+                 ? scr_bypass_refuse_paths(name, err)
+                 : refuse_file(&ctx->descs.store[place], name, "", ranks, err);
+    if (ctx->out.refused.code == SCR_OK)
+        ctx->out.refused = *err;
+    return rc;
+}
+
 /* Ranks that were told one path, of one of them, have no need of this: then it is for
- * MPI to say whether they can all open it. */
+ * MPI to say whether they can all open it. In a restart each may read what it has. */
 int scr_check_open_all(struct scr_ctx *ctx, MPI_Comm comm, const char *path,
                        struct scr_err *err)
 {
     struct scr_comm c;
-    char ranks[32];
     if (!is_asked_all(ctx, comm, &c))
         return SCR_OK;
-    const char *text = path != NULL ? path : "";
-    const char *dest = dest_of(&ctx->out, text);
+    const char *text = without_kind(path != NULL ? path : "");
     int64_t crc = scr_crc32(0, text, strlen(text));
-    int64_t least[] = { dest != NULL ? -1 : 0, crc, -crc };
-    scr_mins_all(&c, least, 3);
-    if (least[0] == 0 || least[1] == -least[2])
+    int place = place_of(ctx, text), writes = ctx->state == SCR_STATE_OUTPUT;
+    int64_t least[] = { -place, crc, -crc, -writes };
+    scr_mins_all(&c, least, 4);
+    if (least[0] > 0 || least[1] == -least[2] || least[3] == 0)
         return SCR_OK;
-    snprintf(ranks, sizeof ranks, "%d in MPI_File_open", c.size);
-    const char *name = dest != NULL ? dest : text;
-    int rc = ctx->out.bypass ? scr_bypass_refuse_paths(name, err)
-                             : refuse_file(ctx, name, "", ranks, err);
-    if (ctx->out.refused.code == SCR_OK)
-        ctx->out.refused = *err;
-    return rc;
+    return refuse_open(ctx, (int)-least[0], c.size, text, err);
 }
 
 /* --- restart --- */

@@ -47,6 +47,10 @@ struct mpi_case {
     void (*run)(struct mpi_test *t);
 };
 
+#ifndef MPI_TEST_LEVEL /* of threads */
+#define MPI_TEST_LEVEL MPI_THREAD_SINGLE
+#endif
+
 #define MPI_CASE(name) static void name(struct mpi_test *t)
 #define RUN(name)                                                                      \
     {                                                                                  \
@@ -205,8 +209,8 @@ __attribute__((unused)) static int mpi_test_main(int argc, char **argv,
     static char dir[512];
     struct mpi_test t = { .dir = dir };
     struct scr_err err = SCR_ERR_INIT;
-    int passed = 0, failed = 0;
-    MPI_Init(&argc, &argv);
+    int passed = 0, failed = 0, given;
+    MPI_Init_thread(&argc, &argv, MPI_TEST_LEVEL, &given);
     if (scr_comm_dup_all(MPI_COMM_WORLD, &t.comm, &err) != SCR_OK ||
         !mpi_test_make_dir(dir, sizeof dir, t.comm.rank)) {
         fprintf(stderr, "cannot start: %s\n", err.text);

@@ -123,6 +123,18 @@ test_uncaught() {
     grep -q "^read good" "$work/log" || fail "$(cat "$work/log")"
 }
 
+# The wrapper of MPI_File_open has to be found before the MPI library of mpi4py.
+test_opens() {
+    needs_mpi4py
+    export SCR_PREFIX=$work SCR_CACHE_BASE=$work/cache SCR_CNTL_BASE=$work/cache SCR_VNODES=2
+    mkdir cache
+    # shellcheck disable=SC2016 # for the shell of each process
+    timeout 300 "$MPIRUN" -n 2 sh -c 'LD_PRELOAD=$LIBSCR exec "$@" >>"$0.$$" 2>&1' "$work/log" \
+        "$PYTHON" -m mpi4py "$here/opens.py" || fail "$(cat "$work"/log.*)"
+    [ "$(cat "$work"/log.* | grep -c "^refused$")" = 2 ] || fail "$(cat "$work"/log.*)"
+    [ "$(cat "$work"/log.* | grep -c "^dropped$")" = 2 ] || fail "$(cat "$work"/log.*)"
+}
+
 drill() {
     "$TOOL" drill --nodes 4 --ranks 4 --timeout 300 "$@" 2>&1 | tee "$work/log"
     grep -q "^verdict: PASSED" "$work/log"

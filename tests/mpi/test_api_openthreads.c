@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files that ranks open together by MPI, while another thread of each process opens
+ * files, too: in a phase, and while one begins or ends. */
+/* ranks: 4 */
+#define MPI_TEST_LEVEL MPI_THREAD_MULTIPLE
+#include "mpi_test.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "scr.h"
+
+enum { CREATE = MPI_MODE_CREATE | MPI_MODE_RDWR, ROUNDS = 8 };
+
+/* A thread that opens a file of all ranks again and again. */
+struct opener {
+    pthread_t thread;
+    MPI_Comm comm;
+    char path[700];
+    atomic_int stop; /* of this rank; it ends when all say so */
+    int opens, failed;
+};
+
+static void *open_again_and_again(void *arg)
+{
+    struct opener *o = arg;
+    int stop = 0;
+    while (!stop) {
+        MPI_File file;
+        int mine = atomic_load(&o->stop);
+        if (MPI_File_open(o->comm, o->path, CREATE, MPI_INFO_NULL, &file) !=
+            MPI_SUCCESS)
+            o->failed++;
+        else
+            MPI_File_close(&file);
+        o->opens++;
+        MPI_Allreduce(&mine, &stop, 1, MPI_INT, MPI_MIN, o->comm);
+    }
+    return NULL;
+}
+
+static void start(struct mpi_test *t, struct opener *o)
+{
+    *o = (struct opener){ .comm = MPI_COMM_NULL };
+    MPI_Comm_dup(t->comm.comm, &o->comm);
+    snprintf(o->path, sizeof o->path, "%s/plot", t->dir);
+    CHECK_INT(pthread_create(&o->thread, NULL, open_again_and_again, o), 0);
+}
+
+static void stop(struct mpi_test *t, struct opener *o)
+{
+    atomic_store(&o->stop, 1);
+    pthread_join(o->thread, NULL);
+    CHECK(o->opens > 0);
+    CHECK_INT(o->failed, 0);
+    MPI_Comm_free(&o->comm);
+}
+
+/* A directory of all ranks, named by this variable. */
+static void make_dir(struct mpi_test *t, const char *variable, const char *name)
+{
+    char path[700];
+    snprintf(path, sizeof path, "%s/%s", t->dir, name);
+    if (t->comm.rank == 0)
+        CHECK_INT(mkdir(path, 0700), 0);
+    setenv(variable, path, 1);
+}
+
+static void route(struct mpi_test *t, const char *name, char *path)
+{
+    char file[SCR_MAX_FILENAME];
+    snprintf(file, sizeof file, "%s/prefix/%s", t->dir, name);
+    CHECK_INT(SCR_Route_file(file, path), SCR_SUCCESS);
+}
+
+static void be_refused(struct mpi_test *t)
+{
+    MPI_File file;
+    char path[SCR_MAX_FILENAME];
+    int class = MPI_SUCCESS;
+    CHECK_INT(SCR_Start_output(NULL, SCR_FLAG_CHECKPOINT), SCR_SUCCESS);
+    route(t, "all.h5", path);
+    int code = MPI_File_open(t->comm.comm, path, CREATE, MPI_INFO_NULL, &file);
+    MPI_Error_class(code, &class);
+    CHECK_INT(class, MPI_ERR_NOT_SAME);
+    CHECK_INT(SCR_Complete_output(1), SCR_E_EXIST);
+}
+
+static void be_written(struct mpi_test *t)
+{
+    char path[SCR_MAX_FILENAME], name[32];
+    CHECK_INT(SCR_Start_output(NULL, SCR_FLAG_CHECKPOINT), SCR_SUCCESS);
+    snprintf(name, sizeof name, "own.%d", t->comm.rank);
+    route(t, name, path);
+    FILE *f = fopen(path, "w");
+    CHECK(f != NULL && fputs("own", f) >= 0 && fclose(f) == 0);
+    CHECK_INT(SCR_Complete_output(1), SCR_SUCCESS);
+}
+
+MPI_CASE(a_routed_file_is_refused_while_another_thread_opens_files)
+{
+    struct opener o;
+    int level;
+    MPI_Query_thread(&level);
+    if (level != MPI_THREAD_MULTIPLE)
+        return;
+    make_dir(t, "SCR_PREFIX", "prefix");
+    make_dir(t, "SCR_CACHE_BASE", "cache");
+    make_dir(t, "SCR_CNTL_BASE", "cntl");
+    mpi_test_barrier(t->comm.comm);
+    setenv("SCR_VNODES", "n[1-4]", 1);
+    setenv("SCR_JOB_ID", "job", 1);
+    CHECK_INT(SCR_Init(), SCR_SUCCESS);
+    start(t, &o);
+    for (int i = 0; i < ROUNDS; i++) {
+        be_refused(t);
+        be_written(t);
+    }
+    stop(t, &o);
+    CHECK_INT(SCR_Finalize(), SCR_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+    return mpi_test_main(
+        argc, argv,
+        MPI_CASES(RUN(a_routed_file_is_refused_while_another_thread_opens_files)));
+}
