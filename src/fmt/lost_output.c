@@ -107,7 +107,7 @@ static const struct {
       "this run continues from" },
     { "a restart goes back to ", ", with SCR_RESTART_PAST_LOST_OUTPUT=1 it would not",
       "a restart takes" },
-    { "the next run goes back to ", "; scr_index --current takes another one",
+    { "the next run goes back to ", "; SCR_CURRENT takes another one",
       "the next run takes" },
 };
 

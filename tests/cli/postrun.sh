@@ -201,9 +201,14 @@ job 4 SINGLE 3 1 output
 job 6 XOR 3 3
 rm "$(at 1)/scr.dataset.3/rank.1"/* "$(at 1)/scr.dataset.4/rank.1"/*
 run scr_postrun
-warns 1 "output is lost: ckpt.3 (dataset 3), ckpt.4 (dataset 4); a run from a newer checkpoint does not write it again: the next run goes back to ckpt.2; scr_index --current takes another one"
+warns 1 "output is lost: ckpt.3 (dataset 3), ckpt.4 (dataset 4); a run from a newer checkpoint does not write it again: the next run goes back to ckpt.2; SCR_CURRENT takes another one"
 saved 6
 listed '      6 YES   ckpt.6' '      4 NO    ckpt.4' '      3 NO    ckpt.3' '*     2 YES   ckpt.2'
+scr_index --current ckpt.6
+run scr_have_restart # the job that lost it goes back all the same
+is 0 ckpt.2
+SCR_CURRENT=ckpt.6 run scr_have_restart
+is 0 ckpt.6
 clean
 job 2 XOR 3 3
 run scr_postrun
