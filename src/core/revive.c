@@ -139,9 +139,11 @@ static int restore_one_all(struct scr_ctx *ctx, int id, struct scr_rivals *rival
     return rc;
 }
 
-static int mend_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+/* Of those made before *created, if there are several; out: when that one was. */
+static int mend_one_all(struct scr_ctx *ctx, int id, int64_t *created,
+                        struct scr_err *err)
 {
-    struct scr_rivals rivals = { 0 };
+    struct scr_rivals rivals = { .created = *created };
     scr_hash *desc = scr_hash_new();
     char *dset_dir = NULL;
     struct scr_known known;
@@ -165,8 +167,33 @@ out:
         (void)scr_cache_mend_map(ctx, 0, NULL);
     if (rivals.are)
         scr_rivals_end_all(ctx, id, rc, &rivals);
+    *created = rivals.created;
     free(dset_dir);
     scr_hash_delete(desc);
+    return rc;
+}
+
+/* Sizes and headers chose the newest of several; where its bytes turn out to be bad an
+ * older one may be whole. Where none is, what is wrong with the last that was tried is
+ * said. */
+static int mend_all(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    int64_t created = INT64_MAX, tried = created;
+    int rc = mend_one_all(ctx, id, &created, err);
+    while (rc != SCR_OK && !scr_err_may_pass(rc) && created < tried) {
+        struct scr_err why = SCR_ERR_INIT;
+        int before = rc;
+        tried = created;
+        rc = mend_one_all(ctx, id, &created, &why);
+        if (rc == SCR_E_LOST && created == tried)
+            return before;
+        if (rc == SCR_OK)
+            scr_log(&ctx->log, SCR_LOG_WARN,
+                    "dataset %d in cache: the newest of several of this number is not "
+                    "restored, an older one is: %s",
+                    id, err->text);
+        *err = why;
+    }
     return rc;
 }
 

@@ -7,9 +7,11 @@
 #include "core/ctx.h"
 
 struct scr_rivals {
-    int are;      /* parts of several datasets of the number are in cache */
-    int came;     /* all that this rank has of the chosen one came in the restore */
-    int released; /* what came is not where it came from any more */
+    int64_t created; /* in: those made before that are chosen from; out: when the chosen
+                        one was made, if one was */
+    int are;         /* parts of several datasets of the number are in cache */
+    int came;        /* all that this rank has of the chosen one came in the restore */
+    int released;    /* what came is not where it came from any more */
     const char *dset_dir; /* of this rank; NULL: not known yet */
 };
 

@@ -185,7 +185,10 @@ static void sum_up_all(struct rivals *v)
 
 static int choose(const struct rivals *v, int64_t *created, struct scr_err *err)
 {
-    const struct scr_rival *best = scr_rival_choose(v->list, v->n, v->world->size);
+    size_t n = 0;
+    while (n < v->n && v->list[n].created < *created)
+        n++;
+    const struct scr_rival *best = scr_rival_choose(v->list, n, v->world->size);
     int other = 0;
     for (size_t i = 0; i < v->n; i++)
         other = v->list[i].ranks != v->world->size ? v->list[i].ranks : other;

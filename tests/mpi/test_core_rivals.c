@@ -78,8 +78,28 @@ MPI_CASE(where_none_can_be_rebuilt_nothing_is_touched)
     job_free(&job);
 }
 
+/* What is wrong with a file of the second run. */
+enum damage { NONE, GONE, FLIPPED };
+
+static void do_damage(struct job *job, enum damage damage)
+{
+    struct mpi_test *t = job->t;
+    int n = 0, i = 0;
+    char *dir = scr_asprintf("%s/vnode.n2", job->cache);
+    char **paths = job_find(dir, "/rank.3/", &n);
+    while (i < n && strstr(paths[i], "/.scr/") != NULL)
+        i++;
+    CHECK(i < n);
+    if (i < n && damage == GONE)
+        CHECK_INT(unlink(paths[i]), 0);
+    else if (i < n)
+        job_flip(paths[i], 3);
+    job_find_free(paths, n);
+    free(dir);
+}
+
 /* All of the first run on n1, all of the second on n2. */
-static void split(struct mpi_test *t, struct job *job, int damage, int seed)
+static void split(struct mpi_test *t, struct job *job, enum damage damage, int seed)
 {
     job_new(t, job, 4);
     struct scr_ctx *ctx = job_start(job, "n1", "SCR_COPY_TYPE=SINGLE", NULL);
@@ -91,17 +111,14 @@ static void split(struct mpi_test *t, struct job *job, int damage, int seed)
     job_checkpoint(job, ctx, "one", 11);
     job_kill(job, ctx);
     rivals_take_away(job, 1, 1);
-    if (damage && job->rank == 0) {
-        int n = 0;
-        char *dir = scr_asprintf("%s/vnode.n2", job->cache);
-        char **paths = job_find(dir, "/rank.3/", &n);
-        CHECK(n > 0 && unlink(paths[0]) == 0);
-        job_find_free(paths, n);
-        free(dir);
-    }
+    if (damage != NONE && job->rank == 0)
+        do_damage(job, damage);
     mpi_test_barrier(job->comm);
+    job->out = tmpfile();
     ctx = job_start(job, "n1,n2", "SCR_COPY_TYPE=SINGLE", NULL);
     job_check_restart(job, ctx, "one", seed);
+    CHECK_INT(job_said(job, "of this number is not restored"), damage == FLIPPED);
+    fclose(job->out);
     CHECK_INT(job_count(job, job->cache, "/aside."), 0);
     job_end(job, ctx);
     job_free(job);
@@ -110,13 +127,20 @@ static void split(struct mpi_test *t, struct job *job, int damage, int seed)
 MPI_CASE(of_two_that_are_whole_the_newer_is_restored)
 {
     struct job job;
-    split(t, &job, 0, 11);
+    split(t, &job, NONE, 11);
 }
 
 MPI_CASE(the_older_is_restored_where_the_newer_cannot_be)
 {
     struct job job;
-    split(t, &job, 1, 1);
+    split(t, &job, GONE, 1);
+}
+
+/* Sizes and headers are as they should be: the checksum tells. */
+MPI_CASE(the_older_is_restored_where_the_newer_is_damaged)
+{
+    struct job job;
+    split(t, &job, FLIPPED, 1);
 }
 
 /* --- a different number of ranks --- */
@@ -252,14 +276,16 @@ MPI_CASE(the_job_dies_at_each_call_of_such_a_start)
 
 int main(int argc, char **argv)
 {
-    return mpi_test_main(argc, argv,
-                         MPI_CASES(RUN(a_stale_part_costs_no_more_than_an_empty_node),
-                                   RUN(redundancy_files_of_one_name_are_not_mixed),
-                                   RUN(where_none_can_be_rebuilt_nothing_is_touched),
-                                   RUN(of_two_that_are_whole_the_newer_is_restored),
-                                   RUN(the_older_is_restored_where_the_newer_cannot_be),
-                                   RUN(a_part_of_a_different_number_of_ranks_is_kept),
-                                   RUN(a_restore_that_fails_puts_the_stale_part_back),
-                                   RUN(each_call_of_such_a_start_fails_once),
-                                   RUN(the_job_dies_at_each_call_of_such_a_start)));
+    return mpi_test_main(
+        argc, argv,
+        MPI_CASES(RUN(a_stale_part_costs_no_more_than_an_empty_node),
+                  RUN(redundancy_files_of_one_name_are_not_mixed),
+                  RUN(where_none_can_be_rebuilt_nothing_is_touched),
+                  RUN(of_two_that_are_whole_the_newer_is_restored),
+                  RUN(the_older_is_restored_where_the_newer_cannot_be),
+                  RUN(the_older_is_restored_where_the_newer_is_damaged),
+                  RUN(a_part_of_a_different_number_of_ranks_is_kept),
+                  RUN(a_restore_that_fails_puts_the_stale_part_back),
+                  RUN(each_call_of_such_a_start_fails_once),
+                  RUN(the_job_dies_at_each_call_of_such_a_start)));
 }
