@@ -3,10 +3,25 @@
 #include "base/pages.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
-/* Of x86-64, and of arm64 with pages of 4 KiB; elsewhere only the alignment is odd. */
-enum { LARGE = 2 * 1024 * 1024 };
+#include "base/str.h"
+
+/* LARGE: of x86-64, and of arm64 with pages of 4 KiB; elsewhere only the alignment is
+ * odd. */
+enum { PAGE = 4096, LARGE = 2 * 1024 * 1024 };
+
+/* In the page before the buffer. */
+struct head {
+    void *from;    /* where the memory begins */
+    size_t mapped; /* bytes of it; 0: from malloc */
+};
+
+static struct head *head_of(void *at)
+{
+    return (struct head *)(void *)((char *)at - PAGE);
+}
 
 /* What is to be in large pages, in whole ones; else n. */
 static size_t whole(size_t n)
@@ -14,28 +29,38 @@ static size_t whole(size_t n)
     return n >= LARGE / 4 ? (n + LARGE - 1) / LARGE * LARGE : n;
 }
 
-void *scr_pages_alloc(size_t size)
+/* A process may have no mapping more, and memory all the same. */
+static struct head take(size_t n)
 {
-    if (size == 0 || size > SIZE_MAX - 2 * (size_t)LARGE)
-        return NULL;
-    size_t n = whole(size);
-    size_t slack = n >= LARGE ? LARGE : 0;
-    char *at = mmap(NULL, n + slack, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED)
-        return NULL;
-    size_t head = slack > 0 ? (LARGE - (uintptr_t)at % LARGE) % LARGE : 0;
-    if (head > 0)
-        (void)munmap(at, head);
-    if (slack > head)
-        (void)munmap(at + head + n, slack - head);
-    if (slack > 0)
-        (void)madvise(at + head, n, MADV_HUGEPAGE);
-    return at + head;
+    void *at =
+        mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return at != MAP_FAILED ? (struct head){ at, n }
+                            : (struct head){ scr_calloc(n, 1), 0 };
 }
 
-void scr_pages_free(void *at, size_t n)
+void *scr_pages_alloc(size_t size)
 {
-    if (at != NULL)
-        (void)munmap(at, whole(n));
+    if (size == 0 || size > SIZE_MAX - 3 * (size_t)LARGE)
+        return NULL;
+    size_t n = whole(size), align = n >= LARGE ? LARGE : PAGE;
+    struct head h = take(PAGE + n + align);
+    if (h.from == NULL)
+        return NULL;
+    char *at = (char *)h.from + PAGE;
+    at += (align - (uintptr_t)at % align) % align;
+    *head_of(at) = h;
+    if (align == LARGE)
+        (void)madvise(at, n, MADV_HUGEPAGE);
+    return at;
+}
+
+void scr_pages_free(void *at)
+{
+    if (at == NULL)
+        return;
+    struct head h = *head_of(at);
+    if (h.mapped > 0)
+        (void)munmap(h.from, h.mapped);
+    else
+        free(h.from);
 }

@@ -8,8 +8,9 @@
 #include <stddef.h>
 
 /* n bytes of zeros, aligned to at least 4096 bytes; what is not used takes no memory,
- * but for the rest of a large page. NULL: out of memory. */
+ * but for the rest of a large page. Where the process has all the mappings it may have,
+ * it is memory of malloc. NULL: out of memory. */
 void *scr_pages_alloc(size_t n);
-void scr_pages_free(void *at, size_t n); /* NULL is fine */
+void scr_pages_free(void *at); /* NULL is fine */
 
 #endif

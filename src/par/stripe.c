@@ -76,7 +76,7 @@ struct engine {
     size_t njob;
     size_t slice;
     uint8_t *pool;
-    size_t stride, pool_bytes; /* of a slot, of all */
+    size_t stride; /* of a slot */
     struct scr_stripe_stats stats;
     int rc; /* first local failure: from then on only communication goes on */
     struct scr_err *err;
@@ -283,8 +283,7 @@ static int make_buffers(struct engine *e, uint64_t rowlen, size_t buf_max)
     if (n == 0)
         return SCR_OK;
     /* Zeros, as after a failed read what lies in a buffer is sent nevertheless. */
-    e->pool_bytes = n * e->stride;
-    e->pool = scr_pages_alloc(e->pool_bytes);
+    e->pool = scr_pages_alloc(n * e->stride);
     if (e->pool == NULL)
         return scr_no_memory(e->err);
     return SCR_OK;
@@ -523,7 +522,7 @@ static void engine_fini(struct engine *e)
     free(e->lend);
     free(e->get);
     free(e->rest);
-    scr_pages_free(e->pool, e->pool_bytes);
+    scr_pages_free(e->pool);
 }
 
 /* Messages must be of one size everywhere, whatever each rank can afford; one of no
