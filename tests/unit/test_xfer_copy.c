@@ -378,18 +378,26 @@ static unsigned char *make_noise(void)
     return noise;
 }
 
+/* Of those that a file system may lack, what such a copy makes. */
+static int is_made(enum test_kind kind)
+{
+    return kind == TEST_SYNC_FILE_RANGE || kind == TEST_LINKAT || kind == TEST_FCHOWN;
+}
+
 static void whatever_a_file_system_lacks_the_copy_is_the_same(void **state)
 {
     (void)state;
     unsigned char *noise = make_noise();
-    long failed = 0;
     test_put(src, noise, NOISE);
-    for (int i = 0; i < TEST_LACKS; i++)
+    for (int i = 0; i < TEST_LACKS; i++) {
+        long failed = 0;
         for (long n = 0; n < 3; n++)
             failed += copy_without(&test_lacks[i], n, noise, NOISE, SCR_COPY_PLAIN);
-    for (int i = 0; i < TEST_LACKS && scr_zst_have(); i++)
-        failed += copy_without(&test_lacks[i], 0, noise, NOISE, SCR_COPY_PACK);
-    assert_true(failed > 0);
+        if (scr_zst_have())
+            failed += copy_without(&test_lacks[i], 0, noise, NOISE, SCR_COPY_PACK);
+        if (failed == 0 && is_made(test_lacks[i].kind))
+            fail_msg("calls of kind %d are not made", test_lacks[i].kind);
+    }
     free(noise);
 }
 
