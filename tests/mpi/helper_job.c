@@ -439,6 +439,18 @@ int job_write(struct job *job, struct scr_ctx *ctx, const char *name, int seed,
     return scr_complete_output_all(ctx, valid, err);
 }
 
+int job_copied_ok(const struct job *job, int seed)
+{
+    int ok = 1;
+    long n;
+    for (int f = 0; (n = file_size(job, job->rank, f, seed)) >= 0; f++) {
+        char file[900];
+        file_name(file, sizeof file, job, job->rank, f, seed);
+        ok = read_file_ok(job, file, n, job->rank, f, seed) && ok;
+    }
+    return ok;
+}
+
 void job_checkpoint(struct job *job, struct scr_ctx *ctx, const char *name, int seed)
 {
     struct mpi_test *t = job->t;

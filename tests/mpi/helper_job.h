@@ -116,6 +116,10 @@ int job_read_ok(struct job *job, struct scr_ctx *ctx, int seed);
 /* The same of the files that another rank wrote. */
 int job_read_of(struct job *job, struct scr_ctx *ctx, int rank, int seed);
 
+/* 1 if this rank's files of seed are in the prefix directory, with the bytes that
+ * job_write wrote. */
+int job_copied_ok(const struct job *job, int seed);
+
 /* Lines with part in them that rank 0 has printed to job->out; the same on all ranks.
  */
 int job_said(struct job *job, const char *part);

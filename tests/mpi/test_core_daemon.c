@@ -216,6 +216,28 @@ MPI_CASE(the_next_run_takes_over_what_is_being_copied)
     job_free(&job);
 }
 
+/* P16: names that each checkpoint has. */
+MPI_CASE(an_older_dataset_is_complete_until_the_first_of_its_files_is_replaced)
+{
+    struct job job;
+    begin(t, &job);
+    struct scr_ctx *ctx = job_start(&job, nodes, DAEMON, NULL);
+    job_checkpoint(&job, ctx, "one", 1);
+    CHECK(becomes_complete(&job, 1));
+    CHECK_INT(scr_async_wait_all(ctx, 0, NULL), SCR_OK);
+    signal_processes(t, &job, ctx, SIGSTOP);
+    job_checkpoint(&job, ctx, "two", 1);
+    CHECK_ENTRY(2, 0, 0);
+    CHECK_ENTRY(1, 1, 1);
+    CHECK(job_copied_ok(&job, 1));
+    signal_processes(t, &job, ctx, SIGCONT);
+    CHECK(becomes_complete(&job, 2));
+    CHECK(job_entry(&job, 1, NULL, NULL) != 1);
+    job_end(&job, ctx);
+    job_check_prefix(&job, nodes, "two", 1);
+    job_free(&job);
+}
+
 MPI_CASE(the_bandwidth_is_that_of_the_job)
 {
     struct job job;
@@ -494,17 +516,19 @@ int main(int argc, char **argv)
 {
     return mpi_test_main(
         argc, argv,
-        MPI_CASES(RUN(one_process_a_node_copies_and_ends_with_the_run),
-                  RUN(the_dataset_is_complete_although_the_job_is_dead),
-                  RUN(the_next_run_takes_over_what_is_being_copied),
-                  RUN(the_bandwidth_is_that_of_the_job),
-                  RUN(processes_that_die_untold_have_done_their_work),
-                  RUN(nothing_is_written_while_a_lost_process_may_write),
-                  RUN(killed_processes_cost_no_checkpoint),
-                  RUN(stuck_processes_cost_no_checkpoint),
-                  RUN(a_flush_whose_job_and_processes_died_goes_on),
-                  RUN(without_the_program_threads_copy),
-                  RUN(what_the_process_cannot_write_is_tried_again),
-                  RUN(a_dropped_dataset_is_let_go),
-                  RUN(a_process_that_was_there_is_used_and_stays)));
+        MPI_CASES(
+            RUN(one_process_a_node_copies_and_ends_with_the_run),
+            RUN(the_dataset_is_complete_although_the_job_is_dead),
+            RUN(the_next_run_takes_over_what_is_being_copied),
+            RUN(an_older_dataset_is_complete_until_the_first_of_its_files_is_replaced),
+            RUN(the_bandwidth_is_that_of_the_job),
+            RUN(processes_that_die_untold_have_done_their_work),
+            RUN(nothing_is_written_while_a_lost_process_may_write),
+            RUN(killed_processes_cost_no_checkpoint),
+            RUN(stuck_processes_cost_no_checkpoint),
+            RUN(a_flush_whose_job_and_processes_died_goes_on),
+            RUN(without_the_program_threads_copy),
+            RUN(what_the_process_cannot_write_is_tried_again),
+            RUN(a_dropped_dataset_is_let_go),
+            RUN(a_process_that_was_there_is_used_and_stays)));
 }

@@ -135,6 +135,8 @@ MPI_CASE(outputs_are_rebuilt_one_by_one)
     CHECK_ENTRY(3, 1, 0);
     CHECK_INT(count_on_prefix(&job, 1), 4 * JOB_FILES);
     CHECK_INT(count_on_prefix(&job, 3), 4 * JOB_FILES);
+    CHECK(job_copied_ok(&job, 1));
+    CHECK(job_copied_ok(&job, 3));
     end(&job);
 }
 
