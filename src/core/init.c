@@ -456,12 +456,15 @@ static int start_all(struct scr_ctx *ctx, struct scr_err *err)
         rc = scr_topo_init_all(ctx, err);
     if (rc != SCR_OK)
         return rc;
+    int halted = ctx->halt && ctx->prm.halt_enabled; /* as all ranks know */
     if (ctx->world.rank == 0)
         rc = record_run(ctx, err);
-    if (ctx->halt && ctx->prm.halt_enabled)
+    if (halted)
         return scr_agree_all(&ctx->world, rc, err);
     rc = scr_cache_revive_all(ctx, rc, err);
-    return rc == SCR_OK ? scr_restart_init_all(ctx, err) : rc;
+    if (rc != SCR_OK || (ctx->halt && ctx->prm.halt_enabled))
+        return rc;
+    return scr_restart_init_all(ctx, err);
 }
 
 int scr_init_all(struct scr_ctx *ctx, MPI_Comm comm, struct scr_err *err)

@@ -138,18 +138,24 @@ static void find_end_time(struct scr_ctx *ctx)
         scr_rm_warn_no_end(&ctx->log, &why);
 }
 
+static void note_halt(struct scr_ctx *ctx, const struct halt_edit *e)
+{
+    if (!e->due || ctx->halt)
+        return;
+    ctx->halt = 1;
+    scr_log(&ctx->log, SCR_LOG_NOTE,
+            "the job is halted: %s (scr_halt --list --prefix %s shows the conditions, "
+            "scr_halt --remove deletes them so that it runs again)",
+            e->why ? e->why : "halt condition", ctx->prefix.path);
+}
+
 int scr_halt_look(struct scr_ctx *ctx, struct scr_err *err)
 {
     struct halt_edit e = { .prm = &ctx->prm, .again = ctx->again, .at_start = 1 };
     find_end_time(ctx);
     int rc = look_at_halt(ctx, &e, err);
-    ctx->halt = rc == SCR_OK && e.due;
-    if (ctx->halt)
-        scr_log(
-            &ctx->log, SCR_LOG_NOTE,
-            "the job is halted: %s (scr_halt --list --prefix %s shows the conditions, "
-            "scr_halt --remove deletes them so that it runs again)",
-            e.why ? e.why : "halt condition", ctx->prefix.path);
+    if (rc == SCR_OK)
+        note_halt(ctx, &e);
     free(e.why);
     return rc;
 }
@@ -159,6 +165,8 @@ int scr_halt_begin(struct scr_ctx *ctx, struct scr_err *err)
     struct halt_edit e = { .prm = &ctx->prm, .again = ctx->again, .at_start = 1 };
     int rc = scr_prefix_state_update(&ctx->env, &ctx->prefix, "halt.scr", edit_halt, &e,
                                      err);
+    if (rc == SCR_OK)
+        note_halt(ctx, &e);
     free(e.why);
     return rc;
 }

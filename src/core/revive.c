@@ -355,17 +355,19 @@ static int say_stock(const struct scr_ctx *ctx, int64_t *least, int rc,
 static int take_stock_all(struct scr_ctx *ctx, struct stock *s, int rc,
                           struct scr_err *err)
 {
-    enum { FIRST = STOCK_LEAST, BUSY };
+    enum { FIRST = STOCK_LEAST, BUSY, HALT };
     int *mine = NULL, n = 0;
     if (rc == SCR_OK && scr_filemap_list_datasets(ctx->map, &n, &mine) != SCR_OK)
         rc = scr_no_memory(err);
     ctx->last_id = n > 0 ? mine[n - 1] : 0;
     struct scr_vote v = { .least = { [FIRST] = n > 0 ? mine[0] : INT64_MAX,
-                                     [BUSY] = -scr_async_find_leftovers(ctx) } };
+                                     [BUSY] = -scr_async_find_leftovers(ctx),
+                                     [HALT] = -ctx->halt } };
     rc = say_stock(ctx, v.least, rc, err);
     rc = scr_vote_all(&ctx->world, rc, &v, err);
     ctx->last_id = (int)-v.least[STOCK_ID];
     ctx->async.leftovers = v.least[BUSY] != 0;
+    ctx->halt = v.least[HALT] != 0;
     ctx->lost.may = v.least[STOCK_LOST] != 0;
     s->newer = v.least[STOCK_NEWER] != 0;
     s->marked = v.least[STOCK_MARKED] != 0;
@@ -421,7 +423,7 @@ int scr_cache_revive_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
                                          ctx->map, rc == SCR_OK ? err : NULL);
     rc = scr_shared_adopt_all(ctx, rc == SCR_OK ? dealt : rc, err);
     rc = take_stock_all(ctx, &s, rc, err);
-    if (rc != SCR_OK)
+    if (rc != SCR_OK || (ctx->halt && ctx->prm.halt_enabled))
         goto out;
     scr_async_adopt(ctx);
     if (ctx->prm.cache_purge)

@@ -346,7 +346,9 @@ int scr_agree_mins_all(const struct scr_comm *c, int rc, int64_t *v, int n,
                        struct scr_err *err)
 {
     v[0] = turn_of(c, rc);
-    (void)reduce(c, v, n, MPI_INT64_T, MPI_MIN);
+    int failed = reduce(c, v, n, MPI_INT64_T, MPI_MIN);
+    if (failed != SCR_OK)
+        return rc != SCR_OK ? rc : scr_fail(err, failed, 0, "reduction");
     return learn_verdict_all(c, (int)v[0], rc, err);
 }
 

@@ -37,6 +37,31 @@ MPI_CASE(a_damaged_halt_file_is_kept_aside_once)
     job_free(&job);
 }
 
+/* It says nothing, but the end of the allocation is known without it. */
+MPI_CASE(a_damaged_halt_file_does_not_hide_the_end_of_the_allocation)
+{
+    struct job job;
+    char path[800], end[64];
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+    job_kill(&job, ctx);
+    snprintf(path, sizeof path, "%s/.scr/halt.scr", job.prefix);
+    mpi_test_barrier(job.comm);
+    if (job.rank == 0) {
+        FILE *f = fopen(path, "w");
+        fputs("garbage garbage", f);
+        fclose(f);
+    }
+    mpi_test_barrier(job.comm);
+    long now = (long)time(NULL);
+    MPI_Bcast(&now, 1, MPI_LONG, 0, job.comm);
+    snprintf(end, sizeof end, "SCR_END_TIME=%ld", now + 30);
+    ctx = job_start(&job, nodes, "SCR_HALT_SECONDS=60", end, NULL);
+    CHECK_INT(ctx->halt, 1);
+    job_kill(&job, ctx);
+    job_free(&job);
+}
+
 static struct scr_ctx *start_in_allocation(struct job *job, const char *id, long end)
 {
     char text[64], name[64];
@@ -412,6 +437,7 @@ int main(int argc, char **argv)
     return mpi_test_main(
         argc, argv,
         MPI_CASES(RUN(a_damaged_halt_file_is_kept_aside_once),
+                  RUN(a_damaged_halt_file_does_not_hide_the_end_of_the_allocation),
                   RUN(a_halt_whose_last_flush_failed_is_told),
                   RUN(who_does_not_know_the_end_of_the_allocation_is_told),
                   RUN(the_end_of_one_allocation_does_not_stop_the_next),
