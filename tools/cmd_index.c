@@ -17,6 +17,7 @@
 
 enum {
     OPT_LIST,
+    OPT_FORMAT,
     OPT_CURRENT,
     OPT_ADD,
     OPT_BUILD,
@@ -39,6 +40,8 @@ enum {
 
 static const struct scr_opt opts[] = {
     [OPT_LIST] = { "list", 'l', NULL, "list the datasets (the default)" },
+    [OPT_FORMAT] = { "format", 0, "N",
+                     "3: list checkpoints in the columns of SCR 3.x" },
     [OPT_CURRENT] = { "current", 'c', "NAME", "restart from dataset NAME next time" },
     [OPT_ADD] = { "add", 'a', "ID|NAME", "check a dataset, mend it, enter it" },
     [OPT_BUILD] = { "build", 'b', "ID", "the same by id, after a scavenge" },
@@ -126,6 +129,17 @@ static int list_text(struct scr_tool *t, const struct scr_index_entry *e, json_t
     return SCR_OK;
 }
 
+static int list_columns_3(struct scr_tool *t, const struct scr_index_entry *e,
+                          json_t *array)
+{
+    (void)array;
+    if (e->dset.is_ckpt)
+        scr_tool_print_line(t, "%4d %-5s %-19s  %c  %s", e->id,
+                            is_valid(e) ? "YES" : "NO", e->flushed ? e->flushed : "",
+                            e->current ? '*' : ' ', e->dset.name);
+    return SCR_OK;
+}
+
 static int list_json(struct scr_tool *t, const struct scr_index_entry *e, json_t *array)
 {
     (void)t;
@@ -146,17 +160,23 @@ static int look(struct scr_tool *t, struct scr_index *index, struct scr_err *err
     return rc;
 }
 
-static int list(struct scr_tool *t, int is_json, struct scr_err *err)
+static int list(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
+    int64_t format = 0;
     struct scr_index index = SCR_INDEX_INIT;
-    int rc = look(t, &index, err);
-    if (rc == SCR_OK && is_json) {
+    int rc = scr_tool_int(t, a, OPT_FORMAT, 3, 3, &format, err);
+    if (rc == SCR_OK)
+        rc = look(t, &index, err);
+    if (rc == SCR_OK && a->opt[OPT_JSON] != NULL) {
         json_t *array = json_array();
         rc = each_entry(&index, list_json, t, array, err);
         if (rc == SCR_OK)
             rc = scr_tool_json(t, array, err);
         else
             json_decref(array);
+    } else if (rc == SCR_OK && format == 3) {
+        scr_tool_print(t, "DSET VALID FLUSHED             CUR NAME\n");
+        rc = each_entry(&index, list_columns_3, t, NULL, err);
     } else if (rc == SCR_OK) {
         scr_tool_print(t, "   DSET VALID FLUSHED             NAME\n");
         rc = each_entry(&index, list_text, t, NULL, err);
@@ -615,7 +635,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
             adopt(t);
         return handlers[i].run(t, value, err);
     }
-    return list(t, a->opt[OPT_JSON] != NULL, err);
+    return list(t, a, err);
 }
 
 const struct scr_cmd scr_cmd_index = {

@@ -56,6 +56,13 @@ is 0 "$header
       6 YES   2014-01-14T09:27:15 ckpt.6"
 run scr_index --list
 has 0 "*    18 YES"
+run scr_index -l --format=3
+is 0 "DSET VALID FLUSHED             CUR NAME
+  18 YES   2014-01-14T11:26:06  *  ckpt.18
+  12 YES   2014-01-14T10:28:23     ckpt.12
+   6 YES   2014-01-14T09:27:15     ckpt.6"
+run scr_index --format=2
+fails 2 "option --format"
 run scr_index --json
 has 0 '"name": "ckpt.18"'
 has 0 '"current": true'
