@@ -6,10 +6,33 @@
 
 #include "candidates.h"
 
+enum { OPT_FROM = SCR_CAND_NOPTS, OPT_JOBSET, OPT_UP, OPT_DOWN, OPT_N };
+
 static const struct scr_opt opts[] = {
     SCR_CAND_OPTS,
-    [SCR_CAND_NOPTS] = { 0 },
+    [OPT_FROM] = { "from", 'f', "DIR", "another name of --cntl" },
+    [OPT_JOBSET] = { "jobset", 'j', "NODES", NULL /* of SCR 3.x, as the next two */ },
+    [OPT_UP] = { "up", 'u', "NODES", NULL },
+    [OPT_DOWN] = { "down", 'd', "NODES", NULL },
+    [OPT_N] = { 0 },
 };
+
+/* It asks the caches that this process can reach, where that of SCR 3.x runs something
+ * on each node. */
+static int take_options(struct scr_tool *t, const struct scr_args *a,
+                        struct scr_args *used, struct scr_err *err)
+{
+    static const int same[] = { SCR_CAND_CNTL, OPT_FROM, -1 };
+    *used = *a;
+    if (a->opt[OPT_FROM] != NULL)
+        used->opt[SCR_CAND_CNTL] = a->opt[OPT_FROM];
+    if (a->opt[OPT_JOBSET] != NULL || a->opt[OPT_UP] != NULL ||
+        a->opt[OPT_DOWN] != NULL)
+        scr_log(
+            &t->log, SCR_LOG_NOTE,
+            "only caches in reach of this node are looked at: scr_scavenge asks all");
+    return scr_tool_exclusive(t, a, err, same);
+}
 
 static int is_usable(const struct scr_candidate *c)
 {
@@ -33,8 +56,11 @@ static void print_text(struct scr_tool *t, const struct scr_judgement *j)
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
     struct scr_judgement j;
-    int usable = 0;
-    int rc = scr_candidates(t, a, &j, err);
+    struct scr_args used;
+    int usable = 0, rc = take_options(t, a, &used, err);
+    if (rc != SCR_OK)
+        return rc;
+    rc = scr_candidates(t, &used, &j, err);
     if (rc == SCR_OK && a->opt[SCR_CAND_JSON] != NULL)
         rc = scr_tool_json(t, scr_candidates_json(&j), err);
     else if (rc == SCR_OK)

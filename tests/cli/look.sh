@@ -53,6 +53,7 @@ looks scr why
 has 0 "copied, not in the index yet: scr_index --prefix $PWD --adopt"
 has 0 "a restart takes dataset 3 (ckpt.3) from the prefix directory"
 looks scr_inspect
+looks scr_inspect -v -j n1 -u n1 -f "$tmp"
 has 0 "     3 prefix complete   ckpt.3"
 # Of a plan that cannot be read nothing is concluded.
 cp .scr/scr.dataset.3/outgoing.scr "$tmp/plan"
