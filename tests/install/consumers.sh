@@ -69,7 +69,7 @@ check "$work/by-pkg-config" pkg-config
 check "$work/static" "pkg-config, static"
 
 cmake -S "$here/consumer" -B "$work/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$mpicc" \
-    >"$work/log" 2>&1 || fail "$(cat "$work/log")"
+    -DCMAKE_CXX_COMPILER="${mpicc/mpicc/mpicxx}" >"$work/log" 2>&1 || fail "$(cat "$work/log")"
 cmake --build "$work/build" >"$work/log" 2>&1 || fail "$(cat "$work/log")"
 check "$work/build/consumer" "find_package"
 check "$work/build/consumer_static" "find_package, static"
