@@ -338,7 +338,7 @@ static int end_all(struct scr_ctx *ctx)
     if (rc != SCR_OK) {
         note_failure_all(ctx, id, &why);
         if (rc == SCR_E_FULL)
-            scr_partial_make_room_all(ctx);
+            scr_retain_all(ctx);
         return rc;
     }
     SCR_EVENT(ctx, .event = "ASYNC_FLUSH_SUCCESS", .dset = id, .bytes = bytes,
@@ -366,7 +366,7 @@ int scr_async_wait_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "flush of dataset %d", id);
 }
 
-int scr_async_stop_all(struct scr_ctx *ctx, int id)
+void scr_async_stop_all(struct scr_ctx *ctx, int id)
 {
     struct scr_err why = SCR_ERR_INIT;
     int i = place_of(ctx, id), done = 0;
@@ -374,19 +374,17 @@ int scr_async_stop_all(struct scr_ctx *ctx, int id)
         scr_log(&ctx->log, SCR_LOG_WARN, "%s", why.text);
     why = (struct scr_err)SCR_ERR_INIT;
     const struct scr_held *h = scr_cache_held(ctx, id);
-    int failed = h != NULL && h->failed;
     /* A checkpoint that is not tried again any more is made up for by the next. */
-    if (failed && (h->kind & SCR_IS_CKPT) != 0)
+    if (h != NULL && h->failed && (h->kind & SCR_IS_CKPT) != 0)
         ctx->flush_owed = 1;
     note_failed(ctx, id, 0, 0);
     if (i < 0)
-        return failed;
+        return;
     if (scr_flush_cancel_all(take_out(&ctx->async, i), &done, &why) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "flush of dataset %d is cancelled: %s", id,
                 why.text);
     (void)lose_daemon_all(ctx);
     scr_flush_mark(ctx, id, done ? SCR_LOC_PFS : 0, SCR_LOC_FLUSHING);
-    return !done;
 }
 
 /* --- once more --- */

@@ -324,8 +324,7 @@ int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err)
         scr_restart_fini(&ctx->restart);
     if (ctx->fetched == id)
         ctx->fetched = 0;
-    if (scr_async_stop_all(ctx, id))
-        scr_partial_leaves_all(ctx, id);
+    scr_async_stop_all(ctx, id);
     int rc = scr_agree_all(&ctx->world, delete_local(ctx, id, err), err);
     if (rc != SCR_OK) {
         keep_lost_all(ctx, id);

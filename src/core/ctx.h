@@ -636,9 +636,8 @@ void scr_async_go(struct scr_ctx *ctx);
 void scr_async_poll_all(struct scr_ctx *ctx);
 /* Until id (0: all) is not under way any more; the code of its flush. */
 int scr_async_wait_all(struct scr_ctx *ctx, int id, struct scr_err *err);
-/* Cancels the flush of id, if it is under way: before its cached files go. 1 if it
- * failed, or was cancelled and is not complete. */
-int scr_async_stop_all(struct scr_ctx *ctx, int id);
+/* Cancels the flush of id, if it is under way: before its cached files go. */
+void scr_async_stop_all(struct scr_ctx *ctx, int id);
 /* The open dataset was written to the prefix: what failed and would write over it is
  * not tried again. */
 void scr_async_replaced_all(struct scr_ctx *ctx);
@@ -809,28 +808,14 @@ int scr_delete_all(struct scr_ctx *ctx, const char *name, struct scr_err *err);
 int scr_drop_all(struct scr_ctx *ctx, const char *name, struct scr_err *err);
 
 /* --- leaving the prefix (retain.c) --- */
-/* Whose files stay where dataset id has the same paths. */
-enum scr_spared {
-    SCR_SPARE_NONE,
-    SCR_SPARE_GOOD,  /* of datasets that are complete, or on their way there */
-    SCR_SPARE_LISTED /* of all others of the index */
-};
-/* Deletes dataset id from the prefix: files, directories that get empty, records. */
-int scr_prefix_delete_all(struct scr_ctx *ctx, int id, enum scr_spared spare,
-                          struct scr_err *err);
+/* Deletes dataset id from the prefix: files, directories that get empty, records.
+ * spare: files that another complete dataset of the index names too stay. */
+int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err *err);
 /* After a dataset has become complete on the prefix, or a flush found no room there:
  * deletes what SCR_PREFIX_SIZE does not keep, and checkpoints older than a complete one
  * that cannot become complete any more. Failures are warnings, and tried again the next
  * time. */
 void scr_retain_all(struct scr_ctx *ctx);
-/* --- what flushes that failed have left on the prefix (partial.c, invariant P28). It
- * is removed where it can never become complete. Failures are warnings --- */
-/* Dataset id, whose flush failed or was cancelled, leaves the cache. Its flush is over;
- * its files are in cache still. */
-void scr_partial_leaves_all(struct scr_ctx *ctx, int id);
-/* A flush found no room: scr_retain_all, then the same of checkpoints that left the
- * cache before, or of jobs that are over. */
-void scr_partial_make_room_all(struct scr_ctx *ctx);
 /* At a start, if SCR_PREFIX_PURGE is set: deletes every dataset of the index. */
 void scr_prefix_purge_all(struct scr_ctx *ctx);
 

@@ -155,10 +155,8 @@ int scr_flush_once_all(struct scr_ctx *ctx, int id, struct scr_err *err)
                        foreign ? 0 : SCR_LOC_SYNC_FLUSHING);
     if (foreign)
         return rc;
-    if (rc == SCR_OK)
+    if (rc == SCR_OK || rc == SCR_E_FULL)
         scr_retain_all(ctx);
-    else if (rc == SCR_E_FULL)
-        scr_partial_make_room_all(ctx);
     else if (rc == SCR_E_TAKEN)
         scr_flee_ids_all(ctx);
     return rc;

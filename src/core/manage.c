@@ -257,7 +257,7 @@ int scr_delete_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
     int offered = ctx->restart.id;
     rc = delete_cached_all(ctx, name, f.clash ? 0 : f.listed, err);
     while (rc == SCR_OK && f.listed > 0) {
-        rc = scr_prefix_delete_all(ctx, f.listed, SCR_SPARE_GOOD, err);
+        rc = scr_prefix_delete_all(ctx, f.listed, 1, err);
         if (rc == SCR_OK)
             rc = look_up_all(ctx, "SCR_Delete", name, &f, err);
     }
@@ -281,7 +281,7 @@ int scr_drop_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
         /* Its flush would enter it again when it ends, or is tried again. */
         if (!f.clash) {
             (void)scr_async_wait_all(ctx, f.listed, NULL);
-            (void)scr_async_stop_all(ctx, f.listed);
+            scr_async_stop_all(ctx, f.listed);
         }
         rc = drop_from_index_all(ctx, f.listed, scr_arrival_give_up, scr_edit_forget,
                                  err);

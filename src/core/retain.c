@@ -11,27 +11,12 @@
 
 /* --- one dataset --- */
 
-static int list_index(const struct scr_ctx *ctx, struct scr_index *index, int **ids,
-                      size_t *n, struct scr_err *err)
-{
-    int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
-    if (rc == SCR_OK && (rc = scr_index_ids(index, ids, n)) != SCR_OK)
-        scr_fail(err, rc, 0, "list of datasets");
-    return rc;
-}
-
 /* Dataset id and, if its files may be those of others too, those others; malloc'd. */
-static int list_owners(struct scr_ctx *ctx, int id, enum scr_spared spare, int **ids,
-                       size_t *n, struct scr_err *err)
+static int list_owners(struct scr_ctx *ctx, int id, int spare, int **ids, size_t *n,
+                       struct scr_err *err)
 {
-    if (spare == SCR_SPARE_LISTED) {
-        struct scr_index index = SCR_INDEX_INIT;
-        int listed = list_index(ctx, &index, ids, n, err);
-        scr_index_fini(&index);
-        return listed;
-    }
     int rc = scr_deletion_owners(&ctx->env, &ctx->prefix, id, ids, n, err);
-    *n = rc != SCR_OK ? 0 : spare == SCR_SPARE_GOOD ? *n : 1;
+    *n = rc != SCR_OK ? 0 : spare ? *n : 1;
     return rc;
 }
 
@@ -48,7 +33,7 @@ static int take_share(int id, const struct scr_table *kept, struct scr_table *sh
 /* Programs may write every checkpoint to the same paths: what a later dataset wrote
  * there, or is bringing there, is not deleted with an earlier one (spare). Of a flush
  * that was cut short what it had compressed is not in the list of files yet. */
-static int share_out_all(struct scr_ctx *ctx, int id, enum scr_spared spare,
+static int share_out_all(struct scr_ctx *ctx, int id, int spare,
                          struct scr_table *share, struct scr_err *err)
 {
     struct scr_table kept;
@@ -138,8 +123,7 @@ static int step_all(struct scr_ctx *ctx, local_step *step, int id, struct scr_er
 
 /* Not complete any more, then the files, then the records: a death in between never
  * leaves an entry that promises files that are gone (invariant P3). */
-int scr_prefix_delete_all(struct scr_ctx *ctx, int id, enum scr_spared spare,
-                          struct scr_err *err)
+int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err *err)
 {
     int rc = scr_async_let_go_all(ctx, err);
     if (rc == SCR_OK)
@@ -170,8 +154,8 @@ int scr_prefix_delete_all(struct scr_ctx *ctx, int id, enum scr_spared spare,
 
 /* Deletes the datasets rank 0 lists, oldest first: a death in between leaves the newer
  * ones. One that fails does not keep the others. */
-static void delete_some_all(struct scr_ctx *ctx, int rc, int **ids, size_t n,
-                            enum scr_spared spare, const char *why, struct scr_err *err)
+static void delete_some_all(struct scr_ctx *ctx, int rc, int **ids, size_t n, int spare,
+                            const char *why, struct scr_err *err)
 {
     rc = scr_share_ids_all(&ctx->world, rc, ids, &n, err);
     if (rc != SCR_OK)
@@ -231,6 +215,15 @@ static size_t choose_old(const struct scr_ctx *ctx, const struct scr_index *inde
     return chosen;
 }
 
+static int list_index(const struct scr_ctx *ctx, struct scr_index *index, int **ids,
+                      size_t *n, struct scr_err *err)
+{
+    int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, index, err);
+    if (rc == SCR_OK && (rc = scr_index_ids(index, ids, n)) != SCR_OK)
+        scr_fail(err, rc, 0, "list of datasets");
+    return rc;
+}
+
 void scr_retain_all(struct scr_ctx *ctx)
 {
     struct scr_err err = SCR_ERR_INIT;
@@ -249,7 +242,7 @@ void scr_retain_all(struct scr_ctx *ctx)
         scr_index_fini(&index);
         scr_hash_delete(flush);
     }
-    delete_some_all(ctx, rc, &ids, n, SCR_SPARE_GOOD, "SCR_PREFIX_SIZE", &err);
+    delete_some_all(ctx, rc, &ids, n, 1, "SCR_PREFIX_SIZE", &err);
     free(ids);
 }
 
@@ -267,6 +260,6 @@ void scr_prefix_purge_all(struct scr_ctx *ctx)
         rc = list_index(ctx, &index, &ids, &n, &err);
         scr_index_fini(&index);
     }
-    delete_some_all(ctx, rc, &ids, n, SCR_SPARE_NONE, "SCR_PREFIX_PURGE", &err);
+    delete_some_all(ctx, rc, &ids, n, 0, "SCR_PREFIX_PURGE", &err);
     free(ids);
 }

@@ -158,19 +158,13 @@ int scr_deletion_records(const struct scr_env *env, const struct scr_prefix *p, 
 
 /* --- the index --- */
 
-struct mark {
-    int id;
-    int complete; /* or that is not known */
-};
-
 static int edit_mark(struct scr_index *index, void *arg, int *changed,
                      struct scr_err *err)
 {
-    struct mark *m = arg;
+    int id = *(const int *)arg;
     (void)err;
-    *changed = scr_index_has(index, m->id);
-    m->complete = scr_index_is_complete(index, m->id);
-    scr_index_mark_doomed(index, m->id);
+    *changed = scr_index_has(index, id);
+    scr_index_mark_doomed(index, id);
     return SCR_OK;
 }
 
@@ -178,15 +172,12 @@ int scr_deletion_begin(const struct scr_env *env, const struct scr_prefix *p, in
                        struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    struct mark m = { id, 1 };
     int rc = scr_arrival_give_up(env, p, id, &why);
     if (rc == SCR_OK)
-        rc = scr_prefix_index_update(env, p, edit_mark, &m, &why);
-    if (rc == SCR_E_FULL && !m.complete)
-        return SCR_OK;
+        rc = scr_prefix_index_update(env, p, edit_mark, &id, &why);
     if (rc == SCR_E_FULL && scr_prefix_summary_remove(env, p, id, NULL) == SCR_OK) {
         scr_err_clear(&why);
-        rc = scr_prefix_index_update(env, p, edit_mark, &m, &why);
+        rc = scr_prefix_index_update(env, p, edit_mark, &id, &why);
     }
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
 }

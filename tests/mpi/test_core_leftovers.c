@@ -150,12 +150,12 @@ static long same_size(int rank, int file, int seed)
     return file < JOB_FILES ? 100000 : -1;
 }
 
-/* 0: that takes another user. */
-static int make_small(struct job *job, const char *size)
+/* Room for two checkpoints and two files; 0: that takes another user. */
+static int make_small(struct job *job)
 {
     int ok = 0;
     if (job->rank == 0)
-        ok = mount("none", job->prefix, "tmpfs", 0, size) == 0;
+        ok = mount("none", job->prefix, "tmpfs", 0, "size=2650k") == 0;
     MPI_Bcast(&ok, 1, MPI_INT, 0, job->comm);
     return ok;
 }
@@ -178,7 +178,7 @@ static int fill_and_die(struct mpi_test *t, long n, int *root)
     job_new(t, &job, 4);
     job.size_of = same_size;
     job.sys = &test_fault_sys;
-    *root = make_small(&job, "size=2650k"); /* two checkpoints and two files */
+    *root = make_small(&job);
     if (*root) {
         struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", NULL);
         job_checkpoint(&job, ctx, "one", 1);
@@ -205,175 +205,6 @@ MPI_CASE(a_prefix_that_a_killed_flush_filled_has_room_again)
     for (long n = 61; n < 300 && root && mpi_test_good(t); n += 17)
         left += fill_and_die(t, n, &root);
     CHECK(!root || left > 0);
-}
-
-/* --- flushes that did not wait, and failed (P28) --- */
-
-enum { GOOD = 1, LAST = 6 };
-
-/* The file of the last rank has never room, but in the first checkpoint and the last:
- * those of others may land before. */
-static long size_too_much(int rank, int file, int seed)
-{
-    int much = rank == 3 && file == 0 && seed > GOOD && seed < LAST;
-    return much ? 6000000 : same_size(rank, file, seed);
-}
-
-/* Neither files nor records of dataset id; of one that is in cache there may be. */
-static void check_gone(struct job *job, int id)
-{
-    struct mpi_test *t = job->t;
-    char part[64];
-    snprintf(part, sizeof part, "/step.%d/", id);
-    CHECK_INT(job_count(job, job->prefix, part), 0);
-    snprintf(part, sizeof part, "/scr.dataset.%d/", id);
-    CHECK_INT(job_count(job, job->prefix, part), 0);
-    CHECK_INT(job_entry(job, id, NULL, NULL), -1);
-}
-
-/* 1 if files of the failed ones had landed. */
-static int fail_some(struct job *job, struct scr_ctx *ctx)
-{
-    struct mpi_test *t = job->t;
-    int landed = 0;
-    for (int id = GOOD + 1; id < LAST; id++) {
-        char part[64];
-        job_checkpoint(job, ctx, "failed", id);
-        (void)scr_async_wait_all(ctx, 0, NULL);
-        snprintf(part, sizeof part, "/step.%d/", id);
-        landed += job_count(job, job->prefix, part) > 0;
-        CHECK_INT(job_entry(job, id, NULL, NULL), 0);
-        for (int gone = GOOD + 1; gone < id; gone++)
-            check_gone(job, gone);
-    }
-    return landed > 0;
-}
-
-/* A job whose prefix directory has room for two checkpoints, and what one that failed
- * has left there; the first one is complete. NULL: that takes another user. */
-static struct scr_ctx *start_small(struct mpi_test *t, struct job *job,
-                                   const char *keep)
-{
-    struct scr_ctx *ctx = NULL;
-    job_new(t, job, 4);
-    job->size_of = size_too_much;
-    job->out = tmpfile();
-    if (make_small(job, "size=3700k")) {
-        ctx = job_start(job, nodes, "SCR_FLUSH=1", "SCR_FLUSH_ASYNC=1",
-                        "SCR_FLUSH_WIDTH=1", "SCR_CACHE_SIZE=1", keep, NULL);
-        job_checkpoint(job, ctx, "one", GOOD);
-        CHECK_INT(scr_async_wait_all(ctx, 0, NULL), SCR_OK);
-    }
-    return ctx;
-}
-
-static void end_small(struct job *job, int root)
-{
-    if (root)
-        free_small(job);
-    fclose(job->out);
-    job_free(job);
-}
-
-static void fail_and_go_on(struct mpi_test *t, const char *keep)
-{
-    struct job job;
-    struct scr_ctx *ctx = start_small(t, &job, keep);
-    int root = ctx != NULL;
-    if (root) {
-        CHECK(fail_some(&job, ctx));
-        job_checkpoint(&job, ctx, "last", LAST);
-        CHECK_INT(scr_async_wait_all(ctx, 0, NULL), SCR_OK);
-        check_gone(&job, LAST - 1);
-        CHECK_ENTRY(LAST, 1, 1);
-        CHECK_ENTRY(GOOD, 1, 0);
-        job_kill(&job, ctx);
-        job_check_prefix(&job, "m[1-4]", "last", LAST);
-    }
-    end_small(&job, root);
-}
-
-MPI_CASE(failed_asynchronous_flushes_do_not_fill_the_prefix)
-{
-    fail_and_go_on(t, "SCR_PREFIX_SIZE=0");
-    fail_and_go_on(t, "SCR_PREFIX_SIZE=9");
-}
-
-MPI_CASE(one_of_which_all_files_are_there_stays)
-{
-    enum { FAILED = GOOD + 1 };
-    struct job job;
-    struct scr_ctx *ctx = start_small(t, &job, NULL);
-    int root = ctx != NULL;
-    if (root) {
-        job_checkpoint(&job, ctx, "failed", FAILED);
-        (void)scr_async_wait_all(ctx, 0, NULL);
-        for (int file = 0; file < JOB_FILES; file++) {
-            char path[900];
-            snprintf(path, sizeof path,
-                     file == 1 ? "%s/step.2/rank.%d/state" : "%s/step.2/file%d.%d",
-                     job.prefix, file == 1 ? job.rank : file, job.rank);
-            FILE *there = fopen(path, "a");
-            CHECK(there != NULL && fclose(there) == 0);
-        }
-        mpi_test_barrier(job.comm);
-        job_checkpoint(&job, ctx, "next", FAILED + 1);
-        (void)scr_async_wait_all(ctx, 0, NULL);
-        CHECK_ENTRY(FAILED, 0, 0);
-        CHECK_INT(job_count(&job, job.prefix, "/step.2/"), 4 * JOB_FILES);
-        job_kill(&job, ctx);
-    }
-    end_small(&job, root);
-}
-
-/* The one that fails has the files of the older one, and one more that has no room: it
- * took the mark of the older one, all of whose files are there. */
-static long size_one_more(int rank, int file, int seed)
-{
-    (void)seed;
-    return rank == 3 && file == JOB_FILES ? 6000000 : same_size(rank, file, seed);
-}
-
-MPI_CASE(files_stay_that_an_older_dataset_can_be_made_of)
-{
-    struct job job;
-    struct scr_ctx *ctx = start_small(t, &job, NULL);
-    int root = ctx != NULL;
-    if (root) {
-        job.size_of = size_one_more;
-        job_checkpoint(&job, ctx, "failed", GOOD);
-        (void)scr_async_wait_all(ctx, 0, NULL);
-        CHECK_ENTRY(1, 0, 0);
-        job_checkpoint(&job, ctx, "next", GOOD + 2);
-        CHECK_ENTRY(2, -1, 0);
-        job_kill(&job, ctx);
-        job.size_of = size_too_much;
-        job_check_prefix(&job, "m[1-4]", "one", GOOD);
-    }
-    end_small(&job, root);
-}
-
-MPI_CASE(what_an_earlier_run_left_goes_when_there_is_no_room)
-{
-    enum { FAILED = GOOD + 1 };
-    struct job job;
-    struct scr_ctx *ctx = start_small(t, &job, NULL);
-    int root = ctx != NULL;
-    if (root) {
-        job_checkpoint(&job, ctx, "failed", FAILED);
-        (void)scr_async_wait_all(ctx, 0, NULL);
-        CHECK_ENTRY(FAILED, 0, 0);
-        job_kill(&job, ctx);
-        job_lose_node(&job, nodes);
-        ctx = job_start(&job, "m[1-4]", "SCR_FLUSH=0", NULL);
-        CHECK_ENTRY(FAILED, 0, 0);
-        job_checkpoint(&job, ctx, "next", FAILED + 1);
-        CHECK_INT(scr_flush_dataset_all(ctx, FAILED + 1, NULL), SCR_E_FULL);
-        check_gone(&job, FAILED);
-        CHECK_ENTRY(GOOD, 1, 1);
-        job_kill(&job, ctx);
-    }
-    end_small(&job, root);
 }
 
 /* --- entries that cannot become complete --- */
@@ -452,10 +283,6 @@ int main(int argc, char **argv)
             RUN(temporary_files_of_a_flush_under_way_and_of_other_paths_stay),
             RUN(a_flush_that_fails_or_ends_leaves_neither_mark_nor_temporary_file),
             RUN(a_prefix_that_a_killed_flush_filled_has_room_again),
-            RUN(failed_asynchronous_flushes_do_not_fill_the_prefix),
-            RUN(one_of_which_all_files_are_there_stays),
-            RUN(files_stay_that_an_older_dataset_can_be_made_of),
-            RUN(what_an_earlier_run_left_goes_when_there_is_no_room),
             RUN(retention_removes_what_cannot_become_complete_when_a_newer_one_is),
             RUN(what_another_job_may_still_bring_stays)));
 }
