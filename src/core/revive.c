@@ -187,11 +187,14 @@ static int mend_all(struct scr_ctx *ctx, int id, struct scr_err *err)
         rc = mend_one_all(ctx, id, &created, &why);
         if (rc == SCR_E_LOST && created == tried)
             return before;
-        if (rc == SCR_OK)
+        if (rc == SCR_OK || rc == SCR_E_RANKS)
             scr_log(&ctx->log, SCR_LOG_WARN,
                     "dataset %d in cache: the newest of several of this number is not "
-                    "restored, an older one is: %s",
-                    id, err->text);
+                    "restored, %s: %s",
+                    id,
+                    rc == SCR_OK ? "an older one is"
+                                 : "and an older one is of another number of ranks",
+                    err->text);
         *err = why;
     }
     return rc;
