@@ -99,7 +99,7 @@ for source in consumer.f90 consumer77.f; do
 done
 
 cmake -S "$here/consumer_fortran" -B "$work/fortran" -DCMAKE_PREFIX_PATH="$prefix" \
-    -DMPI_Fortran_COMPILER="$mpifort" >"$work/log" 2>&1 || fail "$(cat "$work/log")"
+    -DMPI_Fortran_COMPILER="$mpifort" -DMPI_C_COMPILER="$mpicc" >"$work/log" 2>&1 || fail "$(cat "$work/log")"
 cmake --build "$work/fortran" >"$work/log" 2>&1 || fail "$(cat "$work/log")"
 check "$work/fortran/consumer" "find_package, Fortran"
 check "$work/fortran/consumer77" "find_package, Fortran, classic"
