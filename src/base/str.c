@@ -290,12 +290,17 @@ int scr_parse_hex32(const char *s, uint32_t *out)
     return 1;
 }
 
+uint64_t scr_bytes_key(uint64_t from, const void *bytes, size_t n)
+{
+    const unsigned char *p = bytes;
+    for (size_t i = 0; i < n; i++)
+        from = (from ^ p[i]) * 0x100000001b3;
+    return from;
+}
+
 uint64_t scr_str_key(const char *s)
 {
-    uint64_t key = 0xcbf29ce484222325;
-    for (; *s != '\0'; s++)
-        key = (key ^ (unsigned char)*s) * 0x100000001b3;
-    return key;
+    return scr_bytes_key(SCR_KEY_OF_NOTHING, s, strlen(s));
 }
 
 /* --- "did you mean" --- */

@@ -68,6 +68,9 @@ int scr_parse_hex32(const char *s, uint32_t *out);
 
 /* 64 bits of a hash of the text (FNV-1a), the same on every machine. */
 uint64_t scr_str_key(const char *s);
+/* The same of bytes, which follow those that gave `from`. */
+#define SCR_KEY_OF_NOTHING UINT64_C(0xcbf29ce484222325)
+uint64_t scr_bytes_key(uint64_t from, const void *bytes, size_t n);
 
 /* For qsort and bsearch, of int and of char *. */
 int scr_by_int(const void *a, const void *b);

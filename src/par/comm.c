@@ -295,10 +295,7 @@ int scr_vote_all(const struct scr_comm *c, int rc, struct scr_vote *v,
 
 int64_t scr_text_mark(const char *text)
 {
-    uint64_t h = 14695981039346656037u; /* FNV-1a */
-    for (; text != NULL && *text != '\0'; text++)
-        h = (h ^ (unsigned char)*text) * 1099511628211u;
-    return text != NULL ? (int64_t)(h >> 1) : 0;
+    return text != NULL ? (int64_t)(scr_str_key(text) >> 1) : 0;
 }
 
 /* v[0…n) become what op makes of those of all ranks. */

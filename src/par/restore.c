@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "par/protect.h"
 #include "par/restoring.h"
 
@@ -47,12 +48,8 @@ static uint64_t mark_of(const struct scr_redinfo *info)
     const struct scr_setdesc *d = &info->set;
     const uint64_t first[] = { info->chunk, d->scheme, (uint64_t)d->failures,
                                (uint64_t)d->n };
-    uint64_t h = 14695981039346656037u;
-    for (size_t i = 0; i < sizeof first / sizeof first[0]; i++)
-        h = (h ^ first[i]) * 1099511628211u;
-    for (int i = 0; i < d->n; i++)
-        h = (h ^ (uint64_t)d->world[i]) * 1099511628211u;
-    return h;
+    uint64_t key = scr_bytes_key(SCR_KEY_OF_NOTHING, first, sizeof first);
+    return scr_bytes_key(key, d->world, (size_t)d->n * sizeof d->world[0]);
 }
 
 /* Of a set that all its members describe alike these add up to nothing: the first has
