@@ -281,6 +281,35 @@ static void give_way_all(struct scr_ctx *ctx, int id, const struct scr_err *why)
     let_output_go_all(ctx, id);
 }
 
+/* --- what has landed of a checkpoint goes again (invariant P28) --- */
+
+/* Of an output it stays: a scavenge can use it. */
+static void take_back_all(struct scr_ctx *ctx, int id, int for_good)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    const struct scr_take_back t = { .env = &ctx->env,
+                                     .world = &ctx->world,
+                                     .prefix = &ctx->prefix,
+                                     .id = id,
+                                     .map = ctx->map,
+                                     .for_good = for_good };
+    if (scr_cache_kind(ctx, id) != SCR_IS_CKPT)
+        return;
+    int rc = scr_async_let_go_all(ctx, &why);
+    if (rc == SCR_OK)
+        rc = scr_flush_take_back_all(&t, &why);
+    if (rc != SCR_OK)
+        scr_log(&ctx->log, SCR_LOG_WARN,
+                "what a flush has copied of dataset %d stays in %s: %s", id,
+                ctx->prefix.path, why.text);
+}
+
+static void make_room_all(struct scr_ctx *ctx, int id)
+{
+    take_back_all(ctx, id, 0);
+    scr_retain_all(ctx);
+}
+
 void scr_async_start_all(struct scr_ctx *ctx, int id)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -319,7 +348,9 @@ void scr_async_start_all(struct scr_ctx *ctx, int id)
         return;
     }
     note_failure_all(ctx, id, &why);
-    if (rc == SCR_E_TAKEN)
+    if (rc == SCR_E_FULL)
+        make_room_all(ctx, id);
+    else if (rc == SCR_E_TAKEN)
         scr_flee_ids_all(ctx);
 }
 
@@ -338,7 +369,7 @@ static int end_all(struct scr_ctx *ctx)
     if (rc != SCR_OK) {
         note_failure_all(ctx, id, &why);
         if (rc == SCR_E_FULL)
-            scr_retain_all(ctx);
+            make_room_all(ctx, id);
         return rc;
     }
     SCR_EVENT(ctx, .event = "ASYNC_FLUSH_SUCCESS", .dset = id, .bytes = bytes,
@@ -366,7 +397,8 @@ int scr_async_wait_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "flush of dataset %d", id);
 }
 
-void scr_async_stop_all(struct scr_ctx *ctx, int id)
+/* 1 if it was under way and is not complete, or had failed. */
+static int stop_all(struct scr_ctx *ctx, int id)
 {
     struct scr_err why = SCR_ERR_INIT;
     int i = place_of(ctx, id), done = 0;
@@ -374,17 +406,30 @@ void scr_async_stop_all(struct scr_ctx *ctx, int id)
         scr_log(&ctx->log, SCR_LOG_WARN, "%s", why.text);
     why = (struct scr_err)SCR_ERR_INIT;
     const struct scr_held *h = scr_cache_held(ctx, id);
+    int failed = h != NULL && h->failed;
     /* A checkpoint that is not tried again any more is made up for by the next. */
-    if (h != NULL && h->failed && (h->kind & SCR_IS_CKPT) != 0)
+    if (failed && (h->kind & SCR_IS_CKPT) != 0)
         ctx->flush_owed = 1;
     note_failed(ctx, id, 0, 0);
     if (i < 0)
-        return;
+        return failed;
     if (scr_flush_cancel_all(take_out(&ctx->async, i), &done, &why) != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "flush of dataset %d is cancelled: %s", id,
                 why.text);
     (void)lose_daemon_all(ctx);
     scr_flush_mark(ctx, id, done ? SCR_LOC_PFS : 0, SCR_LOC_FLUSHING);
+    return !done;
+}
+
+void scr_async_drop_all(struct scr_ctx *ctx, int id)
+{
+    (void)stop_all(ctx, id);
+}
+
+void scr_async_stop_all(struct scr_ctx *ctx, int id)
+{
+    if (stop_all(ctx, id))
+        take_back_all(ctx, id, 1);
 }
 
 /* --- once more --- */

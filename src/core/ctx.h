@@ -636,8 +636,11 @@ void scr_async_go(struct scr_ctx *ctx);
 void scr_async_poll_all(struct scr_ctx *ctx);
 /* Until id (0: all) is not under way any more; the code of its flush. */
 int scr_async_wait_all(struct scr_ctx *ctx, int id, struct scr_err *err);
-/* Cancels the flush of id, if it is under way: before its cached files go. */
+/* Cancels the flush of id, if it is under way, before its cached files go; what has
+ * landed of a checkpoint that is not complete goes, too (invariant P28). */
 void scr_async_stop_all(struct scr_ctx *ctx, int id);
+/* The same, but what has landed stays. */
+void scr_async_drop_all(struct scr_ctx *ctx, int id);
 /* The open dataset was written to the prefix: what failed and would write over it is
  * not tried again. */
 void scr_async_replaced_all(struct scr_ctx *ctx);

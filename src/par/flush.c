@@ -68,7 +68,10 @@ static int complete_all(struct scr_outgoing *f, int waited, uint64_t *bytes,
         rc = complete(f, *bytes, files, err);
     if (rc == SCR_OK && first && waited)
         rc = scr_replacing_end(f->env, f->prefix, f->id, err);
-    return scr_agree_all(f->world, rc, err);
+    rc = scr_agree_all(f->world, rc, err);
+    if (rc == SCR_OK)
+        (void)scr_outgoing_forget(f, NULL); /* records that stay harm nobody */
+    return rc;
 }
 
 /* --- all of it --- */

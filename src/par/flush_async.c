@@ -193,7 +193,8 @@ static int plan_all(struct scr_flush_async *a, struct scr_outgoing *f, int rc,
         return rc;
     a->bytes = v.sum[0];
     a->stamp = (uint64_t)v.least[0];
-    if (a->node == a->rank)
+    rc = record_landed(a, f, err); /* no rank removes old records any more */
+    if (rc == SCR_OK && a->node == a->rank)
         rc = scr_parcel_bytes(&send, 0, &mine, sizeof mine, err);
     rc = scr_parcels_exchange_all(a->world, rc, &send, &told, err);
     if (rc != SCR_OK)
@@ -219,7 +220,7 @@ static int prepare_all(struct scr_flush_async *a, struct scr_outgoing *f,
     rc = scr_outgoing_make_dirs_all(f, err);
     scr_outgoing_fix_sizes(f);
     rc = scr_outgoing_record_all(f, rc, err);
-    return rc == SCR_OK ? plan_all(a, f, record_landed(a, f, err), nranks, err) : rc;
+    return rc == SCR_OK ? plan_all(a, f, scr_outgoing_forget(f, err), nranks, err) : rc;
 }
 
 /* How many copy, processes that have files, or nodes whose transfer process has some;

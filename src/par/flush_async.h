@@ -45,6 +45,20 @@ int scr_flush_end_all(struct scr_flush_async *a, struct scr_err *err);
 /* Stops copying; the dataset stays incomplete, unless it was complete already: *done.
  */
 int scr_flush_cancel_all(struct scr_flush_async *a, int *done, struct scr_err *err);
+struct scr_take_back {
+    const struct scr_env *env;
+    const struct scr_comm *world;
+    const struct scr_prefix *prefix;
+    int id;
+    const scr_filemap *map; /* has its files, in cache */
+    int for_good;           /* it leaves the cache: its plan goes, too */
+};
+/* Removes what a flush of a dataset that failed, or was cancelled, has landed: files
+ * that its records name and that have not changed since. The records stay. Nothing goes
+ * where the dataset is complete or all of its files are there, and no file that another
+ * dataset of the index lists (invariant P28). Nobody may be copying it. SCR_OK, too,
+ * where nothing had landed; agreed. */
+int scr_flush_take_back_all(const struct scr_take_back *t, struct scr_err *err);
 /* Local: stops copying and frees; leaves everything as a death of the process would.
  * After scr_mover_stop a transfer process goes on. */
 void scr_flush_kill(struct scr_flush_async *a);

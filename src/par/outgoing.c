@@ -381,6 +381,7 @@ void scr_outgoing_fini(struct scr_outgoing *f)
     scr_table_fini(&f->dests);
     scr_ids_fini(&f->older);
     scr_ids_fini(&f->judged);
+    free(f->past.node);
     scr_flushing_end(f->env, f->prefix, &f->mark);
 }
 

@@ -29,6 +29,23 @@ struct scr_out_dest {
     int is_packed; /* only if it is compressed */
 };
 
+/* What the index has under the number of the dataset. */
+enum scr_entered {
+    SCR_ENTERED_NOT,
+    SCR_ENTERED_OTHER, /* another dataset */
+    SCR_ENTERED_COMPLETE,
+    SCR_ENTERED_INCOMPLETE
+};
+
+/* What an earlier flush of the dataset has told. */
+struct scr_past {
+    int *node; /* that have records; the same on all ranks */
+    size_t n;
+    uint64_t stamp; /* of its plan; 0: it does not say */
+    int has_plan;   /* rank 0 has found one, or cannot tell */
+    int believed;   /* the index has the dataset, as one that is not complete */
+};
+
 struct scr_outgoing {
     const struct scr_env *env;
     const struct scr_comm *world;
@@ -53,6 +70,7 @@ struct scr_outgoing {
                                   demoted (store/replacing.h); NULL: no */
     int pack;                  /* as in o, unless names stand in the way */
     struct scr_flushing mark;  /* rank 0's, from scr_outgoing_begin_all on */
+    struct scr_past past;      /* from scr_outgoing_find_landed_all on */
 };
 
 /* Finds this rank's files and checks where all ranks' go; nothing is written. f has its
@@ -64,11 +82,21 @@ int scr_outgoing_list_all(struct scr_outgoing *f, const struct scr_published *fi
                           size_t n, struct scr_err *err);
 void scr_outgoing_fini(struct scr_outgoing *f);
 
-/* Marks the files that an earlier flush of this dataset got into place, and removes its
- * plan and records: from here on nobody but us completes the dataset. Nothing is done
- * if rc, here and below what this rank found before, is an error of any rank. The code
- * is each rank's own; scr_outgoing_begin_all agrees on it. */
+/* Rank 0's, local. */
+int scr_outgoing_look_up(const struct scr_outgoing *f, enum scr_entered *is,
+                         struct scr_err *err);
+/* Marks the files that an earlier flush of this dataset got into place (invariant P12);
+ * nothing is written. rc, here and below: what this rank found before; nothing is done
+ * if it is an error of any rank. Agreed. */
+int scr_outgoing_find_landed_all(struct scr_outgoing *f, int rc, struct scr_err *err);
+/* The same, and removes its plan: from here on nobody but us completes the dataset. The
+ * code is each rank's own; scr_outgoing_begin_all agrees on it. */
 int scr_outgoing_resume_all(struct scr_outgoing *f, int rc, struct scr_err *err);
+/* 1 if the file is still the one that was put in its place. Local. */
+int scr_outgoing_is_in_place(const struct scr_outgoing *f,
+                             const struct scr_out_file *file);
+/* Removes the records that were found, this rank its share of them. Local. */
+int scr_outgoing_forget(const struct scr_outgoing *f, struct scr_err *err);
 /* The index entry, incomplete, and the dataset's directory without a summary. f->older
  * gets the datasets that list one of the destinations, whatever their names: they stay
  * complete until scr_demote (store/demote.h). The plans of pending ones are given up.

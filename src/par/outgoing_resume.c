@@ -11,29 +11,21 @@
 #include "xfer/copy.h"
 #include "xfer/zst.h"
 
-/* The nodes whose records this rank reads and removes: every size'th of the plan. */
+/* The nodes whose records this rank reads and removes: every size'th. */
 static int is_mine(const struct scr_outgoing *f, size_t i)
 {
     return i % (size_t)f->world->size == (size_t)f->world->rank;
 }
 
-/* What an earlier attempt told of. */
-struct attempt {
-    int *node;
-    size_t n;
-    uint64_t stamp; /* 0: it does not say */
-    int has_plan;   /* rank 0 has found one, or cannot tell */
-};
-
 /* Tells each rank what of its files has landed by the records this rank looks after. */
-static int read_records(const struct scr_outgoing *f, const struct attempt *a,
-                        struct scr_parcels *send, struct scr_err *err)
+static int read_records(const struct scr_outgoing *f, struct scr_parcels *send,
+                        struct scr_err *err)
 {
     scr_filemap *map = scr_filemap_new();
     int rc = map ? SCR_OK : scr_no_memory(err);
-    for (size_t i = 0; i < a->n && rc == SCR_OK; i++)
+    for (size_t i = 0; i < f->past.n && rc == SCR_OK; i++)
         if (is_mine(f, i))
-            rc = scr_arrival_read(f->env, f->prefix, f->id, a->node[i], map, err);
+            rc = scr_arrival_read(f->env, f->prefix, f->id, f->past.node[i], map, err);
     for (SCR_ENTRIES(r, map, f->id)) {
         if (r->rank >= f->world->size) /* of another number of ranks */
             continue;
@@ -63,16 +55,16 @@ static int is_known(const struct scr_outgoing *f, const struct scr_xfer_file *x)
     return x->has_size && (x->has_crc || !f->o->crc);
 }
 
-static void mark_packed(const struct scr_outgoing *f, struct scr_xfer_file *x,
-                        const struct scr_packed *is)
+int scr_outgoing_is_in_place(const struct scr_outgoing *f,
+                             const struct scr_out_file *file)
 {
+    const struct scr_xfer_file *x = &file->xfer;
+    if (!x->packed)
+        return x->has_size && is_same(f, x->dst, x->size, &x->attr);
     char *zst = scr_asprintf("%s" SCR_ZST_SUFFIX, x->dst);
-    x->whole = zst != NULL && scr_zst_have() && is_known(f, x) &&
-               is_same(f, zst, is->size, &x->attr);
-    x->packed = x->whole;
-    x->stored_size = is->size;
-    x->stored_crc = is->crc;
+    int same = zst != NULL && is_same(f, zst, x->stored_size, &x->attr);
     free(zst);
+    return same;
 }
 
 /* A path and what was recorded of it. */
@@ -101,28 +93,29 @@ static void mark_landed(struct scr_outgoing *f, const struct scr_parcels *recv)
     struct scr_table by_path = SCR_TABLE_OF(struct record);
     index_records(recv, &by_path);
     for (size_t i = 0; i < f->n; i++) {
-        struct scr_packed is;
+        struct scr_packed is = { 0 };
         uint64_t stamp;
         const char *path;
-        const struct record *r = scr_table_find(&by_path, f->file[i].dest);
-        if (r == NULL)
-            continue;
         struct scr_xfer_file *x = &f->file[i].xfer;
-        if (scr_arrival_packed_parse(r->text, &stamp, &is, &path))
-            mark_packed(f, x, &is);
-        else
-            x->whole = is_known(f, x) && is_same(f, x->dst, x->size, &x->attr);
+        const struct record *r = scr_table_find(&by_path, f->file[i].dest);
+        if (r == NULL || !is_known(f, x))
+            continue;
+        x->packed = scr_arrival_packed_parse(r->text, &stamp, &is, &path);
+        x->stored_size = is.size;
+        x->stored_crc = is.crc;
+        x->whole =
+            (!x->packed || scr_zst_have()) && scr_outgoing_is_in_place(f, &f->file[i]);
+        x->packed = x->packed && x->whole;
     }
     scr_table_fini(&by_path);
 }
 
-static int forget_records(const struct scr_outgoing *f, const struct attempt *a,
-                          struct scr_err *err)
+int scr_outgoing_forget(const struct scr_outgoing *f, struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (size_t i = 0; i < a->n && rc == SCR_OK; i++)
+    for (size_t i = 0; i < f->past.n && rc == SCR_OK; i++)
         if (is_mine(f, i))
-            rc = scr_arrival_forget(f->env, f->prefix, f->id, a->node[i], err);
+            rc = scr_arrival_forget(f->env, f->prefix, f->id, f->past.node[i], err);
     return rc;
 }
 
@@ -138,8 +131,9 @@ static void remove_parts(const struct scr_outgoing *f, uint64_t stamp)
     }
 }
 
-/* Rank 0's. One that cannot be read says nothing, but is there. */
-static int read_plan(const struct scr_outgoing *f, struct attempt *a,
+/* One that cannot be read says nothing, but is there. Where there is none the records
+ * may have outlived it; what cannot be listed is copied again. */
+static int read_plan(const struct scr_outgoing *f, struct scr_past *past,
                      struct scr_err *err)
 {
     scr_hash *plan = scr_hash_new();
@@ -148,48 +142,93 @@ static int read_plan(const struct scr_outgoing *f, struct attempt *a,
         return scr_no_memory(err);
     found = scr_arrival_plan_read(f->env, f->prefix, f->id, plan, NULL);
     if (found == SCR_OK) {
-        (void)scr_hash_get_val_u64(plan, "STAMP", &a->stamp);
-        if (!scr_hash_list_int(scr_hash_get(plan, "NODE"), &a->node, &a->n))
+        (void)scr_hash_get_val_u64(plan, "STAMP", &past->stamp);
+        if (!scr_hash_list_int(scr_hash_get(plan, "NODE"), &past->node, &past->n))
             rc = scr_no_memory(err);
+    } else if (found == SCR_E_NOENT) {
+        (void)scr_arrival_nodes(f->env, f->prefix, f->id, &past->node, &past->n, NULL);
     }
-    a->has_plan = found != SCR_E_NOENT;
+    past->has_plan = found != SCR_E_NOENT;
     scr_hash_delete(plan);
     return rc;
 }
 
-static int resume_all(struct scr_outgoing *f, struct attempt *a, int rc,
+int scr_outgoing_look_up(const struct scr_outgoing *f, enum scr_entered *is,
+                         struct scr_err *err)
+{
+    struct scr_dataset d;
+    struct scr_index_entry e;
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc = scr_dataset_get(f->dset, &d, err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_index_read(f->env, f->prefix, &index, err);
+    *is = SCR_ENTERED_NOT;
+    if (rc == SCR_OK && scr_index_get(&index, f->id, &e, NULL) == SCR_OK)
+        *is = !scr_dataset_is_alike(&d, &e.dset) ? SCR_ENTERED_OTHER
+              : e.complete                       ? SCR_ENTERED_COMPLETE
+                                                 : SCR_ENTERED_INCOMPLETE;
+    scr_index_fini(&index);
+    return rc;
+}
+
+/* Of another dataset of this number they are that one's (invariant P14). Of one that is
+ * complete they are old: it is flushed again as files of it were found damaged. */
+static int judge_past(const struct scr_outgoing *f, struct scr_past *past,
                       struct scr_err *err)
 {
+    enum scr_entered is;
+    int rc = scr_outgoing_look_up(f, &is, err);
+    past->believed = is == SCR_ENTERED_INCOMPLETE;
+    if (is == SCR_ENTERED_OTHER) {
+        past->has_plan = 0;
+        past->stamp = 0;
+        past->n = 0;
+    }
+    return rc;
+}
+
+/* Rank 0's. */
+static int read_past(const struct scr_outgoing *f, struct scr_past *past,
+                     struct scr_err *err)
+{
+    int rc = read_plan(f, past, err);
+    return rc == SCR_OK && (past->has_plan || past->n > 0) ? judge_past(f, past, err)
+                                                           : rc;
+}
+
+int scr_outgoing_find_landed_all(struct scr_outgoing *f, int rc, struct scr_err *err)
+{
+    struct scr_past *past = &f->past;
     struct scr_parcels send = { 0 }, recv = { 0 };
-    rc = scr_first(rc,
-                   scr_bcast_bytes_all(f->world, 0, &a->stamp, sizeof a->stamp, err));
-    if (rc == SCR_OK)
-        rc = read_records(f, a, &send, err);
-    rc = scr_parcels_exchange_all(f->world, rc, &send, &recv, err);
-    scr_parcels_free(&send);
-    if (rc != SCR_OK)
+    if (rc == SCR_OK && f->world->rank == 0)
+        rc = read_past(f, past, err);
+    rc = scr_share_ids_all(f->world, rc, &past->node, &past->n, err);
+    if (rc != SCR_OK || past->n == 0)
         return rc;
-    mark_landed(f, &recv);
+    uint64_t told[] = { past->stamp, (uint64_t)past->believed };
+    rc = scr_bcast_bytes_all(f->world, 0, told, sizeof told, err);
+    past->stamp = told[0];
+    past->believed = told[1] != 0;
+    if (rc == SCR_OK && past->believed)
+        rc = read_records(f, &send, err);
+    rc = scr_parcels_exchange_all(f->world, rc, &send, &recv, err);
+    if (rc == SCR_OK)
+        mark_landed(f, &recv);
+    scr_parcels_free(&send);
     scr_parcels_free(&recv);
-    if (a->stamp != 0)
-        remove_parts(f, a->stamp);
-    return forget_records(f, a, err);
+    return rc;
 }
 
 int scr_outgoing_resume_all(struct scr_outgoing *f, int rc, struct scr_err *err)
 {
-    struct attempt a = { 0 };
-    if (rc == SCR_OK && f->world->rank == 0)
-        rc = read_plan(f, &a, err);
-    rc = scr_share_ids_all(f->world, rc, &a.node, &a.n, err);
-    if (rc != SCR_OK)
-        goto out;
-    /* Only now: until here a rank may have failed, and all is left as it was. */
-    if (a.has_plan)
+    rc = scr_outgoing_find_landed_all(f, rc, err);
+    if (rc == SCR_OK && f->past.has_plan)
         rc = scr_arrival_give_up(f->env, f->prefix, f->id, err);
-    if (a.n > 0)
-        rc = resume_all(f, &a, rc, err);
-out:
-    free(a.node);
+    if (rc == SCR_OK && f->past.stamp != 0)
+        remove_parts(f, f->past.stamp);
+    /* From the next step on the dataset is not complete: a later attempt would believe
+     * them. */
+    if (rc == SCR_OK && !f->past.believed)
+        rc = scr_outgoing_forget(f, err);
     return rc;
 }
