@@ -6,6 +6,7 @@
 #include "base/cursor.h"
 #include "base/lock.h"
 #include "base/str.h"
+#include <fcntl.h>
 #include <isa-l.h>
 #include <stdlib.h>
 
@@ -162,6 +163,15 @@ int scr_frame_open(const void *buf, size_t n, int whole, struct scr_frame *f,
     return rc == SCR_OK ? check_body(p, f->size, &f->n, err) : rc;
 }
 
+int scr_frame_identify(const void *buf, size_t n, struct scr_frame_id *id)
+{
+    const unsigned char *p = buf;
+    if (n < HEADER + CRC_BYTES || !(get_be(p + AT_FLAGS, 4) & FLAG_CRC))
+        return 0;
+    *id = (struct scr_frame_id){ n, (uint32_t)get_be(p + n - CRC_BYTES, CRC_BYTES) };
+    return 1;
+}
+
 /* All n bytes must belong to the hash, which is known before h is touched. */
 static int unpack_into(const void *packed, size_t n, void *h, struct scr_err *err)
 {
@@ -186,6 +196,20 @@ int scr_hash_decode(const void *buf, size_t n, scr_hash *h, size_t *used,
 }
 
 /* --- files --- */
+
+int scr_frame_is_at(const struct scr_sys *sys, const char *path,
+                    const struct scr_frame_id *id)
+{
+    unsigned char end[CRC_BYTES + 1];
+    size_t got = 0;
+    int fd = -1;
+    int rc = scr_open(sys, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd, NULL);
+    if (rc == SCR_OK)
+        rc = scr_pread_upto(sys, fd, end, sizeof end, (off_t)id->size - CRC_BYTES, &got,
+                            path, NULL);
+    (void)scr_close(sys, &fd, path, NULL);
+    return rc == SCR_OK && got == CRC_BYTES && get_be(end, CRC_BYTES) == id->crc;
+}
 
 int scr_frame_read(const struct scr_sys *sys, const char *path, scr_unpack unpack,
                    void *into, struct scr_err *err)

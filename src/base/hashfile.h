@@ -26,6 +26,16 @@ void scr_frame_end(struct scr_str *s);
 int scr_frame_write(const struct scr_sys *sys, const char *path,
                     const struct scr_str *s, enum scr_durability how,
                     struct scr_err *err);
+/* What tells a hash file from those that were or will be at its path. */
+struct scr_frame_id {
+    uint64_t size;
+    uint32_t crc; /* of all before it */
+};
+/* Of a file in memory; 0: it has no CRC, and nothing tells it apart. */
+int scr_frame_identify(const void *buf, size_t n, struct scr_frame_id *id);
+/* 1 if path is that file: a few bytes are read. */
+int scr_frame_is_at(const struct scr_sys *sys, const char *path,
+                    const struct scr_frame_id *id);
 /* A hash file in memory: its packed hash, and the size its header claims. */
 struct scr_frame {
     const unsigned char *packed;

@@ -13,8 +13,47 @@
 
 enum { VERSION = 2, STAMP = 32 };
 
+/* --- shared by several --- */
+
+struct scr_index_shared *scr_index_share(struct scr_index *x)
+{
+    struct scr_index_shared *s = scr_calloc(1, sizeof *s);
+    if (s == NULL)
+        return NULL;
+    atomic_init(&s->users, 1);
+    s->x = *x;
+    *x = (struct scr_index)SCR_INDEX_INIT;
+    return s;
+}
+
+void scr_index_lend(struct scr_index_shared *s, struct scr_index *x)
+{
+    atomic_fetch_add(&s->users, 1);
+    *x = s->x;
+    x->of_all = s;
+}
+
+int scr_index_unshare(struct scr_index_shared *s, struct scr_index *x)
+{
+    struct scr_index last = SCR_INDEX_INIT;
+    if (s == NULL || atomic_fetch_sub(&s->users, 1) > 1)
+        return 0;
+    last = s->x;
+    free(s);
+    if (x != NULL)
+        *x = last;
+    else
+        scr_index_fini(&last);
+    return 1;
+}
+
 void scr_index_fini(struct scr_index *x)
 {
+    if (x->of_all != NULL) {
+        (void)scr_index_unshare(x->of_all, NULL);
+        *x = (struct scr_index)SCR_INDEX_INIT;
+        return;
+    }
     free(x->of);
     free(x->current);
     free(x->file);

@@ -24,6 +24,7 @@
 #include "base/hash.h"
 #include "base/str.h"
 #include "fmt/dataset.h"
+#include <stdatomic.h>
 #include <time.h>
 
 struct scr_index_entry {
@@ -53,6 +54,14 @@ struct scr_index {
     struct scr_arena arena;
     void *file; /* freed with the index; may be NULL */
     int lost;   /* something could not be entered: it is not to be written */
+    struct scr_index_shared *of_all; /* whose it is, if several read it; then nobody
+                                        edits it */
+};
+
+/* An index that several read, each one by a scr_index of its own. */
+struct scr_index_shared {
+    atomic_int users; /* the last one frees it */
+    struct scr_index x;
 };
 #define SCR_INDEX_INIT                                                                 \
     {                                                                                  \
@@ -60,6 +69,12 @@ struct scr_index {
     }
 
 void scr_index_fini(struct scr_index *x);
+/* Moves x into one to be shared, with one user; NULL: out of memory, x stays. */
+struct scr_index_shared *scr_index_share(struct scr_index *x);
+/* x, which is empty, reads it, too, until scr_index_fini. */
+void scr_index_lend(struct scr_index_shared *s, struct scr_index *x);
+/* One user less. x (NULL: not wanted) gets the index if that was the last: 1. */
+int scr_index_unshare(struct scr_index_shared *s, struct scr_index *x);
 /* Reads a hash file in memory into x, which is empty; nothing in it is an empty index.
  * The bytes must last as long as x, which may be given them: x->file. Checks VERSION
  * and structure: SCR_E_VERSION for newer ones, SCR_E_CORRUPT otherwise; x is empty

@@ -24,7 +24,7 @@ static int is_done(const struct scr_env *env, const struct scr_prefix *p,
                    const struct scr_ids *ids)
 {
     struct scr_index index = SCR_INDEX_INIT;
-    int done = scr_prefix_index_read(env, p, &index, NULL) == SCR_OK;
+    int done = scr_prefix_index_look(env, p, &index, NULL) == SCR_OK;
     for (size_t i = 0; i < ids->n && done; i++)
         done = !scr_index_is_complete(&index, ids->id[i]) &&
                !scr_prefix_has_summary(env, p, ids->id[i]);

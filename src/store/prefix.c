@@ -13,6 +13,7 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "store/names.h"
+#include "store/prefix_dset.h"
 #include "store/txn.h"
 
 enum { DIR_MODE = 0777 }; /* cut by the umask: the prefix is the user's to share */
@@ -67,8 +68,9 @@ int scr_prefix_open(const struct scr_env *env, const char *path, int create,
         return rc;
     p->path = scr_path_join(cwd ? cwd : "/", path);
     p->scr = p->path ? scr_path_join(p->path, ".scr") : NULL;
+    p->index = scr_index_cache_new();
     free(cwd);
-    if (p->scr == NULL)
+    if (p->scr == NULL || p->index == NULL)
         rc = scr_no_memory(err);
     else
         rc = prefix_check(env, p, create, err);
@@ -81,6 +83,7 @@ void scr_prefix_fini(struct scr_prefix *p)
 {
     free(p->path);
     free(p->scr);
+    scr_index_cache_free(p->index);
     *p = (struct scr_prefix){ 0 };
 }
 

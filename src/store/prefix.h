@@ -13,8 +13,9 @@
 #include <time.h>
 
 struct scr_prefix {
-    char *path; /* absolute, normalised */
-    char *scr;  /* <path>/.scr */
+    char *path;                    /* absolute, normalised */
+    char *scr;                     /* <path>/.scr */
+    struct scr_index_cache *index; /* as this process read or wrote it last */
 };
 
 /* In .scr: held by a scavenge of the prefix directory. */
@@ -50,8 +51,10 @@ char *scr_prefix_dset_dir(const struct scr_prefix *p,
 char *scr_prefix_dset_file(const struct scr_prefix *p, int id,
                            const char *name); /* …/.scr/scr.dataset.<id>/<name> */
 
-/* Reads index.scr into index, which needs not be initialized and is empty after an
- * error; scr_index_fini frees it in any case. Absent: empty
+/* Reads index.scr into index, which needs not be initialized, is not to be edited, and
+ * is empty after an error; scr_index_fini frees it in any case. Where the file is still
+ * the one that this process read or wrote last, by its size and CRC, it is not read
+ * again. Absent: empty
  * index, unless a scr.dataset.<id> directory has a summary; then it is rebuilt. A
  * zero-length, corrupt or unreadable-as-index file is kept aside as
  * index.scr.damaged.<n>, the index is rebuilt from the summaries of the

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The index of the prefix directory: read, edited, and rebuilt when it is damaged
  * or gone. */
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "base/path.h"
@@ -28,15 +29,108 @@ static void txn_fini(struct txn *t)
     scr_txn_fini(&t->file);
 }
 
-static int txn_write(struct txn *t, struct scr_err *err)
+/* *id: of what was written. */
+static int txn_write(struct txn *t, struct scr_frame_id *id, struct scr_err *err)
 {
     struct scr_str s = SCR_STR_INIT;
     scr_index_pack(&s, &t->index);
     int rc =
         s.bad ? scr_no_memory(err)
               : scr_frame_write(t->file.env->sys, t->file.path, &s, SCR_DURABLE, err);
+    if (rc == SCR_OK)
+        (void)scr_frame_identify(s.p, s.len, id);
     scr_str_free(&s);
     return rc;
+}
+
+/* The index with the bytes it borrows from. */
+static void hand_over(struct txn *t, struct scr_index *index)
+{
+    *index = t->index;
+    if (index->file == NULL)
+        index->file = t->file.bytes;
+    t->file.bytes = NULL;
+    t->index = (struct scr_index)SCR_INDEX_INIT;
+}
+
+/* --- what this process knows of it ---
+ *
+ * A flush looks at the index ten times, and writes it twice. With thousands of datasets
+ * to read it costs more than all else. So the last one read or written is kept, and
+ * used while its CRC and size are those of the file. Threads that copy ask, too. */
+
+struct scr_index_cache {
+    pthread_mutex_t lock;
+    struct scr_index_shared *last; /* NULL: none */
+    struct scr_frame_id id;        /* the file it is */
+    int edits;                     /* since it was read: each leaves some bytes */
+};
+
+struct scr_index_cache *scr_index_cache_new(void)
+{
+    struct scr_index_cache *c = scr_calloc(1, sizeof *c);
+    if (c != NULL)
+        (void)pthread_mutex_init(&c->lock, NULL); /* of this kind it cannot fail */
+    return c;
+}
+
+void scr_index_cache_free(struct scr_index_cache *c)
+{
+    if (c == NULL)
+        return;
+    (void)scr_index_unshare(c->last, NULL);
+    (void)pthread_mutex_destroy(&c->lock);
+    free(c);
+}
+
+/* Keeps index, which can be read on after that. One of version 1, or of a new file, is
+ * other when it is read again. */
+static void keep(struct scr_index_cache *c, struct scr_index *index,
+                 const struct scr_frame_id *id, int edits)
+{
+    enum { MOST_EDITS = 1000 };
+    struct scr_index_shared *s = NULL;
+    if (index->version != 2 || edits > MOST_EDITS ||
+        (s = scr_index_share(index)) == NULL)
+        return;
+    scr_index_lend(s, index);
+    (void)pthread_mutex_lock(&c->lock);
+    (void)scr_index_unshare(c->last, NULL);
+    c->last = s;
+    c->id = *id;
+    c->edits = edits;
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+/* The index to be read, if the file is still the one that is known. */
+static int recall(struct scr_index_cache *c, const struct scr_txn *f,
+                  struct scr_index *index)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    int known = c->last != NULL && scr_frame_is_at(f->env->sys, f->path, &c->id);
+    if (known)
+        scr_index_lend(c->last, index);
+    (void)pthread_mutex_unlock(&c->lock);
+    return known;
+}
+
+/* Likewise to be edited, unless somebody reads it just now. What is known is forgotten:
+ * the edit may be in vain. */
+static int take_out(struct scr_index_cache *c, const struct scr_txn *f,
+                    struct scr_index *index, int *edits)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    struct scr_index_shared *s = c->last;
+    int same = s != NULL && scr_frame_is_at(f->env->sys, f->path, &c->id);
+    c->last = NULL;
+    *edits = c->edits + 1;
+    (void)pthread_mutex_unlock(&c->lock);
+    int ours = scr_index_unshare(s, index);
+    if (ours && !same)
+        scr_index_fini(index);
+    if (!ours || !same)
+        *edits = 1;
+    return ours && same;
 }
 
 /* --- rebuilding it --- */
@@ -149,6 +243,7 @@ static int load_mended(struct txn *t, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     struct scr_txn *f = &t->file;
+    struct scr_frame_id id;
     int rc = load(t, &why);
     if (rc == SCR_OK)
         return SCR_OK;
@@ -156,7 +251,7 @@ static int load_mended(struct txn *t, struct scr_err *err)
         return scr_fail(err, rc, 0, "%s", why.text);
     int gone = f->bytes == NULL; /* nothing to keep aside */
     if ((!gone && (rc = scr_txn_keep_aside(f, why.text, err)) != SCR_OK) ||
-        (rc = rebuild(t, err)) != SCR_OK || (rc = txn_write(t, err)) != SCR_OK)
+        (rc = rebuild(t, err)) != SCR_OK || (rc = txn_write(t, &id, err)) != SCR_OK)
         return rc;
     scr_log(f->env->log, SCR_LOG_WARN,
             "%s: %srebuilt from the dataset directories beside it", f->path,
@@ -182,15 +277,6 @@ static int load_repaired(struct txn *t, struct scr_err *err)
 
 /* --- what others call --- */
 
-/* The index with the bytes it borrows from. */
-static void hand_over(struct txn *t, struct scr_index *index)
-{
-    *index = t->index;
-    index->file = t->file.bytes;
-    t->file.bytes = NULL;
-    t->index = (struct scr_index)SCR_INDEX_INIT;
-}
-
 static int read_mended(const struct scr_env *env, const struct scr_prefix *p,
                        struct scr_index *index, struct scr_err *err)
 {
@@ -209,9 +295,15 @@ int scr_prefix_index_read(const struct scr_env *env, const struct scr_prefix *p,
     struct scr_err why = SCR_ERR_INIT;
     struct txn t;
     *index = (struct scr_index)SCR_INDEX_INIT;
+    struct scr_frame_id id;
     int rc = txn_init(&t, env, p, &why);
-    if (rc == SCR_OK && (rc = load(&t, &why)) == SCR_OK)
+    if (rc == SCR_OK && !recall(p->index, &t.file, index) &&
+        (rc = load(&t, &why)) == SCR_OK) {
+        int known = scr_frame_identify(t.file.bytes, t.file.nbytes, &id);
         hand_over(&t, index);
+        if (known)
+            keep(p->index, index, &id, 0);
+    }
     txn_fini(&t);
     if (rc == SCR_E_CORRUPT)
         return read_mended(env, p, index, err);
@@ -234,12 +326,19 @@ int scr_prefix_index_update(const struct scr_env *env, const struct scr_prefix *
                             scr_index_edit edit, void *arg, struct scr_err *err)
 {
     struct txn t;
-    int changed = 0, rc = txn_init(&t, env, p, err);
+    struct scr_index index = SCR_INDEX_INIT;
+    struct scr_frame_id id;
+    int changed = 0, edits = 1, rc = txn_init(&t, env, p, err);
     if (rc == SCR_OK && (rc = scr_txn_lock(&t.file, err)) == SCR_OK &&
-        (rc = load_mended(&t, err)) == SCR_OK)
+        !take_out(p->index, &t.file, &t.index, &edits))
+        rc = load_mended(&t, err);
+    if (rc == SCR_OK)
         rc = edit(&t.index, arg, &changed, err);
-    if (rc == SCR_OK && changed)
-        rc = txn_write(&t, err);
+    if (rc == SCR_OK && changed && (rc = txn_write(&t, &id, err)) == SCR_OK) {
+        hand_over(&t, &index);
+        keep(p->index, &index, &id, edits);
+    }
+    scr_index_fini(&index);
     txn_fini(&t);
     return rc;
 }

@@ -156,6 +156,92 @@ static int fail_after_change(struct scr_index *index, void *arg, int *changed,
     return scr_fail(err, SCR_E_NOENT, 0, "no such dataset");
 }
 
+/* --- what is known of it is not read again --- */
+
+/* The index of t as another process finds it. */
+static void check_same_as_on_disk(struct test_store *t)
+{
+    struct scr_prefix other;
+    struct scr_index known, found;
+    struct scr_str a = SCR_STR_INIT, b = SCR_STR_INIT;
+    assert_int_equal(read_index(t, &known), SCR_OK);
+    assert_int_equal(scr_prefix_open(&t->env, t->p.path, 0, &other, &t->err), SCR_OK);
+    assert_int_equal(scr_prefix_index_read(&t->env, &other, &found, &t->err), SCR_OK);
+    scr_index_pack(&a, &known);
+    scr_index_pack(&b, &found);
+    assert_int_equal(a.len, b.len);
+    assert_memory_equal(a.p, b.p, a.len);
+    scr_str_free(&a);
+    scr_str_free(&b);
+    scr_index_fini(&known);
+    scr_index_fini(&found);
+    scr_prefix_fini(&other);
+}
+
+static void what_others_write_is_seen(void **state)
+{
+    (void)state;
+    struct test_store t;
+    struct scr_prefix other;
+    test_store_open(&t);
+    assert_int_equal(scr_prefix_open(&t.env, t.p.path, 0, &other, &t.err), SCR_OK);
+    for (int id = 1; id < 40; id += 2) {
+        int next = id + 1;
+        assert_int_equal(add(&t, id), SCR_OK);
+        check_same_as_on_disk(&t);
+        assert_int_equal(
+            scr_prefix_index_update(&t.env, &other, test_add_id, &next, &t.err),
+            SCR_OK);
+        check_same_as_on_disk(&t);
+    }
+    scr_prefix_fini(&other);
+    test_store_close(&t);
+}
+
+static void an_index_lives_as_long_as_its_reader(void **state)
+{
+    (void)state;
+    struct test_store t;
+    struct scr_index before, index;
+    test_store_open(&t);
+    for (int id = 1; id < 4; id++)
+        assert_int_equal(add(&t, id), SCR_OK);
+    assert_int_equal(read_index(&t, &before), SCR_OK);
+    assert_int_equal(add(&t, 4), SCR_OK);
+    assert_int_equal(scr_index_max_id(&before), 3);
+    assert_int_equal(read_index(&t, &index), SCR_OK);
+    assert_int_equal(scr_index_max_id(&index), 4);
+    scr_index_fini(&index);
+    scr_prefix_fini(&t.p);
+    assert_true(scr_index_is_complete(&before, 3));
+    scr_index_fini(&before);
+    test_store_close(&t);
+}
+
+static void what_is_known_is_not_read_again(void **state)
+{
+    (void)state;
+    struct test_store t;
+    struct scr_index index;
+    char *bytes;
+    size_t n;
+    test_store_open(&t);
+    assert_int_equal(add(&t, 1), SCR_OK);
+    assert_int_equal(read_index(&t, &index), SCR_OK);
+    scr_index_fini(&index);
+    bytes = test_get(index_path(), &n);
+    bytes[n / 2] ^= 1;
+    test_put(index_path(), bytes, n);
+    assert_int_equal(read_index(&t, &index), SCR_OK);
+    assert_true(scr_index_is_complete(&index, 1));
+    scr_index_fini(&index);
+    assert_int_equal(add(&t, 2), SCR_OK);
+    check_same_as_on_disk(&t);
+    assert_string_equal(test_store_log(&t), "");
+    free(bytes);
+    test_store_close(&t);
+}
+
 static void a_failing_edit_changes_nothing(void **state)
 {
     (void)state;
@@ -548,6 +634,9 @@ int main(void)
         cmocka_unit_test(finds_the_largest_id_of_dataset_directories),
         cmocka_unit_test(an_absent_index_is_empty),
         cmocka_unit_test(updates_are_kept),
+        cmocka_unit_test(what_others_write_is_seen),
+        cmocka_unit_test(an_index_lives_as_long_as_its_reader),
+        cmocka_unit_test(what_is_known_is_not_read_again),
         cmocka_unit_test(a_failing_edit_changes_nothing),
         cmocka_unit_test(unknown_keys_survive_an_update),
         cmocka_unit_test(a_newer_index_is_refused_and_left_alone),
