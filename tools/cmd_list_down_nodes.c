@@ -29,7 +29,9 @@ static const struct scr_opt opts[] = {
     [OPT_TIMEOUT] = { "timeout", 'T', "TIME", "time for all tests (SCR_NODE_TIMEOUT)" },
     [OPT_LOG] = { "log", 'l', NULL, "record each in the event log, too" },
     [OPT_SECS] = { "secs", 's', "N", "with --log: seconds that the run took" },
-    [OPT_LAUNCHER] = SCR_JOB_LAUNCHER_OPT,
+    [OPT_LAUNCHER] = { "joblauncher", 'j', "NAME",
+                       "launcher of the job, as srun: as in SCR 3.1 the exit status "
+                       "is 0, also if there are any" },
     [OPT_PREFIX] = { "prefix", 'p', "DIR", "prefix directory of the job" },
     [OPT_JSON] = { "json", 0, NULL, "print JSON" },
     { 0 },
@@ -147,7 +149,7 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
         log_found(&job, secs, &down);
     if (rc == SCR_OK)
         rc = print(t, a, &down, err);
-    if (rc == SCR_OK && down.nodes.n > 0)
+    if (rc == SCR_OK && down.nodes.n > 0 && a->opt[OPT_LAUNCHER] == NULL)
         rc = SCR_TOOL_NO;
     scr_downs_free(&down);
     scr_job_close(&job);

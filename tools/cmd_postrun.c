@@ -30,7 +30,8 @@ enum {
 static const struct scr_opt opts[] = {
     [OPT_PREFIX] = { "prefix", 'p', "DIR",
                      "prefix directory (default: the current one)" },
-    [OPT_LAUNCHER] = SCR_JOB_LAUNCHER_OPT,
+    [OPT_LAUNCHER] = { "joblauncher", 'j', "NAME",
+                       "launcher of the job, as srun; nothing depends on it" },
     [OPT_JOBSET] = { "jobset", 0, "NODES", "nodes of the job (default: all of it)" },
     [OPT_DOWN] = { "down", 'd', "NODES", "nodes that are lost" },
     [OPT_TIMEOUT] = { "timeout", 'T', "TIME",
