@@ -26,7 +26,7 @@ enum {
 
 /* --- the verdict --- */
 
-/* scr_prefix_index_enter, or _mend. */
+/* scr_prefix_index_enter, _add or _mend. */
 typedef int index_enter(const struct scr_env *, const struct scr_prefix *,
                         const scr_hash *, int, time_t, struct scr_err *);
 
@@ -492,18 +492,19 @@ static int build(const struct scr_env *env, const struct scr_prefix *p, int id,
     return rc;
 }
 
-int scr_build_dataset_shown(const struct scr_env *env, const struct scr_prefix *p,
-                            int id, struct scr_progress *progress, FILE *out,
-                            struct scr_build_report *report, struct scr_err *err)
+int scr_build_add(const struct scr_env *env, const struct scr_prefix *p, int id,
+                  struct scr_progress *progress, FILE *out,
+                  struct scr_build_report *report, struct scr_err *err)
 {
     *report = (struct scr_build_report){ .progress = progress, .progress_out = out };
-    return build(env, p, id, scr_prefix_index_enter, report, err);
+    return build(env, p, id, scr_prefix_index_add, report, err);
 }
 
 int scr_build_dataset(const struct scr_env *env, const struct scr_prefix *p, int id,
                       struct scr_build_report *report, struct scr_err *err)
 {
-    return scr_build_dataset_shown(env, p, id, NULL, NULL, report, err);
+    *report = (struct scr_build_report){ 0 };
+    return build(env, p, id, scr_prefix_index_enter, report, err);
 }
 
 int scr_build_repair(const struct scr_env *env, const struct scr_prefix *p, int id,

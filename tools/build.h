@@ -32,10 +32,10 @@ struct scr_build_report {
 int scr_build_dataset(const struct scr_env *env, const struct scr_prefix *p, int id,
                       struct scr_build_report *report, struct scr_err *err);
 
-/* The same with a bar on out while files are checked. */
-int scr_build_dataset_shown(const struct scr_env *env, const struct scr_prefix *p,
-                            int id, struct scr_progress *progress, FILE *out,
-                            struct scr_build_report *report, struct scr_err *err);
+/* The same, but CURRENT stays, and there is a bar on out while files are checked. */
+int scr_build_add(const struct scr_env *env, const struct scr_prefix *p, int id,
+                  struct scr_progress *progress, FILE *out,
+                  struct scr_build_report *report, struct scr_err *err);
 
 /* The same, but what the index says of CURRENT and FAILED stays: that the files are
  * whole again does not mean that somebody wants to restart from them. */

@@ -42,7 +42,9 @@ static const struct scr_opt opts[] = {
     [OPT_LIST] = { "list", 'l', NULL, "list the datasets (the default)" },
     [OPT_FORMAT] = { "format", 0, "N",
                      "3: list checkpoints in the columns of SCR 3.x" },
-    [OPT_CURRENT] = { "current", 'c', "NAME", "restart from dataset NAME next time" },
+    [OPT_CURRENT] = { "current", 'c', "NAME",
+                      "restart from dataset NAME next time; also after --add, "
+                      "--build" },
     [OPT_ADD] = { "add", 'a', "ID|NAME", "check a dataset, mend it, enter it" },
     [OPT_BUILD] = { "build", 'b', "ID", "the same by id, after a scavenge" },
     [OPT_REMOVE] = { "remove", 'r', "NAME", "forget dataset NAME; its files stay" },
@@ -73,10 +75,11 @@ static const struct scr_opt opts[] = {
     { 0 },
 };
 
-static const int actions[] = { OPT_LIST,       OPT_CURRENT, OPT_ADD,
-                               OPT_BUILD,      OPT_REMOVE,  OPT_DROP,
-                               OPT_DROP_AFTER, OPT_DELETE,  OPT_ADD_DIRECTORY,
-                               OPT_ADOPT,      OPT_EXTRACT, -1 };
+static const int actions[] = {
+    OPT_CURRENT, /* the first */
+    OPT_LIST,    OPT_ADD,           OPT_BUILD, OPT_REMOVE,  OPT_DROP, OPT_DROP_AFTER,
+    OPT_DELETE,  OPT_ADD_DIRECTORY, OPT_ADOPT, OPT_EXTRACT, -1
+};
 
 /* --- listing --- */
 
@@ -316,8 +319,7 @@ static int add(struct scr_tool *t, int id, struct scr_err *err)
 {
     struct scr_progress progress = { 0 };
     struct scr_build_report r;
-    int rc = scr_build_dataset_shown(&t->env, &t->prefix, id, &progress, t->log.out, &r,
-                                     err);
+    int rc = scr_build_add(&t->env, &t->prefix, id, &progress, t->log.out, &r, err);
     if (rc != SCR_OK)
         return rc;
     scr_tool_print(t, "dataset %d: %llu files checked", id,
@@ -606,15 +608,15 @@ static const struct {
     int opt;
     int (*run)(struct scr_tool *t, const char *value, struct scr_err *err);
 } handlers[] = {
-    { OPT_CURRENT, set_current },   { OPT_REMOVE, drop },   { OPT_DROP, drop },
-    { OPT_DROP_AFTER, drop_after }, { OPT_ADD, add_named }, { OPT_BUILD, build_id },
+    { OPT_REMOVE, drop },     { OPT_DROP, drop },      { OPT_DROP_AFTER, drop_after },
+    { OPT_ADD, add_named },   { OPT_BUILD, build_id }, { OPT_CURRENT, set_current },
     { OPT_ADOPT, adopt_now },
 };
 
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
-    int rc;
-    if ((rc = scr_tool_exclusive(t, a, err, actions)) != SCR_OK ||
+    int adds = a->opt[OPT_ADD] != NULL || a->opt[OPT_BUILD] != NULL, done = 0, rc;
+    if ((rc = scr_tool_exclusive(t, a, err, actions + adds)) != SCR_OK ||
         (rc = check_use(t, a, err)) != SCR_OK)
         return rc;
     if (a->opt[OPT_ADD_DIRECTORY] != NULL)
@@ -625,17 +627,17 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
         return delete_named(t, a, err);
     if ((rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err)) != SCR_OK)
         return rc;
-    for (size_t i = 0; i < sizeof handlers / sizeof handlers[0]; i++) {
+    for (size_t i = 0; i < sizeof handlers / sizeof handlers[0] && rc == SCR_OK; i++) {
         const char *value = a->opt[handlers[i].opt];
         if (value == NULL)
             continue;
         if ((rc = check_has_data(t, err)) != SCR_OK)
             return rc;
-        if (handlers[i].opt != OPT_ADOPT)
+        if (!done++ && handlers[i].opt != OPT_ADOPT)
             adopt(t);
-        return handlers[i].run(t, value, err);
+        rc = handlers[i].run(t, value, err);
     }
-    return list(t, a, err);
+    return done ? rc : list(t, a, err);
 }
 
 const struct scr_cmd scr_cmd_index = {

@@ -81,6 +81,11 @@ int scr_prefix_index_enter(const struct scr_env *env, const struct scr_prefix *p
                            const scr_hash *dset, int complete, time_t when,
                            struct scr_err *err);
 
+/* The same, but CURRENT stays. */
+int scr_prefix_index_add(const struct scr_env *env, const struct scr_prefix *p,
+                         const scr_hash *dset, int complete, time_t when,
+                         struct scr_err *err);
+
 /* Enters one whose files were repaired: CURRENT and FAILED stay as they are.
  * SCR_E_CANCELLED as above. */
 int scr_prefix_index_mend(const struct scr_env *env, const struct scr_prefix *p,

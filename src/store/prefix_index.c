@@ -349,7 +349,8 @@ struct entry {
     const scr_hash *dset;
     int complete;
     time_t when;
-    int mended; /* its files were repaired: CURRENT and FAILED stay */
+    int goes_on; /* CURRENT goes forward to it */
+    int mended;  /* its files were repaired: FAILED stays */
 };
 
 /* Some of its files may have gone. */
@@ -378,7 +379,7 @@ static int edit_entry(struct scr_index *index, void *arg, int *changed,
     *changed = 1;
     rc = e->mended ? scr_index_mend(index, e->dset, e->complete, e->when)
                    : scr_index_add(index, e->dset, e->complete, e->when);
-    if (rc == SCR_OK && !e->mended)
+    if (rc == SCR_OK && e->goes_on)
         rc = scr_index_advance_current(index, d.id);
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: dataset %d", d.id);
 }
@@ -387,7 +388,15 @@ int scr_prefix_index_enter(const struct scr_env *env, const struct scr_prefix *p
                            const scr_hash *dset, int complete, time_t when,
                            struct scr_err *err)
 {
-    struct entry e = { dset, complete, when, 0 };
+    struct entry e = { dset, complete, when, 1, 0 };
+    return scr_prefix_index_update(env, p, edit_entry, &e, err);
+}
+
+int scr_prefix_index_add(const struct scr_env *env, const struct scr_prefix *p,
+                         const scr_hash *dset, int complete, time_t when,
+                         struct scr_err *err)
+{
+    struct entry e = { dset, complete, when, 0, 0 };
     return scr_prefix_index_update(env, p, edit_entry, &e, err);
 }
 
@@ -395,6 +404,6 @@ int scr_prefix_index_mend(const struct scr_env *env, const struct scr_prefix *p,
                           const scr_hash *dset, int complete, time_t when,
                           struct scr_err *err)
 {
-    struct entry e = { dset, complete, when, 1 };
+    struct entry e = { dset, complete, when, 0, 1 };
     return scr_prefix_index_update(env, p, edit_entry, &e, err);
 }

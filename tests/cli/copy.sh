@@ -43,7 +43,7 @@ whole() {
     done | diff sums - >/dev/null || fail "files differ from those in cache"
     check "nothing waits any more" ! -e "$dir/files" -a ! -e "$dir/placing.scr"
     run scr_index --prefix p
-    has 0 "*     7 YES   "
+    has 0 "      7 YES   "
 }
 
 job XOR 4 4
@@ -166,7 +166,7 @@ has 0 "     5 YES   "
 run scr_index --prefix p --build 7
 warns 0 "dataset 5 is no longer complete"
 run scr_index --prefix p
-has 0 "*     7 YES   "
+has 0 "      7 YES   "
 check "of the older one, all of whose files are gone, no row" -z "$(grep ' old$' "$out")"
 
 # --- nor is it replaced if only a newer version can tell what it lists ---

@@ -9,7 +9,7 @@ fill() {
     rm -rf .scr ckpt.*
     for id in 6 12 18; do
         cli_scavenge "$tmp" $id XOR 3 3
-        scr_index --build $id >/dev/null || exit 1
+        scr_index --build $id --current ckpt.$id >/dev/null || exit 1
     done
 }
 
@@ -117,7 +117,7 @@ if [ "$(id -u)" = 0 ] && mkdir full && mount -t tmpfs -o size=256k none full 2>/
     cd full || exit 99
     for id in 6 12; do
         cli_scavenge "$tmp/full" $id XOR 3 3
-        scr_index --build $id >/dev/null || exit 1
+        scr_index --build $id --current ckpt.$id >/dev/null || exit 1
     done
     dd if=/dev/zero of=filler bs=4k 2>/dev/null
     run scr_index --delete ckpt.6

@@ -26,7 +26,7 @@ fill() {
     rm -rf .scr ckpt.*
     for id in 6 12 18; do
         cli_scavenge "$tmp" $id XOR 3 3
-        scr_index --build $id >/dev/null || exit 1
+        scr_index --build $id --current ckpt.$id >/dev/null || exit 1
     done
 }
 
@@ -111,11 +111,23 @@ run scr_index --add scr.dataset.6
 has 0 "dataset 6:"
 run scr_index --add 18
 has 0 "dataset 18:"
-lists "*" 18 YES ckpt.18 " " 12 YES ckpt.12 " " 6 YES ckpt.6
+lists " " 18 YES ckpt.18 " " 12 YES ckpt.12 " " 6 YES ckpt.6
 run scr_index --add nonsense
 fails 2 'no dataset "nonsense" in'
 run scr_index --add 99
 fails 2 "scr.dataset.99"
+
+# which is the current one is for somebody to say
+run scr_index --add 12 --current ckpt.12
+has 0 "dataset 12:"
+run scr_index --add 18
+has 0 "dataset 18:"
+lists " " 18 YES ckpt.18 "*" 12 YES ckpt.12 " " 6 YES ckpt.6
+run scr_index -b 99 -c ckpt.18
+fails 2 "scr.dataset.99"
+lists " " 18 YES ckpt.18 "*" 12 YES ckpt.12 " " 6 YES ckpt.6
+run scr_index -b 18 -c ckpt.18
+lists "*" 18 YES ckpt.18 " " 12 YES ckpt.12 " " 6 YES ckpt.6
 
 # one that lacks nothing but its summary, and has nothing to be rebuilt from
 rm -f .scr/scr.dataset.18/*_of_* .scr/scr.dataset.18/*.scrfilemap .scr/scr.dataset.18/summary.scr
@@ -219,6 +231,8 @@ run scr_index --build 0
 fails 2 "is not the id of a dataset"
 run scr_index --current a --drop b
 fails 2 "options --current and --drop exclude each other"
+run scr_index --add 6 --drop b
+fails 2 "options --add and --drop exclude each other"
 run scr_index ckpt.6
 fails 2 'unexpected argument "ckpt.6"'
 run scr_index --curent ckpt.6
@@ -257,4 +271,4 @@ for id in 6 12 18; do
 done
 # shellcheck disable=SC2086
 for pid in $pids; do wait "$pid" || fail "a concurrent scr_index failed"; done
-lists "*" 18 YES ckpt.18 " " 12 YES ckpt.12 " " 6 YES ckpt.6
+lists " " 18 YES ckpt.18 " " 12 YES ckpt.12 " " 6 YES ckpt.6
