@@ -70,6 +70,7 @@ executed '/date"'
 traced 0 scr_halt --remove
 traced 0 scr_log_event --type HALT
 traced 0 scr_log_transfer --type FLUSH
+traced 0 scr_ckpt_interval
 for loop in scr_mpirun scr_srun; do
     rm -f again
     [ "$loop" = scr_mpirun ] || export SCR_RESOURCE_MANAGER=NONE

@@ -58,6 +58,10 @@ SETUPS = {
     "failed": 'cli_mark "$PWD" 6',
     "lost-entry": 'cli_scavenge "$PWD" 50 XOR 4 4; rm ckpt.50/rank_1.dat .scr/scr.dataset.50/2_of_4_in_0.xor',
     "ran": 'mkdir .scr; cp "$SOURCE"/tests/golden/nodes/good-4.scr .scr/nodes.scr',
+    "run-log": """
+        log() { SCR_LOG_ENABLE=1 scr_log_event --type "$@"; }
+        log RUN_START -S 1000000 && log CHECKPOINT_END -S 1050000 -L 300 && log RUN_END -S 1086400
+    """,
     "before": """
         mkdir step100
         for r in 0 1 2 3; do head -c 1048576 /dev/zero >step100/ckpt.000$r.dat; done
