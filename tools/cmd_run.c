@@ -22,6 +22,25 @@ static const char *launcher_of(const char *who)
     return strcmp(base, "run") == 0 ? NULL : base;
 }
 
+/* The launcher may be any, unless its options are to be told from a run command. */
+static int plain_line(const struct scr_rm *here, const char *launcher,
+                      const char *const *args, struct scr_strv *argv,
+                      struct scr_err *err)
+{
+    struct scr_commands c = { 0 };
+    struct scr_launcher l = { 0 };
+    int rc = SCR_OK;
+    scr_strv_add(argv, launcher);
+    if (!scr_commands_are(args))
+        scr_strv_add_all(argv, args);
+    else if ((rc = scr_launcher_open(here, launcher, &l, err)) == SCR_OK &&
+             (rc = scr_commands_take(&l, args, &c, err)) == SCR_OK)
+        scr_commands_line(&c, NULL, argv);
+    scr_commands_free(&c);
+    scr_launcher_close(&l);
+    return rc == SCR_OK && argv->bad ? scr_no_memory(err) : rc;
+}
+
 /* With SCR_ENABLE=0 only the launcher is left, and it gets all signals itself. */
 static int run_plain(struct scr_tool *t, const char *launcher, const char *const *args,
                      struct scr_err *err)
@@ -29,10 +48,9 @@ static int run_plain(struct scr_tool *t, const char *launcher, const char *const
     struct scr_strv argv = SCR_STRV_INIT;
     const struct scr_rm here = { .env = &t->env, .cfg = t->cfg };
     char *path = NULL;
-    scr_strv_add(&argv, launcher);
-    scr_strv_add_all(&argv, args);
-    int rc =
-        argv.bad ? scr_no_memory(err) : scr_rm_program(&here, launcher, &path, err);
+    int rc = plain_line(&here, launcher, args, &argv, err);
+    if (rc == SCR_OK)
+        rc = scr_rm_program(&here, launcher, &path, err);
     if (rc == SCR_OK)
         rc = scr_proc_exec(path, scr_strv_argv(&argv), err);
     scr_strv_free(&argv);
@@ -70,6 +88,13 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     return rc == SCR_OK ? SCR_TOOL_STATUS : rc;
 }
 
+/* For the help: they are found among those of the launcher. */
+static const struct scr_opt opts[] = {
+    { "run-cmd", 0, "COMMAND", "what to run, instead of PROGRAM and its arguments" },
+    { "restart-cmd", 0, "COMMAND", "what to run where there is a checkpoint" },
+    { 0 },
+};
+
 const struct scr_cmd scr_cmd_run = {
     .name = "run",
     .usage = "[LAUNCHER] [LAUNCHER OPTION]... PROGRAM [ARGUMENT]...",
@@ -82,12 +107,13 @@ const struct scr_cmd scr_cmd_run = {
         "nodes and no halt condition holds. At the end, what is only in cache is "
         "saved.\n"
         "The exit status is that of the last run.",
+    .opts = opts,
     .notes =
-        "All arguments are handed on. SCR_PREFIX, SCR_RUNS, SCR_MIN_NODES, "
-        "SCR_RUN_SLEEP,\n"
-        "SCR_HALT_SECONDS, SCR_EXCLUDE_NODES and SCR_WATCHDOG are described in\n"
-        "scr_params(5). SIGTERM, SIGINT and SIGUSR1 ask the program to stop after its\n"
-        "next checkpoint; a second one ends it.",
+        "For short -rc and -rs; the name of the checkpoint takes the place of\n"
+        "SCR_CKPT_NAME. All other arguments are handed on. SCR_PREFIX, SCR_RUNS,\n"
+        "SCR_MIN_NODES, SCR_RUN_SLEEP, SCR_HALT_SECONDS, SCR_EXCLUDE_NODES and\n"
+        "SCR_WATCHDOG are described in scr_params(5). SIGTERM, SIGINT and SIGUSR1 ask\n"
+        "the program to stop after its next checkpoint; a second one ends it.",
     .max_operands = -1,
     .raw = 1,
     .run = run,

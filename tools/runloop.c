@@ -163,7 +163,8 @@ static int watch_run(struct runloop *l, pid_t pid, struct scr_err *err)
 static int make_line(struct runloop *l, struct scr_strv *argv, struct scr_strv *env,
                      struct scr_err *err)
 {
-    const struct scr_launch what = { l->args, &l->good, &l->down.nodes, l->need };
+    const struct scr_launch what = { scr_strv_argv(&l->line), &l->good, &l->down.nodes,
+                                     l->need };
     scr_strv_printf(env, "SCR_PREFIX=%s", l->t->prefix.path);
     if (l->end_time > 0)
         scr_strv_printf(env, "SCR_END_TIME=%lld", (long long)l->end_time);
@@ -210,13 +211,35 @@ static int start(struct runloop *l, const struct scr_strv *argv,
     return scr_proc_start(&spec, pid, err);
 }
 
+/* ckpt: name of the checkpoint that there is to go on from; NULL: none. */
+static int set_line(struct runloop *l, const char *ckpt, struct scr_err *err)
+{
+    scr_strv_free(&l->line);
+    scr_commands_line(&l->commands, ckpt, &l->line);
+    return l->line.bad ? scr_no_memory(err) : SCR_OK;
+}
+
+static int choose_line(struct runloop *l, struct scr_err *err)
+{
+    char *ckpt = NULL;
+    int rc = l->commands.again.n == 0
+                 ? SCR_OK
+                 : scr_commands_ckpt(&l->job, &l->good, &ckpt, err);
+    if (rc == SCR_OK)
+        rc = set_line(l, ckpt, err);
+    free(ckpt);
+    return rc;
+}
+
 static int run_once(struct runloop *l, struct scr_err *err)
 {
     struct scr_strv argv = SCR_STRV_INIT, env = SCR_STRV_INIT;
     pid_t pid;
     double begin = scr_now_mono();
     l->runs++;
-    int rc = make_line(l, &argv, &env, err);
+    int rc = choose_line(l, err);
+    if (rc == SCR_OK)
+        rc = make_line(l, &argv, &env, err);
     if (rc == SCR_OK) {
         say_start(l, &argv);
         scr_watch_start(&l->job.prm, &l->watch);
@@ -250,8 +273,8 @@ static int has_nodes(struct runloop *l, int *go, struct scr_err *err)
 {
     const char *from;
     int rc = scr_job_needs(&l->job, &l->t->prefix,
-                           scr_launch_asks_nodes(&l->launcher, l->args), &l->need,
-                           &from, err);
+                           scr_launch_asks_nodes(&l->launcher, scr_strv_argv(&l->line)),
+                           &l->need, &from, err);
     *go = rc == SCR_OK && l->good.n >= l->need && l->good.n > 0;
     if (rc == SCR_OK && !*go)
         SAY(l, SCR_LOG_NOTE, "no run: %zu of %zu nodes are left, %zu are needed (%s)",
@@ -373,8 +396,8 @@ static int find_nodes(struct runloop *l, struct scr_err *err)
 {
     int rc = SCR_OK;
     if (l->job.rm.nodes.n == 0)
-        rc = scr_launch_names_nodes(&l->job.rm, &l->launcher, l->args, &l->job.rm.nodes,
-                                    err);
+        rc = scr_launch_names_nodes(&l->job.rm, &l->launcher, scr_strv_argv(&l->line),
+                                    &l->job.rm.nodes, err);
     if (rc == SCR_OK && l->job.rm.nodes.n == 0)
         rc = scr_fail(
             err, SCR_E_CONFIG, 0,
@@ -383,22 +406,41 @@ static int find_nodes(struct runloop *l, struct scr_err *err)
     return rc;
 }
 
-static int check_program(struct runloop *l, struct scr_err *err)
+static int check_line(struct runloop *l, struct scr_err *err)
 {
     struct scr_strv argv = SCR_STRV_INIT, env = SCR_STRV_INIT;
-    const struct scr_launch what = { l->args, &l->job.rm.nodes, &l->down.nodes, 1 };
+    const struct scr_launch what = { scr_strv_argv(&l->line), &l->job.rm.nodes,
+                                     &l->down.nodes, 1 };
     int rc = scr_launch_line(&l->job.rm, &l->launcher, &what, &argv, &env, err);
     scr_strv_free(&argv);
     scr_strv_free(&env);
     return rc;
 }
 
-static int open_loop(struct runloop *l, const char *launcher, struct scr_err *err)
+/* One to begin with may be missing where there is one to go on with; what its name is
+ * may depend on the checkpoint. */
+static int check_programs(struct runloop *l, struct scr_err *err)
+{
+    int rc = SCR_OK;
+    if (l->commands.again.n > 0 &&
+        strstr(l->commands.again.v[0], SCR_COMMANDS_CKPT) == NULL &&
+        (rc = set_line(l, "", err)) == SCR_OK)
+        rc = check_line(l, err);
+    if (rc == SCR_OK && (rc = set_line(l, NULL, err)) == SCR_OK &&
+        (l->commands.anew.n > 0 || l->commands.again.n == 0))
+        rc = check_line(l, err);
+    return rc;
+}
+
+static int open_loop(struct runloop *l, const char *launcher, const char *const *args,
+                     struct scr_err *err)
 {
     int rc;
     if ((rc = scr_job_open(l->t, NULL, &l->job, err)) != SCR_OK ||
         (rc = scr_launcher_open(&l->job.rm, launcher, &l->launcher, err)) != SCR_OK ||
-        (rc = find_nodes(l, err)) != SCR_OK || (rc = check_program(l, err)) != SCR_OK)
+        (rc = scr_commands_take(&l->launcher, args, &l->commands, err)) != SCR_OK ||
+        (rc = set_line(l, NULL, err)) != SCR_OK ||
+        (rc = find_nodes(l, err)) != SCR_OK || (rc = check_programs(l, err)) != SCR_OK)
         return rc;
     rc = scr_tool_prefix(l->t, l->job.prm.prefix, 1, err);
     if (rc == SCR_OK)
@@ -507,6 +549,8 @@ static void close_loop(struct runloop *l)
     scr_hostlist_free(&l->others);
     scr_downs_free(&l->down);
     scr_hostlist_free(&l->good);
+    scr_commands_free(&l->commands);
+    scr_strv_free(&l->line);
     scr_launcher_close(&l->launcher);
     scr_job_close(&l->job);
 }
@@ -514,12 +558,12 @@ static void close_loop(struct runloop *l)
 int scr_runloop(struct scr_tool *t, const char *launcher, const char *const *args,
                 int *status, struct scr_err *err)
 {
-    struct runloop l = { .t = t, .args = args, .status = -1 };
+    struct runloop l = { .t = t, .status = -1 };
     struct runfile file = RUNFILE_INIT;
     sigset_t set;
     handled(&set);
     sigprocmask(SIG_BLOCK, &set, NULL); /* to be taken one by one */
-    int rc = open_loop(&l, launcher, err);
+    int rc = open_loop(&l, launcher, args, err);
     const struct scr_hostlist *others = l.knows_others ? &l.others : NULL;
     if (rc == SCR_OK && (rc = scr_runfile_open(&l.job, others, &file, err)) == SCR_OK) {
         take_back(&l); /* of one that was killed */

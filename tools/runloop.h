@@ -5,6 +5,7 @@
 #ifndef SCR_TOOL_RUNLOOP_H
 #define SCR_TOOL_RUNLOOP_H
 
+#include "commands.h"
 #include "job.h"
 #include "rm/launch.h"
 #include "watch.h"
@@ -13,7 +14,8 @@ struct runloop {
     struct scr_tool *t;
     struct job job;
     struct scr_launcher launcher;
-    const char *const *args;    /* of the launcher */
+    struct scr_commands commands;
+    struct scr_strv line;       /* what of them this run starts */
     struct scr_downs down;      /* once down, always down */
     struct scr_hostlist good;   /* what is left */
     struct scr_hostlist others; /* job steps that ran before the first run */

@@ -262,6 +262,14 @@ int scr_launch_line(const struct scr_rm *rm, const struct scr_launcher *l,
     return rc == SCR_OK && (argv->bad || env->bad) ? scr_no_memory(err) : rc;
 }
 
+size_t scr_launch_options(const struct scr_launcher *l, const char *const *args)
+{
+    struct scr_launch_walk w = scr_launch_begin(l->ops, args);
+    while (scr_launch_next(&w))
+        ;
+    return w.next;
+}
+
 /* "4", or "2-6" of which the smaller counts. */
 size_t scr_launch_asks_nodes(const struct scr_launcher *l, const char *const *args)
 {

@@ -45,6 +45,8 @@ int scr_launch_line(const struct scr_rm *rm, const struct scr_launcher *l,
                     const struct scr_launch *what, struct scr_strv *argv,
                     struct scr_strv *env, struct scr_err *err);
 
+/* How many of args, from the first, are not of the program: options of the launcher. */
+size_t scr_launch_options(const struct scr_launcher *l, const char *const *args);
 /* Number of nodes that options among args ask for, 0: none does. */
 size_t scr_launch_asks_nodes(const struct scr_launcher *l, const char *const *args);
 /* Nodes that options among args name (a list, or the file that holds it), each once;

@@ -301,6 +301,50 @@ for conf in SCR_EXCLUDE_NODES=n0,n1 "CNTLDIR=$tmp/store BYTES=8000P"; do
 done
 rm -rf store/* ckpt.7
 
+# --- a command to begin with, and one to go on with, as with SCR 3.1 ---
+export SCR_VNODES='n[0-3]' SCR_JOB_ID=job SCR_MIN_NODES=4
+rm -rf store/* ckpt.7 ckpt.9
+again
+echo "cli_cache $tmp/store user1 job 7 XOR 4 4 $tmp" >at.1
+echo "rm -rf store/*; cli_cache $tmp/store user1 job 9 XOR 4 4 $tmp; rm -rf store/vnode.n1" >at.2
+SCR_RUNS=3 run scr_mpirun -n 4 -rc "./job 1  2" -rs "./job 0 4 0 --from=/p/SCR_CKPT_NAME SCR_CKPT_NAME"
+has_status 0
+says "mpirun -n 4 ./job 1 2" "run 1 ended: exit status 1" \
+    "mpirun -n 4 ./job 0 4 0 --from=/p/ckpt.7 ckpt.7" "run 2 ended: exit status 4" \
+    "mpirun -n 4 ./job 0 4 0 --from=/p/ckpt.9 ckpt.9" "run 3 ended: exit status 0"
+# what is in the prefix directory counts in the first run; a program in place of the run command
+rm -rf store/*
+printf '%s\n' '#!/bin/sh' >job_ckpt.9
+chmod +x job_ckpt.9
+for options in "-rs=./job_SCR_CKPT_NAME -n 4 ./job 3" "--restart-cmd= ./job_SCR_CKPT_NAME ./job 3" \
+    "--run-cmd=./job --restart-cmd ./job_SCR_CKPT_NAME -n 4"; do
+    # shellcheck disable=SC2086 # options and their values
+    run scr_run mpirun $options
+    has_status 0
+    says "./job_ckpt.9" "run 1 ended: exit status 0"
+done
+# the options of the program are its own
+again
+run scr_mpirun -n 4 ./job 0 -rc 3 -rs 4
+has_status 0
+says "mpirun -n 4 ./job 0 -rc 3 -rs 4"
+# without SCR nothing is gone on from
+SCR_ENABLE=0 run scr_mpirun -n 4 --run-cmd "./job 5 6" --restart-cmd "./job 5"
+is 6 "job: run 2 in "
+run scr_mpirun -rc
+fails 2 "option -rc needs a command"
+run scr_mpirun -rc= " " ./job
+fails 2 "option -rc needs a command"
+run scr_mpirun -rc ./job ./job
+fails 2 "both a run command and the program ./job are given"
+run scr_mpirun -rs ./job
+fails 2 "no program given to mpirun"
+run scr_mpirun -rc ./job -rs ./no-such-job
+fails 2 "program ./no-such-job: no such executable file"
+export SCR_VNODES='n[1-4]' SCR_MIN_NODES=3
+unset SCR_JOB_ID
+rm -rf store/*
+
 # wrong use
 again
 run scr_mpirun

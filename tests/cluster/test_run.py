@@ -11,15 +11,16 @@ LAUNCH = ("scr_srun", "-N4", "-n4", "./solver")
 
 
 def node_dies(bed):
-    """In a batch script, which runs on n1: the dead node is left out, the spare takes part. Slurm has to
-    find out by itself."""
+    """In a batch script, which runs on n1: the dead node is left out, the spare takes part, and the program is
+    told what it goes on from. Slurm has to find out by itself."""
     job = scenario.Solver(bed, "spare", **SETTINGS)
     job.hold(("compute", 2))
-    run = job.sbatch(5, *LAUNCH)
+    run = job.sbatch(5, *LAUNCH[:-1], "-rc", "./solver", "-rs", "'./solver SCR_CKPT_NAME'")
     last = job.wait_phase("compute", 2)
     node = job.used()[-1]
     bed.crash(node)
     assert run.wait() == 0
+    assert f"./solver heat2d.step.{10 * last}\n" in job.said(), job.said()
     assert job.restarts() == [last], job.phases()
     job.check_result()
     bed.revive(node)

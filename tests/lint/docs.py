@@ -26,7 +26,7 @@ FENCE = re.compile(r"^```[ {.]*(\w*)[^\n]*\n(.*?)^```[ \t]*$", re.M | re.S)
 
 # Names that look like those of the interface and are none: a reason in halt files, whole and where a
 # dump of one breaks it, and a slip that a message is about.
-OTHER_NAMES = {"SCR_FINALIZE_CALLED", "SCR_FINALIZE_CA", "SCR_FLUSHH"}
+OTHER_NAMES = {"SCR_FINALIZE_CALLED", "SCR_FINALIZE_CA", "SCR_FLUSHH", "SCR_CKPT_NAME"}
 
 
 def read(*parts):
