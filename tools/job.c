@@ -141,6 +141,10 @@ int scr_job_halted(const struct job *job, const struct scr_prefix *prefix,
     int rc = scr_prefix_state_read(&job->t->env, prefix, "halt.scr", file, &cause);
     if (rc == SCR_OK)
         rc = scr_halt_get(file, &h, &cause);
+    if (rc == SCR_E_CORRUPT) {
+        scr_log(job->t->env.log, SCR_LOG_WARN, "%s: it holds no condition", cause.text);
+        rc = scr_halt_get(NULL, &h, &cause);
+    }
     if (rc == SCR_OK) {
         if (scr_halt_is_of_another(file, job->prm.job_id))
             h.reason = NULL;
@@ -148,7 +152,5 @@ int scr_job_halted(const struct job *job, const struct scr_prefix *prefix,
         (void)scr_halt_due(&h, (int64_t)time(NULL), why);
     }
     scr_hash_delete(file);
-    if (rc == SCR_OK || rc == SCR_E_CORRUPT)
-        return SCR_OK;
-    return scr_fail(err, rc, 0, "%s", cause.text);
+    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", cause.text);
 }

@@ -180,6 +180,12 @@ run scr_should_exit --runs 0
 is 0 "no runs left"
 SCR_HALT_SECONDS=3600 SCR_END_TIME=$(($(date +%s) + 1800)) run scr_should_exit
 has 0 "halt condition: less than 3600 seconds left"
+echo "garbage of some length" >.scr/halt.scr
+run scr_should_exit
+warns 1 "halt.scr"
+SCR_HALT_SECONDS=3600 SCR_END_TIME=$(($(date +%s) + 1800)) run scr_should_exit
+has 0 "halt condition: less than 3600 seconds left"
+rm .scr/halt.scr
 run scr_should_exit --runs -1
 fails 2 "option --runs"
 run scr_should_exit --prefix a --dir b
