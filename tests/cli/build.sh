@@ -193,6 +193,18 @@ has 0 "added to the index"
 run scr_print .scr/index.scr
 has 0 "CURRENT = ckpt.8"
 
+# --- a list without checksums, and no summary: sizes prove nothing ---
+rm -rf .scr ckpt.*
+cp -R "$SCR_TEST_SOURCE"/tests/golden/prefix/scr3/. .
+chmod -R u+w .scr
+rm .scr/scr.dataset.3/summary.scr
+run scr_index --add 3
+fails 2 "no CRC32 is recorded"
+check "no summary" ! -e .scr/scr.dataset.3/summary.scr
+run scr_index
+has 0 "     3 NO    "
+rm -rf .scr step.*
+
 # --- nothing at all, or not what it says ---
 rm -rf .scr ckpt.*
 mkdir -p .scr/scr.dataset.5

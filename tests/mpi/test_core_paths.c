@@ -271,6 +271,45 @@ MPI_CASE(but_not_one_of_which_a_file_is_another)
     job_free(&job);
 }
 
+/* As other writers leave the list: no CRC32 of the file of rank 2, or of any. */
+static void forget_crcs(struct job *job, int all)
+{
+    struct mpi_test *t = job->t;
+    struct scr_err err = SCR_ERR_INIT;
+    struct scr_rank2file l = { 0 };
+    char part[900];
+    snprintf(part, sizeof part, "%s/.scr/scr.dataset.1/rank2file.0.0", job->prefix);
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0) {
+        CHECK_RC(scr_rank2file_read(&scr_sys_posix, part, &l, &err), SCR_OK, &err);
+        CHECK_INT(l.n, 4);
+        for (size_t i = 0; i < l.n; i++)
+            for (SCR_EACH(struct scr_listed, f, &l.of[i]->files))
+                f->has_crc = !all && l.of[i]->rank != 2;
+        CHECK_RC(scr_rank2file_write(&scr_sys_posix, part, &l, &err), SCR_OK, &err);
+        scr_rank2file_fini(&l);
+    }
+    mpi_test_barrier(job->comm);
+}
+
+/* P25: the sizes are right, which proves nothing. */
+MPI_CASE(nor_one_of_which_a_crc_is_not_recorded)
+{
+    for (int all = 0; all < 2; all++) {
+        struct job job;
+        die_before_summary(t, &job);
+        forget_crcs(&job, all);
+        struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+        CHECK_INT(job_offered(&job, ctx), 0);
+        CHECK_ENTRY(1, 0, 0);
+        CHECK(!job_has(&job, ".scr/scr.dataset.1/summary.scr"));
+        CHECK(all_are(&job, "A", "first"));
+        job_kill(&job, ctx);
+        fclose(job.out);
+        job_free(&job);
+    }
+}
+
 /* 1 if the descriptor is that of <prefix>/<dir>. */
 static int is_dir(int fd, const char *dir)
 {
@@ -1187,6 +1226,7 @@ int main(int argc, char **argv)
             RUN(one_that_fails_later_does_not),
             RUN(a_start_that_finds_nothing_else_takes_one_that_lacks_only_its_record),
             RUN(but_not_one_of_which_a_file_is_another),
+            RUN(nor_one_of_which_a_crc_is_not_recorded),
             RUN(nor_one_whose_directories_cannot_be_synced),
             RUN(an_error_that_may_pass_does_not_lead_to_an_older_one),
             RUN(what_becomes_complete_while_it_is_replaced_is_demoted),
