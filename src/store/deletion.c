@@ -178,6 +178,7 @@ int scr_deletion_begin(const struct scr_env *env, const struct scr_prefix *p, in
     if (rc == SCR_E_FULL && scr_prefix_summary_remove(env, p, id, NULL) == SCR_OK) {
         scr_err_clear(&why);
         rc = scr_prefix_index_update(env, p, edit_mark, &id, &why);
+        rc = rc == SCR_E_FULL ? SCR_OK : rc; /* its files make room for that */
     }
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
 }

@@ -11,8 +11,8 @@
 
 /* Gives up the plan (store/arrival.h), and notes in the index that the dataset is not
  * complete, and being deleted. One that is not listed is success. Where the file system
- * has no room for a new index, the summary goes before: without one a restart passes
- * the dataset over. */
+ * has no room for a new index, the summary goes before, and where that is not enough
+ * the index stays as it is: without a summary a restart passes the dataset over. */
 int scr_deletion_begin(const struct scr_env *env, const struct scr_prefix *p, int id,
                        struct scr_err *err);
 

@@ -211,6 +211,53 @@ MPI_CASE(a_prefix_that_a_killed_flush_filled_has_room_again)
     CHECK(!root || left > 0);
 }
 
+/* To the last byte. */
+static void fill_up(struct job *job)
+{
+    static const char bytes[4096];
+    struct mpi_test *t = job->t;
+    char path[900];
+    snprintf(path, sizeof path, "%s/filler", job->prefix);
+    mpi_test_barrier(job->comm);
+    int fd = job->rank == 0 ? open(path, O_WRONLY | O_CREAT, 0600) : -1;
+    while (fd >= 0 && write(fd, bytes, sizeof bytes) > 0)
+        continue;
+    CHECK(job->rank > 0 || (errno == ENOSPC && close(fd) == 0));
+    mpi_test_barrier(job->comm);
+}
+
+/* An index of two such names of `digits` takes more than its summary frees, or not. */
+static void delete_when_full(struct mpi_test *t, int digits)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    char name[2][SCR_MAX_NAME];
+    for (int i = 0; i < 2; i++)
+        snprintf(name[i], sizeof name[i], "%0*d", digits, i);
+    job_new(t, &job, 4);
+    job.size_of = same_size;
+    if (make_small(&job, "size=2650k")) {
+        struct scr_ctx *ctx =
+            job_start(&job, nodes, "SCR_FLUSH=1", "SCR_CACHE_SIZE=2", NULL);
+        job_checkpoint(&job, ctx, name[0], 1);
+        job_checkpoint(&job, ctx, name[1], 2);
+        fill_up(&job);
+        CHECK_RC(scr_delete_all(ctx, name[0], &err), SCR_OK, &err);
+        CHECK_ENTRY(1, -1, 0);
+        CHECK_ENTRY(2, 1, 1);
+        CHECK(!job_has(&job, "step.1") && !job_has(&job, ".scr/scr.dataset.1"));
+        job_kill(&job, ctx);
+        free_small(&job);
+    }
+    job_free(&job);
+}
+
+MPI_CASE(a_deletion_works_in_a_prefix_that_is_full)
+{
+    delete_when_full(t, 1);
+    delete_when_full(t, 1000);
+}
+
 /* --- flushes that did not wait, and failed (P28) --- */
 
 enum { GOOD = 1, FAILED, LAST = 6 };
@@ -678,6 +725,7 @@ int main(int argc, char **argv)
             RUN(temporary_files_of_a_flush_under_way_and_of_other_paths_stay),
             RUN(a_flush_that_fails_or_ends_leaves_neither_mark_nor_temporary_file),
             RUN(a_prefix_that_a_killed_flush_filled_has_room_again),
+            RUN(a_deletion_works_in_a_prefix_that_is_full),
             RUN(failed_asynchronous_flushes_do_not_fill_the_prefix),
             RUN(the_next_start_goes_on_with_a_flush_that_found_no_room),
             RUN(files_stay_that_an_older_dataset_can_be_made_of),
