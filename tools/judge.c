@@ -171,23 +171,18 @@ static int is_mendable_state(enum scr_candidate_state s)
            s == SCR_CANDIDATE_CORRUPT;
 }
 
-/* What a scavenge left, or a program that died when its files were written, can be more
- * than what the index says. */
+/* What a scavenge left can be more than what the index says. */
 static int hint_at_rebuild(const struct scr_judge *q, struct scr_candidate *c,
                            struct scr_err *err)
 {
     struct scr_scan s;
-    int written = scr_replacing_is_begun(q->env, q->prefix, c->id);
-    int can = written || (scr_scan_open(&s, q->env, q->prefix, c->id, NULL) == SCR_OK &&
-                          scr_scan_can_rebuild(&s, q->with_crc));
-    if (!written)
-        scr_scan_fini(&s);
+    int can = scr_scan_open(&s, q->env, q->prefix, c->id, NULL) == SCR_OK &&
+              scr_scan_can_rebuild(&s, q->with_crc);
+    scr_scan_fini(&s);
     if (!can)
         return SCR_OK;
-    char *more = scr_asprintf("%s; %s: scr_index --prefix %s --add %d", c->why,
-                              written ? "the next start completes it, and so does"
-                                      : "it can be rebuilt",
-                              q->prefix->path, c->id);
+    char *more = scr_asprintf("%s; it can be rebuilt: scr_index --prefix %s --add %d",
+                              c->why, q->prefix->path, c->id);
     free(c->why);
     c->why = more;
     return more ? SCR_OK : scr_no_memory(err);
@@ -204,6 +199,23 @@ static int read_summary(const struct scr_judge *q, struct scr_candidate *c,
     return scr_prefix_summary_read(q->env, q->prefix, c->id, complete, dset, err);
 }
 
+/* Whether it has the record of names that are missing may not have been told. */
+static int read_records(const struct scr_judge *q, struct scr_candidate *c,
+                        int *complete, scr_hash *dset, struct scr_rank2file *list,
+                        struct scr_err *err)
+{
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = c->unplaced
+                 ? scr_replacing_read(q->env, q->prefix, c->id, dset, list, &why)
+                 : SCR_E_NOENT;
+    *complete = c->unplaced = rc != SCR_E_NOENT;
+    if (c->unplaced)
+        return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+    rc = read_summary(q, c, complete, dset, err);
+    return rc == SCR_OK ? scr_prefix_rank2file_read(q->env, q->prefix, c->id, list, err)
+                        : rc;
+}
+
 /* Summary, list of files, files. */
 static int judge_record(const struct scr_judge *q, struct scr_candidate *c,
                         struct scr_err *err)
@@ -212,13 +224,11 @@ static int judge_record(const struct scr_judge *q, struct scr_candidate *c,
     int complete = 0;
     struct scr_rank2file list = { 0 };
     scr_hash *dset = scr_hash_new();
-    int rc = read_summary(q, c, &complete, dset, &why);
-    if (rc == SCR_OK && c->name == NULL)
+    int rc = read_records(q, c, &complete, dset, &list, &why);
+    if (c->name == NULL)
         c->name = scr_strdup(scr_hash_get_val(dset, "NAME"));
     if (rc == SCR_OK && !complete)
         find(c, SCR_CANDIDATE_CORRUPT, "its summary says that it is incomplete");
-    if (rc == SCR_OK)
-        rc = scr_prefix_rank2file_read(q->env, q->prefix, c->id, &list, &why);
     c->ranks = list.ranks;
     if (rc != SCR_OK && rc != SCR_E_NOMEM)
         find(c, state_of(rc), "%s", why.text);
@@ -245,6 +255,7 @@ static int judge_entry(const struct scr_judge *q, const struct scr_index *index,
     if (e.failed)
         find(c, SCR_CANDIDATE_FAILED, "a restart could not read it at %s",
              *e.failed != '\0' ? e.failed : "an unknown time");
+    c->unplaced = e.complete && scr_replacing_is_begun(q->env, q->prefix, id);
     if (!e.complete)
         find(c, SCR_CANDIDATE_INCOMPLETE, "the index says that it is incomplete");
     if (!e.dset.is_ckpt)
@@ -588,13 +599,18 @@ static int tell_ranks(const struct scr_judge *q, struct scr_candidate *c)
 }
 
 /* A restart begins by entering it. */
-static int tell_arrived(const struct scr_judge *q, struct scr_candidate *c)
+static int tell_entry(const struct scr_judge *q, struct scr_candidate *c)
 {
-    if (!c->arrived)
+    if (!c->arrived && !c->unplaced)
         return 1;
-    char *more = scr_asprintf("%s; copied, not in the index yet: scr_index --prefix %s "
-                              "--adopt",
-                              c->why, q->prefix->path);
+    char *more =
+        c->arrived
+            ? scr_asprintf("%s; copied, not in the index yet: scr_index --prefix %s "
+                           "--adopt",
+                           c->why, q->prefix->path)
+            : scr_asprintf("%s; some of its files lack their names, which the next "
+                           "start gives them, or: scr_index --prefix %s --add %d",
+                           c->why, q->prefix->path, c->id);
     free(c->why);
     c->why = more;
     return more != NULL;
@@ -611,7 +627,7 @@ static int finish(const struct scr_judge *q, struct scr_judgement *j,
         taken->taken = 1;
     for (size_t i = 0; i < j->n; i++) {
         explain(q, j, &j->c[i]);
-        if (!tell_ranks(q, &j->c[i]) || !tell_arrived(q, &j->c[i]))
+        if (!tell_ranks(q, &j->c[i]) || !tell_entry(q, &j->c[i]))
             return scr_no_memory(err);
     }
     return SCR_OK;
@@ -624,6 +640,8 @@ int scr_judge(const struct scr_judge *q, struct scr_judgement *out, struct scr_e
     int arrived, rc = scr_prefix_index_look(q->env, q->prefix, &index, err);
     if (rc == SCR_OK)
         rc = scr_arrivals_look(q->env, q->prefix, &index, NULL, &arrived, err);
+    if (rc == SCR_OK)
+        rc = scr_replacings_look(q->env, q->prefix, &index, err);
     if (rc == SCR_OK)
         rc = judge_cache(q, out, err);
     if (rc == SCR_OK)

@@ -145,16 +145,15 @@ static int place_file(struct scr_move *m, const struct scr_listed *f,
 }
 
 /* Complete datasets of which a file is about to be replaced are complete no more. */
-static int demote_others(const struct scr_move *m, int *ids, size_t n,
+static int demote_others(const struct scr_move *m, const struct scr_ids *others,
                          struct scr_err *err)
 {
-    const struct scr_ids others = { .id = ids, .n = n };
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < others->n; i++)
         scr_log(m->env->log, SCR_LOG_NOTE,
                 "dataset %d is no longer complete: dataset %d has files of the same "
                 "names",
-                ids[i], m->id);
-    return scr_demote(m->env, m->p, &others, err);
+                others->id[i], m->id);
+    return scr_demote(m->env, m->p, others, err);
 }
 
 /* Whose it is only a newer version can tell (invariant P16). What has left the stage is
@@ -174,12 +173,12 @@ static int check_free(struct scr_move *m, const struct scr_listed *f,
                     m->id, placed, m->newer);
 }
 
-/* Complete datasets that list one of the paths; malloc'd. */
+/* Complete datasets that list one of the paths. */
 static int find_others(struct scr_move *m, const struct scr_rank2file *files,
-                       const struct scr_table *paths, int **ids, size_t *n,
+                       const struct scr_table *paths, struct scr_ids *others,
                        struct scr_err *err)
 {
-    int rc = scr_paths_shared(m->env, m->p, m->id, paths, ids, n, &m->newer, err);
+    int rc = scr_paths_shared(m->env, m->p, NULL, m->id, paths, others, &m->newer, err);
     return rc == SCR_OK && m->newer > 0 ? each_file(m, files, check_free, err) : rc;
 }
 
@@ -215,8 +214,7 @@ static int place(struct scr_move *m, const scr_hash *dset,
                  const struct scr_rank2file *files, struct scr_err *err)
 {
     struct scr_table paths = SCR_TABLE_OF(struct scr_item);
-    int *others = NULL;
-    size_t n = 0;
+    struct scr_ids others = { 0 };
     for (size_t i = 0; i < files->n; i++)
         for (SCR_EACH(struct scr_listed, f, &files->of[i]->files))
             scr_table_add(&paths, f->item.name);
@@ -224,13 +222,13 @@ static int place(struct scr_move *m, const scr_hash *dset,
     if (rc == SCR_OK && (rc = check_newest(m, &paths, err)) == SCR_OK &&
         (rc = each_file(m, files, check_file, err)) == SCR_OK &&
         (rc = give_up_others(m, &paths, err)) == SCR_OK &&
-        (rc = find_others(m, files, &paths, &others, &n, err)) == SCR_OK &&
+        (rc = find_others(m, files, &paths, &others, err)) == SCR_OK &&
         (rc = scr_prefix_record_write(m->env, m->p, m->id, MARKER, dset, err)) ==
             SCR_OK &&
-        (rc = demote_others(m, others, n, err)) == SCR_OK &&
+        (rc = demote_others(m, &others, err)) == SCR_OK &&
         (rc = each_file(m, files, place_file, err)) == SCR_OK)
         rc = scr_move_sync(m, err);
-    free(others);
+    scr_ids_fini(&others);
     scr_table_fini(&paths);
     return rc;
 }

@@ -2,11 +2,8 @@
 /* Datasets of which a file is about to be replaced. */
 #include "store/demote.h"
 
-static int edit_demote(struct scr_index *index, void *arg, int *changed,
-                       struct scr_err *err)
+void scr_demote_in(struct scr_index *index, const struct scr_ids *ids, int *changed)
 {
-    const struct scr_ids *ids = arg;
-    (void)err;
     for (size_t i = 0; i < ids->n; i++) {
         int id = ids->id[i];
         if (!scr_index_is_complete(index, id))
@@ -16,6 +13,13 @@ static int edit_demote(struct scr_index *index, void *arg, int *changed,
         scr_index_mark_incomplete(index, id);
         *changed = 1;
     }
+}
+
+static int edit_demote(struct scr_index *index, void *arg, int *changed,
+                       struct scr_err *err)
+{
+    (void)err;
+    scr_demote_in(index, arg, changed);
     return SCR_OK;
 }
 

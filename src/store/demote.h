@@ -13,4 +13,7 @@
 int scr_demote(const struct scr_env *env, const struct scr_prefix *p,
                const struct scr_ids *ids, struct scr_err *err);
 
+/* The same in an index, for who only looks. *changed: 1 if one was complete. */
+void scr_demote_in(struct scr_index *index, const struct scr_ids *ids, int *changed);
+
 #endif

@@ -125,29 +125,31 @@ static int lists_one(const struct scr_env *env, const struct scr_prefix *p, int 
     return rc;
 }
 
-int scr_paths_shared(const struct scr_env *env, const struct scr_prefix *p, int id,
-                     const struct scr_table *paths, int **ids, size_t *n, int *newer,
+int scr_paths_shared(const struct scr_env *env, const struct scr_prefix *p,
+                     const struct scr_index *index, int id,
+                     const struct scr_table *paths, struct scr_ids *shared, int *newer,
                      struct scr_err *err)
 {
-    struct scr_index index;
-    size_t all = 0;
-    int rc = scr_prefix_index_read(env, p, &index, err);
-    *ids = NULL;
-    *n = 0;
+    struct scr_index read = SCR_INDEX_INIT;
+    int *ids = NULL;
+    size_t n = 0;
+    int rc = index ? SCR_OK : scr_prefix_index_read(env, p, &read, err);
+    index = index ? index : &read;
     *newer = 0;
     if (rc == SCR_OK)
-        rc = scr_paths_claimed(env, p, &index, id, ids, &all, err);
-    for (size_t i = 0; i < all && rc == SCR_OK; i++) {
+        rc = scr_paths_claimed(env, p, index, id, &ids, &n, err);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++) {
         struct scr_err why = SCR_ERR_INIT;
-        int common = 0, one = lists_one(env, p, (*ids)[i], paths, &common, &why);
+        int common = 0, one = lists_one(env, p, ids[i], paths, &common, &why);
         if (one == SCR_E_NOMEM || one == SCR_E_IO)
             rc = scr_fail(err, one, 0, "%s", why.text);
-        if (one == SCR_E_VERSION && scr_index_is_complete(&index, (*ids)[i]))
-            *newer = (*ids)[i];
+        if (one == SCR_E_VERSION && scr_index_is_complete(index, ids[i]))
+            *newer = ids[i];
         if (common)
-            (*ids)[(*n)++] = (*ids)[i];
+            rc = scr_ids_add(shared, ids[i], err);
     }
-    scr_index_fini(&index);
+    free(ids);
+    scr_index_fini(&read);
     return rc;
 }
 

@@ -6,6 +6,7 @@
 #ifndef SCR_STORE_PATHS_H
 #define SCR_STORE_PATHS_H
 
+#include "base/ids.h"
 #include "store/prefix.h"
 
 /* Adds those of the files that the rank2file of dataset id lists, as they are stored:
@@ -29,11 +30,13 @@ int scr_paths_claimed(const struct scr_env *env, const struct scr_prefix *p,
 /* 1 if the index calls dataset id complete, or cannot be read. */
 int scr_paths_is_complete(const struct scr_env *env, const struct scr_prefix *p,
                           int id);
-/* Those of scr_paths_claimed that list one of the paths. One whose list is gone or
- * damaged lists none: it cannot be restored. *newer: a complete one whose list only a
- * newer version can read, so that it may list any; 0: none. */
-int scr_paths_shared(const struct scr_env *env, const struct scr_prefix *p, int id,
-                     const struct scr_table *paths, int **ids, size_t *n, int *newer,
+/* Adds to shared those of scr_paths_claimed that list one of the paths. One whose list
+ * is gone or damaged lists none: it cannot be restored. *newer: a complete one whose
+ * list only a newer version can read, so that it may list any; 0: none. index: as it
+ * was read just before; NULL: it is read here. */
+int scr_paths_shared(const struct scr_env *env, const struct scr_prefix *p,
+                     const struct scr_index *index, int id,
+                     const struct scr_table *paths, struct scr_ids *shared, int *newer,
                      struct scr_err *err);
 /* Gives up the plans of the others that are pending (store/arrival.h) and list one of
  * the paths, or whose list cannot be used, so that it may name any: whoever copies one

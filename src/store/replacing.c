@@ -4,12 +4,14 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "store/demote.h"
+#include "store/flushing.h"
 #include "store/paths.h"
 #include "store/replaced.h"
 
@@ -155,15 +157,13 @@ static int add_paths(const struct replacing *r, int id, struct scr_table *paths,
 
 /* A file that a newer dataset wrote to one of the paths, complete or not, may have the
  * size of the file of this one. */
-static int check_newest(const struct replacing *r, struct scr_err *err)
+static int check_newest(const struct replacing *r, const struct scr_index *index,
+                        struct scr_err *err)
 {
     int *ids = NULL;
     size_t n = 0;
-    struct scr_index index = SCR_INDEX_INIT;
     struct scr_table theirs = SCR_TABLE_OF(struct scr_item);
-    int rc = scr_prefix_index_read(r->env, r->p, &index, err);
-    if (rc == SCR_OK && scr_index_ids(&index, &ids, &n) != SCR_OK)
-        rc = scr_no_memory(err);
+    int rc = scr_index_ids(index, &ids, &n) == SCR_OK ? SCR_OK : scr_no_memory(err);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
         if (ids[i] > r->id)
             rc = add_paths(r, ids[i], &theirs, err);
@@ -174,27 +174,41 @@ static int check_newest(const struct replacing *r, struct scr_err *err)
                           e->name);
     free(ids);
     scr_table_fini(&theirs);
-    scr_index_fini(&index);
     return rc;
+}
+
+/* Whether it can be completed. */
+static int check(struct replacing *r, const struct scr_index *index,
+                 struct scr_err *err)
+{
+    int rc = open_replacing(r, err);
+    if (rc == SCR_OK)
+        rc = check_newest(r, index, err);
+    return rc == SCR_OK ? each_file(r, check_file, err) : rc;
+}
+
+/* Those whose files it replaces; index: NULL: as it is on disk. */
+static int find_older(const struct replacing *r, const struct scr_index *index,
+                      struct scr_ids *older, struct scr_err *err)
+{
+    int newer = 0;
+    int rc =
+        scr_paths_shared(r->env, r->p, index, r->id, &r->paths, older, &newer, err);
+    return rc == SCR_OK && newer > 0
+               ? scr_fail(err, SCR_E_VERSION, 0,
+                          "dataset %d: its files may replace those of dataset %d, "
+                          "whose list is of a newer version of SCR",
+                          r->id, newer)
+               : rc;
 }
 
 static int demote_older(const struct replacing *r, struct scr_err *err)
 {
-    int *ids = NULL, newer = 0;
-    size_t n = 0;
     struct scr_ids older = { 0 };
-    int rc = scr_paths_shared(r->env, r->p, r->id, &r->paths, &ids, &n, &newer, err);
-    if (rc == SCR_OK && newer > 0)
-        rc = scr_fail(err, SCR_E_VERSION, 0,
-                      "dataset %d: its files may replace those of dataset %d, whose "
-                      "list is of a newer version of SCR",
-                      r->id, newer);
-    for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        rc = scr_ids_add(&older, ids[i], err);
+    int rc = find_older(r, NULL, &older, err);
     if (rc == SCR_OK)
         rc = scr_demote(r->env, r->p, &older, err);
     scr_ids_fini(&older);
-    free(ids);
     return rc;
 }
 
@@ -220,20 +234,33 @@ static int record(const struct replacing *r, struct scr_err *err)
     return rc;
 }
 
+static struct replacing start(const struct scr_env *env, const struct scr_prefix *p,
+                              int id)
+{
+    return (struct replacing){ .env = env,
+                               .p = p,
+                               .id = id,
+                               .paths = SCR_TABLE_OF(struct scr_item),
+                               .parts = SCR_TABLE_OF(struct scr_item) };
+}
+
+static void end(struct replacing *r)
+{
+    scr_hash_delete(r->dset);
+    scr_rank2file_fini(&r->list);
+    scr_table_fini(&r->paths);
+    scr_table_fini(&r->parts);
+}
+
 int scr_replacing_finish(const struct scr_env *env, const struct scr_prefix *p, int id,
                          uint64_t *files, struct scr_err *err)
 {
-    struct replacing r = { .env = env,
-                           .p = p,
-                           .id = id,
-                           .paths = SCR_TABLE_OF(struct scr_item),
-                           .parts = SCR_TABLE_OF(struct scr_item) };
+    struct replacing r = start(env, p, id);
+    struct scr_index index = SCR_INDEX_INIT;
     size_t given_up = 0;
-    int rc = open_replacing(&r, err);
+    int rc = scr_prefix_index_read(env, p, &index, err);
     if (rc == SCR_OK)
-        rc = check_newest(&r, err);
-    if (rc == SCR_OK)
-        rc = each_file(&r, check_file, err);
+        rc = check(&r, &index, err);
     if (rc == SCR_OK)
         rc = scr_paths_give_up(env, p, id, &r.paths, &given_up, err);
     if (rc == SCR_OK)
@@ -250,9 +277,87 @@ int scr_replacing_finish(const struct scr_env *env, const struct scr_prefix *p, 
         scr_replaced_remove(env, p, id);
     }
     *files = r.paths.n;
-    scr_hash_delete(r.dset);
-    scr_rank2file_fini(&r.list);
-    scr_table_fini(&r.paths);
-    scr_table_fini(&r.parts);
+    end(&r);
+    scr_index_fini(&index);
+    return rc;
+}
+
+/* --- looking --- */
+
+static int enter(struct scr_index *index, const struct scr_ids *older,
+                 const scr_hash *dset)
+{
+    int changed;
+    scr_demote_in(index, older, &changed);
+    return scr_index_arrive(index, dset, time(NULL));
+}
+
+/* What cannot be completed stays as it is. */
+static int look_at(struct replacing *r, struct scr_index *index, struct scr_err *err)
+{
+    struct scr_ids older = { 0 };
+    struct scr_index_entry e;
+    int doomed = scr_index_get(index, r->id, &e, NULL) == SCR_OK && e.doomed;
+    int rc = check(r, index, NULL);
+    if (rc == SCR_OK)
+        rc = find_older(r, index, &older, NULL);
+    if (rc == SCR_OK && !doomed)
+        rc = enter(index, &older, r->dset);
+    scr_ids_fini(&older);
+    return rc == SCR_E_NOMEM ? scr_no_memory(err) : SCR_OK;
+}
+
+int scr_replacings_look(const struct scr_env *env, const struct scr_prefix *p,
+                        struct scr_index *index, struct scr_err *err)
+{
+    int *ids = NULL;
+    size_t n = 0;
+    int rc = scr_prefix_unfinished_ids(env, p, index, &ids, &n, err);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++) {
+        struct replacing r = start(env, p, ids[i]);
+        if (scr_replacing_is_begun(env, p, ids[i]) &&
+            !scr_flushing_is_held(env, p, ids[i]))
+            rc = look_at(&r, index, err);
+        end(&r);
+    }
+    free(ids);
+    return rc;
+}
+
+/* A file with the path that it has now. */
+static int add_now(const struct replacing *r, const struct scr_listed *f, int rank,
+                   struct scr_rank2file *list, struct scr_err *err)
+{
+    struct scr_listed now = *f;
+    struct scr_rank_files *of = scr_rank2file_add_rank(list, rank);
+    char *waits = scr_replacing_path(r->p, r->id, f->item.name);
+    if (of == NULL || waits == NULL) {
+        free(waits);
+        return scr_no_memory(err);
+    }
+    if (scr_file_is_there(r->env->sys, waits))
+        now.item.name = waits + strlen(r->p->path) + 1;
+    int ok = scr_listed_copy(&of->files, &now) != NULL;
+    free(waits);
+    return ok ? SCR_OK : scr_no_memory(err);
+}
+
+int scr_replacing_read(const struct scr_env *env, const struct scr_prefix *p, int id,
+                       scr_hash *dset, struct scr_rank2file *list, struct scr_err *err)
+{
+    struct replacing r = start(env, p, id);
+    int rc = open_replacing(&r, err);
+    scr_rank2file_init(list, r.list.ranks);
+    for (size_t i = 0; i < r.list.n && rc == SCR_OK; i++) {
+        int rank = r.list.of[i]->rank;
+        if (scr_rank2file_add_rank(list, rank) == NULL)
+            rc = scr_no_memory(err);
+        for (SCR_EACH(const struct scr_listed, f, &r.list.of[i]->files))
+            if (rc == SCR_OK)
+                rc = add_now(&r, f, rank, list, err);
+    }
+    if (rc == SCR_OK && scr_hash_merge(dset, r.dset) != SCR_OK)
+        rc = scr_no_memory(err);
+    end(&r);
     return rc;
 }

@@ -41,4 +41,13 @@ int scr_replacing_end(const struct scr_env *env, const struct scr_prefix *p, int
 int scr_replacing_finish(const struct scr_env *env, const struct scr_prefix *p, int id,
                          uint64_t *files, struct scr_err *err);
 
+/* For those who only look: nothing is locked or written. Enters into the index what it
+ * says when the next start has completed what it can. */
+int scr_replacings_look(const struct scr_env *env, const struct scr_prefix *p,
+                        struct scr_index *index, struct scr_err *err);
+/* What the summary of such a dataset will say, into dset, an empty hash, and its files
+ * with the paths where they are now, into list, an empty one. */
+int scr_replacing_read(const struct scr_env *env, const struct scr_prefix *p, int id,
+                       scr_hash *dset, struct scr_rank2file *list, struct scr_err *err);
+
 #endif

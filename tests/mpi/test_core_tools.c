@@ -5,6 +5,7 @@
 #include "helper_job.h"
 #include "helper_prefix.h"
 
+#include <errno.h>
 #include <stdarg.h>
 
 #include "base/proc.h"
@@ -34,7 +35,8 @@ static int tool(struct job *job, const char *setting, char *out, size_t size, ..
     if (job->rank == 0)
         scr_proc_run(&spec, 300, &text, &status, NULL);
     snprintf(out, size, "%s", text ? text : "");
-    out[strcspn(out, "\n")] = '\0';
+    size_t n = strlen(out);
+    out[n > 0 && out[n - 1] == '\n' ? n - 1 : n] = '\0';
     free(text);
     free(prefix);
     free(cntl);
@@ -208,6 +210,59 @@ MPI_CASE(the_command_says_what_a_restart_does)
     job_free(&job);
 }
 
+static void check_told(struct job *job)
+{
+    struct mpi_test *t = job->t;
+    char out[4096];
+    CHECK_INT(tool(job, NULL, out, sizeof out, "why", NULL), 0);
+    CHECK(job->rank > 0 || strstr(out, "some of its files lack their names") != NULL);
+}
+
+/* The job dies at rename n of the files of "c3", which bypasses the cache and replaces
+ * those of "c1"; then a byte of those that still lack their names is another. *waits:
+ * how often some did. 0: it made no such call. */
+static int answer_after_death(struct mpi_test *t, long n, int damaged, int *waits)
+{
+    static const char bypass[] = "SCR_CACHE_BYPASS=1";
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    job.out = fopen("/dev/null", "w");
+    job.size_of = size_of;
+    job.sys = &test_fault_sys;
+    struct scr_ctx *ctx = job_start(&job, nodes, bypass, NULL);
+    job_checkpoint(&job, ctx, "c1", 1);
+    job_checkpoint(&job, ctx, "c2", 2);
+    job_arm(&job, -1, TEST_RENAMEAT, n, EIO, TEST_FOREVER);
+    (void)job_write(&job, ctx, "c3", 1, SCR_IS_CKPT, &err);
+    job_kill(&job, ctx);
+    int fired = job_disarm(&job);
+    job.sys = NULL;
+    int wait = job_has(&job, ".scr/scr.dataset.3/replacing.scr");
+    *waits += wait;
+    if (wait)
+        check_told(&job);
+    if (damaged)
+        damage(&job, "/" SCR_PART_DIR "3/file0.2");
+    same_answer(t, &job, "names are missing", bypass);
+    if (!mpi_test_good(t) && job.rank == 0)
+        fprintf(stderr, "died at rename %ld, damaged: %d\n", n, damaged);
+    fclose(job.out);
+    job_free(&job);
+    return fired;
+}
+
+MPI_CASE(it_knows_what_a_start_gives_the_names_that_are_missing)
+{
+    for (int damaged = 0; damaged < 2; damaged++) {
+        int waits = 0;
+        for (long n = 0; mpi_test_good(t); n++)
+            if (!answer_after_death(t, n, damaged, &waits))
+                break;
+        CHECK(waits > 1);
+    }
+}
+
 /* The filemaps of a store that all nodes share outlive the nodes, and who looks for a
  * restart finds them where the restart does (invariant C6). */
 MPI_CASE(the_command_sees_a_cache_that_all_nodes_share)
@@ -291,10 +346,12 @@ MPI_CASE(nothing_is_saved_beside_a_run)
 
 int main(int argc, char **argv)
 {
-    return mpi_test_main(argc, argv,
-                         MPI_CASES(RUN(a_job_restarts_from_files_written_without_it),
-                                   RUN(the_command_says_what_a_restart_does),
-                                   RUN(the_command_sees_a_cache_that_all_nodes_share),
-                                   RUN(verify_reads_and_mends_the_cache_of_a_job),
-                                   RUN(nothing_is_saved_beside_a_run)));
+    return mpi_test_main(
+        argc, argv,
+        MPI_CASES(RUN(a_job_restarts_from_files_written_without_it),
+                  RUN(the_command_says_what_a_restart_does),
+                  RUN(it_knows_what_a_start_gives_the_names_that_are_missing),
+                  RUN(the_command_sees_a_cache_that_all_nodes_share),
+                  RUN(verify_reads_and_mends_the_cache_of_a_job),
+                  RUN(nothing_is_saved_beside_a_run)));
 }

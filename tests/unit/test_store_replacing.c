@@ -4,6 +4,7 @@
 #include "helper_lists.h"
 #include "helper_store.h"
 
+#include "store/flushing.h"
 #include "store/paths.h"
 #include "store/replacing.h"
 
@@ -134,6 +135,56 @@ static void what_cannot_be_completed_changes_nothing(void **state)
     test_store_close(&t);
 }
 
+/* Nothing is written. */
+static void look(struct test_store *t, int want_new)
+{
+    struct scr_index index;
+    assert_int_equal(scr_prefix_index_look(&t->env, &t->p, &index, &t->err), SCR_OK);
+    assert_int_equal(scr_replacings_look(&t->env, &t->p, &index, &t->err), SCR_OK);
+    assert_int_equal(scr_index_is_complete(&index, NEW), want_new);
+    assert_int_equal(scr_index_is_complete(&index, OLD), !want_new);
+    assert_int_equal(index.current_id == NEW, want_new);
+    scr_index_fini(&index);
+    assert_false(scr_paths_is_complete(&t->env, &t->p, NEW));
+    assert_true(scr_paths_is_complete(&t->env, &t->p, OLD));
+}
+
+static void who_looks_is_told_what_a_start_will_do(void **state)
+{
+    (void)state;
+    struct test_store t;
+    struct scr_flushing mark;
+    arrange(&t);
+    look(&t, 1);
+    assert_int_equal(scr_flushing_begin(&t.env, &t.p, NEW, &mark, &t.err), SCR_OK);
+    look(&t, 0); /* its job lives */
+    scr_flushing_end(&t.env, &t.p, &mark);
+    assert_int_equal(truncate(test_path("prefix/A/y"), 1), 0);
+    assert_int_equal(unlink(test_path("prefix/A/" SCR_PART_DIR "2/y")), 0);
+    look(&t, 0);
+    test_store_close(&t);
+}
+
+static void the_files_are_listed_where_they_are(void **state)
+{
+    (void)state;
+    struct test_store t;
+    struct scr_rank2file list;
+    scr_hash *dset = scr_hash_new();
+    arrange(&t);
+    assert_int_equal(scr_replacing_read(&t.env, &t.p, NEW, dset, &list, &t.err),
+                     SCR_OK);
+    assert_string_equal(scr_hash_get_val(dset, "NAME"), "ckpt.2");
+    assert_int_equal(list.ranks, 1);
+    assert_int_equal(scr_rank2file_num_files(&list), 2);
+    assert_non_null(scr_table_find(&list.of[0]->files, "A/x"));
+    assert_non_null(scr_table_find(&list.of[0]->files, "A/" SCR_PART_DIR "2/y"));
+    assert_int_equal(scr_rank2file_bytes(&list), 2 * SIZE);
+    scr_rank2file_fini(&list);
+    scr_hash_delete(dset);
+    test_store_close(&t);
+}
+
 static void it_is_repeated_after_any_call_that_fails(void **state)
 {
     (void)state;
@@ -168,6 +219,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_rest_gets_its_names),
         cmocka_unit_test(what_cannot_be_completed_changes_nothing),
+        cmocka_unit_test(who_looks_is_told_what_a_start_will_do),
+        cmocka_unit_test(the_files_are_listed_where_they_are),
         cmocka_unit_test(it_is_repeated_after_any_call_that_fails),
         cmocka_unit_test(directories_beside_files_are_scrs_own),
     };
