@@ -10,6 +10,7 @@ TEST_WORLD=<n> one world of it, with all that its runs print.
 usage: random_runs.py MPIRUN PROGRAM SCR RUNS
 """
 import concurrent.futures
+import dataclasses
 import os
 import random
 import shutil
@@ -33,6 +34,22 @@ class Wrong(Exception):
     pass
 
 
+@dataclasses.dataclass
+class Plan:
+    """Of a run: events, and which faults there are: at the start, in cache, on the prefix."""
+    case: Case
+    serial: int
+    setup: Setup
+    style: str
+    more: dict
+    events: list
+    faults: set
+
+    def __str__(self):
+        return (f"case {self.case.number} in {self.setup.job} on {','.join(self.setup.spread)}: "
+                f"{' '.join(self.events)}")
+
+
 class World:
     def __init__(self, mpirun, program, scr, seed, number):
         self.mpirun, self.program, self.scr = mpirun, program, scr
@@ -40,7 +57,7 @@ class World:
         self.loud = "TEST_WORLD" in os.environ
         self.dir = tempfile.mkdtemp(prefix="scr-random.", dir=WHERE)
         self.tag = os.path.basename(self.dir)
-        self.history, self.said, self.spares = [], "", 0
+        self.history, self.said, self.spares = [], {}, 0
         self.away = None  # a node, and the spare in its place
         self.draw()
 
@@ -97,7 +114,7 @@ class World:
             self.fail(*wrong)
 
     def fail(self, *texts):
-        raise Wrong("\n".join([*self.history, *(f"WRONG: {text}" for text in texts), self.said]))
+        raise Wrong("\n".join([*self.history, *(f"WRONG: {text}" for text in texts), *self.said.values()]))
 
     # --- processes ---
 
@@ -130,9 +147,9 @@ class World:
                     pass
             time.sleep(0.01)
 
-    def call(self, command, environment, cwd):
+    def call(self, command, environment, cwd, log="said"):
         """Its status; what it said is kept for a failure."""
-        with open(self.path("said"), "w+", errors="replace") as said:
+        with open(self.path(log), "w+", errors="replace") as said:
             process = subprocess.Popen(command, env=environment, cwd=cwd, stdin=subprocess.DEVNULL,
                                        stdout=said, stderr=said)
             try:
@@ -143,9 +160,9 @@ class World:
                 process.wait()
             said.seek(0)
             text = said.read()
-        self.said = "".join(f"    {line}\n" for line in text.splitlines()[-25:])
+        self.said[log] = "".join(f"    {line}\n" for line in text.splitlines()[-25:])
         if self.loud:
-            print(self.said, end="", flush=True)
+            print(self.said[log], end="", flush=True)
         if status == "hung":
             self.fail(f"{' '.join(command)} did not end")
         return status
@@ -164,7 +181,7 @@ class World:
         return Setup(job=f"job{self.rng.choice([1, 1, 1, 2])}", spread=tuple(nodes), **setup)
 
     def draw_events(self, case, ranks):
-        """A plan: events, and which faults there are: at the start, in cache, on the prefix."""
+        """And which faults there are."""
         rng = self.rng
         events, faults = [], set()
         fault_at = rng.choice(["start", "output", "output", "none", "none", "none", "none"])
@@ -211,28 +228,60 @@ class World:
             step.insert(0, self.draw_death(ranks, 60))
         return step
 
-    def run(self, serial):
-        case = self.rng.choice([self.cases[0], self.cases[0], self.cases[1]])
+    def plan(self, case, serial):
         setup = self.draw_setup(case)
         _, style, more = self.styles[case.number]
-        journal = self.path(f"journal{serial}")
         events, faults = self.draw_events(case, len(setup.spread))
         if self.rng.random() < 0.1:
             self.command(case, setup, more, "halt", "--checkpoints", "1")
-        self.tell(f"run {serial}: case {case.number} in {setup.job} on {','.join(setup.spread)}: {' '.join(events)}")
-        status = self.call([self.mpirun, "-n", str(len(setup.spread)), self.program, journal, str(case.number),
-                            str(serial * 1000), style, *events], self.environment(setup, case, more), case.prefix)
-        lines = []
+        return Plan(case, serial, setup, style, more, events, faults)
+
+    def launch(self, plan):
+        """Its status; the launchers of runs at one time have a directory each for their sessions."""
+        setup, case, own = plan.setup, plan.case, self.path(f"launch{plan.case.number}")
+        os.makedirs(own, exist_ok=True)
+        return self.call([self.mpirun, "-n", str(len(setup.spread)), self.program, self.journal(plan),
+                          str(case.number), str(plan.serial * 1000), plan.style, *plan.events],
+                         dict(self.environment(setup, case, plan.more), TMPDIR=own), case.prefix,
+                         f"said{case.number}")
+
+    def journal(self, plan):
+        return self.path(f"journal{plan.serial}")
+
+    def run(self, plans):
+        """One, or two at one time, of a case each."""
+        for plan in plans:
+            self.tell(f"run {plan.serial}{' beside the next' if plan is not plans[-1] else ''}: {plan}")
+        self.said = {}
+        with concurrent.futures.ThreadPoolExecutor(len(plans)) as pool:
+            statuses = list(pool.map(self.launch, plans))
+        self.doubt(plans)
+        for plan, status in zip(plans, statuses):
+            self.judge(plan, status)
+        self.doubt(plans)
+        for plan, status in zip(plans, statuses):
+            self.end_run(plan, status)
+
+    def doubt(self, plans):
+        """What another prefix directory has in a cache may leave when that is full."""
+        for plan in plans:
+            if "cache" in plan.faults:
+                self.cases[1 - plan.case.number].doubt(plan.setup.job)
+
+    def judge(self, plan, status):
+        lines, faults = [], plan.faults
+        journal = self.journal(plan)
         if os.path.exists(journal):
             with open(journal) as f:
                 lines = f.read().splitlines()
-        self.tell(f"    status {status}: {'; '.join(lines)}")
+        self.tell(f"    run {plan.serial}: status {status}: {'; '.join(lines)}")
         if status != 0 and not os.path.exists(f"{journal}.died"):
             self.fail(f"status {status}, and no process died as planned")
-        run = Run(setup, serial, status == 0, "start" in faults, "cache" in faults, "prefix" in faults)
-        self.check(case.run(run, lines))
-        if "cache" in faults:
-            self.cases[1 - case.number].doubt(setup.job)
+        run = Run(plan.setup, plan.serial, status == 0, "start" in faults, "cache" in faults, "prefix" in faults)
+        self.check(plan.case.run(run, lines))
+
+    def end_run(self, plan, status):
+        case, setup, more = plan.case, plan.setup, plan.more
         if status != 0 and self.rng.random() < 0.2:
             self.check(case.saved(setup.job, setup.spread, self.command(case, setup, more, "postrun")))
         if os.path.exists(os.path.join(case.prefix, ".scr", "halt.scr")):
@@ -303,8 +352,13 @@ class World:
 
     def live(self):
         os.mkdir(self.path("cache"))
-        for serial in range(1, RUNS_OF_A_WORLD + 1):
-            self.run(serial)
+        serial = 0
+        while serial < RUNS_OF_A_WORLD:
+            cases = [self.rng.choice([self.cases[0], self.cases[0], self.cases[1]])]
+            if self.rng.random() < 0.2:
+                cases = self.cases
+            self.run([self.plan(case, serial + i) for i, case in enumerate(cases, 1)])
+            serial += len(cases)
             self.lose_nodes()
 
     def end(self):
