@@ -27,6 +27,7 @@ class Setup:
     bypass: bool = False
     any_ranks: bool = False
     on_prefix: bool = False  # SCR_GLOBAL_RESTART: what is in cache is flushed, and read there
+    has_header: bool = False # among the files
 
 
 @dataclasses.dataclass
@@ -57,6 +58,7 @@ class Version:
     order: int
     id: int = 0     # of its dataset; 0: not known
     is_ckpt: bool = True
+    begun: bool = False       # SCR_Start_output succeeded
     acknowledged: bool = False
     refused: str = ""         # why it must never be offered
     deleted: bool = False
@@ -75,6 +77,9 @@ class Version:
     @property
     def ranks(self):
         return len(self.setup.spread)
+
+    def written(self, case):
+        return records.Written(case, self.serial, self.step, self.ranks)
 
 
 def by_id(version):
@@ -315,6 +320,7 @@ class Case:
 
     def on_start(self, rc):
         self.starting = False
+        self.open.begun = rc == "0"
         if rc == "0":
             self.take_place(self.open)
 
@@ -412,10 +418,24 @@ class Case:
             if version.stored and not self.rivals(version) and not self.listed(version, index):
                 self.wrong.append(f"{version} was complete on the prefix, and is not any more")
         self.look(index)
+        self.check_bytes(index)
         if self.finalized and self.setup.flush > 0 and not self.has_faults():
             newest = max((v for v in self.mine() if v.is_ckpt), key=by_id, default=None)
             if newest and not (newest.stored or newest.dropped or self.is_taken(newest)):
                 self.wrong.append(f"SCR_Finalize returned 0, and {newest} is not on the prefix")
+
+    def check_bytes(self, index):
+        """Of what the index calls complete, read there."""
+        for version in self.versions:
+            gone = not version.begun or version.half_gone
+            if gone or self.rivals(version) or not self.listed(version, index):
+                continue
+            if version.refused:
+                self.wrong.append(f"{version} is complete on the prefix: {version.refused}")
+            wrong = records.wrong_file(self.prefix, version.id, version.name, version.written(self.number),
+                                       version.setup.has_header)
+            if wrong:
+                self.wrong.append(f"{version} is complete on the prefix, and the bytes of {wrong} are others")
 
     def is_taken(self, version):
         """By another job: its number (P14), or its paths by a newer dataset (P15)."""

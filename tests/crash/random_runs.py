@@ -97,6 +97,7 @@ class World:
             setup["any_ranks"] = True
             more["SCR_RESTART_ANY_RANKS"] = "1"
         style = "".join(letter for letter in "ch" if rng.random() < 0.3) or "-"
+        setup["has_header"] = "h" in style
         if "h" in style and not setup.get("bypass"):  # a header in cache is on one node only
             setup["on_prefix"] = True
             more["SCR_GLOBAL_RESTART"] = "1"

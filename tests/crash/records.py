@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is in a prefix directory, read without a command, which could change it."""
 import dataclasses
+import glob
 import os
 import struct
+import subprocess
 
 HEADER = 20 # bytes of a hash file before the packed hash
 
@@ -40,7 +42,62 @@ def index(prefix):
             for id, e in entries.items()}
 
 
-STAMP = struct.Struct("=7i")  # random_run.c
+# --- files of random_run.c ---
+
+STAMP = struct.Struct("=7i")
+FILES, HEADER_FILE, UINT32 = 2, 2, 0xffffffff
+
+
+@dataclasses.dataclass
+class Written:
+    """What all files of a dataset have in their stamps, in order."""
+    case: int
+    serial: int
+    step: int
+    ranks: int
+
+
+def content(written, rank, file):
+    """Every byte of it: of mix(), bytes_of() and fill()."""
+    parts, x = (*dataclasses.astuple(written), rank, file), 2166136261
+    for part in parts:
+        x = ((x ^ part) * 16777619 * 31 + 7) & UINT32
+    y = x >> 8
+    size = STAMP.size + (70000 + y % 100 if y % 16 == 0 else y % 5000)
+    data = b"".join(bytes([(x + i * 2654435761) >> 13 & 255]) * 8 for i in range(size // 8 + 1))
+    return STAMP.pack(*parts, size) + data[STAMP.size:size]
+
+
+def listed(prefix, id):
+    """{path: whether it is stored compressed}, by the parts of the dataset's list."""
+    found = {}
+    for part in glob.glob(os.path.join(glob.escape(prefix), ".scr", f"scr.dataset.{id}", "rank2file.0.*")):
+        with open(part, "rb") as f:
+            ranks = unpack(f.read(), HEADER)[0].get("RANK", {})
+        for files in ranks.values():
+            found.update((path, "ZSTD" in file) for path, file in files.get("FILE", {}).items())
+    return found
+
+
+def stored(path, is_packed):
+    """What a reader gets of a file; None: there is none."""
+    if is_packed:
+        return subprocess.run(["zstd", "-dcq", f"{path}.zst"], capture_output=True, check=False).stdout
+    try:
+        with open(path, "rb") as f:
+            return f.read()
+    except FileNotFoundError:
+        return None
+
+
+def wrong_file(prefix, id, name, written, has_header):
+    """The first that is not listed, or whose bytes are not those that were written; None: all are right."""
+    packed = listed(prefix, id)
+    files = [(f"{name}/file{i}.{rank}", rank, i) for rank in range(written.ranks) for i in range(FILES)]
+    for path, rank, i in files + [(f"{name}/header", 0, HEADER_FILE)] * has_header:
+        if path not in packed or stored(os.path.join(prefix, path), packed[path]) != content(written, rank, i):
+            return path
+    return None
 
 
 def is_written(path, serial):
