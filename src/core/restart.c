@@ -152,6 +152,19 @@ static int load_flushed_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc == SCR_OK ? scr_restart_load_all(ctx, id, err) : rc;
 }
 
+/* The prefix is asked for what is newer than `above`, the newest in cache below
+ * `below`: when none there is ours, when something newer was lost from cache or cannot
+ * be used now, when CURRENT is newer, as one that bypassed the cache is, and on the way
+ * back to older ones, which may lie here and there in turn. */
+static int asks_prefix_all(struct scr_ctx *ctx, int below, int above)
+{
+    int cached = scr_cache_newest_ckpt(ctx, below);
+    int lost = scr_cache_newest(ctx, SCR_CACHE_LOST, below);
+    int kept = scr_cache_newest(ctx, SCR_CACHE_KEPT, below);
+    return ctx->prm.fetch && (cached == 0 || lost > cached || kept > cached ||
+                              below > 0 || scr_current_is_newer_all(ctx, above));
+}
+
 /* SCR_GLOBAL_RESTART: the newest one, flushed if it is in cache, to be read on the
  * prefix. One that cannot get there is an error: an older one would lose its work. One
  * whose files something newer has on the prefix (P15) is passed over: if this run could
@@ -160,7 +173,7 @@ static int find_flushed_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     int id, found = 0;
     while ((id = newest_of_any_all(ctx)) > 0) {
-        if (ctx->prm.fetch && scr_current_is_newer_all(ctx, id)) {
+        if (asks_prefix_all(ctx, ctx->tried_below, id)) {
             int rc = scr_fetch_newest_all(ctx, id, &found, err);
             if (rc != SCR_OK || found > 0)
                 return rc;
@@ -221,14 +234,11 @@ static int find_below_all(struct scr_ctx *ctx, int below, int *again,
                           struct scr_err *err)
 {
     int cached = scr_cache_newest_ckpt(ctx, below);
-    int lost = scr_cache_newest(ctx, SCR_CACHE_LOST, below);
-    int kept = scr_cache_newest(ctx, SCR_CACHE_KEPT, below);
     int foreign = scr_regroup_newest_all(ctx, below);
     int tried = ctx->tried_below, id = 0, rc = SCR_OK;
     int above = cached > foreign ? cached : foreign;
     ctx->tried_below = below;
-    if (ctx->prm.fetch && (cached == 0 || lost > cached || kept > cached || below > 0 ||
-                           scr_current_is_newer_all(ctx, above)))
+    if (asks_prefix_all(ctx, below, above))
         rc = scr_fetch_newest_all(ctx, above, &id, err);
     ctx->tried_below = tried;
     *again = 0;
@@ -259,10 +269,8 @@ static int find_unfinished_all(struct scr_ctx *ctx, struct scr_err *err)
     return ctx->restart.id != id ? load_all(ctx, id, err) : SCR_OK;
 }
 
-/* The prefix is asked when the cache has nothing, when something newer was lost from
- * it or cannot be used now, when CURRENT is newer, as one that bypassed the cache is,
- * and on the way back to older ones, which may lie here and there in turn. A dataset of
- * another number of ranks is newer than what lies below it, also for the prefix. */
+/* A dataset of another number of ranks is newer than what lies below it, also for the
+ * prefix. */
 int scr_restart_find_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     ctx->ranks.below = ctx->tried_below;

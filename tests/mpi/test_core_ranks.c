@@ -128,6 +128,58 @@ MPI_CASE(a_global_restart_passes_over_what_would_replace_something_newer)
     job_free(&r.base);
 }
 
+static int edit_current(struct scr_index *index, void *arg, int *changed,
+                        struct scr_err *err)
+{
+    (void)arg, (void)err;
+    scr_index_unset_current(index);
+    *changed = 1;
+    return SCR_OK;
+}
+
+/* CURRENT names nothing that is complete, as when a scavenge of that name has failed.
+ */
+static void unset_current(struct job *job)
+{
+    struct mpi_test *t = job->t;
+    struct scr_env env = { .sys = &scr_sys_posix };
+    struct scr_prefix p = { 0 };
+    struct scr_err err = SCR_ERR_INIT;
+    mpi_test_barrier(job->comm);
+    CHECK_RC(scr_prefix_open(&env, job->prefix, 0, &p, &err), SCR_OK, &err);
+    if (job->rank == 0)
+        CHECK_RC(scr_prefix_index_update(&env, &p, edit_current, NULL, &err), SCR_OK,
+                 &err);
+    scr_prefix_fini(&p);
+    mpi_test_barrier(job->comm);
+}
+
+/* What 4 wrote is in cache, and passed over; another job has newer ones on the prefix.
+ */
+MPI_CASE(a_global_restart_takes_what_is_newer_than_one_that_is_passed_over)
+{
+    struct runs r;
+    struct job three;
+    job_new(t, &r.base, 4);
+    write_with(t, &r, 4, "one", 1, "SCR_FLUSH=0");
+    job_share(t, &three, &r.base, 3);
+    three.any_ranks = 0;
+    if (three.in) {
+        three.out = tmpfile();
+        struct scr_ctx *ctx =
+            job_start(&three, nodes, "SCR_FLUSH=1", "SCR_JOB_ID=next", NULL);
+        job_checkpoint(&three, ctx, "two", 2);
+        job_kill(&three, ctx);
+        unset_current(&three);
+        ctx = job_start(&three, nodes, "SCR_GLOBAL_RESTART=1", NULL);
+        job_check_restart(&three, ctx, "two", 2);
+        job_kill(&three, ctx);
+        fclose(three.out);
+    }
+    job_unshare(&three);
+    job_free(&r.base);
+}
+
 /* The same for who reads what any number of ranks wrote, and may not look at the prefix
  * directory for something newer. */
 MPI_CASE(so_does_a_restart_of_another_number_of_ranks)
@@ -342,19 +394,21 @@ int main(int argc, char **argv)
 {
     return mpi_test_main(
         argc, argv,
-        MPI_CASES(RUN(who_has_not_asked_is_offered_an_older_one_of_its_own_number),
-                  RUN(likewise_where_a_restart_reads_in_the_prefix_directory),
-                  RUN(likewise_with_a_global_restart),
-                  RUN(a_global_restart_passes_over_what_would_replace_something_newer),
-                  RUN(so_does_a_restart_of_another_number_of_ranks),
-                  RUN(it_stays_in_cache_for_those_who_wrote_it),
-                  RUN(it_stays_current_on_the_prefix_for_them),
-                  RUN(without_one_of_its_own_number_nothing_is_offered),
-                  RUN(the_parameter_asks),
-                  RUN(a_call_of_Restart_ranks_before_Have_restart_asks),
-                  RUN(SCR_CURRENT_of_another_number_needs_it_too),
-                  RUN(SCR_Current_of_another_number_says_what_to_set),
-                  RUN(a_call_after_Have_restart_asks_for_nothing),
-                  RUN(what_was_asked_holds_when_SCR_Current_has_failed_since),
-                  RUN(a_call_within_the_restart_asks_for_nothing)));
+        MPI_CASES(
+            RUN(who_has_not_asked_is_offered_an_older_one_of_its_own_number),
+            RUN(likewise_where_a_restart_reads_in_the_prefix_directory),
+            RUN(likewise_with_a_global_restart),
+            RUN(a_global_restart_passes_over_what_would_replace_something_newer),
+            RUN(a_global_restart_takes_what_is_newer_than_one_that_is_passed_over),
+            RUN(so_does_a_restart_of_another_number_of_ranks),
+            RUN(it_stays_in_cache_for_those_who_wrote_it),
+            RUN(it_stays_current_on_the_prefix_for_them),
+            RUN(without_one_of_its_own_number_nothing_is_offered),
+            RUN(the_parameter_asks),
+            RUN(a_call_of_Restart_ranks_before_Have_restart_asks),
+            RUN(SCR_CURRENT_of_another_number_needs_it_too),
+            RUN(SCR_Current_of_another_number_says_what_to_set),
+            RUN(a_call_after_Have_restart_asks_for_nothing),
+            RUN(what_was_asked_holds_when_SCR_Current_has_failed_since),
+            RUN(a_call_within_the_restart_asks_for_nothing)));
 }
