@@ -28,6 +28,7 @@ class Setup:
     any_ranks: bool = False
     on_prefix: bool = False  # SCR_GLOBAL_RESTART: what is in cache is flushed, and read there
     has_header: bool = False # among the files
+    past_lost: bool = True   # SCR_RESTART_PAST_LOST_OUTPUT
 
 
 @dataclasses.dataclass
@@ -67,6 +68,9 @@ class Version:
     passed: bool = False      # SCR_Current went back behind it
     stored: bool = False      # complete on the prefix
     was_stored: bool = False  # and was not asked to go
+    owed: bool = False        # output that flush.scr has in cache only, for certain, until its job starts again
+    settled: bool = False     # output that was on the prefix, or of which a start has told that it is lost
+    gone: set = dataclasses.field(default_factory=set)  # nodes that were lost since
     cached: dict = dataclasses.field(default_factory=dict)
     seen: set = dataclasses.field(default_factory=set)  # jobs that may have it in cache
     ever: set = dataclasses.field(default_factory=set)  # … or had it there at any time
@@ -104,6 +108,20 @@ def survives(setup, spread, gone):
         if lost > min(k, len(members) - 1):
             return False
     return True
+
+
+def is_lost(setup, spread, gone):
+    """Whether too little is left for certain. PARTNER: it depends on which are lost."""
+    for members in sets_of(spread, setup.scheme == "SINGLE"):
+        lost = sum(spread[r] in gone for r in members)
+        k = {"SINGLE": 0, "XOR": 1, "RS": setup.k}.get(setup.scheme, len(members) - 1)
+        if lost > min(k, len(members) - 1):
+            return True
+    return False
+
+
+def is_before(version, other):
+    return other is not None and (version.id < other.id if version.id else version.order < other.order)
 
 
 class Case:
@@ -148,11 +166,13 @@ class Case:
 
     def lose(self, node):
         for version in self.versions:
+            version.gone.add(node)
             for at in version.cached.values():
                 at.lost.add(node)
 
     def find_again(self):
         """A node came back with what it had: nothing of it is certain to be of use, and some may be."""
+        self.forget_owed()
         for version in self.versions:
             version.seen |= version.ever
 
@@ -163,6 +183,7 @@ class Case:
 
     def saved(self, job, nodes, status):
         """After scr_postrun on these nodes."""
+        self.forget_owed()
         index = records.index(self.prefix)
         newest = max((v for v in self.versions if v.is_ckpt and not v.dropped and self.is_whole(v, job, nodes)),
                      key=by_id, default=None)
@@ -177,12 +198,16 @@ class Case:
         self.wrong, self.setup, self.now = [], run.setup, run
         self.started = self.finalized = False
         self.open = self.tried = None  # the call that has not ended
+        self.index = records.index(self.prefix)
+        self.limit = self.oldest_lost()
         for line in journal:
             word, *args = line.split()
             getattr(self, f"on_{word}")(*args)
         if not self.started:
             self.may_have_moved()
-        index = records.index(self.prefix)
+            self.forget_owed()
+            self.leave_behind(self.limit)
+        index = self.index
         if self.open and run.ended:
             self.halted(index)
         elif self.open:
@@ -231,12 +256,57 @@ class Case:
     def on_bad(self, *what):
         self.wrong.append(f"wrong or missing bytes in what is offered: {' '.join(what)}")
 
-    def oldest(self):
+    def oldest(self, limit=None):
         """The oldest that may be offered, None: any. Where nothing else is certain, a checkpoint does that another
-        was about to replace, while all its files are on the prefix still."""
+        was about to replace, while all its files are on the prefix still. limit: of those before it."""
         intact = [v for v in self.versions if v.was_stored and not v.passed and self.can_read(v, self.setup) and
                   records.is_intact(self.prefix, v.name, v.serial, v.ranks)]
-        return max(self.certain(self.setup), key=by_id, default=None) or max(intact, key=by_id, default=None)
+        for some in self.certain(self.setup), intact:
+            some = [v for v in some if limit is None or 0 < v.id < limit]
+            if some:
+                return max(some, key=by_id)
+        return None
+
+    # --- output that is lost (P7) ---
+
+    def may_owe(self, version):
+        """It may be what flush.scr has in the cache of this job only."""
+        return not version.is_ckpt and version.begun and version.id > 0 and not version.setup.bypass and \
+            version.setup.job == self.setup.job and not version.settled and not self.listed(version, self.index)
+
+    def oldest_lost(self):
+        """The number of the oldest output that may be lost, before which this run may begin; None: there is none."""
+        return None if self.setup.past_lost else min((v.id for v in self.versions if self.may_owe(v)), default=None)
+
+    def check_lost(self, got):
+        """Nothing newer than lost output, where this run can read something older."""
+        ranks, nodes = len(self.setup.spread), set(self.setup.spread)
+        for out in self.versions:
+            if not (out.owed and self.may_owe(out) and out.ranks == ranks and is_before(out, got)):
+                continue
+            spread = out.setup.spread
+            before = [v for v in self.certain(self.setup) if v.ranks == ranks and 0 < v.id < out.id]
+            if before and is_lost(out.setup, spread, out.gone | (set(spread) - nodes)):
+                self.wrong.append(f"offered {got}, which is newer than {out}, output that is lost, and there is "
+                                  f"{self.where(max(before, key=by_id))}")
+
+    def leave_behind(self, id):
+        """A start may have gone back behind this number."""
+        for version in self.versions:
+            if id is not None and (version.id > id or version.id == 0):
+                version.passed = True
+                version.cached.pop(self.setup.job, None)
+
+    def forget_owed(self):
+        for version in self.versions:
+            version.owed = False
+
+    def settle(self):
+        """A start has told what is lost, unless what is before it is for another number of ranks."""
+        ranks = len(self.setup.spread)
+        for out in self.versions:
+            if self.may_owe(out) and not self.now.start_faults:
+                out.settled = all(v.ranks == ranks for v in self.versions if v.is_ckpt and v.id < out.id)
 
     def revived(self):
         """What can be rebuilt is whole now, where the ranks are. Of what could not be for want of room, say, the
@@ -253,7 +323,8 @@ class Case:
                 version.cached[self.setup.job] = Cached([self.setup.spread], set(), at.begun)
 
     def on_offer(self, name, case, serial, step, ranks):
-        oldest, got = self.oldest(), self.find(int(serial), int(step))
+        newest, oldest = self.oldest(), self.oldest(self.limit)
+        got = self.find(int(serial), int(step))
         self.started = True
         if got is None or int(case) != self.number or got.name != name:
             self.wrong.append(f"offered {name} of case {case}, run {int(serial) // 1000}: not of this prefix")
@@ -263,9 +334,15 @@ class Case:
             self.wrong.append(f"offered {got}: {got.refused or 'it was deleted'}")
         if got.ranks != len(setup.spread) and not setup.any_ranks:
             self.wrong.append(f"offered {got} to {len(setup.spread)} ranks that did not ask")
-        is_older = oldest and (got.id < oldest.id if got.id else got.order < oldest.order)
-        if is_older and not self.now.start_faults:
+        if not got.is_ckpt:
+            self.wrong.append(f"offered {got}, which is output")
+        if is_before(got, oldest) and not self.now.start_faults:
             self.wrong.append(f"offered {got}, but there is {self.where(oldest)}")
+        if not (self.setup.past_lost or self.now.start_faults):
+            self.check_lost(got)
+        if self.limit is not None and is_before(got, newest):
+            self.leave_behind(got.id)
+        self.forget_owed()
         self.revived()
         if setup.job not in got.cached:
             if got.acknowledged or setup.job not in got.seen:
@@ -277,13 +354,15 @@ class Case:
         got.acknowledged = True  # every byte of it was compared
 
     def on_from(self, step):
-        pass
+        self.settle()
 
     def on_none(self):
         oldest = self.oldest()
         self.started = True
         if oldest and not self.now.start_faults:
             self.wrong.append(f"offered nothing, but there is {self.where(oldest)}")
+        self.forget_owed()
+        self.settle()
         self.revived()
 
     def where(self, version):
@@ -338,6 +417,7 @@ class Case:
     def on_complete(self, rc, written, id):
         new, self.open = self.open, None
         new.id = int(id)
+        new.owed = not new.is_ckpt and written == "1" and not self.has_faults()
         if rc == "0":
             new.acknowledged = True
             if written != "1":
@@ -360,6 +440,8 @@ class Case:
 
     def on_try(self, what, name):
         self.tried = (what, name)
+        if what != "finalize":
+            self.forget_owed()
 
     def forget(self, what, name):
         """Whether it did its work is not known."""
@@ -448,3 +530,4 @@ class Case:
             gone = version.deleted or version.half_gone
             version.stored = version.acknowledged and not gone and self.listed(version, index)
             version.was_stored = version.was_stored or version.stored
+            version.settled = version.settled or not version.is_ckpt and self.listed(version, index)

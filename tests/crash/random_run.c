@@ -8,9 +8,10 @@
  * header that all read. Events are done in turn:
  *
  *     init  restart  ckpt  output  invalid  finalize      the calls; invalid: of rank 0
- *     delete=N  drop=N  current=N     the name of N steps before
- *     die=RANK:N  alone=RANK:N        at that rank's N-th change from here (mishap.h)
- *     full=DIR  readonly=DIR  mend    what changes below DIR get
+ *     stuck                           output; what is copied to its directory is
+ * refused delete=N  drop=N  current=N     the name of N steps before die=RANK:N
+ * alone=RANK:N        at that rank's N-th change from here (mishap.h) full=DIR
+ * readonly=DIR  mend    what changes below DIR get
  *
  * The journal gets a line of rank 0 for each call that ended, with what every rank has
  * read: bytes, compared with what the run named in them had to write. id: the dataset's
@@ -273,6 +274,16 @@ static void output(int flags, int valid)
          id > 0 ? id : newest_on_prefix());
 }
 
+/* Output that cannot get to the prefix directory, from here to the end of the run. */
+static void stuck_output(void)
+{
+    char set[NAME], dir[PATH_MAX];
+    dataset_name(set, now.step + 1, SCR_FLAG_OUTPUT);
+    snprintf(dir, sizeof dir, "%s/%s", getenv("SCR_PREFIX"), set);
+    mishap_refuse(dir, ENOSPC);
+    output(SCR_FLAG_OUTPUT, 1);
+}
+
 static void manage(const char *what, int (*call)(const char *), int back)
 {
     char set[NAME];
@@ -348,6 +359,8 @@ static int do_event(const char *event)
         output(SCR_FLAG_CHECKPOINT, 0);
     else if (strcmp(event, "output") == 0)
         output(SCR_FLAG_OUTPUT, 1);
+    else if (strcmp(event, "stuck") == 0)
+        stuck_output();
     else if (strcmp(event, "finalize") == 0)
         finalize();
     else if (strcmp(event, "mend") == 0)

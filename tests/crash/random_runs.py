@@ -121,7 +121,7 @@ class World:
 
     def environment(self, setup, case, more):
         return dict(os.environ, TMPDIR=self.dir, SCR_PREFIX=case.prefix, SCR_CACHE_BASE=self.path("cache"),
-                    SCR_CNTL_BASE=self.path("cache"), SCR_RESTART_PAST_LOST_OUTPUT="1",
+                    SCR_CNTL_BASE=self.path("cache"), SCR_RESTART_PAST_LOST_OUTPUT=str(int(setup.past_lost)),
                     SCR_USER_NAME="tester", SCR_JOB_ID=setup.job,
                     SCR_COPY_TYPE=setup.scheme, SCR_SET_FAILURES=str(max(setup.k, 1)), SCR_FLUSH=str(setup.flush),
                     SCR_TRANSFER_PROGRAM=f"{self.scr}_transfer", SCR_VNODES=",".join(setup.spread),
@@ -179,7 +179,8 @@ class World:
         if self.rng.random() < 0.15:
             ranks = self.rng.choice([n for n in (self.ranks - 1, self.ranks + 1) if n > 1])
         nodes = (self.nodes * 2)[:ranks]
-        return Setup(job=f"job{self.rng.choice([1, 1, 1, 2])}", spread=tuple(nodes), **setup)
+        return Setup(job=f"job{self.rng.choice([1, 1, 1, 2])}", spread=tuple(nodes),
+                     past_lost=self.rng.random() < 0.4, **setup)
 
     def draw_events(self, case, ranks):
         """And which faults there are."""
@@ -202,6 +203,7 @@ class World:
             events.insert(rng.randrange(at + 1, len(events) + 1), "mend")
         if fault_at == "none":
             faults.clear()
+            events = ["stuck" if event == "output" and rng.random() < 0.6 else event for event in events]
         if rng.random() < 0.25:
             events.append("finalize")
         return events, faults
@@ -220,7 +222,7 @@ class World:
 
     def draw_step(self, ranks):
         rng = self.rng
-        step = [rng.choice(["ckpt"] * 12 + ["invalid", "output"])]
+        step = [rng.choice(["ckpt"] * 10 + ["invalid"] + ["output"] * 3)]
         if rng.random() < 0.08:
             step.append(f"{rng.choice(['delete', 'drop'])}={rng.randrange(3)}")
         if rng.random() < 0.05:
@@ -343,7 +345,7 @@ class World:
         if self.rng.random() > 0.45:
             return
         names = list(dict.fromkeys(self.nodes))
-        for node in self.rng.sample(names, min(len(names), self.rng.choice([1, 1, 1, 2]))):
+        for node in self.rng.sample(names, min(len(names), self.rng.choice([1, 1, 2]))):
             self.kill_all()
             shutil.rmtree(self.nodes_dir(node), ignore_errors=True)
             for case in self.cases:
