@@ -442,7 +442,7 @@ static size_t scan_names(struct scale *s)
 {
     struct scr_scan scan;
     scale_done(scr_scan_open(&scan, &s->env, &s->prefix, ID, &err), &err);
-    scale_need((int)scan.nsets == s->ranks / SET, "sets are missing");
+    scale_need((int)scan.sets.n == s->ranks / SET, "sets are missing");
     return (size_t)s->ranks;
 }
 

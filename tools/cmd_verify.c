@@ -139,8 +139,9 @@ static int check_redfiles(struct tally *y, int id, struct scr_faults *f,
     struct scr_err why = SCR_ERR_INIT;
     struct scr_scan s;
     int rc = scr_scan_open(&s, &t->env, &t->prefix, id, &why);
-    for (size_t i = 0; i < s.nsets && rc == SCR_OK; i++)
-        check_set(&t->env, &s.set[i], id, f);
+    for (SCR_EACH(const struct scr_scan_set, set, &s.sets))
+        if (rc == SCR_OK)
+            check_set(&t->env, set, id, f);
     scr_scan_fini(&s);
     /* Without a directory, or anything of a scavenge in it, there are none. */
     if (rc != SCR_OK && rc != SCR_E_NOENT && rc != SCR_E_NOMEM)
@@ -182,7 +183,7 @@ static void mend_redfiles(const struct scr_env *env, const struct scr_prefix *p,
 {
     struct scr_scan s;
     struct scr_faults f = SCR_FAULTS_INIT;
-    if (scr_scan_open(&s, env, p, id, NULL) == SCR_OK && s.nsets > 0)
+    if (scr_scan_open(&s, env, p, id, NULL) == SCR_OK && s.sets.n > 0)
         (void)scr_scan_rebuild(&s, &f, err);
     scr_faults_fini(&f);
     scr_scan_fini(&s);
@@ -371,10 +372,10 @@ static void repair_cache(struct tally *y, const struct scr_survey *s,
     struct scr_faults again = SCR_FAULTS_INIT;
     uint64_t files = 0, bytes = y->bytes;
     again.progress = &y->progress;
-    for (size_t i = 0; i < d->nsets; i++) {
+    for (SCR_EACH(const struct scr_survey_set, set, &d->sets)) {
         struct scr_err why = SCR_ERR_INIT;
         int ranks;
-        if (scr_survey_mend(&quiet, &d->set[i], &ranks, &why) != SCR_OK)
+        if (scr_survey_mend(&quiet, set, &ranks, &why) != SCR_OK)
             tell_note(y, why.text);
     }
     look_at_cache(y, s, d->id, &again, &files);

@@ -20,65 +20,36 @@ enum { BATCH = 1024 }; /* ranks that are listed at once */
 
 /* --- what lies in the directory --- */
 
-static void set_fini(struct scr_scan_set *set)
+/* Fills a set whose properties are entered: memory may run out. */
+static void set_init(struct scr_scan *s, struct scr_scan_set *set)
 {
-    for (int i = 0; set->red != NULL && i < set->n; i++)
-        free(set->red[i]);
-    free(set->red);
-    free(set->found);
-}
-
-static int set_init(const struct scr_scan *s, struct scr_scan_set *set,
-                    enum scr_scheme scheme, int n, int set_id, struct scr_err *err)
-{
-    *set = (struct scr_scan_set){ .scheme = scheme, .n = n, .set_id = set_id };
-    set->red = scr_calloc((size_t)n, sizeof *set->red);
-    set->found = scr_calloc((size_t)n, 1);
-    for (int i = 0; set->red != NULL && i < n; i++) {
-        char *name = scr_redfile_name(scheme, i, n, set_id);
-        set->red[i] = name ? scr_path_join(s->dir, name) : NULL;
+    struct scr_arena *a = &s->sets.arena;
+    set->red = scr_arena_get(a, (size_t)set->n * sizeof *set->red);
+    set->found = scr_arena_get(a, (size_t)set->n);
+    for (int i = 0; scr_table_ok(&s->sets) && i < set->n; i++) {
+        char *name = scr_redfile_name(set->scheme, i, set->n, set->set_id);
+        char *path = name ? scr_path_join(s->dir, name) : NULL;
+        if ((set->red[i] = scr_arena_text(a, path)) == NULL)
+            a->lost = 1;
         free(name);
-        if (set->red[i] == NULL)
-            break;
+        free(path);
     }
-    return set->red != NULL && set->found != NULL && set->red[n - 1] != NULL
-               ? SCR_OK
-               : scr_no_memory(err);
-}
-
-/* Where a set is, by its properties. */
-struct known {
-    struct scr_item item;
-    size_t at;
-};
-
-/* For one more set: they are full at 0, 1, 2, 4, 8, … */
-static int has_room(struct scr_scan *s)
-{
-    size_t n = s->nsets;
-    if ((n & (n - 1)) != 0)
-        return 1;
-    struct scr_scan_set *more = scr_reallocarray(s->set, n ? 2 * n : 1, sizeof *more);
-    s->set = more != NULL ? more : s->set;
-    return more != NULL;
 }
 
 /* The set of these properties, made if it is new. NULL: out of memory. */
 static struct scr_scan_set *find_set(struct scr_scan *s, enum scr_scheme scheme, int n,
-                                     int set_id, struct scr_err *err)
+                                     int set_id)
 {
     char name[64];
     snprintf(name, sizeof name, "%d %d %d", (int)scheme, n, set_id);
-    struct known *known = scr_table_find(&s->known, name);
-    if (known != NULL)
-        return &s->set[known->at];
-    if ((known = scr_table_add(&s->known, name)) == NULL || !has_room(s)) {
-        scr_no_memory(err);
-        return NULL;
+    struct scr_scan_set *set = scr_table_add(&s->sets, name);
+    if (set != NULL && set->n == 0) {
+        set->scheme = scheme;
+        set->n = n;
+        set->set_id = set_id;
+        set_init(s, set);
     }
-    known->at = s->nsets;
-    struct scr_scan_set *set = &s->set[s->nsets++];
-    return set_init(s, set, scheme, n, set_id, err) == SCR_OK ? set : NULL;
+    return scr_table_ok(&s->sets) ? set : NULL;
 }
 
 /* Rank of "<rank>.scrfilemap", else -1. */
@@ -97,9 +68,9 @@ static int take_name(struct scr_scan *s, const char *name, struct scr_err *err)
         s->map_rank[s->nmaps++] = map_rank(name);
     if (!scr_redfile_parse(name, &scheme, &member, &n, &set_id))
         return SCR_OK;
-    struct scr_scan_set *set = find_set(s, scheme, n, set_id, err);
+    struct scr_scan_set *set = find_set(s, scheme, n, set_id);
     if (set == NULL)
-        return SCR_E_NOMEM;
+        return scr_no_memory(err);
     set->found[member] = 1;
     return SCR_OK;
 }
@@ -125,7 +96,7 @@ static int list(struct scr_scan *s, struct scr_err *err)
     scr_names_free(names, n);
     if (s->nmaps > 1)
         qsort(s->map_rank, s->nmaps, sizeof *s->map_rank, by_rank);
-    if (rc == SCR_OK && s->nsets == 0 && s->nmaps == 0)
+    if (rc == SCR_OK && s->sets.n == 0 && s->nmaps == 0)
         rc = scr_fail(err, SCR_E_NOENT, 0,
                       "%s: no usable summary, no redundancy files and no filemaps",
                       s->dir);
@@ -136,7 +107,7 @@ int scr_scan_open(struct scr_scan *s, const struct scr_env *env,
                   const struct scr_prefix *p, int id, struct scr_err *err)
 {
     *s = (struct scr_scan){ .env = env, .p = p, .id = id };
-    scr_table_init(&s->known, sizeof(struct known));
+    scr_table_init(&s->sets, sizeof(struct scr_scan_set));
     s->dir = scr_prefix_dset_dir(p, id);
     s->staged = scr_stage_is_there(env, p, id);
     s->root = s->staged ? scr_stage_dir(p, id) : scr_strdup(p->path);
@@ -148,10 +119,7 @@ int scr_scan_open(struct scr_scan *s, const struct scr_env *env,
 
 void scr_scan_fini(struct scr_scan *s)
 {
-    for (size_t i = 0; i < s->nsets; i++)
-        set_fini(&s->set[i]);
-    free(s->set);
-    scr_table_fini(&s->known);
+    scr_table_fini(&s->sets);
     free(s->map_rank);
     free(s->trusted);
     scr_faults_fini(&s->lost);
@@ -424,8 +392,9 @@ static int check_not_written_over(struct scr_scan *s, struct scr_err *err)
 {
     struct scr_table paths = SCR_TABLE_OF(struct scr_item);
     int rc = SCR_OK;
-    for (size_t i = 0; i < s->nsets && rc == SCR_OK; i++)
-        rc = add_set_paths(s, &s->set[i], &paths);
+    for (SCR_EACH(const struct scr_scan_set, set, &s->sets))
+        if (rc == SCR_OK)
+            rc = add_set_paths(s, set, &paths);
     if (rc != SCR_OK)
         scr_no_memory(err);
     else
@@ -457,8 +426,9 @@ static void settle(struct scr_scan *s, size_t least)
 int scr_scan_rebuild(struct scr_scan *s, struct scr_faults *f, struct scr_err *err)
 {
     int rc = check_not_written_over(s, err);
-    for (size_t i = 0; i < s->nsets && rc == SCR_OK; i++) {
-        rc = take_set(s, &s->set[i], f, err);
+    for (SCR_EACH(const struct scr_scan_set, set, &s->sets)) {
+        if (rc == SCR_OK)
+            rc = take_set(s, set, f, err);
         settle(s, BATCH);
     }
     settle(s, 1);
@@ -509,11 +479,11 @@ int scr_scan_can_rebuild(struct scr_scan *s, int with_crc)
     int ranks = 0, covered = 0;
     if (check_not_written_over(s, NULL) != SCR_OK)
         return 0;
-    for (size_t i = 0; i < s->nsets; i++) {
-        if (!scr_scan_can_rebuild_set(s, &s->set[i], with_crc))
+    for (SCR_EACH(const struct scr_scan_set, set, &s->sets)) {
+        if (!scr_scan_can_rebuild_set(s, set, with_crc))
             return 0;
-        ranks = ranks == 0 ? world_size(s, &s->set[i]) : ranks;
-        covered += s->set[i].n;
+        ranks = ranks == 0 ? world_size(s, set) : ranks;
+        covered += set->n;
     }
     return ranks > 0 && covered == ranks;
 }

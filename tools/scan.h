@@ -9,13 +9,14 @@
 #include "faults.h"
 #include "store/prefix.h"
 
-/* One redundancy set, by the names of its members' files. */
+/* One redundancy set, by the names of its members' files; what is in it lies in the
+ * arena of its table. */
 struct scr_scan_set {
+    struct scr_item item; /* "<scheme> <n> <set_id>" */
     enum scr_scheme scheme;
     int n, set_id;
-    char *
-        *red; /* n paths in the dataset directory; found[i] says whether it was there */
-    char *found;
+    char **red;  /* n paths in the dataset directory */
+    char *found; /* of each, whether it was there */
 };
 
 struct scr_scan {
@@ -25,10 +26,8 @@ struct scr_scan {
     char *dir;
     char *root; /* where the application files are: in the stage, or the prefix */
     int staged; /* 1: in the stage (scav/stage.h) */
-    struct scr_scan_set *set;
-    size_t nsets;
-    struct scr_table known; /* where a set is in these */
-    int *map_rank;          /* ranks with a <rank>.scrfilemap, ascending */
+    struct scr_table sets; /* of struct scr_scan_set */
+    int *map_rank;         /* ranks with a <rank>.scrfilemap, ascending */
     size_t nmaps;
 
     struct scr_rank2file files; /* what is known of them; ranks 0: not how many */

@@ -154,8 +154,9 @@ int scr_scanhash(const struct scr_scan *s, scr_hash *h, struct scr_err *err)
         scr_hash_set(d, "INVALID", NULL);
         scr_hash_set_kv_int(d, "MISSING", r);
     }
-    for (size_t i = 0; i < s->nsets && rc == SCR_OK; i++)
-        rc = enter_set(s, &s->set[i], d, &good, err);
+    for (SCR_EACH(const struct scr_scan_set, set, &s->sets))
+        if (rc == SCR_OK)
+            rc = enter_set(s, set, d, &good, err);
     scr_ids_fini(&good);
     return rc == SCR_OK && !scr_hash_ok(h) ? scr_no_memory(err) : rc;
 }

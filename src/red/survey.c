@@ -230,75 +230,32 @@ int scr_survey_ids(const struct scr_survey *s, int **ids, int *n)
 
 /* --- a dataset and its sets --- */
 
-static void set_fini(struct scr_survey_set *set)
-{
-    for (int i = 0; i < set->n; i++) {
-        free(set->red ? set->red[i] : NULL);
-        free(set->dir ? set->dir[i] : NULL);
-    }
-    free(set->red);
-    free(set->dir);
-    free(set->rank);
-}
-
 void scr_survey_dataset_fini(struct scr_survey_dataset *d)
 {
-    for (size_t i = 0; i < d->nsets; i++)
-        set_fini(&d->set[i]);
-    free(d->set);
-    scr_table_fini(&d->known);
+    scr_table_fini(&d->sets);
     *d = (struct scr_survey_dataset){ 0 };
 }
 
-static int set_init(struct scr_survey_set *set, const struct scr_setdesc *desc,
-                    struct scr_err *err)
-{
-    size_t n = (size_t)desc->n;
-    *set =
-        (struct scr_survey_set){ .n = desc->n, .id = desc->id, .scheme = desc->scheme };
-    set->rank = scr_calloc(n, sizeof *set->rank);
-    set->red = scr_calloc(n, sizeof *set->red);
-    set->dir = scr_calloc(n, sizeof *set->dir);
-    if (set->rank == NULL || set->red == NULL || set->dir == NULL)
-        return scr_no_memory(err);
-    memcpy(set->rank, desc->world, n * sizeof *set->rank);
-    return SCR_OK;
-}
-
-/* Where a set is, by its number and its members. */
-struct known {
-    struct scr_item item;
-    size_t at;
-};
-
-/* For one more set: they are full at 0, 1, 2, 4, 8, … */
-static int has_room(struct scr_survey_dataset *d)
-{
-    size_t n = d->nsets;
-    if ((n & (n - 1)) != 0)
-        return 1;
-    struct scr_survey_set *more = scr_reallocarray(d->set, n ? 2 * n : 1, sizeof *more);
-    d->set = more != NULL ? more : d->set;
-    return more != NULL;
-}
-
-/* The set of a descriptor, made if it is new; NULL with err filled. */
+/* The set of a descriptor, made if it is new; NULL: out of memory. */
 static struct scr_survey_set *find_set(struct scr_survey_dataset *d,
-                                       const struct scr_setdesc *desc,
-                                       struct scr_err *err)
+                                       const struct scr_setdesc *desc)
 {
     char name[32];
+    size_t n = (size_t)desc->n;
     snprintf(name, sizeof name, "%d %d", desc->id, desc->n);
-    struct known *known = scr_table_find(&d->known, name);
-    if (known != NULL)
-        return &d->set[known->at];
-    if ((known = scr_table_add(&d->known, name)) == NULL || !has_room(d)) {
-        scr_no_memory(err);
+    struct scr_survey_set *set = scr_table_add(&d->sets, name);
+    if (set == NULL || set->n > 0)
+        return set;
+    set->n = desc->n;
+    set->id = desc->id;
+    set->scheme = desc->scheme;
+    set->rank = scr_arena_get(&d->sets.arena, n * sizeof *set->rank);
+    set->red = scr_arena_get(&d->sets.arena, n * sizeof *set->red);
+    set->dir = scr_arena_get(&d->sets.arena, n * sizeof *set->dir);
+    if (!scr_table_ok(&d->sets))
         return NULL;
-    }
-    known->at = d->nsets;
-    struct scr_survey_set *set = &d->set[d->nsets++];
-    return set_init(set, desc, err) == SCR_OK ? set : NULL;
+    memcpy(set->rank, desc->world, n * sizeof *set->rank);
+    return set;
 }
 
 /* The redundancy file a rank names, <dataset>/.scr/<name>; NULL: none. */
@@ -315,14 +272,16 @@ static const char *redfile_of(const struct scr_survey *s, int id, int rank)
     return NULL;
 }
 
-/* <dataset>/rank.<r> from <dataset>/.scr/<redundancy file>; malloc'd. */
-static char *rank_dir(const char *redfile, int rank)
+/* <dataset>/rank.<r> from <dataset>/.scr/<redundancy file>. */
+static char *rank_dir(struct scr_arena *arena, const char *redfile, int rank)
 {
     char *scr = scr_path_dir(redfile), *dset = scr ? scr_path_dir(scr) : NULL;
     char *dir = dset ? scr_asprintf("%s/rank.%d", dset, rank) : NULL;
+    char *kept = scr_arena_text(arena, dir);
     free(scr);
     free(dset);
-    return dir;
+    free(dir);
+    return kept;
 }
 
 /* Enters a rank whose part of the dataset was completed. */
@@ -339,13 +298,13 @@ static int take_rank(const struct scr_survey *s, struct scr_survey_dataset *d, i
                         "set contradicts itself or others",
                         d->id, rank);
     d->ranks = desc.ranks;
-    struct scr_survey_set *set = find_set(d, &desc, err);
+    struct scr_survey_set *set = find_set(d, &desc);
     if (set == NULL)
-        return err ? err->code : SCR_E_FAILURE;
+        return scr_no_memory(err);
     if (red == NULL || set->red[desc.member] != NULL)
         return SCR_OK; /* named, but nothing of it is: as if it were elsewhere */
-    set->red[desc.member] = scr_strdup(red);
-    set->dir[desc.member] = rank_dir(red, rank);
+    set->red[desc.member] = scr_arena_text(&d->sets.arena, red);
+    set->dir[desc.member] = rank_dir(&d->sets.arena, red, rank);
     return set->red[desc.member] && set->dir[desc.member] ? SCR_OK : scr_no_memory(err);
 }
 
@@ -372,7 +331,7 @@ int scr_survey_dataset(const struct scr_survey *s, int id, struct scr_survey_dat
 {
     struct scr_err why = SCR_ERR_INIT;
     *d = (struct scr_survey_dataset){ .id = id };
-    scr_table_init(&d->known, sizeof(struct known));
+    scr_table_init(&d->sets, sizeof(struct scr_survey_set));
     int rc = take_ranks(s, d, &why);
     if (rc == SCR_OK)
         return SCR_OK;
@@ -427,11 +386,13 @@ int scr_survey_judge(const struct scr_survey *s, const struct scr_survey_dataset
     *state = d->ranks == 0 ? SCR_SURVEY_OPEN : SCR_SURVEY_WHOLE;
     if (d->ranks == 0)
         scr_fail(reason, SCR_E_MISSING, 0, "it was not completed");
-    for (size_t i = 0; i < d->nsets && rc == SCR_OK; i++) {
+    for (SCR_EACH(const struct scr_survey_set, set, &d->sets)) {
         enum scr_survey_state one = SCR_SURVEY_WHOLE;
+        if (rc != SCR_OK)
+            break;
         scr_err_clear(&of_set[1]);
-        rc = judge_set(s, &d->set[i], with_crc, &one, &of_set[1]);
-        covered += d->set[i].n;
+        rc = judge_set(s, set, with_crc, &one, &of_set[1]);
+        covered += set->n;
         if (rc == SCR_OK && one > *state) {
             *state = one;
             of_set[0] = of_set[1];

@@ -38,9 +38,11 @@ void scr_survey_fini(struct scr_survey *s);
  * SCR_E_NOMEM. */
 int scr_survey_ids(const struct scr_survey *s, int **ids, int *n);
 
-/* A redundancy set, as its members that are here remember it. */
+/* A redundancy set, as its members that are here remember it; what is in it lies in the
+ * arena of its table. */
 struct scr_survey_set {
-    int n, id; /* members; smallest world rank */
+    struct scr_item item; /* "<id> <n>" */
+    int n, id;            /* members; smallest world rank */
     enum scr_scheme scheme;
     int *rank;  /* world ranks */
     char **red; /* redundancy file of a member; NULL: its rank is not named here */
@@ -49,12 +51,10 @@ struct scr_survey_set {
 
 struct scr_survey_dataset {
     int id;
-    struct scr_dataset d; /* d.id 0: nothing describes it; borrowed from the map */
-    int ranks;            /* world size, 0: the dataset was not completed */
-    int here;             /* ranks that are named here */
-    struct scr_survey_set *set;
-    size_t nsets;
-    struct scr_table known; /* where a set is in these */
+    struct scr_dataset d;  /* d.id 0: nothing describes it; borrowed from the map */
+    int ranks;             /* world size, 0: the dataset was not completed */
+    int here;              /* ranks that are named here */
+    struct scr_table sets; /* of struct scr_survey_set */
 };
 
 /* SCR_E_NOENT: nothing is named of it. SCR_E_CORRUPT: what is named contradicts

@@ -113,6 +113,11 @@ static enum scr_survey_state seen_by(int first, int n, int with_crc, const char 
     return state;
 }
 
+static const struct scr_survey_set *first_of(const struct scr_survey_dataset *d)
+{
+    return (const struct scr_survey_set *)d->sets.first;
+}
+
 /* The code of mending the one set from all nodes; *ranks are rebuilt. */
 static int mend(int nodes, int *ranks)
 {
@@ -121,7 +126,7 @@ static int mend(int nodes, int *ranks)
     struct scr_err err = SCR_ERR_INIT;
     open_nodes(&s, 0, nodes);
     assert_int_equal(scr_survey_dataset(&s, ID, &d, &err), SCR_OK);
-    int rc = scr_survey_mend(&s, &d.set[0], ranks, &err);
+    int rc = scr_survey_mend(&s, first_of(&d), ranks, &err);
     assert_int_equal(err.code, rc);
     scr_survey_dataset_fini(&d);
     scr_survey_fini(&s);
@@ -145,13 +150,14 @@ static void a_dataset_is_described_by_its_ranks(void **state)
     assert_int_equal(scr_survey_dataset(&s, ID, &d, &err), SCR_OK);
     assert_string_equal(d.d.name, "ckpt.7");
     assert_int_equal(d.ranks, RANKS);
-    assert_int_equal(d.nsets, 1);
-    assert_int_equal(d.set[0].n, RANKS);
-    assert_int_equal(d.set[0].scheme, SCR_SCHEME_XOR);
+    assert_int_equal(d.sets.n, 1);
+    const struct scr_survey_set *set = first_of(&d);
+    assert_int_equal(set->n, RANKS);
+    assert_int_equal(set->scheme, SCR_SCHEME_XOR);
     for (int i = 0; i < RANKS; i++) {
-        assert_int_equal(d.set[0].rank[i], i);
-        assert_non_null(strstr(d.set[0].red[i], "_of_3_in_0.xor"));
-        assert_non_null(strstr(d.set[0].dir[i], "/rank."));
+        assert_int_equal(set->rank[i], i);
+        assert_non_null(strstr(set->red[i], "_of_3_in_0.xor"));
+        assert_non_null(strstr(set->dir[i], "/rank."));
     }
     scr_survey_dataset_fini(&d);
     assert_int_equal(scr_survey_dataset(&s, ID + 1, &d, &err), SCR_E_NOENT);
@@ -441,9 +447,9 @@ static void filemaps_beside_the_files_are_read(void **state)
         assert_int_equal(scr_survey_add_shared(&s, cntl[n], &err), SCR_OK);
     assert_int_equal(scr_survey_dataset(&s, ID, &d, &err), SCR_OK);
     assert_int_equal(d.here, 2);
-    assert_non_null(d.set[0].red[0]);
-    assert_non_null(d.set[0].red[1]);
-    assert_null(d.set[0].red[2]);
+    assert_non_null(first_of(&d)->red[0]);
+    assert_non_null(first_of(&d)->red[1]);
+    assert_null(first_of(&d)->red[2]);
     scr_survey_dataset_fini(&d);
     scr_survey_fini(&s);
 }
