@@ -57,9 +57,9 @@ static int print_json(struct scr_tool *t, const struct scr_downs *down,
                       struct scr_err *err)
 {
     json_t *all = json_object();
-    for (size_t i = 0; i < down->nodes.n && all != NULL; i++)
-        if (json_object_set_new(all, down->nodes.name[i],
-                                json_string(down->reason[i])) != 0) {
+    for (SCR_EACH(const struct scr_down, d, &down->why))
+        if (all != NULL &&
+            json_object_set_new(all, d->item.name, json_string(d->reason)) != 0) {
             json_decref(all);
             all = NULL;
         }
@@ -85,8 +85,8 @@ static int print(struct scr_tool *t, const struct scr_args *a,
         return print_json(t, down, err);
     if (a->opt[OPT_REASON] == NULL)
         return print_list(t, down, err);
-    for (size_t i = 0; i < down->nodes.n; i++)
-        scr_tool_print(t, "%s: %s\n", down->nodes.name[i], down->reason[i]);
+    for (SCR_EACH(const struct scr_down, d, &down->why))
+        scr_tool_print(t, "%s: %s\n", d->item.name, d->reason);
     return SCR_OK;
 }
 
@@ -124,8 +124,8 @@ static void log_found(struct job *job, int64_t secs, const struct scr_downs *dow
     size_t known = 0;
     if (!scr_tool_logs(&job->prm))
         return;
-    while (known < down->nodes.n && strcmp(down->reason[known], DOWN_BEFORE) == 0)
-        known++;
+    for (SCR_EACH(const struct scr_down, d, &down->why))
+        known += strcmp(d->reason, DOWN_BEFORE) == 0;
     if (scr_tool_prefix(job->t, job->prm.prefix, 0, &why) == SCR_OK)
         scr_tool_event_down(job->t, &job->prm, down, known, secs);
     else

@@ -51,9 +51,12 @@ void scr_tool_event_down(struct scr_tool *t, const struct scr_params *prm,
     struct scr_event e = SCR_EVENT_INIT;
     e.event = "NODE_FAIL";
     e.secs = (double)secs;
-    for (size_t i = from; i < down->nodes.n && scr_tool_logs(prm); i++) {
-        char *note = scr_asprintf("%s: %s", down->nodes.name[i], down->reason[i]);
-        e.note = note ? note : down->nodes.name[i];
+    size_t at = 0;
+    for (SCR_EACH(const struct scr_down, d, &down->why)) {
+        if (at++ < from || !scr_tool_logs(prm))
+            continue;
+        char *note = scr_asprintf("%s: %s", d->item.name, d->reason);
+        e.note = note ? note : d->item.name;
         scr_tool_event_try(t, prm, &e);
         free(note);
     }

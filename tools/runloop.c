@@ -257,11 +257,11 @@ static int run_once(struct runloop *l, struct scr_err *err)
 /* Nodes that became unusable since the last look; each is told once. */
 static int find_down(struct runloop *l, struct scr_err *err)
 {
-    size_t known = l->down.nodes.n;
+    size_t known = l->down.nodes.n, at = 0;
     int rc = scr_job_test_nodes(&l->job, &l->job.rm.nodes, 0, 0, &l->down, err);
-    for (size_t i = known; i < l->down.nodes.n && rc == SCR_OK; i++)
-        SAY(l, SCR_LOG_NOTE, "node %s is left out: %s", l->down.nodes.name[i],
-            l->down.reason[i]);
+    for (SCR_EACH(const struct scr_down, d, &l->down.why))
+        if (at++ >= known && rc == SCR_OK)
+            SAY(l, SCR_LOG_NOTE, "node %s is left out: %s", d->item.name, d->reason);
     scr_tool_event_down(l->t, &l->job.prm, &l->down, known, -1);
     scr_hostlist_free(&l->good);
     if (rc == SCR_OK)
@@ -558,7 +558,7 @@ static void close_loop(struct runloop *l)
 int scr_runloop(struct scr_tool *t, const char *launcher, const char *const *args,
                 int *status, struct scr_err *err)
 {
-    struct runloop l = { .t = t, .status = -1 };
+    struct runloop l = { .t = t, .down = SCR_DOWNS_INIT, .status = -1 };
     struct runfile file = RUNFILE_INIT;
     sigset_t set;
     handled(&set);

@@ -94,12 +94,12 @@ static int list_down(struct scr_scavenge *s, const char *named,
     int rc = scr_hostlist_expand(named ? named : "", &s->down, err);
     if (rc == SCR_OK)
         ask_manager(s, nodes, &downs);
-    for (size_t i = 0; i < downs.nodes.n && rc == SCR_OK; i++)
-        if (downs.kind[i] == SCR_NODE_DEAD &&
-            !scr_hostlist_contains(&s->down, downs.nodes.name[i])) {
-            scr_log(s->t->env.log, SCR_LOG_NOTE, "node %s is lost: %s",
-                    downs.nodes.name[i], downs.reason[i]);
-            rc = add_node(&s->down, downs.nodes.name[i], err);
+    for (SCR_EACH(const struct scr_down, d, &downs.why))
+        if (rc == SCR_OK && d->kind == SCR_NODE_DEAD &&
+            !scr_hostlist_contains(&s->down, d->item.name)) {
+            scr_log(s->t->env.log, SCR_LOG_NOTE, "node %s is lost: %s", d->item.name,
+                    d->reason);
+            rc = add_node(&s->down, d->item.name, err);
         }
     scr_downs_free(&downs);
     return rc;

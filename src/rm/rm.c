@@ -24,11 +24,6 @@ static const double ASK_TIMEOUT_S = 20; /* a controller under load needs seconds
 
 /* --- nodes that are down --- */
 
-struct known {
-    struct scr_item item;
-    size_t at;
-};
-
 static char *reason_of(const char *fmt, va_list ap)
 {
     struct scr_str text = SCR_STR_INIT;
@@ -39,53 +34,34 @@ static char *reason_of(const char *fmt, va_list ap)
     return reason;
 }
 
-/* Room for one more. */
-static int grow(struct scr_downs *d, struct scr_err *err)
-{
-    size_t n = d->nodes.n + 1;
-    char **reasons = scr_reallocarray(d->reason, n, sizeof *reasons);
-    if (reasons != NULL)
-        d->reason = reasons;
-    enum scr_down_kind *kinds = scr_reallocarray(d->kind, n, sizeof *kinds);
-    if (kinds != NULL)
-        d->kind = kinds;
-    return reasons && kinds ? SCR_OK : scr_no_memory(err);
-}
-
 /* The node is not listed. */
 static int add_down(struct scr_downs *d, const char *node, enum scr_down_kind kind,
-                    char *reason, struct scr_err *err)
+                    const char *reason, struct scr_err *err)
 {
-    size_t n = d->nodes.n;
-    if (d->known.size == 0)
-        scr_table_init(&d->known, sizeof(struct known));
-    int rc = reason != NULL ? grow(d, err) : scr_no_memory(err);
-    struct known *known = rc == SCR_OK ? scr_table_add(&d->known, node) : NULL;
-    if (rc == SCR_OK)
-        rc = known ? scr_hostlist_add(&d->nodes, node, err) : scr_no_memory(err);
-    if (rc != SCR_OK) {
-        free(reason);
-        return rc;
-    }
-    known->at = n;
-    d->reason[n] = reason;
-    d->kind[n] = kind;
-    return SCR_OK;
+    char *kept = scr_arena_text(&d->why.arena, reason);
+    struct scr_down *down = kept ? scr_table_add(&d->why, node) : NULL;
+    if (down == NULL)
+        return scr_no_memory(err);
+    down->reason = kept;
+    down->kind = kind;
+    return scr_hostlist_add(&d->nodes, node, err);
 }
 
 int scr_downs_add(struct scr_downs *d, const char *node, enum scr_down_kind kind,
                   struct scr_err *err, const char *fmt, ...)
 {
-    const struct known *known = scr_table_find(&d->known, node);
+    struct scr_down *known = scr_table_find(&d->why, node);
     if (known != NULL) {
-        d->kind[known->at] = kind == SCR_NODE_DEAD ? kind : d->kind[known->at];
+        known->kind = kind == SCR_NODE_DEAD ? kind : known->kind;
         return SCR_OK;
     }
     va_list ap;
     va_start(ap, fmt);
     char *reason = reason_of(fmt, ap);
     va_end(ap);
-    return add_down(d, node, kind, reason, err);
+    int rc = add_down(d, node, kind, reason, err);
+    free(reason);
+    return rc;
 }
 
 int scr_downs_dead(const struct scr_downs *d, struct scr_hostlist *dead,
@@ -93,22 +69,17 @@ int scr_downs_dead(const struct scr_downs *d, struct scr_hostlist *dead,
 {
     struct scr_rm_names names;
     int rc = scr_rm_names_init(&names, dead, err);
-    for (size_t i = 0; i < d->nodes.n && rc == SCR_OK; i++)
-        if (d->kind[i] == SCR_NODE_DEAD)
-            rc = scr_rm_names_add(&names, dead, d->nodes.name[i], err);
+    for (SCR_EACH(const struct scr_down, down, &d->why))
+        if (rc == SCR_OK && down->kind == SCR_NODE_DEAD)
+            rc = scr_rm_names_add(&names, dead, down->item.name, err);
     scr_rm_names_fini(&names);
     return rc;
 }
 
 void scr_downs_free(struct scr_downs *d)
 {
-    for (size_t i = 0; i < d->nodes.n; i++)
-        free(d->reason[i]);
-    free(d->reason);
-    free(d->kind);
     scr_hostlist_free(&d->nodes);
-    scr_table_fini(&d->known);
-    *d = (struct scr_downs)SCR_DOWNS_INIT;
+    scr_table_fini(&d->why);
 }
 
 /* --- asking a tool --- */

@@ -26,16 +26,20 @@
  * its disk full) can be reached, and what is in its cache copied. */
 enum scr_down_kind { SCR_NODE_UNFIT, SCR_NODE_DEAD };
 
-/* Nodes that cannot be used, each with the first reason found, in one line. */
+struct scr_down {
+    struct scr_item item; /* the node */
+    char *reason;         /* the first that was found, in one line */
+    enum scr_down_kind kind;
+};
+
+/* Nodes that cannot be used. */
 struct scr_downs {
     struct scr_hostlist nodes;
-    char **reason;            /* nodes.n of them */
-    enum scr_down_kind *kind; /* likewise */
-    struct scr_table known;   /* where a node is in these, by its name */
+    struct scr_table why; /* of struct scr_down, in the same order */
 };
 #define SCR_DOWNS_INIT                                                                 \
     {                                                                                  \
-        .nodes = SCR_HOSTLIST_INIT                                                     \
+        .nodes = SCR_HOSTLIST_INIT, .why = SCR_TABLE_OF(struct scr_down)               \
     }
 /* A node that is listed already keeps its reason, and is dead once somebody says so.
  * The reason is fmt; control characters in it become blanks. */

@@ -25,8 +25,8 @@ static void has_down(struct test_rm *m, const char *want, const char *want_dead)
     struct scr_str s = SCR_STR_INIT;
     if (scr_rm_down(&m->rm, &m->rm.nodes, &down, &m->t.err) != SCR_OK)
         fail_msg("%s", m->t.err.text);
-    for (size_t i = 0; i < down.nodes.n; i++)
-        scr_str_printf(&s, "%s: %s\n", down.nodes.name[i], down.reason[i]);
+    for (SCR_EACH(const struct scr_down, d, &down.why))
+        scr_str_printf(&s, "%s: %s\n", d->item.name, d->reason);
     char *text = scr_str_take(&s);
     assert_string_equal(text, want);
     free(text);
@@ -133,7 +133,8 @@ static void a_node_is_dead_once_anybody_says_so(void **state)
     assert_int_equal(scr_downs_add(&down, "b", SCR_NODE_DEAD, NULL, "silent"), SCR_OK);
     assert_int_equal(scr_downs_add(&down, "b", SCR_NODE_UNFIT, NULL, "full"), SCR_OK);
     has_nodes(&down.nodes, "a,b");
-    assert_string_equal(down.reason[1], "full");
+    const struct scr_down *b = scr_table_find(&down.why, "b");
+    assert_string_equal(b->reason, "full");
     assert_int_equal(scr_downs_dead(&down, &dead, NULL), SCR_OK);
     has_nodes(&dead, "b");
     scr_hostlist_free(&dead);

@@ -309,13 +309,12 @@ static void check_down(const char *a, const char *b, const char *c,
     struct scr_node_tests t = { &m.rm, check, 10 };
     if (scr_nodes_test(&t, &m.rm.nodes, &down, &m.t.err) != SCR_OK)
         fail_msg("%s", m.t.err.text);
-    for (size_t i = 0; i < down.nodes.n; i++) {
+    for (SCR_EACH(const struct scr_down, d, &down.why)) {
         size_t n = strlen(text);
-        char *within = strstr(down.reason[i], "within ");
+        char *within = strstr(d->reason, "within ");
         if (within != NULL) /* how long, other work on the machine may decide */
             *within = '\0';
-        (void)snprintf(text + n, sizeof text - n, "%s: %s\n", down.nodes.name[i],
-                       down.reason[i]);
+        (void)snprintf(text + n, sizeof text - n, "%s: %s\n", d->item.name, d->reason);
     }
     assert_string_equal(text, want);
     assert_int_equal(scr_downs_dead(&down, &dead, NULL), SCR_OK);
