@@ -42,22 +42,16 @@ static char *query_child(const struct scr_cfg *cfg, const struct scr_conf_line *
     return text;
 }
 
-/* Defaults are nobody's setting. */
-static const char *get_set(const struct scr_cfg *cfg, const char *name)
-{
-    const char *value = NULL;
-    for (int s = 0; s < SCR_CFG_DEFAULT && value == NULL; s++)
-        value = scr_cfg_get_from(cfg, name, (enum scr_cfg_source)s, NULL);
-    return value;
-}
-
 static int query(const struct scr_cfg *cfg, const struct scr_conf_line *line,
                  char **reply, struct scr_err *err)
 {
     const char *key = line->item[0].key;
     if (line->n == 1 && scr_spec_line(key) != NULL)
         return query_line(cfg, key, reply, err);
-    *reply = line->n == 2 ? query_child(cfg, line) : scr_strdup(get_set(cfg, key));
+    if (line->n == 2)
+        *reply = query_child(cfg, line);
+    else if (scr_cfg_is_set(cfg, key))
+        *reply = scr_strdup(scr_cfg_get(cfg, key));
     return SCR_OK;
 }
 

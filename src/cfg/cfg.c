@@ -171,6 +171,14 @@ const char *scr_cfg_origin(const struct scr_cfg *cfg, const char *name)
     return origin;
 }
 
+int scr_cfg_is_set(const struct scr_cfg *cfg, const char *name)
+{
+    int is_set = 0;
+    for (int s = 0; s < SCR_CFG_DEFAULT && !is_set; s++)
+        is_set = scr_cfg_get_from(cfg, name, (enum scr_cfg_source)s, NULL) != NULL;
+    return is_set;
+}
+
 /* --- the struct of typed values --- */
 
 static void store_text(const struct scr_spec *spec, struct scr_params *out,

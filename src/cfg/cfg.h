@@ -124,6 +124,8 @@ int scr_cfg_params(const struct scr_cfg *cfg, struct scr_params *out,
  * (borrowed; NULL if unset). Names in any case, aliases too. */
 const char *scr_cfg_get(const struct scr_cfg *cfg, const char *name);
 const char *scr_cfg_origin(const struct scr_cfg *cfg, const char *name);
+/* 1 if somebody set it; a default is nobody's setting. */
+int scr_cfg_is_set(const struct scr_cfg *cfg, const char *name);
 /* Raw setting of one source (NULL: not set there) for scr param --explain. */
 const char *scr_cfg_get_from(const struct scr_cfg *cfg, const char *name,
                              enum scr_cfg_source source, const char **origin);

@@ -266,10 +266,7 @@ static int build_stores(const struct builder *b, int *cache_store)
 /* Copies of PARTNER: one, unless the user said otherwise. */
 static int replicas(const struct builder *b, int asked)
 {
-    for (int s = 0; s < SCR_CFG_DEFAULT; s++)
-        if (scr_cfg_get_from(b->cfg, "SCR_SET_FAILURES", (enum scr_cfg_source)s, NULL))
-            return asked;
-    return 1;
+    return scr_cfg_is_set(b->cfg, "SCR_SET_FAILURES") ? asked : 1;
 }
 
 static int check_store_of(const struct builder *b, const char *what, const char *origin,

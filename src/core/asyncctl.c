@@ -44,9 +44,8 @@ struct scr_copy_opts scr_flush_opts(const struct scr_ctx *ctx)
  */
 int scr_async_is_on(const struct scr_ctx *ctx)
 {
-    const char *origin = scr_cfg_origin(ctx->cfg, "SCR_FLUSH_TYPE");
-    int chosen = origin != NULL && strncmp(origin, "default", 7) != 0;
-    return ctx->prm.flush_async && (!chosen || flush_type(ctx) != SCR_XFER_SYNC);
+    return ctx->prm.flush_async && (!scr_cfg_is_set(ctx->cfg, "SCR_FLUSH_TYPE") ||
+                                    flush_type(ctx) != SCR_XFER_SYNC);
 }
 
 /* --- the list --- */

@@ -108,13 +108,12 @@ static const char *const reserved[] = { "SCR_CHECKPOINT_AUTO", "SCR_MTBF" };
 /* Known and checked, but without effect in this build: whoever sets one is told. */
 static void warn_without_effect(const struct scr_ctx *ctx)
 {
-    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++) {
-        const char *origin = scr_cfg_origin(ctx->cfg, reserved[i]);
-        if (origin != NULL && strcmp(origin, "default") != 0)
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+        if (scr_cfg_is_set(ctx->cfg, reserved[i]))
             scr_log(&ctx->log, SCR_LOG_WARN,
                     "%s=%s (%s) has no effect in this version of SCR", reserved[i],
-                    scr_cfg_get(ctx->cfg, reserved[i]), origin);
-    }
+                    scr_cfg_get(ctx->cfg, reserved[i]),
+                    scr_cfg_origin(ctx->cfg, reserved[i]));
     if (ctx->prm.flush_compress_id > 0 && !scr_zst_have())
         scr_log(&ctx->log, SCR_LOG_WARN,
                 "SCR_FLUSH_COMPRESS=%s (%s): this SCR was built without libzstd, files "
@@ -277,9 +276,8 @@ static int find_prefix(const struct scr_ctx *ctx, char **path, struct scr_err *e
 /* Whoever comes from SCR 3.x comes from checkpoints that bypass the cache. */
 static void greet_newcomer(const struct scr_ctx *ctx, const struct scr_identity *id)
 {
-    const char *origin = scr_cfg_origin(ctx->cfg, "SCR_CACHE_BYPASS");
     if (!id->is_new || id->original[0] != '\0' ||
-        (origin != NULL && strcmp(origin, "default") != 0))
+        scr_cfg_is_set(ctx->cfg, "SCR_CACHE_BYPASS"))
         return;
     char *index = scr_prefix_file(&ctx->prefix, "index.scr");
     if (index != NULL && scr_file_is_there(ctx->env.sys, index))
