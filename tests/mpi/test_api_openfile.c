@@ -3,13 +3,9 @@
  * such an open is refused, not waited in for ever; on two ranks the dataset bypasses
  * the cache, on three all nodes share the store, and it is opened. */
 /* ranks: 2 3 4 */
-#include "mpi_test.h"
+#include "helper_open.h"
 
 #include <fcntl.h>
-
-#include "scr.h"
-
-enum { CREATE = MPI_MODE_CREATE | MPI_MODE_RDWR };
 
 /* What this process prints to stderr from one call to the other. */
 static int hold_stderr(const struct mpi_test *t, char *path, size_t n)
@@ -41,37 +37,15 @@ static int count_said(const struct mpi_test *t, int saved, const char *path,
     return all;
 }
 
-/* A directory of all ranks, named by this variable. */
-static void make_dir(struct mpi_test *t, const char *variable, const char *name)
-{
-    char path[700];
-    snprintf(path, sizeof path, "%s/%s", t->dir, name);
-    if (t->comm.rank == 0)
-        CHECK_INT(mkdir(path, 0700), 0);
-    setenv(variable, path, 1);
-}
-
 static void start_scr(struct mpi_test *t)
 {
-    make_dir(t, "SCR_PREFIX", "prefix");
-    make_dir(t, "SCR_CACHE_BASE", "cache");
-    make_dir(t, "SCR_CNTL_BASE", "cntl");
-    mpi_test_barrier(t->comm.comm);
-    setenv("SCR_VNODES", "n[1-4]", 1);
-    setenv("SCR_JOB_ID", "job", 1);
+    open_place(t);
     setenv("SCR_USER_NAME", "tester", 1);
     if (t->comm.size == 2)
         SCR_Config("SCR_CACHE_BYPASS=1");
     if (t->comm.size == 3)
         SCR_Configf("STORE=%s/cache GROUP=WORLD", t->dir);
     CHECK_INT(SCR_Init(), SCR_SUCCESS);
-}
-
-static void route(struct mpi_test *t, const char *name, char *path)
-{
-    char file[SCR_MAX_FILENAME];
-    snprintf(file, sizeof file, "%s/prefix/%s", t->dir, name);
-    CHECK_INT(SCR_Route_file(file, path), SCR_SUCCESS);
 }
 
 /* One number a rank of comm, by all of them; 1 if they are in the file then. */
@@ -104,7 +78,7 @@ static void be_refused(struct mpi_test *t, MPI_Comm comm, const char *name)
     int class = MPI_SUCCESS, saved = hold_stderr(t, told, sizeof told);
     if (comm != MPI_COMM_NULL) {
         MPI_File file;
-        route(t, name, path);
+        open_route(t, name, path);
         int code = MPI_File_open(comm, path, CREATE, MPI_INFO_NULL, &file);
         MPI_Error_class(code, &class);
         CHECK_INT(class, MPI_ERR_NOT_SAME);
@@ -154,12 +128,12 @@ static void open_what_one_has(struct mpi_test *t)
     char path[SCR_MAX_FILENAME], name[32];
     begin(t);
     snprintf(name, sizeof name, "own.%d", t->comm.rank);
-    route(t, name, path);
+    open_route(t, name, path);
     CHECK(write_together(MPI_COMM_SELF, path));
     CHECK_INT(SCR_Complete_output(1), SCR_SUCCESS);
     begin(t);
     if (t->comm.rank == 0)
-        route(t, "of.0", path);
+        open_route(t, "of.0", path);
     MPI_Bcast(path, sizeof path, MPI_CHAR, 0, t->comm.comm);
     CHECK(write_together(t->comm.comm, path));
     CHECK_INT(SCR_Complete_output(1), SCR_SUCCESS);
@@ -175,7 +149,7 @@ MPI_CASE(a_routed_file_is_opened_together_or_refused)
         open_what_one_has(t);
     } else {
         begin(t);
-        route(t, "all.h5", path);
+        open_route(t, "all.h5", path);
         CHECK(write_together(t->comm.comm, path));
         CHECK_INT(SCR_Complete_output(1), SCR_SUCCESS);
     }
@@ -193,7 +167,7 @@ MPI_CASE(files_that_are_not_routed_are_none_of_its_business)
     CHECK(write_together(t->comm.comm, path));
     char own[SCR_MAX_FILENAME], name[32];
     snprintf(name, sizeof name, "own.%d", t->comm.rank);
-    route(t, name, own);
+    open_route(t, name, own);
     FILE *f = fopen(own, "w");
     CHECK(f != NULL && fputs("own", f) >= 0 && fclose(f) == 0);
     snprintf(path, sizeof path, "%s/no/such/directory", t->dir);

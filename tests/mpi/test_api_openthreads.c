@@ -3,14 +3,12 @@
  * files, too: in a phase, and while one begins or ends. */
 /* ranks: 4 */
 #define MPI_TEST_LEVEL MPI_THREAD_MULTIPLE
-#include "mpi_test.h"
+#include "helper_open.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "scr.h"
-
-enum { CREATE = MPI_MODE_CREATE | MPI_MODE_RDWR, ROUNDS = 8 };
+enum { ROUNDS = 8 };
 
 /* A thread that opens a file of all ranks again and again. */
 struct opener {
@@ -56,30 +54,13 @@ static void stop(struct mpi_test *t, struct opener *o)
     MPI_Comm_free(&o->comm);
 }
 
-/* A directory of all ranks, named by this variable. */
-static void make_dir(struct mpi_test *t, const char *variable, const char *name)
-{
-    char path[700];
-    snprintf(path, sizeof path, "%s/%s", t->dir, name);
-    if (t->comm.rank == 0)
-        CHECK_INT(mkdir(path, 0700), 0);
-    setenv(variable, path, 1);
-}
-
-static void route(struct mpi_test *t, const char *name, char *path)
-{
-    char file[SCR_MAX_FILENAME];
-    snprintf(file, sizeof file, "%s/prefix/%s", t->dir, name);
-    CHECK_INT(SCR_Route_file(file, path), SCR_SUCCESS);
-}
-
 static void be_refused(struct mpi_test *t)
 {
     MPI_File file;
     char path[SCR_MAX_FILENAME];
     int class = MPI_SUCCESS;
     CHECK_INT(SCR_Start_output(NULL, SCR_FLAG_CHECKPOINT), SCR_SUCCESS);
-    route(t, "all.h5", path);
+    open_route(t, "all.h5", path);
     int code = MPI_File_open(t->comm.comm, path, CREATE, MPI_INFO_NULL, &file);
     MPI_Error_class(code, &class);
     CHECK_INT(class, MPI_ERR_NOT_SAME);
@@ -91,7 +72,7 @@ static void be_written(struct mpi_test *t)
     char path[SCR_MAX_FILENAME], name[32];
     CHECK_INT(SCR_Start_output(NULL, SCR_FLAG_CHECKPOINT), SCR_SUCCESS);
     snprintf(name, sizeof name, "own.%d", t->comm.rank);
-    route(t, name, path);
+    open_route(t, name, path);
     FILE *f = fopen(path, "w");
     CHECK(f != NULL && fputs("own", f) >= 0 && fclose(f) == 0);
     CHECK_INT(SCR_Complete_output(1), SCR_SUCCESS);
@@ -104,12 +85,7 @@ MPI_CASE(a_routed_file_is_refused_while_another_thread_opens_files)
     MPI_Query_thread(&level);
     if (level != MPI_THREAD_MULTIPLE)
         return;
-    make_dir(t, "SCR_PREFIX", "prefix");
-    make_dir(t, "SCR_CACHE_BASE", "cache");
-    make_dir(t, "SCR_CNTL_BASE", "cntl");
-    mpi_test_barrier(t->comm.comm);
-    setenv("SCR_VNODES", "n[1-4]", 1);
-    setenv("SCR_JOB_ID", "job", 1);
+    open_place(t);
     CHECK_INT(SCR_Init(), SCR_SUCCESS);
     start(t, &o);
     for (int i = 0; i < ROUNDS; i++) {

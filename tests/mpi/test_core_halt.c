@@ -9,22 +9,27 @@
 
 static const char *const nodes = "n[1-4]";
 
-MPI_CASE(a_damaged_halt_file_is_kept_aside_once)
+static void damage_halt_file(const struct job *job)
 {
-    struct job job;
-    struct scr_err err = SCR_ERR_INIT;
     char path[800];
-    int flag, n = 0;
-    job_new(t, &job, 4);
-    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
-    snprintf(path, sizeof path, "%s/.scr/halt.scr", job.prefix);
-    mpi_test_barrier(job.comm);
-    if (job.rank == 0) {
+    snprintf(path, sizeof path, "%s/.scr/halt.scr", job->prefix);
+    mpi_test_barrier(job->comm);
+    if (job->rank == 0) {
         FILE *f = fopen(path, "w");
         fputs("garbage garbage", f);
         fclose(f);
     }
-    mpi_test_barrier(job.comm);
+    mpi_test_barrier(job->comm);
+}
+
+MPI_CASE(a_damaged_halt_file_is_kept_aside_once)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    int flag, n = 0;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, NULL);
+    damage_halt_file(&job);
     for (int i = 0; i < 3; i++)
         CHECK_RC(scr_need_checkpoint_all(ctx, &flag, &err), SCR_OK, &err);
     job_checkpoint(&job, ctx, "c1", 1);
@@ -41,18 +46,11 @@ MPI_CASE(a_damaged_halt_file_is_kept_aside_once)
 MPI_CASE(a_damaged_halt_file_does_not_hide_the_end_of_the_allocation)
 {
     struct job job;
-    char path[800], end[64];
+    char end[64];
     job_new(t, &job, 4);
     struct scr_ctx *ctx = job_start(&job, nodes, NULL);
     job_kill(&job, ctx);
-    snprintf(path, sizeof path, "%s/.scr/halt.scr", job.prefix);
-    mpi_test_barrier(job.comm);
-    if (job.rank == 0) {
-        FILE *f = fopen(path, "w");
-        fputs("garbage garbage", f);
-        fclose(f);
-    }
-    mpi_test_barrier(job.comm);
+    damage_halt_file(&job);
     long now = (long)time(NULL);
     MPI_Bcast(&now, 1, MPI_LONG, 0, job.comm);
     snprintf(end, sizeof end, "SCR_END_TIME=%ld", now + 30);
