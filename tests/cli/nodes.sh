@@ -112,6 +112,22 @@ SCR_EXCLUDE_NODES=n3 run scr_list_down_nodes --json
 is 1 '{
   "n3": "listed in SCR_EXCLUDE_NODES"
 }'
+# as scripts of SCR 3.x ask: with -j, any launcher, the status is 0; -f compares with what is free, -s is how long
+# the run took
+mkdir .scr
+echo "CACHEDIR=$tmp/store BYTES=8000P
+CNTLDIR=$tmp/store BYTES=8000P" >.scrconf
+run scr_list_down_nodes -r n1
+has 1 "in all, expected 7.81 EiB"
+SCR_LOG_ENABLE=1 run scr_list_down_nodes -j srun -f -s 60 -l -r n1
+has 0 "free, expected 7.81 EiB"
+check "the event has the seconds" \
+    "$(grep -c '"event":"NODE_FAIL","secs":60.0,"note":"n1: .* free, expected' .scr/log)" -eq 1
+rm -r .scrconf .scr
+run scr_list_down_nodes -j astrology n1
+fails 2 "launcher astrology is not known"
+run scr_list_down_nodes -s soon n1
+fails 2 "option --secs"
 run scr_list_down_nodes --timeout soon
 fails 2 'option --timeout: "soon" is no time'
 run scr_list_down_nodes --down 'n['
