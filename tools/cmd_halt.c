@@ -290,12 +290,11 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     int rc = read_change(t, a, &c, err);
     if (rc == SCR_OK)
         rc = check_options(t, a, err);
-    if (rc != SCR_OK || a->noperands <= 1)
-        return rc != SCR_OK
-                   ? rc
-                   : halt_one(t, a, &c,
-                              a->opt[OPT_PREFIX] ? a->opt[OPT_PREFIX] : a->operand[0],
-                              err);
+    if (rc != SCR_OK)
+        return rc;
+    const char *prefix = a->opt[OPT_PREFIX] ? a->opt[OPT_PREFIX] : a->operand[0];
+    if (a->noperands <= 1)
+        return halt_one(t, a, &c, prefix, err);
     for (int i = 0; i < a->noperands; i++) {
         struct scr_err why = SCR_ERR_INIT;
         scr_tool_print_line(t, "%s:", a->operand[i]);

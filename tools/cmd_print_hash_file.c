@@ -13,9 +13,8 @@ enum { OPT_MODE, OPT_JSON };
 
 static const struct scr_opt opts[] = {
     [OPT_MODE] = { "mode", 'm', "MODE",
-                   "tree: every key on a line of its own; keyval: \"key = value\" "
-                   "where a "
-                   "key has a single value (default)" },
+                   "tree: every key on a line of its own; "
+                   "keyval: \"key = value\" where a key has a single value (default)" },
     [OPT_JSON] = { "json", 'j', NULL, "print JSON" },
     { 0 },
 };
@@ -94,15 +93,12 @@ static int read_mode(struct scr_tool *t, const struct scr_args *a, int *is_tree,
 }
 
 static int print_file(struct scr_tool *t, const struct scr_args *a, const char *path,
-                      int indent, struct scr_err *err)
+                      int is_tree, int indent, struct scr_err *err)
 {
-    int is_json = a->opt[OPT_JSON] != NULL, is_tree = 0;
-    int rc = read_mode(t, a, &is_tree, err);
-    if (rc != SCR_OK)
-        return rc;
+    int is_json = a->opt[OPT_JSON] != NULL;
     uint64_t rest = 0;
     scr_hash *h = scr_hash_new();
-    rc = h ? read_hash(t, path, h, &rest, err) : scr_no_memory(err);
+    int rc = h ? read_hash(t, path, h, &rest, err) : scr_no_memory(err);
     if (rc == SCR_OK && is_json)
         rc = scr_tool_json(t, hash_json(h), err);
     else if (rc == SCR_OK)
@@ -116,14 +112,14 @@ static int print_file(struct scr_tool *t, const struct scr_args *a, const char *
 
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
-    int is_json = a->opt[OPT_JSON] != NULL, many = a->noperands > 1;
-    if (is_json && many)
+    int many = a->noperands > 1, is_tree;
+    if (a->opt[OPT_JSON] != NULL && many)
         return scr_tool_usage(t, err, "option --json takes one file");
-    int rc = SCR_OK;
+    int rc = read_mode(t, a, &is_tree, err);
     for (int i = 0; i < a->noperands && rc == SCR_OK; i++) {
         if (many)
             scr_tool_print(t, "%s:\n", a->operand[i]);
-        rc = print_file(t, a, a->operand[i], many ? 2 : 0, err);
+        rc = print_file(t, a, a->operand[i], is_tree, many ? 2 : 0, err);
     }
     return rc;
 }
