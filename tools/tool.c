@@ -47,12 +47,14 @@ static int same_name(const char *a, size_t n, const char *b)
     return 1;
 }
 
-/* Whether word is one of the links of a command, without "scr_" where they have it. */
-static int is_link(const struct command *c, const char *word)
+/* Whether word is one of the links of a command; bare: without "scr_" where they have
+ * it. */
+static int is_link(const struct command *c, const char *word, int bare)
 {
     const char *link = c->links;
     while (*link != '\0') {
-        size_t n = strcspn(link, " "), skip = strncmp(link, "scr_", 4) == 0 ? 4 : 0;
+        size_t n = strcspn(link, " ");
+        size_t skip = bare && strncmp(link, "scr_", 4) == 0 ? 4 : 0;
         if (same_name(link + skip, n - skip, word))
             return 1;
         link += n + strspn(link + n, " ");
@@ -60,11 +62,12 @@ static int is_link(const struct command *c, const char *word)
     return 0;
 }
 
-static const struct scr_cmd *find_command(const char *word)
+/* bare: word may be the command's own name, too. */
+static const struct scr_cmd *find_command(const char *word, int bare)
 {
     for (int i = 0; i < NCOMMANDS; i++)
-        if (same_name(commands[i].name, strlen(commands[i].name), word) ||
-            is_link(&commands[i], word))
+        if ((bare && same_name(commands[i].name, strlen(commands[i].name), word)) ||
+            is_link(&commands[i], word, bare))
             return commands[i].cmd;
     return NULL;
 }
@@ -354,7 +357,7 @@ static int run_named(struct scr_tool *t, int argc, char **argv)
 {
     int is_help = argc > 2 && strcmp(argv[1], "help") == 0;
     const char *word = argc > 1 ? argv[1 + is_help] : "";
-    t->cmd = find_command(word);
+    t->cmd = find_command(word, 1);
     if (t->cmd == NULL)
         return run_program(t, is_help ? 2 : argc, is_help ? argv + 1 : argv);
     char *who = scr_asprintf("%s %s", t->who, word);
@@ -382,10 +385,7 @@ int scr_tool_main(int argc, char **argv, char *const *envp, FILE *out, FILE *err
                           .environ = envp,
                           .out = out };
     t.env.log = &t.log;
+    t.cmd = find_command(base, 0);
     heed_children();
-    if (strncmp(base, "scr_", 4) == 0 || strncmp(base, "scr-", 4) == 0)
-        t.cmd = find_command(base + 4);
-    else if (strncmp(base, "kvtree", 6) == 0)
-        t.cmd = find_command(base);
     return t.cmd != NULL ? run_command(&t, argc, argv) : run_named(&t, argc, argv);
 }
