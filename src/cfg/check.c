@@ -64,11 +64,12 @@ static void warn_environ(struct warner *w)
 {
     for (SCR_HASH_EACH(e, w->cfg->environ)) {
         const char *name = scr_hash_elem_key(e);
-        if (strncmp(name, "SCR_", 4) == 0 &&
-            scr_spec_find(scr_spec_unalias(name)) == NULL)
+        if (strncmp(name, "SCR_", 4) != 0)
+            continue;
+        const struct scr_spec *spec = scr_spec_find(scr_spec_unalias(name));
+        if (spec == NULL)
             warn_unknown(w, NULL, name, "environment");
-        warn_instead(w, scr_spec_find(scr_spec_unalias(name)),
-                     scr_cfg_getenv(w->cfg, name), "environment");
+        warn_instead(w, spec, scr_cfg_getenv(w->cfg, name), "environment");
     }
 }
 

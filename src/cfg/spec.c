@@ -76,7 +76,10 @@ const struct scr_without scr_withouts[] = {
 };
 const size_t scr_nwithouts = sizeof scr_withouts / sizeof scr_withouts[0];
 
-static const struct scr_instead insteads[] = {
+/* A value of SCR 3.x, of the parameter or of children that take the same values. */
+static const struct instead {
+    const char *name, *value, *instead;
+} insteads[] = {
 #define V(NAME, VALUE, INSTEAD) { #NAME, (VALUE), (INSTEAD) },
 #include "defs/params.def"
 };

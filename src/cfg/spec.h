@@ -50,11 +50,6 @@ struct scr_without {
     const char *key, *name, *why;
 };
 
-/* A value of SCR 3.x, of the parameter or of children that take the same values. */
-struct scr_instead {
-    const char *name, *value, *instead;
-};
-
 extern const struct scr_spec scr_specs[]; /* in the order of the manual page */
 extern const size_t scr_nspecs;
 extern const struct scr_spec scr_child_specs[];
