@@ -112,11 +112,8 @@ int scr_hash_equal(const scr_hash *a,
 /* --- bytes (seeds: packed hash; big-endian u32 count, then key NUL, packed hash …) ---
  */
 enum { SCR_HASH_DEPTH = 64 }; /* most keys below each other in packed bytes */
-size_t scr_hash_pack_size(const scr_hash *h);
-/* Packs into buf of scr_hash_pack_size(h) bytes; returns the bytes written, 0 if
- * !scr_hash_ok or deeper than a reader accepts. */
-size_t scr_hash_pack(void *buf, const scr_hash *h);
-/* Appends it to s; s becomes bad if !scr_hash_ok or too deep. */
+/* Appends it, packed, to s; s becomes bad if !scr_hash_ok or deeper than a reader
+ * accepts. */
 struct scr_str;
 void scr_hash_append(struct scr_str *s, const scr_hash *h);
 /* Merges the packed hash at buf into h, as scr_hash_merge does; *used (may be NULL) =

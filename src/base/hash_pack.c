@@ -3,56 +3,27 @@
 #include "base/cursor.h"
 #include "base/hash_impl.h"
 #include "base/str.h"
-#include <string.h>
 
-size_t scr_hash_pack_size(const scr_hash *h)
+/* depth: how many levels of keys may still follow. */
+static void append_level(struct scr_str *s, const scr_hash *h, int depth)
 {
-    size_t bytes = sizeof(uint32_t);
-    for (SCR_HASH_EACH(e, h))
-        bytes += strlen(e->key) + 1 + scr_hash_pack_size(e->hash);
-    return bytes;
-}
-
-/* 1 if keys lie at most `depth` below each other. */
-static int depth_ok(const scr_hash *h, int depth)
-{
-    if (depth == 0)
-        return scr_hash_size(h) == 0;
-    for (SCR_HASH_EACH(e, h))
-        if (!depth_ok(e->hash, depth - 1))
-            return 0;
-    return 1;
-}
-
-static unsigned char *pack_at(unsigned char *p, const scr_hash *h)
-{
-    size_t count = scr_hash_size(h);
-    for (int shift = 24; shift >= 0; shift -= 8)
-        *p++ = (unsigned char)(count >> shift);
-    for (SCR_HASH_EACH(e, h)) {
-        size_t n = strlen(e->key) + 1;
-        memcpy(p, e->key, n);
-        p = pack_at(p + n, e->hash);
+    if (h != NULL && (h->lost || (h->size > 0 && depth == 0))) {
+        scr_str_spoil(s);
+        return;
     }
-    return p;
-}
-
-size_t scr_hash_pack(void *buf, const scr_hash *h)
-{
-    if (!depth_ok(h, SCR_HASH_DEPTH) || !scr_hash_ok(h))
-        return 0;
-    return (size_t)(pack_at(buf, h) - (unsigned char *)buf);
+    scr_pack_count(s, scr_hash_size(h));
+    for (SCR_HASH_EACH(e, h)) {
+        scr_pack_key(s, e->key);
+        append_level(s, e->hash, depth - 1);
+    }
 }
 
 void scr_hash_append(struct scr_str *s, const scr_hash *h)
 {
-    size_t n = scr_hash_pack_size(h);
-    char *at = scr_str_extend(s, n);
-    if (at != NULL && scr_hash_pack(at, h) != n)
-        scr_str_spoil(s);
+    append_level(s, h, SCR_HASH_DEPTH);
 }
 
-/* depth: how many levels of keys may still follow. */
+/* Likewise. */
 static void unpack_level(struct scr_cursor *c, scr_hash *h, int depth)
 {
     size_t count = scr_cursor_enter(c);

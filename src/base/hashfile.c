@@ -50,17 +50,6 @@ static uint32_t crc32_of(const unsigned char *p, size_t n)
 
 /* --- bytes --- */
 
-/* Header and checksum of the n packed bytes behind p + HEADER. */
-static void seal(unsigned char *p, size_t n)
-{
-    put_be(p, MAGIC, 4);
-    put_be(p + AT_TYPE, TYPE_HASH, 2);
-    put_be(p + AT_VERSION, VERSION, 2);
-    put_be(p + AT_SIZE, HEADER + n + CRC_BYTES, 8);
-    put_be(p + AT_FLAGS, FLAG_CRC, 4);
-    put_be(p + HEADER + n, crc32_of(p, HEADER + n), CRC_BYTES);
-}
-
 void scr_frame_begin(struct scr_str *s)
 {
     (void)scr_str_extend(s, HEADER);
@@ -68,28 +57,16 @@ void scr_frame_begin(struct scr_str *s)
 
 void scr_frame_end(struct scr_str *s)
 {
-    if (scr_str_extend(s, CRC_BYTES) != NULL)
-        seal((unsigned char *)s->p, s->len - HEADER - CRC_BYTES);
-}
-
-int scr_hash_encode(const scr_hash *h, void **buf, size_t *n, struct scr_err *err)
-{
-    size_t packed = scr_hash_pack_size(h);
-    size_t total = HEADER + packed + CRC_BYTES;
-    unsigned char *p = malloc(total);
-    if (p == NULL)
-        return scr_no_memory(err);
-    if (scr_hash_pack(p + HEADER, h) != packed) {
-        free(p);
-        return scr_hash_ok(h) ? scr_fail(err, SCR_E_RANGE, 0,
-                                         "encode hash: more than %d levels of keys",
-                                         SCR_HASH_DEPTH)
-                              : scr_no_memory(err);
-    }
-    seal(p, packed);
-    *buf = p;
-    *n = total;
-    return SCR_OK;
+    if (scr_str_extend(s, CRC_BYTES) == NULL)
+        return;
+    unsigned char *p = (unsigned char *)s->p;
+    size_t n = s->len - CRC_BYTES;
+    put_be(p, MAGIC, 4);
+    put_be(p + AT_TYPE, TYPE_HASH, 2);
+    put_be(p + AT_VERSION, VERSION, 2);
+    put_be(p + AT_SIZE, s->len, 8);
+    put_be(p + AT_FLAGS, FLAG_CRC, 4);
+    put_be(p + n, crc32_of(p, n), CRC_BYTES);
 }
 
 static int corrupt(struct scr_err *err, const char *what)
@@ -229,11 +206,17 @@ int scr_frame_read(const struct scr_sys *sys, const char *path, scr_unpack unpac
                         : scr_fail(err, rc, 0, "read %s: %s", path, cause.text);
 }
 
-int scr_frame_write(const struct scr_sys *sys, const char *path,
-                    const struct scr_str *s, enum scr_durability how,
+int scr_frame_write(const struct scr_sys *sys, const char *path, struct scr_str *s,
+                    enum scr_durability how, struct scr_frame_id *id,
                     struct scr_err *err)
 {
-    return scr_file_replace(sys, path, s->p, s->len, FILE_MODE, how, err);
+    scr_frame_end(s);
+    int rc = s->bad ? scr_fail(err, SCR_E_NOMEM, 0, "write %s: out of memory", path)
+                    : scr_file_replace(sys, path, s->p, s->len, FILE_MODE, how, err);
+    if (rc == SCR_OK && id != NULL)
+        (void)scr_frame_identify(s->p, s->len, id);
+    scr_str_free(s);
+    return rc;
 }
 
 int scr_hash_file_read(const struct scr_sys *sys, const char *path, scr_hash *h,
@@ -245,15 +228,10 @@ int scr_hash_file_read(const struct scr_sys *sys, const char *path, scr_hash *h,
 int scr_hash_file_write(const struct scr_sys *sys, const char *path, const scr_hash *h,
                         enum scr_durability how, struct scr_err *err)
 {
-    struct scr_err cause = SCR_ERR_INIT;
-    void *buf = NULL;
-    size_t n = 0;
-    int rc = scr_hash_encode(h, &buf, &n, &cause);
-    if (rc != SCR_OK)
-        return scr_fail(err, rc, 0, "write %s: %s", path, cause.text);
-    rc = scr_file_replace(sys, path, buf, n, FILE_MODE, how, err);
-    free(buf);
-    return rc;
+    struct scr_str s = SCR_STR_INIT;
+    scr_frame_begin(&s);
+    scr_hash_append(&s, h);
+    return scr_frame_write(sys, path, &s, how, NULL, err);
 }
 
 /* --- transactions --- */

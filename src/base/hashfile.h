@@ -8,8 +8,6 @@
 #include "base/io.h"
 #include "base/str.h"
 
-/* Bytes of a hash file, malloc'd. */
-int scr_hash_encode(const scr_hash *h, void **buf, size_t *n, struct scr_err *err);
 /* Merges a hash file held in memory into h. The bytes may continue past the file
  * (redundancy files): *used (may be NULL) is the size the header claims; with used ==
  * NULL trailing bytes are SCR_E_CORRUPT. n == 0 is an empty hash. Bad magic, type,
@@ -23,14 +21,16 @@ int scr_hash_decode(const void *buf, size_t n, scr_hash *h, size_t *used,
  * fails makes s bad. */
 void scr_frame_begin(struct scr_str *s);
 void scr_frame_end(struct scr_str *s);
-int scr_frame_write(const struct scr_sys *sys, const char *path,
-                    const struct scr_str *s, enum scr_durability how,
-                    struct scr_err *err);
 /* What tells a hash file from those that were or will be at its path. */
 struct scr_frame_id {
     uint64_t size;
     uint32_t crc; /* of all before it */
 };
+/* Ends s and replaces path by it (io.h scr_file_replace); *id (may be NULL): which file
+ * it is then. Frees s, in any case. */
+int scr_frame_write(const struct scr_sys *sys, const char *path, struct scr_str *s,
+                    enum scr_durability how, struct scr_frame_id *id,
+                    struct scr_err *err);
 /* Of a file in memory; 0: it has no CRC, and nothing tells it apart. */
 int scr_frame_identify(const void *buf, size_t n, struct scr_frame_id *id);
 /* 1 if path is that file: a few bytes are read. */
@@ -54,7 +54,7 @@ int scr_frame_read(const struct scr_sys *sys, const char *path, scr_unpack unpac
 /* Reads path and merges it into h. Absent: SCR_E_NOENT. Errors carry the path. */
 int scr_hash_file_read(const struct scr_sys *sys, const char *path, scr_hash *h,
                        struct scr_err *err);
-/* Replaces path atomically (io.h scr_file_replace). */
+/* As scr_frame_write. */
 int scr_hash_file_write(const struct scr_sys *sys, const char *path, const scr_hash *h,
                         enum scr_durability how, struct scr_err *err);
 

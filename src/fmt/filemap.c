@@ -1091,11 +1091,7 @@ int scr_filemap_write(const struct scr_sys *sys, const char *path,
     struct scr_str s = SCR_STR_INIT;
     scr_frame_begin(&s);
     scr_filemap_pack(&s, map);
-    scr_frame_end(&s);
-    int rc = s.bad ? scr_fail(err, SCR_E_NOMEM, 0, "write %s: out of memory", path)
-                   : scr_frame_write(sys, path, &s, how, err);
-    scr_str_free(&s);
-    return rc;
+    return scr_frame_write(sys, path, &s, how, NULL, err);
 }
 
 static int unpack_into(const void *packed, size_t n, void *map, struct scr_err *err)

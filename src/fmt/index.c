@@ -92,18 +92,23 @@ static int put_entry(struct scr_index *x, const struct scr_index_entry *e)
         x->of[i] = *e;
         return SCR_OK;
     }
-    if (x->n == x->room) {
-        size_t room = 2 * x->room + 16;
-        struct scr_index_entry *more = scr_reallocarray(x->of, room, sizeof *more);
-        if (more == NULL)
-            return SCR_E_NOMEM;
-        x->of = more;
-        x->room = room;
-    }
-    memmove(&x->of[i + 1], &x->of[i], (x->n - i) * sizeof *x->of);
-    x->of[i] = *e;
-    x->n++;
+    struct scr_index_entry *of = scr_insert(x->of, i, &x->n, &x->room, sizeof *of);
+    if (of == NULL)
+        return SCR_E_NOMEM;
+    x->of = of;
+    of[i] = *e;
     return SCR_OK;
+}
+
+/* The hash as packed bytes of ours, for the cursor to read. */
+static int repack(struct scr_index *x, const scr_hash *h, struct scr_cursor *c)
+{
+    struct scr_str s = SCR_STR_INIT;
+    scr_hash_append(&s, h);
+    char *bytes = s.bad ? NULL : scr_arena_text_n(&x->arena, s.p, s.len);
+    scr_cursor_init(c, bytes, s.len);
+    scr_str_free(&s);
+    return bytes != NULL ? SCR_OK : SCR_E_NOMEM;
 }
 
 /* --- reading --- */
@@ -301,22 +306,15 @@ static int convert(scr_hash *h, struct scr_err *err)
 static int take_version_1(const struct scr_frame *f, struct scr_index *x,
                           struct scr_err *err)
 {
-    struct scr_str s = SCR_STR_INIT;
     struct scr_cursor c;
     scr_hash *h = scr_hash_new();
     int rc = h ? scr_hash_unpack(f->packed, f->n, h, NULL, err) : scr_no_memory(err);
     if (rc == SCR_OK)
         rc = convert(h, err);
-    scr_hash_append(&s, h);
-    char *bytes = s.bad ? NULL : scr_arena_get(&x->arena, s.len);
-    if (rc == SCR_OK && bytes == NULL)
+    if (rc == SCR_OK && repack(x, h, &c) != SCR_OK)
         rc = scr_no_memory(err);
-    if (rc == SCR_OK) {
-        memcpy(bytes, s.p, s.len);
-        scr_cursor_init(&c, bytes, s.len);
+    if (rc == SCR_OK)
         rc = take_version_2(&c, x, err);
-    }
-    scr_str_free(&s);
     scr_hash_delete(h);
     return rc;
 }
@@ -421,7 +419,6 @@ void scr_index_pack(struct scr_str *s, const struct scr_index *x)
     scr_str_append_n(s, x->rest.p, x->rest.len);
     if (x->current != NULL)
         scr_pack_val(s, "CURRENT", x->current);
-    scr_frame_end(s);
     if (x->lost)
         scr_str_spoil(s);
 }
@@ -470,11 +467,8 @@ static int close_entry(struct scr_index *x, int id, scr_hash *h)
 {
     struct scr_index_entry e;
     struct scr_cursor c;
-    size_t n = scr_hash_pack_size(h);
-    void *bytes = h != NULL && scr_hash_ok(h) ? scr_arena_get(&x->arena, n) : NULL;
-    int rc = bytes != NULL && scr_hash_pack(bytes, h) == n ? SCR_OK : SCR_E_NOMEM;
+    int rc = h != NULL ? repack(x, h, &c) : SCR_E_NOMEM;
     scr_hash_delete(h);
-    scr_cursor_init(&c, bytes, n);
     if (rc == SCR_OK)
         rc = take_entry(&c, id, &e, NULL);
     if (rc == SCR_OK)

@@ -82,7 +82,8 @@ int scr_index_unshare(struct scr_index_shared *s, struct scr_index *x);
  * kept; its directory becomes its NAME and stays under DIR. */
 int scr_index_unpack(struct scr_index *x, const void *file, size_t n,
                      struct scr_err *err);
-/* Appends the hash file; s becomes bad where memory ran out, now or in an edit. */
+/* Begins the hash file in s, for scr_frame_write; s becomes bad where memory ran out,
+ * now or in an edit. */
 void scr_index_pack(struct scr_str *s, const struct scr_index *x);
 
 /* --- edits --- */

@@ -691,17 +691,6 @@ int scr_rank2file_root_unpack(const void *buf, size_t n,
 
 /* --- files of their own --- */
 
-/* s: the packed hash. */
-static int write_frame(const struct scr_sys *sys, const char *path, struct scr_str *s,
-                       struct scr_err *err)
-{
-    scr_frame_end(s);
-    int rc =
-        s->bad ? scr_no_memory(err) : scr_frame_write(sys, path, s, SCR_DURABLE, err);
-    scr_str_free(s);
-    return rc;
-}
-
 /* Entries ascend by rank. */
 static int check_list(const char *path, const struct scr_rank2file *l,
                       struct scr_err *err)
@@ -732,7 +721,7 @@ int scr_rank2file_write(const struct scr_sys *sys, const char *path,
         return rc;
     scr_frame_begin(&s);
     scr_rank2file_pack(&s, l);
-    return write_frame(sys, path, &s, err);
+    return scr_frame_write(sys, path, &s, SCR_DURABLE, NULL, err);
 }
 
 int scr_rank2file_root_write(const struct scr_sys *sys, const char *path,
@@ -746,7 +735,7 @@ int scr_rank2file_root_write(const struct scr_sys *sys, const char *path,
                         root->ranks);
     scr_frame_begin(&s);
     scr_rank2file_root_pack(&s, root);
-    return write_frame(sys, path, &s, err);
+    return scr_frame_write(sys, path, &s, SCR_DURABLE, NULL, err);
 }
 
 /* What a file is read into; each may be NULL, and of a root of parts there is no list.

@@ -34,13 +34,7 @@ static int txn_write(struct txn *t, struct scr_frame_id *id, struct scr_err *err
 {
     struct scr_str s = SCR_STR_INIT;
     scr_index_pack(&s, &t->index);
-    int rc =
-        s.bad ? scr_no_memory(err)
-              : scr_frame_write(t->file.env->sys, t->file.path, &s, SCR_DURABLE, err);
-    if (rc == SCR_OK)
-        (void)scr_frame_identify(s.p, s.len, id);
-    scr_str_free(&s);
-    return rc;
+    return scr_frame_write(t->file.env->sys, t->file.path, &s, SCR_DURABLE, id, err);
 }
 
 /* The index with the bytes it borrows from. */

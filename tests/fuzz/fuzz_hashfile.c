@@ -6,14 +6,15 @@
 
 static void round_trip(const scr_hash *h)
 {
-    void *buf;
-    size_t n;
+    struct scr_str s = SCR_STR_INIT;
     scr_hash *back = scr_hash_new();
-    FUZZ_CHECK(scr_hash_encode(h, &buf, &n, NULL) == SCR_OK);
-    FUZZ_CHECK(scr_hash_decode(buf, n, back, NULL, NULL) == SCR_OK);
+    scr_frame_begin(&s);
+    scr_hash_append(&s, h);
+    scr_frame_end(&s);
+    FUZZ_CHECK(!s.bad && scr_hash_decode(s.p, s.len, back, NULL, NULL) == SCR_OK);
     FUZZ_CHECK(scr_hash_equal(h, back));
     scr_hash_delete(back);
-    free(buf);
+    scr_str_free(&s);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

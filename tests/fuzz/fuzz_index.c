@@ -35,6 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     scr_frame_end(&file);
     if (scr_index_unpack(&index, file.p, file.len, NULL) == SCR_OK) {
         scr_index_pack(&s, &index);
+        scr_frame_end(&s);
         FUZZ_CHECK(!s.bad && scr_index_unpack(&again, s.p, s.len, NULL) == SCR_OK);
         FUZZ_CHECK(again.n == index.n && again.current_id == index.current_id);
         use(&index);

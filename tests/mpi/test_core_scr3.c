@@ -39,13 +39,12 @@ static scr_hash *read_record(const char *dir, int id, const char *name)
 
 static int same_bytes(const scr_hash *a, const scr_hash *b)
 {
-    void *x = NULL, *y = NULL;
-    size_t n = 0, m = 0;
-    int same = scr_hash_encode(a, &x, &n, NULL) == SCR_OK &&
-               scr_hash_encode(b, &y, &m, NULL) == SCR_OK && n == m &&
-               memcmp(x, y, n) == 0;
-    free(x);
-    free(y);
+    struct scr_str x = SCR_STR_INIT, y = SCR_STR_INIT;
+    scr_hash_append(&x, a);
+    scr_hash_append(&y, b);
+    int same = !x.bad && x.len == y.len && memcmp(x.p, y.p, x.len) == 0;
+    scr_str_free(&x);
+    scr_str_free(&y);
     return same;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "fmt/filemap.h"
+#include "helper_pack.h"
 
 static inline void test_need(int ok)
 {
@@ -58,9 +59,8 @@ static inline int test_maps_equal(const scr_filemap *a, const scr_filemap *b)
 static inline int test_take_tree(const scr_hash *h, scr_filemap *map,
                                  struct scr_err *err)
 {
-    size_t n = scr_hash_pack_size(h);
-    void *bytes = malloc(n);
-    test_need(scr_hash_pack(bytes, h) == n);
+    size_t n;
+    void *bytes = test_hash_packed(h, &n);
     int rc = scr_filemap_unpack(bytes, n, map, err);
     free(bytes);
     return rc;

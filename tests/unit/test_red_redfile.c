@@ -3,6 +3,7 @@
  * do. */
 #include "helper_fault.h"
 #include "helper_order.h"
+#include "helper_pack.h"
 #include "helper_tmp.h"
 
 #include "base/hashfile.h"
@@ -177,7 +178,8 @@ static int read_tree(const scr_hash *h, struct scr_redhead *head, struct scr_err
 {
     void *bytes;
     size_t n;
-    assert_int_equal(scr_hash_encode(h, &bytes, &n, NULL), SCR_OK);
+    bytes = test_hash_encoded(h, &n);
+    assert_non_null(bytes);
     int rc = read_bytes(bytes, n, head, err);
     free(bytes);
     return rc;
@@ -474,7 +476,8 @@ static void expect_bytes_of_tree(enum scr_scheme scheme, int n, int k, int membe
     }
     scr_redfile_header(&s, &o, c, copy, copies);
     scr_hash *h = header_tree(&o, copies);
-    assert_int_equal(scr_hash_encode(h, &want, &want_n, NULL), SCR_OK);
+    want = test_hash_encoded(h, &want_n);
+    assert_non_null(want);
     assert_int_equal(s.len, want_n);
     assert_memory_equal(s.p, want, want_n);
     expect_length_without(&o, c, copy, copies, s.len);
@@ -1534,7 +1537,8 @@ static void poisoned_headers_never_pass_for_more_than_they_are(void **state)
         scr_hash *h = example_tree();
         for (unsigned i = rnd(4); i > 0; i--)
             poison(h);
-        assert_int_equal(scr_hash_encode(h, &bytes, &n, NULL), SCR_OK);
+        bytes = test_hash_encoded(h, &n);
+        assert_non_null(bytes);
         int ok = look_at(bytes, n);
         if (unpack_tree(scr_hash_get(h, "PARTNER"), &c, NULL) == SCR_OK) {
             assert_inside(c);
