@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "build.h"
 #include "red/member.h"
+#include "store/deletion.h"
 
 enum { DEPTH_MAX = 64 /* of directories: nobody's checkpoint is deeper */ };
 
@@ -368,22 +369,13 @@ static int edit_reserve(struct scr_index *index, void *arg, int *changed,
     return rc == SCR_OK ? rc : scr_no_memory(err);
 }
 
-static int edit_forget(struct scr_index *index, void *arg, int *changed,
-                       struct scr_err *err)
-{
-    (void)err;
-    *changed = scr_index_remove(index, *(const int *)arg);
-    return SCR_OK;
-}
-
 /* The id was new, so that all there is of it is ours. The index goes first: at no time
  * does it call complete what is being removed. */
 static void forget(const struct job *j)
 {
     const struct scr_env quiet = { .sys = j->env->sys };
     char *dir = scr_prefix_dset_dir(j->p, j->out->id);
-    if (dir != NULL &&
-        scr_prefix_index_update(&quiet, j->p, edit_forget, &j->out->id, NULL) == SCR_OK)
+    if (dir != NULL && scr_deletion_forget(&quiet, j->p, j->out->id, NULL) == SCR_OK)
         scr_dir_remove(quiet.sys, dir, NULL);
     free(dir);
 }

@@ -12,6 +12,7 @@
 #include "delete.h"
 #include "extract.h"
 #include "store/arrival.h"
+#include "store/deletion.h"
 #include "store/names.h"
 #include "tool.h"
 
@@ -227,22 +228,6 @@ static int set_current(struct scr_tool *t, const char *name, struct scr_err *err
     return scr_prefix_index_update(&t->env, &t->prefix, edit_current, &e, err);
 }
 
-static int edit_drop(struct scr_index *index, void *arg, int *changed,
-                     struct scr_err *err)
-{
-    (void)err;
-    *changed = scr_index_remove(index, *(const int *)arg);
-    return SCR_OK;
-}
-
-static int edit_drop_after(struct scr_index *index, void *arg, int *changed,
-                           struct scr_err *err)
-{
-    (void)err;
-    *changed = scr_index_drop_after(index, *(const int *)arg);
-    return SCR_OK;
-}
-
 static int find_name(struct scr_tool *t, const char *name, int *id, struct scr_err *err)
 {
     const struct edit e = { t, name };
@@ -259,9 +244,7 @@ static int drop(struct scr_tool *t, const char *name, struct scr_err *err)
     int id = 0, rc = find_name(t, name, &id, err);
     if (rc == SCR_OK)
         rc = scr_arrival_give_up(&t->env, &t->prefix, id, err);
-    return rc == SCR_OK
-               ? scr_prefix_index_update(&t->env, &t->prefix, edit_drop, &id, err)
-               : rc;
+    return rc == SCR_OK ? scr_deletion_forget(&t->env, &t->prefix, id, err) : rc;
 }
 
 static int drop_after(struct scr_tool *t, const char *name, struct scr_err *err)
@@ -269,9 +252,9 @@ static int drop_after(struct scr_tool *t, const char *name, struct scr_err *err)
     int id = 0, rc = find_name(t, name, &id, err);
     if (rc == SCR_OK)
         rc = scr_arrivals_give_up_after(&t->env, &t->prefix, id, err);
-    return rc == SCR_OK
-               ? scr_prefix_index_update(&t->env, &t->prefix, edit_drop_after, &id, err)
-               : rc;
+    return rc == SCR_OK ? scr_prefix_index_update(&t->env, &t->prefix,
+                                                  scr_edit_drop_after, &id, err)
+                        : rc;
 }
 
 /* --- add and build --- */

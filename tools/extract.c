@@ -23,13 +23,6 @@ struct job {
     struct scr_err first;
 };
 
-static int step(void *progress, size_t n, struct scr_err *err)
-{
-    (void)err;
-    scr_progress_add(progress, n);
-    return SCR_OK;
-}
-
 /* 1 if something is there; what it is, is compared with the record. */
 static int is_there(const struct job *j, const char *path)
 {
@@ -178,7 +171,7 @@ int scr_extract_dataset(const struct scr_env *env, const struct scr_prefix *p, i
                      .p = p,
                      .what = what,
                      .out = out,
-                     .pace = { step, what->progress },
+                     .pace = { scr_progress_step, what->progress },
                      .first = SCR_ERR_INIT };
     struct scr_rank2file list = { 0 };
     scr_hash *dset = scr_hash_new();

@@ -55,19 +55,12 @@ static void add_of_rank(struct scr_faults *f, int rank, struct scr_err *why)
     scr_faults_add_err(f, why);
 }
 
-static int progress_step(void *progress, size_t n, struct scr_err *err)
-{
-    (void)err;
-    scr_progress_add(progress, n);
-    return SCR_OK;
-}
-
 /* A compressed file is right if what comes out of it is. Its CRC is always recorded. */
 static void check_packed(const struct scr_env *env, const char *path,
                          const struct scr_listed *is, int rank, struct scr_faults *f)
 {
     struct scr_err why = SCR_ERR_INIT;
-    const struct scr_copy_pace pace = { progress_step, f->progress };
+    const struct scr_copy_pace pace = { scr_progress_step, f->progress };
     struct scr_copy job = { .dst = "", .pace = &pace };
     struct scr_stored s = { 0 };
     struct scr_copied got;

@@ -52,6 +52,13 @@ void scr_progress_add(void *arg, size_t n)
     draw(p);
 }
 
+int scr_progress_step(void *p, size_t n, struct scr_err *err)
+{
+    (void)err;
+    scr_progress_add(p, n);
+    return SCR_OK;
+}
+
 void scr_progress_hide(struct scr_progress *p)
 {
     if (p == NULL || !p->shown)

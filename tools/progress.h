@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/err.h"
+
 struct scr_progress {
     FILE *out;            /* NULL: no bar */
     uint64_t done, total; /* bytes; total may turn out to be less; 0: not known */
@@ -24,6 +26,8 @@ struct scr_progress {
 void scr_progress_start(struct scr_progress *p, FILE *out, uint64_t total);
 /* n more bytes are done. p is a struct scr_progress, and may be NULL. */
 void scr_progress_add(void *p, size_t n);
+/* The same for struct scr_copy_pace. */
+int scr_progress_step(void *p, size_t n, struct scr_err *err);
 /* Wipes the bar, before something else is printed and at the end. NULL is fine. */
 void scr_progress_hide(struct scr_progress *p);
 

@@ -75,12 +75,6 @@ static int take_name(struct scr_scan *s, const char *name, struct scr_err *err)
     return SCR_OK;
 }
 
-static int by_rank(const void *a, const void *b)
-{
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
 static int list(struct scr_scan *s, struct scr_err *err)
 {
     char **names;
@@ -95,7 +89,7 @@ static int list(struct scr_scan *s, struct scr_err *err)
         rc = take_name(s, names[i], err);
     scr_names_free(names, n);
     if (s->nmaps > 1)
-        qsort(s->map_rank, s->nmaps, sizeof *s->map_rank, by_rank);
+        qsort(s->map_rank, s->nmaps, sizeof *s->map_rank, scr_by_int);
     if (rc == SCR_OK && s->sets.n == 0 && s->nmaps == 0)
         rc = scr_fail(err, SCR_E_NOENT, 0,
                       "%s: no usable summary, no redundancy files and no filemaps",

@@ -35,14 +35,6 @@ enum {
 };
 static const char left_out[] = "kept for other nodes left out"; /* scr_copy says so */
 
-/* --- what there is to work with --- */
-
-static int add_node(struct scr_hostlist *list, const char *node, struct scr_err *err)
-{
-    return scr_hostlist_contains(list, node) ? SCR_OK
-                                             : scr_hostlist_add(list, node, err);
-}
-
 /* --- time --- */
 
 /* A dataset has its own time, and not more than there is for all of them. */
@@ -99,7 +91,7 @@ static int list_down(struct scr_scavenge *s, const char *named,
             !scr_hostlist_contains(&s->down, d->item.name)) {
             scr_log(s->t->env.log, SCR_LOG_NOTE, "node %s is lost: %s", d->item.name,
                     d->reason);
-            rc = add_node(&s->down, d->item.name, err);
+            rc = scr_hostlist_add_once(&s->down, d->item.name, err);
         }
     scr_downs_free(&downs);
     return rc;
@@ -468,9 +460,9 @@ static int sort_out(struct round *r, struct scr_hostlist *partners, int *failed,
             ++*failed;
         }
         if (res->answered && strstr(res->out, left_out) != NULL)
-            rc = add_node(partners, node, err);
+            rc = scr_hostlist_add_once(partners, node, err);
         if (rc == SCR_OK && !res->answered)
-            rc = add_node(&r->s->down, node, err);
+            rc = scr_hostlist_add_once(&r->s->down, node, err);
     }
     return rc;
 }
@@ -524,7 +516,7 @@ static int copy_shared(struct scr_scavenge *s, int id, struct scr_err *err)
         if (rc == SCR_OK && !done)
             tell_failure(s, s->up.name[i], &r.res[0]);
         if (rc == SCR_OK && !r.res[0].answered)
-            rc = add_node(&s->down, s->up.name[i], err);
+            rc = scr_hostlist_add_once(&s->down, s->up.name[i], err);
         scr_remote_free(r.res, 1);
     }
     return rc == SCR_OK ? leave_out_down(s, err) : rc;

@@ -62,6 +62,13 @@ int scr_hostlist_add(struct scr_hostlist *list, const char *name, struct scr_err
     return SCR_OK;
 }
 
+int scr_hostlist_add_once(struct scr_hostlist *list, const char *name,
+                          struct scr_err *err)
+{
+    return scr_hostlist_contains(list, name) ? SCR_OK
+                                             : scr_hostlist_add(list, name, err);
+}
+
 void scr_hostlist_free(struct scr_hostlist *list)
 {
     int saved = errno;

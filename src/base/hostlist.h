@@ -37,6 +37,9 @@ int scr_hostlist_intersect(const struct scr_hostlist *a, const struct scr_hostli
                            struct scr_hostlist *out, struct scr_err *err);
 /* Appends a name as it is. */
 int scr_hostlist_add(struct scr_hostlist *list, const char *name, struct scr_err *err);
+/* The same unless the list has it, which is walked over: for lists of a few. */
+int scr_hostlist_add_once(struct scr_hostlist *list, const char *name,
+                          struct scr_err *err);
 int scr_hostlist_contains(const struct scr_hostlist *list, const char *name);
 void scr_hostlist_free(struct scr_hostlist *list);
 

@@ -100,14 +100,6 @@ static int drop_newer_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc;
 }
 
-static int edit_drop_after(struct scr_index *index, void *arg, int *changed,
-                           struct scr_err *err)
-{
-    (void)err;
-    *changed = scr_index_drop_after(index, *(const int *)arg);
-    return SCR_OK;
-}
-
 /* What is on its way, perhaps for an earlier run, would be entered again when all of it
  * has arrived: its plan is given up first. */
 static int drop_from_index_all(struct scr_ctx *ctx, int id,
@@ -149,9 +141,9 @@ static int settle_all(struct scr_ctx *ctx, int id, const char *name,
     int rc = drop_newer_all(ctx, id, err);
     rc = scr_first(rc, scr_note_current_all(ctx, id, name, rc == SCR_OK ? err : NULL));
     if (ctx->prm.drop_after_current) {
-        rc = scr_first(rc,
-                       drop_from_index_all(ctx, id, scr_arrivals_give_up_after,
-                                           edit_drop_after, rc == SCR_OK ? err : NULL));
+        rc = scr_first(rc, drop_from_index_all(ctx, id, scr_arrivals_give_up_after,
+                                               scr_edit_drop_after,
+                                               rc == SCR_OK ? err : NULL));
     }
     return rc;
 }

@@ -107,12 +107,6 @@ int scr_rm_add_nodes(struct scr_hostlist *list, const struct scr_hostlist *more,
     return rc;
 }
 
-int scr_rm_add_node(struct scr_hostlist *list, const char *name, struct scr_err *err)
-{
-    return scr_hostlist_contains(list, name) ? SCR_OK
-                                             : scr_hostlist_add(list, name, err);
-}
-
 int scr_rm_add_words(struct scr_hostlist *list, char *text, struct scr_err *err)
 {
     struct scr_rm_names names;

@@ -162,6 +162,27 @@ int scr_rm_ask(const struct scr_rm *rm, const char *const *argv, const char *con
     return rc;
 }
 
+int scr_rm_ask_states(const struct scr_rm *rm, const char *const *argv,
+                      const struct scr_hostlist *nodes, scr_rm_take_state *take,
+                      struct scr_downs *down, struct scr_err *err)
+{
+    char *out;
+    struct scr_rm_names names = { 0 };
+    int rc = scr_rm_ask(rm, argv, NULL, &out, err);
+    if (rc == SCR_OK)
+        rc = scr_rm_names_init(&names, nodes, err);
+    char *rest = out;
+    for (char *line; rc == SCR_OK && (line = scr_rm_line(&rest)) != NULL;) {
+        const char *node = scr_rm_match(&names, scr_rm_word(&line));
+        const char *state = scr_rm_word(&line);
+        if (node != NULL)
+            rc = take(down, node, state, line, err);
+    }
+    scr_rm_names_fini(&names);
+    free(out);
+    return rc;
+}
+
 int scr_rm_tell_to_kill(const struct scr_rm *rm, const char *const *argv,
                         const char *step, char **killed, struct scr_err *err)
 {

@@ -21,15 +21,21 @@ int scr_rm_ask(const struct scr_rm *rm, const char *const *argv, const char *con
 int scr_rm_tell_to_kill(const struct scr_rm *rm, const char *const *argv,
                         const char *step, char **killed, struct scr_err *err);
 
+/* Runs a tool that prints lines "node state comment…", and has each of a node of nodes
+ * taken: taking it may add the node to down. */
+typedef int scr_rm_take_state(struct scr_downs *down, const char *node,
+                              const char *state, const char *comment,
+                              struct scr_err *err);
+int scr_rm_ask_states(const struct scr_rm *rm, const char *const *argv,
+                      const struct scr_hostlist *nodes, scr_rm_take_state *take,
+                      struct scr_downs *down, struct scr_err *err);
+
 /* Walks over the lines of a text, each cut at its newline in place: NULL at the end.
  * Empty lines are left out. */
 char *scr_rm_line(char **text);
 /* The next word of a line (blanks between), cut in place: "" at the end. */
 char *scr_rm_word(char **line);
 
-/* Appends a copy of name unless the list has it, which is walked over: for lists of a
- * few. */
-int scr_rm_add_node(struct scr_hostlist *list, const char *name, struct scr_err *err);
 /* The names of a text with blanks or newlines between, each once. The text is used
  * up. */
 int scr_rm_add_words(struct scr_hostlist *list, char *text, struct scr_err *err);

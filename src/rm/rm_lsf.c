@@ -79,27 +79,21 @@ static enum scr_down_kind kind_of(const char *status)
                : SCR_NODE_UNFIT;
 }
 
+static int take_state(struct scr_downs *down, const char *node, const char *state,
+                      const char *comment, struct scr_err *err)
+{
+    (void)comment; /* other columns */
+    return is_bad_status(state)
+               ? scr_downs_add(down, node, kind_of(state), err, "LSF says %s", state)
+               : SCR_OK;
+}
+
 /* "bhosts -w": a headline, then a line a host, HOST_NAME STATUS … */
 static int lsf_down(const struct scr_rm *rm, const struct scr_hostlist *nodes,
                     struct scr_downs *down, struct scr_err *err)
 {
     const char *argv[] = { "bhosts", "-w", NULL };
-    char *out;
-    struct scr_rm_names names = { 0 };
-    int rc = scr_rm_ask(rm, argv, NULL, &out, err);
-    if (rc == SCR_OK)
-        rc = scr_rm_names_init(&names, nodes, err);
-    char *rest = out;
-    for (char *line; rc == SCR_OK && (line = scr_rm_line(&rest)) != NULL;) {
-        const char *node = scr_rm_match(&names, scr_rm_word(&line));
-        const char *status = scr_rm_word(&line);
-        if (node == NULL || !is_bad_status(status))
-            continue;
-        rc = scr_downs_add(down, node, kind_of(status), err, "LSF says %s", status);
-    }
-    scr_rm_names_fini(&names);
-    free(out);
-    return rc;
+    return scr_rm_ask_states(rm, argv, nodes, take_state, down, err);
 }
 
 /* "2:30 L": hours and minutes to the limit (or E, an estimate); "-" without one. */
@@ -133,7 +127,7 @@ static int add_steps(struct scr_hostlist *steps, char *text, struct scr_err *err
             state = word;
         understood |= strncmp(id, "===", 3) == 0;
         if (scr_parse_int(id, &n) && strcmp(state, "Running") == 0)
-            rc = scr_rm_add_node(steps, id, err);
+            rc = scr_hostlist_add_once(steps, id, err);
     }
     if (rc == SCR_OK && !understood)
         rc = scr_fail(err, SCR_E_CORRUPT, 0, "jslist: no list of job steps");

@@ -39,30 +39,23 @@ static enum scr_down_kind kind_of(const char *state)
                : SCR_NODE_UNFIT;
 }
 
+static int take_state(struct scr_downs *down, const char *node, const char *state,
+                      const char *comment, struct scr_err *err)
+{
+    comment += strspn(comment, " ");
+    if (*state == '\0')
+        return SCR_OK;
+    return scr_downs_add(down, node, kind_of(state), err, "PBS says %s%s%s", state,
+                         *comment != '\0' ? ": " : "", comment);
+}
+
 /* "pbsnodes -l" lists only nodes that are down, offline or unknown: name, states,
  * comment. */
 static int pbs_down(const struct scr_rm *rm, const struct scr_hostlist *nodes,
                     struct scr_downs *down, struct scr_err *err)
 {
     const char *argv[] = { "pbsnodes", "-l", NULL };
-    char *out;
-    struct scr_rm_names names = { 0 };
-    int rc = scr_rm_ask(rm, argv, NULL, &out, err);
-    if (rc == SCR_OK)
-        rc = scr_rm_names_init(&names, nodes, err);
-    char *rest = out;
-    for (char *line; rc == SCR_OK && (line = scr_rm_line(&rest)) != NULL;) {
-        const char *node = scr_rm_match(&names, scr_rm_word(&line));
-        const char *state = scr_rm_word(&line);
-        line += strspn(line, " ");
-        if (node == NULL || *state == '\0')
-            continue;
-        rc = scr_downs_add(down, node, kind_of(state), err, "PBS says %s%s%s", state,
-                           *line != '\0' ? ": " : "", line);
-    }
-    scr_rm_names_fini(&names);
-    free(out);
-    return rc;
+    return scr_rm_ask_states(rm, argv, nodes, take_state, down, err);
 }
 
 /* "01:02:03" or a number of seconds. */

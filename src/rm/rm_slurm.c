@@ -45,36 +45,15 @@ static int is_bad_state(const char *state, enum scr_down_kind *kind)
     return silent;
 }
 
-static int add_bad(struct scr_downs *down, const char *node, enum scr_down_kind kind,
-                   const char *state, const char *reason, struct scr_err *err)
+static int take_state(struct scr_downs *down, const char *node, const char *state,
+                      const char *reason, struct scr_err *err)
 {
+    enum scr_down_kind kind;
     int has_reason = *reason != '\0' && strcmp(reason, "none") != 0;
+    if (!is_bad_state(state, &kind))
+        return SCR_OK;
     return scr_downs_add(down, node, kind, err, "Slurm says %s%s%s", state,
                          has_reason ? ": " : "", has_reason ? reason : "");
-}
-
-/* Lines "node state reason…", one for each partition the node is in. */
-static int add_bad_states(const struct scr_rm *rm, const char *list,
-                          const struct scr_hostlist *nodes, struct scr_downs *down,
-                          struct scr_err *err)
-{
-    const char *argv[] = { "sinfo", "-h", "-N", "-n", list, "-o", "%N %T %E", NULL };
-    char *out;
-    struct scr_rm_names names = { 0 };
-    int rc = scr_rm_ask(rm, argv, NULL, &out, err);
-    if (rc == SCR_OK)
-        rc = scr_rm_names_init(&names, nodes, err);
-    char *rest = out;
-    for (char *line; rc == SCR_OK && (line = scr_rm_line(&rest)) != NULL;) {
-        const char *node = scr_rm_match(&names, scr_rm_word(&line));
-        const char *state = scr_rm_word(&line);
-        enum scr_down_kind kind;
-        if (node != NULL && is_bad_state(state, &kind))
-            rc = add_bad(down, node, kind, state, line, err);
-    }
-    scr_rm_names_fini(&names);
-    free(out);
-    return rc;
 }
 
 /* A node that died and came back is not in the allocation any more. */
@@ -110,8 +89,10 @@ static int slurm_down(const struct scr_rm *rm, const struct scr_hostlist *nodes,
 {
     char *list = NULL;
     int rc = scr_hostlist_compress(nodes, 0, &list, err);
+    /* A line for each partition the node is in. */
+    const char *argv[] = { "sinfo", "-h", "-N", "-n", list, "-o", "%N %T %E", NULL };
     if (rc == SCR_OK)
-        rc = add_bad_states(rm, list, nodes, down, err);
+        rc = scr_rm_ask_states(rm, argv, nodes, take_state, down, err);
     if (rc == SCR_OK)
         rc = add_lost(rm, nodes, down, err);
     free(list);
@@ -161,7 +142,7 @@ static int slurm_steps(const struct scr_rm *rm, struct scr_hostlist *steps,
     for (char *line; rc == SCR_OK && (line = scr_rm_line(&rest)) != NULL;) {
         const char *id = scr_rm_word(&line);
         if (number_of(id, &number) && strcmp(scr_rm_word(&line), SCR_REMOTE_STEP) != 0)
-            rc = scr_rm_add_node(steps, id, err);
+            rc = scr_hostlist_add_once(steps, id, err);
     }
     if (steps->n > 1)
         qsort(steps->name, steps->n, sizeof *steps->name, by_number);

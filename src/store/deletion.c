@@ -191,6 +191,14 @@ int scr_edit_forget(struct scr_index *index, void *arg, int *changed,
     return SCR_OK;
 }
 
+int scr_edit_drop_after(struct scr_index *index, void *arg, int *changed,
+                        struct scr_err *err)
+{
+    (void)err;
+    *changed = scr_index_drop_after(index, *(const int *)arg);
+    return SCR_OK;
+}
+
 int scr_deletion_forget(const struct scr_env *env, const struct scr_prefix *p, int id,
                         struct scr_err *err)
 {

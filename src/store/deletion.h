@@ -34,5 +34,8 @@ int scr_deletion_forget(const struct scr_env *env, const struct scr_prefix *p, i
                         struct scr_err *err);
 int scr_edit_forget(struct scr_index *index, void *arg, int *changed,
                     struct scr_err *err);
+/* The same of all after it. */
+int scr_edit_drop_after(struct scr_index *index, void *arg, int *changed,
+                        struct scr_err *err);
 
 #endif
