@@ -96,7 +96,7 @@ const char *scr_hash_get_val(const scr_hash *h, const char *key)
 static const char *only_val(const scr_hash *h, const char *key)
 {
     const scr_hash *values = scr_hash_get(h, key);
-    return scr_hash_size(values) == 1 ? values->first->key : NULL;
+    return scr_hash_size(values) == 1 ? scr_hash_elem_first(values)->key : NULL;
 }
 
 int scr_hash_get_val_i64(const scr_hash *h, const char *key, int64_t *out)

@@ -7,7 +7,7 @@
 /* depth: how many levels of keys may still follow. */
 static void append_level(struct scr_str *s, const scr_hash *h, int depth)
 {
-    if (h != NULL && (h->lost || (h->size > 0 && depth == 0))) {
+    if (h != NULL && (h->lost || (h->items.n > 0 && depth == 0))) {
         scr_str_spoil(s);
         return;
     }

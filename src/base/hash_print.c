@@ -15,9 +15,9 @@ static void print_key(FILE *out, const char *key)
 /* The value of an element that is a plain "key = value", else NULL. */
 static const char *plain_value(const scr_hash_elem *e)
 {
-    const scr_hash *h = e->hash;
-    return scr_hash_size(h) == 1 && scr_hash_size(h->first->hash) == 0 ? h->first->key
-                                                                       : NULL;
+    const scr_hash_elem *first = scr_hash_elem_first(e->hash);
+    return scr_hash_size(e->hash) == 1 && scr_hash_size(first->hash) == 0 ? first->key
+                                                                          : NULL;
 }
 
 static void print(FILE *out, const scr_hash *h, int indent, int is_tree)

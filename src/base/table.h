@@ -27,13 +27,29 @@ struct scr_item {
     uint32_t code;
 };
 
-struct scr_table {
-    size_t size; /* bytes of an item */
-    size_t n;    /* items */
-    struct scr_item *first;
-    struct scr_item **bucket; /* NULL while there are few */
-    size_t nbuckets;
+/* The seed differs from run to run: prepared names do not collide. */
+struct scr_buckets {
     uint64_t seed;
+    size_t mask; /* buckets - 1: a power of two */
+    struct scr_item *first[];
+};
+
+/* What a table, and a level of a hash, has its items by. */
+struct scr_items {
+    struct scr_item *first;
+    size_t n;
+    struct scr_buckets *index; /* NULL while there are few */
+};
+
+struct scr_table {
+    union { /* so that t->first and t->n are those of t->items */
+        struct scr_items items;
+        struct {
+            struct scr_item *first;
+            size_t n;
+        };
+    };
+    size_t size;            /* bytes of an item */
     struct scr_arena arena; /* of items and of what belongs to them */
 };
 
@@ -56,6 +72,12 @@ void scr_table_remove(struct scr_table *t, void *item);
 /* The same by its name: 1, or 0 if there is none. */
 int scr_table_drop(struct scr_table *t, const char *name);
 int scr_table_ok(const struct scr_table *t);
+
+/* The same of items that somebody else makes and frees, and the index with them. Link:
+ * e has a name that no other has; 0: out of memory, and nothing has changed. */
+void *scr_items_find(const struct scr_items *s, const char *name);
+int scr_items_link(struct scr_items *s, struct scr_item *e);
+void scr_items_unlink(struct scr_items *s, struct scr_item *e);
 
 /* for (SCR_EACH(type, e, table)): each item as a type *e. The current one must not be
  * removed inside. */

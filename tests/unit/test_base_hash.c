@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The hash: its calls by example, its order, its cost, and hostile packed bytes. */
 #include "helper_pack.h"
+#include "helper_steps.h"
 #include "helper_tmp.h"
 
 #include <stdio.h>
@@ -357,21 +358,6 @@ static void many_keys_come_and_go(void **state)
     scr_hash_delete(h);
 }
 
-/* Elements visited when every key of this one level is looked up once. */
-static size_t lookup_steps(const scr_hash *h)
-{
-    size_t steps = 0, at = 0;
-    for (const scr_hash_elem *e = h->first; e != NULL; e = e->next) {
-        size_t i = h->index == NULL ? 0 : e->code & h->index->mask;
-        steps += h->index == NULL ? ++at : 1;
-        while (h->index != NULL && h->index->slot[i] != e) {
-            i = (i + 1) & h->index->mask;
-            steps++;
-        }
-    }
-    return steps;
-}
-
 /* Steps of looking up every key: about one each whatever the number, where a walk of
  * the list would need half that number each. */
 static void look_up_is_linear_in_the_number_of_keys(void **state)
@@ -379,17 +365,17 @@ static void look_up_is_linear_in_the_number_of_keys(void **state)
     (void)state;
     size_t few, many;
     scr_hash *h = with_many(25000);
-    few = lookup_steps(h);
+    few = test_steps(&h->items, NULL);
     scr_hash_delete(h);
     h = with_many(100000);
-    many = lookup_steps(h);
+    many = test_steps(&h->items, NULL);
     scr_hash_delete(h);
     print_message("look-ups of 25,000 and 100,000 keys: %zu and %zu steps\n", few,
                   many);
     assert_true(many < 8 * few);
     assert_true(many < 4 * 100000);
     h = with_many(8); /* no index: a walk */
-    assert_int_equal(lookup_steps(h), 36);
+    assert_int_equal(test_steps(&h->items, NULL), 36);
     scr_hash_delete(h);
 }
 

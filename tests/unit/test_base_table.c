@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Arenas and tables: pieces, order, finding, removing, cost, and want of memory. */
 #include "helper_alloc.h"
+#include "helper_steps.h"
 #include "helper_tmp.h"
 
 #include <stdalign.h>
@@ -115,20 +116,6 @@ static struct scr_table with_many(size_t n)
     return t;
 }
 
-/* Items looked at when each is found once. */
-static size_t steps_of(const struct scr_table *t)
-{
-    size_t steps = 0, found = 0;
-    for (size_t b = 0; b < t->nbuckets; b++) {
-        size_t length = 0;
-        for (const struct scr_item *e = t->bucket[b]; e != NULL; e = e->chain)
-            steps += ++length;
-        found += length;
-    }
-    assert_int_equal(found, t->n); /* each in one chain, and no other is */
-    return steps;
-}
-
 /* List, chains and number agree. */
 static void assert_sound(const struct scr_table *t)
 {
@@ -143,8 +130,7 @@ static void assert_sound(const struct scr_table *t)
     }
     assert_int_equal(n, t->n);
     assert_ptr_equal(t->first != NULL ? t->first->prev : NULL, before);
-    if (t->bucket != NULL)
-        (void)steps_of(t);
+    assert_true(test_steps(&t->items, NULL) < SIZE_MAX);
 }
 
 /* Names joined by spaces; valid until the next call. */
@@ -357,15 +343,13 @@ static void many_items_are_found_in_few_steps(void **state)
     enum { N = 100000, FEW = 30 };
     struct scr_table t = with_many(N);
     assert_int_equal(t.n, N);
-    assert_true(t.nbuckets >= N && t.nbuckets < 4 * N);
-    assert_true(t.seed != 0);          /* nobody can prepare names that fall together */
-    assert_true(steps_of(&t) < 3 * N); /* 1.5 each where names fall at random */
-    for (size_t b = 0; b < t.nbuckets; b++) {
-        size_t length = 0;
-        for (const struct scr_item *e = t.bucket[b]; e != NULL; e = e->chain)
-            length++;
-        assert_true(length < FEW);
-    }
+    size_t longest, buckets = t.items.index->mask + 1;
+    assert_true(buckets >= N && buckets < 4 * N);
+    /* nobody can prepare names that fall together */
+    assert_true(t.items.index->seed != 0);
+    /* 1.5 each where names fall at random */
+    assert_true(test_steps(&t.items, &longest) < 3 * N);
+    assert_true(longest < FEW);
     for (size_t i = 0; i < N; i += 2)
         scr_table_remove(&t, scr_table_find(&t, name_of(i)));
     assert_int_equal(t.n, N / 2);

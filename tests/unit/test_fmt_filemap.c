@@ -4,6 +4,7 @@
 #include "helper_golden.h"
 #include "helper_maps.h"
 #include "helper_order.h"
+#include "helper_steps.h"
 #include "helper_tmp.h"
 
 #include <errno.h>
@@ -1275,7 +1276,6 @@ static void many_files(void **state)
     (void)state;
     enum { N = 50000 };
     char path[64];
-    size_t steps = 0;
     scr_filemap *map = scr_filemap_new();
     for (int i = 0; i < N; i++) {
         (void)snprintf(path, sizeof path, "/c/file.%d", i);
@@ -1283,11 +1283,7 @@ static void many_files(void **state)
     }
     assert_int_equal(scr_filemap_num_files(map, 1, 0), N);
     const struct scr_table *files = &scr_filemap_entry(map, 1, 0)->files;
-    for (size_t b = 0; b < files->nbuckets; b++) {
-        size_t length = 0;
-        for (const struct scr_item *e = files->bucket[b]; e != NULL; e = e->chain)
-            steps += ++length;
-    }
+    size_t steps = test_steps(&files->items, NULL);
     assert_true(steps >= N && steps < 4 * N);
     assert_sound(map);
     scr_filemap_delete(map);
