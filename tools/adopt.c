@@ -10,7 +10,6 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "base/units.h"
 #include "build.h"
 #include "red/member.h"
 #include "store/deletion.h"

@@ -3,11 +3,8 @@
 #include "build.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/dir.h"
-#include "base/io.h"
-#include "base/path.h"
 #include "base/str.h"
 #include "faults.h"
 #include "scan.h"

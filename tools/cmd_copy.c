@@ -5,7 +5,6 @@
 
 #include "attended.h"
 #include "base/hostlist.h"
-#include "base/io.h"
 #include "base/lock.h"
 #include "base/path.h"
 #include "base/str.h"

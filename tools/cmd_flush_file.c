@@ -2,9 +2,7 @@
 /* scr_flush_file: what the flush file of a prefix directory says of the datasets in
  * cache. */
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/str.h"
 #include "store/arrival.h"
 #include "tool.h"
 

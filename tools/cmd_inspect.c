@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* scr_inspect: the datasets that are there, and whether they are whole or can be
  * rebuilt. */
-#include <jansson.h>
-#include <string.h>
 
 #include "candidates.h"
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "args.h"
-#include "base/str.h"
 #include "base/units.h"
 #include "events.h"
 #include "reach.h"

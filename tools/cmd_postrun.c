@@ -2,9 +2,7 @@
 /* scr_postrun: after the last run of a job, what is only in cache goes to the prefix
  * directory: output, and the newest checkpoint that can be made whole. */
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/str.h"
 #include "build.h"
 #include "fmt/lost_output.h"
 #include "fmt/state.h"

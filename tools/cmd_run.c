@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* scr_run and, for a launcher each, scr_srun, scr_mpirun, scr_aprun …: run a program
  * under SCR. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/path.h"
 #include "base/proc.h"
-#include "base/str.h"
 #include "base/strv.h"
 #include "reach.h"
 #include "runloop.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* scr_scavenge: a dataset from the caches of all nodes to the prefix directory. */
-#include "fmt/state.h"
 #include "scavenge.h"
 #include "tool.h"
 

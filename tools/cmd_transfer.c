@@ -3,7 +3,6 @@
  * background. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <jansson.h>
 

@@ -10,7 +10,6 @@
 #include "build.h"
 #include "faults.h"
 #include "reach.h"
-#include "red/redfile.h"
 #include "red/survey.h"
 #include "scan.h"
 #include "tool.h"

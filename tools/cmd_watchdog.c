@@ -4,7 +4,6 @@
 #include <time.h>
 
 #include "base/str.h"
-#include "base/units.h"
 #include "runfile.h"
 #include "watch.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* scr why: which dataset a restart would take, and why not each other. */
-#include <jansson.h>
 
 #include "candidates.h"
 

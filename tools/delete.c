@@ -3,7 +3,6 @@
 #include "delete.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/io.h"
 #include "base/path.h"

@@ -8,7 +8,6 @@
 #include "base/dir.h"
 #include "base/io.h"
 #include "base/path.h"
-#include "base/str.h"
 #include "xfer/stored.h"
 
 enum { DIR_MODE = 0777 }; /* cut by the umask */

@@ -3,11 +3,9 @@
 #include "job.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/cwd.h"
-#include "base/str.h"
 #include "reach.h"
 #include "rm/launch.h"
 

@@ -8,7 +8,6 @@
 #include "base/ids.h"
 #include "base/str.h"
 #include "faults.h"
-#include "fmt/state.h"
 #include "red/survey.h"
 #include "scan.h"
 #include "store/arrival.h"

@@ -2,7 +2,6 @@
 /* The record of who runs a program in a prefix directory. */
 #include "runfile.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,14 +2,12 @@
 /* The loop of scr_srun and its relatives. */
 #include "runloop.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/io.h"
 #include "base/proc.h"
 #include "base/str.h"
 #include "base/strv.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/dir.h"
-#include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
 #include "fmt/filemap.h"

@@ -3,7 +3,6 @@
 #include "scanhash.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/ids.h"
 #include "base/io.h"

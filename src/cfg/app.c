@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* SCR_Config: one string that sets, unsets or queries. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"

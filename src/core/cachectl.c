@@ -9,7 +9,6 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "core/ctx.h"
-#include "par/distribute.h"
 #include "red/member.h"
 #include "red/redfile.h"
 #include "store/aside.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Current, Delete and Drop: the datasets an application manages by name. */
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/ctx.h"

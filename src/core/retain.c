@@ -2,9 +2,7 @@
 /* What leaves the prefix directory: a dataset that is deleted, checkpoints that newer
  * ones have made superfluous (SCR_PREFIX_SIZE), everything (SCR_PREFIX_PURGE). */
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/path.h"
 #include "core/ctx.h"
 #include "par/lists.h"
 #include "store/deletion.h"

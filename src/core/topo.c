@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/cwd.h"
-#include "base/dir.h"
 #include "base/hostlist.h"
 #include "base/io.h"
 #include "base/str.h"

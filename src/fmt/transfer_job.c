@@ -2,8 +2,6 @@
 /* Whose the files of a transfer file are. */
 #include "fmt/transfer_job.h"
 
-#include <string.h>
-
 #include "fmt/meta.h"
 #include "fmt/transfer.h"
 

@@ -4,8 +4,6 @@
  */
 #include "par/flush.h"
 
-#include <stdlib.h>
-
 #include "base/io.h"
 #include "par/outgoing.h"
 #include "par/turns.h"

@@ -3,7 +3,6 @@
 #include "par/protect.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/io.h"
 #include "base/path.h"

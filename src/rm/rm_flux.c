@@ -2,7 +2,6 @@
 /* Flux: flux resource, flux job timeleft, flux jobs and flux cancel, all of the
  * instance that FLUX_URI or FLUX_JOB_ID is about. */
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/str.h"

@@ -12,7 +12,6 @@
 #include "base/path.h"
 #include "base/str.h"
 #include "store/cntl.h"
-#include "store/names.h"
 #include "store/packed.h"
 #include "store/replaced.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The bytes of the journal of routed files: "<dset> <rank> <path>", NUL, then the CRC32
  * of all that, big-endian (scr_journal(5)). */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"

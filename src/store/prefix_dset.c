@@ -2,7 +2,6 @@
 /* The files of one dataset in the prefix directory: summary.scr, rank2file and its
  * parts, and records of what has begun with it. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/dir.h"
 #include "base/path.h"
