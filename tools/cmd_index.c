@@ -113,16 +113,11 @@ static int each_entry(const struct scr_index *index,
                       struct scr_tool *t, json_t *array, struct scr_err *err)
 {
     struct scr_index_entry e;
-    int *ids;
-    size_t n;
-    int rc = scr_index_ids(index, &ids, &n);
-    if (rc != SCR_OK)
-        return scr_fail(err, rc, 0, "index: out of memory");
-    for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        if ((rc = scr_index_get(index, ids[i], &e, err)) == SCR_OK &&
+    int rc = SCR_OK;
+    for (size_t i = index->n; i-- > 0 && rc == SCR_OK;)
+        if ((rc = scr_index_get(index, index->of[i].id, &e, err)) == SCR_OK &&
             (rc = f(t, &e, array)) != SCR_OK)
-            scr_fail(err, rc, 0, "list dataset %d", ids[i]);
-    free(ids);
+            scr_fail(err, rc, 0, "list dataset %d", e.id);
     return rc;
 }
 

@@ -310,20 +310,11 @@ static int go_back(struct postrun *p, struct scr_err *err)
 }
 
 /* What one left that was killed when all was in place, and before it had tidied up. */
-static int tidy(struct postrun *p, struct scr_err *err)
+static void tidy(const struct postrun *p)
 {
-    int *ids = NULL;
-    size_t n = 0;
-    if (scr_index_ids(&p->index, &ids, &n) != SCR_OK)
-        return scr_no_memory(err);
-    for (size_t i = 0; i < n; i++) {
-        struct scr_index_entry e;
-        if (scr_index_get(&p->index, ids[i], &e, NULL) == SCR_OK && e.complete &&
-            !e.failed)
-            scr_build_tidy(&p->t->env, &p->t->prefix, ids[i]);
-    }
-    free(ids);
-    return SCR_OK;
+    for (size_t i = p->index.n; i-- > 0;)
+        if (p->index.of[i].complete && !p->index.of[i].failed)
+            scr_build_tidy(&p->t->env, &p->t->prefix, p->index.of[i].id);
 }
 
 static int save_all(struct postrun *p, struct scr_err *err)
@@ -331,7 +322,7 @@ static int save_all(struct postrun *p, struct scr_err *err)
     int *ids = NULL, found = 0, rc = look_around(p, err);
     size_t n = 0;
     if (rc == SCR_OK && p->a->opt[OPT_DRY_RUN] == NULL)
-        rc = tidy(p, err);
+        tidy(p);
     if (rc == SCR_OK && !scr_hash_list_int(scr_hash_get(p->flush, "DATASET"), &ids, &n))
         rc = scr_no_memory(err);
     if (rc == SCR_OK)

@@ -271,22 +271,20 @@ static int is_verified(const struct tally *y, const struct scr_args *a,
 
 /* Calls for every dataset of the index the user asked for, oldest first. */
 static int each_entry(struct tally *y, const struct scr_args *a,
-                      const struct scr_index *index, const int *ids, size_t n,
-                      int *seen, struct scr_err *err)
+                      const struct scr_index *index, int *seen, struct scr_err *err)
 {
     uint64_t total = 0;
     int rc = SCR_OK;
     for (int pass = 0; pass < 2 && rc == SCR_OK; pass++) {
-        for (size_t i = n; i-- > 0 && rc == SCR_OK;) {
-            struct scr_index_entry e;
-            if ((rc = scr_index_get(index, ids[i], &e, err)) != SCR_OK ||
-                !is_wanted(a, e.id, e.dset.name, seen))
+        for (size_t i = 0; i < index->n && rc == SCR_OK; i++) {
+            const struct scr_index_entry *e = &index->of[i];
+            if (!is_wanted(a, e->id, e->dset.name, seen))
                 continue;
-            int take = is_verified(y, a, &e);
+            int take = is_verified(y, a, e);
             if (pass == 0)
-                total += take ? e.dset.size : 0;
+                total += take ? e->dset.size : 0;
             else if (take)
-                rc = verify_entry(y, &e, err);
+                rc = verify_entry(y, e, err);
             else
                 y->skipped++;
         }
@@ -301,16 +299,11 @@ static int each_entry(struct tally *y, const struct scr_args *a,
 static int verify_prefix(struct tally *y, const struct scr_args *a, int *seen,
                          struct scr_err *err)
 {
-    int *ids = NULL;
-    size_t n = 0;
     struct scr_index index = SCR_INDEX_INIT;
     int rc = (y->repair ? scr_prefix_index_read : scr_prefix_index_look)(
         &y->t->env, &y->t->prefix, &index, err);
-    if (rc == SCR_OK && scr_index_ids(&index, &ids, &n) != SCR_OK)
-        rc = scr_no_memory(err);
     if (rc == SCR_OK)
-        rc = each_entry(y, a, &index, ids, n, seen, err);
-    free(ids);
+        rc = each_entry(y, a, &index, seen, err);
     scr_index_fini(&index);
     return rc;
 }

@@ -55,19 +55,14 @@ static int is_owner(const struct owners *o, int id)
 static int list_owners(const struct owners *o, int id, int **ids, size_t *n,
                        struct scr_err *err)
 {
-    int *listed = NULL;
-    size_t all = 0;
-    int rc = scr_index_ids(&o->index, &listed, &all);
-    *ids = rc == SCR_OK ? scr_calloc(all + 1, sizeof **ids) : NULL;
-    if (*ids == NULL)
-        rc = scr_no_memory(err);
-    else
-        (*ids)[(*n)++] = id;
-    for (size_t i = 0; i < all && rc == SCR_OK; i++)
-        if (listed[i] != id && is_owner(o, listed[i]))
-            (*ids)[(*n)++] = listed[i];
-    free(listed);
-    return rc;
+    const struct scr_index *x = &o->index;
+    if ((*ids = scr_calloc(x->n + 1, sizeof **ids)) == NULL)
+        return scr_no_memory(err);
+    (*ids)[(*n)++] = id;
+    for (size_t i = x->n; i-- > 0;)
+        if (x->of[i].id != id && is_owner(o, x->of[i].id))
+            (*ids)[(*n)++] = x->of[i].id;
+    return SCR_OK;
 }
 
 int scr_deletion_owners(const struct scr_env *env, const struct scr_prefix *p, int id,

@@ -160,19 +160,15 @@ static int add_paths(const struct replacing *r, int id, struct scr_table *paths,
 static int check_newest(const struct replacing *r, const struct scr_index *index,
                         struct scr_err *err)
 {
-    int *ids = NULL;
-    size_t n = 0;
     struct scr_table theirs = SCR_TABLE_OF(struct scr_item);
-    int rc = scr_index_ids(index, &ids, &n) == SCR_OK ? SCR_OK : scr_no_memory(err);
-    for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        if (ids[i] > r->id)
-            rc = add_paths(r, ids[i], &theirs, err);
+    int rc = SCR_OK;
+    for (size_t i = index->n; i-- > 0 && rc == SCR_OK && index->of[i].id > r->id;)
+        rc = add_paths(r, index->of[i].id, &theirs, err);
     for (SCR_EACH(const struct scr_item, e, &theirs))
         if (rc == SCR_OK && scr_table_find(&r->paths, e->name) != NULL)
             rc = scr_fail(err, SCR_E_LOST, 0,
                           "dataset %d: a newer dataset has a file at %s", r->id,
                           e->name);
-    free(ids);
     scr_table_fini(&theirs);
     return rc;
 }
