@@ -7,10 +7,9 @@
  * one. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/io.h"
 #include "core/ctx.h"
+#include "par/verify.h"
 
 int scr_restart_add_other(struct scr_restart *r, const char *dest, const char *path)
 {
@@ -38,16 +37,9 @@ static int is_asked_for(const scr_meta *meta, const char *dest)
 /* To the last byte as it was recorded (invariant C3). */
 static int is_good(const struct scr_ctx *ctx, const char *path, const scr_meta *meta)
 {
-    struct stat st;
-    uint64_t size = 0, want_size = 0;
-    uint32_t crc = 0, want;
-    if (scr_meta_get_filesize(meta, &want_size) != SCR_OK)
-        return 0;
-    if (scr_meta_get_crc32(meta, &want) == SCR_OK)
-        return scr_file_crc32(&ctx->env, path, 0, &size, &crc, NULL) == SCR_OK &&
-               crc == want && size == want_size;
-    return scr_file_stat(ctx->env.sys, path, &st, NULL) == SCR_OK &&
-           S_ISREG(st.st_mode) && (uint64_t)st.st_size == want_size;
+    uint64_t size;
+    return scr_meta_get_filesize(meta, &size) == SCR_OK &&
+           scr_verify_meta(&ctx->env, path, meta, NULL) == SCR_OK;
 }
 
 /* A number may have been another dataset's. */

@@ -20,17 +20,6 @@ static void note_loss(struct scr_regrouping *g, int r, const struct scr_err *why
             why->text);
 }
 
-static int verify_meta(const struct scr_regrouping *g, const char *path,
-                       const scr_meta *meta, struct scr_err *err)
-{
-    uint64_t size = 0;
-    uint32_t crc = 0;
-    int has_size = scr_meta_get_filesize(meta, &size) == SCR_OK;
-    int has_crc = scr_meta_get_crc32(meta, &crc) == SCR_OK;
-    return scr_verify_file(g->env, path, has_size ? &size : NULL, has_crc ? &crc : NULL,
-                           err);
-}
-
 /* 1 if every file of old rank r is here and good. */
 static int has_data(struct scr_regrouping *g, int r)
 {
@@ -41,7 +30,7 @@ static int has_data(struct scr_regrouping *g, int r)
         const scr_meta *meta = scr_file_meta(f);
         if (!scr_meta_is_full(meta))
             continue;
-        if (verify_meta(g, path, meta, &why) != SCR_OK) {
+        if (scr_verify_meta(g->env, path, meta, &why) != SCR_OK) {
             note_loss(g, r, &why);
             return 0;
         }

@@ -34,3 +34,14 @@ int scr_verify_file(const struct scr_env *env, const char *path, const uint64_t 
                       path, found, *crc);
     return rc;
 }
+
+int scr_verify_meta(const struct scr_env *env, const char *path, const scr_meta *meta,
+                    struct scr_err *err)
+{
+    uint64_t size = 0;
+    uint32_t crc = 0;
+    int has_size = scr_meta_get_filesize(meta, &size) == SCR_OK;
+    int has_crc = scr_meta_get_crc32(meta, &crc) == SCR_OK;
+    return scr_verify_file(env, path, has_size ? &size : NULL, has_crc ? &crc : NULL,
+                           err);
+}
