@@ -54,11 +54,6 @@ static int counts_all(struct scr_ctx *ctx, int id, int store, int red_index)
 
 /* --- what a checkpoint is worth --- */
 
-/* Losses that every set of a dataset survives, and the descriptor it is of. */
-struct worth {
-    int losses, line;
-};
-
 /* NULL: there is no such descriptor any more. */
 static const char *group_of(const struct scr_ctx *ctx, int line)
 {
@@ -75,10 +70,11 @@ static int same_group(const struct scr_ctx *ctx, int a, int b)
 }
 
 /* Whether who has the newer one needs the older one no more. */
-static int covers(const struct scr_ctx *ctx, struct worth newer, struct worth older)
+static int covers(const struct scr_ctx *ctx, const struct scr_held *newer,
+                  const struct scr_held *older)
 {
-    return newer.losses >= older.losses &&
-           (older.losses == 0 || same_group(ctx, newer.line, older.line));
+    return newer->losses >= older->losses &&
+           (older->losses == 0 || same_group(ctx, newer->line, older->line));
 }
 
 /* --- which may leave --- */
@@ -88,18 +84,17 @@ enum turn { KEPT, COVERED, COVERED_SOON, UNCOVERED };
 
 /* next: what is about to be written, or NULL. */
 static enum turn turn_of(const struct scr_ctx *ctx, int n, const struct scr_held *h,
-                         const struct worth *next)
+                         const struct scr_held *next)
 {
-    const struct worth worth = { h->losses, h->line };
     if (scr_cache_is_waiting(ctx, h->id)) /* this run goes on from another */
         return KEPT;
     for (int i = 0; i < n; i++) {
         const struct scr_held *newer = scr_cache_held(ctx, ctx->leaving[i]);
         if (newer->id > h->id && newer->state == SCR_CACHE_READY &&
-            covers(ctx, (struct worth){ newer->losses, newer->line }, worth))
+            covers(ctx, newer, h))
             return COVERED;
     }
-    return next != NULL && covers(ctx, *next, worth) ? COVERED_SOON : UNCOVERED;
+    return next != NULL && covers(ctx, next, h) ? COVERED_SOON : UNCOVERED;
 }
 
 static int leaves_before(const struct scr_held *a, const struct scr_held *b)
@@ -130,7 +125,8 @@ static void sort_by_turn(struct scr_ctx *ctx, int n)
 static int list_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int every,
                     int next)
 {
-    const struct worth of_red = { (int)ctx->losses[red->index], red->index };
+    const struct scr_held of_red = { .losses = (int)ctx->losses[red->index],
+                                     .line = red->index };
     int n = 0;
     for (int id = 0; (id = scr_cache_next(ctx, id)) > 0;)
         if (counts_all(ctx, id, red->store, every ? -1 : red->index))
