@@ -204,19 +204,13 @@ static int needs_echo(const struct round *r)
 
 /* --- the table --- */
 
-static int always(const struct round *r)
-{
-    (void)r;
-    return 1;
-}
-
 static const struct node_test {
     const char *name, *old_name;          /* in other versions */
-    int (*applies)(const struct round *); /* by default */
+    int (*applies)(const struct round *); /* by default; NULL: it does */
     int (*run)(struct round *, struct scr_err *);
 } tests[] = {
-    { "RM", "sinfo", always, ask_manager },
-    { "EXCLUDE", "", always, exclude },
+    { "RM", "sinfo", NULL, ask_manager },
+    { "EXCLUDE", "", NULL, exclude },
     { "PING", "ping", can_ping, ping },
     { "ECHO", "pdsh_echo", needs_echo, echo },
     { "CHECK", "dir_capacity", can_check, check },
@@ -301,7 +295,7 @@ int scr_nodes_test(const struct scr_node_tests *t, const struct scr_hostlist *no
         rc = run_named(&r, t->rm->prm->node_tests, err);
     else
         for (int i = 0; i < NTESTS && rc == SCR_OK; i++)
-            if (r.nodes.n > 0 && tests[i].applies(&r))
+            if (r.nodes.n > 0 && (tests[i].applies == NULL || tests[i].applies(&r)))
                 rc = run_test(&r, &tests[i], err);
     scr_hostlist_free(&r.nodes);
     return rc;

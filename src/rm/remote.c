@@ -28,7 +28,7 @@ static const struct scr_remote_ops *find_named(const char *name)
 static int applies(const struct scr_rm *rm, const struct scr_hostlist *nodes,
                    const struct scr_remote_ops *ops)
 {
-    return ops->applies(rm, nodes) &&
+    return (ops->applies == NULL || ops->applies(rm, nodes)) &&
            (ops->program == NULL || scr_rm_has_program(rm, ops->program));
 }
 

@@ -20,7 +20,8 @@ struct scr_remote_job {
 struct scr_remote_ops {
     const char *name;    /* value of SCR_REMOTE */
     const char *program; /* that it needs here; NULL: none */
-    /* Whether AUTO may take it for these nodes, should its program be there. */
+    /* Whether AUTO may take it for these nodes, should its program be there; NULL: it
+     * may. */
     int (*applies)(const struct scr_rm *rm, const struct scr_hostlist *nodes);
     int (*run)(const struct scr_remote_job *job, struct scr_err *err);
 };

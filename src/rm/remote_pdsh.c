@@ -10,13 +10,6 @@
 enum { FANOUT = 256 };               /* hanging nodes are to keep none from its turn */
 static const double CLEANUP_S = 1.5; /* for pdsh to end what is late */
 
-static int always(const struct scr_rm *rm, const struct scr_hostlist *nodes)
-{
-    (void)rm;
-    (void)nodes;
-    return 1;
-}
-
 /* Whole seconds after which pdsh gives a node up; it looks at its clock every other
  * second only. */
 static int limit(const struct scr_remote_job *job)
@@ -170,6 +163,6 @@ static int run(const struct scr_remote_job *job, struct scr_err *err)
     return rc;
 }
 
-const struct scr_remote_ops scr_remote_pdsh = {
-    .name = "PDSH", .program = "pdsh", .applies = always, .run = run
-};
+const struct scr_remote_ops scr_remote_pdsh = { .name = "PDSH",
+                                                .program = "pdsh",
+                                                .run = run };

@@ -6,13 +6,6 @@
 
 enum { UNREACHED = 255 }; /* ssh's own failures; no command of ours ends so */
 
-static int always(const struct scr_rm *rm, const struct scr_hostlist *nodes)
-{
-    (void)rm;
-    (void)nodes;
-    return 1;
-}
-
 static void line(const struct scr_remote_job *job, const char *node,
                  struct scr_strv *argv, struct scr_strv *env)
 {
@@ -32,6 +25,6 @@ static int run(const struct scr_remote_job *job, struct scr_err *err)
     return scr_remote_each(job, line, UNREACHED, err);
 }
 
-const struct scr_remote_ops scr_remote_ssh = {
-    .name = "SSH", .program = "ssh", .applies = always, .run = run
-};
+const struct scr_remote_ops scr_remote_ssh = { .name = "SSH",
+                                               .program = "ssh",
+                                               .run = run };
