@@ -786,10 +786,9 @@ int scr_need_checkpoint_all(struct scr_ctx *ctx, int *flag, struct scr_err *err)
 /* What the parameters and this rank's clock say. Local. */
 int scr_is_time_for_ckpt(const struct scr_ctx *ctx);
 int scr_should_exit_all(struct scr_ctx *ctx, int *flag, struct scr_err *err);
-/* Halt file at Init: sets ctx->halt and says why; then, when the run begins, what an
- * earlier allocation left there is forgotten. Both local, for rank 0. */
-int scr_halt_look(struct scr_ctx *ctx, struct scr_err *err);
-int scr_halt_begin(struct scr_ctx *ctx, struct scr_err *err);
+/* Halt file at Init: sets ctx->halt and says why; asked again when the run begins, it
+ * forgets what an earlier allocation left there. Local, for rank 0. */
+int scr_halt_look(struct scr_ctx *ctx, int begins, struct scr_err *err);
 /* After a successful checkpoint: counts it, sets ctx->halt if a condition is due. */
 int scr_halt_ckpt_all(struct scr_ctx *ctx, struct scr_err *err);
 /* 1 if the run ends because the job is halted: the program was told to exit, or a

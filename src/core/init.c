@@ -328,7 +328,7 @@ static int open_first(struct scr_ctx *ctx, scr_hash *found, struct scr_err *err)
     if (rc == SCR_OK)
         rc = make_prefix(ctx, path, err);
     if (rc == SCR_OK)
-        rc = scr_halt_look(ctx, err);
+        rc = scr_halt_look(ctx, 0, err);
     if (rc == SCR_OK && (scr_hash_set_val(found, "PATH", path) == NULL ||
                          scr_hash_set_val(found, "NAME", ctx->prefix_name) == NULL ||
                          scr_hash_set_val_i64(found, "HALT", ctx->halt) == NULL))
@@ -390,7 +390,7 @@ static int record_run(struct scr_ctx *ctx, struct scr_err *err)
                                      &ctx->nodes, err);
     if (rc == SCR_OK)
         SCR_EVENT(ctx, .event = "RUN_START");
-    return rc == SCR_OK ? scr_halt_begin(ctx, err) : rc;
+    return rc == SCR_OK ? scr_halt_look(ctx, 1, err) : rc;
 }
 
 int scr_edit_state_all(struct scr_ctx *ctx, const char *file, scr_hash_edit edit,

@@ -98,6 +98,12 @@ static int look_at_halt(struct scr_ctx *ctx, struct halt_edit *e, struct scr_err
     return SCR_OK;
 }
 
+static int update_halt(struct scr_ctx *ctx, struct halt_edit *e, struct scr_err *err)
+{
+    return scr_prefix_state_update(&ctx->env, &ctx->prefix, "halt.scr", edit_halt, e,
+                                   err);
+}
+
 /* Whether rank 0, which asks the file, found a condition due; only it knows why. */
 static int share_due_all(struct scr_ctx *ctx, struct halt_edit *e, int rc,
                          struct scr_err *err)
@@ -115,8 +121,7 @@ static int halt_all(struct scr_ctx *ctx, struct halt_edit *e, struct scr_err *er
     e->prm = &ctx->prm;
     e->again = ctx->again;
     if (ctx->world.rank == 0)
-        rc = scr_prefix_state_update(&ctx->env, &ctx->prefix, "halt.scr", edit_halt, e,
-                                     err);
+        rc = update_halt(ctx, e, err);
     return share_due_all(ctx, e, rc, err);
 }
 
@@ -149,22 +154,12 @@ static void note_halt(struct scr_ctx *ctx, const struct halt_edit *e)
             e->why ? e->why : "halt condition", ctx->prefix.path);
 }
 
-int scr_halt_look(struct scr_ctx *ctx, struct scr_err *err)
+int scr_halt_look(struct scr_ctx *ctx, int begins, struct scr_err *err)
 {
     struct halt_edit e = { .prm = &ctx->prm, .again = ctx->again, .at_start = 1 };
-    find_end_time(ctx);
-    int rc = look_at_halt(ctx, &e, err);
-    if (rc == SCR_OK)
-        note_halt(ctx, &e);
-    free(e.why);
-    return rc;
-}
-
-int scr_halt_begin(struct scr_ctx *ctx, struct scr_err *err)
-{
-    struct halt_edit e = { .prm = &ctx->prm, .again = ctx->again, .at_start = 1 };
-    int rc = scr_prefix_state_update(&ctx->env, &ctx->prefix, "halt.scr", edit_halt, &e,
-                                     err);
+    if (!begins)
+        find_end_time(ctx);
+    int rc = begins ? update_halt(ctx, &e, err) : look_at_halt(ctx, &e, err);
     if (rc == SCR_OK)
         note_halt(ctx, &e);
     free(e.why);
