@@ -84,6 +84,12 @@ void scr_cursor_refuse(struct scr_cursor *c, const char *why)
         c->wrong = why;
 }
 
+void scr_cursor_no_memory(struct scr_cursor *c)
+{
+    c->no_memory = 1;
+    scr_cursor_refuse(c, "out of memory");
+}
+
 size_t scr_cursor_enter(struct scr_cursor *c)
 {
     enum { SMALLEST = 5 }; /* bytes of the smallest element: empty key, empty hash */
@@ -150,9 +156,10 @@ void scr_cursor_hash(struct scr_cursor *c, scr_hash *h)
     if (c->wrong != NULL)
         return;
     int rc = scr_hash_unpack(c->p, c->left, h, &used, &why);
-    if (rc != SCR_OK)
-        scr_cursor_refuse(c, rc == SCR_E_NOMEM ? "out of memory" : "bad hash");
-    c->no_memory = c->no_memory || rc == SCR_E_NOMEM;
+    if (rc == SCR_E_NOMEM)
+        scr_cursor_no_memory(c);
+    else if (rc != SCR_OK)
+        scr_cursor_refuse(c, "bad hash");
     c->p += used;
     c->left -= used;
 }

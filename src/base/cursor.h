@@ -59,6 +59,8 @@ void scr_cursor_skip(struct scr_cursor *c);
 void scr_cursor_hash(struct scr_cursor *c, scr_hash *h);
 /* Makes the cursor bad. */
 void scr_cursor_refuse(struct scr_cursor *c, const char *why);
+/* The same: there is no memory for what is read. */
+void scr_cursor_no_memory(struct scr_cursor *c);
 /* SCR_OK if all went well; all: and no byte is left. */
 int scr_cursor_end(struct scr_cursor *c, int all, struct scr_err *err);
 

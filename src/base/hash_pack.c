@@ -38,12 +38,10 @@ static void unpack_level(struct scr_cursor *c, scr_hash *h, int depth)
             return;
         }
         scr_hash *value = scr_hash_set(h, key, NULL);
-        if (value == NULL) {
-            c->no_memory = 1;
-            scr_cursor_refuse(c, "out of memory");
-            return;
-        }
-        unpack_level(c, value, depth - 1);
+        if (value == NULL)
+            scr_cursor_no_memory(c);
+        else
+            unpack_level(c, value, depth - 1);
     }
 }
 

@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
+
 /* Items from which there is an index; below, a walk is as fast. */
 enum { INDEX_FROM = 9, FIRST_BUCKETS = 16 };
 
-/* FNV-1a over the seed, then spread over the low bits. */
+/* A hash that begins with the seed, spread over the low bits. */
 static uint32_t code_of(const struct scr_buckets *b, const char *name)
 {
-    uint64_t x = b->seed;
-    for (; *name != '\0'; name++)
-        x = (x ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
+    uint64_t x = scr_bytes_key(b->seed, name, strlen(name));
     x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
     return (uint32_t)(x >> 32);
 }
@@ -37,8 +37,7 @@ static int reserve(struct scr_items *s)
     if (b == NULL)
         return 0;
     b->mask = n - 1;
-    b->seed =
-        old != NULL ? old->seed : (uint64_t)(uintptr_t)b ^ UINT64_C(0xcbf29ce484222325);
+    b->seed = old != NULL ? old->seed : (uint64_t)(uintptr_t)b ^ SCR_KEY_OF_NOTHING;
     for (struct scr_item *e = s->first; e != NULL; e = e->next) {
         e->code = old != NULL ? e->code : code_of(b, e->name);
         chain_in(b, e);

@@ -841,12 +841,6 @@ static int path_ok(const char *path)
     return scr_path_is_safe(path);
 }
 
-static void no_memory(struct scr_cursor *c)
-{
-    c->no_memory = 1;
-    scr_cursor_refuse(c, "out of memory");
-}
-
 /* One of the keys there can be once. */
 static void once(struct scr_cursor *c, int *seen)
 {
@@ -863,7 +857,7 @@ static int unpack_number_key(struct scr_cursor *c, struct scr_table *seen)
     size_t before = seen->n;
     const char *key = scr_cursor_key(c);
     if (c->wrong == NULL && scr_table_add(seen, key) == NULL)
-        no_memory(c);
+        scr_cursor_no_memory(c);
     else if (seen->n == before)
         scr_cursor_refuse(c, "filemap: key given twice");
     if (!scr_hash_key_int(key, &number) || number < 0)
@@ -902,7 +896,7 @@ static void unpack_files(struct scr_cursor *c, struct scr_table *files)
         }
         struct scr_file *f = scr_table_add(files, path);
         if (f == NULL) {
-            no_memory(c);
+            scr_cursor_no_memory(c);
             return;
         }
         if (files->n == before)
@@ -1040,7 +1034,7 @@ static void unpack_map(struct scr_cursor *c, scr_filemap *map, int is_aside)
     if (datasets.named != map->n)
         scr_cursor_refuse(c, "filemap: index and entries differ");
     if (!scr_filemap_ok(map))
-        no_memory(c);
+        scr_cursor_no_memory(c);
 }
 
 static void unpack_aside(struct scr_cursor *c, scr_filemap *map)

@@ -401,10 +401,8 @@ void scr_meta_unpack(struct scr_cursor *c, scr_meta *m)
         take_field(m, field, scr_cursor_val(c), &nsecs);
     }
     settle_times(m, nsecs);
-    if (m->arena->lost) {
-        c->no_memory = 1;
-        scr_cursor_refuse(c, "out of memory");
-    }
+    if (m->arena->lost)
+        scr_cursor_no_memory(c);
 }
 
 int scr_meta_to_hash(const scr_meta *m, scr_hash *h)

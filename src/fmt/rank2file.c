@@ -352,12 +352,6 @@ static void refuse(struct reader *u, const char *what, const char *where)
     scr_cursor_refuse(&u->c, what);
 }
 
-static void refuse_for_memory(struct reader *u)
-{
-    u->c.no_memory = 1;
-    scr_cursor_refuse(&u->c, "out of memory");
-}
-
 static int reader_end(struct reader *u, struct scr_err *err)
 {
     return u->what != NULL
@@ -462,7 +456,7 @@ static void take_files(struct reader *u, struct scr_table *files)
         }
         struct scr_listed *f = scr_table_add(files, path);
         if (f == NULL) {
-            refuse_for_memory(u);
+            scr_cursor_no_memory(&u->c);
             return;
         }
         if (files->n == before)
@@ -491,7 +485,7 @@ static void take_ranks(struct reader *u, struct scr_rank2file *l)
         int rank = take_rank_key(u, &key);
         struct scr_rank_files *r = NULL;
         if (u->c.wrong == NULL && (r = scr_rank2file_add_rank(l, rank)) == NULL)
-            refuse_for_memory(u);
+            scr_cursor_no_memory(&u->c);
         if (r == NULL)
             return;
         if (l->n == before)
@@ -544,7 +538,7 @@ static int take_part(struct reader *u, struct scr_rank2file *l, struct scr_err *
         take_ranks(u, l);
     }
     if (!scr_rank2file_ok(l))
-        refuse_for_memory(u);
+        scr_cursor_no_memory(&u->c);
     int rc = reader_end(u, err);
     if (rc != SCR_OK)
         scr_rank2file_fini(l);
@@ -589,7 +583,7 @@ int scr_rank_files_unpack(const void *buf, size_t n, struct scr_rank2file *l,
         scr_rank2file_take(&fresh, &one);
     }
     if (!scr_rank2file_ok(&fresh))
-        refuse_for_memory(&u);
+        scr_cursor_no_memory(&u.c);
     int rc = reader_end(&u, err);
     if (rc == SCR_OK)
         scr_rank2file_take(l, &fresh);
@@ -615,7 +609,7 @@ static void check_part_name(struct reader *u, const char *name, int part,
 {
     char *want = scr_rank2file_part_name(u->level, part);
     if (want == NULL)
-        refuse_for_memory(u);
+        scr_cursor_no_memory(&u->c);
     else if (name == NULL || strcmp(name, want) != 0)
         refuse(u, "bad name of part", key);
     free(want);
@@ -663,12 +657,12 @@ static void take_parts(struct reader *u, struct scr_rank2file_root *root)
     size_t n = scr_cursor_enter(&u->c);
     root->part = scr_calloc(n, sizeof *root->part);
     if (root->part == NULL)
-        refuse_for_memory(u);
+        scr_cursor_no_memory(&u->c);
     while (root->n < n && u->c.wrong == NULL)
         root->part[root->n++] = take_part_of(u);
     int rc = u->c.wrong == NULL ? check_parts(root) : SCR_OK;
     if (rc == SCR_E_NOMEM)
-        refuse_for_memory(u);
+        scr_cursor_no_memory(&u->c);
     else if (rc != SCR_OK)
         refuse(u, "key given twice in", words[RANK]);
 }
