@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <mpi.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +14,7 @@ int test_longest_isend;
 int test_collectives;
 int test_splits_fail;
 
-static long comms, requests;
+static atomic_long comms, requests; /* threads of one process count, too */
 
 static int made(int code, const MPI_Comm *comm)
 {
