@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,18 +39,11 @@ static struct part part_of(uint64_t key)
                           .note = (off_t)(key % NOTES) * NOTE_BYTES };
 }
 
-static int open_lock_file(const struct scr_sys *sys, const char *path, int *fd,
-                          struct scr_err *err)
+static int check_regular(const struct scr_sys *sys, const char *path, int *fd,
+                         struct scr_err *err)
 {
     struct stat st;
-    int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-    struct scr_err why = SCR_ERR_INIT;
-    int rc = scr_open(sys, path, flags, FILE_MODE, fd, &why);
-    if (rc != SCR_OK && why.sys == ELOOP)
-        return scr_fail(err, SCR_E_UNSAFE, 0, "lock %s: refused, it is a symbolic link",
-                        path);
-    if (rc != SCR_OK)
-        return scr_fail(err, SCR_E_IO, why.sys, "open %s", path);
+    int rc = SCR_OK;
     if (sys->fstat(*fd, &st) != 0)
         rc = scr_fail(err, SCR_E_IO, errno, "stat %s", path);
     else if (!S_ISREG(st.st_mode))
@@ -59,17 +53,39 @@ static int open_lock_file(const struct scr_sys *sys, const char *path, int *fd,
     return rc;
 }
 
-/* 1 if the lock of this type was taken, 0 if another has one in its way, -1 with errno.
- * On a remote file system a signal may come in between, and tells nothing. */
-static int try_lock(const struct scr_sys *sys, int fd, short type,
-                    const struct part *part)
+static int open_lock_file(const struct scr_sys *sys, const char *path, int *fd,
+                          struct scr_err *err)
 {
-    struct flock lk = {
-        .l_type = type, .l_whence = SEEK_SET, .l_start = part->at, .l_len = part->len
-    };
+    int flags = O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    struct scr_err why = SCR_ERR_INIT;
+    int rc = scr_open(sys, path, flags, FILE_MODE, fd, &why);
+    if (rc != SCR_OK && why.sys == ELOOP)
+        return scr_fail(err, SCR_E_UNSAFE, 0, "lock %s: refused, it is a symbolic link",
+                        path);
+    if (rc != SCR_OK)
+        return scr_fail(err, SCR_E_IO, why.sys, "open %s", path);
+    return check_regular(sys, path, fd, err);
+}
+
+/* A lock: of a part by type, or of the file itself by an operation of flock. */
+struct want {
+    short type;
+    const struct part *part;
+    int op;
+};
+
+/* 1 if the lock was taken, 0 if another has one in its way, -1 with errno. On a remote
+ * file system a signal may come in between, and tells nothing. */
+static int try_lock(const struct scr_sys *sys, int fd, const struct want *want)
+{
+    struct flock lk = { .l_type = want->type, .l_whence = SEEK_SET };
+    if (want->part != NULL) {
+        lk.l_start = want->part->at;
+        lk.l_len = want->part->len;
+    }
     int rc;
     do
-        rc = sys->setlk(fd, &lk);
+        rc = want->op != 0 ? sys->flock(fd, want->op) : sys->setlk(fd, &lk);
     while (rc != 0 && errno == EINTR);
     if (rc == 0)
         return 1;
@@ -86,12 +102,12 @@ static long pause_us(long us, double left_s)
     return 2 * us < LAST_PAUSE_US ? 2 * us : LAST_PAUSE_US;
 }
 
-static int wait_lock(const struct scr_sys *sys, int fd, short type,
-                     const struct part *part, int timeout_ms)
+static int wait_lock(const struct scr_sys *sys, int fd, const struct want *want,
+                     int timeout_ms)
 {
     double end = scr_now_mono() + 1e-3 * (double)timeout_ms;
     for (long us = FIRST_PAUSE_US;;) {
-        int got = try_lock(sys, fd, type, part);
+        int got = try_lock(sys, fd, want);
         if (got != 0)
             return got;
         double left = end - scr_now_mono();
@@ -156,12 +172,13 @@ static int acquire(const struct scr_sys *sys, const char *path, short type,
                    struct scr_err *err)
 {
     char note[NOTE_BYTES + 1] = "";
+    const struct want want = { .type = type, .part = part };
     int fd = -1;
-    lock->fd = -1;
+    *lock = (struct scr_lock)SCR_LOCK_INIT;
     int rc = open_lock_file(sys, path, &fd, err);
     if (rc != SCR_OK)
         return rc;
-    int got = wait_lock(sys, fd, type, part, timeout_ms);
+    int got = wait_lock(sys, fd, &want, timeout_ms);
     if (got == 1) {
         lock->fd = fd;
         return SCR_OK;
@@ -201,6 +218,35 @@ int scr_lock_share(const struct scr_sys *sys, const char *path, int timeout_ms,
     return acquire(sys, path, F_RDLCK, &whole, timeout_ms, lock, err);
 }
 
+/* The file that was locked may have been replaced while it was waited for. */
+int scr_lock_itself(const struct scr_sys *sys, const char *path, int exclusive,
+                    int timeout_ms, struct scr_lock *lock, struct scr_err *err)
+{
+    int how = (exclusive ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+    const struct want want = { .op = (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB };
+    double end = scr_now_mono() + 1e-3 * (double)timeout_ms;
+    *lock = (struct scr_lock){ -1, 1 };
+    for (;;) {
+        struct scr_err why = SCR_ERR_INIT;
+        int rc = scr_open(sys, path, how, 0, &lock->fd, err);
+        if (rc != SCR_OK || (rc = check_regular(sys, path, &lock->fd, err)) != SCR_OK)
+            return rc;
+        int left_ms = (int)(1e3 * (end - scr_now_mono()));
+        int got = wait_lock(sys, lock->fd, &want, left_ms);
+        if (got == 1 && (rc = scr_lock_check(sys, lock, path, &why)) == SCR_OK)
+            return SCR_OK;
+        if (got < 0)
+            rc = fail_lock(path, errno, err);
+        else if (got == 0)
+            rc = fail_locked(path, "", timeout_ms, err);
+        else if (rc != SCR_E_NOENT)
+            scr_fail(err, rc, 0, "%s", why.text);
+        scr_lock_release(sys, lock);
+        if (rc != SCR_E_NOENT)
+            return rc;
+    }
+}
+
 void scr_lock_release(const struct scr_sys *sys, struct scr_lock *lock)
 {
     int saved = errno;
@@ -208,7 +254,8 @@ void scr_lock_release(const struct scr_sys *sys, struct scr_lock *lock)
      * failed. */
     struct flock lk = { .l_type = F_UNLCK, .l_whence = SEEK_SET };
     if (lock->fd >= 0)
-        (void)sys->setlk(lock->fd, &lk);
+        (void)(lock->is_flock ? sys->flock(lock->fd, LOCK_UN)
+                              : sys->setlk(lock->fd, &lk));
     (void)scr_close(sys, &lock->fd, "", NULL);
     errno = saved;
 }
@@ -261,7 +308,7 @@ static int look_at(const struct scr_sys *sys, int fd, const char *path,
     struct stat st;
     if (sys->fstat(fd, &st) != 0)
         return scr_fail(err, SCR_E_IO, errno, "stat %s", path);
-    int taken = try_lock(sys, fd, F_RDLCK, part);
+    int taken = try_lock(sys, fd, &(struct want){ .type = F_RDLCK, .part = part });
     if (taken < 0)
         return fail_lock(path, errno, err);
     if (!taken) {

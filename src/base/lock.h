@@ -11,11 +11,12 @@
 #include "base/sys.h"
 
 struct scr_lock {
-    int fd; /* -1: not held */
+    int fd;       /* -1: not held */
+    int is_flock; /* of scr_lock_itself */
 };
 #define SCR_LOCK_INIT                                                                  \
     {                                                                                  \
-        -1                                                                             \
+        -1, 0                                                                          \
     }
 
 /* Waits up to timeout_ms for an exclusive lock on path (created if absent, as the
@@ -33,6 +34,11 @@ int scr_lock_acquire_key(const struct scr_sys *sys, const char *path, uint64_t k
  * holders do not sign. */
 int scr_lock_share(const struct scr_sys *sys, const char *path, int timeout_ms,
                    struct scr_lock *lock, struct scr_err *err);
+/* Locks the file at path itself with flock(2), as SCR 3.x locks a file that it
+ * rewrites: shared, with lock->fd open for reading, or exclusively, with lock->fd open
+ * for writing, too. It does not sign. SCR_E_NOENT: the file does not exist. */
+int scr_lock_itself(const struct scr_sys *sys, const char *path, int exclusive,
+                    int timeout_ms, struct scr_lock *lock, struct scr_err *err);
 void scr_lock_release(const struct scr_sys *sys, struct scr_lock *lock);
 
 /* SCR_E_NOENT: path is not the locked file any more, so no other process sees the lock.

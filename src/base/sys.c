@@ -3,6 +3,7 @@
 #include "base/sys.h"
 
 #include <stdio.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 static int real_openat(int dirfd, const char *path, int flags, mode_t mode)
@@ -39,6 +40,7 @@ const struct scr_sys scr_sys_posix = {
     .fchown = fchown,
     .futimens = futimens,
     .setlk = real_setlk,
+    .flock = flock,
     .fdopendir = fdopendir,
     .readdir = readdir,
     .closedir = closedir,

@@ -39,6 +39,7 @@ struct scr_sys {
     int (*futimens)(int fd, const struct timespec times[2]);
     int (*setlk)(int fd,
                  struct flock *lk); /* non-blocking open-file-description lock */
+    int (*flock)(int fd, int op);
     DIR *(*fdopendir)(int fd);
     struct dirent *(*readdir)(DIR *dir);
     int (*closedir)(DIR *dir);

@@ -114,13 +114,14 @@ static int64_t checkpoints_left(void)
 {
     struct scr_err err = SCR_ERR_INIT;
     int64_t left = -1;
-    char *path = in_prefix(".scr/halt.scr");
+    struct scr_prefix p = { 0 };
     scr_hash *h = scr_hash_new();
-    if (scr_hash_file_read(&scr_sys_posix, path, h, &err) != SCR_OK)
+    if (scr_prefix_open(&plain, prefix, 0, &p, &err) != SCR_OK ||
+        scr_prefix_state_read(&plain, &p, "halt.scr", h, &err) != SCR_OK)
         fail_msg("%s", err.text);
     (void)scr_hash_get_val_i64(h, "CheckpointsLeft", &left);
     scr_hash_delete(h);
-    free(path);
+    scr_prefix_fini(&p);
     return left;
 }
 

@@ -240,6 +240,11 @@ static int f_futimens(int fd, const struct timespec times[2])
     return fails(TEST_FUTIMENS, NULL) ? -1 : scr_sys_posix.futimens(fd, times);
 }
 
+static int f_flock(int fd, int op)
+{
+    return fails(TEST_SETLK, NULL) ? -1 : scr_sys_posix.flock(fd, op);
+}
+
 static int f_setlk(int fd, struct flock *lk)
 {
     return fails(TEST_SETLK, NULL) ? -1 : scr_sys_posix.setlk(fd, lk);
@@ -286,6 +291,7 @@ const struct scr_sys test_fault_sys = {
     .fchown = f_fchown,
     .futimens = f_futimens,
     .setlk = f_setlk,
+    .flock = f_flock,
     .fdopendir = f_fdopendir,
     .readdir = f_readdir,
     .closedir = f_closedir,
