@@ -62,6 +62,8 @@ int scr_candidates(struct scr_tool *t, const struct scr_args *a,
         rc = scr_tool_cfg_quiet(t, t->prefix.path, err);
     if (rc == SCR_OK && a->opt[SCR_CAND_NO_CACHE] == NULL)
         rc = scr_tool_reach(t, t->prefix.path, cntl, &reach, err);
+    if (rc == SCR_OK && a->opt[SCR_CAND_NO_CACHE] == NULL)
+        scr_tool_tell_scr3(t);
     if (rc == SCR_OK)
         rc = judge(t, a, &reach, j, err);
     scr_reach_fini(&reach);

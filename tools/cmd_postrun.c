@@ -78,6 +78,8 @@ static int ask_caches(struct postrun *p, struct scr_err *err)
     int *ids = NULL, n = 0;
     int rc = scr_tool_reach(t, t->prefix.path, NULL, &reach, err);
     if (rc == SCR_OK)
+        scr_tool_tell_scr3(t);
+    if (rc == SCR_OK)
         rc =
             scr_survey_open(&s, &t->env, (const char *const *)reach.cntl, reach.n, err);
     for (size_t i = 0; i < reach.nshared && rc == SCR_OK; i++)

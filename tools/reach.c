@@ -137,6 +137,18 @@ static int add_stores(const struct scr_tool *t, const struct scr_params *prm,
     return rc;
 }
 
+void scr_tool_tell_scr3(struct scr_tool *t)
+{
+    struct scr_params prm;
+    struct scr_descs d = { 0 };
+    if (scr_cfg_params(t->cfg, &prm, NULL) != SCR_OK ||
+        scr_descs_build(t->cfg, &prm, &d, NULL) != SCR_OK)
+        return;
+    const struct scr_place place = { .user = prm.user_name, .jobid = prm.job_id };
+    scr_place_tell_scr3(&t->env, &place, d.store[d.cntl_store].path);
+    scr_descs_fini(&d);
+}
+
 /* nodes: the control directories too. */
 static int by_configuration(struct scr_tool *t, const char *prefix, int nodes,
                             struct scr_reach *r, struct scr_err *err)

@@ -13,6 +13,9 @@ struct scr_reach {
     size_t nshared;
 };
 
+/* Warns where SCR 3.x has datasets in cache on this node. */
+void scr_tool_tell_scr3(struct scr_tool *t);
+
 /* scr_tool_cfg without its warnings: what is odd in a configuration is for scr param to
  * say. */
 int scr_tool_cfg_quiet(struct scr_tool *t, const char *prefix, struct scr_err *err);

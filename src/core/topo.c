@@ -278,6 +278,9 @@ static int cut_world_all(struct scr_ctx *ctx, const struct scr_cut *nodes,
 {
     int rc = make_dirs(ctx, err);
     tell_of_original(ctx);
+    if (ctx->world.rank == 0)
+        scr_place_tell_scr3(&(struct scr_env){ ctx->env.sys, &ctx->log }, &ctx->place,
+                            ctx->descs.store[ctx->descs.cntl_store].path);
     rc = make_sets_all(ctx, nodes, of, rc, err);
     rc = know_sets_all(ctx, of, least, rc, err);
     for (int i = 0; i < ctx->descs.nreds; i++) {

@@ -95,6 +95,29 @@ int scr_place_make(const struct scr_env *env, const struct scr_place *pl,
     return rc;
 }
 
+void scr_place_tell_scr3(const struct scr_env *env, const struct scr_place *pl,
+                         const char *base)
+{
+    static const char *const lists[] = { "cindex.scrinfo", "filemap.scrinfo" };
+    const struct scr_place job = { pl->user, pl->jobid, NULL, NULL };
+    char *dir = scr_place_dir(&job, base, 1);
+    int told = 0;
+    for (size_t i = 0; dir != NULL && i < 2 && !told; i++) {
+        char *list = scr_path_join(dir, lists[i]);
+        struct stat st;
+        told = list && scr_file_stat(env->sys, list, &st, NULL) == SCR_OK;
+        free(list);
+    }
+    if (told)
+        scr_log(
+            env->log, SCR_LOG_WARN,
+            "SCR 3.x or older has datasets in cache (%s): they stay there and are not "
+            "read; its scr_postrun or its next run saves them, \"rm -r\" gives up what "
+            "was not saved",
+            dir);
+    free(dir);
+}
+
 char *scr_cache_dset_dir(const char *cache, int id)
 {
     return scr_dset_path(cache, id);

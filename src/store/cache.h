@@ -27,6 +27,12 @@ char *scr_place_dir(const struct scr_place *pl, const char *base, int is_node_lo
 int scr_place_make(const struct scr_env *env, const struct scr_place *pl,
                    const char *base, int is_node_local, struct scr_err *err);
 
+/* SCR 1.1 to 3.x has its datasets and lists of them in the job's directory itself,
+ * above those of prefix directories. Nothing here reads or deletes them: this warns
+ * where there is such a list below base. */
+void scr_place_tell_scr3(const struct scr_env *env, const struct scr_place *pl,
+                         const char *base);
+
 char *scr_cache_dset_dir(const char *cache, int id);
 char *scr_cache_rank_dir(const char *cache, int id, int rank);
 char *scr_cache_red_path(const char *cache, int id, const char *redname);

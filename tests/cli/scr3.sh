@@ -15,6 +15,23 @@ run scr why --no-cache
 has 0 "a restart takes dataset 3 (ckpt.3) from the prefix directory"
 run scr_have_restart --no-cache
 is 0 ckpt.3
+
+# what it has in cache is told by those who look there, once, and stays
+export SCR_CACHE_BASE="$tmp/cache" SCR_CNTL_BASE="$tmp/cache" SCR_USER_NAME=u SCR_JOB_ID=7
+job=$tmp/cache/u/scr.7
+mkdir -p "$job/scr.dataset.5/.scr"
+echo list >"$job/cindex.scrinfo"
+echo data >"$job/scr.dataset.5/ckpt.0"
+for command in "scr why" scr_inspect scr_have_restart scr_postrun; do
+    # shellcheck disable=SC2086 # two words
+    run $command
+    warns 0 "SCR 3.x or older has datasets in cache ($job): they stay there"
+    [ "$(grep -c "datasets in cache" "$err")" = 1 ] || fail "told more than once"
+done
+run cat "$job/cindex.scrinfo" "$job/scr.dataset.5/ckpt.0"
+is 0 "list
+data"
+rm -r "$job"
 run scr verify
 has 0 "verified 2 datasets, 16 files, 1.80 KiB: no problems; 16 files have no recorded CRC32"
 run scr_index --add 3

@@ -3,6 +3,8 @@
  * one, and what a flush writes is byte for byte what it would write, but for the sizes
  * and checksums of files, which it ignores. */
 /* ranks: 4 */
+#include <errno.h>
+
 #include "helper_job.h"
 
 #include "base/hashfile.h"
@@ -116,11 +118,79 @@ MPI_CASE(what_a_flush_writes_is_what_scr_3_writes)
     job_free(&job);
 }
 
+/* --- its caches --- */
+
+/* What SCR 3.1 leaves of a dataset: the list of the node, and under its directory the
+ * files and what they are. */
+static const char *const cached[] = {
+    "cindex.scrinfo", "scr.dataset.1/ckpt.0", "scr.dataset.1/.scr/filemap_0",
+    "scr.dataset.1/.scr/reddesc.er.0.xor.grp_1_of_1"
+};
+enum { CACHED = sizeof cached / sizeof cached[0] };
+
+static void cached_path(const struct job *job, int i, char *path, size_t n)
+{
+    snprintf(path, n, "%s/tester/scr.job/%s", job->cache, cached[i]);
+}
+
+static void make_cached(struct mpi_test *t, const struct job *job)
+{
+    static const char *const dirs[] = { "", "tester", "tester/scr.job",
+                                        "tester/scr.job/scr.dataset.1",
+                                        "tester/scr.job/scr.dataset.1/.scr" };
+    char path[900];
+    for (int i = 0; i < 5; i++) {
+        snprintf(path, sizeof path, "%s/%s", job->cache, dirs[i]);
+        CHECK(mkdir(path, 0700) == 0 || errno == EEXIST);
+    }
+    for (int i = 0; i < CACHED; i++) {
+        cached_path(job, i, path, sizeof path);
+        FILE *f = fopen(path, "w");
+        CHECK(f != NULL && fputs(cached[i], f) >= 0 && fclose(f) == 0);
+    }
+}
+
+static void check_cached(struct mpi_test *t, const struct job *job)
+{
+    for (int i = 0; i < CACHED; i++) {
+        char path[900], got[100] = "";
+        cached_path(job, i, path, sizeof path);
+        FILE *f = fopen(path, "r");
+        CHECK(f != NULL && fgets(got, sizeof got, f) != NULL && fclose(f) == 0);
+        CHECK(strcmp(got, cached[i]) == 0);
+    }
+}
+
+/* Whatever is told to be deleted. */
+MPI_CASE(what_scr_3_has_in_cache_stays_and_is_told)
+{
+    struct job job;
+    start(t, &job);
+    if (job.rank == 0)
+        make_cached(t, &job);
+    mpi_test_barrier(job.comm);
+    job.out = tmpfile();
+    struct scr_ctx *ctx = job_start(&job, "n[1-4]", "SCR_CACHE_PURGE=1",
+                                    "SCR_PREFIX_PURGE=1", "SCR_CACHE_SIZE=1", NULL);
+    for (int i = 1; i <= 3; i++)
+        job_checkpoint(&job, ctx, "ckpt.1", i);
+    struct scr_err err = SCR_ERR_INIT;
+    CHECK_RC(scr_delete_all(ctx, "ckpt.1", &err), SCR_OK, &err);
+    CHECK_INT(job_said(&job, "SCR 3.x or older has datasets in cache"), 1);
+    job_end(&job, ctx);
+    if (job.rank == 0)
+        check_cached(t, &job);
+    fclose(job.out);
+    job.out = NULL;
+    job_free(&job);
+}
+
 int main(int argc, char **argv)
 {
     return mpi_test_main(
         argc, argv,
         MPI_CASES(RUN(a_job_restarts_from_a_prefix_of_scr_3),
                   RUN(an_older_one_is_taken_when_a_file_of_the_newest_is_gone),
-                  RUN(what_a_flush_writes_is_what_scr_3_writes)));
+                  RUN(what_a_flush_writes_is_what_scr_3_writes),
+                  RUN(what_scr_3_has_in_cache_stays_and_is_told)));
 }
