@@ -24,7 +24,6 @@ enum { EXIT_YES = 0, EXIT_NO = 1, EXIT_ERROR = 2 };
 
 #define X(name, links, summary) extern const struct scr_cmd scr_cmd_##name;
 #include "defs/commands.def"
-#undef X
 
 static const struct command {
     const char *name, *links, *summary;
@@ -32,7 +31,6 @@ static const struct command {
 } commands[] = {
 #define X(name, links, summary) { #name, links, summary, &scr_cmd_##name },
 #include "defs/commands.def"
-#undef X
 };
 enum { NCOMMANDS = sizeof commands / sizeof commands[0] };
 

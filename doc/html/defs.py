@@ -112,10 +112,32 @@ def parameters(root: Path) -> tuple[list[Parameter], list[Line], dict[str, str]]
     return found, lines, aliases
 
 
-def without_effect(root: Path) -> set[str]:
-    """Parameters of SCR 3.x that are known and do nothing."""
-    return {args[1] for macro, args in defs(root, "params.def")[0]
-            if macro == "O" and args[0] == '""'}
+def without_effect(root: Path) -> dict[tuple[str, str], str]:
+    """Parameters (the key is "") and children of SCR 3.x that are known and do nothing, and why."""
+    rows, macros = defs(root, "params.def")
+    return {(literal(a[0], macros) or "", a[1]): literal(a[2], macros) or ""
+            for macro, a in rows if macro == "O"}
+
+
+def old_defaults(root: Path) -> dict[str, tuple[str, str]]:
+    """Defaults of SCR 3.1 that are not ours, and why ours are others."""
+    rows, macros = defs(root, "params.def")
+    return {a[0]: (literal(a[1], macros) or "", literal(a[2], macros) or "")
+            for macro, a in rows if macro == "D"}
+
+
+def old_values(root: Path) -> list[tuple[str, str, str]]:
+    """Values of SCR 3.x, and which count instead."""
+    rows, macros = defs(root, "params.def")
+    return [(a[0], literal(a[1], macros) or "", literal(a[2], macros) or "")
+            for macro, a in rows if macro == "V"]
+
+
+def old_options(root: Path) -> dict[str, list[str]]:
+    """Commands that SCR 1.1 to 3.1 has, and their options."""
+    rows, macros = defs(root, "commands.def")
+    return {literal(a[0], macros) or "": (literal(a[1], macros) or "").split()
+            for macro, a in rows if macro == "H"}
 
 
 def errors(root: Path) -> list[Error]:
@@ -126,7 +148,7 @@ def errors(root: Path) -> list[Error]:
 def commands(root: Path) -> list[Command]:
     rows, macros = defs(root, "commands.def")
     return [Command((literal(a[1], macros) or "").split(), literal(a[2], macros) or "")
-            for _, a in rows]
+            for macro, a in rows if macro == "X"]
 
 
 def prototypes(root: Path) -> dict[str, str]:

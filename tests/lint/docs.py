@@ -92,7 +92,7 @@ def facts(root: str) -> Iterator[str]:
             yield f"event {event} is not in doc/man5/scr_event_log.5.md"
     known = {p.name for p in params} | set(aliases) | {e.name for e in defs.errors(top)}
     known |= set(defs.calls(top)) | set(defs.constants(top)) | OTHER_NAMES
-    known |= defs.without_effect(top)
+    known |= {name for key, name in defs.without_effect(top) if not key}
     known |= {call.upper() for call in defs.calls(top)} # in Fortran
     for path in [top / "CMakeLists.txt", *top.glob("cmake/*.cmake"), *top.glob("bindings/*/CMakeLists.txt")]:
         known |= set(re.findall(r"\b(?:set|option|find_program)\((SCR_\w+)", path.read_text(encoding="utf-8")))

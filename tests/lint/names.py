@@ -1,13 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""doc/guide/scr3-names.md leads from each name of the existing SCR to what is here: names.py SOURCE_DIR
+"""The table in doc/guide/scr3-names.md of each name of SCR 1.1 to 3.1, and what became of it.
 
-Its tables are compared with scr.h, scrf.h, the Python package, src/defs and the manual pages, both
-ways: what a table names is here, and what is here and not new is in a table. bench/ckpt.c uses no
-name that is not on the page, as it is to measure the existing SCR, too. The selftest at the end shows that differences are found."""
+    names.py SOURCE_DIR             the page has the table that scr.h, src/defs and the manual pages
+                                    make, and what its other tables name is here
+    names.py SOURCE_DIR --write     writes it
+    names.py SOURCE_DIR --run DIR   with the commands in DIR, sets every parameter and gives every
+                                    option of the table, and looks for what that promises
+
+bench/ckpt.c is to measure the existing SCR, too: it uses no other names."""
 import os
 import re
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Iterator
 
@@ -15,181 +21,218 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import defs  # noqa: E402
 
 PAGE = "doc/guide/scr3-names.md"
+MARKS = "<!-- made by tests/lint/names.py -->\n", "<!-- end -->\n"
 NEW_CALLS = {"SCR_Restart_ranks", "SCR_Restart_files", "SCR_Restart_file", "SCR_Last_error"}
+NEW_CONSTANTS = {"SCR_FAILURE"} # of 3.0, but not of 3.1
 NEW_PARAMETERS = "4.0" # the version that parameters without a predecessor are since
+NEW_CHILDREN = {("CKPT", "COUNT")}
 NOT_FORTRAN = {"SCR_Configf"} # a printf format
-
-Rows = list[list[str]]
-
-
-def tables(page: str) -> dict[str, Rows]:
-    """Rows of cells below each heading, without head and rule."""
-    found: dict[str, Rows] = {}
-    for part in re.split(r"^## ", page, flags=re.M)[1:]:
-        title, _, body = part.partition("\n")
-        lines = re.findall(r"^\| (.*) \|$", body.replace("| |", "|  |"), re.M)
-        found[title] = [[c.strip() for c in line.split(" | ")] for line in lines[2:]]
-    return found
-
-
-def codes(cell: str) -> list[str]:
-    return re.findall(r"`([^`]+)`", cell)
-
-
-def references(cell: str) -> list[str]:
-    return re.findall(r"\w+\(\d\)", cell)
+OLD_VALUES = [("SCR_COPY_TYPE", "LOCAL", "SINGLE")] # taken without a word
 
 
 class Source:
     """What there is."""
     def __init__(self, root: Path) -> None:
         self.calls = defs.calls(root)
-        self.commands = defs.commands(root)
-        self.command_of = {name: c for c in self.commands for name in c.names}
-        params, lines, self.aliases = defs.parameters(root)
+        self.constants = [c for c in defs.constants(root) if "VERSION" not in c]
+        self.page_of_command = {n: f"{c.names[0]}(1)" for c in defs.commands(root) for n in c.names}
+        self.options = defs.old_options(root)
+        params, self.lines, self.aliases = defs.parameters(root)
         self.params = {p.name: p for p in params if not p.parent}
-        self.children = {(p.parent, p.name) for p in params if p.parent}
-        self.lines = [line.key for line in lines]
-        self.fortran = set(re.findall(r"^! +call (SCR_\w+)\(",
-                                      (root / "bindings/fortran/scrf.h").read_text(encoding="utf-8"), re.M))
-        self.python = set(re.findall(r"^def ([a-z]\w*)\(", (root / "bindings/python/scr/__init__.py")
-                                     .read_text(encoding="utf-8"), re.M))
+        self.children = [(p.parent, p.name, p.default or "") for p in params if p.parent]
+        self.without = defs.without_effect(root)
+        self.was = defs.old_defaults(root)
+        self.values = defs.old_values(root)
         self.pages: dict[str, str] = {}
         for path in root.glob("doc/man*/*.md*"):
             text = path.read_text(encoding="utf-8")
             self.pages |= {f"{name}({path.parent.name[3:]})": text for name in defs.names_of(text)}
 
-    def has_option(self, command: str, option: str) -> bool:
-        page = self.pages.get(f"{self.command_of[command].names[0]}(1)", "")
-        return re.search(rf"\*\*\\{option}\*\*", page) is not None
+    def page_of_call(self, call: str) -> str:
+        """The page of a call that has a page for itself is the first of those on it."""
+        text = self.pages.get(f"{call}(3)", "")
+        return f"{defs.names_of(text)[0]}(3)" if text else "no page"
+
+    def old_params(self) -> Iterator[tuple[str, str, str, str]]:
+        """Name, default of 3.1, ours, why."""
+        for p in self.params.values():
+            if p.since != NEW_PARAMETERS:
+                default = p.default or ""
+                was, why = self.was.get(p.name, (default, ""))
+                yield p.name, was, default, why
 
 
-# --- a table each ---
+# --- the table ---
 
-def check_calls(rows: Rows, here: Source) -> Iterator[str]:
-    for call, python, page in rows:
-        name, function = codes(call)[0], codes(python)[0].removeprefix("scr.")
-        if name not in here.calls:
-            yield f"{name} is not in scr.h"
-        if name not in NOT_FORTRAN and name.upper() not in here.fortran:
-            yield f"{name.upper()} is not in scrf.h"
-        if function not in here.python:
-            yield f"scr.{function} is not in the Python package"
-        if name not in defs.names_of(here.pages.get(page, "")):
-            yield f"{page} is not the page of {name}"
-    for name in sorted(set(here.calls) - NEW_CALLS - {codes(row[0])[0] for row in rows}):
-        yield f"the call {name} is missing"
+def code(text: str) -> str:
+    return f"`{text}`" if text else ""
 
 
-def check_commands(rows: Rows, here: Source) -> Iterator[str]:
-    for names, options, page in rows:
-        for name in codes(names):
-            if name not in here.command_of:
-                yield f"{name} is not in commands.def"
-                continue
-            if page != f"{here.command_of[name].names[0]}(1)":
-                yield f"{page} is not the page of {name}"
-            yield from (f"{page} has no option {option}"
-                        for option in codes(options) if not here.has_option(name, option))
+def call_rows(here: Source) -> Iterator[tuple[str, str, str]]:
+    for call in here.calls:
+        if call not in NEW_CALLS:
+            but = "" if call not in NOT_FORTRAN else ", not in Fortran"
+            yield code(call), "", f"same prototype{but}: {here.page_of_call(call)}, `scr.{call[4:].lower()}` in Python"
+    for name in here.constants:
+        if name not in NEW_CONSTANTS:
+            yield code(name), "", "same value"
 
 
-def check_parameters(rows: Rows, here: Source) -> Iterator[str]:
-    for name, had, has in rows:
-        param = here.params.get(codes(name)[0])
-        if param is None:
-            yield f"{name} is not in params.def"
-            continue
-        default = codes(has) or re.findall("^`([^`]*)`$", had)
-        said = default[0] if default else None
-        if said != param.default:
-            yield f"the default of {name} is {param.default}, not {said}"
-    old = {p.name for p in here.params.values() if p.since != NEW_PARAMETERS}
-    for missing in sorted(old - {codes(row[0])[0] for row in rows}):
-        yield f"the parameter {missing} is missing"
+def command_rows(here: Source) -> Iterator[tuple[str, str, str]]:
+    for name, options in here.options.items():
+        yield code(name), " ".join(map(code, options)), here.page_of_command.get(name, "gone")
 
 
-def check_lines(rows: Rows, here: Source) -> Iterator[str]:
-    for line, children in rows:
-        key = codes(line)[0]
-        if key not in here.lines:
-            yield f"{key} is not in params.def"
-        yield from (f"{key} has no child {child}" for child in codes(children)
-                    if (key, child) not in here.children)
-    for missing in sorted(set(here.lines) - {codes(row[0])[0] for row in rows}):
-        yield f"the line {missing} is missing"
+def parameter_rows(here: Source) -> Iterator[tuple[str, str, str]]:
+    for name, was, default, why in here.old_params():
+        yield code(name), code(was), f"{code(default)}: {why}" if why else "same default"
+        for alias, of in here.aliases.items():
+            if of == name:
+                yield code(alias), code(was), f"as {code(name)}"
+    for name, value, instead in here.values:
+        yield code(f"{name}={value}"), "", f"as {code(instead)}, with a warning"
+    for name, value, instead in OLD_VALUES:
+        yield code(f"{name}={value}"), "", f"as {code(instead)}"
+    for (key, name), why in here.without.items():
+        shown = f"{key}=… {name}=" if key else name
+        yield code(shown), code(here.was.get(name, ("", ""))[0]), f"no effect, with a warning: {why}"
+    for line in here.lines:
+        children = [c for key, c, _ in here.children if key == line.key and (key, c) not in NEW_CHILDREN]
+        yield code(line.key), " ".join(map(code, children)), "same children"
 
 
-def check_older(rows: Rows, here: Source) -> Iterator[str]:
-    for older, now in rows:
-        for name in codes(older):
-            command, _, option = name.partition(" ")
-            if command in here.aliases and here.aliases[command] not in codes(now):
-                yield f"{command} is {here.aliases[command]}"
-            elif command in here.command_of:
-                if not option and references(now) != [f"{here.command_of[command].names[0]}(1)"]:
-                    yield f"{command} is {here.command_of[command].names[0]}"
-                if option and not here.has_option(command, option):
-                    yield f"{command} has no option {option}"
-            elif command not in here.calls + list(here.aliases) and not re.search(
-                    rf"\b{command}\b", here.params["SCR_COPY_TYPE"].range):
-                yield f"{command} is not accepted"
-    for missing in sorted(set(here.aliases) - {name for row in rows for name in codes(row[0])}):
-        yield f"the older spelling {missing} is missing"
+def table(here: Source) -> str:
+    rows = [*call_rows(here), *command_rows(here), *parameter_rows(here)]
+    return "".join(f"| {' | '.join(row)} |\n".replace("|  |", "| |") for row in
+                   [("name", "options, children, default of 3.1", "here"), ("---", "---", "---"), *rows])
 
 
-TABLES = {"Calls": check_calls, "Commands": check_commands, "Parameters": check_parameters,
-          "Lines of configuration files": check_lines, "Older spellings": check_older}
+def made(page: str, here: Source) -> str:
+    start, end = (page.index(mark) for mark in MARKS)
+    return page[:start] + MARKS[0] + "\n" + table(here) + "\n" + page[end:]
 
 
-def findings(page: str, here: Source) -> list[str]:
-    found = tables(page)
-    texts = [text for title, check in TABLES.items() for text in check(found.get(title, []), here)]
-    texts += [f"there is no manual page {ref}" for ref in sorted(set(references(page)) - set(here.pages))]
-    texts += [f"the command {name} is missing"
-              for name in here.command_of if not re.search(rf"`{name}`|\b{name}\(1\)", page)]
-    return texts
+# --- the page ---
+
+def findings(page: str, here: Source) -> Iterator[str]:
+    if made(page, here) != page:
+        yield "the table is not what names.py --write makes"
+    for ref in sorted(set(re.findall(r"\w+\(\d\)", page)) - set(here.pages)):
+        yield f"there is no manual page {ref}"
+    for name in here.page_of_command:
+        if not re.search(rf"`{name}`|\b{name}\(1\)", page):
+            yield f"the command {name} is missing"
 
 
 def new_names(page: str, program: str) -> Iterator[str]:
-    for name in sorted(set(re.findall(r"\bSCR_\w+", program)) - set(codes(page))):
+    for name in sorted(set(re.findall(r"\bSCR_\w+", program)) - set(re.findall(r"`([^`]+)`", page))):
         yield f"bench/ckpt.c uses {name}, which the existing SCR does not have"
+
+
+# --- what the commands make of it ---
+
+class Commands:
+    """Runs them in an empty directory, with no settings but those given."""
+    def __init__(self, directory: str, home: str) -> None:
+        self.directory, self.home = Path(directory).absolute(), home
+
+    def run(self, command: str, *args: str, **settings: str) -> tuple[str, str]:
+        env = {k: v for k, v in os.environ.items() if not k.startswith("SCR_")} | settings
+        done = subprocess.run([self.directory / command, *args], env=env, cwd=self.home, text=True,
+                              capture_output=True, timeout=60, stdin=subprocess.DEVNULL)
+        return done.stdout.strip(), done.stderr.strip()
+
+    def value(self, name: str, **settings: str) -> tuple[str, str]:
+        return self.run("scr_param", name, **settings)
+
+    def check(self, text: str) -> str:
+        Path(self.home, "conf").write_text(text + "\n", encoding="utf-8")
+        return " ".join(self.run("scr_param", "--check", "conf"))
+
+
+def run_parameters(here: Source, commands: Commands) -> Iterator[str]:
+    aliases = {of: alias for alias, of in here.aliases.items()}
+    for name, was, default, _ in here.old_params():
+        if commands.value(name) != (default, "") and default:
+            yield f"{name} is {commands.value(name)} where nothing sets it, not {default}"
+        value = was or "1"
+        if name == "SCR_CONF_FILE":
+            commands.check("")
+            value = "conf"
+        for spelling in [name, aliases.get(name, name)]:
+            got, said = commands.value(name, **{spelling: value})
+            if got != value or said:
+                yield f"{spelling}={value}: {name} is {got} {said}"
+
+
+def run_values(here: Source, commands: Commands) -> Iterator[str]:
+    for name, value, instead in here.values + OLD_VALUES:
+        got, said = commands.value(name, **{name: value})
+        if got not in (value, instead) or (value not in said) == ((name, value, instead) in here.values):
+            yield f"{name}={value}: {got} {said}"
+    for (key, name), why in here.without.items():
+        text = f"{key}=/tmp {name}=1" if key else f"{name}=1"
+        if not re.search(rf"{name} .*has no effect: {re.escape(why)}", commands.check(text)):
+            yield f"{text}: {commands.check(text)}"
+
+
+def run_lines(here: Source, commands: Commands) -> Iterator[str]:
+    for key, child, default in here.children:
+        value = (here.params[default[1:]].default or "") if default.startswith("$") else default
+        value = "SYNC" if child == "FLUSH" and key == "STORE" else value
+        line = {"CKPT": "SCR_COPY_TYPE=FILE\nCKPT=0", "STORE": "STORE=/tmp"}.get(key, f"{key}=/tmp")
+        if "0 errors, 0 warnings" not in commands.check(f"{line} {child}={value}"):
+            yield f"{line} {child}={value}: {commands.check(f'{line} {child}={value}')}"
+
+
+def run_options(here: Source, commands: Commands) -> Iterator[str]:
+    """What comes after an option that is known is read: there is an unknown one. What is for the
+    launcher is not read: there the help has the option."""
+    for command, options in here.options.items():
+        help_text = commands.run(command, "--help")[0]
+        for option in options:
+            if re.search(rf"(?<!\S){option}\b", help_text):
+                continue
+            unknown = "--no-such-option"
+            said = [commands.run(command, *args)[1] for args in
+                    ([option, unknown], [option, "1", unknown], [f"{option}=1", unknown])]
+            if not any(f"unknown option {unknown}" in text for text in said):
+                yield f"{command} {option}: {said[1]}"
+
+
+def run_all(here: Source, directory: str) -> Iterator[str]:
+    with tempfile.TemporaryDirectory() as home:
+        commands = Commands(directory, home)
+        for part in (run_parameters, run_values, run_lines, run_options):
+            yield from part(here, commands)
 
 
 # --- each of these must be found ---
 
-CHANGES = [
-    ("| `SCR_Drop` | `scr.drop` | SCR_Current(3) |\n", ""),
-    ("`scr.drop`", "`scr.dropped`"),
-    ("`SCR_Drop` | `scr.drop` | SCR_Current(3)", "`SCR_Drop` | `scr.drop` | SCR_Init(3)"),
-    ("| `scr_nodes_file` | `--dir` | scr_nodes_file(1) |\n", ""),
-    ("| `scr_nodes_file` | `--dir` |", "| `scr_nodes_file` | `--directory` |"),
-    ("| `SCR_FLUSH` | `10` | |", "| `SCR_FLUSH` | `5` | |"),
-    ("| `SCR_FLUSH` | `10` | |\n", ""),
-    ("`1`: repair depends", "`0`: repair depends"),
-    ("`COUNT`", "`COUNTS`"),
-    ("| `CNTLDIR` | `BYTES` |\n", ""),
-    ("| `SCR_HALT_EXIT` | `SCR_HALT_ENABLED` |\n", ""),
-    ("--needflush", "--needs-flush"),
-    ("| `scr_flush` | scr_scavenge(1) |", "| `scr_flush` | scr_flush_file(1) |"),
-    ("scr_hashfile(5)", "scr_hash_file(5)"),
-]
+CHANGES = [("| `SCR_Drop` | |", "| `SCR_Dropped` | |"), ("`scr.drop`", "`scr.dropped`"), ("`--drop-after`", ""),
+           ("| `SCR_FLUSH` | `10` |", "| `SCR_FLUSH` | `5` |"), ("repair depends on it", "repair"),
+           ("scr_hashfile(5)", "scr_hash_file(5)")]
 
 
 def selftest(page: str, here: Source) -> Iterator[str]:
     for old, new in CHANGES:
         if old not in page:
             yield f"selftest: there is no '{old}' to change"
-        elif not findings(page.replace(old, new), here):
+        elif not list(findings(page.replace(old, new), here)):
             yield f"selftest: '{new}' for '{old}' is not found"
     if not list(new_names(page, "SCR_Init(); SCR_Restart_ranks(&n);")):
         yield "selftest: a new name in bench/ckpt.c is not found"
 
 
 def main() -> None:
-    root = Path(sys.argv[1])
+    root, options = Path(sys.argv[1]), sys.argv[2:]
     page, here = (root / PAGE).read_text(encoding="utf-8"), Source(root)
+    if options[:1] == ["--write"]:
+        (root / PAGE).write_text(made(page, here), encoding="utf-8")
+        return
     program = (root / "bench/ckpt.c").read_text(encoding="utf-8")
-    texts = [*findings(page, here), *new_names(page, program), *selftest(page, here)]
+    texts = (list(run_all(here, options[1])) if options[:1] == ["--run"] else
+             [*findings(page, here), *new_names(page, program), *selftest(page, here)])
     for text in texts:
         print(f"{PAGE}: {text}")
     print(f"names: {len(texts)} finding(s)")

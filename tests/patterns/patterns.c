@@ -17,6 +17,30 @@
 #include "patterns.h"
 #include "scr.h"
 
+/* As scr.h of SCR 3.1 has them; a call that takes or returns something else does not
+ * compile. */
+int SCR_Init(void);
+int SCR_Finalize(void);
+const char *SCR_Config(const char *config);
+const char *SCR_Configf(const char *format, ...);
+int SCR_Need_checkpoint(int *flag);
+int SCR_Start_output(const char *name, int flags);
+int SCR_Complete_output(int valid);
+int SCR_Start_checkpoint(void);
+int SCR_Complete_checkpoint(int valid);
+int SCR_Have_restart(int *flag, char *name);
+int SCR_Start_restart(char *name);
+int SCR_Complete_restart(int valid);
+int SCR_Route_file(const char *name, char *file);
+int SCR_Should_exit(int *flag);
+int SCR_Current(const char *name);
+int SCR_Delete(const char *name);
+int SCR_Drop(const char *name);
+char *SCR_Get_version(void);
+_Static_assert(SCR_SUCCESS == 0 && SCR_MAX_FILENAME == 1024 && SCR_FLAG_NONE == 0 &&
+                   SCR_FLAG_CHECKPOINT == 1 && SCR_FLAG_OUTPUT == 2,
+               "constants of SCR 3.1");
+
 static int me, failures;
 
 #define CHECK(what)                                                                    \
