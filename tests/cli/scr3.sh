@@ -32,6 +32,20 @@ run cat "$job/cindex.scrinfo" "$job/scr.dataset.5/ckpt.0"
 is 0 "list
 data"
 rm -r "$job"
+
+# scr_halt waits for who locks the halt file as its commands and jobs do
+run scr_halt --seconds 5
+mkfifo end
+flock .scr/halt.scr sh -c ': >held; cat end' >/dev/null &
+until [ -e held ]; do sleep 0.05; done
+run timeout 1 scr_halt --checkpoints 3
+has_status 124
+echo >end
+wait
+run scr_halt --checkpoints 3
+has 0 "CheckpointsLeft = 3"
+has 0 "HaltSeconds = 5"
+run scr_halt --remove
 run scr verify
 has 0 "verified 2 datasets, 16 files, 1.80 KiB: no problems; 16 files have no recorded CRC32"
 run scr_index --add 3
