@@ -242,7 +242,7 @@ int scr_lock_itself(const struct scr_sys *sys, const char *path, int exclusive,
         else if (rc != SCR_E_NOENT)
             scr_fail(err, rc, 0, "%s", why.text);
         scr_lock_release(sys, lock);
-        if (rc != SCR_E_NOENT)
+        if (rc != SCR_E_NOENT || scr_now_mono() >= end)
             return rc;
     }
 }

@@ -109,12 +109,10 @@ void scr_place_tell_scr3(const struct scr_env *env, const struct scr_place *pl,
         free(list);
     }
     if (told)
-        scr_log(
-            env->log, SCR_LOG_WARN,
-            "SCR 3.x or older has datasets in cache (%s): they stay there and are not "
-            "read; its scr_postrun or its next run saves them, \"rm -r\" gives up what "
-            "was not saved",
-            dir);
+        scr_log(env->log, SCR_LOG_WARN,
+                "SCR 3.x or older has datasets in cache (%s): they stay there and are "
+                "not read; its scr_postrun or its next run saves them",
+                dir);
     free(dir);
 }
 

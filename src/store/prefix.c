@@ -218,9 +218,9 @@ int scr_prefix_state_read(const struct scr_env *env, const struct scr_prefix *p,
     return rc;
 }
 
-static int update_once(const struct scr_env *env, const struct scr_prefix *p,
-                       const char *name, scr_hash_edit edit, void *arg,
-                       struct scr_err *err)
+int scr_prefix_state_update(const struct scr_env *env, const struct scr_prefix *p,
+                            const char *name, scr_hash_edit edit, void *arg,
+                            struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     int aside = SCR_E_FAILURE; /* SCR_OK: a damaged file was kept aside */
@@ -240,22 +240,6 @@ static int update_once(const struct scr_env *env, const struct scr_prefix *p,
     if (rc == SCR_OK && aside == SCR_OK)
         rc = scr_txn_write(&s, err);
     scr_txn_fini(&s);
-    return rc;
-}
-
-/* Once more, with what it says, where SCR 3.x has made the file meanwhile. */
-int scr_prefix_state_update(const struct scr_env *env, const struct scr_prefix *p,
-                            const char *name, scr_hash_edit edit, void *arg,
-                            struct scr_err *err)
-{
-    struct scr_err why = SCR_ERR_INIT;
-    int rc = update_once(env, p, name, edit, arg, &why);
-    if (rc == SCR_E_EXIST) {
-        scr_err_clear(&why);
-        rc = update_once(env, p, name, edit, arg, &why);
-    }
-    if (rc != SCR_OK && err != NULL)
-        *err = why;
     return rc;
 }
 

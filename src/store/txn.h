@@ -20,8 +20,8 @@ struct scr_txn {
     const char *name;
     char *path;
     struct scr_lock lock;
-    struct scr_lock own; /* of the file itself, see scr_txn_lock */
-    void *bytes;         /* as found; NULL if the file is absent */
+    struct scr_lock scr3; /* of the file itself: what SCR 3.x takes of halt.scr */
+    void *bytes;          /* as found; NULL if the file is absent */
     size_t nbytes;
     scr_hash *h;
 };
@@ -29,9 +29,6 @@ struct scr_txn {
 int scr_txn_init(struct scr_txn *s, const struct scr_env *env,
                  const struct scr_prefix *p, const char *name, struct scr_err *err);
 void scr_txn_fini(struct scr_txn *s);
-/* The lock beside the file, and of halt.scr the file itself, too: SCR 3.x locks that
- * and rewrites it in place, and would write to a replaced file in vain. So ours is
- * rewritten in place as long as that lock is held. */
 int scr_txn_lock(struct scr_txn *s, struct scr_err *err);
 /* The bytes; of an absent file there are none, s->bytes is NULL. */
 int scr_txn_read(struct scr_txn *s, struct scr_err *err);
@@ -41,7 +38,6 @@ void scr_txn_forget(struct scr_txn *s); /* the bytes */
 /* The bytes, and the hash in them; an absent file is an empty hash. SCR_E_CORRUPT:
  * s->bytes is what was found. */
 int scr_txn_load(struct scr_txn *s, struct scr_err *err);
-/* SCR_E_EXIST: SCR 3.x has made the file, which was not there, meanwhile. */
 int scr_txn_write(struct scr_txn *s, struct scr_err *err);
 /* Copies what was found to "<name>.damaged.<n>" and warns with the cause. */
 int scr_txn_keep_aside(struct scr_txn *s, const char *cause, struct scr_err *err);

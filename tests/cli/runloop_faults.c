@@ -114,14 +114,13 @@ static int64_t checkpoints_left(void)
 {
     struct scr_err err = SCR_ERR_INIT;
     int64_t left = -1;
-    struct scr_prefix p = { 0 };
+    char *path = in_prefix(".scr/halt.scr");
     scr_hash *h = scr_hash_new();
-    if (scr_prefix_open(&plain, prefix, 0, &p, &err) != SCR_OK ||
-        scr_prefix_state_read(&plain, &p, "halt.scr", h, &err) != SCR_OK)
+    if (scr_hash_file_read(&scr_sys_posix, path, h, &err) != SCR_OK)
         fail_msg("%s", err.text);
     (void)scr_hash_get_val_i64(h, "CheckpointsLeft", &left);
     scr_hash_delete(h);
-    scr_prefix_fini(&p);
+    free(path);
     return left;
 }
 

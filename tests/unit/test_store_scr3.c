@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* scr_halt and jobs of SCR 3.x lock halt.scr itself with flock and rewrite it where it
- * lies. Theirs and ours exclude each other: no condition that either sets is lost. */
+ * lies: ours wait for that, but not for ever. */
 #include "helper_pack.h"
 #include "helper_store.h"
 
@@ -106,81 +106,6 @@ static void ours_waits_for_theirs(void **state)
     test_store_close(&t);
 }
 
-struct race {
-    int left;
-    int times;
-    pid_t pid;
-};
-
-/* In the middle of our update theirs opens the file, and locks it when it can. */
-static int set_left_with_theirs(scr_hash *h, void *arg, int *changed,
-                                struct scr_err *err)
-{
-    struct race *race = arg;
-    int opened[2];
-    char byte;
-    if (race->times++ > 0)
-        return set_left(h, &race->left, changed, err);
-    assert_int_equal(pipe(opened), 0);
-    race->pid = fork();
-    assert_true(race->pid >= 0);
-    if (race->pid == 0) {
-        int fd = their_open();
-        int ok = fd >= 0 && write(opened[1], "", 1) == 1;
-        _exit(!(ok && flock(fd, LOCK_EX) == 0 && their_set(fd, "Theirs")));
-    }
-    assert_int_equal(read(opened[0], &byte, 1), 1);
-    close(opened[0]);
-    close(opened[1]);
-    return set_left(h, &race->left, changed, err);
-}
-
-static void theirs_waits_for_ours(void **state)
-{
-    (void)state;
-    for (int there = 0; there < 2; there++) {
-        struct test_store t;
-        struct race race = { .left = 7 };
-        test_store_open(&t);
-        assert_true(!there || their_update("Before"));
-        assert_int_equal(scr_prefix_state_update(&t.env, &t.p, "halt.scr",
-                                                 set_left_with_theirs, &race, &t.err),
-                         SCR_OK);
-        end_well(race.pid);
-        check_has(&t, 7, "Theirs");
-        test_store_close(&t);
-    }
-}
-
-static void of_many_updates_none_is_lost(void **state)
-{
-    (void)state;
-    struct test_store t;
-    char key[32];
-    test_store_open(&t);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        for (int i = 0; i < UPDATES; i++) {
-            snprintf(key, sizeof key, "Theirs%d", i);
-            if (!their_update(key))
-                _exit(1);
-        }
-        _exit(0);
-    }
-    for (int i = 1; i <= UPDATES; i++)
-        assert_int_equal(
-            scr_prefix_state_update(&t.env, &t.p, "halt.scr", set_left, &i, &t.err),
-            SCR_OK);
-    end_well(pid);
-    for (int i = 0; i < UPDATES; i++) {
-        snprintf(key, sizeof key, "Theirs%d", i);
-        check_has(&t, UPDATES, key);
-    }
-    assert_string_equal(test_store_log(&t), "");
-    test_store_close(&t);
-}
-
 static int read_many(struct test_store *t)
 {
     for (int i = 0; i < 10 * UPDATES; i++) {
@@ -215,36 +140,20 @@ static void who_reads_sees_no_half_of_one(void **state)
     test_store_close(&t);
 }
 
-/* What died while it rewrote the file has left the whole of it beside. */
-static void a_torn_file_is_made_up_for(void **state)
+static void who_holds_the_lock_for_ever_is_not_waited_for(void **state)
 {
     (void)state;
     struct test_store t;
     int left = 7;
-    size_t n;
     test_store_open(&t);
+    assert_true(their_update("Before"));
+    int fd = their_open();
+    assert_true(fd >= 0 && flock(fd, LOCK_EX) == 0);
     assert_int_equal(
         scr_prefix_state_update(&t.env, &t.p, "halt.scr", set_left, &left, &t.err),
         SCR_OK);
-    char *whole = test_get(halt_path(), &n);
-    test_put(test_path("prefix/.scr/halt.scr.next"), whole, n);
-    test_put(halt_path(), whole, n / 2);
-    scr_hash *h = scr_hash_new();
-    struct scr_halt halt;
-    assert_int_equal(scr_prefix_state_read(&t.env, &t.p, "halt.scr", h, &t.err),
-                     SCR_OK);
-    assert_int_equal(scr_halt_get(h, &halt, &t.err), SCR_OK);
-    assert_int_equal(halt.checkpoints_left, 7);
-    scr_hash_delete(h);
-    assert_true(their_update("Before") == 0);
-    left = 8;
-    assert_int_equal(
-        scr_prefix_state_update(&t.env, &t.p, "halt.scr", set_left, &left, &t.err),
-        SCR_OK);
-    assert_true(their_update("Theirs"));
-    check_has(&t, 8, "Theirs");
-    assert_false(test_exists(test_path("prefix/.scr/halt.scr.next")));
-    free(whole);
+    check_has(&t, 7, "Before");
+    assert_int_equal(close(fd), 0);
     test_store_close(&t);
 }
 
@@ -252,10 +161,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ours_waits_for_theirs),
-        cmocka_unit_test(theirs_waits_for_ours),
-        cmocka_unit_test(of_many_updates_none_is_lost),
         cmocka_unit_test(who_reads_sees_no_half_of_one),
-        cmocka_unit_test(a_torn_file_is_made_up_for),
+        cmocka_unit_test(who_holds_the_lock_for_ever_is_not_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, test_tmp_teardown);
 }
