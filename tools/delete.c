@@ -125,7 +125,7 @@ static int edit_flush_file(scr_hash *h, void *arg, int *changed, struct scr_err 
 static int delete_all(struct work *w, struct scr_deleted *out, struct scr_err *err)
 {
     struct scr_sweep parts = { .env = w->env, .p = w->p };
-    int rc = scr_deletion_begin(w->env, w->p, w->id, err);
+    int rc = scr_deletion_begin_full(w->env, w->p, w->id, err);
     if (rc == SCR_OK)
         rc = list_files(w, &out->spared, err);
     if (rc == SCR_OK)

@@ -125,7 +125,7 @@ int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err
 {
     int rc = scr_async_let_go_all(ctx, err);
     if (rc == SCR_OK)
-        rc = step_all(ctx, scr_deletion_begin, id, err);
+        rc = step_all(ctx, scr_deletion_begin_full, id, err);
     if (rc != SCR_OK)
         return rc;
     struct scr_table share = SCR_TABLE_OF(struct scr_item);

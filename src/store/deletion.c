@@ -163,8 +163,8 @@ static int edit_mark(struct scr_index *index, void *arg, int *changed,
     return SCR_OK;
 }
 
-int scr_deletion_begin(const struct scr_env *env, const struct scr_prefix *p, int id,
-                       struct scr_err *err)
+static int begin(const struct scr_env *env, const struct scr_prefix *p, int id,
+                 int is_full, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_arrival_give_up(env, p, id, &why);
@@ -173,9 +173,21 @@ int scr_deletion_begin(const struct scr_env *env, const struct scr_prefix *p, in
     if (rc == SCR_E_FULL && scr_prefix_summary_remove(env, p, id, NULL) == SCR_OK) {
         scr_err_clear(&why);
         rc = scr_prefix_index_update(env, p, edit_mark, &id, &why);
-        rc = rc == SCR_E_FULL ? SCR_OK : rc; /* its files make room for that */
+        rc = rc == SCR_E_FULL && is_full ? SCR_OK : rc;
     }
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
+}
+
+int scr_deletion_begin(const struct scr_env *env, const struct scr_prefix *p, int id,
+                       struct scr_err *err)
+{
+    return begin(env, p, id, 0, err);
+}
+
+int scr_deletion_begin_full(const struct scr_env *env, const struct scr_prefix *p,
+                            int id, struct scr_err *err)
+{
+    return begin(env, p, id, 1, err);
 }
 
 int scr_edit_forget(struct scr_index *index, void *arg, int *changed,

@@ -11,10 +11,14 @@
 
 /* Gives up the plan (store/arrival.h), and notes in the index that the dataset is not
  * complete, and being deleted. One that is not listed is success. Where the file system
- * has no room for a new index, the summary goes before, and where that is not enough
- * the index stays as it is: without a summary a restart passes the dataset over. */
+ * has no room for a new index, the summary goes before: without one a restart passes
+ * the dataset over. */
 int scr_deletion_begin(const struct scr_env *env, const struct scr_prefix *p, int id,
                        struct scr_err *err);
+
+/* The same, but that there is no room even then is no error: the files make some. */
+int scr_deletion_begin_full(const struct scr_env *env, const struct scr_prefix *p,
+                            int id, struct scr_err *err);
 
 /* Dataset id and, behind it, the others whose files stay: those that the index calls
  * complete, and those on their way to the prefix, by whichever job. malloc'd. */
