@@ -157,16 +157,36 @@ static int fetch_or_make_room_all(struct scr_ctx *ctx, int id, char **name,
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", full.text);
 }
 
+/* 1 if the index has another dataset of this number than what is in cache (P14). */
+static int is_anothers_all(struct scr_ctx *ctx, int id)
+{
+    struct scr_dataset d;
+    struct scr_index_entry e;
+    struct scr_index index = SCR_INDEX_INIT;
+    const scr_hash *cached = scr_cache_any_dataset(ctx, id);
+    int other =
+        ctx->world.rank == 0 && cached != NULL &&
+        scr_dataset_get(cached, &d, NULL) == SCR_OK &&
+        scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, NULL) == SCR_OK &&
+        scr_index_get(&index, id, &e, NULL) == SCR_OK &&
+        !scr_dataset_is_alike(&d, &e.dset);
+    scr_index_fini(&index);
+    return scr_or_all(&ctx->world, other);
+}
+
+/* What another number of ranks wrote stays in cache for those: where it has the number
+ * of another dataset on the prefix, that is read there. */
 int scr_fetch_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     char *name = NULL;
-    if (scr_cache_is(ctx, id, SCR_CACHE_FOREIGN))
+    int foreign = scr_cache_is(ctx, id, SCR_CACHE_FOREIGN);
+    if (foreign && !is_anothers_all(ctx, id))
         return scr_fail(err, SCR_E_RANKS, 0,
                         "dataset %d in cache was written by %d ranks, this run has %d",
                         id, scr_regroup_ranks_all(ctx, id), ctx->world.size);
     double start = scr_now_mono();
     SCR_EVENT(ctx, .event = "FETCH_START", .dset = id);
-    int rc = scr_is_read_in_place_all(ctx, id)
+    int rc = foreign || scr_is_read_in_place_all(ctx, id)
                  ? scr_in_place_open_all(ctx, id, &name, err)
                  : fetch_or_make_room_all(ctx, id, &name, err);
     if (rc == SCR_OK) {
@@ -179,7 +199,8 @@ int scr_fetch_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     } else {
         if (is_bad_dataset(rc))
             note_in_index_all(ctx, (struct fetched){ id, 1 });
-        clean_up_all(ctx, id, rc);
+        if (!foreign)
+            clean_up_all(ctx, id, rc);
         SCR_EVENT(ctx, .event = "FETCH_FAIL", .dset = id,
                   .note = err != NULL ? err->text : NULL);
     }

@@ -229,7 +229,7 @@ static int load_foreign_all(struct scr_ctx *ctx, int id, int *again,
 
 /* Below `below`: what is on the prefix and newer than all in cache, then the newest in
  * cache. *again: that was of another number of ranks and cannot be used, look below it.
- */
+ * The prefix may have another dataset of its number (P14). */
 static int find_below_all(struct scr_ctx *ctx, int below, int *again,
                           struct scr_err *err)
 {
@@ -237,7 +237,7 @@ static int find_below_all(struct scr_ctx *ctx, int below, int *again,
     int foreign = scr_regroup_newest_all(ctx, below);
     int tried = ctx->tried_below, id = 0, rc = SCR_OK;
     int above = cached > foreign ? cached : foreign;
-    ctx->tried_below = below;
+    ctx->tried_below = *again > 0 ? *again + 1 : below;
     if (asks_prefix_all(ctx, below, above))
         rc = scr_fetch_newest_all(ctx, above, &id, err);
     ctx->tried_below = tried;
@@ -275,7 +275,7 @@ int scr_restart_find_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     ctx->ranks.below = ctx->tried_below;
     ctx->unfinished = 1; /* unless a look at the index says otherwise */
-    int below = ctx->tried_below, rc = SCR_OK;
+    int below = ctx->tried_below, again = 0, rc = SCR_OK;
     if (ctx->prm.global_restart) {
         rc = find_flushed_all(ctx, err);
         return rc == SCR_OK ? find_unfinished_all(ctx, err) : rc;
@@ -283,8 +283,9 @@ int scr_restart_find_all(struct scr_ctx *ctx, struct scr_err *err)
     scr_restart_fini(&ctx->restart);
     do {
         rc = scr_first(rc,
-                       find_below_all(ctx, below, &below, rc == SCR_OK ? err : NULL));
-    } while (below > 0);
+                       find_below_all(ctx, below, &again, rc == SCR_OK ? err : NULL));
+        below = again;
+    } while (again > 0);
     return rc == SCR_OK ? find_unfinished_all(ctx, err) : rc;
 }
 

@@ -228,6 +228,45 @@ static void check_they_go_on(struct mpi_test *t, int lost, const char *setting)
     end(&r);
 }
 
+/* Another job has the number on the prefix: the first one died before it had told of it
+ * there. */
+static void check_number(struct mpi_test *t, int any_ranks)
+{
+    struct runs r;
+    char told[900];
+    job_new(t, &r.base, 4);
+    write_with(t, &r, 4, "cached", 7, "SCR_COPY_TYPE=SINGLE");
+    snprintf(told, sizeof told, "%s/.scr/flush.scr", r.base.prefix);
+    if (r.base.rank == 0)
+        CHECK_INT(unlink(told), 0);
+    mpi_test_barrier(r.base.comm);
+    job_share(t, &r.job, &r.base, 3);
+    if (r.job.in) {
+        struct scr_ctx *ctx =
+            job_start(&r.job, nodes, "SCR_FLUSH=1", "SCR_JOB_ID=other", NULL);
+        job_checkpoint(&r.job, ctx, "one", 1);
+        CHECK_INT(job_entry(&r.job, 1, NULL, NULL), 1);
+        job_kill(&r.job, ctx);
+    }
+    job_unshare(&r.job);
+    job_lose_node(&r.base, "n2");
+    job_share(t, &r.job, &r.base, 3);
+    r.job.any_ranks = any_ranks;
+    if (r.job.in) {
+        r.job.out = tmpfile();
+        struct scr_ctx *ctx = job_start(&r.job, nodes, NULL);
+        job_check_restart(&r.job, ctx, "one", 1);
+        job_kill(&r.job, ctx);
+    }
+    end(&r);
+}
+
+MPI_CASE(the_number_of_one_that_is_passed_over_may_be_anothers_on_the_prefix)
+{
+    check_number(t, 0);
+    check_number(t, 1);
+}
+
 MPI_CASE(it_stays_in_cache_for_those_who_wrote_it)
 {
     check_they_go_on(t, 0, "SCR_FETCH=0");
@@ -401,6 +440,7 @@ int main(int argc, char **argv)
             RUN(a_global_restart_passes_over_what_would_replace_something_newer),
             RUN(a_global_restart_takes_what_is_newer_than_one_that_is_passed_over),
             RUN(so_does_a_restart_of_another_number_of_ranks),
+            RUN(the_number_of_one_that_is_passed_over_may_be_anothers_on_the_prefix),
             RUN(it_stays_in_cache_for_those_who_wrote_it),
             RUN(it_stays_current_on_the_prefix_for_them),
             RUN(without_one_of_its_own_number_nothing_is_offered),
