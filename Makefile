@@ -4,6 +4,7 @@
 #   make          build the library and the commands
 #   make drill    lose a node on this machine and restart from its neighbours
 #   make check    build with warnings as errors and run all tests and linters
+#   make quick    the same with linters, unit tests and a dozen of those under mpirun: a minute
 #   make cluster  a shell on five emulated nodes under Slurm (as root)
 #   make html     the guide and all manual pages as HTML, in build/openmpi/html
 #   make bench    time checkpoints, rebuilds and flushes on virtual nodes of this machine, and what grows with
@@ -47,7 +48,7 @@ else
 deps = scripts/install-deps.sh
 endif
 
-.PHONY: build drill html bench check lint asan asan-mpi asan-configure install clean cluster package package-check
+.PHONY: build drill html bench check quick lint asan asan-mpi asan-configure install clean cluster package package-check
 .PHONY: deps-build deps-check deps-cluster deps-docs deps-package
 build: deps-build
 	cmake -S . -B $(BUILD) -DSCR_MPI=$(MPI) -DSCR_TESTS=OFF -DSCR_WERROR=OFF \
@@ -84,6 +85,13 @@ check: deps-check
 	ctest --test-dir $(BUILD) -j$(TEST_JOBS) --output-on-failure --no-tests=ignore $(CTEST) $(NOT_CLUSTER) || status=$$?; \
 	ctest --test-dir $(BUILD) -j$(CLUSTER_JOBS) --output-on-failure --no-tests=ignore $(CTEST) -L cluster || status=$$?; \
 	exit $$status
+
+# What is short and meets most of the code: between two edits.
+QUICK := ^(lint|unit)\.|^mpi\.test_core_(again|bypass|damage|datasets|halt|layout|lost_output|pfs|ranks|replaced|scavenge|shared)\.
+quick: deps-check
+	cmake -S . -B $(BUILD) -DSCR_MPI=$(MPI) -DSCR_TESTS=ON -DSCR_WERROR=ON $(CMAKE_ARGS)
+	cmake --build $(BUILD) -j$(JOBS)
+	ctest --test-dir $(BUILD) -j$(TEST_JOBS) --output-on-failure --no-tests=error -R '$(QUICK)' -E unit.test_rm_remote
 
 lint: deps-check
 	cmake -S . -B $(BUILD) -DSCR_MPI=$(MPI) -DSCR_TESTS=ON -DSCR_WERROR=ON $(CMAKE_ARGS)
