@@ -89,7 +89,8 @@ static int tell_name(struct scr_tool *t, const scr_hash *h, int id)
     return SCR_OK;
 }
 
-/* Ids below `below` (0: all) with that flag, of datasets that are nowhere else. */
+/* Ids below `below` (0: all) with that flag, of datasets that are nowhere else, on one
+ * line as SCR 3.x prints them. */
 static int list(struct scr_tool *t, const scr_hash *h, const char *flag,
                 int newest_first, int below, struct scr_err *err)
 {
@@ -102,9 +103,11 @@ static int list(struct scr_tool *t, const scr_hash *h, const char *flag,
         if (!scr_flush_need(h, id) || !scr_flush_has(h, id, flag) ||
             (below > 0 && id >= below))
             continue;
-        scr_tool_print(t, "%d\n", id);
+        scr_tool_print(t, found ? " %d" : "%d", id);
         found = 1;
     }
+    if (found)
+        scr_tool_print(t, "\n");
     free(ids);
     return found ? SCR_OK : SCR_TOOL_NO;
 }

@@ -47,8 +47,7 @@ is 0 ckpt.17
 run scr_flush_file --name 99
 is 1 ""
 run scr_flush_file --list-output
-is 0 "15
-16"
+is 0 "15 16"
 run scr_flush_file --list-ckpt
 is 0 17
 run scr_flush_file --list-ckpt --before 18
