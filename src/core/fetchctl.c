@@ -160,18 +160,11 @@ static int fetch_or_make_room_all(struct scr_ctx *ctx, int id, char **name,
 /* 1 if the index has another dataset of this number than what is in cache (P14). */
 static int is_anothers_all(struct scr_ctx *ctx, int id)
 {
-    struct scr_dataset d;
-    struct scr_index_entry e;
-    struct scr_index index = SCR_INDEX_INIT;
+    enum scr_entered is = SCR_ENTERED_NOT;
     const scr_hash *cached = scr_cache_any_dataset(ctx, id);
-    int other =
-        ctx->world.rank == 0 && cached != NULL &&
-        scr_dataset_get(cached, &d, NULL) == SCR_OK &&
-        scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, NULL) == SCR_OK &&
-        scr_index_get(&index, id, &e, NULL) == SCR_OK &&
-        !scr_dataset_is_alike(&d, &e.dset);
-    scr_index_fini(&index);
-    return scr_or_all(&ctx->world, other);
+    if (ctx->world.rank == 0 && cached != NULL)
+        (void)scr_prefix_look_up(&ctx->env, &ctx->prefix, cached, &is, NULL);
+    return scr_or_all(&ctx->world, is == SCR_ENTERED_OTHER);
 }
 
 /* What another number of ranks wrote stays in cache for those: where it has the number

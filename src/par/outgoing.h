@@ -29,14 +29,6 @@ struct scr_out_dest {
     int is_packed; /* only if it is compressed */
 };
 
-/* What the index has under the number of the dataset. */
-enum scr_entered {
-    SCR_ENTERED_NOT,
-    SCR_ENTERED_OTHER, /* another dataset */
-    SCR_ENTERED_COMPLETE,
-    SCR_ENTERED_INCOMPLETE
-};
-
 /* What an earlier flush of the dataset has told. */
 struct scr_past {
     int *node; /* that have records; the same on all ranks */
@@ -82,9 +74,6 @@ int scr_outgoing_list_all(struct scr_outgoing *f, const struct scr_published *fi
                           size_t n, struct scr_err *err);
 void scr_outgoing_fini(struct scr_outgoing *f);
 
-/* Rank 0's, local. */
-int scr_outgoing_look_up(const struct scr_outgoing *f, enum scr_entered *is,
-                         struct scr_err *err);
 /* Marks the files that an earlier flush of this dataset got into place (invariant P12);
  * nothing is written. rc, here and below: what this rank found before; nothing is done
  * if it is an error of any rank. Agreed. */

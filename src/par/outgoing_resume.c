@@ -153,31 +153,13 @@ static int read_plan(const struct scr_outgoing *f, struct scr_past *past,
     return rc;
 }
 
-int scr_outgoing_look_up(const struct scr_outgoing *f, enum scr_entered *is,
-                         struct scr_err *err)
-{
-    struct scr_dataset d;
-    struct scr_index_entry e;
-    struct scr_index index = SCR_INDEX_INIT;
-    int rc = scr_dataset_get(f->dset, &d, err);
-    if (rc == SCR_OK)
-        rc = scr_prefix_index_read(f->env, f->prefix, &index, err);
-    *is = SCR_ENTERED_NOT;
-    if (rc == SCR_OK && scr_index_get(&index, f->id, &e, NULL) == SCR_OK)
-        *is = !scr_dataset_is_alike(&d, &e.dset) ? SCR_ENTERED_OTHER
-              : e.complete                       ? SCR_ENTERED_COMPLETE
-                                                 : SCR_ENTERED_INCOMPLETE;
-    scr_index_fini(&index);
-    return rc;
-}
-
 /* Of another dataset of this number they are that one's (invariant P14). Of one that is
  * complete they are old: it is flushed again as files of it were found damaged. */
 static int judge_past(const struct scr_outgoing *f, struct scr_past *past,
                       struct scr_err *err)
 {
     enum scr_entered is;
-    int rc = scr_outgoing_look_up(f, &is, err);
+    int rc = scr_prefix_look_up(f->env, f->prefix, f->dset, &is, err);
     past->believed = is == SCR_ENTERED_INCOMPLETE;
     if (is == SCR_ENTERED_OTHER) {
         past->has_plan = 0;

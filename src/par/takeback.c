@@ -39,7 +39,7 @@ static int begin(const struct scr_outgoing *f, int for_good, uint64_t *some,
                  struct scr_err *err)
 {
     enum scr_entered is;
-    int rc = scr_outgoing_look_up(f, &is, err);
+    int rc = scr_prefix_look_up(f->env, f->prefix, f->dset, &is, err);
     *some = rc == SCR_OK && is == SCR_ENTERED_INCOMPLETE &&
             !scr_flushing_is_held(f->env, f->prefix, f->id) && !has_arrived(f);
     if (*some && for_good)

@@ -74,6 +74,17 @@ typedef int (*scr_index_edit)(struct scr_index *index, void *arg, int *changed,
 int scr_prefix_index_update(const struct scr_env *env, const struct scr_prefix *p,
                             scr_index_edit edit, void *arg, struct scr_err *err);
 
+/* What the index has under the number of a dataset. */
+enum scr_entered {
+    SCR_ENTERED_NOT,
+    SCR_ENTERED_OTHER, /* another dataset */
+    SCR_ENTERED_COMPLETE,
+    SCR_ENTERED_INCOMPLETE
+};
+/* What it has under the number of dset, a dataset hash. */
+int scr_prefix_look_up(const struct scr_env *env, const struct scr_prefix *p,
+                       const scr_hash *dset, enum scr_entered *is, struct scr_err *err);
+
 /* Enters a dataset; a complete checkpoint becomes the current one if that is older
  * (invariant P6). SCR_E_CANCELLED: it is to be complete, and is being deleted
  * (invariant P3). */

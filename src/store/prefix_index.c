@@ -337,6 +337,24 @@ int scr_prefix_index_update(const struct scr_env *env, const struct scr_prefix *
     return rc;
 }
 
+int scr_prefix_look_up(const struct scr_env *env, const struct scr_prefix *p,
+                       const scr_hash *dset, enum scr_entered *is, struct scr_err *err)
+{
+    struct scr_dataset d;
+    struct scr_index_entry e;
+    struct scr_index index = SCR_INDEX_INIT;
+    int rc = scr_dataset_get(dset, &d, err);
+    if (rc == SCR_OK)
+        rc = scr_prefix_index_read(env, p, &index, err);
+    *is = SCR_ENTERED_NOT;
+    if (rc == SCR_OK && scr_index_get(&index, d.id, &e, NULL) == SCR_OK)
+        *is = !scr_dataset_is_alike(&d, &e.dset) ? SCR_ENTERED_OTHER
+              : e.complete                       ? SCR_ENTERED_COMPLETE
+                                                 : SCR_ENTERED_INCOMPLETE;
+    scr_index_fini(&index);
+    return rc;
+}
+
 /* --- entering a dataset --- */
 
 struct entry {
