@@ -531,28 +531,23 @@ MPI_CASE(what_has_landed_is_not_copied_again)
     job_free(&job);
 }
 
-/* As scr_index --add does it when all files are there: the records stay. */
-static int edit_complete(struct scr_index *index, void *arg, int *changed,
-                         struct scr_err *err)
-{
-    scr_hash *dset = scr_hash_new();
-    int rc = scr_index_dataset(index, *(const int *)arg, dset);
-    if (rc == SCR_OK)
-        rc = scr_index_arrive(index, dset, time(NULL));
-    scr_hash_delete(dset);
-    *changed = 1;
-    return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "no such dataset");
-}
+/* An entry becomes complete, or another job's. */
+struct edit {
+    int id;
+    const char *job; /* whose number it is then; NULL: it becomes complete */
+};
 
-/* The number is another job's. */
-static int edit_job(struct scr_index *index, void *arg, int *changed,
-                    struct scr_err *err)
+static int edit_entry(struct scr_index *index, void *arg, int *changed,
+                      struct scr_err *err)
 {
+    const struct edit *e = arg;
     scr_hash *dset = scr_hash_new();
-    int rc = scr_index_dataset(index, *(const int *)arg, dset);
-    scr_hash_set_val(dset, "JOBID", "other");
+    int rc = scr_index_dataset(index, e->id, dset);
+    if (e->job != NULL)
+        scr_hash_set_val(dset, "JOBID", e->job);
     if (rc == SCR_OK)
-        rc = scr_index_add(index, dset, 0, time(NULL));
+        rc = e->job != NULL ? scr_index_add(index, dset, 0, time(NULL))
+                            : scr_index_arrive(index, dset, time(NULL));
     scr_hash_delete(dset);
     *changed = 1;
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "no such dataset");
@@ -564,7 +559,8 @@ MPI_CASE(old_records_of_a_complete_dataset_prove_nothing)
     struct scr_err err = SCR_ERR_INIT;
     struct scr_prefix p = { 0 };
     struct stat st;
-    int n = 0, id = FAILED;
+    int n = 0;
+    struct edit arrives = { FAILED, NULL }; /* as scr_index --add has it */
     struct scr_ctx *ctx = land_all(t, &job, NULL);
     char **file = job_find(job.prefix, "/step.2/file", &n);
     CHECK(n > 0 && stat(file[0], &st) == 0);
@@ -575,7 +571,7 @@ MPI_CASE(old_records_of_a_complete_dataset_prove_nothing)
         CHECK_INT(utimensat(AT_FDCWD, file[0], as_before, 0), 0);
         CHECK_INT(scr_prefix_open(&posix_env, job.prefix, 0, &p, NULL), SCR_OK);
         CHECK_INT(scr_arrival_give_up(&posix_env, &p, FAILED, NULL), SCR_OK);
-        CHECK_INT(scr_prefix_index_update(&posix_env, &p, edit_complete, &id, NULL),
+        CHECK_INT(scr_prefix_index_update(&posix_env, &p, edit_entry, &arrives, NULL),
                   SCR_OK);
         scr_prefix_fini(&p);
     }
@@ -605,9 +601,10 @@ MPI_CASE(plans_of_another_job_stay)
     CHECK_INT(scr_prefix_open(&posix_env, job.prefix, 0, &p, NULL), SCR_OK);
     CHECK(scr_arrival_has_plan(&posix_env, &p, FAILED));
     mpi_test_barrier(job.comm);
-    int id = FAILED;
+    struct edit other = { FAILED, "other" };
     if (job.rank == 0)
-        CHECK_INT(scr_prefix_index_update(&posix_env, &p, edit_job, &id, NULL), SCR_OK);
+        CHECK_INT(scr_prefix_index_update(&posix_env, &p, edit_entry, &other, NULL),
+                  SCR_OK);
     mpi_test_barrier(job.comm);
     CHECK_RC(scr_flush_dataset_all(ctx, FAILED, &err), SCR_E_TAKEN, &err);
     CHECK_RC(scr_cache_delete_all(ctx, FAILED, &err), SCR_OK, &err);
