@@ -20,7 +20,7 @@ run scr_index
 has 0 "*     1 YES "
 run scr_print .scr/scr.dataset.1/rank2file.0.0
 has 0 "old/ckpt.2.dat"
-has 0 "CRC = $(scr_crc32 old/ckpt.2.dat)"
+has 0 "CRC = 0x$(scr_crc32 old/ckpt.2.dat)"
 run scr verify
 has 0 "verified 1 dataset, 3 files, 81 B: no problems"
 run scr why --no-cache --crc

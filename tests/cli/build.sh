@@ -45,7 +45,7 @@ has 0 "LEVEL = 1"
 run scr_print $dir/rank2file.0.0
 has 0 "ckpt.7/rank_3.dat"
 has 0 "SIZE = 4007"
-has 0 "CRC = $(scr_crc32 ckpt.7/rank_3.dat)"
+has 0 "CRC = 0x$(scr_crc32 ckpt.7/rank_3.dat)"
 same_bytes
 
 # again: checked against the summary
