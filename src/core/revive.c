@@ -151,6 +151,8 @@ static int mend_one_all(struct scr_ctx *ctx, int id, int64_t *created,
     if (rc != SCR_OK)
         goto out;
     rc = share_desc_all(ctx, id, &known, desc, err);
+    if (rc == SCR_OK)
+        rc = scr_rivals_drop_begun(ctx, id, err);
     if (rc == SCR_OK) {
         const char *group = scr_hash_get_val(desc, "STORE_GROUP");
         rc =

@@ -65,6 +65,12 @@ int scr_rivals_settle_all(struct scr_ctx *ctx, int id, struct scr_rivals *r,
     return rc;
 }
 
+int scr_rivals_drop_begun(struct scr_ctx *ctx, int id, struct scr_err *err)
+{
+    const struct scr_aside a = aside_of(ctx, id);
+    return scr_aside_drop_begun(&a, ctx->world.size, err);
+}
+
 /* --- after --- */
 
 static void remove_part(struct scr_ctx *ctx, int id, const char *dset_dir)

@@ -228,12 +228,11 @@ int scr_aside_return(const struct scr_aside *a, struct scr_err *err)
 
 /* --- away --- */
 
-static int remove_aside_files(const struct scr_aside *a, int rank, int64_t created,
-                              struct scr_err *err)
+static int remove_files(const struct scr_aside *a, const scr_filemap *map, int rank,
+                        struct scr_err *err)
 {
-    const scr_filemap *aside = scr_filemap_aside(a->map, created);
     int rc = SCR_OK;
-    for (SCR_FILES(f, aside, a->id, rank)) {
+    for (SCR_FILES(f, map, a->id, rank)) {
         const char *path = f->item.name;
         if (scr_cache_dset_len(path, a->id) == 0)
             continue; /* on the prefix */
@@ -248,7 +247,7 @@ static int remove_aside_files(const struct scr_aside *a, int rank, int64_t creat
 static int drop_any(const struct scr_aside *a, int rank, int64_t created,
                     struct scr_err *err)
 {
-    int rc = remove_aside_files(a, rank, created, err);
+    int rc = remove_files(a, scr_filemap_aside(a->map, created), rank, err);
     if (rc == SCR_OK)
         scr_filemap_drop_aside(a->map, created, a->id, rank);
     return rc;
@@ -271,4 +270,19 @@ int scr_aside_drop(const struct scr_aside *a, int ranks, struct scr_err *err)
     }
     free(created);
     return rc == SCR_OK ? store(a, err) : rc;
+}
+
+int scr_aside_drop_begun(const struct scr_aside *a, int ranks, struct scr_err *err)
+{
+    int rc = SCR_OK, dropped = 0;
+    for (int rank = ranks - 1;
+         rc == SCR_OK && scr_filemap_next_rank(a->map, a->id, &rank);) {
+        if (scr_filemap_created(a->map, a->id, rank) != 0)
+            continue;
+        rc = remove_files(a, a->map, rank, err);
+        if (rc == SCR_OK)
+            scr_filemap_remove_rank_by_dataset(a->map, a->id, rank);
+        dropped = 1;
+    }
+    return rc == SCR_OK && dropped ? store(a, err) : rc;
 }

@@ -35,5 +35,8 @@ int scr_aside_return(const struct scr_aside *a, struct scr_err *err);
 /* Removes the files that are aside, of datasets written by ranks ranks; those of a
  * different number of ranks stay. ranks 0: all. Files first, then the record. */
 int scr_aside_drop(const struct scr_aside *a, int ranks, struct scr_err *err);
+/* Removes what ranks from `ranks` on had only begun when they died: nothing says when
+ * it was made, so that it is part of no dataset that could be restored. */
+int scr_aside_drop_begun(const struct scr_aside *a, int ranks, struct scr_err *err);
 
 #endif

@@ -177,6 +177,64 @@ MPI_CASE(a_part_of_a_different_number_of_ranks_is_kept)
     job_free(&job);
 }
 
+/* Four ranks on n4 die in call n of writing a checkpoint, and two have written another
+ * one of its number, when n4 takes the place of one of their nodes. */
+static int begin_on_n4(struct job *job, int victim, long n)
+{
+    struct scr_err err = SCR_ERR_INIT;
+    struct mpi_test *t = job->t;
+    job_go_back(job);
+    job->sys = &test_fault_sys;
+    struct scr_ctx *ctx = job_start(job, "n4", "SCR_COPY_TYPE=SINGLE", NULL);
+    job_arm(job, victim, TEST_ANY, n, EIO, TEST_FOREVER);
+    int rc = job_write(job, ctx, "one", 1, SCR_IS_CKPT, &err);
+    int fired = job_disarm(job);
+    CHECK(job_same_code(job, rc));
+    job_kill(job, ctx);
+    job->sys = NULL;
+    rivals_take_away(job, 4, 0);
+    rivals_forget(job);
+    return fired;
+}
+
+static int begin_beside_two(struct job *job, int victim, long n)
+{
+    struct mpi_test *t = job->t;
+    struct job two;
+    int fired = begin_on_n4(job, victim, n);
+    job_share(t, &two, job, 2);
+    if (two.in) {
+        struct scr_ctx *ctx = job_start(&two, "n1,n3", "SCR_COPY_TYPE=XOR", NULL);
+        job_checkpoint(&two, ctx, "one", 11);
+        CHECK_INT(ctx->last_id, 1);
+        job_kill(&two, ctx);
+        job_lose_node(&two, "n3");
+        rivals_take_away(&two, 4, 1);
+        check_start(&two, "n1,n4", "one", 11);
+    }
+    job_unshare(&two);
+    return fired;
+}
+
+static void begin_at_each_call(struct mpi_test *t, int victim)
+{
+    enum { STEP = 3, MOST = 3000 };
+    struct job job;
+    long n = walk_from(0), failed = 0;
+    job_new(t, &job, 4);
+    job_save(&job);
+    for (; n < MOST && mpi_test_good(t) && begin_beside_two(&job, victim, n); failed++)
+        n = walk_from(n + STEP);
+    CHECK(failed > 5 && n < MOST);
+    job_free(&job);
+}
+
+MPI_CASE(a_part_only_begun_by_more_ranks_is_in_nobodys_way)
+{
+    begin_at_each_call(t, -1);
+    begin_at_each_call(t, 2);
+}
+
 /* --- failures --- */
 
 static struct {
@@ -285,6 +343,7 @@ int main(int argc, char **argv)
                   RUN(the_older_is_restored_where_the_newer_cannot_be),
                   RUN(the_older_is_restored_where_the_newer_is_damaged),
                   RUN(a_part_of_a_different_number_of_ranks_is_kept),
+                  RUN(a_part_only_begun_by_more_ranks_is_in_nobodys_way),
                   RUN(a_restore_that_fails_puts_the_stale_part_back),
                   RUN(each_call_of_such_a_start_fails_once),
                   RUN(the_job_dies_at_each_call_of_such_a_start)));
