@@ -382,10 +382,20 @@ static struct scr_candidate *next_tried(struct scr_judgement *j, int above, int 
     return newest;
 }
 
-static int current_is_above(struct scr_judgement *j, int above, int below)
+static int has_current(const struct scr_judgement *j, int below)
+{
+    for (size_t i = 0; i < j->n; i++)
+        if (j->c[i].current && is_tried(&j->c[i]) && is_below(&j->c[i], below))
+            return 1;
+    return 0;
+}
+
+/* What the prefix has to offer first is newer: CURRENT, the newest where there is none.
+ */
+static int prefix_is_newer(struct scr_judgement *j, int above, int below)
 {
     const struct scr_candidate *c = next_tried(j, above, below);
-    return c != NULL && c->current && c->id > above;
+    return id_of(c) > above && (c->current || !has_current(j, below));
 }
 
 /* Walks the prefix as a restart does, down to id `above`. */
@@ -401,7 +411,7 @@ static struct scr_candidate *fetched(const struct scr_judge *q, struct scr_judge
     return NULL;
 }
 
-/* core/restart.c find_below_all */
+/* core/restart.c find_below_all, find_flushed_all */
 static struct scr_candidate *look_below(const struct scr_judge *q,
                                         struct scr_judgement *j, int below, int *again)
 {
@@ -411,7 +421,7 @@ static struct scr_candidate *look_below(const struct scr_judge *q,
     int above = id_of(cached) > id_of(foreign) ? id_of(cached) : id_of(foreign);
     *again = 0;
     if (q->fetch && (cached == NULL || lost > cached->id || below > 0 ||
-                     current_is_above(j, above, below)))
+                     prefix_is_newer(j, above, below)))
         c = fetched(q, j, above, below);
     if (c != NULL || id_of(foreign) <= id_of(cached))
         return c ? c : cached;
@@ -424,9 +434,7 @@ static struct scr_candidate *look_below(const struct scr_judge *q,
 static struct scr_candidate *look(const struct scr_judge *q, struct scr_judgement *j,
                                   int below)
 {
-    struct scr_candidate *c = newest_cached(q, j, below, READY);
-    if (q->global)
-        return c || !q->fetch ? c : fetched(q, j, 0, below);
+    struct scr_candidate *c;
     do
         c = look_below(q, j, below, &below);
     while (c == NULL && below > 0);

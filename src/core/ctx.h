@@ -682,9 +682,9 @@ int scr_fetch_or_open_all(struct scr_ctx *ctx, int id, struct scr_err *err);
  * current one: then there is none) and below ctx->tried_below that can be fetched;
  * failing ones are told and passed over. *id = 0: none. */
 int scr_fetch_newest_all(struct scr_ctx *ctx, int above, int *id, struct scr_err *err);
-/* 1 if CURRENT is a checkpoint that can be fetched, with an id above that, or the index
- * cannot be read: scr_fetch_newest_all says why. */
-int scr_current_is_newer_all(struct scr_ctx *ctx, int above);
+/* 1 if CURRENT, or the newest that is complete where CURRENT leads to none, has an id
+ * above that, or if the index cannot be read: scr_fetch_newest_all says why. */
+int scr_prefix_is_newer_all(struct scr_ctx *ctx, int above);
 /* The newest checkpoint on the prefix below ctx->tried_below that is not complete, but
  * of which all files are there as its list records them, becomes complete
  * (unfinished.c, invariant P25); *id = 0: none, also where the newest could not be

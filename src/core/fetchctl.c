@@ -225,13 +225,21 @@ static int current_of(const struct scr_ctx *ctx, const struct scr_index *index)
     return e.complete && !e.failed && e.dset.is_ckpt ? id : -1;
 }
 
+/* The first that the index has to offer: CURRENT, or the newest where that leads to
+ * nothing, as after its deletion; -1: none. */
+static int first_of(const struct scr_ctx *ctx, const struct scr_index *index)
+{
+    int id = current_of(ctx, index);
+    return id >= 0 ? id : scr_index_newest(index, ctx->tried_below);
+}
+
 /* Also whether checkpoints are there that are not complete, in case that none is found.
  */
 static int choose(struct scr_ctx *ctx, int above, int *id, struct scr_err *err)
 {
     struct scr_index index = SCR_INDEX_INIT;
     int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, err);
-    *id = rc == SCR_OK ? current_of(ctx, &index) : -1;
+    *id = rc == SCR_OK ? first_of(ctx, &index) : -1;
     if (rc == SCR_OK && *id < above) /* the newest in cache may be the current one */
         *id = scr_index_newest(&index, ctx->tried_below);
     ctx->unfinished = scr_unfinished_any(&index);
@@ -253,14 +261,14 @@ static int choose_all(struct scr_ctx *ctx, int above, int *id, struct scr_err *e
     return rc;
 }
 
-int scr_current_is_newer_all(struct scr_ctx *ctx, int above)
+int scr_prefix_is_newer_all(struct scr_ctx *ctx, int above)
 {
     int newer = 0;
     if (ctx->world.rank == 0) {
         struct scr_index index = SCR_INDEX_INIT;
         newer =
             scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, NULL) != SCR_OK ||
-            current_of(ctx, &index) > above;
+            first_of(ctx, &index) > above;
         scr_index_fini(&index);
     }
     return scr_or_all(&ctx->world, newer);

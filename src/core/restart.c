@@ -154,15 +154,16 @@ static int load_flushed_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 
 /* The prefix is asked for what is newer than `above`, the newest in cache below
  * `below`: when none there is ours, when something newer was lost from cache or cannot
- * be used now, when CURRENT is newer, as one that bypassed the cache is, and on the way
- * back to older ones, which may lie here and there in turn. */
+ * be used now, when what the prefix offers first is newer, as one is that bypassed the
+ * cache or that another job wrote, and on the way back to older ones, which may lie
+ * here and there in turn. */
 static int asks_prefix_all(struct scr_ctx *ctx, int below, int above)
 {
     int cached = scr_cache_newest_ckpt(ctx, below);
     int lost = scr_cache_newest(ctx, SCR_CACHE_LOST, below);
     int kept = scr_cache_newest(ctx, SCR_CACHE_KEPT, below);
     return ctx->prm.fetch && (cached == 0 || lost > cached || kept > cached ||
-                              below > 0 || scr_current_is_newer_all(ctx, above));
+                              below > 0 || scr_prefix_is_newer_all(ctx, above));
 }
 
 /* SCR_GLOBAL_RESTART: the newest one, flushed if it is in cache, to be read on the

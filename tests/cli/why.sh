@@ -184,6 +184,30 @@ run scr verify --cache --repair
 fails 2 "others can write to it"
 chmod o-w "$(cntl 0)"
 
+# --- a cache that another job has left behind: CURRENT, or the newest where there is none ---
+rm -rf "$base"/vnode.*
+mkdir ../behind
+cd ../behind || exit 99
+whole 1 2 3
+cli_cache "$base" tester 7 1 SINGLE 3 1
+for global in 0 1; do
+    export SCR_GLOBAL_RESTART=$global
+    run scr why
+    has 0 "a restart takes dataset 3 (ckpt.3) from the prefix directory"
+    scr_index --current ckpt.2 >/dev/null || exit 99
+    run scr_have_restart
+    is 0 ckpt.2
+    scr_index --current ckpt.1 >/dev/null || exit 99
+    run scr why
+    has 0 "a restart takes dataset 1 (ckpt.1) from "
+    one cache 1 complete "in cache"
+    scr_index --drop ckpt.1 >/dev/null || exit 99
+    run scr_have_restart
+    is 0 ckpt.3
+    scr_index --add ckpt.1 >/dev/null || exit 99
+done
+unset SCR_GLOBAL_RESTART
+
 # --- output that is lost: a restart goes back before it ---
 rm -rf "$base"/vnode.*
 mkdir ../lost

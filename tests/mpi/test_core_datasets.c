@@ -441,6 +441,32 @@ MPI_CASE(two_jobs_on_one_prefix_lose_nothing_of_each_other)
     job_free(&job);
 }
 
+/* Another job went on from it, and deleted its newest checkpoint, the current one. */
+static void go_on_elsewhere(struct mpi_test *t, const char *setting)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    job_new(t, &job, 4);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_FLUSH=1", setting, NULL);
+    write_some(&job, ctx, 1, 1);
+    job_kill(&job, ctx);
+    ctx = job_start(&job, "m[1-4]", "SCR_FLUSH=1", "SCR_JOB_ID=other", NULL);
+    write_some(&job, ctx, 2, 3);
+    CHECK_RC(scr_delete_all(ctx, "d3", &err), SCR_OK, &err);
+    job_end(&job, ctx);
+    ctx = job_start(&job, nodes, setting, NULL);
+    job_check_restart(&job, ctx, "d2", 2);
+    CHECK_ENTRY(2, 1, 1);
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
+MPI_CASE(where_nothing_is_current_the_newest_on_the_prefix_counts)
+{
+    go_on_elsewhere(t, "SCR_GLOBAL_RESTART=0");
+    go_on_elsewhere(t, "SCR_GLOBAL_RESTART=1");
+}
+
 /* --- purges --- */
 
 MPI_CASE(a_purge_deletes_every_dataset_of_the_prefix_and_nothing_else)
@@ -667,6 +693,7 @@ int main(int argc, char **argv)
                   RUN(what_bypasses_the_cache_is_retained_likewise),
                   RUN(a_periodic_flush_that_failed_is_made_up_for),
                   RUN(two_jobs_on_one_prefix_lose_nothing_of_each_other),
+                  RUN(where_nothing_is_current_the_newest_on_the_prefix_counts),
                   RUN(a_purge_deletes_every_dataset_of_the_prefix_and_nothing_else),
                   RUN(an_index_that_was_removed_is_rebuilt),
                   RUN(an_index_of_a_newer_version_stops_flushes_and_not_the_run),
