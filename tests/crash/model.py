@@ -24,6 +24,7 @@ class Setup:
     size: int = 0
     flush: int = 0
     is_async: bool = False
+    is_daemon: bool = False  # what flushes goes on after the run
     bypass: bool = False
     any_ranks: bool = False
     on_prefix: bool = False  # SCR_GLOBAL_RESTART: what is in cache is flushed, and read there
@@ -68,6 +69,7 @@ class Version:
     passed: bool = False      # SCR_Current went back behind it
     stored: bool = False      # complete on the prefix
     was_stored: bool = False  # and was not asked to go
+    fading: bool = False      # a flush that goes on after its run may be writing over it (P15)
     owed: bool = False        # output that flush.scr has in cache only, for certain, until its job starts again
     settled: bool = False     # output that was on the prefix, or of which a start has told that it is lost
     gone: set = dataclasses.field(default_factory=set)  # nodes that were lost since
@@ -139,7 +141,7 @@ class Case:
     def certain(self, setup):
         """Checkpoints that this run can go on from."""
         return [v for v in self.versions if not v.passed and self.can_read(v, setup) and
-                (v.stored and not self.is_clash(v, setup) or
+                (v.stored and not v.fading and not self.is_clash(v, setup) or
                  self.is_whole(v, setup.job, setup.spread) and not self.is_in_the_way(v, setup))]
 
     def is_in_the_way(self, version, setup):
@@ -175,6 +177,13 @@ class Case:
         self.forget_owed()
         for version in self.versions:
             version.seen |= version.ever
+
+    def flushes_ended(self):
+        """Nothing of this prefix directory is under way any more."""
+        index = records.index(self.prefix)
+        for version in filter(lambda v: v.fading, self.versions):
+            version.fading = False
+            version.stored = version.stored and self.listed(version, index)
 
     def doubt(self, job):
         """Room was short in the caches of that job: what another prefix has there may have left."""
@@ -374,6 +383,8 @@ class Case:
                             is_ckpt=not name.startswith("out."))
         self.versions.append(self.open)
         self.starting = True
+        for version in self.versions[:-1]:
+            version.fading = version.fading or self.setup.is_daemon and version.name == name
 
     def take_place(self, new):
         """Start_output succeeded, or was not seen to fail."""

@@ -90,6 +90,7 @@ class World:
         elif rng.random() < 0.35:
             setup["is_async"] = True
             more.update(SCR_FLUSH_ASYNC="1", SCR_FLUSH_TYPE=rng.choice(["PTHREAD", "PTHREAD", "DAEMON"]))
+            setup["is_daemon"] = more["SCR_FLUSH_TYPE"] == "DAEMON"
         if rng.random() < 0.2:
             more["SCR_FLUSH_COMPRESS"] = "ZSTD"
         if rng.random() < 0.1:
@@ -148,6 +149,8 @@ class World:
                 except ProcessLookupError:
                     pass
             time.sleep(0.01)
+        for case in self.cases:
+            case.flushes_ended()
 
     def call(self, command, environment, cwd, log="said"):
         """Its status; what it said is kept for a failure."""
