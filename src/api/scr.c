@@ -355,15 +355,13 @@ int scr_bind_config(const char *config, size_t size, char **value)
     struct scr_err err = SCR_ERR_INIT;
     int rc = SCR_OK;
     *value = NULL;
-    rc = scr_state_check(state_now(), SCR_CALL_CONFIG_GET, &err);
-    if (rc == SCR_OK && !mpi_is_up())
-        rc = scr_fail(&err, SCR_E_STATE, 0, "SCR_Config: call MPI_Init first");
-    if (rc == SCR_OK)
-        rc = make_ctx_all("SCR_Config", &err);
-    if (rc == SCR_OK)
-        rc = scr_config_all(the_ctx, MPI_COMM_WORLD, config, value, &err);
-    if (rc == SCR_OK)
-        rc = check_value_all(config, size, value, &err);
+    TRY_OUT(scr_state_check(state_now(), SCR_CALL_CONFIG_GET, &err));
+    if (!mpi_is_up())
+        TRY_OUT(scr_fail(&err, SCR_E_STATE, 0, "SCR_Config: call MPI_Init first"));
+    TRY_OUT(make_ctx_all("SCR_Config", &err));
+    TRY_OUT(scr_config_all(the_ctx, MPI_COMM_WORLD, config, value, &err));
+    TRY_OUT(check_value_all(config, size, value, &err));
+out:
     return leave(rc, &err);
 }
 

@@ -31,9 +31,7 @@ int scr_fd_set_attr(const struct scr_sys *sys, int fd, const struct stat *st,
                     const char *path, struct scr_err *err)
 {
     const struct timespec times[2] = { st->st_atim, st->st_mtim };
-    int rc = set_owner(sys, fd, st, path, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(set_owner(sys, fd, st, path, err));
     if (sys->fchmod(fd, st->st_mode & 0777) != 0)
         return scr_fail(err, SCR_E_IO, errno, "change mode of %s", path);
     if (sys->futimens(fd, times) != 0)

@@ -203,11 +203,9 @@ int scr_dir_make_parent(const struct scr_sys *sys, const char *path, mode_t mode
 int scr_dir_sync(const struct scr_sys *sys, const char *path, struct scr_err *err)
 {
     int fd = -1;
-    int rc = scr_open(sys, path, O_RDONLY | O_DIRECTORY, 0, &fd, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_open(sys, path, O_RDONLY | O_DIRECTORY, 0, &fd, err));
     struct scr_err why = SCR_ERR_INIT;
-    rc = scr_fsync(sys, fd, path, &why);
+    int rc = scr_fsync(sys, fd, path, &why);
     /* File systems that keep directories in order by themselves refuse to sync one. */
     if (why.sys == EINVAL || why.sys == ENOTSUP)
         rc = SCR_OK;
@@ -299,9 +297,10 @@ int scr_dir_list(const struct scr_sys *sys, const char *path, char ***names, siz
     struct names all = { 0, 0, 0 };
     *names = NULL;
     *n = 0;
-    int rc = scr_open(sys, path, O_RDONLY | O_DIRECTORY, 0, &fd, err);
-    if (rc == SCR_OK)
-        rc = list_fd(sys, fd, path, &all, err);
+    int rc;
+    TRY_OUT(scr_open(sys, path, O_RDONLY | O_DIRECTORY, 0, &fd, err));
+    TRY_OUT(list_fd(sys, fd, path, &all, err));
+out:
     if (rc != SCR_OK) {
         scr_names_free(all.name, all.n);
         return rc;
@@ -354,9 +353,7 @@ static int remove_at(const struct scr_sys *sys, int parent, const char *name,
     if (fd < 0) /* no directory after all: what unlink said holds */
         return scr_fail(err, SCR_E_IO, errno == ENOTDIR ? cause : errno, "remove %s",
                         shown);
-    int rc = remove_below(sys, fd, shown, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(remove_below(sys, fd, shown, err));
     if (sys->unlinkat(parent, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
         return scr_fail(err, SCR_E_IO, errno, "remove directory %s", shown);
     return SCR_OK;

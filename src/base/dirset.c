@@ -11,12 +11,14 @@ int scr_dirset_make(const struct scr_sys *sys, struct scr_table *set, const char
                     mode_t mode, struct scr_err *err)
 {
     char *dir = scr_path_dir(file);
-    int rc = dir ? SCR_OK : scr_no_memory(err);
-    if (rc == SCR_OK && scr_table_find(set, dir) == NULL) {
-        rc = scr_dir_make(sys, dir, mode, err);
-        if (rc == SCR_OK && scr_table_add(set, dir) == NULL)
-            rc = scr_no_memory(err);
+    int rc;
+    TRY_OUT(dir ? SCR_OK : scr_no_memory(err));
+    if (scr_table_find(set, dir) == NULL) {
+        TRY_OUT(scr_dir_make(sys, dir, mode, err));
+        if (scr_table_add(set, dir) == NULL)
+            TRY_OUT(scr_no_memory(err));
     }
+out:
     free(dir);
     return rc;
 }
@@ -24,9 +26,7 @@ int scr_dirset_make(const struct scr_sys *sys, struct scr_table *set, const char
 int scr_dirset_sync(const struct scr_sys *sys, const struct scr_table *set,
                     struct scr_err *err)
 {
-    int rc = SCR_OK;
     for (SCR_EACH(const struct scr_item, e, set))
-        if (rc == SCR_OK)
-            rc = scr_dir_sync(sys, e->name, err);
-    return rc;
+        TRY(scr_dir_sync(sys, e->name, err));
+    return SCR_OK;
 }

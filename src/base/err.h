@@ -51,6 +51,22 @@ static inline int scr_first(int rc, int next)
     return rc != SCR_OK ? rc : next;
 }
 
+/* A step of a function that returns codes: when the call fails, the function ends with
+ * its code. TRY where nothing has to be undone; TRY_OUT goes to the label out, with the
+ * code in rc. */
+#define TRY(call)                                                                      \
+    do {                                                                               \
+        int try_rc_ = (call);                                                          \
+        if (try_rc_ != SCR_OK)                                                         \
+            return try_rc_;                                                            \
+    } while (0)
+#define TRY_OUT(call)                                                                  \
+    do {                                                                               \
+        rc = (call);                                                                   \
+        if (rc != SCR_OK)                                                              \
+            goto out;                                                                  \
+    } while (0)
+
 void scr_err_clear(struct scr_err *err);
 
 /* 1 for codes that tell of this run or this moment (no memory, no room, a call that

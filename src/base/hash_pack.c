@@ -63,11 +63,12 @@ int scr_hash_unpack(const void *buf, size_t n, scr_hash *h, size_t *used,
         return scr_no_memory(err);
     scr_cursor_init(&c, buf, n);
     unpack_level(&c, fresh, SCR_HASH_DEPTH);
-    int rc = scr_cursor_end(&c, 0, err);
-    if (rc == SCR_OK)
-        rc = take_over(h, fresh, err);
-    if (rc == SCR_OK && used != NULL)
+    int rc;
+    TRY_OUT(scr_cursor_end(&c, 0, err));
+    TRY_OUT(take_over(h, fresh, err));
+    if (used != NULL)
         *used = n - c.left;
+out:
     scr_hash_delete(fresh);
     return rc;
 }

@@ -164,12 +164,12 @@ int scr_hash_decode(const void *buf, size_t n, scr_hash *h, size_t *used,
                     struct scr_err *err)
 {
     struct scr_frame f;
-    int rc = scr_frame_open(buf, n, used == NULL, &f, err);
-    if (rc == SCR_OK && n > 0)
-        rc = unpack_into(f.packed, f.n, h, err);
-    if (rc == SCR_OK && used != NULL)
+    TRY(scr_frame_open(buf, n, used == NULL, &f, err));
+    if (n > 0)
+        TRY(unpack_into(f.packed, f.n, h, err));
+    if (used != NULL)
         *used = f.size;
-    return rc;
+    return SCR_OK;
 }
 
 /* --- files --- */
@@ -180,10 +180,11 @@ int scr_frame_is_at(const struct scr_sys *sys, const char *path,
     unsigned char end[CRC_BYTES + 1];
     size_t got = 0;
     int fd = -1;
-    int rc = scr_open(sys, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd, NULL);
-    if (rc == SCR_OK)
-        rc = scr_pread_upto(sys, fd, end, sizeof end, (off_t)id->size - CRC_BYTES, &got,
-                            path, NULL);
+    int rc;
+    TRY_OUT(scr_open(sys, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0, &fd, NULL));
+    TRY_OUT(scr_pread_upto(sys, fd, end, sizeof end, (off_t)id->size - CRC_BYTES, &got,
+                           path, NULL));
+out:
     (void)scr_close(sys, &fd, path, NULL);
     return rc == SCR_OK && got == CRC_BYTES && get_be(end, CRC_BYTES) == id->crc;
 }
@@ -198,9 +199,10 @@ int scr_frame_read(const struct scr_sys *sys, const char *path, scr_unpack unpac
     int rc = scr_file_load(sys, path, FILE_MAX, &buf, &n, err);
     if (rc != SCR_OK)
         return rc;
-    rc = scr_frame_open(buf, n, 1, &f, &cause);
-    if (rc == SCR_OK && n > 0)
-        rc = unpack(f.packed, f.n, into, &cause);
+    TRY_OUT(scr_frame_open(buf, n, 1, &f, &cause));
+    if (n > 0)
+        TRY_OUT(unpack(f.packed, f.n, into, &cause));
+out:
     free(buf);
     return rc == SCR_OK ? SCR_OK
                         : scr_fail(err, rc, 0, "read %s: %s", path, cause.text);
@@ -211,10 +213,12 @@ int scr_frame_write(const struct scr_sys *sys, const char *path, struct scr_str 
                     struct scr_err *err)
 {
     scr_frame_end(s);
-    int rc = s->bad ? scr_fail(err, SCR_E_NOMEM, 0, "write %s: out of memory", path)
-                    : scr_file_replace(sys, path, s->p, s->len, FILE_MODE, how, err);
-    if (rc == SCR_OK && id != NULL)
+    int rc;
+    TRY_OUT(s->bad ? scr_fail(err, SCR_E_NOMEM, 0, "write %s: out of memory", path)
+                   : scr_file_replace(sys, path, s->p, s->len, FILE_MODE, how, err));
+    if (id != NULL)
         (void)scr_frame_identify(s->p, s->len, id);
+out:
     scr_str_free(s);
     return rc;
 }
@@ -257,14 +261,14 @@ int scr_hash_file_update(const struct scr_sys *sys, const char *path, int timeou
     int changed = 0;
     char *lock_path = scr_asprintf("%s.lock", path);
     scr_hash *h = scr_hash_new();
-    int rc = lock_path && h ? scr_lock_acquire(sys, lock_path, timeout_ms, &lock, err)
-                            : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = read_if_there(sys, path, h, err);
-    if (rc == SCR_OK)
-        rc = edit(h, arg, &changed, err);
-    if (rc == SCR_OK && changed)
-        rc = scr_hash_file_write(sys, path, h, how, err);
+    int rc;
+    TRY_OUT(lock_path && h ? scr_lock_acquire(sys, lock_path, timeout_ms, &lock, err)
+                           : scr_no_memory(err));
+    TRY_OUT(read_if_there(sys, path, h, err));
+    TRY_OUT(edit(h, arg, &changed, err));
+    if (changed)
+        TRY_OUT(scr_hash_file_write(sys, path, h, how, err));
+out:
     scr_lock_release(sys, &lock);
     scr_hash_delete(h);
     free(lock_path);

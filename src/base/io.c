@@ -278,12 +278,10 @@ int scr_file_append(const struct scr_sys *sys, const char *path, const void *buf
                     size_t n, mode_t mode, struct scr_err *err)
 {
     int fd = -1;
-    int rc = scr_open(sys, path, O_WRONLY | O_APPEND | O_CREAT, mode, &fd, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_open(sys, path, O_WRONLY | O_APPEND | O_CREAT, mode, &fd, err));
     /* The first write carries everything; a second one, after a short write, either
      * completes the record or learns why it cannot be. */
-    rc = scr_write_all(sys, fd, buf, n, path, err);
+    int rc = scr_write_all(sys, fd, buf, n, path, err);
     return scr_first(rc, scr_close(sys, &fd, path, err));
 }
 
@@ -314,9 +312,10 @@ int scr_file_remove_durably(const struct scr_sys *sys, const char *path,
                             struct scr_err *err)
 {
     char *dir = scr_path_dir(path);
-    int rc = dir ? scr_file_remove(sys, path, err) : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = scr_dir_sync(sys, dir, err);
+    int rc;
+    TRY_OUT(dir ? scr_file_remove(sys, path, err) : scr_no_memory(err));
+    TRY_OUT(scr_dir_sync(sys, dir, err));
+out:
     free(dir);
     return rc;
 }

@@ -196,20 +196,18 @@ static int acquire(const struct scr_sys *sys, const char *path, short type,
 int scr_lock_acquire(const struct scr_sys *sys, const char *path, int timeout_ms,
                      struct scr_lock *lock, struct scr_err *err)
 {
-    int rc = acquire(sys, path, F_WRLCK, &whole, timeout_ms, lock, err);
-    if (rc == SCR_OK)
-        sign(sys, lock->fd, &whole);
-    return rc;
+    TRY(acquire(sys, path, F_WRLCK, &whole, timeout_ms, lock, err));
+    sign(sys, lock->fd, &whole);
+    return SCR_OK;
 }
 
 int scr_lock_acquire_key(const struct scr_sys *sys, const char *path, uint64_t key,
                          int timeout_ms, struct scr_lock *lock, struct scr_err *err)
 {
     struct part part = part_of(key);
-    int rc = acquire(sys, path, F_WRLCK, &part, timeout_ms, lock, err);
-    if (rc == SCR_OK)
-        sign(sys, lock->fd, &part);
-    return rc;
+    TRY(acquire(sys, path, F_WRLCK, &part, timeout_ms, lock, err));
+    sign(sys, lock->fd, &part);
+    return SCR_OK;
 }
 
 int scr_lock_share(const struct scr_sys *sys, const char *path, int timeout_ms,
@@ -266,9 +264,7 @@ int scr_lock_check(const struct scr_sys *sys, const struct scr_lock *lock,
                    const char *path, struct scr_err *err)
 {
     struct stat mine, there;
-    int rc = scr_file_stat(sys, path, &there, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_file_stat(sys, path, &there, err));
     if (sys->fstat(lock->fd, &mine) != 0)
         return scr_fail(err, SCR_E_IO, errno, "stat %s", path);
     if (mine.st_ino != there.st_ino || mine.st_dev != there.st_dev)
@@ -279,10 +275,10 @@ int scr_lock_check(const struct scr_sys *sys, const struct scr_lock *lock,
 int scr_lock_beat(const struct scr_sys *sys, const struct scr_lock *lock,
                   const char *path, struct scr_err *err)
 {
-    int rc = scr_lock_check(sys, lock, path, err);
-    if (rc == SCR_OK && sys->futimens(lock->fd, NULL) != 0)
-        rc = scr_fail(err, SCR_E_IO, errno, "touch %s", path);
-    return rc;
+    TRY(scr_lock_check(sys, lock, path, err));
+    if (sys->futimens(lock->fd, NULL) != 0)
+        return scr_fail(err, SCR_E_IO, errno, "touch %s", path);
+    return SCR_OK;
 }
 
 /* The pid in "process <pid> on <host>", 0 unless that is this host. */

@@ -176,13 +176,13 @@ static int start(const struct scr_proc_spec *spec, int out, pid_t *pid,
         posix_spawn_file_actions_destroy(&l.files);
         return scr_no_memory(err);
     }
-    int rc = open_streams(spec, &l, err);
-    if (rc == SCR_OK) {
-        int cause = spawn(spec, &l, pid);
-        if (cause != 0)
-            rc = scr_fail(err, SCR_E_IO, cause, "start %s%s%s", spec->argv[0],
-                          spec->cwd ? " in " : "", spec->cwd ? spec->cwd : "");
-    }
+    int rc;
+    TRY_OUT(open_streams(spec, &l, err));
+    int cause = spawn(spec, &l, pid);
+    if (cause != 0)
+        TRY_OUT(scr_fail(err, SCR_E_IO, cause, "start %s%s%s", spec->argv[0],
+                         spec->cwd ? " in " : "", spec->cwd ? spec->cwd : ""));
+out:
     close_streams(spec, &l);
     posix_spawnattr_destroy(&l.attr);
     posix_spawn_file_actions_destroy(&l.files);

@@ -65,10 +65,12 @@ static int keep_variable(struct scr_cfg *cfg, const char *text, struct scr_err *
     if (eq == NULL || eq == text)
         return SCR_OK;
     char *name = scr_asprintf("%.*s", (int)(eq - text), text);
-    int rc = name ? SCR_OK : scr_no_memory(err);
-    if (rc == SCR_OK && scr_hash_get(cfg->environ, name) == NULL &&
+    int rc;
+    TRY_OUT(name ? SCR_OK : scr_no_memory(err));
+    if (scr_hash_get(cfg->environ, name) == NULL &&
         scr_hash_set_val(cfg->environ, name, eq + 1) == NULL)
-        rc = scr_no_memory(err);
+        TRY_OUT(scr_no_memory(err));
+out:
     free(name);
     return rc;
 }
@@ -89,8 +91,9 @@ static int take_parameter(struct scr_cfg *cfg, const char *name, const char *val
 int scr_cfg_set_environ(struct scr_cfg *cfg, char *const *envp, struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (size_t i = 0; envp != NULL && envp[i] != NULL && rc == SCR_OK; i++)
-        rc = keep_variable(cfg, envp[i], err);
+    for (size_t i = 0; envp != NULL && envp[i] != NULL; i++)
+        TRY_OUT(keep_variable(cfg, envp[i], err));
+out:
     for (SCR_HASH_EACH(e, cfg->environ)) {
         const char *name = scr_hash_elem_key(e);
         if (rc == SCR_OK && strncmp(name, "SCR_", 4) == 0)

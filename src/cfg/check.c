@@ -202,11 +202,11 @@ int scr_cfg_check_descs(const struct scr_env *env, struct scr_cfg *cfg)
     struct scr_err err = SCR_ERR_INIT;
     struct scr_params prm;
     struct scr_descs descs;
-    int rc = scr_cfg_params(cfg, &prm, &err);
-    if (rc == SCR_OK)
-        rc = scr_descs_build(cfg, &prm, &descs, &err);
-    if (rc == SCR_OK)
-        scr_descs_fini(&descs);
+    int rc;
+    TRY_OUT(scr_cfg_params(cfg, &prm, &err));
+    TRY_OUT(scr_descs_build(cfg, &prm, &descs, &err));
+    scr_descs_fini(&descs);
+out:
     scr_log_err(env->log, &err);
     return rc != SCR_OK;
 }

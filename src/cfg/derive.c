@@ -112,9 +112,7 @@ int scr_cfg_derive_prefix(struct scr_cfg *cfg, struct scr_err *err)
     if (text == NULL)
         return scr_fail(err, SCR_E_CONFIG, 0,
                         "SCR_PREFIX is not set and the current directory is gone");
-    int rc = text[0] == '/' ? SCR_OK : scr_cwd(&cwd, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(text[0] == '/' ? SCR_OK : scr_cwd(&cwd, err));
     free(cfg->prefix);
     cfg->prefix = scr_path_join(cwd ? cwd : "/", text);
     free(cwd);

@@ -133,11 +133,9 @@ static int take_group_of_line(const struct builder *b, const struct line *line,
 {
     struct scr_value v;
     const char *text, *origin;
-    int rc = get_child(b, line, "GROUP", &v, &text, &origin);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(get_child(b, line, "GROUP", &v, &text, &origin));
     char *what = scr_asprintf("%s=%s GROUP", line->key, line->value);
-    rc = what ? take_group(b, text, what, origin, out) : scr_no_memory(b->err);
+    int rc = what ? take_group(b, text, what, origin, out) : scr_no_memory(b->err);
     free(what);
     return rc;
 }
@@ -203,16 +201,14 @@ static int add_store(const struct builder *b, const struct line *line)
 {
     char *path = NULL;
     struct scr_store *s;
-    int rc = take_path(b, line->value, "STORE", line->origin, &path);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(take_path(b, line->value, "STORE", line->origin, &path));
     if (find_store(b->out, path) >= 0) {
         /* "/tmp/" after "/tmp": the first one counts */
         free(path);
         return SCR_OK;
     }
-    rc = append_store(b, path, line->origin, &s);
-    return rc == SCR_OK ? fill_store(b, line, s) : rc;
+    TRY(append_store(b, path, line->origin, &s));
+    return fill_store(b, line, s);
 }
 
 /* The store of a base directory: a STORE line with its path, else one made for it. */
@@ -223,9 +219,7 @@ static int add_base(const struct builder *b, const char *name, const char *text,
     struct line line = { "STORE", text, NULL, NULL };
     char *path = NULL, *from = NULL;
     struct scr_store *s;
-    int rc = take_path(b, text, name, origin, &path);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(take_path(b, text, name, origin, &path));
     *index = find_store(b->out, path);
     if (*index >= 0) {
         free(path);
@@ -237,28 +231,27 @@ static int add_base(const struct builder *b, const char *name, const char *text,
         free(path);
         return scr_no_memory(b->err);
     }
-    rc = append_store(b, path, from, &s);
+    int rc = append_store(b, path, from, &s);
     free(from);
     return rc == SCR_OK ? fill_store(b, &line, s) : rc;
 }
 
 static int build_stores(const struct builder *b, int *cache_store)
 {
-    int rc = each_line(b, "STORE", add_store);
-    if (rc == SCR_OK)
-        rc = add_base(b, "SCR_CACHE_BASE", b->prm->cache_base, cache_store);
-    if (rc == SCR_OK)
-        rc = add_base(b, "SCR_CNTL_BASE", b->prm->cntl_base, &b->out->cntl_store);
-    if (rc == SCR_OK && !b->out->store[b->out->cntl_store].enabled)
-        rc = scr_fail(b->err, SCR_E_CONFIG, 0,
-                      "STORE=%s (%s): ENABLED=0, but SCR_CNTL_BASE needs it",
-                      b->prm->cntl_base, b->out->store[b->out->cntl_store].origin);
-    if (rc == SCR_OK && scr_store_is_shared(&b->out->store[b->out->cntl_store]))
-        rc = scr_fail(b->err, SCR_E_CONFIG, 0,
-                      "STORE=%s (%s): GROUP=WORLD, but it is SCR_CNTL_BASE too, which "
-                      "must be storage of each node: set SCR_CNTL_BASE to such",
-                      b->prm->cntl_base, b->out->store[b->out->cntl_store].origin);
-    return rc;
+    TRY(each_line(b, "STORE", add_store));
+    TRY(add_base(b, "SCR_CACHE_BASE", b->prm->cache_base, cache_store));
+    TRY(add_base(b, "SCR_CNTL_BASE", b->prm->cntl_base, &b->out->cntl_store));
+    if (!b->out->store[b->out->cntl_store].enabled)
+        return scr_fail(b->err, SCR_E_CONFIG, 0,
+                        "STORE=%s (%s): ENABLED=0, but SCR_CNTL_BASE needs it",
+                        b->prm->cntl_base, b->out->store[b->out->cntl_store].origin);
+    if (scr_store_is_shared(&b->out->store[b->out->cntl_store]))
+        return scr_fail(
+            b->err, SCR_E_CONFIG, 0,
+            "STORE=%s (%s): GROUP=WORLD, but it is SCR_CNTL_BASE too, which "
+            "must be storage of each node: set SCR_CNTL_BASE to such",
+            b->prm->cntl_base, b->out->store[b->out->cntl_store].origin);
+    return SCR_OK;
 }
 
 /* --- redundancy descriptors --- */
@@ -305,11 +298,9 @@ static int build_implied(const struct builder *b, int cache_store)
         scr_asprintf("SCR_COPY_TYPE, %s", scr_cfg_origin(b->cfg, "SCR_COPY_TYPE"));
     if (r->origin == NULL)
         return scr_no_memory(b->err);
-    int rc = take_group(b, prm->group, "SCR_GROUP", scr_cfg_origin(b->cfg, "SCR_GROUP"),
-                        &r->group);
-    return rc == SCR_OK ? check_store_of(b, "SCR_CACHE_BASE", r->origin,
-                                         prm->cache_base, cache_store)
-                        : rc;
+    TRY(take_group(b, prm->group, "SCR_GROUP", scr_cfg_origin(b->cfg, "SCR_GROUP"),
+                   &r->group));
+    return check_store_of(b, "SCR_CACHE_BASE", r->origin, prm->cache_base, cache_store);
 }
 
 static int take_store_of_line(const struct builder *b, const struct line *line,
@@ -322,11 +313,10 @@ static int take_store_of_line(const struct builder *b, const struct line *line,
     if (rc != SCR_OK)
         return rc;
     char *what = scr_asprintf("CKPT=%s STORE", line->value);
-    rc = what ? take_path(b, text, what, origin, &path) : scr_no_memory(b->err);
-    if (rc == SCR_OK) {
-        *store = find_store(b->out, path);
-        rc = check_store_of(b, what, origin, text, *store);
-    }
+    TRY_OUT(what ? take_path(b, text, what, origin, &path) : scr_no_memory(b->err));
+    *store = find_store(b->out, path);
+    TRY_OUT(check_store_of(b, what, origin, text, *store));
+out:
     free(what);
     free(path);
     return rc;
@@ -337,13 +327,12 @@ static int take_scheme_of_line(const struct builder *b, const struct line *line,
 {
     struct scr_value v;
     const char *text, *origin;
-    int rc = get_child(b, line, "TYPE", &v, &text, &origin);
-    if (rc == SCR_OK)
-        (void)scr_scheme_parse(text, &r->scheme);
-    if (rc == SCR_OK && r->scheme == SCR_SCHEME_PARTNER &&
+    TRY(get_child(b, line, "TYPE", &v, &text, &origin));
+    (void)scr_scheme_parse(text, &r->scheme);
+    if (r->scheme == SCR_SCHEME_PARTNER &&
         scr_cfg_line_get(line->hash, "SET_FAILURES", NULL) == NULL)
         r->set_failures = replicas(b, r->set_failures);
-    return rc;
+    return SCR_OK;
 }
 
 static int fill_red(const struct builder *b, const struct line *line,
@@ -432,8 +421,8 @@ static int build_reds(const struct builder *b)
     if (b->out->red == NULL)
         return scr_no_memory(b->err);
     b->out->nreds = (int)n;
-    int rc = each_line(b, "CKPT", add_red);
-    return rc == SCR_OK ? check_reds(b) : rc;
+    TRY(each_line(b, "CKPT", add_red));
+    return check_reds(b);
 }
 
 /* --- what stores in use cannot be --- */

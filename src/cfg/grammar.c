@@ -152,8 +152,9 @@ static int take_value(struct cursor *c, char **value)
 {
     struct scr_str out = SCR_STR_INIT;
     int rc = SCR_OK;
-    while (rc == SCR_OK && !at_end(c) && !is_blank(*c->p) && *c->p != '#')
-        rc = *c->p == '"' ? take_quoted(c, &out) : take_bounded_piece(c, &out);
+    while (!at_end(c) && !is_blank(*c->p) && *c->p != '#')
+        TRY_OUT(*c->p == '"' ? take_quoted(c, &out) : take_bounded_piece(c, &out));
+out:
     if (rc != SCR_OK) {
         scr_str_free(&out);
         return rc;
@@ -186,9 +187,7 @@ static int take_key(struct cursor *c, char **key)
 
 static int take_item(struct cursor *c, struct scr_conf_item *item)
 {
-    int rc = take_key(c, &item->key);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(take_key(c, &item->key));
     skip_blanks(c);
     if (at_end(c) || *c->p != '=')
         return SCR_OK;

@@ -130,9 +130,11 @@ static int read_line(struct reader *r, const char *text, size_t n, struct scr_er
     if (origin == NULL)
         return scr_no_memory(err);
     struct scr_err cause = SCR_ERR_INIT;
-    int rc = scr_conf_parse(text, n, scr_source_lookup, r->cfg, &line, &cause);
-    if (rc == SCR_OK && line.n > 0)
-        rc = add_line(r, &line, origin, &cause);
+    int rc;
+    TRY_OUT(scr_conf_parse(text, n, scr_source_lookup, r->cfg, &line, &cause));
+    if (line.n > 0)
+        TRY_OUT(add_line(r, &line, origin, &cause));
+out:
     scr_conf_line_free(&line);
     if (rc != SCR_OK)
         (void)scr_fail(err, rc, 0, "%s: \"%.*s\": %s", origin, n > 200 ? 200 : (int)n,
@@ -175,9 +177,10 @@ static int read_file(struct reader *r, struct scr_err *err)
 {
     void *text = NULL;
     size_t n = 0;
-    int rc = scr_file_load(r->env->sys, r->path, MAX_FILE, &text, &n, err);
-    if (rc == SCR_OK)
-        rc = read_lines(r, text, n, err);
+    int rc;
+    TRY_OUT(scr_file_load(r->env->sys, r->path, MAX_FILE, &text, &n, err));
+    TRY_OUT(read_lines(r, text, n, err));
+out:
     free(text);
     return rc;
 }
@@ -217,15 +220,13 @@ static int read_named_file(struct reader *r, struct scr_err *err)
 
 static int read_own_file(struct reader *r, struct scr_err *err)
 {
-    int rc = scr_cfg_derive_prefix(r->cfg, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_cfg_derive_prefix(r->cfg, err));
     char *path = scr_path_join(r->cfg->prefix, ".scrconf");
     if (path == NULL)
         return scr_no_memory(err);
     r->path = path;
     r->own = 1;
-    rc = read_if_there(r, err);
+    int rc = read_if_there(r, err);
     free(path);
     return rc;
 }
@@ -274,11 +275,9 @@ static int read_app_conf(const struct scr_env *env, struct scr_cfg *cfg, scr_has
 int scr_cfg_load_app_conf(const struct scr_env *env, struct scr_cfg *cfg,
                           struct scr_err *err)
 {
-    int rc = cfg->prefix ? SCR_OK : scr_cfg_derive_prefix(cfg, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(cfg->prefix ? SCR_OK : scr_cfg_derive_prefix(cfg, err));
     scr_hash *settings = scr_hash_new();
-    rc = read_app_conf(env, cfg, settings, err);
+    int rc = read_app_conf(env, cfg, settings, err);
     if (rc != SCR_OK) {
         scr_hash_delete(settings);
         return rc;
@@ -304,16 +303,13 @@ int scr_cfg_check_file(const struct scr_env *env, struct scr_cfg *cfg, const cha
     *errors = 0;
     *warnings = 0;
     scr_hash_unset_all(cfg->source[SCR_CFG_ENV]); /* the file alone is looked at */
-    int rc = read_file(&r, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(read_file(&r, err));
     *errors += scr_cfg_check_values(env, cfg->source[SCR_CFG_USER]);
     *warnings = r.warnings + scr_cfg_warn_file(env, cfg);
     if (*errors > 0)
         return SCR_OK;
     /* A user's CKPT line may name a store or group of the system file. */
-    rc = read_system_file(env, cfg, err);
-    if (rc == SCR_OK)
-        *errors = scr_cfg_check_descs(env, cfg);
-    return rc;
+    TRY(read_system_file(env, cfg, err));
+    *errors = scr_cfg_check_descs(env, cfg);
+    return SCR_OK;
 }

@@ -101,10 +101,9 @@ static int add_children(scr_hash *node, const struct scr_conf_line *line,
         children = scr_hash_set(node, KEY_CHILD, NULL);
     if (children == NULL || scr_hash_set_val(node, KEY_ORIGIN, origin) == NULL)
         return scr_no_memory(err);
-    int rc = SCR_OK;
-    for (size_t i = 1; i < line->n && rc == SCR_OK; i++)
-        rc = set_node(children, line->item[i].key, line->item[i].value, origin, err);
-    return rc;
+    for (size_t i = 1; i < line->n; i++)
+        TRY(set_node(children, line->item[i].key, line->item[i].value, origin, err));
+    return SCR_OK;
 }
 
 static int add_line(scr_hash *source, const struct scr_conf_line *line,
@@ -127,9 +126,7 @@ static int add_line(scr_hash *source, const struct scr_conf_line *line,
 int scr_source_add(scr_hash *source, const struct scr_conf_line *line,
                    const char *origin, struct scr_err *err)
 {
-    int rc = check_line(line, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(check_line(line, err));
     const struct scr_conf_item *head = &line->item[0];
     if (line->n == 1 && scr_spec_line(head->key) == NULL)
         return scr_source_set(source, head->key, head->value, origin, err);

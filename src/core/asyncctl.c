@@ -294,9 +294,10 @@ static void take_back_all(struct scr_ctx *ctx, int id, int for_good)
                                      .for_good = for_good };
     if (scr_cache_kind(ctx, id) != SCR_IS_CKPT)
         return;
-    int rc = scr_async_let_go_all(ctx, &why);
-    if (rc == SCR_OK)
-        rc = scr_flush_take_back_all(&t, &why);
+    int rc;
+    TRY_OUT(scr_async_let_go_all(ctx, &why));
+    TRY_OUT(scr_flush_take_back_all(&t, &why));
+out:
     if (rc != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN,
                 "what a flush has copied of dataset %d stays in %s: %s", id,

@@ -55,14 +55,16 @@ static int learn_older_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
     struct scr_index index = SCR_INDEX_INIT;
     int *pending = NULL, *claimed = NULL, first = ctx->world.rank == 0;
     size_t npending = 0, nclaimed = 0;
-    if (rc == SCR_OK && first)
-        rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, err);
-    if (rc == SCR_OK && first)
-        rc = scr_arrivals_pending(&ctx->env, &ctx->prefix, &index, &pending, &npending,
-                                  err);
-    if (rc == SCR_OK && first)
-        rc = scr_paths_claimed(&ctx->env, &ctx->prefix, &index, ctx->out.id, &claimed,
-                               &nclaimed, err);
+    TRY_OUT(rc);
+    if (first)
+        TRY_OUT(scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, err));
+    if (first)
+        TRY_OUT(scr_arrivals_pending(&ctx->env, &ctx->prefix, &index, &pending,
+                                     &npending, err));
+    if (first)
+        TRY_OUT(scr_paths_claimed(&ctx->env, &ctx->prefix, &index, ctx->out.id,
+                                  &claimed, &nclaimed, err));
+out:
     scr_index_fini(&index);
     rc = scr_share_ids_all(&ctx->world, rc, &pending, &npending, err);
     if (rc == SCR_OK)
@@ -125,13 +127,10 @@ int scr_bypass_start_all(struct scr_ctx *ctx, const scr_hash *dset, struct scr_e
 {
     /* A flush may bring files to the very paths that are written now. */
     (void)scr_async_wait_all(ctx, 0, NULL);
-    int rc = scr_async_let_go_all(ctx, err);
-    if (rc == SCR_OK)
-        rc = place_last_all(ctx, err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = learn_older_all(ctx, open_publish(ctx, dset, err), err);
-    return rc == SCR_OK ? scr_publish_begin_all(&ctx->out.publish, err) : rc;
+    TRY(scr_async_let_go_all(ctx, err));
+    TRY(place_last_all(ctx, err));
+    TRY(learn_older_all(ctx, open_publish(ctx, dset, err), err));
+    return scr_publish_begin_all(&ctx->out.publish, err);
 }
 
 /* --- route --- */
@@ -148,14 +147,15 @@ static int make_dir(struct scr_ctx *ctx, const char *path, struct scr_table *mad
                     struct scr_err *err)
 {
     char *dir = scr_path_dir(path);
-    int rc = dir ? SCR_OK : scr_no_memory(err);
-    if (rc == SCR_OK && scr_table_find(made, dir) == NULL) {
-        rc = check_inside(ctx, dir, err);
-        if (rc == SCR_OK)
-            rc = scr_dir_make(ctx->env.sys, dir, DIR_MODE, err);
-        if (rc == SCR_OK && scr_table_add(made, dir) == NULL)
-            rc = scr_no_memory(err);
+    int rc;
+    TRY_OUT(dir ? SCR_OK : scr_no_memory(err));
+    if (scr_table_find(made, dir) == NULL) {
+        TRY_OUT(check_inside(ctx, dir, err));
+        TRY_OUT(scr_dir_make(ctx->env.sys, dir, DIR_MODE, err));
+        if (scr_table_add(made, dir) == NULL)
+            TRY_OUT(scr_no_memory(err));
     }
+out:
     free(dir);
     return rc;
 }
@@ -223,8 +223,8 @@ static int place_beside(struct scr_ctx *ctx, const char *dest, char **path,
     int is_there;
     free(*path);
     *path = scr_replacing_path(&ctx->prefix, ctx->out.id, dest);
-    int rc = *path ? make_dir(ctx, *path, &ctx->out.parts, err) : scr_no_memory(err);
-    return rc == SCR_OK ? check_free(ctx, *path, &is_there, err) : rc;
+    TRY(*path ? make_dir(ctx, *path, &ctx->out.parts, err) : scr_no_memory(err));
+    return check_free(ctx, *path, &is_there, err);
 }
 
 int scr_bypass_place(struct scr_ctx *ctx, const char *dest, char **path, int *waits,
@@ -233,11 +233,11 @@ int scr_bypass_place(struct scr_ctx *ctx, const char *dest, char **path, int *wa
     int is_there = 0;
     *waits = 0;
     *path = scr_path_join(ctx->prefix.path, dest);
-    int rc = *path ? make_dir(ctx, *path, &ctx->out.made, err) : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = check_free(ctx, *path, &is_there, err);
-    if (rc == SCR_OK)
-        rc = find_older(ctx, dest, is_there, waits, err);
+    int rc;
+    TRY_OUT(*path ? make_dir(ctx, *path, &ctx->out.made, err) : scr_no_memory(err));
+    TRY_OUT(check_free(ctx, *path, &is_there, err));
+    TRY_OUT(find_older(ctx, dest, is_there, waits, err));
+out:
     return rc == SCR_OK && *waits ? place_beside(ctx, dest, path, err) : rc;
 }
 
@@ -256,9 +256,10 @@ static int sync_file(struct scr_ctx *ctx, const char *dest, const char *path,
         return scr_fail(err, rc, 0, "%s", why.text);
     if (!S_ISREG(st.st_mode))
         return scr_fail(err, SCR_E_UNSAFE, 0, "%s is no regular file", path);
-    rc = scr_open(ctx->env.sys, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0, &fd, err);
-    if (rc == SCR_OK)
-        rc = scr_fsync(ctx->env.sys, fd, path, err);
+    TRY_OUT(
+        scr_open(ctx->env.sys, path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW, 0, &fd, err));
+    TRY_OUT(scr_fsync(ctx->env.sys, fd, path, err));
+out:
     scr_close(ctx->env.sys, &fd, path, NULL); /* only read from */
     return rc;
 }
@@ -267,11 +268,9 @@ static int sync_file(struct scr_ctx *ctx, const char *dest, const char *path,
 static int sync_files(void *arg, struct scr_err *err)
 {
     struct scr_ctx *ctx = arg;
-    int rc = SCR_OK;
     for (SCR_EACH(struct scr_routed, r, &ctx->out.routed))
-        if (rc == SCR_OK)
-            rc = sync_file(ctx, r->item.name, r->path, err);
-    return rc;
+        TRY(sync_file(ctx, r->item.name, r->path, err));
+    return SCR_OK;
 }
 
 /* The files of this rank, as they are recorded, and where each waits. */
@@ -310,11 +309,10 @@ static int measure_file(struct written *w, const struct scr_routed *r,
 static int measure_files(void *arg, struct scr_err *err)
 {
     struct written *w = arg;
-    int rc = SCR_OK;
     for (SCR_EACH(struct scr_routed, r, &w->ctx->out.routed))
-        if (rc == SCR_OK && scr_output_is_mine(w->ctx, r->item.name))
-            rc = measure_file(w, r, err);
-    return rc;
+        if (scr_output_is_mine(w->ctx, r->item.name))
+            TRY(measure_file(w, r, err));
+    return SCR_OK;
 }
 
 /* At most SCR_FLUSH_WIDTH ranks at a time; those that routed nothing need not wait. */
@@ -522,9 +520,11 @@ static int enter_file(struct scr_ctx *ctx, int id, const struct scr_listed *f,
 {
     const char *dest = f->asked ? f->asked : f->item.name;
     char *path = scr_plain_path(&ctx->prefix, id, f);
-    int rc = path ? scr_restart_add(&ctx->restart, dest, path) : SCR_E_NOMEM;
-    if (rc == SCR_OK && f->is_shared && scr_readable_add(shared, dest, path) == NULL)
-        rc = SCR_E_NOMEM;
+    int rc;
+    TRY_OUT(path ? scr_restart_add(&ctx->restart, dest, path) : SCR_E_NOMEM);
+    if (f->is_shared && scr_readable_add(shared, dest, path) == NULL)
+        TRY_OUT(SCR_E_NOMEM);
+out:
     free(path);
     return rc;
 }

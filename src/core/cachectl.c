@@ -274,8 +274,9 @@ void scr_cache_enter_all(struct scr_ctx *ctx, int id, enum scr_cache_state state
 int scr_cache_enter_ready_all(struct scr_ctx *ctx, int id, int rc, struct scr_err *err)
 {
     struct scr_dataset d;
-    if (rc == SCR_OK)
-        rc = scr_cache_dataset(ctx, id, &d, err);
+    TRY_OUT(rc);
+    TRY_OUT(scr_cache_dataset(ctx, id, &d, err));
+out:
     return enter_all(ctx, id, SCR_CACHE_READY, rc, err);
 }
 
@@ -359,11 +360,9 @@ int scr_cache_may_delete(const struct scr_ctx *ctx, int id, struct scr_err *err)
 int scr_cache_let_go_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     (void)scr_async_wait_all(ctx, id, NULL);
-    int rc = (scr_cache_kind(ctx, id) & SCR_IS_OUTPUT)
-                 ? scr_flush_or_give_way_all(ctx, id, err)
-                 : SCR_OK;
-    if (rc != SCR_OK)
-        return rc;
+    TRY((scr_cache_kind(ctx, id) & SCR_IS_OUTPUT)
+            ? scr_flush_or_give_way_all(ctx, id, err)
+            : SCR_OK);
     scr_log(&ctx->log, SCR_LOG_INFO, "%s (dataset %d) leaves the cache",
             scr_cache_name_of(ctx, id), id);
     return scr_cache_delete_all(ctx, id, err);
@@ -486,11 +485,11 @@ int scr_cache_open(struct scr_ctx *ctx, int id, const char *store, int node_loca
 {
     char *cache = scr_place_dir(&ctx->place, store, node_local);
     *dset_dir = cache ? scr_cache_dset_dir(cache, id) : NULL;
-    int rc = *dset_dir ? SCR_OK : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = scr_place_make(&ctx->env, &ctx->place, store, node_local, err);
-    if (rc == SCR_OK)
-        rc = scr_cache_make(&ctx->env, cache, id, ctx->world.rank, err);
+    int rc;
+    TRY_OUT(*dset_dir ? SCR_OK : scr_no_memory(err));
+    TRY_OUT(scr_place_make(&ctx->env, &ctx->place, store, node_local, err));
+    TRY_OUT(scr_cache_make(&ctx->env, cache, id, ctx->world.rank, err));
+out:
     free(cache);
     return rc;
 }

@@ -20,11 +20,12 @@ struct mark {
 static int edit_mark(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 {
     const struct mark *m = arg;
-    int rc = m->dset ? scr_flush_set_dataset(h, m->dset) : SCR_OK;
-    for (int bit = SCR_LOC_CACHE; bit <= SCR_LOC_SYNC_FLUSHING && rc == SCR_OK;
-         bit <<= 1)
+    int rc;
+    TRY_OUT(m->dset ? scr_flush_set_dataset(h, m->dset) : SCR_OK);
+    for (int bit = SCR_LOC_CACHE; bit <= SCR_LOC_SYNC_FLUSHING; bit <<= 1)
         if ((m->on | m->off) & bit)
-            rc = scr_flush_set_location(h, m->id, bit, (m->on & bit) != 0);
+            TRY_OUT(scr_flush_set_location(h, m->id, bit, (m->on & bit) != 0));
+out:
     *changed = 1;
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "flush file, dataset %d", m->id);
 }
@@ -134,9 +135,7 @@ int scr_flush_once_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     const struct scr_copy_opts o = scr_flush_opts(ctx);
     int foreign = scr_cache_is(ctx, id, SCR_CACHE_FOREIGN);
     uint64_t bytes = 0;
-    int rc = scr_async_let_go_all(ctx, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_async_let_go_all(ctx, err));
     if (scr_cache_is(ctx, id, SCR_CACHE_KEPT))
         return scr_cache_refuse_kept(id, err);
     if (!foreign)
@@ -144,9 +143,9 @@ int scr_flush_once_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     scr_phase_all(ctx, "flush", id);
     double start = scr_now_mono();
     SCR_EVENT(ctx, .event = "FLUSH_START", .dset = id);
-    rc = foreign ? scr_regroup_flush_all(ctx, &o, id, &bytes, err)
-                 : scr_flush_all(&ctx->env, &ctx->world, &ctx->prefix, &o, id, dset,
-                                 ctx->map, &bytes, err);
+    int rc = foreign ? scr_regroup_flush_all(ctx, &o, id, &bytes, err)
+                     : scr_flush_all(&ctx->env, &ctx->world, &ctx->prefix, &o, id, dset,
+                                     ctx->map, &bytes, err);
     SCR_EVENT(ctx, .event = rc == SCR_OK ? "FLUSH_SUCCESS" : "FLUSH_FAIL", .dset = id,
               .bytes = (int64_t)bytes, .secs = scr_now_mono() - start,
               .note = rc == SCR_OK || err == NULL ? NULL : err->text);

@@ -166,21 +166,17 @@ static void apply_global_restart(struct scr_params *prm)
 /* What the settings say, once they are known. */
 static int use_config(struct scr_ctx *ctx, struct scr_err *err)
 {
-    int rc = scr_cfg_params(ctx->cfg, &ctx->prm, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_cfg_params(ctx->cfg, &ctx->prm, err));
     ctx->log.level = ctx->prm.debug;
     ctx->local_log.level = ctx->world.rank == 0 ? ctx->prm.debug : SCR_LOG_WARN;
     apply_global_restart(&ctx->prm);
     if (!ctx->prm.enable)
         return scr_fail(err, SCR_E_DISABLED, 0, "SCR is off, SCR_ENABLE=0 (%s)",
                         scr_cfg_origin(ctx->cfg, "SCR_ENABLE"));
-    rc = scr_descs_build(ctx->cfg, &ctx->prm, &ctx->descs, err);
-    if (rc == SCR_OK) {
-        warn_without_effect(ctx);
-        warn_of_small_stores(ctx);
-    }
-    return rc;
+    TRY(scr_descs_build(ctx->cfg, &ctx->prm, &ctx->descs, err));
+    warn_without_effect(ctx);
+    warn_of_small_stores(ctx);
+    return SCR_OK;
 }
 
 /* A query before SCR_Init: rank 0 knows, everybody is told. */
@@ -263,12 +259,12 @@ static int set_nodes(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 static int find_prefix(const struct scr_ctx *ctx, char **path, struct scr_err *err)
 {
     char *cwd = NULL;
-    int rc = scr_cwd(&cwd, err);
-    if (rc == SCR_OK) {
-        *path = scr_path_join(cwd, ctx->prm.prefix ? ctx->prm.prefix : ".");
-        if (*path == NULL)
-            rc = scr_no_memory(err);
-    }
+    int rc;
+    TRY_OUT(scr_cwd(&cwd, err));
+    *path = scr_path_join(cwd, ctx->prm.prefix ? ctx->prm.prefix : ".");
+    if (*path == NULL)
+        TRY_OUT(scr_no_memory(err));
+out:
     free(cwd);
     return rc;
 }
@@ -293,11 +289,11 @@ static void greet_newcomer(const struct scr_ctx *ctx, const struct scr_identity 
 static int make_prefix(struct scr_ctx *ctx, const char *path, struct scr_err *err)
 {
     struct scr_identity id;
-    int rc = scr_prefix_open(&ctx->env, path, 1, &ctx->prefix, err);
-    if (rc == SCR_OK)
-        rc = scr_tenancy_take_prefix(ctx, err);
-    if (rc == SCR_OK)
-        rc = scr_identity_make(&ctx->env, &ctx->prefix, &id, err);
+    int rc;
+    TRY_OUT(scr_prefix_open(&ctx->env, path, 1, &ctx->prefix, err));
+    TRY_OUT(scr_tenancy_take_prefix(ctx, err));
+    TRY_OUT(scr_identity_make(&ctx->env, &ctx->prefix, &id, err));
+out:
     if (rc != SCR_OK)
         return rc;
     greet_newcomer(ctx, &id);
@@ -312,27 +308,26 @@ static int make_prefix(struct scr_ctx *ctx, const char *path, struct scr_err *er
 
 static int read_config(struct scr_ctx *ctx, scr_hash *found, struct scr_err *err)
 {
-    int rc = load_config(ctx, err);
+    TRY(load_config(ctx, err));
     scr_hash *config = scr_hash_set(found, "CONFIG", NULL);
-    if (rc == SCR_OK && config == NULL)
-        rc = scr_no_memory(err);
-    return rc == SCR_OK ? scr_cfg_pack(ctx->cfg, config, err) : rc;
+    if (config == NULL)
+        return scr_no_memory(err);
+    return scr_cfg_pack(ctx->cfg, config, err);
 }
 
 static int open_first(struct scr_ctx *ctx, scr_hash *found, struct scr_err *err)
 {
     char *path = NULL;
-    int rc = use_config(ctx, err);
-    if (rc == SCR_OK)
-        rc = find_prefix(ctx, &path, err);
-    if (rc == SCR_OK)
-        rc = make_prefix(ctx, path, err);
-    if (rc == SCR_OK)
-        rc = scr_halt_look(ctx, 0, err);
-    if (rc == SCR_OK && (scr_hash_set_val(found, "PATH", path) == NULL ||
-                         scr_hash_set_val(found, "NAME", ctx->prefix_name) == NULL ||
-                         scr_hash_set_val_i64(found, "HALT", ctx->halt) == NULL))
-        rc = scr_no_memory(err);
+    int rc;
+    TRY_OUT(use_config(ctx, err));
+    TRY_OUT(find_prefix(ctx, &path, err));
+    TRY_OUT(make_prefix(ctx, path, err));
+    TRY_OUT(scr_halt_look(ctx, 0, err));
+    if ((scr_hash_set_val(found, "PATH", path) == NULL ||
+         scr_hash_set_val(found, "NAME", ctx->prefix_name) == NULL ||
+         scr_hash_set_val_i64(found, "HALT", ctx->halt) == NULL))
+        TRY_OUT(scr_no_memory(err));
+out:
     free(path);
     return rc;
 }
@@ -345,10 +340,11 @@ static int open_as_found(struct scr_ctx *ctx, const scr_hash *found,
     const char *name = scr_hash_get_val(found, "NAME");
     scr_cfg_free(ctx->cfg);
     ctx->cfg = scr_cfg_new();
-    int rc = ctx->cfg ? scr_cfg_unpack(ctx->cfg, scr_hash_get(found, "CONFIG"), err)
-                      : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = use_config(ctx, err);
+    int rc;
+    TRY_OUT(ctx->cfg ? scr_cfg_unpack(ctx->cfg, scr_hash_get(found, "CONFIG"), err)
+                     : scr_no_memory(err));
+    TRY_OUT(use_config(ctx, err));
+out:
     if (rc != SCR_OK || path == NULL || name == NULL) /* rank 0 has failed */
         return rc;
     scr_hash_get_val_int(found, "HALT", &ctx->halt);
@@ -384,13 +380,11 @@ static int open_all(struct scr_ctx *ctx, struct scr_err *err)
 /* What commands are to know of this run; a halt of an earlier allocation is over. */
 static int record_run(struct scr_ctx *ctx, struct scr_err *err)
 {
-    int rc = write_app_conf(ctx, err);
-    if (rc == SCR_OK)
-        rc = scr_prefix_state_update(&ctx->env, &ctx->prefix, "nodes.scr", set_nodes,
-                                     &ctx->nodes, err);
-    if (rc == SCR_OK)
-        SCR_EVENT(ctx, .event = "RUN_START");
-    return rc == SCR_OK ? scr_halt_look(ctx, 1, err) : rc;
+    TRY(write_app_conf(ctx, err));
+    TRY(scr_prefix_state_update(&ctx->env, &ctx->prefix, "nodes.scr", set_nodes,
+                                &ctx->nodes, err));
+    SCR_EVENT(ctx, .event = "RUN_START");
+    return scr_halt_look(ctx, 1, err);
 }
 
 int scr_edit_state_all(struct scr_ctx *ctx, const char *file, scr_hash_edit edit,
@@ -439,10 +433,8 @@ int scr_check_name_all(const struct scr_ctx *ctx, const char *call, const char *
 {
     int64_t mark = scr_text_mark(text);
     struct scr_vote v = { .least = { mark, -mark } };
-    int rc = scr_vote_all(&ctx->world, scr_check_name(call, text, 0, err), &v, err);
-    return rc == SCR_OK
-               ? scr_check_same(call, "name differs", v.least[0], v.least[1], err)
-               : rc;
+    TRY(scr_vote_all(&ctx->world, scr_check_name(call, text, 0, err), &v, err));
+    return scr_check_same(call, "name differs", v.least[0], v.least[1], err);
 }
 
 /* --- init and finalize --- */
@@ -467,14 +459,12 @@ static int start_all(struct scr_ctx *ctx, struct scr_err *err)
 
 int scr_init_all(struct scr_ctx *ctx, MPI_Comm comm, struct scr_err *err)
 {
-    int rc = scr_comm_dup_all(comm, &ctx->world, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_comm_dup_all(comm, &ctx->world, err));
     ctx->log.quiet = ctx->world.rank != 0;
     ctx->local_who = scr_asprintf("SCR: rank %d", ctx->world.rank);
     if (ctx->local_who != NULL)
         ctx->local_log.who = ctx->local_who;
-    rc = start_all(ctx, err);
+    int rc = start_all(ctx, err);
     ctx->state = rc == SCR_OK ? SCR_STATE_IDLE : SCR_STATE_OFF;
     ctx->times.compute_start = ctx->times.last_ckpt = scr_now_mono();
     return rc;

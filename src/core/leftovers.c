@@ -48,12 +48,12 @@ static int sweep_listed_all(struct scr_ctx *ctx, struct scr_sweep *s, const int 
     const struct scr_lists lists = { &ctx->env, &ctx->world, &ctx->prefix,
                                      ids,       n,           .spare = 1 };
     scr_kept_init(&kept);
-    int rc = scr_lists_read_all(&lists, SCR_OK, &kept, err);
-    if (rc == SCR_OK)
-        rc = scr_parcels_exchange_all(&ctx->world, deal(ctx, &kept, &send, err), &send,
-                                      &recv, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world, sweep(s, &recv, err), err);
+    int rc;
+    TRY_OUT(scr_lists_read_all(&lists, SCR_OK, &kept, err));
+    TRY_OUT(scr_parcels_exchange_all(&ctx->world, deal(ctx, &kept, &send, err), &send,
+                                     &recv, err));
+    TRY_OUT(scr_agree_all(&ctx->world, sweep(s, &recv, err), err));
+out:
     scr_parcels_free(&send);
     scr_parcels_free(&recv);
     scr_table_fini(&kept);

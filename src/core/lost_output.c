@@ -46,11 +46,12 @@ static int report(struct scr_ctx *ctx, const struct scr_index *index,
     struct scr_lost_output_choice c = scr_lost_output_choose(&all, l->oldest);
     char *text =
         scr_lost_output_text(l, &c, back ? SCR_LOST_OUTPUT_BACK : SCR_LOST_OUTPUT_STAY);
-    int rc = all.bad || text == NULL ? SCR_E_NOMEM : SCR_OK;
-    if (rc == SCR_OK)
-        scr_log(&ctx->log, SCR_LOG_WARN, "%s", text);
-    if (rc == SCR_OK && back && c.goes_back)
+    int rc;
+    TRY_OUT(all.bad || text == NULL ? SCR_E_NOMEM : SCR_OK);
+    scr_log(&ctx->log, SCR_LOG_WARN, "%s", text);
+    if (back && c.goes_back)
         ctx->lost.below = l->oldest;
+out:
     free(text);
     scr_lost_output_ckpts_fini(&all);
     return rc;
@@ -63,13 +64,13 @@ static void look(struct scr_ctx *ctx)
     struct scr_err why = SCR_ERR_INIT;
     struct scr_index index = SCR_INDEX_INIT;
     scr_hash *flush = scr_hash_new();
-    int rc = scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", flush, &why);
-    if (rc == SCR_OK)
-        rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, &why);
-    if (rc == SCR_OK)
-        rc = scr_lost_output_find(&l, flush, &index, ctx->prm.job_id, is_gone, ctx);
-    if (rc == SCR_OK && l.oldest > 0)
-        rc = report(ctx, &index, &l);
+    int rc;
+    TRY_OUT(scr_prefix_state_read(&ctx->env, &ctx->prefix, "flush.scr", flush, &why));
+    TRY_OUT(scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, &why));
+    TRY_OUT(scr_lost_output_find(&l, flush, &index, ctx->prm.job_id, is_gone, ctx));
+    if (l.oldest > 0)
+        TRY_OUT(report(ctx, &index, &l));
+out:
     ctx->lost.found = rc == SCR_OK || rc == SCR_E_CORRUPT;
     if (!ctx->lost.found)
         scr_log(&ctx->log, SCR_LOG_WARN,
@@ -101,11 +102,10 @@ static char *name_below(struct scr_ctx *ctx, int below)
 static int save_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
 {
     int ids[] = { scr_cache_find_all(ctx, name), scr_cache_newest_ckpt(ctx, 0) };
-    int rc = SCR_OK;
-    for (int i = 0; i < 2 && rc == SCR_OK; i++)
+    for (int i = 0; i < 2; i++)
         if (ids[i] > 0)
-            rc = scr_flush_if_needed_all(ctx, ids[i], err);
-    return rc;
+            TRY(scr_flush_if_needed_all(ctx, ids[i], err));
+    return SCR_OK;
 }
 
 /* *tried: id of the one that could not be loaded, 0: it was not that. */

@@ -191,13 +191,13 @@ int scr_go_to_all(struct scr_ctx *ctx, const char *who, const char *name, int *t
 {
     struct found f;
     *tried = 0;
-    int rc = look_up_all(ctx, who, name, &f, err);
-    if (rc == SCR_OK && newest_of(&f) == 0)
-        rc = scr_fail(err, SCR_E_NOENT, 0,
-                      "%s: no dataset is named %s in %s (scr_index --prefix %s lists "
-                      "them)",
-                      who, name, ctx->prefix.path, ctx->prefix.path);
-    return rc == SCR_OK ? go_to_found_all(ctx, who, name, &f, tried, err) : rc;
+    TRY(look_up_all(ctx, who, name, &f, err));
+    if (newest_of(&f) == 0)
+        return scr_fail(err, SCR_E_NOENT, 0,
+                        "%s: no dataset is named %s in %s (scr_index --prefix %s lists "
+                        "them)",
+                        who, name, ctx->prefix.path, ctx->prefix.path);
+    return go_to_found_all(ctx, who, name, &f, tried, err);
 }
 
 int scr_current_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
@@ -228,34 +228,30 @@ static int is_named(const struct scr_ctx *ctx, int id, const char *name)
 static int delete_cached_all(struct scr_ctx *ctx, const char *name, int listed,
                              struct scr_err *err)
 {
-    int rc = SCR_OK;
-    for (int id = 0; rc == SCR_OK && (id = scr_cache_next(ctx, id)) > 0;) {
+    for (int id = 0; (id = scr_cache_next(ctx, id)) > 0;) {
         int named = is_named(ctx, id, name) || id == listed;
         if (scr_or_all(&ctx->world, named))
-            rc = scr_cache_delete_all(ctx, id, err);
+            TRY(scr_cache_delete_all(ctx, id, err));
     }
-    return rc;
+    return SCR_OK;
 }
 
 int scr_delete_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
 {
     struct found f;
-    int rc = look_up_all(ctx, "SCR_Delete", name, &f, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(look_up_all(ctx, "SCR_Delete", name, &f, err));
     if (f.listed == 0 && f.cached == 0)
         return leave_unknown(ctx, "SCR_Delete", name);
     int offered = ctx->restart.id;
-    rc = delete_cached_all(ctx, name, f.clash ? 0 : f.listed, err);
-    while (rc == SCR_OK && f.listed > 0) {
-        rc = scr_prefix_delete_all(ctx, f.listed, 1, err);
-        if (rc == SCR_OK)
-            rc = look_up_all(ctx, "SCR_Delete", name, &f, err);
+    TRY(delete_cached_all(ctx, name, f.clash ? 0 : f.listed, err));
+    while (f.listed > 0) {
+        TRY(scr_prefix_delete_all(ctx, f.listed, 1, err));
+        TRY(look_up_all(ctx, "SCR_Delete", name, &f, err));
     }
     /* If it was the one to restart from, another takes its place. */
-    if (rc == SCR_OK && offered > 0 && ctx->restart.id == 0)
-        rc = scr_restart_find_all(ctx, err);
-    return rc;
+    if (offered > 0 && ctx->restart.id == 0)
+        TRY(scr_restart_find_all(ctx, err));
+    return SCR_OK;
 }
 
 /* --- drop --- */

@@ -52,10 +52,10 @@ static int tell(const struct scr_ctx *ctx, int id, int what, struct scr_parcels 
 static int tell_of_all(const struct scr_ctx *ctx, int id, struct scr_parcels *send)
 {
     const struct scr_async *s = &ctx->async;
-    int rc = tell(ctx, id, s->n, send);
-    for (int i = 0; i < s->n && rc == SCR_OK; i++)
-        rc = tell(ctx, scr_flush_async_id(s->flush[i]), i, send);
-    return rc;
+    TRY(tell(ctx, id, s->n, send));
+    for (int i = 0; i < s->n; i++)
+        TRY(tell(ctx, scr_flush_async_id(s->flush[i]), i, send));
+    return SCR_OK;
 }
 
 /* A path this rank keeps. */

@@ -88,16 +88,12 @@ static int make_cache(struct scr_ctx *ctx, const scr_hash *dset, struct scr_err 
 {
     const struct scr_output *out = &ctx->out;
     /* A deletion that ran short of memory may have left the map without an entry. */
-    int rc = scr_cache_mend_map(ctx, 0, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_cache_mend_map(ctx, 0, err));
     scr_filemap_add_rank(ctx->map, out->id, ctx->world.rank);
     scr_filemap_set_dataset(ctx->map, out->id, ctx->world.rank, dset);
-    rc = scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err);
-    if (rc == SCR_OK)
-        rc = scr_cache_make(&ctx->env, ctx->cache_dirs[out->red->store], out->id,
-                            ctx->world.rank, err);
-    return rc;
+    TRY(scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err));
+    return scr_cache_make(&ctx->env, ctx->cache_dirs[out->red->store], out->id,
+                          ctx->world.rank, err);
 }
 
 /* Bytes of the files of the open dataset that are there. */
@@ -352,9 +348,10 @@ static int record(struct scr_ctx *ctx, const struct scr_reddesc *red, int id,
                   struct scr_err *err)
 {
     struct scr_dataset d;
-    int rc = scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err);
-    if (rc == SCR_OK)
-        rc = scr_cache_dataset(ctx, id, &d, err);
+    int rc;
+    TRY_OUT(scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err));
+    TRY_OUT(scr_cache_dataset(ctx, id, &d, err));
+out:
     return rc == SCR_OK && scr_store_is_shared(&ctx->descs.store[red->store])
                ? scr_shared_note(ctx, ctx->cache_dirs[red->store], id, err)
                : rc;
@@ -399,9 +396,7 @@ static int take_shared_all(struct scr_ctx *ctx, struct totals *total,
 {
     struct totals mine = { { 0 } };
     int id = ctx->out.id, me = ctx->world.rank;
-    int rc = scr_agree_all(&ctx->world, scr_shared_take_files(ctx, err), err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_agree_all(&ctx->world, scr_shared_take_files(ctx, err), err));
     scr_shared_tidy(ctx);
     for (SCR_FILES(f, ctx->map, id, me)) {
         uint64_t size = 0;

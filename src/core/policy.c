@@ -68,9 +68,7 @@ static int edit_halt(scr_hash *file, void *arg, int *changed, struct scr_err *er
     struct halt_edit *e = arg;
     struct scr_halt h;
     *changed = forget_old_reason(e, file);
-    int rc = scr_halt_get(file, &h, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_halt_get(file, &h, err));
     if (e->count && h.checkpoints_left > 0) {
         h.checkpoints_left--;
         scr_hash_set_val_i64(file, "CheckpointsLeft", h.checkpoints_left);
@@ -88,9 +86,10 @@ static int look_at_halt(struct scr_ctx *ctx, struct halt_edit *e, struct scr_err
 {
     scr_hash *file = scr_hash_new();
     int changed;
-    int rc = scr_prefix_state_read(&ctx->env, &ctx->prefix, "halt.scr", file, err);
-    if (rc == SCR_OK)
-        rc = edit_halt(file, e, &changed, err);
+    int rc;
+    TRY_OUT(scr_prefix_state_read(&ctx->env, &ctx->prefix, "halt.scr", file, err));
+    TRY_OUT(edit_halt(file, e, &changed, err));
+out:
     scr_hash_delete(file);
     if (rc != SCR_E_CORRUPT)
         return rc;
@@ -159,9 +158,10 @@ int scr_halt_look(struct scr_ctx *ctx, int begins, struct scr_err *err)
     struct halt_edit e = { .prm = &ctx->prm, .again = ctx->again, .at_start = 1 };
     if (!begins)
         find_end_time(ctx);
-    int rc = begins ? update_halt(ctx, &e, err) : look_at_halt(ctx, &e, err);
-    if (rc == SCR_OK)
-        note_halt(ctx, &e);
+    int rc;
+    TRY_OUT(begins ? update_halt(ctx, &e, err) : look_at_halt(ctx, &e, err));
+    note_halt(ctx, &e);
+out:
     free(e.why);
     return rc;
 }
@@ -169,8 +169,9 @@ int scr_halt_look(struct scr_ctx *ctx, int begins, struct scr_err *err)
 int scr_halt_ckpt_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     struct halt_edit e = { .goes_on = 1, .count = 1 };
-    int rc = halt_all(ctx, &e, err);
-    if (rc == SCR_OK && e.due) {
+    int rc;
+    TRY_OUT(halt_all(ctx, &e, err));
+    if (e.due) {
         ctx->halt = 1;
         scr_log(&ctx->log, SCR_LOG_NOTE, "halting after this checkpoint: %s",
                 e.why ? e.why : "halt condition");
@@ -183,8 +184,9 @@ int scr_halt_ckpt_all(struct scr_ctx *ctx, struct scr_err *err)
                 "the last flush before the halt failed, what it was to copy lies in "
                 "cache only and goes with the allocation: %s",
                 flush.text);
-        rc = scr_halt_reason_all(ctx, e.word, err);
+        TRY_OUT(scr_halt_reason_all(ctx, e.word, err));
     }
+out:
     free(e.why);
     return rc;
 }
@@ -203,8 +205,10 @@ static int due_all(struct scr_ctx *ctx, int rc, int goes_on, int also, int *due,
                    struct scr_err *err)
 {
     struct halt_edit e = { .prm = &ctx->prm, .goes_on = goes_on };
-    if (ctx->world.rank == 0 && rc == SCR_OK && !ctx->halt)
-        rc = look_at_halt(ctx, &e, err);
+    TRY_OUT(rc);
+    if (ctx->world.rank == 0 && !ctx->halt)
+        TRY_OUT(look_at_halt(ctx, &e, err));
+out:
     e.due |= ctx->halt || also;
     rc = share_due_all(ctx, &e, rc, err);
     *due = e.due;

@@ -15,9 +15,7 @@ static int enter(struct scr_ctx *ctx, int id, const scr_hash *dset, struct scr_e
 {
     struct scr_restart *r = &ctx->restart;
     struct scr_dataset d;
-    int rc = scr_dataset_get(dset, &d, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_dataset_get(dset, &d, err));
     r->is_foreign = 1;
     scr_restart_read_there(ctx, id);
     ctx->ckpt_id = d.ckpt > 0 ? d.ckpt : ctx->ckpt_id; /* on all ranks or on none */
@@ -31,10 +29,11 @@ int scr_regroup_open_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     struct scr_restart *r = &ctx->restart;
     scr_hash *dset = scr_hash_new();
     scr_restart_fini(r);
-    int rc = scr_fetch_look_all(&ctx->env, &ctx->world, &ctx->prefix, id, dset,
-                                &r->share, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world, enter(ctx, id, dset, err), err);
+    int rc;
+    TRY_OUT(scr_fetch_look_all(&ctx->env, &ctx->world, &ctx->prefix, id, dset,
+                               &r->share, err));
+    TRY_OUT(scr_agree_all(&ctx->world, enter(ctx, id, dset, err), err));
+out:
     scr_hash_delete(dset);
     if (rc != SCR_OK) {
         scr_restart_fini(r);
@@ -98,8 +97,8 @@ int scr_regroup_cached_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     scr_err_clear(&why);
     if (scr_flush_is_done_all(ctx, id) && scr_regroup_open_all(ctx, id, &why) == SCR_OK)
         return SCR_OK;
-    int rc = scr_flush_once_all(ctx, id, err);
-    return rc == SCR_OK ? scr_regroup_open_all(ctx, id, err) : rc;
+    TRY(scr_flush_once_all(ctx, id, err));
+    return scr_regroup_open_all(ctx, id, err);
 }
 
 /* --- one file --- */
@@ -109,9 +108,7 @@ static int prepare_file(struct scr_ctx *ctx, const struct scr_listed *f,
                         struct scr_err *err)
 {
     struct scr_restart *r = &ctx->restart;
-    int rc = scr_plains_note(&r->plain, f, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_plains_note(&r->plain, f, err));
     return f->is_packed
                ? scr_plain_make(&ctx->env, &ctx->prefix, r->id, ctx->world.rank, f, err)
                : scr_plain_check(&ctx->env, &ctx->prefix, f, 1, err);
@@ -132,10 +129,11 @@ int scr_restart_verify_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     scr_hash *dset = scr_hash_new();
     struct scr_rank2file share = { 0 };
-    int rc =
-        scr_fetch_look_all(&ctx->env, &ctx->world, &ctx->prefix, id, dset, &share, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world, check_share(ctx, &share, err), err);
+    int rc;
+    TRY_OUT(scr_fetch_look_all(&ctx->env, &ctx->world, &ctx->prefix, id, dset, &share,
+                               err));
+    TRY_OUT(scr_agree_all(&ctx->world, check_share(ctx, &share, err), err));
+out:
     scr_hash_delete(dset);
     scr_rank2file_fini(&share);
     return rc;
@@ -154,18 +152,17 @@ int scr_regroup_find(struct scr_ctx *ctx, const char *dest, struct scr_err *err)
     if (rc != SCR_OK || f == NULL)
         return rc;
     char *path = scr_plain_path(&ctx->prefix, r->id, f);
-    rc = path ? prepare_file(ctx, f, err) : scr_no_memory(err);
-    if (rc == SCR_OK && scr_restart_add_other(r, dest, path) != SCR_OK)
-        rc = scr_no_memory(err);
+    TRY_OUT(path ? prepare_file(ctx, f, err) : scr_no_memory(err));
+    if (scr_restart_add_other(r, dest, path) != SCR_OK)
+        TRY_OUT(scr_no_memory(err));
+out:
     free(path);
     return rc;
 }
 
 static int learn_bases(struct scr_restart *r, struct scr_err *err)
 {
-    int rc = scr_catalog_read_all(&r->catalog, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_catalog_read_all(&r->catalog, err));
     for (SCR_EACH(struct scr_listed, f, &r->catalog.files)) {
         const char *base = scr_path_base(f->item.name);
         int again = scr_table_find(&r->bases, base) != NULL;
@@ -219,10 +216,9 @@ int scr_restart_ranks(struct scr_ctx *ctx, int *ranks, struct scr_err *err)
     *ranks = 0;
     if (!ctx->ranks.known && (ctx->restart.id == 0 || ctx->ranks.passed > 0))
         return SCR_OK;
-    int rc = check_there(ctx, "SCR_Restart_ranks", err);
-    if (rc == SCR_OK)
-        *ranks = ctx->restart.is_foreign ? ctx->restart.share.ranks : ctx->world.size;
-    return rc;
+    TRY(check_there(ctx, "SCR_Restart_ranks", err));
+    *ranks = ctx->restart.is_foreign ? ctx->restart.share.ranks : ctx->world.size;
+    return SCR_OK;
 }
 
 static void tell(struct scr_str *s, int rank, const char *dest)
@@ -324,12 +320,10 @@ int scr_restart_file(const struct scr_ctx *ctx, int i, char *file, int *rank,
                      struct scr_err *err)
 {
     const struct scr_restart *r = &ctx->restart;
-    int rc = check_there(ctx, "SCR_Restart_file", err);
-    if (rc == SCR_OK && r->list == NULL)
-        rc = scr_fail(err, SCR_E_STATE, 0,
-                      "SCR_Restart_file: call SCR_Restart_files first");
-    if (rc != SCR_OK)
-        return rc;
+    TRY(check_there(ctx, "SCR_Restart_file", err));
+    if (r->list == NULL)
+        return scr_fail(err, SCR_E_STATE, 0,
+                        "SCR_Restart_file: call SCR_Restart_files first");
     if (file == NULL)
         return scr_fail(err, SCR_E_ARG, 0,
                         "SCR_Restart_file: the buffer for the path is NULL");

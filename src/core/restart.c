@@ -53,10 +53,11 @@ static int add_file(struct scr_restart *r, const char *path, const scr_meta *met
     const char *asked = scr_meta_text(meta, SCR_META_ASKED);
     char *dest = asked ? scr_strdup(asked) : scr_meta_dest(meta);
     int none = asked == NULL && !scr_meta_has_dest(meta);
-    int rc = dest ? scr_restart_add(r, dest, path) : none ? SCR_E_CORRUPT : SCR_E_NOMEM;
-    if (rc == SCR_OK && scr_meta_is_shared(meta) &&
-        scr_readable_add(shared, dest, path) == NULL)
-        rc = SCR_E_NOMEM;
+    int rc;
+    TRY_OUT(dest ? scr_restart_add(r, dest, path) : none ? SCR_E_CORRUPT : SCR_E_NOMEM);
+    if (scr_meta_is_shared(meta) && scr_readable_add(shared, dest, path) == NULL)
+        TRY_OUT(SCR_E_NOMEM);
+out:
     free(dest);
     return rc;
 }
@@ -82,11 +83,11 @@ static int load_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     struct scr_dataset d = { 0 };
     struct scr_table shared = SCR_TABLE_OF(struct scr_readable);
     scr_restart_fini(r);
-    int rc = scr_cache_dataset(ctx, id, &d, err);
-    if (rc == SCR_OK) {
-        r->name = scr_strdup(d.name);
-        rc = r->name ? index_files(ctx, id, &shared, err) : SCR_E_NOMEM;
-    }
+    int rc;
+    TRY_OUT(scr_cache_dataset(ctx, id, &d, err));
+    r->name = scr_strdup(d.name);
+    TRY_OUT(r->name ? index_files(ctx, id, &shared, err) : SCR_E_NOMEM);
+out:
     rc = scr_spread_shared_all(ctx, &shared, rc, err);
     scr_table_fini(&shared);
     if (rc != SCR_OK) {
@@ -148,8 +149,8 @@ static int load_flushed_all(struct scr_ctx *ctx, int id, struct scr_err *err)
         return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
     scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is flushed again: %s",
             scr_cache_name_of(ctx, id), id, why.text);
-    rc = scr_cache_mend_all(ctx, id, err);
-    return rc == SCR_OK ? scr_restart_load_all(ctx, id, err) : rc;
+    TRY(scr_cache_mend_all(ctx, id, err));
+    return scr_restart_load_all(ctx, id, err);
 }
 
 /* The prefix is asked for what is newer than `above`, the newest in cache below
@@ -340,9 +341,10 @@ static int go_to_wanted_all(struct scr_ctx *ctx, int *done, struct scr_err *err)
 
 static int settle_all(struct scr_ctx *ctx, int rc)
 {
-    if (rc == SCR_OK && !ctx->lost.waits)
+    TRY(rc);
+    if (!ctx->lost.waits)
         scr_lost_output_settle_all(ctx);
-    return rc;
+    return SCR_OK;
 }
 
 /* The program has asked for what a search passed over before: it is made again. */
@@ -429,9 +431,7 @@ int scr_start_restart_all(struct scr_ctx *ctx, char *name, struct scr_err *err)
             err, SCR_E_STATE, 0,
             "SCR_Start_restart: there is no checkpoint, ask SCR_Have_restart "
             "first");
-    int rc = give_name_all(ctx, "SCR_Start_restart", name, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(give_name_all(ctx, "SCR_Start_restart", name, err));
     ctx->state = SCR_STATE_RESTART;
     scr_phase_all(ctx, "restart", ctx->restart.id);
     return SCR_OK;
@@ -539,11 +539,11 @@ static int copy_anew_all(struct scr_ctx *ctx, int id)
             id, damage.text);
     scr_restart_fini(&ctx->restart);
     int ready = scr_cache_is_ready(ctx, id);
-    int rc = ready ? scr_cache_mend_all(ctx, id, &why) : SCR_OK;
-    if (rc == SCR_OK)
-        rc = scr_flush_dataset_all(ctx, id, &why);
-    if (rc == SCR_OK)
-        rc = scr_restart_load_all(ctx, id, &why);
+    int rc;
+    TRY_OUT(ready ? scr_cache_mend_all(ctx, id, &why) : SCR_OK);
+    TRY_OUT(scr_flush_dataset_all(ctx, id, &why));
+    TRY_OUT(scr_restart_load_all(ctx, id, &why));
+out:
     if (rc != SCR_OK)
         scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d is not loaded again: %s", id,
                 why.text);

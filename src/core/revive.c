@@ -16,10 +16,10 @@ static int settle_rivals_all(struct scr_ctx *ctx, int id, struct scr_rivals *riv
                              struct scr_known *known, struct scr_err *err)
 {
     rivals->are = scr_rivals_look_all(ctx, id, known);
-    int rc = rivals->are ? scr_rivals_settle_all(ctx, id, rivals, err) : SCR_OK;
-    if (rc == SCR_OK && rivals->are)
+    TRY(rivals->are ? scr_rivals_settle_all(ctx, id, rivals, err) : SCR_OK);
+    if (rivals->are)
         (void)scr_rivals_look_all(ctx, id, known);
-    return rc;
+    return SCR_OK;
 }
 
 /* Where and by how many ranks dataset id was written: told by the lowest rank that
@@ -147,9 +147,8 @@ static int mend_one_all(struct scr_ctx *ctx, int id, int64_t *created,
     scr_hash *desc = scr_hash_new();
     char *dset_dir = NULL;
     struct scr_known known;
-    int rc = settle_rivals_all(ctx, id, &rivals, &known, err);
-    if (rc != SCR_OK)
-        goto out;
+    int rc;
+    TRY_OUT(settle_rivals_all(ctx, id, &rivals, &known, err));
     rc = share_desc_all(ctx, id, &known, desc, err);
     if (rc == SCR_OK)
         rc = scr_rivals_drop_begun(ctx, id, err);
@@ -244,8 +243,8 @@ static int mend_with_room_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 
 int scr_cache_mend_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
-    int rc = mend_with_room_all(ctx, id, err);
-    return rc == SCR_OK ? scr_cache_check_all(ctx, id, err) : rc;
+    TRY(mend_with_room_all(ctx, id, err));
+    return scr_cache_check_all(ctx, id, err);
 }
 
 /* One of another number of ranks lacks nothing: regroup.c reads it. What this start
@@ -343,10 +342,12 @@ static int say_stock(const struct scr_ctx *ctx, int64_t *least, int rc,
     struct listed l = { 0 };
     int dirs = 0, newer = scr_cache_has_newer(ctx);
     int max = newer ? scr_cache_max_id(ctx) : 0;
-    if (rc == SCR_OK && ctx->world.rank == 0)
-        rc = read_listed(ctx, &l, err);
-    if (rc == SCR_OK && ctx->world.rank == 0)
-        rc = scr_prefix_max_dset_dir(&ctx->env, &ctx->prefix, &dirs, err);
+    TRY_OUT(rc);
+    if (ctx->world.rank == 0)
+        TRY_OUT(read_listed(ctx, &l, err));
+    if (ctx->world.rank == 0)
+        TRY_OUT(scr_prefix_max_dset_dir(&ctx->env, &ctx->prefix, &dirs, err));
+out:
     max = dirs > max ? dirs : max;
     max = l.max > max ? l.max : max;
     least[STOCK_ID] = -(max > ctx->last_id ? max : ctx->last_id);

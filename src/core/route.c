@@ -75,9 +75,11 @@ static int name_is_taken(void *arg, const char *rel)
 static int make_subdir(struct scr_ctx *ctx, const char *rel, struct scr_err *err)
 {
     char *dir = scr_path_dir(rel);
-    int rc = dir ? SCR_OK : scr_no_memory(err);
-    if (rc == SCR_OK && strcmp(dir, ".") != 0)
-        rc = scr_dir_make_private(ctx->env.sys, ctx->out.rank_dir, dir, 0700, err);
+    int rc;
+    TRY_OUT(dir ? SCR_OK : scr_no_memory(err));
+    if (strcmp(dir, ".") != 0)
+        TRY_OUT(scr_dir_make_private(ctx->env.sys, ctx->out.rank_dir, dir, 0700, err));
+out:
     free(dir);
     return rc;
 }
@@ -132,18 +134,16 @@ static int register_file(struct scr_ctx *ctx, const char *name, const char *dest
 {
     struct scr_output *out = &ctx->out;
     char *rel = NULL, *path = NULL;
-    int rc = scr_store_is_shared(&ctx->descs.store[out->red->store])
-                 ? scr_shared_place(ctx, dest, &path, err)
-                 : choose_place(ctx, dest, &rel, &path, err);
-    if (rc == SCR_OK)
-        rc = give(ctx->room, path, file, err);
-    if (rc == SCR_OK)
-        rc = scr_cntl_journal(&ctx->env, &ctx->cntl, out->id, ctx->world.rank, path,
-                              err);
-    if (rc == SCR_OK)
-        rc = record_meta(ctx, path, rel ? rel : dest, name, dest, err);
-    if (rc == SCR_OK)
-        rc = note_routed(out, dest, path, 0, err);
+    int rc;
+    TRY_OUT(scr_store_is_shared(&ctx->descs.store[out->red->store])
+                ? scr_shared_place(ctx, dest, &path, err)
+                : choose_place(ctx, dest, &rel, &path, err));
+    TRY_OUT(give(ctx->room, path, file, err));
+    TRY_OUT(
+        scr_cntl_journal(&ctx->env, &ctx->cntl, out->id, ctx->world.rank, path, err));
+    TRY_OUT(record_meta(ctx, path, rel ? rel : dest, name, dest, err));
+    TRY_OUT(note_routed(out, dest, path, 0, err));
+out:
     free(path);
     free(rel);
     return rc;
@@ -155,11 +155,11 @@ static int register_bypass(struct scr_ctx *ctx, const char *dest, char *file,
 {
     char *path = NULL;
     int waits = 0;
-    int rc = scr_bypass_place(ctx, dest, &path, &waits, err);
-    if (rc == SCR_OK)
-        rc = give(ctx->room, path, file, err);
-    if (rc == SCR_OK)
-        rc = note_routed(&ctx->out, dest, path, waits, err);
+    int rc;
+    TRY_OUT(scr_bypass_place(ctx, dest, &path, &waits, err));
+    TRY_OUT(give(ctx->room, path, file, err));
+    TRY_OUT(note_routed(&ctx->out, dest, path, waits, err));
+out:
     free(path);
     return rc;
 }
@@ -185,10 +185,8 @@ static int route_output(struct scr_ctx *ctx, const char *name, char *file,
 static int is_readable(const struct scr_ctx *ctx, const char *path, struct scr_err *err)
 {
     int fd;
-    int rc = scr_open(ctx->env.sys, path, O_RDONLY, 0, &fd, err);
-    if (rc == SCR_OK)
-        rc = scr_close(ctx->env.sys, &fd, path, err);
-    return rc;
+    TRY(scr_open(ctx->env.sys, path, O_RDONLY, 0, &fd, err));
+    return scr_close(ctx->env.sys, &fd, path, err);
 }
 
 /* By its path below the prefix, or by its base name: a file of this rank, else
@@ -216,9 +214,11 @@ static int find_restart(struct scr_ctx *ctx, const char *name, const char **path
     char *dest = NULL;
     const struct scr_readable *file = NULL;
     int below = dest_of(ctx, name, &dest, outside) == SCR_OK;
-    int rc = below ? find_file(ctx, 0, dest, &file, err) : SCR_OK;
-    if (rc == SCR_OK && file == NULL && strchr(name, '/') == NULL)
-        rc = find_file(ctx, 1, name, &file, err);
+    int rc;
+    TRY_OUT(below ? find_file(ctx, 0, dest, &file, err) : SCR_OK);
+    if (file == NULL && strchr(name, '/') == NULL)
+        TRY_OUT(find_file(ctx, 1, name, &file, err));
+out:
     *path = file != NULL ? file->path : NULL;
     free(dest);
     return rc;
@@ -249,9 +249,7 @@ static int route_restart(struct scr_ctx *ctx, const char *name, char *file,
 {
     struct scr_err outside = SCR_ERR_INIT;
     const char *path = NULL;
-    int rc = find_restart(ctx, name, &path, &outside, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(find_restart(ctx, name, &path, &outside, err));
     if (path != NULL && path[0] == '\0')
         return scr_fail(err, SCR_E_ARG, 0,
                         "SCR_Route_file: several files of checkpoint %s are called %s; "
@@ -261,8 +259,8 @@ static int route_restart(struct scr_ctx *ctx, const char *name, char *file,
         return scr_fail(err, outside.code, 0, "%s", outside.text);
     if (path == NULL)
         return no_such_file(ctx, name, err);
-    rc = is_readable(ctx, path, err);
-    return rc == SCR_OK ? give(ctx->room, path, file, err) : rc;
+    TRY(is_readable(ctx, path, err));
+    return give(ctx->room, path, file, err);
 }
 
 /* --- without SCR --- */
@@ -291,15 +289,13 @@ static int check_arguments(const char *name, const char *file, struct scr_err *e
 
 int scr_route_outside(const char *name, char *file, size_t room, struct scr_err *err)
 {
-    int rc = check_arguments(name, file, err);
-    return rc == SCR_OK ? give(room, name, file, err) : rc;
+    TRY(check_arguments(name, file, err));
+    return give(room, name, file, err);
 }
 
 static int route(struct scr_ctx *ctx, const char *name, char *file, struct scr_err *err)
 {
-    int rc = check_arguments(name, file, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(check_arguments(name, file, err));
     if (ctx->state == SCR_STATE_OUTPUT)
         return route_output(ctx, name, file, err);
     if (ctx->state == SCR_STATE_RESTART)

@@ -48,13 +48,13 @@ static int move_file(struct scr_ctx *ctx, const char *path, const char *rel,
 {
     const struct scr_output *out = &ctx->out;
     char *dir = scr_path_dir(rel);
-    int rc = dir ? SCR_OK : scr_no_memory(err);
-    if (rc == SCR_OK && strcmp(dir, ".") != 0)
-        rc = scr_dir_make_private(ctx->env.sys, out->rank_dir, dir, 0700, err);
-    if (rc == SCR_OK)
-        rc = scr_cntl_journal(&ctx->env, &ctx->cntl, out->id, ctx->world.rank, to, err);
-    if (rc == SCR_OK)
-        rc = scr_file_rename(ctx->env.sys, path, to, err);
+    int rc;
+    TRY_OUT(dir ? SCR_OK : scr_no_memory(err));
+    if (strcmp(dir, ".") != 0)
+        TRY_OUT(scr_dir_make_private(ctx->env.sys, out->rank_dir, dir, 0700, err));
+    TRY_OUT(scr_cntl_journal(&ctx->env, &ctx->cntl, out->id, ctx->world.rank, to, err));
+    TRY_OUT(scr_file_rename(ctx->env.sys, path, to, err));
+out:
     free(dir);
     return rc;
 }
@@ -93,11 +93,9 @@ static int take_file(struct scr_ctx *ctx, const char *dest, const char *path,
 
 int scr_shared_take_files(struct scr_ctx *ctx, struct scr_err *err)
 {
-    int rc = SCR_OK;
     for (SCR_EACH(struct scr_routed, r, &ctx->out.routed))
-        if (rc == SCR_OK)
-            rc = take_file(ctx, r->item.name, r->path, err);
-    return rc;
+        TRY(take_file(ctx, r->item.name, r->path, err));
+    return SCR_OK;
 }
 
 void scr_shared_tidy(struct scr_ctx *ctx)
@@ -179,13 +177,15 @@ static int adopt_listed(struct scr_ctx *ctx, const char *cache, int id,
     const struct scr_comm *world = &ctx->world;
     char **names = NULL, *dir = scr_cache_red_path(cache, id, "");
     size_t n = 0;
-    int rc =
-        dir ? scr_dir_list(ctx->env.sys, dir, &names, &n, err) : scr_no_memory(err);
-    for (size_t i = 0; i < n && rc == SCR_OK; i++) {
+    int rc;
+    TRY_OUT(dir ? scr_dir_list(ctx->env.sys, dir, &names, &n, err)
+                : scr_no_memory(err));
+    for (size_t i = 0; i < n; i++) {
         int r = rank_in(names[i]);
         if (r >= world->size && r % world->size == world->rank)
-            rc = adopt_rank(ctx, cache, id, r, err);
+            TRY_OUT(adopt_rank(ctx, cache, id, r, err));
     }
+out:
     scr_names_free(names, n);
     free(dir);
     return rc;
@@ -226,14 +226,13 @@ static int hand_over(struct scr_ctx *ctx, const char *cache, int id,
 static int adopt_dataset_all(struct scr_ctx *ctx, const char *cache, int id,
                              struct scr_err *err)
 {
-    int rc = scr_agree_all(&ctx->world, adopt(ctx, cache, id, err), err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world, hand_over(ctx, cache, id, err), err);
+    TRY(scr_agree_all(&ctx->world, adopt(ctx, cache, id, err), err));
+    TRY(scr_agree_all(&ctx->world, hand_over(ctx, cache, id, err), err));
     /* Begun, and all that knew of it are gone. */
     int known = scr_filemap_num_ranks_by_dataset(ctx->map, id) > 0;
-    if (rc == SCR_OK && !scr_or_all(&ctx->world, known) && ctx->world.rank == 0)
+    if (!scr_or_all(&ctx->world, known) && ctx->world.rank == 0)
         scr_cache_remove(&ctx->env, cache, id, NULL);
-    return rc;
+    return SCR_OK;
 }
 
 /* Of the datasets there, as rank 0 sees them. */

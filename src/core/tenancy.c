@@ -122,11 +122,13 @@ int scr_tenancy_take(struct scr_ctx *ctx, int store, int *gone, struct scr_err *
     const char *dir = ctx->cache_dirs[store];
     char *path = scr_path_join(dir, SCR_CNTL_JOB_LOCK);
     *gone = 0;
-    int rc = path ? take(ctx, store, path, gone, err) : scr_no_memory(err);
-    if (rc == SCR_OK && !*gone) {
+    int rc;
+    TRY_OUT(path ? take(ctx, store, path, gone, err) : scr_no_memory(err));
+    if (!*gone) {
         note(ctx, dir, SCR_CNTL_JOB_PREFIX, ctx->prefix.path);
         note(ctx, dir, SCR_CNTL_JOB_CNTL, ctx->cntl_dir);
     }
+out:
     free(path);
     return rc;
 }

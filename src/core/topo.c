@@ -20,9 +20,11 @@ static int vnode_pick(const char *text, const struct scr_comm *on_host, int *fir
                       char **name, struct scr_err *err)
 {
     struct scr_hostlist names = SCR_HOSTLIST_INIT;
-    int rc = scr_rm_vnodes(text, &names, err);
-    if (rc == SCR_OK && names.n == 0)
-        rc = scr_fail(err, SCR_E_CONFIG, 0, "SCR_VNODES=%s: no node named", text);
+    int rc;
+    TRY_OUT(scr_rm_vnodes(text, &names, err));
+    if (names.n == 0)
+        TRY_OUT(scr_fail(err, SCR_E_CONFIG, 0, "SCR_VNODES=%s: no node named", text));
+out:
     if (rc == SCR_OK) {
         size_t i = (size_t)on_host->rank * names.n / (size_t)on_host->size;
         *name = scr_strdup(names.name[i]);
@@ -40,9 +42,7 @@ static int vnode_pick(const char *text, const struct scr_comm *on_host, int *fir
 static int name_vnode(struct scr_ctx *ctx, const char *host,
                       const struct scr_comm *on_host, int *first, struct scr_err *err)
 {
-    int rc = vnode_pick(ctx->prm.vnodes, on_host, first, &ctx->vnode_name, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(vnode_pick(ctx->prm.vnodes, on_host, first, &ctx->vnode_name, err));
     ctx->place.vnode = ctx->vnode_name;
     ctx->node_name = on_host->size == ctx->world.size
                          ? scr_strdup(ctx->vnode_name)
@@ -117,13 +117,12 @@ static int name_dirs(struct scr_ctx *ctx, struct scr_err *err)
 /* What is removed in that moment is made again. */
 static int take_store(struct scr_ctx *ctx, int i, struct scr_err *err)
 {
-    int gone = 1, rc = SCR_OK;
-    while (rc == SCR_OK && gone) {
-        rc = make_store(ctx, i, err);
-        if (rc == SCR_OK)
-            rc = scr_tenancy_take(ctx, i, &gone, err);
+    int gone = 1;
+    while (gone) {
+        TRY(make_store(ctx, i, err));
+        TRY(scr_tenancy_take(ctx, i, &gone, err));
     }
-    return rc;
+    return SCR_OK;
 }
 
 /* One rank of the node takes its directories for all, that of control first, before
@@ -133,11 +132,11 @@ static int take_node(struct scr_ctx *ctx, struct scr_err *err)
     int cntl = ctx->descs.cntl_store, rc = name_dirs(ctx, err);
     if (rc != SCR_OK || ctx->node.rank != 0)
         return rc;
-    rc = take_store(ctx, cntl, err);
-    for (int i = 0; i < ctx->descs.nstores && rc == SCR_OK; i++)
+    TRY(take_store(ctx, cntl, err));
+    for (int i = 0; i < ctx->descs.nstores; i++)
         if (i != cntl && store_is_used(ctx, i) && is_node_local(&ctx->descs.store[i]))
-            rc = take_store(ctx, i, err);
-    return rc;
+            TRY(take_store(ctx, i, err));
+    return SCR_OK;
 }
 
 /* A process of a virtual node leaves its pid where a drill finds it. */
@@ -167,13 +166,11 @@ static void remove_pid(struct scr_ctx *ctx)
 
 static int make_dirs(struct scr_ctx *ctx, struct scr_err *err)
 {
-    int rc = SCR_OK;
-    for (int i = 0; i < ctx->descs.nstores && rc == SCR_OK; i++)
+    for (int i = 0; i < ctx->descs.nstores; i++)
         if (store_is_used(ctx, i))
-            rc = make_store(ctx, i, err);
-    if (rc == SCR_OK)
-        rc = scr_cntl_open(&ctx->env, ctx->cntl_dir, ctx->node.rank, &ctx->cntl, err);
-    return rc == SCR_OK ? write_pid(ctx, err) : rc;
+            TRY(make_store(ctx, i, err));
+    TRY(scr_cntl_open(&ctx->env, ctx->cntl_dir, ctx->node.rank, &ctx->cntl, err));
+    return write_pid(ctx, err);
 }
 
 /* What is cached for the directory that this one was copied from is not ours. Told
@@ -210,10 +207,12 @@ struct making {
 static int make_others_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
                            struct making *m, int rc, struct scr_err *err)
 {
-    if (rc == SCR_OK && m->value == NULL)
-        rc = scr_fail(err, SCR_E_CONFIG, 0,
-                      "%s: group %s has no GROUPS line for host %s", red->origin,
-                      red->group, ctx->node_name);
+    TRY_OUT(rc);
+    if (m->value == NULL)
+        TRY_OUT(scr_fail(err, SCR_E_CONFIG, 0,
+                         "%s: group %s has no GROUPS line for host %s", red->origin,
+                         red->group, ctx->node_name));
+out:
     m->cut.group = &m->group;
     rc = scr_comm_split_str_all(&ctx->world, rc, m->value, &m->group, err);
     return rc == SCR_OK

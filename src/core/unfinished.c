@@ -165,12 +165,14 @@ static int give_up_meeting_all(struct scr_ctx *ctx, int id, size_t *n,
 {
     struct pending o = { 0 };
     *n = 0;
-    int rc = find_meeting_all(ctx, id, &o, err);
-    for (size_t i = 1; i < o.n && rc == SCR_OK; i++) {
+    int rc;
+    TRY_OUT(find_meeting_all(ctx, id, &o, err));
+    for (size_t i = 1; i < o.n; i++) {
         *n += o.meets[i] > 0;
         if (o.meets[i] > 0 && ctx->world.rank == 0)
-            rc = scr_arrival_give_up(&ctx->env, &ctx->prefix, o.ids[i], err);
+            TRY_OUT(scr_arrival_give_up(&ctx->env, &ctx->prefix, o.ids[i], err));
     }
+out:
     free(o.ids);
     free(o.meets);
     free(o.state);
@@ -185,13 +187,14 @@ static int read_entry(const struct scr_ctx *ctx, int id, scr_hash *dset,
 {
     struct scr_index_entry e;
     struct scr_index index = SCR_INDEX_INIT;
-    int rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, err);
-    if (rc == SCR_OK &&
-        (scr_index_get(&index, id, &e, NULL) != SCR_OK || e.doomed || e.failed))
-        rc = scr_fail(err, SCR_E_CANCELLED, 0,
-                      "dataset %d has failed or was deleted meanwhile", id);
-    if (rc == SCR_OK && scr_index_dataset(&index, id, dset) != SCR_OK)
-        rc = scr_no_memory(err);
+    int rc;
+    TRY_OUT(scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, err));
+    if ((scr_index_get(&index, id, &e, NULL) != SCR_OK || e.doomed || e.failed))
+        TRY_OUT(scr_fail(err, SCR_E_CANCELLED, 0,
+                         "dataset %d has failed or was deleted meanwhile", id));
+    if (scr_index_dataset(&index, id, dset) != SCR_OK)
+        TRY_OUT(scr_no_memory(err));
+out:
     scr_index_fini(&index);
     return rc;
 }
@@ -228,19 +231,18 @@ static int verify_all(struct scr_ctx *ctx, int id, struct counts *c,
 {
     size_t given_up = 0;
     struct scr_rank2file share = { 0 };
-    int rc =
-        scr_rank2file_share_all(&ctx->env, &ctx->world, &ctx->prefix, id, &share, err);
-    if (rc == SCR_OK)
-        rc = check_all(ctx, &share, c, err);
-    if (rc == SCR_OK && c->files == 0)
-        rc = scr_fail(err, SCR_E_MISSING, 0, "dataset %d lists no file", id);
-    if (rc == SCR_OK)
-        rc = give_up_meeting_all(ctx, id, &given_up, err);
-    if (rc == SCR_OK && given_up > 0)
-        rc = check_all(ctx, &share, c, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(&ctx->world,
-                           scr_paths_sync(&ctx->env, &ctx->prefix, &share, err), err);
+    int rc;
+    TRY_OUT(
+        scr_rank2file_share_all(&ctx->env, &ctx->world, &ctx->prefix, id, &share, err));
+    TRY_OUT(check_all(ctx, &share, c, err));
+    if (c->files == 0)
+        TRY_OUT(scr_fail(err, SCR_E_MISSING, 0, "dataset %d lists no file", id));
+    TRY_OUT(give_up_meeting_all(ctx, id, &given_up, err));
+    if (given_up > 0)
+        TRY_OUT(check_all(ctx, &share, c, err));
+    TRY_OUT(scr_agree_all(&ctx->world,
+                          scr_paths_sync(&ctx->env, &ctx->prefix, &share, err), err));
+out:
     scr_rank2file_fini(&share);
     return rc;
 }
@@ -248,10 +250,8 @@ static int verify_all(struct scr_ctx *ctx, int id, struct counts *c,
 static int enter_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     struct counts c = { 0 };
-    int rc = verify_all(ctx, id, &c, err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = ctx->world.rank == 0 ? enter(ctx, id, &c, err) : SCR_OK;
+    TRY(verify_all(ctx, id, &c, err));
+    int rc = ctx->world.rank == 0 ? enter(ctx, id, &c, err) : SCR_OK;
     rc = scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK)
         scr_log(&ctx->log, SCR_LOG_NOTE,

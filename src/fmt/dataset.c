@@ -175,8 +175,8 @@ int scr_dataset_take(struct scr_cursor *c, struct scr_dataset *out, struct scr_e
             f[i] = take_values(c);
         next = (i + 1) % NKEYS; /* they mostly come in this order */
     }
-    int rc = scr_cursor_end(c, 0, err);
-    return rc == SCR_OK ? interpret(f, out, err) : rc;
+    TRY(scr_cursor_end(c, 0, err));
+    return interpret(f, out, err);
 }
 
 /* --- one or another --- */

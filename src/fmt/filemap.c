@@ -386,10 +386,9 @@ int scr_filemap_copy_entry(scr_filemap *to, const scr_filemap *from, int dset, i
 
 static int merge_entries(scr_filemap *dst, const scr_filemap *src)
 {
-    int rc = SCR_OK;
-    for (size_t i = 0; i < src->n && rc == SCR_OK; i++)
-        rc = scr_filemap_copy_entry(dst, src, src->entry[i]->dset, src->entry[i]->rank);
-    return rc;
+    for (size_t i = 0; i < src->n; i++)
+        TRY(scr_filemap_copy_entry(dst, src, src->entry[i]->dset, src->entry[i]->rank));
+    return SCR_OK;
 }
 
 int scr_filemap_merge(scr_filemap *dst, const scr_filemap *src)
@@ -398,13 +397,12 @@ int scr_filemap_merge(scr_filemap *dst, const scr_filemap *src)
         return dst == NULL && src == NULL ? SCR_OK : SCR_E_NOMEM;
     if (src == NULL)
         return SCR_OK;
-    int rc = merge_entries(dst, src);
-    for (struct scr_filemap_aside *a = src->aside; a != NULL && rc == SCR_OK;
-         a = a->next) {
+    TRY(merge_entries(dst, src));
+    for (struct scr_filemap_aside *a = src->aside; a != NULL; a = a->next) {
         scr_filemap *aside = aside_of(dst, a->created);
-        rc = aside != NULL ? merge_entries(aside, &a->map) : SCR_E_NOMEM;
+        TRY(aside != NULL ? merge_entries(aside, &a->map) : SCR_E_NOMEM);
     }
-    return rc;
+    return SCR_OK;
 }
 
 /* Those of an empty map change places with all of src; else entries leave src one by
@@ -436,13 +434,12 @@ int scr_filemap_take(scr_filemap *dst, scr_filemap *src)
 {
     if (dst == NULL || src == NULL || !scr_filemap_ok(src))
         return dst != NULL && src == NULL ? SCR_OK : SCR_E_NOMEM;
-    int rc = take_entries(dst, src);
-    for (struct scr_filemap_aside *a = src->aside; a != NULL && rc == SCR_OK;
-         a = a->next) {
+    TRY(take_entries(dst, src));
+    for (struct scr_filemap_aside *a = src->aside; a != NULL; a = a->next) {
         scr_filemap *aside = aside_of(dst, a->created);
-        rc = aside != NULL ? take_entries(aside, &a->map) : SCR_E_NOMEM;
+        TRY(aside != NULL ? take_entries(aside, &a->map) : SCR_E_NOMEM);
     }
-    return rc;
+    return SCR_OK;
 }
 
 /* --- files --- */
@@ -615,20 +612,21 @@ int scr_filemap_num_ranks_by_dataset(const scr_filemap *map, int dset)
 
 static int add_all(const scr_filemap *map, int of_ranks, struct scr_ids *to)
 {
-    int rc = SCR_OK;
-    for (size_t i = 0; i < map->n && rc == SCR_OK; i++)
-        rc =
-            scr_ids_add(to, of_ranks ? map->entry[i]->rank : map->entry[i]->dset, NULL);
-    return rc;
+    for (size_t i = 0; i < map->n; i++)
+        TRY(scr_ids_add(to, of_ranks ? map->entry[i]->rank : map->entry[i]->dset,
+                        NULL));
+    return SCR_OK;
 }
 
 /* Datasets or ranks of all maps. */
 static int list_with_aside(const scr_filemap *map, int of_ranks, int *n, int **list)
 {
     struct scr_ids found = { 0 };
-    int rc = map != NULL ? add_all(map, of_ranks, &found) : SCR_OK;
+    int rc;
+    TRY_OUT(map != NULL ? add_all(map, of_ranks, &found) : SCR_OK);
     for (struct scr_filemap_aside *a = map ? map->aside : NULL; a; a = a->next)
-        rc = rc == SCR_OK ? add_all(&a->map, of_ranks, &found) : rc;
+        TRY_OUT(add_all(&a->map, of_ranks, &found));
+out:
     if (rc != SCR_OK)
         scr_ids_fini(&found);
     *n = count_of(found.n);

@@ -308,13 +308,13 @@ static int take_version_1(const struct scr_frame *f, struct scr_index *x,
 {
     struct scr_cursor c;
     scr_hash *h = scr_hash_new();
-    int rc = h ? scr_hash_unpack(f->packed, f->n, h, NULL, err) : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = convert(h, err);
-    if (rc == SCR_OK && repack(x, h, &c) != SCR_OK)
-        rc = scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = take_version_2(&c, x, err);
+    int rc;
+    TRY_OUT(h ? scr_hash_unpack(f->packed, f->n, h, NULL, err) : scr_no_memory(err));
+    TRY_OUT(convert(h, err));
+    if (repack(x, h, &c) != SCR_OK)
+        TRY_OUT(scr_no_memory(err));
+    TRY_OUT(take_version_2(&c, x, err));
+out:
     scr_hash_delete(h);
     return rc;
 }
@@ -350,9 +350,11 @@ int scr_index_unpack(struct scr_index *x, const void *file, size_t n,
 {
     struct scr_frame f = { 0 };
     struct scr_cursor c;
-    int rc = n > 0 ? scr_frame_open(file, n, 1, &f, err) : SCR_OK;
-    if (rc == SCR_OK && f.n > 0)
-        rc = find_version(&f, &x->version, err);
+    int rc;
+    TRY_OUT(n > 0 ? scr_frame_open(file, n, 1, &f, err) : SCR_OK);
+    if (f.n > 0)
+        TRY_OUT(find_version(&f, &x->version, err));
+out:
     scr_cursor_init(&c, f.packed, f.n);
     if (rc == SCR_OK && x->version == VERSION)
         rc = take_version_2(&c, x, err);
@@ -507,10 +509,10 @@ int scr_index_mend(struct scr_index *x, const scr_hash *dset, int complete, time
 int scr_index_add(struct scr_index *x, const scr_hash *dset, int complete, time_t when)
 {
     struct scr_dataset d;
-    int rc = scr_index_mend(x, dset, complete, when);
-    if (rc == SCR_OK && complete && scr_dataset_get(dset, &d, NULL) == SCR_OK)
+    TRY(scr_index_mend(x, dset, complete, when));
+    if (complete && scr_dataset_get(dset, &d, NULL) == SCR_OK)
         scr_index_clear_failed(x, d.id);
-    return rc;
+    return SCR_OK;
 }
 
 int scr_index_remove(struct scr_index *x, int id)

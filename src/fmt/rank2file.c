@@ -584,12 +584,13 @@ int scr_rank_files_unpack(const void *buf, size_t n, struct scr_rank2file *l,
     }
     if (!scr_rank2file_ok(&fresh))
         scr_cursor_no_memory(&u.c);
-    int rc = reader_end(&u, err);
-    if (rc == SCR_OK)
-        scr_rank2file_take(l, &fresh);
+    int rc;
+    TRY_OUT(reader_end(&u, err));
+    scr_rank2file_take(l, &fresh);
     /* Not all of l, which takes the parcels of many ranks one by one. */
-    if (rc == SCR_OK && l->lost)
-        rc = scr_no_memory(err);
+    if (l->lost)
+        TRY_OUT(scr_no_memory(err));
+out:
     scr_rank2file_fini(&fresh);
     return rc;
 }
@@ -710,9 +711,7 @@ int scr_rank2file_write(const struct scr_sys *sys, const char *path,
                         const struct scr_rank2file *l, struct scr_err *err)
 {
     struct scr_str s = SCR_STR_INIT;
-    int rc = check_list(path, l, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(check_list(path, l, err));
     scr_frame_begin(&s);
     scr_rank2file_pack(&s, l);
     return scr_frame_write(sys, path, &s, SCR_DURABLE, NULL, err);

@@ -82,10 +82,11 @@ static int convert_old(scr_hash *h, struct scr_rank2file *files, struct scr_err 
     if (!get_complete(scr_hash_elem_hash(e), &complete))
         return corrupt(err, "bad or missing COMPLETE");
     scr_hash *fresh = scr_hash_dup(h);
-    int rc =
-        fresh != NULL ? reshape(fresh, id, complete, files, err) : scr_no_memory(err);
-    if (rc == SCR_OK)
-        scr_hash_move(h, fresh);
+    int rc;
+    TRY_OUT(fresh != NULL ? reshape(fresh, id, complete, files, err)
+                          : scr_no_memory(err));
+    scr_hash_move(h, fresh);
+out:
     scr_hash_delete(fresh);
     return rc;
 }
@@ -107,16 +108,17 @@ int scr_summary_get(scr_hash *h, int *complete, scr_hash **dset,
     struct scr_dataset d;
     struct scr_rank2file list = { 0 };
     int version = 0, done = 0;
-    int rc = check_version(h, &version, err);
-    if (rc == SCR_OK && version == OLD_VERSION)
-        rc = convert_old(h, &list, err);
-    if (rc == SCR_OK && !get_complete(h, &done))
-        rc = corrupt(err, "bad or missing COMPLETE");
-    if (rc == SCR_OK)
-        rc = scr_dataset_get(scr_hash_get(h, "DSET"), &d, err);
+    int rc;
+    TRY_OUT(check_version(h, &version, err));
+    if (version == OLD_VERSION)
+        TRY_OUT(convert_old(h, &list, err));
+    if (!get_complete(h, &done))
+        TRY_OUT(corrupt(err, "bad or missing COMPLETE"));
+    TRY_OUT(scr_dataset_get(scr_hash_get(h, "DSET"), &d, err));
     const scr_hash *part = scr_hash_get(h, "RANK2FILE");
-    if (rc == SCR_OK && part != NULL && version != OLD_VERSION)
-        rc = scr_rank2file_from_hash(&list, part, err);
+    if (part != NULL && version != OLD_VERSION)
+        TRY_OUT(scr_rank2file_from_hash(&list, part, err));
+out:
     if (rc != SCR_OK) {
         scr_rank2file_fini(&list);
         return rc;

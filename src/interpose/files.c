@@ -171,12 +171,14 @@ int scr_ip_copy_fd(int from, int to, const char *name, struct scr_err *err)
 {
     char *buf = malloc(COPY_BYTES);
     size_t got = 1;
-    int rc = buf ? SCR_OK : scr_no_memory(err);
-    while (rc == SCR_OK && got > 0) {
-        rc = scr_read_upto(sys, from, buf, COPY_BYTES, &got, name, err);
-        if (rc == SCR_OK && got > 0)
-            rc = scr_write_all(sys, to, buf, got, name, err);
+    int rc;
+    TRY_OUT(buf ? SCR_OK : scr_no_memory(err));
+    while (got > 0) {
+        TRY_OUT(scr_read_upto(sys, from, buf, COPY_BYTES, &got, name, err));
+        if (got > 0)
+            TRY_OUT(scr_write_all(sys, to, buf, got, name, err));
     }
+out:
     free(buf);
     return rc;
 }
@@ -190,15 +192,16 @@ static int copy_open(const char *from, const char *to, enum bytes bytes, int *fd
     int in = -1;
     struct stat st;
     *fd = -1;
-    int rc = scr_open(sys, from, O_RDONLY, 0, &in, err);
-    if (rc == SCR_OK && sys->fstat(in, &st) != 0)
-        rc = scr_fail(err, SCR_E_IO, errno, "stat %s", from);
-    if (rc == SCR_OK)
-        rc = scr_open(sys, to, O_RDWR | O_CREAT | O_TRUNC, 0600, fd, err);
-    if (rc == SCR_OK && sys->fchmod(*fd, st.st_mode & 07777) != 0)
-        rc = scr_fail(err, SCR_E_IO, errno, "chmod %s", to);
-    if (rc == SCR_OK && bytes == ALL_BYTES)
-        rc = scr_ip_copy_fd(in, *fd, to, err);
+    int rc;
+    TRY_OUT(scr_open(sys, from, O_RDONLY, 0, &in, err));
+    if (sys->fstat(in, &st) != 0)
+        TRY_OUT(scr_fail(err, SCR_E_IO, errno, "stat %s", from));
+    TRY_OUT(scr_open(sys, to, O_RDWR | O_CREAT | O_TRUNC, 0600, fd, err));
+    if (sys->fchmod(*fd, st.st_mode & 07777) != 0)
+        TRY_OUT(scr_fail(err, SCR_E_IO, errno, "chmod %s", to));
+    if (bytes == ALL_BYTES)
+        TRY_OUT(scr_ip_copy_fd(in, *fd, to, err));
+out:
     scr_close(sys, &in, from, NULL);
     return rc;
 }
@@ -244,10 +247,12 @@ static int prepare(struct move *m, int to, const char *name, struct scr_err *err
     off_t at = sys->lseek(m->fd, 0, SEEK_CUR);
     char *link = scr_asprintf("/proc/self/fd/%d", to);
     int flags = fcntl(m->fd, F_GETFL);
-    int rc = link ? scr_open(sys, link, flags & (O_ACCMODE | O_APPEND), 0, &m->own, err)
-                  : scr_no_memory(err);
-    if (rc == SCR_OK && sys->lseek(m->own, at, SEEK_SET) < 0)
-        rc = scr_fail(err, SCR_E_IO, errno, "hand over %s", name);
+    int rc;
+    TRY_OUT(link ? scr_open(sys, link, flags & (O_ACCMODE | O_APPEND), 0, &m->own, err)
+                 : scr_no_memory(err));
+    if (sys->lseek(m->own, at, SEEK_SET) < 0)
+        TRY_OUT(scr_fail(err, SCR_E_IO, errno, "hand over %s", name));
+out:
     free(link);
     return rc;
 }
@@ -284,11 +289,11 @@ static int put(struct scr_ip_file *f, const char *dest, struct scr_err *err)
 {
     char *tmp = scr_asprintf("%s.%ld.tmp", dest, (long)getpid());
     int fd = -1;
-    int rc = tmp ? scr_dir_make_parent(sys, dest, 0777, err) : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = copy_open(f->place, tmp, ALL_BYTES, &fd, err);
-    if (rc == SCR_OK)
-        rc = hand_over(f, fd, err);
+    int rc;
+    TRY_OUT(tmp ? scr_dir_make_parent(sys, dest, 0777, err) : scr_no_memory(err));
+    TRY_OUT(copy_open(f->place, tmp, ALL_BYTES, &fd, err));
+    TRY_OUT(hand_over(f, fd, err));
+out:
     rc = scr_first(rc, scr_close(sys, &fd, tmp, err));
     if (rc == SCR_OK)
         rc = scr_file_rename(sys, tmp, dest, err);
@@ -389,9 +394,10 @@ static int stage(struct scr_ip_file *f, const char *from, enum bytes bytes,
                  struct scr_err *err)
 {
     char *to = scr_ip.stage ? scr_ip_stage_name() : NULL;
-    int rc = to ? SCR_OK : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = from ? copy(from, to, bytes, err) : scr_file_remove(sys, to, err);
+    int rc;
+    TRY_OUT(to ? SCR_OK : scr_no_memory(err));
+    TRY_OUT(from ? copy(from, to, bytes, err) : scr_file_remove(sys, to, err));
+out:
     if (rc != SCR_OK) {
         free(to);
         return rc;
@@ -731,12 +737,10 @@ static int rename_to(struct scr_ip_file *f, char *to, int64_t number,
 /* … or one that does not. */
 static int rename_away(struct scr_ip_file *f, const char *to, struct scr_err *err)
 {
-    int rc = put(f, to, err);
-    if (rc == SCR_OK) {
-        scr_file_remove(sys, f->path, NULL);
-        drop(f);
-    }
-    return rc;
+    TRY(put(f, to, err));
+    scr_file_remove(sys, f->path, NULL);
+    drop(f);
+    return SCR_OK;
 }
 
 /* What is renamed was not staged: it lies in the prefix directory, and gets a copy in

@@ -163,9 +163,11 @@ static int hand_in(const struct scr_ip_file *f, char **in_cache)
     *in_cache = NULL;
     if (f->bad || SCR_Route_file(f->path, path) != SCR_SUCCESS)
         return 0;
-    int rc = scr_ip_link(f->place, path, &err);
-    if (rc == SCR_OK && (*in_cache = scr_strdup(path)) == NULL)
-        rc = scr_no_memory(&err);
+    int rc;
+    TRY_OUT(scr_ip_link(f->place, path, &err));
+    if ((*in_cache = scr_strdup(path)) == NULL)
+        TRY_OUT(scr_no_memory(&err));
+out:
     if (rc != SCR_OK)
         scr_ip_tell(0, "%s is not in its checkpoint: %s", f->path, err.text);
     return rc == SCR_OK;
@@ -436,8 +438,8 @@ static int set_up(const char *pattern, const struct scr_places *at, struct scr_e
     scr_ip.fd = scr_calloc(SCR_IP_MAX_FD, sizeof *scr_ip.fd);
     if (!scr_ip.prefix || !scr_ip.prefix_real || !scr_ip.fd)
         return scr_no_memory(err);
-    int rc = scr_ip_patterns_init(&scr_ip.patterns, pattern, scr_ip.prefix, err);
-    return rc == SCR_OK ? make_stage(at->cache, err) : rc;
+    TRY(scr_ip_patterns_init(&scr_ip.patterns, pattern, scr_ip.prefix, err));
+    return make_stage(at->cache, err);
 }
 
 /* The value of a parameter, malloc'd, "" if it has none. */

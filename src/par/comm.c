@@ -47,29 +47,26 @@ int scr_mpi_wait(MPI_Request *req, size_t n, const char *what, struct scr_err *e
 
 int scr_mpi_finish(int code, MPI_Request *req, const char *what, struct scr_err *err)
 {
-    int rc = scr_mpi_check(code, what, err);
-    return rc == SCR_OK ? scr_mpi_wait(req, 1, what, err) : rc;
+    TRY(scr_mpi_check(code, what, err));
+    return scr_mpi_wait(req, 1, what, err);
 }
 
 /* Takes over comm: our error handler, our rank and size. */
 static int comm_adopt(MPI_Comm comm, struct scr_comm *c, struct scr_err *err)
 {
     c->comm = comm;
-    int rc = scr_mpi_check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN),
-                           "set error handler", err);
-    if (rc == SCR_OK)
-        rc = scr_mpi_check(MPI_Comm_rank(comm, &c->rank), "rank in communicator", err);
-    if (rc == SCR_OK)
-        rc = scr_mpi_check(MPI_Comm_size(comm, &c->size), "size of communicator", err);
-    return rc;
+    TRY(scr_mpi_check(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN),
+                      "set error handler", err));
+    TRY(scr_mpi_check(MPI_Comm_rank(comm, &c->rank), "rank in communicator", err));
+    return scr_mpi_check(MPI_Comm_size(comm, &c->size), "size of communicator", err);
 }
 
 int scr_comm_dup_all(MPI_Comm from, struct scr_comm *c, struct scr_err *err)
 {
     *c = (struct scr_comm)SCR_COMM_INIT;
     MPI_Comm comm = MPI_COMM_NULL;
-    int rc = scr_mpi_check(MPI_Comm_dup(from, &comm), "duplicate communicator", err);
-    return rc == SCR_OK ? comm_adopt(comm, c, err) : rc;
+    TRY(scr_mpi_check(MPI_Comm_dup(from, &comm), "duplicate communicator", err));
+    return comm_adopt(comm, c, err);
 }
 
 int scr_comm_split_all(const struct scr_comm *c, int color, int key,
@@ -128,9 +125,11 @@ static int has_one_text_all(const struct scr_comm *part, const char *text, int m
 static int split_round(struct scr_comm *part, const char *text, struct scr_err *err)
 {
     char *first = part->rank == 0 ? scr_strdup(text) : NULL;
-    int rc = scr_bcast_str_all(part, 0, &first, err);
-    if (rc == SCR_OK && first == NULL)
-        rc = scr_no_memory(err);
+    int rc;
+    TRY_OUT(scr_bcast_str_all(part, 0, &first, err));
+    if (first == NULL)
+        TRY_OUT(scr_no_memory(err));
+out:
     if (scr_and_all(part, rc == SCR_OK)) {
         struct scr_comm next = SCR_COMM_INIT;
         rc = scr_comm_split_all(part, strcmp(first, text) != 0, part->rank, &next, err);

@@ -155,10 +155,12 @@ static int copy_file(struct fetch *f, const char *path, const struct scr_listed 
                             .buf = f->o->buf,
                             .want_crc = f->o->crc,
                             .mode_or = S_IRUSR | S_IWUSR };
-    int rc = scr_stored_job(f->prefix->path, is, &s, &job, err);
-    if (rc == SCR_OK && is->is_incomplete)
-        rc = scr_fail(err, SCR_E_CORRUPT, 0, "fetch %s: recorded as incomplete",
-                      job.src);
+    int rc;
+    TRY_OUT(scr_stored_job(f->prefix->path, is, &s, &job, err));
+    if (is->is_incomplete)
+        TRY_OUT(scr_fail(err, SCR_E_CORRUPT, 0, "fetch %s: recorded as incomplete",
+                         job.src));
+out:
     if (rc == SCR_OK && (rc = scr_copy_file(f->env->sys, &job, got, &why)) != SCR_OK)
         rc = scr_fail(err, dataset_code(f, job.src, rc), 0, "%s", why.text);
     scr_stored_fini(&s);
@@ -170,18 +172,17 @@ static int fetch_file(struct fetch *f, const struct fetched *file, struct scr_er
 {
     struct scr_copied got;
     char *path = cache_path(f, file->rel);
-    int rc = path ? make_dir(f, file->rel, err) : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = copy_file(f, path, file->is, &got, err);
-    if (rc == SCR_OK) {
-        scr_meta *meta = scr_filemap_get_meta(f->map, f->id, f->world->rank, path);
-        scr_meta_set_filesize(meta, got.size);
-        scr_meta_set_stat(meta, &got.st);
-        scr_meta_set_number(meta, SCR_META_COMPLETE, 1);
-        if (f->o->crc)
-            scr_meta_set_crc32(meta, got.crc);
-        f->bytes += got.size;
-    }
+    int rc;
+    TRY_OUT(path ? make_dir(f, file->rel, err) : scr_no_memory(err));
+    TRY_OUT(copy_file(f, path, file->is, &got, err));
+    scr_meta *meta = scr_filemap_get_meta(f->map, f->id, f->world->rank, path);
+    scr_meta_set_filesize(meta, got.size);
+    scr_meta_set_stat(meta, &got.st);
+    scr_meta_set_number(meta, SCR_META_COMPLETE, 1);
+    if (f->o->crc)
+        scr_meta_set_crc32(meta, got.crc);
+    f->bytes += got.size;
+out:
     free(path);
     return rc;
 }
@@ -189,10 +190,9 @@ static int fetch_file(struct fetch *f, const struct fetched *file, struct scr_er
 static int fetch_files(void *arg, struct scr_err *err)
 {
     struct fetch *f = arg;
-    int rc = SCR_OK;
-    for (size_t i = 0; i < f->n && rc == SCR_OK; i++)
-        rc = fetch_file(f, &f->file[i], err);
-    return rc;
+    for (size_t i = 0; i < f->n; i++)
+        TRY(fetch_file(f, &f->file[i], err));
+    return SCR_OK;
 }
 
 /* Agrees, and sums up what was copied. */
@@ -231,8 +231,10 @@ static int read_summary(const struct fetch *f, scr_hash *dset, struct scr_err *e
 static int learn_dataset_all(const struct fetch *f, int rc, scr_hash *dset,
                              struct scr_err *err)
 {
-    if (rc == SCR_OK && f->world->rank == 0)
-        rc = read_summary(f, dset, err);
+    TRY_OUT(rc);
+    if (f->world->rank == 0)
+        TRY_OUT(read_summary(f, dset, err));
+out:
     return scr_hash_share_all(f->world, 0, rc, dset, err);
 }
 
@@ -290,9 +292,10 @@ int scr_fetch_all(const struct scr_env *env, const struct scr_comm *world,
                        .names = SCR_TABLE_OF(struct scr_item) };
     f.tmp = cache_path(&f, SCR_COPY_TMP);
     *bytes = 0;
-    int rc = learn_all(&f, f.tmp ? SCR_OK : scr_no_memory(err), dset, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(world, announce(&f, dset, err), err);
+    int rc;
+    TRY_OUT(learn_all(&f, f.tmp ? SCR_OK : scr_no_memory(err), dset, err));
+    TRY_OUT(scr_agree_all(world, announce(&f, dset, err), err));
+out:
     if (rc == SCR_OK) {
         rc = take_turns_all(&f, fetch_files, err);
         if (rc == SCR_OK) { /* all files are there */
@@ -315,11 +318,11 @@ int scr_fetch_all(const struct scr_env *env, const struct scr_comm *world,
 static int verify_there(const struct fetch *f, const struct scr_listed *is, int deep,
                         struct scr_err *err)
 {
-    int rc = scr_plain_check(f->env, f->prefix, is, deep, err);
-    if (rc == SCR_OK && is->is_incomplete)
-        rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: recorded as incomplete",
-                      is->item.name);
-    return rc;
+    TRY(scr_plain_check(f->env, f->prefix, is, deep, err));
+    if (is->is_incomplete)
+        return scr_fail(err, SCR_E_CORRUPT, 0, "%s: recorded as incomplete",
+                        is->item.name);
+    return SCR_OK;
 }
 
 static int verify_files(void *arg, struct scr_err *err)
@@ -380,11 +383,8 @@ int scr_fetch_look_all(const struct scr_env *env, const struct scr_comm *world,
         .env = env, .world = world, .prefix = prefix, .id = id, .list = share
     };
     size_t files = 0;
-    int rc = learn_dataset_all(&f, SCR_OK, dset, err);
-    if (rc == SCR_OK)
-        rc = scr_rank2file_share_all(env, world, prefix, id, share, err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = check_share(&f, &files, err);
+    TRY(learn_dataset_all(&f, SCR_OK, dset, err));
+    TRY(scr_rank2file_share_all(env, world, prefix, id, share, err));
+    int rc = check_share(&f, &files, err);
     return check_count_all(&f, rc, dset, files, err);
 }

@@ -27,11 +27,11 @@ static int copy_files(void *arg, struct scr_err *err)
     struct scr_mover *m = scr_mover_new(f->o->type, f->env->sys, err);
     s->x = m != NULL ? scr_outgoing_xfer(f, &(struct scr_xfer_opts){ .hold = 1 }, err)
                      : NULL;
-    int rc = s->x != NULL ? scr_mover_start(m, s->x, err) : SCR_E_NOMEM;
-    if (rc == SCR_OK)
-        rc = scr_mover_wait(m, s->x, err);
-    if (rc == SCR_OK)
-        scr_outgoing_take(f, scr_xfer_files(s->x, &n));
+    int rc;
+    TRY_OUT(s->x != NULL ? scr_mover_start(m, s->x, err) : SCR_E_NOMEM);
+    TRY_OUT(scr_mover_wait(m, s->x, err));
+    scr_outgoing_take(f, scr_xfer_files(s->x, &n));
+out:
     scr_mover_free(m);
     return rc;
 }
@@ -80,10 +80,8 @@ static int copy_all(struct sync *s, struct scr_err *err)
 {
     struct scr_outgoing *f = &s->f;
     scr_outgoing_fix_sizes(f);
-    int rc = scr_outgoing_record_all(f, SCR_OK, err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = scr_take_turns_all(f->world, f->o->width, f->n > 0, copy_files, s, err);
+    TRY(scr_outgoing_record_all(f, SCR_OK, err));
+    int rc = scr_take_turns_all(f->world, f->o->width, f->n > 0, copy_files, s, err);
     struct scr_vote v = { .sum = { (uint64_t)f->changed } };
     rc = scr_vote_all(f->world, rc, &v, err);
     return rc == SCR_OK && v.sum[0] > 0 ? scr_outgoing_record_all(f, rc, err) : rc;
@@ -93,16 +91,13 @@ static int run_all(struct sync *s, const scr_filemap *map, uint64_t *bytes,
                    struct scr_err *err)
 {
     struct scr_outgoing *f = &s->f;
-    int rc = scr_outgoing_collect_all(f, map, err);
-    if (rc == SCR_OK)
-        rc = scr_outgoing_begin_all(f, scr_outgoing_resume_all(f, SCR_OK, err), err);
-    if (rc == SCR_OK)
-        rc = copy_all(s, err);
-    if (rc == SCR_OK)
-        rc = scr_outgoing_demote_all(f, SCR_OK, err);
-    if (rc == SCR_OK) /* a directory is synced when all of them have their names */
-        rc = scr_in_turns_all(f->world, f->o->width, f->n > 0, place_files, s, err);
-    return rc == SCR_OK ? complete_all(f, 0, bytes, err) : rc;
+    TRY(scr_outgoing_collect_all(f, map, err));
+    TRY(scr_outgoing_begin_all(f, scr_outgoing_resume_all(f, SCR_OK, err), err));
+    TRY(copy_all(s, err));
+    TRY(scr_outgoing_demote_all(f, SCR_OK, err));
+    /* a directory is synced when all of them have their names */
+    TRY(scr_in_turns_all(f->world, f->o->width, f->n > 0, place_files, s, err));
+    return complete_all(f, 0, bytes, err);
 }
 
 int scr_flush_all(const struct scr_env *env, const struct scr_comm *world,
@@ -139,11 +134,11 @@ static struct scr_outgoing outgoing_of(const struct scr_publish *p)
 int scr_publish_begin_all(struct scr_publish *p, struct scr_err *err)
 {
     struct scr_outgoing f = outgoing_of(p);
-    int rc = scr_outgoing_begin_all(&f, SCR_OK, err);
-    if (rc == SCR_OK) {
-        p->mark = f.mark;
-        f.mark = (struct scr_flushing){ 0 };
-    }
+    int rc;
+    TRY_OUT(scr_outgoing_begin_all(&f, SCR_OK, err));
+    p->mark = f.mark;
+    f.mark = (struct scr_flushing){ 0 };
+out:
     scr_outgoing_fini(&f);
     return rc;
 }
@@ -151,11 +146,10 @@ int scr_publish_begin_all(struct scr_publish *p, struct scr_err *err)
 static int place_waiting(void *arg, struct scr_err *err)
 {
     const struct scr_outgoing *f = arg;
-    int rc = SCR_OK;
-    for (size_t i = 0; i < f->n && rc == SCR_OK; i++)
+    for (size_t i = 0; i < f->n; i++)
         if (f->file[i].src != NULL)
-            rc = scr_file_rename(f->env->sys, f->file[i].src, f->file[i].full, err);
-    return rc;
+            TRY(scr_file_rename(f->env->sys, f->file[i].src, f->file[i].full, err));
+    return SCR_OK;
 }
 
 /* From here on the dataset is completed whatever happens (store/replacing.h), unless a
@@ -186,13 +180,13 @@ int scr_publish_all(const struct scr_publish *p, const struct scr_copy_opts *o,
     struct scr_outgoing f = outgoing_of(p);
     f.o = o;
     *bytes = 0;
-    int rc = scr_outgoing_list_all(&f, file, n, err);
-    if (rc == SCR_OK)
-        rc = scr_outgoing_record_all(&f, SCR_OK, err);
-    if (rc == SCR_OK && f.any_replaces)
-        rc = replace_all(&f, err);
-    if (rc == SCR_OK)
-        rc = complete_all(&f, f.any_replaces, bytes, err);
+    int rc;
+    TRY_OUT(scr_outgoing_list_all(&f, file, n, err));
+    TRY_OUT(scr_outgoing_record_all(&f, SCR_OK, err));
+    if (f.any_replaces)
+        TRY_OUT(replace_all(&f, err));
+    TRY_OUT(complete_all(&f, f.any_replaces, bytes, err));
+out:
     scr_outgoing_fini(&f);
     return rc;
 }

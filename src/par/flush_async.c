@@ -98,13 +98,10 @@ static int tell_packed(const struct scr_flush_async *a, struct scr_err *err)
 static int finished(void *arg, struct scr_err *err)
 {
     const struct scr_flush_async *a = arg;
-    int rc = tell_packed(a, err);
-    if (rc == SCR_OK)
-        rc = scr_arrival_arrived(a->env, a->prefix, a->id, a->stamp, a->node, a->rank,
-                                 err);
-    if (rc == SCR_OK)
-        (void)scr_arrival_finish(a->env, a->prefix, a->id, a->node, NULL);
-    return rc;
+    TRY(tell_packed(a, err));
+    TRY(scr_arrival_arrived(a->env, a->prefix, a->id, a->stamp, a->node, a->rank, err));
+    (void)scr_arrival_finish(a->env, a->prefix, a->id, a->node, NULL);
+    return SCR_OK;
 }
 
 /* --- start --- */
@@ -211,13 +208,10 @@ out:
 static int prepare_all(struct scr_flush_async *a, struct scr_outgoing *f,
                        const scr_filemap *map, int nranks, struct scr_err *err)
 {
-    int rc = scr_outgoing_collect_all(f, map, err);
-    if (rc == SCR_OK)
-        rc = scr_outgoing_begin_all(f, scr_outgoing_resume_all(f, sum_up(f, err), err),
-                                    err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = scr_outgoing_make_dirs_all(f, err);
+    TRY(scr_outgoing_collect_all(f, map, err));
+    TRY(scr_outgoing_begin_all(f, scr_outgoing_resume_all(f, sum_up(f, err), err),
+                               err));
+    int rc = scr_outgoing_make_dirs_all(f, err);
     scr_outgoing_fix_sizes(f);
     rc = scr_outgoing_record_all(f, rc, err);
     return rc == SCR_OK ? plan_all(a, f, scr_outgoing_forget(f, err), nranks, err) : rc;

@@ -131,13 +131,9 @@ static int letter_take(const struct scr_comm *c, int from, struct scr_str *s,
     int n = 0;
     MPI_Request req = MPI_REQUEST_NULL;
     int code = MPI_Irecv(page, PAGE, MPI_BYTE, from, TAG_FIRST, c->comm, &req);
-    int rc = scr_mpi_check(code, "receive of bytes", err);
-    if (rc == SCR_OK)
-        rc = scr_mpi_wait_status(&req, &st, "receive of bytes", err);
-    if (rc == SCR_OK)
-        rc = scr_mpi_check(MPI_Get_count(&st, MPI_BYTE, &n), "length of bytes", err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_mpi_check(code, "receive of bytes", err));
+    TRY(scr_mpi_wait_status(&req, &st, "receive of bytes", err));
+    TRY(scr_mpi_check(MPI_Get_count(&st, MPI_BYTE, &n), "length of bytes", err));
     uint64_t total = NO_LETTER, head = sizeof total;
     if ((size_t)n >= sizeof total)
         memcpy(&total, page, sizeof total);
@@ -145,10 +141,10 @@ static int letter_take(const struct scr_comm *c, int from, struct scr_str *s,
         return scr_fail(err, SCR_E_FAILURE, 0, "rank %d could not send what it has",
                         from);
     scr_str_append_n(s, page + head, (size_t)n - head);
-    rc = take_more(c, from, total, page, s, err);
-    if (rc == SCR_OK && (s->bad || s->len + head != total))
-        rc = scr_no_memory(err);
-    return rc;
+    TRY(take_more(c, from, total, page, s, err));
+    if ((s->bad || s->len + head != total))
+        return scr_no_memory(err);
+    return SCR_OK;
 }
 
 int scr_bytes_sendrecv(const struct scr_comm *c, const struct scr_str *send, int to,
@@ -252,10 +248,12 @@ int scr_hash_bcast_all(const struct scr_comm *c, int root, int rc, scr_hash *h,
                        struct scr_err *err)
 {
     struct scr_str s = SCR_STR_INIT;
-    if (rc == SCR_OK && h == NULL)
-        rc = scr_no_memory(err);
-    if (rc == SCR_OK && c->rank == root)
+    TRY_OUT(rc);
+    if (h == NULL)
+        TRY_OUT(scr_no_memory(err));
+    if (c->rank == root)
         scr_hash_append(&s, h);
+out:
     if (s.bad)
         rc = scr_no_memory(err);
     rc = spread_all(c, root, rc, &s, err);
@@ -435,8 +433,10 @@ int scr_parcels_exchange_all(const struct scr_comm *c, int rc,
                              struct scr_err *err)
 {
     struct post p = { .recv = recv };
-    if (rc == SCR_OK && (p.letter = scr_calloc(send->n, sizeof *p.letter)) == NULL)
-        rc = scr_no_memory(err);
+    TRY_OUT(rc);
+    if ((p.letter = scr_calloc(send->n, sizeof *p.letter)) == NULL)
+        TRY_OUT(scr_no_memory(err));
+out:
     for (size_t i = 0; p.letter != NULL && i < send->n; i++) {
         struct letter l;
         const struct scr_parcel *o = &send->of[i];

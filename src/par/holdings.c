@@ -229,12 +229,13 @@ static int inspect_entry(struct scr_holdings *h, const struct scr_entry *e,
 {
     struct scr_table metas = SCR_TABLE_OF(struct known);
     int changed = 0;
-    int rc = collect_metas(h, e, &metas, err);
+    int rc;
+    TRY_OUT(collect_metas(h, e, &metas, err));
     for (SCR_EACH(struct scr_file, f, &e->files))
-        if (rc == SCR_OK)
-            rc = inspect_file(h, f->item.name, &metas, held, offer, err);
-    if (rc == SCR_OK && scr_entry_adopt(offer, e, &changed) != SCR_OK)
-        rc = scr_no_memory(err);
+        TRY_OUT(inspect_file(h, f->item.name, &metas, held, offer, err));
+    if (scr_entry_adopt(offer, e, &changed) != SCR_OK)
+        TRY_OUT(scr_no_memory(err));
+out:
     scr_table_fini(&metas);
     return rc;
 }
@@ -244,11 +245,11 @@ static int inspect_owner(struct scr_holdings *h, const struct scr_entry *e,
                          struct scr_err *err)
 {
     struct scr_told offer;
-    int rc = scr_told_new(&offer, h->id, e->rank, err);
-    if (rc == SCR_OK)
-        rc = inspect_entry(h, e, held, offer.entry, err);
-    if (rc == SCR_OK)
-        rc = scr_told_post(&offer, e->rank, offers, err);
+    int rc;
+    TRY_OUT(scr_told_new(&offer, h->id, e->rank, err));
+    TRY_OUT(inspect_entry(h, e, held, offer.entry, err));
+    TRY_OUT(scr_told_post(&offer, e->rank, offers, err));
+out:
     scr_told_fini(&offer);
     return rc;
 }

@@ -160,21 +160,20 @@ static int claim_files(const struct scr_outgoing *f, struct scr_parcels *send,
     struct scr_table seen = SCR_TABLE_OF(struct scr_item);
     struct scr_table mine = SCR_TABLE_OF(struct scr_item);
     int rc = SCR_OK;
-    for (size_t i = 0; i < f->n && rc == SCR_OK; i++) {
+    for (size_t i = 0; i < f->n; i++) {
         const char *dest = f->file[i].dest;
         if (scr_table_find(&mine, dest) != NULL)
-            rc = scr_fail(err, SCR_E_EXIST, 0,
-                          "flush of dataset %d: rank %d has two files for %s", f->id,
-                          f->world->rank, dest);
+            TRY_OUT(scr_fail(err, SCR_E_EXIST, 0,
+                             "flush of dataset %d: rank %d has two files for %s", f->id,
+                             f->world->rank, dest));
         else if (scr_table_add(&mine, dest) == NULL)
-            rc = scr_no_memory(err);
-        if (rc == SCR_OK)
-            rc = claim(f, send, A_FILE, dest, err);
-        if (rc == SCR_OK)
-            rc = claim_dirs(f, send, &seen, dest, err);
-        if (rc == SCR_OK && f->o->pack > 0)
-            rc = claim_packed(f, send, dest, err);
+            TRY_OUT(scr_no_memory(err));
+        TRY_OUT(claim(f, send, A_FILE, dest, err));
+        TRY_OUT(claim_dirs(f, send, &seen, dest, err));
+        if (f->o->pack > 0)
+            TRY_OUT(claim_packed(f, send, dest, err));
     }
+out:
     scr_table_fini(&seen);
     scr_table_fini(&mine);
     return rc;
@@ -314,23 +313,24 @@ static int check_args(struct scr_outgoing *f, struct scr_err *err)
     scr_table_init(&f->dests, sizeof(struct scr_out_dest));
     if (f->world->rank != 0)
         return SCR_OK;
-    int rc = scr_dataset_get(f->dset, &d, err);
-    if (rc == SCR_OK && d.id != f->id)
-        rc = scr_fail(err, SCR_E_ARG, 0,
-                      "flush of dataset %d: its record is that of %d", f->id, d.id);
-    return rc;
+    TRY(scr_dataset_get(f->dset, &d, err));
+    if (d.id != f->id)
+        return scr_fail(err, SCR_E_ARG, 0,
+                        "flush of dataset %d: its record is that of %d", f->id, d.id);
+    return SCR_OK;
 }
 
 int scr_outgoing_collect_all(struct scr_outgoing *f, const scr_filemap *map,
                              struct scr_err *err)
 {
-    int rc = check_args(f, err);
-    if (rc == SCR_OK && f->world->rank == 0)
-        rc = scr_outgoing_note_complete(f, err);
-    if (rc == SCR_OK)
-        rc = list_ranks(f, map, err);
-    for (size_t i = 0; i < f->ranks.n && rc == SCR_OK; i++)
-        rc = collect_rank(f, map, f->ranks.id[i], err);
+    int rc;
+    TRY_OUT(check_args(f, err));
+    if (f->world->rank == 0)
+        TRY_OUT(scr_outgoing_note_complete(f, err));
+    TRY_OUT(list_ranks(f, map, err));
+    for (size_t i = 0; i < f->ranks.n; i++)
+        TRY_OUT(collect_rank(f, map, f->ranks.id[i], err));
+out:
     return claim_all(f, rc, err);
 }
 
@@ -363,9 +363,10 @@ static int list(struct scr_outgoing *f, const struct scr_published *published, s
 int scr_outgoing_list_all(struct scr_outgoing *f, const struct scr_published *file,
                           size_t n, struct scr_err *err)
 {
-    int rc = check_args(f, err);
-    if (rc == SCR_OK)
-        rc = list(f, file, n, err);
+    int rc;
+    TRY_OUT(check_args(f, err));
+    TRY_OUT(list(f, file, n, err));
+out:
     return claim_all(f, rc, err);
 }
 
@@ -416,8 +417,8 @@ static int dirs_in_turns_all(struct scr_outgoing *f, scr_turn_work work,
 /* One that another rank looks after may get an entry by this. */
 int scr_outgoing_make_dirs_all(struct scr_outgoing *f, struct scr_err *err)
 {
-    int rc = scr_agree_all(f->world, dirs_in_turns_all(f, make_dirs, err), err);
-    return rc == SCR_OK ? scr_outgoing_sync_dirs_all(f, err) : rc;
+    TRY(scr_agree_all(f->world, dirs_in_turns_all(f, make_dirs, err), err));
+    return scr_outgoing_sync_dirs_all(f, err);
 }
 
 int scr_outgoing_sync_dirs_all(struct scr_outgoing *f, struct scr_err *err)
@@ -464,8 +465,9 @@ int scr_outgoing_record_all(const struct scr_outgoing *f, int rc, struct scr_err
 {
     struct scr_rank2file list;
     scr_rank2file_init(&list, f->o->ranks > 0 ? f->o->ranks : f->world->size);
-    if (rc == SCR_OK)
-        list_files(f, &list);
+    TRY_OUT(rc);
+    list_files(f, &list);
+out:
     rc = scr_rank2file_write_all(f->env, f->world, f->prefix, f->id, &list, rc, err);
     scr_rank2file_fini(&list);
     return rc;

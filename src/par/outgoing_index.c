@@ -55,19 +55,20 @@ static int list_pending(const struct scr_outgoing *f, struct scr_index *index,
 {
     int *ids = NULL;
     size_t n = 0;
-    int rc = scr_arrivals_pending(f->env, f->prefix, index, &ids, &n, err);
-    if (rc == SCR_OK && n > 0 && ids[n - 1] > f->id) {
+    int rc;
+    TRY_OUT(scr_arrivals_pending(f->env, f->prefix, index, &ids, &n, err));
+    if (n > 0 && ids[n - 1] > f->id) {
         (void)scr_arrivals_adopt(f->env, f->prefix, NULL, NULL);
         free(ids);
         ids = NULL;
         scr_index_fini(index);
-        rc = read_index(f, index, err);
-        if (rc == SCR_OK)
-            rc = scr_arrivals_pending(f->env, f->prefix, index, &ids, &n, err);
+        TRY_OUT(read_index(f, index, err));
+        TRY_OUT(scr_arrivals_pending(f->env, f->prefix, index, &ids, &n, err));
     }
-    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+    for (size_t i = 0; i < n; i++)
         if (ids[i] != f->id)
-            rc = add_id(o, ids[i], err);
+            TRY_OUT(add_id(o, ids[i], err));
+out:
     o->pending = o->n;
     free(ids);
     return rc;
@@ -80,9 +81,11 @@ static int list_claimed(const struct scr_outgoing *f, const struct scr_index *in
 {
     int *ids = NULL;
     size_t n = 0;
-    int rc = scr_paths_claimed(f->env, f->prefix, index, f->id, &ids, &n, err);
-    for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        rc = add_id(o, ids[i], err);
+    int rc;
+    TRY_OUT(scr_paths_claimed(f->env, f->prefix, index, f->id, &ids, &n, err));
+    for (size_t i = 0; i < n; i++)
+        TRY_OUT(add_id(o, ids[i], err));
+out:
     free(ids);
     return rc;
 }
@@ -92,9 +95,10 @@ static int list_claimed(const struct scr_outgoing *f, const struct scr_index *in
 static int list_others(const struct scr_outgoing *f, int replaces,
                        struct scr_index *index, struct others *o, struct scr_err *err)
 {
-    int rc = read_index(f, index, err);
-    if (rc == SCR_OK)
-        rc = list_pending(f, index, o, err);
+    int rc;
+    TRY_OUT(read_index(f, index, err));
+    TRY_OUT(list_pending(f, index, o, err));
+out:
     return rc == SCR_OK && replaces ? list_claimed(f, index, o, err) : rc;
 }
 
@@ -231,23 +235,19 @@ static int check_entry(const struct scr_index *index, const struct index_edit *e
                        struct scr_err *err)
 {
     struct scr_dataset d;
-    int rc = scr_dataset_get(e->dset, &d, err);
-    if (rc == SCR_OK)
-        rc = check_owner(index, &d, err);
-    if (rc == SCR_OK)
-        rc = check_newer(index, e, &d, err);
-    return rc == SCR_OK ? check_readable(index, e, &d, err) : rc;
+    TRY(scr_dataset_get(e->dset, &d, err));
+    TRY(check_owner(index, &d, err));
+    TRY(check_newer(index, e, &d, err));
+    return check_readable(index, e, &d, err);
 }
 
 static int edit_index(struct scr_index *index, void *arg, int *changed,
                       struct scr_err *err)
 {
     const struct index_edit *e = arg;
-    int rc = check_entry(index, e, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(check_entry(index, e, err));
     leave_current(index, e->id);
-    rc = scr_index_add(index, e->dset, 0, time(NULL));
+    int rc = scr_index_add(index, e->dset, 0, time(NULL));
     *changed = 1;
     return rc == SCR_OK ? rc
                         : scr_fail(err, rc, 0, "index: entry of dataset %d", e->id);
@@ -259,11 +259,10 @@ static int edit_index(struct scr_index *index, void *arg, int *changed,
 static int give_up_plans(const struct scr_outgoing *f, const struct others *o,
                          struct scr_err *err)
 {
-    int rc = SCR_OK;
-    for (size_t i = 0; i < o->pending && rc == SCR_OK; i++)
+    for (size_t i = 0; i < o->pending; i++)
         if (o->hits[i] > 0 || o->unsure[i] > 0)
-            rc = scr_arrival_give_up(f->env, f->prefix, o->ids[i], err);
-    return rc;
+            TRY(scr_arrival_give_up(f->env, f->prefix, o->ids[i], err));
+    return SCR_OK;
 }
 
 /* Not before it is clear that we may go on; but before the index is edited, from when
@@ -275,9 +274,10 @@ static int give_up_others(const struct scr_outgoing *f, const struct index_edit 
     if (e->others->pending == 0)
         return SCR_OK;
     struct scr_index index;
-    int rc = read_index(f, &index, err);
-    if (rc == SCR_OK)
-        rc = check_entry(&index, e, err);
+    int rc;
+    TRY_OUT(read_index(f, &index, err));
+    TRY_OUT(check_entry(&index, e, err));
+out:
     scr_index_fini(&index);
     return rc == SCR_OK ? give_up_plans(f, e->others, err) : rc;
 }
@@ -286,20 +286,17 @@ static int open_entry_of(const struct scr_outgoing *f, const struct others *o,
                          struct scr_err *err)
 {
     struct index_edit e = { .dset = f->dset, .id = f->id, .others = o };
-    int rc = give_up_others(f, &e, err);
-    return rc == SCR_OK
-               ? scr_prefix_index_update(f->env, f->prefix, edit_index, &e, err)
-               : rc;
+    TRY(give_up_others(f, &e, err));
+    return scr_prefix_index_update(f->env, f->prefix, edit_index, &e, err);
 }
 
 static int note_older(struct scr_outgoing *f, const struct others *o,
                       struct scr_err *err)
 {
-    int rc = SCR_OK;
-    for (size_t i = 0; i < o->n && rc == SCR_OK; i++)
+    for (size_t i = 0; i < o->n; i++)
         if (o->hits[i] > 0)
-            rc = scr_ids_add(&f->older, o->ids[i], err);
-    return rc;
+            TRY(scr_ids_add(&f->older, o->ids[i], err));
+    return SCR_OK;
 }
 
 /* On rank 0: those that need not be asked again. Where destinations exist that is known
@@ -320,9 +317,10 @@ int scr_outgoing_note_complete(struct scr_outgoing *f, struct scr_err *err)
 {
     struct others o = { 0 };
     struct scr_index index;
-    int rc = read_index(f, &index, err);
-    if (rc == SCR_OK)
-        rc = list_claimed(f, &index, &o, err);
+    int rc;
+    TRY_OUT(read_index(f, &index, err));
+    TRY_OUT(list_claimed(f, &index, &o, err));
+out:
     scr_index_fini(&index);
     for (size_t i = o.n; i-- > 0 && rc == SCR_OK;) /* ascending, as they are kept */
         rc = scr_ids_add(&f->judged, o.ids[i], err);
@@ -334,15 +332,13 @@ int scr_outgoing_note_complete(struct scr_outgoing *f, struct scr_err *err)
 static int open_dset_dir(struct scr_outgoing *f, struct scr_err *err)
 {
     char *dir = scr_prefix_dset_dir(f->prefix, f->id);
-    int rc = dir ? SCR_OK : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = scr_dir_make(f->env->sys, dir, DIR_MODE, err);
-    if (rc == SCR_OK)
-        rc = scr_dir_sync(f->env->sys, f->prefix->scr, err);
-    if (rc == SCR_OK)
-        rc = scr_flushing_begin(f->env, f->prefix, f->id, &f->mark, err);
-    if (rc == SCR_OK)
-        rc = scr_prefix_summary_remove(f->env, f->prefix, f->id, err);
+    int rc;
+    TRY_OUT(dir ? SCR_OK : scr_no_memory(err));
+    TRY_OUT(scr_dir_make(f->env->sys, dir, DIR_MODE, err));
+    TRY_OUT(scr_dir_sync(f->env->sys, f->prefix->scr, err));
+    TRY_OUT(scr_flushing_begin(f->env, f->prefix, f->id, &f->mark, err));
+    TRY_OUT(scr_prefix_summary_remove(f->env, f->prefix, f->id, err));
+out:
     free(dir);
     return rc;
 }
@@ -469,9 +465,10 @@ int scr_outgoing_look_again_all(struct scr_outgoing *f, int rc, struct scr_err *
 static int look_wanted(const struct scr_outgoing *f, struct scr_err *err)
 {
     struct scr_index index;
-    int rc = read_index(f, &index, err);
-    if (rc == SCR_OK)
-        rc = check_wanted(f, &index, err);
+    int rc;
+    TRY_OUT(read_index(f, &index, err));
+    TRY_OUT(check_wanted(f, &index, err));
+out:
     scr_index_fini(&index);
     return rc;
 }
@@ -496,10 +493,8 @@ static int edit_complete(struct scr_index *index, void *arg, int *changed,
                          struct scr_err *err)
 {
     const struct completion *c = arg;
-    int rc = check_wanted(c->f, index, err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = scr_index_arrive(index, c->dset, time(NULL));
+    TRY(check_wanted(c->f, index, err));
+    int rc = scr_index_arrive(index, c->dset, time(NULL));
     *changed = 1;
     return rc == SCR_OK ? rc
                         : scr_fail(err, rc, 0, "index: entry of dataset %d", c->f->id);

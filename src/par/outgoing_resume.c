@@ -22,10 +22,13 @@ static int read_records(const struct scr_outgoing *f, struct scr_parcels *send,
                         struct scr_err *err)
 {
     scr_filemap *map = scr_filemap_new();
-    int rc = map ? SCR_OK : scr_no_memory(err);
-    for (size_t i = 0; i < f->past.n && rc == SCR_OK; i++)
+    int rc;
+    TRY_OUT(map ? SCR_OK : scr_no_memory(err));
+    for (size_t i = 0; i < f->past.n; i++)
         if (is_mine(f, i))
-            rc = scr_arrival_read(f->env, f->prefix, f->id, f->past.node[i], map, err);
+            TRY_OUT(
+                scr_arrival_read(f->env, f->prefix, f->id, f->past.node[i], map, err));
+out:
     for (SCR_ENTRIES(r, map, f->id)) {
         if (r->rank >= f->world->size) /* of another number of ranks */
             continue;
@@ -112,11 +115,10 @@ static void mark_landed(struct scr_outgoing *f, const struct scr_parcels *recv)
 
 int scr_outgoing_forget(const struct scr_outgoing *f, struct scr_err *err)
 {
-    int rc = SCR_OK;
-    for (size_t i = 0; i < f->past.n && rc == SCR_OK; i++)
+    for (size_t i = 0; i < f->past.n; i++)
         if (is_mine(f, i))
-            rc = scr_arrival_forget(f->env, f->prefix, f->id, f->past.node[i], err);
-    return rc;
+            TRY(scr_arrival_forget(f->env, f->prefix, f->id, f->past.node[i], err));
+    return SCR_OK;
 }
 
 /* What a transfer process was about to write when it died. */

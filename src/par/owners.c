@@ -274,9 +274,7 @@ static int learn_all(struct owners *o, const struct scr_parcels *reply,
                      struct scr_err *err)
 {
     struct scr_parcels recv = { 0 };
-    int rc = scr_parcels_exchange_all(o->world, SCR_OK, reply, &recv, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_parcels_exchange_all(o->world, SCR_OK, reply, &recv, err));
     for (size_t i = 0; i < recv.n; i++)
         for (SCR_TEXTS(path, &recv.of[i].bytes)) {
             const char *ranks = scr_texts_next(&recv.of[i].bytes, path);
@@ -284,7 +282,7 @@ static int learn_all(struct owners *o, const struct scr_parcels *reply,
             path = ranks;
         }
     scr_parcels_free(&recv);
-    rc = scr_table_ok(o->shared) ? SCR_OK : scr_no_memory(err);
+    int rc = scr_table_ok(o->shared) ? SCR_OK : scr_no_memory(err);
     return scr_agree_all(o->world, rc, err);
 }
 

@@ -47,11 +47,12 @@ int scr_plain_check(const struct scr_env *env, const struct scr_prefix *p,
 {
     struct scr_stored s = { 0 };
     struct scr_copy job = { .dst = "" };
-    int rc = scr_stored_job(p->path, f, &s, &job, err);
-    if (rc == SCR_OK)
-        rc = job.code == SCR_COPY_UNPACK
-                 ? check_packed(env, &job, deep, err)
-                 : scr_verify_file(env, job.src, job.size, deep ? job.crc : NULL, err);
+    int rc;
+    TRY_OUT(scr_stored_job(p->path, f, &s, &job, err));
+    TRY_OUT(job.code == SCR_COPY_UNPACK
+                ? check_packed(env, &job, deep, err)
+                : scr_verify_file(env, job.src, job.size, deep ? job.crc : NULL, err));
+out:
     scr_stored_fini(&s);
     return rc;
 }
@@ -64,9 +65,10 @@ int scr_plain_make(const struct scr_env *env, const struct scr_prefix *p, int id
     struct scr_err why = SCR_ERR_INIT;
     struct scr_copied got;
     char *path = unpacked_path(p, id, f->item.name);
-    int rc = path ? scr_stored_job(p->path, f, &s, &job, err) : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = scr_dir_make_parent(env->sys, path, DIR_MODE, err);
+    int rc;
+    TRY_OUT(path ? scr_stored_job(p->path, f, &s, &job, err) : scr_no_memory(err));
+    TRY_OUT(scr_dir_make_parent(env->sys, path, DIR_MODE, err));
+out:
     job.dst = path;
     /* Somebody else may have been here before. */
     if (rc == SCR_OK && scr_verify_file(env, path, job.size, job.crc, NULL) != SCR_OK &&

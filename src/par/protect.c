@@ -107,13 +107,14 @@ static int start_redfile(struct scr_redset *r, const char *dset_dir,
 static int finish_redfile(const struct scr_redset *r, struct scr_err *err)
 {
     struct scr_str header = SCR_STR_INIT;
-    int rc = scr_redset_header(r, &header, err);
-    if (rc == SCR_OK && header.len != r->header_bytes)
-        rc = scr_fail(err, SCR_E_FAILURE, 0,
-                      "header of %s: %zu bytes, %llu were kept for it", r->redpath,
-                      header.len, (unsigned long long)r->header_bytes);
-    if (rc == SCR_OK)
-        rc = scr_redfile_write(r->p->env, r->redpath, &header, err);
+    int rc;
+    TRY_OUT(scr_redset_header(r, &header, err));
+    if (header.len != r->header_bytes)
+        TRY_OUT(scr_fail(err, SCR_E_FAILURE, 0,
+                         "header of %s: %zu bytes, %llu were kept for it", r->redpath,
+                         header.len, (unsigned long long)r->header_bytes));
+    TRY_OUT(scr_redfile_write(r->p->env, r->redpath, &header, err));
+out:
     scr_str_free(&header);
     return rc;
 }

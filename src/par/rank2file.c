@@ -42,11 +42,10 @@ static int pack(const struct scr_rank2file *mine, struct scr_str *packed,
 static int take(const struct scr_parcels *recv, struct scr_rank2file *files,
                 struct scr_err *err)
 {
-    int rc = SCR_OK;
-    for (size_t i = 0; i < recv->n && rc == SCR_OK; i++)
-        rc = scr_rank_files_unpack(recv->of[i].bytes.p, recv->of[i].bytes.len, files,
-                                   err);
-    return rc;
+    for (size_t i = 0; i < recv->n; i++)
+        TRY(scr_rank_files_unpack(recv->of[i].bytes.p, recv->of[i].bytes.len, files,
+                                  err));
+    return SCR_OK;
 }
 
 /* Writes the part, if there is any, and tells rank 0 of it. It is called by its first
@@ -62,10 +61,9 @@ static int write_part(const struct map *m, int ranks, const struct scr_parcels *
         goto out;
     int first = part.of[0]->rank;
     path = scr_rank2file_part_path(m->prefix, m->id, first);
-    rc = path != NULL ? scr_parcel_bytes(told, 0, &first, sizeof first, err)
-                      : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = scr_rank2file_write(m->env->sys, path, &part, err);
+    TRY_OUT(path != NULL ? scr_parcel_bytes(told, 0, &first, sizeof first, err)
+                         : scr_no_memory(err));
+    TRY_OUT(scr_rank2file_write(m->env->sys, path, &part, err));
 out:
     free(path);
     scr_rank2file_fini(&part);
@@ -147,9 +145,10 @@ static int read_part(const struct map *m, int part, int ranks, struct scr_parcel
                      struct scr_err *err)
 {
     struct scr_rank2file files = { 0 };
-    int rc = scr_rank2file_part(m->env, m->prefix, m->id, part, ranks, &files, err);
-    if (rc == SCR_OK)
-        rc = deal(m, &files, send, err);
+    int rc;
+    TRY_OUT(scr_rank2file_part(m->env, m->prefix, m->id, part, ranks, &files, err));
+    TRY_OUT(deal(m, &files, send, err));
+out:
     scr_rank2file_fini(&files);
     return rc;
 }

@@ -119,9 +119,10 @@ int scr_regroup_all(const struct scr_env *env, const struct scr_comm *world,
     };
     g.unread = (struct scr_err)SCR_ERR_INIT;
     memset(rep, 0, sizeof *rep);
-    int rc = scr_agree_all(world, regroup_init(&g, err), err);
-    if (rc == SCR_OK)
-        rc = run_all(&g, rep, err);
+    int rc;
+    TRY_OUT(scr_agree_all(world, regroup_init(&g, err), err));
+    TRY_OUT(run_all(&g, rep, err));
+out:
     regroup_fini(&g);
     return rc;
 }

@@ -85,10 +85,9 @@ static int look_at(struct scr_regrouping *g, int r, struct scr_parcels *send,
 
 static int look(struct scr_regrouping *g, struct scr_parcels *send, struct scr_err *err)
 {
-    int rc = SCR_OK;
     for (SCR_ENTRIES(e, g->map, g->id))
-        rc = rc == SCR_OK ? look_at(g, e->rank, send, err) : rc;
-    return rc;
+        TRY(look_at(g, e->rank, send, err));
+    return SCR_OK;
 }
 
 /* --- the judge of a set --- */
@@ -152,18 +151,18 @@ static int judge(const struct scr_regrouping *g, const struct scr_judged *set,
                  struct scr_parcels *send, struct scr_err *err)
 {
     int lost = scr_setjudge_lost(set) > 0;
-    int rc = check_members(g, set, err);
-    if (rc == SCR_OK && lost)
-        rc = check_left(g, set, err);
-    for (int i = 0; i < set->n && rc == SCR_OK; i++) {
+    TRY(check_members(g, set, err));
+    if (lost)
+        TRY(check_left(g, set, err));
+    for (int i = 0; i < set->n; i++) {
         const struct scr_judged_member *m = &set->member[i];
-        rc = give(m->data, (struct order){ PLAY, m->rank }, send, err);
-        if (rc == SCR_OK && lost)
-            rc = give(m->data, (struct order){ SHIP, m->rank }, send, err);
-        if (rc == SCR_OK && lost)
-            rc = give(m->parity, (struct order){ SHIP_RED, m->rank }, send, err);
+        TRY(give(m->data, (struct order){ PLAY, m->rank }, send, err));
+        if (lost)
+            TRY(give(m->data, (struct order){ SHIP, m->rank }, send, err));
+        if (lost)
+            TRY(give(m->parity, (struct order){ SHIP_RED, m->rank }, send, err));
     }
-    return rc;
+    return SCR_OK;
 }
 
 /* Hears of all sets of this rank and judges them; *members: how many old ranks they
@@ -243,9 +242,11 @@ int scr_regroup_find_all(struct scr_regrouping *g, int *lost, struct scr_err *er
     g->ranks = (int)scr_max_all(g->world, recorded_ranks(g));
     if (g->ranks == 0)
         return scr_fail(err, SCR_E_LOST, 0, "dataset %d was not complete", g->id);
-    int rc = scr_parcels_exchange_all(g->world, look(g, &send, err), &send, &told, err);
-    if (rc == SCR_OK) /* holders have told judges */
-        rc = order_all(g, &told, lost, err);
+    int rc;
+    TRY_OUT(scr_parcels_exchange_all(g->world, look(g, &send, err), &send, &told, err));
+    /* holders have told judges */
+    TRY_OUT(order_all(g, &told, lost, err));
+out:
     scr_parcels_free(&send);
     scr_parcels_free(&told);
     return scr_restore_doubt_all(g->world, rc, &g->unread, err);

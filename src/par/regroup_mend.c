@@ -27,9 +27,8 @@ static int copy_to(const struct scr_regrouping *g, const char *src, char *dst,
                             .tag = g->world->rank,
                             .buf = g->o->buf,
                             .mode_or = S_IRUSR | S_IWUSR };
-    int rc =
-        dst ? scr_dir_make_parent(g->env->sys, dst, 0700, err) : scr_no_memory(err);
-    return rc == SCR_OK ? scr_copy_file(g->env->sys, &job, &got, err) : rc;
+    TRY(dst ? scr_dir_make_parent(g->env->sys, dst, 0700, err) : scr_no_memory(err));
+    return scr_copy_file(g->env->sys, &job, &got, err);
 }
 
 /* Its name below the directory of its rank is what a rebuild goes by. */
@@ -60,28 +59,26 @@ static int ship_redfile(const struct scr_regrouping *g, const char *path,
 static int ship_rank(const struct scr_regrouping *g, int r, int red,
                      struct scr_err *err)
 {
-    int rc = SCR_OK;
-    for (struct scr_file *f = scr_filemap_first_file(g->map, g->id, r);
-         f && rc == SCR_OK; f = scr_file_next(f)) {
+    for (struct scr_file *f = scr_filemap_first_file(g->map, g->id, r); f;
+         f = scr_file_next(f)) {
         const char *path = f->item.name;
         const scr_meta *meta = scr_file_meta(f);
         if (red && scr_regroup_is_redfile(g, r, path))
-            rc = ship_redfile(g, path, err);
+            TRY(ship_redfile(g, path, err));
         else if (!red && scr_meta_is_full(meta))
-            rc = ship_file(g, r, path, err);
+            TRY(ship_file(g, r, path, err));
     }
-    return rc;
+    return SCR_OK;
 }
 
 static int ship(void *arg, struct scr_err *err)
 {
     const struct scr_regrouping *g = arg;
-    int rc = SCR_OK;
-    for (size_t i = 0; i < g->to_ship.n && rc == SCR_OK; i++)
-        rc = ship_rank(g, g->to_ship.id[i], 0, err);
-    for (size_t i = 0; i < g->to_ship_red.n && rc == SCR_OK; i++)
-        rc = ship_rank(g, g->to_ship_red.id[i], 1, err);
-    return rc;
+    for (size_t i = 0; i < g->to_ship.n; i++)
+        TRY(ship_rank(g, g->to_ship.id[i], 0, err));
+    for (size_t i = 0; i < g->to_ship_red.n; i++)
+        TRY(ship_rank(g, g->to_ship_red.id[i], 1, err));
+    return SCR_OK;
 }
 
 /* --- one set --- */
@@ -163,11 +160,12 @@ static int mend_set(struct scr_regrouping *g, const struct scr_judged *set,
     struct scr_log log = { .quiet = 1 };
     env.log = &log;
     int rebuilt[SCR_EC_MAX] = { 0 };
-    int rc = name_paths(g, set, &p, err);
-    if (rc == SCR_OK)
-        rc = scr_rebuild_serial(&env, p.n, (const char *const *)p.red,
-                                (const char *const *)p.dir, (const char *const *)p.out,
-                                rebuilt, err);
+    int rc;
+    TRY_OUT(name_paths(g, set, &p, err));
+    TRY_OUT(scr_rebuild_serial(&env, p.n, (const char *const *)p.red,
+                               (const char *const *)p.dir, (const char *const *)p.out,
+                               rebuilt, err));
+out:
     for (int i = 0; i < p.n && rc == SCR_OK; i++) {
         if (!(rebuilt[i] & SCR_HAVE_DATA))
             continue;
@@ -181,11 +179,10 @@ static int mend_set(struct scr_regrouping *g, const struct scr_judged *set,
 static int mend(void *arg, struct scr_err *err)
 {
     struct scr_regrouping *g = arg;
-    int rc = SCR_OK;
     for (SCR_EACH(struct scr_judged, set, &g->sets))
-        if (rc == SCR_OK && scr_setjudge_lost(set) > 0)
-            rc = mend_set(g, set, err);
-    return rc;
+        if (scr_setjudge_lost(set) > 0)
+            TRY(mend_set(g, set, err));
+    return SCR_OK;
 }
 
 /* --- all of them --- */
@@ -193,8 +190,8 @@ static int mend(void *arg, struct scr_err *err)
 /* Nothing of an earlier attempt may be taken for something of this one. */
 static int open_scratch(const struct scr_regrouping *g, struct scr_err *err)
 {
-    int rc = scr_dir_remove(g->env->sys, g->scratch, err);
-    return rc == SCR_OK ? scr_dir_make(g->env->sys, g->scratch, 0700, err) : rc;
+    TRY(scr_dir_remove(g->env->sys, g->scratch, err));
+    return scr_dir_make(g->env->sys, g->scratch, 0700, err);
 }
 
 int scr_regroup_mend_all(struct scr_regrouping *g, struct scr_err *err)

@@ -38,8 +38,8 @@ static int enter(struct scr_restoring *s, scr_hash *dset, struct scr_err *err)
 {
     if (s->have[s->set.me] & SCR_HAVE_PARITY)
         s->r.header_bytes = s->head.bytes;
-    int rc = scr_redset_enter(&s->r, s->map, err);
-    return rc == SCR_OK ? share_dataset(s->r.current, dset, err) : rc;
+    TRY(scr_redset_enter(&s->r, s->map, err));
+    return share_dataset(s->r.current, dset, err);
 }
 
 /* A number that is another for another description of a set, at odds of one in 2^64. */
@@ -103,9 +103,7 @@ int scr_restore_all(const struct scr_protect *p, int id, const char *dset_dir,
     rc = look_alone_all(&s, dset, &rep->intact, rc, err);
     if (rc != SCR_OK || rep->intact)
         goto out;
-    rc = scr_restore_find_set_all(&s, err);
-    if (rc != SCR_OK)
-        goto out;
+    TRY_OUT(scr_restore_find_set_all(&s, err));
     rc = scr_restore_find_files_all(&s, err);
     if (rc == SCR_OK)
         rc = scr_restore_assess_all(&s, err);

@@ -12,9 +12,11 @@ static int size_of(const struct scr_restoring *s, const char *path, uint64_t *si
                    struct scr_err *err)
 {
     struct stat st;
-    int rc = scr_file_stat(s->p->env->sys, path, &st, err);
-    if (rc == SCR_OK && !S_ISREG(st.st_mode))
-        rc = scr_fail(err, SCR_E_UNSAFE, 0, "%s: not a regular file", path);
+    int rc;
+    TRY_OUT(scr_file_stat(s->p->env->sys, path, &st, err));
+    if (!S_ISREG(st.st_mode))
+        TRY_OUT(scr_fail(err, SCR_E_UNSAFE, 0, "%s: not a regular file", path));
+out:
     *size = rc == SCR_OK ? (uint64_t)st.st_size : 0;
     return rc;
 }
@@ -24,10 +26,8 @@ static int check_file(const struct scr_restoring *s, const struct scr_member_fil
 {
     uint64_t size = 0;
     uint32_t crc = f->crc;
-    int rc = deep ? scr_file_crc32(s->p->env, f->path, 0, &size, &crc, err)
-                  : size_of(s, f->path, &size, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(deep ? scr_file_crc32(s->p->env, f->path, 0, &size, &crc, err)
+             : size_of(s, f->path, &size, err));
     if (size != f->size)
         return scr_fail(err, SCR_E_MISSING, 0, "%s: %llu bytes, recorded are %llu",
                         f->path, (unsigned long long)size, (unsigned long long)f->size);
@@ -45,10 +45,8 @@ static int check_parity_bytes(const struct scr_restoring *s, const char *path,
 {
     uint64_t size = 0, header = s->head.bytes;
     uint32_t crc = 0;
-    int rc = deep ? scr_file_crc32(s->p->env, path, header, &size, &crc, err)
-                  : size_of(s, path, &size, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(deep ? scr_file_crc32(s->p->env, path, header, &size, &crc, err)
+             : size_of(s, path, &size, err));
     size += deep ? header : 0;
     if (size != want)
         return scr_fail(err, SCR_E_MISSING, 0, "%s: %llu bytes, not %llu", path,

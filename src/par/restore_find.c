@@ -206,9 +206,7 @@ static int refuse_unknown(const struct scr_restoring *s, const int *why,
 static int take_current(struct scr_restoring *s, const struct scr_parcels *copies,
                         const int *why, struct scr_err *err)
 {
-    int rc = find_current(s, copies, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(find_current(s, copies, err));
     if (s->r.current == NULL)
         return refuse_unknown(s, why, err);
     if (s->r.current->rank != s->p->world->rank)
@@ -250,9 +248,11 @@ out:
 static int check_scheme_all(const struct scr_restoring *s, int rc, struct scr_err *err)
 {
     const int mine[2] = { (int)s->known.scheme, s->known.failures };
-    if (rc == SCR_OK && s->known.failures < 0)
-        rc = scr_fail(err, SCR_E_CORRUPT, 0, "dataset %d: no scheme of its redundancy",
-                      s->r.id);
+    TRY_OUT(rc);
+    if (s->known.failures < 0)
+        TRY_OUT(scr_fail(err, SCR_E_CORRUPT, 0,
+                         "dataset %d: no scheme of its redundancy", s->r.id));
+out:
     rc = scr_set_agree_all(&s->set, rc, err);
     if (rc != SCR_OK || scr_same_all(&s->set.comm, mine, sizeof mine))
         return rc;

@@ -98,21 +98,22 @@ static int check_crcs(const struct scr_restoring *s,
 static int write_header(const struct scr_restoring *s, struct scr_err *err)
 {
     struct scr_str header = SCR_STR_INIT;
-    int rc = scr_redset_header(&s->r, &header, err);
-    if (rc == SCR_OK)
-        rc = scr_redfile_write(s->p->env, s->tmpred, &header, err);
+    int rc;
+    TRY_OUT(scr_redset_header(&s->r, &header, err));
+    TRY_OUT(scr_redfile_write(s->p->env, s->tmpred, &header, err));
+out:
     scr_str_free(&header);
     return rc;
 }
 
 static int finish_temporaries(const struct scr_restoring *s, struct scr_err *err)
 {
-    int have = s->have[s->set.me], rc = SCR_OK;
-    for (size_t i = 0; i < s->r.nfiles && rc == SCR_OK && !(have & SCR_HAVE_DATA); i++)
-        rc = scr_redfile_dress(s->p->env, s->r.current, i, s->tmp[i].path, err);
-    if (rc == SCR_OK && !(have & SCR_HAVE_PARITY))
-        rc = write_header(s, err);
-    return rc;
+    int have = s->have[s->set.me];
+    for (size_t i = 0; i < s->r.nfiles && !(have & SCR_HAVE_DATA); i++)
+        TRY(scr_redfile_dress(s->p->env, s->r.current, i, s->tmp[i].path, err));
+    if (!(have & SCR_HAVE_PARITY))
+        TRY(write_header(s, err));
+    return SCR_OK;
 }
 
 static int prepare(struct scr_restoring *s, int *flags, struct scr_err *err)
@@ -124,14 +125,13 @@ static int prepare(struct scr_restoring *s, int *flags, struct scr_err *err)
         s->r.header_bytes = s->head.bytes;
     if (have == SCR_HAVE_ALL)
         return SCR_OK;
-    int rc = make_dirs(s, err);
-    if (rc == SCR_OK && s->tmp == NULL)
-        rc = name_temporaries(s, err);
-    if (rc == SCR_OK && !(have & SCR_HAVE_PARITY))
-        rc = scr_redset_header_size(&s->r, &s->r.header_bytes, err);
-    if (rc == SCR_OK)
-        remove_temporaries(s); /* of a rebuild that died or failed */
-    return rc;
+    TRY(make_dirs(s, err));
+    if (s->tmp == NULL)
+        TRY(name_temporaries(s, err));
+    if (!(have & SCR_HAVE_PARITY))
+        TRY(scr_redset_header_size(&s->r, &s->r.header_bytes, err));
+    remove_temporaries(s); /* of a rebuild that died or failed */
+    return SCR_OK;
 }
 
 /* Collective over the set: leaves the rebuilt files under their temporary names. What
@@ -195,12 +195,12 @@ static int mend_all(struct scr_restoring *s, struct scr_err *err)
 static int put_in_place(const struct scr_restoring *s, struct scr_err *err)
 {
     const struct scr_sys *sys = s->p->env->sys;
-    int have = s->have[s->set.me], rc = SCR_OK;
-    for (size_t i = 0; i < s->r.nfiles && rc == SCR_OK && !(have & SCR_HAVE_DATA); i++)
-        rc = scr_file_rename(sys, s->tmp[i].path, s->r.files[i].path, err);
-    if (rc == SCR_OK && !(have & SCR_HAVE_PARITY))
-        rc = scr_file_rename(sys, s->tmpred, s->r.redpath, err);
-    return rc;
+    int have = s->have[s->set.me];
+    for (size_t i = 0; i < s->r.nfiles && !(have & SCR_HAVE_DATA); i++)
+        TRY(scr_file_rename(sys, s->tmp[i].path, s->r.files[i].path, err));
+    if (!(have & SCR_HAVE_PARITY))
+        TRY(scr_file_rename(sys, s->tmpred, s->r.redpath, err));
+    return SCR_OK;
 }
 
 /* Collective over world. */

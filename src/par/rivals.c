@@ -148,10 +148,11 @@ static int judge_set(struct rivals *v, const struct scr_judged *set,
 static int judge(struct rivals *v, const struct scr_parcels *told, struct scr_err *err)
 {
     struct scr_table sets;
-    int rc = scr_setjudge_hear(told, &sets, err);
+    int rc;
+    TRY_OUT(scr_setjudge_hear(told, &sets, err));
     for (SCR_EACH(struct scr_judged, set, &sets))
-        if (rc == SCR_OK)
-            rc = judge_set(v, set, err);
+        TRY_OUT(judge_set(v, set, err));
+out:
     scr_table_fini(&sets);
     return rc;
 }
@@ -212,13 +213,12 @@ int scr_rivals_choose_all(const struct scr_env *env, const struct scr_comm *worl
                           struct scr_err *err)
 {
     struct rivals v = { .env = env, .world = world, .map = map, .id = id };
-    int rc = list_all(&v, err);
-    if (rc == SCR_OK)
-        rc = judge_all(&v, err);
-    if (rc == SCR_OK) {
-        sum_up_all(&v);
-        rc = choose(&v, created, err);
-    }
+    int rc;
+    TRY_OUT(list_all(&v, err));
+    TRY_OUT(judge_all(&v, err));
+    sum_up_all(&v);
+    TRY_OUT(choose(&v, created, err));
+out:
     free(v.aside);
     free(v.covered);
     free(v.list);

@@ -54,10 +54,8 @@ static int write_spare(const struct scr_env *env, const struct scr_comm *node,
                        struct scr_err *err)
 {
     struct scr_cntl spare;
-    int rc = scr_cntl_open(env, cntl->dir, node->size, &spare, err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = scr_cntl_write(env, &spare, all, err);
+    TRY(scr_cntl_open(env, cntl->dir, node->size, &spare, err));
+    int rc = scr_cntl_write(env, &spare, all, err);
     scr_cntl_close(env, &spare);
     return rc;
 }
@@ -68,13 +66,13 @@ static int read_and_deal(const struct scr_env *env, const struct scr_comm *node,
                          struct scr_parcels *send, struct scr_err *err)
 {
     scr_filemap *all = scr_filemap_new();
-    int rc = all != NULL ? SCR_OK : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = scr_cntl_take_node(env, cntl, all, err);
-    if (rc == SCR_OK && (all->n > 0 || all->aside != NULL))
-        rc = write_spare(env, node, cntl, all, err);
-    if (rc == SCR_OK)
-        rc = deal(node, local_ranks, all, send, err);
+    int rc;
+    TRY_OUT(all != NULL ? SCR_OK : scr_no_memory(err));
+    TRY_OUT(scr_cntl_take_node(env, cntl, all, err));
+    if ((all->n > 0 || all->aside != NULL))
+        TRY_OUT(write_spare(env, node, cntl, all, err));
+    TRY_OUT(deal(node, local_ranks, all, send, err));
+out:
     scr_filemap_delete(all);
     return rc;
 }

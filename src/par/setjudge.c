@@ -14,10 +14,8 @@ int scr_setjudge_tell(const struct scr_comm *world, const struct scr_setdesc *kn
     int judge = known->n > 0 ? known->id % world->size : -1;
     if (judge < 0)
         return SCR_OK;
-    int rc = scr_parcel_bytes(send, judge, told, sizeof *told, err);
-    return rc == SCR_OK
-               ? scr_parcel_bytes(send, judge, known, scr_setdesc_size(known), err)
-               : rc;
+    TRY(scr_parcel_bytes(send, judge, told, sizeof *told, err));
+    return scr_parcel_bytes(send, judge, known, scr_setdesc_size(known), err);
 }
 
 /* The set of created that is, made if it is heard of first; NULL: out of memory. */
@@ -98,8 +96,7 @@ int scr_setjudge_suffices(const struct scr_judged *set, int *ok, struct scr_err 
         return scr_fail(err, SCR_E_CORRUPT, 0, "no scheme of the redundancy");
     for (int i = 0; i < set->n; i++)
         have[i] = set->member[i].have;
-    int rc = scr_geom_init(&geom, set->scheme, set->n, set->failures, none, err);
-    if (rc == SCR_OK)
-        *ok = scr_geom_recoverable(&geom, have);
-    return rc;
+    TRY(scr_geom_init(&geom, set->scheme, set->n, set->failures, none, err));
+    *ok = scr_geom_recoverable(&geom, have);
+    return SCR_OK;
 }

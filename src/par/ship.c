@@ -106,11 +106,9 @@ static int fill(struct cursor *c, unsigned char *buf)
 static int open_tmp(struct cursor *c, struct scr_err *err)
 {
     const struct scr_sys *sys = c->s->env->sys;
-    int rc = scr_file_remove(sys, c->s->tmp, err);
-    if (rc == SCR_OK)
-        rc = scr_open(sys, c->s->tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600,
-                      &c->fd, err);
-    return rc;
+    TRY(scr_file_remove(sys, c->s->tmp, err));
+    return scr_open(sys, c->s->tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600,
+                    &c->fd, err);
 }
 
 /* Mode and times as recorded; a cached file stays readable and writable for its owner.
@@ -168,8 +166,10 @@ static int drain(struct cursor *c, const unsigned char *buf, size_t n, int rc,
     memcpy(&status, buf, sizeof status);
     if (status != SHIP_GOOD || n != HEAD + want)
         c->bad = 1;
-    if (rc == SCR_OK && off == 0)
-        rc = open_tmp(c, err);
+    TRY_OUT(rc);
+    if (off == 0)
+        TRY_OUT(open_tmp(c, err));
+out:
     if (rc == SCR_OK && !c->bad) {
         rc = scr_pwrite_all(c->s->env->sys, c->fd, buf + HEAD, want, (off_t)off,
                             c->s->tmp, err);
@@ -197,9 +197,8 @@ static int wait_message(MPI_Request *req, int *n, struct scr_err *err)
 {
     MPI_Status st;
     *n = 0;
-    int rc = scr_mpi_wait_status(req, &st, "receive of a file", err);
-    return rc == SCR_OK ? scr_mpi_check(MPI_Get_count(&st, MPI_BYTE, n), "length", err)
-                        : rc;
+    TRY(scr_mpi_wait_status(req, &st, "receive of a file", err));
+    return scr_mpi_check(MPI_Get_count(&st, MPI_BYTE, n), "length", err);
 }
 
 int scr_ship_run(struct scr_ship *s, const struct scr_ship_list *out,

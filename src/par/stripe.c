@@ -160,10 +160,8 @@ static int add_row(struct engine *e, struct scr_plan *plan)
 {
     if (plan->coder == e->set->me)
         return add_job(e, plan);
-    int rc = add_mine(e, plan, plan->src, plan->nsrc, TAG_LEND, &e->lend, &e->nlend);
-    if (rc == SCR_OK)
-        rc = add_mine(e, plan, plan->dst, plan->ndst, TAG_HOME, &e->get, &e->nget);
-    return rc;
+    TRY(add_mine(e, plan, plan->src, plan->nsrc, TAG_LEND, &e->lend, &e->nlend));
+    return add_mine(e, plan, plan->dst, plan->ndst, TAG_HOME, &e->get, &e->nget);
 }
 
 static int is_source(const struct scr_plan *plan, const struct scr_sym *sym)
@@ -539,11 +537,11 @@ int scr_stripe_run_all(const struct scr_set *set, const struct scr_geom *g,
                        struct scr_err *err)
 {
     struct engine e = { .set = set, .m = m, .err = err };
-    int rc = rc_in;
-    if (rc == SCR_OK)
-        rc = make_lists(&e, g, have);
-    if (rc == SCR_OK)
-        rc = make_buffers(&e, scr_geom_max_rowlen(g), buf_max);
+    int rc;
+    TRY_OUT(rc_in);
+    TRY_OUT(make_lists(&e, g, have));
+    TRY_OUT(make_buffers(&e, scr_geom_max_rowlen(g), buf_max));
+out:
     *started = agree_slice_all(&e, rc);
     if (*started) {
         run_lists(&e);

@@ -193,10 +193,12 @@ static int remove_file(const struct scr_outgoing *f, const struct scr_out_file *
 {
     char *full = stored_name(file, file->full);
     char *dir = full ? scr_path_dir(full) : NULL;
-    int rc = dir ? SCR_OK : scr_no_memory(err);
-    if (rc == SCR_OK && scr_prefix_check_inside(f->prefix, dir, NULL) == SCR_OK &&
+    int rc;
+    TRY_OUT(dir ? SCR_OK : scr_no_memory(err));
+    if (scr_prefix_check_inside(f->prefix, dir, NULL) == SCR_OK &&
         scr_outgoing_is_in_place(f, file))
-        rc = scr_file_remove(f->env->sys, full, err);
+        TRY_OUT(scr_file_remove(f->env->sys, full, err));
+out:
     free(dir);
     free(full);
     return rc;
@@ -224,9 +226,10 @@ static int remove_files(const struct scr_outgoing *f, const struct scr_table *st
 static int remove_all(const struct scr_outgoing *f, struct scr_err *err)
 {
     struct scr_table stay = SCR_TABLE_OF(struct scr_item);
-    int rc = find_shared_all(f, &stay, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(f->world, remove_files(f, &stay, err), err);
+    int rc;
+    TRY_OUT(find_shared_all(f, &stay, err));
+    TRY_OUT(scr_agree_all(f->world, remove_files(f, &stay, err), err));
+out:
     scr_table_fini(&stay);
     return rc;
 }

@@ -29,8 +29,8 @@ int scr_told_take(struct scr_told *t, const struct scr_str *bytes, int id, int r
 {
     t->map = scr_filemap_new();
     t->entry = NULL;
-    int rc = scr_filemap_unpack(bytes->p, bytes->len, t->map, err);
-    if (rc == SCR_OK && (t->entry = scr_filemap_add_rank(t->map, id, rank)) == NULL)
-        rc = scr_no_memory(err);
-    return rc;
+    TRY(scr_filemap_unpack(bytes->p, bytes->len, t->map, err));
+    if ((t->entry = scr_filemap_add_rank(t->map, id, rank)) == NULL)
+        return scr_no_memory(err);
+    return SCR_OK;
 }

@@ -30,16 +30,12 @@ static int receive_code(const struct turn *t, int source, int tag, int *code, in
     MPI_Request request;
     MPI_Status st;
     int got = SCR_OK;
-    int rc =
-        scr_mpi_check(MPI_Irecv(&got, 1, MPI_INT, source, tag, t->c->comm, &request),
-                      "take turns: receive", err);
-    if (rc == SCR_OK)
-        rc = scr_mpi_wait_status(&request, &st, "take turns: receive", err);
-    if (rc == SCR_OK) {
-        *code = got;
-        *from = st.MPI_SOURCE;
-    }
-    return rc;
+    TRY(scr_mpi_check(MPI_Irecv(&got, 1, MPI_INT, source, tag, t->c->comm, &request),
+                      "take turns: receive", err));
+    TRY(scr_mpi_wait_status(&request, &st, "take turns: receive", err));
+    *code = got;
+    *from = st.MPI_SOURCE;
+    return SCR_OK;
 }
 
 static void find_turn_all(struct turn *t, int has_work)
@@ -84,10 +80,9 @@ static int keep_door(struct turn *t, struct scr_err *err)
 /* Who ended after the keeper began. */
 static int clear_door(struct turn *t, struct scr_err *err)
 {
-    int rc = SCR_OK;
-    for (int left = t->width - 1; left > 0 && rc == SCR_OK; left--)
-        rc = see_one_end(t, err);
-    return rc;
+    for (int left = t->width - 1; left > 0; left--)
+        TRY(see_one_end(t, err));
+    return SCR_OK;
 }
 
 static int take(struct turn *t, struct scr_err *err)
@@ -97,9 +92,8 @@ static int take(struct turn *t, struct scr_err *err)
         return SCR_OK;
     if (t->c->rank == t->keeper)
         return keep_door(t, err);
-    int rc = send_code(t, t->keeper, TAG_ASK, SCR_OK, err);
-    return rc == SCR_OK ? receive_code(t, t->keeper, TAG_GO, &t->failed, &who, err)
-                        : rc;
+    TRY(send_code(t, t->keeper, TAG_ASK, SCR_OK, err));
+    return receive_code(t, t->keeper, TAG_GO, &t->failed, &who, err);
 }
 
 static int end(struct turn *t, int code, struct scr_err *err)
@@ -114,9 +108,11 @@ static int end(struct turn *t, int code, struct scr_err *err)
 static int work_in_turn(struct turn *t, scr_turn_work work, void *arg,
                         struct scr_err *err)
 {
-    int rc = take(t, err);
-    if (rc == SCR_OK && t->failed == SCR_OK)
-        rc = work(arg, err);
+    int rc;
+    TRY_OUT(take(t, err));
+    if (t->failed == SCR_OK)
+        TRY_OUT(work(arg, err));
+out:
     return scr_first(rc,
                      end(t, rc != SCR_OK ? rc : t->failed, rc == SCR_OK ? err : NULL));
 }

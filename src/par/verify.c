@@ -26,13 +26,13 @@ int scr_verify_file(const struct scr_env *env, const char *path, const uint64_t 
 {
     uint64_t bytes = 0;
     uint32_t found = 0;
-    int rc = verify_kind(env, path, size, err);
-    if (rc == SCR_OK && crc != NULL)
-        rc = scr_file_crc32(env, path, 0, &bytes, &found, err);
-    if (rc == SCR_OK && crc != NULL && found != *crc)
-        rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: crc32 0x%08x, recorded is 0x%08x",
-                      path, found, *crc);
-    return rc;
+    TRY(verify_kind(env, path, size, err));
+    if (crc != NULL)
+        TRY(scr_file_crc32(env, path, 0, &bytes, &found, err));
+    if (crc != NULL && found != *crc)
+        return scr_fail(err, SCR_E_CORRUPT, 0, "%s: crc32 0x%08x, recorded is 0x%08x",
+                        path, found, *crc);
+    return SCR_OK;
 }
 
 int scr_verify_meta(const struct scr_env *env, const char *path, const scr_meta *meta,

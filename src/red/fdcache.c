@@ -38,12 +38,8 @@ int scr_fdcache_get(struct scr_fdcache *c, size_t id, const char *path, int *fd,
         }
     }
     int slot;
-    int rc = free_slot(c, &slot, err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = scr_open(c->sys, path, c->flags | O_NOFOLLOW, 0600, fd, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(free_slot(c, &slot, err));
+    TRY(scr_open(c->sys, path, c->flags | O_NOFOLLOW, 0600, fd, err));
     c->slot[slot].fd = *fd;
     c->slot[slot].id = id;
     c->slot[slot].path = path;

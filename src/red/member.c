@@ -149,9 +149,7 @@ static int check_size(const struct scr_member *m, const char *path, uint64_t siz
                       struct scr_err *err)
 {
     struct stat st;
-    int rc = scr_file_stat(m->env->sys, path, &st, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_file_stat(m->env->sys, path, &st, err));
     if (!S_ISREG(st.st_mode))
         return scr_fail(err, SCR_E_UNSAFE, 0, "read %s: not a regular file", path);
     if ((uint64_t)st.st_size == size)
@@ -183,14 +181,12 @@ static int open_parity(struct scr_member *m, struct scr_err *err)
     const struct scr_sys *sys = m->env->sys;
     uint64_t size = m->header_bytes + scr_geom_parity_bytes(m->g, m->me);
     int write = m->flags & SCR_MEMBER_WRITE_PARITY;
-    int rc = write ? SCR_OK : check_size(m, m->redpath, size, err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = scr_open(sys, m->redpath, (write ? O_RDWR | O_CREAT : O_RDONLY) | O_NOFOLLOW,
-                  0600, &m->redfd, err);
-    if (rc == SCR_OK && write)
-        rc = scr_resize(sys, m->redfd, size, m->redpath, err);
-    return rc;
+    TRY(write ? SCR_OK : check_size(m, m->redpath, size, err));
+    TRY(scr_open(sys, m->redpath, (write ? O_RDWR | O_CREAT : O_RDONLY) | O_NOFOLLOW,
+                 0600, &m->redfd, err));
+    if (write)
+        TRY(scr_resize(sys, m->redfd, size, m->redpath, err));
+    return SCR_OK;
 }
 
 static int open_all(struct scr_member *m, const struct scr_member_file *files,
@@ -256,9 +252,8 @@ static int move_bytes(struct scr_member *m, enum direction dir, const struct pie
         return move(m, dir, m->redfd, m->redpath, buf, n, m->header_bytes + off, err);
     int fd;
     const char *path = m->files[p->file].path;
-    int rc = scr_fdcache_get(&m->fds, p->file, path, &fd, err);
-    return rc == SCR_OK ? move(m, dir, fd, path, buf, n, off - m->start[p->file], err)
-                        : rc;
+    TRY(scr_fdcache_get(&m->fds, p->file, path, &fd, err));
+    return move(m, dir, fd, path, buf, n, off - m->start[p->file], err);
 }
 
 static int keeps_crc(const struct scr_member *m, int is_parity)
@@ -272,10 +267,10 @@ static int move_piece(struct scr_member *m, enum direction dir, struct piece *p,
                       int is_parity, uint64_t off, char *buf, size_t n,
                       struct scr_err *err)
 {
-    int rc = move_bytes(m, dir, p, is_parity, off, buf, n, err);
-    if (rc == SCR_OK && keeps_crc(m, is_parity))
+    TRY(move_bytes(m, dir, p, is_parity, off, buf, n, err));
+    if (keeps_crc(m, is_parity))
         note(p, off, buf, n);
-    return rc;
+    return SCR_OK;
 }
 
 static int is_zero(const char *p, size_t n)
@@ -370,11 +365,10 @@ static int read_slice(struct scr_member *m, struct piece *p, int is_parity,
 static int complete(struct scr_member *m, struct piece *p, int is_parity,
                     struct scr_err *err)
 {
-    int rc = SCR_OK;
-    for (uint64_t at = 0; rc == SCR_OK && p->done < p->len && at < p->len; at += SLICE)
-        rc = read_slice(m, p, is_parity, p->off + at,
-                        p->len - at < SLICE ? (size_t)(p->len - at) : SLICE, err);
-    return rc;
+    for (uint64_t at = 0; p->done < p->len && at < p->len; at += SLICE)
+        TRY(read_slice(m, p, is_parity, p->off + at,
+                       p->len - at < SLICE ? (size_t)(p->len - at) : SLICE, err));
+    return SCR_OK;
 }
 
 int scr_member_finish(struct scr_member *m, struct scr_member_file *files,

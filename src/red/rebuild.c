@@ -140,13 +140,9 @@ static int find_current(struct rebuild *r, int i, struct scr_err *err)
 static int list_files(struct rebuild *r, int i, uint64_t *len, struct scr_err *err)
 {
     struct part *p = &r->part[i];
-    int rc = find_current(r, i, err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = scr_redfile_files_at(p->current, r->dirs[i], r->layout, &p->files, &p->nfiles,
-                              &p->has_crc, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(find_current(r, i, err));
+    TRY(scr_redfile_files_at(p->current, r->dirs[i], r->layout, &p->files, &p->nfiles,
+                             &p->has_crc, err));
     for (size_t f = 0; f < p->nfiles; f++)
         *len += p->files[f].size;
     p->good = scr_calloc(p->nfiles, sizeof *p->good);
@@ -163,10 +159,8 @@ static int make_geometry(struct rebuild *r, struct scr_err *err)
         if (rc != SCR_OK)
             return rc;
     }
-    int rc = scr_geom_init(&r->g, r->info->set.scheme, r->n, r->info->set.failures, len,
-                           err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_geom_init(&r->g, r->info->set.scheme, r->n, r->info->set.failures, len,
+                      err));
     if (r->g.chunk == r->info->chunk)
         return SCR_OK;
     return scr_fail(err, SCR_E_CORRUPT, 0,
@@ -183,19 +177,17 @@ static int check_bytes(const struct rebuild *r, const char *path, uint64_t off,
     struct stat st;
     uint64_t got;
     uint32_t is;
-    int rc = scr_file_stat(r->env->sys, path, &st, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_file_stat(r->env->sys, path, &st, err));
     if (!S_ISREG(st.st_mode) || (uint64_t)st.st_size != off + size)
         return scr_fail(err, SCR_E_MISSING, 0, "%s: not a file of %llu bytes", path,
                         (unsigned long long)(off + size));
     if (crc == NULL || r->what == GLANCE)
         return SCR_OK;
-    rc = scr_file_crc32(r->env, path, off, &got, &is, err);
-    if (rc == SCR_OK && (got != size || is != *crc))
-        rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: CRC is 0x%08x, recorded is 0x%08x",
-                      path, is, *crc);
-    return rc;
+    TRY(scr_file_crc32(r->env, path, off, &got, &is, err));
+    if ((got != size || is != *crc))
+        return scr_fail(err, SCR_E_CORRUPT, 0, "%s: CRC is 0x%08x, recorded is 0x%08x",
+                        path, is, *crc);
+    return SCR_OK;
 }
 
 /* A member's data counts as a whole: one bad file and all its symbols are computed. */
@@ -238,13 +230,11 @@ static int check_parity(const struct rebuild *r, int i, struct scr_err *err)
 
 static int check_parts(struct rebuild *r, struct scr_err *err)
 {
-    int rc = SCR_OK;
-    for (int i = 0; rc == SCR_OK && i < r->n; i++) {
-        rc = check_data(r, &r->part[i], err);
-        if (rc == SCR_OK)
-            rc = check_parity(r, i, err);
+    for (int i = 0; i < r->n; i++) {
+        TRY(check_data(r, &r->part[i], err));
+        TRY(check_parity(r, i, err));
     }
-    return rc;
+    return SCR_OK;
 }
 
 static void list_have(const struct rebuild *r, int *have)
@@ -372,9 +362,11 @@ static int open_part(struct rebuild *r, int i, struct scr_err *err)
     int data = p->have & SCR_HAVE_DATA, parity = p->have & SCR_HAVE_PARITY;
     int flags = (data ? SCR_MEMBER_READ_DATA : SCR_MEMBER_WRITE_DATA) |
                 (parity ? SCR_MEMBER_READ_PARITY : SCR_MEMBER_WRITE_PARITY);
-    int rc = data ? SCR_OK : name_files(r, i, err);
-    if (rc == SCR_OK && !parity)
-        rc = start_redfile(r, i, err);
+    int rc;
+    TRY_OUT(data ? SCR_OK : name_files(r, i, err));
+    if (!parity)
+        TRY_OUT(start_redfile(r, i, err));
+out:
     if (rc != SCR_OK)
         return rc;
     return scr_member_open(r->env, &r->g, i, flags, data ? p->files : p->tmp, p->nfiles,
@@ -405,19 +397,18 @@ static int verify_part(struct rebuild *r, int i, struct scr_err *err)
     uint32_t parity = 0;
     if (p->have == SCR_HAVE_ALL)
         return SCR_OK;
-    int rc =
-        scr_member_finish(p->member, p->tmp, p->redtmp != NULL ? &parity : NULL, err);
-    for (size_t f = 0; rc == SCR_OK && p->tmp != NULL && f < p->nfiles; f++)
+    TRY(scr_member_finish(p->member, p->tmp, p->redtmp != NULL ? &parity : NULL, err));
+    for (size_t f = 0; p->tmp != NULL && f < p->nfiles; f++)
         if (p->has_crc && p->tmp[f].crc != p->files[f].crc)
-            rc = scr_fail(err, SCR_E_CORRUPT, 0,
-                          "%s: rebuilt with CRC 0x%08x, recorded is 0x%08x",
-                          p->files[f].path, p->tmp[f].crc, p->files[f].crc);
-    if (rc == SCR_OK && p->redtmp != NULL && p->current->has_chunk_crc &&
+            return scr_fail(err, SCR_E_CORRUPT, 0,
+                            "%s: rebuilt with CRC 0x%08x, recorded is 0x%08x",
+                            p->files[f].path, p->tmp[f].crc, p->files[f].crc);
+    if (p->redtmp != NULL && p->current->has_chunk_crc &&
         parity != p->current->chunk_crc)
-        rc = scr_fail(err, SCR_E_CORRUPT, 0,
-                      "%s: rebuilt with CRC 0x%08x, recorded is 0x%08x", p->redout,
-                      parity, p->current->chunk_crc);
-    return rc;
+        return scr_fail(err, SCR_E_CORRUPT, 0,
+                        "%s: rebuilt with CRC 0x%08x, recorded is 0x%08x", p->redout,
+                        parity, p->current->chunk_crc);
+    return SCR_OK;
 }
 
 static int close_parts(struct rebuild *r, struct scr_err *err)
@@ -434,10 +425,8 @@ static int close_parts(struct rebuild *r, struct scr_err *err)
 static int sync_file(const struct rebuild *r, const char *path, struct scr_err *err)
 {
     int fd;
-    int rc = scr_open(r->env->sys, path, O_RDONLY | O_NOFOLLOW, 0, &fd, err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = scr_fsync(r->env->sys, fd, path, err);
+    TRY(scr_open(r->env->sys, path, O_RDONLY | O_NOFOLLOW, 0, &fd, err));
+    int rc = scr_fsync(r->env->sys, fd, path, err);
     return scr_first(rc, scr_close(r->env->sys, &fd, path, err));
 }
 
@@ -483,22 +472,20 @@ typedef int (*each_fn)(const struct rebuild *r, const char *tmp, const char *pat
 static int each_file(const struct rebuild *r, const struct part *p, each_fn fn,
                      struct scr_err *err)
 {
-    int rc = SCR_OK;
-    for (size_t f = 0; rc == SCR_OK && p->tmp != NULL && f < p->nfiles; f++)
+    for (size_t f = 0; p->tmp != NULL && f < p->nfiles; f++)
         if (p->tmp[f].path != NULL)
-            rc = fn(r, p->tmp[f].path, p->files[f].path, err);
-    return rc;
+            TRY(fn(r, p->tmp[f].path, p->files[f].path, err));
+    return SCR_OK;
 }
 
 static int each_rebuilt(const struct rebuild *r, each_fn fn, struct scr_err *err)
 {
-    int rc = SCR_OK;
-    for (int i = 0; rc == SCR_OK && i < r->n; i++)
-        rc = each_file(r, &r->part[i], fn, err);
-    for (int i = 0; rc == SCR_OK && i < r->n; i++)
+    for (int i = 0; i < r->n; i++)
+        TRY(each_file(r, &r->part[i], fn, err));
+    for (int i = 0; i < r->n; i++)
         if (r->part[i].redtmp != NULL)
-            rc = fn(r, r->part[i].redtmp, r->part[i].redout, err);
-    return rc;
+            TRY(fn(r, r->part[i].redtmp, r->part[i].redout, err));
+    return SCR_OK;
 }
 
 static int sync_one(const struct rebuild *r, const char *tmp, const char *path,
@@ -558,9 +545,9 @@ static int rebuild_set(struct rebuild *r, struct scr_err *err)
         (rc = check_parts(r, err)) != SCR_OK ||
         (rc = check_tolerance(r, &lost, err)) != SCR_OK || !lost || r->what != MEND)
         return rc;
-    rc = compute(r, err);
-    if (rc == SCR_OK)
-        rc = publish(r, err);
+    TRY_OUT(compute(r, err));
+    TRY_OUT(publish(r, err));
+out:
     if (rc != SCR_OK) {
         (void)close_parts(r, NULL);
         (void)each_rebuilt(r, remove_one, NULL);

@@ -277,11 +277,12 @@ int scr_current_unpack(const void *buf, size_t n, struct scr_current **out,
         return scr_no_memory(err);
     scr_cursor_init(&cur, buf, n);
     unpack_keys(&cur, c, &count);
-    int rc = scr_cursor_end(&cur, 1, err);
-    if (rc == SCR_OK && count != c->files.n)
-        rc = bad(err, "number of files is missing or not that of the list");
-    if (rc == SCR_OK)
-        rc = order_files(c, err);
+    int rc;
+    TRY_OUT(scr_cursor_end(&cur, 1, err));
+    if (count != c->files.n)
+        TRY_OUT(bad(err, "number of files is missing or not that of the list"));
+    TRY_OUT(order_files(c, err));
+out:
     if (rc == SCR_OK)
         *out = c;
     else
@@ -451,11 +452,12 @@ int scr_redfile_dress(const struct scr_env *env, const struct scr_current *c, si
 {
     struct stat st;
     int fd = -1;
-    int rc = scr_open(env->sys, path, O_RDONLY | O_NOFOLLOW, 0, &fd, err);
-    if (rc == SCR_OK)
-        rc = scr_fd_stat(env->sys, fd, &st, path, err);
-    if (rc == SCR_OK && scr_meta_get_stat(&c->file[f]->meta, &st) == SCR_OK)
-        rc = scr_fd_set_attr(env->sys, fd, &st, path, err);
+    int rc;
+    TRY_OUT(scr_open(env->sys, path, O_RDONLY | O_NOFOLLOW, 0, &fd, err));
+    TRY_OUT(scr_fd_stat(env->sys, fd, &st, path, err));
+    if (scr_meta_get_stat(&c->file[f]->meta, &st) == SCR_OK)
+        TRY_OUT(scr_fd_set_attr(env->sys, fd, &st, path, err));
+out:
     return scr_first(rc, scr_close(env->sys, &fd, path, err));
 }
 
@@ -467,9 +469,10 @@ int scr_redfile_write(const struct scr_env *env, const char *path,
     int fd = -1;
     if (header->bad)
         return scr_fail(err, SCR_E_NOMEM, 0, "write %s: out of memory", path);
-    int rc = scr_open(env->sys, path, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600, &fd, err);
-    if (rc == SCR_OK)
-        rc = scr_pwrite_all(env->sys, fd, header->p, header->len, 0, path, err);
+    int rc;
+    TRY_OUT(scr_open(env->sys, path, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600, &fd, err));
+    TRY_OUT(scr_pwrite_all(env->sys, fd, header->p, header->len, 0, path, err));
+out:
     return scr_first(rc, scr_close(env->sys, &fd, path, err));
 }
 
@@ -484,9 +487,7 @@ static int claimed_size(const struct scr_env *env, int fd, const char *path,
     unsigned char head[SIZE_END];
     if (file_size < sizeof head)
         return bad(err, "shorter than a header");
-    int rc = scr_pread_all(env->sys, fd, head, sizeof head, 0, path, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_pread_all(env->sys, fd, head, sizeof head, 0, path, err));
     for (int i = SIZE_AT; i < SIZE_END; i++)
         *size = *size << 8 | head[i];
     if (*size < sizeof head || *size > file_size || *size > max_header)
@@ -502,19 +503,17 @@ static int load_header(const struct scr_env *env, const char *path, void **buf,
     int fd = -1;
     *buf = NULL;
     *size = 0;
-    int rc = scr_file_stat(env->sys, path, &st, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_file_stat(env->sys, path, &st, err));
     if (!S_ISREG(st.st_mode))
         return scr_fail(err, SCR_E_UNSAFE, 0, "read %s: not a regular file", path);
-    rc = scr_open(env->sys, path, O_RDONLY | O_NOFOLLOW, 0, &fd, err);
+    int rc = scr_open(env->sys, path, O_RDONLY | O_NOFOLLOW, 0, &fd, err);
     if (rc != SCR_OK)
         return rc;
-    rc = claimed_size(env, fd, path, (uint64_t)st.st_size, size, err);
-    if (rc == SCR_OK && (*buf = malloc((size_t)*size)) == NULL)
-        rc = scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = scr_pread_all(env->sys, fd, *buf, (size_t)*size, 0, path, err);
+    TRY_OUT(claimed_size(env, fd, path, (uint64_t)st.st_size, size, err));
+    if ((*buf = malloc((size_t)*size)) == NULL)
+        TRY_OUT(scr_no_memory(err));
+    TRY_OUT(scr_pread_all(env->sys, fd, *buf, (size_t)*size, 0, path, err));
+out:
     return scr_first(rc, scr_close(env->sys, &fd, path, err));
 }
 
@@ -571,15 +570,13 @@ static int decode_header(struct scr_redhead *h, struct scr_err *err)
     struct scr_frame f;
     struct scr_cursor c;
     struct scr_redcopy current = { NULL, 0 };
-    int rc = scr_frame_open(h->buf, (size_t)h->bytes, 1, &f, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_frame_open(h->buf, (size_t)h->bytes, 1, &f, err));
     scr_cursor_init(&c, f.packed, f.n);
     scr_hash *between = scr_hash_new();
     if (between == NULL)
         return scr_no_memory(err);
     outline(h, &c, between, &current);
-    rc = scr_cursor_end(&c, 1, err);
+    int rc = scr_cursor_end(&c, 1, err);
     if (rc == SCR_OK)
         rc = scr_redinfo_get(between, &h->info, err);
     scr_hash_delete(between);
@@ -596,9 +593,10 @@ int scr_redhead_read(const struct scr_env *env, const char *path, struct scr_red
                      struct scr_err *err)
 {
     *h = (struct scr_redhead){ 0 };
-    int rc = load_header(env, path, &h->buf, &h->bytes, err);
-    if (rc == SCR_OK)
-        rc = decode_header(h, err);
+    int rc;
+    TRY_OUT(load_header(env, path, &h->buf, &h->bytes, err));
+    TRY_OUT(decode_header(h, err));
+out:
     if (rc != SCR_OK) {
         scr_redhead_fini(h);
         scr_err_prefix(err, "%s", path);
@@ -617,9 +615,10 @@ int scr_redfile_read(const struct scr_env *env, const char *path, scr_hash *head
                      uint64_t *header_bytes, struct scr_err *err)
 {
     void *buf = NULL;
-    int rc = load_header(env, path, &buf, header_bytes, err);
-    if (rc == SCR_OK)
-        rc = scr_hash_decode(buf, (size_t)*header_bytes, header, NULL, err);
+    int rc;
+    TRY_OUT(load_header(env, path, &buf, header_bytes, err));
+    TRY_OUT(scr_hash_decode(buf, (size_t)*header_bytes, header, NULL, err));
+out:
     free(buf);
     if (rc != SCR_OK)
         scr_err_prefix(err, "%s", path);

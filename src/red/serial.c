@@ -67,9 +67,11 @@ int scr_rows_run(const struct scr_geom *g, const int *have,
                  struct scr_member *const *members, struct scr_err *err)
 {
     struct buffers b;
-    int rc = alloc_buffers(g, &b, err);
-    for (int row = 0; rc == SCR_OK && row < g->n; row++)
-        rc = run_row(g, have, row, &b, members, err);
+    int rc;
+    TRY_OUT(alloc_buffers(g, &b, err));
+    for (int row = 0; row < g->n; row++)
+        TRY_OUT(run_row(g, have, row, &b, members, err));
+out:
     for (int i = 0; i < b.n; i++)
         free(b.sym[i]);
     return rc;

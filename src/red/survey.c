@@ -31,17 +31,15 @@ static int add_entry(scr_filemap *to, const scr_filemap *map, const struct scr_e
 static int add_map(scr_filemap *to, const scr_filemap *map)
 {
     int64_t oldest, made = 0;
-    int rc = SCR_OK;
-    for (size_t i = 0; i < map->n && rc == SCR_OK; i++) {
+    for (size_t i = 0; i < map->n; i++) {
         const struct scr_entry *e = map->entry[i];
         if (i == 0 || e->dset != map->entry[i - 1]->dset)
             scr_filemap_made(to, e->dset, &oldest, &made);
-        rc = add_entry(to, map, e, &made);
+        TRY(add_entry(to, map, e, &made));
     }
-    for (struct scr_filemap_aside *a = map->aside; a != NULL && rc == SCR_OK;
-         a = a->next)
-        rc = add_map(to, &a->map);
-    return rc;
+    for (struct scr_filemap_aside *a = map->aside; a != NULL; a = a->next)
+        TRY(add_map(to, &a->map));
+    return SCR_OK;
 }
 
 /* 1 if all there is of each dataset, in both, was made at once. */
@@ -124,9 +122,11 @@ static int settle_one(struct scr_survey *s, int id)
 {
     struct scr_rival *list = NULL;
     size_t n = 0;
-    int rc = list_rivals(s, id, &list, &n);
-    for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        rc = judge_rival(s, id, &list[i]);
+    int rc;
+    TRY_OUT(list_rivals(s, id, &list, &n));
+    for (size_t i = 0; i < n; i++)
+        TRY_OUT(judge_rival(s, id, &list[i]));
+out:
     if (rc == SCR_OK && n > 0) {
         const struct scr_rival *best = scr_rival_choose(list, n, 0);
         best = best ? best : newest_of(list, n);
@@ -142,10 +142,12 @@ static int settle_one(struct scr_survey *s, int id)
 static int settle(struct scr_survey *s, struct scr_err *err)
 {
     int *ids = NULL, n = 0;
-    int rc = scr_filemap_list_datasets(s->map, &n, &ids);
-    for (int i = 0; i < n && rc == SCR_OK; i++)
+    int rc;
+    TRY_OUT(scr_filemap_list_datasets(s->map, &n, &ids));
+    for (int i = 0; i < n; i++)
         if (scr_filemap_has_aside(s->map, ids[i]))
-            rc = settle_one(s, ids[i]);
+            TRY_OUT(settle_one(s, ids[i]));
+out:
     free(ids);
     return rc == SCR_OK ? rc : scr_no_memory(err);
 }
@@ -156,11 +158,9 @@ static int read_cntl(struct scr_survey *s, const char *dir, scr_filemap *map,
                      struct scr_err *err)
 {
     struct scr_cntl c;
-    int rc = scr_cntl_open(s->env, dir, 0, &c, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_cntl_open(s->env, dir, 0, &c, err));
     scr_filemap *one = scr_filemap_new();
-    rc = one ? scr_cntl_survey_node(s->env, &c, one, &s->unread, err) : SCR_E_NOMEM;
+    int rc = one ? scr_cntl_survey_node(s->env, &c, one, &s->unread, err) : SCR_E_NOMEM;
     scr_cntl_close(s->env, &c);
     if (rc == SCR_OK && take_map(map, one) != SCR_OK)
         rc = scr_no_memory(err);
@@ -173,10 +173,10 @@ int scr_survey_open(struct scr_survey *s, const struct scr_env *env,
 {
     *s = (struct scr_survey){ .env = env, .map = scr_filemap_new() };
     scr_table_init(&s->unread, sizeof(struct scr_item));
-    int rc = s->map ? SCR_OK : scr_no_memory(err);
-    for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        rc = read_cntl(s, cntl[i], s->map, err);
-    return rc == SCR_OK ? settle(s, err) : rc;
+    TRY(s->map ? SCR_OK : scr_no_memory(err));
+    for (size_t i = 0; i < n; i++)
+        TRY(read_cntl(s, cntl[i], s->map, err));
+    return settle(s, err);
 }
 
 /* Drops from map what s has of the dataset already. */
@@ -209,9 +209,11 @@ int scr_survey_add_shared(struct scr_survey *s, const char *cache, struct scr_er
 {
     int *ids = NULL;
     size_t n = 0;
-    int rc = scr_cache_ids(s->env, cache, &ids, &n, err);
-    for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        rc = read_shared(s, cache, ids[i], err);
+    int rc;
+    TRY_OUT(scr_cache_ids(s->env, cache, &ids, &n, err));
+    for (size_t i = 0; i < n; i++)
+        TRY_OUT(read_shared(s, cache, ids[i], err));
+out:
     free(ids);
     return rc == SCR_OK ? settle(s, err) : rc;
 }

@@ -48,9 +48,11 @@ static int ask_version(const char *path, char **text, struct scr_err *err)
 {
     const char *argv[] = { path, "--version", NULL };
     struct scr_many_task t = { .argv = argv };
-    int rc = scr_many_run(&t, 1, 1, VERSION_TIMEOUT_S, err);
-    if (rc == SCR_OK && (*text = scr_asprintf("%s%s", t.out, t.errout)) == NULL)
-        rc = scr_no_memory(err);
+    int rc;
+    TRY_OUT(scr_many_run(&t, 1, 1, VERSION_TIMEOUT_S, err));
+    if ((*text = scr_asprintf("%s%s", t.out, t.errout)) == NULL)
+        TRY_OUT(scr_no_memory(err));
+out:
     scr_many_free(&t, 1);
     return rc;
 }
@@ -107,9 +109,10 @@ int scr_launcher_open(const struct scr_rm *rm, const char *name, struct scr_laun
     int rc = scr_launcher_check(name, err);
     if (rc != SCR_OK)
         return rc;
-    rc = scr_rm_program(rm, name, &l->path, err);
-    if (rc == SCR_OK && n > 1)
-        rc = tell_apart(base, l, err);
+    TRY_OUT(scr_rm_program(rm, name, &l->path, err));
+    if (n > 1)
+        TRY_OUT(tell_apart(base, l, err));
+out:
     if (rc != SCR_OK) {
         scr_launcher_close(l);
         scr_err_prefix(err, "launcher");
@@ -254,11 +257,9 @@ int scr_launch_line(const struct scr_rm *rm, const struct scr_launcher *l,
                     const struct scr_launch *what, struct scr_strv *argv,
                     struct scr_strv *env, struct scr_err *err)
 {
-    int rc = check_program(rm, l, what->args, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(check_program(rm, l, what->args, err));
     scr_strv_add(argv, l->path);
-    rc = l->ops->line(rm, l, what, argv, env, err);
+    int rc = l->ops->line(rm, l, what, argv, env, err);
     return rc == SCR_OK && (argv->bad || env->bad) ? scr_no_memory(err) : rc;
 }
 
@@ -293,9 +294,10 @@ static int add_names(const char *list, struct scr_hostlist *nodes, struct scr_er
         p += n + (p[n] == ',');
     }
     char *text = scr_str_take(&names);
-    int rc = text ? scr_hostlist_expand(text, &all, err) : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = scr_rm_add_nodes(nodes, &all, err);
+    int rc;
+    TRY_OUT(text ? scr_hostlist_expand(text, &all, err) : scr_no_memory(err));
+    TRY_OUT(scr_rm_add_nodes(nodes, &all, err));
+out:
     scr_hostlist_free(&all);
     free(text);
     return rc;
@@ -306,14 +308,16 @@ static int add_names(const char *list, struct scr_hostlist *nodes, struct scr_er
 static int add_lines(char *text, struct scr_hostlist *nodes, struct scr_err *err)
 {
     struct scr_rm_names names;
-    int rc = scr_rm_names_init(&names, nodes, err);
-    for (char *line; rc == SCR_OK && (line = scr_rm_line(&text)) != NULL;) {
+    int rc;
+    TRY_OUT(scr_rm_names_init(&names, nodes, err));
+    for (char *line; (line = scr_rm_line(&text)) != NULL;) {
         line[strcspn(line, "#")] = '\0';
         char *name = scr_rm_word(&line);
         name[strcspn(name, ":\r")] = '\0';
         if (*name != '\0')
-            rc = scr_rm_names_add(&names, nodes, name, err);
+            TRY_OUT(scr_rm_names_add(&names, nodes, name, err));
     }
+out:
     scr_rm_names_fini(&names);
     return rc;
 }
@@ -326,11 +330,13 @@ int scr_launch_names_nodes(const struct scr_rm *rm, const struct scr_launcher *l
     const char *path = scr_launch_find(l->ops, args, SCR_OPT_HOSTFILE);
     void *text = NULL;
     size_t n;
-    int rc = list ? add_names(list, nodes, err) : SCR_OK;
-    if (rc == SCR_OK && path != NULL)
-        rc = scr_file_load(rm->env->sys, path, MAX_HOSTFILE, &text, &n, err);
-    if (rc == SCR_OK && path != NULL)
-        rc = add_lines(text, nodes, err);
+    int rc;
+    TRY_OUT(list ? add_names(list, nodes, err) : SCR_OK);
+    if (path != NULL)
+        TRY_OUT(scr_file_load(rm->env->sys, path, MAX_HOSTFILE, &text, &n, err));
+    if (path != NULL)
+        TRY_OUT(add_lines(text, nodes, err));
+out:
     if (rc != SCR_OK)
         scr_err_prefix(err, "nodes of %s", l->name);
     free(text);

@@ -91,23 +91,23 @@ static int start_task(struct scr_many_task *t, struct scr_err *err)
 {
     int theirs[2] = { -1, -1 };
     struct scr_err why = SCR_ERR_INIT;
-    int rc = make_pipes(t->fd, theirs, err);
-    if (rc == SCR_OK) {
-        const struct scr_proc_spec spec = { .argv = t->argv,
-                                            .env = t->env,
-                                            .in_path = "/dev/null",
-                                            .out_fd = theirs[0],
-                                            .err_fd = theirs[1],
-                                            .new_group = 1 };
-        int started = scr_proc_start(&spec, &t->pid, &why);
-        t->begun = scr_now_mono();
-        if (started != SCR_OK && is_scarce(why.sys)) {
-            rc = scr_fail(err, started, 0, "%s", why.text);
-        } else if (started != SCR_OK) {
-            t->end = SCR_MANY_FAILED;
-            scr_str_append(&t->text[1], why.text);
-        }
+    int rc;
+    TRY_OUT(make_pipes(t->fd, theirs, err));
+    const struct scr_proc_spec spec = { .argv = t->argv,
+                                        .env = t->env,
+                                        .in_path = "/dev/null",
+                                        .out_fd = theirs[0],
+                                        .err_fd = theirs[1],
+                                        .new_group = 1 };
+    int started = scr_proc_start(&spec, &t->pid, &why);
+    t->begun = scr_now_mono();
+    if (started != SCR_OK && is_scarce(why.sys))
+        TRY_OUT(scr_fail(err, started, 0, "%s", why.text));
+    else if (started != SCR_OK) {
+        t->end = SCR_MANY_FAILED;
+        scr_str_append(&t->text[1], why.text);
     }
+out:
     close_ends(theirs);
     if (!is_running(t))
         close_ends(t->fd);

@@ -92,17 +92,19 @@ int scr_rm_names_add(struct scr_rm_names *names, struct scr_hostlist *list,
 {
     if (scr_table_find(&names->name, name) != NULL)
         return SCR_OK;
-    int rc = scr_hostlist_add(list, name, err);
-    return rc == SCR_OK ? enter_both(names, name, list->n - 1, err) : rc;
+    TRY(scr_hostlist_add(list, name, err));
+    return enter_both(names, name, list->n - 1, err);
 }
 
 int scr_rm_add_nodes(struct scr_hostlist *list, const struct scr_hostlist *more,
                      struct scr_err *err)
 {
     struct scr_rm_names names;
-    int rc = scr_rm_names_init(&names, list, err);
-    for (size_t i = 0; i < more->n && rc == SCR_OK; i++)
-        rc = scr_rm_names_add(&names, list, more->name[i], err);
+    int rc;
+    TRY_OUT(scr_rm_names_init(&names, list, err));
+    for (size_t i = 0; i < more->n; i++)
+        TRY_OUT(scr_rm_names_add(&names, list, more->name[i], err));
+out:
     scr_rm_names_fini(&names);
     return rc;
 }

@@ -140,10 +140,12 @@ static int run_on_all(struct round *r, const char *const *argv,
 {
     struct scr_remote_result *res;
     double limit = seconds_left(r);
-    int rc = scr_remote_run(r->rm, &r->nodes, argv, limit, &res, err);
-    for (size_t i = 0; i < r->nodes.n && rc == SCR_OK; i++)
-        rc = res[i].answered ? judge(r, r->nodes.name[i], &res[i], err)
-                             : add_silent(r, r->nodes.name[i], &res[i], err);
+    int rc;
+    TRY_OUT(scr_remote_run(r->rm, &r->nodes, argv, limit, &res, err));
+    for (size_t i = 0; i < r->nodes.n; i++)
+        TRY_OUT(res[i].answered ? judge(r, r->nodes.name[i], &res[i], err)
+                                : add_silent(r, r->nodes.name[i], &res[i], err));
+out:
     scr_remote_free(res, r->nodes.n);
     return rc;
 }
@@ -234,12 +236,10 @@ static const struct node_test *find_test(const char *name, size_t n)
 static int narrow(struct round *r, struct scr_err *err)
 {
     struct scr_hostlist left = SCR_HOSTLIST_INIT;
-    int rc = scr_hostlist_minus(&r->nodes, &r->down->nodes, &left, err);
-    if (rc == SCR_OK) {
-        scr_hostlist_free(&r->nodes);
-        r->nodes = left;
-    }
-    return rc;
+    TRY(scr_hostlist_minus(&r->nodes, &r->down->nodes, &left, err));
+    scr_hostlist_free(&r->nodes);
+    r->nodes = left;
+    return SCR_OK;
 }
 
 /* Without time nobody would answer, and all nodes be taken for dead. */

@@ -103,16 +103,18 @@ int scr_remote_run(const struct scr_rm *rm, const struct scr_hostlist *nodes,
     const struct scr_remote_ops *ops;
     char *path = NULL;
     *res = NULL;
-    int rc = nodes->n > 0 ? pick(rm, nodes, &ops, err) : SCR_OK;
-    if (rc == SCR_OK && nodes->n > 0 && ops->program != NULL &&
+    int rc;
+    TRY_OUT(nodes->n > 0 ? pick(rm, nodes, &ops, err) : SCR_OK);
+    if (nodes->n > 0 && ops->program != NULL &&
         (rc = scr_rm_program(rm, ops->program, &path, err)) != SCR_OK)
         scr_err_prefix(err, "run commands on %s", nodes->name[0]);
-    if (rc == SCR_OK && (*res = new_results(nodes->n)) == NULL)
-        rc = scr_no_memory(err);
-    if (rc == SCR_OK && nodes->n > 0) {
+    if ((*res = new_results(nodes->n)) == NULL)
+        TRY_OUT(scr_no_memory(err));
+    if (nodes->n > 0) {
         const struct scr_remote_job job = { rm, nodes, argv, path, timeout_s, *res };
-        rc = ops->run(&job, err);
+        TRY_OUT(ops->run(&job, err));
     }
+out:
     if (rc != SCR_OK) {
         scr_remote_free(*res, nodes->n);
         *res = NULL;
@@ -145,13 +147,15 @@ int scr_remote_each(const struct scr_remote_job *job, scr_remote_line line,
     struct scr_many_task *task = scr_calloc(n, sizeof *task);
     struct scr_strv *argv = scr_calloc(n, sizeof *argv);
     struct scr_strv *env = scr_calloc(n, sizeof *env);
-    int rc = task && argv && env ? SCR_OK : scr_no_memory(err);
-    for (size_t i = 0; i < n && rc == SCR_OK; i++) {
+    int rc;
+    TRY_OUT(task && argv && env ? SCR_OK : scr_no_memory(err));
+    for (size_t i = 0; i < n; i++) {
         line(job, job->nodes->name[i], &argv[i], &env[i]);
         task[i].argv = scr_strv_argv(&argv[i]);
         task[i].env = scr_strv_argv(&env[i]);
-        rc = argv[i].bad || env[i].bad ? scr_no_memory(err) : SCR_OK;
+        TRY_OUT(argv[i].bad || env[i].bad ? scr_no_memory(err) : SCR_OK);
     }
+out:
     if (rc == SCR_OK) {
         rc = scr_many_run_unless(task, n, 0, job->timeout_s, job->rm->stop, err);
         for (size_t i = 0; i < n && rc == SCR_OK; i++)

@@ -68,10 +68,12 @@ int scr_downs_dead(const struct scr_downs *d, struct scr_hostlist *dead,
                    struct scr_err *err)
 {
     struct scr_rm_names names;
-    int rc = scr_rm_names_init(&names, dead, err);
+    int rc;
+    TRY_OUT(scr_rm_names_init(&names, dead, err));
     for (SCR_EACH(const struct scr_down, down, &d->why))
-        if (rc == SCR_OK && down->kind == SCR_NODE_DEAD)
-            rc = scr_rm_names_add(&names, dead, down->item.name, err);
+        if (down->kind == SCR_NODE_DEAD)
+            TRY_OUT(scr_rm_names_add(&names, dead, down->item.name, err));
+out:
     scr_rm_names_fini(&names);
     return rc;
 }
@@ -168,16 +170,17 @@ int scr_rm_ask_states(const struct scr_rm *rm, const char *const *argv,
 {
     char *out;
     struct scr_rm_names names = { 0 };
-    int rc = scr_rm_ask(rm, argv, NULL, &out, err);
-    if (rc == SCR_OK)
-        rc = scr_rm_names_init(&names, nodes, err);
+    int rc;
+    TRY_OUT(scr_rm_ask(rm, argv, NULL, &out, err));
+    TRY_OUT(scr_rm_names_init(&names, nodes, err));
     char *rest = out;
-    for (char *line; rc == SCR_OK && (line = scr_rm_line(&rest)) != NULL;) {
+    for (char *line; (line = scr_rm_line(&rest)) != NULL;) {
         const char *node = scr_rm_match(&names, scr_rm_word(&line));
         const char *state = scr_rm_word(&line);
         if (node != NULL)
-            rc = take(down, node, state, line, err);
+            TRY_OUT(take(down, node, state, line, err));
     }
+out:
     scr_rm_names_fini(&names);
     free(out);
     return rc;

@@ -71,16 +71,16 @@ static int flux_down(const struct scr_rm *rm, const struct scr_hostlist *nodes,
 {
     struct scr_hostlist dead = SCR_HOSTLIST_INIT;
     struct scr_rm_names names;
-    int rc = scr_rm_names_init(&names, nodes, err);
-    if (rc == SCR_OK)
-        rc = add_drained(rm, &names, down, err);
-    if (rc == SCR_OK)
-        rc = resource_list(rm, "down", &dead, err);
-    for (size_t i = 0; i < dead.n && rc == SCR_OK; i++) {
+    int rc;
+    TRY_OUT(scr_rm_names_init(&names, nodes, err));
+    TRY_OUT(add_drained(rm, &names, down, err));
+    TRY_OUT(resource_list(rm, "down", &dead, err));
+    for (size_t i = 0; i < dead.n; i++) {
         const char *node = scr_rm_match(&names, dead.name[i]);
-        rc = node ? scr_downs_add(down, node, SCR_NODE_DEAD, err, "Flux says down")
-                  : SCR_OK;
+        TRY_OUT(node ? scr_downs_add(down, node, SCR_NODE_DEAD, err, "Flux says down")
+                     : SCR_OK);
     }
+out:
     scr_rm_names_fini(&names);
     scr_hostlist_free(&dead);
     return rc;
@@ -106,9 +106,10 @@ static int flux_steps(const struct scr_rm *rm, struct scr_hostlist *steps,
 {
     const char *argv[] = { "flux", "jobs", "-n", "-f", "running", "-o", "{id}", NULL };
     char *out;
-    int rc = scr_rm_ask(rm, argv, NULL, &out, err);
-    if (rc == SCR_OK)
-        rc = scr_rm_add_words(steps, out, err);
+    int rc;
+    TRY_OUT(scr_rm_ask(rm, argv, NULL, &out, err));
+    TRY_OUT(scr_rm_add_words(steps, out, err));
+out:
     for (size_t i = 0; i < steps->n / 2; i++) {
         char *newer = steps->name[i];
         steps->name[i] = steps->name[steps->n - 1 - i];

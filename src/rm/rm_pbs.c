@@ -97,12 +97,14 @@ static int pbs_end_time(const struct scr_rm *rm, int64_t *end, struct scr_err *e
     const char *argv[] = { "qstat", "-f", rm->job, NULL };
     char *out;
     int64_t limit, used = 0, left = -1;
-    int rc = scr_rm_ask(rm, argv, NULL, &out, err);
-    if (rc == SCR_OK && !find_time(out, "Walltime.Remaining", &left) &&
+    int rc;
+    TRY_OUT(scr_rm_ask(rm, argv, NULL, &out, err));
+    if (!find_time(out, "Walltime.Remaining", &left) &&
         find_time(out, "Resource_List.walltime", &limit)) {
         (void)find_time(out, "resources_used.walltime", &used);
         left = limit > used ? limit - used : 0;
     }
+out:
     *end = left >= 0 ? (int64_t)time(NULL) + left : 0;
     free(out);
     return rc;

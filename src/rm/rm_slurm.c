@@ -88,13 +88,13 @@ static int slurm_down(const struct scr_rm *rm, const struct scr_hostlist *nodes,
                       struct scr_downs *down, struct scr_err *err)
 {
     char *list = NULL;
-    int rc = scr_hostlist_compress(nodes, 0, &list, err);
+    int rc;
+    TRY_OUT(scr_hostlist_compress(nodes, 0, &list, err));
     /* A line for each partition the node is in. */
     const char *argv[] = { "sinfo", "-h", "-N", "-n", list, "-o", "%N %T %E", NULL };
-    if (rc == SCR_OK)
-        rc = scr_rm_ask_states(rm, argv, nodes, take_state, down, err);
-    if (rc == SCR_OK)
-        rc = add_lost(rm, nodes, down, err);
+    TRY_OUT(scr_rm_ask_states(rm, argv, nodes, take_state, down, err));
+    TRY_OUT(add_lost(rm, nodes, down, err));
+out:
     free(list);
     return rc;
 }
@@ -137,13 +137,15 @@ static int slurm_steps(const struct scr_rm *rm, struct scr_hostlist *steps,
     const char *argv[] = { "squeue", "-h", "-s", "-j", rm->job, "-o", "%i %j", NULL };
     char *out;
     int64_t number;
-    int rc = scr_rm_ask(rm, argv, NULL, &out, err);
+    int rc;
+    TRY_OUT(scr_rm_ask(rm, argv, NULL, &out, err));
     char *rest = out;
-    for (char *line; rc == SCR_OK && (line = scr_rm_line(&rest)) != NULL;) {
+    for (char *line; (line = scr_rm_line(&rest)) != NULL;) {
         const char *id = scr_rm_word(&line);
         if (number_of(id, &number) && strcmp(scr_rm_word(&line), SCR_REMOTE_STEP) != 0)
-            rc = scr_hostlist_add_once(steps, id, err);
+            TRY_OUT(scr_hostlist_add_once(steps, id, err));
     }
+out:
     if (steps->n > 1)
         qsort(steps->name, steps->n, sizeof *steps->name, by_number);
     free(out);

@@ -136,11 +136,10 @@ static int item_init(struct job *j, struct item *it, const char *path,
     (void)scr_meta_get_int(meta, SCR_META_COMPLETE, &complete);
     if (type == NULL || !complete)
         return scr_fail(err, SCR_E_CORRUPT, 0, "copy %s: it was never completed", path);
-    int rc = strcmp(type, "FULL") == 0 ? name_file(j, it, meta, err)
-                                       : name_red(j, it, type, err);
-    if (rc == SCR_OK)
-        describe(j, it);
-    return rc;
+    TRY(strcmp(type, "FULL") == 0 ? name_file(j, it, meta, err)
+                                  : name_red(j, it, type, err));
+    describe(j, it);
+    return SCR_OK;
 }
 
 /* Under its last name there is only what was checked and synced before it got it. */
@@ -245,11 +244,11 @@ static int commit(struct job *j, struct item *it, struct scr_err *err)
 {
     const struct scr_sys *sys = j->g->env->sys;
     const struct scr_copy copy = { .src = it->src, .dst = it->dst, .sync = 1 };
-    int rc = scr_copy_sync(sys, &copy, &it->open, err);
-    if (rc == SCR_OK)
-        rc = ask_if_wanted(j, err);
-    if (rc == SCR_OK)
-        rc = scr_copy_commit(sys, &copy, &it->open, err);
+    int rc;
+    TRY_OUT(scr_copy_sync(sys, &copy, &it->open, err));
+    TRY_OUT(ask_if_wanted(j, err));
+    TRY_OUT(scr_copy_commit(sys, &copy, &it->open, err));
+out:
     if (rc != SCR_OK)
         return rc;
     j->got->files++;
@@ -394,11 +393,10 @@ static int take_rank(struct job *j, const struct scr_entry *e, struct scr_err *e
 /* Names are on disk before they are listed. */
 static int list_taken(const struct job *j, struct scr_err *err)
 {
-    int rc = scr_dirset_sync(j->g->env->sys, &j->dirs, err);
+    TRY(scr_dirset_sync(j->g->env->sys, &j->dirs, err));
     for (SCR_ENTRIES(e, j->done, j->g->id))
-        if (rc == SCR_OK)
-            rc = write_map(j, e, err);
-    return rc;
+        TRY(write_map(j, e, err));
+    return SCR_OK;
 }
 
 static int take_ranks(struct job *j, struct scr_err *err)
@@ -467,14 +465,13 @@ int scr_gather_node(const struct scr_gather *g, const scr_filemap *map,
     j.dset_dir = scr_prefix_dset_dir(g->prefix, g->id);
     j.stage = scr_stage_dir(g->prefix, g->id);
     j.done = scr_filemap_new();
-    int rc =
-        j.dset_dir && j.stage && j.done ? check_owner(g, map, err) : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = scr_stage_make(g->env, g->prefix, g->id, err);
-    if (rc == SCR_OK)
-        rc = scr_dir_sync(g->env->sys, g->prefix->scr, err);
-    if (rc == SCR_OK)
-        rc = take_ranks(&j, err);
+    int rc;
+    TRY_OUT(j.dset_dir && j.stage && j.done ? check_owner(g, map, err)
+                                            : scr_no_memory(err));
+    TRY_OUT(scr_stage_make(g->env, g->prefix, g->id, err));
+    TRY_OUT(scr_dir_sync(g->env->sys, g->prefix->scr, err));
+    TRY_OUT(take_ranks(&j, err));
+out:
     scr_filemap_delete(j.done);
     scr_table_fini(&j.dirs);
     free(j.stage);

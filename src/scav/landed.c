@@ -59,15 +59,16 @@ static int unpack_one(struct landed *l, const struct scr_listed *is, const char 
     struct scr_stored s = { 0 };
     struct scr_copied got;
     struct scr_copy job = { .dst = to, .sync = 1 };
-    int rc = scr_stored_job(l->m.p->path, is, &s, &job, err);
-    if (rc == SCR_OK)
-        rc = scr_move_make_dir(&l->m, to, err);
-    if (rc == SCR_OK && (staged ? scr_copy_check(sys, &job, &got, &why)
-                                : scr_copy_file(sys, &job, &got, &why)) == SCR_OK) {
+    int rc;
+    TRY_OUT(scr_stored_job(l->m.p->path, is, &s, &job, err));
+    TRY_OUT(scr_move_make_dir(&l->m, to, err));
+    if ((staged ? scr_copy_check(sys, &job, &got, &why)
+                : scr_copy_file(sys, &job, &got, &why)) == SCR_OK) {
         l->n += !staged;
         if (scr_table_add(&l->spent, s.src) == NULL)
-            rc = scr_no_memory(err);
+            TRY_OUT(scr_no_memory(err));
     }
+out:
     scr_stored_fini(&s);
     return why.code == SCR_OK || is_damaged(why.code)
                ? rc
@@ -93,9 +94,10 @@ static int take_packed(struct landed *l, const struct scr_listed *is,
     char *stored = scr_listed_stored(is);
     char *staged = scr_path_join(m->stage, is->item.name);
     int there = SCR_E_MISSING;
-    int rc = stored && staged ? SCR_OK : scr_no_memory(err);
-    if (rc == SCR_OK)
-        there = scr_move_look(m, staged, is, err);
+    int rc;
+    TRY_OUT(stored && staged ? SCR_OK : scr_no_memory(err));
+    there = scr_move_look(m, staged, is, err);
+out:
     if (!scr_move_is_told(there))
         rc = there;
     else if (there != SCR_E_MISSING && scr_table_find(&l->taken, stored) == NULL)
@@ -175,12 +177,12 @@ static int write_map(struct landed *l, const struct scr_rank_files *of,
     scr_filemap_add_rank(map, m->id, rank);
     scr_filemap_set_dataset(map, m->id, rank, l->dset);
     scr_filemap_set_expected_files(map, m->id, rank, (int)of->files.n);
-    int rc = map ? SCR_OK : scr_no_memory(err);
+    int rc;
+    TRY_OUT(map ? SCR_OK : scr_no_memory(err));
     for (SCR_EACH(struct scr_listed, f, &of->files))
-        if (rc == SCR_OK)
-            rc = describe_file(l, map, rank, f, err);
-    if (rc == SCR_OK)
-        rc = scr_filemap_write(m->env->sys, path, map, SCR_DURABLE, err);
+        TRY_OUT(describe_file(l, map, rank, f, err));
+    TRY_OUT(scr_filemap_write(m->env->sys, path, map, SCR_DURABLE, err));
+out:
     scr_filemap_delete(map);
     return rc;
 }
@@ -223,9 +225,11 @@ static int add_taken(struct landed *l, struct scr_err *err)
 {
     int *ids = NULL;
     size_t n = 0;
-    int rc = scr_paths_complete(l->m.env, l->m.p, l->m.id, &ids, &n, err);
-    for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        rc = scr_paths_add(l->m.env, l->m.p, ids[i], &l->taken, err);
+    int rc;
+    TRY_OUT(scr_paths_complete(l->m.env, l->m.p, l->m.id, &ids, &n, err));
+    for (size_t i = 0; i < n; i++)
+        TRY_OUT(scr_paths_add(l->m.env, l->m.p, ids[i], &l->taken, err));
+out:
     free(ids);
     return rc;
 }
@@ -235,9 +239,11 @@ static int read_dset(struct landed *l, struct scr_err *err)
 {
     const struct scr_move *m = &l->m;
     struct scr_index index = SCR_INDEX_INIT;
-    int rc = scr_prefix_index_read(m->env, m->p, &index, err);
-    if (rc == SCR_OK && scr_index_dataset(&index, m->id, l->dset) == SCR_E_NOMEM)
-        rc = scr_no_memory(err);
+    int rc;
+    TRY_OUT(scr_prefix_index_read(m->env, m->p, &index, err));
+    if (scr_index_dataset(&index, m->id, l->dset) == SCR_E_NOMEM)
+        TRY_OUT(scr_no_memory(err));
+out:
     scr_index_fini(&index);
     return rc;
 }
@@ -276,16 +282,14 @@ static int remove_spent(struct landed *l, struct scr_err *err)
 static int take_records(struct landed *l, const int *node, size_t n,
                         struct scr_err *err)
 {
-    int rc = add_taken(l, err);
-    for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        rc = take_record(l, node[i], err);
-    if (rc == SCR_OK)
-        rc = scr_move_sync(&l->m, err);
-    if (rc == SCR_OK)
-        rc = remove_spent(l, err);
-    for (size_t i = 0; i < l->files.n && rc == SCR_OK; i++)
-        rc = list_rank(l, l->files.of[i], err);
-    return rc;
+    TRY(add_taken(l, err));
+    for (size_t i = 0; i < n; i++)
+        TRY(take_record(l, node[i], err));
+    TRY(scr_move_sync(&l->m, err));
+    TRY(remove_spent(l, err));
+    for (size_t i = 0; i < l->files.n; i++)
+        TRY(list_rank(l, l->files.of[i], err));
+    return SCR_OK;
 }
 
 /* Without a list of files nothing is known of what landed: it is copied again. */
@@ -293,17 +297,15 @@ static int take_all(struct landed *l, const int *node, size_t n, struct scr_err 
 {
     const struct scr_move *m = &l->m;
     l->dset = scr_hash_new();
-    int rc =
-        l->dset ? scr_arrival_give_up(m->env, m->p, m->id, err) : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = read_dset(l, err);
-    if (rc == SCR_OK && scr_hash_size(l->dset) > 0)
-        rc = read_list(l, err);
-    if (rc == SCR_OK && l->files.n > 0)
-        rc = take_records(l, node, n, err);
-    for (size_t i = 0; i < n && rc == SCR_OK && l->passed == 0; i++)
-        rc = scr_arrival_forget(m->env, m->p, m->id, node[i], err);
-    return rc;
+    TRY(l->dset ? scr_arrival_give_up(m->env, m->p, m->id, err) : scr_no_memory(err));
+    TRY(read_dset(l, err));
+    if (scr_hash_size(l->dset) > 0)
+        TRY(read_list(l, err));
+    if (l->files.n > 0)
+        TRY(take_records(l, node, n, err));
+    for (size_t i = 0; i < n && l->passed == 0; i++)
+        TRY(scr_arrival_forget(m->env, m->p, m->id, node[i], err));
+    return SCR_OK;
 }
 
 int scr_stage_take_landed(const struct scr_env *env, const struct scr_prefix *p, int id,
@@ -313,13 +315,13 @@ int scr_stage_take_landed(const struct scr_env *env, const struct scr_prefix *p,
                         .spent = SCR_TABLE_OF(struct scr_item) };
     int *node = NULL;
     size_t nnodes = 0;
-    int rc = scr_move_init(&l.m, env, p, id, err);
-    if (rc == SCR_OK)
-        rc = scr_arrival_nodes(env, p, id, &node, &nnodes, err);
+    int rc;
+    TRY_OUT(scr_move_init(&l.m, env, p, id, err));
+    TRY_OUT(scr_arrival_nodes(env, p, id, &node, &nnodes, err));
     /* A plan without records may still become one: nothing had landed. */
-    if (rc == SCR_OK)
-        rc = nnodes > 0 ? take_all(&l, node, nnodes, err)
-                        : scr_arrival_give_up(env, p, id, err);
+    TRY_OUT(nnodes > 0 ? take_all(&l, node, nnodes, err)
+                       : scr_arrival_give_up(env, p, id, err));
+out:
     *n = l.n;
     free(node);
     scr_rank2file_fini(&l.files);

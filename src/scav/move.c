@@ -56,16 +56,14 @@ int scr_move_file(struct scr_move *m, const char *from, const char *to,
                   struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    int rc = scr_move_make_dir(m, to, err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = scr_file_rename(m->env->sys, from, to, &why);
+    TRY(scr_move_make_dir(m, to, err));
+    int rc = scr_file_rename(m->env->sys, from, to, &why);
     if (rc == SCR_OK)
         return rc;
     if (why.sys != EXDEV) /* a directory may be a link to another file system */
         return scr_fail(err, rc, 0, "%s", why.text);
-    rc = copy(m, from, to, err);
-    return rc == SCR_OK ? scr_file_remove(m->env->sys, from, err) : rc;
+    TRY(copy(m, from, to, err));
+    return scr_file_remove(m->env->sys, from, err);
 }
 
 int scr_move_sync(const struct scr_move *m, struct scr_err *err)
@@ -120,8 +118,8 @@ static int take(struct scr_move *m, const char *from, const char *to,
         return scr_move_file(m, from, to, err);
     if (rc != SCR_E_OUTSIDE)
         return scr_fail(err, rc, 0, "%s", why.text);
-    rc = scr_move_make_dir(m, to, err);
-    return rc == SCR_OK ? copy(m, from, to, err) : rc;
+    TRY(scr_move_make_dir(m, to, err));
+    return copy(m, from, to, err);
 }
 
 int scr_move_back(struct scr_move *m, const char *staged, const char *placed,

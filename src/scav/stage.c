@@ -28,10 +28,11 @@ int scr_stage_make(const struct scr_env *env, const struct scr_prefix *p, int id
                    struct scr_err *err)
 {
     char *dir = scr_prefix_dset_dir(p, id), *stage = scr_stage_dir(p, id);
-    int rc =
-        dir && stage ? scr_dir_make(env->sys, dir, DIR_MODE, err) : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = scr_dir_make(env->sys, stage, STAGE_MODE, err);
+    int rc;
+    TRY_OUT(dir && stage ? scr_dir_make(env->sys, dir, DIR_MODE, err)
+                         : scr_no_memory(err));
+    TRY_OUT(scr_dir_make(env->sys, stage, STAGE_MODE, err));
+out:
     free(stage);
     free(dir);
     return rc;
@@ -122,9 +123,7 @@ static int check_file(struct scr_move *m, const struct scr_listed *f,
         return scr_fail(err, SCR_E_UNSAFE, 0,
                         "dataset %d: %s is to be a file and is a directory", m->id,
                         placed);
-    int rc = scr_move_check_inside(m, placed, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_move_check_inside(m, placed, err));
     int at_stage = scr_move_look(m, staged, f, err), in_place = SCR_E_NOENT;
     if (scr_move_is_told(at_stage) && at_stage != SCR_OK)
         in_place = scr_move_look(m, placed, f, err);
@@ -206,8 +205,8 @@ static int give_up_others(const struct scr_move *m, const struct scr_table *path
                           struct scr_err *err)
 {
     size_t n = 0;
-    int rc = scr_paths_give_up(m->env, m->p, m->id, paths, &n, err);
-    return rc == SCR_OK ? check_newest(m, paths, err) : rc;
+    TRY(scr_paths_give_up(m->env, m->p, m->id, paths, &n, err));
+    return check_newest(m, paths, err);
 }
 
 static int place(struct scr_move *m, const scr_hash *dset,
@@ -218,8 +217,9 @@ static int place(struct scr_move *m, const scr_hash *dset,
     for (size_t i = 0; i < files->n; i++)
         for (SCR_EACH(struct scr_listed, f, &files->of[i]->files))
             scr_table_add(&paths, f->item.name);
-    int rc = scr_table_ok(&paths) ? SCR_OK : scr_no_memory(err);
-    if (rc == SCR_OK && (rc = check_newest(m, &paths, err)) == SCR_OK &&
+    int rc;
+    TRY_OUT(scr_table_ok(&paths) ? SCR_OK : scr_no_memory(err));
+    if ((rc = check_newest(m, &paths, err)) == SCR_OK &&
         (rc = each_file(m, files, check_file, err)) == SCR_OK &&
         (rc = give_up_others(m, &paths, err)) == SCR_OK &&
         (rc = find_others(m, files, &paths, &others, err)) == SCR_OK &&
@@ -227,7 +227,8 @@ static int place(struct scr_move *m, const scr_hash *dset,
             SCR_OK &&
         (rc = demote_others(m, &others, err)) == SCR_OK &&
         (rc = each_file(m, files, place_file, err)) == SCR_OK)
-        rc = scr_move_sync(m, err);
+        TRY_OUT(scr_move_sync(m, err));
+out:
     scr_ids_fini(&others);
     scr_table_fini(&paths);
     return rc;
@@ -238,9 +239,10 @@ int scr_stage_place(const struct scr_env *env, const struct scr_prefix *p, int i
                     struct scr_err *err)
 {
     struct scr_move m;
-    int rc = scr_move_init(&m, env, p, id, err);
-    if (rc == SCR_OK)
-        rc = place(&m, dset, files, err);
+    int rc;
+    TRY_OUT(scr_move_init(&m, env, p, id, err));
+    TRY_OUT(place(&m, dset, files, err));
+out:
     scr_move_fini(&m);
     return rc;
 }
@@ -258,10 +260,12 @@ int scr_stage_take_back(const struct scr_env *env, const struct scr_prefix *p, i
                         const struct scr_rank2file *files, struct scr_err *err)
 {
     struct scr_move m;
-    int rc = scr_move_init(&m, env, p, id, err);
-    if (rc == SCR_OK && (rc = each_file(&m, files, take_file_back, err)) == SCR_OK &&
+    int rc;
+    TRY_OUT(scr_move_init(&m, env, p, id, err));
+    if ((rc = each_file(&m, files, take_file_back, err)) == SCR_OK &&
         (rc = scr_move_sync(&m, err)) == SCR_OK)
-        rc = scr_prefix_record_remove(env, p, id, MARKER, err);
+        TRY_OUT(scr_prefix_record_remove(env, p, id, MARKER, err));
+out:
     scr_move_fini(&m);
     return rc;
 }
@@ -270,11 +274,13 @@ int scr_stage_remove(const struct scr_env *env, const struct scr_prefix *p, int 
                      struct scr_err *err)
 {
     struct scr_move m;
-    int rc = scr_move_init(&m, env, p, id, err);
-    if (rc == SCR_OK && scr_stage_is_placing(env, p, id))
-        rc = scr_prefix_record_remove(env, p, id, MARKER, err);
-    if (rc == SCR_OK && scr_stage_is_there(env, p, id))
-        rc = scr_dir_remove(env->sys, m.stage, err);
+    int rc;
+    TRY_OUT(scr_move_init(&m, env, p, id, err));
+    if (scr_stage_is_placing(env, p, id))
+        TRY_OUT(scr_prefix_record_remove(env, p, id, MARKER, err));
+    if (scr_stage_is_there(env, p, id))
+        TRY_OUT(scr_dir_remove(env->sys, m.stage, err));
+out:
     scr_move_fini(&m);
     return rc;
 }

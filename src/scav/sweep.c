@@ -171,14 +171,14 @@ static int sweep_listed(struct scr_sweep *s, const int *lists, size_t n,
 {
     struct scr_table paths = SCR_TABLE_OF(struct scr_item);
     int rc = SCR_OK;
-    for (size_t i = 0; i < n && rc == SCR_OK; i++) {
+    for (size_t i = 0; i < n; i++) {
         struct scr_err why = SCR_ERR_INIT;
         int one = scr_paths_add(s->env, s->p, lists[i], &paths, &why);
         if (one == SCR_E_NOMEM || one == SCR_E_IO)
-            rc = scr_fail(err, one, 0, "%s", why.text);
+            TRY_OUT(scr_fail(err, one, 0, "%s", why.text));
     }
-    if (rc == SCR_OK)
-        rc = scr_sweep_paths(s, &paths, err);
+    TRY_OUT(scr_sweep_paths(s, &paths, err));
+out:
     scr_table_fini(&paths);
     return rc;
 }

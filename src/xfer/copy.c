@@ -50,12 +50,11 @@ char *scr_copy_tmp_parse(const char *base, int *tag)
 static int open_source(const struct scr_sys *sys, const struct scr_copy *job, int *fd,
                        struct stat *st, struct scr_err *err)
 {
-    int rc = scr_open(sys, job->src, O_RDONLY | O_NONBLOCK, 0, fd, err);
-    if (rc == SCR_OK)
-        rc = scr_fd_stat(sys, *fd, st, job->src, err);
-    if (rc == SCR_OK && !S_ISREG(st->st_mode))
-        rc = scr_fail(err, SCR_E_UNSAFE, 0, "copy %s: not a regular file", job->src);
-    return rc;
+    TRY(scr_open(sys, job->src, O_RDONLY | O_NONBLOCK, 0, fd, err));
+    TRY(scr_fd_stat(sys, *fd, st, job->src, err));
+    if (!S_ISREG(st->st_mode))
+        return scr_fail(err, SCR_E_UNSAFE, 0, "copy %s: not a regular file", job->src);
+    return SCR_OK;
 }
 
 /* What will be synced is on its way to the device while the rest is copied, n bytes up
@@ -77,12 +76,12 @@ static int put(const struct scr_sys *sys, const struct scr_copy *job, const void
     if (job->want_crc || job->crc != NULL)
         got->crc = scr_crc32(got->crc, bytes, n);
     got->size += n;
-    int rc = out >= 0 ? scr_write_all(sys, out, bytes, n, tmp, err) : SCR_OK;
-    if (rc == SCR_OK && out >= 0 && job->sync)
+    TRY(out >= 0 ? scr_write_all(sys, out, bytes, n, tmp, err) : SCR_OK);
+    if (out >= 0 && job->sync)
         sync_ahead(sys, out, got->size, n);
-    if (rc == SCR_OK && job->pace != NULL)
-        rc = job->pace->step(job->pace->arg, n, err);
-    return rc;
+    if (job->pace != NULL)
+        TRY(job->pace->step(job->pace->arg, n, err));
+    return SCR_OK;
 }
 
 /* All of in to out, except the got->size bytes that are there: up to the end that the
@@ -93,12 +92,13 @@ static int pump(const struct scr_sys *sys, const struct scr_copy *job, int in, i
     int is_short = job->buf > 0 && job->buf < SCR_COPY_SLICE;
     size_t cap = is_short ? job->buf : SCR_COPY_SLICE, n = cap;
     void *buf = malloc(cap);
-    int rc = buf ? SCR_OK : scr_no_memory(err);
-    while (rc == SCR_OK && n == cap) {
-        rc = scr_pread_upto(sys, in, buf, cap, (off_t)got->size, &n, job->src, err);
-        if (rc == SCR_OK)
-            rc = put(sys, job, buf, n, out, tmp, got, err);
+    int rc;
+    TRY_OUT(buf ? SCR_OK : scr_no_memory(err));
+    while (n == cap) {
+        TRY_OUT(scr_pread_upto(sys, in, buf, cap, (off_t)got->size, &n, job->src, err));
+        TRY_OUT(put(sys, job, buf, n, out, tmp, got, err));
     }
+out:
     free(buf);
     return rc;
 }
@@ -142,12 +142,14 @@ static int check(const struct scr_copy *job, const struct scr_copied *got,
 {
     int unpacked = job->code == SCR_COPY_UNPACK;
     uint64_t opened = (uint64_t)got->st.st_size;
-    int rc = check_size(job, unpacked ? got->stored_size : got->size, opened,
-                        !unpacked && job->size != NULL, err);
-    if (rc == SCR_OK && job->size != NULL)
-        rc = check_size(job, got->size, *job->size, 1, err);
-    if (rc == SCR_OK && unpacked)
-        rc = check_crc(job, "its", job->stored_crc, got->stored_crc, err);
+    int rc;
+    TRY_OUT(check_size(job, unpacked ? got->stored_size : got->size, opened,
+                       !unpacked && job->size != NULL, err));
+    if (job->size != NULL)
+        TRY_OUT(check_size(job, got->size, *job->size, 1, err));
+    if (unpacked)
+        TRY_OUT(check_crc(job, "its", job->stored_crc, got->stored_crc, err));
+out:
     return rc == SCR_OK ? check_crc(job, unpacked ? "unpacked, its" : "its", job->crc,
                                     got->crc, err)
                         : rc;
@@ -159,8 +161,8 @@ static int finish(const struct scr_sys *sys, const struct scr_copy *job, int out
 {
     struct stat attr = job->attr ? *job->attr : got->st;
     attr.st_mode |= job->mode_or;
-    int rc = check(job, got, err);
-    return rc == SCR_OK ? scr_fd_set_attr(sys, out, &attr, tmp, err) : rc;
+    TRY(check(job, got, err));
+    return scr_fd_set_attr(sys, out, &attr, tmp, err);
 }
 
 static int move(const struct scr_sys *sys, const struct scr_copy *job, int in, int out,
@@ -184,8 +186,8 @@ static int open_tmp(const struct scr_sys *sys, struct scr_copy_open *file,
     int rc = scr_open(sys, file->tmp, flags, 0600, &file->fd, &why);
     if (rc == SCR_OK || why.sys != EEXIST)
         return rc == SCR_OK ? rc : scr_fail(err, rc, why.sys, "open %s", file->tmp);
-    rc = scr_file_remove(sys, file->tmp, err);
-    return rc == SCR_OK ? scr_open(sys, file->tmp, flags, 0600, &file->fd, err) : rc;
+    TRY(scr_file_remove(sys, file->tmp, err));
+    return scr_open(sys, file->tmp, flags, 0600, &file->fd, err);
 }
 
 int scr_copy_begin(const struct scr_sys *sys, const struct scr_copy *job,
@@ -263,8 +265,8 @@ int scr_copy_file(const struct scr_sys *sys, const struct scr_copy *job,
                   struct scr_copied *got, struct scr_err *err)
 {
     struct scr_copy_open file;
-    int rc = scr_copy_begin(sys, job, &file, got, err);
-    return rc == SCR_OK ? scr_copy_commit(sys, job, &file, err) : rc;
+    TRY(scr_copy_begin(sys, job, &file, got, err));
+    return scr_copy_commit(sys, job, &file, err);
 }
 
 int scr_copy_check(const struct scr_sys *sys, const struct scr_copy *job,
@@ -272,13 +274,12 @@ int scr_copy_check(const struct scr_sys *sys, const struct scr_copy *job,
 {
     int in = -1;
     *got = (struct scr_copied){ 0 };
-    int rc = open_source(sys, job, &in, &got->st, err);
-    if (rc == SCR_OK)
-        rc = check_source(job, &got->st, err);
-    if (rc == SCR_OK)
-        rc = move(sys, job, in, -1, "", got, err);
-    if (rc == SCR_OK)
-        rc = check(job, got, err);
+    int rc;
+    TRY_OUT(open_source(sys, job, &in, &got->st, err));
+    TRY_OUT(check_source(job, &got->st, err));
+    TRY_OUT(move(sys, job, in, -1, "", got, err));
+    TRY_OUT(check(job, got, err));
+out:
     scr_close(sys, &in, job->src, NULL); /* only read from */
     return rc;
 }

@@ -71,12 +71,12 @@ static int check(struct scr_pace *p, struct scr_err *err)
 int scr_pace_sleep(struct scr_pace *p, double secs, struct scr_err *err)
 {
     double end = now(p) + secs;
-    int rc = check(p, err);
-    for (double left = secs; rc == SCR_OK && left > 0; left = end - now(p)) {
+    TRY(check(p, err));
+    for (double left = secs; left > 0; left = end - now(p)) {
         p->clock.sleep(p->clock.arg, left < SLICE ? left : SLICE);
-        rc = check(p, err);
+        TRY(check(p, err));
     }
-    return rc;
+    return SCR_OK;
 }
 
 /* Seconds to sleep for n bytes, with the lock held. */

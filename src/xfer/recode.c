@@ -61,8 +61,8 @@ static int step(const struct stream *s, size_t n, struct scr_err *err)
 
 static int put(const struct stream *s, const void *buf, size_t n, struct scr_err *err)
 {
-    int rc = s->out >= 0 ? scr_write_all(s->sys, s->out, buf, n, s->tmp, err) : SCR_OK;
-    return rc == SCR_OK ? step(s, n, err) : rc;
+    TRY(s->out >= 0 ? scr_write_all(s->sys, s->out, buf, n, s->tmp, err) : SCR_OK);
+    return step(s, n, err);
 }
 
 /* --- into a frame --- */
@@ -112,19 +112,20 @@ static int pack_all(struct stream *s, int *worth, struct scr_err *err)
     uint64_t size = (uint64_t)s->got->st.st_size, next = FIRST_LOOK;
     size_t n = BUF;
     int rc = SCR_OK;
-    while (rc == SCR_OK && *worth && n == BUF) {
-        rc = scr_read_upto(s->sys, s->in, s->buf, BUF, &n, s->job->src, err);
-        if (rc == SCR_OK && n > size - s->got->size)
-            rc = changed(s, err);
-        if (rc == SCR_OK && n > 0)
-            rc = pack_some(s, n, err);
-        if (rc == SCR_OK && s->got->size >= next) {
+    while (*worth && n == BUF) {
+        TRY_OUT(scr_read_upto(s->sys, s->in, s->buf, BUF, &n, s->job->src, err));
+        if (n > size - s->got->size)
+            TRY_OUT(changed(s, err));
+        if (n > 0)
+            TRY_OUT(pack_some(s, n, err));
+        if (s->got->size >= next) {
             *worth = pays(s, s->got->size, s->got->stored_size);
             next += NEXT_LOOK;
         }
     }
-    if (rc == SCR_OK && *worth && s->got->size < size)
-        rc = changed(s, err);
+    if (*worth && s->got->size < size)
+        TRY_OUT(changed(s, err));
+out:
     return rc == SCR_OK && *worth ? pack_some(s, 0, err) : rc;
 }
 
@@ -134,11 +135,11 @@ static int start_over(struct stream *s, struct scr_err *err)
     struct scr_copied *got = s->got;
     if (got->size == 0 && got->stored_size == 0)
         return SCR_OK;
-    int rc = scr_rewind(s->sys, s->in, s->job->src, err);
-    if (rc == SCR_OK)
-        rc = scr_rewind(s->sys, s->out, s->tmp, err);
-    if (rc == SCR_OK)
-        rc = scr_resize(s->sys, s->out, 0, s->tmp, err);
+    int rc;
+    TRY_OUT(scr_rewind(s->sys, s->in, s->job->src, err));
+    TRY_OUT(scr_rewind(s->sys, s->out, s->tmp, err));
+    TRY_OUT(scr_resize(s->sys, s->out, 0, s->tmp, err));
+out:
     got->size = got->stored_size = 0;
     got->crc = got->stored_crc = 0;
     return rc;
@@ -151,11 +152,11 @@ static int pack(struct stream *s, struct scr_err *err)
     struct scr_copied *got = s->got;
     uint64_t size = (uint64_t)got->st.st_size;
     int worth = 1;
-    int rc = stream_set(s, scr_zst_packer(s->job->level, size, err), err);
-    if (rc == SCR_OK)
-        rc = put_packed(s, scr_zst_mark, SCR_ZST_MARK_SIZE, err);
-    if (rc == SCR_OK)
-        rc = pack_all(s, &worth, err);
+    int rc;
+    TRY_OUT(stream_set(s, scr_zst_packer(s->job->level, size, err), err));
+    TRY_OUT(put_packed(s, scr_zst_mark, SCR_ZST_MARK_SIZE, err));
+    TRY_OUT(pack_all(s, &worth, err));
+out:
     got->packed =
         rc == SCR_OK && worth && scr_gauge_pays(&nothing, size, got->stored_size);
     if (rc != SCR_OK || got->packed)
@@ -234,13 +235,15 @@ int scr_recode_pack(const struct scr_sys *sys, const struct scr_copy *job, int i
         return SCR_OK;
     if (job->gauge != NULL)
         s.known = *job->gauge;
-    int rc = stream_init(&s, err);
-    if (rc == SCR_OK && size >= SAMPLED)
-        rc = judge(&s, &worth, err);
-    if (rc == SCR_OK && worth)
-        rc = start_over(&s, err);
-    if (rc == SCR_OK && worth)
-        rc = pack(&s, err);
+    int rc;
+    TRY_OUT(stream_init(&s, err));
+    if (size >= SAMPLED)
+        TRY_OUT(judge(&s, &worth, err));
+    if (worth)
+        TRY_OUT(start_over(&s, err));
+    if (worth)
+        TRY_OUT(pack(&s, err));
+out:
     stream_fini(&s);
     return rc;
 }
@@ -250,9 +253,10 @@ int scr_recode_is_ours(const struct scr_sys *sys, const char *path)
     unsigned char begins[SCR_ZST_MARK_SIZE];
     int fd = -1;
     size_t n = 0;
-    int rc = scr_open(sys, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, &fd, NULL);
-    if (rc == SCR_OK)
-        rc = scr_read_upto(sys, fd, begins, sizeof begins, &n, path, NULL);
+    int rc;
+    TRY_OUT(scr_open(sys, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, &fd, NULL));
+    TRY_OUT(scr_read_upto(sys, fd, begins, sizeof begins, &n, path, NULL));
+out:
     scr_close(sys, &fd, path, NULL); /* only read from */
     return rc == SCR_OK && n == sizeof begins &&
            memcmp(begins, scr_zst_mark, sizeof begins) == 0;
@@ -296,11 +300,11 @@ int scr_recode_unpack(const struct scr_sys *sys, const struct scr_copy *job, int
         .sys = sys, .job = job, .in = in, .out = out, .tmp = tmp, .got = got
     };
     struct scr_err why = SCR_ERR_INIT;
-    int rc = stream_init(&s, &why);
-    if (rc == SCR_OK)
-        rc = stream_set(&s, scr_zst_unpacker(&why), &why);
-    if (rc == SCR_OK)
-        rc = unpack_all(&s, &why);
+    int rc;
+    TRY_OUT(stream_init(&s, &why));
+    TRY_OUT(stream_set(&s, scr_zst_unpacker(&why), &why));
+    TRY_OUT(unpack_all(&s, &why));
+out:
     stream_fini(&s);
     return rc == SCR_OK ? rc
                         : scr_fail(err, rc, 0, "unpack %s: %s", job->src, why.text);

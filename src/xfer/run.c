@@ -227,11 +227,12 @@ static int write_one(struct scr_xfer *x, const struct scr_sys *sys, struct batch
                                    .gauge = &b->gauge,
                                    .sync = 1,
                                    .pace = &pace };
-    int rc = make_dir(sys, b, i, err);
-    if (rc == SCR_OK && wants_pack(x, sys, b, i))
+    int rc;
+    TRY_OUT(make_dir(sys, b, i, err));
+    if (wants_pack(x, sys, b, i))
         b->job[i].code = SCR_COPY_PACK;
-    if (rc == SCR_OK)
-        rc = scr_copy_begin(sys, &b->job[i], &b->open[i], &got, err);
+    TRY_OUT(scr_copy_begin(sys, &b->job[i], &b->open[i], &got, err));
+out:
     b->job[i].pace = NULL; /* it ends here */
     if (rc != SCR_OK)
         return rc;
@@ -262,11 +263,10 @@ static int tell_landed(struct scr_xfer *x, const struct batch *b, struct scr_err
 static int sync_dirs(const struct scr_sys *sys, const struct batch *b,
                      struct scr_err *err)
 {
-    int rc = SCR_OK;
-    for (size_t i = 0; i < b->n && rc == SCR_OK; i++)
+    for (size_t i = 0; i < b->n; i++)
         if (i == 0 || !scr_path_same_dir(b->file[i]->dst, b->file[i - 1]->dst))
-            rc = scr_dir_sync_parent(sys, b->file[i]->dst, err);
-    return rc;
+            TRY(scr_dir_sync_parent(sys, b->file[i]->dst, err));
+    return SCR_OK;
 }
 
 /* The plain file that a compressed one takes the place of is an older one, as it would
@@ -407,11 +407,10 @@ static int place_one(struct scr_xfer *x, struct scr_xfer_file *f, struct scr_err
 
 int scr_xfer_place(struct scr_xfer *x, struct scr_err *err)
 {
-    int rc = SCR_OK;
-    for (size_t i = 0; i < x->n && rc == SCR_OK; i++)
+    for (size_t i = 0; i < x->n; i++)
         if (x->file[i].tmp != NULL)
-            rc = place_one(x, &x->file[i], err);
-    return rc;
+            TRY(place_one(x, &x->file[i], err));
+    return SCR_OK;
 }
 
 void scr_xfer_run(struct scr_xfer *x, const struct scr_sys *sys, int threads)
@@ -420,12 +419,14 @@ void scr_xfer_run(struct scr_xfer *x, const struct scr_sys *sys, int threads)
     struct scr_lock slot = SCR_LOCK_INIT;
     struct lane l = { x, sys };
     struct scr_err why = SCR_ERR_INIT;
-    int rc = scr_pace_sleep(&x->pace, 0, &why); /* cancelled while it waited? */
-    if (rc == SCR_OK && x->o.prepare != NULL)
-        rc = x->o.prepare(x->o.arg, x->file, x->n, &why);
-    if (rc == SCR_OK && x->o.width > 0)
-        rc = scr_slot_take(sys, x->slot_dir, x->o.width, x->o.crowd, x->o.first,
-                           &x->pace, &slot, &why);
+    int rc;
+    TRY_OUT(scr_pace_sleep(&x->pace, 0, &why)); /* cancelled while it waited? */
+    if (x->o.prepare != NULL)
+        TRY_OUT(x->o.prepare(x->o.arg, x->file, x->n, &why));
+    if (x->o.width > 0)
+        TRY_OUT(scr_slot_take(sys, x->slot_dir, x->o.width, x->o.crowd, x->o.first,
+                              &x->pace, &slot, &why));
+out:
     if (rc != SCR_OK)
         fail(x, rc, &why);
     scr_pace_start(&x->pace);

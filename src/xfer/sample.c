@@ -53,14 +53,12 @@ static int pack_pieces(const struct scr_sys *sys, int fd, const char *path,
                        struct scr_sample *s, struct scr_err *err)
 {
     uint64_t untimed = n * PIECES > FIRST_BLOCK ? FIRST_BLOCK : 0;
-    int rc = SCR_OK;
-    for (unsigned i = 0; i < PIECES && rc == SCR_OK; i++) {
+    for (unsigned i = 0; i < PIECES; i++) {
         uint64_t off = (2 * i + 1) * (size / (2 * PIECES)) - n / 2;
-        rc = scr_pread_all(sys, fd, buf, n, (off_t)off, path, err);
-        if (rc == SCR_OK)
-            rc = pack(z, buf, n, s->plain >= untimed, s, err);
+        TRY(scr_pread_all(sys, fd, buf, n, (off_t)off, path, err));
+        TRY(pack(z, buf, n, s->plain >= untimed, s, err));
     }
-    return rc == SCR_OK ? pack(z, buf, 0, 1, s, err) : rc;
+    return pack(z, buf, 0, 1, s, err);
 }
 
 int scr_sample_take(const struct scr_sys *sys, int fd, const char *path, uint64_t size,

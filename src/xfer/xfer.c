@@ -92,9 +92,7 @@ static int make_thread(struct scr_mover *m, struct scr_err *err)
 
 static int start_pthread(struct scr_mover *m, struct scr_xfer *x, struct scr_err *err)
 {
-    int rc = make_thread(m, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(make_thread(m, err));
     pthread_mutex_lock(&m->lock);
     scr_mover_append(m, x);
     pthread_cond_broadcast(&m->moved);
