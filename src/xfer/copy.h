@@ -16,7 +16,6 @@
 
 #include "base/err.h"
 #include "base/sys.h"
-#include "xfer/gauge.h"
 
 /* First characters of every temporary made here: application files are never called
  * so. */
@@ -32,7 +31,8 @@ struct scr_copy_pace {
 
 enum scr_copy_code {
     SCR_COPY_PLAIN,
-    SCR_COPY_PACK,  /* dst is a zstd frame of src, if that pays; else as it is */
+    SCR_COPY_PACK,  /* dst is a zstd frame of src where that is 5 % smaller, else as it
+                       is */
     SCR_COPY_UNPACK /* src is one */
 };
 
@@ -48,15 +48,14 @@ struct scr_copy {
     int tag;    /* makes the temporary unique among writers into one directory: the
                    world rank, or a process id */
     size_t buf; /* bytes read at a time; 0: SCR_COPY_SLICE, and at most so many */
-    const uint64_t *size;    /* what src must be; NULL: anything. Of plain bytes */
-    const uint32_t *crc;     /* likewise; implies want_crc */
-    int want_crc;            /* compute the CRC in the pass */
-    enum scr_copy_code code; /* with libzstd only (xfer/zst.h) */
-    int level;               /* PACK: from 1 to 22 */
-    const struct scr_gauge *gauge; /* PACK: what is known already; NULL: nothing */
-    const uint64_t *stored_size;   /* UNPACK: what src itself must be; NULL: anything */
-    const uint32_t *stored_crc;    /* likewise */
-    const struct stat *attr; /* mode, owner and times of dst; NULL: those of src */
+    const uint64_t *size;        /* what src must be; NULL: anything. Of plain bytes */
+    const uint32_t *crc;         /* likewise; implies want_crc */
+    int want_crc;                /* compute the CRC in the pass */
+    enum scr_copy_code code;     /* with libzstd only (xfer/zst.h) */
+    int level;                   /* PACK: from 1 to 22 */
+    const uint64_t *stored_size; /* UNPACK: what src itself must be; NULL: anything */
+    const uint32_t *stored_crc;  /* likewise */
+    const struct stat *attr;     /* mode, owner and times of dst; NULL: those of src */
     mode_t mode_or; /* mode bits dst gets besides (a cached file must be readable) */
     int fresh;      /* 1: what is at dst is not replaced: SCR_E_EXIST */
     int sync;       /* fsync before the rename; the directory is the caller's, once
@@ -72,9 +71,6 @@ struct scr_copied {
                        may change job->dst before scr_copy_commit */
     uint64_t stored_size; /* of the frame */
     uint32_t stored_crc;
-    double pack_secs, link_secs; /* PACK: spent on packing, also in vain; on writing */
-    struct scr_rate packing;     /* PACK: what was packed, and how long it took */
-    struct scr_rate link;        /* PACK: what was synced to see how fast that is */
 };
 
 /* SCR_E_NOENT: no src; SCR_E_UNSAFE: it is no regular file; SCR_E_MISSING: shorter

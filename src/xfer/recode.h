@@ -6,13 +6,14 @@
 
 #include "xfer/copy.h"
 
-/* in, as got->st has it, into a frame at out; got tells of both. When it sees that it
- * does not pay, most often before it has begun, got->packed stays 0: then the first
- * got->size bytes, 0 or more, have been copied as they are, in and out stand behind
- * them, and the rest is the caller's. */
+/* in, as got->st has it, into a frame at out; got tells of both. Where that saves less
+ * than a twentieth, of a large file by what its first 8 MiB show, or less than a block,
+ * got->packed stays 0, and in and out are as they were. */
 int scr_recode_pack(const struct scr_sys *sys, const struct scr_copy *job, int in,
                     int out, const char *tmp, struct scr_copied *got,
                     struct scr_err *err);
+/* 1 if nothing that can come of so many bytes is small enough. */
+int scr_recode_is_too_small(uint64_t size);
 /* 1 if the file at path is one that scr_recode_pack made; in doubt it is not. */
 int scr_recode_is_ours(const struct scr_sys *sys, const char *path);
 /* The frame in `in` to out, -1: nowhere. No more than job->size bytes come out. */

@@ -10,7 +10,6 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "base/units.h"
 #include "xfer/copy.h"
 #include "xfer/recode.h"
 #include "xfer/slot.h"
@@ -103,8 +102,6 @@ struct batch {
     struct scr_copy job[BATCH_FILES];
     struct scr_copy_open open[BATCH_FILES];
     char *zst[BATCH_FILES]; /* where the file goes if it gets compressed */
-    struct scr_gauge gauge; /* what is known as it begins */
-    struct scr_rate link;   /* what it measures */
 };
 
 static void fail(struct scr_xfer *x, int rc, const struct scr_err *why)
@@ -123,7 +120,6 @@ static size_t take(struct scr_xfer *x, struct batch *b)
     uint64_t bytes = 0;
     memset(b, 0, sizeof *b);
     pthread_mutex_lock(&x->lock);
-    b->gauge = x->gauge;
     while (x->rc == SCR_OK && x->next < x->n && b->n < x->share &&
            bytes < BATCH_BYTES) {
         struct scr_xfer_file *f = &x->file[x->next++];
@@ -165,31 +161,19 @@ static int can_pack(const struct scr_sys *sys, const char *zst)
            (rc == SCR_OK && S_ISREG(st.st_mode) && scr_recode_is_ours(sys, zst));
 }
 
-/* The best that can come of it is nothing. */
-static int is_too_small(const struct scr_xfer_file *f)
+/* 1 if file i of the batch is to be compressed. */
+static int wants_pack(const struct scr_xfer *x, const struct scr_sys *sys,
+                      struct batch *b, size_t i)
 {
-    return f->has_size && !scr_gauge_pays(&(struct scr_gauge){ 0 }, f->size, 0);
-}
-
-/* 1 if file i of the batch is to be compressed, if that pays. */
-static int wants_pack(struct scr_xfer *x, const struct scr_sys *sys, struct batch *b,
-                      size_t i)
-{
-    if (x->o.pack == 0 || is_too_small(b->file[i]))
-        return 0;
-    pthread_mutex_lock(&x->lock);
-    int try_it = scr_gauge_try(&x->gauge);
-    b->gauge = x->gauge;
-    pthread_mutex_unlock(&x->lock);
-    if (!try_it)
+    const struct scr_xfer_file *f = b->file[i];
+    if (x->o.pack == 0 || (f->has_size && scr_recode_is_too_small(f->size)))
         return 0;
     b->zst[i] = scr_asprintf("%s" SCR_ZST_SUFFIX, b->file[i]->dst);
     return can_pack(sys, b->zst[i]);
 }
 
 /* What came of it. */
-static void note_packed(struct scr_xfer *x, struct batch *b, size_t i,
-                        const struct scr_copied *got)
+static void note_packed(struct batch *b, size_t i, const struct scr_copied *got)
 {
     struct scr_xfer_file *f = b->file[i];
     f->packed = got->packed;
@@ -197,11 +181,6 @@ static void note_packed(struct scr_xfer *x, struct batch *b, size_t i,
     f->stored_crc = got->stored_crc;
     if (got->packed)
         b->job[i].dst = b->zst[i];
-    pthread_mutex_lock(&x->lock);
-    scr_gauge_pack(&x->gauge, (uint64_t)got->packing.bytes, got->packing.secs);
-    scr_gauge_link(&x->gauge, (uint64_t)got->link.bytes, got->link.secs);
-    scr_gauge_tried(&x->gauge, got->packed);
-    pthread_mutex_unlock(&x->lock);
 }
 
 /* --- a batch --- */
@@ -212,7 +191,6 @@ static int write_one(struct scr_xfer *x, const struct scr_sys *sys, struct batch
 {
     struct scr_xfer_file *f = b->file[i];
     const struct scr_copy_pace pace = { step, &x->pace };
-    double start = scr_now_mono();
     struct scr_copied got;
     size_t buf = x->o.buf > 0 ? x->o.buf : SCR_COPY_SLICE;
     b->job[i] = (struct scr_copy){ .src = f->src,
@@ -224,7 +202,6 @@ static int write_one(struct scr_xfer *x, const struct scr_sys *sys, struct batch
                                    .want_crc = x->o.want_crc,
                                    .attr = &f->attr,
                                    .level = x->o.pack,
-                                   .gauge = &b->gauge,
                                    .sync = 1,
                                    .pace = &pace };
     int rc;
@@ -237,11 +214,7 @@ out:
     if (rc != SCR_OK)
         return rc;
     if (b->job[i].code == SCR_COPY_PACK)
-        note_packed(x, b, i, &got);
-    /* Of one that is stored as it is all time is that of the link: it was read from
-     * memory, or is read in any case. */
-    b->link.bytes += (double)(got.packed ? got.stored_size : got.size);
-    b->link.secs += got.packed ? got.link_secs : scr_now_mono() - start - got.pack_secs;
+        note_packed(b, i, &got);
     f->size = got.size;
     f->crc = f->has_crc || x->o.want_crc ? got.crc : 0;
     f->has_crc = f->has_crc || x->o.want_crc;
@@ -309,15 +282,6 @@ static int commit(struct scr_xfer *x, const struct scr_sys *sys, struct batch *b
     return scr_first(rc, rc2);
 }
 
-static void end_batch(struct scr_xfer *x, struct batch *b, double commit_secs)
-{
-    pthread_mutex_lock(&x->lock);
-    scr_gauge_link(&x->gauge, (uint64_t)b->link.bytes, b->link.secs + commit_secs);
-    pthread_mutex_unlock(&x->lock);
-    for (size_t i = 0; i < BATCH_FILES; i++)
-        free(b->zst[i]);
-}
-
 /* Those written before one that failed are committed all the same: what has landed is
  * not copied again. */
 static int run_batch(struct scr_xfer *x, const struct scr_sys *sys, struct batch *b,
@@ -328,9 +292,9 @@ static int run_batch(struct scr_xfer *x, const struct scr_sys *sys, struct batch
     while (written < b->n && rc == SCR_OK)
         if ((rc = write_one(x, sys, b, written, err)) == SCR_OK)
             written++;
-    double start = scr_now_mono();
     rc = scr_first(rc, commit(x, sys, b, written, &landed, err));
-    end_batch(x, b, scr_now_mono() - start);
+    for (size_t i = 0; i < BATCH_FILES; i++)
+        free(b->zst[i]);
     b->n = x->o.hold ? 0 : landed;
     landed = b->n;
     struct scr_err why = SCR_ERR_INIT;

@@ -4,7 +4,6 @@
 #ifndef SCR_XFER_RUN_H
 #define SCR_XFER_RUN_H
 
-#include "xfer/gauge.h"
 #include "xfer/pace.h"
 #include "xfer/xfer.h"
 
@@ -15,12 +14,11 @@ struct scr_xfer {
     struct scr_xfer_file *file; /* strings owned */
     size_t n, cap;
     struct scr_pace pace;
-    pthread_mutex_t lock;   /* for next, rc and err while it runs */
-    pthread_mutex_t hook;   /* one hook at a time */
-    size_t next;            /* first file nobody has taken */
-    size_t share;           /* most files a thread takes at a time */
-    struct scr_gauge gauge; /* likewise under lock */
-    int rc;                 /* of the first failure */
+    pthread_mutex_t lock; /* for next, rc and err while it runs */
+    pthread_mutex_t hook; /* one hook at a time */
+    size_t next;          /* first file nobody has taken */
+    size_t share;         /* most files a thread takes at a time */
+    int rc;               /* of the first failure */
     struct scr_err err;
     enum scr_xfer_state state;   /* the mover's */
     struct scr_xfer_where where; /* of DAEMON: what o.where was at the start */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Compression: streams, when it pays, and copies that are compressed or unpacked on
- * their way, whatever system call fails. */
+/* Compression: streams, what is kept of it, and copies that are compressed or unpacked
+ * on their way, whatever system call fails. */
 #include "helper_fault.h"
 #include "helper_tmp.h"
 
@@ -28,9 +28,6 @@ static int setup(void **state)
     struct scr_err err = SCR_ERR_INIT;
     uint64_t x = 88172645463325252u;
     (void)state;
-    /* The link is memory: a disk that hangs is a slow one, for which all is packed. */
-    if (access("/dev/shm", W_OK) == 0)
-        (void)setenv("TMPDIR", "/dev/shm", 0);
     for (size_t i = 0; i < BYTES; i++) {
         x ^= x << 13, x ^= x >> 7, x ^= x << 17;
         noise[i] = (unsigned char)x;
@@ -125,50 +122,6 @@ static void cut_short_or_damaged_streams_are_corrupt(void **state)
         free(plain.p);
     }
     free(packed.p);
-}
-
-/* --- when it pays --- */
-
-static void it_pays_when_packing_is_faster_than_writing_what_it_saves(void **state)
-{
-    struct scr_gauge g = { 0 };
-    const uint64_t mib = 1 << 20;
-    (void)state;
-    assert_true(scr_gauge_pays(&g, 100 * mib, 50 * mib)); /* nothing is known */
-    assert_false(scr_gauge_pays(&g, 100 * mib, 99 * mib));
-    assert_false(scr_gauge_pays(&g, 100 * mib, 101 * mib));
-    assert_false(scr_gauge_pays(&g, 5000, 1000)); /* less than a block */
-    scr_gauge_pack(&g, 400 * mib, 1.0);
-    assert_true(scr_gauge_pays(&g, 100 * mib, 50 * mib)); /* of the link is not */
-    scr_gauge_link(&g, 100 * mib, 1.0);
-    assert_true(scr_gauge_pays(&g, 100 * mib, 50 * mib));  /* 0.25 s for 0.5 s */
-    assert_false(scr_gauge_pays(&g, 100 * mib, 80 * mib)); /* for 0.2 s */
-    for (int i = 0; i < 20; i++) /* the link gets faster, and that counts */
-        scr_gauge_link(&g, 1000 * mib, 1.0);
-    assert_false(scr_gauge_pays(&g, 100 * mib, 50 * mib));
-}
-
-static int count_tries(struct scr_gauge *g, int files, int paid)
-{
-    int tries = 0;
-    for (int i = 0; i < files; i++)
-        if (scr_gauge_try(g)) {
-            tries++;
-            scr_gauge_tried(g, paid);
-        }
-    return tries;
-}
-
-static void files_like_those_that_did_not_pay_are_seldom_tried(void **state)
-{
-    struct scr_gauge g = { 0 };
-    (void)state;
-    assert_int_equal(count_tries(&g, 10, 1), 10);
-    assert_in_range(count_tries(&g, 160, 0), 4, 16);
-    while (!scr_gauge_try(&g))
-        ;
-    scr_gauge_tried(&g, 1);
-    assert_int_equal(count_tries(&g, 10, 1), 10);
 }
 
 /* --- copies --- */
@@ -272,159 +225,84 @@ static void what_does_not_get_smaller_is_copied_as_it_is(void **state)
     unlink(zst);
 }
 
-static void a_fast_link_ends_the_compression_of_a_large_file(void **state)
-{
-    enum { SIZE = 20 << 20 };
-    struct scr_gauge g = { 0 };
-    struct scr_copy job = {
-        .src = src, .dst = zst, .code = SCR_COPY_PACK, .level = 3, .gauge = &g
-    };
-    struct scr_err err = SCR_ERR_INIT;
-    struct scr_copied got;
-    char *large = malloc(SIZE);
-    (void)state;
-    for (int i = 0; i < SIZE; i++)
-        large[i] = (char)(noise[i % 1000] & (i / 1000));
-    test_put(src, large, SIZE);
-    scr_gauge_link(&g, 1u << 30, 1e-6);
-    assert_int_equal(scr_copy_file(&scr_sys_posix, &job, &got, &err), SCR_OK);
-    assert_int_equal(got.packed, 0);
-    assert_holds(zst, large, SIZE);
-    g = (struct scr_gauge){ 0 };
-    scr_gauge_link(&g, 1000, 100.0); /* and a slow one does not */
-    assert_int_equal(scr_copy_file(&scr_sys_posix, &job, &got, &err), SCR_OK);
-    assert_int_equal(got.packed, 1);
-    free(large);
-    unlink(zst);
-}
-
-/* --- large files are looked at before --- */
+/* --- large files are judged by their beginning --- */
 
 enum { LARGE = (8 << 20) + 5000 };
 
-enum content { TEXT, NOISE, NEARLY_NOISE };
-
-/* NEARLY_NOISE: a fifteenth of it can be saved. malloc'd, and in src. */
-static unsigned char *put_large(enum content what)
+/* Of each page so many bytes can be saved. malloc'd, and in src. */
+static unsigned char *put_large(size_t saved)
 {
     unsigned char *large = malloc(LARGE);
     uint64_t x = 88172645463325252u;
     assert_non_null(large);
     for (size_t i = 0; i < LARGE; i++) {
         x ^= x << 13, x ^= x >> 7, x ^= x << 17;
-        int plain = what == TEXT || (what == NEARLY_NOISE && i % 4096 >= 3800);
+        int plain = i % 4096 < saved;
         large[i] = plain ? (unsigned char)(i / 4096) : (unsigned char)(x >> 32);
     }
     test_put(src, large, LARGE);
     return large;
 }
 
-/* A link that takes this long for a KiB. */
-static int linger(void *us_per_kib, size_t n, struct scr_err *err)
+static const struct {
+    size_t saved; /* of a page */
+    int packed;
+} parts[] = { { 0, 0 }, { 150, 0 }, { 280, 1 }, { 4096, 1 } };
+
+static void a_twentieth_saved_is_kept_and_less_is_not(void **state)
 {
-    (void)err;
-    usleep((useconds_t)(*(int *)us_per_kib * (long)n / 1024));
-    return SCR_OK;
+    (void)state;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        int rc;
+        unsigned char *large = put_large(parts[i].saved);
+        struct scr_copied got = pack(&scr_sys_posix, &rc);
+        assert_int_equal(rc, SCR_OK);
+        assert_int_equal(got.packed, parts[i].packed);
+        assert_int_equal(got.size, LARGE);
+        assert_int_equal(got.crc, scr_crc32(0, large, LARGE));
+        if (!got.packed)
+            assert_holds(zst, large, LARGE);
+        else
+            assert_in_range(got.stored_size, 1, LARGE - LARGE / 20);
+        free(large);
+        unlink(zst);
+    }
 }
 
-static struct scr_copied pack_large(const struct scr_sys *sys, int level,
-                                    int us_per_kib, const struct scr_gauge *g, int *rc)
+static void what_comes_behind_the_first_8_mib_is_not_asked(void **state)
 {
-    const struct scr_copy_pace pace = { linger, &us_per_kib };
-    const struct scr_copy job = { .src = src,
-                                  .dst = zst,
-                                  .tag = 1,
-                                  .code = SCR_COPY_PACK,
-                                  .level = level,
-                                  .gauge = g,
-                                  .want_crc = 1,
-                                  .pace = us_per_kib > 0 ? &pace : NULL };
-    struct scr_err err = SCR_ERR_INIT;
-    struct scr_copied got;
-    *rc = scr_copy_file(sys, &job, &got, &err);
-    assert_int_equal(err.code, *rc);
-    return got;
-}
-
-/* Over a link of any speed, with its calls counted: it is stored as it is. */
-static struct scr_copied store_plain(const unsigned char *large, int level)
-{
+    enum { NOISE = 8 << 20, TEXT = 8 << 20 };
+    unsigned char *large = put_large(0), *all = calloc(1, NOISE + TEXT);
     int rc;
-    test_fault_arm(TEST_ANY, 1 << 20, EIO, TEST_ONCE);
-    struct scr_copied got = pack_large(&test_fault_sys, level, 0, NULL, &rc);
-    test_fault_off();
+    (void)state;
+    assert_non_null(all);
+    memcpy(all, large, NOISE);
+    test_put(src, all, NOISE + TEXT);
+    struct scr_copied got = pack(&scr_sys_posix, &rc);
     assert_int_equal(rc, SCR_OK);
     assert_int_equal(got.packed, 0);
-    assert_int_equal(got.crc, scr_crc32(0, large, LARGE));
-    assert_holds(zst, large, LARGE);
-    return got;
-}
-
-static void noise_costs_a_few_pieces(void **state)
-{
-    (void)state;
-    unsigned char *large = put_large(NOISE);
-    struct scr_copied got = store_plain(large, 3);
-    assert_true(got.packing.bytes < LARGE / 16);
-    assert_int_equal(test_fault_count(TEST_FTRUNCATE),
-                     0);                               /* nothing was begun twice, */
-    assert_int_equal(test_fault_count(TEST_FSYNC), 0); /* nor waited for */
+    assert_holds(zst, all, NOISE + TEXT);
+    free(all);
     free(large);
     unlink(zst);
 }
 
-/* What was written to measure the link stays when that is too fast, or the packer too
- * slow. */
-static void what_is_not_worth_the_time_is_written_once(void **state)
-{
-    int rc;
-    (void)state;
-    unsigned char *large = put_large(NEARLY_NOISE);
-    struct scr_copied got = store_plain(large, 19);
-    assert_int_equal((int)got.link.bytes, 1 << 20);
-    assert_int_equal(test_fault_count(TEST_FSYNC), 1);
-    assert_int_equal(test_fault_count(TEST_FTRUNCATE), 0);
-    struct scr_gauge g = { 0 }; /* a link that is known is not measured */
-    scr_gauge_link(&g, 1u << 30, 0.1);
-    got = pack_large(&scr_sys_posix, 19, 0, &g, &rc);
-    assert_int_equal(got.packed, 0);
-    assert_true(got.link.bytes <= 0);
-    free(large);
-    unlink(zst);
-}
-
-static void a_slow_link_is_found_out(void **state)
-{
-    int rc;
-    (void)state;
-    unsigned char *large = put_large(TEXT);
-    struct scr_copied got = pack_large(&scr_sys_posix, 3, 500, NULL, &rc); /* 2 MiB/s */
-    assert_int_equal(rc, SCR_OK);
-    assert_int_equal(got.packed, 1);
-    assert_int_equal(got.size, LARGE);
-    assert_int_equal(got.crc, scr_crc32(0, large, LARGE));
-    assert_int_equal((int)got.link.bytes, 1 << 20);
-    free(large);
-    unlink(zst);
-}
-
-/* Some calls of a large file that is begun plain and then packed, or stays plain. */
+/* Some calls of a large file that is packed, or begun twice. */
 static void whatever_call_fails_a_large_one_is_whole_or_not_there(void **state)
 {
     enum { STRIDE = 7 };
     (void)state;
-    for (int slow = 0; slow < 2; slow++) {
-        unsigned char *large = put_large(slow ? TEXT : NEARLY_NOISE);
+    for (size_t i = 1; i < sizeof parts / sizeof parts[0]; i += 2) {
+        unsigned char *large = put_large(parts[i].saved);
         int fired = 1;
         for (long n = 0; fired; n += STRIDE) {
             int rc;
             test_fault_arm(TEST_ANY, n, ENOSPC, TEST_ONCE);
-            struct scr_copied got =
-                pack_large(&test_fault_sys, slow ? 3 : 19, slow ? 200 : 0, NULL, &rc);
+            struct scr_copied got = pack(&test_fault_sys, &rc);
             fired = test_fault_off();
             assert_true(fired || rc == SCR_OK);
             assert_true(rc == SCR_OK || access(zst, F_OK) != 0);
-            assert_true(rc != SCR_OK || got.packed == slow);
+            assert_true(rc != SCR_OK || got.packed == parts[i].packed);
             assert_true(rc != SCR_OK || got.crc == scr_crc32(0, large, LARGE));
             assert_only("f.zst");
             unlink(zst);
@@ -434,7 +312,7 @@ static void whatever_call_fails_a_large_one_is_whole_or_not_there(void **state)
     assert_int_equal(test_fault_open_fds(), 0);
 }
 
-/* Of a file that pays, and of one that is begun twice. */
+/* Of a file that is packed, and of one that is begun twice. */
 static void whatever_call_fails_it_is_whole_or_not_there(void **state)
 {
     (void)state;
@@ -523,22 +401,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(streams_come_back),
         cmocka_unit_test(cut_short_or_damaged_streams_are_corrupt),
-        cmocka_unit_test(it_pays_when_packing_is_faster_than_writing_what_it_saves),
-        cmocka_unit_test(files_like_those_that_did_not_pay_are_seldom_tried),
         cmocka_unit_test(a_copy_is_compressed_and_unpacked),
         cmocka_unit_test(what_does_not_get_smaller_is_copied_as_it_is),
-        cmocka_unit_test(a_fast_link_ends_the_compression_of_a_large_file),
-        cmocka_unit_test(noise_costs_a_few_pieces),
-        cmocka_unit_test(what_is_not_worth_the_time_is_written_once),
-        cmocka_unit_test(a_slow_link_is_found_out),
+        cmocka_unit_test(a_twentieth_saved_is_kept_and_less_is_not),
+        cmocka_unit_test(what_comes_behind_the_first_8_mib_is_not_asked),
         cmocka_unit_test(whatever_call_fails_a_large_one_is_whole_or_not_there),
         cmocka_unit_test(whatever_call_fails_it_is_whole_or_not_there),
         cmocka_unit_test(interruptions_are_not_noticed),
         cmocka_unit_test(a_transfer_puts_the_frame_in_the_place_of_the_older_file),
     };
     const struct CMUnitTest plain[] = {
-        cmocka_unit_test(it_pays_when_packing_is_faster_than_writing_what_it_saves),
-        cmocka_unit_test(files_like_those_that_did_not_pay_are_seldom_tried),
         cmocka_unit_test(without_the_library_it_says_so),
     };
     return scr_zst_have() ? cmocka_run_group_tests(tests, setup, test_tmp_teardown)
