@@ -183,7 +183,11 @@ static int go_to_found_all(struct scr_ctx *ctx, const char *who, const char *nam
     ctx->ask_again = 0;
     ctx->from_id = id;
     ctx->from_last = ctx->last_id;
-    return settle_all(ctx, id, name, err);
+    rc = settle_all(ctx, id, name, err);
+    if (rc != SCR_OK)
+        scr_err_prefix(err, "%s: %s is loaded, but not all that is newer has gone", who,
+                       name);
+    return rc;
 }
 
 int scr_go_to_all(struct scr_ctx *ctx, const char *who, const char *name, int *tried,

@@ -230,6 +230,9 @@ class Case:
         if self.starting:
             self.take_place(self.open)
         self.may_be_cached(self.open)
+        for version in self.versions: # it may have been complete (P5)
+            if self.is_superseded(version):
+                version.cached.pop(self.setup.job, None)
 
     def may_be_cached(self, version):
         version.seen.add(self.setup.job)
@@ -469,7 +472,7 @@ class Case:
         if what == "finalize":
             self.finalized = rc == "0"
         elif rc != "0":
-            if self.has_faults():
+            if self.has_faults() or what == "current": # newer output could not be flushed first
                 self.forget(what, name)
         elif what == "current":
             self.went_back(name)

@@ -221,6 +221,37 @@ MPI_CASE(an_output_cannot_be_current)
     job_free(&job);
 }
 
+/* A file is in the way of the directory of its files. */
+MPI_CASE(newer_output_that_cannot_be_flushed_stays_and_the_choice_holds)
+{
+    struct job job;
+    struct scr_err err = SCR_ERR_INIT;
+    char path[900];
+    job_new(t, &job, 4);
+    snprintf(path, sizeof path, "%s/step.3", job.prefix);
+    if (job.rank == 0)
+        fclose(fopen(path, "w"));
+    mpi_test_barrier(job.comm);
+    struct scr_ctx *ctx = job_start(&job, nodes, "SCR_CACHE_SIZE=5", NULL);
+    job_checkpoint(&job, ctx, "c1", 1);
+    job_checkpoint(&job, ctx, "c2", 2);
+    CHECK(job_write(&job, ctx, "out", 3, 2, &err) != SCR_OK);
+    scr_err_clear(&err);
+    int rc = scr_current_all(ctx, "c1", &err);
+    CHECK(rc != SCR_OK && job_same_code(&job, rc));
+    CHECK(strstr(err.text, "SCR_Current: c1 is loaded, but not all that is newer"));
+    CHECK(!scr_cache_is_ready(ctx, 2) && scr_cache_is_ready(ctx, 3));
+    job_check_restart(&job, ctx, "c1", 1);
+    if (job.rank == 0)
+        unlink(path);
+    mpi_test_barrier(job.comm);
+    scr_err_clear(&err);
+    CHECK_RC(scr_current_all(ctx, "c1", &err), SCR_OK, &err);
+    CHECK(!scr_cache_is_ready(ctx, 3) && job_copied_ok(&job, 3));
+    job_end(&job, ctx);
+    job_free(&job);
+}
+
 MPI_CASE(another_number_of_ranks_does_not_block_newer_datasets_on_the_prefix)
 {
     struct job job, two;
@@ -513,6 +544,7 @@ int main(int argc, char **argv)
             RUN(output_does_not_evict_a_checkpoint), RUN(current_loads_what_it_names),
             RUN(current_means_the_newer_of_two_with_one_name),
             RUN(an_output_cannot_be_current),
+            RUN(newer_output_that_cannot_be_flushed_stays_and_the_choice_holds),
             RUN(another_number_of_ranks_does_not_block_newer_datasets_on_the_prefix),
             RUN(what_was_lost_from_cache_is_fetched_before_something_older_is_used),
             RUN(a_cached_file_that_cannot_be_deleted_does_not_stop_the_fall_back),
