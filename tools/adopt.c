@@ -147,10 +147,11 @@ static int take_name(struct job *j, const char *rel, const char *name, int depth
     struct stat st;
     char *at = *rel ? scr_asprintf("%s/%s", rel, name) : scr_strdup(name);
     char *path = at ? scr_path_join(j->dir, at) : NULL;
-    int rc = path ? scr_file_stat(j->env->sys, path, &st, err) : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = S_ISDIR(st.st_mode) ? walk(j, at, depth + 1, err)
-                                 : take_file(j, at, &st, err);
+    int rc;
+    TRY_OUT(path ? scr_file_stat(j->env->sys, path, &st, err) : scr_no_memory(err));
+    TRY_OUT(S_ISDIR(st.st_mode) ? walk(j, at, depth + 1, err)
+                                : take_file(j, at, &st, err));
+out:
     free(path);
     free(at);
     return rc;
@@ -207,10 +208,10 @@ static int find_dir(struct job *j, struct scr_err *err)
         return scr_no_memory(err);
     if (scr_prefix_is_own(j->below))
         return scr_fail(err, SCR_E_ARG, 0, "%s: this directory is SCR's own", j->dir);
-    int rc = scr_file_stat(j->env->sys, j->dir, &st, err);
-    if (rc == SCR_OK && !S_ISDIR(st.st_mode))
-        rc = scr_fail(err, SCR_E_ARG, 0, "%s: not a directory", j->dir);
-    return rc;
+    TRY(scr_file_stat(j->env->sys, j->dir, &st, err));
+    if (!S_ISDIR(st.st_mode))
+        return scr_fail(err, SCR_E_ARG, 0, "%s: not a directory", j->dir);
+    return SCR_OK;
 }
 
 static int choose_name(struct job *j, struct scr_err *err)
@@ -266,13 +267,15 @@ static int sum_file(struct job *j, struct scr_listed *f, struct scr_err *err)
     uint64_t size = 0;
     uint32_t crc = 0;
     char *path = scr_path_join(j->p->path, f->item.name);
-    int rc = path ? scr_file_crc32_told(j->env, path, 0, &size, &crc, scr_progress_add,
-                                        j->what->progress, err)
-                  : scr_no_memory(err);
-    if (rc == SCR_OK && size != f->size)
-        rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: it changed while it was read", path);
-    if (rc == SCR_OK)
-        rc = sync_file(j, path, err);
+    int rc;
+    TRY_OUT(path ? scr_file_crc32_told(j->env, path, 0, &size, &crc, scr_progress_add,
+                                       j->what->progress, err)
+                 : scr_no_memory(err));
+    if (size != f->size)
+        TRY_OUT(
+            scr_fail(err, SCR_E_CORRUPT, 0, "%s: it changed while it was read", path));
+    TRY_OUT(sync_file(j, path, err));
+out:
     free(path);
     if (rc != SCR_OK)
         return rc;
@@ -360,9 +363,9 @@ static int edit_reserve(struct scr_index *index, void *arg, int *changed,
         return scr_fail(err, SCR_E_RANGE, 0, "no id is left above %d", max);
     j->out->id = wish > 0 ? wish : max + 1;
     scr_hash *dset = scr_hash_new();
-    rc = describe(j, dset);
-    if (rc == SCR_OK)
-        rc = scr_index_add(index, dset, 0, time(NULL));
+    TRY_OUT(describe(j, dset));
+    TRY_OUT(scr_index_add(index, dset, 0, time(NULL)));
+out:
     scr_hash_delete(dset);
     *changed = 1;
     return rc == SCR_OK ? rc : scr_no_memory(err);
@@ -382,13 +385,11 @@ static void forget(const struct job *j)
 static int record(struct job *j, struct scr_err *err)
 {
     scr_hash *dset = NULL;
-    int rc = scr_prefix_index_update(j->env, j->p, edit_reserve, j, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_prefix_index_update(j->env, j->p, edit_reserve, j, err));
     dset = scr_hash_new();
-    rc = describe(j, dset) == SCR_OK
-             ? scr_build_record(j->env, j->p, j->out->id, dset, &j->files, err)
-             : scr_no_memory(err);
+    int rc = describe(j, dset) == SCR_OK
+                 ? scr_build_record(j->env, j->p, j->out->id, dset, &j->files, err)
+                 : scr_no_memory(err);
     scr_hash_delete(dset);
     if (rc != SCR_OK)
         forget(j);

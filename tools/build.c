@@ -47,10 +47,8 @@ static int reject(const struct scr_env *env, const struct scr_prefix *p, int id,
                         first);
     /* The summary stays: with it the dataset can be added again when the file is back.
      */
-    int rc = scr_hash_size(dset) > 0 ? known->enter(env, p, dset, 0, time(NULL), err)
-                                     : SCR_OK;
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_hash_size(dset) > 0 ? known->enter(env, p, dset, 0, time(NULL), err)
+                                : SCR_OK);
     if (!scr_faults_real(f)) /* the rebuild is to blame, and may do better later */
         return scr_fail(err, SCR_E_IO, 0,
                         "dataset %d is not whole, and could not be mended: %s", id,
@@ -122,10 +120,11 @@ static int write_rank2file(const struct scr_env *env, const struct scr_prefix *p
     struct scr_rank2file_root root = { .level = 1,
                                        .ranks = all->ranks,
                                        .part = scr_calloc(all->n, sizeof *root.part) };
-    int rc = path && root.part ? write_parts(env, p, id, all, &root, err)
-                               : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = scr_rank2file_root_write(env->sys, path, &root, err);
+    int rc;
+    TRY_OUT(path && root.part ? write_parts(env, p, id, all, &root, err)
+                              : scr_no_memory(err));
+    TRY_OUT(scr_rank2file_root_write(env->sys, path, &root, err));
+out:
     scr_rank2file_root_fini(&root);
     free(path);
     return rc;
@@ -221,13 +220,13 @@ static int build_scavenged(const struct scr_env *env, const struct scr_prefix *p
 {
     struct scr_scan s;
     struct scr_faults f = SCR_FAULTS_INIT;
-    int rc = scr_scan_open(&s, env, p, id, err);
-    if (rc == SCR_OK)
-        rc = rebuild_and_check(&s, &f, report, err);
-    if (rc == SCR_OK)
-        rc = f.n > 0 ? reject(env, p, id, scr_hash_size(s.dset) ? s.dset : known->dset,
-                              known, &f, err)
-                     : publish(&s, known, err);
+    int rc;
+    TRY_OUT(scr_scan_open(&s, env, p, id, err));
+    TRY_OUT(rebuild_and_check(&s, &f, report, err));
+    TRY_OUT(f.n > 0 ? reject(env, p, id, scr_hash_size(s.dset) ? s.dset : known->dset,
+                             known, &f, err)
+                    : publish(&s, known, err));
+out:
     report->rebuilt_ranks = s.rebuilt_ranks;
     report->newer = s.newer;
     report->built = rc == SCR_OK;
@@ -330,14 +329,13 @@ static int enter_listed(const struct scr_env *env, const struct scr_prefix *p, i
     scr_hash_set_val_u64(dset, "SIZE", scr_rank2file_bytes(list));
     scr_hash_set_val_u64(dset, "FILES", scr_rank2file_num_files(list));
     scr_hash_set_val_i64(dset, "COMPLETE", 1);
-    int rc =
-        scr_hash_ok(dset) ? scr_arrival_give_up(env, p, id, err) : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = scr_paths_sync(env, p, list, err);
-    if (rc == SCR_OK)
-        rc = scr_prefix_summary_write(env, p, id, dset, 1, err);
-    if (rc == SCR_OK)
-        rc = enter(env, p, dset, 1, time(NULL), err);
+    int rc;
+    TRY_OUT(scr_hash_ok(dset) ? scr_arrival_give_up(env, p, id, err)
+                              : scr_no_memory(err));
+    TRY_OUT(scr_paths_sync(env, p, list, err));
+    TRY_OUT(scr_prefix_summary_write(env, p, id, dset, 1, err));
+    TRY_OUT(enter(env, p, dset, 1, time(NULL), err));
+out:
     if (rc == SCR_E_CANCELLED)
         (void)scr_prefix_summary_remove(env, p, id, NULL);
     return rc;
@@ -350,9 +348,10 @@ static int give_up_meeting(const struct scr_env *env, const struct scr_prefix *p
 {
     struct scr_table paths = SCR_TABLE_OF(struct scr_item);
     *n = 0;
-    int rc = scr_paths_add(env, p, id, &paths, err);
-    if (rc == SCR_OK)
-        rc = scr_paths_give_up(env, p, id, &paths, n, err);
+    int rc;
+    TRY_OUT(scr_paths_add(env, p, id, &paths, err));
+    TRY_OUT(scr_paths_give_up(env, p, id, &paths, n, err));
+out:
     scr_table_fini(&paths);
     return rc;
 }
@@ -381,11 +380,12 @@ static int build_listed(const struct scr_env *env, const struct scr_prefix *p, i
     size_t given_up = 0;
     struct scr_rank2file list = { 0 };
     scr_hash *dset = scr_hash_new();
-    int rc = read_listed(env, p, id, dset, &list, err);
-    if (rc == SCR_OK)
-        check_listed(env, p, dset, &list, &f, report);
-    if (rc == SCR_OK && f.n == 0)
-        rc = give_up_meeting(env, p, id, &given_up, err);
+    int rc;
+    TRY_OUT(read_listed(env, p, id, dset, &list, err));
+    check_listed(env, p, dset, &list, &f, report);
+    if (f.n == 0)
+        TRY_OUT(give_up_meeting(env, p, id, &given_up, err));
+out:
     if (rc == SCR_OK && given_up > 0) /* files may have been replaced meanwhile */
         check_listed(env, p, dset, &list, &f, report);
     if (rc == SCR_OK && f.n == 0)
@@ -411,12 +411,12 @@ static int resume_placing(const struct scr_env *env, const struct scr_prefix *p,
     struct scr_err why = SCR_ERR_INIT;
     struct scr_rank2file list = { 0 };
     scr_hash *dset = scr_hash_new();
-    int rc =
-        dset ? scr_stage_read_placing(env, p, id, dset, &why) : scr_no_memory(&why);
-    if (rc == SCR_OK)
-        rc = scr_prefix_rank2file_read(env, p, id, &list, &why);
-    if (rc == SCR_OK)
-        rc = record(env, p, id, dset, &list, 1, enter, &why);
+    int rc;
+    TRY_OUT(dset ? scr_stage_read_placing(env, p, id, dset, &why)
+                 : scr_no_memory(&why));
+    TRY_OUT(scr_prefix_rank2file_read(env, p, id, &list, &why));
+    TRY_OUT(record(env, p, id, dset, &list, 1, enter, &why));
+out:
     report->files = scr_rank2file_num_files(&list);
     report->built = *done = rc == SCR_OK;
     if (rc == SCR_E_MISSING || rc == SCR_E_CORRUPT || rc == SCR_E_NOENT)

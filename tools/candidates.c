@@ -55,17 +55,16 @@ int scr_candidates(struct scr_tool *t, const struct scr_args *a,
     const char *prefix = a->opt[SCR_CAND_PREFIX], *cntl = a->opt[SCR_CAND_CNTL];
     const int rows[] = { SCR_CAND_CNTL, SCR_CAND_NO_CACHE, -1 };
     *j = (struct scr_judgement){ 0 };
-    int rc = scr_tool_exclusive(t, a, err, rows);
-    if (rc == SCR_OK)
-        rc = scr_tool_prefix(t, prefix, 0, err);
-    if (rc == SCR_OK)
-        rc = scr_tool_cfg_quiet(t, t->prefix.path, err);
-    if (rc == SCR_OK && a->opt[SCR_CAND_NO_CACHE] == NULL)
-        rc = scr_tool_reach(t, t->prefix.path, cntl, &reach, err);
-    if (rc == SCR_OK && a->opt[SCR_CAND_NO_CACHE] == NULL)
+    int rc;
+    TRY_OUT(scr_tool_exclusive(t, a, err, rows));
+    TRY_OUT(scr_tool_prefix(t, prefix, 0, err));
+    TRY_OUT(scr_tool_cfg_quiet(t, t->prefix.path, err));
+    if (a->opt[SCR_CAND_NO_CACHE] == NULL)
+        TRY_OUT(scr_tool_reach(t, t->prefix.path, cntl, &reach, err));
+    if (a->opt[SCR_CAND_NO_CACHE] == NULL)
         scr_tool_tell_scr3(t);
-    if (rc == SCR_OK)
-        rc = judge(t, a, &reach, j, err);
+    TRY_OUT(judge(t, a, &reach, j, err));
+out:
     scr_reach_fini(&reach);
     return rc;
 }

@@ -43,13 +43,14 @@ static int write_and_read(const struct check *c, const char *path, struct scr_er
         return scr_no_memory(err);
     for (size_t i = 0; i < PROBE; i++)
         bytes[i] = (char)(i * 31 + (i >> 8));
-    int rc =
-        scr_file_replace(c->t->env.sys, path, bytes, PROBE, 0600, SCR_DURABLE, err);
-    if (rc == SCR_OK)
-        rc = scr_file_load(c->t->env.sys, path, PROBE, &back, &n, err);
-    if (rc == SCR_OK && (n != PROBE || memcmp(bytes, back, n) != 0))
-        rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: what is read is not what was written",
-                      path);
+    int rc;
+    TRY_OUT(
+        scr_file_replace(c->t->env.sys, path, bytes, PROBE, 0600, SCR_DURABLE, err));
+    TRY_OUT(scr_file_load(c->t->env.sys, path, PROBE, &back, &n, err));
+    if ((n != PROBE || memcmp(bytes, back, n) != 0))
+        TRY_OUT(scr_fail(err, SCR_E_CORRUPT, 0,
+                         "%s: what is read is not what was written", path));
+out:
     free(back);
     free(bytes);
     return rc;

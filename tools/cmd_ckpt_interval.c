@@ -156,11 +156,9 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     if (!young && strcmp(model, "daly") != 0)
         return scr_tool_usage(
             t, err, "option --model: \"%s\" is neither daly nor young", model);
-    int rc = given ? SCR_OK : scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(given ? SCR_OK : scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err));
     char *path = given ? scr_strdup(given) : scr_prefix_file(&t->prefix, "log");
-    rc = path ? read_log(t, path, &h, err) : scr_no_memory(err);
+    int rc = path ? read_log(t, path, &h, err) : scr_no_memory(err);
     free(path);
     if (rc == SCR_E_NOENT && given == NULL) { /* the first run is still to come */
         scr_err_clear(err);

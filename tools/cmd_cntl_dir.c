@@ -47,11 +47,10 @@ static int print_dirs(struct scr_tool *t, const struct scr_args *a, int is_cache
 {
     if (!is_cache)
         return print_dir(t, a, place, &d->store[d->cntl_store], err);
-    int rc = SCR_OK;
-    for (int i = 0; i < d->nstores && rc == SCR_OK; i++)
+    for (int i = 0; i < d->nstores; i++)
         if (has_caches(d, i))
-            rc = print_dir(t, a, place, &d->store[i], err);
-    return rc;
+            TRY(print_dir(t, a, place, &d->store[i], err));
+    return SCR_OK;
 }
 
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
@@ -70,13 +69,13 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     /* Of several virtual nodes on this host it cannot be known which is meant. */
     const char *vnode = prm.vnodes && strpbrk(prm.vnodes, ",[") ? "*" : prm.vnodes;
     struct scr_identity id;
-    rc = scr_tool_identity(t, &prm, &id, err);
+    TRY_OUT(scr_tool_identity(t, &prm, &id, err));
     /* Before its first run nor what the directory will be called. */
     const struct scr_place place = { user ? user : prm.user_name,
                                      job ? job : prm.job_id, vnode,
                                      id.name[0] ? id.name : SCR_IDENTITY_MARK "*" };
-    if (rc == SCR_OK)
-        rc = print_dirs(t, a, is_cache, &place, &d, err);
+    TRY_OUT(print_dirs(t, a, is_cache, &place, &d, err));
+out:
     scr_descs_fini(&d);
     return rc;
 }

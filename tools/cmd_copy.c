@@ -105,9 +105,10 @@ static int open_prefix(struct scr_tool *t, const struct scr_args *a, int id,
     if (a->opt[OPT_PREFIX] != NULL)
         return scr_tool_usage(t, err,
                               "options --prefix and --dstdir exclude each other");
-    int rc = take_dstdir(t, a->opt[OPT_DSTDIR], id, &prefix, err);
-    if (rc == SCR_OK)
-        rc = scr_tool_prefix(t, prefix, 1, err);
+    int rc;
+    TRY_OUT(take_dstdir(t, a->opt[OPT_DSTDIR], id, &prefix, err));
+    TRY_OUT(scr_tool_prefix(t, prefix, 1, err));
+out:
     free(prefix);
     return rc;
 }
@@ -159,8 +160,8 @@ static int parse(struct copy *c, const struct scr_args *a, struct scr_err *err)
         return rc;
     c->g.wanted = scr_attended_check;
     c->g.wanted_arg = &c->for_whom;
-    rc = scr_tool_int(t, a, OPT_FOR, 1, INT64_MAX, &number, err);
-    return rc == SCR_OK ? scr_attended_open(t, number, &c->for_whom, err) : rc;
+    TRY(scr_tool_int(t, a, OPT_FOR, 1, INT64_MAX, &number, err));
+    return scr_attended_open(t, number, &c->for_whom, err);
 }
 
 /* --- copying --- */
@@ -246,11 +247,11 @@ static int copy_node(struct copy *c, const char *dir, struct scr_err *err)
 static int copy_shared(struct copy *c, const char *cache, struct scr_err *err)
 {
     struct scr_survey s;
-    int rc = scr_survey_open(&s, &c->t->env, NULL, 0, err);
-    if (rc == SCR_OK)
-        rc = scr_survey_add_shared(&s, cache, err);
-    if (rc == SCR_OK)
-        rc = copy_map(c, s.map, err);
+    int rc;
+    TRY_OUT(scr_survey_open(&s, &c->t->env, NULL, 0, err));
+    TRY_OUT(scr_survey_add_shared(&s, cache, err));
+    TRY_OUT(copy_map(c, s.map, err));
+out:
     scr_survey_fini(&s);
     return rc;
 }
@@ -273,9 +274,10 @@ static int read_vnodes(struct scr_tool *t, struct scr_hostlist *vnodes,
                        struct scr_err *err)
 {
     struct scr_params prm;
-    int n, rc = scr_tool_cfg_quiet(t, t->prefix.path, err);
-    if (rc == SCR_OK)
-        rc = scr_cfg_params(t->cfg, &prm, err);
+    int n, rc;
+    TRY_OUT(scr_tool_cfg_quiet(t, t->prefix.path, err));
+    TRY_OUT(scr_cfg_params(t->cfg, &prm, err));
+out:
     if (rc != SCR_OK || prm.vnodes == NULL || *prm.vnodes == '\0' ||
         scr_parse_int(prm.vnodes, &n))
         return rc;
@@ -344,9 +346,10 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     struct copy c = { .t = t };
     struct scr_reach reach = { 0 };
     int there = 0;
-    int rc = parse(&c, a, err);
-    if (rc == SCR_OK)
-        rc = is_there(&c, err, &there);
+    int rc;
+    TRY_OUT(parse(&c, a, err));
+    TRY_OUT(is_there(&c, err, &there));
+out:
     if (rc == SCR_OK && !there) {
         rc = scr_tool_reach(t, t->prefix.path, a->opt[OPT_CNTLDIR], &reach, err);
         if (rc == SCR_OK)

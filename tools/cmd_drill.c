@@ -111,17 +111,16 @@ static int reference_run(struct course *c, struct scr_err *err)
     struct drill_run run;
     struct stat result;
     print_step(c, 1, "an undisturbed run, for the result to expect", "");
-    int rc = scr_drill_run(c->t, &c->plan.d, "reference", "reference", &c->plan.names,
-                           NULL, &run, err);
-    if (rc == SCR_OK)
-        rc = check_reference(c, &run, &result, err);
-    if (rc == SCR_OK)
-        scr_tool_print(
-            c->t,
-            "drill:    ended well after %.2f s; newest checkpoint: %d; %s has "
-            "%lld bytes\n",
-            run.seconds, run.phases.complete, c->plan.result,
-            (long long)result.st_size);
+    int rc;
+    TRY_OUT(scr_drill_run(c->t, &c->plan.d, "reference", "reference", &c->plan.names,
+                          NULL, &run, err));
+    TRY_OUT(check_reference(c, &run, &result, err));
+    scr_tool_print(c->t,
+                   "drill:    ended well after %.2f s; newest checkpoint: %d; %s has "
+                   "%lld bytes\n",
+                   run.seconds, run.phases.complete, c->plan.result,
+                   (long long)result.st_size);
+out:
     take_complaint(c, &run);
     scr_drill_run_fini(&run);
     return rc == SCR_OK ? scr_drill_plan_clear_storage(c->t, &c->plan, err) : rc;
@@ -133,15 +132,16 @@ static int struck_run(struct course *c, int i, struct scr_err *err)
     struct drill_run run;
     print_step(c, i + 2, i ? "a restart that loses node " : "a run that loses node ",
                s->node);
-    int rc = scr_drill_run(c->t, &c->plan.d, i ? "second" : "first", "drill",
-                           &c->plan.names, s, &run, err);
-    if (rc == SCR_OK && run.struck_at < 0)
-        rc = scr_fail(err, SCR_E_NOENT, 0,
-                      "the run ended with status %d before phase %s was entered %d "
-                      "time%s; see --at, and --keep for its output",
-                      run.status, s->phase, s->entry, s->entry > 1 ? "s" : "");
-    if (rc == SCR_OK)
-        print_strike(c->t, s, &run);
+    int rc;
+    TRY_OUT(scr_drill_run(c->t, &c->plan.d, i ? "second" : "first", "drill",
+                          &c->plan.names, s, &run, err));
+    if (run.struck_at < 0)
+        TRY_OUT(scr_fail(err, SCR_E_NOENT, 0,
+                         "the run ended with status %d before phase %s was entered %d "
+                         "time%s; see --at, and --keep for its output",
+                         run.status, s->phase, s->entry, s->entry > 1 ? "s" : ""));
+    print_strike(c->t, s, &run);
+out:
     if (run.phases.complete > c->complete)
         c->complete = run.phases.complete;
     scr_drill_run_fini(&run);
@@ -154,10 +154,8 @@ static int final_run(struct course *c, struct drill_run *run, struct scr_err *er
     scr_hostlist_compress(&c->plan.names, 0, &nodes, NULL);
     print_step(c, c->plan.nstrikes + 2, "a restart on ", nodes ? nodes : "?");
     free(nodes);
-    int rc = scr_drill_run(c->t, &c->plan.d, "last", "drill", &c->plan.names, NULL, run,
-                           err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_drill_run(c->t, &c->plan.d, "last", "drill", &c->plan.names, NULL, run,
+                      err));
     print_restart(c->t, &run->phases);
     scr_tool_print(c->t, "drill:    the run ended with status %d after %.2f s\n",
                    run->status, run->seconds);
@@ -231,9 +229,9 @@ static int drill(struct course *c, struct scr_err *err)
         rc = struck_run(c, i, err);
     if (rc != SCR_OK)
         return rc;
-    rc = final_run(c, &last, err);
-    if (rc == SCR_OK)
-        rc = verdict(c, &last, err);
+    TRY_OUT(final_run(c, &last, err));
+    TRY_OUT(verdict(c, &last, err));
+out:
     scr_drill_run_fini(&last);
     return rc;
 }
@@ -281,9 +279,10 @@ static int hold_drill(struct course *c, struct scr_err *err)
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
     struct course c = { .t = t };
-    int rc = scr_drill_plan(t, a, &c.plan, err);
-    if (rc == SCR_OK)
-        rc = hold_drill(&c, err);
+    int rc;
+    TRY_OUT(scr_drill_plan(t, a, &c.plan, err));
+    TRY_OUT(hold_drill(&c, err));
+out:
     scr_drill_plan_fini(&c.plan);
     return rc;
 }

@@ -34,9 +34,10 @@ static int print_list(struct scr_tool *t, const struct scr_hostlist *list,
                       struct scr_err *err)
 {
     char *text = NULL;
-    int rc = scr_hostlist_compress(list, 0, &text, err);
-    if (rc == SCR_OK)
-        scr_tool_print(t, "%s\n", text);
+    int rc;
+    TRY_OUT(scr_hostlist_compress(list, 0, &text, err));
+    scr_tool_print(t, "%s\n", text);
+out:
     free(text);
     return rc;
 }
@@ -44,9 +45,10 @@ static int print_list(struct scr_tool *t, const struct scr_hostlist *list,
 static int print_down(const struct job *job, struct scr_err *err)
 {
     struct scr_downs down = SCR_DOWNS_INIT;
-    int rc = scr_rm_down(&job->rm, &job->rm.nodes, &down, err);
-    if (rc == SCR_OK)
-        rc = print_list(job->t, &down.nodes, err);
+    int rc;
+    TRY_OUT(scr_rm_down(&job->rm, &job->rm.nodes, &down, err));
+    TRY_OUT(print_list(job->t, &down.nodes, err));
+out:
     scr_downs_free(&down);
     return rc;
 }
@@ -69,10 +71,9 @@ static int print_run_nodes(const struct job *job, struct scr_err *err)
 static int print_end(const struct job *job, struct scr_err *err)
 {
     int64_t end;
-    int rc = scr_rm_end_time(&job->rm, &end, err);
-    if (rc == SCR_OK)
-        scr_tool_print(job->t, "%lld\n", (long long)end);
-    return rc;
+    TRY(scr_rm_end_time(&job->rm, &end, err));
+    scr_tool_print(job->t, "%lld\n", (long long)end);
+    return SCR_OK;
 }
 
 static int print(const struct job *job, const struct scr_args *a, struct scr_err *err)
@@ -104,9 +105,10 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
         asked |= a->opt[i] != NULL;
     if (!asked)
         return scr_tool_usage(t, err, "which? for example --nodes");
-    int rc = scr_job_open(t, a->opt[OPT_PREFIX], &job, err);
-    if (rc == SCR_OK)
-        rc = print(&job, a, err);
+    int rc;
+    TRY_OUT(scr_job_open(t, a->opt[OPT_PREFIX], &job, err));
+    TRY_OUT(print(&job, a, err));
+out:
     scr_job_close(&job);
     return rc;
 }

@@ -152,15 +152,15 @@ static int is_completion(const struct scr_args *a)
 
 static int check_use(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
-    int rc = scr_tool_exclusive(t, a, err, actions);
-    if (rc == SCR_OK && a->opt[OPT_DIR] != NULL && a->opt[OPT_PREFIX] != NULL)
-        rc = scr_tool_usage(t, err, "the prefix is given twice");
-    if (rc == SCR_OK && a->opt[OPT_BEFORE] != NULL && a->opt[OPT_LIST_CKPT] == NULL)
-        rc = scr_tool_usage(t, err, "option --before goes with --list-ckpt");
-    if (rc == SCR_OK && is_completion(a) && a->opt[OPT_NAME] == NULL)
-        rc = scr_tool_usage(t, err, "option --%s goes with --name ID",
-                            a->opt[OPT_RESUME] ? "resume" : "summary");
-    return rc;
+    TRY(scr_tool_exclusive(t, a, err, actions));
+    if (a->opt[OPT_DIR] != NULL && a->opt[OPT_PREFIX] != NULL)
+        TRY(scr_tool_usage(t, err, "the prefix is given twice"));
+    if (a->opt[OPT_BEFORE] != NULL && a->opt[OPT_LIST_CKPT] == NULL)
+        TRY(scr_tool_usage(t, err, "option --before goes with --list-ckpt"));
+    if (is_completion(a) && a->opt[OPT_NAME] == NULL)
+        TRY(scr_tool_usage(t, err, "option --%s goes with --name ID",
+                           a->opt[OPT_RESUME] ? "resume" : "summary"));
+    return SCR_OK;
 }
 
 /* Which datasets are in the prefix directory the index knows better. */
@@ -169,14 +169,15 @@ static int go_by_index(struct scr_tool *t, scr_hash *h, struct scr_err *err)
     int *ids = NULL, arrived;
     size_t n = 0;
     struct scr_index index = SCR_INDEX_INIT;
-    int rc = scr_prefix_index_look(&t->env, &t->prefix, &index, err);
-    if (rc == SCR_OK)
-        rc = scr_arrivals_look(&t->env, &t->prefix, &index, h, &arrived, err);
-    if (rc == SCR_OK && !scr_hash_list_int(scr_hash_get(h, "DATASET"), &ids, &n))
-        rc = scr_no_memory(err);
-    for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        rc = scr_flush_set_location(h, ids[i], SCR_LOC_PFS,
-                                    scr_flush_is_saved(h, &index, ids[i], NULL));
+    int rc;
+    TRY_OUT(scr_prefix_index_look(&t->env, &t->prefix, &index, err));
+    TRY_OUT(scr_arrivals_look(&t->env, &t->prefix, &index, h, &arrived, err));
+    if (!scr_hash_list_int(scr_hash_get(h, "DATASET"), &ids, &n))
+        TRY_OUT(scr_no_memory(err));
+    for (size_t i = 0; i < n; i++)
+        TRY_OUT(scr_flush_set_location(h, ids[i], SCR_LOC_PFS,
+                                       scr_flush_is_saved(h, &index, ids[i], NULL)));
+out:
     free(ids);
     scr_index_fini(&index);
     return rc;
@@ -185,10 +186,9 @@ static int go_by_index(struct scr_tool *t, scr_hash *h, struct scr_err *err)
 static int tell(struct scr_tool *t, const struct scr_args *a, scr_hash *h,
                 struct scr_err *err)
 {
-    int rc = scr_prefix_state_read(&t->env, &t->prefix, "flush.scr", h, err);
-    if (rc == SCR_OK)
-        rc = go_by_index(t, h, err);
-    return rc == SCR_OK ? answer(t, a, h, err) : rc;
+    TRY(scr_prefix_state_read(&t->env, &t->prefix, "flush.scr", h, err));
+    TRY(go_by_index(t, h, err));
+    return answer(t, a, h, err);
 }
 
 /* Of a flush that nobody waited for. Files that have not arrived are copied by the
@@ -198,14 +198,13 @@ static int complete(struct scr_tool *t, const struct scr_args *a, struct scr_err
     int64_t id = 0;
     struct scr_index_entry e;
     struct scr_index index = SCR_INDEX_INIT;
-    int rc = scr_tool_int(t, a, OPT_NAME, 1, INT32_MAX, &id, err);
-    if (rc == SCR_OK)
-        rc = scr_arrivals_adopt(&t->env, &t->prefix, NULL, err);
-    if (rc == SCR_OK)
-        rc = scr_prefix_index_read(&t->env, &t->prefix, &index, err);
-    if (rc == SCR_OK &&
-        (scr_index_get(&index, (int)id, &e, NULL) != SCR_OK || !e.complete))
-        rc = SCR_TOOL_NO;
+    int rc;
+    TRY_OUT(scr_tool_int(t, a, OPT_NAME, 1, INT32_MAX, &id, err));
+    TRY_OUT(scr_arrivals_adopt(&t->env, &t->prefix, NULL, err));
+    TRY_OUT(scr_prefix_index_read(&t->env, &t->prefix, &index, err));
+    if ((scr_index_get(&index, (int)id, &e, NULL) != SCR_OK || !e.complete))
+        TRY_OUT(SCR_TOOL_NO);
+out:
     scr_index_fini(&index);
     return rc;
 }
@@ -214,9 +213,10 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 {
     const char *dir = a->opt[OPT_DIR] ? a->opt[OPT_DIR] : a->opt[OPT_PREFIX];
     scr_hash *h = scr_hash_new();
-    int rc = check_use(t, a, err);
-    if (rc == SCR_OK)
-        rc = scr_tool_prefix(t, dir, 0, err);
+    int rc;
+    TRY_OUT(check_use(t, a, err));
+    TRY_OUT(scr_tool_prefix(t, dir, 0, err));
+out:
     if (rc == SCR_OK && is_completion(a))
         rc = complete(t, a, err);
     else if (rc == SCR_OK)

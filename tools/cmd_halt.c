@@ -75,18 +75,17 @@ static int parse_time(const char *text, int64_t *out, struct scr_err *err)
     const char *argv[] = { "date", arg, "+%s", NULL };
     const struct scr_proc_spec spec = { .argv = argv, .err_path = "/dev/null" };
     int status = 0;
-    int rc = arg ? scr_proc_run(&spec, DATE_TIMEOUT_S, &reply, &status, err)
-                 : scr_no_memory(err);
-    if (rc == SCR_OK) {
-        reply[strcspn(reply, "\n")] = '\0';
-        if (status != 0 || text[strspn(text, " \t")] == '\0' ||
-            !scr_parse_i64(reply, out) || *out < 0)
-            rc =
-                scr_fail(err, SCR_E_ARG, 0,
+    int rc;
+    TRY_OUT(arg ? scr_proc_run(&spec, DATE_TIMEOUT_S, &reply, &status, err)
+                : scr_no_memory(err));
+    reply[strcspn(reply, "\n")] = '\0';
+    if (status != 0 || text[strspn(text, " \t")] == '\0' ||
+        !scr_parse_i64(reply, out) || *out < 0)
+        TRY_OUT(scr_fail(err, SCR_E_ARG, 0,
                          "time \"%s\" not understood: write it as for date --date, for "
                          "example '8:30am tomorrow' or 2014-01-14T11:26:06",
-                         text);
-    }
+                         text));
+out:
     free(reply);
     free(arg);
     return rc;
@@ -97,11 +96,11 @@ static int take_time(struct scr_tool *t, const struct scr_args *a, int row,
 {
     if (a->opt[row] == NULL)
         return SCR_OK;
-    int rc = parse_time(a->opt[row], out, err);
-    if (rc == SCR_OK && *out < (int64_t)time(NULL))
+    TRY(parse_time(a->opt[row], out, err));
+    if (*out < (int64_t)time(NULL))
         scr_log(t->env.log, SCR_LOG_WARN, "--%s: \"%s\" is in the past", opts[row].name,
                 a->opt[row]);
-    return rc;
+    return SCR_OK;
 }
 
 /* --- the command line --- */
@@ -146,9 +145,7 @@ static int edit_halt(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 {
     const struct change *c = arg;
     struct scr_halt now;
-    int rc = scr_halt_get(h, &now, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_halt_get(h, &now, err));
     char *reason = c->unset[OPT_UNSET_REASON] ? NULL : scr_strdup(now.reason);
     now.reason = c->halts ? SCR_HALT_ASKED : reason;
     if (c->halts) /* of every job */
@@ -160,7 +157,7 @@ static int edit_halt(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     apply(&now.exit_before, c->unset[OPT_UNSET_BEFORE], c->set.exit_before);
     apply(&now.exit_after, c->unset[OPT_UNSET_AFTER], c->set.exit_after);
     apply(&now.halt_seconds, c->unset[OPT_UNSET_SECONDS], c->set.halt_seconds);
-    rc = scr_halt_set(h, &now);
+    int rc = scr_halt_set(h, &now);
     free(reason);
     *changed = 1;
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "halt conditions: out of memory");
@@ -221,18 +218,17 @@ static int list(struct scr_tool *t, int is_json, struct scr_err *err)
     struct scr_halt now;
     char *why = NULL;
     scr_hash *h = scr_hash_new();
-    int rc = scr_prefix_state_read(&t->env, &t->prefix, "halt.scr", h, err);
-    if (rc == SCR_OK)
-        rc = scr_halt_get(h, &now, err);
-    if (rc == SCR_OK) {
-        struct scr_halt running = now; /* goes on up to its next checkpoint */
-        running.reason = scr_halt_waits(&now) ? NULL : now.reason;
-        (void)scr_halt_due(&running, (int64_t)time(NULL), &why);
-        if (is_json)
-            rc = print_json(t, &now, why, err);
-        else
-            print_text(t, &now, why);
-    }
+    int rc;
+    TRY_OUT(scr_prefix_state_read(&t->env, &t->prefix, "halt.scr", h, err));
+    TRY_OUT(scr_halt_get(h, &now, err));
+    struct scr_halt running = now; /* goes on up to its next checkpoint */
+    running.reason = scr_halt_waits(&now) ? NULL : now.reason;
+    (void)scr_halt_due(&running, (int64_t)time(NULL), &why);
+    if (is_json)
+        TRY_OUT(print_json(t, &now, why, err));
+    else
+        print_text(t, &now, why);
+out:
     free(why);
     scr_hash_delete(h);
     return rc;
@@ -242,10 +238,10 @@ static int list(struct scr_tool *t, int is_json, struct scr_err *err)
 static int end_run(struct scr_tool *t, struct scr_err *err)
 {
     char *what = NULL;
-    int rc = scr_runfile_kill(t, RUNFILE_HALT, &what, err);
-    if (rc == SCR_OK)
-        scr_tool_print(t, "%s\n",
-                       what ? what : "no run of scr_srun or the like is there");
+    int rc;
+    TRY_OUT(scr_runfile_kill(t, RUNFILE_HALT, &what, err));
+    scr_tool_print(t, "%s\n", what ? what : "no run of scr_srun or the like is there");
+out:
     free(what);
     return rc;
 }

@@ -31,11 +31,12 @@ static int tell(struct scr_tool *t, const struct scr_args *a,
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
     struct scr_judgement j;
-    int rc = scr_candidates(t, a, &j, err);
-    if (rc == SCR_OK)
-        rc = tell(t, a, j.taken, err);
-    if (rc == SCR_OK && j.taken == NULL)
-        rc = SCR_TOOL_NO;
+    int rc;
+    TRY_OUT(scr_candidates(t, a, &j, err));
+    TRY_OUT(tell(t, a, j.taken, err));
+    if (j.taken == NULL)
+        TRY_OUT(SCR_TOOL_NO);
+out:
     scr_judgement_fini(&j);
     return rc;
 }

@@ -69,11 +69,11 @@ static int combine_lists(const char *left, const char *right, combine f,
                          struct scr_hostlist *out, struct scr_err *err)
 {
     struct scr_hostlist a = SCR_HOSTLIST_INIT, b = SCR_HOSTLIST_INIT;
-    int rc = scr_hostlist_expand(left, &a, err);
-    if (rc == SCR_OK)
-        rc = scr_hostlist_expand(right, &b, err);
-    if (rc == SCR_OK)
-        rc = f(&a, &b, out, err);
+    int rc;
+    TRY_OUT(scr_hostlist_expand(left, &a, err));
+    TRY_OUT(scr_hostlist_expand(right, &b, err));
+    TRY_OUT(f(&a, &b, out, err));
+out:
     scr_hostlist_free(&a);
     scr_hostlist_free(&b);
     return rc;
@@ -134,9 +134,10 @@ static int print_compressed(struct scr_tool *t, const struct scr_hostlist *l, in
                             struct scr_err *err)
 {
     char *text = NULL;
-    int rc = scr_hostlist_compress(l, sort, &text, err);
-    if (rc == SCR_OK)
-        scr_tool_print(t, "%s\n", text);
+    int rc;
+    TRY_OUT(scr_hostlist_compress(l, sort, &text, err));
+    scr_tool_print(t, "%s\n", text);
+out:
     free(text);
     return rc;
 }
@@ -145,9 +146,7 @@ static int print_nth(struct scr_tool *t, const struct scr_args *a,
                      const struct scr_hostlist *l, struct scr_err *err)
 {
     int64_t nth = 0;
-    int rc = scr_tool_int(t, a, OPT_NTH, 1, INT32_MAX, &nth, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_tool_int(t, a, OPT_NTH, 1, INT32_MAX, &nth, err));
     if ((size_t)nth > l->n)
         return scr_fail(err, SCR_E_RANGE, 0, "there is no host %lld in a list of %zu",
                         (long long)nth, l->n);
@@ -184,13 +183,12 @@ static int keep_first(struct scr_tool *t, const struct scr_args *a,
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
     struct scr_hostlist l = SCR_HOSTLIST_INIT;
-    int rc = scr_tool_exclusive(t, a, err, actions);
-    if (rc == SCR_OK)
-        rc = read_hosts(t, a, &l, err);
-    if (rc == SCR_OK)
-        rc = keep_first(t, a, &l, err);
-    if (rc == SCR_OK)
-        rc = print_hosts(t, a, &l, err);
+    int rc;
+    TRY_OUT(scr_tool_exclusive(t, a, err, actions));
+    TRY_OUT(read_hosts(t, a, &l, err));
+    TRY_OUT(keep_first(t, a, &l, err));
+    TRY_OUT(print_hosts(t, a, &l, err));
+out:
     scr_hostlist_free(&l);
     return rc;
 }

@@ -148,24 +148,25 @@ static int list_json(struct scr_tool *t, const struct scr_index_entry *e, json_t
 /* As the next job will find it; nothing is written. */
 static int look(struct scr_tool *t, struct scr_index *index, struct scr_err *err)
 {
-    int n = 0, rc = scr_prefix_index_look(&t->env, &t->prefix, index, err);
-    if (rc == SCR_OK)
-        rc = scr_arrivals_look(&t->env, &t->prefix, index, NULL, &n, err);
-    if (rc == SCR_OK && n > 0)
+    int n = 0;
+    TRY(scr_prefix_index_look(&t->env, &t->prefix, index, err));
+    TRY(scr_arrivals_look(&t->env, &t->prefix, index, NULL, &n, err));
+    if (n > 0)
         scr_log(t->env.log, SCR_LOG_WARN,
                 "%d dataset%s been copied and will be entered by the next job, or by "
                 "scr_index --prefix %s --adopt",
                 n, n == 1 ? " has" : "s have", t->prefix.path);
-    return rc;
+    return SCR_OK;
 }
 
 static int list(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
     int64_t format = 0;
     struct scr_index index = SCR_INDEX_INIT;
-    int rc = scr_tool_int(t, a, OPT_FORMAT, 3, 3, &format, err);
-    if (rc == SCR_OK)
-        rc = look(t, &index, err);
+    int rc;
+    TRY_OUT(scr_tool_int(t, a, OPT_FORMAT, 3, 3, &format, err));
+    TRY_OUT(look(t, &index, err));
+out:
     if (rc == SCR_OK && a->opt[OPT_JSON] != NULL) {
         json_t *array = json_array();
         rc = each_entry(&index, list_json, t, array, err);
@@ -205,15 +206,13 @@ static int edit_current(struct scr_index *index, void *arg, int *changed,
     int id = scr_index_find(index, e->name);
     if (id < 0)
         return no_such_name(e, err);
-    int rc = scr_index_get(index, id, &entry, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_index_get(index, id, &entry, err));
     if (!is_valid(&entry))
         scr_log(e->t->env.log, SCR_LOG_WARN,
                 "dataset \"%s\" is %s: a restart will take an older one", e->name,
                 entry.failed ? "marked failed" : "incomplete");
     *changed = 1;
-    rc = scr_index_set_current(index, e->name);
+    int rc = scr_index_set_current(index, e->name);
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: set current");
 }
 
@@ -236,20 +235,18 @@ static int find_name(struct scr_tool *t, const char *name, int *id, struct scr_e
 /* What is on its way would be entered again when all of it has arrived. */
 static int drop(struct scr_tool *t, const char *name, struct scr_err *err)
 {
-    int id = 0, rc = find_name(t, name, &id, err);
-    if (rc == SCR_OK)
-        rc = scr_arrival_give_up(&t->env, &t->prefix, id, err);
-    return rc == SCR_OK ? scr_deletion_forget(&t->env, &t->prefix, id, err) : rc;
+    int id = 0;
+    TRY(find_name(t, name, &id, err));
+    TRY(scr_arrival_give_up(&t->env, &t->prefix, id, err));
+    return scr_deletion_forget(&t->env, &t->prefix, id, err);
 }
 
 static int drop_after(struct scr_tool *t, const char *name, struct scr_err *err)
 {
-    int id = 0, rc = find_name(t, name, &id, err);
-    if (rc == SCR_OK)
-        rc = scr_arrivals_give_up_after(&t->env, &t->prefix, id, err);
-    return rc == SCR_OK ? scr_prefix_index_update(&t->env, &t->prefix,
-                                                  scr_edit_drop_after, &id, err)
-                        : rc;
+    int id = 0;
+    TRY(find_name(t, name, &id, err));
+    TRY(scr_arrivals_give_up_after(&t->env, &t->prefix, id, err));
+    return scr_prefix_index_update(&t->env, &t->prefix, scr_edit_drop_after, &id, err);
 }
 
 /* --- add and build --- */
@@ -297,9 +294,7 @@ static int add(struct scr_tool *t, int id, struct scr_err *err)
 {
     struct scr_progress progress = { 0 };
     struct scr_build_report r;
-    int rc = scr_build_add(&t->env, &t->prefix, id, &progress, t->log.out, &r, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_build_add(&t->env, &t->prefix, id, &progress, t->log.out, &r, err));
     scr_tool_print(t, "dataset %d: %llu files checked", id,
                    (unsigned long long)r.files);
     if (r.rebuilt_ranks > 0)
@@ -312,8 +307,8 @@ static int add(struct scr_tool *t, int id, struct scr_err *err)
 static int add_named(struct scr_tool *t, const char *text, struct scr_err *err)
 {
     int id;
-    int rc = find_dataset(t, text, &id, err);
-    return rc == SCR_OK ? add(t, id, err) : rc;
+    TRY(find_dataset(t, text, &id, err));
+    return add(t, id, err);
 }
 
 static int build_id(struct scr_tool *t, const char *text, struct scr_err *err)
@@ -366,9 +361,9 @@ static int add_directory(struct scr_tool *t, const struct scr_args *a,
                                     .is_output = a->opt[OPT_OUTPUT] != NULL,
                                     .progress = &progress,
                                     .progress_out = t->log.out };
-    rc = scr_adopt_directory(&t->env, &t->prefix, &what, &got, err);
-    if (rc == SCR_OK)
-        tell_adopted(t, &got);
+    TRY_OUT(scr_adopt_directory(&t->env, &t->prefix, &what, &got, err));
+    tell_adopted(t, &got);
+out:
     free(got.name);
     return rc;
 }
@@ -413,12 +408,10 @@ static int adopt_now(struct scr_tool *t, const char *value, struct scr_err *err)
 {
     int n = 0;
     (void)value;
-    int rc = scr_prefix_index_update(&t->env, &t->prefix, edit_nothing, NULL, err);
-    if (rc == SCR_OK)
-        rc = scr_arrivals_adopt(&t->env, &t->prefix, &n, err);
-    if (rc == SCR_OK)
-        scr_tool_print(t, "%d dataset%s entered\n", n, n == 1 ? "" : "s");
-    return rc;
+    TRY(scr_prefix_index_update(&t->env, &t->prefix, edit_nothing, NULL, err));
+    TRY(scr_arrivals_adopt(&t->env, &t->prefix, &n, err));
+    scr_tool_print(t, "%d dataset%s entered\n", n, n == 1 ? "" : "s");
+    return SCR_OK;
 }
 
 /* --- deletion --- */
@@ -500,10 +493,9 @@ static void tell_deleted(struct scr_tool *t, int id, const struct scr_deleted *g
 static int delete_one(struct scr_tool *t, int id, struct scr_err *err)
 {
     struct scr_deleted got;
-    int rc = scr_delete_dataset(&t->env, &t->prefix, id, &got, err);
-    if (rc == SCR_OK)
-        tell_deleted(t, id, &got);
-    return rc;
+    TRY(scr_delete_dataset(&t->env, &t->prefix, id, &got, err));
+    tell_deleted(t, id, &got);
+    return SCR_OK;
 }
 
 /* What speaks against one of them is found before the first is touched. */

@@ -44,11 +44,13 @@ static int add_known(struct scr_tool *t, const struct scr_args *a,
                      struct scr_err *err)
 {
     struct scr_hostlist known = SCR_HOSTLIST_INIT;
-    int rc = scr_tool_hosts(t, a, OPT_DOWN, &known, err);
-    for (size_t i = 0; i < known.n && rc == SCR_OK; i++)
+    int rc;
+    TRY_OUT(scr_tool_hosts(t, a, OPT_DOWN, &known, err));
+    for (size_t i = 0; i < known.n; i++)
         if (scr_hostlist_contains(nodes, known.name[i]))
-            rc = scr_downs_add(down, known.name[i], SCR_NODE_DEAD, err, "%s",
-                               DOWN_BEFORE);
+            TRY_OUT(scr_downs_add(down, known.name[i], SCR_NODE_DEAD, err, "%s",
+                                  DOWN_BEFORE));
+out:
     scr_hostlist_free(&known);
     return rc;
 }
@@ -142,15 +144,14 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
         rc = scr_job_launcher(t, a, OPT_LAUNCHER, err);
     if (rc != SCR_OK)
         return rc;
-    rc = scr_job_open(t, a->opt[OPT_PREFIX], &job, err);
-    if (rc == SCR_OK)
-        rc = list(t, a, &job, &down, err);
-    if (rc == SCR_OK && a->opt[OPT_LOG] != NULL && down.nodes.n > 0)
+    TRY_OUT(scr_job_open(t, a->opt[OPT_PREFIX], &job, err));
+    TRY_OUT(list(t, a, &job, &down, err));
+    if (a->opt[OPT_LOG] != NULL && down.nodes.n > 0)
         log_found(&job, secs, &down);
-    if (rc == SCR_OK)
-        rc = print(t, a, &down, err);
-    if (rc == SCR_OK && down.nodes.n > 0 && a->opt[OPT_LAUNCHER] == NULL)
-        rc = SCR_TOOL_NO;
+    TRY_OUT(print(t, a, &down, err));
+    if (down.nodes.n > 0 && a->opt[OPT_LAUNCHER] == NULL)
+        TRY_OUT(SCR_TOOL_NO);
+out:
     scr_downs_free(&down);
     scr_job_close(&job);
     return rc;

@@ -88,11 +88,10 @@ static int take_numbers(struct scr_tool *t, const struct scr_args *a,
         { OPT_BYTES, offsetof(struct scr_event, bytes), 0, INT64_MAX },
         { OPT_FILES, offsetof(struct scr_event, files), 0, INT64_MAX },
     };
-    int rc = SCR_OK;
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && rc == SCR_OK; i++)
-        rc = scr_tool_int(t, a, rows[i].row, rows[i].lo, rows[i].hi,
-                          (int64_t *)(void *)((char *)e + rows[i].at), err);
-    return rc;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        TRY(scr_tool_int(t, a, rows[i].row, rows[i].lo, rows[i].hi,
+                         (int64_t *)(void *)((char *)e + rows[i].at), err));
+    return SCR_OK;
 }
 
 static int take_seconds(struct scr_tool *t, const struct scr_args *a, int row,

@@ -17,11 +17,9 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     int nodes;
     if (a->opt[OPT_DIR] != NULL && a->opt[OPT_PREFIX] != NULL)
         return scr_tool_usage(t, err, "the prefix is given twice");
-    int rc = scr_tool_prefix(t, dir, 0, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_tool_prefix(t, dir, 0, err));
     scr_hash *h = scr_hash_new();
-    rc = scr_prefix_state_read(&t->env, &t->prefix, "nodes.scr", h, &why);
+    int rc = scr_prefix_state_read(&t->env, &t->prefix, "nodes.scr", h, &why);
     if (rc == SCR_OK && (rc = scr_nodes_get(h, &nodes, &why)) == SCR_OK)
         scr_tool_print(t, "%d\n", nodes);
     scr_hash_delete(h);

@@ -206,10 +206,9 @@ static int print_value(struct scr_tool *t, const char *name, struct scr_err *err
     const char *value = scr_cfg_get(t->cfg, name);
     if (value == NULL)
         return SCR_TOOL_NO;
-    int rc = check_value(scr_spec_find(name), value, scr_cfg_origin(t->cfg, name), err);
-    if (rc == SCR_OK)
-        scr_tool_print(t, "%s\n", value);
-    return rc;
+    TRY(check_value(scr_spec_find(name), value, scr_cfg_origin(t->cfg, name), err));
+    scr_tool_print(t, "%s\n", value);
+    return SCR_OK;
 }
 
 /* --- --list --- */
@@ -233,23 +232,23 @@ static int print_setting(struct scr_tool *t, const struct scr_spec *spec,
             scr_str_append(&out, value);
         scr_str_printf(&out, "  # %s\n", origin);
     }
-    int rc = out.bad ? scr_no_memory(err) : SCR_OK;
-    if (rc == SCR_OK)
-        scr_tool_print(t, "%s", out.p);
+    int rc;
+    TRY_OUT(out.bad ? scr_no_memory(err) : SCR_OK);
+    scr_tool_print(t, "%s", out.p);
+out:
     scr_str_free(&out);
     return rc;
 }
 
 static int list(struct scr_tool *t, struct scr_err *err)
 {
-    int rc = SCR_OK;
     size_t n;
-    for (size_t i = 0; i < scr_nspecs && rc == SCR_OK; i++)
+    for (size_t i = 0; i < scr_nspecs; i++)
         if (scr_specs[i].type != SCR_TYPE_SECTION)
-            rc = print_setting(t, &scr_specs[i], err);
-    for (size_t i = 0; i < scr_nline_specs && rc == SCR_OK; i++)
-        rc = print_lines(t, scr_line_specs[i].key, &n, err);
-    return rc;
+            TRY(print_setting(t, &scr_specs[i], err));
+    for (size_t i = 0; i < scr_nline_specs; i++)
+        TRY(print_lines(t, scr_line_specs[i].key, &n, err));
+    return SCR_OK;
 }
 
 /* --- --explain --- */
@@ -286,9 +285,10 @@ static int explain_parameter(struct scr_tool *t, const struct scr_spec *spec,
     scr_str_append(&text, " ");
     scr_doc_type(&text, spec);
     scr_str_printf(&text, " Since SCR %s.\n", spec->since);
-    int rc = text.bad ? scr_no_memory(err) : SCR_OK;
-    if (rc == SCR_OK)
-        scr_tool_print(t, "%s", text.p);
+    int rc;
+    TRY_OUT(text.bad ? scr_no_memory(err) : SCR_OK);
+    scr_tool_print(t, "%s", text.p);
+out:
     scr_str_free(&text);
     return rc == SCR_OK
                ? check_value(spec, value, scr_cfg_origin(t->cfg, spec->name), err)
@@ -335,9 +335,10 @@ static int check(struct scr_tool *t, const char *path, struct scr_err *err)
     struct scr_cfg *cfg = scr_cfg_new();
     if (cfg == NULL)
         return scr_no_memory(err);
-    int rc = scr_cfg_set_environ(cfg, t->environ, err);
-    if (rc == SCR_OK)
-        rc = scr_cfg_check_file(&t->env, cfg, path, &errors, &warnings, err);
+    int rc;
+    TRY_OUT(scr_cfg_set_environ(cfg, t->environ, err));
+    TRY_OUT(scr_cfg_check_file(&t->env, cfg, path, &errors, &warnings, err));
+out:
     scr_cfg_free(cfg);
     if (rc != SCR_OK)
         return rc;
@@ -377,9 +378,10 @@ static int run_with_cfg(struct scr_tool *t, const struct scr_args *a,
     if (wants_name != a->noperands)
         return scr_tool_usage(t, err,
                               wants_name ? "which parameter?" : "--list takes no NAME");
-    int rc = wants_name ? take_name(a->operand[0], &name, err) : SCR_OK;
-    if (rc == SCR_OK)
-        rc = scr_tool_cfg(t, a->opt[OPT_PREFIX], err);
+    int rc;
+    TRY_OUT(wants_name ? take_name(a->operand[0], &name, err) : SCR_OK);
+    TRY_OUT(scr_tool_cfg(t, a->opt[OPT_PREFIX], err));
+out:
     if (rc == SCR_OK && wants_name)
         rc = answer_name(t, a, name, err);
     else if (rc == SCR_OK)
@@ -391,9 +393,7 @@ static int run_with_cfg(struct scr_tool *t, const struct scr_args *a,
 
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
-    int rc = scr_tool_exclusive(t, a, err, actions);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_tool_exclusive(t, a, err, actions));
     if (a->opt[OPT_CHECK] != NULL)
         return check(t, a->opt[OPT_CHECK], err);
     if (a->opt[OPT_EXAMPLE] != NULL)

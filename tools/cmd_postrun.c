@@ -63,8 +63,8 @@ static int note_cached(struct postrun *p, const scr_filemap *map, int id)
     if (scr_hash_get_kv_int(p->flush, "DATASET", id) != NULL || e == NULL ||
         e->expected < 0)
         return SCR_OK;
-    int rc = scr_flush_set_dataset(p->flush, e->dataset);
-    return rc == SCR_OK ? scr_flush_set_location(p->flush, id, SCR_LOC_CACHE, 1) : rc;
+    TRY(scr_flush_set_dataset(p->flush, e->dataset));
+    return scr_flush_set_location(p->flush, id, SCR_LOC_CACHE, 1);
 }
 
 /* The flush file is not synced, and may be lost with the node that wrote it or lack
@@ -76,19 +76,19 @@ static int ask_caches(struct postrun *p, struct scr_err *err)
     struct scr_reach reach = { 0 };
     struct scr_survey s = { .map = NULL };
     int *ids = NULL, n = 0;
-    int rc = scr_tool_reach(t, t->prefix.path, NULL, &reach, err);
-    if (rc == SCR_OK)
-        scr_tool_tell_scr3(t);
-    if (rc == SCR_OK)
-        rc =
-            scr_survey_open(&s, &t->env, (const char *const *)reach.cntl, reach.n, err);
-    for (size_t i = 0; i < reach.nshared && rc == SCR_OK; i++)
-        rc = scr_survey_add_shared(&s, reach.shared[i], err);
-    if (rc == SCR_OK && scr_survey_ids(&s, &ids, &n) != SCR_OK)
-        rc = scr_no_memory(err);
-    for (int i = 0; i < n && rc == SCR_OK; i++)
+    int rc;
+    TRY_OUT(scr_tool_reach(t, t->prefix.path, NULL, &reach, err));
+    scr_tool_tell_scr3(t);
+    TRY_OUT(
+        scr_survey_open(&s, &t->env, (const char *const *)reach.cntl, reach.n, err));
+    for (size_t i = 0; i < reach.nshared; i++)
+        TRY_OUT(scr_survey_add_shared(&s, reach.shared[i], err));
+    if (scr_survey_ids(&s, &ids, &n) != SCR_OK)
+        TRY_OUT(scr_no_memory(err));
+    for (int i = 0; i < n; i++)
         if (note_cached(p, s.map, ids[i]) != SCR_OK)
-            rc = scr_no_memory(err);
+            TRY_OUT(scr_no_memory(err));
+out:
     free(ids);
     scr_survey_fini(&s);
     scr_reach_fini(&reach);
@@ -114,13 +114,11 @@ static int look_around(struct postrun *p, struct scr_err *err)
     struct scr_tool *t = p->t;
     struct scr_err why = SCR_ERR_INIT;
     int n = 0, dry = p->a->opt[OPT_DRY_RUN] != NULL;
-    int rc = dry ? scr_prefix_index_look(&t->env, &t->prefix, &p->index, err)
-                 : scr_prefix_index_read(&t->env, &t->prefix, &p->index, err);
-    if (rc == SCR_OK && dry)
-        rc = scr_arrivals_look(&t->env, &t->prefix, &p->index, NULL, &n, err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = scr_prefix_state_read(&t->env, &t->prefix, "flush.scr", p->flush, &why);
+    TRY(dry ? scr_prefix_index_look(&t->env, &t->prefix, &p->index, err)
+            : scr_prefix_index_read(&t->env, &t->prefix, &p->index, err));
+    if (dry)
+        TRY(scr_arrivals_look(&t->env, &t->prefix, &p->index, NULL, &n, err));
+    int rc = scr_prefix_state_read(&t->env, &t->prefix, "flush.scr", p->flush, &why);
     if (rc == SCR_OK)
         rc = keep_own(p, &why);
     if (rc == SCR_E_VERSION || rc == SCR_E_NOMEM)
@@ -170,11 +168,11 @@ static int print_scan(struct postrun *p, int id, struct scr_err *err)
 {
     struct scr_scan s;
     scr_hash *h = scr_hash_new();
-    int rc = scr_scan_open(&s, &p->t->env, &p->t->prefix, id, err);
-    if (rc == SCR_OK)
-        rc = scr_scanhash(&s, h, err);
-    if (rc == SCR_OK)
-        scr_hash_fprint(p->t->out, h, 0);
+    int rc;
+    TRY_OUT(scr_scan_open(&s, &p->t->env, &p->t->prefix, id, err));
+    TRY_OUT(scr_scanhash(&s, h, err));
+    scr_hash_fprint(p->t->out, h, 0);
+out:
     scr_scan_fini(&s);
     scr_hash_delete(h);
     return rc;

@@ -13,10 +13,8 @@ static const struct scr_opt opts[] = {
  * cache stays recorded: this may be the second run in the same allocation. */
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
-    int rc = scr_tool_prefix(t, a->opt[OPT_PREFIX], 1, err);
-    if (rc == SCR_OK)
-        rc = scr_prefix_state_remove(&t->env, &t->prefix, "nodes.scr", err);
-    return rc;
+    TRY(scr_tool_prefix(t, a->opt[OPT_PREFIX], 1, err));
+    return scr_prefix_state_remove(&t->env, &t->prefix, "nodes.scr", err);
 }
 
 const struct scr_cmd scr_cmd_prerun = {

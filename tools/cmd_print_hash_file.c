@@ -115,13 +115,13 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     int many = a->noperands > 1, is_tree;
     if (a->opt[OPT_JSON] != NULL && many)
         return scr_tool_usage(t, err, "option --json takes one file");
-    int rc = read_mode(t, a, &is_tree, err);
-    for (int i = 0; i < a->noperands && rc == SCR_OK; i++) {
+    TRY(read_mode(t, a, &is_tree, err));
+    for (int i = 0; i < a->noperands; i++) {
         if (many)
             scr_tool_print(t, "%s:\n", a->operand[i]);
-        rc = print_file(t, a, a->operand[i], is_tree, many ? 2 : 0, err);
+        TRY(print_file(t, a, a->operand[i], is_tree, many ? 2 : 0, err));
     }
-    return rc;
+    return SCR_OK;
 }
 
 const struct scr_cmd scr_cmd_print_hash_file = {

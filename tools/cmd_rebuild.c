@@ -114,14 +114,14 @@ static int parse(struct scr_tool *t, const struct scr_args *a, struct set *s,
                  struct scr_err *err)
 {
     int ignored, old = a->noperands > 2 && scr_parse_int(a->operand[0], &ignored);
-    int first = old ? 2 : 0, rc = set_open(t, s, a->operand[first], err);
-    if (rc == SCR_OK)
-        rc = check_scheme(t, s, err);
-    if (rc == SCR_OK && old)
-        rc = check_numbers(t, a, s, err);
-    for (int i = first; i < a->noperands && rc == SCR_OK; i++)
-        rc = take_file(t, s, a->operand[i], err);
-    return rc;
+    int first = old ? 2 : 0;
+    TRY(set_open(t, s, a->operand[first], err));
+    TRY(check_scheme(t, s, err));
+    if (old)
+        TRY(check_numbers(t, a, s, err));
+    for (int i = first; i < a->noperands; i++)
+        TRY(take_file(t, s, a->operand[i], err));
+    return SCR_OK;
 }
 
 /* --- where the application files are --- */
@@ -173,10 +173,8 @@ static int rebuild(struct scr_tool *t, const struct set *s, const char *files,
                    struct scr_err *err)
 {
     int rebuilt[SCR_EC_MAX] = { 0 }, n = 0;
-    int rc = scr_rebuild_scavenged(&t->env, s->n, s->red, files,
-                                   (const char *const *)s->out, rebuilt, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_rebuild_scavenged(&t->env, s->n, s->red, files, (const char *const *)s->out,
+                              rebuilt, err));
     for (int i = 0; i < s->n; i++) {
         n += rebuilt[i] != 0;
         if (rebuilt[i] != 0)
@@ -192,13 +190,13 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     struct set s = { .n = 0 };
     char *files = NULL;
     int id = -1;
-    int rc = parse(t, a, &s, err);
-    if (rc == SCR_OK)
-        rc = open_prefix(t, a, &s, &id, err);
-    if (rc == SCR_OK && (files = files_dir(t, a, id)) == NULL)
-        rc = scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = rebuild(t, &s, files, err);
+    int rc;
+    TRY_OUT(parse(t, a, &s, err));
+    TRY_OUT(open_prefix(t, a, &s, &id, err));
+    if ((files = files_dir(t, a, id)) == NULL)
+        TRY_OUT(scr_no_memory(err));
+    TRY_OUT(rebuild(t, &s, files, err));
+out:
     free(files);
     set_fini(&s);
     return rc;

@@ -46,11 +46,11 @@ static int run_plain(struct scr_tool *t, const char *launcher, const char *const
     struct scr_strv argv = SCR_STRV_INIT;
     const struct scr_rm here = { .env = &t->env, .cfg = t->cfg };
     char *path = NULL;
-    int rc = plain_line(&here, launcher, args, &argv, err);
-    if (rc == SCR_OK)
-        rc = scr_rm_program(&here, launcher, &path, err);
-    if (rc == SCR_OK)
-        rc = scr_proc_exec(path, scr_strv_argv(&argv), err);
+    int rc;
+    TRY_OUT(plain_line(&here, launcher, args, &argv, err));
+    TRY_OUT(scr_rm_program(&here, launcher, &path, err));
+    TRY_OUT(scr_proc_exec(path, scr_strv_argv(&argv), err));
+out:
     scr_strv_free(&argv);
     free(path);
     return rc;
@@ -79,11 +79,10 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
         return scr_tool_usage(t, err, "unknown option %s", launcher);
     if (*args == NULL)
         return scr_tool_usage(t, err, "which program?");
-    int rc = is_enabled(t, &enabled, err);
-    if (rc == SCR_OK)
-        rc = enabled ? scr_runloop(t, launcher, args, &t->status, err)
-                     : run_plain(t, launcher, args, err);
-    return rc == SCR_OK ? SCR_TOOL_STATUS : rc;
+    TRY(is_enabled(t, &enabled, err));
+    TRY(enabled ? scr_runloop(t, launcher, args, &t->status, err)
+                : run_plain(t, launcher, args, err));
+    return SCR_TOOL_STATUS;
 }
 
 /* For the help: they are found among those of the launcher. */

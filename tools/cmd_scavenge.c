@@ -72,15 +72,13 @@ static int scavenge(struct scr_tool *t, const struct scr_args *a, int id,
                                          .ended = a->opt[OPT_ENDED] != NULL,
                                          .timeout = a->opt[OPT_TIMEOUT] };
     scr_hash *flush = scr_hash_new();
-    int rc = scr_scavenge_open(t, &o, &s, err);
-    if (rc == SCR_OK) {
-        (void)scr_prefix_state_read(&t->env, &t->prefix, "flush.scr", flush, NULL);
-        rc = scr_scavenge_dataset(&s, id,
-                                  scr_hash_getf(flush, "DATASET %d DSETDESC", id), err);
-    }
-    if (rc == SCR_OK)
-        scr_tool_print(t, "dataset %d: make it whole with scr_index --build %d\n", id,
-                       id);
+    int rc;
+    TRY_OUT(scr_scavenge_open(t, &o, &s, err));
+    (void)scr_prefix_state_read(&t->env, &t->prefix, "flush.scr", flush, NULL);
+    TRY_OUT(scr_scavenge_dataset(&s, id,
+                                 scr_hash_getf(flush, "DATASET %d DSETDESC", id), err));
+    scr_tool_print(t, "dataset %d: make it whole with scr_index --build %d\n", id, id);
+out:
     scr_scavenge_close(&s);
     scr_hash_delete(flush);
     return rc;

@@ -22,12 +22,12 @@ static int check_runs(const struct job *job, const struct scr_args *a,
                       struct scr_err *err, int *stop)
 {
     int64_t left = 1;
-    int rc = scr_tool_int(job->t, a, OPT_RUNS, 0, INT32_MAX, &left, err);
-    if (rc == SCR_OK && left == 0) {
+    TRY(scr_tool_int(job->t, a, OPT_RUNS, 0, INT32_MAX, &left, err));
+    if (left == 0) {
         scr_tool_print(job->t, "no runs left\n");
         *stop = 1;
     }
-    return rc;
+    return SCR_OK;
 }
 
 /* *from: who says so. */
@@ -51,16 +51,16 @@ static int check_nodes(const struct job *job, const struct scr_args *a,
     size_t need = 0;
     if (a->opt[OPT_DOWN] == NULL)
         return SCR_OK;
-    int rc = scr_tool_hosts(job->t, a, OPT_DOWN, &down, err);
-    if (rc == SCR_OK)
-        rc = scr_hostlist_minus(&job->rm.nodes, &down, &left, err);
-    if (rc == SCR_OK)
-        rc = ask_need(job, a, &need, &from, err);
-    if (rc == SCR_OK && left.n < need) {
+    int rc;
+    TRY_OUT(scr_tool_hosts(job->t, a, OPT_DOWN, &down, err));
+    TRY_OUT(scr_hostlist_minus(&job->rm.nodes, &down, &left, err));
+    TRY_OUT(ask_need(job, a, &need, &from, err));
+    if (left.n < need) {
         scr_tool_print(job->t, "%zu nodes left of %zu, %zu needed (%s)\n", left.n,
                        job->rm.nodes.n, need, from);
         *stop = 1;
     }
+out:
     scr_hostlist_free(&left);
     scr_hostlist_free(&down);
     return rc;

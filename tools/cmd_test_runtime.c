@@ -28,9 +28,10 @@ static int test(const struct job *job, struct scr_err *err)
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
     struct job job;
-    int rc = scr_job_open(t, a->opt[OPT_PREFIX], &job, err);
-    if (rc == SCR_OK)
-        rc = test(&job, err);
+    int rc;
+    TRY_OUT(scr_job_open(t, a->opt[OPT_PREFIX], &job, err));
+    TRY_OUT(test(&job, err));
+out:
     scr_job_close(&job);
     return rc;
 }

@@ -71,14 +71,12 @@ static int own_dir(struct scr_tool *t, char **dir, struct scr_err *err)
     struct scr_identity id;
     const char *prefix = prm.prefix ? prm.prefix : ".";
     struct scr_place place = { prm.user_name, prm.job_id, NULL, id.name };
-    rc = scr_prefix_open(&t->env, prefix, 1, &t->prefix, err);
-    if (rc == SCR_OK)
-        rc = scr_identity_make(&t->env, &t->prefix, &id, err);
-    if (rc == SCR_OK)
-        rc = scr_place_make(&t->env, &place, d.store[d.cntl_store].path, 1, err);
-    if (rc == SCR_OK &&
-        (*dir = scr_place_dir(&place, d.store[d.cntl_store].path, 1)) == NULL)
-        rc = scr_no_memory(err);
+    TRY_OUT(scr_prefix_open(&t->env, prefix, 1, &t->prefix, err));
+    TRY_OUT(scr_identity_make(&t->env, &t->prefix, &id, err));
+    TRY_OUT(scr_place_make(&t->env, &place, d.store[d.cntl_store].path, 1, err));
+    if ((*dir = scr_place_dir(&place, d.store[d.cntl_store].path, 1)) == NULL)
+        TRY_OUT(scr_no_memory(err));
+out:
     scr_descs_fini(&d);
     return rc;
 }
@@ -96,11 +94,12 @@ static int given_dir(struct scr_tool *t, const char *given, char **dir,
 {
     struct scr_reach r = { 0 };
     char *cwd = NULL, *path = without_file(given);
-    int rc = path ? scr_tool_reach(t, NULL, path, &r, err) : SCR_E_NOMEM;
-    if (rc == SCR_OK)
-        rc = scr_cwd(&cwd, err);
-    if (rc == SCR_OK && (*dir = scr_path_join(cwd, path)) == NULL)
-        rc = scr_no_memory(err);
+    int rc;
+    TRY_OUT(path ? scr_tool_reach(t, NULL, path, &r, err) : SCR_E_NOMEM);
+    TRY_OUT(scr_cwd(&cwd, err));
+    if ((*dir = scr_path_join(cwd, path)) == NULL)
+        TRY_OUT(scr_no_memory(err));
+out:
     scr_reach_fini(&r);
     free(cwd);
     free(path);
@@ -113,9 +112,10 @@ static int read_failure(struct scr_tool *t, const char *log, struct scr_err *err
 {
     void *text = NULL;
     size_t n = 0;
-    int rc = scr_file_load(t->env.sys, log, 1 << 20, &text, &n, NULL);
-    if (rc == SCR_OK)
-        ((char *)text)[strcspn(text, "\n")] = '\0';
+    int rc;
+    TRY_OUT(scr_file_load(t->env.sys, log, 1 << 20, &text, &n, NULL));
+    ((char *)text)[strcspn(text, "\n")] = '\0';
+out:
     scr_fail(err, SCR_E_FAILURE, 0, "the process ended at once%s%s",
              rc == SCR_OK && n > 0 ? ": " : "", rc == SCR_OK ? (char *)text : "");
     free(text);
@@ -160,8 +160,8 @@ static int spawn(struct scr_tool *t, const struct scr_args *a, const char *dir,
     const struct scr_proc_spec spec = {
         .argv = argv, .out_path = log, .err_path = log, .new_session = 1
     };
-    int rc = scr_proc_start(&spec, &pid, err);
-    return rc == SCR_OK ? wait_ready(t, dir, log, pid, err) : rc;
+    TRY(scr_proc_start(&spec, &pid, err));
+    return wait_ready(t, dir, log, pid, err);
 }
 
 static int go_background(struct scr_tool *t, const struct scr_args *a, const char *dir,
@@ -236,9 +236,7 @@ static int print_status(struct scr_tool *t, int json, const char *dir,
 static int edit_command(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 {
     struct scr_transfer t;
-    int rc = scr_transfer_get(h, &t, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_transfer_get(h, &t, err));
     t.command = *(const enum scr_transfer_command *)arg;
     *changed = 1;
     return scr_transfer_set(h, &t) == SCR_OK ? SCR_OK : scr_no_memory(err);
@@ -303,12 +301,12 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     char *dir = NULL;
     if (a->opt[OPT_DETACHED] != NULL)
         scr_proc_detach();
-    int rc = scr_tool_exclusive(t, a, err, one_of);
-    if (rc == SCR_OK)
-        rc = a->noperands > 0 ? given_dir(t, a->operand[0], &dir, err)
-                              : own_dir(t, &dir, err);
-    if (rc == SCR_OK)
-        rc = act(t, a, dir, err);
+    int rc;
+    TRY_OUT(scr_tool_exclusive(t, a, err, one_of));
+    TRY_OUT(a->noperands > 0 ? given_dir(t, a->operand[0], &dir, err)
+                             : own_dir(t, &dir, err));
+    TRY_OUT(act(t, a, dir, err));
+out:
     free(dir);
     return rc;
 }

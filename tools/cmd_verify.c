@@ -300,10 +300,11 @@ static int verify_prefix(struct tally *y, const struct scr_args *a, int *seen,
                          struct scr_err *err)
 {
     struct scr_index index = SCR_INDEX_INIT;
-    int rc = (y->repair ? scr_prefix_index_read : scr_prefix_index_look)(
-        &y->t->env, &y->t->prefix, &index, err);
-    if (rc == SCR_OK)
-        rc = each_entry(y, a, &index, seen, err);
+    int rc;
+    TRY_OUT((y->repair ? scr_prefix_index_read : scr_prefix_index_look)(
+        &y->t->env, &y->t->prefix, &index, err));
+    TRY_OUT(each_entry(y, a, &index, seen, err));
+out:
     scr_index_fini(&index);
     return rc;
 }
@@ -503,9 +504,10 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     struct tally y = { .t = t, .repair = a->opt[OPT_REPAIR] != NULL };
     int cache = a->opt[OPT_CACHE] != NULL || a->opt[OPT_CNTL] != NULL;
     int *seen = scr_calloc((size_t)a->noperands, sizeof *seen);
-    int rc = seen ? scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err) : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = cache ? verify_cache(&y, a, seen, err) : verify_prefix(&y, a, seen, err);
+    int rc;
+    TRY_OUT(seen ? scr_tool_prefix(t, a->opt[OPT_PREFIX], 0, err) : scr_no_memory(err));
+    TRY_OUT(cache ? verify_cache(&y, a, seen, err) : verify_prefix(&y, a, seen, err));
+out:
     scr_progress_hide(&y.progress);
     free(seen);
     if (rc != SCR_OK)

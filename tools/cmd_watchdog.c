@@ -24,12 +24,15 @@ static const struct timespec TICK = { .tv_sec = 1 };
 static int check_alone(const struct job *job, struct scr_err *err)
 {
     struct scr_hostlist steps = SCR_HOSTLIST_INIT;
-    int rc = scr_rm_steps(&job->rm, &steps, err);
-    if (rc == SCR_OK && steps.n > 1)
-        rc = scr_fail(err, SCR_E_ARG, 0,
-                      "the program hangs, but %zu job steps run: option --step tells "
-                      "which one to kill",
-                      steps.n);
+    int rc;
+    TRY_OUT(scr_rm_steps(&job->rm, &steps, err));
+    if (steps.n > 1)
+        TRY_OUT(
+            scr_fail(err, SCR_E_ARG, 0,
+                     "the program hangs, but %zu job steps run: option --step tells "
+                     "which one to kill",
+                     steps.n));
+out:
     scr_hostlist_free(&steps);
     return rc;
 }
@@ -41,9 +44,10 @@ static int kill_run(struct job *job, const char *step, char **what, struct scr_e
         *what != NULL)
         return SCR_OK;
     char *killed = NULL;
-    int rc = step ? SCR_OK : check_alone(job, err);
-    if (rc == SCR_OK)
-        rc = scr_rm_kill_step(&job->rm, step, NULL, &killed, err);
+    int rc;
+    TRY_OUT(step ? SCR_OK : check_alone(job, err));
+    TRY_OUT(scr_rm_kill_step(&job->rm, step, NULL, &killed, err));
+out:
     *what = killed ? scr_asprintf("job step %s is killed", killed) : NULL;
     free(killed);
     return rc;
@@ -57,10 +61,11 @@ static int watch(struct job *job, const char *step, struct scr_err *err)
     scr_watch_start(&job->prm, &w);
     while (!scr_watch_hangs(job->t, &w, &limit))
         (void)nanosleep(&TICK, NULL);
-    int rc = kill_run(job, step, &what, err);
-    if (rc == SCR_OK)
-        scr_tool_print(job->t, "no new dataset for %.0f seconds: %s\n", limit,
-                       what ? what : "nothing runs");
+    int rc;
+    TRY_OUT(kill_run(job, step, &what, err));
+    scr_tool_print(job->t, "no new dataset for %.0f seconds: %s\n", limit,
+                   what ? what : "nothing runs");
+out:
     free(what);
     return rc;
 }
@@ -74,17 +79,15 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     int rc = scr_tool_exclusive(t, a, err, prefixes);
     if (rc != SCR_OK)
         return rc;
-    rc = scr_job_open(t, prefix, &job, err);
-    if (rc == SCR_OK)
-        rc = scr_tool_prefix(t, job.prm.prefix, 0, err);
-    if (rc == SCR_OK && job.prm.watchdog_timeout <= 0 &&
-        job.prm.watchdog_timeout_pfs <= 0)
-        rc = scr_fail(
+    TRY_OUT(scr_job_open(t, prefix, &job, err));
+    TRY_OUT(scr_tool_prefix(t, job.prm.prefix, 0, err));
+    if (job.prm.watchdog_timeout <= 0 && job.prm.watchdog_timeout_pfs <= 0)
+        TRY_OUT(scr_fail(
             err, SCR_E_CONFIG, 0,
             "SCR_WATCHDOG_TIMEOUT and SCR_WATCHDOG_TIMEOUT_PFS are not set: how "
-            "long may it take to the next dataset?");
-    if (rc == SCR_OK)
-        rc = watch(&job, step, err);
+            "long may it take to the next dataset?"));
+    TRY_OUT(watch(&job, step, err));
+out:
     scr_job_close(&job);
     return rc;
 }

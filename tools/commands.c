@@ -184,9 +184,7 @@ int scr_commands_ckpt(const struct job *job, const struct scr_hostlist *nodes,
                                  "--prefix", job->t->prefix.path, NULL };
     struct scr_remote_result *res;
     int bad = 0;
-    int rc = scr_remote_run(&job->rm, nodes, argv, job->prm.node_timeout, &res, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_remote_run(&job->rm, nodes, argv, job->prm.node_timeout, &res, err));
     *name = newest(res, nodes->n, &bad);
     scr_remote_free(res, nodes->n);
     return bad ? scr_no_memory(err) : SCR_OK;

@@ -66,9 +66,10 @@ int scr_delete_check(const struct scr_env *env, const struct scr_prefix *p, int 
 {
     struct scr_index index = SCR_INDEX_INIT;
     const struct work w = { .env = env, .p = p, .id = id, .index = &index };
-    int rc = scr_prefix_index_read(env, p, &index, err);
-    if (rc == SCR_OK)
-        rc = check(&w, err);
+    int rc;
+    TRY_OUT(scr_prefix_index_read(env, p, &index, err));
+    TRY_OUT(check(&w, err));
+out:
     scr_index_fini(&index);
     return rc;
 }
@@ -91,19 +92,20 @@ static int spare_others(struct work *w, uint64_t *spared, struct scr_err *err)
 {
     int *ids = NULL;
     size_t n = 0;
-    int rc = scr_deletion_owners(w->env, w->p, w->id, &ids, &n, err);
-    for (size_t i = 1; i < n && rc == SCR_OK; i++)
-        rc = spare(w, ids[i], spared, err);
+    int rc;
+    TRY_OUT(scr_deletion_owners(w->env, w->p, w->id, &ids, &n, err));
+    for (size_t i = 1; i < n; i++)
+        TRY_OUT(spare(w, ids[i], spared, err));
+out:
     free(ids);
     return rc;
 }
 
 static int list_files(struct work *w, uint64_t *spared, struct scr_err *err)
 {
-    int rc = scr_paths_add(w->env, w->p, w->id, &w->paths, err);
-    if (rc == SCR_OK)
-        rc = scr_paths_add_landed(w->env, w->p, w->id, &w->paths, err);
-    return rc == SCR_OK ? spare_others(w, spared, err) : rc;
+    TRY(scr_paths_add(w->env, w->p, w->id, &w->paths, err));
+    TRY(scr_paths_add_landed(w->env, w->p, w->id, &w->paths, err));
+    return spare_others(w, spared, err);
 }
 
 /* --- all of it --- */

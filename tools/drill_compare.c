@@ -36,11 +36,11 @@ int scr_drill_compare(const struct scr_sys *sys, const char *a, const char *b,
                       struct drill_diff *out, struct scr_err *err)
 {
     int fda = -1, fdb = -1;
-    int rc = scr_open(sys, a, O_RDONLY, 0, &fda, err);
-    if (rc == SCR_OK)
-        rc = scr_open(sys, b, O_RDONLY, 0, &fdb, err);
-    if (rc == SCR_OK)
-        rc = compare_open(sys, fda, fdb, out, err);
+    int rc;
+    TRY_OUT(scr_open(sys, a, O_RDONLY, 0, &fda, err));
+    TRY_OUT(scr_open(sys, b, O_RDONLY, 0, &fdb, err));
+    TRY_OUT(compare_open(sys, fda, fdb, out, err));
+out:
     (void)scr_close(sys, &fda, a, NULL); /* only read */
     (void)scr_close(sys, &fdb, b, NULL);
     return rc;

@@ -191,9 +191,10 @@ static int find_solver(struct scr_tool *t, struct drill_plan *p, struct scr_err 
 static int find_program(const char *name, struct drill_plan *p, struct scr_err *err)
 {
     char *here = NULL;
-    int rc = strchr(name, '/') ? scr_cwd(&here, err) : SCR_OK;
-    if (rc == SCR_OK)
-        p->path = here ? scr_path_join(here, name) : scr_strdup(name);
+    int rc;
+    TRY_OUT(strchr(name, '/') ? scr_cwd(&here, err) : SCR_OK);
+    p->path = here ? scr_path_join(here, name) : scr_strdup(name);
+out:
     free(here);
     return rc == SCR_OK && p->path == NULL ? scr_no_memory(err) : rc;
 }
@@ -203,10 +204,7 @@ static int choose_program(struct scr_tool *t, const struct scr_args *a,
 {
     const char *const *args = a->noperands ? a->operand + 1 : solver_args;
     size_t n = 0;
-    int rc =
-        a->noperands ? find_program(a->operand[0], p, err) : find_solver(t, p, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(a->noperands ? find_program(a->operand[0], p, err) : find_solver(t, p, err));
     while (args[n] != NULL)
         n++;
     p->program = scr_calloc(n + 2, sizeof *p->program);
@@ -236,9 +234,7 @@ static int make_dir(struct scr_tool *t, const char *base, const char *name, char
 static int find_base(struct scr_tool *t, const char *given, char **base,
                      struct scr_err *err)
 {
-    int rc = given ? SCR_OK : scr_tool_cfg(t, NULL, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(given ? SCR_OK : scr_tool_cfg(t, NULL, err));
     if (given == NULL)
         given = scr_cfg_getenv(t->cfg, "TMPDIR");
     return scr_realpath(given && *given ? given : "/tmp", base, err);
@@ -260,15 +256,13 @@ int scr_drill_plan_dirs(struct scr_tool *t, struct drill_plan *p, struct scr_err
     char *base = NULL;
     char *name = scr_asprintf("scr-drill.%d.%llx", (int)getpid(),
                               (unsigned long long)scr_now_usec());
-    int rc = name ? SCR_OK : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = find_base(t, p->dir, &base, err);
-    if (rc == SCR_OK)
-        rc = make_dir(t, base, name, &p->work, &p->work_made, err);
-    if (rc == SCR_OK)
-        rc = make_storage(t, name, p, err);
-    if (rc == SCR_OK)
-        rc = scr_drill_plan_clear_storage(t, p, err);
+    int rc;
+    TRY_OUT(name ? SCR_OK : scr_no_memory(err));
+    TRY_OUT(find_base(t, p->dir, &base, err));
+    TRY_OUT(make_dir(t, base, name, &p->work, &p->work_made, err));
+    TRY_OUT(make_storage(t, name, p, err));
+    TRY_OUT(scr_drill_plan_clear_storage(t, p, err));
+out:
     p->d.work = p->work;
     p->d.storage = p->storage;
     free(name);
@@ -309,14 +303,11 @@ int scr_drill_plan_remove_dirs(struct scr_tool *t, const struct drill_plan *p,
 int scr_drill_plan(struct scr_tool *t, const struct scr_args *a, struct drill_plan *p,
                    struct scr_err *err)
 {
-    int rc = read_options(t, a, p, err);
-    if (rc == SCR_OK)
-        rc = name_nodes(t, a, p, err);
-    if (rc == SCR_OK)
-        rc = choose_program(t, a, p, err);
-    if (rc == SCR_OK)
-        plan_strikes(p);
-    return rc;
+    TRY(read_options(t, a, p, err));
+    TRY(name_nodes(t, a, p, err));
+    TRY(choose_program(t, a, p, err));
+    plan_strikes(p);
+    return SCR_OK;
 }
 
 int scr_drill_plan_replace(struct drill_plan *p, int i, struct scr_err *err)

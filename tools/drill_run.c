@@ -87,9 +87,10 @@ static int identity_of(const struct scr_sys *sys, const struct drill *d,
     free(path);
     if (rc != SCR_OK)
         return rc;
-    rc = scr_identity_read(&env, &p, id, err);
-    if (rc == SCR_OK && id->name[0] == '\0')
-        rc = scr_fail(err, SCR_E_NOENT, 0, "%s: no run has used it", p.path);
+    TRY_OUT(scr_identity_read(&env, &p, id, err));
+    if (id->name[0] == '\0')
+        TRY_OUT(scr_fail(err, SCR_E_NOENT, 0, "%s: no run has used it", p.path));
+out:
     scr_prefix_fini(&p);
     return rc;
 }
@@ -101,9 +102,7 @@ static int node_files_list(const struct scr_sys *sys, const struct drill *d,
     struct scr_identity id;
     struct scr_place place = { job_user, jobid, node, id.name };
     *f = (struct node_files){ 0 };
-    int rc = identity_of(sys, d, jobid, &id, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(identity_of(sys, d, jobid, &id, err));
     char *base = scr_asprintf("%s/cntl", d->storage);
     f->dir = base ? scr_place_dir(&place, base, 1) : NULL;
     free(base);
@@ -246,10 +245,11 @@ static int do_strike(const struct watch *w, const struct drill_strike *strike,
 {
     run->struck_at = scr_now_mono() - w->start;
     /* The others stay where they are until the last process of the node is dead. */
-    int rc = kill_node(w->sys, w->d, w->jobid, strike->node, run, err);
+    int rc;
+    TRY_OUT(kill_node(w->sys, w->d, w->jobid, strike->node, run, err));
     /* Processes still dying may get in the way; watch_run removes what stays. */
-    if (rc == SCR_OK)
-        (void)remove_storage(w->sys, w->d, strike->node, NULL);
+    (void)remove_storage(w->sys, w->d, strike->node, NULL);
+out:
     (void)scr_file_remove(w->sys, w->hold, NULL);
     return rc;
 }

@@ -109,10 +109,11 @@ static int extract_file(struct job *j, const struct scr_listed *f, struct scr_er
         .dst = path, .tag = (int)getpid(), .fresh = 1, .sync = 1, .pace = &j->pace
     };
     int in_place = j->what->to == NULL && !f->is_packed;
-    int rc = path ? scr_stored_job(j->p->path, f, &s, &job, err) : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = in_place || is_there(j, path) ? check_there(j, &job, err)
-                                           : write_file(j, &job, err);
+    int rc;
+    TRY_OUT(path ? scr_stored_job(j->p->path, f, &s, &job, err) : scr_no_memory(err));
+    TRY_OUT(in_place || is_there(j, path) ? check_there(j, &job, err)
+                                          : write_file(j, &job, err));
+out:
     scr_stored_fini(&s);
     free(path);
     return rc;
@@ -176,15 +177,15 @@ int scr_extract_dataset(const struct scr_env *env, const struct scr_prefix *p, i
     scr_hash *dset = scr_hash_new();
     uint64_t total = 0;
     *out = (struct scr_extracted){ 0 };
-    int rc = read_record(&j, id, dset, &list, err);
-    if (rc == SCR_OK) {
-        (void)scr_hash_get_val_u64(dset, "SIZE", &total);
-        if (what->progress != NULL)
-            scr_progress_start(what->progress, what->progress_out, total);
-        extract_files(&j, &list);
-        scr_progress_hide(what->progress);
-        rc = tell_faults(&j, id, err);
-    }
+    int rc;
+    TRY_OUT(read_record(&j, id, dset, &list, err));
+    (void)scr_hash_get_val_u64(dset, "SIZE", &total);
+    if (what->progress != NULL)
+        scr_progress_start(what->progress, what->progress_out, total);
+    extract_files(&j, &list);
+    scr_progress_hide(what->progress);
+    TRY_OUT(tell_faults(&j, id, err));
+out:
     scr_hash_delete(dset);
     scr_rank2file_fini(&list);
     return rc;

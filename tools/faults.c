@@ -195,13 +195,13 @@ static int check_parity(const struct scr_env *env, const char *path, int id,
     scr_redhead_fini(&h);
     if (rc != SCR_OK || !has_crc || f->sizes_only)
         return rc;
-    rc = scr_file_crc32_told(env, path, header_bytes, &size, &crc, scr_progress_add,
-                             f->progress, err);
-    if (rc == SCR_OK && crc != recorded)
-        rc = scr_fail(err, SCR_E_CORRUPT, 0,
-                      "%s has parity of the CRC32 0x%08x, 0x%08x is recorded", path,
-                      (unsigned)crc, (unsigned)recorded);
-    return rc;
+    TRY(scr_file_crc32_told(env, path, header_bytes, &size, &crc, scr_progress_add,
+                            f->progress, err));
+    if (crc != recorded)
+        return scr_fail(err, SCR_E_CORRUPT, 0,
+                        "%s has parity of the CRC32 0x%08x, 0x%08x is recorded", path,
+                        (unsigned)crc, (unsigned)recorded);
+    return SCR_OK;
 }
 
 void scr_faults_check_redfile(const struct scr_env *env, const char *path, int id,

@@ -21,12 +21,9 @@ int scr_job_open(struct scr_tool *t, const char *prefix, struct job *job,
                  struct scr_err *err)
 {
     *job = (struct job){ .t = t };
-    int rc = scr_tool_cfg_quiet(t, prefix, err);
-    if (rc == SCR_OK)
-        rc = read_config(job, err);
-    if (rc == SCR_OK)
-        rc = scr_realpath("/proc/self/exe", &job->self, err);
-    return rc;
+    TRY(scr_tool_cfg_quiet(t, prefix, err));
+    TRY(read_config(job, err));
+    return scr_realpath("/proc/self/exe", &job->self, err);
 }
 
 void scr_job_close(struct job *job)
@@ -53,9 +50,10 @@ int scr_job_reload(struct job *job, struct scr_err *err)
     struct job fresh = { .t = job->t };
     struct scr_cfg *old = job->t->cfg;
     job->t->cfg = NULL;
-    int rc = scr_tool_cfg_quiet(job->t, job->prm.prefix, err);
-    if (rc == SCR_OK)
-        rc = read_config(&fresh, err);
+    int rc;
+    TRY_OUT(scr_tool_cfg_quiet(job->t, job->prm.prefix, err));
+    TRY_OUT(read_config(&fresh, err));
+out:
     if (rc == SCR_OK) {
         take_over(job, &fresh);
     } else {
@@ -98,9 +96,10 @@ static int nodes_of_last_run(const struct job *job, const struct scr_prefix *pre
     int n = 0;
     struct scr_err why = SCR_ERR_INIT;
     scr_hash *h = scr_hash_new();
-    int rc = scr_prefix_state_read(&job->t->env, prefix, "nodes.scr", h, &why);
-    if (rc == SCR_OK)
-        rc = scr_nodes_get(h, &n, &why);
+    int rc;
+    TRY_OUT(scr_prefix_state_read(&job->t->env, prefix, "nodes.scr", h, &why));
+    TRY_OUT(scr_nodes_get(h, &n, &why));
+out:
     scr_hash_delete(h);
     *nodes = rc == SCR_OK && n > 0 ? (size_t)n : 0;
     if (rc == SCR_OK || rc == SCR_E_NOENT || rc == SCR_E_CORRUPT)

@@ -124,13 +124,15 @@ static int judge_cache(const struct scr_judge *q, struct scr_judgement *j,
 {
     struct scr_survey s;
     int *ids = NULL, n = 0;
-    int rc = scr_survey_open(&s, q->env, q->cntl, q->ncntl, err);
-    for (size_t i = 0; i < q->nshared && rc == SCR_OK; i++)
-        rc = scr_survey_add_shared(&s, q->shared[i], err);
-    if (rc == SCR_OK && scr_survey_ids(&s, &ids, &n) != SCR_OK)
-        rc = scr_no_memory(err);
-    for (int i = n - 1; i >= 0 && rc == SCR_OK; i--)
-        rc = judge_cached(q, &s, ids[i], j, err);
+    int rc;
+    TRY_OUT(scr_survey_open(&s, q->env, q->cntl, q->ncntl, err));
+    for (size_t i = 0; i < q->nshared; i++)
+        TRY_OUT(scr_survey_add_shared(&s, q->shared[i], err));
+    if (scr_survey_ids(&s, &ids, &n) != SCR_OK)
+        TRY_OUT(scr_no_memory(err));
+    for (int i = n - 1; i >= 0; i--)
+        TRY_OUT(judge_cached(q, &s, ids[i], j, err));
+out:
     free(ids);
     scr_survey_fini(&s);
     return rc;
@@ -210,9 +212,8 @@ static int read_records(const struct scr_judge *q, struct scr_candidate *c,
     *complete = c->unplaced = rc != SCR_E_NOENT;
     if (c->unplaced)
         return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
-    rc = read_summary(q, c, complete, dset, err);
-    return rc == SCR_OK ? scr_prefix_rank2file_read(q->env, q->prefix, c->id, list, err)
-                        : rc;
+    TRY(read_summary(q, c, complete, dset, err));
+    return scr_prefix_rank2file_read(q->env, q->prefix, c->id, list, err);
 }
 
 /* Summary, list of files, files. */
@@ -268,11 +269,13 @@ static int all_ids(const struct scr_judge *q, const struct scr_index *index,
 {
     int *dirs = NULL;
     size_t n = 0;
-    int rc = scr_dset_ids(q->env, q->prefix->scr, &dirs, &n, err);
-    for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        rc = scr_ids_add(ids, dirs[i], err);
-    for (size_t i = 0; i < index->n && rc == SCR_OK; i++)
-        rc = scr_ids_add(ids, index->of[i].id, err);
+    int rc;
+    TRY_OUT(scr_dset_ids(q->env, q->prefix->scr, &dirs, &n, err));
+    for (size_t i = 0; i < n; i++)
+        TRY_OUT(scr_ids_add(ids, dirs[i], err));
+    for (size_t i = 0; i < index->n; i++)
+        TRY_OUT(scr_ids_add(ids, index->of[i].id, err));
+out:
     free(dirs);
     return rc;
 }
@@ -540,13 +543,15 @@ static int find_lost(const struct scr_judge *q, const struct scr_index *index,
     struct scr_err why = SCR_ERR_INIT;
     const struct caches in = { q, j };
     scr_hash *flush = scr_hash_new();
-    int rc = q->job_id == NULL ? SCR_OK
-             : flush == NULL
-                 ? scr_no_memory(&why)
-                 : scr_prefix_state_read(q->env, q->prefix, "flush.scr", flush, &why);
-    if (rc == SCR_OK && q->job_id != NULL &&
+    int rc;
+    TRY_OUT(q->job_id == NULL ? SCR_OK
+            : flush == NULL
+                ? scr_no_memory(&why)
+                : scr_prefix_state_read(q->env, q->prefix, "flush.scr", flush, &why));
+    if (q->job_id != NULL &&
         scr_lost_output_find(&j->lost, flush, index, q->job_id, is_gone, &in) != SCR_OK)
-        rc = scr_no_memory(&why);
+        TRY_OUT(scr_no_memory(&why));
+out:
     scr_hash_delete(flush);
     return rc == SCR_OK || rc == SCR_E_CORRUPT || rc == SCR_E_VERSION
                ? SCR_OK
@@ -644,19 +649,15 @@ int scr_judge(const struct scr_judge *q, struct scr_judgement *out, struct scr_e
 {
     *out = (struct scr_judgement){ 0 };
     struct scr_index index = SCR_INDEX_INIT;
-    int arrived, rc = scr_prefix_index_look(q->env, q->prefix, &index, err);
-    if (rc == SCR_OK)
-        rc = scr_arrivals_look(q->env, q->prefix, &index, NULL, &arrived, err);
-    if (rc == SCR_OK)
-        rc = scr_replacings_look(q->env, q->prefix, &index, err);
-    if (rc == SCR_OK)
-        rc = judge_cache(q, out, err);
-    if (rc == SCR_OK)
-        rc = judge_prefix(q, &index, out, err);
-    if (rc == SCR_OK)
-        rc = find_lost(q, &index, out, err);
-    if (rc == SCR_OK)
-        rc = finish(q, out, err);
+    int arrived, rc;
+    TRY_OUT(scr_prefix_index_look(q->env, q->prefix, &index, err));
+    TRY_OUT(scr_arrivals_look(q->env, q->prefix, &index, NULL, &arrived, err));
+    TRY_OUT(scr_replacings_look(q->env, q->prefix, &index, err));
+    TRY_OUT(judge_cache(q, out, err));
+    TRY_OUT(judge_prefix(q, &index, out, err));
+    TRY_OUT(find_lost(q, &index, out, err));
+    TRY_OUT(finish(q, out, err));
+out:
     scr_index_fini(&index);
     return rc;
 }

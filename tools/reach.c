@@ -111,9 +111,10 @@ int scr_tool_identity(const struct scr_tool *t, const struct scr_params *prm,
     *id = (struct scr_identity){ 0 };
     if (scr_file_stat(t->env.sys, path, &st, NULL) == SCR_E_NOENT)
         return SCR_OK;
-    int rc = scr_prefix_open(&t->env, path, 0, &p, err);
-    if (rc == SCR_OK)
-        rc = scr_identity_read(&t->env, &p, id, err);
+    int rc;
+    TRY_OUT(scr_prefix_open(&t->env, path, 0, &p, err));
+    TRY_OUT(scr_identity_read(&t->env, &p, id, err));
+out:
     scr_prefix_fini(&p);
     return rc;
 }
@@ -172,8 +173,7 @@ int scr_tool_reach(struct scr_tool *t, const char *prefix, const char *given,
     int rc = by_configuration(t, prefix, given == NULL, out, err);
     if (rc != SCR_OK || given == NULL)
         return rc;
-    rc = scr_file_stat(t->env.sys, given, &st, err);
-    if (rc == SCR_OK)
-        rc = check_ours("control directory", given, &st, err);
-    return rc == SCR_OK ? add(&out->cntl, &out->n, scr_strdup(given), err) : rc;
+    TRY(scr_file_stat(t->env.sys, given, &st, err));
+    TRY(check_ours("control directory", given, &st, err));
+    return add(&out->cntl, &out->n, scr_strdup(given), err);
 }

@@ -78,9 +78,10 @@ static int kill_new_step(const struct scr_rm *rm, const scr_hash *record, char *
 {
     struct scr_hostlist others = SCR_HOSTLIST_INIT;
     const char *list = scr_hash_get_val(record, "OTHERS");
-    int rc = scr_hostlist_expand(list ? list : "", &others, err);
-    if (rc == SCR_OK)
-        rc = scr_rm_kill_step(rm, NULL, &others, step, err);
+    int rc;
+    TRY_OUT(scr_hostlist_expand(list ? list : "", &others, err));
+    TRY_OUT(scr_rm_kill_step(rm, NULL, &others, step, err));
+out:
     scr_hostlist_free(&others);
     return rc;
 }
@@ -95,9 +96,10 @@ static int kill_step(struct scr_tool *t, const char *manager, const char *id,
     if (rc != SCR_OK || (rc = scr_cfg_params(t->cfg, &prm, err)) != SCR_OK ||
         (rc = scr_rm_open_job(&t->env, t->cfg, &prm, manager, id, &rm, err)) != SCR_OK)
         return rc;
-    rc = kill_new_step(&rm, record, &step, err);
-    if (rc == SCR_OK && step != NULL)
+    TRY_OUT(kill_new_step(&rm, record, &step, err));
+    if (step != NULL)
         *what = scr_asprintf("job step %s is killed", step);
+out:
     free(step);
     scr_rm_close(&rm);
     return rc;

@@ -220,11 +220,12 @@ static int set_line(struct runloop *l, const char *ckpt, struct scr_err *err)
 static int choose_line(struct runloop *l, struct scr_err *err)
 {
     char *ckpt = NULL;
-    int rc = l->commands.again.n == 0
-                 ? SCR_OK
-                 : scr_commands_ckpt(&l->job, &l->good, &ckpt, err);
-    if (rc == SCR_OK)
-        rc = set_line(l, ckpt, err);
+    int rc;
+    TRY_OUT(l->commands.again.n == 0
+                ? SCR_OK
+                : scr_commands_ckpt(&l->job, &l->good, &ckpt, err));
+    TRY_OUT(set_line(l, ckpt, err));
+out:
     free(ckpt);
     return rc;
 }
@@ -235,9 +236,10 @@ static int run_once(struct runloop *l, struct scr_err *err)
     pid_t pid;
     double begin = scr_now_mono();
     l->runs++;
-    int rc = choose_line(l, err);
-    if (rc == SCR_OK)
-        rc = make_line(l, &argv, &env, err);
+    int rc;
+    TRY_OUT(choose_line(l, err));
+    TRY_OUT(make_line(l, &argv, &env, err));
+out:
     if (rc == SCR_OK) {
         say_start(l, &argv);
         scr_watch_start(&l->job.prm, &l->watch);
@@ -440,14 +442,11 @@ static int open_loop(struct runloop *l, const char *launcher, const char *const 
         (rc = set_line(l, NULL, err)) != SCR_OK ||
         (rc = find_nodes(l, err)) != SCR_OK || (rc = check_programs(l, err)) != SCR_OK)
         return rc;
-    rc = scr_tool_prefix(l->t, l->job.prm.prefix, 1, err);
-    if (rc == SCR_OK)
-        rc = scr_prefix_state_remove(&l->t->env, &l->t->prefix, "nodes.scr", err);
-    if (rc == SCR_OK) {
-        find_end_time(l);
-        find_others(l);
-    }
-    return rc;
+    TRY(scr_tool_prefix(l->t, l->job.prm.prefix, 1, err));
+    TRY(scr_prefix_state_remove(&l->t->env, &l->t->prefix, "nodes.scr", err));
+    find_end_time(l);
+    find_others(l);
+    return SCR_OK;
 }
 
 /* The second signal while we save is taken for an order to leave that. */
@@ -472,8 +471,8 @@ static int run_save(struct runloop *l, const struct scr_proc_spec *spec, int *st
                     struct scr_err *err)
 {
     pid_t pid;
-    int rc = scr_proc_start(spec, &pid, err);
-    return rc == SCR_OK ? wait_for_save(l, pid, status, err) : rc;
+    TRY(scr_proc_start(spec, &pid, err));
+    return wait_for_save(l, pid, status, err);
 }
 
 /* Saves what is in cache and not on the prefix yet, by the command of that name. Nodes
@@ -484,28 +483,26 @@ static int save(struct runloop *l, struct scr_err *err)
     struct scr_hostlist dead = SCR_HOSTLIST_INIT;
     char *nodes = NULL, *down = NULL;
     int status = 0;
-    int rc = scr_hostlist_compress(&l->job.rm.nodes, 0, &nodes, err);
-    if (rc == SCR_OK)
-        rc = scr_downs_dead(&l->down, &dead, err);
-    if (rc == SCR_OK)
-        rc = scr_hostlist_compress(&dead, 0, &down, err);
-    if (rc == SCR_OK) {
-        scr_strv_printf(&argv, "%s", l->job.self);
-        scr_strv_printf(&argv, "postrun");
-        scr_strv_printf(&argv, "--prefix=%s", l->t->prefix.path);
-        scr_strv_printf(&argv, "--jobset=%s", nodes);
-        scr_strv_printf(&argv, "--ended");
-        if (*down != '\0')
-            scr_strv_printf(&argv, "--down=%s", down);
-        const struct scr_proc_spec spec = { .argv = scr_strv_argv(&argv),
-                                            .in_path = "/dev/null",
-                                            .new_group = 1 };
-        rc = argv.bad ? scr_no_memory(err) : run_save(l, &spec, &status, err);
-    }
-    if (rc == SCR_OK && status >= 2)
-        rc = scr_fail(err, SCR_E_FAILURE, 0,
-                      "scr_postrun failed: what is in cache may be lost with the "
-                      "allocation");
+    int rc;
+    TRY_OUT(scr_hostlist_compress(&l->job.rm.nodes, 0, &nodes, err));
+    TRY_OUT(scr_downs_dead(&l->down, &dead, err));
+    TRY_OUT(scr_hostlist_compress(&dead, 0, &down, err));
+    scr_strv_printf(&argv, "%s", l->job.self);
+    scr_strv_printf(&argv, "postrun");
+    scr_strv_printf(&argv, "--prefix=%s", l->t->prefix.path);
+    scr_strv_printf(&argv, "--jobset=%s", nodes);
+    scr_strv_printf(&argv, "--ended");
+    if (*down != '\0')
+        scr_strv_printf(&argv, "--down=%s", down);
+    const struct scr_proc_spec spec = { .argv = scr_strv_argv(&argv),
+                                        .in_path = "/dev/null",
+                                        .new_group = 1 };
+    TRY_OUT(argv.bad ? scr_no_memory(err) : run_save(l, &spec, &status, err));
+    if (status >= 2)
+        TRY_OUT(scr_fail(err, SCR_E_FAILURE, 0,
+                         "scr_postrun failed: what is in cache may be lost with the "
+                         "allocation"));
+out:
     scr_strv_free(&argv);
     scr_hostlist_free(&dead);
     free(nodes);

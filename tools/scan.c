@@ -203,14 +203,13 @@ static int enter_header(struct scr_scan *s, const struct scr_redhead *h, int who
     if (info->dset_id != s->id)
         return scr_fail(err, SCR_E_CORRUPT, 0, "belongs to dataset %d", info->dset_id);
     struct scr_rank_files *r = NULL;
-    int rc = learn(s, info->set.ranks, c->dset, err);
-    if (rc == SCR_OK && (r = scr_rank2file_add_rank(&s->fresh, rank)) == NULL)
-        rc = SCR_E_NOMEM;
-    for (size_t i = 0; i < c->files.n && rc == SCR_OK; i++)
-        rc = enter_file(r, &c->file[i]->meta, err);
-    if (rc == SCR_OK)
-        s->trusted[rank] = whole != 0;
-    return rc;
+    TRY(learn(s, info->set.ranks, c->dset, err));
+    if ((r = scr_rank2file_add_rank(&s->fresh, rank)) == NULL)
+        TRY(SCR_E_NOMEM);
+    for (size_t i = 0; i < c->files.n; i++)
+        TRY(enter_file(r, &c->file[i]->meta, err));
+    s->trusted[rank] = whole != 0;
+    return SCR_OK;
 }
 
 static int enter_member(struct scr_scan *s, const char *path, int whole,

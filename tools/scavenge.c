@@ -83,16 +83,17 @@ static int list_down(struct scr_scavenge *s, const char *named,
                      const struct scr_hostlist *nodes, struct scr_err *err)
 {
     struct scr_downs downs = SCR_DOWNS_INIT;
-    int rc = scr_hostlist_expand(named ? named : "", &s->down, err);
-    if (rc == SCR_OK)
-        ask_manager(s, nodes, &downs);
+    int rc;
+    TRY_OUT(scr_hostlist_expand(named ? named : "", &s->down, err));
+    ask_manager(s, nodes, &downs);
     for (SCR_EACH(const struct scr_down, d, &downs.why))
-        if (rc == SCR_OK && d->kind == SCR_NODE_DEAD &&
+        if (d->kind == SCR_NODE_DEAD &&
             !scr_hostlist_contains(&s->down, d->item.name)) {
             scr_log(s->t->env.log, SCR_LOG_NOTE, "node %s is lost: %s", d->item.name,
                     d->reason);
-            rc = scr_hostlist_add_once(&s->down, d->item.name, err);
+            TRY_OUT(scr_hostlist_add_once(&s->down, d->item.name, err));
         }
+out:
     scr_downs_free(&downs);
     return rc;
 }
@@ -150,19 +151,19 @@ static int take_timeout(struct scr_scavenge *s, const char *given, struct scr_er
 static int check_unused(const struct scr_scavenge *s, const struct scr_reach *reach,
                         struct scr_err *err)
 {
-    int rc = SCR_OK;
     int here = !s->ended && s->cntldir == NULL;
-    for (size_t i = 0; here && i < reach->n && rc == SCR_OK; i++)
-        rc = scr_cntl_wait_unused(&s->t->env, reach->cntl[i], USED_WAIT_S, err);
-    return rc;
+    for (size_t i = 0; here && i < reach->n; i++)
+        TRY(scr_cntl_wait_unused(&s->t->env, reach->cntl[i], USED_WAIT_S, err));
+    return SCR_OK;
 }
 
 static int take_reach(struct scr_scavenge *s, struct scr_err *err)
 {
     struct scr_reach reach = { 0 };
-    int rc = scr_tool_reach(s->t, s->t->prefix.path, NULL, &reach, err);
-    if (rc == SCR_OK)
-        rc = check_unused(s, &reach, err);
+    int rc;
+    TRY_OUT(scr_tool_reach(s->t, s->t->prefix.path, NULL, &reach, err));
+    TRY_OUT(check_unused(s, &reach, err));
+out:
     s->shared = reach.nshared > 0;
     scr_reach_fini(&reach);
     return rc;
@@ -229,18 +230,16 @@ static int edit_enter(struct scr_index *index, void *arg, int *changed,
     const struct entry *e = arg;
     struct scr_index_entry old;
     struct scr_dataset d;
-    int rc = scr_dataset_get(e->dset, &d, err);
-    if (rc == SCR_OK && scr_index_get(index, e->id, &old, NULL) == SCR_OK &&
+    TRY(scr_dataset_get(e->dset, &d, err));
+    if (scr_index_get(index, e->id, &old, NULL) == SCR_OK &&
         !scr_dataset_is_same(&old.dset, &d))
-        rc =
-            scr_fail(err, SCR_E_TAKEN, 0,
-                     "dataset %d in the index is %s of job %s, another job uses this "
-                     "prefix",
-                     e->id, old.dset.name, old.dset.jobid ? old.dset.jobid : "unknown");
-    if (rc != SCR_OK)
-        return rc;
+        return scr_fail(
+            err, SCR_E_TAKEN, 0,
+            "dataset %d in the index is %s of job %s, another job uses this "
+            "prefix",
+            e->id, old.dset.name, old.dset.jobid ? old.dset.jobid : "unknown");
     *changed = 1;
-    rc = scr_index_add(index, e->dset, 0, time(NULL));
+    int rc = scr_index_add(index, e->dset, 0, time(NULL));
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: dataset %d", e->id);
 }
 
@@ -435,12 +434,10 @@ static void tell_failure(struct scr_scavenge *s, const char *node,
 static int leave_out_down(struct scr_scavenge *s, struct scr_err *err)
 {
     struct scr_hostlist left = SCR_HOSTLIST_INIT;
-    int rc = scr_hostlist_minus(&s->up, &s->down, &left, err);
-    if (rc == SCR_OK) {
-        scr_hostlist_free(&s->up);
-        s->up = left;
-    }
-    return rc;
+    TRY(scr_hostlist_minus(&s->up, &s->down, &left, err));
+    scr_hostlist_free(&s->up);
+    s->up = left;
+    return SCR_OK;
 }
 
 /* Nodes that keep copies for others; *failed: how many had nothing good to say. */
@@ -609,15 +606,13 @@ static int begin(struct scr_scavenge *s, int id, const scr_hash *dset,
 {
     struct entry e = { dset, id };
     uint64_t landed = 0;
-    int rc =
-        dset ? scr_prefix_index_update(&s->t->env, &s->t->prefix, edit_enter, &e, err)
-             : SCR_OK;
-    if (rc == SCR_OK)
-        rc = scr_stage_take_landed(&s->t->env, &s->t->prefix, id, &landed, err);
-    if (rc == SCR_OK && landed > 0)
+    TRY(dset ? scr_prefix_index_update(&s->t->env, &s->t->prefix, edit_enter, &e, err)
+             : SCR_OK);
+    TRY(scr_stage_take_landed(&s->t->env, &s->t->prefix, id, &landed, err));
+    if (landed > 0)
         scr_tool_print(s->t, "dataset %d: %llu files were copied by a flush\n", id,
                        (unsigned long long)landed);
-    return rc;
+    return SCR_OK;
 }
 
 int scr_scavenge_dataset(struct scr_scavenge *s, int id, const scr_hash *dset,

@@ -124,13 +124,12 @@ static int landed(void *arg, const struct scr_xfer_file *const *file, size_t n,
 static int finished(void *arg, struct scr_err *err)
 {
     const struct run *r = arg;
-    int rc = SCR_OK;
-    for (size_t i = 0; i < r->ranks.n && rc == SCR_OK; i++)
-        rc = scr_arrival_arrived(r->env, &r->prefix, r->id, r->dset.stamp, r->dset.node,
-                                 r->ranks.id[i], err);
-    if (rc == SCR_OK && r->id != NOBODY)
+    for (size_t i = 0; i < r->ranks.n; i++)
+        TRY(scr_arrival_arrived(r->env, &r->prefix, r->id, r->dset.stamp, r->dset.node,
+                                r->ranks.id[i], err));
+    if (r->id != NOBODY)
         (void)scr_arrival_finish(r->env, &r->prefix, r->id, r->dset.node, NULL);
-    return rc;
+    return SCR_OK;
 }
 
 /* --- a run --- */
@@ -212,9 +211,7 @@ static const char *name_of(const struct run *r, const char *destination)
 static int add_file(struct run *r, const scr_hash_elem *e, struct scr_err *err)
 {
     struct scr_transfer_file f;
-    int rc = scr_transfer_get_file(e, &f, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_transfer_get_file(e, &f, err));
     struct scr_xfer_file x = { .src = f.source,
                                .dst = f.destination,
                                .name = name_of(r, f.destination),
@@ -255,9 +252,10 @@ static void run_start(struct daemon *d)
 {
     struct run *r = d->run = d->next;
     d->next = NULL;
-    int rc = make_xfer(r, &r->err);
-    if (rc == SCR_OK)
-        rc = scr_mover_start(d->mover, r->xfer, &r->err);
+    int rc;
+    TRY_OUT(make_xfer(r, &r->err));
+    TRY_OUT(scr_mover_start(d->mover, r->xfer, &r->err));
+out:
     if (rc != SCR_OK) {
         scr_xfer_free(r->xfer);
         r->xfer = NULL;
@@ -415,8 +413,10 @@ static void report(struct daemon *d, scr_hash *h)
 static void settle_report(struct daemon *d, int rc)
 {
     struct run *r = d->ended ? d->ended : d->run;
-    if (rc == SCR_OK && r != NULL)
+    TRY_OUT(rc);
+    if (r != NULL)
         r->noted = r->told;
+out:
     if (d->ended == NULL)
         return;
     d->ended = NULL;
@@ -500,21 +500,21 @@ static int edit(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     struct daemon *d = arg;
     struct scr_transfer t;
     scr_hash *before = scr_hash_dup(h);
-    int rc = before ? scr_transfer_get(h, &t, err) : scr_no_memory(err);
-    if (rc == SCR_OK) {
-        if (d->run != NULL)
-            report(d, h);
-        settle_cancelled(d, h);
-        if (d->run != NULL)
-            d->interrupt = t.command != SCR_TRANSFER_RUN || is_unwanted(d->run, h);
-        else if (t.command == SCR_TRANSFER_RUN)
-            d->next = choose(d, h, &t);
-        decide_end(d, &t);
-        t.running = d->run != NULL || d->next != NULL;
-        t.done = is_done(h);
-        if (scr_hash_size(before) > 0)
-            rc = scr_transfer_set(h, &t) == SCR_OK ? SCR_OK : scr_no_memory(err);
-    }
+    int rc;
+    TRY_OUT(before ? scr_transfer_get(h, &t, err) : scr_no_memory(err));
+    if (d->run != NULL)
+        report(d, h);
+    settle_cancelled(d, h);
+    if (d->run != NULL)
+        d->interrupt = t.command != SCR_TRANSFER_RUN || is_unwanted(d->run, h);
+    else if (t.command == SCR_TRANSFER_RUN)
+        d->next = choose(d, h, &t);
+    decide_end(d, &t);
+    t.running = d->run != NULL || d->next != NULL;
+    t.done = is_done(h);
+    if (scr_hash_size(before) > 0)
+        TRY_OUT(scr_transfer_set(h, &t) == SCR_OK ? SCR_OK : scr_no_memory(err));
+out:
     *changed = rc == SCR_OK && !scr_hash_equal(before, h);
     scr_hash_delete(before);
     return rc;
@@ -595,9 +595,7 @@ static int daemon_init(struct daemon *d, struct scr_err *err)
     d->life_path = scr_daemon_path(d->o->dir, SCR_TRANSFER_LIFE);
     if (d->file == NULL || d->life_path == NULL)
         return scr_no_memory(err);
-    int rc = scr_lock_acquire(d->env->sys, d->life_path, LIFE_MS, &d->life, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_lock_acquire(d->env->sys, d->life_path, LIFE_MS, &d->life, err));
     d->busy = scr_now_mono();
     d->mover = scr_mover_new(SCR_XFER_PTHREAD, d->env->sys, err);
     return d->mover ? SCR_OK : SCR_E_NOMEM;

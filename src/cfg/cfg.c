@@ -91,9 +91,8 @@ static int take_parameter(struct scr_cfg *cfg, const char *name, const char *val
 int scr_cfg_set_environ(struct scr_cfg *cfg, char *const *envp, struct scr_err *err)
 {
     int rc = SCR_OK;
-    for (size_t i = 0; envp != NULL && envp[i] != NULL; i++)
-        TRY_OUT(keep_variable(cfg, envp[i], err));
-out:
+    for (size_t i = 0; envp != NULL && envp[i] != NULL && rc == SCR_OK; i++)
+        rc = keep_variable(cfg, envp[i], err);
     for (SCR_HASH_EACH(e, cfg->environ)) {
         const char *name = scr_hash_elem_key(e);
         if (rc == SCR_OK && strncmp(name, "SCR_", 4) == 0)

@@ -108,8 +108,8 @@ typedef int local_step(const struct scr_env *, const struct scr_prefix *, int id
 static int remove_records(const struct scr_env *env, const struct scr_prefix *p, int id,
                           struct scr_err *err)
 {
-    int rc = scr_deletion_records(env, p, id, err);
-    return rc == SCR_OK ? scr_deletion_forget(env, p, id, err) : rc;
+    TRY(scr_deletion_records(env, p, id, err));
+    return scr_deletion_forget(env, p, id, err);
 }
 
 /* Rank 0 does it. */
@@ -131,18 +131,17 @@ int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err
     struct scr_table share = SCR_TABLE_OF(struct scr_item);
     if (ctx->restart.id == id && (ctx->restart.in_place || !scr_cache_has(ctx, id)))
         scr_restart_fini(&ctx->restart); /* it was read where it lies */
-    rc = share_out_all(ctx, id, spare, &share, err);
-    if (rc == SCR_OK) /* of old versions it is the list, too */
-        rc = step_all(ctx, scr_prefix_summary_remove, id, err);
-    if (rc == SCR_OK && ctx->async.n > 0)
-        rc = spare_coming_all(ctx, &share, err);
-    if (rc == SCR_OK)
-        rc = scr_agree_all(
-            &ctx->world,
-            scr_deletion_files(&ctx->env, &ctx->prefix, &ctx->local_log, &share, err),
-            err);
-    if (rc == SCR_OK)
-        rc = step_all(ctx, remove_records, id, err);
+    TRY_OUT(share_out_all(ctx, id, spare, &share, err));
+    /* of old versions it is the list, too */
+    TRY_OUT(step_all(ctx, scr_prefix_summary_remove, id, err));
+    if (ctx->async.n > 0)
+        TRY_OUT(spare_coming_all(ctx, &share, err));
+    TRY_OUT(scr_agree_all(
+        &ctx->world,
+        scr_deletion_files(&ctx->env, &ctx->prefix, &ctx->local_log, &share, err),
+        err));
+    TRY_OUT(step_all(ctx, remove_records, id, err));
+out:
     unmark_all(ctx, id);
     scr_table_fini(&share);
     return rc;

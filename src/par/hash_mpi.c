@@ -433,10 +433,8 @@ int scr_parcels_exchange_all(const struct scr_comm *c, int rc,
                              struct scr_err *err)
 {
     struct post p = { .recv = recv };
-    TRY_OUT(rc);
-    if ((p.letter = scr_calloc(send->n, sizeof *p.letter)) == NULL)
-        TRY_OUT(scr_no_memory(err));
-out:
+    if (rc == SCR_OK && (p.letter = scr_calloc(send->n, sizeof *p.letter)) == NULL)
+        rc = scr_no_memory(err);
     for (size_t i = 0; p.letter != NULL && i < send->n; i++) {
         struct letter l;
         const struct scr_parcel *o = &send->of[i];

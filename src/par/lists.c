@@ -132,11 +132,10 @@ static int read_root(struct lists *l, size_t i, struct scr_parcels *orders,
 
 static int read_roots(struct lists *l, struct scr_parcels *orders, struct scr_err *err)
 {
-    int rc = SCR_OK;
     size_t step = (size_t)l->of.world->size;
-    for (size_t i = (size_t)l->of.world->rank; i < l->of.n && rc == SCR_OK; i += step)
-        rc = read_root(l, i, orders, err);
-    return rc;
+    for (size_t i = (size_t)l->of.world->rank; i < l->of.n; i += step)
+        TRY(read_root(l, i, orders, err));
+    return SCR_OK;
 }
 
 /* --- parts --- */
@@ -264,11 +263,10 @@ static int read_landed(struct lists *l, int id, int node, struct scr_err *err)
 static int read_share(struct lists *l, int id, const int *node, size_t n,
                       struct scr_err *err)
 {
-    int rc = SCR_OK;
     size_t step = (size_t)l->of.world->size;
-    for (size_t i = (size_t)l->of.world->rank; i < n && rc == SCR_OK; i += step)
-        rc = read_landed(l, id, node[i], err);
-    return rc;
+    for (size_t i = (size_t)l->of.world->rank; i < n; i += step)
+        TRY(read_landed(l, id, node[i], err));
+    return SCR_OK;
 }
 
 int scr_lists_landed_all(const struct scr_env *env, const struct scr_comm *world,

@@ -317,10 +317,9 @@ int scr_outgoing_note_complete(struct scr_outgoing *f, struct scr_err *err)
 {
     struct others o = { 0 };
     struct scr_index index;
-    int rc;
-    TRY_OUT(read_index(f, &index, err));
-    TRY_OUT(list_claimed(f, &index, &o, err));
-out:
+    int rc = read_index(f, &index, err);
+    if (rc == SCR_OK)
+        rc = list_claimed(f, &index, &o, err);
     scr_index_fini(&index);
     for (size_t i = o.n; i-- > 0 && rc == SCR_OK;) /* ascending, as they are kept */
         rc = scr_ids_add(&f->judged, o.ids[i], err);

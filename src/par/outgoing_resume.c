@@ -22,13 +22,10 @@ static int read_records(const struct scr_outgoing *f, struct scr_parcels *send,
                         struct scr_err *err)
 {
     scr_filemap *map = scr_filemap_new();
-    int rc;
-    TRY_OUT(map ? SCR_OK : scr_no_memory(err));
-    for (size_t i = 0; i < f->past.n; i++)
+    int rc = map ? SCR_OK : scr_no_memory(err);
+    for (size_t i = 0; i < f->past.n && rc == SCR_OK; i++)
         if (is_mine(f, i))
-            TRY_OUT(
-                scr_arrival_read(f->env, f->prefix, f->id, f->past.node[i], map, err));
-out:
+            rc = scr_arrival_read(f->env, f->prefix, f->id, f->past.node[i], map, err);
     for (SCR_ENTRIES(r, map, f->id)) {
         if (r->rank >= f->world->size) /* of another number of ranks */
             continue;

@@ -160,12 +160,11 @@ static int mend_set(struct scr_regrouping *g, const struct scr_judged *set,
     struct scr_log log = { .quiet = 1 };
     env.log = &log;
     int rebuilt[SCR_EC_MAX] = { 0 };
-    int rc;
-    TRY_OUT(name_paths(g, set, &p, err));
-    TRY_OUT(scr_rebuild_serial(&env, p.n, (const char *const *)p.red,
-                               (const char *const *)p.dir, (const char *const *)p.out,
-                               rebuilt, err));
-out:
+    int rc = name_paths(g, set, &p, err);
+    if (rc == SCR_OK)
+        rc = scr_rebuild_serial(&env, p.n, (const char *const *)p.red,
+                                (const char *const *)p.dir, (const char *const *)p.out,
+                                rebuilt, err);
     for (int i = 0; i < p.n && rc == SCR_OK; i++) {
         if (!(rebuilt[i] & SCR_HAVE_DATA))
             continue;

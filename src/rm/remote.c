@@ -103,18 +103,16 @@ int scr_remote_run(const struct scr_rm *rm, const struct scr_hostlist *nodes,
     const struct scr_remote_ops *ops;
     char *path = NULL;
     *res = NULL;
-    int rc;
-    TRY_OUT(nodes->n > 0 ? pick(rm, nodes, &ops, err) : SCR_OK);
-    if (nodes->n > 0 && ops->program != NULL &&
+    int rc = nodes->n > 0 ? pick(rm, nodes, &ops, err) : SCR_OK;
+    if (rc == SCR_OK && nodes->n > 0 && ops->program != NULL &&
         (rc = scr_rm_program(rm, ops->program, &path, err)) != SCR_OK)
         scr_err_prefix(err, "run commands on %s", nodes->name[0]);
-    if ((*res = new_results(nodes->n)) == NULL)
-        TRY_OUT(scr_no_memory(err));
-    if (nodes->n > 0) {
+    if (rc == SCR_OK && (*res = new_results(nodes->n)) == NULL)
+        rc = scr_no_memory(err);
+    if (rc == SCR_OK && nodes->n > 0) {
         const struct scr_remote_job job = { rm, nodes, argv, path, timeout_s, *res };
-        TRY_OUT(ops->run(&job, err));
+        rc = ops->run(&job, err);
     }
-out:
     if (rc != SCR_OK) {
         scr_remote_free(*res, nodes->n);
         *res = NULL;

@@ -106,10 +106,9 @@ static int flux_steps(const struct scr_rm *rm, struct scr_hostlist *steps,
 {
     const char *argv[] = { "flux", "jobs", "-n", "-f", "running", "-o", "{id}", NULL };
     char *out;
-    int rc;
-    TRY_OUT(scr_rm_ask(rm, argv, NULL, &out, err));
-    TRY_OUT(scr_rm_add_words(steps, out, err));
-out:
+    int rc = scr_rm_ask(rm, argv, NULL, &out, err);
+    if (rc == SCR_OK)
+        rc = scr_rm_add_words(steps, out, err);
     for (size_t i = 0; i < steps->n / 2; i++) {
         char *newer = steps->name[i];
         steps->name[i] = steps->name[steps->n - 1 - i];

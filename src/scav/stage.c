@@ -217,9 +217,8 @@ static int place(struct scr_move *m, const scr_hash *dset,
     for (size_t i = 0; i < files->n; i++)
         for (SCR_EACH(struct scr_listed, f, &files->of[i]->files))
             scr_table_add(&paths, f->item.name);
-    int rc;
-    TRY_OUT(scr_table_ok(&paths) ? SCR_OK : scr_no_memory(err));
-    if ((rc = check_newest(m, &paths, err)) == SCR_OK &&
+    int rc = scr_table_ok(&paths) ? SCR_OK : scr_no_memory(err);
+    if (rc == SCR_OK && (rc = check_newest(m, &paths, err)) == SCR_OK &&
         (rc = each_file(m, files, check_file, err)) == SCR_OK &&
         (rc = give_up_others(m, &paths, err)) == SCR_OK &&
         (rc = find_others(m, files, &paths, &others, err)) == SCR_OK &&
@@ -227,8 +226,7 @@ static int place(struct scr_move *m, const scr_hash *dset,
             SCR_OK &&
         (rc = demote_others(m, &others, err)) == SCR_OK &&
         (rc = each_file(m, files, place_file, err)) == SCR_OK)
-        TRY_OUT(scr_move_sync(m, err));
-out:
+        rc = scr_move_sync(m, err);
     scr_ids_fini(&others);
     scr_table_fini(&paths);
     return rc;
@@ -260,12 +258,10 @@ int scr_stage_take_back(const struct scr_env *env, const struct scr_prefix *p, i
                         const struct scr_rank2file *files, struct scr_err *err)
 {
     struct scr_move m;
-    int rc;
-    TRY_OUT(scr_move_init(&m, env, p, id, err));
-    if ((rc = each_file(&m, files, take_file_back, err)) == SCR_OK &&
+    int rc = scr_move_init(&m, env, p, id, err);
+    if (rc == SCR_OK && (rc = each_file(&m, files, take_file_back, err)) == SCR_OK &&
         (rc = scr_move_sync(&m, err)) == SCR_OK)
-        TRY_OUT(scr_prefix_record_remove(env, p, id, MARKER, err));
-out:
+        rc = scr_prefix_record_remove(env, p, id, MARKER, err);
     scr_move_fini(&m);
     return rc;
 }

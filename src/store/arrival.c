@@ -81,10 +81,10 @@ static int check_plan(const scr_hash *plan, int id, struct scr_err *err)
     if (version > VERSION)
         return scr_fail(err, SCR_E_VERSION, 0,
                         "version %d is newer than this reader's %d", version, VERSION);
-    int rc = scr_dataset_get(scr_hash_get(plan, "DSET"), &d, err);
-    if (rc == SCR_OK && d.id != id)
-        rc = scr_fail(err, SCR_E_CORRUPT, 0, "it is the plan of dataset %d", d.id);
-    return rc;
+    TRY(scr_dataset_get(scr_hash_get(plan, "DSET"), &d, err));
+    if (d.id != id)
+        return scr_fail(err, SCR_E_CORRUPT, 0, "it is the plan of dataset %d", d.id);
+    return SCR_OK;
 }
 
 int scr_arrival_plan_read(const struct scr_env *env, const struct scr_prefix *p, int id,
@@ -110,9 +110,11 @@ static int remove_plan(const struct scr_env *env, const struct scr_prefix *p, in
                        struct scr_err *err)
 {
     char *path = scr_arrival_plan_path(p, id);
-    int rc = path ? SCR_OK : scr_no_memory(err);
-    if (rc == SCR_OK && scr_file_is_there(env->sys, path))
-        rc = scr_file_remove_durably(env->sys, path, err);
+    int rc;
+    TRY_OUT(path ? SCR_OK : scr_no_memory(err));
+    if (scr_file_is_there(env->sys, path))
+        TRY_OUT(scr_file_remove_durably(env->sys, path, err));
+out:
     free(path);
     return rc;
 }
@@ -121,9 +123,10 @@ int scr_arrival_give_up(const struct scr_env *env, const struct scr_prefix *p, i
                         struct scr_err *err)
 {
     struct scr_lock lock = SCR_LOCK_INIT;
-    int rc = lock_plans(env, p, &lock, err);
-    if (rc == SCR_OK)
-        rc = remove_plan(env, p, id, err);
+    int rc;
+    TRY_OUT(lock_plans(env, p, &lock, err));
+    TRY_OUT(remove_plan(env, p, id, err));
+out:
     if (lock.fd >= 0)
         scr_lock_release(env->sys, &lock);
     return rc;
@@ -141,9 +144,10 @@ static int add_record(struct scr_str *s, int id, int rank, const char *path)
 {
     void *buf = NULL;
     size_t n = 0;
-    int rc = scr_journal_encode(id, rank, path, &buf, &n);
-    if (rc == SCR_OK)
-        scr_str_append_n(s, buf, n);
+    int rc;
+    TRY_OUT(scr_journal_encode(id, rank, path, &buf, &n));
+    scr_str_append_n(s, buf, n);
+out:
     free(buf);
     return rc == SCR_OK && s->bad ? SCR_E_NOMEM : rc;
 }
@@ -154,9 +158,11 @@ static int add_records(const struct scr_env *env, const struct scr_prefix *p, in
 {
     struct scr_str s = SCR_STR_INIT;
     char *file = record_path(p, id, what, node);
-    int rc = file ? SCR_OK : SCR_E_NOMEM;
-    for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        rc = add_record(&s, id, rank, path[i]);
+    int rc;
+    TRY_OUT(file ? SCR_OK : SCR_E_NOMEM);
+    for (size_t i = 0; i < n; i++)
+        TRY_OUT(add_record(&s, id, rank, path[i]));
+out:
     if (rc != SCR_OK)
         scr_no_memory(err);
     else if (n > 0)
@@ -309,10 +315,11 @@ int scr_arrival_forget(const struct scr_env *env, const struct scr_prefix *p, in
 {
     char *arrived = record_path(p, id, "arrived", node);
     char *landed = record_path(p, id, "landed", node);
-    int rc = arrived && landed ? scr_file_remove(env->sys, arrived, err)
-                               : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = scr_file_remove(env->sys, landed, err);
+    int rc;
+    TRY_OUT(arrived && landed ? scr_file_remove(env->sys, arrived, err)
+                              : scr_no_memory(err));
+    TRY_OUT(scr_file_remove(env->sys, landed, err));
+out:
     free(landed);
     free(arrived);
     return rc;
@@ -422,9 +429,10 @@ static int enter_packed(const struct scr_env *env, const struct scr_prefix *p, i
                         const scr_hash *plan, struct scr_err *err)
 {
     struct scr_rank2file packed = { 0 };
-    int rc = find_packed(env, p, id, plan, &packed, err);
-    if (rc == SCR_OK)
-        rc = scr_packed_enter(env, p, id, &packed, err);
+    int rc;
+    TRY_OUT(find_packed(env, p, id, plan, &packed, err));
+    TRY_OUT(scr_packed_enter(env, p, id, &packed, err));
+out:
     scr_rank2file_fini(&packed);
     return rc;
 }
@@ -577,10 +585,12 @@ int scr_arrivals_give_up_after(const struct scr_env *env, const struct scr_prefi
 {
     int *ids = NULL;
     size_t n = 0;
-    int rc = scr_arrivals_pending(env, p, NULL, &ids, &n, err);
-    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+    int rc;
+    TRY_OUT(scr_arrivals_pending(env, p, NULL, &ids, &n, err));
+    for (size_t i = 0; i < n; i++)
         if (ids[i] > id)
-            rc = scr_arrival_give_up(env, p, ids[i], err);
+            TRY_OUT(scr_arrival_give_up(env, p, ids[i], err));
+out:
     free(ids);
     return rc;
 }
@@ -608,14 +618,16 @@ int scr_arrivals_pending(const struct scr_env *env, const struct scr_prefix *p,
                          struct scr_err *err)
 {
     size_t all = 0, kept = 0;
-    int rc = scr_prefix_unfinished_ids(env, p, index, ids, &all, err);
-    for (size_t i = 0; i < all && rc == SCR_OK; i++) {
+    int rc;
+    TRY_OUT(scr_prefix_unfinished_ids(env, p, index, ids, &all, err));
+    for (size_t i = 0; i < all; i++) {
         int found = look_for_plan(env, p, (*ids)[i]);
         if (found == SCR_E_NOMEM)
-            rc = scr_no_memory(err);
+            TRY_OUT(scr_no_memory(err));
         else if (found == SCR_OK)
             (*ids)[kept++] = (*ids)[i];
     }
+out:
     *n = kept;
     return rc;
 }

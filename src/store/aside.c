@@ -88,12 +88,10 @@ static int move_file(const struct scr_aside *a, const char *from, const char *to
 {
     if (strcmp(from, to) == 0 || !scr_file_is_there(a->env->sys, from))
         return SCR_OK;
-    int rc = make_dir(a, to, err);
-    if (rc == SCR_OK)
-        rc = scr_file_rename(a->env->sys, from, to, err);
-    if (rc == SCR_OK)
-        scr_cache_prune(a->env, from, a->id);
-    return rc;
+    TRY(make_dir(a, to, err));
+    TRY(scr_file_rename(a->env->sys, from, to, err));
+    scr_cache_prune(a->env, from, a->id);
+    return SCR_OK;
 }
 
 /* Moves the files of an entry of map to where the rule says. */
@@ -119,12 +117,10 @@ typedef int work(const struct scr_aside *a, int rank, int64_t created,
 static int each_rank(const struct scr_aside *a, int64_t created, work *do_it,
                      struct scr_err *err)
 {
-    int rc = SCR_OK;
     for (int rank = -1;
-         rc == SCR_OK &&
          scr_filemap_next_rank(scr_filemap_aside(a->map, created), a->id, &rank);)
-        rc = do_it(a, rank, created, err);
-    return rc;
+        TRY(do_it(a, rank, created, err));
+    return SCR_OK;
 }
 
 /* Of everything that is aside. */
@@ -162,10 +158,9 @@ static int put_rank(const struct scr_aside *a, int rank, int64_t keep,
 
 int scr_aside_put(const struct scr_aside *a, int64_t created, struct scr_err *err)
 {
-    int rc = SCR_OK;
-    for (int rank = -1; rc == SCR_OK && scr_filemap_next_rank(a->map, a->id, &rank);)
-        rc = put_rank(a, rank, created, err);
-    return rc;
+    for (int rank = -1; scr_filemap_next_rank(a->map, a->id, &rank);)
+        TRY(put_rank(a, rank, created, err));
+    return SCR_OK;
 }
 
 /* --- back --- */
@@ -247,10 +242,9 @@ static int remove_files(const struct scr_aside *a, const scr_filemap *map, int r
 static int drop_any(const struct scr_aside *a, int rank, int64_t created,
                     struct scr_err *err)
 {
-    int rc = remove_files(a, scr_filemap_aside(a->map, created), rank, err);
-    if (rc == SCR_OK)
-        scr_filemap_drop_aside(a->map, created, a->id, rank);
-    return rc;
+    TRY(remove_files(a, scr_filemap_aside(a->map, created), rank, err));
+    scr_filemap_drop_aside(a->map, created, a->id, rank);
+    return SCR_OK;
 }
 
 int scr_aside_drop(const struct scr_aside *a, int ranks, struct scr_err *err)

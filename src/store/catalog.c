@@ -140,11 +140,11 @@ static int order_parts(struct scr_catalog *c, struct scr_err *err)
 static int read_root(struct scr_catalog *c, struct scr_err *err)
 {
     struct scr_rank2file whole = { 0 };
-    int rc = scr_rank2file_top(c->env, c->prefix, c->id, &c->root, &whole, err);
-    if (rc == SCR_OK)
-        rc = scr_catalog_add(c, &whole, err);
-    if (rc == SCR_OK)
-        rc = order_parts(c, err);
+    int rc;
+    TRY_OUT(scr_rank2file_top(c->env, c->prefix, c->id, &c->root, &whole, err));
+    TRY_OUT(scr_catalog_add(c, &whole, err));
+    TRY_OUT(order_parts(c, err));
+out:
     c->begun = rc == SCR_OK;
     if (rc != SCR_OK) /* so that the next call can try again */
         scr_rank2file_root_fini(&c->root);
@@ -158,12 +158,12 @@ static int read_more(struct scr_catalog *c, struct scr_err *err)
     if (!c->begun)
         return read_root(c, err);
     struct scr_rank2file part = { 0 };
-    int rc = scr_rank2file_part(c->env, c->prefix, c->id, c->root.part[c->root.n - 1],
-                                c->root.ranks, &part, err);
-    if (rc == SCR_OK)
-        rc = scr_catalog_add(c, &part, err);
-    if (rc == SCR_OK)
-        c->root.n--;
+    int rc;
+    TRY_OUT(scr_rank2file_part(c->env, c->prefix, c->id, c->root.part[c->root.n - 1],
+                               c->root.ranks, &part, err));
+    TRY_OUT(scr_catalog_add(c, &part, err));
+    c->root.n--;
+out:
     scr_rank2file_fini(&part);
     return rc;
 }

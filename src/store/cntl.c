@@ -30,9 +30,7 @@ int scr_cntl_open(const struct scr_env *env, const char *dir, int local_rank,
                   struct scr_cntl *c, struct scr_err *err)
 {
     *c = (struct scr_cntl){ .local_rank = local_rank, .jnl_fd = -1 };
-    int rc = scr_dir_make_private(env->sys, dir, "", 0700, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_dir_make_private(env->sys, dir, "", 0700, err));
     c->dir = scr_strdup(dir);
     c->map_path = scr_asprintf("%s/" MAP "%d" SUFFIX, dir, local_rank);
     c->jnl_path = scr_asprintf("%s/" MAP "%d" SUFFIX JOURNAL, dir, local_rank);
@@ -74,10 +72,8 @@ static int journal_load(const struct scr_env *env, const char *path, scr_filemap
 {
     void *buf = NULL;
     size_t n, good;
-    int rc = scr_file_load(env->sys, path, JOURNAL_MAX, &buf, &n, err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = scr_journal_decode(buf, n, map, &good);
+    TRY(scr_file_load(env->sys, path, JOURNAL_MAX, &buf, &n, err));
+    int rc = scr_journal_decode(buf, n, map, &good);
     free(buf);
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "read %s: out of memory", path);
 }
@@ -101,10 +97,12 @@ static int each_name(const struct scr_env *env, const struct scr_cntl *c,
 {
     char **names = NULL;
     size_t n = 0;
-    int rc = scr_dir_list(env->sys, c->dir, &names, &n, err);
-    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+    int rc;
+    TRY_OUT(scr_dir_list(env->sys, c->dir, &names, &n, err));
+    for (size_t i = 0; i < n; i++)
         if (is(names[i], nlocal))
-            rc = step ? step(env, c, names[i], err) : SCR_E_EXIST;
+            TRY_OUT(step ? step(env, c, names[i], err) : SCR_E_EXIST);
+out:
     scr_names_free(names, n);
     return rc;
 }
@@ -151,14 +149,15 @@ static int keep_newer(const struct scr_env *env, const struct scr_cntl *c,
                       const char *name, const char *cause, struct scr_err *err)
 {
     char *aside, *journal = NULL;
-    int rc = set_aside(env, c, name, "", &aside, err);
-    if (rc == SCR_OK)
-        rc = set_aside(env, c, name, JOURNAL, &journal, err);
-    if (rc == SCR_OK && aside != NULL)
+    int rc;
+    TRY_OUT(set_aside(env, c, name, "", &aside, err));
+    TRY_OUT(set_aside(env, c, name, JOURNAL, &journal, err));
+    if (aside != NULL)
         scr_log(env->log, SCR_LOG_WARN,
                 "%s; kept as %s, and what it names stays in cache for the SCR that "
                 "wrote it (SCR_CACHE_PURGE=1 deletes both)",
                 cause, aside);
+out:
     free(journal);
     free(aside);
     return rc;
@@ -386,13 +385,11 @@ int scr_cntl_write_master(const struct scr_env *env, const struct scr_cntl *c,
 int scr_cntl_write(const struct scr_env *env, struct scr_cntl *c,
                    const scr_filemap *map, struct scr_err *err)
 {
-    int rc = scr_filemap_write(env->sys, c->map_path, map, SCR_VOLATILE, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_filemap_write(env->sys, c->map_path, map, SCR_VOLATILE, err));
     /* Only now: until the new filemap is in place the journal's files have no other
      * name. */
-    rc = scr_close(env->sys, &c->jnl_fd, c->jnl_path, err);
-    return rc == SCR_OK ? scr_file_remove(env->sys, c->jnl_path, err) : rc;
+    TRY(scr_close(env->sys, &c->jnl_fd, c->jnl_path, err));
+    return scr_file_remove(env->sys, c->jnl_path, err);
 }
 
 /* --- journal --- */
@@ -433,12 +430,10 @@ int scr_cntl_journal(const struct scr_env *env, struct scr_cntl *c, int dset, in
 {
     void *buf = NULL;
     size_t n;
-    int rc = c->jnl_fd >= 0 ? SCR_OK : journal_open(env, c, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(c->jnl_fd >= 0 ? SCR_OK : journal_open(env, c, err));
     if (scr_journal_encode(dset, rank, path, &buf, &n) != SCR_OK)
         return scr_no_memory(err);
-    rc = scr_write_all(env->sys, c->jnl_fd, buf, n, c->jnl_path, err);
+    int rc = scr_write_all(env->sys, c->jnl_fd, buf, n, c->jnl_path, err);
     free(buf);
     if (rc != SCR_OK)
         scr_close(env->sys, &c->jnl_fd, c->jnl_path, NULL); /* the next call mends it */
@@ -501,20 +496,20 @@ static int maps_of(const struct scr_env *env, const struct scr_cntl *c, int id,
     char **names = NULL;
     size_t n = 0;
     scr_filemap *all = scr_filemap_new();
-    int rc = all ? read_node(env, c, how, all, err) : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = scr_dir_list(env->sys, c->dir, &names, &n, err);
-    if (rc == SCR_OK && (maps->of = scr_calloc(n, sizeof *maps->of)) == NULL)
-        rc = scr_no_memory(err);
-    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+    int rc;
+    TRY_OUT(all ? read_node(env, c, how, all, err) : scr_no_memory(err));
+    TRY_OUT(scr_dir_list(env->sys, c->dir, &names, &n, err));
+    if ((maps->of = scr_calloc(n, sizeof *maps->of)) == NULL)
+        TRY_OUT(scr_no_memory(err));
+    for (size_t i = 0; i < n; i++)
         if (map_index(names[i]) >= 0 && !has_map(maps, map_index(names[i])))
-            rc = add_map_of(env, c, id, map_index(names[i]), how, maps, err);
-    if (rc == SCR_OK &&
-        (how->unread->n > 0 || scr_cntl_has_newer(env, c) ||
+            TRY_OUT(add_map_of(env, c, id, map_index(names[i]), how, maps, err));
+    if ((how->unread->n > 0 || scr_cntl_has_newer(env, c) ||
          count_ranks(maps, id) != scr_filemap_num_ranks_by_dataset(all, id)))
-        rc = scr_fail(err, SCR_E_UNSUPPORTED, 0,
-                      "dataset %d in %s is named by a file that cannot be read", id,
-                      c->dir);
+        TRY_OUT(scr_fail(err, SCR_E_UNSUPPORTED, 0,
+                         "dataset %d in %s is named by a file that cannot be read", id,
+                         c->dir));
+out:
     scr_names_free(names, n);
     scr_filemap_delete(all);
     return rc;
@@ -563,11 +558,13 @@ int scr_cntl_wait_unused(const struct scr_env *env, const char *dir, double wait
     static const struct timespec nap = { 0, 100 * 1000 * 1000 };
     struct scr_lock_holder who;
     double end = scr_now_mono() + wait_s;
-    int rc = look(env, dir, &who, err);
-    while (rc == SCR_OK && who.held && scr_now_mono() < end) {
+    int rc;
+    TRY_OUT(look(env, dir, &who, err));
+    while (who.held && scr_now_mono() < end) {
         nanosleep(&nap, NULL);
-        rc = look(env, dir, &who, err);
+        TRY_OUT(look(env, dir, &who, err));
     }
+out:
     if (rc != SCR_OK || !who.held)
         return rc;
     return scr_fail(err, SCR_E_LOCKED, 0,

@@ -33,13 +33,11 @@ static int read_marks(struct owners *o, struct scr_err *err)
 
 static int read_owners(struct owners *o, struct scr_err *err)
 {
-    int rc = o->flush ? scr_prefix_index_read(o->env, o->p, &o->index, err)
-                      : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = read_marks(o, err);
-    return rc == SCR_OK ? scr_arrivals_pending(o->env, o->p, &o->index, &o->pending,
-                                               &o->npending, err)
-                        : rc;
+    TRY(o->flush ? scr_prefix_index_read(o->env, o->p, &o->index, err)
+                 : scr_no_memory(err));
+    TRY(read_marks(o, err));
+    return scr_arrivals_pending(o->env, o->p, &o->index, &o->pending, &o->npending,
+                                err);
 }
 
 static int is_owner(const struct owners *o, int id)
@@ -71,9 +69,10 @@ int scr_deletion_owners(const struct scr_env *env, const struct scr_prefix *p, i
     struct owners o = { env, p, SCR_INDEX_INIT, scr_hash_new(), NULL, 0 };
     *ids = NULL;
     *n = 0;
-    int rc = read_owners(&o, err);
-    if (rc == SCR_OK)
-        rc = list_owners(&o, id, ids, n, err);
+    int rc;
+    TRY_OUT(read_owners(&o, err));
+    TRY_OUT(list_owners(&o, id, ids, n, err));
+out:
     scr_index_fini(&o.index);
     scr_hash_delete(o.flush);
     free(o.pending);
@@ -143,9 +142,10 @@ int scr_deletion_records(const struct scr_env *env, const struct scr_prefix *p, 
 {
     char *dir = scr_prefix_dset_dir(p, id);
     char *root = dir ? scr_path_join(dir, "rank2file") : NULL;
-    int rc = root ? scr_file_remove(env->sys, root, err) : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = scr_dir_remove(env->sys, dir, err);
+    int rc;
+    TRY_OUT(root ? scr_file_remove(env->sys, root, err) : scr_no_memory(err));
+    TRY_OUT(scr_dir_remove(env->sys, dir, err));
+out:
     free(root);
     free(dir);
     return rc;
@@ -167,9 +167,10 @@ static int begin(const struct scr_env *env, const struct scr_prefix *p, int id,
                  int is_full, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    int rc = scr_arrival_give_up(env, p, id, &why);
-    if (rc == SCR_OK)
-        rc = scr_prefix_index_update(env, p, edit_mark, &id, &why);
+    int rc;
+    TRY_OUT(scr_arrival_give_up(env, p, id, &why));
+    TRY_OUT(scr_prefix_index_update(env, p, edit_mark, &id, &why));
+out:
     if (rc == SCR_E_FULL && scr_prefix_summary_remove(env, p, id, NULL) == SCR_OK) {
         scr_err_clear(&why);
         rc = scr_prefix_index_update(env, p, edit_mark, &id, &why);

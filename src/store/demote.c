@@ -41,8 +41,8 @@ int scr_demote(const struct scr_env *env, const struct scr_prefix *p,
 {
     if (ids->n == 0 || is_done(env, p, ids))
         return SCR_OK;
-    int rc = scr_prefix_index_update(env, p, edit_demote, (void *)ids, err);
-    for (size_t i = 0; i < ids->n && rc == SCR_OK; i++)
-        rc = scr_prefix_summary_remove(env, p, ids->id[i], err);
-    return rc;
+    TRY(scr_prefix_index_update(env, p, edit_demote, (void *)ids, err));
+    for (size_t i = 0; i < ids->n; i++)
+        TRY(scr_prefix_summary_remove(env, p, ids->id[i], err));
+    return SCR_OK;
 }

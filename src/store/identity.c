@@ -54,10 +54,8 @@ static int draw(const struct scr_env *env, char text[2 * BYTES + 1],
     unsigned char bytes[BYTES];
     int fd = -1;
     size_t n = 0;
-    int rc = scr_open(env->sys, source, O_RDONLY, 0, &fd, err);
-    if (rc != SCR_OK)
-        return rc;
-    rc = scr_read_upto(env->sys, fd, bytes, sizeof bytes, &n, source, err);
+    TRY(scr_open(env->sys, source, O_RDONLY, 0, &fd, err));
+    int rc = scr_read_upto(env->sys, fd, bytes, sizeof bytes, &n, source, err);
     (void)scr_close(env->sys, &fd, source, NULL); /* nothing was written */
     if (rc == SCR_OK && n != sizeof bytes)
         rc = scr_fail(err, SCR_E_IO, 0, "%s: it ended", source);
@@ -81,9 +79,7 @@ static int make(scr_hash *h, void *arg, int *changed, struct scr_err *err)
     if (take(h, m->inode, m->out))
         return SCR_OK;
     old = *m->out;
-    int rc = draw(m->env, id, err);
-    if (rc != SCR_OK)
-        return rc;
+    TRY(draw(m->env, id, err));
     scr_hash_set_val(h, "ID", id);
     scr_hash_set_val_u64(h, "INODE", m->inode);
     *changed = 1;
@@ -98,10 +94,12 @@ static int look(const struct scr_env *env, const struct scr_prefix *p, uint64_t 
                 struct scr_identity *out, struct scr_err *err)
 {
     scr_hash *h = scr_hash_new();
-    int rc =
-        h ? scr_prefix_state_read(env, p, IDENTITY_FILE, h, err) : scr_no_memory(err);
-    if (rc == SCR_OK && !take(h, inode, out))
-        rc = SCR_E_NOENT;
+    int rc;
+    TRY_OUT(h ? scr_prefix_state_read(env, p, IDENTITY_FILE, h, err)
+              : scr_no_memory(err));
+    if (!take(h, inode, out))
+        TRY_OUT(SCR_E_NOENT);
+out:
     scr_hash_delete(h);
     return rc;
 }
@@ -112,9 +110,10 @@ int scr_identity_read(const struct scr_env *env, const struct scr_prefix *p,
     struct scr_err why = SCR_ERR_INIT;
     uint64_t inode = 0;
     *out = (struct scr_identity){ 0 };
-    int rc = inode_of(env, p, &inode, &why);
-    if (rc == SCR_OK)
-        rc = look(env, p, inode, out, &why);
+    int rc;
+    TRY_OUT(inode_of(env, p, &inode, &why));
+    TRY_OUT(look(env, p, inode, out, &why));
+out:
     if (rc == SCR_E_CORRUPT)
         scr_log(env->log, SCR_LOG_WARN,
                 "%s: what is cached for this prefix directory is not found, and "

@@ -232,10 +232,12 @@ int scr_neighbour_list(const struct scr_neighbour_at *at, struct scr_neighbour *
     struct listing l = { .at = at };
     char **names;
     size_t nnames;
-    int rc = list_names(at, &names, &nnames, err);
-    for (size_t i = 0; i < nnames && rc == SCR_OK; i++)
+    int rc;
+    TRY_OUT(list_names(at, &names, &nnames, err));
+    for (size_t i = 0; i < nnames; i++)
         if (is_other(at, names[i]))
-            rc = add_prefix(&l, names[i], err);
+            TRY_OUT(add_prefix(&l, names[i], err));
+out:
     scr_names_free(names, nnames);
     *list = l.list;
     *n = l.n;
@@ -250,10 +252,11 @@ static int lock_in(const struct scr_env *env, const char *dir, const char *name,
 {
     struct scr_err why = SCR_ERR_INIT;
     char *path = scr_path_join(dir, name);
-    int rc =
-        path ? scr_lock_acquire(env->sys, path, 0, lock, &why) : scr_no_memory(&why);
-    if (rc == SCR_OK)
-        rc = scr_lock_beat(env->sys, lock, path, &why);
+    int rc;
+    TRY_OUT(path ? scr_lock_acquire(env->sys, path, 0, lock, &why)
+                 : scr_no_memory(&why));
+    TRY_OUT(scr_lock_beat(env->sys, lock, path, &why));
+out:
     free(path);
     *gone = rc == SCR_E_NOENT;
     return rc == SCR_OK || *gone ? SCR_OK : scr_fail(err, rc, 0, "%s", why.text);
@@ -409,8 +412,8 @@ int scr_neighbour_restore(const struct scr_env *env, struct scr_neighbour_hold *
 int scr_neighbour_remove(const struct scr_env *env, struct scr_neighbour_hold *h,
                          struct scr_err *err)
 {
-    int rc = scr_cache_remove(env, h->dir, h->what.id, err);
-    return rc == SCR_OK ? write_changed(env, h, scr_filemap_remove_dataset, err) : rc;
+    TRY(scr_cache_remove(env, h->dir, h->what.id, err));
+    return write_changed(env, h, scr_filemap_remove_dataset, err);
 }
 
 /* --- its prefix directory --- */

@@ -49,9 +49,10 @@ static int enter_part(struct job *j, int part, int ranks, struct scr_err *err)
 {
     struct scr_rank2file list = { 0 };
     char *path = scr_rank2file_part_path(j->p, j->id, part);
-    int rc = scr_rank2file_part(j->env, j->p, j->id, part, ranks, &list, err);
-    if (rc == SCR_OK)
-        rc = enter_list(j, path, &list, err);
+    int rc;
+    TRY_OUT(scr_rank2file_part(j->env, j->p, j->id, part, ranks, &list, err));
+    TRY_OUT(enter_list(j, path, &list, err));
+out:
     scr_rank2file_fini(&list);
     free(path);
     return rc;
@@ -85,18 +86,18 @@ int scr_packed_enter(const struct scr_env *env, const struct scr_prefix *p, int 
     size_t want = scr_rank2file_num_files(packed);
     if (want == 0)
         return SCR_OK;
-    int rc = scr_rank2file_top(env, p, id, &root, &whole, err);
-    if (rc == SCR_OK)
-        rc = check_level(id, root.level, err);
-    if (rc == SCR_OK)
-        rc = enter_whole(&j, &whole, err);
-    for (size_t i = 0; i < root.n && rc == SCR_OK; i++)
-        rc = enter_part(&j, root.part[i], root.ranks, err);
-    if (rc == SCR_OK && j.n != want)
-        rc = scr_fail(err, SCR_E_CORRUPT, 0,
-                      "rank2file of dataset %d: %zu of its %zu compressed files are "
-                      "listed",
-                      id, j.n, want);
+    int rc;
+    TRY_OUT(scr_rank2file_top(env, p, id, &root, &whole, err));
+    TRY_OUT(check_level(id, root.level, err));
+    TRY_OUT(enter_whole(&j, &whole, err));
+    for (size_t i = 0; i < root.n; i++)
+        TRY_OUT(enter_part(&j, root.part[i], root.ranks, err));
+    if (j.n != want)
+        TRY_OUT(scr_fail(err, SCR_E_CORRUPT, 0,
+                         "rank2file of dataset %d: %zu of its %zu compressed files are "
+                         "listed",
+                         id, j.n, want));
+out:
     scr_rank2file_root_fini(&root);
     scr_rank2file_fini(&whole);
     return rc;

@@ -54,11 +54,12 @@ int scr_paths_add_landed(const struct scr_env *env, const struct scr_prefix *p, 
     int *node = NULL;
     size_t n = 0;
     scr_filemap *map = scr_filemap_new();
-    int rc = map ? scr_arrival_nodes(env, p, id, &node, &n, err) : scr_no_memory(err);
-    for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        rc = scr_arrival_read(env, p, id, node[i], map, err);
-    if (rc == SCR_OK)
-        rc = add_packed(id, map, paths, err);
+    int rc;
+    TRY_OUT(map ? scr_arrival_nodes(env, p, id, &node, &n, err) : scr_no_memory(err));
+    for (size_t i = 0; i < n; i++)
+        TRY_OUT(scr_arrival_read(env, p, id, node[i], map, err));
+    TRY_OUT(add_packed(id, map, paths, err));
+out:
     free(node);
     scr_filemap_delete(map);
     return rc;
@@ -217,10 +218,11 @@ int scr_paths_sync(const struct scr_env *env, const struct scr_prefix *p,
     for (size_t i = 0; i < files->n; i++)
         for (SCR_EACH(const struct scr_listed, f, &files->of[i]->files))
             ok = ok && add_dirs(&dirs, f->item.name);
-    int rc = ok ? SCR_OK : scr_no_memory(err);
+    int rc;
+    TRY_OUT(ok ? SCR_OK : scr_no_memory(err));
     for (SCR_EACH(const struct scr_item, d, &dirs))
-        if (rc == SCR_OK)
-            rc = sync_dir(env, p, d->name, err);
+        TRY_OUT(sync_dir(env, p, d->name, err));
+out:
     scr_table_fini(&dirs);
     return rc;
 }

@@ -29,11 +29,11 @@ static int try_write(const struct scr_env *env, const struct scr_prefix *p,
     char *probe = scr_asprintf("%s/.probe.%ld", p->scr, (long)getpid());
     if (probe == NULL)
         return scr_no_memory(err);
-    int rc = scr_open(env->sys, probe, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600, &fd, err);
-    if (rc == SCR_OK)
-        rc = scr_close(env->sys, &fd, probe, err);
-    if (rc == SCR_OK)
-        rc = scr_file_remove(env->sys, probe, err);
+    int rc;
+    TRY_OUT(scr_open(env->sys, probe, O_WRONLY | O_CREAT | O_NOFOLLOW, 0600, &fd, err));
+    TRY_OUT(scr_close(env->sys, &fd, probe, err));
+    TRY_OUT(scr_file_remove(env->sys, probe, err));
+out:
     free(probe);
     return rc;
 }
@@ -93,9 +93,8 @@ static int is_inside(const char *prefix, const char *real, int *inside,
                      struct scr_err *err)
 {
     char *root = NULL;
-    int outside = 0, rc = scr_realpath(prefix, &root, err);
-    if (rc != SCR_OK)
-        return rc;
+    int outside = 0;
+    TRY(scr_realpath(prefix, &root, err));
     char *below = scr_path_below(root, real, &outside);
     *inside = below != NULL;
     free(below);
@@ -116,11 +115,12 @@ int scr_path_check_inside(const char *prefix, const char *dir, struct scr_err *e
     }
     if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "%s", why.text);
-    rc = is_inside(prefix, real, &inside, err);
-    if (rc == SCR_OK && !inside)
-        rc = scr_fail(err, SCR_E_OUTSIDE, 0,
-                      "%s leads to %s, which is outside the prefix directory %s", dir,
-                      real, prefix);
+    TRY_OUT(is_inside(prefix, real, &inside, err));
+    if (!inside)
+        TRY_OUT(scr_fail(err, SCR_E_OUTSIDE, 0,
+                         "%s leads to %s, which is outside the prefix directory %s",
+                         dir, real, prefix));
+out:
     free(real);
     return rc;
 }

@@ -21,10 +21,10 @@ enum {
 static int check_id(int id, const scr_hash *dset, struct scr_err *err)
 {
     struct scr_dataset d;
-    int rc = scr_dataset_get(dset, &d, err);
-    if (rc == SCR_OK && d.id != id)
-        rc = scr_fail(err, SCR_E_CORRUPT, 0, "it describes dataset %d", d.id);
-    return rc;
+    TRY(scr_dataset_get(dset, &d, err));
+    if (d.id != id)
+        return scr_fail(err, SCR_E_CORRUPT, 0, "it describes dataset %d", d.id);
+    return SCR_OK;
 }
 
 /* What a summary says. */
@@ -92,9 +92,10 @@ int scr_prefix_summary_here(const struct scr_env *env, const struct scr_prefix *
 {
     struct summary s = { 0 };
     char *dir = scr_prefix_dset_dir(p, id);
-    int rc = dir ? summary_load(env, dir, id, &s, err) : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = summary_tell(&s, complete, dset, err);
+    int rc;
+    TRY_OUT(dir ? summary_load(env, dir, id, &s, err) : scr_no_memory(err));
+    TRY_OUT(summary_tell(&s, complete, dset, err));
+out:
     summary_fini(&s);
     free(dir);
     return rc;
@@ -189,15 +190,14 @@ int scr_prefix_summary_write(const struct scr_env *env, const struct scr_prefix 
     scr_hash *h = NULL;
     char *dir = scr_prefix_dset_dir(p, id);
     char *path = dir ? scr_path_join(dir, "summary.scr") : NULL;
-    int rc = path ? check_id(id, dset, err) : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = scr_dir_make(env->sys, dir, DIR_MODE, err);
-    if (rc == SCR_OK)
-        rc = summary_base(env, dir, &h, err);
-    if (rc == SCR_OK && scr_summary_set(h, dset, complete) != SCR_OK)
-        rc = scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = scr_hash_file_write(env->sys, path, h, SCR_DURABLE, err);
+    int rc;
+    TRY_OUT(path ? check_id(id, dset, err) : scr_no_memory(err));
+    TRY_OUT(scr_dir_make(env->sys, dir, DIR_MODE, err));
+    TRY_OUT(summary_base(env, dir, &h, err));
+    if (scr_summary_set(h, dset, complete) != SCR_OK)
+        TRY_OUT(scr_no_memory(err));
+    TRY_OUT(scr_hash_file_write(env->sys, path, h, SCR_DURABLE, err));
+out:
     scr_hash_delete(h);
     free(path);
     free(dir);
@@ -261,16 +261,16 @@ static int walk_tree(const struct walk *w, const char *suffix, int level_max,
     struct scr_rank2file part;
     char *path = scr_rank2file_path(w->p, w->id, suffix);
     scr_rank2file_init(&part, w->out->ranks);
-    int rc = path ? scr_rank2file_root_read(w->env->sys, path, &node, &part, err)
-                  : scr_no_memory(err);
-    if (rc == SCR_OK && node.level > level_max)
-        rc = scr_fail(err, SCR_E_CORRUPT, 0, "%s: bad LEVEL", path);
-    if (rc == SCR_OK && w->out->ranks == 0)
+    int rc;
+    TRY_OUT(path ? scr_rank2file_root_read(w->env->sys, path, &node, &part, err)
+                 : scr_no_memory(err));
+    if (node.level > level_max)
+        TRY_OUT(scr_fail(err, SCR_E_CORRUPT, 0, "%s: bad LEVEL", path));
+    if (w->out->ranks == 0)
         w->out->ranks = node.ranks;
-    if (rc == SCR_OK)
-        rc = walk_parts(w, &node, err);
-    if (rc == SCR_OK)
-        scr_rank2file_take(w->out, &part);
+    TRY_OUT(walk_parts(w, &node, err));
+    scr_rank2file_take(w->out, &part);
+out:
     scr_rank2file_root_fini(&node);
     scr_rank2file_fini(&part);
     free(path);
@@ -379,15 +379,16 @@ int scr_prefix_record_read(const struct scr_env *env, const struct scr_prefix *p
     int version = 0;
     scr_hash *h = scr_hash_new();
     char *path = scr_prefix_dset_file(p, id, name);
-    int rc =
-        h && path ? scr_hash_file_read(env->sys, path, h, err) : scr_no_memory(err);
-    if (rc == SCR_OK &&
-        (!scr_hash_get_val_int(h, "VERSION", &version) || version != RECORD_VERSION))
-        rc = scr_fail(err, version > RECORD_VERSION ? SCR_E_VERSION : SCR_E_CORRUPT, 0,
-                      "%s: version %d, this reader knows %d", path, version,
-                      RECORD_VERSION);
-    if (rc == SCR_OK && scr_hash_merge(dset, scr_hash_get(h, "DSET")) != SCR_OK)
-        rc = scr_no_memory(err);
+    int rc;
+    TRY_OUT(h && path ? scr_hash_file_read(env->sys, path, h, err)
+                      : scr_no_memory(err));
+    if ((!scr_hash_get_val_int(h, "VERSION", &version) || version != RECORD_VERSION))
+        TRY_OUT(scr_fail(err, version > RECORD_VERSION ? SCR_E_VERSION : SCR_E_CORRUPT,
+                         0, "%s: version %d, this reader knows %d", path, version,
+                         RECORD_VERSION));
+    if (scr_hash_merge(dset, scr_hash_get(h, "DSET")) != SCR_OK)
+        TRY_OUT(scr_no_memory(err));
+out:
     free(path);
     scr_hash_delete(h);
     return rc;

@@ -135,10 +135,11 @@ static int rebuild_add(struct txn *t, int id, struct scr_err *err)
     const struct scr_txn *f = &t->file;
     int complete = 0;
     scr_hash *dset = scr_hash_new();
-    int rc = scr_prefix_summary_here(f->env, f->p, id, &complete, dset, &why);
-    if (rc == SCR_OK)
-        rc = scr_index_add(&t->index, dset, complete,
-                           scr_prefix_summary_time(f->env, f->p, id));
+    int rc;
+    TRY_OUT(scr_prefix_summary_here(f->env, f->p, id, &complete, dset, &why));
+    TRY_OUT(scr_index_add(&t->index, dset, complete,
+                          scr_prefix_summary_time(f->env, f->p, id)));
+out:
     scr_hash_delete(dset);
     if (rc == SCR_OK)
         return SCR_OK;
@@ -389,10 +390,11 @@ static int edit_entry(struct scr_index *index, void *arg, int *changed,
     if (rc != SCR_OK)
         return rc;
     *changed = 1;
-    rc = e->mended ? scr_index_mend(index, e->dset, e->complete, e->when)
-                   : scr_index_add(index, e->dset, e->complete, e->when);
-    if (rc == SCR_OK && e->goes_on)
-        rc = scr_index_advance_current(index, d.id);
+    TRY_OUT(e->mended ? scr_index_mend(index, e->dset, e->complete, e->when)
+                      : scr_index_add(index, e->dset, e->complete, e->when));
+    if (e->goes_on)
+        TRY_OUT(scr_index_advance_current(index, d.id));
+out:
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: dataset %d", d.id);
 }
 

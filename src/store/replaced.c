@@ -178,15 +178,11 @@ static int remove_one(const struct look *l, const struct scr_index_entry *e,
                       struct scr_err *err)
 {
     struct heir by = { e, l->id };
-    int rc = e->doomed ? SCR_OK : scr_deletion_begin(l->env, l->p, e->id, err);
-    if (rc == SCR_OK)
-        rc = scr_prefix_summary_remove(l->env, l->p, e->id, err);
-    if (rc == SCR_OK)
-        rc = scr_prefix_state_update(l->env, l->p, "flush.scr", edit_flush_file, &by,
-                                     err);
-    if (rc == SCR_OK)
-        rc = scr_deletion_records(l->env, l->p, e->id, err);
-    return rc == SCR_OK ? scr_deletion_forget(l->env, l->p, e->id, err) : rc;
+    TRY(e->doomed ? SCR_OK : scr_deletion_begin(l->env, l->p, e->id, err));
+    TRY(scr_prefix_summary_remove(l->env, l->p, e->id, err));
+    TRY(scr_prefix_state_update(l->env, l->p, "flush.scr", edit_flush_file, &by, err));
+    TRY(scr_deletion_records(l->env, l->p, e->id, err));
+    return scr_deletion_forget(l->env, l->p, e->id, err);
 }
 
 /* What a path that is its own was noted of is not read again before that is listed. Of
@@ -235,25 +231,24 @@ static int is_left(const struct scr_index_entry *e, int id)
 
 static int look_at_all(struct look *l, struct scr_err *err)
 {
-    int rc = SCR_OK;
-    for (size_t i = 0; i < l->n && rc == SCR_OK; i++) {
+    for (size_t i = 0; i < l->n; i++) {
         struct scr_index_entry e;
         if (scr_index_get(&l->index, l->ids[i], &e, NULL) == SCR_OK &&
             is_left(&e, l->id))
-            rc = look_at(l, i, &e, err);
+            TRY(look_at(l, i, &e, err));
     }
-    if (rc == SCR_OK && l->nown > 0)
-        rc = scr_prefix_index_update(l->env, l->p, edit_own, l, err);
-    return rc;
+    if (l->nown > 0)
+        TRY(scr_prefix_index_update(l->env, l->p, edit_own, l, err));
+    return SCR_OK;
 }
 
 static int read_index(struct look *l, struct scr_err *err)
 {
-    int rc = scr_prefix_index_read(l->env, l->p, &l->index, err);
-    if (rc == SCR_OK && (scr_index_ids(&l->index, &l->ids, &l->n) != SCR_OK ||
-                         (l->own = scr_calloc(l->n, sizeof *l->own)) == NULL))
-        rc = scr_no_memory(err);
-    return rc;
+    TRY(scr_prefix_index_read(l->env, l->p, &l->index, err));
+    if ((scr_index_ids(&l->index, &l->ids, &l->n) != SCR_OK ||
+         (l->own = scr_calloc(l->n, sizeof *l->own)) == NULL))
+        return scr_no_memory(err);
+    return SCR_OK;
 }
 
 void scr_replaced_remove(const struct scr_env *env, const struct scr_prefix *p, int id)
@@ -266,9 +261,11 @@ void scr_replaced_remove(const struct scr_env *env, const struct scr_prefix *p, 
                       .texts = SCR_ARENA_INIT,
                       .heir = SCR_TABLE_OF(struct scr_item),
                       .lists = LISTS };
-    int rc = read_index(&l, &why);
-    if (rc == SCR_OK && is_good(&l, id))
-        rc = look_at_all(&l, &why);
+    int rc;
+    TRY_OUT(read_index(&l, &why));
+    if (is_good(&l, id))
+        TRY_OUT(look_at_all(&l, &why));
+out:
     if (rc != SCR_OK)
         scr_log(env->log, SCR_LOG_WARN,
                 "index of %s: entries of datasets whose files were written over stay, "

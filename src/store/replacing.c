@@ -177,10 +177,9 @@ static int check_newest(const struct replacing *r, const struct scr_index *index
 static int check(struct replacing *r, const struct scr_index *index,
                  struct scr_err *err)
 {
-    int rc = open_replacing(r, err);
-    if (rc == SCR_OK)
-        rc = check_newest(r, index, err);
-    return rc == SCR_OK ? each_file(r, check_file, err) : rc;
+    TRY(open_replacing(r, err));
+    TRY(check_newest(r, index, err));
+    return each_file(r, check_file, err);
 }
 
 /* Those whose files it replaces; index: NULL: as it is on disk. */
@@ -201,9 +200,10 @@ static int find_older(const struct replacing *r, const struct scr_index *index,
 static int demote_older(const struct replacing *r, struct scr_err *err)
 {
     struct scr_ids older = { 0 };
-    int rc = find_older(r, NULL, &older, err);
-    if (rc == SCR_OK)
-        rc = scr_demote(r->env, r->p, &older, err);
+    int rc;
+    TRY_OUT(find_older(r, NULL, &older, err));
+    TRY_OUT(scr_demote(r->env, r->p, &older, err));
+out:
     scr_ids_fini(&older);
     return rc;
 }
@@ -220,11 +220,11 @@ static int place_file(struct replacing *r, const char *waits, const char *place,
 
 static int record(const struct replacing *r, struct scr_err *err)
 {
-    int rc = scr_paths_sync(r->env, r->p, &r->list, err);
-    if (rc == SCR_OK)
-        rc = scr_prefix_summary_write(r->env, r->p, r->id, r->dset, 1, err);
-    if (rc == SCR_OK)
-        rc = scr_prefix_index_enter(r->env, r->p, r->dset, 1, time(NULL), err);
+    int rc;
+    TRY_OUT(scr_paths_sync(r->env, r->p, &r->list, err));
+    TRY_OUT(scr_prefix_summary_write(r->env, r->p, r->id, r->dset, 1, err));
+    TRY_OUT(scr_prefix_index_enter(r->env, r->p, r->dset, 1, time(NULL), err));
+out:
     if (rc == SCR_E_CANCELLED)
         (void)scr_prefix_summary_remove(r->env, r->p, r->id, NULL);
     return rc;
@@ -254,19 +254,15 @@ int scr_replacing_finish(const struct scr_env *env, const struct scr_prefix *p, 
     struct replacing r = start(env, p, id);
     struct scr_index index = SCR_INDEX_INIT;
     size_t given_up = 0;
-    int rc = scr_prefix_index_read(env, p, &index, err);
-    if (rc == SCR_OK)
-        rc = check(&r, &index, err);
-    if (rc == SCR_OK)
-        rc = scr_paths_give_up(env, p, id, &r.paths, &given_up, err);
-    if (rc == SCR_OK)
-        rc = demote_older(&r, err);
-    if (rc == SCR_OK)
-        rc = each_file(&r, place_file, err);
-    if (rc == SCR_OK)
-        rc = record(&r, err);
-    if (rc == SCR_OK)
-        rc = scr_replacing_end(env, p, id, err);
+    int rc;
+    TRY_OUT(scr_prefix_index_read(env, p, &index, err));
+    TRY_OUT(check(&r, &index, err));
+    TRY_OUT(scr_paths_give_up(env, p, id, &r.paths, &given_up, err));
+    TRY_OUT(demote_older(&r, err));
+    TRY_OUT(each_file(&r, place_file, err));
+    TRY_OUT(record(&r, err));
+    TRY_OUT(scr_replacing_end(env, p, id, err));
+out:
     if (rc == SCR_OK) {
         for (SCR_EACH(const struct scr_item, d, &r.parts))
             (void)scr_dir_remove(env->sys, d->name, NULL);
@@ -294,11 +290,12 @@ static int look_at(struct replacing *r, struct scr_index *index, struct scr_err 
     struct scr_ids older = { 0 };
     struct scr_index_entry e;
     int doomed = scr_index_get(index, r->id, &e, NULL) == SCR_OK && e.doomed;
-    int rc = check(r, index, NULL);
-    if (rc == SCR_OK)
-        rc = find_older(r, index, &older, NULL);
-    if (rc == SCR_OK && !doomed)
-        rc = enter(index, &older, r->dset);
+    int rc;
+    TRY_OUT(check(r, index, NULL));
+    TRY_OUT(find_older(r, index, &older, NULL));
+    if (!doomed)
+        TRY_OUT(enter(index, &older, r->dset));
+out:
     scr_ids_fini(&older);
     return rc == SCR_E_NOMEM ? scr_no_memory(err) : SCR_OK;
 }

@@ -21,9 +21,10 @@ static int blank(const struct scr_env *env, const char *path, struct scr_err *er
 {
     static const char zeros[BLANK];
     int fd;
-    int rc = scr_open(env->sys, path, O_WRONLY | O_NOFOLLOW, 0, &fd, err);
-    if (rc == SCR_OK)
-        rc = scr_pwrite_all(env->sys, fd, zeros, sizeof zeros, 0, path, err);
+    int rc;
+    TRY_OUT(scr_open(env->sys, path, O_WRONLY | O_NOFOLLOW, 0, &fd, err));
+    TRY_OUT(scr_pwrite_all(env->sys, fd, zeros, sizeof zeros, 0, path, err));
+out:
     return scr_first(rc, scr_close(env->sys, &fd, path, err));
 }
 
@@ -32,11 +33,11 @@ int scr_spare_keep(const struct scr_env *env, const char *path, const char *cach
 {
     char *dset_dir = scr_cache_dset_dir(cache, id);
     char *to = dset_dir != NULL ? spare_path(dset_dir, rank) : NULL;
-    int rc = to != NULL ? blank(env, path, err) : scr_no_memory(err);
-    if (rc == SCR_OK)
-        rc = scr_cache_make(env, cache, id, rank, err);
-    if (rc == SCR_OK)
-        rc = scr_file_rename(env->sys, path, to, err);
+    int rc;
+    TRY_OUT(to != NULL ? blank(env, path, err) : scr_no_memory(err));
+    TRY_OUT(scr_cache_make(env, cache, id, rank, err));
+    TRY_OUT(scr_file_rename(env->sys, path, to, err));
+out:
     free(to);
     free(dset_dir);
     return rc;

@@ -31,9 +31,10 @@ static struct stat look(const struct scr_env *env, const char *path)
 {
     struct stat st;
     int fd = -1;
-    int rc = scr_open(env->sys, path, O_RDONLY | O_NONBLOCK, 0, &fd, NULL);
-    if (rc == SCR_OK)
-        rc = scr_fd_stat(env->sys, fd, &st, path, NULL);
+    int rc;
+    TRY_OUT(scr_open(env->sys, path, O_RDONLY | O_NONBLOCK, 0, &fd, NULL));
+    TRY_OUT(scr_fd_stat(env->sys, fd, &st, path, NULL));
+out:
     scr_close(env->sys, &fd, path, NULL); /* only read from */
     return rc == SCR_OK ? st : (struct stat){ 0 };
 }
@@ -126,8 +127,8 @@ int scr_wanted_check(struct scr_wanted *w, const struct scr_env *env,
     free(path);
     if (is_known(w, &now))
         return SCR_OK;
-    int rc = read_plan(w, env, p, id, stamp, err);
-    if (rc == SCR_OK && is_settled(&now, asked))
+    TRY(read_plan(w, env, p, id, stamp, err));
+    if (is_settled(&now, asked))
         remember(w, &now);
-    return rc;
+    return SCR_OK;
 }
