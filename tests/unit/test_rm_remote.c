@@ -295,6 +295,25 @@ static void which_way_is_taken(void **state)
     test_rm_close(&m);
 }
 
+static void the_program_of_the_resource_manager_is_missing(void **state)
+{
+    (void)state;
+    struct test_rm m;
+    struct test_cfg bare;
+    struct scr_remote_result *res;
+    const char *argv[] = { "true", NULL };
+    test_rm_open(&m, "remote", "SLURM_JOBID=1", "SLURM_NODELIST=n1", NULL);
+    test_cfg_open(&bare, "PATH=/x", NULL);
+    m.rm.cfg = bare.cfg;
+    assert_int_not_equal(scr_remote_run(&m.rm, &m.rm.nodes, argv, 5, &res, &m.t.err),
+                         SCR_OK);
+    assert_null(res);
+    assert_contains(m.t.err.text, "run commands on n1: ");
+    assert_contains(m.t.err.text, "srun");
+    test_cfg_close(&bare);
+    test_rm_close(&m);
+}
+
 /* --- tests of nodes --- */
 
 static void check_down(const char *a, const char *b, const char *c,
@@ -449,6 +468,7 @@ int main(void)
         cmocka_unit_test(by_pdsh),
         cmocka_unit_test(on_virtual_nodes),
         cmocka_unit_test(which_way_is_taken),
+        cmocka_unit_test(the_program_of_the_resource_manager_is_missing),
         cmocka_unit_test(nodes_are_tested_all_at_once),
         cmocka_unit_test(only_the_tests_asked_for),
         cmocka_unit_test(tests_that_cannot_be),
