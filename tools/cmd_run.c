@@ -68,11 +68,22 @@ static int is_enabled(struct scr_tool *t, int *enabled, struct scr_err *err)
     return rc;
 }
 
+/* Before the launcher; behind it all is the launcher's. */
+static const char *const *take_verbose(struct scr_tool *t, const char *const *args)
+{
+    for (; *args && (strcmp(*args, "-v") == 0 || strcmp(*args, "--verbose") == 0);
+         args++)
+        t->log.level = SCR_LOG_INFO;
+    return args;
+}
+
 static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err)
 {
     const char *launcher = launcher_of(t->who);
     const char *const *args = a->operand;
     int enabled;
+    if (launcher == NULL)
+        args = take_verbose(t, args);
     if (launcher == NULL && (launcher = *args++) == NULL)
         return scr_tool_usage(t, err, "which launcher? for example srun");
     if (*launcher == '-')

@@ -30,31 +30,21 @@ static int check_runs(const struct job *job, const struct scr_args *a,
     return SCR_OK;
 }
 
-/* *from: who says so. */
-static int ask_need(const struct job *job, const struct scr_args *a, size_t *need,
-                    const char **from, struct scr_err *err)
-{
-    int64_t n = 0;
-    int rc = scr_tool_int(job->t, a, OPT_MIN_NODES, 1, INT32_MAX, &n, err);
-    *need = (size_t)n;
-    *from = "--min-nodes";
-    if (rc != SCR_OK || n > 0)
-        return rc;
-    return scr_job_needs(job, &job->t->prefix, 0, need, from, err);
-}
-
 static int check_nodes(const struct job *job, const struct scr_args *a,
                        struct scr_err *err, int *stop)
 {
     struct scr_hostlist down = SCR_HOSTLIST_INIT, left = SCR_HOSTLIST_INIT;
-    const char *from;
-    size_t need = 0;
+    const char *from = "--min-nodes"; /* who says how many are needed */
+    int64_t given = 0;
+    TRY(scr_tool_int(job->t, a, OPT_MIN_NODES, 1, INT32_MAX, &given, err));
     if (a->opt[OPT_DOWN] == NULL)
         return SCR_OK;
+    size_t need = (size_t)given;
     int rc;
     TRY_OUT(scr_tool_hosts(job->t, a, OPT_DOWN, &down, err));
     TRY_OUT(scr_hostlist_minus(&job->rm.nodes, &down, &left, err));
-    TRY_OUT(ask_need(job, a, &need, &from, err));
+    if (given == 0)
+        TRY_OUT(scr_job_needs(job, &job->t->prefix, 0, &need, &from, err));
     if (left.n < need) {
         scr_tool_print(job->t, "%zu nodes left of %zu, %zu needed (%s)\n", left.n,
                        job->rm.nodes.n, need, from);

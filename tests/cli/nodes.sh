@@ -188,6 +188,8 @@ SCR_MIN_NODES=3 run scr_should_exit --down n2
 is 1 ""
 run scr_should_exit --down n2 --min-nodes 3
 is 1 ""
+run scr_should_exit --min-nodes none
+fails 2 'option --min-nodes: "none" is not a whole number'
 run scr_should_exit --down n2 --min-nodes 4
 is 0 "3 nodes left of 4, 4 needed (--min-nodes)"
 run scr_should_exit --runs 1

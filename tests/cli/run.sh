@@ -351,6 +351,11 @@ run scr_mpirun
 fails 2 "which program?"
 run scr_run
 fails 2 "which launcher? for example srun"
+run scr_run -v
+fails 2 "which launcher? for example srun"
+run scr_run --verbose mpirun ./job 0
+check "the run that is told of" "$status" = 0 -a "$(wc -l <runs)" = 1
+again
 run scr_run qrsh ./job 0
 fails 2 "launcher qrsh is not known, only srun"
 run scr_run /no/such/srun ./job 0
