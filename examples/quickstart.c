@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Counts to 100, ten steps between checkpoints, and goes on where it was stopped. */
+/* Counts to 100, ten steps between checkpoints, and continues where it was stopped. */
 #include "scr.h"
 #include <mpi.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
  * failed, calls keep their order and succeed, nothing is there to restart from, and the
  * program writes its files where it names them.
  *
- *     if (SCR_Init() != SCR_SUCCESS) …  it has said why; end, or go on without
+ *     if (SCR_Init() != SCR_SUCCESS) …  it has said why; end, or run without
  *     int have; char name[SCR_MAX_FILENAME];
  *     SCR_Have_restart(&have, name);
  *     while (have) {
@@ -83,7 +83,7 @@ SCR_API int SCR_Finalize(void);
 /* Sets, unsets or queries a parameter (scr_params(5)): "NAME=value", "NAME=", "NAME",
  * or for descriptors "CKPT=0 TYPE=XOR SET_SIZE=16" and "CKPT=0 TYPE". Settings are
  * possible before SCR_Init only and hold up to SCR_Finalize; a query returns a string
- * to be freed by the caller, or NULL if nobody has set the parameter. Setting returns
+ * to be freed by the caller, or NULL if the parameter is not set. Setting returns
  * NULL. All processes pass the same text. Configf takes a printf format. */
 SCR_API const char *SCR_Config(const char *config);
 SCR_API const char *SCR_Configf(const char *format, ...)
@@ -164,7 +164,7 @@ SCR_API int SCR_Complete_restart(int valid);
  * is not offered: it stays as it is for a run with N processes. If it is offered,
  * SCR_Route_file gives any process any file of it in the restart phase, asked for by
  * its path under the prefix directory: who reads what is the program's business. The
- * files are read where they lie in the prefix directory, so they are opened for reading
+ * files are read in place in the prefix directory, so they are opened for reading
  * only.
  *
  *     int ranks, n, i, writer, have;  SCR_Restart_ranks(&ranks);

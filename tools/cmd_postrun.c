@@ -38,7 +38,7 @@ static const struct scr_opt opts[] = {
     [OPT_SCAN] = { "scan", 's', NULL,
                    "print what was copied and what is missing, before a rebuild" },
     [OPT_ENDED] = { "ended", 'e', NULL,
-                    "the run does not go on, even if processes of it are still there" },
+                    "the run has ended, even if some of its processes still exist" },
     { 0 },
 };
 

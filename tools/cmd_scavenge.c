@@ -28,7 +28,7 @@ static const struct scr_opt opts[] = {
     [OPT_TIMEOUT] = { "timeout", 'T', "TIME",
                       "longest time for the nodes to copy (default: as the job has)" },
     [OPT_ENDED] = { "ended", 'e', NULL,
-                    "the run does not go on, even if processes of it are still there" },
+                    "the run has ended, even if some of its processes still exist" },
     { 0 },
 };
 

@@ -36,7 +36,7 @@ enum {
 
 static const struct scr_opt opts[] = {
     [OPT_BACKGROUND] = { "background", 'b', NULL,
-                         "return as soon as the process runs; it needs nobody" },
+                         "return as soon as the process runs in the background" },
     [OPT_DETACHED] = { "detached", 0, NULL, NULL }, /* the process of --background */
     [OPT_ONCE] = { "once", 'o', NULL, "end when nothing is left to be copied" },
     [OPT_IDLE] = { "idle", 'i', "TIME",
@@ -318,12 +318,12 @@ const struct scr_cmd scr_cmd_transfer = {
         "Copies what the file transfer.scrinfo in the control directory DIR lists, "
         "for\n"
         "as long as that file says COMMAND=RUN: one process a node, for flushes with\n"
-        "SCR_FLUSH_TYPE=DAEMON. It goes on when the job that listed the files has "
+        "SCR_FLUSH_TYPE=DAEMON. It continues when the job that listed the files has "
         "died,\n"
         "and completes the dataset with its last file. Without DIR it is the control\n"
         "directory of this job on this node, which is made if need be.",
     .opts = opts,
-    .notes = "--status and --exit end with status 1 if no process looks after DIR.\n",
+    .notes = "--status and --exit end with status 1 if no process serves DIR.\n",
     .max_operands = 1,
     .run = run,
 };

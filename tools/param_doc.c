@@ -92,7 +92,7 @@ static const char page_head[] =
     "\n"
     "An empty value counts as not set. What the program set is kept in\n"
     "*.scr/app.conf* below the prefix directory for the commands. A value that a\n"
-    "parameter does not take is an error; a name that nobody knows is a warning.\n"
+    "parameter does not take is an error; an unknown name is a warning.\n"
     "**scr param \\--explain** *NAME* prints where a value comes from, and\n"
     "**scr param \\--check** *FILE* checks a file before it is used.\n"
     "\n"

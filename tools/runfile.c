@@ -121,7 +121,7 @@ static int kill_recorded(struct scr_tool *t, const scr_hash *h, enum runfile_why
     int rc = scr_hostname(&host, err);
     int here = rc == SCR_OK && strcmp(host, at) == 0;
     if (here && sigqueue((pid_t)pid, SIGUSR2, value) == 0)
-        *what = scr_asprintf("process %d is told to end the run", pid);
+        *what = scr_asprintf("process %d is asked to end the run", pid);
     else if (rc == SCR_OK && id != NULL)
         rc = kill_step(t, manager, id, h, what, err);
     else if (rc == SCR_OK)

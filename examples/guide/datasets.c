@@ -37,7 +37,7 @@ int main(int argc, char **argv)
     if (SCR_Init() != SCR_SUCCESS)
         MPI_Abort(MPI_COMM_WORLD, 1); /* SCR has said why */
     if (argc > 1)
-        rc = SCR_Current(argv[1]); /* go on from this one, whatever is newer */
+        rc = SCR_Current(argv[1]); /* restart from this one, even if others are newer */
 
     /* a picture for people, a state to go on from, and one that is both */
     rc |= write_dataset("picture.1", SCR_FLAG_OUTPUT, rank);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Adds up a field, and goes on where it was stopped."""
+"""Adds up a field, and continues where it was stopped."""
 from mpi4py import MPI                          # initialises and finalises MPI
 import numpy as np
 import scr

@@ -23,7 +23,7 @@ static int write_part(const char *path, long value)
     return f != NULL && fclose(f) == 0 && ok;
 }
 
-/* The parts this process reads, whoever wrote them. */
+/* The parts that this process reads; other processes wrote some of them. */
 static long restart(void)
 {
     int have = 0, n = 0, i, writer;

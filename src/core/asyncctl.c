@@ -493,7 +493,7 @@ void scr_async_adopt(struct scr_ctx *ctx)
 static void resume_all(struct scr_ctx *ctx, int id)
 {
     struct scr_err why = SCR_ERR_INIT;
-    scr_log(&ctx->log, SCR_LOG_NOTE, "the flush of dataset %d goes on", id);
+    scr_log(&ctx->log, SCR_LOG_NOTE, "the flush of dataset %d continues", id);
     if (scr_async_is_on(ctx))
         scr_async_start_all(ctx, id);
     else if (scr_flush_dataset_all(ctx, id, &why) != SCR_OK)

@@ -175,7 +175,7 @@ static void tell(const struct leaving *l)
         scr_log(
             &l->ctx->log, SCR_LOG_WARN,
             "%d dataset%s (%s) of %s left the cache to make room: checkpoints among "
-            "them that were not flushed are lost, a next run there goes on from "
+            "them that were not flushed are lost, a next run there restarts from "
             "newer ones in cache or from what was flushed",
             l->datasets, l->datasets == 1 ? "" : "s",
             scr_format_size(l->bytes, size, sizeof size),

@@ -261,7 +261,8 @@ static void leave_as_it_is_all(struct scr_ctx *ctx, int id, int rc,
     int kept = scr_err_may_pass(rc);
     scr_log(&ctx->log, SCR_LOG_WARN, "%s (dataset %d) is not restored from cache: %s%s",
             scr_cache_name_of(ctx, id), id, why->text,
-            kept ? "; it stays there, mend that and start again to go on from it" : "");
+            kept ? "; it stays there, repair that and start again to restart from it"
+                 : "");
     scr_cache_enter_all(ctx, id, kept ? SCR_CACHE_KEPT : SCR_CACHE_LOST);
 }
 

@@ -27,10 +27,11 @@ int scr_wanted_is_due_all(struct scr_ctx *ctx)
     scr_hash_delete(h);
     done = scr_or_all(&ctx->world, done);
     if (done)
-        scr_log(&ctx->log, SCR_LOG_NOTE,
-                "SCR_CURRENT: job %s has gone back to %s before, this run goes on from "
-                "what was written since (scr_index --current %s goes back once more)",
-                ctx->prm.job_id, ctx->prm.current, ctx->prm.current);
+        scr_log(
+            &ctx->log, SCR_LOG_NOTE,
+            "SCR_CURRENT: job %s has gone back to %s before, this run restarts from "
+            "what was written since (scr_index --current %s goes back once more)",
+            ctx->prm.job_id, ctx->prm.current, ctx->prm.current);
     return !done;
 }
 

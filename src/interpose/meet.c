@@ -539,7 +539,7 @@ static void begin_all(const char *pattern)
     if (err.code != SCR_OK)
         scr_ip_tell(0, "%s", err.text);
     if (!all_are(good)) {
-        scr_ip_tell_all("files are not intercepted, the program goes on without");
+        scr_ip_tell_all("files are not intercepted, the program runs without");
         remove_stage();
         return;
     }
@@ -577,7 +577,7 @@ static void start_scr_all(void)
         if (scr_ip.has_scr)
             begin_all(pattern);
         else
-            scr_ip_tell_all("files are not intercepted, the program goes on without");
+            scr_ip_tell_all("files are not intercepted, the program runs without");
     }
     free(pattern);
 }

@@ -409,8 +409,8 @@ int scr_rm_end_time(const struct scr_rm *rm, int64_t *end, struct scr_err *err)
 void scr_rm_warn_no_end(const struct scr_log *log, const struct scr_err *why)
 {
     scr_log(log, SCR_LOG_WARN,
-            "SCR_HALT_SECONDS has no effect: nobody tells when the allocation ends "
-            "(SCR_END_TIME can)%s%s",
+            "SCR_HALT_SECONDS has no effect: the end of the allocation is not known "
+            "(set SCR_END_TIME)%s%s",
             why->code != SCR_OK ? ": " : "", why->text);
 }
 

@@ -569,6 +569,6 @@ out:
         return rc;
     return scr_fail(err, SCR_E_LOCKED, 0,
                     "%s is in use by a run (process %ld, 0: not known): end that "
-                    "first, or tell with --ended that it cannot go on",
+                    "first, or say with --ended that it has ended",
                     dir, who.pid);
 }

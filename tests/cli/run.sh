@@ -118,7 +118,7 @@ says "no run: less than 100 seconds left"
 check "not run" ! -e runs
 again
 SCR_HALT_SECONDS=100 run scr_mpirun ./job 0
-says "SCR_HALT_SECONDS has no effect: nobody tells when the allocation ends"
+says "SCR_HALT_SECONDS has no effect: the end of the allocation is not known"
 
 # what another job left behind stops nobody
 again
@@ -228,7 +228,7 @@ scr_halt --immediate >.halted
 wait $pid
 status=$?
 has_status 143
-grep -q "process $pid is told to end the run" .halted || fail "$(cat .halted)"
+grep -q "process $pid is asked to end the run" .halted || fail "$(cat .halted)"
 says "scr_halt --immediate: the run is ended now" "no other run: exit reason is JOB_HALTED"
 scr_halt --remove
 run scr_halt --immediate
@@ -250,7 +250,7 @@ wait $pid
 status=$?
 has_status 0
 says "scr_watchdog: the program hangs" "run 1 ended: exit status 143" "run 2 ended: exit status 0"
-grep -q "no new dataset for 1 seconds: process $pid is told" .watched || fail "$(cat .watched)"
+grep -q "no new dataset for 1 seconds: process $pid is asked" .watched || fail "$(cat .watched)"
 # one that hangs has failed, however it ends
 again
 echo 'trap "exit 0" TERM; sleep 600 & wait' >at.1

@@ -202,7 +202,7 @@ ok "a pattern outside the prefix directory"
 
 touch "$work/a_file"
 SCR_CACHE_BASE=$work/a_file/nowhere run_with no_cache 'state.%d.?'
-says "goes on without"
+says "runs without"
 own_files
 ok "no cache: SCR does not start"
 

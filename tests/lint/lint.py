@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Rules of the source tree that a compiler does not check.
 
-    lint.py RULE SOURCE_DIR        RULE: includes | calls | banned | spdx | words
+    lint.py RULE SOURCE_DIR        RULE: includes | calls | banned | spdx | words | plain
 
 Prints "file:line: what is wrong" for each finding; ends 1 if there is any.
 """
@@ -66,6 +66,13 @@ WORDS = [
     (r"\b(TODO|FIXME|HACK)\b", "unfinished business: mend it or write it down elsewhere", ()),
     (r"[ \t]+$", "blanks at the end of the line", (".md", ".hex", ".txt")),
 ]
+# What readers of documents and messages have to read twice: vague subjects, sentences
+# without one, and words with a plainer twin.
+VAGUE = re.compile(
+    r"\b([Nn]obody|[Ss]omebody|[Ww]hoever|[Ll]ikewise|go(es)? on\b(?! stderr)|for want of|but for\b|"
+    r"lies? in\b|looks? after|(is|are|was) told)|(^|[.:] )(One that|What is|The same but)\b")
+PLAIN = ("include/scr.h", "README.md", "doc/man", "doc/guide/")
+
 WORDS_SKIP_DIRS = {".git", "build", "golden", "__pycache__"}
 
 
@@ -193,7 +200,26 @@ def words(root):
                     yield path, number, f"'{match.group(0)}': {what}"
 
 
-RULES = {f.__name__: f for f in (includes, calls, banned, spdx, words)}
+def literals(text):
+    """Texts of a C source with the lines they begin in; neighbours are one."""
+    bare = re.sub(r"/\*.*?\*/", lambda m: re.sub(r"[^\n]", " ", m.group()), text, flags=re.S)
+    for m in re.finditer(r'"(?:[^"\\\n]|\\.)*"(?:\s*"(?:[^"\\\n]|\\.)*")*', bare):
+        yield bare[:m.start()].count("\n") + 1, re.sub(r'"\s*"', "", m.group())
+
+
+def plain(root):
+    for path in walk(root, ["."], (".md", ".h")):
+        if path.startswith(PLAIN):
+            for number, line in enumerate(read(root, path).split("\n"), 1):
+                for match in VAGUE.finditer(line):
+                    yield path, number, f"'{match.group(0).strip()}': say who or what"
+    for path in walk(root, ["src", "tools"], (".c", ".h", ".def")):
+        for number, text in literals(read(root, path)):
+            for match in VAGUE.finditer(text):
+                yield path, number, f"'{match.group(0).strip()}': say who or what"
+
+
+RULES = {f.__name__: f for f in (includes, calls, banned, spdx, words, plain)}
 
 
 def main():

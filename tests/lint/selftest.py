@@ -46,6 +46,12 @@ CASES = [
     ("words", "doc/a.md", "see $HOME/x and /tmp/x", False),
     ("words", "src/base/a.c", "/* TODO */", True),
     ("words", "src/base/a.c", "int a; ", True),
+    ("plain", "doc/guide/a.md", "The run goes on.", True),
+    ("plain", "doc/guide/a.md", "The run continues.", False),
+    ("plain", "doc/guide/a.md", "It is kept. One that is damaged is not.", True),
+    ("plain", "doc/design/a.md", "Nobody knows.", False),
+    ("plain", "src/base/a.c", '    scr_log(log, "the run " "goes on");', True),
+    ("plain", "src/base/a.c", '    scr_log(log, "the run continues"); /* nobody */', False),
 ]
 
 

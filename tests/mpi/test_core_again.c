@@ -50,9 +50,9 @@ MPI_CASE(SCR_CURRENT_applies_once_an_allocation)
     struct job job;
     begin(t, &job);
     run(&job, one, NULL, "one", 1, "three");
-    CHECK_INT(job_said(&job, "goes on from what was written since"), 0);
+    CHECK_INT(job_said(&job, "restarts from what was written since"), 0);
     run(&job, one, NULL, "three", 3, "four");
-    CHECK_INT(job_said(&job, "goes on from what was written since"), 1);
+    CHECK_INT(job_said(&job, "restarts from what was written since"), 1);
     run(&job, one, NULL, "four", 4, NULL);
     end(&job);
 }
@@ -98,7 +98,7 @@ MPI_CASE(a_checkpoint_that_failed_is_nothing_written)
         write_bad(&job, ctx, "bad");
         job_kill(&job, ctx);
     }
-    CHECK_INT(job_said(&job, "goes on from what was written since"), 0);
+    CHECK_INT(job_said(&job, "restarts from what was written since"), 0);
     run(&job, one, NULL, "one", 1, "three");
     run(&job, one, NULL, "three", 3, NULL);
     end(&job);
@@ -115,7 +115,7 @@ MPI_CASE(after_one_that_failed_the_name_gone_to_before_still_counts)
     write_bad(&job, ctx, "bad");
     job_kill(&job, ctx);
     ctx = start(&job, one, NULL);
-    CHECK_INT(job_said(&job, "goes on from what was written since"), 1);
+    CHECK_INT(job_said(&job, "restarts from what was written since"), 1);
     job_kill(&job, ctx);
     end(&job);
 }

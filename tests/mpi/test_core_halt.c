@@ -85,7 +85,7 @@ MPI_CASE(a_halt_whose_last_flush_failed_is_told)
         CHECK(ctx->halt);
         CHECK_INT(ctx->halt_unsafe, blocked);
         CHECK_INT(job_entry(&job, 1, NULL, NULL), blocked ? 0 : 1);
-        CHECK_INT(job_said(&job, "lies in cache only") > 0, blocked);
+        CHECK_INT(job_said(&job, "is in cache only") > 0, blocked);
         job_kill(&job, ctx);
         fclose(job.out);
         job_free(&job);
@@ -99,7 +99,7 @@ MPI_CASE(who_does_not_know_the_end_of_the_allocation_is_told)
     job.out = tmpfile();
     struct scr_ctx *ctx = job_start(&job, nodes, "SCR_HALT_SECONDS=60", NULL);
     CHECK(!ctx->halt);
-    CHECK_INT(job_said(&job, "SCR_HALT_SECONDS has no effect: nobody tells"), 1);
+    CHECK_INT(job_said(&job, "SCR_HALT_SECONDS has no effect: the end"), 1);
     job_kill(&job, ctx);
     fclose(job.out);
     job_free(&job);
