@@ -202,7 +202,7 @@ static int copy_map(struct copy *c, const scr_filemap *map, struct scr_err *err)
 }
 
 /* So that what is copied does not leave for other runs (invariant C15). Without it the
- * copy goes on: what is gone is missing, and told. */
+ * copy continues: what is gone is missing, and told. */
 static void hold_node(struct copy *c, const char *dir, struct scr_lock *lock)
 {
     char *path = scr_path_join(dir, SCR_CNTL_COPY_LOCK);

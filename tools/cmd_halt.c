@@ -221,7 +221,7 @@ static int list(struct scr_tool *t, int is_json, struct scr_err *err)
     int rc;
     TRY_OUT(scr_prefix_state_read(&t->env, &t->prefix, "halt.scr", h, err));
     TRY_OUT(scr_halt_get(h, &now, err));
-    struct scr_halt running = now; /* goes on up to its next checkpoint */
+    struct scr_halt running = now; /* continues up to its next checkpoint */
     running.reason = scr_halt_waits(&now) ? NULL : now.reason;
     (void)scr_halt_due(&running, (int64_t)time(NULL), &why);
     if (is_json)

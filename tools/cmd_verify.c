@@ -148,8 +148,8 @@ static int check_redfiles(struct tally *y, int id, struct scr_faults *f,
     return rc == SCR_E_NOMEM ? scr_fail(err, rc, 0, "%s", why.text) : SCR_OK;
 }
 
-/* Record and files; those found wrong go to f. *good: but for redundancy files nothing
- * is. */
+/* Record and files; those found wrong go to f. *good: except for redundancy files
+ * nothing is. */
 static int look_at_prefix(struct tally *y, int id, struct scr_faults *f,
                           uint64_t *files, int *good, struct scr_err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Commands to begin a run with, and to go on with. */
+/* Commands to begin a run with, and to continue with. */
 #include "commands.h"
 
 #include <stdlib.h>

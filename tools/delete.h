@@ -6,7 +6,7 @@
 #include "store/prefix.h"
 
 /* SCR_OK if nothing speaks against it: SCR_E_LOCKED: a flush of it is under way, or may
- * go on; SCR_E_STATE: it is the current one, or may be being written in place. One
+ * continue; SCR_E_STATE: it is the current one, or may be being written in place. One
  * whose deletion died is only asked for the first. */
 int scr_delete_check(const struct scr_env *env, const struct scr_prefix *p, int id,
                      struct scr_err *err);
@@ -17,7 +17,7 @@ struct scr_deleted {
 };
 
 /* Files that another dataset lists stay, if it is complete or its flush is under way or
- * may go on. A deletion that died is finished by the next. */
+ * may continue. A deletion that died is finished by the next. */
 int scr_delete_dataset(const struct scr_env *env, const struct scr_prefix *p, int id,
                        struct scr_deleted *out, struct scr_err *err);
 

@@ -254,7 +254,7 @@ out:
     return rc;
 }
 
-/* Ends a run that is not to go on: mpirun first, then whatever is left of it. */
+/* Ends a run that is not to continue: mpirun first, then whatever is left of it. */
 static void end_run(const struct watch *w)
 {
     int status;

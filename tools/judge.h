@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a restart would do: every dataset that lies in the caches in reach or in the
+/* What a restart would do: every dataset that is in the caches in reach or in the
  * prefix directory, what state it is in, and which one SCR_Have_restart would offer.
  *
  * It looks in this order: the checkpoint SCR_CURRENT names. Where output of the job is
  * lost (fmt/lost_output.h), the newest before it. The newest in cache that is
  * whole or can be rebuilt; unless something newer was lost from cache, or is current,
- * and lies in the prefix. Without one in cache: the current dataset of the index, then
+ * and is in the prefix. Without one in cache: the current dataset of the index, then
  * the newest complete one that has not failed, then older ones. Nothing is changed
  * here.
  */

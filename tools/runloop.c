@@ -209,7 +209,7 @@ static int start(struct runloop *l, const struct scr_strv *argv,
     return scr_proc_start(&spec, pid, err);
 }
 
-/* ckpt: name of the checkpoint that there is to go on from; NULL: none. */
+/* ckpt: name of the checkpoint that there is to continue from; NULL: none. */
 static int set_line(struct runloop *l, const char *ckpt, struct scr_err *err)
 {
     scr_strv_free(&l->line);
@@ -417,8 +417,8 @@ static int check_line(struct runloop *l, struct scr_err *err)
     return rc;
 }
 
-/* One to begin with may be missing where there is one to go on with; what its name is
- * may depend on the checkpoint. */
+/* One to begin with may be missing where there is one to continue with; what its name
+ * is may depend on the checkpoint. */
 static int check_programs(struct runloop *l, struct scr_err *err)
 {
     int rc = SCR_OK;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Running a program under SCR: launched, watched, and launched again without the nodes
- * that were lost, until it has ended well, is to stop, or cannot go on (developer's
+ * that were lost, until it has ended well, is to stop, or cannot continue (developer's
  * manual 11.3.1). Every decision is a line of the log. */
 #ifndef SCR_TOOL_RUNLOOP_H
 #define SCR_TOOL_RUNLOOP_H
@@ -26,7 +26,7 @@ struct runloop {
     int status;       /* exit status of the last run; -1: none was made */
     int asked;        /* signals that asked to stop, so far */
     int hangs;        /* 1: the run has been found to hang */
-    double kill_at;   /* scr_now_mono() when the run is ended if it goes on; 0: never */
+    double kill_at; /* scr_now_mono() when the run is ended if it continues; 0: never */
     struct watch watch;
 };
 

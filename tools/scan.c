@@ -17,7 +17,7 @@
 #define MAP_SUFFIX ".scrfilemap"
 enum { BATCH = 1024 }; /* ranks that are listed at once */
 
-/* --- what lies in the directory --- */
+/* --- what is in the directory --- */
 
 /* Fills a set whose properties are entered: memory may run out. */
 static void set_init(struct scr_scan *s, struct scr_scan_set *set)

@@ -9,7 +9,7 @@
 #include "faults.h"
 #include "store/prefix.h"
 
-/* One redundancy set, by the names of its members' files; what is in it lies in the
+/* One redundancy set, by the names of its members' files; what is in it is in the
  * arena of its table. */
 struct scr_scan_set {
     struct scr_item item; /* "<scheme> <n> <set_id>" */

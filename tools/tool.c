@@ -34,7 +34,7 @@ static const struct command {
 };
 enum { NCOMMANDS = sizeof commands / sizeof commands[0] };
 
-/* Equal but for '-' and '_', over the first n bytes of a, where b ends. */
+/* Equal except for '-' and '_', over the first n bytes of a, where b ends. */
 static int same_name(const char *a, size_t n, const char *b)
 {
     if (strlen(b) != n)

@@ -73,7 +73,8 @@ struct scr_cmd {
     int min_operands;
     int max_operands;    /* -1: any number */
     int stop_at_operand; /* 1: the first operand ends the options (PROGRAM ARGS...) */
-    int raw; /* 1: every argument is an operand, but for a first --help or --version */
+    int raw; /* 1: every argument is an operand, except for a first --help or --version
+              */
     /* SCR_OK: exit status 0. SCR_TOOL_NO: 1. Any other code with err filled: the error
      * is printed once as "scr_frob: error: <text>" and the exit status is 2. */
     int (*run)(struct scr_tool *t, const struct scr_args *a, struct scr_err *err);

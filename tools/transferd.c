@@ -387,7 +387,7 @@ static void report_nobodys(const struct run *r, scr_hash *h)
     }
 }
 
-/* Those that were only interrupted go on later; cancelled ones are told so. */
+/* Those that were only interrupted continue later; cancelled ones are told so. */
 static void report_end(struct daemon *d, scr_hash *h)
 {
     struct run *r = d->run;

@@ -13,8 +13,8 @@ struct scr_transferd_opts {
 };
 
 /* Until it is told to EXIT, has been idle, or the control directory is gone.
- * SCR_E_LOCKED: another one looks after this directory. With once the first error of a
- * transfer; without, those are told to whoever listed the files. */
+ * SCR_E_LOCKED: another one is responsible for this directory. With once the first
+ * error of a transfer; without, those are told to whoever listed the files. */
 int scr_transferd_run(const struct scr_env *env, const struct scr_transferd_opts *o,
                       struct scr_err *err);
 

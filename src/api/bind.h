@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What libraries for other languages need besides scr.h: calls that know the size of
- * the buffers they return text in, and that all return a code. They are exported, but
- * for libraries that are built and installed together with this one: no header with
- * them is installed, and they may change with every version.
+ * the buffers they return text in, and that all return a code. They are exported,
+ * except for libraries that are built and installed together with this one: no header
+ * with them is installed, and they may change with every version.
  *
  * size: bytes of the buffer, NUL included, at least 1. What does not fit is SCR_E_NAME,
  * on all ranks of a collective call if it does not fit on one of them; then nothing is

@@ -66,8 +66,8 @@ static void remember(int rc, const struct scr_err *err)
                  err->text[0] != '\0' ? err->text : scr_err_meaning(rc));
 }
 
-/* SCR_Init, or SCR_Start_output, has said why; a program that goes on regardless is not
- * told again by every call of every process. */
+/* SCR_Init, or SCR_Start_output, has said why; a program that continues regardless is
+ * not told again by every call of every process. */
 static int is_told(void)
 {
     int told = the_ctx != NULL && the_ctx->is_told;
@@ -171,7 +171,7 @@ static int on_self_freed(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
-/* A run that cannot be watched goes on. */
+/* A run that cannot be watched continues. */
 static void watch(void)
 {
     if (MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, on_self_freed, &the_key, NULL) !=
@@ -250,7 +250,7 @@ static void end_last_with(const char *words)
     memcpy(the_last.text + (n < most ? n : most), words, strlen(words) + 1);
 }
 
-/* SCR_Init has failed: the program goes on with its own files, if it may. */
+/* SCR_Init has failed: the program continues with its own files, if it may. */
 static int leave_without_scr(int rc, const struct scr_err *err)
 {
     struct scr_log log = { .who = "SCR", .quiet = my_rank() != 0 };
@@ -388,7 +388,7 @@ const char *SCR_Configf(const char *format, ...)
 }
 
 /* What programs that overlook the error of SCR_Route_file get. Where SCR does not run
- * they go on with their own files. Where it does they must not open anything: the
+ * they continue with their own files. Where it does they must not open anything: the
  * buffer may hold the path of an older file, which they would write over, or take for
  * good. */
 static void give_instead(const char *name, char *file, size_t size)

@@ -21,13 +21,13 @@ int scr_dir_make_private(const struct scr_sys *sys, const char *base, const char
  * SCR_E_IO/ENOTDIR. */
 int scr_dir_make(const struct scr_sys *sys, const char *path, mode_t mode,
                  struct scr_err *err);
-/* The same for the directory that path lies in. */
+/* The same for the directory that path is in. */
 int scr_dir_make_parent(const struct scr_sys *sys, const char *path, mode_t mode,
                         struct scr_err *err);
 
 /* fsync of the directory itself; a file system that cannot (EINVAL) needs none. */
 int scr_dir_sync(const struct scr_sys *sys, const char *path, struct scr_err *err);
-/* The same for the directory that path lies in. */
+/* The same for the directory that path is in. */
 int scr_dir_sync_parent(const struct scr_sys *sys, const char *path,
                         struct scr_err *err);
 
@@ -38,8 +38,8 @@ int scr_dir_list(const struct scr_sys *sys, const char *path, char ***names, siz
 void scr_names_free(char **names, size_t n);
 
 /* rm -r without following symbolic links, staying on what openat reaches; absent is
- * success. Goes on after an error and returns the first. "/", "." and ".." are refused
- * (SCR_E_ARG). */
+ * success. Continues after an error and returns the first. "/", "." and ".." are
+ * refused (SCR_E_ARG). */
 int scr_dir_remove(const struct scr_sys *sys, const char *path, struct scr_err *err);
 
 /* Whether entries of the directory path can be removed: one called name is made and

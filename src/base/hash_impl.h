@@ -14,7 +14,7 @@ struct scr_hash_elem {
 
 struct scr_hash {
     struct scr_items items; /* of struct scr_hash_elem */
-    int lost;               /* an insertion was lost for want of memory */
+    int lost;               /* an insertion was lost for lack of memory */
 };
 
 /* The hash under key, made if it is not there; NULL (and h marked) without memory. */

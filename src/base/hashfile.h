@@ -41,7 +41,7 @@ struct scr_frame {
     const unsigned char *packed;
     size_t n, size;
 };
-/* As scr_hash_decode, but for the structure of the hash. */
+/* As scr_hash_decode, except for the structure of the hash. */
 int scr_frame_open(const void *buf, size_t n, int whole, struct scr_frame *f,
                    struct scr_err *err);
 /* Reads path and has its packed hash taken into `into`, unless it is empty. Absent:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Room for files: on a file system, and in the memory that some of them lie in.
+/* Room for files: on a file system, and in the memory that some of them are in.
  *
  * A file system in memory (tmpfs, ramfs) tells how much it may hold, not how much
  * memory there is: who fills it up to that may have the kernel kill the program first.

@@ -62,8 +62,8 @@ void scr_table_init(struct scr_table *t, size_t item_size);
 /* Removes every item, and frees what they took: the table is as new. */
 void scr_table_fini(struct scr_table *t);
 
-/* The item of that name; a new one is zeroed but for its struct scr_item. NULL: out of
- * memory. */
+/* The item of that name; a new one is zeroed except for its struct scr_item. NULL: out
+ * of memory. */
 void *scr_table_add(struct scr_table *t, const char *name);
 /* NULL: there is none. t may be NULL. */
 void *scr_table_find(const struct scr_table *t, const char *name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Flushes that are under way while the application goes on: which, and what follows
+/* Flushes that are under way while the application continues: which, and what follows
  * when they end. Every rank has the same list, in the order they were started, which is
  * the order they end in. */
 #include <stdlib.h>
@@ -205,7 +205,7 @@ void scr_async_dismiss(struct scr_ctx *ctx)
     scr_mover_dismiss(ctx->async.daemon);
 }
 
-/* What a transfer process still does for an earlier run goes on until this one writes
+/* What a transfer process still does for an earlier run continues until this one writes
  * to the prefix itself. */
 int scr_async_find_leftovers(struct scr_ctx *ctx)
 {

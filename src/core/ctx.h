@@ -100,7 +100,7 @@ struct scr_restart {
     scr_filemap *near;       /* what this node has in cache; NULL: not needed so far */
     int in_place;            /* those paths are on the prefix */
     struct scr_plains plain; /* compressed ones this rank unpacked there */
-    /* of another number of ranks (regroup.c): it is read where it lies in the prefix
+    /* of another number of ranks (regroup.c): it is read where it is in the prefix
        directory, by_dest and by_name get what was asked for */
     int is_foreign;
     struct scr_rank2file share; /* part of its list, which this rank tells of */
@@ -276,7 +276,7 @@ struct scr_ctx {
 struct scr_ctx *scr_ctx_new(void);
 /* Frees everything; collective if Init had made communicators. */
 void scr_ctx_free(struct scr_ctx *ctx);
-/* The same but for ctx itself, which is good for nothing but to be freed, and to be
+/* The same except for ctx itself, which is good for nothing but to be freed, and to be
  * asked for its state, and for world.rank. */
 void scr_ctx_clear(struct scr_ctx *ctx);
 /* Over the ranks of comm (the façade: MPI_COMM_WORLD), which is duplicated.
@@ -311,10 +311,10 @@ void scr_topo_fini(struct scr_ctx *ctx);
 
 /* --- one run a prefix directory and a control directory (tenancy.c) --- */
 /* Takes the job's lock of the prefix directory, which is open. SCR_E_TAKEN: another run
- * has it, and goes on. Local, of rank 0. */
+ * has it, and continues. Local, of rank 0. */
 int scr_tenancy_take_prefix(struct scr_ctx *ctx, struct scr_err *err);
 /* Takes the directory of this node in that store, which is there. SCR_E_TAKEN: another
- * run has it, and goes on. *gone = 1: it was removed in that moment. Local. */
+ * run has it, and continues. *gone = 1: it was removed in that moment. Local. */
 int scr_tenancy_take(struct scr_ctx *ctx, int store, int *gone, struct scr_err *err);
 void scr_tenancy_leave(struct scr_ctx *ctx);
 /* In a child made by fork: the locks are the parent's alone. */
@@ -381,7 +381,7 @@ int scr_bypass_refuse_paths(const char *name, struct scr_err *err);
 void scr_bypass_abandon_all(struct scr_ctx *ctx);
 /* Whether a restart reads dataset id in the prefix directory: because it is configured
  * so, because it was written there, because it has files of several ranks, which a
- * store of nodes cannot hold, or because what lies in cache of it is KEPT as it is. */
+ * store of nodes cannot hold, or because what is in cache of it is KEPT as it is. */
 int scr_is_read_in_place_all(struct scr_ctx *ctx, int id);
 /* Verifies it and makes it the checkpoint to restart from; *name is malloc'd. */
 int scr_in_place_open_all(struct scr_ctx *ctx, int id, char **name,
@@ -460,8 +460,9 @@ int scr_cache_check_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* Makes this rank's directories of dataset id; *dset_dir is malloc'd. Local. */
 int scr_cache_open(struct scr_ctx *ctx, int id, const char *store, int node_local,
                    char **dset_dir, struct scr_err *err);
-/* A map that an entry is missing in for want of memory would not be written ever after:
- * takes what is on disk instead, but for dataset `gone` (0: for all of it). Local. */
+/* A map that an entry is missing in for lack of memory would not be written ever after:
+ * takes what is on disk instead, except for dataset `gone` (0: for all of it). Local.
+ */
 int scr_cache_mend_map(struct scr_ctx *ctx, int gone, struct scr_err *err);
 /* Removes what of them is empty. */
 void scr_cache_prune_all(struct scr_ctx *ctx, int id);
@@ -469,7 +470,7 @@ void scr_cache_prune_all(struct scr_ctx *ctx, int id);
  * that fails it is LOST, or, short of memory, has no state if it had none before. */
 int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* Whether this rank can delete what it has of it: to be agreed on, so that none begins
- * where another cannot. What cannot even be tried for want of room can. Local. */
+ * where another cannot. What cannot even be tried for lack of room can. Local. */
 int scr_cache_may_delete(const struct scr_ctx *ctx, int id, struct scr_err *err);
 /* The same for a dataset nobody asked to lose: output that has not reached the prefix
  * is flushed first, and stays if that fails (invariant P7). */
@@ -592,7 +593,7 @@ int scr_flush_may_go_on(const struct scr_ctx *ctx, const scr_hash *flush,
 /* Output that another number of ranks left in cache; what fails is told and stays. */
 void scr_flush_left_all(struct scr_ctx *ctx);
 /* Outputs not yet flushed, then (if newest) the newest checkpoint in cache; the first
- * error, but for those of another number of ranks. */
+ * error, except for those of another number of ranks. */
 int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err);
 /* Notes id's locations (SCR_LOC_*) in the flush file, or that it is gone: on rank 0,
  * for which nobody waits. Failing is a warning. Local. */
@@ -644,7 +645,8 @@ void scr_async_drop_all(struct scr_ctx *ctx, int id);
 /* The open dataset was written to the prefix: what failed and would write over it is
  * not tried again. */
 void scr_async_replaced_all(struct scr_ctx *ctx);
-/* Starts those again that failed, but for those a newer one on the prefix replaces. */
+/* Starts those again that failed, except for those a newer one on the prefix replaces.
+ */
 void scr_async_retry_all(struct scr_ctx *ctx);
 /* Stops transfer processes that still work for an earlier run, and sees that those that
  * were lost are dead: before anything under the prefix is replaced or deleted.
@@ -707,7 +709,7 @@ int scr_have_restart_all(struct scr_ctx *ctx, int *flag, char *name,
 int scr_start_restart_all(struct scr_ctx *ctx, char *name, struct scr_err *err);
 int scr_complete_restart_all(struct scr_ctx *ctx, int valid, struct scr_err *err);
 /* Completes a restart that the program has left open, which is told: what it read
- * counts as good, as it goes on. call: what it has called. */
+ * counts as good, as it continues. call: what it has called. */
 void scr_restart_close_all(struct scr_ctx *ctx, const char *call);
 /* There is none; r is as new, and empty. */
 void scr_restart_fini(struct scr_restart *r);
@@ -749,17 +751,17 @@ int scr_ranks_ask_all(struct scr_ctx *ctx);
 void scr_ranks_tell(struct scr_ctx *ctx);
 
 /* --- another number of ranks (regroup.c) --- */
-/* How many ranks wrote dataset id, which lies in cache. */
+/* How many ranks wrote dataset id, which is in cache. */
 int scr_regroup_ranks_all(const struct scr_ctx *ctx, int id);
 /* Loads dataset id from the prefix, to be read in place; nothing is changed there. */
 int scr_regroup_open_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* Newest checkpoint of another number of ranks in cache with an id below `below` (0:
- * any), but for those that this run has gone back behind; 0: none. */
+ * any), except for those that this run has gone back behind; 0: none. */
 int scr_regroup_newest_all(struct scr_ctx *ctx, int below);
-/* Loads one that lies in cache: it is opened on the prefix, where it is copied first if
+/* Loads one that is in cache: it is opened on the prefix, where it is copied first if
  * it is not there, by these ranks for those that wrote it. The cache stays as it is. */
 int scr_regroup_cached_all(struct scr_ctx *ctx, int id, struct scr_err *err);
-/* Copies one that lies in cache to the prefix, these ranks for those that wrote it. For
+/* Copies one that is in cache to the prefix, these ranks for those that wrote it. For
  * scr_flush_once_all. */
 int scr_regroup_flush_all(struct scr_ctx *ctx, const struct scr_copy_opts *o, int id,
                           uint64_t *bytes, struct scr_err *err);

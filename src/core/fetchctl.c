@@ -95,7 +95,7 @@ static void note_in_index_all(struct scr_ctx *ctx, struct fetched f)
 
 /* What a fetch that failed left in cache; what was there before, because it was to be
  * read on the prefix, is left alone. One written by another number of ranks was
- * not touched, and may lie in cache for those. */
+ * not touched, and may be in cache for those. */
 static void clean_up_all(struct scr_ctx *ctx, int id, int rc)
 {
     struct scr_err why = SCR_ERR_INIT;

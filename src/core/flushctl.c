@@ -326,7 +326,7 @@ static int is_anothers(const struct scr_ctx *ctx, const scr_hash *h, int id)
            scr_dataset_get(dset, &d, NULL) == SCR_OK && is_recent(&d);
 }
 
-/* Runs of this job before this one are over, but for their transfer processes. */
+/* Runs of this job before this one are over, except for their transfer processes. */
 int scr_flush_may_go_on(const struct scr_ctx *ctx, const scr_hash *flush,
                         const struct scr_index_entry *e)
 {

@@ -471,7 +471,7 @@ int scr_init_all(struct scr_ctx *ctx, MPI_Comm comm, struct scr_err *err)
 }
 
 /* With SCR_FLUSH=0 the newest checkpoint stays in cache, for the next run of the
- * allocation to go on from. After a halt there is none, so it is copied, as after a
+ * allocation to continue from. After a halt there is none, so it is copied, as after a
  * halt that a checkpoint meets. Who cannot tell copies, too. */
 static int flush_last_all(struct scr_ctx *ctx, struct scr_err *err)
 {

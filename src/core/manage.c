@@ -78,8 +78,8 @@ static int leave_unknown(const struct scr_ctx *ctx, const char *call, const char
 
 /* --- current --- */
 
-/* What is left of it cannot be flushed, and no start goes on from it, unless all of it
- * comes back. */
+/* What is left of it cannot be flushed, and no start continues from it, unless all of
+ * it comes back. */
 static int is_lost_output(const struct scr_ctx *ctx, int id)
 {
     return scr_cache_is(ctx, id, SCR_CACHE_LOST) &&
@@ -87,7 +87,7 @@ static int is_lost_output(const struct scr_ctx *ctx, int id)
 }
 
 /* Datasets newer than id leave the cache. One that has to stay does not keep the
- * others: the next start would go on from it. */
+ * others: the next start would continue from it. */
 static int drop_newer_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     int rc = SCR_OK;

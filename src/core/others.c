@@ -2,7 +2,7 @@
 /* Files of other ranks in a restart: a header, say, that rank 0 writes and all read.
  * SCR_Route_file is local, so a rank gets what it can reach without the others. Where
  * the restart reads in the prefix directory that is every file. Of a checkpoint in
- * cache it is what the control directory of its node names, or what lies in a store
+ * cache it is what the control directory of its node names, or what is in a store
  * that all nodes share, else the copy in the prefix directory, if there is a complete
  * one. */
 #include <stdlib.h>

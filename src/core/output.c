@@ -522,7 +522,7 @@ static void settle_all(struct scr_ctx *ctx, const struct scr_output *out, int ma
     scr_cache_settle_all(ctx, out->red, may_go);
 }
 
-/* With flushes of earlier datasets. None runs while files lie in the prefix directory
+/* With flushes of earlier datasets. None runs while files are in the prefix directory
  * that are not recorded yet: it may replace them. */
 static void catch_up_all(struct scr_ctx *ctx)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A checkpoint that another number of ranks wrote: read where it lies in the prefix
+/* A checkpoint that another number of ranks wrote: read where it is in the prefix
  * directory, any file by any rank. */
 #include <stdlib.h>
 #include <string.h>

@@ -310,7 +310,7 @@ int scr_restart_load_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 
 /* Goes to the checkpoint SCR_CURRENT names. One that is damaged is passed over like any
  * other, for an older one: who asks to go back wants nothing newer. One that this run
- * cannot load, for want of room or memory, say, is an error: the user has chosen.
+ * cannot load, for lack of room or memory, say, is an error: the user has chosen.
  * *done: what to restart from is settled. */
 static int go_to_wanted_all(struct scr_ctx *ctx, int *done, struct scr_err *err)
 {
@@ -474,7 +474,7 @@ int scr_note_current_all(struct scr_ctx *ctx, int id, const char *name,
     return scr_edit_index_all(ctx, edit_current, &c, err);
 }
 
-/* The older one that was read is where the job goes on from, also for the next
+/* The older one that was read is where the job continues from, also for the next
  * allocation; but not where a newer one is good for another number of ranks. */
 static void note_restart_all(struct scr_ctx *ctx)
 {
@@ -525,7 +525,7 @@ static void read_other_copy_all(struct scr_ctx *ctx, int id)
         scr_log(&ctx->log, SCR_LOG_WARN, "dataset %d is not fetched: %s", id, why.text);
 }
 
-/* What was refused is damaged where it was read, in the prefix directory, and lies in
+/* What was refused is damaged where it was read, in the prefix directory, and is in
  * cache still: it is copied from there once more. 1: it is offered again, and its bytes
  * are others now. */
 static int copy_anew_all(struct scr_ctx *ctx, int id)

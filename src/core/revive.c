@@ -201,7 +201,7 @@ static int mend_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc;
 }
 
-/* A descriptor of the store that dataset id lies in, the same on all ranks; NULL: there
+/* A descriptor of the store that dataset id is in, the same on all ranks; NULL: there
  * is none any more. */
 static const struct scr_reddesc *red_of_all(const struct scr_ctx *ctx, int id)
 {
@@ -388,7 +388,8 @@ static int take_stock_all(struct scr_ctx *ctx, struct stock *s, int rc,
 
 /* --- all of it --- */
 
-/* The other one goes on counting where it is; a number that is near would be taken too.
+/* The other one continues counting where it is; a number that is near would be taken
+ * too.
  */
 void scr_flee_ids_all(struct scr_ctx *ctx)
 {

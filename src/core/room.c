@@ -5,7 +5,7 @@
 #include "base/units.h"
 #include "core/ctx.h"
 
-/* Whether a run could go on from a newer checkpoint that is as safe as this one: in
+/* Whether a run could continue from a newer checkpoint that is as safe as this one: in
  * cache likewise, or on the prefix; there also if that is this one itself. */
 static int is_superseded_all(struct scr_ctx *ctx, int id)
 {
@@ -86,7 +86,7 @@ enum turn { KEPT, COVERED, COVERED_SOON, UNCOVERED };
 static enum turn turn_of(const struct scr_ctx *ctx, int n, const struct scr_held *h,
                          const struct scr_held *next)
 {
-    if (scr_cache_is_waiting(ctx, h->id)) /* this run goes on from another */
+    if (scr_cache_is_waiting(ctx, h->id)) /* this run continues from another */
         return KEPT;
     for (int i = 0; i < n; i++) {
         const struct scr_held *newer = scr_cache_held(ctx, ctx->leaving[i]);

@@ -77,7 +77,7 @@ static int check_share(const struct scr_ctx *ctx, const struct scr_rank2file *sh
 }
 
 /* Every file that the list names is there, of the size and with the CRC32 recorded.
- * share: the part of the list that this rank looks after. *c: of all ranks. */
+ * share: the part of the list that this rank is responsible for. *c: of all ranks. */
 static int check_all(struct scr_ctx *ctx, const struct scr_rank2file *share,
                      struct counts *c, struct scr_err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* SCR_CURRENT applies once an allocation: its next runs go on from what was written
+/* SCR_CURRENT applies once an allocation: its next runs continue from what was written
  * since, and do not go back again. current.scr in the prefix directory has, for each
  * job, the name that was gone to; a name that is new to the job is gone to again. */
 #include <stdlib.h>

@@ -49,7 +49,7 @@ struct scr_rival {
         SCR_RIVAL_WHOLE  /* it is whole, or can be rebuilt */
     } state;
 };
-/* The one to go on with: of those that can be rebuilt the newest, else the newest of
+/* The one to continue with: of those that can be rebuilt the newest, else the newest of
  * which that cannot be told; NULL: there is none. ranks, unless 0, is how many ranks
  * ask: a rival of a different number is never chosen, and none is if the newest is
  * such. */

@@ -28,7 +28,7 @@ int scr_halt_set(scr_hash *h, const struct scr_halt *in); /* unset fields are re
  * "EXIT_BEFORE_TIME" or "TIME_LIMIT". *why: the same for people, malloc'd. */
 const char *scr_halt_due(const struct scr_halt *h, int64_t now, char **why);
 /* 1 if scr_halt asks for an end that waits for a checkpoint: the job is not started
- * again, but a run goes on up to then. */
+ * again, but a run continues up to then. */
 int scr_halt_waits(const struct scr_halt *h);
 /* What a job adds that is not in the file: SCR_HALT_SECONDS, unless the file has it,
  * and the end of its allocation (epoch seconds, 0: not known), which counts only with

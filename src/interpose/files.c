@@ -265,7 +265,7 @@ static int exchange(const struct move *m, const char *name, struct scr_err *err)
     return SCR_OK;
 }
 
-/* Descriptors that write to f go on where `to` is open, at the same offset. What can
+/* Descriptors that write to f continue where `to` is open, at the same offset. What can
  * fail comes before the first of them is exchanged. */
 static int hand_over(struct scr_ip_file *f, int to, struct scr_err *err)
 {
@@ -743,7 +743,7 @@ static int rename_away(struct scr_ip_file *f, const char *to, struct scr_err *er
     return SCR_OK;
 }
 
-/* What is renamed was not staged: it lies in the prefix directory, and gets a copy in
+/* What is renamed was not staged: it is in the prefix directory, and gets a copy in
  * the stage. */
 static int rename_placed(const char *from, char *to, int64_t number,
                          struct scr_err *err)

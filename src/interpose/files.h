@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The files of checkpoints that this process writes and reads, and what becomes of the
  * program's calls on them. All calls are local; any thread may make them. They take the
- * lock themselves, but for those that say otherwise. Everything that concerns no
+ * lock themselves, except for those that say otherwise. Everything that concerns no
  * checkpoint is left to the real call: the functions return 0 or NULL then and have
  * done nothing. */
 #ifndef SCR_INTERPOSE_FILES_H

@@ -461,7 +461,7 @@ static int number_all(const char *name)
     return n;
 }
 
-/* Files that this process wrote are read where they lie in cache; those of others are
+/* Files that this process wrote are read where they are in cache; those of others are
  * in the prefix directory, as SCR_FLUSH_ON_RESTART sees to. */
 static int take_file(int i, int ranks)
 {

@@ -11,7 +11,7 @@
 int scr_ip_is_foreign(void);
 
 /* After MPI_Init: collective. Starts SCR and hands out what it restarts from, if
- * SCR_INTERPOSE_PATTERN is set; whatever fails is told, and the program goes on
+ * SCR_INTERPOSE_PATTERN is set; whatever fails is told, and the program continues
  * without.
  */
 void scr_ip_start_all(void);

@@ -111,7 +111,7 @@ int scr_bcast_str_all(const struct scr_comm *c, int root, char **s,
 int scr_same_all(const struct scr_comm *c, const void *p, size_t n);
 
 /* Root's hash on all ranks: the others' h is merged into, also where another rank then
- * fails; NULL, for want of memory, on any rank is SCR_E_NOMEM. rc: what this rank found
+ * fails; NULL, for lack of memory, on any rank is SCR_E_NOMEM. rc: what this rank found
  * before; if any rank's is an error all leave with that of the lowest. Agreed. */
 int scr_hash_share_all(const struct scr_comm *c, int root, int rc, scr_hash *h,
                        struct scr_err *err);

@@ -86,7 +86,7 @@ int scr_publish_all(const struct scr_publish *p, const struct scr_copy_opts *o,
  * there are parts and scattered. Sizes and CRCs are verified where recorded.
  * SCR_E_RANKS: written by another number of ranks (nothing copied, nothing to be
  * marked failed); SCR_E_CORRUPT, _MISSING, _IO: do not use this dataset; map then
- * names what may lie in cache. *dset (an empty hash; here and below NULL, for want of
+ * names what may be in cache. *dset (an empty hash; here and below NULL, for lack of
  * memory, is SCR_E_NOMEM on all ranks) gets the dataset hash; *bytes: of all ranks. */
 int scr_fetch_all(const struct scr_env *env, const struct scr_comm *world,
                   const struct scr_prefix *prefix, const struct scr_copy_opts *o,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Flush while the application goes on. */
+/* Flush while the application continues. */
 #include "par/flush_async.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Flush while the application goes on. What a complete dataset needs besides its files
- * is put on the prefix before the first of them is copied (store/arrival.h), so that
- * the dataset is completed by whichever process comes last, without MPI and without a
- * call of the application.
+/* Flush while the application continues. What a complete dataset needs besides its
+ * files is put on the prefix before the first of them is copied (store/arrival.h), so
+ * that the dataset is completed by whichever process comes last, without MPI and
+ * without a call of the application.
  *
  *     rc = scr_flush_start_all(&a, …, err);              // index entry, plan; returns
  *     if (scr_flush_poll_all(a) != SCR_XFER_RUNNING)     // later, any number of times
@@ -60,7 +60,7 @@ struct scr_take_back {
  * where nothing had landed; agreed. */
 int scr_flush_take_back_all(const struct scr_take_back *t, struct scr_err *err);
 /* Local: stops copying and frees; leaves everything as a death of the process would.
- * After scr_mover_stop a transfer process goes on. */
+ * After scr_mover_stop a transfer process continues. */
 void scr_flush_kill(struct scr_flush_async *a);
 
 #endif

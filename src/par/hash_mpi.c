@@ -314,7 +314,7 @@ static int take_any(struct post *p, const struct scr_comm *c, int *came,
 }
 
 /* Non-blocking consensus: a rank whose letters have all been taken enters the barrier
- * and goes on taking letters until the barrier is through: then everybody's have been
+ * and continues taking letters until the barrier is through: then everybody's have been
  * taken. */
 static int take_until_done(struct post *p, const struct scr_comm *c,
                            struct scr_err *err)

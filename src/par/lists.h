@@ -10,8 +10,8 @@
 #include "par/comm.h"
 #include "store/prefix.h"
 
-/* The rank that looks after a path below the prefix, chosen by its hash; the same on
- * all ranks. Local. */
+/* The rank that is responsible for a path below the prefix, chosen by its hash; the
+ * same on all ranks. Local. */
 int scr_path_keeper(const struct scr_comm *world, const char *path);
 
 /* Rank 0's ids on all ranks; *ids is malloc'd, also on rank 0, and *n counts on success

@@ -47,17 +47,17 @@ struct scr_outgoing {
     const scr_hash *dset;
     struct scr_out_file *file;
     size_t n;
-    struct scr_ids ranks;  /* this rank, or those it flushes for */
-    struct scr_table dirs; /* directories below the prefix that this rank looks after */
-    struct scr_table dests;    /* of struct scr_out_dest: destinations, likewise
-                                  (par/lists.h) */
-    int has_dests;             /* they are known */
-    int replaces;              /* some destination existed before */
-    int any_replaces;          /* on some rank */
-    int changed;               /* a file turned out to be other than was recorded */
-    struct scr_ids older;      /* those that list one, see scr_outgoing_begin_all; on
-                                  rank 0 */
-    struct scr_ids judged;     /* those that list none; on rank 0 */
+    struct scr_ids ranks;   /* this rank, or those it flushes for */
+    struct scr_table dirs;  /* below the prefix: those this rank is responsible for */
+    struct scr_table dests; /* of struct scr_out_dest: destinations, likewise
+                               (par/lists.h) */
+    int has_dests;          /* they are known */
+    int replaces;           /* some destination existed before */
+    int any_replaces;       /* on some rank */
+    int changed;            /* a file turned out to be other than was recorded */
+    struct scr_ids older;   /* those that list one, see scr_outgoing_begin_all; on
+                               rank 0 */
+    struct scr_ids judged;  /* those that list none; on rank 0 */
     const scr_hash *replacing; /* rank 0's: to be noted before the older ones are
                                   demoted (store/replacing.h); NULL: no */
     int pack;                  /* as in o, unless names stand in the way */
@@ -111,8 +111,8 @@ int scr_outgoing_demote_all(struct scr_outgoing *f, int rc, struct scr_err *err)
  */
 int scr_outgoing_complete(const struct scr_outgoing *f, const scr_hash *dset,
                           struct scr_err *err);
-/* Each directory made by the rank that looks after it, then synced by it. The code is
- * each rank's own, to be agreed on. */
+/* Each directory made by the rank that is responsible for it, then synced by it. The
+ * code is each rank's own, to be agreed on. */
 int scr_outgoing_make_dirs_all(struct scr_outgoing *f, struct scr_err *err);
 int scr_outgoing_sync_dirs_all(struct scr_outgoing *f, struct scr_err *err);
 /* A record that is written in advance: the sizes are those files have now. */

@@ -265,9 +265,10 @@ static int give_up_plans(const struct scr_outgoing *f, const struct others *o,
     return SCR_OK;
 }
 
-/* Not before it is clear that we may go on; but before the index is edited, from when
- * on nobody may make them complete. Here the index is only looked at: the plans have a
- * lock of their own, and whoever completes a dataset has it when he locks the index. */
+/* Not before it is clear that we may continue; but before the index is edited, from
+ * when on nobody may make them complete. Here the index is only looked at: the plans
+ * have a lock of their own, and whoever completes a dataset has it when he locks the
+ * index. */
 static int give_up_others(const struct scr_outgoing *f, const struct index_edit *e,
                           struct scr_err *err)
 {

@@ -17,7 +17,8 @@ static int is_mine(const struct scr_outgoing *f, size_t i)
     return i % (size_t)f->world->size == (size_t)f->world->rank;
 }
 
-/* Tells each rank what of its files has landed by the records this rank looks after. */
+/* Tells each rank what of its files has landed by the records this rank is responsible
+ * for. */
 static int read_records(const struct scr_outgoing *f, struct scr_parcels *send,
                         struct scr_err *err)
 {
@@ -73,7 +74,7 @@ struct record {
     const char *text; /* borrowed */
 };
 
-/* Of several the last one counts. One that is lost for want of memory costs a copy. */
+/* Of several the last one counts. One that is lost for lack of memory costs a copy. */
 static void index_records(const struct scr_parcels *recv, struct scr_table *by_path)
 {
     for (size_t i = 0; i < recv->n; i++)

@@ -174,7 +174,8 @@ static int share_everything_all(struct owners *o, struct scr_err *err)
 
 /* --- the exchange --- */
 
-/* The rank that looks after path: the one it names, else any that all agree on. */
+/* The rank that is responsible for path: the one it names, else any that all agree on.
+ */
 static int keeper_of(const struct owners *o, const char *path)
 {
     struct numbers x;
@@ -184,7 +185,7 @@ static int keeper_of(const struct owners *o, const char *path)
     return rank >= 0 ? rank : (int)(crc % (uint32_t)o->world->size);
 }
 
-/* Sends the paths others look after to them. */
+/* Sends the paths others are responsible for to them. */
 static int claim(const struct owners *o, struct scr_parcels *send, struct scr_err *err)
 {
     int rc = SCR_OK;
@@ -196,7 +197,7 @@ static int claim(const struct owners *o, struct scr_parcels *send, struct scr_er
     return rc;
 }
 
-/* A path that this rank looks after, and who has it. */
+/* A path that this rank is responsible for, and who has it. */
 struct claimed {
     struct scr_item item;
     struct scr_ids ranks;

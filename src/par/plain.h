@@ -25,7 +25,7 @@ void scr_plain_remove(const struct scr_env *env, const struct scr_prefix *p, int
                       const char *dest);
 
 /* What a rank has unpacked of one dataset, to be removed when it has been read; made
- * zero but for the first three. */
+ * zero except for the first three. */
 struct scr_plains {
     const struct scr_env *env;
     const struct scr_prefix *prefix;

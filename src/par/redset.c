@@ -85,7 +85,7 @@ int scr_redset_partners_all(struct scr_redset *r, int rc, struct scr_err *err)
     TRY_OUT(rc);
     if (r->npartners < copies)
         TRY_OUT(scr_no_memory(err));
-    /* else nothing travels, and the neighbours go on */
+    /* else nothing travels, and the neighbours continue */
     scr_current_pack(&mine, r->current);
 out:
     r->packed = mine.len;

@@ -3,7 +3,7 @@
  *
  * Both sides of a link know names and sizes before; a file travels as messages of a
  * head and at most `slice` bytes of it, an empty file as one head. The head says
- * whether the sender could read all so far: after a failure it goes on sending heads,
+ * whether the sender could read all so far: after a failure it continues sending heads,
  * so that nobody waits for what will not come. Reading, sending, receiving and writing
  * overlap (two buffers each way). */
 #ifndef SCR_PAR_SHIP_H

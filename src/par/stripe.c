@@ -9,15 +9,14 @@
  *   gets    a symbol of mine that another member computes: receive, write
  *   rests   a symbol of mine that no row needs: read for its checksum
  *
- * Each entry goes through its row slice by slice, at its own pace: whatever can go on
- * does; only when nothing can, a slice of the rests is read, and when there are none
- * left the processor is given away. An entry has DEPTH slices in flight, whose receives
- * are posted ahead; so reading, transfer, arithmetic and writing overlap, and a member
- * that is held up holds up only the rows it has a part in. No ranks wait in a circle,
- * as a lend waits for its coder's receive alone, and that for the slice DEPTH before
- * it.
- * Between two members a row sends one symbol a slice in either direction: (sender, row)
- * is the tag, and order keeps the slices apart. */
+ * Each entry goes through its row slice by slice, at its own pace: whatever can
+ * continue does; only when nothing can, a slice of the rests is read, and when there
+ * are none left the processor is given away. An entry has DEPTH slices in flight, whose
+ * receives are posted ahead; so reading, transfer, arithmetic and writing overlap, and
+ * a member that is held up holds up only the rows it has a part in. No ranks wait in a
+ * circle, as a lend waits for its coder's receive alone, and that for the slice DEPTH
+ * before it. Between two members a row sends one symbol a slice in either direction:
+ * (sender, row) is the tag, and order keeps the slices apart. */
 #include "par/stripe.h"
 
 #include <sched.h>
@@ -78,7 +77,7 @@ struct engine {
     uint8_t *pool;
     size_t stride; /* of a slot */
     struct scr_stripe_stats stats;
-    int rc; /* first local failure: from then on only communication goes on */
+    int rc; /* first local failure: from then on only communication continues */
     struct scr_err *err;
 };
 
@@ -280,7 +279,7 @@ static int make_buffers(struct engine *e, uint64_t rowlen, size_t buf_max)
     e->stride = (e->slice + ALIGN - 1) / ALIGN * ALIGN;
     if (n == 0)
         return SCR_OK;
-    /* Zeros, as after a failed read what lies in a buffer is sent nevertheless. */
+    /* Zeros, as after a failed read what is in a buffer is sent nevertheless. */
     e->pool = scr_pages_alloc(n * e->stride);
     if (e->pool == NULL)
         return scr_no_memory(e->err);

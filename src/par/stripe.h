@@ -11,7 +11,7 @@
  * What is had and not needed is read too, while there is nothing else to do, so that
  * scr_member_finish has every CRC.
  *
- * A rank whose file input or output fails goes on communicating, so nobody hangs, and
+ * A rank whose file input or output fails continues communicating, so nobody hangs, and
  * reports at the end. */
 #ifndef SCR_PAR_STRIPE_H
 #define SCR_PAR_STRIPE_H

@@ -134,8 +134,8 @@ static int send_landed(const struct scr_outgoing *f, struct scr_parcels *send,
     return rc;
 }
 
-/* Those back to who asked that a dataset other than id lists, too: it may be whole but
- * for its mark, which this flush took. */
+/* Those back to who asked that a dataset other than id lists, too: it may be whole
+ * except for its mark, which this flush took. */
 static int answer(int id, const struct scr_table *kept, const struct scr_parcels *asked,
                   struct scr_parcels *send, struct scr_err *err)
 {

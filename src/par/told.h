@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What ranks tell each other of files: a filemap of one entry, in which files have
- * their place below the dataset directory as name (par/holdings.h). Local but for the
- * exchange of the parcels (par/comm.h). */
+ * their place below the dataset directory as name (par/holdings.h). Local except for
+ * the exchange of the parcels (par/comm.h). */
 #ifndef SCR_PAR_TOLD_H
 #define SCR_PAR_TOLD_H
 

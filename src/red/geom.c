@@ -156,7 +156,7 @@ int scr_geom_sums(const struct scr_geom *g)
     return g->k == 1 || scr_geom_nd(g) == 1;
 }
 
-/* CRC32 is linear but for a constant of the length, which the CRC of zeros shows: an
+/* CRC32 is linear except for a constant of the length, which the CRC of zeros shows: an
  * even number of terms cancels it, and the sum needs it once. */
 static uint32_t sum_crc(const struct scr_geom *g, int row, const uint32_t *crc)
 {

@@ -89,7 +89,7 @@ static int cut_all(struct scr_member *m)
     return 1;
 }
 
-/* The piece off lies in; NULL past the last. */
+/* The piece off is in; NULL past the last. */
 static struct piece *find_piece(const struct pieces *p, uint64_t off)
 {
     size_t lo = 0, hi = p->n;

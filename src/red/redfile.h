@@ -133,7 +133,7 @@ void scr_redhead_fini(struct scr_redhead *h);
 int scr_redfile_read(const struct scr_env *env, const char *path, scr_hash *header,
                      uint64_t *header_bytes, struct scr_err *err);
 
-/* Serial rebuild of one set whose surviving files lie in directories this process can
+/* Serial rebuild of one set whose surviving files are in directories this process can
  * reach (the commands; scavenged datasets). redfiles[i]: path of member i's redundancy
  * file or NULL if lost; dirs[i]: directory its application files are in (FILE is joined
  * to it), also for lost members, where they are rebuilt to; redout[i]: where a lost

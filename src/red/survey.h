@@ -38,7 +38,7 @@ void scr_survey_fini(struct scr_survey *s);
  * SCR_E_NOMEM. */
 int scr_survey_ids(const struct scr_survey *s, int **ids, int *n);
 
-/* A redundancy set, as its members that are here remember it; what is in it lies in the
+/* A redundancy set, as its members that are here remember it; what is in it is in the
  * arena of its table. */
 struct scr_survey_set {
     struct scr_item item; /* "<id> <n>" */

@@ -24,7 +24,7 @@ static int says_kill(const struct scr_launcher *l, const char *const *args)
     return found;
 }
 
-/* Where Slurm is not configured to (KillOnBadExit), a step goes on when one of its
+/* Where Slurm is not configured to (KillOnBadExit), a step continues when one of its
  * processes is killed, and the others wait for it for ever. */
 static void end_with_the_first(const struct scr_rm *rm, const struct scr_launcher *l,
                                const char *const *args, struct scr_strv *argv)

@@ -39,7 +39,7 @@ struct scr_many_task {
  * or, if those do not end, 400. Hanging ones keep none from its turn: where there are
  * more, one that has had its share of the time makes room, and counts as late. The
  * share is half of the time for up to 400, a third for up to 800, and so on; less where
- * descriptors are few. Fails only for want of memory or descriptors; scr_many_free in
+ * descriptors are few. Fails only for lack of memory or descriptors; scr_many_free in
  * any case. */
 int scr_many_run(struct scr_many_task *task, size_t n, size_t width, double timeout_s,
                  struct scr_err *err);

@@ -82,7 +82,7 @@ static int check_named(const struct item *it, struct scr_err *err)
     return it->dst && it->meta && !it->meta->arena->lost ? SCR_OK : scr_no_memory(err);
 }
 
-/* A redundancy file lies in the directory of the dataset, and tells of itself. */
+/* A redundancy file is in the directory of the dataset, and tells of itself. */
 static int name_red(struct job *j, struct item *it, const char *type,
                     struct scr_err *err)
 {

@@ -11,7 +11,8 @@
  * A file is copied under a temporary name that no other process uses, its size and
  * CRC32 compared in the pass with those recorded, synced and renamed. One that lies
  * there in the recorded size and with the recorded time is whole, and is not copied
- * again: a copy that was interrupted goes on. Any number of nodes may do this at once.
+ * again: a copy that was interrupted continues. Any number of nodes may do this at
+ * once.
  */
 #ifndef SCR_SCAV_GATHER_H
 #define SCR_SCAV_GATHER_H

@@ -8,10 +8,10 @@
  *
  * When every file has been verified there and rank2file lists them, placing.scr is
  * written and each file renamed to its destination; then the dataset is recorded as
- * complete, and stage and placing.scr go. Whoever finds placing.scr goes on with that:
- * a file that has left the stage is in place.
+ * complete, and stage and placing.scr go. Whoever finds placing.scr continues with
+ * that: a file that has left the stage is in place.
  *
- * Calls are local; one process at a time works on a dataset but for the files that
+ * Calls are local; one process at a time works on a dataset except for the files that
  * scr_gather adds. */
 #ifndef SCR_SCAV_STAGE_H
 #define SCR_SCAV_STAGE_H

@@ -27,7 +27,7 @@
 /* To flush a dataset. */
 struct scr_attempt {
     uint64_t stamp;
-    const scr_hash *dset;  /* as the summary and the index are to have it but for
+    const scr_hash *dset;  /* as the summary and the index are to have it except for
                               COMPLETE */
     const scr_hash *nodes; /* {<n>: {<ranks>}} */
     const struct scr_ids *replaces; /* complete until the first file of this dataset

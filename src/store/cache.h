@@ -37,9 +37,9 @@ char *scr_cache_dset_dir(const char *cache, int id);
 char *scr_cache_rank_dir(const char *cache, int id, int rank);
 char *scr_cache_red_path(const char *cache, int id, const char *redname);
 /* Length of the dataset directory in the path of a cached file, its '/' included; 0:
- * path lies in none. */
+ * path is in none. */
 size_t scr_cache_dset_len(const char *path, int id);
-/* The dataset directory itself, malloc'd; NULL: it lies in none, or out of memory. */
+/* The dataset directory itself, malloc'd; NULL: it is in none, or out of memory. */
 char *scr_cache_dset_of(const char *path, int id);
 /* Removes directories that the file at path has left, up to the dataset's, and if all
  * is gone that too. */

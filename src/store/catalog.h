@@ -9,7 +9,7 @@
  *     scr_catalog_fini(&c);
  *
  * What could not be read is tried again by the next call. Once a file could not be
- * entered for want of memory, what is not found is SCR_E_NOMEM until scr_catalog_fini;
+ * entered for lack of memory, what is not found is SCR_E_NOMEM until scr_catalog_fini;
  * pointers into it stay good. */
 #ifndef SCR_STORE_CATALOG_H
 #define SCR_STORE_CATALOG_H

@@ -16,7 +16,7 @@ enum {
 
 /* --- summary --- */
 
-/* The summary must be that of the directory it lies in: a copied directory is not a
+/* The summary must be that of the directory it is in: a copied directory is not a
  * dataset. */
 static int check_id(int id, const scr_hash *dset, struct scr_err *err)
 {
@@ -101,7 +101,7 @@ out:
     return rc;
 }
 
-/* --- datasets of version 1: summary and files lie in a directory of the prefix that
+/* --- datasets of version 1: summary and files are in a directory of the prefix that
  * only the index names --- */
 
 /* That directory relative to the prefix, malloc'd. SCR_E_NOENT, without text, if the

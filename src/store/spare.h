@@ -2,7 +2,7 @@
 /* The redundancy file of an evicted dataset, kept for the dataset that takes its place:
  * its pages are there, and writing over them costs less than new ones do.
  *
- * The spare lies in the directory of the dataset it is for, as .scr/spare.<rank>. Its
+ * The spare is in the directory of the dataset it is for, as .scr/spare.<rank>. Its
  * header is blanked before it moves, so that under no name it can be taken for a
  * redundancy file that is whole. It is recorded nowhere: it goes with the directory. */
 #ifndef SCR_STORE_SPARE_H

@@ -409,7 +409,7 @@ static void cancel_daemon(struct scr_mover *m, struct scr_xfer *x)
         lose(m);
 }
 
-/* They go on without us. */
+/* They continue without us. */
 static void stop_daemon(struct scr_mover *m)
 {
     while (m->first != NULL)

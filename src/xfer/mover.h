@@ -15,7 +15,7 @@ struct scr_mover {
     struct scr_xfer *first, *last; /* those that have not ended, in order */
     pthread_t thread;
     int have_thread, quit;
-    int paused;                /* nothing begins, what has begun goes on */
+    int paused;                /* nothing begins, what has begun continues */
     struct scr_daemon *daemon; /* of DAEMON */
 };
 
