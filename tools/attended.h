@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* scr_copy works for a scavenge that may be killed, and whose death nobody tells it:
+/* scr_copy works for a scavenge that may be killed, and whose death it does not notice:
  * ssh leaves what it started behind. The next scavenge must not find it at work on the
  * files it copies itself. So each scavenge writes a number into the prefix directory,
  * larger than that of the one before, and who copies for an older one ends. Numbers, as

@@ -27,7 +27,7 @@ enum {
 typedef int index_enter(const struct scr_env *, const struct scr_prefix *,
                         const scr_hash *, int, time_t, struct scr_err *);
 
-/* What is known of a dataset before its redundancy files are looked at. */
+/* The facts about a dataset before its redundancy files are looked at. */
 struct known {
     int complete;         /* there is a summary that says so */
     int damaged;          /* and it is not true */
@@ -187,7 +187,7 @@ static int publish(struct scr_scan *s, const struct known *known, struct scr_err
                         : rc;
 }
 
-/* Files are missing because sets could not be rebuilt: that is what is told first. */
+/* Files are missing because sets could not be rebuilt: that is reported first. */
 static void blame_sets(struct scr_scan *s, struct scr_faults *f)
 {
     if (f->n == 0 || s->lost.n == 0)
@@ -341,8 +341,8 @@ out:
     return rc;
 }
 
-/* Datasets on their way to the same paths: whoever copies one found this one
- * incomplete, and would put its files in their places. *n: how many there were. */
+/* Datasets on their way to the same paths: a process that copies one found this
+ * one incomplete, and would put its files in their places. *n: how many there were. */
 static int give_up_meeting(const struct scr_env *env, const struct scr_prefix *p,
                            int id, size_t *n, struct scr_err *err)
 {
@@ -430,7 +430,7 @@ out:
 
 /* --- one that bypassed the cache, of which some files lacked their names --- */
 
-/* Likewise. While its job lives that does it. */
+/* Completes the placing of a dataset. While its job lives the job does it. */
 static int resume_replacing(const struct scr_env *env, const struct scr_prefix *p,
                             int id, struct scr_build_report *report, int *done,
                             struct scr_err *err)

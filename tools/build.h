@@ -38,7 +38,7 @@ int scr_build_add(const struct scr_env *env, const struct scr_prefix *p, int id,
                   struct scr_build_report *report, struct scr_err *err);
 
 /* The same, but what the index says of CURRENT and FAILED stays: that the files are
- * whole again does not mean that somebody wants to restart from them. */
+ * whole again does not mean that a restart from them is wanted. */
 int scr_build_repair(const struct scr_env *env, const struct scr_prefix *p, int id,
                      struct scr_build_report *report, struct scr_err *err);
 

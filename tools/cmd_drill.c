@@ -165,7 +165,7 @@ static int final_run(struct course *c, struct drill_run *run, struct scr_err *er
 
 /* --- the verdict --- */
 
-/* What is wrong with the restart, NULL if nothing is. */
+/* The fault of the restart, NULL: none. */
 static const char *fault(const struct course *c, const struct drill_run *last)
 {
     const struct drill_phases *f = &last->phases;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The files of a dataset in the prefix directory as the application wrote them, for
- * whoever has no SCR: compressed ones unpacked, all checked. */
+ * readers without SCR: compressed ones unpacked, all checked. */
 #ifndef SCR_TOOL_EXTRACT_H
 #define SCR_TOOL_EXTRACT_H
 

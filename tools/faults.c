@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is wrong with the files of a dataset. */
+/* Faults of the files of a dataset. */
 #include "faults.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is wrong with the files of a dataset: the first finding in words, the rest
+/* Faults of the files of a dataset: the first finding in words, the rest
  * counted. */
 #ifndef SCR_TOOL_FAULTS_H
 #define SCR_TOOL_FAULTS_H
@@ -17,7 +17,7 @@ struct scr_faults {
                         links that are not followed */
     size_t unsummed; /* files without a recorded CRC32: only their size was compared */
     int sizes_only;  /* set before a check: no file is read */
-    struct scr_progress *progress; /* told of the bytes read; NULL: nobody */
+    struct scr_progress *progress; /* counts the bytes read; NULL: none */
     void (*tell)(void *arg,
                  const char *text); /* called with every fault; may be NULL */
     void *arg;

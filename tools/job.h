@@ -29,7 +29,7 @@ void scr_job_close(struct job *job);
  * is no test of nodes. */
 int scr_job_reload(struct job *job, struct scr_err *err);
 
-/* The launcher that commands of SCR 3.x are told of; ours find out by themselves how
+/* The launcher option of the commands of SCR 3.x; ours find out by themselves how
  * commands are run on nodes. SCR_E_USAGE if the row was given and is no launcher. */
 int scr_job_launcher(struct scr_tool *t, const struct scr_args *a, int row,
                      struct scr_err *err);

@@ -29,8 +29,8 @@ int scr_tool_identity(const struct scr_tool *t, const struct scr_params *prm,
  * there. Else those of the prefix directory that the configuration leads to and that
  * are there: of this node, and of every virtual node on it. None is success with n = 0.
  * The shared caches are those of
- * the configuration that are there. One that is not ours, or that others can write to,
- * is SCR_E_UNSAFE. prefix as in scr_tool_cfg. Free with scr_reach_fini in any case.
+ * the configuration that are there. A cache that is not ours, or that others can write
+ * to, is SCR_E_UNSAFE. prefix as in scr_tool_cfg. Free with scr_reach_fini in any case.
  */
 int scr_tool_reach(struct scr_tool *t, const char *prefix, const char *given,
                    struct scr_reach *out, struct scr_err *err);

@@ -141,7 +141,7 @@ int scr_runfile_kill(struct scr_tool *t, enum runfile_why why, char **what,
     scr_hash *h = scr_hash_new();
     *what = NULL;
     int rc = path ? scr_hash_file_read(t->env.sys, path, h, NULL) : SCR_E_NOMEM;
-    /* A record nobody holds the lock of is that of a process that died. */
+    /* A record without a lock holder is that of a process that died. */
     if (rc == SCR_OK && take_lock(t, &lock, NULL) == SCR_OK)
         scr_lock_release(t->env.sys, &lock);
     else if (rc == SCR_OK)

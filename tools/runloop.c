@@ -254,7 +254,7 @@ out:
 
 /* --- decisions --- */
 
-/* Nodes that became unusable since the last look; each is told once. */
+/* Nodes that became unusable since the last look; each is reported once. */
 static int find_down(struct runloop *l, struct scr_err *err)
 {
     size_t known = l->down.nodes.n, at = 0;
@@ -322,7 +322,7 @@ static void pause_before_run(struct runloop *l)
     }
 }
 
-/* What somebody is just editing must not end the job. */
+/* A file that is just being edited must not end the job. */
 static void reload(struct runloop *l)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -344,7 +344,7 @@ static int goes_on(struct runloop *l, int *go, struct scr_err *err)
     if (rc != SCR_OK || halted || !has_runs(l))
         return rc;
     pause_before_run(l);
-    rc = is_halted(l, &halted, err); /* somebody may have thought better of it */
+    rc = is_halted(l, &halted, err); /* the condition may have been removed */
     *go = rc == SCR_OK && !halted;
     if (*go)
         reload(l);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A dataset in the caches of the nodes that are left, copied to the prefix directory:
- * scr_copy on all of them at once; then, if somebody lost something, once more on those
+ * scr_copy on all of them at once; then, if some node lost files, once more on those
  * that keep copies for others (developer's manual 11.10.2). */
 #ifndef SCR_TOOL_SCAVENGE_H
 #define SCR_TOOL_SCAVENGE_H

@@ -11,7 +11,7 @@
 int scr_stop_ask(const struct scr_tool *t, struct scr_err *err);
 /* Undoes that, if there is such a request. Checkpoints made meanwhile count. */
 int scr_stop_take_back(const struct scr_tool *t, struct scr_err *err);
-/* Somebody sets the condition anew, in the hash of the halt file: it is to stay. */
+/* A user sets the condition again, in the hash of the halt file: it is to stay. */
 void scr_stop_settle(scr_hash *h);
 
 #endif

@@ -365,7 +365,7 @@ static int run_named(struct scr_tool *t, int argc, char **argv)
     return status;
 }
 
-/* A parent that ignores SIGCHLD hands that on, and nobody could be waited for. */
+/* A parent that ignores SIGCHLD hands that on, and no child could be waited for. */
 static void heed_children(void)
 {
     const struct sigaction dfl = { .sa_handler = SIG_DFL };

@@ -23,11 +23,11 @@
  *         .name = "frob", .usage = "[OPTION]... NAME...", .about = "Frobs each NAME.",
  *         .opts = opts, .min_operands = 1, .max_operands = -1, .run = run };
  *
- * It then runs as `scr frob`, `scr_frob` and `scr-frob`. The table gives parsing, --help
- * and the errors for unknown options (with the nearest name); --help (-h) and --version
- * (-V) are added to every command. Long options may be cut short while unambiguous, and
- * take "--name=VALUE" or "--name VALUE"; short ones "-pVALUE" or "-p VALUE"; options and
- * operands may be mixed; "--" ends the options. */
+ * It then runs as `scr frob`, `scr_frob` and `scr-frob`. The table gives parsing,
+ * --help and the errors for unknown options (with the nearest name); --help (-h) and
+ * --version (-V) are added to every command. Long options may be cut short while
+ * unambiguous, and take "--name=VALUE" or "--name VALUE"; short ones "-pVALUE" or
+ * "-p VALUE"; options and operands may be mixed; "--" ends the options. */
 /* clang-format on */
 #ifndef SCR_TOOL_H
 #define SCR_TOOL_H
@@ -52,11 +52,10 @@ struct scr_opt {
 
 /* The parsed command line; everything is borrowed from argv. */
 struct scr_args {
-    const char
-        *opt[SCR_TOOL_MAX_OPTS];  /* value of row i; "" for a row without metavar;
+    const char *opt[SCR_TOOL_MAX_OPTS]; /* value of row i; "" for a row without metavar;
                                      NULL: not given. The last one given counts. */
-    int count[SCR_TOOL_MAX_OPTS]; /* how often it was given */
-    const char **operand;         /* NULL-terminated */
+    int count[SCR_TOOL_MAX_OPTS];       /* how often it was given */
+    const char **operand;               /* NULL-terminated */
     int noperands;
     int verbose;      /* 1: --verbose was given */
     int after_dashes; /* index of the first operand after "--"; noperands if none */

@@ -70,7 +70,7 @@ struct daemon {
 
 /* --- in the threads that copy --- */
 
-/* A plan of another attempt, or none: nobody wants these files from us any more. */
+/* A plan of another attempt, or none: these files are not wanted from us any more. */
 static int allowed(void *arg, struct scr_err *err)
 {
     struct run *r = arg;

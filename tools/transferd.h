@@ -12,9 +12,10 @@ struct scr_transferd_opts {
     int once;        /* ends as soon as there is nothing to do */
 };
 
-/* Until it is told to EXIT, has been idle, or the control directory is gone.
+/* Runs until EXIT is set, it has been idle, or the control directory is gone.
  * SCR_E_LOCKED: another one is responsible for this directory. With once the first
- * error of a transfer; without, those are told to whoever listed the files. */
+ * error of a transfer; without, the file records them for the jobs that listed the
+ * files. */
 int scr_transferd_run(const struct scr_env *env, const struct scr_transferd_opts *o,
                       struct scr_err *err);
 

@@ -47,7 +47,7 @@ int scr_bind_open_file(int comm, const char *name, int *file, int *code)
     return refused;
 }
 
-/* This one's address, whoever is found first by the name. */
+/* The address of this definition, even if the name resolves to another one. */
 extern __typeof__(MPI_File_open) scr_own_open
     __attribute__((alias("MPI_File_open"), visibility("hidden")));
 

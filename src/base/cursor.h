@@ -8,7 +8,7 @@
  *     scr_pack_u64(&s, "SIZE", 1024);
  *     scr_pack_key(&s, "META"); scr_pack_count(&s, 0);
  *
- * Reading goes over bytes that nobody vouches for:
+ * Reading checks bytes that may be damaged or hostile:
  *
  *     struct scr_cursor c;
  *     scr_cursor_init(&c, buf, n);

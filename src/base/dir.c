@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Directories: creation that trusts nobody in a shared /tmp, listing, removal. */
+/* Directories: creation that trusts no other user in a shared /tmp, listing, removal.
+ */
 #include "base/dir.h"
 
 #include <errno.h>

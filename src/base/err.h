@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Errors: a code and one line of text, filled once by whoever first knows the cause,
- * passed up unchanged and printed once, by the façade or the command.
+/* Errors: a code and one line of text, filled once by the function that first knows the
+ * cause, passed up unchanged and printed once, by the façade or the command.
  *
  *     if (sys->fsync(fd) != 0)
  *         return scr_fail(err, SCR_E_IO, errno, "fsync %s", path);

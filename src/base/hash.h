@@ -98,7 +98,7 @@ scr_hash *scr_hash_getf(const scr_hash *h, const char *fmt, ...);
 /* --- whole hashes --- */
 /* Adds every element of src to dst, recursively; existing keys are kept and merged
  * below. SCR_OK or SCR_E_NOMEM, which it also is if dst is NULL and src is not empty:
- * whoever could not make a hash must not take what was to be in it for nothing. */
+ * a caller that could not make a hash must not lose the elements without an error. */
 int scr_hash_merge(scr_hash *dst, const scr_hash *src);
 /* Puts everything of src in the place of everything of dst; src is left empty. Cannot
  * fail, so an edit made on a copy can be taken over whole. */

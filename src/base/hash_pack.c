@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Hash: packing into bytes, and unpacking bytes that nobody vouches for. */
+/* Hash: packing into bytes, and unpacking bytes that may be damaged. */
 #include "base/cursor.h"
 #include "base/hash_impl.h"
 #include "base/str.h"
@@ -23,7 +23,7 @@ void scr_hash_append(struct scr_str *s, const scr_hash *h)
     append_level(s, h, SCR_HASH_DEPTH);
 }
 
-/* Likewise. */
+/* A level and all below it. */
 static void unpack_level(struct scr_cursor *c, scr_hash *h, int depth)
 {
     size_t count = scr_cursor_enter(c);

@@ -92,7 +92,7 @@ static int check_header(const unsigned char *p, size_t n, int whole, uint64_t *s
     return SCR_OK;
 }
 
-/* What is newer has a checksum. */
+/* Files of newer versions have a checksum. */
 static int check_version(const unsigned char *p, uint64_t flags, struct scr_err *err)
 {
     uint64_t version = get_be(p + AT_VERSION, 2);

@@ -215,7 +215,7 @@ enum {
     TEMP_TRIES = 1000 /* temporaries of crashed namesakes to step over */
 };
 
-/* Creates "<dir>/.<base>.<pid>.<n>.tmp" with the first n that nobody has. Another host
+/* Creates "<dir>/.<base>.<pid>.<n>.tmp" with the first n that is free. Another host
  * may have a process of our pid, so the name alone proves nothing: O_EXCL does. */
 static int temp_open(const struct scr_sys *sys, const char *path, mode_t mode,
                      char **temp, int *fd, struct scr_err *err)
@@ -340,7 +340,7 @@ int scr_file_rename_new(const struct scr_sys *sys, const char *from, const char 
                         struct scr_err *err)
 {
     if (sys->linkat(AT_FDCWD, from, AT_FDCWD, to, 0) == 0) {
-        (void)scr_file_remove(sys, from, NULL); /* a second name harms nobody */
+        (void)scr_file_remove(sys, from, NULL); /* a second name does no harm */
         return SCR_OK;
     }
     int error = errno;

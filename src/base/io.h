@@ -13,7 +13,7 @@
 int scr_open(const struct scr_sys *sys, const char *path, int flags, mode_t mode,
              int *fd, struct scr_err *err);
 /* Closes *fd if it is >= 0 and sets it to -1. A failed close of a written file is
- * SCR_E_IO, also with EINTR: nobody knows then whether what was written arrived. */
+ * SCR_E_IO, also with EINTR: then it is not known whether the bytes arrived. */
 int scr_close(const struct scr_sys *sys, int *fd, const char *path,
               struct scr_err *err);
 
@@ -72,15 +72,15 @@ int scr_file_stat(const struct scr_sys *sys, const char *path, struct stat *st,
 int scr_file_is_there(const struct scr_sys *sys, const char *path);
 /* Removes a file; an absent one is success. */
 int scr_file_remove(const struct scr_sys *sys, const char *path, struct scr_err *err);
-/* Likewise, and then its directory, which must be there, is synced: a crash does not
- * bring the file back. Without memory nothing is changed. */
+/* Removes a file and syncs its directory, which must exist: a crash does not bring the
+ * file back. Out of memory nothing is changed. */
 int scr_file_remove_durably(const struct scr_sys *sys, const char *path,
                             struct scr_err *err);
 int scr_file_rename(const struct scr_sys *sys, const char *from, const char *to,
                     struct scr_err *err);
-/* Likewise, but SCR_E_EXIST, and both as they were, if there is something at to. Where
- * the file system has no hard links a file that comes to lie there in this very moment
- * is replaced. */
+/* Renames without replacing: SCR_E_EXIST, and both unchanged, if something exists at
+ * to. On file systems without hard links a file that is created there at the same
+ * moment is replaced. */
 int scr_file_rename_new(const struct scr_sys *sys, const char *from, const char *to,
                         struct scr_err *err);
 

@@ -296,7 +296,7 @@ static long pid_here(const char *note)
 }
 
 /* A shared lock is refused where there is an exclusive one, and disturbs no other look.
- * Whoever takes the exclusive one this instant tries again. */
+ * A process that takes the exclusive one at this moment tries again. */
 static int look_at(const struct scr_sys *sys, int fd, const char *path,
                    const struct part *part, struct scr_lock_holder *who,
                    struct scr_err *err)

@@ -30,8 +30,8 @@ int scr_lock_acquire(const struct scr_sys *sys, const char *path, int timeout_ms
  * do not exclude each other; path is not locked as a whole besides. */
 int scr_lock_acquire_key(const struct scr_sys *sys, const char *path, uint64_t key,
                          int timeout_ms, struct scr_lock *lock, struct scr_err *err);
-/* A lock that any number may hold at once, and nobody beside an exclusive one; its
- * holders do not sign. */
+/* A shared lock: any number may hold it at once, and none while an exclusive one is
+ * held; its holders do not sign. */
 int scr_lock_share(const struct scr_sys *sys, const char *path, int timeout_ms,
                    struct scr_lock *lock, struct scr_err *err);
 /* Locks the file at path itself with flock(2), as SCR 3.x locks a file that it
@@ -59,8 +59,8 @@ struct scr_lock_holder {
     struct timespec beat;     /* its last sign of life */
 };
 
-/* Who holds the lock on path, without waiting and without being in anybody's way for
- * longer than that takes. No file: nobody. */
+/* Who holds the lock on path, without waiting and without holding the lock for
+ * longer than that takes. No file: no holder. */
 int scr_lock_look(const struct scr_sys *sys, const char *path,
                   struct scr_lock_holder *who, struct scr_err *err);
 /* Who holds the lock of a key; note may be that of another key's holder, as 64 lines

@@ -30,7 +30,7 @@ void scr_log(const struct scr_log *log, int level, const char *fmt, ...)
     scr_str_mask(&line);
     scr_str_append(&line, "\n");
 
-    /* A message that cannot be printed has nobody left to be reported to. */
+    /* A message that cannot be printed cannot be reported either. */
     FILE *out = log->out ? log->out : stderr;
     if (line.bad)
         fputs("SCR: error: out of memory while printing a message\n", out);

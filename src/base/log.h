@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages to people, one line each, on stderr: "SCR: error: …". Which rank speaks is
- * decided by whoever makes the log: the others get one with quiet set. */
+/* Messages to people, one line each, on stderr: "SCR: error: …". The caller
+ * that makes the log decides which rank prints: the others get one with quiet set. */
 #ifndef SCR_BASE_LOG_H
 #define SCR_BASE_LOG_H
 

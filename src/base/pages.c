@@ -23,7 +23,7 @@ static struct head *head_of(void *at)
     return (struct head *)(void *)((char *)at - PAGE);
 }
 
-/* What is to be in large pages, in whole ones; else n. */
+/* Sizes that use large pages in whole ones; else n. */
 static size_t whole(size_t n)
 {
     return n >= LARGE / 4 ? (n + LARGE - 1) / LARGE * LARGE : n;

@@ -252,7 +252,7 @@ int scr_proc_kill(pid_t pid, int signo, struct scr_err *err)
     return SCR_OK;
 }
 
-/* Whoever reads the other end of what we inherited would wait for us. */
+/* Readers of inherited descriptors would wait for this process. */
 void scr_proc_detach(void)
 {
     long most = sysconf(_SC_OPEN_MAX);
@@ -280,8 +280,7 @@ static void put_down(const struct scr_proc_spec *spec, pid_t pid)
 
 /* --- whole runs --- */
 
-/* Milliseconds poll may wait before somebody has to look at the clock or the process.
- */
+/* Milliseconds that poll may wait before the clock or the process is due for a look. */
 static int poll_ms(double end)
 {
     double left = 1e3 * (end - scr_now_mono());

@@ -13,10 +13,10 @@ struct scr_proc_spec {
     const char *cwd;         /* NULL: ours */
     const char *in_path;     /* stdin from this file; NULL: inherited */
     const char *out_path;    /* stdout to this file (truncated); NULL: inherited */
-    const char *err_path;    /* stderr likewise; equal to out_path: both to one file */
+    const char *err_path;    /* stderr to this file; equal to out_path: both to it */
     int out_fd, err_fd;      /* > 2: a descriptor in place of a file; 0: none */
     int new_group;   /* 1: a process group of its own, for scr_proc_kill_group */
-    int new_session; /* 1: a session of its own: no terminal, nobody's group */
+    int new_session; /* 1: a session of its own: no terminal, a new group */
 };
 
 /* Starts the program; a program that cannot be executed is SCR_E_NOENT/SCR_E_IO here,
@@ -24,7 +24,7 @@ struct scr_proc_spec {
  * default. Paths in spec are relative to our directory, argv[0] with a '/' to cwd. */
 int scr_proc_start(const struct scr_proc_spec *spec, pid_t *pid, struct scr_err *err);
 /* Becomes the program of that path, which keeps our process id and gets our signals;
- * returns only if that cannot be. What is buffered in streams is lost. */
+ * returns only if that cannot be. Bytes buffered in streams are lost. */
 int scr_proc_exec(const char *path, const char *const *argv, struct scr_err *err);
 /* Waits up to timeout_s seconds (< 0: for ever). *status: 0…255, or 128 + signal.
  * SCR_E_LOCKED when still running at the end of the time. */

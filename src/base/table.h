@@ -73,7 +73,7 @@ void scr_table_remove(struct scr_table *t, void *item);
 int scr_table_drop(struct scr_table *t, const char *name);
 int scr_table_ok(const struct scr_table *t);
 
-/* The same of items that somebody else makes and frees, and the index with them. Link:
+/* The same for items that the caller makes and frees, and the index with them. Link:
  * e has a name that no other has; 0: out of memory, and nothing has changed. */
 void *scr_items_find(const struct scr_items *s, const char *name);
 int scr_items_link(struct scr_items *s, struct scr_item *e);

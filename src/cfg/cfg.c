@@ -138,7 +138,7 @@ const char *scr_cfg_get_from(const struct scr_cfg *cfg, const char *name,
 {
     const char *where = NULL;
     /* In capital letters, as SCR asks, a name costs no memory: where that is short, a
-     * parameter would look like one that nobody has set. */
+     * parameter would look as if it were not set. */
     int small = strpbrk(name, "abcdefghijklmnopqrstuvwxyz") != NULL;
     char *own = small ? scr_source_name(name) : NULL;
     const char *stored = small ? own : scr_spec_unalias(name);

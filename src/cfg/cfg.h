@@ -87,9 +87,9 @@ int scr_cfg_override(struct scr_cfg *cfg, const char *name, const char *value,
 const char *scr_cfg_getenv(const struct scr_cfg *cfg, const char *name);
 
 /* One SCR_Config string: "K=V" sets, "K=" unsets the application's value, "K" queries;
- * "CKPT=0 TYPE=XOR SET_SIZE=16" and "CKPT=0 TYPE" likewise, and "CKPT" gives the values
- * there are lines for, "0 1". *reply: malloc'd value for a query that has one, else
- * NULL. Setting an unknown name is accepted with a warning (logged by load). */
+ * "CKPT=0 TYPE=XOR SET_SIZE=16" sets and "CKPT=0 TYPE" queries, and "CKPT" gives the
+ * values there are lines for, "0 1". *reply: malloc'd value for a query that has one,
+ * else NULL. Setting an unknown name is accepted with a warning (logged by load). */
 int scr_cfg_app(struct scr_cfg *cfg, const char *text, char **reply,
                 struct scr_err *err);
 int scr_cfg_app_is_query(const char *text); /* 1 if text would change nothing */
@@ -124,7 +124,7 @@ int scr_cfg_params(const struct scr_cfg *cfg, struct scr_params *out,
  * (borrowed; NULL if unset). Names in any case, aliases too. */
 const char *scr_cfg_get(const struct scr_cfg *cfg, const char *name);
 const char *scr_cfg_origin(const struct scr_cfg *cfg, const char *name);
-/* 1 if somebody set it; a default is nobody's setting. */
+/* 1 if it is set in some source; a default is not a setting. */
 int scr_cfg_is_set(const struct scr_cfg *cfg, const char *name);
 /* Raw setting of one source (NULL: not set there) for scr param --explain. */
 const char *scr_cfg_get_from(const struct scr_cfg *cfg, const char *name,

@@ -114,7 +114,7 @@ static void warn_source(struct warner *w, const scr_hash *source)
     }
 }
 
-/* Whoever writes such lines expects them to count. */
+/* The writer of such lines expects them to count. */
 static void warn_lines_without_file(struct warner *w)
 {
     const char *type = scr_cfg_get(w->cfg, "SCR_COPY_TYPE"), *origin = NULL;

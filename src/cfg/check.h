@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Looking over settings as a whole: names nobody knows, values nobody takes. */
+/* Looking over settings as a whole: unknown names, values without effect. */
 #ifndef SCR_CFG_CHECK_H
 #define SCR_CFG_CHECK_H
 

@@ -34,7 +34,7 @@ static struct line line_of(const char *key, const scr_hash_elem *e)
     return line;
 }
 
-/* What is made of each line with that key. */
+/* Builds one object of each line with that key. */
 static int each_line(const struct builder *b, const char *key,
                      int (*take)(const struct builder *b, const struct line *line))
 {

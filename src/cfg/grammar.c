@@ -87,7 +87,7 @@ static int append_variable(struct cursor *c, const char *name, size_t n,
     return rc;
 }
 
-/* After the dollar sign. One that is not followed by a name stands for itself. */
+/* After the dollar sign. A dollar sign without a name stands for itself. */
 static int expand(struct cursor *c, struct scr_str *out)
 {
     int braced = !at_end(c) && *c->p == '{';

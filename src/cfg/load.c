@@ -41,7 +41,7 @@ static int comes_too_late(const struct reader *r, const char *key)
     return spec != NULL && spec->who == SCR_WHO_EARLY && !r->saved;
 }
 
-/* --- what somebody has hardly meant --- */
+/* --- settings that are probably not meant --- */
 
 static void warn_of_mark(struct reader *r)
 {

@@ -267,7 +267,7 @@ static int parse_enum(const struct scr_spec *spec, const char *text,
     }
 }
 
-/* What is expected, in words; the range follows where the type has one. */
+/* The expected value, in words; the range follows where the type has one. */
 struct type {
     int (*parse)(const struct scr_spec *spec, const char *text, struct scr_value *out);
     const char *words;

@@ -165,7 +165,7 @@ void scr_async_go(struct scr_ctx *ctx)
     scr_mover_go(ctx->async.threads);
 }
 
-/* 1 if one was lost since it was asked last: then nobody uses them any more. */
+/* 1 if one was lost since the last call: then no rank uses them any more. */
 static int lose_daemon_all(struct scr_ctx *ctx)
 {
     struct scr_async *s = &ctx->async;
@@ -264,7 +264,7 @@ static void note_failure_all(struct scr_ctx *ctx, int id, const struct scr_err *
     SCR_EVENT(ctx, .event = "ASYNC_FLUSH_FAIL", .dset = id, .note = why->text);
 }
 
-/* What is only output has done its time in cache. */
+/* Datasets that are output only leave the cache once they are flushed. */
 static void let_output_go_all(struct scr_ctx *ctx, int id)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -451,7 +451,7 @@ void scr_async_replaced_all(struct scr_ctx *ctx)
             note_failed(ctx, id, 0, 0);
 }
 
-/* What cannot be rebuilt is told, and the flush says what it lacks. */
+/* Files that cannot be rebuilt are reported, and the flush names what it lacks. */
 static void start_again_all(struct scr_ctx *ctx, int id)
 {
     struct scr_err lost = SCR_ERR_INIT;
@@ -466,7 +466,7 @@ void scr_async_retry_all(struct scr_ctx *ctx)
     for (int id = 0; (id = next_failed(ctx, id)) > 0;)
         if (!scr_cache_is_ready(ctx, id) || is_replaced_all(ctx, id)) {
             note_failed(ctx, id, 0, 0);
-        } else if (scr_flush_is_done_all(ctx, id)) { /* completed by somebody else */
+        } else if (scr_flush_is_done_all(ctx, id)) { /* completed by another process */
             note_failed(ctx, id, 0, 0);
             scr_flush_mark(ctx, id, SCR_LOC_PFS, 0);
             let_output_go_all(ctx, id);

@@ -277,7 +277,7 @@ static int sync_files(void *arg, struct scr_err *err)
 struct written {
     struct scr_ctx *ctx;
     struct scr_table files;     /* of struct scr_listed */
-    struct scr_published *file; /* likewise */
+    struct scr_published *file; /* n of them */
     size_t n;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is in cache: room for the next dataset, deletion, look-up. */
+/* Datasets in cache: room for the next one, deletion, look-up. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,8 +40,8 @@ static void keep_spare(struct scr_ctx *ctx, int id, const struct scr_file *f)
     (void)scr_meta_get_filesize(scr_file_meta(f), &s->bytes);
 }
 
-/* SCR_CRC_ON_DELETE: the last look at a file. What is wrong with it is told, and it
- * goes. */
+/* SCR_CRC_ON_DELETE: the last look at a file. A fault is reported, and the
+ * file is deleted. */
 static void check_crc(struct scr_ctx *ctx, int id, const struct scr_file *f)
 {
     const char *path = f->item.name;
@@ -304,9 +304,10 @@ int scr_cache_newest(const struct scr_ctx *ctx, enum scr_cache_state state, int 
 
 /* --- deletion --- */
 
-/* What could not be deleted is no dataset any more, and tried again when room is
- * needed. One that had no state gets none if a rank lacks the memory, as a fetch finds
- * that did: states are the same on all ranks. The next start finds what is left of it.
+/* A dataset that could not be deleted is none any more, and is tried again when room is
+ * needed. A dataset without a state gets none if a rank lacks the memory, as a fetch
+ * finds that did: states are the same on all ranks. The next start finds what is left
+ * of it.
  */
 static void keep_lost_all(struct scr_ctx *ctx, int id)
 {

@@ -109,7 +109,7 @@ struct scr_restart {
     int has_bases;
     /* every rank's files, when the program asked for a list */
     struct scr_str told;           /* "<rank>/<destination>" of each */
-    struct scr_restart_file *list; /* NULL: nobody asked so far */
+    struct scr_restart_file *list; /* NULL: not asked for so far */
     int nlist;
 };
 
@@ -120,7 +120,7 @@ struct scr_ranks {
     int passed; /* newest one that was passed over; 0: none. The same on all ranks */
     int below;  /* tried_below of the last search */
     int wanted; /* it is the one SCR_CURRENT names */
-    int told;   /* id of the one that was told */
+    int told;   /* id of the one that was reported */
     struct scr_err why;
 };
 
@@ -225,9 +225,9 @@ struct scr_ctx {
     struct scr_lock run_lock; /* rank 0: the job's, of the prefix directory */
     int patience_ms;          /* for processes of the run before that are ending */
     int lease_ms;             /* the same for run_lock, also where its node was lost */
-    char **cache_dirs;        /* one per store; NULL for stores nobody uses */
+    char **cache_dirs;        /* one per store; NULL for unused stores */
     struct scr_set *sets;     /* one per redundancy descriptor */
-    int64_t *losses; /* that every set of it survives, likewise; the same on all */
+    int64_t *losses; /* that each set survives, one per descriptor; the same on all */
 
     scr_filemap *map;      /* what this rank has in cache */
     struct scr_held *held; /* the datasets in cache, the same on all ranks */
@@ -412,20 +412,21 @@ int scr_shared_read(const struct scr_ctx *ctx, const char *cache, int id, int ra
 int scr_shared_adopt_all(struct scr_ctx *ctx, int rc, struct scr_err *err);
 
 /* --- cache (cachectl.c) --- */
-/* Room for the states of `more` datasets that have none yet. Local; whoever is about to
- * make datasets calls it before, and agrees on the result. */
+/* Room for the states of `more` datasets that have none yet. Local; a step that
+ * makes datasets calls it first, and agrees on the result. */
 int scr_cache_reserve(struct scr_ctx *ctx, size_t more, struct scr_err *err);
 /* Of a dataset in cache, until the next change of states; NULL: it is not there. */
 struct scr_held *scr_cache_held(const struct scr_ctx *ctx, int id);
 /* Cannot fail: a state that is new takes room from scr_cache_reserve. */
 void scr_cache_set_state(struct scr_ctx *ctx, int id, enum scr_cache_state state);
-/* Likewise of one that red protects now: READY. Local; the same on all ranks. */
+/* Enters a dataset that red protects now as READY. Cannot fail. Local; the same on all
+ * ranks. */
 void scr_cache_enter(struct scr_ctx *ctx, int id, int kind,
                      const struct scr_reddesc *red);
-/* Likewise of one that was found in cache, by what the maps of all ranks say of it: of
- * one of another number of ranks not every rank knows. */
+/* Enters a dataset that was found in cache, by the maps of all ranks: not every rank
+ * knows of a dataset of a different number of ranks. Cannot fail. */
 void scr_cache_enter_all(struct scr_ctx *ctx, int id, enum scr_cache_state state);
-/* Likewise as READY, of one that was restored or fetched, if every rank has its view:
+/* Enters a dataset that was restored or fetched as READY, if every rank has its view:
  * from then on each may act on its own. rc: of this rank until now; if any rank's is an
  * error all leave with that, and there is no new state. */
 int scr_cache_enter_ready_all(struct scr_ctx *ctx, int id, int rc, struct scr_err *err);
@@ -442,8 +443,8 @@ int scr_cache_is_waiting(const struct scr_ctx *ctx, int id);
 /* Says why this run cannot use what is KEPT: SCR_E_STATE. */
 int scr_cache_refuse_kept(int id, struct scr_err *err);
 int scr_cache_has(const struct scr_ctx *ctx, int id); /* in whatever state */
-/* What any entry of id in this rank's map says of it, whoever's it is: the redundancy
- * descriptor, the dataset; NULL: there is none that does. Borrowed from the map. */
+/* The redundancy descriptor or the dataset from any rank's entry of id in this rank's
+ * map; NULL: no entry has it. Borrowed from the map. */
 const scr_hash *scr_cache_any_desc(const struct scr_ctx *ctx, int id);
 const scr_hash *scr_cache_any_dataset(const struct scr_ctx *ctx, int id);
 /* SCR_IS_CKPT | SCR_IS_OUTPUT of a dataset in cache, in whatever state; 0: none. */
@@ -472,8 +473,8 @@ int scr_cache_delete_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* Whether this rank can delete what it has of it: to be agreed on, so that none begins
  * where another cannot. What cannot even be tried for lack of room can. Local. */
 int scr_cache_may_delete(const struct scr_ctx *ctx, int id, struct scr_err *err);
-/* The same for a dataset nobody asked to lose: output that has not reached the prefix
- * is flushed first, and stays if that fails (invariant P7). */
+/* Deletes a dataset to make room: output that has not reached the prefix is flushed
+ * first, and stays if that fails (invariant P7). */
 int scr_cache_let_go_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* From now on redundancy files of datasets that leave are kept for dataset id of that
  * store; those kept for another one go. id 0: none are kept. Local; the same call on
@@ -482,8 +483,8 @@ void scr_cache_spare_for(struct scr_ctx *ctx, int id, int store);
 /* Removes datasets with larger ids from all caches: begun without a record, as
  * an eviction that died leaves them. */
 void scr_cache_sweep_above(struct scr_ctx *ctx, int id);
-/* 1 if a newer version's filemaps are kept here: nobody knows what they name. One rank
- * a node looks. */
+/* 1 if a newer version's filemaps are kept here: it is not known what they name. One
+ * rank a node looks. */
 int scr_cache_has_newer(const struct scr_ctx *ctx);
 /* Largest id in this node's caches, 0: there is none. */
 int scr_cache_max_id(const struct scr_ctx *ctx);
@@ -493,7 +494,7 @@ int scr_cache_purge_all(struct scr_ctx *ctx, const struct scr_ids *ids,
                         struct scr_err *err);
 
 /* --- room in cache (room.c) --- */
-/* What is to be known before room is made for one more. The same on all ranks. */
+/* Known before room is made for one more dataset. The same on all ranks. */
 struct scr_room {
     int neighbours; /* other prefix directories have datasets in its store */
     int narrow;     /* beside all that is there it has no room somewhere */
@@ -514,7 +515,7 @@ int scr_cache_evict_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
 int scr_cache_evict_for_fetch_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
                                   struct scr_err *err);
 /* When one of red is complete and protected: where SCR_CACHE_SIZE is automatic, what it
- * covers leaves. What fails is told, and tried again before the next is written.
+ * covers leaves. A failure is reported, and retried before the next is written.
  * may_go: a dataset of which it was agreed that all ranks can delete it. */
 void scr_cache_settle_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
                           int may_go);
@@ -549,7 +550,7 @@ void scr_space_note(struct scr_ctx *ctx);
  * guess on each node, which the lowest rank there passes, others 0. */
 uint64_t scr_space_of_next_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
                                uint64_t guess);
-/* Likewise for what they lack of dataset id, of total bytes. */
+/* Bytes that they lack of dataset id, of total bytes. */
 uint64_t scr_space_lacking_all(const struct scr_ctx *ctx, const struct scr_reddesc *red,
                                int id, uint64_t total);
 
@@ -580,8 +581,8 @@ int scr_flush_may_be_mended(const struct scr_ctx *ctx, int id, int rc);
 int scr_flush_is_done_all(struct scr_ctx *ctx, int id);
 /* Flushes it unless that is so. */
 int scr_flush_if_needed_all(struct scr_ctx *ctx, int id, struct scr_err *err);
-/* Likewise; one that cannot be flushed any more, because a newer dataset has files at
- * its paths, is told, and counts as flushed (invariant P15). */
+/* Flushes it if needed; a dataset that cannot be flushed any more, because a newer one
+ * has files at its paths, is reported and counts as flushed (invariant P15). */
 int scr_flush_or_give_way_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* Says so; a warning unless it was on the prefix before that newer one. */
 void scr_flush_tell_newer(struct scr_ctx *ctx, int id, const struct scr_err *why);
@@ -590,13 +591,14 @@ void scr_flush_tell_newer(struct scr_ctx *ctx, int id, const struct scr_err *why
  * 0's. */
 int scr_flush_may_go_on(const struct scr_ctx *ctx, const scr_hash *flush,
                         const struct scr_index_entry *e);
-/* Output that another number of ranks left in cache; what fails is told and stays. */
+/* Flushes output that a different number of ranks left in cache; what fails is reported
+ * and stays. */
 void scr_flush_left_all(struct scr_ctx *ctx);
 /* Outputs not yet flushed, then (if newest) the newest checkpoint in cache; the first
  * error, except for those of another number of ranks. */
 int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err);
 /* Notes id's locations (SCR_LOC_*) in the flush file, or that it is gone: on rank 0,
- * for which nobody waits. Failing is a warning. Local. */
+ * while the others continue. A failure is a warning. Local. */
 void scr_flush_mark(struct scr_ctx *ctx, int id, int on, int off);
 void scr_flush_forget(struct scr_ctx *ctx, int id);
 /* Reports the output that no rank can restore any more, and finds out whether the run
@@ -608,11 +610,11 @@ int scr_lost_output_go_back_all(struct scr_ctx *ctx);
 /* What the run restarts from is settled: the flush file forgets the lost output. */
 void scr_lost_output_settle_all(struct scr_ctx *ctx);
 /* Takes datasets that were in the caches of this job, and are no more, out of it; of
- * other jobs those of long ago. Likewise. */
+ * other jobs those of long ago. On rank 0; a failure is a warning. Local. */
 void scr_flush_sweep(struct scr_ctx *ctx);
 
 /* --- flushes the application does not wait for (asyncctl.c). They never fail a call:
- * what goes wrong is told, the dataset stays in cache and is tried again. --- */
+ * a failure is reported, the dataset stays in cache and is tried again. --- */
 /* As the configuration says; the type is that of flushes that are waited for. */
 struct scr_copy_opts scr_flush_opts(const struct scr_ctx *ctx);
 int scr_async_is_on(const struct scr_ctx *ctx);       /* SCR_FLUSH_ASYNC */
@@ -682,7 +684,7 @@ int scr_fetch_dataset_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 int scr_fetch_or_open_all(struct scr_ctx *ctx, int id, struct scr_err *err);
 /* The current or newest complete checkpoint with an id above `above` (which may be the
  * current one: then there is none) and below ctx->tried_below that can be fetched;
- * failing ones are told and passed over. *id = 0: none. */
+ * failing ones are reported and skipped. *id = 0: none. */
 int scr_fetch_newest_all(struct scr_ctx *ctx, int above, int *id, struct scr_err *err);
 /* 1 if CURRENT, or the newest that is complete where CURRENT leads to none, has an id
  * above that, or if the index cannot be read: scr_fetch_newest_all says why. */
@@ -690,7 +692,7 @@ int scr_prefix_is_newer_all(struct scr_ctx *ctx, int above);
 /* The newest checkpoint on the prefix below ctx->tried_below that is not complete, but
  * of which all files are there as its list records them, becomes complete
  * (unfinished.c, invariant P25); *id = 0: none, also where the newest could not be
- * checked or recorded, which is told. */
+ * checked or recorded, which is reported. */
 int scr_unfinished_enter_all(struct scr_ctx *ctx, int *id, struct scr_err *err);
 /* 1 if an index lists checkpoints that it might be. Local. */
 int scr_unfinished_any(const struct scr_index *index);
@@ -708,8 +710,8 @@ int scr_have_restart_all(struct scr_ctx *ctx, int *flag, char *name,
                          struct scr_err *err);
 int scr_start_restart_all(struct scr_ctx *ctx, char *name, struct scr_err *err);
 int scr_complete_restart_all(struct scr_ctx *ctx, int valid, struct scr_err *err);
-/* Completes a restart that the program has left open, which is told: what it read
- * counts as good, as it continues. call: what it has called. */
+/* Completes a restart that the program has left open, and says so: what it read counts
+ * as good, as it continues. call: the call it made. */
 void scr_restart_close_all(struct scr_ctx *ctx, const char *call);
 /* There is none; r is as new, and empty. */
 void scr_restart_fini(struct scr_restart *r);
@@ -719,7 +721,7 @@ int scr_restart_add(struct scr_restart *r, const char *dest, const char *path);
 struct scr_readable *scr_readable_add(struct scr_table *files, const char *name,
                                       const char *path);
 /* --- SCR_CURRENT applies once an allocation (wanted.c) --- */
-/* 1 if it is to be gone to by this run; that it was before is told. */
+/* 1 if this run is to go to it; a line says if an earlier run did. */
 int scr_wanted_is_due_all(struct scr_ctx *ctx);
 /* This run has gone to it, and is about to complete a checkpoint. */
 void scr_wanted_note_all(struct scr_ctx *ctx);
@@ -793,7 +795,7 @@ int scr_should_exit_all(struct scr_ctx *ctx, int *flag, struct scr_err *err);
 int scr_halt_look(struct scr_ctx *ctx, int begins, struct scr_err *err);
 /* After a successful checkpoint: counts it, sets ctx->halt if a condition is due. */
 int scr_halt_ckpt_all(struct scr_ctx *ctx, struct scr_err *err);
-/* 1 if the run ends because the job is halted: the program was told to exit, or a
+/* 1 if the run ends because the job is halted: the program was asked to exit, or a
  * condition is due, now or before. */
 int scr_is_halted_all(struct scr_ctx *ctx, int *halted, struct scr_err *err);
 /* Writes ExitReason. */
@@ -806,7 +808,8 @@ int scr_halt_reason_all(struct scr_ctx *ctx, const char *reason, struct scr_err 
  * and no checkpoint is loaded. *tried = 0: nothing was begun. */
 int scr_go_to_all(struct scr_ctx *ctx, const char *who, const char *name, int *tried,
                   struct scr_err *err);
-/* The three calls of scr.h. A name that nothing has is told and changes nothing. */
+/* The three calls of scr.h. A name that no dataset has is reported and changes nothing.
+ */
 int scr_current_all(struct scr_ctx *ctx, const char *name, struct scr_err *err);
 int scr_delete_all(struct scr_ctx *ctx, const char *name, struct scr_err *err);
 int scr_drop_all(struct scr_ctx *ctx, const char *name, struct scr_err *err);

@@ -131,8 +131,8 @@ static int make_room_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int
     return SCR_OK;
 }
 
-/* What is in cache is only evicted if there is no room beside it: until the new one is
- * whole it may be all there is. */
+/* Datasets in cache are only evicted if there is no room beside them: until the new one
+ * is whole they may be the only copies. */
 static int fetch_or_make_room_all(struct scr_ctx *ctx, int id, char **name,
                                   struct scr_err *err)
 {

@@ -46,9 +46,9 @@ static int edit_and_note(scr_hash *h, void *arg, int *changed, struct scr_err *e
     return rc;
 }
 
-/* On rank 0. That it cannot be written is no reason to give up a dataset, so nobody
- * waits for it; it is told once, until it is written or there is another cause. Where
- * there was nothing to write nobody knows. */
+/* On rank 0. A failure to write it is no reason to give up a dataset, so the
+ * others do not wait for it; it is reported once, until it is written or fails for
+ * another cause. */
 static void edit_flush_file(struct scr_ctx *ctx, scr_hash_edit edit, void *arg)
 {
     struct edit e = { edit, arg, 0 };
@@ -247,11 +247,11 @@ void scr_flush_left_all(struct scr_ctx *ctx)
     }
 }
 
-/* One that fails does not keep the others, least of all the newest checkpoint. */
+/* A failure does not stop the others, least of all the newest checkpoint. */
 int scr_flush_pending_all(struct scr_ctx *ctx, int newest, struct scr_err *err)
 {
     int rc = SCR_OK;
-    (void)scr_async_wait_all(ctx, 0, NULL); /* likewise */
+    (void)scr_async_wait_all(ctx, 0, NULL); /* nor does one of these */
     for (int id = 0; (id = scr_cache_next(ctx, id)) > 0;) {
         struct scr_err why = SCR_ERR_INIT;
         int one =
@@ -310,8 +310,8 @@ static void forget_cache(scr_hash *h, int id)
         scr_flush_remove(h, id);
 }
 
-/* Whether another job still runs, or its caches are there to be scavenged, nobody here
- * knows; after so long it does not. */
+/* It is not known here whether another job still runs, or its caches can be scavenged;
+ * after so long it does not. */
 static int is_recent(const struct scr_dataset *d)
 {
     enum { DAYS = 30, DAY = 24 * 3600 };
@@ -343,7 +343,7 @@ int scr_flush_may_go_on(const struct scr_ctx *ctx, const scr_hash *flush,
             is_anothers(ctx, flush, e->id));
 }
 
-/* What is left of lost output stays in cache until room is needed: its entry says that
+/* The rest of lost output stays in cache until room is needed: its entry says that
  * no later start has to go back for it. */
 static int sweep_one(struct scr_ctx *ctx, scr_hash *h, int id)
 {

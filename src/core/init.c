@@ -105,7 +105,7 @@ static int load_config(struct scr_ctx *ctx, struct scr_err *err)
 /* Rows of params.def that nothing looks at yet. */
 static const char *const reserved[] = { "SCR_CHECKPOINT_AUTO", "SCR_MTBF" };
 
-/* Known and checked, but without effect in this build: whoever sets one is told. */
+/* Known and checked, but without effect in this build: a warning says so. */
 static void warn_without_effect(const struct scr_ctx *ctx)
 {
     for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
@@ -179,7 +179,7 @@ static int use_config(struct scr_ctx *ctx, struct scr_err *err)
     return SCR_OK;
 }
 
-/* A query before SCR_Init: rank 0 knows, everybody is told. */
+/* A query before SCR_Init: rank 0 knows and tells all. */
 static int query_all(struct scr_ctx *ctx, const struct scr_comm *comm, const char *text,
                      char **reply, struct scr_err *err)
 {
@@ -269,7 +269,7 @@ out:
     return rc;
 }
 
-/* Whoever comes from SCR 3.x comes from checkpoints that bypass the cache. */
+/* Users of SCR 3.x come from checkpoints that bypass the cache. */
 static void greet_newcomer(const struct scr_ctx *ctx, const struct scr_identity *id)
 {
     if (!id->is_new || id->original[0] != '\0' ||

@@ -10,7 +10,8 @@
 
 #include "core/ctx.h"
 
-/* One that is kept for the next start, or for a different number of ranks, is not lost.
+/* Output that is kept for the next start, or for a different number of ranks, is not
+ * lost.
  */
 static int is_gone(const void *arg, int id)
 {
@@ -97,8 +98,9 @@ static char *name_below(struct scr_ctx *ctx, int below)
 
 /* --- the way back --- */
 
-/* What is to be offered instead, and what leaves the cache for it, are in the prefix
- * directory first: later starts go by CURRENT, and a user may choose otherwise. */
+/* The checkpoint to offer instead, and those that leave the cache for it, are in the
+ * prefix directory first: later starts go by CURRENT, and a user may choose otherwise.
+ */
 static int save_all(struct scr_ctx *ctx, const char *name, struct scr_err *err)
 {
     int ids[] = { scr_cache_find_all(ctx, name), scr_cache_newest_ckpt(ctx, 0) };
@@ -125,7 +127,7 @@ static int go_below_all(struct scr_ctx *ctx, int below, int *tried, struct scr_e
     return rc;
 }
 
-/* One that is damaged is passed over for an older one. */
+/* A damaged checkpoint is skipped for an older one. */
 static int go_back_all(struct scr_ctx *ctx, int *tried, struct scr_err *err)
 {
     int below = ctx->lost.below, rc;

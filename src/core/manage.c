@@ -78,7 +78,7 @@ static int leave_unknown(const struct scr_ctx *ctx, const char *call, const char
 
 /* --- current --- */
 
-/* What is left of it cannot be flushed, and no start continues from it, unless all of
+/* The rest of it cannot be flushed, and no start continues from it, unless all of
  * it comes back. */
 static int is_lost_output(const struct scr_ctx *ctx, int id)
 {
@@ -86,8 +86,8 @@ static int is_lost_output(const struct scr_ctx *ctx, int id)
            (scr_cache_kind(ctx, id) & SCR_IS_OUTPUT) != 0;
 }
 
-/* Datasets newer than id leave the cache. One that has to stay does not keep the
- * others: the next start would continue from it. */
+/* Datasets newer than id leave the cache. A dataset that has to stay does not
+ * keep the others: the next start would continue from it. */
 static int drop_newer_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     int rc = SCR_OK;
@@ -99,8 +99,8 @@ static int drop_newer_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc;
 }
 
-/* What is on its way, perhaps for an earlier run, would be entered again when all of it
- * has arrived: its plan is given up first. */
+/* A dataset on its way, perhaps of an earlier run, would be entered again when all of
+ * it has arrived: its plan is given up first. */
 static int drop_from_index_all(struct scr_ctx *ctx, int id,
                                int (*give_up)(const struct scr_env *env,
                                               const struct scr_prefix *p, int id,

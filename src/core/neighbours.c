@@ -22,7 +22,7 @@ struct leaving {
     size_t n;
     struct scr_neighbour_key after; /* those up to it had their turn */
     uint64_t bytes;                 /* that left, of all nodes */
-    int datasets, directories;      /* likewise */
+    int datasets, directories;      /* that left, of all nodes */
     struct scr_table prefixes;      /* names of those */
     char *path;                     /* of the first of them, "": not known */
 };
@@ -229,8 +229,7 @@ static int begin_all(struct leaving *l, const struct scr_ctx *ctx,
     return 0;
 }
 
-/* How large the first dataset will be nobody knows: as the largest they have on any
- * node. */
+/* The size of the first dataset is not known: as the largest they have on any node. */
 static uint64_t guess_all(const struct leaving *l)
 {
     uint64_t bytes = 0;

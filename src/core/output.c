@@ -108,7 +108,7 @@ static uint64_t bytes_written(const struct scr_ctx *ctx)
     return sum;
 }
 
-/* Gives up the open dataset: nothing of it stays in cache. Why it failed is told
+/* Gives up the open dataset: nothing of it stays in cache. The cause is reported
  * already. */
 static void abandon_all(struct scr_ctx *ctx)
 {
@@ -170,7 +170,7 @@ static int begin_or_make_room_all(struct scr_ctx *ctx, int64_t created, uint64_t
     return rc;
 }
 
-/* What is in cache stays until all ranks have begun (invariant C10). sum: of the parts
+/* Datasets in cache stay until all ranks have begun (invariant C10). sum: of the parts
  * that the ranks know (scr_space_part). */
 static int begin_and_make_room_all(struct scr_ctx *ctx, int64_t created, uint64_t sum,
                                    struct scr_err *err)

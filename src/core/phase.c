@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Phases, told to whoever asked with SCR_PHASE_FILE: what a failure drill watches to
+/* Phases, written to SCR_PHASE_FILE if that is set: a failure drill watches them to
  * strike at a chosen moment. <SCR_PHASE_FILE>.hold names entries at which the job waits
  * for that, so that the strike lands there however busy the machine is. */
 #include <stdio.h>

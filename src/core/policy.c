@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* When to checkpoint and when to stop. Rank 0 decides, everybody is told. */
+/* When to checkpoint and when to stop. Rank 0 decides for all. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

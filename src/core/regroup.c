@@ -103,7 +103,7 @@ int scr_regroup_cached_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 
 /* --- one file --- */
 
-/* What is known of a file must be true of it; a compressed one is unpacked. */
+/* A file must be as it is recorded; a compressed one is unpacked. */
 static int prepare_file(struct scr_ctx *ctx, const struct scr_listed *f,
                         struct scr_err *err)
 {
@@ -251,7 +251,7 @@ static int compare_files(const void *a, const void *b)
     return x->dest < y->dest ? -1 : x->dest > y->dest;
 }
 
-/* Files that several ranks wrote are told of by all of them, and listed once. */
+/* Files that several ranks wrote are sent by all of them, and listed once. */
 static int list_once(struct scr_restart_file *list, size_t n, int *nlist)
 {
     struct scr_table seen = SCR_TABLE_OF(struct scr_item);

@@ -99,8 +99,8 @@ out:
     return SCR_OK;
 }
 
-/* The newest one in cache that is not damaged; one that is counts as lost. Errors that
- * are this run's are errors: a program that was told there is none would begin anew. */
+/* The newest one in cache that is not damaged; a damaged one counts as lost. Errors of
+ * this run are errors: a program to which none is offered would begin anew. */
 static int load_cached_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     int id;
@@ -168,9 +168,9 @@ static int asks_prefix_all(struct scr_ctx *ctx, int below, int above)
 }
 
 /* SCR_GLOBAL_RESTART: the newest one, flushed if it is in cache, to be read on the
- * prefix. One that cannot get there is an error: an older one would lose its work. One
- * whose files something newer has on the prefix (P15) is passed over: if this run could
- * read that, it would have been taken before. */
+ * prefix. A checkpoint that cannot get there is an error: an older one would lose its
+ * work. A checkpoint whose files something newer has on the prefix (P15) is skipped: if
+ * this run could read that, it would have been taken before. */
 static int find_flushed_all(struct scr_ctx *ctx, struct scr_err *err)
 {
     int id, found = 0;
@@ -203,9 +203,9 @@ static int find_flushed_all(struct scr_ctx *ctx, struct scr_err *err)
     return ctx->prm.fetch ? scr_fetch_newest_all(ctx, 0, &id, err) : SCR_OK;
 }
 
-/* One that another number of ranks wrote. *again: it is passed over, which is
- * told; one looks below it. So is one whose files something newer has on the prefix
- * (P15): nothing brings it there. */
+/* A checkpoint of a different number of ranks. *again: it is skipped and reported, and
+ * the search continues below it. So is one whose files something newer has on the
+ * prefix (P15): nothing brings it there. */
 static int load_foreign_all(struct scr_ctx *ctx, int id, int *again,
                             struct scr_err *err)
 {
@@ -308,8 +308,8 @@ int scr_restart_load_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     return rc == SCR_OK && ctx->restart.id != id ? load_all(ctx, id, err) : rc;
 }
 
-/* Goes to the checkpoint SCR_CURRENT names. One that is damaged is passed over like any
- * other, for an older one: who asks to go back wants nothing newer. One that this run
+/* Goes to the checkpoint SCR_CURRENT names. A damaged one is skipped like any other,
+ * for an older one: who asks to go back wants nothing newer. A checkpoint that this run
  * cannot load, for lack of room or memory, say, is an error: the user has chosen.
  * *done: what to restart from is settled. */
 static int go_to_wanted_all(struct scr_ctx *ctx, int *done, struct scr_err *err)
@@ -509,7 +509,7 @@ static int is_good_on_prefix(const struct scr_ctx *ctx, int id)
     return good;
 }
 
-/* The copy in cache could not be read; the one on the prefix, which nobody has tried,
+/* The copy in cache could not be read; the one on the prefix, not tried so far,
  * takes its place if there is one. */
 static void read_other_copy_all(struct scr_ctx *ctx, int id)
 {
@@ -550,9 +550,9 @@ out:
     return ctx->restart.id == id;
 }
 
-/* What the application could not read leaves the cache. The prefix's copy is marked
- * failed only if it is what was read; one in cache that nobody has read then stays for
- * the next start, until room is needed, or, if that was to be mended, as before. */
+/* A checkpoint that the application could not read leaves the cache. The prefix's copy
+ * is marked failed only if it is what was read; one in cache that was not read stays
+ * for the next start, until room is needed, or, if that was to be mended, as before. */
 static int drop_copy_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     int from_prefix = ctx->fetched == id, rc = SCR_OK;

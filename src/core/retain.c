@@ -91,8 +91,8 @@ static int spare_coming_all(struct scr_ctx *ctx, struct scr_table *share,
     return rc;
 }
 
-/* What is deleted from the prefix, or half of it, is not there, also for the flush
- * file.
+/* A dataset that is deleted from the prefix, or half deleted, is not there, also for
+ * the flush file.
  */
 static void unmark_all(struct scr_ctx *ctx, int id)
 {
@@ -150,7 +150,7 @@ out:
 /* --- some of them --- */
 
 /* Deletes the datasets rank 0 lists, oldest first: a death in between leaves the newer
- * ones. One that fails does not keep the others. */
+ * ones. A failure does not stop the others. */
 static void delete_some_all(struct scr_ctx *ctx, int rc, int **ids, size_t n, int spare,
                             const char *why, struct scr_err *err)
 {

@@ -289,7 +289,7 @@ static void rebuild_cache_all(struct scr_ctx *ctx, const struct scr_ids *ids)
 static void leave_cache_alone_all(struct scr_ctx *ctx, const struct scr_ids *ids)
 {
     for (size_t i = 0; i < ids->n; i++) {
-        /* One that no rank has a descriptor of was never complete. */
+        /* A dataset without a descriptor on any rank was never complete. */
         int id = ids->id[i];
         int begun = scr_or_all(&ctx->world, scr_cache_any_desc(ctx, id) != NULL ||
                                                 scr_filemap_has_aside(ctx->map, id));
@@ -302,7 +302,7 @@ static void leave_cache_alone_all(struct scr_ctx *ctx, const struct scr_ids *ids
 
 /* --- what there is --- */
 
-/* What is known of caches and prefix before anything is rebuilt; the same on all ranks.
+/* The state of caches and prefix before anything is rebuilt; the same on all ranks.
  */
 struct stock {
     int newer;          /* some node keeps filemaps of a newer version */
@@ -408,7 +408,7 @@ void scr_flee_ids_all(struct scr_ctx *ctx)
         ctx->last_id + 1);
 }
 
-/* What could not be done is told, and tried again later. */
+/* Failures are reported, and tried again later. */
 static void catch_up_all(struct scr_ctx *ctx, int marked)
 {
     struct scr_err why = SCR_ERR_INIT;

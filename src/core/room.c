@@ -6,7 +6,7 @@
 #include "core/ctx.h"
 
 /* Whether a run could continue from a newer checkpoint that is as safe as this one: in
- * cache likewise, or on the prefix; there also if that is this one itself. */
+ * cache, too, or on the prefix; there also if that is this one itself. */
 static int is_superseded_all(struct scr_ctx *ctx, int id)
 {
     int newer = 0;
@@ -173,8 +173,8 @@ static void note_stays(struct scr_ctx *ctx, struct scr_held *h, enum stays how,
     h->told = 1;
 }
 
-/* What cannot be flushed, or deleted, costs nobody else his place. may_go: all ranks
- * have agreed that they can delete it. */
+/* A dataset that cannot be flushed, or deleted, costs no other its place. may_go: all
+ * ranks have agreed that they can delete it. */
 static int evict_one_all(struct scr_ctx *ctx, int id, int may_go, struct scr_err *stuck,
                          struct scr_err *err)
 {
@@ -268,7 +268,7 @@ static void drop_kept_all(struct scr_ctx *ctx, const struct scr_reddesc *red)
     }
 }
 
-/* What the next one needs nobody knows: as much as this one. */
+/* The needs of the next one are not known: as much as this one. */
 static int check_room_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int id,
                           const struct scr_err *stuck, struct scr_err *err)
 {
@@ -296,8 +296,8 @@ int scr_room_is_measured(const struct scr_ctx *ctx, const struct scr_reddesc *re
     return ctx->descs.store[red->store].count < 0;
 }
 
-/* What a newer one covers leaves. What is being flushed may stay until that is done:
- * waits: it does not. */
+/* Datasets that a newer one covers leave. A dataset that is being flushed may stay
+ * until that is done; waits: it does not. */
 static int drop_covered_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
                             int waits, int may_go, struct scr_err *stuck,
                             struct scr_err *err)
@@ -352,8 +352,8 @@ void scr_cache_settle_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
 
 /* --- before the next is written --- */
 
-/* That nothing is left in cache is told once a run. last: what was there; full: what
- * is short of room, else the user's number is the cause. */
+/* An empty cache is reported once a run. last: the dataset that was there; full: the
+ * store that is short of room, else the user's number is the cause. */
 static void say_bare(struct scr_ctx *ctx, const struct scr_reddesc *red, int last,
                      const struct scr_err *full)
 {

@@ -115,7 +115,7 @@ static int choose_place(struct scr_ctx *ctx, const char *dest, char **rel, char 
     return make_subdir(ctx, *rel, err);
 }
 
-/* What is asked for again is given the same path. */
+/* A name that is routed again gets the same path. */
 static int note_routed(struct scr_output *out, const char *dest, const char *path,
                        int waits, struct scr_err *err)
 {
@@ -149,7 +149,7 @@ out:
     return rc;
 }
 
-/* One that bypasses the cache: the application writes it where it belongs. */
+/* A file that bypasses the cache: the application writes it in its place. */
 static int register_bypass(struct scr_ctx *ctx, const char *dest, char *file,
                            struct scr_err *err)
 {

@@ -10,7 +10,7 @@
 
 /* --- where each rank has a directory of its own --- */
 
-/* What is wrong with a file, called by `name`, and what can be done about it. */
+/* The fault of a file, called by `name`, and what to do about it. */
 static int refuse_file(const struct scr_store *store, const char *name,
                        const char *more, const char *ranks, struct scr_err *err)
 {
@@ -21,8 +21,7 @@ static int refuse_file(const struct scr_store *store, const char *name,
                     name, more, ranks, store->path, store->origin);
 }
 
-/* Every rank has a file of its own there, and nobody could say which is the right one.
- */
+/* Every rank has a file of its own there, and none of them is the right one. */
 static int refuse(const struct scr_ctx *ctx, struct scr_err *err)
 {
     const struct scr_table *shared = &ctx->out.shared;

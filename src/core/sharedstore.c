@@ -206,7 +206,7 @@ static int adopt(struct scr_ctx *ctx, const char *cache, int id, struct scr_err 
     return scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err);
 }
 
-/* What is known here of files of other ranks: they have it from beside the files. */
+/* Records kept here of files of other ranks: they have them from beside the files. */
 static int hand_over(struct scr_ctx *ctx, const char *cache, int id,
                      struct scr_err *err)
 {

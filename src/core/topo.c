@@ -114,7 +114,7 @@ static int name_dirs(struct scr_ctx *ctx, struct scr_err *err)
     return ctx->cntl_dir ? SCR_OK : scr_no_memory(err);
 }
 
-/* What is removed in that moment is made again. */
+/* A directory that is removed at that moment is made again. */
 static int take_store(struct scr_ctx *ctx, int i, struct scr_err *err)
 {
     int gone = 1;
@@ -173,8 +173,8 @@ static int make_dirs(struct scr_ctx *ctx, struct scr_err *err)
     return write_pid(ctx, err);
 }
 
-/* What is cached for the directory that this one was copied from is not ours. Told
- * where there is any. */
+/* Datasets cached for the directory that this one was copied from are not ours. A line
+ * says so where there are any. */
 static void tell_of_original(const struct scr_ctx *ctx)
 {
     struct stat st;
@@ -249,7 +249,7 @@ static int losses_of(const struct scr_reddesc *red, int members)
     return scheme == SCR_SCHEME_SINGLE ? 0 : k;
 }
 
-/* What is to be known of the sets of all ranks, in the reduction that agrees on rc.
+/* Facts about the sets of all ranks, in the reduction that agrees on rc.
  * least: room for three numbers a descriptor, and one. */
 static int know_sets_all(struct scr_ctx *ctx, struct making *of, int64_t *least, int rc,
                          struct scr_err *err)

@@ -158,8 +158,8 @@ static int find_meeting_all(struct scr_ctx *ctx, int id, struct pending *o,
     return rc;
 }
 
-/* Whoever copies one of them found the dataset incomplete, and would put its files in
- * their places. *n: how many there were. */
+/* A process that copies one of them found the dataset incomplete, and would put its
+ * files in their places. *n: how many there were. */
 static int give_up_meeting_all(struct scr_ctx *ctx, int id, size_t *n,
                                struct scr_err *err)
 {
@@ -199,7 +199,7 @@ out:
     return rc;
 }
 
-/* Nobody copies it any more: all of it is there. */
+/* No process copies it any more: all of it is there. */
 static int enter(const struct scr_ctx *ctx, int id, const struct counts *c,
                  struct scr_err *err)
 {

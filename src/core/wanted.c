@@ -74,7 +74,7 @@ static int edit_forget(scr_hash *h, void *arg, int *changed, struct scr_err *err
     return SCR_OK;
 }
 
-/* Before the first checkpoint is complete: whoever is killed until then has written
+/* Before the first checkpoint is complete: a run that is killed until then has written
  * nothing that could be lost. */
 void scr_wanted_note_all(struct scr_ctx *ctx)
 {

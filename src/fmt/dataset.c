@@ -84,7 +84,7 @@ static int bad(struct scr_err *err, enum key key)
     return scr_fail(err, SCR_E_CORRUPT, 0, "dataset: bad or missing %s", keys[key]);
 }
 
-/* What is absent leaves *out; 1 unless the key is there and has no such number. */
+/* An absent key leaves *out; 1 unless the key is there and has no such number. */
 static int opt_int(const struct found *f, int *out)
 {
     return !f->there || (f->n == 1 && scr_parse_int(f->val, out));

@@ -36,7 +36,7 @@ int scr_dataset_take(struct scr_cursor *c, struct scr_dataset *out,
 /* 1 if both, of one id, tell of one dataset: two jobs on one prefix count alike, and
  * may begin in the same microsecond. What one of them does not tell says nothing. */
 int scr_dataset_is_same(const struct scr_dataset *a, const struct scr_dataset *b);
-/* The same, and when they were made is told by both, or by neither. */
+/* The same, and both record when they were made, or neither does. */
 int scr_dataset_is_alike(const struct scr_dataset *a, const struct scr_dataset *b);
 
 /* One of several datasets of one number, parts of which are in cache. */

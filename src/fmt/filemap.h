@@ -4,8 +4,7 @@
  *
  *   DSET/<id>/RANK/<r>                                   index
  *   RANK/<r>/DSET/<id>/{DSETDESC/{…}, REDDESC/{…}, FILES=<expected>,
- * FILE/<path>/META/{…}, <TAG>=<value>}
- *
+ *                       FILE/<path>/META/{…}, <TAG>=<value>}
  *   ASIDE/<CREATED>/{DSET, RANK}         the same of parts of datasets that were made
  *                                        then, while another dataset has their number
  *
@@ -35,8 +34,8 @@ struct scr_entry {
     int dset, rank;
     int expected;           /* number of files, -1: not set */
     scr_hash *dataset;      /* its description, NULL: none */
-    scr_hash *desc;         /* of its redundancy, likewise */
-    scr_hash *tags;         /* all else that is recorded, likewise */
+    scr_hash *desc;         /* of its redundancy, NULL: none */
+    scr_hash *tags;         /* all other recorded keys, NULL: none */
     struct scr_table files; /* of struct scr_file, as they were added */
 };
 
@@ -117,7 +116,7 @@ struct scr_file *scr_file_next(const struct scr_file *f);
     (f) = scr_file_next(f)
 /* NULL: nothing is recorded of it. f may be NULL. */
 scr_meta *scr_file_meta(const struct scr_file *f);
-/* What is recorded, for setters: made if it is not there. */
+/* The recorded meta data, for setters: made if it does not exist. */
 scr_meta *scr_file_need_meta(struct scr_file *f, struct scr_table *files);
 void scr_filemap_set_meta(scr_filemap *map, int dset, int rank, const char *file,
                           const scr_meta *meta);

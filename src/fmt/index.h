@@ -54,8 +54,8 @@ struct scr_index {
     struct scr_arena arena;
     void *file; /* freed with the index; may be NULL */
     int lost;   /* something could not be entered: it is not to be written */
-    struct scr_index_shared *of_all; /* whose it is, if several read it; then nobody
-                                        edits it */
+    struct scr_index_shared *of_all; /* whose it is, if several read it; then it is
+                                        not edited */
 };
 
 /* An index that several read, each one by a scr_index of its own. */

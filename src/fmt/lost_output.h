@@ -57,7 +57,7 @@ struct scr_lost_output_choice {
 struct scr_lost_output_choice
 scr_lost_output_choose(const struct scr_lost_output_ckpts *all, int below);
 
-/* What is done about it where there is a newer checkpoint and an older one. */
+/* What a start does about it where a newer and an older checkpoint exist. */
 enum scr_lost_output_way {
     SCR_LOST_OUTPUT_STAY,    /* nothing: the user continues from the newer one */
     SCR_LOST_OUTPUT_BACK,    /* this run goes back */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Meta data of one file (developer's manual section 5). On disk a hash with the keys
  * FILE ORIG PATH NAME TYPE ASKED SHARED COMPLETE SIZE CRC DSET RANK RANKS MODE UID GID
- * {A,C,M}TIME_{SECS,NSECS}; in memory a struct. Its texts are in the arena of whoever
- * owns it: where memory ran out that arena says so, and the text is not recorded.
+ * {A,C,M}TIME_{SECS,NSECS}; in memory a struct. Its texts are in the arena of its
+ * owner: where memory ran out that arena says so, and the text is not recorded.
  *
  * Setters replace and do nothing for NULL; get_* return SCR_OK and set *out if the
  * field is recorded, else SCR_E_NOENT, also for NULL. */

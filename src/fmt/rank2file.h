@@ -25,8 +25,8 @@
 #include "base/io.h"
 #include "base/table.h"
 
-/* What is recorded of a file that is stored compressed, of <path>.zst, a zstd frame:
- * there is no file <path> then, and the size and CRC of the file itself are those of
+/* The record of a file that is stored compressed as <path>.zst, a zstd frame: there is
+ * no file <path> then, and the size and CRC of the file itself are those of
  * the bytes that come out. */
 struct scr_packed {
     uint64_t size;

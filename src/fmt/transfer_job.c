@@ -161,7 +161,7 @@ int scr_transfer_is_pending(const scr_hash *h, int id, int rank)
            scr_hash_get(r, "CANCEL") == NULL;
 }
 
-/* Likewise of one dataset. */
+/* Cancels the ranks of one dataset. */
 static int cancel_ranks(scr_hash *dset, int rank)
 {
     int any = 0;

@@ -4,11 +4,11 @@
  * (store/arrival.h), and tell the library how it ended.
  *
  *   DSET/<id>/{PREFIX=<path>, STAMP=<n>, NODE=<n>, WIDTH=<n>, CROWD=<n>,
- *              BW=<float>, PERCENT=<float>, RANK/<r>/[CANCEL], [CODE=<SCR_E_*>,
- * ERROR=<text>]} FILES/<source path>/{DSET=<id>, RANK=<r>, CRC, MODE, UID, GID,
- * {A,C,M}TIME_*}
+ *              BW=<float>, PERCENT=<float>,
+ *              RANK/<r>/{[CANCEL], [CODE=<SCR_E_*>, ERROR=<text>]}}
+ *   FILES/<source path>/{DSET=<id>, RANK=<r>, CRC, MODE, UID, GID, {A,C,M}TIME_*}
  *
- * BW and PERCENT are as at the top, where they are for files of nobody's, and for
+ * BW and PERCENT are as at the top, where they are for files without a dataset, and for
  * datasets without any of their own.
  *
  * One attempt to copy a dataset has one STAMP: setting another one drops what is there

@@ -231,7 +231,7 @@ struct move {
     int fd, own;
 };
 
-/* 1: fd writes to f. One that was closed behind our back may be anything now. */
+/* 1: fd writes to f. A descriptor that was closed unseen may be anything now. */
 static int writes_to(int fd, const struct scr_ip_file *f)
 {
     struct stat place, st;
@@ -303,7 +303,7 @@ out:
     return rc;
 }
 
-/* Gives f a place beside the stage, which nobody removes: the stage ends with this
+/* Gives f a place beside the stage, which is not removed: the stage ends with this
  * process. Names of an earlier process with the same id are passed over. */
 static void keep(struct scr_ip_file *f)
 {
@@ -330,7 +330,7 @@ void scr_ip_leave(struct scr_ip_file *f)
         keep(f);
         scr_ip_tell(0, "%s stays in %s, copy it from there: %s", f->path, f->place,
                     err.text);
-        f->where = SCR_IP_PLACED; /* nobody removes it then */
+        f->where = SCR_IP_PLACED; /* it is not removed then */
     }
     drop(f);
 }
@@ -355,7 +355,7 @@ static void is_news(struct scr_ip_file *f)
 }
 
 /* The file is written where the program wanted it, so that its checkpoint will not be
- * whole in cache; that is told to the other processes when they meet. */
+ * whole in cache; the other processes learn that when they meet. */
 static void place(struct scr_ip_file *f)
 {
     drop_stage(f);
@@ -365,7 +365,7 @@ static void place(struct scr_ip_file *f)
     is_news(f);
 }
 
-/* What is staged goes where the program wanted it, and descriptors with it; the others
+/* A staged file goes where the program wanted it, and descriptors with it; the others
  * learn of it when they meet. If that fails it stays staged. */
 static int move_out(struct scr_ip_file *f)
 {
@@ -466,7 +466,7 @@ static int open_special(const char *path, int64_t number, struct scr_ip_file *f,
 }
 
 /* Checkpoints that were begun since the program's last collective call; too many:
- * nobody will make them complete. */
+ * they will not become complete. */
 static int is_starved(const struct scr_ip_file *f, int64_t number, int flags)
 {
     unsigned long calls = atomic_load(&scr_ip.collective);
@@ -743,7 +743,7 @@ static int rename_away(struct scr_ip_file *f, const char *to, struct scr_err *er
     return SCR_OK;
 }
 
-/* What is renamed was not staged: it is in the prefix directory, and gets a copy in
+/* The renamed file was not staged: it is in the prefix directory, and gets a copy in
  * the stage. */
 static int rename_placed(const char *from, char *to, int64_t number,
                          struct scr_err *err)

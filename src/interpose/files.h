@@ -62,8 +62,8 @@ int scr_ip_copy_fd(int from, int to, const char *name, struct scr_err *err);
 /* A file of a checkpoint that lies at place, of which this process learns at a restart.
  */
 int scr_ip_adopt(const char *path, const char *place, struct scr_err *err);
-/* Puts a staged file where the program wanted it, also while it is open. Tells what
- * went wrong; the file is kept beside the stage then, and its place is told. */
+/* Puts a staged file where the program wanted it, also while it is open. Reports
+ * a failure; the file is kept beside the stage then, and the line says where. */
 void scr_ip_leave(struct scr_ip_file *f);
 /* A second name for what lies at from, or a copy where that cannot be. */
 int scr_ip_link(const char *from, const char *to, struct scr_err *err);

@@ -3,7 +3,7 @@
  * the calls of the C library that its wrappers stand before. doc/design/interpose.md
  * says what is done when.
  *
- * Whoever works for the library itself raises scr_ip_inside around it: wrappers pass
+ * Code of the library itself raises scr_ip_inside around its calls: wrappers pass
  * everything on then, so that files may be handled through base/ as everywhere. */
 #ifndef SCR_INTERPOSE_IP_H
 #define SCR_INTERPOSE_IP_H
@@ -19,7 +19,7 @@
 
 #include "interpose/pattern.h"
 
-/* What is wrapped: result, name, parameters. */
+/* The wrapped calls: result, name, parameters. */
 #define SCR_IP_CALLS(F)                                                                \
     F(int, open, (const char *, int, ...))                                             \
     F(int, open64, (const char *, int, ...))                                           \
@@ -90,7 +90,7 @@ struct scr_ip_file {
     int rounds;    /* meetings between which it was closed since it is pending */
     int bad;       /* closing it failed */
     int handed_in; /* to a dataset that is being completed */
-    int dropped;   /* freed by whoever closes the last descriptor */
+    int dropped;   /* freed when the last descriptor is closed */
     int64_t epoch; /* meetings before it was closed last, or opened first */
     int64_t
         active; /* … before it was opened, or seen to have changed, last, to this: */

@@ -42,7 +42,7 @@ static int is_of(const struct scr_ip_file *f, int64_t number)
 
 static void count_file(const struct scr_ip_file *f, int64_t number, int64_t *n)
 {
-    /* One that is complete under a number, of which more files have come. */
+    /* Complete under a number, and more files have come. */
     n[GROWN] +=
         !f->pending && number >= 0 && f->number == number && f->where == SCR_IP_CACHED;
     n[OTHERS] += f->pending && f->number != number;
@@ -387,7 +387,7 @@ void scr_ip_expose_all(MPI_Comm comm, const char *name)
         return;
     scr_ip_expose(name);
     scr_ip_inside++;
-    PMPI_Barrier(comm); /* whoever comes later would replace what others write */
+    PMPI_Barrier(comm); /* a late process would replace what others write */
     scr_ip_inside--;
 }
 
@@ -534,7 +534,7 @@ static void begin_all(const char *pattern)
     int good = scr_places(&at) == SCR_SUCCESS;
     if (good)
         clear_stages(at.cache);
-    /* Nobody makes a stage while others clear. */
+    /* No process makes a stage while others clear. */
     good = all_are(good) && set_up(pattern, &at, &err) == SCR_OK;
     if (err.code != SCR_OK)
         scr_ip_tell(0, "%s", err.text);

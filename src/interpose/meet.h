@@ -11,8 +11,8 @@
 int scr_ip_is_foreign(void);
 
 /* After MPI_Init: collective. Starts SCR and hands out what it restarts from, if
- * SCR_INTERPOSE_PATTERN is set; whatever fails is told, and the program continues
- * without.
+ * SCR_INTERPOSE_PATTERN is set; failures are reported, and the program continues
+ * without SCR.
  */
 void scr_ip_start_all(void);
 /* At the begin of a blocking collective call on comm. If that has all processes, they

@@ -250,7 +250,7 @@ static FILE *reopen(struct how *how, const char *path, const char *mode)
     int failed = 0, cause = errno;
     struct scr_ip_file *was = closing_stream(how->old);
     if (was)
-        failed = fflush(how->old) != 0; /* reopening tells nobody */
+        failed = fflush(how->old) != 0; /* reopening does not report it */
     errno = cause;
     FILE *f = open_stream(how, path, mode);
     cause = errno;

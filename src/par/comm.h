@@ -3,12 +3,14 @@
  * collective over the communicator they are given: every rank makes them, whatever
  * happened to it before.
  *
- * The rule of the library: between two collectives nobody returns. Local work fills a
+ * The rule of the library: between two collectives no rank returns. Local work fills a
  * code, scr_agree_all() makes every rank leave with the same one.
  *
  *     int rc = local_work(…, err);
- *     rc = scr_agree_all(comm, rc, err);   // now equal on all ranks, text of the first
- * cause if (rc != SCR_OK) return rc; */
+ *     rc = scr_agree_all(comm, rc, err);   // equal on all ranks, with the first text
+ *     if (rc != SCR_OK)
+ *         return rc;
+ */
 #ifndef SCR_PAR_COMM_H
 #define SCR_PAR_COMM_H
 
@@ -49,15 +51,14 @@ int scr_comm_split_str_all(const struct scr_comm *c, int rc, const char *text,
 int scr_comm_part_str_all(const struct scr_comm *c, int rc, const char *text,
                           struct scr_comm *out, struct scr_err *err);
 
-/* The same after hashing: ranks with equal hash but another text are told apart by
- * comparing. */
+/* The same after hashing: texts with equal hash are compared. */
 int scr_comm_split_hash_all(const struct scr_comm *c, int rc, uint32_t hash,
                             const char *text, struct scr_comm *out,
                             struct scr_err *err);
 
 /* The code of the lowest rank that failed, on every rank, with that rank's text and
  * number (in c; err->rank is kept if that rank had set it already) in err; SCR_OK
- * everywhere if nobody failed. Ranks whose error may pass (scr_err_may_pass) come
+ * everywhere if no rank failed. Ranks whose error may pass (scr_err_may_pass) come
  * before the others, of whose errors it may be the cause. Costs one allreduce when all
  * is well. */
 int scr_agree_all(const struct scr_comm *c, int rc, struct scr_err *err);
@@ -90,7 +91,8 @@ int scr_agree_mins_all(const struct scr_comm *c, int rc, int64_t *v, int n,
                        struct scr_err *err);
 /* v[0…n) become sums over all ranks, in one reduction. */
 void scr_sums_all(const struct scr_comm *c, uint64_t *v, int n);
-/* Likewise the least of each; the largest is the least of what is negated. */
+/* v[0…n) become the least over all ranks, in one reduction; the largest is the least of
+ * negated values. */
 void scr_mins_all(const struct scr_comm *c, int64_t *v, int n);
 /* Sum of v over the ranks below this one, or the largest of theirs; 0 on rank 0. */
 uint64_t scr_sum_below_all(const struct scr_comm *c, uint64_t v);
@@ -156,7 +158,7 @@ int scr_bytes_share_all(const struct scr_comm *c, int rc, const struct scr_str *
 /* Adds to the bytes for rank, or there is no memory for it. */
 int scr_parcel_bytes(struct scr_parcels *p, int rank, const void *bytes, size_t n,
                      struct scr_err *err);
-/* A parcel of texts: each with its NUL, one after the other. Likewise. */
+/* A parcel of texts: each with its NUL, one after the other. */
 int scr_parcel_text(struct scr_parcels *p, int rank, const char *text,
                     struct scr_err *err);
 int scr_parcel_printf(struct scr_parcels *p, int rank, struct scr_err *err,

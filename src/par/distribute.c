@@ -2,10 +2,10 @@
 /* Restart: files of a dataset to the nodes where their owners run now.
  *
  * Holders tell owners what they have (one sparse exchange). Then come passes until no
- * owner wants anything that somebody has: each owner asks the one holder that has most
+ * owner wants anything that a holder has: each owner asks the one holder that has most
  * of what it lacks for a batch, holders serve one owner a round, owners enter what
  * came in their filemap on disk and say so, holders remove it, unless it is to stay
- * until the dataset is restored. Usually one pass; none if nobody moved. As a file is
+ * until the dataset is restored. Usually one pass; none if no rank moved. As a file is
  * removed only when its owner's filemap names the copy, the run may die anywhere in
  * between and the next one finds every file at one of the two, or at both. */
 #include "par/distribute.h"
@@ -78,7 +78,7 @@ static int check_ranks(const scr_filemap *map, int id, int size, struct scr_err 
 }
 
 /* Runs on nodes that have none in common may have given two datasets the same number.
- * Their files have the same names, so that nobody could tell them apart later. oldest,
+ * Their files have the same names, so that they could not be told apart later. oldest,
  * newest: of all ranks' entries. */
 static int check_made(int id, int64_t oldest, int64_t newest, struct scr_err *err)
 {
@@ -282,7 +282,7 @@ static int learn_all(struct dist *d, struct scr_err *err)
 
 /* --- one pass --- */
 
-/* The holder with most of what we lack, the lowest of equals; -1: nobody has any. */
+/* The holder with most of what we lack, the lowest of equals; -1: none has any. */
 static int choose_holder(const struct dist *d)
 {
     int best = -1;
@@ -375,7 +375,7 @@ struct asked {
 
 /* What a rank does in a pass. */
 struct pass {
-    struct offer *holder; /* whom we ask, NULL: nobody */
+    struct offer *holder; /* whom we ask, NULL: none */
     struct scr_told wish; /* for what */
     struct asked *asked;  /* in the order they are served, one a round */
     int nasked;
@@ -384,7 +384,7 @@ struct pass {
 };
 
 /* Owners above us first, then round: when all ranks moved by some ranks on, everybody
- * is served in the first round by somebody else. */
+ * is served in the first round by another holder. */
 static int take_wishes(struct dist *d, struct pass *p, const struct scr_parcels *in,
                        struct scr_err *err)
 {

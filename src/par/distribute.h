@@ -42,7 +42,7 @@ struct scr_moving {
        came from; may be NULL. */
     int *released;
     /* Set, on all ranks: 1 if every rank's filemap has its own files, in place, and
-       nobody else's, so that nothing was to be done or looked at; may be NULL. */
+       no other rank's, so that nothing was to be done or looked at; may be NULL. */
     int *whole;
 };
 
@@ -62,10 +62,10 @@ struct scr_moving {
  * there is no room for both it is as with NULL.
  *
  * Another number of ranks: SCR_E_RANKS on all, before anything is touched. Entries of
- * two datasets with this number (their CREATED differ): SCR_E_CORRUPT, likewise. Files
- * that are missing, unreadable or damaged are no error here, a warning says so: restore
- * decides. rc: what this rank found before; if any rank's is an error all leave with
- * that. */
+ * two datasets with this number (their CREATED differ): SCR_E_CORRUPT, before anything
+ * is touched. Files that are missing, unreadable or damaged are no error here, a
+ * warning says so: restore decides. rc: what this rank found before; if any rank's is
+ * an error all leave with that. */
 int scr_distribute_all(const struct scr_moving *m, int id, const char *dset_dir, int rc,
                        int *stayed, struct scr_err *err);
 

@@ -83,7 +83,7 @@ static char *cache_path(const struct fetch *f, const char *rel)
 
 /* --- one file --- */
 
-/* What is known of the file before it is there: enough to name it, not to take it for
+/* The record of the file before it is there: enough to name it, not to take it for
  * good. */
 static int announce_file(struct fetch *f, const struct fetched *file,
                          struct scr_err *err)

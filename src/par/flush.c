@@ -68,7 +68,7 @@ static int complete_all(struct scr_outgoing *f, int waited, uint64_t *bytes,
         rc = scr_replacing_end(f->env, f->prefix, f->id, err);
     rc = scr_agree_all(f->world, rc, err);
     if (rc == SCR_OK)
-        (void)scr_outgoing_forget(f, NULL); /* records that stay harm nobody */
+        (void)scr_outgoing_forget(f, NULL); /* records that stay do no harm */
     return rc;
 }
 

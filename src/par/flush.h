@@ -16,7 +16,7 @@ struct scr_copy_opts {
     enum scr_xfer_type type; /* flush: by what means */
     int width; /* SCR_FLUSH_WIDTH / SCR_FETCH_WIDTH: most ranks copying at once, >= 1 */
     size_t buf; /* SCR_FILE_BUF_SIZE; 0: the default */
-    int crc;    /* SCR_CRC_ON_FLUSH: compute CRCs nobody recorded yet; recorded ones
+    int crc;    /* SCR_CRC_ON_FLUSH: compute CRCs that are not recorded; recorded ones
                    are always checked */
     int pack;   /* flush: level of compression from 1 to 22, where it pays; 0: none */
     int ranks;  /* flush: 0, or how many wrote the dataset when those were others: the
@@ -29,15 +29,16 @@ struct scr_copy_opts {
  * prefix. In order:
  *
  *   1. index entry COMPLETE=0 (an interrupted flush is visible, its id never used
- * again), an older summary of this id removed;
+ *      again), an older summary of this id removed;
  *   2. rank2file parts (a part per 1 MB of file names, written by the first rank in
- * it), root: what there may be of the dataset from here on;
+ *      it), root: from here on files of the dataset may exist;
  *   3. files: directories, temporary name, size and CRC checked against META's in the
- * pass, mode and times as recorded, fsync. When all ranks have done that rank2file is
- * written once more if it has to say something else now, older datasets that list one
- * of the paths lose their mark of completeness (invariant P16), and the files are
- * renamed (with o->pack onto <name>.zst where it was compressed; an older file of the
- * plain name goes); then the directories fsynced, each by one rank;
+ *      pass, mode and times as recorded, fsync. When all ranks have done that
+ *      rank2file is written once more if it has to say something else now, older
+ *      datasets that list one of the paths lose their mark of completeness (invariant
+ *      P16), and the files are renamed (with o->pack onto <name>.zst where it was
+ *      compressed; an older file of the plain name goes); then the directories are
+ *      synced, each by one rank;
  *   4. summary.scr;  5. index entry COMPLETE=1, and CURRENT=<name> for a checkpoint.
  *
  * Before anything is written, destinations are checked: two of them equal, one below

@@ -106,7 +106,7 @@ static int finished(void *arg, struct scr_err *err)
 
 /* --- start --- */
 
-/* Likewise the CRCs nobody recorded are those they have now, if they are wanted. */
+/* CRCs that are not recorded are computed now, if they are wanted. */
 static int sum_up(struct scr_outgoing *f, struct scr_err *err)
 {
     int rc = SCR_OK;
@@ -163,8 +163,9 @@ static int write_plan(const struct scr_flush_async *a, const struct scr_outgoing
     return rc;
 }
 
-/* Once the plan is there, whoever completes a dataset that lists one of our paths gives
- * it up. Those that did so before that are replaced, too, or keep us from it. */
+/* Once the plan is there, a process that completes a dataset that lists one of our
+ * paths gives it up. Those that did so before that are replaced, too, or keep us from
+ * it. */
 static int look_again_all(const struct scr_flush_async *a, struct scr_outgoing *f,
                           int rc, const struct scr_parcels *told, uint64_t files,
                           struct scr_err *err)
@@ -397,7 +398,7 @@ static int settle_all(const struct scr_flush_async *a, int rc,
 }
 
 /* All has arrived: the dataset is complete, or becomes so here. That its plan has gone
- * may also mean that somebody gave it up. */
+ * may also mean that it was given up. */
 static int complete(const struct scr_flush_async *a, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
@@ -440,7 +441,7 @@ int scr_flush_cancel_all(struct scr_flush_async *a, int *done, struct scr_err *e
     *done = scr_and_all(a->world, rc == SCR_OK);
     if (*done)
         return scr_flush_end_all(a, err);
-    /* The records of what has landed stay: whoever deletes the dataset finds by them
+    /* The records of what has landed stay: a deletion of the dataset finds by them
      * what is compressed, which its list does not say yet (invariant P3). */
     rc = a->rank == 0 ? scr_arrival_give_up(a->env, a->prefix, a->id, err) : SCR_OK;
     rc = scr_agree_all(a->world, rc, err);

@@ -56,8 +56,8 @@ struct scr_take_back {
 /* Removes what a flush of a dataset that failed, or was cancelled, has landed: files
  * that its records name and that have not changed since. The records stay. Nothing goes
  * where the dataset is complete or all of its files are there, and no file that another
- * dataset of the index lists (invariant P28). Nobody may be copying it. SCR_OK, too,
- * where nothing had landed; agreed. */
+ * dataset of the index lists (invariant P28). No process may be copying it. SCR_OK,
+ * too, where nothing had landed; agreed. */
 int scr_flush_take_back_all(const struct scr_take_back *t, struct scr_err *err);
 /* Local: stops copying and frees; leaves everything as a death of the process would.
  * After scr_mover_stop a transfer process continues. */

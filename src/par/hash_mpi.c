@@ -5,7 +5,7 @@
  * first page has tag TAG_FIRST, the others TAG_MORE, so that a receiver that finds a
  * first page takes the rest from the same sender in order. Pages are received into one
  * buffer on the stack: a receiver that runs out of memory still takes them all and
- * nobody waits for it. */
+ * no rank waits for it. */
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,7 @@ struct letter {
     int nmore, gone; /* pages after the first; how many of them have left */
 };
 
-/* One that was not made says that it could not be. */
+/* A letter that was not made says that it could not be. */
 static void letter_drop(struct letter *l)
 {
     free(l->bytes);

@@ -102,7 +102,7 @@ static int deal_files(struct lists *l, int id, const struct scr_rank2file *files
     return rc;
 }
 
-/* What a rank is told to read. */
+/* What a rank is to read. */
 struct order {
     size_t list; /* its place among the ids */
     int part, ranks;

@@ -414,7 +414,7 @@ static int dirs_in_turns_all(struct scr_outgoing *f, scr_turn_work work,
     return scr_take_turns_all(f->world, f->o->width, f->dirs.n > 0, work, f, err);
 }
 
-/* One that another rank is responsible for may get an entry by this. */
+/* A directory that another rank is responsible for may get an entry by this. */
 int scr_outgoing_make_dirs_all(struct scr_outgoing *f, struct scr_err *err)
 {
     TRY(scr_agree_all(f->world, dirs_in_turns_all(f, make_dirs, err), err));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A dataset on its way out of the cache: which files go where, and the steps that all
- * flushes share, whoever copies the files. Inside par only; the order of the steps is
+ * flushes share, with any copying process. Inside par only; the order of the steps is
  * that of par/flush.h. Calls ending in _all are collective and agreed. */
 #ifndef SCR_PAR_OUTGOING_H
 #define SCR_PAR_OUTGOING_H
@@ -49,8 +49,8 @@ struct scr_outgoing {
     size_t n;
     struct scr_ids ranks;   /* this rank, or those it flushes for */
     struct scr_table dirs;  /* below the prefix: those this rank is responsible for */
-    struct scr_table dests; /* of struct scr_out_dest: destinations, likewise
-                               (par/lists.h) */
+    struct scr_table dests; /* of struct scr_out_dest: those destinations that
+                               this rank is responsible for (par/lists.h) */
     int has_dests;          /* they are known */
     int replaces;           /* some destination existed before */
     int any_replaces;       /* on some rank */
@@ -78,8 +78,8 @@ void scr_outgoing_fini(struct scr_outgoing *f);
  * nothing is written. rc, here and below: what this rank found before; nothing is done
  * if it is an error of any rank. Agreed. */
 int scr_outgoing_find_landed_all(struct scr_outgoing *f, int rc, struct scr_err *err);
-/* The same, and removes its plan: from here on nobody but us completes the dataset. The
- * code is each rank's own; scr_outgoing_begin_all agrees on it. */
+/* The same, and removes its plan: from here on only this flush completes the dataset.
+ * The code is each rank's own; scr_outgoing_begin_all agrees on it. */
 int scr_outgoing_resume_all(struct scr_outgoing *f, int rc, struct scr_err *err);
 /* 1 if the file is still the one that was put in its place. Local. */
 int scr_outgoing_is_in_place(const struct scr_outgoing *f,
@@ -92,19 +92,19 @@ int scr_outgoing_forget(const struct scr_outgoing *f, struct scr_err *err);
  * Marks the flush as under way (store/flushing.h), until scr_outgoing_fini.
  * SCR_E_NEWER, and nothing is changed, if a complete one of them is newer and has not
  * failed (invariants P15, P16).
- * SCR_E_VERSION, likewise: files are to be replaced, and those of a complete dataset
- * cannot be told, as only a newer version can read its list. */
+ * SCR_E_VERSION, nothing is changed: files are to be replaced, and those of a complete
+ * dataset cannot be told, as only a newer version can read its list. */
 int scr_outgoing_begin_all(struct scr_outgoing *f, int rc, struct scr_err *err);
 /* Before it is known whether a destination exists: where none does, none of those that
  * are complete now lists one. Rank 0's, local. */
 int scr_outgoing_note_complete(struct scr_outgoing *f, struct scr_err *err);
 /* Once more, of those that another job or a command has made complete or pending since:
- * they come into f->older, or are a reason to stop, as above. Whoever completes or
- * plans one after this call finds our plan, if it is there. Rank 0's code is its own,
- * to be agreed on. */
+ * they come into f->older, or are a reason to stop, as above. A process that completes
+ * or plans one after this call finds our plan, if there is one. Rank 0's code is its
+ * own, to be agreed on. */
 int scr_outgoing_look_again_all(struct scr_outgoing *f, int rc, struct scr_err *err);
 /* All files wait for their names: f->older, after a last look, are complete no more.
- * SCR_E_CANCELLED: nor is this dataset wanted any more, somebody deletes it. */
+ * SCR_E_CANCELLED: nor is this dataset wanted any more, it is being deleted. */
 int scr_outgoing_demote_all(struct scr_outgoing *f, int rc, struct scr_err *err);
 /* Rank 0: everything is there. Summary, then the index, unless the dataset is being
  * deleted; then what it replaced goes (store/replaced.h). dset: as they are to have it.

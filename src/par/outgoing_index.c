@@ -20,14 +20,14 @@ enum { DIR_MODE = 0777 }; /* cut by the umask */
 
 /* --- whose the files are that are about to be replaced --- */
 
-/* Other datasets, the same on all ranks: pending ones, which whoever still copies them
- * may yet complete, and complete ones, newest first, with those that an index would
- * call so that is rebuilt. */
+/* Other datasets, the same on all ranks: pending ones, which the processes that still
+ * copy them may yet complete, and complete ones, newest first, with those that an index
+ * would call so that is rebuilt. */
 struct others {
     int *ids;
     size_t n;
     size_t pending;   /* the first ones of them; on rank 0 only */
-    uint64_t *hits;   /* how many of our destinations each lists; NULL: nobody asked */
+    uint64_t *hits;   /* how many of our destinations each lists; NULL: not asked */
     uint64_t *unsure; /* how many ranks could not tell: its list is damaged or gone, */
     uint64_t *newer;  /* or, among these, of a newer version; both in one with hits */
 };
@@ -253,9 +253,9 @@ static int edit_index(struct scr_index *index, void *arg, int *changed,
                         : scr_fail(err, rc, 0, "index: entry of dataset %d", e->id);
 }
 
-/* Whoever copies one of them finds no plan before its next file gets its name. So does
- * who copies one whose list cannot be read: its files may be any, and without a list it
- * is of no use. */
+/* A process that copies one of them finds no plan before its next file gets its name.
+ * So does who copies one whose list cannot be read: its files may be any, and without a
+ * list it is of no use. */
 static int give_up_plans(const struct scr_outgoing *f, const struct others *o,
                          struct scr_err *err)
 {
@@ -266,9 +266,9 @@ static int give_up_plans(const struct scr_outgoing *f, const struct others *o,
 }
 
 /* Not before it is clear that we may continue; but before the index is edited, from
- * when on nobody may make them complete. Here the index is only looked at: the plans
- * have a lock of their own, and whoever completes a dataset has it when he locks the
- * index. */
+ * when on no process may make them complete. Here the index is only looked at: the
+ * plans have a lock of their own, and a process that completes a dataset has it when it
+ * locks the index. */
 static int give_up_others(const struct scr_outgoing *f, const struct index_edit *e,
                           struct scr_err *err)
 {

@@ -74,7 +74,8 @@ struct record {
     const char *text; /* borrowed */
 };
 
-/* Of several the last one counts. One that is lost for lack of memory costs a copy. */
+/* Of several the last one counts. A record that is lost for lack of memory costs a
+ * copy. */
 static void index_records(const struct scr_parcels *recv, struct scr_table *by_path)
 {
     for (size_t i = 0; i < recv->n; i++)
@@ -131,7 +132,7 @@ static void remove_parts(const struct scr_outgoing *f, uint64_t stamp)
     }
 }
 
-/* One that cannot be read says nothing, but is there. Where there is none the records
+/* A list that cannot be read says nothing, but exists. Where there is none the records
  * may have outlived it; what cannot be listed is copied again. */
 static int read_plan(const struct scr_outgoing *f, struct scr_past *past,
                      struct scr_err *err)

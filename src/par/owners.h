@@ -5,8 +5,9 @@
  * Most programs put the rank's number into the names of its files. If for all ranks it
  * is the same number of the path (the last one, say), two ranks cannot have the same
  * path, and one reduction of a few hundred bytes proves it. So it does if, besides
- * those, one rank has files that name nobody. Only otherwise paths are exchanged: those
- * that name no rank or another one, each with the one rank that is responsible for it.
+ * those, one rank has files that name no rank. Only otherwise paths are exchanged:
+ * those that name no rank or another one, each with the one rank that is responsible
+ * for it.
  */
 #ifndef SCR_PAR_OWNERS_H
 #define SCR_PAR_OWNERS_H

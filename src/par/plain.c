@@ -70,7 +70,7 @@ int scr_plain_make(const struct scr_env *env, const struct scr_prefix *p, int id
     TRY_OUT(scr_dir_make_parent(env->sys, path, DIR_MODE, err));
 out:
     job.dst = path;
-    /* Somebody else may have been here before. */
+    /* Another process may have been here before. */
     if (rc == SCR_OK && scr_verify_file(env, path, job.size, job.crc, NULL) != SCR_OK &&
         (rc = scr_copy_file(env->sys, &job, &got, &why)) != SCR_OK)
         rc = scr_fail(err, fault_code(rc), 0, "%s", why.text);

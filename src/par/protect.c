@@ -119,7 +119,7 @@ out:
     return rc;
 }
 
-/* What is had before encoding: data, no parity. */
+/* Before encoding there are data, no parity. */
 static int *have_data(int n)
 {
     int *have = scr_calloc((size_t)n, sizeof *have);

@@ -52,8 +52,8 @@ struct scr_restore_report {
 };
 
 /* After distribution: dset_dir is this rank's dataset directory (created), map what it
- * holds there (maybe nothing). Finds the sets (from headers; ranks without one are told
- * by the others), verifies size and CRC of every application and redundancy file,
+ * holds there (maybe nothing). Finds the sets (from headers; the others tell ranks
+ * without one), verifies size and CRC of every application and redundancy file,
  * rebuilds what is lost, verifies again. Of a whole dataset the sets are not looked for
  * unless a file turns out to be damaged. Collective over world. On success map holds on
  * every rank the complete entry (FILES, METAs, DSETDESC, REDDESC) and *dset (an empty

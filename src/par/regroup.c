@@ -58,7 +58,7 @@ static int flush_all(struct scr_regrouping *g, uint64_t *bytes, struct scr_err *
     return rc;
 }
 
-/* What is left there does no harm; the next rebuild begins by removing it. */
+/* Leftovers do no harm; the next rebuild begins by removing it. */
 static void remove_scratch_all(const struct scr_regrouping *g)
 {
     struct scr_err why = SCR_ERR_INIT;

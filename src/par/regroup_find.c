@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Regroup, first part: what the nodes still have of the old ranks' files. Each set is
- * judged by one rank, which is told by the holders and tells them what to do. */
+ * judged by one rank, to which the holders report and which tells them what to do. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,7 +63,7 @@ int scr_regroup_is_redfile(const struct scr_regrouping *g, int r, const char *pa
            scr_redfile_parse(scr_path_base(path), &scheme, &member, &n, &set);
 }
 
-/* What was only begun there is not described, and nothing is told of it. */
+/* Entries that were only begun have no description and are not sent. */
 static int look_at(struct scr_regrouping *g, int r, struct scr_parcels *send,
                    struct scr_err *err)
 {

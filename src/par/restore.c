@@ -61,7 +61,7 @@ static uint64_t share_of(const struct scr_redinfo *info)
 }
 
 /* Agrees on rc. Where every rank has found that it lacks nothing, and the members of
- * each set agree about it, nobody has to be told who is in which. */
+ * each set agree about it, no rank has to learn who is in which. */
 static int look_alone_all(struct scr_restoring *s, scr_hash *dset, int *intact, int rc,
                           struct scr_err *err)
 {

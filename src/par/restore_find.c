@@ -186,7 +186,7 @@ static int find_current(struct scr_restoring *s, const struct scr_parcels *copie
     return current_from_map(s, &s->r.current) == SCR_OK ? SCR_OK : scr_no_memory(err);
 }
 
-/* Whoever could not read his header might have known. */
+/* A rank that could not read its header might have known. */
 static int refuse_unknown(const struct scr_restoring *s, const int *why,
                           struct scr_err *err)
 {

@@ -13,8 +13,9 @@
 int scr_restore_read_header(const struct scr_env *env, const char *path, int id,
                             int rank, struct scr_redhead *head, struct scr_err *err);
 
-/* If rc, agreed, is SCR_E_LOST: whoever could not read what might have sufficed makes
- * that its own error, one that may pass; unread is this rank's. Collective; agreed. */
+/* If rc, agreed, is SCR_E_LOST: a rank that could not read what might have sufficed
+ * makes that its own error, one that may pass; unread is this rank's. Collective;
+ * agreed. */
 int scr_restore_doubt_all(const struct scr_comm *world, int rc,
                           const struct scr_err *unread, struct scr_err *err);
 
@@ -35,12 +36,12 @@ struct scr_restoring {
     int has_head;              /* 0: there is none that is good, */
     struct scr_err header_why; /* and why */
     char *redfound;            /* where that is */
-    struct scr_setdesc known;  /* from whoever knew it, whose number member is */
+    struct scr_setdesc known;  /* from a rank that knew it, whose number member is */
     int has_crc;
     int lost_files;         /* of this rank */
     struct scr_err why;     /* the first of them; the first unread one, if any is */
     struct scr_sight *seen; /* of each member */
-    int *have;              /* likewise, what can be used: SCR_HAVE_* */
+    int *have;              /* of each member, what can be used: SCR_HAVE_* */
     /* what is rebuilt */
     struct scr_member_file *tmp; /* temporary names, like r.files */
     char *tmpred;

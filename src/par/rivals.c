@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Which of several datasets of one number is to be restored. Each set of each of them
- * is judged by one rank, which is told by the holders what there is. */
+ * is judged by one rank, to which the holders report what there is. */
 #include "par/rivals.h"
 
 #include <stdlib.h>

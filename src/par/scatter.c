@@ -46,7 +46,7 @@ static int deal(const struct scr_comm *node, const int *local_ranks, scr_filemap
     return rc == SCR_OK ? rc : scr_no_memory(err);
 }
 
-/* The whole of the node's filemaps under a local rank nobody has: while the ranks
+/* The whole of the node's filemaps under an unused local rank: while the ranks
  * replace theirs one by one, every file stays named. scr_cntl_write_master removes it.
  */
 static int write_spare(const struct scr_env *env, const struct scr_comm *node,

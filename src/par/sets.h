@@ -34,9 +34,9 @@ struct scr_cut {
     int largest, least; /* out, the same on all ranks: ranks of the largest group,
                            members of the smallest set that has more than one, or
                            INT_MAX - 1 */
-    int has_alone;      /* likewise: some set has one member */
-    int in_blocks;      /* likewise: the ranks of each group follow each other, so that
-                           each rank knows its position, and who is in its set */
+    int has_alone;      /* on all ranks: some set has one member */
+    int in_blocks; /* on all ranks: the ranks of each group follow each other, so that
+                      each rank knows its position, and who is in its set */
 };
 /* rc: what this rank found before; if any rank's is an error all leave with that.
  * Agreed. */

@@ -4,8 +4,8 @@
  * Both sides of a link know names and sizes before; a file travels as messages of a
  * head and at most `slice` bytes of it, an empty file as one head. The head says
  * whether the sender could read all so far: after a failure it continues sending heads,
- * so that nobody waits for what will not come. Reading, sending, receiving and writing
- * overlap (two buffers each way). */
+ * so that no rank waits for bytes that will not come. Reading, sending, receiving and
+ * writing overlap (two buffers each way). */
 #ifndef SCR_PAR_SHIP_H
 #define SCR_PAR_SHIP_H
 
@@ -25,7 +25,7 @@ struct scr_ship_file {
 };
 
 struct scr_ship_list {
-    int peer; /* world rank, MPI_PROC_NULL: nobody */
+    int peer; /* world rank, MPI_PROC_NULL: none */
     struct scr_ship_file *file;
     size_t n;
 };

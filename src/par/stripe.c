@@ -171,7 +171,7 @@ static int is_source(const struct scr_plan *plan, const struct scr_sym *sym)
     return 0;
 }
 
-/* What is had here of a row without being needed for it is verified all the same: here,
+/* Bytes that are here of a row and not needed for it are verified all the same: here,
  * as those who rebuild mostly wait for those whose files are lost. */
 static int add_rest(struct engine *e, const struct scr_geom *g, const int *have,
                     const struct scr_plan *plan)
@@ -223,7 +223,7 @@ static void deal(struct transfer *x, int slots, size_t *n)
     *n += (size_t)slots;
 }
 
-/* What is only used here is done with when the slice is. */
+/* Slots that are only used here are free when the slice is done. */
 static int slots_of(const struct engine *e, const struct transfer *x)
 {
     return x->peer == e->set->me ? 1 : DEPTH;

@@ -8,11 +8,11 @@
  * of every row are in flight, so that reading, transfer, arithmetic and writing
  * overlap. All buffers of a rank together take at most 16 MiB.
  *
- * What is had and not needed is read too, while there is nothing else to do, so that
- * scr_member_finish has every CRC.
+ * Bytes that are here and not needed are read too, while there is nothing else to do,
+ * so that scr_member_finish has every CRC.
  *
- * A rank whose file input or output fails continues communicating, so nobody hangs, and
- * reports at the end. */
+ * A rank whose file input or output fails continues communicating, so no rank hangs,
+ * and reports at the end. */
 #ifndef SCR_PAR_STRIPE_H
 #define SCR_PAR_STRIPE_H
 

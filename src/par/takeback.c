@@ -23,7 +23,7 @@ static int has_records(const struct scr_outgoing *f)
     return rc == SCR_OK && n > 0;
 }
 
-/* All have arrived, and whoever looks next completes the dataset; or in doubt. */
+/* All have arrived, and the next look completes the dataset; or in doubt. */
 static int has_arrived(const struct scr_outgoing *f)
 {
     int arrived = 0;
@@ -34,7 +34,7 @@ static int has_arrived(const struct scr_outgoing *f)
     return rc != SCR_OK || arrived;
 }
 
-/* Rank 0's: *some if something may have landed that nobody is about to complete. */
+/* Rank 0's: *some if something may have landed that no process is about to complete. */
 static int begin(const struct scr_outgoing *f, int for_good, uint64_t *some,
                  struct scr_err *err)
 {

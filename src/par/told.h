@@ -10,7 +10,7 @@
 
 struct scr_told {
     scr_filemap *map;
-    struct scr_entry *entry; /* in it; NULL: out of memory, or nothing was told */
+    struct scr_entry *entry; /* in it; NULL: out of memory, or nothing was sent */
 };
 
 /* One to be filled: of rank's part of the dataset. Fini in any case. */

@@ -104,7 +104,7 @@ static int end(struct turn *t, int code, struct scr_err *err)
                                    : send_code(t, t->keeper, TAG_END, code, err);
 }
 
-/* One that was kept from working by another's failure leaves the text to that one. */
+/* A rank that could not work because another failed leaves the text to that one. */
 static int work_in_turn(struct turn *t, scr_turn_work work, void *arg,
                         struct scr_err *err)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* At most `width` ranks at a time.
  *
- * The first `width` ranks that have work begin at once; of the others whoever has
+ * The first `width` ranks that have work begin at once; of the others the one that has
  * waited longest begins as soon as any of those at work has ended. Ranks without work
- * take no place and wait for nobody. Who begins next is settled by the last rank that
+ * take no place and do not wait. Who begins next is settled by the last rank that
  * has work, which begins last: it has nothing else to do until then. It gets and sends
  * a few numbers for each rank that waits; nothing is sent while all may work at once.
  */

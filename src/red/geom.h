@@ -5,14 +5,16 @@
  * codeword of nd data symbols and np parity symbols, each of rowlen[r] bytes, each held
  * by another member.
  *
- *   XOR, RS(k): nd = n - k, np = k. Row r's parities are held by members r, r+1 … r+k-1
- *               (mod n), its data by the other members. Every member so holds n-k data
- * chunks (its logical file, cut in row order) and k parity chunks. The data symbols of
- * row r are ordered by member from r+k on (mod n): what a parity's coefficients are
- * counted by. rowlen is the same for all rows: chunk = max(1, ceil(longest logical file
- * / (n-k))). PARTNER(r): nd = 1, np = r. Row r is the whole logical file of member r,
- * copied to members r+1 … r+np (mod n). rowlen[r] is that file's length. SINGLE:     nd
- * = 1, np = 0; nothing to encode.
+ *   XOR, RS(k)  nd = n - k, np = k. Row r's parities are held by members
+ *               r, r+1 … r+k-1 (mod n), its data by the other members. So every member
+ *               holds n-k data chunks (its logical file, cut in row order) and k parity
+ *               chunks. The data symbols of row r are ordered by member from r+k on
+ *               (mod n), which is how a parity's coefficients are numbered. rowlen is
+ *               the same for all rows:
+ *               chunk = max(1, ceil(longest logical file / (n-k))).
+ *   PARTNER(r)  nd = 1, np = r. Row r is the whole logical file of member r, copied to
+ *               members r+1 … r+np (mod n). rowlen[r] is that file's length.
+ *   SINGLE      nd = 1, np = 0; nothing to encode.
  *
  * XOR's chunk placement is the one of the developer's manual, figure 4. Encoding is
  * repairing with all parity missing, so encode and rebuild, over MPI and serial, all

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is known of a member, and of its replacement. */
+/* A member, and its replacement. */
 struct part {
     struct scr_redhead head; /* current NULL: no good redundancy file */
     uint64_t header_bytes;
@@ -25,7 +25,7 @@ struct part {
     int have;      /* SCR_HAVE_* */
     struct scr_member_file
         *tmp;     /* files under temporary names, while data is rebuilt */
-    char *redtmp; /* likewise; NULL: not rebuilt */
+    char *redtmp; /* temporary; NULL: not rebuilt */
     const char *redout;
     struct scr_member *member;
 };

@@ -62,7 +62,7 @@ void scr_current_set_crcs(struct scr_current *c, const struct scr_member_file *f
                           uint32_t chunk_crc);
 /* Its packed hash (base/cursor.h); s becomes bad where memory ran out. */
 void scr_current_pack(struct scr_str *s, const struct scr_current *c);
-/* And back, from bytes that nobody vouches for: SCR_E_CORRUPT if the files are not
+/* And back, from bytes that may be damaged: SCR_E_CORRUPT if the files are not
  * numbered from 0 on, or their number is not the one recorded. */
 int scr_current_unpack(const void *buf, size_t n, struct scr_current **c,
                        struct scr_err *err);

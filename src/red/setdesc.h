@@ -20,9 +20,8 @@ struct scr_setdesc {
     int n;                 /* members, 1 to SCR_EC_MAX; 0: the set is not known */
     int world[SCR_EC_MAX]; /* their ranks, n of them */
 };
-/* What h, which nobody vouches for and which may be NULL, says. -1: nothing, or what
- * cannot be. The set is known only if each member is named, and has a rank of the run
- * for itself. */
+/* Reads h, which may be damaged or NULL. -1: no description, or an impossible one. The
+ * set is known only if each member is named, and has a rank of the run for itself. */
 void scr_setdesc_get(const scr_hash *h, struct scr_setdesc *d);
 
 /* Bytes of it that are in use, to be sent; they end with the ranks. */

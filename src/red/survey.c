@@ -117,7 +117,7 @@ static const struct scr_rival *newest_of(const struct scr_rival *list, size_t n)
     return best;
 }
 
-/* As a start does; where none can be restored the newest is told of. */
+/* As a start does; where none can be restored the newest is reported. */
 static int settle_one(struct scr_survey *s, int id)
 {
     struct scr_rival *list = NULL;

@@ -46,7 +46,7 @@ struct scr_survey_set {
     enum scr_scheme scheme;
     int *rank;  /* world ranks */
     char **red; /* redundancy file of a member; NULL: its rank is not named here */
-    char **dir; /* directory of its files; likewise */
+    char **dir; /* directory of its files; NULL: its rank is not named here */
 };
 
 struct scr_survey_dataset {

@@ -21,7 +21,7 @@ static int number_of(const struct scr_launcher_ops *ops, const char *const *args
     return value && scr_parse_int(value, &n) && n > 0 && n < MAX_SLOTS ? n : 0;
 }
 
-/* Processes a node has to take when `need` of them hold all; 0: nobody says. */
+/* Processes a node has to take when `need` of them hold all; 0: not known. */
 static int slots_for(const struct scr_launcher_ops *ops, const struct scr_launch *what)
 {
     int per_node = number_of(ops, what->args, SCR_OPT_PER_NODE);

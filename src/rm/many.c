@@ -43,7 +43,7 @@ static size_t wide_places(void)
 
 /* Those that hang must not keep the others from their turn. As many shares as it takes
  * to give all a turn on the wide, and one before that for the few: where they are good,
- * nobody waits, and no more processes than those are needed. */
+ * none waits, and no more processes than those are needed. */
 static void divide_time(struct many *m, size_t width, double seconds)
 {
     size_t places = wide_places();
@@ -149,7 +149,7 @@ static void drain(struct scr_many_task *t, int i)
     }
 }
 
-/* Waits until somebody wrote something, or for one tick. */
+/* Waits until a process wrote something, or for one tick. */
 static void wait_for_output(struct many *m)
 {
     nfds_t n = 0;
@@ -189,7 +189,7 @@ static void look_at_all(struct many *m)
 
 /* --- putting down --- */
 
-/* One that does not end by itself soon after it was told is killed. */
+/* A process that does not end soon after it was asked to is killed. */
 static void tell_to_end(struct scr_many_task *t, double now)
 {
     if (!is_running(t))

@@ -242,7 +242,7 @@ static int narrow(struct round *r, struct scr_err *err)
     return SCR_OK;
 }
 
-/* Without time nobody would answer, and all nodes be taken for dead. */
+/* Without time no node would answer, and all be taken for dead. */
 static int is_too_late(const struct round *r, const struct node_test *t)
 {
     if (t->run == exclude || seconds_left(r) > LEAST_S)

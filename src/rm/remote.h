@@ -18,14 +18,15 @@
 
 #include "rm/rm.h"
 
-/* Name of the job steps started here, by which they are told from the application's. */
+/* Name of the job steps started here, which tells them from those of the application.
+ */
 #define SCR_REMOTE_STEP "scr_remote"
 
 struct scr_remote_result {
     int answered; /* 1: the command ended there, with this status */
     int status;   /* 0…255; -1 if not answered */
     char *out;    /* what it wrote to stdout, malloc'd, never NULL */
-    char *why;    /* likewise to stderr; if not answered, what kept it from it */
+    char *why;    /* what it wrote to stderr; if not answered, the reason */
 };
 
 /* *res: one for each node, in their order; *res is NULL on error. Fails if there is no

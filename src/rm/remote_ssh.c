@@ -12,7 +12,7 @@ static void line(const struct scr_remote_job *job, const char *node,
     (void)env;
     char *command = scr_remote_shell_line(job);
     scr_strv_add(argv, job->path);
-    scr_strv_add(argv, "-oBatchMode=yes"); /* nobody is there to type a password */
+    scr_strv_add(argv, "-oBatchMode=yes"); /* a password cannot be typed */
     scr_strv_printf(argv, "-oConnectTimeout=%d", (int)job->timeout_s + 1);
     scr_strv_add(argv, "-x");
     scr_strv_add(argv, node);

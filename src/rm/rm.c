@@ -290,18 +290,17 @@ int scr_rm_vnodes(const char *text, struct scr_hostlist *names, struct scr_err *
     int count;
     if (!scr_parse_int(text, &count))
         return scr_hostlist_expand(text, names, err);
+    if (count < 1)
+        return scr_fail(err, SCR_E_CONFIG, 0,
+                        "SCR_VNODES=%s: expected node names or a count of at least 1",
+                        text);
     char *list = scr_asprintf("n[1-%d]", count);
-    int rc = count < 1      ? scr_fail(err, SCR_E_CONFIG, 0,
-                                       "SCR_VNODES=%s: expected node names or a count of at "
-                                            "least 1",
-                                       text)
-             : list == NULL ? scr_no_memory(err)
-                            : scr_hostlist_expand(list, names, err);
+    int rc = list ? scr_hostlist_expand(list, names, err) : scr_no_memory(err);
     free(list);
     return rc;
 }
 
-/* A list of nodes that somebody wrote, each node once. */
+/* A list of nodes from a setting, each node once. */
 static int expand_setting(const struct scr_rm *rm, const char *name, const char *text,
                           struct scr_hostlist *nodes, struct scr_err *err)
 {

@@ -22,8 +22,8 @@
 #include "base/table.h"
 #include "cfg/cfg.h"
 
-/* Why a node cannot be used. One that is only unfit for another run (drained, excluded,
- * its disk full) can be reached, and what is in its cache copied. */
+/* Why a node cannot be used. A node that is only unfit for another run (drained,
+ * excluded, its disk full) can be reached, and what is in its cache copied. */
 enum scr_down_kind { SCR_NODE_UNFIT, SCR_NODE_DEAD };
 
 struct scr_down {
@@ -41,7 +41,7 @@ struct scr_downs {
     {                                                                                  \
         .nodes = SCR_HOSTLIST_INIT, .why = SCR_TABLE_OF(struct scr_down)               \
     }
-/* A node that is listed already keeps its reason, and is dead once somebody says so.
+/* A node that is listed already keeps its reason, and is dead once any source says so.
  * The reason is fmt; control characters in it become blanks. */
 __attribute__((format(printf, 5, 6))) int
 scr_downs_add(struct scr_downs *d, const char *node, enum scr_down_kind kind,
@@ -88,7 +88,7 @@ struct scr_rm {
     char *job;     /* the manager's id of the job; NULL: none, or not known */
     char *host;    /* this host's name */
     double ask_by; /* scr_now_mono() when answers are to be there; 0: each gets 20 s */
-    /* Set by another thread: what runs on nodes is ended. NULL: nobody does. */
+    /* Set by another thread: commands on nodes are ended. NULL: they are not. */
     const atomic_int *stop;
     struct scr_hostlist nodes; /* of the allocation; may be none with NONE */
     int is_virtual;            /* 1: they are those of SCR_VNODES, all on this host */

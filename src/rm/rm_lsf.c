@@ -60,7 +60,7 @@ static int lsf_nodes(const struct scr_rm *rm, struct scr_hostlist *nodes,
     return rc;
 }
 
-/* closed_Full and closed_Excl only say that somebody, perhaps we, uses the host. */
+/* closed_Full and closed_Excl only say that a job, perhaps ours, uses the host. */
 static int is_bad_status(const char *status)
 {
     static const char *const bad[] = { "unavail",    "unreach",     "unlicensed",
@@ -71,7 +71,7 @@ static int is_bad_status(const char *status)
     return 0;
 }
 
-/* "unavail" and "unreach": nobody answers there. */
+/* "unavail" and "unreach": the host does not answer. */
 static enum scr_down_kind kind_of(const char *status)
 {
     return strncmp(status, "un", 2) == 0 && strncmp(status, "unlic", 5) != 0

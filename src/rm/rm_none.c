@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* No resource manager: the nodes are those somebody wrote down, and nobody says which
+/* No resource manager: the nodes are those of the settings, and it is not known which
  * of them are down. */
 #include "rm/rm_impl.h"
 

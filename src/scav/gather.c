@@ -45,7 +45,7 @@ struct job {
     scr_filemap *done;     /* what the ranks' filemaps get */
     struct item batch[BATCH_FILES];
     int nbatch;
-    int unwanted; /* somebody else may be at it by now */
+    int unwanted; /* another scavenge may be at it by now */
     int rank;     /* being copied */
     uint32_t me;  /* another on every node and in every process */
     uint64_t batch_bytes;
@@ -287,7 +287,7 @@ static uint32_t who_am_i(void)
     return scr_crc32(crc, &pid, sizeof pid);
 }
 
-/* One that an earlier scavenge left at work may still be about to rename what it has
+/* A copy that an earlier scavenge left at work may still be about to rename what it has
  * under its temporary name: that must not be ours. */
 static int tag_of(const struct job *j)
 {

@@ -9,7 +9,7 @@
  *                       FILE/<redundancy file>/META/{…}}
  *
  * A file is copied under a temporary name that no other process uses, its size and
- * CRC32 compared in the pass with those recorded, synced and renamed. One that lies
+ * CRC32 compared in the pass with those recorded, synced and renamed. A file that is
  * there in the recorded size and with the recorded time is whole, and is not copied
  * again: a copy that was interrupted continues. Any number of nodes may do this at
  * once.
@@ -21,12 +21,12 @@
 #include "store/prefix.h"
 
 struct scr_gather {
-    const struct scr_env *env; /* its log is told of every file that is not copied */
+    const struct scr_env *env; /* every file that is not copied is logged */
     const struct scr_prefix *prefix;
     int id;
     size_t buf;   /* bytes read at a time; 0: the default */
-    int want_crc; /* compute CRCs that nobody recorded; recorded ones are checked */
-    int partner;  /* files kept for other ranks (PARTNER) too: somebody lost his own */
+    int want_crc; /* compute missing CRCs; recorded ones are checked */
+    int partner;  /* files kept for other ranks (PARTNER) too: some rank lost its own */
     void (*told)(void *arg, size_t n); /* bytes as they are copied; may be NULL */
     void *arg;
     /* Asked between the bytes and before a file gets its name: SCR_OK if the copy is

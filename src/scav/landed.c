@@ -126,7 +126,7 @@ static int take_landed(struct landed *l, int rank, const char *record,
     return is_packed ? take_packed(l, &is, err) : take_one(l, f, err);
 }
 
-/* What is known of a landed file, as a rank's filemap has it. */
+/* The record of a landed file, as a rank's filemap has it. */
 static int describe_file(struct landed *l, scr_filemap *map, int rank,
                          const struct scr_listed *f, struct scr_err *err)
 {
@@ -248,7 +248,7 @@ out:
     return rc;
 }
 
-/* One that is gone or damaged is as good as none. */
+/* A list that is gone or damaged is as good as none. */
 static int read_list(struct landed *l, struct scr_err *err)
 {
     const struct scr_move *m = &l->m;

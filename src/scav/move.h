@@ -34,7 +34,7 @@ int scr_move_file(struct scr_move *m, const char *from, const char *to,
                   struct scr_err *err);
 int scr_move_sync(const struct scr_move *m, struct scr_err *err);
 
-/* What is at path. SCR_OK: a regular file, of the size that is says (of any, where is
+/* Looks at path. SCR_OK: a regular file, of the size that is says (of any, where is
  * is NULL or says none). SCR_E_MISSING: something else; SCR_E_NOENT: nothing. SCR_E_IO:
  * that cannot be told. */
 int scr_move_look(const struct scr_move *m, const char *path,
@@ -46,8 +46,8 @@ int scr_move_is_told(int rc);
  * P20); each is looked at once. SCR_E_OUTSIDE. */
 int scr_move_check_inside(struct scr_move *m, const char *path, struct scr_err *err);
 
-/* What is in place and not in the stage goes there; what lies outside of the prefix,
- * behind a link, stays there and is copied. *moved: it is in the stage now. */
+/* Files that are in place and not in the stage go to the stage; files outside of the
+ * prefix, behind a link, stay there and are copied. *moved: it is in the stage now. */
 int scr_move_back(struct scr_move *m, const char *staged, const char *placed,
                   const struct scr_listed *is, int *moved, struct scr_err *err);
 

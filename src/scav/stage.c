@@ -199,8 +199,8 @@ static int check_newest(const struct scr_move *m, const struct scr_table *paths,
                : rc;
 }
 
-/* What is on its way to the paths is given up. What became complete before it was may
- * be newer. */
+/* Datasets on their way to the paths are given up. One that became complete before that
+ * may be newer. */
 static int give_up_others(const struct scr_move *m, const struct scr_table *paths,
                           struct scr_err *err)
 {

@@ -8,8 +8,8 @@
  *
  * When every file has been verified there and rank2file lists them, placing.scr is
  * written and each file renamed to its destination; then the dataset is recorded as
- * complete, and stage and placing.scr go. Whoever finds placing.scr continues with
- * that: a file that has left the stage is in place.
+ * complete, and stage and placing.scr go. A process that finds placing.scr continues
+ * with that: a file that has left the stage is in place.
  *
  * Calls are local; one process at a time works on a dataset except for the files that
  * scr_gather adds. */
@@ -21,32 +21,32 @@
 
 /* Its path, malloc'd. */
 char *scr_stage_dir(const struct scr_prefix *p, int id);
-/* Makes it, for nobody but the user: files are there before their own directories are
- * around them. */
+/* Makes it, for the user only: files are there before their own directories protect
+ * them. */
 int scr_stage_make(const struct scr_env *env, const struct scr_prefix *p, int id,
                    struct scr_err *err);
 /* Removes what copies that were killed left under temporary names: before those of a
  * scavenge begin. An older one that is still at work then gets no more files named. */
 void scr_stage_sweep(const struct scr_env *env, const struct scr_prefix *p, int id);
-/* 1 if there is one. Also 1 if that cannot be told. */
+/* 1 if there is one, or if that is not known. */
 int scr_stage_is_there(const struct scr_env *env, const struct scr_prefix *p, int id);
-/* 1 if its files are on their way to their destinations. Likewise. */
+/* 1 if its files are on their way to their destinations, or if that is not known. */
 int scr_stage_is_placing(const struct scr_env *env, const struct scr_prefix *p, int id);
 
-/* What an asynchronous flush that died had got into place goes to the stage instead,
- * so that it need not be copied again, nor be lost with a node. Nobody completes that
- * flush any more. Files that a complete dataset lists stay where they are, and so do
- * those of another size than recorded. *n: how many were taken. */
+/* Files that a dead asynchronous flush had put in place go to the stage instead, so
+ * that they need not be copied again, nor are lost with a node. That flush is not
+ * completed any more. Files that a complete dataset lists stay where they are, and so
+ * do those of another size than recorded. *n: how many were taken. */
 int scr_stage_take_landed(const struct scr_env *env, const struct scr_prefix *p, int id,
                           uint64_t *n, struct scr_err *err);
 
-/* Puts the listed files in place. Whoever listed one of these paths as complete is no
- * longer, and who was pending is given up. dset: of the dataset. The files are in the
- * stage, or, if an earlier call died, in place already: of neither is SCR_E_MISSING,
- * and nothing else is done then. rank2file is written and the index says COMPLETE=0
- * before. SCR_E_LOST: a newer complete dataset lists one of the paths. SCR_E_VERSION:
- * one whose list this version cannot read may, and a file would be replaced.
- * SCR_E_OUTSIDE, SCR_E_UNSAFE: a destination that cannot be. */
+/* Puts the listed files in place. A complete dataset that lists one of these paths
+ * is complete no longer, and a pending one is given up. dset: of the dataset. The files
+ * are in the stage, or, if an earlier call died, in place already: of neither is
+ * SCR_E_MISSING, and nothing else is done then. rank2file is written and the index says
+ * COMPLETE=0 before. SCR_E_LOST: a newer complete dataset lists one of the paths.
+ * SCR_E_VERSION: one whose list this version cannot read may, and a file would be
+ * replaced. SCR_E_OUTSIDE, SCR_E_UNSAFE: a destination that cannot be. */
 int scr_stage_place(const struct scr_env *env, const struct scr_prefix *p, int id,
                     const scr_hash *dset, const struct scr_rank2file *files,
                     struct scr_err *err);

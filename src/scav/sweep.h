@@ -28,7 +28,7 @@ int scr_dead_take(const struct scr_env *env, const struct scr_prefix *p,
 void scr_dead_release(const struct scr_env *env, const struct scr_prefix *p,
                       struct scr_dead *d, int rc);
 
-/* What is removed. */
+/* The files to remove. */
 struct scr_sweep {
     const struct scr_env *env;
     const struct scr_prefix *p;
@@ -38,8 +38,8 @@ struct scr_sweep {
     uint64_t removed; /* is increased */
 };
 
-/* Removes what is beside the files at these paths (store/paths.h). What is behind a
- * link that leads out of the prefix stays: no job has written there (invariant P20).
+/* Removes leftovers beside the files at these paths (store/paths.h). Leftovers behind a
+ * link that leads out of the prefix stay: no job has written there (invariant P20).
  * The first error, after all were tried. */
 int scr_sweep_paths(struct scr_sweep *s, const struct scr_table *paths,
                     struct scr_err *err);

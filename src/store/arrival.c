@@ -437,7 +437,7 @@ out:
     return rc;
 }
 
-/* The plan goes last: until then it is all done once more by whoever looks next. One
+/* The plan goes last: until then the next look does it all once more. A dataset
  * that is being deleted is complete no more, and loses its plan. */
 static int complete(const struct scr_env *env, const struct scr_prefix *p, int id,
                     const scr_hash *plan, struct scr_err *err)
@@ -459,7 +459,7 @@ static int complete(const struct scr_env *env, const struct scr_prefix *p, int i
         rc = gone == SCR_OK ? rc : gone;
     }
     for (SCR_HASH_EACH(e, scr_hash_get(plan, "NODE")))
-        if (rc == SCR_OK) /* records that stay harm nobody */
+        if (rc == SCR_OK) /* records that stay do no harm */
             (void)scr_arrival_forget(env, p, id, scr_hash_elem_key_int(e), NULL);
     scr_hash_delete(dset);
     return rc;
@@ -642,7 +642,7 @@ int scr_arrival_finish(const struct scr_env *env, const struct scr_prefix *p, in
     scr_hash_delete(plan);
     if (whole)
         return scr_arrivals_adopt(env, p, NULL, err);
-    /* Without a plan somebody else has completed it. */
+    /* Without a plan another process has completed it. */
     return rc == SCR_OK || rc == SCR_E_NOENT ? SCR_OK
                                              : scr_fail(err, rc, 0, "%s", why.text);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Datasets on their way to the prefix directory, written down there so that whoever
- * comes last can finish them: a thread, a daemon, the next start, a command. In the
- * directory of the dataset:
+/* Datasets on their way to the prefix directory, recorded there so that the
+ * process that comes last can finish them: a thread, a daemon, the next start, a
+ * command. In the directory of the dataset:
  *
- *   outgoing.scr       the plan: VERSION=1, STAMP, DSET/{dataset}, NODE/<n>=<ranks of
- * it>, REPLACES/<id>
+ *   outgoing.scr       the plan: VERSION=1, STAMP, DSET/{dataset},
+ *                      NODE/<n>=<ranks of it>, REPLACES/<id>
  *   landed.<n>.jnl     files of node n that are in place (scr_journal(5) records)
  *   arrived.<n>.jnl    ranks of node n all of whose files are ("/<stamp>" for a path),
- * and before that those of their files that were compressed
+ *                      and before that those of their files that were compressed
  *
  * STAMP tells the attempts to flush a dataset apart: only records of this one make it
  * complete. A node is numbered by its lowest world rank. The plan is written when
@@ -39,16 +39,16 @@ int scr_arrival_plan(const struct scr_env *env, const struct scr_prefix *p, int 
 /* The plan, read into an empty hash; SCR_E_NOENT if there is none. */
 int scr_arrival_plan_read(const struct scr_env *env, const struct scr_prefix *p, int id,
                           scr_hash *plan, struct scr_err *err);
-/* 1 if there is one: what cannot be looked at may be there, and somebody may complete
- * the dataset. Where the directory of the dataset is a file there is none. */
+/* 1 if there is one: a plan that cannot be looked at may exist, and another process may
+ * complete the dataset. Where the directory of the dataset is a file there is none. */
 int scr_arrival_has_plan(const struct scr_env *env, const struct scr_prefix *p, int id);
 /* Where it is, malloc'd; NULL: out of memory. */
 char *scr_arrival_plan_path(const struct scr_prefix *p, int id);
-/* What transfer processes tell the temporaries of an attempt by (xfer/copy.h): nobody
- * else's are called so, and whoever tries again can remove them. */
+/* The tag in the names of an attempt's temporaries (xfer/copy.h): no other files have
+ * it, so the next attempt can remove them. */
 int scr_arrival_tag(uint64_t stamp);
 enum { SCR_ARRIVAL_TAG = 0x40000000 }; /* the smallest */
-/* Takes the plan away: nobody completes the dataset any more. None is success. */
+/* Removes the plan: no process completes the dataset any more. No plan is success. */
 int scr_arrival_give_up(const struct scr_env *env, const struct scr_prefix *p, int id,
                         struct scr_err *err);
 
@@ -68,8 +68,8 @@ char *scr_arrival_packed_name(uint64_t stamp, const struct scr_packed *is,
 /* The other way round; *path is borrowed. 0: of a file that is stored as it is. */
 int scr_arrival_packed_parse(const char *name, uint64_t *stamp, struct scr_packed *is,
                              const char **path);
-/* Those of rank's files, all of them, before scr_arrival_arrived: whoever completes the
- * dataset enters them into the list of files. */
+/* Those of rank's files, all of them, before scr_arrival_arrived: the process that
+ * completes the dataset enters them into the list of files. */
 int scr_arrival_packed(const struct scr_env *env, const struct scr_prefix *p, int id,
                        int node, int rank, const char *const *name, size_t n,
                        struct scr_err *err);
@@ -92,8 +92,8 @@ int scr_arrival_finish(const struct scr_env *env, const struct scr_prefix *p, in
                        int node, struct scr_err *err);
 /* Completes every pending dataset whose files have all arrived, oldest first: summary,
  * index entry (CURRENT too, if it is newer), and the plan goes; then what they replaced
- * goes (store/replaced.h). One that is being deleted only loses its plan. *n: how many;
- * may be NULL. The first error; later datasets are completed all the same. */
+ * goes (store/replaced.h). A dataset that is being deleted only loses its plan. *n: how
+ * many; may be NULL. The first error; later datasets are completed all the same. */
 int scr_arrivals_adopt(const struct scr_env *env, const struct scr_prefix *p, int *n,
                        struct scr_err *err);
 /* For those who only look: nothing is locked or written. *arrived: 1 if

@@ -7,8 +7,8 @@
  *
  * and the filemap lists them under ASIDE/<CREATED> (fmt/filemap.h). Both names are in
  * the filemap on disk while files move (invariant C1): a run that dies in the middle
- * leaves an entry in both places, and scr_aside_return repairs that. What is not in a
- * dataset directory is listed as it is and stays where it is.
+ * leaves an entry in both places, and scr_aside_return repairs that. A file outside of
+ * dataset directories is listed under its own name and stays in place.
  *
  * Calls are local, on the entries of one rank's filemap. After an error the filemap
  * names all files still. */
@@ -26,8 +26,8 @@ struct scr_aside {
 
 /* Puts all entries aside that are of another dataset than the one made at created. */
 int scr_aside_put(const struct scr_aside *a, int64_t created, struct scr_err *err);
-/* Takes the entries of created back. What is in their places and not named is replaced.
- */
+/* Takes the entries of created back. Files in their places that no filemap
+ * names are replaced. */
 int scr_aside_take(const struct scr_aside *a, int64_t created, struct scr_err *err);
 /* Takes back what has its place: no other dataset's entry of its rank is here, and no
  * file is where one of its own was. The rest stays aside. */

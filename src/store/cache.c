@@ -53,7 +53,8 @@ static size_t existing_part(const struct scr_env *env, char *base)
     return n;
 }
 
-/* A base that is missing is made as what comes below it is: nobody else's is used. */
+/* A base that is missing is made as the directories below it are: no other user's is
+ * used. */
 static int make_with_base(const struct scr_env *env, const char *base, const char *rel,
                           struct scr_err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Where things lie on node-local storage.
+/* Where files are on node-local storage.
  *
  *   <base>[/vnode.<node>]/<user>/scr.<jobid>/prefix.<n>/   a store's or the control
  *                                                   directory for one prefix directory

@@ -10,9 +10,9 @@
 #include "store/prefix.h"
 
 /* Gives up the plan (store/arrival.h), and notes in the index that the dataset is not
- * complete, and being deleted. One that is not listed is success. Where the file system
- * has no room for a new index, the summary goes before: without one a restart passes
- * the dataset over. */
+ * complete, and being deleted. A dataset that is not listed is success. Where the file
+ * system has no room for a new index, the summary goes before: without one a restart
+ * passes the dataset over. */
 int scr_deletion_begin(const struct scr_env *env, const struct scr_prefix *p, int id,
                        struct scr_err *err);
 

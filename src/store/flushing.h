@@ -24,10 +24,9 @@ void scr_flushing_end(const struct scr_env *env, const struct scr_prefix *p,
 /* Leaves the mark as a killed process does. */
 void scr_flushing_leave(const struct scr_env *env, struct scr_flushing *mark);
 
-/* 1 if a process holds the mark of dataset id, or it cannot be told. */
+/* 1 if a process holds the mark of dataset id, or that is not known. */
 int scr_flushing_is_held(const struct scr_env *env, const struct scr_prefix *p, int id);
-/* 1 if there is a mark, whoever holds it, or it cannot be told. index: as it is there.
- */
+/* 1 if there is a mark, held or not, or that is not known. index: as it is there. */
 int scr_flushing_any(const struct scr_env *env, const struct scr_prefix *p,
                      const struct scr_index *index);
 /* Takes the marks that killed flushes left (of scr_prefix_unfinished_ids), malloc'd: no

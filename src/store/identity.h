@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The identity of a prefix directory: a random number in <prefix>/.scr/identity.scr,
- * made once. What is cached for a prefix directory lies below a name made from it
- * (store/cache.h), so that one job's caches hold what several prefix directories own,
+ * made once. Datasets cached for a prefix directory are below a name made from it
+ * (store/cache.h), so that one job's caches keep those of several prefix directories
  * apart.
  *
  *   ID/<32 hexadecimal digits>

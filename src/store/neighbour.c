@@ -138,7 +138,7 @@ static void describe(const scr_filemap *map, struct scr_neighbour *d)
         d->created = d->is_output = 1;
 }
 
-/* What is in another store is not to leave this one. */
+/* Datasets in another store do not leave this one. */
 static int is_elsewhere(const struct scr_neighbour_at *at, const scr_filemap *map,
                         int id)
 {

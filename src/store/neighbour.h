@@ -67,7 +67,7 @@ struct scr_neighbour_hold {
     }
 
 /* SCR_OK with what.id 0: there is nothing to hold. SCR_E_LOCKED: a run uses it, or
- * somebody copies it. What fails costs nothing. Release in any case. */
+ * a command copies it. A failure costs nothing. Release in any case. */
 int scr_neighbour_hold(const struct scr_neighbour_at *at, const char *name, int id,
                        struct scr_neighbour_hold *h, struct scr_err *err);
 void scr_neighbour_release(const struct scr_env *env, struct scr_neighbour_hold *h);

@@ -20,9 +20,9 @@ int scr_paths_add_landed(const struct scr_env *env, const struct scr_prefix *p, 
 /* Ids of the complete datasets but id, newest first, malloc'd. */
 int scr_paths_complete(const struct scr_env *env, const struct scr_prefix *p, int id,
                        int **ids, size_t *n, struct scr_err *err);
-/* Likewise of those, too, that are not complete and have a summary still, as a crash
- * leaves them that came after the index was edited: an index that is rebuilt would call
- * them complete. Whoever replaces a file that one lists removes the summary. index: as
+/* Also of those that are not complete and still have a summary, as a crash after the
+ * index was edited leaves them: an index that is rebuilt would call them complete. Who
+ * replaces a file that one of them lists removes the summary. index: as
  * it was read just before. */
 int scr_paths_claimed(const struct scr_env *env, const struct scr_prefix *p,
                       const struct scr_index *index, int id, int **ids, size_t *n,
@@ -39,8 +39,9 @@ int scr_paths_shared(const struct scr_env *env, const struct scr_prefix *p,
                      const struct scr_table *paths, struct scr_ids *shared, int *newer,
                      struct scr_err *err);
 /* Gives up the plans of the others that are pending (store/arrival.h) and list one of
- * the paths, or whose list cannot be used, so that it may name any: whoever copies one
- * would put its files in their places, and complete it. *n: how many there were. */
+ * the paths, or whose list cannot be used, so that it may name any: a process that
+ * copies one would put its files in their places, and complete it. *n: how many there
+ * were. */
 int scr_paths_give_up(const struct scr_env *env, const struct scr_prefix *p, int id,
                       const struct scr_table *paths, size_t *n, struct scr_err *err);
 /* Syncs the directories of these files, up to the prefix. */

@@ -118,10 +118,10 @@ int scr_prefix_state_remove(const struct scr_env *env, const struct scr_prefix *
 
 /* Ids of scr.dataset.<id> directories, ascending, malloc'd, of which the dataset is not
  * complete, and of the newest that are: what is on its way, or was left half done, is
- * one of these, as who completes a dataset may die before he has removed its plan or
- * mark, and whoever looks next removes them. So an index of many datasets costs no look
- * into the directory of each. index: as it was read just before; NULL: it is read here,
- * and where that fails all are. */
+ * one of these, as a process may die between completing a dataset and removing its
+ * plan or mark, and the next look removes them. So an index of many datasets costs no
+ * look into the directory of each. index: as it was read just before; NULL: it is read
+ * here, and where that fails all are. */
 int scr_prefix_unfinished_ids(const struct scr_env *env, const struct scr_prefix *p,
                               const struct scr_index *index, int **ids, size_t *n,
                               struct scr_err *err);

@@ -166,7 +166,7 @@ int scr_prefix_summary_read(const struct scr_env *env, const struct scr_prefix *
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "%s", why.text);
 }
 
-/* What is there to be edited: an unreadable summary is replaced, a newer one is not. */
+/* The summary to edit: an unreadable summary is replaced, a newer one is not. */
 static int summary_base(const struct scr_env *env, const char *dir, scr_hash **h,
                         struct scr_err *err)
 {

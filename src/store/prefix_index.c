@@ -108,8 +108,8 @@ static int recall(struct scr_index_cache *c, const struct scr_txn *f,
     return known;
 }
 
-/* Likewise to be edited, unless somebody reads it just now. What is known is forgotten:
- * the edit may be in vain. */
+/* Takes the index that is in memory to edit it, unless a reader has it just now. It is
+ * forgotten there: the edit may fail. */
 static int take_out(struct scr_index_cache *c, const struct scr_txn *f,
                     struct scr_index *index, int *edits)
 {

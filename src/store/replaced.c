@@ -33,7 +33,7 @@ struct look {
 
 struct records {
     int list;
-    int in_use; /* by somebody who may still make something of the dataset */
+    int in_use; /* by a process that may still complete the dataset */
 };
 
 /* Its plan, the mark of a flush of it, whose temporary files its list leads to, files

@@ -35,9 +35,9 @@ int scr_replacing_end(const struct scr_env *env, const struct scr_prefix *p, int
                       struct scr_err *err);
 /* Completes a dataset that has replacing.scr. A file that is not beside its place is
  * taken for renamed if it has the size recorded. SCR_E_MISSING, nothing is changed: a
- * file is neither here nor there. SCR_E_LOST, likewise: a dataset with a larger id
- * lists one of the paths. SCR_E_CANCELLED: the dataset is being deleted. *files: how
- * many it has. */
+ * file is neither here nor there. SCR_E_LOST, nothing is changed: a dataset with a
+ * larger id lists one of the paths. SCR_E_CANCELLED: the dataset is being deleted.
+ * *files: how many it has. */
 int scr_replacing_finish(const struct scr_env *env, const struct scr_prefix *p, int id,
                          uint64_t *files, struct scr_err *err);
 

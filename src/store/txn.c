@@ -67,8 +67,8 @@ void scr_txn_fini(struct scr_txn *s)
     free(s->path);
 }
 
-/* For a while: where it cannot be had nobody of SCR 3.x is about, or what has it hangs,
- * and a job must not hang with it. */
+/* For a while only: if it stays held, its holder hangs, and a job must not hang with
+ * it. */
 static void lock_scr3(struct scr_txn *s, int exclusive)
 {
     if (traits_of(s->name)->is_shared && s->scr3.fd < 0)

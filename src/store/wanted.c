@@ -25,7 +25,7 @@ void scr_wanted_fini(struct scr_wanted *w)
     pthread_mutex_destroy(&w->lock);
 }
 
-/* What the plan is now; no links: nobody can tell. It is opened, not only looked at: a
+/* The plan as it is now; no links: it is not known. It is opened, not only looked at: a
  * client of NFS asks the server then whether what it remembers is still true. */
 static struct stat look(const struct scr_env *env, const char *path)
 {
@@ -116,7 +116,7 @@ static int read_plan(struct scr_wanted *w, const struct scr_env *env,
 }
 
 /* What is remembered is from before the reading: if another plan came between, the next
- * to ask reads that. One that is too young to be told from the next is read again. */
+ * to ask reads that. A plan too young to be told from the next is read again. */
 int scr_wanted_check(struct scr_wanted *w, const struct scr_env *env,
                      const struct scr_prefix *p, int id, uint64_t stamp,
                      struct scr_err *err)

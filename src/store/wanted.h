@@ -26,9 +26,10 @@ struct scr_wanted {
 void scr_wanted_init(struct scr_wanted *w);
 void scr_wanted_fini(struct scr_wanted *w);
 
-/* Asked when nothing is left of a file but its rename. SCR_E_MISSING: nobody wants them
- * any more, there is no plan or one of another attempt. SCR_OK: and the datasets whose
- * files the attempt replaces have lost their mark of completeness (invariant P16). */
+/* Asked when nothing is left of a file but its rename. SCR_E_MISSING: the files are
+ * not wanted any more, there is no plan or one of another attempt. SCR_OK: and the
+ * datasets whose files the attempt replaces have lost their mark of completeness
+ * (invariant P16). */
 int scr_wanted_check(struct scr_wanted *w, const struct scr_env *env,
                      const struct scr_prefix *p, int id, uint64_t stamp,
                      struct scr_err *err);

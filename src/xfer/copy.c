@@ -177,7 +177,7 @@ static int move(const struct scr_sys *sys, const struct scr_copy *job, int in, i
 }
 
 /* A temporary left by an earlier attempt is in the way of O_EXCL, which keeps us from
- * writing through a link somebody put there: it goes, and that is tried once more. */
+ * writing through a link put there by others: it goes, and that is tried once more. */
 static int open_tmp(const struct scr_sys *sys, struct scr_copy_open *file,
                     struct scr_err *err)
 {

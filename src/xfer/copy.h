@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One file from one place to another, whole or not at all.
  *
- *     struct scr_copy job = { .src = cached, .dst = final, .tag = rank, .crc =
- * &recorded, .sync = 1 }; rc = scr_copy_file(sys, &job, &got, err);
+ *     struct scr_copy job = {
+ *         .src = cached, .dst = final, .tag = rank, .crc = &recorded, .sync = 1
+ *     };
+ *     rc = scr_copy_file(sys, &job, &got, err);
  *
  * The bytes go to a temporary name in the directory of dst (which exists), which is
  * renamed onto dst when everything written has been checked: a reader of dst finds the
@@ -49,12 +51,12 @@ struct scr_copy {
                    world rank, or a process id */
     size_t buf; /* bytes read at a time; 0: SCR_COPY_SLICE, and at most so many */
     const uint64_t *size;        /* what src must be; NULL: anything. Of plain bytes */
-    const uint32_t *crc;         /* likewise; implies want_crc */
+    const uint32_t *crc;         /* of src; NULL: any. Implies want_crc */
     int want_crc;                /* compute the CRC in the pass */
     enum scr_copy_code code;     /* with libzstd only (xfer/zst.h) */
     int level;                   /* PACK: from 1 to 22 */
     const uint64_t *stored_size; /* UNPACK: what src itself must be; NULL: anything */
-    const uint32_t *stored_crc;  /* likewise */
+    const uint32_t *stored_crc;  /* UNPACK: of src itself; NULL: any */
     const struct stat *attr;     /* mode, owner and times of dst; NULL: those of src */
     mode_t mode_or; /* mode bits dst gets besides (a cached file must be readable) */
     int fresh;      /* 1: what is at dst is not replaced: SCR_E_EXIST */
@@ -79,7 +81,7 @@ struct scr_copied {
 int scr_copy_file(const struct scr_sys *sys, const struct scr_copy *job,
                   struct scr_copied *got, struct scr_err *err);
 
-/* The same in steps, for whoever syncs many files at once: after scr_copy_begin the
+/* The same in steps, for callers that sync many files at once: after scr_copy_begin the
  * bytes are checked and in the temporary, still open; scr_copy_commit syncs, closes and
  * renames it, scr_copy_abandon throws it away. Each ends what scr_copy_begin began, the
  * failed one too; both do nothing where there is no temporary (tmp NULL).

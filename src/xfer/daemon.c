@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Transfers by the transfer process of a node. Whatever it does not do in time counts
- * as its death, and is made so: nobody else may write the files while it might. */
+ * as its death, and is made so: no other process may write the files while it might. */
 #include "xfer/daemon.h"
 
 #include <signal.h>
@@ -40,7 +40,7 @@ struct watch {
 
 struct scr_daemon {
     char *dir, *file, *program;
-    int is_default; /* nobody named the program */
+    int is_default; /* no setting names the program */
     struct watch watch;
     scr_hash *seen; /* the file as read last */
     struct stat st; /* of that */
@@ -73,7 +73,7 @@ int scr_daemon_look(const struct scr_sys *sys, const char *dir,
 }
 
 /* A process in a call to a file system that does not answer dies when that returns, and
- * one that did not sign nobody can kill. */
+ * one that did not sign cannot be killed. */
 int scr_daemon_kill(const struct scr_sys *sys, const char *dir, double secs,
                     struct scr_err *err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Transfers by the transfer process of a node, scr_transfer(1), which continues when
  * this process dies. They are listed in a file of the control directory
- * (fmt/transfer.h, fmt/transfer_job.h); whoever of a node lists the first one starts
- * the process, if none runs. Local calls. */
+ * (fmt/transfer.h, fmt/transfer_job.h); the rank of a node that lists the first one
+ * starts the process, if none runs. Local calls. */
 #ifndef SCR_XFER_DAEMON_H
 #define SCR_XFER_DAEMON_H
 

@@ -26,7 +26,7 @@ struct scr_pace {
     double bw; /* bytes a second; 0: no limit */
     double
         percent; /* of the time since the start, over all threads; 0, 100: no limit */
-    atomic_int cancel; /* whoever sleeps wakes up, and every step fails from then on */
+    atomic_int cancel; /* sleeping threads wake up, and every step fails from then on */
     pthread_mutex_t lock; /* for the rest */
     double ready;         /* when the bytes so far are paid for */
     double since;         /* end of the last step: what came after was work */

@@ -243,7 +243,7 @@ static int sync_dirs(const struct scr_sys *sys, const struct batch *b,
 }
 
 /* The plain file that a compressed one takes the place of is an older one, as it would
- * be if the new one had got its name: nobody is to read it in the belief that it is
+ * be if the new one had got its name: it must not be read as if it were
  * new. */
 static int commit_one(const struct scr_sys *sys, struct batch *b, size_t i,
                       struct scr_err *err)

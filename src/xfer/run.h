@@ -16,7 +16,7 @@ struct scr_xfer {
     struct scr_pace pace;
     pthread_mutex_t lock; /* for next, rc and err while it runs */
     pthread_mutex_t hook; /* one hook at a time */
-    size_t next;          /* first file nobody has taken */
+    size_t next;          /* first file that no thread has taken */
     size_t share;         /* most files a thread takes at a time */
     int rc;               /* of the first failure */
     struct scr_err err;

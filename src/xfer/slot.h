@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A place among the processes that may use the parallel file system at once, without
- * MPI: `width` lock files in a directory that all of them see. Whoever holds one of the
+ * MPI: `width` lock files in a directory that all of them see. The holder of one of the
  * locks has a place; the kernel gives it back when the holder dies. */
 #ifndef SCR_XFER_SLOT_H
 #define SCR_XFER_SLOT_H

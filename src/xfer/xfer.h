@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Many files from one file system to another, by one of the means of SCR_FLUSH_TYPE.
  *
- *     struct scr_mover *m = scr_mover_new(SCR_XFER_PTHREAD, sys, err);   // one a
- * process struct scr_xfer *x = scr_xfer_new(&opts, err); rc = scr_xfer_add(x, &file,
- * err);        // each file; whole = 1: is there already rc = scr_mover_start(m, x,
- * err);         // returns at once, SYNC when it is done while (scr_mover_poll(m, x) ==
- * SCR_XFER_RUNNING) … rc = scr_mover_wait(m, x, err);          // or
- * scr_mover_cancel(m, x) scr_xfer_free(x);                        // what was started
- * has been waited for scr_mover_free(m);
+ *     struct scr_mover *m = scr_mover_new(SCR_XFER_PTHREAD, sys, err); // one a process
+ *     struct scr_xfer *x = scr_xfer_new(&opts, err);
+ *     rc = scr_xfer_add(x, &file, err);   // each file; whole = 1: is there already
+ *     rc = scr_mover_start(m, x, err);    // returns at once, SYNC when it is done
+ *     while (scr_mover_poll(m, x) == SCR_XFER_RUNNING)
+ *         …
+ *     rc = scr_mover_wait(m, x, err);     // or scr_mover_cancel(m, x)
+ *     scr_xfer_free(x);                   // a started one has been waited for
+ *     scr_mover_free(m);
  *
  * The transfers of a mover run one after another, in the order they were started. Each
  * file is written under a temporary name, its CRC summed up in the same pass and
@@ -66,7 +68,7 @@ struct scr_xfer_opts {
     double bw;      /* bytes a second, 0: no limit */
     double percent; /* of its time spent moving, 0: no limit */
     const char *slot_dir; /* where processes take turns (xfer/slot.h); copied */
-    int width;            /* places there; 0: nobody waits */
+    int width;            /* places there; 0: no process waits */
     int first;            /* where to begin to look for one: differs among them */
     int crowd;            /* processes that share them */
     /* Called first, in the thread that copies, with all n files: what has to be asked

@@ -70,8 +70,10 @@ WORDS = [
 # without one, and words with a plainer twin.
 VAGUE = re.compile(
     r"\b([Nn]obody|[Ss]omebody|[Ww]hoever|[Ll]ikewise|go(es)? on\b(?! stderr)|for want of|but for\b|"
-    r"lies? in\b|looks? after|(is|are|was) told)|(^|[.:] )(One that|What is|The same but)\b")
+    r"lies? in\b|looks? after|(is|are|was) told)|(^|[.:*] )(One that|What is|The same but)\b")
 PLAIN = ("include/scr.h", "README.md", "doc/man", "doc/guide/")
+
+COLUMNS = 88
 
 WORDS_SKIP_DIRS = {".git", "build", "golden", "__pycache__"}
 
@@ -194,6 +196,8 @@ def words(root):
         if os.path.dirname(path) == own:
             continue
         for number, line in enumerate(read(root, path).split("\n"), 1):
+            if path.endswith((".c", ".h")) and len(line) > COLUMNS:  # comments: the formatter leaves them alone
+                yield path, number, f"{len(line)} columns, at most {COLUMNS}"
             for pattern, what, fine in WORDS:
                 match = re.search(pattern, line)
                 if match and not path.startswith(fine) and not path.endswith(fine):
@@ -213,10 +217,19 @@ def plain(root):
             for number, line in enumerate(read(root, path).split("\n"), 1):
                 for match in VAGUE.finditer(line):
                     yield path, number, f"'{match.group(0).strip()}': say who or what"
+    lines, seen = 0, []
     for path in walk(root, ["src", "tools"], (".c", ".h", ".def")):
-        for number, text in literals(read(root, path)):
-            for match in VAGUE.finditer(text):
+        text = read(root, path)
+        lines += text.count("\n")
+        for number, literal in literals(text):
+            for match in VAGUE.finditer(literal):
                 yield path, number, f"'{match.group(0).strip()}': say who or what"
+        for comment in re.finditer(r"/\*.*?\*/", text, flags=re.S):
+            for match in VAGUE.finditer(comment.group()):
+                seen.append((path, text[:comment.start() + match.start()].count("\n") + 1, match.group(0).strip()))
+    if len(seen) * 1000 > max(lines, 1000):  # comments may have one in a thousand lines
+        for path, number, word in seen:
+            yield path, number, f"'{word}' in a comment, {len(seen)} in {lines} lines: say who or what"
 
 
 RULES = {f.__name__: f for f in (includes, calls, banned, spdx, words, plain)}

@@ -46,12 +46,15 @@ CASES = [
     ("words", "doc/a.md", "see $HOME/x and /tmp/x", False),
     ("words", "src/base/a.c", "/* TODO */", True),
     ("words", "src/base/a.c", "int a; ", True),
+    ("words", "src/base/a.c", "/* " + "a" * 86 + " */", True),
+    ("words", "src/base/a.c", "/* " + "é" * 82 + " */", False),
     ("plain", "doc/guide/a.md", "The run goes on.", True),
     ("plain", "doc/guide/a.md", "The run continues.", False),
     ("plain", "doc/guide/a.md", "It is kept. One that is damaged is not.", True),
     ("plain", "doc/design/a.md", "Nobody knows.", False),
     ("plain", "src/base/a.c", '    scr_log(log, "the run " "goes on");', True),
     ("plain", "src/base/a.c", '    scr_log(log, "the run continues"); /* nobody */', False),
+    ("plain", "src/base/a.c", "/* nobody */ int a; /* One that is not. */", True),
 ]
 
 

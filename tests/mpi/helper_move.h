@@ -5,9 +5,11 @@
  *
  *     struct move_job job;
  *     move_start(t, &job, root, env, place[rank]);   // collective
- *     move_write(t, &job, 7, MOVE_MIXED);             // dataset 7 as a checkpoint
- * leaves it move_stop(&job); … move_check(t, &job, 7, MOVE_MIXED);             // this
- * rank has all its files of 7 */
+ *     move_write(t, &job, 7, MOVE_MIXED);   // dataset 7 as a checkpoint leaves it
+ *     move_stop(&job);
+ *     …
+ *     move_check(t, &job, 7, MOVE_MIXED);   // this rank has all its files of 7
+ */
 #ifndef SCR_TEST_HELPER_MOVE_H
 #define SCR_TEST_HELPER_MOVE_H
 

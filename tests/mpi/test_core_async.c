@@ -97,7 +97,7 @@ static void kill_job(struct job *job, struct scr_ctx *ctx)
     mpi_test_barrier(job->comm);
 }
 
-MPI_CASE(complete_output_returns_and_the_dataset_is_indexed_without_another_call)
+MPI_CASE(complete_output_returns_and_the_dataset_is_indexed_without_a_call)
 {
     struct job job;
     begin(t, &job);
@@ -893,7 +893,7 @@ int main(int argc, char **argv)
     return mpi_test_main(
         argc, argv,
         MPI_CASES(
-            RUN(complete_output_returns_and_the_dataset_is_indexed_without_another_call),
+            RUN(complete_output_returns_and_the_dataset_is_indexed_without_a_call),
             RUN(later_calls_note_the_end_and_output_leaves_the_cache),
             RUN(finalize_waits),
             RUN(who_goes_back_stays_there_when_the_newer_one_lands),

@@ -10,8 +10,9 @@
  *         test_fault_arm(TEST_ANY, n, EIO, TEST_ONCE);
  *         int rc = operation(&test_fault_sys, …, &err);
  *         int fired = test_fault_off();
- *         if (!fired) {                                // it makes only n calls: all
- * had a turn assert_int_equal(rc, SCR_OK); break;
+ *         if (!fired) {                // it makes only n calls: all had a turn
+ *             assert_int_equal(rc, SCR_OK);
+ *             break;
  *         }
  *         assert_old_or_new_state();
  *     }
