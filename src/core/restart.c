@@ -323,8 +323,8 @@ static int go_to_wanted_all(struct scr_ctx *ctx, int *done, struct scr_err *err)
     ctx->ranks.wanted = tried > 0 && rc == SCR_E_RANKS;
     if (tried > 0 && !scr_restart_is_passed_over(rc) && !ctx->ranks.wanted)
         return scr_fail(err, rc, 0,
-                        "%s; nothing older is taken in its place: mend that, or start "
-                        "without SCR_CURRENT",
+                        "%s; nothing older is taken in its place: repair that, or "
+                        "start without SCR_CURRENT",
                         why.text);
     if (ctx->ranks.wanted)
         scr_ranks_pass_over(ctx, tried, &why);

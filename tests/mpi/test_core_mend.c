@@ -85,7 +85,7 @@ static struct scr_ctx *start_badly(struct job *job, const char *setting)
     spot_on(job, "scr.dataset.2/.scr/rebuild.", O_CREAT, ENOSPC);
     struct scr_ctx *ctx = job_start(job, NEXT, "SCR_CACHE_SIZE=2", setting, NULL);
     CHECK_INT(job_said(job, "two (dataset 2) is not restored from cache: "), 1);
-    CHECK_INT(job_said(job, "no space left on device; it stays there, mend that"), 1);
+    CHECK_INT(job_said(job, "no space left on device; it stays there, repair that"), 1);
     return ctx;
 }
 
