@@ -15,7 +15,7 @@
 #include "scav/gather.h"
 #include "scav/stage.h"
 #include "store/cntl.h"
-#include "store/names.h"
+#include "store/dset_names.h"
 #include "tool.h"
 
 static const double USED_WAIT_S = 5; /* for processes of a run that are ending */

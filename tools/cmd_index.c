@@ -13,7 +13,7 @@
 #include "extract.h"
 #include "store/arrival.h"
 #include "store/deletion.h"
-#include "store/names.h"
+#include "store/dset_names.h"
 #include "tool.h"
 
 enum {

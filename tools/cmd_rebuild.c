@@ -11,7 +11,7 @@
 #include "cfg/desc.h"
 #include "red/redfile.h"
 #include "scav/stage.h"
-#include "store/names.h"
+#include "store/dset_names.h"
 #include "tool.h"
 
 enum { OPT_PREFIX, OPT_FILES };

@@ -11,7 +11,7 @@
 #include "red/survey.h"
 #include "scan.h"
 #include "store/arrival.h"
-#include "store/names.h"
+#include "store/dset_names.h"
 #include "store/replacing.h"
 
 static const char *const state_names[] = {

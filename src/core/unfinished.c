@@ -8,7 +8,7 @@
 #include "core/ctx.h"
 #include "par/lists.h"
 #include "par/plain.h"
-#include "par/rank2file.h"
+#include "par/rank2file_all.h"
 #include "store/arrival.h"
 #include "store/paths.h"
 #include "store/replaced.h"

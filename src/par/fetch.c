@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "par/flush.h"
 #include "par/plain.h"
-#include "par/rank2file.h"
+#include "par/rank2file_all.h"
 #include "par/turns.h"
 #include "xfer/stored.h"
 

@@ -11,7 +11,7 @@
 #include "base/str.h"
 #include "fmt/dataset.h"
 #include "par/lists.h"
-#include "par/rank2file.h"
+#include "par/rank2file_all.h"
 #include "par/turns.h"
 #include "xfer/zst.h"
 

@@ -9,7 +9,7 @@
 #include "base/io.h"
 #include "base/path.h"
 #include "base/str.h"
-#include "store/names.h"
+#include "store/dset_names.h"
 
 enum { PRIVATE = 0700 };
 

@@ -6,7 +6,7 @@
 
 #include "base/path.h"
 #include "base/str.h"
-#include "store/names.h"
+#include "store/dset_names.h"
 #include "store/prefix_dset.h"
 #include "store/txn.h"
 

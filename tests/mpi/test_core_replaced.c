@@ -7,7 +7,7 @@
 #include "helper_fault.h"
 #include "helper_pfs.h"
 #include "helper_prefix.h"
-#include "store/names.h"
+#include "store/dset_names.h"
 
 static const char *const nodes = "n[1-4]";
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Names of dataset directories. */
-#include "store/names.h"
+#include "store/dset_names.h"
 
 #include <stdlib.h>
 #include <string.h>

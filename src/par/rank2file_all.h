@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The rank-to-file map of a dataset in the prefix directory, written and read by many
  * ranks: a root and parts of about 1 MB (fmt/rank2file.h has the format). */
-#ifndef SCR_PAR_RANK2FILE_H
-#define SCR_PAR_RANK2FILE_H
+#ifndef SCR_PAR_RANK2FILE_ALL_H
+#define SCR_PAR_RANK2FILE_ALL_H
 
 #include "par/comm.h"
 #include "store/prefix.h"

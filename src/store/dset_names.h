@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Names of dataset directories, "scr.dataset.<id>", the same in the prefix and in
  * caches. */
-#ifndef SCR_STORE_NAMES_H
-#define SCR_STORE_NAMES_H
+#ifndef SCR_STORE_DSET_NAMES_H
+#define SCR_STORE_DSET_NAMES_H
 
 #include "base/env.h"
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The rank-to-file map of a dataset, written and read by many ranks. */
-#include "par/rank2file.h"
+#include "par/rank2file_all.h"
 
 #include <stdlib.h>
 #include <string.h>
