@@ -275,14 +275,12 @@ static int sum_file(struct job *j, struct scr_listed *f, struct scr_err *err)
         TRY_OUT(
             scr_fail(err, SCR_E_CORRUPT, 0, "%s: it changed while it was read", path));
     TRY_OUT(sync_file(j, path, err));
-out:
-    free(path);
-    if (rc != SCR_OK)
-        return rc;
     scr_listed_set_crc(f, crc);
     j->out->files++;
     j->out->bytes += size;
-    return SCR_OK;
+out:
+    free(path);
+    return rc;
 }
 
 static int sum_files(struct job *j, struct scr_err *err)
@@ -363,9 +361,9 @@ static int edit_reserve(struct scr_index *index, void *arg, int *changed,
         return scr_fail(err, SCR_E_RANGE, 0, "no id is left above %d", max);
     j->out->id = wish > 0 ? wish : max + 1;
     scr_hash *dset = scr_hash_new();
-    TRY_OUT(describe(j, dset));
-    TRY_OUT(scr_index_add(index, dset, 0, time(NULL)));
-out:
+    rc = describe(j, dset);
+    if (rc == SCR_OK)
+        rc = scr_index_add(index, dset, 0, time(NULL));
     scr_hash_delete(dset);
     *changed = 1;
     return rc == SCR_OK ? rc : scr_no_memory(err);

@@ -380,12 +380,11 @@ static int build_listed(const struct scr_env *env, const struct scr_prefix *p, i
     size_t given_up = 0;
     struct scr_rank2file list = { 0 };
     scr_hash *dset = scr_hash_new();
-    int rc;
-    TRY_OUT(read_listed(env, p, id, dset, &list, err));
-    check_listed(env, p, dset, &list, &f, report);
-    if (f.n == 0)
-        TRY_OUT(give_up_meeting(env, p, id, &given_up, err));
-out:
+    int rc = read_listed(env, p, id, dset, &list, err);
+    if (rc == SCR_OK)
+        check_listed(env, p, dset, &list, &f, report);
+    if (rc == SCR_OK && f.n == 0)
+        rc = give_up_meeting(env, p, id, &given_up, err);
     if (rc == SCR_OK && given_up > 0) /* files may have been replaced meanwhile */
         check_listed(env, p, dset, &list, &f, report);
     if (rc == SCR_OK && f.n == 0)
@@ -411,12 +410,12 @@ static int resume_placing(const struct scr_env *env, const struct scr_prefix *p,
     struct scr_err why = SCR_ERR_INIT;
     struct scr_rank2file list = { 0 };
     scr_hash *dset = scr_hash_new();
-    int rc;
-    TRY_OUT(dset ? scr_stage_read_placing(env, p, id, dset, &why)
-                 : scr_no_memory(&why));
-    TRY_OUT(scr_prefix_rank2file_read(env, p, id, &list, &why));
-    TRY_OUT(record(env, p, id, dset, &list, 1, enter, &why));
-out:
+    int rc =
+        dset ? scr_stage_read_placing(env, p, id, dset, &why) : scr_no_memory(&why);
+    if (rc == SCR_OK)
+        rc = scr_prefix_rank2file_read(env, p, id, &list, &why);
+    if (rc == SCR_OK)
+        rc = record(env, p, id, dset, &list, 1, enter, &why);
     report->files = scr_rank2file_num_files(&list);
     report->built = *done = rc == SCR_OK;
     if (rc == SCR_E_MISSING || rc == SCR_E_CORRUPT || rc == SCR_E_NOENT)

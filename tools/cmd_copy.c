@@ -274,13 +274,11 @@ static int read_vnodes(struct scr_tool *t, struct scr_hostlist *vnodes,
                        struct scr_err *err)
 {
     struct scr_params prm;
-    int n, rc;
-    TRY_OUT(scr_tool_cfg_quiet(t, t->prefix.path, err));
-    TRY_OUT(scr_cfg_params(t->cfg, &prm, err));
-out:
-    if (rc != SCR_OK || prm.vnodes == NULL || *prm.vnodes == '\0' ||
-        scr_parse_int(prm.vnodes, &n))
-        return rc;
+    int n;
+    TRY(scr_tool_cfg_quiet(t, t->prefix.path, err));
+    TRY(scr_cfg_params(t->cfg, &prm, err));
+    if (prm.vnodes == NULL || *prm.vnodes == '\0' || scr_parse_int(prm.vnodes, &n))
+        return SCR_OK;
     return scr_hostlist_expand(prm.vnodes, vnodes, err);
 }
 
@@ -346,10 +344,9 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     struct copy c = { .t = t };
     struct scr_reach reach = { 0 };
     int there = 0;
-    int rc;
-    TRY_OUT(parse(&c, a, err));
-    TRY_OUT(is_there(&c, err, &there));
-out:
+    int rc = parse(&c, a, err);
+    if (rc == SCR_OK)
+        rc = is_there(&c, err, &there);
     if (rc == SCR_OK && !there) {
         rc = scr_tool_reach(t, t->prefix.path, a->opt[OPT_CNTLDIR], &reach, err);
         if (rc == SCR_OK)

@@ -111,16 +111,17 @@ static int reference_run(struct course *c, struct scr_err *err)
     struct drill_run run;
     struct stat result;
     print_step(c, 1, "an undisturbed run, for the result to expect", "");
-    int rc;
-    TRY_OUT(scr_drill_run(c->t, &c->plan.d, "reference", "reference", &c->plan.names,
-                          NULL, &run, err));
-    TRY_OUT(check_reference(c, &run, &result, err));
-    scr_tool_print(c->t,
-                   "drill:    ended well after %.2f s; newest checkpoint: %d; %s has "
-                   "%lld bytes\n",
-                   run.seconds, run.phases.complete, c->plan.result,
-                   (long long)result.st_size);
-out:
+    int rc = scr_drill_run(c->t, &c->plan.d, "reference", "reference", &c->plan.names,
+                           NULL, &run, err);
+    if (rc == SCR_OK)
+        rc = check_reference(c, &run, &result, err);
+    if (rc == SCR_OK)
+        scr_tool_print(
+            c->t,
+            "drill:    ended well after %.2f s; newest checkpoint: %d; %s has "
+            "%lld bytes\n",
+            run.seconds, run.phases.complete, c->plan.result,
+            (long long)result.st_size);
     take_complaint(c, &run);
     scr_drill_run_fini(&run);
     return rc == SCR_OK ? scr_drill_plan_clear_storage(c->t, &c->plan, err) : rc;
@@ -132,16 +133,15 @@ static int struck_run(struct course *c, int i, struct scr_err *err)
     struct drill_run run;
     print_step(c, i + 2, i ? "a restart that loses node " : "a run that loses node ",
                s->node);
-    int rc;
-    TRY_OUT(scr_drill_run(c->t, &c->plan.d, i ? "second" : "first", "drill",
-                          &c->plan.names, s, &run, err));
-    if (run.struck_at < 0)
-        TRY_OUT(scr_fail(err, SCR_E_NOENT, 0,
-                         "the run ended with status %d before phase %s was entered %d "
-                         "time%s; see --at, and --keep for its output",
-                         run.status, s->phase, s->entry, s->entry > 1 ? "s" : ""));
-    print_strike(c->t, s, &run);
-out:
+    int rc = scr_drill_run(c->t, &c->plan.d, i ? "second" : "first", "drill",
+                           &c->plan.names, s, &run, err);
+    if (rc == SCR_OK && run.struck_at < 0)
+        rc = scr_fail(err, SCR_E_NOENT, 0,
+                      "the run ended with status %d before phase %s was entered %d "
+                      "time%s; see --at, and --keep for its output",
+                      run.status, s->phase, s->entry, s->entry > 1 ? "s" : "");
+    if (rc == SCR_OK)
+        print_strike(c->t, s, &run);
     if (run.phases.complete > c->complete)
         c->complete = run.phases.complete;
     scr_drill_run_fini(&run);

@@ -213,10 +213,9 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
 {
     const char *dir = a->opt[OPT_DIR] ? a->opt[OPT_DIR] : a->opt[OPT_PREFIX];
     scr_hash *h = scr_hash_new();
-    int rc;
-    TRY_OUT(check_use(t, a, err));
-    TRY_OUT(scr_tool_prefix(t, dir, 0, err));
-out:
+    int rc = check_use(t, a, err);
+    if (rc == SCR_OK)
+        rc = scr_tool_prefix(t, dir, 0, err);
     if (rc == SCR_OK && is_completion(a))
         rc = complete(t, a, err);
     else if (rc == SCR_OK)

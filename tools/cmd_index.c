@@ -163,10 +163,9 @@ static int list(struct scr_tool *t, const struct scr_args *a, struct scr_err *er
 {
     int64_t format = 0;
     struct scr_index index = SCR_INDEX_INIT;
-    int rc;
-    TRY_OUT(scr_tool_int(t, a, OPT_FORMAT, 3, 3, &format, err));
-    TRY_OUT(look(t, &index, err));
-out:
+    int rc = scr_tool_int(t, a, OPT_FORMAT, 3, 3, &format, err);
+    if (rc == SCR_OK)
+        rc = look(t, &index, err);
     if (rc == SCR_OK && a->opt[OPT_JSON] != NULL) {
         json_t *array = json_array();
         rc = each_entry(&index, list_json, t, array, err);

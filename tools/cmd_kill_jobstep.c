@@ -24,9 +24,9 @@ static int run(struct scr_tool *t, const struct scr_args *a, struct scr_err *err
     int rc = scr_job_launcher(t, a, OPT_LAUNCHER, err);
     if (rc != SCR_OK)
         return rc;
-    TRY_OUT(scr_job_open(t, a->opt[OPT_PREFIX], &job, err));
-    TRY_OUT(scr_rm_kill_step(&job.rm, step, NULL, &killed, err));
-out:
+    rc = scr_job_open(t, a->opt[OPT_PREFIX], &job, err);
+    if (rc == SCR_OK)
+        rc = scr_rm_kill_step(&job.rm, step, NULL, &killed, err);
     if (rc == SCR_OK && killed != NULL)
         scr_tool_print(t, "%s\n", killed);
     else if (rc == SCR_OK)

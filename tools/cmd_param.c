@@ -288,11 +288,10 @@ static int explain_parameter(struct scr_tool *t, const struct scr_spec *spec,
     int rc;
     TRY_OUT(text.bad ? scr_no_memory(err) : SCR_OK);
     scr_tool_print(t, "%s", text.p);
+    rc = check_value(spec, value, scr_cfg_origin(t->cfg, spec->name), err);
 out:
     scr_str_free(&text);
-    return rc == SCR_OK
-               ? check_value(spec, value, scr_cfg_origin(t->cfg, spec->name), err)
-               : rc;
+    return rc;
 }
 
 static int explain_lines(struct scr_tool *t, const struct scr_line_spec *spec,
@@ -338,13 +337,12 @@ static int check(struct scr_tool *t, const char *path, struct scr_err *err)
     int rc;
     TRY_OUT(scr_cfg_set_environ(cfg, t->environ, err));
     TRY_OUT(scr_cfg_check_file(&t->env, cfg, path, &errors, &warnings, err));
-out:
-    scr_cfg_free(cfg);
-    if (rc != SCR_OK)
-        return rc;
     scr_tool_print(t, "%s: %d error%s, %d warning%s\n", path, errors,
                    errors == 1 ? "" : "s", warnings, warnings == 1 ? "" : "s");
-    return errors > 0 ? SCR_TOOL_NO : SCR_OK;
+    rc = errors > 0 ? SCR_TOOL_NO : SCR_OK;
+out:
+    scr_cfg_free(cfg);
+    return rc;
 }
 
 /* --- the command --- */
@@ -378,10 +376,9 @@ static int run_with_cfg(struct scr_tool *t, const struct scr_args *a,
     if (wants_name != a->noperands)
         return scr_tool_usage(t, err,
                               wants_name ? "which parameter?" : "--list takes no NAME");
-    int rc;
-    TRY_OUT(wants_name ? take_name(a->operand[0], &name, err) : SCR_OK);
-    TRY_OUT(scr_tool_cfg(t, a->opt[OPT_PREFIX], err));
-out:
+    int rc = wants_name ? take_name(a->operand[0], &name, err) : SCR_OK;
+    if (rc == SCR_OK)
+        rc = scr_tool_cfg(t, a->opt[OPT_PREFIX], err);
     if (rc == SCR_OK && wants_name)
         rc = answer_name(t, a, name, err);
     else if (rc == SCR_OK)

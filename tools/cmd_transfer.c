@@ -112,10 +112,9 @@ static int read_failure(struct scr_tool *t, const char *log, struct scr_err *err
 {
     void *text = NULL;
     size_t n = 0;
-    int rc;
-    TRY_OUT(scr_file_load(t->env.sys, log, 1 << 20, &text, &n, NULL));
-    ((char *)text)[strcspn(text, "\n")] = '\0';
-out:
+    int rc = scr_file_load(t->env.sys, log, 1 << 20, &text, &n, NULL);
+    if (rc == SCR_OK)
+        ((char *)text)[strcspn(text, "\n")] = '\0';
     scr_fail(err, SCR_E_FAILURE, 0, "the process ended at once%s%s",
              rc == SCR_OK && n > 0 ? ": " : "", rc == SCR_OK ? (char *)text : "");
     free(text);

@@ -191,10 +191,9 @@ static int find_solver(struct scr_tool *t, struct drill_plan *p, struct scr_err 
 static int find_program(const char *name, struct drill_plan *p, struct scr_err *err)
 {
     char *here = NULL;
-    int rc;
-    TRY_OUT(strchr(name, '/') ? scr_cwd(&here, err) : SCR_OK);
-    p->path = here ? scr_path_join(here, name) : scr_strdup(name);
-out:
+    int rc = strchr(name, '/') ? scr_cwd(&here, err) : SCR_OK;
+    if (rc == SCR_OK)
+        p->path = here ? scr_path_join(here, name) : scr_strdup(name);
     free(here);
     return rc == SCR_OK && p->path == NULL ? scr_no_memory(err) : rc;
 }

@@ -50,10 +50,9 @@ int scr_job_reload(struct job *job, struct scr_err *err)
     struct job fresh = { .t = job->t };
     struct scr_cfg *old = job->t->cfg;
     job->t->cfg = NULL;
-    int rc;
-    TRY_OUT(scr_tool_cfg_quiet(job->t, job->prm.prefix, err));
-    TRY_OUT(read_config(&fresh, err));
-out:
+    int rc = scr_tool_cfg_quiet(job->t, job->prm.prefix, err);
+    if (rc == SCR_OK)
+        rc = read_config(&fresh, err);
     if (rc == SCR_OK) {
         take_over(job, &fresh);
     } else {

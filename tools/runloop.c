@@ -236,10 +236,9 @@ static int run_once(struct runloop *l, struct scr_err *err)
     pid_t pid;
     double begin = scr_now_mono();
     l->runs++;
-    int rc;
-    TRY_OUT(choose_line(l, err));
-    TRY_OUT(make_line(l, &argv, &env, err));
-out:
+    int rc = choose_line(l, err);
+    if (rc == SCR_OK)
+        rc = make_line(l, &argv, &env, err);
     if (rc == SCR_OK) {
         say_start(l, &argv);
         scr_watch_start(&l->job.prm, &l->watch);

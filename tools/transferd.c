@@ -413,10 +413,8 @@ static void report(struct daemon *d, scr_hash *h)
 static void settle_report(struct daemon *d, int rc)
 {
     struct run *r = d->ended ? d->ended : d->run;
-    TRY_OUT(rc);
-    if (r != NULL)
+    if (rc == SCR_OK && r != NULL)
         r->noted = r->told;
-out:
     if (d->ended == NULL)
         return;
     d->ended = NULL;

@@ -256,18 +256,16 @@ int scr_file_replace(const struct scr_sys *sys, const char *path, const void *bu
         free(temp);
         return rc;
     }
-    if ((rc = scr_write_all(sys, fd, buf, n, temp, err)) != SCR_OK)
-        goto out;
-    if (how == SCR_DURABLE && (rc = scr_fsync(sys, fd, temp, err)) != SCR_OK)
-        goto out;
-    if ((rc = scr_close(sys, &fd, temp, err)) != SCR_OK)
-        goto out;
-    rc = scr_file_rename(sys, temp, path, err);
-out:
+    rc = scr_write_all(sys, fd, buf, n, temp, err);
+    if (rc == SCR_OK && how == SCR_DURABLE)
+        rc = scr_fsync(sys, fd, temp, err);
+    if (rc == SCR_OK)
+        rc = scr_close(sys, &fd, temp, err);
+    if (rc == SCR_OK)
+        rc = scr_file_rename(sys, temp, path, err);
     (void)scr_close(sys, &fd, temp, NULL); /* only open when it is thrown away */
     if (rc != SCR_OK)
-        (void)scr_file_remove(sys, temp,
-                              NULL); /* the first error is the one to report */
+        (void)scr_file_remove(sys, temp, NULL); /* the first error is reported */
     else if (how == SCR_DURABLE)
         rc = scr_dir_sync_parent(sys, path, err);
     free(temp);

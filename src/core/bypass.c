@@ -55,16 +55,14 @@ static int learn_older_all(struct scr_ctx *ctx, int rc, struct scr_err *err)
     struct scr_index index = SCR_INDEX_INIT;
     int *pending = NULL, *claimed = NULL, first = ctx->world.rank == 0;
     size_t npending = 0, nclaimed = 0;
-    TRY_OUT(rc);
-    if (first)
-        TRY_OUT(scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, err));
-    if (first)
-        TRY_OUT(scr_arrivals_pending(&ctx->env, &ctx->prefix, &index, &pending,
-                                     &npending, err));
-    if (first)
-        TRY_OUT(scr_paths_claimed(&ctx->env, &ctx->prefix, &index, ctx->out.id,
-                                  &claimed, &nclaimed, err));
-out:
+    if (rc == SCR_OK && first)
+        rc = scr_prefix_index_read(&ctx->env, &ctx->prefix, &index, err);
+    if (rc == SCR_OK && first)
+        rc = scr_arrivals_pending(&ctx->env, &ctx->prefix, &index, &pending, &npending,
+                                  err);
+    if (rc == SCR_OK && first)
+        rc = scr_paths_claimed(&ctx->env, &ctx->prefix, &index, ctx->out.id, &claimed,
+                               &nclaimed, err);
     scr_index_fini(&index);
     rc = scr_share_ids_all(&ctx->world, rc, &pending, &npending, err);
     if (rc == SCR_OK)
@@ -233,12 +231,10 @@ int scr_bypass_place(struct scr_ctx *ctx, const char *dest, char **path, int *wa
     int is_there = 0;
     *waits = 0;
     *path = scr_path_join(ctx->prefix.path, dest);
-    int rc;
-    TRY_OUT(*path ? make_dir(ctx, *path, &ctx->out.made, err) : scr_no_memory(err));
-    TRY_OUT(check_free(ctx, *path, &is_there, err));
-    TRY_OUT(find_older(ctx, dest, is_there, waits, err));
-out:
-    return rc == SCR_OK && *waits ? place_beside(ctx, dest, path, err) : rc;
+    TRY(*path ? make_dir(ctx, *path, &ctx->out.made, err) : scr_no_memory(err));
+    TRY(check_free(ctx, *path, &is_there, err));
+    TRY(find_older(ctx, dest, is_there, waits, err));
+    return *waits ? place_beside(ctx, dest, path, err) : SCR_OK;
 }
 
 /* --- complete --- */

@@ -274,9 +274,8 @@ void scr_cache_enter_all(struct scr_ctx *ctx, int id, enum scr_cache_state state
 int scr_cache_enter_ready_all(struct scr_ctx *ctx, int id, int rc, struct scr_err *err)
 {
     struct scr_dataset d;
-    TRY_OUT(rc);
-    TRY_OUT(scr_cache_dataset(ctx, id, &d, err));
-out:
+    if (rc == SCR_OK)
+        rc = scr_cache_dataset(ctx, id, &d, err);
     return enter_all(ctx, id, SCR_CACHE_READY, rc, err);
 }
 

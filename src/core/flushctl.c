@@ -21,12 +21,12 @@ static int edit_mark(scr_hash *h, void *arg, int *changed, struct scr_err *err)
 {
     const struct mark *m = arg;
     int rc;
+    *changed = 1;
     TRY_OUT(m->dset ? scr_flush_set_dataset(h, m->dset) : SCR_OK);
     for (int bit = SCR_LOC_CACHE; bit <= SCR_LOC_SYNC_FLUSHING; bit <<= 1)
         if ((m->on | m->off) & bit)
             TRY_OUT(scr_flush_set_location(h, m->id, bit, (m->on & bit) != 0));
 out:
-    *changed = 1;
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "flush file, dataset %d", m->id);
 }
 

@@ -289,13 +289,9 @@ static void greet_newcomer(const struct scr_ctx *ctx, const struct scr_identity 
 static int make_prefix(struct scr_ctx *ctx, const char *path, struct scr_err *err)
 {
     struct scr_identity id;
-    int rc;
-    TRY_OUT(scr_prefix_open(&ctx->env, path, 1, &ctx->prefix, err));
-    TRY_OUT(scr_tenancy_take_prefix(ctx, err));
-    TRY_OUT(scr_identity_make(&ctx->env, &ctx->prefix, &id, err));
-out:
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_prefix_open(&ctx->env, path, 1, &ctx->prefix, err));
+    TRY(scr_tenancy_take_prefix(ctx, err));
+    TRY(scr_identity_make(&ctx->env, &ctx->prefix, &id, err));
     greet_newcomer(ctx, &id);
     ctx->prefix_name = scr_strdup(id.name);
     ctx->original = id.original[0] ? scr_strdup(id.original) : NULL;
@@ -340,13 +336,11 @@ static int open_as_found(struct scr_ctx *ctx, const scr_hash *found,
     const char *name = scr_hash_get_val(found, "NAME");
     scr_cfg_free(ctx->cfg);
     ctx->cfg = scr_cfg_new();
-    int rc;
-    TRY_OUT(ctx->cfg ? scr_cfg_unpack(ctx->cfg, scr_hash_get(found, "CONFIG"), err)
-                     : scr_no_memory(err));
-    TRY_OUT(use_config(ctx, err));
-out:
-    if (rc != SCR_OK || path == NULL || name == NULL) /* rank 0 has failed */
-        return rc;
+    TRY(ctx->cfg ? scr_cfg_unpack(ctx->cfg, scr_hash_get(found, "CONFIG"), err)
+                 : scr_no_memory(err));
+    TRY(use_config(ctx, err));
+    if (path == NULL || name == NULL) /* rank 0 has failed */
+        return SCR_OK;
     scr_hash_get_val_int(found, "HALT", &ctx->halt);
     ctx->prefix_name = scr_strdup(name);
     return ctx->prefix_name != NULL

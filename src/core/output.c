@@ -348,13 +348,11 @@ static int record(struct scr_ctx *ctx, const struct scr_reddesc *red, int id,
                   struct scr_err *err)
 {
     struct scr_dataset d;
-    int rc;
-    TRY_OUT(scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err));
-    TRY_OUT(scr_cache_dataset(ctx, id, &d, err));
-out:
-    return rc == SCR_OK && scr_store_is_shared(&ctx->descs.store[red->store])
+    TRY(scr_cntl_write(&ctx->env, &ctx->cntl, ctx->map, err));
+    TRY(scr_cache_dataset(ctx, id, &d, err));
+    return scr_store_is_shared(&ctx->descs.store[red->store])
                ? scr_shared_note(ctx, ctx->cache_dirs[red->store], id, err)
-               : rc;
+               : SCR_OK;
 }
 
 int scr_protect_dataset_all(struct scr_ctx *ctx, const struct scr_reddesc *red, int id,

@@ -204,10 +204,8 @@ static int due_all(struct scr_ctx *ctx, int rc, int goes_on, int also, int *due,
                    struct scr_err *err)
 {
     struct halt_edit e = { .prm = &ctx->prm, .goes_on = goes_on };
-    TRY_OUT(rc);
-    if (ctx->world.rank == 0 && !ctx->halt)
-        TRY_OUT(look_at_halt(ctx, &e, err));
-out:
+    if (ctx->world.rank == 0 && rc == SCR_OK && !ctx->halt)
+        rc = look_at_halt(ctx, &e, err);
     e.due |= ctx->halt || also;
     rc = share_due_all(ctx, &e, rc, err);
     *due = e.due;

@@ -29,11 +29,10 @@ int scr_regroup_open_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     struct scr_restart *r = &ctx->restart;
     scr_hash *dset = scr_hash_new();
     scr_restart_fini(r);
-    int rc;
-    TRY_OUT(scr_fetch_look_all(&ctx->env, &ctx->world, &ctx->prefix, id, dset,
-                               &r->share, err));
-    TRY_OUT(scr_agree_all(&ctx->world, enter(ctx, id, dset, err), err));
-out:
+    int rc = scr_fetch_look_all(&ctx->env, &ctx->world, &ctx->prefix, id, dset,
+                                &r->share, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(&ctx->world, enter(ctx, id, dset, err), err);
     scr_hash_delete(dset);
     if (rc != SCR_OK) {
         scr_restart_fini(r);

@@ -83,11 +83,11 @@ static int load_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     struct scr_dataset d = { 0 };
     struct scr_table shared = SCR_TABLE_OF(struct scr_readable);
     scr_restart_fini(r);
-    int rc;
-    TRY_OUT(scr_cache_dataset(ctx, id, &d, err));
-    r->name = scr_strdup(d.name);
-    TRY_OUT(r->name ? index_files(ctx, id, &shared, err) : SCR_E_NOMEM);
-out:
+    int rc = scr_cache_dataset(ctx, id, &d, err);
+    if (rc == SCR_OK) {
+        r->name = scr_strdup(d.name);
+        rc = r->name ? index_files(ctx, id, &shared, err) : SCR_E_NOMEM;
+    }
     rc = scr_spread_shared_all(ctx, &shared, rc, err);
     scr_table_fini(&shared);
     if (rc != SCR_OK) {

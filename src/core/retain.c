@@ -119,18 +119,10 @@ static int step_all(struct scr_ctx *ctx, local_step *step, int id, struct scr_er
     return scr_agree_all(&ctx->world, rc, err);
 }
 
-/* Not complete any more, then the files, then the records: a death in between never
- * leaves an entry that promises files that are gone (invariant P3). */
-int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err *err)
+static int delete_begun_all(struct scr_ctx *ctx, int id, int spare, struct scr_err *err)
 {
-    int rc = scr_async_let_go_all(ctx, err);
-    if (rc == SCR_OK)
-        rc = step_all(ctx, scr_deletion_begin_full, id, err);
-    if (rc != SCR_OK)
-        return rc;
     struct scr_table share = SCR_TABLE_OF(struct scr_item);
-    if (ctx->restart.id == id && (ctx->restart.in_place || !scr_cache_has(ctx, id)))
-        scr_restart_fini(&ctx->restart); /* it was read where it lies */
+    int rc;
     TRY_OUT(share_out_all(ctx, id, spare, &share, err));
     /* of old versions it is the list, too */
     TRY_OUT(step_all(ctx, scr_prefix_summary_remove, id, err));
@@ -142,8 +134,20 @@ int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err
         err));
     TRY_OUT(step_all(ctx, remove_records, id, err));
 out:
-    unmark_all(ctx, id);
     scr_table_fini(&share);
+    return rc;
+}
+
+/* Not complete any more, then the files, then the records: a death in between never
+ * leaves an entry that promises files that are gone (invariant P3). */
+int scr_prefix_delete_all(struct scr_ctx *ctx, int id, int spare, struct scr_err *err)
+{
+    TRY(scr_async_let_go_all(ctx, err));
+    TRY(step_all(ctx, scr_deletion_begin_full, id, err));
+    if (ctx->restart.id == id && (ctx->restart.in_place || !scr_cache_has(ctx, id)))
+        scr_restart_fini(&ctx->restart); /* it was read where it lies */
+    int rc = delete_begun_all(ctx, id, spare, err);
+    unmark_all(ctx, id);
     return rc;
 }
 

@@ -139,30 +139,38 @@ static int restore_one_all(struct scr_ctx *ctx, int id, struct scr_rivals *rival
     return rc;
 }
 
+/* Learns where dataset id is kept, and makes its directory there for this rank. */
+static int open_dset_all(struct scr_ctx *ctx, int id, const struct scr_known *known,
+                         char **dset_dir, struct scr_err *err)
+{
+    scr_hash *desc = scr_hash_new();
+    int rc = share_desc_all(ctx, id, known, desc, err);
+    if (rc == SCR_OK)
+        rc = scr_rivals_drop_begun(ctx, id, err);
+    if (rc == SCR_OK) {
+        const char *group = scr_hash_get_val(desc, "STORE_GROUP");
+        rc = scr_cache_open(ctx, id, scr_hash_get_val(desc, "STORE"),
+                            group == NULL || strcmp(group, "NODE") == 0, dset_dir, err);
+    }
+    scr_hash_delete(desc);
+    return rc;
+}
+
 /* Of those made before *created, if there are several; out: when that one was. */
 static int mend_one_all(struct scr_ctx *ctx, int id, int64_t *created,
                         struct scr_err *err)
 {
     struct scr_rivals rivals = { .created = *created };
-    scr_hash *desc = scr_hash_new();
     char *dset_dir = NULL;
     struct scr_known known;
-    int rc;
-    TRY_OUT(settle_rivals_all(ctx, id, &rivals, &known, err));
-    rc = share_desc_all(ctx, id, &known, desc, err);
-    if (rc == SCR_OK)
-        rc = scr_rivals_drop_begun(ctx, id, err);
+    int rc = settle_rivals_all(ctx, id, &rivals, &known, err);
     if (rc == SCR_OK) {
-        const char *group = scr_hash_get_val(desc, "STORE_GROUP");
-        rc =
-            scr_cache_open(ctx, id, scr_hash_get_val(desc, "STORE"),
-                           group == NULL || strcmp(group, "NODE") == 0, &dset_dir, err);
+        rc = open_dset_all(ctx, id, &known, &dset_dir, err);
+        rivals.dset_dir = dset_dir;
+        rc = restore_one_all(ctx, id, &rivals, rc, err);
     }
-    rivals.dset_dir = dset_dir;
-    rc = restore_one_all(ctx, id, &rivals, rc, err);
     if (rc == SCR_OK && rivals.are)
         rc = scr_cache_check_all(ctx, id, err);
-out:
     /* Short of memory still, it is left to the next dataset, or the next write. */
     if (rc != SCR_OK)
         (void)scr_cache_mend_map(ctx, 0, NULL);
@@ -170,7 +178,6 @@ out:
         scr_rivals_end_all(ctx, id, rc, &rivals);
     *created = rivals.created;
     free(dset_dir);
-    scr_hash_delete(desc);
     return rc;
 }
 
@@ -343,12 +350,10 @@ static int say_stock(const struct scr_ctx *ctx, int64_t *least, int rc,
     struct listed l = { 0 };
     int dirs = 0, newer = scr_cache_has_newer(ctx);
     int max = newer ? scr_cache_max_id(ctx) : 0;
-    TRY_OUT(rc);
-    if (ctx->world.rank == 0)
-        TRY_OUT(read_listed(ctx, &l, err));
-    if (ctx->world.rank == 0)
-        TRY_OUT(scr_prefix_max_dset_dir(&ctx->env, &ctx->prefix, &dirs, err));
-out:
+    if (rc == SCR_OK && ctx->world.rank == 0)
+        rc = read_listed(ctx, &l, err);
+    if (rc == SCR_OK && ctx->world.rank == 0)
+        rc = scr_prefix_max_dset_dir(&ctx->env, &ctx->prefix, &dirs, err);
     max = dirs > max ? dirs : max;
     max = l.max > max ? l.max : max;
     least[STOCK_ID] = -(max > ctx->last_id ? max : ctx->last_id);

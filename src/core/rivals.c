@@ -58,10 +58,9 @@ int scr_rivals_settle_all(struct scr_ctx *ctx, int id, struct scr_rivals *r,
         rc = scr_rivals_choose_all(&ctx->env, world, ctx->map, id, &r->created, err);
     if (rc != SCR_OK)
         return rc;
-    TRY_OUT(scr_agree_all(world, scr_aside_put(&a, r->created, err), err));
-    /* no file is in another's place any more */
-    TRY_OUT(scr_agree_all(world, scr_aside_take(&a, r->created, err), err));
-out:
+    rc = scr_agree_all(world, scr_aside_put(&a, r->created, err), err);
+    if (rc == SCR_OK) /* no file is in another's place any more */
+        rc = scr_agree_all(world, scr_aside_take(&a, r->created, err), err);
     r->came = scr_filemap_entry(ctx->map, id, world->rank) == NULL;
     return rc;
 }

@@ -24,15 +24,13 @@ static int vnode_pick(const char *text, const struct scr_comm *on_host, int *fir
     TRY_OUT(scr_rm_vnodes(text, &names, err));
     if (names.n == 0)
         TRY_OUT(scr_fail(err, SCR_E_CONFIG, 0, "SCR_VNODES=%s: no node named", text));
+    size_t i = (size_t)on_host->rank * names.n / (size_t)on_host->size;
+    while (strcmp(names.name[*first], names.name[i]) != 0)
+        ++*first;
+    *name = scr_strdup(names.name[i]);
+    if (*name == NULL)
+        rc = scr_no_memory(err);
 out:
-    if (rc == SCR_OK) {
-        size_t i = (size_t)on_host->rank * names.n / (size_t)on_host->size;
-        *name = scr_strdup(names.name[i]);
-        if (*name == NULL)
-            rc = scr_no_memory(err);
-        while (strcmp(names.name[*first], names.name[i]) != 0)
-            ++*first;
-    }
     scr_hostlist_free(&names);
     return rc;
 }
@@ -207,12 +205,10 @@ struct making {
 static int make_others_all(struct scr_ctx *ctx, const struct scr_reddesc *red,
                            struct making *m, int rc, struct scr_err *err)
 {
-    TRY_OUT(rc);
-    if (m->value == NULL)
-        TRY_OUT(scr_fail(err, SCR_E_CONFIG, 0,
-                         "%s: group %s has no GROUPS line for host %s", red->origin,
-                         red->group, ctx->node_name));
-out:
+    if (rc == SCR_OK && m->value == NULL)
+        rc = scr_fail(err, SCR_E_CONFIG, 0,
+                      "%s: group %s has no GROUPS line for host %s", red->origin,
+                      red->group, ctx->node_name);
     m->cut.group = &m->group;
     rc = scr_comm_split_str_all(&ctx->world, rc, m->value, &m->group, err);
     return rc == SCR_OK

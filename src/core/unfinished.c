@@ -165,14 +165,12 @@ static int give_up_meeting_all(struct scr_ctx *ctx, int id, size_t *n,
 {
     struct pending o = { 0 };
     *n = 0;
-    int rc;
-    TRY_OUT(find_meeting_all(ctx, id, &o, err));
-    for (size_t i = 1; i < o.n; i++) {
+    int rc = find_meeting_all(ctx, id, &o, err);
+    for (size_t i = 1; i < o.n && rc == SCR_OK; i++) {
         *n += o.meets[i] > 0;
         if (o.meets[i] > 0 && ctx->world.rank == 0)
-            TRY_OUT(scr_arrival_give_up(&ctx->env, &ctx->prefix, o.ids[i], err));
+            rc = scr_arrival_give_up(&ctx->env, &ctx->prefix, o.ids[i], err);
     }
-out:
     free(o.ids);
     free(o.meets);
     free(o.state);

@@ -289,11 +289,11 @@ static int put(struct scr_ip_file *f, const char *dest, struct scr_err *err)
 {
     char *tmp = scr_asprintf("%s.%ld.tmp", dest, (long)getpid());
     int fd = -1;
-    int rc;
-    TRY_OUT(tmp ? scr_dir_make_parent(sys, dest, 0777, err) : scr_no_memory(err));
-    TRY_OUT(copy_open(f->place, tmp, ALL_BYTES, &fd, err));
-    TRY_OUT(hand_over(f, fd, err));
-out:
+    int rc = tmp ? scr_dir_make_parent(sys, dest, 0777, err) : scr_no_memory(err);
+    if (rc == SCR_OK)
+        rc = copy_open(f->place, tmp, ALL_BYTES, &fd, err);
+    if (rc == SCR_OK)
+        rc = hand_over(f, fd, err);
     rc = scr_first(rc, scr_close(sys, &fd, tmp, err));
     if (rc == SCR_OK)
         rc = scr_file_rename(sys, tmp, dest, err);
@@ -394,10 +394,9 @@ static int stage(struct scr_ip_file *f, const char *from, enum bytes bytes,
                  struct scr_err *err)
 {
     char *to = scr_ip.stage ? scr_ip_stage_name() : NULL;
-    int rc;
-    TRY_OUT(to ? SCR_OK : scr_no_memory(err));
-    TRY_OUT(from ? copy(from, to, bytes, err) : scr_file_remove(sys, to, err));
-out:
+    int rc = to ? SCR_OK : scr_no_memory(err);
+    if (rc == SCR_OK)
+        rc = from ? copy(from, to, bytes, err) : scr_file_remove(sys, to, err);
     if (rc != SCR_OK) {
         free(to);
         return rc;

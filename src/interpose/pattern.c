@@ -80,12 +80,10 @@ static int add(struct scr_ip_patterns *p, char *text, const char *prefix,
         return scr_no_memory(err);
     p->v = v;
     p->v[p->n] = strncmp(text, "./", 2) == 0 ? text + 1 : text;
-    int rc;
-    TRY_OUT(check(text, err));
+    int rc = check(text, err);
     /* "./x" is x in the prefix directory itself. */
-    if (text == p->v[p->n])
-        TRY_OUT(make_relative(&p->v[p->n], prefix, err));
-out:
+    if (rc == SCR_OK && text == p->v[p->n])
+        rc = make_relative(&p->v[p->n], prefix, err);
     p->n++;
     return rc;
 }

@@ -125,11 +125,9 @@ static int has_one_text_all(const struct scr_comm *part, const char *text, int m
 static int split_round(struct scr_comm *part, const char *text, struct scr_err *err)
 {
     char *first = part->rank == 0 ? scr_strdup(text) : NULL;
-    int rc;
-    TRY_OUT(scr_bcast_str_all(part, 0, &first, err));
-    if (first == NULL)
-        TRY_OUT(scr_no_memory(err));
-out:
+    int rc = scr_bcast_str_all(part, 0, &first, err);
+    if (rc == SCR_OK && first == NULL)
+        rc = scr_no_memory(err);
     if (scr_and_all(part, rc == SCR_OK)) {
         struct scr_comm next = SCR_COMM_INIT;
         rc = scr_comm_split_all(part, strcmp(first, text) != 0, part->rank, &next, err);

@@ -425,10 +425,8 @@ static int ask_all(struct dist *d, struct pass *p, struct scr_err *err)
 static int schedule_all(struct dist *d, struct pass *p, int rc, struct scr_err *err)
 {
     struct scr_parcels send = { 0 }, recv = { 0 };
-    TRY_OUT(rc);
-    for (int i = 0; i < p->nasked; i++)
-        TRY_OUT(scr_parcel_bytes(&send, p->asked[i].owner, &i, sizeof i, err));
-out:
+    for (int i = 0; i < p->nasked && rc == SCR_OK; i++)
+        rc = scr_parcel_bytes(&send, p->asked[i].owner, &i, sizeof i, err);
     rc = scr_parcels_exchange_all(d->world, rc, &send, &recv, err);
     p->my_round = -1;
     if (recv.n > 0 && recv.of[0].bytes.len == sizeof p->my_round) /* of our holder */

@@ -155,12 +155,10 @@ static int copy_file(struct fetch *f, const char *path, const struct scr_listed 
                             .buf = f->o->buf,
                             .want_crc = f->o->crc,
                             .mode_or = S_IRUSR | S_IWUSR };
-    int rc;
-    TRY_OUT(scr_stored_job(f->prefix->path, is, &s, &job, err));
-    if (is->is_incomplete)
-        TRY_OUT(scr_fail(err, SCR_E_CORRUPT, 0, "fetch %s: recorded as incomplete",
-                         job.src));
-out:
+    int rc = scr_stored_job(f->prefix->path, is, &s, &job, err);
+    if (rc == SCR_OK && is->is_incomplete)
+        rc = scr_fail(err, SCR_E_CORRUPT, 0, "fetch %s: recorded as incomplete",
+                      job.src);
     if (rc == SCR_OK && (rc = scr_copy_file(f->env->sys, &job, got, &why)) != SCR_OK)
         rc = scr_fail(err, dataset_code(f, job.src, rc), 0, "%s", why.text);
     scr_stored_fini(&s);
@@ -231,10 +229,8 @@ static int read_summary(const struct fetch *f, scr_hash *dset, struct scr_err *e
 static int learn_dataset_all(const struct fetch *f, int rc, scr_hash *dset,
                              struct scr_err *err)
 {
-    TRY_OUT(rc);
-    if (f->world->rank == 0)
-        TRY_OUT(read_summary(f, dset, err));
-out:
+    if (rc == SCR_OK && f->world->rank == 0)
+        rc = read_summary(f, dset, err);
     return scr_hash_share_all(f->world, 0, rc, dset, err);
 }
 
@@ -292,10 +288,9 @@ int scr_fetch_all(const struct scr_env *env, const struct scr_comm *world,
                        .names = SCR_TABLE_OF(struct scr_item) };
     f.tmp = cache_path(&f, SCR_COPY_TMP);
     *bytes = 0;
-    int rc;
-    TRY_OUT(learn_all(&f, f.tmp ? SCR_OK : scr_no_memory(err), dset, err));
-    TRY_OUT(scr_agree_all(world, announce(&f, dset, err), err));
-out:
+    int rc = learn_all(&f, f.tmp ? SCR_OK : scr_no_memory(err), dset, err);
+    if (rc == SCR_OK)
+        rc = scr_agree_all(world, announce(&f, dset, err), err);
     if (rc == SCR_OK) {
         rc = take_turns_all(&f, fetch_files, err);
         if (rc == SCR_OK) { /* all files are there */

@@ -248,12 +248,10 @@ int scr_hash_bcast_all(const struct scr_comm *c, int root, int rc, scr_hash *h,
                        struct scr_err *err)
 {
     struct scr_str s = SCR_STR_INIT;
-    TRY_OUT(rc);
-    if (h == NULL)
-        TRY_OUT(scr_no_memory(err));
-    if (c->rank == root)
+    if (rc == SCR_OK && h == NULL)
+        rc = scr_no_memory(err);
+    if (rc == SCR_OK && c->rank == root)
         scr_hash_append(&s, h);
-out:
     if (s.bad)
         rc = scr_no_memory(err);
     rc = spread_all(c, root, rc, &s, err);

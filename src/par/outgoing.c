@@ -323,14 +323,13 @@ static int check_args(struct scr_outgoing *f, struct scr_err *err)
 int scr_outgoing_collect_all(struct scr_outgoing *f, const scr_filemap *map,
                              struct scr_err *err)
 {
-    int rc;
-    TRY_OUT(check_args(f, err));
-    if (f->world->rank == 0)
-        TRY_OUT(scr_outgoing_note_complete(f, err));
-    TRY_OUT(list_ranks(f, map, err));
-    for (size_t i = 0; i < f->ranks.n; i++)
-        TRY_OUT(collect_rank(f, map, f->ranks.id[i], err));
-out:
+    int rc = check_args(f, err);
+    if (rc == SCR_OK && f->world->rank == 0)
+        rc = scr_outgoing_note_complete(f, err);
+    if (rc == SCR_OK)
+        rc = list_ranks(f, map, err);
+    for (size_t i = 0; i < f->ranks.n && rc == SCR_OK; i++)
+        rc = collect_rank(f, map, f->ranks.id[i], err);
     return claim_all(f, rc, err);
 }
 
@@ -363,10 +362,9 @@ static int list(struct scr_outgoing *f, const struct scr_published *published, s
 int scr_outgoing_list_all(struct scr_outgoing *f, const struct scr_published *file,
                           size_t n, struct scr_err *err)
 {
-    int rc;
-    TRY_OUT(check_args(f, err));
-    TRY_OUT(list(f, file, n, err));
-out:
+    int rc = check_args(f, err);
+    if (rc == SCR_OK)
+        rc = list(f, file, n, err);
     return claim_all(f, rc, err);
 }
 
@@ -465,9 +463,8 @@ int scr_outgoing_record_all(const struct scr_outgoing *f, int rc, struct scr_err
 {
     struct scr_rank2file list;
     scr_rank2file_init(&list, f->o->ranks > 0 ? f->o->ranks : f->world->size);
-    TRY_OUT(rc);
-    list_files(f, &list);
-out:
+    if (rc == SCR_OK)
+        list_files(f, &list);
     rc = scr_rank2file_write_all(f->env, f->world, f->prefix, f->id, &list, rc, err);
     scr_rank2file_fini(&list);
     return rc;

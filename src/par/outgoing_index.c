@@ -95,11 +95,9 @@ out:
 static int list_others(const struct scr_outgoing *f, int replaces,
                        struct scr_index *index, struct others *o, struct scr_err *err)
 {
-    int rc;
-    TRY_OUT(read_index(f, index, err));
-    TRY_OUT(list_pending(f, index, o, err));
-out:
-    return rc == SCR_OK && replaces ? list_claimed(f, index, o, err) : rc;
+    TRY(read_index(f, index, err));
+    TRY(list_pending(f, index, o, err));
+    return replaces ? list_claimed(f, index, o, err) : SCR_OK;
 }
 
 static void count_hits(const struct scr_outgoing *f, const struct scr_table *kept,
@@ -275,10 +273,9 @@ static int give_up_others(const struct scr_outgoing *f, const struct index_edit 
     if (e->others->pending == 0)
         return SCR_OK;
     struct scr_index index;
-    int rc;
-    TRY_OUT(read_index(f, &index, err));
-    TRY_OUT(check_entry(&index, e, err));
-out:
+    int rc = read_index(f, &index, err);
+    if (rc == SCR_OK)
+        rc = check_entry(&index, e, err);
     scr_index_fini(&index);
     return rc == SCR_OK ? give_up_plans(f, e->others, err) : rc;
 }

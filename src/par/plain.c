@@ -65,10 +65,9 @@ int scr_plain_make(const struct scr_env *env, const struct scr_prefix *p, int id
     struct scr_err why = SCR_ERR_INIT;
     struct scr_copied got;
     char *path = unpacked_path(p, id, f->item.name);
-    int rc;
-    TRY_OUT(path ? scr_stored_job(p->path, f, &s, &job, err) : scr_no_memory(err));
-    TRY_OUT(scr_dir_make_parent(env->sys, path, DIR_MODE, err));
-out:
+    int rc = path ? scr_stored_job(p->path, f, &s, &job, err) : scr_no_memory(err);
+    if (rc == SCR_OK)
+        rc = scr_dir_make_parent(env->sys, path, DIR_MODE, err);
     job.dst = path;
     /* Another process may have been here before. */
     if (rc == SCR_OK && scr_verify_file(env, path, job.size, job.crc, NULL) != SCR_OK &&

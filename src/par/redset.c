@@ -82,12 +82,10 @@ int scr_redset_partners_all(struct scr_redset *r, int rc, struct scr_err *err)
     drop_partners(r);
     r->partners = scr_calloc((size_t)copies, sizeof *r->partners);
     r->npartners = r->partners != NULL ? copies : 0;
-    TRY_OUT(rc);
-    if (r->npartners < copies)
-        TRY_OUT(scr_no_memory(err));
-    /* else nothing travels, and the neighbours continue */
-    scr_current_pack(&mine, r->current);
-out:
+    if (rc == SCR_OK && r->npartners < copies)
+        rc = scr_no_memory(err);
+    if (rc == SCR_OK) /* else nothing travels, and the neighbours continue */
+        scr_current_pack(&mine, r->current);
     r->packed = mine.len;
     if (mine.bad) {
         rc = scr_no_memory(err);

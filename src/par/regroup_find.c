@@ -242,11 +242,9 @@ int scr_regroup_find_all(struct scr_regrouping *g, int *lost, struct scr_err *er
     g->ranks = (int)scr_max_all(g->world, recorded_ranks(g));
     if (g->ranks == 0)
         return scr_fail(err, SCR_E_LOST, 0, "dataset %d was not complete", g->id);
-    int rc;
-    TRY_OUT(scr_parcels_exchange_all(g->world, look(g, &send, err), &send, &told, err));
-    /* holders have told judges */
-    TRY_OUT(order_all(g, &told, lost, err));
-out:
+    int rc = scr_parcels_exchange_all(g->world, look(g, &send, err), &send, &told, err);
+    if (rc == SCR_OK) /* holders have told judges */
+        rc = order_all(g, &told, lost, err);
     scr_parcels_free(&send);
     scr_parcels_free(&told);
     return scr_restore_doubt_all(g->world, rc, &g->unread, err);

@@ -248,11 +248,9 @@ out:
 static int check_scheme_all(const struct scr_restoring *s, int rc, struct scr_err *err)
 {
     const int mine[2] = { (int)s->known.scheme, s->known.failures };
-    TRY_OUT(rc);
-    if (s->known.failures < 0)
-        TRY_OUT(scr_fail(err, SCR_E_CORRUPT, 0,
-                         "dataset %d: no scheme of its redundancy", s->r.id));
-out:
+    if (rc == SCR_OK && s->known.failures < 0)
+        rc = scr_fail(err, SCR_E_CORRUPT, 0, "dataset %d: no scheme of its redundancy",
+                      s->r.id);
     rc = scr_set_agree_all(&s->set, rc, err);
     if (rc != SCR_OK || scr_same_all(&s->set.comm, mine, sizeof mine))
         return rc;

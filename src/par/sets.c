@@ -183,10 +183,11 @@ int scr_set_restore_all(const struct scr_comm *world, const int *members, int n,
     for (int i = 1; i < n; i++)
         if (members[i] < lowest)
             lowest = members[i];
-    TRY_OUT(scr_comm_split_all(world, lowest, me, &out->comm, err));
-    TRY_OUT(list_members_all(world, out, err));
-    TRY_OUT(check_same(out, members, n, err));
-out:
+    rc = scr_comm_split_all(world, lowest, me, &out->comm, err);
+    if (rc == SCR_OK)
+        rc = list_members_all(world, out, err);
+    if (rc == SCR_OK)
+        rc = check_same(out, members, n, err);
     rc = scr_agree_all(world, rc, err);
     if (rc != SCR_OK)
         scr_set_free(out);

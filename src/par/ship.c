@@ -166,10 +166,8 @@ static int drain(struct cursor *c, const unsigned char *buf, size_t n, int rc,
     memcpy(&status, buf, sizeof status);
     if (status != SHIP_GOOD || n != HEAD + want)
         c->bad = 1;
-    TRY_OUT(rc);
-    if (off == 0)
-        TRY_OUT(open_tmp(c, err));
-out:
+    if (rc == SCR_OK && off == 0)
+        rc = open_tmp(c, err);
     if (rc == SCR_OK && !c->bad) {
         rc = scr_pwrite_all(c->s->env->sys, c->fd, buf + HEAD, want, (off_t)off,
                             c->s->tmp, err);

@@ -536,11 +536,11 @@ int scr_stripe_run_all(const struct scr_set *set, const struct scr_geom *g,
                        struct scr_err *err)
 {
     struct engine e = { .set = set, .m = m, .err = err };
-    int rc;
-    TRY_OUT(rc_in);
-    TRY_OUT(make_lists(&e, g, have));
-    TRY_OUT(make_buffers(&e, scr_geom_max_rowlen(g), buf_max));
-out:
+    int rc = rc_in;
+    if (rc == SCR_OK)
+        rc = make_lists(&e, g, have);
+    if (rc == SCR_OK)
+        rc = make_buffers(&e, scr_geom_max_rowlen(g), buf_max);
     *started = agree_slice_all(&e, rc);
     if (*started) {
         run_lists(&e);

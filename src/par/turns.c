@@ -108,11 +108,9 @@ static int end(struct turn *t, int code, struct scr_err *err)
 static int work_in_turn(struct turn *t, scr_turn_work work, void *arg,
                         struct scr_err *err)
 {
-    int rc;
-    TRY_OUT(take(t, err));
-    if (t->failed == SCR_OK)
-        TRY_OUT(work(arg, err));
-out:
+    int rc = take(t, err);
+    if (rc == SCR_OK && t->failed == SCR_OK)
+        rc = work(arg, err);
     return scr_first(rc,
                      end(t, rc != SCR_OK ? rc : t->failed, rc == SCR_OK ? err : NULL));
 }

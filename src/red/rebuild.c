@@ -362,13 +362,10 @@ static int open_part(struct rebuild *r, int i, struct scr_err *err)
     int data = p->have & SCR_HAVE_DATA, parity = p->have & SCR_HAVE_PARITY;
     int flags = (data ? SCR_MEMBER_READ_DATA : SCR_MEMBER_WRITE_DATA) |
                 (parity ? SCR_MEMBER_READ_PARITY : SCR_MEMBER_WRITE_PARITY);
-    int rc;
-    TRY_OUT(data ? SCR_OK : name_files(r, i, err));
+    if (!data)
+        TRY(name_files(r, i, err));
     if (!parity)
-        TRY_OUT(start_redfile(r, i, err));
-out:
-    if (rc != SCR_OK)
-        return rc;
+        TRY(start_redfile(r, i, err));
     return scr_member_open(r->env, &r->g, i, flags, data ? p->files : p->tmp, p->nfiles,
                            parity ? r->redfiles[i] : p->redtmp, p->header_bytes,
                            &p->member, err);

@@ -122,11 +122,9 @@ static int settle_one(struct scr_survey *s, int id)
 {
     struct scr_rival *list = NULL;
     size_t n = 0;
-    int rc;
-    TRY_OUT(list_rivals(s, id, &list, &n));
-    for (size_t i = 0; i < n; i++)
-        TRY_OUT(judge_rival(s, id, &list[i]));
-out:
+    int rc = list_rivals(s, id, &list, &n);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        rc = judge_rival(s, id, &list[i]);
     if (rc == SCR_OK && n > 0) {
         const struct scr_rival *best = scr_rival_choose(list, n, 0);
         best = best ? best : newest_of(list, n);
@@ -209,11 +207,9 @@ int scr_survey_add_shared(struct scr_survey *s, const char *cache, struct scr_er
 {
     int *ids = NULL;
     size_t n = 0;
-    int rc;
-    TRY_OUT(scr_cache_ids(s->env, cache, &ids, &n, err));
-    for (size_t i = 0; i < n; i++)
-        TRY_OUT(read_shared(s, cache, ids[i], err));
-out:
+    int rc = scr_cache_ids(s->env, cache, &ids, &n, err);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        rc = read_shared(s, cache, ids[i], err);
     free(ids);
     return rc == SCR_OK ? settle(s, err) : rc;
 }

@@ -42,11 +42,11 @@ static int line(const struct scr_rm *rm, const struct scr_launcher *l,
     static const char use[] = "set SCR_EXCLUDE_NODES";
     char *bad = NULL;
     (void)env;
-    int rc;
-    TRY_OUT(scr_launch_refuse(l, what->args, SCR_OPT_EXCLUDE, use, err));
-    TRY_OUT(scr_launch_refuse(l, what->args, SCR_OPT_HOSTS, use, err));
-    TRY_OUT(scr_launch_refuse(l, what->args, SCR_OPT_HOSTFILE, use, err));
-out:
+    int rc = scr_launch_refuse(l, what->args, SCR_OPT_EXCLUDE, use, err);
+    if (rc == SCR_OK)
+        rc = scr_launch_refuse(l, what->args, SCR_OPT_HOSTS, use, err);
+    if (rc == SCR_OK)
+        rc = scr_launch_refuse(l, what->args, SCR_OPT_HOSTFILE, use, err);
     if (rc == SCR_OK && what->bad->n > 0) {
         rc = scr_hostlist_compress(what->bad, 0, &bad, err);
         if (rc == SCR_OK)

@@ -145,15 +145,13 @@ int scr_remote_each(const struct scr_remote_job *job, scr_remote_line line,
     struct scr_many_task *task = scr_calloc(n, sizeof *task);
     struct scr_strv *argv = scr_calloc(n, sizeof *argv);
     struct scr_strv *env = scr_calloc(n, sizeof *env);
-    int rc;
-    TRY_OUT(task && argv && env ? SCR_OK : scr_no_memory(err));
-    for (size_t i = 0; i < n; i++) {
+    int rc = task && argv && env ? SCR_OK : scr_no_memory(err);
+    for (size_t i = 0; i < n && rc == SCR_OK; i++) {
         line(job, job->nodes->name[i], &argv[i], &env[i]);
         task[i].argv = scr_strv_argv(&argv[i]);
         task[i].env = scr_strv_argv(&env[i]);
-        TRY_OUT(argv[i].bad || env[i].bad ? scr_no_memory(err) : SCR_OK);
+        rc = argv[i].bad || env[i].bad ? scr_no_memory(err) : SCR_OK;
     }
-out:
     if (rc == SCR_OK) {
         rc = scr_many_run_unless(task, n, 0, job->timeout_s, job->rm->stop, err);
         for (size_t i = 0; i < n && rc == SCR_OK; i++)

@@ -148,10 +148,9 @@ static int lsf_steps(const struct scr_rm *rm, struct scr_hostlist *steps,
     char *out;
     if (!scr_rm_has_program(rm, argv[0]))
         return SCR_OK;
-    int rc;
-    TRY_OUT(scr_rm_ask(rm, argv, NULL, &out, err));
-    TRY_OUT(add_steps(steps, out, err));
-out:
+    int rc = scr_rm_ask(rm, argv, NULL, &out, err);
+    if (rc == SCR_OK)
+        rc = add_steps(steps, out, err);
     if (steps->n > 0)
         qsort(steps->name, steps->n, sizeof *steps->name, by_number);
     free(out);

@@ -137,15 +137,13 @@ static int slurm_steps(const struct scr_rm *rm, struct scr_hostlist *steps,
     const char *argv[] = { "squeue", "-h", "-s", "-j", rm->job, "-o", "%i %j", NULL };
     char *out;
     int64_t number;
-    int rc;
-    TRY_OUT(scr_rm_ask(rm, argv, NULL, &out, err));
+    int rc = scr_rm_ask(rm, argv, NULL, &out, err);
     char *rest = out;
-    for (char *line; (line = scr_rm_line(&rest)) != NULL;) {
+    for (char *line; rc == SCR_OK && (line = scr_rm_line(&rest)) != NULL;) {
         const char *id = scr_rm_word(&line);
         if (number_of(id, &number) && strcmp(scr_rm_word(&line), SCR_REMOTE_STEP) != 0)
-            TRY_OUT(scr_hostlist_add_once(steps, id, err));
+            rc = scr_hostlist_add_once(steps, id, err);
     }
-out:
     if (steps->n > 1)
         qsort(steps->name, steps->n, sizeof *steps->name, by_number);
     free(out);

@@ -244,13 +244,9 @@ static int commit(struct job *j, struct item *it, struct scr_err *err)
 {
     const struct scr_sys *sys = j->g->env->sys;
     const struct scr_copy copy = { .src = it->src, .dst = it->dst, .sync = 1 };
-    int rc;
-    TRY_OUT(scr_copy_sync(sys, &copy, &it->open, err));
-    TRY_OUT(ask_if_wanted(j, err));
-    TRY_OUT(scr_copy_commit(sys, &copy, &it->open, err));
-out:
-    if (rc != SCR_OK)
-        return rc;
+    TRY(scr_copy_sync(sys, &copy, &it->open, err));
+    TRY(ask_if_wanted(j, err));
+    TRY(scr_copy_commit(sys, &copy, &it->open, err));
     j->got->files++;
     j->got->bytes += it->got.size;
     return note(j, it, 1, err);

@@ -94,10 +94,9 @@ static int take_packed(struct landed *l, const struct scr_listed *is,
     char *stored = scr_listed_stored(is);
     char *staged = scr_path_join(m->stage, is->item.name);
     int there = SCR_E_MISSING;
-    int rc;
-    TRY_OUT(stored && staged ? SCR_OK : scr_no_memory(err));
-    there = scr_move_look(m, staged, is, err);
-out:
+    int rc = stored && staged ? SCR_OK : scr_no_memory(err);
+    if (rc == SCR_OK)
+        there = scr_move_look(m, staged, is, err);
     if (!scr_move_is_told(there))
         rc = there;
     else if (there != SCR_E_MISSING && scr_table_find(&l->taken, stored) == NULL)

@@ -158,11 +158,9 @@ static int add_records(const struct scr_env *env, const struct scr_prefix *p, in
 {
     struct scr_str s = SCR_STR_INIT;
     char *file = record_path(p, id, what, node);
-    int rc;
-    TRY_OUT(file ? SCR_OK : SCR_E_NOMEM);
-    for (size_t i = 0; i < n; i++)
-        TRY_OUT(add_record(&s, id, rank, path[i]));
-out:
+    int rc = file ? SCR_OK : SCR_E_NOMEM;
+    for (size_t i = 0; i < n && rc == SCR_OK; i++)
+        rc = add_record(&s, id, rank, path[i]);
     if (rc != SCR_OK)
         scr_no_memory(err);
     else if (n > 0)

@@ -558,15 +558,13 @@ int scr_cntl_wait_unused(const struct scr_env *env, const char *dir, double wait
     static const struct timespec nap = { 0, 100 * 1000 * 1000 };
     struct scr_lock_holder who;
     double end = scr_now_mono() + wait_s;
-    int rc;
-    TRY_OUT(look(env, dir, &who, err));
+    TRY(look(env, dir, &who, err));
     while (who.held && scr_now_mono() < end) {
         nanosleep(&nap, NULL);
-        TRY_OUT(look(env, dir, &who, err));
+        TRY(look(env, dir, &who, err));
     }
-out:
-    if (rc != SCR_OK || !who.held)
-        return rc;
+    if (!who.held)
+        return SCR_OK;
     return scr_fail(err, SCR_E_LOCKED, 0,
                     "%s is in use by a run (process %ld, 0: not known): end that "
                     "first, or say with --ended that it has ended",

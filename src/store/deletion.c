@@ -167,10 +167,9 @@ static int begin(const struct scr_env *env, const struct scr_prefix *p, int id,
                  int is_full, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
-    int rc;
-    TRY_OUT(scr_arrival_give_up(env, p, id, &why));
-    TRY_OUT(scr_prefix_index_update(env, p, edit_mark, &id, &why));
-out:
+    int rc = scr_arrival_give_up(env, p, id, &why);
+    if (rc == SCR_OK)
+        rc = scr_prefix_index_update(env, p, edit_mark, &id, &why);
     if (rc == SCR_E_FULL && scr_prefix_summary_remove(env, p, id, NULL) == SCR_OK) {
         scr_err_clear(&why);
         rc = scr_prefix_index_update(env, p, edit_mark, &id, &why);

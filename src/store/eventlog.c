@@ -37,11 +37,9 @@ int scr_eventlog_write(const struct scr_env *env, const struct scr_prefix *p,
     clock_gettime(CLOCK_REALTIME, &now);
     if (timed.time == NULL)
         timed.time = scr_format_iso(&now, stamp, sizeof stamp);
-    int rc;
-    TRY_OUT(scr_event_encode(&timed, &line, &n, err));
-    if (to->text)
-        TRY_OUT(append(env, p, line, n, err));
-out:
+    int rc = scr_event_encode(&timed, &line, &n, err);
+    if (rc == SCR_OK && to->text)
+        rc = append(env, p, line, n, err);
     if (line != NULL && to->syslog) /* what the program has opened it with stays */
         syslog(facilities[to->facility] | levels[to->level], "%s: %.*s", to->prefix,
                (int)n - 1, line);

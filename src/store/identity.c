@@ -110,10 +110,9 @@ int scr_identity_read(const struct scr_env *env, const struct scr_prefix *p,
     struct scr_err why = SCR_ERR_INIT;
     uint64_t inode = 0;
     *out = (struct scr_identity){ 0 };
-    int rc;
-    TRY_OUT(inode_of(env, p, &inode, &why));
-    TRY_OUT(look(env, p, inode, out, &why));
-out:
+    int rc = inode_of(env, p, &inode, &why);
+    if (rc == SCR_OK)
+        rc = look(env, p, inode, out, &why);
     if (rc == SCR_E_CORRUPT)
         scr_log(env->log, SCR_LOG_WARN,
                 "%s: what is cached for this prefix directory is not found, and "

@@ -135,11 +135,10 @@ static int rebuild_add(struct txn *t, int id, struct scr_err *err)
     const struct scr_txn *f = &t->file;
     int complete = 0;
     scr_hash *dset = scr_hash_new();
-    int rc;
-    TRY_OUT(scr_prefix_summary_here(f->env, f->p, id, &complete, dset, &why));
-    TRY_OUT(scr_index_add(&t->index, dset, complete,
-                          scr_prefix_summary_time(f->env, f->p, id)));
-out:
+    int rc = scr_prefix_summary_here(f->env, f->p, id, &complete, dset, &why);
+    if (rc == SCR_OK)
+        rc = scr_index_add(&t->index, dset, complete,
+                           scr_prefix_summary_time(f->env, f->p, id));
     scr_hash_delete(dset);
     if (rc == SCR_OK)
         return SCR_OK;
@@ -390,11 +389,10 @@ static int edit_entry(struct scr_index *index, void *arg, int *changed,
     if (rc != SCR_OK)
         return rc;
     *changed = 1;
-    TRY_OUT(e->mended ? scr_index_mend(index, e->dset, e->complete, e->when)
-                      : scr_index_add(index, e->dset, e->complete, e->when));
-    if (e->goes_on)
-        TRY_OUT(scr_index_advance_current(index, d.id));
-out:
+    rc = e->mended ? scr_index_mend(index, e->dset, e->complete, e->when)
+                   : scr_index_add(index, e->dset, e->complete, e->when);
+    if (rc == SCR_OK && e->goes_on)
+        rc = scr_index_advance_current(index, d.id);
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "index: dataset %d", d.id);
 }
 

@@ -262,12 +262,10 @@ int scr_replacing_finish(const struct scr_env *env, const struct scr_prefix *p, 
     TRY_OUT(each_file(&r, place_file, err));
     TRY_OUT(record(&r, err));
     TRY_OUT(scr_replacing_end(env, p, id, err));
+    for (SCR_EACH(const struct scr_item, d, &r.parts))
+        (void)scr_dir_remove(env->sys, d->name, NULL);
+    scr_replaced_remove(env, p, id);
 out:
-    if (rc == SCR_OK) {
-        for (SCR_EACH(const struct scr_item, d, &r.parts))
-            (void)scr_dir_remove(env->sys, d->name, NULL);
-        scr_replaced_remove(env, p, id);
-    }
     *files = r.paths.n;
     end(&r);
     scr_index_fini(&index);

@@ -142,17 +142,13 @@ static int check(const struct scr_copy *job, const struct scr_copied *got,
 {
     int unpacked = job->code == SCR_COPY_UNPACK;
     uint64_t opened = (uint64_t)got->st.st_size;
-    int rc;
-    TRY_OUT(check_size(job, unpacked ? got->stored_size : got->size, opened,
-                       !unpacked && job->size != NULL, err));
+    TRY(check_size(job, unpacked ? got->stored_size : got->size, opened,
+                   !unpacked && job->size != NULL, err));
     if (job->size != NULL)
-        TRY_OUT(check_size(job, got->size, *job->size, 1, err));
+        TRY(check_size(job, got->size, *job->size, 1, err));
     if (unpacked)
-        TRY_OUT(check_crc(job, "its", job->stored_crc, got->stored_crc, err));
-out:
-    return rc == SCR_OK ? check_crc(job, unpacked ? "unpacked, its" : "its", job->crc,
-                                    got->crc, err)
-                        : rc;
+        TRY(check_crc(job, "its", job->stored_crc, got->stored_crc, err));
+    return check_crc(job, unpacked ? "unpacked, its" : "its", job->crc, got->crc, err);
 }
 
 /* Attributes last: writing changes the times. */

@@ -79,17 +79,15 @@ int scr_daemon_kill(const struct scr_sys *sys, const char *dir, double secs,
 {
     struct scr_lock_holder who;
     double end = scr_now_mono() + secs;
-    int rc;
-    TRY_OUT(scr_daemon_look(sys, dir, &who, err));
+    TRY(scr_daemon_look(sys, dir, &who, err));
     if (who.held && who.pid > 0)
         (void)scr_proc_kill((pid_t)who.pid, SIGKILL, NULL);
     while (who.held && scr_now_mono() < end) {
         nap();
-        TRY_OUT(scr_daemon_look(sys, dir, &who, err));
+        TRY(scr_daemon_look(sys, dir, &who, err));
     }
-out:
-    if (rc != SCR_OK || !who.held)
-        return rc;
+    if (!who.held)
+        return SCR_OK;
     return scr_fail(err, SCR_E_LOCKED, 0,
                     "the transfer process in %s was killed and has not ended (process "
                     "%ld, 0: not known): it may still write, and nothing is written to "
@@ -188,11 +186,10 @@ static int ensure_running(const struct scr_sys *sys, struct scr_daemon *d,
     struct scr_lock lock = SCR_LOCK_INIT;
     struct scr_lock_holder who;
     char *path = scr_daemon_path(d->dir, START_LOCK);
-    int rc;
-    TRY_OUT(path ? scr_lock_acquire(sys, path, 2000 * SCR_TRANSFER_START_S, &lock, err)
-                 : scr_no_memory(err));
-    TRY_OUT(scr_daemon_look(sys, d->dir, &who, err));
-out:
+    int rc = path ? scr_lock_acquire(sys, path, 2000 * SCR_TRANSFER_START_S, &lock, err)
+                  : scr_no_memory(err);
+    if (rc == SCR_OK)
+        rc = scr_daemon_look(sys, d->dir, &who, err);
     if (rc == SCR_OK && !who.held) {
         rc = launch(sys, d, err);
         d->started = rc == SCR_OK;
@@ -215,11 +212,10 @@ static int update(const struct scr_sys *sys, const char *file, scr_hash_edit edi
 static int list_file(scr_hash *h, const struct scr_xfer_where *w,
                      const struct scr_xfer_file *f, struct scr_err *err)
 {
-    int rc;
-    TRY_OUT(scr_transfer_add_file(h, f->src, f->dst, f->size));
-    TRY_OUT(scr_transfer_own_file(h, f->src, w->id, w->rank,
-                                  f->has_crc ? &f->crc : NULL, &f->attr));
-out:
+    int rc = scr_transfer_add_file(h, f->src, f->dst, f->size);
+    if (rc == SCR_OK)
+        rc = scr_transfer_own_file(h, f->src, w->id, w->rank,
+                                   f->has_crc ? &f->crc : NULL, &f->attr);
     return rc == SCR_OK ? rc : scr_fail(err, rc, 0, "transfer file, %s", f->src);
 }
 
@@ -236,16 +232,12 @@ static int edit_list(scr_hash *h, void *arg, int *changed, struct scr_err *err)
                                          .bw = x->o.bw,
                                          .percent = x->o.percent };
     struct scr_transfer t;
-    int rc;
-    TRY_OUT(scr_transfer_get(h, &t, err));
+    TRY(scr_transfer_get(h, &t, err));
     if (scr_transfer_add_rank(h, w->id, &d, w->rank) != SCR_OK)
-        TRY_OUT(scr_no_memory(err));
+        return scr_no_memory(err);
     for (size_t i = 0; i < x->n; i++)
         if (!x->file[i].whole)
-            TRY_OUT(list_file(h, w, &x->file[i], err));
-out:
-    if (rc != SCR_OK)
-        return rc;
+            TRY(list_file(h, w, &x->file[i], err));
     t.command = SCR_TRANSFER_RUN;
     t.done = 0;
     *changed = 1;
@@ -334,11 +326,9 @@ static int start_daemon(struct scr_mover *m, struct scr_xfer *x, struct scr_err 
         return scr_fail(err, SCR_E_STATE, 0, "the transfer process in %s was lost",
                         d->dir);
     x->where = *x->o.where;
-    int rc;
-    TRY_OUT(update(m->sys, d->file, edit_list, x, err));
-    /* after that: it may be about to end because it had no work */
-    TRY_OUT(ensure_running(m->sys, d, err));
-out:
+    int rc = update(m->sys, d->file, edit_list, x, err);
+    if (rc == SCR_OK) /* after that: it may be about to end because it had no work */
+        rc = ensure_running(m->sys, d, err);
     d->missed = rc == SCR_OK ? 0 : d->missed + 1;
     if (rc != SCR_OK) {
         if (!is_passing(rc) || d->missed > 1)

@@ -110,14 +110,11 @@ static int pack_all(struct stream *s, int *worth, struct scr_err *err)
 static int start_over(struct stream *s, struct scr_err *err)
 {
     struct scr_copied *got = s->got;
-    int rc;
-    TRY_OUT(scr_rewind(s->sys, s->in, s->job->src, err));
-    TRY_OUT(scr_rewind(s->sys, s->out, s->tmp, err));
-    TRY_OUT(scr_resize(s->sys, s->out, 0, s->tmp, err));
-out:
     got->size = got->stored_size = 0;
     got->crc = got->stored_crc = 0;
-    return rc;
+    TRY(scr_rewind(s->sys, s->in, s->job->src, err));
+    TRY(scr_rewind(s->sys, s->out, s->tmp, err));
+    return scr_resize(s->sys, s->out, 0, s->tmp, err);
 }
 
 static int pack(struct stream *s, struct scr_err *err)

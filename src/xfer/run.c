@@ -204,12 +204,11 @@ static int write_one(struct scr_xfer *x, const struct scr_sys *sys, struct batch
                                    .level = x->o.pack,
                                    .sync = 1,
                                    .pace = &pace };
-    int rc;
-    TRY_OUT(make_dir(sys, b, i, err));
-    if (wants_pack(x, sys, b, i))
+    int rc = make_dir(sys, b, i, err);
+    if (rc == SCR_OK && wants_pack(x, sys, b, i))
         b->job[i].code = SCR_COPY_PACK;
-    TRY_OUT(scr_copy_begin(sys, &b->job[i], &b->open[i], &got, err));
-out:
+    if (rc == SCR_OK)
+        rc = scr_copy_begin(sys, &b->job[i], &b->open[i], &got, err);
     b->job[i].pace = NULL; /* it ends here */
     if (rc != SCR_OK)
         return rc;
@@ -383,14 +382,12 @@ void scr_xfer_run(struct scr_xfer *x, const struct scr_sys *sys, int threads)
     struct scr_lock slot = SCR_LOCK_INIT;
     struct lane l = { x, sys };
     struct scr_err why = SCR_ERR_INIT;
-    int rc;
-    TRY_OUT(scr_pace_sleep(&x->pace, 0, &why)); /* cancelled while it waited? */
-    if (x->o.prepare != NULL)
-        TRY_OUT(x->o.prepare(x->o.arg, x->file, x->n, &why));
-    if (x->o.width > 0)
-        TRY_OUT(scr_slot_take(sys, x->slot_dir, x->o.width, x->o.crowd, x->o.first,
-                              &x->pace, &slot, &why));
-out:
+    int rc = scr_pace_sleep(&x->pace, 0, &why); /* cancelled while it waited? */
+    if (rc == SCR_OK && x->o.prepare != NULL)
+        rc = x->o.prepare(x->o.arg, x->file, x->n, &why);
+    if (rc == SCR_OK && x->o.width > 0)
+        rc = scr_slot_take(sys, x->slot_dir, x->o.width, x->o.crowd, x->o.first,
+                           &x->pace, &slot, &why);
     if (rc != SCR_OK)
         fail(x, rc, &why);
     scr_pace_start(&x->pace);
