@@ -59,10 +59,10 @@ int scr_candidates(struct scr_tool *t, const struct scr_args *a,
     TRY_OUT(scr_tool_exclusive(t, a, err, rows));
     TRY_OUT(scr_tool_prefix(t, prefix, 0, err));
     TRY_OUT(scr_tool_cfg_quiet(t, t->prefix.path, err));
-    if (a->opt[SCR_CAND_NO_CACHE] == NULL)
+    if (a->opt[SCR_CAND_NO_CACHE] == NULL) {
         TRY_OUT(scr_tool_reach(t, t->prefix.path, cntl, &reach, err));
-    if (a->opt[SCR_CAND_NO_CACHE] == NULL)
         scr_tool_tell_scr3(t);
+    }
     TRY_OUT(judge(t, a, &reach, j, err));
 out:
     scr_reach_fini(&reach);

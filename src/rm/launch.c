@@ -332,10 +332,10 @@ int scr_launch_names_nodes(const struct scr_rm *rm, const struct scr_launcher *l
     size_t n;
     int rc;
     TRY_OUT(list ? add_names(list, nodes, err) : SCR_OK);
-    if (path != NULL)
+    if (path != NULL) {
         TRY_OUT(scr_file_load(rm->env->sys, path, MAX_HOSTFILE, &text, &n, err));
-    if (path != NULL)
         TRY_OUT(add_lines(text, nodes, err));
+    }
 out:
     if (rc != SCR_OK)
         scr_err_prefix(err, "nodes of %s", l->name);

@@ -268,15 +268,13 @@ int scr_aside_drop(const struct scr_aside *a, int ranks, struct scr_err *err)
 
 int scr_aside_drop_begun(const struct scr_aside *a, int ranks, struct scr_err *err)
 {
-    int rc = SCR_OK, dropped = 0;
-    for (int rank = ranks - 1;
-         rc == SCR_OK && scr_filemap_next_rank(a->map, a->id, &rank);) {
+    int dropped = 0;
+    for (int rank = ranks - 1; scr_filemap_next_rank(a->map, a->id, &rank);) {
         if (scr_filemap_created(a->map, a->id, rank) != 0)
             continue;
-        rc = remove_files(a, a->map, rank, err);
-        if (rc == SCR_OK)
-            scr_filemap_remove_rank_by_dataset(a->map, a->id, rank);
+        TRY(remove_files(a, a->map, rank, err));
+        scr_filemap_remove_rank_by_dataset(a->map, a->id, rank);
         dropped = 1;
     }
-    return rc == SCR_OK && dropped ? store(a, err) : rc;
+    return dropped ? store(a, err) : SCR_OK;
 }

@@ -84,8 +84,8 @@ static int put(const struct scr_sys *sys, const struct scr_copy *job, const void
     return SCR_OK;
 }
 
-/* All of in to out, except the got->size bytes that are there: up to the end that the
- * file has by then, as it may have been cut since it was opened, or have grown. */
+/* Copies in to out from byte got->size on, up to the end that the file has then: it may
+ * have been cut or have grown since it was opened. */
 static int pump(const struct scr_sys *sys, const struct scr_copy *job, int in, int out,
                 const char *tmp, struct scr_copied *got, struct scr_err *err)
 {
