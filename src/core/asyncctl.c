@@ -31,6 +31,11 @@ static int flush_pack(const struct scr_ctx *ctx)
     return colon == NULL || scr_parse_int(colon + 1, &level) ? level : SCR_ZST_LEVEL;
 }
 
+struct scr_prefix_dset scr_prefix_dset_of(const struct scr_ctx *ctx, int id)
+{
+    return (struct scr_prefix_dset){ &ctx->env, &ctx->world, &ctx->prefix, id };
+}
+
 struct scr_copy_opts scr_flush_opts(const struct scr_ctx *ctx)
 {
     return (struct scr_copy_opts){ .type = flush_type(ctx),
@@ -227,17 +232,19 @@ static int launch_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     struct scr_async *s = &ctx->async;
     const scr_hash *dset = scr_filemap_get_dataset(ctx->map, id, ctx->world.rank);
     const struct scr_copy_opts o = scr_flush_opts(ctx);
-    struct scr_flush_limits limits = { .bw = (double)ctx->prm.flush_async_bw,
-                                       .percent = ctx->prm.flush_async_percent };
+    const struct scr_prefix_dset at = scr_prefix_dset_of(ctx, id);
+    const struct scr_flush_by by = { .node = &ctx->node,
+                                     .mover = mover(ctx, err),
+                                     .o = &o,
+                                     .bw = (double)ctx->prm.flush_async_bw,
+                                     .percent = ctx->prm.flush_async_percent };
     struct scr_flush_async *a = NULL;
-    struct scr_mover *m = mover(ctx, err);
-    int rc = m == NULL ? SCR_E_NOMEM : SCR_OK;
+    int rc = by.mover == NULL ? SCR_E_NOMEM : SCR_OK;
     if (rc == SCR_OK && !make_room(s))
         rc = scr_no_memory(err);
     rc = scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK)
-        rc = scr_flush_start_all(&a, &ctx->env, &ctx->world, &ctx->node, &ctx->prefix,
-                                 &o, &limits, m, id, dset, ctx->map, err);
+        rc = scr_flush_start_all(&a, &at, &by, dset, ctx->map, err);
     if (rc == SCR_OK)
         s->flush[s->n++] = a;
     return rc;
@@ -286,10 +293,7 @@ static void give_way_all(struct scr_ctx *ctx, int id, const struct scr_err *why)
 static void take_back_all(struct scr_ctx *ctx, int id, int for_good)
 {
     struct scr_err why = SCR_ERR_INIT;
-    const struct scr_take_back t = { .env = &ctx->env,
-                                     .world = &ctx->world,
-                                     .prefix = &ctx->prefix,
-                                     .id = id,
+    const struct scr_take_back t = { .at = scr_prefix_dset_of(ctx, id),
                                      .map = ctx->map,
                                      .for_good = for_good };
     if (scr_cache_kind(ctx, id) != SCR_IS_CKPT)

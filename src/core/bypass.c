@@ -85,8 +85,8 @@ void scr_bypass_fini(struct scr_output *out)
     free(out->older);
     scr_table_fini(&out->made);
     scr_table_fini(&out->parts);
-    if (out->publish.env != NULL) /* as a process that dies leaves it */
-        scr_flushing_leave(out->publish.env, &out->publish.mark);
+    if (out->publish.at.env != NULL) /* as a process that dies leaves it */
+        scr_flushing_leave(out->publish.at.env, &out->publish.mark);
 }
 
 static int open_publish(struct scr_ctx *ctx, const scr_hash *dset, struct scr_err *err)
@@ -95,10 +95,7 @@ static int open_publish(struct scr_ctx *ctx, const scr_hash *dset, struct scr_er
     out->dset = scr_hash_dup(dset);
     scr_table_init(&out->made, sizeof(struct scr_item));
     scr_table_init(&out->parts, sizeof(struct scr_item));
-    out->publish = (struct scr_publish){ .env = &ctx->env,
-                                         .world = &ctx->world,
-                                         .prefix = &ctx->prefix,
-                                         .id = out->id,
+    out->publish = (struct scr_publish){ .at = scr_prefix_dset_of(ctx, out->id),
                                          .dset = out->dset };
     return out->dset ? SCR_OK : scr_no_memory(err);
 }
@@ -561,8 +558,8 @@ int scr_in_place_open_all(struct scr_ctx *ctx, int id, char **name, struct scr_e
     scr_restart_fini(&ctx->restart);
     scr_restart_read_there(ctx, id);
     scr_phase_all(ctx, "fetch", id);
-    int rc = scr_fetch_in_place_all(&ctx->env, &ctx->world, &ctx->prefix, &o, id,
-                                    &files, dset, &bytes, err);
+    const struct scr_prefix_dset at = scr_prefix_dset_of(ctx, id);
+    int rc = scr_fetch_in_place_all(&at, &o, &files, dset, &bytes, err);
     if (rc == SCR_OK) {
         rc = enter_files(ctx, id, scr_rank2file_rank(&files, ctx->world.rank), &shared,
                          err);

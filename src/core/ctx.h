@@ -617,6 +617,8 @@ void scr_flush_sweep(struct scr_ctx *ctx);
  * a failure is reported, the dataset stays in cache and is tried again. --- */
 /* As the configuration says; the type is that of flushes that are waited for. */
 struct scr_copy_opts scr_flush_opts(const struct scr_ctx *ctx);
+/* Dataset id in the prefix directory; borrows from ctx. */
+struct scr_prefix_dset scr_prefix_dset_of(const struct scr_ctx *ctx, int id);
 int scr_async_is_on(const struct scr_ctx *ctx);       /* SCR_FLUSH_ASYNC */
 int scr_async_has(const struct scr_ctx *ctx, int id); /* under way */
 /* Adds to dests, a set of paths below the prefix, where this rank's files of dataset id

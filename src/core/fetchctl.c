@@ -37,10 +37,10 @@ static int fetch_into_all(struct scr_ctx *ctx, const struct scr_reddesc *red, in
                           char **name, struct scr_err *err)
 {
     const struct scr_store *store = &ctx->descs.store[red->store];
-    struct scr_copy_opts o = { .width = ctx->prm.fetch_width,
-                               .buf = (size_t)ctx->prm.file_buf_size,
-                               .crc = ctx->prm.crc_on_flush,
-                               .cntl = &ctx->cntl };
+    const struct scr_prefix_dset at = scr_prefix_dset_of(ctx, id);
+    const struct scr_copy_opts o = { .width = ctx->prm.fetch_width,
+                                     .buf = (size_t)ctx->prm.file_buf_size,
+                                     .crc = ctx->prm.crc_on_flush };
     scr_hash *dset = scr_hash_new();
     char *dset_dir = NULL;
     uint64_t bytes = 0;
@@ -52,8 +52,8 @@ static int fetch_into_all(struct scr_ctx *ctx, const struct scr_reddesc *red, in
     rc = scr_agree_all(&ctx->world, rc, err);
     if (rc == SCR_OK) {
         scr_phase_all(ctx, "fetch", id);
-        rc = scr_fetch_all(&ctx->env, &ctx->world, &ctx->prefix, &o, id, dset_dir,
-                           ctx->map, dset, &bytes, err);
+        const struct scr_fetch_to to = { dset_dir, ctx->map, &ctx->cntl };
+        rc = scr_fetch_all(&at, &o, &to, dset, &bytes, err);
     }
     if (rc == SCR_OK) {
         rc = scr_protect_dataset_all(ctx, red, id, dset_dir, dset, SCR_OK, err);

@@ -132,6 +132,7 @@ int scr_flush_is_done_all(struct scr_ctx *ctx, int id)
 int scr_flush_once_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     const scr_hash *dset = scr_filemap_get_dataset(ctx->map, id, ctx->world.rank);
+    const struct scr_prefix_dset at = scr_prefix_dset_of(ctx, id);
     const struct scr_copy_opts o = scr_flush_opts(ctx);
     int foreign = scr_cache_is(ctx, id, SCR_CACHE_FOREIGN);
     uint64_t bytes = 0;
@@ -144,8 +145,7 @@ int scr_flush_once_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     double start = scr_now_mono();
     SCR_EVENT(ctx, .event = "FLUSH_START", .dset = id);
     int rc = foreign ? scr_regroup_flush_all(ctx, &o, id, &bytes, err)
-                     : scr_flush_all(&ctx->env, &ctx->world, &ctx->prefix, &o, id, dset,
-                                     ctx->map, &bytes, err);
+                     : scr_flush_all(&at, &o, dset, ctx->map, &bytes, err);
     SCR_EVENT(ctx, .event = rc == SCR_OK ? "FLUSH_SUCCESS" : "FLUSH_FAIL", .dset = id,
               .bytes = (int64_t)bytes, .secs = scr_now_mono() - start,
               .note = rc == SCR_OK || err == NULL ? NULL : err->text);

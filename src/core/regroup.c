@@ -29,8 +29,8 @@ int scr_regroup_open_all(struct scr_ctx *ctx, int id, struct scr_err *err)
     struct scr_restart *r = &ctx->restart;
     scr_hash *dset = scr_hash_new();
     scr_restart_fini(r);
-    int rc = scr_fetch_look_all(&ctx->env, &ctx->world, &ctx->prefix, id, dset,
-                                &r->share, err);
+    const struct scr_prefix_dset at = scr_prefix_dset_of(ctx, id);
+    int rc = scr_fetch_look_all(&at, dset, &r->share, err);
     if (rc == SCR_OK)
         rc = scr_agree_all(&ctx->world, enter(ctx, id, dset, err), err);
     scr_hash_delete(dset);
@@ -74,8 +74,8 @@ int scr_regroup_flush_all(struct scr_ctx *ctx, const struct scr_copy_opts *o, in
                           uint64_t *bytes, struct scr_err *err)
 {
     struct scr_regroup_report rep;
-    int rc = scr_regroup_all(&ctx->env, &ctx->world, &ctx->prefix, o, id, ctx->map,
-                             &rep, err);
+    const struct scr_prefix_dset at = scr_prefix_dset_of(ctx, id);
+    int rc = scr_regroup_all(&at, o, ctx->map, &rep, err);
     *bytes = rep.bytes;
     if (rc == SCR_OK)
         scr_log(&ctx->log, SCR_LOG_NOTE,
@@ -128,9 +128,9 @@ int scr_restart_verify_all(struct scr_ctx *ctx, int id, struct scr_err *err)
 {
     scr_hash *dset = scr_hash_new();
     struct scr_rank2file share = { 0 };
+    const struct scr_prefix_dset at = scr_prefix_dset_of(ctx, id);
     int rc;
-    TRY_OUT(scr_fetch_look_all(&ctx->env, &ctx->world, &ctx->prefix, id, dset, &share,
-                               err));
+    TRY_OUT(scr_fetch_look_all(&at, dset, &share, err));
     TRY_OUT(scr_agree_all(&ctx->world, check_share(ctx, &share, err), err));
 out:
     scr_hash_delete(dset);

@@ -229,9 +229,9 @@ static int verify_all(struct scr_ctx *ctx, int id, struct counts *c,
 {
     size_t given_up = 0;
     struct scr_rank2file share = { 0 };
+    const struct scr_prefix_dset at = scr_prefix_dset_of(ctx, id);
     int rc;
-    TRY_OUT(
-        scr_rank2file_share_all(&ctx->env, &ctx->world, &ctx->prefix, id, &share, err));
+    TRY_OUT(scr_rank2file_share_all(&at, &share, err));
     TRY_OUT(check_all(ctx, &share, c, err));
     if (c->files == 0)
         TRY_OUT(scr_fail(err, SCR_E_MISSING, 0, "dataset %d lists no file", id));

@@ -19,13 +19,9 @@ struct fetched {
 };
 
 struct fetch {
-    const struct scr_env *env;
-    const struct scr_comm *world;
-    const struct scr_prefix *prefix;
+    struct scr_prefix_dset at;
     const struct scr_copy_opts *o;
-    int id;
-    const char *dset_dir;
-    scr_filemap *map;
+    const struct scr_fetch_to *to;
     struct scr_rank2file *list; /* of this rank's files */
     struct fetched *file;       /* those */
     size_t n;
@@ -78,7 +74,7 @@ static int choose_names(struct fetch *f, struct scr_err *err)
 
 static char *cache_path(const struct fetch *f, const char *rel)
 {
-    return scr_asprintf("%s/rank.%d/%s", f->dset_dir, f->world->rank, rel);
+    return scr_asprintf("%s/rank.%d/%s", f->to->dset_dir, f->at.world->rank, rel);
 }
 
 /* --- one file --- */
@@ -91,10 +87,10 @@ static int announce_file(struct fetch *f, const struct fetched *file,
     const struct scr_listed *is = file->is;
     scr_meta *meta = scr_meta_new();
     char *path = cache_path(f, file->rel);
-    char *full = scr_path_join(f->prefix->path, is->item.name);
+    char *full = scr_path_join(f->at.prefix->path, is->item.name);
     int rc = meta && path && full ? SCR_OK : scr_no_memory(err);
-    scr_meta_set(meta, file->rel, "FULL", is->size, f->id, f->world->rank,
-                 f->world->size, 0);
+    scr_meta_set(meta, file->rel, "FULL", is->size, f->at.id, f->at.world->rank,
+                 f->at.world->size, 0);
     if (is->has_crc)
         scr_meta_set_crc32(meta, is->crc);
     scr_meta_set_text(meta, SCR_META_ASKED, is->asked);
@@ -103,7 +99,7 @@ static int announce_file(struct fetch *f, const struct fetched *file,
     scr_meta_set_text(meta, SCR_META_ORIG, full);
     scr_meta_set_dest(meta, is->item.name);
     if (rc == SCR_OK)
-        scr_filemap_set_meta(f->map, f->id, f->world->rank, path, meta);
+        scr_filemap_set_meta(f->to->map, f->at.id, f->at.world->rank, path, meta);
     free(full);
     free(path);
     scr_meta_delete(meta);
@@ -112,14 +108,14 @@ static int announce_file(struct fetch *f, const struct fetched *file,
 
 static int announce(struct fetch *f, const scr_hash *dset, struct scr_err *err)
 {
-    int rank = f->world->rank, rc = choose_names(f, err);
-    scr_filemap_add_rank(f->map, f->id, rank);
-    scr_filemap_set_dataset(f->map, f->id, rank, dset);
-    scr_filemap_add_file(f->map, f->id, rank, f->tmp);
+    int rank = f->at.world->rank, rc = choose_names(f, err);
+    scr_filemap_add_rank(f->to->map, f->at.id, rank);
+    scr_filemap_set_dataset(f->to->map, f->at.id, rank, dset);
+    scr_filemap_add_file(f->to->map, f->at.id, rank, f->tmp);
     for (size_t i = 0; i < f->n && rc == SCR_OK; i++)
         rc = announce_file(f, &f->file[i], err);
-    if (rc == SCR_OK && f->o->cntl != NULL)
-        rc = scr_cntl_write(f->env, f->o->cntl, f->map, err);
+    if (rc == SCR_OK && f->to->cntl != NULL)
+        rc = scr_cntl_write(f->at.env, f->to->cntl, f->to->map, err);
     return rc;
 }
 
@@ -128,9 +124,10 @@ static int make_dir(const struct fetch *f, const char *rel, struct scr_err *err)
     if (strchr(rel, '/') == NULL)
         return SCR_OK; /* rank.<r> itself, the caller's */
     char *below =
-        scr_asprintf("rank.%d/%.*s", f->world->rank, (int)strcspn(rel, "/"), rel);
-    int rc = below ? scr_dir_make_private(f->env->sys, f->dset_dir, below, 0700, err)
-                   : scr_no_memory(err);
+        scr_asprintf("rank.%d/%.*s", f->at.world->rank, (int)strcspn(rel, "/"), rel);
+    int rc =
+        below ? scr_dir_make_private(f->at.env->sys, f->to->dset_dir, below, 0700, err)
+              : scr_no_memory(err);
     free(below);
     return rc;
 }
@@ -140,7 +137,7 @@ static int dataset_code(const struct fetch *f, const char *src, int rc)
 {
     if (rc == SCR_E_UNSAFE)
         return SCR_E_CORRUPT;
-    if (rc == SCR_E_NOENT && !scr_file_is_there(f->env->sys, src))
+    if (rc == SCR_E_NOENT && !scr_file_is_there(f->at.env->sys, src))
         return SCR_E_MISSING;
     return rc;
 }
@@ -155,11 +152,11 @@ static int copy_file(struct fetch *f, const char *path, const struct scr_listed 
                             .buf = f->o->buf,
                             .want_crc = f->o->crc,
                             .mode_or = S_IRUSR | S_IWUSR };
-    int rc = scr_stored_job(f->prefix->path, is, &s, &job, err);
+    int rc = scr_stored_job(f->at.prefix->path, is, &s, &job, err);
     if (rc == SCR_OK && is->is_incomplete)
         rc = scr_fail(err, SCR_E_CORRUPT, 0, "fetch %s: recorded as incomplete",
                       job.src);
-    if (rc == SCR_OK && (rc = scr_copy_file(f->env->sys, &job, got, &why)) != SCR_OK)
+    if (rc == SCR_OK && (rc = scr_copy_file(f->at.env->sys, &job, got, &why)) != SCR_OK)
         rc = scr_fail(err, dataset_code(f, job.src, rc), 0, "%s", why.text);
     scr_stored_fini(&s);
     return rc;
@@ -173,7 +170,8 @@ static int fetch_file(struct fetch *f, const struct fetched *file, struct scr_er
     int rc;
     TRY_OUT(path ? make_dir(f, file->rel, err) : scr_no_memory(err));
     TRY_OUT(copy_file(f, path, file->is, &got, err));
-    scr_meta *meta = scr_filemap_get_meta(f->map, f->id, f->world->rank, path);
+    scr_meta *meta =
+        scr_filemap_get_meta(f->to->map, f->at.id, f->at.world->rank, path);
     scr_meta_set_filesize(meta, got.size);
     scr_meta_set_stat(meta, &got.st);
     scr_meta_set_number(meta, SCR_META_COMPLETE, 1);
@@ -198,14 +196,14 @@ static int count_bytes_all(const struct fetch *f, int rc, uint64_t *bytes,
                            struct scr_err *err)
 {
     struct scr_vote v = { .sum = { f->bytes } };
-    rc = scr_vote_all(f->world, rc, &v, err);
+    rc = scr_vote_all(f->at.world, rc, &v, err);
     *bytes = rc == SCR_OK ? v.sum[0] : 0;
     return rc;
 }
 
 static int take_turns_all(struct fetch *f, scr_turn_work work, struct scr_err *err)
 {
-    return scr_take_turns_all(f->world, f->o->width, f->n > 0, work, f, err);
+    return scr_take_turns_all(f->at.world, f->o->width, f->n > 0, work, f, err);
 }
 
 /* --- the record --- */
@@ -214,14 +212,15 @@ static int read_summary(const struct fetch *f, scr_hash *dset, struct scr_err *e
 {
     struct scr_err why = SCR_ERR_INIT;
     int complete = 0;
-    int rc = scr_prefix_summary_read(f->env, f->prefix, f->id, &complete, dset, &why);
+    int rc = scr_prefix_summary_read(f->at.env, f->at.prefix, f->at.id, &complete, dset,
+                                     &why);
     if (rc == SCR_E_NOENT)
         rc = SCR_E_MISSING;
     if (rc != SCR_OK)
         return scr_fail(err, rc, 0, "%s", why.text);
     if (!complete)
         return scr_fail(err, SCR_E_CORRUPT, 0,
-                        "dataset %d: its summary says incomplete", f->id);
+                        "dataset %d: its summary says incomplete", f->at.id);
     return SCR_OK;
 }
 
@@ -229,9 +228,9 @@ static int read_summary(const struct fetch *f, scr_hash *dset, struct scr_err *e
 static int learn_dataset_all(const struct fetch *f, int rc, scr_hash *dset,
                              struct scr_err *err)
 {
-    if (rc == SCR_OK && f->world->rank == 0)
+    if (rc == SCR_OK && f->at.world->rank == 0)
         rc = read_summary(f, dset, err);
-    return scr_hash_share_all(f->world, 0, rc, dset, err);
+    return scr_hash_share_all(f->at.world, 0, rc, dset, err);
 }
 
 /* Agrees; a list that lost files must not pass for a dataset that has fewer. */
@@ -240,17 +239,17 @@ static int check_count_all(const struct fetch *f, int rc, const scr_hash *dset,
 {
     uint64_t want = 0;
     struct scr_vote v = { .sum = { mine } };
-    rc = scr_vote_all(f->world, rc, &v, err);
+    rc = scr_vote_all(f->at.world, rc, &v, err);
     if (rc != SCR_OK || !scr_hash_get_val_u64(dset, "FILES", &want) || want == v.sum[0])
         return rc;
     return scr_fail(err, SCR_E_CORRUPT, 0,
-                    "dataset %d: its list names %llu files, its summary %llu", f->id,
+                    "dataset %d: its list names %llu files, its summary %llu", f->at.id,
                     (unsigned long long)v.sum[0], (unsigned long long)want);
 }
 
 static int list_mine(struct fetch *f, struct scr_err *err)
 {
-    const struct scr_rank_files *mine = scr_rank2file_rank(f->list, f->world->rank);
+    const struct scr_rank_files *mine = scr_rank2file_rank(f->list, f->at.world->rank);
     f->file = scr_calloc(mine ? mine->files.n : 0, sizeof *f->file);
     if (f->file == NULL)
         return scr_no_memory(err);
@@ -264,39 +263,35 @@ static int learn_all(struct fetch *f, int rc, scr_hash *dset, struct scr_err *er
 {
     rc = learn_dataset_all(f, rc, dset, err);
     if (rc == SCR_OK)
-        rc = scr_rank2file_read_all(f->env, f->world, f->prefix, f->id, f->list, err);
+        rc = scr_rank2file_read_all(&f->at, f->list, err);
     if (rc != SCR_OK)
         return rc;
     rc = list_mine(f, err);
     return check_count_all(f, rc, dset, f->n, err);
 }
 
-int scr_fetch_all(const struct scr_env *env, const struct scr_comm *world,
-                  const struct scr_prefix *prefix, const struct scr_copy_opts *o,
-                  int id, const char *dset_dir, scr_filemap *map, scr_hash *dset,
-                  uint64_t *bytes, struct scr_err *err)
+int scr_fetch_all(const struct scr_prefix_dset *at, const struct scr_copy_opts *o,
+                  const struct scr_fetch_to *to, scr_hash *dset, uint64_t *bytes,
+                  struct scr_err *err)
 {
     struct scr_rank2file list = { 0 };
-    struct fetch f = { .env = env,
-                       .world = world,
-                       .prefix = prefix,
+    struct fetch f = { .at = *at,
                        .o = o,
-                       .id = id,
-                       .dset_dir = dset_dir,
-                       .map = map,
+                       .to = to,
                        .list = &list,
                        .names = SCR_TABLE_OF(struct scr_item) };
     f.tmp = cache_path(&f, SCR_COPY_TMP);
     *bytes = 0;
     int rc = learn_all(&f, f.tmp ? SCR_OK : scr_no_memory(err), dset, err);
     if (rc == SCR_OK)
-        rc = scr_agree_all(world, announce(&f, dset, err), err);
+        rc = scr_agree_all(at->world, announce(&f, dset, err), err);
     if (rc == SCR_OK) {
         rc = take_turns_all(&f, fetch_files, err);
         if (rc == SCR_OK) { /* all files are there */
-            scr_filemap_remove_file(map, id, world->rank, f.tmp);
-            scr_filemap_set_expected_files(map, id, world->rank, (int)f.n);
-            rc = scr_filemap_ok(map) ? SCR_OK : scr_no_memory(err);
+            int rank = at->world->rank;
+            scr_filemap_remove_file(to->map, at->id, rank, f.tmp);
+            scr_filemap_set_expected_files(to->map, at->id, rank, (int)f.n);
+            rc = scr_filemap_ok(to->map) ? SCR_OK : scr_no_memory(err);
         }
         rc = count_bytes_all(&f, rc, bytes, err);
     }
@@ -313,7 +308,7 @@ int scr_fetch_all(const struct scr_env *env, const struct scr_comm *world,
 static int verify_there(const struct fetch *f, const struct scr_listed *is, int deep,
                         struct scr_err *err)
 {
-    TRY(scr_plain_check(f->env, f->prefix, is, deep, err));
+    TRY(scr_plain_check(f->at.env, f->at.prefix, is, deep, err));
     if (is->is_incomplete)
         return scr_fail(err, SCR_E_CORRUPT, 0, "%s: recorded as incomplete",
                         is->item.name);
@@ -327,23 +322,19 @@ static int verify_files(void *arg, struct scr_err *err)
     for (size_t i = 0; i < f->n && rc == SCR_OK; i++) {
         const struct scr_listed *is = f->file[i].is;
         /* A compressed one is read where it is unpacked. */
-        rc = is->is_packed
-                 ? scr_plain_make(f->env, f->prefix, f->id, f->world->rank, is, err)
-                 : verify_there(f, is, f->o->crc, err);
+        rc = is->is_packed ? scr_plain_make(f->at.env, f->at.prefix, f->at.id,
+                                            f->at.world->rank, is, err)
+                           : verify_there(f, is, f->o->crc, err);
         f->bytes += is->size;
     }
     return rc;
 }
 
-int scr_fetch_in_place_all(const struct scr_env *env, const struct scr_comm *world,
-                           const struct scr_prefix *prefix,
-                           const struct scr_copy_opts *o, int id,
-                           struct scr_rank2file *files, scr_hash *dset, uint64_t *bytes,
-                           struct scr_err *err)
+int scr_fetch_in_place_all(const struct scr_prefix_dset *at,
+                           const struct scr_copy_opts *o, struct scr_rank2file *files,
+                           scr_hash *dset, uint64_t *bytes, struct scr_err *err)
 {
-    struct fetch f = {
-        .env = env, .world = world, .prefix = prefix, .o = o, .id = id, .list = files
-    };
+    struct fetch f = { .at = *at, .o = o, .list = files };
     *bytes = 0;
     int rc = learn_all(&f, SCR_OK, dset, err);
     if (rc == SCR_OK) {
@@ -352,7 +343,7 @@ int scr_fetch_in_place_all(const struct scr_env *env, const struct scr_comm *wor
         /* Of a dataset that is not read after all nothing stays. */
         for (size_t i = 0; i < f.n && rc != SCR_OK; i++)
             if (f.file[i].is->is_packed)
-                scr_plain_remove(env, prefix, id, f.file[i].is->item.name);
+                scr_plain_remove(at->env, at->prefix, at->id, f.file[i].is->item.name);
     }
     free(f.file);
     return rc;
@@ -370,16 +361,13 @@ static int check_share(const struct fetch *f, size_t *files, struct scr_err *err
     return SCR_OK;
 }
 
-int scr_fetch_look_all(const struct scr_env *env, const struct scr_comm *world,
-                       const struct scr_prefix *prefix, int id, scr_hash *dset,
+int scr_fetch_look_all(const struct scr_prefix_dset *at, scr_hash *dset,
                        struct scr_rank2file *share, struct scr_err *err)
 {
-    const struct fetch f = {
-        .env = env, .world = world, .prefix = prefix, .id = id, .list = share
-    };
+    const struct fetch f = { .at = *at, .list = share };
     size_t files = 0;
     TRY(learn_dataset_all(&f, SCR_OK, dset, err));
-    TRY(scr_rank2file_share_all(env, world, prefix, id, share, err));
+    TRY(scr_rank2file_share_all(at, share, err));
     int rc = check_share(&f, &files, err);
     return check_count_all(&f, rc, dset, files, err);
 }

@@ -24,7 +24,7 @@ static int copy_files(void *arg, struct scr_err *err)
     struct sync *s = arg;
     struct scr_outgoing *f = &s->f;
     size_t n = 0;
-    struct scr_mover *m = scr_mover_new(f->o->type, f->env->sys, err);
+    struct scr_mover *m = scr_mover_new(f->o->type, f->at.env->sys, err);
     s->x = m != NULL ? scr_outgoing_xfer(f, &(struct scr_xfer_opts){ .hold = 1 }, err)
                      : NULL;
     int rc;
@@ -57,7 +57,7 @@ static int complete_all(struct scr_outgoing *f, int waited, uint64_t *bytes,
                         struct scr_err *err)
 {
     uint64_t files = 0;
-    int first = f->world->rank == 0;
+    int first = f->at.world->rank == 0;
     int rc = scr_outgoing_sync_dirs_all(f, err);
     rc = scr_outgoing_count_all(f, rc, bytes, &files, err);
     if (rc != SCR_OK)
@@ -65,8 +65,8 @@ static int complete_all(struct scr_outgoing *f, int waited, uint64_t *bytes,
     if (first)
         rc = complete(f, *bytes, files, err);
     if (rc == SCR_OK && first && waited)
-        rc = scr_replacing_end(f->env, f->prefix, f->id, err);
-    rc = scr_agree_all(f->world, rc, err);
+        rc = scr_replacing_end(f->at.env, f->at.prefix, f->at.id, err);
+    rc = scr_agree_all(f->at.world, rc, err);
     if (rc == SCR_OK)
         (void)scr_outgoing_forget(f, NULL); /* records that stay do no harm */
     return rc;
@@ -81,9 +81,9 @@ static int copy_all(struct sync *s, struct scr_err *err)
     struct scr_outgoing *f = &s->f;
     scr_outgoing_fix_sizes(f);
     TRY(scr_outgoing_record_all(f, SCR_OK, err));
-    int rc = scr_take_turns_all(f->world, f->o->width, f->n > 0, copy_files, s, err);
+    int rc = scr_take_turns_all(f->at.world, f->o->width, f->n > 0, copy_files, s, err);
     struct scr_vote v = { .sum = { (uint64_t)f->changed } };
-    rc = scr_vote_all(f->world, rc, &v, err);
+    rc = scr_vote_all(f->at.world, rc, &v, err);
     return rc == SCR_OK && v.sum[0] > 0 ? scr_outgoing_record_all(f, rc, err) : rc;
 }
 
@@ -96,26 +96,20 @@ static int run_all(struct sync *s, const scr_filemap *map, uint64_t *bytes,
     TRY(copy_all(s, err));
     TRY(scr_outgoing_demote_all(f, SCR_OK, err));
     /* a directory is synced when all of them have their names */
-    TRY(scr_in_turns_all(f->world, f->o->width, f->n > 0, place_files, s, err));
+    TRY(scr_in_turns_all(f->at.world, f->o->width, f->n > 0, place_files, s, err));
     return complete_all(f, 0, bytes, err);
 }
 
-int scr_flush_all(const struct scr_env *env, const struct scr_comm *world,
-                  const struct scr_prefix *prefix, const struct scr_copy_opts *o,
-                  int id, const scr_hash *dset, const scr_filemap *map, uint64_t *bytes,
+int scr_flush_all(const struct scr_prefix_dset *at, const struct scr_copy_opts *o,
+                  const scr_hash *dset, const scr_filemap *map, uint64_t *bytes,
                   struct scr_err *err)
 {
-    struct sync s = { .f = { .env = env,
-                             .world = world,
-                             .prefix = prefix,
-                             .o = o,
-                             .id = id,
-                             .dset = dset } };
+    struct sync s = { .f = { .at = *at, .o = o, .dset = dset } };
     *bytes = 0;
     int rc = run_all(&s, map, bytes, err);
     scr_xfer_free(s.x);
     if (rc != SCR_OK) /* the mark goes when no rank has temporaries any more */
-        scr_barrier_all(world);
+        scr_barrier_all(at->world);
     scr_outgoing_fini(&s.f);
     return rc;
 }
@@ -124,11 +118,7 @@ int scr_flush_all(const struct scr_env *env, const struct scr_comm *world,
 
 static struct scr_outgoing outgoing_of(const struct scr_publish *p)
 {
-    return (struct scr_outgoing){ .env = p->env,
-                                  .world = p->world,
-                                  .prefix = p->prefix,
-                                  .id = p->id,
-                                  .dset = p->dset };
+    return (struct scr_outgoing){ .at = p->at, .dset = p->dset };
 }
 
 int scr_publish_begin_all(struct scr_publish *p, struct scr_err *err)
@@ -148,7 +138,7 @@ static int place_waiting(void *arg, struct scr_err *err)
     const struct scr_outgoing *f = arg;
     for (size_t i = 0; i < f->n; i++)
         if (f->file[i].src != NULL)
-            TRY(scr_file_rename(f->env->sys, f->file[i].src, f->file[i].full, err));
+            TRY(scr_file_rename(f->at.env->sys, f->file[i].src, f->file[i].full, err));
     return SCR_OK;
 }
 
@@ -161,13 +151,14 @@ static int replace_all(struct scr_outgoing *f, struct scr_err *err)
     int rc = scr_outgoing_count_all(f, SCR_OK, &bytes, &files, err);
     if (rc != SCR_OK)
         return rc;
-    if (f->world->rank == 0 && (dset = scr_outgoing_dataset(f, bytes, files)) == NULL)
+    if (f->at.world->rank == 0 &&
+        (dset = scr_outgoing_dataset(f, bytes, files)) == NULL)
         rc = scr_no_memory(err);
     f->replacing = dset;
     rc = scr_outgoing_demote_all(f, rc, err);
     if (rc == SCR_OK)
-        rc =
-            scr_in_turns_all(f->world, f->o->width, f->replaces, place_waiting, f, err);
+        rc = scr_in_turns_all(f->at.world, f->o->width, f->replaces, place_waiting, f,
+                              err);
     f->replacing = NULL;
     scr_hash_delete(dset);
     return rc;

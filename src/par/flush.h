@@ -6,7 +6,7 @@
 
 #include "fmt/filemap.h"
 #include "fmt/rank2file.h"
-#include "par/comm.h"
+#include "par/rank2file.h"
 #include "store/cntl.h"
 #include "store/flushing.h"
 #include "store/prefix.h"
@@ -21,11 +21,9 @@ struct scr_copy_opts {
     int pack;   /* flush: level of compression from 1 to 22, where it pays; 0: none */
     int ranks;  /* flush: 0, or how many wrote the dataset when those were others: the
                    map then has this rank's files under the ranks it stands for */
-    struct scr_cntl *cntl; /* fetch: names the files there before they are made
-                              (invariant C1); NULL: the caller sees to it */
 };
 
-/* Copies this rank's TYPE=FULL files of dataset id (map) to PATH/NAME under the
+/* Copies this rank's TYPE=FULL files of the dataset (map) to PATH/NAME under the
  * prefix. In order:
  *
  *   1. index entry COMPLETE=0 (an interrupted flush is visible, its id never used
@@ -46,18 +44,14 @@ struct scr_copy_opts {
  * dset: used on rank 0; SIZE, FILES and COMPLETE are set from what was copied. *bytes:
  * of all ranks. On failure the entry stays COMPLETE=0; same code on all ranks. What was
  * copied is removed, unless files were renamed already: those stay. */
-int scr_flush_all(const struct scr_env *env, const struct scr_comm *world,
-                  const struct scr_prefix *prefix, const struct scr_copy_opts *o,
-                  int id, const scr_hash *dset, const scr_filemap *map, uint64_t *bytes,
+int scr_flush_all(const struct scr_prefix_dset *at, const struct scr_copy_opts *o,
+                  const scr_hash *dset, const scr_filemap *map, uint64_t *bytes,
                   struct scr_err *err);
 
 /* A dataset whose files are written to the prefix by the application itself. The caller
  * sets all but the mark, and keeps it until scr_publish_end_all. */
 struct scr_publish {
-    const struct scr_env *env;
-    const struct scr_comm *world;
-    const struct scr_prefix *prefix;
-    int id;
+    struct scr_prefix_dset at;
     const scr_hash *dset;
     struct scr_flushing mark; /* rank 0's (store/flushing.h) */
 };
@@ -81,35 +75,40 @@ int scr_publish_all(const struct scr_publish *p, const struct scr_copy_opts *o,
                     const struct scr_published *file, size_t n, uint64_t *bytes,
                     struct scr_err *err);
 
-/* Copies dataset id from the prefix into dset_dir/rank.<r> (exists) and enters files
- * with META, FILES and DSETDESC into map under (id, own rank); the caller writes map.
+/* Where in cache a dataset is fetched to. */
+struct scr_fetch_to {
+    const char *dset_dir;
+    scr_filemap *map;
+    struct scr_cntl *cntl; /* names the files there before they are made (invariant C1);
+                              NULL: the caller sees to it */
+};
+
+/* Copies the dataset from the prefix into to->dset_dir/rank.<r> (exists) and enters its
+ * files with META, FILES and DSETDESC into to->map under (id, own rank); the caller
+ * writes that.
  * Rank 0 reads summary.scr and the rank2file root; parts are read by as many ranks as
  * there are parts and scattered. Sizes and CRCs are verified where recorded.
  * SCR_E_RANKS: written by another number of ranks (nothing copied, nothing to be
- * marked failed); SCR_E_CORRUPT, _MISSING, _IO: do not use this dataset; map then
+ * marked failed); SCR_E_CORRUPT, _MISSING, _IO: do not use this dataset; the map then
  * names what may be in cache. *dset (an empty hash; here and below NULL, for lack of
  * memory, is SCR_E_NOMEM on all ranks) gets the dataset hash; *bytes: of all ranks. */
-int scr_fetch_all(const struct scr_env *env, const struct scr_comm *world,
-                  const struct scr_prefix *prefix, const struct scr_copy_opts *o,
-                  int id, const char *dset_dir, scr_filemap *map, scr_hash *dset,
-                  uint64_t *bytes, struct scr_err *err);
+int scr_fetch_all(const struct scr_prefix_dset *at, const struct scr_copy_opts *o,
+                  const struct scr_fetch_to *to, scr_hash *dset, uint64_t *bytes,
+                  struct scr_err *err);
 
 /* The same without a copy, for files to be read where they lie: files (empty) gets
  * those of this rank. Sizes are verified where recorded, with o->crc CRCs too.
  * Compressed ones are unpacked, each by the rank whose file it is (par/plain.h). */
-int scr_fetch_in_place_all(const struct scr_env *env, const struct scr_comm *world,
-                           const struct scr_prefix *prefix,
-                           const struct scr_copy_opts *o, int id,
-                           struct scr_rank2file *files, scr_hash *dset, uint64_t *bytes,
-                           struct scr_err *err);
+int scr_fetch_in_place_all(const struct scr_prefix_dset *at,
+                           const struct scr_copy_opts *o, struct scr_rank2file *files,
+                           scr_hash *dset, uint64_t *bytes, struct scr_err *err);
 
-/* Dataset id of any number of ranks, to be read where it lies: *dset (an empty hash)
+/* A dataset of any number of ranks, to be read where it lies: *dset (an empty hash)
  * gets the dataset hash, share (empty) the files of the ranks that are this one modulo
  * the size of world; share->ranks is how many wrote it. That they are there, and of the
  * size recorded, is looked at; their CRCs are not. SCR_E_CORRUPT, _MISSING, _IO: do not
  * use this dataset. */
-int scr_fetch_look_all(const struct scr_env *env, const struct scr_comm *world,
-                       const struct scr_prefix *prefix, int id, scr_hash *dset,
+int scr_fetch_look_all(const struct scr_prefix_dset *at, scr_hash *dset,
                        struct scr_rank2file *share, struct scr_err *err);
 
 /* Where file `dest` (relative to the prefix) of this rank goes in cache: its base

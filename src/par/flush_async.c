@@ -14,12 +14,11 @@
 #include "store/wanted.h"
 
 struct scr_flush_async {
-    const struct scr_env *env;
-    const struct scr_comm *world, *of_node;
-    const struct scr_prefix *prefix;
+    struct scr_prefix_dset at;
+    const struct scr_comm *of_node;
     struct scr_mover *mover;
     struct scr_xfer *xfer;
-    int id, node, rank;
+    int node, rank;
     double since;
     uint64_t bytes;
     uint64_t stamp;       /* of this attempt, in the plan and its records */
@@ -59,7 +58,7 @@ static int tell_of(const struct scr_flush_async *a,
     char **name = name_files(a, file, n);
     if (name == NULL)
         return scr_no_memory(err);
-    int rc = record(a->env, a->prefix, a->id, a->node, a->rank,
+    int rc = record(a->at.env, a->at.prefix, a->at.id, a->node, a->rank,
                     (const char *const *)name, n, err);
     scr_names_free(name, n);
     return rc;
@@ -69,7 +68,8 @@ static int tell_of(const struct scr_flush_async *a,
 static int allowed(void *arg, struct scr_err *err)
 {
     struct scr_flush_async *a = arg;
-    return scr_wanted_check(&a->wanted, a->env, a->prefix, a->id, a->stamp, err);
+    return scr_wanted_check(&a->wanted, a->at.env, a->at.prefix, a->at.id, a->stamp,
+                            err);
 }
 
 static int landed(void *arg, const struct scr_xfer_file *const *file, size_t n,
@@ -99,8 +99,9 @@ static int finished(void *arg, struct scr_err *err)
 {
     const struct scr_flush_async *a = arg;
     TRY(tell_packed(a, err));
-    TRY(scr_arrival_arrived(a->env, a->prefix, a->id, a->stamp, a->node, a->rank, err));
-    (void)scr_arrival_finish(a->env, a->prefix, a->id, a->node, NULL);
+    TRY(scr_arrival_arrived(a->at.env, a->at.prefix, a->at.id, a->stamp, a->node,
+                            a->rank, err));
+    (void)scr_arrival_finish(a->at.env, a->at.prefix, a->at.id, a->node, NULL);
     return SCR_OK;
 }
 
@@ -115,7 +116,7 @@ static int sum_up(struct scr_outgoing *f, struct scr_err *err)
         uint64_t size = 0;
         if (!f->o->crc || x->has_crc)
             continue;
-        rc = scr_file_crc32(f->env, x->src, 0, &size, &x->crc, err);
+        rc = scr_file_crc32(f->at.env, x->src, 0, &size, &x->crc, err);
         x->has_crc = rc == SCR_OK;
     }
     return rc;
@@ -156,7 +157,7 @@ static int write_plan(const struct scr_flush_async *a, const struct scr_outgoing
         scr_hash_setf(nodes, NULL, "%d %d", node.first, node.ranks);
     }
     int ok = dset && nodes && scr_hash_ok(dset) && scr_hash_ok(nodes);
-    int rc = ok ? scr_arrival_plan(a->env, a->prefix, a->id, &plan, err)
+    int rc = ok ? scr_arrival_plan(a->at.env, a->at.prefix, a->at.id, &plan, err)
                 : scr_no_memory(err);
     scr_hash_delete(dset);
     scr_hash_delete(nodes);
@@ -175,8 +176,8 @@ static int look_again_all(const struct scr_flush_async *a, struct scr_outgoing *
     if (a->rank == 0 && rc == SCR_OK && f->older.n > known)
         rc = write_plan(a, f, told, files, err);
     if (a->rank == 0 && rc != SCR_OK)
-        (void)scr_arrival_give_up(a->env, a->prefix, a->id, NULL);
-    return scr_agree_all(a->world, rc, err);
+        (void)scr_arrival_give_up(a->at.env, a->at.prefix, a->at.id, NULL);
+    return scr_agree_all(a->at.world, rc, err);
 }
 
 static int plan_all(struct scr_flush_async *a, struct scr_outgoing *f, int rc,
@@ -186,7 +187,7 @@ static int plan_all(struct scr_flush_async *a, struct scr_outgoing *f, int rc,
     const struct node mine = { a->node, nranks };
     struct scr_vote v = { .sum = { scr_outgoing_bytes(f), f->n } };
     v.least[0] = a->rank == 0 ? (int64_t)scr_now_usec() : INT64_MAX;
-    rc = scr_vote_all(a->world, rc, &v, err);
+    rc = scr_vote_all(a->at.world, rc, &v, err);
     if (rc != SCR_OK)
         return rc;
     a->bytes = v.sum[0];
@@ -194,7 +195,7 @@ static int plan_all(struct scr_flush_async *a, struct scr_outgoing *f, int rc,
     rc = record_landed(a, f, err); /* no rank removes old records any more */
     if (rc == SCR_OK && a->node == a->rank)
         rc = scr_parcel_bytes(&send, 0, &mine, sizeof mine, err);
-    rc = scr_parcels_exchange_all(a->world, rc, &send, &told, err);
+    rc = scr_parcels_exchange_all(a->at.world, rc, &send, &told, err);
     if (rc != SCR_OK)
         goto out;
     if (a->rank == 0)
@@ -233,7 +234,7 @@ static double share_all(const struct scr_flush_async *a, const struct scr_outgoi
         scr_sums_all(a->of_node, mine, 2);
     int counts = !daemon || a->node == a->rank; /* once a node */
     uint64_t all[] = { counts && mine[0] > 0, counts ? mine[1] : 0 };
-    scr_sums_all(f->world, all, 2);
+    scr_sums_all(f->at.world, all, 2);
     *movers = all[0];
     *width = (uint64_t)f->o->width < *movers ? f->o->width : 0;
     if (*width > 0)
@@ -242,21 +243,21 @@ static double share_all(const struct scr_flush_async *a, const struct scr_outgoi
 }
 
 static int launch_all(struct scr_flush_async *a, const struct scr_outgoing *f,
-                      const struct scr_flush_limits *limits, struct scr_err *err)
+                      const struct scr_flush_by *by, struct scr_err *err)
 {
     uint64_t movers = 0;
     int width = 0, done = 0;
-    double bw = share_all(a, f, limits->bw, &movers, &width);
+    double bw = share_all(a, f, by->bw, &movers, &width);
     int copies = f->n > 0 || scr_mover_is_daemon(a->mover); /* or its node does */
-    const struct scr_xfer_where where = { .prefix = a->prefix->path,
-                                          .id = a->id,
+    const struct scr_xfer_where where = { .prefix = a->at.prefix->path,
+                                          .id = a->at.id,
                                           .node = a->node,
                                           .rank = a->rank,
                                           .stamp = a->stamp };
     struct scr_xfer_opts o = { .sync_dirs = 1,
                                .bw = bw,
-                               .percent = limits->percent,
-                               .slot_dir = a->prefix->scr,
+                               .percent = by->percent,
+                               .slot_dir = a->at.prefix->scr,
                                .width = copies ? width : 0,
                                .crowd = (int)movers,
                                .allowed = allowed,
@@ -266,7 +267,7 @@ static int launch_all(struct scr_flush_async *a, const struct scr_outgoing *f,
                                .where = &where };
     a->xfer = scr_outgoing_xfer(f, &o, err);
     int rc = a->xfer ? scr_mover_start(a->mover, a->xfer, err) : SCR_E_NOMEM;
-    int all = scr_agree_all(a->world, rc, err);
+    int all = scr_agree_all(a->at.world, rc, err);
     if (all != SCR_OK && rc != SCR_OK) { /* nothing of ours runs */
         scr_xfer_free(a->xfer);
         a->xfer = NULL;
@@ -279,19 +280,17 @@ static int launch_all(struct scr_flush_async *a, const struct scr_outgoing *f,
 static void free_async(struct scr_flush_async *a)
 {
     if (a != NULL) {
-        scr_flushing_end(a->env, a->prefix, &a->mark);
+        scr_flushing_end(a->at.env, a->at.prefix, &a->mark);
         scr_hash_delete(a->dset);
     }
     free(a);
 }
 
-int scr_flush_start_all(struct scr_flush_async **out, const struct scr_env *env,
-                        const struct scr_comm *world, const struct scr_comm *node,
-                        const struct scr_prefix *prefix, const struct scr_copy_opts *o,
-                        const struct scr_flush_limits *limits, struct scr_mover *m,
-                        int id, const scr_hash *dset, const scr_filemap *map,
-                        struct scr_err *err)
+int scr_flush_start_all(struct scr_flush_async **out, const struct scr_prefix_dset *at,
+                        const struct scr_flush_by *by, const scr_hash *dset,
+                        const scr_filemap *map, struct scr_err *err)
 {
+    const struct scr_comm *world = at->world;
     *out = NULL;
     struct scr_flush_async *a = scr_calloc(1, sizeof *a);
     int ok = a != NULL && ((a->dset = scr_hash_dup(dset)) != NULL || dset == NULL);
@@ -300,26 +299,21 @@ int scr_flush_start_all(struct scr_flush_async **out, const struct scr_env *env,
         free_async(a);
         return rc;
     }
-    *a = (struct scr_flush_async){ .env = env,
-                                   .world = world,
-                                   .of_node = node,
-                                   .prefix = prefix,
-                                   .mover = m,
-                                   .id = id,
-                                   .node = (int)scr_min_all(node, world->rank),
+    *a = (struct scr_flush_async){ .at = *at,
+                                   .of_node = by->node,
+                                   .mover = by->mover,
+                                   .node = (int)scr_min_all(by->node, world->rank),
                                    .rank = world->rank,
                                    .since = scr_now_mono(),
                                    .dset = a->dset };
     (void)scr_dataset_get(a->dset, &a->d, NULL);
     scr_wanted_init(&a->wanted);
-    struct scr_outgoing f = {
-        .env = env, .world = world, .prefix = prefix, .o = o, .id = id, .dset = dset
-    };
-    rc = prepare_all(a, &f, map, node->size, err);
+    struct scr_outgoing f = { .at = *at, .o = by->o, .dset = dset };
+    rc = prepare_all(a, &f, map, by->node->size, err);
     a->mark = f.mark;
     f.mark.id = 0;
     if (rc == SCR_OK)
-        rc = launch_all(a, &f, limits, err); /* frees a if it fails */
+        rc = launch_all(a, &f, by, err); /* frees a if it fails */
     else
         scr_flush_kill(a);
     scr_outgoing_fini(&f);
@@ -331,7 +325,7 @@ int scr_flush_start_all(struct scr_flush_async **out, const struct scr_env *env,
 
 int scr_flush_async_id(const struct scr_flush_async *a)
 {
-    return a->id;
+    return a->at.id;
 }
 
 double scr_flush_async_since(const struct scr_flush_async *a)
@@ -348,7 +342,7 @@ enum scr_xfer_state scr_flush_poll_all(const struct scr_flush_async *a)
 {
     enum scr_xfer_state mine = scr_mover_poll(a->mover, a->xfer);
     int left = mine == SCR_XFER_RUNNING ? 2 : mine == SCR_XFER_FAILED;
-    int64_t most = scr_max_all(a->world, left);
+    int64_t most = scr_max_all(a->at.world, left);
     return most == 2 ? SCR_XFER_RUNNING : most == 1 ? SCR_XFER_FAILED : SCR_XFER_DONE;
 }
 
@@ -368,7 +362,7 @@ void scr_flush_kill(struct scr_flush_async *a)
 static int has_no_plan(const struct scr_flush_async *a)
 {
     scr_hash *plan = scr_hash_new();
-    int rc = scr_arrival_plan_read(a->env, a->prefix, a->id, plan, NULL);
+    int rc = scr_arrival_plan_read(a->at.env, a->at.prefix, a->at.id, plan, NULL);
     scr_hash_delete(plan);
     return rc == SCR_E_NOENT;
 }
@@ -379,9 +373,10 @@ static int is_entered(const struct scr_flush_async *a)
 {
     struct scr_index_entry e;
     struct scr_index index = SCR_INDEX_INIT;
-    int there = scr_prefix_index_read(a->env, a->prefix, &index, NULL) == SCR_OK &&
-                scr_index_get(&index, a->id, &e, NULL) == SCR_OK && e.complete &&
-                !e.failed && a->d.id > 0 && scr_dataset_is_alike(&a->d, &e.dset);
+    int there =
+        scr_prefix_index_read(a->at.env, a->at.prefix, &index, NULL) == SCR_OK &&
+        scr_index_get(&index, a->at.id, &e, NULL) == SCR_OK && e.complete &&
+        !e.failed && a->d.id > 0 && scr_dataset_is_alike(&a->d, &e.dset);
     scr_index_fini(&index);
     return there;
 }
@@ -394,7 +389,8 @@ static int settle_all(const struct scr_flush_async *a, int rc,
     if (rc == SCR_OK)
         return rc;
     int done = a->rank == 0 && a->d.created > 0 && has_no_plan(a) && is_entered(a);
-    return scr_or_all(a->world, done) ? SCR_OK : scr_fail(err, rc, 0, "%s", why->text);
+    return scr_or_all(a->at.world, done) ? SCR_OK
+                                         : scr_fail(err, rc, 0, "%s", why->text);
 }
 
 /* All has arrived: the dataset is complete, or becomes so here. That its plan has gone
@@ -404,7 +400,7 @@ static int complete(const struct scr_flush_async *a, struct scr_err *err)
     struct scr_err why = SCR_ERR_INIT;
     int gone = has_no_plan(a), rc = SCR_OK;
     if (!gone) {
-        rc = scr_arrivals_adopt(a->env, a->prefix, NULL, &why);
+        rc = scr_arrivals_adopt(a->at.env, a->at.prefix, NULL, &why);
         gone = has_no_plan(a);
     }
     if (gone && is_entered(a))
@@ -415,18 +411,18 @@ static int complete(const struct scr_flush_async *a, struct scr_err *err)
                     gone ? "flush of dataset %d: it was given up, by another job or a "
                            "command"
                          : "flush of dataset %d: its records are gone",
-                    a->id);
+                    a->at.id);
 }
 
 int scr_flush_end_all(struct scr_flush_async *a, struct scr_err *err)
 {
     struct scr_err why = SCR_ERR_INIT;
     int rc = scr_mover_wait(a->mover, a->xfer, &why);
-    rc = scr_agree_all(a->world, rc, &why);
+    rc = scr_agree_all(a->at.world, rc, &why);
     rc = settle_all(a, rc, &why, err);
     if (rc == SCR_OK && a->rank == 0)
         rc = complete(a, err);
-    rc = scr_agree_all(a->world, rc, err);
+    rc = scr_agree_all(a->at.world, rc, err);
     scr_flush_kill(a);
     return rc;
 }
@@ -438,13 +434,14 @@ int scr_flush_cancel_all(struct scr_flush_async *a, int *done, struct scr_err *e
         scr_mover_cancel(a->mover, a->xfer);
         rc = scr_mover_wait(a->mover, a->xfer, NULL);
     }
-    *done = scr_and_all(a->world, rc == SCR_OK);
+    *done = scr_and_all(a->at.world, rc == SCR_OK);
     if (*done)
         return scr_flush_end_all(a, err);
     /* The records of what has landed stay: a deletion of the dataset finds by them
      * what is compressed, which its list does not say yet (invariant P3). */
-    rc = a->rank == 0 ? scr_arrival_give_up(a->env, a->prefix, a->id, err) : SCR_OK;
-    rc = scr_agree_all(a->world, rc, err);
+    rc = a->rank == 0 ? scr_arrival_give_up(a->at.env, a->at.prefix, a->at.id, err)
+                      : SCR_OK;
+    rc = scr_agree_all(a->at.world, rc, err);
     scr_flush_kill(a);
     return rc;
 }

@@ -15,25 +15,26 @@
 #include "par/flush.h"
 #include "xfer/xfer.h"
 
-/* How fast, in bytes a second of the whole job and percent of the time of each process
- * that copies; 0: as fast as it goes. */
-struct scr_flush_limits {
-    double bw, percent;
+/* By whom the files are copied, and how fast; all pointers are borrowed until the flush
+ * has ended, but for o. */
+struct scr_flush_by {
+    const struct scr_comm *node; /* the ranks of this node */
+    struct scr_mover *mover;
+    const struct scr_copy_opts *o;
+    double bw, percent; /* bytes a second of the whole job, and percent of the time of
+                           each process that copies; 0: as fast as it goes */
 };
 
 struct scr_flush_async;
 
-/* Begins to copy dataset id as scr_flush_all does, with mover m. In order: destinations
+/* Begins to copy the dataset as scr_flush_all does. In order: destinations
  * checked; what an earlier attempt got into place found (it is not copied again); index
  * entry COMPLETE=0; directories; rank2file with sizes and CRCs as recorded; the plan.
- * SCR_OK on all ranks, or the same error on all and nothing under way. env, world,
- * prefix and m are borrowed until the flush has ended; node: the ranks of this node. */
-int scr_flush_start_all(struct scr_flush_async **a, const struct scr_env *env,
-                        const struct scr_comm *world, const struct scr_comm *node,
-                        const struct scr_prefix *prefix, const struct scr_copy_opts *o,
-                        const struct scr_flush_limits *limits, struct scr_mover *m,
-                        int id, const scr_hash *dset, const scr_filemap *map,
-                        struct scr_err *err);
+ * SCR_OK on all ranks, or the same error on all and nothing under way. What at points
+ * to is borrowed until the flush has ended. */
+int scr_flush_start_all(struct scr_flush_async **a, const struct scr_prefix_dset *at,
+                        const struct scr_flush_by *by, const scr_hash *dset,
+                        const scr_filemap *map, struct scr_err *err);
 int scr_flush_async_id(const struct scr_flush_async *a);
 double scr_flush_async_since(const struct scr_flush_async *a);   /* scr_now_mono() */
 uint64_t scr_flush_async_bytes(const struct scr_flush_async *a); /* of all ranks */
@@ -46,10 +47,7 @@ int scr_flush_end_all(struct scr_flush_async *a, struct scr_err *err);
  */
 int scr_flush_cancel_all(struct scr_flush_async *a, int *done, struct scr_err *err);
 struct scr_take_back {
-    const struct scr_env *env;
-    const struct scr_comm *world;
-    const struct scr_prefix *prefix;
-    int id;
+    struct scr_prefix_dset at;
     const scr_filemap *map; /* has its files, in cache */
     int for_good;           /* it leaves the cache: its plan goes, too */
 };

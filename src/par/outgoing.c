@@ -30,7 +30,7 @@ static void describe(const struct scr_outgoing *f, struct scr_out_file *file,
     *x = (struct scr_xfer_file){ .src = file->src,
                                  .dst = file->full,
                                  .name = file->dest };
-    (void)scr_file_stat(f->env->sys, file->src, &x->attr, NULL);
+    (void)scr_file_stat(f->at.env->sys, file->src, &x->attr, NULL);
     (void)scr_meta_get_stat(meta, &x->attr);
     x->has_size = scr_meta_get_filesize(meta, &x->size) == SCR_OK;
     x->has_crc = scr_meta_get_crc32(meta, &x->crc) == SCR_OK;
@@ -43,7 +43,7 @@ static int look_at_packed(struct scr_outgoing *f, const struct scr_out_file *fil
     char *zst = scr_asprintf("%s" SCR_ZST_SUFFIX, file->full);
     if (zst == NULL)
         return scr_no_memory(err);
-    f->replaces = scr_file_is_there(f->env->sys, zst);
+    f->replaces = scr_file_is_there(f->at.env->sys, zst);
     free(zst);
     return SCR_OK;
 }
@@ -68,10 +68,10 @@ static int add_file(struct scr_outgoing *f, const char *path, const scr_meta *me
                         "flush %s to %s: .scr is not for files of the application",
                         path, file->dest);
     file->src = path;
-    if ((file->full = scr_path_join(f->prefix->path, file->dest)) == NULL)
+    if ((file->full = scr_path_join(f->at.prefix->path, file->dest)) == NULL)
         return scr_no_memory(err);
     describe(f, file, meta);
-    if (scr_file_is_there(f->env->sys, file->full))
+    if (scr_file_is_there(f->at.env->sys, file->full))
         f->replaces = 1;
     return f->o->pack > 0 && !f->replaces ? look_at_packed(f, file, err) : SCR_OK;
 }
@@ -81,13 +81,13 @@ static int collect_rank(struct scr_outgoing *f, const scr_filemap *map, int rank
                         struct scr_err *err)
 {
     int rc = SCR_OK;
-    size_t n = (size_t)scr_filemap_num_files(map, f->id, rank);
+    size_t n = (size_t)scr_filemap_num_files(map, f->at.id, rank);
     struct scr_out_file *file =
         scr_reallocarray(f->file, f->n + n + 1, sizeof *f->file);
     if (file == NULL)
         return scr_no_memory(err);
     f->file = file;
-    for (const struct scr_file *e = scr_filemap_first_file(map, f->id, rank);
+    for (const struct scr_file *e = scr_filemap_first_file(map, f->at.id, rank);
          e != NULL && rc == SCR_OK; e = scr_file_next(e)) {
         const scr_meta *meta = scr_file_meta(e);
         f->file[f->n] = (struct scr_out_file){ .rank = rank };
@@ -106,9 +106,9 @@ static int list_ranks(struct scr_outgoing *f, const scr_filemap *map,
 {
     int rc = SCR_OK;
     if (f->o->ranks == 0)
-        rc = scr_ids_add(&f->ranks, f->world->rank, err);
+        rc = scr_ids_add(&f->ranks, f->at.world->rank, err);
     else
-        for (SCR_ENTRIES(e, map, f->id))
+        for (SCR_ENTRIES(e, map, f->at.id))
             rc = rc == SCR_OK ? scr_ids_add(&f->ranks, e->rank, err) : rc;
     return rc;
 }
@@ -121,8 +121,8 @@ enum { A_FILE = 'f', A_DIR = 'd', A_PACKED = 'z' };
 static int claim(const struct scr_outgoing *f, struct scr_parcels *send, int kind,
                  const char *path, struct scr_err *err)
 {
-    return scr_parcel_printf(send, scr_path_keeper(f->world, path), err, "%c%s", kind,
-                             path);
+    return scr_parcel_printf(send, scr_path_keeper(f->at.world, path), err, "%c%s",
+                             kind, path);
 }
 
 /* Claims dest's directory and those above it, up to the prefix itself. */
@@ -164,8 +164,8 @@ static int claim_files(const struct scr_outgoing *f, struct scr_parcels *send,
         const char *dest = f->file[i].dest;
         if (scr_table_find(&mine, dest) != NULL)
             TRY_OUT(scr_fail(err, SCR_E_EXIST, 0,
-                             "flush of dataset %d: rank %d has two files for %s", f->id,
-                             f->world->rank, dest));
+                             "flush of dataset %d: rank %d has two files for %s",
+                             f->at.id, f->at.world->rank, dest));
         else if (scr_table_add(&mine, dest) == NULL)
             TRY_OUT(scr_no_memory(err));
         TRY_OUT(claim(f, send, A_FILE, dest, err));
@@ -203,7 +203,7 @@ static int enter_claim(struct scr_outgoing *f, int from, const char *claim,
                ? scr_fail(err, SCR_E_EXIST, 0,
                           "flush of dataset %d: ranks %d and %d both have a file for "
                           "%s",
-                          f->id, other->rank, from, path)
+                          f->at.id, other->rank, from, path)
                : enter_dest(f, from, path, 0, err);
 }
 
@@ -247,7 +247,7 @@ static int check_claims(struct scr_outgoing *f, const struct scr_parcels *recv,
                 err, SCR_E_EXIST, 0,
                 "flush of dataset %d: %s is a file of rank %d and a directory of "
                 "other files",
-                f->id, dir->name, other->rank);
+                f->at.id, dir->name, other->rank);
     }
     f->pack = f->o->pack;
     return rc == SCR_OK ? each_claim(f, recv, enter_packed, err) : rc;
@@ -259,13 +259,13 @@ static int check_dir(const struct scr_outgoing *f, const char *dir, struct scr_e
 {
     struct scr_err why = SCR_ERR_INIT;
     struct stat st;
-    if (strcmp(dir, f->prefix->path) == 0 ||
-        scr_file_stat(f->env->sys, dir, &st, NULL) != SCR_OK || !S_ISLNK(st.st_mode))
+    if (strcmp(dir, f->at.prefix->path) == 0 ||
+        scr_file_stat(f->at.env->sys, dir, &st, NULL) != SCR_OK || !S_ISLNK(st.st_mode))
         return SCR_OK;
-    int rc = scr_prefix_check_inside(f->prefix, dir, &why);
+    int rc = scr_prefix_check_inside(f->at.prefix, dir, &why);
     return rc == SCR_OK
                ? rc
-               : scr_fail(err, rc, 0, "flush of dataset %d: %s", f->id, why.text);
+               : scr_fail(err, rc, 0, "flush of dataset %d: %s", f->at.id, why.text);
 }
 
 typedef int dir_step(const struct scr_outgoing *f, const char *dir,
@@ -276,7 +276,7 @@ static int each_dir(const struct scr_outgoing *f, dir_step *step, struct scr_err
 {
     int rc = SCR_OK;
     for (SCR_EACH(struct scr_item, e, &f->dirs)) {
-        char *dir = scr_path_join(f->prefix->path, e->name);
+        char *dir = scr_path_join(f->at.prefix->path, e->name);
         if (rc == SCR_OK)
             rc = dir ? step(f, dir, err) : scr_no_memory(err);
         free(dir);
@@ -291,7 +291,7 @@ static int claim_all(struct scr_outgoing *f, int rc, struct scr_err *err)
     f->has_dests = 1;
     if (rc == SCR_OK)
         rc = claim_files(f, &send, err);
-    rc = scr_parcels_exchange_all(f->world, rc, &send, &recv, err);
+    rc = scr_parcels_exchange_all(f->at.world, rc, &send, &recv, err);
     scr_parcels_free(&send);
     if (rc != SCR_OK)
         return rc;
@@ -300,7 +300,7 @@ static int claim_all(struct scr_outgoing *f, int rc, struct scr_err *err)
     if (rc == SCR_OK)
         rc = each_dir(f, check_dir, err);
     struct scr_vote v = { .least = { f->pack, -f->replaces } };
-    rc = scr_vote_all(f->world, rc, &v, err);
+    rc = scr_vote_all(f->at.world, rc, &v, err);
     f->pack = (int)v.least[0];
     f->any_replaces = v.least[1] != 0;
     return rc;
@@ -311,12 +311,13 @@ static int check_args(struct scr_outgoing *f, struct scr_err *err)
     struct scr_dataset d;
     scr_table_init(&f->dirs, sizeof(struct scr_item));
     scr_table_init(&f->dests, sizeof(struct scr_out_dest));
-    if (f->world->rank != 0)
+    if (f->at.world->rank != 0)
         return SCR_OK;
     TRY(scr_dataset_get(f->dset, &d, err));
-    if (d.id != f->id)
+    if (d.id != f->at.id)
         return scr_fail(err, SCR_E_ARG, 0,
-                        "flush of dataset %d: its record is that of %d", f->id, d.id);
+                        "flush of dataset %d: its record is that of %d", f->at.id,
+                        d.id);
     return SCR_OK;
 }
 
@@ -324,7 +325,7 @@ int scr_outgoing_collect_all(struct scr_outgoing *f, const scr_filemap *map,
                              struct scr_err *err)
 {
     int rc = check_args(f, err);
-    if (rc == SCR_OK && f->world->rank == 0)
+    if (rc == SCR_OK && f->at.world->rank == 0)
         rc = scr_outgoing_note_complete(f, err);
     if (rc == SCR_OK)
         rc = list_ranks(f, map, err);
@@ -343,12 +344,12 @@ static int list(struct scr_outgoing *f, const struct scr_published *published, s
     for (size_t i = 0; i < n; i++) {
         const struct scr_listed *is = published[i].f;
         struct scr_out_file *file = &f->file[f->n++];
-        *file = (struct scr_out_file){ .rank = f->world->rank,
+        *file = (struct scr_out_file){ .rank = f->at.world->rank,
                                        .src = published[i].waits,
                                        .asked = is->asked,
                                        .is_shared = is->is_shared };
         file->dest = scr_strdup(is->item.name);
-        file->full = scr_path_join(f->prefix->path, is->item.name);
+        file->full = scr_path_join(f->at.prefix->path, is->item.name);
         file->xfer = (struct scr_xfer_file){
             .name = file->dest, .size = is->size, .has_crc = is->has_crc, .crc = is->crc
         };
@@ -381,19 +382,19 @@ void scr_outgoing_fini(struct scr_outgoing *f)
     scr_ids_fini(&f->older);
     scr_ids_fini(&f->judged);
     free(f->past.node);
-    scr_flushing_end(f->env, f->prefix, &f->mark);
+    scr_flushing_end(f->at.env, f->at.prefix, &f->mark);
 }
 
 /* --- directories --- */
 
 static int make_dir(const struct scr_outgoing *f, const char *dir, struct scr_err *err)
 {
-    return scr_dir_make(f->env->sys, dir, DIR_MODE, err);
+    return scr_dir_make(f->at.env->sys, dir, DIR_MODE, err);
 }
 
 static int sync_dir(const struct scr_outgoing *f, const char *dir, struct scr_err *err)
 {
-    return scr_dir_sync(f->env->sys, dir, err);
+    return scr_dir_sync(f->at.env->sys, dir, err);
 }
 
 static int make_dirs(void *arg, struct scr_err *err)
@@ -409,13 +410,13 @@ static int sync_dirs(void *arg, struct scr_err *err)
 static int dirs_in_turns_all(struct scr_outgoing *f, scr_turn_work work,
                              struct scr_err *err)
 {
-    return scr_take_turns_all(f->world, f->o->width, f->dirs.n > 0, work, f, err);
+    return scr_take_turns_all(f->at.world, f->o->width, f->dirs.n > 0, work, f, err);
 }
 
 /* A directory that another rank is responsible for may get an entry by this. */
 int scr_outgoing_make_dirs_all(struct scr_outgoing *f, struct scr_err *err)
 {
-    TRY(scr_agree_all(f->world, dirs_in_turns_all(f, make_dirs, err), err));
+    TRY(scr_agree_all(f->at.world, dirs_in_turns_all(f, make_dirs, err), err));
     return scr_outgoing_sync_dirs_all(f, err);
 }
 
@@ -462,10 +463,10 @@ static void list_files(const struct scr_outgoing *f, struct scr_rank2file *l)
 int scr_outgoing_record_all(const struct scr_outgoing *f, int rc, struct scr_err *err)
 {
     struct scr_rank2file list;
-    scr_rank2file_init(&list, f->o->ranks > 0 ? f->o->ranks : f->world->size);
+    scr_rank2file_init(&list, f->o->ranks > 0 ? f->o->ranks : f->at.world->size);
     if (rc == SCR_OK)
         list_files(f, &list);
-    rc = scr_rank2file_write_all(f->env, f->world, f->prefix, f->id, &list, rc, err);
+    rc = scr_rank2file_write_all(&f->at, &list, rc, err);
     scr_rank2file_fini(&list);
     return rc;
 }
@@ -482,7 +483,7 @@ int scr_outgoing_count_all(const struct scr_outgoing *f, int rc, uint64_t *bytes
                            uint64_t *files, struct scr_err *err)
 {
     struct scr_vote v = { .sum = { scr_outgoing_bytes(f), f->n } };
-    rc = scr_vote_all(f->world, rc, &v, err);
+    rc = scr_vote_all(f->at.world, rc, &v, err);
     *bytes = v.sum[0];
     *files = v.sum[1];
     return rc;
@@ -524,8 +525,8 @@ struct scr_xfer *scr_outgoing_xfer(const struct scr_outgoing *f,
                                    struct scr_err *err)
 {
     struct scr_xfer_opts o = *hooks;
-    o.tag = f->world->rank;
-    o.first = f->world->rank;
+    o.tag = f->at.world->rank;
+    o.first = f->at.world->rank;
     o.buf = f->o->buf;
     o.want_crc = f->o->crc;
     o.pack = f->pack;

@@ -39,11 +39,8 @@ struct scr_past {
 };
 
 struct scr_outgoing {
-    const struct scr_env *env;
-    const struct scr_comm *world;
-    const struct scr_prefix *prefix;
+    struct scr_prefix_dset at;
     const struct scr_copy_opts *o;
-    int id;
     const scr_hash *dset;
     struct scr_out_file *file;
     size_t n;

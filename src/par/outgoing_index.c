@@ -45,7 +45,7 @@ static int add_id(struct others *o, int id, struct scr_err *err)
 static int read_index(const struct scr_outgoing *f, struct scr_index *index,
                       struct scr_err *err)
 {
-    return scr_prefix_index_read(f->env, f->prefix, index, err);
+    return scr_prefix_index_read(f->at.env, f->at.prefix, index, err);
 }
 
 /* Newer ones of which all is there are complete before they are asked for their files
@@ -56,17 +56,17 @@ static int list_pending(const struct scr_outgoing *f, struct scr_index *index,
     int *ids = NULL;
     size_t n = 0;
     int rc;
-    TRY_OUT(scr_arrivals_pending(f->env, f->prefix, index, &ids, &n, err));
-    if (n > 0 && ids[n - 1] > f->id) {
-        (void)scr_arrivals_adopt(f->env, f->prefix, NULL, NULL);
+    TRY_OUT(scr_arrivals_pending(f->at.env, f->at.prefix, index, &ids, &n, err));
+    if (n > 0 && ids[n - 1] > f->at.id) {
+        (void)scr_arrivals_adopt(f->at.env, f->at.prefix, NULL, NULL);
         free(ids);
         ids = NULL;
         scr_index_fini(index);
         TRY_OUT(read_index(f, index, err));
-        TRY_OUT(scr_arrivals_pending(f->env, f->prefix, index, &ids, &n, err));
+        TRY_OUT(scr_arrivals_pending(f->at.env, f->at.prefix, index, &ids, &n, err));
     }
     for (size_t i = 0; i < n; i++)
-        if (ids[i] != f->id)
+        if (ids[i] != f->at.id)
             TRY_OUT(add_id(o, ids[i], err));
 out:
     o->pending = o->n;
@@ -82,7 +82,7 @@ static int list_claimed(const struct scr_outgoing *f, const struct scr_index *in
     int *ids = NULL;
     size_t n = 0;
     int rc;
-    TRY_OUT(scr_paths_claimed(f->env, f->prefix, index, f->id, &ids, &n, err));
+    TRY_OUT(scr_paths_claimed(f->at.env, f->at.prefix, index, f->at.id, &ids, &n, err));
     for (size_t i = 0; i < n; i++)
         TRY_OUT(add_id(o, ids[i], err));
 out:
@@ -135,19 +135,19 @@ static int read_listed_all(const struct scr_outgoing *f, int rc, struct others *
 {
     enum scr_list_state *state = NULL;
     struct scr_table kept;
-    rc = scr_share_ids_all(f->world, rc, &o->ids, &o->n, err);
+    rc = scr_share_ids_all(f->at.world, rc, &o->ids, &o->n, err);
     if (rc != SCR_OK || o->n == 0)
         return rc;
     scr_kept_init(&kept);
     rc = alloc_counts(o, err);
     if (rc == SCR_OK && (state = scr_calloc(o->n, sizeof *state)) == NULL)
         rc = scr_no_memory(err);
-    const struct scr_lists lists = { f->env, f->world,   f->prefix,     o->ids,
-                                     o->n,   .spare = 1, .state = state };
+    const struct scr_lists lists = { f->at.env, f->at.world, f->at.prefix,  o->ids,
+                                     o->n,      .spare = 1,  .state = state };
     rc = scr_lists_read_all(&lists, rc, &kept, err);
     if (rc == SCR_OK) {
         count_hits(f, &kept, state, o);
-        scr_sums_all(f->world, o->hits, 3 * (int)o->n);
+        scr_sums_all(f->at.world, o->hits, 3 * (int)o->n);
     }
     scr_table_fini(&kept);
     free(state);
@@ -259,7 +259,7 @@ static int give_up_plans(const struct scr_outgoing *f, const struct others *o,
 {
     for (size_t i = 0; i < o->pending; i++)
         if (o->hits[i] > 0 || o->unsure[i] > 0)
-            TRY(scr_arrival_give_up(f->env, f->prefix, o->ids[i], err));
+            TRY(scr_arrival_give_up(f->at.env, f->at.prefix, o->ids[i], err));
     return SCR_OK;
 }
 
@@ -283,9 +283,9 @@ static int give_up_others(const struct scr_outgoing *f, const struct index_edit 
 static int open_entry_of(const struct scr_outgoing *f, const struct others *o,
                          struct scr_err *err)
 {
-    struct index_edit e = { .dset = f->dset, .id = f->id, .others = o };
+    struct index_edit e = { .dset = f->dset, .id = f->at.id, .others = o };
     TRY(give_up_others(f, &e, err));
-    return scr_prefix_index_update(f->env, f->prefix, edit_index, &e, err);
+    return scr_prefix_index_update(f->at.env, f->at.prefix, edit_index, &e, err);
 }
 
 static int note_older(struct scr_outgoing *f, const struct others *o,
@@ -328,13 +328,13 @@ int scr_outgoing_note_complete(struct scr_outgoing *f, struct scr_err *err)
 /* The dataset's directory, without the summary that would call it complete. */
 static int open_dset_dir(struct scr_outgoing *f, struct scr_err *err)
 {
-    char *dir = scr_prefix_dset_dir(f->prefix, f->id);
+    char *dir = scr_prefix_dset_dir(f->at.prefix, f->at.id);
     int rc;
     TRY_OUT(dir ? SCR_OK : scr_no_memory(err));
-    TRY_OUT(scr_dir_make(f->env->sys, dir, DIR_MODE, err));
-    TRY_OUT(scr_dir_sync(f->env->sys, f->prefix->scr, err));
-    TRY_OUT(scr_flushing_begin(f->env, f->prefix, f->id, &f->mark, err));
-    TRY_OUT(scr_prefix_summary_remove(f->env, f->prefix, f->id, err));
+    TRY_OUT(scr_dir_make(f->at.env->sys, dir, DIR_MODE, err));
+    TRY_OUT(scr_dir_sync(f->at.env->sys, f->at.prefix->scr, err));
+    TRY_OUT(scr_flushing_begin(f->at.env, f->at.prefix, f->at.id, &f->mark, err));
+    TRY_OUT(scr_prefix_summary_remove(f->at.env, f->at.prefix, f->at.id, err));
 out:
     free(dir);
     return rc;
@@ -351,7 +351,7 @@ int scr_outgoing_begin_all(struct scr_outgoing *f, int rc, struct scr_err *err)
 {
     struct scr_index index = SCR_INDEX_INIT;
     struct others o = { 0 };
-    int first = f->world->rank == 0;
+    int first = f->at.world->rank == 0;
     if (f->has_dests) {
         if (rc == SCR_OK && first)
             rc = list_others(f, f->any_replaces, &index, &o, err);
@@ -367,7 +367,7 @@ int scr_outgoing_begin_all(struct scr_outgoing *f, int rc, struct scr_err *err)
     if (rc == SCR_OK && first)
         rc = open_dset_dir(f, err);
     free_others(&o);
-    return scr_agree_all(f->world, rc, err);
+    return scr_agree_all(f->at.world, rc, err);
 }
 
 /* --- and once more --- */
@@ -395,8 +395,8 @@ static int check_again(const struct scr_outgoing *f, const struct scr_index *ind
 {
     struct others known = { 0 };
     struct scr_dataset d;
-    const struct index_edit fresh = { .dset = f->dset, .id = f->id, .others = o };
-    const struct index_edit e = { .dset = f->dset, .id = f->id, .others = &known };
+    const struct index_edit fresh = { .dset = f->dset, .id = f->at.id, .others = o };
+    const struct index_edit e = { .dset = f->dset, .id = f->at.id, .others = &known };
     int rc = check_entry(index, &fresh, err);
     for (size_t i = 0; i < f->older.n && rc == SCR_OK; i++)
         rc = add_id(&known, f->older.id[i], err);
@@ -413,8 +413,8 @@ static int check_again(const struct scr_outgoing *f, const struct scr_index *ind
 
 static int has_list(const struct scr_outgoing *f)
 {
-    char *root = scr_prefix_dset_file(f->prefix, f->id, "rank2file");
-    int has = root && scr_file_is_there(f->env->sys, root);
+    char *root = scr_prefix_dset_file(f->at.prefix, f->at.id, "rank2file");
+    int has = root && scr_file_is_there(f->at.env->sys, root);
     free(root);
     return has;
 }
@@ -425,18 +425,18 @@ static int check_wanted(const struct scr_outgoing *f, const struct scr_index *in
                         struct scr_err *err)
 {
     struct scr_index_entry e;
-    int listed = scr_index_get(index, f->id, &e, NULL) == SCR_OK;
+    int listed = scr_index_get(index, f->at.id, &e, NULL) == SCR_OK;
     if (listed ? !e.doomed : has_list(f))
         return SCR_OK;
     return scr_fail(err, SCR_E_CANCELLED, 0,
-                    "flush of dataset %d: it was deleted meanwhile", f->id);
+                    "flush of dataset %d: it was deleted meanwhile", f->at.id);
 }
 
 int scr_outgoing_look_again_all(struct scr_outgoing *f, int rc, struct scr_err *err)
 {
     struct scr_index index = SCR_INDEX_INIT;
     struct others o = { 0 };
-    int first = f->world->rank == 0;
+    int first = f->at.world->rank == 0;
     if (rc == SCR_OK && first)
         rc = list_new(f, &index, &o, err);
     rc = read_listed_all(f, rc, &o, err);
@@ -472,13 +472,13 @@ out:
 
 int scr_outgoing_demote_all(struct scr_outgoing *f, int rc, struct scr_err *err)
 {
-    int first = f->world->rank == 0;
+    int first = f->at.world->rank == 0;
     rc = scr_outgoing_look_again_all(f, rc, err);
     if (rc == SCR_OK && f->replacing != NULL)
-        rc = scr_replacing_begin(f->env, f->prefix, f->id, f->replacing, err);
+        rc = scr_replacing_begin(f->at.env, f->at.prefix, f->at.id, f->replacing, err);
     if (rc == SCR_OK && first)
-        rc = scr_demote(f->env, f->prefix, &f->older, err);
-    return scr_agree_all(f->world, rc, err);
+        rc = scr_demote(f->at.env, f->at.prefix, &f->older, err);
+    return scr_agree_all(f->at.world, rc, err);
 }
 
 struct completion {
@@ -493,8 +493,9 @@ static int edit_complete(struct scr_index *index, void *arg, int *changed,
     TRY(check_wanted(c->f, index, err));
     int rc = scr_index_arrive(index, c->dset, time(NULL));
     *changed = 1;
-    return rc == SCR_OK ? rc
-                        : scr_fail(err, rc, 0, "index: entry of dataset %d", c->f->id);
+    return rc == SCR_OK
+               ? rc
+               : scr_fail(err, rc, 0, "index: entry of dataset %d", c->f->at.id);
 }
 
 int scr_outgoing_complete(const struct scr_outgoing *f, const scr_hash *dset,
@@ -503,12 +504,12 @@ int scr_outgoing_complete(const struct scr_outgoing *f, const scr_hash *dset,
     struct completion c = { f, dset };
     int rc = look_wanted(f, err);
     if (rc == SCR_OK)
-        rc = scr_prefix_summary_write(f->env, f->prefix, f->id, dset, 1, err);
+        rc = scr_prefix_summary_write(f->at.env, f->at.prefix, f->at.id, dset, 1, err);
     if (rc == SCR_OK)
-        rc = scr_prefix_index_update(f->env, f->prefix, edit_complete, &c, err);
+        rc = scr_prefix_index_update(f->at.env, f->at.prefix, edit_complete, &c, err);
     if (rc == SCR_E_CANCELLED)
-        (void)scr_prefix_summary_remove(f->env, f->prefix, f->id, NULL);
+        (void)scr_prefix_summary_remove(f->at.env, f->at.prefix, f->at.id, NULL);
     if (rc == SCR_OK)
-        scr_replaced_remove(f->env, f->prefix, f->id);
+        scr_replaced_remove(f->at.env, f->at.prefix, f->at.id);
     return rc;
 }

@@ -14,7 +14,7 @@
 /* The nodes whose records this rank reads and removes: every size'th. */
 static int is_mine(const struct scr_outgoing *f, size_t i)
 {
-    return i % (size_t)f->world->size == (size_t)f->world->rank;
+    return i % (size_t)f->at.world->size == (size_t)f->at.world->rank;
 }
 
 /* Tells each rank what of its files has landed by the records this rank is responsible
@@ -26,9 +26,10 @@ static int read_records(const struct scr_outgoing *f, struct scr_parcels *send,
     int rc = map ? SCR_OK : scr_no_memory(err);
     for (size_t i = 0; i < f->past.n && rc == SCR_OK; i++)
         if (is_mine(f, i))
-            rc = scr_arrival_read(f->env, f->prefix, f->id, f->past.node[i], map, err);
-    for (SCR_ENTRIES(r, map, f->id)) {
-        if (r->rank >= f->world->size) /* of another number of ranks */
+            rc = scr_arrival_read(f->at.env, f->at.prefix, f->at.id, f->past.node[i],
+                                  map, err);
+    for (SCR_ENTRIES(r, map, f->at.id)) {
+        if (r->rank >= f->at.world->size) /* of another number of ranks */
             continue;
         for (SCR_EACH(struct scr_file, p, &r->files))
             if (rc == SCR_OK)
@@ -44,7 +45,7 @@ static int is_same(const struct scr_outgoing *f, const char *path, uint64_t size
                    const struct stat *attr)
 {
     struct stat st;
-    return scr_file_stat(f->env->sys, path, &st, NULL) == SCR_OK &&
+    return scr_file_stat(f->at.env->sys, path, &st, NULL) == SCR_OK &&
            S_ISREG(st.st_mode) && (uint64_t)st.st_size == size &&
            st.st_mtim.tv_sec == attr->st_mtim.tv_sec &&
            st.st_mtim.tv_nsec == attr->st_mtim.tv_nsec;
@@ -116,7 +117,8 @@ int scr_outgoing_forget(const struct scr_outgoing *f, struct scr_err *err)
 {
     for (size_t i = 0; i < f->past.n; i++)
         if (is_mine(f, i))
-            TRY(scr_arrival_forget(f->env, f->prefix, f->id, f->past.node[i], err));
+            TRY(scr_arrival_forget(f->at.env, f->at.prefix, f->at.id, f->past.node[i],
+                                   err));
     return SCR_OK;
 }
 
@@ -127,7 +129,7 @@ static void remove_parts(const struct scr_outgoing *f, uint64_t stamp)
         const struct scr_xfer_file *x = &f->file[i].xfer;
         char *part = x->whole ? NULL : scr_copy_tmp(x->dst, scr_arrival_tag(stamp));
         if (part != NULL)
-            (void)scr_file_remove(f->env->sys, part, NULL);
+            (void)scr_file_remove(f->at.env->sys, part, NULL);
         free(part);
     }
 }
@@ -141,13 +143,14 @@ static int read_plan(const struct scr_outgoing *f, struct scr_past *past,
     int rc = SCR_OK, found = SCR_E_NOENT;
     if (plan == NULL)
         return scr_no_memory(err);
-    found = scr_arrival_plan_read(f->env, f->prefix, f->id, plan, NULL);
+    found = scr_arrival_plan_read(f->at.env, f->at.prefix, f->at.id, plan, NULL);
     if (found == SCR_OK) {
         (void)scr_hash_get_val_u64(plan, "STAMP", &past->stamp);
         if (!scr_hash_list_int(scr_hash_get(plan, "NODE"), &past->node, &past->n))
             rc = scr_no_memory(err);
     } else if (found == SCR_E_NOENT) {
-        (void)scr_arrival_nodes(f->env, f->prefix, f->id, &past->node, &past->n, NULL);
+        (void)scr_arrival_nodes(f->at.env, f->at.prefix, f->at.id, &past->node,
+                                &past->n, NULL);
     }
     past->has_plan = found != SCR_E_NOENT;
     scr_hash_delete(plan);
@@ -160,7 +163,7 @@ static int judge_past(const struct scr_outgoing *f, struct scr_past *past,
                       struct scr_err *err)
 {
     enum scr_entered is;
-    int rc = scr_prefix_look_up(f->env, f->prefix, f->dset, &is, err);
+    int rc = scr_prefix_look_up(f->at.env, f->at.prefix, f->dset, &is, err);
     past->believed = is == SCR_ENTERED_INCOMPLETE;
     if (is == SCR_ENTERED_OTHER) {
         past->has_plan = 0;
@@ -183,18 +186,18 @@ int scr_outgoing_find_landed_all(struct scr_outgoing *f, int rc, struct scr_err 
 {
     struct scr_past *past = &f->past;
     struct scr_parcels send = { 0 }, recv = { 0 };
-    if (rc == SCR_OK && f->world->rank == 0)
+    if (rc == SCR_OK && f->at.world->rank == 0)
         rc = read_past(f, past, err);
-    rc = scr_share_ids_all(f->world, rc, &past->node, &past->n, err);
+    rc = scr_share_ids_all(f->at.world, rc, &past->node, &past->n, err);
     if (rc != SCR_OK || past->n == 0)
         return rc;
     uint64_t told[] = { past->stamp, (uint64_t)past->believed };
-    rc = scr_bcast_bytes_all(f->world, 0, told, sizeof told, err);
+    rc = scr_bcast_bytes_all(f->at.world, 0, told, sizeof told, err);
     past->stamp = told[0];
     past->believed = told[1] != 0;
     if (rc == SCR_OK && past->believed)
         rc = read_records(f, &send, err);
-    rc = scr_parcels_exchange_all(f->world, rc, &send, &recv, err);
+    rc = scr_parcels_exchange_all(f->at.world, rc, &send, &recv, err);
     if (rc == SCR_OK)
         mark_landed(f, &recv);
     scr_parcels_free(&send);
@@ -206,7 +209,7 @@ int scr_outgoing_resume_all(struct scr_outgoing *f, int rc, struct scr_err *err)
 {
     rc = scr_outgoing_find_landed_all(f, rc, err);
     if (rc == SCR_OK && f->past.has_plan)
-        rc = scr_arrival_give_up(f->env, f->prefix, f->id, err);
+        rc = scr_arrival_give_up(f->at.env, f->at.prefix, f->at.id, err);
     if (rc == SCR_OK && f->past.stamp != 0)
         remove_parts(f, f->past.stamp);
     /* From the next step on the dataset is not complete: a later attempt would believe

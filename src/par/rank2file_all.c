@@ -8,13 +8,6 @@
 #include "base/str.h"
 #include "store/catalog.h"
 
-struct map {
-    const struct scr_env *env;
-    const struct scr_comm *world;
-    const struct scr_prefix *prefix;
-    int id;
-};
-
 /* --- write --- */
 
 /* The rank that writes this rank's part: the first one whose bytes begin in the same
@@ -50,8 +43,9 @@ static int take(const struct scr_parcels *recv, struct scr_rank2file *files,
 
 /* Writes the part, if there is any, and tells rank 0 of it. It is called by its first
  * rank. */
-static int write_part(const struct map *m, int ranks, const struct scr_parcels *recv,
-                      struct scr_parcels *told, struct scr_err *err)
+static int write_part(const struct scr_prefix_dset *at, int ranks,
+                      const struct scr_parcels *recv, struct scr_parcels *told,
+                      struct scr_err *err)
 {
     struct scr_rank2file part;
     char *path = NULL;
@@ -60,10 +54,10 @@ static int write_part(const struct map *m, int ranks, const struct scr_parcels *
     if (rc != SCR_OK || part.n == 0)
         goto out;
     int first = part.of[0]->rank;
-    path = scr_rank2file_part_path(m->prefix, m->id, first);
+    path = scr_rank2file_part_path(at->prefix, at->id, first);
     TRY_OUT(path != NULL ? scr_parcel_bytes(told, 0, &first, sizeof first, err)
                          : scr_no_memory(err));
-    TRY_OUT(scr_rank2file_write(m->env->sys, path, &part, err));
+    TRY_OUT(scr_rank2file_write(at->env->sys, path, &part, err));
 out:
     free(path);
     scr_rank2file_fini(&part);
@@ -71,27 +65,27 @@ out:
 }
 
 /* Rank 0's; recv: the first rank of each part. */
-static int write_root(const struct map *m, int ranks, const struct scr_parcels *recv,
-                      struct scr_err *err)
+static int write_root(const struct scr_prefix_dset *at, int ranks,
+                      const struct scr_parcels *recv, struct scr_err *err)
 {
     struct scr_rank2file_root root = { .level = 1, .ranks = ranks };
-    char *path = scr_rank2file_path(m->prefix, m->id, "");
+    char *path = scr_rank2file_path(at->prefix, at->id, "");
     root.part = scr_calloc(recv->n, sizeof *root.part);
     for (size_t i = 0; i < recv->n && root.part != NULL; i++)
         memcpy(&root.part[root.n++], recv->of[i].bytes.p, sizeof *root.part);
-    int rc = path && root.part ? scr_rank2file_root_write(m->env->sys, path, &root, err)
-                               : scr_no_memory(err);
+    int rc = path && root.part
+                 ? scr_rank2file_root_write(at->env->sys, path, &root, err)
+                 : scr_no_memory(err);
     scr_rank2file_root_fini(&root);
     free(path);
     return rc;
 }
 
-int scr_rank2file_write_all(const struct scr_env *env, const struct scr_comm *world,
-                            const struct scr_prefix *p, int id,
+int scr_rank2file_write_all(const struct scr_prefix_dset *at,
                             const struct scr_rank2file *mine, int rc,
                             struct scr_err *err)
 {
-    const struct map m = { env, world, p, id };
+    const struct scr_comm *world = at->world;
     struct scr_parcels send = { 0 }, parts = { 0 }, told = { 0 }, firsts = { 0 };
     struct scr_str packed = SCR_STR_INIT;
     uint64_t bytes = 0;
@@ -108,11 +102,11 @@ int scr_rank2file_write_all(const struct scr_env *env, const struct scr_comm *wo
     if (rc != SCR_OK)
         goto out;
     if (parts.n > 0)
-        rc = write_part(&m, mine->ranks, &parts, &told, err);
+        rc = write_part(at, mine->ranks, &parts, &told, err);
     if (!is_one)
         rc = scr_parcels_exchange_all(world, rc, &told, &firsts, err);
     if (rc == SCR_OK && world->rank == 0)
-        rc = write_root(&m, mine->ranks, is_one ? &told : &firsts, err);
+        rc = write_root(at, mine->ranks, is_one ? &told : &firsts, err);
     rc = scr_agree_all(world, rc, err);
 out:
     scr_str_free(&packed);
@@ -127,11 +121,11 @@ out:
 
 /* Puts the entries of a part into send, for the ranks that get them: their own, or, if
  * the run has fewer, also those of others. */
-static int deal(const struct map *m, const struct scr_rank2file *part,
+static int deal(const struct scr_prefix_dset *at, const struct scr_rank2file *part,
                 struct scr_parcels *send, struct scr_err *err)
 {
     for (size_t i = 0; i < part->n; i++) {
-        int to = part->of[i]->rank % m->world->size;
+        int to = part->of[i]->rank % at->world->size;
         struct scr_str *bytes = scr_parcel_to(send, to);
         if (bytes != NULL)
             scr_rank_files_pack(bytes, part->of[i]);
@@ -141,13 +135,13 @@ static int deal(const struct map *m, const struct scr_rank2file *part,
     return SCR_OK;
 }
 
-static int read_part(const struct map *m, int part, int ranks, struct scr_parcels *send,
-                     struct scr_err *err)
+static int read_part(const struct scr_prefix_dset *at, int part, int ranks,
+                     struct scr_parcels *send, struct scr_err *err)
 {
     struct scr_rank2file files = { 0 };
     int rc;
-    TRY_OUT(scr_rank2file_part(m->env, m->prefix, m->id, part, ranks, &files, err));
-    TRY_OUT(deal(m, &files, send, err));
+    TRY_OUT(scr_rank2file_part(at->env, at->prefix, at->id, part, ranks, &files, err));
+    TRY_OUT(deal(at, &files, send, err));
 out:
     scr_rank2file_fini(&files);
     return rc;
@@ -155,20 +149,21 @@ out:
 
 /* Rank 0 tells readers, spread evenly over the ranks, which parts to read, and they
  * deal them out. */
-static int read_parts_all(const struct map *m, const struct scr_rank2file_root *root,
-                          int ranks, struct scr_parcels *send, struct scr_err *err)
+static int read_parts_all(const struct scr_prefix_dset *at,
+                          const struct scr_rank2file_root *root, int ranks,
+                          struct scr_parcels *send, struct scr_err *err)
 {
     struct scr_parcels orders = { 0 }, mine = { 0 };
     int rc = SCR_OK, part;
     for (size_t i = 0; i < root->n && rc == SCR_OK; i++) {
-        int reader = (int)(i * (size_t)m->world->size / root->n);
+        int reader = (int)(i * (size_t)at->world->size / root->n);
         rc = scr_parcel_bytes(&orders, reader, &root->part[i], sizeof part, err);
     }
-    rc = scr_parcels_exchange_all(m->world, rc, &orders, &mine, err);
-    for (size_t at = 0; mine.n > 0 && at < mine.of->bytes.len; at += sizeof part) {
-        memcpy(&part, mine.of->bytes.p + at, sizeof part);
+    rc = scr_parcels_exchange_all(at->world, rc, &orders, &mine, err);
+    for (size_t off = 0; mine.n > 0 && off < mine.of->bytes.len; off += sizeof part) {
+        memcpy(&part, mine.of->bytes.p + off, sizeof part);
         if (rc == SCR_OK)
-            rc = read_part(m, part, ranks, send, err);
+            rc = read_part(at, part, ranks, send, err);
     }
     scr_parcels_free(&orders);
     scr_parcels_free(&mine);
@@ -177,34 +172,34 @@ static int read_parts_all(const struct map *m, const struct scr_rank2file_root *
 
 /* Two-level trees are read by many; one part, and anything else (older writers, deeper
  * trees), by rank 0. wanted: the number of ranks the dataset must be of, 0: any. */
-static int read_all(const struct map *m, int wanted, struct scr_rank2file *share,
-                    struct scr_err *err)
+static int read_all(const struct scr_prefix_dset *at, int wanted,
+                    struct scr_rank2file *share, struct scr_err *err)
 {
     struct scr_rank2file_root root = { 0 };
     struct scr_rank2file whole = { 0 };
     struct scr_parcels send = { 0 }, recv = { 0 };
     int rc = SCR_OK;
-    if (m->world->rank == 0)
-        rc = scr_rank2file_top(m->env, m->prefix, m->id, &root, &whole, err);
+    if (at->world->rank == 0)
+        rc = scr_rank2file_top(at->env, at->prefix, at->id, &root, &whole, err);
     struct scr_vote v = { .sum = { (uint64_t)root.ranks, root.n } };
-    rc = scr_vote_all(m->world, rc, &v, err);
+    rc = scr_vote_all(at->world, rc, &v, err);
     share->ranks = (int)v.sum[0];
     if (rc == SCR_OK && wanted > 0 && share->ranks != wanted)
         rc = scr_fail(err, SCR_E_RANKS, 0,
                       "dataset %d in the prefix directory was written by %d ranks, "
                       "this run has %d",
-                      m->id, share->ranks, wanted);
+                      at->id, share->ranks, wanted);
     if (rc != SCR_OK)
         goto out;
     if (v.sum[1] > 1)
-        rc = read_parts_all(m, &root, share->ranks, &send, err);
+        rc = read_parts_all(at, &root, share->ranks, &send, err);
     else if (root.n == 1)
-        rc = read_part(m, root.part[0], share->ranks, &send, err);
+        rc = read_part(at, root.part[0], share->ranks, &send, err);
     else
-        rc = deal(m, &whole, &send, err);
-    rc = scr_parcels_exchange_all(m->world, rc, &send, &recv, err);
+        rc = deal(at, &whole, &send, err);
+    rc = scr_parcels_exchange_all(at->world, rc, &send, &recv, err);
     if (rc == SCR_OK)
-        rc = scr_agree_all(m->world, take(&recv, share, err), err);
+        rc = scr_agree_all(at->world, take(&recv, share, err), err);
 out:
     scr_parcels_free(&send);
     scr_parcels_free(&recv);
@@ -213,16 +208,14 @@ out:
     return rc;
 }
 
-int scr_rank2file_read_all(const struct scr_env *env, const struct scr_comm *world,
-                           const struct scr_prefix *p, int id,
-                           struct scr_rank2file *mine, struct scr_err *err)
+int scr_rank2file_read_all(const struct scr_prefix_dset *at, struct scr_rank2file *mine,
+                           struct scr_err *err)
 {
-    return read_all(&(struct map){ env, world, p, id }, world->size, mine, err);
+    return read_all(at, at->world->size, mine, err);
 }
 
-int scr_rank2file_share_all(const struct scr_env *env, const struct scr_comm *world,
-                            const struct scr_prefix *p, int id,
+int scr_rank2file_share_all(const struct scr_prefix_dset *at,
                             struct scr_rank2file *share, struct scr_err *err)
 {
-    return read_all(&(struct map){ env, world, p, id }, 0, share, err);
+    return read_all(at, 0, share, err);
 }

@@ -13,7 +13,7 @@
 /* The record of the dataset in any entry this rank holds; NULL: none. */
 static const scr_hash *any_dataset(const struct scr_regrouping *g)
 {
-    for (SCR_ENTRIES(e, g->map, g->id))
+    for (SCR_ENTRIES(e, g->map, g->at.id))
         if (e->dataset != NULL && e->desc != NULL)
             return e->dataset;
     return NULL;
@@ -23,11 +23,11 @@ static const scr_hash *any_dataset(const struct scr_regrouping *g)
 static int share_dataset_all(const struct scr_regrouping *g, scr_hash *dset,
                              struct scr_err *err)
 {
-    const struct scr_comm *world = g->world;
+    const struct scr_comm *world = g->at.world;
     const scr_hash *mine = any_dataset(g);
     int root = (int)scr_min_all(world, mine ? world->rank : world->size), rc = SCR_OK;
     if (root == world->size)
-        return scr_fail(err, SCR_E_LOST, 0, "dataset %d was not complete", g->id);
+        return scr_fail(err, SCR_E_LOST, 0, "dataset %d was not complete", g->at.id);
     if (root == world->rank && scr_hash_merge(dset, mine) != SCR_OK)
         rc = scr_no_memory(err);
     return scr_hash_share_all(world, root, rc, dset, err);
@@ -36,11 +36,11 @@ static int share_dataset_all(const struct scr_regrouping *g, scr_hash *dset,
 /* Enters the files of old rank r as this rank's to flush. */
 static int play_rank(struct scr_regrouping *g, int r, struct scr_err *err)
 {
-    scr_filemap_add_rank(g->play, g->id, r);
-    for (SCR_FILES(f, g->map, g->id, r)) {
+    scr_filemap_add_rank(g->play, g->at.id, r);
+    for (SCR_FILES(f, g->map, g->at.id, r)) {
         const scr_meta *meta = scr_file_meta(f);
         if (scr_meta_is_full(meta))
-            scr_filemap_set_meta(g->play, g->id, r, f->item.name, meta);
+            scr_filemap_set_meta(g->play, g->at.id, r, f->item.name, meta);
     }
     return scr_filemap_ok(g->play) ? SCR_OK : scr_no_memory(err);
 }
@@ -52,8 +52,7 @@ static int flush_all(struct scr_regrouping *g, uint64_t *bytes, struct scr_err *
     int rc = share_dataset_all(g, dset, err);
     o.ranks = g->ranks;
     if (rc == SCR_OK)
-        rc = scr_flush_all(g->env, g->world, g->prefix, &o, g->id, dset, g->play, bytes,
-                           err);
+        rc = scr_flush_all(&g->at, &o, dset, g->play, bytes, err);
     scr_hash_delete(dset);
     return rc;
 }
@@ -62,14 +61,15 @@ static int flush_all(struct scr_regrouping *g, uint64_t *bytes, struct scr_err *
 static void remove_scratch_all(const struct scr_regrouping *g)
 {
     struct scr_err why = SCR_ERR_INIT;
-    scr_barrier_all(g->world);
-    if (g->world->rank == 0 && scr_dir_remove(g->env->sys, g->scratch, &why) != SCR_OK)
-        scr_log(g->env->log, SCR_LOG_WARN, "%s", why.text);
+    scr_barrier_all(g->at.world);
+    if (g->at.world->rank == 0 &&
+        scr_dir_remove(g->at.env->sys, g->scratch, &why) != SCR_OK)
+        scr_log(g->at.env->log, SCR_LOG_WARN, "%s", why.text);
 }
 
 static int regroup_init(struct scr_regrouping *g, struct scr_err *err)
 {
-    char *dir = scr_prefix_dset_dir(g->prefix, g->id);
+    char *dir = scr_prefix_dset_dir(g->at.prefix, g->at.id);
     g->play = scr_filemap_new();
     g->scratch = dir ? scr_asprintf("%s/rebuild", dir) : NULL;
     free(dir);
@@ -90,13 +90,13 @@ static int run_all(struct scr_regrouping *g, struct scr_regroup_report *rep,
                    struct scr_err *err)
 {
     int lost = 0;
-    int rc = scr_check_one_dataset_all(g->world, g->map, g->id, err);
+    int rc = scr_check_one_dataset_all(g->at.world, g->map, g->at.id, err);
     if (rc == SCR_OK)
         rc = scr_regroup_find_all(g, &lost, err);
     if (rc == SCR_OK) {
         for (size_t i = 0; i < g->to_play.n && rc == SCR_OK; i++)
             rc = play_rank(g, g->to_play.id[i], err);
-        rc = scr_agree_all(g->world, rc, err);
+        rc = scr_agree_all(g->at.world, rc, err);
     }
     if (rc == SCR_OK && lost)
         rc = scr_regroup_mend_all(g, err);
@@ -105,22 +105,19 @@ static int run_all(struct scr_regrouping *g, struct scr_regroup_report *rep,
     if (lost)
         remove_scratch_all(g);
     rep->ranks = g->ranks;
-    rep->rebuilt_ranks = (int)scr_sum_all(g->world, (uint64_t)g->rebuilt);
+    rep->rebuilt_ranks = (int)scr_sum_all(g->at.world, (uint64_t)g->rebuilt);
     return rc;
 }
 
-int scr_regroup_all(const struct scr_env *env, const struct scr_comm *world,
-                    const struct scr_prefix *prefix, const struct scr_copy_opts *o,
-                    int id, const scr_filemap *map, struct scr_regroup_report *rep,
+int scr_regroup_all(const struct scr_prefix_dset *at, const struct scr_copy_opts *o,
+                    const scr_filemap *map, struct scr_regroup_report *rep,
                     struct scr_err *err)
 {
-    struct scr_regrouping g = {
-        .env = env, .world = world, .prefix = prefix, .o = o, .id = id, .map = map
-    };
+    struct scr_regrouping g = { .at = *at, .o = o, .map = map };
     g.unread = (struct scr_err)SCR_ERR_INIT;
     memset(rep, 0, sizeof *rep);
     int rc;
-    TRY_OUT(scr_agree_all(world, regroup_init(&g, err), err));
+    TRY_OUT(scr_agree_all(at->world, regroup_init(&g, err), err));
     TRY_OUT(run_all(&g, rep, err));
 out:
     regroup_fini(&g);

@@ -19,9 +19,8 @@ struct scr_regroup_report {
  * dataset are good does the flush begin (par/flush.h): what was under the prefix is not
  * touched before. rank2file is that of the ranks that wrote it.
  * SCR_E_LOST with the ranks at fault when too much is lost. */
-int scr_regroup_all(const struct scr_env *env, const struct scr_comm *world,
-                    const struct scr_prefix *prefix, const struct scr_copy_opts *o,
-                    int id, const scr_filemap *map, struct scr_regroup_report *rep,
+int scr_regroup_all(const struct scr_prefix_dset *at, const struct scr_copy_opts *o,
+                    const scr_filemap *map, struct scr_regroup_report *rep,
                     struct scr_err *err);
 
 #endif

@@ -16,38 +16,38 @@ static void note_loss(struct scr_regrouping *g, int r, const struct scr_err *why
 {
     if (scr_err_may_pass(why->code))
         g->unread = *why;
-    scr_log(g->env->log, SCR_LOG_INFO, "files of rank %d, dataset %d: %s", r, g->id,
-            why->text);
+    scr_log(g->at.env->log, SCR_LOG_INFO, "files of rank %d, dataset %d: %s", r,
+            g->at.id, why->text);
 }
 
 /* 1 if every file of old rank r is here and good. */
 static int has_data(struct scr_regrouping *g, int r)
 {
     int n = 0;
-    for (SCR_FILES(f, g->map, g->id, r)) {
+    for (SCR_FILES(f, g->map, g->at.id, r)) {
         struct scr_err why = SCR_ERR_INIT;
         const char *path = f->item.name;
         const scr_meta *meta = scr_file_meta(f);
         if (!scr_meta_is_full(meta))
             continue;
-        if (scr_verify_meta(g->env, path, meta, &why) != SCR_OK) {
+        if (scr_verify_meta(g->at.env, path, meta, &why) != SCR_OK) {
             note_loss(g, r, &why);
             return 0;
         }
         n++;
     }
-    return n == scr_filemap_num_expected_files(g->map, g->id, r);
+    return n == scr_filemap_num_expected_files(g->map, g->at.id, r);
 }
 
 /* 1 if old rank r's redundancy file has a good header, which is in head then. */
 static int find_header(struct scr_regrouping *g, int r, struct scr_redhead *head)
 {
-    for (SCR_FILES(f, g->map, g->id, r)) {
+    for (SCR_FILES(f, g->map, g->at.id, r)) {
         struct scr_err why = SCR_ERR_INIT;
         const char *path = f->item.name;
         if (!scr_regroup_is_redfile(g, r, path))
             continue;
-        if (scr_restore_read_header(g->env, path, g->id, r, head, &why) == SCR_OK)
+        if (scr_restore_read_header(g->at.env, path, g->at.id, r, head, &why) == SCR_OK)
             return 1;
         note_loss(g, r, &why);
     }
@@ -58,7 +58,7 @@ int scr_regroup_is_redfile(const struct scr_regrouping *g, int r, const char *pa
 {
     enum scr_scheme scheme;
     int member, n, set;
-    const scr_meta *meta = scr_filemap_get_meta(g->map, g->id, r, path);
+    const scr_meta *meta = scr_filemap_get_meta(g->map, g->at.id, r, path);
     return !scr_meta_is_full(meta) &&
            scr_redfile_parse(scr_path_base(path), &scheme, &member, &n, &set);
 }
@@ -73,19 +73,19 @@ static int look_at(struct scr_regrouping *g, int r, struct scr_parcels *send,
     if (have)
         known = head.info.set;
     else
-        scr_setdesc_get(scr_filemap_get_desc(g->map, g->id, r), &known);
+        scr_setdesc_get(scr_filemap_get_desc(g->map, g->at.id, r), &known);
     scr_redhead_fini(&head);
     if (known.n == 0)
         return SCR_OK;
     if (has_data(g, r))
         have |= SCR_HAVE_DATA;
     const struct scr_setjudge_told told = { .rank = r, .have = have };
-    return scr_setjudge_tell(g->world, &known, &told, send, err);
+    return scr_setjudge_tell(g->at.world, &known, &told, send, err);
 }
 
 static int look(struct scr_regrouping *g, struct scr_parcels *send, struct scr_err *err)
 {
-    for (SCR_ENTRIES(e, g->map, g->id))
+    for (SCR_ENTRIES(e, g->map, g->at.id))
         TRY(look_at(g, e->rank, send, err));
     return SCR_OK;
 }
@@ -98,8 +98,8 @@ static int check_members(const struct scr_regrouping *g, const struct scr_judged
     for (int i = 0; i < set->n; i++)
         if (set->member[i].rank < 0 || set->member[i].rank >= g->ranks)
             return scr_fail(err, SCR_E_CORRUPT, 0,
-                            "dataset %d of %d ranks: a set of it names rank %d", g->id,
-                            g->ranks, set->member[i].rank);
+                            "dataset %d of %d ranks: a set of it names rank %d",
+                            g->at.id, g->ranks, set->member[i].rank);
     return SCR_OK;
 }
 
@@ -118,7 +118,7 @@ static int too_much(const struct scr_regrouping *g, const struct scr_judged *set
         scr_fail(err, SCR_E_LOST, 0,
                  "dataset %d: ranks %s of the set %s have lost files, more than %s "
                  "rebuilds",
-                 g->id, who ? who : "?", of ? of : "?",
+                 g->at.id, who ? who : "?", of ? of : "?",
                  scr_scheme_name((enum scr_scheme)set->scheme));
     free(who);
     free(of);
@@ -131,7 +131,7 @@ static int check_left(const struct scr_regrouping *g, const struct scr_judged *s
     int ok = 0;
     int rc = scr_setjudge_suffices(set, &ok, err);
     if (rc != SCR_OK)
-        scr_err_prefix(err, "dataset %d", g->id);
+        scr_err_prefix(err, "dataset %d", g->at.id);
     return rc != SCR_OK || ok ? rc : too_much(g, set, err);
 }
 
@@ -189,7 +189,7 @@ static int judge_sets(struct scr_regrouping *g, const struct scr_parcels *told,
 static int recorded_ranks(const struct scr_regrouping *g)
 {
     int ranks = 0;
-    for (SCR_ENTRIES(e, g->map, g->id))
+    for (SCR_ENTRIES(e, g->map, g->at.id))
         if (scr_hash_get_val_int(e->desc, "RANKS", &ranks))
             return ranks;
     return 0;
@@ -221,16 +221,16 @@ static int order_all(struct scr_regrouping *g, const struct scr_parcels *told,
     struct scr_parcels send = { 0 }, orders = { 0 };
     struct scr_vote v = { .sum = { 0 } };
     int rc = judge_sets(g, told, &send, &v.sum[0], &v.sum[1], err);
-    rc = scr_vote_all(g->world, rc, &v, err);
+    rc = scr_vote_all(g->at.world, rc, &v, err);
     *lost = v.sum[1] > 0;
     if (rc == SCR_OK && v.sum[0] != (uint64_t)g->ranks)
         rc = scr_fail(err, SCR_E_LOST, 0,
-                      "dataset %d: of %d ranks %llu are left or can be rebuilt", g->id,
-                      g->ranks, (unsigned long long)v.sum[0]);
+                      "dataset %d: of %d ranks %llu are left or can be rebuilt",
+                      g->at.id, g->ranks, (unsigned long long)v.sum[0]);
     if (rc == SCR_OK)
-        rc = scr_parcels_exchange_all(g->world, rc, &send, &orders, err);
+        rc = scr_parcels_exchange_all(g->at.world, rc, &send, &orders, err);
     if (rc == SCR_OK)
-        rc = scr_agree_all(g->world, take_orders(g, &orders, err), err);
+        rc = scr_agree_all(g->at.world, take_orders(g, &orders, err), err);
     scr_parcels_free(&send);
     scr_parcels_free(&orders);
     return rc;
@@ -239,13 +239,14 @@ static int order_all(struct scr_regrouping *g, const struct scr_parcels *told,
 int scr_regroup_find_all(struct scr_regrouping *g, int *lost, struct scr_err *err)
 {
     struct scr_parcels send = { 0 }, told = { 0 };
-    g->ranks = (int)scr_max_all(g->world, recorded_ranks(g));
+    g->ranks = (int)scr_max_all(g->at.world, recorded_ranks(g));
     if (g->ranks == 0)
-        return scr_fail(err, SCR_E_LOST, 0, "dataset %d was not complete", g->id);
-    int rc = scr_parcels_exchange_all(g->world, look(g, &send, err), &send, &told, err);
+        return scr_fail(err, SCR_E_LOST, 0, "dataset %d was not complete", g->at.id);
+    int rc =
+        scr_parcels_exchange_all(g->at.world, look(g, &send, err), &send, &told, err);
     if (rc == SCR_OK) /* holders have told judges */
         rc = order_all(g, &told, lost, err);
     scr_parcels_free(&send);
     scr_parcels_free(&told);
-    return scr_restore_doubt_all(g->world, rc, &g->unread, err);
+    return scr_restore_doubt_all(g->at.world, rc, &g->unread, err);
 }

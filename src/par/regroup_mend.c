@@ -24,18 +24,18 @@ static int copy_to(const struct scr_regrouping *g, const char *src, char *dst,
     struct scr_copied got;
     struct scr_copy job = { .src = src,
                             .dst = dst,
-                            .tag = g->world->rank,
+                            .tag = g->at.world->rank,
                             .buf = g->o->buf,
                             .mode_or = S_IRUSR | S_IWUSR };
-    TRY(dst ? scr_dir_make_parent(g->env->sys, dst, 0700, err) : scr_no_memory(err));
-    return scr_copy_file(g->env->sys, &job, &got, err);
+    TRY(dst ? scr_dir_make_parent(g->at.env->sys, dst, 0700, err) : scr_no_memory(err));
+    return scr_copy_file(g->at.env->sys, &job, &got, err);
 }
 
 /* Its name below the directory of its rank is what a rebuild goes by. */
 static int ship_file(const struct scr_regrouping *g, int r, const char *path,
                      struct scr_err *err)
 {
-    const scr_meta *meta = scr_filemap_get_meta(g->map, g->id, r, path);
+    const scr_meta *meta = scr_filemap_get_meta(g->map, g->at.id, r, path);
     const char *rel = scr_meta_text(meta, SCR_META_FILE);
     if (rel == NULL || !scr_path_is_safe(rel))
         return scr_fail(err, SCR_E_CORRUPT, 0, "%s: its name is not recorded", path);
@@ -59,7 +59,7 @@ static int ship_redfile(const struct scr_regrouping *g, const char *path,
 static int ship_rank(const struct scr_regrouping *g, int r, int red,
                      struct scr_err *err)
 {
-    for (struct scr_file *f = scr_filemap_first_file(g->map, g->id, r); f;
+    for (struct scr_file *f = scr_filemap_first_file(g->map, g->at.id, r); f;
          f = scr_file_next(f)) {
         const char *path = f->item.name;
         const scr_meta *meta = scr_file_meta(f);
@@ -136,13 +136,13 @@ static int adopt(struct scr_regrouping *g, int r, const char *redfile, const cha
     struct scr_member_file *files = NULL;
     size_t n = 0;
     int has_crc = 0;
-    int rc = scr_restore_read_header(g->env, redfile, g->id, r, &head, err);
+    int rc = scr_restore_read_header(g->at.env, redfile, g->at.id, r, &head, err);
     if (rc != SCR_OK)
         return SCR_E_CORRUPT;
     rc = scr_redfile_files(head.current, dir, &files, &n, &has_crc, err);
-    scr_filemap_add_rank(g->play, g->id, r);
+    scr_filemap_add_rank(g->play, g->at.id, r);
     for (size_t i = 0; i < n && rc == SCR_OK; i++)
-        scr_filemap_set_meta(g->play, g->id, r, files[i].path,
+        scr_filemap_set_meta(g->play, g->at.id, r, files[i].path,
                              &head.current->file[i]->meta);
     if (rc == SCR_OK && !scr_filemap_ok(g->play))
         rc = scr_no_memory(err);
@@ -156,7 +156,7 @@ static int mend_set(struct scr_regrouping *g, const struct scr_judged *set,
                     struct scr_err *err)
 {
     struct paths p = { 0 };
-    struct scr_env env = *g->env;
+    struct scr_env env = *g->at.env;
     struct scr_log log = { .quiet = 1 };
     env.log = &log;
     int rebuilt[SCR_EC_MAX] = { 0 };
@@ -189,20 +189,20 @@ static int mend(void *arg, struct scr_err *err)
 /* Nothing of an earlier attempt may be taken for something of this one. */
 static int open_scratch(const struct scr_regrouping *g, struct scr_err *err)
 {
-    TRY(scr_dir_remove(g->env->sys, g->scratch, err));
-    return scr_dir_make(g->env->sys, g->scratch, 0700, err);
+    TRY(scr_dir_remove(g->at.env->sys, g->scratch, err));
+    return scr_dir_make(g->at.env->sys, g->scratch, 0700, err);
 }
 
 int scr_regroup_mend_all(struct scr_regrouping *g, struct scr_err *err)
 {
-    int has_lost = 0, rc = g->world->rank == 0 ? open_scratch(g, err) : SCR_OK;
+    int has_lost = 0, rc = g->at.world->rank == 0 ? open_scratch(g, err) : SCR_OK;
     for (SCR_EACH(struct scr_judged, set, &g->sets))
         has_lost |= scr_setjudge_lost(set) > 0;
-    rc = scr_agree_all(g->world, rc, err);
+    rc = scr_agree_all(g->at.world, rc, err);
     if (rc == SCR_OK)
-        rc = scr_in_turns_all(g->world, g->o->width,
+        rc = scr_in_turns_all(g->at.world, g->o->width,
                               g->to_ship.n + g->to_ship_red.n > 0, ship, g, err);
     if (rc == SCR_OK)
-        rc = scr_in_turns_all(g->world, g->o->width, has_lost, mend, g, err);
+        rc = scr_in_turns_all(g->at.world, g->o->width, has_lost, mend, g, err);
     return rc;
 }

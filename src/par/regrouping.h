@@ -10,11 +10,8 @@
 #include "par/setjudge.h"
 
 struct scr_regrouping {
-    const struct scr_env *env;
-    const struct scr_comm *world;
-    const struct scr_prefix *prefix;
+    struct scr_prefix_dset at;
     const struct scr_copy_opts *o;
-    int id;
     const scr_filemap *map;
     int ranks;             /* number of old ranks */
     struct scr_table sets; /* of struct scr_judged: those this rank judges */

@@ -18,7 +18,7 @@ static int has_records(const struct scr_outgoing *f)
 {
     int *node = NULL;
     size_t n = 0;
-    int rc = scr_arrival_nodes(f->env, f->prefix, f->id, &node, &n, NULL);
+    int rc = scr_arrival_nodes(f->at.env, f->at.prefix, f->at.id, &node, &n, NULL);
     free(node);
     return rc == SCR_OK && n > 0;
 }
@@ -28,8 +28,9 @@ static int has_arrived(const struct scr_outgoing *f)
 {
     int arrived = 0;
     scr_hash *dset = scr_hash_new();
-    int rc = dset ? scr_arrival_look(f->env, f->prefix, f->id, &arrived, dset, NULL)
-                  : SCR_E_NOMEM;
+    int rc =
+        dset ? scr_arrival_look(f->at.env, f->at.prefix, f->at.id, &arrived, dset, NULL)
+             : SCR_E_NOMEM;
     scr_hash_delete(dset);
     return rc != SCR_OK || arrived;
 }
@@ -39,11 +40,11 @@ static int begin(const struct scr_outgoing *f, int for_good, uint64_t *some,
                  struct scr_err *err)
 {
     enum scr_entered is;
-    int rc = scr_prefix_look_up(f->env, f->prefix, f->dset, &is, err);
+    int rc = scr_prefix_look_up(f->at.env, f->at.prefix, f->dset, &is, err);
     *some = rc == SCR_OK && is == SCR_ENTERED_INCOMPLETE &&
-            !scr_flushing_is_held(f->env, f->prefix, f->id) && !has_arrived(f);
+            !scr_flushing_is_held(f->at.env, f->at.prefix, f->at.id) && !has_arrived(f);
     if (*some && for_good)
-        rc = scr_arrival_give_up(f->env, f->prefix, f->id, err);
+        rc = scr_arrival_give_up(f->at.env, f->at.prefix, f->at.id, err);
     *some = *some && has_records(f);
     return rc;
 }
@@ -54,8 +55,8 @@ static int is_there(const struct scr_outgoing *f, const struct scr_out_file *fil
     struct stat st;
     const struct scr_xfer_file *x = &file->xfer;
     char *zst = scr_asprintf("%s" SCR_ZST_SUFFIX, file->full);
-    int there = zst == NULL || scr_file_is_there(f->env->sys, zst) ||
-                (scr_file_stat(f->env->sys, file->full, &st, NULL) == SCR_OK &&
+    int there = zst == NULL || scr_file_is_there(f->at.env->sys, zst) ||
+                (scr_file_stat(f->at.env->sys, file->full, &st, NULL) == SCR_OK &&
                  (!x->has_size || (uint64_t)st.st_size == x->size));
     free(zst);
     return there;
@@ -76,7 +77,7 @@ static int look_all(struct scr_outgoing *f, const scr_filemap *map, int *some,
         v.sum[0] += (uint64_t)f->file[i].xfer.whole;
         v.sum[1] += !is_there(f, &f->file[i]);
     }
-    rc = scr_vote_all(f->world, rc, &v, err);
+    rc = scr_vote_all(f->at.world, rc, &v, err);
     *some = v.sum[0] > 0 && v.sum[1] > 0;
     return rc;
 }
@@ -89,13 +90,13 @@ static int list_datasets_all(const struct scr_outgoing *f, int **ids, size_t *n,
 {
     struct scr_index index = SCR_INDEX_INIT;
     int rc = SCR_OK;
-    if (f->world->rank == 0) {
-        rc = scr_prefix_index_read(f->env, f->prefix, &index, err);
+    if (f->at.world->rank == 0) {
+        rc = scr_prefix_index_read(f->at.env, f->at.prefix, &index, err);
         if (rc == SCR_OK && (rc = scr_index_ids(&index, ids, n)) != SCR_OK)
             scr_fail(err, rc, 0, "list of datasets");
         scr_index_fini(&index);
     }
-    return scr_share_ids_all(f->world, rc, ids, n, err);
+    return scr_share_ids_all(f->at.world, rc, ids, n, err);
 }
 
 static int read_lists_all(const struct scr_outgoing *f, struct scr_table *kept,
@@ -104,9 +105,11 @@ static int read_lists_all(const struct scr_outgoing *f, struct scr_table *kept,
     int *ids = NULL;
     size_t n = 0;
     int rc = list_datasets_all(f, &ids, &n, err);
-    const struct scr_lists l = {
-        .env = f->env, .world = f->world, .prefix = f->prefix, .ids = ids, .n = n
-    };
+    const struct scr_lists l = { .env = f->at.env,
+                                 .world = f->at.world,
+                                 .prefix = f->at.prefix,
+                                 .ids = ids,
+                                 .n = n };
     if (rc == SCR_OK)
         rc = scr_lists_read_all(&l, rc, kept, err);
     free(ids);
@@ -127,7 +130,7 @@ static int send_landed(const struct scr_outgoing *f, struct scr_parcels *send,
         if (!f->file[i].xfer.whole)
             continue;
         char *path = stored_name(&f->file[i], f->file[i].dest);
-        rc = path ? scr_parcel_text(send, scr_path_keeper(f->world, path), path, err)
+        rc = path ? scr_parcel_text(send, scr_path_keeper(f->at.world, path), path, err)
                   : scr_no_memory(err);
         free(path);
     }
@@ -171,10 +174,10 @@ static int find_shared_all(const struct scr_outgoing *f, struct scr_table *stay,
     int rc = read_lists_all(f, &kept, err);
     if (rc == SCR_OK)
         rc = send_landed(f, &ask, err);
-    rc = scr_parcels_exchange_all(f->world, rc, &ask, &asked, err);
+    rc = scr_parcels_exchange_all(f->at.world, rc, &ask, &asked, err);
     if (rc == SCR_OK)
-        rc = answer(f->id, &kept, &asked, &send, err);
-    rc = scr_parcels_exchange_all(f->world, rc, &send, &told, err);
+        rc = answer(f->at.id, &kept, &asked, &send, err);
+    rc = scr_parcels_exchange_all(f->at.world, rc, &send, &told, err);
     if (rc == SCR_OK)
         rc = add_texts(stay, &told, err);
     scr_parcels_free(&ask);
@@ -182,7 +185,7 @@ static int find_shared_all(const struct scr_outgoing *f, struct scr_table *stay,
     scr_parcels_free(&send);
     scr_parcels_free(&told);
     scr_table_fini(&kept);
-    return scr_agree_all(f->world, rc, err);
+    return scr_agree_all(f->at.world, rc, err);
 }
 
 /* --- the files --- */
@@ -195,9 +198,9 @@ static int remove_file(const struct scr_outgoing *f, const struct scr_out_file *
     char *dir = full ? scr_path_dir(full) : NULL;
     int rc;
     TRY_OUT(dir ? SCR_OK : scr_no_memory(err));
-    if (scr_prefix_check_inside(f->prefix, dir, NULL) == SCR_OK &&
+    if (scr_prefix_check_inside(f->at.prefix, dir, NULL) == SCR_OK &&
         scr_outgoing_is_in_place(f, file))
-        TRY_OUT(scr_file_remove(f->env->sys, full, err));
+        TRY_OUT(scr_file_remove(f->at.env->sys, full, err));
 out:
     free(dir);
     free(full);
@@ -228,7 +231,7 @@ static int remove_all(const struct scr_outgoing *f, struct scr_err *err)
     struct scr_table stay = SCR_TABLE_OF(struct scr_item);
     int rc;
     TRY_OUT(find_shared_all(f, &stay, err));
-    TRY_OUT(scr_agree_all(f->world, remove_files(f, &stay, err), err));
+    TRY_OUT(scr_agree_all(f->at.world, remove_files(f, &stay, err), err));
 out:
     scr_table_fini(&stay);
     return rc;
@@ -237,17 +240,14 @@ out:
 int scr_flush_take_back_all(const struct scr_take_back *t, struct scr_err *err)
 {
     const struct scr_copy_opts o = { .width = 1 };
-    const int rank = t->world->rank;
-    struct scr_outgoing f = { .env = t->env,
-                              .world = t->world,
-                              .prefix = t->prefix,
+    const int rank = t->at.world->rank;
+    struct scr_outgoing f = { .at = t->at,
                               .o = &o,
-                              .id = t->id,
-                              .dset = scr_filemap_get_dataset(t->map, t->id, rank) };
+                              .dset = scr_filemap_get_dataset(t->map, t->at.id, rank) };
     struct scr_vote v = { .sum = { 0 } };
     int some = 0;
     int rc = rank == 0 ? begin(&f, t->for_good, &v.sum[0], err) : SCR_OK;
-    rc = scr_vote_all(t->world, rc, &v, err);
+    rc = scr_vote_all(t->at.world, rc, &v, err);
     if (rc == SCR_OK && v.sum[0] > 0)
         rc = look_all(&f, t->map, &some, err);
     if (rc == SCR_OK && some)

@@ -61,8 +61,8 @@ static int flush(struct mpi_test *t, struct scene *s, const struct scr_env *env,
 {
     const scr_hash *dset = scr_filemap_get_dataset(s->job.map, ID, t->comm.rank);
     scr_err_clear(err);
-    int rc = scr_flush_all(env, &t->comm, &s->prefix, &s->opts, ID, dset, s->job.map,
-                           &s->bytes, err);
+    const struct scr_prefix_dset at = { env, &t->comm, &s->prefix, ID };
+    int rc = scr_flush_all(&at, &s->opts, dset, s->job.map, &s->bytes, err);
     move_same_rc(t, rc);
     return rc;
 }
@@ -77,10 +77,10 @@ static int fetch(struct mpi_test *t, struct scene *s, const struct scr_env *env,
     CHECK_RC(scr_cache_make(&posix, s->job.cache, ID, t->comm.rank, err), SCR_OK, err);
     scr_hash_unset_all(s->dset);
     scr_barrier_all(&t->comm);
-    s->opts.cntl = &s->job.cntl;
-    int rc =
-        scr_fetch_all(env, &t->comm, &s->prefix, &s->opts, ID,
-                      move_dset_dir(&s->job, ID), s->job.map, s->dset, &s->bytes, err);
+    const struct scr_prefix_dset at = { env, &t->comm, &s->prefix, ID };
+    const struct scr_fetch_to to = { move_dset_dir(&s->job, ID), s->job.map,
+                                     &s->job.cntl };
+    int rc = scr_fetch_all(&at, &s->opts, &to, s->dset, &s->bytes, err);
     move_same_rc(t, rc);
     return rc;
 }
@@ -710,9 +710,8 @@ static void flush_as(struct mpi_test *t, struct scene *s, int id)
     scr_filemap *map = scr_filemap_new();
     for (SCR_FILES(f, s->job.map, ID, t->comm.rank))
         scr_filemap_set_meta(map, id, t->comm.rank, f->item.name, scr_file_meta(f));
-    CHECK_RC(scr_flush_all(&posix, &t->comm, &s->prefix, &s->opts, id, dset, map,
-                           &s->bytes, &err),
-             SCR_OK, &err);
+    const struct scr_prefix_dset at = { &posix, &t->comm, &s->prefix, id };
+    CHECK_RC(scr_flush_all(&at, &s->opts, dset, map, &s->bytes, &err), SCR_OK, &err);
     scr_filemap_delete(map);
     scr_hash_delete(dset);
 }
@@ -831,18 +830,16 @@ MPI_CASE(long_lists_are_written_in_parts_and_come_back)
     struct scr_rank2file_root root = { 0 };
     struct scr_str wrote = SCR_STR_INIT, came = SCR_STR_INIT;
     scene_prefix(t, &s);
+    const struct scr_prefix_dset at = { &posix, &t->comm, &s.prefix, ID };
     move_mkdir("%s/scr.dataset.%d", s.prefix.scr, ID);
     long_list(t, &mine);
     scr_barrier_all(&t->comm);
-    CHECK_RC(
-        scr_rank2file_write_all(&posix, &t->comm, &s.prefix, ID, &mine, SCR_OK, &err),
-        SCR_OK, &err);
+    CHECK_RC(scr_rank2file_write_all(&at, &mine, SCR_OK, &err), SCR_OK, &err);
     CHECK_RC(scr_rank2file_root_read(&scr_sys_posix, at_record(&s, "rank2file"), &root,
                                      NULL, &err),
              SCR_OK, &err);
     CHECK_INT(root.n, t->comm.size);
-    CHECK_RC(scr_rank2file_read_all(&posix, &t->comm, &s.prefix, ID, &got, &err),
-             SCR_OK, &err);
+    CHECK_RC(scr_rank2file_read_all(&at, &got, &err), SCR_OK, &err);
     CHECK_INT(got.ranks, t->comm.size);
     CHECK_INT(got.n, 1);
     pack_list(&mine, t->comm.rank, &wrote);
@@ -868,6 +865,7 @@ MPI_CASE(short_lists_share_a_part)
     struct scr_rank2file_root root = { 0 };
     int rank = t->comm.rank, half = PART_FILES / 2;
     scene_prefix(t, &s);
+    const struct scr_prefix_dset at = { &posix, &t->comm, &s.prefix, ID };
     move_mkdir("%s/scr.dataset.%d", s.prefix.scr, ID);
     scr_rank2file_init(&mine, t->comm.size);
     scr_rank2file_add_rank(&mine, rank);
@@ -879,17 +877,14 @@ MPI_CASE(short_lists_share_a_part)
     }
     CHECK(scr_rank2file_ok(&mine));
     scr_barrier_all(&t->comm);
-    CHECK_RC(
-        scr_rank2file_write_all(&posix, &t->comm, &s.prefix, ID, &mine, SCR_OK, &err),
-        SCR_OK, &err);
+    CHECK_RC(scr_rank2file_write_all(&at, &mine, SCR_OK, &err), SCR_OK, &err);
     CHECK_RC(scr_rank2file_root_read(&scr_sys_posix, at_record(&s, "rank2file"), &root,
                                      NULL, &err),
              SCR_OK, &err);
     for (size_t i = 0; i + 1 < root.n; i++)
         CHECK(root.part[i] < root.part[i + 1]);
     CHECK_INT(root.part[0], 0);
-    CHECK_RC(scr_rank2file_share_all(&posix, &t->comm, &s.prefix, ID, &got, &err),
-             SCR_OK, &err);
+    CHECK_RC(scr_rank2file_share_all(&at, &got, &err), SCR_OK, &err);
     CHECK_INT(got.ranks, t->comm.size);
     CHECK_INT(scr_rank2file_num_files(&got), rank % 2 == 0 ? half : 0);
     scr_rank2file_root_fini(&root);
@@ -908,13 +903,14 @@ MPI_CASE(a_list_of_which_a_rank_failed_is_not_written)
     struct scr_rank2file mine;
     int rc = SCR_OK, last = t->comm.size - 1;
     scene_prefix(t, &s);
+    const struct scr_prefix_dset at = { &posix, &t->comm, &s.prefix, ID };
     move_mkdir("%s/scr.dataset.%d", s.prefix.scr, ID);
     scr_rank2file_init(&mine, t->comm.size);
     scr_rank2file_add_file(&mine, t->comm.rank, "file");
     scr_barrier_all(&t->comm);
     if (t->comm.rank == last)
         rc = scr_fail(&err, SCR_E_MISSING, 0, "never written");
-    rc = scr_rank2file_write_all(&posix, &t->comm, &s.prefix, ID, &mine, rc, &err);
+    rc = scr_rank2file_write_all(&at, &mine, rc, &err);
     CHECK_RC(rc, SCR_E_MISSING, &err);
     CHECK(strcmp(err.text, "never written") == 0 && err.rank == last);
     CHECK_INT(access(at_record(&s, "rank2file"), F_OK), -1);
